@@ -1,0 +1,10 @@
+// The dialect `dist`: one include for its enums and ops.
+#pragma once
+#include "compiler/dialect/tile/tile.h"
+
+#include "compiler/dialect/dist/dist_enums.h.inc"
+#include "compiler/dialect/dist/dist_dialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "compiler/dialect/dist/dist_attrs.h.inc"
+#define GET_OP_CLASSES
+#include "compiler/dialect/dist/dist_ops.h.inc"

@@ -1,0 +1,133 @@
+// The dialect `dist`: ranks, symmetric addresses, put/get, signals, barriers. Rules M1.. are in docs/spec/memory_model.md.
+#ifndef TANDEM_DIST_OPS
+#define TANDEM_DIST_OPS
+include "compiler/dialect/tile/tile_base.td"
+include "compiler/dialect/dist/dist_enums.td"
+
+def Dist_Dialect : Dialect {
+  let name = "dist";
+  let cppNamespace = "::tandem::dist";
+  let summary = "One-sided communication between ranks, after OpenSHMEM";
+  let dependentDialects = ["::tandem::tile::TileDialect"];
+}
+def Dist_GroupAttr : EnumAttr<Dist_Dialect, Dist_Group, "group">;
+def Dist_CompareAttr : EnumAttr<Dist_Dialect, Dist_Compare, "compare">;
+def Dist_SignalKindAttr : EnumAttr<Dist_Dialect, Dist_SignalKind, "signal">;
+
+class Dist_Op<string word, list<Trait> traits = []> : Op<Dist_Dialect, word, traits>;
+def MemReadWrite : MemoryEffects<[MemRead, MemWrite]>;
+
+def Dist_RankOp : Dist_Op<"rank", [Pure]> {
+  let summary = "index of this rank in `team` (0 is the world)";
+  let arguments = (ins Optional<I32>:$team);
+  let results = (outs I32:$result);
+  let assemblyFormat = "($team^)? attr-dict";
+}
+def Dist_NumRanksOp : Dist_Op<"num_ranks", [Pure]> {
+  let summary = "number of ranks in `team` (0 is the world)";
+  let arguments = (ins Optional<I32>:$team);
+  let results = (outs I32:$result);
+  let assemblyFormat = "($team^)? attr-dict";
+}
+def Dist_TranslateRankOp : Dist_Op<"translate_rank", [Pure]> {
+  let summary = "the index in `destTeam` of member `rank` of `sourceTeam`; -1 when it is not in it";
+  let arguments = (ins I32:$sourceTeam, I32:$rank, I32:$destTeam);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$rank `from` $sourceTeam `to` $destTeam attr-dict";
+}
+def Dist_SymmAtOp : Dist_Op<"symm_at", [Pure]> {
+  let summary = "the address on `peer` that corresponds to a symmetric address of this rank (M2)";
+  let arguments = (ins Tile_PtrLike:$pointer, I32:$peer);
+  let results = (outs Tile_PtrLike:$result);
+  let assemblyFormat = "$pointer `,` $peer attr-dict `:` type($pointer)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$pointer, "::mlir::Value":$peer), [{
+    build($_builder, $_state, pointer.getType(), pointer, peer); }]>];
+  let extraClassDeclaration = "static ::llvm::LogicalResult inferReturnTypes(::mlir::MLIRContext*, std::optional<::mlir::Location>, ::mlir::ValueRange operands, ::mlir::DictionaryAttr, ::mlir::OpaqueProperties, ::mlir::RegionRange, ::llvm::SmallVectorImpl<::mlir::Type>& types) { types.push_back(operands[0].getType()); return ::mlir::success(); }";
+  let traits = [Pure, InferTypeOpInterface];
+}
+def Dist_MulticastAtOp : Dist_Op<"multicast_at", [Pure]> {
+  let summary = "the multicast address of a symmetric address over `team`; only simt.multimem_* may use it";
+  let arguments = (ins I32:$team, Tile_Ptr:$pointer);
+  let results = (outs Tile_Ptr:$result);
+  let assemblyFormat = "$pointer `over` $team attr-dict `:` type($pointer) `->` type($result)";
+}
+def Dist_WaitOp : Dist_Op<"wait", [MemReadWrite]> {
+  let summary = "blocks until each of `count` signals from `pointer` on compares true with `value`; gives a token (M6)";
+  let arguments = (ins Tile_Ptr:$pointer, I32:$count, AnyInteger:$value, Tile_ScopeAttr:$scope, Tile_SemanticAttr:$sem,
+    DefaultValuedAttr<Dist_CompareAttr, "::tandem::dist::Compare::Eq">:$compare);
+  let results = (outs I32:$token);
+  let assemblyFormat = "$sem $scope $pointer `[` $count `]` $compare $value attr-dict `:` type($pointer) `,` type($value)";
+  let hasVerifier = 1;
+}
+def Dist_ConsumeTokenOp : Dist_Op<"consume_token", [Pure, AllTypesMatch<["value", "result"]>]> {
+  let summary = "ties a value to a wait: what is computed from the result happens after the wait (M7)";
+  let arguments = (ins AnyType:$value, I32:$token);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$value `,` $token attr-dict `:` type($value)";
+}
+def Dist_NotifyOp : Dist_Op<"notify", [MemReadWrite]> {
+  let summary = "signals `peer` after releasing all earlier writes of the whole program at `scope` (M5); happens once a program";
+  let arguments = (ins Tile_Ptr:$pointer, I32:$peer, I64:$value, Dist_SignalKindAttr:$signal, Tile_ScopeAttr:$scope);
+  let assemblyFormat = "$signal $scope $pointer `,` $value `on` $peer attr-dict `:` type($pointer)";
+  let hasVerifier = 1;
+}
+def Dist_PutOp : Dist_Op<"put", [MemReadWrite]> {
+  let summary = "copies `bytes` from this rank to a symmetric address of `peer`; `nbi` may complete as late as quiet (M8, M9)";
+  let arguments = (ins Dist_GroupAttr:$group, UnitAttr:$nbi, Tile_Ptr:$dest, Tile_Ptr:$source, I64:$bytes, I32:$peer);
+  let assemblyFormat = "$group (`nbi` $nbi^)? $dest `,` $source `,` $bytes `on` $peer attr-dict `:` type($dest) `,` type($source)";
+}
+def Dist_PutSignalOp : Dist_Op<"put_signal", [MemReadWrite]> {
+  let summary = "a put, then an update of a signal of the same peer that is seen only after the data (M10)";
+  let arguments = (ins Dist_GroupAttr:$group, UnitAttr:$nbi, Tile_Ptr:$dest, Tile_Ptr:$source, I64:$bytes, Tile_Ptr:$signalPointer,
+    I64:$value, Dist_SignalKindAttr:$signal, I32:$peer);
+  let assemblyFormat = "$group (`nbi` $nbi^)? $dest `,` $source `,` $bytes `then` $signal $signalPointer `,` $value `on` $peer attr-dict `:` type($dest) `,` type($source) `,` type($signalPointer)";
+  let hasVerifier = 1;
+}
+def Dist_GetOp : Dist_Op<"get", [MemReadWrite]> {
+  let summary = "copies `bytes` from a symmetric address of `peer` to this rank; `nbi` may complete as late as quiet";
+  let arguments = (ins Dist_GroupAttr:$group, UnitAttr:$nbi, Tile_Ptr:$dest, Tile_Ptr:$source, I64:$bytes, I32:$peer);
+  let assemblyFormat = "$group (`nbi` $nbi^)? $dest `,` $source `,` $bytes `on` $peer attr-dict `:` type($dest) `,` type($source)";
+}
+def Dist_PutValueOp : Dist_Op<"put_value", [MemReadWrite]> {
+  let summary = "stores one scalar to a symmetric address of `peer` (OpenSHMEM's p)";
+  let arguments = (ins Tile_Ptr:$dest, AnyType:$value, I32:$peer);
+  let assemblyFormat = "$dest `,` $value `on` $peer attr-dict `:` type($dest) `,` type($value)";
+}
+def Dist_SignalOp : Dist_Op<"signal", [MemReadWrite]> {
+  let summary = "updates a signal of `peer` atomically (OpenSHMEM's signal_op); not ordered after earlier puts without a fence (M11)";
+  let arguments = (ins Tile_Ptr:$pointer, I64:$value, Dist_SignalKindAttr:$signal, I32:$peer);
+  let assemblyFormat = "$signal $pointer `,` $value `on` $peer attr-dict `:` type($pointer)";
+  let hasVerifier = 1;
+}
+def Dist_SignalWaitOp : Dist_Op<"signal_wait_until", [MemReadWrite]> {
+  let summary = "blocks until the signal of this rank compares true with `value`; gives the value seen; acquires (M6)";
+  let arguments = (ins Tile_Ptr:$pointer, Dist_CompareAttr:$compare, I64:$value);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$pointer $compare $value attr-dict `:` type($pointer)";
+  let hasVerifier = 1;
+}
+def Dist_FenceOp : Dist_Op<"fence", [MemReadWrite]> {
+  let summary = "orders this program's earlier puts and signals before later ones to the same peer (M9)";
+  let assemblyFormat = "attr-dict";
+}
+def Dist_QuietOp : Dist_Op<"quiet", [MemReadWrite]> {
+  let summary = "completes this program's earlier puts and gets (to `peer`, or to all)";
+  let arguments = (ins Optional<I32>:$peer);
+  let assemblyFormat = "($peer^)? attr-dict";
+}
+def Dist_BarrierOp : Dist_Op<"barrier", [MemReadWrite]> {
+  let summary = "waits until the group on every rank of `team` arrives; without `syncOnly` also quiets first (M12)";
+  let arguments = (ins Dist_GroupAttr:$group, UnitAttr:$syncOnly, I32:$team);
+  let assemblyFormat = "$group (`sync` $syncOnly^)? $team attr-dict";
+}
+def Dist_BroadcastOp : Dist_Op<"broadcast", [MemReadWrite]> {
+  let summary = "collective: copies `bytes` from `source` on member `root` of `team` to `dest` on every member";
+  let arguments = (ins Dist_GroupAttr:$group, I32:$team, Tile_Ptr:$dest, Tile_Ptr:$source, I64:$bytes, I32:$root);
+  let assemblyFormat = "$group $team $dest `,` $source `,` $bytes `from` $root attr-dict `:` type($dest) `,` type($source)";
+}
+def Dist_FcollectOp : Dist_Op<"fcollect", [MemReadWrite]> {
+  let summary = "collective: concatenates `bytes` of `source` of every member of `team`, in team order, into `dest` everywhere";
+  let arguments = (ins Dist_GroupAttr:$group, I32:$team, Tile_Ptr:$dest, Tile_Ptr:$source, I64:$bytes);
+  let assemblyFormat = "$group $team $dest `,` $source `,` $bytes attr-dict `:` type($dest) `,` type($source)";
+}
+#endif

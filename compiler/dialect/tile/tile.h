@@ -1,0 +1,20 @@
+// The dialect `tile`: one include for its types, enums and ops.
+#pragma once
+#include <mlir/Bytecode/BytecodeOpInterface.h>
+#include <mlir/IR/BuiltinOps.h>
+#include <mlir/IR/Dialect.h>
+#include <mlir/IR/OpDefinition.h>
+#include <mlir/IR/OpImplementation.h>
+#include <mlir/IR/TypeUtilities.h>
+#include <mlir/Interfaces/ControlFlowInterfaces.h>
+#include <mlir/Interfaces/InferTypeOpInterface.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
+
+#include "compiler/dialect/tile/tile_enums.h.inc"
+#include "compiler/dialect/tile/tile_dialect.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "compiler/dialect/tile/tile_types.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "compiler/dialect/tile/tile_attrs.h.inc"
+#define GET_OP_CLASSES
+#include "compiler/dialect/tile/tile_ops.h.inc"

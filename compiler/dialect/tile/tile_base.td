@@ -1,0 +1,63 @@
+// The dialect `tile`, its types and the words its ops share.
+#ifndef TANDEM_TILE_BASE
+#define TANDEM_TILE_BASE
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "compiler/dialect/tile/tile_enums.td"
+include "mlir/IR/BuiltinTypeInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+
+def Tile_Dialect : Dialect {
+  let name = "tile";
+  let cppNamespace = "::tandem::tile";
+  let summary = "What Triton's language needs beyond arith, math, scf and func";
+  let description = [{
+    Values are builtin scalars and builtin ranked tensors (a tile), whose elements may be pointers.
+    Integers are signless; signedness lives in the op (`arith.divsi`). One op acts on a whole tile of one program.
+  }];
+  let useDefaultTypePrinterParser = 1;
+}
+
+class Tile_Type<string cppName, string word> : TypeDef<Tile_Dialect, cppName> { let mnemonic = word; }
+
+def Tile_PtrType : Tile_Type<"Ptr", "ptr"> {
+  let summary = "an address in the global (or symmetric) memory of one rank";
+  let parameters = (ins "::mlir::Type":$pointee);
+  let assemblyFormat = "`<` $pointee `>`";
+  let builders = [TypeBuilderWithInferredContext<(ins "::mlir::Type":$pointee), [{ return $_get(pointee.getContext(), pointee); }]>];
+}
+def Tile_SmemType : Tile_Type<"Smem", "smem"> {
+  let summary = "a buffer in the shared memory of one program";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);
+  let hasCustomAssemblyFormat = 1;
+}
+
+// One attribute for each enum.
+class Tile_EnumAttr<EnumAttrInfo e, string word> : EnumAttr<Tile_Dialect, e, word>;
+
+def Tile_SemanticAttr : Tile_EnumAttr<Tile_Semantic, "sem">;
+def Tile_ScopeAttr : Tile_EnumAttr<Tile_Scope, "scope">;
+def Tile_RmwAttr : Tile_EnumAttr<Tile_Rmw, "rmw">;
+def Tile_RoundingAttr : Tile_EnumAttr<Tile_Rounding, "rounding">;
+def Tile_CacheAttr : Tile_EnumAttr<Tile_Cache, "cache">;
+def Tile_EvictAttr : Tile_EnumAttr<Tile_Evict, "evict">;
+def Tile_PrecisionAttr : Tile_EnumAttr<Tile_Precision, "precision">;
+def Tile_PaddingAttr : Tile_EnumAttr<Tile_Padding, "padding">;
+def Tile_MicroScaleAttr : Tile_EnumAttr<Tile_MicroScale, "microscale">;
+
+def Tile_Ptr : Type<CPred<"::llvm::isa<::tandem::tile::PtrType>($_self)">, "pointer">;
+def Tile_PtrLike : Type<CPred<"::llvm::isa<::tandem::tile::PtrType>(::mlir::getElementTypeOrSelf($_self))">,
+                                  "pointer or tile of pointers">;
+def Tile_PtrScalar : Type<CPred<"::llvm::isa<::tandem::tile::PtrType>($_self)">, "pointer">;
+def Tile_Int : Type<CPred<"::mlir::getElementTypeOrSelf($_self).isSignlessInteger()">, "integer or tile of integers">;
+def Tile_Float : Type<CPred<"::llvm::isa<::mlir::FloatType>(::mlir::getElementTypeOrSelf($_self))">, "float or tile of floats">;
+def Tile_Tile : Type<CPred<"::llvm::isa<::mlir::RankedTensorType>($_self) && ::llvm::cast<::mlir::RankedTensorType>($_self).hasStaticShape()">,
+                               "tile (static ranked tensor)">;
+def Tile_Smem : Type<CPred<"::llvm::isa<::tandem::tile::SmemType>($_self)">, "shared-memory buffer">;
+
+class Tile_Op<string word, list<Trait> traits = []> : Op<Tile_Dialect, word, traits>;
+class Tile_PureOp<string word, list<Trait> traits = []> : Tile_Op<word, !listconcat(traits, [Pure])>;
+#endif

@@ -1,0 +1,103 @@
+// N simulated ranks in one process: their memory, streams and kernels, and the scheduler that runs them.
+// Everything is single-threaded and decided by the seed. Host threads (one a rank) live in the runtime, not here.
+#pragma once
+#include "interpreter/program.h"
+#include "interpreter/report.h"
+#include "interpreter/trace.h"
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace tandem::interpreter {
+
+using Address = uint64_t;
+using StreamId = uint32_t;  // 0 is the rank's default stream
+using EventId = uint64_t;
+
+struct WorldOptions {
+  int rankCount = 1;
+  uint64_t seed = 0;
+  int slotsPerRank = 132;                     // programs of a rank that are resident at once; others start as slots free up
+  uint64_t heapBytesPerRank = 1ull << 36;     // address space, not memory
+  bool trace = false;
+};
+
+struct LaunchArgument {
+  uint64_t bits = 0;  // the value as it lies in memory (an address for pointers)
+};
+
+struct Launch {
+  ProgramPtr program;
+  std::array<int32_t, 3> grid{1, 1, 1};
+  int numWarps = 4;
+  std::vector<LaunchArgument> arguments;
+  // Where the host called it from, for reports; may be empty.
+  std::string hostFile;
+  uint32_t hostLine = 0;
+};
+
+enum class MemoryKind : uint8_t { Local, Symmetric };
+
+class World {
+ public:
+  explicit World(const WorldOptions& options);
+  ~World();
+  World(const World&) = delete;
+
+  const WorldOptions& options() const;
+
+  // --- memory: addresses are real addresses of this process: rank r's heap is at heapBase() + r * heapStride() ---
+  // Collective by contract of the caller for Symmetric: the k-th symmetric allocation of every rank has the same offset.
+  // Reports asymmetric-allocation when sizes differ. Reading bytes that nothing wrote is reported unless `initialised`.
+  // Red zones lie around each allocation. Returns 0 and reports out-of-memory when the heap is full.
+  Address allocate(int rank, uint64_t bytes, MemoryKind kind, bool initialised, const std::string& name, const std::string& hostFile = "",
+                   uint32_t hostLine = 0);
+  // Reports double-free / invalid-free. The range stays quarantined, so later use is reported as use-after-free.
+  void release(int rank, Address address, const std::string& hostFile = "", uint32_t hostLine = 0);
+  void markInitialised(Address address, uint64_t bytes);
+  // Marks a buffer as holding signals, so that non-zero values at exit are reported. Signal operations mark on their own.
+  Address heapBase() const;
+  uint64_t heapStride() const;
+
+  // --- teams: 0 is the world; others are made by the runtime; members in team order ---
+  int createTeam(const std::vector<int>& members);
+
+  // --- streams: work on one stream runs in order; different streams overlap ---
+  StreamId createStream(int rank);
+  void launch(int rank, StreamId stream, Launch launch);
+  void copyAsync(int rank, StreamId stream, Address dest, Address source, uint64_t bytes);  // copy engine
+  void setAsync(int rank, StreamId stream, Address dest, uint8_t value, uint64_t bytes);
+  void signalWriteAsync(int rank, StreamId stream, Address signal, uint64_t value, int bytes, SignalKind kind);
+  void signalWaitAsync(int rank, StreamId stream, Address signal, SignalCompare compare, uint64_t value, int bytes);
+  // Joins all ranks of the team on their streams (a stream-ordered barrier that also quiets).
+  void barrierAsync(int rank, StreamId stream, int team);
+  EventId recordEvent(int rank, StreamId stream);
+  void waitEvent(int rank, StreamId stream, EventId event);
+  // Runs when the stream gets there; for copying results back to host arrays.
+  void callbackAsync(int rank, StreamId stream, std::function<void()> callback);
+  bool idle(int rank, StreamId stream) const;
+  bool idle(int rank) const;
+
+  // --- progress ---
+  // Runs device work until `done()` (checked after each quantum), an error report, or nothing can run.
+  enum class Stop : uint8_t { Done, Error, Stuck };
+  Stop run(const std::function<bool()>& done);
+  // Called when nothing can run and every host is blocked: reports a deadlock with every waiter. `hostNotes` says what hosts wait for.
+  void reportDeadlock(const std::vector<std::string>& hostNotes);
+  // Called when a rank's main has returned and its streams are idle on every rank: reports leftover signals and unfinished puts.
+  void finish();
+
+  const std::vector<Report>& reports() const;  // errors and warnings, in order found
+  bool failed() const;
+  const Trace& trace() const;
+  struct Counters { uint64_t instructions = 0, switches = 0, launches = 0, programs = 0, putBytes = 0, getBytes = 0, copyBytes = 0, waits = 0; };
+  Counters counters() const;
+  // Text printed by kernels (tl.device_print) goes here; default: standard output.
+  void setPrinter(std::function<void(const std::string&)> printer);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tandem::interpreter

@@ -50,6 +50,7 @@ def Dist_MulticastAtOp : Dist_Op<"multicast_at", [Pure]> {
   let arguments = (ins I32:$team, Tile_Ptr:$pointer);
   let results = (outs Tile_Ptr:$result);
   let assemblyFormat = "$pointer `over` $team attr-dict `:` type($pointer) `->` type($result)";
+  let hasVerifier = 1;
 }
 def Dist_WaitOp : Dist_Op<"wait", [MemReadWrite]> {
   let summary = "blocks until each of `count` signals from `pointer` on compares true with `value`; gives a token (M6)";
@@ -92,6 +93,7 @@ def Dist_PutValueOp : Dist_Op<"put_value", [MemReadWrite]> {
   let summary = "stores one scalar to a symmetric address of `peer` (OpenSHMEM's p)";
   let arguments = (ins Tile_Ptr:$dest, AnyType:$value, I32:$peer);
   let assemblyFormat = "$dest `,` $value `on` $peer attr-dict `:` type($dest) `,` type($value)";
+  let hasVerifier = 1;
 }
 def Dist_SignalOp : Dist_Op<"signal", [MemReadWrite]> {
   let summary = "updates a signal of `peer` atomically (OpenSHMEM's signal_op); not ordered after earlier puts without a fence (M11)";

@@ -21,18 +21,21 @@ def Simt_TidOp : Simt_Op<"tid", [Pure]> {
   let arguments = (ins I32Attr:$axis);
   let results = (outs I32:$result);
   let assemblyFormat = "$axis attr-dict";
+  let hasVerifier = 1;
 }
 def Simt_NtidOp : Simt_Op<"ntid", [Pure]> {
   let summary = "number of threads of the program along `axis`";
   let arguments = (ins I32Attr:$axis);
   let results = (outs I32:$result);
   let assemblyFormat = "$axis attr-dict";
+  let hasVerifier = 1;
 }
 def Simt_SpecialOp : Simt_Op<"special", [Simt_ReadWrite]> {
   let summary = "reads a special register: multiprocessor index, nanoseconds, clock";
   let arguments = (ins Simt_SpecialAttr:$which);
   let results = (outs AnyInteger:$result);
   let assemblyFormat = "$which attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 def Simt_BarrierOp : Simt_Op<"barrier", [Simt_ReadWrite]> {
   let summary = "all threads of the program arrive before any goes on (`__syncthreads`); orders their accesses (M3)";
@@ -42,6 +45,7 @@ def Simt_NamedBarrierOp : Simt_Op<"named_barrier", [Simt_ReadWrite]> {
   let summary = "barrier `id` over `threads` threads; `arriveOnly` does not wait";
   let arguments = (ins I32Attr:$id, I32Attr:$threads, UnitAttr:$arriveOnly);
   let assemblyFormat = "$id `of` $threads (`arrive` $arriveOnly^)? attr-dict";
+  let hasVerifier = 1;
 }
 def Simt_WarpBarrierOp : Simt_Op<"warp_barrier", [Simt_ReadWrite]> {
   let summary = "all threads of a warp arrive before any goes on";
@@ -51,46 +55,54 @@ def Simt_FenceOp : Simt_Op<"fence", [Simt_ReadWrite]> {
   let summary = "memory fence of the executing threads (`membar`, `__threadfence`) (M4)";
   let arguments = (ins Tile_SemanticAttr:$sem, Tile_ScopeAttr:$scope);
   let assemblyFormat = "$sem $scope attr-dict";
+  let hasVerifier = 1;
 }
 def Simt_LdOp : Simt_Op<"ld", [MemoryEffects<[MemRead]>]> {
   let summary = "each thread reads a scalar or a `vector` of consecutive elements, aligned to its size";
   let arguments = (ins Tile_Ptr:$pointer, Tile_SemanticAttr:$sem, Tile_ScopeAttr:$scope, UnitAttr:$weak);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$sem $scope $pointer attr-dict `:` type($pointer) `->` type($result)";
+  let hasVerifier = 1;
 }
 def Simt_StOp : Simt_Op<"st", [MemoryEffects<[MemWrite]>]> {
   let summary = "each thread writes a scalar or a `vector` of consecutive elements, aligned to its size";
   let arguments = (ins Tile_Ptr:$pointer, AnyType:$value, Tile_SemanticAttr:$sem, Tile_ScopeAttr:$scope, UnitAttr:$weak);
   let assemblyFormat = "$sem $scope $pointer `,` $value attr-dict `:` type($pointer) `,` type($value)";
+  let hasVerifier = 1;
 }
 def Simt_AtomicRmwOp : Simt_Op<"atomic_rmw", [Simt_ReadWrite]> {
   let summary = "each thread updates atomically; gives the old value";
   let arguments = (ins Tile_RmwAttr:$rmw, Tile_Ptr:$pointer, AnyType:$value, Tile_SemanticAttr:$sem, Tile_ScopeAttr:$scope);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$rmw $sem $scope $pointer `,` $value attr-dict `:` type($pointer) `,` type($value) `->` type($result)";
+  let hasVerifier = 1;
 }
 def Simt_AtomicCasOp : Simt_Op<"atomic_cas", [Simt_ReadWrite, AllTypesMatch<["expected", "value", "result"]>]> {
   let summary = "each thread compares and swaps; gives the old value";
   let arguments = (ins Tile_Ptr:$pointer, AnyType:$expected, AnyType:$value, Tile_SemanticAttr:$sem, Tile_ScopeAttr:$scope);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$sem $scope $pointer `,` $expected `,` $value attr-dict `:` type($pointer) `,` type($value)";
+  let hasVerifier = 1;
 }
 def Simt_MultimemStOp : Simt_Op<"multimem_st", [MemoryEffects<[MemWrite]>]> {
   let summary = "writes a scalar or vector to a multicast address: to every rank of its team";
   let arguments = (ins Tile_Ptr:$pointer, AnyType:$value);
   let assemblyFormat = "$pointer `,` $value attr-dict `:` type($pointer) `,` type($value)";
+  let hasVerifier = 1;
 }
 def Simt_MultimemLdReduceOp : Simt_Op<"multimem_ld_reduce", [MemoryEffects<[MemRead]>]> {
   let summary = "reads a scalar or vector from every rank of a multicast address's team and adds them";
   let arguments = (ins Tile_Ptr:$pointer);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$pointer attr-dict `:` type($pointer) `->` type($result)";
+  let hasVerifier = 1;
 }
 def Simt_ShuffleOp : Simt_Op<"shuffle", [Simt_ReadWrite]> {
   let summary = "reads a 32-bit value of another lane of the warp";
   let arguments = (ins Simt_ShuffleAttr:$mode, I32:$mask, AnyType:$value, I32:$lane);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$mode $value `,` $lane `mask` $mask attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
 }
 def Simt_BallotOp : Simt_Op<"ballot", [Simt_ReadWrite]> {
   let summary = "one bit for each lane of the warp whose predicate is true";
@@ -108,52 +120,61 @@ def Simt_VectorOp : Simt_Op<"vector", [Pure]> {
   let arguments = (ins Variadic<AnyType>:$elements);
   let results = (outs AnyVectorOfNonZeroRank:$result);
   let assemblyFormat = "$elements attr-dict `:` type($elements) `->` type($result)";
+  let hasVerifier = 1;
 }
 def Simt_VectorExtractOp : Simt_Op<"vector_extract", [Pure]> {
   let summary = "one element of a per-thread vector";
   let arguments = (ins AnyVectorOfNonZeroRank:$vector, I32Attr:$index);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$vector `[` $index `]` attr-dict `:` type($vector) `->` type($result)";
+  let hasVerifier = 1;
 }
 def Simt_VectorBitcastOp : Simt_Op<"vector_bitcast", [Pure]> {
   let summary = "the same bits as a vector of other elements, or as one scalar";
   let arguments = (ins AnyType:$source);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
 }
 def Simt_SmemAllocOp : Simt_Op<"smem_alloc", [MemoryEffects<[MemAlloc]>]> {
   let summary = "a shared-memory buffer, holding `init` when given";
   let arguments = (ins Optional<AnyType>:$init);
   let results = (outs Tile_Smem:$result);
   let assemblyFormat = "($init^ `:` type($init))? attr-dict `->` type($result)";
+  let hasVerifier = 1;
 }
 def Simt_SmemReadOp : Simt_Op<"smem_read", [MemoryEffects<[MemRead]>]> {
   let summary = "the whole buffer as a tile";
   let arguments = (ins Tile_Smem:$buffer);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$buffer attr-dict `:` type($buffer) `->` type($result)";
+  let hasVerifier = 1;
 }
 def Simt_SmemLoadOp : Simt_Op<"smem_load", [MemoryEffects<[MemRead]>]> {
   let summary = "each thread reads one element";
   let arguments = (ins Tile_Smem:$buffer, Variadic<I32>:$indices);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$buffer `[` $indices `]` attr-dict `:` type($buffer) `->` type($result)";
+  let hasVerifier = 1;
 }
 def Simt_SmemStoreOp : Simt_Op<"smem_store", [MemoryEffects<[MemWrite]>]> {
   let summary = "each thread writes one element";
   let arguments = (ins Tile_Smem:$buffer, AnyType:$value, Variadic<I32>:$indices);
   let assemblyFormat = "$value `,` $buffer `[` $indices `]` attr-dict `:` type($value) `,` type($buffer)";
+  let hasVerifier = 1;
 }
 def Simt_SmemIndexOp : Simt_Op<"smem_index", [Pure]> {
   let summary = "the sub-buffer at `index` of dimension 0";
   let arguments = (ins Tile_Smem:$buffer, I32:$index);
   let results = (outs Tile_Smem:$result);
   let assemblyFormat = "$buffer `[` $index `]` attr-dict `:` type($buffer) `->` type($result)";
+  let hasVerifier = 1;
 }
 def Simt_SmemPtrOp : Simt_Op<"smem_ptr", [Pure]> {
   let summary = "the generic address of an element of a shared-memory buffer";
   let arguments = (ins Tile_Smem:$buffer, Variadic<I32>:$indices);
   let results = (outs Tile_Ptr:$result);
   let assemblyFormat = "$buffer `[` $indices `]` attr-dict `:` type($buffer) `->` type($result)";
+  let hasVerifier = 1;
 }
 #endif

@@ -27,12 +27,14 @@ def Tile_PtrType : Tile_Type<"Ptr", "ptr"> {
   let summary = "an address in the global (or symmetric) memory of one rank";
   let parameters = (ins "::mlir::Type":$pointee);
   let assemblyFormat = "`<` $pointee `>`";
+  let genVerifyDecl = 1;
   let builders = [TypeBuilderWithInferredContext<(ins "::mlir::Type":$pointee), [{ return $_get(pointee.getContext(), pointee); }]>];
 }
 def Tile_SmemType : Tile_Type<"Smem", "smem"> {
   let summary = "a buffer in the shared memory of one program";
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);
   let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
 }
 
 // One attribute for each enum.

@@ -115,12 +115,14 @@ def Tile_PtrToIntOp : Tile_PureOp<"ptr_to_int"> {
   let arguments = (ins Tile_PtrLike:$source);
   let results = (outs Tile_Int:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
 }
 def Tile_IntToPtrOp : Tile_PureOp<"int_to_ptr"> {
   let summary = "a 64-bit integer as an address";
   let arguments = (ins Tile_Int:$source);
   let results = (outs Tile_PtrLike:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
 }
 def Tile_BitcastOp : Tile_PureOp<"bitcast"> {
   let summary = "the same bits as another type of the same width (numbers, or pointer to pointer)";
@@ -148,12 +150,14 @@ def Tile_ExternElementwiseOp : Tile_PureOp<"extern_elementwise"> {
   let arguments = (ins Variadic<AnyType>:$operands, StrAttr:$symbol);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$symbol `(` $operands `)` attr-dict `:` functional-type($operands, $result)";
+  let hasVerifier = 1;
 }
 def Tile_InlineAsmOp : Tile_Op<"inline_asm"> {
   let summary = "target assembly applied to `pack` elements at a time";
   let arguments = (ins StrAttr:$assembly, StrAttr:$constraints, BoolAttr:$pure, I32Attr:$pack, Variadic<AnyType>:$operands);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = "$assembly `,` $constraints `(` $operands `)` attr-dict `:` functional-type($operands, $results)";
+  let hasVerifier = 1;
 }
 
 //===- memory --------------------------------------------------------------------------------------------------===//
@@ -237,6 +241,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [RecursiveMemoryEffects, RecursivelySpecul
   let arguments = (ins Variadic<Tile_Tile>:$sources, I32Attr:$axis);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$combine);
+  let assemblyFormat = "`(` $sources `)` `along` $axis attr-dict `:` functional-type($sources, $results) $combine";
   let hasVerifier = 1;
 }
 def Tile_ScanOp : Tile_Op<"scan", [RecursiveMemoryEffects, RecursivelySpeculatable]> {
@@ -244,6 +249,7 @@ def Tile_ScanOp : Tile_Op<"scan", [RecursiveMemoryEffects, RecursivelySpeculatab
   let arguments = (ins Variadic<Tile_Tile>:$sources, I32Attr:$axis, BoolAttr:$reverse);
   let results = (outs Variadic<Tile_Tile>:$results);
   let regions = (region SizedRegion<1>:$combine);
+  let assemblyFormat = "`(` $sources `)` `along` $axis `reverse` $reverse attr-dict `:` functional-type($sources, $results) $combine";
   let hasVerifier = 1;
 }
 def Tile_MapElementwiseOp : Tile_Op<"map_elementwise", [RecursiveMemoryEffects, RecursivelySpeculatable]> {
@@ -251,6 +257,7 @@ def Tile_MapElementwiseOp : Tile_Op<"map_elementwise", [RecursiveMemoryEffects, 
   let arguments = (ins Variadic<Tile_Tile>:$sources, I32Attr:$pack);
   let results = (outs Variadic<Tile_Tile>:$results);
   let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`(` $sources `)` `pack` $pack attr-dict `:` functional-type($sources, $results) $body";
   let hasVerifier = 1;
 }
 def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["ReduceOp", "ScanOp", "MapElementwiseOp"]>]> {
@@ -264,11 +271,13 @@ def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
   let summary = "prints values with the program's index";
   let arguments = (ins StrAttr:$prefix, BoolAttr:$hex, DenseBoolArrayAttr:$isSigned, Variadic<AnyType>:$values);
   let assemblyFormat = "$prefix attr-dict (`:` $values^ `:` type($values))?";
+  let hasVerifier = 1;
 }
 def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {
   let summary = "stops with `message` unless every element is true (where `mask` is)";
   let arguments = (ins AnyType:$condition, StrAttr:$message, Optional<AnyType>:$mask);
   let assemblyFormat = "$condition `,` $message (`mask` $mask^ `:` type($mask))? attr-dict `:` type($condition)";
+  let hasVerifier = 1;
 }
 def Tile_AssumeOp : Tile_Op<"assume", [MemoryEffects<[MemWrite]>]> {
   let summary = "promises that a scalar condition holds; the simulator checks the promise";

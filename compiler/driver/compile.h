@@ -1,0 +1,44 @@
+// The compiler as a library: a request in, a program or diagnostics out. No Python, no files unless the request names one.
+#pragma once
+#include "base/diagnostic.h"
+#include "interpreter/program.h"
+#include <string>
+
+namespace tandem::compiler {
+
+// A request is JSON text:
+// { "kernel": "<function id>",
+//   "functions": { "<id>": {"kind": "jit" | "constexpr_function" | "aggregate", "name": "f", "file": "k.py", "line": 12, "source": "...",
+//                           "globals": {"<name>": VALUE, ...}, "defaults": {"<parameter>": VALUE} } },
+//   "arguments": [ ARGUMENT, ... ],            in the order of the kernel's parameters
+//   "options": {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "target": "sim", "debug": true} }
+// VALUE: {"none":true} {"bool":b} {"int":"123"} {"float":"0.5"} {"str":"s"} {"dtype":"fp16"} {"tuple":[VALUE..], "names":[..]?} {"list":[VALUE..]}
+//        {"dict":...} is foreign   {"module":"triton.language"} {"builtin":"tl.load"} {"function":"<id>"} {"namespace":{"attr":VALUE},"name":"m"}
+//        {"foreign":"description"}
+// ARGUMENT: {"name":"x","type":"*fp16"} {"name":"n","type":"i32"} {"name":"B","constexpr":VALUE}
+//        {"name":"t","tuple":[ARGUMENT..]} {"name":"d","descriptor":{"dtype":"fp16","block_shape":[64,32]}}
+//        The types are those of Triton's signatures. A descriptor becomes base pointer, shape (i32..), strides (i64..) arguments.
+struct Compiled {
+  interpreter::ProgramPtr program;      // Program::arguments says what the launch must pass, in order (constexprs left out)
+  std::string error;                    // rendered diagnostics when `program` is null
+  std::vector<Diagnostic> diagnostics;  // the error, or the warnings
+};
+// Thread-safe. Never throws, never exits.
+Compiled compileToProgram(const std::string& requestJson);
+
+// The stages' texts for tools: "ast", "tile" (verified IR), "tile-opt" (after canonicalisation), "sim".
+struct Emitted {
+  std::string text;
+  std::string error;
+};
+Emitted emit(const std::string& requestJson, const std::string& stage);
+
+// A request for a kernel in a file, as tandemc has it: names resolve through the file's imports, constants and functions.
+// `kernel` may be empty when the file has one kernel. `signature`: "*fp16, *fp16, i32" or "x_ptr=*fp16, n=i32"; `constexprs`: "BLOCK=128, FLAG=True".
+Emitted requestForFile(const std::string& path, const std::string& kernel, const std::string& signature, const std::string& constexprs,
+                       int numWarps);
+
+// JSON list of {"module": "tl", "name": "load", "kind": "function" | "constant" | "library", "value": VALUE, "signature": "..."}.
+std::string builtinsJson();
+
+}  // namespace tandem::compiler

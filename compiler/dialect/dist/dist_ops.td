@@ -8,6 +8,7 @@ def Dist_Dialect : Dialect {
   let name = "dist";
   let cppNamespace = "::tandem::dist";
   let summary = "One-sided communication between ranks, after OpenSHMEM";
+  let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::tandem::tile::TileDialect"];
 }
 def Dist_GroupAttr : EnumAttr<Dist_Dialect, Dist_Group, "group">;

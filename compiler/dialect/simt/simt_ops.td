@@ -8,6 +8,7 @@ def Simt_Dialect : Dialect {
   let name = "simt";
   let cppNamespace = "::tandem::simt";
   let summary = "Per-thread code inside a tile program";
+  let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::tandem::tile::TileDialect"];
 }
 def Simt_ShuffleAttr : EnumAttr<Simt_Dialect, Simt_Shuffle, "shuffle">;

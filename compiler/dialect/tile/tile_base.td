@@ -14,6 +14,7 @@ def Tile_Dialect : Dialect {
   let name = "tile";
   let cppNamespace = "::tandem::tile";
   let summary = "What Triton's language needs beyond arith, math, scf and func";
+  let useDefaultAttributePrinterParser = 1;
   let description = [{
     Values are builtin scalars and builtin ranked tensors (a tile), whose elements may be pointers.
     Integers are signless; signedness lives in the op (`arith.divsi`). One op acts on a whole tile of one program.

@@ -1,0 +1,30 @@
+// Verifiers of the dialect `dist`: what signals are made of, which orders a wait may have.
+#include "compiler/dialect/dist/dist.h"
+#include "compiler/dialect/tile/type_rules.h"
+
+using namespace mlir;
+using namespace tandem::tile;
+
+namespace tandem::dist {
+
+LogicalResult MulticastAtOp::verify() {
+  if (getPointer().getType() == getType()) return success();
+  return fault(*this) << "gives " << getType() << " for a pointer of type " << getPointer().getType();
+}
+
+LogicalResult WaitOp::verify() {
+  Type signal = pointeeOf(getPointer().getType()), value = getValue().getType();
+  if (!signal.isInteger(32) && !signal.isInteger(64)) return fault(*this) << "signal has type " << signal << ", not i32 or i64";
+  if (signal != value) return fault(*this) << "compares a signal of type " << signal << " with a value of type " << value;
+  if (getSem() == Semantic::Release) return fault(*this) << "only reads; `release` orders writes";
+  return success();
+}
+
+LogicalResult NotifyOp::verify() { return verifySignal(*this, getPointer().getType()); }
+LogicalResult PutSignalOp::verify() { return verifySignal(*this, getSignalPointer().getType()); }
+LogicalResult SignalOp::verify() { return verifySignal(*this, getPointer().getType()); }
+LogicalResult SignalWaitOp::verify() { return verifySignal(*this, getPointer().getType()); }
+
+LogicalResult PutValueOp::verify() { return verifyPointed(*this, getDest().getType(), getValue().getType(), "value"); }
+
+}  // namespace tandem::dist

@@ -47,5 +47,11 @@ target_precompile_headers(tandem_mlir_pch PRIVATE
 function(tandem_use_mlir target)
   target_link_libraries(${target} PUBLIC tandem_mlir_headers)
   target_compile_options(${target} PRIVATE -Xclang -fno-pch-timestamp)
+  # An executable's -fPIE does not match the precompiled header's -fPIC.
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "EXECUTABLE")
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${target} PRIVATE -fPIC)
+  endif()
   target_precompile_headers(${target} REUSE_FROM tandem_mlir_pch)
 endfunction()

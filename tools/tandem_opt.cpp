@@ -1,0 +1,22 @@
+// tandem-opt: reads IR of our dialects, runs the passes named on the command line, prints the result.
+#include "compiler/dialect/dist/dist.h"
+#include "compiler/dialect/simt/simt.h"
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/ControlFlow/IR/ControlFlow.h>
+#include <mlir/Dialect/Func/Extensions/InlinerExtension.h>
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+#include <mlir/Dialect/Math/IR/Math.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Tools/mlir-opt/MlirOptMain.h>
+#include <mlir/Transforms/Passes.h>
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  registry.insert<tandem::tile::TileDialect, tandem::dist::DistDialect, tandem::simt::SimtDialect, mlir::arith::ArithDialect,
+                  mlir::cf::ControlFlowDialect, mlir::func::FuncDialect, mlir::math::MathDialect, mlir::scf::SCFDialect>();
+  mlir::func::registerInlinerExtension(registry);
+  mlir::registerCanonicalizerPass();
+  mlir::registerCSEPass();
+  mlir::registerInlinerPass();
+  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Tandem's optimizer driver\n", registry));
+}

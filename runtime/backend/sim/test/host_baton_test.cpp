@@ -1,0 +1,70 @@
+// The baton runs hosts one at a time, in rank order, and stops everybody when nothing can go on.
+#include "runtime/backend/sim/host_baton.h"
+#include <gtest/gtest.h>
+#include <thread>
+
+using namespace tandem::runtime::sim;
+
+namespace {
+
+std::vector<std::thread> start(HostBaton& baton, int ranks, std::function<void(int)> body) {
+  std::vector<std::thread> threads;
+  for (int r = 0; r < ranks; ++r)
+    threads.emplace_back([&baton, r, body] {
+      try {
+        baton.enter(r);
+        body(r);
+      } catch (const RunStopped&) {
+      }
+      baton.leave(r);
+    });
+  return threads;
+}
+
+TEST(HostBaton, RunsRanksInOrder) {
+  for (int round = 0; round < 20; ++round) {
+    std::vector<int> order;
+    int arrived = 0;
+    HostBaton baton(3, [](const std::function<bool()>&) { return HostBaton::Progress::Stuck; }, [](auto&) {});
+    auto threads = start(baton, 3, [&](int r) {
+      order.push_back(r);
+      ++arrived;
+      baton.block(r, "all", [&] { return arrived == 3; });
+      order.push_back(10 + r);
+    });
+    for (auto& t : threads) t.join();
+    ASSERT_EQ(order, (std::vector<int>{0, 1, 2, 12, 10, 11}));
+  }
+}
+
+TEST(HostBaton, StuckNamesEveryBlockedHost) {
+  std::vector<std::string> seen;
+  HostBaton baton(2, [](const std::function<bool()>&) { return HostBaton::Progress::Stuck; },
+                  [&](const std::vector<std::string>& notes) { seen = notes; });
+  int stopped = 0;
+  auto threads = start(baton, 2, [&](int r) {
+    try {
+      baton.block(r, r ? "an egg" : "a hen", [] { return false; });
+    } catch (const RunStopped&) {
+      ++stopped;
+      throw;
+    }
+  });
+  for (auto& t : threads) t.join();
+  EXPECT_EQ(stopped, 2);
+  EXPECT_EQ(seen, (std::vector<std::string>{"the host of rank 0 waits for a hen", "the host of rank 1 waits for an egg"}));
+}
+
+TEST(HostBaton, DevicesRunWhenNoHostCan) {
+  bool ran = false;
+  HostBaton baton(1, [&](const std::function<bool()>& ready) {
+    ran = true;
+    EXPECT_TRUE(ready());
+    return HostBaton::Progress::Ready;
+  }, [](auto&) {});
+  auto threads = start(baton, 1, [&](int r) { baton.block(r, "device", [&] { return ran; }); });
+  threads[0].join();
+  EXPECT_TRUE(ran);
+}
+
+}  // namespace

@@ -22,13 +22,13 @@ def Dist_RankOp : Dist_Op<"rank", [Pure]> {
   let summary = "index of this rank in `team` (0 is the world)";
   let arguments = (ins Optional<I32>:$team);
   let results = (outs I32:$result);
-  let assemblyFormat = "($team^)? attr-dict";
+  let assemblyFormat = "(`in` $team^)? attr-dict";
 }
 def Dist_NumRanksOp : Dist_Op<"num_ranks", [Pure]> {
   let summary = "number of ranks in `team` (0 is the world)";
   let arguments = (ins Optional<I32>:$team);
   let results = (outs I32:$result);
-  let assemblyFormat = "($team^)? attr-dict";
+  let assemblyFormat = "(`in` $team^)? attr-dict";
 }
 def Dist_TranslateRankOp : Dist_Op<"translate_rank", [Pure]> {
   let summary = "the index in `destTeam` of member `rank` of `sourceTeam`; -1 when it is not in it";
@@ -116,7 +116,7 @@ def Dist_FenceOp : Dist_Op<"fence", [MemReadWrite]> {
 def Dist_QuietOp : Dist_Op<"quiet", [MemReadWrite]> {
   let summary = "completes this program's earlier puts and gets (to `peer`, or to all)";
   let arguments = (ins Optional<I32>:$peer);
-  let assemblyFormat = "($peer^)? attr-dict";
+  let assemblyFormat = "(`on` $peer^)? attr-dict";
 }
 def Dist_BarrierOp : Dist_Op<"barrier", [MemReadWrite]> {
   let summary = "waits until the group on every rank of `team` arrives; without `syncOnly` also quiets first (M12)";

@@ -227,12 +227,16 @@ def Tile_DotOp : Tile_PureOp<"dot", [AllTypesMatch<["acc", "result"]>]> {
   let assemblyFormat = "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
   let hasVerifier = 1;
 }
-def Tile_DotScaledOp : Tile_PureOp<"dot_scaled", [AttrSizedOperandSegments, AllTypesMatch<["acc", "result"]>]> {
+def Tile_DotScaledOp : Tile_PureOp<"dot_scaled", [AttrSizedOperandSegments,
+    TypesMatchWith<"accumulator and result have one type", "result", "acc", "$_self">]> {
   let summary = "acc + (lhs · scale) · (rhs · scale) with e8m0 scales, one for every 32 elements of K";
   let arguments = (ins Tile_Tile:$lhs, Optional<Tile_Tile>:$lhsScale, Tile_Tile:$rhs, Optional<Tile_Tile>:$rhsScale, Tile_Tile:$acc,
     Tile_MicroScaleAttr:$lhsFormat, Tile_MicroScaleAttr:$rhsFormat, BoolAttr:$lhsKPack, BoolAttr:$rhsKPack);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$lhs $lhsFormat (`scale` $lhsScale^ `:` type($lhsScale))? `,` $rhs $rhsFormat (`scale` $rhsScale^ `:` type($rhsScale))? `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$lhsScale, "::mlir::Value":$rhs, "::mlir::Value":$rhsScale,
+    "::mlir::Value":$acc, "MicroScale":$lhsFormat, "MicroScale":$rhsFormat, "bool":$lhsKPack, "bool":$rhsKPack), [{
+    build($_builder, $_state, acc.getType(), lhs, lhsScale, rhs, rhsScale, acc, lhsFormat, rhsFormat, lhsKPack, rhsKPack); }]>];
   let hasVerifier = 1;
 }
 def Tile_ReduceOp : Tile_Op<"reduce", [RecursiveMemoryEffects, RecursivelySpeculatable]> {

@@ -36,7 +36,7 @@ std::string shapeText(ArrayRef<int64_t> shape) {
   return llvm::join(llvm::map_range(shape, [](int64_t size) { return std::to_string(size); }), "x");
 }
 
-LogicalResult verifyAxis(Operation *op, int64_t axis, int64_t rank) {
+LogicalResult verifyAxis(Operation *op, int32_t axis, int64_t rank) {
   if (axis >= 0 && axis < rank) return success();
   return fault(op) << "axis " << axis << " is outside 0 to " << rank - 1;
 }

@@ -21,7 +21,7 @@ mlir::Type pointeeOf(mlir::Type pointer);
 /// "4x32", or "scalar" without dimensions.
 std::string shapeText(llvm::ArrayRef<int64_t> shape);
 
-llvm::LogicalResult verifyAxis(mlir::Operation *op, int64_t axis, int64_t rank);
+llvm::LogicalResult verifyAxis(mlir::Operation *op, int32_t axis, int64_t rank);
 /// `value` must have the type of `what` seen through `pointer`.
 llvm::LogicalResult verifyPointed(mlir::Operation *op, mlir::Type pointer, mlir::Type value, llvm::StringRef what);
 /// `mask`, when there is one, must be i1 of the shape of `like`.

@@ -25,7 +25,7 @@ static LogicalResult verifySameRank(Operation *op, Type a, Type b) {
 }
 
 LogicalResult MakeRangeOp::verify() {
-  int64_t size = int64_t(getEnd()) - int64_t(getStart());
+  int64_t size = int64_t(int32_t(getEnd())) - int32_t(getStart());
   auto type = cast<RankedTensorType>(getType());
   if (size <= 0 || !llvm::isPowerOf2_64(size)) return fault(*this) << "has " << size << " integers, not a power of two";
   if (!type.getElementType().isInteger(32) || type.getRank() != 1)

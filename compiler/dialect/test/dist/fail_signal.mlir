@@ -1,0 +1,48 @@
+// Signals are 64-bit, or 32-bit for wait.
+// RUN: tandem-opt %s -split-input-file -verify-diagnostics
+
+func.func @f(%f: !tile.ptr<i64>, %g: !tile.ptr<i32>, %h: !tile.ptr<i16>, %n: i64, %i: i32, %s: i16) {
+  // expected-error @+1 {{`dist.wait` signal has type 'i16', not i32 or i64}}
+  %0 = dist.wait acquire sys %h[%i] eq %s : !tile.ptr<i16>, i16
+  return
+}
+
+// -----
+
+func.func @f(%f: !tile.ptr<i64>, %g: !tile.ptr<i32>, %h: !tile.ptr<i16>, %n: i64, %i: i32, %s: i16) {
+  // expected-error @+1 {{`dist.wait` compares a signal of type 'i64' with a value of type 'i32'}}
+  %0 = dist.wait acquire sys %f[%i] eq %i : !tile.ptr<i64>, i32
+  return
+}
+
+// -----
+
+func.func @f(%f: !tile.ptr<i64>, %g: !tile.ptr<i32>, %h: !tile.ptr<i16>, %n: i64, %i: i32, %s: i16) {
+  // expected-error @+1 {{`dist.wait` only reads; `release` orders writes}}
+  %0 = dist.wait release sys %f[%i] eq %n : !tile.ptr<i64>, i64
+  return
+}
+
+// -----
+
+func.func @f(%f: !tile.ptr<i64>, %g: !tile.ptr<i32>, %h: !tile.ptr<i16>, %n: i64, %i: i32, %s: i16) {
+  // expected-error @+1 {{`dist.notify` signal has type 'i32', not i64}}
+  dist.notify set gpu %g, %n on %i : !tile.ptr<i32>
+  return
+}
+
+// -----
+
+func.func @f(%f: !tile.ptr<i64>, %g: !tile.ptr<i32>, %h: !tile.ptr<i16>, %n: i64, %i: i32, %s: i16) {
+  // expected-error @+1 {{`dist.signal` signal has type 'i32', not i64}}
+  dist.signal set %g, %n on %i : !tile.ptr<i32>
+  return
+}
+
+// -----
+
+func.func @f(%f: !tile.ptr<i64>, %g: !tile.ptr<i32>, %h: !tile.ptr<i16>, %n: i64, %i: i32, %s: i16) {
+  // expected-error @+1 {{`dist.signal_wait_until` signal has type 'i32', not i64}}
+  %0 = dist.signal_wait_until %g eq %n : !tile.ptr<i32>
+  return
+}

@@ -1,0 +1,19 @@
+// Round trip of signals and waits.
+// RUN: tandem-opt %s | tandem-opt | FileCheck %s
+// RUN: tandem-opt %s --mlir-print-op-generic | tandem-opt | FileCheck %s
+
+func.func @signal(%f: !tile.ptr<i64>, %g: !tile.ptr<i32>, %n: i64, %i: i32, %r: i32, %p: tensor<8x!tile.ptr<f32>>) {
+  // CHECK: dist.wait acquire sys %{{[a-z0-9]+}}[%{{[a-z0-9]+}}] ge %{{[a-z0-9]+}} : !tile.ptr<i64>, i64
+  %0 = dist.wait acquire sys %f[%i] ge %n : !tile.ptr<i64>, i64
+  // CHECK: dist.wait relaxed gpu %{{[a-z0-9]+}}[%{{[a-z0-9]+}}] eq %{{[a-z0-9]+}} : !tile.ptr<i32>, i32
+  %1 = dist.wait relaxed gpu %g[%i] eq %i : !tile.ptr<i32>, i32
+  // CHECK: dist.consume_token %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : tensor<8x!tile.ptr<f32>>
+  %2 = dist.consume_token %p, %0 : tensor<8x!tile.ptr<f32>>
+  // CHECK: dist.notify add sys %{{[a-z0-9]+}}, %{{[a-z0-9]+}} on %{{[a-z0-9]+}} : !tile.ptr<i64>
+  dist.notify add sys %f, %n on %r : !tile.ptr<i64>
+  // CHECK: dist.signal set %{{[a-z0-9]+}}, %{{[a-z0-9]+}} on %{{[a-z0-9]+}} : !tile.ptr<i64>
+  dist.signal set %f, %n on %r : !tile.ptr<i64>
+  // CHECK: dist.signal_wait_until %{{[a-z0-9]+}} lt %{{[a-z0-9]+}} : !tile.ptr<i64>
+  %3 = dist.signal_wait_until %f lt %n : !tile.ptr<i64>
+  return
+}

@@ -1,0 +1,12 @@
+# How lit runs the text tests of every room. Knows no room; a build's paths come from lit.site.cfg.py.
+import os
+
+import lit.formats
+
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.excludes = ["Inputs", "CMakeLists.txt"]
+config.environment["PATH"] = os.pathsep.join([config.tandem_tools, config.llvm_tools, config.environment["PATH"]])
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+config.substitutions.append(("%tandem_source", config.tandem_source))

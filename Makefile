@@ -1,0 +1,34 @@
+# Two commands: `make demo` and `make test`. Both install what is missing, build into build/ and run.
+.PHONY: demo test build setup docs bench sanitize clean
+.DEFAULT_GOAL := build
+CMAKE_FLAGS = -G Ninja -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22
+
+setup:
+	@scripts/setup.sh
+
+build: setup
+	@[ -f build/build.ninja ] || cmake -S . -B build $(CMAKE_FLAGS) >build.log 2>&1 || (mkdir -p build; cat build.log >&2; exit 1)
+	@ninja -C build --quiet
+	@rm -f build.log
+
+demo: build
+	@.venv/bin/python -m demo
+
+test: build
+	@ctest --test-dir build --output-on-failure -j 2
+
+# The unit tests again, with AddressSanitizer and UndefinedBehaviorSanitizer.
+sanitize: setup
+	@cmake -S . -B build-sanitize $(CMAKE_FLAGS) -DTANDEM_SANITIZE=ON >/dev/null
+	@ninja -C build-sanitize --quiet
+	@ctest --test-dir build-sanitize --output-on-failure -j 2 -LE python
+
+docs: build
+	@ninja -C build docs
+
+bench: build
+	@build/bench/interpreter_bench
+	@.venv/bin/python bench/simulator.py
+
+clean:
+	rm -rf build build-sanitize .venv

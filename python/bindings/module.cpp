@@ -1,0 +1,182 @@
+// The extension module `tandem._tandem`: the C ABI as Python functions, limited API, one binary for CPython 3.11 and later.
+// A td_ function that returns a status raises RuntimeError(td_last_error()); its out parameters become its result.
+#define Py_LIMITED_API 0x030b0000
+#include <Python.h>
+
+#include "tandem/c_api.h"
+#include <cstring>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace {
+
+constexpr char kProgram[] = "tandem.program";
+constexpr char kSession[] = "tandem.session";
+
+template <class Handle> const char* capsuleName();
+template <> const char* capsuleName<td_program>() { return kProgram; }
+template <> const char* capsuleName<td_session>() { return kSession; }
+void destroy(td_program* p) { td_program_release(p); }
+void destroy(td_session* s) { td_session_destroy(s); }
+template <class Handle> void destroyCapsule(PyObject* capsule) {
+  destroy(static_cast<Handle*>(PyCapsule_GetPointer(capsule, capsuleName<Handle>())));
+}
+
+// One parameter of a C function: how it is read from Python and how, when it is an out parameter, it is given back.
+template <class T> struct Parameter;
+struct InParameter {
+  static constexpr bool isOut = false;
+  PyObject* give() { return nullptr; }
+};
+struct OutParameter {
+  static constexpr bool isOut = true;
+  bool read(PyObject*) { return true; }
+};
+template <> struct Parameter<int> : InParameter {
+  int value = 0;
+  bool read(PyObject* o) {
+    long v = PyLong_AsLong(o);
+    if (v == -1 && PyErr_Occurred()) return false;
+    if (v != long(int(v))) {
+      PyErr_SetString(PyExc_OverflowError, "integer does not fit 32 bits");
+      return false;
+    }
+    value = int(v);
+    return true;
+  }
+  int pass() { return value; }
+};
+template <> struct Parameter<uint64_t> : InParameter {
+  uint64_t value = 0;
+  bool read(PyObject* o) {
+    value = PyLong_AsUnsignedLongLongMask(o);
+    return !(value == uint64_t(-1) && PyErr_Occurred());
+  }
+  uint64_t pass() { return value; }
+};
+template <> struct Parameter<const char*> : InParameter {
+  std::string value;
+  bool read(PyObject* o) {
+    Py_ssize_t size = 0;
+    const char* text = PyUnicode_AsUTF8AndSize(o, &size);
+    if (!text) return false;
+    value.assign(text, size_t(size));
+    return true;
+  }
+  const char* pass() { return value.c_str(); }
+};
+template <> struct Parameter<const void*> : Parameter<uint64_t> {
+  const void* pass() { return reinterpret_cast<const void*>(value); }
+};
+template <> struct Parameter<void*> : Parameter<uint64_t> {
+  void* pass() { return reinterpret_cast<void*>(value); }
+};
+template <class Handle> struct HandleParameter : InParameter {
+  Handle* value = nullptr;
+  bool read(PyObject* o) { return (value = static_cast<Handle*>(PyCapsule_GetPointer(o, capsuleName<Handle>()))) != nullptr; }
+  Handle* pass() { return value; }
+};
+template <> struct Parameter<td_program*> : HandleParameter<td_program> {};
+template <> struct Parameter<td_session*> : HandleParameter<td_session> {};
+template <class Handle> struct HandleOut : OutParameter {
+  Handle* value = nullptr;
+  Handle** pass() { return &value; }
+  PyObject* give() { return PyCapsule_New(value, capsuleName<Handle>(), destroyCapsule<Handle>); }
+};
+template <> struct Parameter<td_program**> : HandleOut<td_program> {};
+template <> struct Parameter<td_session**> : HandleOut<td_session> {};
+template <> struct Parameter<char**> : OutParameter {
+  char* value = nullptr;
+  char** pass() { return &value; }
+  PyObject* give() {
+    PyObject* text = PyUnicode_DecodeUTF8(value, Py_ssize_t(std::strlen(value)), "replace");
+    td_free(value);
+    return text;
+  }
+};
+template <> struct Parameter<uint64_t*> : OutParameter {
+  uint64_t value = 0;
+  uint64_t* pass() { return &value; }
+  PyObject* give() { return PyLong_FromUnsignedLongLong(value); }
+};
+template <> struct Parameter<int*> : OutParameter {
+  int value = 0;
+  int* pass() { return &value; }
+  PyObject* give() { return PyLong_FromLong(value); }
+};
+// A sequence, followed in C by its length.
+template <class T> struct ListParameter : InParameter {
+  std::vector<T> value;
+  bool read(PyObject* o) {
+    Py_ssize_t n = PySequence_Size(o);
+    if (n < 0) return false;
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      PyObject* item = PySequence_GetItem(o, i);
+      Parameter<T> one;
+      bool ok = item && one.read(item);
+      Py_XDECREF(item);
+      if (!ok) return false;
+      value.push_back(one.value);
+    }
+    return true;
+  }
+  const T* pass() { return value.data(); }
+};
+template <> struct Parameter<const uint64_t*> : ListParameter<uint64_t> {};
+template <> struct Parameter<const int*> : ListParameter<int> {};
+
+template <class... A, size_t... I>
+PyObject* invoke(int (*function)(A...), PyObject* const* given, Py_ssize_t count, std::index_sequence<I...>) {
+  std::tuple<Parameter<A>...> parameters;
+  Py_ssize_t next = 0;
+  constexpr Py_ssize_t wanted = (Py_ssize_t(!Parameter<A>::isOut) + ... + 0);
+  if (count != wanted) {
+    PyErr_Format(PyExc_TypeError, "%zd arguments given, %zd wanted", count, wanted);
+    return nullptr;
+  }
+  bool ok = ([&] {
+    using P = std::tuple_element_t<I, std::tuple<Parameter<A>...>>;
+    return std::get<I>(parameters).read(P::isOut ? nullptr : given[next++]);
+  }() && ...);
+  if (!ok) return nullptr;
+  int status;
+  Py_BEGIN_ALLOW_THREADS
+  status = function(std::get<I>(parameters).pass()...);
+  Py_END_ALLOW_THREADS
+  if (status) {
+    PyErr_SetString(PyExc_RuntimeError, td_last_error());
+    return nullptr;
+  }
+  PyObject* result = nullptr;
+  ((result = result ? result : std::get<I>(parameters).give()), ...);
+  if (!result && !PyErr_Occurred()) return Py_NewRef(Py_None);
+  return result;
+}
+
+template <class... A> PyObject* invoke(int (*function)(A...), PyObject* const* given, Py_ssize_t count) {
+  return invoke(function, given, count, std::index_sequence_for<A...>{});
+}
+
+template <auto function> PyObject* call(PyObject*, PyObject* const* given, Py_ssize_t count) { return invoke(function, given, count); }
+
+PyObject* version(PyObject*, PyObject* const*, Py_ssize_t) { return PyUnicode_FromString(td_version()); }
+
+using FastCall = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);
+PyMethodDef entry(const char* name, FastCall f) { return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f)), METH_FASTCALL, nullptr}; }
+
+#define TD(name) entry(#name, call<&td_##name>)
+PyMethodDef methods[] = {
+    entry("version", version), TD(compile), TD(program_info), TD(emit), TD(request_for_file), TD(builtins), TD(session_create), TD(enter),
+    TD(leave), TD(abort), TD(finish), TD(reports), TD(counters), TD(chrome_trace), TD(timeline), TD(trace_summary), TD(allocate), TD(release),
+    TD(mark_initialised), TD(peer_address), TD(create_team), TD(create_stream), TD(launch), TD(copy), TD(set), TD(copy_from_host),
+    TD(copy_to_host), TD(release_async), TD(signal_write), TD(signal_wait), TD(barrier_on_stream), TD(record_event), TD(wait_event),
+    TD(synchronize), TD(barrier), {nullptr, nullptr, 0, nullptr}};
+#undef TD
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_tandem", "The C ABI of Tandem.", -1, methods, nullptr, nullptr, nullptr, nullptr};
+
+}  // namespace
+
+PyMODINIT_FUNC PyInit__tandem() { return PyModule_Create(&definition); }

@@ -1,0 +1,189 @@
+"""Arrays kernels take: symmetric tensors, and the element types NumPy and the kernel language share."""
+
+import ml_dtypes
+import numpy as np
+
+from . import _tandem
+
+_WORD_OF = {
+    np.dtype(np.bool_): "i1", np.dtype(np.int8): "i8", np.dtype(np.int16): "i16", np.dtype(np.int32): "i32", np.dtype(np.int64): "i64",
+    np.dtype(np.uint8): "u8", np.dtype(np.uint16): "u16", np.dtype(np.uint32): "u32", np.dtype(np.uint64): "u64",
+    np.dtype(np.float16): "fp16", np.dtype(np.float32): "fp32", np.dtype(np.float64): "fp64", np.dtype(ml_dtypes.bfloat16): "bf16",
+    np.dtype(ml_dtypes.float8_e4m3fn): "fp8e4nv", np.dtype(ml_dtypes.float8_e5m2): "fp8e5",
+    np.dtype(ml_dtypes.float8_e4m3fnuz): "fp8e4b8", np.dtype(ml_dtypes.float8_e5m2fnuz): "fp8e5b16",
+}
+_BY_NAME = {"bfloat16": ml_dtypes.bfloat16, "bf16": ml_dtypes.bfloat16, "fp16": np.float16, "fp32": np.float32, "fp64": np.float64,
+            "float8e4nv": ml_dtypes.float8_e4m3fn, "fp8e4nv": ml_dtypes.float8_e4m3fn, "float8_e4m3fn": ml_dtypes.float8_e4m3fn,
+            "float8e5": ml_dtypes.float8_e5m2, "fp8e5": ml_dtypes.float8_e5m2, "float8_e5m2": ml_dtypes.float8_e5m2, "int1": np.bool_}
+
+
+def as_dtype(dtype):
+    """A NumPy dtype from a NumPy dtype, a name ("float16", "bfloat16", "fp8e4nv") or a kernel-language type."""
+    name = getattr(dtype, "name", dtype)
+    if isinstance(name, str) and name in _BY_NAME:
+        return np.dtype(_BY_NAME[name])
+    try:
+        return np.dtype(name if isinstance(name, str) else dtype)
+    except TypeError:
+        raise TypeError(f"`{dtype}` is not an element type") from None
+
+
+def type_word(dtype):
+    """The kernel language's word for a NumPy dtype."""
+    try:
+        return _WORD_OF[np.dtype(dtype)]
+    except (KeyError, TypeError):
+        raise TypeError(f"arrays of dtype `{dtype}` cannot be kernel arguments") from None
+
+
+class Tensor:
+    """Device memory of one rank seen as an array. Symmetric when it was made by the team on every rank.
+
+    `np.asarray(t)` and `t.numpy()` wait for the rank's streams, so they show what earlier kernels wrote. `numpy()` gives a writable view
+    and counts as writing the whole tensor; `np.asarray`, `np.array` and indexing only read.
+    """
+
+    def __init__(self, team, address, shape, dtype, strides=None, owner=None, symmetric=True):
+        self.team = team
+        self.address = address
+        self.dtype = np.dtype(dtype)
+        self.shape = tuple(shape)
+        self.symmetric = symmetric
+        self._owner = owner
+        self.strides = tuple(strides) if strides is not None else _row_major(self.shape, self.dtype.itemsize)
+        self._freed = False
+
+    @staticmethod
+    def size_of(shape):
+        n = 1
+        for d in shape:
+            n *= d
+        return n
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def itemsize(self):
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self):
+        return self.numel() * self.itemsize
+
+    def numel(self):
+        return self.size_of(self.shape)
+
+    def size(self, axis=None):
+        return self.shape if axis is None else self.shape[axis]
+
+    def stride(self, axis=None):
+        elements = tuple(s // self.itemsize for s in self.strides)
+        return elements if axis is None else elements[axis]
+
+    def element_size(self):
+        return self.itemsize
+
+    def data_ptr(self):
+        return self.address
+
+    def is_contiguous(self):
+        return self.strides == _row_major(self.shape, self.itemsize)
+
+    def _view(self, writable):
+        if self._freed:
+            raise ValueError("this tensor has been freed")
+        self.team.synchronize()
+        raw = _Memory(self.address, self.shape, self.strides, self.dtype, writable, self)
+        array = np.asarray(raw)
+        return array.view(self.dtype) if array.dtype != self.dtype else array
+
+    def numpy(self):
+        view = self._view(True)
+        if self.is_contiguous():
+            _tandem.mark_initialised(self.team._session.handle, self.address, self.nbytes)
+        return view
+
+    def __array__(self, dtype=None, copy=None):
+        view = self._view(False)
+        return view.astype(dtype) if dtype is not None and np.dtype(dtype) != self.dtype else view.copy() if copy else view
+
+    def __getitem__(self, index):
+        part = self._view(False)[index]
+        if not isinstance(part, np.ndarray):
+            return part
+        address = part.__array_interface__["data"][0]
+        if part.base is None:  # a copy (advanced indexing)
+            return part
+        return Tensor(self.team, address, part.shape, self.dtype, part.strides, owner=self, symmetric=self.symmetric)
+
+    def __setitem__(self, index, value):
+        part = self._view(True)[index]
+        if not isinstance(part, np.ndarray):
+            part = self._view(True)[index:index + 1] if isinstance(index, int) else None
+        if part is None or (part.base is None and part.size):
+            self.numpy()[index] = value
+            return
+        part[...] = value
+        for address, count in _runs(part):
+            _tandem.mark_initialised(self.team._session.handle, address, count)
+
+    def fill_(self, value):
+        self[...] = value
+        return self
+
+    def copy_(self, source):
+        self[...] = np.asarray(source)
+        return self
+
+    def peer(self, rank):
+        """The same symmetric tensor on another rank."""
+        if not self.symmetric:
+            raise ValueError("only symmetric tensors have peers")
+        address = _tandem.peer_address(self.team._session.handle, self.team.world_rank, self.address, self.team.world_rank_of(rank))
+        return Tensor(self.team, address, self.shape, self.dtype, self.strides, owner=self)
+
+    def free(self):
+        """Gives the memory back; using the tensor in a kernel afterwards is reported."""
+        if self._owner is not None:
+            raise ValueError("a view cannot be freed; free the tensor it came from")
+        if not self._freed:
+            self.team._session.release(self.team.world_rank, self.address)
+            self._freed = True
+
+    def __repr__(self):
+        return f"tandem.Tensor(shape={self.shape}, dtype={self.dtype}, rank={self.team.rank}, address={self.address:#x})"
+
+
+class _Memory:
+    """Device memory as NumPy's array interface."""
+
+    def __init__(self, address, shape, strides, dtype, writable, owner):
+        plain = dtype if dtype.isbuiltin == 1 else np.dtype(f"u{dtype.itemsize}")
+        self.__array_interface__ = {"version": 3, "shape": tuple(shape), "strides": tuple(strides), "typestr": plain.str,
+                                    "data": (address, not writable)}
+        self._owner = owner
+
+
+def _row_major(shape, itemsize):
+    strides, step = [], itemsize
+    for d in reversed(shape):
+        strides.append(step)
+        step *= d
+    return tuple(reversed(strides))
+
+
+def _runs(array):
+    """(address, bytes) of the contiguous pieces of an array."""
+    if array.size == 0:
+        return
+    if array.flags.c_contiguous:
+        yield array.__array_interface__["data"][0], array.nbytes
+        return
+    if array.ndim <= 1:
+        for i in range(array.shape[0] if array.ndim else 1):
+            yield array[i:i + 1].__array_interface__["data"][0], array.itemsize
+        return
+    for row in array:
+        yield from _runs(row)

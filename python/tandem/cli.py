@@ -1,0 +1,68 @@
+"""The `tandem` command."""
+
+import argparse
+import os
+import sys
+
+EPILOG = """examples:
+  tandem run --ranks 4 script.py            run an SPMD script on 4 simulated ranks; it calls team = tandem.init()
+  tandem run --ranks 8 --seed 3 script.py   another schedule and other delays; the same seed gives the same run
+  tandem run --compat old.py                `import triton` and `import triton_dist` mean Tandem
+  tandem run --trace t.json script.py       also write a timeline for ui.perfetto.dev
+"""
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="tandem", description="Run kernels that compute and communicate on simulated ranks.",
+                                     epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    run = commands.add_parser("run", help="run a script once on every rank", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
+    run.add_argument("--ranks", type=int, default=1, help="how many ranks (default 1)")
+    run.add_argument("--target", default="sim", choices=["sim"], help="where to run (default sim)")
+    run.add_argument("--seed", type=int, default=0, help="decides schedule and delays (default 0)")
+    run.add_argument("--trace", metavar="FILE", help="write a Perfetto trace")
+    run.add_argument("--timeline", action="store_true", help="draw who computed and who waited")
+    run.add_argument("--compat", action="store_true", help="resolve `triton` and `triton_dist` imports to Tandem")
+    run.add_argument("script")
+    run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
+    return parser
+
+
+def _run(options):
+    import tandem
+    if options.compat:
+        from . import compat
+        compat.install()
+    path = os.path.abspath(options.script)
+    try:
+        with open(path, "rb") as file:
+            code = compile(file.read(), path, "exec")
+    except OSError as error:
+        raise SystemExit(f"tandem: cannot read {options.script}: {error.strerror}")
+    sys.argv = [options.script, *options.arguments]
+    sys.path.insert(0, os.path.dirname(path))
+
+    def main(team):
+        # Each rank has its own module globals; imported modules are shared by the ranks.
+        exec(code, {"__name__": "__main__", "__file__": path, "__builtins__": __builtins__})
+
+    try:
+        result = tandem.launch(main, ranks=options.ranks, target=options.target, seed=options.seed,
+                               trace=bool(options.trace or options.timeline))
+    except (tandem.SimulationError, tandem.CompileError) as error:
+        print(error, file=sys.stderr)
+        print(f"replay: tandem run --ranks {options.ranks} --seed {options.seed} {options.script}", file=sys.stderr)
+        return 1
+    if options.trace:
+        result.write_trace(options.trace)
+    if options.timeline:
+        print(result.timeline(), end="")
+    return 0
+
+
+def main(arguments=None):
+    return _run(_parser().parse_args(arguments))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,17 @@
+"""The exceptions of the package."""
+
+
+class CompileError(Exception):
+    """A kernel that does not compile. The message is the rendered diagnostic: file, line, caret, notes."""
+
+
+class SimulationError(Exception):
+    """The simulator found an error. `reports` holds every report as a dict; the message is their text."""
+
+    def __init__(self, reports):
+        self.reports = reports
+        super().__init__("\n" + "\n".join(r["text"] for r in reports if r["severity"] == "error"))
+
+
+class SimulationWarning(UserWarning):
+    """Something suspicious that did not change this run, such as a signal left non-zero at exit."""

@@ -1,0 +1,198 @@
+"""@tandem.jit and its relatives: functions the compiler takes from their source text."""
+
+import inspect
+import json
+import struct
+import sys
+
+from . import _tandem
+from ._names import DType, constexpr
+from .errors import CompileError
+from .request import RequestBuilder, _environment, source_of
+
+
+class _Source:
+    """A Python object that kernels reach by its source text."""
+
+    kind = "jit"
+
+    def __init__(self, target):
+        self.target = target
+        self.__name__ = target.__name__
+        self.__doc__ = target.__doc__
+        self.__module__ = target.__module__
+        self.__wrapped__ = target
+        self._text = None
+
+    def _load(self):
+        if self._text is None:
+            self._text = source_of(self.target)
+        return self._text
+
+    @property
+    def file(self):
+        return self._load()[0]
+
+    @property
+    def line(self):
+        return self._load()[1]
+
+    @property
+    def source(self):
+        return self._load()[2]
+
+    def environment(self):
+        return _environment(self.target)
+
+    def defaults(self):
+        return {p.name: p.default for p in inspect.signature(self.target).parameters.values() if p.default is not p.empty}
+
+
+class Aggregate(_Source):
+    """A class whose instances kernels carry as a bundle of their fields (Triton's `@aggregate`)."""
+
+    kind = "aggregate"
+
+    def environment(self):
+        names = dict(vars(sys.modules[self.target.__module__]))
+        for member in vars(self.target).values():
+            function = member.target if isinstance(member, _Source) else member
+            if inspect.isfunction(function):
+                names.update(_environment(function))
+        return names
+
+    def defaults(self):
+        return {}
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError(f"the aggregate `{self.__name__}` can be made only inside a kernel")
+
+
+def aggregate(cls):
+    return Aggregate(cls)
+
+
+class Specialization:
+    """A compiled kernel for one set of argument types and constants."""
+
+    def __init__(self, program, info):
+        self.program = program
+        self.info = info
+
+
+class JITFunction(_Source):
+    """A kernel, or a function kernels call. `kernel[grid](...)` launches it on the current rank."""
+
+    def __init__(self, target, do_not_specialize=(), launch_metadata=None, repr=None, noinline=None, debug=None, **_):
+        super().__init__(target)
+        self.fn = target
+        self.signature = inspect.signature(target)
+        self.parameters = list(self.signature.parameters.values())
+        self.arg_names = [p.name for p in self.parameters]
+        names = [p.name for p in self.parameters]
+        self.do_not_specialize = {names[i] if isinstance(i, int) else i for i in do_not_specialize or ()}
+        self.debug = debug
+        self._specializations = {}
+
+    def __getitem__(self, grid):
+        return lambda *args, **kwargs: self.run(grid, *args, **kwargs)
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError(f"kernel `{self.__name__}` needs a grid: `{self.__name__}[grid](...)`")
+
+    def run(self, grid, *args, **kwargs):
+        from .launcher import launch_kernel
+        return launch_kernel(self, grid, args, kwargs)
+
+    def is_constexpr(self, parameter):
+        annotation = parameter.annotation
+        return annotation is constexpr or (isinstance(annotation, str) and annotation.split(".")[-1].strip() == "constexpr")
+
+    def specialize(self, arguments, options):
+        """The compiled kernel for arguments in the request's form (a list of ARGUMENT)."""
+        key = json.dumps([arguments, options], sort_keys=True)
+        found = self._specializations.get(key)
+        if found is None:
+            found = self._specializations[key] = self._compile(arguments, options)
+        return found
+
+    def request(self, arguments, options):
+        builder = RequestBuilder()
+        kernel = builder.add(self)
+        return json.dumps({"kernel": kernel, "functions": builder.functions, "arguments": arguments, "options": options})
+
+    def _compile(self, arguments, options):
+        try:
+            program = _tandem.compile(self.request(arguments, options))
+        except RuntimeError as error:
+            raise CompileError(str(error).rstrip("\n")) from None
+        info = json.loads(_tandem.program_info(program))
+        for warning in info["warnings"]:
+            print(warning, file=sys.stderr, end="")
+        return Specialization(program, info)
+
+
+def jit(function=None, **options):
+    """Makes a kernel of a function: `@tandem.jit` or `@tandem.jit(do_not_specialize=[...])`."""
+    if function is None:
+        return lambda f: jit(f, **options)
+    if isinstance(function, JITFunction):
+        return function
+    return JITFunction(function, **options)
+
+
+class ConstexprFunction(JITFunction):
+    """A function over compile-time constants; callable from Python too."""
+
+    kind = "constexpr_function"
+
+    def __call__(self, *args, **kwargs):
+        plain = lambda x: x.value if isinstance(x, constexpr) else x
+        return self.target(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
+
+
+def constexpr_function(function):
+    return ConstexprFunction(function)
+
+
+def scalar_type(value):
+    """Triton's type word for a Python number argument."""
+    if isinstance(value, bool):
+        return "i1"
+    if isinstance(value, float):
+        return "fp32"
+    if -2**31 <= value < 2**31:
+        return "i32"
+    if -2**63 <= value < 2**63:
+        return "i64"
+    if value < 2**64:
+        return "u64"
+    raise OverflowError(f"integer argument {value} does not fit 64 bits")
+
+
+def scalar_bits(value, word):
+    """The 64 bits an argument of type `word` is passed as."""
+    if word == "fp64":
+        return struct.unpack("<Q", struct.pack("<d", value))[0]
+    if word == "fp32":
+        return struct.unpack("<I", struct.pack("<f", value))[0]
+    if word == "fp16":
+        return struct.unpack("<H", struct.pack("<e", value))[0]
+    if word == "bf16":
+        return struct.unpack("<I", struct.pack("<f", value))[0] >> 16
+    return int(value) & (2**64 - 1)
+
+
+def annotated_type(parameter):
+    """The type word a parameter's annotation asks for (`n: tl.int64`, `n: "i64"`), or None."""
+    annotation = parameter.annotation
+    if isinstance(annotation, DType):
+        return annotation.name
+    if isinstance(annotation, str) and annotation.split(".")[-1] in _WORDS:
+        return annotation.split(".")[-1]
+    return None
+
+
+_WORDS = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "i8", "i16", "i32", "i64",
+          "u8", "u16", "u32", "u64", "fp16", "fp32", "fp64", "bf16"}
+

@@ -1,0 +1,172 @@
+"""Launches a kernel on the current rank: specialises it on its arguments, moves host arrays, packs the arguments."""
+
+import numpy as np
+
+from . import _tandem
+from ._names import DType, constexpr
+from .arrays import Tensor, type_word
+from .descriptor import TensorDescriptor
+from .jit import Aggregate, JITFunction, annotated_type, scalar_bits, scalar_type
+from .request import RequestBuilder
+from .session import current_team, host_place
+
+_OPTIONS = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": None, "debug": False}
+_IGNORED = {"grid", "warmup", "launch_cooperative_grid", "launch_pdl", "launch_cluster", "enable_fp_fusion", "waves_per_eu",
+            "matrix_instr_nonkdim", "kpack"}
+
+
+def host_array(value):
+    """`value` as a NumPy array when it is an array on the host, else None."""
+    if isinstance(value, np.ndarray):
+        return value
+    if hasattr(value, "numpy") and hasattr(value, "data_ptr"):  # a CPU tensor of a framework
+        return value.numpy()
+    return None
+
+
+class _HostArrays:
+    """Device copies of the host arrays of one launch; arrays that overlap in memory share one copy."""
+
+    def __init__(self, team, stream):
+        self.team, self.stream = team, stream
+        self.arrays = []
+        self.ranges = []  # [begin, end, device address, writable]
+
+    def add(self, array):
+        begin, end = np.lib.array_utils.byte_bounds(array) if hasattr(np.lib, "array_utils") else np.byte_bounds(array)
+        self.arrays.append((array, begin, max(end, begin + 1)))
+
+    def place(self):
+        for array, begin, end in sorted(self.arrays, key=lambda a: a[1]):
+            last = self.ranges[-1] if self.ranges else None
+            if last and begin < last[1]:
+                last[1] = max(last[1], end)
+                last[3] |= array.flags.writeable
+            else:
+                self.ranges.append([begin, end, 0, array.flags.writeable])
+        for r in self.ranges:
+            r[2] = self.team._call(_tandem.allocate, r[1] - r[0], 0, 0, "host array", *host_place())
+            self.team._call(_tandem.copy_from_host, self.stream.index, r[2], r[0], r[1] - r[0])
+
+    def address(self, array):
+        begin = array.__array_interface__["data"][0]
+        for low, high, device, _ in self.ranges:
+            if low <= begin < high:
+                return device + begin - low
+        raise AssertionError("every host array has a device copy")
+
+    def give_back(self):
+        for begin, end, device, writable in self.ranges:
+            if writable:
+                self.team._call(_tandem.copy_to_host, self.stream.index, begin, device, end - begin)
+            self.team._call(_tandem.release_async, self.stream.index, device)
+
+
+class _Packer:
+    """Turns Python arguments into the request's ARGUMENTs and the launch's 64-bit words."""
+
+    def __init__(self, kernel, team, stream):
+        self.kernel = kernel
+        self.host = _HostArrays(team, stream)
+        self.specs = []
+        self.words = []  # callables, run once device addresses are known
+
+    def constant(self, name, value):
+        return {"name": name, "constexpr": RequestBuilder().value(value)}
+
+    def add(self, parameter, value):
+        if self.kernel.is_constexpr(parameter):
+            self.specs.append(self.constant(parameter.name, value))
+        else:
+            self.specs.append(self.spec(parameter.name, value, parameter))
+
+    def spec(self, name, value, parameter=None):
+        if isinstance(value, constexpr):
+            return self.constant(name, value)
+        if isinstance(value, np.generic) and value.shape == ():
+            value = value.item()
+        if isinstance(value, TensorDescriptor):
+            return self.descriptor(name, value)
+        array = None if isinstance(value, Tensor) else host_array(value)
+        if isinstance(value, Tensor):
+            self.words.append(lambda: value.address)
+            return {"name": name, "type": "*" + type_word(value.dtype)}
+        if array is not None:
+            self.host.add(array)
+            self.words.append(lambda: self.host.address(array))
+            return {"name": name, "type": "*" + type_word(array.dtype)}
+        if isinstance(value, (bool, int, float)):
+            return self.number(name, value, parameter)
+        if isinstance(value, tuple):
+            return {"name": name, "tuple": [self.spec(f"{name}.{i}", v) for i, v in enumerate(value)]}
+        if value is None or isinstance(value, (str, DType, JITFunction, Aggregate)):
+            return self.constant(name, value)
+        raise TypeError(f"argument `{name}` of kernel `{self.kernel.__name__}` has type `{type(value).__name__}`, which kernels cannot take")
+
+    def number(self, name, value, parameter):
+        wanted = annotated_type(parameter) if parameter else None
+        specialise = name not in self.kernel.do_not_specialize
+        if wanted is None and specialise and type(value) is int and value == 1:
+            return self.constant(name, 1)
+        word = wanted or scalar_type(value)
+        self.words.append(lambda: scalar_bits(value, word))
+        return {"name": name, "type": word}
+
+    def descriptor(self, name, d):
+        inner = self.spec(name, d.base)
+        self.words += [lambda v=v: v & (2**64 - 1) for v in (*d.shape, *d.strides)]
+        return {"name": name, "descriptor": {"dtype": inner["type"][1:], "block_shape": list(d.block_shape), "padding": d.padding}}
+
+
+def _bind(kernel, args, kwargs):
+    options = dict(_OPTIONS)
+    names = set(kernel.arg_names)
+    stream = None
+    rest = {}
+    for key, value in kwargs.items():
+        if key in names:
+            rest[key] = value
+        elif key in options:
+            options[key] = value
+        elif key == "stream":
+            stream = value
+        elif key not in _IGNORED:
+            raise TypeError(f"kernel `{kernel.__name__}` has no parameter `{key}`")
+    try:
+        bound = kernel.signature.bind(*args, **rest)
+    except TypeError as error:
+        raise TypeError(f"kernel `{kernel.__name__}`: {error}") from None
+    bound.apply_defaults()
+    return bound.arguments, {k: v for k, v in options.items() if v is not None}, stream
+
+
+def _grid(grid, arguments, options):
+    if callable(grid):
+        grid = grid({**{k: v.value if isinstance(v, constexpr) else v for k, v in arguments.items()}, **options})
+    grid = (grid,) if isinstance(grid, (int, np.integer)) else tuple(grid)
+    if not 1 <= len(grid) <= 3:
+        raise ValueError(f"a grid has one to three sizes, not {len(grid)}")
+    return tuple(int(g) for g in grid) + (1,) * (3 - len(grid))
+
+
+def launch_kernel(kernel, grid, args, kwargs):
+    """Launches on the current rank. With `stream=` it only queues; otherwise it also waits when an argument is a host array."""
+    team = current_team()
+    arguments, options, stream = _bind(kernel, args, kwargs)
+    packer = _Packer(kernel, team, stream or team.stream)
+    for parameter in kernel.parameters:
+        packer.add(parameter, arguments[parameter.name])
+    compiled = kernel.specialize(packer.specs, {**options, "target": "sim"})
+    sizes = _grid(grid, arguments, options)
+    if 0 in sizes:
+        return compiled
+    packer.host.place()
+    words = [word() for word in packer.words]
+    target = packer.host.stream
+    team._call(_tandem.launch, target.index, compiled.program, *sizes, options["num_warps"], words, len(words), *host_place())
+    packer.host.give_back()
+    if stream is None and packer.host.ranges:
+        target.synchronize()
+    return compiled
+
+

@@ -1,0 +1,128 @@
+"""Builds the compile request: the functions a kernel reaches, and the values of the global names they use."""
+
+import ast
+import enum
+import inspect
+import textwrap
+import types
+
+from ._names import Builtin, DType, constexpr
+
+# The importable name of each canonical module.
+_IMPORTABLE = {"tl": "tandem.language", "tl.math": "triton.language.math", "tl.extra": "triton.language.extra",
+               "tl.extra.libdevice": "tandem.libdevice", "dl": "tandem.dist", "shmem": "tandem.shmem", "extra": "tandem.simt"}
+
+
+class _Uses(ast.NodeVisitor):
+    """The attribute chains and bare names a function reads: {"tl": {"load": {}}, "BLOCK": {}}."""
+
+    def __init__(self):
+        self.tree = {}
+
+    def visit_Name(self, node):
+        self.tree.setdefault(node.id, {})
+
+    def visit_Attribute(self, node):
+        chain = [node.attr]
+        at = node.value
+        while isinstance(at, ast.Attribute):
+            chain.append(at.attr)
+            at = at.value
+        if not isinstance(at, ast.Name):
+            self.generic_visit(node)
+            return
+        level = self.tree.setdefault(at.id, {})
+        for name in reversed(chain):
+            level = level.setdefault(name, {})
+
+
+def _uses(source):
+    visitor = _Uses()
+    visitor.visit(ast.parse(textwrap.dedent(source)))
+    return visitor.tree
+
+
+def _environment(function):
+    names = dict(function.__globals__)
+    if function.__closure__:
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__):
+            try:
+                names[name] = cell.cell_contents
+            except ValueError:
+                pass
+    return names
+
+
+class RequestBuilder:
+    """Collects functions once each. `functions` is the request's table."""
+
+    def __init__(self):
+        self.functions = {}
+        self._ids = {}
+
+    def value(self, x, attributes=None):
+        """A VALUE of the request. `attributes`: the members of `x` that are used, for modules and other containers."""
+        from .jit import Aggregate, JITFunction
+        if isinstance(x, constexpr):
+            x = x.value
+        if x is None:
+            return {"none": True}
+        if isinstance(x, bool):
+            return {"bool": x}
+        if isinstance(x, enum.Enum) and not isinstance(x, (int, str)):
+            x = x.value
+        if isinstance(x, int):
+            return {"int": str(int(x))}
+        if isinstance(x, float):
+            return {"float": repr(float(x))}
+        if isinstance(x, str):
+            return {"str": str(x)}
+        if isinstance(x, DType):
+            return {"dtype": x.name}
+        if isinstance(x, Builtin):
+            return {"builtin": x.canonical}
+        if isinstance(x, (JITFunction, Aggregate)):
+            return {"function": self.add(x)}
+        if isinstance(x, tuple):
+            value = {"tuple": [self.value(e) for e in x]}
+            if hasattr(x, "_fields"):
+                value["names"] = list(x._fields)
+            return value
+        if isinstance(x, list):
+            return {"list": [self.value(e) for e in x]}
+        if isinstance(x, types.ModuleType) and hasattr(x, "__tandem_module__"):
+            return {"module": _IMPORTABLE[x.__tandem_module__]}
+        if attributes and not isinstance(x, dict):
+            members = {}
+            for name, inner in attributes.items():
+                try:
+                    members[name] = self.value(getattr(x, name), inner)
+                except AttributeError:
+                    continue
+            return {"namespace": members, "name": getattr(x, "__name__", type(x).__name__)}
+        if hasattr(x, "item") and getattr(x, "shape", None) == ():  # a NumPy scalar
+            return self.value(x.item())
+        return {"foreign": f"{type(x).__name__} object"}
+
+    def add(self, item):
+        """The id of a jit function, constexpr function or aggregate class."""
+        if id(item) in self._ids:
+            return self._ids[id(item)]
+        ident = f"{item.__name__}#{len(self._ids)}"
+        self._ids[id(item)] = ident
+        entry = {"kind": item.kind, "name": item.__name__, "file": item.file, "line": item.line, "source": item.source}
+        self.functions[ident] = entry
+        environment = item.environment()
+        entry["globals"] = {name: self.value(environment[name], inner) for name, inner in _uses(item.source).items() if name in environment}
+        entry["defaults"] = {name: self.value(value) for name, value in item.defaults().items()}
+        return ident
+
+
+def source_of(target):
+    """(file, first line, text) of a function or class, decorators included."""
+    try:
+        lines, line = inspect.getsourcelines(target)
+    except (OSError, TypeError) as error:
+        raise ValueError(f"the source of `{target.__name__}` cannot be read ({error}); define kernels in a file") from None
+    file = inspect.getsourcefile(target) or "<unknown>"
+    return file, max(line, 1), "".join(lines)

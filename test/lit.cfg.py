@@ -1,5 +1,6 @@
 # How lit runs the text tests of every room. Knows no room; a build's paths come from lit.site.cfg.py.
 import os
+import sys
 
 import lit.formats
 
@@ -10,3 +11,5 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 config.substitutions.append(("%tandem_source", config.tandem_source))
+config.substitutions.append(("%llvm_include", os.path.join(os.path.dirname(config.llvm_tools), "include")))
+config.substitutions.append(("%python", sys.executable))

@@ -37,6 +37,9 @@ Emitted emit(const std::string& requestJson, const std::string& stage);
 // `kernel` may be empty when the file has one kernel. `signature`: "*fp16, *fp16, i32" or "x_ptr=*fp16, n=i32"; `constexprs`: "BLOCK=128, FLAG=True".
 Emitted requestForFile(const std::string& path, const std::string& kernel, const std::string& signature, const std::string& constexprs,
                        int numWarps);
+// The same for text that is in memory; `fileName` is what diagnostics call it.
+Emitted requestForText(const std::string& text, const std::string& fileName, const std::string& kernel, const std::string& signature,
+                       const std::string& constexprs, int numWarps);
 
 // JSON list of {"module": "tl", "name": "load", "kind": "function" | "constant" | "library", "value": VALUE, "signature": "..."}.
 std::string builtinsJson();

@@ -1,0 +1,77 @@
+// Runs a program on N ranks, one host thread each.
+#include "api/reports.h"
+#include "tandem/team.h"
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+namespace tandem {
+namespace {
+
+using nlohmann::json;
+
+class Failures {
+ public:
+  void add(std::exception_ptr failure) {
+    std::lock_guard lock(mutex_);
+    if (!first_) first_ = failure;
+  }
+  std::exception_ptr first() const { return first_; }
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr first_;
+};
+
+void hostThread(td_session* session, int rank, int size, const std::function<void(Team&)>& main, Failures& failures) {
+  try {
+    if (td_enter(session, rank)) throw Error(td_last_error());
+    Team team(session, rank, size);
+    main(team);
+    if (td_leave(session, rank)) throw Error(td_last_error());
+  } catch (const std::exception& e) {
+    failures.add(std::current_exception());
+    td_abort(session, rank, e.what());
+  } catch (...) {
+    failures.add(std::current_exception());
+    td_abort(session, rank, "unknown exception");
+  }
+}
+
+RunReport describe(td_session* session, const json& reports, bool trace) {
+  RunReport out;
+  for (auto& r : reports) out.warnings.push_back(r["text"]);
+  char* text = nullptr;
+  int status = td_counters(session, &text);
+  out.counters = takeText(status, text);
+  if (trace) {
+    status = td_timeline(session, 80, &text);
+    out.timeline = takeText(status, text);
+    status = td_chrome_trace(session, &text);
+    out.chromeTrace = takeText(status, text);
+  }
+  return out;
+}
+
+}  // namespace
+
+RunReport launch(const std::function<void(Team&)>& main, const RunOptions& options) {
+  td_session* raw = nullptr;
+  json o = {{"ranks", options.ranks}, {"seed", options.seed}, {"trace", options.trace}, {"slots_per_rank", options.slotsPerRank}};
+  if (td_session_create(o.dump().c_str(), &raw)) throw Error(td_last_error());
+  std::unique_ptr<td_session, void (*)(td_session*)> session(raw, td_session_destroy);
+  Failures failures;
+  std::vector<std::thread> threads;
+  for (int r = 0; r < options.ranks; ++r) threads.emplace_back(hostThread, raw, r, options.ranks, std::cref(main), std::ref(failures));
+  for (std::thread& t : threads) t.join();
+  if (failures.first()) {
+    throwErrors(reportsOf(raw));
+    std::rethrow_exception(failures.first());
+  }
+  if (td_finish(raw)) throw Error(td_last_error());
+  json reports = reportsOf(raw);
+  throwErrors(reports);
+  return describe(raw, reports, options.trace);
+}
+
+}  // namespace tandem

@@ -1,0 +1,105 @@
+// A rank's calls, over the C ABI.
+#include "tandem/team.h"
+#include "api/kernel.h"
+#include "api/reports.h"
+#include <bit>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace tandem {
+namespace {
+
+bool fitsInt32(int64_t v) { return v >= std::numeric_limits<int32_t>::min() && v <= std::numeric_limits<int32_t>::max(); }
+
+struct Packed {
+  std::string type;
+  uint64_t bits;
+};
+Packed pack(const Tensor& t) { return {std::string("*") + name(t.dtype), t.address}; }
+Packed pack(int64_t v) { return {fitsInt32(v) ? "i32" : "i64", uint64_t(v)}; }
+Packed pack(double v) { return {"fp32", std::bit_cast<uint32_t>(float(v))}; }
+
+std::string spell(bool v) { return v ? "True" : "False"; }
+std::string spell(int64_t v) { return std::to_string(v); }
+std::string spell(double v) { return nlohmann::json(v).dump(); }
+std::string spell(const std::string& v) { return nlohmann::json(v).dump(); }
+std::string spell(DType v) {
+  static const char* const words[] = {"int1",   "int8",   "int16",      "int32",    "int64",   "uint8",    "uint16", "uint32",
+                                      "uint64", "float8e4nv", "float8e5", "float16", "bfloat16", "float32", "float64"};
+  return std::string("tl.") + words[size_t(v)];
+}
+
+}  // namespace
+
+void Team::check(int status) const {
+  if (!status) return;
+  std::string why = td_last_error();
+  throwErrors(reportsOf(session_));
+  throw Error(why);
+}
+
+Tensor Team::allocate(const std::vector<int64_t>& shape, DType dtype, bool symmetric, bool initialised, const std::string& name) {
+  Tensor t{0, shape, dtype};
+  check(td_allocate(session_, rank_, uint64_t(std::max<int64_t>(1, t.bytes())), symmetric, initialised, name.c_str(), "", 0, &t.address));
+  return t;
+}
+
+Tensor Team::empty(const std::vector<int64_t>& shape, DType dtype, const std::string& name) { return allocate(shape, dtype, true, false, name); }
+Tensor Team::zeros(const std::vector<int64_t>& shape, DType dtype, const std::string& name) { return allocate(shape, dtype, true, true, name); }
+Tensor Team::localZeros(const std::vector<int64_t>& shape, DType dtype, const std::string& name) {
+  return allocate(shape, dtype, false, true, name);
+}
+void Team::release(const Tensor& t) { check(td_release(session_, rank_, t.address, "", 0)); }
+
+Tensor Team::peer(const Tensor& t, int rank) const {
+  Tensor out = t;
+  check(td_peer_address(session_, rank_, t.address, rank, &out.address));
+  return out;
+}
+
+void Team::launch(const Kernel& kernel, const LaunchConfig& config, const std::vector<Argument>& arguments,
+                  const std::map<std::string, Constant>& constants) {
+  std::string signature, constantText;
+  std::vector<uint64_t> words;
+  for (const Argument& a : arguments) {
+    Packed p = std::visit([](const auto& v) { return pack(v); }, a);
+    signature += (signature.empty() ? "" : ", ") + p.type;
+    words.push_back(p.bits);
+  }
+  for (auto& [key, value] : constants)
+    constantText += (constantText.empty() ? "" : ", ") + key + "=" + std::visit([](const auto& v) { return spell(v); }, value);
+  auto program = kernel.impl()->specialise(signature, constantText, config.numWarps);
+  check(td_launch(session_, rank_, config.stream, program.get(), config.grid[0], config.grid[1], config.grid[2], config.numWarps,
+                  words.data(), int(words.size()), "", 0));
+}
+
+int Team::newStream() {
+  int stream = 0;
+  check(td_create_stream(session_, rank_, &stream));
+  return stream;
+}
+void Team::copy(const Tensor& dest, const Tensor& source, int stream) {
+  if (dest.bytes() != source.bytes())
+    throw Error("copy of " + std::to_string(source.bytes()) + " bytes into " + std::to_string(dest.bytes()) + " bytes");
+  check(td_copy(session_, rank_, stream, dest.address, source.address, uint64_t(source.bytes())));
+}
+void Team::signalWrite(const Tensor& s, uint64_t value, int stream) {
+  check(td_signal_write(session_, rank_, stream, s.address, value, int(tandem::byteSize(s.dtype)), 0));
+}
+void Team::signalAdd(const Tensor& s, uint64_t value, int stream) {
+  check(td_signal_write(session_, rank_, stream, s.address, value, int(tandem::byteSize(s.dtype)), 1));
+}
+void Team::signalWait(const Tensor& s, Compare compare, uint64_t value, int stream) {
+  check(td_signal_wait(session_, rank_, stream, s.address, int(compare), value, int(tandem::byteSize(s.dtype))));
+}
+uint64_t Team::recordEvent(int stream) {
+  uint64_t event = 0;
+  check(td_record_event(session_, rank_, stream, &event));
+  return event;
+}
+void Team::waitEvent(uint64_t event, int stream) { check(td_wait_event(session_, rank_, stream, event)); }
+void Team::synchronize() { check(td_synchronize(session_, rank_, -1)); }
+void Team::synchronize(int stream) { check(td_synchronize(session_, rank_, stream)); }
+void Team::barrier() { check(td_barrier(session_, rank_, 0)); }
+
+}  // namespace tandem

@@ -1,0 +1,6 @@
+// Tandem's C++ API: compile Triton-syntax kernels and run them on simulated ranks.
+#pragma once
+#include "tandem/error.h"
+#include "tandem/kernel.h"
+#include "tandem/team.h"
+#include "tandem/tensor.h"

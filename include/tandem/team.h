@@ -1,0 +1,82 @@
+// The ranks of a run, seen from one of them, and `launch`, which makes them.
+#pragma once
+#include "tandem/kernel.h"
+#include <array>
+#include <functional>
+
+namespace tandem {
+
+// Comparison of stream-ordered signal waits.
+enum class Compare : uint8_t { Eq, Ne, Gt, Le, Lt, Ge };
+
+struct LaunchConfig {
+  std::array<int, 3> grid{1, 1, 1};
+  int numWarps = 4;
+  int stream = 0;
+};
+
+// One rank's view of a team. Used by that rank's host thread only. Calls marked [collective] are made by every rank of the team in the
+// same order; those marked [blocks] may wait for other ranks. Every call throws Error on bad input and SimulationError when the
+// simulator has found an error.
+class TANDEM_API Team {
+ public:
+  Team(td_session* session, int rank, int size) : session_(session), rank_(rank), size_(size) {}
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  // Symmetric memory [collective, blocks]. `empty` holds nothing: reading it before a write is an error. `zeros` holds zeros.
+  Tensor empty(const std::vector<int64_t>& shape, DType dtype, const std::string& name = "");
+  Tensor zeros(const std::vector<int64_t>& shape, DType dtype, const std::string& name = "");
+  // Memory of this rank alone, holding zeros.
+  Tensor localZeros(const std::vector<int64_t>& shape, DType dtype, const std::string& name = "");
+  void release(const Tensor& tensor);
+  // The same symmetric tensor on another rank.
+  Tensor peer(const Tensor& tensor, int rank) const;
+
+  // Queues a kernel on a stream. `arguments` are the kernel's parameters that are not constants, in order.
+  void launch(const Kernel& kernel, const LaunchConfig& config, const std::vector<Argument>& arguments,
+              const std::map<std::string, Constant>& constants = {});
+
+  int newStream();
+  void copy(const Tensor& dest, const Tensor& source, int stream = 0);  // copy engine; equal sizes
+  // One 4- or 8-byte signal, in stream order.
+  void signalWrite(const Tensor& signal, uint64_t value, int stream = 0);
+  void signalAdd(const Tensor& signal, uint64_t value, int stream = 0);
+  void signalWait(const Tensor& signal, Compare compare, uint64_t value, int stream = 0);
+  uint64_t recordEvent(int stream);
+  void waitEvent(uint64_t event, int stream);
+
+  void synchronize();          // [blocks] all streams of this rank
+  void synchronize(int stream);
+  void barrier();              // [collective, blocks] streams idle, every rank here
+
+  td_session* session() const { return session_; }
+
+ private:
+  Tensor allocate(const std::vector<int64_t>& shape, DType dtype, bool symmetric, bool initialised, const std::string& name);
+  void check(int status) const;
+
+  td_session* session_;
+  int rank_, size_;
+};
+
+struct RunOptions {
+  int ranks = 1;
+  uint64_t seed = 0;       // decides schedule and delays; the same seed gives the same run
+  bool trace = false;
+  int slotsPerRank = 132;  // programs of a rank resident at once
+};
+
+struct RunReport {
+  std::vector<std::string> warnings;  // rendered
+  std::string timeline;               // with trace
+  std::string chromeTrace;            // with trace; JSON that Perfetto opens
+  std::string counters;               // JSON
+};
+
+// Runs `main` once on each rank, each on a thread of its own, one at a time. Rethrows the first exception of a rank's main; throws
+// SimulationError when the simulator found an error.
+TANDEM_API RunReport launch(const std::function<void(Team&)>& main, const RunOptions& options);
+
+}  // namespace tandem

@@ -4,7 +4,7 @@
 namespace tandem::frontend {
 namespace {
 
-constexpr size_t maxFStringDepth = 150, maxFieldDepth = 2;
+constexpr size_t maxFStringDepth = 150, maxFieldDepth = 3;
 
 struct Prefix {
   bool valid = true, raw = false, bytes = false, formatted = false, unicode = false;

@@ -136,13 +136,12 @@ bool Parser::withItemsAreBracketed() const {
 }
 
 void Parser::parseBracketedWithItems(std::vector<ast::WithItem>& items) {
-  Mark open = pos_;
   expect(TokenKind::LParen);
   do {
     if (at(TokenKind::RParen)) break;
     items.push_back(parseWithItem());
   } while (accept(TokenKind::Comma));
-  expectClose(TokenKind::RParen, open);
+  expectClose(TokenKind::RParen);
 }
 
 ast::WithItem Parser::parseWithItem() {

@@ -35,10 +35,9 @@ Parser::StmtPtr Parser::parseFunction(Mark first, Exprs decorators) {
   s->decorators = std::move(decorators);
   s->text = expectName();
   skipTypeParameters();
-  Mark open = pos_;
   expect(TokenKind::LParen);
   s->parameters = parseParameters(TokenKind::RParen, true);
-  expectClose(TokenKind::RParen, open);
+  expectClose(TokenKind::RParen);
   if (accept(TokenKind::Arrow)) s->returns = parseExpression();
   parseBlock(s->body, block);
   s->range = rangeFrom(first);
@@ -76,7 +75,7 @@ void Parser::skipTypeParameters() {
     expectName();
     if (!isPack && accept(TokenKind::Colon)) parseExpression();
   } while (accept(TokenKind::Comma));
-  expectClose(TokenKind::RBracket, open);
+  expectClose(TokenKind::RBracket);
 }
 
 // `close` is the token that ends the list; it is not consumed. Only lambdas have no annotations.

@@ -5,11 +5,14 @@ namespace tandem::frontend {
 
 using ast::ExprKind;
 
+void Parser::expectClose(TokenKind close) {
+  if (!accept(close)) failInvalid();
+}
+
 // The closing bracket of a list whose last element starts at `lastElement`.
-void Parser::expectClose(TokenKind close, Mark lastElement) {
-  if (accept(close)) return;
-  bool looksLikeElement = startsExpression() && pos_ > lastElement + 1;
-  if (looksLikeElement && lexed_.tokens[pos_ - 1].kind != TokenKind::Comma && !lexed_.unclosedBracket) {
+void Parser::expectCloseAfter(Mark lastElement, TokenKind close) {
+  if (at(close)) return advance();
+  if (startsExpression() && lexed_.tokens[pos_ - 1].kind != TokenKind::Comma && !lexed_.unclosedBracket) {
     SourceRange range = rangeFrom(lastElement);
     range.endLine = token().range.endLine;
     range.endColumn = token().range.endColumn;
@@ -26,7 +29,7 @@ Parser::Exprs Parser::parseElements(ExprPtr head, TokenKind close, Mark last) {
     last = pos_;
     elements.push_back(parseStarNamed());
   }
-  expectClose(close, last);
+  expectCloseAfter(last, close);
   return elements;
 }
 
@@ -37,7 +40,7 @@ Parser::ExprPtr Parser::parseGroup() {
   Mark head = pos_;
   if (at(TokenKind::KwYield)) {
     ExprPtr value = parseYield();
-    expectClose(TokenKind::RParen, head);
+    expectClose(TokenKind::RParen);
     return value;
   }
   ExprPtr value = parseStarNamed();
@@ -48,7 +51,7 @@ Parser::ExprPtr Parser::parseGroup() {
   if (!at(TokenKind::Comma)) {
     if (value->kind == ExprKind::Starred && at(TokenKind::RParen)) fail("cannot use starred expression here", value->range);
     if (at(TokenKind::Equal)) failHere("invalid syntax, maybe you meant `==` or `:=` instead of `=`?");
-    expectClose(TokenKind::RParen, head);
+    expectCloseAfter(head, TokenKind::RParen);
     return value;
   }
   Exprs elements = parseElements(std::move(value), TokenKind::RParen, head);
@@ -106,7 +109,7 @@ Parser::ExprPtr Parser::parseDictFrom(Mark first, ExprPtr key) {
     last = pos_;
     parseDictItem(items, at(TokenKind::DoubleStar) ? nullptr : parseExpression());
   }
-  expectClose(TokenKind::RBrace, last);
+  expectCloseAfter(last, TokenKind::RBrace);
   ExprPtr dict = makeExpr(ExprKind::Dict, first);
   dict->children = std::move(items);
   return dict;
@@ -143,7 +146,7 @@ Parser::ExprPtr Parser::parseComprehension(const char* kind, Mark first, ExprPtr
 }
 
 Parser::ExprPtr Parser::closeComprehension(ExprPtr comprehension, TokenKind close, Mark first) {
-  expectClose(close, first);
+  expectClose(close);
   comprehension->range = rangeFrom(first);
   if (comprehension->kind == ExprKind::Unsupported) comprehension->children[0]->range = comprehension->range;
   return comprehension;

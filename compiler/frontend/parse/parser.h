@@ -189,7 +189,8 @@ class Parser {
   ExprPtr parseNumber();
 
   // display.cpp
-  void expectClose(TokenKind close, Mark lastElement);
+  void expectClose(TokenKind close);
+  void expectCloseAfter(Mark lastElement, TokenKind close);
   Exprs parseElements(ExprPtr head, TokenKind close, Mark last);
   ExprPtr parseGroup();
   ExprPtr parseList();

@@ -52,7 +52,7 @@ void Parser::parseArguments(ast::Expr& call, Mark open) {
     parseArgument(call, open, sawDoubleStar);
     if (!accept(TokenKind::Comma)) break;
   }
-  expectClose(TokenKind::RParen, last);
+  expectCloseAfter(last, TokenKind::RParen);
 }
 
 void Parser::parseArgument(ast::Expr& call, Mark open, bool& sawDoubleStar) {
@@ -108,10 +108,10 @@ void Parser::failKeywordName(const ast::Expr& name) const {
 }
 
 Parser::ExprPtr Parser::parseSubscript(Mark first, ExprPtr value) {
-  Mark open = pos_;
   advance();
+  Mark head = pos_;
   ExprPtr index = parseIndex();
-  expectClose(TokenKind::RBracket, open);
+  expectCloseAfter(head, TokenKind::RBracket);
   return makeExpr(ExprKind::Subscript, first, std::move(value), std::move(index));
 }
 

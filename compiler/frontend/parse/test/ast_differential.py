@@ -16,7 +16,13 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import unicodedata
 import warnings
+
+# Inside f-strings older versions have no exact positions, so there nodes are only counted.
+EXACT_FSTRINGS = sys.version_info >= (3, 12)
+TYPE_PARAMETERS = ("TypeVar", "TypeVarTuple", "ParamSpec")
+FSTRING_PARTS = ("FString", "Unsupported `format spec`", "Unsupported `!r`", "Unsupported `!a`")
 
 STATEMENTS = {
     "FunctionDef": "Function", "ClassDef": "Class", "Return": "Return", "Assign": "Assign", "AugAssign": "AugAssign",
@@ -25,7 +31,7 @@ STATEMENTS = {
     "Try": "Unsupported `try`", "TryStar": "Unsupported `try`", "AsyncFunctionDef": "Unsupported `async def`",
     "AsyncFor": "Unsupported `async for`", "AsyncWith": "Unsupported `async with`", "Global": "Unsupported `global`",
     "Nonlocal": "Unsupported `nonlocal`", "Delete": "Unsupported `del`", "Raise": "Unsupported `raise`",
-    "Match": "Unsupported `match`",
+    "Match": "Unsupported `match`", "TypeAlias": "Unsupported `type`",
 }
 EXPRESSIONS = {
     "Tuple": "Tuple", "List": "List", "Dict": "Dict", "Set": "Set", "Call": "Call", "Subscript": "Subscript",
@@ -101,7 +107,7 @@ def describe(node):
 
 
 def cpython_nodes(tree):
-    """Counts of "description range". Inside f-strings CPython < 3.12 has no exact ranges, so those count without."""
+    """Counts of "description range"."""
     nodes = collections.Counter()
     stack = [(tree, False)]
     while stack:
@@ -110,16 +116,16 @@ def cpython_nodes(tree):
         literal_text = in_fstring and isinstance(node, ast.Constant) and isinstance(node.value, str)
         nested_spec = in_fstring and isinstance(node, ast.JoinedStr)
         if description and not literal_text and not nested_spec:
-            if in_fstring:
+            if in_fstring and not EXACT_FSTRINGS:
                 nodes[description + " in f-string"] += 1
             else:
                 nodes[f"{description} {node.lineno}:{node.col_offset + 1}-{node.end_lineno}:{node.end_col_offset + 1}"] += 1
-        children = list(ast.iter_child_nodes(node))
+        children = [c for c in ast.iter_child_nodes(node) if type(c).__name__ not in TYPE_PARAMETERS]
         if isinstance(node, ast.ClassDef):
             children = [c for c in children if not isinstance(c, ast.keyword)]
         if getattr(node, "is_async", 0) == 0 and any(getattr(c, "is_async", 0) for c in children):
             place = f"{node.lineno}:{node.col_offset + 1}-{node.end_lineno}:{node.end_col_offset + 1}"
-            nodes["Unsupported `async for` " + ("in f-string" if in_fstring else place)] += 1
+            nodes["Unsupported `async for` " + ("in f-string" if in_fstring and not EXACT_FSTRINGS else place)] += 1
         inside = in_fstring or isinstance(node, ast.JoinedStr)
         stack.extend((child, inside) for child in children)
     return nodes
@@ -160,11 +166,12 @@ def our_nodes(listing):
             description = f"Int {int(description[4:], 0):#x}"
         elif description.startswith("Float"):
             description = f"Float {float(description[6:])!r}"
+        if not description.isascii():
+            description = unicodedata.normalize("NFKC", description)
         if fstring_depth is None:
             nodes[f"{description} {place}"] += 1
-        elif not description.startswith("String") and description not in (
-                "FString", "Unsupported `format spec`", "Unsupported `!r`", "Unsupported `!a`"):
-            nodes[description + " in f-string"] += 1
+        elif not description.startswith("String") and description not in FSTRING_PARTS:
+            nodes[f"{description} {place if EXACT_FSTRINGS else 'in f-string'}"] += 1
         if description == "FString" and fstring_depth is None:
             fstring_depth = depth
     return nodes
@@ -173,7 +180,7 @@ def our_nodes(listing):
 def run_dump(tool, paths):
     output = subprocess.run([tool, *paths], capture_output=True, check=True).stdout.decode("utf-8", "surrogateescape")
     results = {}
-    for chunk in output.split("== /")[1:]:
+    for chunk in ("\n" + output).split("\n== /")[1:]:
         path, _, body = chunk.partition("\n")
         results["/" + path] = body
     return results
@@ -245,7 +252,7 @@ TOKEN = re.compile(r"\w+|[^\w\s]|\n[ \t]*|[ \t]+")
 INSERTED = ["(", ")", "[", "]", "{", "}", ",", ":", "=", ":=", "*", "**", ".", "not", "in", "is", "if", "else", "for",
             "lambda", "yield", "await", "async", "x", "1", "'s'", "None", "def", "class", "return", "as", "with", "from",
             "import", "@", "->", "~", "-", "and", ";", "\n", "del", "match", "case", "_", "type", "global", "...", "/",
-            "=1", "f'{x}'", "b''", "except", "try", "finally", "elif", "while", "raise", "assert", "|"]
+            "=1", "f'{x}'", "b''", "except", "try", "finally", "elif", "while", "raise", "assert", "|", "!", "{x!r:>{y}}", "f'{", "}'", "lambda:", "def f[T]", "type X ="]
 
 
 def mutate(lines, rng):
@@ -271,7 +278,7 @@ def mutate(lines, rng):
 
 # What Python 3.12 reads differently from the Python that runs this test.
 def is_version_dependent(text):
-    return sys.version_info < (3, 12) and (re.search(r"\btype\b", text) or re.search(r"(?i)\b(f|rf|fr)['\"]", text) or
+    return not EXACT_FSTRINGS and (re.search(r"\btype\b", text) or re.search(r"(?i)\b(f|rf|fr)['\"]", text) or
                                            re.search(r"\b(def|class)\s+\w+\s*\[", text))
 
 

@@ -1,5 +1,6 @@
 // Registers the dialect `dist`.
 #include "compiler/dialect/dist/dist.h"
+#include "compiler/dialect/tile/inline_anywhere.h"
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/IR/Builders.h>
 #include <mlir/IR/DialectImplementation.h>
@@ -22,4 +23,5 @@ void tandem::dist::DistDialect::initialize() {
 #define GET_OP_LIST
 #include "compiler/dialect/dist/dist_ops.cpp.inc"
       >();
+  addInterfaces<tandem::tile::InlineAnywhere>();
 }

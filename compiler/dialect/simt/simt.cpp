@@ -1,5 +1,6 @@
 // Registers the dialect `simt`.
 #include "compiler/dialect/simt/simt.h"
+#include "compiler/dialect/tile/inline_anywhere.h"
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/IR/Builders.h>
 #include <mlir/IR/DialectImplementation.h>
@@ -22,4 +23,5 @@ void tandem::simt::SimtDialect::initialize() {
 #define GET_OP_LIST
 #include "compiler/dialect/simt/simt_ops.cpp.inc"
       >();
+  addInterfaces<tandem::tile::InlineAnywhere>();
 }

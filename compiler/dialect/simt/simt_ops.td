@@ -58,7 +58,7 @@ def Simt_FenceOp : Simt_Op<"fence", [Simt_ReadWrite]> {
   let assemblyFormat = "$sem $scope attr-dict";
   let hasVerifier = 1;
 }
-def Simt_LdOp : Simt_Op<"ld", [MemoryEffects<[MemRead]>]> {
+def Simt_LdOp : Simt_Op<"ld", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "each thread reads a scalar or a `vector` of consecutive elements, aligned to its size";
   let arguments = (ins Tile_Ptr:$pointer, Tile_SemanticAttr:$sem, Tile_ScopeAttr:$scope, UnitAttr:$weak);
   let results = (outs AnyType:$result);

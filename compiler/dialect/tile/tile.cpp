@@ -1,5 +1,6 @@
 // Registers the dialect `tile`.
 #include "compiler/dialect/tile/tile.h"
+#include "compiler/dialect/tile/inline_anywhere.h"
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/IR/Builders.h>
 #include <mlir/IR/DialectImplementation.h>
@@ -28,4 +29,5 @@ void tandem::tile::TileDialect::initialize() {
 #define GET_OP_LIST
 #include "compiler/dialect/tile/tile_ops.cpp.inc"
       >();
+  addInterfaces<tandem::tile::InlineAnywhere>();
 }

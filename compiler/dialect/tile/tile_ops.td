@@ -46,6 +46,7 @@ def Tile_BroadcastOp : Tile_PureOp<"broadcast"> {
   let arguments = (ins Tile_Tile:$source);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasFolder = 1;
   let hasVerifier = 1;
 }
 def Tile_ReshapeOp : Tile_PureOp<"reshape"> {
@@ -53,6 +54,7 @@ def Tile_ReshapeOp : Tile_PureOp<"reshape"> {
   let arguments = (ins Tile_Tile:$source, UnitAttr:$reorder);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasFolder = 1;
   let hasVerifier = 1;
 }
 def Tile_PermuteOp : Tile_PureOp<"permute"> {
@@ -60,6 +62,7 @@ def Tile_PermuteOp : Tile_PureOp<"permute"> {
   let arguments = (ins Tile_Tile:$source, DenseI32ArrayAttr:$order);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$source $order attr-dict `:` type($source) `->` type($result)";
+  let hasFolder = 1;
   let hasVerifier = 1;
 }
 def Tile_JoinOp : Tile_PureOp<"join", [AllTypesMatch<["lhs", "rhs"]>]> {
@@ -129,6 +132,7 @@ def Tile_BitcastOp : Tile_PureOp<"bitcast"> {
   let arguments = (ins AnyType:$source);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasFolder = 1;
   let hasVerifier = 1;
 }
 def Tile_FpToFpOp : Tile_PureOp<"fp_to_fp"> {
@@ -137,6 +141,7 @@ def Tile_FpToFpOp : Tile_PureOp<"fp_to_fp"> {
   let arguments = (ins Tile_Float:$source, DefaultValuedAttr<Tile_RoundingAttr, "::tandem::tile::Rounding::Rtne">:$rounding);
   let results = (outs Tile_Float:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasFolder = 1;
   let hasVerifier = 1;
 }
 def Tile_MulHiUIOp : Tile_PureOp<"mulhi_ui", [SameOperandsAndResultType]> {
@@ -152,7 +157,7 @@ def Tile_ExternElementwiseOp : Tile_PureOp<"extern_elementwise"> {
   let assemblyFormat = "$symbol `(` $operands `)` attr-dict `:` functional-type($operands, $result)";
   let hasVerifier = 1;
 }
-def Tile_InlineAsmOp : Tile_Op<"inline_asm"> {
+def Tile_InlineAsmOp : Tile_Op<"inline_asm", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "target assembly applied to `pack` elements at a time";
   let arguments = (ins StrAttr:$assembly, StrAttr:$constraints, BoolAttr:$pure, I32Attr:$pack, Variadic<AnyType>:$operands);
   let results = (outs Variadic<AnyType>:$results);
@@ -161,7 +166,7 @@ def Tile_InlineAsmOp : Tile_Op<"inline_asm"> {
 }
 
 //===- memory --------------------------------------------------------------------------------------------------===//
-def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
+def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "reads through a pointer or a tile of pointers; where `mask` is false gives `other` (undefined without it)";
   let arguments = (ins Tile_PtrLike:$pointer, Optional<AnyType>:$mask, Optional<AnyType>:$other,
     DefaultValuedAttr<Tile_CacheAttr, "::tandem::tile::Cache::None">:$cache,

@@ -13,11 +13,12 @@ ArrayRef<int64_t> shapeOf(Type type) {
   return shaped && shaped.hasRank() ? shaped.getShape() : ArrayRef<int64_t>();
 }
 
-bool isScalar(Type type) { return !isa<ShapedType, SmemType>(type); }
+bool isScalar(Type type) { return type.isIntOrIndexOrFloat() || isa<PtrType>(type); }
 
 bool sameShape(Type a, Type b) {
-  return isa<RankedTensorType>(a) == isa<RankedTensorType>(b) && isa<VectorType>(a) == isa<VectorType>(b) &&
-         shapeOf(a) == shapeOf(b);
+  if (isScalar(a) && isScalar(b)) return true;
+  bool tiles = isa<RankedTensorType>(a) && isa<RankedTensorType>(b), vectors = isa<VectorType>(a) && isa<VectorType>(b);
+  return (tiles || vectors) && shapeOf(a) == shapeOf(b) && !ShapedType::isDynamicShape(shapeOf(a));
 }
 
 Type withElement(Type shape, Type element) {

@@ -9,8 +9,9 @@ mlir::InFlightDiagnostic fault(mlir::Operation *op);
 
 /// The shape of a tile or a per-thread vector; empty for a scalar.
 llvm::ArrayRef<int64_t> shapeOf(mlir::Type type);
-/// True for a value that is not a tile, a vector or a buffer.
+/// True for a number or a pointer.
 bool isScalar(mlir::Type type);
+/// True when both are scalars, both tiles or both per-thread vectors, and their dimensions agree.
 bool sameShape(mlir::Type a, mlir::Type b);
 /// `shape`'s dimensions with elements of `element`; `element` itself when `shape` is a scalar.
 mlir::Type withElement(mlir::Type shape, mlir::Type element);

@@ -1,5 +1,6 @@
 // The C ABI over the compiler and the simulated session. No exception leaves this file.
 #include "tandem/c_api.h"
+#include "api/guarded.h"
 #include "compiler/driver/compile.h"
 #include "runtime/backend/sim/session.h"
 #include "runtime/trace/trace.h"
@@ -20,20 +21,6 @@ struct td_session {
 };
 
 namespace {
-
-thread_local std::string lastError;
-
-template <class Body> int guarded(Body&& body) {
-  try {
-    lastError.clear();
-    body();
-    return 0;
-  } catch (const std::exception& e) {
-    lastError = e.what();
-    if (lastError.empty()) lastError = "unknown error";
-    return 1;
-  }
-}
 
 char* copyOut(const std::string& text) {
   char* out = static_cast<char*>(std::malloc(text.size() + 1));
@@ -79,10 +66,12 @@ json reportJson(const interpreter::Report& r) {
 
 }  // namespace
 
+int tandem::rankCount(td_session* s) { return s->session.rankCount(); }
+
 extern "C" {
 
 const char* td_version(void) { return TANDEM_VERSION; }
-const char* td_last_error(void) { return lastError.c_str(); }
+const char* td_last_error(void) { return tandem::lastError().c_str(); }
 void td_free(char* text) { std::free(text); }
 
 int td_compile(const char* request, td_program** program) {

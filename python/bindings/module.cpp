@@ -3,7 +3,7 @@
 #define Py_LIMITED_API 0x030b0000
 #include <Python.h>
 
-#include "tandem/c_api.h"
+#include "tandem/ops_c_api.h"
 #include <cstring>
 #include <string>
 #include <tuple>
@@ -14,12 +14,18 @@ namespace {
 
 constexpr char kProgram[] = "tandem.program";
 constexpr char kSession[] = "tandem.session";
+constexpr char kAgGemm[] = "tandem.ag_gemm";
+constexpr char kGemmRs[] = "tandem.gemm_rs";
 
 template <class Handle> const char* capsuleName();
 template <> const char* capsuleName<td_program>() { return kProgram; }
 template <> const char* capsuleName<td_session>() { return kSession; }
+template <> const char* capsuleName<td_ag_gemm>() { return kAgGemm; }
+template <> const char* capsuleName<td_gemm_rs>() { return kGemmRs; }
 void destroy(td_program* p) { td_program_release(p); }
 void destroy(td_session* s) { td_session_destroy(s); }
+void destroy(td_ag_gemm* op) { td_ag_gemm_destroy(op); }
+void destroy(td_gemm_rs* op) { td_gemm_rs_destroy(op); }
 template <class Handle> void destroyCapsule(PyObject* capsule) {
   destroy(static_cast<Handle*>(PyCapsule_GetPointer(capsule, capsuleName<Handle>())));
 }
@@ -80,6 +86,8 @@ template <class Handle> struct HandleParameter : InParameter {
 };
 template <> struct Parameter<td_program*> : HandleParameter<td_program> {};
 template <> struct Parameter<td_session*> : HandleParameter<td_session> {};
+template <> struct Parameter<td_ag_gemm*> : HandleParameter<td_ag_gemm> {};
+template <> struct Parameter<td_gemm_rs*> : HandleParameter<td_gemm_rs> {};
 template <class Handle> struct HandleOut : OutParameter {
   Handle* value = nullptr;
   Handle** pass() { return &value; }
@@ -87,6 +95,8 @@ template <class Handle> struct HandleOut : OutParameter {
 };
 template <> struct Parameter<td_program**> : HandleOut<td_program> {};
 template <> struct Parameter<td_session**> : HandleOut<td_session> {};
+template <> struct Parameter<td_ag_gemm**> : HandleOut<td_ag_gemm> {};
+template <> struct Parameter<td_gemm_rs**> : HandleOut<td_gemm_rs> {};
 template <> struct Parameter<char**> : OutParameter {
   char* value = nullptr;
   char** pass() { return &value; }
@@ -172,7 +182,8 @@ PyMethodDef methods[] = {
     TD(leave), TD(abort), TD(finish), TD(reports), TD(counters), TD(chrome_trace), TD(timeline), TD(trace_summary), TD(allocate), TD(release),
     TD(mark_initialised), TD(peer_address), TD(create_team), TD(create_stream), TD(launch), TD(copy), TD(set), TD(copy_from_host),
     TD(copy_to_host), TD(release_async), TD(signal_write), TD(signal_wait), TD(barrier_on_stream), TD(record_event), TD(wait_event),
-    TD(synchronize), TD(barrier), {nullptr, nullptr, 0, nullptr}};
+    TD(synchronize), TD(barrier), TD(ag_gemm_create), TD(ag_gemm_run), TD(ag_gemm_close),
+    TD(gemm_rs_create), TD(gemm_rs_run), TD(gemm_rs_close), {nullptr, nullptr, 0, nullptr}};
 #undef TD
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_tandem", "The C ABI of Tandem.", -1, methods, nullptr, nullptr, nullptr, nullptr};

@@ -3,6 +3,9 @@
 
 using namespace mlir;
 
+// Far above any target's shared memory; keeps sizes in bytes small numbers.
+static constexpr int64_t kMostElements = 1 << 24;
+
 Type tandem::tile::SmemType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape;
   Type elementType;
@@ -23,8 +26,12 @@ void tandem::tile::SmemType::print(AsmPrinter &printer) const {
 LogicalResult tandem::tile::SmemType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
                                              Type elementType) {
   if (shape.empty()) return emitError() << "`!tile.smem` has no dimensions";
-  for (int64_t size : shape)
+  int64_t elementCount = 1;
+  for (int64_t size : shape) {
     if (size < 1) return emitError() << "`!tile.smem` has a dimension of size " << size;
+    if (size > kMostElements / elementCount) return emitError() << "`!tile.smem` has more than " << kMostElements << " elements";
+    elementCount *= size;
+  }
   if (!elementType.isIntOrFloat() && !isa<PtrType>(elementType))
     return emitError() << "`!tile.smem` has elements of type " << elementType << ", not a number or a pointer";
   return success();

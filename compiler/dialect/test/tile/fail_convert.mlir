@@ -33,6 +33,14 @@ func.func @f(%p: tensor<8xi64>) {
 
 // -----
 
+func.func @f(%p: tensor<?xf32>) {
+  // expected-error @+1 {{`tile.bitcast` has shapes ? and ?}}
+  %0 = tile.bitcast %p : tensor<?xf32> -> tensor<?xi32>
+  return
+}
+
+// -----
+
 func.func @f(%p: i64) {
   // expected-error @+1 {{`tile.bitcast` has elements of 64 and 32 bits}}
   %0 = tile.bitcast %p : i64 -> f32

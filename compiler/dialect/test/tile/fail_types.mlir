@@ -1,6 +1,11 @@
 // Types that cannot be.
 // RUN: tandem-opt %s -split-input-file -verify-diagnostics
 
+// expected-error @+1 {{`!tile.smem` has more than 16777216 elements}}
+func.func private @f(!tile.smem<9223372036854775807x2xf32>)
+
+// -----
+
 // expected-error @+1 {{`!tile.smem` has no dimensions}}
 func.func private @f(!tile.smem<f16>)
 

@@ -267,8 +267,8 @@ constexpr Range continues[] = {
 
 template <size_t n>
 bool contains(const Range (&ranges)[n], uint32_t value) {
-  const Range* after =
-      std::upper_bound(std::begin(ranges), std::end(ranges), value, [](uint32_t v, const Range& r) { return v < r.first; });
+  auto isBefore = [](uint32_t v, const Range& r) { return v < r.first; };
+  const Range* after = std::upper_bound(std::begin(ranges), std::end(ranges), value, isBefore);
   return after != std::begin(ranges) && value <= after[-1].last;
 }
 

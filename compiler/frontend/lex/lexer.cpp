@@ -71,7 +71,10 @@ void Lexer::checkBytes() {
 }
 
 void Lexer::finish() {
-  if (!fstrings_.empty() && inFStringText()) failUnterminated(fstrings_.back().start, &fstrings_.back(), fstrings_.back().triple);
+  if (inFStringText()) {
+    const FString& open = fstrings_.back();
+    failUnterminated(open.start, &open, open.triple);
+  }
   if (!brackets_.empty()) {
     const Bracket& bracket = brackets_.back();
     const Place& at = bracket.place;
@@ -126,7 +129,8 @@ void Lexer::failCharacter() {
                (c.value >= 0x2028 && c.value <= 0x202f) || c.value == 0x3000 || c.value == 0xfeff;
   if (blank) fail("invalid non-printable character " + std::string(code), rangeHere(c.length));
   std::string shown(text_.substr(pos_, c.length));
-  fail("invalid character `" + shown + "`" + (c.value < 0x80 ? "" : " (" + std::string(code) + ")"), rangeHere(c.length));
+  std::string suffix = c.value < 0x80 ? "" : " (" + std::string(code) + ")";
+  fail("invalid character `" + shown + "`" + suffix, rangeHere(c.length));
 }
 
 void Lexer::lexOperator() {

@@ -7,15 +7,15 @@ namespace tandem::frontend {
 namespace {
 
 constexpr auto spellings = std::to_array<std::string_view>({
-    "end of file", "error", "end of line", "indent", "unindent", "name", "integer", "float", "imaginary number", "string",
-    "bytes", "f-string", "f-string text", "f-string end", ":",
+    "end of file", "error", "end of line", "indent", "unindent", "name", "integer", "float", "imaginary number",
+    "string", "bytes", "f-string", "f-string text", "f-string end", ":",
     "(", ")", "[", "]", "{", "}", ",", ":", ";", ".", "...", "->", "@", "!", "~",
     ":=", "=", "+", "-", "*", "/", "//", "%", "**", "<<", ">>", "&", "|", "^",
     "==", "!=", "<", "<=", ">", ">=",
     "+=", "-=", "*=", "/=", "//=", "%=", "@=", "&=", "|=", "^=", "<<=", ">>=", "**=",
-    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif",
-    "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or",
-    "pass", "raise", "return", "try", "while", "with", "yield"});
+    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
+    "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not",
+    "or", "pass", "raise", "return", "try", "while", "with", "yield"});
 static_assert(spellings.size() == size_t(TokenKind::KwYield) + 1);
 
 constexpr size_t firstOperator = size_t(TokenKind::LParen), lastOperator = size_t(TokenKind::DoubleStarEqual);

@@ -49,7 +49,8 @@ Parser::ExprPtr Parser::parseGroup() {
     return closeComprehension(std::move(value), TokenKind::RParen, first);
   }
   if (!at(TokenKind::Comma)) {
-    if (value->kind == ExprKind::Starred && at(TokenKind::RParen)) fail("cannot use starred expression here", value->range);
+    bool isStarred = value->kind == ExprKind::Starred && at(TokenKind::RParen);
+    if (isStarred) fail("cannot use starred expression here", value->range);
     if (at(TokenKind::Equal)) failHere("invalid syntax, maybe you meant `==` or `:=` instead of `=`?");
     expectCloseAfter(head, TokenKind::RParen);
     return value;
@@ -84,7 +85,8 @@ Parser::ExprPtr Parser::parseBraces() {
   Mark head = pos_;
   bool isWalrus = at(TokenKind::Name) && kind(1) == TokenKind::ColonEqual;
   ExprPtr value = parseStarNamed();
-  if (at(TokenKind::Colon) && !isWalrus && value->kind != ExprKind::Starred) return parseDictFrom(first, std::move(value));
+  bool isKey = at(TokenKind::Colon) && !isWalrus && value->kind != ExprKind::Starred;
+  if (isKey) return parseDictFrom(first, std::move(value));
   if (atClause()) {
     value = parseComprehension("set", first, std::move(value), nullptr);
     return closeComprehension(std::move(value), TokenKind::RBrace, first);

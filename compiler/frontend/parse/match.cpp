@@ -14,7 +14,8 @@ bool Parser::atMatchStatement() const {
     if (kind(ahead) == TokenKind::EndOfFile || kind(ahead) == TokenKind::Error) return false;
     ++ahead;
   }
-  return ahead > 2 && kind(ahead - 1) == TokenKind::Colon && kind(ahead + 1) == TokenKind::Indent && atWord("case", ahead + 2);
+  bool endsInColon = ahead > 2 && kind(ahead - 1) == TokenKind::Colon;
+  return endsInColon && kind(ahead + 1) == TokenKind::Indent && atWord("case", ahead + 2);
 }
 
 Parser::StmtPtr Parser::parseMatch() {

@@ -103,7 +103,8 @@ void Parser::parsePositional(ast::Expr& call, Mark open, bool sawDoubleStar) {
 
 void Parser::failKeywordName(const ast::Expr& name) const {
   if (name.kind == ExprKind::None) fail("cannot assign to `None`", name.range);
-  if (name.kind == ExprKind::Bool) fail(name.boolean ? "cannot assign to `True`" : "cannot assign to `False`", name.range);
+  if (name.kind == ExprKind::Bool)
+    fail(name.boolean ? "cannot assign to `True`" : "cannot assign to `False`", name.range);
   fail("expression cannot contain assignment, perhaps you meant `==`?", name.range);
 }
 

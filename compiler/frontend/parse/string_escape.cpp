@@ -70,8 +70,8 @@ class Decoder {
     for (size_t i = 0; i < count; ++i) {
       int digit = at_ + skip + i < text_.size() ? digitValue(text_[at_ + skip + i]) : radix;
       if (digit >= radix)
-        return fail(skip + i, "truncated `\\" + std::string(1, next()) + "` escape: expected " + std::to_string(count) +
-                                  " hexadecimal digits");
+        return fail(skip + i, "truncated `\\" + std::string(1, next()) + "` escape: expected " +
+                                  std::to_string(count) + " hexadecimal digits");
       value = value * uint32_t(radix) + uint32_t(digit);
     }
     if (value > 0x10ffff) return fail(skip + count, "escape is beyond the last Unicode character");
@@ -87,7 +87,8 @@ class Decoder {
 
   void named() {
     size_t close = text_.find('}', at_);
-    bool isNamed = at_ + 2 < text_.size() && text_[at_ + 2] == '{' && close != std::string_view::npos && close > at_ + 3;
+    bool isOpen = at_ + 2 < text_.size() && text_[at_ + 2] == '{';
+    bool isNamed = isOpen && close != std::string_view::npos && close > at_ + 3;
     if (!isNamed) return fail(2, "malformed `\\N` character escape");
     constexpr uint32_t replacementCharacter = 0xfffd;
     appendUtf8(out_, replacementCharacter);

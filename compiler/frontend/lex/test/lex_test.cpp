@@ -44,7 +44,8 @@ TEST(Lex, NamesKeywordsAndTheLongestOperator) {
 
 TEST(Lex, IndentsAndDedents) {
   EXPECT_EQ(tokens("if a:\n  b\n\n  # c\n    \n  d\ne"),
-            "if <a> : <end of line> <indent> <b> <end of line> <d> <end of line> <unindent> <e> <end of line> <end of file>");
+            "if <a> : <end of line> <indent> <b> <end of line> <d> <end of line> <unindent> <e> <end of line> "
+            "<end of file>");
 }
 
 TEST(Lex, UniformIndentationIsTheBase) {
@@ -70,9 +71,10 @@ TEST(Lex, LineEndsAndMarksOfOtherSystems) {
 
 TEST(Lex, Numbers) {
   EXPECT_EQ(tokens("0xFf_0 0o17 0b1_0 1_000 1. .5e-3 1e5 2j 0777.5 1if 0x1for"),
-            "<0xFf_0> <0o17> <0b1_0> <1_000> <1.> <.5e-3> <1e5> <2j> <0777.5> <1> if <0x1f> or <end of line> <end of file>");
-  EXPECT_EQ(errorOf("012"), "1:1 leading zeros in decimal integer literals are not permitted; use an `0o` prefix for octal "
-                            "integers");
+            "<0xFf_0> <0o17> <0b1_0> <1_000> <1.> <.5e-3> <1e5> <2j> <0777.5> <1> if <0x1f> or <end of line> "
+            "<end of file>");
+  EXPECT_EQ(errorOf("012"),
+            "1:1 leading zeros in decimal integer literals are not permitted; use an `0o` prefix for octal integers");
   EXPECT_EQ(errorOf("1__0"), "1:3 invalid decimal literal");
   EXPECT_EQ(errorOf("0xg"), "1:3 invalid hexadecimal literal");
   EXPECT_EQ(errorOf("0b12"), "1:4 invalid digit `2` in binary literal");
@@ -91,7 +93,8 @@ TEST(Lex, FStrings) {
   EXPECT_EQ(tokens(R"(f"a{{{b!r:>{w}}c")"),
             R"(<f"> <a{{> { <b> ! <r> <:> <>> { <w> } } <c> <"> <end of line> <end of file>)");
   EXPECT_EQ(tokens(R"(f"{x["k"]:=5}{f'{y!=z}'}\N{DASH}")"),
-            R"(<f"> { <x> [ <"k"> ] <:> <=5> } { <f'> { <y> != <z> } <'> } <\N{DASH}> <"> <end of line> <end of file>)");
+            R"(<f"> { <x> [ <"k"> ] <:> <=5> } { <f'> { <y> != <z> } <'> } <\N{DASH}> <"> )"
+            "<end of line> <end of file>");
   EXPECT_EQ(tokens("f'{\na # c\n}'"), "<f'> { <a> } <'> <end of line> <end of file>");
   EXPECT_EQ(errorOf("f'{a'"), "1:5 f-string: expecting `}`");
   EXPECT_EQ(errorOf("f'{a:b'"), "1:7 f-string: expecting `}`");
@@ -101,7 +104,8 @@ TEST(Lex, FStrings) {
 }
 
 TEST(Lex, UnicodeNames) {
-  EXPECT_EQ(tokens("\xc3\xa9t\xc3\xa9 \xe5\x90\x8d"), "<\xc3\xa9t\xc3\xa9> <\xe5\x90\x8d> <end of line> <end of file>");
+  EXPECT_EQ(tokens("\xc3\xa9t\xc3\xa9 \xe5\x90\x8d"),
+            "<\xc3\xa9t\xc3\xa9> <\xe5\x90\x8d> <end of line> <end of file>");
   EXPECT_EQ(errorOf("a \xe2\x80\x9cx"), "1:3 invalid character `\xe2\x80\x9c` (U+201C)");
   EXPECT_EQ(errorOf("a\xc2\xa0= 1"), "1:2 invalid non-printable character U+00A0");
 }

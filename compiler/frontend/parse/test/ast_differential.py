@@ -26,8 +26,8 @@ FSTRING_PARTS = ("FString", "Unsupported `format spec`", "Unsupported `!r`", "Un
 
 STATEMENTS = {
     "FunctionDef": "Function", "ClassDef": "Class", "Return": "Return", "Assign": "Assign", "AugAssign": "AugAssign",
-    "AnnAssign": "AnnAssign", "For": "For", "While": "While", "If": "If", "With": "With", "Assert": "Assert", "Pass": "Pass",
-    "Break": "Break", "Continue": "Continue", "Expr": "Expr", "Import": "Import", "ImportFrom": "ImportFrom",
+    "AnnAssign": "AnnAssign", "For": "For", "While": "While", "If": "If", "With": "With", "Assert": "Assert",
+    "Pass": "Pass", "Break": "Break", "Continue": "Continue", "Expr": "Expr", "Import": "Import", "ImportFrom": "ImportFrom",
     "Try": "Unsupported `try`", "TryStar": "Unsupported `try`", "AsyncFunctionDef": "Unsupported `async def`",
     "AsyncFor": "Unsupported `async for`", "AsyncWith": "Unsupported `async with`", "Global": "Unsupported `global`",
     "Nonlocal": "Unsupported `nonlocal`", "Delete": "Unsupported `del`", "Raise": "Unsupported `raise`",
@@ -106,6 +106,12 @@ def describe(node):
     return None
 
 
+def place_of(node, in_fstring):
+    if in_fstring and not EXACT_FSTRINGS:
+        return "in f-string"
+    return f"{node.lineno}:{node.col_offset + 1}-{node.end_lineno}:{node.end_col_offset + 1}"
+
+
 def cpython_nodes(tree):
     """Counts of "description range"."""
     nodes = collections.Counter()
@@ -116,16 +122,12 @@ def cpython_nodes(tree):
         literal_text = in_fstring and isinstance(node, ast.Constant) and isinstance(node.value, str)
         nested_spec = in_fstring and isinstance(node, ast.JoinedStr)
         if description and not literal_text and not nested_spec:
-            if in_fstring and not EXACT_FSTRINGS:
-                nodes[description + " in f-string"] += 1
-            else:
-                nodes[f"{description} {node.lineno}:{node.col_offset + 1}-{node.end_lineno}:{node.end_col_offset + 1}"] += 1
+            nodes[f"{description} {place_of(node, in_fstring)}"] += 1
         children = [c for c in ast.iter_child_nodes(node) if type(c).__name__ not in TYPE_PARAMETERS]
         if isinstance(node, ast.ClassDef):
             children = [c for c in children if not isinstance(c, ast.keyword)]
         if getattr(node, "is_async", 0) == 0 and any(getattr(c, "is_async", 0) for c in children):
-            place = f"{node.lineno}:{node.col_offset + 1}-{node.end_lineno}:{node.end_col_offset + 1}"
-            nodes["Unsupported `async for` " + ("in f-string" if in_fstring and not EXACT_FSTRINGS else place)] += 1
+            nodes["Unsupported `async for` " + place_of(node, in_fstring)] += 1
         inside = in_fstring or isinstance(node, ast.JoinedStr)
         stack.extend((child, inside) for child in children)
     return nodes
@@ -250,9 +252,10 @@ def without_strings(nodes):
 
 TOKEN = re.compile(r"\w+|[^\w\s]|\n[ \t]*|[ \t]+")
 INSERTED = ["(", ")", "[", "]", "{", "}", ",", ":", "=", ":=", "*", "**", ".", "not", "in", "is", "if", "else", "for",
-            "lambda", "yield", "await", "async", "x", "1", "'s'", "None", "def", "class", "return", "as", "with", "from",
-            "import", "@", "->", "~", "-", "and", ";", "\n", "del", "match", "case", "_", "type", "global", "...", "/",
-            "=1", "f'{x}'", "b''", "except", "try", "finally", "elif", "while", "raise", "assert", "|", "!", "{x!r:>{y}}", "f'{", "}'", "lambda:", "def f[T]", "type X ="]
+            "lambda", "yield", "await", "async", "x", "1", "'s'", "None", "def", "class", "return", "as", "with",
+            "from", "import", "@", "->", "~", "-", "and", ";", "\n", "del", "match", "case", "_", "type", "global", "...", "/",
+            "=1", "f'{x}'", "b''", "except", "try", "finally", "elif", "while", "raise", "assert", "|", "!",
+            "{x!r:>{y}}", "f'{", "}'", "lambda:", "def f[T]", "type X ="]
 
 
 def mutate(lines, rng):
@@ -327,8 +330,8 @@ def compare_mutants(tool, paths, count, rng):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("tool")
-    parser.add_argument("--files", type=int, default=120)
-    parser.add_argument("--mutants", type=int, default=4000)
+    parser.add_argument("--files", type=int, default=100)
+    parser.add_argument("--mutants", type=int, default=2500)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     rng = random.Random(arguments.seed)

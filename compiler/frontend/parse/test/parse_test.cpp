@@ -1,7 +1,7 @@
 // Trees of small programs. Breadth comes from ast_differential.py; here are the shapes that only we define.
 #include "compiler/frontend/parse/parse.h"
 #include <gtest/gtest.h>
-#include <chrono>
+#include <ctime>
 
 namespace tandem::frontend {
 namespace {
@@ -205,15 +205,15 @@ TEST(Parse, TenThousandLinesAreQuick) {
   SourceFilePtr file = source(std::move(text));
   double best = 1e9;
   for (int i = 0; i < 3; ++i) {
-    auto start = std::chrono::steady_clock::now();
+    std::clock_t start = std::clock();
     ast::Module module = parse(file);
-    std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    double took = 1e3 * double(std::clock() - start) / CLOCKS_PER_SEC;
     EXPECT_EQ(module.body.size(), 10000u);
-    best = std::min(best, took.count());
+    best = std::min(best, took);
   }
   RecordProperty("milliseconds", std::to_string(best));
-  // Ten times what it takes on a slow core; a quadratic step would take far longer.
-  EXPECT_LT(best, 2000);
+  // Far more than a build with sanitizers takes, far less than anything quadratic would.
+  EXPECT_LT(best, 5000);
 }
 
 }  // namespace

@@ -14,8 +14,10 @@ LogicalResult MulticastAtOp::verify() {
 
 LogicalResult WaitOp::verify() {
   Type signal = pointeeOf(getPointer().getType()), value = getValue().getType();
-  if (!signal.isInteger(32) && !signal.isInteger(64)) return fault(*this) << "signal has type " << signal << ", not i32 or i64";
-  if (signal != value) return fault(*this) << "compares a signal of type " << signal << " with a value of type " << value;
+  if (!signal.isInteger(32) && !signal.isInteger(64))
+    return fault(*this) << "signal has type " << signal << ", not i32 or i64";
+  if (signal != value)
+    return fault(*this) << "compares a signal of type " << signal << " with a value of type " << value;
   if (getSem() == Semantic::Release) return fault(*this) << "only reads; `release` orders writes";
   return success();
 }

@@ -1,4 +1,5 @@
-// Memory effects that depend on an op's attributes: a strong load may synchronise (M4), so it is never merged or dropped.
+// Memory effects that depend on an op's attributes: a strong load may synchronise (M4), so it is never merged or
+// dropped.
 #include "compiler/dialect/simt/simt.h"
 
 using namespace mlir;

@@ -17,7 +17,8 @@ static LogicalResult verifyAccess(Operation *op, Type pointer, Type value) {
 
 static LogicalResult verifyOrder(Operation *op, Semantic sem, bool weak, Semantic strongest) {
   if (sem != Semantic::Relaxed && sem != strongest)
-    return fault(op) << "cannot have order `" << stringifySemantic(sem) << "`; it is `relaxed` or `" << stringifySemantic(strongest) << "`";
+    return fault(op) << "cannot have order `" << stringifySemantic(sem) << "`; it is `relaxed` or `"
+                     << stringifySemantic(strongest) << "`";
   if (weak && sem != Semantic::Relaxed) return fault(op) << "is weak and has order `" << stringifySemantic(sem) << "`";
   return success();
 }
@@ -34,7 +35,8 @@ LogicalResult StOp::verify() {
 
 LogicalResult AtomicRmwOp::verify() {
   Type pointer = getPointer().getType();
-  if (failed(verifyPointed(*this, pointer, getValue().getType(), "value")) || failed(verifyPointed(*this, pointer, getType(), "result")))
+  if (failed(verifyPointed(*this, pointer, getValue().getType(), "value")) ||
+      failed(verifyPointed(*this, pointer, getType(), "result")))
     return failure();
   return verifyRmw(*this, getRmw(), getType());
 }
@@ -58,7 +60,8 @@ static LogicalResult verifyWhole(Operation *op, SmemType buffer, Type tile) {
 static LogicalResult verifyElement(Operation *op, SmemType buffer, size_t indexCount, Type element) {
   if (indexCount != buffer.getShape().size())
     return fault(op) << "has " << indexCount << " indices into a buffer of rank " << buffer.getShape().size();
-  if (element != buffer.getElementType()) return fault(op) << "accesses " << element << " in a buffer of " << buffer.getElementType();
+  if (element != buffer.getElementType())
+    return fault(op) << "accesses " << element << " in a buffer of " << buffer.getElementType();
   return success();
 }
 

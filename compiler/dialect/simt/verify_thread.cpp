@@ -30,7 +30,8 @@ LogicalResult FenceOp::verify() {
 
 LogicalResult ShuffleOp::verify() {
   Type value = getValue().getType();
-  if (!value.isIntOrFloat() || value.getIntOrFloatBitWidth() != 32) return fault(*this) << "value has type " << value << ", not 32 bits";
+  if (!value.isIntOrFloat() || value.getIntOrFloatBitWidth() != 32)
+    return fault(*this) << "value has type " << value << ", not 32 bits";
   if (value != getType()) return fault(*this) << "takes " << value << " and gives " << getType();
   return success();
 }
@@ -51,7 +52,8 @@ LogicalResult VectorExtractOp::verify() {
   int32_t index = getIndex();
   if (index < 0 || index >= vector.getDimSize(0))
     return fault(*this) << "index " << index << " is outside 0 to " << vector.getDimSize(0) - 1;
-  if (getType() != vector.getElementType()) return fault(*this) << "gives " << getType() << " from a vector of " << vector.getElementType();
+  if (getType() != vector.getElementType())
+    return fault(*this) << "gives " << getType() << " from a vector of " << vector.getElementType();
   return success();
 }
 
@@ -66,7 +68,8 @@ static int64_t bitsOf(Type type) {
 LogicalResult VectorBitcastOp::verify() {
   int64_t from = bitsOf(getSource().getType()), to = bitsOf(getType());
   if (from < 0 || to < 0)
-    return fault(*this) << "cannot turn " << getSource().getType() << " into " << getType() << "; both are numbers or vectors of them";
+    return fault(*this) << "cannot turn " << getSource().getType() << " into " << getType()
+                        << "; both are numbers or vectors of them";
   if (from != to) return fault(*this) << "has " << from << " bits and gives " << to;
   return success();
 }

@@ -6,13 +6,17 @@ using namespace mlir;
 namespace tandem::tile {
 
 /// `source` when its type is the result's already.
-static OpFoldResult foldSameType(Value source, Type result) { return source.getType() == result ? source : OpFoldResult(); }
+static OpFoldResult foldSameType(Value source, Type result) {
+  return source.getType() == result ? source : OpFoldResult();
+}
 
 OpFoldResult BroadcastOp::fold(FoldAdaptor) { return foldSameType(getSource(), getType()); }
 OpFoldResult BitcastOp::fold(FoldAdaptor) { return foldSameType(getSource(), getType()); }
 OpFoldResult FpToFpOp::fold(FoldAdaptor) { return foldSameType(getSource(), getType()); }
 
-OpFoldResult ReshapeOp::fold(FoldAdaptor) { return getReorder() ? OpFoldResult() : foldSameType(getSource(), getType()); }
+OpFoldResult ReshapeOp::fold(FoldAdaptor) {
+  return getReorder() ? OpFoldResult() : foldSameType(getSource(), getType());
+}
 
 OpFoldResult PermuteOp::fold(FoldAdaptor) {
   for (auto [position, axis] : llvm::enumerate(getOrder()))

@@ -34,9 +34,10 @@ Type pointeeOf(Type pointer) { return cast<PtrType>(getElementTypeOrSelf(pointer
 
 std::string shapeText(ArrayRef<int64_t> shape) {
   if (shape.empty()) return "scalar";
-  return llvm::join(llvm::map_range(shape, [](int64_t size) {
-                      return ShapedType::isDynamic(size) ? std::string("?") : std::to_string(size);
-                    }), "x");
+  return llvm::join(
+      llvm::map_range(
+          shape, [](int64_t size) { return ShapedType::isDynamic(size) ? std::string("?") : std::to_string(size); }),
+      "x");
 }
 
 LogicalResult verifyAxis(Operation *op, int32_t axis, int64_t rank) {

@@ -1,4 +1,5 @@
-// Rules about types that verifiers of every dialect share: elements, shapes, masks, atomics. They report; they do not change.
+// Rules about types that verifiers of every dialect share: elements, shapes, masks, atomics. They report; they do not
+// change.
 #pragma once
 #include "compiler/dialect/tile/tile.h"
 
@@ -27,7 +28,8 @@ llvm::LogicalResult verifyAxis(mlir::Operation *op, int32_t axis, int64_t rank);
 llvm::LogicalResult verifyPointed(mlir::Operation *op, mlir::Type pointer, mlir::Type value, llvm::StringRef what);
 /// `mask`, when there is one, must be i1 of the shape of `like`.
 llvm::LogicalResult verifyMask(mlir::Operation *op, mlir::Value mask, mlir::Type like);
-/// Atomic updates work on 32- and 64-bit integers and floats; 16-bit floats can only be added (or, `block`, min and max too).
+/// Atomic updates work on 32- and 64-bit integers and floats; 16-bit floats can only be added (or, `block`, min and max
+/// too).
 llvm::LogicalResult verifyRmw(mlir::Operation *op, Rmw rmw, mlir::Type element, bool block = false);
 /// Compare-and-swap works on 16-, 32- and 64-bit integers and floats.
 llvm::LogicalResult verifyCas(mlir::Operation *op, mlir::Type element);

@@ -29,7 +29,8 @@ LogicalResult tandem::tile::SmemType::verify(function_ref<InFlightDiagnostic()> 
   int64_t elementCount = 1;
   for (int64_t size : shape) {
     if (size < 1) return emitError() << "`!tile.smem` has a dimension of size " << size;
-    if (size > kMostElements / elementCount) return emitError() << "`!tile.smem` has more than " << kMostElements << " elements";
+    if (size > kMostElements / elementCount)
+      return emitError() << "`!tile.smem` has more than " << kMostElements << " elements";
     elementCount *= size;
   }
   if (!elementType.isIntOrFloat() && !isa<PtrType>(elementType))

@@ -12,7 +12,8 @@ static LogicalResult verifySameShape(Operation *op, Type a, Type b) {
 
 LogicalResult AddPtrOp::verify() {
   Type offset = getElementTypeOrSelf(getOffset());
-  if (!offset.isInteger(32) && !offset.isInteger(64)) return fault(*this) << "offset has type " << offset << ", not i32 or i64";
+  if (!offset.isInteger(32) && !offset.isInteger(64))
+    return fault(*this) << "offset has type " << offset << ", not i32 or i64";
   return verifySameShape(*this, getPointer().getType(), getOffset().getType());
 }
 
@@ -30,7 +31,8 @@ LogicalResult BitcastOp::verify() {
   if (!source.isIntOrFloat() || !result.isIntOrFloat())
     return fault(*this) << "cannot turn " << source << " into " << result << "; both are numbers or both are pointers";
   if (source.getIntOrFloatBitWidth() != result.getIntOrFloatBitWidth())
-    return fault(*this) << "has elements of " << source.getIntOrFloatBitWidth() << " and " << result.getIntOrFloatBitWidth() << " bits";
+    return fault(*this) << "has elements of " << source.getIntOrFloatBitWidth() << " and "
+                        << result.getIntOrFloatBitWidth() << " bits";
   return success();
 }
 
@@ -49,7 +51,8 @@ LogicalResult InlineAsmOp::verify() {
   auto types = llvm::to_vector(llvm::concat<const Type>(getOperandTypes(), getResultTypes()));
   for (Type type : types)
     if (!sameShape(type, types.front()))
-      return fault(*this) << "has values of shape " << shapeText(shapeOf(types.front())) << " and " << shapeText(shapeOf(type));
+      return fault(*this) << "has values of shape " << shapeText(shapeOf(types.front())) << " and "
+                          << shapeText(shapeOf(type));
   return success();
 }
 

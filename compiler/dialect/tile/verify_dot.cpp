@@ -18,16 +18,20 @@ Matrix matrixOf(RankedTensorType type) { return {type.getShape().take_back(2).fr
 
 static LogicalResult verifyRanks(Operation *op, RankedTensorType lhs, RankedTensorType rhs, RankedTensorType acc) {
   if (lhs.getRank() != rhs.getRank() || lhs.getRank() != acc.getRank() || lhs.getRank() < 2 || lhs.getRank() > 3)
-    return fault(op) << "operands have ranks " << lhs.getRank() << ", " << rhs.getRank() << " and " << acc.getRank() << ", not all 2 or all 3";
+    return fault(op) << "operands have ranks " << lhs.getRank() << ", " << rhs.getRank() << " and " << acc.getRank()
+                     << ", not all 2 or all 3";
   if (lhs.getRank() == 3 && (lhs.getDimSize(0) != rhs.getDimSize(0) || lhs.getDimSize(0) != acc.getDimSize(0)))
-    return fault(op) << "operands have batch dimensions " << lhs.getDimSize(0) << ", " << rhs.getDimSize(0) << " and " << acc.getDimSize(0);
+    return fault(op) << "operands have batch dimensions " << lhs.getDimSize(0) << ", " << rhs.getDimSize(0) << " and "
+                     << acc.getDimSize(0);
   return success();
 }
 
 static LogicalResult verifyProduct(Operation *op, Matrix lhs, Matrix rhs, Matrix acc) {
-  if (lhs.columns != rhs.rows) return fault(op) << "operands have inner dimensions " << lhs.columns << " and " << rhs.rows;
+  if (lhs.columns != rhs.rows)
+    return fault(op) << "operands have inner dimensions " << lhs.columns << " and " << rhs.rows;
   if (lhs.rows != acc.rows || rhs.columns != acc.columns)
-    return fault(op) << "operands give " << lhs.rows << "x" << rhs.columns << " but the accumulator is " << acc.rows << "x" << acc.columns;
+    return fault(op) << "operands give " << lhs.rows << "x" << rhs.columns << " but the accumulator is " << acc.rows
+                     << "x" << acc.columns;
   return success();
 }
 
@@ -43,7 +47,8 @@ static bool accumulates(Type operand, Type acc) {
 LogicalResult DotOp::verify() {
   auto lhs = cast<RankedTensorType>(getLhs().getType()), rhs = cast<RankedTensorType>(getRhs().getType()),
        acc = cast<RankedTensorType>(getAcc().getType());
-  if (failed(verifyRanks(*this, lhs, rhs, acc)) || failed(verifyProduct(*this, matrixOf(lhs), matrixOf(rhs), matrixOf(acc))))
+  if (failed(verifyRanks(*this, lhs, rhs, acc)) ||
+      failed(verifyProduct(*this, matrixOf(lhs), matrixOf(rhs), matrixOf(acc))))
     return failure();
   Type left = lhs.getElementType(), right = rhs.getElementType();
   if (left != right && !(isFloat8(left) && isFloat8(right)))
@@ -66,9 +71,11 @@ static bool holds(MicroScale format, Type element) {
 
 static LogicalResult verifyFormat(Operation *op, MicroScale format, Type element, bool kPack, StringRef which) {
   if (!holds(format, element))
-    return fault(op) << which << " has elements of type " << element << ", which do not hold `" << stringifyMicroScale(format) << "`";
+    return fault(op) << which << " has elements of type " << element << ", which do not hold `"
+                     << stringifyMicroScale(format) << "`";
   if (!kPack && format != MicroScale::E2M1)
-    return fault(op) << which << " has format `" << stringifyMicroScale(format) << "`; only `e2m1` is packed along another dimension than K";
+    return fault(op) << which << " has format `" << stringifyMicroScale(format)
+                     << "`; only `e2m1` is packed along another dimension than K";
   return success();
 }
 
@@ -77,10 +84,12 @@ static LogicalResult verifyScale(Operation *op, Value scale, int64_t rows, int64
   if (!scale) return success();
   auto type = cast<RankedTensorType>(scale.getType());
   Matrix seen = type.getRank() < 2 ? Matrix{0, 0} : matrixOf(type);
-  if (!type.getElementType().isInteger(8)) return fault(op) << which << " scale has elements of type " << type.getElementType() << ", not i8";
+  if (!type.getElementType().isInteger(8))
+    return fault(op) << which << " scale has elements of type " << type.getElementType() << ", not i8";
   if (inner % 32 != 0) return fault(op) << "inner dimension " << inner << " is not a multiple of 32";
   if (seen.rows == rows && seen.columns == inner / 32) return success();
-  return fault(op) << which << " scale has shape " << shapeText(type.getShape()) << ", not " << rows << "x" << inner / 32;
+  return fault(op) << which << " scale has shape " << shapeText(type.getShape()) << ", not " << rows << "x"
+                   << inner / 32;
 }
 
 LogicalResult DotScaledOp::verify() {
@@ -97,7 +106,8 @@ LogicalResult DotScaledOp::verify() {
       failed(verifyScale(*this, getLhsScale(), left.rows, left.columns, "left")) ||
       failed(verifyScale(*this, getRhsScale(), right.columns, right.rows, "right")))
     return failure();
-  if (!acc.getElementType().isF32()) return fault(*this) << "accumulator has elements of type " << acc.getElementType() << ", not f32";
+  if (!acc.getElementType().isF32())
+    return fault(*this) << "accumulator has elements of type " << acc.getElementType() << ", not f32";
   return success();
 }
 

@@ -17,7 +17,8 @@ static LogicalResult verifyStoreCache(Operation *op, Cache cache) {
 }
 
 LogicalResult LoadOp::verify() {
-  if (failed(verifyLoadCache(*this, getCache())) || failed(verifyPointed(*this, getPointer().getType(), getType(), "result")) ||
+  if (failed(verifyLoadCache(*this, getCache())) ||
+      failed(verifyPointed(*this, getPointer().getType(), getType(), "result")) ||
       failed(verifyMask(*this, getMask(), getPointer().getType())))
     return failure();
   if (!getOther()) return success();
@@ -28,7 +29,8 @@ LogicalResult LoadOp::verify() {
 }
 
 LogicalResult StoreOp::verify() {
-  if (failed(verifyStoreCache(*this, getCache())) || failed(verifyPointed(*this, getPointer().getType(), getValue().getType(), "value")))
+  if (failed(verifyStoreCache(*this, getCache())) ||
+      failed(verifyPointed(*this, getPointer().getType(), getValue().getType(), "value")))
     return failure();
   return verifyMask(*this, getMask(), getPointer().getType());
 }
@@ -38,9 +40,10 @@ template <typename BlockOp>
 static LogicalResult verifyBlock(BlockOp op, RankedTensorType block) {
   int64_t rank = block.getRank();
   if (rank == 0) return fault(op) << "block has no dimensions";
-  if (int64_t(op.getShape().size()) != rank || int64_t(op.getStrides().size()) != rank || int64_t(op.getOffsets().size()) != rank)
-    return fault(op) << "block has rank " << rank << " but there are " << op.getShape().size() << " sizes, " << op.getStrides().size()
-                     << " strides and " << op.getOffsets().size() << " offsets";
+  if (int64_t(op.getShape().size()) != rank || int64_t(op.getStrides().size()) != rank ||
+      int64_t(op.getOffsets().size()) != rank)
+    return fault(op) << "block has rank " << rank << " but there are " << op.getShape().size() << " sizes, "
+                     << op.getStrides().size() << " strides and " << op.getOffsets().size() << " offsets";
   if (pointeeOf(op.getBase().getType()) != block.getElementType())
     return fault(op) << "block has elements of type " << block.getElementType() << " but its base points to "
                      << pointeeOf(op.getBase().getType());
@@ -71,8 +74,8 @@ LogicalResult BlockStoreOp::verify() {
 
 LogicalResult AtomicRmwOp::verify() {
   Type pointer = getPointer().getType(), value = getValue().getType();
-  if (failed(verifyPointed(*this, pointer, value, "value")) || failed(verifyPointed(*this, pointer, getType(), "result")) ||
-      failed(verifyMask(*this, getMask(), pointer)))
+  if (failed(verifyPointed(*this, pointer, value, "value")) ||
+      failed(verifyPointed(*this, pointer, getType(), "result")) || failed(verifyMask(*this, getMask(), pointer)))
     return failure();
   return verifyRmw(*this, getRmw(), getElementTypeOrSelf(value));
 }

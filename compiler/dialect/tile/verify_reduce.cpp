@@ -15,10 +15,12 @@ static LogicalResult verifySources(Operation *op, ValueRange sources) {
 }
 
 static LogicalResult verifyTypes(Operation *op, TypeRange seen, TypeRange expected, StringRef what) {
-  if (seen.size() != expected.size()) return fault(op) << "region " << what << " " << seen.size() << " values, not " << expected.size();
+  if (seen.size() != expected.size())
+    return fault(op) << "region " << what << " " << seen.size() << " values, not " << expected.size();
   for (auto [index, pair] : llvm::enumerate(llvm::zip(seen, expected)))
     if (std::get<0>(pair) != std::get<1>(pair))
-      return fault(op) << "region " << what << " " << std::get<0>(pair) << " at position " << index << ", not " << std::get<1>(pair);
+      return fault(op) << "region " << what << " " << std::get<0>(pair) << " at position " << index << ", not "
+                       << std::get<1>(pair);
   return success();
 }
 
@@ -44,7 +46,8 @@ static LogicalResult verifyCombine(Operation *op, Region &region, ValueRange sou
 }
 
 static LogicalResult verifyResults(Operation *op, TypeRange results, TypeRange expected) {
-  if (results.size() != expected.size()) return fault(op) << "has " << expected.size() << " sources but " << results.size() << " results";
+  if (results.size() != expected.size())
+    return fault(op) << "has " << expected.size() << " sources but " << results.size() << " results";
   for (auto [result, type] : llvm::zip(results, expected))
     if (result != type) return fault(op) << "result has type " << result << " but its source gives " << type;
   return success();
@@ -77,7 +80,8 @@ LogicalResult MapElementwiseOp::verify() {
     return fault(*this) << "cannot pack " << first.getNumElements() << " elements by " << pack;
   for (Type result : getResultTypes())
     if (!sameShape(result, first))
-      return fault(*this) << "has a source of shape " << shapeText(first.getShape()) << " and a result of shape " << shapeText(shapeOf(result));
+      return fault(*this) << "has a source of shape " << shapeText(first.getShape()) << " and a result of shape "
+                          << shapeText(shapeOf(result));
   return verifyRegion(*this, getBody(), repeatEach(getSources().getTypes(), pack), repeatEach(getResultTypes(), pack));
 }
 

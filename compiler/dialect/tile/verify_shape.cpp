@@ -30,12 +30,14 @@ LogicalResult MakeRangeOp::verify() {
   if (size <= 0 || !llvm::isPowerOf2_64(size)) return fault(*this) << "has " << size << " integers, not a power of two";
   if (!type.getElementType().isInteger(32) || type.getRank() != 1)
     return fault(*this) << "result has type " << type << ", not a row of i32";
-  if (type.getDimSize(0) != size) return fault(*this) << "has " << size << " integers but its result " << type.getDimSize(0);
+  if (type.getDimSize(0) != size)
+    return fault(*this) << "has " << size << " integers but its result " << type.getDimSize(0);
   return success();
 }
 
 LogicalResult SplatOp::verify() {
-  if (!isScalar(getSource().getType())) return fault(*this) << "source has type " << getSource().getType() << ", not a scalar";
+  if (!isScalar(getSource().getType()))
+    return fault(*this) << "source has type " << getSource().getType() << ", not a scalar";
   return verifySameElement(*this, getSource().getType(), getType());
 }
 
@@ -49,18 +51,20 @@ LogicalResult ExpandDimsOp::verify() {
 
 LogicalResult BroadcastOp::verify() {
   Type source = getSource().getType(), result = getType();
-  if (failed(verifySameElement(*this, source, result)) || failed(verifySameRank(*this, source, result))) return failure();
+  if (failed(verifySameElement(*this, source, result)) || failed(verifySameRank(*this, source, result)))
+    return failure();
   for (auto [axis, from, to] : llvm::enumerate(shapeOf(source), shapeOf(result)))
     if (from != to && from != 1)
-      return fault(*this) << "cannot repeat dimension " << axis << " of size " << from << " to size " << to << "; only size 1 repeats";
+      return fault(*this) << "cannot repeat dimension " << axis << " of size " << from << " to size " << to
+                          << "; only size 1 repeats";
   return success();
 }
 
 LogicalResult ReshapeOp::verify() {
   auto source = cast<RankedTensorType>(getSource().getType()), result = cast<RankedTensorType>(getType());
   if (source.getNumElements() != result.getNumElements())
-    return fault(*this) << "cannot make " << source.getNumElements() << " elements (" << shapeText(source.getShape()) << ") into "
-                        << result.getNumElements() << " (" << shapeText(result.getShape()) << ")";
+    return fault(*this) << "cannot make " << source.getNumElements() << " elements (" << shapeText(source.getShape())
+                        << ") into " << result.getNumElements() << " (" << shapeText(result.getShape()) << ")";
   return verifySameElement(*this, source, result);
 }
 
@@ -81,7 +85,8 @@ LogicalResult PermuteOp::verify() {
 
 LogicalResult JoinOp::verify() {
   Type lhs = getLhs().getType();
-  if (!isScalar(lhs) && !isa<RankedTensorType>(lhs)) return fault(*this) << "operands have type " << lhs << ", not a tile or a scalar";
+  if (!isScalar(lhs) && !isa<RankedTensorType>(lhs))
+    return fault(*this) << "operands have type " << lhs << ", not a tile or a scalar";
   SmallVector<int64_t> shape(shapeOf(lhs));
   shape.push_back(2);
   return verifyResult(*this, getType(), RankedTensorType::get(shape, getElementTypeOrSelf(lhs)));
@@ -109,7 +114,8 @@ LogicalResult GatherOp::verify() {
   auto source = cast<RankedTensorType>(getSource().getType()), indices = cast<RankedTensorType>(getIndices().getType());
   if (!indices.getElementType().isInteger(32) && !indices.getElementType().isInteger(64))
     return fault(*this) << "indices have type " << indices.getElementType() << ", not i32 or i64";
-  if (failed(verifySameRank(*this, source, indices)) || failed(verifyAxis(*this, getAxis(), source.getRank()))) return failure();
+  if (failed(verifySameRank(*this, source, indices)) || failed(verifyAxis(*this, getAxis(), source.getRank())))
+    return failure();
   for (auto [axis, from, to] : llvm::enumerate(source.getShape(), indices.getShape()))
     if (axis != getAxis() && from != to)
       return fault(*this) << "source and indices have sizes " << from << " and " << to << " in dimension " << axis;

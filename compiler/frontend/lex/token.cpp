@@ -14,8 +14,8 @@ constexpr auto spellings = std::to_array<std::string_view>({
     "==", "!=", "<", "<=", ">", ">=",
     "+=", "-=", "*=", "/=", "//=", "%=", "@=", "&=", "|=", "^=", "<<=", ">>=", "**=",
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
-    "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not",
-    "or", "pass", "raise", "return", "try", "while", "with", "yield"});
+    "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
+    "not", "or", "pass", "raise", "return", "try", "while", "with", "yield"});
 static_assert(spellings.size() == size_t(TokenKind::KwYield) + 1);
 
 constexpr size_t firstOperator = size_t(TokenKind::LParen), lastOperator = size_t(TokenKind::DoubleStarEqual);

@@ -27,7 +27,8 @@ FSTRING_PARTS = ("FString", "Unsupported `format spec`", "Unsupported `!r`", "Un
 STATEMENTS = {
     "FunctionDef": "Function", "ClassDef": "Class", "Return": "Return", "Assign": "Assign", "AugAssign": "AugAssign",
     "AnnAssign": "AnnAssign", "For": "For", "While": "While", "If": "If", "With": "With", "Assert": "Assert",
-    "Pass": "Pass", "Break": "Break", "Continue": "Continue", "Expr": "Expr", "Import": "Import", "ImportFrom": "ImportFrom",
+    "Pass": "Pass", "Break": "Break", "Continue": "Continue", "Expr": "Expr", "Import": "Import",
+    "ImportFrom": "ImportFrom",
     "Try": "Unsupported `try`", "TryStar": "Unsupported `try`", "AsyncFunctionDef": "Unsupported `async def`",
     "AsyncFor": "Unsupported `async for`", "AsyncWith": "Unsupported `async with`", "Global": "Unsupported `global`",
     "Nonlocal": "Unsupported `nonlocal`", "Delete": "Unsupported `del`", "Raise": "Unsupported `raise`",
@@ -253,7 +254,8 @@ def without_strings(nodes):
 TOKEN = re.compile(r"\w+|[^\w\s]|\n[ \t]*|[ \t]+")
 INSERTED = ["(", ")", "[", "]", "{", "}", ",", ":", "=", ":=", "*", "**", ".", "not", "in", "is", "if", "else", "for",
             "lambda", "yield", "await", "async", "x", "1", "'s'", "None", "def", "class", "return", "as", "with",
-            "from", "import", "@", "->", "~", "-", "and", ";", "\n", "del", "match", "case", "_", "type", "global", "...", "/",
+            "from", "import", "@", "->", "~", "-", "and", ";", "\n", "del", "match", "case", "_", "type", "global", "...",
+            "/",
             "=1", "f'{x}'", "b''", "except", "try", "finally", "elif", "while", "raise", "assert", "|", "!",
             "{x!r:>{y}}", "f'{", "}'", "lambda:", "def f[T]", "type X ="]
 

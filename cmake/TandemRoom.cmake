@@ -17,6 +17,7 @@ if(CCACHE)
   set(CMAKE_PCH_INSTANTIATE_TEMPLATES ON)
 endif()
 find_package(GTest REQUIRED)
+find_package(nlohmann_json REQUIRED)
 
 # tandem_room(NAME SOURCES a.cpp ... LINK other_room ... [MLIR])
 # NAME becomes the static library tandem_NAME; MLIR rooms share one precompiled header.

@@ -18,7 +18,8 @@ template <bool propagateNan> struct Clamp {
 template <class Op> TernaryKernel ternaryOf(Elem elem) {
   if (elem == Elem::F64) return ternaryLoop<double, Op>;
   if (elem == Elem::F32) return ternaryLoop<float, Op>;
-  return forNarrow(elem, []<class Format>(Format) -> TernaryKernel { return narrowTernary<Format, ternaryLoop<float, Op>>; });
+  return forNarrow(elem,
+                   []<class Format>(Format) -> TernaryKernel { return narrowTernary<Format, ternaryLoop<float, Op>>; });
 }
 
 template <class T> void selectLoop(const void* condition, const void* a, const void* b, void* out, size_t n) {
@@ -37,7 +38,9 @@ template <class T> void selectLoop(const void* condition, const void* a, const v
 }  // namespace
 
 UnaryKernel unaryKernel(UnaryOp op, Elem elem) { return isFloat(elem) ? floatUnary(op, elem) : integerUnary(op, elem); }
-BinaryKernel binaryKernel(BinaryOp op, Elem elem) { return isFloat(elem) ? floatBinary(op, elem) : integerBinary(op, elem); }
+BinaryKernel binaryKernel(BinaryOp op, Elem elem) {
+  return isFloat(elem) ? floatBinary(op, elem) : integerBinary(op, elem);
+}
 
 TernaryKernel selectKernel(Elem elem) {
   switch (byteSize(elem)) {
@@ -49,7 +52,9 @@ TernaryKernel selectKernel(Elem elem) {
 }
 
 TernaryKernel fmaKernel(Elem elem) { return ternaryOf<Fma>(elem); }
-TernaryKernel clampKernel(Elem elem, bool propagateNan) { return propagateNan ? ternaryOf<Clamp<true>>(elem) : ternaryOf<Clamp<false>>(elem); }
+TernaryKernel clampKernel(Elem elem, bool propagateNan) {
+  return propagateNan ? ternaryOf<Clamp<true>>(elem) : ternaryOf<Clamp<false>>(elem);
+}
 
 void mulExtended(Elem elem, bool isSigned, const void* a, const void* b, void* low, void* high, size_t n) {
   BinaryKernel highKernel = integerMulHigh(isSigned, elem), lowKernel = integerBinary(BinaryOp::MulI, elem);

@@ -28,7 +28,8 @@ template <class Op> BinaryKernel signedOf(Elem elem) {
 template <class Op> BinaryKernel floatOf(Elem elem) {
   if (elem == Elem::F64) return binaryLoop<double, uint8_t, Op>;
   if (elem == Elem::F32) return binaryLoop<float, uint8_t, Op>;
-  return forNarrow(elem, []<class Format>(Format) -> BinaryKernel { return narrowCompare<Format, binaryLoop<float, uint8_t, Op>>; });
+  return forNarrow(
+      elem, []<class Format>(Format) -> BinaryKernel { return narrowCompare<Format, binaryLoop<float, uint8_t, Op>>; });
 }
 
 }  // namespace

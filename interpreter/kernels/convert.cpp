@@ -26,7 +26,9 @@ template <class From, class To, bool isSigned> struct Resize {
 
 template <bool isSigned> UnaryKernel resizeOf(Elem from, Elem to) {
   return forInteger(from, [&]<class From>(From) {
-    return forInteger(to, []<class To>(To) -> UnaryKernel { return widenLoop<typename From::U, typename To::U, Resize<From, To, isSigned>>; });
+    return forInteger(to, []<class To>(To) -> UnaryKernel {
+      return widenLoop<typename From::U, typename To::U, Resize<From, To, isSigned>>;
+    });
   });
 }
 
@@ -35,8 +37,8 @@ template <class I, bool isSigned> auto value(typename I::U a) {
   else return static_cast<typename I::Unsigned>(a);
 }
 
-// To a narrow float goes through a double that rounds as the integer would: below 2^53 it is exact; above, the last of the kept bits
-// stands for the dropped ones.
+// To a narrow float goes through a double that rounds as the integer would: below 2^53 it is exact; above, the last of
+// the kept bits stands for the dropped ones.
 inline double toOddDouble(uint64_t magnitude) {
   uint64_t high = magnitude >> 11 | static_cast<uint64_t>((magnitude & 0x7ff) != 0);
   return magnitude >> 53 ? static_cast<double>(high) * 2048.0 : static_cast<double>(magnitude);

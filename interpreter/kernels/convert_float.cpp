@@ -88,14 +88,17 @@ template <Rounding rounding> UnaryKernel fromNarrow(Elem from, Elem to) {
 }
 
 template <Rounding rounding> UnaryKernel between(Elem from, Elem to) {
-  return from == Elem::F64 ? fromDouble<rounding>(to) : from == Elem::F32 ? fromFloat<rounding>(to) : fromNarrow<rounding>(from, to);
+  return from == Elem::F64   ? fromDouble<rounding>(to)
+         : from == Elem::F32 ? fromFloat<rounding>(to)
+                             : fromNarrow<rounding>(from, to);
 }
 
 }  // namespace
 
 UnaryKernel floatToFloat(Rounding rounding, Elem from, Elem to) {
   if (!isFloat(from) || !isFloat(to)) return nullptr;
-  return rounding == Rounding::NearestEven ? between<Rounding::NearestEven>(from, to) : between<Rounding::TowardZero>(from, to);
+  return rounding == Rounding::NearestEven ? between<Rounding::NearestEven>(from, to)
+                                           : between<Rounding::TowardZero>(from, to);
 }
 
 }  // namespace tandem::interpreter

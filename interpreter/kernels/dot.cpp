@@ -51,7 +51,8 @@ struct Counts {
   size_t batch, m, n, k, lhs, rhs, out;  // the last three for one of the batch
 };
 
-void floatDot(const Counts& d, Elem a, const void* lhs, Elem b, const void* rhs, Elem acc, const void* accIn, void* out, int precision) {
+void floatDot(const Counts& d, Elem a, const void* lhs, Elem b, const void* rhs, Elem acc, const void* accIn, void* out,
+              int precision) {
   const float* x = asFloats(a, lhs, d.batch * d.lhs, precision, Scratch::Lhs);
   const float* y = asFloats(b, rhs, d.batch * d.rhs, precision, Scratch::Rhs);
   size_t total = d.batch * d.out;
@@ -89,8 +90,12 @@ void integerDot(const Counts& d, Elem a, const void* lhs, Elem b, const void* rh
 
 }  // namespace
 
-void addProduct(size_t m, size_t n, size_t k, const float* lhs, const float* rhs, float* out) { eigenProduct(m, n, k, lhs, rhs, out); }
-void addProduct(size_t m, size_t n, size_t k, const double* lhs, const double* rhs, double* out) { eigenProduct(m, n, k, lhs, rhs, out); }
+void addProduct(size_t m, size_t n, size_t k, const float* lhs, const float* rhs, float* out) {
+  eigenProduct(m, n, k, lhs, rhs, out);
+}
+void addProduct(size_t m, size_t n, size_t k, const double* lhs, const double* rhs, double* out) {
+  eigenProduct(m, n, k, lhs, rhs, out);
+}
 
 float* scratch(Scratch slot, size_t count) {
   thread_local std::array<std::vector<float>, 3> slots;
@@ -99,7 +104,8 @@ float* scratch(Scratch slot, size_t count) {
   return memory.data();
 }
 
-bool dot(const DotDims& dims, Elem a, const void* lhs, Elem b, const void* rhs, Elem acc, const void* accIn, void* out, int precision) {
+bool dot(const DotDims& dims, Elem a, const void* lhs, Elem b, const void* rhs, Elem acc, const void* accIn, void* out,
+         int precision) {
   auto count = [](int64_t x) { return x > 0 ? static_cast<size_t>(x) : 0; };
   Counts d{count(dims.batch), count(dims.m), count(dims.n), count(dims.k), 0, 0, 0};
   d.lhs = d.m * d.k, d.rhs = d.k * d.n, d.out = d.m * d.n;

@@ -55,12 +55,13 @@ void applyScales(const uint8_t* scales, const Extent2& extent, float* values) {
 
 const float* expand(const ScaledOperand& operand, const Extent2& extent, size_t batch, Scratch slot) {
   size_t count = extent.rows * extent.columns, k = extent.kIsRows ? extent.rows : extent.columns;
-  size_t outer = extent.kIsRows ? extent.columns : extent.rows, scaleCount = outer * ((k + kScaleBlock - 1) / kScaleBlock);
+  size_t outer = extent.kIsRows ? extent.columns : extent.rows,
+         scaleCount = outer * ((k + kScaleBlock - 1) / kScaleBlock);
   float* values = scratch(slot, batch * count);
   if (operand.format == MicroScale::E2M1) {
     for (size_t i = 0; i < batch; ++i)
-      unpackPairs(static_cast<const uint8_t*>(operand.data) + i * (count / 2), extent, operand.packedAlongK == extent.kIsRows,
-                  values + i * count);
+      unpackPairs(static_cast<const uint8_t*>(operand.data) + i * (count / 2), extent,
+                  operand.packedAlongK == extent.kIsRows, values + i * count);
   } else {
     convertKernel(ConvertOp::FToF, elemOf(operand.format), Elem::F32)(operand.data, values, batch * count);
   }
@@ -71,7 +72,8 @@ const float* expand(const ScaledOperand& operand, const Extent2& extent, size_t 
 
 }  // namespace
 
-void dotScaled(const DotDims& dims, const ScaledOperand& lhs, const ScaledOperand& rhs, const float* accIn, float* out) {
+void dotScaled(const DotDims& dims, const ScaledOperand& lhs, const ScaledOperand& rhs, const float* accIn,
+               float* out) {
   auto batch = static_cast<size_t>(dims.batch), m = static_cast<size_t>(dims.m), n = static_cast<size_t>(dims.n);
   auto k = static_cast<size_t>(dims.k);
   const float* x = expand(lhs, {m, k, false}, batch, Scratch::Lhs);

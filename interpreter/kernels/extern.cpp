@@ -27,7 +27,8 @@ ExternKernel externKernel(const std::string& symbol, Elem elem, int operandCount
   auto found = externTable().find(symbol);
   if (found == externTable().end()) return nullptr;
   const ExternEntry& entry = found->second;
-  bool fits = entry.signature.operands.size() == static_cast<size_t>(operandCount) && entry.signature.operands.front() == elem;
+  bool fits =
+      entry.signature.operands.size() == static_cast<size_t>(operandCount) && entry.signature.operands.front() == elem;
   return fits ? entry.kernel : nullptr;
 }
 

@@ -58,7 +58,9 @@ void addElementary(ExternTable& t) {
   addUnary(t, "rsqrt", [](double x) { return 1.0 / std::sqrt(x); });
   addBinary(t, "pow", [](auto x, auto y) { return std::pow(x, y); });
   addExtern(t, "powi", [](double x, int32_t n) { return std::pow(x, static_cast<double>(n)); });
-  addExtern(t, "powif", [](float x, int32_t n) { return static_cast<float>(std::pow(static_cast<double>(x), static_cast<double>(n))); });
+  addExtern(t, "powif", [](float x, int32_t n) {
+    return static_cast<float>(std::pow(static_cast<double>(x), static_cast<double>(n)));
+  });
 }
 
 // Those with a vector form on floats.
@@ -83,12 +85,15 @@ void addExponential(ExternTable& t) {
   addExtern(t, "fast_sinf", [](float x) { return std::sin(x); });
   addExtern(t, "fast_cosf", [](float x) { return std::cos(x); });
   addExtern(t, "fast_tanf", [](float x) { return std::tan(x); });
-  addExtern(t, "fast_powf", [](float x, float y) { return static_cast<float>(std::exp2(static_cast<double>(y) * std::log2(static_cast<double>(x)))); });
+  addExtern(t, "fast_powf", [](float x, float y) {
+    return static_cast<float>(std::exp2(static_cast<double>(y) * std::log2(static_cast<double>(x))));
+  });
   addExtern(t, "fast_fdividef", [](float x, float y) { return x / y; });
 }
 
 void addSpecial(ExternTable& t) {
-  addUnary(t, "erf", [](auto x) { return std::erf(x); });
+  addExtern(t, "erf", [](double x) { return std::erf(x); });
+  addExtern(t, "erff", [](float x) { return fastErf(x); });
   addUnary(t, "erfc", [](auto x) { return std::erfc(x); });
   addUnary(t, "erfinv", [](double x) { return inverseErf(x); });
   addUnary(t, "erfcinv", [](double x) { return inverseErfc(x); });
@@ -122,11 +127,14 @@ void addArithmetic(ExternTable& t) {
   auto norm3 = [](double x, double y, double z) { return std::hypot(x, y, z); };
   addTernary(t, "norm3d", norm3);
   addTernary(t, "rnorm3d", [](double x, double y, double z) { return 1.0 / std::hypot(x, y, z); });
-  addExtern(t, "norm4d", [](double a, double b, double c, double d) { return std::hypot(std::hypot(a, b), std::hypot(c, d)); });
+  addExtern(t, "norm4d",
+            [](double a, double b, double c, double d) { return std::hypot(std::hypot(a, b), std::hypot(c, d)); });
   addExtern(t, "norm4df", [](float a, float b, float c, float d) {
     return static_cast<float>(std::hypot(std::hypot(double{a}, double{b}), std::hypot(double{c}, double{d})));
   });
-  addExtern(t, "rnorm4d", [](double a, double b, double c, double d) { return 1.0 / std::hypot(std::hypot(a, b), std::hypot(c, d)); });
+  addExtern(t, "rnorm4d", [](double a, double b, double c, double d) {
+    return 1.0 / std::hypot(std::hypot(a, b), std::hypot(c, d));
+  });
   addExtern(t, "rnorm4df", [](float a, float b, float c, float d) {
     return static_cast<float>(1.0 / std::hypot(std::hypot(double{a}, double{b}), std::hypot(double{c}, double{d})));
   });

@@ -16,7 +16,8 @@ uint32_t reverseBits(uint32_t x) {
 uint32_t permuteBytes(uint32_t a, uint32_t b, uint32_t selector) {
   uint64_t bytes = uint64_t{b} << 32 | a;
   uint32_t result = 0;
-  for (unsigned i = 0; i < 4; ++i) result |= static_cast<uint32_t>(bytes >> (selector >> 4 * i & 7) * 8 & 0xff) << 8 * i;
+  for (unsigned i = 0; i < 4; ++i)
+    result |= static_cast<uint32_t>(bytes >> (selector >> 4 * i & 7) * 8 & 0xff) << 8 * i;
   return result;
 }
 
@@ -51,15 +52,20 @@ void addMinMax(ExternTable& t) {
 void addProducts(ExternTable& t) {
   addExtern(t, "mulhi", [](int32_t a, int32_t b) { return static_cast<int32_t>((int64_t{a} * b) >> 32); });
   addExtern(t, "umulhi", [](uint32_t a, uint32_t b) { return static_cast<uint32_t>((uint64_t{a} * b) >> 32); });
-  addExtern(t, "mul64hi", [](int64_t a, int64_t b) { return static_cast<int64_t>((static_cast<__int128>(a) * b) >> 64); });
-  addExtern(t, "umul64hi", [](uint64_t a, uint64_t b) { return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * b) >> 64); });
-  addExtern(t, "mul24", [](int32_t a, int32_t b) { return static_cast<uint32_t>(low24(a)) * static_cast<uint32_t>(low24(b)); });
+  addExtern(t, "mul64hi",
+            [](int64_t a, int64_t b) { return static_cast<int64_t>((static_cast<__int128>(a) * b) >> 64); });
+  addExtern(t, "umul64hi", [](uint64_t a, uint64_t b) {
+    return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * b) >> 64);
+  });
+  addExtern(t, "mul24",
+            [](int32_t a, int32_t b) { return static_cast<uint32_t>(low24(a)) * static_cast<uint32_t>(low24(b)); });
   addExtern(t, "umul24", [](uint32_t a, uint32_t b) { return (a & 0xffffffu) * (b & 0xffffffu); });
 }
 
 void addSums(ExternTable& t) {
   addExtern(t, "abs", [](int32_t x) { return x < 0 ? 0u - static_cast<uint32_t>(x) : static_cast<uint32_t>(x); });
-  addExtern(t, "llabs", [](int64_t x) { return x < 0 ? uint64_t{0} - static_cast<uint64_t>(x) : static_cast<uint64_t>(x); });
+  addExtern(t, "llabs",
+            [](int64_t x) { return x < 0 ? uint64_t{0} - static_cast<uint64_t>(x) : static_cast<uint64_t>(x); });
   addExtern(t, "sad", [](int32_t x, int32_t y, uint32_t z) { return distance(x, y) + z; });
   addExtern(t, "usad", [](uint32_t x, uint32_t y, uint32_t z) { return (x > y ? x - y : y - x) + z; });
   addExtern(t, "hadd", [](int32_t a, int32_t b) { return static_cast<int32_t>((int64_t{a} + b) >> 1); });
@@ -69,11 +75,14 @@ void addSums(ExternTable& t) {
 }
 
 void addBitCasts(ExternTable& t) {
-  for (const char* name : {"int_as_float", "uint_as_float"}) addExtern(t, name, [](int32_t x) { return std::bit_cast<float>(x); });
-  for (const char* name : {"float_as_int", "float_as_uint"}) addExtern(t, name, [](float x) { return std::bit_cast<int32_t>(x); });
+  for (const char* name : {"int_as_float", "uint_as_float"})
+    addExtern(t, name, [](int32_t x) { return std::bit_cast<float>(x); });
+  for (const char* name : {"float_as_int", "float_as_uint"})
+    addExtern(t, name, [](float x) { return std::bit_cast<int32_t>(x); });
   addExtern(t, "longlong_as_double", [](int64_t x) { return std::bit_cast<double>(x); });
   addExtern(t, "double_as_longlong", [](double x) { return std::bit_cast<int64_t>(x); });
-  addExtern(t, "hiloint2double", [](uint32_t high, uint32_t low) { return std::bit_cast<double>(uint64_t{high} << 32 | low); });
+  addExtern(t, "hiloint2double",
+            [](uint32_t high, uint32_t low) { return std::bit_cast<double>(uint64_t{high} << 32 | low); });
   addExtern(t, "double2loint", [](double x) { return static_cast<uint32_t>(std::bit_cast<uint64_t>(x)); });
   addExtern(t, "double2hiint", [](double x) { return static_cast<uint32_t>(std::bit_cast<uint64_t>(x) >> 32); });
   addExtern(t, "float2half_rn", [](float x) { return Float16::encode<Rounding::NearestEven>(x); });

@@ -1,4 +1,5 @@
-// The device library's functions with a rounding mode in their name (_rn, _rz, _rd, _ru), run under that mode of the processor.
+// The device library's functions with a rounding mode in their name (_rn, _rz, _rd, _ru), run under that mode of the
+// processor.
 #include "interpreter/kernels/extern_table.h"
 #include "interpreter/kernels/saturate.h"
 #include <cfenv>
@@ -23,7 +24,8 @@ template <int mode, class F, class... A> auto rounded(F f, A... args) {
   using Result = decltype(f(args...));
   std::tuple<volatile A...> pinned{args...};
   RoundingScope scope(mode);
-  volatile Result result = std::apply([&f](const volatile A&... operands) { return f(static_cast<A>(operands)...); }, pinned);
+  volatile Result result =
+      std::apply([&f](const volatile A&... operands) { return f(static_cast<A>(operands)...); }, pinned);
   return static_cast<Result>(result);
 }
 
@@ -78,7 +80,8 @@ template <int mode> void addMode(ExternTable& t, const std::string& suffix) {
   addToInteger<mode, double>(t, "double", suffix);
   addFromInteger<mode, float>(t, "float", suffix);
   addFromInteger<mode, double>(t, "double", suffix);
-  addExtern(t, "double2float" + suffix, [](double x) { return rounded<mode>([](double v) { return static_cast<float>(v); }, x); });
+  addExtern(t, "double2float" + suffix,
+            [](double x) { return rounded<mode>([](double v) { return static_cast<float>(v); }, x); });
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// How a device-library function becomes a table entry: its C++ form, a lambda without captures, gives signature and loop.
+// How a device-library function becomes a table entry: its C++ form, a lambda without captures, gives signature and
+// loop.
 #pragma once
 #include "interpreter/kernels/loops.h"
 #include <array>

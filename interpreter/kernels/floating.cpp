@@ -18,8 +18,12 @@ struct Atan2 { template <class T> static T apply(T a, T b) { return std::atan2(a
 struct CopySign { template <class T> static T apply(T a, T b) { return std::copysign(a, b); } };
 
 // Equal operands may be zeros of different signs: their bits decide.
-template <class T> T bothBits(T a, T b) { return std::bit_cast<T>(std::bit_cast<Bits<T>>(a) & std::bit_cast<Bits<T>>(b)); }
-template <class T> T eitherBits(T a, T b) { return std::bit_cast<T>(std::bit_cast<Bits<T>>(a) | std::bit_cast<Bits<T>>(b)); }
+template <class T> T bothBits(T a, T b) {
+  return std::bit_cast<T>(std::bit_cast<Bits<T>>(a) & std::bit_cast<Bits<T>>(b));
+}
+template <class T> T eitherBits(T a, T b) {
+  return std::bit_cast<T>(std::bit_cast<Bits<T>>(a) | std::bit_cast<Bits<T>>(b));
+}
 struct MinNumF {
   template <class T> static T apply(T a, T b) {
     T least = ((a < b) | (b != b)) ? a : b;
@@ -90,12 +94,19 @@ struct Cosh { template <class T> static T apply(T a) { return std::cosh(a); } };
 struct Asinh { template <class T> static T apply(T a) { return std::asinh(a); } };
 struct Acosh { template <class T> static T apply(T a) { return std::acosh(a); } };
 struct Atanh { template <class T> static T apply(T a) { return std::atanh(a); } };
-struct Erf { template <class T> static T apply(T a) { return std::erf(a); } };
+struct Erf {
+  static float apply(float a) { return fastErf(a); }
+  static double apply(double a) { return std::erf(a); }
+};
 struct Erfc { template <class T> static T apply(T a) { return std::erfc(a); } };
 struct Cbrt { template <class T> static T apply(T a) { return std::cbrt(a); } };
 struct IsNan { template <class T> static bool apply(T a) { return a != a; } };
-struct IsInf { template <class T> static bool apply(T a) { return std::fabs(a) == std::numeric_limits<T>::infinity(); } };
-struct IsFinite { template <class T> static bool apply(T a) { return std::fabs(a) < std::numeric_limits<T>::infinity(); } };
+struct IsInf {
+  template <class T> static bool apply(T a) { return std::fabs(a) == std::numeric_limits<T>::infinity(); }
+};
+struct IsFinite {
+  template <class T> static bool apply(T a) { return std::fabs(a) < std::numeric_limits<T>::infinity(); }
+};
 
 // The vector form where every argument of a block is small enough for it.
 template <class Fast, class Exact> void trigonometricLoop(const void* a, void* out, size_t n) {
@@ -114,18 +125,22 @@ template <UnaryKernel single, UnaryKernel twice> UnaryKernel unaryOf(Elem elem) 
   if (elem == Elem::F32) return single;
   return forNarrow(elem, []<class Format>(Format) -> UnaryKernel { return narrowUnary<Format, single>; });
 }
-template <class Op> UnaryKernel unaryOf(Elem elem) { return unaryOf<unaryLoop<float, float, Op>, unaryLoop<double, double, Op>>(elem); }
+template <class Op> UnaryKernel unaryOf(Elem elem) {
+  return unaryOf<unaryLoop<float, float, Op>, unaryLoop<double, double, Op>>(elem);
+}
 
 template <class Op> UnaryKernel predicateOf(Elem elem) {
   if (elem == Elem::F64) return unaryLoop<double, uint8_t, Op>;
   if (elem == Elem::F32) return unaryLoop<float, uint8_t, Op>;
-  return forNarrow(elem, []<class Format>(Format) -> UnaryKernel { return narrowPredicate<Format, unaryLoop<float, uint8_t, Op>>; });
+  return forNarrow(
+      elem, []<class Format>(Format) -> UnaryKernel { return narrowPredicate<Format, unaryLoop<float, uint8_t, Op>>; });
 }
 
 template <class Op> BinaryKernel binaryOf(Elem elem) {
   if (elem == Elem::F64) return binaryLoop<double, double, Op>;
   if (elem == Elem::F32) return binaryLoop<float, float, Op>;
-  return forNarrow(elem, []<class Format>(Format) -> BinaryKernel { return narrowBinary<Format, binaryLoop<float, float, Op>>; });
+  return forNarrow(
+      elem, []<class Format>(Format) -> BinaryKernel { return narrowBinary<Format, binaryLoop<float, float, Op>>; });
 }
 
 }  // namespace

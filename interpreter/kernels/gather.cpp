@@ -44,10 +44,12 @@ int64_t gather(const void* source, std::span<const int64_t> sourceShape, const v
   int64_t length = sourceShape[static_cast<size_t>(axis)], n = 1;
   for (int64_t d : indexShape) n *= d;
   for (int64_t i = 0; i < n; ++i) {
-    int64_t index = indexElem == Elem::I64 ? static_cast<const int64_t*>(indices)[i] : static_cast<const int32_t*>(indices)[i];
+    int64_t index =
+        indexElem == Elem::I64 ? static_cast<const int64_t*>(indices)[i] : static_cast<const int32_t*>(indices)[i];
     if (index < 0 || index >= length) return i;
     int64_t from = baseOf(i, indexShape, walk) + index * walk.axisStride;
-    std::memcpy(static_cast<std::byte*>(out) + i * elemBytes, static_cast<const std::byte*>(source) + from * elemBytes, elemBytes);
+    std::memcpy(static_cast<std::byte*>(out) + i * elemBytes, static_cast<const std::byte*>(source) + from * elemBytes,
+                elemBytes);
   }
   return -1;
 }

@@ -17,8 +17,12 @@ struct Or { template <class I> static U<I> apply(U<I> a, U<I> b) { return a | b;
 struct Xor { template <class I> static U<I> apply(U<I> a, U<I> b) { return a ^ b; } };
 struct MinU { template <class I> static U<I> apply(U<I> a, U<I> b) { return a < b ? a : b; } };
 struct MaxU { template <class I> static U<I> apply(U<I> a, U<I> b) { return a > b ? a : b; } };
-struct MinS { template <class I> static U<I> apply(U<I> a, U<I> b) { return I::asSigned(a) < I::asSigned(b) ? a : b; } };
-struct MaxS { template <class I> static U<I> apply(U<I> a, U<I> b) { return I::asSigned(a) > I::asSigned(b) ? a : b; } };
+struct MinS {
+  template <class I> static U<I> apply(U<I> a, U<I> b) { return I::asSigned(a) < I::asSigned(b) ? a : b; }
+};
+struct MaxS {
+  template <class I> static U<I> apply(U<I> a, U<I> b) { return I::asSigned(a) > I::asSigned(b) ? a : b; }
+};
 
 // Shift counts are unsigned; the mask keeps the C++ shift defined where the result is replaced.
 template <class I> constexpr unsigned kShiftMask = sizeof(U<I>) * 8 - 1;
@@ -37,7 +41,9 @@ struct ShrS {
 
 struct DivU { template <class I> static U<I> apply(U<I> a, U<I> b) { return b == 0 ? I::mask : a / b; } };
 struct RemU { template <class I> static U<I> apply(U<I> a, U<I> b) { return b == 0 ? a : a % b; } };
-struct CeilDivU { template <class I> static U<I> apply(U<I> a, U<I> b) { return b == 0 ? I::mask : a / b + (a % b != 0); } };
+struct CeilDivU {
+  template <class I> static U<I> apply(U<I> a, U<I> b) { return b == 0 ? I::mask : a / b + (a % b != 0); }
+};
 // A divisor of -1 negates: the one case in which the quotient may not fit.
 struct DivS {
   template <class I> static U<I> apply(U<I> a, U<I> b) {
@@ -73,29 +79,38 @@ struct MulHiU {
 };
 struct MulHiS {
   template <class I> static U<I> apply(U<I> a, U<I> b) {
-    if constexpr (I::bits == 64) return static_cast<uint64_t>((static_cast<__int128>(I::asSigned(a)) * I::asSigned(b)) >> 64);
+    if constexpr (I::bits == 64)
+      return static_cast<uint64_t>((static_cast<__int128>(I::asSigned(a)) * I::asSigned(b)) >> 64);
     else return static_cast<U<I>>((int64_t{I::asSigned(a)} * I::asSigned(b)) >> I::bits);
   }
 };
 
 struct AbsI { template <class I> static U<I> apply(U<I> a) { return I::asSigned(a) < 0 ? U<I>{0} - a : a; } };
 struct Ctlz {
-  template <class I> static U<I> apply(U<I> a) { return static_cast<U<I>>(std::countl_zero(a)) - (sizeof(U<I>) * 8 - I::bits); }
+  template <class I> static U<I> apply(U<I> a) {
+    return static_cast<U<I>>(std::countl_zero(a)) - (sizeof(U<I>) * 8 - I::bits);
+  }
 };
-struct Cttz { template <class I> static U<I> apply(U<I> a) { return a == 0 ? I::bits : static_cast<U<I>>(std::countr_zero(a)); } };
+struct Cttz {
+  template <class I> static U<I> apply(U<I> a) { return a == 0 ? I::bits : static_cast<U<I>>(std::countr_zero(a)); }
+};
 struct Ctpop { template <class I> static U<I> apply(U<I> a) { return static_cast<U<I>>(std::popcount(a)); } };
 
 // An integer op on stored elements.
 template <class I, class Op> struct Stored {
   static typename I::U apply(typename I::U a) { return I::store(Op::template apply<I>(I::load(a))); }
-  static typename I::U apply(typename I::U a, typename I::U b) { return I::store(Op::template apply<I>(I::load(a), I::load(b))); }
+  static typename I::U apply(typename I::U a, typename I::U b) {
+    return I::store(Op::template apply<I>(I::load(a), I::load(b)));
+  }
 };
 
 template <class Op> BinaryKernel binaryOf(Elem elem) {
-  return forInteger(elem, []<class I>(I) -> BinaryKernel { return binaryLoop<typename I::U, typename I::U, Stored<I, Op>>; });
+  return forInteger(elem,
+                    []<class I>(I) -> BinaryKernel { return binaryLoop<typename I::U, typename I::U, Stored<I, Op>>; });
 }
 template <class Op> UnaryKernel unaryOf(Elem elem) {
-  return forInteger(elem, []<class I>(I) -> UnaryKernel { return unaryLoop<typename I::U, typename I::U, Stored<I, Op>>; });
+  return forInteger(elem,
+                    []<class I>(I) -> UnaryKernel { return unaryLoop<typename I::U, typename I::U, Stored<I, Op>>; });
 }
 
 }  // namespace
@@ -137,6 +152,8 @@ UnaryKernel integerUnary(UnaryOp op, Elem elem) {
   }
 }
 
-BinaryKernel integerMulHigh(bool isSigned, Elem elem) { return isSigned ? binaryOf<MulHiS>(elem) : binaryOf<MulHiU>(elem); }
+BinaryKernel integerMulHigh(bool isSigned, Elem elem) {
+  return isSigned ? binaryOf<MulHiS>(elem) : binaryOf<MulHiU>(elem);
+}
 
 }  // namespace tandem::interpreter

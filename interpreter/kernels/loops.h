@@ -1,5 +1,5 @@
-// The loops all elementwise kernels are instances of. `out` may be an input: an element is read before it is written, and no
-// iteration depends on another, which is what the pragma asserts.
+// The loops all elementwise kernels are instances of. `out` may be an input: an element is read before it is written,
+// and no iteration depends on another, which is what the pragma asserts.
 #pragma once
 #include "interpreter/kernels/elem_traits.h"
 #include "interpreter/kernels/kernels.h"
@@ -98,7 +98,8 @@ template <class Format, BinaryKernel kernel> void narrowCompare(const void* a, c
   }
 }
 
-template <class Format, TernaryKernel kernel> void narrowTernary(const void* a, const void* b, const void* c, void* out, size_t n) {
+template <class Format, TernaryKernel kernel>
+void narrowTernary(const void* a, const void* b, const void* c, void* out, size_t n) {
   using Code = typename Format::Code;
   alignas(64) float x[kBlock], y[kBlock], z[kBlock];
   for (size_t at = 0; at < n; at += kBlock) {

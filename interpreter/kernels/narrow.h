@@ -1,4 +1,5 @@
-// The floats narrower than 32 bits: exact decoding to float, encoding from float with one rounding. Scalar forms and array forms.
+// The floats narrower than 32 bits: exact decoding to float, encoding from float with one rounding. Scalar forms and
+// array forms.
 #pragma once
 #include "interpreter/program.h"
 #include <bit>
@@ -10,16 +11,22 @@ namespace tandem::interpreter {
 
 enum class Rounding : uint8_t { NearestEven, TowardZero };
 
-// Which codes are special. Ieee: exponent all ones is infinity or NaN. Fn: only all ones is NaN. Fnuz: only the code of -0 is NaN.
+// Which codes are special. Ieee: exponent all ones is infinity or NaN. Fn: only all ones is NaN. Fnuz: only the code of
+// -0 is NaN.
 enum class Specials : uint8_t { Ieee, Fn, Fnuz };
 
-template <unsigned exponentBits, unsigned mantissaBits, int exponentBias, Specials kind, bool saturates> struct FloatFormat {
+template <unsigned exponentBits, unsigned mantissaBits, int exponentBias, Specials kind, bool saturates>
+struct FloatFormat {
   using Code = std::conditional_t<(exponentBits + mantissaBits > 7), uint16_t, uint8_t>;
   static constexpr unsigned man = mantissaBits;
   static constexpr uint32_t signBit = 1u << (exponentBits + mantissaBits);
   static constexpr uint32_t infinity = ((1u << exponentBits) - 1) << man;  // Ieee only
-  static constexpr uint32_t maxCode = kind == Specials::Ieee ? infinity - 1 : kind == Specials::Fn ? signBit - 2 : signBit - 1;
-  static constexpr uint32_t nan = kind == Specials::Fnuz ? signBit : kind == Specials::Fn || saturates ? signBit - 1 : infinity | 1u << (man - 1);
+  static constexpr uint32_t maxCode = kind == Specials::Ieee ? infinity - 1
+                                      : kind == Specials::Fn ? signBit - 2
+                                                             : signBit - 1;
+  static constexpr uint32_t nan = kind == Specials::Fnuz              ? signBit
+                                  : kind == Specials::Fn || saturates ? signBit - 1
+                                                                      : infinity | 1u << (man - 1);
 
   static constexpr float decode(Code code) {
     uint32_t magnitude = code & (signBit - 1), sign = code & signBit ? 0x80000000u : 0;
@@ -29,7 +36,8 @@ template <unsigned exponentBits, unsigned mantissaBits, int exponentBias, Specia
       return std::bit_cast<float>(0x7fc00000u | sign | (magnitude & ((1u << man) - 1)) << (23 - man));
     if (kind == Specials::Ieee && magnitude == infinity) return std::bit_cast<float>(0x7f800000u | sign);
     uint32_t exponent = magnitude >> man;
-    if (exponent != 0) return std::bit_cast<float>(sign | ((magnitude << (23 - man)) + (uint32_t(127 - exponentBias) << 23)));
+    if (exponent != 0)
+      return std::bit_cast<float>(sign | ((magnitude << (23 - man)) + (uint32_t(127 - exponentBias) << 23)));
     float quantum = std::bit_cast<float>(uint32_t(128 - exponentBias - int(man)) << 23);
     float value = static_cast<float>(magnitude) * quantum;
     return sign ? -value : value;
@@ -40,7 +48,8 @@ template <unsigned exponentBits, unsigned mantissaBits, int exponentBias, Specia
     uint32_t bits = std::bit_cast<uint32_t>(x), a = bits & 0x7fffffffu;
     constexpr unsigned drop = 23 - man;
     constexpr uint32_t rebias = uint32_t(127 - exponentBias) << man, leastNormal = uint32_t(128 - exponentBias) << 23;
-    constexpr float steps = std::bit_cast<float>(uint32_t(126 + exponentBias + int(man)) << 23);  // 1 / quantum of the subnormals
+    constexpr float steps =
+        std::bit_cast<float>(uint32_t(126 + exponentBias + int(man)) << 23); // 1 / quantum of the subnormals
     float scaled = std::bit_cast<float>(a < leastNormal ? a : 0u) * steps;
     uint32_t normal, small;
     if constexpr (rounding == Rounding::NearestEven) {

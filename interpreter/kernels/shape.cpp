@@ -43,7 +43,8 @@ template <class T> void copyRow(const T* in, int64_t stride, T* out, int64_t n) 
 }
 
 // out[i0, i1, ...] = in[i0 * strides[0] + i1 * strides[1] + ...], out row-major.
-template <class T> void copyStrided(const T* in, std::span<const int64_t> strides, T* out, std::span<const int64_t> shape) {
+template <class T>
+void copyStrided(const T* in, std::span<const int64_t> strides, T* out, std::span<const int64_t> shape) {
   size_t outer = shape.empty() ? 0 : shape.size() - 1;
   int64_t row = shape.empty() ? 1 : shape[outer], rowStride = shape.empty() ? 0 : strides[outer];
   int64_t rows = product(shape.first(outer)), offset = 0;
@@ -79,7 +80,8 @@ void mergeDimensions(std::vector<int64_t>& shape, std::vector<int64_t>& strides)
   }
 }
 
-void copyStrided(const void* in, std::vector<int64_t> strides, void* out, std::vector<int64_t> shape, unsigned elemBytes) {
+void copyStrided(const void* in, std::vector<int64_t> strides, void* out, std::vector<int64_t> shape,
+                 unsigned elemBytes) {
   mergeDimensions(shape, strides);
   forSize(elemBytes, [&]<class T>(T) { copyStrided(static_cast<const T*>(in), strides, static_cast<T*>(out), shape); });
 }
@@ -87,21 +89,25 @@ void copyStrided(const void* in, std::vector<int64_t> strides, void* out, std::v
 }  // namespace
 
 void splat(const void* scalar, void* out, size_t n, unsigned elemBytes) {
-  forSize(elemBytes, [&]<class T>(T) { copyRow(static_cast<const T*>(scalar), 0, static_cast<T*>(out), static_cast<int64_t>(n)); });
+  forSize(elemBytes, [&]<class T>(T) {
+    copyRow(static_cast<const T*>(scalar), 0, static_cast<T*>(out), static_cast<int64_t>(n));
+  });
 }
 
 void makeRange(int32_t start, int32_t* out, size_t n) {
   for (size_t i = 0; i < n; ++i) out[i] = static_cast<int32_t>(static_cast<uint32_t>(start) + static_cast<uint32_t>(i));
 }
 
-void broadcast(const void* in, std::span<const int64_t> inShape, void* out, std::span<const int64_t> outShape, unsigned elemBytes) {
+void broadcast(const void* in, std::span<const int64_t> inShape, void* out, std::span<const int64_t> outShape,
+               unsigned elemBytes) {
   std::vector<int64_t> strides = rowMajorStrides(inShape);
   for (size_t i = 0; i < strides.size(); ++i)
     if (inShape[i] == 1) strides[i] = 0;
   copyStrided(in, std::move(strides), out, {outShape.begin(), outShape.end()}, elemBytes);
 }
 
-void permute(const void* in, std::span<const int64_t> inShape, std::span<const int64_t> order, void* out, unsigned elemBytes) {
+void permute(const void* in, std::span<const int64_t> inShape, std::span<const int64_t> order, void* out,
+             unsigned elemBytes) {
   std::vector<int64_t> inStrides = rowMajorStrides(inShape), strides, shape;
   for (int64_t source : order) {
     strides.push_back(inStrides[static_cast<size_t>(source)]);

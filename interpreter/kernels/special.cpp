@@ -23,7 +23,8 @@ double roughInverseErf(double x, double logOneMinusXx) {
   return std::copysign(std::sqrt(std::sqrt(t * t - logOneMinusXx / a) - t), x);
 }
 
-// erfc(y) = x for 0 < x < 1/2: y is positive, and 1 - x would lose digits. The tail's own form starts well where x is tiny.
+// erfc(y) = x for 0 < x < 1/2: y is positive, and 1 - x would lose digits. The tail's own form starts well where x is
+// tiny.
 double tailInverse(double x) {
   double y;
   if (x > 1e-5) {
@@ -46,7 +47,8 @@ double besselSeries(double x, int order) {
   return sum;
 }
 
-// exp(x) / sqrt(2 pi x) times the asymptotic series, x large. Half of the exponential at a time: the product overflows last.
+// exp(x) / sqrt(2 pi x) times the asymptotic series, x large. Half of the exponential at a time: the product overflows
+// last.
 double besselLarge(double x, int order) {
   double mu = 4.0 * order * order, term = 1, sum = 1;
   for (int k = 1; k < 40; ++k) {

@@ -51,9 +51,10 @@ int byteReference(BinaryOp op, int a, int b) {
 }
 
 constexpr BinaryOp kIntegerOps[] = {
-    BinaryOp::AddI, BinaryOp::SubI, BinaryOp::MulI, BinaryOp::DivS, BinaryOp::DivU, BinaryOp::RemS, BinaryOp::RemU, BinaryOp::And,
-    BinaryOp::Or, BinaryOp::Xor, BinaryOp::Shl, BinaryOp::ShrS, BinaryOp::ShrU, BinaryOp::MinS, BinaryOp::MinU, BinaryOp::MaxS,
-    BinaryOp::MaxU, BinaryOp::MulHiU, BinaryOp::FloorDivS, BinaryOp::CeilDivS, BinaryOp::CeilDivU};
+    BinaryOp::AddI,      BinaryOp::SubI,     BinaryOp::MulI,    BinaryOp::DivS, BinaryOp::DivU, BinaryOp::RemS,
+    BinaryOp::RemU,      BinaryOp::And,      BinaryOp::Or,      BinaryOp::Xor,  BinaryOp::Shl,  BinaryOp::ShrS,
+    BinaryOp::ShrU,      BinaryOp::MinS,     BinaryOp::MinU,    BinaryOp::MaxS, BinaryOp::MaxU, BinaryOp::MulHiU,
+    BinaryOp::FloorDivS, BinaryOp::CeilDivS, BinaryOp::CeilDivU};
 
 TEST(Integer, AllPairsOfBytes) {
   Pairs pairs = allPairs();
@@ -67,16 +68,22 @@ TEST(Integer, AllPairsOfBytes) {
 
 TEST(Integer, LimitsDoNotTrap) {
   std::vector<int32_t> a = {INT32_MIN, INT32_MIN, 7, INT32_MAX}, b = {-1, 0, 0, 1};
-  EXPECT_EQ(run<int32_t>(binaryKernel(BinaryOp::DivS, Elem::I32), a, b), (std::vector<int32_t>{INT32_MIN, -1, -1, INT32_MAX}));
+  EXPECT_EQ(run<int32_t>(binaryKernel(BinaryOp::DivS, Elem::I32), a, b),
+            (std::vector<int32_t>{INT32_MIN, -1, -1, INT32_MAX}));
   EXPECT_EQ(run<int32_t>(binaryKernel(BinaryOp::RemS, Elem::I32), a, b), (std::vector<int32_t>{0, INT32_MIN, 7, 0}));
-  EXPECT_EQ(run<int32_t>(binaryKernel(BinaryOp::AddI, Elem::I32), a, b), (std::vector<int32_t>{INT32_MAX, INT32_MIN, 7, INT32_MIN}));
+  EXPECT_EQ(run<int32_t>(binaryKernel(BinaryOp::AddI, Elem::I32), a, b),
+            (std::vector<int32_t>{INT32_MAX, INT32_MIN, 7, INT32_MIN}));
   std::vector<int64_t> wide = {INT64_MIN, INT64_MIN, -5}, divisor = {-1, 0, 64};
-  EXPECT_EQ(run<int64_t>(binaryKernel(BinaryOp::DivS, Elem::I64), wide, divisor), (std::vector<int64_t>{INT64_MIN, -1, 0}));
-  EXPECT_EQ(run<int64_t>(binaryKernel(BinaryOp::ShrS, Elem::I64), wide, divisor), (std::vector<int64_t>{-1, INT64_MIN, -1}));
-  EXPECT_EQ(run<int64_t>(binaryKernel(BinaryOp::Shl, Elem::I64), wide, divisor), (std::vector<int64_t>{0, INT64_MIN, 0}));
+  EXPECT_EQ(run<int64_t>(binaryKernel(BinaryOp::DivS, Elem::I64), wide, divisor),
+            (std::vector<int64_t>{INT64_MIN, -1, 0}));
+  EXPECT_EQ(run<int64_t>(binaryKernel(BinaryOp::ShrS, Elem::I64), wide, divisor),
+            (std::vector<int64_t>{-1, INT64_MIN, -1}));
+  EXPECT_EQ(run<int64_t>(binaryKernel(BinaryOp::Shl, Elem::I64), wide, divisor),
+            (std::vector<int64_t>{0, INT64_MIN, 0}));
   std::vector<uint16_t> big = {0xffff};
   EXPECT_EQ(run<uint16_t>(binaryKernel(BinaryOp::MulI, Elem::I16), big, big), (std::vector<uint16_t>{1}));
-  EXPECT_EQ(run<int32_t>(unaryKernel(UnaryOp::AbsI, Elem::I32), a), (std::vector<int32_t>{INT32_MIN, INT32_MIN, 7, INT32_MAX}));
+  EXPECT_EQ(run<int32_t>(unaryKernel(UnaryOp::AbsI, Elem::I32), a),
+            (std::vector<int32_t>{INT32_MIN, INT32_MIN, 7, INT32_MAX}));
 }
 
 TEST(Integer, CountsBits) {
@@ -100,8 +107,9 @@ TEST(Integer, ExtendedProducts) {
   for (bool isSigned : {false, true}) {
     mulExtended(Elem::I64, isSigned, a.data(), b.data(), low.data(), high.data(), 3);
     for (size_t i = 0; i < 3; ++i) {
-      unsigned __int128 expected = isSigned ? static_cast<unsigned __int128>(static_cast<__int128>(a[i]) * b[i])
-                                            : static_cast<unsigned __int128>(static_cast<uint64_t>(a[i])) * static_cast<uint64_t>(b[i]);
+      unsigned __int128 expected =
+          isSigned ? static_cast<unsigned __int128>(static_cast<__int128>(a[i]) * b[i])
+                   : static_cast<unsigned __int128>(static_cast<uint64_t>(a[i])) * static_cast<uint64_t>(b[i]);
       EXPECT_EQ(static_cast<uint64_t>(low[i]), static_cast<uint64_t>(expected));
       EXPECT_EQ(static_cast<uint64_t>(high[i]), static_cast<uint64_t>(expected >> 64));
     }
@@ -125,11 +133,15 @@ TEST(Float, HalfArithmeticRoundsOnce) {
     for (BinaryOp op : {BinaryOp::AddF, BinaryOp::SubF, BinaryOp::MulF, BinaryOp::DivF}) {
       std::vector<double> exact(n);
       for (size_t i = 0; i < n; ++i)
-        exact[i] = op == BinaryOp::AddF ? x[i] + y[i] : op == BinaryOp::SubF ? x[i] - y[i] : op == BinaryOp::MulF ? x[i] * y[i] : x[i] / y[i];
+        exact[i] = op == BinaryOp::AddF   ? x[i] + y[i]
+                   : op == BinaryOp::SubF ? x[i] - y[i]
+                   : op == BinaryOp::MulF ? x[i] * y[i]
+                                          : x[i] / y[i];
       expected = run<uint16_t>(convertKernel(ConvertOp::FToF, Elem::F64, elem), exact);
       auto out = run<uint16_t>(binaryKernel(op, elem), a, b);
       for (size_t i = 0; i < n; ++i) {
-        // bf16 reaches the subnormals of float, where its own last bit is still far away; only those of the quotient round twice.
+        // bf16 reaches the subnormals of float, where its own last bit is still far away; only those of the quotient
+        // round twice.
         if (std::isnan(exact[i]) || (elem == Elem::BF16 && std::fabs(exact[i]) < 0x1p-126)) continue;
         ASSERT_EQ(out[i], expected[i]) << int(elem) << " " << int(op) << " " << x[i] << " " << y[i];
       }
@@ -139,8 +151,10 @@ TEST(Float, HalfArithmeticRoundsOnce) {
 
 template <class T> void expectMinMax(Elem elem) {
   std::vector<T> a = {1, T(NAN), 2, T(-0.0), T(0.0), T(NAN)}, b = {2, 3, T(NAN), T(0.0), T(-0.0), T(NAN)};
-  auto minNum = run<T>(binaryKernel(BinaryOp::MinNumF, elem), a, b), maxNum = run<T>(binaryKernel(BinaryOp::MaxNumF, elem), a, b);
-  auto minimum = run<T>(binaryKernel(BinaryOp::MinimumF, elem), a, b), maximum = run<T>(binaryKernel(BinaryOp::MaximumF, elem), a, b);
+  auto minNum = run<T>(binaryKernel(BinaryOp::MinNumF, elem), a, b),
+       maxNum = run<T>(binaryKernel(BinaryOp::MaxNumF, elem), a, b);
+  auto minimum = run<T>(binaryKernel(BinaryOp::MinimumF, elem), a, b),
+       maximum = run<T>(binaryKernel(BinaryOp::MaximumF, elem), a, b);
   EXPECT_EQ(minNum[0], 1);
   EXPECT_EQ(maxNum[0], 2);
   EXPECT_EQ(minNum[1], 3);
@@ -184,11 +198,11 @@ TEST(Select, MayOverwriteItsCondition) {
 TEST(Compare, FloatPredicates) {
   std::vector<float> a = {1, 2, 2, NAN}, b = {2, 1, 2, 1};
   struct Row { CompareOp op; std::vector<uint8_t> expected; };
-  const Row rows[] = {
-      {CompareOp::OEq, {0, 0, 1, 0}}, {CompareOp::ONe, {1, 1, 0, 0}}, {CompareOp::OLt, {1, 0, 0, 0}}, {CompareOp::OLe, {1, 0, 1, 0}},
-      {CompareOp::OGt, {0, 1, 0, 0}}, {CompareOp::OGe, {0, 1, 1, 0}}, {CompareOp::UEq, {0, 0, 1, 1}}, {CompareOp::UNe, {1, 1, 0, 1}},
-      {CompareOp::ULtF, {1, 0, 0, 1}}, {CompareOp::ULeF, {1, 0, 1, 1}}, {CompareOp::UGtF, {0, 1, 0, 1}}, {CompareOp::UGeF, {0, 1, 1, 1}},
-      {CompareOp::Ord, {1, 1, 1, 0}}, {CompareOp::Uno, {0, 0, 0, 1}}};
+  const Row rows[] = {{CompareOp::OEq, {0, 0, 1, 0}},  {CompareOp::ONe, {1, 1, 0, 0}},  {CompareOp::OLt, {1, 0, 0, 0}},
+                      {CompareOp::OLe, {1, 0, 1, 0}},  {CompareOp::OGt, {0, 1, 0, 0}},  {CompareOp::OGe, {0, 1, 1, 0}},
+                      {CompareOp::UEq, {0, 0, 1, 1}},  {CompareOp::UNe, {1, 1, 0, 1}},  {CompareOp::ULtF, {1, 0, 0, 1}},
+                      {CompareOp::ULeF, {1, 0, 1, 1}}, {CompareOp::UGtF, {0, 1, 0, 1}}, {CompareOp::UGeF, {0, 1, 1, 1}},
+                      {CompareOp::Ord, {1, 1, 1, 0}},  {CompareOp::Uno, {0, 0, 0, 1}}};
   auto half = run<uint16_t>(convertKernel(ConvertOp::FToF, Elem::F32, Elem::F16), a);
   auto halfB = run<uint16_t>(convertKernel(ConvertOp::FToF, Elem::F32, Elem::F16), b);
   for (const Row& row : rows) {

@@ -140,9 +140,12 @@ TEST(Convert, FloatToIntegerTruncatesAndSaturates) {
 
 TEST(Convert, IntegersResize) {
   std::vector<uint8_t> bytes = {0, 1, 127, 128, 255};
-  EXPECT_EQ(run<int32_t>(convertKernel(ConvertOp::ExtS, Elem::I8, Elem::I32), bytes), (std::vector<int32_t>{0, 1, 127, -128, -1}));
-  EXPECT_EQ(run<int32_t>(convertKernel(ConvertOp::ExtU, Elem::I8, Elem::I32), bytes), (std::vector<int32_t>{0, 1, 127, 128, 255}));
-  EXPECT_EQ(run<uint8_t>(convertKernel(ConvertOp::TruncI, Elem::I8, Elem::I1), bytes), (std::vector<uint8_t>{0, 1, 1, 0, 1}));
+  EXPECT_EQ(run<int32_t>(convertKernel(ConvertOp::ExtS, Elem::I8, Elem::I32), bytes),
+            (std::vector<int32_t>{0, 1, 127, -128, -1}));
+  EXPECT_EQ(run<int32_t>(convertKernel(ConvertOp::ExtU, Elem::I8, Elem::I32), bytes),
+            (std::vector<int32_t>{0, 1, 127, 128, 255}));
+  EXPECT_EQ(run<uint8_t>(convertKernel(ConvertOp::TruncI, Elem::I8, Elem::I1), bytes),
+            (std::vector<uint8_t>{0, 1, 1, 0, 1}));
   std::vector<uint8_t> flags = {0, 1};
   EXPECT_EQ(run<int16_t>(convertKernel(ConvertOp::ExtS, Elem::I1, Elem::I16), flags), (std::vector<int16_t>{0, -1}));
   EXPECT_EQ(run<float>(convertKernel(ConvertOp::UToF, Elem::I1, Elem::F32), flags), (std::vector<float>{0, 1}));

@@ -23,13 +23,15 @@ std::vector<float> decoded(const std::vector<uint8_t>& bytes, Elem elem) {
   return values;
 }
 
-template <class T> std::vector<double> naive(const DotDims& d, const std::vector<T>& a, const std::vector<T>& b, const std::vector<T>& c) {
+template <class T>
+std::vector<double> naive(const DotDims& d, const std::vector<T>& a, const std::vector<T>& b, const std::vector<T>& c) {
   std::vector<double> out;
   for (int64_t s = 0; s < d.batch; ++s)
     for (int64_t i = 0; i < d.m; ++i)
       for (int64_t j = 0; j < d.n; ++j) {
         double sum = c[(s * d.m + i) * d.n + j];
-        for (int64_t k = 0; k < d.k; ++k) sum += double(a[(s * d.m + i) * d.k + k]) * double(b[(s * d.k + k) * d.n + j]);
+        for (int64_t k = 0; k < d.k; ++k)
+          sum += double(a[(s * d.m + i) * d.k + k]) * double(b[(s * d.k + k) * d.n + j]);
         out.push_back(sum);
       }
   return out;
@@ -37,8 +39,10 @@ template <class T> std::vector<double> naive(const DotDims& d, const std::vector
 
 TEST(Dot, EveryFloatAgainstDouble) {
   std::mt19937 random(11);
-  for (DotDims d : {DotDims{1, 16, 16, 16}, DotDims{2, 5, 7, 3}, DotDims{1, 64, 64, 32}, DotDims{1, 1, 1, 1}, DotDims{3, 33, 8, 129}}) {
-    auto a = randomExact(d.batch * d.m * d.k, random), b = randomExact(d.batch * d.k * d.n, random), c = randomExact(d.batch * d.m * d.n, random);
+  for (DotDims d : {DotDims{1, 16, 16, 16}, DotDims{2, 5, 7, 3}, DotDims{1, 64, 64, 32}, DotDims{1, 1, 1, 1},
+                    DotDims{3, 33, 8, 129}}) {
+    auto a = randomExact(d.batch * d.m * d.k, random), b = randomExact(d.batch * d.k * d.n, random),
+         c = randomExact(d.batch * d.m * d.n, random);
     auto expected = naive(d, a, b, c);
     for (Elem elem : {Elem::F32, Elem::F16, Elem::BF16, Elem::F8E4M3FN, Elem::F8E5M2}) {
       // e5m2 cannot hold all of these: compare with what it holds.
@@ -98,7 +102,8 @@ TEST(DotScaled, PackedAlongEitherDimension) {
   DotDims d{2, 4, 6, 64};
   for (bool alongK : {true, false}) {
     std::vector<float> a(d.batch * d.m * d.k), b(d.batch * d.k * d.n), c(d.batch * d.m * d.n, 1.0f), out(c.size());
-    std::vector<uint8_t> packedA(a.size() / 2), packedB(b.size() / 2), scaleA(d.batch * d.m * 2), scaleB(d.batch * d.n * 2);
+    std::vector<uint8_t> packedA(a.size() / 2), packedB(b.size() / 2), scaleA(d.batch * d.m * 2),
+        scaleB(d.batch * d.n * 2);
     for (auto* v : {&scaleA, &scaleB})
       for (uint8_t& s : *v) s = static_cast<uint8_t>(125 + random() % 5);
     for (int64_t s = 0; s < d.batch; ++s) {
@@ -119,8 +124,8 @@ TEST(DotScaled, PackedAlongEitherDimension) {
           b[(s * d.k + k) * d.n + j] = std::ldexp(value, scaleB[(s * d.n + j) * 2 + k / 32] - 127);
         }
     }
-    dotScaled(d, {MicroScale::E2M1, packedA.data(), scaleA.data(), alongK}, {MicroScale::E2M1, packedB.data(), scaleB.data(), alongK},
-              c.data(), out.data());
+    dotScaled(d, {MicroScale::E2M1, packedA.data(), scaleA.data(), alongK},
+              {MicroScale::E2M1, packedB.data(), scaleB.data(), alongK}, c.data(), out.data());
     auto expected = naive(d, a, b, c);
     for (size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], expected[i]) << alongK;
   }
@@ -132,11 +137,14 @@ TEST(DotScaled, ScaleLimits) {
   std::vector<uint16_t> half(32, 0x3c00);
   float out = 0;
   uint8_t scale = 255, least = 0, up = 128;
-  dotScaled(d, {MicroScale::E4M3, ones.data(), &scale, true}, {MicroScale::Fp16, half.data(), nullptr, true}, nullptr, &out);
+  dotScaled(d, {MicroScale::E4M3, ones.data(), &scale, true}, {MicroScale::Fp16, half.data(), nullptr, true}, nullptr,
+            &out);
   EXPECT_TRUE(std::isnan(out));
-  dotScaled(d, {MicroScale::E4M3, ones.data(), &least, true}, {MicroScale::Fp16, half.data(), nullptr, true}, nullptr, &out);
+  dotScaled(d, {MicroScale::E4M3, ones.data(), &least, true}, {MicroScale::Fp16, half.data(), nullptr, true}, nullptr,
+            &out);
   EXPECT_EQ(out, 0x1p-122f);
-  dotScaled(d, {MicroScale::E4M3, ones.data(), nullptr, true}, {MicroScale::Fp16, half.data(), &up, true}, nullptr, &out);
+  dotScaled(d, {MicroScale::E4M3, ones.data(), nullptr, true}, {MicroScale::Fp16, half.data(), &up, true}, nullptr,
+            &out);
   EXPECT_EQ(out, 64.0f);
 }
 

@@ -1,4 +1,5 @@
-// The device library: signatures, identities between inverse functions, published values, rounding modes, integer functions.
+// The device library: signatures, identities between inverse functions, published values, rounding modes, integer
+// functions.
 #include "reference.h"
 #include <gtest/gtest.h>
 #include <climits>
@@ -17,7 +18,9 @@ template <class R, class... A> R call(const std::string& symbol, Elem first, A..
 template <class... A> double f64(const std::string& name, A... args) {
   return call<double>("__nv_" + name, externSignature("__nv_" + name).value().operands.front(), args...);
 }
-template <class... A> int32_t i32(const std::string& name, A... args) { return call<int32_t>("__nv_" + name, Elem::I32, args...); }
+template <class... A> int32_t i32(const std::string& name, A... args) {
+  return call<int32_t>("__nv_" + name, Elem::I32, args...);
+}
 
 TEST(Extern, Signatures) {
   ExternSignature powi = externSignature("__nv_powif").value();
@@ -53,7 +56,9 @@ TEST(Extern, AllSurviveUnusualOperands) {
         double real = reals[random() % std::size(reals)];
         auto single = static_cast<float>(real);
         int64_t integer = integers[random() % std::size(integers)];
-        const void* bits = s.operands[k] == Elem::F64 ? static_cast<const void*>(&real) : s.operands[k] == Elem::F32 ? static_cast<const void*>(&single) : &integer;
+        const void* bits = s.operands[k] == Elem::F64   ? static_cast<const void*>(&real)
+                           : s.operands[k] == Elem::F32 ? static_cast<const void*>(&single)
+                                                        : &integer;
         std::memcpy(reinterpret_cast<char*>(data[k].data()) + i * width, bits, width);
       }
       operands.push_back(data[k].data());
@@ -113,7 +118,8 @@ TEST(Extern, FloatFormsAreAccurate) {
     ExternKernel kernel = externKernel("__nv_" + name, Elem::F32, 1);
     ASSERT_NE(kernel, nullptr) << name;
     kernel(operands, out.data(), in.size());
-    for (size_t i = 0; i < in.size(); ++i) EXPECT_LE(ulps(out[i], static_cast<float>(reference(in[i]))), 2) << name << " " << in[i];
+    for (size_t i = 0; i < in.size(); ++i)
+      EXPECT_LE(ulps(out[i], static_cast<float>(reference(in[i]))), 2) << name << " " << in[i];
   };
   check("expf", std::exp);
   check("fast_expf", std::exp);
@@ -128,7 +134,9 @@ TEST(Extern, FloatFormsAreAccurate) {
 
 TEST(Extern, RoundingModes) {
   float one = 1, tiny = 0x1p-30f;
-  auto add = [&](const char* mode, float a, float b) { return call<float>(std::string("__nv_fadd_") + mode, Elem::F32, a, b); };
+  auto add = [&](const char* mode, float a, float b) {
+    return call<float>(std::string("__nv_fadd_") + mode, Elem::F32, a, b);
+  };
   EXPECT_EQ(add("rn", one, tiny), 1.0f);
   EXPECT_EQ(add("ru", one, tiny), 1 + 0x1p-23f);
   EXPECT_EQ(add("rz", one, -tiny), 1 - 0x1p-24f);
@@ -136,7 +144,9 @@ TEST(Extern, RoundingModes) {
   EXPECT_LT(f64("ddiv_rd", 1.0, 3.0), f64("ddiv_ru", 1.0, 3.0));
   EXPECT_EQ(f64("fma_rz", 1 + 0x1p-52, 1 + 0x1p-52, 0.0), 1 + 0x1p-51);
   EXPECT_EQ(f64("fma_ru", 1 + 0x1p-52, 1 + 0x1p-52, 0.0), 1 + 0x1.8p-51);
-  auto whole = [&](const char* name, float x) { return call<int32_t>(std::string("__nv_float2int_") + name, Elem::F32, x); };
+  auto whole = [&](const char* name, float x) {
+    return call<int32_t>(std::string("__nv_float2int_") + name, Elem::F32, x);
+  };
   EXPECT_EQ(whole("rn", 2.5f), 2);
   EXPECT_EQ(whole("rz", -2.5f), -2);
   EXPECT_EQ(whole("rd", -2.5f), -3);

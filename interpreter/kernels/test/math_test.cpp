@@ -27,7 +27,8 @@ const Function kFunctions[] = {
 
 // One float in 4001, all signs and exponents, NaN and infinity among them; and some near 1 and 0.
 std::vector<float> samples() {
-  std::vector<float> v = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1.0f, -1.0f, 0.5f, 2.5f, -2.5f, 88.72f, -103.9f, -104.1f, 127.99f, -149.0f};
+  std::vector<float> v = {0.0f, -0.0f, INFINITY, -INFINITY, NAN,     1.0f,    -1.0f,  0.5f,
+                          2.5f, -2.5f, 88.72f,   -103.9f,   -104.1f, 127.99f, -149.0f};
   for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 4001) {
     float x;
     auto low = static_cast<uint32_t>(bits);
@@ -53,8 +54,9 @@ TEST(Math, FloatsWithinTwoUlps) {
 TEST(Math, FastFormsWithinOneUlp) {
   std::vector<float> in = samples();
   for (const Function& f : kFunctions) {
-    bool fast = f.op == UnaryOp::Exp || f.op == UnaryOp::Exp2 || f.op == UnaryOp::Log || f.op == UnaryOp::Log2 || f.op == UnaryOp::Log10 ||
-                f.op == UnaryOp::Tanh || f.op == UnaryOp::Sin || f.op == UnaryOp::Cos;
+    bool fast = f.op == UnaryOp::Exp || f.op == UnaryOp::Exp2 || f.op == UnaryOp::Log || f.op == UnaryOp::Log2 ||
+                f.op == UnaryOp::Log10 || f.op == UnaryOp::Tanh || f.op == UnaryOp::Erf || f.op == UnaryOp::Sin ||
+                f.op == UnaryOp::Cos;
     if (!fast) continue;
     auto out = run<float>(unaryKernel(f.op, Elem::F32), in);
     for (size_t i = 0; i < in.size(); ++i)
@@ -67,7 +69,8 @@ TEST(Math, SineOfModerateArguments) {
   std::vector<float> in;
   for (int i = 0; i < 60000; ++i) in.push_back(static_cast<float>(std::pow(1.0004, i - 25000) * (i % 2 ? 1 : -1)));
   for (float& x : in) x = std::fabs(x) > 1048576.0f ? 3.0f : x;
-  auto sine = run<float>(unaryKernel(UnaryOp::Sin, Elem::F32), in), cosine = run<float>(unaryKernel(UnaryOp::Cos, Elem::F32), in);
+  auto sine = run<float>(unaryKernel(UnaryOp::Sin, Elem::F32), in),
+       cosine = run<float>(unaryKernel(UnaryOp::Cos, Elem::F32), in);
   for (size_t i = 0; i < in.size(); ++i) {
     ASSERT_LE(ulps(sine[i], static_cast<float>(std::sin(double{in[i]}))), 1) << in[i];
     ASSERT_LE(ulps(cosine[i], static_cast<float>(std::cos(double{in[i]}))), 1) << in[i];
@@ -90,7 +93,8 @@ TEST(Math, HalvesRoundTheFloatResult) {
   std::vector<uint16_t> in(65536);
   for (uint32_t i = 0; i < 65536; ++i) in[i] = static_cast<uint16_t>(i);
   auto floats = run<float>(convertKernel(ConvertOp::FToF, Elem::F16, Elem::F32), in);
-  auto expected = run<uint16_t>(convertKernel(ConvertOp::FToF, Elem::F32, Elem::F16), run<float>(unaryKernel(UnaryOp::Exp, Elem::F32), floats));
+  auto expected = run<uint16_t>(convertKernel(ConvertOp::FToF, Elem::F32, Elem::F16),
+                                run<float>(unaryKernel(UnaryOp::Exp, Elem::F32), floats));
   EXPECT_EQ(run<uint16_t>(unaryKernel(UnaryOp::Exp, Elem::F16), in), expected);
 }
 

@@ -13,7 +13,8 @@ template <class Out, class T> std::vector<Out> run(UnaryKernel kernel, const std
   kernel(a.data(), out.data(), a.size());
   return out;
 }
-template <class Out, class T> std::vector<Out> run(BinaryKernel kernel, const std::vector<T>& a, const std::vector<T>& b) {
+template <class Out, class T>
+std::vector<Out> run(BinaryKernel kernel, const std::vector<T>& a, const std::vector<T>& b) {
   std::vector<Out> out(a.size());
   kernel(a.data(), b.data(), out.data(), a.size());
   return out;
@@ -37,9 +38,10 @@ struct Format {
     return negative ? -magnitude : magnitude;
   }
 };
-constexpr Format kFormats[] = {{Elem::F8E4M3FN, 4, 3, 7, false, false, true}, {Elem::F8E5M2, 5, 2, 15, true, false, true},
-                               {Elem::F8E4M3FNUZ, 4, 3, 8, false, true, true}, {Elem::F8E5M2FNUZ, 5, 2, 16, false, true, true},
-                               {Elem::F16, 5, 10, 15, true, false, false},     {Elem::BF16, 8, 7, 127, true, false, false}};
+constexpr Format kFormats[] = {
+    {Elem::F8E4M3FN, 4, 3, 7, false, false, true},  {Elem::F8E5M2, 5, 2, 15, true, false, true},
+    {Elem::F8E4M3FNUZ, 4, 3, 8, false, true, true}, {Elem::F8E5M2FNUZ, 5, 2, 16, false, true, true},
+    {Elem::F16, 5, 10, 15, true, false, false},     {Elem::BF16, 8, 7, 127, true, false, false}};
 
 // Distance in representable floats; NaN equals NaN.
 inline int64_t ulps(float a, float b) {

@@ -9,7 +9,9 @@ namespace {
 
 using Shape = std::vector<int64_t>;
 
-int64_t count(const Shape& shape) { return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>()); }
+int64_t count(const Shape& shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+}
 
 Shape coordinates(int64_t flat, const Shape& shape) {
   Shape index(shape.size());

@@ -254,7 +254,8 @@ def without_strings(nodes):
 TOKEN = re.compile(r"\w+|[^\w\s]|\n[ \t]*|[ \t]+")
 INSERTED = ["(", ")", "[", "]", "{", "}", ",", ":", "=", ":=", "*", "**", ".", "not", "in", "is", "if", "else", "for",
             "lambda", "yield", "await", "async", "x", "1", "'s'", "None", "def", "class", "return", "as", "with",
-            "from", "import", "@", "->", "~", "-", "and", ";", "\n", "del", "match", "case", "_", "type", "global", "...",
+            "from", "import", "@", "->", "~", "-", "and", ";", "\n", "del", "match", "case", "_", "type", "global",
+            "...",
             "/",
             "=1", "f'{x}'", "b''", "except", "try", "finally", "elif", "while", "raise", "assert", "|", "!",
             "{x!r:>{y}}", "f'{", "}'", "lambda:", "def f[T]", "type X ="]

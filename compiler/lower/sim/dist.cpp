@@ -1,0 +1,101 @@
+// The dialect dist: one instruction an op.
+#include "compiler/dialect/dist/dist.h"
+#include "compiler/lower/sim/function_lowering.h"
+#include "compiler/lower/sim/types.h"
+#include <llvm/ADT/TypeSwitch.h>
+
+namespace tandem::lower {
+using namespace mlir;
+using namespace interpreter;
+namespace {
+
+int64_t number(auto value) { return static_cast<int64_t>(value); }
+
+// A signal's width is its pointer's.
+Elem pointeeOf(Value pointer) {
+  auto type = dyn_cast<tile::PtrType>(getElementTypeOrSelf(pointer.getType()));
+  return type ? elemOf(type.getPointee()).value_or(Elem::I64) : Elem::I64;
+}
+
+}  // namespace
+
+bool FunctionLowering::lowerDist(Operation* op) {
+  if (lowerDistTransfer(op) || lowerDistSignal(op)) return true;
+  auto values = [&](Code code, ArrayRef<Value> operands, ArrayRef<int64_t> immediates = {}) {
+    return emitValues(op, code, operands, immediates), true;
+  };
+  return llvm::TypeSwitch<Operation*, bool>(op)
+      .Case<dist::RankOp>([&](auto o) { return values({Op::Rank, 0, Elem::I32}, {o.getTeam()}); })
+      .Case<dist::NumRanksOp>([&](auto o) { return values({Op::NumRanks, 0, Elem::I32}, {o.getTeam()}); })
+      .Case<dist::TranslateRankOp>([&](auto o) {
+        return values({Op::TranslateRank, 0, Elem::I32}, {o.getRank(), o.getSourceTeam(), o.getDestTeam()});
+      })
+      .Case<dist::SymmAtOp>([&](auto o) { return values({Op::SymmAt, 0, Elem::I64}, {o.getPointer(), o.getPeer()}); })
+      .Case<dist::MulticastAtOp>([&](auto o) { return values({Op::MulticastAt, 0, Elem::I32}, {o.getTeam(), o.getPointer()}); })
+      .Case<dist::ConsumeTokenOp>([&](auto o) {
+        // The token only orders: the value stays what it is, even when each thread has a token.
+        build_.emit({Op::ConsumeToken, 0, elem(o.getValue())}, {use(o.getValue()), use(o.getToken())}, {define(o.getResult())});
+        return true;
+      })
+      .Case<dist::FenceOp>([&](auto) { return values({Op::Fence}, {}); })
+      .Case<dist::QuietOp>([&](auto o) { return values({Op::Quiet, 0, Elem::I32}, {o.getPeer()}); })
+      .Case<dist::BarrierOp>([&](auto o) {
+        return values({Op::Barrier, 0, Elem::I32}, {o.getTeam()}, {o.getSyncOnly(), number(o.getGroup())});
+      })
+      .Case<dist::BroadcastOp>([&](auto o) {
+        return values({Op::Broadcastmem, 0, Elem::I32}, {o.getTeam(), o.getDest(), o.getSource(), o.getBytes(), o.getRoot()},
+                      {number(o.getGroup())});
+      })
+      .Case<dist::FcollectOp>([&](auto o) {
+        return values({Op::Fcollect, 0, Elem::I32}, {o.getTeam(), o.getDest(), o.getSource(), o.getBytes()}, {number(o.getGroup())});
+      })
+      .Default([](Operation*) { return false; });
+}
+
+bool FunctionLowering::lowerDistTransfer(Operation* op) {
+  auto values = [&](Code code, ArrayRef<Value> operands, ArrayRef<int64_t> immediates = {}) {
+    return emitValues(op, code, operands, immediates), true;
+  };
+  return llvm::TypeSwitch<Operation*, bool>(op)
+      .Case<dist::PutOp>([&](auto o) {
+        return values({Op::Put, 0, pointeeOf(o.getDest())}, {o.getDest(), o.getSource(), o.getBytes(), o.getPeer()},
+                      {o.getNbi(), number(o.getGroup())});
+      })
+      .Case<dist::PutSignalOp>([&](auto o) {
+        return values({Op::PutSignal, 0, pointeeOf(o.getSignalPointer())},
+                      {o.getDest(), o.getSource(), o.getBytes(), o.getSignalPointer(), o.getValue(), o.getPeer()},
+                      {o.getNbi(), number(o.getSignal()), number(o.getGroup())});
+      })
+      .Case<dist::GetOp>([&](auto o) {
+        return values({Op::Get, 0, pointeeOf(o.getDest())}, {o.getDest(), o.getSource(), o.getBytes(), o.getPeer()},
+                      {o.getNbi(), number(o.getGroup())});
+      })
+      .Case<dist::PutValueOp>([&](auto o) {
+        return values({Op::PutValue, 0, elem(o.getValue())}, {o.getDest(), o.getValue(), o.getPeer()});
+      })
+      .Default([](Operation*) { return false; });
+}
+
+bool FunctionLowering::lowerDistSignal(Operation* op) {
+  auto values = [&](Code code, ArrayRef<Value> operands, ArrayRef<int64_t> immediates) {
+    return emitValues(op, code, operands, immediates), true;
+  };
+  return llvm::TypeSwitch<Operation*, bool>(op)
+      .Case<dist::WaitOp>([&](auto o) {
+        return values({Op::Wait, 0, elem(o.getValue())}, {o.getPointer(), o.getCount(), o.getValue()},
+                      {number(o.getScope()), number(o.getSem()), number(o.getCompare())});
+      })
+      .Case<dist::NotifyOp>([&](auto o) {
+        return values({Op::Notify, 0, pointeeOf(o.getPointer())}, {o.getPointer(), o.getPeer(), o.getValue()},
+                      {number(o.getSignal()), number(o.getScope())});
+      })
+      .Case<dist::SignalOp>([&](auto o) {
+        return values({Op::Signal, 0, pointeeOf(o.getPointer())}, {o.getPointer(), o.getValue(), o.getPeer()}, {number(o.getSignal())});
+      })
+      .Case<dist::SignalWaitOp>([&](auto o) {
+        return values({Op::SignalWait, 0, pointeeOf(o.getPointer())}, {o.getPointer(), o.getValue()}, {number(o.getCompare())});
+      })
+      .Default([](Operation*) { return false; });
+}
+
+}  // namespace tandem::lower

@@ -1,0 +1,102 @@
+// barrier, sync and the collectives on members of a team (M12).
+#include "interpreter/dist/delivery.h"
+#include "interpreter/dist/meeting.h"
+#include "interpreter/dist/team.h"
+#include "interpreter/vm/charge.h"
+#include "interpreter/vm/handlers.h"
+#include <algorithm>
+
+namespace tandem::interpreter {
+namespace {
+
+bool isMember(Machine& m, Run& run, const Prepared& i, const std::vector<int>& members, int id) {
+  if (std::find(members.begin(), members.end(), run.rank) != members.end()) return true;
+  fail(m, run, i, "bad-rank", "rank " + std::to_string(run.rank) + " is not a member of team " + std::to_string(id));
+  return false;
+}
+
+void introduce(Collective::Member& member, const Run& run, const Prepared& i) {
+  member.location = i.location;
+  member.program = run.prepared->program.get();
+  member.id = run.id;
+}
+
+// Copies from one member's source to another's dest on behalf of the latter.
+bool moveBetween(Machine& m, const Collective& c, size_t from, size_t to, uint64_t offset) {
+  const Collective::Member &source = c.members[from], &dest = c.members[to];
+  Accessor who(m);
+  who.rank = c.ranks[to];
+  who.id = dest.id;
+  who.program = dest.program;
+  who.location = dest.location;
+  std::vector<uint8_t> bytes(source.bytes);
+  m.counters.putBytes += source.bytes;
+  return readMemory(who, source.source, bytes.data(), bytes.size(), 1) && writeMemory(who, dest.dest + offset, bytes.data(), bytes.size(), 1);
+}
+
+Step collective(Machine& m, Run& run, const Prepared& i, Op op, const char* what) {
+  int id;
+  const std::vector<int>* members = teamOperand(m, run, i, i.a, &id);
+  if (!members || !isMember(m, run, i, *members, id)) return Step::Failed;
+  int64_t began = run.clockNs;
+  auto open = [&](Collective::Member& member) {
+    introduce(member, run, i);
+    member.dest = rawInteger(m, run, i.b, run.firstActiveLane());
+    member.source = rawInteger(m, run, i.c, run.firstActiveLane());
+    member.bytes = rawInteger(m, run, i.operands[3], run.firstActiveLane());
+    member.root = op == Op::Broadcastmem ? int(integer(m, run, i.operands[4])) : 0;
+  };
+  auto all = [&](Collective& c) {
+    for (const Collective::Member& member : c.members) {
+      if (member.bytes == c.members[0].bytes && member.root == c.members[0].root) continue;
+      fail(m, run, i, "signal-misuse", std::string(what) + ": the team's members disagree about bytes or root");
+      return;
+    }
+    if (op == Op::Broadcastmem && (c.members[0].root < 0 || size_t(c.members[0].root) >= c.members.size())) {
+      fail(m, run, i, "bad-rank", std::string(what) + " from root " + std::to_string(c.members[0].root) + " of a team of " + std::to_string(c.members.size()));
+      return;
+    }
+    for (size_t to = 0; to < c.members.size(); ++to) {
+      if (op == Op::Broadcastmem) {
+        if (!moveBetween(m, c, size_t(c.members[0].root), to, 0)) return;
+        continue;
+      }
+      for (size_t from = 0; from < c.members.size(); ++from)
+        if (!moveBetween(m, c, from, to, from * c.members[0].bytes)) return;
+    }
+  };
+  if (!checkGroup(m, run, i, Group(i.immediates[0]), what)) return Step::Failed;
+  bool done = meet(m, run, id, false, *members, Blocked::Collective, op, open, all);
+  if (m.failed) return Step::Failed;
+  if (!done) return Step::Blocked;
+  span(m, run, SpanKind::Barrier, began, run.clockNs, what, i.location);
+  return Step::Next;
+}
+
+}  // namespace
+
+namespace handlers {
+
+Step barrier(Machine& m, Run& run, const Prepared& i) {
+  int id;
+  bool syncOnly = i.immediates[0] != 0;
+  if (!checkGroup(m, run, i, Group(i.immediates[1]), syncOnly ? "`sync`" : "`barrier`")) return Step::Failed;
+  const std::vector<int>* members = teamOperand(m, run, i, i.a, &id);
+  if (!members || !isMember(m, run, i, *members, id)) return Step::Failed;
+  if (!run.collective && !syncOnly) {
+    run.unfinishedPuts = 0;
+    if (!deliverAll(m, run.runId, -1)) return Step::Failed;
+  }
+  int64_t began = run.clockNs;
+  bool done = meet(m, run, id, false, *members, Blocked::Barrier, Op::Barrier, [&](Collective::Member& member) { introduce(member, run, i); },
+                   [](Collective&) {});
+  if (!done) return Step::Blocked;
+  span(m, run, SpanKind::Barrier, began, run.clockNs, "barrier", i.location);
+  return Step::Next;
+}
+
+Step broadcastmem(Machine& m, Run& run, const Prepared& i) { return collective(m, run, i, Op::Broadcastmem, "`broadcast`"); }
+Step fcollect(Machine& m, Run& run, const Prepared& i) { return collective(m, run, i, Op::Fcollect, "`fcollect`"); }
+
+}  // namespace handlers
+}  // namespace tandem::interpreter

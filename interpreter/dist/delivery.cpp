@@ -1,0 +1,127 @@
+// Completion of late puts: by chance, at a fence's order, at quiet, at a kernel's end.
+#include "interpreter/dist/delivery.h"
+#include "interpreter/memory/access.h"
+
+namespace tandem::interpreter {
+namespace {
+
+Accessor accessorOf(Machine& m, const PendingPut& p) {
+  Accessor who(m);
+  who.rank = p.rank;
+  who.id = p.id;
+  who.program = p.program;
+  who.location = p.location;
+  who.timeNs = p.arrivesNs;
+  return who;
+}
+
+bool complete(Machine& m, PendingPut& p) {
+  Accessor who = accessorOf(m, p);
+  if (p.bytes) {
+    std::vector<uint8_t> late;
+    const uint8_t* from = p.captured.data();
+    if (!p.hasCapture) {
+      late.resize(p.bytes);
+      if (!readMemory(who, p.source, late.data(), p.bytes, 1)) return false;
+      from = late.data();
+    }
+    if (!writeMemory(who, p.dest, from, p.bytes, 1)) return false;
+  }
+  return !p.hasSignal || writeSignal(who, p.signal, p.signalKind, p.signalValue, 8);
+}
+
+// A random first part of the data, so that a reader that does not wait can see a torn message.
+bool completePart(Machine& m, PendingPut& p) {
+  uint64_t part = p.bytes / 2 & ~uint64_t(7);
+  Accessor who = accessorOf(m, p);
+  std::vector<uint8_t> late;
+  const uint8_t* from = p.captured.data();
+  if (!p.hasCapture) {
+    late.resize(part);
+    if (!readMemory(who, p.source, late.data(), part, 1)) return false;
+    from = late.data();
+  }
+  if (!writeMemory(who, p.dest, from, part, 1)) return false;
+  if (p.hasCapture) p.captured.erase(p.captured.begin(), p.captured.begin() + long(part));
+  p.dest += part;
+  p.source += part;
+  p.bytes -= part;
+  return true;
+}
+
+bool earlierEpochPending(Machine& m, const PendingPut& p) {
+  for (auto& other : m.pending)
+    if (other->runId == p.runId && other->peer == p.peer && other->epoch < p.epoch) return true;
+  return false;
+}
+
+std::unique_ptr<PendingPut> take(Machine& m, size_t index) {
+  std::unique_ptr<PendingPut> p = std::move(m.pending[index]);
+  m.pending[index] = std::move(m.pending.back());
+  m.pending.pop_back();
+  if (p->run->runId == p->runId) --p->run->pendingPuts;
+  if (p->held) --m.heldPuts;
+  return p;
+}
+
+template <class Which> bool deliverWhere(Machine& m, Which which) {
+  // In order of epochs; inside an epoch in an order of the seed.
+  while (true) {
+    std::vector<size_t> ready;
+    uint32_t least = ~0u;
+    for (size_t i = 0; i < m.pending.size(); ++i)
+      if (which(*m.pending[i])) least = std::min(least, m.pending[i]->epoch);
+    for (size_t i = 0; i < m.pending.size(); ++i)
+      if (which(*m.pending[i]) && m.pending[i]->epoch == least) ready.push_back(i);
+    if (ready.empty()) return true;
+    std::unique_ptr<PendingPut> p = take(m, ready[m.random.below(uint32_t(ready.size()))]);
+    if (!complete(m, *p)) return false;
+  }
+}
+
+}  // namespace
+
+void queuePut(Machine& m, Run& run, std::unique_ptr<PendingPut> put) {
+  put->run = &run;
+  put->runId = run.runId;
+  put->rank = run.rank;
+  put->epoch = run.fenceEpoch;
+  put->id = run.id;
+  put->program = run.prepared->program.get();
+  put->held = m.random.oneIn(3);
+  if (put->held) ++m.heldPuts;
+  ++run.pendingPuts;
+  m.pending.push_back(std::move(put));
+}
+
+bool deliverOne(Machine& m, bool includeHeld) {
+  if (m.pending.size() == (includeHeld ? 0 : m.heldPuts)) return false;
+  size_t start = m.random.below(uint32_t(m.pending.size()));
+  for (size_t n = 0; n < m.pending.size(); ++n) {
+    size_t i = (start + n) % m.pending.size();
+    PendingPut& p = *m.pending[i];
+    if ((p.held && !includeHeld) || (p.epoch && earlierEpochPending(m, p))) continue;
+    if (!includeHeld && p.bytes >= 16 && m.random.oneIn(4)) return completePart(m, p);
+    std::unique_ptr<PendingPut> taken = take(m, i);
+    complete(m, *taken);
+    return true;
+  }
+  return false;
+}
+
+bool deliverFenced(Machine& m, Run& run, int peer) {
+  uint64_t id = run.runId;
+  uint32_t epoch = run.fenceEpoch;
+  return deliverWhere(m, [=](const PendingPut& p) { return p.runId == id && p.epoch < epoch && (peer < 0 || p.peer == peer); });
+}
+
+bool deliverAll(Machine& m, uint64_t runId, int peer) {
+  return deliverWhere(m, [=](const PendingPut& p) { return p.runId == runId && (peer < 0 || p.peer == peer); });
+}
+
+bool deliverRank(Machine& m, int rank) {
+  if (m.pending.empty()) return true;
+  return deliverWhere(m, [=](const PendingPut& p) { return p.rank == rank; });
+}
+
+}  // namespace tandem::interpreter

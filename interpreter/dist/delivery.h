@@ -1,0 +1,18 @@
+// Puts and gets that are not yet complete, and what forces or lets them complete (M8, M9).
+#pragma once
+#include "interpreter/vm/machine.h"
+
+namespace tandem::interpreter {
+
+// Queues a put; decides by the seed whether it is held until something forces it.
+void queuePut(Machine& m, Run& run, std::unique_ptr<PendingPut> put);
+// Completes one pending operation by chance; says false when there is none to complete.
+bool deliverOne(Machine& m, bool includeHeld);
+// Completes the operations of `run` to `peer` (-1: all) that precede its last fence.
+bool deliverFenced(Machine& m, Run& run, int peer);
+// Completes all operations of `run`, to `peer` or to all (-1).
+bool deliverAll(Machine& m, uint64_t runId, int peer);
+// Completes everything issued by a rank.
+bool deliverRank(Machine& m, int rank);
+
+}  // namespace tandem::interpreter

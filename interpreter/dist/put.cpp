@@ -1,0 +1,158 @@
+// put, put_signal, get and put_value: checked when called, delivered when the seed says (M8, M9, M10).
+#include "interpreter/dist/delivery.h"
+#include "interpreter/dist/team.h"
+#include "interpreter/vm/charge.h"
+#include "interpreter/vm/handlers.h"
+
+namespace tandem::interpreter {
+namespace {
+
+// One call's operands, resolved and checked.
+struct Transfer {
+  Address dest = 0, source = 0;
+  uint64_t bytes = 0;
+  int peer = 0;
+};
+
+bool transferOf(Machine& m, Run& run, const Prepared& i, uint32_t lane, Register peerRegister, bool isGet, const char* what, Transfer& t) {
+  int64_t peer = integer(m, run, peerRegister, lane), bytes = integer(m, run, i.c, lane);
+  Address dest = rawInteger(m, run, i.a, lane), source = rawInteger(m, run, i.b, lane);
+  if (!checkPeer(m, run, i, peer)) return false;
+  if (bytes < 0) {
+    fail(m, run, i, "out-of-bounds", std::string(what) + " of " + std::to_string(bytes) + " bytes");
+    return false;
+  }
+  t.bytes = uint64_t(bytes);
+  t.peer = int(peer);
+  Address& remote = isGet ? source : dest;
+  if (t.bytes && !checkSymmetric(m, run, i, remote, what)) return false;
+  if (t.bytes) remote = m.arena.at(remote, t.peer);
+  t.dest = dest;
+  t.source = source;
+  return true;
+}
+
+// Puts report the source's faults where they are called, even when the bytes are read later.
+bool checkEnds(Accessor& who, const Transfer& t, bool sourceNow) {
+  return checkMemory(who, t.source, t.bytes, 1, false, sourceNow) && checkMemory(who, t.dest, t.bytes, 1, true, false);
+}
+
+std::unique_ptr<PendingPut> pendingOf(Machine& m, Run& run, const Prepared& i, const Transfer& t) {
+  auto p = std::make_unique<PendingPut>();
+  p->dest = t.dest;
+  p->source = t.source;
+  p->bytes = t.bytes;
+  p->peer = t.peer;
+  p->location = i.location;
+  p->arrivesNs = run.clockNs + int64_t(m.nominal.peerLatencyNs + double(t.bytes) / m.nominal.peerBytesPerNs);
+  return p;
+}
+
+bool captureNow(Accessor& who, PendingPut& p) {
+  p.captured.resize(p.bytes);
+  p.hasCapture = true;
+  return readMemory(who, p.source, p.captured.data(), p.bytes, 1);
+}
+
+void traceMove(Machine& m, Run& run, const Prepared& i, SpanKind kind, const Transfer& t, bool nbi, const char* name) {
+  int64_t began = run.clockNs, took = int64_t(m.nominal.peerLatencyNs + double(t.bytes) / m.nominal.peerBytesPerNs);
+  span(m, run, kind, began, began + took, name, i.location, t.peer, t.bytes);
+  run.clockNs += nbi ? int64_t(m.nominal.instructionNs * 20) : took;
+}
+
+void noteUnfinished(Run& run, const Prepared& i) {
+  ++run.unfinishedPuts;
+  run.unfinishedLocation = i.location;
+}
+
+}  // namespace
+
+namespace handlers {
+
+Step put(Machine& m, Run& run, const Prepared& i) {
+  bool nbi = i.immediates[0] != 0;
+  bool ok = eachCaller(m, run, i, Group(i.immediates[1]), false, "`put`", [&](uint32_t lane) {
+    Transfer t;
+    Accessor who(m, run, i);
+    who.lane = lane;
+    if (!transferOf(m, run, i, lane, i.operands[3], false, "`put`", t) || !checkEnds(who, t, true)) return false;
+    m.counters.putBytes += t.bytes;
+    auto p = pendingOf(m, run, i, t);
+    if (!nbi && !captureNow(who, *p)) return false;
+    if (nbi) noteUnfinished(run, i);
+    traceMove(m, run, i, SpanKind::Put, t, nbi, "put");
+    queuePut(m, run, std::move(p));
+    return true;
+  });
+  return ok ? Step::Next : Step::Failed;
+}
+
+Step putSignal(Machine& m, Run& run, const Prepared& i) {
+  bool nbi = i.immediates[0] != 0;
+  SignalKind kind = SignalKind(i.immediates[1]);
+  bool ok = eachCaller(m, run, i, Group(i.immediates[2]), kind == SignalKind::Add, "`put_signal`", [&](uint32_t lane) {
+    Transfer t;
+    Accessor who(m, run, i);
+    who.lane = lane;
+    if (!transferOf(m, run, i, lane, i.operands[5], false, "`put_signal`", t) || !checkEnds(who, t, true)) return false;
+    Address signal = rawInteger(m, run, i.operands[3], lane);
+    if (!checkSymmetric(m, run, i, signal, "a signal")) return false;
+    m.counters.putBytes += t.bytes;
+    auto p = pendingOf(m, run, i, t);
+    p->hasSignal = true;
+    p->signal = m.arena.at(signal, t.peer);
+    p->signalValue = rawInteger(m, run, i.operands[4], lane);
+    p->signalKind = kind;
+    if (!checkMemory(who, p->signal, 8, 8, true, false)) return false;
+    if (!nbi && !captureNow(who, *p)) return false;
+    traceMove(m, run, i, SpanKind::Put, t, nbi, "put_signal");
+    queuePut(m, run, std::move(p));
+    return true;
+  });
+  return ok ? Step::Next : Step::Failed;
+}
+
+Step get(Machine& m, Run& run, const Prepared& i) {
+  bool nbi = i.immediates[0] != 0;
+  bool ok = eachCaller(m, run, i, Group(i.immediates[1]), false, "`get`", [&](uint32_t lane) {
+    Transfer t;
+    Accessor who(m, run, i);
+    who.lane = lane;
+    if (!transferOf(m, run, i, lane, i.operands[3], true, "`get`", t) || !checkEnds(who, t, true)) return false;
+    m.counters.getBytes += t.bytes;
+    auto p = pendingOf(m, run, i, t);
+    traceMove(m, run, i, SpanKind::Get, t, nbi, "get");
+    if (nbi) {
+      p->isGet = true;
+      noteUnfinished(run, i);
+      queuePut(m, run, std::move(p));
+      return true;
+    }
+    return captureNow(who, *p) && writeMemory(who, t.dest, p->captured.data(), t.bytes, 1);
+  });
+  return ok ? Step::Next : Step::Failed;
+}
+
+Step putValue(Machine& m, Run& run, const Prepared& i) {
+  unsigned bytes = run.info(i.b).elemBytes;
+  bool ok = eachCaller(m, run, i, Group::Thread, false, "`put_value`", [&](uint32_t lane) {
+    int64_t peer = integer(m, run, i.c, lane);
+    Address dest = rawInteger(m, run, i.a, lane);
+    if (!checkPeer(m, run, i, peer) || !checkSymmetric(m, run, i, dest, "`put_value`")) return false;
+    Accessor who(m, run, i);
+    who.lane = lane;
+    Transfer t{m.arena.at(dest, int(peer)), 0, bytes, int(peer)};
+    if (!checkMemory(who, t.dest, bytes, bytes, true, false)) return false;
+    auto p = pendingOf(m, run, i, t);
+    const uint8_t* value = data(m, run, i.b) + (isLanes(run, i.b) ? lane * bytes : 0);
+    p->captured.assign(value, value + bytes);
+    p->hasCapture = true;
+    m.counters.putBytes += bytes;
+    queuePut(m, run, std::move(p));
+    return true;
+  });
+  return ok ? Step::Next : Step::Failed;
+}
+
+}  // namespace handlers
+}  // namespace tandem::interpreter

@@ -1,0 +1,56 @@
+// notify, signal, fence and quiet (M5, M9, M11).
+#include "interpreter/dist/delivery.h"
+#include "interpreter/dist/team.h"
+#include "interpreter/vm/charge.h"
+#include "interpreter/vm/handlers.h"
+
+namespace tandem::interpreter {
+namespace {
+
+// Updates the signal at the peer's address that corresponds to `pointer`.
+bool updateSignal(Machine& m, Run& run, const Prepared& i, uint32_t lane, SignalKind kind, Register value, Register peerRegister, Semantic semantic) {
+  int64_t peer = integer(m, run, peerRegister, lane);
+  Address pointer = rawInteger(m, run, i.a, lane);
+  if (!checkPeer(m, run, i, peer) || !checkSymmetric(m, run, i, pointer, "a signal")) return false;
+  Accessor who(m, run, i);
+  who.lane = lane;
+  who.semantic = semantic;
+  who.scope = Scope::Sys;
+  int64_t began = run.clockNs;
+  run.clockNs += int64_t(peer == run.rank ? m.nominal.memoryLatencyNs : m.nominal.peerLatencyNs) / 4;
+  span(m, run, SpanKind::Signal, began, run.clockNs, "signal", i.location, int(peer));
+  return writeSignal(who, m.arena.at(pointer, int(peer)), kind, rawInteger(m, run, value, lane), 8);
+}
+
+}  // namespace
+
+namespace handlers {
+
+Step notify(Machine& m, Run& run, const Prepared& i) {
+  if (!checkGroup(m, run, i, Group::Block, "`notify`")) return Step::Failed;
+  SignalKind kind = SignalKind(i.immediates[0]);
+  return updateSignal(m, run, i, 0, kind, i.c, i.b, Semantic::Release) ? Step::Next : Step::Failed;
+}
+
+Step signalOp(Machine& m, Run& run, const Prepared& i) {
+  SignalKind kind = SignalKind(i.immediates[0]);
+  bool ok = eachCaller(m, run, i, Group::Thread, kind == SignalKind::Add, "`signal`",
+                       [&](uint32_t lane) { return updateSignal(m, run, i, lane, kind, i.b, i.c, Semantic::Relaxed); });
+  return ok ? Step::Next : Step::Failed;
+}
+
+Step fence(Machine& m, Run& run, const Prepared& i) {
+  ++run.fenceEpoch;
+  run.unfinishedPuts = 0;
+  return Step::Next;
+}
+
+Step quiet(Machine& m, Run& run, const Prepared& i) {
+  int64_t peer = i.a == kNone ? -1 : integer(m, run, i.a);
+  if (i.a != kNone && !checkPeer(m, run, i, peer)) return Step::Failed;
+  run.unfinishedPuts = 0;
+  return deliverAll(m, run.runId, int(peer)) && !m.failed ? Step::Next : Step::Failed;
+}
+
+}  // namespace handlers
+}  // namespace tandem::interpreter

@@ -1,0 +1,20 @@
+// Checks that every communication op starts with: its team, its peer, its symmetric address, its group of threads.
+#pragma once
+#include "interpreter/vm/fail.h"
+#include "interpreter/vm/registers.h"
+
+namespace tandem::interpreter {
+
+// Members of the team in register `r` (kNone: the world); null after a report.
+const std::vector<int>* teamOperand(Machine& m, Run& run, const Prepared& i, Register r, int* id);
+bool checkPeer(Machine& m, Run& run, const Prepared& i, int64_t peer);
+// Whether the address is in a live symmetric buffer of some rank.
+bool checkSymmetric(Machine& m, Run& run, const Prepared& i, Address address, const char* what);
+
+// A block call needs all threads; a warp call needs all threads of each warp that calls.
+bool checkGroup(Machine& m, Run& run, const Prepared& i, Group group, const char* what);
+// Calls body(lane) once for each call the instruction makes: the active threads of a thread call whose operands differ by thread or
+// which `repeats` (is not idempotent); the first active thread of each warp of a warp call; once of a block call.
+bool eachCaller(Machine& m, Run& run, const Prepared& i, Group group, bool repeats, const char* what, const std::function<bool(uint32_t)>& body);
+
+}  // namespace tandem::interpreter

@@ -1,0 +1,98 @@
+// wait and signal_wait_until: suspend the program until signals compare true (M6).
+#include "interpreter/dist/team.h"
+#include "interpreter/vm/charge.h"
+#include "interpreter/vm/handlers.h"
+
+namespace tandem::interpreter {
+namespace {
+
+// Whether every awaited signal holds; those that do not stay in run.awaited with a watch each. `seen` gets each value.
+// Says Failed, Next (all hold) or Blocked.
+Step await(Machine& m, Run& run, const Prepared& i, std::vector<AwaitedSignal>& wanted, std::vector<uint64_t>& seen) {
+  Accessor who(m, run, i);
+  std::vector<AwaitedSignal> open;
+  int64_t writtenNs = run.clockNs;
+  int writer = -1;
+  for (const AwaitedSignal& w : wanted) {
+    uint64_t value;
+    if (!readSignal(who, w.address, w.bytes, &value)) return Step::Failed;
+    seen.push_back(value);
+    if (!holds(w.compare, value, w.value, w.bytes)) {
+      open.push_back(w);
+      continue;
+    }
+    noteAcquired(m, w.address);
+    SignalRecord* r = signalRecord(m, w.address);
+    if (r && r->written && r->timeNs > writtenNs) {
+      writtenNs = r->timeNs;
+      writer = r->rank;
+    }
+  }
+  if (open.empty()) {
+    ++m.counters.waits;
+    if (writtenNs > run.clockNs || run.waitBeganNs >= 0) span(m, run, SpanKind::Wait, run.clockNs, writtenNs, "wait", i.location, writer);
+    run.clockNs = writtenNs;
+    run.waitBeganNs = -1;
+    run.awaited.clear();
+    return Step::Next;
+  }
+  run.waitBeganNs = run.clockNs;
+  for (const AwaitedSignal& w : open) m.watch(run, w.address, w.bytes);
+  run.awaited = std::move(open);
+  m.block(run, Blocked::Signal);
+  return Step::Blocked;
+}
+
+}  // namespace
+
+namespace handlers {
+
+Step waitOp(Machine& m, Run& run, const Prepared& i) {
+  unsigned bytes = i.elemBytes == 4 ? 4 : 8;
+  std::vector<AwaitedSignal> wanted;
+  if (!checkGroup(m, run, i, Group::Block, "`wait`")) return Step::Failed;
+  bool perLane = isLanes(run, i.a) || isLanes(run, i.b) || isLanes(run, i.c);
+  for (uint32_t lane = 0; lane < (perLane ? run.lanes : 1); ++lane) {
+    int64_t count = integer(m, run, i.b, lane);
+    if (count < 0 || count > 1 << 16)
+      return fail(m, run, i, "index-out-of-range", "`wait` on " + std::to_string(count) + " signals");
+    const auto* p = reinterpret_cast<const uint64_t*>(data(m, run, i.a));
+    for (int64_t k = 0; k < count; ++k)
+      wanted.push_back({p[isLanes(run, i.a) ? lane : 0] + uint64_t(k) * bytes, bytes, SignalCompare(i.immediates[2]), rawInteger(m, run, i.c, lane)});
+  }
+  std::vector<uint64_t> seen;
+  Step step = await(m, run, i, wanted, seen);
+  if (step == Step::Next && i.r != kNone) setInteger(m, run, i.r, 0);
+  return step;
+}
+
+Step consumeToken(Machine& m, Run& run, const Prepared& i) { return copy(m, run, i); }
+
+Step signalWait(Machine& m, Run& run, const Prepared& i) {
+  std::vector<AwaitedSignal> wanted;
+  std::vector<uint32_t> lanes;
+  bool ok = eachCaller(m, run, i, Group::Thread, false, "`signal_wait_until`", [&](uint32_t lane) {
+    wanted.push_back({rawInteger(m, run, i.a, lane), 8, SignalCompare(i.immediates[0]), rawInteger(m, run, i.b, lane)});
+    lanes.push_back(lane);
+    return true;
+  });
+  if (!ok) return Step::Failed;
+  std::vector<uint64_t> seen;
+  Step step = await(m, run, i, wanted, seen);
+  if (step != Step::Next || i.r == kNone) return step;
+  if (!isLanes(run, i.r)) {
+    setInteger(m, run, i.r, int64_t(seen.back()));
+    return Step::Next;
+  }
+  Result result(m, run, i.r);
+  auto* out = reinterpret_cast<uint64_t*>(result.data());
+  memset(out, 0, registerBytes(run, i.r));
+  for (size_t k = 0; k < lanes.size(); ++k) out[lanes[k]] = seen[k];
+  if (lanes.size() == 1)
+    for (uint32_t lane = 0; lane < run.lanes; ++lane) out[lane] = seen[0];
+  result.commit();
+  return Step::Next;
+}
+
+}  // namespace handlers
+}  // namespace tandem::interpreter

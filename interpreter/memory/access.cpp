@@ -1,0 +1,262 @@
+// Checked reads and writes of the heaps, and the faults they find.
+#include "interpreter/memory/access.h"
+#include "interpreter/dist/delivery.h"
+#include "interpreter/vm/fail.h"
+#include "interpreter/vm/registers.h"
+
+namespace tandem::interpreter {
+
+Accessor::Accessor(Machine& machine, Run& r, const Prepared& i)
+    : m(machine), run(&r), rank(r.rank), id(r.id), program(r.prepared->program.get()), location(i.location), timeNs(r.clockNs) {}
+
+namespace {
+
+Diagnostic allocationNote(const Allocation& a) {
+  std::string text = "`" + a.name + "` is " + std::to_string(a.end - a.begin) + " bytes of " +
+                     (a.shared ? "shared memory" : a.kind == MemoryKind::Symmetric ? "symmetric memory" : "local memory") + " on rank " +
+                     std::to_string(a.rank);
+  if (!a.hostFile.empty()) text += ", allocated at " + a.hostFile + ":" + std::to_string(a.hostLine);
+  return note(text);
+}
+
+bool outOfBounds(Accessor& who, Address address, uint64_t bytes, bool write) {
+  const char* verb = write ? "write" : "read";
+  std::string message = std::string(verb) + " of " + std::to_string(bytes) + " bytes at ";
+  int team;
+  uint64_t offset;
+  if (address < 4096) return failAccess(who, "out-of-bounds", message + "null pointer + " + std::to_string(address));
+  if (who.m.arena.resolveMulticast(address, &team, &offset))
+    return failAccess(who, "out-of-bounds", message + "a multicast address; only `multimem` operations may use it");
+  Allocation* a = who.m.arena.find(address);
+  if (!a) a = who.m.arena.nearest(address);
+  if (!a) return failAccess(who, "out-of-bounds", message + "address " + hex(address) + ", which is in no buffer");
+  int64_t offsetIn = int64_t(address - a->begin);
+  message += "byte offset " + std::to_string(offsetIn) + " of `" + a->name + "` on rank " + std::to_string(a->rank) + ", which has " +
+             std::to_string(a->end - a->begin) + " bytes";
+  return failAccess(who, "out-of-bounds", message, {allocationNote(*a)});
+}
+
+bool useAfterFree(Accessor& who, Allocation& a, Address address, uint64_t bytes, bool write) {
+  std::vector<Diagnostic> notes{allocationNote(a)};
+  if (!a.freedFile.empty()) notes.push_back(note("freed at " + a.freedFile + ":" + std::to_string(a.freedLine)));
+  return failAccess(who, "use-after-free",
+                    std::string(write ? "write" : "read") + " of " + std::to_string(bytes) + " bytes at byte offset " +
+                        std::to_string(address - a.begin) + " of `" + a.name + "` on rank " + std::to_string(a.rank) +
+                        ", which has been freed",
+                    std::move(notes));
+}
+
+bool uninitialised(Accessor& who, Allocation& a, Address address, uint64_t bytes, uint64_t first) {
+  uint64_t offset = address - a.begin;
+  return failAccess(who, "uninitialised-read",
+                    "read of `" + a.name + "`[" + std::to_string(offset) + ".." + std::to_string(offset + bytes) + ") on rank " +
+                        std::to_string(a.rank) + ", whose byte " + std::to_string(offset + first) + " nothing has written",
+                    {allocationNote(a)});
+}
+
+// The allocation that holds the whole range, alive; null after a report.
+inline Allocation* checked(Accessor& who, Address address, uint64_t bytes, unsigned align, bool write) {
+  Allocation* a = who.m.arena.find(address);
+  if (!a || address + bytes > a->end || address + bytes < address) {
+    outOfBounds(who, address, bytes, write);
+    return nullptr;
+  }
+  if (a->freed) {
+    useAfterFree(who, *a, address, bytes, write);
+    return nullptr;
+  }
+  if (a->shared && who.run && (a->rank != who.rank)) {
+    failAccess(who, "out-of-bounds", "access to the shared memory of another rank's program");
+    return nullptr;
+  }
+  if (align > 1 && (address & (align - 1))) {
+    failAccess(who, "misaligned",
+               std::string(write ? "write" : "read") + " at byte offset " + std::to_string(address - a->begin) + " of `" + a->name +
+                   "` on rank " + std::to_string(a->rank) + " is not aligned to " + std::to_string(align) + " bytes",
+               {allocationNote(*a)});
+    return nullptr;
+  }
+  return a;
+}
+
+inline bool checkInitialised(Accessor& who, Allocation& a, Address address, uint64_t bytes) {
+  if (a.initialised) return true;
+  uint64_t first = who.m.arena.shadow().firstUnset(address, bytes);
+  return first == bytes || uninitialised(who, a, address, bytes, first);
+}
+
+inline void observe(Accessor& who, AccessKind kind, Address address, uint64_t bytes) {
+  if (!who.m.observer) return;
+  MemoryAccess access;
+  access.rank = who.rank;
+  access.runId = who.run ? who.run->runId : 0;
+  access.id = who.id;
+  access.program = who.program;
+  access.location = who.location;
+  access.lane = who.lane;
+  access.kind = kind;
+  access.semantic = who.semantic;
+  access.scope = who.scope;
+  access.synchronises = who.synchronises;
+  access.address = address;
+  access.bytes = bytes;
+  who.m.observer->access(access);
+}
+
+inline void touched(Accessor& who, Allocation& a, Address address, uint64_t bytes, bool changed) {
+  bool news = changed;
+  if (!a.initialised) who.m.arena.shadow().set(address, bytes);
+  if (!news) return;
+  if (a.shared) {
+    if (who.run) ++who.run->privateVersion;
+  }
+  ++who.m.version;
+  if (a.waiters) who.m.wakeWaiters(a, address, bytes);
+  if (!who.m.sleepers.empty()) {
+    for (Task* t : std::vector<Task*>(who.m.sleepers)) who.m.wake(*t);
+  }
+}
+
+// Writes to a peer come after the puts this program fenced before them (M9).
+inline bool respectFence(Accessor& who, Address address) {
+  return !who.run || !who.run->pendingPuts || !who.run->fenceEpoch || deliverFenced(who.m, *who.run, who.m.arena.rankOf(address));
+}
+
+}  // namespace
+
+bool checkMemory(Accessor& who, Address address, uint64_t bytes, unsigned align, bool write, bool mustBeInitialised) {
+  if (bytes == 0) return true;
+  Allocation* a = checked(who, address, bytes, align, write);
+  return a && (!mustBeInitialised || checkInitialised(who, *a, address, bytes));
+}
+
+bool readMemory(Accessor& who, Address address, void* out, uint64_t bytes, unsigned align) {
+  if (bytes == 0) return true;
+  Allocation* a = checked(who, address, bytes, align, false);
+  if (!a || !checkInitialised(who, *a, address, bytes)) return false;
+  observe(who, AccessKind::Read, address, bytes);
+  memcpy(out, reinterpret_cast<const void*>(address), bytes);
+  if (who.run) who.run->noteRead(address, bytes);
+  if (a->holdsSignals && who.synchronises) noteAcquired(who.m, address);
+  return true;
+}
+
+bool writeMemory(Accessor& who, Address address, const void* value, uint64_t bytes, unsigned align) {
+  if (bytes == 0) return true;
+  Allocation* a = checked(who, address, bytes, align, true);
+  if (!a || !respectFence(who, address)) return false;
+  observe(who, AccessKind::Write, address, bytes);
+  void* to = reinterpret_cast<void*>(address);
+  bool changed = memcmp(to, value, bytes) != 0;
+  if (changed) memmove(to, value, bytes);
+  touched(who, *a, address, bytes, changed);
+  if (a->holdsSignals && bytes <= 8) recordWriter(who, address, unsigned(bytes));
+  return true;
+}
+
+bool updateMemory(Accessor& who, RmwOp op, Elem elem, Address address, const void* value, void* old) {
+  unsigned bytes = byteSize(elem);
+  Allocation* a = checked(who, address, bytes, bytes, true);
+  if (!a || !checkInitialised(who, *a, address, bytes) || !respectFence(who, address)) return false;
+  observe(who, AccessKind::Atomic, address, bytes);
+  void* memory = reinterpret_cast<void*>(address);
+  if (!applyRmw(op, elem, memory, value, old)) return failAccess(who, "unsupported", "this atomic update is not defined for its element type");
+  touched(who, *a, address, bytes, memcmp(memory, old, bytes) != 0);
+  if (who.run) who.run->noteRead(address, bytes);
+  if (!a->shared) recordWriter(who, address, bytes);
+  return true;
+}
+
+bool compareAndSwap(Accessor& who, Elem elem, Address address, const void* expected, const void* value, void* old) {
+  unsigned bytes = byteSize(elem);
+  Allocation* a = checked(who, address, bytes, bytes, true);
+  if (!a || !checkInitialised(who, *a, address, bytes) || !respectFence(who, address)) return false;
+  observe(who, AccessKind::Atomic, address, bytes);
+  void* memory = reinterpret_cast<void*>(address);
+  memcpy(old, memory, bytes);
+  if (who.run) who.run->noteRead(address, bytes);
+  if (memcmp(old, expected, bytes) != 0) return true;
+  memcpy(memory, value, bytes);
+  touched(who, *a, address, bytes, memcmp(memory, old, bytes) != 0);
+  if (!a->shared) recordWriter(who, address, bytes);
+  return true;
+}
+
+bool holds(SignalCompare compare, uint64_t seen, uint64_t value, unsigned bytes) {
+  int64_t s = bytes == 4 ? int32_t(seen) : int64_t(seen), v = bytes == 4 ? int32_t(value) : int64_t(value);
+  switch (compare) {
+    case SignalCompare::Eq: return s == v;
+    case SignalCompare::Ne: return s != v;
+    case SignalCompare::Gt: return s > v;
+    case SignalCompare::Le: return s <= v;
+    case SignalCompare::Lt: return s < v;
+    case SignalCompare::Ge: return s >= v;
+  }
+  return false;
+}
+
+SignalRecord* signalRecord(Machine& m, Address address) {
+  Allocation* a = m.arena.find(address);
+  if (!a) return nullptr;
+  auto it = a->signals.find(address);
+  return it == a->signals.end() ? nullptr : &it->second;
+}
+
+void noteAcquired(Machine& m, Address address) {
+  if (SignalRecord* r = signalRecord(m, address)) r->acquired = true;
+}
+
+void recordWriter(Accessor& who, Address address, unsigned bytes) {
+  Allocation* a = who.m.arena.find(address);
+  if (!a || a->shared) return;
+  SignalRecord& r = a->signals[address];
+  r.written = true;
+  r.acquired = false;
+  r.bytes = uint8_t(bytes);
+  r.rank = who.rank;
+  r.id = who.id;
+  r.program = who.program;
+  r.location = who.location;
+  r.value = 0;
+  r.timeNs = who.run ? who.run->clockNs : who.timeNs;
+  memcpy(&r.value, reinterpret_cast<const void*>(address), bytes);
+}
+
+static void markSignal(Allocation& a, Address address, unsigned bytes) {
+  a.holdsSignals = true;
+  SignalRecord& r = a.signals[address];
+  if (!r.isSignal) {
+    r.isSignal = true;
+    r.bytes = uint8_t(bytes);
+  }
+}
+
+bool writeSignal(Accessor& who, Address address, SignalKind kind, uint64_t value, unsigned bytes) {
+  Allocation* a = checked(who, address, bytes, bytes, true);
+  if (!a || !respectFence(who, address)) return false;
+  who.synchronises = true;
+  observe(who, AccessKind::Atomic, address, bytes);
+  uint64_t old = 0;
+  memcpy(&old, reinterpret_cast<const void*>(address), bytes);
+  uint64_t now = truncated(kind == SignalKind::Add ? old + value : value, bytes);
+  memcpy(reinterpret_cast<void*>(address), &now, bytes);
+  touched(who, *a, address, bytes, now != old);
+  markSignal(*a, address, bytes);
+  recordWriter(who, address, bytes);
+  return true;
+}
+
+bool readSignal(Accessor& who, Address address, unsigned bytes, uint64_t* value) {
+  Allocation* a = checked(who, address, bytes, bytes, false);
+  if (!a) return false;
+  who.synchronises = true;
+  who.semantic = Semantic::Acquire;
+  observe(who, AccessKind::Atomic, address, bytes);
+  *value = 0;
+  memcpy(value, reinterpret_cast<const void*>(address), bytes);
+  markSignal(*a, address, bytes);
+  if (who.run) who.run->noteRead(address, bytes);
+  return true;
+}
+
+}  // namespace tandem::interpreter

@@ -1,0 +1,46 @@
+// The one gate to simulated memory: bounds, alignment, lifetime, initialised bytes, waking of waiters, the observer.
+#pragma once
+#include "interpreter/vm/machine.h"
+
+namespace tandem::interpreter {
+
+// Who accesses, for checks and reports. `run` is null for streams and late puts, which name themselves by the rest.
+struct Accessor {
+  Machine& m;
+  Run* run = nullptr;
+  int rank = 0;
+  std::array<int32_t, 3> id{-1, -1, -1};
+  const Program* program = nullptr;
+  uint32_t location = 0;
+  std::string what;  // a stream's operation, for its reports
+  Semantic semantic = Semantic::Relaxed;
+  Scope scope = Scope::Gpu;
+  bool synchronises = false;
+  uint32_t lane = 0;
+  int64_t timeNs = 0;
+
+  Accessor(Machine& machine, Run& r, const Prepared& i);
+  explicit Accessor(Machine& machine) : m(machine) {}
+};
+
+// Each says false after having reported. `align` is in bytes.
+bool readMemory(Accessor& who, Address address, void* out, uint64_t bytes, unsigned align);
+bool writeMemory(Accessor& who, Address address, const void* value, uint64_t bytes, unsigned align);
+bool updateMemory(Accessor& who, RmwOp op, Elem elem, Address address, const void* value, void* old);
+bool compareAndSwap(Accessor& who, Elem elem, Address address, const void* expected, const void* value, void* old);
+// Checks without access: for puts, whose source is read later.
+bool checkMemory(Accessor& who, Address address, uint64_t bytes, unsigned align, bool write, bool mustBeInitialised);
+
+// Signals: 4 or 8 bytes, aligned; remembers who wrote.
+bool writeSignal(Accessor& who, Address address, SignalKind kind, uint64_t value, unsigned bytes);
+// Reads a signal to compare it; marks the address as a signal. A signal nobody wrote reads as it lies in memory.
+bool readSignal(Accessor& who, Address address, unsigned bytes, uint64_t* value);
+bool holds(SignalCompare compare, uint64_t seen, uint64_t value, unsigned bytes);
+// The record of a signal, or null.
+SignalRecord* signalRecord(Machine& m, Address address);
+// A wait or a strong read has seen the signal's last update: it is at rest (M15).
+void noteAcquired(Machine& m, Address address);
+// Remembers who wrote a scalar that a wait may name later.
+void recordWriter(Accessor& who, Address address, unsigned bytes);
+
+}  // namespace tandem::interpreter

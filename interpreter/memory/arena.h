@@ -1,0 +1,123 @@
+// The heaps of all ranks in one reserved range of addresses: allocations, red zones, quarantine, and which ones signals live in.
+// Knows nothing of programs; what a caller does wrong comes back as a fault for it to report.
+#pragma once
+#include "interpreter/memory/shadow.h"
+#include "interpreter/world.h"
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace tandem::interpreter {
+
+struct Waiter;
+
+// Who last wrote a signal, and with what.
+struct SignalRecord {
+  bool isSignal = false;  // a signal operation or a wait named this address
+  bool written = false;
+  bool acquired = false;   // somebody saw the last update
+  uint8_t bytes = 8;
+  int rank = -1;
+  std::array<int32_t, 3> id{-1, -1, -1};
+  const Program* program = nullptr;  // null: the host or a stream
+  uint32_t location = 0;
+  uint64_t value = 0;
+  int64_t timeNs = 0;
+};
+
+struct Allocation {
+  Address begin = 0, end = 0;
+  int rank = 0;
+  MemoryKind kind{};
+  bool freed = false;
+  bool initialised = false;   // whole: no look at the shadow is needed
+  bool shared = false;        // a program's shared memory
+  bool holdsSignals = false;
+  std::string name, hostFile;
+  uint32_t hostLine = 0;
+  uint32_t freedLine = 0;
+  std::string freedFile;
+  Waiter* waiters = nullptr;  // programs and streams that wait for a change inside
+  std::unordered_map<Address, SignalRecord> signals;
+};
+
+class Arena {
+ public:
+  static constexpr uint64_t kAlignment = 256, kRedZone = 256, kSharedBytes = 1 << 20;
+
+  Arena(int rankCount, int slotsPerRank, uint64_t heapBytesPerRank);
+  ~Arena();
+
+  struct Allocated {
+    Allocation* allocation = nullptr;
+    uint64_t otherBytes = 0;  // not equal to the size asked for: another rank's allocation of the same index is of this size
+    bool asymmetric = false;
+  };
+  Allocated allocate(int rank, uint64_t bytes, MemoryKind kind, bool initialised);
+  enum class Freed : uint8_t { Ok, Double, Invalid };
+  Freed release(int rank, Address address, Allocation** found);
+
+  // The live or freed allocation that holds `address`, or null (red zone, wild, null).
+  Allocation* find(Address address) {
+    Allocation*& hit = cache_[(address >> 8) & (kCache - 1)];
+    if (hit && address >= hit->begin && address < hit->end) return hit;
+    Allocation* found = lookUp(address);
+    if (found) hit = found;
+    return found;
+  }
+  // The allocation nearest below or around `address` on its rank, for "past the end of" messages; may be null.
+  Allocation* nearest(Address address);
+
+  // Shared memory of one resident slot: bump allocation, reset when the program ends.
+  Allocation* allocateShared(int rank, int slot, uint64_t bytes);
+  void resetShared(int rank, int slot);
+
+  Address base() const { return base_; }
+  uint64_t stride() const { return 1ull << strideBits_; }
+  int rankCount() const { return rankCount_; }
+  // The rank whose heap holds the address, or -1.
+  int rankOf(Address a) const {
+    if (a < base_ || a >= base_ + (uint64_t(rankCount_) << strideBits_)) return -1;
+    return int((a - base_) >> strideBits_);
+  }
+  bool isSymmetric(Address a) const { return rankOf(a) >= 0 && ((a - base_) & (stride() - 1)) < stride() / 2; }
+  Address at(Address a, int rank) const { return base_ + (uint64_t(rank) << strideBits_) + ((a - base_) & (stride() - 1)); }
+
+  // Multicast windows: one a team, never readable. Gives the heap offset back from a window address.
+  Address multicastAddress(int team, Address symmetric);
+  bool resolveMulticast(Address address, int* team, uint64_t* offset) const;
+
+  Shadow& shadow() { return shadow_; }
+  std::vector<Allocation*> allocationsInOrder();
+
+ private:
+  struct Area {  // one kind of memory of one rank
+    Address begin = 0, next = 0, end = 0;
+    std::map<Address, std::unique_ptr<Allocation>> allocations;
+    std::vector<Address> quarantine;  // oldest first
+    size_t sequence = 0;
+  };
+  struct SharedArea {
+    Address next = 0;
+    std::vector<std::unique_ptr<Allocation>> allocations;
+  };
+  Allocation* lookUp(Address address);
+  Allocation* carve(Area& area, uint64_t bytes);
+  Area& area(int rank, MemoryKind kind) { return areas_[size_t(rank) * 2 + (kind == MemoryKind::Symmetric ? 0 : 1)]; }
+
+  static constexpr size_t kCache = 1024;
+  int rankCount_, slots_;
+  unsigned strideBits_ = 0;
+  Address base_ = 0, sharedBase_ = 0, multicastBase_ = 0;
+  uint64_t reserved_ = 0, multicastBytes_ = 0;
+  static constexpr int kMulticastTeams = 16;
+  std::vector<int> multicastTeams_;
+  std::vector<Area> areas_;
+  std::vector<SharedArea> shared_;
+  std::vector<uint64_t> symmetricSizes_;  // of the k-th symmetric allocation, by whoever came first
+  std::vector<Allocation*> cache_ = std::vector<Allocation*>(kCache);
+  Shadow shadow_;
+};
+
+}  // namespace tandem::interpreter

@@ -1,0 +1,68 @@
+// The initialised bits, in lazily committed memory.
+#include "interpreter/memory/shadow.h"
+#include <cstdlib>
+#include <cstring>
+#include <sys/mman.h>
+
+namespace tandem::interpreter {
+
+void Shadow::reserve(uint64_t base, uint64_t bytes) {
+  base_ = base;
+  size_ = bytes / 8 + 16;
+  void* p = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  bits_ = p == MAP_FAILED ? nullptr : static_cast<uint8_t*>(p);
+}
+
+Shadow::~Shadow() {
+  if (bits_) munmap(bits_, size_);
+}
+
+void Shadow::set(uint64_t address, uint64_t bytes) {
+  uint64_t first = address - base_, last = first + bytes;
+  uint8_t* p = bits_ + first / 8;
+  if (first / 8 == (last - 1) / 8) {
+    *p |= uint8_t(((1u << bytes) - 1) << (first & 7));
+    return;
+  }
+  if (first & 7) *p++ |= uint8_t(0xff << (first & 7));
+  uint8_t* end = bits_ + last / 8;
+  if (end > p) memset(p, 0xff, size_t(end - p));
+  if (last & 7) *end |= uint8_t((1u << (last & 7)) - 1);
+}
+
+void Shadow::clear(uint64_t address, uint64_t bytes) {
+  // Allocations are aligned to 256 bytes, so whole shadow bytes are theirs. Big ranges give their pages back.
+  uint8_t* p = bits_ + (address - base_) / 8;
+  uint64_t n = (bytes + 7) / 8;
+  constexpr uint64_t kPage = 4096;
+  uint64_t begin = (reinterpret_cast<uint64_t>(p) + kPage - 1) / kPage * kPage, end = (reinterpret_cast<uint64_t>(p) + n) / kPage * kPage;
+  if (end <= begin) {
+    memset(p, 0, n);
+    return;
+  }
+  memset(p, 0, begin - reinterpret_cast<uint64_t>(p));
+  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  memset(reinterpret_cast<void*>(end), 0, reinterpret_cast<uint64_t>(p) + n - end);
+}
+
+uint64_t Shadow::firstUnset(uint64_t address, uint64_t bytes) const {
+  uint64_t bit = address - base_, end = bit + bytes;
+  while (bit < end) {
+    if ((bit & 63) == 0 && end - bit >= 64) {
+      uint64_t word;
+      memcpy(&word, bits_ + bit / 8, 8);
+      if (word != ~0ull) return bit + uint64_t(__builtin_ctzll(~word)) - (address - base_);
+      bit += 64;
+      continue;
+    }
+    if ((bit & 7) == 0 && end - bit >= 8 && bits_[bit / 8] == 0xff) {
+      bit += 8;
+      continue;
+    }
+    if (!(bits_[bit / 8] >> (bit & 7) & 1)) return bit - (address - base_);
+    ++bit;
+  }
+  return bytes;
+}
+
+}  // namespace tandem::interpreter

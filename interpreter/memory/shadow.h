@@ -1,0 +1,23 @@
+// One bit for each byte of the heaps: has anything written it? Pages of it exist once touched. Knows no allocations.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace tandem::interpreter {
+
+class Shadow {
+ public:
+  // Covers [base, base + bytes).
+  void reserve(uint64_t base, uint64_t bytes);
+  ~Shadow();
+  void set(uint64_t address, uint64_t bytes);
+  void clear(uint64_t address, uint64_t bytes);
+  // Offset of the first byte of the range that nothing wrote; `bytes` when all are written.
+  uint64_t firstUnset(uint64_t address, uint64_t bytes) const;
+
+ private:
+  uint8_t* bits_ = nullptr;
+  uint64_t base_ = 0, size_ = 0;
+};
+
+}  // namespace tandem::interpreter

@@ -1,0 +1,136 @@
+// The report when nothing can run: every waiter with what it expects, what is there, and who wrote that.
+#include "interpreter/schedule/scheduler.h"
+#include "interpreter/vm/fail.h"
+#include <algorithm>
+
+namespace tandem::interpreter {
+namespace {
+
+constexpr size_t kMaxNotes = 48;
+
+std::string signedText(uint64_t value, unsigned bytes) { return std::to_string(bytes == 4 ? int64_t(int32_t(value)) : int64_t(value)); }
+
+std::string signalName(Machine& m, Address address) {
+  Allocation* a = m.arena.find(address);
+  if (!a) return "address " + hex(address);
+  return "`" + a->name + "` + " + std::to_string(address - a->begin) + " of rank " + std::to_string(a->rank);
+}
+
+// "never written", or who wrote it last, where and what.
+std::string writerText(Machine& m, Address address, unsigned bytes) {
+  SignalRecord* r = signalRecord(m, address);
+  if (!r || !r->written) return "never written";
+  std::string text = "last written by " + whoText(r->rank, r->id);
+  if (r->program) {
+    Diagnostic place = placeOf(*r->program, r->location);
+    text += " of `" + r->program->name + "`";
+    if (place.file) text += " at " + place.file->name + ":" + std::to_string(place.range.line);
+  } else {
+    text += " (a stream)";
+  }
+  return text + ", value " + signedText(r->value, bytes);
+}
+
+std::string awaitedText(Machine& m, const AwaitedSignal& w) {
+  uint64_t seen = 0;
+  memcpy(&seen, reinterpret_cast<const void*>(w.address), w.bytes);
+  return "expects " + signalName(m, w.address) + " " + compareText(w.compare) + " " + signedText(w.value, w.bytes) + ", sees " +
+         signedText(seen, w.bytes) + "; " + writerText(m, w.address, w.bytes);
+}
+
+std::string spinText(Machine& m, const Run& run) {
+  if (run.waiterCount == 0) return "loops without end: nothing it reads can change";
+  std::string text = "loops until memory changes:";
+  size_t shown = std::min<size_t>(run.waiterCount, 3);
+  for (size_t k = 0; k < shown; ++k) {
+    const Waiter& w = run.waiters[k];
+    uint64_t seen = 0;
+    unsigned bytes = w.bytes >= 8 ? 8 : w.bytes >= 4 ? 4 : w.bytes;
+    memcpy(&seen, reinterpret_cast<const void*>(w.address), bytes);
+    text += (k ? "; " : " ") + std::string("reads ") + signalName(m, w.address) + ", sees " + signedText(seen, bytes) + ", " +
+            writerText(m, w.address, bytes);
+  }
+  return text;
+}
+
+std::string absentText(const Collective& c) {
+  std::string absent;
+  for (size_t k = 0; k < c.ranks.size(); ++k)
+    if (!c.members[k].arrived) absent += (absent.empty() ? "" : ", ") + std::to_string(c.ranks[k]);
+  return "has arrived; not arrived: rank " + absent;
+}
+
+std::string itemText(const Stream& s) {
+  static const char* const words[] = {"launch", "copy", "fill", "signal write", "signal wait", "barrier", "event record", "event wait", "callback"};
+  return words[size_t(s.items.front().kind)];
+}
+
+Diagnostic waiterNote(Machine& m, Task& t) {
+  Diagnostic d;
+  std::string what;
+  if (t.isStream) {
+    auto& s = static_cast<Stream&>(t);
+    d = note("");
+    what = "rank " + std::to_string(t.rank) + ", stream " + std::to_string(s.id) + ", " + itemText(s);
+  } else {
+    auto& run = static_cast<Run&>(t);
+    d = placeOf(*run.prepared->program, run.prepared->code[run.pc].location);
+    what = whoText(run.rank, run.id) + ", kernel `" + run.prepared->program->name + "`";
+  }
+  switch (t.blocked) {
+    case Blocked::Signal:
+      for (size_t k = 0; k < t.awaited.size() && k < 4; ++k) what += (k ? "; " : " ") + awaitedText(m, t.awaited[k]);
+      if (t.awaited.size() > 4) what += "; and " + std::to_string(t.awaited.size() - 4) + " signals more";
+      break;
+    case Blocked::Spin: what += " " + spinText(m, static_cast<Run&>(t)); break;
+    case Blocked::Barrier: what += " is in a barrier: " + absentText(*t.collective); break;
+    case Blocked::Collective: what += " is in a collective: " + absentText(*t.collective); break;
+    case Blocked::Event: what += " waits for an event that is not recorded"; break;
+    case Blocked::No: break;
+  }
+  d.message = what;
+  return d;
+}
+
+bool before(const Task* a, const Task* b) {
+  if (a->rank != b->rank) return a->rank < b->rank;
+  if (a->isStream != b->isStream) return b->isStream;
+  if (a->isStream) return static_cast<const Stream*>(a)->id < static_cast<const Stream*>(b)->id;
+  return static_cast<const Run*>(a)->runId < static_cast<const Run*>(b)->runId;
+}
+
+}  // namespace
+
+void World::reportDeadlock(const std::vector<std::string>& hostNotes) {
+  Machine& m = impl_->m;
+  std::vector<Task*> stuck(m.blockedTasks.begin(), m.blockedTasks.end());
+  std::sort(stuck.begin(), stuck.end(), before);
+  Report r;
+  r.kind = "deadlock";
+  size_t programs = size_t(std::count_if(stuck.begin(), stuck.end(), [](Task* t) { return !t->isStream; })), streams = stuck.size() - programs;
+  r.message = "deadlock: nothing can run; " + std::to_string(programs) + " program" + (programs == 1 ? " waits" : "s wait");
+  if (streams) r.message += ", " + std::to_string(streams) + " stream" + (streams == 1 ? " waits" : "s wait");
+  for (auto& rank : impl_->ranks)
+    for (Grid* g : rank.starting)
+      r.notes.push_back(note(std::to_string(g->order.size() - g->next) + " programs of `" + g->prepared->program->name + "` on rank " +
+                             std::to_string(g->stream->rank) + " have not started: all " + std::to_string(m.options.slotsPerRank) +
+                             " slots are taken by programs that wait"));
+  for (Task* t : stuck) {
+    Diagnostic d = waiterNote(m, *t);
+    if (!t->isStream && !r.file) {
+      auto& run = static_cast<Run&>(*t);
+      r.rank = t->rank;
+      r.program = run.id;
+      r.kernel = run.prepared->program->name;
+      r.file = d.file;
+      r.range = d.range;
+    }
+    if (r.notes.size() < kMaxNotes) r.notes.push_back(std::move(d));
+  }
+  if (stuck.size() > kMaxNotes) r.notes.push_back(note("and " + std::to_string(stuck.size() - kMaxNotes) + " waiters more"));
+  for (const std::string& h : hostNotes) r.notes.push_back(note(h));
+  m.reports.push_back(std::move(r));
+  m.failed = true;
+}
+
+}  // namespace tandem::interpreter

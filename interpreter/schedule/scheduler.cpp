@@ -1,0 +1,55 @@
+// The turn: perhaps deliver a late put, pick a runnable task, run it for a random number of instructions.
+#include "interpreter/schedule/scheduler.h"
+#include "interpreter/dist/delivery.h"
+#include "interpreter/vm/registers.h"
+
+namespace tandem::interpreter {
+
+World::Impl::Impl(const WorldOptions& options) : m(options) {
+  ranks.resize(size_t(options.rankCount));
+  for (int r = 0; r < options.rankCount; ++r) {
+    for (int s = options.slotsPerRank - 1; s >= 0; --s) ranks[size_t(r)].freeSlots.push_back(s);
+    ranks[size_t(r)].slotClockNs.assign(size_t(options.slotsPerRank), 0);
+    auto stream = std::make_unique<Stream>();
+    stream->isStream = true;
+    stream->rank = r;
+    ranks[size_t(r)].streams.push_back(std::move(stream));
+  }
+}
+
+World::Impl::~Impl() {
+  for (auto& run : runs)
+    for (size_t r = 0; run->prepared && r < run->slots.size(); ++r)
+      if (!run->prepared->registers[r].isInline) m.pool.drop(run->slots[r].buffer);
+}
+
+bool World::Impl::turn() {
+  if (!m.pending.empty() && m.random.oneIn(4)) deliverOne(m, false);
+  if (m.failed) return true;
+  if (m.runnable.empty()) return deliverOne(m, false) || deliverOne(m, true);
+  ++m.counters.switches;
+  Task& t = *m.runnable[m.random.below(uint32_t(m.runnable.size()))];
+  if (t.isStream) turnOfStream(static_cast<Stream&>(t));
+  else turnOfProgram(static_cast<Run&>(t));
+  return true;
+}
+
+void World::Impl::turnOfProgram(Run& run) {
+  uint32_t quantum = 1u << m.random.below(9), left = quantum;
+  const Prepared* code = run.prepared->code.data();
+  Step step = Step::Next;
+  while (left) {
+    const Prepared& i = code[run.pc];
+    step = i.handler(m, run, i);
+    if (step >= Step::Blocked) break;
+    --left;
+    for (uint32_t k = 0; k < i.releaseCount; ++k) setBuffer(m, run, i.releases[k], nullptr);
+    if (step == Step::Next) ++run.pc;
+  }
+  uint32_t executed = quantum - left;
+  m.counters.instructions += executed;
+  run.clockNs += int64_t(executed * m.nominal.instructionNs);
+  if (step == Step::Finished) finishRun(run);
+}
+
+}  // namespace tandem::interpreter

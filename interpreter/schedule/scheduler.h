@@ -1,0 +1,48 @@
+// Chooses by the seed what runs next: programs and streams take turns of random length; nothing else moves the world.
+#pragma once
+#include "interpreter/schedule/stream.h"
+#include "interpreter/memory/access.h"
+#include "interpreter/world.h"
+#include <unordered_map>
+
+namespace tandem::interpreter {
+
+struct World::Impl {
+  explicit Impl(const WorldOptions& options);
+  ~Impl();
+
+  Machine m;
+  struct RankState {
+    std::vector<std::unique_ptr<Stream>> streams;
+    std::vector<int> freeSlots;
+    std::vector<int64_t> slotClockNs;
+    std::vector<Grid*> starting;  // grids with programs not yet started
+  };
+  std::vector<RankState> ranks;
+  std::vector<Event> events{1};  // an EventId is an index
+  std::unordered_map<const Program*, std::unique_ptr<PreparedProgram>> prepared;
+  std::vector<std::unique_ptr<Run>> runs;
+  std::vector<Run*> freeRuns;
+  uint64_t nextRunId = 1;
+
+  // Runs one turn; false when nothing can run.
+  bool turn();
+  void turnOfProgram(Run& run);
+
+  // --- streams (stream.cpp) ---
+  void enqueue(int rank, StreamId stream, StreamItem item);
+  void turnOfStream(Stream& s);
+  Accessor accessorOf(Stream& s, const char* what);
+  void finishItem(Stream& s);
+  bool startGrid(Stream& s);
+  void turnOfCopy(Stream& s);
+  void turnOfWait(Stream& s);
+  void turnOfBarrier(Stream& s);
+
+  // --- programs (program.cpp) ---
+  void fillSlots(int rank);
+  void startRun(Grid& g, int slot);
+  void finishRun(Run& run);
+};
+
+}  // namespace tandem::interpreter

@@ -1,0 +1,148 @@
+// Work of streams: launches, the copy engine, stream signals, events, barriers, callbacks. One item at a time, in order.
+#include "interpreter/schedule/stream.h"
+#include "interpreter/dist/delivery.h"
+#include "interpreter/dist/meeting.h"
+#include "interpreter/schedule/scheduler.h"
+#include <algorithm>
+
+namespace tandem::interpreter {
+namespace {
+
+void streamSpan(Machine& m, Stream& s, SpanKind kind, const std::string& name, int64_t begin, uint64_t bytes = 0, int peer = -1) {
+  if (!m.options.trace) return;
+  Span span;
+  span.rank = s.rank;
+  span.lane = 10000 + int32_t(s.id);
+  span.kind = kind;
+  span.beginNs = begin;
+  span.endNs = s.clockNs;
+  span.name = name;
+  span.bytes = bytes;
+  span.peer = peer;
+  m.trace.spans.push_back(std::move(span));
+}
+
+}  // namespace
+
+Accessor World::Impl::accessorOf(Stream& s, const char* what) {
+  Accessor who(m);
+  who.rank = s.rank;
+  who.what = std::string(what) + " on stream " + std::to_string(s.id) + " of rank " + std::to_string(s.rank);
+  who.timeNs = s.clockNs;
+  who.scope = Scope::Sys;
+  return who;
+}
+
+void World::Impl::enqueue(int rank, StreamId stream, StreamItem item) {
+  Stream& s = *ranks[size_t(rank)].streams[stream];
+  s.items.push_back(std::move(item));
+  if (s.items.size() == 1) m.makeRunnable(s);
+}
+
+void World::Impl::finishItem(Stream& s) {
+  s.items.pop_front();
+  s.itemBeganNs = -1;
+  if (s.items.empty()) m.block(s, Blocked::No);
+}
+
+void World::Impl::turnOfStream(Stream& s) {
+  StreamItem& item = s.items.front();
+  if (s.itemBeganNs < 0) s.itemBeganNs = s.clockNs;
+  switch (item.kind) {
+    case ItemKind::Launch:
+      if (!s.grid && startGrid(s)) return;
+      streamSpan(m, s, SpanKind::Kernel, s.grid->prepared->program->name, s.grid->startNs);
+      s.clockNs = std::max(s.clockNs, s.grid->endNs);
+      if (m.options.trace) m.trace.spans.back().endNs = s.clockNs;
+      s.grid.reset();
+      return finishItem(s);
+    case ItemKind::Copy:
+    case ItemKind::Set: return turnOfCopy(s);
+    case ItemKind::SignalWrite: {
+      Accessor who = accessorOf(s, "signal write");
+      who.semantic = Semantic::Release;
+      if (!writeSignal(who, item.dest, item.signalKind, item.value, unsigned(item.signalBytes))) return;
+      return finishItem(s);
+    }
+    case ItemKind::SignalWait: return turnOfWait(s);
+    case ItemKind::Barrier: return turnOfBarrier(s);
+    case ItemKind::Record: {
+      Event& e = events[item.event];
+      e.done = true;
+      e.timeNs = s.clockNs;
+      for (Task* t : std::exchange(e.waiting, {})) m.wake(*t);
+      return finishItem(s);
+    }
+    case ItemKind::WaitEvent: {
+      Event& e = events[item.event];
+      if (!e.done) {
+        e.waiting.push_back(&s);
+        return m.block(s, Blocked::Event);
+      }
+      s.clockNs = std::max(s.clockNs, e.timeNs);
+      return finishItem(s);
+    }
+    case ItemKind::Callback: {
+      auto callback = std::move(item.callback);
+      finishItem(s);
+      if (callback) callback();
+      return;
+    }
+  }
+}
+
+// A copy moves in pieces of random size, so that programs see it half done.
+void World::Impl::turnOfCopy(Stream& s) {
+  StreamItem& item = s.items.front();
+  bool copy = item.kind == ItemKind::Copy;
+  uint64_t left = item.bytes - item.done;
+  uint64_t piece = std::min<uint64_t>(left, uint64_t(256) << m.random.below(14));
+  if (left - piece < 64) piece = left;
+  std::vector<uint8_t> bytes(piece, uint8_t(item.value));
+  Accessor who = accessorOf(s, copy ? "copy" : "fill");
+  if (copy && !readMemory(who, item.source + item.done, bytes.data(), piece, 1)) return;
+  if (!writeMemory(who, item.dest + item.done, bytes.data(), piece, 1)) return;
+  item.done += piece;
+  m.counters.copyBytes += piece;
+  s.clockNs += int64_t(double(piece) / m.nominal.copyEngineBytesPerNs);
+  if (item.done < item.bytes) return;
+  streamSpan(m, s, SpanKind::Copy, copy ? "copy" : "fill", s.itemBeganNs, item.bytes, m.arena.rankOf(item.dest));
+  finishItem(s);
+}
+
+void World::Impl::turnOfWait(Stream& s) {
+  StreamItem& item = s.items.front();
+  Accessor who = accessorOf(s, "signal wait");
+  uint64_t seen;
+  unsigned bytes = unsigned(item.signalBytes);
+  if (!readSignal(who, item.dest, bytes, &seen)) return;
+  if (!holds(item.compare, seen, item.value, bytes)) {
+    s.awaited.assign(1, AwaitedSignal{item.dest, bytes, item.compare, item.value});
+    m.watch(s, item.dest, bytes);
+    return m.block(s, Blocked::Signal);
+  }
+  noteAcquired(m, item.dest);
+  if (SignalRecord* r = signalRecord(m, item.dest)) s.clockNs = std::max(s.clockNs, r->timeNs);
+  streamSpan(m, s, SpanKind::Wait, "stream wait", s.itemBeganNs);
+  finishItem(s);
+}
+
+void World::Impl::turnOfBarrier(Stream& s) {
+  StreamItem& item = s.items.front();
+  const std::vector<int>* members = m.team(item.team, s.rank);
+  Accessor who = accessorOf(s, "barrier");
+  if (!members || std::find(members->begin(), members->end(), s.rank) == members->end()) {
+    m.reports.push_back({Severity::Error, "bad-rank", who.what + ": rank is not a member of team " + std::to_string(item.team), s.rank});
+    m.failed = true;
+    return;
+  }
+  if (!s.collective) {
+    if (!deliverRank(m, s.rank)) return;
+    std::erase_if(m.unfinished, [&](const Machine::Unfinished& u) { return u.rank == s.rank; });
+  }
+  if (!meet(m, s, item.team, true, *members, Blocked::Barrier, Op::Barrier, [](Collective::Member&) {}, [](Collective&) {})) return;
+  streamSpan(m, s, SpanKind::Barrier, "barrier", s.itemBeganNs);
+  finishItem(s);
+}
+
+}  // namespace tandem::interpreter

@@ -1,0 +1,47 @@
+// Streams and grids: what a rank's host has queued, and how much of a launch has run.
+#pragma once
+#include "interpreter/vm/machine.h"
+
+namespace tandem::interpreter {
+
+struct Stream;
+
+// One launch under way.
+struct Grid {
+  Launch launch;
+  const PreparedProgram* prepared = nullptr;
+  Stream* stream = nullptr;
+  std::vector<uint32_t> order;  // program numbers in the order they start
+  size_t next = 0, running = 0;
+  int64_t startNs = 0, endNs = 0;
+};
+
+enum class ItemKind : uint8_t { Launch, Copy, Set, SignalWrite, SignalWait, Barrier, Record, WaitEvent, Callback };
+
+struct StreamItem {
+  ItemKind kind{};
+  Launch launch{};
+  Address dest = 0, source = 0;
+  uint64_t bytes = 0, done = 0, value = 0;
+  int signalBytes = 8;
+  SignalKind signalKind{};
+  SignalCompare compare{};
+  int team = 0;
+  EventId event = 0;
+  std::function<void()> callback{};
+};
+
+struct Stream : Task {
+  StreamId id = 0;
+  std::deque<StreamItem> items;
+  std::unique_ptr<Grid> grid;  // of the head, while it runs
+  int64_t itemBeganNs = -1;
+};
+
+struct Event {
+  bool done = false;
+  int64_t timeNs = 0;
+  std::vector<Task*> waiting;
+};
+
+}  // namespace tandem::interpreter

@@ -1,0 +1,124 @@
+// ld, st and the multimem pair: each thread's scalar or vector, aligned to its size.
+#include "interpreter/dist/team.h"
+#include "interpreter/vm/charge.h"
+#include "interpreter/vm/handlers.h"
+
+namespace tandem::interpreter {
+namespace {
+
+Accessor strong(Machine& m, Run& run, const Prepared& i) {
+  Accessor who(m, run, i);
+  who.semantic = Semantic(i.immediates[0]);
+  who.scope = Scope(i.immediates[1]);
+  who.synchronises = !(i.immediateCount > 2 && i.immediates[2]);
+  return who;
+}
+
+// The ranks behind a multicast address, as addresses. Empty after a report.
+std::vector<Address> multicastTargets(Machine& m, Run& run, const Prepared& i, Address address) {
+  std::vector<Address> targets;
+  int team;
+  uint64_t offset;
+  if (!m.arena.resolveMulticast(address, &team, &offset)) {
+    fail(m, run, i, "out-of-bounds", "`multimem` needs a multicast address, but got " + addressText(m, address, 0));
+    return targets;
+  }
+  for (int rank : *m.team(team, run.rank)) targets.push_back(m.arena.base() + uint64_t(rank) * m.arena.stride() + offset);
+  return targets;
+}
+
+}  // namespace
+
+namespace handlers {
+
+Step ld(Machine& m, Run& run, const Prepared& i) {
+  Accessor who = strong(m, run, i);
+  const RegisterInfo& to = run.info(i.r);
+  unsigned bytes = to.elemBytes * to.vectorLength;
+  if (!isLanes(run, i.a)) {
+    Address address = rawInteger(m, run, i.a);
+    Result result(m, run, i.r);
+    if (!readMemory(who, address, result.data(), bytes, bytes)) return Step::Failed;
+    for (uint64_t at = bytes; at < registerBytes(run, i.r); at += bytes) memcpy(result.data() + at, result.data(), bytes);
+    result.commit();
+    return Step::Next;
+  }
+  const auto* pointers = reinterpret_cast<const uint64_t*>(data(m, run, i.a));
+  Result result(m, run, i.r);
+  uint8_t* out = result.data();
+  if (!run.mask.all) memset(out, 0, registerBytes(run, i.r));
+  for (uint32_t lane = 0; lane < run.lanes; ++lane) {
+    if (!run.laneActive(lane)) continue;
+    who.lane = lane;
+    if (!readMemory(who, pointers[lane], out + lane * bytes, bytes, bytes)) return Step::Failed;
+  }
+  chargeBytes(m, run, uint64_t(run.activeLanes()) * bytes, m.arena.rankOf(pointers[run.firstActiveLane() % run.lanes]));
+  result.commit();
+  return Step::Next;
+}
+
+Step st(Machine& m, Run& run, const Prepared& i) {
+  Accessor who = strong(m, run, i);
+  const RegisterInfo& from = run.info(i.b);
+  unsigned bytes = from.elemBytes * from.vectorLength;
+  const auto* pointers = reinterpret_cast<const uint64_t*>(data(m, run, i.a));
+  const uint8_t* values = data(m, run, i.b);
+  bool pointerLanes = isLanes(run, i.a), valueLanes = isLanes(run, i.b);
+  // One address and one value: that every thread stores it again changes nothing.
+  bool once = !pointerLanes && !valueLanes;
+  bool record = bytes <= 8 && run.activeLanes() <= 32;
+  for (uint32_t lane = once ? run.firstActiveLane() : 0; lane < run.lanes; ++lane) {
+    if (!run.laneActive(lane)) continue;
+    who.lane = lane;
+    Address address = pointers[pointerLanes ? lane : 0];
+    if (!writeMemory(who, address, values + (valueLanes ? lane * bytes : 0), bytes, bytes)) return Step::Failed;
+    if (record || once) recordWriter(who, address, std::min(bytes, 8u));
+    if (once) break;
+  }
+  chargeBytes(m, run, uint64_t(once ? 1 : run.activeLanes()) * bytes, m.arena.rankOf(pointers[0]));
+  return Step::Next;
+}
+
+Step multimemSt(Machine& m, Run& run, const Prepared& i) {
+  Accessor who(m, run, i);
+  const RegisterInfo& from = run.info(i.b);
+  unsigned bytes = from.elemBytes * from.vectorLength;
+  const auto* pointers = reinterpret_cast<const uint64_t*>(data(m, run, i.a));
+  const uint8_t* values = data(m, run, i.b);
+  bool ok = eachCaller(m, run, i, Group::Thread, false, "`multimem_st`", [&](uint32_t lane) {
+    who.lane = lane;
+    std::vector<Address> targets = multicastTargets(m, run, i, pointers[isLanes(run, i.a) ? lane : 0]);
+    for (Address target : targets)
+      if (!writeMemory(who, target, values + (isLanes(run, i.b) ? lane * bytes : 0), bytes, bytes)) return false;
+    return !targets.empty();
+  });
+  return ok ? Step::Next : Step::Failed;
+}
+
+Step multimemLdReduce(Machine& m, Run& run, const Prepared& i) {
+  Accessor who(m, run, i);
+  const RegisterInfo& to = run.info(i.r);
+  unsigned bytes = to.elemBytes * to.vectorLength;
+  BinaryKernel add = binaryKernel(BinaryOp::AddF, to.elem);
+  if (!add) add = binaryKernel(BinaryOp::AddI, to.elem);
+  const auto* pointers = reinterpret_cast<const uint64_t*>(data(m, run, i.a));
+  Result result(m, run, i.r);
+  memset(result.data(), 0, registerBytes(run, i.r));
+  bool ok = eachCaller(m, run, i, Group::Thread, false, "`multimem_ld_reduce`", [&](uint32_t lane) {
+    who.lane = lane;
+    std::vector<Address> targets = multicastTargets(m, run, i, pointers[isLanes(run, i.a) ? lane : 0]);
+    uint8_t* out = result.data() + (isLanes(run, i.r) ? lane * bytes : 0);
+    alignas(16) uint8_t part[256];
+    for (size_t k = 0; k < targets.size(); ++k) {
+      if (!readMemory(who, targets[k], k ? part : out, bytes, bytes)) return false;
+      if (k) add(out, part, out, to.vectorLength);
+    }
+    return !targets.empty();
+  });
+  if (!ok) return Step::Failed;
+  result.commit();
+  return Step::Next;
+}
+
+}  // namespace handlers
+}  // namespace tandem::interpreter

@@ -1,0 +1,46 @@
+// Thread indices, special registers, and barriers inside a program. Threads run in step, so a barrier only checks who comes.
+#include "interpreter/dist/team.h"
+#include "interpreter/vm/handlers.h"
+
+namespace tandem::interpreter::handlers {
+
+Step tid(Machine& m, Run& run, const Prepared& i) {
+  Result result(m, run, i.r);
+  if (i.immediates[0] == 0) makeRange(0, reinterpret_cast<int32_t*>(result.data()), run.count(i.r));
+  else memset(result.data(), 0, registerBytes(run, i.r));
+  result.commit();
+  return Step::Next;
+}
+
+Step ntid(Machine& m, Run& run, const Prepared& i) {
+  setInteger(m, run, i.r, i.immediates[0] == 0 ? run.lanes : 1);
+  return Step::Next;
+}
+
+Step special(Machine& m, Run& run, const Prepared& i) {
+  ++run.privateVersion;  // a loop that looks at the clock is not a spin
+  run.clockNs += int64_t(m.nominal.instructionNs) + 1;
+  setInteger(m, run, i.r, i.immediates[0] == 0 ? run.slot : run.clockNs);
+  return Step::Next;
+}
+
+Step threadBarrier(Machine& m, Run& run, const Prepared& i) {
+  return checkGroup(m, run, i, Group::Block, "`__syncthreads`") ? Step::Next : Step::Failed;
+}
+
+Step namedBarrier(Machine& m, Run& run, const Prepared& i) {
+  int64_t threads = i.immediates[1];
+  if (threads <= 0 || threads % 32 || threads > int64_t(run.lanes))
+    return fail(m, run, i, "divergent-block-operation",
+                "barrier " + std::to_string(i.immediates[0]) + " of " + std::to_string(threads) + " threads in a program of " + std::to_string(run.lanes));
+  return checkGroup(m, run, i, Group::Warp, "`barrier`") ? Step::Next : Step::Failed;
+}
+
+Step warpBarrier(Machine& m, Run& run, const Prepared& i) {
+  return checkGroup(m, run, i, Group::Warp, "`__syncwarp`") ? Step::Next : Step::Failed;
+}
+
+// Memory is sequentially consistent here; fences matter to the detector of races only.
+Step threadFence(Machine&, Run&, const Prepared&) { return Step::Next; }
+
+}  // namespace tandem::interpreter::handlers

@@ -1,0 +1,18 @@
+// What an instruction costs in modelled time.
+#pragma once
+#include "interpreter/vm/machine.h"
+
+namespace tandem::interpreter {
+
+// Moving bytes between the program and a rank's memory.
+inline void chargeBytes(Machine& m, Run& run, uint64_t bytes, int rank) {
+  double rate = rank >= 0 && rank != run.rank ? m.nominal.peerBytesPerNs : m.nominal.loadBytesPerNs;
+  run.clockNs += int64_t(double(bytes) / rate);
+}
+inline void chargeFlops(Machine& m, Run& run, double flops) { run.clockNs += int64_t(flops / m.nominal.flopsPerNs); }
+
+// Adds a span when the world is traced.
+void span(Machine& m, const Run& run, SpanKind kind, int64_t beginNs, int64_t endNs, const std::string& name, uint32_t location,
+          int peer = -1, uint64_t bytes = 0);
+
+}  // namespace tandem::interpreter

@@ -1,0 +1,138 @@
+// Control flow: uniform jumps, lane masks, and the recognition of loops that only wait.
+#include "interpreter/vm/handlers.h"
+#include "interpreter/vm/registers.h"
+
+namespace tandem::interpreter {
+namespace {
+
+uint64_t mix(uint64_t h, uint64_t v) { return (h ^ v) * 0x9e3779b97f4a7c15ull ^ (h >> 29); }
+
+uint64_t hashBytes(uint64_t h, const uint8_t* p, uint64_t n) {
+  uint64_t word = 0;
+  for (; n >= 8; n -= 8, p += 8) {
+    memcpy(&word, p, 8);
+    h = mix(h, word);
+  }
+  word = 0;
+  memcpy(&word, p, n);
+  return mix(h, word + n);
+}
+
+uint64_t hashCarried(Machine& m, Run& run, const SpinLoop& loop) {
+  uint64_t h = 1;
+  for (Register r : loop.carried) h = hashBytes(h, data(m, run, r), registerBytes(run, r));
+  if (!run.mask.all) h = hashBytes(h, run.mask.bytes.data(), run.mask.bytes.size());
+  return h;
+}
+
+// At a back edge: when a whole round changed nothing, neither in the carried registers nor in memory, the next would not either.
+// The program then sleeps until something it read changes.
+Step backEdge(Machine& m, Run& run, const Prepared& i, const SpinLoop& loop) {
+  uint32_t here = run.pc;
+  run.pc = uint32_t(i.immediates[0]);
+  Run::Spin& spin = run.spin;
+  bool unchanged = spin.pc == here && spin.version == m.version && spin.privateVersion == run.privateVersion;
+  uint32_t reads = run.readCount;
+  run.readCount = 0;
+  if (!unchanged) {
+    spin = {here, m.version, run.privateVersion, 0, false};
+    return Step::Jumped;
+  }
+  uint64_t hash = hashCarried(m, run, loop);
+  if (!spin.hashed || spin.hash != hash) {
+    spin.hash = hash;
+    spin.hashed = true;
+    return Step::Jumped;
+  }
+  spin.pc = ~0u;
+  if (reads < Run::kMaxReads) {
+    for (uint32_t k = 0; k < reads; ++k) m.watch(run, run.reads[k].first, run.reads[k].second);
+  } else {
+    m.sleepers.push_back(&run);
+  }
+  m.block(run, Blocked::Spin);
+  return Step::Yield;
+}
+
+void narrow(Machine& m, Run& run, const uint8_t* condition, bool keepWhen) {
+  LaneMask& mask = run.mask;
+  if (mask.all) mask.bytes.assign(run.lanes, 1);
+  mask.all = false;
+  mask.active = 0;
+  for (uint32_t lane = 0; lane < run.lanes; ++lane) {
+    mask.bytes[lane] &= uint8_t((condition[lane] != 0) == keepWhen);
+    mask.active += mask.bytes[lane];
+  }
+  mask.all = mask.active == run.lanes;
+}
+
+Step jumpTo(Run& run, int64_t target) {
+  run.pc = uint32_t(target);
+  return Step::Jumped;
+}
+
+// A uniform condition in per-thread control: all lanes agree.
+const uint8_t* laneCondition(Machine& m, Run& run, const Prepared& i, std::vector<uint8_t>& storage) {
+  const uint8_t* condition = data(m, run, i.a);
+  if (isLanes(run, i.a)) return condition;
+  storage.assign(run.lanes, *condition);
+  return storage.data();
+}
+
+}  // namespace
+
+namespace handlers {
+
+Step jump(Machine&, Run& run, const Prepared& i) { return jumpTo(run, i.immediates[0]); }
+Step jumpSpin(Machine& m, Run& run, const Prepared& i) { return backEdge(m, run, i, run.prepared->loops[i.loop]); }
+Step loopBack(Machine& m, Run& run, const Prepared& i) { return backEdge(m, run, i, run.prepared->loops[i.loop]); }
+
+Step branch(Machine& m, Run& run, const Prepared& i) { return *data(m, run, i.a) & 1 ? Step::Next : jumpTo(run, i.immediates[0]); }
+
+Step forTest(Machine& m, Run& run, const Prepared& i) {
+  return integer(m, run, i.a) >= integer(m, run, i.b) ? jumpTo(run, i.immediates[0]) : Step::Next;
+}
+
+Step returnOp(Machine&, Run&, const Prepared&) { return Step::Finished; }
+
+Step ifBegin(Machine& m, Run& run, const Prepared& i) {
+  std::vector<uint8_t> storage;
+  const uint8_t* condition = laneCondition(m, run, i, storage);
+  run.maskStack.push_back(run.mask);
+  narrow(m, run, condition, true);
+  return run.mask.active || run.mask.all ? Step::Next : jumpTo(run, i.immediates[0]);
+}
+
+Step ifElse(Machine& m, Run& run, const Prepared& i) {
+  // The lanes of the pushed mask that are not in the current one: those that did not take the first branch.
+  std::vector<uint8_t> taken = run.mask.bytes;
+  bool all = run.mask.all;
+  taken.resize(run.lanes);
+  run.mask = run.maskStack.back();
+  if (all) taken.assign(run.lanes, 1);
+  narrow(m, run, taken.data(), false);
+  return run.mask.active ? Step::Next : jumpTo(run, i.immediates[0]);
+}
+
+Step ifEnd(Machine&, Run& run, const Prepared&) {
+  run.mask = std::move(run.maskStack.back());
+  run.maskStack.pop_back();
+  return Step::Next;
+}
+
+Step loopBegin(Machine&, Run& run, const Prepared&) {
+  run.maskStack.push_back(run.mask);
+  return Step::Next;
+}
+
+Step loopTest(Machine& m, Run& run, const Prepared& i) {
+  std::vector<uint8_t> storage;
+  const uint8_t* condition = laneCondition(m, run, i, storage);
+  narrow(m, run, condition, true);
+  return run.mask.active || run.mask.all ? Step::Next : jumpTo(run, i.immediates[0]);
+}
+
+Step loopEnd(Machine& m, Run& run, const Prepared& i) { return ifEnd(m, run, i); }
+
+}  // namespace handlers
+}  // namespace tandem::interpreter

@@ -1,0 +1,22 @@
+// How a handler reports what a program did wrong.
+#pragma once
+#include "interpreter/memory/access.h"
+
+namespace tandem::interpreter {
+
+// The diagnostic place of location `index`, with a note for each call it was inlined through.
+Diagnostic placeOf(const Program& program, uint32_t location);
+// "rank 1, program (0,0,0)"
+std::string whoText(int rank, const std::array<int32_t, 3>& id);
+std::string hex(uint64_t value);
+// "`buf`[16..24)" of rank r's memory; or the bare address
+std::string addressText(Machine& m, Address address, uint64_t bytes);
+const char* compareText(SignalCompare c);
+
+// Adds an error report at the instruction. Gives Step::Failed.
+Step fail(Machine& m, const Run& run, const Prepared& i, const char* kind, std::string message, std::vector<Diagnostic> notes = {});
+// The same for whoever an Accessor is.
+bool failAccess(Accessor& who, const char* kind, std::string message, std::vector<Diagnostic> notes = {});
+Diagnostic note(std::string message);
+
+}  // namespace tandem::interpreter

@@ -1,0 +1,61 @@
+// tile.load and tile.store through scalars and tiles of pointers.
+#include "interpreter/vm/charge.h"
+#include "interpreter/vm/fail.h"
+#include "interpreter/vm/handlers.h"
+#include "interpreter/vm/pointers.h"
+
+namespace tandem::interpreter::handlers {
+
+Step load(Machine& m, Run& run, const Prepared& i) {
+  unsigned bytes = run.info(i.r).elemBytes;
+  Accessor who(m, run, i);
+  Pointers pointers(m, run, i.a, i.b);
+  Result result(m, run, i.r);
+  uint8_t* out = result.data();
+  if (pointers.mask) {
+    if (i.c == kNone) memset(out, 0, registerBytes(run, i.r));
+    else if (run.count(i.c) == pointers.count) memcpy(out, data(m, run, i.c), registerBytes(run, i.r));
+    else splat(data(m, run, i.c), out, pointers.count, bytes);
+  }
+  uint64_t moved = 0;
+  bool ok = pointers.each(bytes, [&](size_t first, size_t length) {
+    moved += length * bytes;
+    return readMemory(who, pointers.at[first], out + first * bytes, length * bytes, bytes);
+  });
+  if (!ok) return Step::Failed;
+  chargeBytes(m, run, moved, moved ? m.arena.rankOf(pointers.at[0]) : -1);
+  result.commit();
+  return Step::Next;
+}
+
+// A store in per-thread code is thread 0's, as for every tile op through a scalar pointer.
+static Step storeOfThread0(Machine& m, Run& run, const Prepared& i) {
+  if (!run.laneActive(0)) return Step::Next;
+  if (i.c != kNone && !*data(m, run, i.c)) return Step::Next;
+  Accessor who(m, run, i);
+  unsigned bytes = run.info(i.b).elemBytes;
+  uint64_t address = *reinterpret_cast<const uint64_t*>(data(m, run, i.a));
+  return writeMemory(who, address, data(m, run, i.b), bytes, bytes) ? Step::Next : Step::Failed;
+}
+
+Step store(Machine& m, Run& run, const Prepared& i) {
+  if (run.info(i.a).extent != Extent::Tile) return storeOfThread0(m, run, i);
+  unsigned bytes = run.info(i.b).elemBytes;
+  Accessor who(m, run, i);
+  Pointers pointers(m, run, i.a, i.c);
+  const uint8_t* value = data(m, run, i.b);
+  bool splatValue = run.count(i.b) != pointers.count;
+  uint64_t moved = 0;
+  bool ok = pointers.each(bytes, [&](size_t first, size_t length) {
+    moved += length * bytes;
+    if (!splatValue) return writeMemory(who, pointers.at[first], value + first * bytes, length * bytes, bytes);
+    for (size_t k = 0; k < length; ++k)
+      if (!writeMemory(who, pointers.at[first + k], value, bytes, bytes)) return false;
+    return true;
+  });
+  if (!ok) return Step::Failed;
+  chargeBytes(m, run, moved, moved ? m.arena.rankOf(pointers.at[0]) : -1);
+  return Step::Next;
+}
+
+}  // namespace tandem::interpreter::handlers

@@ -1,0 +1,87 @@
+// Runnable lists, wait lists and teams.
+#include "interpreter/vm/machine.h"
+#include <algorithm>
+
+namespace tandem::interpreter {
+
+Machine::Machine(const WorldOptions& o) : options(o), arena(o.rankCount, o.slotsPerRank, o.heapBytesPerRank), random(o.seed) {
+  for (int r = 0; r < o.rankCount; ++r) world_.push_back(r);
+}
+Machine::~Machine() = default;
+
+void Machine::makeRunnable(Task& t) {
+  if (t.runnableIndex != Task::kNotRunnable) return;
+  t.runnableIndex = uint32_t(runnable.size());
+  runnable.push_back(&t);
+}
+
+void Machine::block(Task& t, Blocked why) {
+  if (t.runnableIndex != Task::kNotRunnable) {
+    runnable.back()->runnableIndex = t.runnableIndex;
+    std::swap(runnable[t.runnableIndex], runnable.back());
+    runnable.pop_back();
+    t.runnableIndex = Task::kNotRunnable;
+  }
+  t.blocked = why;
+  if (why != Blocked::No) blockedTasks.insert(&t);
+}
+
+void Machine::wake(Task& t) {
+  if (t.blocked == Blocked::No) return;
+  t.blocked = Blocked::No;
+  blockedTasks.erase(&t);
+  clearWaiters(t);
+  if (!sleepers.empty()) {
+    auto it = std::find(sleepers.begin(), sleepers.end(), &t);
+    if (it != sleepers.end()) sleepers.erase(it);
+  }
+  makeRunnable(t);
+}
+
+void Machine::watch(Task& t, Address address, uint32_t bytes) {
+  Allocation* a = arena.find(address);
+  if (!a) return;
+  if (t.waiterCount == t.waiters.size()) t.waiters.emplace_back();
+  Waiter& w = t.waiters[t.waiterCount++];
+  w.allocation = a;
+  w.address = address;
+  w.bytes = bytes;
+  w.task = &t;
+  w.previous = nullptr;
+  w.next = a->waiters;
+  if (w.next) w.next->previous = &w;
+  a->waiters = &w;
+}
+
+void Machine::clearWaiters(Task& t) {
+  for (size_t i = 0; i < t.waiterCount; ++i) {
+    Waiter& w = t.waiters[i];
+    (w.previous ? w.previous->next : w.allocation->waiters) = w.next;
+    if (w.next) w.next->previous = w.previous;
+  }
+  t.waiterCount = 0;
+}
+
+void Machine::wakeWaiters(Allocation& a, Address address, uint64_t bytes) {
+  for (Waiter* w = a.waiters; w;) {
+    if (w->address + w->bytes <= address || address + bytes <= w->address) {
+      w = w->next;
+      continue;
+    }
+    // Waking unlinks every waiter of the task, perhaps the next one too: start over.
+    wake(*w->task);
+    w = a.waiters;
+  }
+}
+
+const std::vector<int>* Machine::team(int id, int rank) {
+  if (id == 0 || id == 1 || id == 2 || id == 5) return &world_;
+  if (id == 3 || id == 4) {
+    alone_.assign(1, rank);
+    return &alone_;
+  }
+  auto it = teams.find(id);
+  return it == teams.end() ? nullptr : &it->second;
+}
+
+}  // namespace tandem::interpreter

@@ -1,0 +1,118 @@
+// What every handler needs: registers, memory, reports, pending puts, teams. One a world.
+#pragma once
+#include "interpreter/random.h"
+#include "interpreter/memory/observer.h"
+#include "interpreter/vm/run.h"
+#include <functional>
+#include <unordered_set>
+
+namespace tandem::interpreter {
+
+// Rates of the nominal machine of modelled time.
+struct NominalMachine {
+  double instructionNs = 2;
+  double loadBytesPerNs = 3000.0 / 132;   // HBM of one program's share
+  double peerBytesPerNs = 450.0 / 16;     // link to a peer, one program's share
+  double copyEngineBytesPerNs = 400;
+  double flopsPerNs = 800000.0 / 132;
+  double memoryLatencyNs = 500, peerLatencyNs = 1000, launchNs = 4000, barrierNs = 1500;
+};
+
+// A put or get not yet complete. Its data is read from the source at delivery unless captured.
+struct PendingPut {
+  Run* run = nullptr;  // its issuer while run->runId == runId: runs are recycled
+  uint64_t runId = 0;
+  int rank = 0, peer = 0;
+  uint32_t epoch = 0;
+  bool isGet = false, held = false;  // held: not before something forces it
+  Address dest = 0, source = 0;
+  uint64_t bytes = 0;
+  std::vector<uint8_t> captured;
+  bool hasCapture = false;
+  Address signal = 0;
+  uint64_t signalValue = 0;
+  SignalKind signalKind{};
+  bool hasSignal = false;
+  std::array<int32_t, 3> id{};
+  const Program* program = nullptr;
+  uint32_t location = 0;
+  int64_t arrivesNs = 0;
+};
+
+// One meeting of a team's members: a barrier, or a collective with its copies done by the last to arrive.
+struct Collective {
+  struct Member {
+    bool arrived = false, left = false;
+    Address dest = 0, source = 0;
+    uint64_t bytes = 0;
+    int root = 0;
+    uint32_t location = 0;
+    const Program* program = nullptr;
+    std::array<int32_t, 3> id{-1, -1, -1};
+  };
+  std::vector<int> ranks;
+  std::vector<Member> members;
+  std::vector<Task*> waiting;
+  size_t arrived = 0, left = 0;
+  bool complete = false;
+  Op op{};
+  int64_t timeNs = 0;
+};
+
+struct Machine {
+  explicit Machine(const WorldOptions& o);
+  ~Machine();
+
+  WorldOptions options;
+  Arena arena;
+  Random random;
+  BufferPool pool;
+  NominalMachine nominal;
+  std::vector<Report> reports;
+  bool failed = false;
+  Trace trace;
+  World::Counters counters;
+  std::function<void(const std::string&)> printer;
+  AccessObserver* observer = nullptr;
+  std::unordered_map<int, std::vector<int>> teams;
+  int nextTeam = 16;
+
+  uint64_t version = 1;                 // bumped by every write that changes memory
+  std::vector<Task*> runnable;
+  std::unordered_set<Task*> blockedTasks;
+  std::vector<Task*> sleepers;          // spins that read too much to watch it all: any change wakes them
+  std::vector<std::unique_ptr<PendingPut>> pending;
+  size_t heldPuts = 0;
+  // Non-blocking puts whose program ended without fence or quiet, by rank; a stream's barrier clears them.
+  struct Unfinished {
+    int rank = 0;
+    std::array<int32_t, 3> id{};
+    ProgramPtr program;
+    uint32_t location = 0;
+    uint32_t count = 0;
+  };
+  std::vector<Unfinished> unfinished;
+  // Meetings by (team, on streams); each rank's k-th arrival belongs to meeting k.
+  struct Meetings {
+    std::deque<std::unique_ptr<Collective>> open;
+    uint64_t firstOpen = 0;
+    std::unordered_map<int, uint64_t> arrivals;  // by rank
+  };
+  std::unordered_map<int64_t, Meetings> meetings;
+
+  // --- scheduling ---
+  void makeRunnable(Task& t);
+  void block(Task& t, Blocked why);   // takes it off the runnable list
+  void wake(Task& t);
+  void watch(Task& t, Address address, uint32_t bytes);
+  void clearWaiters(Task& t);
+  void wakeWaiters(Allocation& a, Address address, uint64_t bytes);
+
+  // --- teams ---
+  // Members in team order; null when there is no such team.
+  const std::vector<int>* team(int id, int rank);
+
+  std::vector<int> world_, alone_;
+};
+
+}  // namespace tandem::interpreter

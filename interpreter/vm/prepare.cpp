@@ -1,0 +1,233 @@
+// Resolves instructions once: handler, kernel, operands without flags, what to release, which back edges may spin.
+#include "interpreter/vm/prepared.h"
+#include "interpreter/vm/handlers.h"
+#include <algorithm>
+
+namespace tandem::interpreter {
+namespace {
+
+RegisterInfo infoOf(const RegisterType& t) {
+  RegisterInfo i;
+  i.extent = t.extent;
+  i.elem = t.elem;
+  i.elemBytes = uint8_t(byteSize(t.elem));
+  i.vectorLength = t.vectorLength;
+  i.count = t.count();
+  i.shape = &t.shape;
+  i.isInline = t.extent == Extent::Smem || (t.extent == Extent::Uniform && t.vectorLength == 1);
+  return i;
+}
+
+Handler handlerOf(Op op) {
+  using namespace handlers;
+  switch (op) {
+    case Op::Constant: return constant;
+    case Op::Copy: return copy;
+    case Op::MaskedCopy: return maskedCopy;
+    case Op::Splat: return splatOp;
+    case Op::Unary: return unaryOp;
+    case Op::Binary: return binaryOp;
+    case Op::MulExtended: return mulExtendedOp;
+    case Op::Compare: return binaryOp;
+    case Op::Select: return selectOp;
+    case Op::Fma: return ternaryOp;
+    case Op::Clamp: return ternaryOp;
+    case Op::Convert: return unaryOp;
+    case Op::Extern: return externOp;
+    case Op::ProgramId: return programId;
+    case Op::NumPrograms: return numPrograms;
+    case Op::MakeRange: return makeRangeOp;
+    case Op::Reshape: return reshapeOp;
+    case Op::Broadcast: return broadcastOp;
+    case Op::Permute: return permuteOp;
+    case Op::Join: return joinOp;
+    case Op::Split: return splitOp;
+    case Op::Cat: return catOp;
+    case Op::Gather: return gatherOp;
+    case Op::Histogram: return histogramOp;
+    case Op::AddPtr: return addPtr;
+    case Op::Load: return load;
+    case Op::Store: return store;
+    case Op::BlockLoad: return blockLoad;
+    case Op::BlockStore: return blockStore;
+    case Op::AtomicRmw: return atomicRmw;
+    case Op::AtomicCas: return atomicCas;
+    case Op::Dot: return dotOp;
+    case Op::DotScaled: return dotScaledOp;
+    case Op::Reduce: return reduceOp;
+    case Op::Scan: return scanOp;
+    case Op::MapElementwise: return mapElementwise;
+    case Op::Jump: return jump;
+    case Op::Branch: return branch;
+    case Op::ForTest: return forTest;
+    case Op::LoopBack: return loopBack;
+    case Op::Return: return returnOp;
+    case Op::IfBegin: return ifBegin;
+    case Op::IfElse: return ifElse;
+    case Op::IfEnd: return ifEnd;
+    case Op::LoopBegin: return loopBegin;
+    case Op::LoopTest: return loopTest;
+    case Op::LoopEnd: return loopEnd;
+    case Op::Rank: return rankOp;
+    case Op::NumRanks: return numRanks;
+    case Op::TranslateRank: return translateRank;
+    case Op::SymmAt: return symmAt;
+    case Op::MulticastAt: return multicastAt;
+    case Op::Wait: return waitOp;
+    case Op::ConsumeToken: return consumeToken;
+    case Op::Notify: return notify;
+    case Op::Put: return put;
+    case Op::PutSignal: return putSignal;
+    case Op::Get: return get;
+    case Op::PutValue: return putValue;
+    case Op::Signal: return signalOp;
+    case Op::SignalWait: return signalWait;
+    case Op::Fence: return fence;
+    case Op::Quiet: return quiet;
+    case Op::Barrier: return barrier;
+    case Op::Broadcastmem: return broadcastmem;
+    case Op::Fcollect: return fcollect;
+    case Op::Tid: return tid;
+    case Op::Ntid: return ntid;
+    case Op::Special: return special;
+    case Op::ThreadBarrier: return threadBarrier;
+    case Op::NamedBarrier: return namedBarrier;
+    case Op::WarpBarrier: return warpBarrier;
+    case Op::ThreadFence: return threadFence;
+    case Op::Ld: return ld;
+    case Op::St: return st;
+    case Op::MultimemSt: return multimemSt;
+    case Op::MultimemLdReduce: return multimemLdReduce;
+    case Op::Shuffle: return shuffle;
+    case Op::Ballot: return ballot;
+    case Op::Elect: return elect;
+    case Op::Vector: return vectorOp;
+    case Op::VectorExtract: return vectorExtract;
+    case Op::VectorBitcast: return vectorBitcast;
+    case Op::SmemAlloc: return smemAlloc;
+    case Op::SmemRead: return smemRead;
+    case Op::SmemLoad: return smemLoad;
+    case Op::SmemStore: return smemStore;
+    case Op::SmemIndex: return smemIndex;
+    case Op::SmemPtr: return smemPtr;
+    case Op::Print: return printOp;
+    case Op::Assert: return assertOp;
+    case Op::Assume: return assumeOp;
+  }
+  return malformed;
+}
+
+bool isIntegerDivision(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::DivS: case BinaryOp::DivU: case BinaryOp::RemS: case BinaryOp::RemU:
+    case BinaryOp::FloorDivS: case BinaryOp::CeilDivS: case BinaryOp::CeilDivU: return true;
+    default: return false;
+  }
+}
+
+// Finds the kernel of an elementwise op; says false when there is none.
+bool resolveKernel(const PreparedProgram& program, const Instruction& i, Prepared& p) {
+  switch (i.op) {
+    case Op::Unary: return (p.kernel.unary = unaryKernel(UnaryOp(i.sub), i.elem));
+    case Op::Binary:
+      if (isIntegerDivision(BinaryOp(i.sub))) p.handler = handlers::binaryDivide;
+      return (p.kernel.binary = binaryKernel(BinaryOp(i.sub), i.elem));
+    case Op::Compare: return (p.kernel.binary = compareKernel(CompareOp(i.sub), i.elem));
+    case Op::Select: return (p.kernel.ternary = selectKernel(program.registers[p.r].elem));
+    case Op::Fma: return (p.kernel.ternary = fmaKernel(i.elem));
+    case Op::Clamp: return (p.kernel.ternary = clampKernel(i.elem, i.sub == 1));
+    case Op::Convert: return (p.kernel.unary = convertKernel(ConvertOp(i.sub), i.elem, program.registers[p.r].elem));
+    case Op::Extern:
+      if (i.operandCount > 8 || i.immediateCount < 1) return false;
+      p.kernel.external = externKernel(program.program->strings[size_t(p.immediates[0])], i.elem, int(i.operandCount));
+      return p.kernel.external;
+    default: return true;
+  }
+}
+
+// Every register an instruction of [begin, end) writes.
+std::vector<Register> writtenIn(const Program& program, uint32_t begin, uint32_t end) {
+  std::vector<Register> written;
+  for (uint32_t pc = begin; pc < end; ++pc)
+    for (Register r : program.results(program.code[pc])) written.push_back(r);
+  std::sort(written.begin(), written.end());
+  written.erase(std::unique(written.begin(), written.end()), written.end());
+  return written;
+}
+
+// A back edge of a per-thread loop has no list of carried registers: all that a short loop writes stand for them.
+void findSpinLoop(PreparedProgram& out, uint32_t pc, Prepared& p) {
+  constexpr uint32_t kLongest = 64;
+  const Program& program = *out.program;
+  const Instruction& i = program.code[pc];
+  SpinLoop loop;
+  if (i.op == Op::LoopBack) {
+    loop.carried.assign(p.operands, p.operands + p.operandCount);
+  } else {
+    uint32_t target = uint32_t(p.immediates[0]);
+    if (target > pc || pc - target > kLongest) return;
+    bool perThread = false;
+    for (uint32_t k = target; k < pc; ++k) perThread = perThread || program.code[k].op == Op::LoopTest;
+    if (!perThread) return;
+    loop.carried = writtenIn(program, target, pc);
+    p.handler = handlers::jumpSpin;
+  }
+  p.loop = uint32_t(out.loops.size());
+  out.loops.push_back(std::move(loop));
+}
+
+void prepareOne(PreparedProgram& out, uint32_t pc) {
+  const Program& program = *out.program;
+  const Instruction& i = program.code[pc];
+  Prepared& p = out.code[pc];
+  std::vector<Register>& operands = out.pools.emplace_back();
+  std::vector<Register>& releases = out.pools.emplace_back();
+  auto results = program.results(i);
+  for (uint32_t raw : program.operands(i)) {
+    Register r = raw & ~kLastUse;
+    operands.push_back(r);
+    if (!(raw & kLastUse) || r == kNone || out.registers[r].isInline) continue;
+    if (std::find(results.begin(), results.end(), r) == results.end() && std::find(releases.begin(), releases.end(), r) == releases.end())
+      releases.push_back(r);
+  }
+  p.handler = handlerOf(i.op);
+  p.operands = operands.data();
+  p.operandCount = i.operandCount;
+  p.results = results.data();
+  p.resultCount = i.resultCount;
+  p.immediates = program.immediates(i).data();
+  p.immediateCount = i.immediateCount;
+  p.releases = releases.data();
+  p.releaseCount = uint32_t(releases.size());
+  if (i.operandCount > 0) p.a = operands[0];
+  if (i.operandCount > 1) p.b = operands[1];
+  if (i.operandCount > 2) p.c = operands[2];
+  if (i.resultCount > 0) p.r = results[0];
+  p.op = i.op;
+  p.sub = i.sub;
+  p.elem = i.elem;
+  p.elemBytes = uint8_t(byteSize(i.elem));
+  p.location = i.location;
+  if (!resolveKernel(out, i, p)) p.handler = handlers::malformed;
+  else if (Handler scalar = scalarHandler(out, i, p)) p.handler = scalar;
+  Register reused = i.op == Op::Dot ? p.c : p.a;  // whose buffer the result may take
+  if (p.r != kNone && reused != kNone) {
+    const RegisterInfo &a = out.registers[reused], &r = out.registers[p.r];
+    bool last = std::find(releases.begin(), releases.end(), reused) != releases.end() || reused == p.r;
+    p.inPlace = last && !a.isInline && !r.isInline && a.extent == r.extent && a.elemBytes == r.elemBytes && a.count == r.count;
+  }
+  if (i.op == Op::LoopBack || i.op == Op::Jump) findSpinLoop(out, pc, p);
+}
+
+}  // namespace
+
+std::unique_ptr<PreparedProgram> prepare(ProgramPtr program) {
+  auto out = std::make_unique<PreparedProgram>();
+  out->program = program;
+  for (const RegisterType& t : program->registers) out->registers.push_back(infoOf(t));
+  out->code.resize(program->code.size());
+  for (uint32_t pc = 0; pc < program->code.size(); ++pc) prepareOne(*out, pc);
+  return out;
+}
+
+}  // namespace tandem::interpreter

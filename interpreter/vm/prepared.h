@@ -1,0 +1,69 @@
+// A program with every instruction resolved to its handler and kernel, once for all runs of it.
+#pragma once
+#include "interpreter/kernels/kernels.h"
+#include "interpreter/program.h"
+#include <deque>
+#include <memory>
+
+namespace tandem::interpreter {
+
+struct Machine;
+struct Run;
+struct Prepared;
+
+// What executing an instruction led to. Blocked: nothing happened, execute it again when woken.
+enum class Step : uint8_t { Next, Jumped, Blocked, Yield, Finished, Failed };
+using Handler = Step (*)(Machine&, Run&, const Prepared&);
+
+struct RegisterInfo {
+  bool isInline = true;  // one scalar or a shared-memory handle: the slot itself, no buffer
+  Extent extent{};
+  Elem elem{};
+  uint8_t elemBytes = 4;
+  uint32_t vectorLength = 1;
+  int64_t count = 1;
+  const std::vector<int64_t>* shape = nullptr;
+};
+
+struct Prepared {
+  Handler handler = nullptr;
+  union Kernel {
+    void* none;
+    UnaryKernel unary;
+    BinaryKernel binary;
+    TernaryKernel ternary;
+    ExternKernel external;
+  } kernel{nullptr};
+  const Register* operands = nullptr;  // without kLastUse
+  const Register* results = nullptr;
+  const int64_t* immediates = nullptr;
+  const Register* releases = nullptr;  // buffers of operands not read again
+  uint32_t operandCount = 0, resultCount = 0, immediateCount = 0, releaseCount = 0;
+  Register a = kNone, b = kNone, c = kNone, r = kNone;  // the first operands and the first result
+  Op op{};
+  uint8_t sub = 0;
+  Elem elem{};
+  uint8_t elemBytes = 4;
+  bool inPlace = false;  // operand a's buffer may become the result's
+  uint32_t location = 0;
+  uint32_t loop = ~0u;   // index into PreparedProgram::loops of the back edge here
+};
+
+// A loop that may spin: the registers whose contents must change for another round to differ.
+struct SpinLoop {
+  std::vector<Register> carried;
+};
+
+struct PreparedProgram {
+  ProgramPtr program;
+  std::vector<Prepared> code;
+  std::vector<RegisterInfo> registers;
+  std::deque<std::vector<Register>> pools;  // what Prepared points into
+  std::vector<SpinLoop> loops;
+  std::string error;  // why it cannot run: a malformed instruction
+  uint32_t errorLocation = 0;
+};
+
+std::unique_ptr<PreparedProgram> prepare(ProgramPtr program);
+
+}  // namespace tandem::interpreter

@@ -1,0 +1,107 @@
+// One program instance as a state machine: registers, pc, lane masks, what it waits for. Switching to another is a pointer.
+#pragma once
+#include "interpreter/memory/arena.h"
+#include "interpreter/vm/buffer_pool.h"
+#include "interpreter/vm/prepared.h"
+#include <cstring>
+
+namespace tandem::interpreter {
+
+struct Grid;
+struct Collective;
+struct Task;
+
+union Slot {
+  uint64_t bits;
+  Buffer* buffer;
+};
+
+// A place in a wait list: `task` wakes when bytes of [address, address + bytes) change.
+struct Waiter {
+  Waiter *previous = nullptr, *next = nullptr;
+  Allocation* allocation = nullptr;
+  Address address = 0;
+  uint32_t bytes = 0;
+  Task* task = nullptr;
+};
+
+// What a blocked task needs to see, for waking and for the deadlock report.
+struct AwaitedSignal {
+  Address address = 0;
+  uint32_t bytes = 8;
+  SignalCompare compare = SignalCompare::Eq;
+  uint64_t value = 0;
+};
+
+enum class Blocked : uint8_t { No, Signal, Spin, Barrier, Collective, Event };
+
+// Something the scheduler can pick: a program or a stream.
+struct Task {
+  static constexpr uint32_t kNotRunnable = ~0u;
+  bool isStream = false;
+  uint32_t runnableIndex = kNotRunnable;
+  Blocked blocked = Blocked::No;
+  std::vector<AwaitedSignal> awaited;
+  std::deque<Waiter> waiters;
+  size_t waiterCount = 0;
+  Collective* collective = nullptr;  // the one it has arrived at
+  int rank = 0;
+  int64_t clockNs = 0;
+  int64_t waitBeganNs = -1;
+};
+
+// The lanes that execute. Null bytes: all of them.
+struct LaneMask {
+  std::vector<uint8_t> bytes;
+  bool all = true;
+  uint32_t active = 0;
+};
+
+struct Run : Task {
+  const PreparedProgram* prepared = nullptr;
+  Grid* grid = nullptr;
+  std::vector<Slot> slots;
+  uint32_t pc = 0;
+  uint32_t lanes = 1;
+  LaneMask mask;
+  std::vector<LaneMask> maskStack;
+  int slot = 0;
+  std::array<int32_t, 3> id{0, 0, 0};
+  std::array<int32_t, 3> grids{1, 1, 1};
+  uint64_t runId = 0;  // unique in the world; pending puts name their issuer by it
+  uint32_t fenceEpoch = 0;
+  uint32_t pendingPuts = 0;
+  uint32_t unfinishedPuts = 0, unfinishedLocation = 0;  // non-blocking puts since the last fence or quiet
+  uint64_t instructions = 0;
+  int64_t computeBeganNs = 0;
+
+  // Spin detection: the last back edge passed, and what was seen there.
+  struct Spin {
+    uint32_t pc = ~0u;
+    uint64_t version = 0, privateVersion = 0, hash = 0;
+    bool hashed = false;
+  } spin;
+  uint64_t privateVersion = 0;  // writes to shared memory that changed it, and reads of a clock
+  static constexpr uint32_t kMaxReads = 8;
+  std::array<std::pair<Address, uint32_t>, kMaxReads> reads;
+  uint32_t readCount = 0;  // kMaxReads: too many to list
+  std::vector<std::pair<uint32_t, Address>> sharedBuffers;  // by the pc that allocated
+
+  bool laneActive(uint32_t lane) const { return mask.all || mask.bytes[lane]; }
+  uint32_t activeLanes() const { return mask.all ? lanes : mask.active; }
+  uint32_t firstActiveLane() const {
+    uint32_t lane = 0;
+    while (lane < lanes && !laneActive(lane)) ++lane;
+    return lane;
+  }
+  const RegisterInfo& info(Register r) const { return prepared->registers[r]; }
+  size_t count(Register r) const {
+    const RegisterInfo& i = info(r);
+    return i.extent == Extent::Lanes ? size_t(lanes) * i.vectorLength : size_t(i.count);
+  }
+  void noteRead(Address address, uint64_t bytes) {
+    if (readCount < kMaxReads) reads[readCount++] = {address, uint32_t(bytes)};
+  }
+};
+
+}  // namespace tandem::interpreter

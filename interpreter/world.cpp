@@ -1,0 +1,162 @@
+// The public face: memory, teams, streams and progress over the machine and its scheduler.
+#include "interpreter/world.h"
+#include "interpreter/schedule/scheduler.h"
+#include "interpreter/vm/fail.h"
+
+namespace tandem::interpreter {
+namespace {
+
+void hostReport(Machine& m, int rank, const char* kind, std::string message, const std::string& file, uint32_t line,
+                std::vector<Diagnostic> notes = {}) {
+  Report r;
+  r.kind = kind;
+  r.rank = rank;
+  r.message = std::move(message);
+  r.notes = std::move(notes);
+  if (!file.empty()) r.notes.insert(r.notes.begin(), note("called at " + file + ":" + std::to_string(line)));
+  m.reports.push_back(std::move(r));
+  m.failed = true;
+}
+
+}  // namespace
+
+World::World(const WorldOptions& options) : impl_(std::make_unique<Impl>(options)) {}
+World::~World() = default;
+
+const WorldOptions& World::options() const { return impl_->m.options; }
+
+Address World::allocate(int rank, uint64_t bytes, MemoryKind kind, bool initialised, const std::string& name, const std::string& hostFile,
+                        uint32_t hostLine) {
+  Machine& m = impl_->m;
+  Arena::Allocated got = m.arena.allocate(rank, bytes, kind, initialised);
+  if (got.asymmetric) {
+    hostReport(m, rank, "asymmetric-allocation",
+               "symmetric allocation `" + name + "` has " + std::to_string(bytes) + " bytes on rank " + std::to_string(rank) + ", but " +
+                   std::to_string(got.otherBytes) + " on another rank",
+               hostFile, hostLine);
+    return 0;
+  }
+  if (!got.allocation) {
+    hostReport(m, rank, "out-of-memory", "no room for `" + name + "` of " + std::to_string(bytes) + " bytes in the heap of rank " + std::to_string(rank),
+               hostFile, hostLine);
+    return 0;
+  }
+  got.allocation->name = name;
+  got.allocation->hostFile = hostFile;
+  got.allocation->hostLine = hostLine;
+  return got.allocation->begin;
+}
+
+void World::release(int rank, Address address, const std::string& hostFile, uint32_t hostLine) {
+  Machine& m = impl_->m;
+  Allocation* a = nullptr;
+  switch (m.arena.release(rank, address, &a)) {
+    case Arena::Freed::Ok:
+      a->freedFile = hostFile;
+      a->freedLine = hostLine;
+      return;
+    case Arena::Freed::Double:
+      return hostReport(m, rank, "double-free", "`" + a->name + "` is freed twice", hostFile, hostLine,
+                        a->freedFile.empty() ? std::vector<Diagnostic>{}
+                                             : std::vector{note("first freed at " + a->freedFile + ":" + std::to_string(a->freedLine))});
+    case Arena::Freed::Invalid: {
+      std::string text = "free of " + hex(address) + ", which is not the start of a buffer of rank " + std::to_string(rank);
+      if (a) text += "; it is at byte offset " + std::to_string(address - a->begin) + " of `" + a->name + "` of rank " + std::to_string(a->rank);
+      return hostReport(m, rank, "invalid-free", text, hostFile, hostLine);
+    }
+  }
+}
+
+void World::markInitialised(Address address, uint64_t bytes) {
+  Machine& m = impl_->m;
+  Allocation* a = m.arena.find(address);
+  if (!a || bytes == 0 || a->initialised) return;
+  bytes = std::min(bytes, a->end - address);
+  if (address == a->begin && bytes == a->end - a->begin) a->initialised = true;
+  else m.arena.shadow().set(address, bytes);
+}
+
+Address World::heapBase() const { return impl_->m.arena.base(); }
+uint64_t World::heapStride() const { return impl_->m.arena.stride(); }
+
+int World::createTeam(const std::vector<int>& members) {
+  int id = impl_->m.nextTeam++;
+  impl_->m.teams[id] = members;
+  return id;
+}
+
+StreamId World::createStream(int rank) {
+  auto& streams = impl_->ranks[size_t(rank)].streams;
+  auto s = std::make_unique<Stream>();
+  s->isStream = true;
+  s->rank = rank;
+  s->id = StreamId(streams.size());
+  streams.push_back(std::move(s));
+  return streams.back()->id;
+}
+
+void World::launch(int rank, StreamId stream, Launch launch) {
+  StreamItem item{.kind = ItemKind::Launch};
+  item.launch = std::move(launch);
+  impl_->enqueue(rank, stream, std::move(item));
+}
+
+void World::copyAsync(int rank, StreamId stream, Address dest, Address source, uint64_t bytes) {
+  impl_->enqueue(rank, stream, {.kind = ItemKind::Copy, .dest = dest, .source = source, .bytes = bytes});
+}
+
+void World::setAsync(int rank, StreamId stream, Address dest, uint8_t value, uint64_t bytes) {
+  impl_->enqueue(rank, stream, {.kind = ItemKind::Set, .dest = dest, .bytes = bytes, .value = value});
+}
+
+void World::signalWriteAsync(int rank, StreamId stream, Address signal, uint64_t value, int bytes, SignalKind kind) {
+  impl_->enqueue(rank, stream, {.kind = ItemKind::SignalWrite, .dest = signal, .value = value, .signalBytes = bytes, .signalKind = kind});
+}
+
+void World::signalWaitAsync(int rank, StreamId stream, Address signal, SignalCompare compare, uint64_t value, int bytes) {
+  impl_->enqueue(rank, stream, {.kind = ItemKind::SignalWait, .dest = signal, .value = value, .signalBytes = bytes, .compare = compare});
+}
+
+void World::barrierAsync(int rank, StreamId stream, int team) { impl_->enqueue(rank, stream, {.kind = ItemKind::Barrier, .team = team}); }
+
+EventId World::recordEvent(int rank, StreamId stream) {
+  EventId id = impl_->events.size();
+  impl_->events.emplace_back();
+  impl_->enqueue(rank, stream, {.kind = ItemKind::Record, .event = id});
+  return id;
+}
+
+void World::waitEvent(int rank, StreamId stream, EventId event) {
+  if (event == 0 || event >= impl_->events.size()) return;
+  impl_->enqueue(rank, stream, {.kind = ItemKind::WaitEvent, .event = event});
+}
+
+void World::callbackAsync(int rank, StreamId stream, std::function<void()> callback) {
+  StreamItem item{.kind = ItemKind::Callback};
+  item.callback = std::move(callback);
+  impl_->enqueue(rank, stream, std::move(item));
+}
+
+bool World::idle(int rank, StreamId stream) const { return impl_->ranks[size_t(rank)].streams[stream]->items.empty(); }
+
+bool World::idle(int rank) const {
+  for (auto& s : impl_->ranks[size_t(rank)].streams)
+    if (!s->items.empty()) return false;
+  return true;
+}
+
+World::Stop World::run(const std::function<bool()>& done) {
+  while (true) {
+    if (impl_->m.failed) return Stop::Error;
+    if (done()) return Stop::Done;
+    if (!impl_->turn()) return Stop::Stuck;
+  }
+}
+
+const std::vector<Report>& World::reports() const { return impl_->m.reports; }
+bool World::failed() const { return impl_->m.failed; }
+const Trace& World::trace() const { return impl_->m.trace; }
+World::Counters World::counters() const { return impl_->m.counters; }
+void World::setPrinter(std::function<void(const std::string&)> printer) { impl_->m.printer = std::move(printer); }
+
+}  // namespace tandem::interpreter

@@ -83,6 +83,9 @@ struct DotOptions {
   Value acc, inputPrecision, allowTf32, maxNumImpreciseAcc, outDtype;
 };
 Tensor dot(Context&, const Value& lhs, const Value& rhs, const DotOptions&);
+Tensor dotScaled(Context&, const Value& lhs, const Value& lhsScale, const Value& lhsFormat, const Value& rhs, const Value& rhsScale,
+                 const Value& rhsFormat, const Value& acc, const Value& fastMath, const Value& lhsKPack, const Value& rhsKPack,
+                 const Value& outDtype);
 // `combine` is a function value of 2n scalars giving n; `sources` is a tensor or a tuple of tensors of one shape.
 Value reduce(Context&, const Value& sources, std::optional<int> axis, const Value& combine, bool keepDims);
 Value scan(Context&, const Value& sources, int axis, const Value& combine, bool reverse);

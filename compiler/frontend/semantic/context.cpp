@@ -1,0 +1,42 @@
+// Source positions of ops and of errors.
+#include "compiler/frontend/semantic/context.h"
+#include <mlir/IR/Location.h>
+
+namespace tandem::frontend {
+namespace {
+
+mlir::Location locationOf(const Context::Place& place, mlir::MLIRContext* context) {
+  mlir::Location here = mlir::UnknownLoc::get(context);
+  if (place.file) {
+    const SourceRange& range = place.range;
+    here = mlir::FileLineColRange::get(context, place.file->name, range.line, range.column, range.endLine, range.endColumn);
+  }
+  if (!place.caller) return here;
+  return mlir::CallSiteLoc::get(here, locationOf(*place.caller, context));
+}
+
+Diagnostic diagnosticAt(const Context::Place& place, const SourceRange& range, Severity severity, const std::string& kind,
+                        const std::string& message) {
+  Diagnostic diagnostic{severity, kind, message, place.file, range, {}};
+  for (const Context::Place *inner = &place, *caller = place.caller; caller; inner = caller, caller = caller->caller) {
+    std::string who = inner->function.empty() ? "" : "`" + inner->function + "` is ";
+    diagnostic.notes.push_back({Severity::Note, "call-chain", who + "called from here", caller->file, caller->range, {}});
+  }
+  return diagnostic;
+}
+
+}  // namespace
+
+mlir::Location Context::loc() const { return locationOf(place, builder.getContext()); }
+
+void Context::fail(const std::string& kind, const std::string& message) const { failAt(place.range, kind, message); }
+
+void Context::failAt(const SourceRange& range, const std::string& kind, const std::string& message) const {
+  throw CompileError(diagnosticAt(place, range, Severity::Error, kind, message));
+}
+
+void Context::warn(const std::string& kind, const std::string& message) {
+  warnings.push_back(diagnosticAt(place, place.range, Severity::Warning, kind, message));
+}
+
+}  // namespace tandem::frontend

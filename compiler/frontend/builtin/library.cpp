@@ -1,0 +1,41 @@
+// Finds the functions of the embedded sources: every public function of a file is a name of the file's module.
+#include "compiler/frontend/builtin/library.h"
+#include "compiler/frontend/parse/parse.h"
+
+namespace tandem::frontend {
+namespace builtin {
+
+static const char* const kTensorMethods[] = {
+    "argmax", "argmin", "cdiv", "cumprod", "cumsum", "flip", "max", "min", "ravel", "reduce_or", "sigmoid", "softmax", "sort",
+    "squeeze", "sum", "topk", "unsqueeze", "xor_sum"};
+
+static bool isPublic(const std::string& name) { return !name.starts_with("_") || name.starts_with("__"); }
+
+static std::unordered_map<std::string, LibraryFunction> readLibrary() {
+  std::unordered_map<std::string, LibraryFunction> functions;
+  for (const EmbeddedSource& source : embeddedSources()) {
+    auto file = std::make_shared<SourceFile>(SourceFile{source.name, source.text});
+    ast::Module module = parse(file);
+    for (const ast::StmtPtr& statement : module.body)
+      if (statement->kind == ast::StmtKind::Function && isPublic(statement->text))
+        functions[std::string(source.module) + "." + statement->text] = {file, statement->text};
+  }
+  for (const char* method : kTensorMethods) functions[std::string("tl.tensor.") + method] = functions.at(std::string("tl.") + method);
+  for (const char* name : {"cdiv", "next_power_of_2"}) functions[std::string("triton.") + name] = functions.at(std::string("tl.") + name);
+  return functions;
+}
+
+const std::unordered_map<std::string, LibraryFunction>& libraryFunctions() {
+  static const auto functions = readLibrary();
+  return functions;
+}
+
+}  // namespace builtin
+
+std::optional<LibraryFunction> findLibraryFunction(const std::string& canonicalName) {
+  auto found = builtin::libraryFunctions().find(canonicalName);
+  if (found == builtin::libraryFunctions().end()) return std::nullopt;
+  return found->second;
+}
+
+}  // namespace tandem::frontend

@@ -1,0 +1,102 @@
+// Ranks, symmetric addresses, waits and tokens: `triton_dist.language`.
+#include "compiler/frontend/builtin/operands.h"
+
+using namespace tandem::frontend::semantic;
+
+namespace tandem::frontend::builtin {
+
+static Value rankRow(Context& c, const Arguments&) { return scalarTensor(dist::RankOp::create(c.builder, c.loc(), mlir::Value()), Scalar::Int32); }
+
+static Value numRanksRow(Context& c, const Arguments&) {
+  return scalarTensor(dist::NumRanksOp::create(c.builder, c.loc(), mlir::Value()), Scalar::Int32);
+}
+
+static Value symmAtRow(Context& c, const Arguments& a) {
+  if (!a["ptr"].isTensor() || !a["ptr"].as<Tensor>().type.dtype.isPointer())
+    c.fail("type", "`ptr` must be a pointer, not " + describe(a["ptr"]));
+  const Tensor& pointer = a["ptr"].as<Tensor>();
+  mlir::Value peer = integer(c, a["rank"], Scalar::Int32, "rank");
+  return Tensor{dist::SymmAtOp::create(c.builder, c.loc(), pointer.value, peer), pointer.type};
+}
+
+static Value waitRow(Context& c, const Arguments& a) {
+  Tensor barriers = pointer(c, a["barrierPtrs"], "barrierPtrs");
+  DType element = barriers.type.dtype.pointee();
+  if (!element.isInt() || (element.bitWidth() != 32 && element.bitWidth() != 64))
+    c.fail("type", "`barrierPtrs` must point to 32-bit or 64-bit integers, not " + element.name());
+  mlir::Value count = integer(c, a["numBarriers"], Scalar::Int32, "numBarriers");
+  mlir::Value value = integer(c, a["waitValue"], element.scalar, "waitValue");
+  tile::Semantic sem = order(c, a["semantic"], "semantic", tile::Semantic::Acquire);
+  if (sem == tile::Semantic::Release) c.fail("argument-value", "`semantic` is `release`, but a wait only reads; use `acquire`");
+  auto op = dist::WaitOp::create(c.builder, c.loc(), barriers.value, count, value, scope(c, a["scope"], "scope"), sem,
+                                 comparison(c, a["compare"], "compare"));
+  return scalarTensor(op, Scalar::Int32);
+}
+
+static mlir::Value consumed(Context& c, mlir::Value value, mlir::Value token) {
+  return dist::ConsumeTokenOp::create(c.builder, c.loc(), value, token);
+}
+
+static void consume(Context& c, std::vector<Tensor>& tensors, mlir::Value token) {
+  for (Tensor& tensor : tensors) tensor.value = consumed(c, tensor.value, token);
+}
+
+// Every pointer inside the value is tied to the token; sizes and offsets do not read memory.
+static Value consume(Context& c, const Value& value, mlir::Value token) {
+  if (value.isTensor()) return Tensor{consumed(c, value.as<Tensor>().value, token), value.as<Tensor>().type};
+  if (value.isTuple()) {
+    auto tuple = std::make_shared<Tuple>(*value.as<std::shared_ptr<Tuple>>());
+    for (Value& element : tuple->elements) element = consume(c, element, token);
+    return tuple;
+  }
+  if (value.is<std::shared_ptr<BlockPointer>>()) {
+    auto block = std::make_shared<BlockPointer>(*value.as<std::shared_ptr<BlockPointer>>());
+    block->base.value = consumed(c, block->base.value, token);
+    consume(c, block->offsets, token);
+    return block;
+  }
+  if (value.is<std::shared_ptr<Descriptor>>()) {
+    auto descriptor = std::make_shared<Descriptor>(*value.as<std::shared_ptr<Descriptor>>());
+    descriptor->base.value = consumed(c, descriptor->base.value, token);
+    return descriptor;
+  }
+  if (value.is<std::shared_ptr<Aggregate>>()) {
+    auto aggregate = std::make_shared<Aggregate>(*value.as<std::shared_ptr<Aggregate>>());
+    for (auto& [name, field] : aggregate->fields) field = consume(c, field, token);
+    return aggregate;
+  }
+  if (value.is<std::shared_ptr<SmemBuffer>>() || value.isNumber() || value.isNone()) return value;
+  c.fail("type", "`consume_token` needs a tensor, a pointer or a descriptor, not " + describe(value));
+}
+
+static Value consumeTokenRow(Context& c, const Arguments& a) { return consume(c, a["value"], integer(c, a["token"], Scalar::Int32, "token")); }
+
+static Value notifyRow(Context& c, const Arguments& a) {
+  std::string comm = constexprString(c, a["comm_scope"], "comm_scope");
+  if (comm != "gpu" && comm != "intra_node" && comm != "inter_node")
+    c.fail("argument-value", "`comm_scope` is `" + comm + "`, which is none of `gpu`, `intra_node`, `inter_node`");
+  Tensor signal = signalPointer(c, a["ptr"], "ptr");
+  mlir::Value peer = integer(c, a["rank"], Scalar::Int32, "rank"), value = integer(c, a["signal"], Scalar::UInt64, "signal");
+  dist::NotifyOp::create(c.builder, c.loc(), signal.value, peer, value, signalKind(c, a["sig_op"], "sig_op"),
+                         comm == "gpu" ? tile::Scope::Gpu : tile::Scope::Sys);
+  return None{};
+}
+
+void addDistributedRows(Rows& rows) {
+  rows.push_back({"dl.rank", "axis=-1", rankRow});
+  rows.push_back({"dl.num_ranks", "axis=-1", numRanksRow});
+  rows.push_back({"dl.symm_at", "ptr, rank", symmAtRow});
+  rows.push_back({"dl.wait", "barrierPtrs, numBarriers, scope, semantic, waitValue=1, compare='eq'", waitRow});
+  rows.push_back({"dl.consume_token", "value, token", consumeTokenRow});
+  rows.push_back({"dl.notify", "ptr, rank, signal=1, sig_op='set', comm_scope='inter_node'", notifyRow});
+  rows.push_back({"dl.simt_exec_region", "", [](Context& c, const Arguments&) -> Value {
+                    c.fail("unsupported", "`simt_exec_region` is used as `with simt_exec_region() as (thread_idx, block_size):`");
+                  }});
+  rows.push_back(unsupported("dl.extern_call", "bitcode libraries other than libdevice are not linked"));
+  rows.push_back(unsupported("dl.extern_elementwise", "bitcode libraries other than libdevice are not linked"));
+  rows.push_back(unsupported("dl.dispatch", "bitcode libraries other than libdevice are not linked"));
+  rows.push_back(unsupported("dl.extract", "inside `simt_exec_region` read an element as `x[i, j]`"));
+  rows.push_back(unsupported("dl.insert", "inside `simt_exec_region` write an element as `x[i, j] = value`"));
+}
+
+}  // namespace tandem::frontend::builtin

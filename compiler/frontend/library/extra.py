@@ -1,0 +1,43 @@
+# Per-thread functions made of others: arrivals, waits and one atomic for a warp.
+import triton
+import triton.language as tl
+from triton_dist.language.extra import language_extra as extra
+
+
+@triton.jit
+def arrive_inc(barrier_ptr, thread_idx, value, scope: tl.constexpr):
+    extra.__syncthreads()
+    if thread_idx == 0:
+        extra.red_release(barrier_ptr, value, scope)
+
+
+@triton.jit
+def arrive_inc_asm(barrier_ptr, thread_idx, value, scope: tl.constexpr = "gpu"):
+    arrive_inc(barrier_ptr, thread_idx, value, scope)
+
+
+@triton.jit
+def wait_eq(barrier_ptr, thread_idx, value, scope: tl.constexpr):
+    if thread_idx == 0:
+        while extra.ld_acquire(barrier_ptr, scope) != value:
+            pass
+    extra.__syncthreads()
+
+
+@triton.jit
+def atomic_add_per_warp(barrier_ptr, value, scope: tl.constexpr, semantic: tl.constexpr):
+    old = tl.cast(0, barrier_ptr.dtype.element_ty)
+    if extra.laneid() == 0:
+        old = extra.atomic_add(barrier_ptr, value, scope, semantic)
+    return extra.__shfl_sync_i32(0xFFFFFFFF, old, 0)
+
+
+@triton.jit
+def multimem_st_p_b32(ptr, val, mask):
+    if mask:
+        extra.multimem_st_b32(ptr, val)
+
+
+@triton.jit
+def globaltimer_hi():
+    return (extra.globaltimer() >> 32).to(tl.uint32)

@@ -1,0 +1,101 @@
+# Bitonic sort and what is made of the same steps. A tile is seen as [outer, groups, 2, inner]: partners differ in the third index.
+import triton
+import triton.language as tl
+
+
+@triton.constexpr_function
+def _axis(shape, dim):
+    if dim is None:
+        return len(shape) - 1
+    if dim < 0:
+        return dim + len(shape)
+    return dim
+
+
+@triton.constexpr_function
+def _product(sizes):
+    result = 1
+    for size in sizes:
+        result = result * size
+    return result
+
+
+@triton.constexpr_function
+def _log2(n):
+    result = 0
+    while n > 1:
+        n = n // 2
+        result = result + 1
+    return result
+
+
+@triton.jit
+def _halves(x, dim: tl.constexpr, distance: tl.constexpr):
+    outer: tl.constexpr = _product(x.shape[:dim])
+    inner: tl.constexpr = _product(x.shape[dim + 1:])
+    groups: tl.constexpr = x.shape[dim] // (2 * distance)
+    pairs = tl.reshape(x, [outer, groups, 2, distance * inner])
+    return tl.split(tl.permute(pairs, [0, 1, 3, 2]))
+
+
+@triton.jit
+def _joined(low, high, shape: tl.constexpr):
+    return tl.reshape(tl.permute(tl.join(low, high), [0, 1, 3, 2]), shape)
+
+
+@triton.jit
+def _compare_and_swap(x, dim: tl.constexpr, distance: tl.constexpr, run: tl.constexpr, descending: tl.constexpr):
+    # Elements of one run are put in one order; runs alternate.
+    low, high = _halves(x, dim, distance)
+    groups: tl.constexpr = x.shape[dim] // (2 * distance)
+    start = tl.arange(0, groups) * (2 * distance)
+    flipped = ((start & run) != 0) ^ descending
+    flipped = tl.reshape(flipped, [1, groups, 1])
+    swap = tl.where(flipped, low < high, low > high)
+    return _joined(tl.where(swap, high, low), tl.where(swap, low, high), x.shape)
+
+
+@triton.jit
+def _merge(x, dim: tl.constexpr, stages: tl.constexpr, run: tl.constexpr, descending: tl.constexpr):
+    for stage in tl.static_range(stages):
+        x = _compare_and_swap(x, dim, 2**(stages - 1 - stage), run, descending)
+    return x
+
+
+@triton.jit
+def sort(x, dim: tl.constexpr = None, descending: tl.constexpr = False):
+    axis: tl.constexpr = _axis(x.shape, dim)
+    steps: tl.constexpr = _log2(x.shape[axis])
+    for step in tl.static_range(1, steps + 1):
+        x = _merge(x, axis, step, 2**step, descending)
+    return x
+
+
+@triton.jit
+def bitonic_merge(x, dim: tl.constexpr = None, descending: tl.constexpr = False):
+    axis: tl.constexpr = _axis(x.shape, dim)
+    return _merge(x, axis, _log2(x.shape[axis]), x.shape[axis], descending)
+
+
+@triton.jit
+def topk(x, k: tl.constexpr, dim: tl.constexpr = None):
+    axis: tl.constexpr = _axis(x.shape, dim)
+    outer: tl.constexpr = _product(x.shape[:axis])
+    inner: tl.constexpr = _product(x.shape[axis + 1:])
+    shape: tl.constexpr = x.shape[:axis] + (k,) + x.shape[axis + 1:]
+    halvings: tl.constexpr = _log2(x.shape[axis]) - _log2(k)
+    x = tl.reshape(sort(x, axis, True), [outer, x.shape[axis] * inner])
+    for step in tl.static_range(halvings):
+        pairs = tl.reshape(x, [outer, 2, x.shape[1] // 2])
+        x, rest = tl.split(tl.permute(pairs, [0, 2, 1]))
+    return tl.reshape(x, shape)
+
+
+@triton.jit
+def flip(x, dim: tl.constexpr = None):
+    axis: tl.constexpr = _axis(x.shape, dim)
+    steps: tl.constexpr = _log2(x.shape[axis])
+    for step in tl.static_range(steps):
+        low, high = _halves(x, axis, 2**step)
+        x = _joined(high, low, x.shape)
+    return x

@@ -1,0 +1,40 @@
+// The list of every name kernels may use, for the Python package's stub modules.
+#include "compiler/driver/compile.h"
+#include "compiler/driver/value_json.h"
+#include "compiler/frontend/builtin/registry.h"
+#include <nlohmann/json.hpp>
+
+namespace tandem::compiler {
+namespace {
+using namespace tandem::frontend;
+using nlohmann::json;
+
+json entry(const std::string& module, const std::string& name) {
+  std::string canonical = module + "." + name;
+  json out = {{"module", module}, {"name", name}};
+  if (std::optional<Value> constant = findConstant(canonical)) {
+    out["kind"] = "constant";
+    if (constant->is<std::shared_ptr<Namespace>>())
+      out["value"] = {{"namespace", json::object()}, {"name", constant->as<std::shared_ptr<Namespace>>()->name}};
+    else
+      out["value"] = toJson(*constant);
+  } else if (const Builtin* b = findBuiltin(canonical)) {
+    out["kind"] = "function";
+    out["signature"] = b->signature;
+  } else {
+    out["kind"] = "library";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string builtinsJson() {
+  json out = json::array();
+  for (const char* module : {"triton", "triton_dist", "tl", "tl.math", "tl.extra", "tl.extra.cuda", "tl.extra.libdevice", "tl.target_info", "dl",
+                             "dl.tma", "dl.extra", "shmem", "extra"})
+    for (const std::string& name : namesOf(module)) out.push_back(entry(module, name));
+  return out.dump();
+}
+
+}  // namespace tandem::compiler

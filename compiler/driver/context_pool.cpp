@@ -1,0 +1,51 @@
+// One context a thread, renewed after some compilations because uniqued attributes and locations are never freed.
+#include "compiler/driver/context_pool.h"
+#include "compiler/frontend/emit/emit.h"
+#include <llvm/Support/ErrorHandling.h>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+
+namespace tandem::compiler {
+namespace {
+
+constexpr int kMaxUses = 256;
+
+struct Kept {
+  std::unique_ptr<mlir::MLIRContext> context;
+  int uses = 0;
+};
+thread_local Kept kept;
+
+std::unique_ptr<mlir::MLIRContext> makeContext() {
+  auto context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
+  frontend::loadDialects(*context);
+  return context;
+}
+
+}  // namespace
+
+BorrowedContext::BorrowedContext() {
+  context_ = std::move(kept.context);
+  if (!context_ || ++kept.uses > kMaxUses) {
+    context_ = makeContext();
+    kept.uses = 1;
+  }
+}
+
+BorrowedContext::~BorrowedContext() {
+  if (context_) kept.context = std::move(context_);
+}
+
+// Destroying a context that an exception has interrupted may itself fail, so it is left alone.
+void BorrowedContext::discard() { (void)context_.release(); }
+
+void installFatalErrorHandlers() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::install_fatal_error_handler([](void*, const char* reason, bool) { throw std::runtime_error(reason); });
+    llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });
+  });
+}
+
+}  // namespace tandem::compiler

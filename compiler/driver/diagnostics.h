@@ -1,0 +1,25 @@
+// Collects what MLIR reports (verifier errors, pass failures) as diagnostics at source lines.
+#pragma once
+#include "base/diagnostic.h"
+#include "compiler/frontend/emit/session.h"
+#include <mlir/IR/Diagnostics.h>
+#include <vector>
+
+namespace tandem::compiler {
+
+// Where `loc` is in the text; calls that were inlined become notes.
+Diagnostic diagnosticAt(const frontend::Session& session, mlir::Location loc, Severity severity, std::string kind, std::string message);
+
+// Takes the diagnostics of a context while in scope.
+class DiagnosticCollector {
+ public:
+  DiagnosticCollector(mlir::MLIRContext& context, const frontend::Session& session);
+  // The first error reported, or one saying that `stage` failed.
+  [[noreturn]] void fail(const std::string& stage) const;
+
+ private:
+  std::vector<Diagnostic> errors_;
+  mlir::ScopedDiagnosticHandler handler_;
+};
+
+}  // namespace tandem::compiler

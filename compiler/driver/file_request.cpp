@@ -1,0 +1,191 @@
+// Makes a request for a kernel of a file from the words of a command line.
+#include "compiler/driver/compile.h"
+#include "compiler/frontend/emit/function.h"
+#include "compiler/frontend/parse/parse.h"
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace tandem::compiler {
+namespace {
+using namespace tandem::frontend;
+using nlohmann::json;
+
+[[noreturn]] void fail(const std::string& message) { throw CompileError({Severity::Error, "bad-request", message, nullptr, {}, {}}); }
+
+std::string readFile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) fail("cannot read `" + path + "`");
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+const ast::Stmt& findKernel(const ast::Module& module, const std::string& path, const std::string& name) {
+  std::vector<const ast::Stmt*> kernels, functions;
+  for (const ast::StmtPtr& s : module.body) {
+    if (s->kind != ast::StmtKind::Function) continue;
+    if (s->text == name) functions.push_back(s.get());
+    if (hasDecorator(*s, "jit")) kernels.push_back(s.get());
+  }
+  if (!name.empty() && functions.empty()) fail("`" + path + "` has no function `" + name + "`");
+  if (!name.empty()) return *functions.back();
+  if (kernels.size() == 1) return *kernels[0];
+  if (kernels.empty()) fail("`" + path + "` has no kernel: no function has a `jit` decorator");
+  std::string names;
+  for (const ast::Stmt* k : kernels) names += (names.empty() ? "`" : ", `") + k->text + "`";
+  fail("`" + path + "` has " + std::to_string(kernels.size()) + " kernels: name one of " + names);
+}
+
+json literal(const ast::Expr& e, const std::string& name) {
+  using ast::ExprKind;
+  switch (e.kind) {
+    case ExprKind::None: return {{"none", true}};
+    case ExprKind::Bool: return {{"bool", e.boolean}};
+    case ExprKind::Int:
+      if (e.text.size() > 2 && e.text[1] > '9') break;
+      return {{"int", e.text}};
+    case ExprKind::Float: return {{"float", e.number}};
+    case ExprKind::String: return {{"str", e.text}};
+    case ExprKind::Unary:
+      if (e.unary == ast::UnaryOp::Neg && e.children[0]->kind == ExprKind::Int) return {{"int", "-" + e.children[0]->text}};
+      if (e.unary == ast::UnaryOp::Neg && e.children[0]->kind == ExprKind::Float) return {{"float", -e.children[0]->number}};
+      break;
+    case ExprKind::Tuple:
+    case ExprKind::List: {
+      json elements = json::array();
+      for (const ast::ExprPtr& c : e.children) elements.push_back(literal(*c, name));
+      return {{e.kind == ExprKind::List ? "list" : "tuple", elements}};
+    }
+    case ExprKind::Name:
+    case ExprKind::Attribute: {
+      static const std::map<std::string, std::string> words = {{"float16", "fp16"}, {"bfloat16", "bf16"}, {"float32", "fp32"},
+                                                               {"float64", "fp64"}, {"float8e4nv", "fp8e4nv"}, {"float8e5", "fp8e5"}};
+      auto word = words.find(e.text);
+      if (std::optional<DType> t = DType::parse(word == words.end() ? e.text : word->second)) return {{"dtype", t->name()}};
+      break;
+    }
+    default: break;
+  }
+  fail("the value of constexpr `" + name + "` is not a literal or a dtype");
+}
+
+std::map<std::string, json> readConstexprs(const std::string& text) {
+  auto file = std::make_shared<SourceFile>();
+  file->name = "<constexpr>";
+  file->text = "f(" + text + ")\n";
+  ast::Module module = parse(file);
+  const ast::Expr& call = *module.body.at(0)->exprs.at(0);
+  if (module.body.size() != 1 || call.kind != ast::ExprKind::Call || call.children.size() != 1)
+    fail("constexprs must be `NAME=value, NAME=value`, but are `" + text + "`");
+  std::map<std::string, json> out;
+  for (const ast::Keyword& k : call.keywords) out[k.name] = literal(*k.value, k.name);
+  return out;
+}
+
+struct TypeWord {
+  std::string name, type;  // name empty when positional
+};
+
+std::string trimmed(std::string s) {
+  size_t begin = s.find_first_not_of(" \t\n"), end = s.find_last_not_of(" \t\n");
+  return begin == std::string::npos ? "" : s.substr(begin, end - begin + 1);
+}
+
+// Splits at commas outside brackets: "tensordesc<fp16[64, 32]>" is one word.
+std::vector<TypeWord> readSignature(const std::string& text) {
+  std::vector<TypeWord> out;
+  std::string word;
+  int depth = 0;
+  auto flush = [&] {
+    std::string w = trimmed(word);
+    word.clear();
+    if (w.empty()) return;
+    size_t equals = w.find('=');
+    if (equals == std::string::npos)
+      out.push_back({"", w});
+    else
+      out.push_back({trimmed(w.substr(0, equals)), trimmed(w.substr(equals + 1))});
+  };
+  for (char c : text) {
+    depth += (c == '<' || c == '[' || c == '(') - (c == '>' || c == ']' || c == ')');
+    if (c == ',' && depth == 0)
+      flush();
+    else
+      word += c;
+  }
+  flush();
+  return out;
+}
+
+json argumentOf(const std::string& name, const std::string& type) {
+  if (!type.starts_with("tensordesc<")) {
+    if (!DType::parse(type)) fail("`" + type + "` is not a type, for parameter `" + name + "`");
+    return {{"name", name}, {"type", type}};
+  }
+  size_t open = type.find('['), close = type.find(']');
+  if (open == std::string::npos || close == std::string::npos || close < open) fail("`" + type + "` is not a descriptor type such as `tensordesc<fp16[64, 32]>`");
+  json shape = json::array();
+  std::istringstream sizes(type.substr(open + 1, close - open - 1));
+  for (std::string size; std::getline(sizes, size, ',');) {
+    std::string digits = trimmed(size);
+    if (digits.empty() || digits.size() > 9 || digits.find_first_not_of("0123456789") != std::string::npos) fail("`" + size + "` is not a block size");
+    shape.push_back(std::stoll(digits));
+  }
+  return {{"name", name}, {"descriptor", {{"dtype", trimmed(type.substr(11, open - 11))}, {"block_shape", shape}}}};
+}
+
+json makeArguments(const ast::Stmt& kernel, const std::vector<TypeWord>& types, std::map<std::string, json> constexprs) {
+  json out = json::array();
+  std::map<std::string, std::string> named;
+  std::vector<std::string> positional;
+  for (const TypeWord& t : types) {
+    if (t.name.empty())
+      positional.push_back(t.type);
+    else
+      named[t.name] = t.type;
+  }
+  size_t next = 0;
+  for (const ast::Parameter& p : kernel.parameters) {
+    if (auto c = constexprs.find(p.name); c != constexprs.end()) {
+      out.push_back({{"name", p.name}, {"constexpr", c->second}});
+      constexprs.erase(c);
+    } else if (auto t = named.find(p.name); t != named.end()) {
+      out.push_back(argumentOf(p.name, t->second));
+      named.erase(t);
+    } else if (isConstexprAnnotation(p.annotation)) {
+      if (!p.defaultValue) fail("constexpr parameter `" + p.name + "` of `" + kernel.text + "` has no value; give it with --constexpr '" + p.name + "=...'");
+    } else if (next < positional.size()) {
+      out.push_back(argumentOf(p.name, positional[next++]));
+    } else if (!p.defaultValue) {
+      fail("parameter `" + p.name + "` of `" + kernel.text + "` has no type; give it with --signature '" + p.name + "=...'");
+    }
+  }
+  if (next < positional.size()) fail("the signature has " + std::to_string(positional.size()) + " types, but `" + kernel.text + "` takes " + std::to_string(next));
+  if (!named.empty()) fail("`" + kernel.text + "` has no parameter `" + named.begin()->first + "`");
+  if (!constexprs.empty()) fail("`" + kernel.text + "` has no parameter `" + constexprs.begin()->first + "`");
+  return out;
+}
+
+}  // namespace
+
+Emitted requestForFile(const std::string& path, const std::string& kernel, const std::string& signature, const std::string& constexprs, int numWarps) {
+  try {
+    auto file = std::make_shared<SourceFile>();
+    file->name = path;
+    file->text = readFile(path);
+    ast::Module module = parse(file);
+    const ast::Stmt& node = findKernel(module, path, kernel);
+    json request = {{"kernel", node.text},
+                    {"module", {{"file", path}, {"source", file->text}}},
+                    {"arguments", makeArguments(node, readSignature(signature), readConstexprs(constexprs))},
+                    {"options", {{"num_warps", numWarps}}}};
+    return {request.dump(), ""};
+  } catch (const CompileError& error) {
+    return {"", error.diagnostic.render()};
+  } catch (const std::exception& error) {
+    return {"", std::string("error: ") + error.what() + "\n"};
+  }
+}
+
+}  // namespace tandem::compiler

@@ -1,0 +1,102 @@
+// Requests as the Python package sends them, to programs and diagnostics.
+#include "compiler/driver/compile.h"
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+namespace {
+using nlohmann::json;
+using namespace tandem::compiler;
+
+const char* kScale = "@jit\ndef scale(x, n, BLOCK: tl.constexpr):\n"
+                     "    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+                     "    tl.store(x + i, twice(tl.load(x + i, mask=i < n)), mask=i < n)\n";
+
+json scaleRequest() {
+  return {{"kernel", "1"},
+          {"functions",
+           {{"1", {{"kind", "jit"}, {"name", "scale"}, {"file", "k.py"}, {"line", 10}, {"source", kScale},
+                   {"globals", {{"tl", {{"module", "triton.language"}}}, {"twice", {{"function", "2"}}}}}}},
+            {"2", {{"kind", "jit"}, {"name", "twice"}, {"file", "k.py"}, {"line", 3}, {"source", "def twice(v):\n    return v * FACTOR\n"},
+                   {"globals", {{"FACTOR", {{"float", "2.0"}}}}}}}}},
+          {"arguments", {{{"name", "x"}, {"type", "*fp32"}}, {{"name", "n"}, {"type", "i32"}}, {{"name", "BLOCK"}, {"constexpr", {{"int", "128"}}}}}}};
+}
+
+TEST(Compile, RequestBecomesProgram) {
+  Compiled c = compileToProgram(scaleRequest().dump());
+  ASSERT_TRUE(c.program) << c.error;
+  ASSERT_EQ(c.program->arguments.size(), 2u);
+  EXPECT_EQ(c.program->arguments[0].name, "x");
+  EXPECT_TRUE(c.program->arguments[0].isPointer);
+  EXPECT_EQ(c.program->arguments[1].name, "n");
+  EXPECT_TRUE(c.diagnostics.empty());
+}
+
+TEST(Compile, InlinedCallKeepsBothPlaces) {
+  json r = scaleRequest();
+  r["functions"]["2"]["source"] = "def twice(v):\n    return v + missing\n";
+  Compiled c = compileToProgram(r.dump());
+  ASSERT_FALSE(c.program);
+  ASSERT_EQ(c.diagnostics.size(), 1u);
+  EXPECT_EQ(c.diagnostics[0].kind, "unknown-name");
+  EXPECT_EQ(c.diagnostics[0].range.line, 4u);
+  EXPECT_EQ(c.diagnostics[0].range.column, 16u);
+  EXPECT_NE(c.error.find("k.py:4:16: error: name `missing` is not defined"), std::string::npos) << c.error;
+  EXPECT_NE(c.error.find("k.py:13:"), std::string::npos) << c.error;
+}
+
+TEST(Compile, ForeignGlobalsAreNamed) {
+  json r = scaleRequest();
+  r["functions"]["2"]["globals"]["FACTOR"] = {{"foreign", "a `torch.Tensor`"}};
+  Compiled c = compileToProgram(r.dump());
+  EXPECT_NE(c.error.find("`FACTOR` is a `torch.Tensor`; kernels cannot use it"), std::string::npos) << c.error;
+}
+
+TEST(Compile, MalformedRequestsAreDiagnostics) {
+  for (const char* text : {"", "{", "[]", "{}", "null", "{\"kernel\": 3}", "{\"kernel\": \"1\", \"arguments\": []}",
+                           "{\"kernel\": \"1\", \"functions\": {\"1\": {}}, \"arguments\": []}",
+                           "{\"kernel\": \"1\", \"functions\": 7, \"arguments\": 5}"}) {
+    Compiled c = compileToProgram(text);
+    EXPECT_FALSE(c.program) << text;
+    ASSERT_EQ(c.diagnostics.size(), 1u) << text;
+    EXPECT_EQ(c.diagnostics[0].kind, "bad-request") << text << c.error;
+  }
+  json r = scaleRequest();
+  r["arguments"][0]["type"] = "*fp17";
+  EXPECT_NE(compileToProgram(r.dump()).error.find("`*fp17` is not a type"), std::string::npos);
+  EXPECT_NE(emit(scaleRequest().dump(), "ptx").error.find("unknown stage `ptx`"), std::string::npos);
+}
+
+TEST(Compile, StagesHaveText) {
+  std::string request = scaleRequest().dump();
+  EXPECT_NE(emit(request, "ast").text.find("scale"), std::string::npos);
+  EXPECT_NE(emit(request, "tile").text.find("tile.load"), std::string::npos) << emit(request, "tile").error;
+  EXPECT_NE(emit(request, "tile-opt").text.find("tile.load"), std::string::npos);
+  EXPECT_FALSE(emit(request, "sim").text.empty()) << emit(request, "sim").error;
+}
+
+TEST(Compile, ThreadsCompileAtOnce) {
+  std::string request = scaleRequest().dump();
+  std::string expected = emit(request, "tile-opt").text;
+  std::vector<std::string> texts(4);
+  std::vector<std::thread> threads;
+  for (std::string& text : texts)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 5; ++i) text = emit(request, "tile-opt").text;
+    });
+  for (std::thread& t : threads) t.join();
+  for (const std::string& text : texts) EXPECT_EQ(text, expected);
+}
+
+TEST(Builtins, ListHasFunctionsAndConstants) {
+  json list = json::parse(builtinsJson());
+  auto find = [&](const std::string& module, const std::string& name) {
+    for (const json& e : list)
+      if (e["module"] == module && e["name"] == name) return e;
+    return json();
+  };
+  EXPECT_EQ(find("tl", "load")["kind"], "function");
+  EXPECT_EQ(find("tl", "float16")["value"], json({{"dtype", "fp16"}}));
+}
+
+}  // namespace

@@ -1,0 +1,65 @@
+// Kernels in files, as tandemc takes them.
+#include "compiler/driver/compile.h"
+#include <fstream>
+#include <gtest/gtest.h>
+
+namespace {
+using namespace tandem::compiler;
+
+class FileRequest : public testing::Test {
+ protected:
+  std::string write(const std::string& text) {
+    std::string path = testing::TempDir() + "tandem_" + testing::UnitTest::GetInstance()->current_test_info()->name() + ".py";
+    std::ofstream(path) << text;
+    return path;
+  }
+};
+
+const char* kAdd = R"(import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def add(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask)
+    y = tl.load(y_ptr + offsets, mask=mask)
+    tl.store(out_ptr + offsets, x + y, mask=mask)
+
+def host(x):
+    try:
+        return add[(triton.cdiv(x.numel(), 128),)](x, x, x, x.numel(), BLOCK=128)
+    finally:
+        torch.cuda.synchronize()
+)";
+
+TEST_F(FileRequest, PositionalAndNamedSignatures) {
+  std::string path = write(kAdd);
+  Emitted a = requestForFile(path, "", "*fp32, *fp32, *fp32, i32", "BLOCK=128", 4);
+  Emitted b = requestForFile(path, "add", "n=i32, x_ptr=*fp32, y_ptr=*fp32, out_ptr=*fp32", "BLOCK = 128", 4);
+  ASSERT_TRUE(a.error.empty()) << a.error;
+  EXPECT_EQ(a.text, b.text);
+  Emitted tile = emit(a.text, "tile");
+  ASSERT_TRUE(tile.error.empty()) << tile.error;
+  EXPECT_NE(tile.text.find("func.func @add(%arg0: !tile.ptr<f32>"), std::string::npos) << tile.text;
+  EXPECT_NE(tile.text.find("tile.name = \"x_ptr\""), std::string::npos) << tile.text;
+}
+
+TEST_F(FileRequest, MissingPiecesAreNamed) {
+  std::string path = write(kAdd);
+  EXPECT_NE(requestForFile(path, "", "*fp32, *fp32, *fp32, i32", "", 4).error.find("constexpr parameter `BLOCK` of `add` has no value"), std::string::npos);
+  EXPECT_NE(requestForFile(path, "", "*fp32, *fp32, *fp32", "BLOCK=1", 4).error.find("parameter `n` of `add` has no type"), std::string::npos);
+  EXPECT_NE(requestForFile(path, "", "*fp32, *fp32, *fp32, i32, i32", "BLOCK=1", 4).error.find("the signature has 5 types, but `add` takes 4"), std::string::npos);
+  EXPECT_NE(requestForFile(path, "sub", "", "", 4).error.find("has no function `sub`"), std::string::npos);
+  EXPECT_NE(requestForFile(path, "", "*fp32, *fp32, *fp32, i33", "BLOCK=1", 4).error.find("`i33` is not a type, for parameter `n`"), std::string::npos);
+  EXPECT_NE(requestForFile(path + "x", "", "", "", 4).error.find("cannot read"), std::string::npos);
+  EXPECT_NE(requestForFile(path, "", "*fp32, *fp32, *fp32, i32", "BLOCK=1, OTHER=2", 4).error.find("has no parameter `OTHER`"), std::string::npos);
+}
+
+TEST_F(FileRequest, SyntaxErrorHasItsPlace) {
+  std::string path = write("def f(:\n");
+  EXPECT_NE(requestForFile(path, "", "", "", 4).error.find(":1:7: error:"), std::string::npos) << requestForFile(path, "", "", "", 4).error;
+}
+
+}  // namespace

@@ -1,0 +1,116 @@
+// Assignments: what becomes a tensor, what stays constant, and the targets that are not names.
+#include "compiler/frontend/emit/emitter.h"
+
+namespace tandem::frontend {
+using ast::Expr;
+using ast::ExprKind;
+using ast::Stmt;
+
+// A Python number that a variable holds is a tensor, unless the variable is declared constexpr.
+Value Emitter::decay(const Value& value) {
+  if (frame_->constant) return value;
+  if (value.isNumber()) return semantic::toTensor(cx, value);
+  if (!value.isTuple()) return value;
+  auto t = std::make_shared<Tuple>(*value.as<std::shared_ptr<Tuple>>());
+  for (Value& e : t->elements) e = decay(e);
+  return t;
+}
+
+void Emitter::emitAssign(const Stmt& s) {
+  Value v = evaluate(*s.exprs[0]);
+  for (size_t i = 1; i < s.exprs.size(); ++i) {
+    At at(*this, s.exprs[0]->range);
+    assign(*s.exprs[i], v);
+  }
+}
+
+void Emitter::emitAugAssign(const Stmt& s) {
+  const Expr& target = *s.exprs[0];
+  Value lhs = evaluate(target);
+  Value rhs = evaluate(*s.exprs[1]);
+  assign(target, semantic::binary(cx, s.binary, lhs, rhs));
+}
+
+void Emitter::emitAnnAssign(const Stmt& s) {
+  if (s.exprs.size() < 3) return;
+  Value v = evaluate(*s.exprs[2]);
+  if (!isConstexprAnnotation(s.exprs[1])) {
+    At at(*this, s.exprs[2]->range);
+    return assign(*s.exprs[0], v);
+  }
+  if (containsTensor(v))
+    cx.failAt(s.exprs[2]->range, "constexpr-needed", "`" + s.exprs[0]->text + "` is annotated `tl.constexpr` but is assigned " + describe(v));
+  if (s.exprs[0]->kind != ExprKind::Name) return assign(*s.exprs[0], v);
+  assignName(*s.exprs[0], v, true);
+}
+
+void Emitter::assign(const Expr& target, const Value& value) {
+  switch (target.kind) {
+    case ExprKind::Name: return assignName(target, value, false);
+    case ExprKind::Tuple:
+    case ExprKind::List: return assignSequence(target, value);
+    case ExprKind::Attribute: return assignAttribute(target, value);
+    case ExprKind::Subscript: return assignSubscript(target, value);
+    default: failUnsupported(target.range, "this assignment target");
+  }
+}
+
+void Emitter::assignName(const Expr& target, const Value& value, bool declaredConstexpr) {
+  frame_->locals[target.text] = {declaredConstexpr ? value : decay(value), target.range, declaredConstexpr, false};
+}
+
+void Emitter::assignSequence(const Expr& target, const Value& value) {
+  if (!value.isTuple()) cx.failAt(target.range, "type-error", "cannot unpack " + describe(value) + " into several variables");
+  const Positional values = value.elements();
+  size_t count = target.children.size(), star = count;
+  for (size_t i = 0; i < count; ++i)
+    if (target.children[i]->kind == ExprKind::Starred) star = i;
+  bool fits = star == count ? values.size() == count : values.size() + 1 >= count;
+  if (!fits)
+    cx.failAt(target.range, "unpack-count", "cannot unpack " + std::to_string(values.size()) + " values into " +
+                                                std::to_string(star == count ? count : count - 1) + (star == count ? "" : " or more") + " variables");
+  size_t extra = values.size() + 1 - count, at = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (i != star) {
+      assign(*target.children[i], values[at++]);
+      continue;
+    }
+    auto taken = std::make_shared<Tuple>();
+    taken->isList = true;
+    taken->elements.assign(values.begin() + ptrdiff_t(at), values.begin() + ptrdiff_t(at + extra));
+    at += extra;
+    assign(*target.children[i]->children[0], Value(taken));
+  }
+}
+
+void Emitter::assignAttribute(const Expr& target, const Value& value) {
+  Value base = evaluate(*target.children[0]);
+  if (!base.is<std::shared_ptr<Aggregate>>())
+    cx.failAt(target.range, "unsupported-feature", "an attribute of " + describe(base) + " cannot be assigned");
+  Aggregate& a = *base.as<std::shared_ptr<Aggregate>>();
+  const AggregateClass::Field* field = a.type->findField(target.text);
+  if (!field) {
+    std::vector<std::string> candidates;
+    for (const AggregateClass::Field& f : a.type->fields) candidates.push_back(f.name);
+    At at(*this, target.range);
+    failUnknownMember("aggregate `" + a.type->name + "`", target.text, candidates);
+  }
+  if (field->isConstexpr && containsTensor(value))
+    cx.failAt(target.range, "constexpr-needed", "field `" + field->name + "` of `" + a.type->name + "` needs a constant, but got " + describe(value));
+  bool constant = frame_->constant;
+  frame_->constant = constant && !frame_->keepsNumbers;
+  a.fields[target.text] = field->isConstexpr ? value : decay(value);
+  frame_->constant = constant;
+}
+
+void Emitter::assignSubscript(const Expr& target, const Value& value) {
+  Value base = evaluate(*target.children[0]);
+  if (!base.is<std::shared_ptr<SmemBuffer>>())
+    cx.failAt(target.range, "unsupported-feature",
+              "elements of " + describe(base) + " cannot be assigned; only those of shared memory and, in `simt_exec_region`, of tensors can");
+  Value index = evaluate(*target.children[1]);
+  At at(*this, target.range);
+  storeElement(*base.as<std::shared_ptr<SmemBuffer>>(), index, value);
+}
+
+}  // namespace tandem::frontend

@@ -1,0 +1,143 @@
+// `if`: a constant test picks a branch; otherwise both are emitted and what they assign is merged.
+#include "compiler/frontend/emit/assigned_names.h"
+#include "compiler/frontend/emit/emitter.h"
+
+namespace tandem::frontend {
+using ast::Stmt;
+
+Flow Emitter::emitIf(const Stmt& s, const Rest* rest) {
+  Value test = evaluate(*s.exprs[0]);
+  if (!test.isTensor()) return emitBody(semantic::truth(cx, test) ? s.body : s.orElse, 0, rest);
+  if (frame_->constant && !frame_->keepsNumbers)
+    cx.failAt(s.exprs[0]->range, "constexpr-needed", "a function of compile time needs a constant, but got " + describe(test));
+  mlir::Value condition;
+  {
+    At at(*this, s.exprs[0]->range);
+    condition = semantic::condition(cx, test).value;
+  }
+  if (containsReturn(s.body) || containsReturn(s.orElse)) return emitReturningIf(s, condition, rest);
+  emitDynamicIf(s, condition);
+  return Flow::Falls;
+}
+
+Emitter::Branch Emitter::emitBranch(const char* name, mlir::Block* block, const Locals& before, const ast::Body& body, const Rest* rest, bool thenReturns) {
+  Branch branch;
+  branch.name = name;
+  branch.block = block;
+  mlir::OpBuilder::InsertionGuard guard(cx.builder);
+  cx.builder.setInsertionPointToEnd(block);
+  frame_->locals = cloneLocals(before, branch.clones);
+  frame_->returned = None{};
+  Flow flow = emitBody(body, 0, rest);
+  if (thenReturns && flow == Flow::Falls) emitRest(rest);
+  branch.locals = std::move(frame_->locals);
+  branch.returned = std::move(frame_->returned);
+  return branch;
+}
+
+void Emitter::emitDynamicIf(const Stmt& s, mlir::Value condition) {
+  Locals before = std::move(frame_->locals);
+  auto empty = mlir::scf::IfOp::create(cx.builder, cx.loc(), mlir::TypeRange{}, condition, true, true);
+  Branch thenBranch = emitBranch("`if`", empty.thenBlock(), before, s.body, nullptr, false);
+  Branch elseBranch = emitBranch("`else`", empty.elseBlock(), before, s.orElse, nullptr, false);
+  frame_->locals = before;
+  Merged merged;
+  std::set<std::string> names;
+  for (const auto& [name, local] : thenBranch.locals) names.insert(name);
+  for (const auto& [name, local] : elseBranch.locals) names.insert(name);
+  for (const std::string& name : names) mergeName(name, before, thenBranch, elseBranch, merged);
+  mlir::Operation* done = finishIf(empty, merged);
+  std::vector<mlir::Value> results(done->result_begin(), done->result_end());
+  rebindMerged(merged, before, thenBranch, results);
+}
+
+void Emitter::mergeName(const std::string& name, const Locals& before, Branch& thenBranch, Branch& elseBranch, Merged& merged) {
+  auto t = thenBranch.locals.find(name), e = elseBranch.locals.find(name);
+  bool inThen = t != thenBranch.locals.end() && !t->second.undefined, inElse = e != elseBranch.locals.end() && !e->second.undefined;
+  if (!inThen || !inElse) {
+    const Local& only = inThen || e == elseBranch.locals.end() ? t->second : e->second;
+    frame_->locals[name] = {None{}, only.definedAt, false, true};
+    return;
+  }
+  Local& a = t->second;
+  Local& b = e->second;
+  if (identical(a.value, b.value)) {
+    auto old = before.find(name);
+    bool unchanged = old != before.end() && !old->second.undefined && identical(old->second.value, a.value);
+    if (!unchanged) frame_->locals[name] = a;
+    return;
+  }
+  auto decayIn = [&](Branch& branch, Local& local) {
+    mlir::OpBuilder::InsertionGuard guard(cx.builder);
+    cx.builder.setInsertionPointToEnd(branch.block);
+    At at(*this, local.definedAt);
+    local.value = decay(local.value);
+  };
+  if (!a.declaredConstexpr || !b.declaredConstexpr) {
+    decayIn(thenBranch, a);
+    decayIn(elseBranch, b);
+  }
+  if (signature(a.value) != signature(b.value)) failBranchTypes(name, a, b, before);
+  flatten(a.value, merged.thenValues);
+  flatten(b.value, merged.elseValues);
+  merged.names.emplace_back(name, a.value);
+  auto old = before.find(name);
+  SourceRange at = old != before.end() && old->second.definedAt.line == a.definedAt.line && old->second.definedAt.column == a.definedAt.column
+                       ? b.definedAt : a.definedAt;
+  frame_->locals[name].definedAt = at;
+}
+
+void Emitter::failBranchTypes(const std::string& name, const Local& a, const Local& b, const Locals& before) {
+  auto old = before.find(name);
+  auto assignedIn = [&](const Local& l) {
+    return old == before.end() || old->second.definedAt.line != l.definedAt.line || old->second.definedAt.column != l.definedAt.column;
+  };
+  const Local& at = assignedIn(b) ? b : a;
+  const Local& other = assignedIn(b) ? a : b;
+  failWithNotes(at.definedAt, "type-mismatch",
+                "`" + name + "` is " + signature(a.value) + " when the condition holds and " + signature(b.value) + " when it does not",
+                {note(other.definedAt, "`" + name + "` is " + signature(other.value) + " here")});
+}
+
+// Gives the `scf.if` its results and terminators.
+mlir::Operation* Emitter::finishIf(mlir::Operation* op, const Merged& merged) {
+  auto empty = llvm::cast<mlir::scf::IfOp>(op);
+  mlir::Location loc = empty.getLoc();
+  cx.builder.setInsertionPoint(empty);
+  mlir::scf::IfOp done = empty;
+  if (!merged.thenValues.empty()) {
+    done = mlir::scf::IfOp::create(cx.builder, loc, mlir::ValueRange(merged.thenValues).getTypes(), empty.getCondition(), false, false);
+    done.getThenRegion().takeBody(empty.getThenRegion());
+    done.getElseRegion().takeBody(empty.getElseRegion());
+    empty.erase();
+  }
+  cx.builder.setInsertionPointToEnd(done.thenBlock());
+  mlir::scf::YieldOp::create(cx.builder, loc, merged.thenValues);
+  cx.builder.setInsertionPointToEnd(done.elseBlock());
+  mlir::scf::YieldOp::create(cx.builder, loc, merged.elseValues);
+  if (done.elseBlock()->getOperations().size() == 1 && merged.elseValues.empty()) done.getElseRegion().getBlocks().clear();
+  cx.builder.setInsertionPointAfter(done);
+  return done;
+}
+
+void Emitter::rebindMerged(const Merged& merged, const Locals& before, const Branch& thenBranch, llvm::ArrayRef<mlir::Value> results) {
+  const mlir::Value* from = results.data();
+  for (const auto& [name, pattern] : merged.names) {
+    Value v = rebuild(pattern, from);
+    Local& local = frame_->locals[name];
+    auto old = before.find(name);
+    bool wasObject = old != before.end() && old->second.value.is<std::shared_ptr<Aggregate>>();
+    if (wasObject && v.is<std::shared_ptr<Aggregate>>()) {
+      // The object itself changed: everyone who holds it must see that.
+      const std::shared_ptr<Aggregate>& object = old->second.value.as<std::shared_ptr<Aggregate>>();
+      auto copy = thenBranch.clones.find(object.get());
+      if (copy != thenBranch.clones.end() && copy->second == pattern.as<std::shared_ptr<Aggregate>>()) {
+        object->fields = v.as<std::shared_ptr<Aggregate>>()->fields;
+        continue;
+      }
+    }
+    local = {v, local.definedAt, false, false};
+  }
+}
+
+}  // namespace tandem::frontend

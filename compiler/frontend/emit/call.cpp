@@ -1,0 +1,148 @@
+// Calls: functions with source are inlined, builtins go to the table, classes make aggregates.
+#include "compiler/frontend/emit/emitter.h"
+
+namespace tandem::frontend {
+using ast::Expr;
+using ast::ExprKind;
+
+// Makes a frame the current one, with its place in the chain of calls.
+class Emitter::Entered {
+ public:
+  Entered(Emitter& e, Frame& frame) : emitter_(e), frame_(e.frame_), place_(e.cx.place) {
+    frame.caller = frame_;
+    e.frame_ = &frame;
+    if (!frame.function) return;
+    e.cx.place = {frame.function->file(), frame.function->range(), frame.function->name, &place_};
+  }
+  ~Entered() {
+    emitter_.frame_ = frame_;
+    emitter_.cx.place = place_;
+  }
+  Entered(const Entered&) = delete;
+
+ private:
+  Emitter& emitter_;
+  Frame* frame_;
+  Context::Place place_;
+};
+
+Emitter::Emitter(Context& context, Session& session) : cx(context), session_(session) {
+  cx.call = [this](const Value& callee, const Positional& positional, const Keywords& keywords) { return call(callee, positional, keywords); };
+  session_.evaluate = [this](const ModulePtr& module, Globals* globals, const Expr& e) {
+    // Host code may call anything; whatever ops that makes are thrown away.
+    mlir::Block scratch;
+    mlir::OpBuilder::InsertionGuard guard(cx.builder);
+    cx.builder.setInsertionPointToStart(&scratch);
+    Frame frame;
+    frame.globals = globals;
+    frame.module = module;
+    frame.constant = true;
+    Entered entered(*this, frame);
+    cx.place = {module->file, e.range, "", nullptr};
+    Value v = evaluate(e);
+    if (containsTensor(v)) cx.fail("constexpr-needed", "a constant is needed here, but got " + describe(v));
+    return v;
+  };
+}
+
+Value Emitter::callExpression(const Expr& e) {
+  Value callee = evaluate(*e.children[0]);
+  Positional positional;
+  for (size_t i = 1; i < e.children.size(); ++i) {
+    const Expr& argument = *e.children[i];
+    if (argument.kind == ExprKind::Starred) {
+      for (Value& v : constantElements(evaluate(*argument.children[0]), argument.range)) positional.push_back(std::move(v));
+    } else {
+      positional.push_back(evaluate(argument));
+    }
+  }
+  Keywords keywords;
+  for (const ast::Keyword& k : e.keywords) {
+    if (k.name.empty()) failUnsupported(k.range, "`**` in a call");
+    if (!keywords.emplace(k.name, evaluate(*k.value)).second)
+      cx.failAt(k.range, "argument-count", "keyword argument `" + k.name + "` is given twice");
+  }
+  return call(callee, positional, keywords);
+}
+
+Value Emitter::call(const Value& callee, const Positional& positional, const Keywords& keywords) {
+  spend();
+  if (callee.is<FunctionPtr>()) return callFunction(*callee.as<FunctionPtr>(), positional, keywords);
+  if (callee.is<BoundMethod>()) return callMethod(callee.as<BoundMethod>(), positional, keywords);
+  if (callee.is<std::shared_ptr<const AggregateClass>>())
+    return construct(callee.as<std::shared_ptr<const AggregateClass>>(), positional, keywords);
+  if (callee.is<DType>()) {
+    if (positional.size() != 1 || !keywords.empty()) cx.fail("argument-count", "a dtype takes 1 argument, but got " + std::to_string(positional.size()));
+    return semantic::cast(cx, semantic::toTensor(cx, positional[0]), callee.as<DType>());
+  }
+  if (!callee.is<const Builtin*>()) cx.fail("not-callable", describe(callee) + " cannot be called");
+  const Builtin& b = *callee.as<const Builtin*>();
+  if (b.name.starts_with("python.") || findSpecial(b.name)) return callPython(b.name, positional, keywords);
+  return b.emit(cx, bind(cx, b, positional, keywords));
+}
+
+Value Emitter::callFunction(const Function& f, const Positional& positional, const Keywords& keywords, bool keepsNumbers) {
+  int depth = 0;
+  for (const Frame* at = frame_; at; at = at->caller, ++depth) {
+    bool same = at->function && (f.node ? at->function->node == f.node : at->function == &f);
+    if (same && !(at->constant && f.kind == Function::Kind::Constexpr))
+      failWithNotes(cx.place.range, "recursion", "`" + f.name + "` calls itself; recursion is not supported in kernels", {});
+    if (depth > 100) cx.fail("recursion", "calls are nested more than 100 deep at `" + f.name + "`");
+  }
+  Frame frame;
+  frame.function = &f;
+  frame.globals = f.globals;
+  frame.module = f.module;
+  frame.constant = f.kind == Function::Kind::Constexpr;
+  frame.keepsNumbers = keepsNumbers;
+  if (f.kind == Function::Kind::Lambda) frame.locals = f.captured;
+  bindParameters(frame, positional, keywords);
+  Entered entered(*this, frame);
+  if (f.lambda) return evaluate(*f.lambda->children[0]);
+  emitBody(f.node->body, 0, nullptr);
+  return frame.returned;
+}
+
+void Emitter::emitKernel(const Function& kernel, const std::map<std::string, Value>& arguments) {
+  Frame frame;
+  frame.function = &kernel;
+  frame.globals = kernel.globals;
+  frame.module = kernel.module;
+  Entered entered(*this, frame);
+  cx.place.caller = nullptr;
+  for (const ast::Parameter& p : kernel.parameters()) {
+    auto it = arguments.find(p.name);
+    At at(*this, p.range);
+    Value v = it != arguments.end() ? it->second : defaultOf(kernel, p);
+    checkConstexprParameter(kernel, p, v);
+    frame.locals[p.name] = {v, p.range, isConstexprAnnotation(p.annotation), false};
+  }
+  emitBody(kernel.node->body, 0, nullptr);
+  if (!frame.returned.isNone()) cx.fail("kernel-return", "kernel `" + kernel.name + "` must not return a value, but returns " + describe(frame.returned));
+}
+
+Value Emitter::construct(const std::shared_ptr<const AggregateClass>& type, const Positional& positional, const Keywords& keywords) {
+  auto object = std::make_shared<Aggregate>();
+  object->type = type;
+  if (auto init = type->methods.find("__init__"); init != type->methods.end()) {
+    Positional withSelf = {object};
+    withSelf.insert(withSelf.end(), positional.begin(), positional.end());
+    callFunction(*init->second, withSelf, keywords, true);
+  } else {
+    if (positional.size() > type->fields.size())
+      cx.fail("argument-count", "`" + type->name + "` has " + std::to_string(type->fields.size()) + " fields, but got " +
+                                    std::to_string(positional.size()) + " arguments");
+    for (size_t i = 0; i < positional.size(); ++i)
+      object->fields[type->fields[i].name] = type->fields[i].isConstexpr ? positional[i] : decay(positional[i]);
+    for (const auto& [name, v] : keywords) {
+      const AggregateClass::Field* field = type->findField(name);
+      if (!field || object->fields.contains(name)) cx.fail("unknown-argument", "`" + type->name + "` has no free field `" + name + "`");
+      object->fields[name] = field->isConstexpr ? v : decay(v);
+    }
+  }
+  for (const AggregateClass::Field& field : type->fields)
+    if (!object->fields.contains(field.name)) cx.fail("missing-argument", "field `" + field.name + "` of `" + type->name + "` is not assigned");
+  return object;
+}
+
+}  // namespace tandem::frontend

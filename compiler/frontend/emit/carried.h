@@ -1,0 +1,22 @@
+// Values as the SSA values they are made of, so that branches and loops can carry them. Knows nothing of the syntax tree.
+#pragma once
+#include "compiler/frontend/emit/function.h"
+#include <mlir/IR/Value.h>
+
+namespace tandem::frontend {
+
+// The SSA values inside `v`, in a fixed order.
+void flatten(const Value& v, std::vector<mlir::Value>& out);
+// `pattern` with its SSA values replaced by those from `from` on; `from` moves on.
+Value rebuild(const Value& pattern, const mlir::Value*& from);
+// Text that is equal for values that one loop variable may take in turn: types of what is carried, values of what is constant.
+std::string signature(const Value& v);
+// Same structure, same constants, same SSA values.
+bool identical(const Value& a, const Value& b);
+bool containsTensor(const Value& v);
+
+// Aggregates are objects: branches work on copies. Maps an original to its copy.
+using Clones = std::map<const Aggregate*, std::shared_ptr<Aggregate>>;
+Locals cloneLocals(const Locals& locals, Clones& clones);
+
+}  // namespace tandem::frontend

@@ -1,0 +1,148 @@
+// `for`: ranges become `scf.for` with the loop's hints as attributes; constant sequences and static ranges are unrolled.
+#include "compiler/frontend/emit/emitter.h"
+
+namespace tandem::frontend {
+using ast::Stmt;
+
+namespace {
+
+// Sets what a `return` cannot leave, while in scope.
+class ReturnBlock {
+ public:
+  ReturnBlock(Frame& frame, const char* what) : frame_(frame), saved_(frame.blocksReturn) { frame.blocksReturn = what; }
+  ~ReturnBlock() { frame_.blocksReturn = saved_; }
+  ReturnBlock(const ReturnBlock&) = delete;
+
+ private:
+  Frame& frame_;
+  const char* saved_;
+};
+
+struct Bounds {
+  Tensor lower, upper, step;
+  bool reversed = false;
+};
+
+Tensor integerBound(Context& cx, const Value& v, const char* what) {
+  if (v.isTensor() || v.is<Int>() || v.is<bool>()) {
+    Tensor t = semantic::toTensor(cx, v);
+    if (t.type.isScalar() && t.type.dtype.isInt()) return t;
+  }
+  cx.fail("type-mismatch", std::string("the ") + what + " of a loop must be an integer scalar, but is " + describe(v));
+}
+
+// A negative constant step counts up instead, and the loop variable is mirrored.
+Bounds promotedBounds(Context& cx, const RangeValue& range) {
+  Bounds b;
+  Value step = *range.step;
+  if (step.is<Int>() && step.as<Int>() == 0) cx.fail("zero-step", "the step of a loop must not be zero");
+  b.reversed = step.is<Int>() && step.as<Int>() < 0;
+  if (b.reversed) step = -step.as<Int>();
+  b.lower = integerBound(cx, b.reversed ? *range.stop : *range.start, b.reversed ? "end" : "start");
+  b.upper = integerBound(cx, b.reversed ? *range.start : *range.stop, b.reversed ? "start" : "end");
+  b.step = integerBound(cx, step, "step");
+  DType type = semantic::promote(cx, b.lower.type.dtype, true, b.upper.type.dtype, true, false);
+  type = semantic::promote(cx, type, true, b.step.type.dtype, true, false);
+  if (type.isBool()) type = DType{Scalar::Int32};
+  for (Tensor* t : {&b.lower, &b.upper, &b.step}) *t = semantic::cast(cx, *t, type);
+  return b;
+}
+
+void setHints(mlir::Operation* loop, const RangeValue& range, mlir::OpBuilder& builder) {
+  for (const auto& [name, hint] : range.hints) {
+    mlir::Attribute a;
+    if (hint.is<bool>()) a = builder.getBoolAttr(hint.as<bool>());
+    if (hint.is<Int>()) a = builder.getI32IntegerAttr(int32_t(hint.as<Int>()));
+    if (hint.is<std::string>()) a = builder.getStringAttr(hint.as<std::string>());
+    if (a) loop->setAttr("tile." + name, a);
+  }
+}
+
+}  // namespace
+
+void Emitter::emitFor(const Stmt& s) {
+  if (!s.orElse.empty()) failUnsupported(s.orElse.front()->range, "`else` of a loop");
+  Value iterable = evaluate(*s.exprs[1]);
+  At at(*this, s.exprs[1]->range);
+  bool isRange = iterable.is<std::shared_ptr<RangeValue>>();
+  if (isRange && !iterable.as<std::shared_ptr<RangeValue>>()->isStatic) return emitRangeLoop(s, *iterable.as<std::shared_ptr<RangeValue>>());
+  emitUnrolledLoop(s, constantElements(iterable, s.exprs[1]->range));
+}
+
+void Emitter::emitUnrolledLoop(const Stmt& s, const Positional& values) {
+  ReturnBlock block(*frame_, "a `for` loop");
+  for (const Value& v : values) {
+    if (s.exprs[0]->kind == ast::ExprKind::Name)
+      frame_->locals[s.exprs[0]->text] = {v, s.exprs[0]->range, true, false};
+    else
+      assignSequence(*s.exprs[0], v);
+    emitBody(s.body, 0, nullptr);
+  }
+}
+
+void Emitter::emitRangeLoop(const Stmt& s, const RangeValue& range) {
+  const ast::Expr& target = *s.exprs[0];
+  if (target.kind != ast::ExprKind::Name) failUnsupported(target.range, "a loop variable other than one name");
+  Bounds bounds = promotedBounds(cx, range);
+  std::set<std::string> names = namesForLoop(s);
+  names.erase(target.text);
+  frame_->locals.erase(target.text);
+  LoopVariables vars = prepareLoop(names);
+  Locals before = frame_->locals;
+  auto loop = mlir::scf::ForOp::create(cx.builder, cx.loc(), bounds.lower.value, bounds.upper.value, bounds.step.value, vars.initial);
+  setHints(loop, range, cx.builder);
+  cx.builder.setInsertionPointToStart(loop.getBody());
+  std::vector<mlir::Value> inside(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+  bindLoop(vars, inside);
+  Tensor index{loop.getInductionVar(), bounds.lower.type};
+  {
+    At at(*this, target.range);
+    Value i = index;
+    if (bounds.reversed) {
+      mlir::Value mirrored = mlir::arith::SubIOp::create(cx.builder, cx.loc(), bounds.upper.value, index.value);
+      i = Tensor{mlir::arith::AddIOp::create(cx.builder, cx.loc(), mirrored, bounds.lower.value), index.type};
+    }
+    frame_->locals[target.text] = {i, target.range, false, false};
+  }
+  {
+    ReturnBlock block(*frame_, "a `for` loop");
+    emitBody(s.body, 0, nullptr);
+  }
+  std::vector<mlir::Value> yielded = collectLoop(vars);
+  if (!yielded.empty()) mlir::scf::YieldOp::create(cx.builder, loop.getLoc(), yielded);
+  cx.builder.setInsertionPointAfter(loop);
+  std::vector<mlir::Value> results(loop.result_begin(), loop.result_end());
+  finishLoop(vars, before, results);
+}
+
+void Emitter::emitWhile(const Stmt& s) {
+  if (!s.orElse.empty()) failUnsupported(s.orElse.front()->range, "`else` of a loop");
+  LoopVariables vars = prepareLoop(namesForLoop(s));
+  Locals before = frame_->locals;
+  mlir::ValueRange initial(vars.initial);
+  mlir::Location loc = cx.loc();
+  auto loop = mlir::scf::WhileOp::create(cx.builder, loc, initial.getTypes(), initial);
+  std::vector<mlir::Location> locs(initial.size(), loc);
+  auto enter = [&](mlir::Region& region) {
+    mlir::Block* block = cx.builder.createBlock(&region, region.end(), initial.getTypes(), locs);
+    std::vector<mlir::Value> arguments(block->args_begin(), block->args_end());
+    bindLoop(vars, arguments);
+  };
+  enter(loop.getBefore());
+  {
+    At at(*this, s.exprs[0]->range);
+    mlir::Value condition = semantic::condition(cx, evaluate(*s.exprs[0])).value;
+    mlir::scf::ConditionOp::create(cx.builder, cx.loc(), condition, collectLoop(vars));
+  }
+  enter(loop.getAfter());
+  {
+    ReturnBlock block(*frame_, "a `while` loop");
+    emitBody(s.body, 0, nullptr);
+  }
+  mlir::scf::YieldOp::create(cx.builder, loc, collectLoop(vars));
+  cx.builder.setInsertionPointAfter(loop);
+  std::vector<mlir::Value> results(loop.result_begin(), loop.result_end());
+  finishLoop(vars, before, results);
+}
+
+}  // namespace tandem::frontend

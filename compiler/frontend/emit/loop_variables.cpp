@@ -1,0 +1,92 @@
+// The variables a loop carries: which they are, their values inside and after the loop, and the rule that their types stay.
+#include "compiler/frontend/emit/assigned_names.h"
+#include "compiler/frontend/emit/emitter.h"
+
+namespace tandem::frontend {
+
+// Names that the loop may change: those it assigns, and objects it mentions, whose fields a method may assign.
+std::set<std::string> Emitter::namesForLoop(const ast::Stmt& s) const {
+  std::set<std::string> names = assignedNames(s);
+  for (const std::string& name : mentionedNames(s)) {
+    auto it = frame_->locals.find(name);
+    if (it != frame_->locals.end() && it->second.value.is<std::shared_ptr<Aggregate>>()) names.insert(name);
+  }
+  return names;
+}
+
+Emitter::LoopVariables Emitter::prepareLoop(const std::set<std::string>& assigned) {
+  LoopVariables vars;
+  std::set<const Aggregate*> seen;
+  for (const std::string& name : assigned) {
+    auto it = frame_->locals.find(name);
+    if (it == frame_->locals.end() || it->second.undefined) continue;
+    Local& local = it->second;
+    if (!local.declaredConstexpr) local.value = decay(local.value);
+    if (local.value.is<std::shared_ptr<Aggregate>>() && !seen.insert(local.value.as<std::shared_ptr<Aggregate>>().get()).second) continue;
+    vars.definedAt[name] = local.definedAt;
+    if (!containsTensor(local.value)) {
+      vars.fixed[name] = signature(local.value);
+      continue;
+    }
+    vars.names.push_back(name);
+    vars.patterns.push_back(local.value);
+    flatten(local.value, vars.initial);
+  }
+  return vars;
+}
+
+void Emitter::bindLoop(const LoopVariables& vars, llvm::ArrayRef<mlir::Value> values) {
+  const mlir::Value* from = values.data();
+  for (size_t i = 0; i < vars.names.size(); ++i) {
+    Value v = rebuild(vars.patterns[i], from);
+    if (v.is<std::shared_ptr<Aggregate>>())
+      vars.patterns[i].as<std::shared_ptr<Aggregate>>()->fields = v.as<std::shared_ptr<Aggregate>>()->fields;
+    else
+      frame_->locals[vars.names[i]].value = v;
+  }
+}
+
+std::vector<mlir::Value> Emitter::collectLoop(const LoopVariables& vars) {
+  for (const auto& [name, before] : vars.fixed) {
+    const Local& now = frame_->locals[name];
+    if (!now.undefined && signature(now.value) == before) continue;
+    std::vector<Diagnostic> notes = {note(vars.definedAt.at(name), "`" + name + "` is " + before + " before the loop")};
+    if (now.value.isNumber() || now.value.isTensor())
+      failWithNotes(now.definedAt, "constexpr-reassigned", "cannot reassign constexpr `" + name + "` in the loop", std::move(notes));
+    failWithNotes(now.definedAt, "type-mismatch", "`" + name + "` is " + before + " before the loop and " + signature(now.value) + " after its body",
+                  std::move(notes));
+  }
+  std::vector<mlir::Value> out;
+  for (size_t i = 0; i < vars.names.size(); ++i) {
+    const std::string& name = vars.names[i];
+    const Local& now = frame_->locals[name];
+    std::vector<Diagnostic> notes = {note(vars.definedAt.at(name), "`" + name + "` is assigned here before the loop")};
+    if (now.undefined) failWithNotes(now.definedAt, "maybe-undefined", "`" + name + "` may be undefined after the body of the loop", std::move(notes));
+    std::string before = signature(vars.patterns[i]), after = signature(now.value);
+    if (now.declaredConstexpr && now.value.isNumber())
+      failWithNotes(now.definedAt, "constexpr-reassigned", "cannot reassign constexpr `" + name + "` in the loop", std::move(notes));
+    if (before != after)
+      failWithNotes(now.definedAt, "type-mismatch", "`" + name + "` is " + before + " before the loop and " + after + " after its body", std::move(notes));
+    flatten(now.value, out);
+  }
+  return out;
+}
+
+void Emitter::finishLoop(const LoopVariables& vars, const Locals& before, llvm::ArrayRef<mlir::Value> results) {
+  for (auto& [name, local] : frame_->locals)
+    if (!before.contains(name)) local.undefined = true;
+  // A variable that now names another object than before the loop is given a new one.
+  const mlir::Value* from = results.data();
+  for (size_t i = 0; i < vars.names.size(); ++i) {
+    Value v = rebuild(vars.patterns[i], from);
+    Local& local = frame_->locals[vars.names[i]];
+    bool sameObject = v.is<std::shared_ptr<Aggregate>>() &&
+                      local.value.as<std::shared_ptr<Aggregate>>() == vars.patterns[i].as<std::shared_ptr<Aggregate>>();
+    if (sameObject)
+      local.value.as<std::shared_ptr<Aggregate>>()->fields = v.as<std::shared_ptr<Aggregate>>()->fields;
+    else
+      local.value = v;
+  }
+}
+
+}  // namespace tandem::frontend

@@ -1,0 +1,227 @@
+// Reads requests. A request gives functions with their globals as values, or one file whose statements define them.
+#include "compiler/frontend/emit/request.h"
+#include "compiler/frontend/emit/module_file.h"
+#include "compiler/frontend/emit/special.h"
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+namespace tandem::frontend {
+namespace {
+using nlohmann::json;
+
+[[noreturn]] void failRequest(const std::string& message) {
+  throw CompileError({Severity::Error, "bad-request", message, nullptr, {}, {}});
+}
+
+const json& member(const json& object, const char* name) {
+  auto it = object.is_object() ? object.find(name) : object.end();
+  if (!object.is_object() || it == object.end()) failRequest(std::string("the request lacks `") + name + "`");
+  return *it;
+}
+
+std::string text(const json& value, const char* what) {
+  if (!value.is_string()) failRequest(std::string("`") + what + "` of the request is not a string");
+  return value.get<std::string>();
+}
+
+Int integer(const std::string& digits) {
+  Int value = 0;
+  bool negative = digits.starts_with('-');
+  if (digits.size() == negative || digits.size() > 30) failRequest("integer `" + digits + "` of the request is out of range");
+  for (size_t i = negative; i < digits.size(); ++i) {
+    if (digits[i] < '0' || digits[i] > '9') failRequest("`" + digits + "` of the request is not an integer");
+    value = value * 10 + (digits[i] - '0');
+  }
+  return negative ? -value : value;
+}
+
+double real(const std::string& digits) {
+  double value = 0;
+  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size()) failRequest("`" + digits + "` of the request is not a number");
+  return value;
+}
+
+DType dtype(const std::string& word) {
+  std::optional<DType> t = DType::parse(word);
+  if (!t) failRequest("`" + word + "` is not a type");
+  return *t;
+}
+
+// The functions of a request, made on first use.
+class Functions {
+ public:
+  Functions(Session& session, const json& table) : session_(session), table_(table) {}
+  Value get(const std::string& id);
+  Value value(const json& v);
+
+ private:
+  Session& session_;
+  const json& table_;
+  std::map<std::string, Value> made_;
+};
+
+class RequestGlobals : public Globals {
+ public:
+  RequestGlobals(Functions& functions, const json& values) : functions_(functions), values_(values) {}
+  std::optional<Value> find(const std::string& name) override {
+    auto it = values_.find(name);
+    if (it == values_.end()) return {};
+    return functions_.value(*it);
+  }
+  std::vector<std::string> names() const override {
+    std::vector<std::string> out;
+    for (const auto& [name, value] : values_.items()) out.push_back(name);
+    return out;
+  }
+
+ private:
+  Functions& functions_;
+  const json& values_;
+};
+
+const json& emptyObject() {
+  static const json empty = json::object();
+  return empty;
+}
+
+// Lets the session own the table for as long as functions of it may be used.
+class FunctionTable : public Globals {
+ public:
+  FunctionTable(Session& session, const json& table) : functions(session, table) {}
+  std::optional<Value> find(const std::string&) override { return {}; }
+  std::vector<std::string> names() const override { return {}; }
+  Functions functions;
+};
+
+const ast::Stmt* definition(const ast::Body& body) {
+  for (const ast::StmtPtr& s : body)
+    if (s->kind == ast::StmtKind::Function || s->kind == ast::StmtKind::Class) return s.get();
+  return nullptr;
+}
+
+Value Functions::get(const std::string& id) {
+  if (auto it = made_.find(id); it != made_.end()) return it->second;
+  const json& f = member(table_, id.c_str());
+  auto file = std::make_shared<SourceFile>();
+  file->name = f.value("file", std::string("<kernel>"));
+  file->text = text(member(f, "source"), "source");
+  file->firstLine = std::max(1u, f.value("line", 1u));
+  ModulePtr module = session_.load(file);
+  const ast::Stmt* node = definition(module->body);
+  if (!node) failRequest("the source of function `" + id + "` has no definition");
+  auto it = f.find("globals");
+  const json& values = it == f.end() ? emptyObject() : *it;
+  Globals* globals = session_.own(std::make_unique<RequestGlobals>(*this, values));
+  std::string kind = f.value("kind", std::string("jit"));
+  if (node->kind == ast::StmtKind::Class) return made_[id] = Value(makeClass(module, *node, globals));
+  std::map<std::string, Value> defaults;
+  if (auto d = f.find("defaults"); d != f.end())
+    for (const auto& [name, v] : d->items()) defaults[name] = value(v);
+  auto made = std::make_shared<Function>(*makeFunction(module, *node, globals, std::move(defaults)));
+  if (kind == "constexpr_function") made->kind = Function::Kind::Constexpr;
+  return made_[id] = Value(FunctionPtr(made));
+}
+
+Value resolveBuiltin(Session& session, const std::string& name) {
+  if (name.starts_with("python."))
+    if (const Builtin* b = findPythonBuiltin(name.substr(7))) return b;
+  size_t dot = name.rfind('.');
+  if (dot != std::string::npos)
+    if (std::optional<Value> v = session.ourMember(name.substr(0, dot), name.substr(dot + 1))) return *v;
+  return Foreign{"`" + name + "`, which is not a builtin"};
+}
+
+Value Functions::value(const json& v) {
+  if (!v.is_object() || v.empty()) failRequest("a value of the request is not an object: " + v.dump());
+  auto has = [&](const char* key) { return v.contains(key); };
+  if (has("none")) return None{};
+  if (has("bool")) return v["bool"].get<bool>();
+  if (has("int")) return v["int"].is_string() ? integer(v["int"].get<std::string>()) : Int(v["int"].get<int64_t>());
+  if (has("float")) return v["float"].is_string() ? real(v["float"].get<std::string>()) : v["float"].get<double>();
+  if (has("str")) return text(v["str"], "str");
+  if (has("dtype")) return dtype(text(v["dtype"], "dtype"));
+  if (has("tuple") || has("list")) {
+    auto t = std::make_shared<Tuple>();
+    t->isList = has("list");
+    for (const json& e : v[t->isList ? "list" : "tuple"]) t->elements.push_back(value(e));
+    if (has("names")) t->names = v["names"].get<std::vector<std::string>>();
+    return t;
+  }
+  if (has("module")) return Session::importedModule(text(v["module"], "module"));
+  if (has("builtin")) return resolveBuiltin(session_, text(v["builtin"], "builtin"));
+  if (has("function")) return get(text(v["function"], "function"));
+  if (has("namespace")) {
+    auto n = std::make_shared<Namespace>();
+    n->name = v.value("name", std::string("namespace"));
+    for (const auto& [name, attribute] : v["namespace"].items()) n->attributes[name] = value(attribute);
+    return n;
+  }
+  if (has("foreign")) return Foreign{text(v["foreign"], "foreign")};
+  return Foreign{"a `" + v.begin().key() + "`"};
+}
+
+KernelArgument argument(Functions& functions, const json& a) {
+  KernelArgument out;
+  out.name = a.value("name", std::string());
+  if (a.contains("constexpr")) {
+    out.kind = KernelArgument::Kind::Constexpr;
+    out.constant = functions.value(a["constexpr"]);
+  } else if (a.contains("tuple")) {
+    out.kind = KernelArgument::Kind::Tuple;
+    for (const json& e : a["tuple"]) out.elements.push_back(argument(functions, e));
+    if (a.contains("names")) out.names = a["names"].get<std::vector<std::string>>();
+  } else if (a.contains("descriptor")) {
+    out.kind = KernelArgument::Kind::Descriptor;
+    out.type = dtype(text(member(a["descriptor"], "dtype"), "dtype"));
+    out.blockShape = member(a["descriptor"], "block_shape").get<std::vector<int64_t>>();
+  } else {
+    out.type = dtype(text(member(a, "type"), "type"));
+  }
+  return out;
+}
+
+CompileOptions options(const json& request) {
+  CompileOptions o;
+  auto it = request.find("options");
+  if (it == request.end()) return o;
+  o.numWarps = it->value("num_warps", o.numWarps);
+  o.numStages = it->value("num_stages", o.numStages);
+  o.numCtas = it->value("num_ctas", o.numCtas);
+  o.maxRegisters = it->value("max_registers", o.maxRegisters);
+  o.target = it->value("target", o.target);
+  o.debug = it->value("debug", o.debug);
+  if (o.numWarps < 1 || o.numWarps > 64 || (o.numWarps & (o.numWarps - 1)))
+    failRequest("`num_warps` must be a power of two between 1 and 64, but is " + std::to_string(o.numWarps));
+  return o;
+}
+
+Value kernelValue(Session& session, Functions& functions, const json& request, const std::string& kernel) {
+  auto module = request.find("module");
+  if (module == request.end()) return functions.get(kernel);
+  auto file = std::make_shared<SourceFile>();
+  file->name = text(member(*module, "file"), "file");
+  file->text = text(member(*module, "source"), "source");
+  return session.loadModule(file)->find(kernel).value_or(Value(None{}));
+}
+
+}  // namespace
+
+KernelRequest readRequest(Session& session, const json& request) {
+  try {
+    auto it = request.find("functions");
+    Functions& functions = session.own(std::make_unique<FunctionTable>(session, it == request.end() ? emptyObject() : *it))->functions;
+    KernelRequest out;
+    out.options = options(request);
+    std::string kernel = text(member(request, "kernel"), "kernel");
+    Value v = kernelValue(session, functions, request, kernel);
+    if (!v.is<FunctionPtr>()) failRequest("`" + kernel + "` is not a function");
+    out.kernel = v.as<FunctionPtr>();
+    for (const json& a : member(request, "arguments")) out.arguments.push_back(argument(functions, a));
+    return out;
+  } catch (const json::exception& error) {
+    failRequest(std::string("the request is not well formed: ") + error.what());
+  }
+}
+
+}  // namespace tandem::frontend

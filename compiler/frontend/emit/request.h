@@ -1,0 +1,12 @@
+// Compile requests as JSON (compiler/driver/compile.h says what they hold) to functions, values and arguments.
+#pragma once
+#include "compiler/frontend/emit/emit.h"
+#include <nlohmann/json_fwd.hpp>
+
+namespace tandem::frontend {
+
+// Throws CompileError for a request that is not well formed (kind "bad-request") or does not parse.
+// Functions of the request are loaded when they are first used; `json` must live as long as `session`.
+KernelRequest readRequest(Session& session, const nlohmann::json& json);
+
+}  // namespace tandem::frontend

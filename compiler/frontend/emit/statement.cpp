@@ -1,0 +1,84 @@
+// Statements: dispatch, sequences, return, assert.
+#include "compiler/frontend/emit/emitter.h"
+
+namespace tandem::frontend {
+using ast::Stmt;
+using ast::StmtKind;
+
+Flow Emitter::emitBody(const ast::Body& body, size_t from, const Rest* rest) {
+  for (size_t i = from; i < body.size(); ++i) {
+    Rest following{&body, i + 1, rest};
+    Flow flow = emit(*body[i], &following);
+    if (flow != Flow::Falls) return flow;
+  }
+  return Flow::Falls;
+}
+
+// Emits everything up to the end of the function.
+Flow Emitter::emitRest(const Rest* rest) {
+  for (; rest; rest = rest->outer) {
+    Flow flow = emitBody(*rest->body, rest->from, rest->outer);
+    if (flow != Flow::Falls) return flow;
+  }
+  return Flow::Falls;
+}
+
+Flow Emitter::emit(const Stmt& s, const Rest* rest) {
+  spend();
+  At at(*this, s.range);
+  switch (s.kind) {
+    case StmtKind::Pass: break;
+    case StmtKind::Return: return emitReturn(s);
+    case StmtKind::Assign: emitAssign(s); break;
+    case StmtKind::AugAssign: emitAugAssign(s); break;
+    case StmtKind::AnnAssign: emitAnnAssign(s); break;
+    case StmtKind::If: return emitIf(s, rest);
+    case StmtKind::For:
+      if (frame_->constant) return emitConstantFor(s);
+      emitFor(s);
+      break;
+    case StmtKind::While:
+      if (frame_->constant) return emitConstantWhile(s);
+      emitWhile(s);
+      break;
+    case StmtKind::With: emitWith(s, rest); break;
+    case StmtKind::Assert: emitAssert(s); break;
+    case StmtKind::Expr:
+      if (s.exprs[0]->kind != ast::ExprKind::String) evaluate(*s.exprs[0]);
+      break;
+    case StmtKind::Break:
+      if (frame_->constant) return Flow::Broke;
+      failUnsupported(s.range, "`break`");
+    case StmtKind::Continue:
+      if (frame_->constant) return Flow::Continued;
+      failUnsupported(s.range, "`continue`");
+    case StmtKind::Function: failUnsupported(s.range, "a nested function");
+    case StmtKind::Class: failUnsupported(s.range, "a nested class");
+    case StmtKind::Import:
+    case StmtKind::ImportFrom: failUnsupported(s.range, "`import`");
+    case StmtKind::Unsupported: failUnsupported(s.range, s.text);
+  }
+  return Flow::Falls;
+}
+
+Flow Emitter::emitReturn(const Stmt& s) {
+  if (frame_->blocksReturn) failUnsupported(s.range, std::string("`return` inside ") + frame_->blocksReturn);
+  frame_->returned = s.exprs.empty() ? Value(None{}) : evaluate(*s.exprs[0]);
+  return Flow::Returned;
+}
+
+void Emitter::emitAssert(const Stmt& s) {
+  Value test = evaluate(*s.exprs[0]);
+  std::string message;
+  if (s.exprs.size() > 1) message = semantic::constexprString(cx, evaluate(*s.exprs[1]), "message");
+  if (!test.isTensor()) {
+    if (!semantic::truth(cx, test)) cx.failAt(s.exprs[0]->range, "static-assert", message.empty() ? "assertion failed" : "assertion failed: " + message);
+    return;
+  }
+  if (!cx.options.debug) return;
+  Tensor condition = test.as<Tensor>();
+  if (!condition.type.dtype.isBool()) condition = semantic::compare(cx, ast::CompareOp::Ne, test, Value(Int(0))).as<Tensor>();
+  tandem::tile::AssertOp::create(cx.builder, cx.loc(), condition.value, cx.builder.getStringAttr(message), mlir::Value());
+}
+
+}  // namespace tandem::frontend

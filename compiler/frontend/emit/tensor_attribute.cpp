@@ -1,0 +1,140 @@
+// Attributes and methods of tensors, dtypes and descriptors.
+#include "compiler/frontend/emit/emitter.h"
+#include <set>
+
+namespace tandem::frontend {
+namespace {
+
+Value shapeTuple(const std::vector<int64_t>& shape) {
+  Positional elements;
+  for (int64_t d : shape) elements.push_back(Int(d));
+  return makeTuple(std::move(elements));
+}
+
+// Functions of the language that Triton also gives as methods of its tensors.
+const std::set<std::string>& tensorMethods() {
+  static const std::set<std::string> names = {
+      "abs", "advance", "argmax", "argmin", "associative_scan", "atomic_add", "atomic_and", "atomic_cas", "atomic_max", "atomic_min",
+      "atomic_or", "atomic_xchg", "atomic_xor", "broadcast_to", "cast", "cdiv", "ceil", "cos", "cumprod", "cumsum", "erf", "exp", "exp2",
+      "expand_dims", "flip", "floor", "gather", "histogram", "item", "load", "log", "log2", "logical_and", "logical_or", "max", "min",
+      "permute", "ravel", "reduce", "reduce_or", "reshape", "rsqrt", "sigmoid", "sin", "softmax", "sort", "split", "sqrt", "sqrt_rn",
+      "store", "sum", "to", "topk", "trans", "view", "xor_sum"};
+  return names;
+}
+
+bool isTypeQuestion(const std::string& name) {
+  static const std::set<std::string> names = {"is_ptr", "is_int", "is_floating", "is_block", "is_bool", "is_fp8", "is_fp16", "is_bf16",
+                                              "is_fp32", "is_fp64", "is_int_signed", "is_int_unsigned", "is_standard_floating", "is_void",
+                                              "is_int1", "is_int8", "is_int16", "is_int32", "is_int64", "is_uint8", "is_uint16",
+                                              "is_uint32", "is_uint64", "is_dtype", "is_const"};
+  return names.contains(name);
+}
+
+// `x.type` of a tile; a scalar's type is its dtype.
+Value blockType(const Tensor& t) {
+  auto type = std::make_shared<Namespace>();
+  type->name = t.type.name();
+  type->attributes = {{"element_ty", t.type.dtype}, {"scalar", t.type.dtype}, {"shape", shapeTuple(t.type.shape)},
+                      {"numel", Int(t.type.numel())}, {"primitive_bitwidth", Int(t.type.dtype.bitWidth())}};
+  for (const char* question : {"is_block", "is_ptr", "is_int", "is_floating"})
+    type->attributes[question] = BoundMethod{std::make_shared<Value>(t), question};
+  return type;
+}
+
+}  // namespace
+
+Value Emitter::tensorAttribute(const Tensor& t, const std::string& name) {
+  if (name == "dtype") return t.type.dtype;
+  if (name == "type") return t.type.isTile() ? blockType(t) : Value(t.type.dtype);
+  if (name == "shape") return shapeTuple(t.type.shape);
+  if (name == "numel") return Int(t.type.numel());
+  if (name == "element_ty" || name == "scalar") return t.type.dtype;
+  if (name == "value" || name == "handle") return t;
+  if (name == "T") {
+    if (t.type.shape.size() != 2) cx.fail("rank-mismatch", "`.T` needs a tensor of 2 dimensions, but got " + describe(Value(t)));
+    return semantic::permute(cx, t, {1, 0});
+  }
+  if (isTypeQuestion(name) || tensorMethod(name) || (t.type.isVector() && findBuiltin("dl.vector." + name)))
+    return BoundMethod{std::make_shared<Value>(t), name};
+  std::vector<std::string> candidates(tensorMethods().begin(), tensorMethods().end());
+  candidates.insert(candidates.end(), {"dtype", "shape", "type", "numel"});
+  failUnknownMember(describe(Value(t)), name, candidates);
+}
+
+std::optional<Value> Emitter::tensorMethod(const std::string& name) {
+  if (const Builtin* b = findBuiltin("tl.tensor." + name)) return Value(b);
+  if (tensorMethods().contains(name)) return session_.ourMember("tl", name);
+  return {};
+}
+
+Value Emitter::dtypeAttribute(const DType& t, const std::string& name) {
+  if (name == "element_ty") return t.isPointer() ? t.pointee() : t;
+  if (name == "scalar" || name == "type" || name == "value") return t;
+  if (name == "primitive_bitwidth" || name == "int_bitwidth") return Int(t.bitWidth());
+  if (name == "itemsize") return Int((t.bitWidth() + 7) / 8);
+  if (name == "fp_mantissa_width" && t.isFloat()) return Int(t.mantissaBits());
+  if (name == "name") return t.name();
+  if (name == "shape") return shapeTuple({});
+  if (name == "numel") return Int(1);
+  if (isTypeQuestion(name)) return BoundMethod{std::make_shared<Value>(t), name};
+  failUnknownMember("dtype `" + t.name() + "`", name, {"element_ty", "scalar", "primitive_bitwidth", "itemsize", "is_ptr", "is_floating", "is_int"});
+}
+
+Value Emitter::callDTypeMethod(const DType& t, const std::string& name) {
+  if (name == "is_ptr") return t.isPointer();
+  if (name == "is_int") return t.isInt();
+  if (name == "is_bool") return t.isBool();
+  if (name == "is_floating") return t.isFloat();
+  if (name == "is_standard_floating") return t.isFloat() && !t.isFp8();
+  if (name == "is_fp8") return t.isFp8();
+  if (name == "is_int_signed") return t.isSigned();
+  if (name == "is_int_unsigned") return t.isUnsigned();
+  if (name == "is_block" || name == "is_const") return false;
+  if (name == "is_dtype") return true;
+  return !t.isPointer() && t.name() == name.substr(3);
+}
+
+Value Emitter::descriptorAttribute(const Value& base, const std::string& name) {
+  const Descriptor& d = *base.as<std::shared_ptr<Descriptor>>();
+  if (name == "dtype" || name == "type") return d.base.type.dtype.pointee();
+  if (name == "block_shape") return shapeTuple(d.blockShape);
+  if (name == "shape") return makeTuple(Positional(d.shape.begin(), d.shape.end()));
+  if (name == "strides") return makeTuple(Positional(d.strides.begin(), d.strides.end()));
+  if (findBuiltin("tl.tensor_descriptor." + name)) return BoundMethod{std::make_shared<Value>(base), name};
+  failUnknownMember("tensor descriptor", name, {"load", "store", "gather", "scatter", "shape", "strides", "block_shape", "dtype", "atomic_add"});
+}
+
+Value Emitter::callMethod(const BoundMethod& method, const Positional& positional, const Keywords& keywords) {
+  const Value& self = *method.self;
+  Positional withSelf = {self};
+  withSelf.insert(withSelf.end(), positional.begin(), positional.end());
+  if (self.is<std::shared_ptr<Aggregate>>()) {
+    const Function& f = *self.as<std::shared_ptr<Aggregate>>()->type->methods.at(method.name);
+    return callFunction(f, f.isStatic ? positional : withSelf, keywords);
+  }
+  if (self.is<std::shared_ptr<Descriptor>>()) return call(Value(findBuiltin("tl.tensor_descriptor." + method.name)), withSelf, keywords);
+  if (self.is<DType>()) return callDTypeMethod(self.as<DType>(), method.name);
+  if (self.isTensor()) {
+    const Type& type = self.as<Tensor>().type;
+    if (method.name == "is_block") return type.isTile();
+    if (isTypeQuestion(method.name)) return callDTypeMethod(type.dtype, method.name);
+    const Builtin* ofVector = type.isVector() ? findBuiltin("dl.vector." + method.name) : nullptr;
+    return call(ofVector ? Value(ofVector) : *tensorMethod(method.name), withSelf, keywords);
+  }
+  if (method.name == "bit_length") {
+    Int n = self.as<Int>() < 0 ? -self.as<Int>() : self.as<Int>(), bits = 0;
+    for (; n > 0; n >>= 1) ++bits;
+    return bits;
+  }
+  if (positional.size() != 1) cx.fail("argument-count", "`" + method.name + "` of a tuple takes 1 argument, but got " + std::to_string(positional.size()));
+  Int count = 0;
+  for (size_t i = 0; i < self.elements().size(); ++i) {
+    bool same = semantic::truth(cx, compareOne(ast::CompareOp::Is, self.elements()[i], positional[0]));
+    if (same && method.name == "index") return Int(i);
+    count += same;
+  }
+  if (method.name == "index") cx.fail("unknown-name", describe(positional[0]) + " is not in the tuple");
+  return count;
+}
+
+}  // namespace tandem::frontend

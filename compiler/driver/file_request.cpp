@@ -169,15 +169,16 @@ json makeArguments(const ast::Stmt& kernel, const std::vector<TypeWord>& types, 
 
 }  // namespace
 
-Emitted requestForFile(const std::string& path, const std::string& kernel, const std::string& signature, const std::string& constexprs, int numWarps) {
+Emitted requestForText(const std::string& text, const std::string& fileName, const std::string& kernel, const std::string& signature,
+                       const std::string& constexprs, int numWarps) {
   try {
     auto file = std::make_shared<SourceFile>();
-    file->name = path;
-    file->text = readFile(path);
+    file->name = fileName;
+    file->text = text;
     ast::Module module = parse(file);
-    const ast::Stmt& node = findKernel(module, path, kernel);
+    const ast::Stmt& node = findKernel(module, fileName, kernel);
     json request = {{"kernel", node.text},
-                    {"module", {{"file", path}, {"source", file->text}}},
+                    {"module", {{"file", fileName}, {"source", text}}},
                     {"arguments", makeArguments(node, readSignature(signature), readConstexprs(constexprs))},
                     {"options", {{"num_warps", numWarps}}}};
     return {request.dump(), ""};
@@ -185,6 +186,15 @@ Emitted requestForFile(const std::string& path, const std::string& kernel, const
     return {"", error.diagnostic.render()};
   } catch (const std::exception& error) {
     return {"", std::string("error: ") + error.what() + "\n"};
+  }
+}
+
+Emitted requestForFile(const std::string& path, const std::string& kernel, const std::string& signature, const std::string& constexprs,
+                       int numWarps) {
+  try {
+    return requestForText(readFile(path), path, kernel, signature, constexprs, numWarps);
+  } catch (const CompileError& error) {
+    return {"", error.diagnostic.render()};
   }
 }
 

@@ -3,6 +3,7 @@
 #include "compiler/driver/value_json.h"
 #include "compiler/frontend/builtin/registry.h"
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace tandem::compiler {
 namespace {
@@ -30,11 +31,15 @@ json entry(const std::string& module, const std::string& name) {
 }  // namespace
 
 std::string builtinsJson() {
-  json out = json::array();
-  for (const char* module : {"triton", "triton_dist", "tl", "tl.math", "tl.extra", "tl.extra.cuda", "tl.extra.libdevice", "tl.target_info", "dl",
-                             "dl.tma", "dl.extra", "shmem", "extra"})
-    for (const std::string& name : namesOf(module)) out.push_back(entry(module, name));
-  return out.dump();
+  json names = json::array(), modules = json::object();
+  std::set<std::string> canonical;
+  for (const auto& [imported, module] : importNames()) {
+    modules[imported] = module;
+    canonical.insert(module);
+  }
+  for (const std::string& module : canonical)
+    for (const std::string& name : namesOf(module)) names.push_back(entry(module, name));
+  return json{{"names", names}, {"modules", modules}}.dump();
 }
 
 }  // namespace tandem::compiler

@@ -41,7 +41,8 @@ Emitted requestForFile(const std::string& path, const std::string& kernel, const
 Emitted requestForText(const std::string& text, const std::string& fileName, const std::string& kernel, const std::string& signature,
                        const std::string& constexprs, int numWarps);
 
-// JSON list of {"module": "tl", "name": "load", "kind": "function" | "constant" | "library", "value": VALUE, "signature": "..."}.
+// JSON {"names": [{"module": "tl", "name": "load", "kind": "function" | "constant" | "library", "value": VALUE, "signature": "..."}],
+//       "modules": {"<importable name>": "<canonical module>"}}.
 std::string builtinsJson();
 
 }  // namespace tandem::compiler

@@ -5,7 +5,9 @@ namespace tandem::frontend {
 using ast::ExprKind;
 using ast::StmtKind;
 
-ModuleFile::ModuleFile(Session& session, ModulePtr module) : session_(session), module_(std::move(module)) {
+void ModuleFile::indexAll() {
+  if (indexed_) return;
+  indexed_ = true;
   define("__name__", true, [] { return Value(std::string("kernel file")); });
   define("TYPE_CHECKING", true, [] { return Value(false); });
   index(module_->body, true);
@@ -16,6 +18,7 @@ void ModuleFile::define(const std::string& name, Overwrite overwrite, std::funct
 }
 
 std::optional<Value> ModuleFile::find(const std::string& name) {
+  indexAll();
   auto it = entries_.find(name);
   if (it == entries_.end()) return {};
   Entry& e = it->second;
@@ -34,11 +37,11 @@ std::vector<std::string> ModuleFile::names() const {
   return out;
 }
 
-std::vector<std::string> ModuleFile::kernels() const {
-  std::vector<std::string> out;
+FunctionPtr ModuleFile::function(const std::string& name) {
+  const ast::Stmt* found = nullptr;
   for (const ast::StmtPtr& s : module_->body)
-    if (s->kind == StmtKind::Function && hasDecorator(*s, "jit")) out.push_back(s->text);
-  return out;
+    if (s->kind == StmtKind::Function && s->text == name) found = s.get();
+  return found ? makeFunction(module_, *found, this) : nullptr;
 }
 
 void ModuleFile::index(const ast::Body& body, Overwrite overwrite) {

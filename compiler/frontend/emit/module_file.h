@@ -7,12 +7,12 @@ namespace tandem::frontend {
 
 class ModuleFile : public Globals {
  public:
-  ModuleFile(Session& session, ModulePtr module);
+  ModuleFile(Session& session, ModulePtr module) : session_(session), module_(std::move(module)) {}
   std::optional<Value> find(const std::string& name) override;
   std::vector<std::string> names() const override;
   const ModulePtr& module() const { return module_; }
-  // Functions with a `jit` decorator, in file order.
-  std::vector<std::string> kernels() const;
+  // The last top-level `def` of that name, without evaluating anything.
+  FunctionPtr function(const std::string& name);
 
  private:
   struct Entry {
@@ -21,6 +21,7 @@ class ModuleFile : public Globals {
     bool evaluating = false;
   };
   using Overwrite = bool;
+  void indexAll();
   void index(const ast::Body& body, Overwrite overwrite);
   void index(const ast::Stmt& stmt, Overwrite overwrite);
   void indexIf(const ast::Stmt& stmt, Overwrite overwrite);
@@ -33,6 +34,7 @@ class ModuleFile : public Globals {
 
   Session& session_;
   ModulePtr module_;
+  bool indexed_ = false;  // on first use: tests of `if` need an emitter
   std::map<std::string, Entry> entries_;
 };
 

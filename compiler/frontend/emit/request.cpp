@@ -202,7 +202,8 @@ Value kernelValue(Session& session, Functions& functions, const json& request, c
   auto file = std::make_shared<SourceFile>();
   file->name = text(member(*module, "file"), "file");
   file->text = text(member(*module, "source"), "source");
-  return session.loadModule(file)->find(kernel).value_or(Value(None{}));
+  FunctionPtr f = session.loadModule(file)->function(kernel);
+  return f ? Value(f) : Value(None{});
 }
 
 }  // namespace

@@ -1,0 +1,100 @@
+// Every kind of error the emitter reports: place, kind and words.
+#include "compiler/frontend/emit/test/emit_text.h"
+#include <gtest/gtest.h>
+
+namespace tandem::frontend::test {
+namespace {
+
+std::string errorOf(const std::string& text) { return emitText(text).error; }
+
+TEST(Error, UnknownName) {
+  Result r = emitText("def k(p, offset):\n    tl.store(p + ofset, 1.0)\n");
+  EXPECT_EQ(r.error, "4:18 unknown-name: name `ofset` is not defined");
+  EXPECT_HAS(r.notes, "4:18 did you mean `offset`?");
+}
+TEST(Error, UnknownMember) {
+  Result r = emitText("def k(p):\n    tl.lod(p)\n");
+  EXPECT_EQ(r.error, "4:5 unknown-name: module `tl` has no `lod`");
+  EXPECT_HAS(r.notes, "did you mean `load`?");
+  EXPECT_EQ(errorOf("def k(p):\n    x = tl.load(p).colour\n"), "4:9 unknown-name: `fp32` tensor has no `colour`");
+}
+TEST(Error, Arguments) {
+  const std::string f = "def f(a, b, *, c=1):\n    return a\n";
+  EXPECT_EQ(errorOf(f + "def k(i):\n    f(i)\n"), "6:5 missing-argument: argument `b` of `f` is missing");
+  EXPECT_EQ(errorOf(f + "def k(i):\n    f(i, i, i)\n"), "6:5 argument-count: `f` takes 2 positional arguments, but got 3");
+  EXPECT_EQ(errorOf(f + "def k(i):\n    f(i, i, d=i)\n"), "6:5 unknown-argument: `f` has no parameter `d`");
+  EXPECT_EQ(errorOf(f + "def k(i):\n    f(i, i, a=i)\n"), "6:5 argument-count: argument `a` of `f` is given twice");
+  EXPECT_EQ(errorOf(f + "def k(i):\n    f(i, b=i, b=i)\n"), "6:15 argument-count: keyword argument `b` is given twice");
+}
+TEST(Error, ConstexprNeeded) {
+  EXPECT_EQ(errorOf("def f(n: tl.constexpr):\n    return n\ndef k(i):\n    f(i)\n"),
+            "6:5 constexpr-needed: parameter `n` of `f` needs a constant, but got `int32` tensor");
+  EXPECT_EQ(errorOf("def k(i):\n    x: tl.constexpr = i + 1\n"), "4:23 constexpr-needed: `x` is annotated `tl.constexpr` but is assigned `int32` tensor");
+}
+TEST(Error, Recursion) {
+  EXPECT_EQ(errorOf("def f(a):\n    return g(a)\ndef g(a):\n    return f(a)\ndef k(i):\n    f(i)\n"),
+            "6:12 recursion: `f` calls itself; recursion is not supported in kernels");
+}
+TEST(Error, BranchTypes) {
+  Result r = emitText("def k(i, b):\n    if b:\n        x = 1.0\n    else:\n        x = i\n");
+  EXPECT_EQ(r.error, "7:9 type-mismatch: `x` is `fp32` when the condition holds and `int32` when it does not");
+  EXPECT_HAS(r.notes, "5:9 `x` is `fp32` here");
+}
+TEST(Error, MaybeUndefined) {
+  Result r = emitText("def k(p, b):\n    if b:\n        x = 1.0\n    tl.store(p, x)\n");
+  EXPECT_EQ(r.error, "6:17 maybe-undefined: `x` may be undefined here");
+  EXPECT_HAS(r.notes, "5:9 `x` is assigned only on some paths");
+  EXPECT_EQ(errorOf("def k(p, i):\n    for j in range(i):\n        y = 1.0\n    tl.store(p, y)\n"), "6:17 maybe-undefined: `y` may be undefined here");
+}
+TEST(Error, LoopTypes) {
+  Result r = emitText("def k(i):\n    x = 0\n    for j in range(i):\n        x = 1.5\n");
+  EXPECT_EQ(r.error, "6:9 type-mismatch: `x` is `int32` before the loop and `fp32` after its body");
+  EXPECT_HAS(r.notes, "4:5 ");
+  EXPECT_EQ(errorOf("def k(i, N: tl.constexpr):\n    for j in range(i):\n        N = N + 1\n"),
+            "5:9 constexpr-reassigned: cannot reassign constexpr `N` in the loop");
+  EXPECT_EQ(errorOf("def k(i):\n    t = tl.float32\n    for j in range(i):\n        t = tl.float16\n").substr(0, 18), "6:9 type-mismatch:");
+}
+TEST(Error, UnsupportedFeatures) {
+  EXPECT_EQ(errorOf("def k(i):\n    for j in range(i):\n        break\n"), "5:9 unsupported-feature: `break` is not supported in kernels");
+  EXPECT_EQ(errorOf("def k(i):\n    while i > 0:\n        continue\n"), "5:9 unsupported-feature: `continue` is not supported in kernels");
+  EXPECT_EQ(errorOf("def k(i):\n    for j in range(i):\n        return\n"), "5:9 unsupported-feature: `return` inside a `for` loop is not supported in kernels");
+  EXPECT_EQ(errorOf("def k(i):\n    while i > 0:\n        if i == 3:\n            return\n"),
+            "6:13 unsupported-feature: `return` inside a `while` loop is not supported in kernels");
+  EXPECT_HAS(errorOf("def k(i):\n    try:\n        i = 1\n    except ValueError:\n        i = 2\n"), "4:5 unsupported-feature: `try`");
+  EXPECT_HAS(errorOf("def k(i):\n    yield i\n"), "4:5 unsupported-feature: ");
+  EXPECT_EQ(errorOf("def k(i):\n    x = {1: 2}\n"), "4:9 unsupported-feature: a dictionary is not supported in kernels");
+  EXPECT_EQ(errorOf("def k(i):\n    def g():\n        pass\n").substr(0, 24), "4:5 unsupported-feature:");
+  EXPECT_EQ(errorOf("def k(i):\n    with open('x'):\n        pass\n").substr(0, 10), "4:10 unkno");
+}
+TEST(Error, Values) {
+  EXPECT_EQ(errorOf("def k(i):\n    a, b = (1, 2, 3)\n"), "4:5 unpack-count: cannot unpack 3 values into 2 variables");
+  EXPECT_EQ(errorOf("def k(i):\n    a, b = i\n"), "4:5 type-error: cannot unpack `int32` tensor into several variables");
+  EXPECT_HAS(errorOf("def k(i):\n    i(3)\n"), "4:5 not-callable: ");
+  EXPECT_HAS(errorOf("def k(i):\n    for j in i:\n        pass\n"), "4:14 not-iterable: ");
+  EXPECT_EQ(errorOf("def k(i):\n    for j in range(0, i, 0):\n        pass\n"), "4:14 zero-step: the step of a loop must not be zero");
+  EXPECT_HAS(errorOf("def k(f):\n    for j in range(f):\n        pass\n"), "4:14 type-mismatch: the end of a loop must be an integer scalar");
+  EXPECT_HAS(errorOf("def k(i):\n    return i\n"), "kernel-return");
+}
+TEST(Error, Asserts) {
+  EXPECT_EQ(errorOf("def k(N):\n    assert N == 64, 'size'\n"), "4:12 static-assert: assertion failed: size");
+}
+TEST(Error, ForeignValues) {
+  EXPECT_EQ(errorOf("table = load_table('x')\ndef k(p):\n    tl.store(p, table)\n"),
+            "5:17 foreign-value: `table` is host value `table`, not a constant of compile time; kernels cannot use it");
+  EXPECT_HAS(errorOf("import torch\ndef k(p):\n    tl.store(p, torch.pi)\n"), "5:17 unknown-name: module `torch` has no `pi`");
+}
+TEST(Error, EndlessUnrolling) {
+  EXPECT_HAS(errorOf("def k(p):\n    for a in tl.static_range(100000000):\n        pass\n"), "too-large");
+}
+TEST(Error, ConditionalSides) {
+  EXPECT_EQ(errorOf("def k(i, b):\n    x = 1.0 if b else i\n"),
+            "4:23 type-mismatch: the sides of a conditional expression have types `fp32` and `int32`");
+}
+TEST(Error, CalleeErrorNamesCaller) {
+  Result r = emitText("def f(a):\n    return a + zzz\ndef k(i):\n    f(i)\n");
+  EXPECT_EQ(r.error, "4:16 unknown-name: name `zzz` is not defined");
+  EXPECT_HAS(r.notes, "6:5 ");
+}
+
+}  // namespace
+}  // namespace tandem::frontend::test

@@ -47,7 +47,7 @@ Tensor intConstant(Context& context, const Value& number, DType dtype) {
   if (value < low || value > high)
     context.fail("out-of-range", "scalar " + repr(number) + " is out of range of `" + dtype.name() + "`");
   mlir::Type type = dtype.toMLIR(context.builder.getContext());
-  auto attribute = mlir::IntegerAttr::get(type, llvm::APInt(unsigned(bits), uint64_t(value)));
+  auto attribute = mlir::IntegerAttr::get(type, llvm::APInt(unsigned(bits), uint64_t(value), /*isSigned=*/false, /*implicitTrunc=*/true));
   return {mlir::arith::ConstantOp::create(context.builder, context.loc(), attribute), {dtype, {}, 0}};
 }
 

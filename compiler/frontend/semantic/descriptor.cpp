@@ -1,6 +1,7 @@
 // Tensor descriptors: blocks of a strided tensor whose every dimension is checked.
 #include "compiler/frontend/semantic/access.h"
 #include "compiler/frontend/semantic/typed_op.h"
+#include <limits>
 #include <numeric>
 
 namespace tandem::frontend::semantic {
@@ -142,8 +143,10 @@ void descriptorStore(Context& context, const Descriptor& descriptor, const Value
 Value descriptorGather(Context& context, const Descriptor& descriptor, const Value& xOffsets, const Value& yOffset) {
   Rows rows = rowsOf(context, descriptor, xOffsets, yOffset);
   Value outside = descriptor.nanPadding ? Value(std::numeric_limits<double>::quiet_NaN()) : Value(Int(0));
-  if (blockType(descriptor).dtype.isFloat() && !descriptor.nanPadding) outside = 0.0;
-  return load(context, rows.pointers, {.mask = rows.mask, .other = outside});
+  LoadOptions options;
+  options.mask = rows.mask;
+  options.other = outside;
+  return load(context, rows.pointers, options);
 }
 
 void descriptorScatter(Context& context, const Descriptor& descriptor, const Value& value, const Value& xOffsets, const Value& yOffset) {
@@ -151,7 +154,9 @@ void descriptorScatter(Context& context, const Descriptor& descriptor, const Val
   Tensor stored = toTensor(context, value);
   if (stored.type.shape != rows.pointers.type.shape)
     context.fail("shape-mismatch", "scatter writes a tile of shape " + shapeText(rows.pointers.type.shape) + " but the value is a " + describe(stored));
-  store(context, rows.pointers, stored, {.mask = rows.mask});
+  LoadOptions options;
+  options.mask = rows.mask;
+  store(context, rows.pointers, stored, options);
 }
 
 }  // namespace tandem::frontend::semantic

@@ -3,6 +3,8 @@
 import functools
 import json
 import operator
+import sys
+import types
 
 from . import _tandem
 
@@ -104,11 +106,20 @@ for _word in "neg pos invert".split():
 
 @functools.cache
 def table():
+    """{"names": [...], "modules": {importable name: canonical module}}, from the compiler."""
     return json.loads(_tandem.builtins())
 
 
+@functools.cache
+def importable(canonical):
+    """A name the compiler's requests can call a canonical module by."""
+    return next(name for name, module in sorted(table()["modules"].items()) if module == canonical)
+
+
 def plain_value(value):
-    """The Python object for a VALUE of the compile request (include/tandem and docs/guide/compile_request.md)."""
+    """The Python object for a VALUE of the compile request (docs/guide/compile_request.md)."""
+    if "namespace" in value:
+        return module_of(value["name"])
     (kind, payload), = ((k, v) for k, v in value.items() if k != "names")
     match kind:
         case "none":
@@ -125,14 +136,26 @@ def plain_value(value):
             return payload
 
 
+_modules = {}
+
+
+def module_of(canonical):
+    """The stub module of a canonical module, made on first use."""
+    if canonical not in _modules:
+        module = types.ModuleType(importable(canonical))
+        populate(module.__dict__, canonical, module)
+    return _modules[canonical]
+
+
 def _pointer_type(element, address_space=1, const=False):
     return DType("*" + element.name)
 
 
-def populate(namespace, canonical):
+def populate(namespace, canonical, module=None):
     """Fills a module's namespace with the names of the canonical module, and marks it as ours."""
+    _modules[canonical] = module or sys.modules[namespace["__name__"]]
     namespace["__tandem_module__"] = canonical
-    for row in table():
+    for row in table()["names"]:
         if row["module"] != canonical:
             continue
         name = row["name"]

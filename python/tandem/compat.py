@@ -3,49 +3,34 @@
 import sys
 import types
 
+from ._names import module_of, table
 
-def _module(name, **members):
+
+def _host(name, canonical, **members):
+    """A module of host-side names that also holds the kernel-side names of `canonical`."""
     module = types.ModuleType(name)
-    module.__path__ = []
+    module.__dict__.update({k: v for k, v in vars(module_of(canonical)).items() if not k.startswith("__")}, __tandem_module__=canonical)
     module.__dict__.update(members)
     return module
 
 
 def _modules():
     import tandem
-    from tandem import dist, language, libdevice, shmem, simt
     from tandem.descriptor import TensorDescriptor
+    modules = {name: module_of(canonical) for name, canonical in table()["modules"].items() if name.startswith("triton")}
     core = {"jit": tandem.jit, "cdiv": tandem.cdiv, "next_power_of_2": tandem.next_power_of_2, "Config": tandem.Config,
-            "autotune": tandem.autotune, "heuristics": tandem.heuristics, "language": language, "constexpr_function": tandem.constexpr_function,
+            "autotune": tandem.autotune, "heuristics": tandem.heuristics, "constexpr_function": tandem.constexpr_function,
             "JITFunction": tandem.JITFunction, "set_allocator": lambda allocator: None, "__version__": "3.6.0"}
-    cuda = _module("triton.language.extra.cuda", libdevice=libdevice, **{k: v for k, v in vars(simt).items() if not k.startswith("_")},
-                   __tandem_module__="extra", language_extra=simt, libnvshmem_device=shmem)
-    return {
-        "triton": _module("triton", **core),
-        "triton.language": language,
-        "triton.language.core": language,
-        "triton.language.standard": language,
-        "triton.language.math": language.math,
-        "triton.language.random": language,
-        "triton.language.extra": _module("triton.language.extra", libdevice=libdevice, cuda=cuda, __tandem_module__="tl.extra"),
-        "triton.language.extra.libdevice": libdevice,
-        "triton.language.extra.cuda": cuda,
-        "triton.language.extra.cuda.libdevice": libdevice,
-        "triton.runtime": _module("triton.runtime", JITFunction=tandem.JITFunction),
-        "triton.tools": _module("triton.tools"),
-        "triton.tools.tensor_descriptor": _module("triton.tools.tensor_descriptor", TensorDescriptor=TensorDescriptor),
-        "triton_dist": _module("triton_dist", language=dist, **{k: v for k, v in core.items() if k != "language"}),
-        "triton_dist.language": dist,
-        "triton_dist.language.core": dist,
-        "triton_dist.language.distributed_ops": dist,
-        "triton_dist.language.simt_ops": dist,
-        "triton_dist.language.extra": _module("triton_dist.language.extra", libshmem_device=shmem, language_extra=simt, cuda=cuda),
-        "triton_dist.language.extra.libshmem_device": shmem,
-        "triton_dist.language.extra.language_extra": simt,
-        "triton_dist.language.extra.cuda": cuda,
-        "triton_dist.language.extra.cuda.language_extra": simt,
-        "triton_dist.language.extra.cuda.libnvshmem_device": shmem,
-    }
+    modules["triton"] = _host("triton", "triton", **core, language=tandem.language)
+    modules["triton_dist"] = _host("triton_dist", "triton_dist", **core, language=tandem.dist)
+    modules["triton.runtime"] = types.ModuleType("triton.runtime")
+    modules["triton.runtime"].JITFunction = tandem.JITFunction
+    modules["triton.tools"] = types.ModuleType("triton.tools")
+    modules["triton.tools.tensor_descriptor"] = types.ModuleType("triton.tools.tensor_descriptor")
+    modules["triton.tools.tensor_descriptor"].TensorDescriptor = TensorDescriptor
+    for name in modules:
+        modules[name].__dict__.setdefault("__path__", [])
+    return modules
 
 
 def install():

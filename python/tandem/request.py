@@ -6,11 +6,7 @@ import inspect
 import textwrap
 import types
 
-from ._names import Builtin, DType, constexpr
-
-# The importable name of each canonical module.
-_IMPORTABLE = {"tl": "tandem.language", "tl.math": "triton.language.math", "tl.extra": "triton.language.extra",
-               "tl.extra.libdevice": "tandem.libdevice", "dl": "tandem.dist", "shmem": "tandem.shmem", "extra": "tandem.simt"}
+from ._names import Builtin, DType, constexpr, importable
 
 
 class _Uses(ast.NodeVisitor):
@@ -91,7 +87,7 @@ class RequestBuilder:
         if isinstance(x, list):
             return {"list": [self.value(e) for e in x]}
         if isinstance(x, types.ModuleType) and hasattr(x, "__tandem_module__"):
-            return {"module": _IMPORTABLE[x.__tandem_module__]}
+            return {"module": importable(x.__tandem_module__)}
         if attributes and not isinstance(x, dict):
             members = {}
             for name, inner in attributes.items():

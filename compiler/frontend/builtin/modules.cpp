@@ -76,6 +76,8 @@ std::optional<std::string> canonicalModule(std::string_view importedName) {
   return found->second;
 }
 
+std::map<std::string, std::string> importNames() { return {importTable().begin(), importTable().end()}; }
+
 namespace builtin {
 
 static Value module(const char* canonical) {

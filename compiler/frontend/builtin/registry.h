@@ -41,6 +41,8 @@ Arguments bind(Context&, const Builtin&, const std::vector<Value>& positional, c
 // "triton_dist.language", "tandem.dist" -> "dl"; "triton_dist.language.extra.libshmem_device", "tandem.shmem" -> "shmem";
 // "triton_dist.language.extra.language_extra", "triton.language.extra.cuda.language_extra", ... -> "extra".
 std::optional<std::string> canonicalModule(std::string_view importedName);
+// Every importable name with its canonical module.
+std::map<std::string, std::string> importNames();
 // All names of a canonical module, sorted, for star imports and for the Python package.
 std::vector<std::string> namesOf(const std::string& canonicalModule);
 

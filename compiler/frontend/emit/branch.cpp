@@ -42,13 +42,40 @@ void Emitter::emitDynamicIf(const Stmt& s, mlir::Value condition) {
   Branch elseBranch = emitBranch("`else`", empty.elseBlock(), before, s.orElse, nullptr, false);
   frame_->locals = before;
   Merged merged;
+  mergeObjects(before, thenBranch, elseBranch, merged);
   std::set<std::string> names;
   for (const auto& [name, local] : thenBranch.locals) names.insert(name);
   for (const auto& [name, local] : elseBranch.locals) names.insert(name);
   for (const std::string& name : names) mergeName(name, before, thenBranch, elseBranch, merged);
   mlir::Operation* done = finishIf(empty, merged);
   std::vector<mlir::Value> results(done->result_begin(), done->result_end());
-  rebindMerged(merged, before, thenBranch, results);
+  const mlir::Value* from = results.data();
+  rebindMerged(merged, from);
+}
+
+void Emitter::decayIn(const Branch& branch, Value& value) {
+  mlir::OpBuilder::InsertionGuard guard(cx.builder);
+  cx.builder.setInsertionPointToEnd(branch.block);
+  value = decay(value);
+}
+
+// Objects that exist before the `if` and change in a branch: everyone who holds them must see the change.
+void Emitter::mergeObjects(const Locals& before, Branch& thenBranch, Branch& elseBranch, Merged& merged) {
+  std::set<const Aggregate*> seen;
+  for (const auto& [name, local] : before) {
+    if (!local.value.is<std::shared_ptr<Aggregate>>()) continue;
+    const std::shared_ptr<Aggregate>& object = local.value.as<std::shared_ptr<Aggregate>>();
+    if (!seen.insert(object.get()).second) continue;
+    Value a = thenBranch.clones.at(object), b = elseBranch.clones.at(object);
+    if (identical(a, b) && identical(a, Value(object))) continue;
+    if (signature(a) != signature(b))
+      failWithNotes(cx.place.range, "type-mismatch",
+                    "`" + name + "` is " + signature(a) + " when the condition holds and " + signature(b) + " when it does not",
+                    {note(local.definedAt, "`" + name + "` is assigned here")});
+    flatten(a, merged.thenValues);
+    flatten(b, merged.elseValues);
+    merged.objects.emplace_back(object, a);
+  }
 }
 
 void Emitter::mergeName(const std::string& name, const Locals& before, Branch& thenBranch, Branch& elseBranch, Merged& merged) {
@@ -61,21 +88,23 @@ void Emitter::mergeName(const std::string& name, const Locals& before, Branch& t
   }
   Local& a = t->second;
   Local& b = e->second;
+  for (const auto& [original, copy] : thenBranch.clones) {
+    bool sameObject = a.value.is<std::shared_ptr<Aggregate>>() && a.value.as<std::shared_ptr<Aggregate>>() == copy &&
+                      b.value.is<std::shared_ptr<Aggregate>>() && b.value.as<std::shared_ptr<Aggregate>>() == elseBranch.clones.at(original);
+    if (!sameObject) continue;
+    frame_->locals[name] = a;
+    frame_->locals[name].value = original;
+    return;
+  }
   if (identical(a.value, b.value)) {
     auto old = before.find(name);
     bool unchanged = old != before.end() && !old->second.undefined && identical(old->second.value, a.value);
     if (!unchanged) frame_->locals[name] = a;
     return;
   }
-  auto decayIn = [&](Branch& branch, Local& local) {
-    mlir::OpBuilder::InsertionGuard guard(cx.builder);
-    cx.builder.setInsertionPointToEnd(branch.block);
-    At at(*this, local.definedAt);
-    local.value = decay(local.value);
-  };
   if (!a.declaredConstexpr || !b.declaredConstexpr) {
-    decayIn(thenBranch, a);
-    decayIn(elseBranch, b);
+    decayIn(thenBranch, a.value);
+    decayIn(elseBranch, b.value);
   }
   if (signature(a.value) != signature(b.value)) failBranchTypes(name, a, b, before);
   flatten(a.value, merged.thenValues);
@@ -120,23 +149,14 @@ mlir::Operation* Emitter::finishIf(mlir::Operation* op, const Merged& merged) {
   return done;
 }
 
-void Emitter::rebindMerged(const Merged& merged, const Locals& before, const Branch& thenBranch, llvm::ArrayRef<mlir::Value> results) {
-  const mlir::Value* from = results.data();
-  for (const auto& [name, pattern] : merged.names) {
+void Emitter::rebindMerged(const Merged& merged, const mlir::Value*& from) {
+  for (const auto& [object, pattern] : merged.objects) {
     Value v = rebuild(pattern, from);
+    object->fields = v.as<std::shared_ptr<Aggregate>>()->fields;
+  }
+  for (const auto& [name, pattern] : merged.names) {
     Local& local = frame_->locals[name];
-    auto old = before.find(name);
-    bool wasObject = old != before.end() && old->second.value.is<std::shared_ptr<Aggregate>>();
-    if (wasObject && v.is<std::shared_ptr<Aggregate>>()) {
-      // The object itself changed: everyone who holds it must see that.
-      const std::shared_ptr<Aggregate>& object = old->second.value.as<std::shared_ptr<Aggregate>>();
-      auto copy = thenBranch.clones.find(object.get());
-      if (copy != thenBranch.clones.end() && copy->second == pattern.as<std::shared_ptr<Aggregate>>()) {
-        object->fields = v.as<std::shared_ptr<Aggregate>>()->fields;
-        continue;
-      }
-    }
-    local = {v, local.definedAt, false, false};
+    local = {rebuild(pattern, from), local.definedAt, false, false};
   }
 }
 

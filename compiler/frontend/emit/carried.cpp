@@ -139,7 +139,7 @@ Value cloned(const Value& v, Clones& clones) {
   }
   if (!v.is<Ptr<Aggregate>>()) return v;
   const Ptr<Aggregate>& original = v.as<Ptr<Aggregate>>();
-  Ptr<Aggregate>& copy = clones[original.get()];
+  Ptr<Aggregate>& copy = clones[original];
   if (copy) return copy;
   copy = std::make_shared<Aggregate>(*original);
   Ptr<Aggregate> made = copy;

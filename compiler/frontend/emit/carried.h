@@ -16,7 +16,7 @@ bool identical(const Value& a, const Value& b);
 bool containsTensor(const Value& v);
 
 // Aggregates are objects: branches work on copies. Maps an original to its copy.
-using Clones = std::map<const Aggregate*, std::shared_ptr<Aggregate>>;
+using Clones = std::map<std::shared_ptr<Aggregate>, std::shared_ptr<Aggregate>>;
 Locals cloneLocals(const Locals& locals, Clones& clones);
 
 }  // namespace tandem::frontend

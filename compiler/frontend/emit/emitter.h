@@ -163,11 +163,14 @@ class Emitter {
   Branch emitBranch(const char* name, mlir::Block* block, const Locals& before, const ast::Body& body, const Rest* rest, bool thenReturns);
   struct Merged {
     std::vector<mlir::Value> thenValues, elseValues;
-    std::vector<std::pair<std::string, Value>> names;  // with the branch's value as the pattern
+    std::vector<std::pair<std::shared_ptr<Aggregate>, Value>> objects;  // changed in place; with the pattern of the result
+    std::vector<std::pair<std::string, Value>> names;                   // likewise
   };
   void mergeName(const std::string& name, const Locals& before, Branch& thenBranch, Branch& elseBranch, Merged& merged);
   [[noreturn]] void failBranchTypes(const std::string& name, const Local& a, const Local& b, const Locals& before);
-  void rebindMerged(const Merged& merged, const Locals& before, const Branch& thenBranch, llvm::ArrayRef<mlir::Value> results);
+  void mergeObjects(const Locals& before, Branch& thenBranch, Branch& elseBranch, Merged& merged);
+  void rebindMerged(const Merged& merged, const mlir::Value*& from);
+  void decayIn(const Branch& branch, Value& value);
   mlir::Operation* finishIf(mlir::Operation* ifOp, const Merged& merged);
 
   // loop.cpp, unrolled_loop.cpp, while_loop.cpp, loop_variables.cpp
@@ -180,6 +183,7 @@ class Emitter {
     std::vector<Value> patterns;
     std::vector<mlir::Value> initial;
     std::map<std::string, std::string> fixed;  // name -> signature of constants that must not change
+    std::map<std::string, std::shared_ptr<Aggregate>> aliases;  // names of objects that are carried under another name
     std::map<std::string, SourceRange> definedAt;
   };
   LoopVariables prepareLoop(const std::set<std::string>& assigned);

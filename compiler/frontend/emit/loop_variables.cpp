@@ -22,8 +22,11 @@ Emitter::LoopVariables Emitter::prepareLoop(const std::set<std::string>& assigne
     if (it == frame_->locals.end() || it->second.undefined) continue;
     Local& local = it->second;
     if (!local.declaredConstexpr) local.value = decay(local.value);
-    if (local.value.is<std::shared_ptr<Aggregate>>() && !seen.insert(local.value.as<std::shared_ptr<Aggregate>>().get()).second) continue;
     vars.definedAt[name] = local.definedAt;
+    if (local.value.is<std::shared_ptr<Aggregate>>() && !seen.insert(local.value.as<std::shared_ptr<Aggregate>>().get()).second) {
+      vars.aliases[name] = local.value.as<std::shared_ptr<Aggregate>>();
+      continue;
+    }
     if (!containsTensor(local.value)) {
       vars.fixed[name] = signature(local.value);
       continue;
@@ -56,6 +59,12 @@ std::vector<mlir::Value> Emitter::collectLoop(const LoopVariables& vars) {
     failWithNotes(now.definedAt, "type-mismatch", "`" + name + "` is " + before + " before the loop and " + signature(now.value) + " after its body",
                   std::move(notes));
   }
+  for (const auto& [name, object] : vars.aliases) {
+    const Local& now = frame_->locals[name];
+    if (now.value.is<std::shared_ptr<Aggregate>>() && now.value.as<std::shared_ptr<Aggregate>>() == object) continue;
+    failWithNotes(now.definedAt, "type-mismatch", "`" + name + "` names an object before the loop that has another name too, and another object after its body",
+                  {note(vars.definedAt.at(name), "`" + name + "` is assigned here before the loop")});
+  }
   std::vector<mlir::Value> out;
   for (size_t i = 0; i < vars.names.size(); ++i) {
     const std::string& name = vars.names[i];
@@ -75,10 +84,10 @@ std::vector<mlir::Value> Emitter::collectLoop(const LoopVariables& vars) {
 void Emitter::finishLoop(const LoopVariables& vars, const Locals& before, llvm::ArrayRef<mlir::Value> results) {
   for (auto& [name, local] : frame_->locals)
     if (!before.contains(name)) local.undefined = true;
-  // A variable that now names another object than before the loop is given a new one.
   const mlir::Value* from = results.data();
+  const mlir::Value* initial = vars.initial.data();
   for (size_t i = 0; i < vars.names.size(); ++i) {
-    Value v = rebuild(vars.patterns[i], from);
+    Value v = rebuild(vars.patterns[i], from), first = rebuild(vars.patterns[i], initial);
     Local& local = frame_->locals[vars.names[i]];
     bool sameObject = v.is<std::shared_ptr<Aggregate>>() &&
                       local.value.as<std::shared_ptr<Aggregate>>() == vars.patterns[i].as<std::shared_ptr<Aggregate>>();
@@ -86,6 +95,9 @@ void Emitter::finishLoop(const LoopVariables& vars, const Locals& before, llvm::
       local.value.as<std::shared_ptr<Aggregate>>()->fields = v.as<std::shared_ptr<Aggregate>>()->fields;
     else
       local.value = v;
+    // The object of before the loop, now without this name, is as it was.
+    if (!sameObject && first.is<std::shared_ptr<Aggregate>>())
+      vars.patterns[i].as<std::shared_ptr<Aggregate>>()->fields = first.as<std::shared_ptr<Aggregate>>()->fields;
   }
 }
 

@@ -103,7 +103,7 @@ Value Emitter::pythonRange(const Positional& p) {
 Value Emitter::pythonExtremum(bool least, const Positional& positional) {
   Positional values = positional.size() == 1 && positional[0].isTuple() ? positional[0].elements() : positional;
   std::string name = least ? "min" : "max";
-  if (values.size() < 2 && (values.empty() || positional.size() == 1 && !positional[0].isTuple()))
+  if (values.empty() || (positional.size() == 1 && !positional[0].isTuple()))
     cx.fail("argument-count", "`" + name + "` takes at least 2 arguments, but got " + std::to_string(values.size()));
   Value best = values[0];
   for (size_t i = 1; i < values.size(); ++i) {

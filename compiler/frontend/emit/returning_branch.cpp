@@ -22,30 +22,26 @@ Flow Emitter::emitReturningIf(const ast::Stmt& s, mlir::Value condition, const R
   auto empty = mlir::scf::IfOp::create(cx.builder, cx.loc(), mlir::TypeRange{}, condition, true, true);
   Branch branches[] = {emitBranch("`if`", empty.thenBlock(), before, s.body, rest, true),
                        emitBranch("`else`", empty.elseBlock(), before, s.orElse, rest, true)};
-  for (Branch& b : branches) {
-    mlir::OpBuilder::InsertionGuard guard(cx.builder);
-    cx.builder.setInsertionPointToEnd(b.block);
-    if (!identical(branches[0].returned, branches[1].returned)) b.returned = decay(b.returned);
-  }
+  bool differ = !identical(branches[0].returned, branches[1].returned);
+  if (differ)
+    for (Branch& b : branches) decayIn(b, b.returned);
   const Value& a = branches[0].returned;
   const Value& b = branches[1].returned;
   if (signature(a) != signature(b))
     cx.fail("type-mismatch", "`" + frame_->function->name + "` returns " + signature(a) + " when the condition holds and " + signature(b) +
                                  " when it does not");
   Merged merged;
-  if (!identical(a, b)) {
+  mergeObjects(before, branches[0], branches[1], merged);
+  if (differ) {
     flatten(a, merged.thenValues);
     flatten(b, merged.elseValues);
   }
   mlir::Operation* done = finishIf(empty, merged);
   frame_->locals = std::move(before);
-  if (merged.thenValues.empty()) {
-    frame_->returned = a;
-    return Flow::Returned;
-  }
   std::vector<mlir::Value> results(done->result_begin(), done->result_end());
   const mlir::Value* from = results.data();
-  frame_->returned = rebuild(a, from);
+  rebindMerged(merged, from);
+  frame_->returned = differ ? rebuild(a, from) : a;
   return Flow::Returned;
 }
 

@@ -145,6 +145,35 @@ def k(p, b):
   std::string name = ir.substr(ir.rfind('%', result), result - ir.rfind('%', result) - 1);
   EXPECT_HAS(ir, "tile.addptr %arg0, " + name);
 }
+TEST(Aggregate, EarlyReturnKeepsChanges) {
+  std::string ir = irOf(R"(@aggregate
+class C:
+    v: tl.tensor
+    def bump(self, i):
+        if i > 3:
+            self.v = i
+            return 1
+        self.v += 2
+        return 2
+def k(p, i):
+    c = C(1)
+    n = c.bump(i)
+    tl.store(p + c.v + n, 1.0)
+)");
+  EXPECT_HAS(ir, "-> (i32, i32)");
+}
+TEST(Aggregate, OldObjectSurvivesRebindingInLoop) {
+  irOf(R"(@aggregate
+class C:
+    v: tl.tensor
+def k(p, i):
+    c = C(i)
+    old = c
+    for j in range(i):
+        c = C(c.v + 1)
+    tl.store(p + c.v + old.v, 1.0)
+)");
+}
 TEST(SimtRegion, ElementsLieInSharedMemory) {
   std::string ir = irOf(R"(def k(p, N):
     t = tl.load(p + tl.arange(0, N))

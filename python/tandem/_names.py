@@ -113,7 +113,7 @@ def table():
 @functools.cache
 def importable(canonical):
     """A name the compiler's requests can call a canonical module by."""
-    return next(name for name, module in sorted(table()["modules"].items()) if module == canonical)
+    return next((name for name, module in sorted(table()["modules"].items()) if module == canonical), canonical)
 
 
 def plain_value(value):

@@ -1,0 +1,101 @@
+"""The arrows between rooms point one way: a file includes only its own room and the rooms its row allows. Also: the house's small rules."""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# Longest prefix wins. A room may include the rooms listed here, and itself.
+ROOMS = {
+    "base": [],
+    "interpreter/kernels": ["interpreter/op.h", "interpreter/program.h", "base"],
+    "interpreter": ["interpreter/kernels", "base"],
+    "compiler/dialect": [],
+    "compiler/frontend/ast": ["base"],
+    "compiler/frontend/lex": ["base"],
+    "compiler/frontend/parse": ["compiler/frontend/ast", "compiler/frontend/lex", "base"],
+    "compiler/frontend/semantic": ["compiler/frontend/ast", "compiler/dialect", "base"],
+    "compiler/frontend/builtin": ["compiler/frontend/semantic", "compiler/frontend/parse", "compiler/frontend/ast", "compiler/dialect", "base",
+                                  "interpreter/kernels/kernels.h", "interpreter/program.h"],
+    "compiler/frontend/emit": ["compiler/frontend/builtin", "compiler/frontend/semantic", "compiler/frontend/parse", "compiler/frontend/ast",
+                               "compiler/dialect", "base"],
+    "compiler/lower/sim": ["compiler/dialect", "interpreter/program.h", "interpreter/op.h", "base"],
+    "compiler/driver": ["compiler/frontend", "compiler/lower/sim", "compiler/dialect", "interpreter/program.h", "base"],
+    "runtime": ["interpreter", "base"],
+    "include/tandem": [],
+    "api": ["compiler/driver/compile.h", "runtime", "interpreter", "include/tandem", "base"],
+    "ops": ["api/guarded.h", "include/tandem"],
+    "python/bindings": ["include/tandem"],
+    "tools": ["compiler", "interpreter", "base"],
+    "examples": ["include/tandem"],
+    "bench": ["interpreter", "base"],
+}
+MLIR_FREE = ["base", "interpreter", "compiler/frontend/ast", "compiler/frontend/lex", "compiler/frontend/parse", "runtime", "include", "api", "ops",
+             "python"]
+FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "misc"}
+MAX_LINES = 600
+
+
+def room_of(path):
+    return max((r for r in ROOMS if path == r or path.startswith(r + "/")), key=len, default=None)
+
+
+def sources():
+    for pattern in ("*.h", "*.cpp", "*.td", "*.py", "*.c"):
+        for path in ROOT.rglob(pattern):
+            name = path.relative_to(ROOT).as_posix()
+            if not name.startswith((".", "build")):
+                yield name, path.read_text(encoding="utf-8")
+
+
+def check_includes(name, text):
+    room = room_of(name)
+    allowed = ROOMS.get(room, [])
+    for target in re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.M):
+        full = "include/" + target if target.startswith("tandem/") else target
+        if full.endswith(".inc"):
+            continue
+        there = room_of(full)
+        if there is None and "/" not in full:
+            continue  # beside the file
+        in_test = "/test/" in name
+        if there == room or any(full == a or full.startswith(a + "/") for a in allowed):
+            continue
+        if in_test and (full.startswith(("interpreter", "compiler", "base", "runtime"))):
+            continue  # tests may reach for the rooms they need
+        yield f"{name}: includes `{full}`, which its room `{room}` may not"
+    if any(room and (room + "/").startswith(r + "/") for r in MLIR_FREE) and "/test/" not in name:
+        for target in re.findall(r"^\s*#\s*include\s+<((?:mlir|llvm)/[^>]+)>", text, re.M):
+            yield f"{name}: includes <{target}>, but `{room}` knows nothing of MLIR"
+
+
+def check_file(name, text):
+    path = pathlib.PurePosixPath(name)
+    if path.stem in FORBIDDEN_NAMES:
+        yield f"{name}: a file is named for what it holds, not `{path.stem}`"
+    lines = text.count("\n")
+    if lines > MAX_LINES:
+        yield f"{name}: {lines} lines; split it by construct (at most {MAX_LINES})"
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > 140:
+            yield f"{name}:{number}: {len(line)} columns (at most 140)"
+        if re.search(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b", line):
+            yield f"{name}:{number}: unfinished work is not left in the code"
+
+
+def main():
+    problems = []
+    count = 0
+    for name, text in sources():
+        count += 1
+        problems += check_file(name, text)
+        if name.endswith((".h", ".cpp", ".c")) and room_of(name):
+            problems += check_includes(name, text)
+    print("\n".join(problems))
+    print(f"{count} files, {len(problems)} problems")
+    return 1 if problems or count < 100 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -5,13 +5,14 @@ import json
 import os
 import sys
 import threading
+import types
 import warnings
 
 import numpy as np
 
 from . import _tandem
 from .arrays import Tensor, as_dtype
-from .errors import SimulationError, SimulationWarning
+from .errors import CompileError, SimulationError, SimulationWarning
 
 _here = os.path.dirname(os.path.abspath(__file__))
 _current = threading.local()
@@ -123,7 +124,9 @@ class Team:
         count = Tensor.size_of(shape)
         if any(d < 0 for d in shape):
             raise ValueError(f"negative size in shape {shape}")
-        address = self._call(_tandem.allocate, max(1, count * dtype.itemsize), int(symmetric), int(initialised), name or "", *host_place())
+        file, line = host_place()
+        name = name or f"{os.path.basename(file)}:{line}"
+        address = self._call(_tandem.allocate, max(1, count * dtype.itemsize), int(symmetric), int(initialised), name, file, line)
         return Tensor(self, address, shape, dtype, symmetric=symmetric)
 
     def empty(self, shape, dtype="float32", name=None):
@@ -178,6 +181,16 @@ def current_team():
     if team is None:
         team = _current.team = _single_rank_team()
     return team
+
+
+def _user_frames(traceback):
+    """A traceback without the frames of this package."""
+    if traceback is None:
+        return None
+    rest = _user_frames(traceback.tb_next)
+    if os.path.dirname(os.path.abspath(traceback.tb_frame.f_code.co_filename)) == _here:
+        return rest
+    return types.TracebackType(rest, traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno)
 
 
 def init():
@@ -250,7 +263,10 @@ def launch(main, ranks=1, target="sim", seed=0, trace=False, args=(), slots_per_
         thread.join()
     if failures:
         session_errors = [f for f in failures if isinstance(f, SimulationError)]
-        raise (session_errors or failures)[0]
+        error = (session_errors or failures)[0]
+        if isinstance(error, (CompileError, SimulationError)):  # the message says where; our own frames would only hide it
+            raise error.with_traceback(_user_frames(error.__traceback__)) from None
+        raise error
     _tandem.finish(session.handle)
     session.check()
     result = Result(session, values)

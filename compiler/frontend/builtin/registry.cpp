@@ -7,7 +7,7 @@
 namespace tandem::frontend {
 namespace builtin {
 
-static Rows allRows() {
+Rows allRows() {
   Rows rows;
   for (auto add : {addProgramRows, addShapeRows, addMathRows, addMemoryRows, addDescriptorRows, addAtomicRows, addReduceRows, addDotRows,
                    addDebugRows, addHintRows, addDTypeRows, addLanguageRows, addLibdeviceRows, addDistributedRows, addVectorRows,
@@ -29,10 +29,15 @@ static const std::unordered_map<std::string, Builtin>& table() {
   return rows;
 }
 
+Constants allConstants() {
+  Constants list;
+  for (auto add : {addDTypeConstants, addModuleConstants, addShmemConstants, addTmaConstants}) add(list);
+  return list;
+}
+
 static const std::unordered_map<std::string, Value>& constants() {
   static const auto map = [] {
-    Constants list;
-    for (auto add : {addDTypeConstants, addModuleConstants, addShmemConstants, addTmaConstants}) add(list);
+    Constants list = allConstants();
     return std::unordered_map<std::string, Value>(list.begin(), list.end());
   }();
   return map;

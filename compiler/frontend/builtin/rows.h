@@ -41,6 +41,10 @@ void addModuleConstants(Constants&);
 void addShmemConstants(Constants&);
 void addTmaConstants(Constants&);
 
+// Every row and every constant, in the order of the lists; names are unique.
+Rows allRows();
+Constants allConstants();
+
 // A public name of Triton or Triton-distributed that kernels of ours cannot use; calling it fails with kind "unsupported".
 Builtin unsupported(const std::string& name, const std::string& reason);
 

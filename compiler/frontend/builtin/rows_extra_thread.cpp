@@ -57,18 +57,34 @@ static Value namedBarrier(Context& c, const Arguments& a, bool arriveOnly) {
 
 static Value electRow(Context& c, const Arguments&) { return scalarTensor(simt::ElectOp::create(c.builder, c.loc()), Scalar::Int1); }
 
+// A mask of lanes; Python's -1 is all of them.
+static mlir::Value lanes(Context& c, const Value& value) {
+  if (value.is<Int>()) return constant(c, value.as<Int>() & 0xFFFFFFFF, DType{Scalar::UInt32}).value;
+  return integer(c, value, Scalar::UInt32, "mask");
+}
+
+static Value shuffle(Context& c, simt::Shuffle mode, const Value& mask, const Value& given, const Value& lane) {
+  Tensor value = scalar(c, given, "value");
+  if (value.type.dtype.isPointer() || value.type.dtype.bitWidth() != 32) c.fail("type", "`value` must have 32 bits, not " + describe(given));
+  mlir::Value active = lanes(c, mask), from = integer(c, lane, Scalar::Int32, "lane");
+  return Tensor{simt::ShuffleOp::create(c.builder, c.loc(), value.value.getType(), mode, active, value.value, from), value.type};
+}
+
+static Value shuffleByWordRow(Context& c, const Arguments& a) {
+  std::string mode = constexprString(c, a["mode"], "mode");
+  std::optional<simt::Shuffle> known = simt::symbolizeShuffle(mode == "bfly" ? "xor" : mode);
+  if (!known) c.fail("argument-value", "`mode` is `" + mode + "`, which is none of `idx`, `up`, `down`, `bfly`");
+  return shuffle(c, *known, a["mask"], a["value"], a["delta"]);
+}
+
 static Builtin shuffleRow(const std::string& name, simt::Shuffle mode, const std::string& lane) {
   return {"extra." + name, "mask, value, " + lane, [mode, lane](Context& c, const Arguments& a) -> Value {
-            Tensor value = scalar(c, a["value"], "value");
-            if (value.type.dtype.isPointer() || value.type.dtype.bitWidth() != 32)
-              c.fail("type", "`value` must have 32 bits, not " + describe(a["value"]));
-            mlir::Value mask = integer(c, a["mask"], Scalar::UInt32, "mask"), from = integer(c, a[lane], Scalar::Int32, lane);
-            return Tensor{simt::ShuffleOp::create(c.builder, c.loc(), value.value.getType(), mode, mask, value.value, from), value.type};
+            return shuffle(c, mode, a["mask"], a["value"], a[lane]);
           }};
 }
 
 static Value ballotRow(Context& c, const Arguments& a) {
-  mlir::Value mask = integer(c, a["mask"], Scalar::UInt32, "mask");
+  mlir::Value mask = lanes(c, a["mask"]);
   Tensor predicate = condition(c, a["predicate"]);
   return scalarTensor(simt::BallotOp::create(c.builder, c.loc(), mask, predicate.value), Scalar::UInt32);
 }
@@ -110,6 +126,7 @@ void addExtraThreadRows(Rows& rows) {
   rows.push_back(shuffleRow("__shfl_up_sync_i32", simt::Shuffle::Up, "delta"));
   rows.push_back(shuffleRow("__shfl_down_sync_i32", simt::Shuffle::Down, "delta"));
   rows.push_back(shuffleRow("__shfl_xor_sync_i32", simt::Shuffle::Xor, "delta"));
+  rows.push_back({"extra.__shfl_sync_with_mode_i32", "mask, value, delta, mode='up', c=31", shuffleByWordRow});
   rows.push_back({"extra.__ballot_sync", "mask, predicate", ballotRow});
   rows.push_back(unsupported("extra.sync_grid", "programs of a grid are not promised to run at the same time"));
   for (const char* name : {"seid", "cuid", "xccid"})

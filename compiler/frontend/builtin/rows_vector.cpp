@@ -29,6 +29,12 @@ static Value zerosVectorRow(Context& c, const Arguments& a) {
   return makeVector(c, std::vector<Tensor>(length, zero));
 }
 
+static Value fillVectorRow(Context& c, const Arguments& a) {
+  uint32_t length = vectorLength(c, a["vec_size"], "vec_size");
+  Tensor value = scalarOf(c, a["val"], constexprDType(c, a["dtype"], "dtype"), "val");
+  return makeVector(c, std::vector<Tensor>(length, value));
+}
+
 static Value loadRow(Context& c, const Arguments& a) {
   return threadLoad(c, pointer(c, a["ptr"], "ptr"), vectorLength(c, a["vec_size"], "vec_size"),
                     access(c, a["scope"], a["semantic"], tile::Semantic::Acquire));
@@ -81,9 +87,19 @@ static Builtin arithmeticRow(const std::string& name, const std::string& signatu
           }};
 }
 
+static Value arithmeticByWordRow(Context& c, const Arguments& a) {
+  std::string word = constexprString(c, a["op"], "op");
+  if (word == "add" || word == "+") return arithmetic(c, ast::BinaryOp::Add, a["x"], a["y"]);
+  if (word == "sub" || word == "-") return arithmetic(c, ast::BinaryOp::Sub, a["x"], a["y"]);
+  if (word == "mul" || word == "*") return arithmetic(c, ast::BinaryOp::Mul, a["x"], a["y"]);
+  c.fail("argument-value", "`op` is `" + word + "`, which is none of `add`, `sub`, `mul`");
+}
+
 void addVectorRows(Rows& rows) {
   rows.push_back({"dl.make_vector", "*args", makeVectorRow});
   rows.push_back({"dl.zeros_vector", "vec_size, dtype", zerosVectorRow});
+  rows.push_back({"dl.fill_vector", "vec_size, dtype, val", fillVectorRow});
+  rows.push_back({"dl.vector_binOp", "x, y, op", arithmeticByWordRow});
   for (const char* module : {"dl.", "extra."}) {
     rows.push_back({std::string(module) + "ld_vector", "ptr, vec_size=1, scope='', semantic=''", loadRow});
     rows.push_back({std::string(module) + "st_vector", "ptr, vec, scope='', semantic=''", storeRow});

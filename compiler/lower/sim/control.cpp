@@ -40,6 +40,7 @@ void FunctionLowering::lowerUniformIf(scf::IfOp op, ArrayRef<Register> results) 
 }
 
 void FunctionLowering::lowerMaskedIf(scf::IfOp op, ArrayRef<Register> results) {
+  clear(results);
   uint32_t begin = build_.emitJump(Op::IfBegin, {use(op.getCondition())});
   ++maskDepth_;
   lowerBranchBody(op.getThenRegion(), results, true);

@@ -50,6 +50,7 @@ class FunctionLowering {
   };
   // Assigns all at once, so that a target may be another's source. `masked`: active lanes only.
   void moveAll(llvm::ArrayRef<Register> from, llvm::ArrayRef<Register> to, bool masked);
+  void clear(llvm::ArrayRef<Register> registers);
   void emitMove(Move move, bool masked);
 
   // arith.cpp, math.cpp: false when the op is not theirs

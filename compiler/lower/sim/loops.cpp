@@ -86,6 +86,7 @@ void FunctionLowering::lowerUniformWhile(scf::WhileOp op, ArrayRef<Register> car
 // Every lane writes the results before the test, so a lane that leaves keeps those of its last round.
 void FunctionLowering::lowerMaskedWhile(scf::WhileOp op, ArrayRef<Register> carried) {
   Registers results = defineAll(op.getResults());
+  clear(results);
   for (auto [argument, reg] : llvm::zip(op.getAfterArguments(), results)) alias(argument, reg);
   build_.emit({Op::LoopBegin}, {}, {});
   ++maskDepth_;

@@ -14,6 +14,11 @@ void FunctionLowering::emitMove(Move move, bool masked) {
     build_.emit({Op::Copy, 0, elem}, {move.from}, {move.to});
 }
 
+// A masked copy keeps what the other lanes hold, so they must hold something.
+void FunctionLowering::clear(llvm::ArrayRef<Register> registers) {
+  for (Register r : registers) build_.emit({Op::Constant, 0, build_.type(r).elem}, {}, {r}, {0, 0});
+}
+
 void FunctionLowering::moveAll(llvm::ArrayRef<Register> from, llvm::ArrayRef<Register> to, bool masked) {
   llvm::SmallVector<Move> pending;
   for (auto [source, target] : llvm::zip(from, to)) {

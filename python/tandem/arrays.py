@@ -91,13 +91,16 @@ class Tensor:
     def is_contiguous(self):
         return self.strides == _row_major(self.shape, self.itemsize)
 
-    def _view(self, writable):
+    def _raw(self, writable):
+        """The memory as it is now, with no regard to queued work."""
         if self._freed:
             raise ValueError("this tensor has been freed")
-        self.team.synchronize()
-        raw = _Memory(self.address, self.shape, self.strides, self.dtype, writable, self)
-        array = np.asarray(raw)
+        array = np.asarray(_Memory(self.address, self.shape, self.strides, self.dtype, writable, self))
         return array.view(self.dtype) if array.dtype != self.dtype else array
+
+    def _view(self, writable):
+        self.team.synchronize()
+        return self._raw(writable)
 
     def numpy(self):
         view = self._view(True)
@@ -110,23 +113,20 @@ class Tensor:
         return view.astype(dtype) if dtype is not None and np.dtype(dtype) != self.dtype else view.copy() if copy else view
 
     def __getitem__(self, index):
-        part = self._view(False)[index]
-        if not isinstance(part, np.ndarray):
-            return part
-        address = part.__array_interface__["data"][0]
-        if part.base is None:  # a copy (advanced indexing)
-            return part
-        return Tensor(self.team, address, part.shape, self.dtype, part.strides, owner=self, symmetric=self.symmetric)
+        """A part of the tensor (slices; no waiting), or an element or a NumPy copy (which waits for the streams)."""
+        part = self._raw(False)[index]
+        if not isinstance(part, np.ndarray) or part.base is None:
+            return self._view(False)[index]
+        return Tensor(self.team, part.__array_interface__["data"][0], part.shape, self.dtype, part.strides, owner=self,
+                      symmetric=self.symmetric)
 
     def __setitem__(self, index, value):
-        part = self._view(True)[index]
+        view = self._view(True)
+        view[index] = value
+        part = self._raw(False)[index]
         if not isinstance(part, np.ndarray):
-            part = self._view(True)[index:index + 1] if isinstance(index, int) else None
-        if part is None or (part.base is None and part.size):
-            self.numpy()[index] = value
-            return
-        part[...] = value
-        for address, count in _runs(part):
+            part = self._raw(False)[(*(slice(i, i + 1 or None) for i in np.atleast_1d(index)),)]
+        for address, count in _runs(part if part.base is not None else view):
             _tandem.mark_initialised(self.team._session.handle, address, count)
 
     def fill_(self, value):

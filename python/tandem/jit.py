@@ -108,22 +108,23 @@ class JITFunction(_Source):
         annotation = parameter.annotation
         return annotation is constexpr or (isinstance(annotation, str) and annotation.split(".")[-1].strip() == "constexpr")
 
-    def specialize(self, arguments, options):
-        """The compiled kernel for arguments in the request's form (a list of ARGUMENT)."""
-        key = json.dumps([arguments, options], sort_keys=True)
+    def specialize(self, arguments, options, builder=None):
+        """The compiled kernel for arguments in the request's form (a list of ARGUMENT). `builder` knows functions among them."""
+        passed = tuple(builder.items) if builder else ()
+        key = (json.dumps([arguments, options], sort_keys=True), *passed)
         found = self._specializations.get(key)
         if found is None:
-            found = self._specializations[key] = self._compile(arguments, options)
+            found = self._specializations[key] = self._compile(arguments, options, builder)
         return found
 
-    def request(self, arguments, options):
-        builder = RequestBuilder()
+    def request(self, arguments, options, builder=None):
+        builder = builder or RequestBuilder()
         kernel = builder.add(self)
         return json.dumps({"kernel": kernel, "functions": builder.functions, "arguments": arguments, "options": options})
 
-    def _compile(self, arguments, options):
+    def _compile(self, arguments, options, builder=None):
         try:
-            program = _tandem.compile(self.request(arguments, options))
+            program = _tandem.compile(self.request(arguments, options, builder))
         except RuntimeError as error:
             raise CompileError(str(error).rstrip("\n")) from None
         info = json.loads(_tandem.program_info(program))

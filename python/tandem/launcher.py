@@ -70,9 +70,10 @@ class _Packer:
         self.host = _HostArrays(team, stream)
         self.specs = []
         self.words = []  # callables, run once device addresses are known
+        self.builder = RequestBuilder()  # knows the functions passed as constants
 
     def constant(self, name, value):
-        return {"name": name, "constexpr": RequestBuilder().value(value)}
+        return {"name": name, "constexpr": self.builder.value(value)}
 
     def add(self, parameter, value):
         if self.kernel.is_constexpr(parameter):
@@ -98,7 +99,8 @@ class _Packer:
         if isinstance(value, (bool, int, float)):
             return self.number(name, value, parameter)
         if isinstance(value, tuple):
-            return {"name": name, "tuple": [self.spec(f"{name}.{i}", v) for i, v in enumerate(value)]}
+            spec = {"name": name, "tuple": [self.spec(f"{name}.{i}", v) for i, v in enumerate(value)]}
+            return spec | {"names": list(value._fields)} if hasattr(value, "_fields") else spec
         if value is None or isinstance(value, (str, DType, JITFunction, Aggregate)):
             return self.constant(name, value)
         raise TypeError(f"argument `{name}` of kernel `{self.kernel.__name__}` has type `{type(value).__name__}`, which kernels cannot take")
@@ -156,7 +158,7 @@ def launch_kernel(kernel, grid, args, kwargs):
     packer = _Packer(kernel, team, stream or team.stream)
     for parameter in kernel.parameters:
         packer.add(parameter, arguments[parameter.name])
-    compiled = kernel.specialize(packer.specs, {**options, "target": "sim"})
+    compiled = kernel.specialize(packer.specs, {**options, "target": "sim"}, packer.builder)
     sizes = _grid(grid, arguments, options)
     if 0 in sizes:
         return compiled

@@ -54,6 +54,7 @@ class RequestBuilder:
 
     def __init__(self):
         self.functions = {}
+        self.items = []
         self._ids = {}
 
     def value(self, x, attributes=None):
@@ -106,6 +107,7 @@ class RequestBuilder:
             return self._ids[id(item)]
         ident = f"{item.__name__}#{len(self._ids)}"
         self._ids[id(item)] = ident
+        self.items.append(item)
         entry = {"kind": item.kind, "name": item.__name__, "file": item.file, "line": item.line, "source": item.source}
         self.functions[ident] = entry
         environment = item.environment()

@@ -118,7 +118,7 @@ Allocation* Arena::lookUp(Address address) {
   }
   Allocation* a = nearest(address);
   // A zero-sized allocation is found by its own address, so that it can be freed.
-  return a && (address < a->end || address == a->begin) ? a : nullptr;
+  return a && address >= a->begin && (address < a->end || address == a->begin) ? a : nullptr;
 }
 
 Allocation* Arena::nearest(Address address) {

@@ -3,7 +3,9 @@
 #include "interpreter/dist/delivery.h"
 #include "interpreter/dist/meeting.h"
 #include "interpreter/schedule/scheduler.h"
+#include "interpreter/vm/fail.h"
 #include <algorithm>
+#include <utility>
 
 namespace tandem::interpreter {
 namespace {
@@ -132,8 +134,7 @@ void World::Impl::turnOfBarrier(Stream& s) {
   const std::vector<int>* members = m.team(item.team, s.rank);
   Accessor who = accessorOf(s, "barrier");
   if (!members || std::find(members->begin(), members->end(), s.rank) == members->end()) {
-    m.reports.push_back({Severity::Error, "bad-rank", who.what + ": rank is not a member of team " + std::to_string(item.team), s.rank});
-    m.failed = true;
+    failAccess(who, "bad-rank", "the rank is not a member of team " + std::to_string(item.team));
     return;
   }
   if (!s.collective) {

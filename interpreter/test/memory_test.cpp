@@ -40,7 +40,7 @@ TEST(Memory, FaultsAreNamed) {
   EXPECT_EQ(faultOf(0, true, false), "");
   EXPECT_TRUE(faultOf(0, true, true, true).starts_with("use-after-free|")) << faultOf(0, true, true, true);
   std::string text = faultOf(64, true);
-  EXPECT_NE(text.find("kernel.py:3:1: error: out-of-bounds: write of 4 bytes at byte offset 64 of `buf` on rank 1, which has 64 bytes"), std::string::npos) << text;
+  EXPECT_NE(text.find("kernel.py:4:1: error: out-of-bounds: write of 4 bytes at byte offset 64 of `buf` on rank 1, which has 64 bytes"), std::string::npos) << text;
   EXPECT_NE(text.find("[rank 1, program (0,0,0), kernel `kernel`]"), std::string::npos) << text;
   EXPECT_NE(text.find("allocated at main.py:7"), std::string::npos) << text;
 }

@@ -22,10 +22,7 @@ Session::Session(const interpreter::WorldOptions& options)
     : world_(options),
       baton_(options.rankCount, [this](const std::function<bool()>& done) { return advance(world_, done); },
              [this](const std::vector<std::string>& notes) { world_.reportDeadlock(notes); }),
-      symmetricAllocations_(options.rankCount) {
-  std::vector<int>& all = teams_[0];
-  for (int r = 0; r < options.rankCount; ++r) all.push_back(r);
-}
+      symmetricAllocations_(options.rankCount) {}
 
 void Session::enter(int rank) { baton_.enter(rank); }
 
@@ -67,18 +64,13 @@ void Session::release(int rank, Address address, const HostPlace& place) {
   }
 }
 
-std::vector<int>& Session::membersOf(int team) { return teams_.at(team); }
-
 int Session::createTeam(int rank, const std::vector<int>& members) {
   // The n-th call for one list of members makes one team, whoever calls first.
   auto& [team, calls] = teamCalls_[members];
   if (calls.empty()) calls.resize(rankCount());
   uint64_t mine = ++calls[rank];
   bool first = std::all_of(members.begin(), members.end(), [&, &calls = calls](int m) { return m == rank || calls[m] < mine; });
-  if (first) {
-    team = world_.createTeam(members);
-    teams_[team] = members;
-  }
+  if (first) team = world_.createTeam(members);
   int id = team;
   barrier(rank, id);
   return id;
@@ -113,13 +105,8 @@ void Session::synchronize(int rank, StreamId stream) {
 
 void Session::barrier(int rank, int team) {
   synchronize(rank);
-  const std::vector<int>& members = membersOf(team);
-  std::vector<uint64_t>& count = barrierCount_[team];
-  if (count.empty()) count.resize(rankCount());
-  uint64_t mine = ++count[rank];
-  baton_.block(rank, "the other ranks in a host barrier of team " + std::to_string(team), [&members, &count, mine] {
-    return std::all_of(members.begin(), members.end(), [&](int m) { return count[m] >= mine; });
-  });
+  world_.barrierAsync(rank, 0, team);
+  baton_.block(rank, "the barrier of team " + std::to_string(team), [this, rank] { return world_.idle(rank, 0); });
 }
 
 }  // namespace tandem::runtime::sim

@@ -48,19 +48,16 @@ class Session {
 
   void synchronize(int rank);                    // all streams of the rank
   void synchronize(int rank, StreamId stream);
-  // All streams of the rank idle, then all members of the team here.
+  // All streams of the rank idle, then all members of the team here and their puts delivered.
   void barrier(int rank, int team);
 
  private:
   void checkWorld() const;
-  std::vector<int>& membersOf(int team);
 
   interpreter::World world_;
   HostBaton baton_;
   std::vector<uint64_t> symmetricAllocations_;        // how many each rank has made
-  std::map<int, std::vector<int>> teams_;
-  std::map<int, std::vector<uint64_t>> barrierCount_;  // arrivals by team and world rank
-  std::map<std::vector<int>, std::pair<int, std::vector<uint64_t>>> teamCalls_;
+  std::map<std::vector<int>, std::pair<int, std::vector<uint64_t>>> teamCalls_;  // the team and each rank's calls, by members
 };
 
 }  // namespace tandem::runtime::sim

@@ -30,7 +30,8 @@ CompareOp compareOp(arith::CmpIPredicate predicate) {
 std::optional<CompareOp> compareOp(arith::CmpFPredicate predicate) {
   using P = arith::CmpFPredicate;
   switch (predicate) {
-    case P::AlwaysFalse: case P::AlwaysTrue: return std::nullopt;
+    case P::AlwaysFalse:
+    case P::AlwaysTrue: return std::nullopt;
     case P::OEQ: return CompareOp::OEq;
     case P::OGT: return CompareOp::OGt;
     case P::OGE: return CompareOp::OGe;
@@ -76,8 +77,12 @@ bool FunctionLowering::lowerArith(Operation* op) {
         return emitElementwise(o, {Op::Compare, sub(compareOp(o.getPredicate())), elem(o.getLhs())}), true;
       })
       .Case<arith::CmpFOp>([&](auto o) { return lowerCompareF(o), true; })
-      .Case<arith::MulSIExtendedOp>([&](auto o) { return emitElementwise(o, {Op::MulExtended, 1, elem(o.getLhs())}), true; })
-      .Case<arith::MulUIExtendedOp>([&](auto o) { return emitElementwise(o, {Op::MulExtended, 0, elem(o.getLhs())}), true; })
+      .Case<arith::MulSIExtendedOp>([&](auto o) {
+        return emitElementwise(o, {Op::MulExtended, 1, elem(o.getLhs())}), true;
+      })
+      .Case<arith::MulUIExtendedOp>([&](auto o) {
+        return emitElementwise(o, {Op::MulExtended, 0, elem(o.getLhs())}), true;
+      })
       .Case<arith::AddUIExtendedOp>([&](auto o) { return lowerAddExtended(o), true; })
       .Case<arith::TruncFOp>([&](auto o) { return lowerTruncF(o), true; })
       .Case<arith::IndexCastOp>([&](auto o) { return lowerIndexCast(o, true), true; })
@@ -98,7 +103,8 @@ void FunctionLowering::lowerTruncF(arith::TruncFOp op) {
   arith::RoundingMode mode = op.getRoundingmode().value_or(arith::RoundingMode::to_nearest_even);
   if (mode == arith::RoundingMode::to_nearest_even) return convert(op, ConvertOp::FToF);
   if (mode == arith::RoundingMode::toward_zero) return convert(op, ConvertOp::FToFRtz);
-  locations_.fail(op, "unsupported", "the simulator cannot round `arith.truncf` as `" + arith::stringifyRoundingMode(mode).str() + "`");
+  locations_.fail(op, "unsupported",
+                  "the simulator cannot round `arith.truncf` as `" + arith::stringifyRoundingMode(mode).str() + "`");
 }
 
 void FunctionLowering::lowerIndexCast(Operation* op, bool isSigned) {

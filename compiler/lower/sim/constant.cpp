@@ -34,7 +34,8 @@ void FunctionLowering::lowerConstant(arith::ConstantOp op) {
   auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
   if (!dense) failUnsupported(op);
   if (dense.isSplat())
-    build_.emit({Op::Constant, 0, elem}, {}, {result}, {bitsOfAll(dense.resizeSplat(RankedTensorType::get({1}, dense.getElementType())))[0], 0});
+    build_.emit({Op::Constant, 0, elem}, {}, {result},
+                {bitsOfAll(dense.resizeSplat(RankedTensorType::get({1}, dense.getElementType())))[0], 0});
   else if (isa<VectorType>(op.getType()))
     lowerVectorConstant(op, dense);
   else

@@ -56,7 +56,8 @@ void FunctionLowering::lowerExecuteRegion(scf::ExecuteRegionOp op) {
   if (!op.getRegion().hasOneBlock()) failUnsupported(op);
   Block& block = op.getRegion().front();
   lowerBlock(block);
-  for (auto [result, yielded] : llvm::zip(op.getResults(), block.getTerminator()->getOperands())) alias(result, use(yielded));
+  for (auto [result, yielded] : llvm::zip(op.getResults(), block.getTerminator()->getOperands()))
+    alias(result, use(yielded));
 }
 
 }  // namespace tandem::lower

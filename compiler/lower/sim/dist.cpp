@@ -25,29 +25,41 @@ bool FunctionLowering::lowerDist(Operation* op) {
     return emitValues(op, code, operands, immediates), true;
   };
   return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<dist::RankOp>([&](auto o) { return values({Op::Rank, 0, Elem::I32}, {o.getTeam()}); })
-      .Case<dist::NumRanksOp>([&](auto o) { return values({Op::NumRanks, 0, Elem::I32}, {o.getTeam()}); })
+      .Case<dist::RankOp>([&](auto o) {
+        return values({Op::Rank, 0, Elem::I32}, {o.getTeam()});
+      })
+      .Case<dist::NumRanksOp>([&](auto o) {
+        return values({Op::NumRanks, 0, Elem::I32}, {o.getTeam()});
+      })
       .Case<dist::TranslateRankOp>([&](auto o) {
         return values({Op::TranslateRank, 0, Elem::I32}, {o.getRank(), o.getSourceTeam(), o.getDestTeam()});
       })
-      .Case<dist::SymmAtOp>([&](auto o) { return values({Op::SymmAt, 0, Elem::I64}, {o.getPointer(), o.getPeer()}); })
-      .Case<dist::MulticastAtOp>([&](auto o) { return values({Op::MulticastAt, 0, Elem::I32}, {o.getTeam(), o.getPointer()}); })
+      .Case<dist::SymmAtOp>([&](auto o) {
+        return values({Op::SymmAt, 0, Elem::I64}, {o.getPointer(), o.getPeer()});
+      })
+      .Case<dist::MulticastAtOp>([&](auto o) {
+        return values({Op::MulticastAt, 0, Elem::I32}, {o.getTeam(), o.getPointer()});
+      })
       .Case<dist::ConsumeTokenOp>([&](auto o) {
         // The token only orders: the value stays what it is, even when each thread has a token.
-        build_.emit({Op::ConsumeToken, 0, elem(o.getValue())}, {use(o.getValue()), use(o.getToken())}, {define(o.getResult())});
+        build_.emit({Op::ConsumeToken, 0, elem(o.getValue())}, {use(o.getValue()), use(o.getToken())},
+                    {define(o.getResult())});
         return true;
       })
       .Case<dist::FenceOp>([&](auto) { return values({Op::Fence}, {}); })
-      .Case<dist::QuietOp>([&](auto o) { return values({Op::Quiet, 0, Elem::I32}, {o.getPeer()}); })
+      .Case<dist::QuietOp>([&](auto o) {
+        return values({Op::Quiet, 0, Elem::I32}, {o.getPeer()});
+      })
       .Case<dist::BarrierOp>([&](auto o) {
         return values({Op::Barrier, 0, Elem::I32}, {o.getTeam()}, {o.getSyncOnly(), number(o.getGroup())});
       })
       .Case<dist::BroadcastOp>([&](auto o) {
-        return values({Op::Broadcastmem, 0, Elem::I32}, {o.getTeam(), o.getDest(), o.getSource(), o.getBytes(), o.getRoot()},
-                      {number(o.getGroup())});
+        return values({Op::Broadcastmem, 0, Elem::I32},
+                      {o.getTeam(), o.getDest(), o.getSource(), o.getBytes(), o.getRoot()}, {number(o.getGroup())});
       })
       .Case<dist::FcollectOp>([&](auto o) {
-        return values({Op::Fcollect, 0, Elem::I32}, {o.getTeam(), o.getDest(), o.getSource(), o.getBytes()}, {number(o.getGroup())});
+        return values({Op::Fcollect, 0, Elem::I32}, {o.getTeam(), o.getDest(), o.getSource(), o.getBytes()},
+                      {number(o.getGroup())});
       })
       .Default([](Operation*) { return false; });
 }
@@ -90,10 +102,12 @@ bool FunctionLowering::lowerDistSignal(Operation* op) {
                       {number(o.getSignal()), number(o.getScope())});
       })
       .Case<dist::SignalOp>([&](auto o) {
-        return values({Op::Signal, 0, pointeeOf(o.getPointer())}, {o.getPointer(), o.getValue(), o.getPeer()}, {number(o.getSignal())});
+        return values({Op::Signal, 0, pointeeOf(o.getPointer())}, {o.getPointer(), o.getValue(), o.getPeer()},
+                      {number(o.getSignal())});
       })
       .Case<dist::SignalWaitOp>([&](auto o) {
-        return values({Op::SignalWait, 0, pointeeOf(o.getPointer())}, {o.getPointer(), o.getValue()}, {number(o.getCompare())});
+        return values({Op::SignalWait, 0, pointeeOf(o.getPointer())}, {o.getPointer(), o.getValue()},
+                      {number(o.getCompare())});
       })
       .Default([](Operation*) { return false; });
 }

@@ -86,22 +86,26 @@ void Divergence::visitExecuteRegion(scf::ExecuteRegionOp op) {
     if (auto yield = dyn_cast<scf::YieldOp>(block.getTerminator())) markWhere(yield.getOperands(), op.getResults(), op);
 }
 
-// The function's arguments differ by element, which the interpreter runs as lanes; they have nothing to do with threads.
+// The function's arguments differ by element, which the interpreter runs as lanes; they have nothing to do with
+// threads.
 void Divergence::visitCombine(Operation* op) {
   Region& region = op->getRegion(0);
   markAll(region.getArguments(), op);
   region.walk([&](Operation* inner) {
     for (Value v : inner->getOperands())
       if (isLanes(v) && !region.isAncestor(v.getParentRegion()))
-        locations_.fail(inner, "thread-dependent-tile", "the function of `" + op->getName().getStringRef().str() +
-                                                            "` cannot use a value that depends on the thread index");
+        locations_.fail(inner, "thread-dependent-tile",
+                        "the function of `" + op->getName().getStringRef().str() +
+                            "` cannot use a value that depends on the thread index");
   });
 }
 
 bool Divergence::differsByThread(Operation* op) const {
-  if (isa<simt::TidOp, simt::ElectOp, simt::ShuffleOp, simt::BallotOp, simt::AtomicRmwOp, simt::AtomicCasOp>(op)) return true;
+  if (isa<simt::TidOp, simt::ElectOp, simt::ShuffleOp, simt::BallotOp, simt::AtomicRmwOp, simt::AtomicCasOp>(op))
+    return true;
   if (auto assembly = dyn_cast<tile::InlineAsmOp>(op))
-    if (const KnownAsm* known = findKnownAsm(assembly.getAssembly())) return known->differsByThread || anyLanes(op->getOperands());
+    if (const KnownAsm* known = findKnownAsm(assembly.getAssembly()))
+      return known->differsByThread || anyLanes(op->getOperands());
   if (auto consume = dyn_cast<dist::ConsumeTokenOp>(op)) return isLanes(consume.getValue());
   return anyLanes(op->getOperands());
 }

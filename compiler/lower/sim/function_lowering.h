@@ -102,7 +102,8 @@ class FunctionLowering {
   void lowerInlineAsm(mlir::Operation* op);
   // One instruction with the op's operands made alike and its results.
   void emitPlain(mlir::Operation* op, Code code, llvm::ArrayRef<int64_t> immediates = {});
-  void emitValues(mlir::Operation* op, Code code, llvm::ArrayRef<mlir::Value> operands, llvm::ArrayRef<int64_t> immediates = {});
+  void emitValues(mlir::Operation* op, Code code, llvm::ArrayRef<mlir::Value> operands,
+                  llvm::ArrayRef<int64_t> immediates = {});
 
   // dist.cpp, simt.cpp
   bool lowerDist(mlir::Operation* op);
@@ -118,7 +119,8 @@ class FunctionLowering {
   Locations& locations_;
   const Divergence& divergence_;
   llvm::DenseMap<mlir::Value, Register> registers_;
-  llvm::SmallVector<mlir::Operation*> pendingRegions_;  // by index into Program::regions; their code follows the main code
+  llvm::SmallVector<mlir::Operation*>
+      pendingRegions_;                  // by index into Program::regions; their code follows the main code
   mlir::Operation* combine_ = nullptr;  // the reduction whose region is being lowered
   int maskDepth_ = 0;                   // conditions that differ by thread around the current op
 };

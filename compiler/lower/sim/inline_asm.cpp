@@ -14,7 +14,8 @@ namespace {
 constexpr int64_t relaxed = static_cast<int64_t>(Semantic::Relaxed), acquire = static_cast<int64_t>(Semantic::Acquire),
                   release = static_cast<int64_t>(Semantic::Release), acqRel = static_cast<int64_t>(Semantic::AcqRel),
                   seqCst = static_cast<int64_t>(Semantic::SeqCst);
-constexpr int64_t cta = static_cast<int64_t>(Scope::Cta), gpu = static_cast<int64_t>(Scope::Gpu), sys = static_cast<int64_t>(Scope::Sys);
+constexpr int64_t cta = static_cast<int64_t>(Scope::Cta), gpu = static_cast<int64_t>(Scope::Gpu),
+                  sys = static_cast<int64_t>(Scope::Sys);
 constexpr uint8_t unary(UnaryOp op) { return static_cast<uint8_t>(op); }
 
 const std::vector<KnownAsm>& table() {

@@ -12,7 +12,13 @@ using Set = llvm::BitVector;
 
 bool hasTarget(Op op) {
   switch (op) {
-    case Op::Jump: case Op::Branch: case Op::ForTest: case Op::LoopBack: case Op::IfBegin: case Op::IfElse: case Op::LoopTest: return true;
+    case Op::Jump:
+    case Op::Branch:
+    case Op::ForTest:
+    case Op::LoopBack:
+    case Op::IfBegin:
+    case Op::IfElse:
+    case Op::LoopTest: return true;
     default: return false;
   }
 }

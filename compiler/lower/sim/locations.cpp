@@ -12,7 +12,8 @@ Locations::Locations(interpreter::Program& program, const std::vector<SourceFile
 uint32_t Locations::indexOf(mlir::Location loc) {
   if (auto it = known_.find(loc); it != known_.end()) return it->second;
   uint32_t index = resolve(loc, kNoLocation);
-  if (index == kNoLocation) index = fallback_ != kNoLocation ? fallback_ : enter({fileOf("<unknown>"), {}, kNoLocation});
+  if (index == kNoLocation)
+    index = fallback_ != kNoLocation ? fallback_ : enter({fileOf("<unknown>"), {}, kNoLocation});
   known_[loc] = index;
   return index;
 }

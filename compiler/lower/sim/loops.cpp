@@ -30,7 +30,8 @@ void FunctionLowering::assertPositiveStep(scf::ForOp op, Register step) {
   build_.emit({Op::Assert, 0, Elem::I1}, {positive, kNone}, {}, {build_.string("the step of a loop must be positive")});
 }
 
-void FunctionLowering::lowerUniformFor(scf::ForOp op, Register iv, Register end, Register step, ArrayRef<Register> carried) {
+void FunctionLowering::lowerUniformFor(scf::ForOp op, Register iv, Register end, Register step,
+                                       ArrayRef<Register> carried) {
   Elem elem = build_.type(iv).elem;
   uint32_t top = build_.pc();
   uint32_t test = op.getUnsignedCmp() ? 0 : build_.emitJump(Op::ForTest, {iv, end});
@@ -42,7 +43,8 @@ void FunctionLowering::lowerUniformFor(scf::ForOp op, Register iv, Register end,
   build_.bindHere(test);
 }
 
-void FunctionLowering::lowerMaskedFor(scf::ForOp op, Register iv, Register end, Register step, ArrayRef<Register> carried) {
+void FunctionLowering::lowerMaskedFor(scf::ForOp op, Register iv, Register end, Register step,
+                                      ArrayRef<Register> carried) {
   Elem elem = build_.type(iv).elem;
   build_.emit({Op::LoopBegin}, {}, {});
   ++maskDepth_;

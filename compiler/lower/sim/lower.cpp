@@ -17,7 +17,8 @@ std::shared_ptr<Program> lowerToProgram(func::FuncOp kernel, const std::vector<S
   locations.setFallback(kernel.getLoc());
   if (kernel.isExternal()) locations.fail(kernel, "unsupported", "`" + program->name + "` has no body");
   if (!kernel.getBody().hasOneBlock())
-    locations.fail(kernel, "unsupported", "the simulator cannot run unstructured control flow in `" + program->name + "`");
+    locations.fail(kernel, "unsupported",
+                   "the simulator cannot run unstructured control flow in `" + program->name + "`");
   Divergence divergence(kernel, locations);
   FunctionLowering(*program, locations, divergence).run(kernel);
   markLastUses(*program);
@@ -50,7 +51,8 @@ void FunctionLowering::lowerArguments(func::FuncOp kernel) {
       argument.isPointer = true;
       std::optional<Elem> pointee = elemOf(pointer.getPointee());
       if (!pointee)
-        locations_.fail(value.getLoc(), "unsupported", "argument `" + argument.name + "` points to a type the simulator has not");
+        locations_.fail(value.getLoc(), "unsupported",
+                        "argument `" + argument.name + "` points to a type the simulator has not");
       argument.pointee = *pointee;
     }
     program_.arguments.push_back(std::move(argument));
@@ -65,8 +67,8 @@ void FunctionLowering::lowerOp(Operation* op) {
   uint32_t outer = build_.location();
   build_.setLocation(locations_.indexOf(op->getLoc()));
   checkPlace(op);
-  bool done = lowerArith(op) || lowerMath(op) || lowerControl(op) || lowerTileShape(op) || lowerTilePointer(op) || lowerTileMemory(op) ||
-              lowerReduction(op) || lowerTileDebug(op) || lowerDist(op) || lowerSimt(op);
+  bool done = lowerArith(op) || lowerMath(op) || lowerControl(op) || lowerTileShape(op) || lowerTilePointer(op) ||
+              lowerTileMemory(op) || lowerReduction(op) || lowerTileDebug(op) || lowerDist(op) || lowerSimt(op);
   if (!done) failUnsupported(op);
   if (!combine_ && isa<simt::SimtDialect>(op->getDialect())) program_.perThread = true;
   build_.setLocation(outer);
@@ -77,13 +79,17 @@ void FunctionLowering::checkPlace(Operation* op) {
   auto holdsTile = [](TypeRange types) { return llvm::any_of(types, isTileOrBuffer); };
   bool usesTile = llvm::any_of(op->getOperandTypes(), isTile) || llvm::any_of(op->getResultTypes(), isTile);
   if (combine_ && (holdsTile(op->getOperandTypes()) || holdsTile(op->getResultTypes())))
-    locations_.fail(op, "unsupported", "a tile cannot be used inside the function of `" + combine_->getName().getStringRef().str() + "`");
+    locations_.fail(op, "unsupported",
+                    "a tile cannot be used inside the function of `" + combine_->getName().getStringRef().str() + "`");
   if (combine_ && isa<simt::SimtDialect>(op->getDialect()))
-    locations_.fail(op, "unsupported", "`" + op->getName().getStringRef().str() + "` cannot stand inside the function of `" +
-                                           combine_->getName().getStringRef().str() + "`");
-  if (maskDepth_ && usesTile && isa<tile::LoadOp, tile::StoreOp, tile::AtomicRmwOp, tile::AtomicCasOp, tile::BlockLoadOp, tile::BlockStoreOp>(op))
+    locations_.fail(op, "unsupported",
+                    "`" + op->getName().getStringRef().str() + "` cannot stand inside the function of `" +
+                        combine_->getName().getStringRef().str() + "`");
+  if (maskDepth_ && usesTile &&
+      isa<tile::LoadOp, tile::StoreOp, tile::AtomicRmwOp, tile::AtomicCasOp, tile::BlockLoadOp, tile::BlockStoreOp>(op))
     locations_.fail(op, "thread-dependent-tile",
-                    "`" + op->getName().getStringRef().str() + "` of a tile cannot stand under a condition that depends on the thread index");
+                    "`" + op->getName().getStringRef().str() +
+                        "` of a tile cannot stand under a condition that depends on the thread index");
 }
 
 void FunctionLowering::failUnsupported(Operation* op) {

@@ -8,8 +8,9 @@
 
 namespace tandem::lower {
 
-// Lowers `kernel`, which is verified and has all calls inlined. Source positions of ops are looked up in `files` by name.
-// Throws CompileError, at the op's source line, for anything the simulator cannot run.
-std::shared_ptr<interpreter::Program> lowerToProgram(mlir::func::FuncOp kernel, const std::vector<SourceFilePtr>& files);
+// Lowers `kernel`, which is verified and has all calls inlined. Source positions of ops are looked up in `files` by
+// name. Throws CompileError, at the op's source line, for anything the simulator cannot run.
+std::shared_ptr<interpreter::Program> lowerToProgram(mlir::func::FuncOp kernel,
+                                                     const std::vector<SourceFilePtr>& files);
 
 }  // namespace tandem::lower

@@ -12,14 +12,20 @@ namespace {
 uint8_t sub(auto op) { return static_cast<uint8_t>(op); }
 
 // Ones of the low `width` bits of an element.
-int64_t allOnes(Elem elem) { return elem == Elem::I1 ? 1 : byteSize(elem) == 8 ? -1 : (int64_t(1) << (8 * byteSize(elem))) - 1; }
+int64_t allOnes(Elem elem) {
+  return elem == Elem::I1 ? 1 : byteSize(elem) == 8 ? -1 : (int64_t(1) << (8 * byteSize(elem))) - 1;
+}
 
 }  // namespace
 
 bool FunctionLowering::lowerMath(Operation* op) {
   return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<math::FmaOp>([&](auto o) { return emitElementwise(o, {Op::Fma, 0, elem(o.getA())}), true; })
-      .Case<math::ClampFOp>([&](auto o) { return emitElementwise(o, {Op::Clamp, 1, elem(o.getValue())}), true; })
+      .Case<math::FmaOp>([&](auto o) {
+        return emitElementwise(o, {Op::Fma, 0, elem(o.getA())}), true;
+      })
+      .Case<math::ClampFOp>([&](auto o) {
+        return emitElementwise(o, {Op::Clamp, 1, elem(o.getValue())}), true;
+      })
       .Case<math::SincosOp>([&](auto o) {
         Register operand = use(o.getOperand());
         Elem kind = build_.type(operand).elem;

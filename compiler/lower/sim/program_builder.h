@@ -27,7 +27,9 @@ class ProgramBuilder {
   }
   // Sets the target of a jump to the next instruction.
   void bindHere(uint32_t jump) { program_.immediatePool[program_.code[jump].firstImmediate] = pc(); }
-  void setTarget(uint32_t jump, uint32_t target) { program_.immediatePool[program_.code[jump].firstImmediate] = target; }
+  void setTarget(uint32_t jump, uint32_t target) {
+    program_.immediatePool[program_.code[jump].firstImmediate] = target;
+  }
   uint32_t pc() const { return program_.code.size(); }
 
   Register newRegister(interpreter::RegisterType type);

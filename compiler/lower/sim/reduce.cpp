@@ -22,12 +22,20 @@ std::optional<BinaryOp> onlyOp(Block& block) {
 }  // namespace
 
 bool FunctionLowering::lowerReduction(Operation* op) {
-  auto emit = [&](Op code, ArrayRef<int64_t> immediates) { return emitPlain(op, {code, 0, elem(op->getOperand(0))}, immediates), true; };
+  auto emit = [&](Op code, ArrayRef<int64_t> immediates) {
+    return emitPlain(op, {code, 0, elem(op->getOperand(0))}, immediates), true;
+  };
   if (isa<tile::ReduceOp, tile::ScanOp, tile::MapElementwiseOp>(op) && op->getNumOperands() == 0) failUnsupported(op);
   return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<tile::ReduceOp>([&](auto o) { return emit(Op::Reduce, {o.getAxis(), newRegion(o)}); })
-      .Case<tile::ScanOp>([&](auto o) { return emit(Op::Scan, {o.getAxis(), newRegion(o), o.getReverse()}); })
-      .Case<tile::MapElementwiseOp>([&](auto o) { return emit(Op::MapElementwise, {o.getPack(), newRegion(o)}); })
+      .Case<tile::ReduceOp>([&](auto o) {
+        return emit(Op::Reduce, {o.getAxis(), newRegion(o)});
+      })
+      .Case<tile::ScanOp>([&](auto o) {
+        return emit(Op::Scan, {o.getAxis(), newRegion(o), o.getReverse()});
+      })
+      .Case<tile::MapElementwiseOp>([&](auto o) {
+        return emit(Op::MapElementwise, {o.getPack(), newRegion(o)});
+      })
       .Default([](Operation*) { return false; });
 }
 

@@ -1,4 +1,5 @@
-// SSA values as registers. A value has one register for its whole life; a scalar is spread over the threads where it is needed so.
+// SSA values as registers. A value has one register for its whole life; a scalar is spread over the threads where it is
+// needed so.
 #include "compiler/lower/sim/function_lowering.h"
 #include "compiler/lower/sim/types.h"
 #include <llvm/Support/raw_ostream.h>

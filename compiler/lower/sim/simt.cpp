@@ -20,19 +20,28 @@ void FunctionLowering::emitPerThread(Operation* op, Code code, ArrayRef<int64_t>
 
 bool FunctionLowering::lowerSimt(Operation* op) {
   if (lowerSimtMemory(op) || lowerSimtShared(op)) return true;
-  auto plain = [&](Op code, Elem kind, ArrayRef<int64_t> immediates = {}) { return emitPlain(op, {code, 0, kind}, immediates), true; };
+  auto plain = [&](Op code, Elem kind, ArrayRef<int64_t> immediates = {}) {
+    return emitPlain(op, {code, 0, kind}, immediates), true;
+  };
   return llvm::TypeSwitch<Operation*, bool>(op)
       .Case<simt::TidOp>([&](auto o) { return plain(Op::Tid, Elem::I32, {o.getAxis()}); })
       .Case<simt::NtidOp>([&](auto o) { return plain(Op::Ntid, Elem::I32, {o.getAxis()}); })
-      .Case<simt::SpecialOp>([&](auto o) { return plain(Op::Special, elemOf(o.getType()).value_or(Elem::I64), {number(o.getWhich())}); })
+      .Case<simt::SpecialOp>(
+          [&](auto o) { return plain(Op::Special, elemOf(o.getType()).value_or(Elem::I64), {number(o.getWhich())}); })
       .Case<simt::BarrierOp>([&](auto) { return plain(Op::ThreadBarrier, {}); })
-      .Case<simt::NamedBarrierOp>([&](auto o) { return plain(Op::NamedBarrier, {}, {o.getId(), o.getThreads(), o.getArriveOnly()}); })
+      .Case<simt::NamedBarrierOp>([&](auto o) {
+        return plain(Op::NamedBarrier, {}, {o.getId(), o.getThreads(), o.getArriveOnly()});
+      })
       .Case<simt::WarpBarrierOp>([&](auto) { return plain(Op::WarpBarrier, {}); })
-      .Case<simt::FenceOp>([&](auto o) { return plain(Op::ThreadFence, {}, {number(o.getSem()), number(o.getScope())}); })
+      .Case<simt::FenceOp>([&](auto o) {
+        return plain(Op::ThreadFence, {}, {number(o.getSem()), number(o.getScope())});
+      })
       .Case<simt::ShuffleOp>([&](auto o) {
         return emitPerThread(o, {Op::Shuffle, 0, elem(o.getValue())}, {number(o.getMode())}), true;
       })
-      .Case<simt::BallotOp>([&](auto o) { return emitPerThread(o, {Op::Ballot, 0, Elem::I32}, {}), true; })
+      .Case<simt::BallotOp>([&](auto o) {
+        return emitPerThread(o, {Op::Ballot, 0, Elem::I32}, {}), true;
+      })
       .Case<simt::ElectOp>([&](auto) { return plain(Op::Elect, Elem::I1); })
       .Case<simt::VectorOp>([&](auto o) {
         if (o.getElements().empty()) failUnsupported(o);
@@ -40,8 +49,9 @@ bool FunctionLowering::lowerSimt(Operation* op) {
       })
       .Case<simt::VectorExtractOp>([&](auto o) {
         if (o.getIndex() >= static_cast<uint64_t>(o.getVector().getType().getNumElements()))
-          locations_.fail(o, "unsupported", "element " + std::to_string(o.getIndex()) + " of a vector of " +
-                                                std::to_string(o.getVector().getType().getNumElements()));
+          locations_.fail(o, "unsupported",
+                          "element " + std::to_string(o.getIndex()) + " of a vector of " +
+                              std::to_string(o.getVector().getType().getNumElements()));
         return plain(Op::VectorExtract, elem(o.getVector()), {number(o.getIndex())});
       })
       .Case<simt::VectorBitcastOp>([&](auto o) { return plain(Op::VectorBitcast, elem(o.getSource())); })
@@ -49,10 +59,13 @@ bool FunctionLowering::lowerSimt(Operation* op) {
 }
 
 bool FunctionLowering::lowerSimtMemory(Operation* op) {
-  auto plain = [&](Op code, Elem kind, ArrayRef<int64_t> immediates = {}) { return emitPlain(op, {code, 0, kind}, immediates), true; };
+  auto plain = [&](Op code, Elem kind, ArrayRef<int64_t> immediates = {}) {
+    return emitPlain(op, {code, 0, kind}, immediates), true;
+  };
   return llvm::TypeSwitch<Operation*, bool>(op)
       .Case<simt::LdOp>([&](auto o) {
-        return plain(Op::Ld, elemOf(o.getType()).value_or(Elem::I32), {number(o.getSem()), number(o.getScope()), o.getWeak()});
+        return plain(Op::Ld, elemOf(o.getType()).value_or(Elem::I32),
+                     {number(o.getSem()), number(o.getScope()), o.getWeak()});
       })
       .Case<simt::StOp>([&](auto o) {
         return plain(Op::St, elem(o.getValue()), {number(o.getSem()), number(o.getScope()), o.getWeak()});
@@ -64,10 +77,12 @@ bool FunctionLowering::lowerSimtMemory(Operation* op) {
         return true;
       })
       .Case<simt::AtomicCasOp>([&](auto o) {
-        return emitPerThread(o, {Op::AtomicCas, 0, elem(o.getValue())}, {number(o.getSem()), number(o.getScope()), 1}), true;
+        return emitPerThread(o, {Op::AtomicCas, 0, elem(o.getValue())}, {number(o.getSem()), number(o.getScope()), 1}),
+               true;
       })
       .Case<simt::MultimemStOp>([&](auto o) { return plain(Op::MultimemSt, elem(o.getValue())); })
-      .Case<simt::MultimemLdReduceOp>([&](auto o) { return plain(Op::MultimemLdReduce, elemOf(o.getType()).value_or(Elem::F32)); })
+      .Case<simt::MultimemLdReduceOp>(
+          [&](auto o) { return plain(Op::MultimemLdReduce, elemOf(o.getType()).value_or(Elem::F32)); })
       .Default([](Operation*) { return false; });
 }
 

@@ -30,15 +30,17 @@ bool FunctionLowering::lowerTileMemory(Operation* op) {
   return llvm::TypeSwitch<Operation*, bool>(op)
       .Case<tile::LoadOp>([&](auto o) {
         Elem kind = elemOf(o.getType()).value_or(Elem::I32);
-        return emitValues(o, {Op::Load, 0, kind}, {o.getPointer(), o.getMask(), o.getOther()}, {o.getIsVolatile()}), true;
+        return emitValues(o, {Op::Load, 0, kind}, {o.getPointer(), o.getMask(), o.getOther()}, {o.getIsVolatile()}),
+               true;
       })
       .Case<tile::StoreOp>([&](auto o) {
         return emitValues(o, {Op::Store, 0, elem(o.getValue())}, {o.getPointer(), o.getValue(), o.getMask()}), true;
       })
       .Case<tile::BlockLoadOp>([&](auto o) {
         Elem kind = elemOf(o.getType()).value_or(Elem::I32);
-        emitPlain(o, {Op::BlockLoad, 0, kind},
-                  {number(o.getOffsets().size()), number(o.getPadding()), bitMask(o.getBoundaryCheck()), o.getDescriptor()});
+        emitPlain(
+            o, {Op::BlockLoad, 0, kind},
+            {number(o.getOffsets().size()), number(o.getPadding()), bitMask(o.getBoundaryCheck()), o.getDescriptor()});
         return true;
       })
       .Case<tile::BlockStoreOp>([&](auto o) {
@@ -50,8 +52,8 @@ bool FunctionLowering::lowerTileMemory(Operation* op) {
       })
       .Case<tile::AtomicRmwOp>([&](auto o) {
         bool perThread = divergence_.anyLanes(o->getOperands());
-        emitValues(o, {Op::AtomicRmw, static_cast<uint8_t>(o.getRmw()), elem(o.getValue())}, {o.getPointer(), o.getValue(), o.getMask()},
-                   {number(o.getSem()), number(o.getScope()), perThread});
+        emitValues(o, {Op::AtomicRmw, static_cast<uint8_t>(o.getRmw()), elem(o.getValue())},
+                   {o.getPointer(), o.getValue(), o.getMask()}, {number(o.getSem()), number(o.getScope()), perThread});
         return true;
       })
       .Case<tile::AtomicCasOp>([&](auto o) {
@@ -72,9 +74,13 @@ bool FunctionLowering::lowerTileDebug(Operation* op) {
         return true;
       })
       .Case<tile::AssertOp>([&](auto o) {
-        return emitValues(o, {Op::Assert, 0, Elem::I1}, {o.getCondition(), o.getMask()}, {build_.string(o.getMessage())}), true;
+        return emitValues(o, {Op::Assert, 0, Elem::I1}, {o.getCondition(), o.getMask()},
+                          {build_.string(o.getMessage())}),
+               true;
       })
-      .Case<tile::AssumeOp>([&](auto o) { return emitPlain(o, {Op::Assume, 0, Elem::I1}), true; })
+      .Case<tile::AssumeOp>([&](auto o) {
+        return emitPlain(o, {Op::Assume, 0, Elem::I1}), true;
+      })
       .Default([](Operation*) { return false; });
 }
 

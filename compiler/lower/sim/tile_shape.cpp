@@ -19,8 +19,12 @@ void FunctionLowering::emitPlain(Operation* op, Code code, ArrayRef<int64_t> imm
 }
 
 bool FunctionLowering::lowerTileShape(Operation* op) {
-  auto plain = [&](Op code, Elem elem, ArrayRef<int64_t> immediates = {}) { return emitPlain(op, {code, 0, elem}, immediates), true; };
-  auto ofFirst = [&](Op code, ArrayRef<int64_t> immediates = {}) { return plain(code, elem(op->getOperand(0)), immediates); };
+  auto plain = [&](Op code, Elem elem, ArrayRef<int64_t> immediates = {}) {
+    return emitPlain(op, {code, 0, elem}, immediates), true;
+  };
+  auto ofFirst = [&](Op code, ArrayRef<int64_t> immediates = {}) {
+    return plain(code, elem(op->getOperand(0)), immediates);
+  };
   return llvm::TypeSwitch<Operation*, bool>(op)
       .Case<tile::ProgramIdOp>([&](auto o) { return plain(Op::ProgramId, Elem::I32, {o.getAxis()}); })
       .Case<tile::NumProgramsOp>([&](auto o) { return plain(Op::NumPrograms, Elem::I32, {o.getAxis()}); })
@@ -44,8 +48,10 @@ bool FunctionLowering::lowerTileShape(Operation* op) {
       })
       .Case<tile::DotOp>([&](auto o) { return ofFirst(Op::Dot, {static_cast<int64_t>(o.getPrecision())}); })
       .Case<tile::DotScaledOp>([&](auto o) {
-        emitValues(o, {Op::DotScaled, 0, elem(o.getLhs())}, {o.getLhs(), o.getLhsScale(), o.getRhs(), o.getRhsScale(), o.getAcc()},
-                   {static_cast<int64_t>(o.getLhsFormat()), static_cast<int64_t>(o.getRhsFormat()), o.getLhsKPack(), o.getRhsKPack()});
+        emitValues(o, {Op::DotScaled, 0, elem(o.getLhs())},
+                   {o.getLhs(), o.getLhsScale(), o.getRhs(), o.getRhsScale(), o.getAcc()},
+                   {static_cast<int64_t>(o.getLhsFormat()), static_cast<int64_t>(o.getRhsFormat()), o.getLhsKPack(),
+                    o.getRhsKPack()});
         return true;
       })
       .Default([](Operation*) { return false; });
@@ -73,7 +79,8 @@ bool FunctionLowering::lowerTilePointer(Operation* op) {
 // Offsets narrower than 32 bits are widened first.
 void FunctionLowering::lowerAddPtr(Operation* op) {
   auto add = cast<tile::AddPtrOp>(op);
-  std::optional<Elem> pointee = elemOf(cast<tile::PtrType>(getElementTypeOrSelf(add.getPointer().getType())).getPointee());
+  std::optional<Elem> pointee =
+      elemOf(cast<tile::PtrType>(getElementTypeOrSelf(add.getPointer().getType())).getPointee());
   if (!pointee) failUnsupported(op);
   Registers operands = useAlike({add.getPointer(), add.getOffset()});
   RegisterType type = build_.type(operands[1]);

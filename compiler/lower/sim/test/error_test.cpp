@@ -27,11 +27,13 @@ TEST(Error, TileMergedOnTheThreadIndex) {
       scf.yield %b : tensor<4xf32>
     }
     return
-  })", 5, "a tile cannot depend on the thread index");
+  })",
+              5, "a tile cannot depend on the thread index");
 }
 
 TEST(Error, TileStoredUnderAThreadsCondition) {
-  expectError(R"(func.func @f(%c: tensor<4x!tile.ptr<f32>>) { return })", 1, "argument `arg0` must be a number or a pointer");
+  expectError(R"(func.func @f(%c: tensor<4x!tile.ptr<f32>>) { return })", 1,
+              "argument `arg0` must be a number or a pointer");
   expectError(R"(func.func @f(%p: !tile.ptr<f32>, %x: i32) {
     %t = simt.tid 0
     %c = arith.cmpi eq, %t, %x : i32
@@ -41,30 +43,37 @@ TEST(Error, TileStoredUnderAThreadsCondition) {
       tile.store %q, %a : tensor<4x!tile.ptr<f32>>, tensor<4xf32>
     }
     return
-  })", 7, "`tile.store` of a tile cannot stand under a condition that depends on the thread index");
+  })",
+              7, "`tile.store` of a tile cannot stand under a condition that depends on the thread index");
 }
 
 TEST(Error, UnknownAssembly) {
-  Diagnostic error = errorOf("func.func @f() {\n  %t = tile.inline_asm \"nop;\\nexit;\", \"=r\"() {pure = true, pack = 1 : i32} : () -> i32\n  return\n}");
+  Diagnostic error = errorOf(
+      "func.func @f() {\n  %t = tile.inline_asm \"nop;\\nexit;\", \"=r\"() {pure = true, pack = 1 : i32} : () -> i32\n "
+      " return\n}");
   EXPECT_EQ(error.kind, "unsupported");
   EXPECT_EQ(error.message, "the simulator cannot run `tile.inline_asm`: nop;");
   EXPECT_EQ(error.range.line, 2u);
 }
 
 TEST(Error, KnownAssemblyIsTheThreadIndex) {
-  auto p = lowered("func.func @f() {\n  %t = tile.inline_asm \"mov.u32  $0, %tid.x;\", \"=r\"() {pure = true, pack = 1 : i32} : () -> i32\n  return\n}");
+  auto p = lowered(
+      "func.func @f() {\n  %t = tile.inline_asm \"mov.u32  $0, %tid.x;\", \"=r\"() {pure = true, pack = 1 : i32} : () "
+      "-> i32\n  return\n}");
   EXPECT_EQ(p->code[0].op, interpreter::Op::Tid);
   EXPECT_EQ(resultType(*p, p->code[0]).extent, interpreter::Extent::Lanes);
 }
 
 TEST(Error, TypesAndCalls) {
   expectError("func.func @f() {\n  %a = arith.constant 1 : i128\n  return\n}", 2, "the simulator has no type `i128`");
-  expectError("func.func @f() {\n  func.call @g() : () -> ()\n  return\n}\nfunc.func private @g()", 2, "the simulator cannot run `func.call`");
+  expectError("func.func @f() {\n  func.call @g() : () -> ()\n  return\n}\nfunc.func private @g()", 2,
+              "the simulator cannot run `func.call`");
   expectError("func.func private @g()", 1, "`g` has no body");
 }
 
 TEST(Error, CallersAreNotes) {
-  Diagnostic error = errorOf("func.func @f() {\n  %a = arith.constant 1 : i128 loc(callsite(\"k.mlir\":7:3 at \"k.mlir\":9:5))\n  return\n}");
+  Diagnostic error = errorOf(
+      "func.func @f() {\n  %a = arith.constant 1 : i128 loc(callsite(\"k.mlir\":7:3 at \"k.mlir\":9:5))\n  return\n}");
   EXPECT_EQ(error.range.line, 7u);
   ASSERT_EQ(error.notes.size(), 1u);
   EXPECT_EQ(error.notes[0].range.line, 9u);

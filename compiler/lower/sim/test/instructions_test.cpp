@@ -17,8 +17,8 @@ TEST(Instructions, ElementwiseKernel) {
     tile.store %a, %w mask %m : tensor<64xi1> : tensor<64x!tile.ptr<f32>>, tensor<64xf32>
     return
   })");
-  EXPECT_EQ(opsOf(*p), (std::vector<Op>{Op::MakeRange, Op::Splat, Op::Compare, Op::Splat, Op::AddPtr, Op::Load, Op::Binary, Op::Store,
-                                        Op::Return}));
+  EXPECT_EQ(opsOf(*p), (std::vector<Op>{Op::MakeRange, Op::Splat, Op::Compare, Op::Splat, Op::AddPtr, Op::Load,
+                                        Op::Binary, Op::Store, Op::Return}));
   EXPECT_EQ(p->arguments[0].name, "x");
   EXPECT_TRUE(p->arguments[0].isPointer);
   EXPECT_EQ(p->arguments[0].pointee, Elem::F32);
@@ -38,7 +38,8 @@ TEST(Instructions, ElementwiseKernel) {
 }
 
 TEST(Instructions, LocationsNameTheLineAndTheCall) {
-  auto p = lowered("func.func @f() {\n  %a = tile.program_id 0 loc(callsite(\"k.mlir\":7:3 at \"k.mlir\":9:5))\n  return\n}");
+  auto p = lowered(
+      "func.func @f() {\n  %a = tile.program_id 0 loc(callsite(\"k.mlir\":7:3 at \"k.mlir\":9:5))\n  return\n}");
   const interpreter::Location& at = p->locations[p->code[0].location];
   EXPECT_EQ(at.range.line, 7u);
   ASSERT_NE(at.caller, kNoLocation);

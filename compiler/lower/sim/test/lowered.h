@@ -16,8 +16,8 @@ namespace tandem::lower::test {
 class Source {
  public:
   explicit Source(const std::string& text) {
-    context_.loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect, mlir::scf::SCFDialect,
-                         tile::TileDialect, dist::DistDialect, simt::SimtDialect>();
+    context_.loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect,
+                         mlir::scf::SCFDialect, tile::TileDialect, dist::DistDialect, simt::SimtDialect>();
     module = mlir::parseSourceString<mlir::ModuleOp>(text, mlir::ParserConfig(&context_), "k.mlir");
     auto file = std::make_shared<SourceFile>();
     file->name = "k.mlir";

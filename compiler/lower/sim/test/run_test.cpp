@@ -29,8 +29,10 @@ std::vector<int32_t> runProgram(ProgramPtr program, int count) {
 
 // The result of `body` with %p and %n, which must not change by canonicalisation.
 std::vector<int32_t> run(const std::string& body, int count = threads) {
-  Source source("func.func @f(%p: !tile.ptr<i32>, %n: i32) {\n  %c0 = arith.constant 0 : i32\n  %c1 = arith.constant 1 : i32\n"
-                "  %c2 = arith.constant 2 : i32\n" + body + "\n  return\n}");
+  Source source(
+      "func.func @f(%p: !tile.ptr<i32>, %n: i32) {\n  %c0 = arith.constant 0 : i32\n  %c1 = arith.constant 1 : i32\n"
+      "  %c2 = arith.constant 2 : i32\n" +
+      body + "\n  return\n}");
   if (!source.module) throw std::runtime_error("the test's text does not parse");
   std::vector<int32_t> plain = runProgram(source.lower(), count);
   mlir::PassManager passes(source.module->getContext());
@@ -41,7 +43,8 @@ std::vector<int32_t> run(const std::string& body, int count = threads) {
   return plain;
 }
 
-template <typename F> std::vector<int32_t> expected(F f, int count = threads) {
+template <typename F>
+std::vector<int32_t> expected(F f, int count = threads) {
   std::vector<int32_t> values;
   for (int i = 0; i < count; ++i) values.push_back(f(i));
   return values;
@@ -62,8 +65,9 @@ TEST(Run, Elementwise) {
 }
 
 TEST(Run, IntegerPower) {
-  EXPECT_EQ(run(tile32 + "%k = arith.constant dense<3> : tensor<32xi32>\n%w = math.ipowi %v, %k : tensor<32xi32>" + store32),
-            expected([](int i) { return i * i * i; }));
+  EXPECT_EQ(
+      run(tile32 + "%k = arith.constant dense<3> : tensor<32xi32>\n%w = math.ipowi %v, %k : tensor<32xi32>" + store32),
+      expected([](int i) { return i * i * i; }));
 }
 
 TEST(Run, LoopWithSwappedCarries) {
@@ -76,7 +80,9 @@ TEST(Run, LoopWithSwappedCarries) {
     %s = arith.addi %a, %b : i32
     scf.yield %b, %s : i32, i32
   }
-  tile.store %p, %r#0 : !tile.ptr<i32>, i32)", 8)[0], fibonacci(4));
+  tile.store %p, %r#0 : !tile.ptr<i32>, i32)",
+                8)[0],
+            fibonacci(4));
 }
 
 TEST(Run, UniformWhile) {
@@ -89,7 +95,9 @@ TEST(Run, UniformWhile) {
     %u = arith.addi %s, %a : i32
     scf.yield %e, %u : i32, i32
   }
-  tile.store %p, %r#0 : !tile.ptr<i32>, i32)", 8)[0], 36);
+  tile.store %p, %r#0 : !tile.ptr<i32>, i32)",
+                8)[0],
+            36);
 }
 
 TEST(Run, MaskedIf) {
@@ -100,14 +108,16 @@ TEST(Run, MaskedIf) {
   } else {
     %e = arith.muli %t, %c2 : i32
     scf.yield %e : i32
-  })" + storeThread), expected([](int i) { return i % 2 ? 2 * i : threads; }));
+  })" + storeThread),
+            expected([](int i) { return i % 2 ? 2 * i : threads; }));
 }
 
 TEST(Run, MaskedForWithATripCountOfEachThread) {
   EXPECT_EQ(run(thread + R"(%w = scf.for %i = %c0 to %t step %c1 iter_args(%s = %c2) -> i32 : i32 {
     %e = arith.addi %s, %i : i32
     scf.yield %e : i32
-  })" + storeThread), expected([](int i) { return 2 + i * (i - 1) / 2; }));
+  })" + storeThread),
+            expected([](int i) { return 2 + i * (i - 1) / 2; }));
 }
 
 TEST(Run, MaskedWhileWithATripCountOfEachThread) {
@@ -121,17 +131,20 @@ TEST(Run, MaskedWhileWithATripCountOfEachThread) {
     %u = arith.addi %k, %c1 : i32
     scf.yield %e, %u : i32, i32
   }
-  simt.st relaxed gpu %q, %w#0 : !tile.ptr<i32>, i32)"), expected([](int i) { return (i + 2) / 3; }));
+  simt.st relaxed gpu %q, %w#0 : !tile.ptr<i32>, i32)"),
+            expected([](int i) { return (i + 2) / 3; }));
 }
 
-std::string combine(const std::string& op, const std::string& attributes, const std::string& result, const std::string& body) {
+std::string combine(const std::string& op, const std::string& attributes, const std::string& result,
+                    const std::string& body) {
   return "%w = \"tile." + op + "\"(%v) <{" + attributes + "}> ({\n^bb0(%x: i32, %y: i32):\n" + body +
          "\n  tile.yield %z : i32\n}) : (tensor<32xi32>) -> " + result + "\n";
 }
 const std::string storeScalar = "  tile.store %p, %w : !tile.ptr<i32>, i32";
 
 TEST(Run, Reduce) {
-  EXPECT_EQ(run(tile32 + combine("reduce", "axis = 0 : i32", "i32", "%z = arith.addi %x, %y : i32") + storeScalar)[0], 496);
+  EXPECT_EQ(run(tile32 + combine("reduce", "axis = 0 : i32", "i32", "%z = arith.addi %x, %y : i32") + storeScalar)[0],
+            496);
 }
 
 TEST(Run, ReduceWithABranchInItsFunction) {
@@ -155,7 +168,8 @@ TEST(Run, ScanBothWays) {
 
 TEST(Run, AtomicsOfThreadsCountThem) {
   EXPECT_EQ(run(R"(%o = simt.atomic_rmw add relaxed gpu %p, %c1 : !tile.ptr<i32>, i32 -> i32
-  %o2 = tile.atomic_rmw add relaxed gpu %p, %c1 : !tile.ptr<i32>, i32 -> i32)")[0], threads + 1);
+  %o2 = tile.atomic_rmw add relaxed gpu %p, %c1 : !tile.ptr<i32>, i32 -> i32)")[0],
+            threads + 1);
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ TEST(Thread, SplatsWhatMeetsAThreadsValue) {
     return
   })");
   EXPECT_TRUE(p->perThread);
-  EXPECT_EQ(opsOf(*p), (std::vector<Op>{Op::Tid, Op::Binary, Op::Splat, Op::Binary, Op::Constant, Op::Constant, Op::Binary, Op::Return}));
+  EXPECT_EQ(opsOf(*p), (std::vector<Op>{Op::Tid, Op::Binary, Op::Splat, Op::Binary, Op::Constant, Op::Constant,
+                                        Op::Binary, Op::Return}));
   EXPECT_EQ(resultType(*p, p->code[1]).extent, Extent::Uniform);
   EXPECT_EQ(resultType(*p, p->code[3]).extent, Extent::Lanes);
   EXPECT_EQ(resultType(*p, p->code[5]).extent, Extent::Lanes) << "a constant is written for all threads at once";

@@ -1,0 +1,51 @@
+"""Autotune, heuristics, descriptors from the host, specialisation."""
+
+import numpy as np
+
+import tandem
+import tandem.language as tl
+
+
+@tandem.autotune(configs=[tandem.Config({"BLOCK": 32}, num_warps=2), tandem.Config({"BLOCK": 64})], key=["n"])
+@tandem.heuristics({"EVEN": lambda args: args["n"] % 32 == 0})
+@tandem.jit
+def scale(x_ptr, n, factor, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    if EVEN:
+        tl.store(x_ptr + i, tl.load(x_ptr + i) * factor)
+    else:
+        tl.store(x_ptr + i, tl.load(x_ptr + i, mask=i < n) * factor, mask=i < n)
+
+
+def test_autotune_over_heuristics():
+    for n in (64, 70):
+        x = np.ones(n, np.float32)
+        scale[lambda meta: (tandem.cdiv(n, meta["BLOCK"]),)](x, n, 3.0)
+        assert (x == 3).all()
+
+
+@tandem.jit
+def transpose(source, dest, M, N, BLOCK: tl.constexpr):
+    i, j = tl.program_id(0) * BLOCK, tl.program_id(1) * BLOCK
+    dest.store([j, i], source.load([i, j]).T)
+
+
+def test_host_descriptors():
+    x, y = np.arange(20 * 36, dtype=np.float32).reshape(20, 36), np.zeros((36, 20), np.float32)
+    transpose[(2, 3)](tandem.TensorDescriptor.from_tensor(x, [16, 16]), tandem.TensorDescriptor.from_tensor(y, [16, 16]), 20, 36, BLOCK=16)
+    np.testing.assert_array_equal(y, x.T)
+
+
+@tandem.jit(do_not_specialize=["k"])
+def is_constant(out_ptr, n, k):
+    tl.store(out_ptr, n + k)
+
+
+def test_one_is_a_constant_unless_told_otherwise():
+    out = np.zeros(1, np.int32)
+    compiled = is_constant[(1,)](out, 1, 1)
+    assert [a["name"] for a in compiled.info["arguments"]] == ["out_ptr", "k"]
+    assert out[0] == 2
+    compiled = is_constant[(1,)](out, 2, 1)
+    assert [a["name"] for a in compiled.info["arguments"]] == ["out_ptr", "n", "k"]
+    assert out[0] == 3

@@ -1,0 +1,117 @@
+"""Teams, streams, events, peers, and that a seed decides a run."""
+
+import numpy as np
+import pytest
+
+import tandem
+import tandem.dist as dl
+import tandem.language as tl
+
+
+@tandem.jit
+def add_one(x_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(x_ptr + i, tl.load(x_ptr + i) + 1)
+
+
+@tandem.jit
+def collect(parts_ptr, ready_ptr, out_ptr, ranks, N: tl.constexpr):
+    i = tl.arange(0, N)
+    for r in range(ranks):
+        token = dl.wait(ready_ptr + r, 1, "sys", "acquire", waitValue=1)
+        tl.store(out_ptr + r * N + i, tl.load(dl.consume_token(parts_ptr, token) + r * N + i))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("ranks", [1, 2, 5])
+def test_copy_engine_feeds_a_waiting_kernel(ranks, seed):
+    def main(team):
+        mine = team.from_array(np.full(32, team.rank, np.float32))
+        parts, ready = team.empty((team.size, 32)), team.zeros(team.size, "int64")
+        out = team.local_empty((team.size, 32))
+        team.barrier()
+        collect[(1,)](parts, ready, out, team.size, N=32)
+        copies = team.new_stream()
+        for peer in range(team.size):
+            copies.copy(parts.peer(peer)[team.rank], mine)
+            copies.signal_write(ready.peer(peer)[team.rank:team.rank + 1], 1)
+        return np.asarray(out).copy()
+
+    result = tandem.launch(main, ranks=ranks, seed=seed)
+    for out in result.values:
+        np.testing.assert_array_equal(out, np.repeat(np.arange(ranks), 32).reshape(ranks, 32))
+    assert result.reports == []
+
+
+def test_events_order_streams():
+    for seed in range(8):
+        def main(team):
+            x, y = team.local_from_array(np.zeros(64, np.float32)), team.local_empty(64)
+            first, second = team.new_stream(), team.new_stream()
+            for _ in range(3):
+                add_one[(1,)](x, N=64, stream=first)
+            second.wait_event(first.record_event())
+            second.copy(y, x)
+            assert (np.asarray(y) == 3).all()
+
+        tandem.launch(main, seed=seed)
+
+
+def test_stream_waits_for_a_peer():
+    def main(team):
+        flag, x = team.zeros(1, "int64"), team.local_from_array(np.zeros(8, np.float32))
+        team.stream.signal_wait(flag, 2, "ge")
+        add_one[(1,)](x, N=8)
+        other = team.new_stream()
+        other.signal_write(flag.peer((team.rank + 1) % team.size), 2, add=True)
+        assert (np.asarray(x) == 1).all()
+
+    tandem.launch(main, ranks=3)
+
+
+def test_split_team():
+    def main(team):
+        half = [r for r in range(team.size) if r % 2 == team.rank % 2]
+        part = team.split(half)
+        part.barrier()
+        return part.rank, part.size
+
+    assert tandem.launch(main, ranks=4).values == [(0, 2), (0, 2), (1, 2), (1, 2)]
+
+
+@tandem.jit
+def racing_order(slots_ptr, counter_ptr):
+    at = tl.atomic_add(counter_ptr, 1)
+    tl.store(slots_ptr + at, tl.program_id(0))
+
+
+def order(seed):
+    slots, counter = np.zeros(16, np.int32), np.zeros(1, np.int32)
+
+    def main(team):
+        racing_order[(16,)](slots, counter)
+
+    tandem.launch(main, seed=seed)
+    return slots.tolist()
+
+
+def test_a_seed_is_a_schedule():
+    assert order(1) == order(1)
+    assert len({tuple(order(s)) for s in range(6)}) > 1
+
+
+def test_the_first_failure_of_a_rank_is_raised_and_the_others_are_released():
+    def main(team):
+        if team.rank == 1:
+            raise KeyError("rank one")
+        team.barrier()
+
+    with pytest.raises(KeyError, match="rank one"):
+        tandem.launch(main, ranks=3)
+
+
+def test_bad_arguments_of_launch():
+    with pytest.raises(ValueError, match="target"):
+        tandem.launch(lambda team: None, target="abacus")
+    with pytest.raises(RuntimeError, match="ranks"):
+        tandem.launch(lambda team: None, ranks=0)

@@ -89,7 +89,7 @@ for t in ["fp16", "bf16", "fp32", "fp8e4nv", "fp8e5"]:
 case(product, integers((16, 32), -128, 128, "int8", 1), integers((32, 32), -128, 128, "int8", 2), out((16, 32), "int32"), **S, tag="int8")
 case(product, bell((16, 32), "fp64", 1), bell((32, 32), "fp64", 2), out((16, 32), "fp64"), **S, tag="fp64", rtol=1e-12, atol=1e-12)
 for precision in ["tf32", "tf32x3"]:
-    case(tf32_product, bell((16, 32), seed=1), bell((32, 32), seed=2), out((16, 32)), **S, PRECISION=precision, tag=precision, rtol=1e-3, atol=1e-2)
+    case(tf32_product, bell((16, 32), seed=1), bell((32, 32), seed=2), out((16, 32)), **S, PRECISION=precision, tag=precision, rtol=1e-3, atol=2e-2)
 case(accumulated, bell((16, 64), "fp16", 3), bell((64, 32), "fp16", 4), bell((16, 32), seed=5), out((16, 32)), M=16, N=32, K=64, STEP=16,
      rtol=2e-5, atol=2e-5)
 case(half_result, bell((16, 32), "fp16", 6), bell((32, 32), "fp16", 7), out((16, 32), "fp16"), **S, rtol=4e-3, atol=1e-2)

@@ -30,8 +30,10 @@ def random_uniform(o, seed, N: tl.constexpr):
     i = tl.arange(0, N)
     tl.store(o + i, tl.rand(seed, i))
     a, b, c, d = tl.rand4x(seed, i)
-    tl.store(o + N + i, a + b)
-    tl.store(o + 2 * N + i, c - d)
+    tl.store(o + N + i, a)
+    tl.store(o + 2 * N + i, b)
+    tl.store(o + 3 * N + i, c)
+    tl.store(o + 4 * N + i, d)
 
 
 @triton.jit
@@ -54,6 +56,6 @@ def dropout(x, o, n, p, seed, N: tl.constexpr):
 for seed in [0, 1, 42, -7, 2**31, 2**40 + 3]:
     case(random_integers, out((6, 32), "uint32"), seed, N=32, tag=str(seed))
     case(random_words, out((2, 32), "uint32"), seed, N=32, tag=str(seed))
-    case(random_uniform, out((3, 32)), seed, N=32, tag=str(seed))
+    case(random_uniform, out((5, 32)), seed, N=32, tag=str(seed))
 case(random_normal, out((3, 64)), 7, N=64, rtol=1e-3, atol=1e-4)
 case(dropout, bell(100, seed=1), out(100), 100, 0.4, 123, N=64, grid=2, rtol=1e-6)

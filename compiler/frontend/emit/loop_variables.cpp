@@ -82,8 +82,10 @@ std::vector<mlir::Value> Emitter::collectLoop(const LoopVariables& vars) {
 }
 
 void Emitter::finishLoop(const LoopVariables& vars, const Locals& before, llvm::ArrayRef<mlir::Value> results) {
-  for (auto& [name, local] : frame_->locals)
-    if (!before.contains(name)) local.undefined = true;
+  for (auto& [name, local] : frame_->locals) {
+    auto known = before.find(name);
+    if (known == before.end() || known->second.undefined) local.undefined = true;
+  }
   const mlir::Value* from = results.data();
   const mlir::Value* initial = vars.initial.data();
   for (size_t i = 0; i < vars.names.size(); ++i) {

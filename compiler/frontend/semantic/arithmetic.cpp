@@ -71,6 +71,12 @@ Tensor modulo(Context& context, const Value& lhs, const Value& rhs) {
   return bySign(context, combine<arith::RemSIOp>, combine<arith::RemUIOp>, a, b);
 }
 
+// Whether `>>` repeats the sign is decided by the shifted tensor's own type, before promotion.
+Tensor shiftRight(Context& context, const Value& lhs, const Value& rhs, const Tensor& a, const Tensor& b) {
+  const Tensor& decides = (lhs.isTensor() ? lhs : rhs).as<Tensor>();
+  return decides.type.dtype.isSigned() ? combine<arith::ShRSIOp>(context, a, b) : combine<arith::ShRUIOp>(context, a, b);
+}
+
 Tensor bitwise(Context& context, BinaryOp op, const Value& lhs, const Value& rhs) {
   auto [a, b] = unify(context, lhs, rhs);
   if (!a.type.dtype.isInt()) failOperands(context, spelling(op), lhs, rhs);
@@ -79,7 +85,7 @@ Tensor bitwise(Context& context, BinaryOp op, const Value& lhs, const Value& rhs
     case BinaryOp::Or: return elementwise<arith::OrIOp>(context, a, b);
     case BinaryOp::Xor: return elementwise<arith::XOrIOp>(context, a, b);
     case BinaryOp::LShift: return elementwise<arith::ShLIOp>(context, a, b);
-    default: return bySign(context, combine<arith::ShRSIOp>, combine<arith::ShRUIOp>, a, b);
+    default: return shiftRight(context, lhs, rhs, a, b);
   }
 }
 

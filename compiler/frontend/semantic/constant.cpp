@@ -83,7 +83,10 @@ Tensor constant(Context& context, const Value& number, DType dtype) {
 
 Tensor full(Context& context, const std::vector<int64_t>& shape, const Value& value, DType dtype) {
   checkShape(context, shape, "shape");
-  if (!value.isTensor()) return splat(context, constant(context, value, dtype), shape);
+  // An integer that does not fit wraps around, as a conversion does.
+  bool wraps = dtype.isInt() && value.is<Int>();
+  if (!value.isTensor())
+    return splat(context, wraps ? cast(context, toTensor(context, value), dtype) : constant(context, value, dtype), shape);
   const Tensor& tensor = value.as<Tensor>();
   if (!tensor.type.isScalar())
     context.fail("shape-mismatch", "`full` is filled with a scalar, not with " + describe(value));

@@ -44,6 +44,10 @@ TEST(For, CarriesAssignedNames) {
   EXPECT_HAS(ir, "iter_args");
   EXPECT_HAS(ir, "-> (tensor<4xf32>, i32)");
 }
+TEST(For, NamesOfABodyEndWithEveryLoop) {
+  std::string loop = "    for j in range(i):\n        v = j * 2\n        tl.store(p + v, 1.0)\n";
+  EXPECT_LACKS(irOf("def k(p, i):\n" + loop + loop + loop), "iter_args");
+}
 TEST(For, BoundsArePromoted) { EXPECT_HAS(irOf("def k(l, i):\n    for j in range(i, l):\n        pass\n"), "arith.extsi"); }
 TEST(For, NegativeStepMirrors) {
   std::string ir = irOf("def k(p, i):\n    for j in range(i, 0, -1):\n        tl.store(p + j, 1.0)\n");

@@ -9,7 +9,9 @@ using ast::BinaryOp;
 using Combine = Tensor (*)(Context&, const Tensor&, const Tensor&);
 namespace arith = mlir::arith;
 
-template <class Op> Tensor combine(Context& context, const Tensor& a, const Tensor& b) { return elementwise<Op>(context, a, b); }
+template <class Op> Tensor combine(Context& context, const Tensor& a, const Tensor& b) {
+  return elementwise<Op>(context, a, b);
+}
 
 Tensor onFloats(Context& context, Combine op, Tensor a, Tensor b) {
   DType dtype = a.type.dtype;
@@ -24,11 +26,13 @@ Tensor bySign(Context& context, Combine onSigned, Combine onUnsigned, const Tens
 bool isPointer(const Value& value) { return value.isTensor() && value.as<Tensor>().type.dtype.isPointer(); }
 
 Tensor add(Context& context, const Value& lhs, const Value& rhs) {
-  if (isPointer(lhs) && isPointer(rhs)) context.fail("type-mismatch", "cannot add pointers: " + describe(lhs) + " and " + describe(rhs));
+  if (isPointer(lhs) && isPointer(rhs))
+    context.fail("type-mismatch", "cannot add pointers: " + describe(lhs) + " and " + describe(rhs));
   if (isPointer(lhs)) return addPointer(context, lhs.as<Tensor>(), toTensor(context, rhs));
   if (isPointer(rhs)) return addPointer(context, rhs.as<Tensor>(), toTensor(context, lhs));
   auto [a, b] = unify(context, lhs, rhs);
-  return a.type.dtype.isFloat() ? onFloats(context, combine<arith::AddFOp>, a, b) : elementwise<arith::AddIOp>(context, a, b);
+  return a.type.dtype.isFloat() ? onFloats(context, combine<arith::AddFOp>, a, b)
+                                : elementwise<arith::AddIOp>(context, a, b);
 }
 
 Tensor subtract(Context& context, const Value& lhs, const Value& rhs);
@@ -44,12 +48,14 @@ Tensor subtractFromPointer(Context& context, const Tensor& pointer, const Value&
 Tensor subtract(Context& context, const Value& lhs, const Value& rhs) {
   if (isPointer(lhs)) return subtractFromPointer(context, lhs.as<Tensor>(), rhs);
   auto [a, b] = unify(context, lhs, rhs);
-  return a.type.dtype.isFloat() ? onFloats(context, combine<arith::SubFOp>, a, b) : elementwise<arith::SubIOp>(context, a, b);
+  return a.type.dtype.isFloat() ? onFloats(context, combine<arith::SubFOp>, a, b)
+                                : elementwise<arith::SubIOp>(context, a, b);
 }
 
 Tensor multiply(Context& context, const Value& lhs, const Value& rhs) {
   auto [a, b] = unify(context, lhs, rhs);
-  return a.type.dtype.isFloat() ? onFloats(context, combine<arith::MulFOp>, a, b) : elementwise<arith::MulIOp>(context, a, b);
+  return a.type.dtype.isFloat() ? onFloats(context, combine<arith::MulFOp>, a, b)
+                                : elementwise<arith::MulIOp>(context, a, b);
 }
 
 Tensor divide(Context& context, const Value& lhs, const Value& rhs) {
@@ -61,7 +67,8 @@ Tensor divide(Context& context, const Value& lhs, const Value& rhs) {
 Tensor floorDivide(Context& context, const Value& lhs, const Value& rhs) {
   auto [a, b] = unify(context, lhs, rhs, false, true);
   if (!a.type.dtype.isInt())
-    context.fail("type-mismatch", "`//` is for integers, not for " + describe(lhs) + " and " + describe(rhs) + "; use `tl.floor(x / y)`");
+    context.fail("type-mismatch", "`//` is for integers, not for " + describe(lhs) + " and " + describe(rhs) +
+                                      "; use `tl.floor(x / y)`");
   return bySign(context, combine<arith::DivSIOp>, combine<arith::DivUIOp>, a, b);
 }
 
@@ -74,7 +81,8 @@ Tensor modulo(Context& context, const Value& lhs, const Value& rhs) {
 // Whether `>>` repeats the sign is decided by the shifted tensor's own type, before promotion.
 Tensor shiftRight(Context& context, const Value& lhs, const Value& rhs, const Tensor& a, const Tensor& b) {
   const Tensor& decides = (lhs.isTensor() ? lhs : rhs).as<Tensor>();
-  return decides.type.dtype.isSigned() ? combine<arith::ShRSIOp>(context, a, b) : combine<arith::ShRUIOp>(context, a, b);
+  return decides.type.dtype.isSigned() ? combine<arith::ShRSIOp>(context, a, b)
+                                       : combine<arith::ShRUIOp>(context, a, b);
 }
 
 Tensor bitwise(Context& context, BinaryOp op, const Value& lhs, const Value& rhs) {
@@ -97,7 +105,9 @@ Tensor tensorBinary(Context& context, BinaryOp op, const Value& lhs, const Value
     case BinaryOp::Div: return divide(context, lhs, rhs);
     case BinaryOp::FloorDiv: return floorDivide(context, lhs, rhs);
     case BinaryOp::Mod: return modulo(context, lhs, rhs);
-    case BinaryOp::Pow: context.fail("unsupported", "`**` is not defined on tensors; use `tl.exp2(y * tl.log2(x))` or `libdevice.pow(x, y)`");
+    case BinaryOp::Pow:
+      context.fail("unsupported",
+                   "`**` is not defined on tensors; use `tl.exp2(y * tl.log2(x))` or `libdevice.pow(x, y)`");
     case BinaryOp::MatMul: context.fail("unsupported", "`@` is not defined on tensors; use `tl.dot(x, y)`");
     default: return bitwise(context, op, lhs, rhs);
   }
@@ -117,9 +127,12 @@ Value unary(Context& context, ast::UnaryOp op, const Value& value) {
   if (!value.isTensor()) return foldUnary(context, op, value);
   const Tensor& tensor = value.as<Tensor>();
   DType dtype = tensor.type.dtype;
-  if (op == ast::UnaryOp::Not) return elementwise<arith::XOrIOp>(context, nonZero(context, tensor), broadcastLike(context, true, retyped(tensor.type, int1)));
+  if (op == ast::UnaryOp::Not)
+    return elementwise<arith::XOrIOp>(context, nonZero(context, tensor),
+                                      broadcastLike(context, true, retyped(tensor.type, int1)));
   if (dtype.isPointer() || (dtype.isFloat() && op == ast::UnaryOp::Invert))
-    context.fail("type-mismatch", std::string("unsupported operand of unary `") + spelling(op) + "`: " + describe(value));
+    context.fail("type-mismatch",
+                 std::string("unsupported operand of unary `") + spelling(op) + "`: " + describe(value));
   if (op == ast::UnaryOp::Pos) return value;
   if (op == ast::UnaryOp::Neg) return subtract(context, broadcastLike(context, Int(0), tensor.type), value);
   Int ones = dtype.isSigned() ? Int(-1) : (Int(1) << dtype.bitWidth()) - 1;

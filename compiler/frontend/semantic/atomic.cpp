@@ -20,7 +20,8 @@ struct Target {
 
 void checkElement(Context& context, const std::string& op, DType dtype) {
   bool half = dtype.isFloat() && dtype.bitWidth() == 16;
-  if (dtype.scalar == Scalar::Void || dtype.bitWidth() < 16 || (half && op != "add") || (dtype.isInt() && dtype.bitWidth() == 16))
+  if (dtype.scalar == Scalar::Void || dtype.bitWidth() < 16 || (half && op != "add") ||
+      (dtype.isInt() && dtype.bitWidth() == 16))
     failAtomic(context, op, dtype);
   if (dtype.isPointer()) failAtomic(context, op, dtype);
 }
@@ -34,7 +35,8 @@ Tensor matchShape(Context& context, const Tensor& pointer, Tensor operand, const
 Tensor update(Context& context, Rmw op, const Target& target) {
   Type type = retyped(target.pointer.type, target.pointer.type.dtype.pointee());
   mlir::Value mask = target.mask ? target.mask->value : mlir::Value();
-  return make<tile::AtomicRmwOp>(context, type, op, target.pointer.value, target.value.value, mask, target.sem, target.scope);
+  return make<tile::AtomicRmwOp>(context, type, op, target.pointer.value, target.value.value, mask, target.sem,
+                                 target.scope);
 }
 
 // The same update on the integers that hold the floats.
@@ -52,13 +54,17 @@ Tensor floatExtremum(Context& context, const std::string& op, const Target& targ
   Target asSigned = asInts(context, target, signedInt), asUnsigned = asInts(context, target, unsignedInt);
   using ast::BinaryOp;
   Value sign = binary(context, BinaryOp::RShift, asUnsigned.value, Int(dtype.bitWidth() - 1));
-  Tensor negative = nonZero(context, sign.as<Tensor>()), positive = unary(context, ast::UnaryOp::Not, negative).as<Tensor>();
-  auto narrowed = [&](const Tensor& side) { return target.mask ? binary(context, BinaryOp::And, *target.mask, side).as<Tensor>() : side; };
+  Tensor negative = nonZero(context, sign.as<Tensor>()),
+         positive = unary(context, ast::UnaryOp::Not, negative).as<Tensor>();
+  auto narrowed = [&](const Tensor& side) {
+    return target.mask ? binary(context, BinaryOp::And, *target.mask, side).as<Tensor>() : side;
+  };
   asSigned.mask = narrowed(positive);
   asUnsigned.mask = narrowed(negative);
   Tensor fromPositive = update(context, op == "max" ? Rmw::Max : Rmw::Min, asSigned);
   Tensor fromNegative = update(context, op == "max" ? Rmw::UMin : Rmw::UMax, asUnsigned);
-  return bitcast(context, elementwiseSelect(context, positive, fromPositive, bitcast(context, fromNegative, signedInt)), dtype);
+  return bitcast(context, elementwiseSelect(context, positive, fromPositive, bitcast(context, fromNegative, signedInt)),
+                 dtype);
 }
 
 Rmw updateOf(Context& context, const std::string& op, DType dtype) {
@@ -75,19 +81,21 @@ Rmw updateOf(Context& context, const std::string& op, DType dtype) {
 
 }  // namespace
 
-Value atomicRmw(Context& context, const std::string& op, const Value& pointerValue, const Value& value, const Value& mask, const Value& sem,
-                const Value& scope) {
+Value atomicRmw(Context& context, const std::string& op, const Value& pointerValue, const Value& value,
+                const Value& mask, const Value& sem, const Value& scope) {
   Tensor pointer = pointerOperand(context, pointerValue, "atomic_" + op);
   DType dtype = pointer.type.dtype.pointee();
   checkElement(context, op, dtype);
   Tensor operand = matchShape(context, pointer, toTensor(context, value), "value");
-  Target target{pointer, cast(context, operand, dtype), std::nullopt, semanticOf(context, sem), scopeOf(context, scope)};
+  Target target{pointer, cast(context, operand, dtype), std::nullopt, semanticOf(context, sem),
+                scopeOf(context, scope)};
   if (!mask.isNone()) target.mask = matchShape(context, pointer, nonZero(context, toTensor(context, mask)), "mask");
   if (dtype.isFloat() && (op == "max" || op == "min")) return floatExtremum(context, op, target);
   return update(context, updateOf(context, op, dtype), target);
 }
 
-Value atomicCas(Context& context, const Value& pointerValue, const Value& expected, const Value& value, const Value& sem, const Value& scope) {
+Value atomicCas(Context& context, const Value& pointerValue, const Value& expected, const Value& value,
+                const Value& sem, const Value& scope) {
   Tensor pointer = pointerOperand(context, pointerValue, "atomic_cas");
   DType dtype = pointer.type.dtype.pointee();
   if (dtype.isPointer() || dtype.bitWidth() < 16)
@@ -96,7 +104,8 @@ Value atomicCas(Context& context, const Value& pointerValue, const Value& expect
     return cast(context, matchShape(context, pointer, toTensor(context, number), what), dtype);
   };
   Tensor before = operand(expected, "cmp"), after = operand(value, "val");
-  return make<tile::AtomicCasOp>(context, before.type, pointer.value, before.value, after.value, semanticOf(context, sem), scopeOf(context, scope));
+  return make<tile::AtomicCasOp>(context, before.type, pointer.value, before.value, after.value,
+                                 semanticOf(context, sem), scopeOf(context, scope));
 }
 
 }  // namespace tandem::frontend::semantic

@@ -31,8 +31,9 @@ std::vector<int64_t> commonShape(Context& context, const std::vector<int64_t>& a
   std::vector<int64_t> shape;
   for (size_t i = 0; i < a.size(); ++i) {
     if (a[i] != b[i] && a[i] != 1 && b[i] != 1)
-      context.fail("shape-mismatch", "cannot make shapes compatible: " + shapeText(a) + " and " + shapeText(b) + " have sizes " +
-                                         std::to_string(a[i]) + " and " + std::to_string(b[i]) + " in dimension " + std::to_string(i));
+      context.fail("shape-mismatch", "cannot make shapes compatible: " + shapeText(a) + " and " + shapeText(b) +
+                                         " have sizes " + std::to_string(a[i]) + " and " + std::to_string(b[i]) +
+                                         " in dimension " + std::to_string(i));
     shape.push_back(a[i] == 1 ? b[i] : a[i]);
   }
   checkShape(context, shape, "broadcast shape");
@@ -64,15 +65,16 @@ Tensor broadcastTo(Context& context, Tensor tensor, const std::vector<int64_t>& 
     context.fail("shape-mismatch", "cannot broadcast a " + describe(tensor) + " to shape " + shapeText(shape));
   if (tensor.type.isScalar()) return splat(context, tensor, shape);
   if (from.size() != shape.size())
-    context.fail("shape-mismatch", "cannot broadcast shape " + shapeText(from) + " of rank " + std::to_string(from.size()) + " to " +
-                                       shapeText(shape) + " of rank " + std::to_string(shape.size()));
+    context.fail("shape-mismatch", "cannot broadcast shape " + shapeText(from) + " of rank " +
+                                       std::to_string(from.size()) + " to " + shapeText(shape) + " of rank " +
+                                       std::to_string(shape.size()));
   if (from == shape) return tensor;
   checkShape(context, shape, "shape");
   for (size_t i = 0; i < shape.size(); ++i)
     if (from[i] != shape[i] && from[i] != 1)
-      context.fail("shape-mismatch", "cannot broadcast shape " + shapeText(from) + " to " + shapeText(shape) + ": dimension " +
-                                         std::to_string(i) + " has size " + std::to_string(from[i]) + ", which is neither 1 nor " +
-                                         std::to_string(shape[i]));
+      context.fail("shape-mismatch", "cannot broadcast shape " + shapeText(from) + " to " + shapeText(shape) +
+                                         ": dimension " + std::to_string(i) + " has size " + std::to_string(from[i]) +
+                                         ", which is neither 1 nor " + std::to_string(shape[i]));
   return make<tile::BroadcastOp>(context, {tensor.type.dtype, shape, 0}, tensor.value);
 }
 
@@ -87,7 +89,8 @@ std::pair<Tensor, Tensor> broadcast(Context& context, Tensor a, Tensor b) {
     return shape;
   };
   std::vector<int64_t> shape = commonShape(context, padded(a.type.shape), padded(b.type.shape));
-  return {broadcastTo(context, padRank(context, a, rank), shape), broadcastTo(context, padRank(context, b, rank), shape)};
+  return {broadcastTo(context, padRank(context, a, rank), shape),
+          broadcastTo(context, padRank(context, b, rank), shape)};
 }
 
 }  // namespace tandem::frontend::semantic

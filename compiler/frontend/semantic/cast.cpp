@@ -68,8 +68,8 @@ Tensor nonZero(Context& context, Tensor input) {
 Tensor cast(Context& context, Tensor input, DType to, tile::Rounding rounding) {
   DType from = input.type.dtype;
   if (rounding != tile::Rounding::Rtne && !truncates(from, to))
-    context.fail("unsupported", "`fp_downcast_rounding` is for conversions to a narrower float, not from `" + from.name() + "` to `" +
-                                    to.name() + "`");
+    context.fail("unsupported", "`fp_downcast_rounding` is for conversions to a narrower float, not from `" +
+                                    from.name() + "` to `" + to.name() + "`");
   if (from == to) return input;
   checkFormat(context, from);
   checkFormat(context, to);
@@ -88,8 +88,8 @@ Tensor bitcast(Context& context, Tensor input, DType to) {
   if (from.isPointer() || to.isPointer()) return cast(context, input, to);
   if (to.scalar == Scalar::Void || from.scalar == Scalar::Void) failCast(context, from, to);
   if (from.bitWidth() != to.bitWidth())
-    context.fail("type-mismatch", "cannot bitcast `" + from.name() + "` of " + std::to_string(from.bitWidth()) + " bits to `" + to.name() +
-                                      "` of " + std::to_string(to.bitWidth()) + " bits");
+    context.fail("type-mismatch", "cannot bitcast `" + from.name() + "` of " + std::to_string(from.bitWidth()) +
+                                      " bits to `" + to.name() + "` of " + std::to_string(to.bitWidth()) + " bits");
   Type type = retyped(input.type, to);
   if (type.toMLIR(context.builder.getContext()) == input.value.getType()) return {input.value, type};
   return make<tile::BitcastOp>(context, type, input.value);

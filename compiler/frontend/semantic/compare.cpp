@@ -38,7 +38,9 @@ Tensor compareTensors(Context& context, CompareOp op, const Value& lhs, const Va
   Type type = retyped(a.type, int1);
   if (a.type.dtype.isFloat())
     return {arith::CmpFOp::create(context.builder, context.loc(), floatPredicate(op), a.value, b.value), type};
-  return {arith::CmpIOp::create(context.builder, context.loc(), intPredicate(op, a.type.dtype.isSigned()), a.value, b.value), type};
+  return {arith::CmpIOp::create(context.builder, context.loc(), intPredicate(op, a.type.dtype.isSigned()), a.value,
+                                b.value),
+          type};
 }
 
 bool isOrder(CompareOp op) { return op <= CompareOp::Ge; }
@@ -55,18 +57,21 @@ Value compare(Context& context, CompareOp op, const Value& lhs, const Value& rhs
   bool known = (lhs.isTensor() || lhs.isNumber()) && (rhs.isTensor() || rhs.isNumber());
   if (known) return compareTensors(context, op, lhs, rhs);
   if (lhs.isNone() || rhs.isNone())
-    context.fail("type-mismatch", std::string("cannot compare a tensor with `None` by `") + spelling(op) + "`; use `is None`");
+    context.fail("type-mismatch",
+                 std::string("cannot compare a tensor with `None` by `") + spelling(op) + "`; use `is None`");
   failOperands(context, spelling(op), lhs, rhs);
 }
 
 Value logical(Context& context, ast::BoolOpKind op, const Value& lhs, const Value& rhs) {
   auto [a, b] = broadcast(context, truthOf(context, lhs), truthOf(context, rhs));
-  return op == ast::BoolOpKind::And ? elementwise<arith::AndIOp>(context, a, b) : elementwise<arith::OrIOp>(context, a, b);
+  return op == ast::BoolOpKind::And ? elementwise<arith::AndIOp>(context, a, b)
+                                    : elementwise<arith::OrIOp>(context, a, b);
 }
 
 Tensor condition(Context& context, const Value& value) {
   if (value.isTensor() && !value.as<Tensor>().type.isScalar())
-    context.fail("type-mismatch", "a condition is a scalar, not a " + describe(value) + "; use `tl.where`, or reduce it first");
+    context.fail("type-mismatch",
+                 "a condition is a scalar, not a " + describe(value) + "; use `tl.where`, or reduce it first");
   return truthOf(context, value);
 }
 

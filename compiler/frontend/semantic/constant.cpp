@@ -11,7 +11,8 @@ constexpr int64_t maxElements = 1048576;
 
 [[noreturn]] void failConstant(Context& context, const Value& value, const std::string& what, const char* wanted) {
   if (value.isTensor())
-    context.fail("constexpr-needed", "`" + what + "` must be " + wanted + " known when the kernel is compiled, not a " + describe(value));
+    context.fail("constexpr-needed",
+                 "`" + what + "` must be " + wanted + " known when the kernel is compiled, not a " + describe(value));
   context.fail("type-mismatch", "`" + what + "` must be " + wanted + ", not " + describe(value));
 }
 
@@ -47,7 +48,8 @@ Tensor intConstant(Context& context, const Value& number, DType dtype) {
   if (value < low || value > high)
     context.fail("out-of-range", "scalar " + repr(number) + " is out of range of `" + dtype.name() + "`");
   mlir::Type type = dtype.toMLIR(context.builder.getContext());
-  auto attribute = mlir::IntegerAttr::get(type, llvm::APInt(unsigned(bits), uint64_t(value), /*isSigned=*/false, /*implicitTrunc=*/true));
+  auto attribute = mlir::IntegerAttr::get(
+      type, llvm::APInt(unsigned(bits), uint64_t(value), /*isSigned=*/false, /*implicitTrunc=*/true));
   return {mlir::arith::ConstantOp::create(context.builder, context.loc(), attribute), {dtype, {}, 0}};
 }
 
@@ -86,7 +88,8 @@ Tensor full(Context& context, const std::vector<int64_t>& shape, const Value& va
   // An integer that does not fit wraps around, as a conversion does.
   bool wraps = dtype.isInt() && value.is<Int>();
   if (!value.isTensor())
-    return splat(context, wraps ? cast(context, toTensor(context, value), dtype) : constant(context, value, dtype), shape);
+    return splat(context, wraps ? cast(context, toTensor(context, value), dtype) : constant(context, value, dtype),
+                 shape);
   const Tensor& tensor = value.as<Tensor>();
   if (!tensor.type.isScalar())
     context.fail("shape-mismatch", "`full` is filled with a scalar, not with " + describe(value));
@@ -120,8 +123,8 @@ std::vector<int64_t> constexprShape(Context& context, const Value& value, const 
   for (const Value& element : listOf(value)) {
     Int size = constexprInt(context, element, what);
     if (size < 1 || size > maxElements)
-      context.fail("shape", "`" + what + "` has size " + repr(Value(size)) + " in dimension " + std::to_string(shape.size()) +
-                                "; sizes are 1 to " + std::to_string(maxElements));
+      context.fail("shape", "`" + what + "` has size " + repr(Value(size)) + " in dimension " +
+                                std::to_string(shape.size()) + "; sizes are 1 to " + std::to_string(maxElements));
     shape.push_back(int64_t(size));
   }
   checkShape(context, shape, what);
@@ -136,7 +139,8 @@ void checkShape(Context& context, const std::vector<int64_t>& shape, const std::
       context.fail("shape", "`" + what + "` has size " + std::to_string(size) + " in dimension " + std::to_string(i) +
                                 ", which is not a power of 2");
     if (size > maxElements / count)
-      context.fail("shape", "`" + what + "` " + shapeText(shape) + " has more than " + std::to_string(maxElements) + " elements");
+      context.fail("shape", "`" + what + "` " + shapeText(shape) + " has more than " + std::to_string(maxElements) +
+                                " elements");
     count *= size;
   }
 }

@@ -9,18 +9,20 @@ mlir::Location locationOf(const Context::Place& place, mlir::MLIRContext* contex
   mlir::Location here = mlir::UnknownLoc::get(context);
   if (place.file) {
     const SourceRange& range = place.range;
-    here = mlir::FileLineColRange::get(context, place.file->name, range.line, range.column, range.endLine, range.endColumn);
+    here = mlir::FileLineColRange::get(context, place.file->name, range.line, range.column, range.endLine,
+                                       range.endColumn);
   }
   if (!place.caller) return here;
   return mlir::CallSiteLoc::get(here, locationOf(*place.caller, context));
 }
 
-Diagnostic diagnosticAt(const Context::Place& place, const SourceRange& range, Severity severity, const std::string& kind,
-                        const std::string& message) {
+Diagnostic diagnosticAt(const Context::Place& place, const SourceRange& range, Severity severity,
+                        const std::string& kind, const std::string& message) {
   Diagnostic diagnostic{severity, kind, message, place.file, range, {}};
   for (const Context::Place *inner = &place, *caller = place.caller; caller; inner = caller, caller = caller->caller) {
     std::string who = inner->function.empty() ? "" : "`" + inner->function + "` is ";
-    diagnostic.notes.push_back({Severity::Note, "call-chain", who + "called from here", caller->file, caller->range, {}});
+    diagnostic.notes.push_back(
+        {Severity::Note, "call-chain", who + "called from here", caller->file, caller->range, {}});
   }
   return diagnostic;
 }

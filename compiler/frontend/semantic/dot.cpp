@@ -32,7 +32,8 @@ DType resultType(Context& context, DType operand, DType requested) {
   if (operand == fp64) return fp64;
   if (operand == fp32 || operand == bf16) return fp32;
   if (requested == fp16 || requested == fp32) return requested;
-  context.fail("unsupported-type", "`dot` of `" + operand.name() + "` gives fp32 or fp16, not `" + requested.name() + "`");
+  context.fail("unsupported-type",
+               "`dot` of `" + operand.name() + "` gives fp32 or fp16, not `" + requested.name() + "`");
 }
 
 tile::Precision precisionOf(Context& context, const DotOptions& options) {
@@ -40,7 +41,8 @@ tile::Precision precisionOf(Context& context, const DotOptions& options) {
   if (!options.inputPrecision.isNone() && !options.allowTf32.isNone())
     context.fail("conflicting-arguments", "`dot` has both `input_precision` and `allow_tf32`");
   if (!options.inputPrecision.isNone()) text = constexprString(context, options.inputPrecision, "input_precision");
-  else if (!options.allowTf32.isNone()) text = constexprBool(context, options.allowTf32, "allow_tf32") ? "tf32" : "ieee";
+  else if (!options.allowTf32.isNone())
+    text = constexprBool(context, options.allowTf32, "allow_tf32") ? "tf32" : "ieee";
   for (char& c : text) c = char(std::tolower(static_cast<unsigned char>(c)));
   if (std::optional<tile::Precision> precision = tile::symbolizePrecision(text)) return *precision;
   context.fail("unknown-option", "`input_precision` \"" + text + "\" is not one of tf32, tf32x3, ieee, bf16x3, bf16x6");
@@ -50,7 +52,8 @@ uint32_t impreciseOf(Context& context, const DotOptions& options, DType operand,
   if (options.maxNumImpreciseAcc.isNone()) return 0;
   Int count = constexprInt(context, options.maxNumImpreciseAcc, "max_num_imprecise_acc");
   if (count < 0 || (operand.isFp8() && count > inner))
-    context.fail("out-of-range", "`max_num_imprecise_acc` " + repr(Value(count)) + " is not between 0 and the inner dimension " + std::to_string(inner));
+    context.fail("out-of-range", "`max_num_imprecise_acc` " + repr(Value(count)) +
+                                     " is not between 0 and the inner dimension " + std::to_string(inner));
   return uint32_t(std::min(count, Int(inner)));
 }
 
@@ -58,18 +61,23 @@ uint32_t impreciseOf(Context& context, const DotOptions& options, DType operand,
 
 Tensor dotOperand(Context& context, const Value& value, const char* name, const char* side) {
   if (!value.isTensor() || !value.as<Tensor>().type.isTile())
-    context.fail("type-mismatch", std::string("`") + name + "` " + side + " operand is " + describe(value) + ", not a tile");
+    context.fail("type-mismatch",
+                 std::string("`") + name + "` " + side + " operand is " + describe(value) + ", not a tile");
   return value.as<Tensor>();
 }
 
-std::vector<int64_t> productShape(Context& context, const char* name, const std::vector<int64_t>& lhs, const std::vector<int64_t>& rhs) {
+std::vector<int64_t> productShape(Context& context, const char* name, const std::vector<int64_t>& lhs,
+                                  const std::vector<int64_t>& rhs) {
   size_t rank = lhs.size();
   if (rank != rhs.size() || rank < 2 || rank > 3)
-    context.fail("shape-mismatch", std::string("`") + name + "` operands have shapes " + shapeText(lhs) + " and " + shapeText(rhs) + ", not both of rank 2 or 3");
+    context.fail("shape-mismatch", std::string("`") + name + "` operands have shapes " + shapeText(lhs) + " and " +
+                                       shapeText(rhs) + ", not both of rank 2 or 3");
   if (lhs[rank - 1] != rhs[rank - 2])
-    context.fail("shape-mismatch", std::string("`") + name + "` operands have inner dimensions " + std::to_string(lhs[rank - 1]) + " and " + std::to_string(rhs[rank - 2]));
+    context.fail("shape-mismatch", std::string("`") + name + "` operands have inner dimensions " +
+                                       std::to_string(lhs[rank - 1]) + " and " + std::to_string(rhs[rank - 2]));
   if (rank == 3 && lhs[0] != rhs[0])
-    context.fail("shape-mismatch", std::string("`") + name + "` operands have batch dimensions " + std::to_string(lhs[0]) + " and " + std::to_string(rhs[0]));
+    context.fail("shape-mismatch", std::string("`") + name + "` operands have batch dimensions " +
+                                       std::to_string(lhs[0]) + " and " + std::to_string(rhs[0]));
   std::vector<int64_t> shape = lhs;
   shape.back() = rhs.back();
   checkShape(context, shape, name);
@@ -78,10 +86,12 @@ std::vector<int64_t> productShape(Context& context, const char* name, const std:
 
 Tensor accumulator(Context& context, const char* name, const Value& acc, const Type& type) {
   if (acc.isNone()) return broadcastLike(context, type.dtype.isFloat() ? Value(0.0) : Value(Int(0)), type);
-  if (!acc.isTensor()) context.fail("type-mismatch", std::string("`") + name + "` accumulator is " + describe(acc) + ", not a tile");
+  if (!acc.isTensor())
+    context.fail("type-mismatch", std::string("`") + name + "` accumulator is " + describe(acc) + ", not a tile");
   const Tensor& tensor = acc.as<Tensor>();
   if (tensor.type != type)
-    context.fail("type-mismatch", std::string("`") + name + "` gives `" + type.name() + "` but the accumulator is `" + tensor.type.name() + "`");
+    context.fail("type-mismatch", std::string("`") + name + "` gives `" + type.name() + "` but the accumulator is `" +
+                                      tensor.type.name() + "`");
   return tensor;
 }
 

@@ -31,13 +31,15 @@ Tensor inFormat(Context& context, Tensor operand, MicroScale format, const char*
   if (dtype == wanted) return operand;
   bool isBits = dtype.isUnsigned() && dtype.bitWidth() == wanted.bitWidth();
   if (isBits && format != MicroScale::E2M1) return bitcast(context, operand, wanted);
-  context.fail("type-mismatch", std::string("`dot_scaled` ") + side + " operand of format `" + tile::stringifyMicroScale(format).str() +
-                                    "` has type `" + dtype.name() + "`, not `" + wanted.name() + "`");
+  context.fail("type-mismatch", std::string("`dot_scaled` ") + side + " operand of format `" +
+                                    tile::stringifyMicroScale(format).str() + "` has type `" + dtype.name() +
+                                    "`, not `" + wanted.name() + "`");
 }
 
 void checkPacking(Context& context, MicroScale format, bool kPack, const char* side) {
   if (!kPack && format != MicroScale::E2M1)
-    context.fail("unsupported", std::string("`dot_scaled` ") + side + " operand of format `" + tile::stringifyMicroScale(format).str() +
+    context.fail("unsupported", std::string("`dot_scaled` ") + side + " operand of format `" +
+                                    tile::stringifyMicroScale(format).str() +
                                     "` cannot be packed along another dimension than K; only e2m1 can");
 }
 
@@ -45,20 +47,23 @@ mlir::Value scaleOf(Context& context, const Value& value, std::vector<int64_t> s
   if (value.isNone()) return {};
   Tensor scale = dotOperand(context, value, "dot_scaled", side);
   if (!scale.type.dtype.isInt() || scale.type.dtype.bitWidth() != 8)
-    context.fail("type-mismatch", std::string("`dot_scaled` ") + side + " scale has type `" + scale.type.dtype.name() + "`, not `uint8`");
+    context.fail("type-mismatch", std::string("`dot_scaled` ") + side + " scale has type `" + scale.type.dtype.name() +
+                                      "`, not `uint8`");
   if (shape.back() % elementsPerScale != 0)
-    context.fail("shape-mismatch", "`dot_scaled` has inner dimension " + std::to_string(shape.back()) + ", which is not a multiple of 32");
+    context.fail("shape-mismatch", "`dot_scaled` has inner dimension " + std::to_string(shape.back()) +
+                                       ", which is not a multiple of 32");
   shape.back() /= elementsPerScale;
   if (scale.type.shape != shape)
-    context.fail("shape-mismatch", std::string("`dot_scaled` ") + side + " scale has shape " + shapeText(scale.type.shape) + ", not " + shapeText(shape));
+    context.fail("shape-mismatch", std::string("`dot_scaled` ") + side + " scale has shape " +
+                                       shapeText(scale.type.shape) + ", not " + shapeText(shape));
   return scale.value;
 }
 
 }  // namespace
 
-Tensor dotScaled(Context& context, const Value& lhsValue, const Value& lhsScale, const Value& lhsFormat, const Value& rhsValue,
-                 const Value& rhsScale, const Value& rhsFormat, const Value& acc, const Value& fastMath, const Value& lhsKPack,
-                 const Value& rhsKPack, const Value& outDtype) {
+Tensor dotScaled(Context& context, const Value& lhsValue, const Value& lhsScale, const Value& lhsFormat,
+                 const Value& rhsValue, const Value& rhsScale, const Value& rhsFormat, const Value& acc,
+                 const Value& fastMath, const Value& lhsKPack, const Value& rhsKPack, const Value& outDtype) {
   MicroScale left = formatOf(context, lhsFormat, "lhs_format"), right = formatOf(context, rhsFormat, "rhs_format");
   bool leftPack = lhsKPack.isNone() || constexprBool(context, lhsKPack, "lhs_k_pack");
   bool rightPack = rhsKPack.isNone() || constexprBool(context, rhsKPack, "rhs_k_pack");
@@ -78,7 +83,8 @@ Tensor dotScaled(Context& context, const Value& lhsValue, const Value& lhsScale,
   std::swap(rightScale[b.size() - 1], rightScale[b.size() - 2]);
   mlir::Value aScale = scaleOf(context, lhsScale, a, "left"), bScale = scaleOf(context, rhsScale, rightScale, "right");
   Tensor sum = accumulator(context, "dot_scaled", acc, type);
-  return make<tile::DotScaledOp>(context, type, lhs.value, aScale, rhs.value, bScale, sum.value, left, right, leftPack, rightPack);
+  return make<tile::DotScaledOp>(context, type, lhs.value, aScale, rhs.value, bScale, sum.value, left, right, leftPack,
+                                 rightPack);
 }
 
 }  // namespace tandem::frontend::semantic

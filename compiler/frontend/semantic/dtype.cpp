@@ -13,10 +13,25 @@ struct Row {
   int mantissa;
 };
 // In the order of `Scalar`.
-constexpr std::array<Row, 19> rows{{{"void", 8, 0},      {"int1", 1, 0},      {"int8", 8, 0},    {"int16", 16, 0},  {"int32", 32, 0},
-                                    {"int64", 64, 0},    {"uint8", 8, 0},     {"uint16", 16, 0}, {"uint32", 32, 0}, {"uint64", 64, 0},
-                                    {"fp8e4nv", 8, 3},   {"fp8e4b8", 8, 3},   {"fp8e4b15", 8, 3}, {"fp8e5", 8, 2},  {"fp8e5b16", 8, 2},
-                                    {"fp16", 16, 10},    {"bf16", 16, 7},     {"fp32", 32, 23},  {"fp64", 64, 52}}};
+constexpr std::array<Row, 19> rows{{{"void", 8, 0},
+                                    {"int1", 1, 0},
+                                    {"int8", 8, 0},
+                                    {"int16", 16, 0},
+                                    {"int32", 32, 0},
+                                    {"int64", 64, 0},
+                                    {"uint8", 8, 0},
+                                    {"uint16", 16, 0},
+                                    {"uint32", 32, 0},
+                                    {"uint64", 64, 0},
+                                    {"fp8e4nv", 8, 3},
+                                    {"fp8e4b8", 8, 3},
+                                    {"fp8e4b15", 8, 3},
+                                    {"fp8e5", 8, 2},
+                                    {"fp8e5b16", 8, 2},
+                                    {"fp16", 16, 10},
+                                    {"bf16", 16, 7},
+                                    {"fp32", 32, 23},
+                                    {"fp64", 64, 52}}};
 
 const Row& row(Scalar scalar) { return rows[size_t(scalar)]; }
 
@@ -24,13 +39,29 @@ struct Word {
   std::string_view word;
   Scalar scalar;
 };
-constexpr Word synonyms[] = {
-    {"i1", Scalar::Int1},          {"u1", Scalar::Int1},           {"bool", Scalar::Int1},        {"i8", Scalar::Int8},
-    {"i16", Scalar::Int16},        {"i32", Scalar::Int32},         {"i64", Scalar::Int64},        {"u8", Scalar::UInt8},
-    {"u16", Scalar::UInt16},       {"u32", Scalar::UInt32},        {"u64", Scalar::UInt64},       {"f16", Scalar::Fp16},
-    {"float16", Scalar::Fp16},     {"bfloat16", Scalar::Bf16},     {"f32", Scalar::Fp32},         {"float32", Scalar::Fp32},
-    {"f64", Scalar::Fp64},         {"float64", Scalar::Fp64},      {"float8e4nv", Scalar::Fp8E4NV}, {"float8e4b8", Scalar::Fp8E4B8},
-    {"float8e4b15", Scalar::Fp8E4B15}, {"float8e5", Scalar::Fp8E5}, {"float8e5b16", Scalar::Fp8E5B16}};
+constexpr Word synonyms[] = {{"i1", Scalar::Int1},
+                             {"u1", Scalar::Int1},
+                             {"bool", Scalar::Int1},
+                             {"i8", Scalar::Int8},
+                             {"i16", Scalar::Int16},
+                             {"i32", Scalar::Int32},
+                             {"i64", Scalar::Int64},
+                             {"u8", Scalar::UInt8},
+                             {"u16", Scalar::UInt16},
+                             {"u32", Scalar::UInt32},
+                             {"u64", Scalar::UInt64},
+                             {"f16", Scalar::Fp16},
+                             {"float16", Scalar::Fp16},
+                             {"bfloat16", Scalar::Bf16},
+                             {"f32", Scalar::Fp32},
+                             {"float32", Scalar::Fp32},
+                             {"f64", Scalar::Fp64},
+                             {"float64", Scalar::Fp64},
+                             {"float8e4nv", Scalar::Fp8E4NV},
+                             {"float8e4b8", Scalar::Fp8E4B8},
+                             {"float8e4b15", Scalar::Fp8E4B15},
+                             {"float8e5", Scalar::Fp8E5},
+                             {"float8e5b16", Scalar::Fp8E5B16}};
 
 std::optional<Scalar> scalarOf(std::string_view word) {
   for (size_t i = 0; i < rows.size(); ++i)

@@ -24,8 +24,8 @@ size_t repeatCount(Context& context, const Value& count, size_t length) {
   Int times = intOf(count);
   if (times <= 0 || length == 0) return 0;
   if (times > Int(maxRepeatedLength / length))
-    context.fail("out-of-range", "repeating " + std::to_string(length) + " elements " + repr(count) + " times gives more than " +
-                                     std::to_string(maxRepeatedLength));
+    context.fail("out-of-range", "repeating " + std::to_string(length) + " elements " + repr(count) +
+                                     " times gives more than " + std::to_string(maxRepeatedLength));
   return size_t(times);
 }
 
@@ -63,7 +63,8 @@ const char* spelling(ast::UnaryOp op) {
 }
 
 void failOperands(Context& context, const char* op, const Value& lhs, const Value& rhs) {
-  context.fail("type-mismatch", std::string("unsupported operands of `") + op + "`: " + describe(lhs) + " and " + describe(rhs));
+  context.fail("type-mismatch",
+               std::string("unsupported operands of `") + op + "`: " + describe(lhs) + " and " + describe(rhs));
 }
 
 Int intOf(const Value& value) { return value.is<bool>() ? Int(value.as<bool>()) : value.as<Int>(); }
@@ -71,7 +72,8 @@ double doubleOf(const Value& value) { return value.is<double>() ? value.as<doubl
 
 Value foldBinary(Context& context, BinaryOp op, const Value& lhs, const Value& rhs) {
   if (lhs.isNumber() && rhs.isNumber()) return foldNumbers(context, op, lhs, rhs);
-  if (op == BinaryOp::Add && lhs.is<std::string>() && rhs.is<std::string>()) return lhs.as<std::string>() + rhs.as<std::string>();
+  if (op == BinaryOp::Add && lhs.is<std::string>() && rhs.is<std::string>())
+    return lhs.as<std::string>() + rhs.as<std::string>();
   if (op == BinaryOp::Add && lhs.isTuple() && rhs.isTuple()) return concatenated(context, lhs, rhs);
   if (op == BinaryOp::Mul && isSequence(lhs) && isInteger(rhs)) return repeated(context, lhs, rhs);
   if (op == BinaryOp::Mul && isInteger(lhs) && isSequence(rhs)) return repeated(context, rhs, lhs);
@@ -82,8 +84,10 @@ Value foldUnary(Context& context, ast::UnaryOp op, const Value& value) {
   if (op == ast::UnaryOp::Not) return !truth(context, value);
   bool isFloat = value.is<double>();
   if (!value.isNumber() || (isFloat && op == ast::UnaryOp::Invert))
-    context.fail("type-mismatch", std::string("unsupported operand of unary `") + spelling(op) + "`: " + describe(value));
-  if (op == ast::UnaryOp::Neg) return isFloat ? Value(-value.as<double>()) : foldNumbers(context, BinaryOp::Sub, Int(0), value);
+    context.fail("type-mismatch",
+                 std::string("unsupported operand of unary `") + spelling(op) + "`: " + describe(value));
+  if (op == ast::UnaryOp::Neg)
+    return isFloat ? Value(-value.as<double>()) : foldNumbers(context, BinaryOp::Sub, Int(0), value);
   if (op == ast::UnaryOp::Invert) return Value(Int(~intOf(value)));
   return isFloat ? value : Value(intOf(value));
 }
@@ -95,7 +99,8 @@ bool truth(Context& context, const Value& value) {
   if (value.is<double>()) return value.as<double>() != 0;
   if (value.is<std::string>()) return !value.as<std::string>().empty();
   if (value.isTuple()) return !value.elements().empty();
-  if (value.isTensor()) context.fail("constexpr-needed", "the truth of a " + describe(value) + " is not known when the kernel is compiled");
+  if (value.isTensor())
+    context.fail("constexpr-needed", "the truth of a " + describe(value) + " is not known when the kernel is compiled");
   return true;
 }
 

@@ -17,7 +17,9 @@ template <class T> Order orderOf(const T& a, const T& b) {
 // long double holds every double and every 64-bit integer.
 Order orderOfNumbers(const Value& lhs, const Value& rhs) {
   if (!lhs.is<double>() && !rhs.is<double>()) return orderOf(intOf(lhs), intOf(rhs));
-  auto wide = [](const Value& value) { return value.is<double>() ? static_cast<long double>(value.as<double>()) : static_cast<long double>(intOf(value)); };
+  auto wide = [](const Value& value) {
+    return value.is<double>() ? static_cast<long double>(value.as<double>()) : static_cast<long double>(intOf(value));
+  };
   return orderOf(wide(lhs), wide(rhs));
 }
 
@@ -54,7 +56,8 @@ bool compareTuples(Context& context, CompareOp op, const Value& lhs, const Value
 
 bool compareOrder(Context& context, CompareOp op, const Value& lhs, const Value& rhs) {
   if (lhs.isNumber() && rhs.isNumber()) return holds(op, orderOfNumbers(lhs, rhs));
-  if (lhs.is<std::string>() && rhs.is<std::string>()) return holds(op, orderOf(lhs.as<std::string>(), rhs.as<std::string>()));
+  if (lhs.is<std::string>() && rhs.is<std::string>())
+    return holds(op, orderOf(lhs.as<std::string>(), rhs.as<std::string>()));
   if (lhs.isTuple() && rhs.isTuple()) return compareTuples(context, op, lhs, rhs);
   failOperands(context, spelling(op), lhs, rhs);
 }
@@ -77,8 +80,9 @@ bool contains(Context& context, CompareOp op, const Value& element, const Value&
     known = known && equal;
   }
   if (!known)
-    context.fail("constexpr-needed", std::string("`") + spelling(op) + "` needs values known when the kernel is compiled: " +
-                                         describe(element) + " and " + describe(container));
+    context.fail("constexpr-needed", std::string("`") + spelling(op) +
+                                         "` needs values known when the kernel is compiled: " + describe(element) +
+                                         " and " + describe(container));
   return false;
 }
 

@@ -55,7 +55,8 @@ Value foldInts(Context& context, BinaryOp op, const Value& lhs, const Value& rhs
   bool divides = op == BinaryOp::FloorDiv || op == BinaryOp::Mod, fits = true;
   if (divides && b == 0) failZero(context, op, lhs, rhs);
   if ((op == BinaryOp::LShift || op == BinaryOp::RShift) && b < 0)
-    context.fail("out-of-range", std::string("negative shift count in ") + repr(lhs) + " " + spelling(op) + " " + repr(rhs));
+    context.fail("out-of-range",
+                 std::string("negative shift count in ") + repr(lhs) + " " + spelling(op) + " " + repr(rhs));
   if (divides && b == -1 && (a < -safeDividend || a > safeDividend)) failOverflow(context, op, lhs, rhs);
   switch (op) {
     case BinaryOp::Add: fits = !__builtin_add_overflow(a, b, &result); break;
@@ -101,7 +102,8 @@ double floatPower(Context& context, const Value& lhs, const Value& rhs) {
 
 Value foldFloats(Context& context, BinaryOp op, const Value& lhs, const Value& rhs) {
   double a = doubleOf(lhs), b = doubleOf(rhs);
-  if ((op == BinaryOp::Div || op == BinaryOp::FloorDiv || op == BinaryOp::Mod) && b == 0) failZero(context, op, lhs, rhs);
+  if ((op == BinaryOp::Div || op == BinaryOp::FloorDiv || op == BinaryOp::Mod) && b == 0)
+    failZero(context, op, lhs, rhs);
   switch (op) {
     case BinaryOp::Add: return a + b;
     case BinaryOp::Sub: return a - b;

@@ -18,7 +18,8 @@ std::vector<Tensor> broadcastAll(Context& context, const std::vector<Value>& sou
 // Every `pack` consecutive scalars that the function returns are elements of one result.
 std::vector<Type> resultTypes(Context& context, const std::vector<Tensor>& scalars, int pack, const Type& like) {
   if (scalars.empty() || scalars.size() % size_t(pack) != 0)
-    context.fail("type-mismatch", "function of `map_elementwise` returns " + std::to_string(scalars.size()) + " values, not a multiple of `pack` " + std::to_string(pack));
+    context.fail("type-mismatch", "function of `map_elementwise` returns " + std::to_string(scalars.size()) +
+                                      " values, not a multiple of `pack` " + std::to_string(pack));
   std::vector<Type> types;
   for (size_t i = 0; i < scalars.size(); ++i) {
     if (i % size_t(pack) == 0) types.push_back(retyped(like, scalars[i].type.dtype));
@@ -35,14 +36,18 @@ Value mapElementwise(Context& context, const Value& function, const std::vector<
   std::vector<Tensor> tiles = broadcastAll(context, sources);
   const Type& like = tiles.front().type;
   if (pack < 1 || like.numel() % pack != 0)
-    context.fail("out-of-range", "`pack` " + std::to_string(pack) + " does not divide the " + std::to_string(like.numel()) + " elements");
+    context.fail("out-of-range", "`pack` " + std::to_string(pack) + " does not divide the " +
+                                     std::to_string(like.numel()) + " elements");
   std::vector<DType> arguments;
   for (const Tensor& tile : tiles) arguments.insert(arguments.end(), size_t(pack), tile.type.dtype);
   // The results' types are known only once the function has been compiled, so a first op holds the region meanwhile.
-  auto holder = tile::MapElementwiseOp::create(context.builder, context.loc(), mlir::TypeRange(), handles(tiles), uint32_t(pack));
-  std::vector<Tensor> scalars = callInRegion(context, holder.getBody(), function, arguments, nullptr, "map_elementwise");
+  auto holder =
+      tile::MapElementwiseOp::create(context.builder, context.loc(), mlir::TypeRange(), handles(tiles), uint32_t(pack));
+  std::vector<Tensor> scalars =
+      callInRegion(context, holder.getBody(), function, arguments, nullptr, "map_elementwise");
   std::vector<Type> types = resultTypes(context, scalars, pack, like);
-  auto op = tile::MapElementwiseOp::create(context.builder, context.loc(), typesOf(context, types), handles(tiles), uint32_t(pack));
+  auto op = tile::MapElementwiseOp::create(context.builder, context.loc(), typesOf(context, types), handles(tiles),
+                                           uint32_t(pack));
   op.getBody().takeBody(holder.getBody());
   holder.erase();
   return gathered(op, types, types.size() > 1);

@@ -22,10 +22,14 @@ struct Extremum {
   Tensor (*onSigned)(Context&, const Tensor&, const Tensor&);
   Tensor (*onUnsigned)(Context&, const Tensor&, const Tensor&);
 };
-template <class Op> Tensor combine(Context& context, const Tensor& a, const Tensor& b) { return elementwise<Op>(context, a, b); }
+template <class Op> Tensor combine(Context& context, const Tensor& a, const Tensor& b) {
+  return elementwise<Op>(context, a, b);
+}
 
-constexpr Extremum smallest{combine<arith::MinimumFOp>, combine<arith::MinNumFOp>, combine<arith::MinSIOp>, combine<arith::MinUIOp>};
-constexpr Extremum largest{combine<arith::MaximumFOp>, combine<arith::MaxNumFOp>, combine<arith::MaxSIOp>, combine<arith::MaxUIOp>};
+constexpr Extremum smallest{combine<arith::MinimumFOp>, combine<arith::MinNumFOp>, combine<arith::MinSIOp>,
+                            combine<arith::MinUIOp>};
+constexpr Extremum largest{combine<arith::MaximumFOp>, combine<arith::MaxNumFOp>, combine<arith::MaxSIOp>,
+                           combine<arith::MaxUIOp>};
 
 Tensor extremum(Context& context, const Extremum& which, const Value& x, const Value& y, bool propagateNan) {
   auto [a, b] = unify(context, widenBf16(context, x), widenBf16(context, y));
@@ -36,7 +40,8 @@ Tensor extremum(Context& context, const Extremum& which, const Value& x, const V
 }
 
 [[noreturn]] void failMath(Context& context, const std::string& name, const Tensor& tensor) {
-  context.fail("type-mismatch", "`" + name + "` needs `fp32` or `fp64`, not `" + tensor.type.dtype.name() + "`; convert with `.to(tl.float32)`");
+  context.fail("type-mismatch", "`" + name + "` needs `fp32` or `fp64`, not `" + tensor.type.dtype.name() +
+                                    "`; convert with `.to(tl.float32)`");
 }
 
 void needFloat(Context& context, const std::string& name, const Tensor& tensor) {
@@ -47,15 +52,37 @@ using Unary = Tensor (*)(Context&, const Tensor&);
 template <class Op> Tensor apply(Context& context, const Tensor& tensor) { return elementwise<Op>(context, tensor); }
 
 const std::map<std::string, Unary>& unaryOps() {
-  static const std::map<std::string, Unary> ops{
-      {"exp", apply<math::ExpOp>},       {"exp2", apply<math::Exp2Op>},   {"expm1", apply<math::ExpM1Op>}, {"log", apply<math::LogOp>},
-      {"log2", apply<math::Log2Op>},     {"log10", apply<math::Log10Op>}, {"log1p", apply<math::Log1pOp>}, {"sin", apply<math::SinOp>},
-      {"cos", apply<math::CosOp>},       {"tan", apply<math::TanOp>},     {"asin", apply<math::AsinOp>},   {"acos", apply<math::AcosOp>},
-      {"atan", apply<math::AtanOp>},     {"sinh", apply<math::SinhOp>},   {"cosh", apply<math::CoshOp>},   {"tanh", apply<math::TanhOp>},
-      {"asinh", apply<math::AsinhOp>},   {"acosh", apply<math::AcoshOp>}, {"atanh", apply<math::AtanhOp>}, {"sqrt", apply<math::SqrtOp>},
-      {"sqrt_rn", apply<math::SqrtOp>},  {"rsqrt", apply<math::RsqrtOp>}, {"cbrt", apply<math::CbrtOp>},   {"erf", apply<math::ErfOp>},
-      {"erfc", apply<math::ErfcOp>},     {"floor", apply<math::FloorOp>}, {"ceil", apply<math::CeilOp>},   {"trunc", apply<math::TruncOp>},
-      {"round", apply<math::RoundOp>},   {"rint", apply<math::RoundEvenOp>}, {"nearbyint", apply<math::RoundEvenOp>}};
+  static const std::map<std::string, Unary> ops{{"exp", apply<math::ExpOp>},
+                                                {"exp2", apply<math::Exp2Op>},
+                                                {"expm1", apply<math::ExpM1Op>},
+                                                {"log", apply<math::LogOp>},
+                                                {"log2", apply<math::Log2Op>},
+                                                {"log10", apply<math::Log10Op>},
+                                                {"log1p", apply<math::Log1pOp>},
+                                                {"sin", apply<math::SinOp>},
+                                                {"cos", apply<math::CosOp>},
+                                                {"tan", apply<math::TanOp>},
+                                                {"asin", apply<math::AsinOp>},
+                                                {"acos", apply<math::AcosOp>},
+                                                {"atan", apply<math::AtanOp>},
+                                                {"sinh", apply<math::SinhOp>},
+                                                {"cosh", apply<math::CoshOp>},
+                                                {"tanh", apply<math::TanhOp>},
+                                                {"asinh", apply<math::AsinhOp>},
+                                                {"acosh", apply<math::AcoshOp>},
+                                                {"atanh", apply<math::AtanhOp>},
+                                                {"sqrt", apply<math::SqrtOp>},
+                                                {"sqrt_rn", apply<math::SqrtOp>},
+                                                {"rsqrt", apply<math::RsqrtOp>},
+                                                {"cbrt", apply<math::CbrtOp>},
+                                                {"erf", apply<math::ErfOp>},
+                                                {"erfc", apply<math::ErfcOp>},
+                                                {"floor", apply<math::FloorOp>},
+                                                {"ceil", apply<math::CeilOp>},
+                                                {"trunc", apply<math::TruncOp>},
+                                                {"round", apply<math::RoundOp>},
+                                                {"rint", apply<math::RoundEvenOp>},
+                                                {"nearbyint", apply<math::RoundEvenOp>}};
   return ops;
 }
 
@@ -64,12 +91,14 @@ const std::map<std::string, Unary>& unaryOps() {
 Tensor where(Context& context, const Value& conditionValue, const Value& x, const Value& y) {
   Tensor chosen = toTensor(context, conditionValue);
   if (!chosen.type.dtype.isBool()) {
-    context.warn("non-bool-condition", "`tl.where` has a condition of type `" + chosen.type.dtype.name() + "`, not `int1`; it is true where not zero");
+    context.warn("non-bool-condition", "`tl.where` has a condition of type `" + chosen.type.dtype.name() +
+                                           "`, not `int1`; it is true where not zero");
     chosen = nonZero(context, chosen);
   }
   auto [a, b] = unify(context, x, y, true);
   if (a.type.dtype != b.type.dtype)
-    context.fail("type-mismatch", "`where` chooses between `" + a.type.dtype.name() + "` and `" + b.type.dtype.name() + "`");
+    context.fail("type-mismatch",
+                 "`where` chooses between `" + a.type.dtype.name() + "` and `" + b.type.dtype.name() + "`");
   if (chosen.type.isScalar()) return elementwiseSelect(context, chosen, a, b);
   std::tie(chosen, a) = broadcast(context, chosen, a);
   std::tie(a, b) = broadcast(context, a, b);
@@ -110,7 +139,9 @@ Tensor fma(Context& context, const Value& x, const Value& y, const Value& z) {
   std::tie(a, b) = unify(context, a, b);
   if (!a.type.dtype.isFloat()) context.fail("type-mismatch", "`fma` needs floats, not a " + describe(a));
   DType dtype = a.type.dtype;
-  return cast(context, elementwise<math::FmaOp>(context, computable(context, a), computable(context, b), computable(context, c)), dtype);
+  return cast(context,
+              elementwise<math::FmaOp>(context, computable(context, a), computable(context, b), computable(context, c)),
+              dtype);
 }
 
 Tensor umulhi(Context& context, const Value& x, const Value& y) {

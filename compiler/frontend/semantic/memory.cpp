@@ -7,8 +7,10 @@ namespace {
 
 void rejectBlockOptions(Context& context, const LoadOptions& options, const char* what) {
   if (!isEmpty(options.boundaryCheck) || !isEmpty(options.padding))
-    context.fail("unsupported", std::string("`") + what + "` through a pointer or a tile of pointers has no `padding_option` or `boundary_check`; "
-                                "use a block pointer (`tl.make_block_ptr`)");
+    context.fail("unsupported",
+                 std::string("`") + what +
+                     "` through a pointer or a tile of pointers has no `padding_option` or `boundary_check`; "
+                     "use a block pointer (`tl.make_block_ptr`)");
 }
 
 // Memory holds an int1 as a byte.
@@ -24,7 +26,8 @@ void checkPointee(Context& context, const Tensor& pointer) {
 
 void checkScalarAccess(Context& context, const Tensor& pointer, const Tensor& operand, const char* what) {
   if (pointer.type.isScalar() && operand.type.isTile())
-    context.fail("shape-mismatch", std::string("`") + what + "` is a " + describe(operand) + " but the pointer is a scalar");
+    context.fail("shape-mismatch",
+                 std::string("`") + what + "` is a " + describe(operand) + " but the pointer is a scalar");
 }
 
 Tensor maskOperand(Context& context, const Tensor& pointer, const Value& value) {
@@ -40,7 +43,8 @@ bool isBlock(const Value& pointer) { return pointer.is<std::shared_ptr<BlockPoin
 
 Tensor pointerOperand(Context& context, const Value& value, const std::string& what) {
   if (value.is<std::shared_ptr<Descriptor>>())
-    context.fail("type-mismatch", "`" + what + "` needs a pointer, not a " + describe(value) + "; use its methods `load` and `store`");
+    context.fail("type-mismatch",
+                 "`" + what + "` needs a pointer, not a " + describe(value) + "; use its methods `load` and `store`");
   if (!value.isTensor() || !value.as<Tensor>().type.dtype.isPointer() || value.as<Tensor>().type.isVector())
     context.fail("type-mismatch", "`" + what + "` needs a pointer or a tile of pointers, not " + describe(value));
   return value.as<Tensor>();
@@ -50,7 +54,8 @@ Value load(Context& context, const Value& pointerValue, const LoadOptions& optio
   if (isBlock(pointerValue)) return loadBlock(context, *pointerValue.as<std::shared_ptr<BlockPointer>>(), options);
   Tensor pointer = pointerOperand(context, pointerValue, "load");
   checkPointee(context, pointer);
-  if (options.mask.isNone() && !options.other.isNone()) context.fail("missing-argument", "`load` has `other` but no `mask`");
+  if (options.mask.isNone() && !options.other.isNone())
+    context.fail("missing-argument", "`load` has `other` but no `mask`");
   rejectBlockOptions(context, options, "load");
   mlir::Value mask, other;
   std::optional<Tensor> maskTensor;
@@ -74,7 +79,8 @@ Value load(Context& context, const Value& pointerValue, const LoadOptions& optio
 }
 
 void store(Context& context, const Value& pointerValue, const Value& value, const LoadOptions& options) {
-  if (isBlock(pointerValue)) return storeBlock(context, *pointerValue.as<std::shared_ptr<BlockPointer>>(), value, options);
+  if (isBlock(pointerValue))
+    return storeBlock(context, *pointerValue.as<std::shared_ptr<BlockPointer>>(), value, options);
   Tensor pointer = pointerOperand(context, pointerValue, "store");
   checkPointee(context, pointer);
   rejectBlockOptions(context, options, "store");
@@ -83,9 +89,10 @@ void store(Context& context, const Value& pointerValue, const Value& value, cons
   checkScalarAccess(context, pointer, stored, "value");
   stored = cast(context, broadcastTo(context, stored, pointer.type.shape), pointer.type.dtype.pointee());
   mlir::Value mask;
-  if (!options.mask.isNone()) mask = broadcastTo(context, maskOperand(context, pointer, options.mask), pointer.type.shape).value;
-  tile::StoreOp::create(context.builder, context.loc(), pointer.value, stored.value, mask, storeCache(context, options.cache),
-                        evictionOf(context, options.eviction));
+  if (!options.mask.isNone())
+    mask = broadcastTo(context, maskOperand(context, pointer, options.mask), pointer.type.shape).value;
+  tile::StoreOp::create(context.builder, context.loc(), pointer.value, stored.value, mask,
+                        storeCache(context, options.cache), evictionOf(context, options.eviction));
 }
 
 }  // namespace tandem::frontend::semantic

@@ -28,8 +28,8 @@ void checkPointer(Context& context, DType a, DType b, bool allowed) {
 Tensor numberAs(Context& context, const Value& number, DType dtype) {
   bool negative = number.is<double>() ? number.as<double>() < 0 : intOf(number) < 0;
   if (negative && dtype.isUnsigned())
-    context.fail("out-of-range", "cannot combine a tensor of `" + dtype.name() + "` with the negative number " + repr(number) +
-                                     "; cast one of them explicitly");
+    context.fail("out-of-range", "cannot combine a tensor of `" + dtype.name() + "` with the negative number " +
+                                     repr(number) + "; cast one of them explicitly");
   return constant(context, number, dtype);
 }
 
@@ -57,13 +57,15 @@ DType promote(Context& context, DType a, bool aIsScalar, DType b, bool bIsScalar
   if (a.isFp8() && b.isFp8()) return a == b ? a : fp16;
   if (!a.isInt() || !b.isInt()) failTypes(context, a, b);
   if (divOrMod && a.isSigned() != b.isSigned())
-    context.fail("type-mismatch", "cannot use /, // or % with `" + a.name() + "` and `" + b.name() +
-                                      "` because they have different signedness; this is unlikely to result in a useful answer. "
-                                      "Cast them to the same signedness");
+    context.fail("type-mismatch",
+                 "cannot use /, // or % with `" + a.name() + "` and `" + b.name() +
+                     "` because they have different signedness; this is unlikely to result in a useful answer. "
+                     "Cast them to the same signedness");
   return promoteInts(a, b);
 }
 
-std::pair<Tensor, Tensor> unify(Context& context, const Value& lhs, const Value& rhs, bool allowPointers, bool divOrMod) {
+std::pair<Tensor, Tensor> unify(Context& context, const Value& lhs, const Value& rhs, bool allowPointers,
+                                bool divOrMod) {
   DType a = dtypeOf(context, lhs), b = dtypeOf(context, rhs);
   checkPointer(context, a, b, allowPointers);
   checkPointer(context, b, a, allowPointers);

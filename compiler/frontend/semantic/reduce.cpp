@@ -4,7 +4,8 @@
 namespace tandem::frontend::semantic {
 namespace {
 
-void fillCombine(Context& context, mlir::Region& region, const Value& combine, const std::vector<Tensor>& tiles, const std::string& what) {
+void fillCombine(Context& context, mlir::Region& region, const Value& combine, const std::vector<Tensor>& tiles,
+                 const std::string& what) {
   std::vector<DType> row, arguments;
   for (const Tensor& tile : tiles) row.push_back(tile.type.dtype);
   arguments = row;
@@ -21,7 +22,8 @@ Tensor restoreAxis(Context& context, Tensor tensor, std::optional<int> axis, siz
 Value withAxis(Context& context, const Value& results, std::optional<int> axis, size_t rank) {
   if (results.isTensor()) return restoreAxis(context, results.as<Tensor>(), axis, rank);
   std::vector<Value> restored;
-  for (const Value& result : results.elements()) restored.push_back(restoreAxis(context, result.as<Tensor>(), axis, rank));
+  for (const Value& result : results.elements())
+    restored.push_back(restoreAxis(context, result.as<Tensor>(), axis, rank));
   return makeTuple(std::move(restored));
 }
 
@@ -39,7 +41,8 @@ Value reduce(Context& context, const Value& sources, std::optional<int> axis, co
     types.push_back(tile.type);
     types.back().shape.erase(types.back().shape.begin() + along);
   }
-  auto op = tile::ReduceOp::create(context.builder, context.loc(), typesOf(context, types), handles(tiles), uint32_t(along));
+  auto op =
+      tile::ReduceOp::create(context.builder, context.loc(), typesOf(context, types), handles(tiles), uint32_t(along));
   fillCombine(context, op.getCombine(), combine, tiles, "reduce");
   Value results = gathered(op, types, sources.isTuple());
   return keepDims ? withAxis(context, results, axis, rank) : results;
@@ -50,7 +53,8 @@ Value scan(Context& context, const Value& sources, int axis, const Value& combin
   int along = wrapAxis(context, axis, tiles[0].type.shape.size(), "axis");
   std::vector<Type> types;
   for (const Tensor& tile : tiles) types.push_back(tile.type);
-  auto op = tile::ScanOp::create(context.builder, context.loc(), typesOf(context, types), handles(tiles), uint32_t(along), reverse);
+  auto op = tile::ScanOp::create(context.builder, context.loc(), typesOf(context, types), handles(tiles),
+                                 uint32_t(along), reverse);
   fillCombine(context, op.getCombine(), combine, tiles, "associative_scan");
   return gathered(op, types, sources.isTuple());
 }

@@ -10,8 +10,8 @@ std::vector<Tensor> tilesOf(Context& context, const Value& sources, const std::s
       context.fail("type-mismatch", "`" + what + "` needs a tile, not " + describe(source));
     tiles.push_back(source.as<Tensor>());
     if (tiles.back().type.shape != tiles.front().type.shape)
-      context.fail("shape-mismatch", "`" + what + "` has sources of shape " + shapeText(tiles.front().type.shape) + " and " +
-                                         shapeText(tiles.back().type.shape));
+      context.fail("shape-mismatch", "`" + what + "` has sources of shape " + shapeText(tiles.front().type.shape) +
+                                         " and " + shapeText(tiles.back().type.shape));
   }
   if (tiles.empty()) context.fail("type-mismatch", "`" + what + "` has no sources");
   return tiles;
@@ -29,23 +29,28 @@ std::vector<mlir::Type> typesOf(Context& context, const std::vector<Type>& types
   return out;
 }
 
-std::vector<Tensor> callInRegion(Context& context, mlir::Region& region, const Value& function, const std::vector<DType>& arguments,
-                                 const std::vector<DType>* wanted, const std::string& what) {
+std::vector<Tensor> callInRegion(Context& context, mlir::Region& region, const Value& function,
+                                 const std::vector<DType>& arguments, const std::vector<DType>* wanted,
+                                 const std::string& what) {
   mlir::OpBuilder::InsertionGuard guard(context.builder);
   mlir::Block* block = context.builder.createBlock(&region);
   std::vector<Value> scalars;
   for (DType dtype : arguments)
-    scalars.push_back(Tensor{block->addArgument(dtype.toMLIR(context.builder.getContext()), context.loc()), {dtype, {}, 0}});
+    scalars.push_back(
+        Tensor{block->addArgument(dtype.toMLIR(context.builder.getContext()), context.loc()), {dtype, {}, 0}});
   std::vector<Value> returned = listOf(context.call(function, scalars, {}));
   if (wanted && returned.size() != wanted->size())
-    context.fail("type-mismatch", "function of `" + what + "` returns " + std::to_string(returned.size()) + " values, not " + std::to_string(wanted->size()));
+    context.fail("type-mismatch", "function of `" + what + "` returns " + std::to_string(returned.size()) +
+                                      " values, not " + std::to_string(wanted->size()));
   std::vector<Tensor> results;
   for (size_t i = 0; i < returned.size(); ++i) {
     const Value& value = returned[i];
     Tensor result = wanted && value.isNumber() ? constant(context, value, (*wanted)[i]) : toTensor(context, value);
-    if (!result.type.isScalar()) context.fail("type-mismatch", "function of `" + what + "` returns a " + describe(result) + ", not a scalar");
+    if (!result.type.isScalar())
+      context.fail("type-mismatch", "function of `" + what + "` returns a " + describe(result) + ", not a scalar");
     if (wanted && result.type.dtype != (*wanted)[i])
-      context.fail("type-mismatch", "function of `" + what + "` returns `" + result.type.dtype.name() + "` for a source of `" + (*wanted)[i].name() + "`");
+      context.fail("type-mismatch", "function of `" + what + "` returns `" + result.type.dtype.name() +
+                                        "` for a source of `" + (*wanted)[i].name() + "`");
     results.push_back(result);
   }
   tile::YieldOp::create(context.builder, context.loc(), handles(results));

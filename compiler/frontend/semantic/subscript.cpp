@@ -21,7 +21,8 @@ Tensor subscriptTile(Context& context, Tensor tensor, const Value& index) {
     else if (!isFullSlice(item))
       context.fail("unsupported", "a tensor is indexed with `:` and `None` only, not with " + describe(item));
     else if (++kept > rank)
-      context.fail("shape-mismatch", "a tensor of rank " + std::to_string(rank) + " is indexed with " + std::to_string(kept) + " or more `:`");
+      context.fail("shape-mismatch", "a tensor of rank " + std::to_string(rank) + " is indexed with " +
+                                         std::to_string(kept) + " or more `:`");
     ++axis;
   }
   return tensor;
@@ -58,15 +59,18 @@ std::vector<size_t> positions(Context& context, const SliceValue& slice, Int siz
 
 Value subscriptTuple(Context& context, const Tuple& tuple, const Value& index) {
   if (!index.is<SliceValue>())
-    return tuple.elements[wrapIndex(context, index, tuple.elements.size(), tuple.isList ? "elements of the list" : "elements of the tuple")];
+    return tuple.elements[wrapIndex(context, index, tuple.elements.size(),
+                                    tuple.isList ? "elements of the list" : "elements of the tuple")];
   auto out = std::make_shared<Tuple>();
   out->isList = tuple.isList;
-  for (size_t at : positions(context, index.as<SliceValue>(), Int(tuple.elements.size()))) out->elements.push_back(tuple.elements[at]);
+  for (size_t at : positions(context, index.as<SliceValue>(), Int(tuple.elements.size())))
+    out->elements.push_back(tuple.elements[at]);
   return out;
 }
 
 Value subscriptString(Context& context, const std::string& text, const Value& index) {
-  if (!index.is<SliceValue>()) return std::string(1, text[wrapIndex(context, index, text.size(), "characters of the string")]);
+  if (!index.is<SliceValue>())
+    return std::string(1, text[wrapIndex(context, index, text.size(), "characters of the string")]);
   std::string out;
   for (size_t at : positions(context, index.as<SliceValue>(), Int(text.size()))) out += text[at];
   return out;
@@ -84,7 +88,8 @@ Value subscript(Context& context, const Value& base, const Value& index) {
   if (base.is<std::string>()) return subscriptString(context, base.as<std::string>(), index);
   if (!base.isTensor()) context.fail("type-mismatch", describe(base) + " cannot be indexed");
   const Tensor& tensor = base.as<Tensor>();
-  return tensor.type.isVector() ? subscriptVector(context, tensor, index) : Value(subscriptTile(context, tensor, index));
+  return tensor.type.isVector() ? subscriptVector(context, tensor, index)
+                                : Value(subscriptTile(context, tensor, index));
 }
 
 }  // namespace tandem::frontend::semantic

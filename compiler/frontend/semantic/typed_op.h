@@ -4,8 +4,8 @@
 
 namespace tandem::frontend::semantic {
 
-inline constexpr DType int1{Scalar::Int1}, int8{Scalar::Int8}, int32{Scalar::Int32}, int64{Scalar::Int64}, fp16{Scalar::Fp16},
-    fp32{Scalar::Fp32}, fp64{Scalar::Fp64};
+inline constexpr DType int1{Scalar::Int1}, int8{Scalar::Int8}, int32{Scalar::Int32}, int64{Scalar::Int64},
+    fp16{Scalar::Fp16}, fp32{Scalar::Fp32}, fp64{Scalar::Fp64};
 
 inline Type retyped(Type type, DType dtype) {
   type.dtype = dtype;
@@ -15,12 +15,13 @@ inline bool sameShape(const Type& a, const Type& b) { return a.shape == b.shape 
 
 // An op of one result, whose type is `type`.
 template <class Op, class... Args> Tensor make(Context& context, const Type& type, Args&&... args) {
-  mlir::Operation* op =
-      Op::create(context.builder, context.loc(), type.toMLIR(context.builder.getContext()), std::forward<Args>(args)...);
+  mlir::Operation* op = Op::create(context.builder, context.loc(), type.toMLIR(context.builder.getContext()),
+                                   std::forward<Args>(args)...);
   return {op->getResult(0), type};
 }
 // An op on operands of one type, which is also the type of its result.
-template <class Op, class... Operands> Tensor elementwise(Context& context, const Tensor& first, const Operands&... rest) {
+template <class Op, class... Operands>
+Tensor elementwise(Context& context, const Tensor& first, const Operands&... rest) {
   mlir::Operation* op = Op::create(context.builder, context.loc(), first.value, rest.value...);
   return {op->getResult(0), first.type};
 }

@@ -53,7 +53,8 @@ struct Describer {
     return "block pointer `" + block->base.type.dtype.name() + listText(block->blockShape) + "`";
   }
   std::string operator()(const std::shared_ptr<Descriptor>& descriptor) const {
-    return "tensor descriptor `" + descriptor->base.type.dtype.pointee().name() + listText(descriptor->blockShape) + "`";
+    return "tensor descriptor `" + descriptor->base.type.dtype.pointee().name() + listText(descriptor->blockShape) +
+           "`";
   }
   std::string operator()(const std::shared_ptr<SmemBuffer>& buffer) const {
     return "shared-memory buffer `" + buffer->dtype.name() + listText(buffer->shape) + "`";
@@ -65,7 +66,9 @@ struct Describer {
   std::string operator()(const std::shared_ptr<Namespace>& space) const { return "module `" + space->name + "`"; }
   std::string operator()(const BoundMethod& method) const { return "method `" + method.name + "`"; }
   std::string operator()(const Foreign& foreign) const { return foreign.description; }
-  template <class Constant> std::string operator()(const Constant& constant) const { return "constexpr " + repr(Value(constant)); }
+  template <class Constant> std::string operator()(const Constant& constant) const {
+    return "constexpr " + repr(Value(constant));
+  }
 };
 
 struct Representer : Describer {

@@ -11,10 +11,12 @@ namespace tandem::frontend::semantic {
 class Kernel : public ::testing::Test {
  protected:
   Kernel() : context(mlir, options) {
-    mlir.loadDialect<tile::TileDialect, simt::SimtDialect, mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::func::FuncDialect>();
+    mlir.loadDialect<tile::TileDialect, simt::SimtDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
+                     mlir::func::FuncDialect>();
     module = mlir::ModuleOp::create(mlir::UnknownLoc::get(&mlir));
     context.builder.setInsertionPointToEnd(module->getBody());
-    auto function = mlir::func::FuncOp::create(context.builder, context.loc(), "k", context.builder.getFunctionType({}, {}));
+    auto function =
+        mlir::func::FuncOp::create(context.builder, context.loc(), "k", context.builder.getFunctionType({}, {}));
     function.setPrivate();
     body = function.addEntryBlock();
     context.builder.setInsertionPointToEnd(body);

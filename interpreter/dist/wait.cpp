@@ -1,5 +1,6 @@
 // wait and signal_wait_until: suspend the program until signals compare true (M6).
 #include "interpreter/dist/team.h"
+#include "interpreter/vm/branches.h"
 #include "interpreter/vm/charge.h"
 #include "interpreter/vm/handlers.h"
 
@@ -37,10 +38,10 @@ Step await(Machine& m, Run& run, const Prepared& i, std::vector<AwaitedSignal>& 
     return Step::Next;
   }
   run.waitBeganNs = run.clockNs;
-  for (const AwaitedSignal& w : open) m.watch(run, w.address, w.bytes);
+  run.watched = Watched{};
+  for (const AwaitedSignal& w : open) run.watched.places.push_back({w.address, w.bytes});
   run.awaited = std::move(open);
-  m.block(run, Blocked::Signal);
-  return Step::Blocked;
+  return stall(m, run, Blocked::Signal, Step::Blocked);
 }
 
 }  // namespace

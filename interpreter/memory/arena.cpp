@@ -49,7 +49,7 @@ Allocation* Arena::carve(Area& area, uint64_t bytes) {
   } else {
     for (size_t i = 0; i < area.quarantine.size() && !begin; ++i) {
       auto it = area.allocations.find(area.quarantine[i]);
-      if (footprint(it->second->end - it->second->begin) < need) continue;
+      if (it->second->waiters || footprint(it->second->end - it->second->begin) < need) continue;
       begin = it->first;
       std::fill(cache_.begin(), cache_.end(), nullptr);
       area.allocations.erase(it);

@@ -65,6 +65,13 @@ std::string itemText(const Stream& s) {
   return words[size_t(s.items.front().kind)];
 }
 
+// When only some threads wait: which, and that the others are behind them. Empty when all wait.
+std::string threadsText(const Run& run) {
+  if (run.mask.all) return "";
+  return " (" + std::to_string(run.mask.active) + " of its " + std::to_string(run.lanes) +
+         " threads; what comes after their `if` or loop starts for all threads together)";
+}
+
 Diagnostic waiterNote(Machine& m, Task& t) {
   Diagnostic d;
   std::string what;
@@ -88,6 +95,7 @@ Diagnostic waiterNote(Machine& m, Task& t) {
     case Blocked::Event: what += " waits for an event that is not recorded"; break;
     case Blocked::No: break;
   }
+  if (!t.isStream && t.blocked != Blocked::No) what += threadsText(static_cast<Run&>(t));
   d.message = what;
   return d;
 }

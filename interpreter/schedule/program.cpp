@@ -71,6 +71,9 @@ void World::Impl::startRun(Grid& g, int slot) {
   run->lanes = program.perThread ? uint32_t(g.launch.numWarps) * 32 : 1;
   run->mask = LaneMask{};
   run->maskStack.clear();
+  run->parked.clear();
+  run->splits.clear();
+  run->watched = Watched{};
   run->fenceEpoch = run->pendingPuts = run->unfinishedPuts = 0;
   run->spin = Run::Spin{};
   run->readCount = 0;

@@ -43,7 +43,8 @@ void World::Impl::turnOfProgram(Run& run) {
     step = i.handler(m, run, i);
     if (step >= Step::Blocked) break;
     --left;
-    for (uint32_t k = 0; k < i.releaseCount; ++k) setBuffer(m, run, i.releases[k], nullptr);
+    // A parked branch may still read what is last read here.
+    for (uint32_t k = 0; k < i.releaseCount && run.parked.empty(); ++k) setBuffer(m, run, i.releases[k], nullptr);
     if (step == Step::Next) ++run.pc;
   }
   uint32_t executed = quantum - left;

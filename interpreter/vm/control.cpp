@@ -1,4 +1,5 @@
 // Control flow: uniform jumps, lane masks, and the recognition of loops that only wait.
+#include "interpreter/vm/branches.h"
 #include "interpreter/vm/handlers.h"
 #include "interpreter/vm/registers.h"
 
@@ -45,13 +46,10 @@ Step backEdge(Machine& m, Run& run, const Prepared& i, const SpinLoop& loop) {
     return Step::Jumped;
   }
   spin.pc = ~0u;
-  if (reads < Run::kMaxReads) {
-    for (uint32_t k = 0; k < reads; ++k) m.watch(run, run.reads[k].first, run.reads[k].second);
-  } else {
-    m.sleepers.push_back(&run);
-  }
-  m.block(run, Blocked::Spin);
-  return Step::Yield;
+  run.awaited.clear();
+  run.watched = Watched{{}, reads >= Run::kMaxReads};
+  if (!run.watched.everything) run.watched.places.assign(run.reads.begin(), run.reads.begin() + reads);
+  return stall(m, run, Blocked::Spin, Step::Yield);
 }
 
 void narrow(Machine& m, Run& run, const uint8_t* condition, bool keepWhen) {
@@ -98,30 +96,34 @@ Step returnOp(Machine&, Run&, const Prepared&) { return Step::Finished; }
 Step ifBegin(Machine& m, Run& run, const Prepared& i) {
   std::vector<uint8_t> storage;
   const uint8_t* condition = laneCondition(m, run, i, storage);
-  run.maskStack.push_back(run.mask);
+  run.maskStack.push_back({run.mask, uint32_t(i.immediates[0]), ++run.lastIfId});
   narrow(m, run, condition, true);
   return run.mask.active || run.mask.all ? Step::Next : jumpTo(run, i.immediates[0]);
 }
 
 Step ifElse(Machine& m, Run& run, const Prepared& i) {
+  MaskEntry& entry = run.maskStack.back();
+  if (isSplit(entry)) return jumpTo(run, i.immediates[0]);
+  entry.elsePc = MaskEntry::kNoElse;
   // The lanes of the pushed mask that are not in the current one: those that did not take the first branch.
   std::vector<uint8_t> taken = run.mask.bytes;
   bool all = run.mask.all;
   taken.resize(run.lanes);
-  run.mask = run.maskStack.back();
+  run.mask = entry.mask;
   if (all) taken.assign(run.lanes, 1);
   narrow(m, run, taken.data(), false);
   return run.mask.active ? Step::Next : jumpTo(run, i.immediates[0]);
 }
 
 Step ifEnd(Machine&, Run& run, const Prepared&) {
-  run.mask = std::move(run.maskStack.back());
+  if (isSplit(run.maskStack.back()) && !joinBranches(run, run.maskStack.back())) return Step::Jumped;
+  run.mask = std::move(run.maskStack.back().mask);
   run.maskStack.pop_back();
   return Step::Next;
 }
 
 Step loopBegin(Machine&, Run& run, const Prepared&) {
-  run.maskStack.push_back(run.mask);
+  run.maskStack.push_back({run.mask});
   return Step::Next;
 }
 

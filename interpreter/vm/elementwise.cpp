@@ -10,7 +10,7 @@ namespace {
 uint8_t* elementwiseResult(Machine& m, Run& run, const Prepared& i) {
   if (run.info(i.r).isInline) return reinterpret_cast<uint8_t*>(&run.slots[i.r].bits);
   uint64_t need = registerBytes(run, i.r);
-  if (i.inPlace) {
+  if (i.inPlace && run.parked.empty()) {
     Buffer* b = run.slots[i.a].buffer;
     if (b && b->references == 1 && b->bytes == need) {
       if (i.a != i.r) {

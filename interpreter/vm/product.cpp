@@ -31,7 +31,7 @@ Step dotOp(Machine& m, Run& run, const Prepared& i) {
   chargeFlops(m, run, flops(d));
   span(m, run, SpanKind::Compute, began, run.clockNs, "dot", i.location);
   Elem accElem = run.info(i.c).elem;
-  Buffer* own = i.inPlace ? run.slots[i.c].buffer : nullptr;
+  Buffer* own = i.inPlace && run.parked.empty() ? run.slots[i.c].buffer : nullptr;
   if (own && own->references == 1) {  // accumulate where the accumulator lies
     if (!interpreter::dot(d, run.info(i.a).elem, a, run.info(i.b).elem, b, accElem, acc, own->data(), int(i.immediates[0])))
       return fail(m, run, i, "unsupported", "`dot` of these element types is not defined");

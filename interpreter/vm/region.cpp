@@ -35,7 +35,7 @@ class RegionScope {
   Run& run_;
   uint32_t lanes_;
   LaneMask mask_;
-  std::vector<LaneMask> stack_;
+  std::vector<MaskEntry> stack_;
 };
 
 using Buffers = std::vector<std::vector<uint8_t>>;

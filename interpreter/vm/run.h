@@ -57,6 +57,31 @@ struct LaneMask {
   uint32_t active = 0;
 };
 
+// An open `if` or loop of per-thread code: the mask to go back to. An `if` in its first branch knows where its second begins.
+struct MaskEntry {
+  static constexpr uint32_t kNoElse = ~0u;
+  LaneMask mask;
+  uint32_t elsePc = kNoElse;
+  uint32_t id = 0;
+  bool split = false;  // both branches are under way
+};
+
+// Memory whose change may let a branch go on.
+struct Watched {
+  std::vector<std::pair<Address, uint32_t>> places;
+  bool everything = false;
+};
+
+// A branch of a per-thread `if` that waits while another one runs.
+struct Branch {
+  uint32_t pc = 0;
+  LaneMask mask;
+  std::vector<MaskEntry> maskStack;
+  Watched watched;
+  std::vector<AwaitedSignal> awaited;
+  uint64_t version = 0, privateVersion = 0;  // of memory, when it stopped
+};
+
 struct Run : Task {
   const PreparedProgram* prepared = nullptr;
   Grid* grid = nullptr;
@@ -64,7 +89,11 @@ struct Run : Task {
   uint32_t pc = 0;
   uint32_t lanes = 1;
   LaneMask mask;
-  std::vector<LaneMask> maskStack;
+  std::vector<MaskEntry> maskStack;
+  uint32_t lastIfId = 0;
+  Watched watched;               // what the current branch waits for when it stalls
+  std::vector<Branch> parked;    // branches that wait
+  std::vector<uint32_t> splits;  // ids of the split `if`s neither branch of which has ended
   int slot = 0;
   std::array<int32_t, 3> id{0, 0, 0};
   std::array<int32_t, 3> grids{1, 1, 1};

@@ -6,7 +6,7 @@ namespace tandem::frontend {
 namespace builtin {
 
 static const char* const kTensorMethods[] = {
-    "argmax", "argmin", "cdiv", "cumprod", "cumsum", "flip", "max", "min", "ravel", "reduce_or", "sigmoid", "softmax", "sort",
+    "argmax", "argmin", "cdiv", "cumprod", "cumsum", "flip", "item", "max", "min", "ravel", "reduce_or", "sigmoid", "softmax", "sort",
     "squeeze", "sum", "topk", "unsqueeze", "xor_sum"};
 
 static bool isPublic(const std::string& name) { return !name.starts_with("_") || name.starts_with("__"); }

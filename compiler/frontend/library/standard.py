@@ -9,14 +9,13 @@ def cdiv(x, div):
 
 
 @triton.jit
+def _smear(n, distance):
+    return n | (n >> distance)
+
+
+@triton.jit
 def next_power_of_2(n):
-    n = n - 1
-    n = n | (n >> 1)
-    n = n | (n >> 2)
-    n = n | (n >> 4)
-    n = n | (n >> 8)
-    n = n | (n >> 16)
-    return n + 1
+    return _smear(_smear(_smear(_smear(_smear(n - 1, 1), 2), 4), 8), 16) + 1
 
 
 @triton.jit
@@ -209,3 +208,12 @@ def cumsum(input, axis=0, reverse=False, dtype=None):
 @triton.jit
 def cumprod(input, axis=0, reverse=False):
     return tl.associative_scan(_without_bfloat16(input), axis, _multiply, reverse)
+
+
+@triton.jit
+def item(input):
+    tl.static_assert(input.numel == 1, "`item` needs a tensor of one element")
+    if len(input.shape) == 0:
+        return input
+    else:
+        return tl.reduce(input, None, _add)

@@ -1,4 +1,5 @@
-// How fast the interpreter runs: a signalling ring over many ranks and programs, plain scalar loops, and the cost of a switch.
+// How fast the interpreter runs: a signalling ring over many ranks and programs, plain scalar loops, and the cost of a
+// switch.
 #include "interpreter/test/program_builder.h"
 #include <benchmark/benchmark.h>
 
@@ -13,7 +14,8 @@ void requireDone(benchmark::State& state, World::Stop stop, const World& world) 
 ProgramPtr ring() {
   ProgramBuilder b("ring");
   Register flags = b.pointerArgument("flags", Elem::I64), rounds = b.argument("rounds", Elem::I64);
-  Register rank = b.uniform(Elem::I32), n = b.uniform(Elem::I32), id = b.uniform(Elem::I32), token = b.uniform(Elem::I32);
+  Register rank = b.uniform(Elem::I32), n = b.uniform(Elem::I32), id = b.uniform(Elem::I32),
+           token = b.uniform(Elem::I32);
   b.add(Op::Rank, Elem::I32, {kNone}, {rank});
   b.add(Op::NumRanks, Elem::I32, {kNone}, {n});
   b.add(Op::ProgramId, Elem::I32, {}, {id}, {0});
@@ -33,7 +35,8 @@ void signallingRing(benchmark::State& state) {
   for (auto _ : state) {
     World world({.rankCount = kRanks});
     std::vector<std::vector<uint64_t>> arguments;
-    for (int r = 0; r < kRanks; ++r) arguments.push_back({world.allocate(r, kPrograms * 8, MemoryKind::Symmetric, true, "flags"), 200});
+    for (int r = 0; r < kRanks; ++r)
+      arguments.push_back({world.allocate(r, kPrograms * 8, MemoryKind::Symmetric, true, "flags"), 200});
     requireDone(state, launchAll(world, program, {kPrograms, 1, 1}, arguments), world);
     instructions += world.counters().instructions;
     switches += world.counters().switches;
@@ -47,13 +50,17 @@ void scalarLoop(benchmark::State& state) {
   ProgramBuilder b("loop");
   Register p = b.pointerArgument("out", Elem::I64), sum = b.uniform(Elem::I64), n = b.argument("n", Elem::I64);
   b.add(Op::Constant, Elem::I64, {}, {sum}, {0, 0});
-  b.forLoop(b.constant(Elem::I64, 0), n, [&](Register i) { b.add(Op::Binary, Elem::I64, {sum, i}, {sum}, {}, uint8_t(BinaryOp::AddI)); });
+  b.forLoop(b.constant(Elem::I64, 0), n, [&](Register i) {
+    b.add(Op::Binary, Elem::I64, {sum, i}, {sum}, {}, uint8_t(BinaryOp::AddI));
+  });
   b.store(p, sum);
   ProgramPtr program = b.finish();
   uint64_t instructions = 0;
   for (auto _ : state) {
     World world({.rankCount = 1});
-    requireDone(state, launchAll(world, program, {1, 1, 1}, {{world.allocate(0, 8, MemoryKind::Local, true, "out"), 1000000}}), world);
+    requireDone(state,
+                launchAll(world, program, {1, 1, 1}, {{world.allocate(0, 8, MemoryKind::Local, true, "out"), 1000000}}),
+                world);
     instructions += world.counters().instructions;
   }
   state.counters["instructions/s"] = benchmark::Counter(double(instructions), benchmark::Counter::kIsRate);
@@ -67,11 +74,13 @@ void pingPong(benchmark::State& state) {
   for (auto _ : state) {
     World world({.rankCount = 2});
     std::vector<std::vector<uint64_t>> arguments;
-    for (int r = 0; r < 2; ++r) arguments.push_back({world.allocate(r, 8, MemoryKind::Symmetric, true, "flags"), 20000});
+    for (int r = 0; r < 2; ++r)
+      arguments.push_back({world.allocate(r, 8, MemoryKind::Symmetric, true, "flags"), 20000});
     requireDone(state, launchAll(world, program, {1, 1, 1}, arguments), world);
     switches += world.counters().switches;
   }
-  state.counters["s/switch"] = benchmark::Counter(double(switches), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["s/switch"] =
+      benchmark::Counter(double(switches), benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(pingPong)->Unit(benchmark::kMillisecond);
 
@@ -80,7 +89,8 @@ void tileCopy(benchmark::State& state) {
   constexpr int64_t kSide = 128, kCount = kSide * kSide;
   ProgramBuilder b("tiles");
   Register from = b.pointerArgument("from", Elem::F32), to = b.pointerArgument("to", Elem::F32);
-  Register i = b.range(kCount), at = b.offset(b.splat(from, {kCount}), i, 4), out = b.offset(b.splat(to, {kCount}), i, 4);
+  Register i = b.range(kCount), at = b.offset(b.splat(from, {kCount}), i, 4),
+           out = b.offset(b.splat(to, {kCount}), i, 4);
   b.forLoop(b.constant(Elem::I32, 0), b.constant(Elem::I32, 100), [&](Register) {
     Register v = b.load(at, Elem::F32);
     b.store(out, b.binary(BinaryOp::AddF, v, v));
@@ -88,7 +98,8 @@ void tileCopy(benchmark::State& state) {
   ProgramPtr program = b.finish();
   for (auto _ : state) {
     World world({.rankCount = 1});
-    Address x = world.allocate(0, kCount * 4, MemoryKind::Local, true, "from"), y = world.allocate(0, kCount * 4, MemoryKind::Local, false, "to");
+    Address x = world.allocate(0, kCount * 4, MemoryKind::Local, true, "from"),
+            y = world.allocate(0, kCount * 4, MemoryKind::Local, false, "to");
     requireDone(state, launchAll(world, program, {1, 1, 1}, {{x, y}}), world);
   }
   state.SetBytesProcessed(int64_t(state.iterations()) * 100 * kCount * 8);

@@ -4,42 +4,134 @@
 namespace tandem::interpreter {
 namespace {
 
-const char* const kOpNames[] = {
-    "constant", "copy", "masked_copy", "splat", "unary", "binary", "mul_extended", "compare", "select", "fma", "clamp", "convert", "extern",
-    "program_id", "num_programs", "make_range", "reshape", "broadcast", "permute", "join", "split", "cat", "gather", "histogram", "addptr",
-    "load", "store", "block_load", "block_store", "atomic_rmw", "atomic_cas", "dot", "dot_scaled", "reduce", "scan", "map_elementwise",
-    "jump", "branch", "for_test", "loop_back", "return", "if_begin", "if_else", "if_end", "loop_begin", "loop_test", "loop_end",
-    "rank", "num_ranks", "translate_rank", "symm_at", "multicast_at", "wait", "consume_token", "notify", "put", "put_signal", "get",
-    "put_value", "signal", "signal_wait", "fence", "quiet", "barrier", "broadcastmem", "fcollect",
-    "tid", "ntid", "special", "thread_barrier", "named_barrier", "warp_barrier", "thread_fence", "ld", "st", "multimem_st",
-    "multimem_ld_reduce", "shuffle", "ballot", "elect", "vector", "vector_extract", "vector_bitcast", "smem_alloc", "smem_read", "smem_load",
-    "smem_store", "smem_index", "smem_ptr", "print", "assert", "assume"};
+const char* const kOpNames[] = {"constant",
+                                "copy",
+                                "masked_copy",
+                                "splat",
+                                "unary",
+                                "binary",
+                                "mul_extended",
+                                "compare",
+                                "select",
+                                "fma",
+                                "clamp",
+                                "convert",
+                                "extern",
+                                "program_id",
+                                "num_programs",
+                                "make_range",
+                                "reshape",
+                                "broadcast",
+                                "permute",
+                                "join",
+                                "split",
+                                "cat",
+                                "gather",
+                                "histogram",
+                                "addptr",
+                                "load",
+                                "store",
+                                "block_load",
+                                "block_store",
+                                "atomic_rmw",
+                                "atomic_cas",
+                                "dot",
+                                "dot_scaled",
+                                "reduce",
+                                "scan",
+                                "map_elementwise",
+                                "jump",
+                                "branch",
+                                "for_test",
+                                "loop_back",
+                                "return",
+                                "if_begin",
+                                "if_else",
+                                "if_end",
+                                "loop_begin",
+                                "loop_test",
+                                "loop_end",
+                                "rank",
+                                "num_ranks",
+                                "translate_rank",
+                                "symm_at",
+                                "multicast_at",
+                                "wait",
+                                "consume_token",
+                                "notify",
+                                "put",
+                                "put_signal",
+                                "get",
+                                "put_value",
+                                "signal",
+                                "signal_wait",
+                                "fence",
+                                "quiet",
+                                "barrier",
+                                "broadcastmem",
+                                "fcollect",
+                                "tid",
+                                "ntid",
+                                "special",
+                                "thread_barrier",
+                                "named_barrier",
+                                "warp_barrier",
+                                "thread_fence",
+                                "ld",
+                                "st",
+                                "multimem_st",
+                                "multimem_ld_reduce",
+                                "shuffle",
+                                "ballot",
+                                "elect",
+                                "vector",
+                                "vector_extract",
+                                "vector_bitcast",
+                                "smem_alloc",
+                                "smem_read",
+                                "smem_load",
+                                "smem_store",
+                                "smem_index",
+                                "smem_ptr",
+                                "print",
+                                "assert",
+                                "assume"};
 static_assert(std::size(kOpNames) == size_t(Op::Assume) + 1);
 
-const char* const kElemNames[] = {"i1", "i8", "i16", "i32", "i64", "f8e4m3fn", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz", "f16", "bf16", "f32", "f64"};
+const char* const kElemNames[] = {"i1",         "i8",         "i16", "i32",  "i64", "f8e4m3fn", "f8e5m2",
+                                  "f8e4m3fnuz", "f8e5m2fnuz", "f16", "bf16", "f32", "f64"};
 static_assert(std::size(kElemNames) == size_t(Elem::F64) + 1);
 
-const char* const kUnaryNames[] = {"negf", "absf", "absi", "ceil", "floor", "trunc", "round", "roundeven", "sqrt", "rsqrt", "exp", "exp2", "expm1",
-    "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc",
-    "cbrt", "ctlz", "cttz", "ctpop", "isnan", "isinf", "isfinite"};
+const char* const kUnaryNames[] = {"negf",  "absf",  "absi",  "ceil",  "floor", "trunc",   "round", "roundeven",
+                                   "sqrt",  "rsqrt", "exp",   "exp2",  "expm1", "log",     "log2",  "log10",
+                                   "log1p", "sin",   "cos",   "tan",   "asin",  "acos",    "atan",  "sinh",
+                                   "cosh",  "tanh",  "asinh", "acosh", "atanh", "erf",     "erfc",  "cbrt",
+                                   "ctlz",  "cttz",  "ctpop", "isnan", "isinf", "isfinite"};
 static_assert(std::size(kUnaryNames) == size_t(UnaryOp::IsFinite) + 1);
 
-const char* const kBinaryNames[] = {"addi", "subi", "muli", "divs", "divu", "rems", "remu", "and", "or", "xor", "shl", "shrs", "shru", "mins", "minu",
-    "maxs", "maxu", "mulhiu", "addf", "subf", "mulf", "divf", "remf", "minnumf", "maxnumf", "minimumf", "maximumf", "powf", "atan2", "copysign",
-    "floordivs", "ceildivs", "ceildivu"};
+const char* const kBinaryNames[] = {"addi",  "subi",     "muli",      "divs",     "divu",     "rems",     "remu",
+                                    "and",   "or",       "xor",       "shl",      "shrs",     "shru",     "mins",
+                                    "minu",  "maxs",     "maxu",      "mulhiu",   "addf",     "subf",     "mulf",
+                                    "divf",  "remf",     "minnumf",   "maxnumf",  "minimumf", "maximumf", "powf",
+                                    "atan2", "copysign", "floordivs", "ceildivs", "ceildivu"};
 static_assert(std::size(kBinaryNames) == size_t(BinaryOp::CeilDivU) + 1);
 
-const char* const kCompareNames[] = {"eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge", "oeq", "one", "olt", "ole", "ogt", "oge",
-    "ueq", "une", "ultf", "ulef", "ugtf", "ugef", "ord", "uno"};
+const char* const kCompareNames[] = {"eq",  "ne",  "slt",  "sle",  "sgt",  "sge",  "ult", "ule",
+                                     "ugt", "uge", "oeq",  "one",  "olt",  "ole",  "ogt", "oge",
+                                     "ueq", "une", "ultf", "ulef", "ugtf", "ugef", "ord", "uno"};
 static_assert(std::size(kCompareNames) == size_t(CompareOp::Uno) + 1);
 
-const char* const kConvertNames[] = {"bitcast", "trunci", "exts", "extu", "stof", "utof", "ftos", "ftou", "ftof", "ftof_rtz"};
+const char* const kConvertNames[] = {"bitcast", "trunci", "exts", "extu", "stof",
+                                     "utof",    "ftos",   "ftou", "ftof", "ftof_rtz"};
 static_assert(std::size(kConvertNames) == size_t(ConvertOp::FToFRtz) + 1);
 
 const char* const kRmwNames[] = {"add", "fadd", "and", "or", "xor", "xchg", "max", "min", "umax", "umin"};
 static_assert(std::size(kRmwNames) == size_t(RmwOp::UMin) + 1);
 
-template <size_t n> std::string nameIn(const char* const (&names)[n], size_t index) { return index < n ? names[index] : "?"; }
+template <size_t n>
+std::string nameIn(const char* const (&names)[n], size_t index) {
+  return index < n ? names[index] : "?";
+}
 
 std::string subText(const Instruction& i) {
   switch (i.op) {
@@ -90,12 +182,16 @@ std::string lineOf(const Program& p, const Instruction& i) {
 std::string print(const Program& p) {
   std::string out = "program " + p.name + (p.perThread ? " per_thread" : "") + "\n";
   for (const Argument& a : p.arguments)
-    out += "  argument " + registerText(a.reg) + " " + a.name + ": " + (a.isPointer ? "*" + std::string(kElemNames[size_t(a.pointee)]) : kElemNames[size_t(a.elem)]) + "\n";
+    out += "  argument " + registerText(a.reg) + " " + a.name + ": " +
+           (a.isPointer ? "*" + std::string(kElemNames[size_t(a.pointee)]) : kElemNames[size_t(a.elem)]) + "\n";
   for (size_t k = 0; k < p.regions.size(); ++k) {
-    out += "  region " + std::to_string(k) + " [" + std::to_string(p.regions[k].begin) + ".." + std::to_string(p.regions[k].end) + ") (";
-    for (size_t a = 0; a < p.regions[k].arguments.size(); ++a) out += (a ? ", " : "") + registerText(p.regions[k].arguments[a]);
+    out += "  region " + std::to_string(k) + " [" + std::to_string(p.regions[k].begin) + ".." +
+           std::to_string(p.regions[k].end) + ") (";
+    for (size_t a = 0; a < p.regions[k].arguments.size(); ++a)
+      out += (a ? ", " : "") + registerText(p.regions[k].arguments[a]);
     out += ") -> (";
-    for (size_t a = 0; a < p.regions[k].results.size(); ++a) out += (a ? ", " : "") + registerText(p.regions[k].results[a]);
+    for (size_t a = 0; a < p.regions[k].results.size(); ++a)
+      out += (a ? ", " : "") + registerText(p.regions[k].results[a]);
     out += ")\n";
   }
   for (size_t pc = 0; pc < p.code.size(); ++pc) out += "  " + std::to_string(pc) + ": " + lineOf(p, p.code[pc]) + "\n";

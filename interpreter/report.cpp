@@ -12,7 +12,8 @@ std::string Report::render() const {
   auto add = [&](const std::string& part) { who += (who.empty() ? "" : ", ") + part; };
   if (rank >= 0) add("rank " + std::to_string(rank));
   if (program[0] >= 0)
-    add("program (" + std::to_string(program[0]) + "," + std::to_string(program[1]) + "," + std::to_string(program[2]) + ")");
+    add("program (" + std::to_string(program[0]) + "," + std::to_string(program[1]) + "," + std::to_string(program[2]) +
+        ")");
   if (!kernel.empty()) add("kernel `" + kernel + "`");
   if (!who.empty()) d.message += " [" + who + "]";
   d.file = file;

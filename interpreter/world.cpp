@@ -25,20 +25,22 @@ World::~World() = default;
 
 const WorldOptions& World::options() const { return impl_->m.options; }
 
-Address World::allocate(int rank, uint64_t bytes, MemoryKind kind, bool initialised, const std::string& name, const std::string& hostFile,
-                        uint32_t hostLine) {
+Address World::allocate(int rank, uint64_t bytes, MemoryKind kind, bool initialised, const std::string& name,
+                        const std::string& hostFile, uint32_t hostLine) {
   Machine& m = impl_->m;
   Arena::Allocated got = m.arena.allocate(rank, bytes, kind, initialised);
   if (got.asymmetric) {
     hostReport(m, rank, "asymmetric-allocation",
-               "symmetric allocation `" + name + "` has " + std::to_string(bytes) + " bytes on rank " + std::to_string(rank) + ", but " +
-                   std::to_string(got.otherBytes) + " on another rank",
+               "symmetric allocation `" + name + "` has " + std::to_string(bytes) + " bytes on rank " +
+                   std::to_string(rank) + ", but " + std::to_string(got.otherBytes) + " on another rank",
                hostFile, hostLine);
     return 0;
   }
   if (!got.allocation) {
-    hostReport(m, rank, "out-of-memory", "no room for `" + name + "` of " + std::to_string(bytes) + " bytes in the heap of rank " + std::to_string(rank),
-               hostFile, hostLine);
+    hostReport(
+        m, rank, "out-of-memory",
+        "no room for `" + name + "` of " + std::to_string(bytes) + " bytes in the heap of rank " + std::to_string(rank),
+        hostFile, hostLine);
     return 0;
   }
   got.allocation->name = name;
@@ -57,11 +59,15 @@ void World::release(int rank, Address address, const std::string& hostFile, uint
       return;
     case Arena::Freed::Double:
       return hostReport(m, rank, "double-free", "`" + a->name + "` is freed twice", hostFile, hostLine,
-                        a->freedFile.empty() ? std::vector<Diagnostic>{}
-                                             : std::vector{note("first freed at " + a->freedFile + ":" + std::to_string(a->freedLine))});
+                        a->freedFile.empty()
+                            ? std::vector<Diagnostic>{}
+                            : std::vector{note("first freed at " + a->freedFile + ":" + std::to_string(a->freedLine))});
     case Arena::Freed::Invalid: {
-      std::string text = "free of " + hex(address) + ", which is not the start of a buffer of rank " + std::to_string(rank);
-      if (a) text += "; it is at byte offset " + std::to_string(address - a->begin) + " of `" + a->name + "` of rank " + std::to_string(a->rank);
+      std::string text =
+          "free of " + hex(address) + ", which is not the start of a buffer of rank " + std::to_string(rank);
+      if (a)
+        text += "; it is at byte offset " + std::to_string(address - a->begin) + " of `" + a->name + "` of rank " +
+                std::to_string(a->rank);
       return hostReport(m, rank, "invalid-free", text, hostFile, hostLine);
     }
   }
@@ -110,14 +116,21 @@ void World::setAsync(int rank, StreamId stream, Address dest, uint8_t value, uin
 }
 
 void World::signalWriteAsync(int rank, StreamId stream, Address signal, uint64_t value, int bytes, SignalKind kind) {
-  impl_->enqueue(rank, stream, {.kind = ItemKind::SignalWrite, .dest = signal, .value = value, .signalBytes = bytes, .signalKind = kind});
+  impl_->enqueue(
+      rank, stream,
+      {.kind = ItemKind::SignalWrite, .dest = signal, .value = value, .signalBytes = bytes, .signalKind = kind});
 }
 
-void World::signalWaitAsync(int rank, StreamId stream, Address signal, SignalCompare compare, uint64_t value, int bytes) {
-  impl_->enqueue(rank, stream, {.kind = ItemKind::SignalWait, .dest = signal, .value = value, .signalBytes = bytes, .compare = compare});
+void World::signalWaitAsync(int rank, StreamId stream, Address signal, SignalCompare compare, uint64_t value,
+                            int bytes) {
+  impl_->enqueue(
+      rank, stream,
+      {.kind = ItemKind::SignalWait, .dest = signal, .value = value, .signalBytes = bytes, .compare = compare});
 }
 
-void World::barrierAsync(int rank, StreamId stream, int team) { impl_->enqueue(rank, stream, {.kind = ItemKind::Barrier, .team = team}); }
+void World::barrierAsync(int rank, StreamId stream, int team) {
+  impl_->enqueue(rank, stream, {.kind = ItemKind::Barrier, .team = team});
+}
 
 EventId World::recordEvent(int rank, StreamId stream) {
   EventId id = impl_->events.size();

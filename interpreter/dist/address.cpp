@@ -14,7 +14,8 @@ const std::vector<int>* teamOperand(Machine& m, Run& run, const Prepared& i, Reg
 
 bool checkPeer(Machine& m, Run& run, const Prepared& i, int64_t peer) {
   if (peer >= 0 && peer < m.options.rankCount) return true;
-  fail(m, run, i, "bad-rank", "peer " + std::to_string(peer) + " is outside 0.." + std::to_string(m.options.rankCount - 1));
+  fail(m, run, i, "bad-rank",
+       "peer " + std::to_string(peer) + " is outside 0.." + std::to_string(m.options.rankCount - 1));
   return false;
 }
 
@@ -57,7 +58,9 @@ Step translateRank(Machine& m, Run& run, const Prepared& i) {
   if (!members) return Step::Failed;
   int64_t index = integer(m, run, i.a);
   if (index < 0 || index >= int64_t(members->size()))
-    return fail(m, run, i, "bad-rank", "rank " + std::to_string(index) + " is outside team " + std::to_string(id) + " of " + std::to_string(members->size()));
+    return fail(m, run, i, "bad-rank",
+                "rank " + std::to_string(index) + " is outside team " + std::to_string(id) + " of " +
+                    std::to_string(members->size()));
   int world = (*members)[size_t(index)];
   const std::vector<int>* dest = teamOperand(m, run, i, i.c, &id);
   if (!dest) return Step::Failed;
@@ -87,8 +90,9 @@ Step symmAt(Machine& m, Run& run, const Prepared& i) {
       if (!checkSymmetric(m, run, i, from, "`symm_at`")) return Step::Failed;
       last = m.arena.find(from);
       if (last && last->rank != run.rank && run.info(i.a).extent != Extent::Tile)
-        return fail(m, run, i, "out-of-bounds",
-                    "`symm_at` needs an address of this rank, but " + addressText(m, from, 0) + " is another rank's already");
+        return fail(
+            m, run, i, "out-of-bounds",
+            "`symm_at` needs an address of this rank, but " + addressText(m, from, 0) + " is another rank's already");
     }
     out[k] = m.arena.rankOf(from) >= 0 ? m.arena.at(from, int(peer)) : from;
   }

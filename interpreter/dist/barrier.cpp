@@ -31,7 +31,8 @@ bool moveBetween(Machine& m, const Collective& c, size_t from, size_t to, uint64
   who.location = dest.location;
   std::vector<uint8_t> bytes(source.bytes);
   m.counters.putBytes += source.bytes;
-  return readMemory(who, source.source, bytes.data(), bytes.size(), 1) && writeMemory(who, dest.dest + offset, bytes.data(), bytes.size(), 1);
+  return readMemory(who, source.source, bytes.data(), bytes.size(), 1) &&
+         writeMemory(who, dest.dest + offset, bytes.data(), bytes.size(), 1);
 }
 
 Step collective(Machine& m, Run& run, const Prepared& i, Op op, const char* what) {
@@ -53,7 +54,9 @@ Step collective(Machine& m, Run& run, const Prepared& i, Op op, const char* what
       return;
     }
     if (op == Op::Broadcastmem && (c.members[0].root < 0 || size_t(c.members[0].root) >= c.members.size())) {
-      fail(m, run, i, "bad-rank", std::string(what) + " from root " + std::to_string(c.members[0].root) + " of a team of " + std::to_string(c.members.size()));
+      fail(m, run, i, "bad-rank",
+           std::string(what) + " from root " + std::to_string(c.members[0].root) + " of a team of " +
+               std::to_string(c.members.size()));
       return;
     }
     for (size_t to = 0; to < c.members.size(); ++to) {
@@ -88,14 +91,17 @@ Step barrier(Machine& m, Run& run, const Prepared& i) {
     if (!deliverAll(m, run.runId, -1)) return Step::Failed;
   }
   int64_t began = run.clockNs;
-  bool done = meet(m, run, id, false, *members, Blocked::Barrier, Op::Barrier, [&](Collective::Member& member) { introduce(member, run, i); },
-                   [](Collective&) {});
+  bool done = meet(
+      m, run, id, false, *members, Blocked::Barrier, Op::Barrier,
+      [&](Collective::Member& member) { introduce(member, run, i); }, [](Collective&) {});
   if (!done) return Step::Blocked;
   span(m, run, SpanKind::Barrier, began, run.clockNs, "barrier", i.location);
   return Step::Next;
 }
 
-Step broadcastmem(Machine& m, Run& run, const Prepared& i) { return collective(m, run, i, Op::Broadcastmem, "`broadcast`"); }
+Step broadcastmem(Machine& m, Run& run, const Prepared& i) {
+  return collective(m, run, i, Op::Broadcastmem, "`broadcast`");
+}
 Step fcollect(Machine& m, Run& run, const Prepared& i) { return collective(m, run, i, Op::Fcollect, "`fcollect`"); }
 
 }  // namespace handlers

@@ -112,7 +112,8 @@ bool deliverOne(Machine& m, bool includeHeld) {
 bool deliverFenced(Machine& m, Run& run, int peer) {
   uint64_t id = run.runId;
   uint32_t epoch = run.fenceEpoch;
-  return deliverWhere(m, [=](const PendingPut& p) { return p.runId == id && p.epoch < epoch && (peer < 0 || p.peer == peer); });
+  return deliverWhere(
+      m, [=](const PendingPut& p) { return p.runId == id && p.epoch < epoch && (peer < 0 || p.peer == peer); });
 }
 
 bool deliverAll(Machine& m, uint64_t runId, int peer) {

@@ -7,8 +7,8 @@ bool checkGroup(Machine& m, Run& run, const Prepared& i, Group group, const char
   if (run.mask.all || group == Group::Thread) return true;
   if (group == Group::Block) {
     fail(m, run, i, "divergent-block-operation",
-         std::string(what) + " needs all " + std::to_string(run.lanes) + " threads of the program, but only " + std::to_string(run.mask.active) +
-             " call it");
+         std::string(what) + " needs all " + std::to_string(run.lanes) + " threads of the program, but only " +
+             std::to_string(run.mask.active) + " call it");
     return false;
   }
   for (uint32_t warp = 0; warp < run.lanes / 32; ++warp) {
@@ -16,14 +16,16 @@ bool checkGroup(Machine& m, Run& run, const Prepared& i, Group group, const char
     for (uint32_t k = 0; k < 32; ++k) active += run.mask.bytes[warp * 32 + k];
     if (active == 0 || active == 32) continue;
     fail(m, run, i, "non-uniform-warp-operation",
-         std::string(what) + " needs all 32 threads of warp " + std::to_string(warp) + ", but only " + std::to_string(active) + " call it");
+         std::string(what) + " needs all 32 threads of warp " + std::to_string(warp) + ", but only " +
+             std::to_string(active) + " call it");
     return false;
   }
   return true;
 }
 
 // The threads of the range agree on every operand.
-static bool agree(Machine& m, Run& run, const Prepared& i, uint32_t first, uint32_t count, const char* kind, const char* what) {
+static bool agree(Machine& m, Run& run, const Prepared& i, uint32_t first, uint32_t count, const char* kind,
+                  const char* what) {
   for (uint32_t k = 0; k < i.operandCount; ++k) {
     Register r = i.operands[k];
     if (!isLanes(run, r)) continue;
@@ -32,15 +34,16 @@ static bool agree(Machine& m, Run& run, const Prepared& i, uint32_t first, uint3
     for (uint32_t lane = first + 1; lane < first + count; ++lane)
       if (memcmp(p + first * bytes, p + lane * bytes, bytes) != 0) {
         fail(m, run, i, kind,
-             std::string(what) + ": threads " + std::to_string(first) + " and " + std::to_string(lane) + " disagree on operand " +
-                 std::to_string(k));
+             std::string(what) + ": threads " + std::to_string(first) + " and " + std::to_string(lane) +
+                 " disagree on operand " + std::to_string(k));
         return false;
       }
   }
   return true;
 }
 
-bool eachCaller(Machine& m, Run& run, const Prepared& i, Group group, bool repeats, const char* what, const std::function<bool(uint32_t)>& body) {
+bool eachCaller(Machine& m, Run& run, const Prepared& i, Group group, bool repeats, const char* what,
+                const std::function<bool(uint32_t)>& body) {
   if (!checkGroup(m, run, i, group, what)) return false;
   if (!run.prepared->program->perThread) return body(0);
   bool differ = false;

@@ -29,7 +29,8 @@ void leave(Machine::Meetings& all, Collective& c) {
 
 bool meet(Machine& m, Task& task, int team, bool onStream, const std::vector<int>& members, Blocked why, Op op,
           const std::function<void(Collective::Member&)>& open, const std::function<void(Collective&)>& whenComplete) {
-  Machine::Meetings& all = m.meetings[int64_t(team) * 2 + onStream + (team == 3 || team == 4 ? int64_t(task.rank) << 32 : 0)];
+  Machine::Meetings& all =
+      m.meetings[int64_t(team) * 2 + onStream + (team == 3 || team == 4 ? int64_t(task.rank) << 32 : 0)];
   if (!task.collective) {
     Collective& c = meetingOf(all, task.rank, members);
     size_t index = size_t(std::find(members.begin(), members.end(), task.rank) - members.begin());

@@ -4,8 +4,9 @@
 
 namespace tandem::interpreter {
 
-// Arrives at the next meeting of `team` for this rank, or asks after the one arrived at. Gives true when all have arrived: then the
-// task has left it. Otherwise the task is blocked. `open` fills in what the member brings; it is called once, on arrival.
+// Arrives at the next meeting of `team` for this rank, or asks after the one arrived at. Gives true when all have
+// arrived: then the task has left it. Otherwise the task is blocked. `open` fills in what the member brings; it is
+// called once, on arrival.
 bool meet(Machine& m, Task& task, int team, bool onStream, const std::vector<int>& members, Blocked why, Op op,
           const std::function<void(Collective::Member&)>& open, const std::function<void(Collective&)>& whenComplete);
 

@@ -14,7 +14,8 @@ struct Transfer {
   int peer = 0;
 };
 
-bool transferOf(Machine& m, Run& run, const Prepared& i, uint32_t lane, Register peerRegister, bool isGet, const char* what, Transfer& t) {
+bool transferOf(Machine& m, Run& run, const Prepared& i, uint32_t lane, Register peerRegister, bool isGet,
+                const char* what, Transfer& t) {
   int64_t peer = integer(m, run, peerRegister, lane), bytes = integer(m, run, i.c, lane);
   Address dest = rawInteger(m, run, i.a, lane), source = rawInteger(m, run, i.b, lane);
   if (!checkPeer(m, run, i, peer)) return false;

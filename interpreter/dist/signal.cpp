@@ -8,7 +8,8 @@ namespace tandem::interpreter {
 namespace {
 
 // Updates the signal at the peer's address that corresponds to `pointer`.
-bool updateSignal(Machine& m, Run& run, const Prepared& i, uint32_t lane, SignalKind kind, Register value, Register peerRegister, Semantic semantic) {
+bool updateSignal(Machine& m, Run& run, const Prepared& i, uint32_t lane, SignalKind kind, Register value,
+                  Register peerRegister, Semantic semantic) {
   int64_t peer = integer(m, run, peerRegister, lane);
   Address pointer = rawInteger(m, run, i.a, lane);
   if (!checkPeer(m, run, i, peer) || !checkSymmetric(m, run, i, pointer, "a signal")) return false;

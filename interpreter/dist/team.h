@@ -13,8 +13,10 @@ bool checkSymmetric(Machine& m, Run& run, const Prepared& i, Address address, co
 
 // A block call needs all threads; a warp call needs all threads of each warp that calls.
 bool checkGroup(Machine& m, Run& run, const Prepared& i, Group group, const char* what);
-// Calls body(lane) once for each call the instruction makes: the active threads of a thread call whose operands differ by thread or
-// which `repeats` (is not idempotent); the first active thread of each warp of a warp call; once of a block call.
-bool eachCaller(Machine& m, Run& run, const Prepared& i, Group group, bool repeats, const char* what, const std::function<bool(uint32_t)>& body);
+// Calls body(lane) once for each call the instruction makes: the active threads of a thread call whose operands differ
+// by thread or which `repeats` (is not idempotent); the first active thread of each warp of a warp call; once of a
+// block call.
+bool eachCaller(Machine& m, Run& run, const Prepared& i, Group group, bool repeats, const char* what,
+                const std::function<bool(uint32_t)>& body);
 
 }  // namespace tandem::interpreter

@@ -7,14 +7,22 @@
 namespace tandem::interpreter {
 
 Accessor::Accessor(Machine& machine, Run& r, const Prepared& i)
-    : m(machine), run(&r), rank(r.rank), id(r.id), program(r.prepared->program.get()), location(i.location), timeNs(r.clockNs) {}
+    : m(machine),
+      run(&r),
+      rank(r.rank),
+      id(r.id),
+      program(r.prepared->program.get()),
+      location(i.location),
+      timeNs(r.clockNs) {}
 
 namespace {
 
 Diagnostic allocationNote(const Allocation& a) {
   std::string text = "`" + a.name + "` is " + std::to_string(a.end - a.begin) + " bytes of " +
-                     (a.shared ? "shared memory" : a.kind == MemoryKind::Symmetric ? "symmetric memory" : "local memory") + " on rank " +
-                     std::to_string(a.rank);
+                     (a.shared                          ? "shared memory"
+                      : a.kind == MemoryKind::Symmetric ? "symmetric memory"
+                                                        : "local memory") +
+                     " on rank " + std::to_string(a.rank);
   if (!a.hostFile.empty()) text += ", allocated at " + a.hostFile + ":" + std::to_string(a.hostLine);
   return note(text);
 }
@@ -31,8 +39,8 @@ bool outOfBounds(Accessor& who, Address address, uint64_t bytes, bool write) {
   if (!a) a = who.m.arena.nearest(address);
   if (!a) return failAccess(who, "out-of-bounds", message + "address " + hex(address) + ", which is in no buffer");
   int64_t offsetIn = int64_t(address - a->begin);
-  message += "byte offset " + std::to_string(offsetIn) + " of `" + a->name + "` on rank " + std::to_string(a->rank) + ", which has " +
-             std::to_string(a->end - a->begin) + " bytes";
+  message += "byte offset " + std::to_string(offsetIn) + " of `" + a->name + "` on rank " + std::to_string(a->rank) +
+             ", which has " + std::to_string(a->end - a->begin) + " bytes";
   return failAccess(who, "out-of-bounds", message, {allocationNote(*a)});
 }
 
@@ -49,8 +57,9 @@ bool useAfterFree(Accessor& who, Allocation& a, Address address, uint64_t bytes,
 bool uninitialised(Accessor& who, Allocation& a, Address address, uint64_t bytes, uint64_t first) {
   uint64_t offset = address - a.begin;
   return failAccess(who, "uninitialised-read",
-                    "read of `" + a.name + "`[" + std::to_string(offset) + ".." + std::to_string(offset + bytes) + ") on rank " +
-                        std::to_string(a.rank) + ", whose byte " + std::to_string(offset + first) + " nothing has written",
+                    "read of `" + a.name + "`[" + std::to_string(offset) + ".." + std::to_string(offset + bytes) +
+                        ") on rank " + std::to_string(a.rank) + ", whose byte " + std::to_string(offset + first) +
+                        " nothing has written",
                     {allocationNote(a)});
 }
 
@@ -71,8 +80,9 @@ inline Allocation* checked(Accessor& who, Address address, uint64_t bytes, unsig
   }
   if (align > 1 && (address & (align - 1))) {
     failAccess(who, "misaligned",
-               std::string(write ? "write" : "read") + " at byte offset " + std::to_string(address - a->begin) + " of `" + a->name +
-                   "` on rank " + std::to_string(a->rank) + " is not aligned to " + std::to_string(align) + " bytes",
+               std::string(write ? "write" : "read") + " at byte offset " + std::to_string(address - a->begin) +
+                   " of `" + a->name + "` on rank " + std::to_string(a->rank) + " is not aligned to " +
+                   std::to_string(align) + " bytes",
                {allocationNote(*a)});
     return nullptr;
   }
@@ -119,7 +129,8 @@ inline void touched(Accessor& who, Allocation& a, Address address, uint64_t byte
 
 // Writes to a peer come after the puts this program fenced before them (M9).
 inline bool respectFence(Accessor& who, Address address) {
-  return !who.run || !who.run->pendingPuts || !who.run->fenceEpoch || deliverFenced(who.m, *who.run, who.m.arena.rankOf(address));
+  return !who.run || !who.run->pendingPuts || !who.run->fenceEpoch ||
+         deliverFenced(who.m, *who.run, who.m.arena.rankOf(address));
 }
 
 }  // namespace
@@ -160,7 +171,8 @@ bool updateMemory(Accessor& who, RmwOp op, Elem elem, Address address, const voi
   if (!a || !checkInitialised(who, *a, address, bytes) || !respectFence(who, address)) return false;
   observe(who, AccessKind::Atomic, address, bytes);
   void* memory = reinterpret_cast<void*>(address);
-  if (!applyRmw(op, elem, memory, value, old)) return failAccess(who, "unsupported", "this atomic update is not defined for its element type");
+  if (!applyRmw(op, elem, memory, value, old))
+    return failAccess(who, "unsupported", "this atomic update is not defined for its element type");
   touched(who, *a, address, bytes, memcmp(memory, old, bytes) != 0);
   if (who.run) who.run->noteRead(address, bytes);
   if (!a->shared) recordWriter(who, address, bytes);

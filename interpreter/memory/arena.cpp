@@ -36,7 +36,8 @@ Arena::~Arena() {
 
 // The bytes an allocation takes with its red zone.
 static uint64_t footprint(uint64_t bytes) {
-  return (std::max<uint64_t>(bytes, 1) + Arena::kRedZone + Arena::kAlignment - 1) / Arena::kAlignment * Arena::kAlignment;
+  return (std::max<uint64_t>(bytes, 1) + Arena::kRedZone + Arena::kAlignment - 1) / Arena::kAlignment *
+         Arena::kAlignment;
 }
 
 Allocation* Arena::carve(Area& area, uint64_t bytes) {

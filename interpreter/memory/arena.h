@@ -1,5 +1,5 @@
-// The heaps of all ranks in one reserved range of addresses: allocations, red zones, quarantine, and which ones signals live in.
-// Knows nothing of programs; what a caller does wrong comes back as a fault for it to report.
+// The heaps of all ranks in one reserved range of addresses: allocations, red zones, quarantine, and which ones signals
+// live in. Knows nothing of programs; what a caller does wrong comes back as a fault for it to report.
 #pragma once
 #include "interpreter/memory/shadow.h"
 #include "interpreter/world.h"
@@ -51,7 +51,8 @@ class Arena {
 
   struct Allocated {
     Allocation* allocation = nullptr;
-    uint64_t otherBytes = 0;  // not equal to the size asked for: another rank's allocation of the same index is of this size
+    uint64_t otherBytes =
+        0;  // not equal to the size asked for: another rank's allocation of the same index is of this size
     bool asymmetric = false;
   };
   Allocated allocate(int rank, uint64_t bytes, MemoryKind kind, bool initialised);
@@ -82,7 +83,9 @@ class Arena {
     return int((a - base_) >> strideBits_);
   }
   bool isSymmetric(Address a) const { return rankOf(a) >= 0 && ((a - base_) & (stride() - 1)) < stride() / 2; }
-  Address at(Address a, int rank) const { return base_ + (uint64_t(rank) << strideBits_) + ((a - base_) & (stride() - 1)); }
+  Address at(Address a, int rank) const {
+    return base_ + (uint64_t(rank) << strideBits_) + ((a - base_) & (stride() - 1));
+  }
 
   // Multicast windows: one a team, never readable. Gives the heap offset back from a window address.
   Address multicastAddress(int team, Address symmetric);

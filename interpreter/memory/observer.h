@@ -1,4 +1,5 @@
-// The hook through which a detector sees every access and every synchronisation. None by default, at the cost of one test.
+// The hook through which a detector sees every access and every synchronisation. None by default, at the cost of one
+// test.
 #pragma once
 #include "interpreter/world.h"
 

@@ -35,7 +35,8 @@ void Shadow::clear(uint64_t address, uint64_t bytes) {
   uint8_t* p = bits_ + (address - base_) / 8;
   uint64_t n = (bytes + 7) / 8;
   constexpr uint64_t kPage = 4096;
-  uint64_t begin = (reinterpret_cast<uint64_t>(p) + kPage - 1) / kPage * kPage, end = (reinterpret_cast<uint64_t>(p) + n) / kPage * kPage;
+  uint64_t begin = (reinterpret_cast<uint64_t>(p) + kPage - 1) / kPage * kPage,
+           end = (reinterpret_cast<uint64_t>(p) + n) / kPage * kPage;
   if (end <= begin) {
     memset(p, 0, n);
     return;

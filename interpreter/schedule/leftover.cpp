@@ -25,15 +25,17 @@ void reportLeftover(Machine& m, Allocation& a, const std::vector<Address>& addre
   r.severity = Severity::Warning;
   r.kind = "leftover-signal";
   r.rank = a.rank;
-  r.message = std::to_string(addresses.size()) + " signal" + (addresses.size() == 1 ? "" : "s") + " of `" + a.name + "` on rank " +
-              std::to_string(a.rank) + " set and not waited for at exit:";
+  r.message = std::to_string(addresses.size()) + " signal" + (addresses.size() == 1 ? "" : "s") + " of `" + a.name +
+              "` on rank " + std::to_string(a.rank) + " set and not waited for at exit:";
   constexpr size_t kShown = 8;
   for (size_t k = 0; k < addresses.size() && k < kShown; ++k) {
     const SignalRecord& s = a.signals[addresses[k]];
     std::string at = "offset " + std::to_string(addresses[k] - a.begin) + " holds " + std::to_string(int64_t(s.value));
     r.message += (k ? ", " : " ") + at;
     Diagnostic d = s.program ? placeOf(*s.program, s.location) : note("");
-    d.message = at + ", written by " + (s.program ? whoText(s.rank, s.id) + " of `" + s.program->name + "`" : "a stream of rank " + std::to_string(s.rank));
+    d.message = at + ", written by " +
+                (s.program ? whoText(s.rank, s.id) + " of `" + s.program->name + "`"
+                           : "a stream of rank " + std::to_string(s.rank));
     if (k == 0 && s.program) {
       r.file = d.file;
       r.range = d.range;

@@ -1,4 +1,5 @@
-// Work of streams: launches, the copy engine, stream signals, events, barriers, callbacks. One item at a time, in order.
+// Work of streams: launches, the copy engine, stream signals, events, barriers, callbacks. One item at a time, in
+// order.
 #include "interpreter/schedule/stream.h"
 #include "interpreter/dist/delivery.h"
 #include "interpreter/dist/meeting.h"
@@ -10,7 +11,8 @@
 namespace tandem::interpreter {
 namespace {
 
-void streamSpan(Machine& m, Stream& s, SpanKind kind, const std::string& name, int64_t begin, uint64_t bytes = 0, int peer = -1) {
+void streamSpan(Machine& m, Stream& s, SpanKind kind, const std::string& name, int64_t begin, uint64_t bytes = 0,
+                int peer = -1) {
   if (!m.options.trace) return;
   Span span;
   span.rank = s.rank;
@@ -141,7 +143,10 @@ void World::Impl::turnOfBarrier(Stream& s) {
     if (!deliverRank(m, s.rank)) return;
     std::erase_if(m.unfinished, [&](const Machine::Unfinished& u) { return u.rank == s.rank; });
   }
-  if (!meet(m, s, item.team, true, *members, Blocked::Barrier, Op::Barrier, [](Collective::Member&) {}, [](Collective&) {})) return;
+  if (!meet(
+          m, s, item.team, true, *members, Blocked::Barrier, Op::Barrier, [](Collective::Member&) {},
+          [](Collective&) {}))
+    return;
   streamSpan(m, s, SpanKind::Barrier, "barrier", s.itemBeganNs);
   finishItem(s);
 }

@@ -23,7 +23,8 @@ std::vector<Address> multicastTargets(Machine& m, Run& run, const Prepared& i, A
     fail(m, run, i, "out-of-bounds", "`multimem` needs a multicast address, but got " + addressText(m, address, 0));
     return targets;
   }
-  for (int rank : *m.team(team, run.rank)) targets.push_back(m.arena.base() + uint64_t(rank) * m.arena.stride() + offset);
+  for (int rank : *m.team(team, run.rank))
+    targets.push_back(m.arena.base() + uint64_t(rank) * m.arena.stride() + offset);
   return targets;
 }
 
@@ -39,7 +40,8 @@ Step ld(Machine& m, Run& run, const Prepared& i) {
     Address address = rawInteger(m, run, i.a);
     Result result(m, run, i.r);
     if (!readMemory(who, address, result.data(), bytes, bytes)) return Step::Failed;
-    for (uint64_t at = bytes; at < registerBytes(run, i.r); at += bytes) memcpy(result.data() + at, result.data(), bytes);
+    for (uint64_t at = bytes; at < registerBytes(run, i.r); at += bytes)
+      memcpy(result.data() + at, result.data(), bytes);
     result.commit();
     return Step::Next;
   }

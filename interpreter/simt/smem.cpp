@@ -7,7 +7,8 @@ namespace tandem::interpreter {
 namespace {
 
 // Calls body(lane, address) for each active thread's element; checks each index.
-template <class Body> bool eachElement(Machine& m, Run& run, const Prepared& i, uint32_t firstIndex, bool perLane, Body body) {
+template <class Body>
+bool eachElement(Machine& m, Run& run, const Prepared& i, uint32_t firstIndex, bool perLane, Body body) {
   const std::vector<int64_t>& shape = *run.info(i.a).shape;
   unsigned bytes = run.info(i.a).elemBytes;
   uint64_t base = run.slots[i.a].bits;
@@ -18,8 +19,8 @@ template <class Body> bool eachElement(Machine& m, Run& run, const Prepared& i, 
       int64_t index = firstIndex + d < i.operandCount ? integer(m, run, i.operands[firstIndex + d], lane) : 0;
       if (index < 0 || index >= shape[d]) {
         fail(m, run, i, "index-out-of-range",
-             "index " + std::to_string(index) + " is outside dimension " + std::to_string(d) + " of size " + std::to_string(shape[d]) +
-                 (perLane ? " (thread " + std::to_string(lane) + ")" : ""));
+             "index " + std::to_string(index) + " is outside dimension " + std::to_string(d) + " of size " +
+                 std::to_string(shape[d]) + (perLane ? " (thread " + std::to_string(lane) + ")" : ""));
         return false;
       }
       offset = offset * uint64_t(shape[d]) + uint64_t(index);
@@ -46,7 +47,9 @@ Step smemAlloc(Machine& m, Run& run, const Prepared& i) {
     if (pc == run.pc) address = at;
   if (!address) {
     Allocation* a = m.arena.allocateShared(run.rank, run.slot, bytes);
-    if (!a) return fail(m, run, i, "out-of-memory", "a program's shared memory has no room for " + std::to_string(bytes) + " bytes more");
+    if (!a)
+      return fail(m, run, i, "out-of-memory",
+                  "a program's shared memory has no room for " + std::to_string(bytes) + " bytes more");
     address = a->begin;
     run.sharedBuffers.push_back({run.pc, address});
   }
@@ -95,7 +98,8 @@ Step smemStore(Machine& m, Run& run, const Prepared& i) {
 Step smemIndex(Machine& m, Run& run, const Prepared& i) {
   int64_t index = integer(m, run, i.b), size = (*run.info(i.a).shape)[0];
   if (index < 0 || index >= size)
-    return fail(m, run, i, "index-out-of-range", "index " + std::to_string(index) + " is outside a buffer of " + std::to_string(size));
+    return fail(m, run, i, "index-out-of-range",
+                "index " + std::to_string(index) + " is outside a buffer of " + std::to_string(size));
   run.slots[i.r].bits = run.slots[i.a].bits + uint64_t(index) * uint64_t(run.info(i.r).count) * run.info(i.r).elemBytes;
   return Step::Next;
 }

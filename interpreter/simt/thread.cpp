@@ -1,4 +1,5 @@
-// Thread indices, special registers, and barriers inside a program. Threads run in step, so a barrier only checks who comes.
+// Thread indices, special registers, and barriers inside a program. Threads run in step, so a barrier only checks who
+// comes.
 #include "interpreter/dist/team.h"
 #include "interpreter/vm/handlers.h"
 
@@ -32,7 +33,8 @@ Step namedBarrier(Machine& m, Run& run, const Prepared& i) {
   int64_t threads = i.immediates[1];
   if (threads <= 0 || threads % 32 || threads > int64_t(run.lanes))
     return fail(m, run, i, "divergent-block-operation",
-                "barrier " + std::to_string(i.immediates[0]) + " of " + std::to_string(threads) + " threads in a program of " + std::to_string(run.lanes));
+                "barrier " + std::to_string(i.immediates[0]) + " of " + std::to_string(threads) +
+                    " threads in a program of " + std::to_string(run.lanes));
   return checkGroup(m, run, i, Group::Warp, "`barrier`") ? Step::Next : Step::Failed;
 }
 

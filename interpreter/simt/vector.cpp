@@ -11,7 +11,8 @@ Step vectorOp(Machine& m, Run& run, const Prepared& i) {
   for (size_t e = 0; e < i.operandCount; ++e) {
     const uint8_t* from = data(m, run, i.operands[e]);
     bool lanes = isLanes(run, i.operands[e]);
-    for (size_t k = 0; k < n; ++k) memcpy(result.data() + (k * length + e) * bytes, from + (lanes ? k * bytes : 0), bytes);
+    for (size_t k = 0; k < n; ++k)
+      memcpy(result.data() + (k * length + e) * bytes, from + (lanes ? k * bytes : 0), bytes);
   }
   result.commit();
   return Step::Next;
@@ -23,7 +24,8 @@ Step vectorExtract(Machine& m, Run& run, const Prepared& i) {
   Result result(m, run, i.r);
   size_t n = run.count(i.r);
   bool lanes = isLanes(run, i.a);
-  for (size_t k = 0; k < n; ++k) memcpy(result.data() + k * bytes, from + ((lanes ? k * length : 0) + index) * bytes, bytes);
+  for (size_t k = 0; k < n; ++k)
+    memcpy(result.data() + k * bytes, from + ((lanes ? k * length : 0) + index) * bytes, bytes);
   result.commit();
   return Step::Next;
 }

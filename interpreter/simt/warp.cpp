@@ -5,20 +5,23 @@
 namespace tandem::interpreter {
 namespace {
 
-// The mask operand must name exactly threads that come: one that it names and that is not there is a hang or garbage on a GPU.
+// The mask operand must name exactly threads that come: one that it names and that is not there is a hang or garbage on
+// a GPU.
 bool checkWarpMask(Machine& m, Run& run, const Prepared& i, const char* what) {
   for (uint32_t lane = 0; lane < run.lanes; ++lane) {
     if (!run.laneActive(lane)) continue;
     uint32_t named = uint32_t(integer(m, run, i.a, lane)), warp = lane / 32 * 32;
     if (!(named >> (lane & 31) & 1)) {
       fail(m, run, i, "non-uniform-warp-operation",
-           std::string(what) + " by thread " + std::to_string(lane) + ", which its mask " + hex(named) + " does not name");
+           std::string(what) + " by thread " + std::to_string(lane) + ", which its mask " + hex(named) +
+               " does not name");
       return false;
     }
     for (uint32_t k = 0; k < 32; ++k) {
       if (!(named >> k & 1) || run.laneActive(warp + k)) continue;
       fail(m, run, i, "non-uniform-warp-operation",
-           std::string(what) + " with mask " + hex(named) + " names thread " + std::to_string(warp + k) + ", which does not call it");
+           std::string(what) + " with mask " + hex(named) + " names thread " + std::to_string(warp + k) +
+               ", which does not call it");
       return false;
     }
   }
@@ -49,7 +52,8 @@ Step shuffle(Machine& m, Run& run, const Prepared& i) {
     uint32_t source = lane / 32 * 32 + uint32_t(from);
     if (!run.laneActive(source))
       return fail(m, run, i, "non-uniform-warp-operation",
-                  "`shfl`: thread " + std::to_string(lane) + " reads thread " + std::to_string(source) + ", which is not active");
+                  "`shfl`: thread " + std::to_string(lane) + " reads thread " + std::to_string(source) +
+                      ", which is not active");
     memcpy(result.data() + lane * bytes, value + (valueLanes ? source * bytes : 0), bytes);
   }
   result.commit();

@@ -12,7 +12,9 @@ TEST(Control, SumsALoop) {
   Register p = b.pointerArgument("out", Elem::I64), n = b.argument("n", Elem::I64);
   Register sum = b.uniform(Elem::I64);
   b.add(Op::Constant, Elem::I64, {}, {sum}, {0, 0});
-  b.forLoop(b.constant(Elem::I64, 0), n, [&](Register i) { b.add(Op::Binary, Elem::I64, {sum, i}, {sum}, {}, uint8_t(BinaryOp::AddI)); });
+  b.forLoop(b.constant(Elem::I64, 0), n, [&](Register i) {
+    b.add(Op::Binary, Elem::I64, {sum, i}, {sum}, {}, uint8_t(BinaryOp::AddI));
+  });
   b.store(p, sum);
   ASSERT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{out, 1000}}), World::Stop::Done) << renderAll(world);
   EXPECT_EQ(*at<int64_t>(out), 499500);
@@ -44,7 +46,8 @@ TEST(Control, LanesTakeBothSidesAndNest) {
   Register p = b.pointerArgument("out", Elem::I32);
   Register tid = b.tid(), to = b.offset(p, tid, 4), value = b.lanes(Elem::I32);
   auto lanesConstant = [&](int64_t v) { return b.spread(b.constant(Elem::I32, v)); };
-  Register low = b.compare(CompareOp::SLt, tid, lanesConstant(40)), veryLow = b.compare(CompareOp::SLt, tid, lanesConstant(8));
+  Register low = b.compare(CompareOp::SLt, tid, lanesConstant(40)),
+           veryLow = b.compare(CompareOp::SLt, tid, lanesConstant(8));
   Register ten = lanesConstant(10), twenty = lanesConstant(20), thirty = lanesConstant(30);
   uint32_t outer = b.add(Op::IfBegin, Elem::I1, {low}, {}, {0});
   b.add(Op::MaskedCopy, Elem::I32, {ten}, {value});
@@ -89,7 +92,8 @@ TEST(Control, LanesLeaveALoopAtDifferentTimes) {
 // Programs take tickets: who gets which depends on the seed alone.
 std::vector<int32_t> tickets(uint64_t seed, std::vector<Span>* spans = nullptr) {
   World world({.rankCount = 1, .seed = seed, .slotsPerRank = 8, .trace = true});
-  Address counter = world.allocate(0, 4, MemoryKind::Local, true, "counter"), out = world.allocate(0, 16 * 4, MemoryKind::Local, false, "out");
+  Address counter = world.allocate(0, 4, MemoryKind::Local, true, "counter"),
+          out = world.allocate(0, 16 * 4, MemoryKind::Local, false, "out");
   ProgramBuilder b;
   Register c = b.pointerArgument("counter", Elem::I32), o = b.pointerArgument("out", Elem::I32);
   Register id = b.uniform(Elem::I32), ticket = b.uniform(Elem::I32);

@@ -12,22 +12,27 @@ TEST(Deadlock, NamesTheSignalAndItsLastWriter) {
   Address flag[2];
   for (int r = 0; r < 2; ++r) flag[r] = world.allocate(r, 16, MemoryKind::Symmetric, true, "flag");
   ProgramBuilder b;
-  Register f = b.offsetBy(b.pointerArgument("flag", Elem::I64), 8), rank = b.uniform(Elem::I32), one = b.constant(Elem::I64, 1);
+  Register f = b.offsetBy(b.pointerArgument("flag", Elem::I64), 8), rank = b.uniform(Elem::I32),
+           one = b.constant(Elem::I64, 1);
   b.add(Op::Rank, Elem::I32, {kNone}, {rank});
   Register isZero = b.compare(CompareOp::Eq, rank, b.constant(Elem::I32, 0));
   uint32_t branch = b.add(Op::Branch, Elem::I1, {isZero}, {}, {0});
   uint32_t notify = b.add(Op::Notify, Elem::I64, {f, b.constant(Elem::I32, 1), one}, {}, {0, 2});
   b.patch(branch, b.pc());
   Register token = b.uniform(Elem::I32);
-  uint32_t waits = b.add(Op::Wait, Elem::I64, {f, b.constant(Elem::I32, 1), b.constant(Elem::I64, 2)}, {token}, {2, 1, 0});
+  uint32_t waits =
+      b.add(Op::Wait, Elem::I64, {f, b.constant(Elem::I32, 1), b.constant(Elem::I64, 2)}, {token}, {2, 1, 0});
   EXPECT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{flag[0]}, {flag[1]}}), World::Stop::Stuck);
   EXPECT_TRUE(world.reports().empty());
   world.reportDeadlock({"rank 0 waits in synchronize"});
   ASSERT_TRUE(hasReport(world, "deadlock"));
   EXPECT_TRUE(has(world, "2 programs wait")) << renderAll(world);
-  EXPECT_TRUE(has(world, "rank 0, program (0,0,0), kernel `kernel` expects `flag` + 8 of rank 0 == 2, sees 0; never written")) << renderAll(world);
-  std::string writer = "expects `flag` + 8 of rank 1 == 2, sees 1; last written by rank 0, program (0,0,0) of `kernel` at kernel.py:" +
-                       std::to_string(notify + 1) + ", value 1";
+  EXPECT_TRUE(
+      has(world, "rank 0, program (0,0,0), kernel `kernel` expects `flag` + 8 of rank 0 == 2, sees 0; never written"))
+      << renderAll(world);
+  std::string writer =
+      "expects `flag` + 8 of rank 1 == 2, sees 1; last written by rank 0, program (0,0,0) of `kernel` at kernel.py:" +
+      std::to_string(notify + 1) + ", value 1";
   EXPECT_TRUE(has(world, writer)) << renderAll(world);
   EXPECT_TRUE(has(world, "kernel.py:" + std::to_string(waits + 1))) << renderAll(world);
   EXPECT_TRUE(has(world, "rank 0 waits in synchronize"));
@@ -123,8 +128,10 @@ TEST(Deadlock, StreamsAreWaitersToo) {
   world.barrierAsync(1, 0, 0);
   EXPECT_EQ(world.run([] { return false; }), World::Stop::Stuck);
   world.reportDeadlock({});
-  EXPECT_TRUE(has(world, "rank 0, stream 0, signal wait expects `flag` + 0 of rank 0 >= 3, sees 0; never written")) << renderAll(world);
-  EXPECT_TRUE(has(world, "rank 1, stream 0, barrier is in a barrier: has arrived; not arrived: rank 0")) << renderAll(world);
+  EXPECT_TRUE(has(world, "rank 0, stream 0, signal wait expects `flag` + 0 of rank 0 >= 3, sees 0; never written"))
+      << renderAll(world);
+  EXPECT_TRUE(has(world, "rank 1, stream 0, barrier is in a barrier: has arrived; not arrived: rank 0"))
+      << renderAll(world);
 }
 
 }  // namespace

@@ -9,7 +9,8 @@ constexpr int64_t kSys = 2, kAcquire = 1, kEq = 0, kGe = 5, kSet = 0, kAdd = 1, 
 
 std::vector<Address> symmetric(World& w, uint64_t bytes, const std::string& name, bool initialised = true) {
   std::vector<Address> all;
-  for (int r = 0; r < w.options().rankCount; ++r) all.push_back(w.allocate(r, bytes, MemoryKind::Symmetric, initialised, name));
+  for (int r = 0; r < w.options().rankCount; ++r)
+    all.push_back(w.allocate(r, bytes, MemoryKind::Symmetric, initialised, name));
   return all;
 }
 Register wait(ProgramBuilder& b, Register p, Register count, Register value, int64_t compare = kEq) {
@@ -32,10 +33,12 @@ struct Ring {
 TEST(Dist, NotifyAfterStoresToAPeer) {
   for (uint64_t seed = 0; seed < 10; ++seed) {
     World world({.rankCount = 4, .seed = seed});
-    auto flag = symmetric(world, 8, "flag"), data = symmetric(world, 4, "data", false), out = symmetric(world, 4, "out", false);
+    auto flag = symmetric(world, 8, "flag"), data = symmetric(world, 4, "data", false),
+         out = symmetric(world, 4, "out", false);
     Ring k;
     ProgramBuilder& b = k.b;
-    Register f = b.pointerArgument("flag", Elem::I64), d = b.pointerArgument("data", Elem::I32), o = b.pointerArgument("out", Elem::I32);
+    Register f = b.pointerArgument("flag", Elem::I64), d = b.pointerArgument("data", Elem::I32),
+             o = b.pointerArgument("out", Elem::I32);
     Register peer = b.uniform(Elem::I64);
     b.add(Op::SymmAt, Elem::I64, {d, k.next}, {peer});
     b.store(peer, k.rank);
@@ -61,8 +64,10 @@ int64_t seenAfterSignal(uint64_t seed, Order order) {
   auto flag = symmetric(world, 8, "flag"), data = symmetric(world, 64, "data"), out = symmetric(world, 8, "out");
   *at<int64_t>(data[0]) = 7;
   ProgramBuilder b;
-  Register f = b.pointerArgument("flag", Elem::I64), d = b.pointerArgument("data", Elem::I64), o = b.pointerArgument("out", Elem::I64);
-  Register rank = b.uniform(Elem::I32), one32 = b.constant(Elem::I32, 1), one = b.constant(Elem::I64, 1), bytes = b.constant(Elem::I64, 64);
+  Register f = b.pointerArgument("flag", Elem::I64), d = b.pointerArgument("data", Elem::I64),
+           o = b.pointerArgument("out", Elem::I64);
+  Register rank = b.uniform(Elem::I32), one32 = b.constant(Elem::I32, 1), one = b.constant(Elem::I64, 1),
+           bytes = b.constant(Elem::I64, 64);
   b.add(Op::Rank, Elem::I32, {kNone}, {rank});
   Register isZero = b.compare(CompareOp::Eq, rank, b.constant(Elem::I32, 0));
   uint32_t branch = b.add(Op::Branch, Elem::I1, {isZero}, {}, {0});
@@ -80,7 +85,9 @@ int64_t seenAfterSignal(uint64_t seed, Order order) {
   b.add(Op::SignalWait, Elem::I64, {f, one}, {seen}, {kEq});
   b.store(o, b.load(d, Elem::I64));
   b.patch(skip, b.pc());
-  EXPECT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{flag[0], data[0], out[0]}, {flag[1], data[1], out[1]}}), World::Stop::Done) << renderAll(world);
+  EXPECT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{flag[0], data[0], out[0]}, {flag[1], data[1], out[1]}}),
+            World::Stop::Done)
+      << renderAll(world);
   world.finish();
   if (order == Order::None) EXPECT_TRUE(hasReport(world, "unfinished-put")) << renderAll(world);
   return *at<int64_t>(out[1]);
@@ -107,7 +114,8 @@ TEST(Dist, NonBlockingPutReadsItsSourceLate) {
     World world({.rankCount = 2, .seed = seed});
     auto data = symmetric(world, 8, "data"), from = symmetric(world, 8, "from");
     ProgramBuilder b;
-    Register d = b.pointerArgument("data", Elem::I64), s = b.pointerArgument("from", Elem::I64), one32 = b.constant(Elem::I32, 1);
+    Register d = b.pointerArgument("data", Elem::I64), s = b.pointerArgument("from", Elem::I64),
+             one32 = b.constant(Elem::I32, 1);
     b.store(s, b.constant(Elem::I64, 1));
     b.add(Op::Put, Elem::I64, {d, s, b.constant(Elem::I64, 8), one32}, {}, {1, kBlock});
     b.store(s, b.constant(Elem::I64, 2));
@@ -134,7 +142,9 @@ TEST(Dist, GetCopiesFromThePeer) {
     Register d = k.b.pointerArgument("data", Elem::I32), o = k.b.pointerArgument("out", Elem::I32);
     k.b.add(Op::Get, Elem::I64, {o, d, k.b.constant(Elem::I64, 256), k.next}, {}, {nbi, kBlock});
     k.b.add(Op::Quiet, Elem::I64, {kNone});
-    ASSERT_EQ(launchAll(world, k.b.finish(), {1, 1, 1}, {{data[0], out[0]}, {data[1], out[1]}, {data[2], out[2]}}), World::Stop::Done) << renderAll(world);
+    ASSERT_EQ(launchAll(world, k.b.finish(), {1, 1, 1}, {{data[0], out[0]}, {data[1], out[1]}, {data[2], out[2]}}),
+              World::Stop::Done)
+        << renderAll(world);
     for (int r = 0; r < 3; ++r) EXPECT_EQ(at<int32_t>(out[r])[63], (r + 1) % 3 * 1000 + 63);
     EXPECT_EQ(world.counters().getBytes, 3u * 256);
   }
@@ -153,7 +163,8 @@ TEST(Dist, BarrierMakesPutsVisibleAndSyncDoesNot) {
       b.add(Op::Barrier, Elem::I32, {b.constant(Elem::I32, 0)}, {}, {syncOnly, kBlock});
       b.store(o, b.load(d, Elem::I64));
       b.add(Op::Barrier, Elem::I32, {b.constant(Elem::I32, 0)}, {}, {0, kBlock});
-      ASSERT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{data[0], out[0]}, {data[1], out[1]}, {data[2], out[2]}}), World::Stop::Done);
+      ASSERT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{data[0], out[0]}, {data[1], out[1]}, {data[2], out[2]}}),
+                World::Stop::Done);
       for (int r = 0; r < 3; ++r) {
         if (syncOnly) stale += *at<int64_t>(out[r]) == 0;
         else ASSERT_EQ(*at<int64_t>(out[r]), 1);
@@ -165,11 +176,14 @@ TEST(Dist, BarrierMakesPutsVisibleAndSyncDoesNot) {
 TEST(Dist, CollectivesAndTeams) {
   World world({.rankCount = 4});
   int odd = world.createTeam({3, 1});
-  auto data = symmetric(world, 8, "data"), all = symmetric(world, 32, "all"), one = symmetric(world, 8, "one"), ids = symmetric(world, 16, "ids");
+  auto data = symmetric(world, 8, "data"), all = symmetric(world, 32, "all"), one = symmetric(world, 8, "one"),
+       ids = symmetric(world, 16, "ids");
   for (int r = 0; r < 4; ++r) *at<int64_t>(data[r]) = 10 + r;
   ProgramBuilder b;
-  Register d = b.pointerArgument("data", Elem::I64), a = b.pointerArgument("all", Elem::I64), o = b.pointerArgument("one", Elem::I64);
-  Register i = b.pointerArgument("ids", Elem::I32), team = b.constant(Elem::I32, odd), world0 = b.constant(Elem::I32, 0), bytes = b.constant(Elem::I64, 8);
+  Register d = b.pointerArgument("data", Elem::I64), a = b.pointerArgument("all", Elem::I64),
+           o = b.pointerArgument("one", Elem::I64);
+  Register i = b.pointerArgument("ids", Elem::I32), team = b.constant(Elem::I32, odd),
+           world0 = b.constant(Elem::I32, 0), bytes = b.constant(Elem::I64, 8);
   b.add(Op::Fcollect, Elem::I64, {world0, a, d, bytes}, {}, {kBlock});
   b.add(Op::Broadcastmem, Elem::I64, {world0, o, d, bytes, b.constant(Elem::I32, 2)}, {}, {kBlock});
   Register mine = b.uniform(Elem::I32), count = b.uniform(Elem::I32), translated = b.uniform(Elem::I32);
@@ -199,10 +213,14 @@ TEST(Dist, WaitOnSeveralSignals) {
     ProgramBuilder& b = k.b;
     Register f = b.pointerArgument("flags", Elem::I64), o = b.pointerArgument("out", Elem::I64);
     Register mine = b.offset(f, k.rank, 8);
-    b.forLoop(b.constant(Elem::I32, 0), k.n, [&](Register peer) { b.add(Op::Signal, Elem::I64, {mine, k.one, peer}, {}, {kAdd}); });
+    b.forLoop(b.constant(Elem::I32, 0), k.n, [&](Register peer) {
+      b.add(Op::Signal, Elem::I64, {mine, k.one, peer}, {}, {kAdd});
+    });
     wait(b, f, k.n, k.one, kGe);
     b.store(o, k.one);
-    ASSERT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{flags[0], out[0]}, {flags[1], out[1]}, {flags[2], out[2]}, {flags[3], out[3]}}), World::Stop::Done)
+    ASSERT_EQ(launchAll(world, b.finish(), {1, 1, 1},
+                        {{flags[0], out[0]}, {flags[1], out[1]}, {flags[2], out[2]}, {flags[3], out[3]}}),
+              World::Stop::Done)
         << renderAll(world);
     for (int r = 0; r < 4; ++r) EXPECT_EQ(*at<int64_t>(out[r]), 1);
   }
@@ -253,7 +271,8 @@ TEST(Dist, SignalAddHappensOncePerThread) {
   Register f = k.b.pointerArgument("flags", Elem::I64);
   k.b.tid();
   k.b.add(Op::Signal, Elem::I64, {f, k.one, k.next}, {}, {kAdd});
-  ASSERT_EQ(launchAll(world, k.b.finish(), {1, 1, 1}, {{flags[0]}, {flags[1]}}, 2), World::Stop::Done) << renderAll(world);
+  ASSERT_EQ(launchAll(world, k.b.finish(), {1, 1, 1}, {{flags[0]}, {flags[1]}}, 2), World::Stop::Done)
+      << renderAll(world);
   EXPECT_EQ(*at<int64_t>(flags[0]), 64);
 }
 
@@ -262,7 +281,8 @@ TEST(Dist, MultimemReachesEveryRank) {
   auto data = symmetric(world, 16, "data"), out = symmetric(world, 16, "out");
   for (int r = 0; r < 4; ++r) at<float>(data[r])[0] = float(r + 1);
   ProgramBuilder b;
-  Register d = b.pointerArgument("data", Elem::F32), o = b.pointerArgument("out", Elem::F32), team = b.constant(Elem::I32, 0);
+  Register d = b.pointerArgument("data", Elem::F32), o = b.pointerArgument("out", Elem::F32),
+           team = b.constant(Elem::I32, 0);
   Register multi = b.uniform(Elem::I64), sum = b.uniform(Elem::F32), multiOut = b.uniform(Elem::I64);
   b.add(Op::MulticastAt, Elem::I64, {team, d}, {multi});
   b.add(Op::MulticastAt, Elem::I64, {team, o}, {multiOut});
@@ -296,7 +316,8 @@ TEST(Dist, BlockOperationsUnderAMaskAreRefused) {
     b.add(Op::IfBegin, Elem::I1, {few}, {}, {999});
     b.add(Op::Put, Elem::I64, {d, d, b.constant(Elem::I64, 8), b.constant(Elem::I32, 1)}, {}, {0, warp ? 1 : kBlock});
     EXPECT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{data[0]}, {data[1]}}, 2), World::Stop::Error);
-    EXPECT_TRUE(hasReport(world, warp ? "non-uniform-warp-operation" : "divergent-block-operation")) << renderAll(world);
+    EXPECT_TRUE(hasReport(world, warp ? "non-uniform-warp-operation" : "divergent-block-operation"))
+        << renderAll(world);
   }
 }
 

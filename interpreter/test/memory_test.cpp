@@ -40,7 +40,10 @@ TEST(Memory, FaultsAreNamed) {
   EXPECT_EQ(faultOf(0, true, false), "");
   EXPECT_TRUE(faultOf(0, true, true, true).starts_with("use-after-free|")) << faultOf(0, true, true, true);
   std::string text = faultOf(64, true);
-  EXPECT_NE(text.find("kernel.py:4:1: error: out-of-bounds: write of 4 bytes at byte offset 64 of `buf` on rank 1, which has 64 bytes"), std::string::npos) << text;
+  EXPECT_NE(text.find("kernel.py:4:1: error: out-of-bounds: write of 4 bytes at byte offset 64 of `buf` on rank 1, "
+                      "which has 64 bytes"),
+            std::string::npos)
+      << text;
   EXPECT_NE(text.find("[rank 1, program (0,0,0), kernel `kernel`]"), std::string::npos) << text;
   EXPECT_NE(text.find("allocated at main.py:7"), std::string::npos) << text;
 }
@@ -88,7 +91,8 @@ TEST(Memory, FreedRangesAreReusedWhenAddressesRunOut) {
 
 TEST(Memory, MaskedTileLoadsAndStores) {
   World world({.rankCount = 1});
-  Address in = world.allocate(0, 100 * 4, MemoryKind::Local, false, "in"), out = world.allocate(0, 128 * 4, MemoryKind::Local, false, "out");
+  Address in = world.allocate(0, 100 * 4, MemoryKind::Local, false, "in"),
+          out = world.allocate(0, 128 * 4, MemoryKind::Local, false, "out");
   for (int k = 0; k < 100; ++k) at<int32_t>(in)[k] = k * 3;
   world.markInitialised(in, 400);
   ProgramBuilder b;
@@ -112,12 +116,15 @@ TEST(Memory, AnUnmaskedTileRunsOffTheEnd) {
 
 TEST(Memory, BlockLoadPadsAndBlockStoreDrops) {
   World world({.rankCount = 1});
-  Address in = world.allocate(0, 6 * 5 * 4, MemoryKind::Local, true, "in"), out = world.allocate(0, 6 * 5 * 4, MemoryKind::Local, true, "out");
+  Address in = world.allocate(0, 6 * 5 * 4, MemoryKind::Local, true, "in"),
+          out = world.allocate(0, 6 * 5 * 4, MemoryKind::Local, true, "out");
   Address all = world.allocate(0, 64 * 4, MemoryKind::Local, true, "all");
   for (int k = 0; k < 30; ++k) at<int32_t>(in)[k] = 100 + k;
   ProgramBuilder b;
-  Register pi = b.pointerArgument("in", Elem::I32), po = b.pointerArgument("out", Elem::I32), pa = b.pointerArgument("all", Elem::I32);
-  Register rows = b.constant(Elem::I64, 6), columns = b.constant(Elem::I64, 5), one = b.constant(Elem::I64, 1), zero = b.constant(Elem::I32, 0);
+  Register pi = b.pointerArgument("in", Elem::I32), po = b.pointerArgument("out", Elem::I32),
+           pa = b.pointerArgument("all", Elem::I32);
+  Register rows = b.constant(Elem::I64, 6), columns = b.constant(Elem::I64, 5), one = b.constant(Elem::I64, 1),
+           zero = b.constant(Elem::I32, 0);
   Register two = b.constant(Elem::I32, 2);
   Register t = b.tile(Elem::I32, {8, 8});
   b.add(Op::BlockLoad, Elem::I32, {pi, rows, columns, columns, one, two, zero}, {t}, {2, 0, 3, 0});
@@ -135,7 +142,8 @@ TEST(Memory, AnUncheckedBlockDimensionIsAnError) {
   World world({.rankCount = 1});
   Address in = world.allocate(0, 16 * 4, MemoryKind::Local, true, "in");
   ProgramBuilder b;
-  Register p = b.pointerArgument("in", Elem::I32), n = b.constant(Elem::I64, 16), one = b.constant(Elem::I64, 1), at8 = b.constant(Elem::I32, 8);
+  Register p = b.pointerArgument("in", Elem::I32), n = b.constant(Elem::I64, 16), one = b.constant(Elem::I64, 1),
+           at8 = b.constant(Elem::I32, 8);
   Register t = b.tile(Elem::I32, {16});
   b.add(Op::BlockLoad, Elem::I32, {p, n, one, at8}, {t}, {1, 0, 0, 0});
   EXPECT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{in}}), World::Stop::Error);

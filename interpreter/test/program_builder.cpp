@@ -3,19 +3,27 @@
 
 namespace tandem::interpreter::test {
 
-ProgramBuilder::ProgramBuilder(const std::string& name) : program_(std::make_shared<Program>()) { program_->name = name; }
+ProgramBuilder::ProgramBuilder(const std::string& name) : program_(std::make_shared<Program>()) {
+  program_->name = name;
+}
 
 Register ProgramBuilder::make(RegisterType t) {
   program_->registers.push_back(std::move(t));
   return Register(program_->registers.size() - 1);
 }
-Register ProgramBuilder::uniform(Elem e, int vectorLength) { return make({e, Extent::Uniform, uint16_t(vectorLength), {}}); }
+Register ProgramBuilder::uniform(Elem e, int vectorLength) {
+  return make({e, Extent::Uniform, uint16_t(vectorLength), {}});
+}
 Register ProgramBuilder::lanes(Elem e, int vectorLength) {
   program_->perThread = true;
   return make({e, Extent::Lanes, uint16_t(vectorLength), {}});
 }
-Register ProgramBuilder::tile(Elem e, std::vector<int64_t> shape) { return make({e, Extent::Tile, 1, std::move(shape)}); }
-Register ProgramBuilder::smem(Elem e, std::vector<int64_t> shape) { return make({e, Extent::Smem, 1, std::move(shape)}); }
+Register ProgramBuilder::tile(Elem e, std::vector<int64_t> shape) {
+  return make({e, Extent::Tile, 1, std::move(shape)});
+}
+Register ProgramBuilder::smem(Elem e, std::vector<int64_t> shape) {
+  return make({e, Extent::Smem, 1, std::move(shape)});
+}
 Register ProgramBuilder::pointerArgument(const std::string& name, Elem pointee) {
   Register r = uniform(Elem::I64);
   program_->arguments.push_back({name, r, Elem::I64, true, pointee});
@@ -27,11 +35,19 @@ Register ProgramBuilder::argument(const std::string& name, Elem e) {
   return r;
 }
 
-uint32_t ProgramBuilder::add(Op op, Elem elem, std::vector<uint32_t> operands, std::vector<Register> results, std::vector<int64_t> immediates,
-                             uint8_t sub) {
+uint32_t ProgramBuilder::add(Op op, Elem elem, std::vector<uint32_t> operands, std::vector<Register> results,
+                             std::vector<int64_t> immediates, uint8_t sub) {
   Program& p = *program_;
-  Instruction i{op, sub, elem, uint32_t(p.operandPool.size()), uint32_t(operands.size()), uint32_t(p.resultPool.size()), uint32_t(results.size()),
-                uint32_t(p.immediatePool.size()), uint32_t(immediates.size()), uint32_t(p.locations.size())};
+  Instruction i{op,
+                sub,
+                elem,
+                uint32_t(p.operandPool.size()),
+                uint32_t(operands.size()),
+                uint32_t(p.resultPool.size()),
+                uint32_t(results.size()),
+                uint32_t(p.immediatePool.size()),
+                uint32_t(immediates.size()),
+                uint32_t(p.locations.size())};
   p.operandPool.insert(p.operandPool.end(), operands.begin(), operands.end());
   p.resultPool.insert(p.resultPool.end(), results.begin(), results.end());
   p.immediatePool.insert(p.immediatePool.end(), immediates.begin(), immediates.end());
@@ -66,14 +82,17 @@ Register ProgramBuilder::compare(CompareOp op, Register a, Register b) {
   return r;
 }
 Register ProgramBuilder::offset(Register pointer, Register by, int64_t bytes) {
-  RegisterType t = program_->registers[pointer].extent == Extent::Uniform ? program_->registers[by] : program_->registers[pointer];
+  RegisterType t =
+      program_->registers[pointer].extent == Extent::Uniform ? program_->registers[by] : program_->registers[pointer];
   Elem e = program_->registers[by].elem;
   t.elem = Elem::I64;
   Register r = make(t);
   add(Op::AddPtr, e, {pointer, by}, {r}, {bytes});
   return r;
 }
-Register ProgramBuilder::offsetBy(Register pointer, int64_t bytes) { return offset(pointer, constant(Elem::I64, bytes), 1); }
+Register ProgramBuilder::offsetBy(Register pointer, int64_t bytes) {
+  return offset(pointer, constant(Elem::I64, bytes), 1);
+}
 Register ProgramBuilder::load(Register pointer, Elem e, Register mask, Register other) {
   RegisterType t = program_->registers[pointer];
   t.elem = e;
@@ -132,8 +151,8 @@ ProgramPtr ProgramBuilder::finish() {
   return program_;
 }
 
-World::Stop launchAll(World& world, ProgramPtr program, std::array<int32_t, 3> grid, const std::vector<std::vector<uint64_t>>& argumentsByRank,
-                      int numWarps) {
+World::Stop launchAll(World& world, ProgramPtr program, std::array<int32_t, 3> grid,
+                      const std::vector<std::vector<uint64_t>>& argumentsByRank, int numWarps) {
   for (int r = 0; r < world.options().rankCount; ++r) {
     Launch l;
     l.program = program;
@@ -155,6 +174,8 @@ std::string renderAll(const World& world) {
   return text;
 }
 
-bool hasReport(const World& world, const std::string& kind) { return world.reports().size() == 1 && world.reports()[0].kind == kind; }
+bool hasReport(const World& world, const std::string& kind) {
+  return world.reports().size() == 1 && world.reports()[0].kind == kind;
+}
 
 }  // namespace tandem::interpreter::test

@@ -1,4 +1,5 @@
-// Programs by hand, for tests and benchmarks: registers, instructions, labels. One source line an instruction unless told.
+// Programs by hand, for tests and benchmarks: registers, instructions, labels. One source line an instruction unless
+// told.
 #pragma once
 #include "interpreter/program.h"
 #include "interpreter/world.h"
@@ -19,8 +20,8 @@ class ProgramBuilder {
   Register argument(const std::string& name, Elem e);
 
   // Adds an instruction; gives its pc.
-  uint32_t add(Op op, Elem elem, std::vector<uint32_t> operands, std::vector<Register> results = {}, std::vector<int64_t> immediates = {},
-               uint8_t sub = 0);
+  uint32_t add(Op op, Elem elem, std::vector<uint32_t> operands, std::vector<Register> results = {},
+               std::vector<int64_t> immediates = {}, uint8_t sub = 0);
   Register constant(Elem e, int64_t bits);
   Register constantTile(Elem e, std::vector<int64_t> shape, int64_t bits);
   Register binary(BinaryOp op, Register a, Register b);
@@ -50,8 +51,8 @@ class ProgramBuilder {
 };
 
 // One kernel on every rank, run to its end.
-World::Stop launchAll(World& world, ProgramPtr program, std::array<int32_t, 3> grid, const std::vector<std::vector<uint64_t>>& argumentsByRank,
-                      int numWarps = 1);
+World::Stop launchAll(World& world, ProgramPtr program, std::array<int32_t, 3> grid,
+                      const std::vector<std::vector<uint64_t>>& argumentsByRank, int numWarps = 1);
 template <class T> T* at(Address a) { return reinterpret_cast<T*>(a); }
 std::string renderAll(const World& world);
 // The only report is of this kind.

@@ -8,10 +8,13 @@ namespace {
 TEST(Simt, AtomicsOnceAThreadAndOnceAProgram) {
   for (int64_t perThread : {0, 1}) {
     World world({.rankCount = 1});
-    Address count = world.allocate(0, 4, MemoryKind::Local, true, "count"), out = world.allocate(0, 64 * 4, MemoryKind::Local, false, "out");
+    Address count = world.allocate(0, 4, MemoryKind::Local, true, "count"),
+            out = world.allocate(0, 64 * 4, MemoryKind::Local, false, "out");
     ProgramBuilder b;
-    Register c = b.pointerArgument("count", Elem::I32), o = b.pointerArgument("out", Elem::I32), tid = b.tid(), old = b.lanes(Elem::I32);
-    b.add(Op::AtomicRmw, Elem::I32, {c, b.constant(Elem::I32, 1), kNone}, {old}, {0, 1, perThread}, uint8_t(RmwOp::Add));
+    Register c = b.pointerArgument("count", Elem::I32), o = b.pointerArgument("out", Elem::I32), tid = b.tid(),
+             old = b.lanes(Elem::I32);
+    b.add(Op::AtomicRmw, Elem::I32, {c, b.constant(Elem::I32, 1), kNone}, {old}, {0, 1, perThread},
+          uint8_t(RmwOp::Add));
     b.add(Op::St, Elem::I32, {b.offset(o, tid, 4), old}, {}, {0, 1, 1});
     ASSERT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{count, out}}, 2), World::Stop::Done) << renderAll(world);
     EXPECT_EQ(*at<int32_t>(count), perThread ? 64 : 1);
@@ -25,7 +28,8 @@ TEST(Simt, ATileStoreIsThreadZeros) {
     Address out = world.allocate(0, 4, MemoryKind::Local, true, "out");
     ProgramBuilder b;
     Register o = b.pointerArgument("out", Elem::I32), tid = b.tid();
-    Register chosen = b.compare(limit ? CompareOp::SLt : CompareOp::SGt, tid, b.spread(b.constant(Elem::I32, limit ? 5 : 0)));
+    Register chosen =
+        b.compare(limit ? CompareOp::SLt : CompareOp::SGt, tid, b.spread(b.constant(Elem::I32, limit ? 5 : 0)));
     uint32_t begin = b.add(Op::IfBegin, Elem::I1, {chosen}, {}, {0});
     b.store(o, b.constant(Elem::I32, 9));
     b.patch(begin, b.pc());
@@ -39,11 +43,13 @@ TEST(Simt, ATileStoreIsThreadZeros) {
 
 TEST(Simt, VectorsLoadStoreAndExtract) {
   World world({.rankCount = 1});
-  Address in = world.allocate(0, 32 * 16, MemoryKind::Local, true, "in"), out = world.allocate(0, 32 * 16, MemoryKind::Local, false, "out");
+  Address in = world.allocate(0, 32 * 16, MemoryKind::Local, true, "in"),
+          out = world.allocate(0, 32 * 16, MemoryKind::Local, false, "out");
   for (int k = 0; k < 128; ++k) at<int32_t>(in)[k] = k;
   ProgramBuilder b;
   Register i = b.pointerArgument("in", Elem::I32), o = b.pointerArgument("out", Elem::I32), tid = b.tid();
-  Register v = b.lanes(Elem::I32, 4), e1 = b.lanes(Elem::I32), e3 = b.lanes(Elem::I32), w = b.lanes(Elem::I32, 4), bits = b.lanes(Elem::I64, 2);
+  Register v = b.lanes(Elem::I32, 4), e1 = b.lanes(Elem::I32), e3 = b.lanes(Elem::I32), w = b.lanes(Elem::I32, 4),
+           bits = b.lanes(Elem::I64, 2);
   b.add(Op::Ld, Elem::I32, {b.offset(i, tid, 16)}, {v}, {0, 1, 1});
   b.add(Op::VectorExtract, Elem::I32, {v}, {e1}, {1});
   b.add(Op::VectorExtract, Elem::I32, {v}, {e3}, {3});
@@ -72,8 +78,10 @@ TEST(Simt, SharedMemoryTransposes) {
   Address out = world.allocate(0, 32 * 4, MemoryKind::Local, false, "out");
   ProgramBuilder b;
   Register o = b.pointerArgument("out", Elem::I32), tid = b.tid(), buffer = b.smem(Elem::I32, {2, 32});
-  Register row = b.smem(Elem::I32, {32}), t = b.tile(Elem::I32, {32}), zero = b.constant(Elem::I32, 0), one = b.constant(Elem::I32, 1);
-  Register mirrored = b.binary(BinaryOp::SubI, b.spread(b.constant(Elem::I32, 31)), tid), got = b.lanes(Elem::I32), pointer = b.lanes(Elem::I64);
+  Register row = b.smem(Elem::I32, {32}), t = b.tile(Elem::I32, {32}), zero = b.constant(Elem::I32, 0),
+           one = b.constant(Elem::I32, 1);
+  Register mirrored = b.binary(BinaryOp::SubI, b.spread(b.constant(Elem::I32, 31)), tid), got = b.lanes(Elem::I32),
+           pointer = b.lanes(Elem::I64);
   b.add(Op::SmemAlloc, Elem::I32, {b.constantTile(Elem::I32, {2, 32}, 0)}, {buffer});
   b.add(Op::SmemStore, Elem::I32, {buffer, tid, one, tid});
   b.add(Op::ThreadBarrier, Elem::I32, {});
@@ -141,7 +149,8 @@ TEST(Simt, ABarrierUnderAMaskIsRefused) {
     b.add(Op::IfBegin, Elem::I1, {few}, {}, {999});
     b.add(op, Elem::I1, {});
     EXPECT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{}}, 2), World::Stop::Error);
-    EXPECT_TRUE(hasReport(world, op == Op::ThreadBarrier ? "divergent-block-operation" : "non-uniform-warp-operation")) << renderAll(world);
+    EXPECT_TRUE(hasReport(world, op == Op::ThreadBarrier ? "divergent-block-operation" : "non-uniform-warp-operation"))
+        << renderAll(world);
   }
 }
 

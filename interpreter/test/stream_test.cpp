@@ -39,7 +39,8 @@ TEST(Stream, CopiesSignalsAndEventsInOrder) {
 
 TEST(Stream, ACopyOutOfBoundsIsReported) {
   World world({.rankCount = 1});
-  Address a = world.allocate(0, 64, MemoryKind::Local, true, "a"), c = world.allocate(0, 32, MemoryKind::Local, true, "c");
+  Address a = world.allocate(0, 64, MemoryKind::Local, true, "a"),
+          c = world.allocate(0, 32, MemoryKind::Local, true, "c");
   world.copyAsync(0, 0, c, a, 64);
   EXPECT_EQ(world.run([&] { return world.idle(0); }), World::Stop::Error);
   EXPECT_TRUE(hasReport(world, "out-of-bounds"));

@@ -40,7 +40,8 @@ TEST(Tile, ShapesMoveElements) {
   });
   EXPECT_EQ(got, (std::vector<int32_t>{0, 0, 0, 1, 1, 1}));
   got = tileOf(8, [](ProgramBuilder& b) {
-    Register r = b.range(4), joined = b.tile(Elem::I32, {4, 2}), first = b.tile(Elem::I32, {4}), second = b.tile(Elem::I32, {4}), t = b.tile(Elem::I32, {8});
+    Register r = b.range(4), joined = b.tile(Elem::I32, {4, 2}), first = b.tile(Elem::I32, {4}),
+             second = b.tile(Elem::I32, {4}), t = b.tile(Elem::I32, {8});
     b.add(Op::Join, Elem::I32, {r, b.binary(BinaryOp::MulI, r, r)}, {joined});
     b.add(Op::Split, Elem::I32, {joined}, {first, second});
     b.add(Op::Cat, Elem::I32, {second | kLastUse, first | kLastUse}, {t});
@@ -51,7 +52,8 @@ TEST(Tile, ShapesMoveElements) {
 
 TEST(Tile, LastUseReusesWithoutChangingOthers) {
   auto got = tileOf(16, [](ProgramBuilder& b) {
-    Register r = b.range(16), shared = b.tile(Elem::I32, {16}), sum = b.tile(Elem::I32, {16}), result = b.tile(Elem::I32, {16});
+    Register r = b.range(16), shared = b.tile(Elem::I32, {16}), sum = b.tile(Elem::I32, {16}),
+             result = b.tile(Elem::I32, {16});
     b.add(Op::Copy, Elem::I32, {r}, {shared});
     b.add(Op::Binary, Elem::I32, {r | kLastUse, r | kLastUse}, {sum}, {}, uint8_t(BinaryOp::AddI));
     b.add(Op::Binary, Elem::I32, {sum | kLastUse, shared | kLastUse}, {result}, {}, uint8_t(BinaryOp::AddI));
@@ -64,7 +66,8 @@ TEST(Tile, SelectWithAUniformCondition) {
   for (int64_t condition : {0, 1}) {
     auto got = tileOf(4, [&](ProgramBuilder& b) {
       Register t = b.tile(Elem::I32, {4});
-      b.add(Op::Select, Elem::I32, {b.constant(Elem::I1, condition), b.range(4), b.constantTile(Elem::I32, {4}, 7)}, {t});
+      b.add(Op::Select, Elem::I32, {b.constant(Elem::I1, condition), b.range(4), b.constantTile(Elem::I32, {4}, 7)},
+            {t});
       return t;
     });
     EXPECT_EQ(got[3], condition ? 3 : 7);
@@ -96,7 +99,8 @@ TEST(Tile, ReducesAlongEachAxis) {
       std::vector<int32_t> expected(size_t(n), 0);
       for (int x = 0; x < 4; ++x)
         for (int y = 0; y < 5; ++y)
-          for (int z = 0; z < 6; ++z) expected[size_t(axis == 0 ? y * 6 + z : axis == 1 ? x * 6 + z : x * 5 + y)] += x * 30 + y * 6 + z;
+          for (int z = 0; z < 6; ++z)
+            expected[size_t(axis == 0 ? y * 6 + z : axis == 1 ? x * 6 + z : x * 5 + y)] += x * 30 + y * 6 + z;
       EXPECT_EQ(got, expected) << axis << fast;
     }
 }
@@ -109,7 +113,8 @@ TEST(Tile, ScansBothWays) {
       b.add(Op::Scan, Elem::I32, {reshaped(b, b.range(12), {3, 4})}, {t}, {1, region, reverse});
       return t;
     });
-    EXPECT_EQ(got, reverse ? (std::vector<int32_t>{6, 6, 5, 3, 22, 18, 13, 7, 38, 30, 21, 11}) : (std::vector<int32_t>{0, 1, 3, 6, 4, 9, 15, 22, 8, 17, 27, 38}));
+    EXPECT_EQ(got, reverse ? (std::vector<int32_t>{6, 6, 5, 3, 22, 18, 13, 7, 38, 30, 21, 11})
+                           : (std::vector<int32_t>{0, 1, 3, 6, 4, 9, 15, 22, 8, 17, 27, 38}));
   }
 }
 
@@ -130,7 +135,8 @@ TEST(Tile, MapsPairs) {
 
 TEST(Tile, DotAccumulatesInALoop) {
   auto got = tileOf(16 * 16, [](ProgramBuilder& b) {
-    Register ones = b.constantTile(Elem::F32, {16, 16}, 0x3f800000), acc = b.tile(Elem::F32, {16, 16}), result = b.tile(Elem::I32, {16, 16});
+    Register ones = b.constantTile(Elem::F32, {16, 16}, 0x3f800000), acc = b.tile(Elem::F32, {16, 16}),
+             result = b.tile(Elem::I32, {16, 16});
     b.add(Op::Constant, Elem::F32, {}, {acc}, {0, 0});
     b.forLoop(b.constant(Elem::I32, 0), b.constant(Elem::I32, 3),
               [&](Register) { b.add(Op::Dot, Elem::F32, {ones, ones, acc | kLastUse}, {acc}, {2}); });
@@ -142,14 +148,16 @@ TEST(Tile, DotAccumulatesInALoop) {
 
 TEST(Tile, GatherAndHistogram) {
   auto got = tileOf(4, [](ProgramBuilder& b) {
-    Register t = b.tile(Elem::I32, {4}), reversed = b.binary(BinaryOp::SubI, b.constantTile(Elem::I32, {4}, 3), b.range(4));
+    Register t = b.tile(Elem::I32, {4}),
+             reversed = b.binary(BinaryOp::SubI, b.constantTile(Elem::I32, {4}, 3), b.range(4));
     b.add(Op::Gather, Elem::I32, {b.binary(BinaryOp::MulI, b.range(4), b.range(4)), reversed}, {t}, {0});
     return t;
   });
   EXPECT_EQ(got, (std::vector<int32_t>{9, 4, 1, 0}));
   got = tileOf(4, [](ProgramBuilder& b) {
     Register t = b.tile(Elem::I32, {4});
-    b.add(Op::Histogram, Elem::I32, {b.binary(BinaryOp::And, b.range(10), b.constantTile(Elem::I32, {10}, 3)), kNone}, {t});
+    b.add(Op::Histogram, Elem::I32, {b.binary(BinaryOp::And, b.range(10), b.constantTile(Elem::I32, {10}, 3)), kNone},
+          {t});
     return t;
   });
   EXPECT_EQ(got, (std::vector<int32_t>{3, 3, 2, 2}));
@@ -183,7 +191,8 @@ TEST(Tile, AnUndefinedOperationIsReportedNotRun) {
   World world({.rankCount = 1});
   ProgramBuilder b;
   Register t = b.tile(Elem::F32, {4});
-  b.add(Op::Binary, Elem::F32, {b.constantTile(Elem::F32, {4}, 0), b.constantTile(Elem::F32, {4}, 0)}, {t}, {}, uint8_t(BinaryOp::Xor));
+  b.add(Op::Binary, Elem::F32, {b.constantTile(Elem::F32, {4}, 0), b.constantTile(Elem::F32, {4}, 0)}, {t}, {},
+        uint8_t(BinaryOp::Xor));
   EXPECT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{}}), World::Stop::Error);
   EXPECT_TRUE(hasReport(world, "unsupported")) << renderAll(world);
 }

@@ -1,4 +1,5 @@
-// Atomic updates: once a program through a scalar pointer, once a thread in per-thread code, once an element through a tile.
+// Atomic updates: once a program through a scalar pointer, once a thread in per-thread code, once an element through a
+// tile.
 #include "interpreter/vm/charge.h"
 #include "interpreter/vm/fail.h"
 #include "interpreter/vm/handlers.h"
@@ -8,7 +9,8 @@ namespace tandem::interpreter {
 namespace {
 
 // Calls body(pointer index, value index, result offset) for each update the instruction stands for.
-template <class Body> bool eachUpdate(Machine& m, Run& run, const Prepared& i, Register mask, bool perThread, Accessor& who, Body body) {
+template <class Body>
+bool eachUpdate(Machine& m, Run& run, const Prepared& i, Register mask, bool perThread, Accessor& who, Body body) {
   if (run.info(i.a).extent == Extent::Tile) {
     const uint8_t* active = mask == kNone ? nullptr : data(m, run, mask);
     size_t maskStep = mask != kNone && run.count(mask) > 1 ? 1 : 0, n = run.count(i.a);

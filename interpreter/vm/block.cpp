@@ -42,11 +42,13 @@ int uncheckedOverrun(const Block& b) {
 Step overrun(Machine& m, Run& run, const Prepared& i, const Block& b, int d) {
   size_t n = size_t(d);
   return fail(m, run, i, "out-of-bounds",
-              "block covers [" + std::to_string(b.offsets[n]) + ".." + std::to_string(b.offsets[n] + b.tile[n]) + ") of dimension " +
-                  std::to_string(d) + ", which has size " + std::to_string(b.shape[n]) + "; the dimension is not in `boundary_check`");
+              "block covers [" + std::to_string(b.offsets[n]) + ".." + std::to_string(b.offsets[n] + b.tile[n]) +
+                  ") of dimension " + std::to_string(d) + ", which has size " + std::to_string(b.shape[n]) +
+                  "; the dimension is not in `boundary_check`");
 }
 
-// Calls body(tile position, address, length) for each row's inside part; rows whose elements are not adjacent come one by one.
+// Calls body(tile position, address, length) for each row's inside part; rows whose elements are not adjacent come one
+// by one.
 template <class Body> bool eachRow(const Block& b, Body body) {
   size_t last = b.rank - 1;
   int64_t width = b.tile[last], rows = 1;
@@ -122,7 +124,9 @@ Step blockStore(Machine& m, Run& run, const Prepared& i) {
     if (rmw < 0) return writeMemory(who, address, from, uint64_t(length) * b.bytes, b.bytes);
     uint64_t old;
     for (int64_t k = 0; k < length; ++k)
-      if (!updateMemory(who, RmwOp(rmw), run.info(i.b).elem, address + uint64_t(k) * b.bytes, from + uint64_t(k) * b.bytes, &old)) return false;
+      if (!updateMemory(who, RmwOp(rmw), run.info(i.b).elem, address + uint64_t(k) * b.bytes,
+                        from + uint64_t(k) * b.bytes, &old))
+        return false;
     return true;
   });
   if (!ok) return Step::Failed;

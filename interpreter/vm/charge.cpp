@@ -3,8 +3,8 @@
 
 namespace tandem::interpreter {
 
-void span(Machine& m, const Run& run, SpanKind kind, int64_t beginNs, int64_t endNs, const std::string& name, uint32_t location, int peer,
-          uint64_t bytes) {
+void span(Machine& m, const Run& run, SpanKind kind, int64_t beginNs, int64_t endNs, const std::string& name,
+          uint32_t location, int peer, uint64_t bytes) {
   if (!m.options.trace) return;
   Span s;
   s.rank = run.rank;

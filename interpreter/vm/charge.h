@@ -12,7 +12,7 @@ inline void chargeBytes(Machine& m, Run& run, uint64_t bytes, int rank) {
 inline void chargeFlops(Machine& m, Run& run, double flops) { run.clockNs += int64_t(flops / m.nominal.flopsPerNs); }
 
 // Adds a span when the world is traced.
-void span(Machine& m, const Run& run, SpanKind kind, int64_t beginNs, int64_t endNs, const std::string& name, uint32_t location,
-          int peer = -1, uint64_t bytes = 0);
+void span(Machine& m, const Run& run, SpanKind kind, int64_t beginNs, int64_t endNs, const std::string& name,
+          uint32_t location, int peer = -1, uint64_t bytes = 0);
 
 }  // namespace tandem::interpreter

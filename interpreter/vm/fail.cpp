@@ -18,7 +18,8 @@ Diagnostic placeOf(const Program& program, uint32_t location) {
   if (l.file < program.files.size()) d.file = program.files[l.file];
   d.range = l.range;
   size_t depth = 0;
-  for (uint32_t at = l.caller; at < program.locations.size() && depth < 64; at = program.locations[at].caller, ++depth) {
+  for (uint32_t at = l.caller; at < program.locations.size() && depth < 64;
+       at = program.locations[at].caller, ++depth) {
     Diagnostic call = note("called from here");
     const Location& caller = program.locations[at];
     if (caller.file < program.files.size()) call.file = program.files[caller.file];
@@ -30,7 +31,8 @@ Diagnostic placeOf(const Program& program, uint32_t location) {
 
 std::string whoText(int rank, const std::array<int32_t, 3>& id) {
   std::string text = "rank " + std::to_string(rank);
-  if (id[0] >= 0) text += ", program (" + std::to_string(id[0]) + "," + std::to_string(id[1]) + "," + std::to_string(id[2]) + ")";
+  if (id[0] >= 0)
+    text += ", program (" + std::to_string(id[0]) + "," + std::to_string(id[1]) + "," + std::to_string(id[2]) + ")";
   return text;
 }
 
@@ -45,7 +47,8 @@ std::string addressText(Machine& m, Address address, uint64_t bytes) {
   Allocation* a = m.arena.find(address);
   if (!a) return "address " + hex(address);
   uint64_t offset = address - a->begin;
-  return "`" + a->name + "`[" + std::to_string(offset) + ".." + std::to_string(offset + bytes) + ") of rank " + std::to_string(a->rank);
+  return "`" + a->name + "`[" + std::to_string(offset) + ".." + std::to_string(offset + bytes) + ") of rank " +
+         std::to_string(a->rank);
 }
 
 const char* compareText(SignalCompare c) {
@@ -60,8 +63,8 @@ const char* compareText(SignalCompare c) {
   return "==";
 }
 
-static void add(Machine& m, const char* kind, std::string message, int rank, const std::array<int32_t, 3>& id, const Program* program,
-                uint32_t location, std::vector<Diagnostic> notes) {
+static void add(Machine& m, const char* kind, std::string message, int rank, const std::array<int32_t, 3>& id,
+                const Program* program, uint32_t location, std::vector<Diagnostic> notes) {
   Report r;
   r.kind = kind;
   r.message = std::move(message);
@@ -79,7 +82,8 @@ static void add(Machine& m, const char* kind, std::string message, int rank, con
   m.failed = true;
 }
 
-Step fail(Machine& m, const Run& run, const Prepared& i, const char* kind, std::string message, std::vector<Diagnostic> notes) {
+Step fail(Machine& m, const Run& run, const Prepared& i, const char* kind, std::string message,
+          std::vector<Diagnostic> notes) {
   add(m, kind, std::move(message), run.rank, run.id, run.prepared->program.get(), i.location, std::move(notes));
   return Step::Failed;
 }

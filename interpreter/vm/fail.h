@@ -14,7 +14,8 @@ std::string addressText(Machine& m, Address address, uint64_t bytes);
 const char* compareText(SignalCompare c);
 
 // Adds an error report at the instruction. Gives Step::Failed.
-Step fail(Machine& m, const Run& run, const Prepared& i, const char* kind, std::string message, std::vector<Diagnostic> notes = {});
+Step fail(Machine& m, const Run& run, const Prepared& i, const char* kind, std::string message,
+          std::vector<Diagnostic> notes = {});
 // The same for whoever an Accessor is.
 bool failAccess(Accessor& who, const char* kind, std::string message, std::vector<Diagnostic> notes = {});
 Diagnostic note(std::string message);

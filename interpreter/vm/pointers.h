@@ -1,4 +1,5 @@
-// Walking a register of pointers under its masks as runs of consecutive elements, so that a row of a tile is one access.
+// Walking a register of pointers under its masks as runs of consecutive elements, so that a row of a tile is one
+// access.
 #pragma once
 #include "interpreter/vm/registers.h"
 

@@ -187,7 +187,8 @@ void prepareOne(PreparedProgram& out, uint32_t pc) {
     Register r = raw & ~kLastUse;
     operands.push_back(r);
     if (!(raw & kLastUse) || r == kNone || out.registers[r].isInline) continue;
-    if (std::find(results.begin(), results.end(), r) == results.end() && std::find(releases.begin(), releases.end(), r) == releases.end())
+    if (std::find(results.begin(), results.end(), r) == results.end() &&
+        std::find(releases.begin(), releases.end(), r) == releases.end())
       releases.push_back(r);
   }
   p.handler = handlerOf(i.op);
@@ -214,7 +215,8 @@ void prepareOne(PreparedProgram& out, uint32_t pc) {
   if (p.r != kNone && reused != kNone) {
     const RegisterInfo &a = out.registers[reused], &r = out.registers[p.r];
     bool last = std::find(releases.begin(), releases.end(), reused) != releases.end() || reused == p.r;
-    p.inPlace = last && !a.isInline && !r.isInline && a.extent == r.extent && a.elemBytes == r.elemBytes && a.count == r.count;
+    p.inPlace =
+        last && !a.isInline && !r.isInline && a.extent == r.extent && a.elemBytes == r.elemBytes && a.count == r.count;
   }
   if (i.op == Op::LoopBack || i.op == Op::Jump) findSpinLoop(out, pc, p);
 }

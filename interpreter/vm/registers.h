@@ -63,7 +63,9 @@ inline int64_t signedAt(const uint8_t* p, size_t index, Elem elem) {
     default: return reinterpret_cast<const int64_t*>(p)[index];
   }
 }
-inline uint64_t truncated(uint64_t value, unsigned bytes) { return bytes >= 8 ? value : value & ((1ull << (bytes * 8)) - 1); }
+inline uint64_t truncated(uint64_t value, unsigned bytes) {
+  return bytes >= 8 ? value : value & ((1ull << (bytes * 8)) - 1);
+}
 
 inline bool isLanes(const Run& run, Register r) { return r != kNone && run.info(r).extent == Extent::Lanes; }
 // The value for `lane` of a Lanes register, or the one value of a Uniform one.

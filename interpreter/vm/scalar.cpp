@@ -83,8 +83,10 @@ Handler scalarHandler(const PreparedProgram& program, const Instruction& i, cons
   for (Register r : {p.r, p.a, p.b})
     if (!program.registers[r].isInline) return nullptr;
   bool is32 = i.elem == Elem::I32, is64 = i.elem == Elem::I64;
-  if (i.op == Op::Binary) return is32 ? binaryFor<uint32_t>(BinaryOp(i.sub)) : is64 ? binaryFor<uint64_t>(BinaryOp(i.sub)) : nullptr;
-  if (i.op == Op::Compare) return is32 ? compareFor<uint32_t>(CompareOp(i.sub)) : is64 ? compareFor<uint64_t>(CompareOp(i.sub)) : nullptr;
+  if (i.op == Op::Binary)
+    return is32 ? binaryFor<uint32_t>(BinaryOp(i.sub)) : is64 ? binaryFor<uint64_t>(BinaryOp(i.sub)) : nullptr;
+  if (i.op == Op::Compare)
+    return is32 ? compareFor<uint32_t>(CompareOp(i.sub)) : is64 ? compareFor<uint64_t>(CompareOp(i.sub)) : nullptr;
   if (i.op == Op::AddPtr) return is32 ? addPointer<int32_t> : is64 ? addPointer<int64_t> : nullptr;
   return nullptr;
 }

@@ -52,7 +52,8 @@ Step broadcastOp(Machine& m, Run& run, const Prepared& i) {
 Step permuteOp(Machine& m, Run& run, const Prepared& i) {
   const uint8_t* from = data(m, run, i.a);
   Result result(m, run, i.r);
-  interpreter::permute(from, shapeOf(run, i.a), std::span(i.immediates, i.immediateCount), result.data(), run.info(i.r).elemBytes);
+  interpreter::permute(from, shapeOf(run, i.a), std::span(i.immediates, i.immediateCount), result.data(),
+                       run.info(i.r).elemBytes);
   result.commit();
   return Step::Next;
 }
@@ -85,12 +86,13 @@ Step catOp(Machine& m, Run& run, const Prepared& i) {
 Step gatherOp(Machine& m, Run& run, const Prepared& i) {
   const uint8_t *source = data(m, run, i.a), *indices = data(m, run, i.b);
   Result result(m, run, i.r);
-  int64_t bad = interpreter::gather(source, shapeOf(run, i.a), indices, run.info(i.b).elem, shapeOf(run, i.b), i.immediates[0], result.data(),
-                                    run.info(i.r).elemBytes);
+  int64_t bad = interpreter::gather(source, shapeOf(run, i.a), indices, run.info(i.b).elem, shapeOf(run, i.b),
+                                    i.immediates[0], result.data(), run.info(i.r).elemBytes);
   if (bad >= 0)
     return fail(m, run, i, "index-out-of-range",
-                "`gather` index " + std::to_string(signedAt(indices, size_t(bad), run.info(i.b).elem)) + " is outside 0.." +
-                    std::to_string(shapeOf(run, i.a)[size_t(i.immediates[0])] - 1) + " of axis " + std::to_string(i.immediates[0]));
+                "`gather` index " + std::to_string(signedAt(indices, size_t(bad), run.info(i.b).elem)) +
+                    " is outside 0.." + std::to_string(shapeOf(run, i.a)[size_t(i.immediates[0])] - 1) + " of axis " +
+                    std::to_string(i.immediates[0]));
   result.commit();
   return Step::Next;
 }
@@ -99,7 +101,8 @@ Step histogramOp(Machine& m, Run& run, const Prepared& i) {
   const uint8_t* values = data(m, run, i.a);
   const uint8_t* mask = i.b == kNone ? nullptr : data(m, run, i.b);
   Result result(m, run, i.r);
-  interpreter::histogram(values, run.info(i.a).elem, mask, run.count(i.a), reinterpret_cast<int32_t*>(result.data()), run.count(i.r));
+  interpreter::histogram(values, run.info(i.a).elem, mask, run.count(i.a), reinterpret_cast<int32_t*>(result.data()),
+                         run.count(i.r));
   result.commit();
   return Step::Next;
 }
@@ -113,7 +116,8 @@ Step addPtr(Machine& m, Run& run, const Prepared& i) {
   Result result(m, run, i.r);
   auto* out = reinterpret_cast<uint64_t*>(result.data());
   auto addAll = [&]<class T>(const T* offset) {
-    for (size_t k = 0; k < n; ++k) out[k] = uint64_t(pointers[k * pointerStep]) + uint64_t(int64_t(offset[k * offsetStep])) * uint64_t(bytes);
+    for (size_t k = 0; k < n; ++k)
+      out[k] = uint64_t(pointers[k * pointerStep]) + uint64_t(int64_t(offset[k * offsetStep])) * uint64_t(bytes);
   };
   switch (run.info(i.b).elemBytes) {
     case 8: addAll(reinterpret_cast<const int64_t*>(offsets)); break;

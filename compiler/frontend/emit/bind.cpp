@@ -38,7 +38,6 @@ void Emitter::bindParameters(Frame& frame, const Positional& positional, const K
       v = defaultOf(f, p);
     }
     accepted += p.kind == Kind::Positional;
-    checkConstexprParameter(f, p, v);
     frame.locals[p.name] = {v, p.range, isConstexprAnnotation(p.annotation), false};
   }
   if (next < positional.size() && !collects)

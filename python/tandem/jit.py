@@ -75,9 +75,15 @@ def aggregate(cls):
 class Specialization:
     """A compiled kernel for one set of argument types and constants."""
 
-    def __init__(self, program, info):
+    def __init__(self, program, info, constants):
         self.program = program
         self.info = info
+        self._constants = constants
+
+    def is_current(self):
+        """Whether the global constants it was compiled with still have their values."""
+        return all((now := namespace.get(name)) is value or (type(now) is type(value) and now == value)
+                   for namespace, name, value in self._constants)
 
 
 class JITFunction(_Source):
@@ -113,16 +119,16 @@ class JITFunction(_Source):
         passed = tuple(builder.items) if builder else ()
         key = (json.dumps([arguments, options], sort_keys=True), *passed)
         found = self._specializations.get(key)
-        if found is None:
+        if found is None or not found.is_current():
             found = self._specializations[key] = self._compile(arguments, options, builder)
         return found
 
-    def request(self, arguments, options, builder=None):
-        builder = builder or RequestBuilder()
+    def request(self, arguments, options, builder):
         kernel = builder.add(self)
         return json.dumps({"kernel": kernel, "functions": builder.functions, "arguments": arguments, "options": options})
 
-    def _compile(self, arguments, options, builder=None):
+    def _compile(self, arguments, options, builder):
+        builder = builder or RequestBuilder()
         try:
             program = _tandem.compile(self.request(arguments, options, builder))
         except RuntimeError as error:
@@ -130,7 +136,7 @@ class JITFunction(_Source):
         info = json.loads(_tandem.program_info(program))
         for warning in info["warnings"]:
             print(warning, file=sys.stderr, end="")
-        return Specialization(program, info)
+        return Specialization(program, info, builder.constants)
 
 
 def jit(function=None, **options):

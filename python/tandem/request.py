@@ -49,12 +49,16 @@ def _environment(function):
     return names
 
 
+_CONSTANTS = (bool, int, float, str, tuple, constexpr, DType)
+
+
 class RequestBuilder:
     """Collects functions once each. `functions` is the request's table."""
 
     def __init__(self):
         self.functions = {}
         self.items = []
+        self.constants = []  # (namespace, name, value) of the global constants that functions use
         self._ids = {}
 
     def value(self, x, attributes=None):
@@ -110,8 +114,10 @@ class RequestBuilder:
         self.items.append(item)
         entry = {"kind": item.kind, "name": item.__name__, "file": item.file, "line": item.line, "source": item.source}
         self.functions[ident] = entry
-        environment = item.environment()
-        entry["globals"] = {name: self.value(environment[name], inner) for name, inner in _uses(item.source).items() if name in environment}
+        environment, uses = item.environment(), _uses(item.source)
+        entry["globals"] = {name: self.value(environment[name], inner) for name, inner in uses.items() if name in environment}
+        namespace = getattr(item.target, "__globals__", {})
+        self.constants += [(namespace, name, namespace[name]) for name in uses if isinstance(namespace.get(name), _CONSTANTS)]
         entry["defaults"] = {name: self.value(value) for name, value in item.defaults().items()}
         return ident
 

@@ -49,3 +49,42 @@ def test_one_is_a_constant_unless_told_otherwise():
     compiled = is_constant[(1,)](out, 2, 1)
     assert [a["name"] for a in compiled.info["arguments"]] == ["out_ptr", "n", "k"]
     assert out[0] == 3
+
+
+WIDTH = tl.constexpr(4)
+
+
+@tandem.jit
+def store_width(x_ptr):
+    tl.store(x_ptr, WIDTH)
+
+
+def test_changed_global_compiles_again():
+    global WIDTH
+    x = np.zeros(1, np.float32)
+    for width in (4, 8, 4):
+        WIDTH = tl.constexpr(width)
+        store_width[(1,)](x)
+        assert x[0] == width
+
+
+@tandem.jit
+def apply(function: tl.constexpr, x_ptr):
+    tl.store(x_ptr, function(tl.load(x_ptr)))
+
+
+def activation(factor):
+    factor = tl.constexpr(factor)
+
+    @tandem.jit
+    def scaled(x):
+        return x * factor
+
+    return scaled
+
+
+def test_functions_of_one_name_as_constants():
+    for factor in (2.0, 3.0):
+        x = np.ones(1, np.float32)
+        apply[(1,)](activation(factor), x)
+        assert x[0] == factor

@@ -2,7 +2,7 @@
 
 import triton
 import triton.language as tl
-from cases import array, bell, case, integers, out, uniform
+from cases import array, bell, case, inout, integers, out, uniform
 
 
 @triton.jit
@@ -148,6 +148,27 @@ def descriptor_three(x, o, A, B, C, BLOCK: tl.constexpr):
     tl.store(o + i[:, None] * BLOCK + i[None, :], v)
 
 
+@triton.jit
+def descriptor_extrema(x, o, M, N, BM: tl.constexpr, BN: tl.constexpr):
+    target = tl.make_tensor_descriptor(o, [M, N], [N, 1], [BM, BN])
+    i = tl.arange(0, BM)[:, None] * BN + tl.arange(0, BN)[None, :]
+    v = tl.load(x + i)
+    target.atomic_max([0, 0], v)
+    target.atomic_min([BM, 0], v)
+    target.atomic_xor([M - 4, N - BN], v)
+
+
+@triton.jit
+def descriptor_shape_members(x, o, M, N, BM: tl.constexpr, BN: tl.constexpr):
+    d = tl.make_tensor_descriptor(x, [M, N], [N, 1], [BM, BN])
+    tl.store(o, d.shape[0] * 1000 + d.shape[1])
+    tl.store(o + 1, d.block_shape[0] * 1000 + d.block_shape[1])
+    tl.store(o + 2, d.strides[0])
+    tl.store(o + 3, d.dtype.primitive_bitwidth)
+
+
+case(descriptor_extrema, integers((8, 16), -99, 99, "int32", 17), inout(integers((20, 32), -99, 99, "int32", 18)), 20, 32, BM=8, BN=16)
+case(descriptor_shape_members, bell((20, 32), "fp16", 19), out(4, "int32"), 20, 32, BM=8, BN=16)
 case(masked_copy, bell(64, seed=1), out(64, fill=5), 40, N=64)
 for t in ["int8", "int32", "fp16", "bf16", "fp32", "uint8", "int64"]:
     case(other_converts, integers(32, 0, 50, t, 2), out(32, t), 20, N=32, OTHER=7, tag=t)

@@ -129,7 +129,17 @@ case(sum_in, integers(64, -128, 128, "int8", 3), out(1, "int64"), N=64, T=tl.int
 case(sum_in, integers(64, 0, 2, "int1", 3), out(1, "int64"), N=64, T=tl.int32, tag="int1")
 case(sum_in, integers(64, 0, 2, "int1", 3), out(1, "int64"), N=64, T=None, tag="int1_default")
 case(sum_in, bell(64, "fp16", 3), out(1), N=64, T=tl.float32, rtol=1e-5, tag="fp32")
+@triton.jit
+def nan_places(x, values, where, M: tl.constexpr, N: tl.constexpr):
+    m = tl.arange(0, M)
+    v = tl.load(x + m[:, None] * N + tl.arange(0, N)[None, :])
+    tl.store(where + m, tl.argmax(v, 1, tie_break_left=True))
+    tl.store(where + M + m, tl.argmin(v, 1))
+    tl.store(values + m, tl.max(v, 1))
+
+
 nan = float("nan")
+case(nan_places, array([[1, 2, 3, nan], [nan, 1, 2, 3], [4, nan, 5, 5], [7, 7, nan, nan]], "fp32"), out(4), out((2, 4), "int32"), M=4, N=4)
 ties = array([[1, 5, 5, 2, 5, 0, 0, 3], [7] * 8, [-1, -2, -1, -3, -3, -9, -9, -1], [0, 1, 2, 3, 4, 5, 6, 6]], "fp32")
 case(extrema, ties, out((4, 4)), out((4, 4), "int32"), M=4, N=8, tag="ties")
 case(extrema, ties.astype("int32"), out((4, 4), "int32"), out((4, 4), "int32"), M=4, N=8, tag="ties_int")

@@ -61,7 +61,9 @@ const Signature& signatureOf(const Builtin& builtin) {
   return cache.try_emplace(&builtin, std::move(signature)).first->second;
 }
 
-static std::string shown(const Builtin& builtin) { return " (its signature is `" + builtin.name + "(" + builtin.signature + ")`)"; }
+static std::string shown(const Builtin& builtin) {
+  return " (its signature is `" + builtin.name + "(" + builtin.signature + ")`)";
+}
 
 static size_t positionalCount(const Signature& signature) {
   size_t count = 0;
@@ -69,7 +71,8 @@ static size_t positionalCount(const Signature& signature) {
   return count;
 }
 
-static void bindPositional(Context& c, const Builtin& b, const Signature& s, const std::vector<Value>& given, Arguments& bound) {
+static void bindPositional(Context& c, const Builtin& b, const Signature& s, const std::vector<Value>& given,
+                           Arguments& bound) {
   size_t count = positionalCount(s);
   if (given.size() > count && !s.takesRest)
     c.fail("argument-count", "`" + b.name + "` takes at most " + std::to_string(count) + " positional arguments but " +
@@ -82,7 +85,8 @@ static void bindPositional(Context& c, const Builtin& b, const Signature& s, con
   }
 }
 
-static void bindKeyword(Context& c, const Builtin& b, const Signature& s, const std::string& name, const Value& value, Arguments& bound) {
+static void bindKeyword(Context& c, const Builtin& b, const Signature& s, const std::string& name, const Value& value,
+                        Arguments& bound) {
   for (const Parameter& p : s.parameters) {
     if (p.name != name) continue;
     if (!bound.values_.emplace(name, value).second)
@@ -94,14 +98,16 @@ static void bindKeyword(Context& c, const Builtin& b, const Signature& s, const 
 
 }  // namespace builtin
 
-Arguments bind(Context& c, const Builtin& b, const std::vector<Value>& positional, const std::map<std::string, Value>& keywords) {
+Arguments bind(Context& c, const Builtin& b, const std::vector<Value>& positional,
+               const std::map<std::string, Value>& keywords) {
   const builtin::Signature& signature = builtin::signatureOf(b);
   Arguments bound;
   builtin::bindPositional(c, b, signature, positional, bound);
   for (const auto& [name, value] : keywords) builtin::bindKeyword(c, b, signature, name, value, bound);
   for (const builtin::Parameter& p : signature.parameters) {
     if (bound.values_.contains(p.name)) continue;
-    if (!p.fallback) c.fail("missing-argument", "`" + b.name + "` needs a value for parameter `" + p.name + "`" + builtin::shown(b));
+    if (!p.fallback)
+      c.fail("missing-argument", "`" + b.name + "` needs a value for parameter `" + p.name + "`" + builtin::shown(b));
     bound.values_[p.name] = *p.fallback;
   }
   return bound;

@@ -14,8 +14,10 @@ static const char* parametersOf(size_t count) {
 // Functions of floats with symbols `__nv_<name>f` and `__nv_<name>`.
 static void addFloat(Table& table, size_t arity, std::initializer_list<const char*> names) {
   for (const char* name : names)
-    table.push_back({name, parametersOf(arity),
-                     {{std::string("__nv_") + name + "f", std::string(arity, 'f'), 'f'}, {std::string("__nv_") + name, std::string(arity, 'd'), 'd'}}});
+    table.push_back({name,
+                     parametersOf(arity),
+                     {{std::string("__nv_") + name + "f", std::string(arity, 'f'), 'f'},
+                      {std::string("__nv_") + name, std::string(arity, 'd'), 'd'}}});
 }
 
 static void add(Table& table, const char* name, std::vector<LibdeviceSymbol> symbols) {
@@ -27,7 +29,9 @@ static void addRoundings(Table& table) {
   for (const char* mode : {"rn", "rz", "rd", "ru"}) {
     std::string m = std::string("_") + mode;
     auto both = [&](const char* name, size_t arity, const char* single, const char* twice) {
-      table.push_back({name + m, parametersOf(arity), {{single + m, std::string(arity, 'f'), 'f'}, {twice + m, std::string(arity, 'd'), 'd'}}});
+      table.push_back({name + m,
+                       parametersOf(arity),
+                       {{single + m, std::string(arity, 'f'), 'f'}, {twice + m, std::string(arity, 'd'), 'd'}}});
     };
     both("fma", 3, "__nv_fmaf", "__nv_fma");
     both("div", 2, "__nv_fdiv", "__nv_ddiv");
@@ -40,17 +44,23 @@ static void addRoundings(Table& table) {
 }
 
 static void addConversions(Table& table) {
-  struct Kind { const char* name; char from, to; };
-  static constexpr Kind kinds[] = {{"double2float", 'd', 'f'}, {"double2int", 'd', 'i'}, {"double2uint", 'd', 'u'}, {"int2double", 'i', 'd'},
-                                   {"uint2double", 'u', 'd'}, {"float2int", 'f', 'i'}, {"float2uint", 'f', 'u'}, {"int2float", 'i', 'f'},
-                                   {"uint2float", 'u', 'f'}, {"float2ll", 'f', 'l'}, {"float2ull", 'f', 'm'}, {"double2ll", 'd', 'l'},
-                                   {"double2ull", 'd', 'm'}, {"ll2float", 'l', 'f'}, {"ull2float", 'm', 'f'}, {"ll2double", 'l', 'd'},
-                                   {"ull2double", 'm', 'd'}};
+  struct Kind {
+    const char* name;
+    char from, to;
+  };
+  static constexpr Kind kinds[] = {{"double2float", 'd', 'f'}, {"double2int", 'd', 'i'},  {"double2uint", 'd', 'u'},
+                                   {"int2double", 'i', 'd'},   {"uint2double", 'u', 'd'}, {"float2int", 'f', 'i'},
+                                   {"float2uint", 'f', 'u'},   {"int2float", 'i', 'f'},   {"uint2float", 'u', 'f'},
+                                   {"float2ll", 'f', 'l'},     {"float2ull", 'f', 'm'},   {"double2ll", 'd', 'l'},
+                                   {"double2ull", 'd', 'm'},   {"ll2float", 'l', 'f'},    {"ull2float", 'm', 'f'},
+                                   {"ll2double", 'l', 'd'},    {"ull2double", 'm', 'd'}};
   for (const Kind& kind : kinds)
     for (const char* mode : {"_rn", "_rz", "_rd", "_ru"}) {
       // 32-bit integers fit a double exactly: libdevice has one function.
       if (kind.to == 'd' && (kind.from == 'i' || kind.from == 'u') && std::string_view(mode) != "_rn") continue;
-      table.push_back({std::string(kind.name) + mode, "arg0", {{std::string("__nv_") + kind.name + mode, std::string(1, kind.from), kind.to}}});
+      table.push_back({std::string(kind.name) + mode,
+                       "arg0",
+                       {{std::string("__nv_") + kind.name + mode, std::string(1, kind.from), kind.to}}});
     }
   add(table, "hiloint2double", {{"__nv_hiloint2double", "ii", 'd'}});
   add(table, "double2loint", {{"__nv_double2loint", "d", 'i'}});
@@ -69,16 +79,31 @@ static void addIntegers(Table& table) {
   add(table, "ffs", {{"__nv_ffs", "i", 'i'}, {"__nv_ffsll", "l", 'i'}});
   add(table, "brev", {{"__nv_brev", "i", 'i'}, {"__nv_brevll", "l", 'l'}});
   add(table, "byte_perm", {{"__nv_byte_perm", "iii", 'i'}});
-  add(table, "mulhi", {{"__nv_mulhi", "ii", 'i'}, {"__nv_umulhi", "uu", 'u'}, {"__nv_mul64hi", "ll", 'l'}, {"__nv_umul64hi", "mm", 'm'}});
+  add(table, "mulhi",
+      {{"__nv_mulhi", "ii", 'i'},
+       {"__nv_umulhi", "uu", 'u'},
+       {"__nv_mul64hi", "ll", 'l'},
+       {"__nv_umul64hi", "mm", 'm'}});
   add(table, "mul24", {{"__nv_mul24", "ii", 'i'}, {"__nv_umul24", "uu", 'u'}});
   add(table, "sad", {{"__nv_sad", "iiu", 'i'}, {"__nv_usad", "uuu", 'u'}});
   add(table, "hadd", {{"__nv_hadd", "ii", 'i'}, {"__nv_uhadd", "uu", 'u'}});
   add(table, "rhadd", {{"__nv_rhadd", "ii", 'i'}, {"__nv_urhadd", "uu", 'u'}});
-  add(table, "abs", {{"__nv_abs", "i", 'i'}, {"__nv_llabs", "l", 'l'}, {"__nv_fabsf", "f", 'f'}, {"__nv_fabs", "d", 'd'}});
-  add(table, "min", {{"__nv_min", "ii", 'i'}, {"__nv_umin", "uu", 'u'}, {"__nv_llmin", "ll", 'l'}, {"__nv_ullmin", "mm", 'm'},
-                     {"__nv_fminf", "ff", 'f'}, {"__nv_fmin", "dd", 'd'}});
-  add(table, "max", {{"__nv_max", "ii", 'i'}, {"__nv_umax", "uu", 'u'}, {"__nv_llmax", "ll", 'l'}, {"__nv_ullmax", "mm", 'm'},
-                     {"__nv_fmaxf", "ff", 'f'}, {"__nv_fmax", "dd", 'd'}});
+  add(table, "abs",
+      {{"__nv_abs", "i", 'i'}, {"__nv_llabs", "l", 'l'}, {"__nv_fabsf", "f", 'f'}, {"__nv_fabs", "d", 'd'}});
+  add(table, "min",
+      {{"__nv_min", "ii", 'i'},
+       {"__nv_umin", "uu", 'u'},
+       {"__nv_llmin", "ll", 'l'},
+       {"__nv_ullmin", "mm", 'm'},
+       {"__nv_fminf", "ff", 'f'},
+       {"__nv_fmin", "dd", 'd'}});
+  add(table, "max",
+      {{"__nv_max", "ii", 'i'},
+       {"__nv_umax", "uu", 'u'},
+       {"__nv_llmax", "ll", 'l'},
+       {"__nv_ullmax", "mm", 'm'},
+       {"__nv_fmaxf", "ff", 'f'},
+       {"__nv_fmax", "dd", 'd'}});
 }
 
 static void addFast(Table& table) {
@@ -104,16 +129,19 @@ static void addMixed(Table& table) {
   add(table, "scalbn", {{"__nv_scalbnf", "fi", 'f'}, {"__nv_scalbn", "di", 'd'}});
   add(table, "jn", {{"__nv_jnf", "if", 'f'}, {"__nv_jn", "id", 'd'}});
   add(table, "yn", {{"__nv_ynf", "if", 'f'}, {"__nv_yn", "id", 'd'}});
-  add(table, "pow", {{"__nv_powif", "fi", 'f'}, {"__nv_powi", "di", 'd'}, {"__nv_powf", "ff", 'f'}, {"__nv_pow", "dd", 'd'}});
+  add(table, "pow",
+      {{"__nv_powif", "fi", 'f'}, {"__nv_powi", "di", 'd'}, {"__nv_powf", "ff", 'f'}, {"__nv_pow", "dd", 'd'}});
 }
 
 const std::vector<LibdeviceFunction>& libdeviceTable() {
   static const Table table = [] {
     Table t;
-    addFloat(t, 1, {"floor", "ceil", "trunc", "rsqrt", "sqrt", "exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "logb", "sin",
-                    "cos", "tan", "sinpi", "cospi", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "rint",
-                    "nearbyint", "round", "cbrt", "rcbrt", "j0", "j1", "y0", "y1", "cyl_bessel_i0", "cyl_bessel_i1", "erf", "erfinv", "erfc",
-                    "erfcx", "erfcinv", "normcdf", "normcdfinv", "lgamma", "tgamma"});
+    addFloat(t, 1, {"floor",  "ceil",  "trunc", "rsqrt",   "sqrt",    "exp",           "exp2",          "exp10",
+                    "expm1",  "log",   "log2",  "log10",   "log1p",   "logb",          "sin",           "cos",
+                    "tan",    "sinpi", "cospi", "asin",    "acos",    "atan",          "sinh",          "cosh",
+                    "tanh",   "asinh", "acosh", "atanh",   "rint",    "nearbyint",     "round",         "cbrt",
+                    "rcbrt",  "j0",    "j1",    "y0",      "y1",      "cyl_bessel_i0", "cyl_bessel_i1", "erf",
+                    "erfinv", "erfc",  "erfcx", "erfcinv", "normcdf", "normcdfinv",    "lgamma",        "tgamma"});
     addFloat(t, 2, {"copysign", "nextafter", "atan2", "hypot", "rhypot", "fmod", "remainder", "fdim"});
     addFloat(t, 3, {"fma", "norm3d", "rnorm3d"});
     addFloat(t, 4, {"norm4d", "rnorm4d"});

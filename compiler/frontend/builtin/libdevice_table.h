@@ -5,7 +5,8 @@
 
 namespace tandem::frontend::builtin {
 
-// Operand and result types are letters: f fp32, d fp64, i int32, u uint32, l int64, m uint64; b an int32 that is a truth value.
+// Operand and result types are letters: f fp32, d fp64, i int32, u uint32, l int64, m uint64; b an int32 that is a
+// truth value.
 struct LibdeviceSymbol {
   std::string symbol, operands;
   char result;

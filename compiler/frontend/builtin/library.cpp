@@ -5,9 +5,9 @@
 namespace tandem::frontend {
 namespace builtin {
 
-static const char* const kTensorMethods[] = {
-    "argmax", "argmin", "cdiv", "cumprod", "cumsum", "flip", "item", "max", "min", "ravel", "reduce_or", "sigmoid", "softmax", "sort",
-    "squeeze", "sum", "topk", "unsqueeze", "xor_sum"};
+static const char* const kTensorMethods[] = {"argmax",  "argmin", "cdiv",  "cumprod",   "cumsum",  "flip",    "item",
+                                             "max",     "min",    "ravel", "reduce_or", "sigmoid", "softmax", "sort",
+                                             "squeeze", "sum",    "topk",  "unsqueeze", "xor_sum"};
 
 static bool isPublic(const std::string& name) { return !name.starts_with("_") || name.starts_with("__"); }
 
@@ -20,8 +20,10 @@ static std::unordered_map<std::string, LibraryFunction> readLibrary() {
       if (statement->kind == ast::StmtKind::Function && isPublic(statement->text))
         functions[std::string(source.module) + "." + statement->text] = {file, statement->text};
   }
-  for (const char* method : kTensorMethods) functions[std::string("tl.tensor.") + method] = functions.at(std::string("tl.") + method);
-  for (const char* name : {"cdiv", "next_power_of_2"}) functions[std::string("triton.") + name] = functions.at(std::string("tl.") + name);
+  for (const char* method : kTensorMethods)
+    functions[std::string("tl.tensor.") + method] = functions.at(std::string("tl.") + method);
+  for (const char* name : {"cdiv", "next_power_of_2"})
+    functions[std::string("triton.") + name] = functions.at(std::string("tl.") + name);
   return functions;
 }
 

@@ -40,8 +40,8 @@ Tensor signalPointer(Context& c, const Value& value, const std::string& what) {
 }
 
 template <class Enum, size_t N>
-static Enum word(Context& c, const Value& value, const std::string& what, const std::array<std::pair<std::string_view, Enum>, N>& words,
-                 std::optional<Enum> fallback = {}) {
+static Enum word(Context& c, const Value& value, const std::string& what,
+                 const std::array<std::pair<std::string_view, Enum>, N>& words, std::optional<Enum> fallback = {}) {
   if (fallback && value.isNone()) return *fallback;
   std::string text = constexprString(c, value, what);
   if (fallback && text.empty()) return *fallback;
@@ -55,15 +55,25 @@ static Enum word(Context& c, const Value& value, const std::string& what, const 
 
 tile::Scope scope(Context& c, const Value& value, const std::string& what, tile::Scope fallback) {
   using S = tile::Scope;
-  static const auto words = std::to_array<std::pair<std::string_view, S>>(
-      {{"cta", S::Cta}, {"gpu", S::Gpu}, {"sys", S::Sys}, {"gl", S::Gpu}, {"workgroup", S::Cta}, {"agent", S::Gpu}, {"system", S::Sys}});
+  static const auto words = std::to_array<std::pair<std::string_view, S>>({{"cta", S::Cta},
+                                                                           {"gpu", S::Gpu},
+                                                                           {"sys", S::Sys},
+                                                                           {"gl", S::Gpu},
+                                                                           {"workgroup", S::Cta},
+                                                                           {"agent", S::Gpu},
+                                                                           {"system", S::Sys}});
   return word(c, value, what, words, std::optional(fallback));
 }
 
 tile::Semantic order(Context& c, const Value& value, const std::string& what, tile::Semantic fallback) {
   using S = tile::Semantic;
-  static const auto words = std::to_array<std::pair<std::string_view, S>>({{"relaxed", S::Relaxed}, {"acquire", S::Acquire},
-      {"release", S::Release}, {"acq_rel", S::AcqRel}, {"sc", S::SeqCst}, {"monotonic", S::Relaxed}, {"seq_cst", S::SeqCst}});
+  static const auto words = std::to_array<std::pair<std::string_view, S>>({{"relaxed", S::Relaxed},
+                                                                           {"acquire", S::Acquire},
+                                                                           {"release", S::Release},
+                                                                           {"acq_rel", S::AcqRel},
+                                                                           {"sc", S::SeqCst},
+                                                                           {"monotonic", S::Relaxed},
+                                                                           {"seq_cst", S::SeqCst}});
   return word(c, value, what, words, std::optional(fallback));
 }
 
@@ -76,7 +86,8 @@ dist::Compare comparison(Context& c, const Value& value, const std::string& what
   }
   Int number = constexprInt(c, value, what);
   if (number < 0 || number > 5)
-    c.fail("argument-value", "`" + what + "` is " + repr(value) + ", which is no comparison (`NVSHMEM_CMP_EQ` to `NVSHMEM_CMP_GE`)");
+    c.fail("argument-value",
+           "`" + what + "` is " + repr(value) + ", which is no comparison (`NVSHMEM_CMP_EQ` to `NVSHMEM_CMP_GE`)");
   return static_cast<C>(static_cast<uint32_t>(number));
 }
 
@@ -88,7 +99,8 @@ dist::SignalKind signalKind(Context& c, const Value& value, const std::string& w
   }
   Int number = constexprInt(c, value, what);
   if (number != 9 && number != 10)
-    c.fail("argument-value", "`" + what + "` is " + repr(value) + ", neither `NVSHMEM_SIGNAL_SET` nor `NVSHMEM_SIGNAL_ADD`");
+    c.fail("argument-value",
+           "`" + what + "` is " + repr(value) + ", neither `NVSHMEM_SIGNAL_SET` nor `NVSHMEM_SIGNAL_ADD`");
   return number == 9 ? K::Set : K::Add;
 }
 
@@ -118,7 +130,8 @@ Tensor asInteger(Context& c, Tensor scalar) {
     case 8: return bitcast(c, scalar, DType{Scalar::UInt8});
     case 16: return bitcast(c, scalar, DType{Scalar::UInt16});
     case 32: return bitcast(c, scalar, DType{Scalar::UInt32});
-    case 64: return dtype.isPointer() ? cast(c, scalar, DType{Scalar::UInt64}) : bitcast(c, scalar, DType{Scalar::UInt64});
+    case 64:
+      return dtype.isPointer() ? cast(c, scalar, DType{Scalar::UInt64}) : bitcast(c, scalar, DType{Scalar::UInt64});
     default: return cast(c, scalar, DType{Scalar::UInt32});
   }
 }

@@ -18,7 +18,8 @@ Tensor signalPointer(Context&, const Value&, const std::string& what);
 
 // Words. HIP's spellings ("agent", "monotonic") are accepted; an empty word is the first value of `fallback`.
 tile::Scope scope(Context&, const Value&, const std::string& what, tile::Scope fallback = tile::Scope::Gpu);
-tile::Semantic order(Context&, const Value&, const std::string& what, tile::Semantic fallback = tile::Semantic::Relaxed);
+tile::Semantic order(Context&, const Value&, const std::string& what,
+                     tile::Semantic fallback = tile::Semantic::Relaxed);
 // NVSHMEM_CMP_* or a comparison's word ("eq", "ne", "gt", "le", "lt", "ge").
 dist::Compare comparison(Context&, const Value&, const std::string& what);
 // NVSHMEM_SIGNAL_SET, NVSHMEM_SIGNAL_ADD, "set" or "add".
@@ -26,7 +27,8 @@ dist::SignalKind signalKind(Context&, const Value&, const std::string& what);
 
 // `*shape` parameters: one tuple or the numbers themselves.
 Value sequence(const std::vector<Value>& rest);
-std::vector<int64_t> integers(Context&, const Value&, const std::string& what);  // a constexpr integer or a tuple of them
+std::vector<int64_t> integers(Context&, const Value&,
+                              const std::string& what);  // a constexpr integer or a tuple of them
 
 Tensor scalarTensor(mlir::Value, Scalar);
 // The same pointer to elements of another type.

@@ -9,10 +9,12 @@ namespace builtin {
 
 Rows allRows() {
   Rows rows;
-  for (auto add : {addProgramRows, addShapeRows, addMathRows, addMemoryRows, addDescriptorRows, addAtomicRows, addReduceRows, addDotRows,
-                   addDebugRows, addHintRows, addDTypeRows, addLanguageRows, addLibdeviceRows, addDistributedRows, addVectorRows,
-                   addSmemRows, addShmemPutRows, addShmemTypedRows, addShmemSignalRows, addShmemTeamRows, addShmemAtomicRows,
-                   addExtraThreadRows, addExtraMemoryRows, addExtraMultimemRows, addTmaRows, addAliasRows})
+  for (auto add : {addProgramRows,     addShapeRows,       addMathRows,        addMemoryRows,        addDescriptorRows,
+                   addAtomicRows,      addReduceRows,      addDotRows,         addDebugRows,         addHintRows,
+                   addDTypeRows,       addLanguageRows,    addLibdeviceRows,   addDistributedRows,   addVectorRows,
+                   addSmemRows,        addShmemPutRows,    addShmemTypedRows,  addShmemSignalRows,   addShmemTeamRows,
+                   addShmemAtomicRows, addExtraThreadRows, addExtraMemoryRows, addExtraMultimemRows, addTmaRows,
+                   addAliasRows})
     add(rows);
   return rows;
 }
@@ -65,7 +67,9 @@ std::optional<Value> findConstant(const std::string& canonicalName) {
 std::vector<std::string> namesOf(const std::string& canonicalModule) {
   std::set<std::string> names;
   auto take = [&](const std::string& name) {
-    if (name.size() <= canonicalModule.size() + 1 || !name.starts_with(canonicalModule) || name[canonicalModule.size()] != '.') return;
+    if (name.size() <= canonicalModule.size() + 1 || !name.starts_with(canonicalModule) ||
+        name[canonicalModule.size()] != '.')
+      return;
     std::string rest = name.substr(canonicalModule.size() + 1);
     if (rest.find('.') == std::string::npos) names.insert(rest);
   };

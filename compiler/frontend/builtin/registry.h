@@ -1,5 +1,5 @@
-// The table of every name kernels may use: one row a builtin, with its canonical name, its Python signature and what it emits.
-// The Python package makes its stub modules from this table, so there is one list of names.
+// The table of every name kernels may use: one row a builtin, with its canonical name, its Python signature and what it
+// emits. The Python package makes its stub modules from this table, so there is one list of names.
 #pragma once
 #include "compiler/frontend/semantic/context.h"
 #include <span>
@@ -17,7 +17,8 @@ class Arguments {
 
 // `name` is canonical: "<module>.<name>" with module one of
 //   tl, tl.math, tl.extra.libdevice, dl, shmem (libshmem_device), extra (language_extra), dl.tma
-// `signature` is Python text without `def` ("pointer, mask=None, other=None, *, volatile=False"); a trailing "*args" collects the rest.
+// `signature` is Python text without `def` ("pointer, mask=None, other=None, *, volatile=False"); a trailing "*args"
+// collects the rest.
 struct Builtin {
   std::string name;
   std::string signature;
@@ -29,17 +30,23 @@ const Builtin* findBuiltin(const std::string& canonicalName);
 // A constant of ours: a dtype ("tl.float16"), a number ("shmem.NVSHMEM_CMP_EQ"), a class that is also callable.
 std::optional<Value> findConstant(const std::string& canonicalName);
 // A function of ours written in our language (library/*.py): its source file and its name there.
-struct LibraryFunction { SourceFilePtr file; std::string function; };
+struct LibraryFunction {
+  SourceFilePtr file;
+  std::string function;
+};
 std::optional<LibraryFunction> findLibraryFunction(const std::string& canonicalName);
-// Binds a call; fails with kind "argument-count", "unknown-argument" or "missing-argument", naming the builtin and its signature.
-Arguments bind(Context&, const Builtin&, const std::vector<Value>& positional, const std::map<std::string, Value>& keywords);
-// Methods of tensors and descriptors: tensor.to -> "tl.tensor.to", descriptor.load -> "tl.tensor_descriptor.load", vector.recast -> "dl.vector.recast".
-// They are builtins whose first parameter is `self`.
+// Binds a call; fails with kind "argument-count", "unknown-argument" or "missing-argument", naming the builtin and its
+// signature.
+Arguments bind(Context&, const Builtin&, const std::vector<Value>& positional,
+               const std::map<std::string, Value>& keywords);
+// Methods of tensors and descriptors: tensor.to -> "tl.tensor.to", descriptor.load -> "tl.tensor_descriptor.load",
+// vector.recast -> "dl.vector.recast". They are builtins whose first parameter is `self`.
 
 // The canonical module of an importable module name, or nothing: "triton.language", "tandem.language" -> "tl";
-// "triton.language.math" -> "tl.math"; "triton.language.extra.cuda.libdevice", "triton.language.extra.libdevice" -> "tl.extra.libdevice";
-// "triton_dist.language", "tandem.dist" -> "dl"; "triton_dist.language.extra.libshmem_device", "tandem.shmem" -> "shmem";
-// "triton_dist.language.extra.language_extra", "triton.language.extra.cuda.language_extra", ... -> "extra".
+// "triton.language.math" -> "tl.math"; "triton.language.extra.cuda.libdevice", "triton.language.extra.libdevice" ->
+// "tl.extra.libdevice"; "triton_dist.language", "tandem.dist" -> "dl"; "triton_dist.language.extra.libshmem_device",
+// "tandem.shmem" -> "shmem"; "triton_dist.language.extra.language_extra", "triton.language.extra.cuda.language_extra",
+// ... -> "extra".
 std::optional<std::string> canonicalModule(std::string_view importedName);
 // Every importable name with its canonical module.
 std::map<std::string, std::string> importNames();

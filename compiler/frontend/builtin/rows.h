@@ -45,7 +45,8 @@ void addTmaConstants(Constants&);
 Rows allRows();
 Constants allConstants();
 
-// A public name of Triton or Triton-distributed that kernels of ours cannot use; calling it fails with kind "unsupported".
+// A public name of Triton or Triton-distributed that kernels of ours cannot use; calling it fails with kind
+// "unsupported".
 Builtin unsupported(const std::string& name, const std::string& reason);
 
 }  // namespace tandem::frontend::builtin

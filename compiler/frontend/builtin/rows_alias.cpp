@@ -11,11 +11,22 @@ static void alias(Rows& rows, const std::string& from, const std::string& to) {
 }
 
 void addAliasRows(Rows& rows) {
-  for (const char* method :
-       {"abs", "advance", "associative_scan", "atomic_add", "atomic_and", "atomic_cas", "atomic_max", "atomic_min", "atomic_or",
-        "atomic_xchg", "atomic_xor", "broadcast_to", "cast", "ceil", "clamp", "cos", "div_rn", "dot", "erf", "exp", "exp2", "expand_dims",
-        "fdiv", "floor", "fma", "gather", "histogram", "interleave", "join", "load", "log", "log2", "permute", "reduce", "reshape", "rsqrt",
-        "sin", "split", "sqrt", "sqrt_rn", "store", "trans", "umulhi", "view", "where", "zeros_like"})
+  for (const char* method : {"abs",         "advance",    "associative_scan",
+                             "atomic_add",  "atomic_and", "atomic_cas",
+                             "atomic_max",  "atomic_min", "atomic_or",
+                             "atomic_xchg", "atomic_xor", "broadcast_to",
+                             "cast",        "ceil",       "clamp",
+                             "cos",         "div_rn",     "dot",
+                             "erf",         "exp",        "exp2",
+                             "expand_dims", "fdiv",       "floor",
+                             "fma",         "gather",     "histogram",
+                             "interleave",  "join",       "load",
+                             "log",         "log2",       "permute",
+                             "reduce",      "reshape",    "rsqrt",
+                             "sin",         "split",      "sqrt",
+                             "sqrt_rn",     "store",      "trans",
+                             "umulhi",      "view",       "where",
+                             "zeros_like"})
     alias(rows, std::string("tl.") + method, std::string("tl.tensor.") + method);
   alias(rows, "tl.cast", "tl.tensor.to");
   alias(rows, "tl.trans", "tl.tensor.T");

@@ -6,13 +6,16 @@ using namespace tandem::frontend::semantic;
 namespace tandem::frontend::builtin {
 
 static Value staticAssert(Context& c, const Arguments& a) {
-  if (a["cond"].isTensor()) c.fail("constexpr-needed", "`static_assert` needs a condition known at compile time, not " + describe(a["cond"]));
+  if (a["cond"].isTensor())
+    c.fail("constexpr-needed", "`static_assert` needs a condition known at compile time, not " + describe(a["cond"]));
   if (truth(c, a["cond"])) return None{};
   std::string message = a["msg"].is<std::string>() ? a["msg"].as<std::string>() : repr(a["msg"]);
   c.fail("static-assert", message.empty() ? "static assertion failed" : "static assertion failed: " + message);
 }
 
-static std::string shown(const Value& value) { return value.is<std::string>() ? value.as<std::string>() : value.isTensor() ? describe(value) : repr(value); }
+static std::string shown(const Value& value) {
+  return value.is<std::string>() ? value.as<std::string>() : value.isTensor() ? describe(value) : repr(value);
+}
 
 static Value staticPrint(Context& c, const Arguments& a) {
   if (!c.staticPrint) return None{};
@@ -31,7 +34,8 @@ static Value devicePrint(Context& c, const Arguments& a) {
     isSigned.push_back(tensor.type.dtype.isSigned());
   }
   llvm::SmallVector<bool> flags(isSigned.begin(), isSigned.end());
-  tile::PrintOp::create(c.builder, c.loc(), constexprString(c, a["prefix"], "prefix"), constexprBool(c, a["hex"], "hex"), flags, values);
+  tile::PrintOp::create(c.builder, c.loc(), constexprString(c, a["prefix"], "prefix"),
+                        constexprBool(c, a["hex"], "hex"), flags, values);
   return None{};
 }
 

@@ -14,7 +14,9 @@ static Value makeDescriptorRow(Context& c, const Arguments& a) {
   return makeDescriptor(c, a["base"], a["shape"], a["strides"], a["block_shape"], a["padding_option"]);
 }
 
-static Value loadRow(Context& c, const Arguments& a) { return descriptorLoad(c, descriptor(c, a["desc"]), a["offsets"]); }
+static Value loadRow(Context& c, const Arguments& a) {
+  return descriptorLoad(c, descriptor(c, a["desc"]), a["offsets"]);
+}
 
 static Value storeRow(Context& c, const Arguments& a) {
   descriptorStore(c, descriptor(c, a["desc"]), a["offsets"], a["value"]);
@@ -36,12 +38,14 @@ static tile::Rmw reduction(Context& c, const std::string& word, DType dtype) {
   if (word == "add") return dtype.isFloat() ? R::FAdd : R::Add;
   if (word == "min") return isUnsigned ? R::UMin : R::Min;
   if (word == "max") return isUnsigned ? R::UMax : R::Max;
-  if (dtype.isFloat()) c.fail("type", "`atomic_" + word + "` of a tensor descriptor needs integers, not " + dtype.name());
+  if (dtype.isFloat())
+    c.fail("type", "`atomic_" + word + "` of a tensor descriptor needs integers, not " + dtype.name());
   return word == "and" ? R::And : word == "or" ? R::Or : R::Xor;
 }
 
 static Builtin reduceRow(const char* word) {
-  return {std::string("tl.tensor_descriptor.atomic_") + word, "self, offsets, value", [word](Context& c, const Arguments& a) -> Value {
+  return {std::string("tl.tensor_descriptor.atomic_") + word, "self, offsets, value",
+          [word](Context& c, const Arguments& a) -> Value {
             const Descriptor& d = descriptor(c, a["self"]);
             descriptorStore(c, d, a["offsets"], a["value"], reduction(c, word, d.base.type.dtype.pointee()));
             return None{};
@@ -49,7 +53,8 @@ static Builtin reduceRow(const char* word) {
 }
 
 void addDescriptorRows(Rows& rows) {
-  rows.push_back({"tl.make_tensor_descriptor", "base, shape, strides, block_shape, padding_option='zero'", makeDescriptorRow});
+  rows.push_back(
+      {"tl.make_tensor_descriptor", "base, shape, strides, block_shape, padding_option='zero'", makeDescriptorRow});
   rows.push_back({"tl.load_tensor_descriptor", "desc, offsets", loadRow});
   rows.push_back({"tl.store_tensor_descriptor", "desc, offsets, value", storeRow});
   rows.push_back({"tl.tensor_descriptor.load", "desc, offsets", loadRow});

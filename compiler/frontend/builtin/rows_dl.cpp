@@ -5,7 +5,9 @@ using namespace tandem::frontend::semantic;
 
 namespace tandem::frontend::builtin {
 
-static Value rankRow(Context& c, const Arguments&) { return scalarTensor(dist::RankOp::create(c.builder, c.loc(), mlir::Value()), Scalar::Int32); }
+static Value rankRow(Context& c, const Arguments&) {
+  return scalarTensor(dist::RankOp::create(c.builder, c.loc(), mlir::Value()), Scalar::Int32);
+}
 
 static Value numRanksRow(Context& c, const Arguments&) {
   return scalarTensor(dist::NumRanksOp::create(c.builder, c.loc(), mlir::Value()), Scalar::Int32);
@@ -27,7 +29,8 @@ static Value waitRow(Context& c, const Arguments& a) {
   mlir::Value count = integer(c, a["numBarriers"], Scalar::Int32, "numBarriers");
   mlir::Value value = integer(c, a["waitValue"], element.scalar, "waitValue");
   tile::Semantic sem = order(c, a["semantic"], "semantic", tile::Semantic::Acquire);
-  if (sem == tile::Semantic::Release) c.fail("argument-value", "`semantic` is `release`, but a wait only reads; use `acquire`");
+  if (sem == tile::Semantic::Release)
+    c.fail("argument-value", "`semantic` is `release`, but a wait only reads; use `acquire`");
   auto op = dist::WaitOp::create(c.builder, c.loc(), barriers.value, count, value, scope(c, a["scope"], "scope"), sem,
                                  comparison(c, a["compare"], "compare"));
   return scalarTensor(op, Scalar::Int32);
@@ -69,14 +72,17 @@ static Value consume(Context& c, const Value& value, mlir::Value token) {
   c.fail("type", "`consume_token` needs a tensor, a pointer or a descriptor, not " + describe(value));
 }
 
-static Value consumeTokenRow(Context& c, const Arguments& a) { return consume(c, a["value"], integer(c, a["token"], Scalar::Int32, "token")); }
+static Value consumeTokenRow(Context& c, const Arguments& a) {
+  return consume(c, a["value"], integer(c, a["token"], Scalar::Int32, "token"));
+}
 
 static Value notifyRow(Context& c, const Arguments& a) {
   std::string comm = constexprString(c, a["comm_scope"], "comm_scope");
   if (comm != "gpu" && comm != "intra_node" && comm != "inter_node")
     c.fail("argument-value", "`comm_scope` is `" + comm + "`, which is none of `gpu`, `intra_node`, `inter_node`");
   Tensor signal = signalPointer(c, a["ptr"], "ptr");
-  mlir::Value peer = integer(c, a["rank"], Scalar::Int32, "rank"), value = integer(c, a["signal"], Scalar::UInt64, "signal");
+  mlir::Value peer = integer(c, a["rank"], Scalar::Int32, "rank"),
+              value = integer(c, a["signal"], Scalar::UInt64, "signal");
   dist::NotifyOp::create(c.builder, c.loc(), signal.value, peer, value, signalKind(c, a["sig_op"], "sig_op"),
                          comm == "gpu" ? tile::Scope::Gpu : tile::Scope::Sys);
   return None{};
@@ -90,7 +96,8 @@ void addDistributedRows(Rows& rows) {
   rows.push_back({"dl.consume_token", "value, token", consumeTokenRow});
   rows.push_back({"dl.notify", "ptr, rank, signal=1, sig_op='set', comm_scope='inter_node'", notifyRow});
   rows.push_back({"dl.simt_exec_region", "", [](Context& c, const Arguments&) -> Value {
-                    c.fail("unsupported", "`simt_exec_region` is used as `with simt_exec_region() as (thread_idx, block_size):`");
+                    c.fail("unsupported",
+                           "`simt_exec_region` is used as `with simt_exec_region() as (thread_idx, block_size):`");
                   }});
   rows.push_back(unsupported("dl.extern_call", "bitcode libraries other than libdevice are not linked"));
   rows.push_back(unsupported("dl.extern_elementwise", "bitcode libraries other than libdevice are not linked"));

@@ -42,11 +42,18 @@ struct Operand {
 
 // `outer` is the dimension of M or N, `inner` that of K.
 static Operand operand(Context& c, const Arguments& a, const std::string& name, int outer, int inner) {
-  Operand o{toTensor(c, a[name]), format(c, a[name + "_format"], name + "_format"), {}, constexprBool(c, a[name + "_k_pack"], name + "_k_pack"), 0, 0};
-  if (o.tile.type.shape.size() != 2) c.fail("type", "`dot_scaled` needs `" + name + "` of rank 2, not " + describe(a[name]));
+  Operand o{toTensor(c, a[name]),
+            format(c, a[name + "_format"], name + "_format"),
+            {},
+            constexprBool(c, a[name + "_k_pack"], name + "_k_pack"),
+            0,
+            0};
+  if (o.tile.type.shape.size() != 2)
+    c.fail("type", "`dot_scaled` needs `" + name + "` of rank 2, not " + describe(a[name]));
   DType wanted{storage(o.format)};
   if (o.tile.type.dtype.bitWidth() != wanted.bitWidth())
-    c.fail("type", "`dot_scaled` needs `" + name + "` of " + wanted.name() + " for its format, not " + describe(a[name]));
+    c.fail("type",
+           "`dot_scaled` needs `" + name + "` of " + wanted.name() + " for its format, not " + describe(a[name]));
   if (!(o.tile.type.dtype == wanted)) o.tile = bitcast(c, o.tile, wanted);
   bool packed = o.format == tile::MicroScale::E2M1;
   o.rows = o.tile.type.shape[outer] * (packed && !o.kPack ? 2 : 1);
@@ -55,8 +62,8 @@ static Operand operand(Context& c, const Arguments& a, const std::string& name, 
   if (scale.isNone()) return o;
   Tensor s = toTensor(c, scale);
   if (s.type.shape != std::vector<int64_t>{o.rows, o.columns / 32} || s.type.dtype.bitWidth() != 8)
-    c.fail("type", "`" + name + "_scale` must be uint8[" + std::to_string(o.rows) + ", " + std::to_string(o.columns / 32) + "], not " +
-                       describe(scale));
+    c.fail("type", "`" + name + "_scale` must be uint8[" + std::to_string(o.rows) + ", " +
+                       std::to_string(o.columns / 32) + "], not " + describe(scale));
   o.scale = s.value;
   return o;
 }
@@ -64,22 +71,28 @@ static Operand operand(Context& c, const Arguments& a, const std::string& name, 
 static Value dotScaledRow(Context& c, const Arguments& a) {
   Operand lhs = operand(c, a, "lhs", 0, 1), rhs = operand(c, a, "rhs", 1, 0);
   if (lhs.columns != rhs.columns)
-    c.fail("type", "`dot_scaled` operands have inner dimensions " + std::to_string(lhs.columns) + " and " + std::to_string(rhs.columns));
+    c.fail("type", "`dot_scaled` operands have inner dimensions " + std::to_string(lhs.columns) + " and " +
+                       std::to_string(rhs.columns));
   DType out = constexprDType(c, a["out_dtype"], "out_dtype");
   if (out != DType{Scalar::Fp32}) c.fail("unsupported", "`dot_scaled` gives fp32, not " + out.name());
   std::vector<int64_t> shape{lhs.rows, rhs.rows};
   Tensor acc = a["acc"].isNone() ? full(c, shape, 0.0, out) : toTensor(c, a["acc"]);
   if (acc.type.shape != shape || acc.type.dtype != out)
     c.fail("type", "`acc` must be " + Type{out, shape}.name() + ", not " + describe(a["acc"]));
-  auto op = tile::DotScaledOp::create(c.builder, c.loc(), acc.value.getType(), lhs.tile.value, lhs.scale, rhs.tile.value, rhs.scale, acc.value,
-                                      lhs.format, rhs.format, lhs.kPack, rhs.kPack);
+  auto op =
+      tile::DotScaledOp::create(c.builder, c.loc(), acc.value.getType(), lhs.tile.value, lhs.scale, rhs.tile.value,
+                                rhs.scale, acc.value, lhs.format, rhs.format, lhs.kPack, rhs.kPack);
   return Tensor{op.getResult(), acc.type};
 }
 
 void addDotRows(Rows& rows) {
-  rows.push_back({"tl.dot", "input, other, acc=None, input_precision=None, allow_tf32=None, max_num_imprecise_acc=None, out_dtype=float32", dotRow});
+  rows.push_back(
+      {"tl.dot",
+       "input, other, acc=None, input_precision=None, allow_tf32=None, max_num_imprecise_acc=None, out_dtype=float32",
+       dotRow});
   rows.push_back({"tl.dot_scaled",
-                  "lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc=None, fast_math=False, lhs_k_pack=True, rhs_k_pack=True, "
+                  "lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc=None, fast_math=False, lhs_k_pack=True, "
+                  "rhs_k_pack=True, "
                   "out_dtype=float32",
                   dotScaledRow});
 }

@@ -6,12 +6,25 @@ using namespace tandem::frontend::semantic;
 namespace tandem::frontend::builtin {
 
 void addDTypeConstants(Constants& constants) {
-  static const std::pair<const char*, Scalar> names[] = {
-      {"void", Scalar::Void}, {"int1", Scalar::Int1}, {"int8", Scalar::Int8}, {"int16", Scalar::Int16}, {"int32", Scalar::Int32},
-      {"int64", Scalar::Int64}, {"uint8", Scalar::UInt8}, {"uint16", Scalar::UInt16}, {"uint32", Scalar::UInt32},
-      {"uint64", Scalar::UInt64}, {"float8e4nv", Scalar::Fp8E4NV}, {"float8e4b8", Scalar::Fp8E4B8},
-      {"float8e4b15", Scalar::Fp8E4B15}, {"float8e5", Scalar::Fp8E5}, {"float8e5b16", Scalar::Fp8E5B16},
-      {"float16", Scalar::Fp16}, {"bfloat16", Scalar::Bf16}, {"float32", Scalar::Fp32}, {"float64", Scalar::Fp64}};
+  static const std::pair<const char*, Scalar> names[] = {{"void", Scalar::Void},
+                                                         {"int1", Scalar::Int1},
+                                                         {"int8", Scalar::Int8},
+                                                         {"int16", Scalar::Int16},
+                                                         {"int32", Scalar::Int32},
+                                                         {"int64", Scalar::Int64},
+                                                         {"uint8", Scalar::UInt8},
+                                                         {"uint16", Scalar::UInt16},
+                                                         {"uint32", Scalar::UInt32},
+                                                         {"uint64", Scalar::UInt64},
+                                                         {"float8e4nv", Scalar::Fp8E4NV},
+                                                         {"float8e4b8", Scalar::Fp8E4B8},
+                                                         {"float8e4b15", Scalar::Fp8E4B15},
+                                                         {"float8e5", Scalar::Fp8E5},
+                                                         {"float8e5b16", Scalar::Fp8E5B16},
+                                                         {"float16", Scalar::Fp16},
+                                                         {"bfloat16", Scalar::Bf16},
+                                                         {"float32", Scalar::Fp32},
+                                                         {"float64", Scalar::Fp64}};
   for (const auto& [name, scalar] : names) constants.emplace_back(std::string("tl.") + name, DType{scalar});
   constants.emplace_back("tl.pi32_t", DType{Scalar::Int32, 1});
   constants.emplace_back("shmem.pi_u64_t", DType{Scalar::UInt64, 1});
@@ -26,7 +39,9 @@ void addDTypeConstants(Constants& constants) {
   constants.emplace_back("tl.PropagateNan.ALL", Int(0xFFFF));
 }
 
-static Value pointerType(Context& c, const Arguments& a) { return constexprDType(c, a["element_ty"], "element_ty").pointerTo(); }
+static Value pointerType(Context& c, const Arguments& a) {
+  return constexprDType(c, a["element_ty"], "element_ty").pointerTo();
+}
 
 static Value dtypeOf(Context& c, const Arguments& a) {
   std::string name = constexprString(c, a["name"], "name");
@@ -36,8 +51,9 @@ static Value dtypeOf(Context& c, const Arguments& a) {
 }
 
 static Builtin question(const std::string& name, std::function<bool(DType)> answer) {
-  return {"tl.dtype." + name, "self",
-          [answer = std::move(answer)](Context& c, const Arguments& a) -> Value { return answer(constexprDType(c, a["self"], "self")); }};
+  return {"tl.dtype." + name, "self", [answer = std::move(answer)](Context& c, const Arguments& a) -> Value {
+            return answer(constexprDType(c, a["self"], "self"));
+          }};
 }
 
 static Builtin isScalarType(const std::string& name, Scalar scalar) {
@@ -49,11 +65,13 @@ void addDTypeRows(Rows& rows) {
   rows.push_back({"tl.dtype", "name", dtypeOf});
   rows.push_back({"tl.str_to_ty", "name, c=None", dtypeOf});
   static const std::pair<const char*, Scalar> types[] = {
-      {"is_fp8e4nv", Scalar::Fp8E4NV}, {"is_fp8e4b8", Scalar::Fp8E4B8}, {"is_fp8e4b15", Scalar::Fp8E4B15}, {"is_fp8e5", Scalar::Fp8E5},
-      {"is_fp8e5b16", Scalar::Fp8E5B16}, {"is_fp16", Scalar::Fp16}, {"is_bf16", Scalar::Bf16}, {"is_fp32", Scalar::Fp32},
-      {"is_fp64", Scalar::Fp64}, {"is_int1", Scalar::Int1}, {"is_int8", Scalar::Int8}, {"is_int16", Scalar::Int16},
-      {"is_int32", Scalar::Int32}, {"is_int64", Scalar::Int64}, {"is_uint8", Scalar::UInt8}, {"is_uint16", Scalar::UInt16},
-      {"is_uint32", Scalar::UInt32}, {"is_uint64", Scalar::UInt64}, {"is_void", Scalar::Void}};
+      {"is_fp8e4nv", Scalar::Fp8E4NV}, {"is_fp8e4b8", Scalar::Fp8E4B8},   {"is_fp8e4b15", Scalar::Fp8E4B15},
+      {"is_fp8e5", Scalar::Fp8E5},     {"is_fp8e5b16", Scalar::Fp8E5B16}, {"is_fp16", Scalar::Fp16},
+      {"is_bf16", Scalar::Bf16},       {"is_fp32", Scalar::Fp32},         {"is_fp64", Scalar::Fp64},
+      {"is_int1", Scalar::Int1},       {"is_int8", Scalar::Int8},         {"is_int16", Scalar::Int16},
+      {"is_int32", Scalar::Int32},     {"is_int64", Scalar::Int64},       {"is_uint8", Scalar::UInt8},
+      {"is_uint16", Scalar::UInt16},   {"is_uint32", Scalar::UInt32},     {"is_uint64", Scalar::UInt64},
+      {"is_void", Scalar::Void}};
   for (const auto& [name, scalar] : types) rows.push_back(isScalarType(name, scalar));
   rows.push_back(question("is_fp8", [](DType d) { return d.isFp8(); }));
   rows.push_back(question("is_int", [](DType d) { return d.isInt(); }));

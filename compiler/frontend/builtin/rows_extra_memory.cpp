@@ -23,7 +23,8 @@ static Value loadAcquireRow(Context& c, const Arguments& a) {
 static Builtin loadBitsRow(const std::string& name, Scalar element, uint32_t length) {
   return {"extra." + name, "ptr, scope='', semantic=''", [=](Context& c, const Arguments& a) -> Value {
             Tensor source = pointerTo(c, pointer(c, a["ptr"], "ptr"), DType{element, {}});
-            Tensor loaded = threadLoad(c, source, length, access(c, a["scope"], a["semantic"], tile::Semantic::Acquire));
+            Tensor loaded =
+                threadLoad(c, source, length, access(c, a["scope"], a["semantic"], tile::Semantic::Acquire));
             if (length == 0) return loaded;
             std::vector<Value> parts;
             for (const Tensor& part : elements(c, loaded)) parts.push_back(part);
@@ -46,7 +47,8 @@ static Builtin storeBitsRow(const std::string& name, int bits, uint32_t length) 
   std::string signature = "ptr, val0";
   for (uint32_t i = 1; i < length; ++i) signature += ", val" + std::to_string(i);
   return {"extra." + name, signature + ", scope='', semantic=''", [=](Context& c, const Arguments& a) -> Value {
-            Tensor destination = pointerTo(c, pointer(c, a["ptr"], "ptr"), DType{bits == 64 ? Scalar::UInt64 : Scalar::UInt32});
+            Tensor destination =
+                pointerTo(c, pointer(c, a["ptr"], "ptr"), DType{bits == 64 ? Scalar::UInt64 : Scalar::UInt32});
             std::vector<Tensor> words;
             for (uint32_t i = 0; i < std::max(1u, length); ++i) {
               std::string what = "val" + std::to_string(i);
@@ -62,7 +64,8 @@ static Tensor atomicPointer(Context& c, const Value& value, const std::string& w
   Tensor p = pointer(c, value, what);
   DType element = p.type.dtype.pointee();
   bool wide = element.bitWidth() == 32 || element.bitWidth() == 64;
-  if (element.isPointer() || element.isBool() || element == DType{Scalar::Void} || (!wide && !element.isFloat()) || element.isFp8())
+  if (element.isPointer() || element.isBool() || element == DType{Scalar::Void} || (!wide && !element.isFloat()) ||
+      element.isFp8())
     c.fail("type", "`" + what + "` points to " + element.name() + ", which cannot be updated atomically");
   return p;
 }
@@ -71,22 +74,27 @@ static Tensor atomicAdd(Context& c, const Tensor& p, const Value& value, tile::S
   DType element = p.type.dtype.pointee();
   Tensor operand = scalarOf(c, value, element, "value");
   tile::Rmw rmw = element.isFloat() ? tile::Rmw::FAdd : tile::Rmw::Add;
-  return scalarTensor(simt::AtomicRmwOp::create(c.builder, c.loc(), operand.value.getType(), rmw, p.value, operand.value, sem, scope), element.scalar);
+  return scalarTensor(
+      simt::AtomicRmwOp::create(c.builder, c.loc(), operand.value.getType(), rmw, p.value, operand.value, sem, scope),
+      element.scalar);
 }
 
 static Value atomicAddRow(Context& c, const Arguments& a) {
-  return atomicAdd(c, atomicPointer(c, a["ptr"], "ptr"), a["value"], order(c, a["semantic"], "semantic"), scope(c, a["scope"], "scope"));
+  return atomicAdd(c, atomicPointer(c, a["ptr"], "ptr"), a["value"], order(c, a["semantic"], "semantic"),
+                   scope(c, a["scope"], "scope"));
 }
 
 static Value redReleaseRow(Context& c, const Arguments& a) {
-  atomicAdd(c, atomicPointer(c, a["barrier_ptr"], "barrier_ptr"), a["value"], tile::Semantic::Release, scope(c, a["scope"], "scope"));
+  atomicAdd(c, atomicPointer(c, a["barrier_ptr"], "barrier_ptr"), a["value"], tile::Semantic::Release,
+            scope(c, a["scope"], "scope"));
   return None{};
 }
 
 static Value atomicCasRow(Context& c, const Arguments& a) {
   Tensor p = atomicPointer(c, a["ptr"], "ptr");
   DType element = p.type.dtype.pointee();
-  Tensor expected = scalarOf(c, a["value"], element, "value"), value = scalarOf(c, a["target_value"], element, "target_value");
+  Tensor expected = scalarOf(c, a["value"], element, "value"),
+         value = scalarOf(c, a["target_value"], element, "target_value");
   return scalarTensor(simt::AtomicCasOp::create(c.builder, c.loc(), p.value, expected.value, value.value,
                                                 order(c, a["semantic"], "semantic"), scope(c, a["scope"], "scope")),
                       element.scalar);
@@ -114,8 +122,10 @@ static Value packPairRow(Context& c, const Arguments& a) {
 }
 
 void addExtraMemoryRows(Rows& rows) {
-  for (const char* name : {"extra.ld", "extra.load"}) rows.push_back({name, "ptr, scope='gpu', semantic='relaxed'", loadRow});
-  for (const char* name : {"extra.st", "extra.store"}) rows.push_back({name, "ptr, val, scope='gpu', semantic='relaxed'", storeRow});
+  for (const char* name : {"extra.ld", "extra.load"})
+    rows.push_back({name, "ptr, scope='gpu', semantic='relaxed'", loadRow});
+  for (const char* name : {"extra.st", "extra.store"})
+    rows.push_back({name, "ptr, val, scope='gpu', semantic='relaxed'", storeRow});
   rows.push_back({"extra.ld_acquire", "ptr, scope='gpu'", loadAcquireRow});
   rows.push_back(loadBitsRow("ld_b32", Scalar::Int32, 0));
   rows.push_back(loadBitsRow("load_v4_u32", Scalar::UInt32, 4));

@@ -18,7 +18,8 @@ static Tensor payload(Context& c, const Arguments& a, uint32_t length, int bits)
     }
     Tensor value = scalar(c, a[what], what);
     if (value.type.dtype.bitWidth() != dtype.bitWidth())
-      c.fail("type", "`" + what + "` must have " + std::to_string(dtype.bitWidth()) + " bits, not " + describe(a[what]));
+      c.fail("type",
+             "`" + what + "` must have " + std::to_string(dtype.bitWidth()) + " bits, not " + describe(a[what]));
     words.push_back({asInteger(c, value).value, Type{dtype, {}}});
   }
   return length == 1 ? words[0] : makeVector(c, words);

@@ -7,7 +7,8 @@ namespace tandem::frontend::builtin {
 
 static uint32_t axis(Context& c, const Arguments& a) {
   Int number = constexprInt(c, a["axis"], "axis");
-  if (number < 0 || number > 2) c.fail("argument-value", "`axis` is " + repr(a["axis"]) + "; threads have axes 0, 1 and 2");
+  if (number < 0 || number > 2)
+    c.fail("argument-value", "`axis` is " + repr(a["axis"]) + "; threads have axes 0, 1 and 2");
   return static_cast<uint32_t>(number);
 }
 
@@ -24,7 +25,9 @@ static Value emitBare(Context& c, const Arguments&) {
   return None{};
 }
 
-static void fence(Context& c, tile::Semantic sem, tile::Scope scope) { simt::FenceOp::create(c.builder, c.loc(), sem, scope); }
+static void fence(Context& c, tile::Semantic sem, tile::Scope scope) {
+  simt::FenceOp::create(c.builder, c.loc(), sem, scope);
+}
 
 static Value fenceRow(Context& c, const Arguments& a) {
   tile::Semantic sem = order(c, a["semantic"], "semantic", tile::Semantic::SeqCst);
@@ -48,14 +51,18 @@ static Builtin specialRow(const std::string& name, simt::Special which, Scalar d
 
 static Value namedBarrier(Context& c, const Arguments& a, bool arriveOnly) {
   Int id = constexprInt(c, a["barrier_id"], "barrier_id"), threads = constexprInt(c, a["num_threads"], "num_threads");
-  if (id < 0 || id > 15) c.fail("argument-value", "`barrier_id` is " + repr(a["barrier_id"]) + "; barriers are 0 to 15");
+  if (id < 0 || id > 15)
+    c.fail("argument-value", "`barrier_id` is " + repr(a["barrier_id"]) + "; barriers are 0 to 15");
   if (threads < 32 || threads > 1024 || threads % 32 != 0)
     c.fail("argument-value", "`num_threads` is " + repr(a["num_threads"]) + "; it must be a multiple of 32 up to 1024");
-  simt::NamedBarrierOp::create(c.builder, c.loc(), static_cast<uint32_t>(id), static_cast<uint32_t>(threads), arriveOnly);
+  simt::NamedBarrierOp::create(c.builder, c.loc(), static_cast<uint32_t>(id), static_cast<uint32_t>(threads),
+                               arriveOnly);
   return None{};
 }
 
-static Value electRow(Context& c, const Arguments&) { return scalarTensor(simt::ElectOp::create(c.builder, c.loc()), Scalar::Int1); }
+static Value electRow(Context& c, const Arguments&) {
+  return scalarTensor(simt::ElectOp::create(c.builder, c.loc()), Scalar::Int1);
+}
 
 // A mask of lanes; Python's -1 is all of them.
 static mlir::Value lanes(Context& c, const Value& value) {
@@ -65,9 +72,11 @@ static mlir::Value lanes(Context& c, const Value& value) {
 
 static Value shuffle(Context& c, simt::Shuffle mode, const Value& mask, const Value& given, const Value& lane) {
   Tensor value = scalar(c, given, "value");
-  if (value.type.dtype.isPointer() || value.type.dtype.bitWidth() != 32) c.fail("type", "`value` must have 32 bits, not " + describe(given));
+  if (value.type.dtype.isPointer() || value.type.dtype.bitWidth() != 32)
+    c.fail("type", "`value` must have 32 bits, not " + describe(given));
   mlir::Value active = lanes(c, mask), from = integer(c, lane, Scalar::Int32, "lane");
-  return Tensor{simt::ShuffleOp::create(c.builder, c.loc(), value.value.getType(), mode, active, value.value, from), value.type};
+  return Tensor{simt::ShuffleOp::create(c.builder, c.loc(), value.value.getType(), mode, active, value.value, from),
+                value.type};
 }
 
 static Value shuffleByWordRow(Context& c, const Arguments& a) {
@@ -90,13 +99,16 @@ static Value ballotRow(Context& c, const Arguments& a) {
 }
 
 static void addBarriers(Rows& rows) {
-  for (const char* name : {"extra.__syncthreads", "extra.sync_threads"}) rows.push_back({name, "", emitBare<simt::BarrierOp>});
+  for (const char* name : {"extra.__syncthreads", "extra.sync_threads"})
+    rows.push_back({name, "", emitBare<simt::BarrierOp>});
   rows.push_back({"extra.__syncwarp", "mask=0xFFFFFFFF", emitBare<simt::WarpBarrierOp>});
   for (const char* module : {"extra.", "dl.tma."}) {
     std::string m = module;
     rows.push_back({m + "bar_warp_sync", "", emitBare<simt::WarpBarrierOp>});
-    rows.push_back({m + "named_barrier_arrive", "barrier_id, num_threads", [](Context& c, const Arguments& a) { return namedBarrier(c, a, true); }});
-    rows.push_back({m + "named_barrier_sync", "barrier_id, num_threads", [](Context& c, const Arguments& a) { return namedBarrier(c, a, false); }});
+    rows.push_back({m + "named_barrier_arrive", "barrier_id, num_threads",
+                    [](Context& c, const Arguments& a) { return namedBarrier(c, a, true); }});
+    rows.push_back({m + "named_barrier_sync", "barrier_id, num_threads",
+                    [](Context& c, const Arguments& a) { return namedBarrier(c, a, false); }});
     rows.push_back({m + "elect_one_sync", "", electRow});
     rows.push_back({m + "warp_idx", "", warpRow});
   }
@@ -110,7 +122,8 @@ static void addBarriers(Rows& rows) {
 void addExtraThreadRows(Rows& rows) {
   rows.push_back({"extra.tid", "axis", [](Context& c, const Arguments& a) -> Value { return tid(c, axis(c, a)); }});
   rows.push_back({"extra.ntid", "axis", [](Context& c, const Arguments& a) -> Value {
-                    return scalarTensor(simt::NtidOp::create(c.builder, c.loc(), c.builder.getI32Type(), axis(c, a)), Scalar::Int32);
+                    return scalarTensor(simt::NtidOp::create(c.builder, c.loc(), c.builder.getI32Type(), axis(c, a)),
+                                        Scalar::Int32);
                   }});
   rows.push_back({"extra.laneid", "", laneRow});
   rows.push_back({"extra.threads_per_warp", "", [](Context&, const Arguments&) -> Value { return Int(32); }});

@@ -12,9 +12,10 @@ static Builtin hint(const std::string& name, const std::string& attribute) {
             if (!a["input"].isTensor()) return a["input"];
             const Tensor& input = a["input"].as<Tensor>();
             if (values.size() != std::max<size_t>(1, input.type.shape.size()))
-              c.fail("argument-value", "`values` has " + std::to_string(values.size()) + " numbers for a tensor of rank " +
-                                           std::to_string(input.type.shape.size()));
-            if (mlir::Operation* op = input.value.getDefiningOp()) op->setAttr(attribute, c.builder.getDenseI64ArrayAttr(values));
+              c.fail("argument-value", "`values` has " + std::to_string(values.size()) +
+                                           " numbers for a tensor of rank " + std::to_string(input.type.shape.size()));
+            if (mlir::Operation* op = input.value.getDefiningOp())
+              op->setAttr(attribute, c.builder.getDenseI64ArrayAttr(values));
             return input;
           }};
 }

@@ -1,4 +1,5 @@
-// Names of Triton that are classes, decorators or target code: what they mean inside a kernel, or why they mean nothing there.
+// Names of Triton that are classes, decorators or target code: what they mean inside a kernel, or why they mean nothing
+// there.
 #include "compiler/frontend/builtin/operands.h"
 
 using namespace tandem::frontend::semantic;
@@ -9,12 +10,15 @@ static Builtin identity(const std::string& name, const std::string& parameter = 
   return {name, parameter, [parameter](Context&, const Arguments& a) { return a[parameter]; }};
 }
 
-static std::vector<Value> asList(const Value& value) { return value.isTuple() ? value.elements() : std::vector<Value>{value}; }
+static std::vector<Value> asList(const Value& value) {
+  return value.isTuple() ? value.elements() : std::vector<Value>{value};
+}
 
 static Value inlineAsm(Context& c, const Arguments& a) {
   std::vector<Tensor> operands;
   for (const Value& value : asList(a["args"])) operands.push_back(toTensor(c, value));
-  for (size_t i = 1; i < operands.size(); ++i) std::tie(operands[0], operands[i]) = broadcast(c, operands[0], operands[i]);
+  for (size_t i = 1; i < operands.size(); ++i)
+    std::tie(operands[0], operands[i]) = broadcast(c, operands[0], operands[i]);
   std::vector<int64_t> shape = operands.empty() ? std::vector<int64_t>{} : operands[0].type.shape;
   std::vector<mlir::Value> values;
   for (Tensor& operand : operands) values.push_back(broadcastTo(c, operand, shape).value);
@@ -27,8 +31,8 @@ static Value inlineAsm(Context& c, const Arguments& a) {
   Int pack = constexprInt(c, a["pack"], "pack");
   if (pack < 1 || pack > 1024) c.fail("argument-value", "`pack` is " + repr(a["pack"]) + "; it must be positive");
   auto op = tile::InlineAsmOp::create(c.builder, c.loc(), resultTypes, constexprString(c, a["asm"], "asm"),
-                                      constexprString(c, a["constraints"], "constraints"), constexprBool(c, a["is_pure"], "is_pure"),
-                                      static_cast<int32_t>(pack), values);
+                                      constexprString(c, a["constraints"], "constraints"),
+                                      constexprBool(c, a["is_pure"], "is_pure"), static_cast<int32_t>(pack), values);
   if (!a["dtype"].isTuple()) return Tensor{op->getResult(0), types[0]};
   std::vector<Value> results;
   for (size_t i = 0; i < types.size(); ++i) results.push_back(Tensor{op->getResult(i), types[i]});
@@ -36,13 +40,16 @@ static Value inlineAsm(Context& c, const Arguments& a) {
 }
 
 static Value makeSlice(Context&, const Arguments& a) {
-  return SliceValue{std::make_shared<Value>(a["start"]), std::make_shared<Value>(a["stop"]), std::make_shared<Value>(a["step"])};
+  return SliceValue{std::make_shared<Value>(a["start"]), std::make_shared<Value>(a["stop"]),
+                    std::make_shared<Value>(a["step"])};
 }
 
 static void addClasses(Rows& rows) {
-  for (const char* name : {"tensor", "tensor_descriptor", "tensor_descriptor_base", "block_type", "tuple_type", "base_value", "base_type",
-                           "constexpr_type", "const", "nv_tma_desc_type", "tensor_descriptor_type", "slice_type", "pointer_type_base"})
-    rows.push_back(unsupported(std::string("tl.") + name, "it is a class for annotations and `isinstance`, kernels do not make its objects"));
+  for (const char* name :
+       {"tensor", "tensor_descriptor", "tensor_descriptor_base", "block_type", "tuple_type", "base_value", "base_type",
+        "constexpr_type", "const", "nv_tma_desc_type", "tensor_descriptor_type", "slice_type", "pointer_type_base"})
+    rows.push_back(unsupported(std::string("tl.") + name,
+                               "it is a class for annotations and `isinstance`, kernels do not make its objects"));
   rows.push_back(unsupported("dl.vector", "make vectors with `make_vector`, `zeros_vector` or `ld_vector`"));
   rows.push_back(unsupported("dl.vector_type", "it is a class for annotations"));
   rows.push_back(unsupported("dl.SharedMemoryDesc", "make buffers with `allocate_smem`"));
@@ -50,13 +57,15 @@ static void addClasses(Rows& rows) {
 }
 
 static void addHostNames(Rows& rows) {
-  for (const char* name : {"autotune", "heuristics", "Config", "set_allocator", "compile", "TensorDescriptor", "testing", "runtime"})
+  for (const char* name :
+       {"autotune", "heuristics", "Config", "set_allocator", "compile", "TensorDescriptor", "testing", "runtime"})
     rows.push_back(unsupported(std::string("triton.") + name, "it is for the host, not for kernels"));
 }
 
 void addLanguageRows(Rows& rows) {
-  for (const char* name : {"tl.constexpr_function", "tl.extern", "tl.builtin", "tl.jit", "tl._aggregate", "tl.must_use_result",
-                           "triton.jit", "triton_dist.jit", "triton.constexpr_function", "tl._tensor_member_fn"})
+  for (const char* name :
+       {"tl.constexpr_function", "tl.extern", "tl.builtin", "tl.jit", "tl._aggregate", "tl.must_use_result",
+        "triton.jit", "triton_dist.jit", "triton.constexpr_function", "tl._tensor_member_fn"})
     rows.push_back(identity(name));
   rows.push_back(identity("tl.constexpr", "value"));
   rows.push_back(identity("tl._unwrap_if_constexpr", "o"));

@@ -21,11 +21,13 @@ static bool accepts(char letter, const Value& value, const Tensor& tensor, bool 
   DType want{scalarOfLetter(letter)}, have = tensor.type.dtype;
   if (value.is<double>()) return want.isFloat();
   if (value.is<Int>()) return true;
-  if (have.isPointer() || have.isBool() || want.isFloat() != have.isFloat() || want.bitWidth() != have.bitWidth()) return false;
+  if (have.isPointer() || have.isBool() || want.isFloat() != have.isFloat() || want.bitWidth() != have.bitWidth())
+    return false;
   return !exactSign || want == have;
 }
 
-static const LibdeviceSymbol* choose(const LibdeviceFunction& f, const std::vector<Value>& values, const std::vector<Tensor>& tensors, bool exactSign) {
+static const LibdeviceSymbol* choose(const LibdeviceFunction& f, const std::vector<Value>& values,
+                                     const std::vector<Tensor>& tensors, bool exactSign) {
   for (const LibdeviceSymbol& symbol : f.symbols) {
     bool fits = true;
     for (size_t i = 0; i < tensors.size(); ++i) fits &= accepts(symbol.operands[i], values[i], tensors[i], exactSign);
@@ -58,7 +60,8 @@ static Value emit(Context& c, const LibdeviceFunction& f, std::vector<Value> val
   std::vector<Tensor> tensors;
   std::string given;
   for (const Value& value : values) {
-    if (!value.isTensor() && !value.isNumber()) c.fail("type", "`libdevice." + f.name + "` needs numbers, not " + describe(value));
+    if (!value.isTensor() && !value.isNumber())
+      c.fail("type", "`libdevice." + f.name + "` needs numbers, not " + describe(value));
     tensors.push_back(toTensor(c, value));
     given += (given.empty() ? "" : ", ") + describe(value);
   }
@@ -77,7 +80,9 @@ static Value emit(Context& c, const LibdeviceFunction& f, std::vector<Value> val
   std::vector<mlir::Value> operands;
   for (const Tensor& tensor : tensors) operands.push_back(broadcastTo(c, tensor, tensors[0].type.shape).value);
   Type type{DType{scalarOfLetter(symbol->result)}, tensors[0].type.shape};
-  Tensor result{tile::ExternElementwiseOp::create(c.builder, c.loc(), type.toMLIR(c.builder.getContext()), operands, symbol->symbol), type};
+  Tensor result{tile::ExternElementwiseOp::create(c.builder, c.loc(), type.toMLIR(c.builder.getContext()), operands,
+                                                  symbol->symbol),
+                type};
   if (symbol->result == 'b') return compare(c, ast::CompareOp::Ne, result, Int(0));
   return result;
 }

@@ -5,16 +5,20 @@ using namespace tandem::frontend::semantic;
 
 namespace tandem::frontend::builtin {
 
-static bool propagates(Context& c, const Arguments& a) { return constexprInt(c, a["propagate_nan"], "propagate_nan") != 0; }
+static bool propagates(Context& c, const Arguments& a) {
+  return constexprInt(c, a["propagate_nan"], "propagate_nan") != 0;
+}
 
 static Value dividePrecisely(Context& c, const Arguments& a) { return fdiv(c, a["x"], a["y"]); }
 
 static Builtin binaryRow(const std::string& name, ast::BinaryOp op) {
-  return {name, "x, y, sanitize_overflow=True", [op](Context& c, const Arguments& a) { return binary(c, op, a["x"], a["y"]); }};
+  return {name, "x, y, sanitize_overflow=True",
+          [op](Context& c, const Arguments& a) { return binary(c, op, a["x"], a["y"]); }};
 }
 
 // Rows of both `tl` and `tl.math`.
-static void addBoth(Rows& rows, const std::string& name, const std::string& signature, std::function<Value(Context&, const Arguments&)> emit) {
+static void addBoth(Rows& rows, const std::string& name, const std::string& signature,
+                    std::function<Value(Context&, const Arguments&)> emit) {
   rows.push_back({"tl." + name, signature, emit});
   rows.push_back({"tl.math." + name, signature, std::move(emit)});
 }
@@ -27,10 +31,13 @@ static Builtin bitwise(const std::string& name, ast::BinaryOp op) {
 }
 
 void addMathRows(Rows& rows) {
-  for (const char* name : {"exp", "exp2", "log", "log2", "sin", "cos", "sqrt", "sqrt_rn", "rsqrt", "erf", "floor", "ceil"})
-    addBoth(rows, name, "x", [name = std::string(name)](Context& c, const Arguments& a) -> Value { return mathUnary(c, name, a["x"]); });
+  for (const char* name :
+       {"exp", "exp2", "log", "log2", "sin", "cos", "sqrt", "sqrt_rn", "rsqrt", "erf", "floor", "ceil"})
+    addBoth(rows, name, "x",
+            [name = std::string(name)](Context& c, const Arguments& a) -> Value { return mathUnary(c, name, a["x"]); });
   addBoth(rows, "abs", "x", [](Context& c, const Arguments& a) -> Value { return abs(c, a["x"]); });
-  addBoth(rows, "fma", "x, y, z", [](Context& c, const Arguments& a) -> Value { return fma(c, a["x"], a["y"], a["z"]); });
+  addBoth(rows, "fma", "x, y, z",
+          [](Context& c, const Arguments& a) -> Value { return fma(c, a["x"], a["y"], a["z"]); });
   addBoth(rows, "umulhi", "x, y", [](Context& c, const Arguments& a) -> Value { return umulhi(c, a["x"], a["y"]); });
   addBoth(rows, "fdiv", "x, y, ieee_rounding=False", dividePrecisely);
   addBoth(rows, "div_rn", "x, y", dividePrecisely);
@@ -39,12 +46,15 @@ void addMathRows(Rows& rows) {
   rows.push_back(binaryRow("tl.mul", ast::BinaryOp::Mul));
   rows.push_back({"tl.where", "condition, x, y",
                   [](Context& c, const Arguments& a) -> Value { return where(c, a["condition"], a["x"], a["y"]); }});
-  rows.push_back({"tl.minimum", "x, y, propagate_nan=PropagateNan.NONE",
-                  [](Context& c, const Arguments& a) -> Value { return minimum(c, a["x"], a["y"], propagates(c, a)); }});
-  rows.push_back({"tl.maximum", "x, y, propagate_nan=PropagateNan.NONE",
-                  [](Context& c, const Arguments& a) -> Value { return maximum(c, a["x"], a["y"], propagates(c, a)); }});
-  rows.push_back({"tl.clamp", "x, min, max, propagate_nan=PropagateNan.NONE",
-                  [](Context& c, const Arguments& a) -> Value { return clamp(c, a["x"], a["min"], a["max"], propagates(c, a)); }});
+  rows.push_back({"tl.minimum", "x, y, propagate_nan=PropagateNan.NONE", [](Context& c, const Arguments& a) -> Value {
+                    return minimum(c, a["x"], a["y"], propagates(c, a));
+                  }});
+  rows.push_back({"tl.maximum", "x, y, propagate_nan=PropagateNan.NONE", [](Context& c, const Arguments& a) -> Value {
+                    return maximum(c, a["x"], a["y"], propagates(c, a));
+                  }});
+  rows.push_back(
+      {"tl.clamp", "x, min, max, propagate_nan=PropagateNan.NONE",
+       [](Context& c, const Arguments& a) -> Value { return clamp(c, a["x"], a["min"], a["max"], propagates(c, a)); }});
   rows.push_back(bitwise("tl.tensor.logical_and", ast::BinaryOp::And));
   rows.push_back(bitwise("tl.tensor.logical_or", ast::BinaryOp::Or));
 }

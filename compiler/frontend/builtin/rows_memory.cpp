@@ -7,11 +7,13 @@ namespace tandem::frontend::builtin {
 
 static Value loadRow(Context& c, const Arguments& a) {
   return load(c, a["pointer"],
-              LoadOptions{a["mask"], a["other"], a["boundary_check"], a["padding_option"], a["cache_modifier"], a["eviction_policy"], a["volatile"]});
+              LoadOptions{a["mask"], a["other"], a["boundary_check"], a["padding_option"], a["cache_modifier"],
+                          a["eviction_policy"], a["volatile"]});
 }
 
 static Value storeRow(Context& c, const Arguments& a) {
-  LoadOptions options{a["mask"], None{}, a["boundary_check"], std::string(), a["cache_modifier"], a["eviction_policy"], false};
+  LoadOptions options{a["mask"], None{}, a["boundary_check"], std::string(), a["cache_modifier"], a["eviction_policy"],
+                      false};
   store(c, a["pointer"], a["value"], options);
   return None{};
 }
@@ -22,11 +24,14 @@ static Value makeBlockPointerRow(Context& c, const Arguments& a) {
 
 void addMemoryRows(Rows& rows) {
   rows.push_back({"tl.load",
-                  "pointer, mask=None, other=None, boundary_check=(), padding_option='', cache_modifier='', eviction_policy='', volatile=False",
+                  "pointer, mask=None, other=None, boundary_check=(), padding_option='', cache_modifier='', "
+                  "eviction_policy='', volatile=False",
                   loadRow});
-  rows.push_back({"tl.store", "pointer, value, mask=None, boundary_check=(), cache_modifier='', eviction_policy=''", storeRow});
+  rows.push_back(
+      {"tl.store", "pointer, value, mask=None, boundary_check=(), cache_modifier='', eviction_policy=''", storeRow});
   rows.push_back({"tl.make_block_ptr", "base, shape, strides, offsets, block_shape, order", makeBlockPointerRow});
-  rows.push_back({"tl.advance", "base, offsets", [](Context& c, const Arguments& a) { return advance(c, a["base"], a["offsets"]); }});
+  rows.push_back({"tl.advance", "base, offsets",
+                  [](Context& c, const Arguments& a) { return advance(c, a["base"], a["offsets"]); }});
 }
 
 }  // namespace tandem::frontend::builtin

@@ -12,11 +12,13 @@ static int32_t axis(Context& c, const Value& value) {
 }
 
 static Value programId(Context& c, const Arguments& a) {
-  return scalarTensor(tile::ProgramIdOp::create(c.builder, c.loc(), c.builder.getI32Type(), axis(c, a["axis"])), Scalar::Int32);
+  return scalarTensor(tile::ProgramIdOp::create(c.builder, c.loc(), c.builder.getI32Type(), axis(c, a["axis"])),
+                      Scalar::Int32);
 }
 
 static Value numPrograms(Context& c, const Arguments& a) {
-  return scalarTensor(tile::NumProgramsOp::create(c.builder, c.loc(), c.builder.getI32Type(), axis(c, a["axis"])), Scalar::Int32);
+  return scalarTensor(tile::NumProgramsOp::create(c.builder, c.loc(), c.builder.getI32Type(), axis(c, a["axis"])),
+                      Scalar::Int32);
 }
 
 static Value range(const Arguments& a, bool isStatic) {
@@ -27,7 +29,8 @@ static Value range(const Arguments& a, bool isStatic) {
   result->step = std::make_shared<Value>(a["step"].isNone() ? Value(Int(1)) : a["step"]);
   result->isStatic = isStatic;
   if (isStatic) return result;
-  for (const char* hint : {"num_stages", "loop_unroll_factor", "disallow_acc_multi_buffer", "flatten", "warp_specialize", "disable_licm"})
+  for (const char* hint :
+       {"num_stages", "loop_unroll_factor", "disallow_acc_multi_buffer", "flatten", "warp_specialize", "disable_licm"})
     result->hints[hint] = a[hint];
   return result;
 }
@@ -51,24 +54,30 @@ void addProgramRows(Rows& rows) {
   rows.push_back({"tl.program_id", "axis", programId});
   rows.push_back({"tl.num_programs", "axis", numPrograms});
   rows.push_back({"tl.range",
-                  "arg1, arg2=None, step=None, num_stages=None, loop_unroll_factor=None, disallow_acc_multi_buffer=False, flatten=False, "
+                  "arg1, arg2=None, step=None, num_stages=None, loop_unroll_factor=None, "
+                  "disallow_acc_multi_buffer=False, flatten=False, "
                   "warp_specialize=False, disable_licm=False",
                   [](Context&, const Arguments& a) { return range(a, false); }});
-  rows.push_back({"tl.static_range", "arg1, arg2=None, step=None", [](Context&, const Arguments& a) { return range(a, true); }});
+  rows.push_back(
+      {"tl.static_range", "arg1, arg2=None, step=None", [](Context&, const Arguments& a) { return range(a, true); }});
   rows.push_back({"tl.condition", "arg1, disable_licm=False", [](Context&, const Arguments& a) { return a["arg1"]; }});
   for (const char* module : {"tl.extra.cuda.", "extra."}) {
-    rows.push_back({std::string(module) + "num_warps", "", [](Context& c, const Arguments&) -> Value { return Int(c.options.numWarps); }});
-    rows.push_back({std::string(module) + "num_threads", "", [](Context& c, const Arguments&) -> Value { return Int(c.options.numWarps * 32); }});
+    rows.push_back({std::string(module) + "num_warps", "",
+                    [](Context& c, const Arguments&) -> Value { return Int(c.options.numWarps); }});
+    rows.push_back({std::string(module) + "num_threads", "",
+                    [](Context& c, const Arguments&) -> Value { return Int(c.options.numWarps * 32); }});
   }
   // Programmatic launch order is the runtime's; a kernel of ours starts when its inputs are complete.
   rows.push_back({"tl.extra.cuda.gdc_wait", "", [](Context&, const Arguments&) -> Value { return None{}; }});
-  rows.push_back({"tl.extra.cuda.gdc_launch_dependents", "", [](Context&, const Arguments&) -> Value { return None{}; }});
+  rows.push_back(
+      {"tl.extra.cuda.gdc_launch_dependents", "", [](Context&, const Arguments&) -> Value { return None{}; }});
   rows.push_back(answer("tl.target_info.is_cuda", true));
   rows.push_back(answer("tl.target_info.is_hip", false));
   rows.push_back(answer("tl.target_info.is_hip_cdna3", false));
   rows.push_back(answer("tl.target_info.is_hip_cdna4", false));
   rows.push_back({"tl.target_info.cuda_capability_geq", "major, minor=0", capabilityAtLeast});
-  rows.push_back({"tl.target_info.current_target", "", [](Context& c, const Arguments&) -> Value { return c.options.target; }});
+  rows.push_back(
+      {"tl.target_info.current_target", "", [](Context& c, const Arguments&) -> Value { return c.options.target; }});
 }
 
 }  // namespace tandem::frontend::builtin

@@ -11,11 +11,13 @@ static std::optional<int> reductionAxis(Context& c, const Value& value) {
 }
 
 static Value reduceRow(Context& c, const Arguments& a) {
-  return reduce(c, a["input"], reductionAxis(c, a["axis"]), a["combine_fn"], constexprBool(c, a["keep_dims"], "keep_dims"));
+  return reduce(c, a["input"], reductionAxis(c, a["axis"]), a["combine_fn"],
+                constexprBool(c, a["keep_dims"], "keep_dims"));
 }
 
 static Value scanRow(Context& c, const Arguments& a) {
-  return scan(c, a["input"], static_cast<int>(constexprInt(c, a["axis"], "axis")), a["combine_fn"], constexprBool(c, a["reverse"], "reverse"));
+  return scan(c, a["input"], static_cast<int>(constexprInt(c, a["axis"], "axis")), a["combine_fn"],
+              constexprBool(c, a["reverse"], "reverse"));
 }
 
 // The index of each element along the axis, or in row-major order without one.
@@ -24,7 +26,8 @@ static Tensor positions(Context& c, const Tensor& input, std::optional<int> axis
   if (!axis) return reshape(c, arange(c, 0, input.type.numel()), shape, false);
   int rank = static_cast<int>(shape.size()), along = *axis < 0 ? *axis + rank : *axis;
   if (along < 0 || along >= rank)
-    c.fail("argument-value", "`axis` is " + std::to_string(*axis) + ", outside a tensor of rank " + std::to_string(rank));
+    c.fail("argument-value",
+           "`axis` is " + std::to_string(*axis) + ", outside a tensor of rank " + std::to_string(rank));
   Tensor index = arange(c, 0, shape[along]);
   for (int d = 0; d < rank; ++d)
     if (d != along) index = expandDims(c, index, d);

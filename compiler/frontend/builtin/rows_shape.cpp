@@ -36,7 +36,8 @@ static Value castRow(Context& c, const Arguments& a) {
     c.fail("argument-value", "`fp_downcast_rounding` is `" + rounding + "`, neither `rtne` nor `rtz`");
   DType from = input.type.dtype;
   if (!from.isFloat() || !dtype.isFloat() || from.bitWidth() <= dtype.bitWidth())
-    c.fail("argument-value", "`fp_downcast_rounding` is for a float that becomes narrower, not for " + from.name() + " to " + dtype.name());
+    c.fail("argument-value", "`fp_downcast_rounding` is for a float that becomes narrower, not for " + from.name() +
+                                 " to " + dtype.name());
   return cast(c, input, dtype, rounding == "rtz" ? tile::Rounding::Rtz : tile::Rounding::Rtne);
 }
 
@@ -55,17 +56,20 @@ static Value expandDimsRow(Context& c, const Arguments& a) {
   int64_t rank = static_cast<int64_t>(tensor.type.shape.size() + axes.size());
   for (int64_t& axis : axes) {
     if (axis < -rank || axis >= rank)
-      c.fail("argument-value", "`axis` is " + std::to_string(axis) + ", outside a result of rank " + std::to_string(rank));
+      c.fail("argument-value",
+             "`axis` is " + std::to_string(axis) + ", outside a result of rank " + std::to_string(rank));
     if (axis < 0) axis += rank;
   }
   std::sort(axes.begin(), axes.end());
-  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end()) c.fail("argument-value", "`axis` names a dimension twice");
+  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
+    c.fail("argument-value", "`axis` names a dimension twice");
   for (int64_t axis : axes) tensor = expandDims(c, tensor, static_cast<int>(axis));
   return tensor;
 }
 
 static Value reshapeRow(Context& c, const Arguments& a) {
-  return reshape(c, toTensor(c, a["input"]), constexprShape(c, sequence(a.rest()), "shape"), constexprBool(c, a["can_reorder"], "can_reorder"));
+  return reshape(c, toTensor(c, a["input"]), constexprShape(c, sequence(a.rest()), "shape"),
+                 constexprBool(c, a["can_reorder"], "can_reorder"));
 }
 
 static Value viewRow(Context& c, const Arguments& a) {
@@ -105,7 +109,8 @@ static Value interleaveRow(Context& c, const Arguments& a) {
 }
 
 static Value gatherRow(Context& c, const Arguments& a) {
-  return gather(c, toTensor(c, a["src"]), toTensor(c, a["index"]), static_cast<int>(constexprInt(c, a["axis"], "axis")));
+  return gather(c, toTensor(c, a["src"]), toTensor(c, a["index"]),
+                static_cast<int>(constexprInt(c, a["axis"], "axis")));
 }
 
 static Value histogramRow(Context& c, const Arguments& a) {

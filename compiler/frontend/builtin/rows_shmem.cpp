@@ -9,16 +9,19 @@ struct Suffix {
   const char* text;
   dist::Group group;
 };
-static constexpr Suffix kSuffixes[] = {{"", dist::Group::Thread}, {"_warp", dist::Group::Warp}, {"_block", dist::Group::Block},
-                                       {"_wave", dist::Group::Warp}, {"_wg", dist::Group::Block}};
+static constexpr Suffix kSuffixes[] = {{"", dist::Group::Thread},
+                                       {"_warp", dist::Group::Warp},
+                                       {"_block", dist::Group::Block},
+                                       {"_wave", dist::Group::Warp},
+                                       {"_wg", dist::Group::Block}};
 
 struct Transfer {
   mlir::Value dest, source, bytes, peer;
 };
 
 static Transfer transfer(Context& c, const Arguments& a) {
-  return {pointer(c, a["dest"], "dest").value, pointer(c, a["source"], "source").value, integer(c, a["bytes"], Scalar::Int64, "bytes"),
-          integer(c, a["pe"], Scalar::Int32, "pe")};
+  return {pointer(c, a["dest"], "dest").value, pointer(c, a["source"], "source").value,
+          integer(c, a["bytes"], Scalar::Int64, "bytes"), integer(c, a["pe"], Scalar::Int32, "pe")};
 }
 
 static Builtin putRow(const std::string& name, dist::Group group, bool nbi) {
@@ -38,7 +41,8 @@ static Builtin getRow(const std::string& name, dist::Group group, bool nbi) {
 }
 
 static Builtin putSignalRow(const std::string& name, dist::Group group, bool nbi) {
-  return {"shmem." + name, "dest, source, bytes, sig_addr, signal, sig_op, pe, qp_id=0", [group, nbi](Context& c, const Arguments& a) -> Value {
+  return {"shmem." + name, "dest, source, bytes, sig_addr, signal, sig_op, pe, qp_id=0",
+          [group, nbi](Context& c, const Arguments& a) -> Value {
             Transfer t = transfer(c, a);
             mlir::Value signal = signalPointer(c, a["sig_addr"], "sig_addr").value;
             mlir::Value value = integer(c, a["signal"], Scalar::UInt64, "signal");

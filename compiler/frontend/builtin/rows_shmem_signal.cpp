@@ -7,15 +7,18 @@ namespace tandem::frontend::builtin {
 
 static Value signalRow(Context& c, const Arguments& a) {
   mlir::Value signal = signalPointer(c, a["sig_addr"], "sig_addr").value;
-  mlir::Value value = integer(c, a["signal"], Scalar::UInt64, "signal"), peer = integer(c, a["pe"], Scalar::Int32, "pe");
+  mlir::Value value = integer(c, a["signal"], Scalar::UInt64, "signal"),
+              peer = integer(c, a["pe"], Scalar::Int32, "pe");
   dist::SignalOp::create(c.builder, c.loc(), signal, value, signalKind(c, a["sig_op"], "sig_op"), peer);
   return None{};
 }
 
-static Tensor waitUntil(Context& c, const Value& address, const std::string& what, dist::Compare compare, const Value& value) {
+static Tensor waitUntil(Context& c, const Value& address, const std::string& what, dist::Compare compare,
+                        const Value& value) {
   Tensor signal = signalPointer(c, address, what);
   mlir::Value wanted = integer(c, value, Scalar::UInt64, "cmp_val");
-  return scalarTensor(dist::SignalWaitOp::create(c.builder, c.loc(), signal.value, compare, wanted), signal.type.dtype.pointee().scalar);
+  return scalarTensor(dist::SignalWaitOp::create(c.builder, c.loc(), signal.value, compare, wanted),
+                      signal.type.dtype.pointee().scalar);
 }
 
 static Value signalWaitRow(Context& c, const Arguments& a) {
@@ -30,8 +33,10 @@ static Builtin waitRow(const std::string& name, dist::Compare compare, int bits)
             DType element = address.type.dtype.pointee();
             if (!element.isInt() || element.bitWidth() != bits)
               c.fail("type", "`addr` must point to " + std::to_string(bits) + "-bit integers, not " + element.name());
-            mlir::Value count = constant(c, Int(1), DType{Scalar::Int32}).value, wanted = integer(c, a["val"], element.scalar, "val");
-            dist::WaitOp::create(c.builder, c.loc(), address.value, count, wanted, tile::Scope::Sys, tile::Semantic::Acquire, compare);
+            mlir::Value count = constant(c, Int(1), DType{Scalar::Int32}).value,
+                        wanted = integer(c, a["val"], element.scalar, "val");
+            dist::WaitOp::create(c.builder, c.loc(), address.value, count, wanted, tile::Scope::Sys,
+                                 tile::Semantic::Acquire, compare);
             return None{};
           }};
 }

@@ -21,12 +21,13 @@ static void addQueries(Rows& rows) {
   rows.push_back({"shmem.team_n_pes", "team", [](Context& c, const Arguments& a) -> Value {
                     return scalarTensor(dist::NumRanksOp::create(c.builder, c.loc(), team(c, a)), Scalar::Int32);
                   }});
-  rows.push_back({"shmem.team_translate_pe", "src_team, pe_in_src_team, dest_team", [](Context& c, const Arguments& a) -> Value {
-                    mlir::Value source = integer(c, a["src_team"], Scalar::Int32, "src_team");
-                    mlir::Value rank = integer(c, a["pe_in_src_team"], Scalar::Int32, "pe_in_src_team");
-                    mlir::Value dest = integer(c, a["dest_team"], Scalar::Int32, "dest_team");
-                    return scalarTensor(dist::TranslateRankOp::create(c.builder, c.loc(), source, rank, dest), Scalar::Int32);
-                  }});
+  rows.push_back(
+      {"shmem.team_translate_pe", "src_team, pe_in_src_team, dest_team", [](Context& c, const Arguments& a) -> Value {
+         mlir::Value source = integer(c, a["src_team"], Scalar::Int32, "src_team");
+         mlir::Value rank = integer(c, a["pe_in_src_team"], Scalar::Int32, "pe_in_src_team");
+         mlir::Value dest = integer(c, a["dest_team"], Scalar::Int32, "dest_team");
+         return scalarTensor(dist::TranslateRankOp::create(c.builder, c.loc(), source, rank, dest), Scalar::Int32);
+       }});
   rows.push_back({"shmem.set_rocshmem_ctx", "ctx", [](Context&, const Arguments&) -> Value { return None{}; }});
 }
 
@@ -39,7 +40,8 @@ static Value remotePointer(Context& c, const Arguments& a) {
 
 static Value multicastPointer(Context& c, const Arguments& a) {
   Tensor local = pointer(c, a["ptr"], "ptr");
-  return Tensor{dist::MulticastAtOp::create(c.builder, c.loc(), local.value.getType(), team(c, a), local.value), local.type};
+  return Tensor{dist::MulticastAtOp::create(c.builder, c.loc(), local.value.getType(), team(c, a), local.value),
+                local.type};
 }
 
 static Builtin barrierRow(const std::string& name, dist::Group group, bool syncOnly, bool ofWorld) {
@@ -77,8 +79,11 @@ void addShmemTeamRows(Rows& rows) {
   addQueries(rows);
   rows.push_back({"shmem.remote_ptr", "local_ptr, pe, dest_pe=None", remotePointer});
   rows.push_back({"shmem.remote_mc_ptr", "team, ptr", multicastPointer});
-  static const std::pair<const char*, dist::Group> scopes[] = {{"", dist::Group::Thread}, {"_warp", dist::Group::Warp},
-      {"_block", dist::Group::Block}, {"_wave", dist::Group::Warp}, {"_wg", dist::Group::Block}};
+  static const std::pair<const char*, dist::Group> scopes[] = {{"", dist::Group::Thread},
+                                                               {"_warp", dist::Group::Warp},
+                                                               {"_block", dist::Group::Block},
+                                                               {"_wave", dist::Group::Warp},
+                                                               {"_wg", dist::Group::Block}};
   for (const auto& [suffix, group] : scopes) {
     rows.push_back(barrierRow(std::string("barrier_all") + suffix, group, false, true));
     rows.push_back(barrierRow(std::string("barrier") + suffix, group, false, false));

@@ -17,7 +17,8 @@ static Builtin putValueRow(const std::string& name, Scalar element) {
   return {"shmem." + name, "dest, value, pe, qp_id=0", [element](Context& c, const Arguments& a) -> Value {
             Tensor dest = typedPointer(c, a["dest"], element, "dest");
             Tensor value = scalarOf(c, a["value"], dest.type.dtype.pointee(), "value");
-            dist::PutValueOp::create(c.builder, c.loc(), dest.value, value.value, integer(c, a["pe"], Scalar::Int32, "pe"));
+            dist::PutValueOp::create(c.builder, c.loc(), dest.value, value.value,
+                                     integer(c, a["pe"], Scalar::Int32, "pe"));
             return None{};
           }};
 }
@@ -29,29 +30,34 @@ static mlir::Value byteCount(Context& c, const Value& count, int64_t elementSize
 
 static Builtin putArrayRow(const std::string& name, Scalar element) {
   return {"shmem." + name, "dest, source, nelems, pe, qp_id=0", [element](Context& c, const Arguments& a) -> Value {
-            Tensor dest = typedPointer(c, a["dest"], element, "dest"), source = typedPointer(c, a["source"], element, "source");
-            mlir::Value bytes = byteCount(c, a["nelems"], DType{element, {}}.bitWidth() / 8), peer = integer(c, a["pe"], Scalar::Int32, "pe");
+            Tensor dest = typedPointer(c, a["dest"], element, "dest"),
+                   source = typedPointer(c, a["source"], element, "source");
+            mlir::Value bytes = byteCount(c, a["nelems"], DType{element, {}}.bitWidth() / 8),
+                        peer = integer(c, a["pe"], Scalar::Int32, "pe");
             dist::PutOp::create(c.builder, c.loc(), dist::Group::Thread, true, dest.value, source.value, bytes, peer);
             return None{};
           }};
 }
 
 static Value putSignal(Context& c, const Arguments& a) {
-  Tensor dest = typedPointer(c, a["dest"], Scalar::UInt64, "dest"), source = typedPointer(c, a["source"], Scalar::UInt64, "source");
+  Tensor dest = typedPointer(c, a["dest"], Scalar::UInt64, "dest"),
+         source = typedPointer(c, a["source"], Scalar::UInt64, "source");
   mlir::Value bytes = byteCount(c, a["nelems"], 8), value = integer(c, a["signal"], Scalar::UInt64, "signal");
   dist::PutSignalOp::create(c.builder, c.loc(), dist::Group::Thread, false, dest.value, source.value, bytes,
-                            signalPointer(c, a["sig_addr"], "sig_addr").value, value, signalKind(c, a["sig_op"], "sig_op"),
-                            integer(c, a["pe"], Scalar::Int32, "pe"));
+                            signalPointer(c, a["sig_addr"], "sig_addr").value, value,
+                            signalKind(c, a["sig_op"], "sig_op"), integer(c, a["pe"], Scalar::Int32, "pe"));
   return None{};
 }
 
 void addShmemTypedRows(Rows& rows) {
   static const std::pair<const char*, Scalar> values[] = {
-      {"int_p", Scalar::Int32}, {"uint_p", Scalar::UInt32}, {"long_p", Scalar::Int64}, {"ulong_p", Scalar::UInt64},
-      {"longlong_p", Scalar::Int64}, {"ulonglong_p", Scalar::UInt64}, {"short_p", Scalar::Int16}, {"ushort_p", Scalar::UInt16},
-      {"char_p", Scalar::Int8}, {"uchar_p", Scalar::UInt8}, {"float_p", Scalar::Fp32}, {"double_p", Scalar::Fp64},
-      {"int8_p", Scalar::Int8}, {"int16_p", Scalar::Int16}, {"int32_p", Scalar::Int32}, {"int64_p", Scalar::Int64},
-      {"uint8_p", Scalar::UInt8}, {"uint16_p", Scalar::UInt16}, {"uint32_p", Scalar::UInt32}, {"uint64_p", Scalar::UInt64}};
+      {"int_p", Scalar::Int32},     {"uint_p", Scalar::UInt32},    {"long_p", Scalar::Int64},
+      {"ulong_p", Scalar::UInt64},  {"longlong_p", Scalar::Int64}, {"ulonglong_p", Scalar::UInt64},
+      {"short_p", Scalar::Int16},   {"ushort_p", Scalar::UInt16},  {"char_p", Scalar::Int8},
+      {"uchar_p", Scalar::UInt8},   {"float_p", Scalar::Fp32},     {"double_p", Scalar::Fp64},
+      {"int8_p", Scalar::Int8},     {"int16_p", Scalar::Int16},    {"int32_p", Scalar::Int32},
+      {"int64_p", Scalar::Int64},   {"uint8_p", Scalar::UInt8},    {"uint16_p", Scalar::UInt16},
+      {"uint32_p", Scalar::UInt32}, {"uint64_p", Scalar::UInt64}};
   for (const auto& [name, element] : values) rows.push_back(putValueRow(name, element));
   rows.push_back(putArrayRow("put_uint32_nbi", Scalar::UInt32));
   rows.push_back(putArrayRow("put_uint64_nbi", Scalar::UInt64));

@@ -6,7 +6,8 @@ using namespace tandem::frontend::semantic;
 namespace tandem::frontend::builtin {
 
 static const SmemBuffer& buffer(Context& c, const Value& value) {
-  if (!value.is<std::shared_ptr<SmemBuffer>>()) c.fail("type", "`smem` must be a buffer of `allocate_smem`, not " + describe(value));
+  if (!value.is<std::shared_ptr<SmemBuffer>>())
+    c.fail("type", "`smem` must be a buffer of `allocate_smem`, not " + describe(value));
   return *value.as<std::shared_ptr<SmemBuffer>>();
 }
 
@@ -15,11 +16,14 @@ static Value allocateRow(Context& c, const Arguments& a) {
   std::vector<int64_t> shape = integers(c, a["shape"], "shape");
   int64_t count = 1;
   for (int64_t size : shape) {
-    if (size < 1 || size > (1 << 20)) c.fail("argument-value", "`shape` is " + repr(a["shape"]) + "; sizes are 1 to 1048576");
+    if (size < 1 || size > (1 << 20))
+      c.fail("argument-value", "`shape` is " + repr(a["shape"]) + "; sizes are 1 to 1048576");
     count *= size;
-    if (count > (1 << 20)) c.fail("argument-value", "`shape` is " + repr(a["shape"]) + ", more elements than shared memory holds");
+    if (count > (1 << 20))
+      c.fail("argument-value", "`shape` is " + repr(a["shape"]) + ", more elements than shared memory holds");
   }
-  if (shape.empty() || dtype == DType{Scalar::Void}) c.fail("argument-value", "`allocate_smem` needs a shape and an element type with a size");
+  if (shape.empty() || dtype == DType{Scalar::Void})
+    c.fail("argument-value", "`allocate_smem` needs a shape and an element type with a size");
   auto type = tile::SmemType::get(c.builder.getContext(), shape, dtype.toMLIR(c.builder.getContext()));
   mlir::Value value = simt::SmemAllocOp::create(c.builder, c.loc(), type, mlir::Value());
   return std::make_shared<SmemBuffer>(SmemBuffer{value, dtype, shape});
@@ -34,7 +38,8 @@ static std::vector<mlir::Value> indices(Context& c, const SmemBuffer& smem, cons
   else
     list = {value};
   if (list.size() != smem.shape.size())
-    c.fail("argument-value", "a buffer of rank " + std::to_string(smem.shape.size()) + " has " + std::to_string(list.size()) + " indices");
+    c.fail("argument-value", "a buffer of rank " + std::to_string(smem.shape.size()) + " has " +
+                                 std::to_string(list.size()) + " indices");
   std::vector<mlir::Value> result;
   for (const Value& index : list) result.push_back(integer(c, index, Scalar::Int32, "indices"));
   return result;
@@ -46,14 +51,16 @@ static Value indexRow(Context& c, const Arguments& a) {
   std::vector<int64_t> shape(smem.shape.begin() + 1, smem.shape.end());
   auto type = tile::SmemType::get(c.builder.getContext(), shape, smem.dtype.toMLIR(c.builder.getContext()));
   mlir::Value index = integer(c, a["index"], Scalar::Int32, "index");
-  return std::make_shared<SmemBuffer>(SmemBuffer{simt::SmemIndexOp::create(c.builder, c.loc(), type, smem.value, index), smem.dtype, shape});
+  return std::make_shared<SmemBuffer>(
+      SmemBuffer{simt::SmemIndexOp::create(c.builder, c.loc(), type, smem.value, index), smem.dtype, shape});
 }
 
 static Value loadRow(Context& c, const Arguments& a) {
   const SmemBuffer& smem = buffer(c, a["smem"]);
   Type type{smem.dtype, {}};
   auto at = indices(c, smem, a["indices"]);
-  return Tensor{simt::SmemLoadOp::create(c.builder, c.loc(), type.toMLIR(c.builder.getContext()), smem.value, at), type};
+  return Tensor{simt::SmemLoadOp::create(c.builder, c.loc(), type.toMLIR(c.builder.getContext()), smem.value, at),
+                type};
 }
 
 static Value storeRow(Context& c, const Arguments& a) {
@@ -84,7 +91,8 @@ void addSmemRows(Rows& rows) {
   rows.push_back({"dl.smem_index", "smem, index", indexRow});
   rows.push_back({"dl.smem_load", "smem, indices", loadRow});
   rows.push_back({"dl.smem_store", "smem, value, indices", storeRow});
-  rows.push_back({"dl.smem_get_ptr", "smem, indices=None", [](Context& c, const Arguments& a) -> Value { return address(c, a); }});
+  rows.push_back(
+      {"dl.smem_get_ptr", "smem, indices=None", [](Context& c, const Arguments& a) -> Value { return address(c, a); }});
   rows.push_back({"dl.get_smem_shared_address_u32", "smem, indices=None", sharedAddressRow});
   rows.push_back({"dl.smem_dealloc", "smem", deallocateRow});
 }

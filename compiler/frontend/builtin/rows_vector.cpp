@@ -81,7 +81,8 @@ static Value arithmetic(Context& c, ast::BinaryOp op, const Value& x, const Valu
   return makeVector(c, results);
 }
 
-static Builtin arithmeticRow(const std::string& name, const std::string& signature, ast::BinaryOp op, bool reflected = false) {
+static Builtin arithmeticRow(const std::string& name, const std::string& signature, ast::BinaryOp op,
+                             bool reflected = false) {
   return {name, signature, [op, reflected](Context& c, const Arguments& a) {
             return reflected ? arithmetic(c, op, a["y"], a["x"]) : arithmetic(c, op, a["x"], a["y"]);
           }};

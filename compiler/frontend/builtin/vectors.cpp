@@ -14,7 +14,9 @@ Tensor makeVector(Context& c, const std::vector<Tensor>& elements) {
 
 Tensor element(Context& c, const Tensor& vector, int64_t index) {
   Type type{vector.type.dtype, {}};
-  return {simt::VectorExtractOp::create(c.builder, c.loc(), type.toMLIR(c.builder.getContext()), vector.value, static_cast<uint32_t>(index)), type};
+  return {simt::VectorExtractOp::create(c.builder, c.loc(), type.toMLIR(c.builder.getContext()), vector.value,
+                                        static_cast<uint32_t>(index)),
+          type};
 }
 
 std::vector<Tensor> elements(Context& c, const Tensor& vector) {
@@ -30,21 +32,24 @@ Tensor recast(Context& c, const Tensor& source, DType dtype, uint32_t length) {
 }
 
 Tensor vectorArgument(Context& c, const Value& value, const std::string& what) {
-  if (!value.isTensor() || !value.as<Tensor>().type.isVector()) c.fail("type", "`" + what + "` must be a vector, not " + describe(value));
+  if (!value.isTensor() || !value.as<Tensor>().type.isVector())
+    c.fail("type", "`" + what + "` must be a vector, not " + describe(value));
   return value.as<Tensor>();
 }
 
 uint32_t vectorLength(Context& c, const Value& value, const std::string& what) {
   Int length = constexprInt(c, value, what);
   if (length < 1 || length > 128 || (length & (length - 1)) != 0)
-    c.fail("argument-value", "`" + what + "` is " + repr(value) + "; a vector has a power of two of elements, at most 128");
+    c.fail("argument-value",
+           "`" + what + "` is " + repr(value) + "; a vector has a power of two of elements, at most 128");
   return static_cast<uint32_t>(length);
 }
 
 Tensor threadLoad(Context& c, const Tensor& pointer, uint32_t vectorLength, const Access& how) {
   Type type{pointer.type.dtype.pointee(), {}, vectorLength};
   if (type.dtype == DType{Scalar::Void}) c.fail("type", "cannot load through a pointer to void");
-  auto op = simt::LdOp::create(c.builder, c.loc(), type.toMLIR(c.builder.getContext()), pointer.value, how.sem, how.scope, how.weak);
+  auto op = simt::LdOp::create(c.builder, c.loc(), type.toMLIR(c.builder.getContext()), pointer.value, how.sem,
+                               how.scope, how.weak);
   return {op, type};
 }
 
@@ -55,7 +60,8 @@ void threadStore(Context& c, const Tensor& pointer, const Tensor& value, const A
 Access access(Context& c, const Value& scopeWord, const Value& semantic, tile::Semantic strongest) {
   auto isEmpty = [](const Value& v) { return v.isNone() || (v.is<std::string>() && v.as<std::string>().empty()); };
   if (isEmpty(scopeWord) && isEmpty(semantic)) return {tile::Semantic::Relaxed, tile::Scope::Cta, true};
-  if (semantic.is<std::string>() && semantic.as<std::string>() == "weak") return {tile::Semantic::Relaxed, tile::Scope::Cta, true};
+  if (semantic.is<std::string>() && semantic.as<std::string>() == "weak")
+    return {tile::Semantic::Relaxed, tile::Scope::Cta, true};
   Access result{order(c, semantic, "semantic"), scope(c, scopeWord, "scope"), false};
   if (result.sem != tile::Semantic::Relaxed && result.sem != strongest)
     c.fail("argument-value", "`semantic` is " + repr(semantic) + "; it must be `relaxed` or `" +

@@ -11,7 +11,8 @@ TEST_F(EmitTest, BindFillsDefaults) {
 }
 
 TEST_F(EmitTest, BindCollectsTheRest) {
-  Arguments a = frontend::bind(c, *findBuiltin("tl.reshape"), {Value(Int(1)), Value(Int(2)), Value(Int(3))}, {{"can_reorder", Value(true)}});
+  Arguments a = frontend::bind(c, *findBuiltin("tl.reshape"), {Value(Int(1)), Value(Int(2)), Value(Int(3))},
+                               {{"can_reorder", Value(true)}});
   ASSERT_EQ(a.rest().size(), 2u);
   EXPECT_EQ(a.rest()[1].as<Int>(), 3);
   EXPECT_EQ(a["can_reorder"].as<bool>(), true);
@@ -19,7 +20,8 @@ TEST_F(EmitTest, BindCollectsTheRest) {
 
 TEST_F(EmitTest, UnknownKeywordNamesTheSignature) {
   EXPECT_EQ(failure("tl.load", {Int(0)}, {{"maks", Value(true)}}), "unknown-argument");
-  EXPECT_TRUE(message.starts_with("`tl.load` has no parameter `maks` (its signature is `tl.load(pointer, mask=None")) << message;
+  EXPECT_TRUE(message.starts_with("`tl.load` has no parameter `maks` (its signature is `tl.load(pointer, mask=None"))
+      << message;
 }
 
 TEST_F(EmitTest, TooManyArguments) {

@@ -14,30 +14,36 @@ TEST_F(EmitTest, Ranks) {
 }
 
 TEST_F(EmitTest, WaitAndConsume) {
-  Value token = call("dl.wait", {pointer(Scalar::Int32), Int(4), std::string("gpu"), std::string("acquire")}, {{"compare", std::string("ge")}});
+  Value token = call("dl.wait", {pointer(Scalar::Int32), Int(4), std::string("gpu"), std::string("acquire")},
+                     {{"compare", std::string("ge")}});
   EXPECT_EQ(mlir::cast<dist::WaitOp>(last()).getCompare(), dist::Compare::Ge);
   Value both = call("dl.consume_token", {makeTuple({pointer(Scalar::Fp16), argument(f32, {8})}), token});
   EXPECT_EQ(both.elements().size(), 2u);
   EXPECT_EQ(ops(), (Names{"dist.wait", "dist.consume_token", "dist.consume_token"}));
   EXPECT_EQ(failure("dl.wait", {pointer(Scalar::Fp32), Int(1), std::string("gpu"), std::string("acquire")}), "type");
-  EXPECT_EQ(failure("dl.wait", {pointer(Scalar::Int32), Int(1), std::string("far"), std::string("acquire")}), "argument-value");
-  EXPECT_EQ(failure("dl.wait", {pointer(Scalar::Int32), Int(1), std::string("gpu"), std::string("release")}), "argument-value");
+  EXPECT_EQ(failure("dl.wait", {pointer(Scalar::Int32), Int(1), std::string("far"), std::string("acquire")}),
+            "argument-value");
+  EXPECT_EQ(failure("dl.wait", {pointer(Scalar::Int32), Int(1), std::string("gpu"), std::string("release")}),
+            "argument-value");
   EXPECT_EQ(failure("dl.consume_token", {std::string("x"), token}), "type");
 }
 
 TEST_F(EmitTest, ConsumesPointersInsideDescriptorsAndBlocks) {
-  Value token = argument(i32), p = pointer(Scalar::Fp16), pair = makeTuple({Int(64), Int(64)}), block = makeTuple({Int(16), Int(16)});
+  Value token = argument(i32), p = pointer(Scalar::Fp16), pair = makeTuple({Int(64), Int(64)}),
+        block = makeTuple({Int(16), Int(16)});
   Value d = call("tl.make_tensor_descriptor", {p, pair, makeTuple({Int(64), Int(1)}), block});
   Value after = call("dl.consume_token", {d, token});
   EXPECT_NE(after.as<std::shared_ptr<Descriptor>>()->base.value, d.as<std::shared_ptr<Descriptor>>()->base.value);
-  Value b = call("tl.make_block_ptr", {p, pair, makeTuple({Int(64), Int(1)}), makeTuple({Int(0), Int(0)}), block, makeTuple({Int(1), Int(0)})});
+  Value b = call("tl.make_block_ptr", {p, pair, makeTuple({Int(64), Int(1)}), makeTuple({Int(0), Int(0)}), block,
+                                       makeTuple({Int(1), Int(0)})});
   Value later = call("dl.consume_token", {b, token});
   EXPECT_NE(later.as<std::shared_ptr<BlockPointer>>()->base.value, p.as<Tensor>().value);
   ops();
 }
 
 TEST_F(EmitTest, Notify) {
-  call("dl.notify", {pointer(Scalar::UInt64), Int(1)}, {{"sig_op", std::string("add")}, {"comm_scope", std::string("gpu")}});
+  call("dl.notify", {pointer(Scalar::UInt64), Int(1)},
+       {{"sig_op", std::string("add")}, {"comm_scope", std::string("gpu")}});
   auto op = mlir::cast<dist::NotifyOp>(last());
   EXPECT_EQ(op.getSignal(), dist::SignalKind::Add);
   EXPECT_EQ(op.getScope(), tile::Scope::Gpu);
@@ -47,8 +53,11 @@ TEST_F(EmitTest, Notify) {
 
 TEST_F(EmitTest, PutAndGetInEveryScope) {
   Value dest = pointer(Scalar::Fp16), source = pointer(Scalar::Fp16), bytes = argument(i32);
-  static const std::pair<const char*, dist::Group> scopes[] = {{"", dist::Group::Thread}, {"_warp", dist::Group::Warp},
-      {"_block", dist::Group::Block}, {"_wave", dist::Group::Warp}, {"_wg", dist::Group::Block}};
+  static const std::pair<const char*, dist::Group> scopes[] = {{"", dist::Group::Thread},
+                                                               {"_warp", dist::Group::Warp},
+                                                               {"_block", dist::Group::Block},
+                                                               {"_wave", dist::Group::Warp},
+                                                               {"_wg", dist::Group::Block}};
   for (const auto& [suffix, group] : scopes) {
     call(std::string("shmem.putmem_nbi") + suffix, {dest, source, bytes, Int(1)});
     auto put = mlir::cast<dist::PutOp>(last());
@@ -62,7 +71,8 @@ TEST_F(EmitTest, PutAndGetInEveryScope) {
 
 TEST_F(EmitTest, PutSignal) {
   Value p = pointer(Scalar::Fp16), signal = pointer(Scalar::UInt64);
-  call("shmem.putmem_signal_nbi_block", {p, p, Int(128), signal, Int(1), *findConstant("shmem.ROCSHMEM_SIGNAL_ADD"), Int(0)});
+  call("shmem.putmem_signal_nbi_block",
+       {p, p, Int(128), signal, Int(1), *findConstant("shmem.ROCSHMEM_SIGNAL_ADD"), Int(0)});
   EXPECT_EQ(mlir::cast<dist::PutSignalOp>(last()).getSignal(), dist::SignalKind::Add);
   Value unknown = argument(i32);
   EXPECT_EQ(failure("shmem.putmem_signal", {p, p, Int(128), signal, Int(1), unknown, Int(0)}), "constexpr-needed");
@@ -80,7 +90,8 @@ TEST_F(EmitTest, SignalsAndOrder) {
   call("shmem.fence");
   call("shmem.quiet");
   call("shmem.quiet_pe", {Int(1)});
-  EXPECT_EQ(ops(), (Names{"dist.signal", "dist.signal_wait_until", "dist.wait", "dist.fence", "dist.quiet", "dist.quiet"}));
+  EXPECT_EQ(ops(),
+            (Names{"dist.signal", "dist.signal_wait_until", "dist.wait", "dist.fence", "dist.quiet", "dist.quiet"}));
   EXPECT_EQ(failure("shmem.signal_wait_until", {signal, Int(9), Int(7)}), "argument-value");
 }
 
@@ -104,9 +115,11 @@ TEST_F(EmitTest, TypedAndAtomic) {
   EXPECT_EQ(failure("shmem.float_p", {pointer(Scalar::Int32), Int(3), Int(1)}), "type");
   Value old = call("shmem.atomic_fetch_add_uint64", {pointer(Scalar::UInt64), Int(1), Int(1)});
   EXPECT_EQ(old.as<Tensor>().type.dtype, DType{Scalar::UInt64});
-  call("shmem.atomic_uint64_fetch", {pointer(Scalar::UInt64), Int(1), Int(0), *findConstant("shmem.MORI_AMO_COMPARE_SWAP"), Int(1)});
+  call("shmem.atomic_uint64_fetch",
+       {pointer(Scalar::UInt64), Int(1), Int(0), *findConstant("shmem.MORI_AMO_COMPARE_SWAP"), Int(1)});
   EXPECT_TRUE(emitted("simt.atomic_cas"));
-  EXPECT_EQ(failure("shmem.atomic_uint64_nonfetch", {pointer(Scalar::UInt64), Int(1), Int(19), Int(1)}), "argument-value");
+  EXPECT_EQ(failure("shmem.atomic_uint64_nonfetch", {pointer(Scalar::UInt64), Int(1), Int(19), Int(1)}),
+            "argument-value");
 }
 
 TEST_F(EmitTest, Threads) {

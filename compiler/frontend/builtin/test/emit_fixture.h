@@ -13,8 +13,8 @@ namespace tandem::frontend {
 class EmitTest : public testing::Test {
  protected:
   EmitTest() : c(mlir_, options_) {
-    mlir_.loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect, mlir::scf::SCFDialect, tile::TileDialect,
-                      dist::DistDialect, simt::SimtDialect>();
+    mlir_.loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect,
+                      mlir::scf::SCFDialect, tile::TileDialect, dist::DistDialect, simt::SimtDialect>();
     auto file = std::make_shared<SourceFile>();
     file->name = "kernel.py";
     file->text = "kernel\n";
@@ -38,7 +38,8 @@ class EmitTest : public testing::Test {
   }
 
   // The kind of the error the call fails with; its message is in `message`.
-  std::string failure(const std::string& name, std::vector<Value> positional = {}, std::map<std::string, Value> keywords = {}) {
+  std::string failure(const std::string& name, std::vector<Value> positional = {},
+                      std::map<std::string, Value> keywords = {}) {
     try {
       call(name, std::move(positional), std::move(keywords));
     } catch (const CompileError& error) {
@@ -57,7 +58,8 @@ class EmitTest : public testing::Test {
     EXPECT_TRUE(mlir::succeeded(mlir::verify(*module_)));
     std::vector<std::string> names;
     for (mlir::Operation& op : block)
-      if (std::string name = op.getName().getStringRef().str(); name != "arith.constant" && name != "tile.splat" && name != "func.return")
+      if (std::string name = op.getName().getStringRef().str();
+          name != "arith.constant" && name != "tile.splat" && name != "func.return")
         names.push_back(name);
     end->erase();
     return names;

@@ -18,7 +18,8 @@ TEST(Table, NamesAreUnique) {
 }
 
 TEST(Table, EverySignatureParses) {
-  for (const Builtin& row : builtin::allRows()) EXPECT_NO_THROW(builtin::signatureOf(*findBuiltin(row.name))) << row.name;
+  for (const Builtin& row : builtin::allRows())
+    EXPECT_NO_THROW(builtin::signatureOf(*findBuiltin(row.name))) << row.name;
 }
 
 TEST(Table, SignaturesHaveDefaultsAndKinds) {
@@ -54,7 +55,8 @@ TEST(Table, NamesOfAModuleAreSortedAndItsOwn) {
     for (const std::string& name : names) EXPECT_EQ(name.find('.'), std::string::npos) << name;
   }
   std::vector<std::string> tl = namesOf("tl");
-  for (const char* name : {"load", "cdiv", "float32", "math"}) EXPECT_TRUE(std::binary_search(tl.begin(), tl.end(), name)) << name;
+  for (const char* name : {"load", "cdiv", "float32", "math"})
+    EXPECT_TRUE(std::binary_search(tl.begin(), tl.end(), name)) << name;
 }
 
 TEST(Table, ImportNames) {

@@ -47,7 +47,10 @@ TEST_F(EmitTest, MathAndSelection) {
   call("tl.math.exp2", {x});
   call("tl.abs", {x});
   EXPECT_EQ(ops(), (Names{"math.exp", "math.exp2", "math.absf"}));
-  EXPECT_EQ(call("tl.where", {call("tl.full", {makeTuple({Int(8)}), Value(true), DType{Scalar::Int1}}), x, Value(0.0)}).as<Tensor>().type.dtype, f32);
+  EXPECT_EQ(call("tl.where", {call("tl.full", {makeTuple({Int(8)}), Value(true), DType{Scalar::Int1}}), x, Value(0.0)})
+                .as<Tensor>()
+                .type.dtype,
+            f32);
   EXPECT_TRUE(emitted("arith.select"));
 }
 
@@ -63,7 +66,8 @@ TEST_F(EmitTest, MemoryAndAtomics) {
 
 TEST_F(EmitTest, Descriptor) {
   Value p = pointer(Scalar::Fp16);
-  Value d = call("tl.make_tensor_descriptor", {p, makeTuple({Int(64), Int(64)}), makeTuple({Int(64), Int(1)}), makeTuple({Int(16), Int(16)})});
+  Value d = call("tl.make_tensor_descriptor",
+                 {p, makeTuple({Int(64), Int(64)}), makeTuple({Int(64), Int(1)}), makeTuple({Int(16), Int(16)})});
   Value x = call("tl.tensor_descriptor.load", {d, makeTuple({Int(0), Int(0)})});
   EXPECT_EQ(x.as<Tensor>().type, (Type{f16, {16, 16}}));
   call("tl.store_tensor_descriptor", {d, makeTuple({Int(0), Int(0)}), x});
@@ -139,7 +143,8 @@ TEST_F(EmitTest, DTypes) {
 
 TEST_F(EmitTest, InlineAssembly) {
   Value x = argument(i32, {8});
-  Value r = call("tl.inline_asm_elementwise", {std::string("mov $0, $1;"), std::string("=r,r"), makeTuple({x}), f32, Value(true), Int(1)});
+  Value r = call("tl.inline_asm_elementwise",
+                 {std::string("mov $0, $1;"), std::string("=r,r"), makeTuple({x}), f32, Value(true), Int(1)});
   EXPECT_EQ(r.as<Tensor>().type, (Type{f32, {8}}));
   EXPECT_EQ(ops(), (Names{"tile.inline_asm"}));
 }

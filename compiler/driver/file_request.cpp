@@ -124,12 +124,14 @@ json argumentOf(const std::string& name, const std::string& type) {
     return {{"name", name}, {"type", type}};
   }
   size_t open = type.find('['), close = type.find(']');
-  if (open == std::string::npos || close == std::string::npos || close < open) fail("`" + type + "` is not a descriptor type such as `tensordesc<fp16[64, 32]>`");
+  if (open == std::string::npos || close == std::string::npos || close < open)
+    fail("`" + type + "` is not a descriptor type such as `tensordesc<fp16[64, 32]>`");
   json shape = json::array();
   std::istringstream sizes(type.substr(open + 1, close - open - 1));
   for (std::string size; std::getline(sizes, size, ',');) {
     std::string digits = trimmed(size);
-    if (digits.empty() || digits.size() > 9 || digits.find_first_not_of("0123456789") != std::string::npos) fail("`" + size + "` is not a block size");
+    if (digits.empty() || digits.size() > 9 || digits.find_first_not_of("0123456789") != std::string::npos)
+      fail("`" + size + "` is not a block size");
     shape.push_back(std::stoll(digits));
   }
   return {{"name", name}, {"descriptor", {{"dtype", trimmed(type.substr(11, open - 11))}, {"block_shape", shape}}}};
@@ -154,14 +156,18 @@ json makeArguments(const ast::Stmt& kernel, const std::vector<TypeWord>& types, 
       out.push_back(argumentOf(p.name, t->second));
       named.erase(t);
     } else if (isConstexprAnnotation(p.annotation)) {
-      if (!p.defaultValue) fail("constexpr parameter `" + p.name + "` of `" + kernel.text + "` has no value; give it with --constexpr '" + p.name + "=...'");
+      if (!p.defaultValue)
+        fail("constexpr parameter `" + p.name + "` of `" + kernel.text + "` has no value; give it with --constexpr '" +
+             p.name + "=...'");
     } else if (next < positional.size()) {
       out.push_back(argumentOf(p.name, positional[next++]));
     } else if (!p.defaultValue) {
       fail("parameter `" + p.name + "` of `" + kernel.text + "` has no type; give it with --signature '" + p.name + "=...'");
     }
   }
-  if (next < positional.size()) fail("the signature has " + std::to_string(positional.size()) + " types, but `" + kernel.text + "` takes " + std::to_string(next));
+  if (next < positional.size())
+    fail("the signature has " + std::to_string(positional.size()) + " types, but `" + kernel.text + "` takes " +
+         std::to_string(next));
   if (!named.empty()) fail("`" + kernel.text + "` has no parameter `" + named.begin()->first + "`");
   if (!constexprs.empty()) fail("`" + kernel.text + "` has no parameter `" + constexprs.begin()->first + "`");
   return out;

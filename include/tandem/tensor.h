@@ -6,7 +6,23 @@
 
 namespace tandem {
 
-enum class DType : uint8_t { Bool, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Float8E4NV, Float8E5, Float16, BFloat16, Float32, Float64 };
+enum class DType : uint8_t {
+  Bool,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  UInt8,
+  UInt16,
+  UInt32,
+  UInt64,
+  Float8E4NV,
+  Float8E5,
+  Float16,
+  BFloat16,
+  Float32,
+  Float64
+};
 
 TANDEM_API int64_t byteSize(DType dtype);
 TANDEM_API const char* name(DType dtype);  // Triton's word: "fp16", "i32", "u8"

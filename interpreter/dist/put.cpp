@@ -58,6 +58,7 @@ bool captureNow(Accessor& who, PendingPut& p) {
 void traceMove(Machine& m, Run& run, const Prepared& i, SpanKind kind, const Transfer& t, bool nbi, const char* name) {
   int64_t began = run.clockNs, took = int64_t(m.nominal.peerLatencyNs + double(t.bytes) / m.nominal.peerBytesPerNs);
   span(m, run, kind, began, began + took, name, i.location, t.peer, t.bytes);
+  if (!nbi) pauseCompute(m, run, began, began + took);
   run.clockNs += nbi ? int64_t(m.nominal.instructionNs * 20) : took;
 }
 

@@ -59,7 +59,8 @@ Step waitOp(Machine& m, Run& run, const Prepared& i) {
       return fail(m, run, i, "index-out-of-range", "`wait` on " + std::to_string(count) + " signals");
     const auto* p = reinterpret_cast<const uint64_t*>(data(m, run, i.a));
     for (int64_t k = 0; k < count; ++k)
-      wanted.push_back({p[isLanes(run, i.a) ? lane : 0] + uint64_t(k) * bytes, bytes, SignalCompare(i.immediates[2]), rawInteger(m, run, i.c, lane)});
+      wanted.push_back({p[isLanes(run, i.a) ? lane : 0] + uint64_t(k) * bytes, bytes, SignalCompare(i.immediates[2]),
+                        rawInteger(m, run, i.c, lane)});
   }
   std::vector<uint64_t> seen;
   Step step = await(m, run, i, wanted, seen);

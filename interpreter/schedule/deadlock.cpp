@@ -61,7 +61,8 @@ std::string absentText(const Collective& c) {
 }
 
 std::string itemText(const Stream& s) {
-  static const char* const words[] = {"launch", "copy", "fill", "signal write", "signal wait", "barrier", "event record", "event wait", "callback"};
+  static const char* const words[] = {"launch",  "copy",         "fill",       "signal write", "signal wait",
+                                      "barrier", "event record", "event wait", "callback"};
   return words[size_t(s.items.front().kind)];
 }
 
@@ -115,7 +116,8 @@ void World::reportDeadlock(const std::vector<std::string>& hostNotes) {
   std::sort(stuck.begin(), stuck.end(), before);
   Report r;
   r.kind = "deadlock";
-  size_t programs = size_t(std::count_if(stuck.begin(), stuck.end(), [](Task* t) { return !t->isStream; })), streams = stuck.size() - programs;
+  size_t programs = size_t(std::count_if(stuck.begin(), stuck.end(), [](Task*t) { return !t->isStream; })),
+         streams = stuck.size() - programs;
   r.message = "deadlock: nothing can run; " + std::to_string(programs) + " program" + (programs == 1 ? " waits" : "s wait");
   if (streams) r.message += ", " + std::to_string(streams) + " stream" + (streams == 1 ? " waits" : "s wait");
   for (auto& rank : impl_->ranks)

@@ -101,7 +101,10 @@ Step multimemLdReduce(Machine& m, Run& run, const Prepared& i) {
   Accessor who(m, run, i);
   const RegisterInfo& to = run.info(i.r);
   unsigned bytes = to.elemBytes * to.vectorLength;
-  BinaryKernel add = binaryKernel(BinaryOp::AddF, to.elem);
+  bool half = to.elem == Elem::F16 || to.elem == Elem::BF16;  // summed in fp32, rounded once
+  UnaryKernel widen = half ? convertKernel(ConvertOp::FToF, to.elem, Elem::F32) : nullptr;
+  UnaryKernel narrow = half ? convertKernel(ConvertOp::FToF, Elem::F32, to.elem) : nullptr;
+  BinaryKernel add = binaryKernel(BinaryOp::AddF, half ? Elem::F32 : to.elem);
   if (!add) add = binaryKernel(BinaryOp::AddI, to.elem);
   const auto* pointers = reinterpret_cast<const uint64_t*>(data(m, run, i.a));
   Result result(m, run, i.r);
@@ -110,11 +113,15 @@ Step multimemLdReduce(Machine& m, Run& run, const Prepared& i) {
     who.lane = lane;
     std::vector<Address> targets = multicastTargets(m, run, i, pointers[isLanes(run, i.a) ? lane : 0]);
     uint8_t* out = result.data() + (isLanes(run, i.r) ? lane * bytes : 0);
-    alignas(16) uint8_t part[256];
+    alignas(16) uint8_t read[256], part[512], sum[512];
     for (size_t k = 0; k < targets.size(); ++k) {
-      if (!readMemory(who, targets[k], k ? part : out, bytes, bytes)) return false;
-      if (k) add(out, part, out, to.vectorLength);
+      if (!readMemory(who, targets[k], read, bytes, bytes)) return false;
+      if (half) widen(read, k ? part : sum, to.vectorLength);
+      else memcpy(k ? part : sum, read, bytes);
+      if (k) add(sum, part, sum, to.vectorLength);
     }
+    if (half) narrow(sum, out, to.vectorLength);
+    else memcpy(out, sum, bytes);
     return !targets.empty();
   });
   if (!ok) return Step::Failed;

@@ -1,11 +1,13 @@
 // Trace spans of programs.
 #include "interpreter/vm/charge.h"
+#include <algorithm>
 
 namespace tandem::interpreter {
 
-void span(Machine& m, const Run& run, SpanKind kind, int64_t beginNs, int64_t endNs, const std::string& name,
+void span(Machine& m, Run& run, SpanKind kind, int64_t beginNs, int64_t endNs, const std::string& name,
           uint32_t location, int peer, uint64_t bytes) {
   if (!m.options.trace) return;
+  if (kind == SpanKind::Wait || kind == SpanKind::Barrier) pauseCompute(m, run, beginNs, endNs);
   Span s;
   s.rank = run.rank;
   s.lane = run.slot;
@@ -19,6 +21,12 @@ void span(Machine& m, const Run& run, SpanKind kind, int64_t beginNs, int64_t en
   s.peer = peer;
   s.bytes = bytes;
   m.trace.spans.push_back(std::move(s));
+}
+
+void pauseCompute(Machine& m, Run& run, int64_t beginNs, int64_t endNs) {
+  if (beginNs > run.computeBeganNs)
+    span(m, run, SpanKind::Compute, run.computeBeganNs, beginNs, run.prepared->program->name, 0);
+  run.computeBeganNs = std::max(run.computeBeganNs, endNs);
 }
 
 }  // namespace tandem::interpreter

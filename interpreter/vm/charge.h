@@ -11,8 +11,10 @@ inline void chargeBytes(Machine& m, Run& run, uint64_t bytes, int rank) {
 }
 inline void chargeFlops(Machine& m, Run& run, double flops) { run.clockNs += int64_t(flops / m.nominal.flopsPerNs); }
 
-// Adds a span when the world is traced.
-void span(Machine& m, const Run& run, SpanKind kind, int64_t beginNs, int64_t endNs, const std::string& name,
+// Adds a span when the world is traced. A wait and a barrier end the program's stretch of computing.
+void span(Machine& m, Run& run, SpanKind kind, int64_t beginNs, int64_t endNs, const std::string& name,
           uint32_t location, int peer = -1, uint64_t bytes = 0);
+// The program does not compute from `beginNs` to `endNs`.
+void pauseCompute(Machine& m, Run& run, int64_t beginNs, int64_t endNs);
 
 }  // namespace tandem::interpreter

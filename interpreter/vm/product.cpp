@@ -64,7 +64,8 @@ Step dotScaledOp(Machine& m, Run& run, const Prepared& i) {
   chargeFlops(m, run, flops(d));
   Result result(m, run, i.r);
   // A scale tile of the right operand lies as [n, k / 32], as in Triton.
-  dotScaled(d, lhs, rhs, acc == kNone ? nullptr : reinterpret_cast<const float*>(data(m, run, acc)), reinterpret_cast<float*>(result.data()));
+  dotScaled(d, lhs, rhs, acc == kNone ? nullptr : reinterpret_cast<const float*>(data(m, run, acc)),
+            reinterpret_cast<float*>(result.data()));
   result.commit();
   return Step::Next;
 }

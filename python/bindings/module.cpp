@@ -174,16 +174,53 @@ template <auto function> PyObject* call(PyObject*, PyObject* const* given, Py_ss
 PyObject* version(PyObject*, PyObject* const*, Py_ssize_t) { return PyUnicode_FromString(td_version()); }
 
 using FastCall = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);
-PyMethodDef entry(const char* name, FastCall f) { return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f)), METH_FASTCALL, nullptr}; }
+PyMethodDef entry(const char* name, FastCall f) {
+  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f)), METH_FASTCALL, nullptr};
+}
 
 #define TD(name) entry(#name, call<&td_##name>)
-PyMethodDef methods[] = {
-    entry("version", version), TD(compile), TD(program_info), TD(emit), TD(request_for_file), TD(builtins), TD(session_create), TD(enter),
-    TD(leave), TD(abort), TD(finish), TD(reports), TD(counters), TD(chrome_trace), TD(timeline), TD(trace_summary), TD(allocate), TD(release),
-    TD(mark_initialised), TD(peer_address), TD(create_team), TD(create_stream), TD(launch), TD(copy), TD(set), TD(copy_from_host),
-    TD(copy_to_host), TD(release_async), TD(signal_write), TD(signal_wait), TD(barrier_on_stream), TD(record_event), TD(wait_event),
-    TD(synchronize), TD(barrier), TD(ag_gemm_create), TD(ag_gemm_run), TD(ag_gemm_close),
-    TD(gemm_rs_create), TD(gemm_rs_run), TD(gemm_rs_close), {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {entry("version", version),
+                         TD(compile),
+                         TD(program_info),
+                         TD(emit),
+                         TD(request_for_file),
+                         TD(builtins),
+                         TD(session_create),
+                         TD(enter),
+                         TD(leave),
+                         TD(abort),
+                         TD(finish),
+                         TD(reports),
+                         TD(counters),
+                         TD(chrome_trace),
+                         TD(timeline),
+                         TD(trace_summary),
+                         TD(allocate),
+                         TD(release),
+                         TD(mark_initialised),
+                         TD(peer_address),
+                         TD(create_team),
+                         TD(create_stream),
+                         TD(launch),
+                         TD(copy),
+                         TD(set),
+                         TD(copy_from_host),
+                         TD(copy_to_host),
+                         TD(release_async),
+                         TD(signal_write),
+                         TD(signal_wait),
+                         TD(barrier_on_stream),
+                         TD(record_event),
+                         TD(wait_event),
+                         TD(synchronize),
+                         TD(barrier),
+                         TD(ag_gemm_create),
+                         TD(ag_gemm_run),
+                         TD(ag_gemm_close),
+                         TD(gemm_rs_create),
+                         TD(gemm_rs_run),
+                         TD(gemm_rs_close),
+                         {nullptr, nullptr, 0, nullptr}};
 #undef TD
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_tandem", "The C ABI of Tandem.", -1, methods, nullptr, nullptr, nullptr, nullptr};

@@ -15,11 +15,24 @@ const char* kScale = "@jit\ndef scale(x, n, BLOCK: tl.constexpr):\n"
 json scaleRequest() {
   return {{"kernel", "1"},
           {"functions",
-           {{"1", {{"kind", "jit"}, {"name", "scale"}, {"file", "k.py"}, {"line", 10}, {"source", kScale},
-                   {"globals", {{"tl", {{"module", "triton.language"}}}, {"twice", {{"function", "2"}}}}}}},
-            {"2", {{"kind", "jit"}, {"name", "twice"}, {"file", "k.py"}, {"line", 3}, {"source", "def twice(v):\n    return v * FACTOR\n"},
-                   {"globals", {{"FACTOR", {{"float", "2.0"}}}}}}}}},
-          {"arguments", {{{"name", "x"}, {"type", "*fp32"}}, {{"name", "n"}, {"type", "i32"}}, {{"name", "BLOCK"}, {"constexpr", {{"int", "128"}}}}}}};
+           {{"1",
+             {{"kind", "jit"},
+              {"name", "scale"},
+              {"file", "k.py"},
+              {"line", 10},
+              {"source", kScale},
+              {"globals", {{"tl", {{"module", "triton.language"}}}, {"twice", {{"function", "2"}}}}}}},
+            {"2",
+             {{"kind", "jit"},
+              {"name", "twice"},
+              {"file", "k.py"},
+              {"line", 3},
+              {"source", "def twice(v):\n    return v * FACTOR\n"},
+              {"globals", {{"FACTOR", {{"float", "2.0"}}}}}}}}},
+          {"arguments",
+           {{{"name", "x"}, {"type", "*fp32"}},
+            {{"name", "n"}, {"type", "i32"}},
+            {{"name", "BLOCK"}, {"constexpr", {{"int", "128"}}}}}}};
 }
 
 TEST(Compile, RequestBecomesProgram) {

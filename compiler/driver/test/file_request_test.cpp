@@ -48,13 +48,23 @@ TEST_F(FileRequest, PositionalAndNamedSignatures) {
 
 TEST_F(FileRequest, MissingPiecesAreNamed) {
   std::string path = write(kAdd);
-  EXPECT_NE(requestForFile(path, "", "*fp32, *fp32, *fp32, i32", "", 4).error.find("constexpr parameter `BLOCK` of `add` has no value"), std::string::npos);
-  EXPECT_NE(requestForFile(path, "", "*fp32, *fp32, *fp32", "BLOCK=1", 4).error.find("parameter `n` of `add` has no type"), std::string::npos);
-  EXPECT_NE(requestForFile(path, "", "*fp32, *fp32, *fp32, i32, i32", "BLOCK=1", 4).error.find("the signature has 5 types, but `add` takes 4"), std::string::npos);
+  EXPECT_NE(requestForFile(path, "", "*fp32, *fp32, *fp32, i32", "", 4)
+                .error.find("constexpr parameter `BLOCK` of `add` has no value"),
+            std::string::npos);
+  EXPECT_NE(
+      requestForFile(path, "", "*fp32, *fp32, *fp32", "BLOCK=1", 4).error.find("parameter `n` of `add` has no type"),
+      std::string::npos);
+  EXPECT_NE(requestForFile(path, "", "*fp32, *fp32, *fp32, i32, i32", "BLOCK=1", 4)
+                .error.find("the signature has 5 types, but `add` takes 4"),
+            std::string::npos);
   EXPECT_NE(requestForFile(path, "sub", "", "", 4).error.find("has no function `sub`"), std::string::npos);
-  EXPECT_NE(requestForFile(path, "", "*fp32, *fp32, *fp32, i33", "BLOCK=1", 4).error.find("`i33` is not a type, for parameter `n`"), std::string::npos);
+  EXPECT_NE(requestForFile(path, "", "*fp32, *fp32, *fp32, i33", "BLOCK=1", 4)
+                .error.find("`i33` is not a type, for parameter `n`"),
+            std::string::npos);
   EXPECT_NE(requestForFile(path + "x", "", "", "", 4).error.find("cannot read"), std::string::npos);
-  EXPECT_NE(requestForFile(path, "", "*fp32, *fp32, *fp32, i32", "BLOCK=1, OTHER=2", 4).error.find("has no parameter `OTHER`"), std::string::npos);
+  EXPECT_NE(requestForFile(path, "", "*fp32, *fp32, *fp32, i32", "BLOCK=1, OTHER=2", 4)
+                .error.find("has no parameter `OTHER`"),
+            std::string::npos);
 }
 
 TEST_F(FileRequest, SyntaxErrorHasItsPlace) {

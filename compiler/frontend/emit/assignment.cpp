@@ -39,7 +39,8 @@ void Emitter::emitAnnAssign(const Stmt& s) {
     return assign(*s.exprs[0], v);
   }
   if (containsTensor(v))
-    cx.failAt(s.exprs[2]->range, "constexpr-needed", "`" + s.exprs[0]->text + "` is annotated `tl.constexpr` but is assigned " + describe(v));
+    cx.failAt(s.exprs[2]->range, "constexpr-needed",
+              "`" + s.exprs[0]->text + "` is annotated `tl.constexpr` but is assigned " + describe(v));
   if (s.exprs[0]->kind != ExprKind::Name) return assign(*s.exprs[0], v);
   assignName(*s.exprs[0], v, true);
 }
@@ -67,8 +68,9 @@ void Emitter::assignSequence(const Expr& target, const Value& value) {
     if (target.children[i]->kind == ExprKind::Starred) star = i;
   bool fits = star == count ? values.size() == count : values.size() + 1 >= count;
   if (!fits)
-    cx.failAt(target.range, "unpack-count", "cannot unpack " + std::to_string(values.size()) + " values into " +
-                                                std::to_string(star == count ? count : count - 1) + (star == count ? "" : " or more") + " variables");
+    cx.failAt(target.range, "unpack-count",
+              "cannot unpack " + std::to_string(values.size()) + " values into " +
+                  std::to_string(star == count ? count : count - 1) + (star == count ? "" : " or more") + " variables");
   size_t extra = values.size() + 1 - count, at = 0;
   for (size_t i = 0; i < count; ++i) {
     if (i != star) {
@@ -96,7 +98,8 @@ void Emitter::assignAttribute(const Expr& target, const Value& value) {
     failUnknownMember("aggregate `" + a.type->name + "`", target.text, candidates);
   }
   if (field->isConstexpr && containsTensor(value))
-    cx.failAt(target.range, "constexpr-needed", "field `" + field->name + "` of `" + a.type->name + "` needs a constant, but got " + describe(value));
+    cx.failAt(target.range, "constexpr-needed",
+              "field `" + field->name + "` of `" + a.type->name + "` needs a constant, but got " + describe(value));
   bool constant = frame_->constant;
   frame_->constant = constant && !frame_->keepsNumbers;
   a.fields[target.text] = field->isConstexpr ? value : decay(value);
@@ -107,7 +110,8 @@ void Emitter::assignSubscript(const Expr& target, const Value& value) {
   Value base = evaluate(*target.children[0]);
   if (!base.is<std::shared_ptr<SmemBuffer>>())
     cx.failAt(target.range, "unsupported-feature",
-              "elements of " + describe(base) + " cannot be assigned; only those of shared memory and, in `simt_exec_region`, of tensors can");
+              "elements of " + describe(base) +
+                  " cannot be assigned; only those of shared memory and, in `simt_exec_region`, of tensors can");
   Value index = evaluate(*target.children[1]);
   At at(*this, target.range);
   storeElement(*base.as<std::shared_ptr<SmemBuffer>>(), index, value);

@@ -7,7 +7,8 @@ using Kind = ast::Parameter::Kind;
 
 void Emitter::checkConstexprParameter(const Function& f, const Parameter& p, const Value& v) {
   if (!isConstexprAnnotation(p.annotation) || !containsTensor(v)) return;
-  failWithNotes(cx.place.range, "constexpr-needed", "parameter `" + p.name + "` of `" + f.name + "` needs a constant, but got " + describe(v), {});
+  failWithNotes(cx.place.range, "constexpr-needed",
+                "parameter `" + p.name + "` of `" + f.name + "` needs a constant, but got " + describe(v), {});
 }
 
 Value Emitter::defaultOf(const Function& f, const Parameter& p) {
@@ -41,7 +42,8 @@ void Emitter::bindParameters(Frame& frame, const Positional& positional, const K
     frame.locals[p.name] = {v, p.range, isConstexprAnnotation(p.annotation), false};
   }
   if (next < positional.size() && !collects)
-    cx.fail("argument-count", "`" + f.name + "` takes " + std::to_string(accepted) + " positional arguments, but got " + std::to_string(positional.size()));
+    cx.fail("argument-count", "`" + f.name + "` takes " + std::to_string(accepted) + " positional arguments, but got " +
+                                  std::to_string(positional.size()));
   if (used == keywords.size()) return;
   for (const auto& [name, v] : keywords) {
     bool known = false;

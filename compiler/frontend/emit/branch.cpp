@@ -20,7 +20,8 @@ Flow Emitter::emitIf(const Stmt& s, const Rest* rest) {
   return Flow::Falls;
 }
 
-Emitter::Branch Emitter::emitBranch(const char* name, mlir::Block* block, const Locals& before, const ast::Body& body, const Rest* rest, bool thenReturns) {
+Emitter::Branch Emitter::emitBranch(const char* name, mlir::Block* block, const Locals& before, const ast::Body& body,
+                                    const Rest* rest, bool thenReturns) {
   Branch branch;
   branch.name = name;
   branch.block = block;
@@ -90,7 +91,8 @@ void Emitter::mergeName(const std::string& name, const Locals& before, Branch& t
   Local& b = e->second;
   for (const auto& [original, copy] : thenBranch.clones) {
     bool sameObject = a.value.is<std::shared_ptr<Aggregate>>() && a.value.as<std::shared_ptr<Aggregate>>() == copy &&
-                      b.value.is<std::shared_ptr<Aggregate>>() && b.value.as<std::shared_ptr<Aggregate>>() == elseBranch.clones.at(original);
+                      b.value.is<std::shared_ptr<Aggregate>>() &&
+                      b.value.as<std::shared_ptr<Aggregate>>() == elseBranch.clones.at(original);
     if (!sameObject) continue;
     frame_->locals[name] = a;
     frame_->locals[name].value = original;
@@ -111,8 +113,10 @@ void Emitter::mergeName(const std::string& name, const Locals& before, Branch& t
   flatten(b.value, merged.elseValues);
   merged.names.emplace_back(name, a.value);
   auto old = before.find(name);
-  SourceRange at = old != before.end() && old->second.definedAt.line == a.definedAt.line && old->second.definedAt.column == a.definedAt.column
-                       ? b.definedAt : a.definedAt;
+  SourceRange at = old != before.end() && old->second.definedAt.line == a.definedAt.line &&
+                           old->second.definedAt.column == a.definedAt.column
+                       ? b.definedAt
+                       : a.definedAt;
   frame_->locals[name].definedAt = at;
 }
 

@@ -27,7 +27,9 @@ class Emitter::Entered {
 };
 
 Emitter::Emitter(Context& context, Session& session) : cx(context), session_(session) {
-  cx.call = [this](const Value& callee, const Positional& positional, const Keywords& keywords) { return call(callee, positional, keywords); };
+  cx.call = [this](const Value& callee, const Positional& positional, const Keywords& keywords) {
+    return call(callee, positional, keywords);
+  };
   session_.evaluate = [this](const ModulePtr& module, Globals* globals, const Expr& e) {
     // Host code may call anything; whatever ops that makes are thrown away.
     mlir::Block scratch;
@@ -72,7 +74,8 @@ Value Emitter::call(const Value& callee, const Positional& positional, const Key
   if (callee.is<std::shared_ptr<const AggregateClass>>())
     return construct(callee.as<std::shared_ptr<const AggregateClass>>(), positional, keywords);
   if (callee.is<DType>()) {
-    if (positional.size() != 1 || !keywords.empty()) cx.fail("argument-count", "a dtype takes 1 argument, but got " + std::to_string(positional.size()));
+    if (positional.size() != 1 || !keywords.empty())
+      cx.fail("argument-count", "a dtype takes 1 argument, but got " + std::to_string(positional.size()));
     return semantic::cast(cx, semantic::toTensor(cx, positional[0]), callee.as<DType>());
   }
   if (!callee.is<const Builtin*>()) cx.fail("not-callable", describe(callee) + " cannot be called");
@@ -118,7 +121,6 @@ void Emitter::emitKernel(const Function& kernel, const std::map<std::string, Val
     frame.locals[p.name] = {v, p.range, isConstexprAnnotation(p.annotation), false};
   }
   emitBody(kernel.node->body, 0, nullptr);
-  if (!frame.returned.isNone()) cx.fail("kernel-return", "kernel `" + kernel.name + "` must not return a value, but returns " + describe(frame.returned));
 }
 
 Value Emitter::construct(const std::shared_ptr<const AggregateClass>& type, const Positional& positional, const Keywords& keywords) {
@@ -141,7 +143,8 @@ Value Emitter::construct(const std::shared_ptr<const AggregateClass>& type, cons
     }
   }
   for (const AggregateClass::Field& field : type->fields)
-    if (!object->fields.contains(field.name)) cx.fail("missing-argument", "field `" + field.name + "` of `" + type->name + "` is not assigned");
+    if (!object->fields.contains(field.name))
+      cx.fail("missing-argument", "field `" + field.name + "` of `" + type->name + "` is not assigned");
   return object;
 }
 

@@ -17,7 +17,9 @@ Flow Emitter::emitConstantWhile(const ast::Stmt& s) {
   while (true) {
     spend();
     Value test = evaluate(*s.exprs[0]);
-    if (test.isTensor()) cx.failAt(s.exprs[0]->range, "constexpr-needed", "a function of compile time needs a constant, but got " + describe(test));
+    if (test.isTensor())
+      cx.failAt(s.exprs[0]->range, "constexpr-needed",
+                "a function of compile time needs a constant, but got " + describe(test));
     if (!semantic::truth(cx, test)) return emitBody(s.orElse, 0, nullptr);
     Flow flow = emitBody(s.body, 0, nullptr);
     if (flow == Flow::Returned) return flow;

@@ -73,7 +73,9 @@ void Emitter::failUnknownMember(const std::string& owner, const std::string& nam
 // Calls and unrolled loops can make a short text emit without end.
 void Emitter::spend(uint64_t amount) {
   spent_ += amount;
-  if (spent_ > kMaxSteps) cx.fail("too-large", "the kernel is too large: unrolled loops and inlined calls exceed " + std::to_string(kMaxSteps) + " steps");
+  if (spent_ > kMaxSteps)
+    cx.fail("too-large",
+            "the kernel is too large: unrolled loops and inlined calls exceed " + std::to_string(kMaxSteps) + " steps");
 }
 
 }  // namespace tandem::frontend

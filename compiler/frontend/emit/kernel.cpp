@@ -16,7 +16,8 @@ class Signature {
       case KernelArgument::Kind::Runtime: return addOne(name, a.type);
       case KernelArgument::Kind::Constexpr: return;
       case KernelArgument::Kind::Tuple:
-        for (size_t i = 0; i < a.elements.size(); ++i) add(a.elements[i], name + "." + (i < a.names.size() ? a.names[i] : std::to_string(i)));
+        for (size_t i = 0; i < a.elements.size(); ++i)
+          add(a.elements[i], name + "." + (i < a.names.size() ? a.names[i] : std::to_string(i)));
         return;
       case KernelArgument::Kind::Descriptor:
         addOne(name, a.type.pointerTo());

@@ -65,7 +65,8 @@ void Emitter::emitFor(const Stmt& s) {
   Value iterable = evaluate(*s.exprs[1]);
   At at(*this, s.exprs[1]->range);
   bool isRange = iterable.is<std::shared_ptr<RangeValue>>();
-  if (isRange && !iterable.as<std::shared_ptr<RangeValue>>()->isStatic) return emitRangeLoop(s, *iterable.as<std::shared_ptr<RangeValue>>());
+  if (isRange && !iterable.as<std::shared_ptr<RangeValue>>()->isStatic)
+    return emitRangeLoop(s, *iterable.as<std::shared_ptr<RangeValue>>());
   emitUnrolledLoop(s, constantElements(iterable, s.exprs[1]->range));
 }
 

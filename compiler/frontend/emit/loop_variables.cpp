@@ -56,26 +56,33 @@ std::vector<mlir::Value> Emitter::collectLoop(const LoopVariables& vars) {
     std::vector<Diagnostic> notes = {note(vars.definedAt.at(name), "`" + name + "` is " + before + " before the loop")};
     if (now.value.isNumber() || now.value.isTensor())
       failWithNotes(now.definedAt, "constexpr-reassigned", "cannot reassign constexpr `" + name + "` in the loop", std::move(notes));
-    failWithNotes(now.definedAt, "type-mismatch", "`" + name + "` is " + before + " before the loop and " + signature(now.value) + " after its body",
+    failWithNotes(now.definedAt, "type-mismatch",
+                  "`" + name + "` is " + before + " before the loop and " + signature(now.value) + " after its body",
                   std::move(notes));
   }
   for (const auto& [name, object] : vars.aliases) {
     const Local& now = frame_->locals[name];
     if (now.value.is<std::shared_ptr<Aggregate>>() && now.value.as<std::shared_ptr<Aggregate>>() == object) continue;
-    failWithNotes(now.definedAt, "type-mismatch", "`" + name + "` names an object before the loop that has another name too, and another object after its body",
-                  {note(vars.definedAt.at(name), "`" + name + "` is assigned here before the loop")});
+    failWithNotes(
+        now.definedAt, "type-mismatch",
+        "`" + name + "` names an object before the loop that has another name too, and another object after its body",
+        {note(vars.definedAt.at(name), "`" + name + "` is assigned here before the loop")});
   }
   std::vector<mlir::Value> out;
   for (size_t i = 0; i < vars.names.size(); ++i) {
     const std::string& name = vars.names[i];
     const Local& now = frame_->locals[name];
     std::vector<Diagnostic> notes = {note(vars.definedAt.at(name), "`" + name + "` is assigned here before the loop")};
-    if (now.undefined) failWithNotes(now.definedAt, "maybe-undefined", "`" + name + "` may be undefined after the body of the loop", std::move(notes));
+    if (now.undefined)
+      failWithNotes(now.definedAt, "maybe-undefined", "`" + name + "` may be undefined after the body of the loop",
+                    std::move(notes));
     std::string before = signature(vars.patterns[i]), after = signature(now.value);
     if (now.declaredConstexpr && now.value.isNumber())
       failWithNotes(now.definedAt, "constexpr-reassigned", "cannot reassign constexpr `" + name + "` in the loop", std::move(notes));
     if (before != after)
-      failWithNotes(now.definedAt, "type-mismatch", "`" + name + "` is " + before + " before the loop and " + after + " after its body", std::move(notes));
+      failWithNotes(now.definedAt, "type-mismatch",
+                    "`" + name + "` is " + before + " before the loop and " + after + " after its body",
+                    std::move(notes));
     flatten(now.value, out);
   }
   return out;

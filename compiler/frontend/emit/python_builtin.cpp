@@ -18,7 +18,9 @@ double toDouble(const Value& v) {
   return v.is<bool>() ? double(v.as<bool>()) : double(v.as<Int>());
 }
 
-bool anyTensor(const Positional& values) { return std::any_of(values.begin(), values.end(), [](const Value& v) { return containsTensor(v); }); }
+bool anyTensor(const Positional& values) {
+  return std::any_of(values.begin(), values.end(), [](const Value& v) { return containsTensor(v); });
+}
 
 }  // namespace
 
@@ -130,7 +132,9 @@ Value Emitter::pythonLen(const Value& v) {
 // int(), float(), bool(), round().
 Value Emitter::pythonNumber(const std::string& name, const Positional& positional) {
   const Value& v = positional[0];
-  if (containsTensor(v)) cx.fail("constexpr-needed", "`" + name + "` needs a constant, but got " + describe(v) + "; use `.to(dtype)` for tensors");
+  if (containsTensor(v))
+    cx.fail("constexpr-needed",
+            "`" + name + "` needs a constant, but got " + describe(v) + "; use `.to(dtype)` for tensors");
   if (name == "bool") return semantic::truth(cx, v);
   if (v.is<std::string>()) {
     const std::string& text = v.as<std::string>();
@@ -170,7 +174,8 @@ Value Emitter::pythonIsInstance(const Positional& positional) {
 
 bool Emitter::isInstance(const Value& v, const Value& type) {
   if (type.is<std::shared_ptr<const AggregateClass>>())
-    return v.is<std::shared_ptr<Aggregate>>() && v.as<std::shared_ptr<Aggregate>>()->type == type.as<std::shared_ptr<const AggregateClass>>();
+    return v.is<std::shared_ptr<Aggregate>>() &&
+           v.as<std::shared_ptr<Aggregate>>()->type == type.as<std::shared_ptr<const AggregateClass>>();
   std::string name = type.is<const Builtin*>() ? type.as<const Builtin*>()->name : "";
   std::string word = name.substr(name.find('.') + 1);
   if (word == "constexpr") return !containsTensor(v);

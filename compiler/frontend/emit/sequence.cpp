@@ -56,7 +56,9 @@ void Emitter::comprehensionClause(const Expr& e, size_t clause, Positional& out)
     bool taken = true;
     for (const ast::ExprPtr& condition : c.conditions) {
       Value test = evaluate(*condition);
-      if (test.isTensor()) cx.failAt(condition->range, "constexpr-needed", "a comprehension's condition needs a constant, but got " + describe(test));
+      if (test.isTensor())
+        cx.failAt(condition->range, "constexpr-needed",
+                  "a comprehension's condition needs a constant, but got " + describe(test));
       taken = taken && semantic::truth(cx, test);
     }
     if (taken) comprehensionClause(e, clause + 1, out);

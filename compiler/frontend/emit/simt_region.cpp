@@ -49,7 +49,9 @@ void Emitter::emitSimtRegion(const ast::Stmt& s) {
     if (rebound) continue;
     Value after = tile;
     if (accesses.written.contains(name))
-      after = Tensor{simt::SmemReadOp::create(builder, cx.loc(), tile.value.getType(), now.value.as<std::shared_ptr<SmemBuffer>>()->value), tile.type};
+      after = Tensor{simt::SmemReadOp::create(builder, cx.loc(), tile.value.getType(),
+                                              now.value.as<std::shared_ptr<SmemBuffer>>()->value),
+                     tile.type};
     now = local;
     now.value = after;
   }

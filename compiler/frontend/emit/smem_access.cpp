@@ -6,8 +6,8 @@ namespace tandem::frontend {
 std::vector<mlir::Value> Emitter::elementIndices(const SmemBuffer& buffer, const Value& index) {
   Positional indices = index.isTuple() ? index.elements() : Positional{index};
   if (indices.size() != buffer.shape.size())
-    cx.fail("index-count", "a shared-memory buffer of " + std::to_string(buffer.shape.size()) + " dimensions needs as many indices, but got " +
-                               std::to_string(indices.size()));
+    cx.fail("index-count", "a shared-memory buffer of " + std::to_string(buffer.shape.size()) +
+                               " dimensions needs as many indices, but got " + std::to_string(indices.size()));
   std::vector<mlir::Value> out;
   for (const Value& v : indices) {
     if (!v.isTensor() && !v.is<Int>()) cx.fail("type-mismatch", "an index must be an integer, but is " + describe(v));
@@ -25,7 +25,8 @@ Value Emitter::loadElement(const SmemBuffer& buffer, const Value& index) {
 }
 
 void Emitter::storeElement(const SmemBuffer& buffer, const Value& index, const Value& value) {
-  if (!value.isTensor() && !value.isNumber()) cx.fail("type-mismatch", "an element of `" + buffer.dtype.name() + "` cannot hold " + describe(value));
+  if (!value.isTensor() && !value.isNumber())
+    cx.fail("type-mismatch", "an element of `" + buffer.dtype.name() + "` cannot hold " + describe(value));
   Tensor t = value.isTensor() ? value.as<Tensor>() : semantic::constant(cx, value, buffer.dtype);
   if (!t.type.isScalar()) cx.fail("type-mismatch", "an element assignment needs a scalar, but got " + describe(value));
   mlir::Value element = semantic::cast(cx, t, buffer.dtype).value;

@@ -8,8 +8,9 @@ namespace {
 const std::vector<Builtin>& pythonBuiltins() {
   static const std::vector<Builtin> table = [] {
     std::vector<Builtin> t;
-    for (const char* name : {"range", "min", "max", "len", "float", "int", "bool", "str", "abs", "print", "isinstance", "tuple", "list", "zip",
-                             "enumerate", "sum", "any", "all", "reversed", "round", "pow", "getattr", "hasattr", "slice"})
+    for (const char* name : {"range", "min",   "max",        "len",   "float", "int",     "bool",      "str",
+                             "abs",   "print", "isinstance", "tuple", "list",  "zip",     "enumerate", "sum",
+                             "any",   "all",   "reversed",   "round", "pow",   "getattr", "hasattr",   "slice"})
       t.push_back({std::string("python.") + name, "*args", nullptr});
     return t;
   }();

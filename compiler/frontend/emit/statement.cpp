@@ -64,6 +64,10 @@ Flow Emitter::emit(const Stmt& s, const Rest* rest) {
 Flow Emitter::emitReturn(const Stmt& s) {
   if (frame_->blocksReturn) failUnsupported(s.range, std::string("`return` inside ") + frame_->blocksReturn);
   frame_->returned = s.exprs.empty() ? Value(None{}) : evaluate(*s.exprs[0]);
+  bool isKernel = frame_->function && !frame_->caller;
+  if (isKernel && !frame_->returned.isNone())
+    cx.failAt(s.range, "kernel-return",
+              "kernel `" + frame_->function->name + "` must not return a value, but returns " + describe(frame_->returned));
   return Flow::Returned;
 }
 
@@ -72,7 +76,9 @@ void Emitter::emitAssert(const Stmt& s) {
   std::string message;
   if (s.exprs.size() > 1) message = semantic::constexprString(cx, evaluate(*s.exprs[1]), "message");
   if (!test.isTensor()) {
-    if (!semantic::truth(cx, test)) cx.failAt(s.exprs[0]->range, "static-assert", message.empty() ? "assertion failed" : "assertion failed: " + message);
+    if (!semantic::truth(cx, test))
+      cx.failAt(s.exprs[0]->range, "static-assert",
+                message.empty() ? "assertion failed" : "assertion failed: " + message);
     return;
   }
   if (!cx.options.debug) return;

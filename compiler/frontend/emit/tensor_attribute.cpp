@@ -77,7 +77,8 @@ Value Emitter::dtypeAttribute(const DType& t, const std::string& name) {
   if (name == "shape") return shapeTuple({});
   if (name == "numel") return Int(1);
   if (isTypeQuestion(name)) return BoundMethod{std::make_shared<Value>(t), name};
-  failUnknownMember("dtype `" + t.name() + "`", name, {"element_ty", "scalar", "primitive_bitwidth", "itemsize", "is_ptr", "is_floating", "is_int"});
+  failUnknownMember("dtype `" + t.name() + "`", name,
+                    {"element_ty", "scalar", "primitive_bitwidth", "itemsize", "is_ptr", "is_floating", "is_int"});
 }
 
 Value Emitter::callDTypeMethod(const DType& t, const std::string& name) {
@@ -101,7 +102,8 @@ Value Emitter::descriptorAttribute(const Value& base, const std::string& name) {
   if (name == "shape") return makeTuple(Positional(d.shape.begin(), d.shape.end()));
   if (name == "strides") return makeTuple(Positional(d.strides.begin(), d.strides.end()));
   if (findBuiltin("tl.tensor_descriptor." + name)) return BoundMethod{std::make_shared<Value>(base), name};
-  failUnknownMember("tensor descriptor", name, {"load", "store", "gather", "scatter", "shape", "strides", "block_shape", "dtype", "atomic_add"});
+  failUnknownMember("tensor descriptor", name,
+                    {"load", "store", "gather", "scatter", "shape", "strides", "block_shape", "dtype", "atomic_add"});
 }
 
 Value Emitter::callMethod(const BoundMethod& method, const Positional& positional, const Keywords& keywords) {
@@ -126,7 +128,9 @@ Value Emitter::callMethod(const BoundMethod& method, const Positional& positiona
     for (; n > 0; n >>= 1) ++bits;
     return bits;
   }
-  if (positional.size() != 1) cx.fail("argument-count", "`" + method.name + "` of a tuple takes 1 argument, but got " + std::to_string(positional.size()));
+  if (positional.size() != 1)
+    cx.fail("argument-count",
+            "`" + method.name + "` of a tuple takes 1 argument, but got " + std::to_string(positional.size()));
   Int count = 0;
   for (size_t i = 0; i < self.elements().size(); ++i) {
     bool same = semantic::truth(cx, compareOne(ast::CompareOp::Is, self.elements()[i], positional[0]));

@@ -16,14 +16,23 @@ mlir::Location locationOf(const Context::Place& place, mlir::MLIRContext* contex
   return mlir::CallSiteLoc::get(here, locationOf(*place.caller, context));
 }
 
+// Functions of ours that are written in the kernel language.
+bool isLibrary(const Context::Place& place) { return place.file && place.file->name.starts_with("tandem/language/"); }
+
+// An error inside the library is the fault of the line that called it.
 Diagnostic diagnosticAt(const Context::Place& place, const SourceRange& range, Severity severity,
                         const std::string& kind, const std::string& message) {
-  Diagnostic diagnostic{severity, kind, message, place.file, range, {}};
-  for (const Context::Place *inner = &place, *caller = place.caller; caller; inner = caller, caller = caller->caller) {
+  const Context::Place* blamed = &place;
+  while (isLibrary(*blamed) && blamed->caller) blamed = blamed->caller;
+  bool inLibrary = blamed != &place;
+  Diagnostic diagnostic{severity, kind, message, blamed->file, inLibrary ? blamed->range : range, {}};
+  for (const Context::Place *inner = blamed, *caller = inner->caller; caller; inner = caller, caller = caller->caller) {
     std::string who = inner->function.empty() ? "" : "`" + inner->function + "` is ";
     diagnostic.notes.push_back(
         {Severity::Note, "call-chain", who + "called from here", caller->file, caller->range, {}});
   }
+  if (inLibrary)
+    diagnostic.notes.push_back({Severity::Note, "call-chain", "in `" + place.function + "`", place.file, range, {}});
   return diagnostic;
 }
 

@@ -34,7 +34,8 @@ class Session {
   void abort(int rank, const std::string& why);    // its main failed: the other ranks' calls throw
 
   // Symmetric memory is collective: all ranks call in the same order with the same size; returns after all have.
-  Address allocate(int rank, uint64_t bytes, interpreter::MemoryKind kind, bool initialised, const std::string& name, const HostPlace& place);
+  Address allocate(int rank, uint64_t bytes, interpreter::MemoryKind kind, bool initialised, const std::string& name,
+                   const HostPlace& place);
   void release(int rank, Address address, const HostPlace& place);
 
   // Collective over `members` (world ranks, in team order): returns the same team id on each.

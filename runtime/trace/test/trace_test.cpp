@@ -15,8 +15,8 @@ Span span(int rank, SpanKind kind, int64_t begin, int64_t end, uint64_t bytes = 
   return s;
 }
 
-const interpreter::Trace kTrace{{span(0, SpanKind::Compute, 0, 600), span(0, SpanKind::Copy, 400, 1000, 64), span(1, SpanKind::Wait, 0, 500),
-                                 span(1, SpanKind::Compute, 500, 1000)}};
+const interpreter::Trace kTrace{{span(0, SpanKind::Compute, 0, 600), span(0, SpanKind::Copy, 400, 1000, 64),
+                                 span(1, SpanKind::Wait, 0, 500), span(1, SpanKind::Compute, 500, 1000)}};
 
 TEST(Trace, SummaryCountsOverlap) {
   auto s = nlohmann::json::parse(runtime::traceSummary(kTrace));

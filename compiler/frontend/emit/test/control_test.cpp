@@ -12,12 +12,16 @@ std::string irOf(const std::string& text) {
 }
 
 TEST(If, ConstantPicksBranch) {
-  std::string ir = irOf("def k(p, N, f=None):\n    if N == 32 and not (N is None):\n        tl.store(p, 1.0)\n    else:\n        nonsense(p)\n");
+  std::string ir = irOf(
+      "def k(p, N, f=None):\n    if N == 32 and not (N is None):\n        tl.store(p, 1.0)\n    else:\n        "
+      "nonsense(p)\n");
   EXPECT_EQ(count(ir, "scf.if"), 0u);
   EXPECT_EQ(count(ir, "tile.store"), 1u);
 }
 TEST(If, DynamicMergesNames) {
-  std::string ir = irOf("def k(p, b, i):\n    x = 1.0\n    y = i\n    if b:\n        x = 2.0\n        z = 1\n    else:\n        z = 2\n    tl.store(p + z, x)\n");
+  std::string ir = irOf(
+      "def k(p, b, i):\n    x = 1.0\n    y = i\n    if b:\n        x = 2.0\n        z = 1\n    else:\n        z = 2\n  "
+      "  tl.store(p + z, x)\n");
   EXPECT_HAS(ir, "-> (f32, i32)");
 }
 TEST(If, WithoutElseAndWithoutResults) {
@@ -26,7 +30,9 @@ TEST(If, WithoutElseAndWithoutResults) {
   EXPECT_LACKS(ir, "else");
 }
 TEST(If, EarlyReturnMovesTheRest) {
-  std::string ir = irOf("def k(p, i):\n    if i > 3:\n        return\n    tl.store(p, 1.0)\n    if i < 0:\n        return\n    tl.store(p, 2.0)\n");
+  std::string ir = irOf(
+      "def k(p, i):\n    if i > 3:\n        return\n    tl.store(p, 1.0)\n    if i < 0:\n        return\n    "
+      "tl.store(p, 2.0)\n");
   EXPECT_EQ(count(ir, "scf.if"), 2u);
   EXPECT_EQ(count(ir, "tile.store"), 2u);
 }
@@ -40,7 +46,9 @@ TEST(Conditional, Dynamic) {
   EXPECT_LACKS(irOf("def k(p, N, f):\n    tl.store(p, f if N > 3 else nonsense)\n"), "scf.if");
 }
 TEST(For, CarriesAssignedNames) {
-  std::string ir = irOf("def k(p, i):\n    acc = tl.zeros((4,), tl.float32)\n    n = 0\n    for j in range(0, i, 2):\n        acc += 1.0\n        n += j\n    tl.store(p + n, tl.sum(acc, 0))\n");
+  std::string ir = irOf(
+      "def k(p, i):\n    acc = tl.zeros((4,), tl.float32)\n    n = 0\n    for j in range(0, i, 2):\n        acc += "
+      "1.0\n        n += j\n    tl.store(p + n, tl.sum(acc, 0))\n");
   EXPECT_HAS(ir, "iter_args");
   EXPECT_HAS(ir, "-> (tensor<4xf32>, i32)");
 }
@@ -60,7 +68,9 @@ TEST(For, HintsBecomeAttributes) {
   EXPECT_HAS(ir, "tile.warp_specialize = true");
 }
 TEST(For, ConstantSequencesUnroll) {
-  std::string ir = irOf("def k(p):\n    for j in tl.static_range(3):\n        tl.store(p + j, 1.0)\n    for a, b in zip((1, 2), [3.0, 4.0]):\n        tl.store(p + a, b)\n");
+  std::string ir = irOf(
+      "def k(p):\n    for j in tl.static_range(3):\n        tl.store(p + j, 1.0)\n    for a, b in zip((1, 2), [3.0, "
+      "4.0]):\n        tl.store(p + a, b)\n");
   EXPECT_EQ(count(ir, "scf.for"), 0u);
   EXPECT_EQ(count(ir, "tile.store"), 5u);
 }

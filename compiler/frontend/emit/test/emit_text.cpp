@@ -17,7 +17,12 @@ KernelArgument argumentFor(const std::string& name) {
     a.constant = Int(32);
     return a;
   }
-  const char* type = name[0] == 'p' ? "*fp32" : name[0] == 'h' ? "*fp16" : name[0] == 'l' ? "i64" : name[0] == 'f' ? "fp32" : name[0] == 'b' ? "i1" : "i32";
+  const char* type = name[0] == 'p'   ? "*fp32"
+                     : name[0] == 'h' ? "*fp16"
+                     : name[0] == 'l' ? "i64"
+                     : name[0] == 'f' ? "fp32"
+                     : name[0] == 'b' ? "i1"
+                                      : "i32";
   a.type = *DType::parse(type);
   return a;
 }

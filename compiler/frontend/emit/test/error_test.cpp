@@ -30,7 +30,8 @@ TEST(Error, ConstexprNeeded) {
   // As in Triton, a tensor may be passed for a constexpr parameter; only its use as a constant is an error.
   EXPECT_EQ(errorOf("def f(n: tl.constexpr):\n    return n + 1\ndef k(i):\n    f(i)\n"), "");
   EXPECT_EQ(errorOf("def f(n: tl.constexpr):\n    return tl.arange(0, n)\ndef k(i):\n    f(i)\n").substr(0, 22), "4:12 constexpr-needed:");
-  EXPECT_EQ(errorOf("def k(i):\n    x: tl.constexpr = i + 1\n"), "4:23 constexpr-needed: `x` is annotated `tl.constexpr` but is assigned `int32` tensor");
+  EXPECT_EQ(errorOf("def k(i):\n    x: tl.constexpr = i + 1\n"),
+            "4:23 constexpr-needed: `x` is annotated `tl.constexpr` but is assigned `int32` tensor");
 }
 TEST(Error, Recursion) {
   EXPECT_EQ(errorOf("def f(a):\n    return g(a)\ndef g(a):\n    return f(a)\ndef k(i):\n    f(i)\n"),
@@ -45,7 +46,8 @@ TEST(Error, MaybeUndefined) {
   Result r = emitText("def k(p, b):\n    if b:\n        x = 1.0\n    tl.store(p, x)\n");
   EXPECT_EQ(r.error, "6:17 maybe-undefined: `x` may be undefined here");
   EXPECT_HAS(r.notes, "5:9 `x` is assigned only on some paths");
-  EXPECT_EQ(errorOf("def k(p, i):\n    for j in range(i):\n        y = 1.0\n    tl.store(p, y)\n"), "6:17 maybe-undefined: `y` may be undefined here");
+  EXPECT_EQ(errorOf("def k(p, i):\n    for j in range(i):\n        y = 1.0\n    tl.store(p, y)\n"),
+            "6:17 maybe-undefined: `y` may be undefined here");
 }
 TEST(Error, LoopTypes) {
   Result r = emitText("def k(i):\n    x = 0\n    for j in range(i):\n        x = 1.5\n");
@@ -58,7 +60,8 @@ TEST(Error, LoopTypes) {
 TEST(Error, UnsupportedFeatures) {
   EXPECT_EQ(errorOf("def k(i):\n    for j in range(i):\n        break\n"), "5:9 unsupported-feature: `break` is not supported in kernels");
   EXPECT_EQ(errorOf("def k(i):\n    while i > 0:\n        continue\n"), "5:9 unsupported-feature: `continue` is not supported in kernels");
-  EXPECT_EQ(errorOf("def k(i):\n    for j in range(i):\n        return\n"), "5:9 unsupported-feature: `return` inside a `for` loop is not supported in kernels");
+  EXPECT_EQ(errorOf("def k(i):\n    for j in range(i):\n        return\n"),
+            "5:9 unsupported-feature: `return` inside a `for` loop is not supported in kernels");
   EXPECT_EQ(errorOf("def k(i):\n    while i > 0:\n        if i == 3:\n            return\n"),
             "6:13 unsupported-feature: `return` inside a `while` loop is not supported in kernels");
   EXPECT_HAS(errorOf("def k(i):\n    try:\n        i = 1\n    except ValueError:\n        i = 2\n"), "4:5 unsupported-feature: `try`");
@@ -73,7 +76,8 @@ TEST(Error, Values) {
   EXPECT_HAS(errorOf("def k(i):\n    i(3)\n"), "4:5 not-callable: ");
   EXPECT_HAS(errorOf("def k(i):\n    for j in i:\n        pass\n"), "4:14 not-iterable: ");
   EXPECT_EQ(errorOf("def k(i):\n    for j in range(0, i, 0):\n        pass\n"), "4:14 zero-step: the step of a loop must not be zero");
-  EXPECT_HAS(errorOf("def k(f):\n    for j in range(f):\n        pass\n"), "4:14 type-mismatch: the end of a loop must be an integer scalar");
+  EXPECT_HAS(errorOf("def k(f):\n    for j in range(f):\n        pass\n"),
+             "4:14 type-mismatch: the end of a loop must be an integer scalar");
   EXPECT_HAS(errorOf("def k(i):\n    return i\n"), "kernel-return");
 }
 TEST(Error, Asserts) {

@@ -36,15 +36,20 @@ def k(p):
   EXPECT_EQ(count(ir, "tile.load"), 1u);
 }
 TEST(Assign, NumbersBecomeTensors) {
-  std::string ir = irOf("def k(p):\n    x = 3\n    y: tl.constexpr = 3\n    tl.static_assert(y == 3)\n    assert not isinstance(x, tl.constexpr)\n    assert isinstance(y, tl.constexpr)\n    tl.store(p + x, 1.0)\n");
+  std::string ir = irOf(
+      "def k(p):\n    x = 3\n    y: tl.constexpr = 3\n    tl.static_assert(y == 3)\n    assert not isinstance(x, "
+      "tl.constexpr)\n    assert isinstance(y, tl.constexpr)\n    tl.store(p + x, 1.0)\n");
   EXPECT_HAS(ir, "arith.constant 3 : i32");
 }
 TEST(Assign, UnpackingAndAugmented) {
   irOf("def k(p, i):\n    a, (b, *c) = i, (1, 2, 3)\n    a += b\n    assert len(c) == 2\n    tl.store(p + a + c[1], 1.0)\n");
 }
 TEST(Call, InlinesWithDefaultsKeywordsAndRest) {
-  std::string ir = irOf("def f(a, b=2, *rest, c: tl.constexpr = 7):\n    assert c == 7 or c == 9\n    assert len(rest) < 2\n    return a + b\n"
-                        "def k(p, i):\n    tl.store(p + f(i), 1.0)\n    tl.store(p + f(i, 1, 2, c=9), 1.0)\n    tl.store(p + f(b=i, a=i), 1.0)\n");
+  std::string ir = irOf(
+      "def f(a, b=2, *rest, c: tl.constexpr = 7):\n    assert c == 7 or c == 9\n    assert len(rest) < 2\n    return a "
+      "+ b\n"
+      "def k(p, i):\n    tl.store(p + f(i), 1.0)\n    tl.store(p + f(i, 1, 2, c=9), 1.0)\n    tl.store(p + f(b=i, "
+      "a=i), 1.0)\n");
   EXPECT_EQ(count(ir, "func.func"), 1u);
   EXPECT_EQ(count(ir, "tile.store"), 3u);
 }
@@ -100,7 +105,9 @@ TEST(Expression, TensorAttributes) {
 )");
 }
 TEST(Expression, LambdasCombine) {
-  EXPECT_HAS(irOf("def k(p, N):\n    x = tl.load(p + tl.arange(0, N))\n    tl.store(p, tl.reduce(x, 0, lambda a, b: a + b * 2))\n"), "tile.reduce");
+  EXPECT_HAS(irOf("def k(p, N):\n    x = tl.load(p + tl.arange(0, N))\n    tl.store(p, tl.reduce(x, 0, lambda a, b: a "
+                  "+ b * 2))\n"),
+             "tile.reduce");
 }
 TEST(Aggregate, FieldsMethodsAndLoops) {
   std::string ir = irOf(R"(@aggregate

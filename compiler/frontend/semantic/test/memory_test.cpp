@@ -49,9 +49,9 @@ TEST_F(Memory, LoadsAndStoresRefuse) {
             "`mask` needs `int1`, not a `int32[4]` tensor");
   EXPECT_EQ(outcome([&] { return load(context, arg("*fp16", {4}), cached); }),
             "`cache_modifier` \".wt\" is not supported; it is one of \".ca\", \".cg\", \".cv\"");
-  EXPECT_EQ(
-      outcome([&] { return load(context, arg("*fp16", {4}), bounded); }),
-      "`load` through a pointer or a tile of pointers has no `padding_option` or `boundary_check`; use a block pointer (`tl.make_block_ptr`)");
+  EXPECT_EQ(outcome([&] { return load(context, arg("*fp16", {4}), bounded); }),
+            "`load` through a pointer or a tile of pointers has no `padding_option` or `boundary_check`; use a block "
+            "pointer (`tl.make_block_ptr`)");
   EXPECT_EQ(outcome([&] { return load(context, arg("*void"), {}); }), "cannot access memory as `void`");
   EXPECT_EQ(errorOf([&] { store(context, arg("*fp16"), arg("fp16", {4}), {}); }),
             "`value` is a `fp16[4]` tensor but the pointer is a scalar");

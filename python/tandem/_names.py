@@ -164,6 +164,6 @@ def populate(namespace, canonical, module=None):
         else:
             namespace.setdefault(name, Builtin(f"{canonical}.{name}", row.get("signature", "")))
     if canonical == "tl":
-        from .jit import aggregate, constexpr_function
+        from .jit import aggregate, constexpr_function, jit
         namespace.update(constexpr=constexpr, pointer_type=_pointer_type, constexpr_function=constexpr_function, _aggregate=aggregate,
-                         dtype=DType)
+                         extern=jit, builtin=jit, dtype=DType)

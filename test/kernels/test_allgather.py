@@ -65,8 +65,8 @@ def push_words(shard_ptr, out_ptr, n):
                 a, b, c, d = load_v4_u32(shard_ptr + i * 4)
                 st_v4_u32(peer_ptr + i * 4, a, b, c, d)
             else:
-                a, b, c, d = load_v4_b32(shard_ptr + i * 4)
-                st_v4_b32(peer_ptr + i * 4, a, b, c, d)
+                x0, x1, x2, x3 = load_v4_b32(shard_ptr + i * 4)
+                st_v4_b32(peer_ptr + i * 4, x0, x1, x2, x3)
     __syncthreads()
     libshmem_device.barrier_all_block()
 

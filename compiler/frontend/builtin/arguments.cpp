@@ -87,6 +87,8 @@ static void bindPositional(Context& c, const Builtin& b, const Signature& s, con
 
 static void bindKeyword(Context& c, const Builtin& b, const Signature& s, const std::string& name, const Value& value,
                         Arguments& bound) {
+  // Triton's own functions hand the compiler's state on by this name; kernels that define such functions do too.
+  if (name == "_semantic" || name == "_builder") return;
   for (const Parameter& p : s.parameters) {
     if (p.name != name) continue;
     if (!bound.values_.emplace(name, value).second)

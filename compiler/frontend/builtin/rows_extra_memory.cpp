@@ -9,9 +9,34 @@ static Value loadRow(Context& c, const Arguments& a) {
   return threadLoad(c, pointer(c, a["ptr"], "ptr"), 0, access(c, a["scope"], a["semantic"], tile::Semantic::Acquire));
 }
 
+static DType wordType(int bits) {
+  switch (bits) {
+    case 8: return DType{Scalar::UInt8};
+    case 16: return DType{Scalar::UInt16};
+    case 32: return DType{Scalar::UInt32};
+    default: return DType{Scalar::UInt64};
+  }
+}
+
+// Whether `st` moves the bits as they are: an integer to a float's place or the other way round, of one width.
+static bool storesBits(const Value& value, DType to) {
+  if (!value.is<Tensor>()) return false;
+  DType from = value.as<Tensor>().type.dtype;
+  if (from.isPointer() || to.isPointer() || from.isBool() || to.isBool() || to == DType{Scalar::Void}) return false;
+  return from != to && (from.isFloat() || to.isFloat()) && from.bitWidth() == to.bitWidth();
+}
+
 static Value storeRow(Context& c, const Arguments& a) {
   Tensor destination = pointer(c, a["ptr"], "ptr");
-  Tensor value = scalarOf(c, a["val"], destination.type.dtype.pointee(), "val");
+  DType element = destination.type.dtype.pointee();
+  Tensor value;
+  if (storesBits(a["val"], element)) {
+    DType bits = wordType(element.bitWidth());
+    destination = pointerTo(c, destination, bits);
+    value = {asInteger(c, scalar(c, a["val"], "val")).value, Type{bits, {}}};
+  } else {
+    value = scalarOf(c, a["val"], element, "val");
+  }
   threadStore(c, destination, value, access(c, a["scope"], a["semantic"], tile::Semantic::Release));
   return None{};
 }
@@ -118,7 +143,7 @@ static Value unpackRow(Context& c, const Arguments& a) {
 
 static Value packPairRow(Context& c, const Arguments& a) {
   Tensor pair = makeVector(c, {word(c, a["val0"], 32, "val0"), word(c, a["val1"], 32, "val1")});
-  return recast(c, pair, DType{Scalar::Int64}, 0);
+  return recast(c, pair, DType{Scalar::UInt64}, 0);
 }
 
 void addExtraMemoryRows(Rows& rows) {
@@ -129,9 +154,9 @@ void addExtraMemoryRows(Rows& rows) {
   rows.push_back({"extra.ld_acquire", "ptr, scope='gpu'", loadAcquireRow});
   rows.push_back(loadBitsRow("ld_b32", Scalar::Int32, 0));
   rows.push_back(loadBitsRow("load_v4_u32", Scalar::UInt32, 4));
-  rows.push_back(loadBitsRow("load_v4_b32", Scalar::UInt32, 4));
+  rows.push_back(loadBitsRow("load_v4_b32", Scalar::Int32, 4));
   rows.push_back(loadBitsRow("load_v4_s32", Scalar::Int32, 4));
-  rows.push_back(loadBitsRow("load_v2_b64", Scalar::UInt64, 2));
+  rows.push_back(loadBitsRow("load_v2_b64", Scalar::Int64, 2));
   rows.push_back(storeBitsRow("st_b32", 32, 0));
   rows.push_back(storeBitsRow("st_v4_u32", 32, 4));
   rows.push_back(storeBitsRow("st_v4_b32", 32, 4));

@@ -36,7 +36,7 @@ static Builtin storeRow(const std::string& name, uint32_t length, int bits) {
           }};
 }
 
-// 128 bits from every rank, added elementwise; given as four 32-bit parts.
+// 128 bits from every rank, added elementwise; given as four 32-bit parts: fp32, or two 16-bit sums in an int32.
 static Value loadReduce(Context& c, const Arguments& a) {
   Tensor source = pointer(c, a["ptr"], "ptr");
   DType element = source.type.dtype.pointee();
@@ -45,7 +45,7 @@ static Value loadReduce(Context& c, const Arguments& a) {
   Type type{element, {}, static_cast<uint32_t>(128 / element.bitWidth())};
   auto op = simt::MultimemLdReduceOp::create(c.builder, c.loc(), type.toMLIR(c.builder.getContext()), source.value);
   Tensor sum{op, type};
-  if (element != DType{Scalar::Fp32}) sum = recast(c, sum, DType{Scalar::UInt32}, 4);
+  if (element != DType{Scalar::Fp32}) sum = recast(c, sum, DType{Scalar::Int32}, 4);
   std::vector<Value> parts;
   for (const Tensor& part : elements(c, sum)) parts.push_back(part);
   return makeTuple(std::move(parts));

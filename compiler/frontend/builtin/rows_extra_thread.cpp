@@ -95,7 +95,7 @@ static Builtin shuffleRow(const std::string& name, simt::Shuffle mode, const std
 static Value ballotRow(Context& c, const Arguments& a) {
   mlir::Value mask = lanes(c, a["mask"]);
   Tensor predicate = condition(c, a["predicate"]);
-  return scalarTensor(simt::BallotOp::create(c.builder, c.loc(), mask, predicate.value), Scalar::UInt32);
+  return scalarTensor(simt::BallotOp::create(c.builder, c.loc(), mask, predicate.value), Scalar::Int32);
 }
 
 static void addBarriers(Rows& rows) {
@@ -128,10 +128,10 @@ void addExtraThreadRows(Rows& rows) {
   rows.push_back({"extra.laneid", "", laneRow});
   rows.push_back({"extra.threads_per_warp", "", [](Context&, const Arguments&) -> Value { return Int(32); }});
   addBarriers(rows);
-  for (const char* module : {"extra.", "tl.extra.cuda."}) {
-    rows.push_back(specialRow(std::string(module) + "globaltimer", simt::Special::GlobalTimer, Scalar::Int64));
-    rows.push_back(specialRow(std::string(module) + "smid", simt::Special::SmId, Scalar::Int32));
-  }
+  rows.push_back(specialRow("tl.extra.cuda.globaltimer", simt::Special::GlobalTimer, Scalar::Int64));
+  rows.push_back(specialRow("tl.extra.cuda.smid", simt::Special::SmId, Scalar::Int32));
+  rows.push_back(specialRow("extra.globaltimer", simt::Special::GlobalTimer, Scalar::UInt64));
+  rows.push_back(specialRow("extra.smid", simt::Special::SmId, Scalar::UInt32));
   rows.push_back(specialRow("extra.globaltimer_lo", simt::Special::GlobalTimer, Scalar::UInt32));
   rows.push_back(specialRow("extra.clock", simt::Special::Clock, Scalar::Int64));
   rows.push_back(specialRow("extra.wallclock", simt::Special::GlobalTimer, Scalar::Int64));

@@ -22,6 +22,12 @@ bool anyTensor(const Positional& values) {
   return std::any_of(values.begin(), values.end(), [](const Value& v) { return containsTensor(v); });
 }
 
+std::string binaryText(Int n) {
+  std::string digits;
+  for (Int rest = n < 0 ? -n : n; rest || digits.empty(); rest /= 2) digits.insert(digits.begin(), rest % 2 ? '1' : '0');
+  return (n < 0 ? "-0b" : "0b") + digits;
+}
+
 }  // namespace
 
 Value Emitter::callPython(const std::string& fullName, const Positional& positional, const Keywords& keywords) {
@@ -60,6 +66,7 @@ Value Emitter::callPython(const std::string& fullName, const Positional& positio
     }
   }
   expectCount(cx, name, positional, 1, 1);
+  if (name == "bin") return binaryText(semantic::constexprInt(cx, positional[0], "x"));
   if (name == "len") return pythonLen(positional[0]);
   if (name == "abs") {
     if (positional[0].isTensor()) return semantic::abs(cx, positional[0]);

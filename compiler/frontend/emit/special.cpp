@@ -10,7 +10,8 @@ const std::vector<Builtin>& pythonBuiltins() {
     std::vector<Builtin> t;
     for (const char* name : {"range", "min",   "max",        "len",   "float", "int",     "bool",      "str",
                              "abs",   "print", "isinstance", "tuple", "list",  "zip",     "enumerate", "sum",
-                             "any",   "all",   "reversed",   "round", "pow",   "getattr", "hasattr",   "slice"})
+                             "any",   "all",   "reversed",   "round", "pow",   "getattr", "hasattr",   "slice",
+                             "bin"})
       t.push_back({std::string("python.") + name, "*args", nullptr});
     return t;
   }();

@@ -129,7 +129,7 @@ TEST_F(EmitTest, Threads) {
   call("extra.membar", {std::string("gl")});
   call("extra.fence", {std::string("acq_rel"), std::string("sys")});
   call("extra.__shfl_up_sync_i32", {Int(0xFFFFFFFF), argument(i32), Int(1)});
-  call("extra.__ballot_sync", {Int(0xFFFFFFFF), argument(i32)});
+  EXPECT_EQ(call("extra.__ballot_sync", {Int(0xFFFFFFFF), argument(i32)}).as<Tensor>().type.dtype, i32);
   call("extra.named_barrier_sync", {Int(1), Int(64)});
   call("extra.globaltimer");
   EXPECT_EQ(call("extra.num_threads").as<Int>(), 128);
@@ -146,6 +146,9 @@ TEST_F(EmitTest, ThreadMemory) {
   Value x = call("extra.ld", {n}, {{"scope", std::string("sys")}, {"semantic", std::string("acquire")}});
   EXPECT_EQ(mlir::cast<simt::LdOp>(last()).getSem(), tile::Semantic::Acquire);
   call("extra.st", {n, x, std::string("agent"), std::string("monotonic")});
+  call("extra.st", {n, argument(DType{Scalar::Fp32})});  // the bits, not the number
+  EXPECT_TRUE(emitted("arith.bitcast"));
+  EXPECT_FALSE(emitted("arith.fptosi"));
   call("extra.st_b32", {n, Int(7)});
   EXPECT_TRUE(mlir::cast<simt::StOp>(last()).getWeak());
   Value v = call("extra.load_v4_u32", {p});
@@ -154,7 +157,7 @@ TEST_F(EmitTest, ThreadMemory) {
   call("extra.st_v4_b32", {p, v.elements()[0], v.elements()[1], v.elements()[2], v.elements()[3]});
   call("extra.atomic_add", {n, Int(1), std::string("sys"), std::string("release")});
   call("extra.atomic_cas", {n, Int(0), Int(1), std::string("gpu"), std::string("relaxed")});
-  EXPECT_EQ(call("extra.pack_b32_v2", {Int(1), x}).as<Tensor>().type.dtype, DType{Scalar::Int64});
+  EXPECT_EQ(call("extra.pack_b32_v2", {Int(1), x}).as<Tensor>().type.dtype, DType{Scalar::UInt64});
   EXPECT_EQ(failure("extra.ld", {n, std::string("gpu"), std::string("release")}), "argument-value");
   ops();
 }

@@ -14,15 +14,41 @@ const char* word(Severity s) {
   return "error";
 }
 
-// Tabs are kept in the caret line, so the caret stands under its column whatever the tab width is.
-std::string caretLine(std::string_view line, const SourceRange& r) {
-  size_t first = r.column > 0 ? r.column - 1 : 0;
+constexpr size_t kShownBefore = 100, kShownAfter = 140;
+
+bool startsCharacter(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
+
+// Tabs are kept and other characters count one each, so the caret stands under its column whatever the tab width is.
+std::string caretLine(std::string_view line, size_t first, size_t last) {
   std::string out;
-  for (size_t i = 0; i < first; ++i) out += i < line.size() && line[i] == '\t' ? '\t' : ' ';
+  for (size_t i = 0; i < first; ++i)
+    if (i >= line.size() || startsCharacter(line[i])) out += i < line.size() && line[i] == '\t' ? '\t' : ' ';
   out += '^';
-  size_t last = r.endLine == r.line ? r.endColumn : line.size() + 1;
-  for (size_t i = first + 2; i < last && i <= line.size(); ++i) out += '~';
+  for (size_t i = first + 1; i < last && i < line.size(); ++i)
+    if (startsCharacter(line[i])) out += '~';
   return out;
+}
+
+// The source line with a caret under it; of a very long line, the part around the caret.
+std::string excerpt(std::string_view line, const SourceRange& r) {
+  size_t first = r.column > 0 ? r.column - 1 : 0;
+  size_t last = r.endLine == r.line ? r.endColumn - 1 : line.size();
+  std::string before, after;
+  if (line.size() > first + kShownAfter) {
+    size_t end = first + kShownAfter;
+    while (end > first && !startsCharacter(line[end])) --end;
+    line = line.substr(0, end);
+    after = "...";
+  }
+  if (first > kShownBefore && first <= line.size() && line.size() > kShownBefore + kShownAfter) {
+    size_t begin = first - kShownBefore;
+    while (begin < first && !startsCharacter(line[begin])) ++begin;
+    line.remove_prefix(begin);
+    first -= begin, last -= std::min(last, begin);
+    before = "...";
+  }
+  std::string indent(4 + before.size(), ' ');
+  return "    " + before + std::string(line) + after + "\n" + indent + caretLine(line, first, last) + "\n";
 }
 
 }  // namespace
@@ -37,7 +63,7 @@ std::string Diagnostic::render() const {
   out += std::string(word(severity)) + ": " + message + "\n";
   if (file && range.line) {
     std::string_view line = file->lineText(range.line);
-    if (!line.empty()) out += "    " + std::string(line) + "\n    " + caretLine(line, range) + "\n";
+    if (!line.empty()) out += excerpt(line, range);
   }
   for (const Diagnostic& n : notes) out += n.render();
   return out;

@@ -1,5 +1,6 @@
 """@tandem.jit and its relatives: functions the compiler takes from their source text."""
 
+import functools
 import inspect
 import json
 import struct
@@ -7,7 +8,7 @@ import sys
 
 from . import _tandem
 from ._names import DType, constexpr
-from .errors import CompileError
+from .errors import CompileError, SimulationError
 from .request import RequestBuilder, _environment, source_of
 
 
@@ -90,6 +91,8 @@ class JITFunction(_Source):
     """A kernel, or a function kernels call. `kernel[grid](...)` launches it on the current rank."""
 
     def __init__(self, target, do_not_specialize=(), launch_metadata=None, repr=None, noinline=None, debug=None, **_):
+        if not inspect.isfunction(target):
+            raise TypeError(f"`tandem.jit` takes a function, not {target!r}")
         super().__init__(target)
         self.fn = target
         self.signature = inspect.signature(target)
@@ -101,14 +104,17 @@ class JITFunction(_Source):
         self._specializations = {}
 
     def __getitem__(self, grid):
-        return lambda *args, **kwargs: self.run(grid, *args, **kwargs)
+        return functools.partial(self.run, grid)
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError(f"kernel `{self.__name__}` needs a grid: `{self.__name__}[grid](...)`")
 
     def run(self, grid, *args, **kwargs):
         from .launcher import launch_kernel
-        return launch_kernel(self, grid, args, kwargs)
+        try:
+            return launch_kernel(self, grid, args, kwargs)
+        except (CompileError, SimulationError) as error:
+            raise error.with_traceback(None) from None  # the caller's mistake: frames of this package would hide it
 
     def is_constexpr(self, parameter):
         annotation = parameter.annotation

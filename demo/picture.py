@@ -1,4 +1,4 @@
-"""Draws a run's timeline: what each rank's programs and copy engines did when."""
+"""Draws a run's timeline: what each rank's resident programs did when, whole and one layer's MLP enlarged."""
 
 import json
 
@@ -6,31 +6,48 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.collections import PolyCollection
 
-COLOURS = {"compute": "#2a78b8", "wait": "#e9c46a", "put": "#d1495b", "get": "#d1495b", "copy": "#d1495b", "barrier": "#b8b8b8"}
+COLOURS = {"compute": "#2a78b8", "wait": "#f0c75e", "put": "#d1495b", "get": "#d1495b", "copy": "#d1495b", "barrier": "#c9c9c9"}
+LEGEND = {"compute": "compute", "wait": "wait for a signal", "put": "move data"}
+
+ROWS = 14  # what the products use; the elementwise kernel between them fills many more for a moment
 
 
-def draw(trace_path, picture_path, begin=0.0, end=None):
-    """One panel a rank, one thin row a resident program, from `begin` to `end` (fractions of the run)."""
+def boxes(events, row_of):
+    """The corners of one rectangle an event."""
+    return [[(e["ts"], row), (e["ts"] + e["dur"], row), (e["ts"] + e["dur"], row + 0.92), (e["ts"], row + 0.92)]
+            for e in events for row in (row_of[e["tid"]],)]
+
+
+def panel(axis, spans, rank, low, high):
+    """One rank: a row for each of its first resident programs."""
+    mine = [e for e in spans if e["pid"] == rank and e["tid"] < ROWS and e["ts"] < high and e["ts"] + e["dur"] > low]
+    row_of = {lane: lane for lane in range(ROWS)}
+    for kind, colour in COLOURS.items():
+        axis.add_collection(PolyCollection(boxes([e for e in mine if e["cat"] == kind], row_of), facecolor=colour, linewidth=0))
+    axis.set(xlim=(low, high), ylim=(ROWS, 0), yticks=[])
+    axis.spines[["top", "right", "left"]].set_visible(False)
+
+
+def draw(trace_path, picture_path, zoom=(0.005, 0.165)):
+    """Left the whole run, right the part between the two fractions `zoom`."""
     with open(trace_path) as file:
         spans = [e for e in json.load(file)["traceEvents"] if e["ph"] == "X" and e["cat"] in COLOURS]
     last = max(e["ts"] + e["dur"] for e in spans)
-    low, high = begin * last, (end or 1.0) * last
     ranks = sorted({e["pid"] for e in spans})
-    figure, axes = plt.subplots(len(ranks), 1, figsize=(12, 1.7 * len(ranks) + 1), sharex=True, squeeze=False)
-    for rank, axis in zip(ranks, axes[:, 0]):
-        mine = [e for e in spans if e["pid"] == rank and e["ts"] < high and e["ts"] + e["dur"] > low]
-        lanes = {lane: i for i, lane in enumerate(sorted({e["tid"] for e in mine}))}
-        for kind, colour in COLOURS.items():
-            some = [e for e in mine if e["cat"] == kind]
-            axis.barh([lanes[e["tid"]] for e in some], [e["dur"] for e in some], left=[e["ts"] for e in some], height=0.9, color=colour)
-        axis.set_ylabel(f"rank {rank}\nprograms")
-        axis.set_yticks([])
-        axis.set_xlim(low, high)
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[-1, 0].set_xlabel("modelled time (µs)")
-    labels = {"compute": "compute", "wait": "wait", "put": "move data"}
-    figure.legend([plt.Rectangle((0, 0), 1, 1, color=COLOURS[k]) for k in labels], labels.values(), loc="upper center", ncol=3, frameon=False)
-    figure.tight_layout(rect=(0, 0, 1, 0.95))
-    figure.savefig(picture_path, dpi=110)
+    figure, axes = plt.subplots(len(ranks), 2, figsize=(13, 1.25 * len(ranks) + 1.1), squeeze=False, sharex="col")
+    for rank, (whole, part) in zip(ranks, axes):
+        panel(whole, spans, rank, 0, last)
+        panel(part, spans, rank, zoom[0] * last, zoom[1] * last)
+        whole.axvspan(zoom[0] * last, zoom[1] * last, color="#000000", alpha=0.06, zorder=0)
+        whole.set_ylabel(f"rank {rank}", rotation=0, ha="right", va="center")
+    axes[0, 0].set_title("six layers: a row is a resident program", fontsize=10)
+    axes[0, 1].set_title("one layer: AllGather+GEMM, GELU, GEMM+ReduceScatter", fontsize=10)
+    for axis in axes[-1]:
+        axis.set_xlabel("modelled time (µs)")
+    handles = [plt.Rectangle((0, 0), 1, 1, color=COLOURS[k]) for k in LEGEND]
+    figure.legend(handles, LEGEND.values(), loc="upper center", ncol=3, frameon=False)
+    figure.tight_layout(rect=(0, 0, 1, 0.94))
+    figure.savefig(picture_path, dpi=100)
     plt.close(figure)

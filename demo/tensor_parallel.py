@@ -6,6 +6,9 @@ import tandem
 import tandem.language as tl
 from tandem.ops import AllGatherGemm, GemmReduceScatter, rows_of_rank, shard_rows
 
+# Small tiles and few programs: the sentences are short, and a program should have several tiles to overlap with what arrives.
+TILES = {"block_m": 16, "block_n": 64, "block_k": 64, "programs": 12}
+
 
 @tandem.jit
 def bias_gelu(x_ptr, bias_ptr, rows, columns, BLOCK: tl.constexpr):
@@ -33,8 +36,8 @@ class ParallelMLP:
             self.up.append(self.local(weight[mine].T, f"up {i}"))
             self.bias.append(self.local(bias[mine], f"bias {i}"))
             self.down.append(self.local(model.layer(i, "output.dense")[0][:, mine].T, f"down {i}"))
-        self.ag_gemm = AllGatherGemm(team, rows, share, hidden, dtype)
-        self.gemm_rs = GemmReduceScatter(team, rows, hidden, share, dtype)
+        self.ag_gemm = AllGatherGemm(team, rows, share, hidden, dtype, **TILES, comm_programs=2)
+        self.gemm_rs = GemmReduceScatter(team, rows, hidden, share, dtype, **TILES)
         # Host memory that all ranks see here; ranks on several hosts would gather.
         self.mine = slice(team.rank * shard_rows(rows, team.size),
                           team.rank * shard_rows(rows, team.size) + rows_of_rank(rows, team.size, team.rank))

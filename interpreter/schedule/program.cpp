@@ -40,8 +40,13 @@ void World::Impl::fillSlots(int rank) {
     // Launches of different streams share the slots in an order of the seed.
     size_t which = r.starting.size() > 1 ? m.random.below(uint32_t(r.starting.size())) : 0;
     Grid* g = r.starting[which];
-    int slot = r.freeSlots.back();
-    r.freeSlots.pop_back();
+    // The slot that is free first in modelled time, the lowest of several.
+    auto first = std::min_element(r.freeSlots.begin(), r.freeSlots.end(), [&](int a, int b) {
+      auto at = [&](int slot) { return std::pair(std::max(r.slotClockNs[size_t(slot)], g->startNs), slot); };
+      return at(a) < at(b);
+    });
+    int slot = *first;
+    r.freeSlots.erase(first);
     startRun(*g, slot);
     if (g->next == g->order.size()) r.starting.erase(r.starting.begin() + long(which));
   }

@@ -27,7 +27,8 @@ docs: build
 	@ninja -C build docs
 
 bench: build
-	@build/bench/interpreter_bench
+	@ninja -C build --quiet tandem_interpreter_bench
+	@build/bench/tandem_interpreter_bench
 	@.venv/bin/python bench/simulator.py
 
 clean:

@@ -38,6 +38,12 @@ void Team::check(int status) const {
   throw Error(why);
 }
 
+int Team::residentPrograms() const {
+  int count = 0;
+  check(td_resident_programs(session_, &count));
+  return count;
+}
+
 Tensor Team::allocate(const std::vector<int64_t>& shape, DType dtype, bool symmetric, bool initialised, const std::string& name) {
   Tensor t{0, shape, dtype};
   check(td_allocate(session_, rank_, uint64_t(std::max<int64_t>(1, t.bytes())), symmetric, initialised, name.c_str(), "", 0, &t.address));

@@ -2,6 +2,8 @@
 #include "tandem/ops_c_api.h"
 #include "api/guarded.h"
 #include "tandem/ops.h"
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -10,14 +12,16 @@ using namespace tandem;
 namespace {
 
 ops::GemmConfig parseConfig(const char* text) {
-  auto j = nlohmann::json::parse(text);
   ops::GemmConfig c;
-  c.blockM = j.value("block_m", c.blockM);
-  c.blockN = j.value("block_n", c.blockN);
-  c.blockK = j.value("block_k", c.blockK);
-  c.programs = j.value("programs", c.programs);
-  c.commPrograms = j.value("comm_programs", c.commPrograms);
-  c.numWarps = j.value("num_warps", c.numWarps);
+  const std::map<std::string, int*> members = {{"block_m", &c.blockM}, {"block_n", &c.blockN}, {"block_k", &c.blockK}, {"programs", &c.programs},
+                                               {"comm_programs", &c.commPrograms}, {"num_warps", &c.numWarps}};
+  const nlohmann::json options = nlohmann::json::parse(text);
+  for (auto& [key, value] : options.items()) {
+    auto member = members.find(key);
+    if (member == members.end()) throw Error("operators have no option `" + key + "`");
+    if (!value.is_number_integer()) throw Error("option `" + key + "` is " + value.dump() + ", an integer is needed");
+    *member->second = int(std::clamp<int64_t>(value.get<int64_t>(), -1, 1 << 30));
+  }
   return c;
 }
 
@@ -37,7 +41,7 @@ template <class Op> struct Holder {
     op.emplace(team, maxM, n, k, dtype, config);
   }
   void close() {
-    get().close();
+    if (op) op->close();
     op.reset();
   }
   Op& get() {

@@ -1,9 +1,22 @@
-// How rows are dealt to ranks.
+// How rows are dealt to ranks, and the operators' argument checks.
 #include "ops/check.h"
 #include "tandem/ops.h"
 #include <algorithm>
+#include <bit>
 
 namespace tandem::ops {
+namespace {
+
+void checkPositive(const char* op, const char* name, int64_t value) {
+  if (value < 1) throw Error(std::string("`") + op + "`: `" + name + "` is " + std::to_string(value) + ", at least 1 is needed");
+}
+
+void checkTile(const char* op, const char* name, int value) {
+  if (value < 16 || !std::has_single_bit(unsigned(value)))
+    throw Error(std::string("`") + op + "`: `" + name + "` is " + std::to_string(value) + ", a power of two from 16 is needed");
+}
+
+}  // namespace
 
 int64_t shardRows(int64_t m, int ranks) { return (m + ranks - 1) / ranks; }
 
@@ -25,9 +38,23 @@ void checkDType(const char* op, const char* what, const Tensor& t, DType dtype) 
     throw Error(std::string("`") + op + "`: `" + what + "` is " + name(t.dtype) + ", the operator was made for " + name(dtype));
 }
 
+void checkOperator(const char* op, int64_t maxM, int64_t n, int64_t k, DType dtype, const GemmConfig& config) {
+  checkPositive(op, "max_m", maxM);
+  checkPositive(op, "n", n);
+  checkPositive(op, "k", k);
+  if (dtype != DType::Float16 && dtype != DType::BFloat16 && dtype != DType::Float32)
+    throw Error(std::string("`") + op + "`: fp16, bf16 or fp32 is needed, not " + name(dtype));
+  checkTile(op, "block_m", config.blockM);
+  checkTile(op, "block_n", config.blockN);
+  checkTile(op, "block_k", config.blockK);
+  checkPositive(op, "programs", config.programs);
+  checkPositive(op, "comm_programs", config.commPrograms);
+  checkPositive(op, "num_warps", config.numWarps);
+}
+
 void checkRows(const char* op, int64_t m, int64_t maxM) {
   if (m < 1 || m > maxM)
-    throw Error(std::string("`") + op + "`: m is " + std::to_string(m) + ", the operator was made for 1 to " + std::to_string(maxM));
+    throw Error(std::string("`") + op + "`: `m` is " + std::to_string(m) + ", the operator was made for 1 to " + std::to_string(maxM));
 }
 
 }  // namespace tandem::ops

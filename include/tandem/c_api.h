@@ -44,6 +44,7 @@ TANDEM_API int td_leave(td_session*, int rank);                    /* [blocks] w
 TANDEM_API int td_abort(td_session*, int rank, const char* why);   /* instead of td_leave when the rank's main failed */
 TANDEM_API int td_finish(td_session*);                             /* after all ranks left: looks for leftover signals */
 TANDEM_API int td_reports(td_session*, char** json);               /* [{"severity","kind","message","rank","program","kernel","file","line","text"}] */
+TANDEM_API int td_resident_programs(td_session*, int* count);       /* programs of a rank resident at once: more may not wait for each other */
 TANDEM_API int td_counters(td_session*, char** json);
 TANDEM_API int td_chrome_trace(td_session*, char** json);
 TANDEM_API int td_timeline(td_session*, int width, char** text);

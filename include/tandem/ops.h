@@ -4,7 +4,8 @@
 
 namespace tandem::ops {
 
-// Tile sizes and how many programs run. `programs` must be resident at once: programs wait for each other across ranks.
+// Tile sizes, powers of two from 16, and how many programs run: at most, for all must be resident at once (they wait for each other
+// across ranks), so fewer are launched where a rank has room for fewer.
 struct GemmConfig {
   int blockM = 64, blockN = 64, blockK = 32;
   int programs = 32;      // that multiply
@@ -32,7 +33,7 @@ class TANDEM_API AllGatherGemm {
   int64_t maxM_, n_, k_;
   DType dtype_;
   GemmConfig config_;
-  Tensor workspace_, ready_, epoch_;
+  Tensor workspace_, ready_, begun_, epoch_;
 };
 
 // out[rowsOfRank(m), n] = this rank's rows of the sum over ranks of A[m, k] · B[k, n], k being each rank's share. The sum runs in rank
@@ -50,7 +51,7 @@ class TANDEM_API GemmReduceScatter {
   int64_t maxM_, n_, k_;
   DType dtype_;
   GemmConfig config_;
-  Tensor workspace_, ready_, epoch_;
+  Tensor workspace_, ready_, begun_, epoch_;
 };
 
 }  // namespace tandem::ops

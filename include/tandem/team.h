@@ -24,6 +24,8 @@ class TANDEM_API Team {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
+  // How many programs of a rank are resident at once. Programs that wait for each other must not be more.
+  int residentPrograms() const;
 
   // Symmetric memory [collective, blocks]. `empty` holds nothing: reading it before a write is an error. `zeros` holds zeros.
   Tensor empty(const std::vector<int64_t>& shape, DType dtype, const std::string& name = "");

@@ -6,6 +6,19 @@
 
 namespace tandem::interpreter::handlers {
 
+// A tile's bytes to or from a peer are a transfer in the trace and in the counters.
+static void chargeAccess(Machine& m, Run& run, const Prepared& i, uint64_t moved, const Pointers& pointers, SpanKind kind,
+                         const char* name) {
+  if (!moved) return;
+  int rank = m.arena.rankOf(pointers.at[0]);
+  int64_t began = run.clockNs;
+  chargeBytes(m, run, moved, rank);
+  if (rank < 0 || rank == run.rank) return;
+  (kind == SpanKind::Put ? m.counters.putBytes : m.counters.getBytes) += moved;
+  pauseCompute(m, run, began, run.clockNs);
+  span(m, run, kind, began, run.clockNs, name, i.location, rank, moved);
+}
+
 Step load(Machine& m, Run& run, const Prepared& i) {
   unsigned bytes = run.info(i.r).elemBytes;
   Accessor who(m, run, i);
@@ -23,7 +36,7 @@ Step load(Machine& m, Run& run, const Prepared& i) {
     return readMemory(who, pointers.at[first], out + first * bytes, length * bytes, bytes);
   });
   if (!ok) return Step::Failed;
-  chargeBytes(m, run, moved, moved ? m.arena.rankOf(pointers.at[0]) : -1);
+  chargeAccess(m, run, i, moved, pointers, SpanKind::Get, "load");
   result.commit();
   return Step::Next;
 }
@@ -54,7 +67,7 @@ Step store(Machine& m, Run& run, const Prepared& i) {
     return true;
   });
   if (!ok) return Step::Failed;
-  chargeBytes(m, run, moved, moved ? m.arena.rankOf(pointers.at[0]) : -1);
+  chargeAccess(m, run, i, moved, pointers, SpanKind::Put, "store");
   return Step::Next;
 }
 

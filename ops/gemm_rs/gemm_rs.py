@@ -1,7 +1,12 @@
 """GEMM + ReduceScatter in one kernel: rank r gets rows shard r of the sum over ranks of A[M, K_local] · B[K_local, N].
 
-Every program multiplies its share of tiles first, the next rank's rows first and its own last, and stores each finished tile straight into
-its owner's workspace with one signal a tile and source. Then it sums its share of its own rows, tile by tile as the parts arrive.
+Every program multiplies its share of tiles first, the next rank's rows first and its own last, and stores each finished
+tile straight into its owner's workspace with one signal a tile and source. Then it sums its share of its own rows, tile by
+tile as the parts arrive.
+
+Two workspaces are used in turn, so that a store of call e lands where call e - 2 read. No call ends before every rank has
+begun it, so whoever is in call e knows that all have begun call e - 1 and thus ended call e - 2. Who computes or holds no
+rows in some call is counted too: `begun` holds, for each rank, how many calls it has begun.
 """
 
 import tandem
@@ -27,16 +32,25 @@ def multiply_tile(a_ptr, b_ptr, rows, n, k, tile_n, BLOCK_M: tl.constexpr, BLOCK
 
 
 @tandem.jit
-def gemm_rs(a_ptr, b_ptr, out_ptr, workspace_ptr, ready_ptr, epoch_ptr, m, n, k, shard_rows, workspace_elements, BLOCK_M: tl.constexpr,
-            BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+def say_begun(begun_ptr, epoch):
+    rank = dl.rank()
+    for peer in range(dl.num_ranks()):
+        dl.notify(begun_ptr + rank, peer, signal=epoch + 1, sig_op="set", comm_scope="intra_node")
+
+
+@tandem.jit
+def gemm_rs(a_ptr, b_ptr, out_ptr, workspace_ptr, ready_ptr, begun_ptr, epoch_ptr, m, n, k, shard_rows, workspace_elements,
+            BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
     rank = dl.rank()
     ranks = dl.num_ranks()
     epoch = tl.load(epoch_ptr)
-    # Two workspaces in turn, as in ag_gemm. Parts of source s lie at rows s * shard_rows.
+    # Parts of source s lie at rows s * shard_rows.
     parts_ptr = workspace_ptr + (epoch % 2) * workspace_elements
     blocks = tl.cdiv(shard_rows, BLOCK_M)
     tiles_n = tl.cdiv(n, BLOCK_N)
     row = tl.arange(0, BLOCK_M)
+    if tl.program_id(0) == 0:
+        say_begun(begun_ptr, epoch)
 
     for tile in range(tl.program_id(0), ranks * blocks * tiles_n, tl.num_programs(0)):
         owner = (rank + 1 + tile // (blocks * tiles_n)) % ranks
@@ -50,7 +64,8 @@ def gemm_rs(a_ptr, b_ptr, out_ptr, workspace_ptr, ready_ptr, epoch_ptr, m, n, k,
             dest = dl.symm_at(parts_ptr, owner) + (rank * shard_rows + block * BLOCK_M).to(tl.int64) * n
             tl.store(dest + row[:, None].to(tl.int64) * n + column[None, :], part.to(parts_ptr.dtype.element_ty),
                      mask=(row[:, None] < rows) & (column[None, :] < n))
-            dl.notify(ready_ptr + (block * tiles_n + tile_n) * ranks + rank, owner, signal=epoch + 1, sig_op="set", comm_scope="intra_node")
+            ready = ready_ptr + (block * tiles_n + tile_n) * ranks + rank
+            dl.notify(ready, owner, signal=epoch + 1, sig_op="set", comm_scope="intra_node")
 
     for tile in range(tl.program_id(0), blocks * tiles_n, tl.num_programs(0)):
         block = tile // tiles_n
@@ -64,10 +79,13 @@ def gemm_rs(a_ptr, b_ptr, out_ptr, workspace_ptr, ready_ptr, epoch_ptr, m, n, k,
             parts = dl.consume_token(parts_ptr, token)
             total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
             for source in range(ranks):
-                total += tl.load(parts + source.to(tl.int64) * shard_rows * n + offsets, mask=mask, other=0.0).to(tl.float32)
+                part = tl.load(parts + source.to(tl.int64) * shard_rows * n + offsets, mask=mask, other=0.0)
+                total += part.to(tl.float32)
             tl.store(out_ptr + offsets, total.to(out_ptr.dtype.element_ty), mask=mask)
 
 
 @tandem.jit
-def advance_epoch(epoch_ptr):
-    tl.store(epoch_ptr, tl.load(epoch_ptr) + 1)
+def finish_call(begun_ptr, epoch_ptr):
+    epoch = tl.load(epoch_ptr)
+    dl.wait(begun_ptr, dl.num_ranks(), "sys", "acquire", waitValue=epoch + 1, compare="ge")
+    tl.store(epoch_ptr, epoch + 1)

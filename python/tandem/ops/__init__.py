@@ -3,7 +3,7 @@
 import json
 
 from .. import _tandem
-from ..arrays import Tensor, type_word
+from ..arrays import Tensor, as_dtype, type_word
 
 _NUMBER = {word: i for i, word in enumerate("i1 i8 i16 i32 i64 u8 u16 u32 u64 fp8e4nv fp8e5 fp16 bf16 fp32 fp64".split())}
 
@@ -18,12 +18,10 @@ def rows_of_rank(m, ranks, rank):
     return min(max(m - rank * shard, 0), shard)
 
 
-def _device(team, array, name):
-    if isinstance(array, Tensor):
-        if not array.is_contiguous():
-            raise ValueError(f"`{name}` must be contiguous")
-        return array
-    return team.local_from_array(array, name=name)
+def _contiguous(tensor, name):
+    if isinstance(tensor, Tensor) and not tensor.is_contiguous():
+        raise ValueError(f"`{name}` must be contiguous")
+    return tensor
 
 
 class _Operator:
@@ -33,21 +31,49 @@ class _Operator:
         if len(team.members) != team._session.ranks:
             raise ValueError("operators run on the whole world's team")
         self.team, self.n, self.k = team, n, k
-        self.dtype = dtype
-        self._op = team._call(self._create, max_m, n, k, _NUMBER[dtype], json.dumps(config))
+        self.dtype = type_word(as_dtype(dtype))
+        if self.dtype not in ("fp16", "bf16", "fp32"):
+            raise ValueError(f"operators multiply fp16, bf16 or fp32, not {self.dtype}")
+        self.max_m = max_m
+        self._op = team._call(self._create, max_m, n, k, _NUMBER[self.dtype], json.dumps(config))
 
-    def _check(self, name, tensor, shape):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _rows(self, m):
+        """This rank's rows of m."""
+        if not 1 <= m <= self.max_m:
+            raise ValueError(f"`m` is {m}, the operator was made for 1 to {self.max_m}")
+        return rows_of_rank(m, self.team.size, self.team.rank)
+
+    def _input(self, name, array, shape):
+        if tuple(array.shape) != shape:
+            raise ValueError(f"`{name}` has shape {list(array.shape)}, {list(shape)} is needed")
+        if type_word(array.dtype) != self.dtype:
+            raise TypeError(f"`{name}` is {type_word(array.dtype)}, the operator was made for {self.dtype}")
+        return _contiguous(array, name)
+
+    def _output(self, tensor, shape, name):
+        if tensor is None:
+            return self.team.local_empty(shape, self.dtype, name=name)
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"`out` must be a tensor of the team, not `{type(tensor).__name__}`")
         if tuple(tensor.shape) != shape:
-            raise ValueError(f"`{name}` has shape {list(tensor.shape)}, {list(shape)} is needed")
-        return tensor.address
+            raise ValueError(f"`out` has shape {list(tensor.shape)}, {list(shape)} is needed")
+        return _contiguous(tensor, "out")
 
-    def _run(self, stream, *args):
+    def _run(self, stream, a, b, out, m):
         stream = stream or self.team.stream
-        try:
-            self._launch(self._op, stream.index, *args)
-        except RuntimeError:
-            self.team._session.check()
-            raise
+        on_device = [x if isinstance(x, Tensor) else self.team.local_from_array(x, name="host array") for x in (a, b)]
+        self.team._session.guarded(lambda _: self._launch(self._op, stream.index, *(x.address for x in on_device), out.address, m,
+                                                          _NUMBER[type_word(out.dtype)]))
+        for given, copy in zip((a, b), on_device):
+            if copy is not given:
+                self.team._call(_tandem.release_async, stream.index, copy.address)
+        return out
 
     def close(self):
         """Gives the operator's symmetric memory back [collective]."""
@@ -61,12 +87,9 @@ class AllGatherGemm(_Operator):
 
     def __call__(self, a, b, m, out=None, stream=None):
         """a: [rows_of_rank(m), k], b: [k, n]. Returns out: [m, n], queued on the stream."""
-        a, b = _device(self.team, a, "a"), _device(self.team, b, "b")
-        out = out if out is not None else self.team.local_empty((m, self.n), a.dtype, name="ag_gemm out")
-        rows = rows_of_rank(m, self.team.size, self.team.rank)
-        self._run(stream, self._check("a", a, (rows, self.k)), self._check("b", b, (self.k, self.n)), self._check("out", out, (m, self.n)), m,
-                  _NUMBER[type_word(out.dtype)])
-        return out
+        a, b = self._input("a", a, (self._rows(m), self.k)), self._input("b", b, (self.k, self.n))
+        out = self._output(out, (m, self.n), "ag_gemm out")
+        return self._run(stream, a, b, out, m)
 
 
 class GemmReduceScatter(_Operator):
@@ -76,12 +99,10 @@ class GemmReduceScatter(_Operator):
 
     def __call__(self, a, b, m, out=None, stream=None):
         """a: [m, k], b: [k, n], k being this rank's share. Returns out, queued on the stream."""
-        a, b = _device(self.team, a, "a"), _device(self.team, b, "b")
-        rows = rows_of_rank(m, self.team.size, self.team.rank)
-        out = out if out is not None else self.team.local_empty((rows, self.n), a.dtype, name="gemm_rs out")
-        self._run(stream, self._check("a", a, (m, self.k)), self._check("b", b, (self.k, self.n)), self._check("out", out, (rows, self.n)), m,
-                  _NUMBER[type_word(out.dtype)])
-        return out
+        rows = self._rows(m)
+        a, b = self._input("a", a, (m, self.k)), self._input("b", b, (self.k, self.n))
+        out = self._output(out, (rows, self.n), "gemm_rs out")
+        return self._run(stream, a, b, out, m)
 
 
 __all__ = ["AllGatherGemm", "GemmReduceScatter", "rows_of_rank", "shard_rows"]

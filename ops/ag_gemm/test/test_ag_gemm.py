@@ -1,0 +1,211 @@
+"""AllGather + GEMM against float64 on simulated ranks: sizes, types, schedules, repeated calls, errors."""
+
+import pathlib
+import re
+
+import numpy as np
+import pytest
+
+import tandem
+from tandem.arrays import as_dtype
+from tandem.ops import AllGatherGemm, rows_of_rank, shard_rows
+
+TOLERANCE = {"fp32": 2e-6, "fp16": 1e-3, "bf16": 8e-3}
+
+
+def inputs(ranks, m, n, k, dtype, seed=0):
+    """A whole A, and one B a rank."""
+    generator = np.random.default_rng(seed)
+    a = generator.standard_normal((m, k)).astype(as_dtype(dtype))
+    return a, [generator.standard_normal((k, n)).astype(as_dtype(dtype)) for _ in range(ranks)]
+
+
+def rows(a, m, team):
+    first = team.rank * shard_rows(m, team.size)
+    return a[first:first + rows_of_rank(m, team.size, team.rank)]
+
+
+def check(values, a, bs, dtype):
+    for c, b in zip(values, bs):
+        want = a.astype(np.float64) @ b.astype(np.float64)
+        assert c.shape == want.shape
+        assert np.linalg.norm(c.astype(np.float64) - want) <= TOLERANCE[dtype] * np.linalg.norm(want)
+
+
+def run(ranks, m, n, k, dtype, seed=0, slots=None, trace=False, **config):
+    a, bs = inputs(ranks, m, n, k, dtype)
+
+    def main(team):
+        op = AllGatherGemm(team, m, n, k, dtype, **config)
+        out = np.array(op(rows(a, m, team), bs[team.rank], m))
+        op.close()
+        return out
+
+    result = tandem.launch(main, ranks=ranks, seed=seed, slots_per_rank=slots, trace=trace)
+    assert result.reports == []
+    check(result.values, a, bs, dtype)
+    return result
+
+
+@pytest.mark.parametrize("dtype", ["fp16", "bf16", "fp32"])
+@pytest.mark.parametrize("ranks", [1, 2, 4, 8])
+def test_sizes_that_divide(ranks, dtype):
+    run(ranks, 128, 128, 64, dtype, seed=ranks)
+
+
+@pytest.mark.parametrize("m, n, k", [(1, 1, 1), (1, 65, 33), (3, 7, 5), (130, 67, 97), (257, 129, 31)])
+@pytest.mark.parametrize("ranks", [1, 2, 4, 8])
+def test_sizes_that_do_not_divide(ranks, m, n, k):
+    run(ranks, m, n, k, "fp32", seed=m)
+
+
+def test_same_bits_whatever_the_schedule():
+    results = [run(4, 100, 70, 50, "fp16", seed=seed).values for seed in range(6)]
+    for other in results[1:]:
+        for x, y in zip(results[0], other):
+            assert x.tobytes() == y.tobytes()
+
+
+@pytest.mark.parametrize("slots", [1, 2, 5])
+@pytest.mark.parametrize("ranks", [1, 4])
+def test_few_resident_programs(ranks, slots):
+    for seed in range(3):
+        run(ranks, 200, 130, 40, "fp32", seed=seed, slots=slots)
+
+
+def test_other_tiles_and_program_counts():
+    run(3, 90, 100, 70, "fp32", block_m=16, block_n=32, block_k=16, programs=5, comm_programs=1, num_warps=8)
+    run(2, 90, 100, 70, "fp32", programs=1, comm_programs=7)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4, 8])
+def test_many_calls_on_one_operator(ranks):
+    """m and the inputs change from call to call, and nothing waits between the calls."""
+    sizes = [64, 1, 64, 1, 1, 37, 64, 5, 50, 2, 64]
+    data = [inputs(ranks, m, 40, 24, "fp32", seed=i) for i, m in enumerate(sizes)]
+
+    def main(team):
+        op = AllGatherGemm(team, 64, 40, 24, "fp32", block_m=16, block_n=16, block_k=16, programs=6)
+        given = [(team.local_from_array(rows(a, m, team)), team.local_from_array(bs[team.rank])) for m, (a, bs) in zip(sizes, data)]
+        outs = [op(a, b, m) for m, (a, b) in zip(sizes, given)]
+        return [np.array(o) for o in outs]
+
+    for seed in range(8):
+        result = tandem.launch(main, ranks=ranks, seed=seed)
+        assert result.reports == []
+        for i, (a, bs) in enumerate(data):
+            check([value[i] for value in result.values], a, bs, "fp32")
+
+
+def test_a_may_be_overwritten_by_the_next_item_of_the_stream():
+    a, bs = inputs(4, 64, 16, 48, "fp32")
+
+    def main(team):
+        op = AllGatherGemm(team, 64, 16, 48, "fp32", block_m=16, block_n=16, block_k=16)
+        shard = team.local_from_array(rows(a, 64, team))
+        b = team.local_from_array(bs[team.rank])
+        out = op(shard, b, 64)
+        team.stream.memset(shard, 255)
+        return np.array(out)
+
+    for seed in range(10):
+        check(tandem.launch(main, ranks=4, seed=seed).values, a, bs, "fp32")
+
+
+def test_two_operators_on_two_streams():
+    a, bs = inputs(2, 48, 33, 20, "fp32")
+
+    def main(team):
+        ops = [AllGatherGemm(team, 48, 33, 20, "fp32", programs=4) for _ in range(2)]
+        streams = [team.stream, team.new_stream()]
+        outs = [op(rows(a, 48, team), bs[team.rank], 48, stream=stream) for op, stream in zip(ops, streams)]
+        return [np.array(o) for o in outs]
+
+    for seed in range(4):
+        values = tandem.launch(main, ranks=2, seed=seed).values
+        for i in range(2):
+            check([v[i] for v in values], a, bs, "fp32")
+
+
+def test_output_of_another_type_and_given_tensors():
+    a, bs = inputs(2, 40, 24, 32, "fp16")
+
+    def main(team):
+        op = AllGatherGemm(team, 40, 24, 32, "fp16")
+        out = team.local_empty((40, 24), "float32")
+        assert op(team.from_array(rows(a, 40, team)), team.local_from_array(bs[team.rank]), 40, out=out) is out
+        return np.array(out)
+
+    values = tandem.launch(main, ranks=2).values
+    assert values[0].dtype == np.float32
+    check(values, a, bs, "fp32")
+
+
+def test_overlap_is_in_the_trace():
+    summary = run(4, 512, 128, 128, "fp16", trace=True).summary
+    assert len(summary["ranks"]) == 4
+    for rank in summary["ranks"]:
+        assert rank["bytes"] >= 3 * 128 * 128 * 2
+        assert rank["overlapped_ns"] > 0.5 * rank["transfer_ns"]
+
+
+def failing(message, body, ranks=2):
+    with pytest.raises((ValueError, TypeError, RuntimeError), match=message):
+        tandem.launch(body, ranks=ranks)
+
+
+@pytest.mark.parametrize("a, b, m, dtype, message", [
+    ((4, 16), (16, 8), 10, "fp32", r"`a` has shape \[4, 16\], \[5, 16\] is needed"),
+    ((5, 16), (8, 16), 10, "fp32", r"`b` has shape \[8, 16\], \[16, 8\] is needed"),
+    ((5, 16), (16, 8), 11, "fp32", r"`m` is 11, the operator was made for 1 to 10"),
+    ((0, 16), (16, 8), 0, "fp32", r"`m` is 0, the operator was made for 1 to 10"),
+    ((5, 16), (16, 8), 10, "fp16", r"`a` is fp16, the operator was made for fp32"),
+])
+def test_wrong_arguments(a, b, m, dtype, message):
+    def main(team):
+        AllGatherGemm(team, 10, 8, 16, "fp32")(np.zeros(a, as_dtype(dtype)), np.zeros(b, np.float32), m)
+
+    failing(message, main)
+
+
+def test_wrong_output_shape():
+    def main(team):
+        op = AllGatherGemm(team, 10, 8, 16, "fp32")
+        op(np.zeros((5, 16), np.float32), np.zeros((16, 8), np.float32), 10, out=team.local_empty((8, 10)))
+
+    failing(r"`out` has shape \[8, 10\], \[10, 8\] is needed", main)
+
+
+@pytest.mark.parametrize("sizes, config, message", [
+    ((0, 8, 16, "fp32"), {}, "`max_m` is 0"), ((8, -1, 16, "fp32"), {}, "`n` is -1"), ((8, 8, 0, "fp32"), {}, "`k` is 0"),
+    ((8, 8, 8, "i32"), {}, "i32"), ((8, 8, 8, "float7"), {}, "float7"),
+    ((8, 8, 8, "fp32"), {"block_m": 24}, "`block_m` is 24"), ((8, 8, 8, "fp32"), {"programs": 0}, "`programs` is 0"),
+    ((8, 8, 8, "fp32"), {"blockm": 16}, "`blockm`"),
+])
+def test_wrong_operators(sizes, config, message):
+    failing(message, lambda team: AllGatherGemm(team, *sizes, **config))
+
+
+def test_closed_operators_refuse():
+    def main(team):
+        op = AllGatherGemm(team, 8, 8, 8, "fp32")
+        op.close()
+        op.close()
+        op(np.zeros((4, 8), np.float32), np.zeros((8, 8), np.float32), 8)
+
+    failing("the operator is closed", main)
+
+
+def test_memory_comes_back():
+    def main(team):
+        for _ in range(50):
+            with AllGatherGemm(team, 1 << 16, 8, 1 << 12, "fp32") as op:
+                assert op.n == 8
+
+    assert tandem.launch(main, ranks=2).reports == []
+
+
+def test_readme_example():
+    text = (pathlib.Path(__file__).parents[1] / "README.md").read_text()
+    for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(compile(code, "README.md", "exec"), {})

@@ -39,8 +39,11 @@ void addElementary(ExternTable& t) {
   addUnary(t, "sin", [](auto x) { return std::sin(x); });
   addUnary(t, "cos", [](auto x) { return std::cos(x); });
   addUnary(t, "tan", [](auto x) { return std::tan(x); });
-  addUnary(t, "sinpi", [](double x) { return x == 0 ? x : sinPiShifted(x, 0); });
-  addUnary(t, "cospi", [](double x) { return sinPiShifted(x, 1); });
+  addUnary(t, "sinpi", [](double x) {
+    double value = sinPiShifted(x, 0);
+    return value == 0 ? std::copysign(value, x) : value;
+  });
+  addUnary(t, "cospi", [](double x) { return sinPiShifted(x, 1) + 0.0; });
   addUnary(t, "asin", [](auto x) { return std::asin(x); });
   addUnary(t, "acos", [](auto x) { return std::acos(x); });
   addUnary(t, "atan", [](auto x) { return std::atan(x); });

@@ -148,5 +148,5 @@ def wrong(FA: tl.constexpr, TA: tl.constexpr, PA: tl.constexpr, SA: tl.constexpr
     ("e4m3", tl.float8e4nv, True, 1, 16, "16"),
 ])
 def test_refused(fa, ta, pa, sa, k, text):
-    with pytest.raises(tandem.CompilationError, match=text):
+    with pytest.raises(tandem.CompileError, match=text):
         wrong[(1,)](fa, ta, pa, sa, k)

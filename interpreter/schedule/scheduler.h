@@ -24,6 +24,7 @@ struct World::Impl {
   std::vector<std::unique_ptr<Run>> runs;
   std::vector<Run*> freeRuns;
   uint64_t nextRunId = 1;
+  bool streamIdled = false;  // since `done` was last asked
 
   // Runs one turn; false when nothing can run.
   bool turn();

@@ -46,7 +46,9 @@ void World::Impl::enqueue(int rank, StreamId stream, StreamItem item) {
 void World::Impl::finishItem(Stream& s) {
   s.items.pop_front();
   s.itemBeganNs = -1;
-  if (s.items.empty()) m.block(s, Blocked::No);
+  if (!s.items.empty()) return;
+  m.block(s, Blocked::No);
+  streamIdled = true;
 }
 
 void World::Impl::turnOfStream(Stream& s) {

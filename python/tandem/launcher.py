@@ -90,6 +90,8 @@ class _Packer:
             return self.descriptor(name, value)
         array = None if isinstance(value, Tensor) else host_array(value)
         if isinstance(value, Tensor):
+            if value.team._session is not self.host.team._session:
+                raise ValueError(f"argument `{name}` of kernel `{self.kernel.__name__}` is a tensor of another run")
             self.words.append(lambda: value.address)
             return {"name": name, "type": "*" + type_word(value.dtype)}
         if array is not None:
@@ -126,13 +128,13 @@ def _bind(kernel, args, kwargs):
     stream = None
     rest = {}
     for key, value in kwargs.items():
-        if key in names:
-            rest[key] = value
-        elif key in options:
+        if key in options:
             options[key] = value
+        if key in names:  # also when it is an option: the kernel wants to know it
+            rest[key] = value
         elif key == "stream":
             stream = value
-        elif key not in _IGNORED:
+        elif key not in options and key not in _IGNORED:
             raise TypeError(f"kernel `{kernel.__name__}` has no parameter `{key}`")
     try:
         bound = kernel.signature.bind(*args, **rest)

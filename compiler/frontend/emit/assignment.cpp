@@ -34,7 +34,9 @@ void Emitter::emitAugAssign(const Stmt& s) {
 void Emitter::emitAnnAssign(const Stmt& s) {
   if (s.exprs.size() < 3) return;
   Value v = evaluate(*s.exprs[2]);
-  if (!isConstexprAnnotation(s.exprs[1])) {
+  // Null pointers are made by casts, which Triton lets stand here.
+  bool isPointer = v.isTensor() && v.as<Tensor>().type.dtype.isPointer();
+  if (!isConstexprAnnotation(s.exprs[1]) || isPointer) {
     At at(*this, s.exprs[2]->range);
     return assign(*s.exprs[0], v);
   }

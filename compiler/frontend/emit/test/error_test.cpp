@@ -32,6 +32,7 @@ TEST(Error, ConstexprNeeded) {
   EXPECT_EQ(errorOf("def f(n: tl.constexpr):\n    return tl.arange(0, n)\ndef k(i):\n    f(i)\n").substr(0, 22), "4:12 constexpr-needed:");
   EXPECT_EQ(errorOf("def k(i):\n    x: tl.constexpr = i + 1\n"),
             "4:23 constexpr-needed: `x` is annotated `tl.constexpr` but is assigned `int32` tensor");
+  EXPECT_EQ(errorOf("def k(i):\n    p: tl.constexpr = tl.cast(tl.cast(i, tl.int64), tl.pointer_type(tl.int8), bitcast=True)\n"), "");
 }
 TEST(Error, Recursion) {
   EXPECT_EQ(errorOf("def f(a):\n    return g(a)\ndef g(a):\n    return f(a)\ndef k(i):\n    f(i)\n"),

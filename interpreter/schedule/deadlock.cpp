@@ -66,6 +66,13 @@ std::string itemText(const Stream& s) {
   return words[size_t(s.items.front().kind)];
 }
 
+std::string namedBarrierText(const Run& run) {
+  const Prepared& i = run.prepared->code[run.pc];
+  uint32_t arrived = run.named[size_t(i.immediates[0]) % run.named.size()].arrived;
+  return "waits at barrier " + std::to_string(i.immediates[0]) + " for " + std::to_string(i.immediates[1]) +
+         " threads; " + std::to_string(arrived) + " have come";
+}
+
 // When only some threads wait: which, and that the others are behind them. Empty when all wait.
 std::string threadsText(const Run& run) {
   if (run.mask.all) return "";
@@ -91,6 +98,7 @@ Diagnostic waiterNote(Machine& m, Task& t) {
       if (t.awaited.size() > 4) what += "; and " + std::to_string(t.awaited.size() - 4) + " signals more";
       break;
     case Blocked::Spin: what += " " + spinText(m, static_cast<Run&>(t)); break;
+    case Blocked::NamedBarrier: what += " " + namedBarrierText(static_cast<Run&>(t)); break;
     case Blocked::Barrier: what += " is in a barrier: " + absentText(*t.collective); break;
     case Blocked::Collective: what += " is in a collective: " + absentText(*t.collective); break;
     case Blocked::Event: what += " waits for an event that is not recorded"; break;

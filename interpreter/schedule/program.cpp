@@ -78,6 +78,8 @@ void World::Impl::startRun(Grid& g, int slot) {
   run->maskStack.clear();
   run->parked.clear();
   run->splits.clear();
+  run->named.fill({});
+  run->awaitedRound = Run::kNoRound;
   run->watched = Watched{};
   run->fenceEpoch = run->pendingPuts = run->unfinishedPuts = 0;
   run->spin = Run::Spin{};

@@ -1,6 +1,7 @@
-// Thread indices, special registers, and barriers inside a program. Threads run in step, so a barrier only checks who
-// comes.
+// Thread indices, special registers, and barriers inside a program. Threads run in step, so a barrier of all checks
+// who comes; a named one can join branches that run in turns.
 #include "interpreter/dist/team.h"
+#include "interpreter/vm/branches.h"
 #include "interpreter/vm/handlers.h"
 
 namespace tandem::interpreter::handlers {
@@ -35,7 +36,25 @@ Step namedBarrier(Machine& m, Run& run, const Prepared& i) {
     return fail(m, run, i, "divergent-block-operation",
                 "barrier " + std::to_string(i.immediates[0]) + " of " + std::to_string(threads) +
                     " threads in a program of " + std::to_string(run.lanes));
-  return checkGroup(m, run, i, Group::Warp, "`barrier`") ? Step::Next : Step::Failed;
+  if (!checkGroup(m, run, i, Group::Warp, "`barrier`")) return Step::Failed;
+  Run::NamedBarrier& barrier = run.named[size_t(i.immediates[0]) % run.named.size()];
+  if (run.awaitedRound == Run::kNoRound) {
+    barrier.arrived += run.activeLanes();
+    if (barrier.arrived >= threads) {
+      barrier.arrived = 0;
+      ++barrier.rounds;
+      ++run.privateVersion;  // news for a branch that waits here
+      return Step::Next;
+    }
+    if (i.immediates[2]) return Step::Next;
+    run.awaitedRound = barrier.rounds;
+  } else if (barrier.rounds != run.awaitedRound) {
+    run.awaitedRound = Run::kNoRound;
+    return Step::Next;
+  }
+  run.watched = Watched{};
+  run.awaited.clear();
+  return stall(m, run, Blocked::NamedBarrier, Step::Blocked);
 }
 
 Step warpBarrier(Machine& m, Run& run, const Prepared& i) {

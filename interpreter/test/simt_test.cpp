@@ -154,6 +154,35 @@ TEST(Simt, ABarrierUnderAMaskIsRefused) {
   }
 }
 
+// Threads below 32 wait for a flag that the others set. Both branches read `scale`, whose last use is in the second.
+TEST(Simt, ABranchWaitsForTheOther) {
+  World world({.rankCount = 1});
+  Address flag = world.allocate(0, 4, MemoryKind::Local, true, "flag"),
+          out = world.allocate(0, 64 * 4, MemoryKind::Local, false, "out");
+  ProgramBuilder b;
+  Register f = b.pointerArgument("flag", Elem::I32), o = b.pointerArgument("out", Elem::I32), tid = b.tid();
+  Register zero = b.spread(b.constant(Elem::I32, 0)), one = b.spread(b.constant(Elem::I32, 1));
+  Register first = b.compare(CompareOp::SLt, tid, b.spread(b.constant(Elem::I32, 32)));
+  Register scale = b.binary(BinaryOp::AddI, tid, one), seen = b.lanes(Elem::I32);
+  Register flags = b.offset(f, zero, 4), places = b.offset(o, tid, 4);
+  uint32_t begin = b.add(Op::IfBegin, Elem::I1, {first}, {}, {0});
+  b.add(Op::LoopBegin, Elem::I32, {});
+  uint32_t top = b.add(Op::Ld, Elem::I32, {flags}, {seen}, {1, 1, 0});
+  uint32_t test = b.add(Op::LoopTest, Elem::I1, {b.compare(CompareOp::Eq, seen, zero)}, {}, {0});
+  b.add(Op::LoopBack, Elem::I32, {}, {}, {top});
+  b.patch(test, b.pc());
+  b.add(Op::LoopEnd, Elem::I32, {});
+  b.add(Op::St, Elem::I32, {places, b.binary(BinaryOp::AddI, scale, zero)}, {}, {0, 1, 0});
+  b.patch(begin, b.pc());
+  uint32_t otherwise = b.add(Op::IfElse, Elem::I1, {}, {}, {0});
+  b.add(Op::St, Elem::I32, {places, scale | kLastUse}, {}, {0, 1, 0});
+  b.add(Op::St, Elem::I32, {flags, one}, {}, {2, 1, 0});
+  b.patch(otherwise, b.pc());
+  b.add(Op::IfEnd, Elem::I1, {});
+  ASSERT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{flag, out}}, 2), World::Stop::Done) << renderAll(world);
+  for (int t = 0; t < 64; ++t) EXPECT_EQ(at<int32_t>(out)[t], t + 1);
+}
+
 TEST(Simt, MaskedLanesAreNotChecked) {
   World world({.rankCount = 1});
   Address in = world.allocate(0, 16, MemoryKind::Local, true, "in");

@@ -12,6 +12,7 @@ void park(Machine& m, Run& run) {
   b.maskStack = run.maskStack;
   b.watched = run.watched;
   b.awaited = run.awaited;
+  b.awaitedRound = run.awaitedRound;
   b.version = m.version;
   b.privateVersion = run.privateVersion;
   run.parked.push_back(std::move(b));
@@ -23,6 +24,7 @@ void resume(Run& run, size_t index) {
   run.pc = b.pc;
   run.mask = std::move(b.mask);
   run.maskStack = std::move(b.maskStack);
+  run.awaitedRound = b.awaitedRound;
   run.watched = Watched{};
   run.awaited.clear();
   run.spin = Run::Spin{};
@@ -63,6 +65,7 @@ bool startOther(Machine& m, Run& run) {
     run.maskStack.resize(depth + 1);
     run.mask = std::move(other);
     run.pc = elsePc + 1;
+    run.awaitedRound = Run::kNoRound;
     run.watched = Watched{};
     run.awaited.clear();
     run.spin = Run::Spin{};

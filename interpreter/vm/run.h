@@ -33,7 +33,7 @@ struct AwaitedSignal {
   uint64_t value = 0;
 };
 
-enum class Blocked : uint8_t { No, Signal, Spin, Barrier, Collective, Event };
+enum class Blocked : uint8_t { No, Signal, Spin, NamedBarrier, Barrier, Collective, Event };
 
 // Something the scheduler can pick: a program or a stream.
 struct Task {
@@ -79,6 +79,7 @@ struct Branch {
   std::vector<MaskEntry> maskStack;
   Watched watched;
   std::vector<AwaitedSignal> awaited;
+  uint32_t awaitedRound = 0;
   uint64_t version = 0, privateVersion = 0;  // of memory, when it stopped
 };
 
@@ -93,6 +94,13 @@ struct Run : Task {
   uint32_t lastIfId = 0;
   Watched watched;               // what the current branch waits for when it stalls
   std::vector<Branch> parked;    // branches that wait
+  // Named barriers: how many threads have arrived, and how often all had. `awaitedRound` is the current branch's, when it waits.
+  struct NamedBarrier {
+    uint32_t arrived = 0, rounds = 0;
+  };
+  std::array<NamedBarrier, 16> named;
+  static constexpr uint32_t kNoRound = ~0u;
+  uint32_t awaitedRound = kNoRound;
   std::vector<uint32_t> splits;  // ids of the split `if`s neither branch of which has ended
   int slot = 0;
   std::array<int32_t, 3> id{0, 0, 0};

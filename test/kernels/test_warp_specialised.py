@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 import triton_dist.language as dl
 from triton_dist.language.extra import libshmem_device
-from triton_dist.language.extra.language_extra import __syncthreads, ld, st, tid
+from triton_dist.language.extra.language_extra import __syncthreads, ld, named_barrier_arrive, named_barrier_sync, st, tid
 
 
 @triton.jit
@@ -118,6 +118,49 @@ def test_warps_wait_for_peers(everywhere):
 
 
 @triton.jit
+def named_barriers(buffer_ptr, out_ptr, n):
+    """Warp 0 fills, warps 1 and 2 empty; barrier 1 says full, barrier 2 says empty."""
+    thread_idx = tid(0)
+    warp_id = thread_idx // 32
+    lane = thread_idx % 32
+    if warp_id == 0:
+        for i in range(n):
+            named_barrier_sync(2, 96)
+            st(buffer_ptr + lane, i * 32 + lane)
+            st(buffer_ptr + 32 + lane, i * 64 + lane)
+            named_barrier_arrive(1, 96)
+    elif warp_id < 3:
+        for i in range(n):
+            named_barrier_arrive(2, 96)
+            named_barrier_sync(1, 96)
+            st(out_ptr + (i * 2 + warp_id - 1) * 32 + lane, ld(buffer_ptr + (warp_id - 1) * 32 + lane))
+    __syncthreads()
+
+
+def test_named_barriers_join_branches(everywhere):
+    n = 5
+
+    def main(team):
+        buffer, out = np.zeros(64, np.int32), np.zeros((n, 2, 32), np.int32)
+        named_barriers[(1,)](buffer, out, n, num_warps=4)
+        i, lane = np.arange(n)[:, None], np.arange(32)
+        np.testing.assert_array_equal(out, np.stack([i * 32 + lane, i * 64 + lane], axis=1))
+
+    everywhere(main, ranks=(1, 2))
+
+
+@triton.jit
+def too_few_come():
+    if tid(0) < 32:
+        named_barrier_sync(3, 64)
+
+
+def test_a_named_barrier_that_too_few_reach_is_a_deadlock():
+    with pytest.raises(tandem.SimulationError, match="waits at barrier 3 for 64 threads; 32 have come"):
+        tandem.launch(lambda team: too_few_come[(1,)]())
+
+
+@triton.jit
 def nobody_stores(flag_ptr):
     if tid(0) // 32 == 0:
         while ld(flag_ptr, scope="gpu", semantic="acquire") != 1:
@@ -131,3 +174,17 @@ def test_branches_that_both_wait_for_ever_are_a_deadlock():
     with pytest.raises(tandem.SimulationError, match="deadlock") as error:
         tandem.launch(lambda team: nobody_stores[(1,)](np.zeros(2, np.int32)))
     assert "of its 128 threads" in str(error.value)
+
+
+@triton.jit
+def stores_after_the_branch(flag_ptr):
+    if tid(0) // 32 == 0:
+        while ld(flag_ptr, scope="gpu", semantic="acquire") != 1:
+            pass
+    st(flag_ptr, 1, scope="gpu", semantic="release")
+
+
+def test_what_follows_a_branch_starts_for_all_threads():
+    """A GPU might let the other warps go on; the simulator does not, and says so."""
+    with pytest.raises(tandem.SimulationError, match="what comes after their `if` or loop starts for all threads together"):
+        tandem.launch(lambda team: stores_after_the_branch[(1,)](np.zeros(1, np.int32)))

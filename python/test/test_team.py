@@ -113,5 +113,5 @@ def test_the_first_failure_of_a_rank_is_raised_and_the_others_are_released():
 def test_bad_arguments_of_launch():
     with pytest.raises(ValueError, match="target"):
         tandem.launch(lambda team: None, target="abacus")
-    with pytest.raises(RuntimeError, match="ranks"):
+    with pytest.raises(ValueError, match="ranks"):
         tandem.launch(lambda team: None, ranks=0)

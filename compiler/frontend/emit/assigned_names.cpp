@@ -76,7 +76,12 @@ void addElementTarget(const Expr& target, std::set<std::string>& out) {
 
 std::set<std::string> assignedNames(const Stmt& s) {
   std::set<std::string> out;
-  walk(s, [&](const Stmt& inner) { addTargets(inner, out); },
+  // A tile whose elements a region writes is another value after the region.
+  auto onStmt = [&](const Stmt& inner) {
+    addTargets(inner, out);
+    if (inner.kind == StmtKind::With) out.merge(elementAccesses(inner.body).written);
+  };
+  walk(s, onStmt,
        [&](const Expr& e) {
          if (e.kind == ExprKind::Walrus) addTarget(*e.children[0], out);
        });

@@ -1,4 +1,5 @@
 // Assignments: what becomes a tensor, what stays constant, and the targets that are not names.
+#include "compiler/frontend/builtin/vectors.h"
 #include "compiler/frontend/emit/emitter.h"
 
 namespace tandem::frontend {
@@ -108,8 +109,23 @@ void Emitter::assignAttribute(const Expr& target, const Value& value) {
   frame_->constant = constant;
 }
 
+// The vector with one element replaced; the index is a constant.
+Value Emitter::withElement(const Tensor& vector, const Expr& place, const Value& value) {
+  At at(*this, place.range);
+  int64_t index = semantic::constexprInt(cx, evaluate(place), "index"), length = vector.type.vectorLength;
+  if (index < -length || index >= length)
+    cx.fail("out-of-range", "index " + std::to_string(index) + " is outside a vector of " + std::to_string(length) + " elements");
+  std::vector<Tensor> elements = builtin::elements(cx, vector);
+  Tensor given = value.isTensor() ? value.as<Tensor>() : semantic::constant(cx, value, vector.type.dtype);
+  if (!given.type.isScalar()) cx.fail("type-mismatch", "an element of a vector must be a scalar, but is " + describe(value));
+  elements[size_t(index < 0 ? index + length : index)] = semantic::cast(cx, given, vector.type.dtype);
+  return builtin::makeVector(cx, elements);
+}
+
 void Emitter::assignSubscript(const Expr& target, const Value& value) {
   Value base = evaluate(*target.children[0]);
+  if (base.isTensor() && base.as<Tensor>().type.isVector() && target.children[0]->kind == ExprKind::Name)
+    return assignName(*target.children[0], withElement(base.as<Tensor>(), *target.children[1], value), false);
   if (!base.is<std::shared_ptr<SmemBuffer>>())
     cx.failAt(target.range, "unsupported-feature",
               "elements of " + describe(base) +

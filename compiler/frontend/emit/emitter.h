@@ -147,6 +147,7 @@ class Emitter {
   void assignSequence(const ast::Expr& target, const Value& value);
   void assignAttribute(const ast::Expr& target, const Value& value);
   void assignSubscript(const ast::Expr& target, const Value& value);
+  Value withElement(const Tensor& vector, const ast::Expr& place, const Value&);
   Value decay(const Value& value);
 
   // branch.cpp, returning_branch.cpp

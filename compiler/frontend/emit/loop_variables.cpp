@@ -4,12 +4,16 @@
 
 namespace tandem::frontend {
 
-// Names that the loop may change: those it assigns, and objects it mentions, whose fields a method may assign.
+// Names that the loop may change: those it assigns, vectors whose elements it assigns, and objects it mentions, whose fields a method may assign.
 std::set<std::string> Emitter::namesForLoop(const ast::Stmt& s) const {
   std::set<std::string> names = assignedNames(s);
   for (const std::string& name : mentionedNames(s)) {
     auto it = frame_->locals.find(name);
     if (it != frame_->locals.end() && it->second.value.is<std::shared_ptr<Aggregate>>()) names.insert(name);
+  }
+  for (const std::string& name : elementAccesses(s.body).written) {
+    auto it = frame_->locals.find(name);
+    if (it != frame_->locals.end() && it->second.value.isTensor() && it->second.value.as<Tensor>().type.isVector()) names.insert(name);
   }
   return names;
 }

@@ -1,0 +1,153 @@
+"""Loops and branches: bounds of every type, steps of either sign, several carried values, early returns, grids of three axes."""
+
+import numpy as np
+import pytest
+import tandem
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def counted(o, start, stop, step):
+    n = 0
+    last = start * 0 - 99
+    for i in range(start, stop, step):
+        n += 1
+        last = i
+    tl.store(o, n)
+    tl.store(o + 1, last)
+
+
+@pytest.mark.parametrize("start, stop, step", [(0, 10, 3), (0, 0, 1), (5, 2, 1), (-5, 5, 4), (2**31 - 4, 2**31 - 1, 1), (2**40, 2**40 + 7, 3)])
+def test_bounds(start, stop, step):
+    o, want = np.zeros(2, np.int64), list(range(start, stop, step))
+    counted[(1,)](o, start, stop, step)
+    np.testing.assert_array_equal(o, [len(want), want[-1] if want else -99])
+
+
+@triton.jit
+def counted_down(o, start, stop):
+    for i in range(start, stop, -2):
+        tl.store(o + i, i)
+
+
+def test_constant_negative_step():
+    o = np.zeros(16, np.int32)
+    counted_down[(1,)](o, 15, 2)
+    want = np.zeros(16, np.int32)
+    want[list(range(15, 2, -2))] = range(15, 2, -2)
+    np.testing.assert_array_equal(o, want)
+
+
+@triton.jit
+def unsigned_bounds(o, start, count):
+    low = start.to(tl.uint32, bitcast=True)
+    n = 0
+    for i in range(low, low + count.to(tl.uint32)):
+        n += 1
+    tl.store(o, n)
+
+
+def test_unsigned_bounds():
+    o = np.zeros(1, np.int32)
+    unsigned_bounds[(1,)](o, np.uint32(3_000_000_000).astype(np.int64).item() - 2**32, 5)
+    assert o[0] == 5
+
+
+@triton.jit
+def many_carried(x, o, n, B: tl.constexpr):
+    src = tl.make_block_ptr(x, (n,), (1,), (0,), (B,), (0,))
+    total, pair, ptr, turn = tl.zeros((B,), tl.float32), (0, tl.cast(1, tl.int64)), x, 0
+    while turn < n // B:
+        total += tl.load(src) * pair[1].to(tl.float32) + tl.load(ptr)
+        pair = (pair[0] + 1, pair[1] * 2)
+        src = tl.advance(src, (B,))
+        ptr += B
+        turn += 1
+    tl.store(o + tl.arange(0, B), total)
+    tl.store(o + B, pair[0])
+    tl.store(o + B + 1, pair[1])
+
+
+def test_a_loop_that_carries_tuples_and_pointers():
+    x, o = np.arange(64, dtype=np.float32), np.zeros(10, np.float32)
+    many_carried[(1,)](x, o, 64, 8)
+    rows = x.reshape(8, 8)
+    want = sum(rows[k] * 2.0**k + rows[k, 0] for k in range(8))
+    np.testing.assert_allclose(o, np.r_[want, 8, 256], rtol=1e-6)
+
+
+@triton.jit
+def classify(v):
+    if v < 0:
+        if v < -10:
+            if v < -100:
+                return -3
+            return -2
+        else:
+            return -1
+    for _ in range(1):
+        v += 0
+    if v == 0:
+        return 0
+    elif v > 100:
+        if v > 1000:
+            return 4
+    else:
+        if v > 10:
+            return 2
+        return 1
+    return 3
+
+
+@triton.jit
+def classes(x, o, n):
+    pid = tl.program_id(0)
+    if pid >= n:
+        return
+    v = tl.load(x + pid)
+    if v == 13:
+        tl.store(o + pid, -13)
+        return
+    tl.store(o + pid, classify(v))
+
+
+def test_early_returns():
+    x = np.array([-1000, -50, -5, 0, 5, 50, 500, 5000, 13, 7], np.int32)
+    o = np.full(10, 77, np.int32)
+    classes[(12,)](x, o, 9)
+    np.testing.assert_array_equal(o, [-3, -2, -1, 0, 1, 2, 3, 4, -13, 77])
+
+
+@triton.jit
+def three_axes(o):
+    x, y, z = tl.program_id(0), tl.program_id(1), tl.program_id(axis=2)
+    nx, ny, nz = tl.num_programs(0), tl.num_programs(1), tl.num_programs(axis=2)
+    tl.store(o + (z * ny + y) * nx + x, x + 10 * y + 100 * z + 1000 * nx + 10000 * ny + 100000 * nz)
+
+
+@pytest.mark.parametrize("slots", [None, 1, 2, 3])
+@pytest.mark.parametrize("num_warps", [1, 2, 16])
+@pytest.mark.parametrize("grid", [(5, 3, 2), (1, 1, 7), (4, 6)])
+def test_three_axes(grid, num_warps, slots):
+    full = (*grid, 1)[:3]
+    o = np.zeros(full[::-1], np.int32)
+    tandem.launch(lambda team: three_axes[grid](o, num_warps=num_warps), slots_per_rank=slots)
+    z, y, x = np.indices(full[::-1])
+    np.testing.assert_array_equal(o, x + 10 * y + 100 * z + 1000 * full[0] + 10000 * full[1] + 100000 * full[2])
+
+
+@triton.jit
+def swizzled(o, M, N, G: tl.constexpr):
+    i, j = tl.swizzle2d(tl.program_id(0), tl.program_id(1), M, N, G)
+    tl.store(o + tl.program_id(0) * N + tl.program_id(1), i * 100 + j)
+
+
+@pytest.mark.parametrize("m, n, g", [(4, 4, 2), (5, 3, 2), (7, 4, 3)])
+def test_swizzle(m, n, g):
+    o, want = np.zeros((m, n), np.int32), []
+    swizzled[(m, n)](o, m, n, g)
+    for first in range(0, m, g):
+        size = min(g, m - first)
+        want += [(first + k % size) * 100 + k // size for k in range(size * n)]
+    np.testing.assert_array_equal(o.ravel(), want)

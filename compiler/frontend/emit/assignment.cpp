@@ -114,10 +114,12 @@ Value Emitter::withElement(const Tensor& vector, const Expr& place, const Value&
   At at(*this, place.range);
   int64_t index = semantic::constexprInt(cx, evaluate(place), "index"), length = vector.type.vectorLength;
   if (index < -length || index >= length)
-    cx.fail("out-of-range", "index " + std::to_string(index) + " is outside a vector of " + std::to_string(length) + " elements");
+    cx.fail("out-of-range", "index " + std::to_string(index) + " is outside a vector of " + std::to_string(length) +
+                                " elements");
   std::vector<Tensor> elements = builtin::elements(cx, vector);
   Tensor given = value.isTensor() ? value.as<Tensor>() : semantic::constant(cx, value, vector.type.dtype);
-  if (!given.type.isScalar()) cx.fail("type-mismatch", "an element of a vector must be a scalar, but is " + describe(value));
+  if (!given.type.isScalar())
+    cx.fail("type-mismatch", "an element of a vector must be a scalar, but is " + describe(value));
   elements[size_t(index < 0 ? index + length : index)] = semantic::cast(cx, given, vector.type.dtype);
   return builtin::makeVector(cx, elements);
 }

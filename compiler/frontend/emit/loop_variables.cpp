@@ -13,7 +13,8 @@ std::set<std::string> Emitter::namesForLoop(const ast::Stmt& s) const {
   }
   for (const std::string& name : elementAccesses(s.body).written) {
     auto it = frame_->locals.find(name);
-    if (it != frame_->locals.end() && it->second.value.isTensor() && it->second.value.as<Tensor>().type.isVector()) names.insert(name);
+    if (it == frame_->locals.end() || !it->second.value.isTensor()) continue;
+    if (it->second.value.as<Tensor>().type.isVector()) names.insert(name);
   }
   return names;
 }

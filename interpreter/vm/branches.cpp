@@ -75,11 +75,14 @@ bool startOther(Machine& m, Run& run) {
   return false;
 }
 
-bool hasNews(const Machine& m, const Run& run, const Branch& b) { return b.version != m.version || b.privateVersion != run.privateVersion; }
+bool hasNews(const Machine& m, const Run& run, const Branch& b) {
+  return b.version != m.version || b.privateVersion != run.privateVersion;
+}
 
 void watchAll(Machine& m, Run& run, const Watched& w) {
   for (auto [address, bytes] : w.places) m.watch(run, address, bytes);
-  if (w.everything && std::find(m.sleepers.begin(), m.sleepers.end(), &run) == m.sleepers.end()) m.sleepers.push_back(&run);
+  bool asleep = std::find(m.sleepers.begin(), m.sleepers.end(), &run) != m.sleepers.end();
+  if (w.everything && !asleep) m.sleepers.push_back(&run);
 }
 
 }  // namespace

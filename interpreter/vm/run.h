@@ -57,7 +57,8 @@ struct LaneMask {
   uint32_t active = 0;
 };
 
-// An open `if` or loop of per-thread code: the mask to go back to. An `if` in its first branch knows where its second begins.
+// An open `if` or loop of per-thread code: the mask to go back to. An `if` in its first branch knows where its second
+// begins.
 struct MaskEntry {
   static constexpr uint32_t kNoElse = ~0u;
   LaneMask mask;
@@ -94,7 +95,8 @@ struct Run : Task {
   uint32_t lastIfId = 0;
   Watched watched;               // what the current branch waits for when it stalls
   std::vector<Branch> parked;    // branches that wait
-  // Named barriers: how many threads have arrived, and how often all had. `awaitedRound` is the current branch's, when it waits.
+  // Named barriers: how many threads have arrived, and how often all had. `awaitedRound`: the current branch's, when it
+  // waits.
   struct NamedBarrier {
     uint32_t arrived = 0, rounds = 0;
   };

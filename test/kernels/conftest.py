@@ -1,4 +1,5 @@
-"""Makes the names of Triton and Triton-distributed mean Tandem before the kernels are imported, and runs a program everywhere."""
+"""Makes the names of Triton and Triton-distributed mean Tandem before the kernels are imported, and runs a program
+everywhere."""
 
 import pytest
 import tandem

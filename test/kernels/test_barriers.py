@@ -1,4 +1,5 @@
-"""Barriers of a grid and of all ranks written by hand with atomics, loads and stores, in the manner of Triton-distributed's common operations."""
+"""Barriers of a grid and of all ranks written by hand with atomics, loads and stores, in the manner of
+Triton-distributed's common operations."""
 
 import numpy as np
 import pytest
@@ -7,7 +8,8 @@ import triton_dist
 import triton.language as tl
 import triton_dist.language as dl
 from triton_dist.language.extra import libshmem_device
-from triton_dist.language.extra.language_extra import (__syncthreads, arrive_inc, atomic_add, atomic_add_per_warp, atomic_cas, fence, ld,
+from triton_dist.language.extra.language_extra import (__syncthreads, arrive_inc, atomic_add, atomic_add_per_warp,
+                                                       atomic_cas, fence, ld,
                                                        ld_acquire, membar, red_release, st, tid, wait_eq)
 
 
@@ -105,7 +107,8 @@ def barrier_all_intra_node_non_atomic_block(local_rank, rank, num_ranks, symm_fl
 
 
 @triton_dist.jit(do_not_specialize=["local_rank", "rank", "num_ranks", "target_value"])
-def barrier_all_intra_node_non_atomic(local_rank, rank, num_ranks, symm_flags, target_value, use_cooperative: tl.constexpr):
+def barrier_all_intra_node_non_atomic(local_rank, rank, num_ranks, symm_flags, target_value,
+                                      use_cooperative: tl.constexpr):
     tl.static_assert(symm_flags.dtype.element_ty == tl.int32)
     barrier_on_this_grid(symm_flags + 2 * num_ranks, use_cooperative)
     if tl.program_id(0) == 0:
@@ -114,7 +117,8 @@ def barrier_all_intra_node_non_atomic(local_rank, rank, num_ranks, symm_flags, t
 
 
 @triton_dist.jit(do_not_specialize=["rank", "num_ranks", "target_value"])
-def shift_between_barriers(x_ptr, out_ptr, symm_flags, rank, num_ranks, target_value, KIND: tl.constexpr, BLOCK: tl.constexpr):
+def shift_between_barriers(x_ptr, out_ptr, symm_flags, rank, num_ranks, target_value, KIND: tl.constexpr,
+                           BLOCK: tl.constexpr):
     """Writes x, joins the ranks, reads the neighbour's, joins again before anybody writes the next."""
     offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(x_ptr + offs, offs * target_value + rank)

@@ -1,4 +1,5 @@
-"""What such kernels have around them: recorders of the profile, decorators, constants, launches with options, lists and tuples."""
+"""What such kernels have around them: recorders of the profile, decorators, constants, launches with options, lists
+and tuples."""
 
 import os
 
@@ -80,12 +81,14 @@ def test_profiler(everywhere, enabled):
 
 
 def configs():
-    return [triton.Config({"BLOCK_SIZE": block}, num_warps=warps, num_stages=2) for block in (64, 128) for warps in (2, 4)]
+    sizes = [(block, warps) for block in (64, 128) for warps in (2, 4)]
+    return [triton.Config({"BLOCK_SIZE": block}, num_warps=warps, num_stages=2) for block, warps in sizes]
 
 
 @triton.autotune(configs=configs(), key=["n"])
 @triton.heuristics({"EVEN": lambda args: args["n"] % args["BLOCK_SIZE"] == 0})
-@triton.jit(do_not_specialize=["value"], repr=lambda spec: "tuned_add", launch_metadata=lambda grid, kernel, args: {"name": "tuned"})
+@triton.jit(do_not_specialize=["value"], repr=lambda spec: "tuned_add", launch_metadata=lambda grid, kernel,
+            args: {"name": "tuned"})
 def tuned_add(x_ptr, out_ptr, n, value, BLOCK_SIZE: tl.constexpr, EVEN: tl.constexpr):
     offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
     if EVEN:
@@ -144,7 +147,8 @@ def bisect_right_kernel(sorted_values_ptr, target_values, N: tl.constexpr):
 
 
 @triton_dist.jit
-def helpers(sorted_ptr, targets_ptr, found_ptr, words_ptr, COUNT: tl.constexpr, SIZES: tl.constexpr, MODE: tl.constexpr = None):
+def helpers(sorted_ptr, targets_ptr, found_ptr, words_ptr, COUNT: tl.constexpr, SIZES: tl.constexpr,
+            MODE: tl.constexpr = None):
     tl.static_assert(COUNT % WARP_SIZE == 0, "whole warps")
     offs = tl.arange(0, COUNT)
     tl.store(found_ptr + offs, bisect_right_kernel(sorted_ptr, tl.load(targets_ptr + offs), SIZES[0]))
@@ -169,7 +173,8 @@ def test_helpers(everywhere):
     def main(team):
         rng = np.random.default_rng(team.rank)
         ordered = np.sort(rng.integers(0, 100, 50)).astype(np.int32)
-        targets, found, words = rng.integers(0, 100, 64).astype(np.int32), np.zeros(64, np.int32), np.zeros(1, np.uint64)
+        targets = rng.integers(0, 100, 64).astype(np.int32)
+        found, words = np.zeros(64, np.int32), np.zeros(1, np.uint64)
         helpers[(1,)](ordered, targets, found, words, 64, (50, 20), MODE="pull", num_warps=2)
         np.testing.assert_array_equal(found, np.searchsorted(ordered, targets, side="right"))
         assert words[0] == 5
@@ -202,7 +207,8 @@ def test_task_queue(everywhere):
     def main(team):
         xs = [team.local_from_array(np.random.default_rng(i).standard_normal(64).astype(np.float32)) for i in range(2)]
         ptrs = np.array([x.data_ptr() for x in xs], np.int64)
-        tasks = np.array([(kind, which, tile) for kind in range(3) for which in range(2) for tile in range(2)], np.int32)
+        tasks = np.array([(kind, which, tile) for kind in range(3) for which in range(2) for tile in range(2)],
+                         np.int32)
         np.random.default_rng(0).shuffle(tasks)
         out = np.zeros((2, 3, 2, 32), np.float32)
         take_turns[(5,)](ptrs, out, tasks, len(tasks), 32, 3)

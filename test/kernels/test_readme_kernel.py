@@ -1,4 +1,5 @@
-"""The all-to-all kernel of Triton-distributed's README, as published: its text is taken from the collected sources, not written here."""
+"""The all-to-all kernel of Triton-distributed's README, as published: its text is taken from the collected sources,
+not written here."""
 
 import importlib.util
 import pathlib
@@ -21,7 +22,8 @@ HIDDEN, MAX_M, EXPERTS = 16, 32, 2
 def published_text():
     """The decorated function, from its decorator to the first line that is not indented."""
     for path in sorted(SEEDS.glob("*.txt")):
-        found = re.search(r"^@triton\.jit\ndef all_to_all_kernel\(\n(?:[ )].*\n|\n)*", path.read_text(errors="replace"), re.MULTILINE)
+        found = re.search(r"^@triton\.jit\ndef all_to_all_kernel\(\n(?:[ )].*\n|\n)*",
+                          path.read_text(errors="replace"), re.MULTILINE)
         if found:
             return found.group(0)
     return None
@@ -62,17 +64,20 @@ def main(team, kernel, with_scale, data_seed, calls):
         data, scale, splits = routed(data_seed, team.rank, call, size)
         source[...], scale_src[...] = data, scale
         cumsum = np.concatenate([[0], np.cumsum(splits)]).astype(np.int32)
-        kernel[(size,)](source, received, splits_src, splits_dst, signal, cumsum, scale_src, scale_dst, team.rank, call, with_scale, size,
+        kernel[(size,)](source, received, splits_src, splits_dst, signal, cumsum, scale_src, scale_dst, team.rank,
+                        call, with_scale, size,
                         HIDDEN, MAX_M, EXPERTS, experts)
         if with_scale:
-            team.barrier()  # the signal comes with the scales alone and does not cover the rows and splits put before it (M10)
+            # The signal comes with the scales alone and does not cover the rows and splits put before it (M10).
+            team.barrier()
         for peer in range(size):
             rows, scales, split = routed(data_seed, peer, call, size)
             first, count = split[:mine.start].sum(), split[mine].sum()
             np.testing.assert_array_equal(np.asarray(splits_dst)[call % 2, peer], split[mine])
             np.testing.assert_array_equal(np.asarray(received)[call % 2, peer, :count], rows[first:first + count])
             if with_scale:
-                np.testing.assert_array_equal(np.asarray(scale_dst)[call % 2, peer, :count], scales[first:first + count])
+                np.testing.assert_array_equal(np.asarray(scale_dst)[call % 2, peer, :count],
+                                              scales[first:first + count])
         team.barrier()
     signal[...] = 0
 
@@ -81,4 +86,5 @@ def main(team, kernel, with_scale, data_seed, calls):
 @pytest.mark.parametrize("ranks", [2, 4, 8])
 def test_every_rank_receives_what_was_sent(kernel, ranks, with_scale):
     for seed in range(4):
-        assert tandem.launch(main, ranks=ranks, seed=seed, args=(kernel, with_scale, seed, range(1 + seed, 5 + seed))).reports == []
+        args = (kernel, with_scale, seed, range(1 + seed, 5 + seed))
+        assert tandem.launch(main, ranks=ranks, seed=seed, args=args).reports == []

@@ -6,8 +6,10 @@ import triton
 import triton_dist
 import triton.language as tl
 import triton_dist.language as dl
-from triton_dist.language.extra.language_extra import (__ballot_sync, __shfl_down_sync_i32, __shfl_sync_i32, __shfl_up_sync_i32,
-                                                       __shfl_xor_sync_i32, __syncthreads, atomic_add, atomic_cas, laneid, ld, ld_vector,
+from triton_dist.language.extra.language_extra import (__ballot_sync, __shfl_down_sync_i32, __shfl_sync_i32,
+                                                       __shfl_up_sync_i32,
+                                                       __shfl_xor_sync_i32, __syncthreads, atomic_add, atomic_cas,
+                                                       laneid, ld, ld_vector,
                                                        num_warps, pack, st, st_vector, tid, unpack)
 
 
@@ -66,7 +68,8 @@ def test_warps(everywhere):
         np.testing.assert_array_equal(prefix, np.cumsum(x, axis=1))
         np.testing.assert_array_equal(total, np.broadcast_to(x.sum(axis=1, keepdims=True), x.shape))
         np.testing.assert_array_equal(down, np.c_[x[:, 1:], x[:, -1:]])
-        bits = ((x % 3 == 0).astype(np.uint64) << np.arange(32, dtype=np.uint64)).sum(axis=1).astype(np.uint32).view(np.int32)
+        weights = np.uint64(1) << np.arange(32, dtype=np.uint64)
+        bits = np.where(x % 3 == 0, weights, np.uint64(0)).sum(axis=1).astype(np.uint32).view(np.int32)
         np.testing.assert_array_equal(ballot, np.broadcast_to(bits[:, None], x.shape))
         kept = x[x % 3 == 0]
         assert count[0] == len(kept) and sorted(compact.ravel()[:len(kept)]) == sorted(kept)
@@ -127,7 +130,8 @@ def test_pack_and_unpack(everywhere):
 
 @triton_dist.jit
 def shared_exchange(x_ptr, out_ptr, BLOCK: tl.constexpr):
-    """Each thread leaves its value in shared memory and takes that of the mirrored thread; a warp keeps a counter there."""
+    """Each thread leaves its value in shared memory and takes that of the mirrored thread; a warp keeps a counter
+    there."""
     smem = dl.allocate_smem(tl.int32, [2, BLOCK])
     row = dl.smem_index(smem, 1)
     thread_idx = tid(0)

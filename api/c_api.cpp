@@ -42,12 +42,21 @@ const char* typeWord(interpreter::Elem e) {
   return "?";
 }
 
-const char* severityWord(Severity s) { return s == Severity::Error ? "error" : s == Severity::Warning ? "warning" : "note"; }
+const char* severityWord(Severity s) {
+  return s == Severity::Error ? "error" : s == Severity::Warning ? "warning" : "note";
+}
 
 json reportJson(const interpreter::Report& r) {
-  return {{"severity", severityWord(r.severity)}, {"kind", r.kind}, {"message", r.message}, {"rank", r.rank},
-          {"program", {r.program[0], r.program[1], r.program[2]}}, {"kernel", r.kernel}, {"file", r.file ? r.file->name : ""},
-          {"line", r.range.line}, {"column", r.range.column}, {"text", r.render()}};
+  return {{"severity", severityWord(r.severity)},
+          {"kind", r.kind},
+          {"message", r.message},
+          {"rank", r.rank},
+          {"program", {r.program[0], r.program[1], r.program[2]}},
+          {"kernel", r.kernel},
+          {"file", r.file ? r.file->name : ""},
+          {"line", r.range.line},
+          {"column", r.range.column},
+          {"text", r.render()}};
 }
 
 }  // namespace
@@ -72,9 +81,11 @@ int td_program_info(td_program* program, char** out) {
   return guarded([&] {
     json arguments = json::array(), warnings = json::array();
     for (const interpreter::Argument& a : required(program, "program").compiled.program->arguments)
-      arguments.push_back({{"name", a.name}, {"type", std::string(a.isPointer ? "*" : "") + typeWord(a.isPointer ? a.pointee : a.elem)}});
+      arguments.push_back({{"name", a.name},
+                           {"type", std::string(a.isPointer ? "*" : "") + typeWord(a.isPointer ? a.pointee : a.elem)}});
     for (const Diagnostic& d : program->compiled.diagnostics) warnings.push_back(d.render());
-    required(out, "out") = copyOut(json{{"name", program->compiled.program->name}, {"arguments", arguments}, {"warnings", warnings}});
+    required(out, "out") =
+        copyOut(json{{"name", program->compiled.program->name}, {"arguments", arguments}, {"warnings", warnings}});
   });
 }
 void td_program_release(td_program* program) { delete program; }
@@ -85,7 +96,8 @@ int td_emit(const char* request, const char* stage, char** text) {
     required(text, "text") = copyOut(emitted.text);
   });
 }
-int td_request_for_file(const char* path, const char* kernel, const char* signature, const char* constexprs, int numWarps, char** request) {
+int td_request_for_file(const char* path, const char* kernel, const char* signature, const char* constexprs,
+                        int numWarps, char** request) {
   return guarded([&] {
     auto made = compiler::requestForFile(&required(path, "path"), kernel ? kernel : "", signature ? signature : "",
                                          constexprs ? constexprs : "", numWarps);
@@ -105,7 +117,8 @@ int td_session_create(const char* options, td_session** session) {
     w.seed = o.value("seed", uint64_t(0));
     w.trace = o.value("trace", false);
     w.slotsPerRank = o.value("slots_per_rank", w.slotsPerRank);
-    if (w.rankCount < 1 || w.rankCount > 1024) throw std::runtime_error("`ranks` must be 1 to 1024, not " + std::to_string(w.rankCount));
+    if (w.rankCount < 1 || w.rankCount > 1024)
+      throw std::runtime_error("`ranks` must be 1 to 1024, not " + std::to_string(w.rankCount));
     if (w.slotsPerRank < 1) throw std::runtime_error("`slots_per_rank` must be at least 1");
     required(session, "session") = new td_session(w);
   });
@@ -119,6 +132,12 @@ int td_leave(td_session* s, int rank) {
 }
 int td_abort(td_session* s, int rank, const char* why) {
   return guarded([&] { sessionOf(s, rank).session.abort(rank, why ? why : ""); });
+}
+int td_interrupt(td_session* s) {
+  return guarded([&] { required(s, "session").session.interrupt(); });
+}
+int td_set_interrupt_poll(int (*poll)(void)) {
+  return guarded([&] { runtime::sim::Session::interruptPoll = poll; });
 }
 int td_finish(td_session* s) {
   return guarded([&] { world(s).finish(); });
@@ -136,8 +155,14 @@ int td_resident_programs(td_session* s, int* count) {
 int td_counters(td_session* s, char** out) {
   return guarded([&] {
     auto c = world(s).counters();
-    required(out, "out") = copyOut(json{{"instructions", c.instructions}, {"switches", c.switches}, {"launches", c.launches}, {"programs", c.programs},
-                        {"put_bytes", c.putBytes}, {"get_bytes", c.getBytes}, {"copy_bytes", c.copyBytes}, {"waits", c.waits}});
+    required(out, "out") = copyOut(json{{"instructions", c.instructions},
+                                        {"switches", c.switches},
+                                        {"launches", c.launches},
+                                        {"programs", c.programs},
+                                        {"put_bytes", c.putBytes},
+                                        {"get_bytes", c.getBytes},
+                                        {"copy_bytes", c.copyBytes},
+                                        {"waits", c.waits}});
   });
 }
 int td_chrome_trace(td_session* s, char** out) {

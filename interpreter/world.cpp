@@ -2,6 +2,7 @@
 #include "interpreter/world.h"
 #include "interpreter/schedule/scheduler.h"
 #include "interpreter/vm/fail.h"
+#include <chrono>
 #include <utility>
 
 namespace tandem::interpreter {
@@ -159,9 +160,18 @@ bool World::idle(int rank) const {
   return true;
 }
 
+void World::setInterruptCheck(std::function<bool()> check) { impl_->interruptCheck = std::move(check); }
+
 World::Stop World::run(const std::function<bool()>& done) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kPause = std::chrono::milliseconds(50);
   impl_->streamIdled = true;
-  while (true) {
+  Clock::time_point next = Clock::now() + kPause;
+  for (uint32_t turns = 1;; ++turns) {
+    if (turns % 16 == 0 && impl_->interruptCheck && Clock::now() >= next) {
+      if (impl_->interruptCheck()) return Stop::Interrupted;
+      next = Clock::now() + kPause;
+    }
     if (impl_->m.failed) return Stop::Error;
     if (std::exchange(impl_->streamIdled, false) && done()) return Stop::Done;
     if (!impl_->turn()) return Stop::Stuck;

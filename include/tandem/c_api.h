@@ -1,9 +1,10 @@
 /* The C ABI of libtandem. Every other binding (the C++ API aside) stands on this page.
  *
- * Conventions. A function returns 0, or non-zero with the reason in td_last_error() of the calling thread. Strings given out are freed
- * with td_free. Strings in are UTF-8 and copied. Handles are not thread-safe unless a line says so. Addresses are simulated device
- * addresses; on the simulator they are also addresses of this process. `rank` is the rank that makes the call; calls marked
- * [collective] must be made by every rank (of the team) in the same order, those marked [blocks] may wait for other ranks.
+ * Conventions. A function returns 0, or non-zero with the reason in td_last_error() of the calling thread. Strings
+ * given out are freed with td_free. Strings in are UTF-8 and copied. Handles are not thread-safe unless a line says so.
+ * Addresses are simulated device addresses; on the simulator they are also addresses of this process. `rank` is the
+ * rank that makes the call; calls marked [collective] must be made by every rank (of the team) in the same order, those
+ * marked [blocks] may wait for other ranks.
  */
 #ifndef TANDEM_C_API_H
 #define TANDEM_C_API_H
@@ -28,23 +29,30 @@ TANDEM_API void td_free(char* text);
 
 /* --- compiler: thread-safe; the request and its answers are JSON, see docs/guide/compile_request.md --- */
 TANDEM_API int td_compile(const char* request, td_program** program);     /* error text: rendered diagnostics */
-TANDEM_API int td_program_info(td_program* program, char** json);         /* {"name", "arguments": [{"name", "type"}], "warnings"} */
+/* {"name", "arguments": [{"name", "type"}], "warnings"} */
+TANDEM_API int td_program_info(td_program* program, char** json);
 TANDEM_API void td_program_release(td_program* program);
 TANDEM_API int td_emit(const char* request, const char* stage, char** text);  /* "ast", "tile", "tile-opt", "sim" */
 /* A request for a kernel of a Python file; see `tandemc --help`. */
-TANDEM_API int td_request_for_file(const char* path, const char* kernel, const char* signature, const char* constexprs, int num_warps,
-                                   char** request);
+TANDEM_API int td_request_for_file(const char* path, const char* kernel, const char* signature, const char* constexprs,
+                                   int num_warps, char** request);
 TANDEM_API int td_builtins(char** json);
 
 /* --- sessions. options: {"ranks": 4, "seed": 0, "trace": false, "slots_per_rank": 132} --- */
 TANDEM_API int td_session_create(const char* options, td_session** session);
 TANDEM_API void td_session_destroy(td_session* session);
-TANDEM_API int td_enter(td_session*, int rank);                    /* [collective, blocks] first call of a rank's host thread */
-TANDEM_API int td_leave(td_session*, int rank);                    /* [blocks] waits for the rank's streams; last call of the thread */
+TANDEM_API int td_enter(td_session*, int rank); /* [collective, blocks] first call of a rank's host thread */
+TANDEM_API int td_leave(td_session*, int rank); /* [blocks] waits for the rank's streams; last call of the thread */
 TANDEM_API int td_abort(td_session*, int rank, const char* why);   /* instead of td_leave when the rank's main failed */
-TANDEM_API int td_finish(td_session*);                             /* after all ranks left: looks for leftover signals */
-TANDEM_API int td_reports(td_session*, char** json);               /* [{"severity","kind","message","rank","program","kernel","file","line","text"}] */
-TANDEM_API int td_resident_programs(td_session*, int* count);       /* programs of a rank resident at once: more may not wait for each other */
+TANDEM_API int td_interrupt(td_session*); /* from any thread: ends the run soon; its blocking calls fail */
+/* `poll` is called now and then on the thread that simulates; non-zero ends that run. One for the process; NULL for
+ * none. */
+TANDEM_API int td_set_interrupt_poll(int (*poll)(void));
+TANDEM_API int td_finish(td_session*); /* after all ranks left: looks for leftover signals */
+/* [{"severity", "kind", "message", "rank", "program", "kernel", "file", "line", "text"}] */
+TANDEM_API int td_reports(td_session*, char** json);
+/* How many programs of a rank are resident at once: more may not wait for each other. */
+TANDEM_API int td_resident_programs(td_session*, int* count);
 TANDEM_API int td_counters(td_session*, char** json);
 TANDEM_API int td_chrome_trace(td_session*, char** json);
 TANDEM_API int td_timeline(td_session*, int width, char** text);
@@ -52,18 +60,20 @@ TANDEM_API int td_trace_summary(td_session*, char** json);
 
 /* --- memory; file and line name the host's call in reports --- */
 /* Symmetric: [collective, blocks]. `initialised` memory may be read before anything writes it (it holds zeros). */
-TANDEM_API int td_allocate(td_session*, int rank, uint64_t bytes, int symmetric, int initialised, const char* name, const char* file, int line,
-                           uint64_t* address);
+TANDEM_API int td_allocate(td_session*, int rank, uint64_t bytes, int symmetric, int initialised, const char* name,
+                           const char* file, int line, uint64_t* address);
 TANDEM_API int td_release(td_session*, int rank, uint64_t address, const char* file, int line);
 TANDEM_API int td_mark_initialised(td_session*, uint64_t address, uint64_t bytes);
 TANDEM_API int td_peer_address(td_session*, int rank, uint64_t address, int peer, uint64_t* result);
 
 /* --- teams and streams; stream 0 and team 0 exist from the start --- */
-TANDEM_API int td_create_team(td_session*, int rank, const int* members, int count, int* team);  /* [collective over members, blocks] */
+/* [collective over members, blocks] */
+TANDEM_API int td_create_team(td_session*, int rank, const int* members, int count, int* team);
 TANDEM_API int td_create_stream(td_session*, int rank, int* stream);
-TANDEM_API int td_launch(td_session*, int rank, int stream, td_program*, int grid_x, int grid_y, int grid_z, int num_warps,
-                         const uint64_t* arguments, int count, const char* file, int line);
-TANDEM_API int td_copy(td_session*, int rank, int stream, uint64_t dest, uint64_t source, uint64_t bytes);     /* copy engine */
+TANDEM_API int td_launch(td_session*, int rank, int stream, td_program*, int grid_x, int grid_y, int grid_z,
+                         int num_warps, const uint64_t* arguments, int count, const char* file, int line);
+/* The copy engine. */
+TANDEM_API int td_copy(td_session*, int rank, int stream, uint64_t dest, uint64_t source, uint64_t bytes);
 TANDEM_API int td_set(td_session*, int rank, int stream, uint64_t dest, int value, uint64_t bytes);
 /* The host memory must live until the stream gets there. */
 TANDEM_API int td_copy_from_host(td_session*, int rank, int stream, uint64_t dest, const void* source, uint64_t bytes);
@@ -71,12 +81,13 @@ TANDEM_API int td_copy_to_host(td_session*, int rank, int stream, void* dest, ui
 TANDEM_API int td_release_async(td_session*, int rank, int stream, uint64_t address);
 /* compare: 0 eq, 1 ne, 2 gt, 3 le, 4 lt, 5 ge; kind: 0 set, 1 add; bytes: 4 or 8 */
 TANDEM_API int td_signal_write(td_session*, int rank, int stream, uint64_t signal, uint64_t value, int bytes, int kind);
-TANDEM_API int td_signal_wait(td_session*, int rank, int stream, uint64_t signal, int compare, uint64_t value, int bytes);
+TANDEM_API int td_signal_wait(td_session*, int rank, int stream, uint64_t signal, int compare, uint64_t value,
+                              int bytes);
 TANDEM_API int td_barrier_on_stream(td_session*, int rank, int stream, int team);
 TANDEM_API int td_record_event(td_session*, int rank, int stream, uint64_t* event);
 TANDEM_API int td_wait_event(td_session*, int rank, int stream, uint64_t event);
 TANDEM_API int td_synchronize(td_session*, int rank, int stream);  /* [blocks] stream -1: all streams of the rank */
-TANDEM_API int td_barrier(td_session*, int rank, int team);        /* [collective, blocks] streams idle, all members here */
+TANDEM_API int td_barrier(td_session*, int rank, int team); /* [collective, blocks] streams idle, all members here */
 
 #ifdef __cplusplus
 }

@@ -26,7 +26,8 @@ bool checkSymmetric(Machine& m, Run& run, const Prepared& i, Address address, co
     // One past the end is a legal address to compute, not to use.
     if (Allocation* before = m.arena.nearest(address); before && address == before->end && !before->freed) return true;
   }
-  std::string text = std::string(what) + " needs a symmetric address, but " + addressText(m, address, 0);
+  std::string text = std::string(what) + " needs a symmetric address, but ";
+  text += a ? "`" + a->name + "` of rank " + std::to_string(a->rank) : "address " + hex(address);
   if (!a) fail(m, run, i, "out-of-bounds", text + " is in no symmetric buffer");
   else if (a->freed) fail(m, run, i, "use-after-free", text + " has been freed");
   else fail(m, run, i, "out-of-bounds", text + " is local memory");
@@ -92,7 +93,8 @@ Step symmAt(Machine& m, Run& run, const Prepared& i) {
       if (last && last->rank != run.rank && run.info(i.a).extent != Extent::Tile)
         return fail(
             m, run, i, "out-of-bounds",
-            "`symm_at` needs an address of this rank, but " + addressText(m, from, 0) + " is another rank's already");
+            "`symm_at` needs an address of this rank, but `" + last->name + "` of rank " + std::to_string(last->rank) +
+                " is another rank's already");
     }
     out[k] = m.arena.rankOf(from) >= 0 ? m.arena.at(from, int(peer)) : from;
   }

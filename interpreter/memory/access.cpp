@@ -36,7 +36,12 @@ bool outOfBounds(Accessor& who, Address address, uint64_t bytes, bool write) {
   if (who.m.arena.resolveMulticast(address, &team, &offset))
     return failAccess(who, "out-of-bounds", message + "a multicast address; only `multimem` operations may use it");
   Allocation* a = who.m.arena.find(address);
+  Allocation* after = a ? nullptr : who.m.arena.following(address);
   if (!a) a = who.m.arena.nearest(address);
+  if (after && (!a || after->begin - address < address - a->end)) {
+    message += std::to_string(after->begin - address) + " bytes before `" + after->name + "` on rank " + std::to_string(after->rank);
+    return failAccess(who, "out-of-bounds", message, {allocationNote(*after)});
+  }
   if (!a) return failAccess(who, "out-of-bounds", message + "address " + hex(address) + ", which is in no buffer");
   int64_t offsetIn = int64_t(address - a->begin);
   message += "byte offset " + std::to_string(offsetIn) + " of `" + a->name + "` on rank " + std::to_string(a->rank) +

@@ -131,6 +131,14 @@ Allocation* Arena::nearest(Address address) {
   return std::prev(it)->second.get();
 }
 
+Allocation* Arena::following(Address address) {
+  int rank = rankOf(address);
+  if (rank < 0) return nullptr;
+  auto& map = area(rank, isSymmetric(address) ? MemoryKind::Symmetric : MemoryKind::Local).allocations;
+  auto it = map.upper_bound(address);
+  return it == map.end() ? nullptr : it->second.get();
+}
+
 Allocation* Arena::allocateShared(int rank, int slot, uint64_t bytes) {
   size_t index = size_t(rank) * size_t(slots_) + size_t(slot);
   SharedArea& s = shared_[index];

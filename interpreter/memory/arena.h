@@ -69,6 +69,8 @@ class Arena {
   }
   // The allocation nearest below or around `address` on its rank, for "past the end of" messages; may be null.
   Allocation* nearest(Address address);
+  // The first allocation above `address` on its rank; may be null.
+  Allocation* following(Address address);
 
   // Shared memory of one resident slot: bump allocation, reset when the program ends.
   Allocation* allocateShared(int rank, int slot, uint64_t bytes);

@@ -2,11 +2,18 @@
 #include "interpreter/schedule/scheduler.h"
 #include "interpreter/vm/fail.h"
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 namespace tandem::interpreter {
 namespace {
 
-constexpr size_t kMaxNotes = 48;
+constexpr size_t kMaxNotes = 48, kMaxAlike = 4;
+
+// Adds ", 2 streams wait" to a list.
+void addCount(std::string& list, size_t count, const char* what) {
+  if (count) list += (list.empty() ? "" : ", ") + std::to_string(count) + " " + what + (count == 1 ? " waits" : "s wait");
+}
 
 std::string signedText(uint64_t value, unsigned bytes) { return std::to_string(bytes == 4 ? int64_t(int32_t(value)) : int64_t(value)); }
 
@@ -126,13 +133,18 @@ void World::reportDeadlock(const std::vector<std::string>& hostNotes) {
   r.kind = "deadlock";
   size_t programs = size_t(std::count_if(stuck.begin(), stuck.end(), [](Task*t) { return !t->isStream; })),
          streams = stuck.size() - programs;
-  r.message = "deadlock: nothing can run; " + std::to_string(programs) + " program" + (programs == 1 ? " waits" : "s wait");
-  if (streams) r.message += ", " + std::to_string(streams) + " stream" + (streams == 1 ? " waits" : "s wait");
+  std::string waiters;
+  addCount(waiters, programs, "program");
+  addCount(waiters, streams, "stream");
+  addCount(waiters, hostNotes.size(), "host");
+  r.message = "deadlock: nothing can run; " + waiters;
   for (auto& rank : impl_->ranks)
     for (Grid* g : rank.starting)
       r.notes.push_back(note(std::to_string(g->order.size() - g->next) + " programs of `" + g->prepared->program->name + "` on rank " +
                              std::to_string(g->stream->rank) + " have not started: all " + std::to_string(m.options.slotsPerRank) +
                              " slots are taken by programs that wait"));
+  std::map<std::tuple<int, std::string, uint32_t>, size_t> alike;  // programs of a rank at one line
+  size_t left = 0;
   for (Task* t : stuck) {
     Diagnostic d = waiterNote(m, *t);
     if (!t->isStream && !r.file) {
@@ -143,9 +155,17 @@ void World::reportDeadlock(const std::vector<std::string>& hostNotes) {
       r.file = d.file;
       r.range = d.range;
     }
+    if (!t->isStream && ++alike[{t->rank, d.file ? d.file->name : "", d.range.line}] > kMaxAlike) continue;
     if (r.notes.size() < kMaxNotes) r.notes.push_back(std::move(d));
+    else ++left;
   }
-  if (stuck.size() > kMaxNotes) r.notes.push_back(note("and " + std::to_string(stuck.size() - kMaxNotes) + " waiters more"));
+  for (const auto& [where, count] : alike) {
+    const auto& [rank, file, line] = where;
+    if (count > kMaxAlike)
+      r.notes.push_back(note(std::to_string(count - kMaxAlike) + " programs more of rank " + std::to_string(rank) +
+                             " wait at " + file + ":" + std::to_string(line)));
+  }
+  if (left) r.notes.push_back(note("and " + std::to_string(left) + " waiters more"));
   for (const std::string& h : hostNotes) r.notes.push_back(note(h));
   m.reports.push_back(std::move(r));
   m.failed = true;

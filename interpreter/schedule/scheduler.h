@@ -25,6 +25,7 @@ struct World::Impl {
   std::vector<Run*> freeRuns;
   uint64_t nextRunId = 1;
   bool streamIdled = false;  // since `done` was last asked
+  std::function<bool()> interruptCheck;
 
   // Runs one turn; false when nothing can run.
   bool turn();

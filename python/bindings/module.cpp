@@ -1,5 +1,6 @@
-// The extension module `tandem._tandem`: the C ABI as Python functions, limited API, one binary for CPython 3.11 and later.
-// A td_ function that returns a status raises RuntimeError(td_last_error()); its out parameters become its result.
+// The extension module `tandem._tandem`: the C ABI as Python functions, limited API, one binary for CPython 3.11 and
+// later. A td_ function that returns a status raises RuntimeError(td_last_error()); its out parameters become its
+// result.
 #define Py_LIMITED_API 0x030b0000
 #include <Python.h>
 
@@ -81,7 +82,9 @@ template <> struct Parameter<void*> : Parameter<uint64_t> {
 };
 template <class Handle> struct HandleParameter : InParameter {
   Handle* value = nullptr;
-  bool read(PyObject* o) { return (value = static_cast<Handle*>(PyCapsule_GetPointer(o, capsuleName<Handle>()))) != nullptr; }
+  bool read(PyObject* o) {
+    return (value = static_cast<Handle*>(PyCapsule_GetPointer(o, capsuleName<Handle>()))) != nullptr;
+  }
   Handle* pass() { return value; }
 };
 template <> struct Parameter<td_program*> : HandleParameter<td_program> {};
@@ -156,7 +159,7 @@ PyObject* invoke(int (*function)(A...), PyObject* const* given, Py_ssize_t count
   status = function(std::get<I>(parameters).pass()...);
   Py_END_ALLOW_THREADS
   if (status) {
-    PyErr_SetString(PyExc_RuntimeError, td_last_error());
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, td_last_error());
     return nullptr;
   }
   PyObject* result = nullptr;
@@ -169,7 +172,9 @@ template <class... A> PyObject* invoke(int (*function)(A...), PyObject* const* g
   return invoke(function, given, count, std::index_sequence_for<A...>{});
 }
 
-template <auto function> PyObject* call(PyObject*, PyObject* const* given, Py_ssize_t count) { return invoke(function, given, count); }
+template <auto function> PyObject* call(PyObject*, PyObject* const* given, Py_ssize_t count) {
+  return invoke(function, given, count);
+}
 
 PyObject* version(PyObject*, PyObject* const*, Py_ssize_t) { return PyUnicode_FromString(td_version()); }
 
@@ -189,6 +194,7 @@ PyMethodDef methods[] = {entry("version", version),
                          TD(enter),
                          TD(leave),
                          TD(abort),
+                         TD(interrupt),
                          TD(finish),
                          TD(reports),
                          TD(counters),
@@ -223,8 +229,23 @@ PyMethodDef methods[] = {entry("version", version),
                          {nullptr, nullptr, 0, nullptr}};
 #undef TD
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_tandem", "The C ABI of Tandem.", -1, methods, nullptr, nullptr, nullptr, nullptr};
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_tandem", "The C ABI of Tandem.", -1, methods, nullptr, nullptr, nullptr, nullptr};
+
+// Ctrl-C while the importing (main) thread simulates: its handler runs, and what that raises ends the run.
+unsigned long importingThread;
+int pollSignals() {
+  if (PyThread_get_thread_ident() != importingThread) return 0;
+  PyGILState_STATE state = PyGILState_Ensure();
+  int raised = PyErr_CheckSignals();
+  PyGILState_Release(state);
+  return raised;
+}
 
 }  // namespace
 
-PyMODINIT_FUNC PyInit__tandem() { return PyModule_Create(&definition); }
+PyMODINIT_FUNC PyInit__tandem() {
+  importingThread = PyThread_get_thread_ident();
+  td_set_interrupt_poll(pollSignals);
+  return PyModule_Create(&definition);
+}

@@ -148,9 +148,10 @@ class Tensor:
         """Gives the memory back; using the tensor in a kernel afterwards is reported."""
         if self._owner is not None:
             raise ValueError("a view cannot be freed; free the tensor it came from")
-        if not self._freed:
-            self.team._session.release(self.team.world_rank, self.address)
-            self._freed = True
+        if self._freed:
+            raise ValueError("this tensor has been freed already")
+        self.team._session.release(self.team.world_rank, self.address)
+        self._freed = True
 
     def __repr__(self):
         return f"tandem.Tensor(shape={self.shape}, dtype={self.dtype}, rank={self.team.rank}, address={self.address:#x})"

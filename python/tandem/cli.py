@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+import traceback
 
 EPILOG = """examples:
   tandem run --ranks 4 script.py            run an SPMD script on 4 simulated ranks; it calls team = tandem.init()
@@ -12,12 +13,19 @@ EPILOG = """examples:
 """
 
 
+def _rank_count(text):
+    count = int(text)
+    if not 1 <= count <= 1024:
+        raise argparse.ArgumentTypeError("ranks are 1 to 1024")
+    return count
+
+
 def _parser():
     parser = argparse.ArgumentParser(prog="tandem", description="Run kernels that compute and communicate on simulated ranks.",
                                      epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     run = commands.add_parser("run", help="run a script once on every rank", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
-    run.add_argument("--ranks", type=int, default=1, help="how many ranks (default 1)")
+    run.add_argument("--ranks", type=_rank_count, default=1, help="how many ranks (default 1)")
     run.add_argument("--target", default="sim", choices=["sim"], help="where to run (default sim)")
     run.add_argument("--seed", type=int, default=0, help="decides schedule and delays (default 0)")
     run.add_argument("--trace", metavar="FILE", help="write a Perfetto trace")
@@ -30,6 +38,7 @@ def _parser():
 
 def _run(options):
     import tandem
+    from .session import _user_frames
     if options.compat:
         from . import compat
         compat.install()
@@ -39,6 +48,12 @@ def _run(options):
             code = compile(file.read(), path, "exec")
     except OSError as error:
         raise SystemExit(f"tandem: cannot read {options.script}: {error.strerror}")
+    except SyntaxError as error:
+        raise SystemExit("".join(traceback.format_exception_only(error)).rstrip())
+    except ValueError as error:
+        raise SystemExit(f"tandem: {options.script} is no Python script: {error}")
+    if options.trace and not os.path.isdir(os.path.dirname(os.path.abspath(options.trace))):
+        raise SystemExit(f"tandem: cannot write {options.trace}: no such directory")
     sys.argv = [options.script, *options.arguments]
     sys.path.insert(0, os.path.dirname(path))
 
@@ -52,6 +67,12 @@ def _run(options):
     except (tandem.SimulationError, tandem.CompileError) as error:
         print(error, file=sys.stderr)
         print(f"replay: tandem run --ranks {options.ranks} --seed {options.seed} {options.script}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("tandem: interrupted", file=sys.stderr)
+        return 130
+    except Exception as error:
+        traceback.print_exception(error.with_traceback(_user_frames(error.__traceback__)))
         return 1
     if options.trace:
         result.write_trace(options.trace)

@@ -12,6 +12,11 @@ class SimulationError(Exception):
         self.reports = reports
         super().__init__("\n" + "\n".join(r["text"] for r in reports if r["severity"] == "error"))
 
+    def add_places(self, notes):
+        """Appends where the hosts were, when a report is about them."""
+        if any(r["kind"] == "deadlock" or not r["file"] for r in self.reports if r["severity"] == "error"):
+            self.args = (self.args[0] + "".join(notes),)
+
 
 class SimulationWarning(UserWarning):
     """Something suspicious that did not change this run, such as a signal left non-zero at exit."""

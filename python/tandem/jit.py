@@ -178,7 +178,7 @@ def scalar_type(value):
         return "i32"
     if -2**63 <= value < 2**63:
         return "i64"
-    if value < 2**64:
+    if 0 <= value < 2**64:
         return "u64"
     raise OverflowError(f"integer argument {value} does not fit 64 bits")
 
@@ -193,19 +193,20 @@ def scalar_bits(value, word):
         return struct.unpack("<H", struct.pack("<e", value))[0]
     if word == "bf16":
         return struct.unpack("<I", struct.pack("<f", value))[0] >> 16
+    bits = 1 if word == "i1" else int(word[1:])
+    low, high = (-(2 ** (bits - 1)), 2**bits) if word != "i1" else (0, 2)
+    if int(value) != value or not low <= value < high:
+        raise OverflowError(f"argument {value} does not fit type `{word}`")
     return int(value) & (2**64 - 1)
 
 
 def annotated_type(parameter):
     """The type word a parameter's annotation asks for (`n: tl.int64`, `n: "i64"`), or None."""
     annotation = parameter.annotation
-    if isinstance(annotation, DType):
-        return annotation.name
-    if isinstance(annotation, str) and annotation.split(".")[-1] in _WORDS:
-        return annotation.split(".")[-1]
-    return None
+    name = annotation.name if isinstance(annotation, DType) else annotation.split(".")[-1] if isinstance(annotation, str) else ""
+    return _WORDS.get(name)
 
 
-_WORDS = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "i8", "i16", "i32", "i64",
-          "u8", "u16", "u32", "u64", "fp16", "fp32", "fp64", "bf16"}
-
+_WORDS = {prefix + bits: word + bits for prefix, word in (("int", "i"), ("uint", "u"), ("i", "i"), ("u", "u")) for bits in ("8", "16", "32", "64")}
+_WORDS |= {"int1": "i1", "i1": "i1", "bf16": "bf16", "bfloat16": "bf16"}
+_WORDS |= {prefix + bits: "fp" + bits for prefix in ("float", "fp") for bits in ("16", "32", "64")}

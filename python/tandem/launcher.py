@@ -1,14 +1,17 @@
 """Launches a kernel on the current rank: specialises it on its arguments, moves host arrays, packs the arguments."""
 
+import math
+import operator
+
 import numpy as np
 
 from . import _tandem
 from ._names import DType, constexpr
-from .arrays import Tensor, type_word
+from .arrays import Tensor, _Memory, type_word
 from .descriptor import TensorDescriptor
 from .jit import Aggregate, JITFunction, annotated_type, scalar_bits, scalar_type
 from .request import RequestBuilder
-from .session import current_team, host_place
+from .session import Stream, current_team, host_place
 
 _OPTIONS = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": None, "debug": False}
 _IGNORED = {"grid", "warmup", "launch_cooperative_grid", "launch_pdl", "launch_cluster", "enable_fp_fusion", "waves_per_eu",
@@ -31,13 +34,14 @@ class _HostArrays:
         self.team, self.stream = team, stream
         self.arrays = []
         self.ranges = []  # [begin, end, device address, writable]
+        self.unwritable = []  # (read-only host memory, what it would be now)
 
     def add(self, array):
         begin, end = np.lib.array_utils.byte_bounds(array) if hasattr(np.lib, "array_utils") else np.byte_bounds(array)
-        self.arrays.append((array, begin, max(end, begin + 1)))
+        self.arrays.append((array, begin, end if array.size else begin))
 
     def place(self):
-        for array, begin, end in sorted(self.arrays, key=lambda a: a[1]):
+        for array, begin, end in sorted(self.arrays, key=lambda a: (a[1], -a[2])):
             last = self.ranges[-1] if self.ranges else None
             if last and begin < last[1]:
                 last[1] = max(last[1], end)
@@ -51,15 +55,29 @@ class _HostArrays:
     def address(self, array):
         begin = array.__array_interface__["data"][0]
         for low, high, device, _ in self.ranges:
-            if low <= begin < high:
+            if low <= begin < high or low == high == begin:
                 return device + begin - low
         raise AssertionError("every host array has a device copy")
 
     def give_back(self):
+        """Copies back, in stream order; the team holds on to the host memory until it has synchronised."""
         for begin, end, device, writable in self.ranges:
-            if writable:
-                self.team._call(_tandem.copy_to_host, self.stream.index, begin, device, end - begin)
+            came_back = begin
+            if not writable:
+                copy = np.empty(end - begin, np.uint8)
+                came_back = copy.ctypes.data
+                self.unwritable.append((_bytes_at(begin, end), copy))
+            self.team._call(_tandem.copy_to_host, self.stream.index, came_back, device, end - begin)
             self.team._call(_tandem.release_async, self.stream.index, device)
+
+
+    def check_unwritable(self):
+        if any((before != after).any() for before, after in self.unwritable):
+            raise ValueError("the kernel wrote to a host array that is read-only")
+
+
+def _bytes_at(begin, end):
+    return np.asarray(_Memory(begin, (end - begin,), (1,), np.dtype(np.uint8), False, None))
 
 
 class _Packer:
@@ -147,15 +165,23 @@ def _bind(kernel, args, kwargs):
 def _grid(grid, arguments, options):
     if callable(grid):
         grid = grid({**{k: v.value if isinstance(v, constexpr) else v for k, v in arguments.items()}, **options})
-    grid = (grid,) if isinstance(grid, (int, np.integer)) else tuple(grid)
-    if not 1 <= len(grid) <= 3:
-        raise ValueError(f"a grid has one to three sizes, not {len(grid)}")
-    return tuple(int(g) for g in grid) + (1,) * (3 - len(grid))
+    try:
+        sizes = (grid,) if isinstance(grid, (int, np.integer)) else tuple(grid)
+        sizes = tuple(operator.index(size.value if isinstance(size, constexpr) else size) for size in sizes)
+    except TypeError:
+        raise TypeError(f"a grid is one to three integers, not {grid!r}") from None
+    if not 1 <= len(sizes) <= 3:
+        raise ValueError(f"a grid has one to three sizes, not {len(sizes)}")
+    if min(sizes) < 0 or max(sizes) >= 2**31 or math.prod(sizes) >= 2**40:
+        raise ValueError(f"grid {sizes} is negative or too large: sizes are below 2**31, their product below 2**40")
+    return sizes + (1,) * (3 - len(sizes))
 
 
 def launch_kernel(kernel, grid, args, kwargs):
     """Launches on the current rank. With `stream=` it only queues; otherwise it also waits when an argument is a host array."""
     team = current_team()
+    if kwargs.get("stream") is not None and not isinstance(kwargs["stream"], Stream) and "stream" not in kernel.arg_names:
+        raise TypeError(f"`stream` of kernel `{kernel.__name__}` is a `{type(kwargs['stream']).__name__}`, not a stream of the team")
     arguments, options, stream = _bind(kernel, args, kwargs)
     packer = _Packer(kernel, team, stream or team.stream)
     for parameter in kernel.parameters:
@@ -171,6 +197,9 @@ def launch_kernel(kernel, grid, args, kwargs):
     packer.host.give_back()
     if stream is None and packer.host.ranges:
         target.synchronize()
+        packer.host.check_unwritable()
+    elif packer.host.ranges:
+        team.hold(packer.host)
     return compiled
 
 

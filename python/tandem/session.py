@@ -1,21 +1,24 @@
 """Runs: a session of N ranks, the teams that host code works with, and `launch`."""
 
-import functools
 import json
+import linecache
+import operator
 import os
 import sys
 import threading
+import traceback
 import types
 import warnings
 
 import numpy as np
 
 from . import _tandem
-from .arrays import Tensor, as_dtype
+from .arrays import Tensor, as_dtype, type_word
 from .errors import CompileError, SimulationError, SimulationWarning
 
 _here = os.path.dirname(os.path.abspath(__file__))
 _current = threading.local()
+_INTERRUPT_SECONDS = 5
 
 
 def host_place():
@@ -30,8 +33,16 @@ class Session:
     """N simulated ranks of one run."""
 
     def __init__(self, ranks, seed=0, trace=False, **options):
-        self.handle = _tandem.session_create(json.dumps({"ranks": ranks, "seed": seed, "trace": bool(trace), **options}))
+        for name, value in {"ranks": ranks, "seed": seed, **options}.items():
+            if not isinstance(value, (int, np.integer)):
+                raise TypeError(f"`{name}` must be an integer, not {value!r}")
+        try:
+            self.handle = _tandem.session_create(json.dumps({"ranks": int(ranks), "seed": int(seed) % 2**64, "trace": bool(trace), **options}))
+        except RuntimeError as error:
+            raise ValueError(str(error)) from None
         self.ranks = ranks
+        self.stopped = False  # no rank can use it any more: it failed
+        self.finished = False
 
     def reports(self):
         return json.loads(_tandem.reports(self.handle))
@@ -40,6 +51,7 @@ class Session:
         """Raises what the simulator has found."""
         reports = self.reports()
         if any(r["severity"] == "error" for r in reports):
+            self.stopped = True
             raise SimulationError(reports)
 
     def guarded(self, function, *args):
@@ -48,6 +60,9 @@ class Session:
             return function(self.handle, *args)
         except RuntimeError:
             self.check()
+            raise
+        except KeyboardInterrupt:
+            self.stopped = True
             raise
 
     def release(self, rank, address):
@@ -66,6 +81,9 @@ class Stream:
 
     def copy(self, dest, source):
         """Copy engine: copies one contiguous tensor into another (either may be a peer's)."""
+        for tensor in (dest, source):
+            if not isinstance(tensor, Tensor):
+                raise TypeError(f"the copy engine copies tensors of the team, not `{type(tensor).__name__}`")
         if dest.nbytes != source.nbytes:
             raise ValueError(f"copy of {source.nbytes} bytes into {dest.nbytes} bytes")
         if not (dest.is_contiguous() and source.is_contiguous()):
@@ -108,9 +126,13 @@ class Team:
         self.rank = self.members.index(world_rank)
         self.size = len(self.members)
         self.num_ranks = self.size
+        self._thread = threading.get_ident()
+        self._held = []
         self.stream = Stream(self, 0)
 
     def _call(self, function, *args):
+        if threading.get_ident() != self._thread and not self._session.finished:
+            raise RuntimeError(f"the team of rank {self.world_rank} is used from another thread than the rank's")
         return self._session.guarded(function, self.world_rank, *args)
 
     def world_rank_of(self, rank):
@@ -119,14 +141,15 @@ class Team:
         return self.members[rank]
 
     def _allocate(self, shape, dtype, symmetric, initialised, name):
-        shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(int(d) for d in shape)
+        shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(operator.index(d) for d in shape)
         dtype = as_dtype(dtype)
+        type_word(dtype)
         count = Tensor.size_of(shape)
         if any(d < 0 for d in shape):
             raise ValueError(f"negative size in shape {shape}")
         file, line = host_place()
         name = name or f"{os.path.basename(file)}:{line}"
-        address = self._call(_tandem.allocate, max(1, count * dtype.itemsize), int(symmetric), int(initialised), name, file, line)
+        address = self._call(_tandem.allocate, count * dtype.itemsize, int(symmetric), int(initialised), name, file, line)
         return Tensor(self, address, shape, dtype, symmetric=symmetric)
 
     def empty(self, shape, dtype="float32", name=None):
@@ -164,6 +187,11 @@ class Team:
     def synchronize(self):
         """Waits until all streams of this rank are idle."""
         self._call(_tandem.synchronize, -1)
+        self._held.clear()
+
+    def hold(self, host_arrays):
+        """Keeps the host memory of a queued launch alive until the next `synchronize`."""
+        self._held.append(host_arrays)
 
     def barrier(self):
         """Waits for this rank's streams and for every rank of the team to get here."""
@@ -178,31 +206,37 @@ class Team:
 def current_team():
     """The team of the calling thread. Outside of any launch: a session of one rank, made on first use."""
     team = getattr(_current, "team", None)
-    if team is None:
-        team = _current.team = _single_rank_team()
+    if team is None or (team._session is getattr(_current, "own_session", None) and team._session.stopped):
+        session = _current.own_session = Session(1)
+        _tandem.enter(session.handle, 0)
+        team = _current.team = Team(session, 0)
     return team
 
 
-def _user_frames(traceback):
+def _user_frames(trace):
     """A traceback without the frames of this package."""
-    if traceback is None:
+    if trace is None:
         return None
-    rest = _user_frames(traceback.tb_next)
-    if os.path.dirname(os.path.abspath(traceback.tb_frame.f_code.co_filename)) == _here:
+    rest = _user_frames(trace.tb_next)
+    if os.path.dirname(os.path.abspath(trace.tb_frame.f_code.co_filename)) == _here:
         return rest
-    return types.TracebackType(rest, traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno)
+    return types.TracebackType(rest, trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
+
+
+def _host_notes(stops):
+    """Where the ranks' host code was when the run stopped: one note a line of code."""
+    ranks_at = {}
+    for rank, error in sorted(stops, key=lambda stop: stop[0]):
+        for frame in traceback.extract_tb(_user_frames(error.__traceback__))[-1:]:
+            ranks_at.setdefault((frame.filename, frame.lineno), []).append(rank)
+    for (file, line), ranks in ranks_at.items():
+        who = f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {', '.join(map(str, ranks))}"
+        yield f"{file}:{line}: note: the host of {who} is here\n    {linecache.getline(file, line).rstrip()}\n"
 
 
 def init():
     """The team of a script under `tandem run`; one rank when the script runs by itself."""
     return current_team()
-
-
-@functools.cache
-def _single_rank_team():
-    session = Session(1)
-    _tandem.enter(session.handle, 0)
-    return Team(session, 0)
 
 
 class Result:
@@ -248,22 +282,37 @@ def launch(main, ranks=1, target="sim", seed=0, trace=False, args=(), slots_per_
         try:
             _tandem.enter(session.handle, rank)
             _current.team = Team(session, rank)
-            values[rank] = main(_current.team, *args)
+            try:
+                values[rank] = main(_current.team, *args)
+            except SystemExit as leaving:
+                if leaving.code not in (None, 0):
+                    raise
             session.guarded(_tandem.leave, rank)
         except BaseException as error:
-            failures.append(error)
+            failures.append((rank, error))
             _tandem.abort(session.handle, rank, f"{type(error).__name__}: {error}")
         finally:
             _current.team = None
 
-    threads = [threading.Thread(target=body, args=(r,), name=f"tandem rank {r}") for r in range(ranks)]
+    threads = [threading.Thread(target=body, args=(r,), name=f"tandem rank {r}", daemon=True) for r in range(ranks)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    try:
+        for thread in threads:
+            thread.join()
+    except KeyboardInterrupt:
+        _tandem.interrupt(session.handle)
+        for thread in threads:
+            thread.join(_INTERRUPT_SECONDS)
+        raise
+    session.finished = True
     if failures:
-        session_errors = [f for f in failures if isinstance(f, SimulationError)]
-        error = (session_errors or failures)[0]
+        stops = [f for f in failures if isinstance(f[1], SimulationError)]
+        rank, error = (stops or failures)[0]
+        if stops:
+            error.add_places(_host_notes(stops))
+        elif ranks > 1:
+            error.add_note(f"raised on rank {rank} of {ranks}")
         if isinstance(error, (CompileError, SimulationError)):  # the message says where; our own frames would only hide it
             raise error.with_traceback(_user_frames(error.__traceback__)) from None
         raise error

@@ -13,7 +13,7 @@ uint32_t Locations::indexOf(mlir::Location loc) {
   if (auto it = known_.find(loc); it != known_.end()) return it->second;
   uint32_t index = resolve(loc, kNoLocation);
   if (index == kNoLocation)
-    index = fallback_ != kNoLocation ? fallback_ : enter({fileOf("<unknown>"), {}, kNoLocation});
+    index = fallback_ != kNoLocation ? fallback_ : enter({fileOf("<unknown>", 0), {}, kNoLocation});
   known_[loc] = index;
   return index;
 }
@@ -24,7 +24,7 @@ uint32_t Locations::resolve(mlir::Location loc, uint32_t caller) {
     SourceRange range{at.getStartLine(), at.getStartColumn(), at.getEndLine(), at.getEndColumn()};
     if (range.endLine == 0) range.endLine = range.line;
     if (range.endColumn == 0) range.endColumn = range.column;
-    return enter({fileOf(at.getFilename().getValue()), range, caller});
+    return enter({fileOf(at.getFilename().getValue(), range.line), range, caller});
   }
   if (auto call = llvm::dyn_cast<mlir::CallSiteLoc>(loc)) {
     uint32_t outer = resolve(call.getCaller(), caller);
@@ -46,9 +46,15 @@ uint32_t Locations::enter(const interpreter::Location& location) {
   return it->second;
 }
 
-uint32_t Locations::fileOf(llvm::StringRef name) {
-  for (uint32_t i = 0; i < program_.files.size(); ++i)
-    if (program_.files[i]->name == name) return i;
+// Functions of one file may come as several texts, each with its own first line.
+uint32_t Locations::fileOf(llvm::StringRef name, uint32_t line) {
+  uint32_t found = program_.files.size();
+  for (uint32_t i = 0; i < program_.files.size(); ++i) {
+    if (program_.files[i]->name != name) continue;
+    if (!program_.files[i]->lineText(line).empty()) return i;
+    if (found == program_.files.size()) found = i;
+  }
+  if (found < program_.files.size()) return found;
   auto file = std::make_shared<SourceFile>();
   file->name = name.str();
   program_.files.push_back(std::move(file));

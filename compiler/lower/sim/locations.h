@@ -24,7 +24,7 @@ class Locations {
  private:
   uint32_t resolve(mlir::Location loc, uint32_t caller);
   uint32_t enter(const interpreter::Location& location);
-  uint32_t fileOf(llvm::StringRef name);
+  uint32_t fileOf(llvm::StringRef name, uint32_t line);
 
   interpreter::Program& program_;
   uint32_t fallback_ = interpreter::kNoLocation;

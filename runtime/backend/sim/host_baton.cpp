@@ -63,11 +63,15 @@ void HostBaton::pass() {
       case Progress::Stuck: {
         std::vector<std::string> notes;
         for (size_t r = 0; r < hosts_.size(); ++r)
-          if (hosts_[r].state == State::Blocked) notes.push_back("the host of rank " + std::to_string(r) + " waits for " + hosts_[r].what);
+          if (hosts_[r].state == State::Blocked)
+            notes.push_back("the host of rank " + std::to_string(r) + " waits for " + hosts_[r].what);
         stuck_(notes);
         stopLocked("deadlock");
         return;
       }
+      case Progress::Interrupted:
+        stopLocked("interrupted");
+        return;
       case Progress::Error:
         stopLocked("the simulator reported an error");
         return;

@@ -1,5 +1,6 @@
 // Host threads, one a rank, of which exactly one runs at a time, so that a simulated run is the same every time.
-// A host that has to wait gives the baton away; when no host can go on, the simulated devices run on the giver's thread.
+// A host that has to wait gives the baton away; when no host can go on, the simulated devices run on the giver's
+// thread.
 #pragma once
 #include <condition_variable>
 #include <functional>
@@ -10,7 +11,8 @@
 
 namespace tandem::runtime::sim {
 
-// The run has ended early: a report was made, or another rank's main failed. Thrown out of every blocking call of every rank.
+// The run has ended early: a report was made, or another rank's main failed. Thrown out of every blocking call of every
+// rank.
 class RunStopped : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -18,8 +20,9 @@ class RunStopped : public std::runtime_error {
 
 class HostBaton {
  public:
-  enum class Progress { Ready, Error, Stuck };
-  // `progress(anyReady)` runs the devices until anyReady() or they cannot go on. `stuck(notes)` reports a deadlock, one note a blocked host.
+  enum class Progress { Ready, Error, Stuck, Interrupted };
+  // `progress(anyReady)` runs the devices until anyReady() or they cannot go on. `stuck(notes)` reports a deadlock, one
+  // note a blocked host.
   HostBaton(int rankCount, std::function<Progress(const std::function<bool()>&)> progress,
             std::function<void(const std::vector<std::string>&)> stuck);
 

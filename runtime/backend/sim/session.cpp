@@ -12,6 +12,7 @@ HostBaton::Progress advance(interpreter::World& world, const std::function<bool(
     case Stop::Done: return HostBaton::Progress::Ready;
     case Stop::Error: return HostBaton::Progress::Error;
     case Stop::Stuck: return HostBaton::Progress::Stuck;
+    case Stop::Interrupted: return HostBaton::Progress::Interrupted;
   }
   return HostBaton::Progress::Stuck;
 }
@@ -22,7 +23,12 @@ Session::Session(const interpreter::WorldOptions& options)
     : world_(options),
       baton_(options.rankCount, [this](const std::function<bool()>& done) { return advance(world_, done); },
              [this](const std::vector<std::string>& notes) { world_.reportDeadlock(notes); }),
-      symmetricAllocations_(options.rankCount) {}
+      symmetricAllocations_(options.rankCount) {
+  world_.setInterruptCheck([this] {
+    auto poll = interruptPoll.load();
+    return interruptRequested_ || (poll && poll());
+  });
+}
 
 void Session::enter(int rank) { baton_.enter(rank); }
 
@@ -40,8 +46,8 @@ void Session::checkWorld() const {
   if (world_.failed()) throw RunStopped("the simulator reported an error");
 }
 
-Address Session::allocate(int rank, uint64_t bytes, interpreter::MemoryKind kind, bool initialised, const std::string& name,
-                          const HostPlace& place) {
+Address Session::allocate(int rank, uint64_t bytes, interpreter::MemoryKind kind, bool initialised,
+                          const std::string& name, const HostPlace& place) {
   Address address = world_.allocate(rank, bytes, kind, initialised, name, place.file, place.line);
   if (world_.failed()) {
     baton_.stop("the simulator reported an error");
@@ -50,7 +56,8 @@ Address Session::allocate(int rank, uint64_t bytes, interpreter::MemoryKind kind
   if (kind == interpreter::MemoryKind::Symmetric) {
     uint64_t mine = ++symmetricAllocations_[rank];
     baton_.block(rank, "the other ranks to allocate symmetric memory " + std::to_string(mine), [this, mine] {
-      return std::all_of(symmetricAllocations_.begin(), symmetricAllocations_.end(), [mine](uint64_t n) { return n >= mine; });
+      return std::all_of(symmetricAllocations_.begin(), symmetricAllocations_.end(),
+                         [mine](uint64_t n) { return n >= mine; });
     });
   }
   return address;
@@ -69,7 +76,8 @@ int Session::createTeam(int rank, const std::vector<int>& members) {
   auto& [team, calls] = teamCalls_[members];
   if (calls.empty()) calls.resize(rankCount());
   uint64_t mine = ++calls[rank];
-  bool first = std::all_of(members.begin(), members.end(), [&, &calls = calls](int m) { return m == rank || calls[m] < mine; });
+  bool first =
+      std::all_of(members.begin(), members.end(), [&, &calls = calls](int m) { return m == rank || calls[m] < mine; });
   if (first) team = world_.createTeam(members);
   int id = team;
   barrier(rank, id);
@@ -88,7 +96,8 @@ void Session::copyFromHost(int rank, StreamId stream, Address dest, const void* 
 }
 
 void Session::copyToHost(int rank, StreamId stream, void* dest, Address source, uint64_t bytes) {
-  world_.callbackAsync(rank, stream, [dest, source, bytes] { std::memcpy(dest, reinterpret_cast<const void*>(source), bytes); });
+  world_.callbackAsync(rank, stream,
+                       [dest, source, bytes] { std::memcpy(dest, reinterpret_cast<const void*>(source), bytes); });
 }
 
 void Session::releaseAsync(int rank, StreamId stream, Address address) {

@@ -2,6 +2,7 @@
 #pragma once
 #include "interpreter/world.h"
 #include "runtime/backend/sim/host_baton.h"
+#include <atomic>
 #include <deque>
 #include <map>
 #include <string>
@@ -23,6 +24,9 @@ struct HostPlace {
 // Calls that wait throw RunStopped when the run has ended early; the reason is in world().reports().
 class Session {
  public:
+  // Asked on the simulating thread while it works; non-zero stops that run. One for the process; null for none.
+  static inline std::atomic<int (*)()> interruptPoll = nullptr;
+
   explicit Session(const interpreter::WorldOptions& options);
 
   interpreter::World& world() { return world_; }
@@ -32,6 +36,9 @@ class Session {
   void enter(int rank);
   void leave(int rank);                            // after its streams are idle
   void abort(int rank, const std::string& why);    // its main failed: the other ranks' calls throw
+  void interrupt() {
+    interruptRequested_ = true;
+  }  // from any thread: the simulation stops soon, and with it every blocking call
 
   // Symmetric memory is collective: all ranks call in the same order with the same size; returns after all have.
   Address allocate(int rank, uint64_t bytes, interpreter::MemoryKind kind, bool initialised, const std::string& name,
@@ -42,7 +49,8 @@ class Session {
   int createTeam(int rank, const std::vector<int>& members);
 
   void launch(int rank, StreamId stream, interpreter::Launch launch);
-  // Stream-ordered copies between host memory of the caller and simulated memory; the host memory must live until the stream gets there.
+  // Stream-ordered copies between host memory of the caller and simulated memory; the host memory must live until the
+  // stream gets there.
   void copyFromHost(int rank, StreamId stream, Address dest, const void* source, uint64_t bytes);
   void copyToHost(int rank, StreamId stream, void* dest, Address source, uint64_t bytes);
   void releaseAsync(int rank, StreamId stream, Address address);
@@ -55,10 +63,12 @@ class Session {
  private:
   void checkWorld() const;
 
+  std::atomic<bool> interruptRequested_ = false;
   interpreter::World world_;
   HostBaton baton_;
   std::vector<uint64_t> symmetricAllocations_;        // how many each rank has made
-  std::map<std::vector<int>, std::pair<int, std::vector<uint64_t>>> teamCalls_;  // the team and each rank's calls, by members
+  std::map<std::vector<int>, std::pair<int, std::vector<uint64_t>>>
+      teamCalls_;  // the team and each rank's calls, by members
 };
 
 }  // namespace tandem::runtime::sim

@@ -1,0 +1,257 @@
+"""Wrong launches: what a user gets for wrong grids, arguments, ranks, threads and failing ranks."""
+
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import tandem
+import tandem.language as tl
+
+
+@tandem.jit
+def one(x_ptr):
+    tl.store(x_ptr, 1)
+
+
+@tandem.jit
+def put(x_ptr, value):
+    tl.store(x_ptr, value)
+
+
+@tandem.jit
+def put_byte(x_ptr, value: tl.int8):
+    tl.store(x_ptr, value)
+
+
+@tandem.jit
+def put_half(x_ptr, value: "float16"):
+    tl.store(x_ptr, value)
+
+
+@tandem.jit
+def count(x_ptr, N: tl.constexpr):
+    tl.store(x_ptr + tl.arange(0, N), tl.arange(0, N))
+
+
+@tandem.jit
+def beyond(x_ptr):
+    tl.store(x_ptr + 100, 1)
+
+
+class Thing:
+    pass
+
+
+def zeros(n=4, dtype=np.float32):
+    return np.zeros(n, dtype)
+
+
+WRONG = {
+    "negative grid": (lambda: one[(-1,)](zeros()), ValueError, "negative"),
+    "grid of text": (lambda: one["a"](zeros()), TypeError, "one to three integers"),
+    "no grid": (lambda: one[None](zeros()), TypeError, "one to three integers"),
+    "grid of floats": (lambda: one[(1.5,)](zeros()), TypeError, "one to three integers"),
+    "four sizes": (lambda: one[(1, 1, 1, 1)](zeros()), ValueError, "one to three sizes, not 4"),
+    "empty grid": (lambda: one[()](zeros()), ValueError, "one to three sizes, not 0"),
+    "huge grid": (lambda: one[(1 << 40,)](zeros()), ValueError, "too large"),
+    "product of sizes beyond 64 bits": (lambda: one[(1 << 30, 1 << 30, 1 << 30)](zeros()), ValueError, "too large"),
+    "called without a grid": (lambda: one(zeros()), RuntimeError, r"`one\[grid\]\(...\)`"),
+    "missing argument": (lambda: put[(1,)](zeros()), TypeError, "`put`: missing a required argument: 'value'"),
+    "too many arguments": (lambda: one[(1,)](zeros(), 1), TypeError, "`one`: too many positional"),
+    "unknown keyword": (lambda: one[(1,)](zeros(), foo=1), TypeError, "`one` has no parameter `foo`"),
+    "argument twice": (lambda: one[(1,)](zeros(), x_ptr=zeros()), TypeError, "multiple values"),
+    "constexpr of text": (lambda: count[(1,)](zeros(), "8"), tandem.CompileError, "must be an integer"),
+    "constexpr object": (lambda: count[(1,)](zeros(), Thing()), tandem.CompileError, "`N` is Thing object"),
+    "complex array": (lambda: one[(1,)](zeros(4, complex)), TypeError, "dtype `complex128`"),
+    "array of objects": (lambda: one[(1,)](np.array([None, 1])), TypeError, "dtype `object`"),
+    "array of text": (lambda: one[(1,)](np.array(["a"])), TypeError, "dtype `<U1`"),
+    "big-endian array": (lambda: one[(1,)](zeros(2, ">f4")), TypeError, "dtype `>f4`"),
+    "number for a pointer": (lambda: one[(1,)](3), tandem.CompileError, "needs a pointer"),
+    "None for a pointer": (lambda: one[(1,)](None), tandem.CompileError, "needs a pointer"),
+    "list": (lambda: one[(1,)]([1, 2]), TypeError, "`x_ptr` of kernel `one` has type `list`"),
+    "object": (lambda: one[(1,)](Thing()), TypeError, "has type `Thing`"),
+    "complex number": (lambda: put[(1,)](zeros(), 1j), TypeError, "has type `complex`"),
+    "bytes": (lambda: put[(1,)](zeros(), b"a"), TypeError, "has type `bytes`"),
+    "huge integer": (lambda: put[(1,)](zeros(), 1 << 70), OverflowError, "does not fit 64 bits"),
+    "huge negative integer": (lambda: put[(1,)](zeros(), -(1 << 63) - 1), OverflowError, "does not fit 64 bits"),
+    "integer beyond its annotation": (lambda: put_byte[(1,)](zeros(), 1000), OverflowError, "1000 does not fit type `i8`"),
+    "fraction for an integer": (lambda: put_byte[(1,)](zeros(), 1.5), OverflowError, "1.5 does not fit type `i8`"),
+    "three warps": (lambda: one[(1,)](zeros(), num_warps=3), tandem.CompileError, "power of two"),
+    "no stream": (lambda: one[(1,)](zeros(), stream=3), TypeError, "not a stream"),
+    "no ranks": (lambda: tandem.launch(lambda t: 0, ranks=0), ValueError, "`ranks` must be 1 to 1024, not 0"),
+    "ranks of text": (lambda: tandem.launch(lambda t: 0, ranks="2"), TypeError, "`ranks` must be an integer"),
+    "fraction of a rank": (lambda: tandem.launch(lambda t: 0, ranks=1.5), TypeError, "`ranks` must be an integer"),
+    "seed of text": (lambda: tandem.launch(lambda t: 0, seed="x"), TypeError, "`seed` must be an integer"),
+    "no slots": (lambda: tandem.launch(lambda t: 0, slots_per_rank=0), ValueError, "at least 1"),
+    "target": (lambda: tandem.launch(lambda t: 0, target="abacus"), ValueError, "`abacus` is not available"),
+    "no main": (lambda: tandem.launch(None), TypeError, "not callable"),
+    "main without a team": (lambda: tandem.launch(lambda: 0), TypeError, "takes 0 positional"),
+}
+
+
+@pytest.mark.parametrize("run, kind, words", WRONG.values(), ids=WRONG.keys())
+def test_wrong_launch(run, kind, words):
+    with pytest.raises(kind, match=words):
+        run()
+
+
+TEAM = {
+    "size not whole": (lambda t: t.zeros((2.5, 3)), TypeError, "integer"),
+    "negative size": (lambda t: t.zeros(-4), ValueError, "negative size"),
+    "unknown type": (lambda t: t.zeros(4, "float31"), TypeError, "`float31` is not an element type"),
+    "array of objects": (lambda t: t.from_array(np.array([None, 1])), TypeError, "dtype `object`"),
+    "peer outside": (lambda t: t.zeros(4).peer(2), IndexError, "rank 2 is not one of the team's 2 ranks"),
+    "peer of local memory": (lambda t: t.local_empty(4).peer(1), ValueError, "only symmetric tensors have peers"),
+    "peer freed": (lambda t: t.zeros(4).peer(1 - t.rank).free(), ValueError, "a view cannot be freed"),
+    "copy of an array": (lambda t: t.stream.copy(t.zeros(8), zeros(8)), TypeError, "not `ndarray`"),
+    "unknown event": (lambda t: t.stream.wait_event(77), RuntimeError, "event 77 was never recorded"),
+    "team without its maker": (lambda t: t.split([1 - t.rank]), RuntimeError, "is not a member of the team"),
+    "team with a rank twice": (lambda t: t.split([0, 0]), RuntimeError, "named twice"),
+    "index outside": (lambda t: t.zeros(4).__setitem__(10, 1), IndexError, "out of bounds"),
+    "shape that does not fit": (lambda t: t.zeros(4).__setitem__(..., zeros(5)), ValueError, "broadcast"),
+}
+
+
+@pytest.mark.parametrize("run, kind, words", TEAM.values(), ids=TEAM.keys())
+def test_wrong_call_of_the_team(run, kind, words):
+    with pytest.raises(kind, match=words):
+        tandem.launch(run, ranks=2)
+
+
+def test_double_free():
+    def main(team):
+        a = team.zeros(8)
+        a.free()
+        a.free()
+
+    with pytest.raises(ValueError, match="freed already"):
+        tandem.launch(main, ranks=2)
+
+
+def test_values_by_annotation():
+    x = zeros()
+    put_byte[(1,)](x, -3)
+    assert x[0] == -3
+    put_half[(1,)](x, 2.5)
+    assert x[0] == 2.5
+
+
+def test_empty_grid_and_empty_arrays():
+    x = zeros()
+    one[(0,)](x)
+    assert x[0] == 0
+    put[(1,)](x, 5)
+    empty = x[4:]
+    with pytest.raises(tandem.SimulationError, match="which has 0 bytes"):
+        one[(1,)](empty)
+
+
+def test_an_exception_of_one_rank_releases_the_others():
+    def main(team):
+        if team.rank == 1:
+            raise KeyError("mine")
+        team.barrier()
+
+    with pytest.raises(KeyError, match="mine") as failure:
+        tandem.launch(main, ranks=3)
+    assert failure.value.__notes__ == ["raised on rank 1 of 3"]
+    assert failure.traceback[-1].name == "main"
+
+
+def test_exit_of_one_rank():
+    def main(team, code):
+        if team.rank == 1:
+            sys.exit(code)
+        if code:
+            team.barrier()
+        return team.rank
+
+    assert tandem.launch(main, ranks=3, args=(0,)).values == [0, None, 2]
+    with pytest.raises(SystemExit) as leaving:
+        tandem.launch(main, ranks=3, args=(3,))
+    assert leaving.value.code == 3
+
+
+def test_a_rank_that_exits_leaves_the_others_waiting():
+    def main(team):
+        if team.rank == 1:
+            sys.exit(0)
+        team.barrier()
+
+    with pytest.raises(tandem.SimulationError, match="not arrived: rank 1"):
+        tandem.launch(main, ranks=2)
+
+
+def test_launches_nest():
+    def inner(team):
+        team.barrier()
+        return team.size
+
+    values = tandem.launch(lambda team: tandem.launch(inner, ranks=3).values, ranks=2).values
+    assert values == [[3, 3, 3]] * 2
+
+
+def test_kernels_after_a_failure():
+    with pytest.raises(tandem.SimulationError, match="out-of-bounds"):
+        beyond[(1,)](zeros())
+    x = zeros()
+    one[(1,)](x)
+    assert x[0] == 1
+
+
+def test_tensor_of_another_run():
+    tensor = tandem.launch(lambda team: team.zeros(4)).values[0]
+    assert (np.asarray(tensor) == 0).all()
+    with pytest.raises(ValueError, match="tensor of another run"):
+        one[(1,)](tensor)
+
+
+def test_launches_on_threads():
+    seen = []
+
+    def body():
+        for _ in range(10):
+            x = zeros()
+            one[(1,)](x)
+            seen.append(x[0])
+
+    threads = [threading.Thread(target=body) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == [1] * 40
+
+
+def test_the_team_of_a_rank_belongs_to_its_thread():
+    def main(team):
+        caught = []
+
+        def body():
+            with pytest.raises(RuntimeError, match="from another thread"):
+                team.zeros(4)
+            caught.append(True)
+
+        thread = threading.Thread(target=body)
+        thread.start()
+        thread.join()
+        return caught
+
+    assert tandem.launch(main, ranks=2).values == [[True], [True]]
+
+
+def test_host_memory_lives_until_a_queued_launch_is_done():
+    def main(team):
+        stream = team.new_stream()
+        kept = []
+        for i in range(50):
+            x = np.zeros(1 << 12, np.float32)
+            put[(1,)](x, float(i + 2), stream=stream)
+            kept.append(x if i % 2 else None)
+            del x
+        team.synchronize()
+        return [float(x[0]) for x in kept if x is not None]
+
+    assert tandem.launch(main).values[0] == [float(i + 2) for i in range(50) if i % 2]

@@ -1,4 +1,7 @@
-"""Builds the libraries with CMake for `pip install .` and ships them inside the package. Needs scripts/setup.sh's Debian packages."""
+"""Builds the libraries with CMake for `pip install .` and ships them inside the package.
+
+Needs the Debian packages of scripts/setup.sh.
+"""
 
 import pathlib
 import shutil
@@ -15,8 +18,8 @@ class Build(build_ext):
     def run(self):
         build = ROOT / "build"
         if not (build / "build.ninja").exists():
-            subprocess.run(["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DCMAKE_C_COMPILER=clang-22", "-DCMAKE_CXX_COMPILER=clang++-22"],
-                           check=True)
+            compilers = ["-DCMAKE_C_COMPILER=clang-22", "-DCMAKE_CXX_COMPILER=clang++-22"]
+            subprocess.run(["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", *compilers], check=True)
         subprocess.run(["ninja", "-C", build, "tandem", "tandem_python"], check=True)
         package = pathlib.Path(self.get_ext_fullpath("tandem._tandem")).parent
         package.mkdir(parents=True, exist_ok=True)
@@ -29,4 +32,5 @@ class Wheel(bdist_wheel):
         return "cp311", "abi3", super().get_tag()[2]
 
 
-setup(ext_modules=[Extension("tandem._tandem", sources=[], py_limited_api=True)], cmdclass={"build_ext": Build, "bdist_wheel": Wheel})
+setup(ext_modules=[Extension("tandem._tandem", sources=[], py_limited_api=True)],
+      cmdclass={"build_ext": Build, "bdist_wheel": Wheel})

@@ -19,11 +19,12 @@ void checkSignalBytes(int bytes) {
 
 extern "C" {
 
-int td_allocate(td_session* s, int rank, uint64_t bytes, int symmetric, int initialised, const char* name, const char* file, int line,
-                uint64_t* address) {
+int td_allocate(td_session* s, int rank, uint64_t bytes, int symmetric, int initialised, const char* name,
+                const char* file, int line, uint64_t* address) {
   return guarded([&] {
-    required(address, "address") = sessionOf(s, rank).session.allocate(rank, bytes, symmetric ? MemoryKind::Symmetric : MemoryKind::Local, initialised, name ? name : "",
-                                   place(file, line));
+    required(address, "address") =
+        sessionOf(s, rank).session.allocate(rank, bytes, symmetric ? MemoryKind::Symmetric : MemoryKind::Local,
+                                            initialised, name ? name : "", place(file, line));
   });
 }
 int td_release(td_session* s, int rank, uint64_t address, const char* file, int line) {
@@ -51,7 +52,8 @@ int td_create_team(td_session* s, int rank, const int* members, int count, int* 
         throw std::runtime_error("team member " + std::to_string(m) + " is out of range or named twice");
       seen[m] = true;
     }
-    if (!seen[rank]) throw std::runtime_error("rank " + std::to_string(rank) + " is not a member of the team it creates");
+    if (!seen[rank])
+      throw std::runtime_error("rank " + std::to_string(rank) + " is not a member of the team it creates");
     required(team, "team") = session.createTeam(rank, list);
   });
 }
@@ -69,11 +71,13 @@ int td_launch(td_session* s, int rank, int stream, td_program* program, int grid
     interpreter::Launch launch;
     launch.program = required(program, "program").compiled.program;
     if (count < 0 || size_t(count) != launch.program->arguments.size())
-      throw std::runtime_error("kernel `" + launch.program->name + "` takes " + std::to_string(launch.program->arguments.size()) +
-                               " arguments, " + std::to_string(count) + " given");
+      throw std::runtime_error("kernel `" + launch.program->name + "` takes " +
+                               std::to_string(launch.program->arguments.size()) + " arguments, " +
+                               std::to_string(count) + " given");
     if (gridX < 0 || gridY < 0 || gridZ < 0) throw std::runtime_error("the grid has a negative size");
     launch.grid = {gridX, gridY, gridZ};
-    if (numWarps < 1) throw std::invalid_argument("`num_warps` is " + std::to_string(numWarps) + ", at least 1 is needed");
+    if (numWarps < 1)
+      throw std::invalid_argument("`num_warps` is " + std::to_string(numWarps) + ", at least 1 is needed");
     launch.numWarps = numWarps;
     for (int i = 0; i < count; ++i) launch.arguments.push_back({(&required(arguments, "arguments"))[i]});
     launch.hostFile = file ? file : "";
@@ -82,10 +86,13 @@ int td_launch(td_session* s, int rank, int stream, td_program* program, int grid
   });
 }
 int td_copy(td_session* s, int rank, int stream, uint64_t dest, uint64_t source, uint64_t bytes) {
-  return guarded([&] { sessionOf(s, rank, stream).session.world().copyAsync(rank, uint32_t(stream), dest, source, bytes); });
+  return guarded(
+      [&] { sessionOf(s, rank, stream).session.world().copyAsync(rank, uint32_t(stream), dest, source, bytes); });
 }
 int td_set(td_session* s, int rank, int stream, uint64_t dest, int value, uint64_t bytes) {
-  return guarded([&] { sessionOf(s, rank, stream).session.world().setAsync(rank, uint32_t(stream), dest, uint8_t(value), bytes); });
+  return guarded([&] {
+    sessionOf(s, rank, stream).session.world().setAsync(rank, uint32_t(stream), dest, uint8_t(value), bytes);
+  });
 }
 int td_copy_from_host(td_session* s, int rank, int stream, uint64_t dest, const void* source, uint64_t bytes) {
   return guarded([&] {
@@ -105,15 +112,20 @@ int td_release_async(td_session* s, int rank, int stream, uint64_t address) {
 int td_signal_write(td_session* s, int rank, int stream, uint64_t signal, uint64_t value, int bytes, int kind) {
   return guarded([&] {
     checkSignalBytes(bytes);
-    if (kind != 0 && kind != 1) throw std::invalid_argument("signal kind " + std::to_string(kind) + " is not 0 (set) or 1 (add)");
-    sessionOf(s, rank, stream).session.world().signalWriteAsync(rank, uint32_t(stream), signal, value, bytes, interpreter::SignalKind(kind));
+    if (kind != 0 && kind != 1)
+      throw std::invalid_argument("signal kind " + std::to_string(kind) + " is not 0 (set) or 1 (add)");
+    sessionOf(s, rank, stream)
+        .session.world()
+        .signalWriteAsync(rank, uint32_t(stream), signal, value, bytes, interpreter::SignalKind(kind));
   });
 }
 int td_signal_wait(td_session* s, int rank, int stream, uint64_t signal, int compare, uint64_t value, int bytes) {
   return guarded([&] {
     checkSignalBytes(bytes);
     checkIndex("comparison", compare, 6);
-    sessionOf(s, rank, stream).session.world().signalWaitAsync(rank, uint32_t(stream), signal, interpreter::SignalCompare(compare), value, bytes);
+    sessionOf(s, rank, stream)
+        .session.world()
+        .signalWaitAsync(rank, uint32_t(stream), signal, interpreter::SignalCompare(compare), value, bytes);
   });
 }
 int td_barrier_on_stream(td_session* s, int rank, int stream, int team) {
@@ -128,7 +140,8 @@ int td_record_event(td_session* s, int rank, int stream, uint64_t* event) {
 int td_wait_event(td_session* s, int rank, int stream, uint64_t event) {
   return guarded([&] {
     td_session& session = sessionOf(s, rank, stream);
-    if (event < 1 || event > session.lastEvent) throw std::out_of_range("event " + std::to_string(event) + " was never recorded");
+    if (event < 1 || event > session.lastEvent)
+      throw std::out_of_range("event " + std::to_string(event) + " was never recorded");
     session.session.world().waitEvent(rank, uint32_t(stream), event);
   });
 }

@@ -28,7 +28,8 @@ template <class T> T& required(T* pointer, const char* name) {
 
 inline void checkIndex(const char* what, int64_t index, int64_t count) {
   if (index < 0 || index >= count)
-    throw std::out_of_range(std::string(what) + " " + std::to_string(index) + " is not one of the " + std::to_string(count));
+    throw std::out_of_range(std::string(what) + " " + std::to_string(index) + " is not one of the " +
+                            std::to_string(count));
 }
 
 inline td_session& sessionOf(td_session* s, int rank) {

@@ -24,7 +24,8 @@ Kernel Kernel::fromText(const std::string& text, const std::string& fileName, co
 
 const std::string& Kernel::name() const { return impl_->name; }
 
-std::shared_ptr<td_program> Kernel::Impl::specialise(const std::string& signature, const std::string& constants, int numWarps) {
+std::shared_ptr<td_program> Kernel::Impl::specialise(const std::string& signature, const std::string& constants,
+                                                     int numWarps) {
   std::lock_guard lock(mutex);
   auto& program = programs[signature + ";" + constants + ";" + std::to_string(numWarps)];
   if (program) return program;

@@ -57,12 +57,16 @@ RunReport describe(td_session* session, const json& reports, bool trace) {
 
 RunReport launch(const std::function<void(Team&)>& main, const RunOptions& options) {
   td_session* raw = nullptr;
-  json o = {{"ranks", options.ranks}, {"seed", options.seed}, {"trace", options.trace}, {"slots_per_rank", options.slotsPerRank}};
+  json o = {{"ranks", options.ranks},
+            {"seed", options.seed},
+            {"trace", options.trace},
+            {"slots_per_rank", options.slotsPerRank}};
   if (td_session_create(o.dump().c_str(), &raw)) throw Error(td_last_error());
   std::unique_ptr<td_session, void (*)(td_session*)> session(raw, td_session_destroy);
   Failures failures;
   std::vector<std::thread> threads;
-  for (int r = 0; r < options.ranks; ++r) threads.emplace_back(hostThread, raw, r, options.ranks, std::cref(main), std::ref(failures));
+  for (int r = 0; r < options.ranks; ++r)
+    threads.emplace_back(hostThread, raw, r, options.ranks, std::cref(main), std::ref(failures));
   for (std::thread& t : threads) t.join();
   if (failures.first()) {
     throwErrors(reportsOf(raw));

@@ -9,7 +9,9 @@
 namespace tandem {
 namespace {
 
-bool fitsInt32(int64_t v) { return v >= std::numeric_limits<int32_t>::min() && v <= std::numeric_limits<int32_t>::max(); }
+bool fitsInt32(int64_t v) {
+  return v >= std::numeric_limits<int32_t>::min() && v <= std::numeric_limits<int32_t>::max();
+}
 
 struct Packed {
   std::string type;
@@ -24,8 +26,9 @@ std::string spell(int64_t v) { return std::to_string(v); }
 std::string spell(double v) { return nlohmann::json(v).dump(); }
 std::string spell(const std::string& v) { return nlohmann::json(v).dump(); }
 std::string spell(DType v) {
-  static const char* const words[] = {"int1",   "int8",   "int16",      "int32",    "int64",   "uint8",    "uint16", "uint32",
-                                      "uint64", "float8e4nv", "float8e5", "float16", "bfloat16", "float32", "float64"};
+  static const char* const words[] = {"int1",     "int8",    "int16",    "int32",   "int64",
+                                      "uint8",    "uint16",  "uint32",   "uint64",  "float8e4nv",
+                                      "float8e5", "float16", "bfloat16", "float32", "float64"};
   return std::string("tl.") + words[size_t(v)];
 }
 
@@ -44,14 +47,20 @@ int Team::residentPrograms() const {
   return count;
 }
 
-Tensor Team::allocate(const std::vector<int64_t>& shape, DType dtype, bool symmetric, bool initialised, const std::string& name) {
+Tensor Team::allocate(const std::vector<int64_t>& shape, DType dtype, bool symmetric, bool initialised,
+                      const std::string& name) {
   Tensor t{0, shape, dtype};
-  check(td_allocate(session_, rank_, uint64_t(std::max<int64_t>(1, t.bytes())), symmetric, initialised, name.c_str(), "", 0, &t.address));
+  check(td_allocate(session_, rank_, uint64_t(std::max<int64_t>(1, t.bytes())), symmetric, initialised, name.c_str(),
+                    "", 0, &t.address));
   return t;
 }
 
-Tensor Team::empty(const std::vector<int64_t>& shape, DType dtype, const std::string& name) { return allocate(shape, dtype, true, false, name); }
-Tensor Team::zeros(const std::vector<int64_t>& shape, DType dtype, const std::string& name) { return allocate(shape, dtype, true, true, name); }
+Tensor Team::empty(const std::vector<int64_t>& shape, DType dtype, const std::string& name) {
+  return allocate(shape, dtype, true, false, name);
+}
+Tensor Team::zeros(const std::vector<int64_t>& shape, DType dtype, const std::string& name) {
+  return allocate(shape, dtype, true, true, name);
+}
 Tensor Team::localZeros(const std::vector<int64_t>& shape, DType dtype, const std::string& name) {
   return allocate(shape, dtype, false, true, name);
 }
@@ -73,10 +82,11 @@ void Team::launch(const Kernel& kernel, const LaunchConfig& config, const std::v
     words.push_back(p.bits);
   }
   for (auto& [key, value] : constants)
-    constantText += (constantText.empty() ? "" : ", ") + key + "=" + std::visit([](const auto& v) { return spell(v); }, value);
+    constantText +=
+        (constantText.empty() ? "" : ", ") + key + "=" + std::visit([](const auto& v) { return spell(v); }, value);
   auto program = kernel.impl()->specialise(signature, constantText, config.numWarps);
-  check(td_launch(session_, rank_, config.stream, program.get(), config.grid[0], config.grid[1], config.grid[2], config.numWarps,
-                  words.data(), int(words.size()), "", 0));
+  check(td_launch(session_, rank_, config.stream, program.get(), config.grid[0], config.grid[1], config.grid[2],
+                  config.numWarps, words.data(), int(words.size()), "", 0));
 }
 
 int Team::newStream() {

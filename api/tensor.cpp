@@ -9,8 +9,9 @@ struct Row {
   int64_t bytes;
   const char* word;
 };
-constexpr Row rows[] = {{1, "i1"},  {1, "i8"},  {2, "i16"}, {4, "i32"},     {8, "i64"},   {1, "u8"},   {2, "u16"},  {4, "u32"},
-                        {8, "u64"}, {1, "fp8e4nv"}, {1, "fp8e5"}, {2, "fp16"}, {2, "bf16"}, {4, "fp32"}, {8, "fp64"}};
+constexpr Row rows[] = {{1, "i1"},    {1, "i8"},   {2, "i16"},  {4, "i32"},  {8, "i64"},
+                        {1, "u8"},    {2, "u16"},  {4, "u32"},  {8, "u64"},  {1, "fp8e4nv"},
+                        {1, "fp8e5"}, {2, "fp16"}, {2, "bf16"}, {4, "fp32"}, {8, "fp64"}};
 static_assert(std::size(rows) == size_t(DType::Float64) + 1);
 
 }  // namespace

@@ -133,11 +133,13 @@ def main():
     rows = [
         ("512x512x512 fp16 GEMM kernel", f"{kernel_s * 1e3:.1f} ms",
          f"<= {bar_s * 1e3:.0f} ms (3 x NumPy's {numpy_s * 1e3:.1f} ms + 200 ms)", kernel_s <= bar_s),
-        ("64 ranks x 32 signalling programs", f"{instructions / 1e6:.2f} M instructions/s", ">= 1 M/s", instructions >= 1e6),
+        ("64 ranks x 32 signalling programs", f"{instructions / 1e6:.2f} M instructions/s", ">= 1 M/s",
+         instructions >= 1e6),
         ("a turn of the scheduler with its instructions", f"{turn_s * 1e6:.2f} us", "", True),
         ("compiling the GEMM kernel", f"{compile_s * 1e3:.0f} ms", "", True),
         ("an empty launch", f"{launch_seconds() * 1e6:.0f} us", "", True),
-        ("64 GiB symmetric on 8 ranks, 8 MiB touched", f"{resident / 2**20:.0f} MiB resident", "< 100 MiB", resident < 100 << 20),
+        ("64 GiB symmetric on 8 ranks, 8 MiB touched", f"{resident / 2**20:.0f} MiB resident", "< 100 MiB",
+         resident < 100 << 20),
     ]
     for what, measured, bar, met in rows:
         print(f"{what:<52} {measured:<24} {bar:<48} {'' if not bar else 'met' if met else 'MISSED'}".rstrip())

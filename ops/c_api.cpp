@@ -13,8 +13,12 @@ namespace {
 
 ops::GemmConfig parseConfig(const char* text) {
   ops::GemmConfig c;
-  const std::map<std::string, int*> members = {{"block_m", &c.blockM}, {"block_n", &c.blockN}, {"block_k", &c.blockK}, {"programs", &c.programs},
-                                               {"comm_programs", &c.commPrograms}, {"num_warps", &c.numWarps}};
+  const std::map<std::string, int*> members = {{"block_m", &c.blockM},
+                                               {"block_n", &c.blockN},
+                                               {"block_k", &c.blockK},
+                                               {"programs", &c.programs},
+                                               {"comm_programs", &c.commPrograms},
+                                               {"num_warps", &c.numWarps}};
   const nlohmann::json options = nlohmann::json::parse(text);
   for (auto& [key, value] : options.items()) {
     auto member = members.find(key);
@@ -26,7 +30,8 @@ ops::GemmConfig parseConfig(const char* text) {
 }
 
 DType checkedDType(int number) {
-  if (number < 0 || number > int(DType::Float64)) throw Error("element type number " + std::to_string(number) + " is unknown");
+  if (number < 0 || number > int(DType::Float64))
+    throw Error("element type number " + std::to_string(number) + " is unknown");
   return DType(number);
 }
 
@@ -62,12 +67,14 @@ struct td_gemm_rs : Holder<ops::GemmReduceScatter> {
 extern "C" {
 
 int td_ag_gemm_create(td_session* s, int rank, int maxM, int n, int k, int dtype, const char* config, td_ag_gemm** op) {
-  return guarded([&] { *op = new td_ag_gemm(s, rank, rankCount(s), maxM, n, k, checkedDType(dtype), parseConfig(config)); });
+  return guarded(
+      [&] { *op = new td_ag_gemm(s, rank, rankCount(s), maxM, n, k, checkedDType(dtype), parseConfig(config)); });
 }
 int td_ag_gemm_run(td_ag_gemm* h, int stream, uint64_t a, uint64_t b, uint64_t c, int m, int cDType) {
   return guarded([&] {
     int64_t rows = ops::rowsOfRank(m, h->team.size(), h->team.rank());
-    h->get().run({a, {rows, h->k}, h->dtype}, {b, {h->k, h->n}, h->dtype}, {c, {m, h->n}, checkedDType(cDType)}, m, stream);
+    h->get().run({a, {rows, h->k}, h->dtype}, {b, {h->k, h->n}, h->dtype}, {c, {m, h->n}, checkedDType(cDType)}, m,
+                 stream);
   });
 }
 int td_ag_gemm_close(td_ag_gemm* h) {
@@ -76,12 +83,14 @@ int td_ag_gemm_close(td_ag_gemm* h) {
 void td_ag_gemm_destroy(td_ag_gemm* h) { delete h; }
 
 int td_gemm_rs_create(td_session* s, int rank, int maxM, int n, int k, int dtype, const char* config, td_gemm_rs** op) {
-  return guarded([&] { *op = new td_gemm_rs(s, rank, rankCount(s), maxM, n, k, checkedDType(dtype), parseConfig(config)); });
+  return guarded(
+      [&] { *op = new td_gemm_rs(s, rank, rankCount(s), maxM, n, k, checkedDType(dtype), parseConfig(config)); });
 }
 int td_gemm_rs_run(td_gemm_rs* h, int stream, uint64_t a, uint64_t b, uint64_t out, int m, int outDType) {
   return guarded([&] {
     int64_t rows = ops::rowsOfRank(m, h->team.size(), h->team.rank());
-    h->get().run({a, {m, h->k}, h->dtype}, {b, {h->k, h->n}, h->dtype}, {out, {rows, h->n}, checkedDType(outDType)}, m, stream);
+    h->get().run({a, {m, h->k}, h->dtype}, {b, {h->k, h->n}, h->dtype}, {out, {rows, h->n}, checkedDType(outDType)}, m,
+                 stream);
   });
 }
 int td_gemm_rs_close(td_gemm_rs* h) {

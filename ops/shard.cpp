@@ -8,12 +8,14 @@ namespace tandem::ops {
 namespace {
 
 void checkPositive(const char* op, const char* name, int64_t value) {
-  if (value < 1) throw Error(std::string("`") + op + "`: `" + name + "` is " + std::to_string(value) + ", at least 1 is needed");
+  if (value < 1)
+    throw Error(std::string("`") + op + "`: `" + name + "` is " + std::to_string(value) + ", at least 1 is needed");
 }
 
 void checkTile(const char* op, const char* name, int value) {
   if (value < 16 || !std::has_single_bit(unsigned(value)))
-    throw Error(std::string("`") + op + "`: `" + name + "` is " + std::to_string(value) + ", a power of two from 16 is needed");
+    throw Error(std::string("`") + op + "`: `" + name + "` is " + std::to_string(value) +
+                ", a power of two from 16 is needed");
 }
 
 }  // namespace
@@ -35,7 +37,8 @@ void checkShape(const char* op, const char* name, const Tensor& t, int64_t rows,
 
 void checkDType(const char* op, const char* what, const Tensor& t, DType dtype) {
   if (t.dtype != dtype)
-    throw Error(std::string("`") + op + "`: `" + what + "` is " + name(t.dtype) + ", the operator was made for " + name(dtype));
+    throw Error(std::string("`") + op + "`: `" + what + "` is " + name(t.dtype) + ", the operator was made for " +
+                name(dtype));
 }
 
 void checkOperator(const char* op, int64_t maxM, int64_t n, int64_t k, DType dtype, const GemmConfig& config) {
@@ -54,7 +57,8 @@ void checkOperator(const char* op, int64_t maxM, int64_t n, int64_t k, DType dty
 
 void checkRows(const char* op, int64_t m, int64_t maxM) {
   if (m < 1 || m > maxM)
-    throw Error(std::string("`") + op + "`: `m` is " + std::to_string(m) + ", the operator was made for 1 to " + std::to_string(maxM));
+    throw Error(std::string("`") + op + "`: `m` is " + std::to_string(m) + ", the operator was made for 1 to " +
+                std::to_string(maxM));
 }
 
 }  // namespace tandem::ops

@@ -122,9 +122,11 @@ TEST(Streams, SignalsBetweenRanks) {
 }
 
 TEST(Streams, WrongNumbersAreErrors) {
-  EXPECT_THROW(launch([](Team& t) { t.copy(t.zeros({1}, DType::Int32), t.zeros({2}, DType::Int32)); }, {.ranks = 1}), Error);
+  EXPECT_THROW(launch([](Team& t) { t.copy(t.zeros({1}, DType::Int32), t.zeros({2}, DType::Int32)); }, {.ranks = 1}),
+               Error);
   EXPECT_THROW(launch([](Team& t) { t.synchronize(7); }, {.ranks = 1}), Error);
-  EXPECT_THROW(launch([](Team& t) { t.launch(addOne(), {.stream = 9}, {t.zeros({1}, DType::Int32)}); }, {.ranks = 1}), Error);
+  EXPECT_THROW(launch([](Team& t) { t.launch(addOne(), {.stream = 9}, {t.zeros({1}, DType::Int32)}); }, {.ranks = 1}),
+               Error);
   EXPECT_THROW(launch([](Team& t) { t.waitEvent(t.recordEvent(5), 0); }, {.ranks = 1}), Error);
   EXPECT_THROW(launch([](Team& t) { t.waitEvent(12345, 0); }, {.ranks = 1}), Error);
   EXPECT_THROW(launch([](Team& t) { t.peer(t.zeros({1}, DType::Int32), 9); }, {.ranks = 1}), Error);
@@ -147,7 +149,8 @@ TEST(CApi, GarbageIsRefusedWithAReason) {
   }
   EXPECT_EQ(session, nullptr);
   td_program* program = nullptr;
-  for (const char* text : {"", "nonsense", "{}", "[1, 2]", "{\"source\": 3}"}) EXPECT_NE(td_compile(text, &program), 0) << text;
+  for (const char* text : {"", "nonsense", "{}", "[1, 2]", "{\"source\": 3}"})
+    EXPECT_NE(td_compile(text, &program), 0) << text;
   char* out = nullptr;
   EXPECT_NE(td_emit("{}", "nowhere", &out), 0);
 }

@@ -1,4 +1,5 @@
-// Tandem from C++, without Python: a kernel from text on four ranks with symmetric memory and signals, then AllGather + GEMM.
+// Tandem from C++, without Python: a kernel from text on four ranks with symmetric memory and signals, then AllGather +
+// GEMM.
 #include "tandem/ops.h"
 #include "tandem/tandem.h"
 #include <cmath>

@@ -13,7 +13,8 @@ class TANDEM_API Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The simulator found an error in the program it ran. `kinds` are the reports' stable words ("deadlock", "out-of-bounds", ...).
+// The simulator found an error in the program it ran. `kinds` are the reports' stable words ("deadlock",
+// "out-of-bounds", ...).
 class TANDEM_API SimulationError : public Error {
  public:
   SimulationError(const std::string& text, std::vector<std::string> kinds) : Error(text), kinds(std::move(kinds)) {}

@@ -1,4 +1,5 @@
-/* The operators in the C ABI; conventions as in c_api.h. dtype: the number of tandem::DType (11 fp16, 12 bf16, 13 fp32). */
+/* The operators in the C ABI; conventions as in c_api.h. dtype: the number of tandem::DType (11 fp16, 12 bf16, 13
+ * fp32). */
 #ifndef TANDEM_OPS_C_API_H
 #define TANDEM_OPS_C_API_H
 #include "tandem/c_api.h"
@@ -10,13 +11,17 @@ extern "C" {
 typedef struct td_ag_gemm td_ag_gemm;
 typedef struct td_gemm_rs td_gemm_rs;
 
-/* [collective, blocks] config: {"block_m", "block_n", "block_k", "programs", "comm_programs", "num_warps"}, each optional */
-TANDEM_API int td_ag_gemm_create(td_session*, int rank, int max_m, int n, int k, int dtype, const char* config, td_ag_gemm** op);
+/* [collective, blocks] config: {"block_m", "block_n", "block_k", "programs", "comm_programs", "num_warps"}, each
+ * optional */
+TANDEM_API int td_ag_gemm_create(td_session*, int rank, int max_m, int n, int k, int dtype, const char* config,
+                                 td_ag_gemm** op);
 TANDEM_API int td_ag_gemm_run(td_ag_gemm*, int stream, uint64_t a, uint64_t b, uint64_t c, int m, int c_dtype);
-TANDEM_API int td_ag_gemm_close(td_ag_gemm*);  /* [collective, blocks] gives its memory back; the handle stays until destroyed */
+/* [collective, blocks] Gives its memory back; the handle stays until destroyed. */
+TANDEM_API int td_ag_gemm_close(td_ag_gemm*);
 TANDEM_API void td_ag_gemm_destroy(td_ag_gemm*);
 
-TANDEM_API int td_gemm_rs_create(td_session*, int rank, int max_m, int n, int k, int dtype, const char* config, td_gemm_rs** op);
+TANDEM_API int td_gemm_rs_create(td_session*, int rank, int max_m, int n, int k, int dtype, const char* config,
+                                 td_gemm_rs** op);
 TANDEM_API int td_gemm_rs_run(td_gemm_rs*, int stream, uint64_t a, uint64_t b, uint64_t out, int m, int out_dtype);
 TANDEM_API int td_gemm_rs_close(td_gemm_rs*);
 TANDEM_API void td_gemm_rs_destroy(td_gemm_rs*);

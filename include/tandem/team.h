@@ -15,9 +15,9 @@ struct LaunchConfig {
   int stream = 0;
 };
 
-// One rank's view of a team. Used by that rank's host thread only. Calls marked [collective] are made by every rank of the team in the
-// same order; those marked [blocks] may wait for other ranks. Every call throws Error on bad input and SimulationError when the
-// simulator has found an error.
+// One rank's view of a team. Used by that rank's host thread only. Calls marked [collective] are made by every rank of
+// the team in the same order; those marked [blocks] may wait for other ranks. Every call throws Error on bad input and
+// SimulationError when the simulator has found an error.
 class TANDEM_API Team {
  public:
   Team(td_session* session, int rank, int size) : session_(session), rank_(rank), size_(size) {}
@@ -27,7 +27,8 @@ class TANDEM_API Team {
   // How many programs of a rank are resident at once. Programs that wait for each other must not be more.
   int residentPrograms() const;
 
-  // Symmetric memory [collective, blocks]. `empty` holds nothing: reading it before a write is an error. `zeros` holds zeros.
+  // Symmetric memory [collective, blocks]. `empty` holds nothing: reading it before a write is an error. `zeros` holds
+  // zeros.
   Tensor empty(const std::vector<int64_t>& shape, DType dtype, const std::string& name = "");
   Tensor zeros(const std::vector<int64_t>& shape, DType dtype, const std::string& name = "");
   // Memory of this rank alone, holding zeros.
@@ -56,11 +57,12 @@ class TANDEM_API Team {
   td_session* session() const { return session_; }
 
  private:
-  Tensor allocate(const std::vector<int64_t>& shape, DType dtype, bool symmetric, bool initialised, const std::string& name);
-  void check(int status) const;
+   Tensor allocate(const std::vector<int64_t>& shape, DType dtype, bool symmetric, bool initialised,
+                   const std::string& name);
+   void check(int status) const;
 
-  td_session* session_;
-  int rank_, size_;
+   td_session* session_;
+   int rank_, size_;
 };
 
 struct RunOptions {
@@ -77,8 +79,8 @@ struct RunReport {
   std::string counters;               // JSON
 };
 
-// Runs `main` once on each rank, each on a thread of its own, one at a time. Rethrows the first exception of a rank's main; throws
-// SimulationError when the simulator found an error.
+// Runs `main` once on each rank, each on a thread of its own, one at a time. Rethrows the first exception of a rank's
+// main; throws SimulationError when the simulator found an error.
 TANDEM_API RunReport launch(const std::function<void(Team&)>& main, const RunOptions& options);
 
 }  // namespace tandem

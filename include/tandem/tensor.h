@@ -27,7 +27,8 @@ enum class DType : uint8_t {
 TANDEM_API int64_t byteSize(DType dtype);
 TANDEM_API const char* name(DType dtype);  // Triton's word: "fp16", "i32", "u8"
 
-// A row-major array in the device memory of one rank: a view, which owns nothing. The memory lives until Team::release or the run's end.
+// A row-major array in the device memory of one rank: a view, which owns nothing. The memory lives until Team::release
+// or the run's end.
 struct Tensor {
   uint64_t address = 0;
   std::vector<int64_t> shape;
@@ -39,7 +40,8 @@ struct Tensor {
     return n;
   }
   int64_t bytes() const { return size() * byteSize(dtype); }
-  // On the simulator device memory is host memory; look at it only when the rank's streams are idle (Team::synchronize).
+  // On the simulator device memory is host memory; look at it only when the rank's streams are idle
+  // (Team::synchronize).
   template <class T> T* data() const { return reinterpret_cast<T*>(address); }
 };
 

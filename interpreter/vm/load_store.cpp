@@ -7,8 +7,8 @@
 namespace tandem::interpreter::handlers {
 
 // A tile's bytes to or from a peer are a transfer in the trace and in the counters.
-static void chargeAccess(Machine& m, Run& run, const Prepared& i, uint64_t moved, const Pointers& pointers, SpanKind kind,
-                         const char* name) {
+static void chargeAccess(Machine& m, Run& run, const Prepared& i, uint64_t moved, const Pointers& pointers,
+                         SpanKind kind, const char* name) {
   if (!moved) return;
   int rank = m.arena.rankOf(pointers.at[0]);
   int64_t began = run.clockNs;

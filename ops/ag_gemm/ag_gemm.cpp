@@ -48,8 +48,11 @@ void AllGatherGemm::run(const Tensor& a, const Tensor& b, const Tensor& c, int64
   team_.launch(kernel("ag_gemm"), launch,
                {a, b, c, workspace_, ready_, begun_, epoch_, m, n_, k_, shard, ready_.size() / team_.size(),
                 workspace_.size() / 2},
-               {{"BLOCK_M", int64_t(config_.blockM)}, {"BLOCK_N", int64_t(config_.blockN)}, {"BLOCK_K", int64_t(config_.blockK)},
-                {"NUM_COMM", int64_t(config_.commPrograms)}, {"FIRST_GEMM", int64_t(config_.programs ? config_.commPrograms : 0)},
+               {{"BLOCK_M", int64_t(config_.blockM)},
+                {"BLOCK_N", int64_t(config_.blockN)},
+                {"BLOCK_K", int64_t(config_.blockK)},
+                {"NUM_COMM", int64_t(config_.commPrograms)},
+                {"FIRST_GEMM", int64_t(config_.programs ? config_.commPrograms : 0)},
                 {"ELEMENT_BYTES", byteSize(dtype_)}});
   team_.launch(kernel("finish_call"), {{1, 1, 1}, 1, stream}, {begun_, epoch_});
 }

@@ -3,9 +3,9 @@
 The first NUM_COMM programs push this rank's shard to the peers, a block of rows at a time, each with its signal. The
 others multiply, own shard first, then the peers', and wait only for the block of rows they are about to read.
 
-Two workspaces are used in turn, so that a push of call e lands where call e - 2 read. No call ends before every rank has
-begun it, so whoever is in call e knows that all have begun call e - 1 and thus ended call e - 2. Who computes or holds no
-rows in some call is counted too: `begun` holds, for each rank, how many calls it has begun.
+Two workspaces are used in turn, so that a push of call e lands where call e - 2 read. No call ends before every rank
+has begun it, so whoever is in call e knows that all have begun call e - 1 and thus ended call e - 2, even those that
+hold no rows. `begun` says, for each rank, how many calls it has begun.
 """
 
 import tandem
@@ -43,7 +43,8 @@ def say_begun(begun_ptr, epoch):
 
 
 @tandem.jit
-def multiply_block(a_ptr, b_ptr, c_ptr, rows, n, k, tile_n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+def multiply_block(a_ptr, b_ptr, c_ptr, rows, n, k, tile_n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+                   BLOCK_K: tl.constexpr):
     """One BLOCK_M x BLOCK_N tile of C from the rows at a_ptr to the rows at c_ptr."""
     row = tl.arange(0, BLOCK_M)
     column = tile_n * BLOCK_N + tl.arange(0, BLOCK_N)
@@ -63,8 +64,8 @@ def multiply_block(a_ptr, b_ptr, c_ptr, rows, n, k, tile_n, BLOCK_M: tl.constexp
 
 @tandem.jit
 def ag_gemm(a_ptr, b_ptr, c_ptr, workspace_ptr, ready_ptr, begun_ptr, epoch_ptr, m, n, k, shard_rows, max_blocks,
-            workspace_elements, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, NUM_COMM: tl.constexpr,
-            FIRST_GEMM: tl.constexpr, ELEMENT_BYTES: tl.constexpr):
+            workspace_elements, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+            NUM_COMM: tl.constexpr, FIRST_GEMM: tl.constexpr, ELEMENT_BYTES: tl.constexpr):
     rank = dl.rank()
     ranks = dl.num_ranks()
     epoch = tl.load(epoch_ptr)
@@ -73,7 +74,8 @@ def ag_gemm(a_ptr, b_ptr, c_ptr, workspace_ptr, ready_ptr, begun_ptr, epoch_ptr,
     if pid == 0:
         say_begun(begun_ptr, epoch)
     if pid < NUM_COMM:
-        push_shard(a_ptr, gathered_ptr, ready_ptr, epoch + 1, m, k, shard_rows, max_blocks, BLOCK_M, NUM_COMM, ELEMENT_BYTES)
+        push_shard(a_ptr, gathered_ptr, ready_ptr, epoch + 1, m, k, shard_rows, max_blocks, BLOCK_M, NUM_COMM,
+                   ELEMENT_BYTES)
     if pid >= FIRST_GEMM:  # NUM_COMM, or 0 where one program must do both
         blocks = tl.cdiv(shard_rows, BLOCK_M)
         tiles_n = tl.cdiv(n, BLOCK_N)

@@ -21,7 +21,8 @@ int64_t tilesOf(int64_t shard, int64_t n, const GemmConfig& config) {
 
 }  // namespace
 
-GemmReduceScatter::GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype, const GemmConfig& config)
+GemmReduceScatter::GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype,
+                                     const GemmConfig& config)
     : team_(team), maxM_(maxM), n_(n), k_(k), dtype_(dtype), config_(config) {
   checkOperator(kOp, maxM, n, k, dtype, config);
   config_.programs = std::min(config.programs, team.residentPrograms());
@@ -47,7 +48,9 @@ void GemmReduceScatter::run(const Tensor& a, const Tensor& b, const Tensor& out,
   int64_t shard = shardRows(m, team_.size());
   team_.launch(kernel("gemm_rs"), {{config_.programs, 1, 1}, config_.numWarps, stream},
                {a, b, out, workspace_, ready_, begun_, epoch_, m, n_, k_, shard, workspace_.size() / 2},
-               {{"BLOCK_M", int64_t(config_.blockM)}, {"BLOCK_N", int64_t(config_.blockN)}, {"BLOCK_K", int64_t(config_.blockK)}});
+               {{"BLOCK_M", int64_t(config_.blockM)},
+                {"BLOCK_N", int64_t(config_.blockN)},
+                {"BLOCK_K", int64_t(config_.blockK)}});
   team_.launch(kernel("finish_call"), {{1, 1, 1}, 1, stream}, {begun_, epoch_});
 }
 

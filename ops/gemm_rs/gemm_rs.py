@@ -1,12 +1,12 @@
 """GEMM + ReduceScatter in one kernel: rank r gets rows shard r of the sum over ranks of A[M, K_local] · B[K_local, N].
 
 Every program multiplies its share of tiles first, the next rank's rows first and its own last, and stores each finished
-tile straight into its owner's workspace with one signal a tile and source. Then it sums its share of its own rows, tile by
-tile as the parts arrive.
+tile straight into its owner's workspace with one signal a tile and source. Then it sums its share of its own rows, tile
+by tile as the parts arrive.
 
-Two workspaces are used in turn, so that a store of call e lands where call e - 2 read. No call ends before every rank has
-begun it, so whoever is in call e knows that all have begun call e - 1 and thus ended call e - 2. Who computes or holds no
-rows in some call is counted too: `begun` holds, for each rank, how many calls it has begun.
+Two workspaces are used in turn, so that a store of call e lands where call e - 2 read. No call ends before every rank
+has begun it, so whoever is in call e knows that all have begun call e - 1 and thus ended call e - 2, even those that
+hold no rows. `begun` says, for each rank, how many calls it has begun.
 """
 
 import tandem
@@ -15,7 +15,8 @@ import tandem.language as tl
 
 
 @tandem.jit
-def multiply_tile(a_ptr, b_ptr, rows, n, k, tile_n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+def multiply_tile(a_ptr, b_ptr, rows, n, k, tile_n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+                  BLOCK_K: tl.constexpr):
     row = tl.arange(0, BLOCK_M)
     column = tile_n * BLOCK_N + tl.arange(0, BLOCK_N)
     inner = tl.arange(0, BLOCK_K)
@@ -39,8 +40,8 @@ def say_begun(begun_ptr, epoch):
 
 
 @tandem.jit
-def gemm_rs(a_ptr, b_ptr, out_ptr, workspace_ptr, ready_ptr, begun_ptr, epoch_ptr, m, n, k, shard_rows, workspace_elements,
-            BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+def gemm_rs(a_ptr, b_ptr, out_ptr, workspace_ptr, ready_ptr, begun_ptr, epoch_ptr, m, n, k, shard_rows,
+            workspace_elements, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
     rank = dl.rank()
     ranks = dl.num_ranks()
     epoch = tl.load(epoch_ptr)

@@ -28,8 +28,13 @@ json event(const Span& s) {
   json args = {{"program", {s.program[0], s.program[1], s.program[2]}}, {"line", s.line}};
   if (s.peer >= 0) args["peer"] = s.peer;
   if (s.bytes) args["bytes"] = s.bytes;
-  return {{"ph", "X"}, {"pid", s.rank}, {"tid", s.lane}, {"ts", s.beginNs / 1000.0}, {"dur", (s.endNs - s.beginNs) / 1000.0},
-          {"cat", category(s.kind)}, {"name", s.kind == SpanKind::Compute ? s.name : std::string(category(s.kind)) + " " + s.name},
+  return {{"ph", "X"},
+          {"pid", s.rank},
+          {"tid", s.lane},
+          {"ts", s.beginNs / 1000.0},
+          {"dur", (s.endNs - s.beginNs) / 1000.0},
+          {"cat", category(s.kind)},
+          {"name", s.kind == SpanKind::Compute ? s.name : std::string(category(s.kind)) + " " + s.name},
           {"args", std::move(args)}};
 }
 
@@ -46,11 +51,14 @@ std::string chromeTrace(const interpreter::Trace& trace) {
   std::set<int> ranks;
   for (auto [rank, lane] : lanes) {
     if (ranks.insert(rank).second)
-      events.push_back({{"ph", "M"}, {"pid", rank}, {"name", "process_name"}, {"args", {{"name", "rank " + std::to_string(rank)}}}});
-    events.push_back({{"ph", "M"}, {"pid", rank}, {"tid", lane}, {"name", "thread_name"}, {"args", {{"name", laneName(lane)}}}});
+      events.push_back(
+          {{"ph", "M"}, {"pid", rank}, {"name", "process_name"}, {"args", {{"name", "rank " + std::to_string(rank)}}}});
+    events.push_back(
+        {{"ph", "M"}, {"pid", rank}, {"tid", lane}, {"name", "thread_name"}, {"args", {{"name", laneName(lane)}}}});
   }
   for (const Span& s : trace.spans) events.push_back(event(s));
-  return json{{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}}.dump(-1, ' ', false, json::error_handler_t::replace);
+  return json{{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}}.dump(-1, ' ', false,
+                                                                                  json::error_handler_t::replace);
 }
 
 }  // namespace tandem::runtime

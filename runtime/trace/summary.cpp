@@ -68,8 +68,12 @@ std::string traceSummary(const interpreter::Trace& trace) {
   nlohmann::json out = {{"end_ns", end}, {"ranks", nlohmann::json::array()}};
   for (auto& [rank, t] : ranks) {
     auto compute = merged(std::move(t.compute)), transfer = merged(std::move(t.transfer));
-    out["ranks"].push_back({{"rank", rank}, {"compute_ns", length(compute)}, {"wait_ns", t.waitNs}, {"transfer_ns", length(transfer)},
-                            {"overlapped_ns", overlap(compute, transfer)}, {"bytes", t.bytes}});
+    out["ranks"].push_back({{"rank", rank},
+                            {"compute_ns", length(compute)},
+                            {"wait_ns", t.waitNs},
+                            {"transfer_ns", length(transfer)},
+                            {"overlapped_ns", overlap(compute, transfer)},
+                            {"bytes", t.bytes}});
   }
   return out.dump();
 }

@@ -1,19 +1,21 @@
-// Timelines of a run: as a Perfetto-readable trace file, as text for a terminal, as totals. The time is modelled (interpreter/trace.h).
+// Timelines of a run: as a Perfetto-readable trace file, as text for a terminal, as totals. The time is modelled
+// (interpreter/trace.h).
 #pragma once
 #include "interpreter/trace.h"
 #include <string>
 
 namespace tandem::runtime {
 
-// Chrome trace-event JSON, which Perfetto opens: one process a rank, one thread a resident slot or copy engine, flow arrows from a
-// signal's writer to its waiter.
+// Chrome trace-event JSON, which Perfetto opens: one process a rank, one thread a resident slot or copy engine, flow
+// arrows from a signal's writer to its waiter.
 std::string chromeTrace(const interpreter::Trace& trace);
 
-// A few rows a rank, `width` columns of time: how many of its slots computed and how many waited, and whether its copy engines moved data.
+// A few rows a rank, `width` columns of time: how many of its slots computed and how many waited, and whether its copy
+// engines moved data.
 std::string timeline(const interpreter::Trace& trace, int width);
 
-// JSON {"end_ns", "ranks": [{"rank", "compute_ns", "wait_ns", "transfer_ns", "overlapped_ns", "bytes"}]}: wait is summed over the rank's
-// programs, overlapped is the time in which the rank computed and moved data at once.
+// JSON {"end_ns", "ranks": [{"rank", "compute_ns", "wait_ns", "transfer_ns", "overlapped_ns", "bytes"}]}: wait is
+// summed over the rank's programs, overlapped is the time in which the rank computed and moved data at once.
 std::string traceSummary(const interpreter::Trace& trace);
 
 }  // namespace tandem::runtime

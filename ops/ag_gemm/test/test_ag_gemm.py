@@ -86,7 +86,8 @@ def test_many_calls_on_one_operator(ranks):
 
     def main(team):
         op = AllGatherGemm(team, 64, 40, 24, "fp32", block_m=16, block_n=16, block_k=16, programs=6)
-        given = [(team.local_from_array(rows(a, m, team)), team.local_from_array(bs[team.rank])) for m, (a, bs) in zip(sizes, data)]
+        move = team.local_from_array
+        given = [(move(rows(a, m, team)), move(bs[team.rank])) for m, (a, bs) in zip(sizes, data)]
         outs = [op(a, b, m) for m, (a, b) in zip(sizes, given)]
         return [np.array(o) for o in outs]
 
@@ -177,7 +178,8 @@ def test_wrong_output_shape():
 
 
 @pytest.mark.parametrize("sizes, config, message", [
-    ((0, 8, 16, "fp32"), {}, "`max_m` is 0"), ((8, -1, 16, "fp32"), {}, "`n` is -1"), ((8, 8, 0, "fp32"), {}, "`k` is 0"),
+    ((0, 8, 16, "fp32"), {}, "`max_m` is 0"), ((8, -1, 16, "fp32"), {}, "`n` is -1"),
+    ((8, 8, 0, "fp32"), {}, "`k` is 0"),
     ((8, 8, 8, "i32"), {}, "i32"), ((8, 8, 8, "float7"), {}, "float7"),
     ((8, 8, 8, "fp32"), {"block_m": 24}, "`block_m` is 24"), ((8, 8, 8, "fp32"), {"programs": 0}, "`programs` is 0"),
     ((8, 8, 8, "fp32"), {"blockm": 16}, "`blockm`"),

@@ -161,7 +161,8 @@ def test_wrong_output_shape():
 
 
 @pytest.mark.parametrize("sizes, config, message", [
-    ((0, 8, 16, "fp32"), {}, "`max_m` is 0"), ((8, -1, 16, "fp32"), {}, "`n` is -1"), ((8, 8, 0, "fp32"), {}, "`k` is 0"),
+    ((0, 8, 16, "fp32"), {}, "`max_m` is 0"), ((8, -1, 16, "fp32"), {}, "`n` is -1"),
+    ((8, 8, 0, "fp32"), {}, "`k` is 0"),
     ((8, 8, 8, "i32"), {}, "i32"), ((8, 8, 8, "float7"), {}, "float7"),
     ((8, 8, 8, "fp32"), {"block_n": 24}, "`block_n` is 24"), ((8, 8, 8, "fp32"), {"programs": 0}, "`programs` is 0"),
     ((8, 8, 8, "fp32"), {"warps": 16}, "`warps`"),

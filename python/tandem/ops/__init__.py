@@ -5,7 +5,8 @@ import json
 from .. import _tandem
 from ..arrays import Tensor, as_dtype, type_word
 
-_NUMBER = {word: i for i, word in enumerate("i1 i8 i16 i32 i64 u8 u16 u32 u64 fp8e4nv fp8e5 fp16 bf16 fp32 fp64".split())}
+_WORDS = "i1 i8 i16 i32 i64 u8 u16 u32 u64 fp8e4nv fp8e5 fp16 bf16 fp32 fp64"  # in the order of tandem::DType
+_NUMBER = {word: i for i, word in enumerate(_WORDS.split())}
 
 
 def shard_rows(m, ranks):
@@ -25,7 +26,10 @@ def _contiguous(tensor, name):
 
 
 class _Operator:
-    """Shared by the operators: creation and closing are collective; `config` has block_m, block_n, block_k, programs, num_warps."""
+    """Shared by the operators. Creation and closing are collective.
+
+    `config`: block_m, block_n, block_k, programs, comm_programs, num_warps (tandem/ops.h).
+    """
 
     def __init__(self, team, max_m, n, k, dtype, **config):
         if len(team.members) != team._session.ranks:
@@ -68,8 +72,8 @@ class _Operator:
     def _run(self, stream, a, b, out, m):
         stream = stream or self.team.stream
         on_device = [x if isinstance(x, Tensor) else self.team.local_from_array(x, name="host array") for x in (a, b)]
-        self.team._session.guarded(lambda _: self._launch(self._op, stream.index, *(x.address for x in on_device), out.address, m,
-                                                          _NUMBER[type_word(out.dtype)]))
+        words = [*(x.address for x in on_device), out.address, m, _NUMBER[type_word(out.dtype)]]
+        self.team._session.guarded(lambda _: self._launch(self._op, stream.index, *words))
         for given, copy in zip((a, b), on_device):
             if copy is not given:
                 self.team._call(_tandem.release_async, stream.index, copy.address)
@@ -83,7 +87,9 @@ class _Operator:
 class AllGatherGemm(_Operator):
     """C[m, n] = gather(A)[m, k] @ B[k, n]; A is sharded by rows over the ranks."""
 
-    _create, _launch, _close = staticmethod(_tandem.ag_gemm_create), staticmethod(_tandem.ag_gemm_run), staticmethod(_tandem.ag_gemm_close)
+    _create = staticmethod(_tandem.ag_gemm_create)
+    _launch = staticmethod(_tandem.ag_gemm_run)
+    _close = staticmethod(_tandem.ag_gemm_close)
 
     def __call__(self, a, b, m, out=None, stream=None):
         """a: [rows_of_rank(m), k], b: [k, n]. Returns out: [m, n], queued on the stream."""
@@ -95,7 +101,9 @@ class AllGatherGemm(_Operator):
 class GemmReduceScatter(_Operator):
     """out[rows_of_rank(m), n] = this rank's rows of the sum over ranks of A[m, k] @ B[k, n]."""
 
-    _create, _launch, _close = staticmethod(_tandem.gemm_rs_create), staticmethod(_tandem.gemm_rs_run), staticmethod(_tandem.gemm_rs_close)
+    _create = staticmethod(_tandem.gemm_rs_create)
+    _launch = staticmethod(_tandem.gemm_rs_run)
+    _close = staticmethod(_tandem.gemm_rs_close)
 
     def __call__(self, a, b, m, out=None, stream=None):
         """a: [m, k], b: [k, n], k being this rank's share. Returns out, queued on the stream."""

@@ -89,8 +89,8 @@ TEST_F(EmitTest, DotScaled) {
   Value r = call("tl.dot_scaled", {a, sa, std::string("e4m3"), b, sb, std::string("e2m1")});
   EXPECT_EQ(r.as<Tensor>().type, (Type{f32, {16, 16}}));
   EXPECT_EQ(ops(), (Names{"tile.dot_scaled"}));
-  EXPECT_EQ(failure("tl.dot_scaled", {a, sa, std::string("e4m3"), b, sb, std::string("e5m2")}), "type");
-  EXPECT_EQ(failure("tl.dot_scaled", {a, sb, std::string("fp4"), b, sb, std::string("e2m1")}), "argument-value");
+  EXPECT_EQ(failure("tl.dot_scaled", {a, sa, std::string("e4m3"), b, sb, std::string("e5m2")}), "shape-mismatch");
+  EXPECT_EQ(failure("tl.dot_scaled", {a, sb, std::string("fp4"), b, sb, std::string("e2m1")}), "unknown-option");
 }
 
 TEST_F(EmitTest, Debugging) {

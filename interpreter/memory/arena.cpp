@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <new>
+#include <stdexcept>
 #include <sys/mman.h>
 
 namespace tandem::interpreter {
@@ -14,7 +14,9 @@ Arena::Arena(int rankCount, int slotsPerRank, uint64_t heapBytesPerRank) : rankC
   uint64_t shared = uint64_t(rankCount) * uint64_t(slotsPerRank) * kSharedBytes;
   reserved_ = heaps + shared;
   void* p = mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (p == MAP_FAILED) throw std::bad_alloc();
+  if (p == MAP_FAILED)
+    throw std::runtime_error("cannot reserve " + std::to_string(reserved_ >> 30) +
+                             " GiB of address space for the ranks' memory; is it limited (`ulimit -v`)?");
   base_ = reinterpret_cast<Address>(p);
   sharedBase_ = base_ + heaps;
   shadow_.reserve(base_, reserved_);

@@ -2,6 +2,8 @@
 #include "interpreter/memory/shadow.h"
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
+#include <string>
 #include <sys/mman.h>
 
 namespace tandem::interpreter {
@@ -10,7 +12,10 @@ void Shadow::reserve(uint64_t base, uint64_t bytes) {
   base_ = base;
   size_ = bytes / 8 + 16;
   void* p = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  bits_ = p == MAP_FAILED ? nullptr : static_cast<uint8_t*>(p);
+  if (p == MAP_FAILED)
+    throw std::runtime_error("cannot reserve " + std::to_string(size_ >> 20) +
+                             " MiB of address space for the ranks' memory; is it limited (`ulimit -v`)?");
+  bits_ = static_cast<uint8_t*>(p);
 }
 
 Shadow::~Shadow() {

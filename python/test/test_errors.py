@@ -181,6 +181,20 @@ def k(x_ptr):
     assert f"{path}:9:12: note:" in text and f"{path}:12:21: note:" in text
 
 
+def test_endless_recursion_over_constants_is_cut_short(tmp_path):
+    path, m = module_of(tmp_path, """
+@tandem.constexpr_function
+def f(n):
+    return f(n + 1)  # <-- f(n: nested more than 100 deep
+@tandem.jit
+def k(x_ptr):
+    tl.store(x_ptr, f(1))
+""")
+    check_marked(path, m.k)
+    text = compile_error(m.k)
+    assert f"{path}:9:21: note:" in text and len(text.splitlines()) < 40
+
+
 def test_recursion_names_the_call(tmp_path):
     path, m = module_of(tmp_path, """
 @tandem.jit

@@ -1,5 +1,7 @@
 """Wrong launches: what a user gets for wrong grids, arguments, ranks, threads and failing ranks."""
 
+import os
+import subprocess
 import sys
 import threading
 
@@ -255,3 +257,10 @@ def test_host_memory_lives_until_a_queued_launch_is_done():
         return [float(x[0]) for x in kept if x is not None]
 
     assert tandem.launch(main).values[0] == [float(i + 2) for i in range(50) if i % 2]
+
+
+def test_little_address_space():
+    code = "import resource, tandem\nresource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))\ntandem.launch(lambda t: t.size)"
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True,
+                          text=True, timeout=60)
+    assert done.returncode == 1 and "address space" in done.stderr and "ulimit -v" in done.stderr

@@ -16,6 +16,8 @@ mlir::Location locationOf(const Context::Place& place, mlir::MLIRContext* contex
   return mlir::CallSiteLoc::get(here, locationOf(*place.caller, context));
 }
 
+constexpr size_t kShownCalls = 8;  // the innermost; the outermost is shown too
+
 // Functions of ours that are written in the kernel language.
 bool isLibrary(const Context::Place& place) { return place.file && place.file->name.starts_with("tandem/language/"); }
 
@@ -27,6 +29,7 @@ Diagnostic diagnosticAt(const Context::Place& place, const SourceRange& range, S
   bool inLibrary = blamed != &place;
   Diagnostic diagnostic{severity, kind, message, blamed->file, inLibrary ? blamed->range : range, {}};
   for (const Context::Place *inner = blamed, *caller = inner->caller; caller; inner = caller, caller = caller->caller) {
+    if (diagnostic.notes.size() >= kShownCalls && caller->caller) continue;
     std::string who = inner->function.empty() ? "" : "`" + inner->function + "` is ";
     diagnostic.notes.push_back(
         {Severity::Note, "call-chain", who + "called from here", caller->file, caller->range, {}});

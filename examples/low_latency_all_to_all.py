@@ -22,7 +22,8 @@ def all_to_all(tokens_ptr, received_ptr, counts_ptr, received_counts_ptr, starts
     first = tl.load(starts_ptr + peer * EXPERTS)
     last = tl.load(starts_ptr + (peer + 1) * EXPERTS)
     slot = buffer * RANKS + rank
-    shmem.putmem_nbi_block(received_ptr + slot * MAX_TOKENS * HIDDEN, tokens_ptr + first * HIDDEN, (last - first) * HIDDEN * ELEMENT_BYTES, peer)
+    shmem.putmem_nbi_block(received_ptr + slot * MAX_TOKENS * HIDDEN, tokens_ptr + first * HIDDEN,
+                           (last - first) * HIDDEN * ELEMENT_BYTES, peer)
     shmem.putmem_nbi_block(received_counts_ptr + slot * EXPERTS, counts_ptr + peer * EXPERTS, EXPERTS * 4, peer)
     shmem.fence()  # both puts arrive before the signal
     if tid(0) == 0:
@@ -34,7 +35,8 @@ def routed(rank, call, size):
     """Tokens of a rank sorted by expert, and how many each expert gets."""
     rng = np.random.default_rng(100 * call + rank)
     expert = np.sort(rng.integers(0, size * EXPERTS_PER_RANK, MAX_TOKENS))
-    return rng.standard_normal((MAX_TOKENS, HIDDEN)).astype(np.float16), np.bincount(expert, minlength=size * EXPERTS_PER_RANK).astype(np.int32)
+    counts = np.bincount(expert, minlength=size * EXPERTS_PER_RANK)
+    return rng.standard_normal((MAX_TOKENS, HIDDEN)).astype(np.float16), counts.astype(np.int32)
 
 
 def main(team):

@@ -39,13 +39,15 @@ enum class Op : uint8_t {
   // --- memory ---
   Load,         // pointer, mask opt, other opt -> r     #0 volatile
   Store,        // pointer, value, mask opt ->           elem is the value's
-  BlockLoad,    // base, shape..., strides..., offsets... -> r   #0 rank #1 padding (0 zero, 1 NaN) #2 bit mask of checked dimensions #3 descriptor
+  BlockLoad,    // base, shape..., strides..., offsets... -> r
+                //   #0 rank #1 padding (0 zero, 1 NaN) #2 bit mask of checked dimensions #3 descriptor
   BlockStore,   // base, value, shape..., strides..., offsets... ->  #0 rank #1 bit mask #2 RmwOp or -1 #3 descriptor
   AtomicRmw,    // pointer, value, mask opt -> r   sub: RmwOp  #0 Semantic #1 Scope #2 1 = per thread (simt), 0 = once a program
   AtomicCas,    // pointer, expected, value -> r   #0 Semantic #1 Scope #2 as AtomicRmw
   // --- product, reduction ---
   Dot,          // a, b, acc -> r   #0 Precision; elem is a's; b's and acc's are their registers'
-  DotScaled,    // a, aScale opt, b, bScale opt, acc -> r   #0 a format #1 b format #2 a packed along K #3 b packed along K (MicroScale order)
+  DotScaled,    // a, aScale opt, b, bScale opt, acc -> r
+                //   #0 a format #1 b format (MicroScale) #2 a packed along K #3 b packed along K
   Reduce,       // sources... -> results...   #0 axis #1 region
   Scan,         // sources... -> results...   #0 axis #1 region #2 reverse
   MapElementwise,  // sources... -> results... #0 pack #1 region

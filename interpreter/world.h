@@ -92,7 +92,10 @@ class World {
   const std::vector<Report>& reports() const;  // errors and warnings, in order found
   bool failed() const;
   const Trace& trace() const;
-  struct Counters { uint64_t instructions = 0, switches = 0, launches = 0, programs = 0, putBytes = 0, getBytes = 0, copyBytes = 0, waits = 0; };
+  struct Counters {
+    uint64_t instructions = 0, switches = 0, launches = 0, programs = 0, putBytes = 0, getBytes = 0, copyBytes = 0,
+             waits = 0;
+  };
   Counters counters() const;
   // Text printed by kernels (tl.device_print) goes here; default: standard output.
   void setPrinter(std::function<void(const std::string&)> printer);

@@ -12,8 +12,9 @@ namespace tandem::compiler {
 //                           "globals": {"<name>": VALUE, ...}, "defaults": {"<parameter>": VALUE} } },
 //   "arguments": [ ARGUMENT, ... ],            in the order of the kernel's parameters
 //   "options": {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "target": "sim", "debug": true} }
-// VALUE: {"none":true} {"bool":b} {"int":"123"} {"float":"0.5"} {"str":"s"} {"dtype":"fp16"} {"tuple":[VALUE..], "names":[..]?} {"list":[VALUE..]}
-//        {"dict":...} is foreign   {"module":"triton.language"} {"builtin":"tl.load"} {"function":"<id>"} {"namespace":{"attr":VALUE},"name":"m"}
+// VALUE: {"none":true} {"bool":b} {"int":"123"} {"float":"0.5"} {"str":"s"} {"dtype":"fp16"}
+//        {"tuple":[VALUE..], "names":[..]?} {"list":[VALUE..]} {"module":"triton.language"} {"builtin":"tl.load"} {"function":"<id>"}
+//        {"namespace":{"attr":VALUE},"name":"m"}
 //        {"foreign":"description"}
 // ARGUMENT: {"name":"x","type":"*fp16"} {"name":"n","type":"i32"} {"name":"B","constexpr":VALUE}
 //        {"name":"t","tuple":[ARGUMENT..]} {"name":"d","descriptor":{"dtype":"fp16","block_shape":[64,32]}}
@@ -34,7 +35,8 @@ struct Emitted {
 Emitted emit(const std::string& requestJson, const std::string& stage);
 
 // A request for a kernel in a file, as tandemc has it: names resolve through the file's imports, constants and functions.
-// `kernel` may be empty when the file has one kernel. `signature`: "*fp16, *fp16, i32" or "x_ptr=*fp16, n=i32"; `constexprs`: "BLOCK=128, FLAG=True".
+// `kernel` may be empty when the file has one kernel.
+// `signature`: "*fp16, *fp16, i32" or "x_ptr=*fp16, n=i32"; `constexprs`: "BLOCK=128, FLAG=True".
 Emitted requestForFile(const std::string& path, const std::string& kernel, const std::string& signature, const std::string& constexprs,
                        int numWarps);
 // The same for text that is in memory; `fileName` is what diagnostics call it.

@@ -27,5 +27,5 @@ def next_power_of_2(n):
 
 
 __all__ = ["CompileError", "Config", "JITFunction", "Result", "SimulationError", "SimulationWarning", "Stream", "Team", "Tensor",
-           "TensorDescriptor", "aggregate", "autotune", "cdiv", "constexpr", "constexpr_function", "current_team", "dist", "heuristics", "init",
-           "jit", "language", "launch", "libdevice", "next_power_of_2", "shmem", "simt"]
+           "TensorDescriptor", "aggregate", "autotune", "cdiv", "constexpr", "constexpr_function", "current_team", "dist",
+           "heuristics", "init", "jit", "language", "launch", "libdevice", "next_power_of_2", "shmem", "simt"]

@@ -24,7 +24,8 @@ def _parser():
     parser = argparse.ArgumentParser(prog="tandem", description="Run kernels that compute and communicate on simulated ranks.",
                                      epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-    run = commands.add_parser("run", help="run a script once on every rank", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
+    run = commands.add_parser("run", help="run a script once on every rank", epilog=EPILOG,
+                              formatter_class=argparse.RawDescriptionHelpFormatter)
     run.add_argument("--ranks", type=_rank_count, default=1, help="how many ranks (default 1)")
     run.add_argument("--target", default="sim", choices=["sim"], help="where to run (default sim)")
     run.add_argument("--seed", type=int, default=0, help="decides schedule and delays (default 0)")

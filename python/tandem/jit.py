@@ -207,6 +207,7 @@ def annotated_type(parameter):
     return _WORDS.get(name)
 
 
-_WORDS = {prefix + bits: word + bits for prefix, word in (("int", "i"), ("uint", "u"), ("i", "i"), ("u", "u")) for bits in ("8", "16", "32", "64")}
+_WORDS = {prefix + bits: word + bits for prefix, word in (("int", "i"), ("uint", "u"), ("i", "i"), ("u", "u"))
+          for bits in ("8", "16", "32", "64")}
 _WORDS |= {"int1": "i1", "i1": "i1", "bf16": "bf16", "bfloat16": "bf16"}
 _WORDS |= {prefix + bits: "fp" + bits for prefix in ("float", "fp") for bits in ("16", "32", "64")}

@@ -103,7 +103,9 @@ class RequestBuilder:
             return {"namespace": members, "name": getattr(x, "__name__", type(x).__name__)}
         if hasattr(x, "item") and getattr(x, "shape", None) == ():  # a NumPy scalar
             return self.value(x.item())
-        return {"foreign": f"{type(x).__name__} object"}
+        if isinstance(x, types.FunctionType):
+            return {"foreign": "a Python function without `@tandem.jit`"}
+        return {"foreign": f"a `{type(x).__name__}` object of the host"}
 
     def add(self, item):
         """The id of a jit function, constexpr function or aggregate class."""

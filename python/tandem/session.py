@@ -37,7 +37,8 @@ class Session:
             if not isinstance(value, (int, np.integer)):
                 raise TypeError(f"`{name}` must be an integer, not {value!r}")
         try:
-            self.handle = _tandem.session_create(json.dumps({"ranks": int(ranks), "seed": int(seed) % 2**64, "trace": bool(trace), **options}))
+            options = {"ranks": int(ranks), "seed": int(seed) % 2**64, "trace": bool(trace), **options}
+            self.handle = _tandem.session_create(json.dumps(options))
         except RuntimeError as error:
             raise ValueError(str(error)) from None
         self.ranks = ranks

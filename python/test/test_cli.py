@@ -52,7 +52,14 @@ def environment():
 
 
 def run(folder, *arguments):
-    done = subprocess.run([sys.executable, "-m", "tandem", *arguments], cwd=folder, env=environment(), capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-m", "tandem", *arguments],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     return done.returncode, done.stdout, done.stderr
 
 
@@ -93,9 +100,19 @@ def test_good_command_lines(folder):
         assert word in help_text
 
 
-@pytest.mark.parametrize("command", [["-m", "tandem", "run", "--ranks", "2", "endless.py"], ["-m", "tandem", "run", "endless.py"], ["endless.py"]])
+@pytest.mark.parametrize(
+    "command",
+    [["-m", "tandem", "run", "--ranks", "2", "endless.py"], ["-m", "tandem", "run", "endless.py"], ["endless.py"]],
+)
 def test_interrupt_ends_a_simulation(folder, command):
-    child = subprocess.Popen([sys.executable, *command], cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [sys.executable, *command],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert child.stdout.readline() == "started\n"
     time.sleep(0.3)
     begin = time.monotonic()
@@ -144,7 +161,9 @@ COMPILATIONS = [
 
 
 @pytest.mark.skipif(COMPILER is None, reason="tandemc is not beside this package")
-@pytest.mark.parametrize("arguments, code, words", COMPILATIONS, ids=[" ".join(c[0]) or "nothing" for c in COMPILATIONS])
+@pytest.mark.parametrize(
+    "arguments, code, words", COMPILATIONS, ids=[" ".join(c[0]) or "nothing" for c in COMPILATIONS]
+)
 def test_tandemc(folder, arguments, code, words):
     (folder / "two.py").write_text(TWO_KERNELS)
     done = subprocess.run([COMPILER, *arguments], cwd=folder, capture_output=True, text=True, timeout=60)

@@ -18,8 +18,12 @@ import tandem
 HERE = pathlib.Path(__file__).parent
 MARK = "  # <-- "
 ARGUMENTS = {
-    "x_ptr": np.zeros(64, np.float32), "y_ptr": np.zeros(64, np.float32), "i_ptr": np.zeros(64, np.int32),
-    "s_ptr": np.zeros(64, np.int64), "n": 10, "f": 2.5,
+    "x_ptr": np.zeros(64, np.float32),
+    "y_ptr": np.zeros(64, np.float32),
+    "i_ptr": np.zeros(64, np.int32),
+    "s_ptr": np.zeros(64, np.int64),
+    "n": 10,
+    "f": 2.5,
 }
 
 
@@ -82,7 +86,7 @@ def module_of(folder, text, name="k", newline="\n"):
 
 
 def check_marked(path, kernel):
-    (line, column, words), = marks(path)
+    ((line, column, words),) = marks(path)
     check(compile_error(kernel), path, line, column, words)
 
 
@@ -92,16 +96,20 @@ def test_tabs(tmp_path):
 
 
 def test_windows_line_ends(tmp_path):
-    path, m = module_of(tmp_path, "@tandem.jit\ndef k(x_ptr):\n    y = 1\n    tl.store(x_ptr, zzz)  # <-- zzz\n", newline="\r\n")
+    path, m = module_of(
+        tmp_path, "@tandem.jit\ndef k(x_ptr):\n    y = 1\n    tl.store(x_ptr, zzz)  # <-- zzz\n", newline="\r\n"
+    )
     check_marked(path, m.k)
     assert "\r" not in compile_error(m.k)
 
 
 def test_letters_of_other_scripts_before_the_error(tmp_path):
-    path, m = module_of(tmp_path, "@tandem.jit\ndef k(x_ptr):\n    größe = 'грöße 大'; tl.store(x_ptr, zzz)  # <-- zzz\n")
+    path, m = module_of(
+        tmp_path, "@tandem.jit\ndef k(x_ptr):\n    größe = 'грöße 大'; tl.store(x_ptr, zzz)  # <-- zzz\n"
+    )
     text = compile_error(m.k)
     source, caret = text.splitlines()[1:3]
-    assert source[caret.index("^"):].startswith("zzz"), text
+    assert source[caret.index("^") :].startswith("zzz"), text
 
 
 def test_very_long_line(tmp_path):
@@ -109,34 +117,42 @@ def test_very_long_line(tmp_path):
     text = compile_error(m.k)
     assert f"{path}:5:60010: error: name `zzz` is not defined" in text
     source, caret = text.splitlines()[1:3]
-    assert source[caret.index("^"):].startswith("zzz") and len(source) < 400
+    assert source[caret.index("^") :].startswith("zzz") and len(source) < 400
 
 
 def test_kernel_in_a_function(tmp_path):
-    path, m = module_of(tmp_path, """
+    path, m = module_of(
+        tmp_path,
+        """
 def make(factor):
     if factor:
         @tandem.jit
         def k(x_ptr):
             tl.store(x_ptr, factor + zzz)  # <-- zzz: name `zzz` is not defined
     return k
-""")
+""",
+    )
     check_marked(path, m.make(3))
 
 
 def test_kernel_in_a_class(tmp_path):
-    path, m = module_of(tmp_path, """
+    path, m = module_of(
+        tmp_path,
+        """
 class Holder:
     @staticmethod
     @tandem.jit
     def k(x_ptr):
         tl.store(x_ptr, zzz)  # <-- zzz: name `zzz` is not defined
-""")
+""",
+    )
     check_marked(path, m.Holder.k)
 
 
 def test_stacked_decorators(tmp_path):
-    path, m = module_of(tmp_path, """
+    path, m = module_of(
+        tmp_path,
+        """
 @tandem.autotune(configs=[
     tandem.Config({"B": 16}),
 ], key=["n"])
@@ -152,20 +168,25 @@ def k(
 ):
     # A comment.
     tl.store(x_ptr + tl.arange(0, B), zzz)  # <-- zzz: name `zzz` is not defined
-""")
+""",
+    )
     check_marked(path, m.k)
 
 
 def test_error_in_an_imported_function_names_both_files(tmp_path):
     inner, _ = module_of(tmp_path, "@tandem.jit\ndef f(x):\n    return x + zzz\n", name="inner")
-    path, m = module_of(tmp_path, "from wrong_inner import f\n@tandem.jit\ndef k(x_ptr):\n    tl.store(x_ptr, f(1.0))\n")
+    path, m = module_of(
+        tmp_path, "from wrong_inner import f\n@tandem.jit\ndef k(x_ptr):\n    tl.store(x_ptr, f(1.0))\n"
+    )
     text = compile_error(m.k)
     check(text, inner, 5, 16, ["name `zzz` is not defined", "`f` is called from here"])
     assert f"{path}:6:21: note: `f` is called from here" in text
 
 
 def test_error_through_three_calls_names_each(tmp_path):
-    path, m = module_of(tmp_path, """
+    path, m = module_of(
+        tmp_path,
+        """
 @tandem.jit
 def inner(x):
     return tl.sum(x, axis=3)
@@ -175,35 +196,42 @@ def middle(x):
 @tandem.jit
 def k(x_ptr):
     tl.store(x_ptr, middle(tl.arange(0, 8)))
-""")
+""",
+    )
     text = compile_error(m.k)
     check(text, path, 6, 12, ["`inner` is called from here", "`middle` is called from here", "in `sum`"])
     assert f"{path}:9:12: note:" in text and f"{path}:12:21: note:" in text
 
 
 def test_endless_recursion_over_constants_is_cut_short(tmp_path):
-    path, m = module_of(tmp_path, """
+    path, m = module_of(
+        tmp_path,
+        """
 @tandem.constexpr_function
 def f(n):
     return f(n + 1)  # <-- f(n: nested more than 100 deep
 @tandem.jit
 def k(x_ptr):
     tl.store(x_ptr, f(1))
-""")
+""",
+    )
     check_marked(path, m.k)
     text = compile_error(m.k)
     assert f"{path}:9:21: note:" in text and len(text.splitlines()) < 40
 
 
 def test_recursion_names_the_call(tmp_path):
-    path, m = module_of(tmp_path, """
+    path, m = module_of(
+        tmp_path,
+        """
 @tandem.jit
 def f(n):
     return f(n - 1)  # <-- f(n: `f` calls itself
 @tandem.jit
 def k(x_ptr, n):
     tl.store(x_ptr, f(n))
-""")
+""",
+    )
     check_marked(path, m.k)
 
 

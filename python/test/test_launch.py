@@ -65,7 +65,7 @@ WRONG = {
     "unknown keyword": (lambda: one[(1,)](zeros(), foo=1), TypeError, "`one` has no parameter `foo`"),
     "argument twice": (lambda: one[(1,)](zeros(), x_ptr=zeros()), TypeError, "multiple values"),
     "constexpr of text": (lambda: count[(1,)](zeros(), "8"), tandem.CompileError, "must be an integer"),
-    "constexpr object": (lambda: count[(1,)](zeros(), Thing()), tandem.CompileError, "`N` is Thing object"),
+    "constexpr object": (lambda: count[(1,)](zeros(), Thing()), tandem.CompileError, "`N` is a `Thing` object"),
     "complex array": (lambda: one[(1,)](zeros(4, complex)), TypeError, "dtype `complex128`"),
     "array of objects": (lambda: one[(1,)](np.array([None, 1])), TypeError, "dtype `object`"),
     "array of text": (lambda: one[(1,)](np.array(["a"])), TypeError, "dtype `<U1`"),
@@ -78,7 +78,11 @@ WRONG = {
     "bytes": (lambda: put[(1,)](zeros(), b"a"), TypeError, "has type `bytes`"),
     "huge integer": (lambda: put[(1,)](zeros(), 1 << 70), OverflowError, "does not fit 64 bits"),
     "huge negative integer": (lambda: put[(1,)](zeros(), -(1 << 63) - 1), OverflowError, "does not fit 64 bits"),
-    "integer beyond its annotation": (lambda: put_byte[(1,)](zeros(), 1000), OverflowError, "1000 does not fit type `i8`"),
+    "integer beyond its annotation": (
+        lambda: put_byte[(1,)](zeros(), 1000),
+        OverflowError,
+        "1000 does not fit type `i8`",
+    ),
     "fraction for an integer": (lambda: put_byte[(1,)](zeros(), 1.5), OverflowError, "1.5 does not fit type `i8`"),
     "three warps": (lambda: one[(1,)](zeros(), num_warps=3), tandem.CompileError, "power of two"),
     "no stream": (lambda: one[(1,)](zeros(), stream=3), TypeError, "not a stream"),
@@ -261,6 +265,11 @@ def test_host_memory_lives_until_a_queued_launch_is_done():
 
 def test_little_address_space():
     code = "import resource, tandem\nresource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))\ntandem.launch(lambda t: t.size)"
-    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True,
-                          text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 1 and "address space" in done.stderr and "ulimit -v" in done.stderr

@@ -8,17 +8,28 @@ import triton_dist
 import triton.language as tl
 import triton_dist.language as dl
 from triton_dist.language.extra import libshmem_device
-from triton_dist.language.extra.language_extra import (__syncthreads, ld, load_v2_b64, load_v4_u32, multimem_st_b32,
-                                                       multimem_st_b64,
-                                                       multimem_st_v2, multimem_st_v4, ntid, st_v2_u32, st_v4_b32,
-                                                       st_v4_u32, tid)
+from triton_dist.language.extra.language_extra import (
+    __syncthreads,
+    ld,
+    load_v2_b64,
+    load_v4_u32,
+    multimem_st_b32,
+    multimem_st_b64,
+    multimem_st_v2,
+    multimem_st_v4,
+    ntid,
+    st_v2_u32,
+    st_v4_b32,
+    st_v4_u32,
+    tid,
+)
 from triton_dist.language.extra.cuda.language_extra import load_v4_b32
 
 COUNT = 512
 
 
 def shard_of(rank, call=0):
-    return np.random.default_rng([rank, call]).integers(-2**31, 2**31, COUNT).astype(np.int32)
+    return np.random.default_rng([rank, call]).integers(-(2**31), 2**31, COUNT).astype(np.int32)
 
 
 def gathered(size, call=0):
@@ -89,9 +100,15 @@ def push_by_warps(shard_ptr, out_ptr, signal_ptr, n, bytes_per_element, NUM_CHUN
         dest = out_ptr + rank * n + c * chunk
         source = shard_ptr + c * chunk
         if SIGNAL:
-            libshmem_device.putmem_signal_nbi_warp(dest, source, chunk * bytes_per_element,
-                                                   signal_ptr + rank * NUM_CHUNKS + c, 1,
-                                                   libshmem_device.NVSHMEM_SIGNAL_SET, peer)
+            libshmem_device.putmem_signal_nbi_warp(
+                dest,
+                source,
+                chunk * bytes_per_element,
+                signal_ptr + rank * NUM_CHUNKS + c,
+                1,
+                libshmem_device.NVSHMEM_SIGNAL_SET,
+                peer,
+            )
         else:
             libshmem_device.putmem_nbi_warp(dest, source, chunk * bytes_per_element, peer)
     if SIGNAL:
@@ -248,9 +265,13 @@ def multicast_push(shard_ptr, out_ptr, n, KIND: tl.constexpr):
         mc_float = mc_ptr.to(tl.pointer_type(tl.float32))
         for i in range(thread_idx, n // 4, block_size):
             a, b, c, d = load_v4_u32(shard_ptr + i * 4)
-            multimem_st_v4(mc_float + i * 4, a.to(tl.float32, bitcast=True), b.to(tl.float32, bitcast=True),
-                           c.to(tl.float32, bitcast=True),
-                           d.to(tl.float32, bitcast=True))
+            multimem_st_v4(
+                mc_float + i * 4,
+                a.to(tl.float32, bitcast=True),
+                b.to(tl.float32, bitcast=True),
+                c.to(tl.float32, bitcast=True),
+                d.to(tl.float32, bitcast=True),
+            )
     __syncthreads()
     libshmem_device.barrier_all_block()
 
@@ -275,8 +296,9 @@ def collect(shard_ptr, out_ptr, n, KIND: tl.constexpr):
             libshmem_device.broadcast_block(libshmem_device.NVSHMEM_TEAM_WORLD, out_ptr + root * n, shard_ptr, n, root)
     else:
         for root in range(dl.num_ranks()):
-            libshmem_device.broadcastmem_block(libshmem_device.NVSHMEM_TEAM_WORLD, out_ptr + root * n, shard_ptr,
-                                               n * 4, root)
+            libshmem_device.broadcastmem_block(
+                libshmem_device.NVSHMEM_TEAM_WORLD, out_ptr + root * n, shard_ptr, n * 4, root
+            )
 
 
 @pytest.mark.parametrize("kind", ["block", "warp", "thread", "broadcast", "broadcastmem"])
@@ -300,9 +322,15 @@ def ring_push_1d(shard_ptr, out_ptr, signal_ptr, n, bytes):
             if thread_idx == 0:
                 libshmem_device.signal_wait_until(signal_ptr + segment, libshmem_device.NVSHMEM_CMP_GE, 1)
             __syncthreads()
-        libshmem_device.putmem_signal_block(out_ptr + segment * n, out_ptr + segment * n, bytes, signal_ptr + segment,
-                                            1,
-                                            libshmem_device.NVSHMEM_SIGNAL_ADD, right)
+        libshmem_device.putmem_signal_block(
+            out_ptr + segment * n,
+            out_ptr + segment * n,
+            bytes,
+            signal_ptr + segment,
+            1,
+            libshmem_device.NVSHMEM_SIGNAL_ADD,
+            right,
+        )
     last = (rank + 1) % world_size
     if world_size > 1:
         if thread_idx == 0:
@@ -329,7 +357,7 @@ def test_peers_from_a_tensor_of_addresses(everywhere):
         shard, out = team.from_array(shard_of(team.rank)), np.zeros((team.size, COUNT), np.int32)
         ptrs = np.array([shard.peer(r).data_ptr() for r in range(team.size)], np.int64)
         team.barrier()
-        gather_from_addresses[(triton.cdiv(COUNT, 100), )](ptrs, out, COUNT, 128)
+        gather_from_addresses[(triton.cdiv(COUNT, 100),)](ptrs, out, COUNT, 128)
         np.testing.assert_array_equal(out, gathered(team.size))
         team.barrier()
 

@@ -8,9 +8,21 @@ import triton_dist
 import triton.language as tl
 import triton_dist.language as dl
 from triton_dist.language.extra import libshmem_device
-from triton_dist.language.extra.language_extra import (__syncthreads, arrive_inc, atomic_add, atomic_add_per_warp,
-                                                       atomic_cas, fence, ld,
-                                                       ld_acquire, membar, red_release, st, tid, wait_eq)
+from triton_dist.language.extra.language_extra import (
+    __syncthreads,
+    arrive_inc,
+    atomic_add,
+    atomic_add_per_warp,
+    atomic_cas,
+    fence,
+    ld,
+    ld_acquire,
+    membar,
+    red_release,
+    st,
+    tid,
+    wait_eq,
+)
 
 
 @triton.jit
@@ -83,7 +95,7 @@ def barrier_all_intra_node_atomic_cas_block(local_rank, rank, local_world_size, 
             pass
 
     if thread_idx < local_world_size:
-        while (atomic_cas(symm_flag_ptr + thread_idx, 1, 0, scope="sys", semantic="acquire") != 1):
+        while atomic_cas(symm_flag_ptr + thread_idx, 1, 0, scope="sys", semantic="acquire") != 1:
             pass
     __syncthreads()
 
@@ -107,8 +119,9 @@ def barrier_all_intra_node_non_atomic_block(local_rank, rank, num_ranks, symm_fl
 
 
 @triton_dist.jit(do_not_specialize=["local_rank", "rank", "num_ranks", "target_value"])
-def barrier_all_intra_node_non_atomic(local_rank, rank, num_ranks, symm_flags, target_value,
-                                      use_cooperative: tl.constexpr):
+def barrier_all_intra_node_non_atomic(
+    local_rank, rank, num_ranks, symm_flags, target_value, use_cooperative: tl.constexpr
+):
     tl.static_assert(symm_flags.dtype.element_ty == tl.int32)
     barrier_on_this_grid(symm_flags + 2 * num_ranks, use_cooperative)
     if tl.program_id(0) == 0:
@@ -117,8 +130,9 @@ def barrier_all_intra_node_non_atomic(local_rank, rank, num_ranks, symm_flags, t
 
 
 @triton_dist.jit(do_not_specialize=["rank", "num_ranks", "target_value"])
-def shift_between_barriers(x_ptr, out_ptr, symm_flags, rank, num_ranks, target_value, KIND: tl.constexpr,
-                           BLOCK: tl.constexpr):
+def shift_between_barriers(
+    x_ptr, out_ptr, symm_flags, rank, num_ranks, target_value, KIND: tl.constexpr, BLOCK: tl.constexpr
+):
     """Writes x, joins the ranks, reads the neighbour's, joins again before anybody writes the next."""
     offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(x_ptr + offs, offs * target_value + rank)
@@ -228,6 +242,6 @@ def test_spins_by_thread(everywhere):
     def main(team):
         signal, out = team.zeros(team.size, "uint64", name="signal"), np.zeros(32, np.uint64)
         spins_by_thread[(1,)](signal, out, team.size, 5)
-        np.testing.assert_array_equal(out[:team.size], np.arange(team.size) + 5)
+        np.testing.assert_array_equal(out[: team.size], np.arange(team.size) + 5)
 
     everywhere(main)

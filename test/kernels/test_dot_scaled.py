@@ -8,12 +8,19 @@ import triton
 import triton.language as tl
 
 E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6], np.float64)
-DTYPES = {"e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2, "bf16": ml_dtypes.bfloat16, "fp16": np.float16}
+DTYPES = {
+    "e4m3": ml_dtypes.float8_e4m3fn,
+    "e5m2": ml_dtypes.float8_e5m2,
+    "bf16": ml_dtypes.bfloat16,
+    "fp16": np.float16,
+}
 
 
 def pair_up(codes, axis):
     """Two 4-bit codes that follow each other along `axis` share a byte, the first in the low half."""
-    low, high = np.take(codes, range(0, codes.shape[axis], 2), axis), np.take(codes, range(1, codes.shape[axis], 2), axis)
+    low, high = np.take(codes, range(0, codes.shape[axis], 2), axis), np.take(
+        codes, range(1, codes.shape[axis], 2), axis
+    )
     return (low | high << 4).astype(np.uint8)
 
 
@@ -28,13 +35,29 @@ def operand(rng, form, shape, packed_axis):
 
 def scaled_by(values, scales, axis):
     """Scales are [outer, K / 32]."""
-    factors = np.repeat(2.0**(scales.astype(np.float64) - 127), 32, axis=1)
+    factors = np.repeat(2.0 ** (scales.astype(np.float64) - 127), 32, axis=1)
     return values * (factors if axis == 1 else factors.T)
 
 
 @triton.jit
-def product(a, sa, b, sb, c, o, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, FA: tl.constexpr, FB: tl.constexpr, PA: tl.constexpr,
-            PB: tl.constexpr, HAS_SA: tl.constexpr, HAS_SB: tl.constexpr, HAS_C: tl.constexpr):
+def product(
+    a,
+    sa,
+    b,
+    sb,
+    c,
+    o,
+    M: tl.constexpr,
+    N: tl.constexpr,
+    K: tl.constexpr,
+    FA: tl.constexpr,
+    FB: tl.constexpr,
+    PA: tl.constexpr,
+    PB: tl.constexpr,
+    HAS_SA: tl.constexpr,
+    HAS_SB: tl.constexpr,
+    HAS_C: tl.constexpr,
+):
     AR: tl.constexpr = M // 2 if FA == "e2m1" and not PA else M
     AC: tl.constexpr = K // 2 if FA == "e2m1" and PA else K
     BR: tl.constexpr = K // 2 if FB == "e2m1" and PB else K
@@ -88,7 +111,9 @@ def test_sizes(m, n, k):
 def formats_as_bits(a, b, o, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     x = tl.load(a + tl.arange(0, M)[:, None] * K + tl.arange(0, K)[None, :])
     y = tl.load(b + tl.arange(0, K)[:, None] * N + tl.arange(0, N)[None, :])
-    tl.store(o + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :], tl.dot_scaled(x, None, "e4m3", y, None, "e5m2"))
+    tl.store(
+        o + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :], tl.dot_scaled(x, None, "e4m3", y, None, "e5m2")
+    )
 
 
 def test_bytes_are_read_as_the_format():
@@ -127,7 +152,9 @@ def batch(a, b, o):
 
 def test_batches():
     rng = np.random.default_rng(3)
-    a, b = rng.standard_normal((2, 16, 32)).astype(DTYPES["e4m3"]), rng.standard_normal((2, 32, 16)).astype(DTYPES["e4m3"])
+    a, b = rng.standard_normal((2, 16, 32)).astype(DTYPES["e4m3"]), rng.standard_normal((2, 32, 16)).astype(
+        DTYPES["e4m3"]
+    )
     o = np.zeros((2, 16, 16), np.float32)
     batch[(1,)](a, b, o)
     np.testing.assert_allclose(o, a.astype(np.float64) @ b.astype(np.float64), rtol=1e-5, atol=1e-4)
@@ -140,13 +167,16 @@ def wrong(FA: tl.constexpr, TA: tl.constexpr, PA: tl.constexpr, SA: tl.constexpr
     tl.dot_scaled(x, s, FA, y, None, "e4m3", lhs_k_pack=PA)
 
 
-@pytest.mark.parametrize("fa, ta, pa, sa, k, text", [
-    ("e3m2", tl.uint8, True, 0, 32, "e3m2"),
-    ("e4m3", tl.float32, True, 0, 32, "fp32"),
-    ("e4m3", tl.float8e4nv, False, 0, 32, "packed"),
-    ("e4m3", tl.float8e4nv, True, 4, 64, r"\[16, 4\]"),
-    ("e4m3", tl.float8e4nv, True, 1, 16, "16"),
-])
+@pytest.mark.parametrize(
+    "fa, ta, pa, sa, k, text",
+    [
+        ("e3m2", tl.uint8, True, 0, 32, "e3m2"),
+        ("e4m3", tl.float32, True, 0, 32, "fp32"),
+        ("e4m3", tl.float8e4nv, False, 0, 32, "packed"),
+        ("e4m3", tl.float8e4nv, True, 4, 64, r"\[16, 4\]"),
+        ("e4m3", tl.float8e4nv, True, 1, 16, "16"),
+    ],
+)
 def test_refused(fa, ta, pa, sa, k, text):
     with pytest.raises(tandem.CompileError, match=text):
         wrong[(1,)](fa, ta, pa, sa, k)

@@ -7,8 +7,17 @@ import triton_dist
 import triton.language as tl
 import triton_dist.language as dl
 from triton_dist.language.extra import libshmem_device
-from triton_dist.language.extra.language_extra import (__shfl_sync_i32, __syncthreads, atomic_add, ld, ld_vector,
-                                                       num_warps, st, st_vector, tid)
+from triton_dist.language.extra.language_extra import (
+    __shfl_sync_i32,
+    __syncthreads,
+    atomic_add,
+    ld,
+    ld_vector,
+    num_warps,
+    st,
+    st_vector,
+    tid,
+)
 
 TOKENS, TOPK, EXPERTS_PER_RANK, HIDDEN = 12, 3, 2, 64
 CAPACITY = TOKENS * TOPK
@@ -18,15 +27,24 @@ def routing(rank, size, call=0):
     """Rows of a rank and the experts each goes to, all different."""
     rng = np.random.default_rng([rank, call])
     experts = size * EXPERTS_PER_RANK
-    chosen = np.stack([rng.permutation(experts)[:min(TOPK, experts)] for _ in range(TOKENS)]).astype(np.int32)
+    chosen = np.stack([rng.permutation(experts)[: min(TOPK, experts)] for _ in range(TOKENS)]).astype(np.int32)
     return rng.integers(-50, 50, (TOKENS, HIDDEN)).astype(np.float16), chosen
 
 
 @triton_dist.jit
-def kernel_dispatch_token(input_buf, topk_indices, output_buf, counter_ptr, token_dst_scatter_idx, num_tokens,
-                          topk: tl.constexpr,
-                          experts_per_rank: tl.constexpr, hidden_size: tl.constexpr, capacity: tl.constexpr,
-                          bytes_per_token: tl.constexpr):
+def kernel_dispatch_token(
+    input_buf,
+    topk_indices,
+    output_buf,
+    counter_ptr,
+    token_dst_scatter_idx,
+    num_tokens,
+    topk: tl.constexpr,
+    experts_per_rank: tl.constexpr,
+    hidden_size: tl.constexpr,
+    capacity: tl.constexpr,
+    bytes_per_token: tl.constexpr,
+):
     """Warp by warp: a slot of the target's buffer from an atomic on the target, then the row to that slot."""
     WARP_SIZE: tl.constexpr = 32
     pid = tl.program_id(0)
@@ -44,7 +62,7 @@ def kernel_dispatch_token(input_buf, topk_indices, output_buf, counter_ptr, toke
         slot = 0
         if lane_idx == 0:
             slot = atomic_add(dl.symm_at(counter_ptr, target_rank) + local_expert, 1, scope="sys", semantic="relaxed")
-        slot = __shfl_sync_i32(0xffffffff, slot, 0)
+        slot = __shfl_sync_i32(0xFFFFFFFF, slot, 0)
         if lane_idx == 0:
             st(token_dst_scatter_idx + i, slot)
         dst_ptr = output_buf + (local_expert * capacity + slot).to(tl.int64) * hidden_size
@@ -53,9 +71,17 @@ def kernel_dispatch_token(input_buf, topk_indices, output_buf, counter_ptr, toke
 
 
 @triton_dist.jit
-def kernel_combine_token(input_buf, topk_indices, token_dst_scatter_idx, out_ptr, num_tokens, topk: tl.constexpr,
-                         experts_per_rank: tl.constexpr,
-                         hidden_size: tl.constexpr, capacity: tl.constexpr):
+def kernel_combine_token(
+    input_buf,
+    topk_indices,
+    token_dst_scatter_idx,
+    out_ptr,
+    num_tokens,
+    topk: tl.constexpr,
+    experts_per_rank: tl.constexpr,
+    hidden_size: tl.constexpr,
+    capacity: tl.constexpr,
+):
     """A program a token: pulls the token's rows from where they were sent and adds them."""
     VEC_SIZE: tl.constexpr = 8
     for token in range(tl.program_id(0), num_tokens, tl.num_programs(0)):
@@ -71,9 +97,17 @@ def kernel_combine_token(input_buf, topk_indices, token_dst_scatter_idx, out_ptr
 
 
 @triton_dist.jit
-def combine_tiles(input_buf, topk_indices, token_dst_scatter_idx, out_ptr, num_tokens, topk: tl.constexpr,
-                  experts_per_rank: tl.constexpr,
-                  hidden_size: tl.constexpr, capacity: tl.constexpr):
+def combine_tiles(
+    input_buf,
+    topk_indices,
+    token_dst_scatter_idx,
+    out_ptr,
+    num_tokens,
+    topk: tl.constexpr,
+    experts_per_rank: tl.constexpr,
+    hidden_size: tl.constexpr,
+    capacity: tl.constexpr,
+):
     """The same with whole rows as tiles."""
     offs = tl.arange(0, hidden_size)
     for token in range(tl.program_id(0), num_tokens, tl.num_programs(0)):
@@ -92,20 +126,22 @@ def test_dispatch_and_combine(everywhere, combine):
     def main(team):
         topk = min(TOPK, team.size * EXPERTS_PER_RANK)
         rows, chosen = routing(team.rank, team.size)
-        tokens, received = team.from_array(rows), team.empty((EXPERTS_PER_RANK, CAPACITY * team.size, HIDDEN),
-                                                             "float16", name="received")
+        tokens, received = team.from_array(rows), team.empty(
+            (EXPERTS_PER_RANK, CAPACITY * team.size, HIDDEN), "float16", name="received"
+        )
         counter = team.zeros(EXPERTS_PER_RANK, "int32", name="counter")
         slots, out = np.zeros((TOKENS, topk), np.int32), np.zeros_like(rows)
         capacity = CAPACITY * team.size
         team.barrier()
-        kernel_dispatch_token[(2,)](tokens, chosen, received, counter, slots, TOKENS, topk, EXPERTS_PER_RANK, HIDDEN,
-                                    capacity, HIDDEN * 2)
+        kernel_dispatch_token[(2,)](
+            tokens, chosen, received, counter, slots, TOKENS, topk, EXPERTS_PER_RANK, HIDDEN, capacity, HIDDEN * 2
+        )
         team.barrier()
         for local in range(EXPERTS_PER_RANK):
             expert = team.rank * EXPERTS_PER_RANK + local
             sent = [r for rank in range(team.size) for r, c in zip(*routing(rank, team.size)) if expert in c]
             assert np.asarray(counter)[local] == len(sent)
-            got = np.asarray(received)[local, :len(sent)]
+            got = np.asarray(received)[local, : len(sent)]
             assert sorted(map(bytes, got)) == sorted(map(bytes, sent))
         received[...] = np.asarray(received) * 2  # the experts' work
         team.barrier()
@@ -126,9 +162,20 @@ def bincount(input_ptr, output_ptr, workspace_ptr, length, num_bins: tl.constexp
 
 
 @triton_dist.jit(do_not_specialize=["call_count"])
-def all_to_all_v2(send_buf, recv_buf, splits, recv_splits, offsets, signal_buf, call_count, HIDDEN_BYTES: tl.constexpr,
-                  MAX_M: tl.constexpr,
-                  EXPERTS: tl.constexpr, hidden: tl.constexpr, SIGNAL_PER_EXPERT: tl.constexpr):
+def all_to_all_v2(
+    send_buf,
+    recv_buf,
+    splits,
+    recv_splits,
+    offsets,
+    signal_buf,
+    call_count,
+    HIDDEN_BYTES: tl.constexpr,
+    MAX_M: tl.constexpr,
+    EXPERTS: tl.constexpr,
+    hidden: tl.constexpr,
+    SIGNAL_PER_EXPERT: tl.constexpr,
+):
     """Program (peer, expert): the rows of one expert with a signal of their own; double buffers by the parity of the
     call."""
     rank = dl.rank()
@@ -140,12 +187,19 @@ def all_to_all_v2(send_buf, recv_buf, splits, recv_splits, offsets, signal_buf, 
     first = tl.load(offsets + peer * EXPERTS + expert)
     count = tl.load(splits + peer * EXPERTS + expert)
     slot = (phase * world_size + rank) * EXPERTS + expert
-    libshmem_device.putmem_nbi_block(recv_buf + slot * MAX_M * hidden, send_buf + first * hidden, count * HIDDEN_BYTES,
-                                     peer)
+    libshmem_device.putmem_nbi_block(
+        recv_buf + slot * MAX_M * hidden, send_buf + first * hidden, count * HIDDEN_BYTES, peer
+    )
     libshmem_device.fence()
-    libshmem_device.putmem_signal_nbi_block(recv_splits + slot, splits + peer * EXPERTS + expert, 4, signal_buf + slot,
-                                            call_count,
-                                            libshmem_device.NVSHMEM_SIGNAL_SET, peer)
+    libshmem_device.putmem_signal_nbi_block(
+        recv_splits + slot,
+        splits + peer * EXPERTS + expert,
+        4,
+        signal_buf + slot,
+        call_count,
+        libshmem_device.NVSHMEM_SIGNAL_SET,
+        peer,
+    )
     mine = (phase * world_size + peer) * EXPERTS + expert
     if thread_idx == 0:
         libshmem_device.signal_wait_until(signal_buf + mine, libshmem_device.NVSHMEM_CMP_EQ, call_count)
@@ -159,8 +213,9 @@ def test_low_latency_all_to_all(everywhere):
         topk = min(TOPK, experts)
         send = team.empty((CAPACITY, HIDDEN), "float16", name="send")
         received = team.empty((2, size, EXPERTS_PER_RANK, CAPACITY, HIDDEN), "float16", name="received")
-        splits, recv_splits = team.empty(experts, "int32", name="splits"), team.empty((2, size, EXPERTS_PER_RANK),
-                                                                                      "int32", name="recv_splits")
+        splits, recv_splits = team.empty(experts, "int32", name="splits"), team.empty(
+            (2, size, EXPERTS_PER_RANK), "int32", name="recv_splits"
+        )
         signal = team.zeros((2, size, EXPERTS_PER_RANK), "uint64", name="signal")
 
         def outgoing(rank, call):
@@ -173,17 +228,28 @@ def test_low_latency_all_to_all(everywhere):
             counts = np.zeros(experts, np.int32)
             bincount[(2,)](expert, counts, None, len(expert), experts, 32)
             np.testing.assert_array_equal(counts, np.bincount(expert, minlength=experts))
-            send[:len(rows)], splits[...] = rows, counts
+            send[: len(rows)], splits[...] = rows, counts
             offsets = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int32)
-            all_to_all_v2[(size, EXPERTS_PER_RANK)](send, received, splits, recv_splits, offsets, signal, call,
-                                                    HIDDEN * 2, CAPACITY,
-                                                    EXPERTS_PER_RANK, HIDDEN, True)
+            all_to_all_v2[(size, EXPERTS_PER_RANK)](
+                send,
+                received,
+                splits,
+                recv_splits,
+                offsets,
+                signal,
+                call,
+                HIDDEN * 2,
+                CAPACITY,
+                EXPERTS_PER_RANK,
+                HIDDEN,
+                True,
+            )
             for peer in range(size):
                 rows, expert = outgoing(peer, call)
                 for local in range(EXPERTS_PER_RANK):
                     wanted = rows[expert == team.rank * EXPERTS_PER_RANK + local]
                     assert np.asarray(recv_splits)[call % 2, peer, local] == len(wanted)
-                    np.testing.assert_array_equal(np.asarray(received)[call % 2, peer, local, :len(wanted)], wanted)
+                    np.testing.assert_array_equal(np.asarray(received)[call % 2, peer, local, : len(wanted)], wanted)
             team.barrier()
         signal[...] = 0
 

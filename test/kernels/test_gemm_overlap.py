@@ -45,11 +45,28 @@ def _metadata(grid, kernel, args):
 
 
 @triton_dist.jit(launch_metadata=_metadata)
-def kernel_consumer_gemm_persistent(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride_bn,
-                                    stride_cm, stride_cn,
-                                    ready_ptr, rank, num_ranks: tl.constexpr, BLOCK_SIZE_M: tl.constexpr,
-                                    BLOCK_SIZE_N: tl.constexpr,
-                                    BLOCK_SIZE_K: tl.constexpr, GROUP_SIZE_M: tl.constexpr, NUM_SMS: tl.constexpr):
+def kernel_consumer_gemm_persistent(
+    a_ptr,
+    b_ptr,
+    c_ptr,
+    M,
+    N,
+    K,
+    stride_am,
+    stride_ak,
+    stride_bk,
+    stride_bn,
+    stride_cm,
+    stride_cn,
+    ready_ptr,
+    rank,
+    num_ranks: tl.constexpr,
+    BLOCK_SIZE_M: tl.constexpr,
+    BLOCK_SIZE_N: tl.constexpr,
+    BLOCK_SIZE_K: tl.constexpr,
+    GROUP_SIZE_M: tl.constexpr,
+    NUM_SMS: tl.constexpr,
+):
     start_pid = tl.program_id(axis=0)
     num_pid_m = tl.cdiv(M, BLOCK_SIZE_M)
     num_pid_n = tl.cdiv(N, BLOCK_SIZE_N)
@@ -84,10 +101,12 @@ def kernel_consumer_gemm_persistent(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, str
             token = dl.wait(ready_ptr + rank_beg, rank_end - rank_beg + 1, "gpu", "acquire", waitValue=1)
             a_ptr = dl.consume_token(a_ptr, token)
         offs_k = ki * BLOCK_SIZE_K + tl.arange(0, BLOCK_SIZE_K)
-        a = tl.load(a_ptr + offs_am[:, None] * stride_am + offs_k[None, :] * stride_ak, mask=offs_k[None, :] < K,
-                    other=0.0)
-        b = tl.load(b_ptr + offs_k[:, None] * stride_bk + offs_bn[None, :] * stride_bn, mask=offs_k[:, None] < K,
-                    other=0.0)
+        a = tl.load(
+            a_ptr + offs_am[:, None] * stride_am + offs_k[None, :] * stride_ak, mask=offs_k[None, :] < K, other=0.0
+        )
+        b = tl.load(
+            b_ptr + offs_k[:, None] * stride_bk + offs_bn[None, :] * stride_bn, mask=offs_k[:, None] < K, other=0.0
+        )
         accumulator = tl.dot(a, b, accumulator)
         if ki == k_tiles - 1:
             offs_cm = pid_m * BLOCK_SIZE_M + tl.arange(0, BLOCK_SIZE_M)
@@ -110,9 +129,9 @@ def test_copy_engine_allgather_gemm(everywhere, block_m):
         ready = team.zeros(size, "int32", name="ready")
         b = b_of(rank)
         c = team.local_empty((m, N), "float16", name="c")
-        block = lambda t, r: t[r * M_PER_RANK:(r + 1) * M_PER_RANK]
+        block = lambda t, r: t[r * M_PER_RANK : (r + 1) * M_PER_RANK]
         block(workspace, rank)[...] = a_of(rank)
-        ready[rank:rank + 1] = 1
+        ready[rank : rank + 1] = 1
         team.barrier()
         copies, compute = team.new_stream(), team.new_stream()
         begin = team.stream.record_event()
@@ -121,11 +140,33 @@ def test_copy_engine_allgather_gemm(everywhere, block_m):
         for k in range(1, size):
             peer = (rank + k) % size
             copies.copy(block(workspace, peer), block(workspace.peer(peer), peer))
-            copies.signal_write(ready[peer:peer + 1], 1)
+            copies.signal_write(ready[peer : peer + 1], 1)
         b = team.local_from_array(b)
-        kernel_consumer_gemm_persistent[(4,)](workspace, b, c, m, N, K, K, 1, N, 1, N, 1, ready, rank, size, block_m,
-                                              16, 32, 4, 4, stream=compute,
-                                              num_stages=3, num_warps=4)
+        kernel_consumer_gemm_persistent[(4,)](
+            workspace,
+            b,
+            c,
+            m,
+            N,
+            K,
+            K,
+            1,
+            N,
+            1,
+            N,
+            1,
+            ready,
+            rank,
+            size,
+            block_m,
+            16,
+            32,
+            4,
+            4,
+            stream=compute,
+            num_stages=3,
+            num_warps=4,
+        )
         team.stream.wait_event(copies.record_event())
         team.stream.wait_event(compute.record_event())
         full = np.concatenate([a_of(r) for r in range(size)]).astype(np.float32)
@@ -137,9 +178,22 @@ def test_copy_engine_allgather_gemm(everywhere, block_m):
 
 
 @triton_dist.jit
-def kernel_gemm_rs_producer(a_ptr, b_ptr, scatter_ptr, counter_ptr, signal_ptr, M, N, K, rank, num_ranks: tl.constexpr,
-                            BLOCK_SIZE_M: tl.constexpr, BLOCK_SIZE_N: tl.constexpr, BLOCK_SIZE_K: tl.constexpr,
-                            USE_NOTIFY: tl.constexpr):
+def kernel_gemm_rs_producer(
+    a_ptr,
+    b_ptr,
+    scatter_ptr,
+    counter_ptr,
+    signal_ptr,
+    M,
+    N,
+    K,
+    rank,
+    num_ranks: tl.constexpr,
+    BLOCK_SIZE_M: tl.constexpr,
+    BLOCK_SIZE_N: tl.constexpr,
+    BLOCK_SIZE_K: tl.constexpr,
+    USE_NOTIFY: tl.constexpr,
+):
     """One tile a program, stored at its owner; the last tile of a segment tells the owner."""
     pid = tl.program_id(0)
     num_pid_m = tl.cdiv(M, BLOCK_SIZE_M)
@@ -171,8 +225,9 @@ def kernel_gemm_rs_producer(a_ptr, b_ptr, scatter_ptr, counter_ptr, signal_ptr, 
 
 
 @triton_dist.jit
-def kernel_ring_reduce(scatter_ptr, out_ptr, signal_ptr, m_per_rank, N, rank, num_ranks: tl.constexpr, expected,
-                       BLOCK: tl.constexpr):
+def kernel_ring_reduce(
+    scatter_ptr, out_ptr, signal_ptr, m_per_rank, N, rank, num_ranks: tl.constexpr, expected, BLOCK: tl.constexpr
+):
     for block in range(tl.program_id(0), tl.cdiv(m_per_rank * N, BLOCK), tl.num_programs(0)):
         offs = block * BLOCK + tl.arange(0, BLOCK)
         mask = offs < m_per_rank * N
@@ -194,19 +249,34 @@ def test_gemm_reduce_scatter(everywhere, use_notify):
         a = lambda r: np.random.default_rng([3, r]).integers(-3, 4, (m, K)).astype(np.float16)
         scatter = team.empty((size, M_PER_RANK, N), "float32", name="scatter")
         signal = team.zeros(size, "int64", name="signal")
-        counter, out = team.zeros(size, "int32", name="counter"), team.local_empty((M_PER_RANK, N), "float32",
-                                                                                   name="out")
+        counter, out = team.zeros(size, "int32", name="counter"), team.local_empty(
+            (M_PER_RANK, N), "float32", name="out"
+        )
         team.barrier()
         tiles = M_PER_RANK // block_m * (N // block_n)
         reduce_stream = team.new_stream()
-        kernel_gemm_rs_producer[(tiles * size,)](team.local_from_array(a(rank)), team.local_from_array(b_of(rank)),
-                                                 scatter, counter, signal, m,
-                                                 N, K, rank, size, block_m, block_n, 32, use_notify)
-        kernel_ring_reduce[(2,)](scatter, out, signal, M_PER_RANK, N, rank, size, 1 if use_notify else tiles, 256,
-                                 stream=reduce_stream)
+        kernel_gemm_rs_producer[(tiles * size,)](
+            team.local_from_array(a(rank)),
+            team.local_from_array(b_of(rank)),
+            scatter,
+            counter,
+            signal,
+            m,
+            N,
+            K,
+            rank,
+            size,
+            block_m,
+            block_n,
+            32,
+            use_notify,
+        )
+        kernel_ring_reduce[(2,)](
+            scatter, out, signal, M_PER_RANK, N, rank, size, 1 if use_notify else tiles, 256, stream=reduce_stream
+        )
         reduce_stream.synchronize()
         wanted = sum(a(r).astype(np.float32) @ b_of(r).astype(np.float32) for r in range(size))
-        np.testing.assert_array_equal(np.asarray(out), wanted[rank * M_PER_RANK:(rank + 1) * M_PER_RANK])
+        np.testing.assert_array_equal(np.asarray(out), wanted[rank * M_PER_RANK : (rank + 1) * M_PER_RANK])
         team.barrier()
         signal[...] = 0
 

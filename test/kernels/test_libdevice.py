@@ -48,7 +48,7 @@ def run(name, *inputs, out):
 
 
 def series_i(order, x):
-    return sum((x / 2)**(2 * k + order) / (math.factorial(k) * math.factorial(k + order)) for k in range(40))
+    return sum((x / 2) ** (2 * k + order) / (math.factorial(k) * math.factorial(k + order)) for k in range(40))
 
 
 def integral(f, low, high, steps=4000):
@@ -62,27 +62,63 @@ def bessel_j(order, x):
 
 def bessel_y(order, x):
     first = integral(lambda t: math.sin(x * math.sin(t) - order * t), 0, math.pi, 2000) / math.pi
-    second = integral(lambda t: (math.exp(order * t) + (-1)**order * math.exp(-order * t)) * math.exp(-x * math.sinh(t)), 0, 8, 8000)
+    second = integral(
+        lambda t: (math.exp(order * t) + (-1) ** order * math.exp(-order * t)) * math.exp(-x * math.sinh(t)), 0, 8, 8000
+    )
     return first - second / math.pi
 
 
 ANY, UNIT, POSITIVE, OVER_ONE = (-8, 8), (-0.99, 0.99), (0.05, 20), (1.01, 20)
 UNARY = {
-    "floor": (math.floor, ANY), "ceil": (math.ceil, ANY), "trunc": (math.trunc, ANY), "rsqrt": (lambda v: 1 / math.sqrt(v), POSITIVE),
-    "sqrt": (math.sqrt, POSITIVE), "exp": (math.exp, ANY), "exp2": (lambda v: 2.0**v, ANY), "exp10": (lambda v: 10.0**v, ANY),
-    "expm1": (math.expm1, ANY), "log": (math.log, POSITIVE), "log2": (math.log2, POSITIVE), "log10": (math.log10, POSITIVE),
-    "log1p": (math.log1p, POSITIVE), "logb": (lambda v: math.frexp(v)[1] - 1, POSITIVE), "sin": (math.sin, ANY), "cos": (math.cos, ANY),
-    "tan": (math.tan, UNIT), "sinpi": (lambda v: math.sin(math.pi * v), UNIT), "cospi": (lambda v: math.cos(math.pi * v), UNIT),
-    "asin": (math.asin, UNIT), "acos": (math.acos, UNIT), "atan": (math.atan, ANY), "sinh": (math.sinh, ANY), "cosh": (math.cosh, ANY),
-    "tanh": (math.tanh, ANY), "asinh": (math.asinh, ANY), "acosh": (math.acosh, OVER_ONE), "atanh": (math.atanh, UNIT), "rint": (round, ANY),
-    "nearbyint": (round, ANY), "round": (lambda v: math.copysign(math.floor(abs(v) + 0.5), v), ANY),
-    "cbrt": (lambda v: math.copysign(abs(v)**(1 / 3), v), ANY), "rcbrt": (lambda v: v**(-1 / 3), POSITIVE),
-    "j0": (lambda v: bessel_j(0, v), ANY), "j1": (lambda v: bessel_j(1, v), ANY), "y0": (lambda v: bessel_y(0, v), (0.5, 8)),
-    "y1": (lambda v: bessel_y(1, v), (0.5, 8)), "cyl_bessel_i0": (lambda v: series_i(0, v), ANY),
-    "cyl_bessel_i1": (lambda v: series_i(1, v), ANY), "erf": (math.erf, ANY), "erfc": (math.erfc, (-3, 3)),
-    "erfinv": (lambda v: NORMAL.inv_cdf((v + 1) / 2) / math.sqrt(2), UNIT), "erfcx": (lambda v: math.exp(v * v) * math.erfc(v), (-3, 3)),
-    "erfcinv": (lambda v: -NORMAL.inv_cdf(v / 2) / math.sqrt(2), (0.01, 1.99)), "normcdf": (NORMAL.cdf, (-4, 4)),
-    "normcdfinv": (NORMAL.inv_cdf, (0.01, 0.99)), "lgamma": (math.lgamma, POSITIVE), "tgamma": (math.gamma, (0.05, 8)), "abs": (abs, ANY),
+    "floor": (math.floor, ANY),
+    "ceil": (math.ceil, ANY),
+    "trunc": (math.trunc, ANY),
+    "rsqrt": (lambda v: 1 / math.sqrt(v), POSITIVE),
+    "sqrt": (math.sqrt, POSITIVE),
+    "exp": (math.exp, ANY),
+    "exp2": (lambda v: 2.0**v, ANY),
+    "exp10": (lambda v: 10.0**v, ANY),
+    "expm1": (math.expm1, ANY),
+    "log": (math.log, POSITIVE),
+    "log2": (math.log2, POSITIVE),
+    "log10": (math.log10, POSITIVE),
+    "log1p": (math.log1p, POSITIVE),
+    "logb": (lambda v: math.frexp(v)[1] - 1, POSITIVE),
+    "sin": (math.sin, ANY),
+    "cos": (math.cos, ANY),
+    "tan": (math.tan, UNIT),
+    "sinpi": (lambda v: math.sin(math.pi * v), UNIT),
+    "cospi": (lambda v: math.cos(math.pi * v), UNIT),
+    "asin": (math.asin, UNIT),
+    "acos": (math.acos, UNIT),
+    "atan": (math.atan, ANY),
+    "sinh": (math.sinh, ANY),
+    "cosh": (math.cosh, ANY),
+    "tanh": (math.tanh, ANY),
+    "asinh": (math.asinh, ANY),
+    "acosh": (math.acosh, OVER_ONE),
+    "atanh": (math.atanh, UNIT),
+    "rint": (round, ANY),
+    "nearbyint": (round, ANY),
+    "round": (lambda v: math.copysign(math.floor(abs(v) + 0.5), v), ANY),
+    "cbrt": (lambda v: math.copysign(abs(v) ** (1 / 3), v), ANY),
+    "rcbrt": (lambda v: v ** (-1 / 3), POSITIVE),
+    "j0": (lambda v: bessel_j(0, v), ANY),
+    "j1": (lambda v: bessel_j(1, v), ANY),
+    "y0": (lambda v: bessel_y(0, v), (0.5, 8)),
+    "y1": (lambda v: bessel_y(1, v), (0.5, 8)),
+    "cyl_bessel_i0": (lambda v: series_i(0, v), ANY),
+    "cyl_bessel_i1": (lambda v: series_i(1, v), ANY),
+    "erf": (math.erf, ANY),
+    "erfc": (math.erfc, (-3, 3)),
+    "erfinv": (lambda v: NORMAL.inv_cdf((v + 1) / 2) / math.sqrt(2), UNIT),
+    "erfcx": (lambda v: math.exp(v * v) * math.erfc(v), (-3, 3)),
+    "erfcinv": (lambda v: -NORMAL.inv_cdf(v / 2) / math.sqrt(2), (0.01, 1.99)),
+    "normcdf": (NORMAL.cdf, (-4, 4)),
+    "normcdfinv": (NORMAL.inv_cdf, (0.01, 0.99)),
+    "lgamma": (math.lgamma, POSITIVE),
+    "tgamma": (math.gamma, (0.05, 8)),
+    "abs": (abs, ANY),
 }
 
 
@@ -97,11 +133,35 @@ def test_functions_of_one_float(name, dtype):
     np.testing.assert_allclose(run(name, x, out=dtype), [reference(float(v)) for v in x], **close)
 
 
-SPECIAL = [("rint", 2.5, 2.0), ("rint", -0.5, -0.0), ("round", 2.5, 3.0), ("round", -2.5, -3.0), ("nearbyint", 3.5, 4.0), ("sqrt", -1.0, math.nan),
-           ("rsqrt", 0.0, math.inf), ("log", 0.0, -math.inf), ("log", -1.0, math.nan), ("exp", 1000.0, math.inf), ("tgamma", -1.0, math.nan),
-           ("lgamma", 0.0, math.inf), ("acosh", 0.5, math.nan), ("atanh", 1.0, math.inf), ("erfinv", 1.0, math.inf), ("erfcinv", 0.0, math.inf),
-           ("normcdfinv", 0.0, -math.inf), ("cbrt", -27.0, -3.0), ("logb", 0.0, -math.inf), ("sinpi", 3.0, 0.0), ("sinpi", -3.0, -0.0), ("sinpi", -0.0, -0.0), ("trunc", -0.7, -0.0),
-           ("erfcx", 50.0, 0.011281536), ("cospi", 0.5, 0.0), ("floor", -math.inf, -math.inf), ("y0", 0.0, -math.inf)]
+SPECIAL = [
+    ("rint", 2.5, 2.0),
+    ("rint", -0.5, -0.0),
+    ("round", 2.5, 3.0),
+    ("round", -2.5, -3.0),
+    ("nearbyint", 3.5, 4.0),
+    ("sqrt", -1.0, math.nan),
+    ("rsqrt", 0.0, math.inf),
+    ("log", 0.0, -math.inf),
+    ("log", -1.0, math.nan),
+    ("exp", 1000.0, math.inf),
+    ("tgamma", -1.0, math.nan),
+    ("lgamma", 0.0, math.inf),
+    ("acosh", 0.5, math.nan),
+    ("atanh", 1.0, math.inf),
+    ("erfinv", 1.0, math.inf),
+    ("erfcinv", 0.0, math.inf),
+    ("normcdfinv", 0.0, -math.inf),
+    ("cbrt", -27.0, -3.0),
+    ("logb", 0.0, -math.inf),
+    ("sinpi", 3.0, 0.0),
+    ("sinpi", -3.0, -0.0),
+    ("sinpi", -0.0, -0.0),
+    ("trunc", -0.7, -0.0),
+    ("erfcx", 50.0, 0.011281536),
+    ("cospi", 0.5, 0.0),
+    ("floor", -math.inf, -math.inf),
+    ("y0", 0.0, -math.inf),
+]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -114,9 +174,19 @@ def test_edges(name, value, want, dtype):
 
 
 BINARY = {
-    "copysign": math.copysign, "atan2": math.atan2, "hypot": math.hypot, "rhypot": lambda a, b: 1 / math.hypot(a, b), "fmod": math.fmod,
-    "remainder": math.remainder, "fdim": lambda a, b: max(a - b, 0.0), "min": min, "max": max, "div_rn": lambda a, b: a / b,
-    "add_rn": lambda a, b: a + b, "sub_rn": lambda a, b: a - b, "mul_rn": lambda a, b: a * b,
+    "copysign": math.copysign,
+    "atan2": math.atan2,
+    "hypot": math.hypot,
+    "rhypot": lambda a, b: 1 / math.hypot(a, b),
+    "fmod": math.fmod,
+    "remainder": math.remainder,
+    "fdim": lambda a, b: max(a - b, 0.0),
+    "min": min,
+    "max": max,
+    "div_rn": lambda a, b: a / b,
+    "add_rn": lambda a, b: a + b,
+    "sub_rn": lambda a, b: a - b,
+    "mul_rn": lambda a, b: a * b,
 }
 
 
@@ -133,9 +203,9 @@ def test_next_number_and_power(dtype):
     x, y = np.random.default_rng(2).uniform(0.1, 9, (2, 64)).astype(dtype)
     np.testing.assert_array_equal(run("nextafter", x, y, out=dtype), np.nextafter(x, y))
     close = {"rtol": 3e-6} if dtype == np.float32 else {"rtol": 1e-12}
-    np.testing.assert_allclose(run("pow", x, y, out=dtype), x.astype(np.float64)**y, **close)
+    np.testing.assert_allclose(run("pow", x, y, out=dtype), x.astype(np.float64) ** y, **close)
     n = np.arange(-32, 32, dtype=np.int32)
-    np.testing.assert_allclose(run("pow", x, n, out=dtype), [float(a)**int(b) for a, b in zip(x, n)], **close)
+    np.testing.assert_allclose(run("pow", x, n, out=dtype), [float(a) ** int(b) for a, b in zip(x, n)], **close)
     np.testing.assert_array_equal(run("ldexp", x, n, out=dtype), np.ldexp(x, n))
     np.testing.assert_array_equal(run("scalbn", x, n, out=dtype), np.ldexp(x, n))
 
@@ -144,16 +214,20 @@ def test_next_number_and_power(dtype):
 def test_bessel_functions_of_any_order(dtype):
     n = np.arange(64, dtype=np.int32) % 5
     x = np.random.default_rng(3).uniform(1, 8, 64).astype(dtype)
-    np.testing.assert_allclose(run("jn", n, x, out=dtype), [bessel_j(int(k), float(v)) for k, v in zip(n, x)], rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(run("yn", n, x, out=dtype), [bessel_y(int(k), float(v)) for k, v in zip(n, x)], rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(
+        run("jn", n, x, out=dtype), [bessel_j(int(k), float(v)) for k, v in zip(n, x)], rtol=1e-4, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        run("yn", n, x, out=dtype), [bessel_y(int(k), float(v)) for k, v in zip(n, x)], rtol=1e-3, atol=1e-4
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_norms_and_fused_product(dtype):
     x, y, z, w = np.random.default_rng(4).uniform(-9, 9, (4, 64)).astype(dtype)
     close = {"rtol": 1e-6} if dtype == np.float32 else {"rtol": 1e-14}
-    three = np.sqrt(x.astype(np.float64)**2 + y.astype(np.float64)**2 + z.astype(np.float64)**2)
-    four = np.sqrt(three**2 + w.astype(np.float64)**2)
+    three = np.sqrt(x.astype(np.float64) ** 2 + y.astype(np.float64) ** 2 + z.astype(np.float64) ** 2)
+    four = np.sqrt(three**2 + w.astype(np.float64) ** 2)
     np.testing.assert_allclose(run("norm3d", x, y, z, out=dtype), three, **close)
     np.testing.assert_allclose(run("rnorm3d", x, y, z, out=dtype), 1 / three, **close)
     np.testing.assert_allclose(run("norm4d", x, y, z, w, out=dtype), four, **close)
@@ -181,7 +255,7 @@ def nearest_single(exact):
 
 def exact_root(value, mode, dtype):
     near = np.sqrt(dtype(value))
-    square = Fraction(float(near))**2
+    square = Fraction(float(near)) ** 2
     if mode == "rn" or square == Fraction(float(value)):
         return near
     up = mode == "ru"
@@ -206,7 +280,14 @@ def test_directed_roundings(mode, dtype):
     np.testing.assert_array_equal(run(f"sqrt_{mode}", abs(x), out=dtype), [exact_root(abs(v), mode, dtype) for v in x])
 
 
-CONVERSIONS = {"float": np.float32, "double": np.float64, "int": np.int32, "uint": np.uint32, "ll": np.int64, "ull": np.uint64}
+CONVERSIONS = {
+    "float": np.float32,
+    "double": np.float64,
+    "int": np.int32,
+    "uint": np.uint32,
+    "ll": np.int64,
+    "ull": np.uint64,
+}
 TO_INTEGER = {"rn": round, "rz": math.trunc, "rd": math.floor, "ru": math.ceil}
 
 
@@ -214,7 +295,9 @@ TO_INTEGER = {"rn": round, "rz": math.trunc, "rd": math.floor, "ru": math.ceil}
 @pytest.mark.parametrize("source", ["float", "double"])
 @pytest.mark.parametrize("target", ["int", "uint", "ll", "ull"])
 def test_floats_to_integers(source, target, mode):
-    x = np.r_[np.random.default_rng(6).uniform(-99, 99, 56), 0.5, 1.5, 2.5, -0.5, 0, 7, 7.25, 1e6].astype(CONVERSIONS[source])
+    x = np.r_[np.random.default_rng(6).uniform(-99, 99, 56), 0.5, 1.5, 2.5, -0.5, 0, 7, 7.25, 1e6].astype(
+        CONVERSIONS[source]
+    )
     if target.startswith("u"):
         x = abs(x)
     got = run(f"{source}2{target}_{mode}", x, out=CONVERSIONS[target])
@@ -230,8 +313,18 @@ def test_floats_out_of_range_saturate(name):
 
 
 @pytest.mark.parametrize("mode", TO_INTEGER)
-@pytest.mark.parametrize("source, target", [("int", "float"), ("uint", "float"), ("ll", "float"), ("ull", "float"), ("ll", "double"), ("ull", "double"),
-                                            ("double", "float")])
+@pytest.mark.parametrize(
+    "source, target",
+    [
+        ("int", "float"),
+        ("uint", "float"),
+        ("ll", "float"),
+        ("ull", "float"),
+        ("ll", "double"),
+        ("ull", "double"),
+        ("double", "float"),
+    ],
+)
 def test_conversions_that_round(source, target, mode):
     rng = np.random.default_rng(7)
     info = np.iinfo(CONVERSIONS[source]) if source != "double" else None
@@ -241,9 +334,11 @@ def test_conversions_that_round(source, target, mode):
 
 
 def test_conversions_without_rounding():
-    i = np.random.default_rng(8).integers(-2**31, 2**31, 64).astype(np.int32)
+    i = np.random.default_rng(8).integers(-(2**31), 2**31, 64).astype(np.int32)
     np.testing.assert_array_equal(run("int2double_rn", i, out=np.float64), i.astype(np.float64))
-    np.testing.assert_array_equal(run("uint2double_rn", i.view(np.uint32), out=np.float64), i.view(np.uint32).astype(np.float64))
+    np.testing.assert_array_equal(
+        run("uint2double_rn", i.view(np.uint32), out=np.float64), i.view(np.uint32).astype(np.float64)
+    )
     d = np.random.default_rng(8).standard_normal(64)
     words = d.view(np.int32).reshape(-1, 2)
     low, high = words[:, 0].copy(), words[:, 1].copy()
@@ -261,7 +356,9 @@ def test_conversions_without_rounding():
 
 def words(dtype, seed=9):
     info = np.iinfo(dtype)
-    return np.r_[np.random.default_rng(seed).integers(info.min, info.max, 60, dtype), np.array([0, 1, info.min, info.max], dtype)]
+    return np.r_[
+        np.random.default_rng(seed).integers(info.min, info.max, 60, dtype), np.array([0, 1, info.min, info.max], dtype)
+    ]
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64, np.uint64])
@@ -302,8 +399,17 @@ def test_bytes_chosen_from_two_words():
     np.testing.assert_array_equal(run("byte_perm", x, y, packed, out=np.int32), want)
 
 
-FAST = {"fast_sinf": math.sin, "fast_cosf": math.cos, "fast_tanf": math.tan, "fast_tanhf": math.tanh, "fast_logf": math.log, "fast_log2f": math.log2,
-        "fast_log10f": math.log10, "fast_expf": math.exp, "fast_exp10f": lambda v: 10.0**v}
+FAST = {
+    "fast_sinf": math.sin,
+    "fast_cosf": math.cos,
+    "fast_tanf": math.tan,
+    "fast_tanhf": math.tanh,
+    "fast_logf": math.log,
+    "fast_log2f": math.log2,
+    "fast_log10f": math.log10,
+    "fast_expf": math.exp,
+    "fast_exp10f": lambda v: 10.0**v,
+}
 
 
 @pytest.mark.parametrize("name", FAST)
@@ -336,7 +442,9 @@ def test_classes_of_floats(dtype):
 def test_floats_to_whole_numbers(dtype):
     x = np.r_[np.random.default_rng(14).uniform(-99, 99, 60), 0.5, 1.5, -2.5, 2.5].astype(dtype)
     np.testing.assert_array_equal(run("llrint", x, out=np.int64), [round(float(v)) for v in x])
-    np.testing.assert_array_equal(run("llround", x, out=np.int64), [math.trunc(float(v) + math.copysign(0.5, v)) for v in x])
+    np.testing.assert_array_equal(
+        run("llround", x, out=np.int64), [math.trunc(float(v) + math.copysign(0.5, v)) for v in x]
+    )
     np.testing.assert_array_equal(run("ilogb", x, out=np.int32), [math.frexp(float(v))[1] - 1 for v in x])
 
 

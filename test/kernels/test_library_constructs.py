@@ -9,9 +9,19 @@ import triton.language as tl
 import triton_dist.language as dl
 from triton_dist.language.extra import libshmem_device
 from triton_dist.language.extra.cuda import libnvshmem_device
-from triton_dist.language.extra.language_extra import (__syncthreads, atomic_add_per_warp, ld, load_v2_b64,
-                                                       multimem_ld_reduce_v4,
-                                                       multimem_st_b64, ntid, st, st_v4_b32, threads_per_warp, tid)
+from triton_dist.language.extra.language_extra import (
+    __syncthreads,
+    atomic_add_per_warp,
+    ld,
+    load_v2_b64,
+    multimem_ld_reduce_v4,
+    multimem_st_b64,
+    ntid,
+    st,
+    st_v4_b32,
+    threads_per_warp,
+    tid,
+)
 
 COUNT = 128
 
@@ -21,9 +31,19 @@ def data_of(rank, dtype="float32"):
 
 
 @triton.jit(do_not_specialize=["rank", "world_size"])
-def tree_by_pulls(symm_input_ptr, symm_signal_ptr, output_ptr, child0: tl.constexpr, child1: tl.constexpr,
-                  parent: tl.constexpr, numel, rank,
-                  world_size, CHUNK_SIZE: tl.constexpr, BLOCK_SIZE: tl.constexpr):
+def tree_by_pulls(
+    symm_input_ptr,
+    symm_signal_ptr,
+    output_ptr,
+    child0: tl.constexpr,
+    child1: tl.constexpr,
+    parent: tl.constexpr,
+    numel,
+    rank,
+    world_size,
+    CHUNK_SIZE: tl.constexpr,
+    BLOCK_SIZE: tl.constexpr,
+):
     """A parent pulls its children's sums when they say they are ready; a child pulls the total when its parent says
     so."""
     symm_input_ptr = tl.cast(symm_input_ptr, output_ptr.dtype)
@@ -98,8 +118,9 @@ def test_tree_by_pulls(everywhere):
         signal = team.zeros((2, size), "uint64", name="signal")
         child = lambda k: 2 * rank + k if 2 * rank + k < size else -1
         team.barrier()
-        tree_by_pulls[(2,)](x, signal, out, child(1), child(2), (rank - 1) // 2 if rank else -1, COUNT, rank, size, 64,
-                            32)
+        tree_by_pulls[(2,)](
+            x, signal, out, child(1), child(2), (rank - 1) // 2 if rank else -1, COUNT, rank, size, 64, 32
+        )
         np.testing.assert_array_equal(out, sum(data_of(r) for r in range(size)))
         team.barrier()
         signal[...] = 0
@@ -108,8 +129,16 @@ def test_tree_by_pulls(everywhere):
 
 
 @triton.jit(do_not_specialize=["rank"])
-def two_shot_push(input_ptr, symm_out_ptr, symm_signal_ptr, out_ptr, rank, world_size: tl.constexpr, n_elements,
-                  BLOCK_SIZE: tl.constexpr):
+def two_shot_push(
+    input_ptr,
+    symm_out_ptr,
+    symm_signal_ptr,
+    out_ptr,
+    rank,
+    world_size: tl.constexpr,
+    n_elements,
+    BLOCK_SIZE: tl.constexpr,
+):
     """One program: resets the signals, pushes each part to its owner, adds, pushes the sums to all. `out_ptr` may be
     None."""
     thread_idx = tid(0)
@@ -121,9 +150,15 @@ def two_shot_push(input_ptr, symm_out_ptr, symm_signal_ptr, out_ptr, rank, world
     libshmem_device.barrier_all_block()
     for i in range(world_size):
         peer = (rank + i + 1) % world_size
-        libshmem_device.putmem_signal_nbi_block(symm_recv_ptr + rank * elem_per_rank, input_ptr + peer * elem_per_rank,
-                                                elem_per_rank * elem_size,
-                                                symm_signal_ptr + rank, 1, libshmem_device.NVSHMEM_SIGNAL_SET, peer)
+        libshmem_device.putmem_signal_nbi_block(
+            symm_recv_ptr + rank * elem_per_rank,
+            input_ptr + peer * elem_per_rank,
+            elem_per_rank * elem_size,
+            symm_signal_ptr + rank,
+            1,
+            libshmem_device.NVSHMEM_SIGNAL_SET,
+            peer,
+        )
     if thread_idx < world_size:
         libshmem_device.signal_wait_until(symm_signal_ptr + thread_idx, libshmem_device.NVSHMEM_CMP_EQ, 1)
     __syncthreads()
@@ -138,9 +173,15 @@ def two_shot_push(input_ptr, symm_out_ptr, symm_signal_ptr, out_ptr, rank, world
     symm_signal_ptr += world_size
     for i in range(world_size - 1):
         peer = (rank + i + 1) % world_size
-        libshmem_device.putmem_signal_nbi_block(symm_out_ptr + rank * elem_per_rank,
-                                                symm_out_ptr + rank * elem_per_rank, elem_per_rank * elem_size,
-                                                symm_signal_ptr + rank, 1, libshmem_device.NVSHMEM_SIGNAL_SET, peer)
+        libshmem_device.putmem_signal_nbi_block(
+            symm_out_ptr + rank * elem_per_rank,
+            symm_out_ptr + rank * elem_per_rank,
+            elem_per_rank * elem_size,
+            symm_signal_ptr + rank,
+            1,
+            libshmem_device.NVSHMEM_SIGNAL_SET,
+            peer,
+        )
     if thread_idx < world_size and thread_idx != rank:
         libshmem_device.signal_wait_until(symm_signal_ptr + thread_idx, libshmem_device.NVSHMEM_CMP_EQ, 1)
     __syncthreads()
@@ -166,9 +207,16 @@ def test_two_shot_push(everywhere, copied):
 
 
 @triton_dist.jit
-def first_of_each_rank(topk_indices, found_ptr, counter_ptr, slot_ptr, num_tokens, topk: int,
-                       experts_per_rank: tl.constexpr,
-                       num_warps: tl.constexpr):
+def first_of_each_rank(
+    topk_indices,
+    found_ptr,
+    counter_ptr,
+    slot_ptr,
+    num_tokens,
+    topk: int,
+    experts_per_rank: tl.constexpr,
+    num_warps: tl.constexpr,
+):
     """For each (token, k) by warps: whether an earlier k goes to the same rank, and which; without `break`."""
     WARP_SIZE = threads_per_warp()
     pid = tl.program_id(0)
@@ -189,13 +237,16 @@ def first_of_each_rank(topk_indices, found_ptr, counter_ptr, slot_ptr, num_token
                 skip_this_token = False
                 first = j
                 for topk_idx in range(j):
-                    if not skip_this_token and ld(topk_indices + token_offset * topk +
-                                                  topk_idx) // experts_per_rank == expert_rank:
+                    if (
+                        not skip_this_token
+                        and ld(topk_indices + token_offset * topk + topk_idx) // experts_per_rank == expert_rank
+                    ):
                         skip_this_token = True
                         first = topk_idx
                 if not skip_this_token:
-                    libshmem_device.putmem_warp(found_ptr + token_offset * topk + j,
-                                                slot_ptr + token_offset * topk + j, 0, expert_rank)
+                    libshmem_device.putmem_warp(
+                        found_ptr + token_offset * topk + j, slot_ptr + token_offset * topk + j, 0, expert_rank
+                    )
                     if lane_id == 0:
                         st(found_ptr + token_offset * topk + j, -1)
                 else:
@@ -212,15 +263,16 @@ def test_flags_set_by_threads(everywhere, warps):
         # the last expert is for dropped tokens
         chosen = np.random.default_rng(team.rank).integers(0, experts + 1, (tokens, topk)).astype(np.int32)
         found = team.full((tokens, topk), 77, "int32", name="found")
-        counter, slots = team.zeros(team.size, "int32", name="counter"), team.full((tokens, topk), -1, "int32",
-                                                                                   name="slots")
+        counter, slots = team.zeros(team.size, "int32", name="counter"), team.full(
+            (tokens, topk), -1, "int32", name="slots"
+        )
         first_of_each_rank[(2,)](chosen, found, counter, slots, tokens, topk, 2, num_warps=warps)
         for t in range(tokens):
             for j in range(topk):
                 same = [k for k in range(j) if chosen[t, k] // 2 == chosen[t, j] // 2]
                 dropped = chosen[t, j] == experts
                 assert np.asarray(found)[t, j] == (77 if dropped else same[0] if same else -1)
-        wanted = np.bincount(chosen.ravel() // 2, minlength=team.size + 1)[:team.size]
+        wanted = np.bincount(chosen.ravel() // 2, minlength=team.size + 1)[: team.size]
         np.testing.assert_array_equal(np.asarray(counter), wanted)
         for r in range(team.size):
             assert sorted(np.asarray(slots)[chosen // 2 == r]) == list(range(wanted[r]))
@@ -249,8 +301,9 @@ def multicast_in_bytes(in_ptr, symm_in_ptr, symm_out_ptr, out_ptr, elems, BLOCK_
         st_v4_b32(out_ptr + idx * VEC_SIZE, val0, val1, val2, val3)
     __syncthreads()
     ptr = tl.cast(out_ptr, tl.pointer_type(tl.int8))
-    mc_ptr = tl.cast(libshmem_device.remote_mc_ptr(libshmem_device.NVSHMEMX_TEAM_NODE, symm_out_ptr),
-                     tl.pointer_type(tl.int8))
+    mc_ptr = tl.cast(
+        libshmem_device.remote_mc_ptr(libshmem_device.NVSHMEMX_TEAM_NODE, symm_out_ptr), tl.pointer_type(tl.int8)
+    )
     mc_ptr += rank * elems * elem_size
     for n in range(thread_idx, elems * elem_size // 16, ntid(axis=0)):
         val0, val1 = load_v2_b64(ptr + n * 16)

@@ -22,8 +22,9 @@ HIDDEN, MAX_M, EXPERTS = 16, 32, 2
 def published_text():
     """The decorated function, from its decorator to the first line that is not indented."""
     for path in sorted(SEEDS.glob("*.txt")):
-        found = re.search(r"^@triton\.jit\ndef all_to_all_kernel\(\n(?:[ )].*\n|\n)*",
-                          path.read_text(errors="replace"), re.MULTILINE)
+        found = re.search(
+            r"^@triton\.jit\ndef all_to_all_kernel\(\n(?:[ )].*\n|\n)*", path.read_text(errors="replace"), re.MULTILINE
+        )
         if found:
             return found.group(0)
     return None
@@ -64,20 +65,36 @@ def main(team, kernel, with_scale, data_seed, calls):
         data, scale, splits = routed(data_seed, team.rank, call, size)
         source[...], scale_src[...] = data, scale
         cumsum = np.concatenate([[0], np.cumsum(splits)]).astype(np.int32)
-        kernel[(size,)](source, received, splits_src, splits_dst, signal, cumsum, scale_src, scale_dst, team.rank,
-                        call, with_scale, size,
-                        HIDDEN, MAX_M, EXPERTS, experts)
+        kernel[(size,)](
+            source,
+            received,
+            splits_src,
+            splits_dst,
+            signal,
+            cumsum,
+            scale_src,
+            scale_dst,
+            team.rank,
+            call,
+            with_scale,
+            size,
+            HIDDEN,
+            MAX_M,
+            EXPERTS,
+            experts,
+        )
         if with_scale:
             # The signal comes with the scales alone and does not cover the rows and splits put before it (M10).
             team.barrier()
         for peer in range(size):
             rows, scales, split = routed(data_seed, peer, call, size)
-            first, count = split[:mine.start].sum(), split[mine].sum()
+            first, count = split[: mine.start].sum(), split[mine].sum()
             np.testing.assert_array_equal(np.asarray(splits_dst)[call % 2, peer], split[mine])
-            np.testing.assert_array_equal(np.asarray(received)[call % 2, peer, :count], rows[first:first + count])
+            np.testing.assert_array_equal(np.asarray(received)[call % 2, peer, :count], rows[first : first + count])
             if with_scale:
-                np.testing.assert_array_equal(np.asarray(scale_dst)[call % 2, peer, :count],
-                                              scales[first:first + count])
+                np.testing.assert_array_equal(
+                    np.asarray(scale_dst)[call % 2, peer, :count], scales[first : first + count]
+                )
         team.barrier()
     signal[...] = 0
 

@@ -17,9 +17,15 @@ def printed(x, N: tl.constexpr):
     tl.device_print("nothing")
 
 
-@pytest.mark.parametrize("values, shown", [(np.array([1, -2, 3, 4], np.int32), "1 -2 3 4"), (np.array([1, 2, 3, 255], np.uint8), "1 2 3 255"),
-                                           (np.array([0.5, -1, 2, np.inf], np.float32), "0.5 -1 2 inf"),
-                                           (np.array([0.5, -1, 2, 8], np.float16), "0.5 -1 2 8")])
+@pytest.mark.parametrize(
+    "values, shown",
+    [
+        (np.array([1, -2, 3, 4], np.int32), "1 -2 3 4"),
+        (np.array([1, 2, 3, 255], np.uint8), "1 2 3 255"),
+        (np.array([0.5, -1, 2, np.inf], np.float32), "0.5 -1 2 inf"),
+        (np.array([0.5, -1, 2, 8], np.float16), "0.5 -1 2 8"),
+    ],
+)
 def test_prints(capfd, values, shown):
     printed[(1,)](values, 4)
     out = "".join(capfd.readouterr())

@@ -9,9 +9,22 @@ import triton.language as tl
 import triton_dist.language as dl
 from triton_dist.language.extra.language_extra import __syncthreads, ld, st, tid
 
-TYPES = [(tl.int8, np.int8), (tl.uint8, np.uint8), (tl.int16, np.int16), (tl.uint16, np.uint16), (tl.int32, np.int32), (tl.uint32, np.uint32),
-         (tl.int64, np.int64), (tl.uint64, np.uint64), (tl.float16, np.float16), (tl.bfloat16, ml_dtypes.bfloat16), (tl.float32, np.float32),
-         (tl.float64, np.float64), (tl.float8e4nv, ml_dtypes.float8_e4m3fn), (tl.float8e5, ml_dtypes.float8_e5m2)]
+TYPES = [
+    (tl.int8, np.int8),
+    (tl.uint8, np.uint8),
+    (tl.int16, np.int16),
+    (tl.uint16, np.uint16),
+    (tl.int32, np.int32),
+    (tl.uint32, np.uint32),
+    (tl.int64, np.int64),
+    (tl.uint64, np.uint64),
+    (tl.float16, np.float16),
+    (tl.bfloat16, ml_dtypes.bfloat16),
+    (tl.float32, np.float32),
+    (tl.float64, np.float64),
+    (tl.float8e4nv, ml_dtypes.float8_e4m3fn),
+    (tl.float8e5, ml_dtypes.float8_e5m2),
+]
 
 
 @triton.jit

@@ -8,12 +8,42 @@ import triton
 import triton.language as tl
 import triton_dist.language as dl
 from triton_dist.language.extra import language_extra as extra
-from triton_dist.language.extra.language_extra import (__ballot_sync, __shfl_down_sync_i32, __shfl_sync_i32, __shfl_up_sync_i32,
-                                                       __shfl_xor_sync_i32, __syncthreads, atomic_add, atomic_cas, fence, ld, ld_vector, membar,
-                                                       pack, st, st_vector, tid, unpack)
+from triton_dist.language.extra.language_extra import (
+    __ballot_sync,
+    __shfl_down_sync_i32,
+    __shfl_sync_i32,
+    __shfl_up_sync_i32,
+    __shfl_xor_sync_i32,
+    __syncthreads,
+    atomic_add,
+    atomic_cas,
+    fence,
+    ld,
+    ld_vector,
+    membar,
+    pack,
+    st,
+    st_vector,
+    tid,
+    unpack,
+)
 
-DTYPES = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64, np.float16, ml_dtypes.bfloat16, np.float32, np.float64,
-          ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2]
+DTYPES = [
+    np.int8,
+    np.uint8,
+    np.int16,
+    np.uint16,
+    np.int32,
+    np.uint32,
+    np.int64,
+    np.uint64,
+    np.float16,
+    ml_dtypes.bfloat16,
+    np.float32,
+    np.float64,
+    ml_dtypes.float8_e4m3fn,
+    ml_dtypes.float8_e5m2,
+]
 
 
 @triton.jit
@@ -237,7 +267,12 @@ def registers(elected, times, sms, sizes):
 @pytest.mark.parametrize("num_warps", [1, 2, 8, 16])
 def test_registers(num_warps):
     n = 32 * num_warps
-    elected, times, sms, sizes = np.zeros(n, np.int32), np.zeros(n, np.int64), np.full(n, -1, np.int32), np.zeros(5, np.int32)
+    elected, times, sms, sizes = (
+        np.zeros(n, np.int32),
+        np.zeros(n, np.int64),
+        np.full(n, -1, np.int32),
+        np.zeros(5, np.int32),
+    )
     registers[(1,)](elected, times, sms, sizes, num_warps=num_warps)
     np.testing.assert_array_equal(elected.reshape(num_warps, 32).sum(axis=1), 1)
     assert (times >= 0).all() and (sms == sms[0]).all() and sms[0] >= 0

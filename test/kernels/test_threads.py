@@ -6,18 +6,32 @@ import triton
 import triton_dist
 import triton.language as tl
 import triton_dist.language as dl
-from triton_dist.language.extra.language_extra import (__ballot_sync, __shfl_down_sync_i32, __shfl_sync_i32,
-                                                       __shfl_up_sync_i32,
-                                                       __shfl_xor_sync_i32, __syncthreads, atomic_add, atomic_cas,
-                                                       laneid, ld, ld_vector,
-                                                       num_warps, pack, st, st_vector, tid, unpack)
+from triton_dist.language.extra.language_extra import (
+    __ballot_sync,
+    __shfl_down_sync_i32,
+    __shfl_sync_i32,
+    __shfl_up_sync_i32,
+    __shfl_xor_sync_i32,
+    __syncthreads,
+    atomic_add,
+    atomic_cas,
+    laneid,
+    ld,
+    ld_vector,
+    num_warps,
+    pack,
+    st,
+    st_vector,
+    tid,
+    unpack,
+)
 
 
 @triton_dist.jit
 def warp_prefix_sum_kernel(value, lane_idx, num_lanes: tl.constexpr):
     i = 1
     while i < num_lanes:
-        val = __shfl_up_sync_i32(0xffffffff, value, i)
+        val = __shfl_up_sync_i32(0xFFFFFFFF, value, i)
         if lane_idx >= i:
             value += val
         i = i * 2
@@ -27,7 +41,7 @@ def warp_prefix_sum_kernel(value, lane_idx, num_lanes: tl.constexpr):
 @triton_dist.jit
 def warp_sum(value):
     for i in tl.static_range(5):
-        value += __shfl_xor_sync_i32(0xffffffff, value, 16 >> i)
+        value += __shfl_xor_sync_i32(0xFFFFFFFF, value, 16 >> i)
     return value
 
 
@@ -39,9 +53,9 @@ def warp_work(x_ptr, prefix_ptr, sum_ptr, down_ptr, ballot_ptr, compact_ptr, cou
     x = ld(x_ptr + thread_idx)
     st(prefix_ptr + thread_idx, warp_prefix_sum_kernel(x, lane_idx, 32))
     st(sum_ptr + thread_idx, warp_sum(x))
-    st(down_ptr + thread_idx, __shfl_down_sync_i32(0xffffffff, x, 1))
+    st(down_ptr + thread_idx, __shfl_down_sync_i32(0xFFFFFFFF, x, 1))
     keep = x % 3 == 0
-    ballot = __ballot_sync(0xffffffff, keep)
+    ballot = __ballot_sync(0xFFFFFFFF, keep)
     st(ballot_ptr + thread_idx, ballot)
     below = ballot & ((1 << lane_idx) - 1)
     position = 0
@@ -53,7 +67,7 @@ def warp_work(x_ptr, prefix_ptr, sum_ptr, down_ptr, ballot_ptr, compact_ptr, cou
         for b in range(32):
             total += (ballot >> b) & 1
         base = atomic_add(count_ptr, total, scope="gpu", semantic="relaxed")
-    base = __shfl_sync_i32(0xffffffff, base, 0)
+    base = __shfl_sync_i32(0xFFFFFFFF, base, 0)
     if keep:
         st(compact_ptr + base + position, x)
 
@@ -72,7 +86,7 @@ def test_warps(everywhere):
         bits = np.where(x % 3 == 0, weights, np.uint64(0)).sum(axis=1).astype(np.uint32).view(np.int32)
         np.testing.assert_array_equal(ballot, np.broadcast_to(bits[:, None], x.shape))
         kept = x[x % 3 == 0]
-        assert count[0] == len(kept) and sorted(compact.ravel()[:len(kept)]) == sorted(kept)
+        assert count[0] == len(kept) and sorted(compact.ravel()[: len(kept)]) == sorted(kept)
 
     everywhere(main, ranks=(1, 2))
 
@@ -189,9 +203,9 @@ def test_execution_regions(everywhere):
         out = np.zeros_like(x)
         region_over_tile[(triton.cdiv(300, 256),)](x, out, 300, 256)
         for begin in (0, 256):
-            part = x[begin:begin + 256] * 2 + np.arange(len(x[begin:begin + 256]))
+            part = x[begin : begin + 256] * 2 + np.arange(len(x[begin : begin + 256]))
             padding = np.arange(len(part), 256).sum()
-            np.testing.assert_array_equal(out[begin:begin + 256], part + part.sum() + padding)
+            np.testing.assert_array_equal(out[begin : begin + 256], part + part.sum() + padding)
         matrix, sums = x[:256].reshape(16, 16), np.zeros(16, np.int32)
         region_over_matrix[(1,)](matrix, sums, 16, 16)
         np.testing.assert_array_equal(sums, matrix.sum(axis=1))

@@ -7,8 +7,14 @@ import triton
 import triton.language as tl
 import triton_dist.language as dl
 from triton_dist.language.extra import libshmem_device
-from triton_dist.language.extra.language_extra import (__syncthreads, ld, named_barrier_arrive, named_barrier_sync,
-                                                       st, tid)
+from triton_dist.language.extra.language_extra import (
+    __syncthreads,
+    ld,
+    named_barrier_arrive,
+    named_barrier_sync,
+    st,
+    tid,
+)
 
 
 @triton.jit
@@ -98,8 +104,9 @@ def send_and_receive(data_ptr, inbox_ptr, signal_ptr, ack_ptr, out_ptr, n, bytes
                 libshmem_device.signal_op(ack_ptr, i + 1, libshmem_device.NVSHMEM_SIGNAL_SET, left)
     else:
         for i in range(n):
-            libshmem_device.putmem_signal_warp(inbox_ptr, data_ptr + i * 32, bytes, signal_ptr, i + 1,
-                                               libshmem_device.NVSHMEM_SIGNAL_SET, right)
+            libshmem_device.putmem_signal_warp(
+                inbox_ptr, data_ptr + i * 32, bytes, signal_ptr, i + 1, libshmem_device.NVSHMEM_SIGNAL_SET, right
+            )
             if lane == 0:
                 libshmem_device.signal_wait_until(ack_ptr, libshmem_device.NVSHMEM_CMP_EQ, i + 1)
 
@@ -189,6 +196,7 @@ def stores_after_the_branch(flag_ptr):
 
 def test_what_follows_a_branch_starts_for_all_threads():
     """A GPU might let the other warps go on; the simulator does not, and says so."""
-    with pytest.raises(tandem.SimulationError,
-                       match="what comes after their `if` or loop starts for all threads together"):
+    with pytest.raises(
+        tandem.SimulationError, match="what comes after their `if` or loop starts for all threads together"
+    ):
         tandem.launch(lambda team: stores_after_the_branch[(1,)](np.zeros(1, np.int32)))

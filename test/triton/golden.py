@@ -22,7 +22,9 @@ def write(results, about):
             blobs.append(a.tobytes())
             at += a.nbytes
     text = json.dumps({"about": about, "cases": index}, separators=(",", ":"))
-    np.savez_compressed(PATH, index=np.frombuffer(text.encode(), np.uint8), data=np.frombuffer(b"".join(blobs), np.uint8))
+    np.savez_compressed(
+        PATH, index=np.frombuffer(text.encode(), np.uint8), data=np.frombuffer(b"".join(blobs), np.uint8)
+    )
 
 
 def read():

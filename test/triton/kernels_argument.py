@@ -123,7 +123,9 @@ def function_argument(x, o, ACTIVATION: tl.constexpr, N: tl.constexpr):
 
 
 @triton.jit
-def constexpr_kinds(o, I: tl.constexpr, F: tl.constexpr, B: tl.constexpr, S: tl.constexpr, T: tl.constexpr, P: tl.constexpr):
+def constexpr_kinds(
+    o, I: tl.constexpr, F: tl.constexpr, B: tl.constexpr, S: tl.constexpr, T: tl.constexpr, P: tl.constexpr
+):
     tl.store(o, I + F)
     if B:
         tl.store(o + 1, len(S))
@@ -132,7 +134,7 @@ def constexpr_kinds(o, I: tl.constexpr, F: tl.constexpr, B: tl.constexpr, S: tl.
 
 
 case(number_types, out(11, "fp64"), 0.1, 5, -3, 2**35, True, 2**63 + 2048)
-case(number_types, out(11, "fp64"), 1.0, 2**31 - 1, -2**31, -2**40, False, 2**64 - 1, tag="extreme")
+case(number_types, out(11, "fp64"), 1.0, 2**31 - 1, -(2**31), -(2**40), False, 2**64 - 1, tag="extreme")
 case(equal_to_one, bell(32, seed=1), out(32), 1, N=16)
 case(equal_to_one, bell(32, seed=1), out(32), 2, N=16, tag="two")
 case(unspecialised, out(2, "int64"), 1)
@@ -148,5 +150,12 @@ case(defaults, out(2, "int32"), 4, 1, C=2, D=3, tag="given")
 case(hints, bell(32, seed=6), out(32), 24, N=32)
 case(globals_used, out(4, "int32"))
 for activation in [None, negated, squared]:
-    case(function_argument, bell(16, seed=7), out(16), ACTIVATION=activation, N=16, tag=activation.fn.__name__ if activation else "none")
+    case(
+        function_argument,
+        bell(16, seed=7),
+        out(16),
+        ACTIVATION=activation,
+        N=16,
+        tag=activation.fn.__name__ if activation else "none",
+    )
 case(constexpr_kinds, out(4), I=3, F=0.25, B=True, S="three", T=tl.int8, P=(1, 2))

@@ -78,9 +78,18 @@ def histogram_by_atomics(x, counts, n, N: tl.constexpr):
 
 
 for t in ["int32", "uint32", "int64", "uint64"]:
-    low = -2**30 if t.startswith("int") else 0
+    low = -(2**30) if t.startswith("int") else 0
     for op in ["add", "max", "min", "and", "or", "xor", "xchg"]:
-        case(masked, inout(integers(32, low, 2**30, t, 1)), integers(32, low, 2**30, t, 2), out(32, t), 27, N=32, OP=op, tag=f"{op}.{t}")
+        case(
+            masked,
+            inout(integers(32, low, 2**30, t, 1)),
+            integers(32, low, 2**30, t, 2),
+            out(32, t),
+            27,
+            N=32,
+            OP=op,
+            tag=f"{op}.{t}",
+        )
 for t in ["fp16", "bf16", "fp32", "fp64"]:
     case(masked, inout(bell(32, t, 3)), bell(32, t, 4), out(32, t), 27, N=32, OP="add", tag=f"add.{t}")
 for t in ["fp32", "fp64"]:
@@ -94,6 +103,13 @@ case(counter, inout(np.zeros(1, np.float32)), integers(128, -50, 50, "fp32", 7),
 case(same_address, inout(np.zeros(8, np.int32)), N=64)
 case(compare_and_swap, inout(np.array([5], np.int32)), out(4, "int32"))
 case(compare_and_swap, inout(np.array([5], np.int64)), out(4, "int64"), tag="int64")
-case(compare_and_swap_tile, inout(integers(32, 0, 3, "int32", 8)), integers(32, 0, 3, "int32", 9), integers(32, 50, 90, "int32", 9), out(32, "int32"), N=32)
+case(
+    compare_and_swap_tile,
+    inout(integers(32, 0, 3, "int32", 8)),
+    integers(32, 0, 3, "int32", 9),
+    integers(32, 50, 90, "int32", 9),
+    out(32, "int32"),
+    N=32,
+)
 case(ordered, inout(np.array([10], np.int32)), out(6, "int32"))
 case(histogram_by_atomics, integers(100, 0, 8, "int32", 10), inout(np.zeros(8, np.int32)), 100, N=32, grid=4)

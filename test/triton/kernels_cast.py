@@ -60,10 +60,40 @@ def filled(dst, N: tl.constexpr):
 
 
 def special(dtype):
-    edge = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 448.0, 464.0, 480.0, 57344.0, 61440.0, 65504.0, 65520.0, 1e-8, 2.0**-9, 2.0**-10,
-            3 * 2.0**-11, 2.0**-17, 2.0**-24, 2.0**-25, 3.0e38, 1.0 + 2.0**-8, 1.0 + 2.0**-9, 1.0 + 3 * 2.0**-9, 1.0625, 1.1875, 0.1]
+    edge = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        np.inf,
+        -np.inf,
+        np.nan,
+        448.0,
+        464.0,
+        480.0,
+        57344.0,
+        61440.0,
+        65504.0,
+        65520.0,
+        1e-8,
+        2.0**-9,
+        2.0**-10,
+        3 * 2.0**-11,
+        2.0**-17,
+        2.0**-24,
+        2.0**-25,
+        3.0e38,
+        1.0 + 2.0**-8,
+        1.0 + 2.0**-9,
+        1.0 + 3 * 2.0**-9,
+        1.0625,
+        1.1875,
+        0.1,
+    ]
     with np.errstate(over="ignore"):
-        return np.concatenate([array(edge, dtype), bell(36, dtype, 1) * DTYPES[dtype](4), bell(64, dtype, 2) * DTYPES[dtype](0.01)])
+        return np.concatenate(
+            [array(edge, dtype), bell(36, dtype, 1) * DTYPES[dtype](4), bell(64, dtype, 2) * DTYPES[dtype](0.01)]
+        )
 
 
 FLOATS = ["fp16", "bf16", "fp32", "fp64"]
@@ -75,8 +105,18 @@ for a in FLOATS:
 finite = np.nan_to_num(np.clip(special("fp32"), -400, 400))
 for b in ["fp8e4nv", "fp8e5"]:
     case(convert, finite, out(128, b), N=128, tag=f"fp32.{b}")
-    case(convert, np.concatenate([finite[:64], array([448, 464, 465, 480, 1e4, -1e4, 57344, 61439, 61441, 7e4, -7e4, np.inf] + [1] * 52, "fp32")]),
-         out(128, b), N=128, tag=f"fp32.{b}.saturating")
+    case(
+        convert,
+        np.concatenate(
+            [
+                finite[:64],
+                array([448, 464, 465, 480, 1e4, -1e4, 57344, 61439, 61441, 7e4, -7e4, np.inf] + [1] * 52, "fp32"),
+            ]
+        ),
+        out(128, b),
+        N=128,
+        tag=f"fp32.{b}.saturating",
+    )
     case(convert, finite.astype(np.float16), out(128, b), N=128, tag=f"fp16.{b}")
     case(convert, finite.astype(DTYPES["bf16"]), out(128, b), N=128, tag=f"bf16.{b}")
     every = np.arange(256, dtype=np.uint8).view(DTYPES[b])
@@ -96,7 +136,27 @@ for a in WHOLE:
         signed = -100 if a.startswith("int") else 0
         case(convert, uniform(64, signed, 100, b, 4), out(64, a), N=64, tag=f"{b}.{a}")
     case(truth, array([0, 1, 2, 64, 128, 100, 0, 3], "uint8").astype(DTYPES[a]), out(8, "int32"), N=8, tag=a)
-edges = array([2.0**31, -2.0**31, 3e9, -3e9, 5e9, np.inf, -np.inf, np.nan, -1.5, 0.5, 1.5, 2.5, -0.5, 1e20, -1e20, 4294967040.0], "fp32")
+edges = array(
+    [
+        2.0**31,
+        -(2.0**31),
+        3e9,
+        -3e9,
+        5e9,
+        np.inf,
+        -np.inf,
+        np.nan,
+        -1.5,
+        0.5,
+        1.5,
+        2.5,
+        -0.5,
+        1e20,
+        -1e20,
+        4294967040.0,
+    ],
+    "fp32",
+)
 case(convert, edges, out(16, "int32"), N=16, tag="fp32.int32.saturating")
 case(convert, edges, out(16, "uint32"), N=16, tag="fp32.uint32.saturating")
 edges[7] = 7
@@ -107,8 +167,8 @@ case(convert, integers(16, 0, 3, "int32", 5), out(16, "int1"), N=16, tag="int32.
 case(truth, array([0.0, -0.0, 0.5, np.nan, -1, np.inf, 1e-40, 2], "fp32"), out(8, "int32"), N=8, tag="fp32")
 case(through_bits, special("fp32"), out(128, "int32"), N=128, tag="fp32.int32")
 case(through_bits, bits(32, 6).astype(np.uint16), out(32, "int16"), N=32, tag="uint16.int16")
-case(through_bits, integers(32, 0, 0x7c00, "int16", 6), out(32, "fp16"), N=32, tag="int16.fp16")
-case(through_bits, integers(32, 0, 0x7f80, "uint16", 6), out(32, "bf16"), N=32, tag="uint16.bf16")
+case(through_bits, integers(32, 0, 0x7C00, "int16", 6), out(32, "fp16"), N=32, tag="int16.fp16")
+case(through_bits, integers(32, 0, 0x7F80, "uint16", 6), out(32, "bf16"), N=32, tag="uint16.bf16")
 case(through_bits, integers(32, 0, 2**40, "int64", 6), out(32, "fp64"), N=32, tag="int64.fp64")
 case(through_bits, np.arange(64, dtype=np.uint8), out(64, "fp8e5"), N=64, tag="uint8.fp8e5")
 case(toward_zero, finite, out(128, "fp16"), N=128, tag="fp32.fp16")

@@ -162,7 +162,7 @@ def tuple_slice(o):
 
 @triton.jit
 def tuple_sum(o):
-    t = (1, 2) + (5, )
+    t = (1, 2) + (5,)
     tl.store(o, t[2])
 
 
@@ -289,7 +289,7 @@ class Window:
 @triton.jit
 def aggregates(x, o, N: tl.constexpr):
     w = Window(tl.program_id(0) * 0, N)
-    total = tl.zeros((N, ), tl.float32)
+    total = tl.zeros((N,), tl.float32)
     for _ in range(3):
         total += tl.load(x + w.offsets())
         w = w.moved(N)
@@ -299,9 +299,9 @@ def aggregates(x, o, N: tl.constexpr):
 
 @triton.jit
 def carried_types(o, n):
-    a = tl.zeros((4, ), tl.float16)
+    a = tl.zeros((4,), tl.float16)
     b = 0
-    c = tl.full((4, ), 1, tl.int64)
+    c = tl.full((4,), 1, tl.int64)
     for k in range(n):
         a += 0.5
         b += k
@@ -344,7 +344,7 @@ def swizzled(o, M: tl.constexpr, N: tl.constexpr, G: tl.constexpr):
 
 @triton.jit
 def nested_loops_with_branches(x, o, n, N: tl.constexpr):
-    acc = tl.zeros((N, ), tl.float32)
+    acc = tl.zeros((N,), tl.float32)
     best = -1.0
     for i in range(n):
         row = tl.load(x + i * N + tl.arange(0, N))

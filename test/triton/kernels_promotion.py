@@ -5,7 +5,21 @@ import triton.language as tl
 from cases import array, case, out
 
 N = 16
-TYPES = ["int1", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "fp16", "bf16", "fp32", "fp64"]
+TYPES = [
+    "int1",
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+    "fp16",
+    "bf16",
+    "fp32",
+    "fp64",
+]
 
 
 @triton.jit
@@ -99,7 +113,15 @@ def results():
 
 
 GROUPS = ["linear", "truediv", "floordiv", "mod", "bits", "shift", "extremum"]
-NUMBERS = {"true": True, "three": 3, "minus_three": -3, "two_to_31": 2**31, "two_to_40": 2**40, "two_and_half": 2.5, "big_float": 1e300}
+NUMBERS = {
+    "true": True,
+    "three": 3,
+    "minus_three": -3,
+    "two_to_31": 2**31,
+    "two_to_40": 2**40,
+    "two_and_half": 2.5,
+    "big_float": 1e300,
+}
 SHIFTS = ("true", "three")
 
 for a in TYPES:
@@ -107,16 +129,51 @@ for a in TYPES:
         for b in TYPES:
             if group == "shift" and a == b == "int1":
                 continue  # a shift by the whole width has no meaning
-            case(two_tensors, left(a), right(b, group), *results(), N=N, GROUP=group, tag=f"{group}.{a}.{b}", rtol=tolerance(group),
-                 atol=1e-4 if group == "mod" else 0)
+            case(
+                two_tensors,
+                left(a),
+                right(b, group),
+                *results(),
+                N=N,
+                GROUP=group,
+                tag=f"{group}.{a}.{b}",
+                rtol=tolerance(group),
+                atol=1e-4 if group == "mod" else 0,
+            )
         for word, number in NUMBERS.items():
             if group == "shift" and (word not in SHIFTS or (a == "int1" and word == "true")):
                 continue
-            case(tensor_and_number, left(a), *results(), N=N, GROUP=group, NUMBER=number, tag=f"{group}.{a}.{word}", rtol=tolerance(group),
-                 atol=1e-4 if group == "mod" else 0)
+            case(
+                tensor_and_number,
+                left(a),
+                *results(),
+                N=N,
+                GROUP=group,
+                NUMBER=number,
+                tag=f"{group}.{a}.{word}",
+                rtol=tolerance(group),
+                atol=1e-4 if group == "mod" else 0,
+            )
             if group == "mod" and abs(number) > 1e6:
                 continue  # the GPU's remainder loses all digits of such quotients
-            case(number_and_tensor, right(a, group), *results(), N=N, GROUP=group, NUMBER=number, tag=f"{group}.{word}.{a}",
-                 rtol=tolerance(group), atol=1e-4 if group == "mod" else 0)
-for a, b in [("int8", "int32"), ("fp16", "fp32"), ("int32", "fp16"), ("bf16", "fp16"), ("int1", "int8"), ("uint8", "int8"), ("fp32", "int64")]:
+            case(
+                number_and_tensor,
+                right(a, group),
+                *results(),
+                N=N,
+                GROUP=group,
+                NUMBER=number,
+                tag=f"{group}.{word}.{a}",
+                rtol=tolerance(group),
+                atol=1e-4 if group == "mod" else 0,
+            )
+for a, b in [
+    ("int8", "int32"),
+    ("fp16", "fp32"),
+    ("int32", "fp16"),
+    ("bf16", "fp16"),
+    ("int1", "int8"),
+    ("uint8", "int8"),
+    ("fp32", "int64"),
+]:
     case(tensor_and_scalar, left(a), right(b, "linear")[:1], *results(), N=N, GROUP="linear", tag=f"{a}.{b}")

@@ -102,7 +102,7 @@ def branch_on_tile(o):
 
 @triton.jit
 def missing_argument(o):
-    tl.store(o, tl.full((4, )))
+    tl.store(o, tl.full((4,)))
 
 
 @triton.jit
@@ -141,7 +141,7 @@ def undefined_in_one_branch(o, n):
 
 @triton.jit
 def negative_to_unsigned(o):
-    v = tl.zeros((4, ), tl.uint32) - (-1)
+    v = tl.zeros((4,), tl.uint32) - (-1)
     tl.store(o + tl.arange(0, 4), v)
 
 
@@ -171,7 +171,7 @@ def constexpr_reassigned(o, N: tl.constexpr):
 
 @triton.jit
 def power_of_tensor(x, o):
-    tl.store(o, tl.load(x)**2)
+    tl.store(o, tl.load(x) ** 2)
 
 
 @triton.jit
@@ -222,15 +222,49 @@ def flip_without_axis(o):
 
 WIDTH = 4
 
-for kernel in [size_not_power_of_two, shapes_that_differ, unknown_name, dot_dimensions, dot_types, plain_global, store_to_value, float_pointer_offset,
-               reshape_size, reduce_axis, branch_on_tile, missing_argument, unknown_argument, negative_to_unsigned, negative_range_bound, join_shapes,
-               exp_of_integer, hint_of_wrong_length, flip_without_axis]:
+for kernel in [
+    size_not_power_of_two,
+    shapes_that_differ,
+    unknown_name,
+    dot_dimensions,
+    dot_types,
+    plain_global,
+    store_to_value,
+    float_pointer_offset,
+    reshape_size,
+    reduce_axis,
+    branch_on_tile,
+    missing_argument,
+    unknown_argument,
+    negative_to_unsigned,
+    negative_range_bound,
+    join_shapes,
+    exp_of_integer,
+    hint_of_wrong_length,
+    flip_without_axis,
+]:
     case(kernel, out(32))
-for kernel in [bitwise_on_floats, bitcast_widths, mask_without_broadcast, scalar_pointer_block_mask, other_without_mask, power_of_tensor, unary_plus,
-               rounded_root_of_fp64,
-               chained_comparison, floor_divide_floats]:
+for kernel in [
+    bitwise_on_floats,
+    bitcast_widths,
+    mask_without_broadcast,
+    scalar_pointer_block_mask,
+    other_without_mask,
+    power_of_tensor,
+    unary_plus,
+    rounded_root_of_fp64,
+    chained_comparison,
+    floor_divide_floats,
+]:
     case(kernel, bell(32), out(32))
-for kernel in [type_changes_in_loop, different_types_in_branches, list_comprehension_over_tile, return_in_loop, break_in_loop, undefined_in_one_branch]:
+for kernel in [
+    type_changes_in_loop,
+    different_types_in_branches,
+    list_comprehension_over_tile,
+    return_in_loop,
+    break_in_loop,
+    undefined_in_one_branch,
+]:
     case(kernel, out(32), 5)
 for kernel in [failing_assertion, constexpr_reassigned]:
     case(kernel, out(32), N=8)

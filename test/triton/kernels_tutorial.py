@@ -29,12 +29,12 @@ def layer_norm(x, w, b, o, mean, rstd, n, eps, N: tl.constexpr):
     total = tl.zeros([N], dtype=tl.float32)
     for start in range(0, n, N):
         c = start + tl.arange(0, N)
-        total += tl.load(x + row * n + c, mask=c < n, other=0.).to(tl.float32)
+        total += tl.load(x + row * n + c, mask=c < n, other=0.0).to(tl.float32)
     mu = tl.sum(total, axis=0) / n
     square = tl.zeros([N], dtype=tl.float32)
     for start in range(0, n, N):
         c = start + tl.arange(0, N)
-        d = tl.where(c < n, tl.load(x + row * n + c, mask=c < n, other=0.).to(tl.float32) - mu, 0.)
+        d = tl.where(c < n, tl.load(x + row * n + c, mask=c < n, other=0.0).to(tl.float32) - mu, 0.0)
         square += d * d
     r = 1 / tl.sqrt(tl.sum(square, axis=0) / n + eps)
     tl.store(mean + row, mu)
@@ -42,7 +42,7 @@ def layer_norm(x, w, b, o, mean, rstd, n, eps, N: tl.constexpr):
     for start in range(0, n, N):
         c = start + tl.arange(0, N)
         inside = c < n
-        v = tl.load(x + row * n + c, mask=inside, other=0.).to(tl.float32)
+        v = tl.load(x + row * n + c, mask=inside, other=0.0).to(tl.float32)
         tl.store(o + row * n + c, (v - mu) * r * tl.load(w + c, mask=inside) + tl.load(b + c, mask=inside), mask=inside)
 
 
@@ -52,8 +52,25 @@ def leaky_relu(x):
 
 
 @triton.jit
-def matmul(a, b, o, M, N, K, sam, sak, sbk, sbn, som, son, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr,
-           ACTIVATION: tl.constexpr):
+def matmul(
+    a,
+    b,
+    o,
+    M,
+    N,
+    K,
+    sam,
+    sak,
+    sbk,
+    sbn,
+    som,
+    son,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    BK: tl.constexpr,
+    GROUP: tl.constexpr,
+    ACTIVATION: tl.constexpr,
+):
     p = tl.program_id(axis=0)
     tiles_m, tiles_n = tl.cdiv(M, BM), tl.cdiv(N, BN)
     per_group = GROUP * tiles_n
@@ -83,7 +100,9 @@ def matmul(a, b, o, M, N, K, sam, sak, sbk, sbn, som, son, BM: tl.constexpr, BN:
 
 
 @triton.jit
-def attention_block(acc, l, m, q, k, v, first, last, n, rows, scale, CAUSAL: tl.constexpr, BN: tl.constexpr, D: tl.constexpr):
+def attention_block(
+    acc, l, m, q, k, v, first, last, n, rows, scale, CAUSAL: tl.constexpr, BN: tl.constexpr, D: tl.constexpr
+):
     for start in range(first, last, BN):
         start = tl.multiple_of(start, BN)
         at = start + tl.arange(0, BN)
@@ -107,7 +126,9 @@ def attention_block(acc, l, m, q, k, v, first, last, n, rows, scale, CAUSAL: tl.
 
 
 @triton.jit
-def attention(q, k, v, o, lse, heads, n, scale, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr, CAUSAL: tl.constexpr):
+def attention(
+    q, k, v, o, lse, heads, n, scale, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr, CAUSAL: tl.constexpr
+):
     tl.static_assert(BN <= D or BN >= 16)
     base = tl.program_id(1).to(tl.int64) * n * D
     rows = tl.program_id(0) * BM + tl.arange(0, BM)
@@ -118,9 +139,25 @@ def attention(q, k, v, o, lse, heads, n, scale, BM: tl.constexpr, BN: tl.constex
     scale *= 1.44269504
     tile = tl.load(q + base + rows[:, None] * D + d[None, :])
     if CAUSAL:
-        acc, l, m = attention_block(acc, l, m, tile, k + base, v + base, 0, tl.program_id(0) * BM, n, rows, scale, False, BN, D)
-        acc, l, m = attention_block(acc, l, m, tile, k + base, v + base, tl.program_id(0) * BM, (tl.program_id(0) + 1) * BM, n, rows, scale, True,
-                                    BN, D)
+        acc, l, m = attention_block(
+            acc, l, m, tile, k + base, v + base, 0, tl.program_id(0) * BM, n, rows, scale, False, BN, D
+        )
+        acc, l, m = attention_block(
+            acc,
+            l,
+            m,
+            tile,
+            k + base,
+            v + base,
+            tl.program_id(0) * BM,
+            (tl.program_id(0) + 1) * BM,
+            n,
+            rows,
+            scale,
+            True,
+            BN,
+            D,
+        )
     else:
         acc, l, m = attention_block(acc, l, m, tile, k + base, v + base, 0, n, n, rows, scale, False, BN, D)
     tl.store(lse + tl.program_id(1) * n + rows, m + tl.math.log2(l))
@@ -128,7 +165,9 @@ def attention(q, k, v, o, lse, heads, n, scale, BM: tl.constexpr, BN: tl.constex
 
 
 @triton.jit
-def grouped_product(a, b, o, sizes, starts, groups, programs, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+def grouped_product(
+    a, b, o, sizes, starts, groups, programs, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr
+):
     tile = tl.program_id(0)
     done = 0
     for g in range(groups):
@@ -189,17 +228,107 @@ def cross_entropy(logits, labels, losses, columns, N: tl.constexpr):
 
 case(softmax, bell((5, 50), seed=1), out((5, 50)), 47, 50, N=64, grid=5, rtol=1e-5, atol=1e-7)
 case(library_softmax, bell((8, 8), seed=1), out((2, 8, 8)), M=8, N=8, rtol=1e-5, atol=1e-7)
-case(layer_norm, bell((3, 100), "fp16", 2), bell(100, "fp16", 3), bell(100, "fp16", 4), out((3, 100), "fp16"), out(3), out(3), 100, 1e-5, N=64, grid=3,
-     rtol=2e-3, atol=2e-3)
+case(
+    layer_norm,
+    bell((3, 100), "fp16", 2),
+    bell(100, "fp16", 3),
+    bell(100, "fp16", 4),
+    out((3, 100), "fp16"),
+    out(3),
+    out(3),
+    100,
+    1e-5,
+    N=64,
+    grid=3,
+    rtol=2e-3,
+    atol=2e-3,
+)
 for activation in ["", "leaky_relu"]:
-    case(matmul, bell((70, 50), "fp16", 5), bell((50, 90), "fp16", 6), out((70, 90), "fp16"), 70, 90, 50, 50, 1, 90, 1, 90, 1, BM=32, BN=32, BK=16, GROUP=2,
-         ACTIVATION=activation, grid=9, num_warps=4, tag=activation, rtol=2e-3, atol=2e-3)
+    case(
+        matmul,
+        bell((70, 50), "fp16", 5),
+        bell((50, 90), "fp16", 6),
+        out((70, 90), "fp16"),
+        70,
+        90,
+        50,
+        50,
+        1,
+        90,
+        1,
+        90,
+        1,
+        BM=32,
+        BN=32,
+        BK=16,
+        GROUP=2,
+        ACTIVATION=activation,
+        grid=9,
+        num_warps=4,
+        tag=activation,
+        rtol=2e-3,
+        atol=2e-3,
+    )
 for causal in [False, True]:
-    case(attention, bell((2, 64, 32), "fp16", 7), bell((2, 64, 32), "fp16", 8), bell((2, 64, 32), "fp16", 9), out((2, 64, 32), "fp16"), out((2, 64)), 2, 64,
-         0.17, BM=32, BN=32, D=32, CAUSAL=causal, grid=(2, 2), tag="causal" if causal else "full", rtol=4e-3, atol=4e-3)
-case(grouped_product, bell((90, 32), "fp16", 10), bell((3, 32, 64), "fp16", 11), out((90, 64), "fp16"), np.array([20, 50, 20], np.int32),
-     np.array([0, 20, 70], np.int32), 3, 4, 64, 32, BM=16, BN=32, BK=16, grid=4, rtol=2e-3, atol=2e-3)
+    case(
+        attention,
+        bell((2, 64, 32), "fp16", 7),
+        bell((2, 64, 32), "fp16", 8),
+        bell((2, 64, 32), "fp16", 9),
+        out((2, 64, 32), "fp16"),
+        out((2, 64)),
+        2,
+        64,
+        0.17,
+        BM=32,
+        BN=32,
+        D=32,
+        CAUSAL=causal,
+        grid=(2, 2),
+        tag="causal" if causal else "full",
+        rtol=4e-3,
+        atol=4e-3,
+    )
+case(
+    grouped_product,
+    bell((90, 32), "fp16", 10),
+    bell((3, 32, 64), "fp16", 11),
+    out((90, 64), "fp16"),
+    np.array([20, 50, 20], np.int32),
+    np.array([0, 20, 70], np.int32),
+    3,
+    4,
+    64,
+    32,
+    BM=16,
+    BN=32,
+    BK=16,
+    grid=4,
+    rtol=2e-3,
+    atol=2e-3,
+)
 case(persistent_add, bell(1000, seed=12), bell(1000, seed=13), out(1000), 1000, B=64, PROGRAMS=4, grid=4)
-case(rms_norm_rope, bell((4, 64), "bf16", 14), bell(64, "bf16", 15), uniform((4, 32), -1, 1, seed=16), uniform((4, 32), -1, 1, seed=17), out((4, 64), "bf16"),
-     1e-6, D=64, grid=4, rtol=1e-2, atol=1e-2)
-case(cross_entropy, bell((4, 100), "bf16", 18), integers(4, -1, 100, "int64", 19), out(4), 100, N=32, grid=4, rtol=1e-5, atol=1e-5)
+case(
+    rms_norm_rope,
+    bell((4, 64), "bf16", 14),
+    bell(64, "bf16", 15),
+    uniform((4, 32), -1, 1, seed=16),
+    uniform((4, 32), -1, 1, seed=17),
+    out((4, 64), "bf16"),
+    1e-6,
+    D=64,
+    grid=4,
+    rtol=1e-2,
+    atol=1e-2,
+)
+case(
+    cross_entropy,
+    bell((4, 100), "bf16", 18),
+    integers(4, -1, 100, "int64", 19),
+    out(4),
+    100,
+    N=32,
+    grid=4,
+    rtol=1e-5,
+    atol=1e-5,
+)

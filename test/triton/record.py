@@ -18,6 +18,7 @@ class DeviceFailure(str):
 
 def to_device(value):
     import torch
+
     if isinstance(value, tuple):
         return type(value)(*map(to_device, value)) if hasattr(value, "_fields") else tuple(map(to_device, value))
     if not isinstance(value, np.ndarray):
@@ -25,17 +26,19 @@ def to_device(value):
     if value.dtype.isbuiltin == 1:
         return torch.from_numpy(value).cuda()
     kinds = {"bf16": torch.bfloat16, "fp8e4nv": torch.float8_e4m3fn, "fp8e5": torch.float8_e5m2}
-    kind, = (kinds[k] for k in kinds if np.dtype(cases.DTYPES[k]) == value.dtype)
+    (kind,) = (kinds[k] for k in kinds if np.dtype(cases.DTYPES[k]) == value.dtype)
     return torch.from_numpy(value.view(f"u{value.itemsize}")).cuda().view(kind)
 
 
 def to_host(tensor, like):
     import torch
+
     return tensor.view(torch.uint8).cpu().numpy().view(like.dtype).reshape(like.shape)
 
 
 def run(name):
     import torch
+
     case = cases.CASES[name]
     host = case.host_args()
     device = [to_device(a) for a in host]
@@ -55,6 +58,7 @@ def run(name):
 def work(names, results):
     import torch
     import triton
+
     cases.load_all()
     triton.set_allocator(lambda size, alignment, stream: torch.empty(size, device="cuda", dtype=torch.int8))
     for name in names:
@@ -95,11 +99,16 @@ def main(workers):
             results.pop(name, None)
     import torch
     import triton
-    golden.write(results, {"triton": triton.__version__, "torch": torch.__version__, "gpu": torch.cuda.get_device_name()})
+
+    golden.write(
+        results, {"triton": triton.__version__, "torch": torch.__version__, "gpu": torch.cuda.get_device_name()}
+    )
     for name, result in sorted(results.items()):
         if isinstance(result, str) and not name.startswith("promotion."):
             print("refused:", name, "|", result)
-    print(len(results), "of", len(names), "cases recorded;", sum(isinstance(r, str) for r in results.values()), "refused")
+    print(
+        len(results), "of", len(names), "cases recorded;", sum(isinstance(r, str) for r in results.values()), "refused"
+    )
 
 
 if __name__ == "__main__":

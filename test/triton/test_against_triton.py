@@ -19,9 +19,18 @@ ABOUT, GOLDEN = golden.read()
 
 
 # Triton 3.6 refuses these for limits of its own; here they mean what they mean in Python, and hints may be wrong.
-EXTENSIONS = {"control.keyword_only_call", "control.truth_of_integers", "control.negated_integer", "control.membership",
-              "refused.hint_of_wrong_length", "refused.flip_without_axis", "refused.unary_plus", "refused.rounded_root_of_fp64",
-              "refused.chained_comparison", "refused.plain_global"}
+EXTENSIONS = {
+    "control.keyword_only_call",
+    "control.truth_of_integers",
+    "control.negated_integer",
+    "control.membership",
+    "refused.hint_of_wrong_length",
+    "refused.flip_without_axis",
+    "refused.unary_plus",
+    "refused.rounded_root_of_fp64",
+    "refused.chained_comparison",
+    "refused.plain_global",
+}
 
 
 def simulate(case):
@@ -42,8 +51,10 @@ def assert_close(found, expected, case, which):
         good = near | (same_type == wanted) | (np.isnan(same_type) & np.isnan(wanted))
     if not good.all():
         at = tuple(int(k) for k in np.argwhere(~good)[0])
-        raise AssertionError(f"output {which} differs in {int((~good).sum())} of {good.size} places; at {at}: "
-                             f"{found[at]} here, {expected[at]} in Triton")
+        raise AssertionError(
+            f"output {which} differs in {int((~good).sum())} of {good.size} places; at {at}: "
+            f"{found[at]} here, {expected[at]} in Triton"
+        )
 
 
 def test_every_case_is_recorded():

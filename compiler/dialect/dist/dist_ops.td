@@ -43,7 +43,15 @@ def Dist_SymmAtOp : Dist_Op<"symm_at", [Pure]> {
   let assemblyFormat = "$pointer `,` $peer attr-dict `:` type($pointer)";
   let builders = [OpBuilder<(ins "::mlir::Value":$pointer, "::mlir::Value":$peer), [{
     build($_builder, $_state, pointer.getType(), pointer, peer); }]>];
-  let extraClassDeclaration = "static ::llvm::LogicalResult inferReturnTypes(::mlir::MLIRContext*, std::optional<::mlir::Location>, ::mlir::ValueRange operands, ::mlir::DictionaryAttr, ::mlir::OpaqueProperties, ::mlir::RegionRange, ::llvm::SmallVectorImpl<::mlir::Type>& types) { types.push_back(operands[0].getType()); return ::mlir::success(); }";
+  let extraClassDeclaration = [{
+    static ::llvm::LogicalResult inferReturnTypes(
+        ::mlir::MLIRContext*, std::optional<::mlir::Location>, ::mlir::ValueRange operands,
+        ::mlir::DictionaryAttr, ::mlir::OpaqueProperties, ::mlir::RegionRange,
+        ::llvm::SmallVectorImpl<::mlir::Type>& types) {
+      types.push_back(operands[0].getType());
+      return ::mlir::success();
+    }
+  }];
   let traits = [Pure, InferTypeOpInterface];
 }
 def Dist_MulticastAtOp : Dist_Op<"multicast_at", [Pure]> {
@@ -58,7 +66,8 @@ def Dist_WaitOp : Dist_Op<"wait", [MemReadWrite]> {
   let arguments = (ins Tile_Ptr:$pointer, I32:$count, AnyInteger:$value, Tile_ScopeAttr:$scope, Tile_SemanticAttr:$sem,
     DefaultValuedAttr<Dist_CompareAttr, "::tandem::dist::Compare::Eq">:$compare);
   let results = (outs I32:$token);
-  let assemblyFormat = "$sem $scope $pointer `[` $count `]` $compare $value attr-dict `:` type($pointer) `,` type($value)";
+  let assemblyFormat =
+    "$sem $scope $pointer `[` $count `]` $compare $value attr-dict `:` type($pointer) `,` type($value)";
   let hasVerifier = 1;
 }
 def Dist_ConsumeTokenOp : Dist_Op<"consume_token", [Pure, AllTypesMatch<["value", "result"]>]> {
@@ -68,27 +77,37 @@ def Dist_ConsumeTokenOp : Dist_Op<"consume_token", [Pure, AllTypesMatch<["value"
   let assemblyFormat = "$value `,` $token attr-dict `:` type($value)";
 }
 def Dist_NotifyOp : Dist_Op<"notify", [MemReadWrite]> {
-  let summary = "signals `peer` after releasing all earlier writes of the whole program at `scope` (M5); happens once a program";
+  let summary =
+    "signals `peer` after releasing all earlier writes of the whole program at `scope` (M5); happens once "
+    "a program";
   let arguments = (ins Tile_Ptr:$pointer, I32:$peer, I64:$value, Dist_SignalKindAttr:$signal, Tile_ScopeAttr:$scope);
   let assemblyFormat = "$signal $scope $pointer `,` $value `on` $peer attr-dict `:` type($pointer)";
   let hasVerifier = 1;
 }
 def Dist_PutOp : Dist_Op<"put", [MemReadWrite]> {
-  let summary = "copies `bytes` from this rank to a symmetric address of `peer`; `nbi` may complete as late as quiet (M8, M9)";
+  let summary =
+    "copies `bytes` from this rank to a symmetric address of `peer`; `nbi` may complete as late as quiet "
+    "(M8, M9)";
   let arguments = (ins Dist_GroupAttr:$group, UnitAttr:$nbi, Tile_Ptr:$dest, Tile_Ptr:$source, I64:$bytes, I32:$peer);
-  let assemblyFormat = "$group (`nbi` $nbi^)? $dest `,` $source `,` $bytes `on` $peer attr-dict `:` type($dest) `,` type($source)";
+  let assemblyFormat =
+    "$group (`nbi` $nbi^)? $dest `,` $source `,` $bytes `on` $peer attr-dict `:` type($dest) `,` "
+    "type($source)";
 }
 def Dist_PutSignalOp : Dist_Op<"put_signal", [MemReadWrite]> {
   let summary = "a put, then an update of a signal of the same peer that is seen only after the data (M10)";
   let arguments = (ins Dist_GroupAttr:$group, UnitAttr:$nbi, Tile_Ptr:$dest, Tile_Ptr:$source, I64:$bytes, Tile_Ptr:$signalPointer,
     I64:$value, Dist_SignalKindAttr:$signal, I32:$peer);
-  let assemblyFormat = "$group (`nbi` $nbi^)? $dest `,` $source `,` $bytes `then` $signal $signalPointer `,` $value `on` $peer attr-dict `:` type($dest) `,` type($source) `,` type($signalPointer)";
+  let assemblyFormat =
+    "$group (`nbi` $nbi^)? $dest `,` $source `,` $bytes `then` $signal $signalPointer `,` $value `on` "
+    "$peer attr-dict `:` type($dest) `,` type($source) `,` type($signalPointer)";
   let hasVerifier = 1;
 }
 def Dist_GetOp : Dist_Op<"get", [MemReadWrite]> {
   let summary = "copies `bytes` from a symmetric address of `peer` to this rank; `nbi` may complete as late as quiet";
   let arguments = (ins Dist_GroupAttr:$group, UnitAttr:$nbi, Tile_Ptr:$dest, Tile_Ptr:$source, I64:$bytes, I32:$peer);
-  let assemblyFormat = "$group (`nbi` $nbi^)? $dest `,` $source `,` $bytes `on` $peer attr-dict `:` type($dest) `,` type($source)";
+  let assemblyFormat =
+    "$group (`nbi` $nbi^)? $dest `,` $source `,` $bytes `on` $peer attr-dict `:` type($dest) `,` "
+    "type($source)";
 }
 def Dist_PutValueOp : Dist_Op<"put_value", [MemReadWrite]> {
   let summary = "stores one scalar to a symmetric address of `peer` (OpenSHMEM's p)";
@@ -97,7 +116,9 @@ def Dist_PutValueOp : Dist_Op<"put_value", [MemReadWrite]> {
   let hasVerifier = 1;
 }
 def Dist_SignalOp : Dist_Op<"signal", [MemReadWrite]> {
-  let summary = "updates a signal of `peer` atomically (OpenSHMEM's signal_op); not ordered after earlier puts without a fence (M11)";
+  let summary =
+    "updates a signal of `peer` atomically (OpenSHMEM's signal_op); not ordered after earlier puts "
+    "without a fence (M11)";
   let arguments = (ins Tile_Ptr:$pointer, I64:$value, Dist_SignalKindAttr:$signal, I32:$peer);
   let assemblyFormat = "$signal $pointer `,` $value `on` $peer attr-dict `:` type($pointer)";
   let hasVerifier = 1;
@@ -126,10 +147,13 @@ def Dist_BarrierOp : Dist_Op<"barrier", [MemReadWrite]> {
 def Dist_BroadcastOp : Dist_Op<"broadcast", [MemReadWrite]> {
   let summary = "collective: copies `bytes` from `source` on member `root` of `team` to `dest` on every member";
   let arguments = (ins Dist_GroupAttr:$group, I32:$team, Tile_Ptr:$dest, Tile_Ptr:$source, I64:$bytes, I32:$root);
-  let assemblyFormat = "$group $team $dest `,` $source `,` $bytes `from` $root attr-dict `:` type($dest) `,` type($source)";
+  let assemblyFormat =
+    "$group $team $dest `,` $source `,` $bytes `from` $root attr-dict `:` type($dest) `,` type($source)";
 }
 def Dist_FcollectOp : Dist_Op<"fcollect", [MemReadWrite]> {
-  let summary = "collective: concatenates `bytes` of `source` of every member of `team`, in team order, into `dest` everywhere";
+  let summary =
+    "collective: concatenates `bytes` of `source` of every member of `team`, in team order, into `dest` "
+    "everywhere";
   let arguments = (ins Dist_GroupAttr:$group, I32:$team, Tile_Ptr:$dest, Tile_Ptr:$source, I64:$bytes);
   let assemblyFormat = "$group $team $dest `,` $source `,` $bytes attr-dict `:` type($dest) `,` type($source)";
 }

@@ -75,7 +75,9 @@ def Simt_AtomicRmwOp : Simt_Op<"atomic_rmw", [Simt_ReadWrite]> {
   let summary = "each thread updates atomically; gives the old value";
   let arguments = (ins Tile_RmwAttr:$rmw, Tile_Ptr:$pointer, AnyType:$value, Tile_SemanticAttr:$sem, Tile_ScopeAttr:$scope);
   let results = (outs AnyType:$result);
-  let assemblyFormat = "$rmw $sem $scope $pointer `,` $value attr-dict `:` type($pointer) `,` type($value) `->` type($result)";
+  let assemblyFormat =
+    "$rmw $sem $scope $pointer `,` $value attr-dict `:` type($pointer) `,` type($value) `->` "
+    "type($result)";
   let hasVerifier = 1;
 }
 def Simt_AtomicCasOp : Simt_Op<"atomic_cas", [Simt_ReadWrite, AllTypesMatch<["expected", "value", "result"]>]> {

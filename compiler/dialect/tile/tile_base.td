@@ -53,15 +53,17 @@ def Tile_MicroScaleAttr : Tile_EnumAttr<Tile_MicroScale, "microscale">;
 
 // A scalar or a tile of static shape; `vector` lets per-thread vectors in too.
 class Tile_Like<string element, string what, string vector = "false"> : Type<And<[CPred<element>,
-  CPred<"(!::llvm::isa<::mlir::ShapedType>($_self) || (" # vector # " && ::llvm::isa<::mlir::VectorType>($_self)) || (::llvm::isa<::mlir::RankedTensorType>($_self) && ::llvm::cast<::mlir::ShapedType>($_self).hasStaticShape()))">]>, what>;
+  CPred<"(!::llvm::isa<::mlir::ShapedType>($_self) || (" # vector # " && ::llvm::isa<::mlir::VectorType>($_self)) || "
+        # "(::llvm::isa<::mlir::RankedTensorType>($_self) && "
+        # "::llvm::cast<::mlir::ShapedType>($_self).hasStaticShape()))">]>, what>;
 
 def Tile_Ptr : Type<CPred<"::llvm::isa<::tandem::tile::PtrType>($_self)">, "pointer">;
 def Tile_PtrLike : Tile_Like<"::llvm::isa<::tandem::tile::PtrType>(::mlir::getElementTypeOrSelf($_self))", "pointer or tile of pointers">;
 def Tile_PtrScalar : Type<CPred<"::llvm::isa<::tandem::tile::PtrType>($_self)">, "pointer">;
 def Tile_Int : Tile_Like<"::mlir::getElementTypeOrSelf($_self).isSignlessInteger()", "integer or tile of integers", "true">;
 def Tile_Float : Tile_Like<"::llvm::isa<::mlir::FloatType>(::mlir::getElementTypeOrSelf($_self))", "float or tile of floats", "true">;
-def Tile_Tile : Type<CPred<"::llvm::isa<::mlir::RankedTensorType>($_self) && ::llvm::cast<::mlir::RankedTensorType>($_self).hasStaticShape()">,
-                               "tile (static ranked tensor)">;
+def Tile_Tile : Type<CPred<"::llvm::isa<::mlir::RankedTensorType>($_self) && "
+                           "::llvm::cast<::mlir::RankedTensorType>($_self).hasStaticShape()">, "tile (static ranked tensor)">;
 def Tile_Smem : Type<CPred<"::llvm::isa<::tandem::tile::SmemType>($_self)">, "shared-memory buffer">;
 
 class Tile_Op<string word, list<Trait> traits = []> : Op<Tile_Dialect, word, traits>;

@@ -90,7 +90,9 @@ def Tile_GatherOp : Tile_PureOp<"gather"> {
   let summary = "result[.., i, ..] = source[.., indices[.., i, ..], ..] along `axis`; an index outside is an error";
   let arguments = (ins Tile_Tile:$source, Tile_Tile:$indices, I32Attr:$axis);
   let results = (outs Tile_Tile:$result);
-  let assemblyFormat = "$source `[` $indices `]` `along` $axis attr-dict `:` type($source) `,` type($indices) `->` type($result)";
+  let assemblyFormat =
+    "$source `[` $indices `]` `along` $axis attr-dict `:` type($source) `,` type($indices) `->` "
+    "type($result)";
   let hasVerifier = 1;
 }
 def Tile_HistogramOp : Tile_PureOp<"histogram"> {
@@ -109,7 +111,15 @@ def Tile_AddPtrOp : Tile_PureOp<"addptr"> {
   let assemblyFormat = "$pointer `,` $offset attr-dict `:` type($pointer) `,` type($offset)";
   let builders = [OpBuilder<(ins "::mlir::Value":$pointer, "::mlir::Value":$offset), [{
     build($_builder, $_state, pointer.getType(), pointer, offset); }]>];
-  let extraClassDeclaration = "static ::llvm::LogicalResult inferReturnTypes(::mlir::MLIRContext*, std::optional<::mlir::Location>, ::mlir::ValueRange operands, ::mlir::DictionaryAttr, ::mlir::OpaqueProperties, ::mlir::RegionRange, ::llvm::SmallVectorImpl<::mlir::Type>& types) { types.push_back(operands[0].getType()); return ::mlir::success(); }";
+  let extraClassDeclaration = [{
+    static ::llvm::LogicalResult inferReturnTypes(
+        ::mlir::MLIRContext*, std::optional<::mlir::Location>, ::mlir::ValueRange operands,
+        ::mlir::DictionaryAttr, ::mlir::OpaqueProperties, ::mlir::RegionRange,
+        ::llvm::SmallVectorImpl<::mlir::Type>& types) {
+      types.push_back(operands[0].getType());
+      return ::mlir::success();
+    }
+  }];
   let hasVerifier = 1;
   let traits = [Pure, InferTypeOpInterface];
 }
@@ -137,7 +147,9 @@ def Tile_BitcastOp : Tile_PureOp<"bitcast"> {
 }
 def Tile_FpToFpOp : Tile_PureOp<"fp_to_fp"> {
   let summary = "float to float of another width or format";
-  let description = "Narrowing rounds as `rounding` says. fp8 overflow saturates to the largest finite value for e4m3fn and goes to infinity for e5m2 under rtne.";
+  let description =
+    "Narrowing rounds as `rounding` says. fp8 overflow saturates to the largest finite value for e4m3fn "
+    "and goes to infinity for e5m2 under rtne.";
   let arguments = (ins Tile_Float:$source, DefaultValuedAttr<Tile_RoundingAttr, "::tandem::tile::Rounding::Rtne">:$rounding);
   let results = (outs Tile_Float:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
@@ -161,18 +173,23 @@ def Tile_InlineAsmOp : Tile_Op<"inline_asm", [DeclareOpInterfaceMethods<MemoryEf
   let summary = "target assembly applied to `pack` elements at a time";
   let arguments = (ins StrAttr:$assembly, StrAttr:$constraints, BoolAttr:$pure, I32Attr:$pack, Variadic<AnyType>:$operands);
   let results = (outs Variadic<AnyType>:$results);
-  let assemblyFormat = "$assembly `,` $constraints `(` $operands `)` attr-dict `:` functional-type($operands, $results)";
+  let assemblyFormat =
+    "$assembly `,` $constraints `(` $operands `)` attr-dict `:` functional-type($operands, $results)";
   let hasVerifier = 1;
 }
 
 //===- memory --------------------------------------------------------------------------------------------------===//
 def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "reads through a pointer or a tile of pointers; where `mask` is false gives `other` (undefined without it)";
+  let summary =
+    "reads through a pointer or a tile of pointers; where `mask` is false gives `other` (undefined "
+    "without it)";
   let arguments = (ins Tile_PtrLike:$pointer, Optional<AnyType>:$mask, Optional<AnyType>:$other,
     DefaultValuedAttr<Tile_CacheAttr, "::tandem::tile::Cache::None">:$cache,
     DefaultValuedAttr<Tile_EvictAttr, "::tandem::tile::Evict::Normal">:$evict, UnitAttr:$isVolatile);
   let results = (outs AnyType:$result);
-  let assemblyFormat = "$pointer (`mask` $mask^ `:` type($mask))? (`other` $other^ `:` type($other))? attr-dict `:` type($pointer) `->` type($result)";
+  let assemblyFormat =
+    "$pointer (`mask` $mask^ `:` type($mask))? (`other` $other^ `:` type($other))? attr-dict `:` "
+    "type($pointer) `->` type($result)";
   let hasVerifier = 1;
 }
 def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
@@ -180,7 +197,8 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
   let arguments = (ins Tile_PtrLike:$pointer, AnyType:$value, Optional<AnyType>:$mask,
     DefaultValuedAttr<Tile_CacheAttr, "::tandem::tile::Cache::None">:$cache,
     DefaultValuedAttr<Tile_EvictAttr, "::tandem::tile::Evict::Normal">:$evict);
-  let assemblyFormat = "$pointer `,` $value (`mask` $mask^ `:` type($mask))? attr-dict `:` type($pointer) `,` type($value)";
+  let assemblyFormat =
+    "$pointer `,` $value (`mask` $mask^ `:` type($mask))? attr-dict `:` type($pointer) `,` type($value)";
   let hasVerifier = 1;
 }
 // A block of a strided tensor in global memory, given by the tensor's base, shape and strides (in elements) and the
@@ -194,25 +212,33 @@ def Tile_BlockLoadOp : Tile_Op<"block_load", [AttrSizedOperandSegments, MemoryEf
     DefaultValuedAttr<Tile_CacheAttr, "::tandem::tile::Cache::None">:$cache,
     DefaultValuedAttr<Tile_EvictAttr, "::tandem::tile::Evict::Normal">:$evict, UnitAttr:$descriptor);
   let results = (outs Tile_Tile:$result);
-  let assemblyFormat = "$base `shape` `(` $shape `)` `strides` `(` $strides `)` `at` `(` $offsets `)` `check` $boundaryCheck attr-dict `:` type($base) `->` type($result)";
+  let assemblyFormat =
+    "$base `shape` `(` $shape `)` `strides` `(` $strides `)` `at` `(` $offsets `)` `check` $boundaryCheck "
+    "attr-dict `:` type($base) `->` type($result)";
   let hasVerifier = 1;
 }
 def Tile_BlockStoreOp : Tile_Op<"block_store", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
   let summary = "writes a block of a strided tensor; elements outside checked dimensions are dropped";
-  let description = "`reduce` (add, min, max, and, or, xor) turns the write into a relaxed atomic update of each element.";
+  let description =
+    "`reduce` (add, min, max, and, or, xor) turns the write into a relaxed atomic update of each element.";
   let arguments = (ins Tile_Ptr:$base, Variadic<I64>:$shape, Variadic<I64>:$strides, Variadic<I32>:$offsets, Tile_Tile:$value,
     DenseI32ArrayAttr:$boundaryCheck, OptionalAttr<Tile_RmwAttr>:$reduce,
     DefaultValuedAttr<Tile_CacheAttr, "::tandem::tile::Cache::None">:$cache,
     DefaultValuedAttr<Tile_EvictAttr, "::tandem::tile::Evict::Normal">:$evict, UnitAttr:$descriptor);
-  let assemblyFormat = "$value `,` $base `shape` `(` $shape `)` `strides` `(` $strides `)` `at` `(` $offsets `)` `check` $boundaryCheck (`reduce` $reduce^)? attr-dict `:` type($value) `,` type($base)";
+  let assemblyFormat =
+    "$value `,` $base `shape` `(` $shape `)` `strides` `(` $strides `)` `at` `(` $offsets `)` `check` "
+    "$boundaryCheck (`reduce` $reduce^)? attr-dict `:` type($value) `,` type($base)";
   let hasVerifier = 1;
 }
 def Tile_AtomicRmwOp : Tile_Op<"atomic_rmw", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "atomic update through a pointer or a tile of pointers; gives the old values";
   let description = "Through a scalar pointer it happens once for the program, not once a thread.";
-  let arguments = (ins Tile_RmwAttr:$rmw, Tile_PtrLike:$pointer, AnyType:$value, Optional<AnyType>:$mask, Tile_SemanticAttr:$sem, Tile_ScopeAttr:$scope);
+  let arguments = (ins Tile_RmwAttr:$rmw, Tile_PtrLike:$pointer, AnyType:$value, Optional<AnyType>:$mask,
+    Tile_SemanticAttr:$sem, Tile_ScopeAttr:$scope);
   let results = (outs AnyType:$result);
-  let assemblyFormat = "$rmw $sem $scope $pointer `,` $value (`mask` $mask^ `:` type($mask))? attr-dict `:` type($pointer) `,` type($value) `->` type($result)";
+  let assemblyFormat =
+    "$rmw $sem $scope $pointer `,` $value (`mask` $mask^ `:` type($mask))? attr-dict `:` type($pointer) "
+    "`,` type($value) `->` type($result)";
   let hasVerifier = 1;
 }
 def Tile_AtomicCasOp : Tile_Op<"atomic_cas", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["expected", "value", "result"]>]> {
@@ -227,7 +253,8 @@ def Tile_AtomicCasOp : Tile_Op<"atomic_cas", [MemoryEffects<[MemRead, MemWrite]>
 def Tile_DotOp : Tile_PureOp<"dot", [AllTypesMatch<["acc", "result"]>]> {
   let summary = "acc + lhs · rhs on the last two dimensions (a leading batch dimension is allowed)";
   let arguments = (ins Tile_Tile:$lhs, Tile_Tile:$rhs, Tile_Tile:$acc,
-    DefaultValuedAttr<Tile_PrecisionAttr, "::tandem::tile::Precision::Tf32">:$precision, DefaultValuedAttr<I32Attr, "0">:$maxNumImpreciseAcc);
+    DefaultValuedAttr<Tile_PrecisionAttr, "::tandem::tile::Precision::Tf32">:$precision,
+    DefaultValuedAttr<I32Attr, "0">:$maxNumImpreciseAcc);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
   let hasVerifier = 1;
@@ -238,7 +265,9 @@ def Tile_DotScaledOp : Tile_PureOp<"dot_scaled", [AttrSizedOperandSegments,
   let arguments = (ins Tile_Tile:$lhs, Optional<Tile_Tile>:$lhsScale, Tile_Tile:$rhs, Optional<Tile_Tile>:$rhsScale, Tile_Tile:$acc,
     Tile_MicroScaleAttr:$lhsFormat, Tile_MicroScaleAttr:$rhsFormat, BoolAttr:$lhsKPack, BoolAttr:$rhsKPack);
   let results = (outs Tile_Tile:$result);
-  let assemblyFormat = "$lhs $lhsFormat (`scale` $lhsScale^ `:` type($lhsScale))? `,` $rhs $rhsFormat (`scale` $rhsScale^ `:` type($rhsScale))? `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let assemblyFormat =
+    "$lhs $lhsFormat (`scale` $lhsScale^ `:` type($lhsScale))? `,` $rhs $rhsFormat (`scale` $rhsScale^ "
+    "`:` type($rhsScale))? `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
   let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$lhsScale, "::mlir::Value":$rhs, "::mlir::Value":$rhsScale,
     "::mlir::Value":$acc, "MicroScale":$lhsFormat, "MicroScale":$rhsFormat, "bool":$lhsKPack, "bool":$rhsKPack), [{
     build($_builder, $_state, acc.getType(), lhs, lhsScale, rhs, rhsScale, acc, lhsFormat, rhsFormat, lhsKPack, rhsKPack); }]>];
@@ -246,7 +275,9 @@ def Tile_DotScaledOp : Tile_PureOp<"dot_scaled", [AttrSizedOperandSegments,
 }
 def Tile_ReduceOp : Tile_Op<"reduce", [RecursiveMemoryEffects, RecursivelySpeculatable]> {
   let summary = "folds `axis` away with the region, which takes two rows of scalars and yields one";
-  let description = "The order of combination is not defined; the region must be associative and commutative up to rounding.";
+  let description =
+    "The order of combination is not defined; the region must be associative and commutative up to "
+    "rounding.";
   let arguments = (ins Variadic<Tile_Tile>:$sources, I32Attr:$axis);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$combine);
@@ -258,7 +289,9 @@ def Tile_ScanOp : Tile_Op<"scan", [RecursiveMemoryEffects, RecursivelySpeculatab
   let arguments = (ins Variadic<Tile_Tile>:$sources, I32Attr:$axis, BoolAttr:$reverse);
   let results = (outs Variadic<Tile_Tile>:$results);
   let regions = (region SizedRegion<1>:$combine);
-  let assemblyFormat = "`(` $sources `)` `along` $axis `reverse` $reverse attr-dict `:` functional-type($sources, $results) $combine";
+  let assemblyFormat =
+    "`(` $sources `)` `along` $axis `reverse` $reverse attr-dict `:` functional-type($sources, $results) "
+    "$combine";
   let hasVerifier = 1;
 }
 def Tile_MapElementwiseOp : Tile_Op<"map_elementwise", [RecursiveMemoryEffects, RecursivelySpeculatable]> {

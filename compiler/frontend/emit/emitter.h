@@ -60,7 +60,8 @@ class Emitter {
 
   // failure.cpp
   Diagnostic note(const SourceRange& range, const std::string& message) const;
-  [[noreturn]] void failWithNotes(const SourceRange& range, const std::string& kind, const std::string& message, std::vector<Diagnostic> notes);
+  [[noreturn]] void failWithNotes(const SourceRange& range, const std::string& kind, const std::string& message,
+                                  std::vector<Diagnostic> notes);
   [[noreturn]] void failUnsupported(const SourceRange& range, const std::string& feature);
   [[noreturn]] void failUnknownName(const std::string& name);
   [[noreturn]] void failUnknownMember(const std::string& owner, const std::string& name, const std::vector<std::string>& candidates);

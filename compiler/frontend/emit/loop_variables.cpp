@@ -4,7 +4,8 @@
 
 namespace tandem::frontend {
 
-// Names that the loop may change: those it assigns, vectors whose elements it assigns, and objects it mentions, whose fields a method may assign.
+// Names that the loop may change: those it assigns, vectors whose elements it assigns, and objects it mentions, whose
+// fields a method may assign.
 std::set<std::string> Emitter::namesForLoop(const ast::Stmt& s) const {
   std::set<std::string> names = assignedNames(s);
   for (const std::string& name : mentionedNames(s)) {

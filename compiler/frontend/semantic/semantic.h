@@ -67,14 +67,16 @@ struct LoadOptions {
 };
 Value load(Context&, const Value& pointer, const LoadOptions&);              // pointers, tiles of pointers, block pointers
 void store(Context&, const Value& pointer, const Value& value, const LoadOptions&);
-Value makeBlockPointer(Context&, const Value& base, const Value& shape, const Value& strides, const Value& offsets, const Value& blockShape, const Value& order);
+Value makeBlockPointer(Context&, const Value& base, const Value& shape, const Value& strides, const Value& offsets,
+                       const Value& blockShape, const Value& order);
 Value advance(Context&, const Value& blockPointer, const Value& offsets);
 Value makeDescriptor(Context&, const Value& base, const Value& shape, const Value& strides, const Value& blockShape, const Value& padding);
 Value descriptorLoad(Context&, const Descriptor&, const Value& offsets);
 void descriptorStore(Context&, const Descriptor&, const Value& offsets, const Value& value, std::optional<tile::Rmw> reduce = {});
 Value descriptorGather(Context&, const Descriptor&, const Value& xOffsets, const Value& yOffset);
 void descriptorScatter(Context&, const Descriptor&, const Value& value, const Value& xOffsets, const Value& yOffset);
-Value atomicRmw(Context&, const std::string& op, const Value& pointer, const Value& value, const Value& mask, const Value& sem, const Value& scope);
+Value atomicRmw(Context&, const std::string& op, const Value& pointer, const Value& value, const Value& mask,
+                const Value& sem, const Value& scope);
 Value atomicCas(Context&, const Value& pointer, const Value& expected, const Value& value, const Value& sem, const Value& scope);
 Tensor addPointer(Context&, Tensor pointer, Tensor offset);
 

@@ -39,7 +39,8 @@ bool outOfBounds(Accessor& who, Address address, uint64_t bytes, bool write) {
   Allocation* after = a ? nullptr : who.m.arena.following(address);
   if (!a) a = who.m.arena.nearest(address);
   if (after && (!a || after->begin - address < address - a->end)) {
-    message += std::to_string(after->begin - address) + " bytes before `" + after->name + "` on rank " + std::to_string(after->rank);
+    message += std::to_string(after->begin - address) + " bytes before `" + after->name + "` on rank " +
+               std::to_string(after->rank);
     return failAccess(who, "out-of-bounds", message, {allocationNote(*after)});
   }
   if (!a) return failAccess(who, "out-of-bounds", message + "address " + hex(address) + ", which is in no buffer");

@@ -12,10 +12,13 @@ constexpr size_t kMaxNotes = 48, kMaxAlike = 4;
 
 // Adds ", 2 streams wait" to a list.
 void addCount(std::string& list, size_t count, const char* what) {
-  if (count) list += (list.empty() ? "" : ", ") + std::to_string(count) + " " + what + (count == 1 ? " waits" : "s wait");
+  if (count)
+    list += (list.empty() ? "" : ", ") + std::to_string(count) + " " + what + (count == 1 ? " waits" : "s wait");
 }
 
-std::string signedText(uint64_t value, unsigned bytes) { return std::to_string(bytes == 4 ? int64_t(int32_t(value)) : int64_t(value)); }
+std::string signedText(uint64_t value, unsigned bytes) {
+  return std::to_string(bytes == 4 ? int64_t(int32_t(value)) : int64_t(value));
+}
 
 std::string signalName(Machine& m, Address address) {
   Allocation* a = m.arena.find(address);
@@ -41,8 +44,8 @@ std::string writerText(Machine& m, Address address, unsigned bytes) {
 std::string awaitedText(Machine& m, const AwaitedSignal& w) {
   uint64_t seen = 0;
   memcpy(&seen, reinterpret_cast<const void*>(w.address), w.bytes);
-  return "expects " + signalName(m, w.address) + " " + compareText(w.compare) + " " + signedText(w.value, w.bytes) + ", sees " +
-         signedText(seen, w.bytes) + "; " + writerText(m, w.address, w.bytes);
+  return "expects " + signalName(m, w.address) + " " + compareText(w.compare) + " " + signedText(w.value, w.bytes) +
+         ", sees " + signedText(seen, w.bytes) + "; " + writerText(m, w.address, w.bytes);
 }
 
 std::string spinText(Machine& m, const Run& run) {
@@ -54,8 +57,8 @@ std::string spinText(Machine& m, const Run& run) {
     uint64_t seen = 0;
     unsigned bytes = w.bytes >= 8 ? 8 : w.bytes >= 4 ? 4 : w.bytes;
     memcpy(&seen, reinterpret_cast<const void*>(w.address), bytes);
-    text += (k ? "; " : " ") + std::string("reads ") + signalName(m, w.address) + ", sees " + signedText(seen, bytes) + ", " +
-            writerText(m, w.address, bytes);
+    text += (k ? "; " : " ") + std::string("reads ") + signalName(m, w.address) + ", sees " + signedText(seen, bytes) +
+            ", " + writerText(m, w.address, bytes);
   }
   return text;
 }
@@ -140,9 +143,9 @@ void World::reportDeadlock(const std::vector<std::string>& hostNotes) {
   r.message = "deadlock: nothing can run; " + waiters;
   for (auto& rank : impl_->ranks)
     for (Grid* g : rank.starting)
-      r.notes.push_back(note(std::to_string(g->order.size() - g->next) + " programs of `" + g->prepared->program->name + "` on rank " +
-                             std::to_string(g->stream->rank) + " have not started: all " + std::to_string(m.options.slotsPerRank) +
-                             " slots are taken by programs that wait"));
+      r.notes.push_back(note(std::to_string(g->order.size() - g->next) + " programs of `" + g->prepared->program->name +
+                             "` on rank " + std::to_string(g->stream->rank) + " have not started: all " +
+                             std::to_string(m.options.slotsPerRank) + " slots are taken by programs that wait"));
   std::map<std::tuple<int, std::string, uint32_t>, size_t> alike;  // programs of a rank at one line
   size_t left = 0;
   for (Task* t : stuck) {
@@ -156,8 +159,10 @@ void World::reportDeadlock(const std::vector<std::string>& hostNotes) {
       r.range = d.range;
     }
     if (!t->isStream && ++alike[{t->rank, d.file ? d.file->name : "", d.range.line}] > kMaxAlike) continue;
-    if (r.notes.size() < kMaxNotes) r.notes.push_back(std::move(d));
-    else ++left;
+    if (r.notes.size() < kMaxNotes)
+      r.notes.push_back(std::move(d));
+    else
+      ++left;
   }
   for (const auto& [where, count] : alike) {
     const auto& [rank, file, line] = where;

@@ -1,7 +1,7 @@
 """Wrong kernels: one error each, at the right line and column.
 
-The kernels lie in `wrong/`. A line that must be blamed ends in `# <-- TOKEN: WORDS | WORDS`: the error is at TOKEN and its
-message, or a note, has each of the WORDS.
+The kernels lie in `wrong/`. A line that must be blamed ends in `# <-- TOKEN: WORDS | WORDS`: the error is at TOKEN
+and its message, or a note, has each of the WORDS.
 """
 
 import importlib.util

@@ -264,7 +264,8 @@ def test_host_memory_lives_until_a_queued_launch_is_done():
 
 
 def test_little_address_space():
-    code = "import resource, tandem\nresource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))\ntandem.launch(lambda t: t.size)"
+    limit = "resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))"
+    code = f"import resource, tandem\n{limit}\ntandem.launch(lambda t: t.size)"
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},

@@ -369,13 +369,13 @@ def atomic_value_shape(x_ptr):
 
 @tandem.jit
 def descriptor_block(x_ptr):
-    d = tl.make_tensor_descriptor(x_ptr, shape=[64], strides=[1], block_shape=[16, 16])  # <-- tl.make_tensor_descriptor(
+    d = tl.make_tensor_descriptor(x_ptr, shape=[64], strides=[1], block_shape=[16, 16])  # <-- tl.make_tensor
     tl.store(x_ptr, tl.sum(d.load([0])))
 
 
 @tandem.jit
 def block_pointer_check(x_ptr):
-    b = tl.make_block_ptr(x_ptr, shape=(8, 8), strides=(8, 1), offsets=(0,), block_shape=(4, 4), order=(1, 0))  # <-- tl.make_block_ptr(
+    b = tl.make_block_ptr(x_ptr, (8, 8), (8, 1), offsets=(0,), block_shape=(4, 4), order=(1, 0))  # <-- tl.make_block
     tl.store(b, tl.zeros((4, 4), tl.float32))
 
 

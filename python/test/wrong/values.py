@@ -1,4 +1,4 @@
-"""Values of the host, code by thread, signals, functions passed to builtins. Each kernel is wrong at the marked line."""
+"""Values of the host, code by thread, signals, passed functions. Each kernel is wrong at the marked line."""
 
 import math
 
@@ -113,7 +113,7 @@ def put_of_fraction(x_ptr, n):
 
 @tandem.jit
 def signal_type(x_ptr, f):
-    shmem.signal_op(x_ptr, 1, shmem.NVSHMEM_SIGNAL_SET, f)  # <-- shmem: `sig_addr` must point to uint64 or int64, not fp32
+    shmem.signal_op(x_ptr, 1, shmem.NVSHMEM_SIGNAL_SET, f)  # <-- shmem: must point to uint64 or int64, not fp32
 
 
 @tandem.jit
@@ -123,7 +123,7 @@ def wait_comparison(x_ptr, f):
 
 @tandem.jit
 def wait_compare_word(s_ptr, n):
-    dl.wait(s_ptr, 1, "sys", "acquire", compare="near")  # <-- dl: `compare` is `near`, which is none of `eq`, `ne`, `gt`,
+    dl.wait(s_ptr, 1, "sys", "acquire", compare="near")  # <-- dl: `compare` is `near`, which is none of `eq`
 
 
 @tandem.jit
@@ -237,7 +237,7 @@ def tuple_stored(x_ptr, n):
 
 @tandem.jit
 def gather_indices(x_ptr, n):
-    x = tl.gather(tl.arange(0, 4), tl.zeros((4,), tl.float32), 0)  # <-- tl: `gather` needs integer indices, not a `fp32[4]` tensor
+    x = tl.gather(tl.arange(0, 4), tl.zeros((4,), tl.float32), 0)  # <-- tl: `gather` needs integer indices
 
 
 @tandem.jit
@@ -282,4 +282,4 @@ def reduce_arity(x_ptr, n):
 
 @tandem.jit
 def reduce_shape(x_ptr, n):
-    tl.store(x_ptr, tl.reduce(tl.arange(0, 4), 0, to_tile))  # <-- tl.reduce: function of `reduce` returns a `int32[4]` tensor, not a
+    tl.store(x_ptr, tl.reduce(tl.arange(0, 4), 0, to_tile))  # <-- tl.reduce: function of `reduce` returns a `int32[4]` tensor

@@ -8,7 +8,7 @@ setup:
 
 build: setup
 	@[ -f build/build.ninja ] || cmake -S . -B build $(CMAKE_FLAGS) >build.log 2>&1 || (mkdir -p build; cat build.log >&2; exit 1)
-	@ninja -C build --quiet
+	@ninja -C build
 	@rm -f build.log
 
 demo: build

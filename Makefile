@@ -7,9 +7,8 @@ setup:
 	@scripts/setup.sh
 
 build: setup
-	@[ -f build/build.ninja ] || cmake -S . -B build $(CMAKE_FLAGS) >build.log 2>&1 || (mkdir -p build; cat build.log >&2; exit 1)
+	@[ -f build/build.ninja ] || cmake -S . -B build $(CMAKE_FLAGS) >/dev/null
 	@ninja -C build
-	@rm -f build.log
 
 demo: build
 	@.venv/bin/python -m demo

@@ -42,8 +42,4 @@ function(tandem_test name)
   endif()
   target_compile_definitions(tandem_${name}_test PRIVATE TANDEM_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND tandem_${name}_test --gtest_brief=1)
-  if(TANDEM_SANITIZE)
-    # LLVM's arenas poison what they hand out when a header sees ASan; Debian's LLVM, built without it, never unpoisons.
-    set_tests_properties(${name} PROPERTIES ENVIRONMENT ASAN_OPTIONS=allow_user_poisoning=0)
-  endif()
 endfunction()

@@ -93,7 +93,8 @@ int td_emit(const char* request, const char* stage, char** text) {
   return guarded([&] {
     auto emitted = compiler::emit(&required(request, "request"), &required(stage, "stage"));
     if (!emitted.error.empty()) throw std::runtime_error(emitted.error);
-    required(text, "text") = copyOut(emitted.text);
+    auto& place = required(text, "text");
+    place = copyOut(emitted.text);
   });
 }
 int td_request_for_file(const char* path, const char* kernel, const char* signature, const char* constexprs,
@@ -102,11 +103,15 @@ int td_request_for_file(const char* path, const char* kernel, const char* signat
     auto made = compiler::requestForFile(&required(path, "path"), kernel ? kernel : "", signature ? signature : "",
                                          constexprs ? constexprs : "", numWarps);
     if (!made.error.empty()) throw std::runtime_error(made.error);
-    required(request, "request") = copyOut(made.text);
+    auto& place = required(request, "request");
+    place = copyOut(made.text);
   });
 }
 int td_builtins(char** out) {
-  return guarded([&] { required(out, "out") = copyOut(compiler::builtinsJson()); });
+  return guarded([&] {
+    auto& place = required(out, "out");
+    place = copyOut(compiler::builtinsJson());
+  });
 }
 
 int td_session_create(const char* options, td_session** session) {
@@ -120,7 +125,8 @@ int td_session_create(const char* options, td_session** session) {
     if (w.rankCount < 1 || w.rankCount > 1024)
       throw std::runtime_error("`ranks` must be 1 to 1024, not " + std::to_string(w.rankCount));
     if (w.slotsPerRank < 1) throw std::runtime_error("`slots_per_rank` must be at least 1");
-    required(session, "session") = new td_session(w);
+    auto& place = required(session, "session");
+    place = new td_session(w);
   });
 }
 void td_session_destroy(td_session* session) { delete session; }
@@ -146,7 +152,8 @@ int td_reports(td_session* s, char** out) {
   return guarded([&] {
     json all = json::array();
     for (const interpreter::Report& r : world(s).reports()) all.push_back(reportJson(r));
-    required(out, "out") = copyOut(all);
+    auto& place = required(out, "out");
+    place = copyOut(all);
   });
 }
 int td_resident_programs(td_session* s, int* count) {
@@ -155,7 +162,8 @@ int td_resident_programs(td_session* s, int* count) {
 int td_counters(td_session* s, char** out) {
   return guarded([&] {
     auto c = world(s).counters();
-    required(out, "out") = copyOut(json{{"instructions", c.instructions},
+    auto& place = required(out, "out");
+    place = copyOut(json{{"instructions", c.instructions},
                                         {"switches", c.switches},
                                         {"launches", c.launches},
                                         {"programs", c.programs},
@@ -166,13 +174,22 @@ int td_counters(td_session* s, char** out) {
   });
 }
 int td_chrome_trace(td_session* s, char** out) {
-  return guarded([&] { required(out, "out") = copyOut(runtime::chromeTrace(world(s).trace())); });
+  return guarded([&] {
+    auto& place = required(out, "out");
+    place = copyOut(runtime::chromeTrace(world(s).trace()));
+  });
 }
 int td_timeline(td_session* s, int width, char** out) {
-  return guarded([&] { required(out, "out") = copyOut(runtime::timeline(world(s).trace(), width)); });
+  return guarded([&] {
+    auto& place = required(out, "out");
+    place = copyOut(runtime::timeline(world(s).trace(), width));
+  });
 }
 int td_trace_summary(td_session* s, char** out) {
-  return guarded([&] { required(out, "out") = copyOut(runtime::traceSummary(world(s).trace())); });
+  return guarded([&] {
+    auto& place = required(out, "out");
+    place = copyOut(runtime::traceSummary(world(s).trace()));
+  });
 }
 
 }  // extern "C"

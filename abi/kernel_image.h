@@ -1,0 +1,50 @@
+// What the compiler hands to the runtime for one GPU kernel: the code, how to launch it, and what the launcher must
+// prepare from the arguments. Plain data: the compiler writes it, the runtime, the cache and a bundle read it.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tandem::abi {
+
+// An integer computed on the host from the kernel's arguments: postfix, 64-bit, wrapping.
+// `Argument` pushes argument `value` (integers sign-extended, pointers as they are); `Constant` pushes `value`; the others
+// pop two. Divisions round towards zero; dividing by 0 gives 0.
+struct HostExpr {
+  enum class Op : uint8_t { Argument, Constant, Add, Sub, Mul, Div, Rem, Min, Max, And };
+  struct Step {
+    Op op;
+    int64_t value = 0;
+  };
+  std::vector<Step> steps;
+};
+
+enum class ParamType : uint8_t { Pointer, I1, I8, I16, I32, I64, F16, BF16, F32, F64 };
+
+// A tensor map (TMA descriptor) that the launcher encodes; a 128-byte kernel parameter after the ordinary ones.
+struct TensorMapRecipe {
+  enum class Element : uint8_t { U8, U16, U32, U64, F16, BF16, F32, F64 };
+  Element element = Element::F16;
+  HostExpr base;                      // bytes; 16-byte aligned
+  std::vector<HostExpr> shape;        // elements, outermost first
+  std::vector<HostExpr> strides;      // elements, outermost first; the last is 1
+  std::vector<int32_t> box;           // elements, outermost first: what one copy moves
+  int swizzleBytes = 0;               // 0, 32, 64, 128
+  bool nanFill = false;               // value outside: NaN instead of zero
+};
+
+struct KernelImage {
+  std::string name;                   // the entry's symbol
+  std::string target;                 // "sm_90a"
+  std::string cubin;                  // empty: load `ptx` through the driver
+  std::string ptx;
+  int threads = 128;                  // a program's threads, warps the compiler added included
+  int sharedBytes = 0;                // dynamic shared memory
+  std::array<int, 3> cluster{1, 1, 1};
+  std::vector<ParamType> params;      // in the order of Program arguments (constexprs left out)
+  std::vector<TensorMapRecipe> tensorMaps;
+  int registers = 0, spillBytes = 0;  // as ptxas says; 0 when unknown
+};
+
+}  // namespace tandem::abi

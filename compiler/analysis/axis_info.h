@@ -1,0 +1,56 @@
+// What is known, dimension by dimension, of the integers and addresses a kernel computes: runs of consecutive values, runs of equal
+// values, powers of two that divide them. Knows nothing of layouts or of a target. Integer arithmetic is taken not to overflow.
+#pragma once
+#include <cstdint>
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/SmallVector.h>
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+#include <optional>
+
+namespace tandem::analysis {
+
+// One dimension. Every number is a power of two, and runs are aligned: a run of length n begins at an index that n divides.
+struct DimInfo {
+  int64_t contiguity = 1;    // aligned runs of this length hold consecutive values (of pointers: consecutive elements)
+  int64_t divisibility = 1;  // divides the first value of each of those runs (of pointers: its address in bytes)
+  int64_t constancy = 1;     // aligned runs of this length hold equal values
+  bool operator==(const DimInfo&) const = default;
+};
+
+// What is known of one value. A scalar is described as a tile of one dimension of size 1.
+struct AxisInfo {
+  llvm::SmallVector<DimInfo, 2> dims = {DimInfo{}};
+  std::optional<int64_t> constant;  // every element has this value
+  bool nonNegative = false;         // no element is negative when read as a signed integer
+
+  unsigned rank() const { return dims.size(); }
+  int64_t contiguity(unsigned dim) const { return dims[dim].contiguity; }
+  int64_t divisibility(unsigned dim) const { return dims[dim].divisibility; }
+  int64_t constancy(unsigned dim) const { return dims[dim].constancy; }
+  bool operator==(const AxisInfo&) const = default;
+};
+
+// The analysis of one function (calls inlined), made once; it must be made again after the function changes.
+// Kernel arguments say what is known of them with the attribute `tandem.divisibility` (an integer); the author's promises are
+// `tile.multiple_of`, `tile.max_contiguous` and `tile.max_constancy` (arrays with one number a dimension) on the op with the value.
+class AxisInfoAnalysis {
+ public:
+  explicit AxisInfoAnalysis(mlir::func::FuncOp function);
+
+  // Values that are neither integers nor pointers, and values made after the analysis, have nothing known of them.
+  const AxisInfo& of(mlir::Value value) const;
+
+  // How many elements along `axis` one access may move: they are consecutive in memory, the first is aligned to all of them
+  // together, and `mask` (may be null) treats them alike. A power of two, not limited by what any machine can do.
+  int64_t maxVectorElements(mlir::Value pointer, mlir::Value mask, int axis) const;
+
+ private:
+  friend class AxisInfoSolver;
+  llvm::DenseMap<mlir::Value, AxisInfo> known_;
+  mutable llvm::DenseMap<mlir::Type, AxisInfo> unknown_;
+};
+
+// Bytes from one element behind a pointer (or a tile of pointers) to the next.
+int64_t pointeeBytes(mlir::Type pointerOrTile);
+
+}  // namespace tandem::analysis

@@ -1,0 +1,55 @@
+// A sum of products of scalar integers, in normal form, so that what is equal compares equal and what cancels is gone. Integer
+// arithmetic is taken not to overflow; sign extensions are seen through.
+#pragma once
+#include "compiler/analysis/axis_info.h"
+#include <llvm/ADT/ArrayRef.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/IR/Builders.h>
+#include <vector>
+
+namespace tandem::analysis {
+
+class ScalarExpr {
+ public:
+  // factor * the product of symbols, which are scalar integers or indices, sorted.
+  struct Term {
+    llvm::SmallVector<mlir::Value, 2> symbols;
+    int64_t factor;
+    bool operator==(const Term&) const = default;
+  };
+
+  ScalarExpr() = default;  // zero
+  ScalarExpr(int64_t constant);
+  static ScalarExpr symbol(mlir::Value value);
+  // The scalar integer `value`, followed through arithmetic that has a sum of products.
+  static ScalarExpr of(mlir::Value value);
+
+  llvm::ArrayRef<Term> terms() const { return terms_; }
+  bool isZero() const { return terms_.empty(); }
+  std::optional<int64_t> constant() const;
+  bool mentions(mlir::Value value) const;
+  // Every symbol is an argument of the function around it, so that the host can compute the value before a launch.
+  bool isOfArguments() const;
+  // No symbol is made inside `loop`.
+  bool isInvariant(mlir::Operation* loop) const;
+  bool isNonNegative(const AxisInfoAnalysis& axes) const;
+
+  // The difference between one iteration of `loop` and the one before; nothing when it is not the same for all.
+  std::optional<ScalarExpr> stepIn(mlir::scf::ForOp loop) const;
+  // this / divisor when the division leaves nothing over; `divisor` has one term.
+  std::optional<ScalarExpr> dividedBy(const ScalarExpr& divisor) const;
+
+  // Ops that compute the value as the integer type `type`.
+  mlir::Value build(mlir::OpBuilder& builder, mlir::Location where, mlir::Type type) const;
+
+  friend ScalarExpr operator+(const ScalarExpr& a, const ScalarExpr& b);
+  friend ScalarExpr operator-(const ScalarExpr& a, const ScalarExpr& b);
+  friend ScalarExpr operator*(const ScalarExpr& a, const ScalarExpr& b);
+  bool operator==(const ScalarExpr&) const = default;
+
+ private:
+  void add(Term term);
+  std::vector<Term> terms_;  // ordered by symbols; no two alike, no factor zero
+};
+
+}  // namespace tandem::analysis

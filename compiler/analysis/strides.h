@@ -1,0 +1,41 @@
+// Tiles of pointers that step regularly through memory: which address = base + a stride in every dimension, and which elements the
+// mask admits. What is not provably of this form is not recognised. Knows nothing of a target.
+#pragma once
+#include "compiler/analysis/scalar_expr.h"
+
+namespace tandem::analysis {
+
+// One dimension d of the tile; `index` runs from 0 to the tile's size.
+struct DimAccess {
+  int64_t size = 1;
+  ScalarExpr stride;               // in elements; zero where all indices read the same place
+  ScalarExpr offset;               // where index 0 is
+  std::optional<ScalarExpr> wrap;  // the place is (offset + index) mod wrap, which are all non-negative
+  std::optional<ScalarExpr> bound;       // accessed only where offset + index (not wrapped) < bound
+  std::optional<ScalarExpr> lowerBound;  // accessed only where offset + index (not wrapped) >= lowerBound
+  bool nonNegative = false;        // offset is never negative
+};
+
+// address = base + baseOffset + sum over d of place_d * stride_d, where place_d = offset_d + index_d (mod wrap_d).
+struct StridedAccess {
+  mlir::Value base;       // a scalar pointer
+  ScalarExpr baseOffset;  // in elements of the pointer's type
+  llvm::SmallVector<DimAccess, 3> dims;
+  llvm::SmallVector<mlir::Value, 1> guards;  // scalar conditions without which nothing is accessed
+
+  // Nothing but kernel arguments decides base, strides and bounds: a descriptor of the tensor can be made before the launch.
+  bool describesArguments() const;
+};
+
+class StrideAnalysis {
+ public:
+  explicit StrideAnalysis(const AxisInfoAnalysis& axes) : axes_(axes) {}
+
+  // `pointer` is a tile of pointers; `mask` (may be null) is the tile of i1 the access goes with.
+  std::optional<StridedAccess> of(mlir::Value pointer, mlir::Value mask) const;
+
+ private:
+  const AxisInfoAnalysis& axes_;
+};
+
+}  // namespace tandem::analysis

@@ -1,0 +1,23 @@
+// A KernelImage as bytes: what the compile cache and bundles keep in files. Reading trusts nothing.
+#pragma once
+#include "abi/kernel_image.h"
+#include <optional>
+#include <string_view>
+
+namespace tandem::abi {
+
+// Eight bytes every image starts with; the last two are the version.
+inline constexpr std::string_view kImageMagic("TDIMG\0" "01", 8);
+
+std::string writeImage(const KernelImage& image);
+
+// The image in `bytes`; none when they are not a whole, undamaged image of this version, and `error` says why.
+std::optional<KernelImage> readImage(std::string_view bytes, std::string& error);
+
+// What a launcher could not carry out, or "": expressions that pop too much, arguments and shapes that do not exist.
+std::string problemOf(const KernelImage& image);
+
+// How deep an expression may stack its values.
+inline constexpr int kHostExprDepth = 32;
+
+}  // namespace tandem::abi

@@ -1,0 +1,86 @@
+// The CUDA driver, opened at run time: a table of its functions and what becomes of their errors.
+#pragma once
+#include "runtime/backend/cuda/driver_abi.h"
+#include <stdexcept>
+#include <string>
+
+namespace tandem::runtime::cuda {
+
+// member, the driver's symbol, its parameters
+#define TANDEM_CUDA_FUNCTIONS(F)                                                                                                 \
+  F(init, cuInit, (unsigned))                                                                                                    \
+  F(driverGetVersion, cuDriverGetVersion, (int*))                                                                                \
+  F(getErrorName, cuGetErrorName, (Result, const char**))                                                                        \
+  F(getErrorString, cuGetErrorString, (Result, const char**))                                                                    \
+  F(deviceGetCount, cuDeviceGetCount, (int*))                                                                                    \
+  F(deviceGetName, cuDeviceGetName, (char*, int, DeviceIndex))                                                                   \
+  F(deviceGetAttribute, cuDeviceGetAttribute, (int*, DeviceAttribute, DeviceIndex))                                              \
+  F(deviceTotalMem, cuDeviceTotalMem_v2, (size_t*, DeviceIndex))                                                                 \
+  F(devicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (Context*, DeviceIndex))                                                   \
+  F(ctxGetCurrent, cuCtxGetCurrent, (Context*))                                                                                  \
+  F(ctxSetCurrent, cuCtxSetCurrent, (Context))                                                                                   \
+  F(ctxPushCurrent, cuCtxPushCurrent_v2, (Context))                                                                              \
+  F(ctxPopCurrent, cuCtxPopCurrent_v2, (Context*))                                                                               \
+  F(ctxGetDevice, cuCtxGetDevice, (DeviceIndex*))                                                                                \
+  F(ctxSynchronize, cuCtxSynchronize, ())                                                                                        \
+  F(moduleLoadDataEx, cuModuleLoadDataEx, (Module*, const void*, unsigned, JitOption*, void**))                                  \
+  F(moduleGetFunction, cuModuleGetFunction, (Function*, Module, const char*))                                                    \
+  F(funcSetAttribute, cuFuncSetAttribute, (Function, FunctionAttribute, int))                                                    \
+  F(funcGetAttribute, cuFuncGetAttribute, (int*, FunctionAttribute, Function))                                                   \
+  F(launchKernelEx, cuLaunchKernelEx, (const DriverLaunch*, Function, void**, void**))                                           \
+  F(tensorMapEncodeTiled, cuTensorMapEncodeTiled,                                                                                \
+    (TensorMap*, MapElement, uint32_t, void*, const uint64_t*, const uint64_t*, const uint32_t*, const uint32_t*, MapInterleave, \
+     MapSwizzle, MapL2Promotion, MapFill))                                                                                       \
+  F(memAlloc, cuMemAlloc_v2, (Address*, size_t))                                                                                 \
+  F(memFree, cuMemFree_v2, (Address))                                                                                            \
+  F(memcpyAsync, cuMemcpyAsync, (Address, Address, size_t, Stream))                                                              \
+  F(memcpyHtoDAsync, cuMemcpyHtoDAsync_v2, (Address, const void*, size_t, Stream))                                               \
+  F(memcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void*, Address, size_t, Stream))                                                     \
+  F(memsetD8Async, cuMemsetD8Async, (Address, unsigned char, size_t, Stream))                                                    \
+  F(pointerGetAttribute, cuPointerGetAttribute, (void*, PointerAttribute, Address))                                              \
+  F(streamCreate, cuStreamCreate, (Stream*, unsigned))                                                                           \
+  F(streamDestroy, cuStreamDestroy_v2, (Stream))                                                                                 \
+  F(streamSynchronize, cuStreamSynchronize, (Stream))                                                                            \
+  F(streamWaitEvent, cuStreamWaitEvent, (Stream, Event, unsigned))                                                               \
+  F(eventCreate, cuEventCreate, (Event*, unsigned))                                                                              \
+  F(eventRecord, cuEventRecord, (Event, Stream))                                                                                 \
+  F(eventSynchronize, cuEventSynchronize, (Event))                                                                               \
+  F(eventElapsedTime, cuEventElapsedTime, (float*, Event, Event))                                                                \
+  F(eventDestroy, cuEventDestroy_v2, (Event))
+
+struct Driver {
+#define TANDEM_MEMBER(member, symbol, parameters) Result(*member) parameters = nullptr;
+  TANDEM_CUDA_FUNCTIONS(TANDEM_MEMBER)
+#undef TANDEM_MEMBER
+};
+
+// There is no driver or no GPU: one line that says which.
+class Unavailable : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// A driver's call failed.
+class DriverError : public std::runtime_error {
+ public:
+  DriverError(const std::string& text, Result result) : std::runtime_error(text), result(result) {}
+  Result result;
+};
+
+// The kernel is too large for the device: another configuration may fit.
+class OutOfResources : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The initialised driver: libcuda.so.1, or the file that $TANDEM_CUDA_DRIVER names. Throws Unavailable. Thread-safe.
+const Driver& driver();
+
+[[noreturn]] void fail(Result result, const char* call);
+
+inline void check(Result result, const char* call) {
+  if (result != kSuccess) [[unlikely]]
+    fail(result, call);
+}
+
+}  // namespace tandem::runtime::cuda

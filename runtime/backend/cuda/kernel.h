@@ -1,0 +1,53 @@
+// A kernel image on the GPUs of this process: loaded into a context when first launched there, and launched.
+#pragma once
+#include "runtime/backend/cuda/context.h"
+#include "runtime/backend/cuda/tensor_map.h"
+#include <array>
+#include <atomic>
+#include <memory>
+#include <vector>
+
+namespace tandem::runtime::cuda {
+
+// The image's code in one context.
+struct LoadedKernel {
+  Context context = nullptr;
+  Function function = nullptr;
+  int registers = 0, localBytes = 0;  // as the driver says
+  LoadedKernel* next = nullptr;
+};
+
+struct LaunchShape {
+  std::array<int, 3> grid{1, 1, 1};  // programs; a program of a cluster is the whole cluster
+  Stream stream = nullptr;
+  bool cooperative = false;  // all programs must be resident at once, or the launch fails
+  bool dependent = false;    // may start before the stream's previous kernel ends (programmatic dependent launch)
+};
+
+// Thread-safe. Code stays loaded until the process ends: a captured graph may hold the function.
+class Kernel {
+ public:
+  // Throws when the image cannot be carried out.
+  explicit Kernel(std::shared_ptr<const abi::KernelImage> image);
+  ~Kernel();
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+
+  const abi::KernelImage& image() const { return *image_; }
+  // Loads the code if needed. `device` -1: the current device. Throws OutOfResources when the device is too small.
+  const LoadedKernel& on(int device);
+  // One 64-bit word for each of the image's params. An empty grid launches nothing.
+  void launch(int device, const LaunchShape& shape, Arguments arguments);
+
+ private:
+  const LoadedKernel& loaded(const OnDevice& scope);
+  void pack(Arguments arguments, void** params, TensorMap* maps);
+  void run(const OnDevice& scope, const LaunchShape& shape, void** params);
+
+  std::shared_ptr<const abi::KernelImage> image_;
+  std::unique_ptr<TensorMapCache[]> maps_;  // one a recipe
+  std::atomic<LoadedKernel*> loaded_{nullptr};
+  std::mutex loading_;
+};
+
+}  // namespace tandem::runtime::cuda

@@ -1,0 +1,82 @@
+// The way of a launch: arguments, tensor maps, attributes, one driver call. It allocates nothing for kernels of usual size.
+#include "runtime/backend/cuda/kernel.h"
+
+namespace tandem::runtime::cuda {
+namespace {
+
+constexpr size_t kStackParams = 64, kStackMaps = 8;
+
+// The attributes a launch has, in place.
+struct Attributes {
+  LaunchAttribute list[3];
+  unsigned count = 0;
+
+  LaunchAttribute& add(LaunchAttribute::Id id) {
+    LaunchAttribute& a = list[count++];
+    a = {};
+    a.id = id;
+    return a;
+  }
+};
+
+}  // namespace
+
+// A parameter is read through its address with its own size: the low bytes of its word.
+void Kernel::pack(Arguments arguments, void** params, TensorMap* maps) {
+  const abi::KernelImage& image = *image_;
+  for (size_t i = 0; i < arguments.size(); ++i) params[i] = const_cast<uint64_t*>(&arguments[i]);
+  for (size_t i = 0; i < image.tensorMaps.size(); ++i) {
+    const abi::TensorMapRecipe& recipe = image.tensorMaps[i];
+    TensorMapValues values = evaluate(recipe, image.params, arguments);
+    if (!maps_[i].find(values, maps[i])) {
+      maps[i] = encode(recipe, values, "tensor map " + std::to_string(i) + " of kernel `" + image.name + "`");
+      maps_[i].keep(values, maps[i]);
+    }
+    params[arguments.size() + i] = &maps[i];
+  }
+}
+
+void Kernel::run(const OnDevice& scope, const LaunchShape& shape, void** params) {
+  const std::array<int, 3>& cluster = image_->cluster;
+  Attributes attributes;
+  if (cluster[0] * cluster[1] * cluster[2] > 1) {
+    LaunchAttribute& a = attributes.add(LaunchAttribute::ClusterDimension);
+    for (size_t i = 0; i < 3; ++i) a.size[i] = unsigned(cluster[i]);
+  }
+  if (shape.cooperative) attributes.add(LaunchAttribute::Cooperative).flag = 1;
+  if (shape.dependent) attributes.add(LaunchAttribute::ProgrammaticStreamSerialization).flag = 1;
+  DriverLaunch launch{};
+  for (size_t i = 0; i < 3; ++i) launch.grid[i] = unsigned(shape.grid[i]) * unsigned(cluster[i]);
+  launch.block[0] = unsigned(image_->threads);
+  launch.block[1] = launch.block[2] = 1;
+  launch.sharedBytes = unsigned(image_->sharedBytes);
+  launch.stream = shape.stream;
+  launch.attributes = attributes.list;
+  launch.attributeCount = attributes.count;
+  check(driver().launchKernelEx(&launch, loaded(scope).function, params, nullptr), "cuLaunchKernelEx");
+}
+
+void Kernel::launch(int device, const LaunchShape& shape, Arguments arguments) {
+  const abi::KernelImage& image = *image_;
+  if (arguments.size() != image.params.size())
+    throw std::invalid_argument("kernel `" + image.name + "` takes " + std::to_string(image.params.size()) + " arguments, " +
+                                std::to_string(arguments.size()) + " given");
+  for (int size : shape.grid)
+    if (size < 0) throw std::invalid_argument("kernel `" + image.name + "`: the grid has a negative size");
+  if (!shape.grid[0] || !shape.grid[1] || !shape.grid[2]) return;
+  OnDevice scope(device);
+  size_t mapCount = image.tensorMaps.size(), paramCount = image.params.size() + mapCount;
+  if (paramCount <= kStackParams && mapCount <= kStackMaps) {
+    void* params[kStackParams];
+    TensorMap maps[kStackMaps];
+    pack(arguments, params, maps);
+    run(scope, shape, params);
+    return;
+  }
+  std::vector<void*> params(paramCount);
+  std::vector<TensorMap> maps(mapCount);
+  pack(arguments, params.data(), maps.data());
+  run(scope, shape, params.data());
+}
+
+}  // namespace tandem::runtime::cuda

@@ -9,6 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Longest prefix wins. A room may include the rooms listed here, and itself.
 ROOMS = {
     "base": [],
+    "abi": [],
     "interpreter/kernels": ["interpreter/op.h", "interpreter/program.h", "base"],
     "interpreter": ["interpreter/kernels", "base"],
     "compiler/dialect": [],
@@ -23,8 +24,11 @@ ROOMS = {
                                "compiler/frontend/parse", "compiler/frontend/ast",
                                "compiler/dialect", "base"],
     "compiler/lower/sim": ["compiler/dialect", "interpreter/program.h", "interpreter/op.h", "base"],
+    "compiler/target": ["base"],
+    "compiler/codegen/nvidia": ["compiler/target", "base"],
     "compiler/driver": ["compiler/frontend", "compiler/lower/sim", "compiler/dialect", "interpreter/program.h", "base"],
     "runtime": ["interpreter", "base"],
+    "runtime/backend/cuda": ["abi"],
     "include/tandem": [],
     "api": ["compiler/driver/compile.h", "runtime", "interpreter", "include/tandem", "base"],
     "ops": ["api/guarded.h", "api/handles.h", "include/tandem"],

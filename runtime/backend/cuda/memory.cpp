@@ -8,7 +8,8 @@ Address allocate(int device, uint64_t bytes) {
   OnDevice scope(device);
   Address address = 0;
   Result r = driver().memAlloc(&address, bytes);
-  if (r == kOutOfMemory) throw DriverError("device " + std::to_string(scope.device()) + " has no " + std::to_string(bytes) + " bytes left", r);
+  if (r == kOutOfMemory)
+    throw DriverError("device " + std::to_string(scope.device()) + " has no " + std::to_string(bytes) + " bytes left", r);
   check(r, "cuMemAlloc");
   return address;
 }

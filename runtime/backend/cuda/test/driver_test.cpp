@@ -25,7 +25,8 @@ TEST(Driver, SaysInOneLineThatThereIsNoGpu) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(openAndExit("/nowhere/libcuda.so.1", false), testing::ExitedWithCode(7),
               "^no NVIDIA GPU: the CUDA driver cannot be opened: .*nowhere.*\n$");
-  EXPECT_EXIT(openAndExit("libm.so.6", false), testing::ExitedWithCode(7), "^the CUDA driver `libm.so.6` is too old: it has no `cuInit`\n$");
+  EXPECT_EXIT(openAndExit("libm.so.6", false), testing::ExitedWithCode(7),
+              "^the CUDA driver `libm.so.6` is too old: it has no `cuInit`\n$");
   EXPECT_EXIT(openAndExit(TANDEM_FAKE_CUDA, true), testing::ExitedWithCode(7),
               "^no NVIDIA GPU: `cuInit` failed: no CUDA-capable device is detected .CUDA_ERROR_NO_DEVICE.\n$");
 }

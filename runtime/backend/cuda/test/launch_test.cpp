@@ -33,7 +33,9 @@ abi::KernelImage withMaps() {
 
 class Launch : public FakeDriver {
  protected:
-  std::unique_ptr<Kernel> make(const abi::KernelImage& image) { return std::make_unique<Kernel>(std::make_shared<abi::KernelImage>(image)); }
+  std::unique_ptr<Kernel> make(const abi::KernelImage& image) {
+    return std::make_unique<Kernel>(std::make_shared<abi::KernelImage>(image));
+  }
   std::string refusal(const abi::KernelImage& image) {
     return errorOf<std::runtime_error>([&] { make(image)->on(0); });
   }

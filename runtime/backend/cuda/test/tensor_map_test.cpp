@@ -70,7 +70,8 @@ TEST_F(TensorMaps, RefusesAnUnalignedBase) {
 }
 TEST_F(TensorMaps, RefusesAStrideThatIsNoMultipleOf16Bytes) {
   values_.strides[1] = 500;
-  EXPECT_EQ(refusal(), "tensor map 0 of kernel `k`: the stride of dimension 1 is 500 elements of 2 bytes, not a multiple of 16 bytes below 2**40");
+  EXPECT_EQ(refusal(),
+            "tensor map 0 of kernel `k`: the stride of dimension 1 is 500 elements of 2 bytes, not a multiple of 16 bytes below 2**40");
   values_.strides[1] = -8;
   EXPECT_NE(refusal().find("dimension 1 is -8 elements"), std::string::npos);
   values_.strides[1] = kLeast;

@@ -55,3 +55,9 @@ function(tandem_use_mlir target)
   endif()
   target_precompile_headers(${target} REUSE_FROM tandem_mlir_pch)
 endfunction()
+
+# The NVPTX back end and what leads to it; a library of its own, so that only what links it pays at link time.
+llvm_map_components_to_libnames(_nvptx_libs NVPTXCodeGen NVPTXDesc NVPTXInfo Passes IPO TransformUtils Analysis Linker IRReader BitReader
+                                Target TargetParser MC CodeGen AsmPrinter Core Support)
+add_library(tandem_llvm_nvptx INTERFACE)
+target_link_libraries(tandem_llvm_nvptx INTERFACE ${_nvptx_libs})

@@ -23,6 +23,7 @@ ROOMS = {
     "compiler/frontend/emit": ["compiler/frontend/builtin", "compiler/frontend/semantic",
                                "compiler/frontend/parse", "compiler/frontend/ast",
                                "compiler/dialect", "base"],
+    "compiler/analysis": ["compiler/dialect"],
     "compiler/lower/sim": ["compiler/dialect", "interpreter/program.h", "interpreter/op.h", "base"],
     "compiler/target": ["base"],
     "compiler/codegen/nvidia": ["compiler/target", "base"],

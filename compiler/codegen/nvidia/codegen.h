@@ -1,0 +1,52 @@
+// From an LLVM module to what a driver loads: kernel attributes, libdevice, optimisation, PTX, cubin. Knows LLVM, nothing of tiles.
+//
+// Order of use: prepareModule, build functions (markKernel), linkLibdevice, toPtx, toCubin.
+// All of them report by CompileError and never end the process. When one has thrown, the module and its context may be
+// broken inside LLVM: release them, do not destroy them.
+#pragma once
+#include "compiler/codegen/nvidia/kernel.h"
+#include "compiler/codegen/nvidia/line_table.h"
+#include "compiler/codegen/nvidia/tool_search.h"
+#include "compiler/target/target_info.h"
+#include <llvm/IR/Module.h>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tandem::codegen {
+
+// Gives `module` the target's triple and data layout; to be called before instructions are built.
+void prepareModule(llvm::Module& module, const target::TargetInfo& target);
+
+// Links those functions of libdevice that are called (`__nv_*`), as internal functions; without such calls nothing is looked for.
+// `flushDenormals` picks libdevice's flushing variants, as Triton does.
+// Errors: "missing-libdevice" (names the first function and the places searched), "unknown-libdevice-function".
+void linkLibdevice(llvm::Module& module, const ToolPaths& paths = {}, bool flushDenormals = true);
+
+struct PtxOptions {
+  int optLevel = 3;       // 0 to 3, of the IR's pipeline and of the code generator
+  bool fuseMulAdd = true;  // a * b + c may become one fma
+};
+
+// Optimises `module` in place and prints it as PTX. The module must have been prepared for the same target.
+std::string toPtx(llvm::Module& module, const target::TargetInfo& target, const PtxOptions& options = {});
+
+struct CubinOptions {
+  int maxRegisters = 0;   // a thread's registers; 0: the PTX decides
+  bool lineInfo = false;  // keep the PTX's `.loc`s
+  ToolPaths paths{};
+};
+
+struct Cubin {
+  std::string image;
+  int registers = 0;   // a thread's, the most of all entries
+  int spillBytes = 0;  // stores and loads, summed over all entries
+  int stackBytes = 0;  // a thread's, the most of all entries
+  std::string log;     // what ptxas said
+};
+
+// Assembles with ptxas; nothing when no ptxas is found, in which case the driver compiles the PTX.
+// Errors: "ptxas-failed" with ptxas' text.
+std::optional<Cubin> toCubin(std::string_view ptx, const target::TargetInfo& target, const CubinOptions& options = {});
+
+}  // namespace tandem::codegen

@@ -1,0 +1,58 @@
+// Assembles PTX with ptxas and reads what it says about registers and spills.
+#include "compiler/codegen/nvidia/codegen.h"
+#include "compiler/codegen/nvidia/guard.h"
+#include "compiler/codegen/nvidia/subprocess.h"
+#include <fstream>
+#include <iterator>
+#include <regex>
+
+namespace tandem::codegen {
+namespace {
+
+std::string readFile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<std::string> commandLine(const std::string& ptxas, const target::TargetInfo& target, const CubinOptions& options,
+                                     const std::string& input, const std::string& output) {
+  std::vector<std::string> arguments{ptxas, "-arch=" + target.name(), "-v"};
+  if (options.maxRegisters > 0) arguments.push_back("--maxrregcount=" + std::to_string(options.maxRegisters));
+  if (options.lineInfo) arguments.push_back("-lineinfo");
+  arguments.insert(arguments.end(), {"-o", output, input});
+  return arguments;
+}
+
+void readResources(Cubin& cubin) {
+  static const std::regex registers("Used ([0-9]+) registers");
+  static const std::regex frame("([0-9]+) bytes stack frame, ([0-9]+) bytes spill stores, ([0-9]+) bytes spill loads");
+  const std::sregex_iterator end;
+  for (std::sregex_iterator it(cubin.log.begin(), cubin.log.end(), registers); it != end; ++it)
+    cubin.registers = std::max(cubin.registers, std::stoi((*it)[1]));
+  for (std::sregex_iterator it(cubin.log.begin(), cubin.log.end(), frame); it != end; ++it) {
+    cubin.stackBytes = std::max(cubin.stackBytes, std::stoi((*it)[1]));
+    cubin.spillBytes += std::stoi((*it)[2]) + std::stoi((*it)[3]);
+  }
+}
+
+}  // namespace
+
+std::optional<Cubin> toCubin(std::string_view ptx, const target::TargetInfo& target, const CubinOptions& options) {
+  std::vector<std::string> searched;
+  std::optional<std::string> ptxas = findPtxas(options.paths, searched);
+  if (!ptxas) return std::nullopt;
+  TemporaryFolder folder;
+  std::string input = folder.file("kernel.ptx"), output = folder.file("kernel.cubin"), log = folder.file("log");
+  std::ofstream(input, std::ios::binary) << ptx;
+  int status = runProgram(commandLine(*ptxas, target, options, input, output), log);
+  Cubin cubin;
+  cubin.log = readFile(log);
+  cubin.image = readFile(output);
+  // Where the host ignores its children's ends (-1), the output alone tells.
+  if (status > 0 || cubin.image.empty())
+    throw codegenError("ptxas-failed", "`" + *ptxas + "` failed with status " + std::to_string(status) + ":\n" + cubin.log);
+  readResources(cubin);
+  return cubin;
+}
+
+}  // namespace tandem::codegen

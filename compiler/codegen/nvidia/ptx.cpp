@@ -1,0 +1,108 @@
+// Optimises a module for a GPU and prints it as PTX.
+#include "compiler/codegen/nvidia/codegen.h"
+#include "compiler/codegen/nvidia/guard.h"
+#include "compiler/codegen/nvidia/target_machine.h"
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/raw_ostream.h>
+
+namespace tandem::codegen {
+namespace {
+
+// LLVM duplicates assembly into both arms of a branch unless it is convergent, which splits a warp that must act together.
+// Assembly without side effects has said itself what it is.
+void markInlineAssembly(llvm::Module& module) {
+  for (llvm::Function& function : module)
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      auto* assembly = call ? llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
+      if (!assembly) continue;
+      call->setDoesNotThrow();
+      if (assembly->hasSideEffects()) call->setConvergent();
+    }
+}
+
+void verify(const llvm::Module& module) {
+  std::string problem;
+  llvm::raw_string_ostream stream(problem);
+  if (llvm::verifyModule(module, &stream)) throw codegenError("internal", "generated IR is not valid: " + problem);
+}
+
+// The managers' destructors would meet half-done passes if one failed, so a failure leaves them behind.
+struct Pipeline {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::ModulePassManager passes;
+};
+
+llvm::PipelineTuningOptions tuning() {
+  llvm::PipelineTuningOptions options;
+  // A thread has no vector unit; tiles arrive already spread over registers.
+  options.LoopVectorization = false;
+  options.LoopInterleaving = false;
+  options.SLPVectorization = false;
+  return options;
+}
+
+void optimise(llvm::Module& module, llvm::TargetMachine& machine, int level) {
+  auto pipeline = std::make_unique<Pipeline>();
+  Pipeline* p = pipeline.release();
+  llvm::PassBuilder builder(&machine, tuning());
+  builder.registerModuleAnalyses(p->modules);
+  builder.registerCGSCCAnalyses(p->components);
+  builder.registerFunctionAnalyses(p->functions);
+  builder.registerLoopAnalyses(p->loops);
+  builder.crossRegisterProxies(p->loops, p->functions, p->components, p->modules);
+  using Level = llvm::OptimizationLevel;
+  if (level <= 0) p->passes = builder.buildO0DefaultPipeline(Level::O0);
+  else p->passes = builder.buildPerModuleDefaultPipeline(level == 1 ? Level::O1 : level == 2 ? Level::O2 : Level::O3);
+  p->passes.run(module, p->modules);
+  pipeline.reset(p);
+}
+
+std::string print(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream stream(text);
+  auto* passes = new llvm::legacy::PassManager;
+  if (machine.addPassesToEmitFile(*passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
+    throw codegenError("internal", "LLVM cannot print PTX");
+  passes->run(module);
+  delete passes;
+  return std::string(text);
+}
+
+std::string kernelNames(const llvm::Module& module) {
+  std::string names;
+  for (const llvm::Function& f : module)
+    if (f.getCallingConv() == llvm::CallingConv::PTX_Kernel) names += (names.empty() ? "`" : ", `") + f.getName().str() + "`";
+  return names;
+}
+
+}  // namespace
+
+void prepareModule(llvm::Module& module, const target::TargetInfo& target) {
+  auto machine = makeTargetMachine(target, 3, true);
+  module.setTargetTriple(machine->getTargetTriple());
+  module.setDataLayout(machine->createDataLayout());
+}
+
+std::string toPtx(llvm::Module& module, const target::TargetInfo& target, const PtxOptions& options) {
+  std::string ptx;
+  guarded("generate code for " + kernelNames(module), module.getContext(), [&] {
+    llvm::TargetMachine* machine = makeTargetMachine(target, options.optLevel, options.fuseMulAdd).release();
+    markInlineAssembly(module);
+    verify(module);
+    optimise(module, *machine, options.optLevel);
+    ptx = print(module, *machine);
+    delete machine;
+  });
+  return ptx;
+}
+
+}  // namespace tandem::codegen

@@ -1,0 +1,115 @@
+// Finding and running ptxas: order of the places, errors with the tool's text, no files left behind.
+#include "compiler/codegen/nvidia/subprocess.h"
+#include "compiler/codegen/nvidia/test/build.h"
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace tandem::codegen::test {
+namespace {
+namespace fs = std::filesystem;
+
+class WithVariable {
+ public:
+  WithVariable(const char* name, const std::string& value) : name_(name) {
+    if (const char* old = std::getenv(name)) old_ = old;
+    setenv(name, value.c_str(), 1);
+  }
+  ~WithVariable() { old_ ? setenv(name_, old_->c_str(), 1) : unsetenv(name_); }
+
+ private:
+  const char* name_;
+  std::optional<std::string> old_;
+};
+
+std::string script(const TemporaryFolder& folder, const std::string& name, const std::string& body) {
+  std::string path = folder.file(name);
+  fs::create_directories(fs::path(path).parent_path());
+  std::ofstream(path) << "#!/bin/sh\n" << body << "\n";
+  fs::permissions(path, fs::perms::owner_all);
+  return path;
+}
+
+const target::TargetInfo& hopper() { return target::TargetInfo::named("sm_90a"); }
+
+TEST(ToolSearch, ANamedFileIsNotReplacedByAnother) {
+  std::vector<std::string> searched;
+  EXPECT_EQ(findPtxas({.ptxas = "/nowhere/ptxas"}, searched), std::nullopt);
+  EXPECT_EQ(searched, std::vector<std::string>{"/nowhere/ptxas"});
+}
+
+TEST(ToolSearch, TheVariableBeatsThePath) {
+  TemporaryFolder folder;
+  std::string mine = script(folder, "mine", "exit 0");
+  script(folder, "bin/ptxas", "exit 0");
+  WithVariable path("PATH", folder.file("bin"));
+  std::vector<std::string> searched;
+  EXPECT_EQ(findPtxas({}, searched), folder.file("bin/ptxas"));
+  WithVariable named("TANDEM_PTXAS", mine);
+  EXPECT_EQ(findPtxas({}, searched), mine);
+}
+
+TEST(ToolSearch, WheelsAreTheLastPlace) {
+  TemporaryFolder folder;
+  script(folder, "site/triton/backends/nvidia/lib/libdevice.10.bc", "");
+  std::vector<std::string> searched;
+  auto found = findLibdevice({.sitePackages = {folder.file("site")}}, searched);
+  ASSERT_TRUE(found);
+  if (found->starts_with("/usr/")) GTEST_SKIP() << "a toolkit is installed";
+  EXPECT_EQ(*found, folder.file("site/triton/backends/nvidia/lib/libdevice.10.bc"));
+}
+
+TEST(Cubin, NoAssemblerIsNoError) {
+  EXPECT_EQ(toCubin("", hopper(), {.paths = {.ptxas = "/nowhere/ptxas"}}), std::nullopt);
+}
+
+TEST(Cubin, TheAssemblersWordsReachTheError) {
+  TemporaryFolder folder;
+  std::string ptxas = script(folder, "ptxas", "echo 'line 3; error: no such instruction'; exit 255");
+  Diagnostic d = errorOf([&] { toCubin("junk", hopper(), {.paths = {.ptxas = ptxas}}); });
+  EXPECT_EQ(d.kind, "ptxas-failed");
+  EXPECT_NE(d.message.find("failed with status 255"), std::string::npos) << d.message;
+  EXPECT_NE(d.message.find("line 3; error: no such instruction"), std::string::npos) << d.message;
+}
+
+TEST(Cubin, ResourcesAreReadAndOptionsPassed) {
+  TemporaryFolder folder;
+  std::string ptxas = script(folder, "ptxas", R"(
+echo "$@"
+echo "ptxas info    : Function properties for k"
+echo "    16 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads"
+echo "ptxas info    : Used 168 registers, used 1 barriers"
+while [ "$1" != -o ]; do shift; done; echo code > "$2")");
+  auto cubin = toCubin("text", hopper(), {.maxRegisters = 168, .lineInfo = true, .paths = {.ptxas = ptxas}});
+  ASSERT_TRUE(cubin);
+  EXPECT_EQ(cubin->image, "code\n");
+  EXPECT_EQ(cubin->registers, 168);
+  EXPECT_EQ(cubin->spillBytes, 20);
+  EXPECT_EQ(cubin->stackBytes, 16);
+  expectText(cubin->log, {"-arch=sm_90a -v --maxrregcount=168 -lineinfo -o"});
+}
+
+TEST(Cubin, NothingIsLeftBehind) {
+  TemporaryFolder folder;
+  std::string ptxas = script(folder, "ptxas", "exit 1");
+  fs::create_directories(folder.file("temporary"));
+  WithVariable place("TMPDIR", folder.file("temporary"));
+  errorOf([&] { toCubin("junk", hopper(), {.paths = {.ptxas = ptxas}}); });
+  EXPECT_TRUE(fs::is_empty(folder.file("temporary")));
+}
+
+TEST(Cubin, RealPtxasRefusesJunk) {
+  std::vector<std::string> searched;
+  if (!findPtxas({}, searched)) GTEST_SKIP() << "no ptxas here";
+  Diagnostic d = errorOf([&] { toCubin("junk\n", hopper()); });
+  EXPECT_NE(d.message.find("kernel.ptx"), std::string::npos) << d.message;
+}
+
+TEST(Subprocess, SignalsAndMissingPrograms) {
+  TemporaryFolder folder;
+  EXPECT_EQ(runProgram({script(folder, "kill", "kill -9 $$")}, folder.file("log")), 128 + 9);
+  EXPECT_EQ(runProgram({"/nowhere/program"}, folder.file("log")), -1);
+}
+
+}  // namespace
+}  // namespace tandem::codegen::test

@@ -1,0 +1,30 @@
+// The table of targets (CUDA programming guide, "compute capabilities").
+#include "compiler/target/target_info.h"
+#include "base/diagnostic.h"
+
+namespace tandem::target {
+
+const std::vector<TargetInfo>& TargetInfo::table() {
+  static const std::vector<TargetInfo> targets{
+      {"sm_80", 163 * 1024, false, false},
+      {"sm_89", 99 * 1024, true, false},
+      {"sm_90a", 227 * 1024, true, true},
+  };
+  return targets;
+}
+
+std::vector<std::string> TargetInfo::knownNames() {
+  std::vector<std::string> names;
+  for (const TargetInfo& t : table()) names.push_back(t.name());
+  return names;
+}
+
+const TargetInfo& TargetInfo::named(std::string_view name) {
+  for (const TargetInfo& t : table())
+    if (t.name() == name) return t;
+  std::string list;
+  for (const std::string& known : knownNames()) list += (list.empty() ? "`" : ", `") + known + "`";
+  throw CompileError({Severity::Error, "unknown-target", "target `" + std::string(name) + "` is unknown; known are " + list, nullptr, {}, {}});
+}
+
+}  // namespace tandem::target

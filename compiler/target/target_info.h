@@ -1,0 +1,55 @@
+// What a GPU can do and how much of it there is, as questions: no pass compares architecture numbers.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tandem::target {
+
+class TargetInfo {
+ public:
+  // "sm_80", "sm_89" or "sm_90a"; another name is a CompileError of kind "unknown-target" that lists these.
+  static const TargetInfo& named(std::string_view name);
+  static std::vector<std::string> knownNames();
+
+  const std::string& name() const { return name_; }
+  // LLVM's feature string: the PTX version that code for this target is written in.
+  const std::string& features() const { return features_; }
+
+  int warpSize() const { return 32; }
+  int maxThreadsPerBlock() const { return 1024; }
+  int maxRegistersPerThread() const { return 255; }
+  int registersPerMultiprocessor() const { return 65536; }
+  // Dynamic shared memory that one block may ask for.
+  int maxSharedBytes() const { return maxSharedBytes_; }
+  // Blocks of a cluster that every device of the target can hold; 1 where there are no clusters.
+  int maxClusterSize() const { return hasHopper_ ? 8 : 1; }
+
+  bool hasCpAsync() const { return true; }
+  bool hasWgmma() const { return hasHopper_; }
+  bool hasTma() const { return hasHopper_; }
+  bool hasClusters() const { return hasHopper_; }
+  bool hasStmatrix() const { return hasHopper_; }
+  bool hasSetMaxRegister() const { return hasHopper_; }
+  // mbarrier.try_wait, which suspends the waiting warp; before, only the polling test_wait.
+  bool hasMbarrierTryWait() const { return hasHopper_; }
+  bool hasElect() const { return hasHopper_; }
+  bool hasMultimem() const { return hasHopper_; }
+  bool hasProgrammaticLaunch() const { return hasHopper_; }
+  bool hasBf16Atomics() const { return hasHopper_; }
+  bool hasFp8Mma() const { return hasFp8_; }
+  bool hasFp8Convert() const { return hasFp8_; }
+
+ private:
+  TargetInfo(std::string name, int maxSharedBytes, bool hasFp8, bool hasHopper)
+      : name_(std::move(name)), features_("+ptx86"), maxSharedBytes_(maxSharedBytes), hasFp8_(hasFp8), hasHopper_(hasHopper) {}
+  static const std::vector<TargetInfo>& table();
+
+  std::string name_;
+  std::string features_;
+  int maxSharedBytes_;
+  bool hasFp8_;
+  bool hasHopper_;
+};
+
+}  // namespace tandem::target

@@ -1,0 +1,48 @@
+// The answers of each target, and the refusal of unknown names.
+#include "compiler/target/target_info.h"
+#include "base/diagnostic.h"
+#include <gtest/gtest.h>
+
+namespace tandem::target {
+namespace {
+
+TEST(TargetInfo, Ampere) {
+  const TargetInfo& t = TargetInfo::named("sm_80");
+  EXPECT_EQ(t.maxSharedBytes(), 166912);
+  EXPECT_TRUE(t.hasCpAsync());
+  EXPECT_FALSE(t.hasFp8Mma());
+  EXPECT_FALSE(t.hasWgmma());
+  EXPECT_FALSE(t.hasClusters());
+  EXPECT_EQ(t.maxClusterSize(), 1);
+}
+
+TEST(TargetInfo, AdaHasFp8ButNoTma) {
+  const TargetInfo& t = TargetInfo::named("sm_89");
+  EXPECT_EQ(t.maxSharedBytes(), 101376);
+  EXPECT_TRUE(t.hasFp8Mma());
+  EXPECT_TRUE(t.hasFp8Convert());
+  EXPECT_FALSE(t.hasTma());
+  EXPECT_FALSE(t.hasStmatrix());
+}
+
+TEST(TargetInfo, Hopper) {
+  const TargetInfo& t = TargetInfo::named("sm_90a");
+  EXPECT_EQ(t.maxSharedBytes(), 232448);
+  EXPECT_EQ(t.maxClusterSize(), 8);
+  EXPECT_TRUE(t.hasWgmma());
+  EXPECT_TRUE(t.hasTma());
+  EXPECT_TRUE(t.hasSetMaxRegister());
+}
+
+TEST(TargetInfo, UnknownNameListsTheKnownOnes) {
+  try {
+    TargetInfo::named("sm_70");
+    FAIL() << "accepted";
+  } catch (const CompileError& e) {
+    EXPECT_EQ(e.diagnostic.kind, "unknown-target");
+    EXPECT_EQ(e.diagnostic.message, "target `sm_70` is unknown; known are `sm_80`, `sm_89`, `sm_90a`");
+  }
+}
+
+}  // namespace
+}  // namespace tandem::target

@@ -5,6 +5,7 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/SmallVector.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
+#include <memory>
 #include <optional>
 
 namespace tandem::analysis {
@@ -32,7 +33,8 @@ struct AxisInfo {
 
 // The analysis of one function (calls inlined), made once; it must be made again after the function changes.
 // Kernel arguments say what is known of them with the attribute `tandem.divisibility` (an integer); the author's promises are
-// `tile.multiple_of`, `tile.max_contiguous` and `tile.max_constancy` (arrays with one number a dimension) on the op with the value.
+// `tandem.divisibility`, `tandem.contiguity` and `tandem.constancy` (arrays with one number a dimension) on the op with the value.
+// Divisors are taken to be positive.
 class AxisInfoAnalysis {
  public:
   explicit AxisInfoAnalysis(mlir::func::FuncOp function);
@@ -45,9 +47,8 @@ class AxisInfoAnalysis {
   int64_t maxVectorElements(mlir::Value pointer, mlir::Value mask, int axis) const;
 
  private:
-  friend class AxisInfoSolver;
   llvm::DenseMap<mlir::Value, AxisInfo> known_;
-  mutable llvm::DenseMap<mlir::Type, AxisInfo> unknown_;
+  mutable llvm::DenseMap<mlir::Type, std::unique_ptr<AxisInfo>> unknown_;
 };
 
 // Bytes from one element behind a pointer (or a tile of pointers) to the next.

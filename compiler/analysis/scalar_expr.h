@@ -1,4 +1,4 @@
-// A sum of products of scalar integers, in normal form, so that what is equal compares equal and what cancels is gone. Integer
+// A sum of products of scalar integers, multiplied out, so that what is equal compares equal and what cancels is gone. Integer
 // arithmetic is taken not to overflow; sign extensions are seen through.
 #pragma once
 #include "compiler/analysis/axis_info.h"
@@ -11,11 +11,10 @@ namespace tandem::analysis {
 
 class ScalarExpr {
  public:
-  // factor * the product of symbols, which are scalar integers or indices, sorted.
+  // factor * the product of symbols, which are scalar integers or indices.
   struct Term {
     llvm::SmallVector<mlir::Value, 2> symbols;
     int64_t factor;
-    bool operator==(const Term&) const = default;
   };
 
   ScalarExpr() = default;  // zero
@@ -45,11 +44,11 @@ class ScalarExpr {
   friend ScalarExpr operator+(const ScalarExpr& a, const ScalarExpr& b);
   friend ScalarExpr operator-(const ScalarExpr& a, const ScalarExpr& b);
   friend ScalarExpr operator*(const ScalarExpr& a, const ScalarExpr& b);
-  bool operator==(const ScalarExpr&) const = default;
+  friend bool operator==(const ScalarExpr& a, const ScalarExpr& b) { return (a - b).isZero(); }
 
  private:
-  void add(Term term);
-  std::vector<Term> terms_;  // ordered by symbols; no two alike, no factor zero
+  void add(const Term& term);
+  std::vector<Term> terms_;  // in the order they came; no two of the same symbols, no factor zero
 };
 
 }  // namespace tandem::analysis

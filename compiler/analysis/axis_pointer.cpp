@@ -1,0 +1,61 @@
+// Addresses: their divisibility counts bytes, their runs count elements.
+#include "compiler/analysis/axis_transfer.h"
+#include "compiler/dialect/dist/dist.h"
+#include "compiler/dialect/tile/tile.h"
+#include <llvm/ADT/TypeSwitch.h>
+
+namespace tandem::analysis {
+using namespace mlir;
+
+// Every rank's symmetric heap, and its multicast view, begins at a multiple of this.
+constexpr int64_t kHeapAlignment = 256;
+
+static AxisInfo addPointer(tile::AddPtrOp op, const AxisInfo& pointer, const AxisInfo& offset) {
+  int64_t unit = unitOf(op.getType());
+  return eachDim(pointer, offset, false, [&](const DimInfo& p, const DimInfo& o) {
+    int64_t run = std::max(std::min(p.contiguity, o.constancy), std::min(p.constancy, o.contiguity));
+    int64_t bytes = timesPowers(startDivisibility(o, run), unit);
+    return DimInfo{run, std::min(startDivisibility(p, run, unit), bytes), std::min(p.constancy, o.constancy)};
+  });
+}
+
+// The same numbers seen with another distance between consecutive elements.
+static AxisInfo reread(const AxisInfo& source, Type from, Type to, bool sameStep) {
+  AxisInfo info = source;
+  for (DimInfo& dim : info.dims) dim = withRuns(dim, sameStep ? dim.contiguity : 1, unitOf(from));
+  bool isPointer = isa<tile::PtrType>(getElementTypeOrSelf(to));
+  if (isPointer) info.constant.reset();
+  info.nonNegative = !isPointer && source.nonNegative;
+  return info;
+}
+
+static AxisInfo bitcast(tile::BitcastOp op, const AxisInfo& source) {
+  Type from = op.getSource().getType(), to = op.getType();
+  bool fromPointer = isa<tile::PtrType>(getElementTypeOrSelf(from)), toPointer = isa<tile::PtrType>(getElementTypeOrSelf(to));
+  if (fromPointer != toPointer || !isTracked(from)) return unknownInfo(to);
+  return reread(source, from, to, !fromPointer || pointeeBytes(from) == pointeeBytes(to));
+}
+
+static AxisInfo onOtherRank(const AxisInfo& pointer) {
+  AxisInfo info = pointer;
+  for (DimInfo& dim : info.dims) dim.divisibility = std::min(dim.divisibility, kHeapAlignment);
+  return info;
+}
+
+std::optional<AxisInfo> pointerInfo(Operation* op, Lookup of) {
+  using Info = std::optional<AxisInfo>;
+  return llvm::TypeSwitch<Operation*, Info>(op)
+      .Case<tile::AddPtrOp>([&](auto o) { return addPointer(o, of(o.getPointer()), of(o.getOffset())); })
+      .Case<tile::BitcastOp>([&](auto o) { return bitcast(o, of(o.getSource())); })
+      .Case<tile::IntToPtrOp>([&](auto o) {
+        return reread(of(o.getSource()), o.getSource().getType(), o.getType(), pointeeBytes(o.getType()) == 1);
+      })
+      .Case<tile::PtrToIntOp>([&](auto o) {
+        return reread(of(o.getSource()), o.getSource().getType(), o.getType(), pointeeBytes(o.getSource().getType()) == 1);
+      })
+      .Case<dist::SymmAtOp, dist::MulticastAtOp>([&](auto o) { return onOtherRank(of(o.getPointer())); })
+      .Case<dist::ConsumeTokenOp>([&](auto o) { return of(o.getValue()); })
+      .Default([](Operation*) { return Info(); });
+}
+
+}  // namespace tandem::analysis

@@ -1,0 +1,32 @@
+// The fixpoint over structured control flow: what is not computed yet counts as the best there is, and loop-carried values only get worse.
+#pragma once
+#include "compiler/analysis/axis_lattice.h"
+#include <mlir/Dialect/SCF/IR/SCF.h>
+
+namespace tandem::analysis {
+
+class AxisInfoSolver {
+ public:
+  AxisInfoSolver(mlir::func::FuncOp function, llvm::DenseMap<mlir::Value, AxisInfo>& known) : function_(function), known_(known) {}
+  void run();
+
+ private:
+  void setArguments();
+  void visit(mlir::Operation* op);
+  void visitFor(mlir::scf::ForOp op);
+  void visitWhile(mlir::scf::WhileOp op);
+  void visitIf(mlir::scf::IfOp op);
+  void visitPlain(mlir::Operation* op);
+  AxisInfo induction(mlir::scf::ForOp op) const;
+  bool allComputed(mlir::ValueRange values) const;
+  void set(mlir::Value value, AxisInfo info);
+  // `target` may be `source`, besides what it may be already.
+  void flow(mlir::Value source, mlir::Value target);
+  void setUnknown(mlir::ValueRange values);
+
+  mlir::func::FuncOp function_;
+  llvm::DenseMap<mlir::Value, AxisInfo>& known_;
+  bool changed_ = false;
+};
+
+}  // namespace tandem::analysis

@@ -1,0 +1,144 @@
+// What arithmetic keeps of runs, divisors and equal values.
+#include "compiler/analysis/test/axis_check.h"
+
+namespace tandem::analysis::test {
+
+static std::string binary(const std::string& op, const std::string& l, const std::string& r) {
+  return known("%r = arith." + op + " " + l + ", " + r + " {name = \"r\"} : tensor<128xi32>");
+}
+static std::string scalar(const std::string& op, const std::string& l, const std::string& r) {
+  return known("%r = arith." + op + " " + l + ", " + r + " {name = \"r\"} : i32");
+}
+
+TEST(AxisArith, ScalarsAndRanges) {
+  EXPECT_EQ(scalar("muli", "%pid", "%c128"), "c1 d128 k1");
+  EXPECT_EQ(scalar("addi", "%c128", "%c1"), "c1 d1 k1 = 129");
+  EXPECT_EQ(scalar("addi", "%m", "%c128"), "c1 d16 k1");
+  EXPECT_EQ(known(R"(%r = tile.make_range 8 to 40 {name = "r"} : tensor<32xi32>)"), "c32 d8 k1");
+  EXPECT_EQ(known(R"(%r = arith.constant {name = "r"} dense<48> : tensor<8x4xi32>)"), "c1 d16 k8; c1 d16 k4 = 48");
+  EXPECT_EQ(known(R"(%r = arith.constant {name = "r"} dense<[0, 1, 2, 3]> : tensor<4xi32>)"), "c1 d1 k1");
+}
+
+TEST(AxisArith, Sums) {
+  EXPECT_EQ(binary("addi", "%starts", "%range"), "c128 d128 k1");
+  EXPECT_EQ(binary("addi", "%range", "%ms"), "c128 d16 k1");
+  EXPECT_EQ(binary("addi", "%range", "%xs"), "c128 d1 k1");
+  EXPECT_EQ(binary("addi", "%range", "%range"), "c1 d1 k1");
+  EXPECT_EQ(binary("addi", "%starts", "%ms"), "c1 d16 k128");
+  EXPECT_EQ(binary("subi", "%range", "%ms"), "c128 d16 k1");
+  EXPECT_EQ(binary("subi", "%ms", "%range"), "c1 d1 k1");
+}
+
+TEST(AxisArith, Products) {
+  EXPECT_EQ(binary("muli", "%range", "%c16s"), "c1 d16 k1");
+  EXPECT_EQ(binary("muli", "%starts", "%ms"), "c1 d2048 k128");
+  EXPECT_EQ(known(R"(%one = arith.constant dense<1> : tensor<128xi32>
+                     %r = arith.muli %offs, %one {name = "r"} : tensor<128xi32>)"), "c128 d128 k1");
+  EXPECT_EQ(known(R"(%four = arith.constant dense<4> : tensor<128xi32>
+                     %r = arith.shli %range, %four {name = "r"} : tensor<128xi32>)"), "c1 d16 k1");
+  EXPECT_EQ(scalar("shli", "%m", "%x"), "c1 d16 k1");
+}
+
+TEST(AxisArith, RemainderKeepsRunsTheModulusDoesNotCut) {
+  EXPECT_EQ(binary("remsi", "%offs", "%ms"), "c16 d16 k1");
+  EXPECT_EQ(binary("remsi", "%offs", "%xs"), "c1 d1 k1");
+  EXPECT_EQ(binary("remsi", "%range", "%c16s"), "c16 d16 k1");
+  EXPECT_EQ(binary("remui", "%offs", "%ms"), "c16 d16 k1");
+  EXPECT_EQ(scalar("remsi", "%m", "%c1"), "c1 d1 k1");
+}
+
+// -16 .. -1 modulo 16 is 0, -15, .., -1, and divided by 16 is -1, 0, .., 0.
+TEST(AxisArith, NothingIsKnownOfRunsThatMayBeNegative) {
+  const std::string negative = "%below = arith.subi %range, %c16s : tensor<128xi32>\n";
+  EXPECT_EQ(known(negative + R"(%r = arith.remsi %below, %c16s {name = "r"} : tensor<128xi32>)"), "c1 d1 k1");
+  EXPECT_EQ(known(negative + R"(%r = arith.divsi %below, %c16s {name = "r"} : tensor<128xi32>)"), "c1 d1 k1");
+  EXPECT_EQ(known(negative + R"(%r = arith.floordivsi %below, %c16s {name = "r"} : tensor<128xi32>)"), "c1 d1 k16");
+}
+
+TEST(AxisArith, Quotients) {
+  EXPECT_EQ(binary("divsi", "%offs", "%c16s"), "c1 d1 k16");
+  EXPECT_EQ(binary("divsi", "%offs", "%xs"), "c1 d1 k1");
+  EXPECT_EQ(binary("divsi", "%offs", "%ms"), "c1 d1 k16");
+  EXPECT_EQ(binary("divsi", "%starts", "%c16s"), "c1 d8 k128");
+  EXPECT_EQ(scalar("divsi", "%start", "%c128"), "c1 d1 k1");
+  EXPECT_EQ(known(R"(%whole = arith.constant dense<128> : tensor<128xi32>
+                     %r = arith.divsi %offs, %whole {name = "r"} : tensor<128xi32>)"), "c1 d1 k128");
+  EXPECT_EQ(known(R"(%three = arith.constant dense<3> : tensor<128xi32>
+                     %r = arith.divsi %offs, %three {name = "r"} : tensor<128xi32>)"), "c1 d1 k1");
+}
+
+TEST(AxisArith, ExactQuotientsKeepTheRestOfTheDivisor) {
+  EXPECT_EQ(known("%c4 = arith.constant 4 : i32\n%r = arith.divsi %m, %c4 {name = \"r\"} : i32"), "c1 d4 k1");
+  EXPECT_EQ(known("%c12 = arith.constant 12 : i32\n%r = arith.divsi %m, %c12 {name = \"r\"} : i32"), "c1 d1 k1");
+  EXPECT_EQ(known("%c2 = arith.constant 2 : i32\n%r = arith.shrsi %m, %c2 {name = \"r\"} : i32"), "c1 d4 k1");
+  EXPECT_EQ(scalar("divsi", "%c128", "%c0"), "c1 d1 k1");
+}
+
+TEST(AxisArith, Bits) {
+  EXPECT_EQ(known(R"(%low = arith.constant dense<15> : tensor<128xi32>
+                     %r = arith.andi %offs, %low {name = "r"} : tensor<128xi32>)"), "c16 d16 k1");
+  EXPECT_EQ(known(R"(%high = arith.constant dense<-16> : tensor<128xi32>
+                     %r = arith.andi %offs, %high {name = "r"} : tensor<128xi32>)"), "c1 d16 k16");
+  EXPECT_EQ(known(R"(%four = arith.constant dense<4> : tensor<128xi32>
+                     %r = arith.shrui %offs, %four {name = "r"} : tensor<128xi32>)"), "c1 d1 k16");
+  EXPECT_EQ(binary("ori", "%starts", "%ms"), "c1 d16 k128");
+  EXPECT_EQ(binary("xori", "%range", "%ms"), "c1 d1 k1");
+}
+
+TEST(AxisArith, Extremes) {
+  EXPECT_EQ(binary("minsi", "%starts", "%ms"), "c1 d16 k128");
+  EXPECT_EQ(binary("maxui", "%range", "%ms"), "c1 d1 k1");
+  EXPECT_TRUE(infoOf(R"(%r = arith.maxsi %x, %c0 {name = "r"} : i32)").nonNegative);
+  EXPECT_FALSE(infoOf(R"(%r = arith.minsi %x, %c0 {name = "r"} : i32)").nonNegative);
+}
+
+TEST(AxisArith, MasksOfTheLastTile) {
+  auto mask = [](const std::string& compare) {
+    return known("%r = arith.cmpi " + compare + " {name = \"r\"} : tensor<128xi32>");
+  };
+  EXPECT_EQ(mask("slt, %offs, %ms"), "c1 d1 k16");
+  EXPECT_EQ(mask("ult, %offs, %ms"), "c1 d1 k16");
+  EXPECT_EQ(mask("sge, %offs, %ms"), "c1 d1 k16");
+  EXPECT_EQ(mask("sgt, %ms, %offs"), "c1 d1 k16");
+  EXPECT_EQ(mask("sgt, %offs, %ms"), "c1 d1 k1");
+  EXPECT_EQ(mask("sle, %offs, %ms"), "c1 d1 k1");
+  EXPECT_EQ(mask("slt, %ms, %offs"), "c1 d1 k1");
+  EXPECT_EQ(mask("eq, %offs, %ms"), "c1 d1 k1");
+  EXPECT_EQ(mask("slt, %offs, %xs"), "c1 d1 k1");
+  EXPECT_EQ(mask("slt, %starts, %xs"), "c1 d1 k128");
+  EXPECT_EQ(mask("slt, %c16s, %c16s"), "c1 d* k128 = 0");
+}
+
+TEST(AxisArith, Selection) {
+  EXPECT_EQ(known(R"(%r = arith.select %flag, %offs, %range {name = "r"} : tensor<128xi32>)"), "c128 d128 k1");
+  EXPECT_EQ(known(R"(%mask = arith.cmpi slt, %offs, %ms : tensor<128xi32>
+                     %r = arith.select %mask, %offs, %range {name = "r"} : tensor<128xi1>, tensor<128xi32>)"), "c16 d16 k1");
+  EXPECT_EQ(known(R"(%mask = arith.cmpi slt, %offs, %ms : tensor<128xi32>
+                     %r = arith.select %mask, %starts, %ms {name = "r"} : tensor<128xi1>, tensor<128xi32>)"), "c1 d16 k16");
+  EXPECT_EQ(known(R"(%t = arith.constant true
+                     %r = arith.select %t, %m, %x {name = "r"} : i32)"), "c1 d16 k1");
+}
+
+TEST(AxisArith, Casts) {
+  EXPECT_EQ(known(R"(%r = arith.extsi %offs {name = "r"} : tensor<128xi32> to tensor<128xi64>)"), "c128 d128 k1");
+  EXPECT_EQ(known(R"(%r = arith.index_cast %m {name = "r"} : i32 to index)"), "c1 d16 k1");
+  EXPECT_EQ(known(R"(%r = arith.trunci %offs {name = "r"} : tensor<128xi32> to tensor<128xi16>)"), "c128 d128 k1");
+  EXPECT_EQ(known(R"(%shifted = arith.addi %range, %xs : tensor<128xi32>
+                     %r = arith.trunci %shifted {name = "r"} : tensor<128xi32> to tensor<128xi16>)"), "c1 d1 k1");
+  EXPECT_EQ(known(R"(%t = arith.constant true
+                     %r = arith.extui %t {name = "r"} : i1 to i32)"), "c1 d1 k1 = 1");
+  EXPECT_EQ(known(R"(%big = arith.constant 4294967312 : i64
+                     %r = arith.trunci %big {name = "r"} : i64 to i32)"), "c1 d16 k1 = 16");
+}
+
+TEST(AxisArith, Promises) {
+  EXPECT_EQ(known(R"(%r = arith.remsi %offs, %xs {name = "r", tandem.divisibility = array<i32: 64>,
+                                                  tandem.contiguity = array<i32: 64>} : tensor<128xi32>)"), "c64 d64 k1");
+  EXPECT_EQ(known(R"(%r = arith.remsi %offs, %xs {name = "r", tandem.divisibility = array<i32: 32>,
+                                                  tandem.contiguity = array<i32: 256>} : tensor<128xi32>)"), "c128 d32 k1");
+  EXPECT_EQ(known(R"(%r = arith.divsi %offs, %xs {name = "r", tandem.constancy = array<i32: 24>} : tensor<128xi32>)"), "c1 d1 k8");
+  EXPECT_EQ(known(R"(%r = arith.addi %x, %x {name = "r", tandem.divisibility = array<i32: 8, 8>} : i32)"), "c1 d1 k1");
+  EXPECT_EQ(known(R"(%r = arith.addi %x, %x {name = "r", tandem.divisibility = array<i32: -8>} : i32)"), "c1 d1 k1");
+}
+
+}  // namespace tandem::analysis::test

@@ -1,24 +1,13 @@
 // The C ABI: compiler, sessions and what a run leaves behind. No exception leaves this file.
 #include "api/guarded.h"
 #include "api/handles.h"
+#include "api/text_out.h"
 #include "runtime/trace/trace.h"
-#include <cstring>
-#include <nlohmann/json.hpp>
 
 using namespace tandem;
 using nlohmann::json;
 
 namespace {
-
-char* copyOut(const std::string& text) {
-  char* out = static_cast<char*>(std::malloc(text.size() + 1));
-  if (!out) throw std::bad_alloc();
-  std::memcpy(out, text.c_str(), text.size() + 1);
-  return out;
-}
-
-// Text from a user's program may hold anything; JSON must not fail on it.
-char* copyOut(const json& value) { return copyOut(value.dump(-1, ' ', false, json::error_handler_t::replace)); }
 
 interpreter::World& world(td_session* s) { return required(s, "session").session.world(); }
 
@@ -64,10 +53,6 @@ json reportJson(const interpreter::Report& r) {
 int tandem::rankCount(td_session* s) { return required(s, "session").session.rankCount(); }
 
 extern "C" {
-
-const char* td_version(void) { return TANDEM_VERSION; }
-const char* td_last_error(void) { return tandem::lastError().c_str(); }
-void td_free(char* text) { std::free(text); }
 
 int td_compile(const char* request, td_program** program) {
   return guarded([&] {

@@ -1,5 +1,6 @@
-// The thread's last error.
+// The thread's last error, and what every library of the C ABI has.
 #include "api/guarded.h"
+#include <cstdlib>
 
 namespace tandem {
 
@@ -9,3 +10,11 @@ std::string& lastError() {
 }
 
 }  // namespace tandem
+
+extern "C" {
+
+const char* td_version(void) { return TANDEM_VERSION; }
+const char* td_last_error(void) { return tandem::lastError().c_str(); }
+void td_free(char* text) { std::free(text); }
+
+}  // extern "C"

@@ -1,5 +1,6 @@
 // What the C ABI's handles hold, and the checks of what a caller passes in.
 #pragma once
+#include "api/required.h"
 #include "compiler/driver/compile.h"
 #include "runtime/backend/sim/session.h"
 #include "tandem/c_api.h"
@@ -20,11 +21,6 @@ struct td_session {
 };
 
 namespace tandem {
-
-template <class T> T& required(T* pointer, const char* name) {
-  if (!pointer) throw std::invalid_argument(std::string("`") + name + "` is null");
-  return *pointer;
-}
 
 inline void checkIndex(const char* what, int64_t index, int64_t count) {
   if (index < 0 || index >= count)

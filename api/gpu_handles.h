@@ -1,0 +1,10 @@
+// What the GPU part of the C ABI hands out.
+#pragma once
+#include "runtime/backend/cuda/kernel.h"
+#include "tandem/gpu_c_api.h"
+
+struct td_gpu_kernel {
+  tandem::runtime::cuda::Kernel kernel;
+
+  explicit td_gpu_kernel(std::shared_ptr<const tandem::abi::KernelImage> image) : kernel(std::move(image)) {}
+};

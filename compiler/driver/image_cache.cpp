@@ -1,0 +1,85 @@
+// One file a kernel, written beside its place and renamed into it.
+#include "compiler/driver/image_cache.h"
+#include "abi/kernel_image_io.h"
+#include "compiler/codegen/nvidia/tool_search.h"
+#include "compiler/driver/build_id.h"
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/SHA256.h>
+#include <sstream>
+#include <unistd.h>
+
+namespace tandem::compiler {
+namespace {
+namespace fs = std::filesystem;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+std::string toolIdentity() {
+  std::vector<std::string> searched;
+  std::string identity;
+  for (const auto& tool : {codegen::findPtxas({}, searched), codegen::findLibdevice({}, searched)})
+    identity += (tool ? fileIdentity(*tool) : "none") + "\n";
+  return identity;
+}
+
+fs::path placeOf(const std::string& folder, const std::string& key) { return fs::path(folder) / "images" / key.substr(0, 2) / key; }
+
+}  // namespace
+
+std::string cacheFolder() {
+  if (environment("TANDEM_CACHE") == "0") return "";
+  if (std::string named = environment("TANDEM_CACHE_DIR"); !named.empty()) return named;
+  if (std::string caches = environment("XDG_CACHE_HOME"); !caches.empty()) return caches + "/tandem";
+  std::string home = environment("HOME");
+  return home.empty() ? "" : home + "/.cache/tandem";
+}
+
+std::string imageKey(const std::string& requestJson) {
+  llvm::SHA256 hash;
+  hash.update(buildId() + "\n" + toolIdentity());
+  hash.update(requestJson);
+  return llvm::toHex(hash.final(), /*LowerCase=*/true);
+}
+
+std::shared_ptr<abi::KernelImage> findImage(const std::string& folder, const std::string& key) {
+  std::ifstream in(placeOf(folder, key), std::ios::binary);
+  if (!in) return nullptr;
+  std::ostringstream bytes;
+  bytes << in.rdbuf();
+  std::string why;
+  std::optional<abi::KernelImage> image = abi::readImage(bytes.view(), why);
+  return image ? std::make_shared<abi::KernelImage>(std::move(*image)) : nullptr;
+}
+
+void storeImage(const std::string& folder, const std::string& key, const abi::KernelImage& image) {
+  static std::atomic<unsigned> count{0};
+  std::error_code failed;
+  fs::path place = placeOf(folder, key), beside = place;
+  fs::create_directories(place.parent_path(), failed);
+  beside += "." + std::to_string(getpid()) + "." + std::to_string(count++) + ".tmp";
+  std::ofstream out(beside, std::ios::binary);
+  out << abi::writeImage(image);
+  out.close();
+  if (out) fs::rename(beside, place, failed);
+  if (!out || failed) fs::remove(beside, failed);
+}
+
+CompiledImage compileCached(const std::string& requestJson) {
+  std::string folder = cacheFolder();
+  if (folder.empty()) return compileToImage(requestJson);
+  std::string key = imageKey(requestJson);
+  CompiledImage out;
+  if ((out.image = findImage(folder, key))) return out;
+  out = compileToImage(requestJson);
+  if (out.image) storeImage(folder, key, *out.image);
+  return out;
+}
+
+}  // namespace tandem::compiler

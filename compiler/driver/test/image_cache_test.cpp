@@ -1,0 +1,105 @@
+// The compile cache: where it is, what it keeps, damaged files, many writers at once.
+#include "compiler/driver/image_cache.h"
+#include "compiler/driver/build_id.h"
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <thread>
+
+namespace tandem::compiler {
+namespace {
+namespace fs = std::filesystem;
+
+class ImageCache : public testing::Test {
+ protected:
+  std::string folder_ = testing::TempDir() + "tandem-cache-" + std::to_string(getpid());
+  ImageCache() { setenv("TANDEM_CACHE_DIR", folder_.c_str(), 1); }
+  ~ImageCache() override {
+    fs::remove_all(folder_);
+    unsetenv("TANDEM_CACHE_DIR");
+  }
+  static abi::KernelImage image() {
+    abi::KernelImage i;
+    i.name = "k";
+    i.target = "sm_90a";
+    i.ptx = std::string(10000, 'p');
+    return i;
+  }
+};
+
+TEST_F(ImageCache, Folder) {
+  EXPECT_EQ(cacheFolder(), folder_);
+  setenv("TANDEM_CACHE", "0", 1);
+  EXPECT_EQ(cacheFolder(), "");
+  unsetenv("TANDEM_CACHE");
+  unsetenv("TANDEM_CACHE_DIR");
+  setenv("XDG_CACHE_HOME", "/x", 1);
+  EXPECT_EQ(cacheFolder(), "/x/tandem");
+  unsetenv("XDG_CACHE_HOME");
+  EXPECT_EQ(cacheFolder(), std::string(getenv("HOME")) + "/.cache/tandem");
+}
+
+TEST_F(ImageCache, KeysDependOnTheRequest) {
+  EXPECT_EQ(imageKey("a").size(), 64u);
+  EXPECT_EQ(imageKey("a"), imageKey("a"));
+  EXPECT_NE(imageKey("a"), imageKey("b"));
+  EXPECT_FALSE(buildId().empty());
+  std::string before = imageKey("a");
+  setenv("TANDEM_PTXAS", "/nowhere/ptxas", 1);
+  EXPECT_NE(imageKey("a"), before);
+  unsetenv("TANDEM_PTXAS");
+}
+
+TEST_F(ImageCache, FindsWhatWasStored) {
+  std::string key = imageKey("request");
+  EXPECT_EQ(findImage(folder_, key), nullptr);
+  storeImage(folder_, key, image());
+  ASSERT_NE(findImage(folder_, key), nullptr);
+  EXPECT_EQ(findImage(folder_, key)->ptx, image().ptx);
+  EXPECT_EQ(compileCached("request").image->name, "k") << "what is on disk is not compiled";
+}
+
+TEST_F(ImageCache, ADamagedFileIsAMissAndIsReplaced) {
+  std::string key = imageKey("request");
+  storeImage(folder_, key, image());
+  fs::path file = fs::path(folder_) / "images" / key.substr(0, 2) / key;
+  ASSERT_TRUE(fs::exists(file));
+  fs::resize_file(file, 5000);
+  EXPECT_EQ(findImage(folder_, key), nullptr);
+  storeImage(folder_, key, image());
+  EXPECT_NE(findImage(folder_, key), nullptr);
+}
+
+TEST_F(ImageCache, WritersDoNotDisturbReaders) {
+  std::string key = imageKey("request");
+  storeImage(folder_, key, image());
+  std::vector<std::thread> threads;
+  std::atomic<int> misses{0};
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 100; ++i) {
+        storeImage(folder_, key, image());
+        misses += findImage(folder_, key) == nullptr;
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(misses, 0);
+  int files = 0;
+  for (const auto& f : fs::recursive_directory_iterator(folder_)) files += f.is_regular_file();
+  EXPECT_EQ(files, 1) << "temporary files are left";
+}
+
+TEST_F(ImageCache, AFolderThatCannotBeWrittenIsNoError) {
+  storeImage("/proc/nowhere", imageKey("request"), image());
+  EXPECT_EQ(findImage("/proc/nowhere", imageKey("request")), nullptr);
+}
+
+TEST_F(ImageCache, FailuresAreNotKept) {
+  CompiledImage failed = compileCached(R"({"options": {"target": "sm_1"}})");
+  EXPECT_EQ(failed.image, nullptr);
+  EXPECT_NE(failed.error, "");
+  EXPECT_FALSE(fs::exists(folder_));
+}
+
+}  // namespace
+}  // namespace tandem::compiler

@@ -1,0 +1,151 @@
+// Every plan moves every value where it belongs.
+#include "compiler/layout/distributed.h"
+#include "compiler/layout/shape.h"
+#include "simulate.h"
+
+namespace tandem::layout {
+namespace {
+
+constexpr int64_t kPlenty = 1 << 20;
+constexpr MatrixInstructions kAll{true, true};
+
+// Every kind that applies, not only the cheapest.
+void expectAllConvert(const LinearLayout& src, const LinearLayout& dst, unsigned elemBits, int64_t scratchBytes, MatrixInstructions matrices) {
+  expectConverts(plan(src, dst, elemBits, scratchBytes, matrices), src, dst, elemBits);
+  if (auto permute = permuteRegisters(src, dst)) expectConverts(*permute, src, dst, elemBits);
+  if (auto shuffled = shuffle(src, dst)) expectConverts(*shuffled, src, dst, elemBits);
+  expectConverts(throughShared(src, dst, elemBits, scratchBytes, matrices), src, dst, elemBits);
+}
+
+TEST(Conversion, RandomLayouts) {
+  Random random(1);
+  const llvm::SmallVector<int64_t> shapes[] = {{}, {1}, {2}, {16}, {128}, {1024}, {4, 4}, {16, 64}, {64, 32}, {2, 8, 16}};
+  unsigned elemBits[] = {8, 16, 32, 64};
+  for (int trial = 0; trial < 1500; ++trial) {
+    const auto& shape = shapes[random() % std::size(shapes)];
+    unsigned warpBits = random() % 4;
+    bool mixed = random() % 3 == 0;
+    LinearLayout src = randomLayout(shape, 5, warpBits, mixed, random), dst = randomLayout(shape, 5, warpBits, mixed, random);
+    ASSERT_TRUE(src.isSurjective() && dst.isSurjective());
+    expectAllConvert(src, dst, elemBits[random() % 4], random() % 2 ? kPlenty : 64 << random() % 6, random() % 2 ? kAll : MatrixInstructions{});
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+// Destinations that differ from the source inside a warp only.
+TEST(Conversion, RandomShuffles) {
+  Random random(2);
+  int shuffles = 0, swapsBoth = 0;
+  for (int trial = 0; trial < 1500; ++trial) {
+    bool mixed = random() % 3 == 0;
+    LinearLayout src = randomLayout({16, 64}, 5, 2, mixed, random), dst = src;
+    Vectors inWarp(src.bases(Dim::Register));
+    inWarp.append(src.bases(Dim::Lane).begin(), src.bases(Dim::Lane).end());
+    std::shuffle(inWarp.begin(), inWarp.end(), random);
+    for (size_t i = 0; mixed && i + 1 < inWarp.size(); ++i)
+      if (random() % 2) inWarp[i] ^= inWarp[i + 1];
+    dst.mutableBases(Dim::Lane).assign(inWarp.begin(), inWarp.begin() + 5);
+    dst.mutableBases(Dim::Register).assign(inWarp.begin() + 5, inWarp.end());
+    std::optional<Shuffle> shuffled = shuffle(src, dst);
+    ASSERT_TRUE(shuffled) << src.str() << "\n" << dst.str();
+    ++shuffles;
+    swapsBoth += llvm::any_of(shuffled->preSwaps, [](uint64_t m) { return m != 0; }) &&
+                 llvm::any_of(shuffled->postSwaps, [](uint64_t m) { return m != 0; });
+    expectAllConvert(src, dst, 32, kPlenty, {});
+    if (testing::Test::HasFailure()) return;
+  }
+  EXPECT_EQ(shuffles, 1500);
+  EXPECT_GT(swapsBoth, 200);
+}
+
+struct Pair {
+  const char* name;
+  LinearLayout src, dst;
+  unsigned elemBits;
+  const char* kind;
+  Access store = Access::Vector, load = Access::Vector;
+};
+
+std::vector<Pair> commonPairs() {
+  std::vector<Pair> pairs;
+  for (unsigned bits : {8u, 16u, 32u}) {
+    LinearLayout rows = defaultBlocked({64, 128}, bits, 4), columns = defaultBlocked({64, 128}, bits, 4, {0u, 1u});
+    pairs.push_back({"rows to columns", rows, columns, bits, "through_shared"});
+    pairs.push_back({"columns to rows", columns, rows, bits, "through_shared"});
+    pairs.push_back({"blocked to mma", rows, mmaV2Result({64, 128}, {2, 2}), bits, "through_shared"});
+    pairs.push_back({"mma to blocked", mmaV2Result({64, 128}, {2, 2}), rows, bits, "through_shared"});
+    pairs.push_back({"wgmma to blocked", wgmmaResult({64, 128}, {4, 1}, 128), rows, bits, "through_shared"});
+    pairs.push_back({"blocked to operand A", rows, dotOperandA({64, 128}, bits, {2, 2}), bits, "through_shared"});
+    pairs.push_back({"blocked to operand B", rows, dotOperandB({64, 128}, bits, {2, 2}), bits, "through_shared"});
+    pairs.push_back({"columns to operand B", columns, dotOperandB({64, 128}, bits, {2, 2}), bits, "through_shared"});
+  }
+  return pairs;
+}
+
+TEST(Conversion, CommonPairsWithoutConflicts) {
+  for (const Pair& pair : commonPairs())
+    for (MatrixInstructions matrices : {MatrixInstructions{}, kAll}) {
+      SCOPED_TRACE(std::string(pair.name) + " " + std::to_string(pair.elemBits));
+      Conversion conversion = plan(pair.src, pair.dst, pair.elemBits, kPlenty, matrices);
+      EXPECT_EQ(kindName(conversion), pair.kind);
+      expectConverts(conversion, pair.src, pair.dst, pair.elemBits);
+      ThroughShared through = throughShared(pair.src, pair.dst, pair.elemBits, kPlenty, matrices);
+      EXPECT_EQ(countConflicts(through, pair.elemBits), 0) << through.scratch.offsets.str();
+      RecordProperty(pair.name, int(through.scratch.store) * 100 + int(through.scratch.load) * 10);
+      if (getenv("TANDEM_SHOW"))
+        printf("%s/%u matrices=%d store=%d x%ld load=%d x%ld\n", pair.name, pair.elemBits, matrices.load, int(through.scratch.store),
+               through.scratch.storeVector, int(through.scratch.load), through.scratch.loadVector);
+    }
+}
+
+TEST(Conversion, Kinds) {
+  LinearLayout mma = mmaV2Result({64, 64}, {4, 1}), operand = dotOperandA({64, 64}, 16, {4, 1});
+  // The result of one product feeds the next without leaving its thread.
+  EXPECT_EQ(kindName(plan(mma, operand, 16, kPlenty)), "no_op");
+  EXPECT_EQ(kindName(plan(wgmmaResult({64, 64}, {4, 1}, 64), wgmmaOperandA({64, 64}, 16, {4, 1}), 16, kPlenty)), "no_op");
+  LinearLayout byRow({64}, {1, 2}, {4, 8, 16, 32, 0}, {}), byColumn({64}, {2, 1}, {4, 8, 16, 32, 0}, {});
+  ASSERT_EQ(kindName(plan(byRow, byColumn, 16, kPlenty)), "register_permute");
+  EXPECT_EQ(std::get<RegisterPermute>(plan(byRow, byColumn, 16, kPlenty)).sources, (llvm::SmallVector<unsigned>{0, 2, 1, 3}));
+  // For 8-bit elements operands want four neighbours a thread, results have two.
+  Conversion bytes = plan(mma, dotOperandA({64, 64}, 8, {4, 1}), 8, kPlenty);
+  EXPECT_EQ(kindName(bytes), "shuffle");
+  // A vector held in slices: of rows to of columns.
+  LinearLayout blockedLayout = defaultBlocked({64, 64}, 32, 4);
+  LinearLayout overRows = slice(blockedLayout, 1), overColumns = slice(blockedLayout, 0);
+  for (const auto& [src, dst] : {std::pair(overRows, overColumns), std::pair(overColumns, overRows), std::pair(overRows, defaultBlocked({64}, 32, 4)),
+                                 std::pair(defaultBlocked({64}, 32, 4), overRows)})
+    expectAllConvert(src, dst, 32, kPlenty, kAll);
+  // Copies everywhere become one part each by selection alone.
+  LinearLayout copies({8}, {1, 2, 4}, {0, 0, 0, 0, 0}, {0, 0}), parts({8}, {}, {1, 2, 4, 0, 0}, {0, 0});
+  Conversion choice = plan(copies, parts, 32, kPlenty);
+  ASSERT_TRUE(std::holds_alternative<Shuffle>(choice));
+  EXPECT_FALSE(std::get<Shuffle>(choice).movesLanes());
+  expectConverts(choice, copies, parts, 32);
+}
+
+TEST(Conversion, AcrossBlocks) {
+  LinearLayout rows = blocked({16, 64}, {1, 2}, {1, 32}, {4, 1}, {1, 0}, {2, 1}), columns = blocked({16, 64}, {1, 1}, {1, 32}, {4, 1}, {1, 0}, {1, 2});
+  EXPECT_EQ(kindName(plan(rows, columns, 32, kPlenty)), "across_blocks");
+  LinearLayout other = blocked({16, 64}, {2, 1}, {1, 32}, {1, 4}, {0, 1}, {2, 1});
+  Conversion inside = plan(rows, other, 32, kPlenty);
+  EXPECT_EQ(kindName(inside), "through_shared");
+  expectConverts(inside, rows, other, 32);
+  EXPECT_EQ(scratchBytes(inside, 32), 8 * 64 * 4);
+}
+
+TEST(Conversion, RoundsFitTheBudget) {
+  LinearLayout src = defaultBlocked({128, 128}, 32, 4), dst = mmaV2Result({128, 128}, {2, 2});
+  for (int64_t budget = 16; budget <= 128 * 128 * 4; budget *= 2) {
+    ThroughShared through = throughShared(src, dst, 32, budget);
+    EXPECT_EQ(scratchBytes(through, 32), budget);
+    EXPECT_EQ(through.scratch.rounds, 128 * 128 * 4 / budget);
+    expectConverts(through, src, dst, 32);
+    if (budget >= 8192) {
+      EXPECT_TRUE(through.scratch.uniformRounds) << budget;
+      EXPECT_EQ(countConflicts(through, 32), 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tandem::layout

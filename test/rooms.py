@@ -13,6 +13,7 @@ ROOMS = {
     "interpreter/kernels": ["interpreter/op.h", "interpreter/program.h", "base"],
     "interpreter": ["interpreter/kernels", "base"],
     "compiler/dialect": [],
+    "compiler/layout": [],
     "compiler/frontend/ast": ["base"],
     "compiler/frontend/lex": ["base"],
     "compiler/frontend/parse": ["compiler/frontend/ast", "compiler/frontend/lex", "base"],

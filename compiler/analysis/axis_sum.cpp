@@ -34,7 +34,10 @@ static AxisInfo product(const AxisInfo& l, const AxisInfo& r) {
 static AxisInfo shiftLeft(const AxisInfo& l, const AxisInfo& r, Type type) {
   if (r.constant == 0) return l;
   int64_t amount = r.constant.value_or(-1);
-  if (amount < 0 || amount > 61) return eachDim(l, r, false, extreme);
+  if (amount < 0 || amount > 61)
+    return eachDim(l, r, false, [](const DimInfo& x, const DimInfo& y) {
+      return DimInfo{1, startDivisibility(x, 1), std::min(x.constancy, y.constancy)};
+    });
   return eachDim(l, constantInfo(type, int64_t(1) << amount), l.nonNegative, times);
 }
 

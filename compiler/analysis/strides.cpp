@@ -1,0 +1,120 @@
+// Puts what a tile of pointers and its mask say together, dimension by dimension.
+#include "compiler/analysis/strides.h"
+#include "compiler/analysis/mask_bounds.h"
+#include "compiler/dialect/tile/tile.h"
+
+namespace tandem::analysis {
+using namespace mlir;
+
+namespace {
+
+StridedAccess withoutMask(const AffineTile& pointer) {
+  StridedAccess access;
+  access.base = pointer.base;
+  access.baseOffset = pointer.rest;
+  for (auto [size, dim] : llvm::zip_equal(pointer.shape, pointer.dims)) {
+    DimAccess& to = access.dims.emplace_back();
+    to.size = size;
+    if (!dim) continue;
+    to.stride = dim->stride;
+    to.offset = dim->offset;
+    to.wrap = dim->wrap;
+  }
+  return access;
+}
+
+// Bounds are said of the mask's own offset; the access's may differ by what its pointers carry. Two bounds of one kind and
+// dimension must be the same.
+bool addBounds(StridedAccess& access, ArrayRef<MaskBound> bounds) {
+  for (const MaskBound& bound : bounds) {
+    DimAccess& dim = access.dims[bound.dim];
+    std::optional<ScalarExpr>& to = bound.isLower ? dim.lowerBound : dim.bound;
+    ScalarExpr limit = bound.limit - bound.offset + dim.offset;
+    if (to && !(*to == limit)) return false;
+    to = limit;
+  }
+  return true;
+}
+
+ScalarExpr single(const ScalarExpr::Term& term) {
+  ScalarExpr result = term.factor;
+  for (Value symbol : term.symbols) result = result * ScalarExpr::symbol(symbol);
+  return result;
+}
+
+// Adds `by` to where index 0 is; the bounds move along, as the elements they admit stay the same.
+void shift(DimAccess& dim, const ScalarExpr& by) {
+  dim.offset = dim.offset + by;
+  if (dim.bound) dim.bound = *dim.bound + by;
+  if (dim.lowerBound) dim.lowerBound = *dim.lowerBound + by;
+}
+
+bool makesBoundsSimpler(const DimAccess& dim, const ScalarExpr& by) {
+  size_t before = 0, after = 0;
+  for (const auto* bound : {&dim.bound, &dim.lowerBound})
+    if (*bound) {
+      before += (*bound)->terms().size();
+      after += (**bound + by).terms().size();
+    }
+  return after < before;
+}
+
+// An unbounded dimension takes what is a multiple of its stride: of one that only the launch knows, or when it changes in the kernel.
+bool mayTake(const DimAccess& dim, const ScalarExpr& term) {
+  if (dim.bound || dim.lowerBound) return false;
+  if (!dim.stride.constant()) return true;
+  auto variesInKernel = [](const ScalarExpr::Term& t) {
+    return !t.symbols.empty() && llvm::none_of(t.symbols, [](Value v) { return ScalarExpr::symbol(v).isOfArguments(); });
+  };
+  return llvm::all_of(term.terms(), variesInKernel);
+}
+
+bool moveTerm(StridedAccess& access, const ScalarExpr& term, bool toBounded) {
+  for (DimAccess& dim : access.dims) {
+    if (dim.wrap) continue;
+    std::optional<ScalarExpr> by = term.dividedBy(dim.stride);
+    if (!by || !(toBounded ? makesBoundsSimpler(dim, *by) : mayTake(dim, term))) continue;
+    shift(dim, *by);
+    access.baseOffset = access.baseOffset - term;
+    return true;
+  }
+  return false;
+}
+
+// What was added to the pointers apart from the indices belongs to the dimension whose stride it is a multiple of: first where a
+// bound has the opposite of it, then to dimensions without a bound.
+void distributeBaseOffset(StridedAccess& access) {
+  for (bool toBounded : {true, false}) {
+    ScalarExpr whole = access.baseOffset;
+    for (const ScalarExpr::Term& term : whole.terms()) moveTerm(access, single(term), toBounded);
+  }
+}
+
+}  // namespace
+
+bool StridedAccess::describesArguments() const {
+  auto known = [](const std::optional<ScalarExpr>& e) { return !e || e->isOfArguments(); };
+  return ScalarExpr::symbol(base).isOfArguments() && baseOffset.isOfArguments() &&
+         llvm::all_of(dims, [&](const DimAccess& d) { return d.stride.isOfArguments() && known(d.wrap) && known(d.bound) && known(d.lowerBound); });
+}
+
+std::optional<StridedAccess> StrideAnalysis::of(Value pointer, Value mask) const {
+  if (!isa<RankedTensorType>(pointer.getType()) || !isa<tile::PtrType>(getElementTypeOrSelf(pointer.getType()))) return std::nullopt;
+  AffineReader reader(&axes_);
+  std::optional<AffineTile> tile = reader.read(pointer);
+  if (!tile || !tile->base || isa<ShapedType>(tile->base.getType()) || tile->base.getType() != getElementTypeOrSelf(pointer.getType()))
+    return std::nullopt;
+  StridedAccess access = withoutMask(*tile);
+  if (mask) {
+    auto type = dyn_cast<RankedTensorType>(mask.getType());
+    if (!type || type.getShape() != ArrayRef<int64_t>(tile->shape)) return std::nullopt;
+    std::optional<MaskReading> reading = readMask(mask, reader, axes_);
+    if (!reading || !addBounds(access, reading->bounds)) return std::nullopt;
+    access.guards = reading->guards;
+  }
+  distributeBaseOffset(access);
+  for (DimAccess& dim : access.dims) dim.nonNegative = dim.offset.isNonNegative(axes_);
+  return access;
+}
+
+}  // namespace tandem::analysis

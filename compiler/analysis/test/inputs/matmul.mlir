@@ -1,0 +1,111 @@
+// A product of two matrices with pointer arithmetic, all strides known only at the launch, as the front end makes it.
+module {
+  func.func @matmul_kernel(%arg0: !tile.ptr<f16> {tile.name = "a_ptr", tile.type = "pointer<fp16>"}, %arg1: !tile.ptr<f16> {tile.name = "b_ptr", tile.type = "pointer<fp16>"}, %arg2: !tile.ptr<f16> {tile.name = "c_ptr", tile.type = "pointer<fp16>"}, %arg3: i32 {tile.name = "M", tile.type = "int32"}, %arg4: i32 {tile.name = "N", tile.type = "int32"}, %arg5: i32 {tile.name = "K", tile.type = "int32"}, %arg6: i32 {tile.name = "stride_am", tile.type = "int32"}, %arg7: i32 {tile.name = "stride_ak", tile.type = "int32"}, %arg8: i32 {tile.name = "stride_bk", tile.type = "int32"}, %arg9: i32 {tile.name = "stride_bn", tile.type = "int32"}, %arg10: i32 {tile.name = "stride_cm", tile.type = "int32"}, %arg11: i32 {tile.name = "stride_cn", tile.type = "int32"}) attributes {tile.num_warps = 4 : i32} {
+    %c1_i32 = arith.constant 1 : i32
+    %c0_i32 = arith.constant 0 : i32
+    %c64_i32 = arith.constant 64 : i32
+    %c63_i32 = arith.constant 63 : i32
+    %cst = arith.constant 0.000000e+00 : f32
+    %c8_i32 = arith.constant 8 : i32
+    %c256_i32 = arith.constant 256 : i32
+    %c255_i32 = arith.constant 255 : i32
+    %c128_i32 = arith.constant 128 : i32
+    %c127_i32 = arith.constant 127 : i32
+    %0 = tile.program_id 0
+    %1 = arith.addi %arg3, %c127_i32 : i32
+    %2 = arith.divsi %1, %c128_i32 : i32
+    %3 = arith.addi %arg4, %c255_i32 : i32
+    %4 = arith.divsi %3, %c256_i32 : i32
+    %5 = arith.muli %4, %c8_i32 : i32
+    %6 = arith.divsi %0, %5 : i32
+    %7 = arith.muli %6, %c8_i32 : i32
+    %8 = arith.subi %2, %7 : i32
+    %9 = arith.minsi %8, %c8_i32 : i32
+    %10 = arith.remsi %0, %5 : i32
+    %11 = arith.remsi %10, %9 : i32
+    %12 = arith.addi %7, %11 : i32
+    %13 = arith.divsi %10, %9 : i32
+    %14 = arith.muli %12, %c128_i32 : i32
+    %15 = tile.make_range 0 to 128 : tensor<128xi32>
+    %16 = tile.splat %14 : i32 -> tensor<128xi32>
+    %17 = arith.addi %16, %15 : tensor<128xi32>
+    %18 = tile.splat %arg3 : i32 -> tensor<128xi32>
+    %19 = arith.remsi %17, %18 : tensor<128xi32>
+    %20 = arith.muli %13, %c256_i32 : i32
+    %21 = tile.make_range 0 to 256 : tensor<256xi32>
+    %22 = tile.splat %20 : i32 -> tensor<256xi32>
+    %23 = arith.addi %22, %21 : tensor<256xi32>
+    %24 = tile.splat %arg4 : i32 -> tensor<256xi32>
+    %25 = arith.remsi %23, %24 : tensor<256xi32>
+    %26 = tile.make_range 0 to 64 : tensor<64xi32>
+    %27 = tile.expand_dims %19 at 1 : tensor<128xi32> -> tensor<128x1xi32>
+    %28 = tile.splat %arg6 : i32 -> tensor<128x1xi32>
+    %29 = arith.muli %27, %28 : tensor<128x1xi32>
+    %30 = tile.expand_dims %26 at 0 : tensor<64xi32> -> tensor<1x64xi32>
+    %31 = tile.splat %arg7 : i32 -> tensor<1x64xi32>
+    %32 = arith.muli %30, %31 : tensor<1x64xi32>
+    %33 = tile.broadcast %29 : tensor<128x1xi32> -> tensor<128x64xi32>
+    %34 = tile.broadcast %32 : tensor<1x64xi32> -> tensor<128x64xi32>
+    %35 = arith.addi %33, %34 : tensor<128x64xi32>
+    %36 = tile.splat %arg0 : !tile.ptr<f16> -> tensor<128x64x!tile.ptr<f16>>
+    %37 = tile.addptr %36, %35 : tensor<128x64x!tile.ptr<f16>>, tensor<128x64xi32>
+    %38 = tile.expand_dims %26 at 1 : tensor<64xi32> -> tensor<64x1xi32>
+    %39 = tile.splat %arg8 : i32 -> tensor<64x1xi32>
+    %40 = arith.muli %38, %39 : tensor<64x1xi32>
+    %41 = tile.expand_dims %25 at 0 : tensor<256xi32> -> tensor<1x256xi32>
+    %42 = tile.splat %arg9 : i32 -> tensor<1x256xi32>
+    %43 = arith.muli %41, %42 : tensor<1x256xi32>
+    %44 = tile.broadcast %40 : tensor<64x1xi32> -> tensor<64x256xi32>
+    %45 = tile.broadcast %43 : tensor<1x256xi32> -> tensor<64x256xi32>
+    %46 = arith.addi %44, %45 : tensor<64x256xi32>
+    %47 = tile.splat %arg1 : !tile.ptr<f16> -> tensor<64x256x!tile.ptr<f16>>
+    %48 = tile.addptr %47, %46 : tensor<64x256x!tile.ptr<f16>>, tensor<64x256xi32>
+    %49 = tile.splat %cst : f32 -> tensor<128x256xf32>
+    %50 = arith.addi %arg5, %c63_i32 : i32
+    %51 = arith.divsi %50, %c64_i32 : i32
+    %52:3 = scf.for %arg12 = %c0_i32 to %51 step %c1_i32 iter_args(%arg13 = %37, %arg14 = %49, %arg15 = %48) -> (tensor<128x64x!tile.ptr<f16>>, tensor<128x256xf32>, tensor<64x256x!tile.ptr<f16>>)  : i32 {
+      %72 = arith.muli %arg12, %c64_i32 : i32
+      %73 = arith.subi %arg5, %72 : i32
+      %74 = tile.splat %73 : i32 -> tensor<1x64xi32>
+      %75 = arith.cmpi slt, %30, %74 : tensor<1x64xi32>
+      %76 = tile.broadcast %75 : tensor<1x64xi1> -> tensor<128x64xi1>
+      %77 = tile.fp_to_fp %cst : f32 -> f16
+      %78 = tile.splat %77 : f16 -> tensor<128x64xf16>
+      %79 = tile.load %arg13 mask %76 : tensor<128x64xi1> other %78 : tensor<128x64xf16> : tensor<128x64x!tile.ptr<f16>> -> tensor<128x64xf16>
+      %80 = tile.splat %73 : i32 -> tensor<64x1xi32>
+      %81 = arith.cmpi slt, %38, %80 : tensor<64x1xi32>
+      %82 = tile.broadcast %81 : tensor<64x1xi1> -> tensor<64x256xi1>
+      %83 = tile.splat %77 : f16 -> tensor<64x256xf16>
+      %84 = tile.load %arg15 mask %82 : tensor<64x256xi1> other %83 : tensor<64x256xf16> : tensor<64x256x!tile.ptr<f16>> -> tensor<64x256xf16>
+      %85 = tile.dot %79, %84, %arg14 : tensor<128x64xf16>, tensor<64x256xf16> -> tensor<128x256xf32>
+      %86 = arith.muli %arg7, %c64_i32 : i32
+      %87 = tile.splat %86 : i32 -> tensor<128x64xi32>
+      %88 = tile.addptr %arg13, %87 : tensor<128x64x!tile.ptr<f16>>, tensor<128x64xi32>
+      %89 = arith.muli %arg8, %c64_i32 : i32
+      %90 = tile.splat %89 : i32 -> tensor<64x256xi32>
+      %91 = tile.addptr %arg15, %90 : tensor<64x256x!tile.ptr<f16>>, tensor<64x256xi32>
+      scf.yield %88, %85, %91 : tensor<128x64x!tile.ptr<f16>>, tensor<128x256xf32>, tensor<64x256x!tile.ptr<f16>>
+    }
+    %53 = tile.fp_to_fp %52#1 : tensor<128x256xf32> -> tensor<128x256xf16>
+    %54 = tile.expand_dims %17 at 1 : tensor<128xi32> -> tensor<128x1xi32>
+    %55 = tile.splat %arg10 : i32 -> tensor<128x1xi32>
+    %56 = arith.muli %55, %54 : tensor<128x1xi32>
+    %57 = tile.splat %arg2 : !tile.ptr<f16> -> tensor<128x1x!tile.ptr<f16>>
+    %58 = tile.addptr %57, %56 : tensor<128x1x!tile.ptr<f16>>, tensor<128x1xi32>
+    %59 = tile.expand_dims %23 at 0 : tensor<256xi32> -> tensor<1x256xi32>
+    %60 = tile.splat %arg11 : i32 -> tensor<1x256xi32>
+    %61 = arith.muli %60, %59 : tensor<1x256xi32>
+    %62 = tile.broadcast %58 : tensor<128x1x!tile.ptr<f16>> -> tensor<128x256x!tile.ptr<f16>>
+    %63 = tile.broadcast %61 : tensor<1x256xi32> -> tensor<128x256xi32>
+    %64 = tile.addptr %62, %63 : tensor<128x256x!tile.ptr<f16>>, tensor<128x256xi32>
+    %65 = tile.splat %arg3 : i32 -> tensor<128x1xi32>
+    %66 = arith.cmpi slt, %54, %65 : tensor<128x1xi32>
+    %67 = tile.splat %arg4 : i32 -> tensor<1x256xi32>
+    %68 = arith.cmpi slt, %59, %67 : tensor<1x256xi32>
+    %69 = tile.broadcast %66 : tensor<128x1xi1> -> tensor<128x256xi1>
+    %70 = tile.broadcast %68 : tensor<1x256xi1> -> tensor<128x256xi1>
+    %71 = arith.andi %69, %70 : tensor<128x256xi1>
+    tile.store %64, %53 mask %71 : tensor<128x256xi1> : tensor<128x256x!tile.ptr<f16>>, tensor<128x256xf16>
+    return
+  }
+}

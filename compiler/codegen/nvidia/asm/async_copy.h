@@ -1,0 +1,17 @@
+// Asynchronous copies by threads: cp.async from global to shared memory (sm_80 and later).
+#pragma once
+#include "compiler/codegen/nvidia/asm/call.h"
+
+namespace tandem::codegen::ptx {
+
+// Copies `bytes` (4, 8 or 16). Of these the first `sourceBytes` (i32; null: all) are read, the rest becomes zero.
+// 16 bytes bypass L1.
+void copyAsync(llvm::IRBuilderBase& b, llvm::Value* shared, llvm::Value* global, int bytes, llvm::Value* sourceBytes = nullptr,
+               llvm::Value* predicate = nullptr);
+void commitCopies(llvm::IRBuilderBase& b);
+// Waits until at most `pending` groups of this thread are under way.
+void waitCopies(llvm::IRBuilderBase& b, int pending);
+// Arrives at `barrier` when this thread's copies are done; counts as one of its arrivals.
+void arriveAfterCopies(llvm::IRBuilderBase& b, llvm::Value* barrier);
+
+}  // namespace tandem::codegen::ptx

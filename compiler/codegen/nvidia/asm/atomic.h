@@ -1,0 +1,40 @@
+// Atomic operations with their order and scope, which LLVM's own lose on this target.
+#pragma once
+#include "compiler/codegen/nvidia/asm/memory.h"
+
+namespace tandem::codegen::ptx {
+
+enum class AtomicOp { Add, Min, Max, And, Or, Xor, Exchange, Increment, Decrement };
+enum class AtomicType { S32, U32, S64, U64, B32, B64, F16, F16x2, BF16, BF16x2, F32, F64 };
+
+// PTX has: Add of all but B32 and B64; Min and Max of S32 to U64 (F16x2 and BF16x2 too, from sm_90 on only as vectors);
+// And, Or, Xor, Exchange of B32 and B64; Increment and Decrement of U32. BF16 needs sm_90. S64 adds as U64 does.
+struct AtomicOptions {
+  Order order = Order::AcquireRelease;  // not Weak
+  Scope scope = Scope::Device;
+  Space space = Space::Global;
+  llvm::Value* predicate = nullptr;
+};
+
+// The old value, of `value`'s type; zero where the predicate is false.
+llvm::Value* atomic(llvm::IRBuilderBase& b, AtomicOp op, AtomicType type, llvm::Value* pointer, llvm::Value* value,
+                    const AtomicOptions& options = {});
+
+// The same without the old value. Order is Relaxed or Release; Acquire and AcquireRelease are `atomic`'s.
+void reduceInto(llvm::IRBuilderBase& b, AtomicOp op, AtomicType type, llvm::Value* pointer, llvm::Value* value,
+                const AtomicOptions& options = {});
+
+// The old value; 16, 32 or 64 bits wide, of `desired`'s type.
+llvm::Value* compareAndSwap(llvm::IRBuilderBase& b, llvm::Value* pointer, llvm::Value* expected, llvm::Value* desired,
+                            const AtomicOptions& options = {});
+
+enum class ProxySpace { All, Global, Shared };
+
+// fence.acq_rel, or fence.sc where `sequential`.
+void fence(llvm::IRBuilderBase& b, Scope scope, bool sequential = false);
+// Orders ordinary accesses of this thread before those of the asynchronous proxy (TMA, wgmma), and the reverse.
+void fenceProxyAsync(llvm::IRBuilderBase& b, ProxySpace space = ProxySpace::All);
+// Makes the initialisation of mbarriers visible to the cluster.
+void fenceBarrierInit(llvm::IRBuilderBase& b);
+
+}  // namespace tandem::codegen::ptx

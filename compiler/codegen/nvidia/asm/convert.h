@@ -1,0 +1,21 @@
+// Conversions that convert two elements at once, and those to 8-bit floats (sm_89) and tf32.
+#pragma once
+#include "compiler/codegen/nvidia/asm/call.h"
+
+namespace tandem::codegen::ptx {
+
+enum class Float8 { E4M3, E5M2 };
+
+// <2 x half> or <2 x bfloat> of two floats, to nearest even or towards zero.
+llvm::Value* packHalf(llvm::IRBuilderBase& b, llvm::Value* first, llvm::Value* second, bool towardZero = false);
+llvm::Value* packBfloat(llvm::IRBuilderBase& b, llvm::Value* first, llvm::Value* second, bool towardZero = false);
+
+// i16, `first` in the low byte; what is too large becomes the largest finite value.
+llvm::Value* packFloat8(llvm::IRBuilderBase& b, Float8 type, llvm::Value* first, llvm::Value* second);
+llvm::Value* halfToFloat8(llvm::IRBuilderBase& b, Float8 type, llvm::Value* pair);  // <2 x half> -> i16
+llvm::Value* float8ToHalf(llvm::IRBuilderBase& b, Float8 type, llvm::Value* pair);  // i16 -> <2 x half>, exact
+
+// A float's bits (i32) rounded to tf32, ties away from zero.
+llvm::Value* roundToTf32(llvm::IRBuilderBase& b, llvm::Value* x);
+
+}  // namespace tandem::codegen::ptx

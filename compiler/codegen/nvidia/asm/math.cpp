@@ -1,0 +1,32 @@
+// ex2, lg2, rcp, sqrt, rsqrt, sin, cos, tanh and div.full
+#include "compiler/codegen/nvidia/asm/math.h"
+
+namespace tandem::codegen::ptx {
+namespace {
+
+std::string typeName(llvm::Type* type) {
+  std::string scalar = type->getScalarType()->isFloatTy() ? "f32" : type->getScalarType()->isHalfTy() ? "f16" : "bf16";
+  return "." + scalar + (type->isVectorTy() ? "x2" : "");
+}
+
+}  // namespace
+
+llvm::Value* approximate(llvm::IRBuilderBase& b, Approximate function, llvm::Value* x, bool flush) {
+  static constexpr const char* names[] = {"ex2", "lg2", "rcp", "sqrt", "rsqrt", "sin", "cos", "tanh"};
+  llvm::Type* type = x->getType();
+  // ex2 of bf16 exists with .ftz only.
+  bool bfloat = type->getScalarType()->isBFloatTy();
+  bool flushes = function != Approximate::Tanh && (type->isFloatTy() ? flush : bfloat);
+  Call call(b);
+  std::string text = std::string(names[int(function)]) + ".approx" + (flushes ? ".ftz" : "") + typeName(type) + " " + call.out(type) + ", ";
+  return call.emit(text + call.in(x) + ";", Effect::Pure)[0];
+}
+
+llvm::Value* divideFull(llvm::IRBuilderBase& b, llvm::Value* x, llvm::Value* y, bool flush) {
+  Call call(b);
+  std::string text = std::string("div.full") + (flush ? ".ftz" : "") + ".f32 " + call.out(b.getFloatTy()) + ", ";
+  text += call.in(x) + ", ";
+  return call.emit(text + call.in(y) + ";", Effect::Pure)[0];
+}
+
+}  // namespace tandem::codegen::ptx

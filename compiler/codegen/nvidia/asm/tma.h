@@ -1,0 +1,49 @@
+// Bulk copies by the tensor memory accelerator (sm_90): tiles described by a tensor map, and plain ranges of bytes.
+#pragma once
+#include "compiler/codegen/nvidia/asm/call.h"
+
+namespace tandem::codegen::ptx {
+
+// One thread issues each of these. Coordinates are i32, 1 to 5 of them, innermost first, as the hardware counts.
+
+struct TensorLoad {
+  llvm::Value* map;        // the tensor map's generic address
+  ValueRange coordinates;
+  llvm::Value* shared;     // aligned to 128 bytes
+  llvm::Value* barrier;    // an mbarrier that is told the bytes
+  llvm::Value* multicast = nullptr;  // i16, one bit for each block of the cluster that gets the tile
+  llvm::Value* l2Policy = nullptr;
+  llvm::Value* predicate = nullptr;
+};
+void tensorLoad(llvm::IRBuilderBase& b, const TensorLoad& copy);
+
+// Write-back; done after commitBulk and waitBulk. The shared memory must have been fenced with fenceProxyAsync.
+struct TensorStore {
+  llvm::Value* map;
+  ValueRange coordinates;
+  llvm::Value* shared;
+  llvm::Value* l2Policy = nullptr;
+  llvm::Value* predicate = nullptr;
+};
+enum class BulkReduction { None, Add, Min, Max, And, Or, Xor };
+void tensorStore(llvm::IRBuilderBase& b, const TensorStore& copy, BulkReduction reduction = BulkReduction::None);
+
+void prefetchTensorMap(llvm::IRBuilderBase& b, llvm::Value* map, llvm::Value* predicate = nullptr);
+
+// `bytes` (i32) and all addresses are multiples of 16. Global memory may be a peer's.
+void bulkLoad(llvm::IRBuilderBase& b, llvm::Value* shared, llvm::Value* global, llvm::Value* bytes, llvm::Value* barrier,
+              llvm::Value* l2Policy = nullptr, llvm::Value* predicate = nullptr);
+void bulkStore(llvm::IRBuilderBase& b, llvm::Value* global, llvm::Value* shared, llvm::Value* bytes, llvm::Value* l2Policy = nullptr,
+               llvm::Value* predicate = nullptr);
+// To another block of the cluster; `shared` and `barrier` are addresses of `mapShared`.
+void bulkToCluster(llvm::IRBuilderBase& b, llvm::Value* shared, llvm::Value* source, llvm::Value* bytes, llvm::Value* barrier,
+                   llvm::Value* predicate = nullptr);
+// Adds shared memory to global memory element by element; `type` is PTX's: "u32", "s32", "u64", "f16", "bf16", "f32", "f64".
+void bulkAdd(llvm::IRBuilderBase& b, llvm::Value* global, llvm::Value* shared, llvm::Value* bytes, const std::string& type,
+             llvm::Value* predicate = nullptr);
+
+void commitBulk(llvm::IRBuilderBase& b);
+// Waits until at most `pending` groups of this thread's stores are under way; with `readOnly` only until they have read shared memory.
+void waitBulk(llvm::IRBuilderBase& b, int pending, bool readOnly);
+
+}  // namespace tandem::codegen::ptx

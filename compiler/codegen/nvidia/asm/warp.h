@@ -1,0 +1,28 @@
+// What the threads of a warp do together. Masks are i32; null means all 32 lanes, which must then all be here.
+#pragma once
+#include "compiler/codegen/nvidia/asm/call.h"
+
+namespace tandem::codegen::ptx {
+
+enum class Shuffle { Butterfly, Up, Down, Index };
+// `value` of 8 to 64 bits from the lane that `lane` (i32) says; `width` lanes (a power of two) exchange among themselves.
+llvm::Value* shuffle(llvm::IRBuilderBase& b, Shuffle mode, llvm::Value* value, llvm::Value* lane, int width = 32,
+                     llvm::Value* mask = nullptr);
+
+// i32 over the lanes of the mask, sm_80.
+enum class WarpReduction { Add, MinS32, MaxS32, MinU32, MaxU32, And, Or, Xor };
+llvm::Value* reduceWarp(llvm::IRBuilderBase& b, WarpReduction op, llvm::Value* value, llvm::Value* mask = nullptr);
+
+llvm::Value* ballot(llvm::IRBuilderBase& b, llvm::Value* predicate, llvm::Value* mask = nullptr);  // i32
+llvm::Value* voteAny(llvm::IRBuilderBase& b, llvm::Value* predicate, llvm::Value* mask = nullptr);
+llvm::Value* voteAll(llvm::IRBuilderBase& b, llvm::Value* predicate, llvm::Value* mask = nullptr);
+// The lanes whose `value` (32 or 64 bits) equals this lane's.
+llvm::Value* matchAny(llvm::IRBuilderBase& b, llvm::Value* value, llvm::Value* mask = nullptr);
+// The mask when all lanes' values are equal, else 0.
+llvm::Value* matchAll(llvm::IRBuilderBase& b, llvm::Value* value, llvm::Value* mask = nullptr);
+// True in one lane of the mask (sm_90).
+llvm::Value* electOne(llvm::IRBuilderBase& b, llvm::Value* mask = nullptr);
+llvm::Value* activeMask(llvm::IRBuilderBase& b);
+void syncWarp(llvm::IRBuilderBase& b, llvm::Value* mask = nullptr);
+
+}  // namespace tandem::codegen::ptx

@@ -35,7 +35,9 @@ bool isReadable(Type type) {
 
 bool isSmall(const AffineTile& tile) {
   auto small = [](const ScalarExpr& e) { return e.terms().size() <= kMostTerms; };
-  return small(tile.rest) && llvm::all_of(tile.dims, [&](const std::optional<AffineDim>& d) { return !d || (small(d->stride) && small(d->offset)); });
+  return small(tile.rest) && llvm::all_of(tile.dims, [&](const std::optional<AffineDim>& d) {
+           return !d || (small(d->stride) && small(d->offset));
+         });
 }
 
 AffineTile uniform(ScalarExpr value, Type type) {
@@ -229,7 +231,9 @@ Reading AffineReader::readArithmetic(Operation* op) {
       .Case<arith::ExtUIOp>([&](auto o) {
         return isWideInteger(o.getIn().getType()) && isNonNegative(o.getIn()) ? operand(0) : Reading();
       })
-      .Case<arith::IndexCastOp>([&](auto o) { return isWideInteger(o.getIn().getType()) && !o.getType().isInteger(32) ? operand(0) : Reading(); })
+      .Case<arith::IndexCastOp>([&](auto o) {
+        return isWideInteger(o.getIn().getType()) && !o.getType().isInteger(32) ? operand(0) : Reading();
+      })
       .Default([](Operation*) { return Reading(); });
 }
 

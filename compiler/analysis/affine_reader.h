@@ -19,7 +19,7 @@ struct AffineTile {
   llvm::SmallVector<std::optional<AffineDim>, 3> dims;
   llvm::SmallVector<int64_t, 3> shape;
 
-  bool isUniform() const;                // the same value at every index
+  bool isUniform() const;                   // the same value at every index
   std::optional<unsigned> onlyDim() const;  // when one dimension alone matters
 };
 

@@ -8,12 +8,14 @@ using arith::CmpIPredicate;
 
 // The answer along consecutive values changes only at the limit itself: `value < limit` and `value >= limit`.
 static bool changesAtLimit(CmpIPredicate predicate) {
-  return llvm::is_contained({CmpIPredicate::slt, CmpIPredicate::ult, CmpIPredicate::sge, CmpIPredicate::uge}, predicate);
+  return llvm::is_contained({CmpIPredicate::slt, CmpIPredicate::ult, CmpIPredicate::sge, CmpIPredicate::uge},
+                            predicate);
 }
 
 // The same for `limit > value` and `limit <= value`.
 static bool changesAtLimitOnLeft(CmpIPredicate predicate) {
-  return llvm::is_contained({CmpIPredicate::sgt, CmpIPredicate::ugt, CmpIPredicate::sle, CmpIPredicate::ule}, predicate);
+  return llvm::is_contained({CmpIPredicate::sgt, CmpIPredicate::ugt, CmpIPredicate::sle, CmpIPredicate::ule},
+                            predicate);
 }
 
 static int64_t unchangedRun(const DimInfo& value, const DimInfo& limit) {
@@ -43,7 +45,8 @@ static AxisInfo selected(arith::SelectOp op, Lookup of) {
 }
 
 std::optional<AxisInfo> choiceInfo(Operation* op, Lookup of) {
-  if (auto compare = dyn_cast<arith::CmpIOp>(op)) return compared(compare.getPredicate(), of(compare.getLhs()), of(compare.getRhs()));
+  if (auto compare = dyn_cast<arith::CmpIOp>(op))
+    return compared(compare.getPredicate(), of(compare.getLhs()), of(compare.getRhs()));
   if (auto select = dyn_cast<arith::SelectOp>(op)) return selected(select, of);
   return std::nullopt;
 }

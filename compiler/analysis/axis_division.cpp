@@ -32,7 +32,8 @@ AxisInfo remainder(const AxisInfo& l, const AxisInfo& r, bool isSigned) {
   bool runsKept = !isSigned || l.nonNegative;
   return eachDim(l, r, l.nonNegative, [&](const DimInfo& x, const DimInfo& y) {
     int64_t run = runsKept ? uncutRun(x, y) : 1;
-    return DimInfo{run, std::min(startDivisibility(x, run), startDivisibility(y, 1)), std::min(x.constancy, y.constancy)};
+    return DimInfo{run, std::min(startDivisibility(x, run), startDivisibility(y, 1)),
+                   std::min(x.constancy, y.constancy)};
   });
 }
 
@@ -75,15 +76,16 @@ AxisInfo shiftRight(const AxisInfo& l, const AxisInfo& r, Type type) {
   int64_t amount = r.constant.value_or(-1);
   if (amount >= 0 && amount < std::min(62u, integerWidth(type) - 1))
     return quotient(l, constantInfo(type, int64_t(1) << amount), false);
-  return eachDim(l, r, l.nonNegative,
-                 [](const DimInfo& x, const DimInfo& y) { return DimInfo{1, 1, std::min(x.constancy, y.constancy)}; });
+  return eachDim(l, r, l.nonNegative, [](const DimInfo& x, const DimInfo& y) {
+    return DimInfo{1, 1, std::min(x.constancy, y.constancy)};
+  });
 }
 
 }  // namespace
 
 std::optional<AxisInfo> divisionInfo(Operation* op, Lookup of) {
-  if (!isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp, arith::RemSIOp, arith::RemUIOp, arith::AndIOp, arith::OrIOp,
-           arith::XOrIOp, arith::ShRSIOp, arith::ShRUIOp>(op))
+  if (!isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp, arith::RemSIOp, arith::RemUIOp, arith::AndIOp,
+           arith::OrIOp, arith::XOrIOp, arith::ShRSIOp, arith::ShRUIOp>(op))
     return std::nullopt;
   const AxisInfo &l = of(op->getOperand(0)), &r = of(op->getOperand(1));
   Type type = op->getResult(0).getType();

@@ -46,8 +46,10 @@ static Folded foldAny(Operation* op, const APInt& a, const APInt& b) {
       .Case<arith::MaxSIOp>([&](auto) { return a.sgt(b) ? a : b; })
       .Case<arith::MinUIOp>([&](auto) { return a.ult(b) ? a : b; })
       .Case<arith::MaxUIOp>([&](auto) { return a.ugt(b) ? a : b; })
-      .Case<arith::CmpIOp>([&](arith::CmpIOp cmp) { return APInt(1, arith::applyCmpPredicate(cmp.getPredicate(), a, b)); })
-      .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>([&](auto) { return foldDivision(op, a, b); })
+      .Case<arith::CmpIOp>(
+          [&](arith::CmpIOp cmp) { return APInt(1, arith::applyCmpPredicate(cmp.getPredicate(), a, b)); })
+      .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(
+          [&](auto) { return foldDivision(op, a, b); })
       .Case<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>([&](auto) { return foldShift(op, a, b); })
       .Default([](Operation*) { return Folded(); });
 }

@@ -17,7 +17,8 @@ int64_t AxisInfoAnalysis::maxVectorElements(Value pointer, Value mask, int axis)
   const AxisInfo& address = of(pointer);
   if (axis < 0 || unsigned(axis) >= address.rank()) return 1;
   int64_t bytes = pointeeBytes(pointer.getType());
-  int64_t elements = std::min(address.contiguity(axis), std::max<int64_t>(1, powerOfTwoIn(address.divisibility(axis) / bytes)));
+  int64_t elements =
+      std::min(address.contiguity(axis), std::max<int64_t>(1, powerOfTwoIn(address.divisibility(axis) / bytes)));
   if (bytes > address.divisibility(axis)) elements = 1;
   if (mask && unsigned(axis) < of(mask).rank()) elements = std::min(elements, of(mask).constancy(axis));
   return elements;

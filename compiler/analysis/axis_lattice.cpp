@@ -64,7 +64,8 @@ AxisInfo joined(const AxisInfo& a, const AxisInfo& b, Type type) {
 
 static int64_t sizeOf(Type type, unsigned dim) {
   auto shaped = dyn_cast<ShapedType>(type);
-  return shaped && shaped.hasRank() && int64_t(dim) < shaped.getRank() ? std::max<int64_t>(1, shaped.getDimSize(dim)) : 1;
+  return shaped && shaped.hasRank() && int64_t(dim) < shaped.getRank() ? std::max<int64_t>(1, shaped.getDimSize(dim))
+                                                                       : 1;
 }
 
 AxisInfo settled(AxisInfo info, Type type) {

@@ -31,7 +31,8 @@ static AxisInfo reread(const AxisInfo& source, Type from, Type to, bool sameStep
 
 static AxisInfo bitcast(tile::BitcastOp op, const AxisInfo& source) {
   Type from = op.getSource().getType(), to = op.getType();
-  bool fromPointer = isa<tile::PtrType>(getElementTypeOrSelf(from)), toPointer = isa<tile::PtrType>(getElementTypeOrSelf(to));
+  bool fromPointer = isa<tile::PtrType>(getElementTypeOrSelf(from)),
+       toPointer = isa<tile::PtrType>(getElementTypeOrSelf(to));
   if (fromPointer != toPointer || !isTracked(from)) return unknownInfo(to);
   return reread(source, from, to, !fromPointer || pointeeBytes(from) == pointeeBytes(to));
 }
@@ -51,7 +52,8 @@ std::optional<AxisInfo> pointerInfo(Operation* op, Lookup of) {
         return reread(of(o.getSource()), o.getSource().getType(), o.getType(), pointeeBytes(o.getType()) == 1);
       })
       .Case<tile::PtrToIntOp>([&](auto o) {
-        return reread(of(o.getSource()), o.getSource().getType(), o.getType(), pointeeBytes(o.getSource().getType()) == 1);
+        return reread(of(o.getSource()), o.getSource().getType(), o.getType(),
+                      pointeeBytes(o.getSource().getType()) == 1);
       })
       .Case<dist::SymmAtOp, dist::MulticastAtOp>([&](auto o) { return onOtherRank(of(o.getPointer())); })
       .Case<dist::ConsumeTokenOp>([&](auto o) { return of(o.getValue()); })

@@ -29,7 +29,8 @@ AxisInfo splat(tile::SplatOp op, const AxisInfo& source) {
 AxisInfo expandDims(tile::ExpandDimsOp op, const AxisInfo& source) {
   AxisInfo info = elementsOf(source, op.getType());
   auto axis = op.getAxis();
-  for (unsigned from = 0; from < source.rank() && from + 1 < info.rank(); ++from) info.dims[from < axis ? from : from + 1] = source.dims[from];
+  for (unsigned from = 0; from < source.rank() && from + 1 < info.rank(); ++from)
+    info.dims[from < axis ? from : from + 1] = source.dims[from];
   return info;
 }
 
@@ -57,7 +58,8 @@ int64_t rowMajorStep(ArrayRef<int64_t> shape, size_t dim) {
 // Equal values from `dim` outward: a dimension constant from end to end lets the next one go on.
 int64_t constancyFrom(const AxisInfo& source, ArrayRef<int64_t> shape, size_t dim) {
   int64_t run = source.dims[dim].constancy;
-  for (; dim > 0 && source.dims[dim].constancy == shape[dim]; --dim) run = timesPowers(run, source.dims[dim - 1].constancy);
+  for (; dim > 0 && source.dims[dim].constancy == shape[dim]; --dim)
+    run = timesPowers(run, source.dims[dim - 1].constancy);
   return run;
 }
 

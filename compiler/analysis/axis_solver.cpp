@@ -99,11 +99,13 @@ void AxisInfoSolver::visitFor(scf::ForOp op) {
 }
 
 void AxisInfoSolver::visitWhile(scf::WhileOp op) {
-  for (auto [init, yielded, carried] : llvm::zip_equal(op.getInits(), op.getYieldOp().getOperands(), op.getBeforeArguments())) {
+  for (auto [init, yielded, carried] :
+       llvm::zip_equal(op.getInits(), op.getYieldOp().getOperands(), op.getBeforeArguments())) {
     flow(init, carried);
     flow(yielded, carried);
   }
-  for (auto [passed, inside, result] : llvm::zip_equal(op.getConditionOp().getArgs(), op.getAfterArguments(), op.getResults())) {
+  for (auto [passed, inside, result] :
+       llvm::zip_equal(op.getConditionOp().getArgs(), op.getAfterArguments(), op.getResults())) {
     flow(passed, inside);
     flow(passed, result);
   }
@@ -123,7 +125,8 @@ void AxisInfoSolver::visitPlain(Operation* op) {
     for (Block& block : region) setUnknown(block.getArguments());
   if (op->getNumResults() == 0 || !allComputed(op->getOperands())) return;
   auto tracked = [](Value v) { return isTracked(v.getType()); };
-  if (!llvm::all_of(op->getResults(), tracked) || !llvm::all_of(op->getOperands(), tracked)) return setUnknown(op->getResults());
+  if (!llvm::all_of(op->getResults(), tracked) || !llvm::all_of(op->getOperands(), tracked))
+    return setUnknown(op->getResults());
   auto of = [&](Value value) -> const AxisInfo& { return known_.at(value); };
   std::optional<AxisInfo> info;
   if (op->getNumOperands() == 2 && of(op->getOperand(0)).constant && of(op->getOperand(1)).constant)
@@ -133,7 +136,8 @@ void AxisInfoSolver::visitPlain(Operation* op) {
     if (!info) info = family(op, of);
   if (!info) info = unknownInfo(op->getResult(0).getType());
   if (op->getNumResults() == 1) info = withPromises(std::move(*info), op);
-  for (Value result : op->getResults()) set(result, info->rank() == unknownInfo(result.getType()).rank() ? *info : unknownInfo(result.getType()));
+  for (Value result : op->getResults())
+    set(result, info->rank() == unknownInfo(result.getType()).rank() ? *info : unknownInfo(result.getType()));
 }
 
 }  // namespace tandem::analysis

@@ -7,7 +7,8 @@ namespace tandem::analysis {
 
 class AxisInfoSolver {
  public:
-  AxisInfoSolver(mlir::func::FuncOp function, llvm::DenseMap<mlir::Value, AxisInfo>& known) : function_(function), known_(known) {}
+  AxisInfoSolver(mlir::func::FuncOp function, llvm::DenseMap<mlir::Value, AxisInfo>& known)
+      : function_(function), known_(known) {}
   void run();
 
  private:

@@ -42,7 +42,9 @@ static AxisInfo withRunsInside(AxisInfo info) {
 
 static Info truncated(Operation* op, const AxisInfo& source) {
   Type type = op->getResult(0).getType();
-  if (source.constant) return constantInfo(type, APInt(64, *source.constant, true).trunc(std::min(64u, integerWidth(type))).getSExtValue());
+  if (source.constant)
+    return constantInfo(type,
+                        APInt(64, *source.constant, true).trunc(std::min(64u, integerWidth(type))).getSExtValue());
   return withRunsInside(source);
 }
 
@@ -64,7 +66,8 @@ Info sourceInfo(Operation* op, Lookup of) {
   return llvm::TypeSwitch<Operation*, Info>(op)
       .Case<arith::ConstantOp>([](auto o) { return integerConstant(o); })
       .Case<tile::MakeRangeOp>([](auto o) { return range(o); })
-      .Case<tile::ProgramIdOp, tile::NumProgramsOp, dist::RankOp, dist::NumRanksOp, simt::TidOp>([](auto o) { return someNumber(o); })
+      .Case<tile::ProgramIdOp, tile::NumProgramsOp, dist::RankOp, dist::NumRanksOp, simt::TidOp>(
+          [](auto o) { return someNumber(o); })
       .Case<arith::ExtSIOp>([&](auto o) { return of(o.getIn()); })
       .Case<arith::ExtUIOp>([&](auto o) { return zeroExtended(o, of(o.getIn())); })
       .Case<arith::TruncIOp>([&](auto o) { return truncated(o, of(o.getIn())); })

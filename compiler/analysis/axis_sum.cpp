@@ -42,7 +42,8 @@ static AxisInfo shiftLeft(const AxisInfo& l, const AxisInfo& r, Type type) {
 }
 
 std::optional<AxisInfo> sumInfo(Operation* op, Lookup of) {
-  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ShLIOp, arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp, arith::MaxUIOp>(op))
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ShLIOp, arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp,
+           arith::MaxUIOp>(op))
     return std::nullopt;
   const AxisInfo &l = of(op->getOperand(0)), &r = of(op->getOperand(1));
   bool both = l.nonNegative && r.nonNegative, either = l.nonNegative || r.nonNegative;

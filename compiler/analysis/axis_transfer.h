@@ -8,10 +8,11 @@ namespace tandem::analysis {
 
 using Lookup = llvm::function_ref<const AxisInfo&(mlir::Value)>;
 
-std::optional<AxisInfo> sumInfo(mlir::Operation* op, Lookup of);      // +, -, *, shift left, min, max
-std::optional<AxisInfo> divisionInfo(mlir::Operation* op, Lookup of); // /, %, shift right, and, or, xor
-std::optional<AxisInfo> choiceInfo(mlir::Operation* op, Lookup of);   // comparison, select
-std::optional<AxisInfo> sourceInfo(mlir::Operation* op, Lookup of);   // constants, ranges, program and rank numbers, integer casts
+std::optional<AxisInfo> sumInfo(mlir::Operation* op, Lookup of);       // +, -, *, shift left, min, max
+std::optional<AxisInfo> divisionInfo(mlir::Operation* op, Lookup of);  // /, %, shift right, and, or, xor
+std::optional<AxisInfo> choiceInfo(mlir::Operation* op, Lookup of);    // comparison, select
+std::optional<AxisInfo> sourceInfo(mlir::Operation* op,
+                                   Lookup of);  // constants, ranges, program and rank numbers, integer casts
 std::optional<AxisInfo> shapeInfo(mlir::Operation* op, Lookup of);    // splat, broadcast, reshape, ...
 std::optional<AxisInfo> pointerInfo(mlir::Operation* op, Lookup of);  // addptr, pointer casts, addresses on other ranks
 

@@ -22,7 +22,9 @@ class MaskReader {
         .Case<arith::AndIOp>([&](auto o) { return both(inner(o.getLhs()), inner(o.getRhs())); })
         .Case<arith::CmpIOp>([&](auto o) { return comparison(o); })
         .Case<arith::ConstantOp>([&](auto o) { return always(o); })
-        .Case<tile::SplatOp>([&](auto o) { return MaskReading{{}, {o.getSource()}}; })
+        .Case<tile::SplatOp>([&](auto o) {
+          return MaskReading{{}, {o.getSource()}};
+        })
         .Case<tile::BroadcastOp>([&](auto o) { return inner(o.getSource()); })
         .Case<tile::ExpandDimsOp>([&](auto o) { return expanded(inner(o.getSource()), o.getAxis()); })
         .Case<tile::PermuteOp>([&](auto o) { return permuted(inner(o.getSource()), o); })
@@ -54,7 +56,8 @@ class MaskReader {
 
   static Reading permuted(Reading source, tile::PermuteOp op) {
     if (source)
-      for (MaskBound& bound : source->bounds) bound.dim = llvm::find(op.getOrder(), int32_t(bound.dim)) - op.getOrder().begin();
+      for (MaskBound& bound : source->bounds)
+        bound.dim = llvm::find(op.getOrder(), int32_t(bound.dim)) - op.getOrder().begin();
     return source;
   }
 
@@ -83,19 +86,22 @@ class MaskReader {
     }
   }
 
-  static Reading bounded(CmpIPredicate predicate, const AffineTile& place, const ScalarExpr& limit, bool limitIsNonNegative) {
+  static Reading bounded(CmpIPredicate predicate, const AffineTile& place, const ScalarExpr& limit,
+                         bool limitIsNonNegative) {
     std::optional<unsigned> dim = place.onlyDim();
     if (!dim) return std::nullopt;
     const AffineDim& index = *place.dims[*dim];
     if (index.wrap || index.stride.constant() != 1 || !place.rest.isZero()) return std::nullopt;
-    MaskBound below{*dim, index.offset, limit, false}, notBelow{*dim, index.offset, limit, true}, notNegative{*dim, index.offset, 0, true};
+    MaskBound below{*dim, index.offset, limit, false}, notBelow{*dim, index.offset, limit, true},
+        notNegative{*dim, index.offset, 0, true};
     MaskBound upTo{*dim, index.offset, limit + 1, false}, above{*dim, index.offset, limit + 1, true};
     switch (predicate) {
       case CmpIPredicate::slt: return MaskReading{{below}, {}};
       case CmpIPredicate::sle: return MaskReading{{upTo}, {}};
       case CmpIPredicate::sgt: return MaskReading{{above}, {}};
       case CmpIPredicate::sge: return MaskReading{{notBelow}, {}};
-      case CmpIPredicate::ult: return limitIsNonNegative ? Reading(MaskReading{{below, notNegative}, {}}) : std::nullopt;
+      case CmpIPredicate::ult:
+        return limitIsNonNegative ? Reading(MaskReading{{below, notNegative}, {}}) : std::nullopt;
       case CmpIPredicate::ule: return limitIsNonNegative ? Reading(MaskReading{{upTo, notNegative}, {}}) : std::nullopt;
       default: return std::nullopt;
     }

@@ -63,7 +63,9 @@ bool ScalarExpr::mentions(Value value) const {
 }
 
 bool ScalarExpr::isOfArguments() const {
-  auto isArgument = [](Value v) { return isa<BlockArgument>(v) && isa<func::FuncOp>(v.getParentRegion()->getParentOp()); };
+  auto isArgument = [](Value v) {
+    return isa<BlockArgument>(v) && isa<func::FuncOp>(v.getParentRegion()->getParentOp());
+  };
   return llvm::all_of(terms_, [&](const Term& t) { return llvm::all_of(t.symbols, isArgument); });
 }
 
@@ -119,7 +121,8 @@ static Value asType(OpBuilder& builder, Location where, Value value, Type type) 
   Type from = value.getType();
   if (from == type) return value;
   if (isa<IndexType>(from) || isa<IndexType>(type)) return arith::IndexCastOp::create(builder, where, type, value);
-  if (from.getIntOrFloatBitWidth() < type.getIntOrFloatBitWidth()) return arith::ExtSIOp::create(builder, where, type, value);
+  if (from.getIntOrFloatBitWidth() < type.getIntOrFloatBitWidth())
+    return arith::ExtSIOp::create(builder, where, type, value);
   return arith::TruncIOp::create(builder, where, type, value);
 }
 

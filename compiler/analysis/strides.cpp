@@ -64,7 +64,8 @@ bool mayTake(const DimAccess& dim, const ScalarExpr& term) {
   if (dim.bound || dim.lowerBound) return false;
   if (!dim.stride.constant()) return true;
   auto variesInKernel = [](const ScalarExpr::Term& t) {
-    return !t.symbols.empty() && llvm::none_of(t.symbols, [](Value v) { return ScalarExpr::symbol(v).isOfArguments(); });
+    return !t.symbols.empty() &&
+           llvm::none_of(t.symbols, [](Value v) { return ScalarExpr::symbol(v).isOfArguments(); });
   };
   return llvm::all_of(term.terms(), variesInKernel);
 }
@@ -95,14 +96,18 @@ void distributeBaseOffset(StridedAccess& access) {
 bool StridedAccess::describesArguments() const {
   auto known = [](const std::optional<ScalarExpr>& e) { return !e || e->isOfArguments(); };
   return ScalarExpr::symbol(base).isOfArguments() && baseOffset.isOfArguments() &&
-         llvm::all_of(dims, [&](const DimAccess& d) { return d.stride.isOfArguments() && known(d.wrap) && known(d.bound) && known(d.lowerBound); });
+         llvm::all_of(dims, [&](const DimAccess& d) {
+           return d.stride.isOfArguments() && known(d.wrap) && known(d.bound) && known(d.lowerBound);
+         });
 }
 
 std::optional<StridedAccess> StrideAnalysis::of(Value pointer, Value mask) const {
-  if (!isa<RankedTensorType>(pointer.getType()) || !isa<tile::PtrType>(getElementTypeOrSelf(pointer.getType()))) return std::nullopt;
+  if (!isa<RankedTensorType>(pointer.getType()) || !isa<tile::PtrType>(getElementTypeOrSelf(pointer.getType())))
+    return std::nullopt;
   AffineReader reader(&axes_);
   std::optional<AffineTile> tile = reader.read(pointer);
-  if (!tile || !tile->base || isa<ShapedType>(tile->base.getType()) || tile->base.getType() != getElementTypeOrSelf(pointer.getType()))
+  if (!tile || !tile->base || isa<ShapedType>(tile->base.getType()) ||
+      tile->base.getType() != getElementTypeOrSelf(pointer.getType()))
     return std::nullopt;
   StridedAccess access = withoutMask(*tile);
   if (mask) {

@@ -8,12 +8,12 @@ namespace tandem::analysis {
 // One dimension d of the tile; `index` runs from 0 to the tile's size.
 struct DimAccess {
   int64_t size = 1;
-  ScalarExpr stride;               // in elements; zero where all indices read the same place
-  ScalarExpr offset;               // where index 0 is
-  std::optional<ScalarExpr> wrap;  // the place is (offset + index) mod wrap, which are all non-negative
+  ScalarExpr stride;                     // in elements; zero where all indices read the same place
+  ScalarExpr offset;                     // where index 0 is
+  std::optional<ScalarExpr> wrap;        // the place is (offset + index) mod wrap, which are all non-negative
   std::optional<ScalarExpr> bound;       // accessed only where offset + index (not wrapped) < bound
   std::optional<ScalarExpr> lowerBound;  // accessed only where offset + index (not wrapped) >= lowerBound
-  bool nonNegative = false;        // offset is never negative
+  bool nonNegative = false;              // offset is never negative
 };
 
 // address = base + baseOffset + sum over d of place_d * stride_d, where place_d = offset_d + index_d (mod wrap_d).

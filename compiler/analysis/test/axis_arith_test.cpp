@@ -33,9 +33,11 @@ TEST(AxisArith, Products) {
   EXPECT_EQ(binary("muli", "%range", "%c16s"), "c1 d16 k1");
   EXPECT_EQ(binary("muli", "%starts", "%ms"), "c1 d2048 k128");
   EXPECT_EQ(known(R"(%one = arith.constant dense<1> : tensor<128xi32>
-                     %r = arith.muli %offs, %one {name = "r"} : tensor<128xi32>)"), "c128 d128 k1");
+                     %r = arith.muli %offs, %one {name = "r"} : tensor<128xi32>)"),
+            "c128 d128 k1");
   EXPECT_EQ(known(R"(%four = arith.constant dense<4> : tensor<128xi32>
-                     %r = arith.shli %range, %four {name = "r"} : tensor<128xi32>)"), "c1 d16 k1");
+                     %r = arith.shli %range, %four {name = "r"} : tensor<128xi32>)"),
+            "c1 d16 k1");
   EXPECT_EQ(scalar("shli", "%m", "%x"), "c1 d16 k1");
 }
 
@@ -62,9 +64,11 @@ TEST(AxisArith, Quotients) {
   EXPECT_EQ(binary("divsi", "%starts", "%c16s"), "c1 d8 k128");
   EXPECT_EQ(scalar("divsi", "%start", "%c128"), "c1 d1 k1");
   EXPECT_EQ(known(R"(%whole = arith.constant dense<128> : tensor<128xi32>
-                     %r = arith.divsi %offs, %whole {name = "r"} : tensor<128xi32>)"), "c1 d1 k128");
+                     %r = arith.divsi %offs, %whole {name = "r"} : tensor<128xi32>)"),
+            "c1 d1 k128");
   EXPECT_EQ(known(R"(%three = arith.constant dense<3> : tensor<128xi32>
-                     %r = arith.divsi %offs, %three {name = "r"} : tensor<128xi32>)"), "c1 d1 k1");
+                     %r = arith.divsi %offs, %three {name = "r"} : tensor<128xi32>)"),
+            "c1 d1 k1");
 }
 
 TEST(AxisArith, ExactQuotientsKeepTheRestOfTheDivisor) {
@@ -76,11 +80,14 @@ TEST(AxisArith, ExactQuotientsKeepTheRestOfTheDivisor) {
 
 TEST(AxisArith, Bits) {
   EXPECT_EQ(known(R"(%low = arith.constant dense<15> : tensor<128xi32>
-                     %r = arith.andi %offs, %low {name = "r"} : tensor<128xi32>)"), "c16 d16 k1");
+                     %r = arith.andi %offs, %low {name = "r"} : tensor<128xi32>)"),
+            "c16 d16 k1");
   EXPECT_EQ(known(R"(%high = arith.constant dense<-16> : tensor<128xi32>
-                     %r = arith.andi %offs, %high {name = "r"} : tensor<128xi32>)"), "c1 d16 k16");
+                     %r = arith.andi %offs, %high {name = "r"} : tensor<128xi32>)"),
+            "c1 d16 k16");
   EXPECT_EQ(known(R"(%four = arith.constant dense<4> : tensor<128xi32>
-                     %r = arith.shrui %offs, %four {name = "r"} : tensor<128xi32>)"), "c1 d1 k16");
+                     %r = arith.shrui %offs, %four {name = "r"} : tensor<128xi32>)"),
+            "c1 d1 k16");
   EXPECT_EQ(binary("ori", "%starts", "%ms"), "c1 d16 k128");
   EXPECT_EQ(binary("xori", "%range", "%ms"), "c1 d1 k1");
 }
@@ -112,11 +119,14 @@ TEST(AxisArith, MasksOfTheLastTile) {
 TEST(AxisArith, Selection) {
   EXPECT_EQ(known(R"(%r = arith.select %flag, %offs, %range {name = "r"} : tensor<128xi32>)"), "c128 d128 k1");
   EXPECT_EQ(known(R"(%mask = arith.cmpi slt, %offs, %ms : tensor<128xi32>
-                     %r = arith.select %mask, %offs, %range {name = "r"} : tensor<128xi1>, tensor<128xi32>)"), "c16 d16 k1");
+                     %r = arith.select %mask, %offs, %range {name = "r"} : tensor<128xi1>, tensor<128xi32>)"),
+            "c16 d16 k1");
   EXPECT_EQ(known(R"(%mask = arith.cmpi slt, %offs, %ms : tensor<128xi32>
-                     %r = arith.select %mask, %starts, %ms {name = "r"} : tensor<128xi1>, tensor<128xi32>)"), "c1 d16 k16");
+                     %r = arith.select %mask, %starts, %ms {name = "r"} : tensor<128xi1>, tensor<128xi32>)"),
+            "c1 d16 k16");
   EXPECT_EQ(known(R"(%t = arith.constant true
-                     %r = arith.select %t, %m, %x {name = "r"} : i32)"), "c1 d16 k1");
+                     %r = arith.select %t, %m, %x {name = "r"} : i32)"),
+            "c1 d16 k1");
 }
 
 TEST(AxisArith, Casts) {
@@ -124,19 +134,25 @@ TEST(AxisArith, Casts) {
   EXPECT_EQ(known(R"(%r = arith.index_cast %m {name = "r"} : i32 to index)"), "c1 d16 k1");
   EXPECT_EQ(known(R"(%r = arith.trunci %offs {name = "r"} : tensor<128xi32> to tensor<128xi16>)"), "c128 d128 k1");
   EXPECT_EQ(known(R"(%shifted = arith.addi %range, %xs : tensor<128xi32>
-                     %r = arith.trunci %shifted {name = "r"} : tensor<128xi32> to tensor<128xi16>)"), "c1 d1 k1");
+                     %r = arith.trunci %shifted {name = "r"} : tensor<128xi32> to tensor<128xi16>)"),
+            "c1 d1 k1");
   EXPECT_EQ(known(R"(%t = arith.constant true
-                     %r = arith.extui %t {name = "r"} : i1 to i32)"), "c1 d1 k1 = 1");
+                     %r = arith.extui %t {name = "r"} : i1 to i32)"),
+            "c1 d1 k1 = 1");
   EXPECT_EQ(known(R"(%big = arith.constant 4294967312 : i64
-                     %r = arith.trunci %big {name = "r"} : i64 to i32)"), "c1 d16 k1 = 16");
+                     %r = arith.trunci %big {name = "r"} : i64 to i32)"),
+            "c1 d16 k1 = 16");
 }
 
 TEST(AxisArith, Promises) {
   EXPECT_EQ(known(R"(%r = arith.remsi %offs, %xs {name = "r", tandem.divisibility = array<i32: 64>,
-                                                  tandem.contiguity = array<i32: 64>} : tensor<128xi32>)"), "c64 d64 k1");
+                                                  tandem.contiguity = array<i32: 64>} : tensor<128xi32>)"),
+            "c64 d64 k1");
   EXPECT_EQ(known(R"(%r = arith.remsi %offs, %xs {name = "r", tandem.divisibility = array<i32: 32>,
-                                                  tandem.contiguity = array<i32: 256>} : tensor<128xi32>)"), "c128 d32 k1");
-  EXPECT_EQ(known(R"(%r = arith.divsi %offs, %xs {name = "r", tandem.constancy = array<i32: 24>} : tensor<128xi32>)"), "c1 d1 k8");
+                                                  tandem.contiguity = array<i32: 256>} : tensor<128xi32>)"),
+            "c128 d32 k1");
+  EXPECT_EQ(known(R"(%r = arith.divsi %offs, %xs {name = "r", tandem.constancy = array<i32: 24>} : tensor<128xi32>)"),
+            "c1 d1 k8");
   EXPECT_EQ(known(R"(%r = arith.addi %x, %x {name = "r", tandem.divisibility = array<i32: 8, 8>} : i32)"), "c1 d1 k1");
   EXPECT_EQ(known(R"(%r = arith.addi %x, %x {name = "r", tandem.divisibility = array<i32: -8>} : i32)"), "c1 d1 k1");
 }

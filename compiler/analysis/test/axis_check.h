@@ -11,8 +11,8 @@ inline std::string text(const AxisInfo& info) {
   std::ostringstream out;
   const char* between = "";
   for (const DimInfo& dim : info.dims) {
-    out << between << "c" << dim.contiguity << " d" << (dim.divisibility > (1 << 30) ? "*" : std::to_string(dim.divisibility)) << " k"
-        << dim.constancy;
+    out << between << "c" << dim.contiguity << " d"
+        << (dim.divisibility > (1 << 30) ? "*" : std::to_string(dim.divisibility)) << " k" << dim.constancy;
     between = "; ";
   }
   if (info.constant) out << " = " << *info.constant;
@@ -33,7 +33,8 @@ inline std::string wrapped(const std::string& lines) {
       %xs = tile.splat %x : i32 -> tensor<128xi32>
       %ms = tile.splat %m : i32 -> tensor<128xi32>
       %c16s = arith.constant dense<16> : tensor<128xi32>
-  )" + lines + "\nreturn\n}";
+  )" + lines +
+         "\nreturn\n}";
 }
 
 // What is known of the value whose op is named "r".

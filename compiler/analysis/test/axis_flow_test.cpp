@@ -10,7 +10,8 @@ static std::string carriedPointer(const std::string& step) {
     %last = scf.for %i = %c0 to %x step %c1 iter_args(%at = %first) -> (tensor<128x!tile.ptr<f16>>) : i32 {
       %zero = arith.constant dense<0> : tensor<128xi32>
       %same = tile.addptr %at, %zero {name = "r"} : tensor<128x!tile.ptr<f16>>, tensor<128xi32>
-      %next = tile.addptr %at, )" + step + R"( : tensor<128x!tile.ptr<f16>>, tensor<128xi32>
+      %next = tile.addptr %at, )" +
+               step + R"( : tensor<128x!tile.ptr<f16>>, tensor<128xi32>
       scf.yield %next : tensor<128x!tile.ptr<f16>>
     })");
 }
@@ -34,24 +35,33 @@ TEST(AxisFlow, AValueThatOnlySwapsSettles) {
   EXPECT_EQ(known(R"(%a, %b = scf.for %i = %c0 to %x step %c1 iter_args(%l = %c128, %r = %m) -> (i32, i32) : i32 {
       %s = arith.addi %l, %r {name = "r"} : i32
       scf.yield %r, %l : i32, i32
-    })"), "c1 d16 k1");
+    })"),
+            "c1 d16 k1");
 }
 
 TEST(AxisFlow, ConstantsCarriedUnchangedStayConstant) {
   EXPECT_EQ(known(R"(%a = scf.for %i = %c0 to %x step %c1 iter_args(%l = %c128) -> (i32) : i32 { scf.yield %l : i32 }
-                     %r = arith.addi %a, %c1 {name = "r"} : i32)"), "c1 d1 k1 = 129");
+                     %r = arith.addi %a, %c1 {name = "r"} : i32)"),
+            "c1 d1 k1 = 129");
   EXPECT_EQ(known(R"(%a = scf.for %i = %c0 to %x step %c1 iter_args(%l = %c128) -> (i32) : i32 {
                        %n = arith.addi %l, %c1 : i32
                        scf.yield %n : i32
                      }
-                     %r = arith.addi %a, %c1 {name = "r"} : i32)"), "c1 d1 k1");
+                     %r = arith.addi %a, %c1 {name = "r"} : i32)"),
+            "c1 d1 k1");
 }
 
 TEST(AxisFlow, Branches) {
-  EXPECT_EQ(known(R"(%a = scf.if %flag -> (tensor<128xi32>) { scf.yield %offs : tensor<128xi32> } else { scf.yield %range : tensor<128xi32> }
-                     %r = arith.addi %a, %ms {name = "r"} : tensor<128xi32>)"), "c128 d16 k1");
-  EXPECT_EQ(known(R"(%a = scf.if %flag -> (tensor<128xi32>) { scf.yield %offs : tensor<128xi32> } else { scf.yield %ms : tensor<128xi32> }
-                     %r = arith.addi %a, %ms {name = "r"} : tensor<128xi32>)"), "c1 d1 k1");
+  EXPECT_EQ(
+      known(
+          R"(%a = scf.if %flag -> (tensor<128xi32>) { scf.yield %offs : tensor<128xi32> } else { scf.yield %range : tensor<128xi32> }
+                     %r = arith.addi %a, %ms {name = "r"} : tensor<128xi32>)"),
+      "c128 d16 k1");
+  EXPECT_EQ(
+      known(
+          R"(%a = scf.if %flag -> (tensor<128xi32>) { scf.yield %offs : tensor<128xi32> } else { scf.yield %ms : tensor<128xi32> }
+                     %r = arith.addi %a, %ms {name = "r"} : tensor<128xi32>)"),
+      "c1 d1 k1");
 }
 
 TEST(AxisFlow, While) {
@@ -63,7 +73,8 @@ TEST(AxisFlow, While) {
                        %n = arith.addi %l, %m : i32
                        scf.yield %n : i32
                      }
-                     %r = arith.addi %a, %c0 {name = "r"} : i32)"), "c1 d16 k1");
+                     %r = arith.addi %a, %c0 {name = "r"} : i32)"),
+            "c1 d16 k1");
 }
 
 TEST(AxisFlow, LoadedValuesAreUnknownAlsoWhenCarried) {
@@ -72,7 +83,8 @@ TEST(AxisFlow, LoadedValuesAreUnknownAlsoWhenCarried) {
                        %n = tile.load %q : !tile.ptr<i32> -> i32
                        scf.yield %n : i32
                      }
-                     %r = arith.addi %a, %c0 {name = "r"} : i32)"), "c1 d1 k1");
+                     %r = arith.addi %a, %c0 {name = "r"} : i32)"),
+            "c1 d1 k1");
 }
 
 TEST(AxisFlow, ArgumentsOfOtherRegionsAreUnknown) {
@@ -80,7 +92,8 @@ TEST(AxisFlow, ArgumentsOfOtherRegionsAreUnknown) {
                        ^bb0(%l: i32, %n: i32):
                          %s = arith.addi %l, %n {name = "r"} : i32
                          tile.yield %s : i32
-                     }) : (tensor<128xi32>) -> i32)"), "c1 d1 k1");
+                     }) : (tensor<128xi32>) -> i32)"),
+            "c1 d1 k1");
 }
 
 TEST(AxisFlow, ValuesMadeLaterAreUnknown) {

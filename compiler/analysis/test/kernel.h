@@ -16,8 +16,8 @@ namespace tandem::analysis::test {
 class Kernel {
  public:
   explicit Kernel(const std::string& text) {
-    context_.loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect, mlir::scf::SCFDialect,
-                         tile::TileDialect, dist::DistDialect, simt::SimtDialect>();
+    context_.loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect,
+                         mlir::scf::SCFDialect, tile::TileDialect, dist::DistDialect, simt::SimtDialect>();
     module_ = mlir::parseSourceString<mlir::ModuleOp>(text, mlir::ParserConfig(&context_), "k.mlir");
     if (!module_) throw std::runtime_error("the test's text does not parse:\n" + text);
   }

@@ -26,7 +26,8 @@ class RandomKernel {
 
   std::string text(const std::string& rest = "") const {
     return "func.func @k(%ptr: !tile.ptr<f16> {tile.name = \"ptr\"}, %x: i32 {tile.name = \"x\"}, "
-           "%m: i32 {tile.name = \"m\", tandem.divisibility = 16 : i32}) {\n" + text_ + rest + "return\n}";
+           "%m: i32 {tile.name = \"m\", tandem.divisibility = 16 : i32}) {\n" +
+           text_ + rest + "return\n}";
   }
   const std::vector<Tile>& tiles() const { return tiles_; }  // `%v0`, `%v1`, ...
   const std::vector<Tile>& masks() const { return masks_; }  // `%mask0`, ...; 0 or 1
@@ -56,9 +57,10 @@ class RandomKernel {
   void addRange(int axis, int start) {
     std::string size = std::to_string(axis == 0 ? kRows : kColumns), n = std::to_string(tiles_.size());
     std::string thin = axis == 0 ? "8x1" : "1x16";
-    text_ += "%r" + n + " = tile.make_range " + std::to_string(start) + " to " + std::to_string(start + (axis == 0 ? kRows : kColumns)) +
-             " : tensor<" + size + "xi32>\n";
-    text_ += "%e" + n + " = tile.expand_dims %r" + n + " at " + std::to_string(1 - axis) + " : tensor<" + size + "xi32> -> tensor<" + thin + "xi32>\n";
+    text_ += "%r" + n + " = tile.make_range " + std::to_string(start) + " to " +
+             std::to_string(start + (axis == 0 ? kRows : kColumns)) + " : tensor<" + size + "xi32>\n";
+    text_ += "%e" + n + " = tile.expand_dims %r" + n + " at " + std::to_string(1 - axis) + " : tensor<" + size +
+             "xi32> -> tensor<" + thin + "xi32>\n";
     Tile tile;
     for (int i = 0; i < kRows * kColumns; ++i) tile[i] = start + (axis == 0 ? i / kColumns : i % kColumns);
     add(tile, "tile.broadcast %e" + n + " NAME : tensor<" + thin + "xi32> -> tensor<8x16xi32>");
@@ -84,16 +86,21 @@ class RandomKernel {
         {"muli", [](int64_t a, int64_t b) { return a * b; }},
         {"remsi", [](int64_t a, int64_t b) { return b > 0 ? std::optional(a % b) : std::nullopt; }},
         {"divsi", [](int64_t a, int64_t b) { return b > 0 ? std::optional(a / b) : std::nullopt; }},
-        {"divui", [](int64_t a, int64_t b) { return b > 0 ? std::optional<int64_t>(uint32_t(a) / uint32_t(b)) : std::nullopt; }},
-        {"remui", [](int64_t a, int64_t b) { return b > 0 ? std::optional<int64_t>(uint32_t(a) % uint32_t(b)) : std::nullopt; }},
+        {"divui",
+         [](int64_t a, int64_t b) { return b > 0 ? std::optional<int64_t>(uint32_t(a) / uint32_t(b)) : std::nullopt; }},
+        {"remui",
+         [](int64_t a, int64_t b) { return b > 0 ? std::optional<int64_t>(uint32_t(a) % uint32_t(b)) : std::nullopt; }},
         {"andi", [](int64_t a, int64_t b) { return a & b; }},
         {"ori", [](int64_t a, int64_t b) { return a | b; }},
         {"xori", [](int64_t a, int64_t b) { return a ^ b; }},
         {"minsi", [](int64_t a, int64_t b) { return std::min(a, b); }},
         {"maxsi", [](int64_t a, int64_t b) { return std::max(a, b); }},
-        {"shli", [](int64_t a, int64_t b) { return b >= 0 && b < 20 ? std::optional(a * (int64_t(1) << b)) : std::nullopt; }},
+        {"shli",
+         [](int64_t a, int64_t b) { return b >= 0 && b < 20 ? std::optional(a * (int64_t(1) << b)) : std::nullopt; }},
         {"shrsi", [](int64_t a, int64_t b) { return b >= 0 && b < 32 ? std::optional(a >> b) : std::nullopt; }},
-        {"shrui", [](int64_t a, int64_t b) { return b >= 0 && b < 32 ? std::optional<int64_t>(uint32_t(a) >> b) : std::nullopt; }}};
+        {"shrui", [](int64_t a, int64_t b) {
+           return b >= 0 && b < 32 ? std::optional<int64_t>(uint32_t(a) >> b) : std::nullopt;
+         }}};
     int choice = pick(affineOnly_ ? 4 : int(rules.size()) + 2);
     if (choice == int(rules.size())) return addTransposed();
     if (choice > int(rules.size())) return addSelection();
@@ -132,8 +139,8 @@ class RandomKernel {
   Tile compare(const std::string& name) {
     std::string predicate = std::array{"slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"}[pick(8)];
     int a = pick(tiles_.size()), b = pick(tiles_.size());
-    text_ += "%" + name + " = arith.cmpi " + predicate + ", %v" + std::to_string(a) + ", %v" + std::to_string(b) + " " + named(name) +
-             " : tensor<8x16xi32>\n";
+    text_ += "%" + name + " = arith.cmpi " + predicate + ", %v" + std::to_string(a) + ", %v" + std::to_string(b) + " " +
+             named(name) + " : tensor<8x16xi32>\n";
     Tile value;
     for (size_t i = 0; i < value.size(); ++i) value[i] = holds(predicate, tiles_[a][i], tiles_[b][i]);
     return value;
@@ -144,7 +151,8 @@ class RandomKernel {
     Tile choice = compare(mask), value;
     int a = pick(tiles_.size()), b = pick(tiles_.size());
     for (size_t i = 0; i < value.size(); ++i) value[i] = tiles_[choice[i] ? a : b][i];
-    add(value, "arith.select %" + mask + ", %v" + std::to_string(a) + ", %v" + std::to_string(b) + " NAME : tensor<8x16xi1>, tensor<8x16xi32>");
+    add(value, "arith.select %" + mask + ", %v" + std::to_string(a) + ", %v" + std::to_string(b) +
+                   " NAME : tensor<8x16xi1>, tensor<8x16xi32>");
   }
 
   // A comparison, or it and an earlier mask.
@@ -153,7 +161,8 @@ class RandomKernel {
     bool first = masks_.empty();
     Tile value = compare(first ? name : name + "c");
     if (!first) {
-      text_ += "%" + name + " = arith.andi %" + name + "c, %mask" + std::to_string(masks_.size() - 1) + " " + named(name) + " : tensor<8x16xi1>\n";
+      text_ += "%" + name + " = arith.andi %" + name + "c, %mask" + std::to_string(masks_.size() - 1) + " " +
+               named(name) + " : tensor<8x16xi1>\n";
       for (size_t i = 0; i < value.size(); ++i) value[i] &= masks_.back()[i];
     }
     masks_.push_back(value);

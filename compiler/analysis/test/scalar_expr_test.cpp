@@ -73,7 +73,8 @@ TEST_F(ScalarExprTest, Questions) {
 
 TEST_F(ScalarExprTest, BuildsWhatItReads) {
   mlir::OpBuilder builder(kernel_.function().front().getTerminator());
-  for (mlir::Type type : {mlir::Type(builder.getI64Type()), mlir::Type(builder.getI32Type()), mlir::Type(builder.getIndexType())})
+  for (mlir::Type type :
+       {mlir::Type(builder.getI64Type()), mlir::Type(builder.getI32Type()), mlir::Type(builder.getIndexType())})
     for (const ScalarExpr& e : {of("square") - ScalarExpr(5) * of("left"), ScalarExpr(), ScalarExpr(-7), a_}) {
       mlir::Value built = e.build(builder, builder.getUnknownLoc(), type);
       EXPECT_EQ(built.getType(), type);

@@ -24,16 +24,21 @@ class Matmul : public ::testing::Test {
 // pid_m is `arith.addi` of first_pid_m (8 * a quotient) and a remainder; pid_n is a quotient.
 TEST_F(Matmul, StridesOfTheLaunch) {
   open("matmul.mlir");
-  EXPECT_EQ(text(load(0)), "a_ptr; 128 from 1024*arith.divsi + 128*arith.remsi mod M by stride_am; 64 from 64*iv by stride_ak < K");
+  EXPECT_EQ(text(load(0)),
+            "a_ptr; 128 from 1024*arith.divsi + 128*arith.remsi mod M by stride_am; 64 from 64*iv by stride_ak < K");
   EXPECT_EQ(text(load(1)), "b_ptr; 64 from 64*iv by stride_bk < K; 256 from 256*arith.divsi mod N by stride_bn");
-  EXPECT_EQ(text(store()), "c_ptr; 128 from 1024*arith.divsi + 128*arith.remsi by stride_cm < M; 256 from 256*arith.divsi by stride_cn < N");
+  EXPECT_EQ(
+      text(store()),
+      "c_ptr; 128 from 1024*arith.divsi + 128*arith.remsi by stride_cm < M; 256 from 256*arith.divsi by stride_cn < N");
 }
 
 TEST_F(Matmul, InnermostStridesOfOne) {
   open("matmul_row_major.mlir");
-  EXPECT_EQ(text(load(0)), "a_ptr; 128 from 1024*arith.divsi + 128*arith.remsi mod M by stride_am; 64 from 64*iv by 1 < K");
+  EXPECT_EQ(text(load(0)),
+            "a_ptr; 128 from 1024*arith.divsi + 128*arith.remsi mod M by stride_am; 64 from 64*iv by 1 < K");
   EXPECT_EQ(text(load(1)), "b_ptr; 64 from 64*iv by stride_bk < K; 256 from 256*arith.divsi mod N by 1");
-  EXPECT_EQ(text(store()), "c_ptr; 128 from 1024*arith.divsi + 128*arith.remsi by stride_cm < M; 256 from 256*arith.divsi by 1 < N");
+  EXPECT_EQ(text(store()),
+            "c_ptr; 128 from 1024*arith.divsi + 128*arith.remsi by stride_cm < M; 256 from 256*arith.divsi by 1 < N");
 }
 
 TEST_F(Matmul, ADescriptorCanBeMadeBeforeTheLaunch) {
@@ -60,7 +65,8 @@ TEST_F(Matmul, AxisInfoOfTheSameKernel) {
   open("matmul_row_major.mlir");
   kernel_->function().setArgAttr(0, "tandem.divisibility", mlir::OpBuilder(kernel_->function()).getI32IntegerAttr(16));
   for (unsigned argument : {4u, 5u, 6u})  // N, K, stride_am
-    kernel_->function().setArgAttr(argument, "tandem.divisibility", mlir::OpBuilder(kernel_->function()).getI32IntegerAttr(16));
+    kernel_->function().setArgAttr(argument, "tandem.divisibility",
+                                   mlir::OpBuilder(kernel_->function()).getI32IntegerAttr(16));
   AxisInfoAnalysis axes(kernel_->function());
   auto a = kernel_->nth<tile::LoadOp>(0);
   EXPECT_EQ(axes.of(a.getPointer()).contiguity(1), 64);

@@ -19,7 +19,8 @@ static std::string around(const std::string& lines) {
       %ns = tile.splat %n : i32 -> tensor<32xi32>
       %ss = tile.splat %s : i32 -> tensor<32xi32>
       %ptrs = tile.splat %ptr : !tile.ptr<f16> -> tensor<32x!tile.ptr<f16>>
-  )" + lines + "\nreturn\n}";
+  )" + lines +
+         "\nreturn\n}";
 }
 
 static std::string accessed(const std::string& lines, bool masked = false) {
@@ -30,12 +31,14 @@ static std::string accessed(const std::string& lines, bool masked = false) {
 
 // The access ptr + `offset`.
 static std::string at(const std::string& offset, const std::string& before = "") {
-  return accessed(before + "\n%p = tile.addptr %ptrs, " + offset + " {name = \"p\"} : tensor<32x!tile.ptr<f16>>, tensor<32xi32>");
+  return accessed(before + "\n%p = tile.addptr %ptrs, " + offset +
+                  " {name = \"p\"} : tensor<32x!tile.ptr<f16>>, tensor<32xi32>");
 }
 
 // The access ptr + offs under a mask.
 static std::string under(const std::string& mask) {
-  return accessed("%p = tile.addptr %ptrs, %offs {name = \"p\"} : tensor<32x!tile.ptr<f16>>, tensor<32xi32>\n" + mask, true);
+  return accessed("%p = tile.addptr %ptrs, %offs {name = \"p\"} : tensor<32x!tile.ptr<f16>>, tensor<32xi32>\n" + mask,
+                  true);
 }
 static std::string compare(const std::string& text) {
   return under("%mask = arith.cmpi " + text + " {name = \"mask\"} : tensor<32xi32>");
@@ -46,7 +49,8 @@ static std::string inTile(const std::string& op) { return op + " : tensor<32xi32
 TEST(Strides, OneDimension) {
   EXPECT_EQ(at("%offs"), "ptr; 32 from 32*pid by 1");
   EXPECT_EQ(at("%m", inTile("%m = arith.muli %offs, %ss")), "ptr; 32 from 32*pid by s");
-  EXPECT_EQ(at("%m", inTile("%two = arith.constant dense<1> : tensor<32xi32>\n%m = arith.shli %offs, %two")), "ptr; 32 from 32*pid by 2");
+  EXPECT_EQ(at("%m", inTile("%two = arith.constant dense<1> : tensor<32xi32>\n%m = arith.shli %offs, %two")),
+            "ptr; 32 from 32*pid by 2");
   EXPECT_EQ(at("%d", inTile("%d = arith.subi %offs, %ns")), "ptr; 32 from -1*n + 32*pid by 1");
   EXPECT_EQ(at("%d", inTile("%d = arith.subi %ns, %range")), "ptr + n; 32 from 0 by -1");
   EXPECT_EQ(at("%d", inTile("%d = arith.addi %range, %range")), "ptr; 32 from 0 by 2");
@@ -57,18 +61,29 @@ TEST(Strides, WhatIsNotRegular) {
   EXPECT_EQ(at("%m", inTile("%m = arith.muli %range, %range")), "none");
   EXPECT_EQ(at("%m", inTile("%m = arith.divsi %range, %c32s")), "none");
   EXPECT_EQ(at("%m", inTile("%m = arith.xori %range, %c32s")), "none");
-  EXPECT_EQ(at("%m", "%raw = tile.int_to_ptr %t : i64 -> !tile.ptr<i32>\n%raws = tile.splat %raw : !tile.ptr<i32> -> tensor<32x!tile.ptr<i32>>\n"
-                     "%m = tile.load %raws : tensor<32x!tile.ptr<i32>> -> tensor<32xi32>"), "none");
-  EXPECT_EQ(at("%m", "%m = arith.constant dense<[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, "
-                     "25, 26, 27, 28, 29, 30, 31]> : tensor<32xi32>"), "none");
-  EXPECT_EQ(at("%m", "%b = arith.trunci %offs : tensor<32xi32> to tensor<32xi8>\n%m = arith.extsi %b : tensor<32xi8> to tensor<32xi32>"), "none");
+  EXPECT_EQ(at("%m",
+               "%raw = tile.int_to_ptr %t : i64 -> !tile.ptr<i32>\n%raws = tile.splat %raw : !tile.ptr<i32> -> "
+               "tensor<32x!tile.ptr<i32>>\n"
+               "%m = tile.load %raws : tensor<32x!tile.ptr<i32>> -> tensor<32xi32>"),
+            "none");
+  EXPECT_EQ(at("%m",
+               "%m = arith.constant dense<[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, "
+               "21, 22, 23, 24, "
+               "25, 26, 27, 28, 29, 30, 31]> : tensor<32xi32>"),
+            "none");
+  EXPECT_EQ(at("%m",
+               "%b = arith.trunci %offs : tensor<32xi32> to tensor<32xi8>\n%m = arith.extsi %b : tensor<32xi8> to "
+               "tensor<32xi32>"),
+            "none");
   EXPECT_EQ(at("%m", "%m = arith.select %flag, %offs, %range : tensor<32xi32>"), "none");
 }
 
 TEST(Strides, WrapAround) {
   EXPECT_EQ(at("%w", inTile("%w = arith.remsi %offs, %ns")), "ptr; 32 from 32*pid mod n by 1");
-  EXPECT_EQ(at("%w", inTile("%r = arith.remsi %offs, %ns : tensor<32xi32>\n%w = arith.muli %r, %ss")), "ptr; 32 from 32*pid mod n by s");
-  EXPECT_EQ(at("%w", inTile("%r = arith.remsi %offs, %ns : tensor<32xi32>\n%w = arith.addi %r, %ss")), "ptr + s; 32 from 32*pid mod n by 1");
+  EXPECT_EQ(at("%w", inTile("%r = arith.remsi %offs, %ns : tensor<32xi32>\n%w = arith.muli %r, %ss")),
+            "ptr; 32 from 32*pid mod n by s");
+  EXPECT_EQ(at("%w", inTile("%r = arith.remsi %offs, %ns : tensor<32xi32>\n%w = arith.addi %r, %ss")),
+            "ptr + s; 32 from 32*pid mod n by 1");
   EXPECT_EQ(at("%w", inTile("%r = arith.remsi %offs, %ns : tensor<32xi32>\n%w = arith.remsi %r, %ss")), "none");
   EXPECT_EQ(at("%w", inTile("%o = arith.subi %offs, %c32s : tensor<32xi32>\n%w = arith.remsi %o, %ns")), "none");
   EXPECT_EQ(at("%w", inTile("%o = arith.muli %offs, %c32s : tensor<32xi32>\n%w = arith.remsi %o, %ns")), "none");
@@ -91,13 +106,17 @@ TEST(Strides, Bounds) {
 TEST(Strides, SeveralConditions) {
   const std::string upper = "%u = arith.cmpi slt, %offs, %ns : tensor<32xi32>\n";
   EXPECT_EQ(under(upper + R"(%l = arith.cmpi sge, %offs, %ss : tensor<32xi32>
-                             %mask = arith.andi %u, %l {name = "mask"} : tensor<32xi1>)"), "ptr; 32 from 32*pid by 1 >= s < n");
+                             %mask = arith.andi %u, %l {name = "mask"} : tensor<32xi1>)"),
+            "ptr; 32 from 32*pid by 1 >= s < n");
   EXPECT_EQ(under(upper + R"(%f = tile.splat %flag : i1 -> tensor<32xi1>
-                             %mask = arith.andi %u, %f {name = "mask"} : tensor<32xi1>)"), "ptr; 32 from 32*pid by 1 < n; if flag");
+                             %mask = arith.andi %u, %f {name = "mask"} : tensor<32xi1>)"),
+            "ptr; 32 from 32*pid by 1 < n; if flag");
   EXPECT_EQ(under(upper + R"(%o = arith.cmpi slt, %offs, %ss : tensor<32xi32>
-                             %mask = arith.andi %u, %o {name = "mask"} : tensor<32xi1>)"), "none");
+                             %mask = arith.andi %u, %o {name = "mask"} : tensor<32xi1>)"),
+            "none");
   EXPECT_EQ(under(upper + R"(%o = arith.cmpi slt, %offs, %ss : tensor<32xi32>
-                             %mask = arith.ori %u, %o {name = "mask"} : tensor<32xi1>)"), "none");
+                             %mask = arith.ori %u, %o {name = "mask"} : tensor<32xi1>)"),
+            "none");
   EXPECT_EQ(under(R"(%mask = arith.constant {name = "mask"} dense<true> : tensor<32xi1>)"), "ptr; 32 from 32*pid by 1");
   EXPECT_EQ(under(R"(%mask = arith.constant {name = "mask"} dense<false> : tensor<32xi1>)"), "none");
 }
@@ -106,27 +125,35 @@ TEST(Strides, ScalarPointersAndWidths) {
   EXPECT_EQ(accessed(R"(%moved = arith.muli %pid, %s : i32
     %row = tile.addptr %ptr, %moved : !tile.ptr<f16>, i32
     %rows = tile.splat %row : !tile.ptr<f16> -> tensor<32x!tile.ptr<f16>>
-    %p = tile.addptr %rows, %range {name = "p"} : tensor<32x!tile.ptr<f16>>, tensor<32xi32>)"), "ptr + pid*s; 32 from 0 by 1");
+    %p = tile.addptr %rows, %range {name = "p"} : tensor<32x!tile.ptr<f16>>, tensor<32xi32>)"),
+            "ptr + pid*s; 32 from 0 by 1");
   EXPECT_EQ(accessed(R"(%row = tile.addptr %ptr, %start : !tile.ptr<f16>, i32
     %rows = tile.splat %row : !tile.ptr<f16> -> tensor<32x!tile.ptr<f16>>
-    %p = tile.addptr %rows, %range {name = "p"} : tensor<32x!tile.ptr<f16>>, tensor<32xi32>)"), "ptr; 32 from 32*pid by 1");
-  EXPECT_EQ(at("%w", "%e = arith.extsi %pid : i32 to i64\n%x = arith.muli %e, %t : i64\n%q = arith.trunci %x {name = \"q\"} : i64 to i32\n"
-                     "%w = tile.splat %q : i32 -> tensor<32xi32>"), "ptr + q; 32 from 0 by 0");
+    %p = tile.addptr %rows, %range {name = "p"} : tensor<32x!tile.ptr<f16>>, tensor<32xi32>)"),
+            "ptr; 32 from 32*pid by 1");
+  EXPECT_EQ(at("%w",
+               "%e = arith.extsi %pid : i32 to i64\n%x = arith.muli %e, %t : i64\n%q = arith.trunci %x {name = \"q\"} "
+               ": i64 to i32\n"
+               "%w = tile.splat %q : i32 -> tensor<32xi32>"),
+            "ptr + q; 32 from 0 by 0");
 }
 
 TEST(Strides, AnOrderingTokenStaysPartOfTheBase) {
   EXPECT_EQ(accessed(R"(%after = dist.consume_token %ptr, %n {name = "after"} : !tile.ptr<f16>
     %afters = tile.splat %after : !tile.ptr<f16> -> tensor<32x!tile.ptr<f16>>
-    %p = tile.addptr %afters, %offs {name = "p"} : tensor<32x!tile.ptr<f16>>, tensor<32xi32>)"), "after; 32 from 32*pid by 1");
+    %p = tile.addptr %afters, %offs {name = "p"} : tensor<32x!tile.ptr<f16>>, tensor<32xi32>)"),
+            "after; 32 from 32*pid by 1");
   EXPECT_EQ(accessed(R"(%all = tile.addptr %ptrs, %offs : tensor<32x!tile.ptr<f16>>, tensor<32xi32>
-    %p = dist.consume_token %all, %n {name = "p"} : tensor<32x!tile.ptr<f16>>)"), "none");
+    %p = dist.consume_token %all, %n {name = "p"} : tensor<32x!tile.ptr<f16>>)"),
+            "none");
 }
 
 // A loop that carries the tile of pointers; `next` makes %moved of %at.
 static std::string inLoop(const std::string& bounds, const std::string& next) {
   return accessed(R"(%first = tile.addptr %ptrs, %offs : tensor<32x!tile.ptr<f16>>, tensor<32xi32>
     %zero = arith.constant dense<0> : tensor<32xi32>
-    %last = scf.for %i = )" + bounds + R"( iter_args(%at = %first) -> (tensor<32x!tile.ptr<f16>>) : i32 {
+    %last = scf.for %i = )" +
+                  bounds + R"( iter_args(%at = %first) -> (tensor<32x!tile.ptr<f16>>) : i32 {
       %p = tile.addptr %at, %zero {name = "p"} : tensor<32x!tile.ptr<f16>>, tensor<32xi32>
       )" + next + R"(
       scf.yield %moved : tensor<32x!tile.ptr<f16>>
@@ -149,10 +176,13 @@ TEST(Strides, LoopsThatDoNotStepEvenly) {
   EXPECT_EQ(inLoop("%c0 to %n step %c32", plus("%ns")), "none");
   EXPECT_EQ(inLoop("%c0 to %n step %c1", plus("%offs")), "none");
   EXPECT_EQ(inLoop("%c0 to %n step %c1", "%is = tile.splat %i : i32 -> tensor<32xi32>\n" + plus("%is")), "none");
-  EXPECT_EQ(inLoop("%c0 to %n step %c1", "%moved = tile.addptr %ptrs, %c32s : tensor<32x!tile.ptr<f16>>, tensor<32xi32>"), "none");
+  EXPECT_EQ(
+      inLoop("%c0 to %n step %c1", "%moved = tile.addptr %ptrs, %c32s : tensor<32x!tile.ptr<f16>>, tensor<32xi32>"),
+      "none");
   EXPECT_EQ(inLoop("%c0 to %n step %c1", R"(%other = tile.addptr %at, %c32s : tensor<32x!tile.ptr<f16>>, tensor<32xi32>
       %moved = scf.if %flag -> (tensor<32x!tile.ptr<f16>>) { scf.yield %other : tensor<32x!tile.ptr<f16>> }
-               else { scf.yield %at : tensor<32x!tile.ptr<f16>> })"), "none");
+               else { scf.yield %at : tensor<32x!tile.ptr<f16>> })"),
+            "none");
 }
 
 TEST(Strides, LoopCarriedOffsets) {
@@ -161,14 +191,17 @@ TEST(Strides, LoopCarriedOffsets) {
       %mask = arith.cmpi slt, %k, %ns {name = "mask"} : tensor<32xi32>
       %next = arith.addi %k, %c32s : tensor<32xi32>
       scf.yield %next : tensor<32xi32>
-    })", true), "ptr; 32 from 32*iv + 32*pid by 1 < n");
+    })",
+                     true),
+            "ptr; 32 from 32*iv + 32*pid by 1 < n");
   EXPECT_EQ(accessed(R"(%last = scf.for %i = %c0 to %n step %c1 iter_args(%k = %start) -> (i32) : i32 {
       %ks = tile.splat %k : i32 -> tensor<32xi32>
       %at = arith.addi %ks, %range : tensor<32xi32>
       %p = tile.addptr %ptrs, %at {name = "p"} : tensor<32x!tile.ptr<f16>>, tensor<32xi32>
       %next = arith.addi %k, %c32 : i32
       scf.yield %next : i32
-    })"), "ptr; 32 from 32*iv + 32*pid by 1");
+    })"),
+            "ptr; 32 from 32*iv + 32*pid by 1");
 }
 
 TEST(Strides, NestedLoopsCarryOneTile) {
@@ -180,7 +213,8 @@ TEST(Strides, NestedLoopsCarryOneTile) {
       }
       %next = tile.addptr %a, %ss : tensor<32x!tile.ptr<f16>>, tensor<32xi32>
       scf.yield %next : tensor<32x!tile.ptr<f16>>
-    })"), "ptr + 32 + iv*s; 32 from 32*iv by 1");
+    })"),
+            "ptr + 32 + iv*s; 32 from 32*iv by 1");
 }
 
 TEST(Strides, ShapesKeepTheirIndices) {
@@ -202,7 +236,8 @@ TEST(Strides, ShapesKeepTheirIndices) {
       %p = tile.reshape %q {name = "p"} : tensor<32x32x!tile.ptr<f16>> -> tensor<32x1x32x!tile.ptr<f16>>)"),
             "ptr; 32 from 0 by s; 1 from 0 by 0; 32 from 32*pid by 1");
   EXPECT_EQ(accessed(box + R"(%q = tile.addptr %all, %both : tensor<32x32x!tile.ptr<f16>>, tensor<32x32xi32>
-      %p = tile.reshape %q {name = "p"} : tensor<32x32x!tile.ptr<f16>> -> tensor<1024x!tile.ptr<f16>>)"), "none");
+      %p = tile.reshape %q {name = "p"} : tensor<32x32x!tile.ptr<f16>> -> tensor<1024x!tile.ptr<f16>>)"),
+            "none");
 }
 
 }  // namespace tandem::analysis::test

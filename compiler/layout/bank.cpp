@@ -1,9 +1,9 @@
 // What one instruction of a warp does to the banks, counted lane by lane; and which registers it carries.
 #include "compiler/layout/gf2.h"
 #include "compiler/layout/shared.h"
-#include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
+#include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/Support/MathExtras.h>
 #include <map>
 
 namespace tandem::layout {
@@ -50,6 +50,18 @@ int64_t matrixBankConflicts(const LinearLayout& layout, unsigned elemBits, bool 
   return passes(offsets, elemBits, kRowBits / elemBits) - 1;
 }
 
+int64_t accessCost(const LinearLayout& layout, Access access, int64_t vector, unsigned elemBits) {
+  constexpr int64_t passCost = 2, instructionCost = 1, matricesOfInstruction = 4;
+  int64_t elements = int64_t(1) << Span(layout.bases(Dim::Register)).dimension();
+  if (access == Access::Vector) {
+    int64_t least = std::max<int64_t>(1, vector * elemBits / kWordBits);
+    return elements / vector * (instructionCost + passCost * (least + bankConflicts(layout, elemBits, vector)));
+  }
+  int64_t matrices = std::max<int64_t>(1, elements * elemBits / kWordBits);
+  int64_t passesOfMatrix = 1 + matrixBankConflicts(layout, elemBits, access == Access::MatrixTransposed);
+  return llvm::divideCeil(matrices, matricesOfInstruction) * instructionCost + matrices * passesOfMatrix * passCost;
+}
+
 std::array<uint64_t, 3> matrixRows(const LinearLayout& layout, bool transposed) {
   llvm::ArrayRef<uint64_t> lanes = layout.bases(Dim::Lane);
   if (transposed) return {layout.bases(Dim::Register)[0], lanes[0], lanes[1]};
@@ -77,6 +89,16 @@ bool fitsMatrix(const LinearLayout& layout, unsigned elemBits, bool transposed) 
   for (uint64_t bit = 1; bit <= inWord; bit *= 2)
     if (!span.contains(bit)) return false;
   return true;
+}
+
+int64_t widestVector(const LinearLayout& layout, unsigned elemBits) {
+  Span registers(layout.bases(Dim::Register));
+  int64_t vector = 1;
+  auto aligned = [&](uint64_t basis) { return (basis & vector) == 0; };
+  while (vector * 2 * elemBits <= kRowBits && registers.contains(vector) && llvm::all_of(layout.bases(Dim::Lane), aligned) &&
+         llvm::all_of(layout.bases(Dim::Warp), aligned))
+    vector *= 2;
+  return vector;
 }
 
 llvm::SmallVector<llvm::SmallVector<unsigned, 8>> vectorGroups(const LinearLayout& layout, int64_t vector) {

@@ -6,9 +6,9 @@
 //      vector of `high`. Two spaces of the same dimension always have a common complement.
 #include "compiler/layout/gf2.h"
 #include "compiler/layout/shared.h"
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/bit.h"
-#include "llvm/Support/MathExtras.h"
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/bit.h>
+#include <llvm/Support/MathExtras.h>
 #include <cassert>
 
 namespace tandem::layout {
@@ -166,7 +166,7 @@ class Chooser {
       Vectors low = concat({both, extend(both, registers)});
       low.truncate(std::min<size_t>(low.size(), maxVectorBits()));
       for (;; low.pop_back()) {
-        result.push_back(low);
+        if (!llvm::is_contained(result, low)) result.push_back(low);
         if (low.empty()) break;
       }
     }
@@ -212,7 +212,8 @@ class Chooser {
     if (!fits(stores, storeAccess) || !fits(loads, loadAccess)) return;
     divideRounds(scratch, stores, loads);
     if (!scratch.uniformRounds && (storeAccess != Access::Vector || loadAccess != Access::Vector)) return;
-    int64_t total = cost(stores, storeAccess, scratch.storeVector) + cost(loads, loadAccess, scratch.loadVector);
+    int64_t total = accessCost(stores, storeAccess, scratch.storeVector, elemBits_) +
+                    accessCost(loads, loadAccess, scratch.loadVector, elemBits_);
     if (!scratch.uniformRounds) total *= 2;
     if (total >= bestCost_) return;
     bestCost_ = total;
@@ -228,16 +229,6 @@ class Chooser {
     auto sameRound = [&](uint64_t offset) { return offset < uint64_t(room); };
     for (const LinearLayout* layout : {&stores, &loads})
       for (Dim dim : {Dim::Lane, Dim::Warp}) scratch.uniformRounds &= llvm::all_of(layout->bases(dim), sameRound);
-  }
-  // Instructions and passes through the banks, of one warp.
-  int64_t cost(const LinearLayout& layout, Access access, int64_t vector) const {
-    int64_t elements = int64_t(1) << Span(layout.bases(Dim::Register)).dimension(), bits = elements * elemBits_;
-    if (access != Access::Vector) {
-      int64_t matrices = std::max<int64_t>(1, bits / 32);
-      return llvm::divideCeil(matrices, 4) + matrices * (1 + matrixBankConflicts(layout, elemBits_, access == Access::MatrixTransposed));
-    }
-    int64_t least = std::max<int64_t>(1, vector * elemBits_ / 32);
-    return elements / vector * (1 + least + bankConflicts(layout, elemBits_, vector));
   }
 
   const LinearLayout &src_, &dst_;

@@ -2,17 +2,18 @@
 #include "compiler/layout/conversion.h"
 #include "compiler/layout/gf2.h"
 #include "compiler/layout/shape.h"
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/Sequence.h"
-#include "llvm/Support/MathExtras.h"
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/Sequence.h>
+#include <llvm/Support/MathExtras.h>
+#include <limits>
 #include <map>
 
 namespace tandem::layout {
 namespace {
 
-// Costs are cycles of one SM for one warp, in halves: a shuffle and a pass through the banks take one each, a select half of one, a
-// barrier the time until the slowest warp is there. Narrow values are taken to be shuffled and selected packed in words.
-constexpr int64_t kShuffleCost = 2, kPassCost = 2, kInstructionCost = 1, kSelectCost = 1, kBarrierCost = 32, kWarpBarrierCost = 8;
+// Costs are in the unit of `accessCost`: a shuffle takes one cycle, a select half of one, a barrier the time until the slowest
+// warp is there. Narrow values are taken to be shuffled and selected packed in words.
+constexpr int64_t kShuffleCost = 2, kSelectCost = 1, kBarrierCost = 32, kWarpBarrierCost = 8;
 
 Vectors heldBy(const LinearLayout& layout, std::initializer_list<Dim> dims) {
   Vectors result;
@@ -39,26 +40,16 @@ int64_t wordsShuffled(const Shuffle& shuffle, unsigned elemBits) {
   return words;
 }
 
-int64_t cost(const Shuffle& shuffle, int64_t sourceRegisters, unsigned elemBits) {
+int64_t shuffleCost(const Shuffle& shuffle, int64_t sourceRegisters, unsigned elemBits) {
   int64_t words = shuffle.movesLanes() ? wordsShuffled(shuffle, elemBits) : 0;
   return words * kShuffleCost + llvm::divideCeil(shuffle.numSelects(sourceRegisters) * elemBits, 32) * kSelectCost;
 }
 
-int64_t cost(const LinearLayout& layout, Access access, int64_t vector, unsigned elemBits) {
-  int64_t elements = int64_t(1) << Span(layout.bases(Dim::Register)).dimension();
-  if (access != Access::Vector) {
-    int64_t words = std::max<int64_t>(1, elements * elemBits / 32);
-    return words * kPassCost + llvm::divideCeil(words, 4) * kInstructionCost;
-  }
-  int64_t passes = std::max<int64_t>(1, vector * elemBits / 32) + bankConflicts(layout, elemBits, vector);
-  return elements / vector * (passes * kPassCost + kInstructionCost);
-}
-
-int64_t cost(const ThroughShared& through, unsigned elemBits) {
+int64_t sharedCost(const ThroughShared& through, unsigned elemBits) {
   const Scratch& scratch = through.scratch;
   int64_t barrier = through.withinWarp ? kWarpBarrierCost : kBarrierCost * (2 * scratch.rounds - 1);
-  return barrier + cost(through.store, scratch.store, scratch.storeVector, elemBits) +
-         cost(through.load, scratch.load, scratch.loadVector, elemBits);
+  return barrier + accessCost(through.store, scratch.store, scratch.storeVector, elemBits) +
+         accessCost(through.load, scratch.load, scratch.loadVector, elemBits);
 }
 
 bool isIdentity(const RegisterPermute& permute, int64_t sourceRegisters) {
@@ -99,8 +90,14 @@ Conversion plan(const LinearLayout& src, const LinearLayout& dst, unsigned elemB
   }
   if (!staysInBlock(src, dst)) return shuffled ? Conversion(*shuffled) : Conversion(AcrossBlocks{});
   ThroughShared through = throughShared(src, dst, elemBits, scratchBytes, instructions);
-  if (shuffled && cost(*shuffled, src.numRegisters(), elemBits) <= cost(through, elemBits)) return *shuffled;
+  if (shuffled && shuffleCost(*shuffled, src.numRegisters(), elemBits) <= sharedCost(through, elemBits)) return *shuffled;
   return through;
+}
+
+int64_t cost(const Conversion& conversion, const LinearLayout& src, unsigned elemBits) {
+  if (const auto* shuffled = std::get_if<Shuffle>(&conversion)) return shuffleCost(*shuffled, src.numRegisters(), elemBits);
+  if (const auto* through = std::get_if<ThroughShared>(&conversion)) return sharedCost(*through, elemBits);
+  return std::holds_alternative<AcrossBlocks>(conversion) ? std::numeric_limits<int64_t>::max() : 0;
 }
 
 int64_t scratchBytes(const Conversion& conversion, unsigned elemBits) {

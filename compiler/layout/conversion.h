@@ -40,6 +40,7 @@ struct AcrossBlocks {};
 using Conversion = std::variant<NoOp, RegisterPermute, Shuffle, ThroughShared, AcrossBlocks>;
 
 // The cheapest way. Both layouts have the same shape, number of lanes, warps and blocks. `scratchBytes`: shared memory it may use.
+// `elemBits` is a power of two and at least 8.
 Conversion plan(const LinearLayout& src, const LinearLayout& dst, unsigned elemBits, int64_t scratchBytes,
                 MatrixInstructions instructions = {});
 // Each way by itself, where it applies.
@@ -47,6 +48,9 @@ std::optional<RegisterPermute> permuteRegisters(const LinearLayout& src, const L
 std::optional<Shuffle> shuffle(const LinearLayout& src, const LinearLayout& dst);
 ThroughShared throughShared(const LinearLayout& src, const LinearLayout& dst, unsigned elemBits, int64_t scratchBytes,
                             MatrixInstructions instructions = {});
+// Half cycles of one SM for each warp: only good for comparing, say, with computing the tensor again in the other layout. 0 for NoOp and
+// RegisterPermute; more than any other for AcrossBlocks.
+int64_t cost(const Conversion& conversion, const LinearLayout& src, unsigned elemBits);
 // Bytes of shared memory the plan needs.
 int64_t scratchBytes(const Conversion& conversion, unsigned elemBits);
 llvm::StringRef kindName(const Conversion& conversion);

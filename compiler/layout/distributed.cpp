@@ -1,8 +1,8 @@
 // Each layout is a list of the bits it hands out; what a tensor has beyond them goes to more registers.
 #include "compiler/layout/distributed.h"
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/Sequence.h"
-#include "llvm/Support/MathExtras.h"
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/Sequence.h>
+#include <llvm/Support/MathExtras.h>
 
 namespace tandem::layout {
 namespace {

@@ -1,7 +1,7 @@
 // Gaussian elimination over bits.
 #include "compiler/layout/gf2.h"
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/bit.h"
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/bit.h>
 
 namespace tandem::layout {
 

@@ -1,7 +1,7 @@
 // Vectors of bits under XOR: spans, solutions and complements. Knows nothing of layouts.
 #pragma once
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/SmallVector.h"
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/SmallVector.h>
 #include <cstdint>
 #include <optional>
 

@@ -1,7 +1,7 @@
 // The map itself: positions, coordinates, copies.
 #include "compiler/layout/linear_layout.h"
 #include "compiler/layout/gf2.h"
-#include "llvm/Support/MathExtras.h"
+#include <llvm/Support/MathExtras.h>
 
 namespace tandem::layout {
 

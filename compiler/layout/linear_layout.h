@@ -1,10 +1,10 @@
 // Which position of a tensor each register of each thread holds: a map that is linear over XOR from the bits of hardware indices to the
 // bits of the position. Knows nothing of MLIR, of element types, or of a particular architecture.
 #pragma once
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/Hashing.h"
-#include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringRef.h"
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/Hashing.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringRef.h>
 #include <array>
 #include <cstdint>
 #include <optional>

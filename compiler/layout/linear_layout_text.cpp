@@ -1,8 +1,8 @@
 // A layout's text form, both ways.
 #include "compiler/layout/linear_layout.h"
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/MathExtras.h"
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/MathExtras.h>
 
 namespace tandem::layout {
 namespace {

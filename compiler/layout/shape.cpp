@@ -1,8 +1,8 @@
 // Each operation is a linear map on positions; the layout of its other end is that map after the bases.
 #include "compiler/layout/shape.h"
 #include "compiler/layout/gf2.h"
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/Support/MathExtras.h>
 
 namespace tandem::layout {
 namespace {

@@ -1,9 +1,9 @@
 // Buffers with a given pattern, and offsets of positions in them.
 #include "compiler/layout/shared.h"
 #include "compiler/layout/gf2.h"
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/Sequence.h"
-#include "llvm/Support/MathExtras.h"
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/Sequence.h>
+#include <llvm/Support/MathExtras.h>
 #include <cassert>
 
 namespace tandem::layout {

@@ -50,6 +50,9 @@ struct MatrixInstructions {
 Scratch conflictFree(const LinearLayout& src, const LinearLayout& dst, unsigned elemBits, int64_t scratchBytes,
                      MatrixInstructions instructions = {});
 
+// The widest access, up to 16 bytes, that every thread can make to its registers' places. `layout` is offsetsOf(...) of any buffer; for
+// global memory, of the plain offsets of a row.
+int64_t widestVector(const LinearLayout& layout, unsigned elemBits);
 // Registers by access: each group lies at neighbouring offsets, in order, from the offset of its first. `layout` is offsetsOf(...).
 // For matrices a group is one 32-bit word a lane, and its first register gives the matrix. Copies (equal offsets) appear once.
 llvm::SmallVector<llvm::SmallVector<unsigned, 8>> vectorGroups(const LinearLayout& layout, int64_t vector);
@@ -63,5 +66,7 @@ bool fitsMatrix(const LinearLayout& layout, unsigned elemBits, bool transposed);
 // The most passes any one access of the warp takes beyond the fewest that its bytes need; 0 is free of conflicts.
 int64_t bankConflicts(const LinearLayout& layout, unsigned elemBits, int64_t vector);
 int64_t matrixBankConflicts(const LinearLayout& layout, unsigned elemBits, bool transposed);
+// What a warp pays to store or load all its registers, in half cycles of one SM: one for an instruction, two for a pass.
+int64_t accessCost(const LinearLayout& layout, Access access, int64_t vector, unsigned elemBits);
 
 }  // namespace tandem::layout

@@ -5,8 +5,8 @@
 //   - then the register wanted is a linear function S of the lane that offers it.
 #include "compiler/layout/conversion.h"
 #include "compiler/layout/gf2.h"
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/bit.h"
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/bit.h>
 
 namespace tandem::layout {
 namespace {

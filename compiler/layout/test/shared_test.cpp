@@ -71,6 +71,26 @@ TEST(Banks, CountedOnKnownAccesses) {
   EXPECT_EQ(bankConflicts(offsetsOf(columns, plainOffsets({32, 32})), 32, 4), 4 * 7);
 }
 
+TEST(Vector, WidestThatEveryThreadCanUse) {
+  LinearLayout tile = swizzledOffsets({64, 64}, 16, Swizzle::Bytes128);
+  EXPECT_EQ(widestVector(offsetsOf(defaultBlocked({64, 64}, 16, 4), tile), 16), 8);
+  EXPECT_EQ(widestVector(offsetsOf(mmaV2Result({64, 64}, {2, 2}), tile), 16), 2);
+  EXPECT_EQ(widestVector(offsetsOf(defaultBlocked({64, 64}, 16, 4, {0u, 1u}), tile), 16), 1);
+  EXPECT_EQ(widestVector(offsetsOf(defaultBlocked({64, 64}, 64, 4), plainOffsets({64, 64})), 64), 2);
+  // Neighbours in registers, but lanes begin in the middle of a pair.
+  EXPECT_EQ(widestVector(LinearLayout({64}, {1, 2}, {5, 8, 16, 32, 0}, {}), 32), 1);
+  Random random(13);
+  for (int trial = 0; trial < 200; ++trial) {
+    LinearLayout layout = randomLayout({256}, 4, 1, trial % 2, random);
+    int64_t vector = widestVector(layout, 32);
+    for (const auto& group : vectorGroups(layout, vector)) {
+      ASSERT_EQ(int64_t(group.size()), vector);
+      for (int64_t l = 0; l < 16; ++l)
+        for (auto [i, r] : llvm::enumerate(group)) EXPECT_EQ(layout.apply(r, l, 1), layout.apply(group[0], l, 1) + i);
+    }
+  }
+}
+
 // Stores and loads as wide as the layouts allow, when they agree.
 TEST(ConflictFree, Widths) {
   LinearLayout rows = defaultBlocked({64, 64}, 16, 4), wider = blocked({64, 64}, {2, 8}, {32, 1}, {1, 4}, {1, 0});

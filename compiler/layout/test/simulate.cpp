@@ -1,6 +1,6 @@
 #include "simulate.h"
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/Support/MathExtras.h>
 #include <map>
 
 namespace tandem::layout {

@@ -13,7 +13,10 @@ namespace tandem::layout {
 class Threads {
  public:
   explicit Threads(const LinearLayout& layout)
-      : registers_(layout.numRegisters()), lanes_(layout.numLanes()), warps_(layout.numWarps()), held_(registers_ * lanes_ * warps_, kNothing) {}
+      : registers_(layout.numRegisters()),
+        lanes_(layout.numLanes()),
+        warps_(layout.numWarps()),
+        held_(registers_ * lanes_ * warps_, kNothing) {}
   static Threads holding(const LinearLayout& layout) {
     Threads result(layout);
     for (int64_t w = 0; w < result.warps_; ++w)

@@ -1,5 +1,6 @@
 // Arithmetic and shapes as sums over dimensions; loop-carried values as their first value and a step.
 #include "compiler/analysis/affine_reader.h"
+#include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/dialect/tile/tile.h"
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -261,6 +262,7 @@ Reading AffineReader::readShape(Operation* op) {
         Reading source = read(o.getSource());
         return source && (!o.getReorder() || source->isUniform()) ? reshaped(*source, o.getType()) : Reading();
       })
+      .Case<tgpu::ConvertLayoutOp>([&](auto o) { return read(o.getSource()); })
       .Case<tile::PermuteOp>([&](auto o) { return permuted(read(o.getSource()), o); })
       .Default([](Operation*) { return Reading(); });
 }

@@ -1,5 +1,6 @@
 // Ops that move elements to other places of a tile.
 #include "compiler/analysis/axis_transfer.h"
+#include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/dialect/tile/tile.h"
 #include <llvm/ADT/TypeSwitch.h>
 
@@ -103,6 +104,7 @@ std::optional<AxisInfo> shapeInfo(Operation* op, Lookup of) {
       .Case<tile::PermuteOp>([&](auto o) { return permute(o, of(o.getSource())); })
       .Case<tile::ReshapeOp>([&](auto o) { return reshape(o, of(o.getSource())); })
       .Case<tile::JoinOp>([&](auto o) { return join(o, of(o.getLhs()), of(o.getRhs())); })
+      .Case<tgpu::ConvertLayoutOp>([&](auto o) { return of(o.getSource()); })
       .Case<tile::SplitOp>([&](auto o) { return split(o, of(o.getSource())); })
       .Default([](Operation*) { return Info(); });
 }

@@ -1,5 +1,6 @@
 // Masks as bounds.
 #include "compiler/analysis/mask_bounds.h"
+#include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/dialect/tile/tile.h"
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -25,7 +26,7 @@ class MaskReader {
         .Case<tile::SplatOp>([&](auto o) {
           return MaskReading{{}, {o.getSource()}};
         })
-        .Case<tile::BroadcastOp>([&](auto o) { return inner(o.getSource()); })
+        .Case<tile::BroadcastOp, tgpu::ConvertLayoutOp>([&](auto o) { return inner(o.getSource()); })
         .Case<tile::ExpandDimsOp>([&](auto o) { return expanded(inner(o.getSource()), o.getAxis()); })
         .Case<tile::PermuteOp>([&](auto o) { return permuted(inner(o.getSource()), o); })
         .Default([](Operation*) { return std::nullopt; });

@@ -47,6 +47,10 @@ TEST(AxisShape, Reshape) {
             "c1 d1 k1; c1 d1 k16");
 }
 
+TEST(AxisShape, LayoutsDoNotMatter) {
+  EXPECT_EQ(known(R"(%r = tgpu.convert_layout %offs {name = "r"} : tensor<128xi32>)"), "c128 d128 k1");
+}
+
 static std::string address(const std::string& pointer, const std::string& offset, const std::string& rest = "") {
   return known("%ps = tile.splat " + pointer + " : !tile.ptr<f16> -> tensor<128x!tile.ptr<f16>>\n" + rest +
                "%r = tile.addptr %ps, " + offset + " {name = \"r\"} : tensor<128x!tile.ptr<f16>>, tensor<128xi32>");

@@ -1,7 +1,8 @@
-// Parses the text of one function; a test finds its values by name: `%x` is the op with the attribute `name = "x"` or the n-th argument.
+// Parses the text of one function; a test finds its values by the attribute `name` of their ops, or as the n-th argument.
 #pragma once
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/simt/simt.h"
+#include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/dialect/tile/tile.h"
 #include <gtest/gtest.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -17,7 +18,7 @@ class Kernel {
  public:
   explicit Kernel(const std::string& text) {
     context_.loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect,
-                         mlir::scf::SCFDialect, tile::TileDialect, dist::DistDialect, simt::SimtDialect>();
+                         mlir::scf::SCFDialect, tile::TileDialect, dist::DistDialect, simt::SimtDialect, tgpu::TgpuDialect>();
     module_ = mlir::parseSourceString<mlir::ModuleOp>(text, mlir::ParserConfig(&context_), "k.mlir");
     if (!module_) throw std::runtime_error("the test's text does not parse:\n" + text);
   }

@@ -138,6 +138,15 @@ TEST(Strides, ScalarPointersAndWidths) {
             "ptr + q; 32 from 0 by 0");
 }
 
+TEST(Strides, LayoutsDoNotMatter) {
+  EXPECT_EQ(accessed(R"(%there = tgpu.convert_layout %offs : tensor<32xi32>
+    %p = tile.addptr %ptrs, %there {name = "p"} : tensor<32x!tile.ptr<f16>>, tensor<32xi32>
+    %inside = arith.cmpi slt, %there, %ns : tensor<32xi32>
+    %mask = tgpu.convert_layout %inside {name = "mask"} : tensor<32xi1>)",
+                     true),
+            "ptr; 32 from 32*pid by 1 < n");
+}
+
 TEST(Strides, AnOrderingTokenStaysPartOfTheBase) {
   EXPECT_EQ(accessed(R"(%after = dist.consume_token %ptr, %n {name = "after"} : !tile.ptr<f16>
     %afters = tile.splat %after : !tile.ptr<f16> -> tensor<32x!tile.ptr<f16>>

@@ -1,0 +1,125 @@
+// The dialect `tgpu`: what one thread block does with its threads, shared memory and asynchronous units.
+#ifndef TANDEM_TGPU_OPS
+#define TANDEM_TGPU_OPS
+include "compiler/dialect/tile/tile_base.td"
+include "compiler/dialect/tgpu/tgpu_enums.td"
+
+def Tgpu_Dialect : Dialect {
+  let name = "tgpu";
+  let cppNamespace = "::tandem::tgpu";
+  let summary = "A thread block's layouts, shared-memory rings, asynchronous products and warp roles";
+  let description = [{
+    The passes of `compiler/transform/gpu` bring these ops in; kernels never name them. A tile's layout over the threads is the
+    discardable attribute `tgpu.layout` of the op that defines it (one `#tgpu.layout` a result; null for scalars); the values a loop
+    carries have the layouts of the loop's results.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::tandem::tile::TileDialect"];
+}
+
+def Tgpu_LayoutAttr : AttrDef<Tgpu_Dialect, "Layout"> {
+  let mnemonic = "layout";
+  let summary = "a linear layout: what each bit of register, lane and warp number adds (XOR) to the row-major position in the tile";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, ArrayRefParameter<"int64_t">:$registers,
+    ArrayRefParameter<"int64_t">:$lanes, ArrayRefParameter<"int64_t">:$warps);
+  let hasCustomAssemblyFormat = 1;
+}
+
+class Tgpu_Op<string word, list<Trait> traits = []> : Op<Tgpu_Dialect, word, traits>;
+def Tgpu_Effects : MemoryEffects<[MemRead, MemWrite]>;
+
+//===- tiles ---------------------------------------------------------------------------------------------------===//
+def Tgpu_ConvertLayoutOp : Tgpu_Op<"convert_layout", [Pure, AllTypesMatch<["source", "result"]>]> {
+  let summary = "the same tile in the layout that `tgpu.layout` says";
+  let arguments = (ins Tile_Tile:$source);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source)";
+}
+def Tgpu_AllocOp : Tgpu_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "shared memory for `slots` tiles, each stored in panels of `swizzle` bytes a row, swizzled as TMA and wgmma do";
+  let arguments = (ins I32Attr:$slots, I32Attr:$swizzle);
+  let results = (outs Tile_Smem:$result);
+  let assemblyFormat = "$slots `x` type($result) `swizzle` $swizzle attr-dict";
+}
+def Tgpu_LocalStoreOp : Tgpu_Op<"local_store", [Tgpu_Effects]> {
+  let summary = "a tile into slot 0 of a buffer, then visible to the whole block and to the asynchronous units";
+  let arguments = (ins Tile_Tile:$value, Tile_Smem:$buffer);
+  let assemblyFormat = "$value `,` $buffer attr-dict `:` type($value) `,` type($buffer)";
+}
+def Tgpu_LocalLoadOp : Tgpu_Op<"local_load", [Tgpu_Effects]> {
+  let summary = "a tile from the slot that ring `ring` (or slot 0 without it) is at";
+  let arguments = (ins Tile_Smem:$buffer, Optional<I32>:$ring);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$buffer (`of` $ring^)? attr-dict `:` type($buffer) `->` type($result)";
+}
+
+//===- rings ---------------------------------------------------------------------------------------------------===//
+def Tgpu_RingOp : Tgpu_Op<"ring", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "the barriers and counters of a ring of `slots` slots that TMA fills with `bytes` bytes each";
+  let description = [{
+    Each slot has a `full` and an `empty` mbarrier. Each warp role has its own counters. The producer does acquire, tma_load...,
+    commit; a consumer does await, reads, advance, and later release, in the order of the slots.
+  }];
+  let arguments = (ins I32Attr:$slots, I32Attr:$bytes);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$slots `bytes` $bytes attr-dict";
+}
+def Tgpu_AcquireOp : Tgpu_Op<"acquire", [Tgpu_Effects]> {
+  let summary = "producer: waits until the next slot is empty and announces the bytes that will arrive";
+  let arguments = (ins I32:$ring);
+  let assemblyFormat = "$ring attr-dict";
+}
+def Tgpu_TmaLoadOp : Tgpu_Op<"tma_load", [AttrSizedOperandSegments, Tgpu_Effects]> {
+  let summary = "producer: starts the copy of a block of a strided tensor (as tile.block_load) into the slot being filled";
+  let arguments = (ins Tile_Ptr:$base, Variadic<I64>:$shape, Variadic<I64>:$strides, Variadic<I32>:$offsets, Tile_Smem:$buffer, I32:$ring,
+    DefaultValuedAttr<Tile_PaddingAttr, "::tandem::tile::Padding::Zero">:$padding);
+  let assemblyFormat =
+    "$base `shape` `(` $shape `)` `strides` `(` $strides `)` `at` `(` $offsets `)` `into` $buffer `of` $ring attr-dict "
+    "`:` type($base) `,` type($buffer)";
+}
+def Tgpu_CommitOp : Tgpu_Op<"commit", [Tgpu_Effects]> {
+  let summary = "producer: goes on to the next slot";
+  let arguments = (ins I32:$ring);
+  let assemblyFormat = "$ring attr-dict";
+}
+def Tgpu_AwaitOp : Tgpu_Op<"await", [Tgpu_Effects]> {
+  let summary = "consumer: waits until the ring's current slot is full";
+  let arguments = (ins I32:$ring);
+  let assemblyFormat = "$ring attr-dict";
+}
+def Tgpu_AdvanceOp : Tgpu_Op<"advance", [Tgpu_Effects]> {
+  let summary = "consumer: later reads are of the next slot";
+  let arguments = (ins I32:$ring);
+  let assemblyFormat = "$ring attr-dict";
+}
+def Tgpu_ReleaseOp : Tgpu_Op<"release", [Tgpu_Effects]> {
+  let summary = "consumer: the oldest slot not yet released has been read";
+  let arguments = (ins I32:$ring);
+  let assemblyFormat = "$ring attr-dict";
+}
+
+//===- asynchronous products -----------------------------------------------------------------------------------===//
+def Tgpu_WgmmaOp : Tgpu_Op<"wgmma", [Tgpu_Effects, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "starts acc + lhs · rhs by warpgroups; operands from shared memory, or lhs from registers";
+  let description = [{`transposed` says that the buffer holds the operand's transpose. The result may be used by another wgmma, or after a
+    wgmma_wait.}];
+  let arguments = (ins AnyType:$lhs, Tile_Smem:$rhs, Tile_Tile:$acc, Optional<I32>:$lhsRing, Optional<I32>:$rhsRing,
+    UnitAttr:$lhsTransposed, UnitAttr:$rhsTransposed);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$lhs (`of` $lhsRing^)? `,` $rhs (`of` $rhsRing^)? `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let traits = [AttrSizedOperandSegments, Tgpu_Effects, AllTypesMatch<["acc", "result"]>];
+}
+def Tgpu_WgmmaWaitOp : Tgpu_Op<"wgmma_wait", [Tgpu_Effects, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "waits until at most `pending` wgmma groups are under way";
+  let arguments = (ins Tile_Tile:$acc, I32Attr:$pending);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$acc `pending` $pending attr-dict `:` type($acc)";
+}
+
+//===- warp roles ----------------------------------------------------------------------------------------------===//
+def Tgpu_WarpSpecializeOp : Tgpu_Op<"warp_specialize", [RecursiveMemoryEffects, SingleBlock, NoRegionArguments, NoTerminator]> {
+  let summary = "the block's `num_warps` warps run `consumer`; an added warpgroup runs `producer` on one thread";
+  let regions = (region SizedRegion<1>:$consumer, SizedRegion<1>:$producer);
+  let assemblyFormat = "attr-dict-with-keyword `consumer` $consumer `producer` $producer";
+}
+#endif

@@ -1,0 +1,135 @@
+// A tile from one layout to another, as the plan of compiler/layout says.
+#include "compiler/layout/conversion.h"
+#include "compiler/lower/nvidia/kernel_lowering.h"
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+namespace tandem::lower::nvidia {
+using namespace mlir;
+using layout::Dim;
+using layout::LinearLayout;
+using Groups = llvm::SmallVector<llvm::SmallVector<unsigned, 8>>;
+
+bool KernelLowering::lowerConvertLayout(Operation* op) {
+  auto convert = dyn_cast<tgpu::ConvertLayoutOp>(op);
+  if (!convert) return false;
+  define(convert.getResult(), convertLayout(use(convert.getSource()), layoutOf(convert.getSource()), layoutOf(convert.getResult()),
+                                            typeOf(convert.getType()), op->getLoc()));
+  return true;
+}
+
+Regs KernelLowering::convertLayout(const Regs& source, const LinearLayout& from, const LinearLayout& to, llvm::Type* element, Location loc) {
+  unsigned bits = bitsOf(element);
+  layout::MatrixInstructions matrix{true, target_.hasStmatrix()};
+  layout::Conversion plan = layout::plan(from, to, bits, scratchBudget(), matrix);
+  if (std::holds_alternative<layout::NoOp>(plan)) return source;
+  if (auto* permute = std::get_if<layout::RegisterPermute>(&plan)) {
+    Regs out;
+    for (unsigned r : permute->sources) out.push_back(source[r]);
+    return out;
+  }
+  Regs parts;
+  for (llvm::Value* v : source) parts.push_back(toBits(v));
+  if (auto* shuffle = std::get_if<layout::Shuffle>(&plan))
+    parts = convertByShuffle(parts, *shuffle);
+  else
+    parts = convertThroughShared(parts, std::get<layout::ThroughShared>(plan), bits, loc);
+  for (llvm::Value*& v : parts) v = fromBits(v, element);
+  return parts;
+}
+
+// XOR of the masks whose bit of `id` is set.
+llvm::Value* KernelLowering::xorOfMasks(llvm::Value* id, llvm::ArrayRef<uint64_t> masks) {
+  llvm::Value* sum = b_.getInt32(0);
+  for (auto [i, mask] : llvm::enumerate(masks))
+    if (mask) sum = b_.CreateXor(sum, b_.CreateSelect(b_.CreateTrunc(b_.CreateLShr(id, i), b_.getInt1Ty()), b_.getInt32(mask), b_.getInt32(0)));
+  return sum;
+}
+
+// regs'[i] = regs[i ^ XOR of the masks]: a conditional swap for each mask.
+Regs KernelLowering::swapRegisters(Regs regs, llvm::Value* id, llvm::ArrayRef<uint64_t> masks) {
+  for (auto [bit, mask] : llvm::enumerate(masks)) {
+    if (!mask) continue;
+    llvm::Value* swap = b_.CreateTrunc(b_.CreateLShr(id, bit), b_.getInt1Ty());
+    Regs next(regs.size());
+    for (size_t i = 0; i < regs.size(); ++i) next[i] = b_.CreateSelect(swap, regs[i ^ mask], regs[i]);
+    regs = next;
+  }
+  return regs;
+}
+
+llvm::Value* KernelLowering::shuffleBits(llvm::Value* value, llvm::Value* lane) {
+  unsigned bits = value->getType()->getIntegerBitWidth();
+  auto word = [&](llvm::Value* w) {
+    return b_.CreateIntrinsic(b_.getInt32Ty(), llvm::Intrinsic::nvvm_shfl_sync_idx_i32, {b_.getInt32(-1), w, lane, b_.getInt32(31)});
+  };
+  if (bits < 32) return b_.CreateTrunc(word(b_.CreateZExt(value, b_.getInt32Ty())), value->getType());
+  if (bits == 32) return word(value);
+  Regs words = pack({value}, 32);
+  for (llvm::Value*& w : words) w = word(w);
+  return unpack(words, bits, 1)[0];
+}
+
+Regs KernelLowering::convertByShuffle(Regs regs, const layout::Shuffle& plan) {
+  llvm::Value* thread = threadId();
+  regs = swapRegisters(regs, thread, plan.preSwaps);
+  llvm::Value *lane = laneId(), *laneMask = xorOfMasks(thread, plan.laneMasks);
+  Regs moved;
+  for (const layout::Shuffle::Step& step : plan.steps) {
+    llvm::Value* value = regs[step.source];
+    if (plan.movesLanes()) {
+      // The source lane is this lane with some bits flipped, from the reader's point of view.
+      llvm::Value* from = b_.CreateXor(b_.getInt32(step.lane), laneMask);
+      value = shuffleBits(value, from);
+    }
+    moved.push_back(value);
+  }
+  return swapRegisters(moved, lane, plan.postSwaps);
+}
+
+Regs KernelLowering::convertThroughShared(const Regs& source, const layout::ThroughShared& plan, unsigned bits, Location loc) {
+  const layout::Scratch& scratchPlan = plan.scratch;
+  int64_t elements = plan.store.numElements() / scratchPlan.rounds;
+  llvm::Value* base = scratch(elements * bits / 8, loc);
+  auto sync = [&] {
+    if (plan.withinWarp)
+      b_.CreateIntrinsic(b_.getVoidTy(), llvm::Intrinsic::nvvm_bar_warp_sync, {b_.getInt32(-1)});
+    else
+      blockBarrier();
+  };
+  // Of several rounds each moves the elements whose offsets begin with its number.
+  auto inRound = [&](llvm::Value* offset, int64_t round) -> llvm::Value* {
+    return scratchPlan.rounds == 1 ? nullptr : b_.CreateICmpEQ(b_.CreateLShr(offset, llvm::Log2_64(elements)), b_.getInt32(round));
+  };
+  auto addressOf = [&](llvm::Value* offset) {
+    return b_.CreateGEP(b_.getInt8Ty(), base, b_.CreateMul(b_.CreateAnd(offset, elements - 1), b_.getInt32(bits / 8)));
+  };
+  bool matrixStore = scratchPlan.store != layout::Access::Vector && scratchPlan.rounds == 1;
+  bool matrixLoad = scratchPlan.load != layout::Access::Vector && scratchPlan.rounds == 1;
+  Regs out(plan.load.numRegisters());
+  for (int64_t round = 0; round < scratchPlan.rounds; ++round) {
+    sync();
+    if (matrixStore) storeMatrices(base, plan.store, source, bits, scratchPlan.store == layout::Access::MatrixTransposed);
+    for (const auto& group : matrixStore ? Groups{} : layout::vectorGroups(plan.store, scratchPlan.storeVector)) {
+      Regs values;
+      for (unsigned r : group) values.push_back(source[r]);
+      llvm::Value* offset = position(plan.store, group[0]);
+      when(inRound(offset, round), [&] { storeShared(addressOf(offset), values); });
+    }
+    sync();
+    if (matrixLoad) loadMatrices(base, plan.load, out, bits, scratchPlan.load == layout::Access::MatrixTransposed);
+    for (const auto& group : matrixLoad ? Groups{} : layout::vectorGroups(plan.load, scratchPlan.loadVector)) {
+      llvm::Value* offset = position(plan.load, group[0]);
+      Regs values = loadShared(addressOf(offset), bits, group.size());
+      llvm::Value* mine = inRound(offset, round);
+      for (auto [r, v] : llvm::zip(group, values)) out[r] = mine && out[r] ? b_.CreateSelect(mine, v, out[r]) : v;
+    }
+  }
+  // Copies of one position are read once.
+  for (size_t r = 0; r < out.size(); ++r)
+    if (!out[r])
+      for (size_t other = 0; other < r; ++other)
+        if (plan.load.apply(r, 0, 0, 0) == plan.load.apply(other, 0, 0, 0)) out[r] = out[other];
+  return out;
+}
+
+}  // namespace tandem::lower::nvidia

@@ -1,0 +1,6 @@
+// Not written yet.
+#include "compiler/lower/nvidia/kernel_lowering.h"
+
+namespace tandem::lower::nvidia {
+bool KernelLowering::lowerDot(mlir::Operation*) { return false; }
+}  // namespace tandem::lower::nvidia

@@ -1,0 +1,83 @@
+// Entry of the room: shared memory, arguments, then the body op by op.
+#include "compiler/lower/nvidia/lower.h"
+#include "compiler/lower/nvidia/kernel_lowering.h"
+#include <llvm/IR/DIBuilder.h>
+
+namespace tandem::lower::nvidia {
+using namespace mlir;
+
+std::unique_ptr<llvm::Module> lowerToLlvm(func::FuncOp kernel, const std::vector<SourceFilePtr>& files, const target::TargetInfo& target,
+                                          llvm::LLVMContext& context, abi::KernelImage& image) {
+  auto module = std::make_unique<llvm::Module>(kernel.getName().str(), context);
+  module->addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
+  Places places(*module, files);
+  KernelLowering(*module, places, target, image).run(kernel);
+  places.finish();
+  return module;
+}
+
+void KernelLowering::run(func::FuncOp kernel) {
+  image_.name = kernel.getName().str();
+  numWarps_ = kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt();
+  image_.threads = 32 * numWarps_;
+  shared_ = new llvm::GlobalVariable(module_, llvm::ArrayType::get(b_.getInt8Ty(), 0), false, llvm::GlobalValue::ExternalLinkage, nullptr,
+                                     "tandem_shared", nullptr, llvm::GlobalValue::NotThreadLocal, 3);
+  shared_->setAlignment(llvm::Align(1024));
+  allocateBuffers(kernel);
+  lowerArguments(kernel);
+  initialiseBarriers();
+  lowerBlock(kernel.getBody().front());
+  b_.CreateRetVoid();
+  image_.sharedBytes = sharedBytes_ + scratchBytes_;
+}
+
+// Ordinary parameters first; the tensor maps' come when something uses them, so the function is made with all it may need: the recipes
+// are collected before the body.
+void KernelLowering::lowerArguments(func::FuncOp kernel) {
+  llvm::SmallVector<llvm::Type*> types;
+  for (mlir::Type type : kernel.getArgumentTypes()) {
+    types.push_back(typeOf(type));
+    image_.params.push_back(paramType(type));
+  }
+  collectTensorMaps(kernel);
+  types.append(image_.tensorMaps.size(), b_.getPtrTy());
+  auto* type = llvm::FunctionType::get(b_.getVoidTy(), types, false);
+  function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, image_.name, module_);
+  function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
+  auto* mapType = llvm::ArrayType::get(b_.getInt8Ty(), 128);
+  for (size_t i = kernel.getNumArguments(); i < types.size(); ++i) {
+    function_->addParamAttr(i, llvm::Attribute::getWithByValType(context_, mapType));
+    function_->addParamAttr(i, llvm::Attribute::getWithAlignment(context_, llvm::Align(64)));
+    function_->addParamAttr(i, llvm::Attribute::get(context_, "nvvm.grid_constant"));
+  }
+  b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
+  places_.attach(function_, kernel.getLoc());
+  places_.set(b_, kernel.getLoc());
+  for (auto [i, argument] : llvm::enumerate(kernel.getArguments())) {
+    llvm::Argument* arg = function_->getArg(i);
+    auto divisibility = kernel.getArgAttrOfType<IntegerAttr>(i, "tandem.divisibility");
+    if (divisibility && arg->getType()->isPointerTy())
+      arg->addAttr(llvm::Attribute::getWithAlignment(context_, llvm::Align(divisibility.getInt())));
+    define(argument, {arg});
+  }
+}
+
+void KernelLowering::lowerBlock(Block& block) {
+  for (Operation& op : block)
+    if (!op.hasTrait<OpTrait::IsTerminator>()) lowerOp(&op);
+}
+
+void KernelLowering::lowerOp(Operation* op) {
+  places_.set(b_, op->getLoc());
+  if (lowerArith(op) || lowerControl(op) || lowerShape(op) || lowerMemory(op) || lowerBlockMemory(op) || lowerConvertLayout(op) ||
+      lowerRing(op) || lowerTma(op) || lowerWgmma(op) || lowerDot(op) || lowerReduction(op) || lowerGather(op) || lowerAtomic(op) ||
+      lowerDebug(op) || lowerInlineAsm(op) || lowerDist(op) || lowerSimt(op))
+    return;
+  failUnsupported(op);
+}
+
+void KernelLowering::failUnsupported(Operation* op) {
+  places_.fail(op->getLoc(), "unsupported", "`" + op->getName().getStringRef().str() + "` is not supported on " + target_.name());
+}
+
+}  // namespace tandem::lower::nvidia

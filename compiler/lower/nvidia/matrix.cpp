@@ -1,0 +1,63 @@
+// stmatrix and ldmatrix: 8x8 matrices of 16-bit words between registers and shared memory.
+#include "compiler/lower/nvidia/kernel_lowering.h"
+
+namespace tandem::lower::nvidia {
+using namespace mlir;
+using layout::Dim;
+using layout::LinearLayout;
+namespace {
+
+// Words moved by one instruction: four where their offsets are linear in their number, else fewer.
+size_t wordsAtOnce(const LinearLayout& layout, llvm::ArrayRef<llvm::SmallVector<unsigned, 8>> words, size_t first) {
+  auto at = [&](size_t i) { return layout.apply(Dim::Register, words[first + i][0]); };
+  if (first + 4 <= words.size() && (at(0) ^ at(1) ^ at(2)) == at(3)) return 4;
+  return first + 2 <= words.size() ? 2 : 1;
+}
+
+}  // namespace
+
+// The address this lane gives: of row (lane & 7) of matrix (lane >> 3).
+llvm::Value* KernelLowering::matrixAddress(llvm::Value* base, const LinearLayout& layout, llvm::ArrayRef<uint64_t> offsets, unsigned bits,
+                                           bool transposed) {
+  llvm::SmallVector<uint64_t> masks;
+  for (uint64_t row : layout::matrixRows(layout, transposed)) masks.push_back(row);
+  if (offsets.size() > 1) masks.push_back(offsets[0] ^ offsets[1]);
+  if (offsets.size() > 2) masks.push_back(offsets[0] ^ offsets[2]);
+  llvm::Value* offset = b_.CreateXor(xorOfMasks(laneId(), masks), b_.getInt32(offsets[0]));
+  offset = b_.CreateXor(offset, xorOfMasks(b_.CreateLShr(threadId(), 5), layout.bases(Dim::Warp)));
+  return b_.CreateGEP(b_.getInt8Ty(), base, b_.CreateMul(offset, b_.getInt32(bits / 8)));
+}
+
+void KernelLowering::storeMatrices(llvm::Value* base, const LinearLayout& layout, const Regs& source, unsigned bits, bool transposed) {
+  auto words = layout::matrixWords(layout, bits, transposed);
+  for (size_t first = 0; first < words.size();) {
+    size_t count = wordsAtOnce(layout, words, first);
+    Regs values;
+    llvm::SmallVector<uint64_t> offsets;
+    for (size_t i = first; i < first + count; ++i) {
+      Regs parts;
+      for (unsigned r : words[i]) parts.push_back(source[r]);
+      values.push_back(pack(parts, 32)[0]);
+      offsets.push_back(layout.apply(Dim::Register, words[i][0]));
+    }
+    ptx::storeMatrix(b_, matrixAddress(base, layout, offsets, bits, transposed), values, transposed);
+    first += count;
+  }
+}
+
+void KernelLowering::loadMatrices(llvm::Value* base, const LinearLayout& layout, Regs& result, unsigned bits, bool transposed) {
+  auto words = layout::matrixWords(layout, bits, transposed);
+  for (size_t first = 0; first < words.size();) {
+    size_t count = wordsAtOnce(layout, words, first);
+    llvm::SmallVector<uint64_t> offsets;
+    for (size_t i = first; i < first + count; ++i) offsets.push_back(layout.apply(Dim::Register, words[i][0]));
+    Regs values = ptx::loadMatrix(b_, matrixAddress(base, layout, offsets, bits, transposed), count, transposed);
+    for (size_t i = 0; i < count; ++i) {
+      Regs parts = unpack({values[i]}, bits, words[first + i].size());
+      for (auto [r, v] : llvm::zip(words[first + i], parts)) result[r] = v;
+    }
+    first += count;
+  }
+}
+
+}  // namespace tandem::lower::nvidia

@@ -1,0 +1,104 @@
+// Loads and stores through pointers: neighbouring elements of a thread in one access.
+#include "compiler/lower/nvidia/kernel_lowering.h"
+#include <llvm/ADT/TypeSwitch.h>
+
+namespace tandem::lower::nvidia {
+using namespace mlir;
+using layout::Dim;
+using layout::LinearLayout;
+
+ptx::AccessOptions accessOptions(tile::Cache cache, tile::Evict evict) {
+  using C = ptx::Cache;
+  static constexpr C caches[] = {C::Default, C::Ca, C::Cg, C::Cv, C::Wb, C::Cs, C::Wt};
+  static constexpr ptx::Evict evicts[] = {ptx::Evict::Normal, ptx::Evict::First, ptx::Evict::Last};
+  ptx::AccessOptions options;
+  options.cache = caches[static_cast<int>(cache)];
+  options.evict = evicts[static_cast<int>(evict)];
+  return options;
+}
+
+// How many of a thread's first registers are neighbours along the tile's contiguous dimension: what the layout gives, limited by
+// `known`, the number of neighbours in memory.
+size_t KernelLowering::vectorLength(const LinearLayout& layout, int64_t known, unsigned bits, unsigned axis) {
+  size_t length = 1;
+  uint64_t basis = uint64_t(1) << layout.axisShift(axis);
+  for (uint64_t b : layout.bases(Dim::Register)) {
+    if (b != basis || int64_t(length * 2) > known || length * 2 * bits > 128) break;
+    length *= 2;
+    basis *= 2;
+  }
+  return length;
+}
+
+bool KernelLowering::lowerMemory(Operation* op) {
+  return llvm::TypeSwitch<Operation*, bool>(op)
+      .Case<tile::LoadOp>([&](auto o) { return lowerLoad(o), true; })
+      .Case<tile::StoreOp>([&](auto o) { return lowerStore(o), true; })
+      .Default([](Operation*) { return false; });
+}
+
+// The attribute that the layout's choice left: how many neighbours one access may take, along which dimension.
+static std::pair<int64_t, unsigned> neighbours(Operation* op) {
+  auto vector = op->getAttrOfType<DenseI32ArrayAttr>("tgpu.vector");
+  return vector ? std::pair<int64_t, unsigned>(vector[0], vector[1]) : std::pair<int64_t, unsigned>(1, 0);
+}
+
+void KernelLowering::lowerLoad(tile::LoadOp op) {
+  llvm::Type* element = typeOf(op.getResult().getType());
+  llvm::Type* held = element->isIntegerTy(1) ? b_.getInt8Ty() : element->isPointerTy() ? b_.getInt64Ty() : element;
+  ptx::AccessOptions options = accessOptions(op.getCache(), op.getEvict());
+  options.isVolatile = op.getIsVolatile();
+  auto [known, axis] = neighbours(op);
+  bool isTile = isa<RankedTensorType>(op.getResult().getType());
+  size_t vector = isTile ? vectorLength(layoutOf(op.getResult()), known, bitsOf(element), axis) : 1;
+  Regs out;
+  for (size_t r = 0, n = registersOf(op.getResult()); r < n; r += vector) {
+    Regs other;
+    if (op.getOther())
+      for (size_t i = 0; i < vector; ++i) other.push_back(toHeld(pick(op.getOther(), r + i), held));
+    // More than four elements travel as words.
+    bool asWords = vector > 4;
+    unsigned words = asWords ? vector * bitsOf(element) / 32 : vector;
+    Regs wordOther;
+    if (asWords && !other.empty()) {
+      for (llvm::Value* v : other) wordOther.push_back(toBits(v));
+      wordOther = pack(wordOther, 32);
+    }
+    ptx::Values loaded = ptx::load(b_, asWords ? b_.getInt32Ty() : held, words, pick(op.getPointer(), r), op.getMask() ? pick(op.getMask(), r) : nullptr,
+                                   asWords ? wordOther : other, options);
+    Regs values(loaded);
+    if (asWords) values = unpack(values, bitsOf(element), vector);
+    for (llvm::Value* v : values) out.push_back(fromBits(v->getType()->isIntegerTy() ? v : toBits(v), element));
+  }
+  define(op.getResult(), out);
+}
+
+llvm::Value* KernelLowering::toHeld(llvm::Value* value, llvm::Type* held) {
+  return value->getType() == held ? value : toBits(value);
+}
+
+// Through a scalar pointer one thread stores for the program.
+void KernelLowering::lowerStore(tile::StoreOp op) {
+  llvm::Type* element = typeOf(op.getValue().getType());
+  llvm::Type* held = element->isIntegerTy(1) ? b_.getInt8Ty() : element->isPointerTy() ? b_.getInt64Ty() : element;
+  ptx::AccessOptions options = accessOptions(op.getCache(), op.getEvict());
+  auto [known, axis] = neighbours(op);
+  bool isTile = isa<RankedTensorType>(op.getPointer().getType());
+  size_t vector = isTile ? vectorLength(layoutOf(op.getPointer()), known, bitsOf(element), axis) : 1;
+  llvm::Value* owner = isTile ? isOwner(layoutOf(op.getPointer())) : isFirstThread();
+  uint64_t freeRegisters = isTile ? layoutOf(op.getPointer()).freeMask(Dim::Register) : 0;
+  for (size_t r = 0, n = isTile ? registersOf(op.getPointer()) : 1; r < n; r += vector) {
+    if (r & freeRegisters) continue;
+    Regs values;
+    for (size_t i = 0; i < vector; ++i) values.push_back(toHeld(pick(op.getValue(), r + i), held));
+    if (vector > 4) {
+      for (llvm::Value*& v : values) v = toBits(v);
+      values = pack(values, 32);
+    }
+    llvm::Value* predicate = op.getMask() ? pick(op.getMask(), r) : nullptr;
+    if (owner) predicate = predicate ? b_.CreateAnd(predicate, owner) : owner;
+    ptx::store(b_, values, pick(op.getPointer(), r), predicate, options);
+  }
+}
+
+}  // namespace tandem::lower::nvidia

@@ -1,0 +1,115 @@
+// Rings of slots in shared memory: their barriers, and the counters that each role keeps in registers.
+#include "compiler/lower/nvidia/kernel_lowering.h"
+#include "compiler/transform/gpu/operands.h"
+#include <llvm/ADT/TypeSwitch.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+namespace tandem::lower::nvidia {
+using namespace mlir;
+namespace {
+enum Counter { kFill, kTake, kRelease };
+}
+
+void KernelLowering::allocateBuffers(func::FuncOp kernel) {
+  kernel.walk([&](tgpu::AllocOp op) {
+    auto type = cast<tile::SmemType>(op.getType());
+    int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+    for (int64_t d : type.getShape()) bytes *= d;
+    buffers_[op.getResult()] = {allocateShared(llvm::alignTo(bytes, 1024) * op.getSlots(), 1024), static_cast<int64_t>(llvm::alignTo(bytes, 1024)),
+                                static_cast<int>(op.getSwizzle())};
+  });
+  int64_t panelBytes = 0;
+  kernel.walk([&](tile::BlockStoreOp op) {
+    auto type = cast<RankedTensorType>(op.getValue().getType());
+    if (op->hasAttr("tgpu.tma"))
+      panelBytes = std::max(panelBytes, type.getDimSize(0) * transform::gpu::panelBytes(*transform::gpu::panelSwizzle(type)));
+  });
+  staging_ = allocateShared(kStagingPanels * panelBytes, 1024);
+  kernel.walk([&](tgpu::RingOp op) {
+    Ring ring;
+    ring.slots = op.getSlots();
+    ring.bytes = op.getBytes();
+    ring.full = allocateShared(8 * ring.slots, 8);
+    ring.empty = allocateShared(8 * ring.slots, 8);
+    rings_[op.getResult()] = ring;
+  });
+}
+
+// One thread makes the barriers ready: a slot is full when its bytes have come, empty when every consumer warp has let it go.
+void KernelLowering::initialiseBarriers() {
+  if (rings_.empty()) return;
+  when(isFirstThread(), [&] {
+    for (auto& [value, ring] : rings_)
+      for (int slot = 0; slot < ring.slots; ++slot) {
+        ptx::mbarrierInit(b_, sharedAddress(ring.full + 8 * slot), b_.getInt32(1));
+        ptx::mbarrierInit(b_, sharedAddress(ring.empty + 8 * slot), b_.getInt32(numWarps_));
+      }
+    ptx::fenceBarrierInit(b_);
+  });
+  b_.CreateIntrinsic(b_.getVoidTy(), llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {b_.getInt32(0)});
+}
+
+// Each role counts for itself.
+void KernelLowering::resetCounters() {
+  for (auto& [value, ring] : rings_)
+    for (int c = 0; c < 3; ++c) {
+      llvm::IRBuilder<>::InsertPointGuard guard(b_);
+      llvm::BasicBlock& entry = function_->getEntryBlock();
+      b_.SetInsertPoint(&entry, entry.begin());
+      ring.slot[c] = b_.CreateAlloca(b_.getInt32Ty());
+      ring.parity[c] = b_.CreateAlloca(b_.getInt32Ty());
+    }
+  for (auto& [value, ring] : rings_)
+    for (int c = 0; c < 3; ++c) {
+      b_.CreateStore(b_.getInt32(0), ring.slot[c]);
+      // The first round of fills waits for the phase before the first, which has passed.
+      b_.CreateStore(b_.getInt32(c == kFill ? 1 : 0), ring.parity[c]);
+    }
+}
+
+void KernelLowering::advance(Ring& ring, int counter) {
+  llvm::Value* next = b_.CreateAdd(b_.CreateLoad(b_.getInt32Ty(), ring.slot[counter]), b_.getInt32(1));
+  llvm::Value* wraps = b_.CreateICmpEQ(next, b_.getInt32(ring.slots));
+  llvm::Value* parity = b_.CreateLoad(b_.getInt32Ty(), ring.parity[counter]);
+  b_.CreateStore(b_.CreateSelect(wraps, b_.getInt32(0), next), ring.slot[counter]);
+  b_.CreateStore(b_.CreateXor(parity, b_.CreateZExt(wraps, b_.getInt32Ty())), ring.parity[counter]);
+}
+
+llvm::Value* KernelLowering::barrierOf(Ring& ring, int64_t barriers, int counter) {
+  llvm::Value* slot = b_.CreateLoad(b_.getInt32Ty(), ring.slot[counter]);
+  return sharedAddress(b_.CreateAdd(b_.CreateMul(slot, b_.getInt32(8)), b_.getInt32(barriers)));
+}
+
+llvm::Value* KernelLowering::slotOffset(mlir::Value buffer, mlir::Value ring, int counter) {
+  const Buffer& place = buffers_.find(buffer)->second;
+  if (!ring) return b_.getInt32(place.offset);
+  llvm::Value* slot = b_.CreateLoad(b_.getInt32Ty(), ringOf(ring).slot[counter]);
+  return b_.CreateAdd(b_.CreateMul(slot, b_.getInt32(place.slotBytes)), b_.getInt32(place.offset));
+}
+
+bool KernelLowering::lowerRing(Operation* op) {
+  return llvm::TypeSwitch<Operation*, bool>(op)
+      .Case<tgpu::AllocOp, tgpu::RingOp>([](auto) { return true; })
+      .Case<tgpu::AcquireOp>([&](auto o) {
+        Ring& ring = ringOf(o.getRing());
+        ptx::mbarrierWait(b_, barrierOf(ring, ring.empty, kFill), b_.CreateLoad(b_.getInt32Ty(), ring.parity[kFill]));
+        ptx::mbarrierArriveExpect(b_, barrierOf(ring, ring.full, kFill), b_.getInt32(ring.bytes));
+        return true;
+      })
+      .Case<tgpu::CommitOp>([&](auto o) { return advance(ringOf(o.getRing()), kFill), true; })
+      .Case<tgpu::AwaitOp>([&](auto o) {
+        Ring& ring = ringOf(o.getRing());
+        ptx::mbarrierWait(b_, barrierOf(ring, ring.full, kTake), b_.CreateLoad(b_.getInt32Ty(), ring.parity[kTake]));
+        return true;
+      })
+      .Case<tgpu::AdvanceOp>([&](auto o) { return advance(ringOf(o.getRing()), kTake), true; })
+      .Case<tgpu::ReleaseOp>([&](auto o) {
+        Ring& ring = ringOf(o.getRing());
+        llvm::Value* address = barrierOf(ring, ring.empty, kRelease);
+        when(b_.CreateICmpEQ(laneId(), b_.getInt32(0)), [&] { ptx::mbarrierArrive(b_, address); });
+        return advance(ring, kRelease), true;
+      })
+      .Default([](Operation*) { return false; });
+}
+
+}  // namespace tandem::lower::nvidia

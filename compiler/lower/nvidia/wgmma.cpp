@@ -1,0 +1,188 @@
+// Asynchronous products of warpgroups: descriptors of operands in shared memory, one instruction for each slice of K.
+#include "compiler/layout/distributed.h"
+#include "compiler/layout/matrix_descriptor.h"
+#include "compiler/lower/nvidia/kernel_lowering.h"
+#include <llvm/ADT/TypeSwitch.h>
+
+namespace tandem::lower::nvidia {
+using namespace mlir;
+using layout::Dim;
+namespace {
+
+layout::Swizzle swizzleOf(int bytes) {
+  for (auto s : {layout::Swizzle::Bytes32, layout::Swizzle::Bytes64, layout::Swizzle::Bytes128})
+    if (layout::rowBytes(s) == bytes) return s;
+  return layout::Swizzle::None;
+}
+
+ptx::Element elementOf(mlir::Type type) {
+  using E = ptx::Element;
+  if (type.isF16()) return E::F16;
+  if (type.isBF16()) return E::BF16;
+  if (type.isF32()) return E::TF32;
+  if (isa<Float8E4M3FNType>(type)) return E::E4M3;
+  if (isa<Float8E5M2Type>(type)) return E::E5M2;
+  return E::S8;
+}
+
+ptx::Accumulator accumulatorOf(mlir::Type type) {
+  return type.isF16() ? ptx::Accumulator::F16 : type.isF32() ? ptx::Accumulator::F32 : ptx::Accumulator::S32;
+}
+
+}  // namespace
+
+bool KernelLowering::lowerWgmma(Operation* op) {
+  return llvm::TypeSwitch<Operation*, bool>(op)
+      .Case<tgpu::WgmmaOp>([&](auto o) { return lowerProduct(o), true; })
+      .Case<tgpu::WgmmaWaitOp>([&](auto o) {
+        // Registers of a product still under way are not touched.
+        Regs acc = use(o.getAcc());
+        ptx::Values waited = ptx::wgmmaWait(b_, o.getPending(), o.getPending() ? ptx::ValueRange() : ptx::ValueRange(acc));
+        define(o.getResult(), o.getPending() ? acc : Regs(waited));
+        return true;
+      })
+      .Case<tgpu::LocalStoreOp>([&](auto o) { return lowerLocalStore(o), true; })
+      .Default([](Operation*) { return false; });
+}
+
+// The operand's matrix descriptor without its start address, and where in shared memory the slot is.
+KernelLowering::SharedOperand KernelLowering::sharedOperand(mlir::Value buffer, mlir::Value ring, bool kMajor) {
+  auto type = cast<tile::SmemType>(buffer.getType());
+  unsigned bits = type.getElementType().getIntOrFloatBitWidth();
+  ArrayRef<int64_t> shape = type.getShape();
+  // A buffer's rows are M or N when K is innermost, else K.
+  layout::MatrixOperand operand{kMajor ? shape[0] : shape[1], kMajor ? shape[1] : shape[0], bits, kMajor,
+                                swizzleOf(buffers_.find(buffer)->second.swizzle)};
+  return {operand, b_.CreatePtrToInt(sharedAddress(slotOffset(buffer, ring, 1)), b_.getInt32Ty())};
+}
+
+llvm::Value* KernelLowering::descriptorAt(const SharedOperand& operand, llvm::Value* mnOffsetBytes, int64_t mn, int64_t k) {
+  llvm::Value* address = b_.CreateAdd(operand.address, b_.getInt32(layout::startByteOffset(operand.matrix, mn, k)));
+  if (mnOffsetBytes) address = b_.CreateAdd(address, mnOffsetBytes);
+  llvm::Value* start = b_.CreateZExt(b_.CreateAnd(b_.CreateLShr(address, 4), 0x3fff), b_.getInt64Ty());
+  return b_.CreateOr(start, b_.getInt64(layout::descriptorBits(operand.matrix)));
+}
+
+void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
+  auto accType = cast<RankedTensorType>(op.getAcc().getType());
+  LinearLayout layout = layoutOf(op.getResult());
+  bool fromRegisters = isa<RankedTensorType>(op.getLhs().getType());
+  mlir::Type element = cast<tile::SmemType>(op.getRhs().getType()).getElementType();
+  ptx::Element kind = elementOf(element);
+  unsigned bits = element.getIntOrFloatBitWidth();
+  auto rhsShape = cast<tile::SmemType>(op.getRhs().getType()).getShape();
+  int64_t depth = op.getRhsTransposed() ? rhsShape[1] : rhsShape[0];
+
+  // Warpgroups divide the rows, then the columns; the rest of the result is a warpgroup's own instructions.
+  int64_t groups = numWarps_ / 4, rowGroups = std::min<int64_t>(groups, accType.getDimSize(0) / 64), columnGroups = groups / rowGroups;
+  int64_t columns = accType.getDimSize(1) / columnGroups, instructionN = std::min<int64_t>(256, columns);
+  int64_t rowSteps = accType.getDimSize(0) / 64 / rowGroups, columnSteps = columns / instructionN, instructionK = layout::instructionK(bits);
+  llvm::Value* group = b_.CreateLShr(warpId(), 2);
+  llvm::Value* rowGroup = rowGroups > 1 ? b_.CreateAnd(group, rowGroups - 1) : nullptr;
+  llvm::Value* columnGroup = columnGroups > 1 ? b_.CreateLShr(group, llvm::Log2_64(rowGroups)) : nullptr;
+
+  SharedOperand lhs, rhs = sharedOperand(op.getRhs(), op.getRhsRing(), op.getRhsTransposed());
+  if (!fromRegisters) lhs = sharedOperand(op.getLhs(), op.getLhsRing(), !op.getLhsTransposed());
+  auto groupOffset = [&](llvm::Value* index, const SharedOperand& operand, int64_t size) -> llvm::Value* {
+    return index ? b_.CreateMul(index, b_.getInt32(layout::startByteOffset(operand.matrix, size, 0))) : nullptr;
+  };
+  llvm::Value* lhsOffset = fromRegisters ? nullptr : groupOffset(rowGroup, lhs, 64);
+  llvm::Value* rhsOffset = groupOffset(columnGroup, rhs, columns);
+
+  Regs acc = use(op.getAcc());
+  ptx::wgmmaFence(b_);
+  for (int64_t i = 0; i < rowSteps; ++i)
+    for (int64_t j = 0; j < columnSteps; ++j) {
+      // The registers of one instruction's result, in its order.
+      Regs part;
+      llvm::SmallVector<size_t> from = instructionRegisters(layout, i * 64 * rowGroups, j * instructionN, instructionN);
+      for (size_t r : from) part.push_back(acc[r]);
+      for (int64_t k = 0; k < depth; k += instructionK) {
+        ptx::Wgmma mma;
+        mma.n = instructionN;
+        mma.a = mma.b = kind;
+        mma.accumulator = accumulatorOf(accType.getElementType());
+        mma.transposeA = !fromRegisters && op.getLhsTransposed();
+        mma.transposeB = !op.getRhsTransposed();
+        Regs words;
+        if (fromRegisters)
+          mma.registersA = words = lhsRegisters(op, i * 64 * rowGroups, k, instructionK);
+        else
+          mma.descriptorA = descriptorAt(lhs, lhsOffset, i * 64 * rowGroups, k);
+        mma.descriptorB = descriptorAt(rhs, rhsOffset, j * instructionN, k);
+        part = accumulate(mma, part);
+      }
+      for (auto [r, v] : llvm::zip(from, part)) acc[r] = v;
+    }
+  ptx::wgmmaCommit(b_);
+  define(op.getResult(), acc);
+}
+
+// float16 results go through the instruction in pairs.
+Regs KernelLowering::accumulate(const ptx::Wgmma& mma, const Regs& part) {
+  bool isHalf = mma.accumulator == ptx::Accumulator::F16;
+  Regs held = part;
+  if (isHalf) {
+    for (llvm::Value*& v : held) v = toBits(v);
+    held = pack(held, 32);
+  }
+  Regs out(ptx::unpack(b_, ptx::wgmma(b_, mma, held)));
+  if (!isHalf) return out;
+  out = unpack(out, 16, part.size());
+  for (llvm::Value*& v : out) v = fromBits(v, b_.getHalfTy());
+  return out;
+}
+
+// Which registers of the whole result are those of the instruction whose first element is (row, column) in the first warpgroup.
+llvm::SmallVector<size_t> KernelLowering::instructionRegisters(const LinearLayout& layout, int64_t row, int64_t column, int64_t n) {
+  llvm::SmallVector<size_t> out;
+  layout::WarpGrid one{4, 1};
+  LinearLayout instruction = layout::wgmmaResult({64, n}, one, n);
+  llvm::DenseMap<uint64_t, size_t> at;
+  for (int64_t r = 0; r < layout.numRegisters(); ++r) at[layout.apply(r, 0, 0, 0)] = r;
+  int64_t columns = layout.shape()[1];
+  for (int64_t r = 0; r < instruction.numRegisters(); ++r) {
+    llvm::SmallVector<int64_t> c = instruction.coordinates(instruction.apply(r, 0, 0, 0));
+    out.push_back(at.lookup((c[0] + row) * columns + c[1] + column));
+  }
+  return out;
+}
+
+// Operand A of one instruction: four words of packed elements.
+Regs KernelLowering::lhsRegisters(tgpu::WgmmaOp op, int64_t row, int64_t k, int64_t instructionK) {
+  LinearLayout layout = layoutOf(op.getLhs());
+  unsigned bits = cast<RankedTensorType>(op.getLhs().getType()).getElementTypeBitWidth();
+  LinearLayout instruction = layout::wgmmaOperandA({64, instructionK}, bits, {4, 1});
+  llvm::DenseMap<uint64_t, size_t> at;
+  for (int64_t r = 0; r < layout.numRegisters(); ++r) at[layout.apply(r, 0, 0, 0)] = r;
+  Regs parts;
+  for (int64_t r = 0; r < instruction.numRegisters(); ++r) {
+    llvm::SmallVector<int64_t> c = instruction.coordinates(instruction.apply(r, 0, 0, 0));
+    parts.push_back(toBits(use(op.getLhs())[at.lookup((c[0] + row) * layout.shape()[1] + c[1] + k)]));
+  }
+  return pack(parts, 32);
+}
+
+// Into panels as TMA would have written them; then the asynchronous proxy may read.
+void KernelLowering::lowerLocalStore(tgpu::LocalStoreOp op) {
+  LinearLayout from = layoutOf(op.getValue());
+  auto type = cast<tile::SmemType>(op.getBuffer().getType());
+  unsigned bits = type.getElementType().getIntOrFloatBitWidth();
+  const Buffer& buffer = buffers_.find(op.getBuffer())->second;
+  LinearLayout offsets = layout::swizzledOffsets(type.getShape(), bits, swizzleOf(buffer.swizzle));
+  LinearLayout placed = layout::offsetsOf(from, offsets);
+  int64_t vector = 16 * 8 / bits;
+  auto grouped = [&](int64_t v) { return layout::vectorGroups(placed, v); };
+  while (vector > 1 && llvm::any_of(grouped(vector), [&](const auto& g) { return int64_t(g.size()) != vector; })) vector /= 2;
+  blockBarrier();
+  llvm::Value* base = sharedAddress(buffer.offset);
+  for (const auto& group : grouped(vector)) {
+    Regs parts;
+    for (unsigned r : group) parts.push_back(toBits(use(op.getValue())[r]));
+    storeShared(b_.CreateGEP(b_.getInt8Ty(), base, b_.CreateMul(position(placed, group[0]), b_.getInt32(bits / 8))), parts);
+  }
+  ptx::fenceProxyAsync(b_, ptx::ProxySpace::Shared);
+  blockBarrier();
+}
+
+}  // namespace tandem::lower::nvidia

@@ -1,0 +1,136 @@
+// Anchors.
+#include "compiler/transform/gpu/anchor_layouts.h"
+#include "compiler/layout/distributed.h"
+#include <llvm/Support/MathExtras.h>
+#include <numeric>
+
+namespace tandem::transform::gpu {
+using namespace mlir;
+using layout::Dim;
+using layout::LinearLayout;
+namespace {
+
+// Blocked, `vector` elements a thread along the fastest dimension, lanes and then warps filling the dimensions in `order`.
+LinearLayout blockedAlong(ArrayRef<int64_t> shape, ArrayRef<unsigned> order, int64_t vector, int numWarps) {
+  SmallVector<int64_t> perThread(shape.size(), 1), lanes(shape.size(), 1), warps(shape.size(), 1);
+  perThread[order[0]] = vector;
+  auto fill = [&](SmallVector<int64_t>& into, int64_t count) {
+    for (unsigned d : order) {
+      int64_t room = std::max<int64_t>(1, shape[d] / (perThread[d] * lanes[d] * warps[d]));
+      int64_t take = std::min(count, room);
+      into[d] *= take;
+      count /= take;
+    }
+    into[order.back()] *= count;
+  };
+  fill(lanes, 32);
+  fill(warps, numWarps);
+  return layout::blocked(shape, perThread, lanes, warps, order);
+}
+
+int64_t bytesOf(Type element) { return isa<tile::PtrType>(element) ? 8 : std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8); }
+
+layout::WarpGrid wgmmaGrid(RankedTensorType type, int numWarps) {
+  int64_t m = std::min<int64_t>(numWarps, std::max<int64_t>(4, type.getDimSize(0) / 16));
+  return {m, numWarps / m};
+}
+
+// Warps over the result so that the operands each one reads are small: along M first, then where more rows or columns are left.
+layout::WarpGrid mmaGrid(ArrayRef<int64_t> shape, int numWarps) {
+  layout::WarpGrid grid;
+  int64_t m = shape[shape.size() - 2], n = shape.back();
+  while (grid.m * grid.n < numWarps) {
+    bool moreRows = m / (grid.m * 16) >= n / (grid.n * 8) / 2;
+    if (moreRows && grid.m * 16 < m)
+      grid.m *= 2;
+    else if (grid.n * 8 < n)
+      grid.n *= 2;
+    else
+      grid.m *= 2;
+  }
+  return grid;
+}
+
+// An operand of a product by multiply-adds: the positions a thread's results need, all of K in its registers.
+LinearLayout fmaOperand(const LinearLayout& result, RankedTensorType type, bool isLhs) {
+  unsigned rank = type.getRank(), summed = isLhs ? rank - 1 : rank - 2;
+  LinearLayout shape(type.getShape());
+  auto keep = [&](uint64_t basis) {
+    SmallVector<int64_t> at = result.coordinates(basis);
+    at[isLhs ? rank - 1 : rank - 2] = 0;
+    return shape.position(at);
+  };
+  LinearLayout out = result.mapBases(type.getShape(), keep).withoutZeroBases(Dim::Register);
+  for (int64_t k = 1; k < type.getDimSize(summed); k *= 2) {
+    SmallVector<int64_t> at(rank, 0);
+    at[summed] = k;
+    out.mutableBases(Dim::Register).push_back(shape.position(at));
+  }
+  return out;
+}
+
+bool fitsMma(tile::DotOp op, const target::TargetInfo& target) {
+  auto lhs = cast<RankedTensorType>(op.getLhs().getType()), acc = cast<RankedTensorType>(op.getAcc().getType());
+  Type in = lhs.getElementType(), out = acc.getElementType();
+  if (in != cast<RankedTensorType>(op.getRhs().getType()).getElementType()) return false;
+  int64_t k = lhs.getShape().back(), bits = in.getIntOrFloatBitWidth();
+  if (acc.getDimSize(acc.getRank() - 2) < 16 || acc.getShape().back() < 8 || k * bits < 256) return false;
+  if (in.isF16()) return out.isF32() || out.isF16();
+  if (in.isBF16()) return out.isF32();
+  if (in.isF32()) return out.isF32() && op.getPrecision() == tile::Precision::Tf32;
+  if (in.isInteger(8)) return out.isInteger(32);
+  return isa<Float8E4M3FNType, Float8E5M2Type>(in) && target.hasFp8Mma() && out.isF32();
+}
+
+}  // namespace
+
+Coalescing coalesced(Value pointers, Value mask, const analysis::AxisInfoAnalysis& axes, int numWarps) {
+  auto type = cast<RankedTensorType>(pointers.getType());
+  SmallVector<unsigned> order(type.getRank());
+  std::iota(order.rbegin(), order.rend(), 0);
+  const analysis::AxisInfo& info = axes.of(pointers);
+  std::stable_sort(order.begin(), order.end(), [&](unsigned a, unsigned b) { return info.contiguity(a) > info.contiguity(b); });
+  int64_t element = bytesOf(cast<tile::PtrType>(type.getElementType()).getPointee());
+  int64_t vector = std::min<int64_t>(axes.maxVectorElements(pointers, mask, order[0]), 16 / element);
+  vector = std::min(vector, std::max<int64_t>(1, type.getNumElements() / (32 * numWarps)));
+  vector = std::min(vector, type.getDimSize(order[0]));
+  return {blockedAlong(type.getShape(), order, vector, numWarps), vector, order[0]};
+}
+
+LinearLayout coalescedBlock(RankedTensorType type, int numWarps) {
+  SmallVector<unsigned> order(type.getRank());
+  std::iota(order.rbegin(), order.rend(), 0);
+  int64_t vector = std::min<int64_t>(16 / bytesOf(type.getElementType()), type.getShape().back());
+  vector = std::min(vector, std::max<int64_t>(1, type.getNumElements() / (32 * numWarps)));
+  return blockedAlong(type.getShape(), order, vector, numWarps);
+}
+
+LinearLayout wgmmaResult(RankedTensorType type, int numWarps) {
+  layout::WarpGrid grid = wgmmaGrid(type, numWarps);
+  return layout::wgmmaResult(type.getShape(), grid, std::min<int64_t>(256, type.getDimSize(1) / grid.n));
+}
+
+LinearLayout wgmmaLhs(RankedTensorType type, int numWarps) {
+  return layout::wgmmaOperandA(type.getShape(), type.getElementTypeBitWidth(), wgmmaGrid(type, numWarps));
+}
+
+DotPlan planDot(tile::DotOp op, int numWarps, const target::TargetInfo& target) {
+  auto lhs = cast<RankedTensorType>(op.getLhs().getType()), rhs = cast<RankedTensorType>(op.getRhs().getType());
+  auto acc = cast<RankedTensorType>(op.getAcc().getType());
+  DotPlan plan;
+  plan.mma = fitsMma(op, target);
+  if (plan.mma) {
+    layout::WarpGrid grid = mmaGrid(acc.getShape(), numWarps);
+    unsigned bits = lhs.getElementTypeBitWidth();
+    plan.result = layout::mmaV2Result(acc.getShape(), grid);
+    plan.lhs = layout::dotOperandA(lhs.getShape(), bits, grid);
+    plan.rhs = layout::dotOperandB(rhs.getShape(), bits, grid);
+  } else {
+    plan.result = layout::defaultBlocked(acc.getShape(), 128, numWarps);
+    plan.lhs = fmaOperand(plan.result, lhs, true);
+    plan.rhs = fmaOperand(plan.result, rhs, false);
+  }
+  return plan;
+}
+
+}  // namespace tandem::transform::gpu

@@ -1,0 +1,30 @@
+// The layouts that instructions want: products by their unit, memory accesses by how they coalesce.
+#pragma once
+#include "compiler/analysis/axis_info.h"
+#include "compiler/dialect/tgpu/tgpu.h"
+#include "compiler/layout/linear_layout.h"
+#include "compiler/target/target_info.h"
+
+namespace tandem::transform::gpu {
+
+// Neighbouring addresses in neighbouring lanes, as many in one thread as one access can move: `neighbours` along `axis`.
+struct Coalescing {
+  layout::LinearLayout layout;
+  int64_t neighbours = 1;
+  unsigned axis = 0;
+};
+Coalescing coalesced(mlir::Value pointers, mlir::Value mask, const analysis::AxisInfoAnalysis& axes, int numWarps);
+// The same for a block whose last dimension is contiguous.
+layout::LinearLayout coalescedBlock(mlir::RankedTensorType type, int numWarps);
+
+layout::LinearLayout wgmmaResult(mlir::RankedTensorType type, int numWarps);
+layout::LinearLayout wgmmaLhs(mlir::RankedTensorType type, int numWarps);
+
+// How a `tile.dot` is done, and the layouts it needs.
+struct DotPlan {
+  bool mma = false;  // mma.sync; else multiply-adds by each thread
+  layout::LinearLayout result, lhs, rhs;
+};
+DotPlan planDot(tile::DotOp op, int numWarps, const target::TargetInfo& target);
+
+}  // namespace tandem::transform::gpu

@@ -1,0 +1,264 @@
+// Anchors, spreading, defaults, conversions: the four steps of the header.
+#include "compiler/transform/gpu/assign_layouts.h"
+#include "compiler/layout/distributed.h"
+#include "compiler/layout/shape.h"
+#include "compiler/transform/gpu/anchor_layouts.h"
+#include "compiler/transform/gpu/layout_rules.h"
+#include "compiler/transform/gpu/layouts.h"
+#include "compiler/transform/gpu/operands.h"
+#include <deque>
+#include <llvm/ADT/MapVector.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+
+namespace tandem::transform::gpu {
+using namespace mlir;
+using layout::LinearLayout;
+namespace {
+
+bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
+
+class LayoutAssignment {
+ public:
+  LayoutAssignment(func::FuncOp kernel, const target::TargetInfo& target)
+      : kernel_(kernel), target_(target), axes_(kernel), numWarps_(kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt()) {}
+
+  void run() {
+    placeAnchors();
+    spread(products_);
+    spread(loads_);
+    spread(stores_);
+    placeDefaults();
+    chooseTmaStores();
+    insertConversions();
+  }
+
+ private:
+  // Step 1. The queues hold the values whose layouts begin to spread.
+  void placeAnchors() {
+    kernel_.walk([&](Operation* op) {
+      if (auto o = dyn_cast<tgpu::WgmmaOp>(op)) {
+        anchor(o.getResult(), wgmmaResult(cast<RankedTensorType>(o.getResult().getType()), numWarps_), products_);
+        if (isTile(o.getLhs())) require(o.getLhsMutable(), wgmmaLhs(cast<RankedTensorType>(o.getLhs().getType()), numWarps_));
+      } else if (auto o = dyn_cast<tile::DotOp>(op)) {
+        DotPlan plan = planDot(o, numWarps_, target_);
+        if (plan.mma) o->setAttr("tgpu.mma", UnitAttr::get(o.getContext()));
+        anchor(o.getResult(), plan.result, products_);
+        require(o.getLhsMutable(), plan.lhs);
+        require(o.getRhsMutable(), plan.rhs);
+      } else if (auto o = dyn_cast<tile::LoadOp>(op); o && isTile(o.getPointer())) {
+        anchor(o.getResult(), coalescedAccess(op, o.getPointer(), o.getMask()), loads_);
+      } else if (auto o = dyn_cast<tile::BlockLoadOp>(op)) {
+        anchor(o.getResult(), coalescedBlock(cast<RankedTensorType>(o.getResult().getType()), numWarps_), loads_);
+      } else if (auto o = dyn_cast<tile::StoreOp>(op); o && isTile(o.getPointer())) {
+        access(op, coalescedAccess(op, o.getPointer(), o.getMask()));
+      } else if (auto o = dyn_cast<tile::BlockStoreOp>(op); o && !(target_.hasTma() && fitsTma(o))) {
+        require(o.getValueMutable(), coalescedBlock(cast<RankedTensorType>(o.getValue().getType()), numWarps_));
+      } else if (auto o = dyn_cast<tile::AtomicRmwOp>(op); o && isTile(o.getPointer())) {
+        anchor(o.getResult(), coalesced(o.getPointer(), o.getMask(), axes_, numWarps_).layout, loads_);
+      } else if (auto o = dyn_cast<tile::AtomicCasOp>(op); o && isTile(o.getPointer())) {
+        anchor(o.getResult(), coalesced(o.getPointer(), nullptr, axes_, numWarps_).layout, loads_);
+      }
+    });
+  }
+
+  // Leaves at the op how many neighbours one access may move, and along which dimension.
+  LinearLayout coalescedAccess(Operation* op, Value pointer, Value mask) {
+    Coalescing c = coalesced(pointer, mask, axes_, numWarps_);
+    op->setAttr("tgpu.vector", DenseI32ArrayAttr::get(op->getContext(), {static_cast<int32_t>(c.neighbours), static_cast<int32_t>(c.axis)}));
+    return c.layout;
+  }
+
+  using Queue = std::deque<Value>;
+
+  void anchor(Value value, const LinearLayout& layout, Queue& queue) {
+    Value home = homeOf(value);
+    if (!known_.try_emplace(home, layout).second) return;
+    queue.push_back(home);
+  }
+
+  void require(OpOperand& operand, const LinearLayout& layout) {
+    required_[&operand] = layout;
+    if (operand.get().getDefiningOp() && !isCheapTree(operand.get())) return;
+    anchor(operand.get(), layout, stores_);
+  }
+
+  // An access without a result: all its operands in one layout.
+  void access(Operation* op, const LinearLayout& layout) {
+    for (OpOperand& operand : op->getOpOperands())
+      if (isTile(operand.get())) require(operand, layout);
+  }
+
+  // A loop's carried argument and its result are one.
+  static Value homeOf(Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (!argument) return value;
+    if (auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())) return loop.getResult(argument.getArgNumber() - 1);
+    if (auto loop = dyn_cast<scf::WhileOp>(argument.getOwner()->getParentOp()))
+      if (argument.getOwner() == loop.getAfterBody()) return loop.getResult(argument.getArgNumber());
+    return value;
+  }
+
+  // The values that stand for one home inside a loop.
+  static SmallVector<Value> namesOf(Value home) {
+    SmallVector<Value> names{home};
+    auto result = dyn_cast<OpResult>(home);
+    if (!result) return names;
+    if (auto loop = dyn_cast<scf::ForOp>(result.getOwner())) names.push_back(loop.getRegionIterArg(result.getResultNumber()));
+    if (auto loop = dyn_cast<scf::WhileOp>(result.getOwner())) names.push_back(loop.getAfterArguments()[result.getResultNumber()]);
+    return names;
+  }
+
+  // Step 2.
+  void spread(Queue& queue) {
+    while (!queue.empty()) {
+      Value home = queue.front();
+      queue.pop_front();
+      LinearLayout layout = known_.find(home)->second;
+      for (Value name : namesOf(home))
+        for (OpOperand& use : name.getUses()) spreadToUser(use, layout, queue);
+      spreadToSources(home, layout, queue);
+    }
+  }
+
+  void spreadToUser(OpOperand& use, const LinearLayout& layout, Queue& queue) {
+    Operation* op = use.getOwner();
+    for (Value tied : tiedTo(use)) anchor(tied, layout, queue);
+    for (OpResult result : op->getResults())
+      if (isTile(result) && !isLoop(op))
+        if (auto passed = forward(use, layout, result.getResultNumber())) anchor(result, *passed, queue);
+    if (isa<tile::StoreOp>(op)) return;
+    if (op->getNumResults() == 0 && isSameLayout(op)) access(op, layout);
+  }
+
+  static bool isLoop(Operation* op) { return isa<scf::ForOp, scf::WhileOp, scf::IfOp>(op); }
+
+  void spreadToSources(Value home, const LinearLayout& layout, Queue& queue) {
+    if (auto argument = dyn_cast<BlockArgument>(home)) {  // of a while's condition region
+      auto loop = cast<scf::WhileOp>(argument.getOwner()->getParentOp());
+      anchor(loop.getInits()[argument.getArgNumber()], layout, queue);
+      anchor(loop.getYieldOp()->getOperand(argument.getArgNumber()), layout, queue);
+      return;
+    }
+    auto result = cast<OpResult>(home);
+    Operation* op = result.getOwner();
+    unsigned i = result.getResultNumber();
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      anchor(loop.getInitArgs()[i], layout, queue);
+      anchor(loop.getYieldedValues()[i], layout, queue);
+    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+      anchor(loop.getConditionOp().getArgs()[i], layout, queue);
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      anchor(branch.thenYield()->getOperand(i), layout, queue);
+      anchor(branch.elseYield()->getOperand(i), layout, queue);
+    } else if (i == 0 || isSameLayout(op)) {
+      for (OpOperand& operand : op->getOpOperands())
+        if (isTile(operand.get()) && !required_.count(&operand))
+          if (auto wanted = backward(operand, layout)) anchor(operand.get(), *wanted, queue);
+    }
+  }
+
+  // Step 3. In the order of the program, so that what follows from a default is not a default itself.
+  void placeDefaults() {
+    kernel_.walk<WalkOrder::PreOrder>([&](Operation* op) {
+      if (op->getParentOp() && isa<tile::ReduceOp, tile::ScanOp, tile::MapElementwiseOp>(op->getParentOp())) return;
+      SmallVector<Value> values(op->getResults());
+      if (auto loop = dyn_cast<scf::WhileOp>(op)) llvm::append_range(values, loop.getBeforeArguments());
+      for (Value value : values) {
+        if (!isTile(value) || known_.count(homeOf(value))) continue;
+        auto type = cast<RankedTensorType>(value.getType());
+        Type element = type.getElementType();
+        unsigned bits = isa<tile::PtrType>(element) ? 64 : std::max(8u, element.getIntOrFloatBitWidth());
+        anchor(value, layout::defaultBlocked(type.getShape(), bits, numWarps_), loads_);
+        spread(loads_);
+      }
+    });
+  }
+
+  // A store by TMA goes panel by panel, so a thread's registers alone must number the panels; other stores want to coalesce.
+  void chooseTmaStores() {
+    kernel_.walk([&](tile::BlockStoreOp op) {
+      if (!target_.hasTma() || !fitsTma(op)) return;
+      auto type = cast<RankedTensorType>(op.getValue().getType());
+      if (panelsInRegisters(known_.find(homeOf(op.getValue()))->second, tmaBox(type)[1]))
+        op->setAttr("tgpu.tma", UnitAttr::get(op.getContext()));
+      else
+        required_[&op.getValueMutable()] = coalescedBlock(type, numWarps_);
+    });
+  }
+
+  static bool panelsInRegisters(const LinearLayout& layout, int64_t columns) {
+    auto within = [&](uint64_t basis) { return layout.coordinates(basis)[1] < columns; };
+    return llvm::all_of(layout.bases(layout::Dim::Lane), within) && llvm::all_of(layout.bases(layout::Dim::Warp), within);
+  }
+
+  // Step 4.
+  void insertConversions() {
+    SmallVector<Operation*> ops;
+    kernel_.walk<WalkOrder::PreOrder>([&](Operation* op) { ops.push_back(op); });
+    for (auto& [value, layout] : known_) setLayout(value, layout);
+    for (Operation* op : ops) {
+      if (op->getParentOp() && isa<tile::ReduceOp, tile::ScanOp, tile::MapElementwiseOp>(op->getParentOp())) continue;
+      for (OpOperand& operand : op->getOpOperands())
+        if (isTile(operand.get())) bringInto(operand);
+    }
+  }
+
+  void bringInto(OpOperand& operand) {
+    std::optional<LinearLayout> wanted = needed(operand);
+    if (!wanted || *wanted == layoutOf(operand.get())) return;
+    OpBuilder builder(operand.getOwner());
+    operand.set(materialise(builder, operand.get(), *wanted));
+  }
+
+  // The layout an operand must have, given those of the results.
+  std::optional<LinearLayout> needed(OpOperand& operand) {
+    if (auto it = required_.find(&operand); it != required_.end()) return it->second;
+    Operation* op = operand.getOwner();
+    if (SmallVector<Value> tied = tiedTo(operand); !tied.empty()) return layoutOf(tied.front());
+    if (auto o = dyn_cast<tile::ScanOp>(op)) return layoutOf(o.getResult(0));
+    if (isa<tile::ReduceOp>(op)) return layoutOf(op->getOperand(0));
+    for (OpResult result : op->getResults())
+      if (isTile(result)) return backward(operand, layoutOf(result));
+    if (!isSameLayout(op)) return std::nullopt;
+    for (Value other : op->getOperands())
+      if (isTile(other)) return layoutOf(other);
+    return std::nullopt;
+  }
+
+  Value materialise(OpBuilder& builder, Value value, const LinearLayout& layout) {
+    if (layoutOf(value) == layout) return value;
+    if (isCheapTree(value)) return recompute(builder, value, layout);
+    auto convert = tgpu::ConvertLayoutOp::create(builder, value.getLoc(), value.getType(), value);
+    setLayout(convert.getResult(), layout);
+    return convert.getResult();
+  }
+
+  Value recompute(OpBuilder& builder, Value value, const LinearLayout& layout) {
+    Operation* copy = value.getDefiningOp()->clone();
+    for (OpOperand& operand : copy->getOpOperands())
+      if (isTile(operand.get())) operand.set(materialise(builder, operand.get(), *backward(operand, layout)));
+    builder.insert(copy);
+    setLayout(copy->getResult(0), layout);
+    return copy->getResult(0);
+  }
+
+  static bool isCheapTree(Value value, int depth = 0) {
+    if (!isTile(value)) return true;
+    Operation* op = value.getDefiningOp();
+    return op && depth < 16 && isCheap(op) && llvm::all_of(op->getOperands(), [&](Value v) { return isCheapTree(v, depth + 1); });
+  }
+
+  func::FuncOp kernel_;
+  const target::TargetInfo& target_;
+  analysis::AxisInfoAnalysis axes_;
+  int numWarps_;
+  Queue products_, loads_, stores_;
+  llvm::MapVector<Value, LinearLayout> known_;             // by home
+  llvm::DenseMap<OpOperand*, LinearLayout> required_;
+};
+
+}  // namespace
+
+void assignLayouts(func::FuncOp kernel, const target::TargetInfo& target) { LayoutAssignment(kernel, target).run(); }
+
+}  // namespace tandem::transform::gpu

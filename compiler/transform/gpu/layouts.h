@@ -1,0 +1,13 @@
+// Where a tile's layout is kept: the attribute `tgpu.layout` of the op that defines it, or of the loop that carries it.
+#pragma once
+#include "compiler/layout/linear_layout.h"
+#include <mlir/IR/Operation.h>
+
+namespace tandem::transform::gpu {
+
+// Whether a layout is known. `value` is a tile.
+bool hasLayout(mlir::Value value);
+layout::LinearLayout layoutOf(mlir::Value value);
+void setLayout(mlir::Value value, const layout::LinearLayout& layout);
+
+}  // namespace tandem::transform::gpu

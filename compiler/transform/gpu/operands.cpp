@@ -1,0 +1,65 @@
+// The conditions of wgmma and TMA.
+#include "compiler/transform/gpu/operands.h"
+#include "compiler/transform/gpu/host_expr.h"
+#include <mlir/IR/Matchers.h>
+
+namespace tandem::transform::gpu {
+using namespace mlir;
+using layout::Swizzle;
+
+bool fitsWgmma(tile::DotOp dot, int numWarps, const target::TargetInfo& target) {
+  if (!target.hasWgmma() || numWarps % 4) return false;
+  auto lhs = cast<RankedTensorType>(dot.getLhs().getType()), rhs = cast<RankedTensorType>(dot.getRhs().getType());
+  auto acc = cast<RankedTensorType>(dot.getAcc().getType());
+  if (lhs.getRank() != 2 || acc.getDimSize(0) < 64 || acc.getDimSize(1) < 8) return false;
+  // Warpgroups beyond the rows share the columns.
+  int64_t groups = numWarps / 4, rowGroups = acc.getDimSize(0) / 64;
+  if (rowGroups < groups && acc.getDimSize(1) / (groups / rowGroups) < 8) return false;
+  Type in = lhs.getElementType(), out = acc.getElementType();
+  if (in != rhs.getElementType() || lhs.getDimSize(1) * in.getIntOrFloatBitWidth() < 256) return false;
+  if (in.isF16()) return out.isF32() || out.isF16();
+  if (in.isBF16()) return out.isF32();
+  if (in.isF32()) return out.isF32() && dot.getPrecision() == tile::Precision::Tf32;
+  if (in.isInteger(8)) return out.isInteger(32);
+  return isa<Float8E4M3FNType, Float8E5M2Type>(in) && out.isF32();
+}
+
+std::optional<Swizzle> panelSwizzle(RankedTensorType tile) {
+  int64_t bytes = tile.getShape().back() * tile.getElementTypeBitWidth() / 8;
+  if (bytes < 32) return std::nullopt;
+  return layout::widestSwizzle(bytes);
+}
+
+OperandSource throughTranspose(Value operand) {
+  auto permute = operand.getDefiningOp<tile::PermuteOp>();
+  if (permute && permute.getOrder() == ArrayRef<int32_t>{1, 0}) return {permute.getSource(), true};
+  return {operand, false};
+}
+
+// K-major operands of any type; others of 16-bit types only.
+bool readsFromShared(tile::DotOp dot, bool isLhs, const OperandSource& operand) {
+  auto type = cast<RankedTensorType>(operand.source.getType());
+  bool kMajor = isLhs != operand.transposed;
+  return (kMajor || type.getElementTypeBitWidth() == 16) && panelSwizzle(type).has_value();
+}
+
+template <class Op> static bool fitsTma(Op op, RankedTensorType type) {
+  APInt last;
+  if (type.getRank() != 2 || !panelSwizzle(type) || op.getBoundaryCheck().size() != 2) return false;
+  if (!matchPattern(op.getStrides().back(), m_ConstantInt(&last)) || !last.isOne()) return false;
+  auto onHost = [](Value v) { return hostExpr(v).has_value(); };
+  return onHost(op.getBase()) && llvm::all_of(op.getShape(), onHost) && llvm::all_of(op.getStrides(), onHost);
+}
+
+bool fitsTma(tile::BlockLoadOp load) {
+  return load.getPadding() == tile::Padding::Zero && fitsTma(load, cast<RankedTensorType>(load.getResult().getType()));
+}
+
+bool fitsTma(tile::BlockStoreOp store) { return !store.getReduce() && fitsTma(store, cast<RankedTensorType>(store.getValue().getType())); }
+
+SmallVector<int64_t> tmaBox(RankedTensorType tile) {
+  int64_t columns = panelBytes(*panelSwizzle(tile)) * 8 / tile.getElementTypeBitWidth();
+  return {std::min<int64_t>(256, tile.getDimSize(0)), std::min(columns, tile.getDimSize(1))};
+}
+
+}  // namespace tandem::transform::gpu

@@ -1,0 +1,31 @@
+// Operands of products in shared memory: which tiles wgmma reads, how they are laid out, which loads TMA can do.
+#pragma once
+#include "compiler/dialect/tgpu/tgpu.h"
+#include "compiler/layout/shared.h"
+#include "compiler/target/target_info.h"
+
+namespace tandem::transform::gpu {
+
+// Whether wgmma does this product, if its operands are where it wants them.
+bool fitsWgmma(tile::DotOp dot, int numWarps, const target::TargetInfo& target);
+
+// A tile in shared memory: panels of this swizzle. Nothing: too narrow for one, or no power of two.
+std::optional<layout::Swizzle> panelSwizzle(mlir::RankedTensorType tile);
+inline int64_t panelBytes(layout::Swizzle swizzle) { return layout::rowBytes(swizzle); }
+
+// A dot operand that is the tile `source` as it lies in memory, or its transpose.
+struct OperandSource {
+  mlir::Value source;
+  bool transposed = false;
+};
+OperandSource throughTranspose(mlir::Value operand);
+// Whether wgmma reads this operand from shared memory when it is stored as `source` is.
+bool readsFromShared(tile::DotOp dot, bool isLhs, const OperandSource& operand);
+
+// Whether the launcher can make the tensor map of this access and TMA can do it.
+bool fitsTma(tile::BlockLoadOp load);
+bool fitsTma(tile::BlockStoreOp store);
+// What one TMA copy moves: a panel of the tile, at most 256 rows.
+llvm::SmallVector<int64_t> tmaBox(mlir::RankedTensorType tile);
+
+}  // namespace tandem::transform::gpu

@@ -1,0 +1,143 @@
+// A backward slice through loops, then a copy of it.
+#include "compiler/transform/gpu/producer.h"
+#include <mlir/Dialect/SCF/IR/SCF.h>
+
+namespace tandem::transform::gpu {
+using namespace mlir;
+namespace {
+
+bool hasTiles(Operation* op) {
+  auto isTile = [](Type t) { return isa<RankedTensorType>(t); };
+  return llvm::any_of(op->getResultTypes(), isTile) || llvm::any_of(op->getOperandTypes(), isTile);
+}
+
+class Slice {
+ public:
+  Slice(Block& body, ArrayRef<Operation*> roots) : body_(body), roots_(roots.begin(), roots.end()) {}
+
+  std::optional<Needed> find() {
+    for (Operation* root : roots_) needOp(root);
+    while (!todo_.empty() && sound_) visit(todo_.pop_back_val());
+    if (!sound_) return std::nullopt;
+    return std::move(needed_);
+  }
+
+ private:
+  void needOp(Operation* op) {
+    if (needed_.ops.insert(op)) todo_.push_back(op);
+  }
+
+  void visit(Operation* op) {
+    Operation* parent = op->getParentOp();
+    if (op->getBlock() != &body_) needOp(parent);
+    if (isa<scf::ForOp, scf::IfOp>(op)) {
+      // Bounds or condition now; carried values when something uses them.
+      for (Value v : op->getOperands().take_front(isa<scf::ForOp>(op) ? 3 : 1)) needValue(v);
+      return;
+    }
+    if (op->getNumRegions() || (!llvm::is_contained(roots_, op) && hasTiles(op))) {
+      sound_ = false;
+      return;
+    }
+    for (Value v : op->getOperands())
+      if (!isa<RankedTensorType>(v.getType())) needValue(v);
+  }
+
+  void needValue(Value v) {
+    if (auto argument = dyn_cast<BlockArgument>(v)) {
+      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      if (!loop) return;
+      needOp(loop);
+      if (argument.getArgNumber() > 0) needCarried(loop, argument.getArgNumber() - 1);
+      return;
+    }
+    auto result = cast<OpResult>(v);
+    needOp(result.getOwner());
+    if (auto loop = dyn_cast<scf::ForOp>(result.getOwner())) needCarried(loop, result.getResultNumber());
+    if (isa<scf::IfOp>(result.getOwner())) sound_ = false;
+  }
+
+  void needCarried(scf::ForOp loop, unsigned index) {
+    if (isa<RankedTensorType>(loop.getResult(index).getType())) {
+      sound_ = false;
+      return;
+    }
+    if (!needed_.carried.insert(loop.getResult(index)).second) return;
+    needValue(loop.getInitArgs()[index]);
+    needValue(loop.getYieldedValues()[index]);
+  }
+
+  Block& body_;
+  SmallVector<Operation*> roots_, todo_;
+  Needed needed_;
+  bool sound_ = true;
+};
+
+class Copy {
+ public:
+  using CopyRoot = llvm::function_ref<bool(Operation*, OpBuilder&, IRMapping&)>;
+  Copy(const Needed& needed, IRMapping& mapping, CopyRoot copyRoot)
+      : needed_(needed), mapping_(mapping), copyRoot_(copyRoot) {}
+
+  void block(Block& from, OpBuilder& builder) {
+    for (Operation& op : from) {
+      if (!needed_.ops.contains(&op) || copyRoot_(&op, builder, mapping_)) continue;
+      if (auto loop = dyn_cast<scf::ForOp>(op))
+        copyLoop(loop, builder);
+      else if (auto branch = dyn_cast<scf::IfOp>(op))
+        copyBranch(branch, builder);
+      else
+        builder.clone(op, mapping_);
+    }
+  }
+
+ private:
+  void copyLoop(scf::ForOp loop, OpBuilder& builder) {
+    SmallVector<unsigned> kept;
+    SmallVector<Value> inits;
+    for (auto [i, init] : llvm::enumerate(loop.getInitArgs())) {
+      if (!needed_.carried.contains(loop.getResult(i))) continue;
+      kept.push_back(i);
+      inits.push_back(mapping_.lookupOrDefault(init));
+    }
+    auto copy = scf::ForOp::create(builder, loop.getLoc(), mapping_.lookupOrDefault(loop.getLowerBound()),
+                                   mapping_.lookupOrDefault(loop.getUpperBound()), mapping_.lookupOrDefault(loop.getStep()), inits);
+    mapping_.map(loop.getInductionVar(), copy.getInductionVar());
+    for (auto [k, i] : llvm::enumerate(kept)) {
+      mapping_.map(loop.getRegionIterArg(i), copy.getRegionIterArg(k));
+      mapping_.map(loop.getResult(i), copy.getResult(k));
+    }
+    OpBuilder inside = OpBuilder::atBlockBegin(copy.getBody());
+    if (kept.empty()) inside.setInsertionPoint(copy.getBody()->getTerminator());
+    block(*loop.getBody(), inside);
+    if (kept.empty()) return;
+    SmallVector<Value> yielded;
+    for (unsigned i : kept) yielded.push_back(mapping_.lookupOrDefault(loop.getYieldedValues()[i]));
+    scf::YieldOp::create(inside, loop.getLoc(), yielded);
+  }
+
+  void copyBranch(scf::IfOp branch, OpBuilder& builder) {
+    bool hasElse = !branch.getElseRegion().empty();
+    auto copy = scf::IfOp::create(builder, branch.getLoc(), TypeRange{}, mapping_.lookupOrDefault(branch.getCondition()), hasElse);
+    OpBuilder then(copy.thenYield());
+    block(*branch.thenBlock(), then);
+    if (!hasElse) return;
+    OpBuilder otherwise(copy.elseYield());
+    block(*branch.elseBlock(), otherwise);
+  }
+
+  const Needed& needed_;
+  IRMapping& mapping_;
+  CopyRoot copyRoot_;
+};
+
+}  // namespace
+
+std::optional<Needed> neededFor(Block& body, ArrayRef<Operation*> roots) { return Slice(body, roots).find(); }
+
+void cloneNeeded(Block& body, const Needed& needed, OpBuilder& builder, IRMapping& mapping,
+                 llvm::function_ref<bool(Operation*, OpBuilder&, IRMapping&)> copyRoot) {
+  Copy(needed, mapping, copyRoot).block(body, builder);
+}
+
+}  // namespace tandem::transform::gpu

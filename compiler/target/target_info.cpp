@@ -24,7 +24,8 @@ const TargetInfo& TargetInfo::named(std::string_view name) {
     if (t.name() == name) return t;
   std::string list;
   for (const std::string& known : knownNames()) list += (list.empty() ? "`" : ", `") + known + "`";
-  throw CompileError({Severity::Error, "unknown-target", "target `" + std::string(name) + "` is unknown; known are " + list, nullptr, {}, {}});
+  std::string message = "target `" + std::string(name) + "` is unknown; known are " + list;
+  throw CompileError({Severity::Error, "unknown-target", std::move(message), nullptr, {}, {}});
 }
 
 }  // namespace tandem::target

@@ -51,7 +51,8 @@ void prefetchTensorMap(llvm::IRBuilderBase& b, llvm::Value* map, llvm::Value* pr
 void bulkLoad(llvm::IRBuilderBase& b, llvm::Value* shared, llvm::Value* global, llvm::Value* bytes, llvm::Value* barrier,
               llvm::Value* l2Policy, llvm::Value* predicate) {
   Call call(b);
-  std::string text = call.guard(predicate) + "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes" + policyModifier(l2Policy) + " ";
+  std::string text = call.guard(predicate) + "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes" +
+                     policyModifier(l2Policy) + " ";
   text += call.address(shared) + ", ";
   text += call.address(global) + ", ";
   text += call.in(bytes) + ", ";
@@ -83,7 +84,8 @@ void bulkAdd(llvm::IRBuilderBase& b, llvm::Value* global, llvm::Value* shared, l
              llvm::Value* predicate) {
   bool narrow = type == "f16" || type == "bf16";
   Call call(b);
-  std::string text = call.guard(predicate) + "cp.reduce.async.bulk.global.shared::cta.bulk_group.add" + (narrow ? ".noftz." : ".") + type + " ";
+  std::string text = call.guard(predicate) + "cp.reduce.async.bulk.global.shared::cta.bulk_group.add" + (narrow ? ".noftz." : ".") +
+                     type + " ";
   text += call.address(global) + ", ";
   text += call.address(shared) + ", ";
   call.emit(text + call.in(bytes) + ";", Effect::Acts);

@@ -163,7 +163,8 @@ TEST(AsmAtomic, OperationsAndTypes) {
           AtomicType type;
           llvm::Value* value;
         } rows[] = {{AtomicOp::Add, AtomicType::S32, k.i32()},       {AtomicOp::Add, AtomicType::S64, k.i64()},
-                    {AtomicOp::Add, AtomicType::F32, k.f32()},       {AtomicOp::Add, AtomicType::F16, b.CreateFPTrunc(k.f32(), b.getHalfTy())},
+                    {AtomicOp::Add, AtomicType::F32, k.f32()},
+                    {AtomicOp::Add, AtomicType::F16, b.CreateFPTrunc(k.f32(), b.getHalfTy())},
                     {AtomicOp::Add, AtomicType::F16x2, pair},        {AtomicOp::Add, AtomicType::BF16x2, bpair},
                     {AtomicOp::Add, AtomicType::BF16, b.CreateFPTrunc(k.f32(), b.getBFloatTy())},
                     {AtomicOp::Add, AtomicType::F64, b.CreateFPExt(k.f32(), b.getDoubleTy())},
@@ -175,7 +176,8 @@ TEST(AsmAtomic, OperationsAndTypes) {
           auto* old = atomic(b, row.op, row.type, k.out(), row.value);
           EXPECT_EQ(old->getType(), row.value->getType());
           k.keep(old);
-          if (row.op != AtomicOp::Exchange) reduceInto(b, row.op, row.type, k.out(), row.value, {.order = Order::Release, .scope = Scope::System});
+          if (row.op == AtomicOp::Exchange) continue;
+          reduceInto(b, row.op, row.type, k.out(), row.value, {.order = Order::Release, .scope = Scope::System});
         }
       },
       {"atom.acq_rel.gpu.global.add.s32", "atom.acq_rel.gpu.global.add.u64", "atom.acq_rel.gpu.global.add.f32",
@@ -191,7 +193,8 @@ TEST(AsmAtomic, OrdersScopesAndSpaces) {
       [](TestKernel& k) {
         for (Order order : {Order::Relaxed, Order::Acquire, Order::Release, Order::AcquireRelease})
           for (Scope scope : {Scope::Block, Scope::Cluster, Scope::Device, Scope::System})
-            k.keep(atomic(k.b, AtomicOp::Add, AtomicType::U32, k.out(), k.i32(), {.order = order, .scope = scope, .predicate = k.predicate()}));
+            k.keep(atomic(k.b, AtomicOp::Add, AtomicType::U32, k.out(), k.i32(),
+                          {.order = order, .scope = scope, .predicate = k.predicate()}));
         k.keep(atomic(k.b, AtomicOp::Add, AtomicType::U32, k.shared(), k.i32(), {.scope = Scope::Block, .space = Space::Shared}));
         k.keep(atomic(k.b, AtomicOp::Add, AtomicType::U32, k.generic(), k.i32(), {.space = Space::Generic}));
       },

@@ -73,7 +73,8 @@ TEST(AsmTma, LoadsOfEveryRank) {
             markTensorMap(k.function(), 5);
             Values coordinates(rank, k.i32());
             auto* bar = k.b.CreateGEP(k.b.getInt8Ty(), k.shared(), k.b.getInt32(1024));
-            tensorLoad(k.b, {.map = k.generic(), .coordinates = coordinates, .shared = k.shared(), .barrier = bar, .predicate = k.predicate()});
+            tensorLoad(k.b, {.map = k.generic(), .coordinates = coordinates, .shared = k.shared(), .barrier = bar,
+                             .predicate = k.predicate()});
           },
           {dims.c_str(), ".param .align 64 .b8 k_param_5[128]"});
   }
@@ -90,7 +91,8 @@ TEST(AsmTma, MulticastAndPolicy) {
         tensorLoad(k.b, {.map = k.generic(), .coordinates = at, .shared = k.shared(), .barrier = k.shared(), .multicast = k.b.getInt16(3),
                          .l2Policy = policy});
       },
-      {"complete_tx::bytes.multicast::cluster [", "complete_tx::bytes.L2::cache_hint [", "complete_tx::bytes.multicast::cluster.L2::cache_hint ["});
+      {"complete_tx::bytes.multicast::cluster [", "complete_tx::bytes.L2::cache_hint [",
+       "complete_tx::bytes.multicast::cluster.L2::cache_hint ["});
 }
 
 TEST(AsmTma, Stores) {
@@ -130,7 +132,8 @@ TEST(AsmTma, BytesWithoutAMap) {
       },
       {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [", "cp.async.bulk.global.shared::cta.bulk_group [",
        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [",
-       "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.bf16 [", "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 ["});
+       "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.bf16 [",
+       "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 ["});
 }
 
 TEST(AsmGrid, ClustersDependenciesAndRegisters) {

@@ -92,8 +92,8 @@ TEST(AsmMath, Floats) {
         k.keep(divideFull(k.b, k.f32(), k.f32()));
         k.keep(divideFull(k.b, k.f32(), k.f32(), true));
       },
-      {"ex2.approx.ftz.f32", "lg2.approx.ftz.f32", "rcp.approx.ftz.f32", "sqrt.approx.ftz.f32", "rsqrt.approx.ftz.f32", "sin.approx.ftz.f32",
-       "cos.approx.ftz.f32", "tanh.approx.f32", "ex2.approx.f32", "div.full.f32", "div.full.ftz.f32"});
+      {"ex2.approx.ftz.f32", "lg2.approx.ftz.f32", "rcp.approx.ftz.f32", "sqrt.approx.ftz.f32", "rsqrt.approx.ftz.f32",
+       "sin.approx.ftz.f32", "cos.approx.ftz.f32", "tanh.approx.f32", "ex2.approx.f32", "div.full.f32", "div.full.ftz.f32"});
 }
 
 TEST(AsmMath, SixteenBits) {

@@ -103,7 +103,8 @@ void Kernel::launchWords(const LaunchConfig& config, const Word* words, size_t c
   uint64_t* bits = count > stackWords ? many.data() : place;
   for (size_t i = 0; i < count; ++i) bits[i] = bitsOf(types[i], words[i]);
   int flags = (config.cooperative ? TD_GPU_COOPERATIVE : 0) | (config.dependent ? TD_GPU_DEPENDENT : 0);
-  check(td_gpu_launch(handle_.get(), config.device, config.stream, config.grid[0], config.grid[1], config.grid[2], bits, int(count), flags));
+  const auto& [x, y, z] = config.grid;
+  check(td_gpu_launch(handle_.get(), config.device, config.stream, x, y, z, bits, int(count), flags));
 }
 
 }  // namespace tandem::gpu

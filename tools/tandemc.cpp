@@ -1,8 +1,12 @@
-// tandemc: compiles one kernel of a file and prints what a stage of the compiler makes of it.
+// tandemc: compiles one kernel of a file and prints what a stage of the compiler makes of it, or writes it out for a GPU.
+#include "compiler/driver/bundle.h"
 #include "compiler/driver/compile.h"
+#include "compiler/driver/image_cache.h"
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 namespace {
 
@@ -15,7 +19,11 @@ constexpr const char* kExamples = R"(Examples:
     tandemc add.py --emit=ast --signature '*fp32, *fp32, *fp32, i32' --constexpr 'BLOCK=1024'
   The simulator's program, into a file:
     tandemc add.py --emit=sim --signature '*fp32, *fp32, *fp32, i32' --constexpr 'BLOCK=1024' -o add.sim
+  A GPU's code, and the files a C or C++ program launches it with:
+    tandemc add.py --emit=ptx --target sm_90a --signature '*fp32:16, *fp32:16, *fp32:16, i32' --constexpr 'BLOCK=1024'
+    tandemc add.py --emit=bundle -o kernels --target sm_90a --signature '*fp32:16, *fp32:16, *fp32:16, i32' --constexpr 'BLOCK=1024'
   Types: i1 i8 i16 i32 i64 u8 u16 u32 u64 fp16 bf16 fp32 fp64 fp8e4nv fp8e5, *T for a pointer, tensordesc<fp16[64, 32]>.
+  `:16` after a pointer or an integer promises a multiple of 16, `i32:1` the value 1.
 Exit codes: 0 done, 1 the kernel has an error, 2 the command line has one.)";
 
 // "k.py:f" names a kernel; a lone colon inside a path (no identifier after it) does not.
@@ -23,6 +31,62 @@ std::pair<std::string, std::string> splitKernel(const std::string& argument) {
   size_t colon = argument.rfind(':');
   if (colon == std::string::npos || argument.find('/', colon) != std::string::npos) return {argument, ""};
   return {argument.substr(0, colon), argument.substr(colon + 1)};
+}
+
+struct GpuOptions {
+  std::string target = "sm_90a";
+  int numStages = 3, numCtas = 1, maxRegisters = 0;
+};
+
+std::string withGpuOptions(const std::string& request, const GpuOptions& options) {
+  nlohmann::json j = nlohmann::json::parse(request);
+  j["options"]["target"] = options.target;
+  j["options"]["num_stages"] = options.numStages;
+  j["options"]["num_ctas"] = options.numCtas;
+  if (options.maxRegisters) j["options"]["maxnreg"] = options.maxRegisters;
+  return j.dump();
+}
+
+int cannotWrite(const std::string& path) {
+  std::cerr << "error: cannot write `" << path << "`\n";
+  return 2;
+}
+
+bool writeFile(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.close();
+  return bool(out);
+}
+
+// To the file, or to the standard output.
+int put(const std::string& text, const std::string& output) {
+  if (output.empty()) std::cout << text;
+  else if (!writeFile(output, text)) return cannotWrite(output);
+  return 0;
+}
+
+int putBundle(const tandem::compiler::Bundle& bundle, const std::string& folder) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder.empty() ? "." : folder, failed);
+  std::string stem = (folder.empty() ? "" : folder + "/") + bundle.name;
+  for (const auto& [suffix, text] : {std::pair{".tdimage", &bundle.image}, {".h", &bundle.header}, {".json", &bundle.metadata}})
+    if (!writeFile(stem + suffix, *text)) return cannotWrite(stem + suffix);
+  return 0;
+}
+
+int emitForGpu(const std::string& request, const std::string& stage, const std::string& output) {
+  tandem::compiler::CompiledImage compiled = tandem::compiler::compileCached(request);
+  if (!compiled.image) {
+    std::cerr << compiled.error;
+    return 1;
+  }
+  if (stage == "bundle") return putBundle(tandem::compiler::makeBundle(*compiled.image, request), output);
+  if (stage == "cubin" && compiled.image->cubin.empty()) {
+    std::cerr << "error: no ptxas was found, so there is PTX but no cubin; $TANDEM_PTXAS may name one\n";
+    return 1;
+  }
+  return put(stage == "ptx" ? compiled.image->ptx : compiled.image->cubin, output);
 }
 
 }  // namespace
@@ -33,11 +97,18 @@ int main(int argc, char** argv) {
   std::string input, stage = "tile", signature, constexprs, output;
   int numWarps = 4;
   app.add_option("FILE.py[:kernel]", input, "the file, and the kernel when the file has several")->required();
-  app.add_option("--emit", stage, "what to print")->check(CLI::IsMember({"ast", "tile", "tile-opt", "sim"}))->capture_default_str();
+  app.add_option("--emit", stage, "what to print")
+      ->check(CLI::IsMember({"ast", "tile", "tile-opt", "sim", "ptx", "cubin", "bundle"}))
+      ->capture_default_str();
   app.add_option("--signature", signature, "types of the parameters: '*fp16, i32' or 'x=*fp16, n=i32'");
   app.add_option("--constexpr", constexprs, "values of the constexpr parameters: 'BLOCK=128, FLAG=True'");
   app.add_option("--num-warps", numWarps, "warps of a program, a power of two")->capture_default_str();
-  app.add_option("-o", output, "where to write; the standard output otherwise");
+  GpuOptions gpu;
+  app.add_option("--target", gpu.target, "the GPU that ptx, cubin and bundle are for")->capture_default_str();
+  app.add_option("--num-stages", gpu.numStages, "loads in flight in a pipelined loop")->capture_default_str();
+  app.add_option("--num-ctas", gpu.numCtas, "thread blocks of a program's cluster")->capture_default_str();
+  app.add_option("--maxnreg", gpu.maxRegisters, "a thread's registers at most");
+  app.add_option("-o", output, "where to write (for a bundle: a folder); the standard output otherwise");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -49,21 +120,11 @@ int main(int argc, char** argv) {
     std::cerr << request.error;
     return 2;
   }
+  if (stage == "ptx" || stage == "cubin" || stage == "bundle") return emitForGpu(withGpuOptions(request.text, gpu), stage, output);
   tandem::compiler::Emitted result = tandem::compiler::emit(request.text, stage);
   if (!result.error.empty()) {
     std::cerr << result.error;
     return 1;
   }
-  if (output.empty()) {
-    std::cout << result.text;
-    return 0;
-  }
-  std::ofstream out(output, std::ios::binary);
-  out << result.text;
-  out.close();
-  if (!out) {
-    std::cerr << "error: cannot write `" << output << "`\n";
-    return 2;
-  }
-  return 0;
+  return put(result.text, output);
 }

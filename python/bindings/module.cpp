@@ -1,9 +1,8 @@
 // The extension module `tandem._tandem`: the C ABI as Python functions, limited API, one binary for CPython 3.11 and
 // later. A td_ function that returns a status raises RuntimeError(td_last_error()); its out parameters become its
 // result.
-#define Py_LIMITED_API 0x030b0000
-#include <Python.h>
-
+#include "gpu_launcher.h"
+#include "tandem/gpu_c_api.h"
 #include "tandem/ops_c_api.h"
 #include <cstring>
 #include <string>
@@ -17,16 +16,19 @@ constexpr char kProgram[] = "tandem.program";
 constexpr char kSession[] = "tandem.session";
 constexpr char kAgGemm[] = "tandem.ag_gemm";
 constexpr char kGemmRs[] = "tandem.gemm_rs";
+using tandem::bindings::kGpuKernel;
 
 template <class Handle> const char* capsuleName();
 template <> const char* capsuleName<td_program>() { return kProgram; }
 template <> const char* capsuleName<td_session>() { return kSession; }
 template <> const char* capsuleName<td_ag_gemm>() { return kAgGemm; }
 template <> const char* capsuleName<td_gemm_rs>() { return kGemmRs; }
+template <> const char* capsuleName<td_gpu_kernel>() { return kGpuKernel; }
 void destroy(td_program* p) { td_program_release(p); }
 void destroy(td_session* s) { td_session_destroy(s); }
 void destroy(td_ag_gemm* op) { td_ag_gemm_destroy(op); }
 void destroy(td_gemm_rs* op) { td_gemm_rs_destroy(op); }
+void destroy(td_gpu_kernel* k) { td_gpu_kernel_release(k); }
 template <class Handle> void destroyCapsule(PyObject* capsule) {
   destroy(static_cast<Handle*>(PyCapsule_GetPointer(capsule, capsuleName<Handle>())));
 }
@@ -91,6 +93,7 @@ template <> struct Parameter<td_program*> : HandleParameter<td_program> {};
 template <> struct Parameter<td_session*> : HandleParameter<td_session> {};
 template <> struct Parameter<td_ag_gemm*> : HandleParameter<td_ag_gemm> {};
 template <> struct Parameter<td_gemm_rs*> : HandleParameter<td_gemm_rs> {};
+template <> struct Parameter<td_gpu_kernel*> : HandleParameter<td_gpu_kernel> {};
 template <class Handle> struct HandleOut : OutParameter {
   Handle* value = nullptr;
   Handle** pass() { return &value; }
@@ -100,6 +103,7 @@ template <> struct Parameter<td_program**> : HandleOut<td_program> {};
 template <> struct Parameter<td_session**> : HandleOut<td_session> {};
 template <> struct Parameter<td_ag_gemm**> : HandleOut<td_ag_gemm> {};
 template <> struct Parameter<td_gemm_rs**> : HandleOut<td_gemm_rs> {};
+template <> struct Parameter<td_gpu_kernel**> : HandleOut<td_gpu_kernel> {};
 template <> struct Parameter<char**> : OutParameter {
   char* value = nullptr;
   char** pass() { return &value; }
@@ -118,6 +122,11 @@ template <> struct Parameter<int*> : OutParameter {
   int value = 0;
   int* pass() { return &value; }
   PyObject* give() { return PyLong_FromLong(value); }
+};
+template <> struct Parameter<float*> : OutParameter {
+  float value = 0;
+  float* pass() { return &value; }
+  PyObject* give() { return PyFloat_FromDouble(double(value)); }
 };
 // A sequence, followed in C by its length.
 template <class T> struct ListParameter : InParameter {
@@ -178,6 +187,37 @@ template <auto function> PyObject* call(PyObject*, PyObject* const* given, Py_ss
 
 PyObject* version(PyObject*, PyObject* const*, Py_ssize_t) { return PyUnicode_FromString(td_version()); }
 
+td_gpu_kernel* gpuKernel(PyObject* const* given, Py_ssize_t count) {
+  if (count == 1) return static_cast<td_gpu_kernel*>(PyCapsule_GetPointer(given[0], kGpuKernel));
+  PyErr_SetString(PyExc_TypeError, "one kernel is wanted");
+  return nullptr;
+}
+
+PyObject* gpuKernelCubin(PyObject*, PyObject* const* given, Py_ssize_t count) {
+  td_gpu_kernel* kernel = gpuKernel(given, count);
+  const void* bytes = nullptr;
+  uint64_t size = 0;
+  if (!kernel) return nullptr;
+  if (!td_gpu_kernel_cubin(kernel, &bytes, &size)) return PyBytes_FromStringAndSize(static_cast<const char*>(bytes), Py_ssize_t(size));
+  PyErr_SetString(PyExc_RuntimeError, td_last_error());
+  return nullptr;
+}
+
+// (registers, bytes of local memory) of a thread, once loaded.
+PyObject* gpuKernelPrepare(PyObject*, PyObject* const* given, Py_ssize_t count) {
+  Parameter<int> device;
+  int registers = 0, localBytes = 0;
+  if (count != 2) {
+    PyErr_SetString(PyExc_TypeError, "a kernel and a device are wanted");
+    return nullptr;
+  }
+  td_gpu_kernel* kernel = gpuKernel(given, 1);
+  if (!kernel || !device.read(given[1])) return nullptr;
+  if (!td_gpu_kernel_prepare(kernel, device.pass(), &registers, &localBytes)) return Py_BuildValue("(ii)", registers, localBytes);
+  PyErr_SetString(PyExc_RuntimeError, td_last_error());
+  return nullptr;
+}
+
 using FastCall = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);
 PyMethodDef entry(const char* name, FastCall f) {
   return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f)), METH_FASTCALL, nullptr};
@@ -226,6 +266,32 @@ PyMethodDef methods[] = {entry("version", version),
                          TD(gemm_rs_create),
                          TD(gemm_rs_run),
                          TD(gemm_rs_close),
+                         TD(gpu_devices),
+                         TD(gpu_current_device),
+                         TD(gpu_compile),
+                         TD(gpu_load_file),
+                         TD(gpu_kernel_info),
+                         TD(gpu_kernel_ptx),
+                         entry("gpu_kernel_cubin", gpuKernelCubin),
+                         entry("gpu_kernel_prepare", gpuKernelPrepare),
+                         TD(gpu_launch),
+                         TD(gpu_malloc),
+                         TD(gpu_free),
+                         TD(gpu_copy_from_host),
+                         TD(gpu_copy_to_host),
+                         TD(gpu_copy),
+                         TD(gpu_memset),
+                         TD(gpu_synchronize),
+                         TD(gpu_device_of),
+                         TD(gpu_stream_create),
+                         TD(gpu_stream_destroy),
+                         TD(gpu_stream_synchronize),
+                         TD(gpu_event_create),
+                         TD(gpu_event_destroy),
+                         TD(gpu_event_record),
+                         TD(gpu_event_wait),
+                         TD(gpu_event_synchronize),
+                         TD(gpu_event_elapsed),
                          {nullptr, nullptr, 0, nullptr}};
 #undef TD
 
@@ -247,5 +313,9 @@ int pollSignals() {
 PyMODINIT_FUNC PyInit__tandem() {
   importingThread = PyThread_get_thread_ident();
   td_set_interrupt_poll(pollSignals);
-  return PyModule_Create(&definition);
+  PyObject* module = PyModule_Create(&definition);
+  PyObject* launcher = module ? tandem::bindings::makeGpuLauncherType() : nullptr;
+  if (module && (!launcher || PyModule_AddObjectRef(module, "GpuLauncher", launcher))) Py_CLEAR(module);
+  Py_XDECREF(launcher);
+  return module;
 }

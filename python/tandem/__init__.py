@@ -9,9 +9,10 @@ from ._names import constexpr
 from .arrays import Tensor
 from .autotune import Config, autotune, heuristics
 from .descriptor import TensorDescriptor
-from .errors import CompileError, SimulationError, SimulationWarning
+from .errors import CompileError, OutOfResources, SimulationError, SimulationWarning
 from .jit import JITFunction, aggregate, constexpr_function, jit
 from .session import Result, Stream, Team, current_team, init, launch
+from . import gpu, testing
 
 __version__ = _tandem.version()
 
@@ -26,6 +27,6 @@ def next_power_of_2(n):
     return 1 << max(0, (n - 1).bit_length())
 
 
-__all__ = ["CompileError", "Config", "JITFunction", "Result", "SimulationError", "SimulationWarning", "Stream", "Team", "Tensor",
-           "TensorDescriptor", "aggregate", "autotune", "cdiv", "constexpr", "constexpr_function", "current_team", "dist",
-           "heuristics", "init", "jit", "language", "launch", "libdevice", "next_power_of_2", "shmem", "simt"]
+__all__ = ["CompileError", "Config", "JITFunction", "OutOfResources", "Result", "SimulationError", "SimulationWarning", "Stream", "Team",
+           "Tensor", "TensorDescriptor", "aggregate", "autotune", "cdiv", "constexpr", "constexpr_function", "current_team", "dist",
+           "gpu", "heuristics", "init", "jit", "language", "launch", "libdevice", "next_power_of_2", "shmem", "simt", "testing"]

@@ -1,8 +1,19 @@
-"""Autotuning decorators. The simulator's time says nothing about a GPU's, so on it a tuned kernel takes its first configuration."""
+"""Autotuning decorators. On a GPU configurations are timed and the winner is kept, in memory and on disk. The simulator's time says
+nothing about a GPU's, so there a tuned kernel takes its first configuration.
+"""
+
+import inspect
+import math
+import os
+import sys
+
+from .errors import CompileError, OutOfResources
+from .session import is_simulating
+from .tuning_cache import TuningCache
 
 
 class Config:
-    """One choice of constants and launch options."""
+    """One choice of constants and launch options. `pre_hook` gets all arguments by name before each launch."""
 
     def __init__(self, kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, ir_override=None):
         self.kwargs, self.num_warps, self.num_stages, self.num_ctas, self.maxnreg = dict(kwargs), num_warps, num_stages, num_ctas, maxnreg
@@ -16,6 +27,9 @@ class Config:
 
     def __repr__(self):
         return f"Config({self.all_kwargs()})"
+
+    def __str__(self):
+        return ", ".join(f"{k}: {v}" for k, v in self.all_kwargs().items())
 
 
 class _Wrapper:
@@ -32,18 +46,143 @@ class _Wrapper:
     def __getitem__(self, grid):
         return lambda *args, **kwargs: self.run(grid, *args, **kwargs)
 
+    def warmup(self, *args, grid=(1,), **kwargs):
+        return self.run(grid, *args, **kwargs, warmup=True)
+
+    @property
+    def base_fn(self):
+        return self.fn.base_fn if isinstance(self.fn, _Wrapper) else self.fn
+
 
 class Autotuned(_Wrapper):
-    def __init__(self, fn, configs, key):
+    """`configs_timings` holds the milliseconds of the last search, `best_config` the last choice."""
+
+    def __init__(self, fn, configs, key, reset_to_zero=None, restore_value=None, pre_hook=None, post_hook=None, prune_configs_by=None,
+                 warmup=None, rep=None, use_cuda_graph=False, do_bench=None, cache_results=True):
         super().__init__(fn)
         self.configs, self.key = list(configs) or [Config({})], list(key)
         self.best_config = self.configs[0]
+        self.cache, self.configs_timings = {}, {}
+        self.reset_to_zero, self.restore_value = list(reset_to_zero or ()), list(restore_value or ())
+        self._pre_hook, self._post_hook = pre_hook, post_hook
+        prune = prune_configs_by or {}
+        self.early_config_prune, self.perf_model, self.top_k = (prune.get(k) for k in ("early_config_prune", "perf_model", "top_k"))
+        self._measure = do_bench or self._default_bench(warmup, rep, use_cuda_graph)
+        self._saved = TuningCache() if cache_results else None
+
+    @staticmethod
+    def _default_bench(warmup, rep, use_cuda_graph):
+        from .testing import do_bench, do_bench_cudagraph
+        if use_cuda_graph:
+            return lambda call, quantiles: do_bench_cudagraph(call, rep=100 if rep is None else rep, quantiles=quantiles)
+        return lambda call, quantiles: do_bench(call, warmup=25 if warmup is None else warmup, rep=100 if rep is None else rep,
+                                                quantiles=quantiles)
 
     def run(self, grid, *args, **kwargs):
-        config = self.best_config
+        named = {**dict(zip(self.arg_names, args)), **kwargs}
+        config = self._choose(grid, args, kwargs, named)
+        self.best_config = config
         if config.pre_hook:
-            config.pre_hook({**dict(zip(self.arg_names, args)), **kwargs, **config.all_kwargs()})
+            config.pre_hook({**named, **config.all_kwargs()})
         return self.fn.run(grid, *args, **{**config.all_kwargs(), **kwargs})
+
+    def _choose(self, grid, args, kwargs, named):
+        from .gpu import is_cuda_array
+        if len(self.configs) == 1 or is_simulating() or not any(map(is_cuda_array, named.values())):
+            return self.configs[0]
+        key = self._key(named)
+        if key not in self.cache:
+            self.cache[key] = self._search(key, grid, args, kwargs, named)
+        return self.cache[key]
+
+    def _key(self, named):
+        from .gpu import current_device
+        values = tuple(named[name] for name in self.key if name in named)
+        types = tuple(str(named[name].dtype) for name in self.arg_names if hasattr(named.get(name), "dtype"))
+        return (current_device(), *values, *types)
+
+    def _search(self, key, grid, args, kwargs, named):
+        clash = sorted({name for config in self.configs for name in config.kwargs} & set(kwargs))
+        if clash:
+            raise ValueError(f"`{clash[0]}` of kernel `{self.__name__}` is chosen by the autotuner and also given in the call")
+        saved = self._saved.find(self.base_fn, self.configs, key) if self._saved else None
+        if saved is not None:
+            return saved
+        candidates = self.prune_configs(named, kwargs)
+        if len(candidates) > 1:
+            self.configs_timings = {c: self._time(c, grid, args, kwargs, named) for c in candidates}
+            best = min(candidates, key=lambda c: _milliseconds(self.configs_timings[c]))
+            if not math.isfinite(_milliseconds(self.configs_timings[best])):
+                raise OutOfResources(f"none of the {len(candidates)} configurations of kernel `{self.__name__}` compiles and fits the GPU")
+        else:
+            best = candidates[0]
+        if os.environ.get("TANDEM_PRINT_AUTOTUNING") == "1":
+            print(f"autotuning `{self.__name__}` for {key}: {best}", file=sys.stderr)
+        if self._saved:
+            self._saved.store(self.base_fn, self.configs, key, best, self.configs_timings)
+        return best
+
+    def prune_configs(self, named, kwargs):
+        """The configurations worth timing: `early_config_prune`, then the `top_k` that `perf_model` estimates as the quickest."""
+        arguments = {name: value for name, value in named.items() if name not in kwargs or name in self.arg_names}
+        candidates = list(self.configs)
+        if self.early_config_prune:
+            candidates = list(self.early_config_prune(candidates, arguments, **kwargs))
+            if not candidates:
+                raise OutOfResources(f"`early_config_prune` of kernel `{self.__name__}` leaves no configuration")
+        if self.perf_model:
+            keep = 1.0 if self.top_k is None else self.top_k
+            keep = int(len(self.configs) * keep) if isinstance(keep, float) and keep <= 1.0 else int(keep)
+            if len(candidates) > keep:
+                estimate = {c: self.perf_model(**{**arguments, **kwargs, **c.all_kwargs()}) for c in candidates}
+                candidates = sorted(candidates, key=estimate.get)[:max(1, keep)]
+        return candidates
+
+    def _time(self, config, grid, args, kwargs, named):
+        full = {**named, **config.all_kwargs()}
+        given = {**kwargs, **config.all_kwargs()}
+
+        def call():
+            if config.pre_hook:
+                config.pre_hook(full)
+            kept = self._before(full)
+            failure = None
+            try:
+                self.fn.run(grid, *args, **given)
+            except Exception as error:
+                failure = error
+                raise
+            finally:
+                self._after(full, kept, failure)
+
+        try:
+            return self._measure(call, quantiles=(0.5, 0.2, 0.8))
+        except (OutOfResources, CompileError):
+            return math.inf
+
+    def _before(self, full):
+        if self._pre_hook:
+            _call_hook(self._pre_hook, full, reset_only=False)
+        for name in self.reset_to_zero:
+            full[name].zero_()
+        return {name: full[name].clone() for name in self.restore_value}
+
+    def _after(self, full, kept, failure):
+        for name, value in kept.items():
+            full[name].copy_(value)
+        if self._post_hook:
+            _call_hook(self._post_hook, full, exception=failure)
+
+
+def _call_hook(hook, full, **extra):
+    """Hooks may take the arguments alone."""
+    names = inspect.signature(hook).parameters
+    takes_all = any(p.kind is p.VAR_KEYWORD for p in names.values())
+    return hook(full, **{k: v for k, v in extra.items() if takes_all or k in names})
+
+
+def _milliseconds(timing):
+    return timing[0] if isinstance(timing, (tuple, list)) else timing
 
 
 class Heuristics(_Wrapper):
@@ -59,9 +198,18 @@ class Heuristics(_Wrapper):
         return self.fn.run(grid, *args, **kwargs)
 
 
-def autotune(configs, key=(), **_):
-    return lambda fn: Autotuned(fn, configs, key)
+def autotune(configs, key=(), prune_configs_by=None, reset_to_zero=None, restore_value=None, pre_hook=None, post_hook=None, warmup=None,
+             rep=None, use_cuda_graph=False, do_bench=None, cache_results=True):
+    """Chooses among `configs` once for each device, each value of the arguments named in `key` and each set of element types.
+
+    `prune_configs_by`: {"early_config_prune": f(configs, arguments, **kwargs), "perf_model": f(**arguments), "top_k": count or share}.
+    Arguments in `reset_to_zero` are zeroed before each timed launch, those in `restore_value` keep their value. Results are kept on disk
+    ($TANDEM_CACHE_DIR) unless `cache_results` is False.
+    """
+    return lambda fn: Autotuned(fn, configs, key, reset_to_zero, restore_value, pre_hook, post_hook, prune_configs_by, warmup, rep,
+                                use_cuda_graph, do_bench, cache_results)
 
 
 def heuristics(values):
+    """Computes constants from the other arguments: {"EVEN": lambda args: args["n"] % 32 == 0}."""
     return lambda fn: Heuristics(fn, values)

@@ -16,20 +16,28 @@ def _host(name, canonical, **members):
 
 def _modules():
     import tandem
+    from tandem import triton_driver
+    from tandem.autotune import Autotuned
     from tandem.descriptor import TensorDescriptor
     modules = {name: module_of(canonical) for name, canonical in table()["modules"].items() if name.startswith("triton")}
     core = {"jit": tandem.jit, "cdiv": tandem.cdiv, "next_power_of_2": tandem.next_power_of_2, "Config": tandem.Config,
             "autotune": tandem.autotune, "heuristics": tandem.heuristics, "constexpr_function": tandem.constexpr_function,
-            "JITFunction": tandem.JITFunction, "set_allocator": lambda allocator: None, "__version__": "3.6.0"}
+            "JITFunction": tandem.JITFunction, "OutOfResources": tandem.OutOfResources, "set_allocator": lambda allocator: None, "__version__": "3.6.0"}
     modules["triton"] = _host("triton", "triton", **core, language=tandem.language)
     modules["triton_dist"] = _host("triton_dist", "triton_dist", **core, language=tandem.dist)
-    modules["triton.runtime"] = types.ModuleType("triton.runtime")
-    modules["triton.runtime"].JITFunction = tandem.JITFunction
+    runtime = modules["triton.runtime"] = types.ModuleType("triton.runtime")
+    runtime.JITFunction, runtime.driver, runtime.OutOfResources = tandem.JITFunction, triton_driver.driver, tandem.OutOfResources
+    runtime.Autotuner, runtime.Config = Autotuned, tandem.Config
+    modules["triton.testing"] = tandem.testing
+    modules |= triton_driver.profiler()
+    for name in ("runtime", "testing", "profiler"):
+        setattr(modules["triton"], name, modules[f"triton.{name}"])
     modules["triton.tools"] = types.ModuleType("triton.tools")
     modules["triton.tools.tensor_descriptor"] = types.ModuleType("triton.tools.tensor_descriptor")
     modules["triton.tools.tensor_descriptor"].TensorDescriptor = TensorDescriptor
-    for name in modules:
-        modules[name].__dict__.setdefault("__path__", [])
+    for name, module in modules.items():
+        if module is not tandem.testing:
+            module.__dict__.setdefault("__path__", [])
     return modules
 
 

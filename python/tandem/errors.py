@@ -5,6 +5,10 @@ class CompileError(Exception):
     """A kernel that does not compile. The message is the rendered diagnostic: file, line, caret, notes."""
 
 
+class OutOfResources(RuntimeError):
+    """A compiled kernel needs more registers or shared memory than the GPU has; another configuration may fit."""
+
+
 class SimulationError(Exception):
     """The simulator found an error. `reports` holds every report as a dict; the message is their text."""
 

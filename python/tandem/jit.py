@@ -10,6 +10,7 @@ from . import _tandem
 from ._names import DType, constexpr
 from .errors import CompileError, SimulationError
 from .request import RequestBuilder, _environment, source_of
+from .session import is_simulating
 
 
 class _Source:
@@ -88,9 +89,12 @@ class Specialization:
 
 
 class JITFunction(_Source):
-    """A kernel, or a function kernels call. `kernel[grid](...)` launches it on the current rank."""
+    """A kernel, or a function kernels call. `kernel[grid](...)` launches it: on the current rank of a simulated run, or, outside of
+    one and given CUDA arrays, on their GPU.
+    """
 
-    def __init__(self, target, do_not_specialize=(), launch_metadata=None, repr=None, noinline=None, debug=None, **_):
+    def __init__(self, target, do_not_specialize=(), launch_metadata=None, repr=None, noinline=None, debug=None,
+                 do_not_specialize_on_alignment=(), **_):
         if not inspect.isfunction(target):
             raise TypeError(f"`tandem.jit` takes a function, not {target!r}")
         super().__init__(target)
@@ -100,16 +104,31 @@ class JITFunction(_Source):
         self.arg_names = [p.name for p in self.parameters]
         names = [p.name for p in self.parameters]
         self.do_not_specialize = {names[i] if isinstance(i, int) else i for i in do_not_specialize or ()}
+        self.do_not_specialize_on_alignment = {names[i] if isinstance(i, int) else i for i in do_not_specialize_on_alignment or ()}
         self.debug = debug
         self._specializations = {}
+        self.gpu_kernels = {}  # by request
 
     def __getitem__(self, grid):
-        return functools.partial(self.run, grid)
+        return functools.partial(self.run if is_simulating() else self.gpu_launcher.run, grid)
+
+    @functools.cached_property
+    def gpu_launcher(self):
+        from .gpu import make_launcher
+        return make_launcher(self)
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError(f"kernel `{self.__name__}` needs a grid: `{self.__name__}[grid](...)`")
 
     def run(self, grid, *args, **kwargs):
+        return self.simulate(grid, args, kwargs) if is_simulating() else self.gpu_launcher.run(grid, *args, **kwargs)
+
+    def warmup(self, *args, grid=(1,), **kwargs):
+        """Compiles for a GPU without launching. An element type stands for an aligned array of it."""
+        return self.run(grid, *args, **kwargs, warmup=True)
+
+    def simulate(self, grid, args, kwargs):
+        """Launches on the current simulated rank."""
         from .launcher import launch_kernel
         try:
             return launch_kernel(self, grid, args, kwargs)

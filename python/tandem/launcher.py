@@ -141,7 +141,8 @@ class _Packer:
         return {"name": name, "descriptor": {"dtype": inner["type"][1:], "block_shape": list(d.block_shape), "padding": d.padding}}
 
 
-def _bind(kernel, args, kwargs):
+def bind_call(kernel, args, kwargs):
+    """(arguments by name, options, stream) of a call."""
     options = dict(_OPTIONS)
     names = set(kernel.arg_names)
     stream = None
@@ -163,7 +164,8 @@ def _bind(kernel, args, kwargs):
     return bound.arguments, {k: v for k, v in options.items() if v is not None}, stream
 
 
-def _grid(grid, arguments, options):
+def grid_sizes(grid, arguments, options):
+    """The three sizes of a grid, or of what a grid function gives for the arguments."""
     if callable(grid):
         grid = grid({**{k: v.value if isinstance(v, constexpr) else v for k, v in arguments.items()}, **options})
     try:
@@ -183,12 +185,12 @@ def launch_kernel(kernel, grid, args, kwargs):
     team = current_team()
     if kwargs.get("stream") is not None and not isinstance(kwargs["stream"], Stream) and "stream" not in kernel.arg_names:
         raise TypeError(f"`stream` of kernel `{kernel.__name__}` is a `{type(kwargs['stream']).__name__}`, not a stream of the team")
-    arguments, options, stream = _bind(kernel, args, kwargs)
+    arguments, options, stream = bind_call(kernel, args, kwargs)
     packer = _Packer(kernel, team, stream or team.stream)
     for parameter in kernel.parameters:
         packer.add(parameter, arguments[parameter.name])
     compiled = kernel.specialize(packer.specs, {**options, "target": "sim"}, packer.builder)
-    sizes = _grid(grid, arguments, options)
+    sizes = grid_sizes(grid, arguments, options)
     if 0 in sizes:
         return compiled
     packer.host.place()

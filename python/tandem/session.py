@@ -204,6 +204,12 @@ class Team:
         return Team(self._session, self.world_rank, world, self._call(_tandem.create_team, world, len(world)))
 
 
+def is_simulating():
+    """Whether the calling thread is a rank of a run, rather than a program that makes its own rank when it needs one."""
+    team = getattr(_current, "team", None)
+    return team is not None and team._session is not getattr(_current, "own_session", None)
+
+
 def current_team():
     """The team of the calling thread. Outside of any launch: a session of one rank, made on first use."""
     team = getattr(_current, "team", None)

@@ -49,8 +49,10 @@ TEST(Bundle, NamesWithoutARequest) {
 TEST(Bundle, TheHeaderIsC) {
   std::string stem = testing::TempDir() + "bundle-" + std::to_string(getpid());
   std::ofstream(stem + ".h") << makeBundle(image(), kRequest).header;
-  std::ofstream(stem + ".c") << "#include \"" << stem << ".h\"\nint use(td_gpu_kernel* k) { return scale_launch(k, 0, 0, 1, 1, 1, 0, 2.5f, 0, 3, 4, 1); }\n";
-  std::string command = std::string(TANDEM_C_COMPILER " -std=c99 -Wall -Werror -fsyntax-only -I" TANDEM_SOURCE_DIR "/include ") + stem + ".c";
+  std::ofstream(stem + ".c") << "#include \"" << stem
+                             << ".h\"\nint use(td_gpu_kernel* k) { return scale_launch(k, 0, 0, 1, 1, 1, 0, 2.5f, 0, 3, 4, 1); }\n";
+  std::string command = std::string(TANDEM_C_COMPILER " -std=c99 -Wall -Werror -fsyntax-only -I" TANDEM_SOURCE_DIR "/include ") +
+                        stem + ".c";
   EXPECT_EQ(std::system(command.c_str()), 0);
 }
 

@@ -1,0 +1,125 @@
+"""A GPU for tests: the fake driver, tensors that look like PyTorch's, and a compiler that makes what the fake driver loads."""
+
+import ctypes
+import json
+import os
+import pathlib
+
+import pytest
+
+import tandem
+from tandem import _tandem
+
+LIBRARY = pathlib.Path(_tandem.__file__).parents[2] / "test" / "libtandem_fake_cuda.so"
+os.environ["TANDEM_CUDA_DRIVER"] = str(LIBRARY)
+
+needs_fake = pytest.mark.skipif(not LIBRARY.exists(), reason="the fake driver is not built")
+
+
+class DType:
+    def __init__(self, name):
+        self.name = name
+
+    def __str__(self):
+        return "torch." + self.name
+
+
+float32, float16, bfloat16 = DType("float32"), DType("float16"), DType("bfloat16")
+
+
+class FakeTensor:
+    """Of `torch`, as far as a launch can tell."""
+
+    def __init__(self, address, dtype=float32, device=0, shape=(64,)):
+        self.address, self.dtype, self.device_index, self.shape = address, dtype, device, shape
+
+    def data_ptr(self):
+        return self.address
+
+    def get_device(self):
+        return self.device_index
+
+    def element_size(self):
+        return 4 if self.dtype is float32 else 2
+
+    def stride(self):
+        strides = [1]
+        for size in self.shape[:0:-1]:
+            strides.append(strides[-1] * size)
+        return tuple(reversed(strides))
+
+
+class CupyArray:
+    def __init__(self, address, typestr="<f4"):
+        self.__cuda_array_interface__ = {"data": (address, False), "typestr": typestr, "shape": (64,), "version": 3}
+
+
+_SIZES = {"*": 8, "i1": 1, "i8": 1, "u8": 1, "i16": 2, "u16": 2, "i32": 4, "u32": 4, "i64": 8, "u64": 8, "fp16": 2, "bf16": 2, "fp32": 4,
+          "fp64": 8}
+_PARAM = {"*": 0, "i1": 1, "i8": 2, "i16": 3, "i32": 4, "i64": 5, "fp16": 6, "bf16": 7, "fp32": 8, "fp64": 9}
+
+
+def _words(arguments):
+    for a in arguments:
+        if "tuple" in a:
+            yield from _words(a["tuple"])
+        elif "descriptor" in a:
+            rank = len(a["descriptor"]["block_shape"])
+            yield from ["*", *["i32"] * rank, *["i64"] * rank]
+        elif "type" in a:
+            yield "*" if a["type"][0] == "*" else a["type"]
+
+
+def image_bytes(request, shared=0, registers=40):
+    """A kernel image (abi/kernel_image_io.h) with the request's parameters, for the fake driver."""
+    words = list(_words(request["arguments"]))
+    name = request["kernel"].split("#")[0]
+    cubin = f"FAKE {name} {','.join(str(_SIZES[w]) for w in words) or 0} {registers} 0".encode()
+    header = json.dumps({"name": name, "target": request["options"]["target"], "threads": 32 * request["options"]["num_warps"],
+                         "cluster": [request["options"]["num_ctas"], 1, 1], "params": [_PARAM[w.replace("u", "i")] for w in words],
+                         "shared_bytes": shared, "registers": registers, "tensor_maps": [], "spill_bytes": 8}).encode()
+    body = header + cubin + b".version 8.6"
+    checksum = 0xcbf29ce484222325
+    for byte in body:
+        checksum = (checksum ^ byte) * 0x100000001b3 % 2**64
+    sizes = b"".join(n.to_bytes(8, "little") for n in (len(header), len(cubin), 12, checksum))
+    return b"TDIMG\x0001" + sizes + body
+
+
+class Gpu:
+    """What the compiler was asked for and what reached the driver."""
+
+    def __init__(self, folder):
+        self.driver = ctypes.CDLL(str(LIBRARY))
+        self.driver.fakeLog.restype = ctypes.c_char_p
+        self.driver.fakeClear()
+        self.folder = folder
+        self.requests = []
+        self.shared = lambda request: 0
+        self.error = None
+
+    def compile(self, text):
+        if self.error:
+            raise tandem.CompileError(self.error)
+        request = json.loads(text)
+        self.requests.append(request)
+        path = self.folder / f"{len(self.requests)}.tdimage"
+        path.write_bytes(image_bytes(request, self.shared(request)))
+        return _tandem.gpu_load_file(str(path))
+
+    @property
+    def launches(self):
+        return [line for line in self.driver.fakeLog().decode().splitlines() if line.startswith("launch")]
+
+    @property
+    def arguments(self):
+        """The last request's."""
+        return {a["name"]: {k: v for k, v in a.items() if k != "name"} for a in self.requests[-1]["arguments"]}
+
+
+@pytest.fixture
+def gpu(tmp_path, monkeypatch):
+    fake = Gpu(tmp_path)
+    monkeypatch.setattr(tandem.gpu, "compile_request", fake.compile)
+    monkeypatch.setenv("TANDEM_CACHE_DIR", str(tmp_path / "cache"))
+    return fake

@@ -1,0 +1,217 @@
+"""Autotuning, timing and the compatibility modules on the fake driver."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from gpu_fake import LIBRARY, FakeTensor, gpu, needs_fake  # noqa: F401
+
+import tandem
+import tandem.language as tl
+from tandem import testing
+from tandem.autotune import Autotuned
+
+pytestmark = needs_fake
+
+CONFIGS = [tandem.Config({"BLOCK": 32}), tandem.Config({"BLOCK": 64}, num_warps=8), tandem.Config({"BLOCK": 128}, num_stages=5)]
+
+
+class Tensor(FakeTensor):
+    """Knows what was done to it."""
+
+    def __init__(self, log, name):
+        super().__init__(0x1000)
+        self.log, self.name = log, name
+
+    def zero_(self):
+        self.log.append(f"zero {self.name}")
+
+    def clone(self):
+        self.log.append(f"clone {self.name}")
+        return self
+
+    def copy_(self, other):
+        self.log.append(f"restore {self.name}")
+
+
+def scale(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    tl.store(x_ptr + tl.arange(0, BLOCK), n)
+
+
+def tuned(times, calls=None, **options):
+    """The kernel, tuned by made-up times: {BLOCK: milliseconds}; `calls` collects the blocks that were timed."""
+    kernel = tandem.jit(scale)
+    state = {}
+
+    def bench(call, quantiles):
+        call()
+        block = state["block"]
+        if calls is not None:
+            calls.append(block)
+        return [times[block]] * 3
+
+    run = kernel.run
+
+    def spy(grid, *args, **kwargs):
+        state["block"] = kwargs["BLOCK"]
+        return run(grid, *args, **kwargs)
+
+    kernel.run = spy
+    options.setdefault("cache_results", False)
+    return Autotuned(kernel, options.pop("configs", CONFIGS), options.pop("key", ["n"]), do_bench=bench, **options)
+
+
+def test_the_quickest_wins(gpu):
+    calls = []
+    kernel = tuned({32: 3.0, 64: 1.0, 128: 2.0}, calls)
+    for n in (16, 16, 32):
+        kernel[lambda meta: (meta["BLOCK"],)](FakeTensor(16), FakeTensor(16), n)
+    assert calls == [32, 64, 128] * 2
+    assert kernel.best_config is CONFIGS[1] and kernel.configs_timings[CONFIGS[2]] == [2.0] * 3
+    assert " grid 64,1,1 block 256,1,1 " in gpu.launches[-1]
+
+
+def test_hooks_and_restored_values(gpu):
+    log = []
+    kernel = tuned({32: 3.0, 64: 1.0, 128: 2.0}, reset_to_zero=["x_ptr"], restore_value=["y_ptr"],
+                   pre_hook=lambda args, reset_only=False: log.append(f"pre {args['BLOCK']}"),
+                   post_hook=lambda args, exception: log.append("post"))
+    kernel[(1,)](Tensor(log, "x"), Tensor(log, "y"), 16)
+    assert log[:5] == ["pre 32", "zero x", "clone y", "restore y", "post"]
+    assert len(log) == 15, "the launch that is not timed has no hooks"
+
+
+def test_config_pre_hook_sees_every_launch(gpu):
+    seen = []
+    hook = lambda args: seen.append((args["n"], args["BLOCK"]))
+    kernel = tuned({32: 1.0, 64: 2.0}, configs=[tandem.Config({"BLOCK": b}, pre_hook=hook) for b in (32, 64)])
+    for _ in range(2):
+        kernel[(1,)](FakeTensor(16), FakeTensor(16), 16)
+    assert seen == [(16, 32), (16, 64), (16, 32), (16, 32)]
+
+
+def test_configurations_that_do_not_fit_are_passed_over(gpu):
+    gpu.shared = lambda request: 300000 if request["options"]["num_warps"] == 8 else 0
+    kernel = tuned({32: 3.0, 64: 1.0, 128: 2.0})
+    kernel[(1,)](FakeTensor(16), FakeTensor(16), 16)
+    assert kernel.best_config is CONFIGS[2]
+    gpu.shared = lambda request: 300000
+    with pytest.raises(tandem.OutOfResources, match="none of the 3 configurations of kernel `scale`"):
+        tuned({})[(1,)](FakeTensor(16), FakeTensor(16), 16)
+
+
+def test_pruning(gpu):
+    calls = []
+    prune = {"early_config_prune": lambda configs, named, **kwargs: [c for c in configs if c.kwargs["BLOCK"] > named["n"]],
+             "perf_model": lambda BLOCK, n, num_warps, **kwargs: BLOCK, "top_k": 1}
+    kernel = tuned({32: 3.0, 64: 1.0, 128: 2.0}, calls, prune_configs_by=prune)
+    kernel[(1,)](FakeTensor(16), FakeTensor(16), 48)
+    assert calls == [] and kernel.best_config is CONFIGS[1], "one that is left needs no timing"
+    prune["top_k"] = 0.7
+    tuned({32: 3.0, 64: 1.0, 128: 2.0}, calls, prune_configs_by=prune)[(1,)](FakeTensor(16), FakeTensor(16), 2)
+    assert calls == [32, 64]
+    with pytest.raises(tandem.OutOfResources, match="leaves no configuration"):
+        kernel[(1,)](FakeTensor(16), FakeTensor(16), 500)
+
+
+def test_results_are_kept_on_disk(gpu, tmp_path):
+    times = {32: 3.0, 64: 1.0, 128: 2.0}
+    first, second = [], []
+    tuned(times, first, cache_results=True)[(1,)](FakeTensor(16), FakeTensor(16), 16)
+    kernel = tuned(times, second, cache_results=True)
+    kernel[(1,)](FakeTensor(16), FakeTensor(16), 16)
+    assert first and not second and kernel.best_config is CONFIGS[1]
+    kernel[(1,)](FakeTensor(16), FakeTensor(16), 32)
+    assert second == [32, 64, 128]
+    for path in (tmp_path / "cache" / "autotune").iterdir():
+        assert json.loads(path.read_text())["config"]["BLOCK"] == 64
+        path.write_text("{")
+    tuned(times, third := [], cache_results=True)[(1,)](FakeTensor(16), FakeTensor(16), 16)
+    assert third == [32, 64, 128]
+
+
+def test_a_tuned_constant_cannot_be_given(gpu):
+    with pytest.raises(ValueError, match="`BLOCK` of kernel `scale` is chosen by the autotuner"):
+        tuned({})[(1,)](FakeTensor(16), FakeTensor(16), 16, BLOCK=32)
+
+
+def test_default_timing(gpu):
+    @tandem.autotune(CONFIGS, key=["n"], warmup=0, rep=1)
+    @tandem.heuristics({"BLOCK2": lambda args: args["BLOCK"]})
+    @tandem.jit
+    def kernel(x_ptr, n, BLOCK: tl.constexpr, BLOCK2: tl.constexpr):
+        tl.store(x_ptr + tl.arange(0, BLOCK2), n)
+
+    kernel[(1,)](FakeTensor(16), 16)
+    assert len(gpu.requests) == 3 and kernel.best_config in CONFIGS
+
+
+def test_do_bench(gpu):
+    calls = []
+    assert testing.do_bench(lambda: calls.append(1), warmup=4, rep=10) == 2.0  # the fake's events: one record each
+    assert len(calls) == 1 + 5 + 10 + 25
+    assert testing.do_bench(lambda: None, warmup=0, rep=1, quantiles=[0.5, 0.2]) == [2.0, 2.0]
+    assert testing.do_bench(lambda: None, warmup=0, rep=1, return_mode="all") == [2.0] * 2
+    with pytest.raises(ValueError, match="not `average`"):
+        testing.do_bench(lambda: None, return_mode="average")
+
+
+def test_summary():
+    assert testing._summary([4.0, 1.0, 2.0], [0.5, 0.25, 1.0], "mean") == [2.0, 1.5, 4.0]
+    assert testing._summary([4.0, 1.0], [0.5], "mean") == 2.5
+    assert testing._summary([4.0, 1.0, 1.0], None, "mean") == 2.0
+    assert testing._summary([4.0, 1.0, 1.0], None, "median") == 1.0
+
+
+def test_perf_report(tmp_path, capsys):
+    @testing.perf_report(testing.Benchmark(["n"], [1, 2], "who", ["a", "b"], ["A", "B"], "plot", {"k": 10}))
+    def run(n, who, k):
+        return n * k + (who == "b")
+
+    rows = run.run(print_data=True, save_path=str(tmp_path), return_df=True)
+    assert rows == [{"n": 1, "A": 10, "B": 11}, {"n": 2, "A": 20, "B": 21}]
+    assert capsys.readouterr().out == "plot:\nn   A   B\n1  10  11\n2  20  21\n"
+    assert (tmp_path / "plot.csv").read_text().split() == ["n,A,B", "1,10,11", "2,20,21"]
+
+
+SCRIPT = """
+import tandem.compat
+tandem.compat.install()
+import triton
+import triton.language as tl
+import triton.profiler as proton
+import triton.testing
+from triton.runtime import driver
+from triton.tools.tensor_descriptor import TensorDescriptor
+properties = driver.active.utils.get_device_properties(0)
+assert properties["multiprocessor_count"] == 132 and properties["max_shared_mem"] == 232448, properties
+target = triton.runtime.driver.active.get_current_target()
+assert target.backend == "cuda" and target.arch == 90 and target.warp_size == 32
+assert triton.cdiv(5, 2) == 3 and triton.next_power_of_2(5) == 8
+triton.set_allocator(lambda size, alignment, stream: None)
+assert triton.testing.do_bench(lambda: None, warmup=1, rep=1) > 0
+triton.testing.Benchmark(["n"], [1], "p", ["t"], ["T"], "name", {})
+triton.Config({}, num_warps=2)
+with proton.scope("x"):
+    pass
+print("fine")
+"""
+
+
+def test_triton_names():
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True,
+                          env={"TANDEM_CUDA_DRIVER": str(LIBRARY), **_path()})
+    assert done.stdout == "fine\n", done.stderr
+
+
+def _path():
+    return {k: v for k, v in os.environ.items() if k in ("PYTHONPATH", "PATH", "HOME")}
+
+
+def test_no_gpu():
+    script = "import tandem; print(tandem.gpu.is_available()); tandem.gpu.target_of(0)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                          env={"TANDEM_CUDA_DRIVER": "/nowhere/libcuda.so.1", **_path()})
+    assert done.stdout == "False\n" and "RuntimeError: no NVIDIA GPU: the CUDA driver cannot be opened" in done.stderr

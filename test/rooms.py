@@ -36,7 +36,7 @@ ROOMS = {
     "api": ["compiler/driver/compile.h", "compiler/driver/image_cache.h", "runtime", "interpreter", "include/tandem", "base", "abi"],
     "ops": ["api/guarded.h", "api/handles.h", "include/tandem"],
     "python/bindings": ["include/tandem"],
-    "tools": ["compiler", "interpreter", "base"],
+    "tools": ["compiler", "interpreter", "base", "abi"],
     "examples": ["include/tandem"],
     "bench": ["interpreter", "base"],
 }

@@ -42,6 +42,7 @@ TEST(ToolSearch, TheVariableBeatsThePath) {
   TemporaryFolder folder;
   std::string mine = script(folder, "mine", "exit 0");
   script(folder, "bin/ptxas", "exit 0");
+  WithVariable unnamed("TANDEM_PTXAS", "");
   WithVariable path("PATH", folder.file("bin"));
   std::vector<std::string> searched;
   EXPECT_EQ(findPtxas({}, searched), folder.file("bin/ptxas"));

@@ -103,12 +103,31 @@ enum class Op : uint8_t {
   Vector,       // element... -> r
   VectorExtract,  // vector -> r    #0 index
   VectorBitcast,  // a -> r
-  SmemAlloc,    // init opt -> r (Smem)
+  SmemAlloc,    // init opt -> r (Smem)   optional: #0 elements of a vector #1 rows per phase #2 phases of its swizzle
   SmemRead,     // buffer -> r (Tile)
   SmemLoad,     // buffer, indices... -> r
   SmemStore,    // buffer, value, indices... ->
   SmemIndex,    // buffer, index -> r (Smem view)
   SmemPtr,      // buffer, indices... -> r
+  SmemAt,       // address (I32) -> r
+  DynamicSmem,  // () -> r
+  GridBarrier,  // ->
+  // --- simt: mbarriers and bulk copies ---
+  MbarrierInit,        // barrier, count ->
+  MbarrierArrive,      // barrier, bytes opt ->   #0 1 = arrives, 0 = expects bytes only
+  MbarrierTryWait,     // barrier, parity -> r (I1)
+  MbarrierWait,        // barrier, parity ->
+  MbarrierInvalidate,  // barrier ->
+  TmaLoad,             // map, dest, barrier, coordinates... ->
+  TmaStore,            // map, source, coordinates... ->
+  BulkLoad,            // dest, source, bytes, barrier ->
+  BulkStore,           // dest, source, bytes ->
+  BulkCommit,          // ->
+  BulkWait,            // ->                #0 groups that may be pending #1 1 = read only
+  TensormapReplace,    // map, value ->     #0 MapField #1 ordinal
+  TensormapPublish,    // dest, source ->
+  TensormapPrefetch,   // map, coordinates... ->
+  ProxyFence,          // map opt ->        #0 kind
   // --- debugging ---
   Print,        // values... ->     #0 string #1 hex #2.. one for each value: 1 signed
   Assert,       // condition, mask opt ->  #0 string
@@ -138,5 +157,8 @@ enum class Group : uint8_t { Thread, Warp, Block };
 enum class SignalCompare : uint8_t { Eq, Ne, Gt, Le, Lt, Ge };
 enum class SignalKind : uint8_t { Set, Add };
 enum class MicroScale : uint8_t { E2M1, E4M3, E5M2, Bf16, Fp16 };
+enum class MapField : uint8_t {
+  GlobalAddress, Rank, BoxDim, GlobalDim, GlobalStride, ElementStride, ElemType, Interleave, Swizzle, Fill
+};
 
 }  // namespace tandem::interpreter

@@ -52,7 +52,7 @@ Allocation* Arena::carve(Area& area, uint64_t bytes) {
   } else {
     for (size_t i = 0; i < area.quarantine.size() && !begin; ++i) {
       auto it = area.allocations.find(area.quarantine[i]);
-      if (it->second->waiters || footprint(it->second->end - it->second->begin) < need) continue;
+      if (!it->second->waiters.empty() || footprint(it->second->end - it->second->begin) < need) continue;
       begin = it->first;
       std::fill(cache_.begin(), cache_.end(), nullptr);
       area.allocations.erase(it);
@@ -145,6 +145,7 @@ Allocation* Arena::allocateShared(int rank, int slot, uint64_t bytes) {
   size_t index = size_t(rank) * size_t(slots_) + size_t(slot);
   SharedArea& s = shared_[index];
   Address first = sharedBase_ + index * kSharedBytes, begin = std::max(s.next, first + kRedZone);
+  begin = (begin + kSharedAlignment - 1) & ~(kSharedAlignment - 1);
   if (bytes > kSharedBytes || begin + footprint(bytes) > first + kSharedBytes) return nullptr;
   s.next = begin + footprint(bytes);
   auto made = std::make_unique<Allocation>();

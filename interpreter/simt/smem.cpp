@@ -6,15 +6,24 @@
 namespace tandem::interpreter {
 namespace {
 
+// Where column `column` of a row lies: vectors of a row change places by the row's phase.
+int64_t swizzledColumn(const Allocation& a, int64_t row, int64_t column) {
+  auto [vector, rowsPerPhase, phases] = a.swizzle;
+  return (column / vector ^ row / rowsPerPhase % phases) * vector + column % vector;
+}
+
 // Calls body(lane, address) for each active thread's element; checks each index.
 template <class Body>
 bool eachElement(Machine& m, Run& run, const Prepared& i, uint32_t firstIndex, bool perLane, Body body) {
   const std::vector<int64_t>& shape = *run.info(i.a).shape;
   unsigned bytes = run.info(i.a).elemBytes;
   uint64_t base = run.slots[i.a].bits;
+  const Allocation* buffer = m.arena.find(base);
+  bool swizzles = buffer && buffer->swizzle[2] > 1 && shape.size() > 1;
   for (uint32_t lane = 0; lane < (perLane ? run.lanes : 1); ++lane) {
     if (perLane && !run.laneActive(lane)) continue;
     uint64_t offset = 0;
+    int64_t row = 0;
     for (size_t d = 0; d < shape.size(); ++d) {
       int64_t index = firstIndex + d < i.operandCount ? integer(m, run, i.operands[firstIndex + d], lane) : 0;
       if (index < 0 || index >= shape[d]) {
@@ -23,6 +32,8 @@ bool eachElement(Machine& m, Run& run, const Prepared& i, uint32_t firstIndex, b
                  std::to_string(shape[d]) + (perLane ? " (thread " + std::to_string(lane) + ")" : ""));
         return false;
       }
+      if (swizzles && d + 1 == shape.size()) index = swizzledColumn(*buffer, row, index);
+      row = index;
       offset = offset * uint64_t(shape[d]) + uint64_t(index);
     }
     if (!body(lane, base + offset * bytes)) return false;
@@ -51,6 +62,9 @@ Step smemAlloc(Machine& m, Run& run, const Prepared& i) {
       return fail(m, run, i, "out-of-memory",
                   "a program's shared memory has no room for " + std::to_string(bytes) + " bytes more");
     address = a->begin;
+    if (m.observer) m.observer->forget(address, bytes);
+    for (uint32_t k = 0; k < i.immediateCount && k < a->swizzle.size(); ++k)
+      a->swizzle[k] = int32_t(i.immediates[k]);
     run.sharedBuffers.push_back({run.pc, address});
   }
   if (i.a != kNone) {
@@ -113,6 +127,31 @@ Step smemPtr(Machine& m, Run& run, const Prepared& i) {
   });
   if (!ok) return Step::Failed;
   result.commit();
+  return Step::Next;
+}
+
+// A 32-bit address names the byte of the program's buffers that has its low bits.
+Step smemAt(Machine& m, Run& run, const Prepared& i) {
+  Result result(m, run, i.r);
+  memset(result.data(), 0, registerBytes(run, i.r));
+  for (uint32_t lane = 0; lane < run.count(i.r); ++lane) {
+    if (isLanes(run, i.r) && !run.laneActive(lane)) continue;
+    uint32_t low = uint32_t(integer(m, run, i.a, lane));
+    Address found = 0;
+    for (const auto& [pc, begin] : run.sharedBuffers) {
+      const Allocation* a = m.arena.find(begin);
+      if (a && low - uint32_t(begin) < a->end - begin) found = begin + (low - uint32_t(begin));
+    }
+    if (!found) return fail(m, run, i, "out-of-bounds", hex(low) + " is no address in the program's shared memory");
+    memcpy(result.data() + lane * 8, &found, 8);
+  }
+  result.commit();
+  return Step::Next;
+}
+
+Step dynamicSmem(Machine& m, Run& run, const Prepared& i) {
+  if (run.sharedBuffers.empty()) return fail(m, run, i, "out-of-bounds", "the program has no shared-memory buffer yet");
+  setInteger(m, run, i.r, int64_t(run.sharedBuffers.front().second));
   return Step::Next;
 }
 

@@ -13,6 +13,8 @@ def Simt_Dialect : Dialect {
 }
 def Simt_ShuffleAttr : EnumAttr<Simt_Dialect, Simt_Shuffle, "shuffle">;
 def Simt_SpecialAttr : EnumAttr<Simt_Dialect, Simt_Special, "special">;
+def Simt_MapFieldAttr : EnumAttr<Simt_Dialect, Simt_MapField, "map_field">;
+def Simt_ProxyFenceAttr : EnumAttr<Simt_Dialect, Simt_ProxyFence, "proxy_fence">;
 
 class Simt_Op<string word, list<Trait> traits = []> : Op<Simt_Dialect, word, traits>;
 def Simt_ReadWrite : MemoryEffects<[MemRead, MemWrite]>;
@@ -140,10 +142,12 @@ def Simt_VectorBitcastOp : Simt_Op<"vector_bitcast", [Pure]> {
   let hasVerifier = 1;
 }
 def Simt_SmemAllocOp : Simt_Op<"smem_alloc", [MemoryEffects<[MemAlloc]>]> {
-  let summary = "a shared-memory buffer, holding `init` when given";
-  let arguments = (ins Optional<AnyType>:$init);
+  let summary = "a shared-memory buffer, holding `init` when given; `swizzle` is vector, rows per phase, phases";
+  let arguments = (ins Optional<AnyType>:$init, OptionalAttr<DenseI32ArrayAttr>:$swizzle);
   let results = (outs Tile_Smem:$result);
   let assemblyFormat = "($init^ `:` type($init))? attr-dict `->` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$init),
+                            [{ build($_builder, $_state, result, init, ::mlir::DenseI32ArrayAttr()); }]>];
   let hasVerifier = 1;
 }
 def Simt_SmemReadOp : Simt_Op<"smem_read", [MemoryEffects<[MemRead]>]> {
@@ -178,6 +182,108 @@ def Simt_SmemPtrOp : Simt_Op<"smem_ptr", [Pure]> {
   let arguments = (ins Tile_Smem:$buffer, Variadic<I32>:$indices);
   let results = (outs Tile_Ptr:$result);
   let assemblyFormat = "$buffer `[` $indices `]` attr-dict `:` type($buffer) `->` type($result)";
+  let hasVerifier = 1;
+}
+def Simt_SmemAtOp : Simt_Op<"smem_at", [Pure]> {
+  let summary = "the generic address of a 32-bit `.shared::cta` address";
+  let arguments = (ins I32:$address);
+  let results = (outs Tile_Ptr:$result);
+  let assemblyFormat = "$address attr-dict `->` type($result)";
+}
+def Simt_DynamicSmemOp : Simt_Op<"dynamic_smem", [Simt_ReadWrite]> {
+  let summary = "the generic address of the program's first shared-memory buffer";
+  let results = (outs Tile_Ptr:$result);
+  let assemblyFormat = "attr-dict `->` type($result)";
+}
+def Simt_GridBarrierOp : Simt_Op<"grid_barrier", [Simt_ReadWrite]> {
+  let summary = "all programs of the launch arrive before any goes on; they must all be resident";
+  let assemblyFormat = "attr-dict";
+}
+def Simt_MbarrierInitOp : Simt_Op<"mbarrier_init", [Simt_ReadWrite]> {
+  let summary = "makes 8 bytes of shared memory an mbarrier in phase 0, each phase of `count` arrivals";
+  let arguments = (ins Tile_Ptr:$barrier, I32:$count);
+  let assemblyFormat = "$barrier `,` $count attr-dict `:` type($barrier)";
+}
+def Simt_MbarrierArriveOp : Simt_Op<"mbarrier_arrive", [Simt_ReadWrite]> {
+  let summary = "each thread arrives once, first expecting `bytes` more of bulk copies when given";
+  let arguments = (ins Tile_Ptr:$barrier, Optional<I32>:$bytes);
+  let assemblyFormat = "$barrier (`expect` $bytes^)? attr-dict `:` type($barrier)";
+}
+def Simt_MbarrierExpectOp : Simt_Op<"mbarrier_expect", [Simt_ReadWrite]> {
+  let summary = "the current phase expects `bytes` more of bulk copies; does not arrive";
+  let arguments = (ins Tile_Ptr:$barrier, I32:$bytes);
+  let assemblyFormat = "$barrier `,` $bytes attr-dict `:` type($barrier)";
+}
+def Simt_MbarrierTryWaitOp : Simt_Op<"mbarrier_try_wait", [Simt_ReadWrite]> {
+  let summary = "whether the phase of that parity is complete";
+  let arguments = (ins Tile_Ptr:$barrier, I32:$parity);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$barrier `,` $parity attr-dict `:` type($barrier)";
+}
+def Simt_MbarrierWaitOp : Simt_Op<"mbarrier_wait", [Simt_ReadWrite]> {
+  let summary = "waits until the phase of that parity is complete; what was copied for it is there";
+  let arguments = (ins Tile_Ptr:$barrier, I32:$parity);
+  let assemblyFormat = "$barrier `,` $parity attr-dict `:` type($barrier)";
+}
+def Simt_MbarrierInvalidateOp : Simt_Op<"mbarrier_invalidate", [Simt_ReadWrite]> {
+  let summary = "ends an mbarrier; its bytes may be used for something else";
+  let arguments = (ins Tile_Ptr:$barrier);
+  let assemblyFormat = "$barrier attr-dict `:` type($barrier)";
+}
+def Simt_TmaLoadOp : Simt_Op<"tma_load", [Simt_ReadWrite]> {
+  let summary = "each thread starts copying the box at `coordinates` (innermost first) of a tensor map into shared memory; counts on `barrier`";
+  let arguments = (ins Tile_Ptr:$map, Tile_Ptr:$dest, Tile_Ptr:$barrier, Variadic<I32>:$coordinates);
+  let assemblyFormat =
+    "$map `[` $coordinates `]` `to` $dest `,` $barrier attr-dict `:` type($map) `,` type($dest) `,` type($barrier)";
+  let hasVerifier = 1;
+}
+def Simt_TmaStoreOp : Simt_Op<"tma_store", [Simt_ReadWrite]> {
+  let summary = "each thread starts copying shared memory to the box at `coordinates` (innermost first) of a tensor map; in its bulk group";
+  let arguments = (ins Tile_Ptr:$map, Tile_Ptr:$source, Variadic<I32>:$coordinates);
+  let assemblyFormat = "$source `to` $map `[` $coordinates `]` attr-dict `:` type($source) `,` type($map)";
+  let hasVerifier = 1;
+}
+def Simt_BulkLoadOp : Simt_Op<"bulk_load", [Simt_ReadWrite]> {
+  let summary = "each thread starts copying bytes of global memory to shared memory; counts on `barrier`";
+  let arguments = (ins Tile_Ptr:$dest, Tile_Ptr:$source, I32:$bytes, Tile_Ptr:$barrier);
+  let assemblyFormat =
+    "$source `to` $dest `,` $bytes `,` $barrier attr-dict `:` type($source) `,` type($dest) `,` type($barrier)";
+}
+def Simt_BulkStoreOp : Simt_Op<"bulk_store", [Simt_ReadWrite]> {
+  let summary = "each thread starts copying bytes of shared memory to global memory; in its bulk group";
+  let arguments = (ins Tile_Ptr:$dest, Tile_Ptr:$source, I32:$bytes);
+  let assemblyFormat = "$source `to` $dest `,` $bytes attr-dict `:` type($source) `,` type($dest)";
+}
+def Simt_BulkCommitOp : Simt_Op<"bulk_commit", [Simt_ReadWrite]> {
+  let summary = "each thread's bulk stores since its last commit become a group";
+  let assemblyFormat = "attr-dict";
+}
+def Simt_BulkWaitOp : Simt_Op<"bulk_wait", [Simt_ReadWrite]> {
+  let summary = "waits until at most `pending` of each thread's groups are not complete; with `read`, not yet read out of shared memory";
+  let arguments = (ins I32Attr:$pending, UnitAttr:$read);
+  let assemblyFormat = "$pending (`read` $read^)? attr-dict";
+  let hasVerifier = 1;
+}
+def Simt_TensormapReplaceOp : Simt_Op<"tensormap_replace", [Simt_ReadWrite]> {
+  let summary = "writes one field of a tensor map; `ordinal` is the dimension, 0 for fields of the whole";
+  let arguments = (ins Simt_MapFieldAttr:$field, I32Attr:$ordinal, Tile_Ptr:$map, AnyInteger:$value);
+  let assemblyFormat = "$field $ordinal $map `,` $value attr-dict `:` type($map) `,` type($value)";
+  let hasVerifier = 1;
+}
+def Simt_TensormapPublishOp : Simt_Op<"tensormap_publish", [Simt_ReadWrite]> {
+  let summary = "copies a tensor map from shared to global memory and releases it to bulk copies; called by a warp";
+  let arguments = (ins Tile_Ptr:$dest, Tile_Ptr:$source);
+  let assemblyFormat = "$source `to` $dest attr-dict `:` type($source) `,` type($dest)";
+}
+def Simt_TensormapPrefetchOp : Simt_Op<"tensormap_prefetch", [Simt_ReadWrite]> {
+  let summary = "brings a tensor map, or with `coordinates` the box there, near; changes nothing";
+  let arguments = (ins Tile_Ptr:$map, Variadic<I32>:$coordinates);
+  let assemblyFormat = "$map (`[` $coordinates^ `]`)? attr-dict `:` type($map)";
+}
+def Simt_ProxyFenceOp : Simt_Op<"proxy_fence", [Simt_ReadWrite]> {
+  let summary = "orders the thread's generic accesses with those of bulk copies; `tensormap_acquire` names the map (M3, M5)";
+  let arguments = (ins Simt_ProxyFenceAttr:$kind, Optional<Tile_Ptr>:$map);
+  let assemblyFormat = "$kind ($map^ `:` type($map))? attr-dict";
   let hasVerifier = 1;
 }
 #endif

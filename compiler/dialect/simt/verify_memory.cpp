@@ -65,7 +65,18 @@ static LogicalResult verifyElement(Operation *op, SmemType buffer, size_t indexC
   return success();
 }
 
+/// Vectors of a row change places among as many as there are phases, so a row must hold them.
+static LogicalResult verifySwizzle(Operation *op, SmemType buffer, ArrayRef<int32_t> swizzle) {
+  if (swizzle.size() != 3 || llvm::any_of(swizzle, [](int32_t n) { return n < 1 || (n & (n - 1)) != 0; }))
+    return fault(op) << "has a swizzle that is not three powers of two";
+  int64_t row = buffer.getShape().back(), needed = int64_t(swizzle[0]) * swizzle[2];
+  if (swizzle[2] == 1 || (buffer.getShape().size() > 1 && row % needed == 0)) return success();
+  return fault(op) << "has a swizzle of " << swizzle[2] << " phases of " << swizzle[0] << " elements in rows of "
+                   << (buffer.getShape().size() > 1 ? row : 0);
+}
+
 LogicalResult SmemAllocOp::verify() {
+  if (getSwizzle() && failed(verifySwizzle(*this, smemOf(getResult()), *getSwizzle()))) return failure();
   return getInit() ? verifyWhole(*this, smemOf(getResult()), getInit().getType()) : success();
 }
 LogicalResult SmemReadOp::verify() { return verifyWhole(*this, smemOf(getBuffer()), getType()); }

@@ -1,6 +1,6 @@
 # Makes C++ of the library's Python text: one raw string a file.
 set(entries)
-foreach(pair standard.py:tl sort.py:tl random.py:tl extra.py:extra)
+foreach(pair standard.py:tl sort.py:tl random.py:tl extra.py:extra tma.py:dl.tma)
   string(REPLACE ":" ";" pair ${pair})
   list(GET pair 0 file)
   list(GET pair 1 module)

@@ -1,4 +1,4 @@
-// Finds the functions of the embedded sources: every public function of a file is a name of the file's module.
+// Finds the functions of the embedded sources: every public function and aggregate of a file is a name of the file's module.
 #include "compiler/frontend/builtin/library.h"
 #include "compiler/frontend/parse/parse.h"
 
@@ -17,7 +17,8 @@ static std::unordered_map<std::string, LibraryFunction> readLibrary() {
     auto file = std::make_shared<SourceFile>(SourceFile{source.name, source.text});
     ast::Module module = parse(file);
     for (const ast::StmtPtr& statement : module.body)
-      if (statement->kind == ast::StmtKind::Function && isPublic(statement->text))
+      if ((statement->kind == ast::StmtKind::Function || statement->kind == ast::StmtKind::Class) &&
+          isPublic(statement->text))
         functions[std::string(source.module) + "." + statement->text] = {file, statement->text};
   }
   for (const char* method : kTensorMethods)

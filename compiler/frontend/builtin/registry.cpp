@@ -14,7 +14,7 @@ Rows allRows() {
                    addDTypeRows,       addLanguageRows,    addLibdeviceRows,   addDistributedRows,   addVectorRows,
                    addSmemRows,        addShmemPutRows,    addShmemTypedRows,  addShmemSignalRows,   addShmemTeamRows,
                    addShmemAtomicRows, addExtraThreadRows, addExtraMemoryRows, addExtraMultimemRows, addTmaRows,
-                   addAliasRows})
+                   addExternRows,      addAliasRows})
     add(rows);
   return rows;
 }

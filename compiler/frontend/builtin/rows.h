@@ -33,6 +33,7 @@ void addExtraThreadRows(Rows&);
 void addExtraMemoryRows(Rows&);
 void addExtraMultimemRows(Rows&);
 void addTmaRows(Rows&);
+void addExternRows(Rows&);
 // Tensor methods and the other spellings of rows above; runs after every other list.
 void addAliasRows(Rows&);
 

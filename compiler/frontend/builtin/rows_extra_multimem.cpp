@@ -57,7 +57,6 @@ void addExtraMultimemRows(Rows& rows) {
   rows.push_back(storeRow("multimem_st_v2", 2, 0));
   rows.push_back(storeRow("multimem_st_v4", 4, 0));
   rows.push_back({"extra.multimem_ld_reduce_v4", "ptr, acc_dtype=None", loadReduce});
-  rows.push_back(unsupported("extra.multimem_ld_reduce_p_v4", "branch around `multimem_ld_reduce_v4` instead"));
 }
 
 }  // namespace tandem::frontend::builtin

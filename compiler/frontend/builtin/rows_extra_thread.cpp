@@ -115,8 +115,6 @@ static void addBarriers(Rows& rows) {
   rows.push_back({"extra.fence", "semantic='sc', scope='gpu'", fenceRow});
   rows.push_back({"extra.__fence", "semantic='sc', scope='gpu'", fenceRow});
   rows.push_back({"extra.membar", "scope='cta'", membarRow});
-  // Stores of ours are complete when they return; there is no bulk copy in flight to wait for.
-  rows.push_back({"extra.tma_sync", "N=0", [](Context&, const Arguments&) -> Value { return None{}; }});
 }
 
 void addExtraThreadRows(Rows& rows) {
@@ -141,7 +139,7 @@ void addExtraThreadRows(Rows& rows) {
   rows.push_back(shuffleRow("__shfl_xor_sync_i32", simt::Shuffle::Xor, "delta"));
   rows.push_back({"extra.__shfl_sync_with_mode_i32", "mask, value, delta, mode='up', c=31", shuffleByWordRow});
   rows.push_back({"extra.__ballot_sync", "mask, predicate", ballotRow});
-  rows.push_back(unsupported("extra.sync_grid", "programs of a grid are not promised to run at the same time"));
+  rows.push_back({"extra.sync_grid", "", emitBare<simt::GridBarrierOp>});
   for (const char* name : {"seid", "cuid", "xccid"})
     rows.push_back(unsupported(std::string("extra.") + name, "it is a register of one vendor's chip; use `smid`"));
 }

@@ -72,8 +72,6 @@ void addLanguageRows(Rows& rows) {
   rows.push_back({"tl.tuple", "args", [](Context&, const Arguments& a) { return makeTuple(asList(a["args"])); }});
   rows.push_back({"tl.slice", "start, stop=None, step=None", makeSlice});
   rows.push_back({"tl.inline_asm_elementwise", "asm, constraints, args, dtype, is_pure, pack", inlineAsm});
-  rows.push_back(unsupported("tl.inline_intrinsic_elementwise", "LLVM intrinsics are not the same on every target"));
-  rows.push_back(unsupported("tl.extern_elementwise", "bitcode libraries other than libdevice are not linked"));
   rows.push_back(unsupported("tl.dispatch", "bitcode libraries other than libdevice are not linked"));
   addClasses(rows);
   addHostNames(rows);

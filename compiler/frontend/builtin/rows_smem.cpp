@@ -1,5 +1,6 @@
 // Buffers in shared memory.
 #include "compiler/frontend/builtin/operands.h"
+#include <array>
 
 using namespace tandem::frontend::semantic;
 
@@ -9,6 +10,24 @@ static const SmemBuffer& buffer(Context& c, const Value& value) {
   if (!value.is<std::shared_ptr<SmemBuffer>>())
     c.fail("type", "`smem` must be a buffer of `allocate_smem`, not " + describe(value));
   return *value.as<std::shared_ptr<SmemBuffer>>();
+}
+
+// Vector, rows per phase, phases; nothing when rows are not swizzled.
+static std::optional<std::array<int32_t, 3>> swizzle(Context& c, const Arguments& a, const std::vector<int64_t>& shape) {
+  std::array<int32_t, 3> parts;
+  static const char* const names[] = {"vec", "per_phase", "max_phase"};
+  for (size_t k = 0; k < parts.size(); ++k) {
+    Int value = constexprInt(c, a[names[k]], names[k]);
+    if (value < 1 || value > 1024 || (value & (value - 1)) != 0)
+      c.fail("argument-value", "`" + std::string(names[k]) + "` is " + repr(a[names[k]]) +
+                                   "; it must be a power of two up to 1024");
+    parts[k] = static_cast<int32_t>(value);
+  }
+  if (parts[2] == 1 || shape.size() < 2) return std::nullopt;
+  if (shape.back() % (int64_t(parts[0]) * parts[2]) != 0)
+    c.fail("argument-value", "`max_phase` vectors of `vec` elements are " + std::to_string(int64_t(parts[0]) * parts[2]) +
+                                 ", which do not divide rows of " + std::to_string(shape.back()));
+  return parts;
 }
 
 static Value allocateRow(Context& c, const Arguments& a) {
@@ -25,7 +44,9 @@ static Value allocateRow(Context& c, const Arguments& a) {
   if (shape.empty() || dtype == DType{Scalar::Void})
     c.fail("argument-value", "`allocate_smem` needs a shape and an element type with a size");
   auto type = tile::SmemType::get(c.builder.getContext(), shape, dtype.toMLIR(c.builder.getContext()));
-  mlir::Value value = simt::SmemAllocOp::create(c.builder, c.loc(), type, mlir::Value());
+  auto op = simt::SmemAllocOp::create(c.builder, c.loc(), type, mlir::Value());
+  if (auto parts = swizzle(c, a, shape)) op.setSwizzle(llvm::ArrayRef<int32_t>(*parts));
+  mlir::Value value = op;
   return std::make_shared<SmemBuffer>(SmemBuffer{value, dtype, shape});
 }
 

@@ -1,51 +1,222 @@
-// Names of `triton_dist.language.tma` and `tma_language`: constants, and refusals that say what to use instead.
-#include "compiler/frontend/builtin/rows.h"
+// Names of `triton_dist.language.tma` and `tma_language`: mbarriers, bulk copies and the fields of tensor maps.
+// Pipelines and whole tensor maps are made of these in library/tma.py.
+#include "compiler/frontend/builtin/addresses.h"
+
+using namespace tandem::frontend::semantic;
 
 namespace tandem::frontend::builtin {
 
+static mlir::Value int32(Context& c, const Arguments& a, const char* what) {
+  return integer(c, a[what], Scalar::Int32, what);
+}
+
+template <class Op> static Value emitBare(Context& c, const Arguments&) {
+  Op::create(c.builder, c.loc());
+  return None{};
+}
+
+// --- mbarriers ---
+
+static Value initRow(Context& c, const Arguments& a) {
+  simt::MbarrierInitOp::create(c.builder, c.loc(), address(c, a["mbar_ptr"], "mbar_ptr"), int32(c, a, "count"));
+  return None{};
+}
+
+static Value arriveRow(Context& c, const Arguments& a) {
+  simt::MbarrierArriveOp::create(c.builder, c.loc(), address(c, a["mbar_ptr"], "mbar_ptr"), mlir::Value());
+  return None{};
+}
+
+static Value arriveExpectRow(Context& c, const Arguments& a) {
+  mlir::Value barrier = address(c, a["mbar_ptr"], "mbar_ptr");
+  simt::MbarrierArriveOp::create(c.builder, c.loc(), barrier, int32(c, a, "tx_count"));
+  return None{};
+}
+
+static Value expectRow(Context& c, const Arguments& a) {
+  mlir::Value barrier = address(c, a["mbar_ptr"], "mbar_ptr");
+  simt::MbarrierExpectOp::create(c.builder, c.loc(), barrier, int32(c, a, "tx_count"));
+  return None{};
+}
+
+static Value tryWaitRow(Context& c, const Arguments& a) {
+  mlir::Value barrier = address(c, a["mbar_ptr"], "mbar_ptr");
+  auto op = simt::MbarrierTryWaitOp::create(c.builder, c.loc(), barrier, int32(c, a, "phase"));
+  return cast(c, scalarTensor(op, Scalar::Int1), DType{Scalar::Int32});
+}
+
+static Value waitRow(Context& c, const Arguments& a) {
+  mlir::Value barrier = address(c, a["mbar_ptr"], "mbar_ptr");
+  simt::MbarrierWaitOp::create(c.builder, c.loc(), barrier, int32(c, a, "phase"));
+  return None{};
+}
+
+static Value invalidateRow(Context& c, const Arguments& a) {
+  simt::MbarrierInvalidateOp::create(c.builder, c.loc(), address(c, a["mbar_ptr"], "mbar_ptr"));
+  return None{};
+}
+
+static void addMbarrierRows(Rows& rows) {
+  rows.push_back({"dl.tma.mbarrier_init", "mbar_ptr, count", initRow});
+  rows.push_back({"dl.tma.mbarrier_expect_tx", "mbar_ptr, tx_count", arriveExpectRow});
+  rows.push_back({"dl.tma.mbarrier_expect_transaction", "mbar_ptr, tx_count", expectRow});
+  rows.push_back({"dl.tma.mbarrier_arrive", "mbar_ptr", arriveRow});
+  rows.push_back({"dl.tma.mbarrier_arrive_expect_tx", "mbar_ptr, tx_count", arriveExpectRow});
+  rows.push_back({"dl.tma.mbarrier_try_wait_parity", "mbar_ptr, phase", tryWaitRow});
+  rows.push_back({"dl.tma.mbarrier_wait_parity", "mbar_ptr, phase", waitRow});
+  rows.push_back({"dl.tma.mbarrier_invalidate", "mbar_ptr", invalidateRow});
+}
+
+// --- bulk copies ---
+
+static Value loadRow(Context& c, const Arguments& a) {
+  mlir::Value map = address(c, a["tmap_ptr"], "tmap_ptr"), dest = address(c, a["smem_ptr"], "smem_ptr"),
+              barrier = address(c, a["mbar_ptr"], "mbar_ptr");
+  mlir::Value at[] = {int32(c, a, "coord_0"), int32(c, a, "coord_1")};
+  simt::TmaLoadOp::create(c.builder, c.loc(), map, dest, barrier, at);
+  return None{};
+}
+
+static Value storeRow(Context& c, const Arguments& a) {
+  mlir::Value map = address(c, a["tmap_ptr"], "tmap_ptr"), source = address(c, a["smem_ptr"], "smem_ptr");
+  mlir::Value at[] = {int32(c, a, "coord_0"), int32(c, a, "coord_1")};
+  simt::TmaStoreOp::create(c.builder, c.loc(), map, source, at);
+  return None{};
+}
+
+static Value bulkLoadRow(Context& c, const Arguments& a) {
+  mlir::Value dest = address(c, a["dst_smem_ptr"], "dst_smem_ptr"),
+              source = address(c, a["src_global_ptr"], "src_global_ptr"), bytes = int32(c, a, "size");
+  simt::BulkLoadOp::create(c.builder, c.loc(), dest, source, bytes, address(c, a["mbar_ptr"], "mbar_ptr"));
+  return None{};
+}
+
+static Value bulkStoreRow(Context& c, const Arguments& a) {
+  mlir::Value dest = address(c, a["dst_global_ptr"], "dst_global_ptr"),
+              source = address(c, a["src_smem_ptr"], "src_smem_ptr");
+  simt::BulkStoreOp::create(c.builder, c.loc(), dest, source, int32(c, a, "size"));
+  return None{};
+}
+
+static Value waitGroupRow(Context& c, const Arguments& a) {
+  Int pending = constexprInt(c, a["N"], "N");
+  if (pending < 0 || pending > INT32_MAX) c.fail("argument-value", "`N` is " + repr(a["N"]) + "; it must not be negative");
+  simt::BulkWaitOp::create(c.builder, c.loc(), static_cast<uint32_t>(pending), constexprBool(c, a["read"], "read"));
+  return None{};
+}
+
+static Value prefetchRow(Context& c, const Arguments& a) {
+  simt::TensormapPrefetchOp::create(c.builder, c.loc(), address(c, a["tmap_global_ptr"], "tmap_global_ptr"),
+                                    mlir::ValueRange());
+  return None{};
+}
+
+static Value prefetchBoxRow(Context& c, const Arguments& a) {
+  mlir::Value map = address(c, a["tmap_global_ptr"], "tmap_global_ptr");
+  mlir::Value at[] = {int32(c, a, "coord_0"), int32(c, a, "coord_1")};
+  simt::TensormapPrefetchOp::create(c.builder, c.loc(), map, at);
+  return None{};
+}
+
+static void addCopyRows(Rows& rows) {
+  rows.push_back({"dl.tma.tma_load_2d", "tmap_ptr, smem_ptr, mbar_ptr, coord_0, coord_1", loadRow});
+  rows.push_back({"dl.tma.tma_store_2d", "tmap_ptr, smem_ptr, coord_0, coord_1", storeRow});
+  rows.push_back(
+      {"dl.tma.cp_async_bulk_global_to_shared", "dst_smem_ptr, src_global_ptr, size, mbar_ptr", bulkLoadRow});
+  rows.push_back({"dl.tma.cp_async_bulk_shared_to_global", "dst_global_ptr, src_smem_ptr, size", bulkStoreRow});
+  rows.push_back({"dl.tma.cp_async_bulk_commit_group", "", emitBare<simt::BulkCommitOp>});
+  rows.push_back({"dl.tma.cp_async_bulk_wait_group", "N, read=False", waitGroupRow});
+  rows.push_back({"extra.tma_sync", "N=0", [](Context& c, const Arguments& a) -> Value {
+                    Int pending = constexprInt(c, a["N"], "N");
+                    if (pending < 0 || pending > INT32_MAX)
+                      c.fail("argument-value", "`N` is " + repr(a["N"]) + "; it must not be negative");
+                    simt::BulkWaitOp::create(c.builder, c.loc(), static_cast<uint32_t>(pending), false);
+                    return None{};
+                  }});
+  rows.push_back({"dl.tma.prefetch_tensormap", "tmap_global_ptr", prefetchRow});
+  rows.push_back({"dl.tma.prefetch_tensor_2d_l2", "tmap_global_ptr, coord_0, coord_1", prefetchBoxRow});
+}
+
+// --- tensor maps ---
+
+// `value` names the parameter; a field of a dimension also has `ord`.
+static Builtin replaceRow(const std::string& name, simt::MapField field, const std::string& value, bool ofDimension) {
+  std::string signature = "tmap_smem_ptr, " + std::string(ofDimension ? "ord, " : "") + value;
+  return {"dl.tma.tensormap_replace_" + name, signature, [=](Context& c, const Arguments& a) -> Value {
+            mlir::Value map = address(c, a["tmap_smem_ptr"], "tmap_smem_ptr");
+            Int ordinal = ofDimension ? constexprInt(c, a["ord"], "ord") : Int(0);
+            Int last = field == simt::MapField::GlobalStride ? 3 : ofDimension ? 4 : 0;
+            if (ordinal < 0 || ordinal > last)
+              c.fail("argument-value", "`ord` is " + repr(a["ord"]) + ", outside 0 to " + repr(Value(last)));
+            mlir::Value given;
+            if (field == simt::MapField::GlobalAddress) given = addressBits(c, a[value], value);
+            else
+              given = integer(c, a[value], field == simt::MapField::GlobalStride ? Scalar::Int64 : Scalar::Int32, value);
+            simt::TensormapReplaceOp::create(c.builder, c.loc(), field, static_cast<uint32_t>(ordinal), map, given);
+            return None{};
+          }};
+}
+
+static void addMapRows(Rows& rows) {
+  using simt::MapField;
+  rows.push_back(replaceRow("global_address", MapField::GlobalAddress, "new_global_addr", false));
+  rows.push_back(replaceRow("global_dim", MapField::GlobalDim, "new_val", true));
+  rows.push_back(replaceRow("global_stride", MapField::GlobalStride, "new_val", true));
+  rows.push_back(replaceRow("rank", MapField::Rank, "rank", false));
+  rows.push_back(replaceRow("box_dim", MapField::BoxDim, "new_val", true));
+  rows.push_back(replaceRow("element_stride", MapField::ElementStride, "new_val", true));
+  rows.push_back(replaceRow("elemtype", MapField::ElemType, "elemtype", false));
+  rows.push_back(replaceRow("interleave_layout", MapField::Interleave, "val", false));
+  rows.push_back(replaceRow("swizzle_mode", MapField::Swizzle, "mode", false));
+  rows.push_back(replaceRow("fill_mode", MapField::Fill, "mode", false));
+  rows.push_back(
+      {"dl.tma.tensormap_cp_fenceproxy", "tmap_global_ptr, tmap_smem_ptr", [](Context& c, const Arguments& a) -> Value {
+         mlir::Value dest = address(c, a["tmap_global_ptr"], "tmap_global_ptr");
+         simt::TensormapPublishOp::create(c.builder, c.loc(), dest, address(c, a["tmap_smem_ptr"], "tmap_smem_ptr"));
+         return None{};
+       }});
+}
+
+// --- fences and addresses ---
+
+static Builtin fenceRow(const std::string& name, simt::ProxyFence kind) {
+  return {"dl.tma." + name, "", [kind](Context& c, const Arguments&) -> Value {
+            simt::ProxyFenceOp::create(c.builder, c.loc(), kind, mlir::Value());
+            return None{};
+          }};
+}
+
+static Value fenceAcquireRow(Context& c, const Arguments& a) {
+  mlir::Value map = address(c, a["tmap_global_ptr"], "tmap_global_ptr");
+  simt::ProxyFenceOp::create(c.builder, c.loc(), simt::ProxyFence::TensormapAcquire, map);
+  return None{};
+}
+
+static Value genericBits(Context& c, const Arguments& a, const char* what) {
+  return scalarTensor(addressBits(c, a[what], what), Scalar::UInt64);
+}
+
 void addTmaRows(Rows& rows) {
-  for (const char* name : {"PipelineState",
-                           "TmaPipeline",
-                           "store_and_wait",
-                           "create_tmap_2d",
-                           "tmap_update_address",
-                           "mbarrier_init",
-                           "mbarrier_expect_tx",
-                           "mbarrier_expect_transaction",
-                           "mbarrier_arrive",
-                           "mbarrier_arrive_expect_tx",
-                           "mbarrier_try_wait_parity",
-                           "mbarrier_wait_parity",
-                           "mbarrier_invalidate",
-                           "tma_load_2d",
-                           "tma_load_2d_pred",
-                           "tma_store_2d",
-                           "cp_async_bulk_global_to_shared",
-                           "cp_async_bulk_shared_to_global",
-                           "cp_async_bulk_commit_group",
-                           "cp_async_bulk_wait_group",
-                           "tensormap_replace_global_address",
-                           "tensormap_replace_global_dim",
-                           "tensormap_replace_global_stride",
-                           "tensormap_replace_rank",
-                           "tensormap_replace_box_dim",
-                           "tensormap_replace_element_stride",
-                           "tensormap_replace_elemtype",
-                           "tensormap_replace_interleave_layout",
-                           "tensormap_replace_swizzle_mode",
-                           "tensormap_replace_fill_mode",
-                           "tensormap_cp_fenceproxy",
-                           "tensormap_smem_zero_first_warp",
-                           "fence_proxy_tensormap_acquire",
-                           "fence_async_shared",
-                           "fence_proxy_async",
-                           "prefetch_tensormap",
-                           "prefetch_tensor_2d_l2",
-                           "get_dynamic_smem_pointer",
-                           "cvta_generic_to_shared",
-                           "cvta_global_to_generic_u64"})
-    rows.push_back(unsupported(std::string("dl.tma.") + name,
-                               "use `tl.make_tensor_descriptor`; the compiler makes the copies and their barriers"));
+  addMbarrierRows(rows);
+  addCopyRows(rows);
+  addMapRows(rows);
+  rows.push_back(fenceRow("fence_async_shared", simt::ProxyFence::AsyncShared));
+  rows.push_back(fenceRow("fence_proxy_async", simt::ProxyFence::Async));
+  rows.push_back(fenceRow("fence_mbarrier_init", simt::ProxyFence::MbarrierInit));
+  rows.push_back({"dl.tma.fence_proxy_tensormap_acquire", "tmap_global_ptr", fenceAcquireRow});
+  rows.push_back({"dl.tma.get_dynamic_smem_pointer", "", [](Context& c, const Arguments&) -> Value {
+                    Type type{DType{Scalar::Int8, 1}, {}};
+                    return Tensor{simt::DynamicSmemOp::create(c.builder, c.loc(), type.toMLIR(c.builder.getContext())),
+                                  type};
+                  }});
+  // Generic and shared addresses have the same low bits, and all who take a 64-bit address take a generic one.
+  rows.push_back({"dl.tma.cvta_generic_to_shared", "generic_ptr",
+                  [](Context& c, const Arguments& a) { return genericBits(c, a, "generic_ptr"); }});
+  rows.push_back({"dl.tma.cvta_global_to_generic_u64", "global_addr_u64",
+                  [](Context& c, const Arguments& a) { return genericBits(c, a, "global_addr_u64"); }});
+  rows.push_back({"dl.tma.cvta_shared_to_generic", "shared_u32", [](Context& c, const Arguments& a) -> Value {
+                    return Tensor{address(c, a["shared_u32"], "shared_u32"), Type{DType{Scalar::Int8, 1}, {}}};
+                  }});
 }
 
 void addTmaConstants(Constants& constants) {

@@ -41,3 +41,15 @@ def multimem_st_p_b32(ptr, val, mask):
 @triton.jit
 def globaltimer_hi():
     return (extra.globaltimer() >> 32).to(tl.uint32)
+
+
+@triton.jit
+def multimem_ld_reduce_p_v4(ptr, mask):
+    part_type: tl.constexpr = tl.float32 if ptr.dtype.element_ty == tl.float32 else tl.int32
+    a = tl.cast(0, part_type)
+    b = tl.cast(0, part_type)
+    c = tl.cast(0, part_type)
+    d = tl.cast(0, part_type)
+    if mask:
+        a, b, c, d = extra.multimem_ld_reduce_v4(ptr)
+    return a, b, c, d

@@ -57,7 +57,14 @@ std::vector<size_t> positions(Context& context, const SliceValue& slice, Int siz
   return out;
 }
 
+Value subscriptDictionary(Context& context, const Tuple& pairs, const Value& key) {
+  for (const Value& pair : pairs.elements)
+    if (truth(context, compare(context, ast::CompareOp::Eq, pair.elements()[0], key))) return pair.elements()[1];
+  context.fail("unknown-name", "the dictionary has no key " + repr(key));
+}
+
 Value subscriptTuple(Context& context, const Tuple& tuple, const Value& index) {
+  if (tuple.isDictionary) return subscriptDictionary(context, tuple, index);
   if (!index.is<SliceValue>())
     return tuple.elements[wrapIndex(context, index, tuple.elements.size(),
                                     tuple.isList ? "elements of the list" : "elements of the tuple")];

@@ -45,7 +45,7 @@ struct Describer {
   std::string operator()(const DType& dtype) const { return "type `" + dtype.name() + "`"; }
   std::string operator()(const Tensor& tensor) const { return "`" + tensor.type.name() + "` tensor"; }
   std::string operator()(const std::shared_ptr<Tuple>& tuple) const {
-    return (tuple->isList ? "list of " : "tuple of ") + std::to_string(tuple->elements.size());
+    return (tuple->isDictionary ? "dictionary of " : tuple->isList ? "list of " : "tuple of ") + std::to_string(tuple->elements.size());
   }
   std::string operator()(const SliceValue&) const { return "slice"; }
   std::string operator()(const std::shared_ptr<RangeValue>&) const { return "range"; }

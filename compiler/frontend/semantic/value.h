@@ -70,6 +70,7 @@ struct Tuple {                       // also lists; `names` for named tuples
   std::vector<Value> elements;
   std::vector<std::string> names;
   bool isList = false;
+  bool isDictionary = false;         // `elements` are pairs of key and value
 };
 struct SliceValue { std::shared_ptr<Value> lower, upper, step; };
 // range(...), tl.range(...), tl.static_range(...).

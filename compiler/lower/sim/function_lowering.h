@@ -105,13 +105,14 @@ class FunctionLowering {
   void emitValues(mlir::Operation* op, Code code, llvm::ArrayRef<mlir::Value> operands,
                   llvm::ArrayRef<int64_t> immediates = {});
 
-  // dist.cpp, simt.cpp
+  // dist.cpp, simt.cpp, bulk.cpp
   bool lowerDist(mlir::Operation* op);
   bool lowerDistTransfer(mlir::Operation* op);
   bool lowerDistSignal(mlir::Operation* op);
   bool lowerSimt(mlir::Operation* op);
   bool lowerSimtMemory(mlir::Operation* op);
   bool lowerSimtShared(mlir::Operation* op);
+  bool lowerSimtBulk(mlir::Operation* op);
   void emitPerThread(mlir::Operation* op, Code code, llvm::ArrayRef<int64_t> immediates);
 
   interpreter::Program& program_;

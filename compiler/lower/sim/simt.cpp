@@ -19,7 +19,7 @@ void FunctionLowering::emitPerThread(Operation* op, Code code, ArrayRef<int64_t>
 }
 
 bool FunctionLowering::lowerSimt(Operation* op) {
-  if (lowerSimtMemory(op) || lowerSimtShared(op)) return true;
+  if (lowerSimtMemory(op) || lowerSimtShared(op) || lowerSimtBulk(op)) return true;
   auto plain = [&](Op code, Elem kind, ArrayRef<int64_t> immediates = {}) {
     return emitPlain(op, {code, 0, kind}, immediates), true;
   };
@@ -32,6 +32,7 @@ bool FunctionLowering::lowerSimt(Operation* op) {
       .Case<simt::NamedBarrierOp>([&](auto o) {
         return plain(Op::NamedBarrier, {}, {o.getId(), o.getThreads(), o.getArriveOnly()});
       })
+      .Case<simt::GridBarrierOp>([&](auto) { return plain(Op::GridBarrier, {}); })
       .Case<simt::WarpBarrierOp>([&](auto) { return plain(Op::WarpBarrier, {}); })
       .Case<simt::FenceOp>([&](auto o) {
         return plain(Op::ThreadFence, {}, {number(o.getSem()), number(o.getScope())});
@@ -91,7 +92,9 @@ bool FunctionLowering::lowerSimtShared(Operation* op) {
   return llvm::TypeSwitch<Operation*, bool>(op)
       .Case<simt::SmemAllocOp>([&](auto o) {
         Elem kind = elemOf(o.getType()).value_or(Elem::I32);
-        return emitValues(o, {Op::SmemAlloc, 0, kind}, {o.getInit()}), true;
+        SmallVector<int64_t> swizzle;
+        if (o.getSwizzle()) llvm::append_range(swizzle, *o.getSwizzle());
+        return emitValues(o, {Op::SmemAlloc, 0, kind}, {o.getInit()}, swizzle), true;
       })
       .Case<simt::SmemReadOp>([&](auto o) { return plain(Op::SmemRead, o.getBuffer()); })
       .Case<simt::SmemLoadOp>([&](auto o) { return plain(Op::SmemLoad, o.getBuffer()); })
@@ -102,6 +105,8 @@ bool FunctionLowering::lowerSimtShared(Operation* op) {
       })
       .Case<simt::SmemIndexOp>([&](auto o) { return plain(Op::SmemIndex, o.getBuffer()); })
       .Case<simt::SmemPtrOp>([&](auto o) { return plain(Op::SmemPtr, o.getBuffer()); })
+      .Case<simt::SmemAtOp>([&](auto o) { return plain(Op::SmemAt, o.getAddress()); })
+      .Case<simt::DynamicSmemOp>([&](auto o) { return emitPlain(o, {Op::DynamicSmem, 0, Elem::I64}), true; })
       .Default([](Operation*) { return false; });
 }
 

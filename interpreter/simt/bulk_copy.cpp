@@ -1,0 +1,162 @@
+// Carrying out bulk copies, and each thread's groups of bulk stores.
+#include "interpreter/simt/bulk_copy.h"
+#include "interpreter/dist/delivery.h"
+#include "interpreter/dist/team.h"
+#include "interpreter/simt/mbarrier.h"
+#include "interpreter/vm/charge.h"
+#include "interpreter/vm/handlers.h"
+#include <algorithm>
+
+namespace tandem::interpreter {
+namespace {
+
+BulkState& stateOf(Machine& m, const Run& run) {
+  BulkState& state = m.bulkStates[run.runId];
+  state.committed.resize(run.lanes);
+  return state;
+}
+
+Accessor accessorOf(Machine& m, const PendingPut& p) {
+  Accessor who(m);
+  who.transfer = &p;
+  who.rank = p.rank;
+  who.id = p.id;
+  who.program = p.program;
+  who.location = p.location;
+  who.timeNs = p.arrivesNs;
+  return who;
+}
+
+bool readPiece(Accessor& who, const BulkCopy& copy, const BulkCopy::Piece& piece, uint8_t* out) {
+  if (copy.hasCapture) return memcpy(out, copy.captured.data() + piece.offset, piece.bytes), true;
+  if (piece.source) return readMemory(who, piece.source, out, piece.bytes, 1);
+  for (uint32_t at = 0; at < piece.bytes; at += copy.fillBytes)
+    memcpy(out + at, &copy.fill, std::min(copy.fillBytes, piece.bytes - at));
+  return true;
+}
+
+// Reads a store's bytes out of shared memory.
+bool capture(Machine& m, const PendingPut& p) {
+  BulkCopy& copy = *p.bulk;
+  if (copy.hasCapture) return true;
+  Accessor who = accessorOf(m, p);
+  std::vector<uint8_t> bytes;
+  for (BulkCopy::Piece& piece : copy.pieces) {
+    piece.offset = uint32_t(bytes.size());
+    bytes.resize(bytes.size() + piece.bytes);
+    if (!readMemory(who, piece.source, bytes.data() + piece.offset, piece.bytes, 1)) return false;
+  }
+  copy.captured = std::move(bytes);
+  copy.hasCapture = true;
+  return true;
+}
+
+bool reportUnfinished(Machine& m, const PendingPut& p) {
+  Accessor who = accessorOf(m, p);
+  std::string what = p.bulk->isStore() ? "a bulk store still reads shared memory"
+                                       : "a bulk load still writes shared memory";
+  return failAccess(who, "unfinished-bulk-copy", what + " when its program ends; wait for it before");
+}
+
+}  // namespace
+
+void startBulkCopy(Machine& m, Run& run, const Prepared& i, uint32_t lane, BulkCopy copy, int peer) {
+  BulkState& state = stateOf(m, run);
+  auto put = std::make_unique<PendingPut>();
+  double rate = peer == run.rank ? m.nominal.loadBytesPerNs : m.nominal.peerBytesPerNs;
+  double latency = peer == run.rank ? m.nominal.memoryLatencyNs : m.nominal.peerLatencyNs;
+  put->arrivesNs = run.clockNs + int64_t(latency + double(copy.bytes) / rate);
+  put->location = i.location;
+  put->peer = -1;
+  put->lane = lane;
+  put->bytes = copy.bytes;
+  copy.lane = lane;
+  if (copy.isStore()) {
+    copy.group = state.committed[lane];
+    int64_t& latest = state.groupNs[{lane, copy.group}];
+    latest = std::max(latest, put->arrivesNs);
+  }
+  span(m, run, copy.isStore() ? SpanKind::Put : SpanKind::Get, run.clockNs, put->arrivesNs,
+       copy.isStore() ? "bulk store" : "bulk load", i.location, peer, copy.bytes);
+  run.clockNs += int64_t(m.nominal.instructionNs * 20);
+  put->bulk = std::make_shared<BulkCopy>(std::move(copy));
+  queuePut(m, run, std::move(put));
+}
+
+bool deliverPieces(Accessor& who, BulkCopy& copy, size_t end) {
+  std::vector<uint8_t> bytes;
+  for (; copy.done < end; ++copy.done) {
+    const BulkCopy::Piece& piece = copy.pieces[copy.done];
+    bytes.resize(piece.bytes);
+    if (!readPiece(who, copy, piece, bytes.data()) || !writeMemory(who, piece.dest, bytes.data(), piece.bytes, 1))
+      return false;
+  }
+  return true;
+}
+
+bool completeBulkCopy(Accessor& who, PendingPut& put) {
+  BulkCopy& copy = *put.bulk;
+  if (!deliverPieces(who, copy, copy.pieces.size())) return false;
+  if (copy.isStore()) return true;
+  int64_t& ready = who.m.bulkStates[put.runId].barrierNs[copy.barrier];
+  ready = std::max(ready, put.arrivesNs);
+  return completeBytes(who, copy.barrier, copy.bytes);
+}
+
+bool finishBulkCopies(Machine& m, Run& run) {
+  if (m.bulkStates.erase(run.runId) == 0) return true;
+  for (const auto& p : m.pending)
+    if (p->bulk && p->runId == run.runId && !(p->bulk->isStore() && p->bulk->hasCapture))
+      return reportUnfinished(m, *p);
+  return deliverBulk(m, run, [](const PendingPut&) { return true; });
+}
+
+bool checkShared(Accessor& who, Address address, uint64_t bytes, unsigned align, bool write, const char* what) {
+  if (!checkMemory(who, address, bytes, align, write, false)) return false;
+  for (const auto& [pc, begin] : who.run->sharedBuffers)
+    if (who.m.arena.find(begin) == who.m.arena.find(address)) return true;
+  return failAccess(who, "out-of-bounds",
+                    std::string(what) + " must lie in shared memory of the program, not at " +
+                        addressText(who.m, address, bytes));
+}
+
+namespace handlers {
+
+Step bulkCommit(Machine& m, Run& run, const Prepared& i) {
+  BulkState& state = stateOf(m, run);
+  bool ok = eachCaller(m, run, i, Group::Thread, true, "`cp_async_bulk_commit_group`", [&](uint32_t lane) {
+    ++state.committed[lane];
+    return true;
+  });
+  return ok ? Step::Next : Step::Failed;
+}
+
+Step bulkWait(Machine& m, Run& run, const Prepared& i) {
+  uint32_t pending = uint32_t(i.immediates[0]);
+  bool read = i.immediates[1] != 0;
+  BulkState& state = stateOf(m, run);
+  int64_t readyNs = run.clockNs;
+  bool ok = eachCaller(m, run, i, Group::Thread, true, "`cp_async_bulk_wait_group`", [&](uint32_t lane) {
+    if (state.committed[lane] <= pending) return true;
+    uint32_t end = state.committed[lane] - pending;
+    auto awaited = [=](const PendingPut& p) {
+      return p.bulk->isStore() && p.bulk->lane == lane && p.bulk->group < end;
+    };
+    if (read) {
+      for (const auto& p : m.pending)
+        if (p->bulk && p->runId == run.runId && awaited(*p) && !capture(m, *p)) return false;
+      return true;
+    }
+    auto first = state.groupNs.lower_bound({lane, 0}), last = state.groupNs.lower_bound({lane, end});
+    for (auto it = first; it != last; ++it) readyNs = std::max(readyNs, it->second);
+    state.groupNs.erase(first, last);
+    return deliverBulk(m, run, awaited);
+  });
+  if (!ok) return Step::Failed;
+  if (readyNs > run.clockNs) span(m, run, SpanKind::Wait, run.clockNs, readyNs, "bulk group", i.location);
+  run.clockNs = readyNs;
+  return Step::Next;
+}
+
+}  // namespace handlers
+}  // namespace tandem::interpreter

@@ -7,6 +7,7 @@ import math
 import os
 import sys
 
+from . import _tandem
 from .errors import CompileError, OutOfResources
 from .session import is_simulating
 from .tuning_cache import TuningCache
@@ -87,19 +88,17 @@ class Autotuned(_Wrapper):
         return self.fn.run(grid, *args, **{**config.all_kwargs(), **kwargs})
 
     def _choose(self, grid, args, kwargs, named):
-        from .gpu import is_cuda_array
-        if len(self.configs) == 1 or is_simulating() or not any(map(is_cuda_array, named.values())):
+        if len(self.configs) == 1 or is_simulating():
             return self.configs[0]
-        key = self._key(named)
-        if key not in self.cache:
-            self.cache[key] = self._search(key, grid, args, kwargs, named)
-        return self.cache[key]
-
-    def _key(self, named):
-        from .gpu import current_device
-        values = tuple(named[name] for name in self.key if name in named)
-        types = tuple(str(named[name].dtype) for name in self.arg_names if hasattr(named.get(name), "dtype"))
-        return (current_device(), *values, *types)
+        device = device_among(named.values())
+        if device is None:
+            return self.configs[0]
+        types = [value.dtype for value in named.values() if hasattr(value, "dtype")]
+        key = (device, *[named[name] for name in self.key if name in named], *types)
+        found = self.cache.get(key)
+        if found is None:
+            found = self.cache[key] = self._search(key, grid, args, kwargs, named)
+        return found
 
     def _search(self, key, grid, args, kwargs, named):
         clash = sorted({name for config in self.configs for name in config.kwargs} & set(kwargs))
@@ -172,6 +171,17 @@ class Autotuned(_Wrapper):
             full[name].copy_(value)
         if self._post_hook:
             _call_hook(self._post_hook, full, exception=failure)
+
+
+def device_among(values):
+    """The device of the first CUDA array or descriptor; None when there is none."""
+    for value in values:
+        value = getattr(value, "base", value) if hasattr(value, "block_shape") else value
+        if hasattr(value, "get_device") and value.get_device() >= 0:
+            return value.get_device()
+        if hasattr(value, "__cuda_array_interface__"):
+            return _tandem.gpu_current_device()
+    return None
 
 
 def _call_hook(hook, full, **extra):

@@ -10,6 +10,7 @@ EPILOG = """examples:
   tandem run --ranks 8 --seed 3 script.py   another schedule and other delays; the same seed gives the same run
   tandem run --compat old.py                `import triton` and `import triton_dist` mean Tandem
   tandem run --trace t.json script.py       also write a timeline for ui.perfetto.dev
+  tandem run --target cuda --compat old.py  run a script on the GPU: kernels that are given CUDA arrays
 """
 
 
@@ -27,7 +28,7 @@ def _parser():
     run = commands.add_parser("run", help="run a script once on every rank", epilog=EPILOG,
                               formatter_class=argparse.RawDescriptionHelpFormatter)
     run.add_argument("--ranks", type=_rank_count, default=1, help="how many ranks (default 1)")
-    run.add_argument("--target", default="sim", choices=["sim"], help="where to run (default sim)")
+    run.add_argument("--target", default="sim", choices=["sim", "cuda"], help="where to run (default sim)")
     run.add_argument("--seed", type=int, default=0, help="decides schedule and delays (default 0)")
     run.add_argument("--trace", metavar="FILE", help="write a Perfetto trace")
     run.add_argument("--timeline", action="store_true", help="draw who computed and who waited")
@@ -58,6 +59,9 @@ def _run(options):
     sys.argv = [options.script, *options.arguments]
     sys.path.insert(0, os.path.dirname(path))
 
+    if options.target == "cuda":
+        return _run_on_gpu(options, code, path)
+
     def main(team):
         # Each rank has its own module globals; imported modules are shared by the ranks.
         exec(code, {"__name__": "__main__", "__file__": path, "__builtins__": __builtins__})
@@ -79,6 +83,23 @@ def _run(options):
         result.write_trace(options.trace)
     if options.timeline:
         print(result.timeline(), end="")
+    return 0
+
+
+def _run_on_gpu(options, code, path):
+    """Once, in this process, with no ranks around it."""
+    from . import _tandem
+    from .errors import CompileError
+    if options.ranks != 1 or options.trace or options.timeline:
+        raise SystemExit("tandem: `--ranks`, `--trace` and `--timeline` are the simulator's; with --target cuda the script runs once")
+    try:
+        _tandem.gpu_devices()
+        exec(code, {"__name__": "__main__", "__file__": path, "__builtins__": __builtins__})
+    except (CompileError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and not str(error).startswith("no NVIDIA GPU"):
+            raise
+        print(error, file=sys.stderr)
+        return 1
     return 0
 
 

@@ -215,3 +215,18 @@ def test_no_gpu():
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
                           env={"TANDEM_CUDA_DRIVER": "/nowhere/libcuda.so.1", **_path()})
     assert done.stdout == "False\n" and "RuntimeError: no NVIDIA GPU: the CUDA driver cannot be opened" in done.stderr
+
+
+def run_on_gpu(tmp_path, text, *options, library=LIBRARY):
+    script = tmp_path / "script.py"
+    script.write_text(text)
+    return subprocess.run([sys.executable, "-m", "tandem", "run", "--target", "cuda", *options, str(script)], capture_output=True, text=True,
+                          env={"TANDEM_CUDA_DRIVER": str(library), **_path()})
+
+
+def test_run_on_a_gpu(tmp_path):
+    done = run_on_gpu(tmp_path, "import triton\nprint(triton.runtime.driver.active.get_current_target().backend)\n", "--compat")
+    assert (done.returncode, done.stdout) == (0, "cuda\n"), done.stderr
+    done = run_on_gpu(tmp_path, "", library="/nowhere/libcuda.so.1")
+    assert done.returncode == 1 and done.stderr.startswith("no NVIDIA GPU: ") and done.stderr.count("\n") == 1
+    assert "the script runs once" in run_on_gpu(tmp_path, "", "--ranks", "2").stderr

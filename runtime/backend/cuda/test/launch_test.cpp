@@ -110,6 +110,8 @@ TEST_F(Launch, RefusesWrongCalls) {
   EXPECT_EQ(errorOf<std::invalid_argument>([&] { kernel->launch(0, {}, {}); }), "kernel `add` takes 3 arguments, 0 given");
   EXPECT_EQ(errorOf<std::invalid_argument>([&] { kernel->launch(0, {.grid = {1, -1, 1}}, kArguments); }),
             "kernel `add`: the grid has a negative size");
+  EXPECT_EQ(errorOf<std::invalid_argument>([&] { kernel->launch(0, {.grid = {1, 1, 65536}}, kArguments); }),
+            "kernel `add`: the grid has size 65536 in dimension 2, at most 65535 is possible");
   EXPECT_EQ(errorOf<std::out_of_range>([&] { kernel->launch(2, {}, kArguments); }), "device 2 is not one of the 2");
   abi::KernelImage image = plain();
   image.threads = 2000;

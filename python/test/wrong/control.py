@@ -153,7 +153,7 @@ def set_display(x_ptr):
 
 @tandem.jit
 def dict_display(x_ptr):
-    s = {1: 2}  # <-- {1: a dictionary
+    s = {**x_ptr}  # <-- x_ptr: `**` in a dictionary
     tl.store(x_ptr, 1.0)
 
 

@@ -81,7 +81,7 @@ def too_few_arguments(x_ptr):
 
 @tandem.jit
 def unknown_keyword(x_ptr):
-    tl.store(x_ptr, tl.load(x_ptr, msk=True))  # <-- tl.load(: `tl.load` has no parameter `msk`
+    tl.store(x_ptr, tl.load(x_ptr, msk=True))  # <-- msk: `tl.load` has no parameter `msk` | did you mean `mask`?
 
 
 @tandem.jit
@@ -101,7 +101,7 @@ def nested_too_many(x_ptr):
 
 @tandem.jit
 def nested_keyword(x_ptr):
-    tl.store(x_ptr, twice(1.0, scael=3))  # <-- twice(: `twice` has no parameter `scael` | did you mean `scale`?
+    tl.store(x_ptr, twice(1.0, scael=3))  # <-- scael: `twice` has no parameter `scael` | did you mean `scale`?
 
 
 @tandem.jit

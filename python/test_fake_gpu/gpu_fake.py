@@ -1,4 +1,6 @@
-"""A GPU for tests (of this folder only: a process has one driver): the fake driver, tensors that look like PyTorch's, and a compiler that makes what the fake driver loads."""
+"""A GPU for the tests of this folder (a process has one driver): the fake driver, tensors that look like PyTorch's, and a compiler that
+makes what the fake driver loads.
+"""
 
 import ctypes
 import json

@@ -220,8 +220,8 @@ def test_no_gpu():
 def run_on_gpu(tmp_path, text, *options, library=LIBRARY):
     script = tmp_path / "script.py"
     script.write_text(text)
-    return subprocess.run([sys.executable, "-m", "tandem", "run", "--target", "cuda", *options, str(script)], capture_output=True, text=True,
-                          env={"TANDEM_CUDA_DRIVER": str(library), **_path()})
+    command = [sys.executable, "-m", "tandem", "run", "--target", "cuda", *options, str(script)]
+    return subprocess.run(command, capture_output=True, text=True, env={"TANDEM_CUDA_DRIVER": str(library), **_path()})
 
 
 def test_run_on_a_gpu(tmp_path):

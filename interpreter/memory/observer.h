@@ -1,31 +1,95 @@
-// The hook through which a detector sees every access and every synchronisation. None by default, at the cost of one
-// test.
+// The hook through which a checker sees every access and every synchronisation. None by default, at the cost of one
+// test. It may report; it changes nothing else.
 #pragma once
 #include "interpreter/world.h"
 
 namespace tandem::interpreter {
 
-enum class AccessKind : uint8_t { Read, Write, Atomic };
+struct Run;
+struct Stream;
+struct PendingPut;
+struct Collective;
+struct AwaitedSignal;
+
+enum class AccessKind : uint8_t { Read, Write, Atomic };  // Atomic: read and written in one step
+
+// Which thread of a program accesses. Tile code is all of them together, in program order.
+// Each thread: every one for itself. All threads: one access, which each of them is in order with.
+constexpr uint32_t kTileCode = 0xffff, kEachThread = 0xfffe, kAllThreads = 0xfffd;
 
 struct MemoryAccess {
-  int rank = 0;                       // who accesses, not where
-  uint64_t runId = 0;                 // 0: a stream
-  std::array<int32_t, 3> id{};
-  const Program* program = nullptr;   // null: a stream
+  // Who: one of these, or none for the host of `rank`. A collective's copies are the collective's, for `run`.
+  const Run* run = nullptr;
+  const Stream* stream = nullptr;
+  const PendingPut* transfer = nullptr;
+  const Collective* collective = nullptr;
+  int rank = 0;  // who accesses, not where
+  const Program* program = nullptr;
   uint32_t location = 0;
-  uint32_t lane = 0;                  // thread of the first byte, for per-thread operations
+  uint32_t lane = kTileCode;
+  uint32_t laneBytes = 0;  // not 0: consecutive threads from `lane` on, so many bytes each
   AccessKind kind{};
   Semantic semantic = Semantic::Relaxed;
   Scope scope = Scope::Gpu;
-  bool synchronises = false;          // an atomic, a signal, or a non-weak ld/st: not itself a race
+  bool strong = false;    // an atomic, a signal, or a non-weak ld/st
+  bool isSignal = false;  // a signal operation or a wait
+  bool sets = false;      // a strong write that does not depend on the old value
   Address address = 0;
   uint64_t bytes = 0;
+  const void* value = nullptr;  // what a plain write stores
 };
 
 class AccessObserver {
  public:
   virtual ~AccessObserver() = default;
+
   virtual void access(const MemoryAccess& access) = 0;
+  // After a strong write: the value that is there now.
+  virtual void wrote(const MemoryAccess& access, uint64_t old, uint64_t now) = 0;
+  // Bytes begin a new life.
+  virtual void forget(Address address, uint64_t bytes) = 0;
+
+  // --- waits: one that compares true acquires; one that does not waits on ---
+  virtual void waits(const MemoryAccess& access, const AwaitedSignal& signal, bool holds) = 0;
+
+  // --- threads of a program ---
+  virtual void threadBarrier(const Run& run) = 0;
+  virtual void warpBarrier(const Run& run) = 0;
+  virtual void namedBarrierArrives(const Run& run, int64_t id, bool completes) = 0;
+  virtual void namedBarrierLeaves(const Run& run, int64_t id) = 0;
+  // A call by a whole warp or block begins and ends with its barrier.
+  virtual void groupMeets(const Run& run, Group group) = 0;
+  virtual void threadFence(const Run& run, Semantic semantic, Scope scope) = 0;
+
+  // --- transfers ---
+  virtual void transferIssued(const Run& run, PendingPut& put) = 0;
+  virtual void fence(const Run& run) = 0;
+  virtual void quiet(const Run& run, int peer) = 0;  // -1: all peers
+
+  // --- meetings of ranks, and of the programs of a launch ---
+  virtual void arrives(const Run& run, const Collective& meeting) = 0;
+  virtual void leaves(const Run& run, const Collective& meeting) = 0;
+  virtual void arrives(const Stream& stream, const Collective& meeting) = 0;
+  virtual void leaves(const Stream& stream, const Collective& meeting) = 0;
+  virtual void forget(const Collective& meeting) = 0;
+  virtual void gridBarrierArrives(const Run& run) = 0;
+  virtual void gridBarrierLeaves(const Run& run) = 0;
+
+  // --- grids and streams ---
+  virtual void gridStarts(const Stream& stream) = 0;
+  virtual void gridEnds(const Stream& stream) = 0;
+  virtual void programStarts(const Run& run, const Stream& stream) = 0;
+  virtual void programEnds(const Run& run) = 0;
+  virtual void enqueued(const Stream& stream) = 0;
+  virtual void itemStarts(const Stream& stream) = 0;
+  virtual void records(const Stream& stream, EventId event) = 0;
+  virtual void waitedFor(const Stream& stream, EventId event) = 0;
+
+  // --- hosts ---
+  virtual void hostWaited(int rank, const Stream& stream) = 0;
+  virtual void hostArrives(int rank, uint64_t meeting) = 0;  // at the rank's so manieth symmetric allocation
+  virtual void hostLeaves(int rank, uint64_t meeting) = 0;
+  virtual void ended() = 0;
 };
 
 }  // namespace tandem::interpreter

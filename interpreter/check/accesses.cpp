@@ -1,0 +1,236 @@
+// Each access against the last ones of its bytes. Accesses of consecutive threads by one instruction are one access.
+#include "interpreter/check/checker.h"
+#include "interpreter/schedule/stream.h"
+#include <functional>
+
+namespace tandem::interpreter::check {
+
+Checker::Checker(Machine& m)
+    : m_(m), actors_(m.options.rankCount), history_(m.arena.base(), m.arena.reservedBytes()), hosts_(size_t(m.options.rankCount)) {
+  for (int r = 0; r < m.options.rankCount; ++r) hosts_[size_t(r)].actor = actors_.hostOf(r);
+}
+
+void Checker::forget(Address address, uint64_t bytes) {
+  flush();
+  if (!bytes) return;
+  history_.forget(address, bytes);
+  sync_.forget(address, bytes);
+  signals_.forget(address, bytes);
+}
+
+void Checker::access(const MemoryAccess& a) {
+  if (m_.failed || !a.bytes) return;
+  if (hasPending_) {
+    if (extendsPending(a)) return;
+    flush();
+  }
+  if (!a.strong && a.run && !a.collective) {
+    pending_ = a;
+    hasPending_ = true;
+    return;
+  }
+  process(a);
+  if (a.strong && !m_.failed) synchronise(a);
+}
+
+void Checker::flush() {
+  if (!hasPending_) return;
+  hasPending_ = false;
+  if (!m_.failed) process(pending_);
+}
+
+bool Checker::extendsPending(const MemoryAccess& a) {
+  MemoryAccess& p = pending_;
+  if (a.run != p.run || a.strong || a.address != p.address + p.bytes || a.kind != p.kind || a.location != p.location || a.collective)
+    return false;
+  if (a.lane >= kFirstPut) {
+    if (a.lane != p.lane) return false;
+  } else {
+    // One access of each thread so far, all of one size.
+    uint32_t each = p.laneBytes ? p.laneBytes : uint32_t(p.bytes);
+    if (a.laneBytes ? a.laneBytes != each : a.bytes != each) return false;
+    if (p.lane >= kFirstPut || a.lane != p.lane + p.bytes / each || each > 0xffff) return false;
+    p.laneBytes = each;
+  }
+  p.bytes += a.bytes;
+  return true;
+}
+
+View Checker::viewOf(const MemoryAccess& a) {
+  View v;
+  if (a.collective) {
+    v.clock = &meetings_[a.collective];
+    v.self = stateOf(*a.run).actor;
+  } else if (a.transfer) {
+    v.clock = &static_cast<const Transfer*>(a.transfer->observed.get())->clock;
+  } else if (a.run) {
+    v.program = &stateOf(*a.run);
+    v.self = v.program->actor;
+    v.clock = &v.program->common;
+  } else {
+    Serial& s = a.stream ? serialOf(*a.stream) : hostOf(a.rank);
+    v.self = s.actor;
+    v.clock = &s.clock;
+  }
+  return v;
+}
+
+Stamp Checker::stampOf(const MemoryAccess& a, const View& v) {
+  Stamp s;
+  s.site = siteOf(a);
+  s.origin = uint32_t(a.address);
+  if (a.transfer) {
+    const PendingPut& p = *a.transfer;
+    auto& t = *static_cast<const Transfer*>(p.observed.get());
+    s.actor = p.observedActor;
+    s.time = t.number;
+    s.part = p.bulk ? kBulk : Part((p.isGet ? kFirstGet : kFirstPut) + p.peer);
+    return s;
+  }
+  s.actor = v.self;
+  if (a.collective) {
+    s.time = stateOf(*a.run).time - 1;  // what its arrival published
+    s.part = kEveryThread;
+  } else if (a.run) {
+    s.time = v.program->time;
+    s.part = Part(a.lane);
+    s.laneBytes = a.lane < kFirstPut && a.laneBytes < a.bytes ? uint16_t(a.laneBytes) : 0;
+  } else {
+    s.time = (a.stream ? serialOf(*a.stream) : hostOf(a.rank)).time;
+  }
+  return s;
+}
+
+uint32_t Checker::siteOf(const MemoryAccess& a) {
+  Site site;
+  site.program = a.program;
+  site.location = a.location;
+  site.kind = a.kind;
+  site.strong = a.strong;
+  site.scope = a.scope;
+  site.bytes = a.strong ? uint32_t(a.bytes) : 0;
+  using By = Site::By;
+  site.by = a.transfer ? By::Transfer : a.run ? By::Program : a.stream ? By::Stream : By::Host;
+  if (sites_[lastSite_] == site && lastSite_) return lastSite_;
+  size_t h = std::hash<const void*>()(site.program) ^ site.location * 0x9e3779b97f4a7c15ull ^ size_t(site.kind) << 1 ^
+             size_t(site.strong) << 3 ^ size_t(site.scope) << 4 ^ size_t(site.bytes) << 6 ^ size_t(site.by) << 20;
+  for (uint32_t k : siteIndex_[h])
+    if (sites_[k] == site) return lastSite_ = k;
+  sites_.push_back(site);
+  lastSite_ = uint32_t(sites_.size() - 1);
+  siteIndex_[h].push_back(lastSite_);
+  return lastSite_;
+}
+
+bool Checker::includes(Scope scope, uint32_t from, uint32_t to) const {
+  if (scope == Scope::Sys || from == to) return true;
+  return scope == Scope::Gpu && actors_[from].rank == actors_[to].rank;
+}
+
+bool Checker::compatible(const Site& a, const Stamp& now, const Site& b, const Stamp& s) const {
+  return a.strong && b.strong && a.bytes == b.bytes && now.origin == s.origin && includes(a.scope, now.actor, s.actor) &&
+         includes(b.scope, s.actor, now.actor);
+}
+
+// Whatever races with `old` and comes after `now` races with `now` too.
+bool Checker::supersedes(const Site& now, const Site& old) const {
+  bool writes = now.kind != AccessKind::Read, oldWrites = old.kind != AccessKind::Read;
+  if (oldWrites && !writes) return false;
+  return !now.strong || (old.strong && now.scope == old.scope && now.bytes == old.bytes);
+}
+
+bool Checker::knows(const View& v, Part mine, const Stamp& s, Part theirs) const {
+  if (s.actor == v.self && !isTransfer(theirs)) {
+    if (!v.program || mine == kEveryThread || theirs == kEveryThread || theirs == mine || s.time <= v.program->barrierTime) return true;
+  }
+  if (actors_.covers(*v.clock, s, theirs)) return true;
+  const Clock* extra = v.program ? v.program->extraOf(mine) : nullptr;
+  return extra && actors_.covers(*extra, s, theirs);
+}
+
+// Whether `s` happens-before `now` in all of [begin, end); if not, which thread does not know which.
+bool Checker::ordered(const View& v, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end, Part* mine, Part* theirs) const {
+  if (!now.laneBytes && !s.laneBytes) {
+    *mine = now.part;
+    *theirs = s.part;
+    return knows(v, now.part, s, s.part);
+  }
+  if (s.actor == v.self && now.sameThreads(s)) return true;
+  if (s.actor == v.self ? v.program && s.time <= v.program->barrierTime : actors_.covers(*v.clock, s, kEveryThread)) return true;
+  for (uint64_t at = begin; at < end;) {
+    *mine = now.threadAt(at);
+    *theirs = s.threadAt(at);
+    if (!knows(v, *mine, s, *theirs)) return false;
+    auto next = [&](const Stamp& t) {
+      return t.laneBytes ? at + t.laneBytes - (uint32_t(at) - t.origin) % t.laneBytes : end;
+    };
+    at = std::min(next(now), next(s));
+  }
+  return true;
+}
+
+// Puts `now` among the accesses of its kind: in place of those it supersedes.
+void Checker::remember(const View& v, const Stamp& now, const Site& site, Stamp& last, std::unique_ptr<std::vector<Stamp>>& more,
+                       uint64_t begin, uint64_t end) const {
+  auto superseded = [&](const Stamp& s) {
+    Part a, b;
+    return supersedes(site, sites_[s.site]) && ordered(v, now, s, begin, end, &a, &b);
+  };
+  if (!last.actor || superseded(last)) {
+    last = now;
+    if (!more) return;
+    std::erase_if(*more, superseded);
+    if (more->empty()) more.reset();
+    return;
+  }
+  if (!more) more = std::make_unique<std::vector<Stamp>>();
+  if (!more->empty() && superseded(more->back())) {
+    more->back() = now;
+    return;
+  }
+  size_t n = more->size();
+  if (n >= 16 && (n & (n - 1)) == 0) std::erase_if(*more, superseded);
+  more->push_back(now);
+}
+
+bool Checker::judge(const View& v, const MemoryAccess& a, const Stamp& now, const Site& site, Cell& cell, uint64_t address) {
+  uint64_t end = address + (cell.end - cell.begin);
+  auto fits = [&](const Stamp& s) {
+    Part mine, theirs;
+    if (!s.actor || compatible(site, now, sites_[s.site], s) || ordered(v, now, s, address, end, &mine, &theirs)) return true;
+    report(v, a, now, s, std::max<uint64_t>(address, a.address), std::min(end, a.address + a.bytes), mine, theirs);
+    return false;
+  };
+  if (!fits(cell.write)) return false;
+  if (cell.moreWrites)
+    for (const Stamp& s : *cell.moreWrites)
+      if (!fits(s)) return false;
+  bool writes = site.kind != AccessKind::Read;
+  if (writes) {
+    if (!fits(cell.read)) return false;
+    if (cell.moreReads)
+      for (const Stamp& s : *cell.moreReads)
+        if (!fits(s)) return false;
+  }
+  if (writes && !site.strong) {
+    cell.write = now;
+    cell.read = Stamp();
+    cell.moreWrites.reset();
+    cell.moreReads.reset();
+  } else if (writes) {
+    remember(v, now, site, cell.write, cell.moreWrites, address, end);
+  } else {
+    remember(v, now, site, cell.read, cell.moreReads, address, end);
+  }
+  return true;
+}
+
+void Checker::process(const MemoryAccess& a) {
+  View v = viewOf(a);
+  Stamp now = stampOf(a, v);
+  Site site = sites_[now.site];
+  bool alike = site.kind != AccessKind::Read && !site.strong;
+  history_.each(a.address, a.bytes, alike, [&](Cell& cell, uint64_t address) { return judge(v, a, now, site, cell, address); });
+}
+
+}  // namespace tandem::interpreter::check

@@ -1,0 +1,76 @@
+// Everybody who accesses memory, by number: hosts, streams, programs. Programs of a grid that has ended are known to
+// whoever knows that their stream has passed it.
+#pragma once
+#include "interpreter/check/clock.h"
+#include "interpreter/program.h"
+#include <array>
+#include <string>
+
+namespace tandem::interpreter::check {
+
+enum class ActorKind : uint8_t { None, Host, Stream, Program };
+
+struct Actor {
+  ActorKind kind{};
+  int rank = 0;
+  uint32_t number = 0;  // of the stream
+  uint32_t grid = 0;    // of a program: index into Actors::grids
+  std::array<int32_t, 3> id{-1, -1, -1};
+};
+
+struct GridLife {
+  uint32_t stream = 0;   // the actor
+  uint32_t endTime = 0;  // of the stream; 0 while the grid runs
+  ProgramPtr program;
+};
+
+// One remembered access: who, when, from where. Of consecutive threads when laneBytes is not 0: then the thread of a
+// byte at address a is lane + (a - origin) / laneBytes, modulo 2^32.
+struct Stamp {
+  uint32_t actor = 0;  // 0: none
+  uint32_t time = 0;   // of a transfer: its number
+  uint32_t site = 0;   // which instruction, and how it accesses
+  Part part = kEveryThread;
+  uint16_t laneBytes = 0;
+  uint32_t origin = 0;
+
+  Part threadAt(uint64_t address) const {
+    return laneBytes ? Part(part + (uint32_t(address) - origin) / laneBytes) : part;
+  }
+  bool sameThreads(const Stamp& o) const {
+    return part == o.part && laneBytes == o.laneBytes && (laneBytes == 0 || origin == o.origin);
+  }
+};
+
+class Actors {
+ public:
+  explicit Actors(int rankCount) {
+    for (int r = 0; r < rankCount; ++r) add({ActorKind::Host, r});
+  }
+  uint32_t add(Actor actor) {
+    actors_.push_back(actor);
+    return uint32_t(actors_.size() - 1);
+  }
+  const Actor& operator[](uint32_t number) const { return actors_[number]; }
+  uint32_t hostOf(int rank) const { return uint32_t(rank) + 1; }
+  std::vector<GridLife> grids;
+
+  // Whether `clock` has the part of an actor at that time (by what the clock says of it, or of its grid).
+  bool covers(const Clock& clock, const Stamp& s, Part part) const {
+    if (clock.empty()) return false;
+    const Actor& a = actors_[s.actor];
+    if (isTransfer(part))
+      return clock.get(keyOf(s.actor, part)) >= s.time || clock.get(keyOf(s.actor, kAllTransfers)) >= s.time ||
+             clock.get(keyOf(hostOf(a.rank), kAllTransfers)) >= s.time || clock.get(keyOfTransfer(s.time));
+    if (clock.get(keyOf(s.actor, kEveryThread)) >= s.time) return true;
+    if (a.kind != ActorKind::Program) return false;
+    const GridLife& grid = grids[a.grid];
+    if (grid.endTime && clock.get(keyOf(grid.stream, kEveryThread)) >= grid.endTime) return true;
+    return part != kEveryThread && clock.get(keyOf(s.actor, part)) >= s.time;
+  }
+
+ private:
+  std::vector<Actor> actors_{1};
+};
+
+}  // namespace tandem::interpreter::check

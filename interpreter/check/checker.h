@@ -1,0 +1,150 @@
+// The checker of races and of misused signals: happens-before by the rules of docs/spec/memory_model.md, each byte's
+// last accesses, and a report with both places when two are not ordered.
+#pragma once
+#include "interpreter/check/history.h"
+#include "interpreter/check/program_state.h"
+#include "interpreter/check/sync.h"
+#include "interpreter/vm/machine.h"
+#include <unordered_map>
+
+namespace tandem::interpreter::check {
+
+// An instruction and how it accesses, or what a stream or a host does.
+struct Site {
+  const Program* program = nullptr;
+  uint32_t location = 0;
+  AccessKind kind{};
+  bool strong = false;
+  Scope scope = Scope::Gpu;
+  uint32_t bytes = 0;  // strong only: of one access
+  enum class By : uint8_t { Program, Transfer, Stream, Host } by = By::Program;
+  bool operator==(const Site&) const = default;
+};
+
+// Whose eyes an access is judged with.
+struct View {
+  const ProgramState* program = nullptr;  // null: streams, hosts, transfers, collectives
+  uint32_t self = 0;                      // its own accesses are in order; 0: none are
+  const Clock* clock = nullptr;
+};
+
+class Checker : public AccessObserver {
+ public:
+  explicit Checker(Machine& m);
+
+  void access(const MemoryAccess& access) override;
+  void wrote(const MemoryAccess& access, uint64_t old, uint64_t now) override;
+  void forget(Address address, uint64_t bytes) override;
+  void waits(const MemoryAccess& access, const AwaitedSignal& signal, bool holds) override;
+  void threadBarrier(const Run& run) override;
+  void warpBarrier(const Run& run) override;
+  void namedBarrierArrives(const Run& run, int64_t id, bool completes) override;
+  void namedBarrierLeaves(const Run& run, int64_t id) override;
+  void groupMeets(const Run& run, Group group) override;
+  void threadFence(const Run& run, Semantic semantic, Scope scope) override;
+  void transferIssued(const Run& run, PendingPut& put) override;
+  void fence(const Run& run) override;
+  void quiet(const Run& run, int peer) override;
+  void arrives(const Run& run, const Collective& meeting) override;
+  void leaves(const Run& run, const Collective& meeting) override;
+  void arrives(const Stream& stream, const Collective& meeting) override;
+  void leaves(const Stream& stream, const Collective& meeting) override;
+  void forget(const Collective& meeting) override;
+  void gridBarrierArrives(const Run& run) override;
+  void gridBarrierLeaves(const Run& run) override;
+  void gridStarts(const Stream& stream) override;
+  void gridEnds(const Stream& stream) override;
+  void programStarts(const Run& run, const Stream& stream) override;
+  void programEnds(const Run& run) override;
+  void enqueued(const Stream& stream) override;
+  void itemStarts(const Stream& stream) override;
+  void records(const Stream& stream, EventId event) override;
+  void waitedFor(const Stream& stream, EventId event) override;
+  void hostWaited(int rank, const Stream& stream) override;
+  void hostArrives(int rank, uint64_t meeting) override;
+  void hostLeaves(int rank, uint64_t meeting) override;
+  void ended() override { flush(); }
+
+ private:
+  struct Transfer {  // what a put or get knows: the state of its issuer's clock
+    uint32_t number = 0;
+    Clock clock;
+    Clock carried;  // what its signal carries
+  };
+  // A stream or a host: one thread of work.
+  struct Serial {
+    uint32_t actor = 0, time = 1, grid = 0;
+    Clock clock;
+    Clock gridBase, gridJoined;
+    std::deque<Clock> queued;  // streams: what the host knew at each item
+    Clock publish() {
+      clock.raise(keyOf(actor, kEveryThread), time++);
+      return clock;
+    }
+  };
+
+  // --- accesses (accesses.cpp) ---
+  void flush();
+  bool extendsPending(const MemoryAccess& a);
+  void process(const MemoryAccess& a);
+  bool judge(const View& v, const MemoryAccess& a, const Stamp& now, const Site& site, Cell& cell, uint64_t address);
+  bool ordered(const View& v, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end, Part* mine, Part* theirs) const;
+  bool knows(const View& v, Part mine, const Stamp& s, Part theirs) const;
+  bool compatible(const Site& a, const Stamp& now, const Site& b, const Stamp& s) const;
+  bool supersedes(const Site& now, const Site& old) const;
+  void remember(const View& v, const Stamp& now, const Site& site, Stamp& last,
+                std::unique_ptr<std::vector<Stamp>>& more, uint64_t begin, uint64_t end) const;
+  View viewOf(const MemoryAccess& a);
+  Stamp stampOf(const MemoryAccess& a, const View& v);
+  uint32_t siteOf(const MemoryAccess& a);
+  bool includes(Scope scope, uint32_t from, uint32_t to) const;
+
+  // --- releases and acquires (synchronise.cpp) ---
+  void synchronise(const MemoryAccess& a);
+  void publish(const MemoryAccess& a);
+  void publishOfProgram(ProgramState& p, const MemoryAccess& a);
+  void acquire(const MemoryAccess& a);
+  void acquireByProgram(ProgramState& p, const MemoryAccess& a, SyncPlace& place);
+  bool knowsRelease(const ProgramState& p, const MemoryAccess& a, const Release& r) const;
+  static bool isWhole(const MemoryAccess& a) { return a.lane >= kFirstPut; }
+
+  // --- signals (signals.cpp) ---
+  void misuse(const MemoryAccess& a, const Stamp& other, std::string message, std::string otherText);
+
+  // --- reports (explain.cpp) ---
+  void report(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end, Part mine,
+              Part theirs);
+  std::string missingEdge(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) const;
+  std::string missingBetweenRanks(const View& v, const Stamp& s, Part theirs) const;
+  std::string actorText(const Stamp& s, Part thread) const;
+  std::string accessText(const Site& site) const;
+  Diagnostic placeOfStamp(const Stamp& s) const;
+  Report begin(const Stamp& now, const char* kind) const;
+
+  ProgramState& stateOf(const Run& run) { return *programs_[run.observed]; }
+  Serial& serialOf(const Stream& stream);
+  Serial& hostOf(int rank) { return hosts_[size_t(rank)]; }
+  void prune(Clock& clock) const;
+  Clock callerClock(ProgramState& p, const Run& run);
+  void learnByCaller(ProgramState& p, const Run& run, const Clock& clock);
+
+  Machine& m_;
+  Actors actors_;
+  History history_;
+  ByAddress<SyncPlace> sync_;
+  ByAddress<SignalUses> signals_;
+  std::unordered_map<uint32_t, std::unique_ptr<ProgramState>> programs_;  // by actor, while they run
+  std::deque<Serial> hosts_, streams_;                                   // streams by Task::observed - 1
+  std::unordered_map<const Collective*, Clock> meetings_;
+  std::unordered_map<uint32_t, Clock> gridMeetings_;  // by grid
+  std::unordered_map<EventId, Clock> events_;
+  std::map<uint64_t, Clock> allocations_;
+  std::vector<Site> sites_{1};
+  std::unordered_map<size_t, std::vector<uint32_t>> siteIndex_;
+  uint32_t lastSite_ = 0;
+  uint32_t transfers_ = 0;
+  MemoryAccess pending_;
+  bool hasPending_ = false;
+};
+
+}  // namespace tandem::interpreter::check

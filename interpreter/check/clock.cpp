@@ -1,0 +1,69 @@
+// Sorted entries; a join that brings nothing new costs no copy.
+#include "interpreter/check/clock.h"
+#include <algorithm>
+
+namespace tandem::interpreter::check {
+namespace {
+
+bool byKey(const Clock::Entry& e, ClockKey key) { return e.key < key; }
+
+bool covers(const std::vector<Clock::Entry>& all, const std::vector<Clock::Entry>& part) {
+  auto at = all.begin();
+  for (const Clock::Entry& e : part) {
+    while (at != all.end() && at->key < e.key) ++at;
+    if (at == all.end() || at->key != e.key || at->time < e.time) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+uint32_t Clock::get(ClockKey key) const {
+  if (!entries_) return 0;
+  auto at = std::lower_bound(entries_->begin(), entries_->end(), key, byKey);
+  return at != entries_->end() && at->key == key ? at->time : 0;
+}
+
+std::vector<Clock::Entry>& Clock::own() {
+  if (!entries_) entries_ = std::make_shared<std::vector<Entry>>();
+  else if (entries_.use_count() > 1) entries_ = std::make_shared<std::vector<Entry>>(*entries_);
+  return *entries_;
+}
+
+void Clock::raise(ClockKey key, uint32_t time) {
+  if (time == 0 || get(key) >= time) return;
+  std::vector<Entry>& entries = own();
+  auto at = std::lower_bound(entries.begin(), entries.end(), key, byKey);
+  if (at != entries.end() && at->key == key) at->time = time;
+  else entries.insert(at, {key, time});
+}
+
+void Clock::join(const Clock& other) {
+  if (!other.entries_ || entries_ == other.entries_) return;
+  if (!entries_ || covers(*other.entries_, *entries_)) {
+    entries_ = other.entries_;
+    return;
+  }
+  if (covers(*entries_, *other.entries_)) return;
+  auto merged = std::make_shared<std::vector<Entry>>();
+  merged->reserve(entries_->size() + other.entries_->size());
+  auto a = entries_->begin(), aEnd = entries_->end();
+  for (const Entry& e : *other.entries_) {
+    while (a != aEnd && a->key < e.key) merged->push_back(*a++);
+    if (a != aEnd && a->key == e.key) merged->push_back({e.key, std::max(e.time, (a++)->time)});
+    else merged->push_back(e);
+  }
+  merged->insert(merged->end(), a, aEnd);
+  entries_ = std::move(merged);
+}
+
+uint32_t Clock::latestOf(uint32_t actor) const {
+  uint32_t latest = 0;
+  if (!entries_) return latest;
+  for (auto at = std::lower_bound(entries_->begin(), entries_->end(), keyOf(actor, 0), byKey);
+       at != entries_->end() && at->key >> 16 == actor; ++at)
+    if (!isTransfer(Part(at->key)) && Part(at->key) != kAllTransfers) latest = std::max(latest, at->time);
+  return latest;
+}
+
+}  // namespace tandem::interpreter::check

@@ -1,0 +1,51 @@
+// What an actor knows of the others: sparse vector clocks, shared until they change. Knows nothing of memory.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace tandem::interpreter::check {
+
+// Whose time: an actor (a program, a stream, a host) and a part of it.
+using Part = uint16_t;
+constexpr Part kEveryThread = 0xfffd;   // all threads and the tile code together; streams and hosts have no other part
+constexpr Part kAllTransfers = 0xfffc;  // the transfers of an actor; of a host: those of its rank's programs
+constexpr Part kFirstPut = 0x4000, kFirstGet = 0x8000;  // + peer: transfers to or from it
+constexpr Part kBulk = 0xbfff, kEndTransfers = 0xc000;  // a program's own bulk copies
+constexpr bool isTransfer(Part p) { return p >= kFirstPut && p < kEndTransfers; }
+
+using ClockKey = uint64_t;
+constexpr ClockKey keyOf(uint32_t actor, Part part) { return ClockKey(actor) << 16 | part; }
+// One transfer by its number, apart from those before it.
+constexpr ClockKey keyOfTransfer(uint32_t number) { return ClockKey(1) << 63 | number; }
+
+class Clock {
+ public:
+  struct Entry {
+    ClockKey key;
+    uint32_t time;
+  };
+
+  uint32_t get(ClockKey key) const;
+  void raise(ClockKey key, uint32_t time);
+  void join(const Clock& other);
+  bool empty() const { return !entries_; }
+  bool same(const Clock& other) const { return entries_ == other.entries_; }
+  size_t size() const { return entries_ ? entries_->size() : 0; }
+  // Forgets the entries of which `drop(entry)` says so.
+  template <class Drop> void prune(Drop drop) {
+    if (!entries_) return;
+    auto kept = std::make_shared<std::vector<Entry>>();
+    for (const Entry& e : *entries_)
+      if (!drop(e)) kept->push_back(e);
+    if (kept->size() < entries_->size()) entries_ = std::move(kept);
+  }
+  // The greatest time of any part of an actor but its transfers.
+  uint32_t latestOf(uint32_t actor) const;
+
+ private:
+  std::vector<Entry>& own();
+  std::shared_ptr<std::vector<Entry>> entries_;  // by key
+};
+
+}  // namespace tandem::interpreter::check

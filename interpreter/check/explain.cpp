@@ -1,0 +1,148 @@
+// The report of a race: both places, and the edge that is missing, by the rule of the memory model that would give it.
+#include "interpreter/check/checker.h"
+#include "interpreter/vm/fail.h"
+
+namespace tandem::interpreter::check {
+namespace {
+
+const char* opText(Op op) {
+  switch (op) {
+    case Op::Load: case Op::BlockLoad: case Op::Ld: return "load";
+    case Op::Store: case Op::BlockStore: case Op::St: return "store";
+    case Op::AtomicRmw: case Op::AtomicCas: return "atomic";
+    case Op::Put: case Op::PutValue: return "put";
+    case Op::PutSignal: return "put with signal";
+    case Op::Get: return "get";
+    case Op::Signal: return "signal";
+    case Op::Notify: return "notify";
+    case Op::Wait: case Op::SignalWait: return "wait";
+    case Op::Broadcastmem: case Op::Fcollect: return "collective";
+    case Op::MultimemSt: case Op::MultimemLdReduce: return "multimem access";
+    case Op::SmemAlloc: case Op::SmemStore: return "shared-memory store";
+    case Op::SmemRead: case Op::SmemLoad: return "shared-memory load";
+    default: return nullptr;
+  }
+}
+
+std::string threadText(Part thread) {
+  if (thread < kFirstPut) return ", thread " + std::to_string(thread);
+  return thread == 0xfffe ? ", each thread" : "";
+}
+
+const char* scopeText(Scope s) { return s == Scope::Cta ? "`cta`" : s == Scope::Gpu ? "`gpu`" : "`sys`"; }
+
+}  // namespace
+
+std::string Checker::accessText(const Site& site) const {
+  const char* verb = site.kind == AccessKind::Read ? "read" : site.kind == AccessKind::Write ? "write" : "update";
+  if (site.program)
+    for (const Instruction& i : site.program->code)
+      if (i.location == site.location && opText(i.op)) return std::string(opText(i.op)) + " (" + verb + ")";
+  return site.kind == AccessKind::Atomic ? "signal write" : verb;
+}
+
+std::string Checker::actorText(const Stamp& s, Part thread) const {
+  const Actor& a = actors_[s.actor];
+  switch (a.kind) {
+    case ActorKind::Host: return "the host of rank " + std::to_string(a.rank);
+    case ActorKind::Stream: return "stream " + std::to_string(a.number) + " of rank " + std::to_string(a.rank);
+    default: break;
+  }
+  std::string text = whoText(a.rank, a.id) + threadText(thread);
+  if (const ProgramPtr& p = actors_.grids[a.grid].program) text += " of `" + p->name + "`";
+  return text;
+}
+
+Diagnostic Checker::placeOfStamp(const Stamp& s) const {
+  const Site& site = sites_[s.site];
+  return site.program ? placeOf(*site.program, site.location) : note("");
+}
+
+Report Checker::begin(const Stamp& now, const char* kind) const {
+  const Actor& a = actors_[now.actor];
+  Report r;
+  r.kind = kind;
+  r.rank = a.rank;
+  r.program = a.id;
+  Diagnostic place = placeOfStamp(now);
+  r.file = place.file;
+  r.range = place.range;
+  r.notes = std::move(place.notes);
+  if (a.kind == ActorKind::Program && actors_.grids[a.grid].program) r.kernel = actors_.grids[a.grid].program->name;
+  r.notes.push_back(note("seed " + std::to_string(m_.options.seed) + " gives this run again"));
+  return r;
+}
+
+void Checker::report(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end, Part mine,
+                     Part theirs) {
+  (void)a;
+  Report r = this->begin(now, "race");
+  r.message = accessText(sites_[now.site]) + " of " + addressText(m_, begin, end - begin) + " by " + actorText(now, mine) +
+              " is not ordered after the " + accessText(sites_[s.site]) + " by " + actorText(s, theirs) + "; " +
+              missingEdge(v, now, s, mine, theirs);
+  Diagnostic first = placeOfStamp(s);
+  first.message = "first access: " + accessText(sites_[s.site]) + " by " + actorText(s, theirs);
+  r.notes.insert(r.notes.begin(), std::move(first));
+  m_.reports.push_back(std::move(r));
+  m_.failed = true;
+}
+
+std::string Checker::missingEdge(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) const {
+  const Site &a = sites_[now.site], &b = sites_[s.site];
+  const Actor &me = actors_[now.actor], &other = actors_[s.actor];
+  if (a.strong && b.strong) {
+    if (a.bytes != b.bytes || now.origin != s.origin) return "both are atomic, but of different addresses or sizes (M1)";
+    bool mineIsNarrow = !includes(a.scope, now.actor, s.actor);
+    Scope narrow = mineIsNarrow ? a.scope : b.scope;
+    return std::string("scope ") + scopeText(narrow) + " of the " + (mineIsNarrow ? "second" : "first") + " does not include the other" +
+           (me.rank != other.rank ? ": between ranks it must be `sys` (M14)" : " (M14)");
+  }
+  if (now.actor == s.actor) {
+    if (isTransfer(mine) && isTransfer(theirs)) return "no `fence` or `quiet` lies between the two transfers (M9)";
+    if (isTransfer(theirs) || isTransfer(mine)) {
+      // The transfer's clock has the accesses before its call.
+      const Stamp& access = isTransfer(mine) ? s : now;
+      if (isTransfer(mine) && access.part < kFirstPut && access.time <= v.clock->latestOf(now.actor))
+        return "the transfer does not wait for what other threads have stored: no `__syncthreads()` lies between (M3)";
+      return (isTransfer(mine) ? mine : theirs) >= kFirstGet ? "no `quiet` lies between a get and the use of its destination (M9)"
+                                                             : "no `quiet` lies between a put and the reuse of its bytes (M9)";
+    }
+    return "no `__syncthreads()` lies between them (M3)";
+  }
+  if (me.rank != other.rank || isTransfer(theirs) || (me.kind == ActorKind::Program && other.kind == ActorKind::Program))
+    return missingBetweenRanks(v, s, theirs);
+  if (me.kind == ActorKind::Host || other.kind == ActorKind::Host) return "the host has not waited for the stream (M13)";
+  return "no event orders the two streams (M13)";
+}
+
+// Looks for what an acquire almost brought.
+std::string Checker::missingBetweenRanks(const View& v, const Stamp& s, Part theirs) const {
+  const Actor& other = actors_[s.actor];
+  if (const ProgramState* p = v.program) {
+    for (size_t k = 0; k < p->threads.size(); ++k)
+      if (actors_.covers(p->threads[k].extra, s, theirs))
+        return "thread " + std::to_string(k) + " has acquired it, but no `__syncthreads()` lies between that and this thread (M3)";
+    if (actors_.covers(p->missed.narrow, s, theirs))
+      return "it was released and seen, but a scope on the way does not include the other side: between ranks it must be `sys` (M14)";
+    if (actors_.covers(p->missed.relaxed, s, theirs))
+      return "the update that says so was read, but by a relaxed read or wait: it must acquire (M6)";
+    if (actors_.covers(p->missed.unfenced, s, theirs)) {
+      if (isTransfer(theirs))
+        return "the signal that was waited for is not ordered after this transfer: a `fence`, `quiet` or put with signal is missing (M9)";
+      if (!isTransfer(theirs) && theirs < kFirstPut && actors_.covers(p->common, s, 0))
+        return "thread 0 released before a `__syncthreads()` ordered this access (M3)";
+      return "the signal that was waited for does not release this access: `notify`, a `fence`, or a `__syncthreads()` before it is "
+             "missing (M11, M3)";
+    }
+  }
+  if (isTransfer(theirs))
+    return "nothing tells this side that the transfer is complete: no signal after `quiet` or of the put itself, no barrier (M8, M12)";
+  if (other.kind == ActorKind::Host) return "nothing orders it after the host's access: no barrier of the ranks lies between (M12)";
+  if (v.clock->latestOf(s.actor)) return "the last update acquired from there is older than this access (M15)";
+  if (v.program && actors_[v.self].grid == other.grid) return "two programs of one kernel have no order but by signals and atomics (M13)";
+  if (other.kind == ActorKind::Program && actors_[v.self].rank == other.rank)
+    return "the two kernels run on streams that no event orders (M13)";
+  return "no signal, barrier or atomic orders them (M5, M6, M12)";
+}
+
+}  // namespace tandem::interpreter::check

@@ -1,0 +1,62 @@
+// Pages of cells: found by address, split where an access begins or ends inside a cell.
+#include "interpreter/check/history.h"
+#include <stdexcept>
+#include <sys/mman.h>
+
+namespace tandem::interpreter::check {
+
+History::History(uint64_t base, uint64_t bytes) : base_(base), pageCount_(bytes / kPageBytes + 2) {
+  void* p = mmap(nullptr, pageCount_ * sizeof(Page*), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) throw std::runtime_error("cannot reserve address space for the checker; is it limited (`ulimit -v`)?");
+  pages_ = static_cast<Page**>(p);
+}
+
+History::~History() {
+  for (Page* p : made_) delete p;
+  munmap(pages_, pageCount_ * sizeof(Page*));
+}
+
+size_t History::cut(Page& cells, uint32_t from, uint32_t to) {
+  auto first = std::partition_point(cells.begin(), cells.end(), [&](const Cell& c) { return c.end <= from; });
+  size_t k = size_t(first - cells.begin());
+  if (k < cells.size() && cells[k].begin == from && cells[k].end == to) return k;
+  if (k < cells.size() && cells[k].begin < from) {
+    Cell right = cells[k].part(from, cells[k].end);
+    cells[k].end = from;
+    cells.insert(cells.begin() + long(++k), std::move(right));
+  }
+  size_t result = k;
+  for (uint32_t at = from; at < to; ++k) {
+    if (k == cells.size() || cells[k].begin > at) {
+      uint32_t end = k == cells.size() ? to : std::min(to, cells[k].begin);
+      cells.insert(cells.begin() + long(k), Cell(at, end));
+    } else if (cells[k].end > to) {
+      Cell right = cells[k].part(to, cells[k].end);
+      cells[k].end = to;
+      cells.insert(cells.begin() + long(k) + 1, std::move(right));
+    }
+    at = cells[k].end;
+  }
+  return result;
+}
+
+void History::forget(uint64_t address, uint64_t bytes) {
+  uint64_t end = address + bytes;
+  for (uint64_t at = address; at < end;) {
+    uint64_t page = (at - base_) / kPageBytes, pageBegin = base_ + page * kPageBytes;
+    uint64_t to = std::min(end, pageBegin + kPageBytes);
+    if (Page* cells = pages_[page]) {
+      uint32_t a = uint32_t(at - pageBegin), b = uint32_t(to - pageBegin);
+      if (a == 0 && b == kPageBytes) {
+        cells->clear();
+      } else {
+        size_t k = cut(*cells, a, b), last = k;
+        while (last < cells->size() && (*cells)[last].begin < b) ++last;
+        cells->erase(cells->begin() + long(k), cells->begin() + long(last));
+      }
+    }
+    at = to;
+  }
+}
+
+}  // namespace tandem::interpreter::check

@@ -1,0 +1,100 @@
+// What the threads of one running program know, and what they have released and fenced.
+#pragma once
+#include "interpreter/check/actors.h"
+#include "interpreter/op.h"
+#include <map>
+#include <vector>
+
+namespace tandem::interpreter::check {
+
+// What a fence has ordered before later strong writes (M4) or signals and puts (M9, M11).
+struct FencePoint {
+  Clock common, extra;
+  uint32_t barrierTime = 0, time = 0;  // time 0: no fence yet
+  uint32_t transfers = 0;              // the last transfer before it
+  Scope scope = Scope::Sys;
+  bool byAll = false;
+};
+
+struct ThreadState {
+  Clock extra;    // learnt since the last barrier by this thread alone
+  Clock pending;  // of relaxed reads; a fence makes it `extra`
+  FencePoint fence, orders;
+};
+
+// What an acquire might have brought had it been done right: for explanations only.
+struct Missed {
+  Clock relaxed, narrow, unfenced;
+};
+
+struct ProgramState {
+  uint32_t actor = 0, grid = 0;
+  int rank = 0;
+  uint32_t time = 1;         // of the accesses to come
+  uint32_t barrierTime = 0;  // up to it, all threads know each other's accesses
+  Clock common;              // what all threads know
+  Clock pending;
+  std::vector<ThreadState> threads;  // empty until a thread does something alone
+  bool anyExtra = false;
+  FencePoint fence, orders;          // by all threads: `simt.fence`; `fence` and `quiet`
+  Missed missed;
+  std::map<int, uint32_t> lastPut;   // number, by peer
+  struct NamedBarrier {
+    Clock gathering, done;
+  };
+  std::map<int64_t, NamedBarrier> named;
+  // The last acquiring look at a signal: repeating it brings nothing.
+  uint64_t seenAddress = 0, seenVersion = 0;
+  uint32_t seenBy = 0;
+
+  ThreadState& thread(uint32_t lane, uint32_t lanes) {
+    if (threads.size() < lanes) threads.resize(lanes);
+    return threads[lane];
+  }
+  const Clock* extraOf(Part part) const {
+    return anyExtra && part < threads.size() ? &threads[part].extra : nullptr;
+  }
+  Clock& extraFor(uint32_t lane, uint32_t lanes) {
+    anyExtra = true;
+    return thread(lane, lanes).extra;
+  }
+  void addExtra(uint32_t lane, uint32_t lanes, const Clock& c) {
+    if (!c.empty()) extraFor(lane, lanes).join(c);
+  }
+
+  // What a release by one thread, or by the whole program, publishes.
+  Clock threadClock(Part part) const {
+    Clock c = common;
+    if (const Clock* extra = extraOf(part)) c.join(*extra);
+    c.raise(keyOf(actor, kEveryThread), barrierTime);
+    c.raise(keyOf(actor, part), time);
+    return c;
+  }
+  // What the program's threads know together.
+  Clock joined() const {
+    Clock c = common;
+    if (anyExtra)
+      for (const ThreadState& t : threads) c.join(t.extra);
+    return c;
+  }
+  Clock wholeClock() const {
+    Clock c = joined();
+    c.raise(keyOf(actor, kEveryThread), time);
+    return c;
+  }
+  void barrier() {
+    if (anyExtra)
+      for (ThreadState& t : threads) {
+        common.join(t.extra);
+        t.extra = Clock();
+      }
+    for (ThreadState& t : threads) {
+      pending.join(t.pending);
+      t.pending = Clock();
+    }
+    anyExtra = false;
+    barrierTime = time++;
+  }
+};
+
+}  // namespace tandem::interpreter::check

@@ -1,0 +1,150 @@
+// Releases and acquires: what a strong write leaves at its address, and who learns it (M4, M5, M6, M10, M11, M14).
+#include "interpreter/check/checker.h"
+#include "interpreter/schedule/stream.h"
+
+namespace tandem::interpreter::check {
+namespace {
+
+bool releases(Semantic s) { return s == Semantic::Release || s == Semantic::AcqRel || s == Semantic::SeqCst; }
+bool acquires(Semantic s) { return s == Semantic::Acquire || s == Semantic::AcqRel || s == Semantic::SeqCst; }
+
+}  // namespace
+
+void Checker::synchronise(const MemoryAccess& a) {
+  // A wait acquires when it has seen what it waits for: see waits().
+  if (a.kind != AccessKind::Write && !a.isSignal) acquire(a);
+  if (a.kind != AccessKind::Read) publish(a);
+}
+
+void Checker::publish(const MemoryAccess& a) {
+  if (a.sets)
+    if (SyncPlace* place = sync_.find(a.address)) {
+      place->releases.clear();
+      ++place->version;
+    }
+  if (a.run) return publishOfProgram(stateOf(*a.run), a);
+  Release r;
+  r.rank = a.rank;
+  if (a.transfer) {
+    r.actor = a.transfer->observedActor;
+    r.common = static_cast<const Transfer*>(a.transfer->observed.get())->carried;
+  } else {
+    Serial& s = a.stream ? serialOf(*a.stream) : hostOf(a.rank);
+    r.actor = s.actor;
+    r.common = s.publish();
+  }
+  sync_.at(a.address).add(std::move(r));
+}
+
+void Checker::publishOfProgram(ProgramState& p, const MemoryAccess& a) {
+  bool whole = isWhole(a), isRelease = releases(a.semantic);
+  Part part = Part(a.lane);
+  ThreadState* thread = whole || p.threads.empty() ? nullptr : &p.threads[a.lane];
+  auto later = [](const FencePoint& all, const FencePoint* own) -> const FencePoint& { return own && own->time > all.time ? *own : all; };
+  const FencePoint& fence = later(p.fence, thread ? &thread->fence : nullptr);
+  const FencePoint& orders = later(p.orders, thread ? &thread->orders : nullptr);
+  if (!isRelease && !fence.time && !orders.time && !a.isSignal) return;
+  SyncPlace& place = sync_.at(a.address);
+  auto make = [&](Scope scope) {
+    Release r;
+    r.actor = p.actor;
+    r.rank = p.rank;
+    r.scope = scope;
+    r.part = part;
+    r.now = p.time;
+    r.transfers = transfers_;
+    return r;
+  };
+  auto addFence = [&](Release& r, const FencePoint& f) {
+    r.common = f.common;
+    r.extra = f.extra;
+    r.everyTime = whole && f.byAll ? f.time : f.barrierTime;
+    r.partTime = f.time;
+    if (f.byAll) r.tileTime = f.time;
+  };
+  Release own = make(a.scope);
+  if (isRelease) {
+    own.common = whole ? p.joined() : p.common;
+    if (const Clock* extra = whole ? nullptr : p.extraOf(part)) own.extra = *extra;
+    own.everyTime = whole ? p.time : p.barrierTime;
+    own.partTime = p.time;
+    if (whole) own.bulk = transfers_;
+  } else {
+    if (fence.time) {
+      Release fenced = make(std::min(a.scope, fence.scope));
+      addFence(fenced, fence);
+      place.add(std::move(fenced));
+    }
+    if (orders.time) addFence(own, orders);
+  }
+  if (int peer = m_.arena.rankOf(a.address); orders.time && peer >= 0) {
+    own.putPart = Part(kFirstPut + peer);
+    own.puts = orders.transfers;
+  }
+  if (isRelease || orders.time || a.isSignal) place.add(std::move(own));
+  ++p.time;
+}
+
+void Checker::acquire(const MemoryAccess& a) {
+  SyncPlace* place = sync_.find(a.address);
+  if (!place || place->releases.empty()) return;
+  if (a.run) return acquireByProgram(stateOf(*a.run), a, *place);
+  if (a.transfer) return;
+  Serial& s = a.stream ? serialOf(*a.stream) : hostOf(a.rank);
+  for (const Release& r : place->releases)
+    if (includes(r.scope, r.actor, s.actor)) r.addTo(s.clock);
+}
+
+// Whoever knows a release's time knows what it carries.
+bool Checker::knowsRelease(const ProgramState& p, const MemoryAccess& a, const Release& r) const {
+  if (r.puts || r.bulk || !r.partTime) return false;
+  auto has = [&](const Clock& c) {
+    return c.get(keyOf(r.actor, r.part)) >= r.partTime && c.get(keyOf(r.actor, kEveryThread)) >= r.everyTime;
+  };
+  const Clock* extra = isWhole(a) ? nullptr : p.extraOf(Part(a.lane));
+  return has(p.common) || (extra && has(*extra));
+}
+
+void Checker::acquireByProgram(ProgramState& p, const MemoryAccess& a, SyncPlace& place) {
+  bool isAcquire = acquires(a.semantic), whole = isWhole(a);
+  if (p.seenAddress == a.address && p.seenVersion == place.version && p.seenBy == a.lane && isAcquire) return;
+  if (isAcquire) {
+    p.seenAddress = a.address;
+    p.seenVersion = place.version;
+    p.seenBy = a.lane;
+  }
+  for (const Release& r : place.releases) {
+    bool within = includes(r.scope, r.actor, p.actor) && includes(a.scope, p.actor, r.actor);
+    if (!within) {
+      r.addAllTo(p.missed.narrow);
+      continue;
+    }
+    if (knowsRelease(p, a, r)) continue;
+    r.addAllTo(isAcquire ? p.missed.unfenced : p.missed.relaxed);
+    Clock& known = whole ? (isAcquire ? p.common : p.pending)
+                         : (isAcquire ? p.extraFor(a.lane, a.run->lanes) : p.thread(a.lane, a.run->lanes).pending);
+    r.addTo(known);
+  }
+}
+
+void Checker::waits(const MemoryAccess& a, const AwaitedSignal& signal, bool holds) {
+  if (m_.failed) return;
+  flush();
+  if (holds) acquire(a);
+  View v = viewOf(a);
+  Stamp now = stampOf(a, v);
+  SignalUses& uses = signals_.at(signal.address);
+  auto mine = [&](const SignalLook& look) {
+    return look.by.actor == now.actor && look.by.part == now.part && look.compare == signal.compare && look.value == signal.value;
+  };
+  std::vector<SignalLook>& looks = holds ? uses.waits : uses.waiting;
+  if (holds) std::erase_if(uses.waiting, mine);
+  for (SignalLook& look : looks)
+    if (mine(look)) {
+      look.by = now;
+      return;
+    }
+  looks.push_back({now, signal.compare, signal.value});
+}
+
+}  // namespace tandem::interpreter::check

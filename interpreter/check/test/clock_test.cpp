@@ -1,0 +1,67 @@
+// Sparse clocks: what they hold, that copies do not change with the original, joins and pruning.
+#include "interpreter/check/clock.h"
+#include <gtest/gtest.h>
+
+namespace tandem::interpreter::check {
+namespace {
+
+TEST(Clock, KeepsTheGreatestTimeOfEachPart) {
+  Clock c;
+  EXPECT_EQ(c.get(keyOf(3, 1)), 0u);
+  c.raise(keyOf(3, 1), 5);
+  c.raise(keyOf(3, 1), 4);
+  c.raise(keyOf(1, kEveryThread), 9);
+  EXPECT_EQ(c.get(keyOf(3, 1)), 5u);
+  EXPECT_EQ(c.get(keyOf(1, kEveryThread)), 9u);
+  EXPECT_EQ(c.get(keyOf(3, 2)), 0u);
+  EXPECT_EQ(c.size(), 2u);
+}
+
+TEST(Clock, CopiesAreTheirOwn) {
+  Clock a;
+  a.raise(keyOf(1, 0), 1);
+  Clock b = a;
+  b.raise(keyOf(1, 0), 2);
+  EXPECT_EQ(a.get(keyOf(1, 0)), 1u);
+  EXPECT_EQ(b.get(keyOf(1, 0)), 2u);
+}
+
+TEST(Clock, JoinTakesTheMaximumOfBoth) {
+  Clock a, b;
+  a.raise(keyOf(1, 0), 7);
+  a.raise(keyOf(2, 0), 1);
+  b.raise(keyOf(2, 0), 3);
+  b.raise(keyOf(4, 0), 2);
+  a.join(b);
+  EXPECT_EQ(a.get(keyOf(1, 0)), 7u);
+  EXPECT_EQ(a.get(keyOf(2, 0)), 3u);
+  EXPECT_EQ(a.get(keyOf(4, 0)), 2u);
+  EXPECT_EQ(b.size(), 2u);
+  b.join(a);  // brings what it lacks
+  EXPECT_EQ(b.get(keyOf(1, 0)), 7u);
+  a.join(b);  // nothing new
+  EXPECT_TRUE(a.size() == 3);
+}
+
+TEST(Clock, LatestOfAnActorLeavesTransfersOut) {
+  Clock c;
+  c.raise(keyOf(2, 5), 3);
+  c.raise(keyOf(2, kFirstPut + 1), 90);
+  c.raise(keyOf(2, kAllTransfers), 80);
+  c.raise(keyOf(3, 0), 70);
+  EXPECT_EQ(c.latestOf(2), 3u);
+  EXPECT_EQ(c.latestOf(4), 0u);
+}
+
+TEST(Clock, PruneForgetsWhatItIsTold) {
+  Clock c;
+  for (uint32_t k = 1; k <= 10; ++k) c.raise(keyOf(k, 0), k);
+  Clock shared = c;
+  c.prune([](const Clock::Entry& e) { return e.time % 2 == 0; });
+  EXPECT_EQ(c.size(), 5u);
+  EXPECT_EQ(c.get(keyOf(4, 0)), 0u);
+  EXPECT_EQ(shared.get(keyOf(4, 0)), 4u);
+}
+
+}  // namespace
+}  // namespace tandem::interpreter::check

@@ -1,0 +1,114 @@
+// Puts and gets as actors of their own, what orders and completes them, and meetings of ranks (M8, M9, M10, M12).
+#include "interpreter/check/checker.h"
+#include "interpreter/schedule/stream.h"
+
+namespace tandem::interpreter::check {
+
+void Checker::transferIssued(const Run& run, PendingPut& put) {
+  flush();
+  uint32_t lane = put.lane;
+  ProgramState& p = stateOf(run);
+  bool whole = lane >= kFirstPut;
+  auto t = std::make_shared<Transfer>();
+  t->number = ++transfers_;
+  t->clock = whole ? p.wholeClock() : p.threadClock(Part(lane));
+  ThreadState* thread = whole || p.threads.empty() ? nullptr : &p.threads[lane];
+  uint32_t fenced = std::max(p.orders.transfers, thread ? thread->orders.transfers : 0);
+  if (put.bulk) {
+    t->carried = t->clock;
+    t->carried.raise(keyOfTransfer(t->number), 1);
+    ++p.time;
+    put.observedActor = p.actor;
+    put.observed = std::move(t);
+    return;
+  }
+  Part part = Part((put.isGet ? kFirstGet : kFirstPut) + put.peer);
+  if (!put.isGet) {
+    t->clock.raise(keyOf(p.actor, part), fenced);
+    t->carried = t->clock;
+    // Earlier puts that no fence has ordered are not covered by this one's signal.
+    uint32_t& last = p.lastPut[put.peer];
+    if (last <= fenced) t->carried.raise(keyOf(p.actor, part), t->number);
+    else t->carried.raise(keyOfTransfer(t->number), 1);
+    last = t->number;
+  }
+  ++p.time;
+  put.observedActor = p.actor;
+  put.observed = std::move(t);
+}
+
+void Checker::fence(const Run& run) {
+  flush();
+  ProgramState& p = stateOf(run);
+  if (run.mask.all) {
+    p.orders = {p.common, Clock(), p.barrierTime, p.time, transfers_, Scope::Sys, true};
+    if (p.anyExtra)
+      for (ThreadState& t : p.threads) t.orders = {p.common, t.extra, p.barrierTime, p.time, transfers_, Scope::Sys, true};
+  } else {
+    for (uint32_t lane = 0; lane < run.lanes; ++lane) {
+      if (!run.laneActive(lane)) continue;
+      ThreadState& t = p.thread(lane, run.lanes);
+      t.orders = {p.common, t.extra, p.barrierTime, p.time, transfers_, Scope::Sys, false};
+    }
+  }
+  ++p.time;
+}
+
+void Checker::quiet(const Run& run, int peer) {
+  flush();
+  ProgramState& p = stateOf(run);
+  Clock complete;
+  if (peer < 0) {
+    complete.raise(keyOf(p.actor, kAllTransfers), transfers_);
+  } else {
+    complete.raise(keyOf(p.actor, Part(kFirstPut + peer)), transfers_);
+    complete.raise(keyOf(p.actor, Part(kFirstGet + peer)), transfers_);
+  }
+  learnByCaller(p, run, complete);
+  fence(run);
+}
+
+void Checker::arrives(const Run& run, const Collective& meeting) {
+  flush();
+  ProgramState& p = stateOf(run);
+  if (run.mask.all && run.lanes > 1) p.barrier();
+  meetings_[&meeting].join(callerClock(p, run));
+  ++p.time;
+}
+
+void Checker::leaves(const Run& run, const Collective& meeting) {
+  flush();
+  ProgramState& p = stateOf(run);
+  learnByCaller(p, run, meetings_[&meeting]);
+  fence(run);
+}
+
+void Checker::arrives(const Stream& stream, const Collective& meeting) {
+  flush();
+  Serial& s = serialOf(stream);
+  s.clock.raise(keyOf(actors_.hostOf(stream.rank), kAllTransfers), transfers_);
+  meetings_[&meeting].join(s.publish());
+}
+
+void Checker::leaves(const Stream& stream, const Collective& meeting) {
+  Serial& s = serialOf(stream);
+  s.clock.join(meetings_[&meeting]);
+  prune(s.clock);
+}
+
+void Checker::forget(const Collective& meeting) { meetings_.erase(&meeting); }
+
+void Checker::gridBarrierArrives(const Run& run) {
+  flush();
+  ProgramState& p = stateOf(run);
+  p.barrier();
+  gridMeetings_[p.grid].join(p.wholeClock());
+  ++p.time;
+}
+
+void Checker::gridBarrierLeaves(const Run& run) {
+  ProgramState& p = stateOf(run);
+  p.common.join(gridMeetings_[p.grid]);
+}
+
+}  // namespace tandem::interpreter::check

@@ -1,0 +1,39 @@
+"""Streams and copy engines."""
+
+import tandem
+import tandem.dist as dl
+import tandem.language as tl
+from case import pair
+
+N = 256
+
+
+@tandem.jit
+def fill(x_ptr, value, N: tl.constexpr):
+    tl.store(x_ptr + tl.arange(0, N), value)  # <-- copy_without_event
+
+
+@pair("race", "M13", ranks=(1, 2))
+def copy_without_event(team, fixed):
+    x, y, other = team.zeros(N, "int32", name="x"), team.zeros(N, "int32", name="y"), team.new_stream()
+    fill[(1,)](x, 1, N)
+    if fixed:
+        other.wait_event(team.stream.record_event())
+    other.copy(y, x)
+
+
+@tandem.jit
+def read_shard(x_ptr, y_ptr, flag_ptr, N: tl.constexpr, FIXED: tl.constexpr):
+    o = tl.arange(0, N)
+    if FIXED:
+        dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=1)
+    tl.store(y_ptr + o, tl.load(x_ptr + o))  # <-- shard_without_signal
+
+
+@pair("race", "M", ranks=(1, 2))
+def shard_without_signal(team, fixed):
+    source, x, flag = team.zeros(N, "int32"), team.zeros(N, "int32", name="x"), team.zeros(1, "int64", name="flag")
+    copies = team.new_stream()
+    copies.copy(x, source)
+    copies.signal_write(flag, 1)
+    read_shard[(1,)](x, team.zeros(N, "int32"), flag, N, fixed)

@@ -1,0 +1,60 @@
+"""Every pair of the case modules: the wrong run is reported with both places within 20 seeds, the right run never."""
+
+import importlib
+import pathlib
+import re
+import sys
+
+import pytest
+import tandem
+
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE))
+for module in sorted(HERE.glob("cases_*.py")):
+    importlib.import_module(module.stem)
+
+from case import PAIRS  # noqa: E402
+
+SEEDS = range(20)
+RUNS = [(p, ranks) for p in PAIRS for ranks in p.ranks]
+IDS = [f"{p.name}-{ranks}" for p, ranks in RUNS]
+
+
+def run(pair, ranks, seed, fixed):
+    def main(team):
+        pair.main(team, fixed)
+        team.synchronize()
+
+    try:
+        return tandem.launch(main, ranks=ranks, seed=seed, check=True).reports
+    except tandem.SimulationError as error:
+        return error.reports
+
+
+def marked_lines(pair):
+    lines = pathlib.Path(pair.file).read_text().splitlines()
+    return {number for number, line in enumerate(lines, 1) if line.endswith(f"# <-- {pair.name}")}
+
+
+@pytest.mark.filterwarnings("ignore::tandem.SimulationWarning")
+@pytest.mark.parametrize("pair, ranks", RUNS, ids=IDS)
+def test_wrong(pair, ranks):
+    for seed in SEEDS:
+        errors = [r for r in run(pair, ranks, seed, False) if r["severity"] == "error"]
+        if errors:
+            break
+    (report,) = errors
+    text = report["text"]
+    assert report["kind"] == pair.kind, text
+    assert f"({pair.rule}" in text or re.search(rf"[(, ]{pair.rule}[0-9]*[),]", text), text
+    places = set(map(int, re.findall(rf"^{re.escape(pair.file)}:(\d+):\d+: (?:error|note: (?:first access|the ))", text, re.M)))
+    assert places == marked_lines(pair), text
+    assert f"seed {seed} " in text, text
+
+
+@pytest.mark.filterwarnings("ignore::tandem.SimulationWarning")
+@pytest.mark.parametrize("pair, ranks", RUNS, ids=IDS)
+def test_right(pair, ranks):
+    for seed in SEEDS:
+        errors = [r for r in run(pair, ranks, seed, True) if r["severity"] == "error"]
+        assert not errors, errors[0]["text"]

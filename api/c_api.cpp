@@ -106,6 +106,7 @@ int td_session_create(const char* options, td_session** session) {
     w.rankCount = o.value("ranks", 1);
     w.seed = o.value("seed", uint64_t(0));
     w.trace = o.value("trace", false);
+    w.check = o.value("check", false);
     w.slotsPerRank = o.value("slots_per_rank", w.slotsPerRank);
     if (w.rankCount < 1 || w.rankCount > 1024)
       throw std::runtime_error("`ranks` must be 1 to 1024, not " + std::to_string(w.rankCount));

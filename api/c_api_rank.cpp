@@ -33,6 +33,13 @@ int td_release(td_session* s, int rank, uint64_t address, const char* file, int 
 int td_mark_initialised(td_session* s, uint64_t address, uint64_t bytes) {
   return guarded([&] { required(s, "session").session.world().markInitialised(address, bytes); });
 }
+int td_host_access(td_session* s, int rank, uint64_t address, uint64_t bytes, int write) {
+  return guarded([&] {
+    interpreter::World& world = sessionOf(s, rank).session.world();
+    world.hostAccess(rank, address, bytes, write != 0);
+    if (write) world.markInitialised(address, bytes);
+  });
+}
 int td_peer_address(td_session* s, int rank, uint64_t address, int peer, uint64_t* result) {
   return guarded([&] {
     Session& session = sessionOf(s, rank).session;

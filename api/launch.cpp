@@ -60,7 +60,8 @@ RunReport launch(const std::function<void(Team&)>& main, const RunOptions& optio
   json o = {{"ranks", options.ranks},
             {"seed", options.seed},
             {"trace", options.trace},
-            {"slots_per_rank", options.slotsPerRank}};
+            {"slots_per_rank", options.slotsPerRank},
+            {"check", options.check}};
   if (td_session_create(o.dump().c_str(), &raw)) throw Error(td_last_error());
   std::unique_ptr<td_session, void (*)(td_session*)> session(raw, td_session_destroy);
   Failures failures;

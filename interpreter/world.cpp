@@ -48,6 +48,10 @@ Address World::allocate(int rank, uint64_t bytes, MemoryKind kind, bool initiali
   got.allocation->name = name;
   got.allocation->hostFile = hostFile;
   got.allocation->hostLine = hostLine;
+  if (m.observer) {
+    m.observer->forget(got.allocation->begin, bytes);
+    if (kind == MemoryKind::Symmetric) m.observer->hostArrives(rank, ++impl_->ranks[size_t(rank)].allocations);
+  }
   return got.allocation->begin;
 }
 
@@ -82,6 +86,27 @@ void World::markInitialised(Address address, uint64_t bytes) {
   bytes = std::min(bytes, a->end - address);
   if (address == a->begin && bytes == a->end - a->begin) a->initialised = true;
   else m.arena.shadow().set(address, bytes);
+}
+
+void World::hostAccess(int rank, Address address, uint64_t bytes, bool write) {
+  impl_->hostAccess(nullptr, rank, address, bytes, write);
+}
+
+void World::streamAccess(int rank, StreamId stream, Address address, uint64_t bytes, bool write) {
+  impl_->hostAccess(impl_->ranks[size_t(rank)].streams[stream].get(), rank, address, bytes, write);
+}
+
+void World::hostWaited(int rank) {
+  for (StreamId s = 0; s < impl_->ranks[size_t(rank)].streams.size(); ++s) hostWaited(rank, s);
+}
+
+void World::hostWaited(int rank, StreamId stream) {
+  Machine& m = impl_->m;
+  if (m.observer) m.observer->hostWaited(rank, *impl_->ranks[size_t(rank)].streams[stream]);
+}
+
+void World::hostAllocated(int rank) {
+  if (impl_->m.observer) impl_->m.observer->hostLeaves(rank, impl_->ranks[size_t(rank)].allocations);
 }
 
 Address World::heapBase() const { return impl_->m.arena.base(); }

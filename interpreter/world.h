@@ -20,6 +20,7 @@ struct WorldOptions {
   int slotsPerRank = 132;                     // programs of a rank that are resident at once; others start as slots free up
   uint64_t heapBytesPerRank = 1ull << 36;     // address space, not memory
   bool trace = false;
+  bool check = false;                         // look for races and misused signals
 };
 
 struct LaunchArgument {
@@ -55,6 +56,13 @@ class World {
   // Reports double-free / invalid-free. The range stays quarantined, so later use is reported as use-after-free.
   void release(int rank, Address address, const std::string& hostFile = "", uint32_t hostLine = 0);
   void markInitialised(Address address, uint64_t bytes);
+  // The host of `rank`, or what it has queued on a stream, reads or writes memory; a write initialises it.
+  void hostAccess(int rank, Address address, uint64_t bytes, bool write);
+  void streamAccess(int rank, StreamId stream, Address address, uint64_t bytes, bool write);
+  // The host of `rank` has waited until these are idle; has returned from its last symmetric allocation.
+  void hostWaited(int rank);
+  void hostWaited(int rank, StreamId stream);
+  void hostAllocated(int rank);
   // Marks a buffer as holding signals, so that non-zero values at exit are reported. Signal operations mark on their own.
   Address heapBase() const;
   uint64_t heapStride() const;

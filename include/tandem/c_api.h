@@ -38,7 +38,8 @@ TANDEM_API int td_request_for_file(const char* path, const char* kernel, const c
                                    int num_warps, char** request);
 TANDEM_API int td_builtins(char** json);
 
-/* --- sessions. options: {"ranks": 4, "seed": 0, "trace": false, "slots_per_rank": 132} --- */
+/* --- sessions. options: {"ranks": 4, "seed": 0, "trace": false, "slots_per_rank": 132,
+   "check": false} --- */
 TANDEM_API int td_session_create(const char* options, td_session** session);
 TANDEM_API void td_session_destroy(td_session* session);
 TANDEM_API int td_enter(td_session*, int rank); /* [collective, blocks] first call of a rank's host thread */
@@ -64,6 +65,8 @@ TANDEM_API int td_allocate(td_session*, int rank, uint64_t bytes, int symmetric,
                            const char* file, int line, uint64_t* address);
 TANDEM_API int td_release(td_session*, int rank, uint64_t address, const char* file, int line);
 TANDEM_API int td_mark_initialised(td_session*, uint64_t address, uint64_t bytes);
+// The host of `rank` reads, or with `write` writes, device memory itself; what it writes is initialised. For the checker of races.
+TANDEM_API int td_host_access(td_session*, int rank, uint64_t address, uint64_t bytes, int write);
 TANDEM_API int td_peer_address(td_session*, int rank, uint64_t address, int peer, uint64_t* result);
 
 /* --- teams and streams; stream 0 and team 0 exist from the start --- */

@@ -70,6 +70,7 @@ struct RunOptions {
   uint64_t seed = 0;       // decides schedule and delays; the same seed gives the same run
   bool trace = false;
   int slotsPerRank = 132;  // programs of a rank resident at once
+  bool check = false;      // look for races and misused signals
 };
 
 struct RunReport {

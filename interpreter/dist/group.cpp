@@ -23,6 +23,18 @@ bool checkGroup(Machine& m, Run& run, const Prepared& i, Group group, const char
   return true;
 }
 
+static bool differs(const Run& run, const Prepared& i) {
+  bool differ = false;
+  for (uint32_t k = 0; k < i.operandCount; ++k) differ = differ || isLanes(run, i.operands[k]);
+  for (uint32_t k = 0; k < i.resultCount; ++k) differ = differ || isLanes(run, i.results[k]);
+  return differ;
+}
+
+uint32_t observedThread(const Run& run, const Prepared& i, Group group, uint32_t lane) {
+  if (!run.prepared->program->perThread || group == Group::Block) return kTileCode;
+  return group == Group::Thread && run.mask.all && !differs(run, i) ? kEachThread : lane;
+}
+
 // The threads of the range agree on every operand.
 static bool agree(Machine& m, Run& run, const Prepared& i, uint32_t first, uint32_t count, const char* kind,
                   const char* what) {
@@ -46,9 +58,7 @@ bool eachCaller(Machine& m, Run& run, const Prepared& i, Group group, bool repea
                 const std::function<bool(uint32_t)>& body) {
   if (!checkGroup(m, run, i, group, what)) return false;
   if (!run.prepared->program->perThread) return body(0);
-  bool differ = false;
-  for (uint32_t k = 0; k < i.operandCount; ++k) differ = differ || isLanes(run, i.operands[k]);
-  for (uint32_t k = 0; k < i.resultCount; ++k) differ = differ || isLanes(run, i.results[k]);
+  bool differ = differs(run, i);
   if (group == Group::Block) return agree(m, run, i, 0, run.lanes, "divergent-block-operation", what) && body(0);
   if (group == Group::Warp) {
     for (uint32_t warp = 0; warp < run.lanes / 32; ++warp) {

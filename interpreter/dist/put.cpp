@@ -38,13 +38,15 @@ bool checkEnds(Accessor& who, const Transfer& t, bool sourceNow) {
   return checkMemory(who, t.source, t.bytes, 1, false, sourceNow) && checkMemory(who, t.dest, t.bytes, 1, true, false);
 }
 
-std::unique_ptr<PendingPut> pendingOf(Machine& m, Run& run, const Prepared& i, const Transfer& t) {
+std::unique_ptr<PendingPut> pendingOf(Accessor& who, Run& run, const Prepared& i, const Transfer& t) {
+  Machine& m = who.m;
   auto p = std::make_unique<PendingPut>();
   p->dest = t.dest;
   p->source = t.source;
   p->bytes = t.bytes;
   p->peer = t.peer;
   p->location = i.location;
+  p->lane = who.lane;
   p->arrivesNs = run.clockNs + int64_t(m.nominal.peerLatencyNs + double(t.bytes) / m.nominal.peerBytesPerNs);
   return p;
 }
@@ -73,13 +75,14 @@ namespace handlers {
 
 Step put(Machine& m, Run& run, const Prepared& i) {
   bool nbi = i.immediates[0] != 0;
+  if (m.observer) m.observer->groupMeets(run, Group(i.immediates[1]));
   bool ok = eachCaller(m, run, i, Group(i.immediates[1]), false, "`put`", [&](uint32_t lane) {
     Transfer t;
     Accessor who(m, run, i);
-    who.lane = lane;
+    who.lane = observedThread(run, i, Group(i.immediates[1]), lane);
     if (!transferOf(m, run, i, lane, i.operands[3], false, "`put`", t) || !checkEnds(who, t, true)) return false;
     m.counters.putBytes += t.bytes;
-    auto p = pendingOf(m, run, i, t);
+    auto p = pendingOf(who, run, i, t);
     if (!nbi && !captureNow(who, *p)) return false;
     if (nbi) noteUnfinished(run, i);
     traceMove(m, run, i, SpanKind::Put, t, nbi, "put");
@@ -92,15 +95,16 @@ Step put(Machine& m, Run& run, const Prepared& i) {
 Step putSignal(Machine& m, Run& run, const Prepared& i) {
   bool nbi = i.immediates[0] != 0;
   SignalKind kind = SignalKind(i.immediates[1]);
+  if (m.observer) m.observer->groupMeets(run, Group(i.immediates[2]));
   bool ok = eachCaller(m, run, i, Group(i.immediates[2]), kind == SignalKind::Add, "`put_signal`", [&](uint32_t lane) {
     Transfer t;
     Accessor who(m, run, i);
-    who.lane = lane;
+    who.lane = observedThread(run, i, Group(i.immediates[2]), lane);
     if (!transferOf(m, run, i, lane, i.operands[5], false, "`put_signal`", t) || !checkEnds(who, t, true)) return false;
     Address signal = rawInteger(m, run, i.operands[3], lane);
     if (!checkSymmetric(m, run, i, signal, "a signal")) return false;
     m.counters.putBytes += t.bytes;
-    auto p = pendingOf(m, run, i, t);
+    auto p = pendingOf(who, run, i, t);
     p->hasSignal = true;
     p->signal = m.arena.at(signal, t.peer);
     p->signalValue = rawInteger(m, run, i.operands[4], lane);
@@ -116,13 +120,14 @@ Step putSignal(Machine& m, Run& run, const Prepared& i) {
 
 Step get(Machine& m, Run& run, const Prepared& i) {
   bool nbi = i.immediates[0] != 0;
+  if (m.observer) m.observer->groupMeets(run, Group(i.immediates[1]));
   bool ok = eachCaller(m, run, i, Group(i.immediates[1]), false, "`get`", [&](uint32_t lane) {
     Transfer t;
     Accessor who(m, run, i);
-    who.lane = lane;
+    who.lane = observedThread(run, i, Group(i.immediates[1]), lane);
     if (!transferOf(m, run, i, lane, i.operands[3], true, "`get`", t) || !checkEnds(who, t, true)) return false;
     m.counters.getBytes += t.bytes;
-    auto p = pendingOf(m, run, i, t);
+    auto p = pendingOf(who, run, i, t);
     traceMove(m, run, i, SpanKind::Get, t, nbi, "get");
     if (nbi) {
       p->isGet = true;
@@ -142,10 +147,10 @@ Step putValue(Machine& m, Run& run, const Prepared& i) {
     Address dest = rawInteger(m, run, i.a, lane);
     if (!checkPeer(m, run, i, peer) || !checkSymmetric(m, run, i, dest, "`put_value`")) return false;
     Accessor who(m, run, i);
-    who.lane = lane;
+    who.lane = observedThread(run, i, Group::Thread, lane);
     Transfer t{m.arena.at(dest, int(peer)), 0, bytes, int(peer)};
     if (!checkMemory(who, t.dest, bytes, bytes, true, false)) return false;
-    auto p = pendingOf(m, run, i, t);
+    auto p = pendingOf(who, run, i, t);
     const uint8_t* value = data(m, run, i.b) + (isLanes(run, i.b) ? lane * bytes : 0);
     p->captured.assign(value, value + bytes);
     p->hasCapture = true;

@@ -9,14 +9,15 @@ namespace {
 
 // Updates the signal at the peer's address that corresponds to `pointer`.
 bool updateSignal(Machine& m, Run& run, const Prepared& i, uint32_t lane, SignalKind kind, Register value,
-                  Register peerRegister, Semantic semantic) {
+                  Register peerRegister, Semantic semantic, Scope scope) {
   int64_t peer = integer(m, run, peerRegister, lane);
   Address pointer = rawInteger(m, run, i.a, lane);
   if (!checkPeer(m, run, i, peer) || !checkSymmetric(m, run, i, pointer, "a signal")) return false;
   Accessor who(m, run, i);
-  who.lane = lane;
+  // `notify` is the whole program's.
+  who.lane = semantic == Semantic::Release ? kTileCode : observedThread(run, i, Group::Thread, lane);
   who.semantic = semantic;
-  who.scope = Scope::Sys;
+  who.scope = scope;
   int64_t began = run.clockNs;
   run.clockNs += int64_t(peer == run.rank ? m.nominal.memoryLatencyNs : m.nominal.peerLatencyNs) / 4;
   span(m, run, SpanKind::Signal, began, run.clockNs, "signal", i.location, int(peer));
@@ -30,19 +31,20 @@ namespace handlers {
 Step notify(Machine& m, Run& run, const Prepared& i) {
   if (!checkGroup(m, run, i, Group::Block, "`notify`")) return Step::Failed;
   SignalKind kind = SignalKind(i.immediates[0]);
-  return updateSignal(m, run, i, 0, kind, i.c, i.b, Semantic::Release) ? Step::Next : Step::Failed;
+  return updateSignal(m, run, i, 0, kind, i.c, i.b, Semantic::Release, Scope(i.immediates[1])) ? Step::Next : Step::Failed;
 }
 
 Step signalOp(Machine& m, Run& run, const Prepared& i) {
   SignalKind kind = SignalKind(i.immediates[0]);
   bool ok = eachCaller(m, run, i, Group::Thread, kind == SignalKind::Add, "`signal`",
-                       [&](uint32_t lane) { return updateSignal(m, run, i, lane, kind, i.b, i.c, Semantic::Relaxed); });
+                       [&](uint32_t lane) { return updateSignal(m, run, i, lane, kind, i.b, i.c, Semantic::Relaxed, Scope::Sys); });
   return ok ? Step::Next : Step::Failed;
 }
 
 Step fence(Machine& m, Run& run, const Prepared& i) {
   ++run.fenceEpoch;
   run.unfinishedPuts = 0;
+  if (m.observer) m.observer->fence(run);
   return Step::Next;
 }
 
@@ -50,7 +52,9 @@ Step quiet(Machine& m, Run& run, const Prepared& i) {
   int64_t peer = i.a == kNone ? -1 : integer(m, run, i.a);
   if (i.a != kNone && !checkPeer(m, run, i, peer)) return Step::Failed;
   run.unfinishedPuts = 0;
-  return deliverAll(m, run.runId, int(peer)) && !m.failed ? Step::Next : Step::Failed;
+  if (!deliverAll(m, run.runId, int(peer)) || m.failed) return Step::Failed;
+  if (m.observer) m.observer->quiet(run, int(peer));
+  return Step::Next;
 }
 
 }  // namespace handlers

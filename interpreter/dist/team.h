@@ -12,6 +12,8 @@ bool checkPeer(Machine& m, Run& run, const Prepared& i, int64_t peer);
 bool checkSymmetric(Machine& m, Run& run, const Prepared& i, Address address, const char* what);
 
 // A block call needs all threads; a warp call needs all threads of each warp that calls.
+// The thread an observer sees when `lane` calls for its group, or once for all.
+uint32_t observedThread(const Run& run, const Prepared& i, Group group, uint32_t lane);
 bool checkGroup(Machine& m, Run& run, const Prepared& i, Group group, const char* what);
 // Calls body(lane) once for each call the instruction makes: the active threads of a thread call whose operands differ
 // by thread or which `repeats` (is not idempotent); the first active thread of each warp of a warp call; once of a

@@ -8,17 +8,23 @@ namespace tandem::interpreter {
 namespace {
 
 // Whether every awaited signal holds; those that do not stay in run.awaited with a watch each. `seen` gets each value.
-// Says Failed, Next (all hold) or Blocked.
-Step await(Machine& m, Run& run, const Prepared& i, std::vector<AwaitedSignal>& wanted, std::vector<uint64_t>& seen) {
-  Accessor who(m, run, i);
+// Says Failed, Next (all hold) or Blocked. `threads`: who waits for each; empty: the whole program for all.
+Step await(Accessor who, Run& run, const Prepared& i, std::vector<AwaitedSignal>& wanted, std::vector<uint64_t>& seen,
+           const std::vector<uint32_t>& threads = {}) {
+  Machine& m = who.m;
+  bool whole = run.prepared->program->perThread && threads.empty();
   std::vector<AwaitedSignal> open;
   int64_t writtenNs = run.clockNs;
   int writer = -1;
   for (const AwaitedSignal& w : wanted) {
     uint64_t value;
+    if (!threads.empty()) who.lane = threads[size_t(&w - wanted.data())];
+    else if (whole) who.lane = kAllThreads;
     if (!readSignal(who, w.address, w.bytes, &value)) return Step::Failed;
     seen.push_back(value);
-    if (!holds(w.compare, value, w.value, w.bytes)) {
+    bool done = holds(w.compare, value, w.value, w.bytes);
+    observeWait(who, w, done);
+    if (!done) {
       open.push_back(w);
       continue;
     }
@@ -63,7 +69,10 @@ Step waitOp(Machine& m, Run& run, const Prepared& i) {
                         rawInteger(m, run, i.c, lane)});
   }
   std::vector<uint64_t> seen;
-  Step step = await(m, run, i, wanted, seen);
+  Accessor who(m, run, i);
+  who.scope = Scope(i.immediates[0]);
+  who.semantic = Semantic(i.immediates[1]);
+  Step step = await(who, run, i, wanted, seen);
   if (step == Step::Next && i.r != kNone) setInteger(m, run, i.r, 0);
   return step;
 }
@@ -72,15 +81,19 @@ Step consumeToken(Machine& m, Run& run, const Prepared& i) { return copy(m, run,
 
 Step signalWait(Machine& m, Run& run, const Prepared& i) {
   std::vector<AwaitedSignal> wanted;
-  std::vector<uint32_t> lanes;
+  std::vector<uint32_t> lanes, threads;
   bool ok = eachCaller(m, run, i, Group::Thread, false, "`signal_wait_until`", [&](uint32_t lane) {
     wanted.push_back({rawInteger(m, run, i.a, lane), 8, SignalCompare(i.immediates[0]), rawInteger(m, run, i.b, lane)});
     lanes.push_back(lane);
+    threads.push_back(observedThread(run, i, Group::Thread, lane));
     return true;
   });
   if (!ok) return Step::Failed;
   std::vector<uint64_t> seen;
-  Step step = await(m, run, i, wanted, seen);
+  Accessor who(m, run, i);
+  who.scope = Scope::Sys;
+  who.semantic = Semantic::Acquire;
+  Step step = await(who, run, i, wanted, seen, threads);
   if (step != Step::Next || i.r == kNone) return step;
   if (!isLanes(run, i.r)) {
     setInteger(m, run, i.r, int64_t(seen.back()));

@@ -13,6 +13,7 @@ Accessor::Accessor(Machine& machine, Run& r, const Prepared& i)
       id(r.id),
       program(r.prepared->program.get()),
       location(i.location),
+      lane(r.mask.all ? kTileCode : r.firstActiveLane()),
       timeNs(r.clockNs) {}
 
 namespace {
@@ -101,22 +102,48 @@ inline bool checkInitialised(Accessor& who, Allocation& a, Address address, uint
   return first == bytes || uninitialised(who, a, address, bytes, first);
 }
 
-inline void observe(Accessor& who, AccessKind kind, Address address, uint64_t bytes) {
-  if (!who.m.observer) return;
+MemoryAccess accessOf(const Accessor& who, AccessKind kind, Address address, uint64_t bytes) {
   MemoryAccess access;
+  access.run = who.run ? who.run : who.behalf;
+  access.stream = who.stream;
+  access.transfer = who.transfer;
+  access.collective = who.collective;
   access.rank = who.rank;
-  access.runId = who.run ? who.run->runId : 0;
-  access.id = who.id;
   access.program = who.program;
   access.location = who.location;
   access.lane = who.lane;
+  access.laneBytes = who.laneBytes;
   access.kind = kind;
   access.semantic = who.semantic;
   access.scope = who.scope;
-  access.synchronises = who.synchronises;
+  access.strong = who.synchronises;
+  access.isSignal = who.isSignal;
+  access.sets = who.synchronises && kind == AccessKind::Write;
   access.address = address;
   access.bytes = bytes;
+  return access;
+}
+
+// Says false when the observer has reported.
+inline bool observe(Accessor& who, AccessKind kind, Address address, uint64_t bytes, const void* value = nullptr) {
+  if (!who.m.observer) return true;
+  MemoryAccess access = accessOf(who, kind, address, bytes);
+  access.value = value;
   who.m.observer->access(access);
+  return !who.m.failed;
+}
+
+inline uint64_t valueOf(const void* from, uint64_t bytes) {
+  uint64_t value = 0;
+  memcpy(&value, from, std::min<uint64_t>(bytes, 8));
+  return value;
+}
+
+// After a strong write.
+inline bool observeValue(Accessor& who, AccessKind kind, Address address, uint64_t bytes, uint64_t old) {
+  if (!who.m.observer || !who.synchronises) return true;
+  who.m.observer->wrote(accessOf(who, kind, address, bytes), old, valueOf(reinterpret_cast<const void*>(address), bytes));
+  return !who.m.failed;
 }
 
 inline void touched(Accessor& who, Allocation& a, Address address, uint64_t bytes, bool changed) {
@@ -127,7 +154,7 @@ inline void touched(Accessor& who, Allocation& a, Address address, uint64_t byte
     if (who.run) ++who.run->privateVersion;
   }
   ++who.m.version;
-  if (a.waiters) who.m.wakeWaiters(a, address, bytes);
+  if (!a.waiters.empty()) who.m.wakeWaiters(a, address, bytes);
   if (!who.m.sleepers.empty()) {
     for (Task* t : std::vector<Task*>(who.m.sleepers)) who.m.wake(*t);
   }
@@ -151,7 +178,7 @@ bool readMemory(Accessor& who, Address address, void* out, uint64_t bytes, unsig
   if (bytes == 0) return true;
   Allocation* a = checked(who, address, bytes, align, false);
   if (!a || !checkInitialised(who, *a, address, bytes)) return false;
-  observe(who, AccessKind::Read, address, bytes);
+  if (!observe(who, AccessKind::Read, address, bytes)) return false;
   memcpy(out, reinterpret_cast<const void*>(address), bytes);
   if (who.run) who.run->noteRead(address, bytes);
   if (a->holdsSignals && who.synchronises) noteAcquired(who.m, address);
@@ -162,7 +189,7 @@ bool writeMemory(Accessor& who, Address address, const void* value, uint64_t byt
   if (bytes == 0) return true;
   Allocation* a = checked(who, address, bytes, align, true);
   if (!a || !respectFence(who, address)) return false;
-  observe(who, AccessKind::Write, address, bytes);
+  if (!observe(who, AccessKind::Write, address, bytes, value)) return false;
   void* to = reinterpret_cast<void*>(address);
   bool changed = memcmp(to, value, bytes) != 0;
   if (changed) memmove(to, value, bytes);
@@ -175,29 +202,34 @@ bool updateMemory(Accessor& who, RmwOp op, Elem elem, Address address, const voi
   unsigned bytes = byteSize(elem);
   Allocation* a = checked(who, address, bytes, bytes, true);
   if (!a || !checkInitialised(who, *a, address, bytes) || !respectFence(who, address)) return false;
-  observe(who, AccessKind::Atomic, address, bytes);
+  if (!observe(who, AccessKind::Atomic, address, bytes)) return false;
   void* memory = reinterpret_cast<void*>(address);
   if (!applyRmw(op, elem, memory, value, old))
     return failAccess(who, "unsupported", "this atomic update is not defined for its element type");
   touched(who, *a, address, bytes, memcmp(memory, old, bytes) != 0);
   if (who.run) who.run->noteRead(address, bytes);
   if (!a->shared) recordWriter(who, address, bytes);
-  return true;
+  return observeValue(who, AccessKind::Atomic, address, bytes, valueOf(old, bytes));
 }
 
 bool compareAndSwap(Accessor& who, Elem elem, Address address, const void* expected, const void* value, void* old) {
   unsigned bytes = byteSize(elem);
   Allocation* a = checked(who, address, bytes, bytes, true);
   if (!a || !checkInitialised(who, *a, address, bytes) || !respectFence(who, address)) return false;
-  observe(who, AccessKind::Atomic, address, bytes);
   void* memory = reinterpret_cast<void*>(address);
   memcpy(old, memory, bytes);
   if (who.run) who.run->noteRead(address, bytes);
-  if (memcmp(old, expected, bytes) != 0) return true;
+  bool swaps = memcmp(old, expected, bytes) == 0;
+  if (!observe(who, swaps ? AccessKind::Atomic : AccessKind::Read, address, bytes)) return false;
+  if (!swaps) return true;
   memcpy(memory, value, bytes);
   touched(who, *a, address, bytes, memcmp(memory, old, bytes) != 0);
   if (!a->shared) recordWriter(who, address, bytes);
-  return true;
+  return observeValue(who, AccessKind::Atomic, address, bytes, valueOf(old, bytes));
+}
+
+void observeWait(Accessor& who, const AwaitedSignal& signal, bool holds) {
+  if (who.m.observer) who.m.observer->waits(accessOf(who, AccessKind::Read, signal.address, signal.bytes), signal, holds);
 }
 
 bool holds(SignalCompare compare, uint64_t seen, uint64_t value, unsigned bytes) {
@@ -252,24 +284,23 @@ static void markSignal(Allocation& a, Address address, unsigned bytes) {
 bool writeSignal(Accessor& who, Address address, SignalKind kind, uint64_t value, unsigned bytes) {
   Allocation* a = checked(who, address, bytes, bytes, true);
   if (!a || !respectFence(who, address)) return false;
-  who.synchronises = true;
-  observe(who, AccessKind::Atomic, address, bytes);
-  uint64_t old = 0;
-  memcpy(&old, reinterpret_cast<const void*>(address), bytes);
+  who.synchronises = who.isSignal = true;
+  AccessKind as = kind == SignalKind::Add ? AccessKind::Atomic : AccessKind::Write;
+  if (!observe(who, as, address, bytes)) return false;
+  uint64_t old = valueOf(reinterpret_cast<const void*>(address), bytes);
   uint64_t now = truncated(kind == SignalKind::Add ? old + value : value, bytes);
   memcpy(reinterpret_cast<void*>(address), &now, bytes);
   touched(who, *a, address, bytes, now != old);
   markSignal(*a, address, bytes);
   recordWriter(who, address, bytes);
-  return true;
+  return observeValue(who, as, address, bytes, old);
 }
 
 bool readSignal(Accessor& who, Address address, unsigned bytes, uint64_t* value) {
   Allocation* a = checked(who, address, bytes, bytes, false);
   if (!a) return false;
-  who.synchronises = true;
-  who.semantic = Semantic::Acquire;
-  observe(who, AccessKind::Atomic, address, bytes);
+  who.synchronises = who.isSignal = true;
+  if (!observe(who, AccessKind::Read, address, bytes)) return false;
   *value = 0;
   memcpy(value, reinterpret_cast<const void*>(address), bytes);
   markSignal(*a, address, bytes);

@@ -8,6 +8,11 @@ namespace tandem::interpreter {
 struct Accessor {
   Machine& m;
   Run* run = nullptr;
+  // Who it is when there is no run; a collective's copies are made for `behalf`.
+  const Stream* stream = nullptr;
+  const PendingPut* transfer = nullptr;
+  const Collective* collective = nullptr;
+  const Run* behalf = nullptr;  // a collective's: of whom
   int rank = 0;
   std::array<int32_t, 3> id{-1, -1, -1};
   const Program* program = nullptr;
@@ -15,8 +20,9 @@ struct Accessor {
   std::string what;  // a stream's operation, for its reports
   Semantic semantic = Semantic::Relaxed;
   Scope scope = Scope::Gpu;
-  bool synchronises = false;
-  uint32_t lane = 0;
+  bool synchronises = false;  // an atomic, a signal, or a non-weak ld/st
+  bool isSignal = false;
+  uint32_t lane = kTileCode, laneBytes = 0;  // as in MemoryAccess
   int64_t timeNs = 0;
 
   Accessor(Machine& machine, Run& r, const Prepared& i);
@@ -35,6 +41,8 @@ bool checkMemory(Accessor& who, Address address, uint64_t bytes, unsigned align,
 bool writeSignal(Accessor& who, Address address, SignalKind kind, uint64_t value, unsigned bytes);
 // Reads a signal to compare it; marks the address as a signal. A signal nobody wrote reads as it lies in memory.
 bool readSignal(Accessor& who, Address address, unsigned bytes, uint64_t* value);
+// Tells the observer what a wait saw.
+void observeWait(Accessor& who, const AwaitedSignal& signal, bool holds);
 bool holds(SignalCompare compare, uint64_t seen, uint64_t value, unsigned bytes);
 // The record of a signal, or null.
 SignalRecord* signalRecord(Machine& m, Address address);

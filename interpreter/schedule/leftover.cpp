@@ -70,6 +70,8 @@ void World::finish() {
   m.unfinished.clear();
   while (!m.failed && deliverOne(m, true)) {
   }
+  if (m.observer) m.observer->ended();
+  if (m.failed) return;
   for (Allocation* a : m.arena.allocationsInOrder()) {
     if (a->freed || a->signals.empty()) continue;
     std::vector<Address> addresses = restless(*a);

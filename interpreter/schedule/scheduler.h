@@ -16,6 +16,7 @@ struct World::Impl {
     std::vector<std::unique_ptr<Stream>> streams;
     std::vector<int> freeSlots;
     std::vector<int64_t> slotClockNs;
+    uint64_t allocations = 0;     // symmetric ones
     std::vector<Grid*> starting;  // grids with programs not yet started
   };
   std::vector<RankState> ranks;
@@ -40,6 +41,8 @@ struct World::Impl {
   void turnOfCopy(Stream& s);
   void turnOfWait(Stream& s);
   void turnOfBarrier(Stream& s);
+
+  void hostAccess(Stream* s, int rank, Address address, uint64_t bytes, bool write);
 
   // --- programs (program.cpp) ---
   void fillSlots(int rank);

@@ -11,6 +11,7 @@ Accessor strong(Machine& m, Run& run, const Prepared& i) {
   who.semantic = Semantic(i.immediates[0]);
   who.scope = Scope(i.immediates[1]);
   who.synchronises = !(i.immediateCount > 2 && i.immediates[2]);
+  if (run.prepared->program->perThread && run.mask.all) who.lane = kEachThread;
   return who;
 }
 
@@ -71,7 +72,7 @@ Step st(Machine& m, Run& run, const Prepared& i) {
   bool record = bytes <= 8 && run.activeLanes() <= 32;
   for (uint32_t lane = once ? run.firstActiveLane() : 0; lane < run.lanes; ++lane) {
     if (!run.laneActive(lane)) continue;
-    who.lane = lane;
+    if (!once) who.lane = lane;
     Address address = pointers[pointerLanes ? lane : 0];
     if (!writeMemory(who, address, values + (valueLanes ? lane * bytes : 0), bytes, bytes)) return Step::Failed;
     if (record || once) recordWriter(who, address, std::min(bytes, 8u));

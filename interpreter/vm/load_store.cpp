@@ -31,8 +31,11 @@ Step load(Machine& m, Run& run, const Prepared& i) {
     else splat(data(m, run, i.c), out, pointers.count, bytes);
   }
   uint64_t moved = 0;
+  bool perThread = isLanes(run, i.a);
+  who.laneBytes = perThread ? bytes : 0;
   bool ok = pointers.each(bytes, [&](size_t first, size_t length) {
     moved += length * bytes;
+    if (perThread) who.lane = uint32_t(first);
     return readMemory(who, pointers.at[first], out + first * bytes, length * bytes, bytes);
   });
   if (!ok) return Step::Failed;

@@ -105,18 +105,26 @@ class Tensor:
     def numpy(self):
         view = self._view(True)
         if self.is_contiguous():
-            _tandem.mark_initialised(self.team._session.handle, self.address, self.nbytes)
+            self._note(view, True)
         return view
+
+    def _note(self, view, writes):
+        """Tells the simulator that the host reads or writes the elements of a view."""
+        for address, count in _runs(view):
+            self.team._call(_tandem.host_access, address, count, int(writes))
 
     def __array__(self, dtype=None, copy=None):
         view = self._view(False)
+        self._note(view, False)
         return view.astype(dtype) if dtype is not None and np.dtype(dtype) != self.dtype else view.copy() if copy else view
 
     def __getitem__(self, index):
         """A part of the tensor (slices; no waiting), or an element or a NumPy copy (which waits for the streams)."""
         part = self._raw(False)[index]
         if not isinstance(part, np.ndarray) or part.base is None:
-            return self._view(False)[index]
+            view = self._view(False)
+            self._note(view, False)
+            return view[index]
         return Tensor(self.team, part.__array_interface__["data"][0], part.shape, self.dtype, part.strides, owner=self,
                       symmetric=self.symmetric)
 
@@ -126,8 +134,7 @@ class Tensor:
         part = self._raw(False)[index]
         if not isinstance(part, np.ndarray):
             part = self._raw(False)[(*(slice(i, i + 1 or None) for i in np.atleast_1d(index)),)]
-        for address, count in _runs(part if part.base is not None else view):
-            _tandem.mark_initialised(self.team._session.handle, address, count)
+        self._note(part if part.base is not None else view, True)
 
     def fill_(self, value):
         self[...] = value

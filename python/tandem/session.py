@@ -21,6 +21,10 @@ _current = threading.local()
 _INTERRUPT_SECONDS = 5
 
 
+def _check_default():
+    return os.environ.get("TANDEM_CHECK", "0") not in ("", "0")
+
+
 def host_place():
     """(file, line) of the nearest caller outside this package."""
     frame = sys._getframe(1)
@@ -32,12 +36,13 @@ def host_place():
 class Session:
     """N simulated ranks of one run."""
 
-    def __init__(self, ranks, seed=0, trace=False, **options):
+    def __init__(self, ranks, seed=0, trace=False, check=None, **options):
         for name, value in {"ranks": ranks, "seed": seed, **options}.items():
             if not isinstance(value, (int, np.integer)):
                 raise TypeError(f"`{name}` must be an integer, not {value!r}")
         try:
-            options = {"ranks": int(ranks), "seed": int(seed) % 2**64, "trace": bool(trace), **options}
+            options = {"ranks": int(ranks), "seed": int(seed) % 2**64, "trace": bool(trace),
+                       "check": _check_default() if check is None else bool(check), **options}
             self.handle = _tandem.session_create(json.dumps(options))
         except RuntimeError as error:
             raise ValueError(str(error)) from None
@@ -272,17 +277,18 @@ class Result:
             file.write(_tandem.chrome_trace(self._session.handle))
 
 
-def launch(main, ranks=1, target="sim", seed=0, trace=False, args=(), slots_per_rank=None):
+def launch(main, ranks=1, target="sim", seed=0, trace=False, args=(), slots_per_rank=None, check=None):
     """Runs `main(team, *args)` once on each of `ranks` ranks and returns a Result.
 
     Raises SimulationError with the reports when the simulator finds an error, or the first exception a rank raised.
     The same seed gives the same run; other seeds give other schedules and delays. `slots_per_rank`: how many programs of a
-    rank are resident at once (132).
+    rank are resident at once (132). `check`: look for races and misused signals (by default as the environment's
+    TANDEM_CHECK says); a report of kind `race` or `signal-misuse` names both places.
     """
     if target != "sim":
         raise ValueError(f"target `{target}` is not available; this build has: sim")
     options = {} if slots_per_rank is None else {"slots_per_rank": slots_per_rank}
-    session = Session(ranks, seed, trace, **options)
+    session = Session(ranks, seed, trace, check, **options)
     values, failures = [None] * ranks, []
 
     def body(rank):

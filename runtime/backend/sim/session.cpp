@@ -59,6 +59,7 @@ Address Session::allocate(int rank, uint64_t bytes, interpreter::MemoryKind kind
       return std::all_of(symmetricAllocations_.begin(), symmetricAllocations_.end(),
                          [mine](uint64_t n) { return n >= mine; });
     });
+    world_.hostAllocated(rank);
   }
   return address;
 }
@@ -89,15 +90,18 @@ void Session::launch(int rank, StreamId stream, interpreter::Launch launch) {
 }
 
 void Session::copyFromHost(int rank, StreamId stream, Address dest, const void* source, uint64_t bytes) {
-  world_.callbackAsync(rank, stream, [this, dest, source, bytes] {
+  world_.callbackAsync(rank, stream, [this, rank, stream, dest, source, bytes] {
+    world_.streamAccess(rank, stream, dest, bytes, true);
     std::memcpy(reinterpret_cast<void*>(dest), source, bytes);
     world_.markInitialised(dest, bytes);
   });
 }
 
 void Session::copyToHost(int rank, StreamId stream, void* dest, Address source, uint64_t bytes) {
-  world_.callbackAsync(rank, stream,
-                       [dest, source, bytes] { std::memcpy(dest, reinterpret_cast<const void*>(source), bytes); });
+  world_.callbackAsync(rank, stream, [this, rank, stream, dest, source, bytes] {
+    world_.streamAccess(rank, stream, source, bytes, false);
+    std::memcpy(dest, reinterpret_cast<const void*>(source), bytes);
+  });
 }
 
 void Session::releaseAsync(int rank, StreamId stream, Address address) {
@@ -106,16 +110,19 @@ void Session::releaseAsync(int rank, StreamId stream, Address address) {
 
 void Session::synchronize(int rank) {
   baton_.block(rank, "its streams", [this, rank] { return world_.idle(rank); });
+  world_.hostWaited(rank);
 }
 
 void Session::synchronize(int rank, StreamId stream) {
   baton_.block(rank, "stream " + std::to_string(stream), [this, rank, stream] { return world_.idle(rank, stream); });
+  world_.hostWaited(rank, stream);
 }
 
 void Session::barrier(int rank, int team) {
   synchronize(rank);
   world_.barrierAsync(rank, 0, team);
   baton_.block(rank, "the barrier of team " + std::to_string(team), [this, rank] { return world_.idle(rank, 0); });
+  world_.hostWaited(rank, 0);
 }
 
 }  // namespace tandem::runtime::sim

@@ -98,11 +98,13 @@ int main(int argc, char** argv) {
   int numWarps = 4;
   app.add_option("FILE.py[:kernel]", input, "the file, and the kernel when the file has several")->required();
   app.add_option("--emit", stage, "what to print")
-      ->check(CLI::IsMember({"ast", "tile", "tile-opt", "sim", "ptx", "cubin", "bundle"}))
+      ->check(CLI::IsMember({"ast", "tile", "tile-opt", "sim", "gpu", "layouts", "llvm", "ptx", "cubin", "bundle"}))
       ->capture_default_str();
   app.add_option("--signature", signature, "types of the parameters: '*fp16, i32' or 'x=*fp16, n=i32'");
   app.add_option("--constexpr", constexprs, "values of the constexpr parameters: 'BLOCK=128, FLAG=True'");
   app.add_option("--num-warps", numWarps, "warps of a program, a power of two")->capture_default_str();
+  bool locations = false;
+  app.add_flag("--locations", locations, "print the source place of each operation (with --emit=tile and tile-opt)");
   GpuOptions gpu;
   app.add_option("--target", gpu.target, "the GPU that ptx, cubin and bundle are for")->capture_default_str();
   app.add_option("--num-stages", gpu.numStages, "loads in flight in a pipelined loop")->capture_default_str();
@@ -121,7 +123,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (stage == "ptx" || stage == "cubin" || stage == "bundle") return emitForGpu(withGpuOptions(request.text, gpu), stage, output);
-  tandem::compiler::Emitted result = tandem::compiler::emit(request.text, stage);
+  tandem::compiler::Emitted result = tandem::compiler::emit(request.text, stage, locations);
   if (!result.error.empty()) {
     std::cerr << result.error;
     return 1;

@@ -18,6 +18,8 @@ namespace tandem::compiler {
 //        {"foreign":"description"}
 // ARGUMENT: {"name":"x","type":"*fp16"} {"name":"n","type":"i32"} {"name":"B","constexpr":VALUE}
 //        {"name":"t","tuple":[ARGUMENT..]} {"name":"d","descriptor":{"dtype":"fp16","block_shape":[64,32]}}
+//        A pointer or an integer may have "divisibility":16, a promise that its value (the address, in bytes) is a multiple of that;
+//        it becomes the argument's attribute `tandem.divisibility`.
 //        The types are those of Triton's signatures. A descriptor becomes base pointer, shape (i32..), strides (i64..) arguments.
 struct Compiled {
   interpreter::ProgramPtr program;      // Program::arguments says what the launch must pass, in order (constexprs left out)
@@ -32,7 +34,8 @@ struct Emitted {
   std::string text;
   std::string error;
 };
-Emitted emit(const std::string& requestJson, const std::string& stage);
+// `locations`: the ops of "tile" and "tile-opt" are printed with their places in the source.
+Emitted emit(const std::string& requestJson, const std::string& stage, bool locations = false);
 
 // A request for a kernel in a file, as tandemc has it: names resolve through the file's imports, constants and functions.
 // `kernel` may be empty when the file has one kernel.

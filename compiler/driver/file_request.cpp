@@ -2,6 +2,9 @@
 #include "compiler/driver/compile.h"
 #include "compiler/frontend/emit/function.h"
 #include "compiler/frontend/parse/parse.h"
+#include "compiler/frontend/semantic/spelling.h"
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -14,6 +17,8 @@ using nlohmann::json;
 [[noreturn]] void fail(const std::string& message) { throw CompileError({Severity::Error, "bad-request", message, nullptr, {}, {}}); }
 
 std::string readFile(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) fail("`" + path + "` is a directory, not a file");
   std::ifstream in(path, std::ios::binary);
   if (!in) fail("cannot read `" + path + "`");
   std::ostringstream text;
@@ -118,7 +123,19 @@ std::vector<TypeWord> readSignature(const std::string& text) {
   return out;
 }
 
+// "*fp16:16" promises a multiple of 16, "i32:1" the value 1: Triton's specialisations.
+json specialised(const std::string& name, const std::string& type, size_t colon) {
+  std::string base = trimmed(type.substr(0, colon)), promise = trimmed(type.substr(colon + 1));
+  std::optional<DType> t = DType::parse(base);
+  bool pointer = base.starts_with('*'), integer = t && !pointer && (base[0] == 'i' || base[0] == 'u');
+  if (!(promise == "16" && (pointer || integer) && t) && !(promise == "1" && integer))
+    fail("`" + type + "` is not a type, for parameter `" + name + "`; `:16` may follow a pointer or an integer, `:1` an integer");
+  if (promise == "1") return {{"name", name}, {"constexpr", {{"int", "1"}}}};
+  return {{"name", name}, {"type", base}, {"divisibility", 16}};
+}
+
 json argumentOf(const std::string& name, const std::string& type) {
+  if (size_t colon = type.find(':'); colon != std::string::npos) return specialised(name, type, colon);
   if (!type.starts_with("tensordesc<")) {
     if (!DType::parse(type)) fail("`" + type + "` is not a type, for parameter `" + name + "`");
     return {{"name", name}, {"type", type}};
@@ -137,24 +154,35 @@ json argumentOf(const std::string& name, const std::string& type) {
   return {{"name", name}, {"descriptor", {{"dtype", trimmed(type.substr(11, open - 11))}, {"block_shape", shape}}}};
 }
 
-json makeArguments(const ast::Stmt& kernel, const std::vector<TypeWord>& types, std::map<std::string, json> constexprs) {
+void checkParameter(const ast::Stmt& kernel, const std::string& name, const std::string& option) {
+  std::vector<std::string> known;
+  for (const ast::Parameter& p : kernel.parameters) known.push_back(p.name);
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  std::string near = closestName(name, known);
+  fail("`" + kernel.text + "` has no parameter `" + name + "`, which " + option + " names" +
+       (near.empty() ? "" : "; did you mean `" + near + "`?"));
+}
+
+json makeArguments(const ast::Stmt& kernel, const std::vector<TypeWord>& types, const std::map<std::string, json>& constexprs) {
   json out = json::array();
   std::map<std::string, std::string> named;
   std::vector<std::string> positional;
   for (const TypeWord& t : types) {
-    if (t.name.empty())
+    if (t.name.empty()) {
       positional.push_back(t.type);
-    else
-      named[t.name] = t.type;
+      continue;
+    }
+    if (constexprs.contains(t.name)) fail("parameter `" + t.name + "` has a type in --signature and a value in --constexpr; give one of them");
+    if (!named.emplace(t.name, t.type).second) fail("parameter `" + t.name + "` has two types in --signature");
   }
+  for (const auto& [name, type] : named) checkParameter(kernel, name, "--signature");
+  for (const auto& [name, value] : constexprs) checkParameter(kernel, name, "--constexpr");
   size_t next = 0;
   for (const ast::Parameter& p : kernel.parameters) {
     if (auto c = constexprs.find(p.name); c != constexprs.end()) {
       out.push_back({{"name", p.name}, {"constexpr", c->second}});
-      constexprs.erase(c);
     } else if (auto t = named.find(p.name); t != named.end()) {
       out.push_back(argumentOf(p.name, t->second));
-      named.erase(t);
     } else if (isConstexprAnnotation(p.annotation)) {
       if (!p.defaultValue)
         fail("constexpr parameter `" + p.name + "` of `" + kernel.text + "` has no value; give it with --constexpr '" +
@@ -168,8 +196,6 @@ json makeArguments(const ast::Stmt& kernel, const std::vector<TypeWord>& types, 
   if (next < positional.size())
     fail("the signature has " + std::to_string(positional.size()) + " types, but `" + kernel.text + "` takes " +
          std::to_string(next));
-  if (!named.empty()) fail("`" + kernel.text + "` has no parameter `" + named.begin()->first + "`");
-  if (!constexprs.empty()) fail("`" + kernel.text + "` has no parameter `" + constexprs.begin()->first + "`");
   return out;
 }
 

@@ -88,6 +88,53 @@ TEST(Compile, StagesHaveText) {
   EXPECT_FALSE(emit(request, "sim").text.empty()) << emit(request, "sim").error;
 }
 
+TEST(Compile, LocationsOnRequest) {
+  std::string request = scaleRequest().dump();
+  EXPECT_EQ(emit(request, "tile").text.find("k.py:13"), std::string::npos);
+  EXPECT_NE(emit(request, "tile", true).text.find("k.py:13"), std::string::npos);
+  EXPECT_EQ(emit(request, "tile", true).text.find("#loc"), std::string::npos);
+}
+
+TEST(Compile, PromisesOfTheRequestAndOfTheAuthorAreAttributes) {
+  json r = scaleRequest();
+  r["arguments"][0]["divisibility"] = 16;
+  r["functions"]["1"]["source"] =
+      "@jit\ndef scale(x, n, BLOCK: tl.constexpr):\n    n = tl.multiple_of(n, 8)\n    x = tl.multiple_of(x, 4)\n"
+      "    i = tl.max_contiguous(tl.multiple_of(tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), 64), 32)\n"
+      "    j = tl.max_constancy(i // 4, 4)\n    tl.assume(n > 8)\n    tl.store(x + i + j, 1.0)\n";
+  for (const char* stage : {"tile", "tile-opt"}) {
+    std::string text = emit(r.dump(), stage).text;
+    EXPECT_NE(text.find("%arg0: !tile.ptr<f32> {tandem.divisibility = 16 : i32,"), std::string::npos) << text;
+    EXPECT_NE(text.find("%arg1: i32 {tandem.divisibility = 8 : i32,"), std::string::npos) << text;
+    EXPECT_NE(text.find("{tandem.contiguity = array<i32: 32>, tandem.divisibility = array<i32: 64>}"), std::string::npos) << text;
+    EXPECT_NE(text.find("tandem.constancy = array<i32: 4>"), std::string::npos) << text;
+    EXPECT_NE(text.find("tile.assume"), std::string::npos) << text;
+  }
+  EXPECT_TRUE(compileToProgram(r.dump()).program) << compileToProgram(r.dump()).error;
+  for (json wrong : {json(0), json(-16), json("16"), json(2.5)}) {
+    r["arguments"][0]["divisibility"] = wrong;
+    EXPECT_NE(compileToProgram(r.dump()).error.find("`divisibility` of argument `x` must be a positive 32-bit integer, but is " + wrong.dump()),
+              std::string::npos);
+  }
+  r["arguments"][0]["divisibility"] = 16;
+  r["arguments"][0]["type"] = "fp32";
+  EXPECT_NE(compileToProgram(r.dump()).error.find("`divisibility` is for pointers and integers, but argument `x` is neither"),
+            std::string::npos);
+}
+
+TEST(Compile, LaunchOptionsAreChecked) {
+  for (auto [name, value, words] : {std::tuple("num_warps", json(3), "must be a power of two between 1 and 64, but is 3"),
+                                    std::tuple("num_warps", json(0), "must be a positive integer, but is 0"),
+                                    std::tuple("num_ctas", json(-1), "must be a positive integer, but is -1"),
+                                    std::tuple("num_stages", json(0), "must be a positive integer, but is 0"),
+                                    std::tuple("num_stages", json(1.5), "must be a positive integer, but is 1.5")}) {
+    json r = scaleRequest();
+    r["options"] = {{name, value}};
+    Compiled c = compileToProgram(r.dump());
+    EXPECT_NE(c.error.find("k.py:11:1: error: `" + std::string(name) + "` " + words), std::string::npos) << c.error;
+  }
+}
+
 TEST(Compile, ThreadsCompileAtOnce) {
   std::string request = scaleRequest().dump();
   std::string expected = emit(request, "tile-opt").text;

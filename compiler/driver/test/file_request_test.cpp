@@ -65,6 +65,14 @@ TEST_F(FileRequest, MissingPiecesAreNamed) {
   EXPECT_NE(requestForFile(path, "", "*fp32, *fp32, *fp32, i32", "BLOCK=1, OTHER=2", 4)
                 .error.find("has no parameter `OTHER`"),
             std::string::npos);
+  EXPECT_NE(requestForFile(path, "", "x_prt=*fp32, n=i32", "BLOCK=1", 4)
+                .error.find("`add` has no parameter `x_prt`, which --signature names; did you mean `x_ptr`?"),
+            std::string::npos);
+  EXPECT_NE(requestForFile(path, "", "n=i32, n=i64", "BLOCK=1", 4).error.find("`n` has two types in --signature"), std::string::npos);
+  EXPECT_NE(requestForFile(path, "", "BLOCK=i32", "BLOCK=1", 4)
+                .error.find("`BLOCK` has a type in --signature and a value in --constexpr"),
+            std::string::npos);
+  EXPECT_NE(requestForFile(testing::TempDir(), "", "", "", 4).error.find("is a directory, not a file"), std::string::npos);
 }
 
 TEST_F(FileRequest, SyntaxErrorHasItsPlace) {

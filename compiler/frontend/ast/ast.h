@@ -96,6 +96,7 @@ struct Stmt {
   std::vector<Parameter> parameters;  // Function
   ExprPtr returns;                    // Function, may be null
   Body body, orElse;                  // For/While/If: else branch (elif is one If in orElse). Unsupported: nested bodies joined.
+  SourceRange elseRange;              // For/While: the word `else`
   std::vector<WithItem> items;        // With
   std::vector<ImportName> names;      // Import, ImportFrom ("*" for a star import)
 };

@@ -1,6 +1,7 @@
 // Signatures and the binding of calls to them. Knows nothing about what a builtin does.
 #include "compiler/frontend/builtin/arguments.h"
 #include "compiler/frontend/parse/parse.h"
+#include "compiler/frontend/semantic/spelling.h"
 #include <cstdlib>
 #include <mutex>
 #include <unordered_map>
@@ -95,7 +96,11 @@ static void bindKeyword(Context& c, const Builtin& b, const Signature& s, const 
       c.fail("argument-count", "`" + b.name + "` has two values for parameter `" + name + "`" + shown(b));
     return;
   }
-  if (!s.takesKeywords) c.fail("unknown-argument", "`" + b.name + "` has no parameter `" + name + "`" + shown(b));
+  if (s.takesKeywords) return;
+  std::vector<std::string> known;
+  for (const Parameter& p : s.parameters) known.push_back(p.name);
+  c.failAt(c.keywordRange(name), "unknown-argument", "`" + b.name + "` has no parameter `" + name + "`" + shown(b),
+           closestName(name, known));
 }
 
 }  // namespace builtin

@@ -73,7 +73,10 @@ static Value consume(Context& c, const Value& value, mlir::Value token) {
 }
 
 static Value consumeTokenRow(Context& c, const Arguments& a) {
-  return consume(c, a["value"], integer(c, a["token"], Scalar::Int32, "token"));
+  const Value& token = a["token"];
+  bool isToken = token.isTensor() && token.as<Tensor>().type == Type{DType{Scalar::Int32}, {}};
+  if (!isToken) c.fail("type", "`token` must be what `dl.wait` returns, an `int32` scalar, but is " + describe(token));
+  return consume(c, a["value"], token.as<Tensor>().value);
 }
 
 static Value notifyRow(Context& c, const Arguments& a) {
@@ -99,8 +102,6 @@ void addDistributedRows(Rows& rows) {
                     c.fail("unsupported",
                            "`simt_exec_region` is used as `with simt_exec_region() as (thread_idx, block_size):`");
                   }});
-  rows.push_back(unsupported("dl.extern_call", "bitcode libraries other than libdevice are not linked"));
-  rows.push_back(unsupported("dl.extern_elementwise", "bitcode libraries other than libdevice are not linked"));
   rows.push_back(unsupported("dl.dispatch", "bitcode libraries other than libdevice are not linked"));
   rows.push_back(unsupported("dl.extract", "inside `simt_exec_region` read an element as `x[i, j]`"));
   rows.push_back(unsupported("dl.insert", "inside `simt_exec_region` write an element as `x[i, j] = value`"));

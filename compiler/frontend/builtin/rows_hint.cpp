@@ -1,21 +1,44 @@
-// Promises of the author to the compiler.
+// Promises of the author to the compiler. They are discardable attributes: `tandem.divisibility`, `tandem.contiguity` and
+// `tandem.constancy`, with a number for each dimension on an op, and one number on an argument of the kernel.
 #include "compiler/frontend/builtin/operands.h"
+#include <mlir/Interfaces/FunctionInterfaces.h>
 
 using namespace tandem::frontend::semantic;
 
 namespace tandem::frontend::builtin {
 
-// The hint is an attribute of the op that made the value; arguments of the kernel have none to carry it.
+static std::vector<int32_t> promise(Context& c, const Value& given, size_t rank) {
+  std::vector<int32_t> values;
+  for (int64_t v : integers(c, given, "values")) {
+    if (v < 1 || v > INT32_MAX)
+      c.fail("argument-value", "`values` must be positive 32-bit integers, but one is " + std::to_string(v));
+    values.push_back(int32_t(v));
+  }
+  if (values.size() != std::max<size_t>(1, rank))
+    c.fail("argument-value", "`values` has " + std::to_string(values.size()) + " numbers for a tensor of rank " +
+                                 std::to_string(rank));
+  return values;
+}
+
+// The values of a loop or a branch come from several places, and no op is theirs alone: they carry nothing.
+static void attach(Context& c, mlir::Value value, const std::string& attribute, const std::vector<int32_t>& values) {
+  if (mlir::Operation* op = value.getDefiningOp()) {
+    if (op->getNumResults() == 1) op->setAttr(attribute, c.builder.getDenseI32ArrayAttr(values));
+    return;
+  }
+  auto argument = mlir::cast<mlir::BlockArgument>(value);
+  auto function = mlir::dyn_cast_or_null<mlir::FunctionOpInterface>(argument.getOwner()->getParentOp());
+  if (!function) return;
+  auto known = function.getArgAttrOfType<mlir::IntegerAttr>(argument.getArgNumber(), attribute);
+  if (!known || known.getInt() < values[0])
+    function.setArgAttr(argument.getArgNumber(), attribute, c.builder.getI32IntegerAttr(values[0]));
+}
+
 static Builtin hint(const std::string& name, const std::string& attribute) {
   return {"tl." + name, "input, values", [attribute](Context& c, const Arguments& a) -> Value {
-            std::vector<int64_t> values = integers(c, a["values"], "values");
-            if (!a["input"].isTensor()) return a["input"];
-            const Tensor& input = a["input"].as<Tensor>();
-            if (values.size() != std::max<size_t>(1, input.type.shape.size()))
-              c.fail("argument-value", "`values` has " + std::to_string(values.size()) +
-                                           " numbers for a tensor of rank " + std::to_string(input.type.shape.size()));
-            if (mlir::Operation* op = input.value.getDefiningOp())
-              op->setAttr(attribute, c.builder.getDenseI64ArrayAttr(values));
+            const Value& input = a["input"];
+            std::vector<int32_t> values = promise(c, a["values"], input.isTensor() ? input.as<Tensor>().type.shape.size() : 0);
+            if (input.isTensor()) attach(c, input.as<Tensor>().value, attribute, values);
             return input;
           }};
 }
@@ -30,9 +53,9 @@ static Value assume(Context& c, const Arguments& a) {
 }
 
 void addHintRows(Rows& rows) {
-  rows.push_back(hint("multiple_of", "tile.multiple_of"));
-  rows.push_back(hint("max_contiguous", "tile.max_contiguous"));
-  rows.push_back(hint("max_constancy", "tile.max_constancy"));
+  rows.push_back(hint("multiple_of", "tandem.divisibility"));
+  rows.push_back(hint("max_contiguous", "tandem.contiguity"));
+  rows.push_back(hint("max_constancy", "tandem.constancy"));
   rows.push_back({"tl.assume", "cond", assume});
 }
 

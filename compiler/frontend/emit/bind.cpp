@@ -1,5 +1,6 @@
 // Binds the arguments of a call to the parameters of a function by Python's rules.
 #include "compiler/frontend/emit/emitter.h"
+#include "compiler/frontend/semantic/spelling.h"
 
 namespace tandem::frontend {
 using ast::Parameter;
@@ -53,15 +54,8 @@ void Emitter::bindParameters(Frame& frame, const Positional& positional, const K
       candidates.push_back(p.name);
     }
     // Triton passes launch options such as `num_warps` through calls; they mean nothing to an inlined function.
-    if (!known && name != "num_warps" && name != "num_stages") {
-      try {
-        failUnknownMember("`" + f.name + "`", name, candidates);
-      } catch (CompileError& error) {
-        error.diagnostic.kind = "unknown-argument";
-        error.diagnostic.message = "`" + f.name + "` has no parameter `" + name + "`";
-        throw CompileError(error.diagnostic);
-      }
-    }
+    if (!known && name != "num_warps" && name != "num_stages")
+      cx.failAt(cx.keywordRange(name), "unknown-argument", "`" + f.name + "` has no parameter `" + name + "`", closestName(name, candidates));
   }
 }
 

@@ -1,5 +1,6 @@
 // Calls: functions with source are inlined, builtins go to the table, classes make aggregates.
 #include "compiler/frontend/emit/emitter.h"
+#include <llvm/Support/SaveAndRestore.h>
 
 namespace tandem::frontend {
 using ast::Expr;
@@ -8,15 +9,17 @@ using ast::ExprKind;
 // Makes a frame the current one, with its place in the chain of calls.
 class Emitter::Entered {
  public:
-  Entered(Emitter& e, Frame& frame) : emitter_(e), frame_(e.frame_), place_(e.cx.place) {
+  Entered(Emitter& e, Frame& frame) : emitter_(e), frame_(e.frame_), place_(e.cx.place), keywords_(e.cx.keywords) {
     frame.caller = frame_;
     e.frame_ = &frame;
+    e.cx.keywords = nullptr;
     if (!frame.function) return;
     e.cx.place = {frame.function->file(), frame.function->range(), frame.function->name, &place_};
   }
   ~Entered() {
     emitter_.frame_ = frame_;
     emitter_.cx.place = place_;
+    emitter_.cx.keywords = keywords_;
   }
   Entered(const Entered&) = delete;
 
@@ -24,6 +27,7 @@ class Emitter::Entered {
   Emitter& emitter_;
   Frame* frame_;
   Context::Place place_;
+  const std::vector<ast::Keyword>* keywords_;
 };
 
 Emitter::Emitter(Context& context, Session& session) : cx(context), session_(session) {
@@ -64,6 +68,7 @@ Value Emitter::callExpression(const Expr& e) {
     if (!keywords.emplace(k.name, evaluate(*k.value)).second)
       cx.failAt(k.range, "argument-count", "keyword argument `" + k.name + "` is given twice");
   }
+  llvm::SaveAndRestore written(cx.keywords, &e.keywords);
   return call(callee, positional, keywords);
 }
 

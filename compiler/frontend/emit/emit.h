@@ -14,6 +14,7 @@ struct KernelArgument {
   std::string name;
   Kind kind = Kind::Runtime;
   DType type;                            // Runtime; of a Descriptor: its elements
+  int32_t divisibility = 1;              // Runtime: what the value, of a pointer the address in bytes, is a multiple of
   Value constant = None{};               // Constexpr
   std::vector<KernelArgument> elements;  // Tuple
   std::vector<std::string> names;        // Tuple: names of a named tuple

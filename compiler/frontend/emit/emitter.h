@@ -86,7 +86,9 @@ class Emitter {
   // sequence.cpp
   Positional elements(const std::vector<ast::ExprPtr>& exprs);
   Value fString(const ast::Expr& e);
+  std::string fStringText(const std::vector<ast::ExprPtr>& parts, size_t from);
   Value comprehension(const ast::Expr& e);
+  Value dictionary(const ast::Expr& e);
   void comprehensionClause(const ast::Expr& e, size_t clause, Positional& out);
   Value subscript(const ast::Expr& e);
   Value slice(const ast::Expr& e);
@@ -180,6 +182,7 @@ class Emitter {
   void emitRangeLoop(const ast::Stmt& s, const RangeValue& range);
   void emitUnrolledLoop(const ast::Stmt& s, const Positional& values);
   void emitWhile(const ast::Stmt& s);
+  void keepLoop();
   struct LoopVariables {
     std::vector<std::string> names;
     std::vector<Value> patterns;

@@ -43,7 +43,7 @@ Value Emitter::evaluateNode(const Expr& e) {
     case ExprKind::Lambda: return lambda(e);
     case ExprKind::Comprehension: return comprehension(e);
     case ExprKind::Walrus: return walrus(e);
-    case ExprKind::Dict: failUnsupported(e.range, "a dictionary");
+    case ExprKind::Dict: return dictionary(e);
     case ExprKind::Set: failUnsupported(e.range, "a set");
     case ExprKind::Starred: failUnsupported(e.range, "`*` here");
     case ExprKind::Unsupported: failUnsupported(e.range, e.text);

@@ -13,7 +13,7 @@ class Signature {
 
   void add(const KernelArgument& a, const std::string& name) {
     switch (a.kind) {
-      case KernelArgument::Kind::Runtime: return addOne(name, a.type);
+      case KernelArgument::Kind::Runtime: return addOne(name, a.type, a.divisibility);
       case KernelArgument::Kind::Constexpr: return;
       case KernelArgument::Kind::Tuple:
         for (size_t i = 0; i < a.elements.size(); ++i)
@@ -53,11 +53,13 @@ class Signature {
   const std::vector<mlir::Type>& types() const { return types_; }
   const std::vector<std::string>& names() const { return names_; }
   const std::vector<DType>& dtypes() const { return dtypes_; }
+  const std::vector<int32_t>& divisibilities() const { return divisibilities_; }
 
  private:
-  void addOne(const std::string& name, DType type) {
+  void addOne(const std::string& name, DType type, int32_t divisibility = 1) {
     names_.push_back(name);
     dtypes_.push_back(type);
+    divisibilities_.push_back(divisibility);
     types_.push_back(type.toMLIR(&mlir_));
   }
 
@@ -65,6 +67,7 @@ class Signature {
   std::vector<mlir::Type> types_;
   std::vector<std::string> names_;
   std::vector<DType> dtypes_;
+  std::vector<int32_t> divisibilities_;
   unsigned next_ = 0;
 };
 
@@ -91,6 +94,7 @@ EmittedKernel emitKernel(mlir::MLIRContext& mlir, Session& session, const Kernel
   for (unsigned i = 0; i < signature.types().size(); ++i) {
     out.function.setArgAttr(i, "tile.name", cx.builder.getStringAttr(signature.names()[i]));
     out.function.setArgAttr(i, "tile.type", cx.builder.getStringAttr(signature.dtypes()[i].name()));
+    if (int32_t n = signature.divisibilities()[i]; n > 1) out.function.setArgAttr(i, "tandem.divisibility", cx.builder.getI32IntegerAttr(n));
   }
   mlir::Block* entry = out.function.addEntryBlock();
   cx.builder.setInsertionPointToStart(entry);

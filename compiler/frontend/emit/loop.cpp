@@ -61,7 +61,7 @@ void setHints(mlir::Operation* loop, const RangeValue& range, mlir::OpBuilder& b
 }  // namespace
 
 void Emitter::emitFor(const Stmt& s) {
-  if (!s.orElse.empty()) failUnsupported(s.orElse.front()->range, "`else` of a loop");
+  if (!s.orElse.empty()) failUnsupported(s.elseRange, "`else` of a loop");
   Value iterable = evaluate(*s.exprs[1]);
   At at(*this, s.exprs[1]->range);
   bool isRange = iterable.is<std::shared_ptr<RangeValue>>();
@@ -116,8 +116,13 @@ void Emitter::emitRangeLoop(const Stmt& s, const RangeValue& range) {
   finishLoop(vars, before, results);
 }
 
+// To MLIR a loop without effects is dead code, though it may never end. An empty promise is an effect that costs nothing.
+void Emitter::keepLoop() {
+  tile::AssumeOp::create(cx.builder, cx.loc(), semantic::constant(cx, true, DType{Scalar::Int1}).value);
+}
+
 void Emitter::emitWhile(const Stmt& s) {
-  if (!s.orElse.empty()) failUnsupported(s.orElse.front()->range, "`else` of a loop");
+  if (!s.orElse.empty()) failUnsupported(s.elseRange, "`else` of a loop");
   LoopVariables vars = prepareLoop(namesForLoop(s));
   Locals before = frame_->locals;
   mlir::ValueRange initial(vars.initial);
@@ -140,6 +145,7 @@ void Emitter::emitWhile(const Stmt& s) {
     ReturnBlock block(*frame_, "a `while` loop");
     emitBody(s.body, 0, nullptr);
   }
+  keepLoop();
   mlir::scf::YieldOp::create(cx.builder, loc, collectLoop(vars));
   cx.builder.setInsertionPointAfter(loop);
   std::vector<mlir::Value> results(loop.result_begin(), loop.result_end());

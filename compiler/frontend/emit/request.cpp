@@ -13,6 +13,10 @@ using nlohmann::json;
   throw CompileError({Severity::Error, "bad-request", message, nullptr, {}, {}});
 }
 
+[[noreturn]] void failKernel(const Function& kernel, const std::string& message) {
+  throw CompileError({Severity::Error, "bad-request", message, kernel.file(), kernel.range(), {}});
+}
+
 const json& member(const json& object, const char* name) {
   auto it = object.is_object() ? object.find(name) : object.end();
   if (!object.is_object() || it == object.end()) failRequest(std::string("the request lacks `") + name + "`");
@@ -161,6 +165,15 @@ Value Functions::value(const json& v) {
   return Foreign{"a `" + v.begin().key() + "`"};
 }
 
+int32_t divisibility(const KernelArgument& a, const json& given) {
+  bool divides = a.kind == KernelArgument::Kind::Runtime && (a.type.isPointer() || a.type.isInt());
+  if (!divides) failRequest("`divisibility` is for pointers and integers, but argument `" + a.name + "` is neither");
+  int64_t value = given.is_number_integer() ? given.get<int64_t>() : 0;
+  if (value < 1 || value > INT32_MAX)
+    failRequest("`divisibility` of argument `" + a.name + "` must be a positive 32-bit integer, but is " + given.dump());
+  return int32_t(value);
+}
+
 KernelArgument argument(Functions& functions, const json& a) {
   KernelArgument out;
   out.name = a.value("name", std::string());
@@ -178,21 +191,31 @@ KernelArgument argument(Functions& functions, const json& a) {
   } else {
     out.type = dtype(text(member(a, "type"), "type"));
   }
+  if (a.contains("divisibility")) out.divisibility = divisibility(out, a["divisibility"]);
   return out;
 }
 
-CompileOptions options(const json& request) {
+// A launch option that the kernel, not one of its lines, is wrong about.
+int launchOption(const json& options, const char* name, int fallback, const Function& kernel) {
+  auto it = options.find(name);
+  if (it == options.end()) return fallback;
+  bool isPositive = it->is_number_integer() && it->get<int64_t>() > 0 && it->get<int64_t>() <= INT32_MAX;
+  if (!isPositive) failKernel(kernel, std::string("`") + name + "` must be a positive integer, but is " + it->dump());
+  return it->get<int>();
+}
+
+CompileOptions options(const json& request, const Function& kernel) {
   CompileOptions o;
   auto it = request.find("options");
   if (it == request.end()) return o;
-  o.numWarps = it->value("num_warps", o.numWarps);
-  o.numStages = it->value("num_stages", o.numStages);
-  o.numCtas = it->value("num_ctas", o.numCtas);
+  o.numWarps = launchOption(*it, "num_warps", o.numWarps, kernel);
+  o.numStages = launchOption(*it, "num_stages", o.numStages, kernel);
+  o.numCtas = launchOption(*it, "num_ctas", o.numCtas, kernel);
   o.maxRegisters = it->value("max_registers", o.maxRegisters);
   o.target = it->value("target", o.target);
   o.debug = it->value("debug", o.debug);
-  if (o.numWarps < 1 || o.numWarps > 64 || (o.numWarps & (o.numWarps - 1)))
-    failRequest("`num_warps` must be a power of two between 1 and 64, but is " + std::to_string(o.numWarps));
+  if (o.numWarps > 64 || (o.numWarps & (o.numWarps - 1)))
+    failKernel(kernel, "`num_warps` must be a power of two between 1 and 64, but is " + std::to_string(o.numWarps));
   return o;
 }
 
@@ -213,11 +236,11 @@ KernelRequest readRequest(Session& session, const json& request) {
     auto it = request.find("functions");
     Functions& functions = session.own(std::make_unique<FunctionTable>(session, it == request.end() ? emptyObject() : *it))->functions;
     KernelRequest out;
-    out.options = options(request);
     std::string kernel = text(member(request, "kernel"), "kernel");
     Value v = kernelValue(session, functions, request, kernel);
     if (!v.is<FunctionPtr>()) failRequest("`" + kernel + "` is not a function");
     out.kernel = v.as<FunctionPtr>();
+    out.options = options(request, *out.kernel);
     for (const json& a : member(request, "arguments")) out.arguments.push_back(argument(functions, a));
     return out;
   } catch (const json::exception& error) {

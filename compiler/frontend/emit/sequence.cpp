@@ -1,5 +1,6 @@
 // Sequences of compile time: displays, f-strings, comprehensions, subscripts.
 #include "compiler/frontend/emit/emitter.h"
+#include "compiler/frontend/semantic/format_spec.h"
 
 namespace tandem::frontend {
 using ast::Expr;
@@ -17,18 +18,39 @@ Positional Emitter::elements(const std::vector<ast::ExprPtr>& exprs) {
   return out;
 }
 
-Value Emitter::fString(const Expr& e) {
+Value Emitter::fString(const Expr& e) { return fStringText(e.children, 0); }
+
+std::string Emitter::fStringText(const std::vector<ast::ExprPtr>& parts, size_t from) {
   std::string out;
-  for (const ast::ExprPtr& part : e.children) {
+  for (size_t i = from; i < parts.size(); ++i) {
+    const ast::ExprPtr& part = parts[i];
     if (part->kind == ExprKind::String) {
       out += part->text;
       continue;
     }
-    Value v = evaluate(*part);
+    bool formatted = part->kind == ExprKind::Unsupported && part->text == "`format spec`";
+    Value v = evaluate(formatted ? *part->children[0] : *part);
     if (containsTensor(v)) cx.failAt(part->range, "constexpr-needed", "an f-string needs constants, but got " + describe(v));
-    out += v.is<std::string>() ? v.as<std::string>() : repr(v);
+    if (formatted) {
+      At at(*this, part->range);
+      out += formatConstant(cx, v, fStringText(part->children, 1));
+    } else {
+      out += v.is<std::string>() ? v.as<std::string>() : repr(v);
+    }
   }
   return out;
+}
+
+// Pairs of key and value; a constant of compile time.
+Value Emitter::dictionary(const Expr& e) {
+  auto pairs = std::make_shared<Tuple>();
+  pairs->isDictionary = true;
+  for (size_t k = 0; k + 1 < e.children.size(); k += 2) {
+    if (!e.children[k]) failUnsupported(e.children[k + 1]->range, "`**` in a dictionary");
+    Value key = evaluate(*e.children[k]);
+    pairs->elements.push_back(makeTuple({key, evaluate(*e.children[k + 1])}));
+  }
+  return pairs;
 }
 
 Value Emitter::comprehension(const Expr& e) {
@@ -68,7 +90,12 @@ void Emitter::comprehensionClause(const Expr& e, size_t clause, Positional& out)
 // What a loop of compile time runs over.
 Positional Emitter::constantElements(const Value& iterable, const SourceRange& range) {
   At at(*this, range);
-  if (iterable.isTuple()) return iterable.elements();
+  if (iterable.isTuple()) {
+    Positional out = iterable.elements();
+    if (iterable.as<std::shared_ptr<Tuple>>()->isDictionary)
+      for (Value& pair : out) pair = Value(pair.elements()[0]);
+    return out;
+  }
   if (iterable.is<std::string>()) {
     Positional out;
     for (char c : iterable.as<std::string>()) out.push_back(std::string(1, c));

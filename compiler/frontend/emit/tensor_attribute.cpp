@@ -11,17 +11,6 @@ Value shapeTuple(const std::vector<int64_t>& shape) {
   return makeTuple(std::move(elements));
 }
 
-// Functions of the language that Triton also gives as methods of its tensors.
-const std::set<std::string>& tensorMethods() {
-  static const std::set<std::string> names = {
-      "abs", "advance", "argmax", "argmin", "associative_scan", "atomic_add", "atomic_and", "atomic_cas", "atomic_max", "atomic_min",
-      "atomic_or", "atomic_xchg", "atomic_xor", "broadcast_to", "cast", "cdiv", "ceil", "cos", "cumprod", "cumsum", "erf", "exp", "exp2",
-      "expand_dims", "flip", "floor", "gather", "histogram", "item", "load", "log", "log2", "logical_and", "logical_or", "max", "min",
-      "permute", "ravel", "reduce", "reduce_or", "reshape", "rsqrt", "sigmoid", "sin", "softmax", "sort", "split", "sqrt", "sqrt_rn",
-      "store", "sum", "to", "topk", "trans", "view", "xor_sum"};
-  return names;
-}
-
 bool isTypeQuestion(const std::string& name) {
   static const std::set<std::string> names = {"is_ptr", "is_int", "is_floating", "is_block", "is_bool", "is_fp8", "is_fp16", "is_bf16",
                                               "is_fp32", "is_fp64", "is_int_signed", "is_int_unsigned", "is_standard_floating", "is_void",
@@ -56,16 +45,12 @@ Value Emitter::tensorAttribute(const Tensor& t, const std::string& name) {
   }
   if (isTypeQuestion(name) || tensorMethod(name) || (t.type.isVector() && findBuiltin("dl.vector." + name)))
     return BoundMethod{std::make_shared<Value>(t), name};
-  std::vector<std::string> candidates(tensorMethods().begin(), tensorMethods().end());
+  std::vector<std::string> candidates = namesOf("tl.tensor");
   candidates.insert(candidates.end(), {"dtype", "shape", "type", "numel"});
   failUnknownMember(describe(Value(t)), name, candidates);
 }
 
-std::optional<Value> Emitter::tensorMethod(const std::string& name) {
-  if (const Builtin* b = findBuiltin("tl.tensor." + name)) return Value(b);
-  if (tensorMethods().contains(name)) return session_.ourMember("tl", name);
-  return {};
-}
+std::optional<Value> Emitter::tensorMethod(const std::string& name) { return session_.ourMember("tl.tensor", name); }
 
 Value Emitter::dtypeAttribute(const DType& t, const std::string& name) {
   if (name == "element_ty") return t.isPointer() ? t.pointee() : t;

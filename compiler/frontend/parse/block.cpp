@@ -67,6 +67,11 @@ void Parser::parseElse(ast::Body& out) {
   if (accept(TokenKind::KwElse)) parseBlock(out, block);
 }
 
+void Parser::parseLoopElse(ast::Stmt& loop) {
+  loop.elseRange = token().range;
+  parseElse(loop.orElse);
+}
+
 Parser::StmtPtr Parser::parseWhile() {
   Mark first = pos_;
   BlockOwner block = owner("`while` statement");
@@ -74,7 +79,7 @@ Parser::StmtPtr Parser::parseWhile() {
   StmtPtr s = makeStmt(StmtKind::While, first);
   s->exprs.push_back(parseNamed());
   parseBlock(s->body, block);
-  parseElse(s->orElse);
+  parseLoopElse(*s);
   s->range = rangeFrom(first);
   return s;
 }
@@ -88,7 +93,7 @@ Parser::StmtPtr Parser::parseFor() {
   if (!accept(TokenKind::KwIn)) failHere("expected `in`");
   s->exprs.push_back(parseStarExpressions());
   parseBlock(s->body, block);
-  parseElse(s->orElse);
+  parseLoopElse(*s);
   s->range = rangeFrom(first);
   return s;
 }

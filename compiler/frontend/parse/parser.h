@@ -109,6 +109,7 @@ class Parser {
   StmtPtr parseIf();
   StmtPtr parseElifs(StmtPtr head);
   void parseElse(ast::Body& out);
+  void parseLoopElse(ast::Stmt& loop);
   StmtPtr parseWhile();
   StmtPtr parseFor();
   StmtPtr parseWith();

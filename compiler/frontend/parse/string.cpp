@@ -132,7 +132,8 @@ void Parser::parseField(ast::Expr& out, bool& endsInText, bool isRaw) {
   endsInText = false;
 }
 
-// `!s` is what happens anyway. Any other conversion or format wraps the value in an Unsupported node.
+// `!s` is what happens anyway. Any other conversion or format wraps the value in an Unsupported node, with the parts of
+// the format behind it.
 Parser::ExprPtr Parser::parseFieldFormat(Mark first, ExprPtr value, bool isRaw) {
   const char* feature = nullptr;
   if (at(TokenKind::Exclaim)) {
@@ -146,7 +147,7 @@ Parser::ExprPtr Parser::parseFieldFormat(Mark first, ExprPtr value, bool isRaw) 
   ast::Expr spec;
   bool endsInText = false;
   if (accept(TokenKind::FormatColon)) parseFStringParts(spec, endsInText, TokenKind::RBrace, isRaw);
-  if (!spec.children.empty()) feature = "`format spec`";
+  if (!spec.children.empty() && !feature) feature = "`format spec`";
   if (!feature) return value;
   ExprPtr e = makeUnsupported(feature, first, std::move(value));
   std::move(spec.children.begin(), spec.children.end(), std::back_inserter(e->children));

@@ -45,8 +45,21 @@ mlir::Location Context::loc() const { return locationOf(place, builder.getContex
 
 void Context::fail(const std::string& kind, const std::string& message) const { failAt(place.range, kind, message); }
 
-void Context::failAt(const SourceRange& range, const std::string& kind, const std::string& message) const {
-  throw CompileError(diagnosticAt(place, range, Severity::Error, kind, message));
+void Context::failAt(const SourceRange& range, const std::string& kind, const std::string& message,
+                     const std::string& suggestion) const {
+  Diagnostic diagnostic = diagnosticAt(place, range, Severity::Error, kind, message);
+  if (!suggestion.empty()) {
+    Diagnostic note{Severity::Note, "", "did you mean `" + suggestion + "`?", diagnostic.file, diagnostic.range, {}};
+    diagnostic.notes.insert(diagnostic.notes.begin(), std::move(note));
+  }
+  throw CompileError(std::move(diagnostic));
+}
+
+SourceRange Context::keywordRange(const std::string& name) const {
+  if (keywords)
+    for (const ast::Keyword& k : *keywords)
+      if (k.name == name) return k.range;
+  return place.range;
 }
 
 void Context::warn(const std::string& kind, const std::string& message) {

@@ -29,11 +29,17 @@ class Context {
     const Place* caller = nullptr;
   };
   Place place;
+  // The keywords of the call under way, as written; null outside one.
+  const std::vector<ast::Keyword>* keywords = nullptr;
+  // Where the call under way gives the keyword, else `place`.
+  SourceRange keywordRange(const std::string& name) const;
   mlir::Location loc() const;  // FileLineColRange of `place`, in CallSiteLocs of its callers
 
   // Throws CompileError at `place` (or at `range` of the same file) with "called from here" notes for the callers.
   [[noreturn]] void fail(const std::string& kind, const std::string& message) const;
-  [[noreturn]] void failAt(const SourceRange& range, const std::string& kind, const std::string& message) const;
+  // `suggestion`: what was meant, for a "did you mean" note; may be empty.
+  [[noreturn]] void failAt(const SourceRange& range, const std::string& kind, const std::string& message,
+                           const std::string& suggestion = "") const;
   void warn(const std::string& kind, const std::string& message);
   std::vector<Diagnostic> warnings;
   std::function<void(const std::string&)> staticPrint;  // where tl.static_print goes

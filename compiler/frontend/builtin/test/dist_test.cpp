@@ -26,6 +26,9 @@ TEST_F(EmitTest, WaitAndConsume) {
   EXPECT_EQ(failure("dl.wait", {pointer(Scalar::Int32), Int(1), std::string("gpu"), std::string("release")}),
             "argument-value");
   EXPECT_EQ(failure("dl.consume_token", {std::string("x"), token}), "type");
+  for (Value wrong : {Value(Int(0)), argument(f32), argument(DType{Scalar::Int64}), argument(i32, {8}), pointer(Scalar::Int32)})
+    EXPECT_EQ(failure("dl.consume_token", {pointer(Scalar::Fp16), wrong}), "type");
+  EXPECT_EQ(message, "`token` must be what `dl.wait` returns, an `int32` scalar, but is `pointer<int32>` tensor");
 }
 
 TEST_F(EmitTest, ConsumesPointersInsideDescriptorsAndBlocks) {

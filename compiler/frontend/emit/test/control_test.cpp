@@ -91,5 +91,10 @@ TEST(Assert, DynamicNeedsDebug) {
   EXPECT_HAS(emitText(text, true).ir, "tile.assert");
 }
 
+TEST(Control, WhileIsNeverDeadCode) {
+  EXPECT_EQ(count(emitText("def k(i):\n    while i > 0:\n        i -= 1\n").ir, "tile.assume"), 1u);
+  EXPECT_LACKS(emitText("def k(i):\n    for j in range(i):\n        i -= 1\n").ir, "tile.assume");
+}
+
 }  // namespace
 }  // namespace tandem::frontend::test

@@ -22,9 +22,34 @@ TEST(Error, Arguments) {
   const std::string f = "def f(a, b, *, c=1):\n    return a\n";
   EXPECT_EQ(errorOf(f + "def k(i):\n    f(i)\n"), "6:5 missing-argument: argument `b` of `f` is missing");
   EXPECT_EQ(errorOf(f + "def k(i):\n    f(i, i, i)\n"), "6:5 argument-count: `f` takes 2 positional arguments, but got 3");
-  EXPECT_EQ(errorOf(f + "def k(i):\n    f(i, i, d=i)\n"), "6:5 unknown-argument: `f` has no parameter `d`");
+  EXPECT_EQ(errorOf(f + "def k(i):\n    f(i, i, d=i)\n"), "6:13 unknown-argument: `f` has no parameter `d`");
   EXPECT_EQ(errorOf(f + "def k(i):\n    f(i, i, a=i)\n"), "6:5 argument-count: argument `a` of `f` is given twice");
   EXPECT_EQ(errorOf(f + "def k(i):\n    f(i, b=i, b=i)\n"), "6:15 argument-count: keyword argument `b` is given twice");
+}
+TEST(Error, UnknownKeyword) {
+  Result r = emitText("def k(p, b):\n    tl.load(p, maks=b)\n");
+  EXPECT_EQ(r.error.substr(0, 66), "4:16 unknown-argument: `tl.load` has no parameter `maks` (its sign");
+  EXPECT_HAS(r.notes, "4:16 did you mean `mask`?");
+  r = emitText("def f(scale):\n    return scale\ndef k(i):\n    f(i,\n      scael=2)\n");
+  EXPECT_EQ(r.error, "7:7 unknown-argument: `f` has no parameter `scael`");
+  EXPECT_HAS(r.notes, "7:7 did you mean `scale`?");
+  // The call in the library is not the author's: the line that called the library is.
+  r = emitText("def k(p):\n    x = tl.load(p + tl.arange(0, 32))\n    x.sum(axsi=0)\n");
+  EXPECT_EQ(r.error, "5:11 unknown-argument: `sum` has no parameter `axsi`");
+}
+TEST(Error, LoopElse) {
+  EXPECT_EQ(errorOf("def k(i):\n    for j in range(i):\n        pass\n    else:\n        pass\n"),
+            "6:5 unsupported-feature: `else` of a loop is not supported in kernels");
+  EXPECT_EQ(errorOf("def k(i):\n    while i > 0:\n        i -= 1\n    else:\n        pass\n"),
+            "6:5 unsupported-feature: `else` of a loop is not supported in kernels");
+}
+TEST(Error, KeywordDictionaries) {
+  EXPECT_EQ(errorOf("def k(p, i):\n    tl.load(p, **i)\n"), "4:16 unsupported-feature: `**` in a call is not supported in kernels");
+}
+TEST(Error, FormatSpecs) {
+  EXPECT_EQ(errorOf("def k(N: tl.constexpr):\n    x: tl.constexpr = f\"{N:.2q}\"\n"),
+            "4:25 format-spec: format spec `.2q` is not supported for constexpr 32");
+  EXPECT_EQ(errorOf("def k(i):\n    x: tl.constexpr = f\"{i:>3}\"\n").substr(0, 22), "4:25 constexpr-needed:");
 }
 TEST(Error, ConstexprNeeded) {
   // As in Triton, a tensor may be passed for a constexpr parameter; only its use as a constant is an error.
@@ -67,7 +92,8 @@ TEST(Error, UnsupportedFeatures) {
             "6:13 unsupported-feature: `return` inside a `while` loop is not supported in kernels");
   EXPECT_HAS(errorOf("def k(i):\n    try:\n        i = 1\n    except ValueError:\n        i = 2\n"), "4:5 unsupported-feature: `try`");
   EXPECT_HAS(errorOf("def k(i):\n    yield i\n"), "4:5 unsupported-feature: ");
-  EXPECT_EQ(errorOf("def k(i):\n    x = {1: 2}\n"), "4:9 unsupported-feature: a dictionary is not supported in kernels");
+  EXPECT_EQ(errorOf("def k(i):\n    x = {**i}\n"), "4:12 unsupported-feature: `**` in a dictionary is not supported in kernels");
+  EXPECT_HAS(errorOf("def k(i):\n    x = {1: 2}[3]\n"), "unknown-name: the dictionary has no key 3");
   EXPECT_EQ(errorOf("def k(i):\n    def g():\n        pass\n").substr(0, 24), "4:5 unsupported-feature:");
   EXPECT_EQ(errorOf("def k(i):\n    with open('x'):\n        pass\n").substr(0, 10), "4:10 unkno");
 }

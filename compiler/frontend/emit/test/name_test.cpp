@@ -200,5 +200,14 @@ TEST(SimtRegion, OutsideElementsCannotBeAssigned) {
   EXPECT_HAS(emitText("def k(p, N):\n    t = tl.arange(0, N)\n    t[3] = 1\n").error, "5:5 unsupported-feature: ");
 }
 
+TEST(Name, TensorMethodsAreTheTables) {
+  EXPECT_EQ(emitText("def k(p):\n    x = tl.load(p + tl.arange(0, 32)).unsqueeze(1)\n    tl.static_assert(x.shape == (32, 1))\n"
+                     "    y = x.squeeze(1)\n    tl.static_assert(y.shape == (32,))\n    z = y.where(y, y).zeros_like()\n")
+                .error,
+            "");
+  Result r = emitText("def k(p):\n    tl.load(p).unsqueze(0)\n");
+  EXPECT_HAS(r.notes, "did you mean `unsqueeze`?");
+}
+
 }  // namespace
 }  // namespace tandem::frontend::test

@@ -1,4 +1,5 @@
 // Constants of compile time: Python's arithmetic, comparisons, text and positions of errors.
+#include "compiler/frontend/semantic/format_spec.h"
 #include "compiler/frontend/semantic/number_text.h"
 #include "compiler/frontend/semantic/test/kernel.h"
 #include <cmath>
@@ -187,6 +188,25 @@ TEST_F(Constants, AreDemandedByName) {
             "`shape` [2048, 1024] has more than 1048576 elements");
   EXPECT_EQ(errorOf([&] { constexprShape(context, list({integer(0)}), "shape"); }),
             "`shape` has size 0 in dimension 0; sizes are 1 to 1048576");
+}
+
+// The texts are those of Python's format().
+TEST_F(Constants, FormatSpecs) {
+  struct Row {
+    Value value;
+    const char *spec, *text;
+  };
+  const Row rows[] = {{integer(42), "5", "   42"},       {integer(42), "<5", "42   "},      {integer(42), "^5", " 42  "},
+                      {integer(-42), "06", "-00042"},    {integer(255), "#x", "0xff"},      {integer(255), "08b", "11111111"},
+                      {integer(255), "X", "FF"},         {integer(1234567), ",", "1,234,567"}, {integer(3), "+d", "+3"},
+                      {integer(3), ".2f", "3.00"},       {integer(-3), "*>6", "****-3"},    {true, "d", "1"},
+                      {number(3.14159), ".2f", "3.14"},  {number(3.14159), "10.3e", " 3.142e+00"}, {number(0.5), ".0%", "50%"},
+                      {number(-2.5), "08.1f", "-00002.5"}, {number(1234.5), ",.2f", "1,234.50"}, {number(2.0), "6", "   2.0"},
+                      {number(1e20), "g", "1e+20"},      {std::string("ab"), "4", "ab  "},  {std::string("abcd"), ">6.2s", "    ab"}};
+  for (const Row& row : rows) EXPECT_EQ(formatConstant(context, row.value, row.spec), row.text) << row.spec;
+  for (auto [value, spec] : {std::pair(integer(1), ".2d"), {integer(1), "z"}, {std::string("a"), "d"}, {integer(1), "99999"},
+                             {Value(DType{Scalar::Fp16}), ">8"}, {number(1.5), "x"}, {number(1.5), ".3"}})
+    EXPECT_NE(errorOf([&] { formatConstant(context, value, spec); }).find("is not supported for"), std::string::npos) << spec;
 }
 
 TEST_F(Constants, ErrorsCarryTheCallChain) {

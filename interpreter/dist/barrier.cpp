@@ -2,6 +2,7 @@
 #include "interpreter/dist/delivery.h"
 #include "interpreter/dist/meeting.h"
 #include "interpreter/dist/team.h"
+#include "interpreter/vm/branches.h"
 #include "interpreter/vm/charge.h"
 #include "interpreter/vm/handlers.h"
 #include <algorithm>
@@ -29,10 +30,18 @@ bool moveBetween(Machine& m, const Collective& c, size_t from, size_t to, uint64
   who.id = dest.id;
   who.program = dest.program;
   who.location = dest.location;
+  who.collective = &c;
+  who.behalf = static_cast<const Run*>(dest.task);
   std::vector<uint8_t> bytes(source.bytes);
   m.counters.putBytes += source.bytes;
   return readMemory(who, source.source, bytes.data(), bytes.size(), 1) &&
          writeMemory(who, dest.dest + offset, bytes.data(), bytes.size(), 1);
+}
+
+Step waitForOthers(Machine& m, Run& run, Blocked why) {
+  run.watched = Watched{};
+  run.awaited.clear();
+  return stall(m, run, why, Step::Blocked);
 }
 
 Step collective(Machine& m, Run& run, const Prepared& i, Op op, const char* what) {
@@ -69,9 +78,9 @@ Step collective(Machine& m, Run& run, const Prepared& i, Op op, const char* what
     }
   };
   if (!checkGroup(m, run, i, Group(i.immediates[0]), what)) return Step::Failed;
-  bool done = meet(m, run, id, false, *members, Blocked::Collective, op, open, all);
+  bool done = meet(m, run, id, false, *members, op, open, all);
   if (m.failed) return Step::Failed;
-  if (!done) return Step::Blocked;
+  if (!done) return waitForOthers(m, run, Blocked::Collective);
   span(m, run, SpanKind::Barrier, began, run.clockNs, what, i.location);
   return Step::Next;
 }
@@ -89,12 +98,13 @@ Step barrier(Machine& m, Run& run, const Prepared& i) {
   if (!run.collective && !syncOnly) {
     run.unfinishedPuts = 0;
     if (!deliverAll(m, run.runId, -1)) return Step::Failed;
+    if (m.observer) m.observer->quiet(run, -1);
   }
   int64_t began = run.clockNs;
   bool done = meet(
-      m, run, id, false, *members, Blocked::Barrier, Op::Barrier,
+      m, run, id, false, *members, Op::Barrier,
       [&](Collective::Member& member) { introduce(member, run, i); }, [](Collective&) {});
-  if (!done) return Step::Blocked;
+  if (!done) return waitForOthers(m, run, Blocked::Barrier);
   span(m, run, SpanKind::Barrier, began, run.clockNs, "barrier", i.location);
   return Step::Next;
 }

@@ -1,5 +1,6 @@
 // The k-th arrival of each rank belongs to the team's k-th meeting; the last to arrive wakes the others.
 #include "interpreter/dist/meeting.h"
+#include "interpreter/schedule/stream.h"
 #include <algorithm>
 
 namespace tandem::interpreter {
@@ -17,9 +18,10 @@ Collective& meetingOf(Machine::Meetings& all, int rank, const std::vector<int>& 
 }
 
 // Everybody has gone on: forget it.
-void leave(Machine::Meetings& all, Collective& c) {
+void leave(Machine& m, Machine::Meetings& all, Collective& c) {
   ++c.left;
   while (!all.open.empty() && all.open.front()->complete && all.open.front()->left == all.open.front()->ranks.size()) {
+    if (m.observer) m.observer->forget(*all.open.front());
     all.open.pop_front();
     ++all.firstOpen;
   }
@@ -27,7 +29,7 @@ void leave(Machine::Meetings& all, Collective& c) {
 
 }  // namespace
 
-bool meet(Machine& m, Task& task, int team, bool onStream, const std::vector<int>& members, Blocked why, Op op,
+bool meet(Machine& m, Task& task, int team, bool onStream, const std::vector<int>& members, Op op,
           const std::function<void(Collective::Member&)>& open, const std::function<void(Collective&)>& whenComplete) {
   Machine::Meetings& all =
       m.meetings[int64_t(team) * 2 + onStream + (team == 3 || team == 4 ? int64_t(task.rank) << 32 : 0)];
@@ -39,22 +41,33 @@ bool meet(Machine& m, Task& task, int team, bool onStream, const std::vector<int
     c.op = op;
     c.timeNs = std::max(c.timeNs, task.clockNs);
     task.collective = &c;
+    c.members[index].task = &task;
+    if (m.observer) {
+      if (task.isStream) m.observer->arrives(static_cast<const Stream&>(task), c);
+      else m.observer->arrives(static_cast<const Run&>(task), c);
+    }
     if (++c.arrived == c.ranks.size()) {
       c.complete = true;
       whenComplete(c);
       std::vector<Task*> waiting = std::move(c.waiting);
-      for (Task* t : waiting) m.wake(*t);
+      for (Task* t : waiting) {
+        if (!t->isStream) ++static_cast<Run*>(t)->privateVersion;  // news for the group of threads that waits here
+        m.wake(*t);
+      }
     }
   }
   Collective& c = *task.collective;
   if (!c.complete) {
-    c.waiting.push_back(&task);
-    m.block(task, why);
+    if (std::find(c.waiting.begin(), c.waiting.end(), &task) == c.waiting.end()) c.waiting.push_back(&task);
     return false;
   }
   task.clockNs = std::max(task.clockNs, c.timeNs) + int64_t(m.nominal.barrierNs);
   task.collective = nullptr;
-  leave(all, c);
+  if (m.observer) {
+    if (task.isStream) m.observer->leaves(static_cast<const Stream&>(task), c);
+    else m.observer->leaves(static_cast<const Run&>(task), c);
+  }
+  leave(m, all, c);
   return true;
 }
 

@@ -133,6 +133,11 @@ inline bool observe(Accessor& who, AccessKind kind, Address address, uint64_t by
   return !who.m.failed;
 }
 
+void logStore(Accessor& who, Address address, const void* value, uint64_t bytes) {
+  check::StoreLog::Who by{who.rank, who.run->launch, who.id, who.lane};
+  who.m.stores->add(by, who.program, who.location, address - who.m.arena.base(), value, bytes);
+}
+
 inline uint64_t valueOf(const void* from, uint64_t bytes) {
   uint64_t value = 0;
   memcpy(&value, from, std::min<uint64_t>(bytes, 8));
@@ -190,6 +195,7 @@ bool writeMemory(Accessor& who, Address address, const void* value, uint64_t byt
   Allocation* a = checked(who, address, bytes, align, true);
   if (!a || !respectFence(who, address)) return false;
   if (!observe(who, AccessKind::Write, address, bytes, value)) return false;
+  if (who.m.stores && who.run && !a->shared) logStore(who, address, value, bytes);
   void* to = reinterpret_cast<void*>(address);
   bool changed = memcmp(to, value, bytes) != 0;
   if (changed) memmove(to, value, bytes);

@@ -34,17 +34,19 @@ struct Allocation {
   bool initialised = false;   // whole: no look at the shadow is needed
   bool shared = false;        // a program's shared memory
   bool holdsSignals = false;
+  std::array<int32_t, 3> swizzle{1, 1, 1};  // of a shared buffer: elements of a vector, rows per phase, phases
   std::string name, hostFile;
   uint32_t hostLine = 0;
   uint32_t freedLine = 0;
   std::string freedFile;
-  Waiter* waiters = nullptr;  // programs and streams that wait for a change inside
+  std::multimap<Address, Waiter*> waiters;  // programs and streams that wait for a change inside, by where it begins
+  uint32_t longestWaiter = 0;               // bytes
   std::unordered_map<Address, SignalRecord> signals;
 };
 
 class Arena {
  public:
-  static constexpr uint64_t kAlignment = 256, kRedZone = 256, kSharedBytes = 1 << 20;
+  static constexpr uint64_t kAlignment = 256, kRedZone = 256, kSharedBytes = 1 << 20, kSharedAlignment = 1024;
 
   Arena(int rankCount, int slotsPerRank, uint64_t heapBytesPerRank);
   ~Arena();
@@ -77,6 +79,7 @@ class Arena {
   void resetShared(int rank, int slot);
 
   Address base() const { return base_; }
+  uint64_t reservedBytes() const { return reserved_; }
   uint64_t stride() const { return 1ull << strideBits_; }
   int rankCount() const { return rankCount_; }
   // The rank whose heap holds the address, or -1.

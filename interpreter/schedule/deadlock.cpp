@@ -1,5 +1,6 @@
 // The report when nothing can run: every waiter with what it expects, what is there, and who wrote that.
 #include "interpreter/schedule/scheduler.h"
+#include "interpreter/simt/mbarrier.h"
 #include "interpreter/vm/fail.h"
 #include <algorithm>
 #include <map>
@@ -42,6 +43,7 @@ std::string writerText(Machine& m, Address address, unsigned bytes) {
 }
 
 std::string awaitedText(Machine& m, const AwaitedSignal& w) {
+  if (w.isMbarrier) return mbarrierText(m, w, signalName(m, w.address));
   uint64_t seen = 0;
   memcpy(&seen, reinterpret_cast<const void*>(w.address), w.bytes);
   return "expects " + signalName(m, w.address) + " " + compareText(w.compare) + " " + signedText(w.value, w.bytes) +
@@ -83,11 +85,23 @@ std::string namedBarrierText(const Run& run) {
          " threads; " + std::to_string(arrived) + " have come";
 }
 
-// When only some threads wait: which, and that the others are behind them. Empty when all wait.
+std::string gridBarrierText(Machine& m, const Run& run) {
+  return "waits at `sync_grid` for " + std::to_string(int64_t(run.grids[0]) * run.grids[1] * run.grids[2]) +
+         " programs; " + std::to_string(m.gridMeetings[run.grid].arrived) + " have come";
+}
+
+// When only some threads wait: how many, and where the others are. Empty when all wait.
 std::string threadsText(const Run& run) {
   if (run.mask.all) return "";
-  return " (" + std::to_string(run.mask.active) + " of its " + std::to_string(run.lanes) +
-         " threads; what comes after their `if` or loop starts for all threads together)";
+  std::string text = " (" + std::to_string(run.mask.active) + " of its " + std::to_string(run.lanes) + " threads";
+  for (const ThreadGroup& g : run.parked) {
+    const Prepared& i = run.prepared->code[g.pc];
+    text += "; " + std::to_string(g.mask.active) + " wait";
+    if (g.state != ThreadGroup::State::Waits) text += " for the others";
+    if (Diagnostic place = placeOf(*run.prepared->program, i.location); place.file)
+      text += " at " + place.file->name + ":" + std::to_string(place.range.line);
+  }
+  return text + ")";
 }
 
 Diagnostic waiterNote(Machine& m, Task& t) {
@@ -109,6 +123,7 @@ Diagnostic waiterNote(Machine& m, Task& t) {
       break;
     case Blocked::Spin: what += " " + spinText(m, static_cast<Run&>(t)); break;
     case Blocked::NamedBarrier: what += " " + namedBarrierText(static_cast<Run&>(t)); break;
+    case Blocked::GridBarrier: what += " " + gridBarrierText(m, static_cast<Run&>(t)); break;
     case Blocked::Barrier: what += " is in a barrier: " + absentText(*t.collective); break;
     case Blocked::Collective: what += " is in a collective: " + absentText(*t.collective); break;
     case Blocked::Event: what += " waits for an event that is not recorded"; break;

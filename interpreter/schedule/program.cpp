@@ -1,5 +1,6 @@
 // Programs of a grid become resident as slots free up, run, and leave.
 #include "interpreter/schedule/scheduler.h"
+#include "interpreter/vm/branches.h"
 #include "interpreter/vm/charge.h"
 #include "interpreter/vm/registers.h"
 #include <algorithm>
@@ -14,6 +15,7 @@ bool World::Impl::startGrid(Stream& s) {
   if (!slot) slot = prepare(grid->launch.program);
   grid->prepared = slot.get();
   grid->stream = &s;
+  grid->number = uint32_t(item.done);
   grid->startNs = grid->endNs = s.clockNs + int64_t(m.nominal.launchNs);
   uint64_t count = 1;
   for (int32_t d : grid->launch.grid) count *= uint64_t(std::max(d, 0));
@@ -26,6 +28,7 @@ bool World::Impl::startGrid(Stream& s) {
     for (uint32_t k = n; k > 1; --k) std::swap(grid->order[first + k - 1], grid->order[first + m.random.below(k)]);
   }
   ++m.counters.launches;
+  if (m.observer) m.observer->gridStarts(s);
   s.grid = std::move(grid);
   if (count == 0) return false;
   ranks[size_t(s.rank)].starting.push_back(s.grid.get());
@@ -68,6 +71,9 @@ void World::Impl::startRun(Grid& g, int slot) {
   run->grid = &g;
   run->rank = g.stream->rank;
   run->slot = slot;
+  run->launch = g.number;
+  run->lastTurn = 0;
+  run->priority = 0;
   run->grids = g.launch.grid;
   uint32_t x = uint32_t(g.launch.grid[0]), y = uint32_t(g.launch.grid[1]);
   run->id = {int32_t(number % x), int32_t(number / x % y), int32_t(number / x / y)};
@@ -77,7 +83,7 @@ void World::Impl::startRun(Grid& g, int slot) {
   run->mask = LaneMask{};
   run->maskStack.clear();
   run->parked.clear();
-  run->splits.clear();
+  run->file = run->lastFile = 0;
   run->named.fill({});
   run->awaitedRound = Run::kNoRound;
   run->watched = Watched{};
@@ -98,6 +104,7 @@ void World::Impl::startRun(Grid& g, int slot) {
     else setInteger(m, *run, r, int64_t(g.launch.arguments[a].bits));
   }
   ++m.counters.programs;
+  if (m.observer) m.observer->programStarts(*run, *g.stream);
   m.makeRunnable(*run);
 }
 
@@ -107,9 +114,8 @@ void World::Impl::finishRun(Run& run) {
   if (run.unfinishedPuts)
     m.unfinished.push_back({run.rank, run.id, g.prepared->program, run.unfinishedLocation, run.unfinishedPuts});
   m.block(run, Blocked::No);
-  for (size_t r = 0; r < run.slots.size(); ++r)
-    if (!g.prepared->registers[r].isInline) m.pool.drop(run.slots[r].buffer);
-  run.slots.clear();
+  if (m.observer) m.observer->programEnds(run);
+  dropRegisters(m, run);
   m.arena.resetShared(run.rank, run.slot);
   RankState& rank = ranks[size_t(run.rank)];
   rank.slotClockNs[size_t(run.slot)] = run.clockNs;

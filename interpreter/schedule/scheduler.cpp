@@ -1,11 +1,15 @@
 // The turn: perhaps deliver a late put, pick a runnable task, run it for a random number of instructions.
 #include "interpreter/schedule/scheduler.h"
+#include "interpreter/check/checker.h"
 #include "interpreter/dist/delivery.h"
+#include "interpreter/vm/branches.h"
 #include "interpreter/vm/registers.h"
 
 namespace tandem::interpreter {
 
 World::Impl::Impl(const WorldOptions& options) : m(options) {
+  if (options.logStores) m.stores = std::make_unique<check::StoreLog>();
+  if (options.check) m.observer = std::make_unique<check::Checker>(m);
   ranks.resize(size_t(options.rankCount));
   for (int r = 0; r < options.rankCount; ++r) {
     for (int s = options.slotsPerRank - 1; s >= 0; --s) ranks[size_t(r)].freeSlots.push_back(s);
@@ -18,9 +22,7 @@ World::Impl::Impl(const WorldOptions& options) : m(options) {
 }
 
 World::Impl::~Impl() {
-  for (auto& run : runs)
-    for (size_t r = 0; run->prepared && r < run->slots.size(); ++r)
-      if (!run->prepared->registers[r].isInline) m.pool.drop(run->slots[r].buffer);
+  for (auto& run : runs) dropRegisters(m, *run);
 }
 
 bool World::Impl::turn() {
@@ -28,7 +30,7 @@ bool World::Impl::turn() {
   if (m.failed) return true;
   if (m.runnable.empty()) return deliverOne(m, false) || deliverOne(m, true);
   ++m.counters.switches;
-  Task& t = *m.runnable[m.random.below(uint32_t(m.runnable.size()))];
+  Task& t = pick();
   if (t.isStream) turnOfStream(static_cast<Stream&>(t));
   else turnOfProgram(static_cast<Run&>(t));
   return true;
@@ -40,10 +42,12 @@ void World::Impl::turnOfProgram(Run& run) {
   Step step = Step::Next;
   while (left) {
     const Prepared& i = code[run.pc];
-    step = i.handler(m, run, i);
+    bool mustMeet = i.meets != Meets::None && !run.parked.empty();
+    step = mustMeet ? meetThreads(m, run, i) : Step::Next;
+    if (step == Step::Next) step = i.handler(m, run, i);
     if (step >= Step::Blocked) break;
     --left;
-    // A parked branch may still read what is last read here.
+    // A parked group may still read what is last read here.
     for (uint32_t k = 0; k < i.releaseCount && run.parked.empty(); ++k) setBuffer(m, run, i.releases[k], nullptr);
     if (step == Step::Next) ++run.pc;
   }

@@ -34,12 +34,14 @@ Accessor World::Impl::accessorOf(Stream& s, const char* what) {
   who.what = std::string(what) + " on stream " + std::to_string(s.id) + " of rank " + std::to_string(s.rank);
   who.timeNs = s.clockNs;
   who.scope = Scope::Sys;
+  who.stream = &s;
   return who;
 }
 
 void World::Impl::enqueue(int rank, StreamId stream, StreamItem item) {
   Stream& s = *ranks[size_t(rank)].streams[stream];
   s.items.push_back(std::move(item));
+  if (m.observer) m.observer->enqueued(s);
   if (s.items.size() == 1) m.makeRunnable(s);
 }
 
@@ -53,10 +55,14 @@ void World::Impl::finishItem(Stream& s) {
 
 void World::Impl::turnOfStream(Stream& s) {
   StreamItem& item = s.items.front();
-  if (s.itemBeganNs < 0) s.itemBeganNs = s.clockNs;
+  if (s.itemBeganNs < 0) {
+    s.itemBeganNs = s.clockNs;
+    if (m.observer) m.observer->itemStarts(s);
+  }
   switch (item.kind) {
     case ItemKind::Launch:
       if (!s.grid && startGrid(s)) return;
+      if (m.observer) m.observer->gridEnds(s);
       streamSpan(m, s, SpanKind::Kernel, s.grid->prepared->program->name, s.grid->startNs);
       s.clockNs = std::max(s.clockNs, s.grid->endNs);
       if (m.options.trace) m.trace.spans.back().endNs = s.clockNs;
@@ -75,6 +81,7 @@ void World::Impl::turnOfStream(Stream& s) {
     case ItemKind::Record: {
       Event& e = events[item.event];
       e.done = true;
+      if (m.observer) m.observer->records(s, item.event);
       e.timeNs = s.clockNs;
       for (Task* t : std::exchange(e.waiting, {})) m.wake(*t);
       return finishItem(s);
@@ -86,6 +93,7 @@ void World::Impl::turnOfStream(Stream& s) {
         return m.block(s, Blocked::Event);
       }
       s.clockNs = std::max(s.clockNs, e.timeNs);
+      if (m.observer) m.observer->waitedFor(s, item.event);
       return finishItem(s);
     }
     case ItemKind::Callback: {
@@ -95,6 +103,19 @@ void World::Impl::turnOfStream(Stream& s) {
       return;
     }
   }
+}
+
+// What the host itself reads or writes: in NumPy, or copying to and from its own memory.
+void World::Impl::hostAccess(Stream* s, int rank, Address address, uint64_t bytes, bool write) {
+  if (!m.observer || !bytes || !m.arena.find(address)) return;
+  MemoryAccess access;
+  access.stream = s;
+  access.rank = rank;
+  access.kind = write ? AccessKind::Write : AccessKind::Read;
+  access.scope = Scope::Sys;
+  access.address = address;
+  access.bytes = bytes;
+  m.observer->access(access);
 }
 
 // A copy moves in pieces of random size, so that programs see it half done.
@@ -122,7 +143,10 @@ void World::Impl::turnOfWait(Stream& s) {
   uint64_t seen;
   unsigned bytes = unsigned(item.signalBytes);
   if (!readSignal(who, item.dest, bytes, &seen)) return;
-  if (!holds(item.compare, seen, item.value, bytes)) {
+  bool done = holds(item.compare, seen, item.value, bytes);
+  who.semantic = Semantic::Acquire;
+  observeWait(who, {item.dest, bytes, item.compare, item.value}, done);
+  if (!done) {
     s.awaited.assign(1, AwaitedSignal{item.dest, bytes, item.compare, item.value});
     m.watch(s, item.dest, bytes);
     return m.block(s, Blocked::Signal);
@@ -146,9 +170,8 @@ void World::Impl::turnOfBarrier(Stream& s) {
     std::erase_if(m.unfinished, [&](const Machine::Unfinished& u) { return u.rank == s.rank; });
   }
   if (!meet(
-          m, s, item.team, true, *members, Blocked::Barrier, Op::Barrier, [](Collective::Member&) {},
-          [](Collective&) {}))
-    return;
+          m, s, item.team, true, *members, Op::Barrier, [](Collective::Member&) {}, [](Collective&) {}))
+    return m.block(s, Blocked::Barrier);
   streamSpan(m, s, SpanKind::Barrier, "barrier", s.itemBeganNs);
   finishItem(s);
 }

@@ -1,4 +1,5 @@
 // Control flow: uniform jumps, lane masks, and the recognition of loops that only wait.
+#include "interpreter/simt/bulk_copy.h"
 #include "interpreter/vm/branches.h"
 #include "interpreter/vm/handlers.h"
 #include "interpreter/vm/registers.h"
@@ -91,19 +92,24 @@ Step forTest(Machine& m, Run& run, const Prepared& i) {
   return integer(m, run, i.a) >= integer(m, run, i.b) ? jumpTo(run, i.immediates[0]) : Step::Next;
 }
 
-Step returnOp(Machine&, Run&, const Prepared&) { return Step::Finished; }
+Step returnOp(Machine& m, Run& run, const Prepared&) {
+  return m.bulkStates.empty() || finishBulkCopies(m, run) ? Step::Finished : Step::Failed;
+}
 
 Step ifBegin(Machine& m, Run& run, const Prepared& i) {
   std::vector<uint8_t> storage;
   const uint8_t* condition = laneCondition(m, run, i, storage);
-  run.maskStack.push_back({run.mask, uint32_t(i.immediates[0]), ++run.lastIfId});
+  uint32_t elsePc = uint32_t(i.immediates[0]);
+  const Prepared& second = run.prepared->code[elsePc];
+  uint32_t endPc = second.op == Op::IfElse ? uint32_t(second.immediates[0]) : elsePc;
+  run.maskStack.push_back({run.mask, elsePc, endPc, ++run.lastIfId});
   narrow(m, run, condition, true);
   return run.mask.active || run.mask.all ? Step::Next : jumpTo(run, i.immediates[0]);
 }
 
 Step ifElse(Machine& m, Run& run, const Prepared& i) {
   MaskEntry& entry = run.maskStack.back();
-  if (isSplit(entry)) return jumpTo(run, i.immediates[0]);
+  if (entry.split) return jumpTo(run, i.immediates[0]);
   entry.elsePc = MaskEntry::kNoElse;
   // The lanes of the pushed mask that are not in the current one: those that did not take the first branch.
   std::vector<uint8_t> taken = run.mask.bytes;
@@ -115,19 +121,20 @@ Step ifElse(Machine& m, Run& run, const Prepared& i) {
   return run.mask.active ? Step::Next : jumpTo(run, i.immediates[0]);
 }
 
-Step ifEnd(Machine&, Run& run, const Prepared&) {
-  if (isSplit(run.maskStack.back()) && !joinBranches(run, run.maskStack.back())) return Step::Jumped;
+Step ifEnd(Machine& m, Run& run, const Prepared&) {
+  if (Step step = joinAtEnd(m, run); step != Step::Next) return step;
   run.mask = std::move(run.maskStack.back().mask);
   run.maskStack.pop_back();
   return Step::Next;
 }
 
 Step loopBegin(Machine&, Run& run, const Prepared&) {
-  run.maskStack.push_back({run.mask});
+  run.maskStack.push_back({.mask = run.mask, .id = ++run.lastIfId, .isLoop = true});
   return Step::Next;
 }
 
 Step loopTest(Machine& m, Run& run, const Prepared& i) {
+  run.maskStack.back().endPc = uint32_t(i.immediates[0]);
   std::vector<uint8_t> storage;
   const uint8_t* condition = laneCondition(m, run, i, storage);
   narrow(m, run, condition, true);

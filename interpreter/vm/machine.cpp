@@ -48,30 +48,31 @@ void Machine::watch(Task& t, Address address, uint32_t bytes) {
   w.address = address;
   w.bytes = bytes;
   w.task = &t;
-  w.previous = nullptr;
-  w.next = a->waiters;
-  if (w.next) w.next->previous = &w;
-  a->waiters = &w;
+  w.place = a->waiters.emplace(address, &w);
+  a->longestWaiter = std::max(a->longestWaiter, bytes);
 }
 
 void Machine::clearWaiters(Task& t) {
   for (size_t i = 0; i < t.waiterCount; ++i) {
     Waiter& w = t.waiters[i];
-    (w.previous ? w.previous->next : w.allocation->waiters) = w.next;
-    if (w.next) w.next->previous = w.previous;
+    w.allocation->waiters.erase(w.place);
+    if (w.allocation->waiters.empty()) w.allocation->longestWaiter = 0;
   }
   t.waiterCount = 0;
 }
 
 void Machine::wakeWaiters(Allocation& a, Address address, uint64_t bytes) {
-  for (Waiter* w = a.waiters; w;) {
-    if (w->address + w->bytes <= address || address + bytes <= w->address) {
-      w = w->next;
+  Address first = address - std::min<uint64_t>(address, a.longestWaiter);
+  for (auto it = a.waiters.lower_bound(first); it != a.waiters.end() && it->first < address + bytes;) {
+    Waiter& w = *it->second;
+    if (w.address + w.bytes <= address) {
+      ++it;
       continue;
     }
-    // Waking unlinks every waiter of the task, perhaps the next one too: start over.
-    wake(*w->task);
-    w = a.waiters;
+    // Waking removes every waiter of the task, perhaps the next one too: look again from here.
+    first = it->first;
+    wake(*w.task);
+    it = a.waiters.lower_bound(first);
   }
 }
 

@@ -15,6 +15,10 @@ struct Prepared;
 enum class Step : uint8_t { Next, Jumped, Blocked, Yield, Finished, Failed };
 using Handler = Step (*)(Machine&, Run&, const Prepared&);
 
+// Threads that must come to an instruction together: none; all, where no per-thread condition is open; all; whole warps;
+// those that its mask operand names.
+enum class Meets : uint8_t { None, Top, Block, Warp, NamedThreads };
+
 struct RegisterInfo {
   bool isInline = true;  // one scalar or a shared-memory handle: the slot itself, no buffer
   Extent extent{};
@@ -42,6 +46,7 @@ struct Prepared {
   Register a = kNone, b = kNone, c = kNone, r = kNone;  // the first operands and the first result
   Op op{};
   uint8_t sub = 0;
+  Meets meets{};
   Elem elem{};
   uint8_t elemBytes = 4;
   bool inPlace = false;  // operand a's buffer may become the result's
@@ -65,5 +70,6 @@ struct PreparedProgram {
 };
 
 std::unique_ptr<PreparedProgram> prepare(ProgramPtr program);
+Meets meetsOf(const Prepared& i);
 
 }  // namespace tandem::interpreter

@@ -2,8 +2,10 @@
 #pragma once
 #include "interpreter/memory/arena.h"
 #include "interpreter/vm/buffer_pool.h"
+#include "interpreter/vm/lane_mask.h"
 #include "interpreter/vm/prepared.h"
 #include <cstring>
+#include <map>
 
 namespace tandem::interpreter {
 
@@ -18,7 +20,7 @@ union Slot {
 
 // A place in a wait list: `task` wakes when bytes of [address, address + bytes) change.
 struct Waiter {
-  Waiter *previous = nullptr, *next = nullptr;
+  std::multimap<Address, Waiter*>::iterator place;  // in the allocation's
   Allocation* allocation = nullptr;
   Address address = 0;
   uint32_t bytes = 0;
@@ -31,9 +33,10 @@ struct AwaitedSignal {
   uint32_t bytes = 8;
   SignalCompare compare = SignalCompare::Eq;
   uint64_t value = 0;
+  bool isMbarrier = false;  // `value` is the parity of the phase that must complete
 };
 
-enum class Blocked : uint8_t { No, Signal, Spin, NamedBarrier, Barrier, Collective, Event };
+enum class Blocked : uint8_t { No, Signal, Spin, NamedBarrier, Barrier, Collective, Event, GridBarrier };
 
 // Something the scheduler can pick: a program or a stream.
 struct Task {
@@ -48,13 +51,9 @@ struct Task {
   int rank = 0;
   int64_t clockNs = 0;
   int64_t waitBeganNs = -1;
-};
-
-// The lanes that execute. Null bytes: all of them.
-struct LaneMask {
-  std::vector<uint8_t> bytes;
-  bool all = true;
-  uint32_t active = 0;
+  mutable uint32_t observed = 0;  // the observer's number for it
+  uint64_t lastTurn = 0;          // by the schedule's policy
+  int64_t priority = 0;
 };
 
 // An open `if` or loop of per-thread code: the mask to go back to. An `if` in its first branch knows where its second
@@ -63,8 +62,10 @@ struct MaskEntry {
   static constexpr uint32_t kNoElse = ~0u;
   LaneMask mask;
   uint32_t elsePc = kNoElse;
+  uint32_t endPc = kNoElse;  // of its IfEnd or LoopEnd
   uint32_t id = 0;
-  bool split = false;  // both branches are under way
+  bool split = false;   // its threads are in several groups
+  bool isLoop = false;
 };
 
 // Memory whose change may let a branch go on.
@@ -73,8 +74,11 @@ struct Watched {
   bool everything = false;
 };
 
-// A branch of a per-thread `if` that waits while another one runs.
-struct Branch {
+// Threads of one program that go in step, while another group is the current one.
+struct ThreadGroup {
+  // Ready to go on; waiting for memory; at the end of an `if`, or at an instruction, for threads of other groups.
+  enum class State : uint8_t { Ready, Waits, AtEnd, Meets };
+  State state = State::Ready;
   uint32_t pc = 0;
   LaneMask mask;
   std::vector<MaskEntry> maskStack;
@@ -82,6 +86,8 @@ struct Branch {
   std::vector<AwaitedSignal> awaited;
   uint32_t awaitedRound = 0;
   uint64_t version = 0, privateVersion = 0;  // of memory, when it stopped
+  uint32_t file = 0;                         // its registers
+  Collective* collective = nullptr;          // the one it has arrived at
 };
 
 struct Run : Task {
@@ -93,9 +99,11 @@ struct Run : Task {
   LaneMask mask;
   std::vector<MaskEntry> maskStack;
   uint32_t lastIfId = 0;
-  Watched watched;               // what the current branch waits for when it stalls
-  std::vector<Branch> parked;    // branches that wait
-  // Named barriers: how many threads have arrived, and how often all had. `awaitedRound`: the current branch's, when it
+  Watched watched;                  // what the current group waits for when it stalls
+  std::vector<ThreadGroup> parked;  // the other groups
+  uint32_t file = 0, lastFile = 0;  // whose registers `slots` are; groups that are apart have their own
+  std::map<uint32_t, std::vector<Slot>> files;
+  // Named barriers: how many threads have arrived, and how often all had. `awaitedRound`: the current group's, when it
   // waits.
   struct NamedBarrier {
     uint32_t arrived = 0, rounds = 0;
@@ -103,8 +111,8 @@ struct Run : Task {
   std::array<NamedBarrier, 16> named;
   static constexpr uint32_t kNoRound = ~0u;
   uint32_t awaitedRound = kNoRound;
-  std::vector<uint32_t> splits;  // ids of the split `if`s neither branch of which has ended
   int slot = 0;
+  uint32_t launch = 0;  // the rank's so manieth
   std::array<int32_t, 3> id{0, 0, 0};
   std::array<int32_t, 3> grids{1, 1, 1};
   uint64_t runId = 0;  // unique in the world; pending puts name their issuer by it
@@ -126,7 +134,7 @@ struct Run : Task {
   uint32_t readCount = 0;  // kMaxReads: too many to list
   std::vector<std::pair<uint32_t, Address>> sharedBuffers;  // by the pc that allocated
 
-  bool laneActive(uint32_t lane) const { return mask.all || mask.bytes[lane]; }
+  bool laneActive(uint32_t lane) const { return mask.has(lane); }
   uint32_t activeLanes() const { return mask.all ? lanes : mask.active; }
   uint32_t firstActiveLane() const {
     uint32_t lane = 0;

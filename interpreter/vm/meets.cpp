@@ -1,0 +1,45 @@
+// Which instructions need threads together.
+#include "interpreter/vm/prepared.h"
+
+namespace tandem::interpreter {
+namespace {
+
+Meets meetsOfGroup(int64_t group) {
+  return Group(group) == Group::Block ? Meets::Block : Group(group) == Group::Warp ? Meets::Warp : Meets::None;
+}
+
+}  // namespace
+
+Meets meetsOf(const Prepared& i) {
+  switch (i.op) {
+    case Op::ThreadBarrier:
+    case Op::GridBarrier:
+    case Op::Wait:
+    case Op::SmemRead: return Meets::Block;
+    // What a whole program does once is done by those who come last.
+    case Op::Return:
+    case Op::Load:
+    case Op::Store:
+    case Op::BlockLoad:
+    case Op::BlockStore:
+    case Op::Notify:
+    case Op::Print: return Meets::Top;
+    case Op::SmemAlloc: return i.a == kNone ? Meets::None : Meets::Top;
+    case Op::AtomicRmw:
+    case Op::AtomicCas: return i.immediateCount > 2 && i.immediates[2] ? Meets::None : Meets::Top;
+    case Op::WarpBarrier:
+    case Op::TensormapPublish:
+    case Op::NamedBarrier: return Meets::Warp;
+    case Op::Shuffle:
+    case Op::Ballot: return Meets::NamedThreads;
+    case Op::Put:
+    case Op::Get:
+    case Op::Barrier: return meetsOfGroup(i.immediates[1]);
+    case Op::PutSignal: return meetsOfGroup(i.immediates[2]);
+    case Op::Broadcastmem:
+    case Op::Fcollect: return meetsOfGroup(i.immediates[0]);
+    default: return Meets::None;
+  }
+}
+
+}  // namespace tandem::interpreter

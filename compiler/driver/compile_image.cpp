@@ -1,16 +1,90 @@
 // The order of the stages for GPUs.
 #include "compiler/driver/compile_image.h"
-#include <nlohmann/json.hpp>
+#include "compiler/codegen/nvidia/codegen.h"
+#include "compiler/codegen/nvidia/guard.h"
+#include "compiler/driver/compilation.h"
+#include "compiler/lower/nvidia/lower.h"
+#include "compiler/transform/gpu/assign_layouts.h"
+#include "compiler/transform/gpu/select_products.h"
+#include <llvm/Support/raw_ostream.h>
 
 namespace tandem::compiler {
+namespace {
+
+// 1. Products: units, rings and warp roles, while the program is still free of layouts.
+// 2. Layouts, with the conversions between them.
+void transform(Compilation& c, const target::TargetInfo& target, bool layouts) {
+  if (std::string stages = c.option("num_stages"); !stages.empty())
+    c.kernel()->setAttr("tile.num_stages", mlir::IntegerAttr::get(mlir::IntegerType::get(c.kernel().getContext(), 32), std::stoi(stages)));
+  transform::gpu::selectProducts(c.kernel(), target);
+  if (layouts) transform::gpu::assignLayouts(c.kernel(), target);
+}
+
+// A failure inside LLVM leaves its context broken: then it is lost, not destroyed.
+struct LlvmSide {
+  std::unique_ptr<llvm::LLVMContext> context = std::make_unique<llvm::LLVMContext>();
+  std::unique_ptr<llvm::Module> module;
+};
+
+const target::TargetInfo& targetOf(Compilation& c) { return target::TargetInfo::named(c.option("target")); }
+
+template <class Work> void withLlvm(Work work) {
+  auto side = std::make_unique<LlvmSide>();
+  LlvmSide* s = side.release();
+  work(*s);
+  side.reset(s);
+}
+
+std::string toPtx(Compilation& c, const target::TargetInfo& target, LlvmSide& side, abi::KernelImage& image) {
+  side.module = tandem::lower::nvidia::lowerToLlvm(c.kernel(), c.sources(), target, *side.context, image);
+  codegen::linkLibdevice(*side.module);
+  return codegen::toPtx(*side.module, target);
+}
+
+}  // namespace
+
+std::string gpuText(Compilation& c, const std::string& stage, bool locations) {
+  const target::TargetInfo& target = targetOf(c);
+  transform(c, target, stage != "gpu");
+  if (stage == "gpu" || stage == "layouts") return c.moduleText(locations);
+  std::string text;
+  withLlvm([&](LlvmSide& side) {
+    abi::KernelImage image;
+    if (stage == "ptx") {
+      text = toPtx(c, target, side, image);
+      return;
+    }
+    side.module = tandem::lower::nvidia::lowerToLlvm(c.kernel(), c.sources(), target, *side.context, image);
+    llvm::raw_string_ostream stream(text);
+    side.module->print(stream, nullptr);
+  });
+  return text;
+}
 
 CompiledImage compileToImage(const std::string& requestJson) {
-  nlohmann::json request = nlohmann::json::parse(requestJson, nullptr, false);
-  std::string target = "none";
-  if (request.is_object() && request.contains("options") && request["options"].is_object())
-    target = request["options"].value("target", target);
-  Diagnostic error{Severity::Error, "unsupported-target", "this build has no code generator for target `" + target + "`", nullptr, {}, {}};
-  return {nullptr, error.render(), {error}};
+  CompiledImage out;
+  out.diagnostics = guarded(requestJson, [&](Compilation& c) {
+    const target::TargetInfo& target = targetOf(c);
+    c.emit();
+    c.canonicalize();
+    transform(c, target, true);
+    withLlvm([&](LlvmSide& side) {
+      auto image = std::make_shared<abi::KernelImage>();
+      image->target = target.name();
+      image->ptx = toPtx(c, target, side, *image);
+      codegen::CubinOptions options;
+      options.lineInfo = true;
+      if (auto cubin = codegen::toCubin(image->ptx, target, options)) {
+        image->cubin = cubin->image;
+        image->registers = cubin->registers;
+        image->spillBytes = cubin->spillBytes;
+      }
+      out.image = image;
+    });
+  });
+  out.error = renderErrors(out.diagnostics);
+  if (!out.error.empty()) out.image = nullptr;
+  return out;
 }
 
 }  // namespace tandem::compiler

@@ -1,0 +1,86 @@
+// One compilation, stage by stage.
+#include "compiler/driver/compilation.h"
+#include "compiler/lower/sim/lower.h"
+#include <llvm/Support/raw_ostream.h>
+#include <mlir/IR/Verifier.h>
+#include <mlir/Pass/PassManager.h>
+#include <mlir/Transforms/Passes.h>
+
+namespace tandem::compiler {
+using nlohmann::json;
+
+Diagnostic plainError(const char* kind, const std::string& message) { return {Severity::Error, kind, message, nullptr, {}, {}}; }
+
+std::string renderErrors(const std::vector<Diagnostic>& diagnostics) {
+  std::string text;
+  for (const Diagnostic& d : diagnostics)
+    if (d.severity == Severity::Error) text += d.render();
+  return text;
+}
+
+void Compilation::emit() {
+  frontend::KernelRequest request = frontend::readRequest(session_, request_);
+  kernel_ = frontend::emitKernel(context_, session_, request);
+  if (mlir::failed(mlir::verify(*kernel_.module))) collector_.fail("verification");
+}
+
+void Compilation::canonicalize() {
+  mlir::PassManager passes(&context_);
+  passes.enableVerifier(false);
+  passes.addPass(mlir::createCanonicalizerPass());
+  passes.addPass(mlir::createCSEPass());
+  if (mlir::failed(passes.run(*kernel_.module))) collector_.fail("canonicalisation");
+  kernel_.function = *kernel_.module->getOps<mlir::func::FuncOp>().begin();
+}
+
+interpreter::ProgramPtr Compilation::lower() { return tandem::lower::lowerToProgram(kernel_.function, session_.sources()); }
+
+std::string Compilation::moduleText(bool locations) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  mlir::OpPrintingFlags flags;
+  if (locations) flags.enableDebugInfo(true, true).useLocalScope();
+  kernel_.module->print(stream, flags);
+  return text;
+}
+
+std::string Compilation::syntaxText() {
+  frontend::KernelRequest request = frontend::readRequest(session_, request_);
+  return frontend::ast::print(*request.kernel->module);
+}
+
+std::string Compilation::option(const char* name) const {
+  auto options = request_.find("options");
+  if (options == request_.end() || !options->is_object() || !options->contains(name)) return "";
+  const json& value = (*options)[name];
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::vector<Diagnostic> guarded(const std::string& requestJson, llvm::function_ref<void(Compilation&)> work) {
+  installFatalErrorHandlers();
+  try {
+    BorrowedContext context;
+    try {
+      Compilation compilation(context, requestJson);
+      work(compilation);
+      return compilation.warnings();
+    } catch (const CompileError&) {
+      throw;
+    } catch (const json::exception&) {
+      throw;
+    } catch (...) {
+      context.discard();
+      throw;
+    }
+  } catch (const CompileError& error) {
+    return {error.diagnostic};
+  } catch (const json::exception& error) {
+    return {plainError("bad-request", std::string("the request is not well formed: ") + error.what())};
+  } catch (const std::exception& error) {
+    return {plainError("internal", std::string("the compiler failed: ") + error.what())};
+  } catch (...) {
+    return {plainError("internal", "the compiler failed")};
+  }
+}
+
+}  // namespace tandem::compiler

@@ -1,0 +1,47 @@
+// One compilation's state, up to whichever stage was asked for, and how every way to fail becomes a diagnostic.
+#pragma once
+#include "base/diagnostic.h"
+#include "compiler/driver/context_pool.h"
+#include "compiler/driver/diagnostics.h"
+#include "compiler/frontend/emit/request.h"
+#include "interpreter/program.h"
+#include <nlohmann/json.hpp>
+
+namespace tandem::compiler {
+
+Diagnostic plainError(const char* kind, const std::string& message);
+std::string renderErrors(const std::vector<Diagnostic>& diagnostics);
+
+class Compilation {
+ public:
+  Compilation(BorrowedContext& context, const std::string& requestJson)
+      : context_(*context), request_(nlohmann::json::parse(requestJson)), collector_(context_, session_) {}
+
+  void emit();
+  void canonicalize();
+  interpreter::ProgramPtr lower();
+  std::string syntaxText();
+  std::string moduleText(bool locations);
+  std::string option(const char* name) const;  // of the request's options; empty when absent
+
+  mlir::func::FuncOp kernel() { return kernel_.function; }
+  mlir::ModuleOp module() { return *kernel_.module; }
+  const std::vector<SourceFilePtr>& sources() { return session_.sources(); }
+  const std::vector<Diagnostic>& warnings() const { return kernel_.warnings; }
+  DiagnosticCollector& collector() { return collector_; }
+
+ private:
+  mlir::MLIRContext& context_;
+  nlohmann::json request_;
+  frontend::Session session_;
+  DiagnosticCollector collector_;
+  frontend::EmittedKernel kernel_;
+};
+
+// The texts of the stages for GPUs (compile_image.cpp): "gpu" (products chosen), "layouts", "llvm", "ptx".
+std::string gpuText(Compilation& compilation, const std::string& stage, bool locations);
+
+// Runs `work` with a compilation; every way to fail becomes a diagnostic. What comes back are errors or warnings.
+std::vector<Diagnostic> guarded(const std::string& requestJson, llvm::function_ref<void(Compilation&)> work);
+
+}  // namespace tandem::compiler

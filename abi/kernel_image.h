@@ -44,6 +44,8 @@ struct KernelImage {
   std::array<int, 3> cluster{1, 1, 1};
   std::vector<ParamType> params;      // in the order of Program arguments (constexprs left out)
   std::vector<TensorMapRecipe> tensorMaps;
+  bool usesRanks = false;             // a hidden last parameter: the address of the rank's `tandem_dist_context` (dist_context.h)
+  bool usesGridBarrier = false;       // all programs of a launch must be resident at once
   int registers = 0, spillBytes = 0;  // as ptxas says; 0 when unknown
 };
 

@@ -47,7 +47,7 @@ json headerOf(const KernelImage& image) {
   for (const TensorMapRecipe& r : image.tensorMaps) maps.push_back(toJson(r));
   return {{"name", image.name},       {"target", image.target},           {"threads", image.threads},     {"cluster", image.cluster},
           {"params", params},         {"shared_bytes", image.sharedBytes}, {"registers", image.registers}, {"tensor_maps", maps},
-          {"spill_bytes", image.spillBytes}};
+          {"spill_bytes", image.spillBytes}, {"uses_ranks", image.usesRanks}, {"uses_grid_barrier", image.usesGridBarrier}};
 }
 
 // nlohmann's own conversions wrap silently; a size that does not fit is damage.
@@ -105,6 +105,8 @@ KernelImage imageOf(const json& header) {
   for (const json& r : header.at("tensor_maps")) image.tensorMaps.push_back(recipeOf(r));
   image.registers = intOf(header.at("registers"));
   image.spillBytes = intOf(header.at("spill_bytes"));
+  image.usesRanks = header.at("uses_ranks").get<bool>();
+  image.usesGridBarrier = header.at("uses_grid_barrier").get<bool>();
   return image;
 }
 

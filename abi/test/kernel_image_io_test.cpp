@@ -30,6 +30,8 @@ KernelImage sample() {
   image.tensorMaps = {r};
   image.registers = 168;
   image.spillBytes = 8;
+  image.usesRanks = true;
+  image.usesGridBarrier = true;
   return image;
 }
 

@@ -90,7 +90,7 @@ Regs KernelLowering::convertThroughShared(const Regs& source, const layout::Thro
   const layout::Scratch& scratchPlan = plan.scratch;
   int64_t elements = plan.store.numElements() / scratchPlan.rounds;
   llvm::Value* base = scratch(elements * bits / 8, loc);
-  auto sync = [&] {
+  auto syncStored = [&] {
     if (plan.withinWarp)
       b_.CreateIntrinsic(b_.getVoidTy(), llvm::Intrinsic::nvvm_bar_warp_sync, {b_.getInt32(-1)});
     else
@@ -107,7 +107,11 @@ Regs KernelLowering::convertThroughShared(const Regs& source, const layout::Thro
   bool matrixLoad = scratchPlan.load != layout::Access::Vector && scratchPlan.rounds == 1;
   Regs out(plan.load.numRegisters());
   for (int64_t round = 0; round < scratchPlan.rounds; ++round) {
-    sync();
+    // Other warps may still read what the last user of the space left there.
+    if (round == 0)
+      blockBarrier();
+    else
+      syncStored();
     if (matrixStore) storeMatrices(base, plan.store, source, bits, scratchPlan.store == layout::Access::MatrixTransposed);
     for (const auto& group : matrixStore ? Groups{} : layout::vectorGroups(plan.store, scratchPlan.storeVector)) {
       Regs values;
@@ -115,7 +119,7 @@ Regs KernelLowering::convertThroughShared(const Regs& source, const layout::Thro
       llvm::Value* offset = position(plan.store, group[0]);
       when(inRound(offset, round), [&] { storeShared(addressOf(offset), values); });
     }
-    sync();
+    syncStored();
     if (matrixLoad) loadMatrices(base, plan.load, out, bits, scratchPlan.load == layout::Access::MatrixTransposed);
     for (const auto& group : matrixLoad ? Groups{} : layout::vectorGroups(plan.load, scratchPlan.loadVector)) {
       llvm::Value* offset = position(plan.load, group[0]);

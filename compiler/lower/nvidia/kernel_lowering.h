@@ -1,11 +1,15 @@
 // The state of lowering one kernel and one method for each construct; each construct has its own .cpp.
 #pragma once
 #include "abi/kernel_image.h"
+#include "compiler/analysis/axis_info.h"
 #include "compiler/codegen/nvidia/asm/asm.h"
+#include "compiler/dialect/dist/dist.h"
+#include "compiler/dialect/simt/simt.h"
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/layout/conversion.h"
 #include "compiler/layout/matrix_descriptor.h"
 #include "compiler/lower/nvidia/places.h"
+#include "compiler/lower/nvidia/thread_values.h"
 #include "compiler/target/target_info.h"
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/SmallVector.h>
@@ -76,6 +80,7 @@ class KernelLowering {
   // Whether this thread is the one that acts for the positions it holds, where others hold them too. Null: always.
   llvm::Value* isOwner(const LinearLayout& layout);
   void blockBarrier();
+  const ThreadValues& threadValues(mlir::Operation* op);
   // Runs `body` where `condition` holds (null: everywhere).
   void when(llvm::Value* condition, llvm::function_ref<void()> body);
 
@@ -96,7 +101,7 @@ class KernelLowering {
   void storeShared(llvm::Value* address, Scalars parts);
   Regs loadShared(llvm::Value* address, unsigned bits, size_t count);
 
-  // arith.cpp, math.cpp, float_convert.cpp, shape.cpp: false when the op is not theirs
+  // arith.cpp, integer.cpp, constant.cpp, math.cpp, float_convert.cpp, shape.cpp: false when the op is not theirs
   bool lowerArith(mlir::Operation* op);
   bool lowerMath(mlir::Operation* op);
   bool lowerFloatConvert(mlir::Operation* op);
@@ -109,7 +114,24 @@ class KernelLowering {
   void lowerConstant(mlir::arith::ConstantOp op);
   llvm::Value* scalarOp(mlir::Operation* op, Scalars operands);  // null when the op is not elementwise
   llvm::Value* scalarMath(mlir::Operation* op, Scalars operands);
-  llvm::Value* convertFloat(llvm::Value* value, mlir::Type from, mlir::Type to, bool towardZero, mlir::Operation* op);
+  llvm::Value* constantTable(mlir::DenseElementsAttr values, llvm::Type* element);
+  llvm::Value* integerOp(mlir::Operation* op, Scalars operands);  // null when LLVM's own instruction is right
+  llvm::Value* remainder(mlir::Operation* op, Scalars operands);
+  void lowerExtended(mlir::Operation* op);
+  llvm::Value* integerToFloat(mlir::Operation* op, llvm::Value* x);
+  llvm::Value* floatToInteger(mlir::Operation* op, llvm::Value* x);
+  llvm::Value* floatMath(mlir::Operation* op, Scalars operands);
+  void lowerExtern(tile::ExternElementwiseOp op);
+  void lowerSincos(mlir::Operation* op);
+  // Elements of a float type as float32 (float64 stays), from these rounded, and from one format to another.
+  Regs toFloats(Scalars values, mlir::Type from);
+  Regs fromFloats(Scalars values, mlir::Type to, bool towardZero);
+  Regs float8ToHalf(Scalars values, mlir::Type from);
+  Regs convertFloats(Scalars values, mlir::Type from, mlir::Type to, bool towardZero);
+  llvm::Value* convertFloat(llvm::Value* value, mlir::Type from, mlir::Type to, bool towardZero);
+  llvm::Value* toFloat(llvm::Value* value, mlir::Type from);
+  llvm::Value* fromFloat(llvm::Value* value, mlir::Type to);
+  llvm::Value* throughFloat(mlir::Operation* op, Scalars operands, llvm::function_ref<llvm::Value*(Scalars)> compute);
   llvm::Value* callLibdevice(llvm::StringRef name, llvm::Type* result, Scalars operands);
 
   // control.cpp
@@ -130,19 +152,45 @@ class KernelLowering {
   void lowerLoad(tile::LoadOp op);
   void lowerStore(tile::StoreOp op);
   llvm::Value* toHeld(llvm::Value* value, llvm::Type* held);
+  llvm::Type* memoryType(llvm::Type* element);
+  // Neighbouring elements in one access; `other` may be empty.
+  Regs loadVector(llvm::Type* element, size_t count, llvm::Value* pointer, llvm::Value* predicate, Scalars other,
+                  const ptx::AccessOptions& options);
+  void storeVector(Scalars values, llvm::Value* pointer, llvm::Value* predicate, const ptx::AccessOptions& options);
   static size_t vectorLength(const LinearLayout& layout, int64_t known, unsigned bits, unsigned axis);
   bool lowerBlockMemory(mlir::Operation* op);
   void lowerBlockLoad(tile::BlockLoadOp op);
   void lowerBlockStore(tile::BlockStoreOp op);
-  // Element addresses and in-bounds predicates (null: always) of a block of a strided tensor, register by register.
+  // A block of a strided tensor in global memory.
+  struct GlobalBlock {
+    mlir::Value base;
+    mlir::ValueRange shape, strides, offsets;
+    llvm::ArrayRef<int32_t> boundaryCheck;
+    bool isDescriptor;
+  };
+  // How many registers one access may take: neighbours in memory, aligned together, inside or outside together.
+  size_t blockVector(const LinearLayout& layout, unsigned bits, const GlobalBlock& block);
+  // Element addresses and in-bounds predicates (null: always), register by register.
   struct BlockAccess {
     Regs pointers, inBounds;
   };
-  BlockAccess blockAccess(const LinearLayout& layout, llvm::Type* element, mlir::Value base, mlir::ValueRange shape,
-                          mlir::ValueRange strides, mlir::ValueRange offsets, llvm::ArrayRef<int32_t> boundaryCheck);
+  BlockAccess blockAccess(const LinearLayout& layout, llvm::Type* element, const GlobalBlock& block, size_t vector);
   bool lowerAtomic(mlir::Operation* op);
   // One element of a block store that updates memory.
   void reduceElement(mlir::Operation* op, tile::Rmw rmw, llvm::Value* pointer, llvm::Value* value, llvm::Value* predicate);
+  void lowerAtomicTile(mlir::Operation* op);
+  void lowerAtomicScalar(mlir::Operation* op);
+  // The update of one element that `op` (atomic_rmw or atomic_cas) says; its old value, null when it is not `wanted`.
+  llvm::Value* updateElement(mlir::Operation* op, size_t reg, llvm::Value* predicate, bool wanted, ptx::Order order);
+  llvm::Value* readModifyWrite(mlir::Operation* op, tile::Rmw rmw, llvm::Value* pointer, llvm::Value* value, bool wanted,
+                               const ptx::AtomicOptions& options);
+  llvm::Value* floatExtremum(bool isMax, llvm::Value* pointer, llvm::Value* value, const ptx::AtomicOptions& options);
+  llvm::Value* updateBySwapping(llvm::Value* pointer, llvm::Type* type, const ptx::AtomicOptions& options,
+                                llvm::function_ref<llvm::Value*(llvm::Value*)> update);
+  llvm::AllocaInst* temporary(llvm::Type* type);
+  // What owners hold, for every thread that holds the same positions.
+  Regs shareOwned(const Regs& owned, const LinearLayout& layout, mlir::Location loc);
+  llvm::Value* shareFirst(llvm::Value* value, mlir::Location loc);
 
   // convert.cpp
   bool lowerConvertLayout(mlir::Operation* op);
@@ -161,12 +209,74 @@ class KernelLowering {
   bool lowerReduction(mlir::Operation* op);
   bool lowerGather(mlir::Operation* op);
   bool lowerDebug(mlir::Operation* op);
+  void lowerPrint(tile::PrintOp op);
+  void printValue(tile::PrintOp op, unsigned which);
+  llvm::Value* printable(llvm::Value* value, mlir::Type type, bool isSigned, bool asHex);
+  void callPrintf(llvm::Value* format, Scalars values);
+  Regs programIndex();
+  llvm::Value* oneThread(mlir::Operation* op);
+  void lowerAssert(tile::AssertOp op);
+  llvm::Value* text(llvm::StringRef text);  // a constant string's generic address
   bool lowerInlineAsm(mlir::Operation* op);
+  struct AsmRegisters {
+    std::string constraints;
+    llvm::SmallVector<llvm::Type*> outputs, inputs;
+  };
+  AsmRegisters asmRegisters(tile::InlineAsmOp op);
+  llvm::Value* toAsmRegister(llvm::Value* bits, llvm::Type* type, tile::InlineAsmOp op);
+  void packForAsm(mlir::Value operand, size_t first, tile::InlineAsmOp op, Regs& words);
+  Regs unpackFromAsm(Scalars words, mlir::Type element, unsigned packed);
+  Regs callAsm(tile::InlineAsmOp op, const AsmRegisters& registers, const Regs& words);
   // The scalar region of a reduction, scan or map, on `arguments`; gives what it yields.
   Regs callRegion(mlir::Region& region, Scalars arguments);
+  // One value for each operand of a region; of these, one for each register.
+  using Rows = llvm::SmallVector<Regs, 0>;
+  Regs combine(mlir::Region& region, const Regs& first, const Regs& second);
+  Regs combineAll(mlir::Region& region, Rows rows);
+  LinearLayout rowsOf(mlir::ValueRange sources, Rows& rows);
+  void defineRows(mlir::Operation* op, const Rows& rows, const LinearLayout& layout);
+  void lowerReduce(tile::ReduceOp op);
+  Rows reduceRegisters(tile::ReduceOp op, const LinearLayout& layout, const Rows& rows);
+  void reduceLanes(tile::ReduceOp op, const LinearLayout& layout, Rows& rows);
+  Rows reduceWarps(tile::ReduceOp op, const LinearLayout& layout, const LinearLayout& result, const Rows& rows);
+  // scan.cpp: neighbours that one thread has scanned, from register `first` on, and the sum of what lies before them, if there is anything
+  // (null: nothing).
+  struct Chunk {
+    size_t first = 0;
+    Regs total, before;
+    llvm::Value* hasBefore = nullptr;
+  };
+  void lowerScan(tile::ScanOp op);
+  Regs choose(llvm::Value* condition, const Regs& then, const Regs& otherwise);
+  Regs withEarlier(tile::ScanOp op, const Chunk& chunk, const Regs& earlier);
+  void scanRegisters(tile::ScanOp op, std::vector<Chunk>& chunks, size_t bit);
+  void scanThreads(tile::ScanOp op, std::vector<Chunk>& chunks, bool isLane, unsigned bit);
+  Rows fromLane(const Rows& rows, int mask);
+  Rows fromWarp(const Rows& rows, int mask, mlir::Location loc);
+  void lowerMapElementwise(tile::MapElementwiseOp op);
+  void storeRowMajor(llvm::Value* base, const LinearLayout& layout, const Regs& regs);
+  void lowerGatherAlong(tile::GatherOp op);
+  void lowerHistogram(tile::HistogramOp op);
 
   // dot.cpp (mma.sync and FMA), wgmma.cpp
   bool lowerDot(mlir::Operation* op);
+  // A tile that no op defines.
+  struct Held {
+    LinearLayout layout;
+    Regs regs;
+  };
+  void lowerMma(tile::DotOp op);
+  Regs multiply(const Held& lhs, const Held& rhs, const Held& acc, ptx::Element kind);
+  Regs multiplyOnce(const ptx::MmaSync& mma, Scalars lhs, Scalars rhs, Scalars acc);
+  Regs operandWords(const Held& operand, const LinearLayout& instruction, llvm::ArrayRef<int64_t> corner, ptx::Element kind);
+  void lowerMultiplyAdd(tile::DotOp op);
+  Regs widened(mlir::Value tile, mlir::Type wide);
+  // dot_scaled.cpp
+  void lowerDotScaled(tile::DotScaledOp op);
+  Held decodeOperand(mlir::Value operand, tile::MicroScale format, unsigned pairs);
+  void applyScales(Held& operand, mlir::Value scales, unsigned depth, mlir::Operation* op);
+  llvm::Value* decodeE2M1(llvm::Value* nibble);
+  llvm::Value* decodeScale(llvm::Value* byte);
   bool lowerWgmma(mlir::Operation* op);
   struct SharedOperand {
     layout::MatrixOperand matrix;
@@ -208,9 +318,69 @@ class KernelLowering {
   void collectTensorMaps(mlir::func::FuncOp kernel);
   llvm::Value* tensorMapOf(mlir::Operation* op);
 
-  // dist.cpp, simt.cpp
-  bool lowerDist(mlir::Operation* op);
+  // loops.cpp: loops that no op stands for
+  void forEach(llvm::Value* begin, llvm::Value* end, llvm::Value* step, llvm::function_ref<void(llvm::Value*)> body);
+  // Gives the first value of `read` that passes `test`.
+  llvm::Value* pollUntil(llvm::function_ref<llvm::Value*()> read, llvm::function_ref<llvm::Value*(llvm::Value*)> test);
+  // Whether threads do different things in this kernel: then each does what `op` says for itself.
+  static bool isPerThread(mlir::Operation* op);
+
+  // simt.cpp, simt_memory.cpp, simt_shared.cpp, simt_bulk.cpp
   bool lowerSimt(mlir::Operation* op);
+  void lowerSpecial(simt::SpecialOp op);
+  void lowerGridBarrier(mlir::Location loc);
+  bool lowerVector(mlir::Operation* op);
+  bool lowerSimtMemory(mlir::Operation* op);
+  void lowerLd(simt::LdOp op);
+  void lowerSt(simt::StOp op);
+  void lowerThreadAtomic(simt::AtomicRmwOp op);
+  bool lowerMultimem(mlir::Operation* op);
+  // Which memory a pointer may lead to: shared memory only where its origin is unknown or says so.
+  static ptx::Space spaceOf(mlir::Value pointer);
+  // Elements as instructions move them: at most four, booleans as bytes; and back.
+  Regs toWords(const Regs& elements);
+  Regs fromWords(const Regs& words, llvm::Type* element, size_t count);
+  bool lowerSimtShared(mlir::Operation* op);
+  void allocateSmem(mlir::func::FuncOp kernel);
+  void lowerSmemAlloc(simt::SmemAllocOp op);
+  void lowerSmemRead(simt::SmemReadOp op);
+  llvm::Value* smemElement(mlir::Value buffer, Regs indices);
+  llvm::Value* toGeneric(llvm::Value* shared);    // as pointers of kernels are
+  llvm::Value* fromGeneric(llvm::Value* pointer);  // to shared memory
+  bool lowerSimtBulk(mlir::Operation* op);
+  bool lowerTensormap(mlir::Operation* op);
+  void replaceInTensormap(simt::TensormapReplaceOp op);
+
+  // dist.cpp, dist_copy.cpp, dist_signal.cpp, dist_team.cpp
+  bool lowerDist(mlir::Operation* op);
+  static bool usesRanks(mlir::func::FuncOp kernel);
+  llvm::Value* rankField(size_t offset, llvm::Type* type);  // of abi/dist_context.h
+  llvm::Value* teamField(mlir::Value team, size_t offset, llvm::Type* type);
+  llvm::Value* loadElement(llvm::Value* array, llvm::Type* type, llvm::Value* index);
+  llvm::Value* addressOn(llvm::Value* pointer, llvm::Value* peer);
+  llvm::Value* translateRank(dist::TranslateRankOp op);
+  // The threads that make one call: their number, and this thread's among them.
+  struct Callers {
+    llvm::Value *index = nullptr, *count = nullptr;
+    dist::Group group = dist::Group::Thread;
+  };
+  Callers callersOf(mlir::Operation* op, dist::Group group, bool repeats = false);
+  void syncCallers(const Callers& callers);
+  void onceIn(const Callers& callers, llvm::function_ref<void()> body);
+  void completeBulkStores();
+  bool lowerDistCopy(mlir::Operation* op);
+  void copyBytes(const Callers& callers, llvm::Value* dest, llvm::Value* source, llvm::Value* bytes);
+  void copyWords(const Callers& callers, llvm::Value* dest, llvm::Value* source, llvm::Value* first, llvm::Value* end, unsigned wordBytes);
+  bool lowerDistSignal(mlir::Operation* op);
+  void lowerWait(dist::WaitOp op);
+  void lowerNotify(dist::NotifyOp op);
+  void lowerSignalWait(dist::SignalWaitOp op);
+  void updateSignal(llvm::Value* pointer, llvm::Type* width, llvm::Value* value, dist::SignalKind kind, ptx::Order order, ptx::Scope scope);
+  llvm::Value* compare(dist::Compare how, llvm::Value* seen, llvm::Value* value);
+  bool lowerDistTeam(mlir::Operation* op);
+  void meet(const Callers& callers, mlir::Value team, bool quiet);
+  void lowerBroadcast(dist::BroadcastOp op);
+  void lowerFcollect(dist::FcollectOp op);
 
   struct Buffer {
     int64_t offset = 0, slotBytes = 0;
@@ -226,6 +396,8 @@ class KernelLowering {
   llvm::Function* function_ = nullptr;
   llvm::GlobalVariable* shared_ = nullptr;
   llvm::DenseMap<mlir::Value, Regs> values_;
+  std::unique_ptr<analysis::AxisInfoAnalysis> axes_;  // made at the first block access
+  std::unique_ptr<ThreadValues> threadValues_;        // made at the first question
   llvm::DenseMap<mlir::Value, Ring> rings_;
   llvm::DenseMap<mlir::Value, Buffer> buffers_;
   llvm::DenseMap<mlir::Operation*, unsigned> tensorMaps_;  // index into KernelImage::tensorMaps

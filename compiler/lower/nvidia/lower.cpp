@@ -1,5 +1,6 @@
 // Entry of the room: shared memory, arguments, then the body op by op.
 #include "compiler/lower/nvidia/lower.h"
+#include "compiler/codegen/nvidia/codegen.h"
 #include "compiler/lower/nvidia/kernel_lowering.h"
 #include <llvm/IR/DIBuilder.h>
 
@@ -10,6 +11,7 @@ std::unique_ptr<llvm::Module> lowerToLlvm(func::FuncOp kernel, const std::vector
                                           llvm::LLVMContext& context, abi::KernelImage& image) {
   auto module = std::make_unique<llvm::Module>(kernel.getName().str(), context);
   module->addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
+  codegen::prepareModule(*module, target);
   Places places(*module, files);
   KernelLowering(*module, places, target, image).run(kernel);
   places.finish();
@@ -20,15 +22,17 @@ void KernelLowering::run(func::FuncOp kernel) {
   image_.name = kernel.getName().str();
   numWarps_ = kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt();
   image_.threads = 32 * numWarps_;
-  shared_ = new llvm::GlobalVariable(module_, llvm::ArrayType::get(b_.getInt8Ty(), 0), false, llvm::GlobalValue::ExternalLinkage, nullptr,
-                                     "tandem_shared", nullptr, llvm::GlobalValue::NotThreadLocal, 3);
-  shared_->setAlignment(llvm::Align(1024));
+  shared_ = codegen::dynamicShared(module_);
   allocateBuffers(kernel);
   lowerArguments(kernel);
   initialiseBarriers();
   lowerBlock(kernel.getBody().front());
   b_.CreateRetVoid();
-  image_.sharedBytes = sharedBytes_ + scratchBytes_;
+  image_.sharedBytes = llvm::alignTo(sharedBytes_, 128) + scratchBytes_;
+  codegen::LaunchBounds bounds;
+  bounds.threads = image_.threads;
+  bounds.minBlocks = 1;
+  codegen::markKernel(*function_, bounds);
 }
 
 // Ordinary parameters first; the tensor maps' come when something uses them, so the function is made with all it may need: the recipes
@@ -41,15 +45,12 @@ void KernelLowering::lowerArguments(func::FuncOp kernel) {
   }
   collectTensorMaps(kernel);
   types.append(image_.tensorMaps.size(), b_.getPtrTy());
+  size_t mapsEnd = types.size();
+  image_.usesRanks = usesRanks(kernel);
+  if (image_.usesRanks) types.push_back(b_.getPtrTy(1));
   auto* type = llvm::FunctionType::get(b_.getVoidTy(), types, false);
   function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, image_.name, module_);
-  function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
-  auto* mapType = llvm::ArrayType::get(b_.getInt8Ty(), 128);
-  for (size_t i = kernel.getNumArguments(); i < types.size(); ++i) {
-    function_->addParamAttr(i, llvm::Attribute::getWithByValType(context_, mapType));
-    function_->addParamAttr(i, llvm::Attribute::getWithAlignment(context_, llvm::Align(64)));
-    function_->addParamAttr(i, llvm::Attribute::get(context_, "nvvm.grid_constant"));
-  }
+  for (size_t i = kernel.getNumArguments(); i < mapsEnd; ++i) codegen::markTensorMap(*function_, i);
   b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
   places_.attach(function_, kernel.getLoc());
   places_.set(b_, kernel.getLoc());
@@ -69,9 +70,9 @@ void KernelLowering::lowerBlock(Block& block) {
 
 void KernelLowering::lowerOp(Operation* op) {
   places_.set(b_, op->getLoc());
-  if (lowerArith(op) || lowerControl(op) || lowerShape(op) || lowerMemory(op) || lowerBlockMemory(op) || lowerConvertLayout(op) ||
-      lowerRing(op) || lowerTma(op) || lowerWgmma(op) || lowerDot(op) || lowerReduction(op) || lowerGather(op) || lowerAtomic(op) ||
-      lowerDebug(op) || lowerInlineAsm(op) || lowerDist(op) || lowerSimt(op))
+  if (lowerArith(op) || lowerMath(op) || lowerControl(op) || lowerShape(op) || lowerMemory(op) || lowerBlockMemory(op) ||
+      lowerConvertLayout(op) || lowerRing(op) || lowerTma(op) || lowerWgmma(op) || lowerDot(op) || lowerReduction(op) ||
+      lowerGather(op) || lowerAtomic(op) || lowerDebug(op) || lowerInlineAsm(op) || lowerDist(op) || lowerSimt(op))
     return;
   failUnsupported(op);
 }

@@ -11,6 +11,7 @@ enum Counter { kFill, kTake, kRelease };
 }
 
 void KernelLowering::allocateBuffers(func::FuncOp kernel) {
+  allocateSmem(kernel);
   kernel.walk([&](tgpu::AllocOp op) {
     auto type = cast<tile::SmemType>(op.getType());
     int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;

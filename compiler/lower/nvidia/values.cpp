@@ -38,6 +38,7 @@ abi::ParamType KernelLowering::paramType(mlir::Type type) {
 layout::LinearLayout KernelLowering::layoutOf(mlir::Value value) const { return transform::gpu::layoutOf(value); }
 
 size_t KernelLowering::registersOf(mlir::Value value) const {
+  if (auto vector = dyn_cast<VectorType>(value.getType())) return vector.getNumElements();  // of one thread
   return isa<RankedTensorType>(value.getType()) ? layoutOf(value).numRegisters() : 1;
 }
 

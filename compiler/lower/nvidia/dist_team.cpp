@@ -1,0 +1,79 @@
+// Barriers over the ranks of a team, and the collectives that are copies between two of them (M12).
+#include "abi/dist_context.h"
+#include "compiler/lower/nvidia/kernel_lowering.h"
+#include <cstddef>
+#include <llvm/ADT/TypeSwitch.h>
+
+namespace tandem::lower::nvidia {
+using namespace mlir;
+
+bool KernelLowering::lowerDistTeam(Operation* op) {
+  return llvm::TypeSwitch<Operation*, bool>(op)
+      .Case<dist::BarrierOp>([&](auto o) { return meet(callersOf(o, o.getGroup()), o.getTeam(), !o.getSyncOnly()), true; })
+      .Case<dist::BroadcastOp>([&](auto o) { return lowerBroadcast(o), true; })
+      .Case<dist::FcollectOp>([&](auto o) { return lowerFcollect(o), true; })
+      .Default([](Operation*) { return false; });
+}
+
+// Each member writes the number of this barrier into its slot on every other, then waits until all slots of its own have come as far. The
+// lanes of one warp share the members.
+void KernelLowering::meet(const Callers& callers, mlir::Value team, bool quiet) {
+  llvm::Type *word = b_.getInt32Ty(), *wide = b_.getInt64Ty(), *pointer = b_.getPtrTy(1);
+  if (quiet) completeBulkStores();
+  syncCallers(callers);
+  llvm::Value* lanes = callers.group == dist::Group::Thread ? b_.getInt32(1) : b_.getInt32(32);
+  llvm::Value* inFirstWarp = callers.group == dist::Group::Block ? b_.CreateICmpULT(callers.index, lanes) : nullptr;
+  when(inFirstWarp, [&] {
+    llvm::Value* size = teamField(team, offsetof(tandem_dist_team, size), word);
+    llvm::Value* mine = teamField(team, offsetof(tandem_dist_team, rank), word);
+    llvm::Value* members = teamField(team, offsetof(tandem_dist_team, members), pointer);
+    llvm::Value* signals = teamField(team, offsetof(tandem_dist_team, signals), pointer);
+    llvm::Value* counter = teamField(team, offsetof(tandem_dist_team, epoch), pointer);
+    ptx::AccessOptions strong;
+    strong.order = ptx::Order::Relaxed;
+    llvm::Value* epoch = b_.CreateAdd(ptx::load(b_, wide, 1, counter, nullptr, {}, strong)[0], b_.getInt64(1));
+    strong.scope = ptx::Scope::System;
+    ptx::fence(b_, ptx::Scope::System);
+    forEach(callers.index, size, lanes, [&](llvm::Value* i) {
+      llvm::Value* slot = addressOn(b_.CreateGEP(wide, signals, mine), loadElement(members, word, i));
+      strong.order = ptx::Order::Release;
+      ptx::store(b_, {epoch}, slot, nullptr, strong);
+    });
+    forEach(callers.index, size, lanes, [&](llvm::Value* i) {
+      strong.order = ptx::Order::Acquire;
+      pollUntil([&] { return ptx::load(b_, wide, 1, b_.CreateGEP(wide, signals, i), nullptr, {}, strong)[0]; },
+                [&](llvm::Value* seen) { return b_.CreateICmpUGE(seen, epoch); });
+    });
+    if (callers.group != dist::Group::Thread) ptx::syncWarp(b_);
+    strong.order = ptx::Order::Relaxed;
+    strong.scope = ptx::Scope::Device;
+    onceIn(callers, [&] { ptx::store(b_, {epoch}, counter, nullptr, strong); });
+  });
+  syncCallers(callers);
+}
+
+// Every member fetches from the root when all sources are ready; the second meeting frees them.
+void KernelLowering::lowerBroadcast(dist::BroadcastOp op) {
+  Callers callers = callersOf(op, op.getGroup());
+  meet(callers, op.getTeam(), true);
+  llvm::Value* members = teamField(op.getTeam(), offsetof(tandem_dist_team, members), b_.getPtrTy(1));
+  llvm::Value* root = loadElement(members, b_.getInt32Ty(), useScalar(op.getRoot()));
+  copyBytes(callers, useScalar(op.getDest()), addressOn(useScalar(op.getSource()), root), useScalar(op.getBytes()));
+  meet(callers, op.getTeam(), true);
+}
+
+void KernelLowering::lowerFcollect(dist::FcollectOp op) {
+  Callers callers = callersOf(op, op.getGroup());
+  meet(callers, op.getTeam(), true);
+  llvm::Value* members = teamField(op.getTeam(), offsetof(tandem_dist_team, members), b_.getPtrTy(1));
+  llvm::Value* size = teamField(op.getTeam(), offsetof(tandem_dist_team, size), b_.getInt32Ty());
+  llvm::Value* bytes = useScalar(op.getBytes());
+  forEach(b_.getInt32(0), size, b_.getInt32(1), [&](llvm::Value* i) {
+    llvm::Value* source = addressOn(useScalar(op.getSource()), loadElement(members, b_.getInt32Ty(), i));
+    llvm::Value* place = b_.CreateMul(b_.CreateZExt(i, b_.getInt64Ty()), bytes);
+    copyBytes(callers, b_.CreateGEP(b_.getInt8Ty(), useScalar(op.getDest()), place), source, bytes);
+  });
+  meet(callers, op.getTeam(), true);
+}
+
+}  // namespace tandem::lower::nvidia

@@ -9,7 +9,19 @@ static bool propagates(Context& c, const Arguments& a) {
   return constexprInt(c, a["propagate_nan"], "propagate_nan") != 0;
 }
 
-static Value dividePrecisely(Context& c, const Arguments& a) { return fdiv(c, a["x"], a["y"]); }
+// GPUs approximate float32 `/` and `sqrt` unless told not to.
+static Value precise(Context& c, Tensor result) {
+  mlir::Operation* op = result.value.getDefiningOp();
+  if (op && mlir::isa<mlir::arith::DivFOp, mlir::math::SqrtOp>(op)) op->setAttr("tile.precise", c.builder.getUnitAttr());
+  return result;
+}
+
+static Value divide(Context& c, const Arguments& a) {
+  Tensor quotient = fdiv(c, a["x"], a["y"]);
+  return constexprBool(c, a["ieee_rounding"], "ieee_rounding") ? precise(c, quotient) : quotient;
+}
+
+static Value dividePrecisely(Context& c, const Arguments& a) { return precise(c, fdiv(c, a["x"], a["y"])); }
 
 static Builtin binaryRow(const std::string& name, ast::BinaryOp op) {
   return {name, "x, y, sanitize_overflow=True",
@@ -32,14 +44,15 @@ static Builtin bitwise(const std::string& name, ast::BinaryOp op) {
 
 void addMathRows(Rows& rows) {
   for (const char* name :
-       {"exp", "exp2", "log", "log2", "sin", "cos", "sqrt", "sqrt_rn", "rsqrt", "erf", "floor", "ceil"})
+       {"exp", "exp2", "log", "log2", "sin", "cos", "sqrt", "rsqrt", "erf", "floor", "ceil"})
     addBoth(rows, name, "x",
             [name = std::string(name)](Context& c, const Arguments& a) -> Value { return mathUnary(c, name, a["x"]); });
   addBoth(rows, "abs", "x", [](Context& c, const Arguments& a) -> Value { return abs(c, a["x"]); });
   addBoth(rows, "fma", "x, y, z",
           [](Context& c, const Arguments& a) -> Value { return fma(c, a["x"], a["y"], a["z"]); });
   addBoth(rows, "umulhi", "x, y", [](Context& c, const Arguments& a) -> Value { return umulhi(c, a["x"], a["y"]); });
-  addBoth(rows, "fdiv", "x, y, ieee_rounding=False", dividePrecisely);
+  addBoth(rows, "sqrt_rn", "x", [](Context& c, const Arguments& a) { return precise(c, mathUnary(c, "sqrt_rn", a["x"])); });
+  addBoth(rows, "fdiv", "x, y, ieee_rounding=False", divide);
   addBoth(rows, "div_rn", "x, y", dividePrecisely);
   rows.push_back(binaryRow("tl.add", ast::BinaryOp::Add));
   rows.push_back(binaryRow("tl.sub", ast::BinaryOp::Sub));

@@ -1,4 +1,4 @@
-// The dialect arith, register by register. Conversions between float formats are in float_convert.cpp.
+// The dialect arith, register by register. What integers need beyond one instruction is in integer.cpp.
 #include "compiler/lower/nvidia/kernel_lowering.h"
 #include <llvm/ADT/TypeSwitch.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
@@ -55,16 +55,9 @@ std::optional<llvm::Instruction::BinaryOps> binaryOf(Operation* op) {
       .Case<arith::AddIOp>([](auto) { return I::Add; })
       .Case<arith::SubIOp>([](auto) { return I::Sub; })
       .Case<arith::MulIOp>([](auto) { return I::Mul; })
-      .Case<arith::DivSIOp>([](auto) { return I::SDiv; })
-      .Case<arith::DivUIOp>([](auto) { return I::UDiv; })
-      .Case<arith::RemSIOp>([](auto) { return I::SRem; })
-      .Case<arith::RemUIOp>([](auto) { return I::URem; })
       .Case<arith::AndIOp>([](auto) { return I::And; })
       .Case<arith::OrIOp>([](auto) { return I::Or; })
       .Case<arith::XOrIOp>([](auto) { return I::Xor; })
-      .Case<arith::ShLIOp>([](auto) { return I::Shl; })
-      .Case<arith::ShRSIOp>([](auto) { return I::AShr; })
-      .Case<arith::ShRUIOp>([](auto) { return I::LShr; })
       .Case<arith::AddFOp>([](auto) { return I::FAdd; })
       .Case<arith::SubFOp>([](auto) { return I::FSub; })
       .Case<arith::MulFOp>([](auto) { return I::FMul; })
@@ -91,40 +84,54 @@ std::optional<llvm::Instruction::CastOps> castOf(Operation* op) {
       .Case<arith::TruncIOp>([](auto) { return I::Trunc; })
       .Case<arith::ExtSIOp>([](auto) { return I::SExt; })
       .Case<arith::ExtUIOp>([](auto) { return I::ZExt; })
-      .Case<arith::SIToFPOp>([](auto) { return I::SIToFP; })
-      .Case<arith::UIToFPOp>([](auto) { return I::UIToFP; })
-      .Case<arith::FPToSIOp>([](auto) { return I::FPToSI; })
-      .Case<arith::FPToUIOp>([](auto) { return I::FPToUI; })
       .Case<arith::BitcastOp>([](auto) { return I::BitCast; })
       .Default([](Operation*) { return std::nullopt; });
 }
 
 }  // namespace
 
-// Triton's `/` on float32 is the division of two units in the last place; `div_rn` comes as a library call.
-static llvm::Value* divide(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y) {
-  if (x->getType()->isFloatTy()) return b.CreateIntrinsic(x->getType(), llvm::Intrinsic::nvvm_div_full, {x, y});
+// Triton's `/` on float32 is the division of two units in the last place; `div_rn` says that it is precise.
+static llvm::Value* divide(llvm::IRBuilder<>& b, Operation* op, llvm::Value* x, llvm::Value* y) {
+  if (x->getType()->isFloatTy() && !op->hasAttr("tile.precise"))
+    return b.CreateIntrinsic(x->getType(), llvm::Intrinsic::nvvm_div_full, {x, y});
   return b.CreateFDiv(x, y);
 }
 
+llvm::Value* KernelLowering::remainder(Operation* op, Scalars v) {
+  if (!v[0]->getType()->isFloatTy() && !v[0]->getType()->isDoubleTy())
+    return throughFloat(op, v, [&](Scalars wide) { return remainder(op, wide); });
+  return callLibdevice(v[0]->getType()->isDoubleTy() ? "__nv_fmod" : "__nv_fmodf", v[0]->getType(), v);
+}
+
+static bool isFloat8(mlir::Type type) {
+  type = getElementTypeOrSelf(type);
+  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
+}
+
+// Arithmetic of 8-bit floats is float32's; what only moves or reinterprets bits is not arithmetic.
+static bool computesOnFloat8(Operation* op) {
+  if (isa<arith::SelectOp, arith::BitcastOp>(op) || op->getNumOperands() == 0) return false;
+  return isFloat8(op->getOperand(0).getType()) && !isa<arith::FPToSIOp, arith::FPToUIOp>(op);
+}
+
 llvm::Value* KernelLowering::scalarOp(Operation* op, Scalars v) {
+  if (computesOnFloat8(op) && v[0]->getType()->isIntegerTy())
+    return throughFloat(op, v, [&](Scalars wide) { return scalarOp(op, wide); });
   if (auto binary = binaryOf(op)) return b_.CreateBinOp(*binary, v[0], v[1]);
   if (auto intrinsic = binaryIntrinsicOf(op)) return b_.CreateBinaryIntrinsic(*intrinsic, v[0], v[1]);
   if (auto cast = castOf(op)) return b_.CreateCast(*cast, v[0], typeOf(op->getResult(0).getType()));
+  if (llvm::Value* result = integerOp(op, v)) return result;
   return llvm::TypeSwitch<Operation*, llvm::Value*>(op)
       .Case<arith::CmpIOp>([&](auto o) { return b_.CreateICmp(predicateOf(o.getPredicate()), v[0], v[1]); })
       .Case<arith::CmpFOp>([&](auto o) { return b_.CreateFCmp(predicateOf(o.getPredicate()), v[0], v[1]); })
       .Case<arith::SelectOp>([&](auto) { return b_.CreateSelect(v[0], v[1], v[2]); })
-      .Case<arith::DivFOp>([&](auto) { return divide(b_, v[0], v[1]); })
+      .Case<arith::DivFOp>([&](auto) { return divide(b_, op, v[0], v[1]); })
       .Case<arith::NegFOp>([&](auto) { return b_.CreateFNeg(v[0]); })
-      .Case<arith::RemFOp>([&](auto) { return callLibdevice(v[0]->getType()->isDoubleTy() ? "__nv_fmod" : "__nv_fmodf", v[0]->getType(), v); })
+      .Case<arith::RemFOp>([&](auto) { return remainder(op, v); })
+      .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) { return integerToFloat(op, v[0]); })
+      .Case<arith::FPToSIOp, arith::FPToUIOp>([&](auto) { return floatToInteger(op, v[0]); })
       .Case<arith::IndexCastOp>([&](auto o) { return b_.CreateSExtOrTrunc(v[0], typeOf(o.getResult().getType())); })
       .Case<arith::IndexCastUIOp>([&](auto o) { return b_.CreateZExtOrTrunc(v[0], typeOf(o.getResult().getType())); })
-      .Case<tile::MulHiUIOp>([&](auto) {
-        unsigned bits = v[0]->getType()->getIntegerBitWidth();
-        llvm::Type* wide = b_.getIntNTy(2 * bits);
-        return b_.CreateTrunc(b_.CreateLShr(b_.CreateMul(b_.CreateZExt(v[0], wide), b_.CreateZExt(v[1], wide)), bits), v[0]->getType());
-      })
       .Default([](Operation*) { return nullptr; });
 }
 
@@ -132,6 +139,7 @@ llvm::Value* KernelLowering::scalarOp(Operation* op, Scalars v) {
 bool KernelLowering::lowerArith(Operation* op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) return lowerConstant(constant), true;
   if (isa<arith::ExtFOp, arith::TruncFOp, tile::FpToFpOp>(op)) return lowerFloatConvert(op);
+  if (isa<arith::MulSIExtendedOp, arith::MulUIExtendedOp, arith::AddUIExtendedOp>(op)) return lowerExtended(op), true;
   bool ours = op->getNumResults() == 1 && (isa<arith::ArithDialect>(op->getDialect()) || isa<tile::MulHiUIOp>(op));
   if (!ours) return false;
   mapRegisters(op, [&](Scalars v) {
@@ -140,21 +148,6 @@ bool KernelLowering::lowerArith(Operation* op) {
     return result;
   });
   return true;
-}
-
-static llvm::Constant* constantOf(llvm::Type* type, Attribute value) {
-  if (auto i = dyn_cast<IntegerAttr>(value)) return llvm::ConstantInt::get(type, i.getValue().zextOrTrunc(type->getIntegerBitWidth()));
-  llvm::APFloat number = cast<FloatAttr>(value).getValue();
-  if (type->isIntegerTy()) return llvm::ConstantInt::get(type, number.bitcastToAPInt());
-  return llvm::ConstantFP::get(type, number);
-}
-
-void KernelLowering::lowerConstant(arith::ConstantOp op) {
-  llvm::Type* type = typeOf(op.getType());
-  auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
-  if (!dense) return define(op.getResult(), {constantOf(type, op.getValue())});
-  if (!dense.isSplat()) failUnsupported(op);
-  define(op.getResult(), Regs(registersOf(op.getResult()), constantOf(type, dense.getSplatValue<Attribute>())));
 }
 
 }  // namespace tandem::lower::nvidia

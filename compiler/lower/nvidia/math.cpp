@@ -1,14 +1,151 @@
-// Not written yet.
+// The dialect math and functions of the device library. Formats narrower than float32 are computed in it.
 #include "compiler/lower/nvidia/kernel_lowering.h"
+#include <llvm/ADT/StringMap.h>
+#include <llvm/ADT/TypeSwitch.h>
+#include <mlir/Dialect/Math/IR/Math.h>
 
 namespace tandem::lower::nvidia {
-bool KernelLowering::lowerMath(mlir::Operation*) { return false; }
-}  // namespace tandem::lower::nvidia
-namespace tandem::lower::nvidia {
+using namespace mlir;
+namespace {
+
+namespace I = llvm::Intrinsic;
+
+// LLVM's own functions, which are one or two instructions.
+llvm::Intrinsic::ID intrinsicOf(Operation* op) {
+  static const llvm::StringMap<I::ID> table = {{"math.absf", I::fabs},           {"math.ceil", I::ceil},         {"math.floor", I::floor},
+                                               {"math.trunc", I::trunc},         {"math.roundeven", I::roundeven}, {"math.fma", I::fma},
+                                               {"math.copysign", I::copysign},   {"math.ctpop", I::ctpop}};
+  auto it = table.find(op->getName().getStringRef());
+  return it == table.end() ? I::not_intrinsic : it->second;
+}
+
+// `__nv_<name>f` of floats, `__nv_<name>` of doubles.
+llvm::StringRef libraryNameOf(Operation* op) {
+  static const llvm::StringMap<llvm::StringRef> table = {
+      {"math.round", "round"}, {"math.rsqrt", "rsqrt"}, {"math.exp", "exp"},     {"math.exp2", "exp2"},   {"math.expm1", "expm1"},
+      {"math.log", "log"},     {"math.log2", "log2"},   {"math.log10", "log10"}, {"math.log1p", "log1p"}, {"math.sin", "sin"},
+      {"math.cos", "cos"},     {"math.tan", "tan"},     {"math.asin", "asin"},   {"math.acos", "acos"},   {"math.atan", "atan"},
+      {"math.sinh", "sinh"},   {"math.cosh", "cosh"},   {"math.tanh", "tanh"},   {"math.asinh", "asinh"}, {"math.acosh", "acosh"},
+      {"math.atanh", "atanh"}, {"math.erf", "erf"},     {"math.erfc", "erfc"},   {"math.cbrt", "cbrt"},   {"math.powf", "pow"},
+      {"math.atan2", "atan2"}};
+  auto it = table.find(op->getName().getStringRef());
+  return it == table.end() ? llvm::StringRef() : it->second;
+}
+
+// Triton's exp, exp2, sqrt and rsqrt of float32 are the special function unit's. Null for the others.
+llvm::Value* approximation(llvm::IRBuilder<>& b, Operation* op, llvm::Value* x) {
+  if (!x->getType()->isFloatTy() || op->hasAttr("tile.precise")) return nullptr;
+  constexpr double log2e = 1.4426950408889634;
+  using A = ptx::Approximate;
+  if (isa<math::ExpOp>(op)) return ptx::approximate(b, A::Exp2, b.CreateFMul(x, llvm::ConstantFP::get(x->getType(), log2e)));
+  if (isa<math::Exp2Op>(op)) return ptx::approximate(b, A::Exp2, x);
+  if (isa<math::SqrtOp>(op)) return ptx::approximate(b, A::Sqrt, x);
+  if (isa<math::RsqrtOp>(op)) return ptx::approximate(b, A::ReciprocalSqrt, x);
+  return nullptr;
+}
+
+llvm::Value* classify(llvm::IRBuilder<>& b, Operation* op, llvm::Value* x) {
+  llvm::Type* type = x->getType();
+  if (isa<math::IsNaNOp>(op)) return b.CreateFCmpUNO(x, x);
+  llvm::Value *size = b.CreateUnaryIntrinsic(I::fabs, x), *infinity = llvm::ConstantFP::getInfinity(type);
+  if (isa<math::IsInfOp>(op)) return b.CreateFCmpOEQ(size, infinity);
+  llvm::Value* isFinite = b.CreateFCmpOLT(size, infinity);
+  if (isa<math::IsFiniteOp>(op)) return isFinite;
+  llvm::Value* least = llvm::ConstantFP::get(type, llvm::APFloat::getSmallestNormalized(type->getFltSemantics()));
+  return b.CreateAnd(isFinite, b.CreateFCmpOGE(size, least));
+}
+
+// Squaring, one round for each bit of the exponent. A negative exponent leaves 1, -1 by the exponent's parity, or 0.
+llvm::Value* integerPower(llvm::IRBuilder<>& b, llvm::Value* base, llvm::Value* exponent) {
+  llvm::Type* type = base->getType();
+  unsigned bits = type->getIntegerBitWidth();
+  llvm::Value *one = llvm::ConstantInt::get(type, 1), *zero = llvm::ConstantInt::get(type, 0), *minusOne = llvm::ConstantInt::getSigned(type, -1);
+  auto isOdd = [&](llvm::Value* v) { return b.CreateICmpNE(b.CreateAnd(v, one), zero); };
+  llvm::Value *power = one, *square = base;
+  for (unsigned bit = 0; bit < std::max(1u, bits - 1); ++bit) {
+    power = b.CreateSelect(isOdd(b.CreateLShr(exponent, bit)), b.CreateMul(power, square), power);
+    square = b.CreateMul(square, square);
+  }
+  llvm::Value* ofMinusOne = b.CreateSelect(isOdd(exponent), minusOne, one);
+  llvm::Value* reciprocal = b.CreateSelect(b.CreateICmpEQ(base, minusOne), ofMinusOne, zero);
+  reciprocal = b.CreateSelect(b.CreateICmpEQ(base, one), one, reciprocal);
+  return b.CreateSelect(b.CreateICmpSLT(exponent, zero), reciprocal, power);
+}
+
+bool isNative16(Operation* op) { return isa<math::FmaOp, math::AbsFOp, math::CopySignOp>(op); }
+
+}  // namespace
+
 llvm::Value* KernelLowering::callLibdevice(llvm::StringRef name, llvm::Type* result, Scalars operands) {
   llvm::SmallVector<llvm::Type*> types;
   for (llvm::Value* v : operands) types.push_back(v->getType());
   llvm::FunctionCallee callee = module_.getOrInsertFunction(name, llvm::FunctionType::get(result, types, false));
   return b_.CreateCall(callee, operands);
 }
+
+// `v` are of the op's operand types, all floats of them float32 or float64 unless the op is native in 16 bits.
+llvm::Value* KernelLowering::floatMath(Operation* op, Scalars v) {
+  llvm::Type* type = v[0]->getType();
+  if (I::ID id = intrinsicOf(op); id != I::not_intrinsic) return b_.CreateIntrinsic(type, id, v);
+  if (llvm::Value* fast = approximation(b_, op, v[0])) return fast;
+  auto library = [&](llvm::StringRef name, Scalars operands) {
+    return callLibdevice(("__nv_" + name + (type->isFloatTy() ? "f" : "")).str(), type, operands);
+  };
+  if (llvm::StringRef name = libraryNameOf(op); !name.empty()) return library(name, v);
+  return llvm::TypeSwitch<Operation*, llvm::Value*>(op)
+      .Case<math::SqrtOp>([&](auto) { return b_.CreateUnaryIntrinsic(I::sqrt, v[0]); })
+      .Case<math::IsNaNOp, math::IsInfOp, math::IsFiniteOp, math::IsNormalOp>([&](auto o) { return classify(b_, o, v[0]); })
+      .Case<math::ClampFOp>([&](auto) { return b_.CreateMinimum(b_.CreateMaximum(v[0], v[1]), v[2]); })
+      .Case<math::FPowIOp>([&](auto) { return library("pow", {v[0], b_.CreateSIToFP(v[1], type)}); })
+      .Default([](Operation*) { return nullptr; });
+}
+
+llvm::Value* KernelLowering::scalarMath(Operation* op, Scalars v) {
+  if (isa<math::CountLeadingZerosOp>(op)) return b_.CreateBinaryIntrinsic(I::ctlz, v[0], b_.getFalse());
+  if (isa<math::CountTrailingZerosOp>(op)) return b_.CreateBinaryIntrinsic(I::cttz, v[0], b_.getFalse());
+  if (isa<math::AbsIOp>(op)) return b_.CreateBinaryIntrinsic(I::abs, v[0], b_.getFalse());
+  if (isa<math::IPowIOp>(op)) return integerPower(b_, v[0], v[1]);
+  if (v[0]->getType()->isFloatTy() || v[0]->getType()->isDoubleTy()) return floatMath(op, v);
+  mlir::Type element = getElementTypeOrSelf(op->getOperand(0).getType());
+  bool direct = v[0]->getType()->isIntegerTy() && !isa<FloatType>(element);
+  if (direct || (isNative16(op) && element.getIntOrFloatBitWidth() == 16)) return floatMath(op, v);
+  return throughFloat(op, v, [&](Scalars wide) { return floatMath(op, wide); });
+}
+
+bool KernelLowering::lowerMath(Operation* op) {
+  if (auto call = dyn_cast<tile::ExternElementwiseOp>(op)) return lowerExtern(call), true;
+  if (auto both = dyn_cast<math::SincosOp>(op)) return lowerSincos(both), true;
+  if (!isa<math::MathDialect>(op->getDialect())) return false;
+  mapRegisters(op, [&](Scalars v) {
+    llvm::Value* result = scalarMath(op, v);
+    if (!result) failUnsupported(op);
+    return result;
+  });
+  return true;
+}
+
+// The library's truth values are 32-bit integers.
+void KernelLowering::lowerExtern(tile::ExternElementwiseOp op) {
+  llvm::Type* result = typeOf(op.getType());
+  bool isTruth = result->isIntegerTy(1);
+  mapRegisters(op, [&](Scalars v) {
+    llvm::Value* called = callLibdevice(op.getSymbol(), isTruth ? b_.getInt32Ty() : result, v);
+    return isTruth ? b_.CreateICmpNE(called, b_.getInt32(0)) : called;
+  });
+}
+
+void KernelLowering::lowerSincos(mlir::Operation* op) {
+  auto both = cast<math::SincosOp>(op);
+  mlir::Type element = getElementTypeOrSelf(both.getOperand().getType());
+  Regs sines, cosines;
+  for (llvm::Value* x : Regs(use(both.getOperand()))) {
+    llvm::Value* wide = toFloat(x, element);
+    bool isDouble = wide->getType()->isDoubleTy();
+    sines.push_back(fromFloat(callLibdevice(isDouble ? "__nv_sin" : "__nv_sinf", wide->getType(), {wide}), element));
+    cosines.push_back(fromFloat(callLibdevice(isDouble ? "__nv_cos" : "__nv_cosf", wide->getType(), {wide}), element));
+  }
+  define(both.getSin(), sines);
+  define(both.getCos(), cosines);
+}
+
 }  // namespace tandem::lower::nvidia

@@ -43,9 +43,41 @@ static std::pair<int64_t, unsigned> neighbours(Operation* op) {
   return vector ? std::pair<int64_t, unsigned>(vector[0], vector[1]) : std::pair<int64_t, unsigned>(1, 0);
 }
 
+// As it lies in memory: booleans as bytes, addresses as integers.
+llvm::Type* KernelLowering::memoryType(llvm::Type* element) {
+  return element->isIntegerTy(1) ? b_.getInt8Ty() : element->isPointerTy() ? b_.getInt64Ty() : element;
+}
+
+// More than four elements travel as words.
+Regs KernelLowering::loadVector(llvm::Type* element, size_t count, llvm::Value* pointer, llvm::Value* predicate, Scalars other,
+                                const ptx::AccessOptions& options) {
+  llvm::Type* held = memoryType(element);
+  Regs instead;
+  for (llvm::Value* v : other) instead.push_back(toHeld(v, held));
+  unsigned bits = bitsOf(element);
+  bool asWords = count > 4;
+  if (asWords && !instead.empty()) {
+    for (llvm::Value*& v : instead) v = toBits(v);
+    instead = pack(instead, 32);
+  }
+  Regs values(ptx::load(b_, asWords ? b_.getInt32Ty() : held, asWords ? count * bits / 32 : count, pointer, predicate, instead, options));
+  if (asWords) values = unpack(values, bits, count);
+  for (llvm::Value*& v : values) v = fromBits(v->getType()->isIntegerTy() ? v : toBits(v), element);
+  return values;
+}
+
+void KernelLowering::storeVector(Scalars values, llvm::Value* pointer, llvm::Value* predicate, const ptx::AccessOptions& options) {
+  Regs held;
+  for (llvm::Value* v : values) held.push_back(toHeld(v, memoryType(v->getType())));
+  if (held.size() > 4) {
+    for (llvm::Value*& v : held) v = toBits(v);
+    held = pack(held, 32);
+  }
+  ptx::store(b_, held, pointer, predicate, options);
+}
+
 void KernelLowering::lowerLoad(tile::LoadOp op) {
   llvm::Type* element = typeOf(op.getResult().getType());
-  llvm::Type* held = element->isIntegerTy(1) ? b_.getInt8Ty() : element->isPointerTy() ? b_.getInt64Ty() : element;
   ptx::AccessOptions options = accessOptions(op.getCache(), op.getEvict());
   options.isVolatile = op.getIsVolatile();
   auto [known, axis] = neighbours(op);
@@ -54,21 +86,9 @@ void KernelLowering::lowerLoad(tile::LoadOp op) {
   Regs out;
   for (size_t r = 0, n = registersOf(op.getResult()); r < n; r += vector) {
     Regs other;
-    if (op.getOther())
-      for (size_t i = 0; i < vector; ++i) other.push_back(toHeld(pick(op.getOther(), r + i), held));
-    // More than four elements travel as words.
-    bool asWords = vector > 4;
-    unsigned words = asWords ? vector * bitsOf(element) / 32 : vector;
-    Regs wordOther;
-    if (asWords && !other.empty()) {
-      for (llvm::Value* v : other) wordOther.push_back(toBits(v));
-      wordOther = pack(wordOther, 32);
-    }
-    ptx::Values loaded = ptx::load(b_, asWords ? b_.getInt32Ty() : held, words, pick(op.getPointer(), r), op.getMask() ? pick(op.getMask(), r) : nullptr,
-                                   asWords ? wordOther : other, options);
-    Regs values(loaded);
-    if (asWords) values = unpack(values, bitsOf(element), vector);
-    for (llvm::Value* v : values) out.push_back(fromBits(v->getType()->isIntegerTy() ? v : toBits(v), element));
+    for (size_t i = 0; op.getOther() && i < vector; ++i) other.push_back(pick(op.getOther(), r + i));
+    llvm::Value* predicate = op.getMask() ? pick(op.getMask(), r) : nullptr;
+    out.append(loadVector(element, vector, pick(op.getPointer(), r), predicate, other, options));
   }
   define(op.getResult(), out);
 }
@@ -77,27 +97,23 @@ llvm::Value* KernelLowering::toHeld(llvm::Value* value, llvm::Type* held) {
   return value->getType() == held ? value : toBits(value);
 }
 
-// Through a scalar pointer one thread stores for the program.
+// Through a scalar pointer one thread stores for the program, unless the threads' operands differ.
 void KernelLowering::lowerStore(tile::StoreOp op) {
-  llvm::Type* element = typeOf(op.getValue().getType());
-  llvm::Type* held = element->isIntegerTy(1) ? b_.getInt8Ty() : element->isPointerTy() ? b_.getInt64Ty() : element;
   ptx::AccessOptions options = accessOptions(op.getCache(), op.getEvict());
   auto [known, axis] = neighbours(op);
   bool isTile = isa<RankedTensorType>(op.getPointer().getType());
-  size_t vector = isTile ? vectorLength(layoutOf(op.getPointer()), known, bitsOf(element), axis) : 1;
-  llvm::Value* owner = isTile ? isOwner(layoutOf(op.getPointer())) : isFirstThread();
-  uint64_t freeRegisters = isTile ? layoutOf(op.getPointer()).freeMask(Dim::Register) : 0;
+  LinearLayout layout = isTile ? layoutOf(op.getPointer()) : LinearLayout();
+  size_t vector = isTile ? vectorLength(layout, known, bitsOf(typeOf(op.getValue().getType())), axis) : 1;
+  bool each = !isTile && threadValues(op).anyDiffers(op->getOperands());
+  llvm::Value* owner = isTile ? isOwner(layout) : each ? nullptr : isFirstThread();
+  uint64_t copies = layout.freeMask(Dim::Register);
   for (size_t r = 0, n = isTile ? registersOf(op.getPointer()) : 1; r < n; r += vector) {
-    if (r & freeRegisters) continue;
+    if (r & copies) continue;
     Regs values;
-    for (size_t i = 0; i < vector; ++i) values.push_back(toHeld(pick(op.getValue(), r + i), held));
-    if (vector > 4) {
-      for (llvm::Value*& v : values) v = toBits(v);
-      values = pack(values, 32);
-    }
+    for (size_t i = 0; i < vector; ++i) values.push_back(pick(op.getValue(), r + i));
     llvm::Value* predicate = op.getMask() ? pick(op.getMask(), r) : nullptr;
     if (owner) predicate = predicate ? b_.CreateAnd(predicate, owner) : owner;
-    ptx::store(b_, values, pick(op.getPointer(), r), predicate, options);
+    storeVector(values, pick(op.getPointer(), r), predicate, options);
   }
 }
 

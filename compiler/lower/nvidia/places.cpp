@@ -53,6 +53,12 @@ llvm::DIScope* Places::scopeOf(llvm::StringRef name) {
   return scope;
 }
 
+std::pair<std::string, unsigned> Places::fileAndLine(mlir::Location loc) {
+  auto at = filePosition(loc);
+  if (!at) return {};
+  return {at.getFilename().str(), at.getStartLine()};
+}
+
 void Places::fail(mlir::Location loc, const char* kind, const std::string& message) const {
   Diagnostic d{Severity::Error, kind, message, nullptr, {}, {}};
   if (auto at = filePosition(loc)) {

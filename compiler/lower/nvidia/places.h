@@ -17,6 +17,8 @@ class Places {
   void attach(llvm::Function* function, mlir::Location loc);
   // The location of what `builder` emits next.
   void set(llvm::IRBuilderBase& builder, mlir::Location loc);
+  // Of the innermost place; an empty name when nothing is known.
+  static std::pair<std::string, unsigned> fileAndLine(mlir::Location loc);
   void finish() { debug_.finalize(); }
 
   [[noreturn]] void fail(mlir::Location loc, const char* kind, const std::string& message) const;

@@ -77,6 +77,11 @@ llvm::Value* KernelLowering::isOwner(const LinearLayout& layout) {
 // Consumers have a barrier of their own, for the producer's warps never join.
 void KernelLowering::blockBarrier() { ptx::barrierSync(b_, role_ == 0 ? 0 : 1, 32 * numWarps_); }
 
+const ThreadValues& KernelLowering::threadValues(mlir::Operation* op) {
+  if (!threadValues_) threadValues_ = std::make_unique<ThreadValues>(op->getParentOfType<mlir::func::FuncOp>());
+  return *threadValues_;
+}
+
 void KernelLowering::when(llvm::Value* condition, llvm::function_ref<void()> body) {
   if (!condition) return body();
   llvm::BasicBlock *then = newBlock("then"), *after = newBlock("after");

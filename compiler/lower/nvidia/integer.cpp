@@ -1,0 +1,140 @@
+// Integer ops whose meaning LLVM leaves open for some operands (division, shifts, conversions of floats), and those of two results.
+#include "compiler/lower/nvidia/kernel_lowering.h"
+#include <llvm/ADT/TypeSwitch.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+namespace tandem::lower::nvidia {
+using namespace mlir;
+namespace {
+
+// A divisor of zero gives all ones and the dividend as remainder; -1 negates, the one case in which a quotient may not fit.
+struct Division {
+  Division(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, bool isSigned) : b_(b), x_(x), y_(y), isSigned_(isSigned) {
+    isZero_ = b.CreateICmpEQ(y, number(0));
+    isMinusOne_ = isSigned ? b.CreateICmpEQ(y, number(-1)) : b.getFalse();
+    divisor_ = b.CreateSelect(b.CreateOr(isZero_, isMinusOne_), number(1), y);
+  }
+  llvm::Value* quotient() {
+    llvm::Value* q = isSigned_ ? b_.CreateSDiv(x_, divisor_) : b_.CreateUDiv(x_, divisor_);
+    return select(isZero_, number(-1), select(isMinusOne_, b_.CreateNeg(x_), q));
+  }
+  llvm::Value* remainder() {
+    return select(isZero_, x_, isSigned_ ? b_.CreateSRem(x_, divisor_) : b_.CreateURem(x_, divisor_));
+  }
+  // One more or less than the quotient, where there is a remainder and the signs of both sides are `alike` or not.
+  llvm::Value* rounded(bool up) {
+    llvm::Value* rest = isSigned_ ? b_.CreateSRem(x_, divisor_) : b_.CreateURem(x_, divisor_);
+    llvm::Value* moves = b_.CreateAnd(b_.CreateICmpNE(rest, number(0)), b_.CreateNot(isZero_));
+    if (isSigned_) {
+      llvm::Value* alike = b_.CreateICmpSGE(b_.CreateXor(x_, y_), number(0));
+      moves = b_.CreateAnd(moves, up ? alike : b_.CreateNot(alike));
+    }
+    return b_.CreateAdd(quotient(), select(moves, number(up ? 1 : -1), number(0)));
+  }
+
+ private:
+  llvm::Value* number(int64_t n) { return llvm::ConstantInt::getSigned(x_->getType(), n); }
+  llvm::Value* select(llvm::Value* c, llvm::Value* a, llvm::Value* b) { return b_.CreateSelect(c, a, b); }
+
+  llvm::IRBuilder<>& b_;
+  llvm::Value *x_, *y_, *isZero_ = nullptr, *isMinusOne_ = nullptr, *divisor_ = nullptr;
+  bool isSigned_;
+};
+
+// A count of the width or more shifts everything out.
+llvm::Value* shift(llvm::IRBuilder<>& b, Operation* op, llvm::Value* x, llvm::Value* count) {
+  llvm::Type* type = x->getType();
+  unsigned bits = type->getIntegerBitWidth();
+  llvm::Value* last = llvm::ConstantInt::get(type, bits - 1);
+  llvm::Value* limited = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, count, last);
+  if (isa<arith::ShRSIOp>(op)) return b.CreateAShr(x, limited);
+  llvm::Value* shifted = isa<arith::ShLIOp>(op) ? b.CreateShl(x, limited) : b.CreateLShr(x, limited);
+  return b.CreateSelect(b.CreateICmpULE(count, last), shifted, llvm::ConstantInt::get(type, 0));
+}
+
+// The upper half of the double-width product.
+llvm::Value* upperProduct(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, bool isSigned) {
+  unsigned bits = x->getType()->getIntegerBitWidth();
+  llvm::Type* wide = b.getIntNTy(2 * bits);
+  auto widen = [&](llvm::Value* v) { return isSigned ? b.CreateSExt(v, wide) : b.CreateZExt(v, wide); };
+  return b.CreateTrunc(b.CreateLShr(b.CreateMul(widen(x), widen(y)), bits), x->getType());
+}
+
+// A float of which every narrower format rounds as the integer would.
+llvm::Value* integerToOddFloat(llvm::IRBuilder<>& b, llvm::Value* x, bool isSigned) {
+  bool isWide = x->getType()->getIntegerBitWidth() > 32;
+  llvm::Type* held = isWide ? b.getInt64Ty() : b.getInt32Ty();
+  x = isSigned ? b.CreateSExt(x, held) : b.CreateZExt(x, held);
+  namespace I = llvm::Intrinsic;
+  auto id = isWide ? (isSigned ? I::nvvm_ll2f_rz : I::nvvm_ull2f_rz) : (isSigned ? I::nvvm_i2f_rz : I::nvvm_ui2f_rz);
+  auto back = isWide ? (isSigned ? I::nvvm_f2ll_rz : I::nvvm_f2ull_rz) : (isSigned ? I::nvvm_f2i_rz : I::nvvm_f2ui_rz);
+  llvm::Value* cut = b.CreateIntrinsic(b.getFloatTy(), id, {x});
+  llvm::Value* isInexact = b.CreateICmpNE(b.CreateIntrinsic(held, back, {cut}), x);
+  llvm::Value* bits = b.CreateOr(b.CreateBitCast(cut, b.getInt32Ty()), b.CreateZExt(isInexact, b.getInt32Ty()));
+  return b.CreateBitCast(bits, b.getFloatTy());
+}
+
+}  // namespace
+
+llvm::Value* KernelLowering::integerOp(Operation* op, Scalars v) {
+  auto division = [&](bool isSigned) { return Division(b_, v[0], v[1], isSigned); };
+  return llvm::TypeSwitch<Operation*, llvm::Value*>(op)
+      .Case<arith::DivSIOp>([&](auto) { return division(true).quotient(); })
+      .Case<arith::DivUIOp>([&](auto) { return division(false).quotient(); })
+      .Case<arith::RemSIOp>([&](auto) { return division(true).remainder(); })
+      .Case<arith::RemUIOp>([&](auto) { return division(false).remainder(); })
+      .Case<arith::CeilDivSIOp>([&](auto) { return division(true).rounded(true); })
+      .Case<arith::FloorDivSIOp>([&](auto) { return division(true).rounded(false); })
+      .Case<arith::CeilDivUIOp>([&](auto) { return division(false).rounded(true); })
+      .Case<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>([&](auto o) { return shift(b_, o, v[0], v[1]); })
+      .Case<tile::MulHiUIOp>([&](auto) { return upperProduct(b_, v[0], v[1], false); })
+      .Default([](Operation*) { return nullptr; });
+}
+
+void KernelLowering::lowerExtended(Operation* op) {
+  Regs low, high;
+  size_t count = std::max(use(op->getOperand(0)).size(), use(op->getOperand(1)).size());
+  for (size_t r = 0; r < count; ++r) {
+    llvm::Value *x = pick(op->getOperand(0), r), *y = pick(op->getOperand(1), r);
+    if (isa<arith::AddUIExtendedOp>(op)) {
+      low.push_back(b_.CreateAdd(x, y));
+      high.push_back(b_.CreateICmpULT(low.back(), x));
+    } else {
+      low.push_back(b_.CreateMul(x, y));
+      high.push_back(upperProduct(b_, x, y, isa<arith::MulSIExtendedOp>(op)));
+    }
+  }
+  define(op->getResult(0), low);
+  define(op->getResult(1), high);
+}
+
+llvm::Value* KernelLowering::integerToFloat(Operation* op, llvm::Value* x) {
+  bool isSigned = isa<arith::SIToFPOp>(op);
+  mlir::Type to = getElementTypeOrSelf(op->getResult(0).getType());
+  if (to.isF64() || to.isF32() || to.isF16())
+    return isSigned ? b_.CreateSIToFP(x, typeOf(to)) : b_.CreateUIToFP(x, typeOf(to));
+  return fromFloat(integerToOddFloat(b_, x, isSigned), to);
+}
+
+// Towards zero; what does not fit becomes the nearest number that does, and what is no number becomes zero.
+llvm::Value* KernelLowering::floatToInteger(Operation* op, llvm::Value* x) {
+  namespace I = llvm::Intrinsic;
+  bool isSigned = isa<arith::FPToSIOp>(op);
+  x = toFloat(x, getElementTypeOrSelf(op->getOperand(0).getType()));
+  llvm::Type* to = typeOf(op->getResult(0).getType());
+  bool isDouble = x->getType()->isDoubleTy(), isWide = to->getIntegerBitWidth() > 32;
+  I::ID signedIds[] = {I::nvvm_f2i_rz, I::nvvm_f2ll_rz, I::nvvm_d2i_rz, I::nvvm_d2ll_rz};
+  I::ID unsignedIds[] = {I::nvvm_f2ui_rz, I::nvvm_f2ull_rz, I::nvvm_d2ui_rz, I::nvvm_d2ull_rz};
+  llvm::Type* held = isWide ? b_.getInt64Ty() : b_.getInt32Ty();
+  llvm::Value* whole = b_.CreateIntrinsic(held, (isSigned ? signedIds : unsignedIds)[2 * isDouble + isWide], {x});
+  if (isDouble || isWide) whole = b_.CreateSelect(b_.CreateFCmpUNO(x, x), llvm::ConstantInt::get(held, 0), whole);
+  if (held == to) return whole;
+  unsigned bits = to->getIntegerBitWidth(), heldBits = held->getIntegerBitWidth();
+  auto limit = [&](const llvm::APInt& n) { return llvm::ConstantInt::get(held, isSigned ? n.sext(heldBits) : n.zext(heldBits)); };
+  if (isSigned) whole = b_.CreateBinaryIntrinsic(I::smax, whole, limit(llvm::APInt::getSignedMinValue(bits)));
+  whole = b_.CreateBinaryIntrinsic(isSigned ? I::smin : I::umin, whole,
+                                   limit(isSigned ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits)));
+  return b_.CreateTrunc(whole, to);
+}
+
+}  // namespace tandem::lower::nvidia

@@ -1,0 +1,27 @@
+// Which scalars differ from thread to thread, and which code only some threads run. A fixpoint over structured control flow.
+#pragma once
+#include <llvm/ADT/DenseSet.h>
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+
+namespace tandem::lower::nvidia {
+
+class ThreadValues {
+ public:
+  explicit ThreadValues(mlir::func::FuncOp kernel);
+
+  bool differs(mlir::Value value) const { return differing_.contains(value); }
+  bool anyDiffers(mlir::ValueRange values) const;
+  // Whether `op` lies under a condition that differs: then not all threads come to it, or not equally often.
+  bool isDivergent(mlir::Operation* op) const;
+
+ private:
+  void visit(mlir::Operation* op);
+  void markAll(mlir::ValueRange values);
+  // Marks the i-th of `to` when the i-th of `from` is marked.
+  void markWhere(mlir::ValueRange from, mlir::ValueRange to);
+
+  llvm::DenseSet<mlir::Value> differing_;
+  bool changed_ = false;
+};
+
+}  // namespace tandem::lower::nvidia

@@ -5,6 +5,7 @@
 #include "compiler/driver/compilation.h"
 #include "compiler/lower/nvidia/lower.h"
 #include "compiler/transform/gpu/assign_layouts.h"
+#include "compiler/transform/gpu/insert_barriers.h"
 #include "compiler/transform/gpu/select_products.h"
 #include <llvm/Support/raw_ostream.h>
 
@@ -13,11 +14,14 @@ namespace {
 
 // 1. Products: units, rings and warp roles, while the program is still free of layouts.
 // 2. Layouts, with the conversions between them.
+// 3. Barriers between accesses to the same memory.
 void transform(Compilation& c, const target::TargetInfo& target, bool layouts) {
   if (std::string stages = c.option("num_stages"); !stages.empty())
     c.kernel()->setAttr("tile.num_stages", mlir::IntegerAttr::get(mlir::IntegerType::get(c.kernel().getContext(), 32), std::stoi(stages)));
   transform::gpu::selectProducts(c.kernel(), target);
-  if (layouts) transform::gpu::assignLayouts(c.kernel(), target);
+  if (!layouts) return;
+  transform::gpu::assignLayouts(c.kernel(), target);
+  transform::gpu::insertBarriers(c.kernel());
 }
 
 // A failure inside LLVM leaves its context broken: then it is lost, not destroyed.

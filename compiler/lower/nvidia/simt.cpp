@@ -22,7 +22,10 @@ bool KernelLowering::lowerSimt(Operation* op) {
       .Case<simt::TidOp>([&](auto o) { return define(o.getResult(), {o.getAxis() == 0 ? threadId() : b_.getInt32(0)}), true; })
       .Case<simt::NtidOp>([&](auto o) { return define(o.getResult(), {b_.getInt32(o.getAxis() == 0 ? 32 * numWarps_ : 1)}), true; })
       .Case<simt::SpecialOp>([&](auto o) { return lowerSpecial(o), true; })
-      .Case<simt::BarrierOp>([&](auto) { return blockBarrier(), true; })
+      .Case<simt::BarrierOp>([&](auto o) {
+        if (o->hasAttr("tgpu.completes_bulk")) completeBulkStores();
+        return blockBarrier(), true;
+      })
       .Case<simt::NamedBarrierOp>([&](auto o) {
         if (o.getArriveOnly())
           ptx::barrierArrive(b_, o.getId(), o.getThreads());

@@ -1,0 +1,193 @@
+// A walk in program order with the accesses since the last barrier; loop bodies are walked twice, for what the end leaves to the beginning.
+#include "compiler/transform/gpu/insert_barriers.h"
+#include "compiler/dialect/dist/dist.h"
+#include "compiler/dialect/simt/simt.h"
+#include "compiler/dialect/tgpu/tgpu.h"
+#include "compiler/transform/gpu/layouts.h"
+#include <llvm/ADT/DenseSet.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+
+namespace tandem::transform::gpu {
+using namespace mlir;
+namespace {
+
+bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
+
+struct Access {
+  Operation* op = nullptr;
+  Value pointer, root;  // root: the kernel's parameter that the pointer comes from; null when unknown
+  bool reads = false, writes = false;
+  bool isBulk = false;  // by the asynchronous unit
+};
+
+// Through what moves a pointer inside one buffer.
+Value rootOf(Value pointer) {
+  for (int depth = 0; depth < 64; ++depth) {
+    if (Operation* op = pointer.getDefiningOp()) {
+      if (auto loop = dyn_cast<scf::ForOp>(op)) {
+        pointer = loop.getInitArgs()[cast<OpResult>(pointer).getResultNumber()];
+        continue;
+      }
+      if (!isa<tile::AddPtrOp, tile::BitcastOp, tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::ReshapeOp, tile::PermuteOp,
+               tgpu::ConvertLayoutOp, dist::ConsumeTokenOp>(op))
+        return nullptr;
+      pointer = op->getOperand(0);
+      continue;
+    }
+    auto argument = cast<BlockArgument>(pointer);
+    Operation* parent = argument.getOwner()->getParentOp();
+    if (isa<func::FuncOp>(parent)) return argument;
+    auto loop = dyn_cast<scf::ForOp>(parent);
+    if (!loop || argument.getArgNumber() == 0) return nullptr;
+    pointer = loop.getInitArgs()[argument.getArgNumber() - 1];
+  }
+  return nullptr;
+}
+
+// Whether two values are computed alike from the same values.
+bool isSame(Value a, Value b, int depth = 0) {
+  if (a == b) return true;
+  Operation *x = a.getDefiningOp(), *y = b.getDefiningOp();
+  if (!x || !y || depth > 12 || x->getName() != y->getName() || x->getNumRegions() || !isMemoryEffectFree(x)) return false;
+  if (cast<OpResult>(a).getResultNumber() != cast<OpResult>(b).getResultNumber() || x->getAttrDictionary() != y->getAttrDictionary()) return false;
+  if (x->getNumOperands() != y->getNumOperands()) return false;
+  return llvm::all_of(llvm::zip(x->getOperands(), y->getOperands()),
+                      [&](auto pair) { return isSame(std::get<0>(pair), std::get<1>(pair), depth + 1); });
+}
+
+bool holdsCopies(const layout::LinearLayout& layout) {
+  return layout.freeMask(layout::Dim::Register) || layout.freeMask(layout::Dim::Lane) || layout.freeMask(layout::Dim::Warp);
+}
+
+// Whether each element is touched by one thread, the same in both.
+bool inSameThreads(const Access& a, const Access& b) {
+  if (a.isBulk || b.isBulk || !isTile(a.pointer) || !isTile(b.pointer) || !isSame(a.pointer, b.pointer)) return false;
+  layout::LinearLayout layout = layoutOf(a.pointer);
+  return layout == layoutOf(b.pointer) && !holdsCopies(layout);
+}
+
+// Updates whose old values nobody asks for may happen in any order.
+bool commute(const Access& a, const Access& b) {
+  auto x = dyn_cast<tile::AtomicRmwOp>(a.op), y = dyn_cast<tile::AtomicRmwOp>(b.op);
+  return x && y && x.getRmw() == y.getRmw() && x.getRmw() != tile::Rmw::Xchg && x.getResult().use_empty() && y.getResult().use_empty();
+}
+
+bool conflict(const Access& earlier, const Access& later) {
+  if (!earlier.writes && !later.writes) return false;
+  bool readAfterWrite = earlier.writes && later.reads;
+  bool unknown = !earlier.root || !later.root;
+  if (!readAfterWrite && (unknown || earlier.root != later.root)) return false;
+  return !inSameThreads(earlier, later) && !commute(earlier, later);
+}
+
+// Whether a value differs from thread to thread.
+bool dependsOnThread(Value value, llvm::DenseSet<Value>& seen) {
+  if (isTile(value) || !seen.insert(value).second) return false;
+  auto any = [&](ValueRange values) { return llvm::any_of(values, [&](Value v) { return dependsOnThread(v, seen); }); };
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation* parent = argument.getOwner()->getParentOp();
+    if (auto loop = dyn_cast<scf::ForOp>(parent)) return any(loop->getOperands()) || any(loop.getYieldedValues());
+    if (auto loop = dyn_cast<scf::WhileOp>(parent))
+      return any(loop.getInits()) || any(loop.getYieldOp()->getOperands()) || any(loop.getConditionOp()->getOperands());
+    return false;
+  }
+  Operation* op = value.getDefiningOp();
+  if (isa<simt::TidOp, simt::ElectOp, simt::ShuffleOp, simt::BallotOp, simt::AtomicRmwOp, simt::AtomicCasOp>(op)) return true;
+  for (Region& region : op->getRegions())
+    if (!region.empty() && any(region.front().getTerminator()->getOperands())) return true;
+  return any(op->getOperands());
+}
+
+class Inserter {
+ public:
+  using Pending = SmallVector<Access>;
+
+  void visit(Block& block, Pending& pending) {
+    for (Operation& op : llvm::make_early_inc_range(block)) visit(&op, pending);
+  }
+
+ private:
+  void visit(Operation* op, Pending& pending) {
+    if (auto roles = dyn_cast<tgpu::WarpSpecializeOp>(op)) return visit(roles.getConsumer().front(), pending);
+    if (isa<LoopLikeOpInterface>(op)) return visitLoop(op, pending);
+    if (auto branch = dyn_cast<scf::IfOp>(op)) return visitBranch(branch, pending);
+    if (isa<scf::ExecuteRegionOp>(op)) return visit(op->getRegion(0).front(), pending);
+    if (isBarrier(op)) pending.clear();
+    if (std::optional<Access> access = accessOf(op)) visitAccess(*access, pending);
+  }
+
+  // Per-thread code is in order by its own barriers alone.
+  void visitLoop(Operation* op, Pending& pending) {
+    Operation* condition = op;
+    if (auto loop = dyn_cast<scf::WhileOp>(op)) condition = loop.getConditionOp();
+    if (differs(condition->getOperands().take_front(isa<scf::WhileOp>(op) ? 1 : 3))) return;
+    Pending before = pending;
+    for (int pass = 0; pass < 2; ++pass)
+      for (Region& region : op->getRegions()) visit(region.front(), pending);
+    merge(pending, before);
+  }
+
+  void visitBranch(scf::IfOp op, Pending& pending) {
+    if (differs(op->getOperands())) return;
+    Pending otherwise = pending;
+    visit(*op.thenBlock(), pending);
+    if (!op.getElseRegion().empty()) visit(*op.elseBlock(), otherwise);
+    merge(pending, otherwise);
+  }
+
+  void visitAccess(const Access& access, Pending& pending) {
+    if (differs(access.pointer)) return;
+    if (llvm::any_of(pending, [&](const Access& earlier) { return conflict(earlier, access); })) {
+      OpBuilder builder(access.op);
+      auto barrier = simt::BarrierOp::create(builder, access.op->getLoc());
+      if (llvm::any_of(pending, [](const Access& earlier) { return earlier.isBulk; }))
+        barrier->setAttr("tgpu.completes_bulk", builder.getUnitAttr());
+      pending.clear();
+    }
+    merge(pending, access);
+  }
+
+  static bool differs(ValueRange values) {
+    llvm::DenseSet<Value> seen;
+    return llvm::any_of(values, [&](Value v) { return dependsOnThread(v, seen); });
+  }
+
+  // Ops whose lowering lets no access pass: all threads meet in them. Those that meet first and act then are accesses of their own.
+  static bool isBarrier(Operation* op) {
+    if (auto rmw = dyn_cast<tile::AtomicRmwOp>(op)) return releases(rmw.getSem());
+    if (auto cas = dyn_cast<tile::AtomicCasOp>(op)) return releases(cas.getSem());
+    return isa<simt::BarrierOp, dist::NotifyOp, dist::PutOp, dist::GetOp, dist::PutSignalOp, dist::BarrierOp, dist::BroadcastOp, dist::FcollectOp, dist::FenceOp,
+               dist::QuietOp>(op);
+  }
+
+  static bool releases(tile::Semantic sem) { return sem != tile::Semantic::Relaxed && sem != tile::Semantic::Acquire; }
+
+  static std::optional<Access> accessOf(Operation* op) {
+    auto make = [&](Value pointer, bool reads, bool writes) {
+      return Access{op, pointer, rootOf(pointer), reads, writes, op->hasAttr("tgpu.tma")};
+    };
+    if (auto o = dyn_cast<tile::LoadOp>(op)) return make(o.getPointer(), true, false);
+    if (auto o = dyn_cast<tile::StoreOp>(op)) return make(o.getPointer(), false, true);
+    if (auto o = dyn_cast<tile::BlockLoadOp>(op)) return make(o.getBase(), true, false);
+    if (auto o = dyn_cast<tile::BlockStoreOp>(op)) return make(o.getBase(), false, true);
+    if (isa<tile::AtomicRmwOp, tile::AtomicCasOp>(op)) return make(op->getOperand(0), true, true);
+    if (auto o = dyn_cast<dist::PutValueOp>(op)) return make(o.getDest(), false, true);
+    return std::nullopt;
+  }
+
+  static void merge(Pending& into, const Access& access) {
+    if (llvm::none_of(into, [&](const Access& known) { return known.op == access.op; })) into.push_back(access);
+  }
+  static void merge(Pending& into, const Pending& other) {
+    for (const Access& access : other) merge(into, access);
+  }
+};
+
+}  // namespace
+
+void insertBarriers(func::FuncOp kernel) {
+  Inserter::Pending pending;
+  Inserter().visit(kernel.getBody().front(), pending);
+}
+
+}  // namespace tandem::transform::gpu

@@ -3,6 +3,7 @@
 #include "api/handles.h"
 #include "api/text_out.h"
 #include "runtime/trace/trace.h"
+#include <iterator>
 
 using namespace tandem;
 using nlohmann::json;
@@ -99,6 +100,13 @@ int td_builtins(char** out) {
   });
 }
 
+static interpreter::SchedulePolicy policyOf(const std::string& word) {
+  static const char* const words[] = {"random", "round-robin", "priority", "slowest-rank"};
+  for (size_t k = 0; k < std::size(words); ++k)
+    if (word == words[k]) return interpreter::SchedulePolicy(k);
+  throw std::runtime_error("`policy` is `" + word + "`; it is one of random, round-robin, priority, slowest-rank");
+}
+
 int td_session_create(const char* options, td_session** session) {
   return guarded([&] {
     json o = json::parse(&required(options, "options"));
@@ -107,6 +115,8 @@ int td_session_create(const char* options, td_session** session) {
     w.seed = o.value("seed", uint64_t(0));
     w.trace = o.value("trace", false);
     w.check = o.value("check", false);
+    w.policy = policyOf(o.value("policy", "random"));
+    w.logStores = o.value("log_stores", false);
     w.slotsPerRank = o.value("slots_per_rank", w.slotsPerRank);
     if (w.rankCount < 1 || w.rankCount > 1024)
       throw std::runtime_error("`ranks` must be 1 to 1024, not " + std::to_string(w.rankCount));
@@ -144,6 +154,12 @@ int td_reports(td_session* s, char** out) {
 }
 int td_resident_programs(td_session* s, int* count) {
   return guarded([&] { required(count, "count") = world(s).options().slotsPerRank; });
+}
+int td_first_difference(td_session* one, td_session* other, char** text) {
+  return guarded([&] {
+    auto& place = required(text, "text");
+    place = copyOut(world(one).firstDifference(world(other)));
+  });
 }
 int td_counters(td_session* s, char** out) {
   return guarded([&] {

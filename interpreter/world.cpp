@@ -131,6 +131,7 @@ StreamId World::createStream(int rank) {
 void World::launch(int rank, StreamId stream, Launch launch) {
   StreamItem item{.kind = ItemKind::Launch};
   item.launch = std::move(launch);
+  item.done = ++impl_->ranks[size_t(rank)].launches;
   impl_->enqueue(rank, stream, std::move(item));
 }
 

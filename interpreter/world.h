@@ -14,6 +14,10 @@ using Address = uint64_t;
 using StreamId = uint32_t;  // 0 is the rank's default stream
 using EventId = uint64_t;
 
+// Which runnable program or stream goes on: any; the one that waited longest; that of the highest random priority; any, but one
+// rank only when the others cannot.
+enum class SchedulePolicy : uint8_t { Random, RoundRobin, Priority, SlowestRank };
+
 struct WorldOptions {
   int rankCount = 1;
   uint64_t seed = 0;
@@ -21,6 +25,8 @@ struct WorldOptions {
   uint64_t heapBytesPerRank = 1ull << 36;     // address space, not memory
   bool trace = false;
   bool check = false;                         // look for races and misused signals
+  SchedulePolicy policy = SchedulePolicy::Random;
+  bool logStores = false;                     // for firstDifference
 };
 
 struct LaunchArgument {
@@ -97,6 +103,9 @@ class World {
   // Called when a rank's main has returned and its streams are idle on every rank: reports leftover signals and unfinished puts.
   void finish();
 
+  // Where a finished run of the same computation under another schedule did something else, as text; empty: nowhere. Both with
+  // `logStores`.
+  std::string firstDifference(const World& other) const;
   const std::vector<Report>& reports() const;  // errors and warnings, in order found
   bool failed() const;
   const Trace& trace() const;

@@ -39,7 +39,7 @@ TANDEM_API int td_request_for_file(const char* path, const char* kernel, const c
 TANDEM_API int td_builtins(char** json);
 
 /* --- sessions. options: {"ranks": 4, "seed": 0, "trace": false, "slots_per_rank": 132,
-   "check": false} --- */
+   "check": false, "policy": "random" (or "round-robin", "priority", "slowest-rank"), "log_stores": false} --- */
 TANDEM_API int td_session_create(const char* options, td_session** session);
 TANDEM_API void td_session_destroy(td_session* session);
 TANDEM_API int td_enter(td_session*, int rank); /* [collective, blocks] first call of a rank's host thread */
@@ -55,6 +55,8 @@ TANDEM_API int td_reports(td_session*, char** json);
 /* How many programs of a rank are resident at once: more may not wait for each other. */
 TANDEM_API int td_resident_programs(td_session*, int* count);
 TANDEM_API int td_counters(td_session*, char** json);
+/* Where two finished runs of one computation, both with log_stores, did something else: a diagnostic, or empty. */
+TANDEM_API int td_first_difference(td_session* one, td_session* other, char** text);
 TANDEM_API int td_chrome_trace(td_session*, char** json);
 TANDEM_API int td_timeline(td_session*, int width, char** text);
 TANDEM_API int td_trace_summary(td_session*, char** json);

@@ -83,7 +83,7 @@ Stamp Checker::stampOf(const MemoryAccess& a, const View& v) {
     const PendingPut& p = *a.transfer;
     auto& t = *static_cast<const Transfer*>(p.observed.get());
     s.actor = p.observedActor;
-    s.time = t.number;
+    s.time = t.number + (p.bulk && a.kind != AccessKind::Read);
     s.part = p.bulk ? kBulk : Part((p.isGet ? kFirstGet : kFirstPut) + p.peer);
     return s;
   }

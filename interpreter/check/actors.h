@@ -60,8 +60,9 @@ class Actors {
     if (clock.empty()) return false;
     const Actor& a = actors_[s.actor];
     if (isTransfer(part))
-      return clock.get(keyOf(s.actor, part)) >= s.time || clock.get(keyOf(s.actor, kAllTransfers)) >= s.time ||
-             clock.get(keyOf(hostOf(a.rank), kAllTransfers)) >= s.time || clock.get(keyOfTransfer(s.time));
+      return clock.get(keyOf(s.actor, part)) >= s.time || clock.get(keyOfTransfer(s.time)) ||
+             (part != kBulk && (clock.get(keyOf(s.actor, kAllTransfers)) >= s.time ||
+                                clock.get(keyOf(hostOf(a.rank), kAllTransfers)) >= s.time));
     if (clock.get(keyOf(s.actor, kEveryThread)) >= s.time) return true;
     if (a.kind != ActorKind::Program) return false;
     const GridLife& grid = grids[a.grid];

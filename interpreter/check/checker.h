@@ -43,6 +43,7 @@ class Checker : public AccessObserver {
   void groupMeets(const Run& run, Group group) override;
   void threadFence(const Run& run, Semantic semantic, Scope scope) override;
   void transferIssued(const Run& run, PendingPut& put) override;
+  void bulkWaited(const Run& run, uint32_t lane, uint32_t group, bool read) override;
   void fence(const Run& run) override;
   void quiet(const Run& run, int peer) override;
   void arrives(const Run& run, const Collective& meeting) override;
@@ -133,7 +134,7 @@ class Checker : public AccessObserver {
   History history_;
   ByAddress<SyncPlace> sync_;
   ByAddress<SignalUses> signals_;
-  std::unordered_map<uint32_t, std::unique_ptr<ProgramState>> programs_;  // by actor, while they run
+  std::vector<std::unique_ptr<ProgramState>> programs_;  // by actor, while they run
   std::deque<Serial> hosts_, streams_;                                   // streams by Task::observed - 1
   std::unordered_map<const Collective*, Clock> meetings_;
   std::unordered_map<uint32_t, Clock> gridMeetings_;  // by grid

@@ -43,6 +43,11 @@ struct ProgramState {
     Clock gathering, done;
   };
   std::map<int64_t, NamedBarrier> named;
+  struct BulkStore {
+    uint32_t lane, group, number;
+    bool byAll;
+  };
+  std::vector<BulkStore> bulkStores;  // not yet waited for
   // The last acquiring look at a signal: repeating it brings nothing.
   uint64_t seenAddress = 0, seenVersion = 0;
   uint32_t seenBy = 0;

@@ -70,7 +70,8 @@ void Checker::programStarts(const Run& run, const Stream& stream) {
   p->grid = s.grid;
   p->common = s.gridBase;
   if (!actors_.grids[s.grid].program) actors_.grids[s.grid].program = run.prepared->program;
-  programs_[p->actor] = std::move(p);
+  programs_.resize(p->actor + 1);
+  programs_[run.observed] = std::move(p);
 }
 
 void Checker::programEnds(const Run& run) {
@@ -81,7 +82,7 @@ void Checker::programEnds(const Run& run) {
   if (p.anyExtra)
     for (const ThreadState& t : p.threads) s.gridJoined.join(t.extra);
   s.gridJoined.raise(keyOf(p.actor, kBulk), transfers_);  // its bulk stores end with it
-  programs_.erase(p.actor);
+  programs_[run.observed].reset();
 }
 
 void Checker::records(const Stream& stream, EventId event) {

@@ -1,6 +1,7 @@
 // Puts and gets as actors of their own, what orders and completes them, and meetings of ranks (M8, M9, M10, M12).
 #include "interpreter/check/checker.h"
 #include "interpreter/schedule/stream.h"
+#include "interpreter/simt/bulk_copy.h"
 
 namespace tandem::interpreter::check {
 
@@ -17,6 +18,8 @@ void Checker::transferIssued(const Run& run, PendingPut& put) {
   if (put.bulk) {
     t->carried = t->clock;
     t->carried.raise(keyOfTransfer(t->number), 1);
+    t->carried.raise(keyOfTransfer(++transfers_), 1);
+    if (put.bulk->isStore()) p.bulkStores.push_back({put.bulk->lane, put.bulk->group, t->number, whole});
     ++p.time;
     put.observedActor = p.actor;
     put.observed = std::move(t);
@@ -35,6 +38,23 @@ void Checker::transferIssued(const Run& run, PendingPut& put) {
   ++p.time;
   put.observedActor = p.actor;
   put.observed = std::move(t);
+}
+
+// A bulk copy's reads have its number, its writes the next.
+void Checker::bulkWaited(const Run& run, uint32_t lane, uint32_t group, bool read) {
+  flush();
+  ProgramState& p = stateOf(run);
+  Clock done;
+  bool all = false;
+  for (const ProgramState::BulkStore& store : p.bulkStores) {
+    if (store.lane != lane || store.group >= group) continue;
+    done.raise(keyOfTransfer(store.number), 1);
+    if (!read) done.raise(keyOfTransfer(store.number + 1), 1);
+    all = all || store.byAll;
+  }
+  if (!read) std::erase_if(p.bulkStores, [&](const auto& store) { return store.lane == lane && store.group < group; });
+  if (all) p.common.join(done);
+  else p.addExtra(lane, run.lanes, done);
 }
 
 void Checker::fence(const Run& run) {

@@ -63,6 +63,8 @@ class AccessObserver {
 
   // --- transfers ---
   virtual void transferIssued(const Run& run, PendingPut& put) = 0;
+  // A thread has waited for its groups of bulk stores before `group`: for all of it, or until the sources have been read.
+  virtual void bulkWaited(const Run& run, uint32_t lane, uint32_t group, bool read) = 0;
   virtual void fence(const Run& run) = 0;
   virtual void quiet(const Run& run, int peer) = 0;  // -1: all peers
 

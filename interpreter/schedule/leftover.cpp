@@ -71,6 +71,7 @@ void World::finish() {
   while (!m.failed && deliverOne(m, true)) {
   }
   if (m.observer) m.observer->ended();
+  impl_->logBuffers();
   if (m.failed) return;
   for (Allocation* a : m.arena.allocationsInOrder()) {
     if (a->freed || a->signals.empty()) continue;

@@ -17,6 +17,7 @@ struct World::Impl {
     std::vector<int> freeSlots;
     std::vector<int64_t> slotClockNs;
     uint64_t allocations = 0;     // symmetric ones
+    uint32_t launches = 0;
     std::vector<Grid*> starting;  // grids with programs not yet started
   };
   std::vector<RankState> ranks;
@@ -31,6 +32,10 @@ struct World::Impl {
   // Runs one turn; false when nothing can run.
   bool turn();
   void turnOfProgram(Run& run);
+  Task& pick();
+  uint64_t turns = 0;
+  int64_t lowestPriority = 0;
+  void logBuffers();
 
   // --- streams (stream.cpp) ---
   void enqueue(int rank, StreamId stream, StreamItem item);

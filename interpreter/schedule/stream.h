@@ -10,6 +10,7 @@ struct Stream;
 struct Grid {
   Launch launch;
   const PreparedProgram* prepared = nullptr;
+  uint32_t number = 0;  // the rank's so manieth launch
   Stream* stream = nullptr;
   std::vector<uint32_t> order;  // program numbers in the order they start
   size_t next = 0, running = 0;

@@ -24,6 +24,7 @@ Accessor accessorOf(Machine& m, const PendingPut& p) {
   who.program = p.program;
   who.location = p.location;
   who.timeNs = p.arrivesNs;
+  who.transfer = &p;
   return who;
 }
 
@@ -67,6 +68,7 @@ void startBulkCopy(Machine& m, Run& run, const Prepared& i, uint32_t lane, BulkC
   double latency = peer == run.rank ? m.nominal.memoryLatencyNs : m.nominal.peerLatencyNs;
   put->arrivesNs = run.clockNs + int64_t(latency + double(copy.bytes) / rate);
   put->location = i.location;
+  put->lane = observedThread(run, i, Group::Thread, lane);
   put->peer = -1;
   put->lane = lane;
   put->bytes = copy.bytes;
@@ -145,12 +147,15 @@ Step bulkWait(Machine& m, Run& run, const Prepared& i) {
     if (read) {
       for (const auto& p : m.pending)
         if (p->bulk && p->runId == run.runId && awaited(*p) && !capture(m, *p)) return false;
+      if (m.observer) m.observer->bulkWaited(run, lane, end, true);
       return true;
     }
     auto first = state.groupNs.lower_bound({lane, 0}), last = state.groupNs.lower_bound({lane, end});
     for (auto it = first; it != last; ++it) readyNs = std::max(readyNs, it->second);
     state.groupNs.erase(first, last);
-    return deliverBulk(m, run, awaited);
+    if (!deliverBulk(m, run, awaited)) return false;
+    if (m.observer) m.observer->bulkWaited(run, lane, end, false);
+    return true;
   });
   if (!ok) return Step::Failed;
   if (readyNs > run.clockNs) span(m, run, SpanKind::Wait, run.clockNs, readyNs, "bulk group", i.location);

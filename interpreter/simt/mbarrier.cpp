@@ -103,7 +103,7 @@ namespace handlers {
 Step mbarrierInit(Machine& m, Run& run, const Prepared& i) {
   bool ok = eachCaller(m, run, i, Group::Thread, false, "`mbarrier_init`", [&](uint32_t lane) {
     Accessor who(m, run, i);
-    who.lane = lane;
+    who.lane = observedThread(run, i, Group::Thread, lane);
     who.synchronises = true;
     who.scope = Scope::Cta;
     Address address = rawInteger(m, run, i.a, lane);
@@ -123,7 +123,7 @@ Step mbarrierArrive(Machine& m, Run& run, const Prepared& i) {
   bool arrives = i.immediates[0] != 0;
   bool ok = eachCaller(m, run, i, Group::Thread, true, "`mbarrier_arrive`", [&](uint32_t lane) {
     Accessor who(m, run, i);
-    who.lane = lane;
+    who.lane = observedThread(run, i, Group::Thread, lane);
     Address address = rawInteger(m, run, i.a, lane);
     int64_t bytes = i.b == kNone ? 0 : integer(m, run, i.b, lane);
     Mbarrier b;
@@ -139,7 +139,7 @@ Step mbarrierTryWait(Machine& m, Run& run, const Prepared& i) {
   memset(result.data(), 0, registerBytes(run, i.r));
   bool ok = eachCaller(m, run, i, Group::Thread, false, "`mbarrier_try_wait`", [&](uint32_t lane) {
     Accessor who(m, run, i);
-    who.lane = lane;
+    who.lane = observedThread(run, i, Group::Thread, lane);
     bool fine;
     bool complete = phaseComplete(who, rawInteger(m, run, i.a, lane), rawInteger(m, run, i.b, lane), fine);
     result.data()[isLanes(run, i.r) ? lane : 0] = complete;
@@ -155,7 +155,7 @@ Step mbarrierWait(Machine& m, Run& run, const Prepared& i) {
   int64_t readyNs = run.clockNs;
   bool ok = eachCaller(m, run, i, Group::Thread, false, "`mbarrier_wait`", [&](uint32_t lane) {
     Accessor who(m, run, i);
-    who.lane = lane;
+    who.lane = observedThread(run, i, Group::Thread, lane);
     AwaitedSignal w{rawInteger(m, run, i.a, lane), 8, SignalCompare::Ne, rawInteger(m, run, i.b, lane) & 1, true};
     bool fine;
     if (phaseComplete(who, w.address, w.value, fine)) {
@@ -186,7 +186,7 @@ Step mbarrierWait(Machine& m, Run& run, const Prepared& i) {
 Step mbarrierInvalidate(Machine& m, Run& run, const Prepared& i) {
   bool ok = eachCaller(m, run, i, Group::Thread, false, "`mbarrier_invalidate`", [&](uint32_t lane) {
     Accessor who(m, run, i);
-    who.lane = lane;
+    who.lane = observedThread(run, i, Group::Thread, lane);
     who.synchronises = true;
     who.scope = Scope::Cta;
     Address address = rawInteger(m, run, i.a, lane);

@@ -27,7 +27,9 @@ Step special(Machine& m, Run& run, const Prepared& i) {
 }
 
 Step threadBarrier(Machine& m, Run& run, const Prepared& i) {
-  return checkGroup(m, run, i, Group::Block, "`__syncthreads`") ? Step::Next : Step::Failed;
+  if (!checkGroup(m, run, i, Group::Block, "`__syncthreads`")) return Step::Failed;
+  if (m.observer) m.observer->threadBarrier(run);
+  return Step::Next;
 }
 
 Step namedBarrier(Machine& m, Run& run, const Prepared& i) {
@@ -40,16 +42,20 @@ Step namedBarrier(Machine& m, Run& run, const Prepared& i) {
   Run::NamedBarrier& barrier = run.named[size_t(i.immediates[0]) % run.named.size()];
   if (run.awaitedRound == Run::kNoRound) {
     barrier.arrived += run.activeLanes();
-    if (barrier.arrived >= threads) {
+    bool completes = barrier.arrived >= threads;
+    if (m.observer) m.observer->namedBarrierArrives(run, i.immediates[0], completes);
+    if (completes) {
       barrier.arrived = 0;
       ++barrier.rounds;
       ++run.privateVersion;  // news for a branch that waits here
+      if (m.observer && !i.immediates[2]) m.observer->namedBarrierLeaves(run, i.immediates[0]);
       return Step::Next;
     }
     if (i.immediates[2]) return Step::Next;
     run.awaitedRound = barrier.rounds;
   } else if (barrier.rounds != run.awaitedRound) {
     run.awaitedRound = Run::kNoRound;
+    if (m.observer) m.observer->namedBarrierLeaves(run, i.immediates[0]);
     return Step::Next;
   }
   run.watched = Watched{};
@@ -58,10 +64,15 @@ Step namedBarrier(Machine& m, Run& run, const Prepared& i) {
 }
 
 Step warpBarrier(Machine& m, Run& run, const Prepared& i) {
-  return checkGroup(m, run, i, Group::Warp, "`__syncwarp`") ? Step::Next : Step::Failed;
+  if (!checkGroup(m, run, i, Group::Warp, "`__syncwarp`")) return Step::Failed;
+  if (m.observer) m.observer->warpBarrier(run);
+  return Step::Next;
 }
 
-// Memory is sequentially consistent here; fences matter to the detector of races only.
-Step threadFence(Machine&, Run&, const Prepared&) { return Step::Next; }
+// Memory is sequentially consistent here; fences matter to the observer only.
+Step threadFence(Machine& m, Run& run, const Prepared& i) {
+  if (m.observer) m.observer->threadFence(run, Semantic(i.immediates[0]), Scope(i.immediates[1]));
+  return Step::Next;
+}
 
 }  // namespace tandem::interpreter::handlers

@@ -37,7 +37,7 @@ int peerOf(const Accessor& who, Address global) {
 // One call of a thread. The box of a map, or `bytes` consecutive bytes.
 bool startBox(Machine& m, Run& run, const Prepared& i, uint32_t lane, Address barrier) {
   Accessor who(m, run, i);
-  who.lane = lane;
+  who.lane = observedThread(run, i, Group::Thread, lane);
   bool isStore = barrier == 0;
   std::vector<int64_t> coordinates = coordinatesOf(m, run, i, isStore ? 2 : 3, lane);
   Address shared = rawInteger(m, run, i.b, lane);
@@ -54,7 +54,7 @@ bool startBox(Machine& m, Run& run, const Prepared& i, uint32_t lane, Address ba
 
 bool startBytes(Machine& m, Run& run, const Prepared& i, uint32_t lane, Address barrier) {
   Accessor who(m, run, i);
-  who.lane = lane;
+  who.lane = observedThread(run, i, Group::Thread, lane);
   bool isStore = barrier == 0;
   int64_t bytes = integer(m, run, i.c, lane);
   if (bytes < 0 || bytes % 16)
@@ -77,7 +77,7 @@ bool startBytes(Machine& m, Run& run, const Prepared& i, uint32_t lane, Address 
 // A load's mbarrier; 0 after a report.
 Address barrierOf(Machine& m, Run& run, const Prepared& i, Register r, uint32_t lane) {
   Accessor who(m, run, i);
-  who.lane = lane;
+  who.lane = observedThread(run, i, Group::Thread, lane);
   Address barrier = rawInteger(m, run, r, lane);
   return checkMbarrier(who, barrier) ? barrier : 0;
 }

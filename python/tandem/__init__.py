@@ -11,6 +11,7 @@ from .autotune import Config, autotune, heuristics
 from .descriptor import TensorDescriptor
 from .errors import CompileError, OutOfResources, SimulationError, SimulationWarning
 from .jit import JITFunction, aggregate, constexpr_function, jit
+from .explore import Exploration, explore
 from .session import Result, Stream, Team, current_team, init, launch
 from . import gpu, testing
 
@@ -27,6 +28,6 @@ def next_power_of_2(n):
     return 1 << max(0, (n - 1).bit_length())
 
 
-__all__ = ["CompileError", "Config", "JITFunction", "OutOfResources", "Result", "SimulationError", "SimulationWarning", "Stream", "Team",
-           "Tensor", "TensorDescriptor", "aggregate", "autotune", "cdiv", "constexpr", "constexpr_function", "current_team", "dist",
+__all__ = ["CompileError", "Config", "Exploration", "JITFunction", "OutOfResources", "Result", "SimulationError", "SimulationWarning", "Stream", "Team",
+           "Tensor", "TensorDescriptor", "aggregate", "autotune", "cdiv", "constexpr", "constexpr_function", "current_team", "dist", "explore",
            "gpu", "heuristics", "init", "jit", "language", "launch", "libdevice", "next_power_of_2", "shmem", "simt", "testing"]

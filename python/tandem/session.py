@@ -38,7 +38,7 @@ class Session:
 
     def __init__(self, ranks, seed=0, trace=False, check=None, **options):
         for name, value in {"ranks": ranks, "seed": seed, **options}.items():
-            if not isinstance(value, (int, np.integer)):
+            if name not in ("policy", "log_stores") and not isinstance(value, (int, np.integer)):
                 raise TypeError(f"`{name}` must be an integer, not {value!r}")
         try:
             options = {"ranks": int(ranks), "seed": int(seed) % 2**64, "trace": bool(trace),
@@ -288,7 +288,16 @@ def launch(main, ranks=1, target="sim", seed=0, trace=False, args=(), slots_per_
     if target != "sim":
         raise ValueError(f"target `{target}` is not available; this build has: sim")
     options = {} if slots_per_rank is None else {"slots_per_rank": slots_per_rank}
-    session = Session(ranks, seed, trace, check, **options)
+    session, values = run_ranks(main, ranks, args, seed=seed, trace=trace, check=check, **options)
+    result = Result(session, values)
+    for report in result.reports:
+        warnings.warn("\n" + report["text"], SimulationWarning, stacklevel=2)
+    return result
+
+
+def run_ranks(main, ranks, args, **options):
+    """Runs `main(team, *args)` on each rank of a new session to its end; gives the session and what each rank returned."""
+    session = Session(ranks, **options)
     values, failures = [None] * ranks, []
 
     def body(rank):
@@ -331,7 +340,4 @@ def launch(main, ranks=1, target="sim", seed=0, trace=False, args=(), slots_per_
         raise error
     _tandem.finish(session.handle)
     session.check()
-    result = Result(session, values)
-    for report in result.reports:
-        warnings.warn("\n" + report["text"], SimulationWarning, stacklevel=2)
-    return result
+    return session, values

@@ -1,0 +1,47 @@
+// What each program has stored, in its own order, as hashes: two runs of one computation under different schedules
+// differ first where a program stored something else.
+#pragma once
+#include "interpreter/program.h"
+#include <array>
+#include <map>
+#include <optional>
+
+namespace tandem::interpreter::check {
+
+// The stores of one instruction between two others' by one program.
+struct LoggedStore {
+  const Program* program = nullptr;
+  uint32_t location = 0;
+  uint64_t hash = 0;
+};
+
+struct Buffer {
+  int rank = 0;
+  std::string name;
+  uint64_t hash = 0;
+};
+
+class StoreLog {
+ public:
+  struct Who {
+    int rank = 0;
+    uint32_t launch = 0;  // the rank's so manieth
+    std::array<int32_t, 3> id{};
+    uint32_t lane = 0;  // the thread, or one of the words of observer.h
+    auto operator<=>(const Who&) const = default;
+  };
+  void add(const Who& who, const Program* program, uint32_t location, uint64_t offset, const void* value, uint64_t bytes);
+  std::vector<Buffer> buffers;  // what memory held at the end, in order of allocation
+
+  struct Difference {
+    Who who;
+    LoggedStore mine, theirs;  // program null: that run's program had stored no more
+  };
+  // The first store, in launch order and then the program's own, that the two runs did differently.
+  static std::optional<Difference> firstDifference(const StoreLog& a, const StoreLog& b);
+
+ private:
+  std::map<Who, std::vector<LoggedStore>> stores_;
+};
+
+}  // namespace tandem::interpreter::check

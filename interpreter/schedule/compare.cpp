@@ -1,0 +1,54 @@
+// Two runs of one computation compared: the first store that differs, or the first buffer.
+#include "interpreter/check/store_log.h"
+#include "interpreter/schedule/scheduler.h"
+#include "interpreter/vm/fail.h"
+
+namespace tandem::interpreter {
+namespace {
+
+uint64_t contentOf(const Allocation& a) {
+  uint64_t h = 1469598103934665603ull;
+  auto* p = reinterpret_cast<const uint8_t*>(a.begin);
+  for (uint64_t k = 0; k < a.end - a.begin; ++k) h = (h ^ p[k]) * 1099511628211ull;
+  return h;
+}
+
+}  // namespace
+
+void World::Impl::logBuffers() {
+  if (!m.stores) return;
+  m.stores->buffers.clear();
+  for (Allocation* a : m.arena.allocationsInOrder())
+    if (!a->freed) m.stores->buffers.push_back({a->rank, a->name, contentOf(*a)});
+}
+
+std::string World::firstDifference(const World& other) const {
+  const auto &mine = impl_->m.stores, &theirs = other.impl_->m.stores;
+  if (!mine || !theirs) return "";
+  if (auto d = check::StoreLog::firstDifference(*mine, *theirs)) {
+    const check::LoggedStore& store = d->mine.program ? d->mine : d->theirs;
+    Report r;
+    r.kind = "schedule-dependent";
+    r.rank = d->who.rank;
+    r.program = d->who.id;
+    r.kernel = store.program->name;
+    Diagnostic place = placeOf(*store.program, store.location);
+    r.file = place.file;
+    r.range = place.range;
+    r.notes = std::move(place.notes);
+    bool sameLine = d->mine.program && d->theirs.program && d->mine.location == d->theirs.location;
+    r.message = sameLine ? "this store writes other bytes under another schedule"
+                         : "this store happens under one schedule only";
+    r.message += ": the first that differs between seed " + std::to_string(options().seed) + " and seed " +
+                 std::to_string(other.options().seed);
+    return r.render();
+  }
+  const auto &a = mine->buffers, &b = theirs->buffers;
+  for (size_t k = 0; k < std::min(a.size(), b.size()); ++k)
+    if (a[k].hash != b[k].hash)
+      return "`" + a[k].name + "` of rank " + std::to_string(a[k].rank) + " ends with other bytes under another schedule, though every " +
+             "program stored the same: transfers, copies or atomic updates came in another order\n";
+  return "";
+}
+
+}  // namespace tandem::interpreter

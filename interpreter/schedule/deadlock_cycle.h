@@ -1,0 +1,10 @@
+// The part of a deadlock's report that says who waits for whom.
+#pragma once
+#include "interpreter/vm/machine.h"
+
+namespace tandem::interpreter {
+
+// One line a rank that would do something after its wait; empty when fewer than two would.
+std::vector<Diagnostic> cycleNotes(const std::vector<Task*>& stuck);
+
+}  // namespace tandem::interpreter

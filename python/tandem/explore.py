@@ -1,0 +1,53 @@
+"""One program under many schedules: whether what it computes depends on them, and where first."""
+
+import dataclasses
+import itertools
+
+from . import _tandem
+from .errors import SimulationError
+from .session import run_ranks
+
+POLICIES = ("random", "round-robin", "priority", "slowest-rank")
+
+
+@dataclasses.dataclass
+class Schedule:
+    policy: str
+    seed: int
+    reports: list
+
+
+@dataclasses.dataclass
+class Exploration:
+    """The schedules tried and the first finding. `difference`: the first store, or buffer, that two schedules did not agree on, as
+    text; None when all agree. `failure`: the SimulationError of the first schedule that found an error, which ends the search."""
+
+    schedules: list
+    difference: str | None = None
+    failure: SimulationError | None = None
+
+    @property
+    def deterministic(self):
+        return self.difference is None and self.failure is None
+
+
+def explore(main, ranks=1, runs=20, args=(), check=True, policies=POLICIES, **options):
+    """Runs `main(team, *args)` under `runs` schedules, in turn by each policy, and compares every store bit for bit with the first
+    run's. `main` must compute the same in each run: no random inputs, no state kept between runs."""
+    first, found = None, Exploration([])
+    for seed, policy in zip(range(runs), itertools.cycle(policies)):
+        try:
+            session, _ = run_ranks(main, ranks, args, seed=seed, check=check, policy=policy, log_stores=True, **options)
+        except SimulationError as error:
+            found.schedules.append(Schedule(policy, seed, error.reports))
+            found.failure = error
+            return found
+        found.schedules.append(Schedule(policy, seed, session.reports()))
+        if first is None:
+            first = session
+            continue
+        text = _tandem.first_difference(first.handle, session.handle)
+        if text:
+            found.difference = f"{text}schedules: {found.schedules[0].policy}, seed 0; {policy}, seed {seed}\n"
+            return found
+    return found

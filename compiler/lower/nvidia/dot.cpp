@@ -1,4 +1,4 @@
-// tile.dot: by mma.sync, warp by warp, or by multiply-adds, thread by thread.
+// tile.dot: by mma.sync, warp by warp, or by multiply-adds of operands in shared memory.
 #include "compiler/layout/distributed.h"
 #include "compiler/lower/nvidia/kernel_lowering.h"
 #include <llvm/ADT/TypeSwitch.h>
@@ -55,8 +55,8 @@ Regs KernelLowering::operandWords(const Held& operand, const LinearLayout& instr
   Regs parts;
   for (int64_t r = 0; r < instruction.numRegisters(); ++r) {
     SmallVector<int64_t> c = instruction.coordinates(instruction.apply(r, 0, 0, 0));
-    llvm::Value* bits = toBits(operand.regs[at.lookup(positionAt(operand.layout, corner, c[0], c[1]))]);
-    parts.push_back(kind == ptx::Element::TF32 ? ptx::roundToTf32(b_, bits) : bits);
+    llvm::Value* element = operand.regs[at.lookup(positionAt(operand.layout, corner, c[0], c[1]))];
+    parts.push_back(kind == ptx::Element::TF32 ? ptx::roundToTf32(b_, element) : toBits(element));
   }
   return pack(parts, 32);
 }
@@ -96,26 +96,62 @@ Regs KernelLowering::multiplyOnce(const ptx::MmaSync& mma, Scalars lhs, Scalars 
   return parts;
 }
 
-// Every thread holds all of K of the rows and columns of its results. Floats multiply as float32 (float64 as such), integers as int32.
+// Both operands in shared memory, row-major, in the type that is summed: floats as float32 (float64 as such), integers as int32. Of K a few
+// neighbours at a time.
 void KernelLowering::lowerMultiplyAdd(tile::DotOp op) {
   LinearLayout result = layoutOf(op.getResult()), lhs = layoutOf(op.getLhs()), rhs = layoutOf(op.getRhs());
   mlir::Type accumulator = cast<RankedTensorType>(op.getAcc().getType()).getElementType();
   mlir::Type wide = accumulator.isF16() ? Float32Type::get(op.getContext()) : accumulator;
-  Regs x = widened(op.getLhs(), wide), y = widened(op.getRhs(), wide), out = use(op.getAcc());
-  RegisterAt atLhs = registersAt(lhs), atRhs = registersAt(rhs);
   llvm::Type *held = typeOf(accumulator), *sum = typeOf(wide);
-  for (size_t r = 0; r < out.size(); ++r) {
-    SmallVector<int64_t> left = result.coordinates(result.apply(r, 0, 0, 0)), right = left;
-    llvm::Value* total = held == sum ? out[r] : b_.CreateFPExt(out[r], sum);
-    for (int64_t k = 0; k < lhs.shape().back(); ++k) {
-      left[left.size() - 1] = k;
-      right[right.size() - 2] = k;
-      llvm::Value *a = x[atLhs.lookup(lhs.position(left))], *b = y[atRhs.lookup(rhs.position(right))];
-      total = sum->isIntegerTy() ? b_.CreateAdd(b_.CreateMul(a, b), total) : b_.CreateIntrinsic(llvm::Intrinsic::fma, {sum}, {a, b, total});
+  unsigned bits = bitsOf(sum);
+  int64_t lhsBytes = lhs.numElements() * bits / 8;
+  llvm::Value* lhsBase = scratch(lhsBytes + rhs.numElements() * bits / 8, op.getLoc());
+  llvm::Value* rhsBase = b_.CreateGEP(b_.getInt8Ty(), lhsBase, b_.getInt32(lhsBytes));
+  blockBarrier();
+  storeRowMajor(lhsBase, lhs, widened(op.getLhs(), wide));
+  storeRowMajor(rhsBase, rhs, widened(op.getRhs(), wide));
+  blockBarrier();
+
+  Regs totals = use(op.getAcc());
+  if (held != sum)
+    for (llvm::Value*& v : totals) v = b_.CreateFPExt(v, sum);
+  // Where the rows and columns of the results begin.
+  unsigned rank = result.rank();
+  auto without = [&](const LinearLayout& operand, unsigned axis) {
+    return result.mapBases(operand.shape(), [&](uint64_t basis) {
+      SmallVector<int64_t> at = result.coordinates(basis);
+      at[axis] = 0;
+      return operand.position(at);
+    });
+  };
+  LinearLayout rows = without(lhs, rank - 1), columns = without(rhs, rank - 2);
+  auto addressOf = [&](llvm::Value* base, llvm::Value* element) {
+    return b_.CreateGEP(b_.getInt8Ty(), base, b_.CreateMul(element, b_.getInt32(bits / 8)));
+  };
+  int64_t depth = lhs.shape().back(), width = rhs.shape().back(), step = std::min<int64_t>(depth, 128 / bits);
+  size_t vector = vectorLength(result, width, bits, rank - 1);
+  repeat(totals, depth / step, [&](llvm::Value* round, Regs& acc) {
+    llvm::Value* first = b_.CreateMul(round, b_.getInt32(step));
+    std::map<uint64_t, Regs> left, right;
+    for (size_t r = 0; r < acc.size(); r += vector) {
+      Regs &a = left[rows.apply(r, 0, 0, 0)], &b = right[columns.apply(r, 0, 0, 0)];
+      if (a.empty()) a = loadShared(addressOf(lhsBase, b_.CreateAdd(position(rows, r), first)), bits, step);
+      for (int64_t k = 0; b.size() < size_t(step) * vector; ++k) {
+        llvm::Value* row = b_.CreateMul(b_.CreateAdd(first, b_.getInt32(k)), b_.getInt32(width));
+        b.append(loadShared(addressOf(rhsBase, b_.CreateAdd(position(columns, r), row)), bits, vector));
+      }
+      for (int64_t k = 0; k < step; ++k)
+        for (size_t i = 0; i < vector; ++i) acc[r + i] = multiplyAdd(fromBits(a[k], sum), fromBits(b[k * vector + i], sum), acc[r + i]);
     }
-    out[r] = held == sum ? total : b_.CreateFPTrunc(total, held);
-  }
-  define(op.getResult(), out);
+  });
+  if (held != sum)
+    for (llvm::Value*& v : totals) v = b_.CreateFPTrunc(v, held);
+  define(op.getResult(), totals);
+}
+
+llvm::Value* KernelLowering::multiplyAdd(llvm::Value* a, llvm::Value* b, llvm::Value* total) {
+  if (total->getType()->isIntegerTy()) return b_.CreateAdd(b_.CreateMul(a, b), total);
+  return b_.CreateIntrinsic(llvm::Intrinsic::fma, {total->getType()}, {a, b, total});
 }
 
 Regs KernelLowering::widened(mlir::Value tile, mlir::Type wide) {

@@ -271,6 +271,7 @@ class KernelLowering {
   Regs operandWords(const Held& operand, const LinearLayout& instruction, llvm::ArrayRef<int64_t> corner, ptx::Element kind);
   void lowerMultiplyAdd(tile::DotOp op);
   Regs widened(mlir::Value tile, mlir::Type wide);
+  llvm::Value* multiplyAdd(llvm::Value* a, llvm::Value* b, llvm::Value* total);
   // dot_scaled.cpp
   void lowerDotScaled(tile::DotScaledOp op);
   Held decodeOperand(mlir::Value operand, tile::MicroScale format, unsigned pairs);
@@ -320,6 +321,8 @@ class KernelLowering {
 
   // loops.cpp: loops that no op stands for
   void forEach(llvm::Value* begin, llvm::Value* end, llvm::Value* step, llvm::function_ref<void(llvm::Value*)> body);
+  // `body` changes what is carried from one round to the next, and out.
+  void repeat(Regs& carried, int64_t rounds, llvm::function_ref<void(llvm::Value*, Regs&)> body);
   // Gives the first value of `read` that passes `test`.
   llvm::Value* pollUntil(llvm::function_ref<llvm::Value*()> read, llvm::function_ref<llvm::Value*(llvm::Value*)> test);
   // Whether threads do different things in this kernel: then each does what `op` says for itself.

@@ -19,6 +19,29 @@ void KernelLowering::forEach(llvm::Value* begin, llvm::Value* end, llvm::Value* 
   b_.SetInsertPoint(after);
 }
 
+void KernelLowering::repeat(Regs& carried, int64_t rounds, llvm::function_ref<void(llvm::Value*, Regs&)> body) {
+  if (rounds == 1) return body(b_.getInt32(0), carried);
+  llvm::BasicBlock *before = b_.GetInsertBlock(), *inside = newBlock("round"), *after = newBlock("rounds");
+  b_.CreateBr(inside);
+  b_.SetInsertPoint(inside);
+  llvm::PHINode* round = b_.CreatePHI(b_.getInt32Ty(), 2);
+  round->addIncoming(b_.getInt32(0), before);
+  Regs entering;
+  for (llvm::Value* v : carried) {
+    llvm::PHINode* phi = b_.CreatePHI(v->getType(), 2);
+    phi->addIncoming(v, before);
+    entering.push_back(phi);
+  }
+  carried = entering;
+  body(round, carried);
+  llvm::BasicBlock* end = b_.GetInsertBlock();
+  llvm::Value* next = b_.CreateAdd(round, b_.getInt32(1));
+  round->addIncoming(next, end);
+  for (auto [phi, v] : llvm::zip(entering, carried)) llvm::cast<llvm::PHINode>(phi)->addIncoming(v, end);
+  b_.CreateCondBr(b_.CreateICmpULT(next, b_.getInt32(rounds)), inside, after);
+  b_.SetInsertPoint(after);
+}
+
 llvm::Value* KernelLowering::pollUntil(llvm::function_ref<llvm::Value*()> read, llvm::function_ref<llvm::Value*(llvm::Value*)> test) {
   llvm::BasicBlock *poll = newBlock("poll"), *after = newBlock("seen");
   b_.CreateBr(poll);

@@ -51,22 +51,22 @@ layout::WarpGrid mmaGrid(ArrayRef<int64_t> shape, int numWarps) {
   return grid;
 }
 
-// An operand of a product by multiply-adds: the positions a thread's results need, all of K in its registers.
-LinearLayout fmaOperand(const LinearLayout& result, RankedTensorType type, bool isLhs) {
-  unsigned rank = type.getRank(), summed = isLhs ? rank - 1 : rank - 2;
-  LinearLayout shape(type.getShape());
-  auto keep = [&](uint64_t basis) {
-    SmallVector<int64_t> at = result.coordinates(basis);
-    at[isLhs ? rank - 1 : rank - 2] = 0;
-    return shape.position(at);
-  };
-  LinearLayout out = result.mapBases(type.getShape(), keep).withoutZeroBases(Dim::Register);
-  for (int64_t k = 1; k < type.getDimSize(summed); k *= 2) {
-    SmallVector<int64_t> at(rank, 0);
-    at[summed] = k;
-    out.mutableBases(Dim::Register).push_back(shape.position(at));
-  }
-  return out;
+// Results of a product by multiply-adds: each thread has a patch of rows and columns, so that what it reads serves several results.
+LinearLayout patches(ArrayRef<int64_t> shape, int numWarps) {
+  unsigned rank = shape.size();
+  int64_t m = shape[rank - 2], n = shape[rank - 1], rows = 1, columns = 1;
+  int64_t room = std::clamp<int64_t>(m * n / (32 * numWarps), 1, 16);
+  while (rows * columns < room) (columns <= rows && columns < n ? columns : rows) *= 2;
+  SmallVector<int64_t> perThread(rank, 1), lanes(rank, 1), warps(rank, 1);
+  perThread[rank - 2] = rows;
+  perThread[rank - 1] = columns;
+  lanes[rank - 2] = 4;
+  lanes[rank - 1] = 8;
+  warps[rank - 2] = std::clamp<int64_t>(m / (4 * rows), 1, numWarps);
+  warps[rank - 1] = numWarps / warps[rank - 2];
+  SmallVector<unsigned> order(rank);
+  std::iota(order.rbegin(), order.rend(), 0);
+  return layout::blocked(shape, perThread, lanes, warps, order);
 }
 
 bool fitsMma(tile::DotOp op, const target::TargetInfo& target) {
@@ -126,9 +126,7 @@ DotPlan planDot(tile::DotOp op, int numWarps, const target::TargetInfo& target) 
     plan.lhs = layout::dotOperandA(lhs.getShape(), bits, grid);
     plan.rhs = layout::dotOperandB(rhs.getShape(), bits, grid);
   } else {
-    plan.result = layout::defaultBlocked(acc.getShape(), 128, numWarps);
-    plan.lhs = fmaOperand(plan.result, lhs, true);
-    plan.rhs = fmaOperand(plan.result, rhs, false);
+    plan.result = patches(acc.getShape(), numWarps);
   }
   return plan;
 }

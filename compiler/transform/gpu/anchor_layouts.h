@@ -22,7 +22,7 @@ layout::LinearLayout wgmmaLhs(mlir::RankedTensorType type, int numWarps);
 
 // How a `tile.dot` is done, and the layouts it needs.
 struct DotPlan {
-  bool mma = false;  // mma.sync; else multiply-adds by each thread
+  bool mma = false;  // mma.sync; else multiply-adds by each thread, of operands in any layout
   layout::LinearLayout result, lhs, rhs;
 };
 DotPlan planDot(tile::DotOp op, int numWarps, const target::TargetInfo& target);

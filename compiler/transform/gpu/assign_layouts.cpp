@@ -43,6 +43,7 @@ class LayoutAssignment {
         DotPlan plan = planDot(o, numWarps_, target_);
         if (plan.mma) o->setAttr("tgpu.mma", UnitAttr::get(o.getContext()));
         anchor(o.getResult(), plan.result, products_);
+        if (!plan.mma) return;
         require(o.getLhsMutable(), plan.lhs);
         require(o.getRhsMutable(), plan.rhs);
       } else if (auto o = dyn_cast<tile::LoadOp>(op); o && isTile(o.getPointer())) {

@@ -7,10 +7,10 @@ using namespace tandem::frontend::semantic;
 
 namespace tandem::frontend::builtin {
 
-static const std::string* operandsOfSymbol(const std::string& symbol) {
+static const LibdeviceSymbol* findSymbol(const std::string& symbol) {
   for (const LibdeviceFunction& f : libdeviceTable())
     for (const LibdeviceSymbol& s : f.symbols)
-      if (s.symbol == symbol) return &s.operands;
+      if (s.symbol == symbol) return &s;
   return nullptr;
 }
 
@@ -48,19 +48,21 @@ static std::string typeList(const std::vector<DType>& types) {
   return "(" + text + ")";
 }
 
+static bool isOfType(DType type, char letter) {
+  return !type.isPointer() && type.isFloat() == isFloat(letter) && type.bitWidth() == (isWide(letter) ? 64 : 32);
+}
+
 static void checkSymbol(Context& c, const Choice& choice) {
-  const std::string* operands = operandsOfSymbol(choice.symbol);
-  if (!operands)
+  const LibdeviceSymbol* symbol = findSymbol(choice.symbol);
+  if (!symbol)
     c.fail("unknown-symbol", "`" + choice.symbol + "` is no function of libdevice, the one library that is linked");
-  bool fits = operands->size() == choice.operands.size();
-  for (size_t k = 0; fits && k < operands->size(); ++k) {
-    DType type = choice.operands[k];
-    char letter = (*operands)[k];
-    fits = !type.isPointer() && type.isFloat() == isFloat(letter) && type.bitWidth() == (isWide(letter) ? 64 : 32);
-  }
+  bool fits = symbol->operands.size() == choice.operands.size();
+  for (size_t k = 0; fits && k < symbol->operands.size(); ++k) fits = isOfType(choice.operands[k], symbol->operands[k]);
   if (!fits)
-    c.fail("type", "`" + choice.symbol + "` has " + std::to_string(operands->size()) +
+    c.fail("type", "`" + choice.symbol + "` has " + std::to_string(symbol->operands.size()) +
                        " operands and not the types " + typeList(choice.operands));
+  if (!isOfType(choice.result, symbol->result) && !(choice.result.isBool() && symbol->result == 'b'))
+    c.fail("type", "`" + choice.symbol + "` does not give `" + choice.result.name() + "`");
 }
 
 static Value externRow(Context& c, const Arguments& a) {

@@ -64,11 +64,11 @@ llvm::Value* KernelLowering::updateElement(Operation* op, size_t reg, llvm::Valu
 void KernelLowering::lowerAtomicTile(Operation* op) {
   LinearLayout layout = layoutOf(pointerOf(op));
   tile::Semantic sem = semanticOf(op);
-  bool wanted = !op->getResult(0).use_empty(), several = layout.numRegisters() > 1;
+  bool wanted = !op->getResult(0).use_empty(), several = layout.numRegisters() > 1, isSequential = sem == tile::Semantic::SeqCst;
   ptx::Order order = several ? ptx::Order::Relaxed : orderOf(sem, wanted);
   if (releases(sem)) {
     blockBarrier();
-    if (several) ptx::fence(b_, scopeOf(op), sem == tile::Semantic::SeqCst);
+    if (several || isSequential) ptx::fence(b_, scopeOf(op), isSequential);
   }
   llvm::Value* owner = isOwner(layout);
   uint64_t copies = layout.freeMask(Dim::Register);
@@ -92,6 +92,7 @@ void KernelLowering::lowerAtomicScalar(Operation* op) {
   bool wanted = !op->getResult(0).use_empty(), each = threadValues(op).anyDiffers(op->getOperands());
   bool together = !each && !threadValues(op).isDivergent(op) && role_ != 2;
   if (together && releases(sem)) blockBarrier();
+  if (sem == tile::Semantic::SeqCst) ptx::fence(b_, scopeOf(op), true);
   llvm::Value* predicate = each || role_ == 2 ? nullptr : isFirstThread();
   llvm::Value* old = updateElement(op, 0, predicate, wanted, orderOf(sem, wanted));
   if (!old) old = llvm::Constant::getNullValue(typeOf(op->getResult(0).getType()));

@@ -38,7 +38,8 @@ llvm::Value* paddingOf(llvm::Type* held, mlir::Type element, tile::Padding paddi
 
 // A tensor descriptor promises a base and rows aligned to 16 bytes, and neighbours along the last dimension.
 size_t KernelLowering::blockVector(const LinearLayout& layout, unsigned bits, const GlobalBlock& block) {
-  if (!axes_) axes_ = std::make_unique<analysis::AxisInfoAnalysis>(block.base.getParentRegion()->getParentOfType<func::FuncOp>());
+  mlir::Value base = block.base;
+  if (!axes_) axes_ = std::make_unique<analysis::AxisInfoAnalysis>(base.getParentRegion()->getParentOfType<func::FuncOp>());
   int64_t bytes = bits / 8, promised = block.isDescriptor ? 16 / bytes : 1;
   auto divisor = [&](mlir::Value v) { return axes_->of(v).divisibility(0); };
   auto isUnit = [&](unsigned d) { return (block.isDescriptor && d + 1 == layout.rank()) || axes_->of(block.strides[d]).constant == 1; };

@@ -1,0 +1,69 @@
+# Atomic updates: one thread for each position, its old value for all that hold it; compare-and-swap where there is no instruction.
+# RUN: tandemc %s:tiles --emit=ptx --target sm_80 --signature '*fp32, *fp32' | FileCheck %s --check-prefix=TILE
+# RUN: tandemc %s:tiles --emit=ptx --target sm_90a --signature '*fp16, *fp16' | FileCheck %s --check-prefix=HALF
+# RUN: tandemc %s:tiles --emit=ptx --target sm_90a --signature '*bf16, *bf16' | FileCheck %s --check-prefix=BFLOAT
+# RUN: tandemc %s:tiles --emit=ptx --target sm_80 --signature '*bf16, *bf16' | FileCheck %s --check-prefix=SWAP
+# RUN: tandemc %s:copies --emit=ptx --target sm_89 --signature '*i32, *i32' | FileCheck %s --check-prefix=COPIES
+# RUN: tandemc %s:scalar --emit=ptx --target sm_90a --signature '*i32, *i32' | FileCheck %s --check-prefix=SCALAR
+# RUN: tandemc %s:unused --emit=ptx --target sm_90a --signature '*i64' | FileCheck %s --check-prefix=UNUSED
+# RUN: tandemc %s:largest --emit=ptx --target sm_80 --signature '*fp32, *fp32' | FileCheck %s --check-prefix=LARGEST
+# RUN: tandemc %s:swap --emit=ptx --target sm_90a --signature '*i64, *i64' | FileCheck %s --check-prefix=CAS
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def tiles(p, o):
+    i = tl.arange(0, 128)
+    # TILE: bar.sync
+    # TILE: atom.acq_rel.gpu.global.add.f32
+    # TILE: bar.sync
+    # HALF: atom.acq_rel.gpu.global.add.noftz.f16
+    # BFLOAT: atom.acq_rel.gpu.global.add.noftz.bf16
+    # SWAP-NOT: add.noftz.bf16
+    # SWAP: atom.acq_rel.gpu.global.cas.b16
+    tl.store(o + i, tl.atomic_add(p + i, 1.0))
+
+
+@triton.jit
+def copies(p, o):
+    i = tl.arange(0, 32)
+    # Four warps hold the same positions: one acts, the others read what it got.
+    # COPIES: @%p{{[0-9]+}} atom.relaxed.gpu.global.max.s32
+    # COPIES: st.shared
+    # COPIES: bar.sync
+    # COPIES: ld.shared
+    tl.store(o + i, tl.atomic_max(p + i, 5, sem="relaxed"))
+
+
+@triton.jit
+def scalar(p, o):
+    i = tl.arange(0, 128)
+    # SCALAR: bar.sync
+    # SCALAR: @%p{{[0-9]+}} atom.acq_rel.sys.global.add.u32
+    # SCALAR: st.shared
+    # SCALAR: bar.sync
+    # SCALAR: ld.shared
+    tl.store(o + i, tl.atomic_add(p, 1, scope="sys"))
+
+
+@triton.jit
+def unused(p):
+    # UNUSED-NOT: atom
+    # UNUSED: red.release.gpu.global.add.u64
+    # UNUSED-NOT: st.shared
+    tl.atomic_add(p, 1)
+
+
+@triton.jit
+def largest(p, x):
+    i = tl.arange(0, 128)
+    # LARGEST-DAG: max.s32
+    # LARGEST-DAG: min.u32
+    tl.atomic_max(p + i, tl.load(x + i), sem="relaxed")
+
+
+@triton.jit
+def swap(p, o):
+    # CAS: atom.acq_rel.gpu.global.cas.b64
+    tl.store(o, tl.atomic_cas(p, 0, 1))

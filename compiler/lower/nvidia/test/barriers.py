@@ -1,0 +1,62 @@
+# Barriers between accesses of one program to the same memory, and none where each thread keeps to its own elements.
+# RUN: tandemc %s:copy --emit=ptx --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=NONE
+# RUN: tandemc %s:in_place --emit=ptx --target sm_80 --signature '*fp32' | FileCheck %s --check-prefix=NONE
+# RUN: tandemc %s:reverse --emit=ptx --target sm_80 --signature '*fp32' | FileCheck %s --check-prefix=REVERSE
+# RUN: tandemc %s:written --emit=ptx --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=WRITTEN
+# RUN: tandemc %s:loop --emit=ptx --target sm_90a --signature '*fp32, i32' | FileCheck %s --check-prefix=LOOP
+# RUN: tandemc %s:scalar --emit=ptx --target sm_90a --signature '*i32' | FileCheck %s --check-prefix=SCALAR
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def copy(x, y):
+    i = tl.arange(0, 512)
+    # NONE-NOT: bar.sync
+    tl.store(y + i, tl.load(x + i))
+
+
+@triton.jit
+def in_place(x):
+    i = tl.arange(0, 512)
+    tl.store(x + i, tl.load(x + i) + 1)
+
+
+@triton.jit
+def reverse(x):
+    i = tl.arange(0, 128)
+    # REVERSE: ld.global
+    # REVERSE: bar.sync 0
+    # REVERSE: st.global
+    tl.store(x + 127 - i, tl.load(x + i))
+
+
+@triton.jit
+def written(x, y):
+    i = tl.arange(0, 128)
+    # WRITTEN: st.global
+    # WRITTEN: bar.sync 0
+    # WRITTEN: ld.global
+    tl.store(x + i, 1.0)
+    tl.store(y + i, tl.load(x + 127 - i))
+
+
+@triton.jit
+def loop(x, n):
+    i = tl.arange(0, 128)
+    # The end of a round writes what the next one reads.
+    # LOOP: bar.sync 0
+    # LOOP: ld.global
+    # LOOP: bar.sync 0
+    # LOOP: st.global
+    for k in range(n):
+        tl.store(x + i + k, tl.load(x + i + k + 1))
+
+
+@triton.jit
+def scalar(x):
+    # All threads read what the first one writes.
+    # SCALAR: ld.global
+    # SCALAR: bar.sync 0
+    # SCALAR: st.global
+    tl.store(x, tl.load(x) + 1)

@@ -1,0 +1,61 @@
+# Products that no warpgroup does: mma.sync by type, or multiply-adds.
+# RUN: tandemc %s:product --emit=ptx --target sm_80 --signature '*fp16, *fp16, *fp32' --constexpr 'N=32, K=32' | FileCheck %s --check-prefix=F16
+# RUN: tandemc %s:product --emit=ptx --target sm_80 --signature '*bf16, *bf16, *fp32' --constexpr 'N=32, K=32' | FileCheck %s --check-prefix=BF16
+# RUN: tandemc %s:product --emit=ptx --target sm_80 --signature '*fp32, *fp32, *fp32' --constexpr 'N=32, K=32' | FileCheck %s --check-prefix=TF32
+# RUN: tandemc %s:product --emit=ptx --target sm_89 --signature '*fp8e4nv, *fp8e4nv, *fp32' --constexpr 'N=32, K=32' | FileCheck %s --check-prefix=F8
+# RUN: tandemc %s:product --emit=ptx --target sm_80 --signature '*fp8e4nv, *fp8e4nv, *fp32' --constexpr 'N=16, K=16' | FileCheck %s --check-prefix=FMA
+# RUN: tandemc %s:whole_numbers --emit=ptx --target sm_80 --signature '*i8, *i8, *i32' | FileCheck %s --check-prefix=S8
+# RUN: tandemc %s:exact --emit=ptx --target sm_90a --signature '*fp32, *fp32, *fp32' | FileCheck %s --check-prefix=FMA
+# RUN: tandemc %s:half --emit=ptx --target sm_80 --signature '*fp16, *fp16, *fp16' | FileCheck %s --check-prefix=HALF
+# RUN: tandemc %s:batch --emit=ptx --target sm_90a --signature '*fp16, *fp16, *fp32' | FileCheck %s --check-prefix=BATCH
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def product(x, y, o, N: tl.constexpr, K: tl.constexpr):
+    m = tl.arange(0, 16)[:, None]
+    n = tl.arange(0, N)
+    k = tl.arange(0, K)
+    # F16: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+    # BF16: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+    # TF32: cvt.rna.tf32.f32
+    # TF32: mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32
+    # F8: mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32
+    z = tl.dot(tl.load(x + m * K + k[None, :]), tl.load(y + k[:, None] * N + n[None, :]))
+    tl.store(o + m * N + n[None, :], z)
+
+
+@triton.jit
+def whole_numbers(x, y, o):
+    m = tl.arange(0, 32)
+    # S8-COUNT-2: mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32
+    z = tl.dot(tl.load(x + m[:, None] * 32 + m[None, :]), tl.load(y + m[:, None] * 32 + m[None, :]))
+    tl.store(o + m[:, None] * 32 + m[None, :], z)
+
+
+@triton.jit
+def exact(x, y, o):
+    m = tl.arange(0, 16)
+    # FMA-NOT: mma
+    # FMA: fma.rn.f32
+    z = tl.dot(tl.load(x + m[:, None] * 16 + m[None, :]), tl.load(y + m[:, None] * 16 + m[None, :]), input_precision="ieee")
+    tl.store(o + m[:, None] * 16 + m[None, :], z)
+
+
+@triton.jit
+def half(x, y, o):
+    m = tl.arange(0, 16)
+    # HALF: mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16
+    z = tl.dot(tl.load(x + m[:, None] * 16 + m[None, :]), tl.load(y + m[:, None] * 16 + m[None, :]), out_dtype=tl.float16)
+    tl.store(o + m[:, None] * 16 + m[None, :], z)
+
+
+@triton.jit
+def batch(x, y, o):
+    b = tl.arange(0, 4)[:, None, None]
+    m = tl.arange(0, 16)[None, :, None]
+    n = tl.arange(0, 16)[None, None, :]
+    at = b * 256 + m * 16 + n
+    # BATCH-COUNT-4: mma.sync.aligned.m16n8k16
+    tl.store(o + at, tl.dot(tl.load(x + at), tl.load(y + at)))

@@ -1,0 +1,43 @@
+# Microscaled products: decoded to bfloat16, scaled, multiplied by mma.sync.
+# RUN: tandemc %s:fp4 --emit=ptx --target sm_80 --signature '*u8, *u8, *u8, *u8, *fp32' | FileCheck %s
+# RUN: tandemc %s:fp8 --emit=ptx --target sm_90a --signature '*fp8e4nv, *u8, *bf16, *fp32' | FileCheck %s
+# RUN: tandemc %s:fp4_and_half --emit=ptx --target sm_80 --signature '*u8, *u8, *fp16, *fp32' | FileCheck %s --check-prefix=TF32
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def fp4(x, xs, y, ys, o):
+    m = tl.arange(0, 32)
+    k = tl.arange(0, 32)
+    s = tl.arange(0, 2)
+    a = tl.load(x + m[:, None] * 32 + k[None, :])
+    b = tl.load(y + k[:, None] * 32 + m[None, :])
+    sa = tl.load(xs + m[:, None] * 2 + s[None, :])
+    sb = tl.load(ys + m[:, None] * 2 + s[None, :])
+    # CHECK: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+    c = tl.dot_scaled(a, sa, "e2m1", b, sb, "e2m1")
+    tl.store(o + m[:, None] * 32 + m[None, :], c)
+
+
+@triton.jit
+def fp8(x, xs, y, o):
+    m = tl.arange(0, 32)
+    k = tl.arange(0, 64)
+    s = tl.arange(0, 2)
+    a = tl.load(x + m[:, None] * 64 + k[None, :])
+    b = tl.load(y + k[:, None] * 32 + m[None, :])
+    c = tl.dot_scaled(a, tl.load(xs + m[:, None] * 2 + s[None, :]), "e4m3", b, None, "bf16")
+    tl.store(o + m[:, None] * 32 + m[None, :], c)
+
+
+@triton.jit
+def fp4_and_half(x, xs, y, o):
+    m = tl.arange(0, 32)
+    k = tl.arange(0, 64)
+    s = tl.arange(0, 2)
+    a = tl.load(x + m[:, None] * 32 + tl.arange(0, 32)[None, :])
+    b = tl.load(y + k[:, None] * 32 + m[None, :])
+    # TF32: mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32
+    c = tl.dot_scaled(a, tl.load(xs + m[:, None] * 2 + s[None, :]), "e2m1", b, None, "fp16")
+    tl.store(o + m[:, None] * 32 + m[None, :], c)

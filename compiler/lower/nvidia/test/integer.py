@@ -1,0 +1,49 @@
+# Integer ops are defined for all operands: division by zero, long shifts, floats that no integer holds.
+# RUN: tandemc %s:divides --emit=llvm --target sm_90a --signature '*i32, *i32' | FileCheck %s --check-prefix=DIVIDE
+# RUN: tandemc %s:by_constant --emit=ptx --target sm_80 --signature '*i32' | FileCheck %s --check-prefix=CONSTANT
+# RUN: tandemc %s:shifts --emit=ptx --target sm_89 --signature '*i32, *i32' | FileCheck %s --check-prefix=SHIFT
+# RUN: tandemc %s:converts --emit=ptx --target sm_90a --signature '*fp32, *i64' | FileCheck %s --check-prefix=CONVERT
+# RUN: tandemc %s:booleans --emit=ptx --target sm_80 --signature '*i32' | FileCheck %s --check-prefix=BOOLEAN
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def divides(x, y):
+    i = tl.arange(0, 128)
+    # DIVIDE: icmp eq i32 {{.*}}, 0
+    # DIVIDE: icmp eq i32 {{.*}}, -1
+    # DIVIDE: sdiv i32
+    # DIVIDE: select i1 {{.*}}, i32 -1, i32
+    tl.store(x + i, tl.load(x + i) // tl.load(y + i))
+
+
+@triton.jit
+def by_constant(x):
+    i = tl.arange(0, 128)
+    # CONSTANT-NOT: div.
+    # CONSTANT-NOT: rem.
+    # CONSTANT: st.global
+    tl.store(x + i, tl.load(x + i) // 7 + tl.load(x + i) % 12)
+
+
+@triton.jit
+def shifts(x, y):
+    i = tl.arange(0, 128)
+    # SHIFT: shl.b32
+    tl.store(x + i, tl.load(x + i) << tl.load(y + i))
+
+
+@triton.jit
+def converts(x, o):
+    i = tl.arange(0, 128)
+    # CONVERT: cvt.rzi.s64.f32
+    tl.store(o + i, tl.load(x + i).to(tl.int64))
+
+
+@triton.jit
+def booleans(x):
+    i = tl.arange(0, 128)
+    v = tl.load(x + i)
+    # BOOLEAN: and.pred
+    tl.store(x + i, ((v > 3) & (v < 9) ^ (v == 5)).to(tl.int32))

@@ -1,0 +1,76 @@
+# Reductions: registers, lanes by shuffles or redux, warps through shared memory; the result in the layout that its user wants.
+# RUN: tandemc %s:row_sums --emit=ptx --target sm_80 --signature '*fp32, *fp32' | FileCheck %s --check-prefix=ROWS
+# RUN: tandemc %s:row_sums --emit=ptx --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=ROWS
+# RUN: tandemc %s:total --emit=ptx --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=TOTAL
+# RUN: tandemc %s:whole --emit=ptx --target sm_80 --signature '*i32, *i32' | FileCheck %s --check-prefix=REDUX
+# RUN: tandemc %s:small --emit=ptx --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=SMALL
+# RUN: tandemc %s:first_largest --emit=ptx --target sm_90a --signature '*fp16, *i32' | FileCheck %s --check-prefix=ARGMAX
+# RUN: tandemc %s:mean_and_square --emit=ptx --target sm_80 --signature '*fp32, *fp32' | FileCheck %s --check-prefix=PAIR
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def row_sums(x, o):
+    i = tl.arange(0, 64)
+    j = tl.arange(0, 32)
+    # A warp holds whole rows: eight lanes of four elements each.
+    # ROWS-COUNT-3: shfl.sync.bfly
+    # ROWS-NOT: st.shared.b32
+    # ROWS: st.global
+    tl.store(o + i, tl.sum(tl.load(x + i[:, None] * 32 + j[None, :]), 1))
+
+
+@triton.jit
+def total(x, o):
+    i = tl.arange(0, 1024)
+    # TOTAL-COUNT-5: shfl.sync.bfly.b32
+    # TOTAL: bar.sync
+    # TOTAL: st.shared
+    # TOTAL: bar.sync
+    # TOTAL: ld.shared.v4
+    tl.store(o, tl.sum(tl.load(x + i), 0))
+
+
+@triton.jit
+def whole(x, o):
+    i = tl.arange(0, 1024)
+    # REDUX-NOT: shfl.sync.bfly
+    # REDUX: redux.sync.max.s32
+    tl.store(o, tl.max(tl.load(x + i), 0))
+
+
+@triton.jit
+def small(x, o):
+    i = tl.arange(0, 8)
+    # Lanes and warps hold copies of eight elements; these are not counted twice.
+    # SMALL-COUNT-3: shfl.sync.bfly
+    # SMALL-NOT: shfl.sync.bfly
+    # SMALL-NOT: st.shared
+    tl.store(o, tl.sum(tl.load(x + i), 0))
+
+
+@triton.jit
+def first_largest(x, o):
+    i = tl.arange(0, 256)
+    # ARGMAX: shfl.sync.bfly
+    # ARGMAX: shfl.sync.bfly
+    # ARGMAX: st.shared
+    tl.store(o, tl.argmax(tl.load(x + i), 0))
+
+
+@triton.jit
+def add_both(a, b, c, d):
+    return a + c, b + d
+
+
+@triton.jit
+def mean_and_square(x, o):
+    i = tl.arange(0, 16)
+    j = tl.arange(0, 128)
+    v = tl.load(x + i[None, :] + 16 * j[:, None])
+    # PAIR-COUNT-2: st.shared
+    # PAIR: bar.sync
+    m, s = tl.reduce((v, v * v), 0, add_both)
+    tl.store(o + i, m)
+    tl.store(o + 16 + i, s)

@@ -1,0 +1,43 @@
+# Scans: a thread's neighbours, then lanes, then warps, either way round, with functions of several values.
+# RUN: tandemc %s:sums --emit=ptx --target sm_80 --signature '*fp32, *fp32' | FileCheck %s --check-prefix=LANES
+# RUN: tandemc %s:sums --emit=ptx --target sm_90a --signature '*fp16, *fp16' | FileCheck %s --check-prefix=LANES
+# RUN: tandemc %s:reversed --emit=ptx --target sm_90a --signature '*i32, *i32' | FileCheck %s --check-prefix=WARPS
+# RUN: tandemc %s:recurrence --emit=ptx --target sm_80 --signature '*fp32, *fp32, *fp32' | FileCheck %s --check-prefix=PAIR
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def sums(x, o):
+    i = tl.arange(0, 64)
+    j = tl.arange(0, 32)
+    at = i[:, None] * 32 + j[None, :]
+    # LANES: shfl.sync.bfly
+    # LANES-NOT: st.shared
+    tl.store(o + at, tl.cumsum(tl.load(x + at), 1))
+
+
+@triton.jit
+def reversed(x, o):
+    i = tl.arange(0, 1024)
+    # WARPS: shfl.sync.bfly
+    # WARPS: bar.sync
+    # WARPS: st.shared
+    # WARPS: bar.sync
+    # WARPS: ld.shared
+    tl.store(o + i, tl.cumsum(tl.load(x + i), 0, reverse=True))
+
+
+@triton.jit
+def advance(a, b, c, d):
+    return a * c, b * c + d
+
+
+@triton.jit
+def recurrence(x, y, o):
+    i = tl.arange(0, 128)
+    # PAIR: shfl.sync.bfly
+    # PAIR: shfl.sync.bfly
+    # PAIR: st.shared
+    a, b = tl.associative_scan((tl.load(x + i), tl.load(y + i)), 0, advance)
+    tl.store(o + i, b)

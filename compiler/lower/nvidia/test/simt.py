@@ -1,0 +1,66 @@
+# Per-thread code: accesses with order and scope, exchange between lanes, shared-memory buffers, grid-wide barriers.
+# RUN: tandemc %s:publish --emit=ptx --target sm_80 --signature '*i32, *i32' | FileCheck %s --check-prefix=PUBLISH
+# RUN: tandemc %s:publish --emit=ptx --target sm_90a --signature '*i32, *i32' | FileCheck %s --check-prefix=PUBLISH
+# RUN: tandemc %s:lanes --emit=ptx --target sm_80 --signature '*i32' | FileCheck %s --check-prefix=LANES
+# RUN: tandemc %s:shared --emit=ptx --target sm_80 --signature '*fp32' | FileCheck %s --check-prefix=SHARED
+# RUN: tandemc %s:vectors --emit=ptx --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=VECTORS
+# RUN: tandemc %s:everybody --emit=ptx --target sm_90a --signature '*i32' | FileCheck %s --check-prefix=GRID
+import triton
+import triton.language as tl
+import tandem.dist as dl
+from tandem.simt import __ballot_sync, __shfl_sync_with_mode_i32, __syncthreads, atomic_add, fence, ld, st, sync_grid, tid
+
+
+@triton.jit
+def publish(flag, data):
+    t = tid(0)
+    # PUBLISH: st.weak.global.b32
+    # PUBLISH: fence.acq_rel.sys
+    # PUBLISH: bar.sync 0, 128
+    st(data + t, t, semantic="weak")
+    fence("acq_rel", "sys")
+    __syncthreads()
+    # PUBLISH: atom.acq_rel.gpu.global.add.u32
+    # PUBLISH: st.release.sys.global.b32
+    # PUBLISH: ld.acquire.gpu.global.b32
+    if t == 0:
+        old = atomic_add(flag, 1, scope="gpu", semantic="acq_rel")
+        st(flag + 1, old, scope="sys", semantic="release")
+    st(data + t, ld(flag + 2, scope="gpu", semantic="acquire"), semantic="relaxed", scope="gpu")
+
+
+@triton.jit
+def lanes(o):
+    t = tid(0)
+    # LANES: shfl.sync.up.b32
+    # LANES: vote.sync.ballot.b32
+    above = __shfl_sync_with_mode_i32(0xFFFFFFFF, t, 1, "up")
+    st(o + t, above + __ballot_sync(0xFFFFFFFF, t % 3 == 0), semantic="weak")
+
+
+@triton.jit
+def shared(o):
+    t = tid(0)
+    buffer = dl.allocate_smem(tl.float32, [4, 32])
+    # SHARED: st.shared
+    # SHARED: bar.sync
+    # SHARED: ld.shared
+    dl.smem_store(buffer, t.to(tl.float32), [t // 32, t % 32])
+    __syncthreads()
+    st(o + t, dl.smem_load(buffer, [3 - t // 32, t % 32]), semantic="weak")
+
+
+@triton.jit
+def vectors(x, o):
+    t = tid(0)
+    v = dl.make_vector(1.0, 2.0, 3.0, 4.0)
+    # VECTORS: st.weak.global.v4.b32
+    st(o + 4 * t, v, semantic="weak")
+
+
+@triton.jit
+def everybody(o):
+    # GRID: atom.acq_rel.gpu.global.add.u32
+    # GRID: ld.acquire.gpu.global.b32
+    sync_grid()
+    tl.store(o + tl.program_id(0), 1)

@@ -12,7 +12,8 @@ std::unique_ptr<llvm::Module> lowerToLlvm(func::FuncOp kernel, const std::vector
   auto module = std::make_unique<llvm::Module>(kernel.getName().str(), context);
   module->addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
   codegen::prepareModule(*module, target);
-  Places places(*module, files);
+  auto at = filePosition(kernel.getLoc());
+  Places places(*module, at ? at.getFilename().getValue() : "<unknown>", files);
   KernelLowering(*module, places, target, image).run(kernel);
   places.finish();
   return module;

@@ -2,9 +2,7 @@
 #include "compiler/lower/nvidia/places.h"
 
 namespace tandem::lower::nvidia {
-namespace {
 
-// The innermost file position of a location; null when it holds none.
 mlir::FileLineColRange filePosition(mlir::Location loc) {
   if (auto at = llvm::dyn_cast<mlir::FileLineColRange>(loc)) return at;
   if (auto call = llvm::dyn_cast<mlir::CallSiteLoc>(loc)) {
@@ -18,39 +16,29 @@ mlir::FileLineColRange filePosition(mlir::Location loc) {
   return {};
 }
 
-}  // namespace
+static codegen::SourcePlace placeOf(mlir::FileLineColRange at) {
+  return {at.getFilename().getValue(), at.getStartLine(), at.getStartColumn()};
+}
 
 void Places::attach(llvm::Function* function, mlir::Location loc) {
   auto at = filePosition(loc);
-  llvm::DIFile* file = fileOf(at ? at.getFilename().getValue() : "<unknown>");
-  debug_.createCompileUnit(llvm::dwarf::DW_LANG_C, file, "tandem", true, "", 0, "", llvm::DICompileUnit::LineTablesOnly);
-  unsigned line = at ? at.getStartLine() : 1;
-  auto* type = debug_.createSubroutineType(debug_.getOrCreateTypeArray({}));
-  subprogram_ = debug_.createFunction(file, function->getName(), function->getName(), file, line, type, line, llvm::DINode::FlagZero,
-                                      llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized);
-  function->setSubprogram(subprogram_);
+  subprogram_ = table_.addFunction(*function, at ? placeOf(at) : codegen::SourcePlace{"<unknown>", 1, 1});
+}
+
+// A call that was inlined keeps both its own line and the callee's.
+llvm::DILocation* Places::locationOf(mlir::Location loc) {
+  if (auto call = llvm::dyn_cast<mlir::CallSiteLoc>(loc)) {
+    llvm::DILocation* caller = locationOf(call.getCaller());
+    auto at = filePosition(call.getCallee());
+    if (!caller || !at) return caller;
+    return table_.location(table_.inlinedFunction(at.getFilename().getValue(), placeOf(at)), placeOf(at), caller);
+  }
+  auto at = filePosition(loc);
+  return at ? table_.location(subprogram_, placeOf(at)) : nullptr;
 }
 
 void Places::set(llvm::IRBuilderBase& builder, mlir::Location loc) {
-  if (auto at = filePosition(loc))
-    builder.SetCurrentDebugLocation(llvm::DILocation::get(subprogram_->getContext(), at.getStartLine(), at.getStartColumn(),
-                                                          scopeOf(at.getFilename().getValue())));
-  else
-    builder.SetCurrentDebugLocation(llvm::DILocation::get(subprogram_->getContext(), subprogram_->getLine(), 0, subprogram_));
-}
-
-llvm::DIFile* Places::fileOf(llvm::StringRef name) {
-  llvm::DIFile*& file = diFiles_[name.str()];
-  if (!file) file = debug_.createFile(name, "");
-  return file;
-}
-
-// Functions inlined from another file keep their file through a lexical block.
-llvm::DIScope* Places::scopeOf(llvm::StringRef name) {
-  if (subprogram_->getFilename() == name) return subprogram_;
-  llvm::DIScope*& scope = scopes_[name.str()];
-  if (!scope) scope = debug_.createLexicalBlockFile(subprogram_, fileOf(name));
-  return scope;
+  if (llvm::DILocation* location = locationOf(loc)) builder.SetCurrentDebugLocation(location);
 }
 
 std::pair<std::string, unsigned> Places::fileAndLine(mlir::Location loc) {

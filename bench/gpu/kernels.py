@@ -1,0 +1,110 @@
+"""Ordinary Triton kernels, timed as they are written, by Tandem's compiler and by Triton's."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def vector_add(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask)
+    y = tl.load(y_ptr + offsets, mask=mask)
+    tl.store(out_ptr + offsets, x + y, mask=mask)
+
+
+@triton.jit
+def softmax(x_ptr, out_ptr, stride, columns, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    offsets = tl.arange(0, BLOCK)
+    mask = offsets < columns
+    x = tl.load(x_ptr + row * stride + offsets, mask=mask, other=-float("inf")).to(tl.float32)
+    x = tl.exp(x - tl.max(x, axis=0))
+    tl.store(out_ptr + row * stride + offsets, (x / tl.sum(x, axis=0)).to(out_ptr.dtype.element_ty), mask=mask)
+
+
+@triton.jit
+def layer_norm(x_ptr, out_ptr, weight_ptr, bias_ptr, stride, columns, eps, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    offsets = tl.arange(0, BLOCK)
+    mask = offsets < columns
+    x = tl.load(x_ptr + row * stride + offsets, mask=mask, other=0.0).to(tl.float32)
+    mean = tl.sum(x, axis=0) / columns
+    centred = tl.where(mask, x - mean, 0.0)
+    variance = tl.sum(centred * centred, axis=0) / columns
+    weight = tl.load(weight_ptr + offsets, mask=mask).to(tl.float32)
+    bias = tl.load(bias_ptr + offsets, mask=mask).to(tl.float32)
+    y = centred * (1 / tl.sqrt(variance + eps)) * weight + bias
+    tl.store(out_ptr + row * stride + offsets, y.to(out_ptr.dtype.element_ty), mask=mask)
+
+
+@triton.jit
+def dropout(x_ptr, out_ptr, n, p, seed, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask)
+    keep = tl.rand(seed, offsets) > p
+    tl.store(out_ptr + offsets, tl.where(keep, x / (1 - p), 0.0).to(out_ptr.dtype.element_ty), mask=mask)
+
+
+@triton.jit
+def transpose(x_ptr, out_ptr, rows, columns, BM: tl.constexpr, BN: tl.constexpr):
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    mask = (m[:, None] < rows) & (n[None, :] < columns)
+    x = tl.load(x_ptr + m[:, None] * columns + n[None, :], mask=mask)
+    tl.store(out_ptr + n[:, None] * rows + m[None, :], tl.trans(x), mask=tl.trans(mask))
+
+
+@triton.jit
+def matmul_persistent(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr,
+                      SMS: tl.constexpr):
+    """C[M, N] = A[M, K] B[N, K]^T by tensor descriptors; each program takes every SMS-th tile."""
+    a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[BM, BK])
+    b = tl.make_tensor_descriptor(b_ptr, shape=[N, K], strides=[K, 1], block_shape=[BN, BK])
+    c = tl.make_tensor_descriptor(c_ptr, shape=[M, N], strides=[N, 1], block_shape=[BM, BN])
+    rows = tl.cdiv(M, BM)
+    columns = tl.cdiv(N, BN)
+    steps = tl.cdiv(K, BK)
+    in_group = GROUP * columns
+    for tile in tl.range(tl.program_id(0), rows * columns, SMS, flatten=True):
+        first = tile // in_group * GROUP
+        height = min(rows - first, GROUP)
+        row = (first + tile % height) * BM
+        column = tile % in_group // height * BN
+        acc = tl.zeros((BM, BN), dtype=tl.float32)
+        for k in range(steps):
+            acc = tl.dot(a.load([row, k * BK]), b.load([column, k * BK]).T, acc)
+        c.store([row, column], acc.to(c_ptr.dtype.element_ty))
+
+
+@triton.jit
+def matmul_pointers(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn, BM: tl.constexpr,
+                    BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr):
+    """C[M, N] = A[M, K] B[K, N] by pointer arithmetic, as in Triton's third tutorial."""
+    pid = tl.program_id(axis=0)
+    num_pid_m = tl.cdiv(M, BM)
+    num_pid_n = tl.cdiv(N, BN)
+    num_pid_in_group = GROUP * num_pid_n
+    group_id = pid // num_pid_in_group
+    first_pid_m = group_id * GROUP
+    group_size_m = min(num_pid_m - first_pid_m, GROUP)
+    pid_m = first_pid_m + ((pid % num_pid_in_group) % group_size_m)
+    pid_n = (pid % num_pid_in_group) // group_size_m
+    offs_am = (pid_m * BM + tl.arange(0, BM)) % M
+    offs_bn = (pid_n * BN + tl.arange(0, BN)) % N
+    offs_k = tl.arange(0, BK)
+    a_ptrs = a_ptr + (offs_am[:, None] * stride_am + offs_k[None, :] * stride_ak)
+    b_ptrs = b_ptr + (offs_k[:, None] * stride_bk + offs_bn[None, :] * stride_bn)
+    accumulator = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in range(0, tl.cdiv(K, BK)):
+        a = tl.load(a_ptrs, mask=offs_k[None, :] < K - k * BK, other=0.0)
+        b = tl.load(b_ptrs, mask=offs_k[:, None] < K - k * BK, other=0.0)
+        accumulator = tl.dot(a, b, accumulator)
+        a_ptrs += BK * stride_ak
+        b_ptrs += BK * stride_bk
+    c = accumulator.to(c_ptr.dtype.element_ty)
+    offs_cm = pid_m * BM + tl.arange(0, BM)
+    offs_cn = pid_n * BN + tl.arange(0, BN)
+    c_ptrs = c_ptr + stride_cm * offs_cm[:, None] + stride_cn * offs_cn[None, :]
+    tl.store(c_ptrs, c, mask=(offs_cm[:, None] < M) & (offs_cn[None, :] < N))

@@ -14,7 +14,8 @@ def rows(x, i, o):
     # GATHER: bar.sync
     # GATHER: st.shared
     # GATHER: bar.sync
-    # GATHER: and.b32 {{.*}}, 31
+    # The index stays inside: 32 rows of 16.
+    # GATHER: and.b32 {{.*}}, 496
     # GATHER: ld.shared
     tl.store(o + m * 16 + n, tl.gather(tl.load(x + m * 16 + n), tl.load(i + m * 16 + n), 0))
 

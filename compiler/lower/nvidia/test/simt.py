@@ -14,7 +14,7 @@ from tandem.simt import __ballot_sync, __shfl_sync_with_mode_i32, __syncthreads,
 @triton.jit
 def publish(flag, data):
     t = tid(0)
-    # PUBLISH: st.weak.global.b32
+    # PUBLISH: st.global.b32
     # PUBLISH: fence.acq_rel.sys
     # PUBLISH: bar.sync 0, 128
     st(data + t, t, semantic="weak")
@@ -53,9 +53,11 @@ def shared(o):
 @triton.jit
 def vectors(x, o):
     t = tid(0)
-    v = dl.make_vector(1.0, 2.0, 3.0, 4.0)
-    # VECTORS: st.weak.global.v4.b32
-    st(o + 4 * t, v, semantic="weak")
+    # VECTORS: ld{{.*}}.global.v4.b32
+    # VECTORS: fma.rn.f32
+    # VECTORS: st{{.*}}.global.v4.b32
+    v = dl.ld_vector(x + 4 * t, 4)
+    dl.st_vector(o + 4 * t, v * v + v)
 
 
 @triton.jit

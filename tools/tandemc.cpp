@@ -36,6 +36,7 @@ std::pair<std::string, std::string> splitKernel(const std::string& argument) {
 struct GpuOptions {
   std::string target = "sm_90a";
   int numStages = 3, numCtas = 1, maxRegisters = 0;
+  bool debug = false;
 };
 
 std::string withGpuOptions(const std::string& request, const GpuOptions& options) {
@@ -43,6 +44,7 @@ std::string withGpuOptions(const std::string& request, const GpuOptions& options
   j["options"]["target"] = options.target;
   j["options"]["num_stages"] = options.numStages;
   j["options"]["num_ctas"] = options.numCtas;
+  if (options.debug) j["options"]["debug"] = true;
   if (options.maxRegisters) j["options"]["maxnreg"] = options.maxRegisters;
   return j.dump();
 }
@@ -110,6 +112,7 @@ int main(int argc, char** argv) {
   app.add_option("--num-stages", gpu.numStages, "loads in flight in a pipelined loop")->capture_default_str();
   app.add_option("--num-ctas", gpu.numCtas, "thread blocks of a program's cluster")->capture_default_str();
   app.add_option("--maxnreg", gpu.maxRegisters, "a thread's registers at most");
+  app.add_flag("--debug", gpu.debug, "keep device_assert");
   app.add_option("-o", output, "where to write (for a bundle: a folder); the standard output otherwise");
   try {
     app.parse(argc, argv);
@@ -122,8 +125,9 @@ int main(int argc, char** argv) {
     std::cerr << request.error;
     return 2;
   }
-  if (stage == "ptx" || stage == "cubin" || stage == "bundle") return emitForGpu(withGpuOptions(request.text, gpu), stage, output);
-  tandem::compiler::Emitted result = tandem::compiler::emit(request.text, stage, locations);
+  std::string text = withGpuOptions(request.text, gpu);
+  if (stage == "ptx" || stage == "cubin" || stage == "bundle") return emitForGpu(text, stage, output);
+  tandem::compiler::Emitted result = tandem::compiler::emit(text, stage, locations);
   if (!result.error.empty()) {
     std::cerr << result.error;
     return 1;

@@ -73,7 +73,8 @@ void KernelLowering::printValue(tile::PrintOp op, unsigned which) {
   line += withoutDirectives(op.getPrefix()) + " ";
   if (op.getValues().size() > 1) line += "(operand " + std::to_string(which) + ") ";
   const Regs regs = use(value);
-  llvm::Value* format = text(line + directiveOf(isa<FloatType>(element) ? b_.getDoubleTy() : regs[0]->getType(), isSigned, op.getHex()) + "\n");
+  llvm::Type* printed = isa<FloatType>(element) ? b_.getDoubleTy() : regs[0]->getType();
+  llvm::Value* format = text(line + directiveOf(printed, isSigned, op.getHex()) + "\n");
   uint64_t copies = layout.freeMask(Dim::Register);
   when(isTile ? isOwner(layout) : oneThread(op), [&] {
     for (size_t r = 0; r < regs.size(); ++r) {

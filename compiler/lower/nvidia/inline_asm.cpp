@@ -1,5 +1,5 @@
-// tile.inline_asm: the text once for every `pack` elements of a thread, in registers of the kinds its constraints ask for. Elements narrower
-// than 32 bits share registers.
+// tile.inline_asm: the text once for every `pack` elements of a thread, in registers of the kinds its constraints ask for. Elements
+// narrower than 32 bits share registers.
 #include "compiler/lower/nvidia/kernel_lowering.h"
 #include <llvm/IR/InlineAsm.h>
 
@@ -29,7 +29,9 @@ KernelLowering::AsmRegisters KernelLowering::asmRegisters(tile::InlineAsmOp op) 
   std::string constraints;
   for (char c : op.getConstraints())
     if (!llvm::isSpace(c)) constraints += c;
-  auto fail = [&](const std::string& message) { places_.fail(op.getLoc(), "inline-assembly", message + ": `" + op.getConstraints().str() + "`"); };
+  auto fail = [&](const std::string& message) {
+    places_.fail(op.getLoc(), "inline-assembly", message + ": `" + op.getConstraints().str() + "`");
+  };
   AsmRegisters out;
   out.constraints = constraints;
   for (const auto& info : llvm::InlineAsm::ParseConstraints(constraints)) {
@@ -48,7 +50,8 @@ KernelLowering::AsmRegisters KernelLowering::asmRegisters(tile::InlineAsmOp op) 
   };
   auto check = [&](size_t given, size_t wanted, const char* what) {
     if (given != wanted)
-      fail("the assembly's values take " + std::to_string(wanted) + " " + what + " registers, its constraints have " + std::to_string(given));
+      fail("the assembly's values take " + std::to_string(wanted) + " " + what + " registers, its constraints have " +
+           std::to_string(given));
   };
   check(out.outputs.size(), count(op->getResultTypes()), "output");
   check(out.inputs.size(), count(op->getOperandTypes()), "input");

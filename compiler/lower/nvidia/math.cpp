@@ -59,7 +59,8 @@ llvm::Value* classify(llvm::IRBuilder<>& b, Operation* op, llvm::Value* x) {
 llvm::Value* integerPower(llvm::IRBuilder<>& b, llvm::Value* base, llvm::Value* exponent) {
   llvm::Type* type = base->getType();
   unsigned bits = type->getIntegerBitWidth();
-  llvm::Value *one = llvm::ConstantInt::get(type, 1), *zero = llvm::ConstantInt::get(type, 0), *minusOne = llvm::ConstantInt::getSigned(type, -1);
+  llvm::Value *one = llvm::ConstantInt::get(type, 1), *zero = llvm::ConstantInt::get(type, 0);
+  llvm::Value* minusOne = llvm::ConstantInt::getSigned(type, -1);
   auto isOdd = [&](llvm::Value* v) { return b.CreateICmpNE(b.CreateAnd(v, one), zero); };
   llvm::Value *power = one, *square = base;
   for (unsigned bit = 0; bit < std::max(1u, bits - 1); ++bit) {

@@ -100,7 +100,8 @@ llvm::Value* KernelLowering::floatExtremum(bool isMax, llvm::Value* pointer, llv
   auto larger = isMax ? ptx::AtomicOp::Max : ptx::AtomicOp::Min, smaller = isMax ? ptx::AtomicOp::Min : ptx::AtomicOp::Max;
   llvm::Value* fromPositive =
       ptx::atomic(b_, larger, isWide ? ptx::AtomicType::S64 : ptx::AtomicType::S32, pointer, bits, only(b_.CreateNot(isNegative)));
-  llvm::Value* fromNegative = ptx::atomic(b_, smaller, isWide ? ptx::AtomicType::U64 : ptx::AtomicType::U32, pointer, bits, only(isNegative));
+  llvm::Value* fromNegative =
+      ptx::atomic(b_, smaller, isWide ? ptx::AtomicType::U64 : ptx::AtomicType::U32, pointer, bits, only(isNegative));
   return fromBits(b_.CreateSelect(isNegative, fromNegative, fromPositive), value->getType());
 }
 

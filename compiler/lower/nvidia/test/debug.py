@@ -1,7 +1,9 @@
 # Printing and assertions go to the device's printf and assertion handler; a promise leaves nothing behind.
 # RUN: tandemc %s:prints --emit=ptx --target sm_80 --signature '*fp16, i32' | FileCheck %s --check-prefix=PRINT
 # RUN: tandemc %s:prints --emit=ptx --target sm_90a --signature '*fp16, i32' | FileCheck %s --check-prefix=PRINT
-# RUN: tandemc %s:asserts --emit=llvm --target sm_90a --signature '*i32' | FileCheck %s --check-prefix=ASSERT
+# RUN: tandemc %s:asserts --emit=ptx --target sm_80 --signature '*i32' | FileCheck %s --check-prefix=NONE
+# RUN: tandemc %s:asserts --emit=ptx --debug --target sm_80 --signature '*i32' | FileCheck %s --check-prefix=HANDLER
+# RUN: tandemc %s:asserts --emit=llvm --debug --target sm_90a --signature '*i32' | FileCheck %s --check-prefix=ASSERT
 # RUN: tandemc %s:promises --emit=llvm --target sm_90a --signature '*i32, i32' | FileCheck %s --check-prefix=ASSUME
 import triton
 import triton.language as tl
@@ -18,6 +20,8 @@ def prints(x, n):
 @triton.jit
 def asserts(x):
     i = tl.arange(0, 128)
+    # NONE-NOT: __assertfail
+    # HANDLER: __assertfail
     # ASSERT: c"it is positive\00"
     # ASSERT: debug.py\00"
     # ASSERT: call void @__assertfail(

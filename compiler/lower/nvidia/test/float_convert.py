@@ -6,7 +6,7 @@
 # RUN: tandemc %s:narrow --emit=ptx --target sm_89 --signature '*fp16, *fp8e5' | FileCheck %s --check-prefix=FP8HALF
 # RUN: tandemc %s:narrow --emit=ptx --target sm_80 --signature '*fp32, *fp8e4nv' | FileCheck %s --check-prefix=BITS
 # RUN: tandemc %s:narrow --emit=ptx --target sm_90a --signature '*fp8e4nv, *fp32' | FileCheck %s --check-prefix=WIDEN
-# RUN: tandemc %s:narrow --emit=ptx --target sm_80 --signature '*fp8e4nv, *fp32' | FileCheck %s --check-prefix=BITS
+# RUN: tandemc %s:narrow --emit=ptx --target sm_80 --signature '*fp8e4nv, *fp32' | FileCheck %s --check-prefix=DECODE
 # RUN: tandemc %s:narrow --emit=ptx --target sm_80 --signature '*fp8e5, *fp32' | FileCheck %s --check-prefix=SHIFT
 # RUN: tandemc %s:narrow --emit=ptx --target sm_80 --signature '*fp8e5b16, *fp8e4b8' | FileCheck %s --check-prefix=BITS
 # RUN: tandemc %s:truncate --emit=ptx --target sm_90a --signature '*fp32, *fp16' | FileCheck %s --check-prefix=TRUNCATE
@@ -27,6 +27,9 @@ import triton.language as tl
 # FP8HALF-COUNT-2: cvt.rn.satfinite.e5m2x2.f16x2
 # BITS-NOT: {{e4m3|e5m2}}x2
 # BITS: 0f4B000000
+# The smallest step of the subnormals.
+# DECODE-NOT: e4m3x2
+# DECODE: 0f3B000000
 # WIDEN-COUNT-2: cvt.rn.f16x2.e4m3x2
 # SHIFT-NOT: e5m2
 # SHIFT: cvt.f32.f16

@@ -15,7 +15,8 @@ def words(x, o):
     v = tl.load(x + i)
     # WORDS: // begin inline asm
     # WORDS: add.s32 %r{{[0-9]+}}, %r{{[0-9]+}}, 7; sub.s32 %r{{[0-9]+}}, %r{{[0-9]+}}, 7;
-    a, b = tl.inline_asm_elementwise("add.s32 $0, $2, 7; sub.s32 $1, $2, 7;", "=r,=r,r", [v], dtype=(tl.int32, tl.int32), is_pure=True, pack=1)
+    a, b = tl.inline_asm_elementwise("add.s32 $0, $2, 7; sub.s32 $1, $2, 7;", "=r,=r,r", [v], dtype=(tl.int32, tl.int32), is_pure=True,
+                                     pack=1)
     tl.store(o + i, a * b)
 
 

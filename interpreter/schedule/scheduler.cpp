@@ -4,6 +4,7 @@
 #include "interpreter/dist/delivery.h"
 #include "interpreter/vm/branches.h"
 #include "interpreter/vm/registers.h"
+#include <algorithm>
 
 namespace tandem::interpreter {
 
@@ -28,12 +29,21 @@ World::Impl::~Impl() {
 bool World::Impl::turn() {
   if (!m.pending.empty() && m.random.oneIn(4)) deliverOne(m, false);
   if (m.failed) return true;
-  if (m.runnable.empty()) return deliverOne(m, false) || deliverOne(m, true);
+  if (m.runnable.empty()) return deliverOne(m, false) || deliverOne(m, true) || leaveBehind();
   ++m.counters.switches;
   Task& t = pick();
   if (t.isStream) turnOfStream(static_cast<Stream&>(t));
   else turnOfProgram(static_cast<Run&>(t));
   return true;
+}
+
+// A GPU promises that every thread gets on, but not that threads part where they need not; so this is the last resort.
+bool World::Impl::leaveBehind() {
+  std::vector<Run*> blocked;
+  for (Task* t : m.blockedTasks)
+    if (!t->isStream) blocked.push_back(static_cast<Run*>(t));
+  std::sort(blocked.begin(), blocked.end(), [](const Run* a, const Run* b) { return a->runId < b->runId; });
+  return std::any_of(blocked.begin(), blocked.end(), [&](Run* run) { return leaveOthersBehind(m, *run); });
 }
 
 void World::Impl::turnOfProgram(Run& run) {

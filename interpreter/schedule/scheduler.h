@@ -32,6 +32,7 @@ struct World::Impl {
   // Runs one turn; false when nothing can run.
   bool turn();
   void turnOfProgram(Run& run);
+  bool leaveBehind();  // threads of a program go on without the others
   Task& pick();
   uint64_t turns = 0;
   int64_t lowestPriority = 0;

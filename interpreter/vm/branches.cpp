@@ -55,11 +55,10 @@ bool hasNews(const Machine& m, const Run& run, const ThreadGroup& g) {
 
 // Goes on with a group that can. False when there is none: each waits for memory or for other groups.
 bool resumeAny(Machine& m, Run& run) {
-  for (int attempt = 0;; ++attempt) {
-    for (size_t k = 0; k < run.parked.size(); ++k)
-      if (hasNews(m, run, run.parked[k])) return resume(m, run, k), true;
-    if (attempt || (!startOther(run) && !releaseEarly(m, run))) return false;
-  }
+  for (size_t k = 0; k < run.parked.size(); ++k)
+    if (hasNews(m, run, run.parked[k])) return resume(m, run, k), true;
+  if (!startOther(run)) return false;
+  return resume(m, run, run.parked.size() - 1), true;
 }
 
 void watchAll(Machine& m, Run& run, const Watched& w) {
@@ -92,7 +91,9 @@ Step goOn(Machine& m, Run& run) {
   if (resumeAny(m, run)) return Step::Jumped;
   for (size_t k = 0; k < run.parked.size(); ++k)
     if (run.parked[k].state == State::Waits) return resume(m, run, k), Step::Jumped;
-  return failMeeting(m, run);
+  if (!releaseEarly(m, run)) return failMeeting(m, run);
+  resume(m, run, run.parked.size() - 1);
+  return Step::Jumped;
 }
 
 // Whether the threads of the warp at `first` are all that instruction `i` needs of it.
@@ -135,6 +136,22 @@ Step stall(Machine& m, Run& run, Blocked why, Step whenBlocked) {
   }
   m.block(run, why);
   return whenBlocked;
+}
+
+bool leaveOthersBehind(Machine& m, Run& run) {
+  if (run.maskStack.empty() && run.parked.empty()) return false;
+  Watched watched = run.watched;
+  std::vector<AwaitedSignal> awaited = run.awaited;
+  park(m, run, State::Ready);
+  bool released = releaseEarly(m, run);
+  resume(m, run, run.parked.size() - 1);
+  if (released) {
+    m.wake(run);
+  } else {
+    run.watched = std::move(watched);
+    run.awaited = std::move(awaited);
+  }
+  return released;
 }
 
 Step joinAtEnd(Machine& m, Run& run) {

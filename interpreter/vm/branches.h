@@ -1,6 +1,6 @@
 // The threads of a program when they are not all at one place: groups of them take turns, and each group's threads go
 // in step. Groups part at the branches of a per-thread `if`, and at the end of an `if` or a loop when those that are
-// there could go on and the others cannot. They meet again at such an end, or at an instruction that needs them all.
+// there could go on and nothing else in the world can. They meet again at such an end, or at an instruction that needs them all.
 #pragma once
 #include "interpreter/vm/machine.h"
 
@@ -9,6 +9,10 @@ namespace tandem::interpreter {
 // The current group cannot go on until memory it watches (`run.watched`) changes. Goes on with another, or blocks
 // the run.
 Step stall(Machine& m, Run& run, Blocked why, Step whenBlocked);
+
+// Nothing in the world can run, and the program is blocked: lets threads at the end of an `if` or a loop go on without
+// the others. False when there are none.
+bool leaveOthersBehind(Machine& m, Run& run);
 
 // The current group is at the end of the innermost `if` or loop. Next: all of its threads are there, and are one group
 // now. Otherwise the run goes on with another group.

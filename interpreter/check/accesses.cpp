@@ -30,7 +30,9 @@ void Checker::access(const MemoryAccess& a) {
     return;
   }
   process(a);
-  if (a.strong && !m_.failed) synchronise(a);
+  if (!a.strong || m_.failed) return;
+  lastStrong_ = stampOf(a, viewOf(a));
+  synchronise(a);
 }
 
 void Checker::flush() {

@@ -110,13 +110,16 @@ class Checker : public AccessObserver {
   static bool isWhole(const MemoryAccess& a) { return a.lane >= kFirstPut; }
 
   // --- signals (signals.cpp) ---
+  bool isOvertaken(const MemoryAccess& a, const AwaitedSignal& signal, const SignalUses& uses);
   void misuse(const MemoryAccess& a, const Stamp& other, std::string message, std::string otherText);
 
   // --- reports (explain.cpp) ---
   void report(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end, Part mine,
               Part theirs);
   std::string missingEdge(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) const;
-  std::string missingBetweenRanks(const View& v, const Stamp& s, Part theirs) const;
+  std::string missingBetween(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) const;
+  std::string missedBy(uint32_t actor, const Stamp& s, Part theirs, bool stale) const;
+  std::string missingOfTransfer(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) const;
   std::string actorText(const Stamp& s, Part thread) const;
   std::string accessText(const Site& site) const;
   Diagnostic placeOfStamp(const Stamp& s) const;
@@ -135,6 +138,7 @@ class Checker : public AccessObserver {
   ByAddress<SyncPlace> sync_;
   ByAddress<SignalUses> signals_;
   std::vector<std::unique_ptr<ProgramState>> programs_;  // by actor, while they run
+  std::unordered_map<uint32_t, std::pair<Missed, Clock>> ended_;  // of programs that have ended, for explanations
   std::deque<Serial> hosts_, streams_;                                   // streams by Task::observed - 1
   std::unordered_map<const Collective*, Clock> meetings_;
   std::unordered_map<uint32_t, Clock> gridMeetings_;  // by grid
@@ -144,6 +148,7 @@ class Checker : public AccessObserver {
   std::unordered_map<size_t, std::vector<uint32_t>> siteIndex_;
   uint32_t lastSite_ = 0;
   uint32_t transfers_ = 0;
+  Stamp lastStrong_;  // before its release advanced the time
   MemoryAccess pending_;
   bool hasPending_ = false;
 };

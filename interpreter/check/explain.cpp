@@ -98,50 +98,67 @@ std::string Checker::missingEdge(const View& v, const Stamp& now, const Stamp& s
            (me.rank != other.rank ? ": between ranks it must be `sys` (M14)" : " (M14)");
   }
   if (now.actor == s.actor) {
-    if (isTransfer(mine) && isTransfer(theirs)) return "no `fence` or `quiet` lies between the two transfers (M9)";
-    if (isTransfer(theirs) || isTransfer(mine)) {
-      // The transfer's clock has the accesses before its call.
-      const Stamp& access = isTransfer(mine) ? s : now;
-      if (isTransfer(mine) && access.part < kFirstPut && access.time <= v.clock->latestOf(now.actor))
-        return "the transfer does not wait for what other threads have stored: no `__syncthreads()` lies between (M3)";
-      return (isTransfer(mine) ? mine : theirs) >= kFirstGet ? "no `quiet` lies between a get and the use of its destination (M9)"
-                                                             : "no `quiet` lies between a put and the reuse of its bytes (M9)";
-    }
+    if (isTransfer(theirs) || isTransfer(mine)) return missingOfTransfer(v, now, s, mine, theirs);
     return "no `__syncthreads()` lies between them (M3)";
   }
-  if (me.rank != other.rank || isTransfer(theirs) || (me.kind == ActorKind::Program && other.kind == ActorKind::Program))
-    return missingBetweenRanks(v, s, theirs);
+  bool programs = me.kind == ActorKind::Program && other.kind == ActorKind::Program;
+  if (me.rank != other.rank || isTransfer(theirs) || isTransfer(mine) || programs) return missingBetween(v, now, s, mine, theirs);
   if (me.kind == ActorKind::Host || other.kind == ActorKind::Host) return "the host has not waited for the stream (M13)";
-  return "no event orders the two streams (M13)";
+  return "no event or signal orders the two streams (M13)";
 }
 
-// Looks for what an acquire almost brought.
-std::string Checker::missingBetweenRanks(const View& v, const Stamp& s, Part theirs) const {
-  const Actor& other = actors_[s.actor];
-  if (const ProgramState* p = v.program) {
-    for (size_t k = 0; k < p->threads.size(); ++k)
-      if (actors_.covers(p->threads[k].extra, s, theirs))
-        return "thread " + std::to_string(k) + " has acquired it, but no `__syncthreads()` lies between that and this thread (M3)";
-    if (actors_.covers(p->missed.narrow, s, theirs))
-      return "it was released and seen, but a scope on the way does not include the other side: between ranks it must be `sys` (M14)";
-    if (actors_.covers(p->missed.relaxed, s, theirs))
-      return "the update that says so was read, but by a relaxed read or wait: it must acquire (M6)";
-    if (actors_.covers(p->missed.unfenced, s, theirs)) {
-      if (isTransfer(theirs))
-        return "the signal that was waited for is not ordered after this transfer: a `fence`, `quiet` or put with signal is missing (M9)";
-      if (!isTransfer(theirs) && theirs < kFirstPut && actors_.covers(p->common, s, 0))
-        return "thread 0 released before a `__syncthreads()` ordered this access (M3)";
-      return "the signal that was waited for does not release this access: `notify`, a `fence`, or a `__syncthreads()` before it is "
-             "missing (M11, M3)";
-    }
+// A program and its own transfer, or two of its transfers.
+std::string Checker::missingOfTransfer(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) const {
+  if (mine == kBulk || theirs == kBulk)
+    return "no wait for the bulk copy lies between: its mbarrier, or `cp_async_bulk_wait_group` (M5)";
+  if (isTransfer(mine) && isTransfer(theirs)) return "no `fence` or `quiet` lies between the two transfers (M9)";
+  // The transfer's clock has the accesses before its call.
+  if (isTransfer(mine) && s.part < kFirstPut && s.time <= v.clock->latestOf(now.actor))
+    return "the transfer does not wait for what other threads have stored: no `__syncthreads()` lies between (M3)";
+  return (isTransfer(mine) ? mine : theirs) >= kFirstGet ? "no `quiet` lies between a get and the use of its destination (M9)"
+                                                         : "no `quiet` lies between a put and the reuse of its bytes (M9)";
+}
+
+// What a program almost learnt of an access that it does not know; empty when nothing.
+std::string Checker::missedBy(uint32_t actor, const Stamp& s, Part theirs, bool stale) const {
+  const ProgramState* p = actor < programs_.size() ? programs_[actor].get() : nullptr;
+  auto ended = ended_.find(actor);
+  if (!p && ended == ended_.end()) return "";
+  const Missed& missed = p ? p->missed : ended->second.first;
+  for (size_t k = 0; p && k < p->threads.size(); ++k)
+    if (actors_.covers(p->threads[k].extra, s, theirs))
+      return "thread " + std::to_string(k) + " has acquired it, but no `__syncthreads()` lies between that and the other access (M3)";
+  if (actors_.covers(missed.narrow, s, theirs))
+    return "it was released and seen, but a scope on the way does not include the other side: between ranks it must be `sys` (M14)";
+  if (actors_.covers(missed.relaxed, s, theirs))
+    return "the update that says so was read, but by a relaxed read or wait: it must acquire (M4, M6)";
+  const Clock& known = p ? p->common : ended->second.second;
+  bool isProgram = actors_[s.actor].kind == ActorKind::Program && !isTransfer(theirs);
+  if (actors_.covers(missed.unfenced, s, theirs)) {
+    if (isProgram && known.latestOf(s.actor) >= s.time)
+      return "another thread of that program released it before a `__syncthreads()` ordered this access (M3)";
+    if (isTransfer(theirs))
+      return "the signal that was waited for is not ordered after this transfer: a `fence`, `quiet` or put with signal is missing (M9)";
+    return "the update that was waited for does not release this access: a release order, `notify` or a `fence` before it is "
+           "missing (M4, M11)";
   }
-  if (isTransfer(theirs))
-    return "nothing tells this side that the transfer is complete: no signal after `quiet` or of the put itself, no barrier (M8, M12)";
-  if (other.kind == ActorKind::Host) return "nothing orders it after the host's access: no barrier of the ranks lies between (M12)";
-  if (v.clock->latestOf(s.actor)) return "the last update acquired from there is older than this access (M15)";
-  if (v.program && actors_[v.self].grid == other.grid) return "two programs of one kernel have no order but by signals and atomics (M13)";
-  if (other.kind == ActorKind::Program && actors_[v.self].rank == other.rank)
-    return "the two kernels run on streams that no event orders (M13)";
+  if (isProgram && stale && known.latestOf(s.actor)) return "the last update acquired from there is older than this access (M15)";
+  return "";
+}
+
+std::string Checker::missingBetween(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) const {
+  const Actor &me = actors_[now.actor], &other = actors_[s.actor];
+  bool stale = !isTransfer(mine) && !isTransfer(theirs);  // an old update may be all that was acquired
+  std::string missed = missedBy(now.actor, s, theirs, stale);
+  // The first access may be the one that came too early.
+  if (missed.empty()) missed = missedBy(s.actor, now, mine, stale);
+  if (!missed.empty()) return missed;
+  if (isTransfer(theirs) || isTransfer(mine))
+    return "nothing tells the other side that the transfer is complete: no signal after `quiet` or of the put itself, no barrier (M8, M12)";
+  if (me.kind == ActorKind::Host || other.kind == ActorKind::Host) return "no barrier of the ranks orders it with the host's access (M12)";
+  if (me.kind == ActorKind::Program && other.kind == ActorKind::Program && me.grid == other.grid)
+    return "two programs of one kernel have no order but by signals and atomics (M13)";
+  if (me.rank == other.rank) return "the two kernels run on streams that no event orders (M13)";
   return "no signal, barrier or atomic orders them (M5, M6, M12)";
 }
 

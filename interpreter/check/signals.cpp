@@ -3,9 +3,13 @@
 #include "interpreter/check/checker.h"
 #include "interpreter/memory/access.h"
 #include "interpreter/vm/fail.h"
+#include "interpreter/vm/run.h"
+#include <algorithm>
 
 namespace tandem::interpreter::check {
 namespace {
+
+constexpr size_t kPastKept = 4;
 
 std::string valueText(uint64_t value, uint64_t bytes) {
   return std::to_string(bytes == 4 ? int64_t(int32_t(value)) : int64_t(value));
@@ -18,7 +22,7 @@ void Checker::wrote(const MemoryAccess& a, uint64_t old, uint64_t now) {
   SignalUses* uses = a.isSignal ? &signals_.at(a.address) : signals_.find(a.address);
   if (!uses) return;
   View v = viewOf(a);
-  Stamp by = stampOf(a, v);
+  Stamp by = lastStrong_;
   auto after = [&](const Stamp& s) {
     Part mine, theirs;
     return ordered(v, by, s, a.address, a.address + a.bytes, &mine, &theirs);
@@ -47,13 +51,40 @@ void Checker::wrote(const MemoryAccess& a, uint64_t old, uint64_t now) {
                   "the wait");
   }
   std::erase_if(uses->waits, [&](const SignalLook& w) { return after(w.by); });
-  std::erase_if(uses->updates, [&](const SignalUpdate& u) { return after(u.by); });
+  std::erase_if(uses->updates, [&](const SignalUpdate& u) {
+    if (!after(u.by)) return false;
+    if (uses->past.size() == kPastKept) uses->past.erase(uses->past.begin());
+    uses->past.push_back(u);
+    return true;
+  });
   uses->updates.push_back({by, a.sets, now});
 }
 
+// A wait that begins when the value it waits for is past, though nothing says that it comes so late.
+bool Checker::isOvertaken(const MemoryAccess& a, const AwaitedSignal& signal, const SignalUses& uses) {
+  View v = viewOf(a);
+  Stamp now = stampOf(a, v);
+  auto unordered = [&](const SignalUpdate& u) {
+    Part mine, theirs;
+    return !ordered(v, now, u.by, a.address, a.address + a.bytes, &mine, &theirs);
+  };
+  auto hadIt = [&](const SignalUpdate& u) {
+    return holds(signal.compare, u.value, signal.value, signal.bytes) && (u.by.actor == now.actor || unordered(u));
+  };
+  if (std::none_of(uses.updates.begin(), uses.updates.end(), hadIt) && std::none_of(uses.past.begin(), uses.past.end(), hadIt))
+    return false;
+  auto over = std::find_if(uses.updates.rbegin(), uses.updates.rend(), unordered);
+  if (over == uses.updates.rend()) return false;
+  misuse(a, over->by,
+         "the wait for " + std::string(compareText(signal.compare)) + " " + valueText(signal.value, signal.bytes) +
+             " begins when an update, to " + valueText(over->value, signal.bytes) +
+             ", has taken that value away: nothing orders the update after the wait (M15)",
+         "the update");
+  return true;
+}
+
 void Checker::misuse(const MemoryAccess& a, const Stamp& other, std::string message, std::string otherText) {
-  Stamp now = stampOf(a, viewOf(a));
-  Report r = begin(now, "signal-misuse");
+  Report r = begin(a.kind == AccessKind::Read ? stampOf(a, viewOf(a)) : lastStrong_, "signal-misuse");
   r.message = addressText(m_, a.address, a.bytes) + ": " + message;
   Diagnostic d = placeOfStamp(other);
   d.message = otherText + ": " + accessText(sites_[other.site]) + " by " + actorText(other, other.part);

@@ -13,6 +13,8 @@ Checker::Serial& Checker::serialOf(const Stream& stream) {
   return streams_[stream.observed - 1];
 }
 
+constexpr size_t kEndedKept = 4096;
+
 // What is known of programs through their ended grids needs no entry of its own.
 void Checker::prune(Clock& clock) const {
   if (clock.size() < 32) return;
@@ -82,6 +84,10 @@ void Checker::programEnds(const Run& run) {
   if (p.anyExtra)
     for (const ThreadState& t : p.threads) s.gridJoined.join(t.extra);
   s.gridJoined.raise(keyOf(p.actor, kBulk), transfers_);  // its bulk stores end with it
+  if (!p.missed.relaxed.empty() || !p.missed.narrow.empty() || !p.missed.unfenced.empty()) {
+    if (ended_.size() >= kEndedKept) ended_.clear();
+    ended_[p.actor] = {std::move(p.missed), p.joined()};
+  }
   programs_[run.observed].reset();
 }
 

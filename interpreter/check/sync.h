@@ -80,6 +80,7 @@ struct SignalLook {
 // A signal's uses that a later one may still conflict with.
 struct SignalUses {
   std::vector<SignalUpdate> updates;
+  std::vector<SignalUpdate> past;   // a few that others have superseded
   std::vector<SignalLook> waits;    // that have seen what they waited for
   std::vector<SignalLook> waiting;  // that have not
 };

@@ -43,7 +43,9 @@ void Checker::publishOfProgram(ProgramState& p, const MemoryAccess& a) {
   auto later = [](const FencePoint& all, const FencePoint* own) -> const FencePoint& { return own && own->time > all.time ? *own : all; };
   const FencePoint& fence = later(p.fence, thread ? &thread->fence : nullptr);
   const FencePoint& orders = later(p.orders, thread ? &thread->orders : nullptr);
-  if (!isRelease && !fence.time && !orders.time && !a.isSignal) return;
+  // A relaxed write of one thread may be a flag: noted for explanations.
+  bool isFlag = a.isSignal || whole || a.run->activeLanes() == 1;
+  if (!isRelease && !fence.time && !orders.time && !isFlag) return;
   SyncPlace& place = sync_.at(a.address);
   auto make = [&](Scope scope) {
     Release r;
@@ -81,7 +83,7 @@ void Checker::publishOfProgram(ProgramState& p, const MemoryAccess& a) {
     own.putPart = Part(kFirstPut + peer);
     own.puts = orders.transfers;
   }
-  if (isRelease || orders.time || a.isSignal) place.add(std::move(own));
+  if (isRelease || orders.time || isFlag) place.add(std::move(own));
   ++p.time;
 }
 
@@ -134,6 +136,7 @@ void Checker::waits(const MemoryAccess& a, const AwaitedSignal& signal, bool hol
   View v = viewOf(a);
   Stamp now = stampOf(a, v);
   SignalUses& uses = signals_.at(signal.address);
+  if (!holds && isOvertaken(a, signal, uses)) return;
   auto mine = [&](const SignalLook& look) {
     return look.by.actor == now.actor && look.by.part == now.part && look.compare == signal.compare && look.value == signal.value;
   };

@@ -1,6 +1,7 @@
 // Completion of late puts: by chance, at a fence's order, at quiet, at a kernel's end.
 #include "interpreter/dist/delivery.h"
 #include "interpreter/memory/access.h"
+#include "interpreter/simt/bulk_copy.h"
 
 namespace tandem::interpreter {
 namespace {
@@ -12,11 +13,14 @@ Accessor accessorOf(Machine& m, const PendingPut& p) {
   who.program = p.program;
   who.location = p.location;
   who.timeNs = p.arrivesNs;
+  who.transfer = &p;
+  who.scope = Scope::Sys;
   return who;
 }
 
 bool complete(Machine& m, PendingPut& p) {
   Accessor who = accessorOf(m, p);
+  if (p.bulk) return completeBulkCopy(who, p);
   if (p.bytes) {
     std::vector<uint8_t> late;
     const uint8_t* from = p.captured.data();
@@ -34,6 +38,7 @@ bool complete(Machine& m, PendingPut& p) {
 bool completePart(Machine& m, PendingPut& p) {
   uint64_t part = p.bytes / 2 & ~uint64_t(7);
   Accessor who = accessorOf(m, p);
+  if (p.bulk) return deliverPieces(who, *p.bulk, p.bulk->pieces.size() / 2);
   std::vector<uint8_t> late;
   const uint8_t* from = p.captured.data();
   if (!p.hasCapture) {
@@ -91,6 +96,7 @@ void queuePut(Machine& m, Run& run, std::unique_ptr<PendingPut> put) {
   put->held = m.random.oneIn(3);
   if (put->held) ++m.heldPuts;
   ++run.pendingPuts;
+  if (m.observer) m.observer->transferIssued(run, *put);
   m.pending.push_back(std::move(put));
 }
 
@@ -113,16 +119,21 @@ bool deliverFenced(Machine& m, Run& run, int peer) {
   uint64_t id = run.runId;
   uint32_t epoch = run.fenceEpoch;
   return deliverWhere(
-      m, [=](const PendingPut& p) { return p.runId == id && p.epoch < epoch && (peer < 0 || p.peer == peer); });
+      m, [=](const PendingPut& p) { return !p.bulk && p.runId == id && p.epoch < epoch && (peer < 0 || p.peer == peer); });
 }
 
 bool deliverAll(Machine& m, uint64_t runId, int peer) {
-  return deliverWhere(m, [=](const PendingPut& p) { return p.runId == runId && (peer < 0 || p.peer == peer); });
+  return deliverWhere(m, [=](const PendingPut& p) { return !p.bulk && p.runId == runId && (peer < 0 || p.peer == peer); });
+}
+
+bool deliverBulk(Machine& m, Run& run, const std::function<bool(const PendingPut&)>& which) {
+  uint64_t id = run.runId;
+  return deliverWhere(m, [&](const PendingPut& p) { return p.bulk && p.runId == id && which(p); });
 }
 
 bool deliverRank(Machine& m, int rank) {
   if (m.pending.empty()) return true;
-  return deliverWhere(m, [=](const PendingPut& p) { return p.rank == rank; });
+  return deliverWhere(m, [=](const PendingPut& p) { return !p.bulk && p.rank == rank; });
 }
 
 }  // namespace tandem::interpreter

@@ -19,6 +19,7 @@ BulkState& stateOf(Machine& m, const Run& run) {
 Accessor accessorOf(Machine& m, const PendingPut& p) {
   Accessor who(m);
   who.transfer = &p;
+  who.scope = Scope::Sys;
   who.rank = p.rank;
   who.id = p.id;
   who.program = p.program;

@@ -162,6 +162,7 @@ Step tensormapReplace(Machine& m, Run& run, const Prepared& i) {
 }
 
 Step tensormapPublish(Machine& m, Run& run, const Prepared& i) {
+  if (m.observer) m.observer->groupMeets(run, Group::Warp);
   bool ok = eachCaller(m, run, i, Group::Warp, false, "`tensormap_cp_fenceproxy`", [&](uint32_t lane) {
     Accessor who(m, run, i);
     who.lane = lane;
@@ -169,6 +170,7 @@ Step tensormapPublish(Machine& m, Run& run, const Prepared& i) {
     return readMemory(who, rawInteger(m, run, i.b, lane), &map, sizeof(map), TensorMap::kAlignment) &&
            writeMemory(who, rawInteger(m, run, i.a, lane), &map, sizeof(map), TensorMap::kAlignment);
   });
+  if (ok && m.observer) m.observer->groupMeets(run, Group::Warp);
   return ok ? Step::Next : Step::Failed;
 }
 

@@ -89,7 +89,7 @@ def put_and_flag(x_ptr, y_ptr, z_ptr, flag_ptr, N: tl.constexpr, FIXED: tl.const
     tl.store(z_ptr + o, tl.load(y_ptr + o))  # <-- put_then_flag
 
 
-@pair("race", "M")
+@pair("race", "M9")
 def put_then_flag(team, fixed):
     put_and_flag[(1,)](words(team), words(team, "y"), words(team, "z"), flag(team), N, fixed)
 
@@ -107,7 +107,7 @@ def put_and_meet(x_ptr, y_ptr, z_ptr, N: tl.constexpr, FIXED: tl.constexpr):
     shmem.quiet()
 
 
-@pair("race", "M")
+@pair("race", "M12")
 def sync_does_not_quiet(team, fixed):
     put_and_meet[(1,)](words(team), words(team, "y"), words(team, "z"), N, fixed)
 
@@ -138,7 +138,7 @@ def read_peer(x_ptr, y_ptr, N: tl.constexpr, FIXED: tl.constexpr):
     shmem.getmem_block(y_ptr, x_ptr, N * 4, peer)  # <-- get_too_early
 
 
-@pair("race", "M")
+@pair("race", "M5")
 def get_too_early(team, fixed):
     read_peer[(1,)](words(team), words(team, "y"), N, fixed)
 

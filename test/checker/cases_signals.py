@@ -45,13 +45,15 @@ def shared_slot(team, fixed):
 
 
 @tandem.jit
-def reset_by_waiter(flag_ptr, ack_ptr, FIXED: tl.constexpr):
+def reset_by_waiter(flag_ptr, ack_ptr, work_ptr, FIXED: tl.constexpr):
     """Rank 0 sets, rank 1 waits and resets, twice; without the acknowledgement the second set may come before the reset."""
     rank = dl.rank()
     if rank == 0:
         dl.notify(flag_ptr, 1, signal=1, sig_op="set", comm_scope="intra_node")
         if FIXED:
             dl.wait(ack_ptr, 1, "sys", "acquire", waitValue=1)
+        for i in range(100):
+            tl.store(work_ptr, i)
         dl.notify(flag_ptr, 1, signal=2, sig_op="set", comm_scope="intra_node")  # <-- reset_race
     elif rank == 1:
         dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=1, compare="ge")
@@ -63,7 +65,7 @@ def reset_by_waiter(flag_ptr, ack_ptr, FIXED: tl.constexpr):
 
 @pair("signal-misuse", "M11")
 def reset_race(team, fixed):
-    reset_by_waiter[(1,)](team.zeros(1, "int64", name="flag"), team.zeros(1, "int64", name="ack"), fixed)
+    reset_by_waiter[(1,)](team.zeros(1, "int64", name="flag"), team.zeros(1, "int64", name="ack"), team.zeros(1, "int32"), fixed)
 
 
 @tandem.jit

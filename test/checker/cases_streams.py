@@ -30,7 +30,7 @@ def read_shard(x_ptr, y_ptr, flag_ptr, N: tl.constexpr, FIXED: tl.constexpr):
     tl.store(y_ptr + o, tl.load(x_ptr + o))  # <-- shard_without_signal
 
 
-@pair("race", "M", ranks=(1, 2))
+@pair("race", "M13", ranks=(1, 2))
 def shard_without_signal(team, fixed):
     source, x, flag = team.zeros(N, "int32"), team.zeros(N, "int32", name="x"), team.zeros(1, "int64", name="flag")
     copies = team.new_stream()

@@ -62,7 +62,7 @@ def hand_over(x_ptr, y_ptr, flag_ptr, N: tl.constexpr, STORE: tl.constexpr):
         tl.store(y_ptr + o, tl.load(x_ptr + o))  # <-- relaxed_flag
 
 
-@pair("race", "M", ranks=(1, 2))
+@pair("race", "M4", ranks=(1, 2))
 def relaxed_flag(team, fixed):
     hand_over[(2,)](team.zeros(N, "int32", name="x"), team.zeros(N, "int32"), team.zeros(1, "int32", name="flag"), N,
                     "release" if fixed else "relaxed")
@@ -76,7 +76,7 @@ def count_in(x_ptr, y_ptr, counter_ptr, PROGRAMS: tl.constexpr, SEM: tl.constexp
         tl.store(y_ptr, tl.sum(tl.load(x_ptr + tl.arange(0, PROGRAMS))))  # <-- relaxed_counter
 
 
-@pair("race", "M", ranks=(1, 2))
+@pair("race", "M4", ranks=(1, 2))
 def relaxed_counter(team, fixed):
     count_in[(8,)](team.zeros(8, "int32", name="x"), team.zeros(1, "int32"), team.zeros(1, "int32"), 8, "acq_rel" if fixed else "relaxed")
 

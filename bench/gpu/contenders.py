@@ -41,18 +41,27 @@ def kernels():
 _flush = None
 
 
-def microseconds(function, repetitions=100):
-    """Median over repetitions, L2 flushed before each."""
+def flush_cache():
     global _flush
     if _flush is None:
         _flush = torch.empty(256 * 1024 * 1024, dtype=torch.int8, device="cuda")
-    for _ in range(5):
-        function()
-    pairs = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(repetitions)]
-    for start, end in pairs:
-        _flush.zero_()
-        start.record()
-        function()
-        end.record()
+    _flush.zero_()
+
+
+def microseconds(*functions, repetitions=100):
+    """Median of each function's times. They take turns, so that heat and clocks are the same for all; L2 is flushed before each."""
+    for function in functions:
+        for _ in range(3):
+            function()
+    times = [[] for _ in functions]
+    for _ in range(repetitions):
+        for function, own in zip(functions, times):
+            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            flush_cache()
+            start.record()
+            function()
+            end.record()
+            own.append((start, end))
     torch.cuda.synchronize()
-    return sorted(s.elapsed_time(e) * 1e3 for s, e in pairs)[repetitions // 2]
+    medians = [sorted(s.elapsed_time(e) * 1e3 for s, e in own)[repetitions // 2] for own in times]
+    return medians if len(medians) > 1 else medians[0]

@@ -110,12 +110,10 @@ void KernelLowering::onceIn(const Callers& callers, llvm::function_ref<void()> b
   when(callers.group == dist::Group::Thread ? nullptr : b_.CreateICmpEQ(callers.index, b_.getInt32(0)), body);
 }
 
-// Stores by TMA are the first thread's.
+// Each thread waits for the stores by TMA that it has issued.
 void KernelLowering::completeBulkStores() {
-  if (!target_.hasTma()) return;
-  bool stores = staging_ < sharedBytes_ && !image_.tensorMaps.empty();
-  if (!stores) return;
-  when(isFirstThread(), [&] { ptx::waitBulk(b_, 0, false); });
+  if (!stagingBytes_) return;
+  ptx::waitBulk(b_, 0, false);
   ptx::fenceProxyAsync(b_);
 }
 

@@ -301,9 +301,11 @@ class KernelLowering {
   };
   // Gives every buffer and ring of the kernel its place, then, in the kernel, makes the barriers ready.
   void allocateBuffers(mlir::func::FuncOp kernel);
+  void allocateStaging(mlir::func::FuncOp kernel);
   void initialiseBarriers();
   bool lowerRing(mlir::Operation* op);
   bool lowerTma(mlir::Operation* op);
+  int blocksThatFit(mlir::func::FuncOp kernel) const;
   void lowerWarpSpecialize(tgpu::WarpSpecializeOp op);
   Ring& ringOf(mlir::Value ring) { return rings_.find(ring)->second; }
   void advance(Ring& ring, int counter);
@@ -313,7 +315,12 @@ class KernelLowering {
   llvm::Value* slotOffset(mlir::Value buffer, mlir::Value ring, int counter);
   void lowerTmaLoad(tgpu::TmaLoadOp op);
   void lowerTmaStore(tile::BlockStoreOp op);
-  LinearLayout panelLayout(const LinearLayout& layout, llvm::ArrayRef<int64_t> panel, int64_t index, const Regs& regs, Regs& part);
+  struct Panel {
+    LinearLayout layout;  // of the registers named, in the panel
+    llvm::SmallVector<unsigned> registers;
+    int64_t row = 0, column = 0;
+  };
+  static std::vector<Panel> panelsOf(const LinearLayout& layout, llvm::ArrayRef<int64_t> panel);
   void storePanel(llvm::Value* base, const LinearLayout& placed, const Regs& regs, unsigned bits);
   // The recipes of the tensor maps that the kernel's copies use, and the parameter each copy's has.
   void collectTensorMaps(mlir::func::FuncOp kernel);
@@ -406,8 +413,10 @@ class KernelLowering {
   llvm::DenseMap<mlir::Operation*, unsigned> tensorMaps_;  // index into KernelImage::tensorMaps
   int numWarps_ = 4;
   int64_t sharedBytes_ = 0, scratchBytes_ = 0;
-  static constexpr int kStagingPanels = 2;
-  int64_t staging_ = 0;             // where the panels of TMA stores are
+  // Panels of TMA stores for each group of four warps, where they are, and the first of the groups' barriers.
+  static constexpr int kGroupBarrier = 2;
+  int64_t stagingPanels_ = 0, staging_ = 0, stagingBytes_ = 0;
+  int blocksPerMultiprocessor_ = 1;
   int role_ = 0;                    // 0: the whole block, 1: consumers, 2: the producer thread
 };
 

@@ -24,15 +24,18 @@ void KernelLowering::run(func::FuncOp kernel) {
   numWarps_ = kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt();
   image_.threads = 32 * numWarps_;
   shared_ = codegen::dynamicShared(module_);
+  blocksPerMultiprocessor_ = blocksThatFit(kernel);
   allocateBuffers(kernel);
   lowerArguments(kernel);
   initialiseBarriers();
   lowerBlock(kernel.getBody().front());
+  // Shared memory must outlive the copies that read it.
+  if (stagingBytes_) ptx::waitBulk(b_, 0, true);
   b_.CreateRetVoid();
   image_.sharedBytes = llvm::alignTo(sharedBytes_, 128) + scratchBytes_;
   codegen::LaunchBounds bounds;
   bounds.threads = image_.threads;
-  bounds.minBlocks = 1;
+  bounds.minBlocks = blocksPerMultiprocessor_;
   codegen::markKernel(*function_, bounds);
 }
 

@@ -19,13 +19,7 @@ void KernelLowering::allocateBuffers(func::FuncOp kernel) {
     buffers_[op.getResult()] = {allocateShared(llvm::alignTo(bytes, 1024) * op.getSlots(), 1024), static_cast<int64_t>(llvm::alignTo(bytes, 1024)),
                                 static_cast<int>(op.getSwizzle())};
   });
-  int64_t panelBytes = 0;
-  kernel.walk([&](tile::BlockStoreOp op) {
-    auto type = cast<RankedTensorType>(op.getValue().getType());
-    if (op->hasAttr("tgpu.tma"))
-      panelBytes = std::max(panelBytes, type.getDimSize(0) * transform::gpu::panelBytes(*transform::gpu::panelSwizzle(type)));
-  });
-  staging_ = allocateShared(kStagingPanels * panelBytes, 1024);
+  allocateStaging(kernel);
   kernel.walk([&](tgpu::RingOp op) {
     Ring ring;
     ring.slots = op.getSlots();
@@ -34,6 +28,24 @@ void KernelLowering::allocateBuffers(func::FuncOp kernel) {
     ring.empty = allocateShared(8 * ring.slots, 8);
     rings_[op.getResult()] = ring;
   });
+}
+
+// Two panels of TMA stores for each group of four warps, or as many as a group stores where there is room: then none waits for another.
+void KernelLowering::allocateStaging(func::FuncOp kernel) {
+  int64_t panelBytes = 0, panels = 0, groups = std::max(1, numWarps_ / 4);
+  kernel.walk([&](tile::BlockStoreOp op) {
+    if (!op->hasAttr("tgpu.tma")) return;
+    auto type = cast<RankedTensorType>(op.getValue().getType());
+    SmallVector<int64_t> panel = transform::gpu::tmaStoreBox(type);
+    panelBytes = std::max(panelBytes, panel[0] * panel[1] * type.getElementTypeBitWidth() / 8);
+    panels = std::max(panels, type.getNumElements() / (panel[0] * panel[1]) / groups);
+  });
+  if (!panelBytes) return;
+  constexpr int64_t kKeptForScratch = 10 * 1024;
+  int64_t room = (target_.maxSharedBytes() / blocksPerMultiprocessor_ - sharedBytes_ - kKeptForScratch) / (groups * panelBytes);
+  stagingPanels_ = std::min(std::max<int64_t>(1, panels), std::max<int64_t>(2, room));
+  stagingBytes_ = groups * stagingPanels_ * panelBytes;
+  staging_ = allocateShared(stagingBytes_, 1024);
 }
 
 // One thread makes the barriers ready: a slot is full when its bytes have come, empty when every consumer warp has let it go.
@@ -107,7 +119,7 @@ bool KernelLowering::lowerRing(Operation* op) {
       .Case<tgpu::ReleaseOp>([&](auto o) {
         Ring& ring = ringOf(o.getRing());
         llvm::Value* address = barrierOf(ring, ring.empty, kRelease);
-        when(b_.CreateICmpEQ(laneId(), b_.getInt32(0)), [&] { ptx::mbarrierArrive(b_, address); });
+        ptx::mbarrierArrive(b_, address, b_.CreateICmpEQ(laneId(), b_.getInt32(0)));
         return advance(ring, kRelease), true;
       })
       .Default([](Operation*) { return false; });

@@ -4,13 +4,26 @@
 namespace tandem::lower::nvidia {
 using namespace mlir;
 
-// Registers move from the producer, which needs few, to the consumers, in steps of 8, so that all fit the multiprocessor.
+// Whether a block leaves half of the multiprocessor: few consumers, whose widest product leaves them registers enough.
+int KernelLowering::blocksThatFit(func::FuncOp kernel) const {
+  int64_t columns = 0, groups = std::max(1, numWarps_ / 4);
+  kernel.walk([&](tgpu::WgmmaOp op) {
+    auto acc = cast<RankedTensorType>(op.getAcc().getType());
+    int64_t rowGroups = std::min<int64_t>(groups, acc.getDimSize(0) / 64);
+    columns = std::max(columns, acc.getDimSize(1) * rowGroups / groups);
+  });
+  return columns && columns <= 128 && numWarps_ <= 4 ? 2 : 1;
+}
+
+// Registers move from the producer, which needs few, to the consumers, in steps of 8, so that all fit the multiprocessor. One consumer
+// warpgroup leaves room for a second block, whose products run while this one stores.
 void KernelLowering::lowerWarpSpecialize(tgpu::WarpSpecializeOp op) {
   constexpr int kProducerWarps = 4, kProducerRegisters = 40;
   int consumers = 32 * numWarps_, threads = consumers + 32 * kProducerWarps;
   image_.threads = threads;
-  int even = target_.registersPerMultiprocessor() / threads / 8 * 8;
-  int spare = target_.registersPerMultiprocessor() - kProducerRegisters * 32 * kProducerWarps;
+  int registers = target_.registersPerMultiprocessor() / blocksPerMultiprocessor_;
+  int even = registers / threads / 8 * 8;
+  int spare = registers - kProducerRegisters * 32 * kProducerWarps;
   int consumerRegisters = std::min(240, spare / consumers / 8 * 8);
   bool moves = target_.hasSetMaxRegister() && even < consumerRegisters && even >= kProducerRegisters;
 
@@ -21,7 +34,10 @@ void KernelLowering::lowerWarpSpecialize(tgpu::WarpSpecializeOp op) {
   if (moves) ptx::decreaseRegisters(b_, kProducerRegisters);
   role_ = 2;
   resetCounters();
-  when(b_.CreateICmpEQ(threadId(), b_.getInt32(consumers)), [&] { lowerBlock(op.getProducer().front()); });
+  when(b_.CreateICmpEQ(threadId(), b_.getInt32(consumers)), [&] {
+    for (size_t i = 0; i < image_.tensorMaps.size(); ++i) ptx::prefetchTensorMap(b_, function_->getArg(image_.params.size() + i));
+    lowerBlock(op.getProducer().front());
+  });
   b_.CreateBr(after);
 
   b_.SetInsertPoint(consumer);

@@ -36,13 +36,13 @@ bool same(const abi::TensorMapRecipe& a, const abi::TensorMapRecipe& b) {
          a.swizzleBytes == b.swizzleBytes && a.nanFill == b.nanFill;
 }
 
-template <class Op> abi::TensorMapRecipe recipeOf(Op op, RankedTensorType tile) {
+template <class Op> abi::TensorMapRecipe recipeOf(Op op, RankedTensorType tile, ArrayRef<int64_t> box) {
   abi::TensorMapRecipe recipe;
   recipe.element = elementOf(tile.getElementType());
   recipe.base = *hostExpr(op.getBase());
   for (mlir::Value v : op.getShape()) recipe.shape.push_back(*hostExpr(v));
   for (mlir::Value v : op.getStrides()) recipe.strides.push_back(*hostExpr(v));
-  for (int64_t n : transform::gpu::tmaBox(tile)) recipe.box.push_back(n);
+  recipe.box.assign(box.begin(), box.end());
   recipe.swizzleBytes = transform::gpu::panelBytes(*transform::gpu::panelSwizzle(tile));
   return recipe;
 }
@@ -61,9 +61,13 @@ void KernelLowering::collectTensorMaps(func::FuncOp kernel) {
     tensorMaps_[op] = it - maps.begin();
     if (it == maps.end()) maps.push_back(recipe);
   };
-  kernel.walk([&](tgpu::TmaLoadOp op) { add(op, recipeOf(op, tileOf(op.getBuffer()))); });
+  kernel.walk([&](tgpu::TmaLoadOp op) {
+    RankedTensorType tile = tileOf(op.getBuffer());
+    add(op, recipeOf(op, tile, transform::gpu::tmaBox(tile)));
+  });
   kernel.walk([&](tile::BlockStoreOp op) {
-    if (op->hasAttr("tgpu.tma")) add(op, recipeOf(op, cast<RankedTensorType>(op.getValue().getType())));
+    auto tile = cast<RankedTensorType>(op.getValue().getType());
+    if (op->hasAttr("tgpu.tma")) add(op, recipeOf(op, tile, transform::gpu::tmaStoreBox(tile)));
   });
 }
 
@@ -92,57 +96,69 @@ void KernelLowering::lowerTmaLoad(tgpu::TmaLoadOp op) {
     }
 }
 
-// Panel by panel through two staging buffers: while one is read out, the other is filled.
+// Each group of four warps stores its own panels through staging buffers of its own: while one is read out, the next is filled, and no
+// group waits for another.
 void KernelLowering::lowerTmaStore(tile::BlockStoreOp op) {
   auto tile = cast<RankedTensorType>(op.getValue().getType());
   LinearLayout layout = layoutOf(op.getValue());
   unsigned bits = tile.getElementTypeBitWidth();
-  layout::Swizzle swizzle = *transform::gpu::panelSwizzle(tile);
-  SmallVector<int64_t> box = transform::gpu::tmaBox(tile), panel{tile.getDimSize(0), box[1]};
-  LinearLayout offsets = layout::swizzledOffsets(panel, bits, swizzle);
-  llvm::Value *row = useScalar(op.getOffsets()[0]), *column = useScalar(op.getOffsets()[1]);
-  int64_t panelBytes = panel[0] * panel[1] * bits / 8, panels = tile.getDimSize(1) / panel[1];
-  for (int64_t p = 0; p < panels; ++p) {
-    Regs part;
-    LinearLayout partLayout = panelLayout(layout, panel, p, use(op.getValue()), part);
-    LinearLayout placed = layout::offsetsOf(partLayout, offsets);
-    llvm::Value* base = sharedAddress(staging_ + (p % kStagingPanels) * panelBytes);
-    when(isFirstThread(), [&] { ptx::waitBulk(b_, kStagingPanels - 1, true); });
-    blockBarrier();
-    storePanel(base, placed, part, bits);
+  SmallVector<int64_t> panel = transform::gpu::tmaStoreBox(tile);
+  LinearLayout offsets = layout::swizzledOffsets(panel, bits, *transform::gpu::panelSwizzle(tile));
+  int64_t panelBytes = panel[0] * panel[1] * bits / 8;
+  llvm::Value *warp = b_.CreateLShr(threadId(), 5), *group = b_.CreateLShr(warp, 2);
+  // Where the group's part of the tile begins.
+  Regs groupAt = coordinates(xorOfMasks(group, layout.bases(Dim::Warp).drop_front(std::min<size_t>(2, layout.bases(Dim::Warp).size()))),
+                             layout.shape());
+  llvm::Value* row = b_.CreateAdd(useScalar(op.getOffsets()[0]), groupAt[0]);
+  llvm::Value* column = b_.CreateAdd(useScalar(op.getOffsets()[1]), groupAt[1]);
+  llvm::Value* staging = sharedAddress(b_.CreateAdd(b_.CreateMul(group, b_.getInt32(stagingPanels_ * panelBytes)), b_.getInt32(staging_)));
+  llvm::Value* isLeader = b_.CreateICmpEQ(b_.CreateAnd(threadId(), 127), b_.getInt32(0));
+  auto groupBarrier = [&] { ptx::barrierSync(b_, b_.CreateAdd(group, b_.getInt32(kGroupBarrier)), b_.getInt32(32 * std::min(4, numWarps_))); };
+  for (auto [index, part] : llvm::enumerate(panelsOf(layout, panel))) {
+    llvm::Value* base = b_.CreateGEP(b_.getInt8Ty(), staging, b_.getInt32((index % stagingPanels_) * panelBytes));
+    when(isLeader, [&] { ptx::waitBulk(b_, stagingPanels_ - 1, true); });
+    groupBarrier();
+    Regs regs;
+    for (unsigned r : part.registers) regs.push_back(use(op.getValue())[r]);
+    storePanel(base, layout::offsetsOf(part.layout, offsets), regs, bits);
     ptx::fenceProxyAsync(b_, ptx::ProxySpace::Shared);
-    blockBarrier();
-    when(isFirstThread(), [&] {
-      for (int64_t r = 0; r < panel[0]; r += box[0]) {
-        Regs at{b_.CreateAdd(column, b_.getInt32(p * panel[1])), b_.CreateAdd(row, b_.getInt32(r))};
-        ptx::tensorStore(b_, {tensorMapOf(op), at, b_.CreateGEP(b_.getInt8Ty(), base, b_.getInt32(r * panel[1] * bits / 8))});
-      }
+    groupBarrier();
+    when(isLeader, [&] {
+      Regs at{b_.CreateAdd(column, b_.getInt32(part.column)), b_.CreateAdd(row, b_.getInt32(part.row))};
+      ptx::tensorStore(b_, {tensorMapOf(op), at, base});
       ptx::commitBulk(b_);
     });
   }
 }
 
-// The part of a tile in columns of panel `index`, which registers alone number.
-LinearLayout KernelLowering::panelLayout(const LinearLayout& layout, ArrayRef<int64_t> panel, int64_t index, const Regs& regs, Regs& part) {
+// The panels that registers number, and in each the layout of the registers and of the group's threads.
+std::vector<KernelLowering::Panel> KernelLowering::panelsOf(const LinearLayout& layout, ArrayRef<int64_t> panel) {
   LinearLayout inPanel(panel);
-  auto project = [&](uint64_t basis) {
+  auto isInside = [&](uint64_t basis) {
     llvm::SmallVector<int64_t> at = layout.coordinates(basis);
-    at[1] %= panel[1];
-    return inPanel.position(at);
+    return at[0] < panel[0] && at[1] < panel[1];
   };
-  LinearLayout out = layout.mapBases(panel, project);
-  layout::Bases kept;
-  llvm::SmallVector<unsigned> order{0};
+  auto project = [&](ArrayRef<uint64_t> bases) {
+    layout::Bases out;
+    for (uint64_t basis : bases) out.push_back(inPanel.position(layout.coordinates(basis)));
+    return out;
+  };
+  layout::Bases inner;
+  llvm::SmallVector<unsigned> within{0}, panels{0};
   for (auto [bit, basis] : llvm::enumerate(layout.bases(Dim::Register))) {
-    if (layout.coordinates(basis)[1] >= panel[1]) continue;
-    kept.push_back(project(basis));
-    for (size_t i = 0, n = order.size(); i < n; ++i) order.push_back(order[i] | 1u << bit);
+    llvm::SmallVector<unsigned>& numbers = isInside(basis) ? within : panels;
+    if (isInside(basis)) inner.push_back(basis);
+    for (size_t i = 0, n = numbers.size(); i < n; ++i) numbers.push_back(numbers[i] | 1u << bit);
   }
-  out.mutableBases(Dim::Register) = kept;
-  unsigned first = 0;
-  for (auto [bit, basis] : llvm::enumerate(layout.bases(Dim::Register)))
-    if (int64_t c = layout.coordinates(basis)[1]; c >= panel[1] && (index * panel[1] & c)) first |= 1u << bit;
-  for (unsigned r : order) part.push_back(regs[first | r]);
+  layout::Bases warps = project(layout.bases(Dim::Warp).take_front(2));
+  warps.resize(layout.bases(Dim::Warp).size(), 0);
+  LinearLayout part(panel, project(inner), project(layout.bases(Dim::Lane)), warps);
+  std::vector<Panel> out;
+  for (unsigned first : panels) {
+    llvm::SmallVector<int64_t> at = layout.coordinates(layout.apply(Dim::Register, first));
+    Panel& p = out.emplace_back(Panel{part, {}, at[0], at[1]});
+    for (unsigned r : within) p.registers.push_back(first | r);
+  }
   return out;
 }
 

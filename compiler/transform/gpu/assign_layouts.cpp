@@ -175,21 +175,31 @@ class LayoutAssignment {
     });
   }
 
-  // A store by TMA goes panel by panel, so a thread's registers alone must number the panels; other stores want to coalesce.
+  // A store by TMA goes panel by panel; other stores want to coalesce.
   void chooseTmaStores() {
     kernel_.walk([&](tile::BlockStoreOp op) {
       if (!target_.hasTma() || !fitsTma(op)) return;
       auto type = cast<RankedTensorType>(op.getValue().getType());
-      if (panelsInRegisters(known_.find(homeOf(op.getValue()))->second, tmaBox(type)[1]))
+      if (panelsInRegisters(known_.find(homeOf(op.getValue()))->second, tmaStoreBox(type)))
         op->setAttr("tgpu.tma", UnitAttr::get(op.getContext()));
       else
         required_[&op.getValueMutable()] = coalescedBlock(type, numWarps_);
     });
   }
 
-  static bool panelsInRegisters(const LinearLayout& layout, int64_t columns) {
-    auto within = [&](uint64_t basis) { return layout.coordinates(basis)[1] < columns; };
-    return llvm::all_of(layout.bases(layout::Dim::Lane), within) && llvm::all_of(layout.bases(layout::Dim::Warp), within);
+  // Four warps share a panel; registers and further warps number the panels.
+  static bool panelsInRegisters(const LinearLayout& layout, ArrayRef<int64_t> panel) {
+    auto inside = [&](uint64_t basis) {
+      SmallVector<int64_t> at = layout.coordinates(basis);
+      return at[0] < panel[0] && at[1] < panel[1];
+    };
+    auto outside = [&](uint64_t basis) {
+      SmallVector<int64_t> at = layout.coordinates(basis);
+      return basis && at[0] % panel[0] == 0 && at[1] % panel[1] == 0;
+    };
+    ArrayRef<uint64_t> warps = layout.bases(layout::Dim::Warp);
+    return llvm::all_of(layout.bases(layout::Dim::Lane), inside) && llvm::all_of(warps.take_front(2), inside) &&
+           llvm::all_of(warps.drop_front(std::min<size_t>(2, warps.size())), outside);
   }
 
   // Step 4.

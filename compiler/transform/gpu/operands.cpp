@@ -62,4 +62,10 @@ SmallVector<int64_t> tmaBox(RankedTensorType tile) {
   return {std::min<int64_t>(256, tile.getDimSize(0)), std::min(columns, tile.getDimSize(1))};
 }
 
+SmallVector<int64_t> tmaStoreBox(RankedTensorType tile) {
+  SmallVector<int64_t> box = tmaBox(tile);
+  box[0] = std::min<int64_t>(64, box[0]);
+  return box;
+}
+
 }  // namespace tandem::transform::gpu

@@ -27,5 +27,7 @@ bool fitsTma(tile::BlockLoadOp load);
 bool fitsTma(tile::BlockStoreOp store);
 // What one TMA copy moves: a panel of the tile, at most 256 rows.
 llvm::SmallVector<int64_t> tmaBox(mlir::RankedTensorType tile);
+// What one TMA store moves: what a warpgroup holds of a panel.
+llvm::SmallVector<int64_t> tmaStoreBox(mlir::RankedTensorType tile);
 
 }  // namespace tandem::transform::gpu

@@ -1,5 +1,6 @@
 # How lit runs the text tests of every room. Knows no room; a build's paths come from lit.site.cfg.py.
 import os
+import shutil
 import sys
 
 import lit.formats
@@ -13,3 +14,6 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
 config.substitutions.append(("%tandem_source", config.tandem_source))
 config.substitutions.append(("%llvm_include", os.path.join(os.path.dirname(config.llvm_tools), "include")))
 config.substitutions.append(("%python", sys.executable))
+# The assembler of NVIDIA's toolkit, where it is found as tandemc finds it.
+if any(map(shutil.which, (os.environ.get("TANDEM_PTXAS", ""), "ptxas", "/usr/local/cuda/bin/ptxas"))):
+    config.available_features.add("ptxas")

@@ -67,23 +67,32 @@ static ptx::AccessOptions threadAccess(auto op, ptx::Space space) {
   return options;
 }
 
-static bool isOneAccess(unsigned bits, size_t count) { return llvm::has_single_bit(count) && bits * count <= 128; }
-
+// Vectors beyond 16 bytes take several accesses.
 void KernelLowering::lowerLd(simt::LdOp op) {
   llvm::Type* element = typeOf(op.getType());
   unsigned bits = bitsOf(element);
-  size_t count = registersOf(op.getResult());
-  if (!isOneAccess(bits, count)) failUnsupported(op);
-  llvm::Type* word = b_.getIntNTy(count > 4 ? 32 : bits);
+  size_t count = registersOf(op.getResult()), atOnce = std::min<size_t>(count, 128 / bits);
+  if (!llvm::has_single_bit(count)) failUnsupported(op);
+  llvm::Type* word = b_.getIntNTy(atOnce > 4 ? 32 : bits);
   ptx::AccessOptions options = threadAccess(op, spaceOf(op.getPointer()));
-  Regs words(ptx::load(b_, word, count > 4 ? bits * count / 32 : count, useScalar(op.getPointer()), nullptr, {}, options));
-  define(op.getResult(), fromWords(words, element, count));
+  Regs out;
+  for (size_t i = 0; i < count; i += atOnce) {
+    llvm::Value* from = b_.CreateGEP(b_.getInt8Ty(), useScalar(op.getPointer()), b_.getInt64(i * bits / 8));
+    Regs words(ptx::load(b_, word, atOnce > 4 ? bits * atOnce / 32 : atOnce, from, nullptr, {}, options));
+    out.append(fromWords(words, element, atOnce));
+  }
+  define(op.getResult(), out);
 }
 
 void KernelLowering::lowerSt(simt::StOp op) {
   Regs elements = use(op.getValue());
-  if (!isOneAccess(bitsOf(elements[0]->getType()), elements.size())) failUnsupported(op);
-  ptx::store(b_, toWords(elements), useScalar(op.getPointer()), nullptr, threadAccess(op, spaceOf(op.getPointer())));
+  unsigned bits = bitsOf(elements[0]->getType());
+  size_t count = elements.size(), atOnce = std::min<size_t>(count, 128 / bits);
+  if (!llvm::has_single_bit(count)) failUnsupported(op);
+  for (size_t i = 0; i < count; i += atOnce) {
+    llvm::Value* to = b_.CreateGEP(b_.getInt8Ty(), useScalar(op.getPointer()), b_.getInt64(i * bits / 8));
+    ptx::store(b_, toWords(Regs(elements.begin() + i, elements.begin() + i + atOnce)), to, nullptr, threadAccess(op, spaceOf(op.getPointer())));
+  }
 }
 
 void KernelLowering::lowerThreadAtomic(simt::AtomicRmwOp op) {
@@ -104,7 +113,7 @@ bool KernelLowering::lowerMultimem(Operation* op) {
   std::optional<ptx::MultimemType> kind = multimemType(type);
   llvm::Type* element = typeOf(type);
   size_t count = registersOf(data), inWord = bitsOf(element) == 16 ? 2 : 1;
-  if (!target_.hasMultimem() || !kind || count % inWord != 0 || !isOneAccess(bitsOf(element), count)) failUnsupported(op);
+  if (!target_.hasMultimem() || !kind || count % inWord != 0 || !llvm::has_single_bit(count) || bitsOf(element) * count > 128) failUnsupported(op);
   llvm::Type* pair = inWord == 2 ? llvm::FixedVectorType::get(element, 2) : element;
   if (store) {
     Regs words;

@@ -1,0 +1,17 @@
+# ptxas takes what is emitted, for the oldest and the newest target.
+# REQUIRES: ptxas
+# RUN: tandemc %S/reduce.py:total --emit=cubin -o %t --target sm_80 --signature '*fp32, *fp32'
+# RUN: tandemc %S/reduce.py:whole --emit=cubin -o %t --target sm_90a --signature '*i32, *i32'
+# RUN: tandemc %S/reduce.py:first_largest --emit=cubin -o %t --target sm_80 --signature '*bf16, *i32'
+# RUN: tandemc %S/scan.py:reversed --emit=cubin -o %t --target sm_80 --signature '*i64, *i64'
+# RUN: tandemc %S/scan.py:recurrence --emit=cubin -o %t --target sm_90a --signature '*fp64, *fp64, *fp64'
+# RUN: tandemc %S/dot.py:product --emit=cubin -o %t --target sm_80 --signature '*fp32, *fp32, *fp32' --constexpr 'N=64, K=64'
+# RUN: tandemc %S/dot.py:product --emit=cubin -o %t --target sm_90a --signature '*fp8e5, *fp8e5, *fp32' --constexpr 'N=32, K=64'
+# RUN: tandemc %S/dot.py:exact --emit=cubin -o %t --target sm_80 --signature '*fp32, *fp32, *fp32'
+# RUN: tandemc %S/dot_scaled.py:fp4 --emit=cubin -o %t --target sm_90a --signature '*u8, *u8, *u8, *u8, *fp32'
+# RUN: tandemc %S/gather.py:rows --emit=cubin -o %t --target sm_90a --signature '*fp16, *i32, *fp16'
+# RUN: tandemc %S/gather.py:counts --emit=cubin -o %t --target sm_80 --signature '*i32, *i32'
+# RUN: tandemc %S/simt.py:publish --emit=cubin -o %t --target sm_80 --signature '*i32, *i32'
+# RUN: tandemc %S/simt.py:everybody --emit=cubin -o %t --target sm_80 --signature '*i32'
+# RUN: tandemc %S/dist.py:put --emit=cubin -o %t --target sm_80 --signature '*fp32, *fp32, *i64, i64'
+# RUN: tandemc %S/dist.py:meet --emit=cubin -o %t --target sm_90a --signature '*fp32'

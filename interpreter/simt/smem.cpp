@@ -62,6 +62,8 @@ Step smemAlloc(Machine& m, Run& run, const Prepared& i) {
       return fail(m, run, i, "out-of-memory",
                   "a program's shared memory has no room for " + std::to_string(bytes) + " bytes more");
     address = a->begin;
+    if (const auto& places = run.prepared->program->locations; i.location < places.size())
+      a->name = "shared memory of line " + std::to_string(places[i.location].range.line);
     if (m.observer) m.observer->forget(address, bytes);
     for (uint32_t k = 0; k < i.immediateCount && k < a->swizzle.size(); ++k)
       a->swizzle[k] = int32_t(i.immediates[k]);

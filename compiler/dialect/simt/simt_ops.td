@@ -259,7 +259,8 @@ def Simt_BulkCommitOp : Simt_Op<"bulk_commit", [Simt_ReadWrite]> {
   let assemblyFormat = "attr-dict";
 }
 def Simt_BulkWaitOp : Simt_Op<"bulk_wait", [Simt_ReadWrite]> {
-  let summary = "waits until at most `pending` of each thread's groups are not complete; with `read`, not yet read out of shared memory";
+  let summary = "waits until at most `pending` of each thread's groups are not complete; with `read`, "
+                "not yet read out of shared memory";
   let arguments = (ins I32Attr:$pending, UnitAttr:$read);
   let assemblyFormat = "$pending (`read` $read^)? attr-dict";
   let hasVerifier = 1;

@@ -231,7 +231,8 @@ def Simt_MbarrierInvalidateOp : Simt_Op<"mbarrier_invalidate", [Simt_ReadWrite]>
   let assemblyFormat = "$barrier attr-dict `:` type($barrier)";
 }
 def Simt_TmaLoadOp : Simt_Op<"tma_load", [Simt_ReadWrite]> {
-  let summary = "each thread starts copying the box at `coordinates` (innermost first) of a tensor map into shared memory; counts on `barrier`";
+  let summary = "each thread starts copying the box at `coordinates` (innermost first) of a tensor map into shared memory; "
+                "counts on `barrier`";
   let arguments = (ins Tile_Ptr:$map, Tile_Ptr:$dest, Tile_Ptr:$barrier, Variadic<I32>:$coordinates);
   let assemblyFormat =
     "$map `[` $coordinates `]` `to` $dest `,` $barrier attr-dict `:` type($map) `,` type($dest) `,` type($barrier)";

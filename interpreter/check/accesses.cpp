@@ -172,8 +172,7 @@ bool Checker::ordered(const View& v, const Stamp& now, const Stamp& s, uint64_t 
 }
 
 // Puts `now` among the accesses of its kind: in place of those it supersedes.
-void Checker::remember(const View& v, const Stamp& now, const Site& site, Stamp& last, std::unique_ptr<std::vector<Stamp>>& more,
-                       uint64_t begin, uint64_t end) const {
+void Checker::remember(const View& v, const Stamp& now, const Site& site, Stamp& last, uint32_t& more, uint64_t begin, uint64_t end) {
   auto superseded = [&](const Stamp& s) {
     Part a, b;
     return supersedes(site, sites_[s.site]) && ordered(v, now, s, begin, end, &a, &b);
@@ -181,18 +180,19 @@ void Checker::remember(const View& v, const Stamp& now, const Site& site, Stamp&
   if (!last.actor || superseded(last)) {
     last = now;
     if (!more) return;
-    std::erase_if(*more, superseded);
-    if (more->empty()) more.reset();
+    std::vector<Stamp>& others = history_.list(more);
+    std::erase_if(others, superseded);
+    if (others.empty()) history_.drop(more);
     return;
   }
-  if (!more) more = std::make_unique<std::vector<Stamp>>();
-  if (!more->empty() && superseded(more->back())) {
-    more->back() = now;
+  std::vector<Stamp>& others = history_.list(more);
+  if (!others.empty() && superseded(others.back())) {
+    others.back() = now;
     return;
   }
-  size_t n = more->size();
-  if (n >= 16 && (n & (n - 1)) == 0) std::erase_if(*more, superseded);
-  more->push_back(now);
+  size_t n = others.size();
+  if (n >= 16 && (n & (n - 1)) == 0) std::erase_if(others, superseded);
+  others.push_back(now);
 }
 
 bool Checker::judge(const View& v, const MemoryAccess& a, const Stamp& now, const Site& site, Cell& cell, uint64_t address) {
@@ -203,22 +203,21 @@ bool Checker::judge(const View& v, const MemoryAccess& a, const Stamp& now, cons
     report(v, a, now, s, std::max<uint64_t>(address, a.address), std::min(end, a.address + a.bytes), mine, theirs);
     return false;
   };
-  if (!fits(cell.write)) return false;
-  if (cell.moreWrites)
-    for (const Stamp& s : *cell.moreWrites)
-      if (!fits(s)) return false;
-  bool writes = site.kind != AccessKind::Read;
-  if (writes) {
-    if (!fits(cell.read)) return false;
-    if (cell.moreReads)
-      for (const Stamp& s : *cell.moreReads)
+  auto allFit = [&](const Stamp& last, uint32_t more) {
+    if (!fits(last)) return false;
+    if (more)
+      for (const Stamp& s : history_.list(more))
         if (!fits(s)) return false;
-  }
+    return true;
+  };
+  if (!allFit(cell.write, cell.moreWrites)) return false;
+  bool writes = site.kind != AccessKind::Read;
+  if (writes && !allFit(cell.read, cell.moreReads)) return false;
   if (writes && !site.strong) {
     cell.write = now;
     cell.read = Stamp();
-    cell.moreWrites.reset();
-    cell.moreReads.reset();
+    history_.drop(cell.moreWrites);
+    history_.drop(cell.moreReads);
   } else if (writes) {
     remember(v, now, site, cell.write, cell.moreWrites, address, end);
   } else {

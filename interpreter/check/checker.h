@@ -93,8 +93,7 @@ class Checker : public AccessObserver {
   bool knows(const View& v, Part mine, const Stamp& s, Part theirs) const;
   bool compatible(const Site& a, const Stamp& now, const Site& b, const Stamp& s) const;
   bool supersedes(const Site& now, const Site& old) const;
-  void remember(const View& v, const Stamp& now, const Site& site, Stamp& last,
-                std::unique_ptr<std::vector<Stamp>>& more, uint64_t begin, uint64_t end) const;
+  void remember(const View& v, const Stamp& now, const Site& site, Stamp& last, uint32_t& more, uint64_t begin, uint64_t end);
   View viewOf(const MemoryAccess& a);
   Stamp stampOf(const MemoryAccess& a, const View& v);
   uint32_t siteOf(const MemoryAccess& a);

@@ -111,6 +111,7 @@ std::string Checker::missingEdge(const View& v, const Stamp& now, const Stamp& s
 std::string Checker::missingOfTransfer(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) const {
   if (mine == kBulk || theirs == kBulk)
     return "no wait for the bulk copy lies between: its mbarrier, or `cp_async_bulk_wait_group` (M5)";
+  if (std::string missed = missedBy(now.actor, s, theirs, false); isTransfer(theirs) && !missed.empty()) return missed;
   if (isTransfer(mine) && isTransfer(theirs)) return "no `fence` or `quiet` lies between the two transfers (M9)";
   // The transfer's clock has the accesses before its call.
   if (isTransfer(mine) && s.part < kFirstPut && s.time <= v.clock->latestOf(now.actor))

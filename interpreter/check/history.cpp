@@ -16,24 +16,57 @@ History::~History() {
   munmap(pages_, pageCount_ * sizeof(Page*));
 }
 
+std::vector<Stamp>& History::list(uint32_t& index) {
+  if (!index) {
+    if (freeLists_.empty()) {
+      index = uint32_t(lists_.size());
+      lists_.emplace_back();
+    } else {
+      index = freeLists_.back();
+      freeLists_.pop_back();
+    }
+  }
+  return lists_[index];
+}
+
+void History::drop(uint32_t& index) {
+  if (!index) return;
+  lists_[index].clear();
+  freeLists_.push_back(index);
+  index = 0;
+}
+
+Cell History::part(const Cell& cell, uint32_t from, uint32_t to) {
+  Cell c = cell;
+  c.begin = uint16_t(from);
+  c.end = uint16_t(to);
+  c.moreWrites = c.moreReads = 0;
+  if (cell.moreWrites) list(c.moreWrites) = lists_[cell.moreWrites];
+  if (cell.moreReads) list(c.moreReads) = lists_[cell.moreReads];
+  return c;
+}
+
 size_t History::cut(Page& cells, uint32_t from, uint32_t to) {
   auto first = std::partition_point(cells.begin(), cells.end(), [&](const Cell& c) { return c.end <= from; });
   size_t k = size_t(first - cells.begin());
   if (k < cells.size() && cells[k].begin == from && cells[k].end == to) return k;
   if (k < cells.size() && cells[k].begin < from) {
-    Cell right = cells[k].part(from, cells[k].end);
-    cells[k].end = from;
-    cells.insert(cells.begin() + long(++k), std::move(right));
+    Cell right = part(cells[k], from, cells[k].end);
+    cells[k].end = uint16_t(from);
+    cells.insert(cells.begin() + long(++k), right);
   }
   size_t result = k;
   for (uint32_t at = from; at < to; ++k) {
     if (k == cells.size() || cells[k].begin > at) {
-      uint32_t end = k == cells.size() ? to : std::min(to, cells[k].begin);
-      cells.insert(cells.begin() + long(k), Cell(at, end));
+      uint32_t end = k == cells.size() ? to : std::min<uint32_t>(to, cells[k].begin);
+      Cell gap;
+      gap.begin = uint16_t(at);
+      gap.end = uint16_t(end);
+      cells.insert(cells.begin() + long(k), gap);
     } else if (cells[k].end > to) {
-      Cell right = cells[k].part(to, cells[k].end);
-      cells[k].end = to;
-      cells.insert(cells.begin() + long(k) + 1, std::move(right));
+      Cell right = part(cells[k], to, cells[k].end);
+      cells[k].end = uint16_t(to);
+      cells.insert(cells.begin() + long(k) + 1, right);
     }
     at = cells[k].end;
   }
@@ -48,10 +81,11 @@ void History::forget(uint64_t address, uint64_t bytes) {
     if (Page* cells = pages_[page]) {
       uint32_t a = uint32_t(at - pageBegin), b = uint32_t(to - pageBegin);
       if (a == 0 && b == kPageBytes) {
+        for (Cell& c : *cells) release(c);
         cells->clear();
       } else {
         size_t k = cut(*cells, a, b), last = k;
-        while (last < cells->size() && (*cells)[last].begin < b) ++last;
+        for (; last < cells->size() && (*cells)[last].begin < b; ++last) release((*cells)[last]);
         cells->erase(cells->begin() + long(k), cells->begin() + long(last));
       }
     }

@@ -3,27 +3,16 @@
 #pragma once
 #include "interpreter/check/actors.h"
 #include <algorithm>
+#include <deque>
+#include <memory>
 
 namespace tandem::interpreter::check {
 
 // The accesses to a range that a later one may still race with: those not superseded.
 struct Cell {
-  uint32_t begin = 0, end = 0;  // within the page
+  uint16_t begin = 0, end = 0;  // within the page
   Stamp write, read;            // the last of each; none: actor 0
-  std::unique_ptr<std::vector<Stamp>> moreWrites, moreReads;
-
-  Cell() = default;
-  Cell(uint32_t b, uint32_t e) : begin(b), end(e) {}
-  Cell(Cell&&) = default;
-  Cell& operator=(Cell&&) = default;
-  Cell part(uint32_t b, uint32_t e) const {
-    Cell c(b, e);
-    c.write = write;
-    c.read = read;
-    if (moreWrites) c.moreWrites = std::make_unique<std::vector<Stamp>>(*moreWrites);
-    if (moreReads) c.moreReads = std::make_unique<std::vector<Stamp>>(*moreReads);
-    return c;
-  }
+  uint32_t moreWrites = 0, moreReads = 0;  // lists of others; 0: none
 };
 
 class History {
@@ -45,7 +34,8 @@ class History {
       for (; k < cells.size() && cells[k].begin < to; ++k)
         if (!body(cells[k], pageBegin + cells[k].begin)) return false;
       if (alike && k - first > 1) {
-        cells[first].end = to;
+        cells[first].end = uint16_t(to);
+        for (size_t j = first + 1; j < k; ++j) release(cells[j]);
         cells.erase(cells.begin() + long(first) + 1, cells.begin() + long(k));
       }
       at = pageBegin + to;
@@ -54,6 +44,10 @@ class History {
   }
   void forget(uint64_t address, uint64_t bytes);
 
+  // The list of a cell, which it makes at need. Its address holds until the list is dropped.
+  std::vector<Stamp>& list(uint32_t& index);
+  void drop(uint32_t& index);
+
  private:
   using Page = std::vector<Cell>;  // by begin, no overlap
   Page& pageAt(uint64_t index) {
@@ -61,11 +55,19 @@ class History {
     return *pages_[index];
   }
   // Cells that cover [from, to) exactly; gives the index of the first.
-  static size_t cut(Page& cells, uint32_t from, uint32_t to);
+  size_t cut(Page& cells, uint32_t from, uint32_t to);
+  // A copy of the cell for another range.
+  Cell part(const Cell& cell, uint32_t from, uint32_t to);
+  void release(Cell& cell) {
+    drop(cell.moreWrites);
+    drop(cell.moreReads);
+  }
 
   uint64_t base_, pageCount_;
   Page** pages_;  // lazily committed
   std::vector<Page*> made_;
+  std::deque<std::vector<Stamp>> lists_{1};
+  std::vector<uint32_t> freeLists_;
 };
 
 }  // namespace tandem::interpreter::check

@@ -104,6 +104,7 @@ Step barrier(Machine& m, Run& run, const Prepared& i) {
   bool done = meet(
       m, run, id, false, *members, Op::Barrier,
       [&](Collective::Member& member) { introduce(member, run, i); }, [](Collective&) {});
+  if (m.failed) return Step::Failed;
   if (!done) return waitForOthers(m, run, Blocked::Barrier);
   span(m, run, SpanKind::Barrier, began, run.clockNs, "barrier", i.location);
   return Step::Next;

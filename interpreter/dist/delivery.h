@@ -12,7 +12,9 @@ bool deliverOne(Machine& m, bool includeHeld);
 bool deliverFenced(Machine& m, Run& run, int peer);
 // Completes all operations of `run`, to `peer` or to all (-1).
 bool deliverAll(Machine& m, uint64_t runId, int peer);
-// Completes everything issued by a rank.
+// Completes those of a program's own bulk copies that `which` names.
+bool deliverBulk(Machine& m, Run& run, const std::function<bool(const PendingPut&)>& which);
+// Completes every put and get issued by a rank.
 bool deliverRank(Machine& m, int rank);
 
 }  // namespace tandem::interpreter

@@ -1,6 +1,7 @@
 // The k-th arrival of each rank belongs to the team's k-th meeting; the last to arrive wakes the others.
 #include "interpreter/dist/meeting.h"
 #include "interpreter/schedule/stream.h"
+#include "interpreter/vm/fail.h"
 #include <algorithm>
 
 namespace tandem::interpreter {
@@ -27,6 +28,25 @@ void leave(Machine& m, Machine::Meetings& all, Collective& c) {
   }
 }
 
+// Members call a team's barriers and collectives in one order (M12).
+void reportOrder(Machine& m, Task& task, const Collective& c, Op op) {
+  if (task.isStream) return;
+  auto& run = static_cast<Run&>(task);
+  auto word = [](Op o) { return o == Op::Barrier ? "a barrier" : o == Op::Broadcastmem ? "a broadcast" : "an fcollect"; };
+  std::vector<Diagnostic> notes;
+  for (size_t k = 0; k < c.ranks.size(); ++k) {
+    const Collective::Member& other = c.members[k];
+    if (!other.arrived || !other.program || c.ranks[k] == task.rank) continue;
+    Diagnostic d = placeOf(*other.program, other.location);
+    d.message = whoText(c.ranks[k], other.id) + " is here";
+    notes.push_back(std::move(d));
+  }
+  fail(m, run, run.prepared->code[run.pc], "deadlock",
+       std::string("this rank enters ") + word(op) + " of the team where another has entered " + word(c.op) +
+           ": all members call them in the same order (M12)",
+       std::move(notes));
+}
+
 }  // namespace
 
 bool meet(Machine& m, Task& task, int team, bool onStream, const std::vector<int>& members, Op op,
@@ -38,6 +58,10 @@ bool meet(Machine& m, Task& task, int team, bool onStream, const std::vector<int
     size_t index = size_t(std::find(members.begin(), members.end(), task.rank) - members.begin());
     c.members[index].arrived = true;
     open(c.members[index]);
+    if (c.arrived && c.op != op) {
+      reportOrder(m, task, c, op);
+      return false;
+    }
     c.op = op;
     c.timeNs = std::max(c.timeNs, task.clockNs);
     task.collective = &c;

@@ -1,4 +1,5 @@
 // The report when nothing can run: every waiter with what it expects, what is there, and who wrote that.
+#include "interpreter/schedule/deadlock_cycle.h"
 #include "interpreter/schedule/scheduler.h"
 #include "interpreter/simt/mbarrier.h"
 #include "interpreter/vm/fail.h"
@@ -104,6 +105,20 @@ std::string threadsText(const Run& run) {
   return text + ")";
 }
 
+// Where the other groups of its threads wait, with the calls they are in.
+void addGroups(const Run& run, std::vector<Diagnostic>& notes) {
+  constexpr size_t kMaxGroups = 4;
+  for (size_t k = 0; k < run.parked.size() && k < kMaxGroups; ++k) {
+    const ThreadGroup& g = run.parked[k];
+    Diagnostic d = placeOf(*run.prepared->program, run.prepared->code[g.pc].location);
+    std::vector<Diagnostic> callers = std::move(d.notes);
+    d.notes.clear();
+    d.message = std::to_string(g.mask.active) + " of its threads wait here";
+    notes.push_back(std::move(d));
+    for (Diagnostic& caller : callers) notes.push_back(std::move(caller));
+  }
+}
+
 Diagnostic waiterNote(Machine& m, Task& t) {
   Diagnostic d;
   std::string what;
@@ -129,7 +144,10 @@ Diagnostic waiterNote(Machine& m, Task& t) {
     case Blocked::Event: what += " waits for an event that is not recorded"; break;
     case Blocked::No: break;
   }
-  if (!t.isStream && t.blocked != Blocked::No) what += threadsText(static_cast<Run&>(t));
+  if (!t.isStream && t.blocked != Blocked::No) {
+    what += threadsText(static_cast<Run&>(t));
+    addGroups(static_cast<Run&>(t), d.notes);
+  }
   d.message = what;
   return d;
 }
@@ -179,6 +197,7 @@ void World::reportDeadlock(const std::vector<std::string>& hostNotes) {
     else
       ++left;
   }
+  for (Diagnostic& line : cycleNotes(stuck)) r.notes.push_back(std::move(line));
   for (const auto& [where, count] : alike) {
     const auto& [rank, file, line] = where;
     if (count > kMaxAlike)

@@ -134,5 +134,23 @@ TEST(Deadlock, StreamsAreWaitersToo) {
       << renderAll(world);
 }
 
+TEST(Deadlock, CollectivesInDifferentOrder) {
+  World world({.rankCount = 2});
+  std::vector<std::vector<uint64_t>> arguments;
+  for (int r = 0; r < 2; ++r) arguments.push_back({world.allocate(r, 64, MemoryKind::Symmetric, true, "x")});
+  ProgramBuilder b;
+  Register x = b.pointerArgument("x", Elem::I64), rank = b.uniform(Elem::I32), bytes = b.constant(Elem::I64, 8), root = b.constant(Elem::I32, 0);
+  b.add(Op::Rank, Elem::I32, {kNone}, {rank});
+  uint32_t branch = b.add(Op::Branch, Elem::I1, {b.compare(CompareOp::Eq, rank, root)}, {}, {0});
+  b.add(Op::Barrier, Elem::I32, {kNone}, {}, {0, 2});
+  b.patch(branch, b.pc());
+  b.add(Op::Broadcastmem, Elem::I32, {kNone, x, x, bytes, root}, {}, {2});
+  EXPECT_EQ(launchAll(world, b.finish(), {1, 1, 1}, arguments), World::Stop::Error);
+  std::string text = renderAll(world);
+  EXPECT_TRUE(hasReport(world, "deadlock")) << text;
+  EXPECT_NE(text.find("all members call them in the same order (M12)"), std::string::npos) << text;
+  EXPECT_NE(text.find("is here"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace tandem::interpreter::test

@@ -1,5 +1,6 @@
 // What every handler needs: registers, memory, reports, pending puts, teams. One a world.
 #pragma once
+#include "interpreter/check/store_log.h"
 #include "interpreter/random.h"
 #include "interpreter/memory/observer.h"
 #include "interpreter/vm/run.h"
@@ -7,6 +8,8 @@
 #include <unordered_set>
 
 namespace tandem::interpreter {
+
+struct BulkCopy;
 
 // Rates of the nominal machine of modelled time.
 struct NominalMachine {
@@ -37,6 +40,24 @@ struct PendingPut {
   const Program* program = nullptr;
   uint32_t location = 0;
   int64_t arrivesNs = 0;
+  std::shared_ptr<const void> observed;  // the observer's
+  uint32_t observedActor = 0;
+  uint32_t lane = kTileCode;  // the thread that called, as in MemoryAccess
+  std::shared_ptr<BulkCopy> bulk;  // a program's own bulk copy, which neither fence nor quiet completes
+};
+
+// What a program has started and not waited for: each thread's groups of bulk stores, and when mbarriers complete.
+struct BulkState {
+  std::vector<uint32_t> committed;                                // groups, by thread
+  std::map<std::pair<uint32_t, uint32_t>, int64_t> groupNs;       // by thread and group: when its stores arrive
+  std::unordered_map<Address, int64_t> barrierNs;                 // when the last copy of an mbarrier's phase arrived
+};
+
+// The programs of one launch at a grid-wide barrier.
+struct GridMeeting {
+  uint32_t arrived = 0, rounds = 0;
+  int64_t timeNs = 0;
+  std::vector<Task*> waiting;
 };
 
 // One meeting of a team's members: a barrier, or a collective with its copies done by the last to arrive.
@@ -46,6 +67,7 @@ struct Collective {
     Address dest = 0, source = 0;
     uint64_t bytes = 0;
     int root = 0;
+    const Task* task = nullptr;
     uint32_t location = 0;
     const Program* program = nullptr;
     std::array<int32_t, 3> id{-1, -1, -1};
@@ -73,7 +95,8 @@ struct Machine {
   Trace trace;
   World::Counters counters;
   std::function<void(const std::string&)> printer;
-  AccessObserver* observer = nullptr;
+  std::unique_ptr<AccessObserver> observer;
+  std::unique_ptr<check::StoreLog> stores;
   std::unordered_map<int, std::vector<int>> teams;
   int nextTeam = 16;
 
@@ -99,6 +122,8 @@ struct Machine {
     std::unordered_map<int, uint64_t> arrivals;  // by rank
   };
   std::unordered_map<int64_t, Meetings> meetings;
+  std::unordered_map<uint64_t, BulkState> bulkStates;  // by runId
+  std::unordered_map<const Grid*, GridMeeting> gridMeetings;
 
   // --- scheduling ---
   void makeRunnable(Task& t);

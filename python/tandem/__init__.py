@@ -28,6 +28,7 @@ def next_power_of_2(n):
     return 1 << max(0, (n - 1).bit_length())
 
 
-__all__ = ["CompileError", "Config", "Exploration", "JITFunction", "OutOfResources", "Result", "SimulationError", "SimulationWarning", "Stream", "Team",
-           "Tensor", "TensorDescriptor", "aggregate", "autotune", "cdiv", "constexpr", "constexpr_function", "current_team", "dist", "explore",
-           "gpu", "heuristics", "init", "jit", "language", "launch", "libdevice", "next_power_of_2", "shmem", "simt", "testing"]
+__all__ = ["CompileError", "Config", "Exploration", "JITFunction", "OutOfResources", "Result", "SimulationError",
+           "SimulationWarning", "Stream", "Team", "Tensor", "TensorDescriptor", "aggregate", "autotune", "cdiv", "constexpr",
+           "constexpr_function", "current_team", "dist", "explore", "gpu", "heuristics", "init", "jit", "language", "launch",
+           "libdevice", "next_power_of_2", "shmem", "simt", "testing"]

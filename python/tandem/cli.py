@@ -9,6 +9,7 @@ EPILOG = """examples:
   tandem run --ranks 4 script.py            run an SPMD script on 4 simulated ranks; it calls team = tandem.init()
   tandem run --ranks 8 --seed 3 script.py   another schedule and other delays; the same seed gives the same run
   tandem run --compat old.py                `import triton` and `import triton_dist` mean Tandem
+  tandem run --check script.py              look for races and misused signals: both lines and the missing order
   tandem run --trace t.json script.py       also write a timeline for ui.perfetto.dev
   tandem run --target cuda --compat old.py  run a script on the GPU: kernels that are given CUDA arrays
 """
@@ -30,6 +31,7 @@ def _parser():
     run.add_argument("--ranks", type=_rank_count, default=1, help="how many ranks (default 1)")
     run.add_argument("--target", default="sim", choices=["sim", "cuda"], help="where to run (default sim)")
     run.add_argument("--seed", type=int, default=0, help="decides schedule and delays (default 0)")
+    run.add_argument("--check", action="store_true", help="look for races and misused signals")
     run.add_argument("--trace", metavar="FILE", help="write a Perfetto trace")
     run.add_argument("--timeline", action="store_true", help="draw who computed and who waited")
     run.add_argument("--compat", action="store_true", help="resolve `triton` and `triton_dist` imports to Tandem")
@@ -68,7 +70,7 @@ def _run(options):
 
     try:
         result = tandem.launch(main, ranks=options.ranks, target=options.target, seed=options.seed,
-                               trace=bool(options.trace or options.timeline))
+                               trace=bool(options.trace or options.timeline), check=options.check or None)
     except (tandem.SimulationError, tandem.CompileError) as error:
         print(error, file=sys.stderr)
         print(f"replay: tandem run --ranks {options.ranks} --seed {options.seed} {options.script}", file=sys.stderr)

@@ -104,10 +104,14 @@ std::string resetBetween(uint64_t seed, bool acknowledged) {
 }
 
 TEST(SignalMisuse, AResetThatRacesTheNextUse) {
-  for (uint64_t seed = 0; seed < 20; ++seed) {
+  size_t found = 0;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
     EXPECT_EQ(resetBetween(seed, true), "");
-    EXPECT_TRUE(contains(resetBetween(seed, false), "signal-misuse")) << seed;
+    std::string text = resetBetween(seed, false);  // the waiter may also see the second message only
+    EXPECT_TRUE(contains(text, "(M11)") || text.empty()) << text;
+    found += !text.empty();
   }
+  EXPECT_GT(found, 5u);
 }
 
 }  // namespace

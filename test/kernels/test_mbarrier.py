@@ -69,7 +69,7 @@ def test_a_load_is_late_without_the_wait():
     late = 0
     for seed in range(8):
         source, out = np.arange(128, dtype=np.int32), np.zeros(128, np.int32)
-        tandem.launch(lambda team: copied[(1,)](source, out, 1, False, num_warps=4), seed=seed)
+        tandem.launch(lambda team: copied[(1,)](source, out, 1, False, num_warps=4), seed=seed, check=False)
         assert np.all((out == source) | (out == -1))
         late += np.any(out == -1)
     assert late > 0
@@ -195,7 +195,17 @@ def test_a_store_has_read_or_is_complete_after_its_group(everywhere, read):
         if not read:
             np.testing.assert_array_equal(seen, source)
 
-    everywhere(main, ranks=(1, 2))
+    everywhere(main, ranks=(1, 2), check=False if read else None)
+
+
+def test_the_checker_names_accesses_that_no_wait_orders():
+    source, out, seen = np.ones(128, np.int32), np.zeros(128, np.int32), np.zeros(128, np.int32)
+    with pytest.raises(tandem.SimulationError, match="race"):
+        tandem.launch(lambda team: copied[(1,)](source, out, 1, False, num_warps=4), check=True)
+    with pytest.raises(tandem.SimulationError, match="race"):
+        tandem.launch(lambda team: stored[(1,)](source, out, seen, True, True, num_warps=4), check=True)
+    tandem.launch(lambda team: copied[(1,)](source, out, 1, True, num_warps=4), check=True)
+    tandem.launch(lambda team: stored[(1,)](source, out, seen, False, True, num_warps=4), check=True)
 
 
 @pytest.mark.parametrize("waits", [False, True])
@@ -204,7 +214,7 @@ def test_a_store_is_late(waits):
     old = spoiled = 0
     for seed in range(8):
         source, out, seen = np.arange(1, 129, dtype=np.int32), np.zeros(128, np.int32), np.zeros(128, np.int32)
-        tandem.launch(lambda team: stored[(1,)](source, out, seen, True, waits, num_warps=4), seed=seed)
+        tandem.launch(lambda team: stored[(1,)](source, out, seen, True, waits, num_warps=4), seed=seed, check=False)
         old += np.any(seen == 0)
         spoiled += np.any(out == -1)
     assert old > 0
@@ -242,7 +252,8 @@ def misused(global_ptr, WHAT: tl.constexpr):
     buffer = dl.allocate_smem(tl.int64, [4])
     barrier = dl.smem_get_ptr(buffer)
     t = tid(0)
-    dl.smem_store(buffer, 0, [t % 4])
+    if t < 4:
+        dl.smem_store(buffer, 0, [t])
     __syncthreads()
     if t == 0:
         if WHAT == 0:

@@ -9,7 +9,9 @@
 namespace tandem::compiler {
 using nlohmann::json;
 
-Diagnostic plainError(const char* kind, const std::string& message) { return {Severity::Error, kind, message, nullptr, {}, {}}; }
+Diagnostic plainError(const char* kind, const std::string& message) {
+  return {Severity::Error, kind, message, nullptr, {}, {}};
+}
 
 std::string renderErrors(const std::vector<Diagnostic>& diagnostics) {
   std::string text;
@@ -33,7 +35,9 @@ void Compilation::canonicalize() {
   kernel_.function = *kernel_.module->getOps<mlir::func::FuncOp>().begin();
 }
 
-interpreter::ProgramPtr Compilation::lower() { return tandem::lower::lowerToProgram(kernel_.function, session_.sources()); }
+interpreter::ProgramPtr Compilation::lower() {
+  return tandem::lower::lowerToProgram(kernel_.function, session_.sources());
+}
 
 std::string Compilation::moduleText(bool locations) {
   std::string text;

@@ -5,7 +5,9 @@
 namespace tandem::lower::nvidia {
 using namespace mlir;
 
-llvm::BasicBlock* KernelLowering::newBlock(const char* name) { return llvm::BasicBlock::Create(context_, name, function_); }
+llvm::BasicBlock* KernelLowering::newBlock(const char* name) {
+  return llvm::BasicBlock::Create(context_, name, function_);
+}
 
 llvm::SmallVector<Regs> KernelLowering::phis(ValueRange values, ArrayRef<Regs> incoming, llvm::BasicBlock* from) {
   llvm::SmallVector<Regs> out;
@@ -34,9 +36,11 @@ bool KernelLowering::lowerControl(Operation* op) {
 }
 
 void KernelLowering::lowerFor(scf::ForOp op) {
-  llvm::Value *start = useScalar(op.getLowerBound()), *end = useScalar(op.getUpperBound()), *step = useScalar(op.getStep());
+  llvm::Value *start = useScalar(op.getLowerBound()), *end = useScalar(op.getUpperBound()),
+              *step = useScalar(op.getStep());
   llvm::SmallVector<Regs> inits = useAll(op.getInitArgs());
-  llvm::BasicBlock *before = b_.GetInsertBlock(), *header = newBlock("for"), *body = newBlock("body"), *exit = newBlock("done");
+  llvm::BasicBlock *before = b_.GetInsertBlock(), *header = newBlock("for"), *body = newBlock("body"),
+                   *exit = newBlock("done");
   b_.CreateBr(header);
   b_.SetInsertPoint(header);
   llvm::PHINode* iv = b_.CreatePHI(start->getType(), 2);
@@ -57,7 +61,8 @@ void KernelLowering::lowerFor(scf::ForOp op) {
 
 void KernelLowering::lowerWhile(scf::WhileOp op) {
   llvm::SmallVector<Regs> inits = useAll(op.getInits());
-  llvm::BasicBlock *before = b_.GetInsertBlock(), *header = newBlock("while"), *body = newBlock("body"), *exit = newBlock("done");
+  llvm::BasicBlock *before = b_.GetInsertBlock(), *header = newBlock("while"), *body = newBlock("body"),
+                   *exit = newBlock("done");
   b_.CreateBr(header);
   b_.SetInsertPoint(header);
   llvm::SmallVector<Regs> carried = phis(op.getBeforeArguments(), inits, before);

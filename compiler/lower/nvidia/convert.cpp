@@ -12,12 +12,13 @@ using Groups = llvm::SmallVector<llvm::SmallVector<unsigned, 8>>;
 bool KernelLowering::lowerConvertLayout(Operation* op) {
   auto convert = dyn_cast<tgpu::ConvertLayoutOp>(op);
   if (!convert) return false;
-  define(convert.getResult(), convertLayout(use(convert.getSource()), layoutOf(convert.getSource()), layoutOf(convert.getResult()),
-                                            typeOf(convert.getType()), op->getLoc()));
+  define(convert.getResult(), convertLayout(use(convert.getSource()), layoutOf(convert.getSource()),
+                                            layoutOf(convert.getResult()), typeOf(convert.getType()), op->getLoc()));
   return true;
 }
 
-Regs KernelLowering::convertLayout(const Regs& source, const LinearLayout& from, const LinearLayout& to, llvm::Type* element, Location loc) {
+Regs KernelLowering::convertLayout(const Regs& source, const LinearLayout& from, const LinearLayout& to,
+                                   llvm::Type* element, Location loc) {
   unsigned bits = bitsOf(element);
   layout::MatrixInstructions matrix{true, target_.hasStmatrix()};
   layout::Conversion plan = layout::plan(from, to, bits, scratchBudget(), matrix);
@@ -41,7 +42,9 @@ Regs KernelLowering::convertLayout(const Regs& source, const LinearLayout& from,
 llvm::Value* KernelLowering::xorOfMasks(llvm::Value* id, llvm::ArrayRef<uint64_t> masks) {
   llvm::Value* sum = b_.getInt32(0);
   for (auto [i, mask] : llvm::enumerate(masks))
-    if (mask) sum = b_.CreateXor(sum, b_.CreateSelect(b_.CreateTrunc(b_.CreateLShr(id, i), b_.getInt1Ty()), b_.getInt32(mask), b_.getInt32(0)));
+    if (mask)
+      sum = b_.CreateXor(sum, b_.CreateSelect(b_.CreateTrunc(b_.CreateLShr(id, i), b_.getInt1Ty()), b_.getInt32(mask),
+                                              b_.getInt32(0)));
   return sum;
 }
 
@@ -60,7 +63,8 @@ Regs KernelLowering::swapRegisters(Regs regs, llvm::Value* id, llvm::ArrayRef<ui
 llvm::Value* KernelLowering::shuffleBits(llvm::Value* value, llvm::Value* lane) {
   unsigned bits = value->getType()->getIntegerBitWidth();
   auto word = [&](llvm::Value* w) {
-    return b_.CreateIntrinsic(b_.getInt32Ty(), llvm::Intrinsic::nvvm_shfl_sync_idx_i32, {b_.getInt32(-1), w, lane, b_.getInt32(31)});
+    return b_.CreateIntrinsic(b_.getInt32Ty(), llvm::Intrinsic::nvvm_shfl_sync_idx_i32,
+                              {b_.getInt32(-1), w, lane, b_.getInt32(31)});
   };
   if (bits < 32) return b_.CreateTrunc(word(b_.CreateZExt(value, b_.getInt32Ty())), value->getType());
   if (bits == 32) return word(value);
@@ -86,7 +90,8 @@ Regs KernelLowering::convertByShuffle(Regs regs, const layout::Shuffle& plan) {
   return swapRegisters(moved, lane, plan.postSwaps);
 }
 
-Regs KernelLowering::convertThroughShared(const Regs& source, const layout::ThroughShared& plan, unsigned bits, Location loc) {
+Regs KernelLowering::convertThroughShared(const Regs& source, const layout::ThroughShared& plan, unsigned bits,
+                                          Location loc) {
   const layout::Scratch& scratchPlan = plan.scratch;
   int64_t elements = plan.store.numElements() / scratchPlan.rounds;
   llvm::Value* base = scratch(elements * bits / 8, loc);
@@ -98,7 +103,9 @@ Regs KernelLowering::convertThroughShared(const Regs& source, const layout::Thro
   };
   // Of several rounds each moves the elements whose offsets begin with its number.
   auto inRound = [&](llvm::Value* offset, int64_t round) -> llvm::Value* {
-    return scratchPlan.rounds == 1 ? nullptr : b_.CreateICmpEQ(b_.CreateLShr(offset, llvm::Log2_64(elements)), b_.getInt32(round));
+    return scratchPlan.rounds == 1
+               ? nullptr
+               : b_.CreateICmpEQ(b_.CreateLShr(offset, llvm::Log2_64(elements)), b_.getInt32(round));
   };
   auto addressOf = [&](llvm::Value* offset) {
     return b_.CreateGEP(b_.getInt8Ty(), base, b_.CreateMul(b_.CreateAnd(offset, elements - 1), b_.getInt32(bits / 8)));
@@ -112,7 +119,8 @@ Regs KernelLowering::convertThroughShared(const Regs& source, const layout::Thro
       blockBarrier();
     else
       syncStored();
-    if (matrixStore) storeMatrices(base, plan.store, source, bits, scratchPlan.store == layout::Access::MatrixTransposed);
+    if (matrixStore)
+      storeMatrices(base, plan.store, source, bits, scratchPlan.store == layout::Access::MatrixTransposed);
     for (const auto& group : matrixStore ? Groups{} : layout::vectorGroups(plan.store, scratchPlan.storeVector)) {
       Regs values;
       for (unsigned r : group) values.push_back(source[r]);

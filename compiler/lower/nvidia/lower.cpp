@@ -7,8 +7,9 @@
 namespace tandem::lower::nvidia {
 using namespace mlir;
 
-std::unique_ptr<llvm::Module> lowerToLlvm(func::FuncOp kernel, const std::vector<SourceFilePtr>& files, const target::TargetInfo& target,
-                                          llvm::LLVMContext& context, abi::KernelImage& image) {
+std::unique_ptr<llvm::Module> lowerToLlvm(func::FuncOp kernel, const std::vector<SourceFilePtr>& files,
+                                          const target::TargetInfo& target, llvm::LLVMContext& context,
+                                          abi::KernelImage& image) {
   auto module = std::make_unique<llvm::Module>(kernel.getName().str(), context);
   module->addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
   codegen::prepareModule(*module, target);
@@ -74,15 +75,17 @@ void KernelLowering::lowerBlock(Block& block) {
 
 void KernelLowering::lowerOp(Operation* op) {
   places_.set(b_, op->getLoc());
-  if (lowerArith(op) || lowerMath(op) || lowerControl(op) || lowerShape(op) || lowerMemory(op) || lowerBlockMemory(op) ||
-      lowerConvertLayout(op) || lowerRing(op) || lowerTma(op) || lowerWgmma(op) || lowerDot(op) || lowerReduction(op) ||
-      lowerGather(op) || lowerAtomic(op) || lowerDebug(op) || lowerInlineAsm(op) || lowerDist(op) || lowerSimt(op))
+  if (lowerArith(op) || lowerMath(op) || lowerControl(op) || lowerShape(op) || lowerMemory(op) ||
+      lowerBlockMemory(op) || lowerConvertLayout(op) || lowerRing(op) || lowerTma(op) || lowerWgmma(op) ||
+      lowerDot(op) || lowerReduction(op) || lowerGather(op) || lowerAtomic(op) || lowerDebug(op) ||
+      lowerInlineAsm(op) || lowerDist(op) || lowerSimt(op))
     return;
   failUnsupported(op);
 }
 
 void KernelLowering::failUnsupported(Operation* op) {
-  places_.fail(op->getLoc(), "unsupported", "`" + op->getName().getStringRef().str() + "` is not supported on " + target_.name());
+  places_.fail(op->getLoc(), "unsupported",
+               "`" + op->getName().getStringRef().str() + "` is not supported on " + target_.name());
 }
 
 }  // namespace tandem::lower::nvidia

@@ -17,8 +17,8 @@ size_t wordsAtOnce(const LinearLayout& layout, llvm::ArrayRef<llvm::SmallVector<
 }  // namespace
 
 // The address this lane gives: of row (lane & 7) of matrix (lane >> 3).
-llvm::Value* KernelLowering::matrixAddress(llvm::Value* base, const LinearLayout& layout, llvm::ArrayRef<uint64_t> offsets, unsigned bits,
-                                           bool transposed) {
+llvm::Value* KernelLowering::matrixAddress(llvm::Value* base, const LinearLayout& layout,
+                                           llvm::ArrayRef<uint64_t> offsets, unsigned bits, bool transposed) {
   llvm::SmallVector<uint64_t> masks;
   for (uint64_t row : layout::matrixRows(layout, transposed)) masks.push_back(row);
   if (offsets.size() > 1) masks.push_back(offsets[0] ^ offsets[1]);
@@ -28,7 +28,8 @@ llvm::Value* KernelLowering::matrixAddress(llvm::Value* base, const LinearLayout
   return b_.CreateGEP(b_.getInt8Ty(), base, b_.CreateMul(offset, b_.getInt32(bits / 8)));
 }
 
-void KernelLowering::storeMatrices(llvm::Value* base, const LinearLayout& layout, const Regs& source, unsigned bits, bool transposed) {
+void KernelLowering::storeMatrices(llvm::Value* base, const LinearLayout& layout, const Regs& source, unsigned bits,
+                                   bool transposed) {
   auto words = layout::matrixWords(layout, bits, transposed);
   for (size_t first = 0; first < words.size();) {
     size_t count = wordsAtOnce(layout, words, first);
@@ -45,7 +46,8 @@ void KernelLowering::storeMatrices(llvm::Value* base, const LinearLayout& layout
   }
 }
 
-void KernelLowering::loadMatrices(llvm::Value* base, const LinearLayout& layout, Regs& result, unsigned bits, bool transposed) {
+void KernelLowering::loadMatrices(llvm::Value* base, const LinearLayout& layout, Regs& result, unsigned bits,
+                                  bool transposed) {
   auto words = layout::matrixWords(layout, bits, transposed);
   for (size_t first = 0; first < words.size();) {
     size_t count = wordsAtOnce(layout, words, first);

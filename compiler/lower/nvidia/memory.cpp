@@ -49,8 +49,8 @@ llvm::Type* KernelLowering::memoryType(llvm::Type* element) {
 }
 
 // More than four elements travel as words.
-Regs KernelLowering::loadVector(llvm::Type* element, size_t count, llvm::Value* pointer, llvm::Value* predicate, Scalars other,
-                                const ptx::AccessOptions& options) {
+Regs KernelLowering::loadVector(llvm::Type* element, size_t count, llvm::Value* pointer, llvm::Value* predicate,
+                                Scalars other, const ptx::AccessOptions& options) {
   llvm::Type* held = memoryType(element);
   Regs instead;
   for (llvm::Value* v : other) instead.push_back(toHeld(v, held));
@@ -60,13 +60,15 @@ Regs KernelLowering::loadVector(llvm::Type* element, size_t count, llvm::Value* 
     for (llvm::Value*& v : instead) v = toBits(v);
     instead = pack(instead, 32);
   }
-  Regs values(ptx::load(b_, asWords ? b_.getInt32Ty() : held, asWords ? count * bits / 32 : count, pointer, predicate, instead, options));
+  Regs values(ptx::load(b_, asWords ? b_.getInt32Ty() : held, asWords ? count * bits / 32 : count, pointer, predicate,
+                        instead, options));
   if (asWords) values = unpack(values, bits, count);
   for (llvm::Value*& v : values) v = fromBits(v->getType()->isIntegerTy() ? v : toBits(v), element);
   return values;
 }
 
-void KernelLowering::storeVector(Scalars values, llvm::Value* pointer, llvm::Value* predicate, const ptx::AccessOptions& options) {
+void KernelLowering::storeVector(Scalars values, llvm::Value* pointer, llvm::Value* predicate,
+                                 const ptx::AccessOptions& options) {
   Regs held;
   for (llvm::Value* v : values) held.push_back(toHeld(v, memoryType(v->getType())));
   if (held.size() > 4) {

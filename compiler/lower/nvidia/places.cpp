@@ -51,7 +51,8 @@ void Places::fail(mlir::Location loc, const char* kind, const std::string& messa
   Diagnostic d{Severity::Error, kind, message, nullptr, {}, {}};
   if (auto at = filePosition(loc)) {
     for (const SourceFilePtr& file : files_)
-      if (file && file->name == at.getFilename().getValue() && (!d.file || !file->lineText(at.getStartLine()).empty())) d.file = file;
+      if (file && file->name == at.getFilename().getValue() && (!d.file || !file->lineText(at.getStartLine()).empty()))
+        d.file = file;
     d.range = {at.getStartLine(), at.getStartColumn(), at.getEndLine() ? at.getEndLine() : at.getStartLine(),
                at.getEndColumn() ? at.getEndColumn() : at.getStartColumn()};
   }

@@ -16,8 +16,8 @@ void KernelLowering::allocateBuffers(func::FuncOp kernel) {
     auto type = cast<tile::SmemType>(op.getType());
     int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
     for (int64_t d : type.getShape()) bytes *= d;
-    buffers_[op.getResult()] = {allocateShared(llvm::alignTo(bytes, 1024) * op.getSlots(), 1024), static_cast<int64_t>(llvm::alignTo(bytes, 1024)),
-                                static_cast<int>(op.getSwizzle())};
+    buffers_[op.getResult()] = {allocateShared(llvm::alignTo(bytes, 1024) * op.getSlots(), 1024),
+                                static_cast<int64_t>(llvm::alignTo(bytes, 1024)), static_cast<int>(op.getSwizzle())};
   });
   allocateStaging(kernel);
   kernel.walk([&](tgpu::RingOp op) {
@@ -42,7 +42,8 @@ void KernelLowering::allocateStaging(func::FuncOp kernel) {
   });
   if (!panelBytes) return;
   constexpr int64_t kKeptForScratch = 10 * 1024;
-  int64_t room = (target_.maxSharedBytes() / blocksPerMultiprocessor_ - sharedBytes_ - kKeptForScratch) / (groups * panelBytes);
+  int64_t room =
+      (target_.maxSharedBytes() / blocksPerMultiprocessor_ - sharedBytes_ - kKeptForScratch) / (groups * panelBytes);
   stagingPanels_ = std::min(std::max<int64_t>(1, panels), std::max<int64_t>(2, room));
   stagingBytes_ = groups * stagingPanels_ * panelBytes;
   staging_ = allocateShared(stagingBytes_, 1024);

@@ -35,7 +35,8 @@ void KernelLowering::lowerWarpSpecialize(tgpu::WarpSpecializeOp op) {
   role_ = 2;
   resetCounters();
   when(b_.CreateICmpEQ(threadId(), b_.getInt32(consumers)), [&] {
-    for (size_t i = 0; i < image_.tensorMaps.size(); ++i) ptx::prefetchTensorMap(b_, function_->getArg(image_.params.size() + i));
+    for (size_t i = 0; i < image_.tensorMaps.size(); ++i)
+      ptx::prefetchTensorMap(b_, function_->getArg(image_.params.size() + i));
     lowerBlock(op.getProducer().front());
   });
   b_.CreateBr(after);

@@ -16,7 +16,9 @@ ArrayRef<int64_t> shapeOf(Value tile) { return cast<RankedTensorType>(tile.getTy
 
 Regs KernelLowering::takeRegisters(Value source, const LinearLayout& wanted, Operation* op) {
   auto from = layout::registersFor(wanted, layoutOf(source));
-  if (!from) places_.fail(op->getLoc(), "internal", "`" + op->getName().getStringRef().str() + "` has layouts that do not match");
+  if (!from)
+    places_.fail(op->getLoc(), "internal",
+                 "`" + op->getName().getStringRef().str() + "` has layouts that do not match");
   Regs out;
   for (unsigned r : *from) out.push_back(use(source)[r]);
   return out;
@@ -25,7 +27,8 @@ Regs KernelLowering::takeRegisters(Value source, const LinearLayout& wanted, Ope
 bool KernelLowering::lowerShape(Operation* op) {
   return llvm::TypeSwitch<Operation*, bool>(op)
       .Case<tile::ProgramIdOp>([&](auto o) {
-        static constexpr llvm::Intrinsic::ID ids[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
+        static constexpr llvm::Intrinsic::ID ids[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x,
+                                                      llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
                                                       llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z};
         return define(o.getResult(), {b_.CreateIntrinsic(b_.getInt32Ty(), ids[o.getAxis()], {})}), true;
       })
@@ -38,25 +41,34 @@ bool KernelLowering::lowerShape(Operation* op) {
       .Case<tile::MakeRangeOp>([&](auto o) {
         LinearLayout layout = layoutOf(o.getResult());
         Regs out;
-        for (int64_t r = 0; r < layout.numRegisters(); ++r) out.push_back(b_.CreateAdd(position(layout, r), b_.getInt32(o.getStart())));
+        for (int64_t r = 0; r < layout.numRegisters(); ++r)
+          out.push_back(b_.CreateAdd(position(layout, r), b_.getInt32(o.getStart())));
         return define(o.getResult(), out), true;
       })
       .Case<tile::SplatOp>([&](auto o) {
         return define(o.getResult(), Regs(registersOf(o.getResult()), useScalar(o.getSource()))), true;
       })
       .Case<tile::ExpandDimsOp>([&](auto o) {
-        return define(o.getResult(), takeRegisters(o.getSource(), layoutOf(o.getResult()).withShape(shapeOf(o.getSource())), o)), true;
+        return define(o.getResult(),
+                      takeRegisters(o.getSource(), layoutOf(o.getResult()).withShape(shapeOf(o.getSource())), o)),
+               true;
       })
       .Case<tile::ReshapeOp>([&](auto o) {
-        return define(o.getResult(), takeRegisters(o.getSource(), layoutOf(o.getResult()).withShape(shapeOf(o.getSource())), o)), true;
+        return define(o.getResult(),
+                      takeRegisters(o.getSource(), layoutOf(o.getResult()).withShape(shapeOf(o.getSource())), o)),
+               true;
       })
       .Case<tile::BroadcastOp>([&](auto o) {
-        return define(o.getResult(), takeRegisters(o.getSource(), layout::projectBroadcast(layoutOf(o.getResult()), shapeOf(o.getSource())), o)),
+        return define(o.getResult(),
+                      takeRegisters(o.getSource(),
+                                    layout::projectBroadcast(layoutOf(o.getResult()), shapeOf(o.getSource())), o)),
                true;
       })
       .Case<tile::PermuteOp>([&](auto o) {
         SmallVector<unsigned> order(o.getOrder().begin(), o.getOrder().end());
-        return define(o.getResult(), takeRegisters(o.getSource(), layout::inferPermuteSource(layoutOf(o.getResult()), order), o)), true;
+        return define(o.getResult(),
+                      takeRegisters(o.getSource(), layout::inferPermuteSource(layoutOf(o.getResult()), order), o)),
+               true;
       })
       .Case<tile::JoinOp>([&](auto o) { return lowerJoin(o), true; })
       .Case<tile::SplitOp>([&](auto o) { return lowerSplit(o), true; })
@@ -65,13 +77,19 @@ bool KernelLowering::lowerShape(Operation* op) {
         llvm::Type* pointee = typeOf(cast<tile::PtrType>(getElementTypeOrSelf(o.getPointer().getType())).getPointee());
         if (pointee->isIntegerTy(1)) pointee = b_.getInt8Ty();
         bool isSigned = true;
-        return mapRegisters(o, [&](Scalars v) {
-                 return b_.CreateGEP(pointee, v[0], isSigned ? b_.CreateSExt(v[1], b_.getInt64Ty()) : v[1]);
-               }),
+        return mapRegisters(o,
+                            [&](Scalars v) {
+                              return b_.CreateGEP(pointee, v[0],
+                                                  isSigned ? b_.CreateSExt(v[1], b_.getInt64Ty()) : v[1]);
+                            }),
                true;
       })
-      .Case<tile::PtrToIntOp>([&](auto o) { return mapRegisters(o, [&](Scalars v) { return b_.CreatePtrToInt(v[0], b_.getInt64Ty()); }), true; })
-      .Case<tile::IntToPtrOp>([&](auto o) { return mapRegisters(o, [&](Scalars v) { return b_.CreateIntToPtr(v[0], b_.getPtrTy(1)); }), true; })
+      .Case<tile::PtrToIntOp>([&](auto o) {
+        return mapRegisters(o, [&](Scalars v) { return b_.CreatePtrToInt(v[0], b_.getInt64Ty()); }), true;
+      })
+      .Case<tile::IntToPtrOp>([&](auto o) {
+        return mapRegisters(o, [&](Scalars v) { return b_.CreateIntToPtr(v[0], b_.getPtrTy(1)); }), true;
+      })
       .Case<tile::BitcastOp>([&](auto o) {
         llvm::Type* to = typeOf(o.getResult().getType());
         return mapRegisters(o, [&](Scalars v) { return b_.CreateBitCast(v[0], to); }), true;
@@ -85,11 +103,13 @@ void KernelLowering::lowerJoin(tile::JoinOp op) {
     LinearLayout layout = layoutOf(op.getResult());
     Regs out;
     for (int64_t r = 0; r < layout.numRegisters(); ++r)
-      out.push_back(b_.CreateSelect(b_.CreateTrunc(position(layout, r), b_.getInt1Ty()), useScalar(op.getRhs()), useScalar(op.getLhs())));
+      out.push_back(b_.CreateSelect(b_.CreateTrunc(position(layout, r), b_.getInt1Ty()), useScalar(op.getRhs()),
+                                    useScalar(op.getLhs())));
     return define(op.getResult(), out);
   }
   LinearLayout result = layoutOf(op.getResult());
-  Regs lhs = takeRegisters(op.getLhs(), layout::projectJoin(result), op), rhs = takeRegisters(op.getRhs(), layout::projectJoin(result), op), out;
+  Regs lhs = takeRegisters(op.getLhs(), layout::projectJoin(result), op),
+       rhs = takeRegisters(op.getRhs(), layout::projectJoin(result), op), out;
   for (int64_t r = 0; r < result.numRegisters(); ++r) {
     llvm::Value* which = b_.CreateTrunc(position(result, r), b_.getInt1Ty());
     out.push_back(b_.CreateSelect(which, rhs[r], lhs[r]));
@@ -101,7 +121,8 @@ void KernelLowering::lowerJoin(tile::JoinOp op) {
 void KernelLowering::lowerSplit(tile::SplitOp op) {
   LinearLayout source = layoutOf(op.getSource());
   if (!isa<RankedTensorType>(op.getLhs().getType())) {
-    auto from = layout::registersFor(LinearLayout(source.shape(), {1}, layout::Bases(5, 0), layout::Bases(source.bases(layout::Dim::Warp).size(), 0)),
+    auto from = layout::registersFor(LinearLayout(source.shape(), {1}, layout::Bases(5, 0),
+                                                  layout::Bases(source.bases(layout::Dim::Warp).size(), 0)),
                                      source);
     if (!from) failUnsupported(op);
     define(op.getLhs(), {use(op.getSource())[(*from)[0]]});
@@ -120,7 +141,8 @@ void KernelLowering::lowerSplit(tile::SplitOp op) {
 
 void KernelLowering::lowerCat(tile::CatOp op) {
   LinearLayout result = layoutOf(op.getResult());
-  Regs lhs = takeRegisters(op.getLhs(), layout::projectCat(result), op), rhs = takeRegisters(op.getRhs(), layout::projectCat(result), op), out;
+  Regs lhs = takeRegisters(op.getLhs(), layout::projectCat(result), op),
+       rhs = takeRegisters(op.getRhs(), layout::projectCat(result), op), out;
   for (int64_t r = 0; r < result.numRegisters(); ++r) {
     llvm::Value* second = b_.CreateICmpUGE(position(result, r), b_.getInt32(result.numElements() / 2));
     out.push_back(b_.CreateSelect(second, rhs[r], lhs[r]));

@@ -5,7 +5,9 @@
 namespace tandem::lower::nvidia {
 using namespace mlir;
 
-llvm::Value* KernelLowering::sharedAddress(llvm::Value* byteOffset) { return b_.CreateGEP(b_.getInt8Ty(), shared_, byteOffset); }
+llvm::Value* KernelLowering::sharedAddress(llvm::Value* byteOffset) {
+  return b_.CreateGEP(b_.getInt8Ty(), shared_, byteOffset);
+}
 
 int64_t KernelLowering::allocateShared(int64_t bytes, int64_t alignment) {
   int64_t offset = llvm::alignTo(sharedBytes_, alignment);
@@ -18,8 +20,8 @@ int64_t KernelLowering::scratchBudget() const { return target_.maxSharedBytes() 
 llvm::Value* KernelLowering::scratch(int64_t bytes, Location loc) {
   if (bytes > scratchBudget())
     places_.fail(loc, "out-of-shared-memory",
-                 "the kernel needs " + std::to_string(llvm::alignTo(sharedBytes_, 128) + bytes) + " bytes of shared memory, " + target_.name() +
-                     " has " + std::to_string(target_.maxSharedBytes()));
+                 "the kernel needs " + std::to_string(llvm::alignTo(sharedBytes_, 128) + bytes) +
+                     " bytes of shared memory, " + target_.name() + " has " + std::to_string(target_.maxSharedBytes()));
   scratchBytes_ = std::max(scratchBytes_, bytes);
   return sharedAddress(llvm::alignTo(sharedBytes_, 128));
 }
@@ -47,14 +49,16 @@ Regs KernelLowering::pack(Scalars parts, unsigned wordBits) {
   if (bits >= wordBits) {
     Regs out;
     for (llvm::Value* p : parts)
-      for (unsigned at = 0; at < bits; at += wordBits) out.push_back(b_.CreateTrunc(b_.CreateLShr(p, at), b_.getIntNTy(wordBits)));
+      for (unsigned at = 0; at < bits; at += wordBits)
+        out.push_back(b_.CreateTrunc(b_.CreateLShr(p, at), b_.getIntNTy(wordBits)));
     return out;
   }
   unsigned perWord = wordBits / bits;
   Regs out;
   for (size_t i = 0; i < parts.size(); i += perWord) {
     llvm::Value* vector = llvm::PoisonValue::get(llvm::FixedVectorType::get(parts[0]->getType(), perWord));
-    for (unsigned k = 0; k < perWord; ++k) vector = b_.CreateInsertElement(vector, parts[std::min(i + k, parts.size() - 1)], k);
+    for (unsigned k = 0; k < perWord; ++k)
+      vector = b_.CreateInsertElement(vector, parts[std::min(i + k, parts.size() - 1)], k);
     out.push_back(b_.CreateBitCast(vector, b_.getIntNTy(wordBits)));
   }
   return out;

@@ -5,14 +5,17 @@
 namespace tandem::lower::nvidia {
 using layout::Dim;
 
-llvm::Value* KernelLowering::threadId() { return b_.CreateIntrinsic(b_.getInt32Ty(), llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {}); }
+llvm::Value* KernelLowering::threadId() {
+  return b_.CreateIntrinsic(b_.getInt32Ty(), llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {});
+}
 
 llvm::Value* KernelLowering::laneId() { return b_.CreateAnd(threadId(), 31); }
 
 // Read from lane 0, so that the hardware knows it is one value for the warp.
 llvm::Value* KernelLowering::warpId() {
   llvm::Value* warp = b_.CreateLShr(threadId(), 5);
-  return b_.CreateIntrinsic(b_.getInt32Ty(), llvm::Intrinsic::nvvm_shfl_sync_idx_i32, {b_.getInt32(-1), warp, b_.getInt32(0), b_.getInt32(31)});
+  return b_.CreateIntrinsic(b_.getInt32Ty(), llvm::Intrinsic::nvvm_shfl_sync_idx_i32,
+                            {b_.getInt32(-1), warp, b_.getInt32(0), b_.getInt32(31)});
 }
 
 llvm::Value* KernelLowering::threadPosition(const LinearLayout& layout) {

@@ -32,11 +32,12 @@ bool same(const std::vector<abi::HostExpr>& a, const std::vector<abi::HostExpr>&
   return llvm::equal(a, b, [](const auto& x, const auto& y) { return same(x, y); });
 }
 bool same(const abi::TensorMapRecipe& a, const abi::TensorMapRecipe& b) {
-  return a.element == b.element && same(a.base, b.base) && same(a.shape, b.shape) && same(a.strides, b.strides) && a.box == b.box &&
-         a.swizzleBytes == b.swizzleBytes && a.nanFill == b.nanFill;
+  return a.element == b.element && same(a.base, b.base) && same(a.shape, b.shape) && same(a.strides, b.strides) &&
+         a.box == b.box && a.swizzleBytes == b.swizzleBytes && a.nanFill == b.nanFill;
 }
 
-template <class Op> abi::TensorMapRecipe recipeOf(Op op, RankedTensorType tile, ArrayRef<int64_t> box) {
+template <class Op>
+abi::TensorMapRecipe recipeOf(Op op, RankedTensorType tile, ArrayRef<int64_t> box) {
   abi::TensorMapRecipe recipe;
   recipe.element = elementOf(tile.getElementType());
   recipe.base = *hostExpr(op.getBase());
@@ -71,11 +72,14 @@ void KernelLowering::collectTensorMaps(func::FuncOp kernel) {
   });
 }
 
-llvm::Value* KernelLowering::tensorMapOf(Operation* op) { return function_->getArg(image_.params.size() + tensorMaps_.lookup(op)); }
+llvm::Value* KernelLowering::tensorMapOf(Operation* op) {
+  return function_->getArg(image_.params.size() + tensorMaps_.lookup(op));
+}
 
 bool KernelLowering::lowerTma(Operation* op) {
   if (auto load = dyn_cast<tgpu::TmaLoadOp>(op)) return lowerTmaLoad(load), true;
-  if (auto store = dyn_cast<tile::BlockStoreOp>(op); store && store->hasAttr("tgpu.tma")) return lowerTmaStore(store), true;
+  if (auto store = dyn_cast<tile::BlockStoreOp>(op); store && store->hasAttr("tgpu.tma"))
+    return lowerTmaStore(store), true;
   return false;
 }
 
@@ -107,13 +111,17 @@ void KernelLowering::lowerTmaStore(tile::BlockStoreOp op) {
   int64_t panelBytes = panel[0] * panel[1] * bits / 8;
   llvm::Value *warp = b_.CreateLShr(threadId(), 5), *group = b_.CreateLShr(warp, 2);
   // Where the group's part of the tile begins.
-  Regs groupAt = coordinates(xorOfMasks(group, layout.bases(Dim::Warp).drop_front(std::min<size_t>(2, layout.bases(Dim::Warp).size()))),
-                             layout.shape());
+  Regs groupAt = coordinates(
+      xorOfMasks(group, layout.bases(Dim::Warp).drop_front(std::min<size_t>(2, layout.bases(Dim::Warp).size()))),
+      layout.shape());
   llvm::Value* row = b_.CreateAdd(useScalar(op.getOffsets()[0]), groupAt[0]);
   llvm::Value* column = b_.CreateAdd(useScalar(op.getOffsets()[1]), groupAt[1]);
-  llvm::Value* staging = sharedAddress(b_.CreateAdd(b_.CreateMul(group, b_.getInt32(stagingPanels_ * panelBytes)), b_.getInt32(staging_)));
+  llvm::Value* staging =
+      sharedAddress(b_.CreateAdd(b_.CreateMul(group, b_.getInt32(stagingPanels_ * panelBytes)), b_.getInt32(staging_)));
   llvm::Value* isLeader = b_.CreateICmpEQ(b_.CreateAnd(threadId(), 127), b_.getInt32(0));
-  auto groupBarrier = [&] { ptx::barrierSync(b_, b_.CreateAdd(group, b_.getInt32(kGroupBarrier)), b_.getInt32(32 * std::min(4, numWarps_))); };
+  auto groupBarrier = [&] {
+    ptx::barrierSync(b_, b_.CreateAdd(group, b_.getInt32(kGroupBarrier)), b_.getInt32(32 * std::min(4, numWarps_)));
+  };
   for (auto [index, part] : llvm::enumerate(panelsOf(layout, panel))) {
     llvm::Value* base = b_.CreateGEP(b_.getInt8Ty(), staging, b_.getInt32((index % stagingPanels_) * panelBytes));
     when(isLeader, [&] { ptx::waitBulk(b_, stagingPanels_ - 1, true); });
@@ -165,7 +173,8 @@ std::vector<KernelLowering::Panel> KernelLowering::panelsOf(const LinearLayout& 
 void KernelLowering::storePanel(llvm::Value* base, const LinearLayout& placed, const Regs& regs, unsigned bits) {
   Regs parts;
   for (llvm::Value* v : regs) parts.push_back(toBits(v));
-  if (target_.hasStmatrix() && layout::fitsMatrix(placed, bits, false)) return storeMatrices(base, placed, parts, bits, false);
+  if (target_.hasStmatrix() && layout::fitsMatrix(placed, bits, false))
+    return storeMatrices(base, placed, parts, bits, false);
   int64_t vector = 16 * 8 / bits;
   auto whole = [&](int64_t v) {
     return llvm::all_of(layout::vectorGroups(placed, v), [&](const auto& g) { return int64_t(g.size()) == v; });
@@ -174,7 +183,8 @@ void KernelLowering::storePanel(llvm::Value* base, const LinearLayout& placed, c
   for (const auto& group : layout::vectorGroups(placed, vector)) {
     Regs values;
     for (unsigned r : group) values.push_back(parts[r]);
-    storeShared(b_.CreateGEP(b_.getInt8Ty(), base, b_.CreateMul(position(placed, group[0]), b_.getInt32(bits / 8))), values);
+    storeShared(b_.CreateGEP(b_.getInt8Ty(), base, b_.CreateMul(position(placed, group[0]), b_.getInt32(bits / 8))),
+                values);
   }
 }
 

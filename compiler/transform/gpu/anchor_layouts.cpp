@@ -28,7 +28,9 @@ LinearLayout blockedAlong(ArrayRef<int64_t> shape, ArrayRef<unsigned> order, int
   return layout::blocked(shape, perThread, lanes, warps, order);
 }
 
-int64_t bytesOf(Type element) { return isa<tile::PtrType>(element) ? 8 : std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8); }
+int64_t bytesOf(Type element) {
+  return isa<tile::PtrType>(element) ? 8 : std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
+}
 
 layout::WarpGrid wgmmaGrid(RankedTensorType type, int numWarps) {
   int64_t m = std::min<int64_t>(numWarps, std::max<int64_t>(4, type.getDimSize(0) / 16));
@@ -89,7 +91,8 @@ Coalescing coalesced(Value pointers, Value mask, const analysis::AxisInfoAnalysi
   SmallVector<unsigned> order(type.getRank());
   std::iota(order.rbegin(), order.rend(), 0);
   const analysis::AxisInfo& info = axes.of(pointers);
-  std::stable_sort(order.begin(), order.end(), [&](unsigned a, unsigned b) { return info.contiguity(a) > info.contiguity(b); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](unsigned a, unsigned b) { return info.contiguity(a) > info.contiguity(b); });
   int64_t element = bytesOf(cast<tile::PtrType>(type.getElementType()).getPointee());
   int64_t vector = std::min<int64_t>(axes.maxVectorElements(pointers, mask, order[0]), 16 / element);
   vector = std::min(vector, std::max<int64_t>(1, type.getNumElements() / (32 * numWarps)));

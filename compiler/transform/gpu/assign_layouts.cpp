@@ -20,7 +20,10 @@ bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
 class LayoutAssignment {
  public:
   LayoutAssignment(func::FuncOp kernel, const target::TargetInfo& target)
-      : kernel_(kernel), target_(target), axes_(kernel), numWarps_(kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt()) {}
+      : kernel_(kernel),
+        target_(target),
+        axes_(kernel),
+        numWarps_(kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt()) {}
 
   void run() {
     placeAnchors();
@@ -38,7 +41,8 @@ class LayoutAssignment {
     kernel_.walk([&](Operation* op) {
       if (auto o = dyn_cast<tgpu::WgmmaOp>(op)) {
         anchor(o.getResult(), wgmmaResult(cast<RankedTensorType>(o.getResult().getType()), numWarps_), products_);
-        if (isTile(o.getLhs())) require(o.getLhsMutable(), wgmmaLhs(cast<RankedTensorType>(o.getLhs().getType()), numWarps_));
+        if (isTile(o.getLhs()))
+          require(o.getLhsMutable(), wgmmaLhs(cast<RankedTensorType>(o.getLhs().getType()), numWarps_));
       } else if (auto o = dyn_cast<tile::DotOp>(op)) {
         DotPlan plan = planDot(o, numWarps_, target_);
         if (plan.mma) o->setAttr("tgpu.mma", UnitAttr::get(o.getContext()));
@@ -65,7 +69,8 @@ class LayoutAssignment {
   // Leaves at the op how many neighbours one access may move, and along which dimension.
   LinearLayout coalescedAccess(Operation* op, Value pointer, Value mask) {
     Coalescing c = coalesced(pointer, mask, axes_, numWarps_);
-    op->setAttr("tgpu.vector", DenseI32ArrayAttr::get(op->getContext(), {static_cast<int32_t>(c.neighbours), static_cast<int32_t>(c.axis)}));
+    op->setAttr("tgpu.vector", DenseI32ArrayAttr::get(op->getContext(), {static_cast<int32_t>(c.neighbours),
+                                                                         static_cast<int32_t>(c.axis)}));
     return c.layout;
   }
 
@@ -93,7 +98,8 @@ class LayoutAssignment {
   static Value homeOf(Value value) {
     auto argument = dyn_cast<BlockArgument>(value);
     if (!argument) return value;
-    if (auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp())) return loop.getResult(argument.getArgNumber() - 1);
+    if (auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()))
+      return loop.getResult(argument.getArgNumber() - 1);
     if (auto loop = dyn_cast<scf::WhileOp>(argument.getOwner()->getParentOp()))
       if (argument.getOwner() == loop.getAfterBody()) return loop.getResult(argument.getArgNumber());
     return value;
@@ -104,8 +110,10 @@ class LayoutAssignment {
     SmallVector<Value> names{home};
     auto result = dyn_cast<OpResult>(home);
     if (!result) return names;
-    if (auto loop = dyn_cast<scf::ForOp>(result.getOwner())) names.push_back(loop.getRegionIterArg(result.getResultNumber()));
-    if (auto loop = dyn_cast<scf::WhileOp>(result.getOwner())) names.push_back(loop.getAfterArguments()[result.getResultNumber()]);
+    if (auto loop = dyn_cast<scf::ForOp>(result.getOwner()))
+      names.push_back(loop.getRegionIterArg(result.getResultNumber()));
+    if (auto loop = dyn_cast<scf::WhileOp>(result.getOwner()))
+      names.push_back(loop.getAfterArguments()[result.getResultNumber()]);
     return names;
   }
 
@@ -256,7 +264,8 @@ class LayoutAssignment {
   static bool isCheapTree(Value value, int depth = 0) {
     if (!isTile(value)) return true;
     Operation* op = value.getDefiningOp();
-    return op && depth < 16 && isCheap(op) && llvm::all_of(op->getOperands(), [&](Value v) { return isCheapTree(v, depth + 1); });
+    return op && depth < 16 && isCheap(op) &&
+           llvm::all_of(op->getOperands(), [&](Value v) { return isCheapTree(v, depth + 1); });
   }
 
   func::FuncOp kernel_;
@@ -264,7 +273,7 @@ class LayoutAssignment {
   analysis::AxisInfoAnalysis axes_;
   int numWarps_;
   Queue products_, loads_, stores_;
-  llvm::MapVector<Value, LinearLayout> known_;             // by home
+  llvm::MapVector<Value, LinearLayout> known_;  // by home
   llvm::DenseMap<OpOperand*, LinearLayout> required_;
 };
 

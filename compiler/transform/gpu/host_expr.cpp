@@ -26,7 +26,8 @@ std::optional<HostOp> binaryOf(Operation* op) {
 bool append(Value value, HostExpr& out, int depth) {
   if (depth > 32) return false;
   APInt constant;
-  if (matchPattern(value, m_ConstantInt(&constant))) return out.steps.push_back({HostOp::Constant, constant.getSExtValue()}), true;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return out.steps.push_back({HostOp::Constant, constant.getSExtValue()}), true;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     if (!isa<func::FuncOp>(argument.getOwner()->getParentOp()) || isa<FloatType>(argument.getType())) return false;
     return out.steps.push_back({HostOp::Argument, argument.getArgNumber()}), true;

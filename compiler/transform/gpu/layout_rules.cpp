@@ -13,15 +13,17 @@ using layout::LinearLayout;
 namespace {
 
 ArrayRef<int64_t> shapeOf(Value tile) { return cast<RankedTensorType>(tile.getType()).getShape(); }
-SmallVector<unsigned> orderOf(tile::PermuteOp op) { return SmallVector<unsigned>(op.getOrder().begin(), op.getOrder().end()); }
+SmallVector<unsigned> orderOf(tile::PermuteOp op) {
+  return SmallVector<unsigned>(op.getOrder().begin(), op.getOrder().end());
+}
 
 }  // namespace
 
 bool isSameLayout(Operation* op) {
   if (isa<arith::ArithDialect, math::MathDialect>(op->getDialect())) return true;
-  return isa<tile::AddPtrOp, tile::PtrToIntOp, tile::IntToPtrOp, tile::BitcastOp, tile::FpToFpOp, tile::MulHiUIOp, tile::ExternElementwiseOp,
-             tile::InlineAsmOp, tile::MapElementwiseOp, tile::LoadOp, tile::StoreOp, tile::AtomicRmwOp, tile::AtomicCasOp, tile::ScanOp,
-             tgpu::WgmmaWaitOp>(op) ||
+  return isa<tile::AddPtrOp, tile::PtrToIntOp, tile::IntToPtrOp, tile::BitcastOp, tile::FpToFpOp, tile::MulHiUIOp,
+             tile::ExternElementwiseOp, tile::InlineAsmOp, tile::MapElementwiseOp, tile::LoadOp, tile::StoreOp,
+             tile::AtomicRmwOp, tile::AtomicCasOp, tile::ScanOp, tgpu::WgmmaWaitOp>(op) ||
          op->getName().getStringRef() == "dist.symm_at" || op->getName().getStringRef() == "dist.consume_token";
 }
 
@@ -43,10 +45,10 @@ std::optional<LinearLayout> forward(OpOperand& operand, const LinearLayout& layo
       .Case<tile::JoinOp>([&](auto) -> Maybe { return layout::inferJoin(layout); })
       .Case<tile::CatOp>([&](auto) -> Maybe { return layout::inferCat(layout); })
       .Case<tile::SplitOp>([&](auto) -> Maybe { return layout::inferSplit(layout); })
-      .Case<tile::ReduceOp>([&](auto o) -> Maybe {
-        return layout::slice(layout, o.getAxis()).withoutZeroBases(layout::Dim::Register);
-      })
-      .Case<tile::GatherOp>([&](auto) -> Maybe { return operand.getOperandNumber() == 1 ? Maybe(layout) : std::nullopt; })
+      .Case<tile::ReduceOp>(
+          [&](auto o) -> Maybe { return layout::slice(layout, o.getAxis()).withoutZeroBases(layout::Dim::Register); })
+      .Case<tile::GatherOp>(
+          [&](auto) -> Maybe { return operand.getOperandNumber() == 1 ? Maybe(layout) : std::nullopt; })
       .Case<tgpu::WgmmaOp>([&](auto o) -> Maybe { return operand.get() == o.getAcc() ? Maybe(layout) : std::nullopt; })
       .Case<tile::DotOp>([&](auto o) -> Maybe { return operand.get() == o.getAcc() ? Maybe(layout) : std::nullopt; })
       .Default([](Operation*) { return std::nullopt; });
@@ -65,7 +67,8 @@ std::optional<LinearLayout> backward(OpOperand& operand, const LinearLayout& lay
       .Case<tile::JoinOp>([&](auto) -> Maybe { return layout::inferJoinSource(layout); })
       .Case<tile::CatOp>([&](auto) -> Maybe { return layout::inferCatSource(layout); })
       .Case<tile::SplitOp>([&](auto) -> Maybe { return layout::inferSplitSource(layout); })
-      .Case<tile::GatherOp>([&](auto) -> Maybe { return operand.getOperandNumber() == 1 ? Maybe(layout) : std::nullopt; })
+      .Case<tile::GatherOp>(
+          [&](auto) -> Maybe { return operand.getOperandNumber() == 1 ? Maybe(layout) : std::nullopt; })
       .Case<tgpu::WgmmaOp>([&](auto o) -> Maybe { return source == o.getAcc() ? Maybe(layout) : std::nullopt; })
       .Case<tile::DotOp>([&](auto o) -> Maybe { return source == o.getAcc() ? Maybe(layout) : std::nullopt; })
       .Default([](Operation*) { return std::nullopt; });
@@ -74,9 +77,11 @@ std::optional<LinearLayout> backward(OpOperand& operand, const LinearLayout& lay
 SmallVector<Value> tiedTo(OpOperand& operand) {
   Operation* op = operand.getOwner();
   unsigned i = operand.getOperandNumber();
-  if (auto loop = dyn_cast<scf::ForOp>(op)) return i >= 3 ? SmallVector<Value>{loop.getResult(i - 3)} : SmallVector<Value>{};
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return i >= 3 ? SmallVector<Value>{loop.getResult(i - 3)} : SmallVector<Value>{};
   if (auto loop = dyn_cast<scf::WhileOp>(op)) return {loop.getBeforeArguments()[i]};
-  if (isa<scf::ConditionOp>(op)) return i >= 1 ? SmallVector<Value>{op->getParentOp()->getResult(i - 1)} : SmallVector<Value>{};
+  if (isa<scf::ConditionOp>(op))
+    return i >= 1 ? SmallVector<Value>{op->getParentOp()->getResult(i - 1)} : SmallVector<Value>{};
   if (!isa<scf::YieldOp>(op)) return {};
   if (auto loop = dyn_cast<scf::WhileOp>(op->getParentOp())) return {loop.getBeforeArguments()[i]};
   return {op->getParentOp()->getResult(i)};

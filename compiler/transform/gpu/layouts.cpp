@@ -20,12 +20,15 @@ struct Home {
 };
 
 Home homeOf(Value value) {
-  if (auto result = dyn_cast<OpResult>(value)) return {result.getOwner(), kResults, result.getResultNumber(), result.getOwner()->getNumResults()};
+  if (auto result = dyn_cast<OpResult>(value))
+    return {result.getOwner(), kResults, result.getResultNumber(), result.getOwner()->getNumResults()};
   auto argument = cast<BlockArgument>(value);
   Operation* parent = argument.getOwner()->getParentOp();
-  if (auto loop = dyn_cast<scf::ForOp>(parent)) return {parent, kResults, argument.getArgNumber() - 1, loop->getNumResults()};
+  if (auto loop = dyn_cast<scf::ForOp>(parent))
+    return {parent, kResults, argument.getArgNumber() - 1, loop->getNumResults()};
   auto loop = cast<scf::WhileOp>(parent);
-  if (argument.getOwner() == loop.getBeforeBody()) return {parent, kBefore, argument.getArgNumber(), loop.getBeforeBody()->getNumArguments()};
+  if (argument.getOwner() == loop.getBeforeBody())
+    return {parent, kBefore, argument.getArgNumber(), loop.getBeforeBody()->getNumArguments()};
   return {parent, kResults, argument.getArgNumber(), loop->getNumResults()};
 }
 
@@ -43,7 +46,8 @@ bool hasLayout(Value value) { return attributeOf(homeOf(value)) != nullptr; }
 
 LinearLayout layoutOf(Value value) {
   tgpu::LayoutAttr attribute = attributeOf(homeOf(value));
-  return LinearLayout(attribute.getShape(), basesOf(attribute.getRegisters()), basesOf(attribute.getLanes()), basesOf(attribute.getWarps()));
+  return LinearLayout(attribute.getShape(), basesOf(attribute.getRegisters()), basesOf(attribute.getLanes()),
+                      basesOf(attribute.getWarps()));
 }
 
 void setLayout(Value value, const LinearLayout& layout) {
@@ -51,8 +55,8 @@ void setLayout(Value value, const LinearLayout& layout) {
   MLIRContext* context = value.getContext();
   SmallVector<Attribute> list(home.count, UnitAttr::get(context));
   if (auto known = home.op->getAttrOfType<ArrayAttr>(home.name)) list.assign(known.begin(), known.end());
-  list[home.index] = tgpu::LayoutAttr::get(context, layout.shape(), listOf(layout.bases(Dim::Register)), listOf(layout.bases(Dim::Lane)),
-                                           listOf(layout.bases(Dim::Warp)));
+  list[home.index] = tgpu::LayoutAttr::get(context, layout.shape(), listOf(layout.bases(Dim::Register)),
+                                           listOf(layout.bases(Dim::Lane)), listOf(layout.bases(Dim::Warp)));
   home.op->setAttr(home.name, ArrayAttr::get(context, list));
 }
 

@@ -43,7 +43,8 @@ bool readsFromShared(tile::DotOp dot, bool isLhs, const OperandSource& operand) 
   return (kMajor || type.getElementTypeBitWidth() == 16) && panelSwizzle(type).has_value();
 }
 
-template <class Op> static bool fitsTma(Op op, RankedTensorType type) {
+template <class Op>
+static bool fitsTma(Op op, RankedTensorType type) {
   APInt last;
   if (type.getRank() != 2 || !panelSwizzle(type) || op.getBoundaryCheck().size() != 2) return false;
   if (!matchPattern(op.getStrides().back(), m_ConstantInt(&last)) || !last.isOne()) return false;
@@ -55,7 +56,9 @@ bool fitsTma(tile::BlockLoadOp load) {
   return load.getPadding() == tile::Padding::Zero && fitsTma(load, cast<RankedTensorType>(load.getResult().getType()));
 }
 
-bool fitsTma(tile::BlockStoreOp store) { return !store.getReduce() && fitsTma(store, cast<RankedTensorType>(store.getValue().getType())); }
+bool fitsTma(tile::BlockStoreOp store) {
+  return !store.getReduce() && fitsTma(store, cast<RankedTensorType>(store.getValue().getType()));
+}
 
 SmallVector<int64_t> tmaBox(RankedTensorType tile) {
   int64_t columns = panelBytes(*panelSwizzle(tile)) * 8 / tile.getElementTypeBitWidth();

@@ -101,7 +101,8 @@ class Copy {
       inits.push_back(mapping_.lookupOrDefault(init));
     }
     auto copy = scf::ForOp::create(builder, loop.getLoc(), mapping_.lookupOrDefault(loop.getLowerBound()),
-                                   mapping_.lookupOrDefault(loop.getUpperBound()), mapping_.lookupOrDefault(loop.getStep()), inits);
+                                   mapping_.lookupOrDefault(loop.getUpperBound()),
+                                   mapping_.lookupOrDefault(loop.getStep()), inits);
     mapping_.map(loop.getInductionVar(), copy.getInductionVar());
     for (auto [k, i] : llvm::enumerate(kept)) {
       mapping_.map(loop.getRegionIterArg(i), copy.getRegionIterArg(k));
@@ -118,7 +119,8 @@ class Copy {
 
   void copyBranch(scf::IfOp branch, OpBuilder& builder) {
     bool hasElse = !branch.getElseRegion().empty();
-    auto copy = scf::IfOp::create(builder, branch.getLoc(), TypeRange{}, mapping_.lookupOrDefault(branch.getCondition()), hasElse);
+    auto copy = scf::IfOp::create(builder, branch.getLoc(), TypeRange{},
+                                  mapping_.lookupOrDefault(branch.getCondition()), hasElse);
     OpBuilder then(copy.thenYield());
     block(*branch.thenBlock(), then);
     if (!hasElse) return;

@@ -1,5 +1,6 @@
 // What is said when nothing can run: waits, spins, barriers, programs that cannot start.
 #include "interpreter/test/program_builder.h"
+#include "interpreter/vm/machine.h"
 #include <gtest/gtest.h>
 
 namespace tandem::interpreter::test {
@@ -150,6 +151,35 @@ TEST(Deadlock, CollectivesInDifferentOrder) {
   EXPECT_TRUE(hasReport(world, "deadlock")) << text;
   EXPECT_NE(text.find("all members call them in the same order (M12)"), std::string::npos) << text;
   EXPECT_NE(text.find("is here"), std::string::npos) << text;
+}
+
+TEST(Waiting, OnlyWhoWatchesTheBytesIsWoken) {
+  Machine m({.rankCount = 1});
+  Allocation& a = *m.arena.allocate(0, 4096, MemoryKind::Local, true).allocation;
+  std::vector<Task> words(64);
+  Task wide, both;
+  auto wait = [&](Task& t, uint64_t offset, uint32_t bytes) { m.watch(t, a.begin + offset, bytes); };
+  for (size_t k = 0; k < words.size(); ++k) wait(words[k], k * 8, 8);
+  wait(wide, 100, 300);
+  wait(both, 0, 4);
+  wait(both, 2048, 4);
+  for (Task& t : words) m.block(t, Blocked::Signal);
+  m.block(wide, Blocked::Signal);
+  m.block(both, Blocked::Signal);
+  m.wakeWaiters(a, a.begin + 396, 8);  // the last bytes of `wide`, words 49 and 50
+  EXPECT_EQ(m.runnable.size(), 3u);
+  EXPECT_EQ(wide.blocked, Blocked::No);
+  EXPECT_EQ(words[48].blocked, Blocked::Signal);
+  EXPECT_EQ(words[49].blocked, Blocked::No);
+  EXPECT_EQ(words[50].blocked, Blocked::No);
+  EXPECT_EQ(words[51].blocked, Blocked::Signal);
+  m.wakeWaiters(a, a.begin + 2044, 4);
+  EXPECT_EQ(m.runnable.size(), 3u);
+  m.wakeWaiters(a, a.begin + 2047, 2);
+  EXPECT_EQ(both.blocked, Blocked::No);
+  m.wakeWaiters(a, a.begin, 4096);
+  EXPECT_TRUE(m.blockedTasks.empty());
+  EXPECT_TRUE(a.waiters.empty());
 }
 
 }  // namespace

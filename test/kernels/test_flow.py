@@ -5,6 +5,7 @@ import pytest
 import tandem
 import triton
 import triton.language as tl
+from triton.language.core import _aggregate
 
 
 @triton.jit
@@ -154,3 +155,69 @@ def test_swizzle(m, n, g):
         size = min(g, m - first)
         want += [(first + k % size) * 100 + k // size for k in range(size * n)]
     np.testing.assert_array_equal(o.ravel(), want)
+
+
+@pytest.mark.parametrize("step", [0, -1, -3])
+def test_a_step_that_turns_out_not_positive_is_an_error_of_its_line(step):
+    with pytest.raises(tandem.SimulationError, match="the step of a loop must be positive") as error:
+        counted[(1,)](np.zeros(2, np.int64), 0, 10, step)
+    assert "for i in range(start, stop, step)" in str(error.value)
+
+
+@triton.jit
+def endless(o):
+    while 1:
+        pass
+    tl.store(o, 1)
+
+
+@triton.jit
+def endless_when(o, n):
+    x = n
+    while x > 0:
+        x = x * 1
+    tl.store(o, 1)
+
+
+def test_a_loop_without_effects_that_never_ends_is_reported():
+    o = np.zeros(1, np.int32)
+    with pytest.raises(tandem.SimulationError, match="loops without end") as error:
+        endless[(1,)](o)
+    assert "while 1:" in str(error.value) and "deadlock" in str(error.value)
+    endless_when[(1,)](o, 0)
+    assert o[0] == 1
+    with pytest.raises(tandem.SimulationError, match="loops without end") as error:
+        endless_when[(1,)](o, 1)
+    assert "while x > 0:" in str(error.value)
+
+
+@_aggregate
+class Cursor:
+    at: tl.tensor
+    sum: tl.tensor
+    step: tl.constexpr
+
+    def __init__(self, at, sum, step):
+        self.at = at
+        self.sum = sum
+        self.step = step
+
+    @triton.jit
+    def next(self, x):
+        return Cursor(self.at + self.step, self.sum + tl.load(x + self.at), self.step)
+
+
+@triton.jit
+def walks(x, o, n):
+    c = Cursor(n * 0, tl.cast(0.0, tl.float32), tl.constexpr(3))
+    while c.at < n:
+        c = c.next(x)
+    tl.store(o, c.sum)
+    tl.store(o + 1, c.at)
+
+
+@pytest.mark.parametrize("n", [0, 1, 10, 12])
+def test_a_while_loop_carries_aggregates(n):
+    x, o = np.arange(16, dtype=np.float32), np.zeros(2, np.float32)
+    walks[(1,)](x, o, n)
+    np.testing.assert_array_equal(o, [x[:n:3].sum(), (n + 2) // 3 * 3])

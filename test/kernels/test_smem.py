@@ -182,3 +182,25 @@ def test_outside_the_buffer():
     with pytest.raises(tandem.SimulationError, match="index 4 is outside dimension 0 of size 4"):
         misused[(1,)](np.zeros(32, np.int32), 4)
     test_pointers_and_addresses()  # the report belongs to that run only
+
+
+@triton.jit
+def takes_turns(x, o, n, N: tl.constexpr):
+    """Two buffers change places in every round."""
+    a = dl.allocate_smem(tl.int32, [N])
+    b = dl.allocate_smem(tl.int32, [N])
+    t = tid(0)
+    dl.smem_store(a, ld(x + t), [t])
+    for i in range(n):
+        __syncthreads()
+        dl.smem_store(b, dl.smem_load(a, [(t + 1) % N]), [t])
+        a, b = b, a
+    __syncthreads()
+    st(o + t, dl.smem_load(a, [t]))
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_buffers_that_change_places_in_a_loop(n):
+    x, o = np.arange(32, dtype=np.int32), np.zeros(32, np.int32)
+    takes_turns[(1,)](x, o, n, 32, num_warps=1)
+    np.testing.assert_array_equal(o, np.roll(x, -n))

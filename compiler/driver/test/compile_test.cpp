@@ -77,7 +77,7 @@ TEST(Compile, MalformedRequestsAreDiagnostics) {
   json r = scaleRequest();
   r["arguments"][0]["type"] = "*fp17";
   EXPECT_NE(compileToProgram(r.dump()).error.find("`*fp17` is not a type"), std::string::npos);
-  EXPECT_NE(emit(scaleRequest().dump(), "ptx").error.find("unknown stage `ptx`"), std::string::npos);
+  EXPECT_NE(emit(scaleRequest().dump(), "wasm").error.find("unknown stage `wasm`"), std::string::npos);
 }
 
 TEST(Compile, StagesHaveText) {

@@ -84,16 +84,16 @@ def loop_continue(x_ptr, n):
 def while_else(x_ptr, n):
     while n > 0:
         n -= 1
-    else:
-        tl.store(x_ptr, 1.0)  # <-- tl.store(: `else` of a loop
+    else:  # <-- else: `else` of a loop
+        tl.store(x_ptr, 1.0)
 
 
 @tandem.jit
 def for_else(x_ptr, n):
     for i in range(n):
         tl.store(x_ptr, 1.0)
-    else:
-        tl.store(x_ptr, 1.0)  # <-- tl.store(: `else` of a loop
+    else:  # <-- else: `else` of a loop
+        tl.store(x_ptr, 1.0)
 
 
 @tandem.jit

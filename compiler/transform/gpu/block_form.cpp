@@ -1,0 +1,125 @@
+// What must be proved of each dimension, then the ops that compute the block.
+#include "compiler/transform/gpu/block_form.h"
+#include <mlir/Dialect/Arith/IR/Arith.h>
+
+namespace tandem::transform::gpu {
+using namespace mlir;
+using analysis::AxisInfoAnalysis;
+using analysis::DimAccess;
+using analysis::ScalarExpr;
+namespace {
+
+constexpr int64_t kAlignment = 16;                  // of a base and of strides, in bytes
+constexpr int64_t kMaxExtent = (int64_t(1) << 31) - 1;
+
+// Negative multiples are left out too: they walk backwards.
+bool isAligned(const ScalarExpr& elements, int64_t bytes, const AxisInfoAnalysis& axes) {
+  return !elements.isZero() && llvm::all_of(elements.terms(), [&](const ScalarExpr::Term& term) {
+    int64_t divisor = std::min(kAlignment, term.factor & -term.factor);
+    for (Value symbol : term.symbols) divisor = std::min(kAlignment, divisor * axes.of(symbol).divisibility(0));
+    return term.factor > 0 && divisor * bytes % kAlignment == 0;
+  });
+}
+
+// A number or a 32-bit argument, so that every place inside fits the coordinates of TMA.
+bool isExtent(const ScalarExpr& extent) {
+  if (std::optional<int64_t> number = extent.constant()) return *number > 0 && *number <= kMaxExtent;
+  const ScalarExpr::Term& term = extent.terms()[0];
+  return extent.terms().size() == 1 && term.factor == 1 && term.symbols.size() == 1 && term.symbols[0].getType().isInteger(32);
+}
+
+// Where the tensor ends in one dimension.
+std::optional<ScalarExpr> extentOf(const DimAccess& dim) {
+  if (dim.lowerBound && !dim.lowerBound->isZero()) return std::nullopt;
+  if (!dim.nonNegative && !dim.lowerBound) return std::nullopt;
+  if (dim.wrap && dim.bound && !(*dim.wrap == *dim.bound)) return std::nullopt;
+  if (dim.wrap) return dim.wrap;
+  if (dim.bound) return dim.bound;
+  // Always the same places, and all of them are accessed.
+  if (std::optional<int64_t> offset = dim.offset.constant()) return ScalarExpr(*offset + dim.size);
+  return std::nullopt;
+}
+
+int64_t divisorOf(const ScalarExpr& extent, const AxisInfoAnalysis& axes) {
+  if (extent.constant()) return 1;
+  return std::min(kAlignment, axes.of(extent.terms()[0].symbols[0]).divisibility(0));
+}
+
+bool isAlignedBase(const analysis::StridedAccess& access, const AxisInfoAnalysis& axes) {
+  return access.describesArguments() && access.baseOffset.isZero() && access.guards.empty() &&
+         axes.of(access.base).divisibility(0) >= kAlignment;
+}
+
+class Builder {
+ public:
+  Builder(OpBuilder& builder, Location where) : b_(builder), where_(where) {}
+
+  Value number(int64_t value, Type type) { return arith::ConstantOp::create(b_, where_, b_.getIntegerAttr(type, value)); }
+  Value wide(const ScalarExpr& e) { return e.build(b_, where_, b_.getI64Type()); }
+
+  // A map has no empty dimensions. Where the argument is not positive, `offset` keeps away from the place this makes up.
+  Value extent(const ScalarExpr& e, int64_t divisor) {
+    if (e.constant()) return wide(e);
+    return arith::MaxSIOp::create(b_, where_, wide(e), number(divisor, b_.getI64Type()));
+  }
+
+  // Computed wide, as the addresses were; what does not fit 32 bits is outside, and so is everything of an empty tensor.
+  Value offset(const ScalarExpr& e, const ScalarExpr& extent) {
+    if (e.constant() && extent.constant()) return number(*e.constant(), b_.getI32Type());
+    Value whole = wide(e);
+    Value low = arith::TruncIOp::create(b_, where_, b_.getI32Type(), whole);
+    Value again = arith::ExtSIOp::create(b_, where_, b_.getI64Type(), low);
+    Value fits = arith::CmpIOp::create(b_, where_, arith::CmpIPredicate::eq, again, whole);
+    if (!extent.constant()) {
+      Value some = arith::CmpIOp::create(b_, where_, arith::CmpIPredicate::sgt, wide(extent), number(0, b_.getI64Type()));
+      fits = arith::AndIOp::create(b_, where_, some, fits);
+    }
+    Value outside = number(std::numeric_limits<int32_t>::min(), b_.getI32Type());
+    return arith::SelectOp::create(b_, where_, fits, low, outside);
+  }
+
+ private:
+  OpBuilder& b_;
+  Location where_;
+};
+
+}  // namespace
+
+RankedTensorType BlockForm::inMemory(RankedTensorType tile) const {
+  if (!isFlipped) return tile;
+  return RankedTensorType::get({tile.getDimSize(1), tile.getDimSize(0)}, tile.getElementType());
+}
+
+std::optional<BlockForm> blockForm(Value pointer, Value mask, const AxisInfoAnalysis& axes) {
+  std::optional<analysis::StridedAccess> access = analysis::StrideAnalysis(axes).of(pointer, mask);
+  if (!access || access->dims.size() != 2 || !isAlignedBase(*access, axes)) return std::nullopt;
+  BlockForm form;
+  auto isUnit = [&](unsigned d) { return access->dims[d].stride.constant() == 1; };
+  form.isFlipped = isUnit(0);
+  if (!isUnit(form.isFlipped ? 0 : 1) || !isAligned(access->dims[form.isFlipped ? 1 : 0].stride, analysis::pointeeBytes(pointer.getType()), axes))
+    return std::nullopt;
+  for (const DimAccess& dim : access->dims) {
+    std::optional<ScalarExpr> extent = extentOf(dim);
+    if (!extent || !isExtent(*extent)) return std::nullopt;
+    form.extents.push_back(*extent);
+    form.divisors.push_back(divisorOf(*extent, axes));
+    form.wraps.push_back(dim.wrap && !dim.bound);
+  }
+  form.access = std::move(*access);
+  return form;
+}
+
+BlockOperands buildOperands(const BlockForm& form, OpBuilder& builder, Location where) {
+  Builder b(builder, where);
+  BlockOperands out;
+  out.base = form.access.base;
+  for (unsigned i : {0u, 1u}) {
+    unsigned d = form.isFlipped ? 1 - i : i;
+    out.shape.push_back(b.extent(form.extents[d], form.divisors[d]));
+    out.strides.push_back(b.wide(form.access.dims[d].stride));
+    out.offsets.push_back(b.offset(form.access.dims[d].offset, form.extents[d]));
+  }
+  return out;
+}
+
+}  // namespace tandem::transform::gpu

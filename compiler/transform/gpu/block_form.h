@@ -1,0 +1,31 @@
+// A tile of pointers and its mask as a block of a strided tensor that a tensor map can describe. Knows nothing of why it is wanted.
+#pragma once
+#include "compiler/analysis/strides.h"
+#include "compiler/dialect/tile/tile.h"
+
+namespace tandem::transform::gpu {
+
+// Of rank 2. Outside the tensor the block reads zeros and drops what it writes; the launcher makes the map, and says so when a stride
+// turns out negative.
+struct BlockForm {
+  analysis::StridedAccess access;
+  llvm::SmallVector<analysis::ScalarExpr, 2> extents;  // by the tile's dimensions, as `offsets` and `strides` in `access` are
+  llvm::SmallVector<int64_t, 2> divisors;              // powers of two that divide the extents
+  llvm::SmallVector<bool, 2> wraps;                    // what lies behind the extent is no zero: it begins again from the front
+  bool isFlipped = false;                              // the first dimension is the contiguous one
+
+  mlir::RankedTensorType inMemory(mlir::RankedTensorType tile) const;
+};
+
+// Nothing unless the access provably touches what a block would (apart from `wraps`), arguments alone decide base, extents and strides,
+// and these are aligned as TMA wants it.
+std::optional<BlockForm> blockForm(mlir::Value pointer, mlir::Value mask, const analysis::AxisInfoAnalysis& axes);
+
+// The operands of tile.block_load and tile.block_store, contiguous dimension last.
+struct BlockOperands {
+  mlir::Value base;
+  llvm::SmallVector<mlir::Value, 2> shape, strides, offsets;
+};
+BlockOperands buildOperands(const BlockForm& form, mlir::OpBuilder& builder, mlir::Location where);
+
+}  // namespace tandem::transform::gpu

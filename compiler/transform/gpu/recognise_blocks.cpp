@@ -1,0 +1,219 @@
+// Finds the accesses that go with products, checks them, replaces them.
+#include "compiler/transform/gpu/recognise_blocks.h"
+#include "compiler/transform/gpu/accesses.h"
+#include "compiler/transform/gpu/block_form.h"
+#include "compiler/transform/gpu/operands.h"
+#include "compiler/transform/gpu/unobserved.h"
+#include <llvm/ADT/MapVector.h>
+#include <llvm/ADT/SetVector.h>
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/IR/Matchers.h>
+
+namespace tandem::transform::gpu {
+using namespace mlir;
+namespace {
+
+bool isFlip(Operation* op) {
+  auto permute = dyn_cast<tile::PermuteOp>(op);
+  return permute && permute.getOrder() == ArrayRef<int32_t>{1, 0};
+}
+
+// Plus zero of any type, at every place.
+bool isZero(Value value) {
+  Operation* op = value.getDefiningOp();
+  if (!op) return false;
+  if (isa<tile::SplatOp, tile::BroadcastOp, tile::FpToFpOp>(op)) return isZero(op->getOperand(0));
+  Attribute constant;
+  if (!matchPattern(value, m_Constant(&constant))) return false;
+  if (auto elements = dyn_cast<DenseElementsAttr>(constant)) {
+    if (!elements.isSplat()) return false;
+    constant = elements.getSplatValue<Attribute>();
+  }
+  if (auto number = dyn_cast<FloatAttr>(constant)) return number.getValue().isPosZero();
+  auto number = dyn_cast<IntegerAttr>(constant);
+  return number && number.getValue().isZero();
+}
+
+class Recognition {
+ public:
+  explicit Recognition(func::FuncOp kernel)
+      : kernel_(kernel), axes_(kernel), numWarps_(kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt()) {}
+
+  bool run(const target::TargetInfo& target) {
+    kernel_.walk([&](tile::DotOp dot) {
+      if (fitsWgmma(dot, numWarps_, target)) dots_.insert(dot);
+    });
+    if (dots_.empty()) return false;
+    kernel_.walk([&](tile::LoadOp load) {
+      if (std::optional<BlockForm> form = formOf(load)) loads_[load] = *form;
+    });
+    keepWholeProducts();
+    for (tile::StoreOp store : storesOfProducts())
+      if (std::optional<BlockForm> form = formOf(store)) stores_[store] = *form;
+    for (auto& [load, form] : loads_) replace(cast<tile::LoadOp>(load), form);
+    for (auto& [store, form] : stores_) replace(cast<tile::StoreOp>(store), form);
+    if (loads_.empty() && stores_.empty()) return false;
+    dropCarriedPointers();
+    return true;
+  }
+
+ private:
+  //===- loads --------------------------------------------------------------------------------------------------===//
+  std::optional<BlockForm> formOf(tile::LoadOp load) {
+    auto type = dyn_cast<RankedTensorType>(load.getResult().getType());
+    bool isPlain = !load.getIsVolatile() && load.getCache() != tile::Cache::Cv && (!load.getOther() || isZero(load.getOther()));
+    if (!type || !isPlain || !isa<scf::ForOp>(load->getParentOp()) || readersOf(load).empty()) return std::nullopt;
+    std::optional<BlockForm> form = blockForm(load.getPointer(), load.getMask(), axes_);
+    if (!form || !suitsReaders(load, *form) || !mayRunAhead(load, cast<BlockArgument>(form->access.base))) return std::nullopt;
+    for (unsigned d : {0u, 1u})
+      if (form->wraps[d] && !isUnobservedFrom(load.getResult(), d, form->extents[d] - form->access.dims[d].offset, axes_)) return std::nullopt;
+    return form;
+  }
+
+  struct Reader {
+    tile::DotOp dot;
+    bool isLhs, isFlipped;  // flipped: through a transpose
+  };
+
+  // Empty when something else than products of the same iteration reads the tile.
+  SmallVector<Reader> readersOf(tile::LoadOp load) const {
+    SmallVector<Reader> readers;
+    return addReaders(load.getResult(), load->getBlock(), false, readers) ? readers : SmallVector<Reader>();
+  }
+
+  bool addReaders(Value tile, Block* block, bool isFlipped, SmallVector<Reader>& to) const {
+    return llvm::all_of(tile.getUses(), [&](OpOperand& use) {
+      if (isFlip(use.getOwner()) && !isFlipped) return addReaders(use.getOwner()->getResult(0), block, true, to);
+      auto dot = dyn_cast<tile::DotOp>(use.getOwner());
+      if (!dot || !dots_.contains(dot) || dot->getBlock() != block || use.get() == dot.getAcc()) return false;
+      to.push_back({dot, use.getOperandNumber() == dot.getLhsMutable().getOperandNumber(), isFlipped});
+      return true;
+    });
+  }
+
+  // Whether wgmma takes the tile as it lies in memory. Otherwise it would go through registers as it does now.
+  bool suitsReaders(tile::LoadOp load, const BlockForm& form) const {
+    RankedTensorType type = form.inMemory(cast<RankedTensorType>(load.getResult().getType()));
+    return panelSwizzle(type) && llvm::all_of(readersOf(load), [&](const Reader& reader) {
+      bool kMajor = reader.isLhs != (reader.isFlipped != form.isFlipped);
+      return kMajor || type.getElementTypeBitWidth() == 16;
+    });
+  }
+
+  // A product that still has to wait for one operand's load gains nothing from the other's copy.
+  void keepWholeProducts() {
+    auto isLeft = [&](Value operand, Block* block) {
+      auto load = throughTranspose(operand).source.getDefiningOp<tile::LoadOp>();
+      return load && load->getBlock() == block && !loads_.count(load);
+    };
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (Operation* entry : llvm::to_vector(llvm::make_first_range(loads_))) {
+        auto load = cast<tile::LoadOp>(entry);
+        bool lacks = llvm::any_of(readersOf(load), [&](Reader reader) {
+          return isLeft(reader.dot.getLhs(), load->getBlock()) || isLeft(reader.dot.getRhs(), load->getBlock());
+        });
+        if (lacks) changed |= loads_.erase(entry) > 0;
+      }
+    }
+  }
+
+  void replace(tile::LoadOp load, const BlockForm& form) {
+    OpBuilder builder(load);
+    Location loc = load.getLoc();
+    BlockOperands block = buildOperands(form, builder, loc);
+    auto type = cast<RankedTensorType>(load.getResult().getType());
+    Value tile = tile::BlockLoadOp::create(builder, loc, form.inMemory(type), block.base, block.shape, block.strides, block.offsets,
+                                           ArrayRef<int32_t>{0, 1}, tile::Padding::Zero, load.getCache(), load.getEvict(), true);
+    if (form.isFlipped) {
+      for (Operation* user : llvm::make_early_inc_range(load->getUsers())) {
+        if (!isFlip(user)) continue;
+        user->getResult(0).replaceAllUsesWith(tile);
+        user->erase();
+      }
+      if (!load->use_empty()) tile = tile::PermuteOp::create(builder, loc, type, tile, builder.getDenseI32ArrayAttr({1, 0}));
+    }
+    load.getResult().replaceAllUsesWith(tile);
+    load.erase();
+  }
+
+  //===- stores -------------------------------------------------------------------------------------------------===//
+  // Those whose value is computed from a product's result element by element.
+  llvm::SetVector<tile::StoreOp> storesOfProducts() const {
+    llvm::SetVector<tile::StoreOp> stores;
+    llvm::DenseSet<Value> seen;
+    SmallVector<Value> todo;
+    auto push = [&](Value v) {
+      if (seen.insert(v).second) todo.push_back(v);
+    };
+    for (Operation* dot : dots_) push(dot->getResult(0));
+    while (!todo.empty()) {
+      Value tile = todo.pop_back_val();
+      for (OpOperand& use : tile.getUses()) {
+        Operation* op = use.getOwner();
+        if (auto store = dyn_cast<tile::StoreOp>(op); store && store.getValue() == tile) stores.insert(store);
+        if (isa<scf::YieldOp>(op) && isa<scf::ForOp, scf::IfOp>(op->getParentOp())) push(op->getParentOp()->getResult(use.getOperandNumber()));
+        if (op->getNumResults() == 1 && (op->hasTrait<OpTrait::Elementwise>() || isa<tile::FpToFpOp>(op))) push(op->getResult(0));
+      }
+    }
+    return stores;
+  }
+
+  // Copies out of one loop iteration may be overtaken by those of the next, so these stay stores.
+  std::optional<BlockForm> formOf(tile::StoreOp store) {
+    if (store.getCache() != tile::Cache::None || store->getParentOfType<scf::ForOp>() || store->getParentOfType<scf::WhileOp>()) return std::nullopt;
+    std::optional<BlockForm> form = blockForm(store.getPointer(), store.getMask(), axes_);
+    if (!form || form->isFlipped || llvm::is_contained(form->wraps, true)) return std::nullopt;
+    auto type = cast<RankedTensorType>(store.getValue().getType());
+    if (!panelSwizzle(type) || !isOnlyAccess(store, cast<BlockArgument>(form->access.base))) return std::nullopt;
+    return form;
+  }
+
+  void replace(tile::StoreOp store, const BlockForm& form) {
+    OpBuilder builder(store);
+    BlockOperands block = buildOperands(form, builder, store.getLoc());
+    tile::BlockStoreOp::create(builder, store.getLoc(), block.base, block.shape, block.strides, block.offsets, store.getValue(),
+                               ArrayRef<int32_t>{0, 1}, tile::RmwAttr(), store.getCache(), store.getEvict(), true);
+    store.erase();
+  }
+
+  //===- what is left over --------------------------------------------------------------------------------------===//
+  // A loop that carries pointers only to move them on carries the first ones instead, which canonicalisation removes.
+  void dropCarriedPointers() {
+    kernel_.walk([](scf::ForOp loop) {
+      Operation* yield = loop.getBody()->getTerminator();
+      for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs()))
+        if (loop.getResult(i).use_empty() && onlyFeeds(argument, yield, i)) yield->setOperand(i, argument);
+    });
+  }
+
+  static bool onlyFeeds(Value value, Operation* yield, unsigned index) {
+    llvm::DenseSet<Value> seen{value};
+    SmallVector<Value> todo{value};
+    while (!todo.empty()) {
+      for (OpOperand& use : todo.pop_back_val().getUses()) {
+        Operation* op = use.getOwner();
+        if (op == yield && use.getOperandNumber() == index) continue;
+        if (op == yield || op->getNumRegions() || op->hasTrait<OpTrait::IsTerminator>() || !isMemoryEffectFree(op)) return false;
+        for (Value result : op->getResults())
+          if (seen.insert(result).second) todo.push_back(result);
+      }
+    }
+    return true;
+  }
+
+  func::FuncOp kernel_;
+  analysis::AxisInfoAnalysis axes_;
+  int numWarps_;
+  llvm::SetVector<Operation*> dots_;
+  llvm::MapVector<Operation*, BlockForm> loads_, stores_;
+};
+
+}  // namespace
+
+bool recogniseBlocks(func::FuncOp kernel, const target::TargetInfo& target) {
+  return target.hasTma() && target.hasWgmma() && Recognition(kernel).run(target);
+}
+
+}  // namespace tandem::transform::gpu

@@ -1,9 +1,12 @@
 /* What a kernel that names ranks reads about them. The runtime keeps one context for each rank in that rank's device memory and passes
  * its address to every kernel whose image has `usesRanks`, as a hidden last parameter, after the tensor maps.
  *
- * An address p in this rank's part of the symmetric heap is p + (peer - rank) * stride on `peer`: the runtime maps the ranks' heaps side by
- * side. Ranks in `members` and `indices` are the world's. A team's barrier counts in `epoch`, which only this rank's kernels advance, and
- * in `signals`: a symmetric array with a slot for each member, in which member i writes slot i of all others. Both are zero at the start and
+ * An address p in this rank's part of the symmetric heap is p + (peer - rank) * stride on `peer`: the runtime maps the
+ * ranks' heaps side by
+ * side. Ranks in `members` and `indices` are the world's. A team's barrier counts in `epoch`, which only this rank's
+ * kernels advance, and
+ * in `signals`: a symmetric array with a slot for each member, in which member i writes slot i of all others. Both are
+ * zero at the start and
  * never cleared. */
 #ifndef TANDEM_ABI_DIST_CONTEXT_H
 #define TANDEM_ABI_DIST_CONTEXT_H
@@ -21,8 +24,8 @@ typedef struct tandem_dist_team {
 
 typedef struct tandem_dist_context {
   int32_t rank, rank_count;
-  uint64_t heap_base; /* of this rank's part */
-  int64_t stride;     /* bytes from a rank's part to the next one's */
+  uint64_t heap_base;            /* of this rank's part */
+  int64_t stride;                /* bytes from a rank's part to the next one's */
   const tandem_dist_team* teams; /* [team_count]; 0 is the world */
   int32_t team_count, reserved;
 } tandem_dist_context;

@@ -1,6 +1,7 @@
 // tandem-opt: reads IR of our dialects, runs the passes named on the command line, prints the result.
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/simt/simt.h"
+#include "compiler/dialect/tgpu/tgpu.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/ControlFlow/IR/ControlFlow.h>
 #include <mlir/Dialect/Func/Extensions/InlinerExtension.h>
@@ -12,7 +13,7 @@
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  registry.insert<tandem::tile::TileDialect, tandem::dist::DistDialect, tandem::simt::SimtDialect,
+  registry.insert<tandem::tile::TileDialect, tandem::dist::DistDialect, tandem::simt::SimtDialect, tandem::tgpu::TgpuDialect,
                   mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::func::FuncDialect,
                   mlir::math::MathDialect, mlir::scf::SCFDialect>();
   mlir::func::registerInlinerExtension(registry);

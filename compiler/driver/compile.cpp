@@ -26,8 +26,9 @@ Emitted emit(const std::string& requestJson, const std::string& stage, bool loca
     }
     static constexpr const char* kStages[] = {"tile", "tile-opt", "sim", "gpu", "layouts", "llvm", "ptx"};
     if (std::find(std::begin(kStages), std::end(kStages), stage) == std::end(kStages))
-      throw CompileError(plainError("bad-request", "unknown stage `" + stage +
-                                                       "`; the stages are `ast`, `tile`, `tile-opt`, `sim`, `gpu`, `layouts`, `llvm` and `ptx`"));
+      throw CompileError(plainError(
+          "bad-request", "unknown stage `" + stage +
+                             "`; the stages are `ast`, `tile`, `tile-opt`, `sim`, `gpu`, `layouts`, `llvm` and `ptx`"));
     c.emit();
     if (stage != "tile") c.canonicalize();
     if (stage == "gpu" || stage == "layouts" || stage == "llvm" || stage == "ptx")

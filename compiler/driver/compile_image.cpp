@@ -2,23 +2,31 @@
 #include "compiler/driver/compile_image.h"
 #include "compiler/codegen/nvidia/codegen.h"
 #include "compiler/codegen/nvidia/guard.h"
+#include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/lower/nvidia/lower.h"
 #include "compiler/transform/gpu/assign_layouts.h"
 #include "compiler/transform/gpu/insert_barriers.h"
+#include "compiler/transform/gpu/overlap_products.h"
+#include "compiler/transform/gpu/recognise_blocks.h"
 #include "compiler/transform/gpu/select_products.h"
 #include <llvm/Support/raw_ostream.h>
 
 namespace tandem::compiler {
 namespace {
 
-// 1. Products: units, rings and warp roles, while the program is still free of layouts.
-// 2. Layouts, with the conversions between them.
-// 3. Barriers between accesses to the same memory.
+// 1. Blocks of tensors that the program reads and writes by pointer arithmetic.
+// 2. Products: units, rings and warp roles, while the program is still free of layouts.
+// 3. Layouts, with the conversions between them.
+// 4. Barriers between accesses to the same memory.
 void transform(Compilation& c, const target::TargetInfo& target, bool layouts) {
+  c.kernel().getContext()->getOrLoadDialect<tgpu::TgpuDialect>();
   if (std::string stages = c.option("num_stages"); !stages.empty())
-    c.kernel()->setAttr("tile.num_stages", mlir::IntegerAttr::get(mlir::IntegerType::get(c.kernel().getContext(), 32), std::stoi(stages)));
+    c.kernel()->setAttr("tile.num_stages",
+                        mlir::IntegerAttr::get(mlir::IntegerType::get(c.kernel().getContext(), 32), std::stoi(stages)));
+  if (transform::gpu::recogniseBlocks(c.kernel(), target)) c.canonicalize();
   transform::gpu::selectProducts(c.kernel(), target);
+  transform::gpu::overlapProducts(c.kernel());
   if (!layouts) return;
   transform::gpu::assignLayouts(c.kernel(), target);
   transform::gpu::insertBarriers(c.kernel());
@@ -32,7 +40,8 @@ struct LlvmSide {
 
 const target::TargetInfo& targetOf(Compilation& c) { return target::TargetInfo::named(c.option("target")); }
 
-template <class Work> void withLlvm(Work work) {
+template <class Work>
+void withLlvm(Work work) {
   auto side = std::make_unique<LlvmSide>();
   LlvmSide* s = side.release();
   work(*s);

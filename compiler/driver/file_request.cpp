@@ -14,7 +14,9 @@ namespace {
 using namespace tandem::frontend;
 using nlohmann::json;
 
-[[noreturn]] void fail(const std::string& message) { throw CompileError({Severity::Error, "bad-request", message, nullptr, {}, {}}); }
+[[noreturn]] void fail(const std::string& message) {
+  throw CompileError({Severity::Error, "bad-request", message, nullptr, {}, {}});
+}
 
 std::string readFile(const std::string& path) {
   std::error_code ignored;
@@ -53,8 +55,10 @@ json literal(const ast::Expr& e, const std::string& name) {
     case ExprKind::Float: return {{"float", e.number}};
     case ExprKind::String: return {{"str", e.text}};
     case ExprKind::Unary:
-      if (e.unary == ast::UnaryOp::Neg && e.children[0]->kind == ExprKind::Int) return {{"int", "-" + e.children[0]->text}};
-      if (e.unary == ast::UnaryOp::Neg && e.children[0]->kind == ExprKind::Float) return {{"float", -e.children[0]->number}};
+      if (e.unary == ast::UnaryOp::Neg && e.children[0]->kind == ExprKind::Int)
+        return {{"int", "-" + e.children[0]->text}};
+      if (e.unary == ast::UnaryOp::Neg && e.children[0]->kind == ExprKind::Float)
+        return {{"float", -e.children[0]->number}};
       break;
     case ExprKind::Tuple:
     case ExprKind::List: {
@@ -64,10 +68,12 @@ json literal(const ast::Expr& e, const std::string& name) {
     }
     case ExprKind::Name:
     case ExprKind::Attribute: {
-      static const std::map<std::string, std::string> words = {{"float16", "fp16"}, {"bfloat16", "bf16"}, {"float32", "fp32"},
-                                                               {"float64", "fp64"}, {"float8e4nv", "fp8e4nv"}, {"float8e5", "fp8e5"}};
+      static const std::map<std::string, std::string> words = {{"float16", "fp16"},       {"bfloat16", "bf16"},
+                                                               {"float32", "fp32"},       {"float64", "fp64"},
+                                                               {"float8e4nv", "fp8e4nv"}, {"float8e5", "fp8e5"}};
       auto word = words.find(e.text);
-      if (std::optional<DType> t = DType::parse(word == words.end() ? e.text : word->second)) return {{"dtype", t->name()}};
+      if (std::optional<DType> t = DType::parse(word == words.end() ? e.text : word->second))
+        return {{"dtype", t->name()}};
       break;
     }
     default: break;
@@ -129,7 +135,8 @@ json specialised(const std::string& name, const std::string& type, size_t colon)
   std::optional<DType> t = DType::parse(base);
   bool pointer = base.starts_with('*'), integer = t && !pointer && (base[0] == 'i' || base[0] == 'u');
   if (!(promise == "16" && (pointer || integer) && t) && !(promise == "1" && integer))
-    fail("`" + type + "` is not a type, for parameter `" + name + "`; `:16` may follow a pointer or an integer, `:1` an integer");
+    fail("`" + type + "` is not a type, for parameter `" + name +
+         "`; `:16` may follow a pointer or an integer, `:1` an integer");
   if (promise == "1") return {{"name", name}, {"constexpr", {{"int", "1"}}}};
   return {{"name", name}, {"type", base}, {"divisibility", 16}};
 }
@@ -163,7 +170,8 @@ void checkParameter(const ast::Stmt& kernel, const std::string& name, const std:
        (near.empty() ? "" : "; did you mean `" + near + "`?"));
 }
 
-json makeArguments(const ast::Stmt& kernel, const std::vector<TypeWord>& types, const std::map<std::string, json>& constexprs) {
+json makeArguments(const ast::Stmt& kernel, const std::vector<TypeWord>& types,
+                   const std::map<std::string, json>& constexprs) {
   json out = json::array();
   std::map<std::string, std::string> named;
   std::vector<std::string> positional;
@@ -172,7 +180,8 @@ json makeArguments(const ast::Stmt& kernel, const std::vector<TypeWord>& types, 
       positional.push_back(t.type);
       continue;
     }
-    if (constexprs.contains(t.name)) fail("parameter `" + t.name + "` has a type in --signature and a value in --constexpr; give one of them");
+    if (constexprs.contains(t.name))
+      fail("parameter `" + t.name + "` has a type in --signature and a value in --constexpr; give one of them");
     if (!named.emplace(t.name, t.type).second) fail("parameter `" + t.name + "` has two types in --signature");
   }
   for (const auto& [name, type] : named) checkParameter(kernel, name, "--signature");
@@ -190,7 +199,8 @@ json makeArguments(const ast::Stmt& kernel, const std::vector<TypeWord>& types, 
     } else if (next < positional.size()) {
       out.push_back(argumentOf(p.name, positional[next++]));
     } else if (!p.defaultValue) {
-      fail("parameter `" + p.name + "` of `" + kernel.text + "` has no type; give it with --signature '" + p.name + "=...'");
+      fail("parameter `" + p.name + "` of `" + kernel.text + "` has no type; give it with --signature '" + p.name +
+           "=...'");
     }
   }
   if (next < positional.size())
@@ -201,8 +211,8 @@ json makeArguments(const ast::Stmt& kernel, const std::vector<TypeWord>& types, 
 
 }  // namespace
 
-Emitted requestForText(const std::string& text, const std::string& fileName, const std::string& kernel, const std::string& signature,
-                       const std::string& constexprs, int numWarps) {
+Emitted requestForText(const std::string& text, const std::string& fileName, const std::string& kernel,
+                       const std::string& signature, const std::string& constexprs, int numWarps) {
   try {
     auto file = std::make_shared<SourceFile>();
     file->name = fileName;
@@ -221,8 +231,8 @@ Emitted requestForText(const std::string& text, const std::string& fileName, con
   }
 }
 
-Emitted requestForFile(const std::string& path, const std::string& kernel, const std::string& signature, const std::string& constexprs,
-                       int numWarps) {
+Emitted requestForFile(const std::string& path, const std::string& kernel, const std::string& signature,
+                       const std::string& constexprs, int numWarps) {
   try {
     return requestForText(readFile(path), path, kernel, signature, constexprs, numWarps);
   } catch (const CompileError& error) {

@@ -16,7 +16,8 @@ using namespace mlir;
 Attribute tandem::tgpu::LayoutAttr::parse(AsmParser& parser, Type) {
   SmallVector<int64_t> lists[4];
   auto list = [&](SmallVector<int64_t>& values) {
-    return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] { return parser.parseInteger(values.emplace_back()); });
+    return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                          [&] { return parser.parseInteger(values.emplace_back()); });
   };
   if (parser.parseLess() || list(lists[0])) return {};
   for (auto [i, word] : llvm::enumerate(std::array<StringRef, 3>{"registers", "lanes", "warps"}))

@@ -46,12 +46,6 @@ def Tgpu_LocalStoreOp : Tgpu_Op<"local_store", [Tgpu_Effects]> {
   let arguments = (ins Tile_Tile:$value, Tile_Smem:$buffer);
   let assemblyFormat = "$value `,` $buffer attr-dict `:` type($value) `,` type($buffer)";
 }
-def Tgpu_LocalLoadOp : Tgpu_Op<"local_load", [Tgpu_Effects]> {
-  let summary = "a tile from the slot that ring `ring` (or slot 0 without it) is at";
-  let arguments = (ins Tile_Smem:$buffer, Optional<I32>:$ring);
-  let results = (outs Tile_Tile:$result);
-  let assemblyFormat = "$buffer (`of` $ring^)? attr-dict `:` type($buffer) `->` type($result)";
-}
 
 //===- rings ---------------------------------------------------------------------------------------------------===//
 def Tgpu_RingOp : Tgpu_Op<"ring", [MemoryEffects<[MemAlloc]>]> {
@@ -106,7 +100,9 @@ def Tgpu_WgmmaOp : Tgpu_Op<"wgmma", [Tgpu_Effects, AllTypesMatch<["acc", "result
   let arguments = (ins AnyType:$lhs, Tile_Smem:$rhs, Tile_Tile:$acc, Optional<I32>:$lhsRing, Optional<I32>:$rhsRing,
     UnitAttr:$lhsTransposed, UnitAttr:$rhsTransposed);
   let results = (outs Tile_Tile:$result);
-  let assemblyFormat = "$lhs (`of` $lhsRing^)? `,` $rhs (`of` $rhsRing^)? `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let assemblyFormat =
+    "$lhs (`of` $lhsRing^)? `,` $rhs (`of` $rhsRing^)? `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `->` "
+    "type($result)";
   let traits = [AttrSizedOperandSegments, Tgpu_Effects, AllTypesMatch<["acc", "result"]>];
 }
 def Tgpu_WgmmaWaitOp : Tgpu_Op<"wgmma_wait", [Tgpu_Effects, AllTypesMatch<["acc", "result"]>]> {

@@ -31,7 +31,8 @@ void Emitter::bindParameters(Frame& frame, const Positional& positional, const K
       v = makeTuple(Positional(positional.begin() + ptrdiff_t(std::min(next, positional.size())), positional.end()));
       next = positional.size();
     } else if (p.kind == Kind::Positional && next < positional.size()) {
-      if (keyword != keywords.end()) cx.fail("argument-count", "argument `" + p.name + "` of `" + f.name + "` is given twice");
+      if (keyword != keywords.end())
+        cx.fail("argument-count", "argument `" + p.name + "` of `" + f.name + "` is given twice");
       v = positional[next++];
     } else if (keyword != keywords.end()) {
       v = keyword->second;
@@ -55,7 +56,8 @@ void Emitter::bindParameters(Frame& frame, const Positional& positional, const K
     }
     // Triton passes launch options such as `num_warps` through calls; they mean nothing to an inlined function.
     if (!known && name != "num_warps" && name != "num_stages")
-      cx.failAt(cx.keywordRange(name), "unknown-argument", "`" + f.name + "` has no parameter `" + name + "`", closestName(name, candidates));
+      cx.failAt(cx.keywordRange(name), "unknown-argument", "`" + f.name + "` has no parameter `" + name + "`",
+                closestName(name, candidates));
   }
 }
 

@@ -21,8 +21,10 @@ class Signature {
         return;
       case KernelArgument::Kind::Descriptor:
         addOne(name, a.type.pointerTo());
-        for (size_t i = 0; i < a.blockShape.size(); ++i) addOne(name + ".shape." + std::to_string(i), DType{Scalar::Int32});
-        for (size_t i = 0; i < a.blockShape.size(); ++i) addOne(name + ".stride." + std::to_string(i), DType{Scalar::Int64});
+        for (size_t i = 0; i < a.blockShape.size(); ++i)
+          addOne(name + ".shape." + std::to_string(i), DType{Scalar::Int32});
+        for (size_t i = 0; i < a.blockShape.size(); ++i)
+          addOne(name + ".stride." + std::to_string(i), DType{Scalar::Int64});
         return;
     }
   }
@@ -74,8 +76,8 @@ class Signature {
 }  // namespace
 
 void loadDialects(mlir::MLIRContext& mlir) {
-  mlir.loadDialect<mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::scf::SCFDialect, mlir::func::FuncDialect, tile::TileDialect,
-                   dist::DistDialect, tandem::simt::SimtDialect>();
+  mlir.loadDialect<mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::scf::SCFDialect, mlir::func::FuncDialect,
+                   tile::TileDialect, dist::DistDialect, tandem::simt::SimtDialect>();
 }
 
 EmittedKernel emitKernel(mlir::MLIRContext& mlir, Session& session, const KernelRequest& request) {
@@ -89,12 +91,14 @@ EmittedKernel emitKernel(mlir::MLIRContext& mlir, Session& session, const Kernel
   EmittedKernel out;
   out.module = mlir::ModuleOp::create(cx.loc());
   cx.builder.setInsertionPointToEnd(out.module->getBody());
-  out.function = mlir::func::FuncOp::create(cx.builder, cx.loc(), kernel.name, cx.builder.getFunctionType(signature.types(), {}));
+  out.function =
+      mlir::func::FuncOp::create(cx.builder, cx.loc(), kernel.name, cx.builder.getFunctionType(signature.types(), {}));
   out.function->setAttr("tile.num_warps", cx.builder.getI32IntegerAttr(request.options.numWarps));
   for (unsigned i = 0; i < signature.types().size(); ++i) {
     out.function.setArgAttr(i, "tile.name", cx.builder.getStringAttr(signature.names()[i]));
     out.function.setArgAttr(i, "tile.type", cx.builder.getStringAttr(signature.dtypes()[i].name()));
-    if (int32_t n = signature.divisibilities()[i]; n > 1) out.function.setArgAttr(i, "tandem.divisibility", cx.builder.getI32IntegerAttr(n));
+    if (int32_t n = signature.divisibilities()[i]; n > 1)
+      out.function.setArgAttr(i, "tandem.divisibility", cx.builder.getI32IntegerAttr(n));
   }
   mlir::Block* entry = out.function.addEntryBlock();
   cx.builder.setInsertionPointToStart(entry);

@@ -13,7 +13,8 @@ constexpr int64_t kScaleBlock = 32;  // elements of K that share a scale
 llvm::Value* KernelLowering::decodeE2M1(llvm::Value* nibble) {
   llvm::Value* shift = b_.CreateShl(b_.CreateAnd(nibble, b_.getInt32(7)), 2);
   llvm::Value* halves = b_.CreateAnd(b_.CreateLShr(b_.getInt32(0xC8643210), shift), b_.getInt32(15));
-  llvm::Value* magnitude = b_.CreateFMul(b_.CreateUIToFP(halves, b_.getFloatTy()), llvm::ConstantFP::get(b_.getFloatTy(), 0.5));
+  llvm::Value* magnitude =
+      b_.CreateFMul(b_.CreateUIToFP(halves, b_.getFloatTy()), llvm::ConstantFP::get(b_.getFloatTy(), 0.5));
   llvm::Value* sign = b_.CreateShl(b_.CreateAnd(nibble, b_.getInt32(8)), 28);
   return b_.CreateBitCast(b_.CreateOr(b_.CreateBitCast(magnitude, b_.getInt32Ty()), sign), b_.getFloatTy());
 }
@@ -32,8 +33,8 @@ KernelLowering::Held KernelLowering::decodeOperand(mlir::Value operand, tile::Mi
   MLIRContext* context = operand.getContext();
   Held in{layoutOf(operand), use(operand)}, out{in.layout, {}};
   if (format != tile::MicroScale::E2M1) {
-    mlir::Type types[] = {nullptr, Float8E4M3FNType::get(context), Float8E5M2Type::get(context), BFloat16Type::get(context),
-                          Float16Type::get(context)};
+    mlir::Type types[] = {nullptr, Float8E4M3FNType::get(context), Float8E5M2Type::get(context),
+                          BFloat16Type::get(context), Float16Type::get(context)};
     for (llvm::Value* v : in.regs)
       out.regs.push_back(convertFloat(v, types[static_cast<int>(format)], Float32Type::get(context), false));
     return out;
@@ -89,8 +90,9 @@ void KernelLowering::lowerDotScaled(tile::DotScaledOp op) {
   int64_t rows = result.shape()[m], columns = result.shape()[n], depth = lhs.layout.shape()[n];
   if (rows < 16 || columns < 8 || depth < 16)
     places_.fail(op.getLoc(), "unsupported",
-                 "a scaled product of " + std::to_string(rows) + "x" + std::to_string(depth) + " and " + std::to_string(depth) + "x" +
-                     std::to_string(columns) + ": at least 16x16 and 16x8 on " + target_.name());
+                 "a scaled product of " + std::to_string(rows) + "x" + std::to_string(depth) + " and " +
+                     std::to_string(depth) + "x" + std::to_string(columns) + ": at least 16x16 and 16x8 on " +
+                     target_.name());
   layout::WarpGrid grid;
   grid.m = std::min<int64_t>(numWarps_, rows / 16);
   grid.n = numWarps_ / grid.m;

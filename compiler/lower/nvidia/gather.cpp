@@ -21,7 +21,8 @@ void KernelLowering::storeRowMajor(llvm::Value* base, const LinearLayout& layout
     for (const auto& group : layout::vectorGroups(placed, layout::widestVector(placed, bits))) {
       Regs parts;
       for (unsigned r : group) parts.push_back(toBits(regs[r]));
-      storeShared(b_.CreateGEP(b_.getInt8Ty(), base, b_.CreateMul(position(placed, group[0]), b_.getInt32(bits / 8))), parts);
+      storeShared(b_.CreateGEP(b_.getInt8Ty(), base, b_.CreateMul(position(placed, group[0]), b_.getInt32(bits / 8))),
+                  parts);
     }
   });
 }
@@ -55,7 +56,8 @@ void KernelLowering::lowerHistogram(tile::HistogramOp op) {
   llvm::Value* base = scratch(4 * bins, op.getLoc());
   auto addressOf = [&](llvm::Value* bin) { return b_.CreateGEP(b_.getInt32Ty(), base, bin); };
   Regs mask;
-  if (op.getMask()) mask = convertLayout(use(op.getMask()), layoutOf(op.getMask()), source, b_.getInt1Ty(), op.getLoc());
+  if (op.getMask())
+    mask = convertLayout(use(op.getMask()), layoutOf(op.getMask()), source, b_.getInt1Ty(), op.getLoc());
   blockBarrier();
   for (int64_t first = 0; first < bins; first += threads) {
     llvm::Value* bin = b_.CreateAdd(threadId(), b_.getInt32(first));
@@ -74,11 +76,13 @@ void KernelLowering::lowerHistogram(tile::HistogramOp op) {
     if (owner) counted = b_.CreateAnd(counted, owner);
     if (!mask.empty()) counted = b_.CreateAnd(counted, mask[r]);
     ptx::AtomicOptions options{ptx::Order::Relaxed, ptx::Scope::Block, ptx::Space::Shared, counted};
-    ptx::reduceInto(b_, ptx::AtomicOp::Add, ptx::AtomicType::U32, addressOf(b_.CreateTrunc(wide, b_.getInt32Ty())), b_.getInt32(1), options);
+    ptx::reduceInto(b_, ptx::AtomicOp::Add, ptx::AtomicType::U32, addressOf(b_.CreateTrunc(wide, b_.getInt32Ty())),
+                    b_.getInt32(1), options);
   }
   blockBarrier();
   Regs out;
-  for (int64_t r = 0; r < result.numRegisters(); ++r) out.push_back(loadShared(addressOf(position(result, r)), 32, 1)[0]);
+  for (int64_t r = 0; r < result.numRegisters(); ++r)
+    out.push_back(loadShared(addressOf(position(result, r)), 32, 1)[0]);
   define(op.getResult(), out);
 }
 

@@ -41,10 +41,12 @@ bool isPlain(const LinearLayout& layout) {
 std::optional<ptx::WarpReduction> warpReductionOf(Region& region) {
   using R = ptx::WarpReduction;
   Block& block = region.front();
-  if (block.getNumArguments() != 2 || !block.getArgument(0).getType().isInteger(32) || !llvm::hasNItems(block, 2)) return std::nullopt;
+  if (block.getNumArguments() != 2 || !block.getArgument(0).getType().isInteger(32) || !llvm::hasNItems(block, 2))
+    return std::nullopt;
   Operation &op = block.front(), &yield = block.back();
-  bool onArguments = op.getNumOperands() == 2 && op.getOperand(0) != op.getOperand(1) &&
-                     llvm::all_of(op.getOperands(), [&](mlir::Value v) { return llvm::is_contained(block.getArguments(), v); });
+  bool onArguments =
+      op.getNumOperands() == 2 && op.getOperand(0) != op.getOperand(1) &&
+      llvm::all_of(op.getOperands(), [&](mlir::Value v) { return llvm::is_contained(block.getArguments(), v); });
   if (!onArguments || op.getNumResults() != 1 || yield.getOperand(0) != op.getResult(0)) return std::nullopt;
   return llvm::TypeSwitch<Operation*, std::optional<R>>(&op)
       .Case<arith::AddIOp>([](auto) { return R::Add; })
@@ -130,7 +132,8 @@ void KernelLowering::lowerReduce(tile::ReduceOp op) {
     // What other warps hold is read straight into the results' layout, if they have one in common.
     mlir::Value first = op.getResult(0);
     bool isTile = isa<RankedTensorType>(first.getType());
-    bool isCommon = isTile && llvm::all_of(op.getResults(), [&](mlir::Value v) { return layoutOf(v) == layoutOf(first); });
+    bool isCommon =
+        isTile && llvm::all_of(op.getResults(), [&](mlir::Value v) { return layoutOf(v) == layoutOf(first); });
     LinearLayout result = isCommon ? layoutOf(first) : reduced;
     rows = reduceWarps(op, layout, result, rows);
     reduced = result;
@@ -170,7 +173,8 @@ void KernelLowering::reduceLanes(tile::ReduceOp op, const LinearLayout& layout, 
 }
 
 // Every warp writes what it has; a thread reads what all warps have of the positions it holds in `result`.
-KernelLowering::Rows KernelLowering::reduceWarps(tile::ReduceOp op, const LinearLayout& layout, const LinearLayout& result, const Rows& rows) {
+KernelLowering::Rows KernelLowering::reduceWarps(tile::ReduceOp op, const LinearLayout& layout,
+                                                 const LinearLayout& result, const Rows& rows) {
   SmallVector<unsigned> along = bitsAlong(layout, Dim::Warp, op.getAxis());
   int64_t warps = int64_t(1) << along.size();
   LinearLayout reduced = layout::slice(layout, op.getAxis());
@@ -188,7 +192,8 @@ KernelLowering::Rows KernelLowering::reduceWarps(tile::ReduceOp op, const Linear
   llvm::Value* base = scratch(bytes, op.getLoc());
   auto addressOf = [&](size_t operand, llvm::Value* element) {
     unsigned width = bitsOf(rows[0][operand]->getType()) / 8;
-    return b_.CreateGEP(b_.getInt8Ty(), base, b_.CreateAdd(b_.CreateMul(element, b_.getInt32(width)), b_.getInt32(begins[operand])));
+    return b_.CreateGEP(b_.getInt8Ty(), base,
+                        b_.CreateAdd(b_.CreateMul(element, b_.getInt32(width)), b_.getInt32(begins[operand])));
   };
   blockBarrier();
   when(isOwner(partial), [&] {
@@ -204,7 +209,8 @@ KernelLowering::Rows KernelLowering::reduceWarps(tile::ReduceOp op, const Linear
       llvm::Type* type = rows[0][k]->getType();
       int64_t vector = std::min<int64_t>(warps, 128 / bitsOf(type));
       for (int64_t w = 0; w < warps; w += vector)
-        for (auto [i, v] : llvm::enumerate(loadShared(addressOf(k, b_.CreateAdd(first, b_.getInt32(w))), bitsOf(type), vector)))
+        for (auto [i, v] :
+             llvm::enumerate(loadShared(addressOf(k, b_.CreateAdd(first, b_.getInt32(w))), bitsOf(type), vector)))
           parts[w + i].push_back(fromBits(v, type));
     }
     out.push_back(combineAll(op.getCombine(), std::move(parts)));

@@ -19,8 +19,10 @@ bool KernelLowering::lowerSimt(Operation* op) {
   if (!isa<simt::SimtDialect>(op->getDialect())) return false;
   if (lowerSimtMemory(op) || lowerSimtShared(op) || lowerSimtBulk(op) || lowerVector(op)) return true;
   return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<simt::TidOp>([&](auto o) { return define(o.getResult(), {o.getAxis() == 0 ? threadId() : b_.getInt32(0)}), true; })
-      .Case<simt::NtidOp>([&](auto o) { return define(o.getResult(), {b_.getInt32(o.getAxis() == 0 ? 32 * numWarps_ : 1)}), true; })
+      .Case<simt::TidOp>(
+          [&](auto o) { return define(o.getResult(), {o.getAxis() == 0 ? threadId() : b_.getInt32(0)}), true; })
+      .Case<simt::NtidOp>(
+          [&](auto o) { return define(o.getResult(), {b_.getInt32(o.getAxis() == 0 ? 32 * numWarps_ : 1)}), true; })
       .Case<simt::SpecialOp>([&](auto o) { return lowerSpecial(o), true; })
       .Case<simt::BarrierOp>([&](auto o) {
         if (o->hasAttr("tgpu.completes_bulk")) completeBulkStores();
@@ -35,11 +37,11 @@ bool KernelLowering::lowerSimt(Operation* op) {
       })
       .Case<simt::GridBarrierOp>([&](auto o) { return lowerGridBarrier(o.getLoc()), true; })
       .Case<simt::WarpBarrierOp>([&](auto) { return ptx::syncWarp(b_), true; })
-      .Case<simt::FenceOp>([&](auto o) {
-        return ptx::fence(b_, scopeOf(o.getScope()), o.getSem() == tile::Semantic::SeqCst), true;
-      })
+      .Case<simt::FenceOp>(
+          [&](auto o) { return ptx::fence(b_, scopeOf(o.getScope()), o.getSem() == tile::Semantic::SeqCst), true; })
       .Case<simt::ShuffleOp>([&](auto o) {
-        llvm::Value* moved = ptx::shuffle(b_, modeOf(o.getMode()), useScalar(o.getValue()), useScalar(o.getLane()), 32, useScalar(o.getMask()));
+        llvm::Value* moved = ptx::shuffle(b_, modeOf(o.getMode()), useScalar(o.getValue()), useScalar(o.getLane()), 32,
+                                          useScalar(o.getMask()));
         return define(o.getResult(), {moved}), true;
       })
       .Case<simt::BallotOp>([&](auto o) {
@@ -68,15 +70,16 @@ void KernelLowering::lowerGridBarrier(Location loc) {
   constexpr const char* kName = "tandem_grid_barrier";
   llvm::GlobalVariable* word = module_.getNamedGlobal(kName);
   if (!word)
-    word = new llvm::GlobalVariable(module_, b_.getInt32Ty(), false, llvm::GlobalValue::InternalLinkage, b_.getInt32(0), kName, nullptr,
-                                    llvm::GlobalValue::NotThreadLocal, 1);
+    word = new llvm::GlobalVariable(module_, b_.getInt32Ty(), false, llvm::GlobalValue::InternalLinkage, b_.getInt32(0),
+                                    kName, nullptr, llvm::GlobalValue::NotThreadLocal, 1);
   image_.usesGridBarrier = true;
   using S = ptx::Special;
   blockBarrier();
   when(isFirstThread(), [&] {
     llvm::Value* programs = ptx::special(b_, S::BlockCountX);
     programs = b_.CreateMul(b_.CreateMul(programs, ptx::special(b_, S::BlockCountY)), ptx::special(b_, S::BlockCountZ));
-    llvm::Value* index = b_.CreateOr(b_.CreateOr(ptx::special(b_, S::BlockX), ptx::special(b_, S::BlockY)), ptx::special(b_, S::BlockZ));
+    llvm::Value* index =
+        b_.CreateOr(b_.CreateOr(ptx::special(b_, S::BlockX), ptx::special(b_, S::BlockY)), ptx::special(b_, S::BlockZ));
     llvm::Value* rest = b_.CreateSub(b_.getInt32(0x80000001), programs);
     llvm::Value* step = b_.CreateSelect(b_.CreateICmpEQ(index, b_.getInt32(0)), rest, b_.getInt32(1));
     ptx::AtomicOptions options{ptx::Order::AcquireRelease, ptx::Scope::Device, ptx::Space::Global, nullptr};

@@ -28,8 +28,8 @@ Value rootOf(Value pointer) {
         pointer = loop.getInitArgs()[cast<OpResult>(pointer).getResultNumber()];
         continue;
       }
-      if (!isa<tile::AddPtrOp, tile::BitcastOp, tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::ReshapeOp, tile::PermuteOp,
-               tgpu::ConvertLayoutOp, dist::ConsumeTokenOp>(op))
+      if (!isa<tile::AddPtrOp, tile::BitcastOp, tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::ReshapeOp,
+               tile::PermuteOp, tgpu::ConvertLayoutOp, dist::ConsumeTokenOp>(op))
         return nullptr;
       pointer = op->getOperand(0);
       continue;
@@ -48,15 +48,19 @@ Value rootOf(Value pointer) {
 bool isSame(Value a, Value b, int depth = 0) {
   if (a == b) return true;
   Operation *x = a.getDefiningOp(), *y = b.getDefiningOp();
-  if (!x || !y || depth > 12 || x->getName() != y->getName() || x->getNumRegions() || !isMemoryEffectFree(x)) return false;
-  if (cast<OpResult>(a).getResultNumber() != cast<OpResult>(b).getResultNumber() || x->getAttrDictionary() != y->getAttrDictionary()) return false;
+  if (!x || !y || depth > 12 || x->getName() != y->getName() || x->getNumRegions() || !isMemoryEffectFree(x))
+    return false;
+  if (cast<OpResult>(a).getResultNumber() != cast<OpResult>(b).getResultNumber() ||
+      x->getAttrDictionary() != y->getAttrDictionary())
+    return false;
   if (x->getNumOperands() != y->getNumOperands()) return false;
   return llvm::all_of(llvm::zip(x->getOperands(), y->getOperands()),
                       [&](auto pair) { return isSame(std::get<0>(pair), std::get<1>(pair), depth + 1); });
 }
 
 bool holdsCopies(const layout::LinearLayout& layout) {
-  return layout.freeMask(layout::Dim::Register) || layout.freeMask(layout::Dim::Lane) || layout.freeMask(layout::Dim::Warp);
+  return layout.freeMask(layout::Dim::Register) || layout.freeMask(layout::Dim::Lane) ||
+         layout.freeMask(layout::Dim::Warp);
 }
 
 // Whether each element is touched by one thread, the same in both.
@@ -69,7 +73,8 @@ bool inSameThreads(const Access& a, const Access& b) {
 // Updates whose old values nobody asks for may happen in any order.
 bool commute(const Access& a, const Access& b) {
   auto x = dyn_cast<tile::AtomicRmwOp>(a.op), y = dyn_cast<tile::AtomicRmwOp>(b.op);
-  return x && y && x.getRmw() == y.getRmw() && x.getRmw() != tile::Rmw::Xchg && x.getResult().use_empty() && y.getResult().use_empty();
+  return x && y && x.getRmw() == y.getRmw() && x.getRmw() != tile::Rmw::Xchg && x.getResult().use_empty() &&
+         y.getResult().use_empty();
 }
 
 bool conflict(const Access& earlier, const Access& later) {
@@ -92,7 +97,8 @@ bool dependsOnThread(Value value, llvm::DenseSet<Value>& seen) {
     return false;
   }
   Operation* op = value.getDefiningOp();
-  if (isa<simt::TidOp, simt::ElectOp, simt::ShuffleOp, simt::BallotOp, simt::AtomicRmwOp, simt::AtomicCasOp>(op)) return true;
+  if (isa<simt::TidOp, simt::ElectOp, simt::ShuffleOp, simt::BallotOp, simt::AtomicRmwOp, simt::AtomicCasOp>(op))
+    return true;
   for (Region& region : op->getRegions())
     if (!region.empty() && any(region.front().getTerminator()->getOperands())) return true;
   return any(op->getOperands());
@@ -156,8 +162,8 @@ class Inserter {
   static bool isBarrier(Operation* op) {
     if (auto rmw = dyn_cast<tile::AtomicRmwOp>(op)) return releases(rmw.getSem());
     if (auto cas = dyn_cast<tile::AtomicCasOp>(op)) return releases(cas.getSem());
-    return isa<simt::BarrierOp, dist::NotifyOp, dist::PutOp, dist::GetOp, dist::PutSignalOp, dist::BarrierOp, dist::BroadcastOp, dist::FcollectOp, dist::FenceOp,
-               dist::QuietOp>(op);
+    return isa<simt::BarrierOp, dist::NotifyOp, dist::PutOp, dist::GetOp, dist::PutSignalOp, dist::BarrierOp,
+               dist::BroadcastOp, dist::FcollectOp, dist::FenceOp, dist::QuietOp>(op);
   }
 
   static bool releases(tile::Semantic sem) { return sem != tile::Semantic::Relaxed && sem != tile::Semantic::Acquire; }

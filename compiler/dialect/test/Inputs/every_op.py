@@ -18,7 +18,7 @@ def ops(source, include, dialect):
 
 def main(source, include):
     missing = []
-    for dialect in ("tile", "dist", "simt"):
+    for dialect in ("tile", "dist", "simt", "tgpu"):
         tests = [path.read_text() for path in sorted((source / "compiler/dialect/test" / dialect).glob("*.mlir"))]
         tripped = set(re.findall(r"^ *// CHECK: ([a-z_.]+)", "\n".join(tests), re.M))
         refused = set(re.findall(r"expected-error .*?\{\{`([a-z_.]+)`", "\n".join(tests)))

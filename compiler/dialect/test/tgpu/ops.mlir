@@ -1,0 +1,40 @@
+// RUN: tandem-opt %s | tandem-opt | FileCheck %s
+// Every op of the dialect, as the passes for GPUs put them together: a ring that a producer fills and products empty.
+
+func.func @ring(%a: !tile.ptr<f16>, %n: i64, %m: i32) {
+  %one = arith.constant 1 : i64
+  // CHECK: tgpu.ring 3 bytes 24576
+  %r = tgpu.ring 3 bytes 24576
+  // CHECK: tgpu.alloc 3 x !tile.smem<64x64xf16> swizzle 128
+  %lhs = tgpu.alloc 3 x !tile.smem<64x64xf16> swizzle 128
+  %rhs = tgpu.alloc 3 x !tile.smem<128x64xf16> swizzle 128
+  // CHECK: tgpu.warp_specialize consumer
+  tgpu.warp_specialize consumer {
+    %zero = arith.constant 0.0 : f32
+    // CHECK: #tgpu.layout<[64, 128], registers = [1, 1024, 8], lanes = [2, 4, 128, 256, 512], warps = []>
+    %acc = tile.splat %zero {tgpu.layout = [#tgpu.layout<[64, 128], registers = [1, 1024, 8], lanes = [2, 4, 128, 256, 512], warps = []>]} : f32 -> tensor<64x128xf32>
+    // CHECK: tgpu.await
+    tgpu.await %r
+    // CHECK: tgpu.wgmma %{{.*}} of %{{.*}}, %{{.*}} of %{{.*}}, %{{.*}} {rhsTransposed}
+    %p = tgpu.wgmma %lhs of %r, %rhs of %r, %acc {rhsTransposed} : !tile.smem<64x64xf16>, !tile.smem<128x64xf16> -> tensor<64x128xf32>
+    // CHECK: tgpu.wgmma_wait %{{.*}} pending 0
+    %w = tgpu.wgmma_wait %p pending 0 : tensor<64x128xf32>
+    // CHECK: tgpu.advance
+    tgpu.advance %r
+    // CHECK: tgpu.release
+    tgpu.release %r
+    // CHECK: tgpu.convert_layout
+    %c = tgpu.convert_layout %w : tensor<64x128xf32>
+    %t = arith.constant dense<0.0> : tensor<64x64xf16>
+    // CHECK: tgpu.local_store
+    tgpu.local_store %t, %lhs : tensor<64x64xf16>, !tile.smem<64x64xf16>
+  } producer {
+    // CHECK: tgpu.acquire
+    tgpu.acquire %r
+    // CHECK: tgpu.tma_load %{{.*}} shape(%{{.*}}, %{{.*}}) strides(%{{.*}}, %{{.*}}) at(%{{.*}}, %{{.*}}) into %{{.*}} of
+    tgpu.tma_load %a shape(%n, %n) strides(%n, %one) at(%m, %m) into %lhs of %r : !tile.ptr<f16>, !tile.smem<64x64xf16>
+    // CHECK: tgpu.commit
+    tgpu.commit %r
+  }
+  return
+}

@@ -1,5 +1,6 @@
 """Makes `import triton` and `import triton_dist` mean Tandem, so that existing kernels run without an edit."""
 
+import importlib.machinery
 import sys
 import types
 
@@ -48,4 +49,6 @@ def install():
         if present is not None and not getattr(present, "__tandem_compat__", False):
             raise ImportError(f"`{name}` is already imported; install the compatibility modules first")
         module.__dict__.setdefault("__tandem_compat__", True)
+        if module.__spec__ is None:  # PyTorch asks importlib whether there is a Triton
+            module.__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=True)
         sys.modules[name] = module

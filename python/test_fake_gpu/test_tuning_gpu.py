@@ -181,6 +181,8 @@ import tandem.compat
 tandem.compat.install()
 import triton
 import triton.language as tl
+import importlib.util
+assert importlib.util.find_spec("triton") and importlib.util.find_spec("triton.language")  # as PyTorch asks
 import triton.profiler as proton
 import triton.testing
 from triton.runtime import driver

@@ -1,0 +1,210 @@
+"""Block pointers, descriptors with tails (made by kernels and by hosts), masks, atomics under contention."""
+
+import numpy as np
+import triton
+import triton.language as tl
+from cases import inout
+from checks import DTYPES, check, normal, poisoned
+
+
+@triton.jit
+def block_pointers(x, o, M, N, BM: tl.constexpr, BN: tl.constexpr, PADDING: tl.constexpr):
+    source = tl.make_block_ptr(x, (M, N), (N, 1), (tl.program_id(0) * BM, 0), (BM, BN), (1, 0))
+    target = tl.make_block_ptr(o, (N, M), (1, N), (0, tl.program_id(0) * BM), (BN, BM), (0, 1))
+    for start in range(0, N, BN):
+        v = tl.load(source, boundary_check=(0, 1), padding_option=PADDING)
+        tl.store(target, tl.trans(v) * 2, boundary_check=(0, 1))
+        source = tl.advance(source, (0, BN))
+        target = tl.advance(target, (BN, 0))
+
+
+@triton.jit
+def descriptors(x, o, total, M, N, BM: tl.constexpr, BN: tl.constexpr):
+    source = tl.make_tensor_descriptor(x, [M, N], [N, 1], [BM, BN])
+    target = tl.make_tensor_descriptor(o, [M, N], [N, 1], [BM, BN])
+    row, column = tl.program_id(0) * BM, tl.program_id(1) * BN
+    v = source.load([row, column])
+    target.store([row, column], v + v)
+    tl.atomic_add(total, tl.sum(v.to(tl.float32)).to(tl.int32))
+
+
+@triton.jit
+def corner(x, o, A, B, C, BA: tl.constexpr, BB: tl.constexpr, BC: tl.constexpr):
+    """A box that starts before and ends after the tensor."""
+    d = tl.make_tensor_descriptor(x, [A, B, C], [B * C, C, 1], [BA, BB, BC])
+    v = d.load([A - BA // 2, -(BB // 2), C - BC // 2])
+    i, j, k = tl.arange(0, BA)[:, None, None], tl.arange(0, BB)[None, :, None], tl.arange(0, BC)[None, None, :]
+    tl.store(o + i * BB * BC + j * BC + k, v)
+
+
+def corner_reference(BA, BB, BC):
+    def reference(x, o, *rest):
+        A, B, C = x.shape
+        r = np.zeros((BA, BB, BC), x.dtype)
+        part = x[A - BA // 2 :, : BB - BB // 2, C - BC // 2 :]
+        r[: part.shape[0], BB // 2 : BB // 2 + part.shape[1], : part.shape[2]] = part
+        return r
+
+    return reference
+
+
+for t, dtype in enumerate(["fp32", "fp16", "int32", "int8", "bf16", "fp64"]):
+    for s, (M, N, bm, bn) in enumerate([(64, 64, 32, 32), (50, 70, 16, 32), (33, 100, 32, 16), (128, 96, 64, 64), (17, 16, 16, 128)]):
+        warps = (1, 2, 4, 8)[(s + t) % 4]
+        make = lambda rng, M=M, N=N, d=dtype: [normal(rng, (M, N), d), poisoned((M, N), d), M, N]
+        check(
+            block_pointers,
+            make,
+            lambda x, o, *rest: x + x,
+            f"{dtype}.{M}x{N}.{bm}x{bn}",
+            (-(-M // bm),),
+            BM=bm,
+            BN=bn,
+            PADDING="zero",
+            num_warps=warps,
+        )
+        N_ = -(-N // 16) * 16
+        make = lambda rng, M=M, N=N_, d=dtype: [
+            rng.integers(0, 9, (M, N)).astype(DTYPES[d]),
+            poisoned((M, N), d),
+            inout(np.zeros(1, np.int32)),
+            M,
+            N,
+        ]
+        reference = lambda x, o, total, *rest: (x + x, np.array([int(x.astype(np.int64).sum())], np.int32))
+        check(
+            descriptors, make, reference, f"{dtype}.{M}x{N_}.{bm}x{bn}.w{warps}", (-(-M // bm), -(-N_ // bn)), BM=bm, BN=bn, num_warps=warps
+        )
+        if dtype != "fp64":
+            shape = (3, 20, -(-24 // 16) * 16)
+            box = [(2, 8, 16), (4, 4, 32), (1, 16, 16), (2, 2, 64), (4, 8, 16)][s]
+            make = lambda rng, d=dtype, shape=shape, box=box: [normal(rng, shape, d), poisoned(box, d), *shape]
+            check(
+                corner, make, corner_reference(*box), f"{dtype}.{'x'.join(map(str, box))}", BA=box[0], BB=box[1], BC=box[2], num_warps=warps
+            )
+
+
+@triton.jit
+def adds(x, at, o, n, B: tl.constexpr, OP: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    m = i < n
+    p, v = o + tl.load(at + i, m, other=0), tl.load(x + i, m, other=0)
+    if OP == "add":
+        tl.atomic_add(p, v, m)
+    elif OP == "max":
+        tl.atomic_max(p, v, m)
+    elif OP == "min":
+        tl.atomic_min(p, v, m)
+    elif OP == "xor":
+        tl.atomic_xor(p, v, m)
+    elif OP == "or":
+        tl.atomic_or(p, v, m)
+    else:
+        tl.atomic_and(p, v, m)
+
+
+UFUNC = {"add": np.add, "max": np.maximum, "min": np.minimum, "xor": np.bitwise_xor, "or": np.bitwise_or, "and": np.bitwise_and}
+
+
+def adds_reference(op):
+    def reference(x, at, o, *rest):
+        r = o.astype(np.float64) if o.dtype.kind not in "iu" else o.copy()
+        UFUNC[op].at(r, at, x.astype(r.dtype))
+        return r
+
+    return reference
+
+
+for t, dtype in enumerate(["int32", "uint32", "int64", "uint64", "fp32", "fp64", "fp16", "bf16"]):
+    for op in ("add",) if dtype in ("fp16", "bf16") else ("add", "max", "min") if dtype[0] == "f" else UFUNC:
+        for places, warps in [(1, 4), (7, 8), (300, 2)]:
+            n = 3000 if dtype not in ("fp16", "bf16") else 300
+            make = lambda rng, n=n, d=dtype, places=places: [
+                normal(rng, n, d),
+                rng.integers(0, places, n).astype(np.int32),
+                inout(normal(rng, places, d)),
+                n,
+            ]
+            tolerance = {"fp32": 1e-5, "fp64": 1e-13, "fp16": 3e-2, "bf16": 2e-1}.get(dtype, 0) if op == "add" else 0
+            check(
+                adds,
+                make,
+                adds_reference(op),
+                f"{dtype}.{op}.{places}",
+                (-(-n // 256),),
+                tolerance,
+                tolerance,
+                B=256,
+                OP=op,
+                num_warps=warps,
+            )
+
+
+@triton.jit
+def spin_lock(lock, total, count):
+    while tl.atomic_cas(lock, 0, 1, sem="acquire") == 1:
+        pass
+    v = tl.load(total, volatile=True)
+    tl.store(total, v + tl.program_id(0))
+    tl.debug_barrier()
+    tl.atomic_xchg(lock, 0, sem="release")
+
+
+@triton.jit
+def last_block(x, partial, counter, o, N: tl.constexpr, P: tl.constexpr):
+    """The program that comes last adds up what all have stored."""
+    p = tl.program_id(0)
+    tl.store(partial + p, tl.sum(tl.load(x + p * N + tl.arange(0, N))))
+    tl.debug_barrier()
+    if tl.atomic_add(counter, 1, sem="acq_rel") == P - 1:
+        tl.store(o, tl.sum(tl.load(partial + tl.arange(0, P), volatile=True)))
+
+
+@triton.jit
+def neighbours(x, y, o, N: tl.constexpr):
+    """What other threads of the program stored is read after a barrier."""
+    i = tl.arange(0, N)
+    for step in range(4):
+        tl.store(y + i, tl.load(x + i) + step)
+        tl.debug_barrier()
+        v = tl.load(y + (N - 1 - i))
+        tl.debug_barrier()
+        tl.store(x + i, v)
+        tl.debug_barrier()
+    tl.store(o + i, tl.load(x + (i * 7) % N))
+
+
+check(
+    spin_lock,
+    lambda rng: [np.zeros(1, np.int32), inout(np.zeros(1, np.int32)), 0],
+    lambda l, t, c: np.array([sum(range(100))], np.int32),
+    grid=(100,),
+)
+for warps in (1, 4, 16):
+    check(
+        last_block,
+        lambda rng: [normal(rng, 64 * 256), np.zeros(64, np.float32), np.zeros(1, np.int32), poisoned(1)],
+        lambda x, *rest: np.array([x.astype(np.float64).sum()]),
+        f"w{warps}",
+        (64,),
+        1e-4,
+        1e-4,
+        N=256,
+        P=64,
+        num_warps=warps,
+    )
+
+    def _turned(x, y, o, *rest):
+        v = x.copy()
+        for step in range(4):
+            v = (v + step)[::-1]
+        return v[np.arange(v.size) * 7 % v.size]
+
+    check(
+        neighbours,
+        lambda rng: [normal(rng, 1024, "int32"), np.zeros(1024, np.int32), poisoned(1024, "int32")],
+        _turned,
+        f"w{warps}",
+        N=1024,
+        num_warps=warps,
+    )

@@ -3,6 +3,7 @@
 #include "compiler/layout/matrix_descriptor.h"
 #include "compiler/lower/nvidia/kernel_lowering.h"
 #include <llvm/ADT/TypeSwitch.h>
+#include <mlir/IR/Matchers.h>
 
 namespace tandem::lower::nvidia {
 using namespace mlir;
@@ -25,6 +26,21 @@ ptx::Element elementOf(mlir::Type type) {
   return E::S8;
 }
 
+// Whether the wait leaves only products under way that were started after the one it is about: a carried one before all of this block.
+bool completes(tgpu::WgmmaWaitOp wait) {
+  if (wait.getPending() == 0) return true;
+  Operation* op = wait.getAcc().getDefiningOp();
+  if (op && op->getBlock() != wait->getBlock()) return false;
+  int later = 0;
+  for (Operation* o = op ? op->getNextNode() : &wait->getBlock()->front(); o != wait; o = o->getNextNode()) later += isa<tgpu::WgmmaOp>(o);
+  return later >= int(wait.getPending());
+}
+
+bool isZero(mlir::Value tile) {
+  if (auto splat = tile.getDefiningOp<tile::SplatOp>()) return matchPattern(splat.getSource(), m_AnyZeroFloat()) || matchPattern(splat.getSource(), m_Zero());
+  return matchPattern(tile, m_AnyZeroFloat()) || matchPattern(tile, m_Zero());
+}
+
 ptx::Accumulator accumulatorOf(mlir::Type type) {
   return type.isF16() ? ptx::Accumulator::F16 : type.isF32() ? ptx::Accumulator::F32 : ptx::Accumulator::S32;
 }
@@ -37,8 +53,9 @@ bool KernelLowering::lowerWgmma(Operation* op) {
       .Case<tgpu::WgmmaWaitOp>([&](auto o) {
         // Registers of a product still under way are not touched.
         Regs acc = use(o.getAcc());
-        ptx::Values waited = ptx::wgmmaWait(b_, o.getPending(), o.getPending() ? ptx::ValueRange() : ptx::ValueRange(acc));
-        define(o.getResult(), o.getPending() ? acc : Regs(waited));
+        bool isComplete = completes(o);
+        ptx::Values waited = ptx::wgmmaWait(b_, o.getPending(), isComplete ? ptx::ValueRange(acc) : ptx::ValueRange());
+        define(o.getResult(), isComplete ? Regs(waited) : acc);
         return true;
       })
       .Case<tgpu::LocalStoreOp>([&](auto o) { return lowerLocalStore(o), true; })
@@ -89,7 +106,11 @@ void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
   llvm::Value* lhsOffset = fromRegisters ? nullptr : groupOffset(rowGroup, lhs, 64);
   llvm::Value* rhsOffset = groupOffset(columnGroup, rhs, columns);
 
+  // The first instruction of a sum that begins at zero overwrites what its registers hold.
   Regs acc = use(op.getAcc());
+  bool fromZero = isZero(op.getAcc());
+  if (fromZero)
+    for (llvm::Value*& v : acc) v = llvm::UndefValue::get(v->getType());
   ptx::wgmmaFence(b_);
   for (int64_t i = 0; i < rowSteps; ++i)
     for (int64_t j = 0; j < columnSteps; ++j) {
@@ -104,6 +125,7 @@ void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
         mma.accumulator = accumulatorOf(accType.getElementType());
         mma.transposeA = !fromRegisters && op.getLhsTransposed();
         mma.transposeB = !op.getRhsTransposed();
+        if (fromZero && k == 0) mma.keep = b_.getFalse();
         Regs words;
         if (fromRegisters)
           mma.registersA = words = lhsRegisters(op, i * 64 * rowGroups, k, instructionK);

@@ -13,12 +13,13 @@ namespace {
 
 int64_t bytesOf(RankedTensorType tile) { return tile.getNumElements() * tile.getElementTypeBitWidth() / 8; }
 
-// Loads that one ring serves: they are in one loop and the same products read them.
+// Loads that one ring serves: they are in one block and the same products read them.
 struct RingPlan {
   SmallVector<tile::BlockLoadOp> loads;
   SmallVector<tile::DotOp> dots;  // in the order of the program
-  scf::ForOp loop;
-  int64_t bytes = 0;
+  scf::ForOp loop;                // of the loads and products. Null: the products are in loops behind the loads, and there is one slot
+  int64_t bytes = 0, slots = 1;
+  int owner = -1;                 // the plan whose ring and buffers these are; another loop's, which has ended, or its own
   Value ring;
   SmallVector<Value> buffers;     // one a load
 };
@@ -33,7 +34,9 @@ class ProductSelection {
       if (fitsWgmma(dot, numWarps_, target_)) dots_.push_back(dot);
     });
     if (target_.hasTma()) planRings();
-    if (!rings_.empty() && fitSlots()) specialize();
+    bool inLoops = llvm::any_of(rings_, [](const RingPlan& p) { return p.loop != nullptr; });
+    if (inLoops && fitSlots()) specialize();
+    else rings_.clear();
     for (tile::DotOp dot : dots_) multiply(dot);
     eraseUnused();
   }
@@ -47,24 +50,44 @@ class ProductSelection {
         OperandSource operand = throughTranspose(isLhs ? dot.getLhs() : dot.getRhs());
         auto load = operand.source.getDefiningOp<tile::BlockLoadOp>();
         if (!load || !fitsTma(load) || !readsFromShared(dot, isLhs, operand)) continue;
-        auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
-        if (!loop || dot->getParentOp() != loop) continue;
         readers[load].push_back(dot);
       }
     for (auto& [op, dots] : readers) {
       auto load = cast<tile::BlockLoadOp>(op);
-      if (!onlyProductsRead(load, dots)) continue;
+      bool inLoop = isa<scf::ForOp>(op->getParentOp()) && llvm::all_of(dots, [&](tile::DotOp dot) { return dot->getBlock() == op->getBlock(); });
+      if (!onlyProductsRead(load, dots) || !(inLoop || inLoopsBehind(load, dots))) continue;
       RingPlan* plan = nullptr;
       for (RingPlan& p : rings_)
-        if (p.loop == load->getParentOp() && p.dots == dots) plan = &p;
+        if (p.loads.front()->getBlock() == op->getBlock() && p.dots == dots) plan = &p;
       if (!plan) {
         plan = &rings_.emplace_back();
-        plan->loop = cast<scf::ForOp>(load->getParentOp());
+        if (inLoop) plan->loop = cast<scf::ForOp>(op->getParentOp());
         plan->dots = dots;
       }
       plan->loads.push_back(load);
       plan->bytes += bytesOf(cast<RankedTensorType>(load.getResult().getType()));
     }
+    for (size_t i = 0; i < rings_.size(); ++i) rings_[i].owner = ownerOf(i);
+  }
+
+  // The loops in the load's block, each with some of the products in its body.
+  static bool inLoopsBehind(tile::BlockLoadOp load, ArrayRef<tile::DotOp> dots) {
+    return isa<func::FuncOp, scf::ForOp>(load->getParentOp()) && llvm::all_of(dots, [&](tile::DotOp dot) {
+      return isa<scf::ForOp>(dot->getParentOp()) && dot->getParentOp()->getBlock() == load->getBlock();
+    });
+  }
+
+  // Loops one after the other fill the same slots in turn, if their tiles are alike.
+  int ownerOf(size_t index) {
+    const RingPlan& plan = rings_[index];
+    auto typesOf = [](const RingPlan& p) { return llvm::map_to_vector(p.loads, [](tile::BlockLoadOp load) { return load.getResult().getType(); }); };
+    for (size_t i = 0; i < index && plan.loop; ++i) {
+      const RingPlan& other = rings_[i];
+      if (other.owner != int(i) || !other.loop || other.loop->getBlock() != plan.loop->getBlock() || typesOf(other) != typesOf(plan)) continue;
+      bool isTaken = llvm::any_of(rings_, [&](const RingPlan& p) { return &p != &plan && p.owner == int(i) && p.loop == plan.loop; });
+      if (!isTaken) return i;
+    }
+    return index;
   }
 
   static bool onlyProductsRead(tile::BlockLoadOp load, ArrayRef<tile::DotOp> dots) {
@@ -74,14 +97,32 @@ class ProductSelection {
     });
   }
 
-  // As many slots as were asked for, or as fit; the epilogue keeps what it needs.
+  // As many slots as were asked for, or as fit; the epilogue and operands without a ring keep what they need.
   bool fitSlots() {
-    int64_t perSlot = 0;
-    for (const RingPlan& p : rings_) perSlot += p.bytes;
-    int64_t budget = target_.maxSharedBytes() - kEpilogueBytes;
-    slots_ = std::min<int64_t>(budget / perSlot, kMaxSlots);
-    if (auto asked = kernel_->getAttrOfType<IntegerAttr>("tile.num_stages")) slots_ = std::min<int64_t>(slots_, std::max<int64_t>(2, asked.getInt()));
-    return slots_ >= 2;
+    int64_t perSlot = 0, budget = target_.maxSharedBytes() - kEpilogueBytes - bytesStaged();
+    for (auto [i, p] : llvm::enumerate(rings_)) {
+      if (p.owner != int(i)) continue;
+      if (p.loop) perSlot += p.bytes;
+      else budget -= p.bytes;
+    }
+    int64_t slots = std::min<int64_t>(budget / perSlot, kMaxSlots);
+    if (auto asked = kernel_->getAttrOfType<IntegerAttr>("tile.num_stages")) slots = std::min<int64_t>(slots, std::max<int64_t>(2, asked.getInt()));
+    for (RingPlan& p : rings_)
+      if (p.loop) p.slots = slots;
+    return slots >= 2;
+  }
+
+  int64_t bytesStaged() const {
+    llvm::DenseSet<Value> seen;
+    int64_t bytes = 0;
+    for (tile::DotOp dot : dots_)
+      for (bool isLhs : {true, false}) {
+        Value source = throughTranspose(isLhs ? dot.getLhs() : dot.getRhs()).source;
+        bool inRing = llvm::any_of(rings_, [&](const RingPlan& p) { return llvm::is_contained(p.loads, source.getDefiningOp<tile::BlockLoadOp>()); });
+        if (inRing || (isLhs && staysInRegisters(dot)) || !seen.insert(source).second) continue;
+        bytes += bytesOf(cast<RankedTensorType>(source.getType()));
+      }
+    return bytes;
   }
 
   void specialize() {
@@ -94,7 +135,11 @@ class ProductSelection {
 
     Location loc = kernel_.getLoc();
     OpBuilder builder = OpBuilder::atBlockBegin(&body);
-    for (RingPlan& p : rings_) makeRing(p, builder);
+    for (auto [i, p] : llvm::enumerate(rings_)) {
+      if (p.owner == int(i)) makeRing(p, builder);
+      p.ring = rings_[p.owner].ring;
+      p.buffers = rings_[p.owner].buffers;
+    }
     auto roles = tgpu::WarpSpecializeOp::create(builder, loc);
     Block& consumer = roles.getConsumer().emplaceBlock();
     Block& producer = roles.getProducer().emplaceBlock();
@@ -108,10 +153,10 @@ class ProductSelection {
 
   void makeRing(RingPlan& p, OpBuilder& builder) {
     Location loc = p.loads.front().getLoc();
-    p.ring = tgpu::RingOp::create(builder, loc, builder.getI32Type(), builder.getI32IntegerAttr(slots_), builder.getI32IntegerAttr(p.bytes));
+    p.ring = tgpu::RingOp::create(builder, loc, builder.getI32Type(), builder.getI32IntegerAttr(p.slots), builder.getI32IntegerAttr(p.bytes));
     for (tile::BlockLoadOp load : p.loads) {
       auto type = cast<RankedTensorType>(load.getResult().getType());
-      p.buffers.push_back(makeBuffer(builder, load.getLoc(), type, slots_));
+      p.buffers.push_back(makeBuffer(builder, load.getLoc(), type, p.slots));
     }
   }
 
@@ -145,6 +190,7 @@ class ProductSelection {
   // Where a ring's only product adds to what the loop carries and nothing else looks at it, one product stays under way from each
   // iteration to the next.
   void consume(RingPlan& p) {
+    if (!p.loop) return consumeOnce(p);
     OpBuilder builder(p.dots.front());
     tgpu::AwaitOp::create(builder, p.dots.front().getLoc(), p.ring);
     tile::DotOp last = p.dots.back();
@@ -164,6 +210,16 @@ class ProductSelection {
     } else {
       tgpu::ReleaseOp::create(builder, last.getLoc(), p.ring);
     }
+  }
+
+  // The slot is read until the last loop with one of the products ends.
+  static void consumeOnce(RingPlan& p) {
+    Operation* last = p.dots.back()->getParentOp();
+    OpBuilder builder(p.loads.back());
+    tgpu::AwaitOp::create(builder, p.loads.back().getLoc(), p.ring);
+    builder.setInsertionPointAfter(last);
+    tgpu::AdvanceOp::create(builder, last->getLoc(), p.ring);
+    tgpu::ReleaseOp::create(builder, last->getLoc(), p.ring);
   }
 
   static void releaseIf(OpBuilder& builder, Location loc, Value condition, Value ring) {
@@ -204,10 +260,14 @@ class ProductSelection {
     for (RingPlan& p : rings_)
       for (auto [load, buffer] : llvm::zip(p.loads, p.buffers))
         if (load.getResult() == source.source) return {buffer, p.ring, source.transposed};
-    bool isComputedHere = value.getParentBlock() == dot->getBlock() && !isa_and_nonnull<tile::LoadOp, tile::BlockLoadOp>(value.getDefiningOp());
-    if (isLhs && isComputedHere) return {value, nullptr, false};
+    if (isLhs && staysInRegisters(dot)) return {value, nullptr, false};
     if (!readsFromShared(dot, isLhs, source)) source = {kMajorCopy(dot, isLhs, builder), !isLhs};
     return {stage(source.source), nullptr, source.transposed};
+  }
+
+  static bool staysInRegisters(tile::DotOp dot) {
+    Value value = dot.getLhs();
+    return value.getParentBlock() == dot->getBlock() && !isa_and_nonnull<tile::LoadOp, tile::BlockLoadOp>(value.getDefiningOp());
   }
 
   // The operand's transpose, computed in registers, where wgmma wants K innermost.
@@ -244,7 +304,6 @@ class ProductSelection {
   func::FuncOp kernel_;
   const target::TargetInfo& target_;
   int numWarps_;
-  int64_t slots_ = 0;
   SmallVector<tile::DotOp> dots_;
   SmallVector<RingPlan> rings_;
   llvm::DenseMap<Operation*, int> pending_;

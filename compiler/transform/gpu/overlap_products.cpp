@@ -1,0 +1,261 @@
+// Rotates loops by one product.
+#include "compiler/transform/gpu/overlap_products.h"
+#include "compiler/dialect/tgpu/tgpu.h"
+#include "compiler/transform/gpu/layout_rules.h"
+#include <llvm/ADT/SetVector.h>
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/IR/IRMapping.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
+#include <optional>
+
+namespace tandem::transform::gpu {
+using namespace mlir;
+namespace {
+
+// The only `Op` of the ring in `block`. Null: there is none, or more.
+template <class Op> Op onlyOf(Block& block, Value ring) {
+  Op found;
+  for (Operation* user : ring.getUsers()) {
+    auto op = dyn_cast<Op>(user);
+    if (!op || op->getBlock() != &block) continue;
+    if (found) return nullptr;
+    found = op;
+  }
+  return found;
+}
+
+bool dependsOnProduct(Value value, Block& block, llvm::DenseSet<Operation*>& seen) {
+  Operation* op = value.getDefiningOp();
+  if (!op || op->getBlock() != &block || !seen.insert(op).second) return false;
+  if (isa<tgpu::WgmmaOp>(op)) return true;
+  return llvm::any_of(op->getOperands(), [&](Value v) { return dependsOnProduct(v, block, seen); });
+}
+
+class Rotation {
+ public:
+  // Nothing: the loop has no product that can be under way while the next iteration computes.
+  static std::optional<Rotation> find(scf::ForOp loop) {
+    for (auto wait : loop.getBody()->getOps<tgpu::WgmmaWaitOp>()) {
+      Rotation r(loop);
+      if (r.match(wait)) return r;
+    }
+    return std::nullopt;
+  }
+
+  void apply() {
+    OpBuilder b(loop_);
+    Location loc = loop_.getLoc();
+    Value runs = compare(b, loop_.getLowerBound(), loop_.getUpperBound());
+    auto branch = scf::IfOp::create(b, loc, loop_.getResultTypes(), runs, true);
+    OpBuilder otherwise = OpBuilder::atBlockEnd(branch.elseBlock());
+    scf::YieldOp::create(otherwise, loc, loop_.getInitArgs());
+    OpBuilder then = OpBuilder::atBlockEnd(branch.thenBlock());
+    rotate(then);
+    loop_.replaceAllUsesWith(branch.getResults());
+    loop_.erase();
+  }
+
+ private:
+  explicit Rotation(scf::ForOp loop) : loop_(loop), body_(loop.getBody()) {}
+
+  bool match(tgpu::WgmmaWaitOp wait) {
+    wait_ = wait;
+    product_ = wait.getAcc().getDefiningOp<tgpu::WgmmaOp>();
+    if (!product_ || wait.getPending() || !product_.getResult().hasOneUse() || !wait.getResult().hasOneUse()) return false;
+    OpOperand& use = *wait.getResult().getUses().begin();
+    if (!isa<scf::YieldOp>(use.getOwner()) || use.getOwner()->getBlock() != body_ || !product_.getRhsRing()) return false;
+    index_ = use.getOperandNumber();
+    Value ring = product_.getRhsRing();
+    await_ = onlyOf<tgpu::AwaitOp>(*body_, ring);
+    advance_ = onlyOf<tgpu::AdvanceOp>(*body_, ring);
+    release_ = onlyOf<tgpu::ReleaseOp>(*body_, ring);
+    llvm::DenseSet<Operation*> seen;
+    if (!await_ || !advance_ || !release_ || !isa<RankedTensorType>(product_.getLhs().getType())) return false;
+    if (!dependsOnProduct(product_.getLhs(), *body_, seen) || !isOnlyReader(ring)) return false;
+    return findLater() && findFirst();
+  }
+
+  bool isOnlyReader(Value ring) {
+    return llvm::none_of(body_->getOps<tgpu::WgmmaOp>(), [&](tgpu::WgmmaOp op) {
+      return op != product_ && (op.getRhsRing() == ring || op.getLhsRing() == ring);
+    });
+  }
+
+  // What lies between the carried sum and the product moves with it, and what is cheap to compute again.
+  bool findLater() {
+    llvm::SetVector<Value> todo;
+    todo.insert(loop_.getRegionIterArg(index_));
+    for (size_t i = 0; i < todo.size(); ++i)
+      for (OpOperand& use : todo[i].getUses()) {
+        Operation* op = use.getOwner();
+        if (op == product_) {
+          if (op->getOperand(use.getOperandNumber()) != product_.getAcc()) return false;
+          continue;
+        }
+        if (op->getBlock() != body_ || op->getNumRegions() || isa<scf::YieldOp>(op) || !isMemoryEffectFree(op)) return false;
+        later_.insert(op);
+        for (Value result : op->getResults()) todo.insert(result);
+      }
+    if (!todo.contains(product_.getAcc()) || todo.contains(product_.getLhs())) return false;
+    for (Operation* op : llvm::to_vector(later_))
+      for (Value v : op->getOperands()) takeAlong(v);
+    carry(product_.getLhs());
+    for (Operation& op : *body_)
+      if (later_.contains(&op))
+        for (Value v : op.getOperands()) carry(v);
+    return true;
+  }
+
+  void takeAlong(Value v) {
+    Operation* op = v.getDefiningOp();
+    if (!op || op->getBlock() != body_ || !isa<tile::ExpandDimsOp, tile::BroadcastOp, tile::SplatOp>(op)) return;
+    if (!later_.insert(op)) return;
+    for (Value operand : op->getOperands()) takeAlong(operand);
+  }
+
+  // Values of the iteration itself that its last product needs in the next.
+  void carry(Value v) {
+    Operation* op = v.getDefiningOp();
+    bool isHere = op ? op->getBlock() == body_ && !later_.contains(op)
+                     : v.getParentBlock() == body_ && v != loop_.getRegionIterArg(index_);
+    if (isHere) carried_.insert(v);
+  }
+
+  // The products of the iteration before the last one; of those the last is waited for when the other is under way.
+  bool findFirst() {
+    for (auto op : body_->getOps<tgpu::WgmmaOp>()) {
+      if (op == product_) break;
+      for (Operation* user : op.getResult().getUsers())
+        if (auto wait = dyn_cast<tgpu::WgmmaWaitOp>(user); wait && wait->getBlock() == body_ && wait.getPending() == 0) firstWait_ = wait;
+      if (firstWait_) return firstWait_.getAcc().getDefiningOp() == firstWait_->getPrevNode();
+    }
+    return false;
+  }
+
+  bool isLast(Operation* op) const {
+    return op == product_ || op == wait_ || op == await_ || op == advance_ || op == release_ || isa<scf::YieldOp>(op);
+  }
+
+  //===- the new loop -------------------------------------------------------------------------------------------===//
+  void rotate(OpBuilder& b) {
+    Location loc = loop_.getLoc();
+    IRMapping first;
+    first.map(loop_.getInductionVar(), loop_.getLowerBound());
+    for (auto [argument, init] : llvm::zip(loop_.getRegionIterArgs(), loop_.getInitArgs())) first.map(argument, init);
+    cloneFirst(b, first, nullptr);
+    SmallVector<Value> inits = yieldedBy(first);
+    inits[index_] = loop_.getInitArgs()[index_];
+
+    Value second = arith::AddIOp::create(b, loc, loop_.getLowerBound(), loop_.getStep());
+    auto rotated = scf::ForOp::create(b, loc, second, loop_.getUpperBound(), loop_.getStep(), inits);
+    rotated.setUnsignedCmp(loop_.getUnsignedCmp());
+    rotated->setDiscardableAttrs(loop_->getDiscardableAttrDictionary());
+    OpBuilder inside = OpBuilder::atBlockBegin(rotated.getBody());
+    fill(rotated, second, inside);
+
+    Value sum = wait(b, rotated.getResult(index_), 0);
+    Value again = compare(b, second, loop_.getUpperBound());
+    releaseIf(b, again);
+    Value product = startLast(b, sum, rotated.getResults());
+    Value result = wait(b, product, 0);
+    tgpu::ReleaseOp::create(b, release_.getLoc(), release_.getRing());
+    SmallVector<Value> results(rotated.getResults().take_front(loop_.getNumResults()));
+    results[index_] = result;
+    scf::YieldOp::create(b, loc, results);
+  }
+
+  // The iteration's own part; the last product of the one before is started behind the first product.
+  void fill(scf::ForOp rotated, Value second, OpBuilder& b) {
+    IRMapping mapping;
+    mapping.map(loop_.getInductionVar(), rotated.getInductionVar());
+    for (auto [argument, now] : llvm::zip(loop_.getRegionIterArgs(), rotated.getRegionIterArgs())) mapping.map(argument, now);
+    Value product;
+    cloneFirst(b, mapping, [&] {
+      Value sum = wait(b, rotated.getRegionIterArg(index_), 1);
+      Value isLater = arith::CmpIOp::create(b, wait_.getLoc(), arith::CmpIPredicate::ne, rotated.getInductionVar(), second);
+      releaseIf(b, isLater);
+      product = startLast(b, sum, rotated.getRegionIterArgs());
+    });
+    SmallVector<Value> yielded = yieldedBy(mapping);
+    yielded[index_] = product;
+    scf::YieldOp::create(b, loop_.getLoc(), yielded);
+  }
+
+  void cloneFirst(OpBuilder& b, IRMapping& mapping, llvm::function_ref<void()> startOther) {
+    for (Operation& op : *body_) {
+      if (isLast(&op) || (later_.contains(&op) && !isUsedOutside(&op))) continue;
+      if (&op == firstWait_ && startOther) {
+        startOther();
+        mapping.map(firstWait_.getResult(), wait(b, mapping.lookup(firstWait_.getAcc()), 1));
+        continue;
+      }
+      b.clone(op, mapping);
+    }
+  }
+
+  // An op that is computed again for the last product may have other users in the iteration.
+  bool isUsedOutside(Operation* op) const {
+    return llvm::any_of(op->getUsers(), [&](Operation* user) {
+      return user != product_ && (!later_.contains(user) || isUsedOutside(user));
+    });
+  }
+
+  SmallVector<Value> yieldedBy(const IRMapping& mapping) {
+    SmallVector<Value> out;
+    for (auto [i, v] : llvm::enumerate(loop_.getYieldedValues()))
+      out.push_back(i == index_ ? Value() : mapping.lookupOrDefault(v));
+    for (Value v : carried_) out.push_back(mapping.lookupOrDefault(v));
+    return out;
+  }
+
+  // `carried`: the values of the rotated loop at this point.
+  Value startLast(OpBuilder& b, Value sum, ValueRange carried) {
+    IRMapping mapping;
+    mapping.map(loop_.getRegionIterArg(index_), sum);
+    for (auto [i, v] : llvm::enumerate(carried_)) mapping.map(v, carried[loop_.getNumResults() + i]);
+    for (Operation& op : *body_)
+      if (later_.contains(&op)) b.clone(op, mapping);
+    b.clone(*await_, mapping);
+    Value product = b.clone(*product_, mapping)->getResult(0);
+    b.clone(*advance_, mapping);
+    return product;
+  }
+
+  static Value wait(OpBuilder& b, Value acc, int pending) {
+    return tgpu::WgmmaWaitOp::create(b, acc.getLoc(), acc, b.getI32IntegerAttr(pending));
+  }
+
+  Value compare(OpBuilder& b, Value low, Value high) {
+    auto predicate = loop_.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+    return arith::CmpIOp::create(b, loop_.getLoc(), predicate, low, high);
+  }
+
+  void releaseIf(OpBuilder& b, Value condition) {
+    auto branch = scf::IfOp::create(b, release_.getLoc(), condition, false);
+    OpBuilder then(branch.thenYield());
+    tgpu::ReleaseOp::create(then, release_.getLoc(), release_.getRing());
+  }
+
+  scf::ForOp loop_;
+  Block* body_;
+  tgpu::WgmmaOp product_;
+  tgpu::WgmmaWaitOp wait_, firstWait_;
+  tgpu::AwaitOp await_;
+  tgpu::AdvanceOp advance_;
+  tgpu::ReleaseOp release_;
+  unsigned index_ = 0;                  // of the sum among what the loop carries
+  llvm::SetVector<Operation*> later_;   // move with the last product
+  llvm::SetVector<Value> carried_;      // from an iteration to its last product
+};
+
+}  // namespace
+
+void overlapProducts(func::FuncOp kernel) {
+  SmallVector<scf::ForOp> loops;
+  kernel.walk([&](scf::ForOp loop) { loops.push_back(loop); });
+  for (scf::ForOp loop : loops)
+    if (std::optional<Rotation> rotation = Rotation::find(loop)) rotation->apply();
+}
+
+}  // namespace tandem::transform::gpu

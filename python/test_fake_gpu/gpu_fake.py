@@ -79,7 +79,8 @@ def image_bytes(request, shared=0, registers=40):
     cubin = f"FAKE {name} {','.join(str(_SIZES[w]) for w in words) or 0} {registers} 0".encode()
     header = json.dumps({"name": name, "target": request["options"]["target"], "threads": 32 * request["options"]["num_warps"],
                          "cluster": [request["options"]["num_ctas"], 1, 1], "params": [_PARAM[w.replace("u", "i")] for w in words],
-                         "shared_bytes": shared, "registers": registers, "tensor_maps": [], "spill_bytes": 8}).encode()
+                         "shared_bytes": shared, "registers": registers, "tensor_maps": [], "spill_bytes": 8,
+                         "uses_ranks": False, "uses_grid_barrier": False}).encode()
     body = header + cubin + b".version 8.6"
     checksum = 0xcbf29ce484222325
     for byte in body:

@@ -44,7 +44,7 @@ void Kernel::run(const OnDevice& scope, const LaunchShape& shape, void** params)
     LaunchAttribute& a = attributes.add(LaunchAttribute::ClusterDimension);
     for (size_t i = 0; i < 3; ++i) a.size[i] = unsigned(cluster[i]);
   }
-  if (shape.cooperative) attributes.add(LaunchAttribute::Cooperative).flag = 1;
+  if (shape.cooperative || image_->usesGridBarrier) attributes.add(LaunchAttribute::Cooperative).flag = 1;
   if (shape.dependent) attributes.add(LaunchAttribute::ProgrammaticStreamSerialization).flag = 1;
   DriverLaunch launch{};
   for (size_t i = 0; i < 3; ++i) launch.grid[i] = unsigned(shape.grid[i]) * unsigned(cluster[i]);
@@ -62,6 +62,9 @@ void Kernel::launch(int device, const LaunchShape& shape, Arguments arguments) {
   if (arguments.size() != image.params.size())
     throw std::invalid_argument("kernel `" + image.name + "` takes " + std::to_string(image.params.size()) + " arguments, " +
                                 std::to_string(arguments.size()) + " given");
+  if (image.usesRanks)
+    throw std::invalid_argument("kernel `" + image.name + "` communicates between ranks; on GPUs it runs when its process has joined a team, "
+                                "which this build cannot do: run it on simulated ranks");
   for (int size : shape.grid)
     if (size < 0) throw std::invalid_argument("kernel `" + image.name + "`: the grid has a negative size");
   for (size_t i = 1; i < 3; ++i)

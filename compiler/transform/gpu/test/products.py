@@ -36,12 +36,12 @@ def product(a_ptr, b_ptr, c_ptr, M, N, K, NK: tl.constexpr):
     # LAYOUT: tgpu.wgmma {{.*}}#tgpu.layout<[128, 256], registers = [1, 2048, 8, 16, 32, 64, 128], lanes = [2, 4, 256, 512, 1024]
     # LAYOUT: tile.block_store {{.*}}tgpu.tma
     # PTX: .reqntid 384
-    # PTX: setmaxnreg.inc
-    # PTX: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16
-    # PTX: stmatrix
-    # PTX: cp.async.bulk.tensor.2d.global.shared::cta
-    # PTX: setmaxnreg.dec
-    # PTX: cp.async.bulk.tensor.2d.shared::cluster.global
+    # PTX-DAG: setmaxnreg.inc
+    # PTX-DAG: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16
+    # PTX-DAG: stmatrix
+    # PTX-DAG: cp.async.bulk.tensor.2d.global.shared::cta
+    # PTX-DAG: setmaxnreg.dec
+    # PTX-DAG: cp.async.bulk.tensor.2d.shared::cluster.global
     a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[128, 64])
     if NK:
         b = tl.make_tensor_descriptor(b_ptr, shape=[N, K], strides=[K, 1], block_shape=[256, 64])

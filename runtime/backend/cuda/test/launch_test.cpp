@@ -52,6 +52,13 @@ TEST_F(Launch, ArgumentsAreReadWithTheirOwnSizes) {
   EXPECT_EQ(kernel->on(0).localBytes, 16);
 }
 
+TEST_F(Launch, KernelsOfSeveralRanksAreRefused) {
+  abi::KernelImage image = plain();
+  image.usesRanks = true;
+  std::string error = errorOf<std::invalid_argument>([&] { make(image)->launch(0, {}, kArguments); });
+  EXPECT_NE(error.find("kernel `add` communicates between ranks"), std::string::npos) << error;
+}
+
 TEST_F(Launch, LoadsOnceOnEachDevice) {
   auto kernel = make(plain());
   for (int i = 0; i < 3; ++i) kernel->launch(0, {}, kArguments);

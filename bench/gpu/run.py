@@ -1,0 +1,148 @@
+"""Times Tandem's kernels on one GPU beside cuBLAS and Triton: `python bench/gpu/run.py OUT.json`. Needs PyTorch; Triton where it is there.
+
+Every contender of a row runs in turn in one loop; each result is checked against a product in float64 first.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import time
+
+import torch
+
+from contenders import kernels, microseconds
+
+SQUARES = [(4096, 4096, 4096), (8192, 8192, 8192)]
+SHAPES = SQUARES + [(8192, 1024, 12288), (8192, 1024, 14336), (8192, 896, 14336), (8192, 1152, 36864), (8192, 2048, 28672),
+                    (8192, 2048, 30720), (8192, 7168, 8192), (8192, 4096, 2048), (8192, 14336, 4096), (1024, 7168, 8192), (16, 7168, 8192),
+                    (64, 7168, 8192), (256, 7168, 8192)]
+# BM, BN, BK, warps, stages, programs
+LARGE = [(128, 256, 64, 8, 4, 132), (128, 128, 64, 8, 5, 132), (128, 128, 64, 4, 3, 264)]
+SMALL = [(64, 64, 128, 4, 6, 132), (64, 128, 128, 4, 4, 132), (128, 128, 64, 8, 6, 132)]
+TRITON = [(128, 256, 64, 8, 3, 132), (128, 128, 64, 4, 4, 264), (64, 128, 128, 4, 3, 264)]
+
+
+def cdiv(a, b):
+    return -(-a // b)
+
+
+def relative_error(c, a, b):
+    rows = slice(0, 256)
+    exact = a[rows].double() @ b.double()
+    return ((c[rows].double() - exact).norm() / exact.norm()).item()
+
+
+def persistent(module, a, b, c, config):
+    (m, k), n = a.shape, b.shape[0]
+    bm, bn, bk, warps, stages, programs = config
+    grid = (min(programs, cdiv(m, bm) * cdiv(n, bn)),)
+    return lambda: module.matmul_persistent[grid](a, b, c, m, n, k, BM=bm, BN=bn, BK=bk, GROUP=8, SMS=programs, num_warps=warps,
+                                                  num_stages=stages)
+
+
+def pointers(module, a, b, c, config):
+    (m, k), n = a.shape, b.shape[1]
+    bm, bn, bk, warps, stages, _ = config
+    grid = (cdiv(m, bm) * cdiv(n, bn),)
+    return lambda: module.matmul_pointers[grid](a, b, c, m, n, k, *a.stride(), *b.stride(), *c.stride(), BM=bm, BN=bn, BK=bk, GROUP=8,
+                                                num_warps=warps, num_stages=stages)
+
+
+def quickest(make, configs):
+    """The configuration that is quickest over a few calls; those that do not fit are left out."""
+    times = {}
+    for config in configs:
+        try:
+            times[config] = microseconds(make(config), repetitions=12)
+        except Exception as error:  # a compiler's refusal of one configuration is not the row's end
+            print("  left out", config, str(error).splitlines()[0][:120])
+    return min(times, key=times.get)
+
+
+def product_row(name, shape, ours, theirs, make, transposed, configs):
+    m, n, k = shape
+    a = torch.randn(m, k, device="cuda", dtype=torch.bfloat16)
+    b = torch.randn((n, k) if transposed else (k, n), device="cuda", dtype=torch.bfloat16)
+    right = b.T if transposed else b
+    c = torch.full((m, n), float("nan"), device="cuda", dtype=torch.bfloat16)
+    config = quickest(lambda x: make(ours, a, b, c, x), configs)
+    c.fill_(float("nan"))
+    make(ours, a, b, c, config)()
+    row = {"kernel": name, "shape": shape, "config": config, "error": relative_error(c, a, right)}
+    functions = {"tandem": make(ours, a, b, c, config), "cublas": lambda: torch.matmul(a, right, out=c)}
+    if theirs:
+        best = quickest(lambda x: make(theirs, a, b, c, x), TRITON)
+        functions["triton"] = make(theirs, a, b, c, best)
+    for key, time_us in zip(functions, microseconds(*functions.values())):
+        row[key] = round(time_us, 2)
+    row["ratio"] = round(min(v for k, v in row.items() if k in ("cublas", "triton")) / row["tandem"], 3)
+    row["of_cublas"] = round(row["cublas"] / row["tandem"], 3)
+    row["tflops"] = round(2e-6 * m * n * k / row["tandem"], 1)
+    return row
+
+
+def memory_rows(ours, theirs):
+    n, rows, columns = 1 << 27, 32768, 4096
+    x, y = torch.randn(n, device="cuda"), torch.randn(n, device="cuda")
+    out, weight, bias = torch.empty_like(x), torch.randn(columns, device="cuda"), torch.randn(columns, device="cuda")
+    calls = {
+        "vector_add": (12, lambda m: m.vector_add[(cdiv(n, 1024),)](x, y, out, n, BLOCK=1024)),
+        "dropout": (8, lambda m: m.dropout[(cdiv(n, 1024),)](x, out, n, 0.5, 12, BLOCK=1024)),
+        "softmax": (8, lambda m: m.softmax[(rows,)](x, out, columns, columns, BLOCK=columns, num_warps=8)),
+        "layer_norm": (8, lambda m: m.layer_norm[(rows,)](x, out, weight, bias, columns, columns, 1e-5, BLOCK=columns, num_warps=8)),
+        "transpose": (8, lambda m: m.transpose[(rows // 64, columns // 64)](x, out, rows, columns, BM=64, BN=64)),
+    }
+    for name, (bytes_each, call) in calls.items():
+        functions = {"tandem": lambda: call(ours), "copy": lambda: out.copy_(x)}
+        if theirs:
+            functions["triton"] = lambda: call(theirs)
+        rates = {k: (8 if k == "copy" else bytes_each) * 1e-3 * n / t for k, t in zip(functions, microseconds(*functions.values()))}
+        yield {"kernel": name, "unit": "GB/s", **{k: round(v) for k, v in rates.items()}}
+
+
+def launch_row(ours, theirs):
+    x = torch.zeros(1024, device="cuda")
+    row = {"kernel": "launch from Python", "unit": "us"}
+    for name, module in (("tandem", ours), ("triton", theirs)):
+        if not module:
+            continue
+        call = lambda: module.vector_add[(1,)](x, x, x, 1024, BLOCK=1024)
+        for _ in range(200):
+            call()
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(5000):
+            call()
+        row[name] = round((time.perf_counter() - start) / 5000 * 1e6, 2)
+        torch.cuda.synchronize()
+    return row
+
+
+def machine():
+    query = ["nvidia-smi", "--query-gpu=name,driver_version,clocks.sm,clocks.max.sm,power.limit", "--format=csv,noheader"]
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, cwd=pathlib.Path(__file__).parent).stdout.strip()
+    return {"gpu": subprocess.run(query, capture_output=True, text=True).stdout.strip().splitlines()[0], "cuda": torch.version.cuda,
+            "torch": torch.__version__, "commit": commit}
+
+
+def main(path):
+    ours, theirs = kernels()
+    report = {"machine": machine(), "rows": []}
+
+    def keep(row):
+        print(json.dumps(row), flush=True)
+        report["rows"].append(row)
+        pathlib.Path(path).write_text(json.dumps(report, indent=1))
+
+    for row in memory_rows(ours, theirs):
+        keep(row)
+    keep(launch_row(ours, theirs))
+    for shape in SHAPES:
+        keep(product_row("matmul_persistent", shape, ours, theirs, persistent, True, SMALL if shape[0] <= 256 else LARGE))
+    for shape in SQUARES:
+        keep(product_row("matmul_pointers", shape, ours, theirs, pointers, False, LARGE[:2]))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

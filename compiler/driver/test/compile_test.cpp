@@ -113,8 +113,8 @@ TEST(Compile, PromisesOfTheRequestAndOfTheAuthorAreAttributes) {
   EXPECT_TRUE(compileToProgram(r.dump()).program) << compileToProgram(r.dump()).error;
   for (json wrong : {json(0), json(-16), json("16"), json(2.5)}) {
     r["arguments"][0]["divisibility"] = wrong;
-    EXPECT_NE(compileToProgram(r.dump()).error.find("`divisibility` of argument `x` must be a positive 32-bit integer, but is " + wrong.dump()),
-              std::string::npos);
+    std::string words = "`divisibility` of argument `x` must be a positive 32-bit integer, but is " + wrong.dump();
+    EXPECT_NE(compileToProgram(r.dump()).error.find(words), std::string::npos);
   }
   r["arguments"][0]["divisibility"] = 16;
   r["arguments"][0]["type"] = "fp32";

@@ -73,8 +73,8 @@ def _attend(desc_q, desc_k, desc_v, desc_o, m_ptr, sm_scale, N_CTX, D: tl.conste
     qk_scale = sm_scale * 1.44269504
     q = desc_q.load([first_row + start_m * BM, 0])
     if STAGE & 1:
-        acc, l_i, m_i = _attn_fwd_inner(acc, l_i, m_i, q, desc_k, desc_v, first_row, start_m, qk_scale, BM, D, BN, 4 - STAGE, offs_m, offs_n,
-                                        N_CTX)
+        acc, l_i, m_i = _attn_fwd_inner(acc, l_i, m_i, q, desc_k, desc_v, first_row, start_m, qk_scale, BM, D, BN, 4 - STAGE, offs_m,
+                                        offs_n, N_CTX)
     if STAGE & 2:
         acc, l_i, m_i = _attn_fwd_inner(acc, l_i, m_i, q, desc_k, desc_v, first_row, start_m, qk_scale, BM, D, BN, 2, offs_m, offs_n, N_CTX)
     m_i += tl.math.log2(l_i)
@@ -138,10 +138,11 @@ def attention_pointers(q_ptr, k_ptr, v_ptr, out_ptr, m_ptr, sm_scale, stride_h, 
     qk_scale = sm_scale * 1.44269504
     q = tl.load(q_ptr + base + offs_m[:, None] * stride_n + offs_d[None, :] * stride_d)
     if STAGE & 1:
-        acc, l_i, m_i = _pointer_inner(acc, l_i, m_i, q, k_ptrs, v_ptrs, start_m, qk_scale, stride_n, stride_n, BM, BN, 4 - STAGE, offs_m, offs_n,
-                                       N_CTX)
+        acc, l_i, m_i = _pointer_inner(acc, l_i, m_i, q, k_ptrs, v_ptrs, start_m, qk_scale, stride_n, stride_n, BM, BN, 4 - STAGE,
+                                       offs_m, offs_n, N_CTX)
     if STAGE & 2:
-        acc, l_i, m_i = _pointer_inner(acc, l_i, m_i, q, k_ptrs, v_ptrs, start_m, qk_scale, stride_n, stride_n, BM, BN, 2, offs_m, offs_n, N_CTX)
+        acc, l_i, m_i = _pointer_inner(acc, l_i, m_i, q, k_ptrs, v_ptrs, start_m, qk_scale, stride_n, stride_n, BM, BN, 2, offs_m,
+                                       offs_n, N_CTX)
     m_i += tl.math.log2(l_i)
     acc = acc / l_i[:, None]
     tl.store(m_ptr + head * N_CTX + offs_m, m_i)

@@ -140,7 +140,8 @@ TEST(Deadlock, CollectivesInDifferentOrder) {
   std::vector<std::vector<uint64_t>> arguments;
   for (int r = 0; r < 2; ++r) arguments.push_back({world.allocate(r, 64, MemoryKind::Symmetric, true, "x")});
   ProgramBuilder b;
-  Register x = b.pointerArgument("x", Elem::I64), rank = b.uniform(Elem::I32), bytes = b.constant(Elem::I64, 8), root = b.constant(Elem::I32, 0);
+  Register x = b.pointerArgument("x", Elem::I64), rank = b.uniform(Elem::I32), bytes = b.constant(Elem::I64, 8),
+           root = b.constant(Elem::I32, 0);
   b.add(Op::Rank, Elem::I32, {kNone}, {rank});
   uint32_t branch = b.add(Op::Branch, Elem::I1, {b.compare(CompareOp::Eq, rank, root)}, {}, {0});
   b.add(Op::Barrier, Elem::I32, {kNone}, {}, {0, 2});

@@ -23,7 +23,8 @@ def _modules():
     modules = {name: module_of(canonical) for name, canonical in table()["modules"].items() if name.startswith("triton")}
     core = {"jit": tandem.jit, "cdiv": tandem.cdiv, "next_power_of_2": tandem.next_power_of_2, "Config": tandem.Config,
             "autotune": tandem.autotune, "heuristics": tandem.heuristics, "constexpr_function": tandem.constexpr_function,
-            "JITFunction": tandem.JITFunction, "OutOfResources": tandem.OutOfResources, "set_allocator": lambda allocator: None, "__version__": "3.6.0"}
+            "JITFunction": tandem.JITFunction, "OutOfResources": tandem.OutOfResources, "set_allocator": lambda allocator: None,
+            "__version__": "3.6.0"}
     modules["triton"] = _host("triton", "triton", **core, language=tandem.language)
     modules["triton_dist"] = _host("triton_dist", "triton_dist", **core, language=tandem.dist)
     runtime = modules["triton.runtime"] = types.ModuleType("triton.runtime")

@@ -50,7 +50,8 @@ void KernelLowering::lowerMma(tile::DotOp op) {
 }
 
 // The packed words of one instruction's operand that begins at `corner` of the whole one.
-Regs KernelLowering::operandWords(const Held& operand, const LinearLayout& instruction, ArrayRef<int64_t> corner, ptx::Element kind) {
+Regs KernelLowering::operandWords(const Held& operand, const LinearLayout& instruction, ArrayRef<int64_t> corner,
+                                  ptx::Element kind) {
   RegisterAt at = registersAt(operand.layout);
   Regs parts;
   for (int64_t r = 0; r < instruction.numRegisters(); ++r) {
@@ -66,9 +67,13 @@ Regs KernelLowering::operandWords(const Held& operand, const LinearLayout& instr
 Regs KernelLowering::multiply(const Held& lhs, const Held& rhs, const Held& acc, ptx::Element kind) {
   unsigned bits = ptx::bitsOf(kind);
   int64_t instructionK = 256 / bits, depth = lhs.layout.shape().back();
-  LinearLayout a = layout::dotOperandA({16, instructionK}, bits, {}), b = layout::dotOperandB({instructionK, 8}, bits, {});
+  LinearLayout a = layout::dotOperandA({16, instructionK}, bits, {}),
+               b = layout::dotOperandB({instructionK, 8}, bits, {});
   llvm::Type* type = acc.regs[0]->getType();
-  ptx::MmaSync mma{kind, kind, type->isHalfTy() ? ptx::Accumulator::F16 : type->isFloatTy() ? ptx::Accumulator::F32 : ptx::Accumulator::S32};
+  ptx::MmaSync mma{kind, kind,
+                   type->isHalfTy()    ? ptx::Accumulator::F16
+                   : type->isFloatTy() ? ptx::Accumulator::F32
+                                       : ptx::Accumulator::S32};
   Regs out = acc.regs;
   for (int64_t k = 0; k < depth; k += instructionK) {
     std::map<uint64_t, Regs> lhsWords, rhsWords;
@@ -141,7 +146,8 @@ void KernelLowering::lowerMultiplyAdd(tile::DotOp op) {
         b.append(loadShared(addressOf(rhsBase, b_.CreateAdd(position(columns, r), row)), bits, vector));
       }
       for (int64_t k = 0; k < step; ++k)
-        for (size_t i = 0; i < vector; ++i) acc[r + i] = multiplyAdd(fromBits(a[k], sum), fromBits(b[k * vector + i], sum), acc[r + i]);
+        for (size_t i = 0; i < vector; ++i)
+          acc[r + i] = multiplyAdd(fromBits(a[k], sum), fromBits(b[k * vector + i], sum), acc[r + i]);
     }
   });
   if (held != sum)

@@ -1,4 +1,5 @@
-// tile.dot_scaled: the operands are decoded and scaled, exactly, into bfloat16 (tf32 where float16 takes part), then multiplied by mma.sync.
+// tile.dot_scaled: the operands are decoded and scaled, exactly, into bfloat16 (tf32 where float16 takes part), then
+// multiplied by mma.sync.
 #include "compiler/layout/distributed.h"
 #include "compiler/lower/nvidia/kernel_lowering.h"
 

@@ -53,7 +53,8 @@ class KernelLowering {
   llvm::Value* useScalar(mlir::Value value) { return use(value).front(); }
   void define(mlir::Value value, Regs regs);
   // Operands register by register; scalars among them are repeated.
-  template <class F> void mapRegisters(mlir::Operation* op, F one) {
+  template <class F>
+  void mapRegisters(mlir::Operation* op, F one) {
     Regs out;
     for (size_t r = 0, n = registersOf(op->getResult(0)); r < n; ++r) {
       Regs operands;
@@ -68,7 +69,7 @@ class KernelLowering {
   }
 
   // threads.cpp
-  llvm::Value* threadId();             // within the warp role
+  llvm::Value* threadId();  // within the warp role
   llvm::Value* laneId();
   llvm::Value* warpId();
   llvm::Value* isFirstThread() { return b_.CreateICmpEQ(threadId(), b_.getInt32(0)); }
@@ -177,13 +178,14 @@ class KernelLowering {
   BlockAccess blockAccess(const LinearLayout& layout, llvm::Type* element, const GlobalBlock& block, size_t vector);
   bool lowerAtomic(mlir::Operation* op);
   // One element of a block store that updates memory.
-  void reduceElement(mlir::Operation* op, tile::Rmw rmw, llvm::Value* pointer, llvm::Value* value, llvm::Value* predicate);
+  void reduceElement(mlir::Operation* op, tile::Rmw rmw, llvm::Value* pointer, llvm::Value* value,
+                     llvm::Value* predicate);
   void lowerAtomicTile(mlir::Operation* op);
   void lowerAtomicScalar(mlir::Operation* op);
   // The update of one element that `op` (atomic_rmw or atomic_cas) says; its old value, null when it is not `wanted`.
   llvm::Value* updateElement(mlir::Operation* op, size_t reg, llvm::Value* predicate, bool wanted, ptx::Order order);
-  llvm::Value* readModifyWrite(mlir::Operation* op, tile::Rmw rmw, llvm::Value* pointer, llvm::Value* value, bool wanted,
-                               const ptx::AtomicOptions& options);
+  llvm::Value* readModifyWrite(mlir::Operation* op, tile::Rmw rmw, llvm::Value* pointer, llvm::Value* value,
+                               bool wanted, const ptx::AtomicOptions& options);
   llvm::Value* floatExtremum(bool isMax, llvm::Value* pointer, llvm::Value* value, const ptx::AtomicOptions& options);
   llvm::Value* updateBySwapping(llvm::Value* pointer, llvm::Type* type, const ptx::AtomicOptions& options,
                                 llvm::function_ref<llvm::Value*(llvm::Value*)> update);
@@ -194,7 +196,8 @@ class KernelLowering {
 
   // convert.cpp
   bool lowerConvertLayout(mlir::Operation* op);
-  Regs convertLayout(const Regs& source, const LinearLayout& from, const LinearLayout& to, llvm::Type* element, mlir::Location loc);
+  Regs convertLayout(const Regs& source, const LinearLayout& from, const LinearLayout& to, llvm::Type* element,
+                     mlir::Location loc);
   Regs convertByShuffle(Regs regs, const layout::Shuffle& plan);
   Regs convertThroughShared(const Regs& source, const layout::ThroughShared& plan, unsigned bits, mlir::Location loc);
   llvm::Value* xorOfMasks(llvm::Value* id, llvm::ArrayRef<uint64_t> masks);
@@ -202,7 +205,8 @@ class KernelLowering {
   llvm::Value* shuffleBits(llvm::Value* value, llvm::Value* lane);  // from another lane of the warp
   // matrix.cpp: stmatrix and ldmatrix; `layout` has offsets in elements from `base` for positions.
   void storeMatrices(llvm::Value* base, const LinearLayout& layout, const Regs& source, unsigned bits, bool transposed);
-  llvm::Value* matrixAddress(llvm::Value* base, const LinearLayout& layout, llvm::ArrayRef<uint64_t> offsets, unsigned bits, bool transposed);
+  llvm::Value* matrixAddress(llvm::Value* base, const LinearLayout& layout, llvm::ArrayRef<uint64_t> offsets,
+                             unsigned bits, bool transposed);
   void loadMatrices(llvm::Value* base, const LinearLayout& layout, Regs& result, unsigned bits, bool transposed);
 
   // reduce.cpp, scan.cpp, gather.cpp, debug.cpp, inline_asm.cpp
@@ -268,7 +272,8 @@ class KernelLowering {
   void lowerMma(tile::DotOp op);
   Regs multiply(const Held& lhs, const Held& rhs, const Held& acc, ptx::Element kind);
   Regs multiplyOnce(const ptx::MmaSync& mma, Scalars lhs, Scalars rhs, Scalars acc);
-  Regs operandWords(const Held& operand, const LinearLayout& instruction, llvm::ArrayRef<int64_t> corner, ptx::Element kind);
+  Regs operandWords(const Held& operand, const LinearLayout& instruction, llvm::ArrayRef<int64_t> corner,
+                    ptx::Element kind);
   void lowerMultiplyAdd(tile::DotOp op);
   Regs widened(mlir::Value tile, mlir::Type wide);
   llvm::Value* multiplyAdd(llvm::Value* a, llvm::Value* b, llvm::Value* total);
@@ -287,7 +292,8 @@ class KernelLowering {
   // The matrix descriptor of the part that begins at (mn, k), and `mnOffsetBytes` (may be null) further.
   llvm::Value* descriptorAt(const SharedOperand& operand, llvm::Value* mnOffsetBytes, int64_t mn, int64_t k);
   void lowerProduct(tgpu::WgmmaOp op);
-  static llvm::SmallVector<size_t> instructionRegisters(const LinearLayout& layout, int64_t row, int64_t column, int64_t n);
+  static llvm::SmallVector<size_t> instructionRegisters(const LinearLayout& layout, int64_t row, int64_t column,
+                                                        int64_t n);
   Regs accumulate(const ptx::Wgmma& mma, const Regs& part);
   Regs lhsRegisters(tgpu::WgmmaOp op, int64_t row, int64_t k, int64_t instructionK);
   void lowerLocalStore(tgpu::LocalStoreOp op);
@@ -355,7 +361,7 @@ class KernelLowering {
   void lowerSmemAlloc(simt::SmemAllocOp op);
   void lowerSmemRead(simt::SmemReadOp op);
   llvm::Value* smemElement(mlir::Value buffer, Regs indices);
-  llvm::Value* toGeneric(llvm::Value* shared);    // as pointers of kernels are
+  llvm::Value* toGeneric(llvm::Value* shared);     // as pointers of kernels are
   llvm::Value* fromGeneric(llvm::Value* pointer);  // to shared memory
   bool lowerSimtBulk(mlir::Operation* op);
   bool lowerTensormap(mlir::Operation* op);
@@ -380,12 +386,14 @@ class KernelLowering {
   void completeBulkStores();
   bool lowerDistCopy(mlir::Operation* op);
   void copyBytes(const Callers& callers, llvm::Value* dest, llvm::Value* source, llvm::Value* bytes);
-  void copyWords(const Callers& callers, llvm::Value* dest, llvm::Value* source, llvm::Value* first, llvm::Value* end, unsigned wordBytes);
+  void copyWords(const Callers& callers, llvm::Value* dest, llvm::Value* source, llvm::Value* first, llvm::Value* end,
+                 unsigned wordBytes);
   bool lowerDistSignal(mlir::Operation* op);
   void lowerWait(dist::WaitOp op);
   void lowerNotify(dist::NotifyOp op);
   void lowerSignalWait(dist::SignalWaitOp op);
-  void updateSignal(llvm::Value* pointer, llvm::Type* width, llvm::Value* value, dist::SignalKind kind, ptx::Order order, ptx::Scope scope);
+  void updateSignal(llvm::Value* pointer, llvm::Type* width, llvm::Value* value, dist::SignalKind kind,
+                    ptx::Order order, ptx::Scope scope);
   llvm::Value* compare(dist::Compare how, llvm::Value* seen, llvm::Value* value);
   bool lowerDistTeam(mlir::Operation* op);
   void meet(const Callers& callers, mlir::Value team, bool quiet);
@@ -417,7 +425,7 @@ class KernelLowering {
   static constexpr int kGroupBarrier = 2;
   int64_t stagingPanels_ = 0, staging_ = 0, stagingBytes_ = 0;
   int blocksPerMultiprocessor_ = 1;
-  int role_ = 0;                    // 0: the whole block, 1: consumers, 2: the producer thread
+  int role_ = 0;  // 0: the whole block, 1: consumers, 2: the producer thread
 };
 
 }  // namespace tandem::lower::nvidia

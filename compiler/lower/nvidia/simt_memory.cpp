@@ -53,7 +53,8 @@ bool KernelLowering::lowerSimtMemory(Operation* op) {
         if (bitsOf(element) < 16) failUnsupported(o);
         if (o.getSem() == tile::Semantic::SeqCst) ptx::fence(b_, scopeOf(o.getScope()), true);
         ptx::AtomicOptions options{orderOf(o.getSem()), scopeOf(o.getScope()), spaceOf(o.getPointer()), nullptr};
-        llvm::Value* old = ptx::compareAndSwap(b_, useScalar(o.getPointer()), toBits(useScalar(o.getExpected())), toBits(useScalar(o.getValue())), options);
+        llvm::Value* old = ptx::compareAndSwap(b_, useScalar(o.getPointer()), toBits(useScalar(o.getExpected())),
+                                               toBits(useScalar(o.getValue())), options);
         return define(o.getResult(), {fromBits(old, element)}), true;
       })
       .Default([](Operation*) { return false; });
@@ -91,7 +92,8 @@ void KernelLowering::lowerSt(simt::StOp op) {
   if (!llvm::has_single_bit(count)) failUnsupported(op);
   for (size_t i = 0; i < count; i += atOnce) {
     llvm::Value* to = b_.CreateGEP(b_.getInt8Ty(), useScalar(op.getPointer()), b_.getInt64(i * bits / 8));
-    ptx::store(b_, toWords(Regs(elements.begin() + i, elements.begin() + i + atOnce)), to, nullptr, threadAccess(op, spaceOf(op.getPointer())));
+    ptx::store(b_, toWords(Regs(elements.begin() + i, elements.begin() + i + atOnce)), to, nullptr,
+               threadAccess(op, spaceOf(op.getPointer())));
   }
 }
 
@@ -100,7 +102,8 @@ void KernelLowering::lowerThreadAtomic(simt::AtomicRmwOp op) {
   if (op.getSem() == tile::Semantic::SeqCst) ptx::fence(b_, scopeOf(op.getScope()), true);
   ptx::AtomicOptions options{orderOf(op.getSem()), scopeOf(op.getScope()), spaceOf(op.getPointer()), nullptr};
   bool wanted = !op.getResult().use_empty();
-  llvm::Value* old = readModifyWrite(op, op.getRmw(), useScalar(op.getPointer()), useScalar(op.getValue()), wanted, options);
+  llvm::Value* old =
+      readModifyWrite(op, op.getRmw(), useScalar(op.getPointer()), useScalar(op.getValue()), wanted, options);
   define(op.getResult(), {old ? old : llvm::Constant::getNullValue(element)});
 }
 
@@ -113,7 +116,9 @@ bool KernelLowering::lowerMultimem(Operation* op) {
   std::optional<ptx::MultimemType> kind = multimemType(type);
   llvm::Type* element = typeOf(type);
   size_t count = registersOf(data), inWord = bitsOf(element) == 16 ? 2 : 1;
-  if (!target_.hasMultimem() || !kind || count % inWord != 0 || !llvm::has_single_bit(count) || bitsOf(element) * count > 128) failUnsupported(op);
+  if (!target_.hasMultimem() || !kind || count % inWord != 0 || !llvm::has_single_bit(count) ||
+      bitsOf(element) * count > 128)
+    failUnsupported(op);
   llvm::Type* pair = inWord == 2 ? llvm::FixedVectorType::get(element, 2) : element;
   if (store) {
     Regs words;

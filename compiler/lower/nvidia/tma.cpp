@@ -122,18 +122,28 @@ void KernelLowering::lowerTmaStore(tile::BlockStoreOp op) {
   auto groupBarrier = [&] {
     ptx::barrierSync(b_, b_.CreateAdd(group, b_.getInt32(kGroupBarrier)), b_.getInt32(32 * std::min(4, numWarps_)));
   };
-  for (auto [index, part] : llvm::enumerate(panelsOf(layout, panel))) {
-    llvm::Value* base = b_.CreateGEP(b_.getInt8Ty(), staging, b_.getInt32((index % stagingPanels_) * panelBytes));
-    when(isLeader, [&] { ptx::waitBulk(b_, stagingPanels_ - 1, true); });
+  std::vector<Panel> panels = panelsOf(layout, panel);
+  // All at once where there is room, else half of the room at a time.
+  size_t total = panels.size(), room = stagingPanels_, batch = room >= total ? total : std::max<size_t>(1, room / 2);
+  for (size_t first = 0; first < total; first += batch) {
+    auto baseOf = [&](size_t index) {
+      return b_.CreateGEP(b_.getInt8Ty(), staging, b_.getInt32(index % room * panelBytes));
+    };
+    when(isLeader, [&] { ptx::waitBulk(b_, room / batch - 1, true); });
     groupBarrier();
-    Regs regs;
-    for (unsigned r : part.registers) regs.push_back(use(op.getValue())[r]);
-    storePanel(base, layout::offsetsOf(part.layout, offsets), regs, bits);
+    for (size_t index = first; index < first + batch; ++index) {
+      Regs regs;
+      for (unsigned r : panels[index].registers) regs.push_back(use(op.getValue())[r]);
+      storePanel(baseOf(index), layout::offsetsOf(panels[index].layout, offsets), regs, bits);
+    }
     ptx::fenceProxyAsync(b_, ptx::ProxySpace::Shared);
     groupBarrier();
     when(isLeader, [&] {
-      Regs at{b_.CreateAdd(column, b_.getInt32(part.column)), b_.CreateAdd(row, b_.getInt32(part.row))};
-      ptx::tensorStore(b_, {tensorMapOf(op), at, base});
+      for (size_t index = first; index < first + batch; ++index) {
+        Regs at{b_.CreateAdd(column, b_.getInt32(panels[index].column)),
+                b_.CreateAdd(row, b_.getInt32(panels[index].row))};
+        ptx::tensorStore(b_, {tensorMapOf(op), at, baseOf(index)});
+      }
       ptx::commitBulk(b_);
     });
   }

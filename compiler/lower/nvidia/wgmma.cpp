@@ -32,12 +32,14 @@ bool completes(tgpu::WgmmaWaitOp wait) {
   Operation* op = wait.getAcc().getDefiningOp();
   if (op && op->getBlock() != wait->getBlock()) return false;
   int later = 0;
-  for (Operation* o = op ? op->getNextNode() : &wait->getBlock()->front(); o != wait; o = o->getNextNode()) later += isa<tgpu::WgmmaOp>(o);
+  for (Operation* o = op ? op->getNextNode() : &wait->getBlock()->front(); o != wait; o = o->getNextNode())
+    later += isa<tgpu::WgmmaOp>(o);
   return later >= int(wait.getPending());
 }
 
 bool isZero(mlir::Value tile) {
-  if (auto splat = tile.getDefiningOp<tile::SplatOp>()) return matchPattern(splat.getSource(), m_AnyZeroFloat()) || matchPattern(splat.getSource(), m_Zero());
+  if (auto splat = tile.getDefiningOp<tile::SplatOp>())
+    return matchPattern(splat.getSource(), m_AnyZeroFloat()) || matchPattern(splat.getSource(), m_Zero());
   return matchPattern(tile, m_AnyZeroFloat()) || matchPattern(tile, m_Zero());
 }
 
@@ -73,7 +75,8 @@ KernelLowering::SharedOperand KernelLowering::sharedOperand(mlir::Value buffer, 
   return {operand, b_.CreatePtrToInt(sharedAddress(slotOffset(buffer, ring, 1)), b_.getInt32Ty())};
 }
 
-llvm::Value* KernelLowering::descriptorAt(const SharedOperand& operand, llvm::Value* mnOffsetBytes, int64_t mn, int64_t k) {
+llvm::Value* KernelLowering::descriptorAt(const SharedOperand& operand, llvm::Value* mnOffsetBytes, int64_t mn,
+                                          int64_t k) {
   llvm::Value* address = b_.CreateAdd(operand.address, b_.getInt32(layout::startByteOffset(operand.matrix, mn, k)));
   if (mnOffsetBytes) address = b_.CreateAdd(address, mnOffsetBytes);
   llvm::Value* start = b_.CreateZExt(b_.CreateAnd(b_.CreateLShr(address, 4), 0x3fff), b_.getInt64Ty());
@@ -91,9 +94,11 @@ void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
   int64_t depth = op.getRhsTransposed() ? rhsShape[1] : rhsShape[0];
 
   // Warpgroups divide the rows, then the columns; the rest of the result is a warpgroup's own instructions.
-  int64_t groups = numWarps_ / 4, rowGroups = std::min<int64_t>(groups, accType.getDimSize(0) / 64), columnGroups = groups / rowGroups;
+  int64_t groups = numWarps_ / 4, rowGroups = std::min<int64_t>(groups, accType.getDimSize(0) / 64),
+          columnGroups = groups / rowGroups;
   int64_t columns = accType.getDimSize(1) / columnGroups, instructionN = std::min<int64_t>(256, columns);
-  int64_t rowSteps = accType.getDimSize(0) / 64 / rowGroups, columnSteps = columns / instructionN, instructionK = layout::instructionK(bits);
+  int64_t rowSteps = accType.getDimSize(0) / 64 / rowGroups, columnSteps = columns / instructionN,
+          instructionK = layout::instructionK(bits);
   llvm::Value* group = b_.CreateLShr(warpId(), 2);
   llvm::Value* rowGroup = rowGroups > 1 ? b_.CreateAnd(group, rowGroups - 1) : nullptr;
   llvm::Value* columnGroup = columnGroups > 1 ? b_.CreateLShr(group, llvm::Log2_64(rowGroups)) : nullptr;
@@ -156,7 +161,8 @@ Regs KernelLowering::accumulate(const ptx::Wgmma& mma, const Regs& part) {
 }
 
 // Which registers of the whole result are those of the instruction whose first element is (row, column) in the first warpgroup.
-llvm::SmallVector<size_t> KernelLowering::instructionRegisters(const LinearLayout& layout, int64_t row, int64_t column, int64_t n) {
+llvm::SmallVector<size_t> KernelLowering::instructionRegisters(const LinearLayout& layout, int64_t row, int64_t column,
+                                                               int64_t n) {
   llvm::SmallVector<size_t> out;
   layout::WarpGrid one{4, 1};
   LinearLayout instruction = layout::wgmmaResult({64, n}, one, n);
@@ -195,13 +201,15 @@ void KernelLowering::lowerLocalStore(tgpu::LocalStoreOp op) {
   LinearLayout placed = layout::offsetsOf(from, offsets);
   int64_t vector = 16 * 8 / bits;
   auto grouped = [&](int64_t v) { return layout::vectorGroups(placed, v); };
-  while (vector > 1 && llvm::any_of(grouped(vector), [&](const auto& g) { return int64_t(g.size()) != vector; })) vector /= 2;
+  while (vector > 1 && llvm::any_of(grouped(vector), [&](const auto& g) { return int64_t(g.size()) != vector; }))
+    vector /= 2;
   blockBarrier();
   llvm::Value* base = sharedAddress(buffer.offset);
   for (const auto& group : grouped(vector)) {
     Regs parts;
     for (unsigned r : group) parts.push_back(toBits(use(op.getValue())[r]));
-    storeShared(b_.CreateGEP(b_.getInt8Ty(), base, b_.CreateMul(position(placed, group[0]), b_.getInt32(bits / 8))), parts);
+    storeShared(b_.CreateGEP(b_.getInt8Ty(), base, b_.CreateMul(position(placed, group[0]), b_.getInt32(bits / 8))),
+                parts);
   }
   ptx::fenceProxyAsync(b_, ptx::ProxySpace::Shared);
   blockBarrier();

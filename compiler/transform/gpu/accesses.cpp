@@ -25,7 +25,8 @@ std::optional<Effect> effectOf(Operation* op) {
 
 // Control flow is walked into; checks and promises touch no memory of the program's.
 bool isHarmless(Operation* op) {
-  return isa<scf::ForOp, scf::IfOp, scf::WhileOp, func::ReturnOp, tile::AssumeOp, tile::AssertOp, tile::PrintOp>(op) || isMemoryEffectFree(op);
+  return isa<scf::ForOp, scf::IfOp, scf::WhileOp, func::ReturnOp, tile::AssumeOp, tile::AssertOp, tile::PrintOp>(op) ||
+         isMemoryEffectFree(op);
 }
 
 Operation* outermost(Operation* op, Block& body) { return body.findAncestorOpInBlock(*op); }
@@ -37,7 +38,8 @@ class Origin {
     if (!seen_.insert(pointer).second) return true;
     if (auto argument = dyn_cast<BlockArgument>(pointer)) return collectArgument(argument);
     Operation* op = pointer.getDefiningOp();
-    if (isa<tile::AddPtrOp, tile::BitcastOp, tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::ReshapeOp, tile::PermuteOp>(op))
+    if (isa<tile::AddPtrOp, tile::BitcastOp, tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::ReshapeOp,
+            tile::PermuteOp>(op))
       return collect(op->getOperand(0));
     if (auto loop = dyn_cast<scf::ForOp>(op)) return collectCarried(loop, cast<OpResult>(pointer).getResultNumber());
     return false;
@@ -48,13 +50,16 @@ class Origin {
  private:
   bool collectArgument(BlockArgument from) {
     Operation* parent = from.getOwner()->getParentOp();
-    if (auto loop = dyn_cast<scf::ForOp>(parent)) return from.getArgNumber() > 0 && collectCarried(loop, from.getArgNumber() - 1);
+    if (auto loop = dyn_cast<scf::ForOp>(parent))
+      return from.getArgNumber() > 0 && collectCarried(loop, from.getArgNumber() - 1);
     if (!isa<func::FuncOp>(parent) || (argument && argument != from)) return false;
     argument = from;
     return true;
   }
 
-  bool collectCarried(scf::ForOp loop, unsigned index) { return collect(loop.getInitArgs()[index]) && collect(loop.getYieldedValues()[index]); }
+  bool collectCarried(scf::ForOp loop, unsigned index) {
+    return collect(loop.getInitArgs()[index]) && collect(loop.getYieldedValues()[index]);
+  }
 
   llvm::DenseSet<Value> seen_;
 };
@@ -62,9 +67,11 @@ class Origin {
 // Calls `isFine` for each op of the kernel around `op`, until one is not.
 bool all(Operation* op, llvm::function_ref<bool(Operation*)> isFine) {
   auto kernel = op->getParentOfType<func::FuncOp>();
-  return !kernel.walk([&](Operation* other) {
-    return other == kernel || isFine(other) ? WalkResult::advance() : WalkResult::interrupt();
-  }).wasInterrupted();
+  return !kernel
+              .walk([&](Operation* other) {
+                return other == kernel || isFine(other) ? WalkResult::advance() : WalkResult::interrupt();
+              })
+              .wasInterrupted();
 }
 
 }  // namespace

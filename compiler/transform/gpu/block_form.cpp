@@ -9,7 +9,7 @@ using analysis::DimAccess;
 using analysis::ScalarExpr;
 namespace {
 
-constexpr int64_t kAlignment = 16;                  // of a base and of strides, in bytes
+constexpr int64_t kAlignment = 16;  // of a base and of strides, in bytes
 constexpr int64_t kMaxExtent = (int64_t(1) << 31) - 1;
 
 // Negative multiples are left out too: they walk backwards.
@@ -25,7 +25,8 @@ bool isAligned(const ScalarExpr& elements, int64_t bytes, const AxisInfoAnalysis
 bool isExtent(const ScalarExpr& extent) {
   if (std::optional<int64_t> number = extent.constant()) return *number > 0 && *number <= kMaxExtent;
   const ScalarExpr::Term& term = extent.terms()[0];
-  return extent.terms().size() == 1 && term.factor == 1 && term.symbols.size() == 1 && term.symbols[0].getType().isInteger(32);
+  return extent.terms().size() == 1 && term.factor == 1 && term.symbols.size() == 1 &&
+         term.symbols[0].getType().isInteger(32);
 }
 
 // Where the tensor ends in one dimension.
@@ -54,7 +55,9 @@ class Builder {
  public:
   Builder(OpBuilder& builder, Location where) : b_(builder), where_(where) {}
 
-  Value number(int64_t value, Type type) { return arith::ConstantOp::create(b_, where_, b_.getIntegerAttr(type, value)); }
+  Value number(int64_t value, Type type) {
+    return arith::ConstantOp::create(b_, where_, b_.getIntegerAttr(type, value));
+  }
   Value wide(const ScalarExpr& e) { return e.build(b_, where_, b_.getI64Type()); }
 
   // A map has no empty dimensions. Where the argument is not positive, `offset` keeps away from the place this makes up.
@@ -71,7 +74,8 @@ class Builder {
     Value again = arith::ExtSIOp::create(b_, where_, b_.getI64Type(), low);
     Value fits = arith::CmpIOp::create(b_, where_, arith::CmpIPredicate::eq, again, whole);
     if (!extent.constant()) {
-      Value some = arith::CmpIOp::create(b_, where_, arith::CmpIPredicate::sgt, wide(extent), number(0, b_.getI64Type()));
+      Value some =
+          arith::CmpIOp::create(b_, where_, arith::CmpIPredicate::sgt, wide(extent), number(0, b_.getI64Type()));
       fits = arith::AndIOp::create(b_, where_, some, fits);
     }
     Value outside = number(std::numeric_limits<int32_t>::min(), b_.getI32Type());
@@ -96,7 +100,8 @@ std::optional<BlockForm> blockForm(Value pointer, Value mask, const AxisInfoAnal
   BlockForm form;
   auto isUnit = [&](unsigned d) { return access->dims[d].stride.constant() == 1; };
   form.isFlipped = isUnit(0);
-  if (!isUnit(form.isFlipped ? 0 : 1) || !isAligned(access->dims[form.isFlipped ? 1 : 0].stride, analysis::pointeeBytes(pointer.getType()), axes))
+  if (!isUnit(form.isFlipped ? 0 : 1) ||
+      !isAligned(access->dims[form.isFlipped ? 1 : 0].stride, analysis::pointeeBytes(pointer.getType()), axes))
     return std::nullopt;
   for (const DimAccess& dim : access->dims) {
     std::optional<ScalarExpr> extent = extentOf(dim);

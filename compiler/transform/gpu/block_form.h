@@ -9,10 +9,11 @@ namespace tandem::transform::gpu {
 // turns out negative.
 struct BlockForm {
   analysis::StridedAccess access;
-  llvm::SmallVector<analysis::ScalarExpr, 2> extents;  // by the tile's dimensions, as `offsets` and `strides` in `access` are
-  llvm::SmallVector<int64_t, 2> divisors;              // powers of two that divide the extents
-  llvm::SmallVector<bool, 2> wraps;                    // what lies behind the extent is no zero: it begins again from the front
-  bool isFlipped = false;                              // the first dimension is the contiguous one
+  llvm::SmallVector<analysis::ScalarExpr, 2>
+      extents;                             // by the tile's dimensions, as `offsets` and `strides` in `access` are
+  llvm::SmallVector<int64_t, 2> divisors;  // powers of two that divide the extents
+  llvm::SmallVector<bool, 2> wraps;        // what lies behind the extent is no zero: it begins again from the front
+  bool isFlipped = false;                  // the first dimension is the contiguous one
 
   mlir::RankedTensorType inMemory(mlir::RankedTensorType tile) const;
 };

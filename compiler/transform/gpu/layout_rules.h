@@ -12,7 +12,8 @@ bool isSameLayout(mlir::Operation* op);
 bool isCheap(mlir::Operation* op);
 
 // The layout of result `index` when operand `operand` has `layout`. Nothing: the op does not pass it on.
-std::optional<layout::LinearLayout> forward(mlir::OpOperand& operand, const layout::LinearLayout& layout, unsigned index);
+std::optional<layout::LinearLayout> forward(mlir::OpOperand& operand, const layout::LinearLayout& layout,
+                                            unsigned index);
 // The layout operand `operand` needs (or had best have) when result 0 has `layout`.
 std::optional<layout::LinearLayout> backward(mlir::OpOperand& operand, const layout::LinearLayout& layout);
 

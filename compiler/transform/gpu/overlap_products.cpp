@@ -14,7 +14,8 @@ using namespace mlir;
 namespace {
 
 // The only `Op` of the ring in `block`. Null: there is none, or more.
-template <class Op> Op onlyOf(Block& block, Value ring) {
+template <class Op>
+Op onlyOf(Block& block, Value ring) {
   Op found;
   for (Operation* user : ring.getUsers()) {
     auto op = dyn_cast<Op>(user);
@@ -62,9 +63,11 @@ class Rotation {
   bool match(tgpu::WgmmaWaitOp wait) {
     wait_ = wait;
     product_ = wait.getAcc().getDefiningOp<tgpu::WgmmaOp>();
-    if (!product_ || wait.getPending() || !product_.getResult().hasOneUse() || !wait.getResult().hasOneUse()) return false;
+    if (!product_ || wait.getPending() || !product_.getResult().hasOneUse() || !wait.getResult().hasOneUse())
+      return false;
     OpOperand& use = *wait.getResult().getUses().begin();
-    if (!isa<scf::YieldOp>(use.getOwner()) || use.getOwner()->getBlock() != body_ || !product_.getRhsRing()) return false;
+    if (!isa<scf::YieldOp>(use.getOwner()) || use.getOwner()->getBlock() != body_ || !product_.getRhsRing())
+      return false;
     index_ = use.getOperandNumber();
     Value ring = product_.getRhsRing();
     await_ = onlyOf<tgpu::AwaitOp>(*body_, ring);
@@ -93,7 +96,8 @@ class Rotation {
           if (op->getOperand(use.getOperandNumber()) != product_.getAcc()) return false;
           continue;
         }
-        if (op->getBlock() != body_ || op->getNumRegions() || isa<scf::YieldOp>(op) || !isMemoryEffectFree(op)) return false;
+        if (op->getBlock() != body_ || op->getNumRegions() || isa<scf::YieldOp>(op) || !isMemoryEffectFree(op))
+          return false;
         later_.insert(op);
         for (Value result : op->getResults()) todo.insert(result);
       }
@@ -127,7 +131,8 @@ class Rotation {
     for (auto op : body_->getOps<tgpu::WgmmaOp>()) {
       if (op == product_) break;
       for (Operation* user : op.getResult().getUsers())
-        if (auto wait = dyn_cast<tgpu::WgmmaWaitOp>(user); wait && wait->getBlock() == body_ && wait.getPending() == 0) firstWait_ = wait;
+        if (auto wait = dyn_cast<tgpu::WgmmaWaitOp>(user); wait && wait->getBlock() == body_ && wait.getPending() == 0)
+          firstWait_ = wait;
       if (firstWait_) return firstWait_.getAcc().getDefiningOp() == firstWait_->getPrevNode();
     }
     return false;
@@ -169,11 +174,13 @@ class Rotation {
   void fill(scf::ForOp rotated, Value second, OpBuilder& b) {
     IRMapping mapping;
     mapping.map(loop_.getInductionVar(), rotated.getInductionVar());
-    for (auto [argument, now] : llvm::zip(loop_.getRegionIterArgs(), rotated.getRegionIterArgs())) mapping.map(argument, now);
+    for (auto [argument, now] : llvm::zip(loop_.getRegionIterArgs(), rotated.getRegionIterArgs()))
+      mapping.map(argument, now);
     Value product;
     cloneFirst(b, mapping, [&] {
       Value sum = wait(b, rotated.getRegionIterArg(index_), 1);
-      Value isLater = arith::CmpIOp::create(b, wait_.getLoc(), arith::CmpIPredicate::ne, rotated.getInductionVar(), second);
+      Value isLater =
+          arith::CmpIOp::create(b, wait_.getLoc(), arith::CmpIPredicate::ne, rotated.getInductionVar(), second);
       releaseIf(b, isLater);
       product = startLast(b, sum, rotated.getRegionIterArgs());
     });
@@ -244,9 +251,9 @@ class Rotation {
   tgpu::AwaitOp await_;
   tgpu::AdvanceOp advance_;
   tgpu::ReleaseOp release_;
-  unsigned index_ = 0;                  // of the sum among what the loop carries
-  llvm::SetVector<Operation*> later_;   // move with the last product
-  llvm::SetVector<Value> carried_;      // from an iteration to its last product
+  unsigned index_ = 0;                 // of the sum among what the loop carries
+  llvm::SetVector<Operation*> later_;  // move with the last product
+  llvm::SetVector<Value> carried_;     // from an iteration to its last product
 };
 
 }  // namespace

@@ -62,12 +62,16 @@ class Recognition {
   //===- loads --------------------------------------------------------------------------------------------------===//
   std::optional<BlockForm> formOf(tile::LoadOp load) {
     auto type = dyn_cast<RankedTensorType>(load.getResult().getType());
-    bool isPlain = !load.getIsVolatile() && load.getCache() != tile::Cache::Cv && (!load.getOther() || isZero(load.getOther()));
+    bool isPlain =
+        !load.getIsVolatile() && load.getCache() != tile::Cache::Cv && (!load.getOther() || isZero(load.getOther()));
     if (!type || !isPlain || !isa<scf::ForOp>(load->getParentOp()) || readersOf(load).empty()) return std::nullopt;
     std::optional<BlockForm> form = blockForm(load.getPointer(), load.getMask(), axes_);
-    if (!form || !suitsReaders(load, *form) || !mayRunAhead(load, cast<BlockArgument>(form->access.base))) return std::nullopt;
+    if (!form || !suitsReaders(load, *form) || !mayRunAhead(load, cast<BlockArgument>(form->access.base)))
+      return std::nullopt;
     for (unsigned d : {0u, 1u})
-      if (form->wraps[d] && !isUnobservedFrom(load.getResult(), d, form->extents[d] - form->access.dims[d].offset, axes_)) return std::nullopt;
+      if (form->wraps[d] &&
+          !isUnobservedFrom(load.getResult(), d, form->extents[d] - form->access.dims[d].offset, axes_))
+        return std::nullopt;
     return form;
   }
 
@@ -96,9 +100,9 @@ class Recognition {
   bool suitsReaders(tile::LoadOp load, const BlockForm& form) const {
     RankedTensorType type = form.inMemory(cast<RankedTensorType>(load.getResult().getType()));
     return panelSwizzle(type) && llvm::all_of(readersOf(load), [&](const Reader& reader) {
-      bool kMajor = reader.isLhs != (reader.isFlipped != form.isFlipped);
-      return kMajor || type.getElementTypeBitWidth() == 16;
-    });
+             bool kMajor = reader.isLhs != (reader.isFlipped != form.isFlipped);
+             return kMajor || type.getElementTypeBitWidth() == 16;
+           });
   }
 
   // A product that still has to wait for one operand's load gains nothing from the other's copy.
@@ -124,15 +128,17 @@ class Recognition {
     Location loc = load.getLoc();
     BlockOperands block = buildOperands(form, builder, loc);
     auto type = cast<RankedTensorType>(load.getResult().getType());
-    Value tile = tile::BlockLoadOp::create(builder, loc, form.inMemory(type), block.base, block.shape, block.strides, block.offsets,
-                                           ArrayRef<int32_t>{0, 1}, tile::Padding::Zero, load.getCache(), load.getEvict(), true);
+    Value tile = tile::BlockLoadOp::create(builder, loc, form.inMemory(type), block.base, block.shape, block.strides,
+                                           block.offsets, ArrayRef<int32_t>{0, 1}, tile::Padding::Zero, load.getCache(),
+                                           load.getEvict(), true);
     if (form.isFlipped) {
       for (Operation* user : llvm::make_early_inc_range(load->getUsers())) {
         if (!isFlip(user)) continue;
         user->getResult(0).replaceAllUsesWith(tile);
         user->erase();
       }
-      if (!load->use_empty()) tile = tile::PermuteOp::create(builder, loc, type, tile, builder.getDenseI32ArrayAttr({1, 0}));
+      if (!load->use_empty())
+        tile = tile::PermuteOp::create(builder, loc, type, tile, builder.getDenseI32ArrayAttr({1, 0}));
     }
     load.getResult().replaceAllUsesWith(tile);
     load.erase();
@@ -153,8 +159,10 @@ class Recognition {
       for (OpOperand& use : tile.getUses()) {
         Operation* op = use.getOwner();
         if (auto store = dyn_cast<tile::StoreOp>(op); store && store.getValue() == tile) stores.insert(store);
-        if (isa<scf::YieldOp>(op) && isa<scf::ForOp, scf::IfOp>(op->getParentOp())) push(op->getParentOp()->getResult(use.getOperandNumber()));
-        if (op->getNumResults() == 1 && (op->hasTrait<OpTrait::Elementwise>() || isa<tile::FpToFpOp>(op))) push(op->getResult(0));
+        if (isa<scf::YieldOp>(op) && isa<scf::ForOp, scf::IfOp>(op->getParentOp()))
+          push(op->getParentOp()->getResult(use.getOperandNumber()));
+        if (op->getNumResults() == 1 && (op->hasTrait<OpTrait::Elementwise>() || isa<tile::FpToFpOp>(op)))
+          push(op->getResult(0));
       }
     }
     return stores;
@@ -162,7 +170,9 @@ class Recognition {
 
   // Copies out of one loop iteration may be overtaken by those of the next, so these stay stores.
   std::optional<BlockForm> formOf(tile::StoreOp store) {
-    if (store.getCache() != tile::Cache::None || store->getParentOfType<scf::ForOp>() || store->getParentOfType<scf::WhileOp>()) return std::nullopt;
+    if (store.getCache() != tile::Cache::None || store->getParentOfType<scf::ForOp>() ||
+        store->getParentOfType<scf::WhileOp>())
+      return std::nullopt;
     std::optional<BlockForm> form = blockForm(store.getPointer(), store.getMask(), axes_);
     if (!form || form->isFlipped || llvm::is_contained(form->wraps, true)) return std::nullopt;
     auto type = cast<RankedTensorType>(store.getValue().getType());
@@ -173,8 +183,9 @@ class Recognition {
   void replace(tile::StoreOp store, const BlockForm& form) {
     OpBuilder builder(store);
     BlockOperands block = buildOperands(form, builder, store.getLoc());
-    tile::BlockStoreOp::create(builder, store.getLoc(), block.base, block.shape, block.strides, block.offsets, store.getValue(),
-                               ArrayRef<int32_t>{0, 1}, tile::RmwAttr(), store.getCache(), store.getEvict(), true);
+    tile::BlockStoreOp::create(builder, store.getLoc(), block.base, block.shape, block.strides, block.offsets,
+                               store.getValue(), ArrayRef<int32_t>{0, 1}, tile::RmwAttr(), store.getCache(),
+                               store.getEvict(), true);
     store.erase();
   }
 
@@ -195,7 +206,8 @@ class Recognition {
       for (OpOperand& use : todo.pop_back_val().getUses()) {
         Operation* op = use.getOwner();
         if (op == yield && use.getOperandNumber() == index) continue;
-        if (op == yield || op->getNumRegions() || op->hasTrait<OpTrait::IsTerminator>() || !isMemoryEffectFree(op)) return false;
+        if (op == yield || op->getNumRegions() || op->hasTrait<OpTrait::IsTerminator>() || !isMemoryEffectFree(op))
+          return false;
         for (Value result : op->getResults())
           if (seen.insert(result).second) todo.push_back(result);
       }

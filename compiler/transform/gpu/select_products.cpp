@@ -17,11 +17,12 @@ int64_t bytesOf(RankedTensorType tile) { return tile.getNumElements() * tile.get
 struct RingPlan {
   SmallVector<tile::BlockLoadOp> loads;
   SmallVector<tile::DotOp> dots;  // in the order of the program
-  scf::ForOp loop;                // of the loads and products. Null: the products are in loops behind the loads, and there is one slot
+  scf::ForOp
+      loop;  // of the loads and products. Null: the products are in loops behind the loads, and there is one slot
   int64_t bytes = 0, slots = 1;
-  int owner = -1;                 // the plan whose ring and buffers these are; another loop's, which has ended, or its own
+  int owner = -1;  // the plan whose ring and buffers these are; another loop's, which has ended, or its own
   Value ring;
-  SmallVector<Value> buffers;     // one a load
+  SmallVector<Value> buffers;  // one a load
 };
 
 class ProductSelection {
@@ -35,8 +36,10 @@ class ProductSelection {
     });
     if (target_.hasTma()) planRings();
     bool inLoops = llvm::any_of(rings_, [](const RingPlan& p) { return p.loop != nullptr; });
-    if (inLoops && fitSlots()) specialize();
-    else rings_.clear();
+    if (inLoops && fitSlots())
+      specialize();
+    else
+      rings_.clear();
     for (tile::DotOp dot : dots_) multiply(dot);
     eraseUnused();
   }
@@ -54,7 +57,8 @@ class ProductSelection {
       }
     for (auto& [op, dots] : readers) {
       auto load = cast<tile::BlockLoadOp>(op);
-      bool inLoop = isa<scf::ForOp>(op->getParentOp()) && llvm::all_of(dots, [&](tile::DotOp dot) { return dot->getBlock() == op->getBlock(); });
+      bool inLoop = isa<scf::ForOp>(op->getParentOp()) &&
+                    llvm::all_of(dots, [&](tile::DotOp dot) { return dot->getBlock() == op->getBlock(); });
       if (!onlyProductsRead(load, dots) || !(inLoop || inLoopsBehind(load, dots))) continue;
       RingPlan* plan = nullptr;
       for (RingPlan& p : rings_)
@@ -73,18 +77,23 @@ class ProductSelection {
   // The loops in the load's block, each with some of the products in its body.
   static bool inLoopsBehind(tile::BlockLoadOp load, ArrayRef<tile::DotOp> dots) {
     return isa<func::FuncOp, scf::ForOp>(load->getParentOp()) && llvm::all_of(dots, [&](tile::DotOp dot) {
-      return isa<scf::ForOp>(dot->getParentOp()) && dot->getParentOp()->getBlock() == load->getBlock();
-    });
+             return isa<scf::ForOp>(dot->getParentOp()) && dot->getParentOp()->getBlock() == load->getBlock();
+           });
   }
 
   // Loops one after the other fill the same slots in turn, if their tiles are alike.
   int ownerOf(size_t index) {
     const RingPlan& plan = rings_[index];
-    auto typesOf = [](const RingPlan& p) { return llvm::map_to_vector(p.loads, [](tile::BlockLoadOp load) { return load.getResult().getType(); }); };
+    auto typesOf = [](const RingPlan& p) {
+      return llvm::map_to_vector(p.loads, [](tile::BlockLoadOp load) { return load.getResult().getType(); });
+    };
     for (size_t i = 0; i < index && plan.loop; ++i) {
       const RingPlan& other = rings_[i];
-      if (other.owner != int(i) || !other.loop || other.loop->getBlock() != plan.loop->getBlock() || typesOf(other) != typesOf(plan)) continue;
-      bool isTaken = llvm::any_of(rings_, [&](const RingPlan& p) { return &p != &plan && p.owner == int(i) && p.loop == plan.loop; });
+      if (other.owner != int(i) || !other.loop || other.loop->getBlock() != plan.loop->getBlock() ||
+          typesOf(other) != typesOf(plan))
+        continue;
+      bool isTaken = llvm::any_of(
+          rings_, [&](const RingPlan& p) { return &p != &plan && p.owner == int(i) && p.loop == plan.loop; });
       if (!isTaken) return i;
     }
     return index;
@@ -102,11 +111,14 @@ class ProductSelection {
     int64_t perSlot = 0, budget = target_.maxSharedBytes() - kEpilogueBytes - bytesStaged();
     for (auto [i, p] : llvm::enumerate(rings_)) {
       if (p.owner != int(i)) continue;
-      if (p.loop) perSlot += p.bytes;
-      else budget -= p.bytes;
+      if (p.loop)
+        perSlot += p.bytes;
+      else
+        budget -= p.bytes;
     }
     int64_t slots = std::min<int64_t>(budget / perSlot, kMaxSlots);
-    if (auto asked = kernel_->getAttrOfType<IntegerAttr>("tile.num_stages")) slots = std::min<int64_t>(slots, std::max<int64_t>(2, asked.getInt()));
+    if (auto asked = kernel_->getAttrOfType<IntegerAttr>("tile.num_stages"))
+      slots = std::min<int64_t>(slots, std::max<int64_t>(2, asked.getInt()));
     for (RingPlan& p : rings_)
       if (p.loop) p.slots = slots;
     return slots >= 2;
@@ -118,7 +130,9 @@ class ProductSelection {
     for (tile::DotOp dot : dots_)
       for (bool isLhs : {true, false}) {
         Value source = throughTranspose(isLhs ? dot.getLhs() : dot.getRhs()).source;
-        bool inRing = llvm::any_of(rings_, [&](const RingPlan& p) { return llvm::is_contained(p.loads, source.getDefiningOp<tile::BlockLoadOp>()); });
+        bool inRing = llvm::any_of(rings_, [&](const RingPlan& p) {
+          return llvm::is_contained(p.loads, source.getDefiningOp<tile::BlockLoadOp>());
+        });
         if (inRing || (isLhs && staysInRegisters(dot)) || !seen.insert(source).second) continue;
         bytes += bytesOf(cast<RankedTensorType>(source.getType()));
       }
@@ -143,17 +157,20 @@ class ProductSelection {
     auto roles = tgpu::WarpSpecializeOp::create(builder, loc);
     Block& consumer = roles.getConsumer().emplaceBlock();
     Block& producer = roles.getProducer().emplaceBlock();
-    consumer.getOperations().splice(consumer.end(), body.getOperations(), std::next(roles->getIterator()), std::prev(body.end()));
+    consumer.getOperations().splice(consumer.end(), body.getOperations(), std::next(roles->getIterator()),
+                                    std::prev(body.end()));
 
     OpBuilder inProducer = OpBuilder::atBlockEnd(&producer);
     IRMapping mapping;
-    cloneNeeded(consumer, *needed, inProducer, mapping, [&](Operation* op, OpBuilder& b, IRMapping& map) { return copyLoad(op, b, map); });
+    cloneNeeded(consumer, *needed, inProducer, mapping,
+                [&](Operation* op, OpBuilder& b, IRMapping& map) { return copyLoad(op, b, map); });
     for (RingPlan& p : rings_) consume(p);
   }
 
   void makeRing(RingPlan& p, OpBuilder& builder) {
     Location loc = p.loads.front().getLoc();
-    p.ring = tgpu::RingOp::create(builder, loc, builder.getI32Type(), builder.getI32IntegerAttr(p.slots), builder.getI32IntegerAttr(p.bytes));
+    p.ring = tgpu::RingOp::create(builder, loc, builder.getI32Type(), builder.getI32IntegerAttr(p.slots),
+                                  builder.getI32IntegerAttr(p.bytes));
     for (tile::BlockLoadOp load : p.loads) {
       auto type = cast<RankedTensorType>(load.getResult().getType());
       p.buffers.push_back(makeBuffer(builder, load.getLoc(), type, p.slots));
@@ -178,8 +195,9 @@ class ProductSelection {
       auto mapped = [&](ValueRange values) {
         return llvm::map_to_vector(values, [&](Value v) { return mapping.lookupOrDefault(v); });
       };
-      tgpu::TmaLoadOp::create(builder, loc, mapping.lookupOrDefault(load.getBase()), mapped(load.getShape()), mapped(load.getStrides()),
-                              mapped(load.getOffsets()), p.buffers[it - p.loads.begin()], p.ring, load.getPadding());
+      tgpu::TmaLoadOp::create(builder, loc, mapping.lookupOrDefault(load.getBase()), mapped(load.getShape()),
+                              mapped(load.getStrides()), mapped(load.getOffsets()), p.buffers[it - p.loads.begin()],
+                              p.ring, load.getPadding());
       if (std::next(it) == p.loads.end()) tgpu::CommitOp::create(builder, loc, p.ring);
       return true;
     }
@@ -199,13 +217,15 @@ class ProductSelection {
     tgpu::AdvanceOp::create(builder, last.getLoc(), p.ring);
     if (overlaps) {
       pending_[last] = 1;
-      Value later = arith::CmpIOp::create(builder, last.getLoc(), arith::CmpIPredicate::ne, p.loop.getInductionVar(), p.loop.getLowerBound());
+      Value later = arith::CmpIOp::create(builder, last.getLoc(), arith::CmpIPredicate::ne, p.loop.getInductionVar(),
+                                          p.loop.getLowerBound());
       releaseIf(builder, last.getLoc(), later, p.ring);
       builder.setInsertionPointAfter(p.loop);
       Value result = p.loop.getTiedLoopResult(&p.loop.getInitsMutable()[accIndex(last, p.loop)]);
       auto wait = tgpu::WgmmaWaitOp::create(builder, p.loop.getLoc(), result, builder.getI32IntegerAttr(0));
       result.replaceAllUsesExcept(wait.getResult(), wait);
-      Value ran = arith::CmpIOp::create(builder, last.getLoc(), arith::CmpIPredicate::slt, p.loop.getLowerBound(), p.loop.getUpperBound());
+      Value ran = arith::CmpIOp::create(builder, last.getLoc(), arith::CmpIPredicate::slt, p.loop.getLowerBound(),
+                                        p.loop.getUpperBound());
       releaseIf(builder, last.getLoc(), ran, p.ring);
     } else {
       tgpu::ReleaseOp::create(builder, last.getLoc(), p.ring);
@@ -228,7 +248,9 @@ class ProductSelection {
     tgpu::ReleaseOp::create(then, loc, ring);
   }
 
-  static unsigned accIndex(tile::DotOp dot, scf::ForOp loop) { return cast<BlockArgument>(dot.getAcc()).getArgNumber() - loop.getNumInductionVars(); }
+  static unsigned accIndex(tile::DotOp dot, scf::ForOp loop) {
+    return cast<BlockArgument>(dot.getAcc()).getArgNumber() - loop.getNumInductionVars();
+  }
 
   static bool accumulates(tile::DotOp dot, scf::ForOp loop) {
     auto acc = dyn_cast<BlockArgument>(dot.getAcc());
@@ -242,9 +264,10 @@ class ProductSelection {
   void multiply(tile::DotOp dot) {
     OpBuilder builder(dot);
     Operand lhs = operandOf(dot, true, builder), rhs = operandOf(dot, false, builder);
-    auto product = tgpu::WgmmaOp::create(builder, dot.getLoc(), dot.getType(), lhs.value, rhs.value, dot.getAcc(), lhs.ring, rhs.ring,
-                                         lhs.transposed, rhs.transposed);
-    auto wait = tgpu::WgmmaWaitOp::create(builder, dot.getLoc(), product.getResult(), builder.getI32IntegerAttr(pending_.lookup(dot)));
+    auto product = tgpu::WgmmaOp::create(builder, dot.getLoc(), dot.getType(), lhs.value, rhs.value, dot.getAcc(),
+                                         lhs.ring, rhs.ring, lhs.transposed, rhs.transposed);
+    auto wait = tgpu::WgmmaWaitOp::create(builder, dot.getLoc(), product.getResult(),
+                                          builder.getI32IntegerAttr(pending_.lookup(dot)));
     dot.getResult().replaceAllUsesWith(wait.getResult());
     dot.erase();
   }
@@ -267,7 +290,8 @@ class ProductSelection {
 
   static bool staysInRegisters(tile::DotOp dot) {
     Value value = dot.getLhs();
-    return value.getParentBlock() == dot->getBlock() && !isa_and_nonnull<tile::LoadOp, tile::BlockLoadOp>(value.getDefiningOp());
+    return value.getParentBlock() == dot->getBlock() &&
+           !isa_and_nonnull<tile::LoadOp, tile::BlockLoadOp>(value.getDefiningOp());
   }
 
   // The operand's transpose, computed in registers, where wgmma wants K innermost.

@@ -14,7 +14,9 @@ namespace {
 ArrayRef<int64_t> shapeOf(Value tile) { return cast<RankedTensorType>(tile.getType()).getShape(); }
 
 bool keepsPlaces(Operation* op, Value operand) {
-  if (!op->hasTrait<OpTrait::Elementwise>() && !isa<tile::FpToFpOp, tile::BitcastOp, tile::ExternElementwiseOp, tile::MulHiUIOp>(op)) return false;
+  if (!op->hasTrait<OpTrait::Elementwise>() &&
+      !isa<tile::FpToFpOp, tile::BitcastOp, tile::ExternElementwiseOp, tile::MulHiUIOp>(op))
+    return false;
   return isMemoryEffectFree(op) && op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType()) &&
          shapeOf(op->getResult(0)) == shapeOf(operand);
 }
@@ -44,12 +46,16 @@ class Follower {
     Value tile = use.get();
     return llvm::TypeSwitch<Operation*, bool>(op)
         .Case<tile::DotOp>([&](auto o) { return followDot(o, use, dim); })
-        .Case<tile::PermuteOp>([&](auto o) { return push(o.getResult(), llvm::find(o.getOrder(), int32_t(dim)) - o.getOrder().begin()); })
+        .Case<tile::PermuteOp>(
+            [&](auto o) { return push(o.getResult(), llvm::find(o.getOrder(), int32_t(dim)) - o.getOrder().begin()); })
         .Case<tile::ExpandDimsOp>([&](auto o) { return push(o.getResult(), dim + (dim >= unsigned(o.getAxis()))); })
-        .Case<tile::BroadcastOp>([&](auto o) { return shapeOf(o.getResult())[dim] == shapeOf(tile)[dim] && push(o.getResult(), dim); })
-        .Case<tile::StoreOp>([&](auto o) { return tile == o.getValue() && isLeftOut(o.getMask(), dim); })
+        .Case<tile::BroadcastOp>(
+            [&](auto o) { return shapeOf(o.getResult())[dim] == shapeOf(tile)[dim] && push(o.getResult(), dim); })
+        .Case<tile::StoreOp, tile::AtomicRmwOp>(
+            [&](auto o) { return tile == o.getValue() && isLeftOut(o.getMask(), dim); })
         .Case<tile::BlockStoreOp>([&](auto o) { return isLeftOut(o, dim); })
-        .Case<scf::ForOp>([&](auto o) { return push(o.getTiedLoopRegionIterArg(&use), dim) && push(o.getTiedLoopResult(&use), dim); })
+        .Case<scf::ForOp>(
+            [&](auto o) { return push(o.getTiedLoopRegionIterArg(&use), dim) && push(o.getTiedLoopResult(&use), dim); })
         .Case<scf::YieldOp>([&](auto) { return followYield(use, dim); })
         .Default([&](Operation*) { return keepsPlaces(op, tile) && push(op->getResult(0), dim); });
   }
@@ -67,15 +73,16 @@ class Follower {
     if (!count_.isInvariant(parent)) return false;
     if (isa<scf::IfOp>(parent)) return push(parent->getResult(use.getOperandNumber()), dim);
     auto loop = dyn_cast<scf::ForOp>(parent);
-    return loop && push(loop.getRegionIterArg(use.getOperandNumber()), dim) && push(loop.getResult(use.getOperandNumber()), dim);
+    return loop && push(loop.getRegionIterArg(use.getOperandNumber()), dim) &&
+           push(loop.getResult(use.getOperandNumber()), dim);
   }
 
   bool isLeftOut(Value mask, unsigned dim) {
     analysis::AffineReader reader(&axes_);
     std::optional<analysis::MaskReading> reading = mask ? readMask(mask, reader, axes_) : std::nullopt;
     return reading && llvm::any_of(reading->bounds, [&](const analysis::MaskBound& bound) {
-      return bound.dim == dim && !bound.isLower && bound.limit - bound.offset == count_;
-    });
+             return bound.dim == dim && !bound.isLower && bound.limit - bound.offset == count_;
+           });
   }
 
   bool isLeftOut(tile::BlockStoreOp store, unsigned dim) {

@@ -6,6 +6,7 @@ namespace tandem::transform::gpu {
 
 // Whether no element of `tile` whose index along `dim` is `count` or more reaches memory: each of them only ever becomes the same row (or
 // column) of other tiles, which stores leave out.
-bool isUnobservedFrom(mlir::Value tile, unsigned dim, const analysis::ScalarExpr& count, const analysis::AxisInfoAnalysis& axes);
+bool isUnobservedFrom(mlir::Value tile, unsigned dim, const analysis::ScalarExpr& count,
+                      const analysis::AxisInfoAnalysis& axes);
 
 }  // namespace tandem::transform::gpu

@@ -60,17 +60,19 @@ void Kernel::run(const OnDevice& scope, const LaunchShape& shape, void** params)
 void Kernel::launch(int device, const LaunchShape& shape, Arguments arguments) {
   const abi::KernelImage& image = *image_;
   if (arguments.size() != image.params.size())
-    throw std::invalid_argument("kernel `" + image.name + "` takes " + std::to_string(image.params.size()) + " arguments, " +
-                                std::to_string(arguments.size()) + " given");
+    throw std::invalid_argument("kernel `" + image.name + "` takes " + std::to_string(image.params.size()) +
+                                " arguments, " + std::to_string(arguments.size()) + " given");
   if (image.usesRanks)
-    throw std::invalid_argument("kernel `" + image.name + "` communicates between ranks; on GPUs it runs when its process has joined a team, "
+    throw std::invalid_argument("kernel `" + image.name +
+                                "` communicates between ranks; on GPUs it runs when its process has joined a team, "
                                 "which this build cannot do: run it on simulated ranks");
   for (int size : shape.grid)
     if (size < 0) throw std::invalid_argument("kernel `" + image.name + "`: the grid has a negative size");
   for (size_t i = 1; i < 3; ++i)
     if (shape.grid[i] > kMaxGridBelowX / image.cluster[i])
-      throw std::invalid_argument("kernel `" + image.name + "`: the grid has size " + std::to_string(shape.grid[i]) + " in dimension " +
-                                  std::to_string(i) + ", at most " + std::to_string(kMaxGridBelowX / image.cluster[i]) + " is possible");
+      throw std::invalid_argument("kernel `" + image.name + "`: the grid has size " + std::to_string(shape.grid[i]) +
+                                  " in dimension " + std::to_string(i) + ", at most " +
+                                  std::to_string(kMaxGridBelowX / image.cluster[i]) + " is possible");
   if (!shape.grid[0] || !shape.grid[1] || !shape.grid[2]) return;
   OnDevice scope(device);
   size_t mapCount = image.tensorMaps.size(), paramCount = image.params.size() + mapCount;

@@ -1,9 +1,14 @@
 # Products that no warpgroup does: mma.sync by type, or multiply-adds.
-# RUN: tandemc %s:product --emit=ptx --target sm_80 --signature '*fp16, *fp16, *fp32' --constexpr 'N=32, K=32' | FileCheck %s --check-prefix=F16
-# RUN: tandemc %s:product --emit=ptx --target sm_80 --signature '*bf16, *bf16, *fp32' --constexpr 'N=32, K=32' | FileCheck %s --check-prefix=BF16
-# RUN: tandemc %s:product --emit=ptx --target sm_80 --signature '*fp32, *fp32, *fp32' --constexpr 'N=32, K=32' | FileCheck %s --check-prefix=TF32
-# RUN: tandemc %s:product --emit=ptx --target sm_89 --signature '*fp8e4nv, *fp8e4nv, *fp32' --constexpr 'N=32, K=32' | FileCheck %s --check-prefix=F8
-# RUN: tandemc %s:product --emit=ptx --target sm_80 --signature '*fp8e4nv, *fp8e4nv, *fp32' --constexpr 'N=16, K=16' | FileCheck %s --check-prefix=FMA
+# RUN: tandemc %s:product --emit=ptx --target sm_80 --signature '*fp16, *fp16, *fp32' --constexpr 'N=32, K=32' \
+# RUN:   | FileCheck %s --check-prefix=F16
+# RUN: tandemc %s:product --emit=ptx --target sm_80 --signature '*bf16, *bf16, *fp32' --constexpr 'N=32, K=32' \
+# RUN:   | FileCheck %s --check-prefix=BF16
+# RUN: tandemc %s:product --emit=ptx --target sm_80 --signature '*fp32, *fp32, *fp32' --constexpr 'N=32, K=32' \
+# RUN:   | FileCheck %s --check-prefix=TF32
+# RUN: tandemc %s:product --emit=ptx --target sm_89 --signature '*fp8e4nv, *fp8e4nv, *fp32' --constexpr 'N=32, K=32' \
+# RUN:   | FileCheck %s --check-prefix=F8
+# RUN: tandemc %s:product --emit=ptx --target sm_80 --signature '*fp8e4nv, *fp8e4nv, *fp32' --constexpr 'N=16, K=16' \
+# RUN:   | FileCheck %s --check-prefix=FMA
 # RUN: tandemc %s:whole_numbers --emit=ptx --target sm_80 --signature '*i8, *i8, *i32' | FileCheck %s --check-prefix=S8
 # RUN: tandemc %s:exact --emit=ptx --target sm_90a --signature '*fp32, *fp32, *fp32' | FileCheck %s --check-prefix=FMA
 # RUN: tandemc %s:half --emit=ptx --target sm_80 --signature '*fp16, *fp16, *fp16' | FileCheck %s --check-prefix=HALF

@@ -1,28 +1,61 @@
 # Matrix products by pointer arithmetic: which loads and stores become blocks, and which must stay as they are.
-# RUN: tandemc %s:product --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *bf16:16, i32, i32, i32, i32:16, i32:1, i32:16, i32:1, i32:16, i32:1' --constexpr 'BM=128, BN=256, BK=64' | FileCheck %s --check-prefix=ROWS
-# RUN: tandemc %s:product --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *bf16:16, i32, i32, i32, i32:16, i32:1, i32:1, i32:16, i32:16, i32:1' --constexpr 'BM=128, BN=256, BK=64' | FileCheck %s --check-prefix=FLIPB
-# RUN: tandemc %s:product --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *bf16:16, i32, i32, i32, i32:1, i32:16, i32:16, i32:1, i32:16, i32:1' --constexpr 'BM=128, BN=256, BK=64' | FileCheck %s --check-prefix=FLIPA
-# RUN: tandemc %s:product --emit=gpu --num-warps 8 --signature '*fp8e4nv:16, *fp8e4nv:16, *bf16:16, i32, i32, i32, i32:16, i32:1, i32:1, i32:16, i32:16, i32:1' --constexpr 'BM=128, BN=128, BK=64' | FileCheck %s --check-prefix=FLIPB
+# RUN: tandemc %s:product --emit=gpu --num-warps 8 \
+# RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, i32, i32, i32, i32:16, i32:1, i32:16, i32:1, i32:16, i32:1' \
+# RUN:   --constexpr 'BM=128, BN=256, BK=64' | FileCheck %s --check-prefix=ROWS
+# RUN: tandemc %s:product --emit=gpu --num-warps 8 \
+# RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, i32, i32, i32, i32:16, i32:1, i32:1, i32:16, i32:16, i32:1' \
+# RUN:   --constexpr 'BM=128, BN=256, BK=64' | FileCheck %s --check-prefix=FLIPB
+# RUN: tandemc %s:product --emit=gpu --num-warps 8 \
+# RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, i32, i32, i32, i32:1, i32:16, i32:16, i32:1, i32:16, i32:1' \
+# RUN:   --constexpr 'BM=128, BN=256, BK=64' | FileCheck %s --check-prefix=FLIPA
+# RUN: tandemc %s:product --emit=gpu --num-warps 8 \
+# RUN:   --signature '*fp8e4nv:16, *fp8e4nv:16, *bf16:16, i32, i32, i32, i32:16, i32:1, i32:1, i32:16, i32:16, i32:1' \
+# RUN:   --constexpr 'BM=128, BN=128, BK=64' | FileCheck %s --check-prefix=FLIPB
 # fp8 with a columnwise operand, strides that may not be multiples of 16 bytes, a base that may not be, no contiguous dimension:
-# RUN: tandemc %s:product --emit=gpu --num-warps 8 --signature '*fp8e4nv:16, *fp8e4nv:16, *bf16:16, i32, i32, i32, i32:16, i32:1, i32:16, i32:1, i32:16, i32:1' --constexpr 'BM=128, BN=128, BK=64' | FileCheck %s --check-prefix=STAYS
-# RUN: tandemc %s:product --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *bf16:16, i32, i32, i32, i32, i32:1, i32:16, i32:1, i32:16, i32:1' --constexpr 'BM=128, BN=256, BK=64' | FileCheck %s --check-prefix=STAYS
-# RUN: tandemc %s:product --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16, *bf16:16, i32, i32, i32, i32:16, i32:1, i32:16, i32:1, i32:16, i32:1' --constexpr 'BM=128, BN=256, BK=64' | FileCheck %s --check-prefix=STAYS
-# RUN: tandemc %s:product --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *bf16:16, i32, i32, i32, i32:16, i32:16, i32:16, i32:1, i32:16, i32:1' --constexpr 'BM=128, BN=256, BK=64' | FileCheck %s --check-prefix=STAYS
+# RUN: tandemc %s:product --emit=gpu --num-warps 8 \
+# RUN:   --signature '*fp8e4nv:16, *fp8e4nv:16, *bf16:16, i32, i32, i32, i32:16, i32:1, i32:16, i32:1, i32:16, i32:1' \
+# RUN:   --constexpr 'BM=128, BN=128, BK=64' | FileCheck %s --check-prefix=STAYS
+# RUN: tandemc %s:product --emit=gpu --num-warps 8 \
+# RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, i32, i32, i32, i32, i32:1, i32:16, i32:1, i32:16, i32:1' \
+# RUN:   --constexpr 'BM=128, BN=256, BK=64' | FileCheck %s --check-prefix=STAYS
+# RUN: tandemc %s:product --emit=gpu --num-warps 8 \
+# RUN:   --signature '*bf16:16, *bf16, *bf16:16, i32, i32, i32, i32:16, i32:1, i32:16, i32:1, i32:16, i32:1' \
+# RUN:   --constexpr 'BM=128, BN=256, BK=64' | FileCheck %s --check-prefix=STAYS
+# RUN: tandemc %s:product --emit=gpu --num-warps 8 \
+# RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, i32, i32, i32, i32:16, i32:16, i32:16, i32:1, i32:16, i32:1' \
+# RUN:   --constexpr 'BM=128, BN=256, BK=64' | FileCheck %s --check-prefix=STAYS
 # No TMA:
-# RUN: tandemc %s:product --emit=gpu --target sm_80 --signature '*bf16:16, *bf16:16, *bf16:16, i32, i32, i32, i32:16, i32:1, i32:16, i32:1, i32:16, i32:1' --constexpr 'BM=128, BN=128, BK=32' | FileCheck %s --check-prefix=STAYS
-# RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="bounded"' | FileCheck %s --check-prefix=STORE
-# RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="unmasked"' | FileCheck %s --check-prefix=STAYS
-# RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="ones"' | FileCheck %s --check-prefix=STAYS
-# RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="volatile"' | FileCheck %s --check-prefix=STAYS
-# RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="guarded"' | FileCheck %s --check-prefix=STAYS
-# RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="before"' | FileCheck %s --check-prefix=STAYS
-# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="left out"' | FileCheck %s --check-prefix=STORE
-# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="all"' | FileCheck %s --check-prefix=STAYS
-# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="other rows"' | FileCheck %s --check-prefix=STAYS
-# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="summed"' | FileCheck %s --check-prefix=STAYS
-# RUN: tandemc %s:rounds --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'INTO="c"' | FileCheck %s --check-prefix=ROUNDS
-# RUN: tandemc %s:rounds --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'INTO="a"' | FileCheck %s --check-prefix=STAYS
-# RUN: tandemc %s:rounds --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'INTO="lock"' | FileCheck %s --check-prefix=STAYS
+# RUN: tandemc %s:product --emit=gpu --target sm_80 \
+# RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, i32, i32, i32, i32:16, i32:1, i32:16, i32:1, i32:16, i32:1' \
+# RUN:   --constexpr 'BM=128, BN=128, BK=32' | FileCheck %s --check-prefix=STAYS
+# RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
+# RUN:   --constexpr 'WHAT="bounded"' | FileCheck %s --check-prefix=STORE
+# RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
+# RUN:   --constexpr 'WHAT="unmasked"' | FileCheck %s --check-prefix=STAYS
+# RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="ones"' \
+# RUN:   | FileCheck %s --check-prefix=STAYS
+# RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
+# RUN:   --constexpr 'WHAT="volatile"' | FileCheck %s --check-prefix=STAYS
+# RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
+# RUN:   --constexpr 'WHAT="guarded"' | FileCheck %s --check-prefix=STAYS
+# RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="before"' \
+# RUN:   | FileCheck %s --check-prefix=STAYS
+# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
+# RUN:   --constexpr 'WHAT="left out"' | FileCheck %s --check-prefix=STORE
+# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="added"' \
+# RUN:   | FileCheck %s --check-prefix=ADDED
+# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="all"' \
+# RUN:   | FileCheck %s --check-prefix=STAYS
+# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
+# RUN:   --constexpr 'WHAT="other rows"' | FileCheck %s --check-prefix=STAYS
+# RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="summed"' \
+# RUN:   | FileCheck %s --check-prefix=STAYS
+# RUN: tandemc %s:rounds --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'INTO="c"' \
+# RUN:   | FileCheck %s --check-prefix=ROUNDS
+# RUN: tandemc %s:rounds --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'INTO="a"' \
+# RUN:   | FileCheck %s --check-prefix=STAYS
+# RUN: tandemc %s:rounds --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'INTO="lock"' \
+# RUN:   | FileCheck %s --check-prefix=STAYS
 import triton
 import triton.language as tl
 
@@ -107,6 +140,10 @@ def bounded(a_ptr, b_ptr, c_ptr, M, N, K, WHAT: tl.constexpr):
 
 
 # What lies behind the last row must not show.
+# ADDED-NOT: tile.load
+# ADDED: tile.atomic_rmw
+# ADDED: tgpu.tma_load
+# ADDED: tgpu.tma_load
 @triton.jit
 def wrapped(a_ptr, b_ptr, c_ptr, M, N, K, WHAT: tl.constexpr):
     m = tl.program_id(0) * 128 + tl.arange(0, 128)
@@ -122,6 +159,8 @@ def wrapped(a_ptr, b_ptr, c_ptr, M, N, K, WHAT: tl.constexpr):
         tl.store(c_at, acc)
     elif WHAT == "other rows":
         tl.store(c_at, acc, mask=(m[:, None] < M + 1) & (n[None, :] < N + 1))
+    elif WHAT == "added":
+        tl.atomic_add(c_at, acc, mask=(m[:, None] < M) & (n[None, :] < N))
     elif WHAT == "summed":
         tl.store(c_ptr + m, acc.sum(1), mask=m < M)
     else:

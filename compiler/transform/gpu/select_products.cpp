@@ -213,7 +213,7 @@ class ProductSelection {
     tgpu::AwaitOp::create(builder, p.dots.front().getLoc(), p.ring);
     tile::DotOp last = p.dots.back();
     builder.setInsertionPointAfter(last);
-    bool overlaps = rings_.size() == 1 && p.dots.size() == 1 && accumulates(last, p.loop);
+    bool overlaps = rings_.size() == 1 && p.dots.size() == 1 && accumulates(last, p.loop) && readsOnly(p, last);
     tgpu::AdvanceOp::create(builder, last.getLoc(), p.ring);
     if (overlaps) {
       pending_[last] = 1;
@@ -240,6 +240,12 @@ class ProductSelection {
     builder.setInsertionPointAfter(last);
     tgpu::AdvanceOp::create(builder, last->getLoc(), p.ring);
     tgpu::ReleaseOp::create(builder, last->getLoc(), p.ring);
+  }
+
+  // Another operand's buffer or registers are filled anew by the next iteration, while this one's product would still read them.
+  static bool readsOnly(const RingPlan& p, tile::DotOp dot) {
+    auto isLoaded = [&](Value operand) { return llvm::is_contained(p.loads, throughTranspose(operand).source.getDefiningOp<tile::BlockLoadOp>()); };
+    return isLoaded(dot.getLhs()) && isLoaded(dot.getRhs());
   }
 
   static void releaseIf(OpBuilder& builder, Location loc, Value condition, Value ring) {

@@ -56,6 +56,7 @@
 # RUN:   | FileCheck %s --check-prefix=STAYS
 # RUN: tandemc %s:rounds --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'INTO="lock"' \
 # RUN:   | FileCheck %s --check-prefix=STAYS
+# RUN: tandemc %s:mixed --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32:16, i32:16, i32:16' | FileCheck %s --check-prefix=MIXED
 import triton
 import triton.language as tl
 
@@ -191,3 +192,21 @@ def rounds(a_ptr, b_ptr, c_ptr, M, N, K, INTO: tl.constexpr):
             tl.store(c_ptr + m[:, None] * 4096 + n[None, :], acc, mask=mask)
         if INTO == "lock":
             tl.atomic_add(c_ptr, 1.0)
+
+
+# An operand that each iteration stores in the same buffer: its product must be done before.
+# MIXED: scf.for
+# MIXED: tgpu.local_store {{.*}} : tensor<64x128xbf16>
+# MIXED: tgpu.wgmma
+# MIXED-NEXT: tgpu.wgmma_wait {{.*}} pending 0
+# MIXED: scf.yield
+@triton.jit
+def mixed(a_ptr, b_ptr, c_ptr, M, N, K):
+    a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[128, 64])
+    acc = tl.zeros((128, 128), dtype=tl.float32)
+    n = tl.program_id(1) * 128 + tl.arange(0, 128)
+    for k in range(0, K, 64):
+        b = tl.load(b_ptr + (k + tl.arange(0, 64))[:, None] * N + n[None, :])
+        acc = tl.dot(a.load([tl.program_id(0) * 128, k]), b, acc)
+    m = tl.program_id(0) * 128 + tl.arange(0, 128)
+    tl.store(c_ptr + m[:, None] * N + n[None, :], acc)

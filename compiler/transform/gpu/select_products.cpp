@@ -244,7 +244,9 @@ class ProductSelection {
 
   // Another operand's buffer or registers are filled anew by the next iteration, while this one's product would still read them.
   static bool readsOnly(const RingPlan& p, tile::DotOp dot) {
-    auto isLoaded = [&](Value operand) { return llvm::is_contained(p.loads, throughTranspose(operand).source.getDefiningOp<tile::BlockLoadOp>()); };
+    auto isLoaded = [&](Value operand) {
+      return llvm::is_contained(p.loads, throughTranspose(operand).source.getDefiningOp<tile::BlockLoadOp>());
+    };
     return isLoaded(dot.getLhs()) && isLoaded(dot.getRhs());
   }
 

@@ -56,7 +56,8 @@
 # RUN:   | FileCheck %s --check-prefix=STAYS
 # RUN: tandemc %s:rounds --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'INTO="lock"' \
 # RUN:   | FileCheck %s --check-prefix=STAYS
-# RUN: tandemc %s:mixed --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32:16, i32:16, i32:16' | FileCheck %s --check-prefix=MIXED
+# RUN: tandemc %s:mixed --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32:16, i32:16, i32:16' \
+# RUN:   | FileCheck %s --check-prefix=MIXED
 import triton
 import triton.language as tl
 

@@ -128,7 +128,7 @@ bool KernelLowering::lowerInlineAsm(Operation* operation) {
       at += taken;
     }
   }
-  defineAll(op->getResults(), results);
+  for (auto [value, regs] : llvm::zip(op->getResults(), results)) define(value, regs);
   return true;
 }
 

@@ -46,14 +46,33 @@ const Regs& KernelLowering::use(mlir::Value value) { return values_.find(value)-
 
 void KernelLowering::define(mlir::Value value, Regs regs) { values_[value] = std::move(regs); }
 
+// Between basic blocks elements of 16 bits go in pairs, as the hardware's registers hold two.
+static bool travelsInPairs(llvm::Type* element, size_t count) { return count > 1 && (element->isHalfTy() || element->isBFloatTy()); }
+
 llvm::SmallVector<Regs> KernelLowering::useAll(mlir::ValueRange values) {
   llvm::SmallVector<Regs> out;
-  for (mlir::Value v : values) out.push_back(use(v));
+  for (mlir::Value v : values) {
+    Regs regs = use(v);
+    if (travelsInPairs(regs[0]->getType(), regs.size())) {
+      for (llvm::Value*& r : regs) r = toBits(r);
+      regs = pack(regs, 32);
+    }
+    out.push_back(std::move(regs));
+  }
   return out;
 }
 
 void KernelLowering::defineAll(mlir::ValueRange values, llvm::ArrayRef<Regs> regs) {
-  for (auto [value, r] : llvm::zip(values, regs)) define(value, r);
+  for (auto [value, held] : llvm::zip(values, regs)) {
+    llvm::Type* element = typeOf(value.getType());
+    size_t count = registersOf(value);
+    Regs out = held;
+    if (travelsInPairs(element, count)) {
+      out = unpack(held, 16, count);
+      for (llvm::Value*& r : out) r = fromBits(r, element);
+    }
+    define(value, std::move(out));
+  }
 }
 
 }  // namespace tandem::lower::nvidia

@@ -53,11 +53,18 @@ bool KernelLowering::lowerWgmma(Operation* op) {
   return llvm::TypeSwitch<Operation*, bool>(op)
       .Case<tgpu::WgmmaOp>([&](auto o) { return lowerProduct(o), true; })
       .Case<tgpu::WgmmaWaitOp>([&](auto o) {
-        // Registers of a product still under way are not touched.
+        // Registers of a product still under way are not touched: its sum's, nor those of its left operand, which the wait still names.
         Regs acc = use(o.getAcc());
-        bool isComplete = completes(o);
-        ptx::Values waited = ptx::wgmmaWait(b_, o.getPending(), isComplete ? ptx::ValueRange(acc) : ptx::ValueRange());
-        define(o.getResult(), isComplete ? Regs(waited) : acc);
+        if (!completes(o)) return define(o.getResult(), acc), true;
+        Regs held = acc;
+        auto product = o.getAcc().template getDefiningOp<tgpu::WgmmaOp>();
+        if (product && isa<RankedTensorType>(product.getLhs().getType())) {
+          Regs lhs = use(product.getLhs());
+          for (llvm::Value*& v : lhs) v = toBits(v);
+          held.append(pack(lhs, 32));
+        }
+        ptx::Values waited = ptx::wgmmaWait(b_, o.getPending(), held);
+        define(o.getResult(), Regs(waited.begin(), waited.begin() + acc.size()));
         return true;
       })
       .Case<tgpu::LocalStoreOp>([&](auto o) { return lowerLocalStore(o), true; })
@@ -116,6 +123,10 @@ void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
   bool fromZero = isZero(op.getAcc());
   if (fromZero)
     for (llvm::Value*& v : acc) v = llvm::UndefValue::get(v->getType());
+  // Left operands are ready before the fence.
+  llvm::DenseMap<std::pair<int64_t, int64_t>, Regs> words;
+  for (int64_t i = 0; i < rowSteps && fromRegisters; ++i)
+    for (int64_t k = 0; k < depth; k += instructionK) words[{i, k}] = lhsRegisters(op, i * 64 * rowGroups, k, instructionK);
   ptx::wgmmaFence(b_);
   for (int64_t i = 0; i < rowSteps; ++i)
     for (int64_t j = 0; j < columnSteps; ++j) {
@@ -131,9 +142,8 @@ void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
         mma.transposeA = !fromRegisters && op.getLhsTransposed();
         mma.transposeB = !op.getRhsTransposed();
         if (fromZero && k == 0) mma.keep = b_.getFalse();
-        Regs words;
         if (fromRegisters)
-          mma.registersA = words = lhsRegisters(op, i * 64 * rowGroups, k, instructionK);
+          mma.registersA = words[{i, k}];
         else
           mma.descriptorA = descriptorAt(lhs, lhsOffset, i * 64 * rowGroups, k);
         mma.descriptorB = descriptorAt(rhs, rhsOffset, j * instructionN, k);

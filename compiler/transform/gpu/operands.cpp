@@ -47,7 +47,8 @@ template <class Op>
 static bool fitsTma(Op op, RankedTensorType type) {
   APInt last;
   if (type.getRank() != 2 || !panelSwizzle(type) || op.getBoundaryCheck().size() != 2) return false;
-  if (!matchPattern(op.getStrides().back(), m_ConstantInt(&last)) || !last.isOne()) return false;
+  // A descriptor's last dimension is contiguous whatever its number says.
+  if (!op.getDescriptor() && (!matchPattern(op.getStrides().back(), m_ConstantInt(&last)) || !last.isOne())) return false;
   auto onHost = [](Value v) { return hostExpr(v).has_value(); };
   return onHost(op.getBase()) && llvm::all_of(op.getShape(), onHost) && llvm::all_of(op.getStrides(), onHost);
 }

@@ -85,7 +85,7 @@ class Rotation {
     });
   }
 
-  // What lies between the carried sum and the product moves with it, and what is cheap to compute again.
+  // What lies between the carried sum and the product comes after all else.
   bool findLater() {
     llvm::SetVector<Value> todo;
     todo.insert(loop_.getRegionIterArg(index_));
@@ -96,34 +96,11 @@ class Rotation {
           if (op->getOperand(use.getOperandNumber()) != product_.getAcc()) return false;
           continue;
         }
-        if (op->getBlock() != body_ || op->getNumRegions() || isa<scf::YieldOp>(op) || !isMemoryEffectFree(op))
-          return false;
+        if (op->getBlock() != body_ || op->getNumRegions() || isa<scf::YieldOp>(op) || !isMemoryEffectFree(op)) return false;
         later_.insert(op);
         for (Value result : op->getResults()) todo.insert(result);
       }
-    if (!todo.contains(product_.getAcc()) || todo.contains(product_.getLhs())) return false;
-    for (Operation* op : llvm::to_vector(later_))
-      for (Value v : op->getOperands()) takeAlong(v);
-    carry(product_.getLhs());
-    for (Operation& op : *body_)
-      if (later_.contains(&op))
-        for (Value v : op.getOperands()) carry(v);
-    return true;
-  }
-
-  void takeAlong(Value v) {
-    Operation* op = v.getDefiningOp();
-    if (!op || op->getBlock() != body_ || !isa<tile::ExpandDimsOp, tile::BroadcastOp, tile::SplatOp>(op)) return;
-    if (!later_.insert(op)) return;
-    for (Value operand : op->getOperands()) takeAlong(operand);
-  }
-
-  // Values of the iteration itself that its last product needs in the next.
-  void carry(Value v) {
-    Operation* op = v.getDefiningOp();
-    bool isHere = op ? op->getBlock() == body_ && !later_.contains(op)
-                     : v.getParentBlock() == body_ && v != loop_.getRegionIterArg(index_);
-    if (isHere) carried_.insert(v);
+    return todo.contains(product_.getAcc()) && !todo.contains(product_.getLhs());
   }
 
   // The products of the iteration before the last one; of those the last is waited for when the other is under way.
@@ -149,49 +126,35 @@ class Rotation {
     first.map(loop_.getInductionVar(), loop_.getLowerBound());
     for (auto [argument, init] : llvm::zip(loop_.getRegionIterArgs(), loop_.getInitArgs())) first.map(argument, init);
     cloneFirst(b, first, nullptr);
-    SmallVector<Value> inits = yieldedBy(first);
-    inits[index_] = loop_.getInitArgs()[index_];
+    cloneLater(b, first);
 
     Value second = arith::AddIOp::create(b, loc, loop_.getLowerBound(), loop_.getStep());
-    auto rotated = scf::ForOp::create(b, loc, second, loop_.getUpperBound(), loop_.getStep(), inits);
+    auto rotated = scf::ForOp::create(b, loc, second, loop_.getUpperBound(), loop_.getStep(), yieldedBy(first));
     rotated.setUnsignedCmp(loop_.getUnsignedCmp());
     rotated->setDiscardableAttrs(loop_->getDiscardableAttrDictionary());
     OpBuilder inside = OpBuilder::atBlockBegin(rotated.getBody());
-    fill(rotated, second, inside);
+    fill(rotated, inside);
 
-    Value sum = wait(b, rotated.getResult(index_), 0);
-    Value again = compare(b, second, loop_.getUpperBound());
-    releaseIf(b, again);
-    Value product = startLast(b, sum, rotated.getResults());
-    Value result = wait(b, product, 0);
-    tgpu::ReleaseOp::create(b, release_.getLoc(), release_.getRing());
-    SmallVector<Value> results(rotated.getResults().take_front(loop_.getNumResults()));
-    results[index_] = result;
+    SmallVector<Value> results(rotated.getResults().drop_back());
+    results[index_] = finish(b, startLast(b, results[index_], rotated.getResults().back()));
     scf::YieldOp::create(b, loc, results);
   }
 
   // The iteration's own part; the last product of the one before is started behind the first product.
-  void fill(scf::ForOp rotated, Value second, OpBuilder& b) {
+  void fill(scf::ForOp rotated, OpBuilder& b) {
     IRMapping mapping;
     mapping.map(loop_.getInductionVar(), rotated.getInductionVar());
-    for (auto [argument, now] : llvm::zip(loop_.getRegionIterArgs(), rotated.getRegionIterArgs()))
-      mapping.map(argument, now);
+    for (auto [argument, now] : llvm::zip(loop_.getRegionIterArgs(), rotated.getRegionIterArgs())) mapping.map(argument, now);
     Value product;
-    cloneFirst(b, mapping, [&] {
-      Value sum = wait(b, rotated.getRegionIterArg(index_), 1);
-      Value isLater =
-          arith::CmpIOp::create(b, wait_.getLoc(), arith::CmpIPredicate::ne, rotated.getInductionVar(), second);
-      releaseIf(b, isLater);
-      product = startLast(b, sum, rotated.getRegionIterArgs());
-    });
-    SmallVector<Value> yielded = yieldedBy(mapping);
-    yielded[index_] = product;
-    scf::YieldOp::create(b, loop_.getLoc(), yielded);
+    cloneFirst(b, mapping, [&] { product = startLast(b, rotated.getRegionIterArg(index_), rotated.getRegionIterArgs().back()); });
+    mapping.map(loop_.getRegionIterArg(index_), finish(b, product));
+    cloneLater(b, mapping);
+    scf::YieldOp::create(b, loop_.getLoc(), yieldedBy(mapping));
   }
 
   void cloneFirst(OpBuilder& b, IRMapping& mapping, llvm::function_ref<void()> startOther) {
     for (Operation& op : *body_) {
-      if (isLast(&op) || (later_.contains(&op) && !isUsedOutside(&op))) continue;
+      if (isLast(&op) || later_.contains(&op)) continue;
       if (&op == firstWait_ && startOther) {
         startOther();
         mapping.map(firstWait_.getResult(), wait(b, mapping.lookup(firstWait_.getAcc()), 1));
@@ -201,32 +164,33 @@ class Rotation {
     }
   }
 
-  // An op that is computed again for the last product may have other users in the iteration.
-  bool isUsedOutside(Operation* op) const {
-    return llvm::any_of(op->getUsers(), [&](Operation* user) {
-      return user != product_ && (!later_.contains(user) || isUsedOutside(user));
-    });
+  void cloneLater(OpBuilder& b, IRMapping& mapping) {
+    for (Operation& op : *body_)
+      if (later_.contains(&op)) b.clone(op, mapping);
   }
 
+  // What the next iteration begins with: the sum that the last product adds to, and behind all others that product's left operand.
   SmallVector<Value> yieldedBy(const IRMapping& mapping) {
     SmallVector<Value> out;
-    for (auto [i, v] : llvm::enumerate(loop_.getYieldedValues()))
-      out.push_back(i == index_ ? Value() : mapping.lookupOrDefault(v));
-    for (Value v : carried_) out.push_back(mapping.lookupOrDefault(v));
+    for (Value v : loop_.getYieldedValues()) out.push_back(mapping.lookupOrDefault(v == wait_.getResult() ? product_.getAcc() : v));
+    out.push_back(mapping.lookupOrDefault(product_.getLhs()));
     return out;
   }
 
-  // `carried`: the values of the rotated loop at this point.
-  Value startLast(OpBuilder& b, Value sum, ValueRange carried) {
+  Value startLast(OpBuilder& b, Value sum, Value lhs) {
     IRMapping mapping;
-    mapping.map(loop_.getRegionIterArg(index_), sum);
-    for (auto [i, v] : llvm::enumerate(carried_)) mapping.map(v, carried[loop_.getNumResults() + i]);
-    for (Operation& op : *body_)
-      if (later_.contains(&op)) b.clone(op, mapping);
+    mapping.map(product_.getAcc(), sum);
+    mapping.map(product_.getLhs(), lhs);
     b.clone(*await_, mapping);
     Value product = b.clone(*product_, mapping)->getResult(0);
     b.clone(*advance_, mapping);
     return product;
+  }
+
+  Value finish(OpBuilder& b, Value product) {
+    Value sum = wait(b, product, 0);
+    b.clone(*release_);
+    return sum;
   }
 
   static Value wait(OpBuilder& b, Value acc, int pending) {
@@ -236,12 +200,6 @@ class Rotation {
   Value compare(OpBuilder& b, Value low, Value high) {
     auto predicate = loop_.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
     return arith::CmpIOp::create(b, loop_.getLoc(), predicate, low, high);
-  }
-
-  void releaseIf(OpBuilder& b, Value condition) {
-    auto branch = scf::IfOp::create(b, release_.getLoc(), condition, false);
-    OpBuilder then(branch.thenYield());
-    tgpu::ReleaseOp::create(then, release_.getLoc(), release_.getRing());
   }
 
   scf::ForOp loop_;

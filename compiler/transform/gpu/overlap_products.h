@@ -8,8 +8,7 @@ namespace tandem::transform::gpu {
 // only adds to what the loop carries, that last product moves into the next iteration:
 //
 //   first products and computation of iteration 0
-//   for i = 1...:  start the first products of i; finish the last product of i - 2; what it needs (a rescaled sum); start that of i - 1;
-//                  await the first products of i; compute i
+//   for i = 1...:  start the first products of i, then the last one of i - 1; await the first; compute i; await the last one, rescale
 //   the last product of the last iteration
 //
 // Runs after selectProducts.

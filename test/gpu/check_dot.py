@@ -52,6 +52,28 @@ def by_descriptors(a, b, o, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.
 
 
 @triton.jit
+def shifted(a, b, o, M, N, K, row, column, first, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, STEPS: tl.constexpr):
+    """Blocks that begin before their tensors and within 16 bytes of a row."""
+    da = tl.make_tensor_descriptor(a, [M, K], [K, 1], [BM, BK])
+    db = tl.make_tensor_descriptor(b, [K, N], [N, 1], [BK, BN])
+    acc = tl.zeros((BM, BN), tl.float32)
+    for step in range(STEPS):
+        k = first + step * BK
+        acc = tl.dot(da.load([row, k]), db.load([k, column]), acc)
+    tl.store(o + tl.arange(0, BM)[:, None] * BN + tl.arange(0, BN)[None, :], acc)
+
+
+def shifted_reference(bm, bn, bk, steps):
+    def reference(a, b, o, M, N, K, row, column, first):
+        cut = lambda x, r, c, h, w: np.array(
+            [[x[i, j] if 0 <= i < x.shape[0] and 0 <= j < x.shape[1] else 0 for j in range(c, c + w)] for i in range(r, r + h)], np.float64
+        )
+        return cut(a, row, first, bm, bk * steps) @ cut(b, first, column, bk * steps, bn)
+
+    return reference
+
+
+@triton.jit
 def batched(a, b, o, B: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     z = tl.arange(0, B)[:, None, None]
     m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
@@ -337,3 +359,16 @@ for t, dtype in enumerate(["fp16", "bf16"]):
                     num_warps=warps,
                     num_stages=2 + s % 2,
                 )
+
+for row, column, first in [(0, 0, 0), (-3, 0, 0), (0, 3, 0), (0, 0, 5), (0, -8, -16), (7, 9, -3), (100, 0, 8)]:
+    for dtype in ("fp16", "bf16"):
+        for stages in (1, 3):
+            make = lambda rng, d=dtype, at=(row, column, first): [
+                normal(rng, (96, 128), d),
+                normal(rng, (128, 80), d),
+                poisoned((64, 64)),
+                *(96, 80, 128),
+                *at,
+            ]
+            options = dict(BM=64, BN=64, BK=32, STEPS=3, num_warps=4, num_stages=stages)
+            check(shifted, make, shifted_reference(64, 64, 32, 3), f"{dtype}.{row}.{column}.{first}.s{stages}", (1,), 1e-5, 1e-5, **options)

@@ -120,9 +120,9 @@ for t, dtype in enumerate(["int32", "uint32", "int64", "uint64", "fp32", "fp64",
         for places, warps in [(1, 4), (7, 8), (300, 2)]:
             n = 3000 if dtype not in ("fp16", "bf16") else 300
             make = lambda rng, n=n, d=dtype, places=places: [
-                normal(rng, n, d),
+                np.abs(normal(rng, n, d)),  # sums that do not cancel
                 rng.integers(0, places, n).astype(np.int32),
-                inout(normal(rng, places, d)),
+                inout(np.abs(normal(rng, places, d))),
                 n,
             ]
             tolerance = {"fp32": 1e-5, "fp64": 1e-13, "fp16": 3e-2, "bf16": 2e-1}.get(dtype, 0) if op == "add" else 0
@@ -208,3 +208,28 @@ for warps in (1, 4, 16):
         N=1024,
         num_warps=warps,
     )
+
+
+@triton.jit
+def anywhere(x, o, M, N, row, column, BM: tl.constexpr, BN: tl.constexpr):
+    """Blocks that begin anywhere: before the tensor, within 16 bytes of a row."""
+    m, n = tl.arange(0, BM), tl.arange(0, BN)
+    v = tl.load(x + m[:, None] * BN + n[None, :])
+    target = tl.make_block_ptr(o, (M, N), (N, 1), (row, column), (BM, BN), (1, 0))
+    tl.store(target, v, boundary_check=(0, 1))
+
+
+def _placed(x, o, M, N, row, column):
+    r = o.copy()
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            if 0 <= row + i < M and 0 <= column + j < N:
+                r[row + i, column + j] = x[i, j]
+    return r
+
+
+for t, dtype in enumerate(["fp32", "fp16", "int8"]):
+    for row, column in [(0, 0), (2, -3), (-1, 16), (5, 3), (0, 7), (-20, 0), (3, 32), (70, 70)]:
+        for warps in (1, 4, 8):
+            make = lambda rng, d=dtype, r=row, c=column: [normal(rng, (32, 32), d), poisoned((48, 64), d), 48, 64, r, c]
+            check(anywhere, make, _placed, f"{dtype}.{row}.{column}.w{warps}", BM=32, BN=32, num_warps=warps)

@@ -53,6 +53,22 @@ RankedTensorType tileOf(mlir::Value buffer) {
   return RankedTensorType::get(type.getShape(), type.getElementType());
 }
 
+// What has to be looked at when the program runs: TMA stores nothing from a negative coordinate, nor from within 16 bytes of a row.
+struct UncertainOffset {
+  mlir::Value offset;
+  int64_t multiple;  // whether it is a multiple of this; 1: whether it is negative
+};
+
+SmallVector<UncertainOffset> uncertainOffsets(tile::BlockStoreOp store, const analysis::AxisInfoAnalysis& axes) {
+  SmallVector<UncertainOffset> out;
+  for (mlir::Value offset : store.getOffsets())
+    if (!axes.of(offset).nonNegative) out.push_back({offset, 1});
+  int64_t multiple = 128 / cast<RankedTensorType>(store.getValue().getType()).getElementTypeBitWidth();
+  mlir::Value column = store.getOffsets().back();
+  if (axes.of(column).divisibility(0) % multiple != 0) out.push_back({column, multiple});
+  return out;
+}
+
 }  // namespace
 
 void KernelLowering::collectTensorMaps(func::FuncOp kernel) {
@@ -78,9 +94,20 @@ llvm::Value* KernelLowering::tensorMapOf(Operation* op) {
 
 bool KernelLowering::lowerTma(Operation* op) {
   if (auto load = dyn_cast<tgpu::TmaLoadOp>(op)) return lowerTmaLoad(load), true;
-  if (auto store = dyn_cast<tile::BlockStoreOp>(op); store && store->hasAttr("tgpu.tma"))
-    return lowerTmaStore(store), true;
-  return false;
+  auto store = dyn_cast<tile::BlockStoreOp>(op);
+  if (!store || !store->hasAttr("tgpu.tma")) return false;
+  if (!axes_) axes_ = std::make_unique<analysis::AxisInfoAnalysis>(store->getParentOfType<func::FuncOp>());
+  llvm::Value* misfit = nullptr;
+  auto exclude = [&](llvm::Value* condition) { misfit = misfit ? b_.CreateOr(misfit, condition) : condition; };
+  for (UncertainOffset o : uncertainOffsets(store, *axes_)) {
+    llvm::Value* offset = useScalar(o.offset);
+    exclude(o.multiple == 1 ? b_.CreateICmpSLT(offset, b_.getInt32(0))
+                            : b_.CreateICmpNE(b_.CreateAnd(offset, b_.getInt32(o.multiple - 1)), b_.getInt32(0)));
+  }
+  if (!misfit) return lowerTmaStore(store), true;
+  when(misfit, [&] { lowerBlockStore(store); });
+  when(b_.CreateNot(misfit), [&] { lowerTmaStore(store); });
+  return true;
 }
 
 // One copy for each box of the tile.
@@ -129,9 +156,10 @@ void KernelLowering::lowerTmaStore(tile::BlockStoreOp op) {
     auto baseOf = [&](size_t index) {
       return b_.CreateGEP(b_.getInt8Ty(), staging, b_.getInt32(index % room * panelBytes));
     };
+    size_t last = std::min(first + batch, total);
     when(isLeader, [&] { ptx::waitBulk(b_, room / batch - 1, true); });
     groupBarrier();
-    for (size_t index = first; index < first + batch; ++index) {
+    for (size_t index = first; index < last; ++index) {
       Regs regs;
       for (unsigned r : panels[index].registers) regs.push_back(use(op.getValue())[r]);
       storePanel(baseOf(index), layout::offsetsOf(panels[index].layout, offsets), regs, bits);
@@ -139,7 +167,7 @@ void KernelLowering::lowerTmaStore(tile::BlockStoreOp op) {
     ptx::fenceProxyAsync(b_, ptx::ProxySpace::Shared);
     groupBarrier();
     when(isLeader, [&] {
-      for (size_t index = first; index < first + batch; ++index) {
+      for (size_t index = first; index < last; ++index) {
         Regs at{b_.CreateAdd(column, b_.getInt32(panels[index].column)),
                 b_.CreateAdd(row, b_.getInt32(panels[index].row))};
         ptx::tensorStore(b_, {tensorMapOf(op), at, baseOf(index)});

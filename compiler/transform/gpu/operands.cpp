@@ -1,5 +1,6 @@
 // The conditions of wgmma and TMA.
 #include "compiler/transform/gpu/operands.h"
+#include "compiler/analysis/axis_info.h"
 #include "compiler/transform/gpu/host_expr.h"
 #include <mlir/IR/Matchers.h>
 
@@ -54,7 +55,11 @@ static bool fitsTma(Op op, RankedTensorType type) {
 }
 
 bool fitsTma(tile::BlockLoadOp load) {
-  return load.getPadding() == tile::Padding::Zero && fitsTma(load, cast<RankedTensorType>(load.getResult().getType()));
+  auto type = cast<RankedTensorType>(load.getResult().getType());
+  if (load.getPadding() != tile::Padding::Zero || !fitsTma(load, type)) return false;
+  // TMA loads from whole 16 bytes of a row.
+  analysis::AxisInfoAnalysis axes(load->getParentOfType<func::FuncOp>());
+  return axes.of(load.getOffsets().back()).divisibility(0) % (128 / type.getElementTypeBitWidth()) == 0;
 }
 
 bool fitsTma(tile::BlockStoreOp store) {

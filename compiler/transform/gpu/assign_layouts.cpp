@@ -78,7 +78,8 @@ class LayoutAssignment {
 
   void anchor(Value value, const LinearLayout& layout, Queue& queue) {
     Value home = homeOf(value);
-    if (!known_.try_emplace(home, layout).second) return;
+    bool joined = isa_and_nonnull<tile::JoinOp>(home.getDefiningOp());
+    if (!known_.try_emplace(home, joined ? withPairInRegister(layout) : layout).second) return;
     queue.push_back(home);
   }
 
@@ -131,9 +132,10 @@ class LayoutAssignment {
 
   void spreadToUser(OpOperand& use, const LinearLayout& layout, Queue& queue) {
     Operation* op = use.getOwner();
+    bool isCheap = isCheapTree(use.get());  // computed again wherever it is wanted, it decides nothing for others
     for (Value tied : tiedTo(use)) anchor(tied, layout, queue);
     for (OpResult result : op->getResults())
-      if (isTile(result) && !isLoop(op))
+      if (isTile(result) && !isLoop(op) && !(isCheap && !isCheapTree(result)))
         if (auto passed = forward(use, layout, result.getResultNumber())) anchor(result, *passed, queue);
     if (isa<tile::StoreOp>(op)) return;
     if (op->getNumResults() == 0 && isSameLayout(op)) access(op, layout);

@@ -28,9 +28,26 @@ bool isSameLayout(Operation* op) {
 }
 
 bool isCheap(Operation* op) {
-  if (isa<tile::MakeRangeOp, tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp, arith::ConstantOp>(op)) return true;
+  if (isa<tile::MakeRangeOp, tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::ReshapeOp, arith::ConstantOp>(op)) return true;
   if (!isa<arith::ArithDialect>(op->getDialect()) && !isa<tile::AddPtrOp>(op)) return false;
   return isMemoryEffectFree(op) && !isa<arith::DivSIOp, arith::DivUIOp, arith::DivFOp, arith::RemFOp>(op);
+}
+
+LinearLayout withPairInRegister(const LinearLayout& layout) {
+  LinearLayout out = layout;
+  layout::Bases& registers = out.mutableBases(layout::Dim::Register);
+  if (llvm::is_contained(registers, 1)) return layout;
+  for (layout::Dim dim : {layout::Dim::Lane, layout::Dim::Warp}) {
+    layout::Bases& threads = out.mutableBases(dim);
+    auto* pair = llvm::find(threads, 1);
+    if (pair == threads.end()) continue;
+    uint64_t other = 0;
+    while (!registers.empty() && !other) other = registers.pop_back_val();
+    *pair = other;
+    registers.insert(registers.begin(), 1);
+    return out;
+  }
+  return layout;
 }
 
 std::optional<LinearLayout> forward(OpOperand& operand, const LinearLayout& layout, unsigned index) {
@@ -44,7 +61,7 @@ std::optional<LinearLayout> forward(OpOperand& operand, const LinearLayout& layo
       .Case<tile::BroadcastOp>([&](auto o) -> Maybe { return layout::inferBroadcast(layout, shapeOf(o.getResult())); })
       .Case<tile::JoinOp>([&](auto) -> Maybe { return layout::inferJoin(layout); })
       .Case<tile::CatOp>([&](auto) -> Maybe { return layout::inferCat(layout); })
-      .Case<tile::SplitOp>([&](auto) -> Maybe { return layout::inferSplit(layout); })
+      .Case<tile::SplitOp>([&](auto) -> Maybe { return layout::inferSplit(withPairInRegister(layout)); })
       .Case<tile::ReduceOp>(
           [&](auto o) -> Maybe { return layout::slice(layout, o.getAxis()).withoutZeroBases(layout::Dim::Register); })
       .Case<tile::GatherOp>(

@@ -1,5 +1,6 @@
-// Rotates loops by one product.
+// Turns loops by one product.
 #include "compiler/transform/gpu/overlap_products.h"
+#include "compiler/analysis/scalar_expr.h"
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/transform/gpu/layout_rules.h"
 #include <llvm/ADT/SetVector.h>
@@ -33,10 +34,20 @@ bool dependsOnProduct(Value value, Block& block, llvm::DenseSet<Operation*>& see
   return llvm::any_of(op->getOperands(), [&](Value v) { return dependsOnProduct(v, block, seen); });
 }
 
+// Whether so few iterations are known to run that turning the loop inside out gains nothing: LLVM writes them out one by one.
+bool isShort(scf::ForOp loop) {
+  constexpr int64_t kFew = 4;
+  using analysis::ScalarExpr;
+  auto length = (ScalarExpr::of(loop.getUpperBound()) - ScalarExpr::of(loop.getLowerBound())).constant();
+  auto step = ScalarExpr::of(loop.getStep()).constant();
+  return length && step && *length <= kFew * *step;
+}
+
 class Rotation {
  public:
   // Nothing: the loop has no product that can be under way while the next iteration computes.
   static std::optional<Rotation> find(scf::ForOp loop) {
+    if (isShort(loop)) return std::nullopt;
     for (auto wait : loop.getBody()->getOps<tgpu::WgmmaWaitOp>()) {
       Rotation r(loop);
       if (r.match(wait)) return r;

@@ -13,6 +13,8 @@ bool fitsWgmma(tile::DotOp dot, int numWarps, const target::TargetInfo& target) 
   auto lhs = cast<RankedTensorType>(dot.getLhs().getType()), rhs = cast<RankedTensorType>(dot.getRhs().getType());
   auto acc = cast<RankedTensorType>(dot.getAcc().getType());
   if (lhs.getRank() != 2 || acc.getDimSize(0) < 64 || acc.getDimSize(1) < 8) return false;
+  // wgmma's accumulators cannot be spilled while it runs.
+  if (acc.getNumElements() * acc.getElementTypeBitWidth() >= int64_t(32 * 256) * 32 * numWarps) return false;
   // Warpgroups beyond the rows share the columns.
   int64_t groups = numWarps / 4, rowGroups = acc.getDimSize(0) / 64;
   if (rowGroups < groups && acc.getDimSize(1) / (groups / rowGroups) < 8) return false;

@@ -13,6 +13,7 @@
 # RUN: tandemc %s:exact --emit=ptx --target sm_90a --signature '*fp32, *fp32, *fp32' | FileCheck %s --check-prefix=FMA
 # RUN: tandemc %s:half --emit=ptx --target sm_80 --signature '*fp16, *fp16, *fp16' | FileCheck %s --check-prefix=HALF
 # RUN: tandemc %s:batch --emit=ptx --target sm_90a --signature '*fp16, *fp16, *fp32' | FileCheck %s --check-prefix=BATCH
+# RUN: tandemc %s:large --emit=ptx --target sm_90a --signature '*fp16, *fp16, *fp32' --num-warps 8 | FileCheck %s --check-prefix=LARGE
 import triton
 import triton.language as tl
 
@@ -64,3 +65,13 @@ def batch(x, y, o):
     at = b * 256 + m * 16 + n
     # BATCH-COUNT-4: mma.sync.aligned.m16n8k16
     tl.store(o + at, tl.dot(tl.load(x + at), tl.load(y + at)))
+
+
+# More results than a thread has registers: they may be spilled between instructions, not under wgmma.
+# LARGE-NOT: wgmma
+# LARGE: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+@triton.jit
+def large(x, y, o):
+    m, k = tl.arange(0, 256), tl.arange(0, 16)
+    z = tl.dot(tl.load(x + m[:, None] * 16 + k[None, :]), tl.load(y + k[:, None] * 256 + m[None, :]))
+    tl.store(o + m[:, None] * 256 + m[None, :], z)

@@ -313,8 +313,10 @@ TEST(Dist, BlockOperationsUnderAMaskAreRefused) {
     ProgramBuilder b;
     Register d = b.pointerArgument("data", Elem::I64), tid = b.tid();
     Register few = b.compare(CompareOp::SLt, tid, b.spread(b.constant(Elem::I32, 4)));
-    b.add(Op::IfBegin, Elem::I1, {few}, {}, {999});
+    uint32_t branch = b.add(Op::IfBegin, Elem::I1, {few}, {}, {0});
     b.add(Op::Put, Elem::I64, {d, d, b.constant(Elem::I64, 8), b.constant(Elem::I32, 1)}, {}, {0, warp ? 1 : kBlock});
+    b.patch(branch, b.pc());
+    b.add(Op::IfEnd, Elem::I1, {});
     EXPECT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{data[0]}, {data[1]}}, 2), World::Stop::Error);
     EXPECT_TRUE(hasReport(world, warp ? "non-uniform-warp-operation" : "divergent-block-operation"))
         << renderAll(world);

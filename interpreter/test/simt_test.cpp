@@ -146,8 +146,10 @@ TEST(Simt, ABarrierUnderAMaskIsRefused) {
     World world({.rankCount = 1});
     ProgramBuilder b;
     Register few = b.compare(CompareOp::SLt, b.tid(), b.spread(b.constant(Elem::I32, 3)));
-    b.add(Op::IfBegin, Elem::I1, {few}, {}, {999});
+    uint32_t branch = b.add(Op::IfBegin, Elem::I1, {few}, {}, {0});
     b.add(op, Elem::I1, {});
+    b.patch(branch, b.pc());
+    b.add(Op::IfEnd, Elem::I1, {});
     EXPECT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{}}, 2), World::Stop::Error);
     EXPECT_TRUE(hasReport(world, op == Op::ThreadBarrier ? "divergent-block-operation" : "non-uniform-warp-operation"))
         << renderAll(world);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <sstream>
@@ -26,6 +27,9 @@ struct FunctionObject {
 struct ModuleObject {
   FunctionObject function;
 };
+// Nothing unloads a module, so they live as long as the driver.
+static std::vector<std::unique_ptr<ModuleObject>> modules;
+
 struct StreamObject {
   int index;
 };
@@ -139,13 +143,14 @@ FAKE Result cuModuleLoadDataEx(Module* module, const void* image, unsigned count
   }
   std::istringstream in(static_cast<const char*>(image));
   std::string magic, sizes, size;
-  auto* made = new ModuleObject;
+  auto made = std::make_unique<ModuleObject>();
   in >> magic >> made->function.name >> sizes >> made->function.registers >> made->function.localBytes;
-  if (magic != "FAKE") return delete made, kInvalidValue;
+  if (magic != "FAKE") return kInvalidValue;
   std::istringstream list(sizes);
   while (std::getline(list, size, ','))
     if (size != "0") made->function.sizes.push_back(std::stoi(size));
-  *module = made;
+  *module = made.get();
+  modules.push_back(std::move(made));
   return kSuccess;
 }
 FAKE Result cuModuleGetFunction(Function* function, Module module, const char* name) {

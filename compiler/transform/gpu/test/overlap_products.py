@@ -1,4 +1,5 @@
-# Attention: one ring each for K and V, shared by loops that follow one another; Q comes once; P·V of an iteration runs beside the next one's
+# Attention: one ring each for K and V, shared by loops that follow one another; Q comes once; P·V of an iteration runs beside the
+# next one's
 # computation, unless the loop is known to be short.
 # RUN: tandemc %s:attend --emit=gpu --num-warps 8 --num-stages 2 --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32, fp32' \
 # RUN:   --constexpr 'BM=128, BN=128, D=128, CAUSAL=False' | FileCheck %s --check-prefix=TURNED

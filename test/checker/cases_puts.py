@@ -1,0 +1,233 @@
+"""Puts and gets: what a call, a fence, a signal and quiet promise, and what they do not."""
+
+import tandem
+import tandem.dist as dl
+import tandem.language as tl
+import tandem.shmem as shmem
+from case import pair
+from tandem.simt import __syncthreads, st, tid
+
+N = 64
+
+
+def words(team, name="x", count=N):
+    return team.zeros(count, "int32", name=name)
+
+
+def flag(team, name="flag"):
+    return team.zeros(1, "int64", name=name)
+
+
+@tandem.jit
+def get_and_use(x_ptr, y_ptr, z_ptr, N: tl.constexpr, FIXED: tl.constexpr):
+    o = tl.arange(0, N)
+    shmem.getmem_nbi_block(y_ptr, x_ptr, N * 4, (dl.rank() + 1) % dl.num_ranks())  # <-- get_before_quiet
+    if FIXED:
+        shmem.quiet()
+    tl.store(z_ptr + o, tl.load(y_ptr + o))  # <-- get_before_quiet
+    shmem.quiet()
+
+
+@pair("race", "M9")
+def get_before_quiet(team, fixed):
+    get_and_use[(1,)](words(team), words(team, "y"), words(team, "z"), N, fixed)
+
+
+@tandem.jit
+def get_and_fence(x_ptr, y_ptr, z_ptr, N: tl.constexpr, FIXED: tl.constexpr):
+    o = tl.arange(0, N)
+    shmem.getmem_nbi_block(y_ptr, x_ptr, N * 4, (dl.rank() + 1) % dl.num_ranks())  # <-- fence_orders_no_get
+    if FIXED:
+        shmem.quiet()
+    else:
+        shmem.fence()
+    tl.store(z_ptr + o, tl.load(y_ptr + o))  # <-- fence_orders_no_get
+    shmem.quiet()
+
+
+@pair("race", "M9")
+def fence_orders_no_get(team, fixed):
+    get_and_fence[(1,)](words(team), words(team, "y"), words(team, "z"), N, fixed)
+
+
+@tandem.jit
+def get_and_overwrite(x_ptr, y_ptr, N: tl.constexpr, FIXED: tl.constexpr):
+    shmem.getmem_nbi_block(y_ptr, x_ptr, N * 4, (dl.rank() + 1) % dl.num_ranks())  # <-- get_destination_stored
+    if FIXED:
+        shmem.quiet()
+    tl.store(y_ptr + tl.arange(0, N), 1)  # <-- get_destination_stored
+    shmem.quiet()
+
+
+@pair("race", "M9")
+def get_destination_stored(team, fixed):
+    get_and_overwrite[(1,)](words(team), words(team, "y"), N, fixed)
+
+
+@tandem.jit
+def head_and_body(x_ptr, head_ptr, body_ptr, z_ptr, flag_ptr, N: tl.constexpr, FIXED: tl.constexpr):
+    o = tl.arange(0, N)
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    shmem.putmem_nbi_block(head_ptr, x_ptr, N * 4, peer)  # <-- signal_of_another_put
+    if FIXED:
+        shmem.fence()
+    shmem.putmem_signal_nbi_block(body_ptr, x_ptr, N * 4, flag_ptr, 1, shmem.NVSHMEM_SIGNAL_SET, peer)
+    if tid(0) == 0:
+        shmem.signal_wait_until(flag_ptr, shmem.NVSHMEM_CMP_EQ, 1)
+    __syncthreads()
+    tl.store(z_ptr + o, tl.load(body_ptr + o))
+    tl.store(z_ptr + o, tl.load(head_ptr + o))  # <-- signal_of_another_put
+    shmem.quiet()
+
+
+@pair("race", "M8")
+def signal_of_another_put(team, fixed):
+    head_and_body[(1,)](words(team), words(team, "head"), words(team, "body"), words(team, "z"), flag(team), N, fixed)
+
+
+@tandem.jit
+def late_quiet(x_ptr, y_ptr, z_ptr, flag_ptr, N: tl.constexpr, FIXED: tl.constexpr):
+    o = tl.arange(0, N)
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    shmem.putmem_nbi_block(y_ptr, x_ptr, N * 4, peer)  # <-- quiet_after_notify
+    if FIXED:
+        shmem.quiet()
+    dl.notify(flag_ptr, peer, signal=1, sig_op="set", comm_scope="intra_node")
+    if not FIXED:
+        shmem.quiet()
+    dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=1)
+    tl.store(z_ptr + o, tl.load(y_ptr + o))  # <-- quiet_after_notify
+
+
+@pair("race", "M9")
+def quiet_after_notify(team, fixed):
+    late_quiet[(1,)](words(team), words(team, "y"), words(team, "z"), flag(team), N, fixed)
+
+
+@tandem.jit
+def write_twice(a_ptr, b_ptr, y_ptr, N: tl.constexpr, FIXED: tl.constexpr):
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    shmem.putmem_nbi_block(y_ptr, a_ptr, N * 4, peer)  # <-- puts_to_one_place
+    if FIXED:
+        shmem.fence()
+    shmem.putmem_nbi_block(y_ptr, b_ptr, N * 4, peer)  # <-- puts_to_one_place
+    shmem.quiet()
+
+
+@pair("race", "M9")
+def puts_to_one_place(team, fixed):
+    write_twice[(1,)](words(team, "a"), words(team, "b"), words(team, "y"), N, fixed)
+
+
+@tandem.jit
+def by_way_of_another(x_ptr, y_ptr, z_ptr, flag_ptr, N: tl.constexpr, FIXED: tl.constexpr):
+    """Rank 0 puts to rank 1 and tells rank 2, who tells rank 1: a fence orders for one peer only."""
+    o = tl.arange(0, N)
+    rank = dl.rank()
+    if rank == 0:
+        shmem.putmem_nbi_block(y_ptr, x_ptr, N * 4, 1)  # <-- fence_for_another_peer
+        if FIXED:
+            shmem.quiet()
+        else:
+            shmem.fence()
+        dl.notify(flag_ptr, 2, signal=1, sig_op="set", comm_scope="intra_node")
+        shmem.quiet()
+    elif rank == 1:
+        dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=1)
+        tl.store(z_ptr + o, tl.load(y_ptr + o))  # <-- fence_for_another_peer
+    elif rank == 2:
+        dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=1)
+        dl.notify(flag_ptr, 1, signal=1, sig_op="set", comm_scope="intra_node")
+
+
+@pair("race", "M8", ranks=(3, 4))
+def fence_for_another_peer(team, fixed):
+    by_way_of_another[(1,)](words(team), words(team, "y"), words(team, "z"), flag(team), N, fixed)
+
+
+@tandem.jit
+def threads_fill(x_ptr, y_ptr, N: tl.constexpr, FIXED: tl.constexpr):
+    t = tid(0)
+    if t < N:
+        st(x_ptr + t, t, semantic="weak")  # <-- one_thread_puts
+    if FIXED:
+        __syncthreads()
+    if t == 0:
+        shmem.putmem(y_ptr, x_ptr, N * 4, (dl.rank() + 1) % dl.num_ranks())  # <-- one_thread_puts
+        shmem.quiet()
+
+
+@pair("race", "M3")
+def one_thread_puts(team, fixed):
+    threads_fill[(1,)](words(team), words(team, "y"), N, fixed)
+
+
+@tandem.jit
+def two_messages(x_ptr, y_ptr, z_ptr, flag_ptr, ack_ptr, N: tl.constexpr, FIXED: tl.constexpr):
+    """Rank 0 sends twice through one buffer of rank 1."""
+    o = tl.arange(0, N)
+    if dl.rank() == 0:
+        shmem.putmem_signal_block(y_ptr, x_ptr, N * 4, flag_ptr, 1, shmem.NVSHMEM_SIGNAL_SET, 1)
+        if FIXED:
+            dl.wait(ack_ptr, 1, "sys", "acquire", waitValue=1)
+        else:
+            shmem.quiet()
+        for i in range(100):
+            tl.store(z_ptr, i)
+        shmem.putmem_signal_block(y_ptr, x_ptr, N * 4, flag_ptr, 2, shmem.NVSHMEM_SIGNAL_SET, 1)  # <-- no_credit
+        shmem.quiet()
+    elif dl.rank() == 1:
+        dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=1, compare="ge")
+        tl.store(z_ptr + o, tl.load(y_ptr + o))  # <-- no_credit
+        if FIXED:
+            dl.notify(ack_ptr, 0, signal=1, sig_op="set", comm_scope="intra_node")
+        dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=2, compare="ge")
+
+
+@pair("race", "M8")
+def no_credit(team, fixed):
+    two_messages[(1,)](words(team), words(team, "y"), words(team, "z"), flag(team), flag(team, "ack"), N, fixed)
+
+
+@tandem.jit
+def quiet_by_another(x_ptr, y_ptr, z_ptr, done_ptr, flag_ptr, N: tl.constexpr, FIXED: tl.constexpr):
+    """Program 0 puts, program 1 tells the peer: quiet completes the caller's own puts only."""
+    o = tl.arange(0, N)
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    if tl.program_id(0) == 0:
+        shmem.putmem_nbi_block(y_ptr, x_ptr, N * 4, peer)  # <-- quiet_of_another_program
+        if FIXED:
+            shmem.quiet()
+        dl.notify(done_ptr, dl.rank(), signal=1, sig_op="set", comm_scope="gpu")
+        shmem.quiet()
+    else:
+        dl.wait(done_ptr, 1, "gpu", "acquire", waitValue=1)
+        shmem.quiet()
+        dl.notify(flag_ptr, peer, signal=1, sig_op="set", comm_scope="intra_node")
+        dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=1)
+        tl.store(z_ptr + o, tl.load(y_ptr + o))  # <-- quiet_of_another_program
+
+
+@pair("race", "M8")
+def quiet_of_another_program(team, fixed):
+    quiet_by_another[(2,)](words(team), words(team, "y"), words(team, "z"), flag(team, "done"), flag(team), N, fixed)
+
+
+@tandem.jit
+def store_then_signal(y_ptr, z_ptr, flag_ptr, N: tl.constexpr, FIXED: tl.constexpr):
+    o = tl.arange(0, N)
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    tl.store(dl.symm_at(y_ptr, peer) + o, 2)  # <-- store_and_signal_op
+    __syncthreads()
+    if tid(0) == 0:
+        if FIXED:
+            shmem.fence()
+        shmem.signal_op(flag_ptr, 1, shmem.NVSHMEM_SIGNAL_SET, peer)
+        shmem.signal_wait_until(flag_ptr, shmem.NVSHMEM_CMP_EQ, 1)
+    __syncthreads()
+    tl.store(z_ptr + o, tl.load(y_ptr + o))  # <-- store_and_signal_op
+
+
+@pair("race", "M11")
+def store_and_signal_op(team, fixed):
+    store_then_signal[(1,)](words(team, "y"), words(team, "z"), flag(team), N, fixed)

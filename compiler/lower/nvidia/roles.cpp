@@ -1,5 +1,6 @@
 // Warp roles: the program's warps consume, an added warpgroup's first thread produces.
 #include "compiler/lower/nvidia/kernel_lowering.h"
+#include "compiler/lower/nvidia/turns.h"
 
 namespace tandem::lower::nvidia {
 using namespace mlir;
@@ -45,6 +46,11 @@ void KernelLowering::lowerWarpSpecialize(tgpu::WarpSpecializeOp op) {
   if (moves) ptx::increaseRegisters(b_, consumerRegisters);
   role_ = 1;
   resetCounters();
+  bool haveTurns = op.getConsumer().walk([](Operation* inner) {
+    return inner->hasAttr("tgpu.takes_turn") ? WalkResult::interrupt() : WalkResult::advance();
+  }).wasInterrupted();
+  if (haveTurns && consumers == kTurnThreads)
+    when(b_.CreateICmpUGE(warpId(), b_.getInt32(4)), [&] { ptx::barrierArrive(b_, kTurnBarrier, kTurnThreads); });
   lowerBlock(op.getConsumer().front());
   b_.CreateBr(after);
   b_.SetInsertPoint(after);

@@ -2,6 +2,7 @@
 #include "compiler/layout/distributed.h"
 #include "compiler/layout/matrix_descriptor.h"
 #include "compiler/lower/nvidia/kernel_lowering.h"
+#include "compiler/lower/nvidia/turns.h"
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/IR/Matchers.h>
 
@@ -127,6 +128,7 @@ void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
   llvm::DenseMap<std::pair<int64_t, int64_t>, Regs> words;
   for (int64_t i = 0; i < rowSteps && fromRegisters; ++i)
     for (int64_t k = 0; k < depth; k += instructionK) words[{i, k}] = lhsRegisters(op, i * 64 * rowGroups, k, instructionK);
+  if (op->hasAttr("tgpu.takes_turn") && 32 * numWarps_ == kTurnThreads) ptx::barrierSync(b_, b_.CreateAdd(group, b_.getInt32(kTurnBarrier)), b_.getInt32(kTurnThreads));
   ptx::wgmmaFence(b_);
   for (int64_t i = 0; i < rowSteps; ++i)
     for (int64_t j = 0; j < columnSteps; ++j) {
@@ -152,6 +154,8 @@ void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
       for (auto [r, v] : llvm::zip(from, part)) acc[r] = v;
     }
   ptx::wgmmaCommit(b_);
+  if (op->hasAttr("tgpu.gives_turn") && 32 * numWarps_ == kTurnThreads)
+    ptx::barrierArrive(b_, b_.CreateSub(b_.getInt32(kTurnBarrier + 1), group), b_.getInt32(kTurnThreads));
   define(op.getResult(), acc);
 }
 

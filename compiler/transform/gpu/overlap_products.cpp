@@ -157,7 +157,11 @@ class Rotation {
     mapping.map(loop_.getInductionVar(), rotated.getInductionVar());
     for (auto [argument, now] : llvm::zip(loop_.getRegionIterArgs(), rotated.getRegionIterArgs())) mapping.map(argument, now);
     Value product;
-    cloneFirst(b, mapping, [&] { product = startLast(b, rotated.getRegionIterArg(index_), rotated.getRegionIterArgs().back()); });
+    cloneFirst(b, mapping, [&] {
+      b.getInsertionBlock()->back().setAttr("tgpu.takes_turn", b.getUnitAttr());
+      product = startLast(b, rotated.getRegionIterArg(index_), rotated.getRegionIterArgs().back());
+      product.getDefiningOp()->setAttr("tgpu.gives_turn", b.getUnitAttr());
+    });
     mapping.map(loop_.getRegionIterArg(index_), finish(b, product));
     cloneLater(b, mapping);
     scf::YieldOp::create(b, loop_.getLoc(), yieldedBy(mapping));

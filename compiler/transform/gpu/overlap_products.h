@@ -11,6 +11,9 @@ namespace tandem::transform::gpu {
 //   for i = 1...:  start the first products of i, then the last one of i - 1; await the first; compute i; await the last one, rescale
 //   the last product of the last iteration
 //
+// The first product of an iteration has `tgpu.takes_turn`, the last `tgpu.gives_turn`: two warpgroups start their products in turn, so that
+// one computes while the other multiplies.
+//
 // Runs after selectProducts.
 void overlapProducts(mlir::func::FuncOp kernel);
 

@@ -63,9 +63,9 @@ def attend(q_ptr, k_ptr, v_ptr, out_ptr, N, scale, BM: tl.constexpr, BN: tl.cons
 # TURNED-NOT:  tgpu.await %[[V]]
 # TURNED:      scf.for
 # TURNED:      tgpu.await %[[K]]
-# TURNED-NEXT: %[[S:.+]] = tgpu.wgmma
+# TURNED-NEXT: %[[S:.+]] = tgpu.wgmma {{.*}}tgpu.takes_turn
 # TURNED-NEXT: tgpu.await %[[V]]
-# TURNED-NEXT: %[[O:.+]] = tgpu.wgmma
+# TURNED-NEXT: %[[O:.+]] = tgpu.wgmma {{.*}}tgpu.gives_turn
 # TURNED-NEXT: tgpu.advance %[[V]]
 # TURNED-NEXT: tgpu.wgmma_wait %[[S]] pending 1
 # TURNED-NEXT: tgpu.advance %[[K]]
@@ -98,13 +98,17 @@ def attend(q_ptr, k_ptr, v_ptr, out_ptr, N, scale, BM: tl.constexpr, BN: tl.cons
 # STAYS-NOT:   pending 1
 # STAYS:       } producer {
 
+# Two warpgroups take turns; the first may begin.
+# PTX:         bar.arrive 14, 256;
 # PTX:         wgmma.wait_group.sync.aligned 0;
 # PTX:         cvt.rn.f16x2.f32
+# PTX:         bar.sync %r{{[0-9]+}}, 256;
 # PTX:         wgmma.fence.sync.aligned;
 # PTX:         wgmma.commit_group.sync.aligned;
 # PTX:         wgmma.fence.sync.aligned;
 # PTX-NOT:     mov.b32 %r{{[0-9]+}}, {
 # PTX:         wgmma.commit_group.sync.aligned;
+# PTX:         bar.arrive %r{{[0-9]+}}, 256;
 # PTX:         wgmma.wait_group.sync.aligned 1;
 # PTX:         ex2.approx
 # PTX:         wgmma.wait_group.sync.aligned 0;

@@ -2,8 +2,13 @@
 
 import argparse
 import os
+import shlex
 import sys
 import traceback
+
+from .checker import check_script
+from .explore import POLICIES
+from .script import Script, ScriptError
 
 EPILOG = """examples:
   tandem run --ranks 4 script.py            run an SPMD script on 4 simulated ranks; it calls team = tandem.init()
@@ -12,6 +17,33 @@ EPILOG = """examples:
   tandem run --check script.py              look for races and misused signals: both lines and the missing order
   tandem run --trace t.json script.py       also write a timeline for ui.perfetto.dev
   tandem run --target cuda --compat old.py  run a script on the GPU: kernels that are given CUDA arrays
+  tandem check --ranks 2,4,8 script.py      many rank counts and schedules under the checker; each defect is told once
+"""
+
+CHECK_EPILOG = """what is run:
+  The script, once on every rank, as `tandem run` does it. A script that never calls tandem.init() but has main(team) is not
+  run as __main__: its main(team) is called on each rank. What the script prints is not shown.
+
+schedules:
+  Seed S decides delays, order and policy (any order, round robin, random priorities, one slow rank). A race is found when
+  both accesses happen, whether or not they met: more seeds find code that only some schedules reach. A run ends at its first
+  error, so a second defect may show when the first is mended. Stored values are compared between the schedules, bit for bit.
+
+what is reported:
+  Both places, ranks and programs, and the order that is missing with its rule (M4, ...) of docs/spec/memory_model.md; then
+  how many runs showed it, and a command that gives one of them again.
+
+  tl.store(x, 1)  # tandem: allow(race) every rank stores the same value
+  on a line that the report names suppresses that kind there. The reason is required; the summary shows it.
+
+exit code: 0 nothing found (or all of it suppressed), 1 findings, 2 a wrong command line or an error of the script
+
+examples:
+  tandem check script.py                                2 and 4 ranks, 20 schedules each
+  tandem check --ranks 2,4,8 --explore 100 script.py    more of both
+  tandem check script.py size=64 --seed 20              other schedules: seeds 20 to 39; the script gets size=64
+  tandem check --ranks 4 script.py -- --size 64         after `--`, options are the script's
+  tandem check --sarif out.sarif script.py              for code review; --json for programs
 """
 
 
@@ -20,6 +52,31 @@ def _rank_count(text):
     if not 1 <= count <= 1024:
         raise argparse.ArgumentTypeError("ranks are 1 to 1024")
     return count
+
+
+def _rank_counts(text):
+    return sorted({_rank_count(word) for word in text.split(",")})
+
+
+def _run_count(text):
+    count = int(text)
+    if count < 1:
+        raise argparse.ArgumentTypeError("there is at least 1 schedule")
+    return count
+
+
+def _add_check(commands):
+    check = commands.add_parser("check", help="look for defects with several rank counts and many schedules", epilog=CHECK_EPILOG,
+                                description="Look for races, misused signals and results that depend on the schedule.",
+                                formatter_class=argparse.RawDescriptionHelpFormatter)
+    check.add_argument("--ranks", type=_rank_counts, default=[2, 4], metavar="R,R,...", help="rank counts (default 2,4)")
+    check.add_argument("--explore", type=_run_count, default=20, metavar="N", help="schedules for each rank count (default 20)")
+    check.add_argument("--seed", type=int, default=0, help="the first schedule's seed (default 0)")
+    check.add_argument("--json", metavar="FILE", help="also write the findings as JSON")
+    check.add_argument("--sarif", metavar="FILE", help="also write the findings as SARIF 2.1.0")
+    check.add_argument("--compat", action="store_true", help="resolve `triton` and `triton_dist` imports to Tandem")
+    check.add_argument("script")
+    check.add_argument("arguments", nargs="*", help="arguments of the script")
 
 
 def _parser():
@@ -35,8 +92,11 @@ def _parser():
     run.add_argument("--trace", metavar="FILE", help="write a Perfetto trace")
     run.add_argument("--timeline", action="store_true", help="draw who computed and who waited")
     run.add_argument("--compat", action="store_true", help="resolve `triton` and `triton_dist` imports to Tandem")
+    run.add_argument("--policy", choices=POLICIES, default=POLICIES[0], help="who runs next (default random)")
+    run.add_argument("--main", action="store_true", help="call the script's main(team) instead of running it as __main__")
     run.add_argument("script")
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
+    _add_check(commands)
     return parser
 
 
@@ -46,34 +106,23 @@ def _run(options):
     if options.compat:
         from . import compat
         compat.install()
-    path = os.path.abspath(options.script)
     try:
-        with open(path, "rb") as file:
-            code = compile(file.read(), path, "exec")
-    except OSError as error:
-        raise SystemExit(f"tandem: cannot read {options.script}: {error.strerror}")
-    except SyntaxError as error:
-        raise SystemExit("".join(traceback.format_exception_only(error)).rstrip())
-    except ValueError as error:
-        raise SystemExit(f"tandem: {options.script} is no Python script: {error}")
+        script = Script(options.script, options.arguments)
+    except ScriptError as error:
+        raise SystemExit(str(error))
     if options.trace and not os.path.isdir(os.path.dirname(os.path.abspath(options.trace))):
         raise SystemExit(f"tandem: cannot write {options.trace}: no such directory")
-    sys.argv = [options.script, *options.arguments]
-    sys.path.insert(0, os.path.dirname(path))
+    script.install()
 
     if options.target == "cuda":
-        return _run_on_gpu(options, code, path)
-
-    def main(team):
-        # Each rank has its own module globals; imported modules are shared by the ranks.
-        exec(code, {"__name__": "__main__", "__file__": path, "__builtins__": __builtins__})
+        return _run_on_gpu(options, script)
 
     try:
-        result = tandem.launch(main, ranks=options.ranks, target=options.target, seed=options.seed,
-                               trace=bool(options.trace or options.timeline), check=options.check or None)
+        result = tandem.launch(script.entry(options.main), ranks=options.ranks, target=options.target, seed=options.seed,
+                               policy=options.policy, trace=bool(options.trace or options.timeline), check=options.check or None)
     except (tandem.SimulationError, tandem.CompileError) as error:
         print(error, file=sys.stderr)
-        print(f"replay: tandem run --ranks {options.ranks} --seed {options.seed} {options.script}", file=sys.stderr)
+        print(f"replay: {_replay(options)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("tandem: interrupted", file=sys.stderr)
@@ -88,7 +137,14 @@ def _run(options):
     return 0
 
 
-def _run_on_gpu(options, code, path):
+def _replay(options):
+    words = ["tandem", "run", *(["--check"] if options.check else []), "--ranks", str(options.ranks), "--seed", str(options.seed)]
+    words += ["--policy", options.policy] if options.policy != POLICIES[0] else []
+    words += ["--main"] if options.main else []
+    return shlex.join([*words, options.script, *options.arguments])
+
+
+def _run_on_gpu(options, script):
     """Once, in this process, with no ranks around it."""
     from . import _tandem
     from .errors import CompileError
@@ -96,7 +152,7 @@ def _run_on_gpu(options, code, path):
         raise SystemExit("tandem: `--ranks`, `--trace` and `--timeline` are the simulator's; with --target cuda the script runs once")
     try:
         _tandem.gpu_devices()
-        exec(code, {"__name__": "__main__", "__file__": path, "__builtins__": __builtins__})
+        script.run()
     except (CompileError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and not str(error).startswith("no NVIDIA GPU"):
             raise
@@ -106,7 +162,13 @@ def _run_on_gpu(options, code, path):
 
 
 def main(arguments=None):
-    return _run(_parser().parse_args(arguments))
+    options = _parser().parse_args(arguments)
+    if options.command == "run":
+        return _run(options)
+    if options.compat:
+        from . import compat
+        compat.install()
+    return check_script(options)
 
 
 if __name__ == "__main__":

@@ -277,18 +277,20 @@ class Result:
             file.write(_tandem.chrome_trace(self._session.handle))
 
 
-def launch(main, ranks=1, target="sim", seed=0, trace=False, args=(), slots_per_rank=None, check=None):
+def launch(main, ranks=1, target="sim", seed=0, trace=False, args=(), slots_per_rank=None, check=None,
+           policy="random"):
     """Runs `main(team, *args)` once on each of `ranks` ranks and returns a Result.
 
     Raises SimulationError with the reports when the simulator finds an error, or the first exception a rank raised.
     The same seed gives the same run; other seeds give other schedules and delays. `slots_per_rank`: how many programs of a
     rank are resident at once (132). `check`: look for races and misused signals (by default as the environment's
-    TANDEM_CHECK says); a report of kind `race` or `signal-misuse` names both places.
+    TANDEM_CHECK says); a report of kind `race` or `signal-misuse` names both places. `policy`: who runs next, one of
+    `tandem.explore`'s.
     """
     if target != "sim":
         raise ValueError(f"target `{target}` is not available; this build has: sim")
     options = {} if slots_per_rank is None else {"slots_per_rank": slots_per_rank}
-    session, values = run_ranks(main, ranks, args, seed=seed, trace=trace, check=check, **options)
+    session, values = run_ranks(main, ranks, args, seed=seed, trace=trace, check=check, policy=policy, **options)
     result = Result(session, values)
     for report in result.reports:
         warnings.warn("\n" + report["text"], SimulationWarning, stacklevel=2)

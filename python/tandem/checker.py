@@ -1,0 +1,158 @@
+"""The command `tandem check`: one script under the checker with several rank counts and many schedules; each defect told once."""
+
+import contextlib
+import json
+import os
+import shlex
+import sys
+import traceback
+
+from . import _tandem
+from .errors import CompileError, SimulationError
+from .explore import POLICIES
+from .findings import Findings, finding_of_difference, findings_of
+from .sarif import sarif
+from .script import Script, ScriptError
+from .session import _user_frames, run_ranks
+
+CLEAN, FOUND, BROKEN = 0, 1, 2
+
+
+class Check:
+    """The runs of one script and what they showed."""
+
+    def __init__(self, script, rank_counts, seeds):
+        self.script = script
+        self.call_main = script.offers_main()
+        self.rank_counts = rank_counts
+        self.seeds = seeds
+        self.findings = Findings()
+        self.compared = 0
+
+    def replay(self, ranks, seed):
+        policy = policy_of(seed)
+        words = ["tandem", "run", "--check", "--ranks", str(ranks), "--seed", str(seed)]
+        words += ["--policy", policy] if policy != POLICIES[0] else []
+        words += ["--main"] if self.call_main else []
+        return shlex.join([*words, self.script.name, *self.script.arguments])
+
+    def run(self):
+        """Every rank count under every seed. An exception of the script ends the runs; it says which one it was."""
+        for ranks in self.rank_counts:
+            first = None
+            for seed in self.seeds:
+                try:
+                    first = self._run_once(ranks, seed, first)
+                except (Exception, SystemExit) as error:
+                    error.add_note(f"replay: {self.replay(ranks, seed)}")
+                    raise
+
+    def _run_once(self, ranks, seed, first):
+        replay = self.replay(ranks, seed)
+        try:
+            session, _ = run_ranks(self.script.entry(self.call_main), ranks, (), seed=seed, check=True, policy=policy_of(seed),
+                                   log_stores=True)
+        except SimulationError as error:
+            self._add(findings_of(error.reports, error, replay), ranks, seed)
+            return first
+        self._add(findings_of(session.reports(), replay=replay), ranks, seed)
+        if first is None:
+            return session, seed
+        self.compared += 1
+        text = _tandem.first_difference(first[0].handle, session.handle)
+        if text:
+            text += f"schedules: {policy_of(first[1])}, seed {first[1]}; {policy_of(seed)}, seed {seed}\n"
+            self._add([finding_of_difference(text, ranks, replay)], ranks, seed)
+        return first
+
+    def _add(self, found, ranks, seed):
+        for finding in found:
+            self.findings.add(finding, ranks, seed)
+
+
+def policy_of(seed):
+    """The policy goes with the seed, so that a seed alone names the schedule."""
+    return POLICIES[seed % len(POLICIES)]
+
+
+def _counted(count, word):
+    return f"{count} {word}" + ("" if count == 1 else "s")
+
+
+def _print(check, out):
+    total = len(check.rank_counts) * len(check.seeds)
+    for finding in check.findings:
+        shown = f"in {len(finding.runs)} of {_counted(total, 'run')}"
+        allowance = finding.allowance()
+        if finding.allowed:
+            place, reason = allowance
+            print(f"{place.file}:{place.line}: suppressed: {finding.kind}, {shown}: {reason}\n", file=out)
+            continue
+        print(finding.text, end="", file=out)
+        if allowance:
+            place = allowance[0]
+            print(f"{place.file}:{place.line}: note: `allow({finding.kind})` suppresses nothing without a reason after it", file=out)
+        print(f"{shown}; replay: {finding.replay}\n", file=out)
+
+
+def _print_summary(check, out):
+    suppressed = sum(bool(f.allowed) for f in check.findings)
+    found = len(list(check.findings)) - suppressed
+    differ = any(f.kind == "schedule-dependent" for f in check.findings)
+    results = "results differ" if differ else "results are equal" if check.compared else "no results to compare"
+    print(f"{_counted(found, 'finding')}, {suppressed} suppressed; ranks {', '.join(map(str, check.rank_counts))}, "
+          f"{_counted(len(check.seeds), 'schedule')} each; {results}", file=out)
+
+
+def _write(path, content):
+    with open(path, "w") as file:
+        json.dump(content, file, indent=1)
+        file.write("\n")
+
+
+def _tell(error, script):
+    """What the script did wrong, on stderr."""
+    if isinstance(error, SystemExit):
+        print(f"tandem: {script.name} exits with {error.code}", *getattr(error, "__notes__", []), sep="\n", file=sys.stderr)
+    elif isinstance(error, CompileError):
+        print(error, *getattr(error, "__notes__", []), sep="\n", file=sys.stderr)
+    else:
+        traceback.print_exception(error.with_traceback(_user_frames(error.__traceback__)))
+
+
+def check_script(options):
+    """Runs the command; returns its exit code."""
+    for file in filter(None, (options.json, options.sarif)):
+        if not os.path.isdir(os.path.dirname(os.path.abspath(file))):
+            print(f"tandem: cannot write {file}: no such directory", file=sys.stderr)
+            return BROKEN
+    try:
+        script = Script(options.script, options.arguments)
+    except ScriptError as error:
+        print(error, file=sys.stderr)
+        return BROKEN
+    script.install()
+    check, broken = Check(script, options.ranks, range(options.seed, options.seed + options.explore)), None
+    try:
+        with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing):
+            check.run()
+    except KeyboardInterrupt:
+        print("tandem: interrupted", file=sys.stderr)
+        return 130
+    except (Exception, SystemExit) as error:
+        broken = error
+    _print(check, sys.stdout)
+    try:
+        if options.json:
+            _write(options.json, [f.as_dict() for f in check.findings])
+        if options.sarif:
+            _write(options.sarif, sarif(check.findings))
+    except OSError as error:
+        print(f"tandem: cannot write {error.filename}: {error.strerror}", file=sys.stderr)
+        return BROKEN
+    if broken is not None:
+        sys.stdout.flush()
+        _tell(broken, script)
+        return BROKEN
+    _print_summary(check, sys.stdout)
+    return FOUND if any(not f.allowed for f in check.findings) else CLEAN

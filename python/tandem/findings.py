@@ -1,0 +1,111 @@
+"""Reports of many runs, merged: what was found, where, in which runs, and what the source allows. Knows no output format but text."""
+
+import dataclasses
+import linecache
+import re
+
+_NOTE, _ERROR = (re.compile(rf"^(?P<file>\S.*?):(?P<line>\d+)(?::(?P<column>\d+))?: {word}: (?P<message>.*)$", re.M)
+                 for word in ("note", "error"))
+_RANK = re.compile(r"\brank (\d+)")
+_PROGRAM = re.compile(r"\bprogram \((\d+),(\d+),(\d+)\)")
+_RULE = re.compile(r"\((M\d+(?:, M\d+)*)\)")
+_SEED_NOTE = re.compile(r"^note: seed \d+ gives this run again\n?", re.M)
+_ALLOW = re.compile(r"#\s*tandem:\s*allow\(\s*(?P<kinds>[\w-]+(?:\s*,\s*[\w-]+)*)\s*\)(?P<reason>.*)$")
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    file: str
+    line: int
+    column: int | None
+    rank: int | None
+    program: tuple | None
+    message: str
+
+
+@dataclasses.dataclass
+class Finding:
+    """One defect. `runs`: the (ranks, seed) that showed it; message, places and text are the first one's."""
+
+    kind: str
+    severity: str
+    message: str
+    rule: str | None
+    places: list
+    text: str
+    replay: str
+    runs: list = dataclasses.field(default_factory=list)
+
+    def allowance(self):
+        """(place, reason) of the comment that allows this kind on a line of the report; an empty reason allows nothing. Or None."""
+        found = [(p, a) for p in self.places if (a := allowed_kinds(linecache.getline(p.file, p.line))) and self.kind in a[0]]
+        return max(((p, a[1]) for p, a in found), key=lambda f: bool(f[1]), default=None)
+
+    @property
+    def allowed(self):
+        """The reason why the source allows this, or an empty string."""
+        return (self.allowance() or (None, ""))[1]
+
+    def as_dict(self):
+        return {"kind": self.kind, "severity": self.severity, "message": self.message, "rule": self.rule,
+                "places": [dataclasses.asdict(p) for p in self.places], "ranks": sorted({r for r, _ in self.runs}),
+                "seeds": sorted({s for _, s in self.runs}), "runs": len(self.runs), "suppressed": self.allowed or None,
+                "replay": self.replay}
+
+
+def allowed_kinds(line):
+    """The kinds and the reason of a line's `# tandem: allow(kind, ...) reason`, or None."""
+    match = _ALLOW.search(line)
+    return match and (re.split(r"\s*,\s*", match["kinds"]), match["reason"].strip(" \t\r\n:-"))
+
+
+def _placed(pattern, text):
+    for note in pattern.finditer(text):
+        rank, program = _RANK.search(note["message"]), _PROGRAM.search(note["message"])
+        yield Place(note["file"], int(note["line"]), int(note["column"]) if note["column"] else None, int(rank[1]) if rank else None,
+                    tuple(map(int, program.groups())) if program else None, note["message"])
+
+
+def finding_of(report, replay="", host_notes=""):
+    """A report of the simulator as a finding that no run has shown yet."""
+    text = _SEED_NOTE.sub("", report["text"]).rstrip("\n") + "\n" + host_notes
+    rank, program = report.get("rank"), report.get("program")
+    places = []
+    if report["file"]:
+        places.append(Place(report["file"], report["line"], report["column"] or None, rank if rank is not None and rank >= 0 else None,
+                            tuple(program) if program and report.get("kernel") else None, report["message"]))
+    places.extend(_placed(_NOTE, text))
+    rule = _RULE.search(report["message"])
+    return Finding(report["kind"], report["severity"], report["message"], rule and rule[1], places, text, replay)
+
+
+def findings_of(reports, error=None, replay=""):
+    """The findings of one run; `error`: the SimulationError that ended it, which may also say where the hosts were."""
+    notes = ""
+    if error is not None:
+        notes = str(error).removeprefix("\n" + "\n".join(r["text"] for r in error.reports if r["severity"] == "error"))
+    for report in reports:
+        about_hosts = report["severity"] == "error" and (report["kind"] == "deadlock" or not report["file"])
+        yield finding_of(report, replay, notes if about_hosts else "")
+
+
+def finding_of_difference(text, ranks, replay):
+    """What two schedules did not agree on, as `tandem.explore` tells it."""
+    return Finding("schedule-dependent", "error", f"what is stored depends on the schedule, on {ranks} rank{'s' * (ranks > 1)}", None,
+                   [*_placed(_ERROR, text), *_placed(_NOTE, text)], text, replay)
+
+
+class Findings:
+    """Merges equal findings of many runs: the same kind at the same lines, whichever of the two a run met first."""
+
+    def __init__(self):
+        self._by_key = {}
+
+    def add(self, finding, ranks, seed):
+        where = frozenset((p.file, p.line) for p in finding.places) or finding.message
+        kept = self._by_key.setdefault((finding.kind, finding.severity, where), finding)
+        if (ranks, seed) not in kept.runs:
+            kept.runs.append((ranks, seed))
+
+    def __iter__(self):
+        return iter(self._by_key.values())

@@ -1,0 +1,54 @@
+"""A script as the commands run it: read once, executed on each rank."""
+
+import ast
+import os
+import sys
+import traceback
+
+
+class ScriptError(Exception):
+    """The file cannot be run; the message says why."""
+
+
+class Script:
+    def __init__(self, name, arguments):
+        self.name = name
+        self.path = os.path.abspath(name)
+        self.arguments = arguments
+        try:
+            with open(self.path, "rb") as file:
+                source = file.read()
+            self._tree = ast.parse(source, self.path)
+            self._code = compile(source, self.path, "exec")
+        except OSError as error:
+            raise ScriptError(f"tandem: cannot read {name}: {error.strerror}") from None
+        except SyntaxError as error:
+            if "null bytes" in str(error):
+                raise ScriptError(f"tandem: {name} is no Python script: {error}") from None
+            raise ScriptError("".join(traceback.format_exception_only(error)).rstrip()) from None
+        except ValueError as error:
+            raise ScriptError(f"tandem: {name} is no Python script: {error}") from None
+
+    def install(self):
+        """Makes `sys.argv` and `sys.path` what the script expects."""
+        sys.argv = [self.name, *self.arguments]
+        sys.path.insert(0, os.path.dirname(self.path))
+
+    def offers_main(self):
+        """Whether it has a `main(team)` of its own to call: one that takes the team, in a script that never asks for one."""
+        calls_init = any(isinstance(n, ast.Call) and getattr(n.func, "attr", getattr(n.func, "id", None)) == "init"
+                         for n in ast.walk(self._tree))
+        mains = [n.args for n in self._tree.body if isinstance(n, ast.FunctionDef) and n.name == "main"]
+        return not calls_init and any(len(a.posonlyargs + a.args) - len(a.defaults) == 1 for a in mains)
+
+    def run(self, name="__main__"):
+        """Executes the script with module globals of its own (imported modules are shared by the ranks), and returns them."""
+        variables = {"__name__": name, "__file__": self.path, "__builtins__": __builtins__}
+        exec(self._code, variables)
+        return variables
+
+    def entry(self, call_main):
+        """What a rank runs: `main(team)` of the script, or the whole script as `__main__`."""
+        if call_main:
+            return lambda team: self.run("tandem_script")["main"](team)
+        return lambda team: self.run() and None

@@ -1,0 +1,164 @@
+"""The command `tandem check`: exit codes, merged reports, replays, JSON, SARIF and allowances."""
+
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+import tandem
+
+ROOT = pathlib.Path(tandem.__file__).parent.parent
+SHIFT = """
+import sys
+import tandem, tandem.dist as dl, tandem.language as tl
+@tandem.jit
+def shift(x_ptr, y_ptr, flag_ptr):
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    tl.store(dl.symm_at(x_ptr, peer), dl.rank())
+    dl.notify(flag_ptr, peer, signal=1, sig_op="set", comm_scope="intra_node")
+    token = dl.wait(flag_ptr, 1, "sys", "relaxed", waitValue=1)
+    tl.store(y_ptr, tl.load(dl.consume_token(x_ptr, token)))
+def run(team):
+    print("hello", sys.argv[1:])
+    shift[(1,)](team.zeros(1, "int32", name="x"), team.zeros(1, "int32"), team.zeros(1, "int64"))
+"""
+TICKET = """
+import tandem, tandem.language as tl
+@tandem.jit
+def ticket(n_ptr, y_ptr):
+    tl.store(y_ptr + tl.program_id(0), tl.atomic_add(n_ptr, 1))
+def main(team):
+    ticket[(8,)](team.zeros(1, "int32"), team.zeros(8, "int32"))
+"""
+SCRIPTS = {
+    "race.py": SHIFT + "run(tandem.init())\n",
+    "race_main.py": SHIFT + "def main(team):\n    run(team)\nif __name__ == '__main__':\n    raise ValueError('not as main')\n",
+    "good.py": SHIFT.replace("relaxed", "acquire") + "run(tandem.init())\n",
+    "raises.py": "import tandem\nteam = tandem.init()\nassert team.size < 4, 'too many'\n",
+    "exits.py": "import sys\nsys.exit(3)\n",
+    "unclosed.py": "x = = 3\n",
+    "deadlock.py": "import tandem\nteam = tandem.init()\nif team.rank:\n    team.barrier()\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, text in SCRIPTS.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def tandem_command(folder, *arguments):
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    done = subprocess.run([sys.executable, "-m", "tandem", *arguments], cwd=folder, env=environment, capture_output=True, text=True,
+                          timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+def check(folder, *arguments):
+    return tandem_command(folder, "check", "--explore", "4", *arguments)
+
+
+@pytest.mark.parametrize("name", ["race.py", "race_main.py"])
+def test_a_race_is_told_once_and_its_replay_shows_it(folder, name):
+    status, out, errors = check(folder, name, "word", "--ranks", "2,4", "--seed", "5")
+    assert (status, errors) == (1, "")
+    assert out.count("error: race:") == 1 and out.count("first access") == 1 and "hello" not in out
+    assert "in 8 of 8 runs" in out and "1 finding, 0 suppressed; ranks 2, 4, 4 schedules each" in out
+    replay = next(line for line in out.splitlines() if "replay:" in line).split("replay: tandem ")[1]
+    assert "--ranks 2 --seed 5 --policy round-robin" in replay and replay.endswith(f"{name} word")
+    status, out, errors = tandem_command(folder, *shlex.split(replay))
+    assert status == 1 and "error: race:" in errors and f"replay: tandem {replay}" in errors and "hello ['word']" in out
+
+
+def test_clean(folder):
+    status, out, errors = check(folder, "--ranks", "2", "good.py", "--", "--size", "3")
+    assert (status, out, errors) == (0, "0 findings, 0 suppressed; ranks 2, 4 schedules each; results are equal\n", "")
+
+
+def test_results_that_differ(folder):
+    (folder / "ticket.py").write_text(TICKET)
+    status, out, _ = check(folder, "--ranks", "1", "--json", "out.json", "ticket.py")
+    assert status == 1 and "error: schedule-dependent" in out and out.endswith("results differ\n")
+    (finding,) = json.loads((folder / "out.json").read_text())
+    assert (finding["kind"], [p["line"] for p in finding["places"]]) == ("schedule-dependent", [5])
+
+
+@pytest.mark.parametrize("line, code, words", [
+    ("raises.py", 2, "AssertionError: too many"),
+    ("raises.py", 2, "replay: tandem run --check --ranks 4 --seed 0 raises.py"),
+    ("exits.py", 2, "exits.py exits with 3"),
+    ("unclosed.py", 2, "SyntaxError"),
+    ("missing.py", 2, "cannot read missing.py"),
+    ("--ranks 2,x good.py", 2, "invalid"),
+    ("--ranks 0 good.py", 2, "ranks are 1 to 1024"),
+    ("--explore 0 good.py", 2, "at least 1 schedule"),
+    ("--json no/such/file good.py", 2, "cannot write no/such/file"),
+    ("", 2, "required: script"),
+])
+def test_wrong(folder, line, code, words):
+    status, _, errors = check(folder, *line.split())
+    assert status == code and words in errors, errors
+    assert f"tandem{os.sep}checker.py" not in errors and f"tandem{os.sep}script.py" not in errors
+
+
+def test_a_deadlock_names_the_hosts(folder):
+    status, out, _ = check(folder, "--ranks", "2", "--json", "out.json", "deadlock.py")
+    assert status == 1 and out.count("error: deadlock") == 1 and "deadlock.py:4: note: the host of rank 1 is here" in out
+    (finding,) = json.loads((folder / "out.json").read_text())
+    assert (finding["kind"], finding["seeds"]) == ("deadlock", [0, 1, 2, 3])
+    assert [(p["line"], p["rank"]) for p in finding["places"] if "host" in p["message"]] == [(4, 1)]
+
+
+def test_json_and_sarif(folder):
+    status, _, _ = check(folder, "--ranks", "2,4", "--json", "out.json", "--sarif", "out.sarif", "race.py")
+    assert status == 1
+    (finding,) = json.loads((folder / "out.json").read_text())
+    assert (finding["kind"], finding["severity"], finding["rule"]) == ("race", "error", "M4, M6")
+    assert (finding["ranks"], finding["seeds"], finding["suppressed"]) == ([2, 4], [0, 1, 2, 3], None)
+    assert [(p["line"], p["column"], p["program"]) for p in finding["places"]] == [(10, 21, [0, 0, 0]), (7, 5, [0, 0, 0])]
+    assert {p["rank"] for p in finding["places"]} == {0, 1}
+    assert finding["replay"] == "tandem run --check --ranks 2 --seed 0 race.py"
+    log = json.loads((folder / "out.sarif").read_text())
+    (run,) = log["runs"]
+    (result,) = run["results"]
+    assert log["version"] == "2.1.0" and [r["id"] for r in run["tool"]["driver"]["rules"]] == ["race"]
+    assert (result["ruleId"], result["ruleIndex"], result["level"]) == ("race", 0, "error")
+    where = lambda l: (l["physicalLocation"]["artifactLocation"]["uri"], l["physicalLocation"]["region"])
+    assert [where(l) for l in result["locations"]] == [("race.py", {"startLine": 10, "startColumn": 21})]
+    assert [where(l) for l in result["relatedLocations"]] == [("race.py", {"startLine": 7, "startColumn": 5})]
+
+
+ALLOWED_LINE = "tl.store(dl.symm_at(x_ptr, peer), dl.rank())"
+
+
+@pytest.mark.parametrize("comment, code", [
+    ("# tandem: allow(race) known since spring", 0),
+    ("# tandem: allow(deadlock, race): known since spring", 0),
+    ("# tandem: allow(race)", 1),
+    ("# tandem: allow(deadlock) known since spring", 1),
+])
+def test_a_comment_allows_a_kind_on_its_line(folder, comment, code):
+    (folder / "allowed.py").write_text(SCRIPTS["race.py"].replace(ALLOWED_LINE, f"{ALLOWED_LINE}  {comment}"))
+    status, out, _ = check(folder, "--ranks", "2", "--json", "out.json", "--sarif", "out.sarif", "allowed.py")
+    assert status == code, out
+    (finding,) = json.loads((folder / "out.json").read_text())
+    (result,) = json.loads((folder / "out.sarif").read_text())["runs"][0]["results"]
+    if code == 0:
+        assert "allowed.py:7: suppressed: race, in 4 of 4 runs: known since spring" in out and "0 findings, 1 suppressed" in out
+        assert finding["suppressed"] == "known since spring"
+        assert result["suppressions"] == [{"kind": "inSource", "justification": "known since spring"}]
+    else:
+        assert finding["suppressed"] is None and "suppressions" not in result
+        assert ("`allow(race)` suppresses nothing without a reason" in out) == ("allow(race)" in comment)
+
+
+def test_help_teaches(folder):
+    status, out, _ = check(folder, "--help")
+    assert status == 0
+    for word in ("--explore", "--sarif", "allow(race)", "exit code", "main(team)", "examples:"):
+        assert word in out

@@ -128,7 +128,8 @@ void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
   llvm::DenseMap<std::pair<int64_t, int64_t>, Regs> words;
   for (int64_t i = 0; i < rowSteps && fromRegisters; ++i)
     for (int64_t k = 0; k < depth; k += instructionK) words[{i, k}] = lhsRegisters(op, i * 64 * rowGroups, k, instructionK);
-  if (op->hasAttr("tgpu.takes_turn") && 32 * numWarps_ == kTurnThreads) ptx::barrierSync(b_, b_.CreateAdd(group, b_.getInt32(kTurnBarrier)), b_.getInt32(kTurnThreads));
+  if (op->hasAttr("tgpu.takes_turn") && 32 * numWarps_ == kTurnThreads)
+    ptx::barrierSync(b_, b_.CreateAdd(group, b_.getInt32(kTurnBarrier)), b_.getInt32(kTurnThreads));
   ptx::wgmmaFence(b_);
   for (int64_t i = 0; i < rowSteps; ++i)
     for (int64_t j = 0; j < columnSteps; ++j) {

@@ -3,9 +3,7 @@
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-import tandem.shmem as shmem
 from case import pair
-from tandem.simt import __syncthreads, tid
 
 N = 32
 

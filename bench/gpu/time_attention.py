@@ -61,7 +61,8 @@ def measure(N, D, causal, dtype, ours, theirs):
     calls["tandem", OURS[D][0]]()
     ratios = ", ".join(f"{best['tandem'] / t:.2f} x {name}" for name, t in best.items() if name != "tandem")
     accuracy = f"error {error(out, q, k, v, causal):.1e}" if N <= 8192 else "error not computed"
-    print(f"D {D} causal {causal} N {N} {dtype}: " + ", ".join(f"{name} {t:.0f}" for name, t in best.items()), f"TFLOP/s; {ratios}; {accuracy}",
+    print(f"D {D} causal {causal} N {N} {dtype}: " + ", ".join(f"{name} {t:.0f}" for name, t in best.items()),
+          f"TFLOP/s; {ratios}; {accuracy}",
           flush=True)
 
 

@@ -1,16 +1,27 @@
 /* What a kernel that names ranks reads about them. The runtime keeps one context for each rank in that rank's device memory and passes
  * its address to every kernel whose image has `usesRanks`, as a hidden last parameter, after the tensor maps.
  *
- * An address p in this rank's part of the symmetric heap is p + (peer - rank) * stride on `peer`: the runtime maps the
- * ranks' heaps side by
- * side. Ranks in `members` and `indices` are the world's. A team's barrier counts in `epoch`, which only this rank's
- * kernels advance, and
- * in `signals`: a symmetric array with a slot for each member, in which member i writes slot i of all others. Both are
- * zero at the start and
- * never cleared. */
+ * An address p in this rank's part of the symmetric heap is p + (peer - rank) * stride on `peer`: the runtime maps the ranks' heaps side by
+ * side. Ranks in `members` and `indices` are the world's. A team's barrier counts in `epoch`, which only this rank's kernels advance, and
+ * in `signals`: a symmetric array with a slot for each member, in which member i writes slot i of all others. Both are zero at the start
+ * and never cleared. */
 #ifndef TANDEM_ABI_DIST_CONTEXT_H
 #define TANDEM_ABI_DIST_CONTEXT_H
 #include <stdint.h>
+
+/* How waits end that nobody satisfies. One for each rank, in host memory that the device reaches; the host zeroes it, kernels look at it only
+ * after they have polled for a while. A wait that gives up returns as if it were satisfied: the kernel then runs to its end with wrong
+ * results, and the host reports why. */
+typedef struct tandem_dist_watch {
+  uint32_t stop;       /* set by the host (a peer is gone): every wait gives up; the device sets it too when one wait has given up */
+  uint32_t found;      /* set by the device: 1 while, 2 once what follows is written, by the first wait that gave up */
+  uint64_t timeout_ns; /* of one wait, by the device's clock; 0: never */
+  const char* place;   /* device address of the text "file:line:column\0kernel" */
+  int32_t program[3];
+  int32_t compare;     /* as in dist: 0 eq, 1 ne, 2 gt, 3 le, 4 lt, 5 ge */
+  uint64_t signal;     /* its address on this rank */
+  uint64_t expected, seen;
+} tandem_dist_watch;
 
 typedef struct tandem_dist_team {
   int32_t rank;           /* this rank's index in the team; -1: not a member */
@@ -28,6 +39,7 @@ typedef struct tandem_dist_context {
   int64_t stride;                /* bytes from a rank's part to the next one's */
   const tandem_dist_team* teams; /* [team_count]; 0 is the world */
   int32_t team_count, reserved;
+  tandem_dist_watch* watch;      /* device address; null: waits never give up */
 } tandem_dist_context;
 
 #endif

@@ -1,0 +1,112 @@
+// One run on N ranks as its host code drives it, whatever carries it out: simulated ranks (backend/sim) or GPUs (backend/cuda).
+#pragma once
+#include "base/diagnostic.h"
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tandem::interpreter {
+struct Program;
+}
+namespace tandem::runtime::cuda {
+class Kernel;
+}
+
+namespace tandem::runtime {
+
+using Address = uint64_t;
+using StreamId = uint32_t;  // 0 is the rank's default stream
+using EventId = uint64_t;
+
+// The host line that made a call, for reports.
+struct HostPlace {
+  std::string file;
+  uint32_t line = 0;
+};
+
+// What a run found: errors of the kernels, not of calls (those throw).
+struct RunReport {
+  Severity severity = Severity::Error;
+  std::string kind, message;
+  int rank = -1;  // -1: no single rank
+  std::array<int32_t, 3> program{-1, -1, -1};
+  std::string kernel, file;
+  uint32_t line = 0, column = 0;
+  std::string text;  // all of it as people read it
+};
+
+enum class SignalKind : uint8_t { Set, Add };
+enum class Compare : uint8_t { Eq, Ne, Gt, Le, Lt, Ge };
+
+// A compiled kernel: for the simulator or for a GPU, the other is null. A session refuses what is not for its target.
+struct Code {
+  std::shared_ptr<const interpreter::Program> program;
+  std::shared_ptr<cuda::Kernel> kernel;
+};
+
+struct KernelLaunch {
+  Code code;
+  std::array<int, 3> grid{1, 1, 1};  // programs
+  int numWarps = 4;                  // the simulator's; a GPU kernel was compiled for its number
+  std::span<const uint64_t> arguments;  // one 64-bit word each
+  bool cooperative = false;          // all programs resident at once, or the launch fails
+  HostPlace place;
+};
+
+// Every call names the rank that makes it and is made by that rank's host thread between enter() and leave(). Calls marked [collective]
+// are made by every rank (of the team) in the same order; those marked [blocks] may wait for other ranks. Bad input throws; a run that
+// ended early throws RunStopped (the reason is in reports()).
+class Session {
+ public:
+  virtual ~Session() = default;
+
+  virtual int rankCount() const = 0;
+  // What kernels of the rank are compiled for: "sim", "sm_90a".
+  virtual std::string target(int rank) const = 0;
+  // How many programs of a rank are resident at once: more may not wait for each other.
+  virtual int residentPrograms(int rank) const = 0;
+
+  virtual void enter(int rank) = 0;                          // [collective, blocks]
+  virtual void leave(int rank) = 0;                          // [blocks] after its streams are idle
+  virtual void abort(int rank, const std::string& why) = 0;  // its main failed: the other ranks' calls throw
+  virtual void interrupt() = 0;                              // from any thread: blocking calls throw soon
+  virtual void finish() = 0;                                 // after all ranks left
+  virtual std::vector<RunReport> reports() const = 0;
+
+  // Symmetric memory is [collective, blocks]; `initialised` holds zeros. Zero bytes are allowed.
+  virtual Address allocate(int rank, uint64_t bytes, bool symmetric, bool initialised, const std::string& name, const HostPlace& place) = 0;
+  // Symmetric memory: [collective].
+  virtual void release(int rank, Address address, const HostPlace& place) = 0;
+  virtual void releaseAsync(int rank, StreamId stream, Address address) = 0;  // of the rank alone, in stream order
+  virtual Address peerAddress(int rank, Address address, int peer) const = 0;
+
+  // [collective over `members`, blocks] (world ranks, in team order): the same team id on each. Team 0 is the world.
+  virtual int createTeam(int rank, const std::vector<int>& members) = 0;
+  virtual StreamId createStream(int rank) = 0;
+  virtual bool hasStream(int rank, StreamId stream) const = 0;
+
+  virtual void launch(int rank, StreamId stream, const KernelLaunch& launch) = 0;
+  // The copy engine; either address may be a peer's.
+  virtual void copy(int rank, StreamId stream, Address dest, Address source, uint64_t bytes) = 0;
+  virtual void set(int rank, StreamId stream, Address dest, uint8_t value, uint64_t bytes) = 0;
+  // Host memory must live until the stream gets there.
+  virtual void copyFromHost(int rank, StreamId stream, Address dest, const void* source, uint64_t bytes) = 0;
+  virtual void copyToHost(int rank, StreamId stream, void* dest, Address source, uint64_t bytes) = 0;
+  // `count` consecutive signals of 4 or 8 bytes, in stream order, each released after the stream's earlier work at system scope. They need
+  // no multiprocessor on a GPU: a stream may do them while a kernel that waits for them fills the device.
+  virtual void signalWrite(int rank, StreamId stream, Address signal, int count, uint64_t value, int bytes, SignalKind kind) = 0;
+  // Holds the stream until each of `count` signals compares true; acquires.
+  virtual void signalWait(int rank, StreamId stream, Address signal, int count, Compare compare, uint64_t value, int bytes) = 0;
+  virtual void barrierOnStream(int rank, StreamId stream, int team) = 0;  // [collective] of the team's ranks on their streams; also quiets
+  virtual EventId recordEvent(int rank, StreamId stream) = 0;
+  virtual void waitEvent(int rank, StreamId stream, EventId event) = 0;  // throws on an event that was never recorded
+
+  virtual void synchronize(int rank) = 0;                   // [blocks] all streams of the rank
+  virtual void synchronize(int rank, StreamId stream) = 0;  // [blocks]
+  virtual void barrier(int rank, int team) = 0;             // [collective, blocks] streams idle, all members here
+};
+
+}  // namespace tandem::runtime

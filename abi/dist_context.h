@@ -9,8 +9,6 @@
 #define TANDEM_ABI_DIST_CONTEXT_H
 #include <stdint.h>
 
-/* How waits end that nobody satisfies. One for each rank, in host memory that the device reaches; the host zeroes it, kernels look at it only
- * after they have polled for a while. A wait that gives up returns as if it were satisfied: the kernel then runs to its end with wrong
  * results, and the host reports why. */
 typedef struct tandem_dist_watch {
   uint32_t stop;       /* set by the host (a peer is gone): every wait gives up; the device sets it too when one wait has given up */

@@ -9,7 +9,9 @@
 #define TANDEM_ABI_DIST_CONTEXT_H
 #include <stdint.h>
 
- * results, and the host reports why. */
+/* How waits end that nobody satisfies. One for each rank, in host memory that the device reaches; the host zeroes it, kernels look at it
+ * only after they have polled for a while. A wait that gives up returns as if it were satisfied: the kernel then runs to its end with
+ * wrong results, and the host reports why. */
 typedef struct tandem_dist_watch {
   uint32_t stop;       /* set by the host (a peer is gone): every wait gives up; the device sets it too when one wait has given up */
   uint32_t found;      /* set by the device: 1 while, 2 once what follows is written, by the first wait that gave up */

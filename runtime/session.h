@@ -86,6 +86,8 @@ class Session {
   // [collective over `members`, blocks] (world ranks, in team order): the same team id on each. Team 0 is the world.
   virtual int createTeam(int rank, const std::vector<int>& members) = 0;
   virtual StreamId createStream(int rank) = 0;
+  // A stream of the framework around, by the driver's handle. The same handle is the same id; the framework goes on owning it.
+  virtual StreamId adoptStream(int rank, uint64_t handle) = 0;
   virtual bool hasStream(int rank, StreamId stream) const = 0;
 
   virtual void launch(int rank, StreamId stream, const KernelLaunch& launch) = 0;

@@ -2,9 +2,11 @@
 #pragma once
 #include "base/diagnostic.h"
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -38,6 +40,12 @@ struct RunReport {
   std::string text;  // all of it as people read it
 };
 
+// The run has ended early: a report was made, a rank's main failed or a rank is gone. Thrown out of every rank's blocking calls.
+class RunStopped : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 enum class SignalKind : uint8_t { Set, Add };
 enum class Compare : uint8_t { Eq, Ne, Gt, Le, Lt, Ge };
 
@@ -61,6 +69,9 @@ struct KernelLaunch {
 // ended early throws RunStopped (the reason is in reports()).
 class Session {
  public:
+  // Asked now and then on a thread that simulates or waits; non-zero interrupts that run. One for the process; null for none.
+  static inline std::atomic<int (*)()> interruptPoll = nullptr;
+
   virtual ~Session() = default;
 
   virtual int rankCount() const = 0;

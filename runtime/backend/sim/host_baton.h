@@ -2,21 +2,16 @@
 // A host that has to wait gives the baton away; when no host can go on, the simulated devices run on the giver's
 // thread.
 #pragma once
+#include "runtime/session.h"
 #include <condition_variable>
 #include <functional>
 #include <mutex>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace tandem::runtime::sim {
 
-// The run has ended early: a report was made, or another rank's main failed. Thrown out of every blocking call of every
-// rank.
-class RunStopped : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+using runtime::RunStopped;
 
 class HostBaton {
  public:

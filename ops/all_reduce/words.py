@@ -1,0 +1,217 @@
+"""Small collectives in words that carry their own flag: all-reduce in one flight and in two, all-gather.
+
+A packet is 16 bytes: twice 32 bits of data and the 32-bit number of the call. Both halves are strong accesses of 8 bytes,
+so whoever sees the number sees the data beside it: no fence, no barrier, no signal. A thread sends its packets, then polls
+for those of the peers that lie at the same place. Sums run in rank order in fp32.
+
+Each program counts its own calls, and its slots are its own. Old packets carry smaller numbers, so nothing is cleared. Where
+every rank sends to every rank once (one flight), two sets of slots are used in turn: a rank overwrites in its program's call
+e + 2 what a peer read in call e; to have ended call e + 1 it has received that peer's packets of call e + 1, which the peer
+sent after its call e had ended. With two flights one set is enough: to have ended call e a rank has received every owner's
+sums, which the owner sent after it had read the rank's parts; and an owner sends sums of call e + 1 after it has received the
+rank's parts of call e + 1, which the rank sent after it had read the sums of call e.
+"""
+
+import tandem
+import tandem.dist as dl
+import tandem.language as tl
+from tandem.simt import __syncthreads, ld, ld_vector, num_warps, st, st_vector, tid
+
+
+@tandem.jit
+def load_elements(x_ptr, first, n, ELEMENTS: tl.constexpr, ALIGNED: tl.constexpr):
+    values = dl.zeros_vector(ELEMENTS, x_ptr.dtype.element_ty)
+    if ALIGNED and first + ELEMENTS <= n:
+        values = ld_vector(x_ptr + first, ELEMENTS, "gpu", "weak")
+    else:
+        for i in tl.static_range(ELEMENTS):
+            if first + i < n:
+                values[i] = ld(x_ptr + first + i, semantic="weak")
+    return values
+
+
+@tandem.jit
+def store_elements(out_ptr, first, n, values, ELEMENTS: tl.constexpr, ALIGNED: tl.constexpr):
+    if ALIGNED and first + ELEMENTS <= n:
+        st_vector(out_ptr + first, values, "gpu", "weak")
+    else:
+        for i in tl.static_range(ELEMENTS):
+            if first + i < n:
+                st(out_ptr + first + i, values[i], semantic="weak")
+
+
+@tandem.jit
+def is_of_call(packet, epoch):
+    return ((packet[0] >> 32) == epoch) & ((packet[1] >> 32) == epoch)
+
+
+@tandem.jit
+def data_of(packet, dtype: tl.constexpr):
+    words = packet.recast(tl.int32)
+    return dl.make_vector([words[0], words[2]]).recast(dtype)
+
+
+@tandem.jit
+def receive_one(slot_ptr, epoch, POLLS: tl.constexpr):
+    packet = dl.zeros_vector(2, tl.int64)
+    polls = 0
+    ready = False
+    while not ready:
+        packet = ld_vector(slot_ptr, 2, "sys", "relaxed")
+        ready = is_of_call(packet, epoch) | (polls > POLLS)
+        if polls == POLLS:
+            dl.wait(slot_ptr, 2, "sys", "relaxed", waitValue=epoch << 32, compare="ge")
+        polls += 1
+    return packet
+
+
+@tandem.jit
+def receive(slot_ptr, rank, source_stride, epoch, RANKS: tl.constexpr, POLLS: tl.constexpr):
+    """The packets of the other ranks, in rank order. After POLLS tries in vain, waits that the host can end."""
+    packets = ()
+    for i in tl.static_range(RANKS - 1):
+        packets += (dl.zeros_vector(2, tl.int64), )
+    polls = 0
+    ready = False
+    while not ready:
+        ready = polls > POLLS
+        fresh = ()
+        all_here = True
+        for i in tl.static_range(RANKS - 1):
+            source = i + (rank <= i).to(tl.int32)
+            packet = ld_vector(slot_ptr + source * source_stride, 2, "sys", "relaxed")
+            all_here = all_here & is_of_call(packet, epoch)
+            fresh += (packet, )
+        packets = fresh
+        ready = ready | all_here
+        if polls == POLLS:
+            for i in tl.static_range(RANKS - 1):
+                source = i + (rank <= i).to(tl.int32)
+                dl.wait(slot_ptr + source * source_stride, 2, "sys", "relaxed", waitValue=epoch << 32, compare="ge")
+        polls += 1
+    return packets
+
+
+@tandem.jit
+def add_in_rank_order(own, packets, rank, ELEMENTS: tl.constexpr, RANKS: tl.constexpr):
+    mine = own.to(tl.float32)
+    total = dl.zeros_vector(ELEMENTS, tl.float32)
+    for i in tl.static_range(RANKS - 1):
+        part = data_of(packets[i], own.dtype).to(tl.float32)
+        for j in tl.static_range(ELEMENTS):
+            before = total[j]
+            if rank == i:
+                before += mine[j]
+            total[j] = before + part[j]
+    if rank == RANKS - 1:
+        total = total + mine
+    return total
+
+
+@tandem.jit
+def make_packet(values, epoch):
+    data = values.recast(tl.int32)
+    number = epoch.to(tl.int32)
+    return dl.make_vector([data[0], number, data[1], number]).recast(tl.int64)
+
+
+@tandem.jit
+def send_to_peers(slot_ptr, packet, rank, RANKS: tl.constexpr):
+    for step in tl.static_range(1, RANKS):
+        st_vector(dl.symm_at(slot_ptr, (rank + step) % RANKS), packet, "sys", "relaxed")
+
+
+@tandem.jit
+def end_call(epoch_ptr, epoch):
+    __syncthreads()
+    if tid(0) == 0:
+        st(epoch_ptr + tl.program_id(0), epoch, semantic="weak")
+
+
+@tandem.jit
+def one_shot(x_ptr, out_ptr, slots_ptr, epoch_ptr, n, packets_each, source_stride, program_stride, ELEMENTS: tl.constexpr,
+             ALIGNED: tl.constexpr, RANKS: tl.constexpr, POLLS: tl.constexpr):
+    """Program p takes packets p * packets_each on. Slots: two sets, of each rank, of each program; strides in 8 bytes."""
+    rank = dl.rank()
+    pid = tl.program_id(0)
+    epoch = ld(epoch_ptr + pid, semantic="weak") + 1
+    set_ptr = slots_ptr + (epoch % 2) * source_stride * RANKS + pid.to(tl.int64) * program_stride
+    mine_ptr = set_ptr + rank.to(tl.int64) * source_stride
+    for i in range(tid(0), packets_each, num_warps() * 32):
+        first = (pid * packets_each + i) * ELEMENTS
+        if first < n:
+            values = load_elements(x_ptr, first, n, ELEMENTS, ALIGNED)
+            send_to_peers(mine_ptr + 2 * i, make_packet(values, epoch), rank, RANKS)
+    for i in range(tid(0), packets_each, num_warps() * 32):
+        first = (pid * packets_each + i) * ELEMENTS
+        if first < n:
+            own = load_elements(x_ptr, first, n, ELEMENTS, ALIGNED)
+            packets = receive(set_ptr + 2 * i, rank, source_stride, epoch, RANKS, POLLS)
+            total = add_in_rank_order(own, packets, rank, ELEMENTS, RANKS)
+            store_elements(out_ptr, first, n, total.to(out_ptr.dtype.element_ty), ELEMENTS, ALIGNED)
+    end_call(epoch_ptr, epoch)
+
+
+@tandem.jit
+def two_shot_words(x_ptr, out_ptr, slots_ptr, epoch_ptr, n, shard, packets_each, source_stride, program_stride, ELEMENTS: tl.constexpr,
+                   ALIGNED: tl.constexpr, RANKS: tl.constexpr, POLLS: tl.constexpr):
+    """Rank r owns the elements r * shard on. Slots: a set for parts, one for sums; else as in one_shot."""
+    rank = dl.rank()
+    pid = tl.program_id(0)
+    epoch = ld(epoch_ptr + pid, semantic="weak") + 1
+    parts_ptr = slots_ptr + pid.to(tl.int64) * program_stride
+    sums_ptr = parts_ptr + source_stride * RANKS
+    for i in range(tid(0), packets_each, num_warps() * 32):
+        at = (pid * packets_each + i) * ELEMENTS
+        slot = parts_ptr + rank.to(tl.int64) * source_stride + 2 * i
+        for step in tl.static_range(1, RANKS):
+            owner = (rank + step) % RANKS
+            first = owner * shard + at
+            if (at < shard) & (first < n):
+                values = load_elements(x_ptr, first, n, ELEMENTS, ALIGNED)
+                st_vector(dl.symm_at(slot, owner), make_packet(values, epoch), "sys", "relaxed")
+    for i in range(tid(0), packets_each, num_warps() * 32):
+        at = (pid * packets_each + i) * ELEMENTS
+        first = rank * shard + at
+        if (at < shard) & (first < n):
+            own = load_elements(x_ptr, first, n, ELEMENTS, ALIGNED)
+            packets = receive(parts_ptr + 2 * i, rank, source_stride, epoch, RANKS, POLLS)
+            total = add_in_rank_order(own, packets, rank, ELEMENTS, RANKS).to(out_ptr.dtype.element_ty)
+            send_to_peers(sums_ptr + rank.to(tl.int64) * source_stride + 2 * i, make_packet(total, epoch), rank, RANKS)
+            store_elements(out_ptr, first, n, total, ELEMENTS, ALIGNED)
+    for i in range(tid(0), packets_each, num_warps() * 32):
+        at = (pid * packets_each + i) * ELEMENTS
+        for step in tl.static_range(1, RANKS):
+            owner = (rank + step) % RANKS
+            first = owner * shard + at
+            if (at < shard) & (first < n):
+                packet = receive_one(sums_ptr + owner.to(tl.int64) * source_stride + 2 * i, epoch, POLLS)
+                store_elements(out_ptr, first, n, data_of(packet, out_ptr.dtype.element_ty), ELEMENTS, ALIGNED)
+    end_call(epoch_ptr, epoch)
+
+
+@tandem.jit
+def gather_words(x_ptr, out_ptr, slots_ptr, epoch_ptr, n, shard, packets_each, source_stride, program_stride, ELEMENTS: tl.constexpr,
+                 ALIGNED: tl.constexpr, RANKS: tl.constexpr, POLLS: tl.constexpr):
+    """All-gather: of n elements rank r gives those from r * shard on. Two sets of slots, as in one_shot."""
+    rank = dl.rank()
+    pid = tl.program_id(0)
+    epoch = ld(epoch_ptr + pid, semantic="weak") + 1
+    set_ptr = slots_ptr + (epoch % 2) * source_stride * RANKS + pid.to(tl.int64) * program_stride
+    mine_ptr = set_ptr + rank.to(tl.int64) * source_stride
+    mine = tl.minimum(shard, n - rank * shard)
+    for i in range(tid(0), packets_each, num_warps() * 32):
+        at = (pid * packets_each + i) * ELEMENTS
+        if at < shard:  # even where a rank has nothing: a packet from everybody is what makes two sets enough
+            values = load_elements(x_ptr, at, mine, ELEMENTS, ALIGNED)
+            send_to_peers(mine_ptr + 2 * i, make_packet(values, epoch), rank, RANKS)
+            store_elements(out_ptr + rank.to(tl.int64) * shard, at, mine, values, ELEMENTS, ALIGNED)
+    for i in range(tid(0), packets_each, num_warps() * 32):
+        at = (pid * packets_each + i) * ELEMENTS
+        if at < shard:
+            packets = receive(set_ptr + 2 * i, rank, source_stride, epoch, RANKS, POLLS)
+            for k in tl.static_range(RANKS - 1):
+                source = k + (rank <= k).to(tl.int64)
+                values = data_of(packets[k], out_ptr.dtype.element_ty)
+                store_elements(out_ptr + source * shard, at, tl.minimum(shard, n - source * shard), values, ELEMENTS, ALIGNED)
+    end_call(epoch_ptr, epoch)

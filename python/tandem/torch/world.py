@@ -1,0 +1,108 @@
+"""A rank as PyTorch sees it: its team, its device, and the operators made so far. Found by a tensor's device, so that autograd's threads
+find it too."""
+
+import os
+import threading
+
+import torch
+
+from .. import session
+from .operators import Operators
+from .shapes import OPERATIONS
+
+_worlds = {}
+_of_thread = threading.local()
+
+
+class World:
+    """One rank of a run on one device."""
+
+    def __init__(self, team, device):
+        self.team, self.device = team, device
+        self.rank, self.size = team.rank, team.size
+        self.operators = Operators(team, device)
+
+
+def _device_of_process():
+    """The GPU that the launcher meant for this process: LOCAL_RANK's, else PyTorch's current one."""
+    local = os.environ.get("LOCAL_RANK")
+    return int(local) % torch.cuda.device_count() if local is not None else torch.cuda.current_device()
+
+
+def init(team=None):
+    """Joins the run [collective] and makes this rank's GPU PyTorch's current device. Gives the team. Under `tandem.launch(..., target="cuda")`
+    a rank hands over the team it was given. A second call changes nothing."""
+    if not torch.cuda.is_available():
+        raise RuntimeError("PyTorch sees no CUDA device: `tandem.torch` runs on GPUs only")
+    known = getattr(_of_thread, "world", None)
+    if known and (team is None or team is known.team) and not known.team._session.finished:
+        return known.team
+    if team is None:
+        torch.cuda.set_device(_device_of_process())
+        team = session.init()
+    index = getattr(team, "device", None)
+    if index is None:
+        index = torch.cuda.current_device() if "LOCAL_RANK" in os.environ else team.world_rank % torch.cuda.device_count()
+    torch.cuda.set_device(index)
+    _join(World(team, torch.device("cuda", index)))
+    return team
+
+
+def _join(world):
+    _of_thread.world = _worlds[world.device] = world
+
+
+def current():
+    """The calling thread's rank; where the process has only one, that one."""
+    world = getattr(_of_thread, "world", None)
+    if world is None and len(_worlds) == 1:
+        world = next(iter(_worlds.values()))
+    if world is None:
+        raise RuntimeError("no session: call `tandem.torch.init()` first, on every rank")
+    return world
+
+
+def of(tensor):
+    """The rank whose device holds a tensor."""
+    world = getattr(_of_thread, "world", None)
+    device = getattr(tensor, "device", None)
+    if world is not None and world.device == device:
+        return world
+    found = _worlds.get(device)
+    return found if found is not None else current()
+
+
+def rank():
+    return current().rank
+
+
+def size():
+    """How many ranks there are."""
+    return current().size
+
+
+def prepare(name, m, n, k=None, dtype=torch.bfloat16, out_dtype=None, weight=True):
+    """Makes an operator's memory and kernels ready [collective], so that its calls may be captured in a CUDA graph.
+
+    `m` is the number of rows over all ranks (or several numbers), `n` and `k` this rank's sizes of `b`; collectives have no `k`.
+    `weight`: `b` will be the transpose of a contiguous [n, k] weight, else it is a contiguous [k, n].
+    """
+    operation = OPERATIONS.get(name)
+    if operation is None:
+        raise ValueError(f"no operation `{name}`; there are {', '.join(OPERATIONS)}")
+    if (k is None) == operation.multiplies:
+        raise ValueError(f"`{name}` {'needs `k`' if operation.multiplies else 'has no `k`'}")
+    world = current()
+    for rows in sorted([m] if isinstance(m, int) else m, reverse=True):
+        inputs = [torch.zeros(operation.input_shape(rows, n, k, world.rank, world.size), dtype=dtype, device=world.device)]
+        if operation.multiplies:
+            b = torch.zeros((n, k) if weight else (k, n), dtype=dtype, device=world.device)
+            inputs.append(b.t() if weight else b)
+        from .functions import call
+        call(name, world, inputs, rows, out_dtype)
+    torch.cuda.synchronize(world.device)
+
+
+def release():
+    """Gives the memory of all operators back [collective]. Graphs that were captured with them must not be replayed any more."""
+    current().operators.close()

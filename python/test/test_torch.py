@@ -1,0 +1,366 @@
+"""tandem.torch without GPUs: ranks are threads whose operators are plain sums on the CPU. What is tested is everything around the operators."""
+
+import ctypes
+import threading
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import tandem.torch as tt  # noqa: E402
+from tandem.torch import world as worlds  # noqa: E402
+
+SIZE = 4
+CPU = torch.device("cpu")
+
+
+class Exchange:
+    """Where ranks lay down what all read."""
+
+    def __init__(self, size):
+        self.slots, self.barrier = [None] * size, threading.Barrier(size, timeout=20)
+
+    def all(self, rank, value):
+        self.slots[rank] = value
+        self.barrier.wait()
+        values = list(self.slots)
+        self.barrier.wait()
+        return values
+
+
+class PlainOperators:
+    def __init__(self, rank, exchange):
+        self.rank, self.exchange, self.calls = rank, exchange, []
+
+    @staticmethod
+    def _at(address, rows, columns):
+        words = (ctypes.c_float * (rows * columns)).from_address(address)
+        return torch.from_numpy(np.frombuffer(words, np.float32)).view(rows, columns)
+
+    def run(self, operation, m, n, k, dtype, transposed, addresses, out_dtype):
+        self.calls.append((operation, m, n, k, transposed))
+        shard = -(-m // SIZE)
+        first = min(self.rank * shard, m)
+        rows = min(shard, m - first)
+        gathers = operation in ("ag_gemm", "all_gather")
+        x = self._at(addresses[0], rows if gathers else m, k or n)
+        parts = self.exchange.all(self.rank, x)
+        whole = torch.cat(parts) if gathers else x
+        if k:
+            b = self._at(addresses[1], n, k).t() if transposed else self._at(addresses[1], k, n)
+            whole = whole @ b
+        if not gathers:
+            whole = sum(self.exchange.all(self.rank, whole))
+        scatters = operation in ("gemm_rs", "reduce_scatter")
+        out = self._at(addresses[-1], rows if scatters else m, n)
+        out.copy_(whole[first:first + rows] if scatters else whole)
+        self.exchange.barrier.wait()
+
+
+class PlainWorld:
+    def __init__(self, rank, exchange):
+        self.rank, self.size, self.device = rank, SIZE, CPU
+        self.operators = PlainOperators(rank, exchange)
+
+
+def on_ranks(main):
+    """main(rank) on every rank; what each gives."""
+    exchange, values, failures = Exchange(SIZE), [None] * SIZE, []
+
+    def body(rank):
+        worlds._of_thread.world = PlainWorld(rank, exchange)
+        try:
+            values[rank] = main(rank)
+        except BaseException as error:
+            failures.append(error)
+            exchange.barrier.abort()
+
+    threads = [threading.Thread(target=body, args=(r,)) for r in range(SIZE)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for failure in sorted(failures, key=lambda f: isinstance(f, threading.BrokenBarrierError)):
+        raise failure
+    return values
+
+
+@pytest.fixture
+def one_rank(monkeypatch):
+    """The calling thread is rank 1 of 4; its operators must not run."""
+    world = PlainWorld(1, None)
+    monkeypatch.setattr(worlds._of_thread, "world", world, raising=False)
+    return world
+
+
+def random(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def shard(whole, rank, dim=0):
+    return whole.split(-(-whole.shape[dim] // SIZE), dim)[rank].contiguous()
+
+
+@pytest.mark.parametrize("m", [16, 13])
+@pytest.mark.parametrize("weight", [False, True])
+def test_ag_gemm(m, weight):
+    a, b = random(m, 8), random(8, 6, seed=1)
+    right = b.t().contiguous().t() if weight else b
+    for got in on_ranks(lambda rank: tt.ag_gemm(shard(a, rank), right, m)):
+        torch.testing.assert_close(got, a @ b)
+
+
+@pytest.mark.parametrize("m", [16, 13])
+def test_gemm_rs_and_gemm_ar(m):
+    a, b = random(m, 8), random(8, 6, seed=1)
+    scattered = on_ranks(lambda rank: tt.gemm_rs(shard(a, rank, 1), shard(b, rank)))
+    torch.testing.assert_close(torch.cat(scattered), a @ b)
+    for got in on_ranks(lambda rank: tt.gemm_ar(shard(a, rank, 1), shard(b, rank))):
+        torch.testing.assert_close(got, a @ b)
+
+
+def test_collectives():
+    x = random(16, 3, 2)
+    for got in on_ranks(lambda rank: tt.all_gather(shard(x, rank))):
+        torch.testing.assert_close(got, x)
+    torch.testing.assert_close(torch.cat(on_ranks(lambda rank: tt.reduce_scatter(x * rank))), x * 6)
+    for got in on_ranks(lambda rank: tt.all_reduce(x * rank)):
+        torch.testing.assert_close(got, x * 6)
+
+
+def test_a_given_output_is_written():
+    a, b = random(16, 8), random(8, 6, seed=1)
+    outs = [torch.full((16, 6), float("nan")) for _ in range(SIZE)]
+    got = on_ranks(lambda rank: tt.ag_gemm(shard(a, rank), b, out=outs[rank]))
+    for out, given in zip(outs, got):
+        assert given is out
+        torch.testing.assert_close(out, a @ b)
+
+
+def gradients(function, *inputs):
+    inputs = [x.detach().clone().requires_grad_() for x in inputs]
+    (function(*inputs) ** 2).sum().backward()
+    return [x.grad for x in inputs]
+
+
+def test_gradients_of_products():
+    a, b = random(16, 8), random(8, 12, seed=1)
+    want_a, want_b = gradients(lambda a, b: a @ b, a, b)
+    got = on_ranks(lambda rank: gradients(lambda x, w: tt.ag_gemm(x, w), shard(a, rank), shard(b, rank, 1)))
+    torch.testing.assert_close(torch.cat([g[0] for g in got]), want_a)
+    torch.testing.assert_close(torch.cat([g[1] for g in got], 1), want_b)
+    for function in (tt.gemm_rs, tt.gemm_ar):
+        got = on_ranks(lambda rank: gradients(function, shard(a, rank, 1), shard(b, rank)))
+        torch.testing.assert_close(torch.cat([g[0] for g in got], 1), want_a)
+        torch.testing.assert_close(torch.cat([g[1] for g in got]), want_b)
+
+
+def test_the_gradient_of_gemm_rs_to_its_input_alone_is_ag_gemm():
+    a, b = random(16, 8), random(8, 12, seed=1)
+
+    def main(rank):
+        x = shard(a, rank, 1).requires_grad_()
+        tt.gemm_rs(x, shard(b, rank)).sum().backward()
+        return [call[0] for call in worlds.current().operators.calls], x.grad
+    got = on_ranks(main)
+    assert all(calls == ["gemm_rs", "ag_gemm"] for calls, _ in got)
+    torch.testing.assert_close(torch.cat([g for _, g in got], 1), torch.ones(16, 12) @ b.t())
+
+
+def test_gradients_of_collectives():
+    x = random(16, 3)
+    for got in on_ranks(lambda rank: gradients(tt.all_gather, shard(x, rank))):
+        assert got[0].shape == (4, 3)
+    for rank, got in enumerate(on_ranks(lambda rank: gradients(tt.reduce_scatter, x))):
+        torch.testing.assert_close(got[0], 2 * SIZE * x)
+
+
+@pytest.mark.parametrize("sequence_parallel", [True, False])
+def test_two_layers_are_the_unsharded_ones(sequence_parallel):
+    torch.manual_seed(0)
+    first, second = torch.nn.Linear(8, 12), torch.nn.Linear(12, 8)
+    x = random(16, 2, 8)
+    whole = x.clone().requires_grad_()
+    want = second(torch.relu(first(whole)))
+    want.square().sum().backward()
+
+    def main(rank):
+        up = tt.ColumnParallelLinear.from_linear(first, sequence_parallel)
+        down = tt.RowParallelLinear.from_linear(second, sequence_parallel)
+        mine = (shard(x, rank) if sequence_parallel else x.clone()).requires_grad_()
+        out = down(torch.relu(up(mine)))
+        out.square().sum().backward()
+        return out.detach(), mine.grad, up.weight.grad, down.weight.grad, up.bias.grad, down.bias.grad
+    got = on_ranks(main)
+    for i, tensor in enumerate((want.detach(), whole.grad)):
+        parts = [g[i] for g in got]
+        torch.testing.assert_close(torch.cat(parts) if sequence_parallel else parts[2], tensor, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(torch.cat([g[2] for g in got]), first.weight.grad, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(torch.cat([g[3] for g in got], 1), second.weight.grad, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(torch.cat([g[4] for g in got]), first.bias.grad, rtol=1e-4, atol=1e-4)
+    bias = sum(g[5] for g in got) if sequence_parallel else got[0][5]
+    torch.testing.assert_close(bias, second.bias.grad, rtol=1e-4, atol=1e-4)
+
+
+def test_compiled_without_a_break(one_rank):
+    from torch._dynamo.testing import CompileCounter
+
+    def model(x, w):
+        y = torch.relu(tt.ag_gemm(x, w.t()))
+        return tt.all_reduce(tt.gemm_rs(y, w))
+
+    ran = []
+    one_rank.operators.run = lambda *args: ran.append(args[0])
+    counter = CompileCounter()
+    with torch.no_grad():
+        out = torch.compile(model, backend=counter, fullgraph=True)(random(4, 8), random(6, 8))
+    assert out.shape == (4, 8)
+    assert counter.frame_count == 1
+    assert ran == ["ag_gemm", "gemm_rs", "all_reduce"]
+
+
+def test_compiled_training_without_a_break():
+    a, b = random(16, 8), random(8, 12, seed=1)
+    want_a, want_b = gradients(lambda a, b: a @ b, a, b)
+
+    def main(rank):
+        return gradients(torch.compile(lambda x, w: tt.ag_gemm(x, w), backend="aot_eager", fullgraph=True), shard(a, rank), shard(b, rank, 1))
+    # One rank after another traces; tracing does not exchange anything, running does.
+    got = on_ranks(main)
+    torch.testing.assert_close(torch.cat([g[0] for g in got]), want_a)
+    torch.testing.assert_close(torch.cat([g[1] for g in got], 1), want_b)
+
+
+@pytest.mark.parametrize("operation,x,shape", [("ag_gemm", (4, 8), (16, 6)), ("gemm_rs", (16, 8), (4, 6)), ("gemm_ar", (16, 8), (16, 6)),
+                                               ("gemm_rs", (13, 8), (4, 6))])
+def test_traced_shapes(one_rank, operation, x, shape):
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    with FakeTensorMode():
+        out = getattr(tt, operation)(torch.empty(x), torch.empty(8, 6), out_dtype=torch.bfloat16)
+    assert tuple(out.shape) == shape and out.dtype == torch.bfloat16
+
+
+def test_the_registration_is_well_formed():
+    a, b = random(16, 8), random(8, 12, seed=1)
+
+    def main(rank):
+        for name in ("ag_gemm", "gemm_rs"):
+            x = shard(a, rank, 0 if name == "ag_gemm" else 1).requires_grad_()
+            w = (b if name == "ag_gemm" else shard(b, rank)).clone().requires_grad_()
+            torch.library.opcheck(getattr(torch.ops.tandem, name).default, (x, w), test_utils=("test_schema", "test_autograd_registration"))
+    on_ranks(main)
+
+
+def raises(error, message, function, *args, **kwargs):
+    with pytest.raises(error, match=message) as caught:
+        function(*args, **kwargs)
+    assert "\n" not in str(caught.value)
+
+
+def test_errors_are_one_line(one_rank):
+    a, b = torch.zeros(4, 8), torch.zeros(8, 6)
+    raises(ValueError, r"`ag_gemm`: `a` is on meta, this rank's device is cpu", tt.ag_gemm, a.to("meta"), b)
+    raises(ValueError, r"`a` of shape \[4, 8\] has strides \[1, 4\], it must be contiguous", tt.ag_gemm, torch.zeros(8, 4).t(), b)
+    raises(ValueError, r"`b` of shape \[8, 6\] has strides \[12, 2\]", tt.ag_gemm, a, torch.zeros(8, 12)[:, ::2])
+    raises(TypeError, r"`a` is float64; float16, bfloat16 and float32 are possible", tt.ag_gemm, a.double(), b)
+    raises(TypeError, r"`a` is float32 and `b` is float16", tt.gemm_rs, a, b.half())
+    raises(ValueError, r"`gemm_ar`: `a` has 8 columns and `b` has 7 rows", tt.gemm_ar, a, torch.zeros(7, 6))
+    raises(ValueError, r"the input has 4 rows; rank 1 of 4 holds 5 of 20", tt.ag_gemm, a, b, 20)
+    raises(ValueError, r"`out` has shape \[4, 6\], \[16, 6\] is needed", tt.ag_gemm, a, b, out=torch.zeros(4, 6))
+    raises(TypeError, r"`x` is a `list`, not a tensor", tt.all_reduce, [1.0])
+    raises(ValueError, r"no operation `gemm`; there are ag_gemm", tt.prepare, "gemm", 1, 2, 3)
+    raises(ValueError, r"`all_reduce` has no `k`", tt.prepare, "all_reduce", 1, 2, 3)
+    raises(ValueError, r"10 output features cannot be shared by 4 ranks", tt.ColumnParallelLinear, 8, 10)
+
+
+def test_no_session(monkeypatch):
+    monkeypatch.setattr(worlds._of_thread, "world", None, raising=False)
+    raises(RuntimeError, r"no session: call `tandem.torch.init\(\)` first", tt.all_reduce, torch.zeros(4))
+    if not torch.cuda.is_available():
+        raises(RuntimeError, "PyTorch sees no CUDA device", tt.init)
+
+
+class Kernel:
+    """An operator that notes what it is told to run."""
+
+    def __init__(self, log, max_m):
+        self._op, self.max_m, self.log = self, max_m, log
+
+    def _launch(self, op, stream, *words):
+        self.log.append((op.max_m, stream, *words))
+
+    def close(self):
+        self.log.append(("closed", self.max_m))
+
+
+@pytest.fixture
+def operators(monkeypatch):
+    """Operators over a session that is not there, and what they did."""
+    from tandem.torch import operators as module
+    log, state = [], {"capturing": False, "stream": 7}
+
+    class Session:
+        def guarded(self, function, *args):
+            return function(None, *args)
+
+    class Team:
+        _session, world_rank, members, id = Session(), 0, [0], 0
+
+        def __init__(self, *args):
+            pass
+
+    class CurrentStream:
+        @property
+        def cuda_stream(self):
+            return state["stream"]
+
+        def wait_stream(self, other):
+            log.append(("waits", other))
+
+    monkeypatch.setattr(module, "create", lambda team, operation, max_m, *rest: Kernel(log, max_m))
+    monkeypatch.setattr(module, "_tandem", type("Library", (), {"adopt_stream": staticmethod(lambda handle, rank, stream: stream + 100)}))
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device=None: CurrentStream())
+    monkeypatch.setattr(torch.cuda, "ExternalStream", lambda handle, device=None: handle)
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: state["capturing"])
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda device=None: None)
+    made = module.Operators(Team(), CPU)
+    made.log, made.state = log, state
+    return made
+
+
+def run(operators, m, transposed=True):
+    operators.run("ag_gemm", m, 6, 8, torch.bfloat16, transposed, [1, 2, 3], torch.bfloat16)
+
+
+def test_operators_are_made_once_and_for_more_rows(operators):
+    run(operators, 100)
+    run(operators, 128)
+    run(operators, 5000)
+    run(operators, 8192)
+    run(operators, 100, transposed=False)
+    assert [call[0] for call in operators.log] == [128, 128, 8192, 8192, 128]
+    assert operators.log[0] == (128, 107, 1, 2, 3, 100, 12)
+
+
+def test_another_stream_waits_for_the_last(operators):
+    run(operators, 100)
+    operators.state["stream"] = 9
+    run(operators, 100)
+    assert operators.log[1:] == [("waits", 7), (128, 109, 1, 2, 3, 100, 12)]
+
+
+def test_a_capture_needs_a_call_before(operators):
+    run(operators, 100)
+    operators.state["capturing"] = True
+    run(operators, 100)
+    raises(RuntimeError, r"`ag_gemm` of this size has not run before this graph capture; before it, call it once or "
+           r'tandem.torch.prepare\("ag_gemm", 64, 6, 8, dtype=torch.bfloat16\) on every rank', run, operators, 64)
+    raises(RuntimeError, r"prepare\(.*weight=False\)", run, operators, 100, transposed=False)
+
+
+def test_release_closes(operators):
+    run(operators, 100)
+    operators.close()
+    run(operators, 100)
+    assert [call[0] for call in operators.log] == [128, "closed", 128]

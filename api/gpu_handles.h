@@ -8,3 +8,10 @@ struct td_gpu_kernel {
 
   explicit td_gpu_kernel(std::shared_ptr<const tandem::abi::KernelImage> image) : kernel(std::move(image)) {}
 };
+
+namespace tandem {
+
+// "pointer", "i32", "fp16".
+const char* wordOf(abi::ParamType type);
+
+}  // namespace tandem

@@ -10,13 +10,13 @@
 using namespace tandem;
 using nlohmann::json;
 
-namespace {
-
-const char* wordOf(abi::ParamType t) {
+const char* tandem::wordOf(abi::ParamType type) {
   static const char* const words[] = {"pointer", "i1", "i8", "i16", "i32", "i64", "fp16", "bf16", "fp32", "fp64"};
   static_assert(std::size(words) == size_t(abi::ParamType::F64) + 1);
-  return words[size_t(t)];
+  return words[size_t(type)];
 }
+
+namespace {
 
 const abi::KernelImage& imageOf(td_gpu_kernel* kernel) { return required(kernel, "kernel").kernel.image(); }
 

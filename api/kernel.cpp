@@ -2,6 +2,7 @@
 #include "api/kernel.h"
 #include "compiler/driver/compile.h"
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 namespace tandem {
@@ -24,15 +25,21 @@ Kernel Kernel::fromText(const std::string& text, const std::string& fileName, co
 
 const std::string& Kernel::name() const { return impl_->name; }
 
-std::shared_ptr<td_program> Kernel::Impl::specialise(const std::string& signature, const std::string& constants,
-                                                     int numWarps) {
+std::string Kernel::Impl::requestFor(const Specialisation& wanted) const {
+  auto made = compiler::requestForText(text, fileName, name, wanted.signature, wanted.constants, wanted.numWarps);
+  if (!made.error.empty()) throw Error(made.error);
+  nlohmann::json request = nlohmann::json::parse(made.text);
+  request["options"]["num_stages"] = wanted.numStages;
+  request["options"]["target"] = wanted.target;
+  return request.dump();
+}
+
+std::shared_ptr<td_program> Kernel::Impl::specialise(const Specialisation& wanted) {
   std::lock_guard lock(mutex);
-  auto& program = programs[signature + ";" + constants + ";" + std::to_string(numWarps)];
+  auto& program = programs[wanted];
   if (program) return program;
-  auto request = compiler::requestForText(text, fileName, name, signature, constants, numWarps);
-  if (!request.error.empty()) throw Error(request.error);
   td_program* compiled = nullptr;
-  if (td_compile(request.text.c_str(), &compiled)) throw Error(td_last_error());
+  if (td_compile(requestFor(wanted).c_str(), &compiled)) throw Error(td_last_error());
   program = {compiled, td_program_release};
   return program;
 }

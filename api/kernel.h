@@ -1,17 +1,29 @@
 // What a Kernel holds, shared by the files of this room.
 #pragma once
 #include "tandem/kernel.h"
+#include <compare>
 #include <mutex>
 
 namespace tandem {
 
+// What a kernel is compiled for. Types and constants as in compiler::requestForText.
+struct Specialisation {
+  std::string target, signature, constants;
+  int numWarps = 4, numStages = 3;
+
+  auto operator<=>(const Specialisation&) const = default;
+};
+
 struct Kernel::Impl {
   std::string text, fileName, name;
   std::mutex mutex;
-  std::map<std::string, std::shared_ptr<td_program>> programs;  // by signature, constants and warps
+  std::map<Specialisation, std::shared_ptr<td_program>> programs;
 
   // Compiles, or finds what was compiled. Throws Error with the diagnostics.
-  std::shared_ptr<td_program> specialise(const std::string& signature, const std::string& constants, int numWarps);
+  std::shared_ptr<td_program> specialise(const Specialisation& wanted);
+
+ private:
+  std::string requestFor(const Specialisation& wanted) const;
 };
 
 }  // namespace tandem

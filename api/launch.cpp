@@ -38,13 +38,20 @@ void hostThread(td_session* session, int rank, int size, const std::function<voi
   }
 }
 
-RunReport describe(td_session* session, const json& reports, bool trace) {
+json sessionOptions(const RunOptions& o) {
+  if (o.target == "sim")
+    return {{"ranks", o.ranks}, {"seed", o.seed}, {"trace", o.trace}, {"slots_per_rank", o.slotsPerRank}, {"check", o.check}};
+  return {{"target", o.target}, {"ranks", o.ranks}, {"devices", o.devices}, {"wait_timeout_ms", o.waitTimeoutMs}};
+}
+
+RunReport describe(td_session* session, const json& reports, const RunOptions& options) {
   RunReport out;
   for (auto& r : reports) out.warnings.push_back(r["text"]);
+  if (options.target != "sim") return out;
   char* text = nullptr;
   int status = td_counters(session, &text);
   out.counters = takeText(status, text);
-  if (trace) {
+  if (options.trace) {
     status = td_timeline(session, 80, &text);
     out.timeline = takeText(status, text);
     status = td_chrome_trace(session, &text);
@@ -57,12 +64,7 @@ RunReport describe(td_session* session, const json& reports, bool trace) {
 
 RunReport launch(const std::function<void(Team&)>& main, const RunOptions& options) {
   td_session* raw = nullptr;
-  json o = {{"ranks", options.ranks},
-            {"seed", options.seed},
-            {"trace", options.trace},
-            {"slots_per_rank", options.slotsPerRank},
-            {"check", options.check}};
-  if (td_session_create(o.dump().c_str(), &raw)) throw Error(td_last_error());
+  if (td_session_create(sessionOptions(options).dump().c_str(), &raw)) throw Error(td_last_error());
   std::unique_ptr<td_session, void (*)(td_session*)> session(raw, td_session_destroy);
   Failures failures;
   std::vector<std::thread> threads;
@@ -76,7 +78,7 @@ RunReport launch(const std::function<void(Team&)>& main, const RunOptions& optio
   if (td_finish(raw)) throw Error(td_last_error());
   json reports = reportsOf(raw);
   throwErrors(reports);
-  return describe(raw, reports, options.trace);
+  return describe(raw, reports, options);
 }
 
 }  // namespace tandem

@@ -16,10 +16,11 @@ bool fitsInt32(int64_t v) {
 struct Packed {
   std::string type;
   uint64_t bits;
+  bool mayAlign;  // a multiple of 16 is worth telling a GPU's compiler
 };
-Packed pack(const Tensor& t) { return {std::string("*") + name(t.dtype), t.address}; }
-Packed pack(int64_t v) { return {fitsInt32(v) ? "i32" : "i64", uint64_t(v)}; }
-Packed pack(double v) { return {"fp32", std::bit_cast<uint32_t>(float(v))}; }
+Packed pack(const Tensor& t) { return {std::string("*") + name(t.dtype), t.address, true}; }
+Packed pack(int64_t v) { return {fitsInt32(v) ? "i32" : "i64", uint64_t(v), true}; }
+Packed pack(double v) { return {"fp32", std::bit_cast<uint32_t>(float(v)), false}; }
 
 std::string spell(bool v) { return v ? "True" : "False"; }
 std::string spell(int64_t v) { return std::to_string(v); }
@@ -32,6 +33,12 @@ std::string spell(DType v) {
   return std::string("tl.") + words[size_t(v)];
 }
 
+int signalCount(const Tensor& signals) {
+  if (signals.size() > std::numeric_limits<int32_t>::max())
+    throw Error(std::to_string(signals.size()) + " signals at once are too many");
+  return int(signals.size());
+}
+
 }  // namespace
 
 void Team::check(int status) const {
@@ -41,9 +48,16 @@ void Team::check(int status) const {
   throw Error(why);
 }
 
+const std::string& Team::target() const {
+  if (!target_.empty()) return target_;
+  char* text = nullptr;
+  check(td_session_target(session_, rank_, &text));
+  return target_ = takeText(0, text);
+}
+
 int Team::residentPrograms() const {
   int count = 0;
-  check(td_resident_programs(session_, &count));
+  check(td_resident_programs(session_, rank_, &count));
   return count;
 }
 
@@ -74,19 +88,20 @@ Tensor Team::peer(const Tensor& t, int rank) const {
 
 void Team::launch(const Kernel& kernel, const LaunchConfig& config, const std::vector<Argument>& arguments,
                   const std::map<std::string, Constant>& constants) {
-  std::string signature, constantText;
+  Specialisation wanted{target(), "", "", config.numWarps, config.numStages};
   std::vector<uint64_t> words;
+  bool promises = wanted.target != "sim";
   for (const Argument& a : arguments) {
     Packed p = std::visit([](const auto& v) { return pack(v); }, a);
-    signature += (signature.empty() ? "" : ", ") + p.type;
+    wanted.signature += (words.empty() ? "" : ", ") + p.type + (promises && p.mayAlign && p.bits % 16 == 0 ? ":16" : "");
     words.push_back(p.bits);
   }
   for (auto& [key, value] : constants)
-    constantText +=
-        (constantText.empty() ? "" : ", ") + key + "=" + std::visit([](const auto& v) { return spell(v); }, value);
-  auto program = kernel.impl()->specialise(signature, constantText, config.numWarps);
-  check(td_launch(session_, rank_, config.stream, program.get(), config.grid[0], config.grid[1], config.grid[2],
-                  config.numWarps, words.data(), int(words.size()), "", 0));
+    wanted.constants +=
+        (wanted.constants.empty() ? "" : ", ") + key + "=" + std::visit([](const auto& v) { return spell(v); }, value);
+  auto program = kernel.impl()->specialise(wanted);
+  check(td_launch(session_, rank_, config.stream, program.get(), config.grid[0], config.grid[1], config.grid[2], config.numWarps,
+                  config.cooperative ? TD_COOPERATIVE : 0, words.data(), int(words.size()), "", 0));
 }
 
 int Team::newStream() {
@@ -99,14 +114,22 @@ void Team::copy(const Tensor& dest, const Tensor& source, int stream) {
     throw Error("copy of " + std::to_string(source.bytes()) + " bytes into " + std::to_string(dest.bytes()) + " bytes");
   check(td_copy(session_, rank_, stream, dest.address, source.address, uint64_t(source.bytes())));
 }
-void Team::signalWrite(const Tensor& s, uint64_t value, int stream) {
-  check(td_signal_write(session_, rank_, stream, s.address, value, int(tandem::byteSize(s.dtype)), 0));
+void Team::copyFromHost(const Tensor& dest, const void* source, int stream) {
+  check(td_copy_from_host(session_, rank_, stream, dest.address, source, uint64_t(dest.bytes())));
 }
-void Team::signalAdd(const Tensor& s, uint64_t value, int stream) {
-  check(td_signal_write(session_, rank_, stream, s.address, value, int(tandem::byteSize(s.dtype)), 1));
+void Team::copyToHost(void* dest, const Tensor& source, int stream) {
+  check(td_copy_to_host(session_, rank_, stream, dest, source.address, uint64_t(source.bytes())));
 }
+void Team::fill(const Tensor& dest, uint8_t byte, int stream) {
+  check(td_set(session_, rank_, stream, dest.address, byte, uint64_t(dest.bytes())));
+}
+void Team::writeSignals(const Tensor& s, uint64_t value, int stream, int kind) {
+  check(td_signal_write(session_, rank_, stream, s.address, signalCount(s), value, int(tandem::byteSize(s.dtype)), kind));
+}
+void Team::signalWrite(const Tensor& s, uint64_t value, int stream) { writeSignals(s, value, stream, 0); }
+void Team::signalAdd(const Tensor& s, uint64_t value, int stream) { writeSignals(s, value, stream, 1); }
 void Team::signalWait(const Tensor& s, Compare compare, uint64_t value, int stream) {
-  check(td_signal_wait(session_, rank_, stream, s.address, int(compare), value, int(tandem::byteSize(s.dtype))));
+  check(td_signal_wait(session_, rank_, stream, s.address, signalCount(s), int(compare), value, int(tandem::byteSize(s.dtype))));
 }
 uint64_t Team::recordEvent(int stream) {
   uint64_t event = 0;

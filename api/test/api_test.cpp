@@ -3,6 +3,7 @@
 #include "tandem/ops_c_api.h"
 #include "tandem/tandem.h"
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 namespace tandem {
@@ -132,6 +133,67 @@ TEST(Streams, WrongNumbersAreErrors) {
   EXPECT_THROW(launch([](Team& t) { t.peer(t.zeros({1}, DType::Int32), 9); }, {.ranks = 1}), Error);
 }
 
+TEST(Streams, SignalsOfAWholeTensor) {
+  auto main = [](Team& team) {
+    Tensor flags = team.zeros({5}, DType::Int32);
+    int next = (team.rank() + 1) % team.size(), writer = team.newStream();
+    team.signalWait(flags, Compare::Eq, 9);
+    team.signalWrite(team.peer(flags, next), 4, writer);
+    team.signalAdd(team.peer(flags, next), 5, writer);
+    team.synchronize();
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(flags.data<int32_t>()[i], 9);
+    team.signalWrite(flags, 0);
+  };
+  for (uint64_t seed = 0; seed < 10; ++seed) EXPECT_TRUE(launch(main, {.ranks = 3, .seed = seed}).warnings.empty());
+}
+
+TEST(Streams, OneSignalOfATensorIsOne) {
+  auto main = [](Team& team) {
+    Tensor flags = team.zeros({3}, DType::Int64), middle{flags.address + 8, {1}, DType::Int64}, none{flags.address, {0}, DType::Int64};
+    team.signalWrite(middle, 7);
+    team.signalWait(none, Compare::Eq, 1);
+    team.synchronize();
+    EXPECT_EQ(std::vector<int64_t>(flags.data<int64_t>(), flags.data<int64_t>() + 3), (std::vector<int64_t>{0, 7, 0}));
+    team.signalWrite(flags, 0);
+  };
+  launch(main, {.ranks = 1});
+}
+
+TEST(Streams, HostCopiesAndFill) {
+  auto main = [](Team& team) {
+    std::vector<int32_t> in = {1, 2, 3, 4}, out(4), filled(4);
+    Tensor x = team.empty({4}, DType::Int32), y = team.empty({4}, DType::Int32);
+    team.copyFromHost(x, in.data());
+    team.launch(addOne(), {}, {x});
+    team.copyToHost(out.data(), x);
+    team.fill(y, 0x11);
+    team.copyToHost(filled.data(), y);
+    team.synchronize();
+    EXPECT_EQ(out, (std::vector<int32_t>{2, 2, 3, 4}));
+    EXPECT_EQ(filled, std::vector<int32_t>(4, 0x11111111));
+  };
+  launch(main, {.ranks = 2, .check = true});
+}
+
+TEST(Targets, ASimulatedRankSaysSo) {
+  launch([](Team& team) { EXPECT_EQ(team.target(), "sim"); }, {.ranks = 2});
+}
+
+TEST(Targets, ACooperativeLaunchMustFit) {
+  auto main = [](Team& team) { team.launch(addOne(), {.grid = {100, 2, 1}, .cooperative = true}, {team.zeros({1}, DType::Int32)}); };
+  EXPECT_STREQ(thrownBy<Error>(main, 1).what(), "a cooperative launch of 200 programs on a rank that has room for 132");
+  launch([](Team& team) { team.launch(addOne(), {.cooperative = true}, {team.zeros({1}, DType::Int32)}); }, {.ranks = 1});
+}
+
+TEST(Targets, UnknownOnesAreNamed) {
+  try {
+    launch([](Team&) {}, {.target = "tpu"});
+    FAIL() << "nothing was thrown";
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "`target` is `tpu`; it is one of sim, cuda");
+  }
+}
+
 TEST(Ops, WrongShapesNameBothSizes) {
   auto main = [](Team& team) {
     ops::AllGatherGemm op(team, 8, 4, 4, DType::Float32);
@@ -163,7 +225,7 @@ TEST(CApi, NullsAreRefused) {
   EXPECT_NE(td_compile(nullptr, &program), 0);
   EXPECT_NE(td_compile("{}", nullptr), 0);
   EXPECT_NE(td_enter(nullptr, 0), 0);
-  EXPECT_NE(td_launch(nullptr, 0, 0, nullptr, 1, 1, 1, 4, nullptr, 0, nullptr, 0), 0);
+  EXPECT_NE(td_launch(nullptr, 0, 0, nullptr, 1, 1, 1, 4, 0, nullptr, 0, nullptr, 0), 0);
   EXPECT_STRNE(td_last_error(), "");
   td_session_destroy(nullptr);
   td_program_release(nullptr);
@@ -181,14 +243,68 @@ TEST(CApi, RanksAndStreamsAreChecked) {
   EXPECT_NE(td_allocate(session, 5, 16, 0, 1, "x", "", 0, &address), 0);
   EXPECT_EQ(td_allocate(session, 0, 16, 0, 1, nullptr, nullptr, 0, &address), 0);
   EXPECT_NE(td_copy(session, 0, 3, address, address, 4), 0);
-  EXPECT_NE(td_launch(session, 0, 0, nullptr, 1, 1, 1, 4, nullptr, 0, "", 0), 0);
-  EXPECT_NE(td_signal_write(session, 0, 0, address, 1, 3, 0), 0);
-  EXPECT_NE(td_signal_wait(session, 0, 0, address, 99, 1, 8), 0);
+  EXPECT_NE(td_launch(session, 0, 0, nullptr, 1, 1, 1, 4, 0, nullptr, 0, "", 0), 0);
+  EXPECT_NE(td_signal_write(session, 0, 0, address, 1, 1, 3, 0), 0);
+  EXPECT_NE(td_signal_write(session, 0, 0, address, -1, 1, 8, 0), 0);
+  EXPECT_NE(td_signal_wait(session, 0, 0, address, 1, 99, 1, 8), 0);
+  int stream = 7;
+  EXPECT_NE(td_adopt_stream(session, 0, 1234, &stream), 0);
+  EXPECT_STREQ(td_last_error(), "a simulated rank has no CUDA streams");
+  EXPECT_EQ(stream, 7);
   int team = 0, members[] = {0, 4};
   EXPECT_NE(td_create_team(session, 0, members, 2, &team), 0);
   EXPECT_NE(td_wait_event(session, 0, 0, 1), 0);
   EXPECT_EQ(td_leave(session, 0), 0);
   td_session_destroy(session);
+}
+
+TEST(CApi, SessionsOfGpusCheckTheirOptions) {
+  td_session* session = nullptr;
+  const std::pair<const char*, const char*> wrong[] = {
+      {R"({"target": "cuda", "ranks": 2, "rank": 2, "rendezvous": "x"})", "`rank` is 2, but there are 2 ranks"},
+      {R"({"target": "cuda", "ranks": 2, "rank": 1})", "one rank of several needs a `rendezvous`"},
+      {R"({"target": "cuda", "ranks": 3, "devices": [0, 1]})", "`devices` names 2 for the 3 ranks of this process"},
+      {R"({"target": "cuda", "ranks": 2000})", "`ranks` must be 1 to 1024, not 2000"}};
+  for (auto& [options, why] : wrong) {
+    EXPECT_NE(td_session_create(options, &session), 0);
+    EXPECT_STREQ(td_last_error(), why);
+  }
+}
+
+// Requests for both targets come from one text; the simulator takes the first only.
+TEST(CApi, CodeForAnotherTargetIsRefusedWithBothNames) {
+  nlohmann::json request = {{"kernel", "nothing"},
+                            {"module", {{"file", "k.py"}, {"source", std::string(kHeader) + "def nothing(p):\n    tl.store(p, 1)\n"}}},
+                            {"arguments", {{{"name", "p"}, {"type", "*i32"}}}},
+                            {"options", {{"num_warps", 4}}}};
+  td_program *simulated = nullptr, *gpu = nullptr;
+  ASSERT_EQ(td_compile(request.dump().c_str(), &simulated), 0) << td_last_error();
+  request["options"]["target"] = "sm_90a";
+  if (td_compile(request.dump().c_str(), &gpu)) {
+    ASSERT_NE(std::string(td_last_error()).find("no code generator for target"), std::string::npos) << td_last_error();
+    td_program_release(simulated);
+    GTEST_SKIP() << td_last_error();
+  }
+  char* text = nullptr;
+  ASSERT_EQ(td_program_info(gpu, &text), 0);
+  nlohmann::json info = nlohmann::json::parse(text);
+  td_free(text);
+  EXPECT_EQ(info["target"], "sm_90a");
+  EXPECT_EQ(info["name"], "nothing");
+  EXPECT_EQ(info["arguments"], nlohmann::json::parse(R"([{"name": "", "type": "pointer"}])"));
+  td_session* session = nullptr;
+  ASSERT_EQ(td_session_create("{}", &session), 0);
+  ASSERT_EQ(td_enter(session, 0), 0);
+  uint64_t address = 0;
+  ASSERT_EQ(td_allocate(session, 0, 16, 0, 1, "x", "", 0, &address), 0);
+  EXPECT_EQ(td_launch(session, 0, 0, simulated, 1, 1, 1, 4, 0, &address, 1, "", 0), 0);
+  EXPECT_NE(td_launch(session, 0, 0, simulated, 1, 1, 1, 4, 64, &address, 1, "", 0), 0);
+  EXPECT_NE(td_launch(session, 0, 0, gpu, 1, 1, 1, 4, 0, &address, 1, "", 0), 0);
+  EXPECT_STREQ(td_last_error(), "kernel `nothing` is compiled for `sm_90a`, but rank 0 runs code for `sim`");
+  EXPECT_EQ(td_leave(session, 0), 0);
+  td_session_destroy(session);
+  td_program_release(simulated);
+  td_program_release(gpu);
 }
 
 TEST(CApi, UnknownTeamStopsTheRun) {

@@ -2,9 +2,9 @@
  *
  * Conventions. A function returns 0, or non-zero with the reason in td_last_error() of the calling thread. Strings
  * given out are freed with td_free. Strings in are UTF-8 and copied. Handles are not thread-safe unless a line says so.
- * Addresses are simulated device addresses; on the simulator they are also addresses of this process. `rank` is the
- * rank that makes the call; calls marked [collective] must be made by every rank (of the team) in the same order, those
- * marked [blocks] may wait for other ranks.
+ * Addresses are device addresses, of a GPU or simulated; on the simulator they are also addresses of this process. `rank`
+ * is the rank that makes the call; calls marked [collective] must be made by every rank (of the team) in the same order,
+ * those marked [blocks] may wait for other ranks.
  */
 #ifndef TANDEM_C_API_H
 #define TANDEM_C_API_H
@@ -28,8 +28,9 @@ TANDEM_API const char* td_last_error(void);  /* valid until the thread's next ca
 TANDEM_API void td_free(char* text);
 
 /* --- compiler: thread-safe; the request and its answers are JSON, see docs/guide/compile_request.md --- */
-TANDEM_API int td_compile(const char* request, td_program** program);     /* error text: rendered diagnostics */
-/* {"name", "arguments": [{"name", "type"}], "warnings"} */
+/* For the request's options.target: "sim" (the default) or a GPU ("sm_90a"). Error text: rendered diagnostics. */
+TANDEM_API int td_compile(const char* request, td_program** program);
+/* {"name", "target", "arguments": [{"name", "type"}], "warnings"}; a GPU's arguments have no names and pointers are "pointer" */
 TANDEM_API int td_program_info(td_program* program, char** json);
 TANDEM_API void td_program_release(td_program* program);
 TANDEM_API int td_emit(const char* request, const char* stage, char** text);  /* "ast", "tile", "tile-opt", "sim" */
@@ -38,45 +39,58 @@ TANDEM_API int td_request_for_file(const char* path, const char* kernel, const c
                                    int num_warps, char** request);
 TANDEM_API int td_builtins(char** json);
 
-/* --- sessions. options: {"ranks": 4, "seed": 0, "trace": false, "slots_per_rank": 132,
-   "check": false, "policy": "random" (or "round-robin", "priority", "slowest-rank"), "log_stores": false} --- */
+/* --- sessions. options: {"target": "sim" (the default) or "cuda", "ranks": 4} and
+   sim: {"seed": 0, "trace": false, "slots_per_rank": 132, "check": false,
+         "policy": "random" (or "round-robin", "priority", "slowest-rank"), "log_stores": false};
+   cuda: {"rank": 2 (this process is that rank alone; without it all ranks are threads of this process),
+          "rendezvous": "name" (the same in all processes of the run), "devices": [0, 1] (one for each rank of this process;
+          without it rank i takes device i), "wait_timeout_ms": 0 (of one wait; 0: never)} --- */
 TANDEM_API int td_session_create(const char* options, td_session** session);
 TANDEM_API void td_session_destroy(td_session* session);
+/* What kernels of the rank are compiled for: "sim", "sm_90a". */
+TANDEM_API int td_session_target(td_session*, int rank, char** text);
+/* How many programs of a rank are resident at once: more may not wait for each other. */
+TANDEM_API int td_resident_programs(td_session*, int rank, int* count);
 TANDEM_API int td_enter(td_session*, int rank); /* [collective, blocks] first call of a rank's host thread */
 TANDEM_API int td_leave(td_session*, int rank); /* [blocks] waits for the rank's streams; last call of the thread */
 TANDEM_API int td_abort(td_session*, int rank, const char* why);   /* instead of td_leave when the rank's main failed */
 TANDEM_API int td_interrupt(td_session*); /* from any thread: ends the run soon; its blocking calls fail */
-/* `poll` is called now and then on the thread that simulates; non-zero ends that run. One for the process; NULL for
- * none. */
+/* `poll` is called now and then on a thread that simulates or waits; non-zero ends that run. One for the process; NULL
+ * for none. */
 TANDEM_API int td_set_interrupt_poll(int (*poll)(void));
 TANDEM_API int td_finish(td_session*); /* after all ranks left: looks for leftover signals */
-/* [{"severity", "kind", "message", "rank", "program", "kernel", "file", "line", "text"}] */
+/* [{"severity", "kind", "message", "rank", "program", "kernel", "file", "line", "column", "text"}] */
 TANDEM_API int td_reports(td_session*, char** json);
-/* How many programs of a rank are resident at once: more may not wait for each other. */
-TANDEM_API int td_resident_programs(td_session*, int* count);
+
+/* --- of simulated runs only --- */
 TANDEM_API int td_counters(td_session*, char** json);
 /* Where two finished runs of one computation, both with log_stores, did something else: a diagnostic, or empty. */
 TANDEM_API int td_first_difference(td_session* one, td_session* other, char** text);
 TANDEM_API int td_chrome_trace(td_session*, char** json);
 TANDEM_API int td_timeline(td_session*, int width, char** text);
 TANDEM_API int td_trace_summary(td_session*, char** json);
+/* These two do nothing on GPUs. */
+TANDEM_API int td_mark_initialised(td_session*, uint64_t address, uint64_t bytes);
+/* The host of `rank` reads, or with `write` writes, device memory itself; what it writes is initialised. For the checker of races. */
+TANDEM_API int td_host_access(td_session*, int rank, uint64_t address, uint64_t bytes, int write);
 
 /* --- memory; file and line name the host's call in reports --- */
 /* Symmetric: [collective, blocks]. `initialised` memory may be read before anything writes it (it holds zeros). */
 TANDEM_API int td_allocate(td_session*, int rank, uint64_t bytes, int symmetric, int initialised, const char* name,
                            const char* file, int line, uint64_t* address);
 TANDEM_API int td_release(td_session*, int rank, uint64_t address, const char* file, int line);
-TANDEM_API int td_mark_initialised(td_session*, uint64_t address, uint64_t bytes);
-// The host of `rank` reads, or with `write` writes, device memory itself; what it writes is initialised. For the checker of races.
-TANDEM_API int td_host_access(td_session*, int rank, uint64_t address, uint64_t bytes, int write);
 TANDEM_API int td_peer_address(td_session*, int rank, uint64_t address, int peer, uint64_t* result);
 
 /* --- teams and streams; stream 0 and team 0 exist from the start --- */
 /* [collective over members, blocks] */
 TANDEM_API int td_create_team(td_session*, int rank, const int* members, int count, int* team);
 TANDEM_API int td_create_stream(td_session*, int rank, int* stream);
-TANDEM_API int td_launch(td_session*, int rank, int stream, td_program*, int grid_x, int grid_y, int grid_z,
-                         int num_warps, const uint64_t* arguments, int count, const char* file, int line);
+/* A stream of the framework around, by its CUstream. The same handle gives the same stream; the framework goes on owning it. */
+TANDEM_API int td_adopt_stream(td_session*, int rank, uint64_t handle, int* stream);
+#define TD_COOPERATIVE 1 /* all programs resident at once, or the launch fails */
+/* arguments: one word for each of the program's; integers sign-extended, floats as their bits. The program is for the rank's target. */
+TANDEM_API int td_launch(td_session*, int rank, int stream, td_program*, int grid_x, int grid_y, int grid_z, int num_warps, int flags,
+                         const uint64_t* arguments, int count, const char* file, int line);
 /* The copy engine. */
 TANDEM_API int td_copy(td_session*, int rank, int stream, uint64_t dest, uint64_t source, uint64_t bytes);
 TANDEM_API int td_set(td_session*, int rank, int stream, uint64_t dest, int value, uint64_t bytes);
@@ -84,10 +98,9 @@ TANDEM_API int td_set(td_session*, int rank, int stream, uint64_t dest, int valu
 TANDEM_API int td_copy_from_host(td_session*, int rank, int stream, uint64_t dest, const void* source, uint64_t bytes);
 TANDEM_API int td_copy_to_host(td_session*, int rank, int stream, void* dest, uint64_t source, uint64_t bytes);
 TANDEM_API int td_release_async(td_session*, int rank, int stream, uint64_t address);
-/* compare: 0 eq, 1 ne, 2 gt, 3 le, 4 lt, 5 ge; kind: 0 set, 1 add; bytes: 4 or 8 */
-TANDEM_API int td_signal_write(td_session*, int rank, int stream, uint64_t signal, uint64_t value, int bytes, int kind);
-TANDEM_API int td_signal_wait(td_session*, int rank, int stream, uint64_t signal, int compare, uint64_t value,
-                              int bytes);
+/* `count` consecutive signals. compare: 0 eq, 1 ne, 2 gt, 3 le, 4 lt, 5 ge; kind: 0 set, 1 add; bytes: 4 or 8, of one */
+TANDEM_API int td_signal_write(td_session*, int rank, int stream, uint64_t signal, int count, uint64_t value, int bytes, int kind);
+TANDEM_API int td_signal_wait(td_session*, int rank, int stream, uint64_t signal, int count, int compare, uint64_t value, int bytes);
 TANDEM_API int td_barrier_on_stream(td_session*, int rank, int stream, int team);
 TANDEM_API int td_record_event(td_session*, int rank, int stream, uint64_t* event);
 TANDEM_API int td_wait_event(td_session*, int rank, int stream, uint64_t event);

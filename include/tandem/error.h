@@ -13,7 +13,7 @@ class TANDEM_API Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The simulator found an error in the program it ran. `kinds` are the reports' stable words ("deadlock",
+// A run, simulated or on GPUs, found an error in its kernels. `kinds` are the reports' stable words ("deadlock",
 // "out-of-bounds", ...).
 class TANDEM_API SimulationError : public Error {
  public:

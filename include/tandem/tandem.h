@@ -1,4 +1,4 @@
-// Tandem's C++ API: compile Triton-syntax kernels and run them on simulated ranks.
+// Tandem's C++ API: compile Triton-syntax kernels and run them on simulated ranks or GPUs.
 #pragma once
 #include "tandem/error.h"
 #include "tandem/kernel.h"

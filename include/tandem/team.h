@@ -1,4 +1,4 @@
-// The ranks of a run, seen from one of them, and `launch`, which makes them.
+// The ranks of a run, seen from one of them, and what makes them: `launch` and `joinFromEnvironment`.
 #pragma once
 #include "tandem/kernel.h"
 #include <array>
@@ -13,22 +13,26 @@ struct LaunchConfig {
   std::array<int, 3> grid{1, 1, 1};
   int numWarps = 4;
   int stream = 0;
+  int numStages = 3;         // how far a GPU's loads run ahead of its products
+  bool cooperative = false;  // all programs resident at once, or the launch fails
 };
 
 // One rank's view of a team. Used by that rank's host thread only. Calls marked [collective] are made by every rank of
 // the team in the same order; those marked [blocks] may wait for other ranks. Every call throws Error on bad input and
-// SimulationError when the simulator has found an error.
+// SimulationError when the run has found an error in its kernels.
 class TANDEM_API Team {
  public:
   Team(td_session* session, int rank, int size) : session_(session), rank_(rank), size_(size) {}
 
   int rank() const { return rank_; }
   int size() const { return size_; }
+  // What the rank's kernels are compiled for: "sim", "sm_90a".
+  const std::string& target() const;
   // How many programs of a rank are resident at once. Programs that wait for each other must not be more.
   int residentPrograms() const;
 
-  // Symmetric memory [collective, blocks]. `empty` holds nothing: reading it before a write is an error. `zeros` holds
-  // zeros.
+  // Symmetric memory [collective, blocks]. `empty` holds nothing: reading it before a write is an error, which the
+  // simulator reports. `zeros` holds zeros.
   Tensor empty(const std::vector<int64_t>& shape, DType dtype, const std::string& name = "");
   Tensor zeros(const std::vector<int64_t>& shape, DType dtype, const std::string& name = "");
   // Memory of this rank alone, holding zeros.
@@ -43,7 +47,11 @@ class TANDEM_API Team {
 
   int newStream();
   void copy(const Tensor& dest, const Tensor& source, int stream = 0);  // copy engine; equal sizes
-  // One 4- or 8-byte signal, in stream order.
+  // Host memory must live until the stream gets there.
+  void copyFromHost(const Tensor& dest, const void* source, int stream = 0);
+  void copyToHost(void* dest, const Tensor& source, int stream = 0);
+  void fill(const Tensor& dest, uint8_t byte, int stream = 0);
+  // Every element of a tensor of 4- or 8-byte signals, in stream order.
   void signalWrite(const Tensor& signal, uint64_t value, int stream = 0);
   void signalAdd(const Tensor& signal, uint64_t value, int stream = 0);
   void signalWait(const Tensor& signal, Compare compare, uint64_t value, int stream = 0);
@@ -57,31 +65,59 @@ class TANDEM_API Team {
   td_session* session() const { return session_; }
 
  private:
-   Tensor allocate(const std::vector<int64_t>& shape, DType dtype, bool symmetric, bool initialised,
-                   const std::string& name);
-   void check(int status) const;
+  Tensor allocate(const std::vector<int64_t>& shape, DType dtype, bool symmetric, bool initialised,
+                  const std::string& name);
+  void writeSignals(const Tensor& signals, uint64_t value, int stream, int kind);
+  void check(int status) const;
 
-   td_session* session_;
-   int rank_, size_;
+  td_session* session_;
+  int rank_, size_;
+  mutable std::string target_;  // empty: not asked yet
 };
 
 struct RunOptions {
   int ranks = 1;
-  uint64_t seed = 0;       // decides schedule and delays; the same seed gives the same run
+  uint64_t seed = 0;           // decides schedule and delays; the same seed gives the same run
   bool trace = false;
-  int slotsPerRank = 132;  // programs of a rank resident at once
-  bool check = false;      // look for races and misused signals
+  int slotsPerRank = 132;      // programs of a rank resident at once
+  bool check = false;          // look for races and misused signals
+  std::string target = "sim";     // or "cuda": rank i is a GPU; seed, trace, slotsPerRank and check are the simulator's
+  std::vector<int> devices = {};  // one a rank; empty: rank i takes device i
+  uint64_t waitTimeoutMs = 0;     // of one wait on a GPU; 0: never
 };
 
 struct RunReport {
   std::vector<std::string> warnings;  // rendered
   std::string timeline;               // with trace
   std::string chromeTrace;            // with trace; JSON that Perfetto opens
-  std::string counters;               // JSON
+  std::string counters;               // JSON; of simulated runs
 };
 
-// Runs `main` once on each rank, each on a thread of its own, one at a time. Rethrows the first exception of a rank's
-// main; throws SimulationError when the simulator found an error.
+// Runs `main` once on each rank, each on a thread of its own; of simulated ranks one runs at a time. Rethrows the first
+// exception of a rank's main; throws SimulationError when the run found an error in its kernels.
 TANDEM_API RunReport launch(const std::function<void(Team&)>& main, const RunOptions& options);
+
+// This process as one rank on a GPU, until the end of its life.
+class TANDEM_API JoinedRank {
+ public:
+  JoinedRank(JoinedRank&&) noexcept;
+  // leave() when that has not been called; what it finds then goes to standard error. While an exception ends the rank,
+  // the others are told instead, and their calls throw.
+  ~JoinedRank();
+
+  Team& team();
+  // [blocks] Waits for the rank's streams; throws what the run found. The team is not used any more.
+  void leave();
+
+ private:
+  struct Impl;
+  explicit JoinedRank(std::unique_ptr<Impl> impl);
+  friend JoinedRank joinFromEnvironment(uint64_t waitTimeoutMs);
+  std::unique_ptr<Impl> impl_;
+};
+
+// Joins the group that torchrun (RANK, WORLD_SIZE, LOCAL_RANK, MASTER_PORT) or mpirun (OMPI_COMM_WORLD_...) has started on this
+// host, one process a rank; a process that neither has started is alone. [collective, blocks]
+TANDEM_API JoinedRank joinFromEnvironment(uint64_t waitTimeoutMs = 0);
 
 }  // namespace tandem

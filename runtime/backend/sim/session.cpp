@@ -2,6 +2,7 @@
 #include "runtime/backend/sim/session.h"
 #include <algorithm>
 #include <cstring>
+#include <stdexcept>
 
 namespace tandem::runtime::sim {
 namespace {
@@ -17,13 +18,18 @@ HostBaton::Progress advance(interpreter::World& world, const std::function<bool(
   return HostBaton::Progress::Stuck;
 }
 
+RunReport reportOf(const interpreter::Report& r) {
+  return {r.severity, r.kind, r.message, r.rank, r.program, r.kernel, r.file ? r.file->name : "", r.range.line, r.range.column, r.render()};
+}
+
 }  // namespace
 
 Session::Session(const interpreter::WorldOptions& options)
     : world_(options),
       baton_(options.rankCount, [this](const std::function<bool()>& done) { return advance(world_, done); },
              [this](const std::vector<std::string>& notes) { world_.reportDeadlock(notes); }),
-      symmetricAllocations_(options.rankCount) {
+      symmetricAllocations_(options.rankCount),
+      streamCounts_(options.rankCount, 1) {
   world_.setInterruptCheck([this] {
     auto poll = interruptPoll.load();
     return interruptRequested_ || (poll && poll());
@@ -42,34 +48,42 @@ void Session::abort(int rank, const std::string& why) {
   baton_.leave(rank);
 }
 
-void Session::checkWorld() const {
-  if (world_.failed()) throw RunStopped("the simulator reported an error");
+void Session::checkWorld() {
+  if (!world_.failed()) return;
+  baton_.stop("the simulator reported an error");
+  throw RunStopped("the simulator reported an error");
 }
 
-Address Session::allocate(int rank, uint64_t bytes, interpreter::MemoryKind kind, bool initialised,
-                          const std::string& name, const HostPlace& place) {
+std::vector<RunReport> Session::reports() const {
+  std::vector<RunReport> out;
+  for (const interpreter::Report& r : world_.reports()) out.push_back(reportOf(r));
+  return out;
+}
+
+Address Session::allocate(int rank, uint64_t bytes, bool symmetric, bool initialised, const std::string& name, const HostPlace& place) {
+  auto kind = symmetric ? interpreter::MemoryKind::Symmetric : interpreter::MemoryKind::Local;
   Address address = world_.allocate(rank, bytes, kind, initialised, name, place.file, place.line);
-  if (world_.failed()) {
-    baton_.stop("the simulator reported an error");
-    checkWorld();
-  }
-  if (kind == interpreter::MemoryKind::Symmetric) {
-    uint64_t mine = ++symmetricAllocations_[rank];
-    baton_.block(rank, "the other ranks to allocate symmetric memory " + std::to_string(mine), [this, mine] {
-      return std::all_of(symmetricAllocations_.begin(), symmetricAllocations_.end(),
-                         [mine](uint64_t n) { return n >= mine; });
-    });
-    world_.hostAllocated(rank);
-  }
+  checkWorld();
+  if (!symmetric) return address;
+  uint64_t mine = ++symmetricAllocations_[rank];
+  baton_.block(rank, "the other ranks to allocate symmetric memory " + std::to_string(mine), [this, mine] {
+    return std::all_of(symmetricAllocations_.begin(), symmetricAllocations_.end(), [mine](uint64_t n) { return n >= mine; });
+  });
+  world_.hostAllocated(rank);
   return address;
 }
 
 void Session::release(int rank, Address address, const HostPlace& place) {
   world_.release(rank, address, place.file, place.line);
-  if (world_.failed()) {
-    baton_.stop("the simulator reported an error");
-    checkWorld();
-  }
+  checkWorld();
+}
+
+void Session::releaseAsync(int rank, StreamId stream, Address address) {
+  world_.callbackAsync(rank, stream, [this, rank, address] { world_.release(rank, address); });
+}
+
+Address Session::peerAddress(int rank, Address address, int peer) const {
+  return address + uint64_t(int64_t(peer - rank)) * world_.heapStride();
 }
 
 int Session::createTeam(int rank, const std::vector<int>& members) {
@@ -85,8 +99,37 @@ int Session::createTeam(int rank, const std::vector<int>& members) {
   return id;
 }
 
-void Session::launch(int rank, StreamId stream, interpreter::Launch launch) {
-  world_.launch(rank, stream, std::move(launch));
+StreamId Session::createStream(int rank) {
+  StreamId stream = world_.createStream(rank);
+  ++streamCounts_[rank];
+  return stream;
+}
+
+StreamId Session::adoptStream(int rank, uint64_t handle) { throw std::runtime_error("a simulated rank has no CUDA streams"); }
+
+void Session::launch(int rank, StreamId stream, const KernelLaunch& launch) {
+  if (!launch.code.program) throw std::invalid_argument("a simulated rank takes code for `sim`, not a GPU's");
+  uint64_t programs = 1, slots = uint64_t(residentPrograms(rank));
+  for (int size : launch.grid) programs *= uint64_t(size);
+  if (launch.cooperative && programs > slots)
+    throw std::invalid_argument("a cooperative launch of " + std::to_string(programs) + " programs on a rank that has room for " +
+                                std::to_string(slots));
+  interpreter::Launch queued;
+  queued.program = launch.code.program;
+  queued.grid = launch.grid;
+  queued.numWarps = launch.numWarps;
+  for (uint64_t bits : launch.arguments) queued.arguments.push_back({bits});
+  queued.hostFile = launch.place.file;
+  queued.hostLine = launch.place.line;
+  world_.launch(rank, stream, std::move(queued));
+}
+
+void Session::copy(int rank, StreamId stream, Address dest, Address source, uint64_t bytes) {
+  world_.copyAsync(rank, stream, dest, source, bytes);
+}
+
+void Session::set(int rank, StreamId stream, Address dest, uint8_t value, uint64_t bytes) {
+  world_.setAsync(rank, stream, dest, value, bytes);
 }
 
 void Session::copyFromHost(int rank, StreamId stream, Address dest, const void* source, uint64_t bytes) {
@@ -104,8 +147,23 @@ void Session::copyToHost(int rank, StreamId stream, void* dest, Address source, 
   });
 }
 
-void Session::releaseAsync(int rank, StreamId stream, Address address) {
-  world_.callbackAsync(rank, stream, [this, rank, address] { world_.release(rank, address); });
+void Session::signalWrite(int rank, StreamId stream, Address signal, int count, uint64_t value, int bytes, SignalKind kind) {
+  for (int i = 0; i < count; ++i)
+    world_.signalWriteAsync(rank, stream, signal + uint64_t(i) * uint64_t(bytes), value, bytes, interpreter::SignalKind(kind));
+}
+
+void Session::signalWait(int rank, StreamId stream, Address signal, int count, Compare compare, uint64_t value, int bytes) {
+  for (int i = 0; i < count; ++i)
+    world_.signalWaitAsync(rank, stream, signal + uint64_t(i) * uint64_t(bytes), interpreter::SignalCompare(compare), value, bytes);
+}
+
+void Session::barrierOnStream(int rank, StreamId stream, int team) { world_.barrierAsync(rank, stream, team); }
+
+EventId Session::recordEvent(int rank, StreamId stream) { return lastEvent_ = world_.recordEvent(rank, stream); }
+
+void Session::waitEvent(int rank, StreamId stream, EventId event) {
+  if (event < 1 || event > lastEvent_) throw std::out_of_range("event " + std::to_string(event) + " was never recorded");
+  world_.waitEvent(rank, stream, event);
 }
 
 void Session::synchronize(int rank) {

@@ -1,0 +1,82 @@
+// The C ABI: what only a simulated run has. No exception leaves this file.
+#include "api/guarded.h"
+#include "api/handles.h"
+#include "api/text_out.h"
+#include "runtime/backend/sim/session.h"
+#include "runtime/trace/trace.h"
+
+using namespace tandem;
+using nlohmann::json;
+
+namespace {
+
+// Null when the ranks are GPUs.
+interpreter::World* simulated(td_session* s) {
+  auto* session = dynamic_cast<runtime::sim::Session*>(&sessionOf(s));
+  return session ? &session->world() : nullptr;
+}
+
+interpreter::World& world(td_session* s, const char* what) {
+  interpreter::World* world = simulated(s);
+  if (!world) throw std::runtime_error(std::string("only a simulated run has ") + what);
+  return *world;
+}
+
+}  // namespace
+
+extern "C" {
+
+int td_first_difference(td_session* one, td_session* other, char** text) {
+  return guarded([&] {
+    auto& place = required(text, "text");
+    place = copyOut(world(one, "logged stores").firstDifference(world(other, "logged stores")));
+  });
+}
+int td_counters(td_session* s, char** out) {
+  return guarded([&] {
+    auto c = world(s, "counters").counters();
+    auto& place = required(out, "out");
+    place = copyOut(json{{"instructions", c.instructions},
+                         {"switches", c.switches},
+                         {"launches", c.launches},
+                         {"programs", c.programs},
+                         {"put_bytes", c.putBytes},
+                         {"get_bytes", c.getBytes},
+                         {"copy_bytes", c.copyBytes},
+                         {"waits", c.waits}});
+  });
+}
+int td_chrome_trace(td_session* s, char** out) {
+  return guarded([&] {
+    auto& place = required(out, "out");
+    place = copyOut(runtime::chromeTrace(world(s, "a trace").trace()));
+  });
+}
+int td_timeline(td_session* s, int width, char** out) {
+  return guarded([&] {
+    auto& place = required(out, "out");
+    place = copyOut(runtime::timeline(world(s, "a timeline").trace(), width));
+  });
+}
+int td_trace_summary(td_session* s, char** out) {
+  return guarded([&] {
+    auto& place = required(out, "out");
+    place = copyOut(runtime::traceSummary(world(s, "a trace").trace()));
+  });
+}
+int td_mark_initialised(td_session* s, uint64_t address, uint64_t bytes) {
+  return guarded([&] {
+    if (interpreter::World* world = simulated(s)) world->markInitialised(address, bytes);
+  });
+}
+int td_host_access(td_session* s, int rank, uint64_t address, uint64_t bytes, int write) {
+  return guarded([&] {
+    sessionOf(s, rank);
+    interpreter::World* world = simulated(s);
+    if (!world) return;
+    world->hostAccess(rank, address, bytes, write != 0);
+    if (write) world->markInitialised(address, bytes);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,23 @@
+// Compiled code, for the simulator or for a GPU.
+#include "api/code.h"
+#include "interpreter/program.h"
+#include "runtime/backend/cuda/kernel.h"
+
+namespace tandem {
+
+const std::string& nameOf(const runtime::Code& code) { return code.kernel ? code.kernel->image().name : code.program->name; }
+
+std::string targetOf(const runtime::Code& code) { return code.kernel ? code.kernel->image().target : "sim"; }
+
+size_t argumentCount(const runtime::Code& code) {
+  return code.kernel ? code.kernel->image().params.size() : code.program->arguments.size();
+}
+
+void checkTarget(const runtime::Code& code, const runtime::Session& session, int rank) {
+  std::string made = targetOf(code), wanted = session.target(rank);
+  if (made != wanted)
+    throw std::invalid_argument("kernel `" + nameOf(code) + "` is compiled for `" + made + "`, but rank " + std::to_string(rank) +
+                                " runs code for `" + wanted + "`");
+}
+
+}  // namespace tandem

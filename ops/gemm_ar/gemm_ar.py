@@ -1,0 +1,157 @@
+"""GEMM + AllReduce in one persistent kernel: C[M, N] on every rank is the sum over ranks of A[M, K_local] · B[K_local, N].
+
+Tiles are products the other way round, B's columns by A's rows, so that few rows of A waste nothing. Each finished tile is
+stored where it is summed and signalled: one shot, on every rank, which sums all tiles for itself; two shots, on the tile's
+owner, which sums it and sends the sum to all. Sums run in rank order in fp32. With SPLITS the inner dimension of a tile is
+shared by several programs, which leave their parts in local memory first.
+
+No program waits before it has multiplied all its tiles, so all that anybody waits for comes.
+
+Two sets of parts and sums are used in turn. Whoever has ended a call has seen signals of all ranks in it (one shot), or the
+signal of an owner who has (two shots). So it knows that all have begun that call and thus ended the one before: call e + 2
+may overwrite what call e read, whichever way the calls between sum. Every program counts every call.
+"""
+
+import tandem
+import tandem.dist as dl
+import tandem.language as tl
+from tandem.simt import __syncthreads, st, tid
+
+
+@tandem.jit
+def tell_all(signal_ptr, value, RANKS: tl.constexpr):
+    """One signal a rank, this one included, each from a thread of its own; releases what the program did before."""
+    __syncthreads()
+    peer = tid(0)
+    if peer < RANKS:
+        st(dl.symm_at(signal_ptr, peer), value, scope="sys", semantic="release")
+
+
+@tandem.jit
+def multiply(a, b, a_ptr, b_ptr, m, n, k, first_row, first_column, first_k, steps, BM: tl.constexpr, BN: tl.constexpr,
+             BK: tl.constexpr, B_BY_COLUMNS: tl.constexpr, DESCRIPTORS: tl.constexpr):
+    """The transposed tile [BN, BM] of steps * BK inner elements; a and b are descriptors, if there are."""
+    row = first_row + tl.arange(0, BM)
+    column = first_column + tl.arange(0, BN)
+    acc = tl.zeros((BN, BM), dtype=tl.float32)
+    for i in range(steps):
+        at = first_k + i * BK
+        if DESCRIPTORS:
+            x = a.load([first_row, at])
+            y = b.load([first_column, at]) if B_BY_COLUMNS else b.load([at, first_column]).T
+        else:
+            inner = at + tl.arange(0, BK)
+            x = tl.load(a_ptr + row[:, None].to(tl.int64) * k + inner[None, :], mask=(row[:, None] < m) & (inner[None, :] < k), other=0.0)
+            b_mask = (column[:, None] < n) & (inner[None, :] < k)
+            if B_BY_COLUMNS:
+                y = tl.load(b_ptr + column[:, None].to(tl.int64) * k + inner[None, :], mask=b_mask, other=0.0)
+            else:
+                y = tl.load(b_ptr + inner[None, :].to(tl.int64) * n + column[:, None], mask=b_mask, other=0.0)
+        acc = tl.dot(y, x.T, acc, input_precision="ieee")
+    return acc
+
+
+@tandem.jit
+def push_part(part, parts_ptr, ready_ptr, tile, tiles, m, first_row, epoch, RANKS: tl.constexpr, BM: tl.constexpr,
+              BN: tl.constexpr, ONE_SHOT: tl.constexpr):
+    """`part` is [BM, BN]. Parts lie as [rank, tile, BM, BN]."""
+    rank = dl.rank()
+    row = tl.arange(0, BM)
+    inside = row[:, None] * BN + tl.arange(0, BN)[None, :]
+    mask = (first_row + row < m)[:, None] & (inside >= 0)
+    dest = parts_ptr + (rank.to(tl.int64) * tiles + tile) * (BM * BN) + inside
+    value = part.to(parts_ptr.dtype.element_ty)
+    if ONE_SHOT:
+        for step in tl.static_range(1, RANKS + 1):
+            tl.store(dl.symm_at(dest, (rank + step) % RANKS), value, mask=mask)
+        tell_all(ready_ptr + tile * RANKS + rank, epoch, RANKS)
+    else:
+        owner = tile % RANKS
+        tl.store(dl.symm_at(dest, owner), value, mask=mask)
+        dl.notify(ready_ptr + tile * RANKS + rank, owner, signal=epoch, sig_op="set", comm_scope="intra_node")
+
+
+@tandem.jit
+def sum_splits(splits_ptr, counted_ptr, tile, epoch, BM: tl.constexpr, BN: tl.constexpr, SPLITS: tl.constexpr):
+    token = dl.wait(counted_ptr + tile * SPLITS, SPLITS, "gpu", "acquire", waitValue=epoch, compare="ge")
+    inside = tl.arange(0, BM)[:, None] * BN + tl.arange(0, BN)[None, :]
+    source = dl.consume_token(splits_ptr, token) + tile.to(tl.int64) * (SPLITS * BM * BN) + inside
+    total = tl.load(source)
+    for split in tl.static_range(1, SPLITS):
+        total += tl.load(source + split * BM * BN)
+    return total
+
+
+@tandem.jit
+def sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    token = dl.wait(ready_ptr + tile * RANKS, RANKS, "sys", "acquire", waitValue=epoch, compare="ge")
+    inside = tl.arange(0, BM)[:, None] * BN + tl.arange(0, BN)[None, :]
+    source = dl.consume_token(parts_ptr, token) + tile.to(tl.int64) * (BM * BN) + inside
+    total = tl.zeros((BM, BN), dtype=tl.float32)
+    for rank in tl.static_range(RANKS):
+        total += tl.load(source + tiles.to(tl.int64) * (rank * BM * BN), mask=mask, other=0.0).to(tl.float32)
+    return total
+
+
+@tandem.jit
+def gemm_ar(a_ptr, b_ptr, c_ptr, parts_ptr, sums_ptr, splits_ptr, ready_ptr, done_ptr, counted_ptr, epoch_ptr, m, n, k, set_elements,
+            RANKS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SPLITS: tl.constexpr, ONE_SHOT: tl.constexpr,
+            B_BY_COLUMNS: tl.constexpr, DESCRIPTORS: tl.constexpr):
+    """`set_elements`: of one rank's parts, and of the sums. Splits: [tiles, SPLITS, BM, BN] in fp32, of this rank alone."""
+    rank = dl.rank()
+    pid = tl.program_id(0)
+    programs = tl.num_programs(0)
+    epoch = tl.load(epoch_ptr + pid) + 1
+    parts_ptr += (epoch % 2) * RANKS * set_elements
+    sums_ptr += (epoch % 2) * set_elements
+    rows = tl.cdiv(m, BM)
+    tiles = rows * tl.cdiv(n, BN)
+    steps = tl.cdiv(k, BK)
+    row = tl.arange(0, BM)
+    inside = row[:, None] * BN + tl.arange(0, BN)[None, :]
+    a = b = None
+    if DESCRIPTORS:
+        a = tl.make_tensor_descriptor(a_ptr, shape=[m, k], strides=[k, 1], block_shape=[BM, BK])
+        if B_BY_COLUMNS:
+            b = tl.make_tensor_descriptor(b_ptr, shape=[n, k], strides=[k, 1], block_shape=[BN, BK])
+        else:
+            b = tl.make_tensor_descriptor(b_ptr, shape=[k, n], strides=[n, 1], block_shape=[BK, BN])
+
+    steps_each = tl.cdiv(steps, SPLITS)
+    for item in tl.range(pid, tiles * SPLITS, programs, flatten=True):
+        tile = item // SPLITS
+        split = item % SPLITS
+        first_row = tile % rows * BM
+        first_step = split * steps_each
+        count = tl.minimum(steps_each, steps - first_step)
+        acc = multiply(a, b, a_ptr, b_ptr, m, n, k, first_row, tile // rows * BN, first_step * BK, count, BM, BN, BK, B_BY_COLUMNS,
+                       DESCRIPTORS)
+        if SPLITS == 1:
+            push_part(acc.T, parts_ptr, ready_ptr, tile, tiles, m, first_row, epoch, RANKS, BM, BN, ONE_SHOT)
+        else:
+            tl.store(splits_ptr + item.to(tl.int64) * (BM * BN) + inside, acc.T)
+            dl.notify(counted_ptr + item, rank, signal=epoch, sig_op="set", comm_scope="gpu")
+    if SPLITS > 1:
+        for tile in range(pid, tiles, programs):
+            total = sum_splits(splits_ptr, counted_ptr, tile, epoch, BM, BN, SPLITS)
+            push_part(total, parts_ptr, ready_ptr, tile, tiles, m, tile % rows * BM, epoch, RANKS, BM, BN, ONE_SHOT)
+
+    if not ONE_SHOT:
+        for tile in range(rank + pid * RANKS, tiles, programs * RANKS):
+            mask = (tile % rows * BM + row < m)[:, None] & (inside >= 0)
+            total = sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS, BM, BN)
+            dest = sums_ptr + tile.to(tl.int64) * (BM * BN) + inside
+            for step in tl.static_range(1, RANKS + 1):
+                tl.store(dl.symm_at(dest, (rank + step) % RANKS), total.to(sums_ptr.dtype.element_ty), mask=mask)
+            tell_all(done_ptr + tile, epoch, RANKS)
+    for tile in range(pid, tiles, programs):
+        out_row = tile % rows * BM + row
+        column = tile // rows * BN + tl.arange(0, BN)
+        mask = (out_row < m)[:, None] & (column < n)[None, :]
+        if ONE_SHOT:
+            total = sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS, BM, BN)
+        else:
+            token = dl.wait(done_ptr + tile, 1, "sys", "acquire", waitValue=epoch, compare="ge")
+            total = tl.load(dl.consume_token(sums_ptr, token) + tile.to(tl.int64) * (BM * BN) + inside, mask=mask, other=0.0)
+        tl.store(c_ptr + out_row[:, None].to(tl.int64) * n + column[None, :], total.to(c_ptr.dtype.element_ty), mask=mask)
+    tl.store(epoch_ptr + pid, epoch)

@@ -108,3 +108,24 @@ def matmul_pointers(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_b
     offs_cn = pid_n * BN + tl.arange(0, BN)
     c_ptrs = c_ptr + stride_cm * offs_cm[:, None] + stride_cn * offs_cn[None, :]
     tl.store(c_ptrs, c, mask=(offs_cm[:, None] < M) & (offs_cn[None, :] < N))
+
+
+@triton.jit
+def matmul_grouped(a_ptr, b_ptr, c_ptr, expert_ptr, row_ptr, end_ptr, blocks, M, E, N, K, BM: tl.constexpr, BN: tl.constexpr,
+                   BK: tl.constexpr, SMS: tl.constexpr):
+    """C[rows of e] = A[rows of e, K] B[e, N, K]^T for each expert e; row block i belongs to expert[i] and holds rows row[i] to end[i]."""
+    a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[BM, BK])
+    b = tl.make_tensor_descriptor(b_ptr, shape=[E * N, K], strides=[K, 1], block_shape=[BN, BK])
+    columns = tl.cdiv(N, BN)
+    for tile in tl.range(tl.program_id(0), blocks * columns, SMS, flatten=True):
+        block = tile // columns
+        column = tile % columns * BN
+        expert = tl.load(expert_ptr + block)
+        row = tl.load(row_ptr + block)
+        acc = tl.zeros((BM, BN), dtype=tl.float32)
+        for k in range(tl.cdiv(K, BK)):
+            acc = tl.dot(a.load([row, k * BK]), b.load([expert * N + column, k * BK]).T, acc)
+        m = row + tl.arange(0, BM)
+        n = column + tl.arange(0, BN)
+        mask = (m < tl.load(end_ptr + block))[:, None] & (n < N)[None, :]
+        tl.store(c_ptr + m[:, None].to(tl.int64) * N + n[None, :], acc.to(c_ptr.dtype.element_ty), mask=mask)

@@ -1,16 +1,20 @@
-"""Times Tandem's kernels on one GPU beside cuBLAS and Triton: `python bench/gpu/run.py OUT.json`. Needs PyTorch; Triton where it is there.
+"""Times Tandem's kernels on one GPU beside cuBLAS and Triton: `python bench/gpu/run.py OUT.json [PROGRAM BUNDLE]`. Needs PyTorch; Triton where
+it is there. PROGRAM is bench/gpu/launch.cpp, built, and BUNDLE its kernel's folder.
 
 Every contender of a row runs in turn in one loop; each result is checked against a product in float64 first.
 """
 
+import hashlib
 import json
 import pathlib
 import subprocess
 import sys
 import time
 
+import grouped
+import startup
+import tandem
 import torch
-
 from contenders import kernels, microseconds
 
 SQUARES = [(4096, 4096, 4096), (8192, 8192, 8192)]
@@ -20,6 +24,8 @@ SHAPES = SQUARES + [(8192, 1024, 12288), (8192, 1024, 14336), (8192, 896, 14336)
 # BM, BN, BK, warps, stages, programs
 LARGE = [(128, 256, 64, 8, 4, 132), (128, 128, 64, 8, 5, 132), (128, 128, 64, 4, 3, 264)]
 SMALL = [(64, 64, 128, 4, 6, 132), (64, 128, 128, 4, 4, 132), (128, 128, 64, 8, 6, 132)]
+FP8_SHAPES = [(4096, 4096, 4096), (8192, 8192, 8192), (8192, 7168, 8192), (8192, 2048, 28672), (1280, 4096, 12032)]
+FP8 = [(128, 256, 128, 8, 4, 132), (128, 128, 128, 8, 6, 132), (128, 128, 128, 4, 3, 264)]
 TRITON = [(128, 256, 64, 8, 3, 132), (128, 128, 64, 4, 4, 264), (64, 128, 128, 4, 3, 264)]
 
 
@@ -82,6 +88,26 @@ def product_row(name, shape, ours, theirs, make, transposed, configs):
     return row
 
 
+def fp8_row(shape, ours, theirs):
+    """e4m3 in, bf16 out; cuBLAS with its fast accumulation."""
+    m, n, k = shape
+    a, b = (torch.randn(rows, k, device="cuda").to(torch.float8_e4m3fn) for rows in (m, n))
+    c = torch.full((m, n), float("nan"), device="cuda", dtype=torch.bfloat16)
+    one = torch.ones((), device="cuda")
+    config = quickest(lambda x: persistent(ours, a, b, c, x), FP8)
+    functions = {"tandem": persistent(ours, a, b, c, config),
+                 "cublas": lambda: torch._scaled_mm(a, b.T, one, one, out_dtype=torch.bfloat16, use_fast_accum=True)}
+    c.fill_(float("nan"))
+    functions["tandem"]()
+    row = {"kernel": "matmul_persistent, e4m3", "shape": shape, "config": config, "error": relative_error(c, a.float(), b.float().T)}
+    if theirs:
+        best = quickest(lambda x: persistent(theirs, a, b, c, x), [(*x[:4], min(x[4], 3), x[5]) for x in FP8])
+        functions["triton"] = persistent(theirs, a, b, c, best)
+    for key, time_us in zip(functions, microseconds(*functions.values())):
+        row[key] = round(time_us, 2)
+    return row | {"of_cublas": round(row["cublas"] / row["tandem"], 3), "tflops": round(2e-6 * m * n * k / row["tandem"], 1)}
+
+
 def memory_rows(ours, theirs):
     n, rows, columns = 1 << 27, 32768, 4096
     x, y = torch.randn(n, device="cuda"), torch.randn(n, device="cuda")
@@ -123,10 +149,11 @@ def machine():
     query = ["nvidia-smi", "--query-gpu=name,driver_version,clocks.sm,clocks.max.sm,power.limit", "--format=csv,noheader"]
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, cwd=pathlib.Path(__file__).parent).stdout.strip()
     return {"gpu": subprocess.run(query, capture_output=True, text=True).stdout.strip().splitlines()[0], "cuda": torch.version.cuda,
-            "torch": torch.__version__, "commit": commit}
+            "torch": torch.__version__, "commit": commit,
+            "library": hashlib.sha256((pathlib.Path(tandem.__file__).parent / "libtandem.so").read_bytes()).hexdigest()[:12]}
 
 
-def main(path):
+def main(path, *bundle):
     ours, theirs = kernels()
     report = {"machine": machine(), "rows": []}
 
@@ -135,9 +162,17 @@ def main(path):
         report["rows"].append(row)
         pathlib.Path(path).write_text(json.dumps(report, indent=1))
 
+    if len(bundle) == 2:
+        keep(startup.cpp_row(*bundle))
+    for row in startup.rows(theirs is not None):
+        keep(row)
     for row in memory_rows(ours, theirs):
         keep(row)
     keep(launch_row(ours, theirs))
+    for shape in FP8_SHAPES:
+        keep(fp8_row(shape, ours, theirs))
+    for shape in grouped.SHAPES:
+        keep(grouped.row(shape, ours, theirs))
     for shape in SHAPES:
         keep(product_row("matmul_persistent", shape, ours, theirs, persistent, True, SMALL if shape[0] <= 256 else LARGE))
     for shape in SQUARES:
@@ -145,4 +180,4 @@ def main(path):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -36,7 +36,7 @@ class ParallelMLP:
             self.up.append(self.local(weight[mine].T, f"up {i}"))
             self.bias.append(self.local(bias[mine], f"bias {i}"))
             self.down.append(self.local(model.layer(i, "output.dense")[0][:, mine].T, f"down {i}"))
-        self.ag_gemm = AllGatherGemm(team, rows, share, hidden, dtype, **TILES, comm_programs=2)
+        self.ag_gemm = AllGatherGemm(team, rows, share, hidden, dtype, **TILES)
         self.gemm_rs = GemmReduceScatter(team, rows, hidden, share, dtype, **TILES)
         # Host memory that all ranks see here; ranks on several hosts would gather.
         self.mine = slice(team.rank * shard_rows(rows, team.size),

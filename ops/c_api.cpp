@@ -13,19 +13,23 @@ namespace {
 
 ops::GemmConfig parseConfig(const char* text) {
   ops::GemmConfig c;
-  const std::map<std::string, int*> members = {{"block_m", &c.blockM},
-                                               {"block_n", &c.blockN},
-                                               {"block_k", &c.blockK},
-                                               {"programs", &c.programs},
-                                               {"comm_programs", &c.commPrograms},
-                                               {"num_warps", &c.numWarps}};
+  int transposed = 0;
+  const std::map<std::string, int*> members = {
+      {"block_m", &c.blockM},    {"block_n", &c.blockN},     {"block_k", &c.blockK},
+      {"programs", &c.programs}, {"num_warps", &c.numWarps}, {"num_stages", &c.numStages},
+      {"group", &c.group},       {"chunks", &c.chunks},      {"b_transposed", &transposed}};
   const nlohmann::json options = nlohmann::json::parse(text);
   for (auto& [key, value] : options.items()) {
     auto member = members.find(key);
     if (member == members.end()) throw Error("operators have no option `" + key + "`");
-    if (!value.is_number_integer()) throw Error("option `" + key + "` is " + value.dump() + ", an integer is needed");
+    bool isFlag = member->second == &transposed;
+    if (!value.is_number_integer() && !(isFlag && value.is_boolean()))
+      throw Error("option `" + key + "` is " + value.dump() + ", an integer is needed");
     *member->second = int(std::clamp<int64_t>(value.get<int64_t>(), -1, 1 << 30));
+    if (!isFlag && *member->second < 1)
+      throw Error("option `" + key + "` is " + value.dump() + ", at least 1 is needed");
   }
+  c.bTransposed = transposed != 0;
   return c;
 }
 
@@ -36,19 +40,22 @@ DType checkedDType(int number) {
 }
 
 // An operator with the team it lives on and the sizes its views need.
-template <class Op> struct Holder {
+template <class Op>
+struct Holder {
   Team team;
   int64_t n, k;
   DType dtype;
+  bool bTransposed;
   std::optional<Op> op;
   Holder(td_session* session, int rank, int ranks, int maxM, int n, int k, DType dtype, const ops::GemmConfig& config)
-      : team(session, rank, ranks), n(n), k(k), dtype(dtype) {
+      : team(session, rank, ranks), n(n), k(k), dtype(dtype), bTransposed(config.bTransposed) {
     op.emplace(team, maxM, n, k, dtype, config);
   }
   void close() {
     if (op) op->close();
     op.reset();
   }
+  Tensor b(uint64_t address) const { return {address, {bTransposed ? n : k, bTransposed ? k : n}, dtype}; }
   Op& get() {
     if (!op) throw Error("the operator is closed");
     return *op;
@@ -73,8 +80,7 @@ int td_ag_gemm_create(td_session* s, int rank, int maxM, int n, int k, int dtype
 int td_ag_gemm_run(td_ag_gemm* h, int stream, uint64_t a, uint64_t b, uint64_t c, int m, int cDType) {
   return guarded([&] {
     int64_t rows = ops::rowsOfRank(m, h->team.size(), h->team.rank());
-    h->get().run({a, {rows, h->k}, h->dtype}, {b, {h->k, h->n}, h->dtype}, {c, {m, h->n}, checkedDType(cDType)}, m,
-                 stream);
+    h->get().run({a, {rows, h->k}, h->dtype}, h->b(b), {c, {m, h->n}, checkedDType(cDType)}, m, stream);
   });
 }
 int td_ag_gemm_close(td_ag_gemm* h) {
@@ -89,8 +95,7 @@ int td_gemm_rs_create(td_session* s, int rank, int maxM, int n, int k, int dtype
 int td_gemm_rs_run(td_gemm_rs* h, int stream, uint64_t a, uint64_t b, uint64_t out, int m, int outDType) {
   return guarded([&] {
     int64_t rows = ops::rowsOfRank(m, h->team.size(), h->team.rank());
-    h->get().run({a, {m, h->k}, h->dtype}, {b, {h->k, h->n}, h->dtype}, {out, {rows, h->n}, checkedDType(outDType)}, m,
-                 stream);
+    h->get().run({a, {m, h->k}, h->dtype}, h->b(b), {out, {rows, h->n}, checkedDType(outDType)}, m, stream);
   });
 }
 int td_gemm_rs_close(td_gemm_rs* h) {

@@ -12,11 +12,19 @@ void checkPositive(const char* op, const char* name, int64_t value) {
     throw Error(std::string("`") + op + "`: `" + name + "` is " + std::to_string(value) + ", at least 1 is needed");
 }
 
+void checkNotNegative(const char* op, const char* name, int value) {
+  if (value < 0)
+    throw Error(std::string("`") + op + "`: `" + name + "` is " + std::to_string(value) + ", at least 1 is needed");
+}
+
 void checkTile(const char* op, const char* name, int value) {
+  if (value == 0) return;
   if (value < 16 || !std::has_single_bit(unsigned(value)))
     throw Error(std::string("`") + op + "`: `" + name + "` is " + std::to_string(value) +
                 ", a power of two from 16 is needed");
 }
+
+bool isResult(DType dtype) { return dtype == DType::Float16 || dtype == DType::BFloat16 || dtype == DType::Float32; }
 
 }  // namespace
 
@@ -45,14 +53,21 @@ void checkOperator(const char* op, int64_t maxM, int64_t n, int64_t k, DType dty
   checkPositive(op, "max_m", maxM);
   checkPositive(op, "n", n);
   checkPositive(op, "k", k);
-  if (dtype != DType::Float16 && dtype != DType::BFloat16 && dtype != DType::Float32)
-    throw Error(std::string("`") + op + "`: fp16, bf16 or fp32 is needed, not " + name(dtype));
+  if (!isResult(dtype) && dtype != DType::Float8E4NV && dtype != DType::Float8E5)
+    throw Error(std::string("`") + op + "`: fp16, bf16, fp32 or fp8 is needed, not " + name(dtype));
   checkTile(op, "block_m", config.blockM);
   checkTile(op, "block_n", config.blockN);
   checkTile(op, "block_k", config.blockK);
-  checkPositive(op, "programs", config.programs);
-  checkPositive(op, "comm_programs", config.commPrograms);
-  checkPositive(op, "num_warps", config.numWarps);
+  checkNotNegative(op, "programs", config.programs);
+  checkNotNegative(op, "num_warps", config.numWarps);
+  checkNotNegative(op, "num_stages", config.numStages);
+  checkNotNegative(op, "group", config.group);
+  checkNotNegative(op, "chunks", config.chunks);
+}
+
+void checkResult(const char* op, const char* what, const Tensor& t) {
+  if (!isResult(t.dtype))
+    throw Error(std::string("`") + op + "`: `" + what + "` is " + name(t.dtype) + ", fp16, bf16 or fp32 is needed");
 }
 
 void checkRows(const char* op, int64_t m, int64_t maxM) {

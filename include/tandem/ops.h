@@ -1,17 +1,19 @@
-// Overlapping operators: communication and computation in one kernel. Safe to capture once and replay: their epochs
-// live on the device.
+// Overlapping operators: communication beside computation. Safe to capture once and replay: what changes from call to
+// call lives on the device.
 #pragma once
 #include "tandem/team.h"
 
 namespace tandem::ops {
 
-// Tile sizes, powers of two from 16, and how many programs run: at most, for all must be resident at once (they wait
-// for each other across ranks), so fewer are launched where a rank has room for fewer.
+// How the operators that multiply run. 0 leaves the choice to the operator, which goes by sizes and target. The same on
+// all ranks.
 struct GemmConfig {
-  int blockM = 64, blockN = 64, blockK = 32;
-  int programs = 32;      // that multiply
-  int commPrograms = 4;   // that push (ag_gemm)
-  int numWarps = 4;
+  int blockM = 0, blockN = 0, blockK = 0;  // tile sizes, powers of two from 16
+  int programs = 0;                        // at most; never more than a rank has resident at once
+  int numWarps = 0, numStages = 0;
+  int group = 0;             // row blocks whose tiles follow one another, as they read the same columns
+  int chunks = 0;            // pieces in which a shard travels (AllGatherGemm)
+  bool bTransposed = false;  // b is [n, k]
 };
 
 // Rows of an M-row matrix that rank r holds when it is sharded over `ranks`: cdiv(M, ranks), fewer (or none) on the
@@ -19,34 +21,44 @@ struct GemmConfig {
 TANDEM_API int64_t shardRows(int64_t m, int ranks);
 TANDEM_API int64_t rowsOfRank(int64_t m, int ranks, int rank);
 
-// C[m, n] = gather(A)[m, k] · B[k, n]; A is sharded by rows, B and C belong to the rank. fp16, bf16 or fp32; C may be
-// of another type. Construction and close() are collective and may wait for other ranks; without close() the memory
-// lives until the run ends. One operator serves one stream at a time.
+// C[m, n] = gather(A)[m, k] · B[k, n]; A is sharded by rows, B and C belong to the rank. fp16, bf16, fp32 or fp8 (both
+// operands of one type); C is fp16, bf16 or fp32. Construction and close() are collective and may wait for other ranks;
+// without close() the memory lives until the run ends. One operator serves one stream at a time.
 class TANDEM_API AllGatherGemm {
  public:
   AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype, const GemmConfig& config = {});
   AllGatherGemm(const AllGatherGemm&) = delete;
-  // a: [rowsOfRank(m), k], b: [k, n], c: [m, n], all contiguous. Every rank calls with the same m <= maxM. Queued on
-  // `stream`.
+  // a: [rowsOfRank(m), k], b: [k, n] (bTransposed: [n, k]), c: [m, n], all contiguous. Every rank calls with the same
+  // m <= maxM. Queued on `stream`; a may be overwritten by what follows there.
   void run(const Tensor& a, const Tensor& b, const Tensor& c, int64_t m, int stream = 0);
   void close();
 
  private:
+  struct Plan;
+  Plan planned(const Tensor& a, const Tensor& b, const Tensor& c, int64_t m) const;
+  void multiply(const Plan& plan, const Tensor& a, const Tensor& b, const Tensor& c, int stream);
+  void push(const Plan& plan, const Tensor& a);
+  int peerAt(int distance) const { return (team_.rank() + distance) % team_.size(); }
+  Tensor pieceFor(int peer, int64_t firstRow, int64_t rows) const;
+
   Team& team_;
   int64_t maxM_, n_, k_;
   DType dtype_;
   GemmConfig config_;
-  Tensor workspace_, ready_, begun_, epoch_;
+  int64_t pitch_;                 // rows from one shard to the next in gathered_
+  Tensor gathered_, ready_, begun_;
+  std::vector<int> pushStreams_;  // by distance of the peer, from 1
 };
 
-// out[rowsOfRank(m), n] = this rank's rows of the sum over ranks of A[m, k] · B[k, n], k being each rank's share. The
-// sum runs in rank order in fp32 over parts of type `dtype`, so results are the same bits in every run.
+// out[rowsOfRank(m), n] = this rank's rows of the sum over ranks of A[m, k] · B[k, n], k being each rank's share. Types as
+// above; partial products travel in the operator's type, of fp8 in bf16. The sum runs in fp32, in one order: the same
+// bits in every run.
 class TANDEM_API GemmReduceScatter {
  public:
   GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype, const GemmConfig& config = {});
   GemmReduceScatter(const GemmReduceScatter&) = delete;
-  // a: [m, k], b: [k, n], out: [rowsOfRank(m), n], all contiguous. Every rank calls with the same m <= maxM. Queued on
-  // `stream`.
+  // a: [m, k], b: [k, n] (bTransposed: [n, k]), out: [rowsOfRank(m), n], all contiguous. Every rank calls with the same
+  // m <= maxM. Queued on `stream`.
   void run(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int stream = 0);
   void close();
 
@@ -55,7 +67,7 @@ class TANDEM_API GemmReduceScatter {
   int64_t maxM_, n_, k_;
   DType dtype_;
   GemmConfig config_;
-  Tensor workspace_, ready_, begun_, epoch_;
+  Tensor parts_, ready_, begun_, epoch_, done_;
 };
 
 }  // namespace tandem::ops

@@ -1,5 +1,5 @@
-/* The operators in the C ABI; conventions as in c_api.h. dtype: the number of tandem::DType (11 fp16, 12 bf16, 13
- * fp32). */
+/* The operators in the C ABI; conventions as in c_api.h. dtype: the number of tandem::DType (9 fp8e4nv,
+ * 10 fp8e5, 11 fp16, 12 bf16, 13 fp32). */
 #ifndef TANDEM_OPS_C_API_H
 #define TANDEM_OPS_C_API_H
 #include "tandem/c_api.h"
@@ -11,8 +11,9 @@ extern "C" {
 typedef struct td_ag_gemm td_ag_gemm;
 typedef struct td_gemm_rs td_gemm_rs;
 
-/* [collective, blocks] config: {"block_m", "block_n", "block_k", "programs", "comm_programs", "num_warps"}, each
- * optional */
+/* [collective, blocks] config: {"block_m", "block_n", "block_k", "programs", "num_warps", "num_stages", "group", "chunks"
+ * (of ag_gemm), "b_transposed": true where b is [n, k]}, each optional: the operator chooses by sizes and target. `stream`
+ * of a run may be an adopted one. */
 TANDEM_API int td_ag_gemm_create(td_session*, int rank, int max_m, int n, int k, int dtype, const char* config,
                                  td_ag_gemm** op);
 TANDEM_API int td_ag_gemm_run(td_ag_gemm*, int stream, uint64_t a, uint64_t b, uint64_t c, int m, int c_dtype);

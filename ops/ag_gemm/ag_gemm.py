@@ -1,102 +1,94 @@
-"""AllGather + GEMM in one kernel: C[M, N] = gather(A)[M, K] · B[K, N], A sharded by rows over the ranks.
+"""AllGather + GEMM: C[M, N] = gather(A)[M, K] · B[K, N], A sharded by rows over the ranks.
 
-The first NUM_COMM programs push this rank's shard to the peers, a block of rows at a time, each with its signal. The
-others multiply, own shard first, then the peers', and wait only for the block of rows they are about to read.
-
-Two workspaces are used in turn, so that a push of call e lands where call e - 2 read. No call ends before every rank
-has begun it, so whoever is in call e knows that all have begun call e - 1 and thus ended call e - 2, even those that
-hold no rows. `begun` says, for each rank, how many calls it has begun.
+One persistent kernel multiplies while copy engines push the shards. It reads the rank's own rows where they are and the
+peers' out of `gathered`, where rank r's rows begin at row r * pitch. It knows nothing of how they get there: a chunk of
+`chunk_blocks` row blocks of shard s has arrived once ready[s * chunks + chunk] is 1.
 """
 
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-import tandem.shmem as shmem
 
 
 @tandem.jit
-def push_shard(a_ptr, gathered_ptr, ready_ptr, arrival, m, k, shard_rows, max_blocks, BLOCK_M: tl.constexpr,
-               NUM_COMM: tl.constexpr, ELEMENT_BYTES: tl.constexpr):
+def locate(tile, rank, shards, blocks, chunk_blocks, columns, GROUP: tl.constexpr):
+    """Shard, row block, chunk and column of the tile-th tile: own rows, then first chunks of the nearest lower ranks on, then
+    second ones; within a chunk GROUP row blocks share the columns they read."""
+    own = tl.where(rank < shards, 1, 0)
+    own_tiles = own * blocks * columns
+    is_own = tile < own_tiles
+    after = tl.maximum(tile - own_tiles, 0)
+    chunk_tiles = tl.maximum((shards - own) * chunk_blocks * columns, 1)
+    chunk = after // chunk_tiles
+    first = tl.where(is_own, 0, chunk * chunk_blocks)
+    height = tl.where(is_own, blocks, tl.minimum(chunk_blocks, blocks - first))
+    within = tl.where(is_own, tile, after - chunk * chunk_tiles)
+    peer = within // (height * columns)
+    shard = tl.where(is_own, rank, (rank - own - peer + shards) % shards)
+    local = within - peer * height * columns
+    in_group = GROUP * columns
+    top = local // in_group * GROUP
+    in_column = tl.minimum(height - top, GROUP)
+    block = first + top + local % in_group % in_column
+    return shard, block, chunk, local % in_group // in_column
+
+
+@tandem.jit
+def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, m, n, k, own_rows, shard_rows, pitch, gathered_rows, chunk_blocks,
+            chunks, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr, PROGRAMS: tl.constexpr,
+            BLOCKS: tl.constexpr, WHOLE_BLOCKS: tl.constexpr, B_TRANSPOSED: tl.constexpr):
+    """BLOCKS: operands are read as blocks, for which rows must be whole numbers of 16 bytes. WHOLE_BLOCKS: no row block reaches
+    into the next shard, so C is stored as blocks too."""
     rank = dl.rank()
-    ranks = dl.num_ranks()
-    rows = tl.minimum(tl.maximum(m - rank * shard_rows, 0), shard_rows)
+    shards = tl.cdiv(m, shard_rows)
     blocks = tl.cdiv(shard_rows, BLOCK_M)
-    for item in range(tl.program_id(0), (ranks - 1) * blocks, NUM_COMM):
-        peer = (rank + 1 + item // blocks) % ranks
-        block = item % blocks
-        first = block * BLOCK_M
-        count = tl.minimum(tl.maximum(rows - first, 0), BLOCK_M)
-        dest = gathered_ptr + (rank * shard_rows + first).to(tl.int64) * k
-        ready = ready_ptr + rank * max_blocks + block
-        source = a_ptr + first.to(tl.int64) * k
-        bytes = count.to(tl.int64) * k * ELEMENT_BYTES
-        if count > 0:  # nobody waits for a block without rows
-            shmem.putmem_signal_nbi_block(dest, source, bytes, ready, arrival, shmem.NVSHMEM_SIGNAL_SET, peer)
-    shmem.quiet()  # A may be overwritten once the kernel has ended
-
-
-@tandem.jit
-def say_begun(begun_ptr, epoch):
-    rank = dl.rank()
-    for peer in range(dl.num_ranks()):
-        dl.notify(begun_ptr + rank, peer, signal=epoch + 1, sig_op="set", comm_scope="intra_node")
-
-
-@tandem.jit
-def multiply_block(a_ptr, b_ptr, c_ptr, rows, n, k, tile_n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
-                   BLOCK_K: tl.constexpr):
-    """One BLOCK_M x BLOCK_N tile of C from the rows at a_ptr to the rows at c_ptr."""
-    row = tl.arange(0, BLOCK_M)
-    column = tile_n * BLOCK_N + tl.arange(0, BLOCK_N)
-    inner = tl.arange(0, BLOCK_K)
-    a_ptrs = a_ptr + row[:, None].to(tl.int64) * k + inner[None, :]
-    b_ptrs = b_ptr + inner[:, None].to(tl.int64) * n + column[None, :]
-    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
-    for k0 in range(0, k, BLOCK_K):
-        a = tl.load(a_ptrs, mask=(row[:, None] < rows) & (inner[None, :] < k - k0), other=0.0)
-        b = tl.load(b_ptrs, mask=(inner[:, None] < k - k0) & (column[None, :] < n), other=0.0)
-        acc = tl.dot(a, b, acc, input_precision="ieee")
-        a_ptrs += BLOCK_K
-        b_ptrs += BLOCK_K * n
-    c_ptrs = c_ptr + row[:, None].to(tl.int64) * n + column[None, :]
-    tl.store(c_ptrs, acc.to(c_ptr.dtype.element_ty), mask=(row[:, None] < rows) & (column[None, :] < n))
-
-
-@tandem.jit
-def ag_gemm(a_ptr, b_ptr, c_ptr, workspace_ptr, ready_ptr, begun_ptr, epoch_ptr, m, n, k, shard_rows, max_blocks,
-            workspace_elements, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
-            NUM_COMM: tl.constexpr, FIRST_GEMM: tl.constexpr, ELEMENT_BYTES: tl.constexpr):
-    rank = dl.rank()
-    ranks = dl.num_ranks()
-    epoch = tl.load(epoch_ptr)
-    gathered_ptr = workspace_ptr + (epoch % 2) * workspace_elements
-    pid = tl.program_id(0)
-    if pid == 0:
-        say_begun(begun_ptr, epoch)
-    if pid < NUM_COMM:
-        push_shard(a_ptr, gathered_ptr, ready_ptr, epoch + 1, m, k, shard_rows, max_blocks, BLOCK_M, NUM_COMM,
-                   ELEMENT_BYTES)
-    if pid >= FIRST_GEMM:  # NUM_COMM, or 0 where one program must do both
-        blocks = tl.cdiv(shard_rows, BLOCK_M)
-        tiles_n = tl.cdiv(n, BLOCK_N)
-        for tile in range(pid - FIRST_GEMM, ranks * blocks * tiles_n, tl.num_programs(0) - FIRST_GEMM):
-            shard = (rank - tile // (blocks * tiles_n) + ranks) % ranks
-            block = tile // tiles_n % blocks
-            first = shard * shard_rows + block * BLOCK_M
-            rows = tl.minimum(tl.minimum(m - first, shard_rows - block * BLOCK_M), BLOCK_M)
-            if rows > 0:
-                if shard == rank:
-                    source = a_ptr + (block * BLOCK_M).to(tl.int64) * k
+    columns = tl.cdiv(n, BLOCK_N)
+    steps = tl.cdiv(k, BLOCK_K)
+    if BLOCKS:
+        own = tl.make_tensor_descriptor(a_ptr, shape=[own_rows, k], strides=[k, 1], block_shape=[BLOCK_M, BLOCK_K])
+        gathered = tl.make_tensor_descriptor(gathered_ptr, shape=[gathered_rows, k], strides=[k, 1], block_shape=[BLOCK_M, BLOCK_K])
+        if B_TRANSPOSED:
+            b = tl.make_tensor_descriptor(b_ptr, shape=[n, k], strides=[k, 1], block_shape=[BLOCK_N, BLOCK_K])
+        else:
+            b = tl.make_tensor_descriptor(b_ptr, shape=[k, n], strides=[n, 1], block_shape=[BLOCK_K, BLOCK_N])
+        c = tl.make_tensor_descriptor(c_ptr, shape=[m, n], strides=[n, 1], block_shape=[BLOCK_M, BLOCK_N])
+    for tile in tl.range(tl.program_id(0), shards * blocks * columns, PROGRAMS, flatten=True):
+        shard, block, chunk, tile_n = locate(tile, rank, shards, blocks, chunk_blocks, columns, GROUP)
+        column = tile_n * BLOCK_N
+        row = block * BLOCK_M + tl.where(shard == rank, 0, shard * pitch)
+        if shard != rank:
+            token = dl.wait(ready_ptr + shard * chunks + chunk, 1, "sys", "acquire", waitValue=1)
+            row = dl.consume_token(row, token)
+        acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+        in_block = tl.arange(0, BLOCK_M)
+        n_range = column + tl.arange(0, BLOCK_N)
+        rows = tl.minimum(m - shard * shard_rows, shard_rows) - block * BLOCK_M
+        if BLOCKS:
+            a = own if shard == rank else gathered
+            for step in range(steps):
+                if B_TRANSPOSED:
+                    acc = tl.dot(a.load([row, step * BLOCK_K]), b.load([column, step * BLOCK_K]).T, acc, input_precision="ieee")
                 else:
-                    ready = ready_ptr + shard * max_blocks + block
-                    token = dl.wait(ready, 1, "sys", "acquire", waitValue=epoch + 1, compare="ge")
-                    source = dl.consume_token(gathered_ptr + first.to(tl.int64) * k, token)
-                dest = c_ptr + first.to(tl.int64) * n
-                multiply_block(source, b_ptr, dest, rows, n, k, tile % tiles_n, BLOCK_M, BLOCK_N, BLOCK_K)
-
-
-@tandem.jit
-def finish_call(begun_ptr, epoch_ptr):
-    epoch = tl.load(epoch_ptr)
-    dl.wait(begun_ptr, dl.num_ranks(), "sys", "acquire", waitValue=epoch + 1, compare="ge")
-    tl.store(epoch_ptr, epoch + 1)
+                    acc = tl.dot(a.load([row, step * BLOCK_K]), b.load([step * BLOCK_K, column]), acc, input_precision="ieee")
+        else:
+            source = a_ptr if shard == rank else gathered_ptr
+            k_range = tl.arange(0, BLOCK_K)
+            a_ptrs = source + (row + in_block)[:, None].to(tl.int64) * k + k_range[None, :]
+            if B_TRANSPOSED:
+                b_ptrs = b_ptr + n_range[None, :].to(tl.int64) * k + k_range[:, None]
+                b_step = BLOCK_K
+            else:
+                b_ptrs = b_ptr + k_range[:, None].to(tl.int64) * n + n_range[None, :]
+                b_step = BLOCK_K * n
+            for k0 in range(0, k, BLOCK_K):
+                a_tile = tl.load(a_ptrs, mask=(in_block[:, None] < rows) & (k_range[None, :] < k - k0), other=0.0)
+                b_tile = tl.load(b_ptrs, mask=(k_range[:, None] < k - k0) & (n_range[None, :] < n), other=0.0)
+                acc = tl.dot(a_tile, b_tile, acc, input_precision="ieee")
+                a_ptrs += BLOCK_K
+                b_ptrs += b_step
+        first = shard * shard_rows + block * BLOCK_M
+        if BLOCKS and WHOLE_BLOCKS:
+            c.store([first, column], acc.to(c_ptr.dtype.element_ty))
+        else:
+            c_ptrs = c_ptr + (first + in_block)[:, None].to(tl.int64) * n + n_range[None, :]
+            tl.store(c_ptrs, acc.to(c_ptr.dtype.element_ty), mask=(in_block[:, None] < rows) & (n_range[None, :] < n))

@@ -1,7 +1,7 @@
-// Host side of GEMM + ReduceScatter.
+// Host side of GEMM + ReduceScatter: one kernel a call.
 #include "ops/check.h"
 #include "ops/kernel_text.h"
-#include "tandem/ops.h"
+#include "ops/plan.h"
 #include <algorithm>
 
 namespace tandem::ops {
@@ -9,15 +9,14 @@ namespace {
 
 constexpr char kOp[] = "gemm_rs";
 
-const Kernel& kernel(const char* name) {
-  static const Kernel gemm = Kernel::fromText(kGemmRsText, "ops/gemm_rs/gemm_rs.py", "gemm_rs");
-  static const Kernel finish = Kernel::fromText(kGemmRsText, "ops/gemm_rs/gemm_rs.py", "finish_call");
-  return name == std::string("gemm_rs") ? gemm : finish;
+const Kernel& kernel() {
+  static const Kernel kernel = Kernel::fromText(kGemmRsText, "ops/gemm_rs/gemm_rs.py", "gemm_rs");
+  return kernel;
 }
 
-int64_t tilesOf(int64_t shard, int64_t n, const GemmConfig& config) {
-  return ((shard + config.blockM - 1) / config.blockM) * ((n + config.blockN - 1) / config.blockN);
-}
+DType partType(DType dtype) { return byteSize(dtype) == 1 ? DType::BFloat16 : dtype; }
+
+int64_t cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
@@ -25,33 +24,49 @@ GemmReduceScatter::GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_
                                      const GemmConfig& config)
     : team_(team), maxM_(maxM), n_(n), k_(k), dtype_(dtype), config_(config) {
   checkOperator(kOp, maxM, n, k, dtype, config);
-  config_.programs = std::min(config.programs, team.residentPrograms());
-  int64_t shard = shardRows(maxM, team.size());
-  workspace_ = team.empty({2, team.size() * shard, n}, dtype, "gemm_rs workspace");
-  ready_ = team.zeros({tilesOf(shard, n, config) * team.size()}, DType::Int64, "gemm_rs ready");
+  TileBounds tiles = tileBounds(config, team.target());
+  int64_t shard = shardRows(maxM, team.size()), peers = team.size() - 1;
+  int64_t rows = cdiv(shard, tiles.mostM) * tiles.mostM, columns = cdiv(n, tiles.mostN) * tiles.mostN;
+  parts_ = team.empty({std::max<int64_t>(peers * rows, 1), columns}, partType(dtype), "gemm_rs parts");
+  ready_ = team.zeros({peers * (rows / tiles.leastM) * (columns / tiles.leastN)}, DType::Int64, "gemm_rs ready");
   begun_ = team.zeros({team.size()}, DType::Int64, "gemm_rs begun");
-  epoch_ = team.zeros({1}, DType::Int64, "gemm_rs epoch");
+  epoch_ = team.localZeros({1}, DType::Int64, "gemm_rs epoch");
+  done_ = team.localZeros({1}, DType::Int32, "gemm_rs done");
 }
 
 void GemmReduceScatter::close() {
   team_.barrier();
-  for (const Tensor& t : {workspace_, ready_, begun_, epoch_}) team_.release(t);
+  for (const Tensor& t : {parts_, ready_, begun_, epoch_, done_}) team_.release(t);
 }
 
 void GemmReduceScatter::run(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int stream) {
+  int64_t ownRows = rowsOfRank(m, team_.size(), team_.rank());
   checkRows(kOp, m, maxM_);
   checkShape(kOp, "a", a, m, k_);
-  checkShape(kOp, "b", b, k_, n_);
-  checkShape(kOp, "out", out, rowsOfRank(m, team_.size(), team_.rank()), n_);
+  checkShape(kOp, "b", b, config_.bTransposed ? n_ : k_, config_.bTransposed ? k_ : n_);
+  checkShape(kOp, "out", out, ownRows, n_);
   checkDType(kOp, "a", a, dtype_);
   checkDType(kOp, "b", b, dtype_);
-  int64_t shard = shardRows(m, team_.size());
-  team_.launch(kernel("gemm_rs"), {{config_.programs, 1, 1}, config_.numWarps, stream},
-               {a, b, out, workspace_, ready_, begun_, epoch_, m, n_, k_, shard, workspace_.size() / 2},
-               {{"BLOCK_M", int64_t(config_.blockM)},
-                {"BLOCK_N", int64_t(config_.blockN)},
-                {"BLOCK_K", int64_t(config_.blockK)}});
-  team_.launch(kernel("finish_call"), {{1, 1, 1}, 1, stream}, {begun_, epoch_});
+  checkResult(kOp, "out", out);
+  Tensor written = ownRows ? out : Tensor{parts_.address, {1, n_}, out.dtype};
+  bool blocks = copiesBlocks({a, b, written}, dtype_, config_.bTransposed, team_.target());
+  GemmConfig config =
+      completed(config_, {m, n_, k_, team_.size(), dtype_}, {team_.target(), team_.residentPrograms(), blocks});
+  LaunchConfig launch{.grid = {config.programs, 1, 1},
+                      .numWarps = config.numWarps,
+                      .stream = stream,
+                      .numStages = config.numStages,
+                      .cooperative = team_.size() > 1};
+  team_.launch(kernel(), launch,
+               {a, b, written, parts_, ready_, begun_, epoch_, done_, m, n_, k_, std::max<int64_t>(ownRows, 1),
+                shardRows(m, team_.size())},
+               {{"BLOCK_M", int64_t(config.blockM)},
+                {"BLOCK_N", int64_t(config.blockN)},
+                {"BLOCK_K", int64_t(config.blockK)},
+                {"GROUP", int64_t(config.group)},
+                {"PROGRAMS", int64_t(config.programs)},
+                {"BLOCKS", blocks},
+                {"B_TRANSPOSED", config.bTransposed}});
 }
 
 }  // namespace tandem::ops

@@ -1,12 +1,12 @@
-"""GEMM + ReduceScatter in one kernel: rank r gets rows shard r of the sum over ranks of A[M, K_local] · B[K_local, N].
+"""GEMM + ReduceScatter: rank r gets rows shard r of the sum over ranks of A[M, K_local] · B[K_local, N].
 
-Every program multiplies its share of tiles first, the next rank's rows first and its own last, and stores each finished
-tile straight into its owner's workspace with one signal a tile and source. Then it sums its share of its own rows, tile
-by tile as the parts arrive.
+One persistent kernel: the next rank's tiles first, its own last. A tile for a peer goes straight into the peer's `parts`,
+followed by its signal; a tile of the own rows adds the peers' parts, which have mostly arrived by then.
 
-Two workspaces are used in turn, so that a store of call e lands where call e - 2 read. No call ends before every rank
-has begun it, so whoever is in call e knows that all have begun call e - 1 and thus ended call e - 2, even those that
-hold no rows. `begun` says, for each rank, how many calls it has begun.
+Signals hold the number of the call, epoch + 1, so none is ever reset. `begun` says, for each peer, which call its kernel
+has begun: it has ended the one before, and read its parts. So a program looks there before its first store to a peer;
+that is enough, as parts of one call are read in that call only. Nobody waits for a program that waits for a later tile:
+tiles for peers wait for kernels to begin only, and every program does them before its own.
 """
 
 import tandem
@@ -15,78 +15,100 @@ import tandem.language as tl
 
 
 @tandem.jit
-def multiply_tile(a_ptr, b_ptr, rows, n, k, tile_n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
-                  BLOCK_K: tl.constexpr):
-    row = tl.arange(0, BLOCK_M)
-    column = tile_n * BLOCK_N + tl.arange(0, BLOCK_N)
-    inner = tl.arange(0, BLOCK_K)
-    a_ptrs = a_ptr + row[:, None].to(tl.int64) * k + inner[None, :]
-    b_ptrs = b_ptr + inner[:, None].to(tl.int64) * n + column[None, :]
-    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
-    for k0 in range(0, k, BLOCK_K):
-        a = tl.load(a_ptrs, mask=(row[:, None] < rows) & (inner[None, :] < k - k0), other=0.0)
-        b = tl.load(b_ptrs, mask=(inner[:, None] < k - k0) & (column[None, :] < n), other=0.0)
-        acc = tl.dot(a, b, acc, input_precision="ieee")
-        a_ptrs += BLOCK_K
-        b_ptrs += BLOCK_K * n
-    return acc
+def locate(tile, rank, shard_blocks, all_blocks, columns, GROUP: tl.constexpr):
+    """Owner, row block in its shard, column, and how many tiles of this owner came before. Only the last shards have fewer blocks, so
+    the order is that of all blocks, turned so that it begins behind the own ones."""
+    start = tl.where((rank + 1) * shard_blocks < all_blocks, (rank + 1) * shard_blocks, 0)
+    turned = (tile + start * columns) % (all_blocks * columns)
+    owner = turned // (shard_blocks * columns)
+    local = turned % (shard_blocks * columns)
+    height = tl.minimum(shard_blocks, all_blocks - owner * shard_blocks)
+    in_group = GROUP * columns
+    top = local // in_group * GROUP
+    in_column = tl.minimum(height - top, GROUP)
+    return owner, top + local % in_group % in_column, local % in_group // in_column, local
 
 
 @tandem.jit
-def say_begun(begun_ptr, epoch):
-    rank = dl.rank()
-    for peer in range(dl.num_ranks()):
-        dl.notify(begun_ptr + rank, peer, signal=epoch + 1, sig_op="set", comm_scope="intra_node")
-
-
-@tandem.jit
-def gemm_rs(a_ptr, b_ptr, out_ptr, workspace_ptr, ready_ptr, begun_ptr, epoch_ptr, m, n, k, shard_rows,
-            workspace_elements, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, ready_ptr, begun_ptr, epoch_ptr, done_ptr, m, n, k, own_rows, shard_rows,
+            BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr, PROGRAMS: tl.constexpr,
+            BLOCKS: tl.constexpr, B_TRANSPOSED: tl.constexpr):
+    """BLOCKS: operands and result are read and written as blocks, for which rows must be whole numbers of 16 bytes. Parts lie tile
+    by tile: those of the own tile t from the s-th peer at (s * tiles + t) * BLOCK_M * BLOCK_N."""
     rank = dl.rank()
     ranks = dl.num_ranks()
-    epoch = tl.load(epoch_ptr)
-    # Parts of source s lie at rows s * shard_rows.
-    parts_ptr = workspace_ptr + (epoch % 2) * workspace_elements
-    blocks = tl.cdiv(shard_rows, BLOCK_M)
-    tiles_n = tl.cdiv(n, BLOCK_N)
-    row = tl.arange(0, BLOCK_M)
-    if tl.program_id(0) == 0:
-        say_begun(begun_ptr, epoch)
-
-    for tile in range(tl.program_id(0), ranks * blocks * tiles_n, tl.num_programs(0)):
-        owner = (rank + 1 + tile // (blocks * tiles_n)) % ranks
-        block = tile // tiles_n % blocks
-        tile_n = tile % tiles_n
+    call = tl.load(epoch_ptr) + 1
+    if (tl.program_id(0) == 0) & (rank * shard_rows < m):  # nobody sends to a rank without rows
+        for distance in range(1, ranks):
+            dl.notify(begun_ptr + rank, (rank + distance) % ranks, signal=call, sig_op="set", comm_scope="intra_node")
+    columns = tl.cdiv(n, BLOCK_N)
+    shard_blocks = tl.cdiv(shard_rows, BLOCK_M)
+    full_shards = m // shard_rows
+    all_blocks = full_shards * shard_blocks + tl.cdiv(m - full_shards * shard_rows, BLOCK_M)
+    shard_tiles = shard_blocks * columns
+    steps = tl.cdiv(k, BLOCK_K)
+    in_block = tl.arange(0, BLOCK_M)
+    if BLOCKS:
+        a = tl.make_tensor_descriptor(a_ptr, shape=[m, k], strides=[k, 1], block_shape=[BLOCK_M, BLOCK_K])
+        if B_TRANSPOSED:
+            b = tl.make_tensor_descriptor(b_ptr, shape=[n, k], strides=[k, 1], block_shape=[BLOCK_N, BLOCK_K])
+        else:
+            b = tl.make_tensor_descriptor(b_ptr, shape=[k, n], strides=[n, 1], block_shape=[BLOCK_K, BLOCK_N])
+        out = tl.make_tensor_descriptor(out_ptr, shape=[own_rows, n], strides=[n, 1], block_shape=[BLOCK_M, BLOCK_N])
+    for tile in tl.range(tl.program_id(0), all_blocks * columns, PROGRAMS, flatten=True):
+        owner, block, tile_n, local = locate(tile, rank, shard_blocks, all_blocks, columns, GROUP)
         first = owner * shard_rows + block * BLOCK_M
-        rows = tl.minimum(tl.minimum(m - first, shard_rows - block * BLOCK_M), BLOCK_M)
-        if rows > 0:
-            part = multiply_tile(a_ptr + first.to(tl.int64) * k, b_ptr, rows, n, k, tile_n, BLOCK_M, BLOCK_N, BLOCK_K)
-            column = tile_n * BLOCK_N + tl.arange(0, BLOCK_N)
-            dest = dl.symm_at(parts_ptr, owner) + (rank * shard_rows + block * BLOCK_M).to(tl.int64) * n
-            tl.store(dest + row[:, None].to(tl.int64) * n + column[None, :], part.to(parts_ptr.dtype.element_ty),
-                     mask=(row[:, None] < rows) & (column[None, :] < n))
-            ready = ready_ptr + (block * tiles_n + tile_n) * ranks + rank
-            dl.notify(ready, owner, signal=epoch + 1, sig_op="set", comm_scope="intra_node")
+        rows = tl.minimum(m - owner * shard_rows, shard_rows) - block * BLOCK_M
+        column = tile_n * BLOCK_N
+        n_range = column + tl.arange(0, BLOCK_N)
+        acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+        if BLOCKS:
+            for step in range(steps):
+                if B_TRANSPOSED:
+                    acc = tl.dot(a.load([first, step * BLOCK_K]), b.load([column, step * BLOCK_K]).T, acc, input_precision="ieee")
+                else:
+                    acc = tl.dot(a.load([first, step * BLOCK_K]), b.load([step * BLOCK_K, column]), acc, input_precision="ieee")
+        else:
+            k_range = tl.arange(0, BLOCK_K)
+            a_ptrs = a_ptr + (first + in_block)[:, None].to(tl.int64) * k + k_range[None, :]
+            if B_TRANSPOSED:
+                b_ptrs = b_ptr + n_range[None, :].to(tl.int64) * k + k_range[:, None]
+                b_step = BLOCK_K
+            else:
+                b_ptrs = b_ptr + k_range[:, None].to(tl.int64) * n + n_range[None, :]
+                b_step = BLOCK_K * n
+            for k0 in range(0, k, BLOCK_K):
+                a_tile = tl.load(a_ptrs, mask=(in_block[:, None] < rows) & (k_range[None, :] < k - k0), other=0.0)
+                b_tile = tl.load(b_ptrs, mask=(k_range[:, None] < k - k0) & (n_range[None, :] < n), other=0.0)
+                acc = tl.dot(a_tile, b_tile, acc, input_precision="ieee")
+                a_ptrs += BLOCK_K
+                b_ptrs += b_step
 
-    for tile in range(tl.program_id(0), blocks * tiles_n, tl.num_programs(0)):
-        block = tile // tiles_n
-        tile_n = tile % tiles_n
-        rows = tl.minimum(tl.minimum(m - rank * shard_rows - block * BLOCK_M, shard_rows - block * BLOCK_M), BLOCK_M)
-        if rows > 0:
-            column = tile_n * BLOCK_N + tl.arange(0, BLOCK_N)
-            mask = (row[:, None] < rows) & (column[None, :] < n)
-            offsets = (block * BLOCK_M + row)[:, None].to(tl.int64) * n + column[None, :]
-            token = dl.wait(ready_ptr + tile * ranks, ranks, "sys", "acquire", waitValue=epoch + 1, compare="ge")
-            parts = dl.consume_token(parts_ptr, token)
-            total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
-            for source in range(ranks):
-                part = tl.load(parts + source.to(tl.int64) * shard_rows * n + offsets, mask=mask, other=0.0)
-                total += part.to(tl.float32)
-            tl.store(out_ptr + offsets, total.to(out_ptr.dtype.element_ty), mask=mask)
+        of_shard = block * columns + tile_n
+        in_part = in_block[:, None] * BLOCK_N + tl.arange(0, BLOCK_N)[None, :]
+        if owner != rank:
+            slot = rank - tl.where(rank > owner, 1, 0)
+            dest = dl.symm_at(parts_ptr, owner) + (slot * shard_tiles + of_shard).to(tl.int64) * (BLOCK_M * BLOCK_N)
+            if local < PROGRAMS:  # this program's first tile for this owner
+                token = dl.wait(begun_ptr + owner, 1, "sys", "acquire", waitValue=call, compare="ge")
+                dest = dl.consume_token(dest, token)
+            tl.store(dest + in_part, acc.to(parts_ptr.dtype.element_ty), mask=in_block[:, None] < rows)
+            dl.notify(ready_ptr + of_shard * (ranks - 1) + slot, owner, signal=call, sig_op="set", comm_scope="intra_node")
+        else:
+            if ranks > 1:
+                token = dl.wait(ready_ptr + of_shard * (ranks - 1), ranks - 1, "sys", "acquire", waitValue=call, compare="ge")
+                arrived = dl.consume_token(parts_ptr, token) + of_shard.to(tl.int64) * (BLOCK_M * BLOCK_N)
+                for slot in range(ranks - 1):
+                    part = tl.load(arrived + slot.to(tl.int64) * shard_tiles * (BLOCK_M * BLOCK_N) + in_part,
+                                   mask=in_block[:, None] < rows, other=0.0)
+                    acc += part.to(tl.float32)
+            if BLOCKS:
+                out.store([block * BLOCK_M, column], acc.to(out_ptr.dtype.element_ty))
+            else:
+                out_ptrs = out_ptr + (block * BLOCK_M + in_block)[:, None].to(tl.int64) * n + n_range[None, :]
+                tl.store(out_ptrs, acc.to(out_ptr.dtype.element_ty), mask=(in_block[:, None] < rows) & (n_range[None, :] < n))
 
-
-@tandem.jit
-def finish_call(begun_ptr, epoch_ptr):
-    epoch = tl.load(epoch_ptr)
-    dl.wait(begun_ptr, dl.num_ranks(), "sys", "acquire", waitValue=epoch + 1, compare="ge")
-    tl.store(epoch_ptr, epoch + 1)
+    # All programs have read the epoch when the last one is done.
+    if tl.atomic_add(done_ptr, 1, sem="acq_rel", scope="gpu") == PROGRAMS - 1:
+        tl.store(done_ptr, 0)
+        tl.store(epoch_ptr, call)

@@ -26,9 +26,10 @@ def _contiguous(tensor, name):
 
 
 class _Operator:
-    """Shared by the operators. Creation and closing are collective.
+    """Shared by the operators that multiply. Creation and closing are collective.
 
-    `config`: block_m, block_n, block_k, programs, comm_programs, num_warps (tandem/ops.h).
+    `config`, all optional and the same on all ranks: b_transposed (b is [n, k]), block_m, block_n, block_k, programs, num_warps,
+    num_stages, group, chunks (tandem/ops.h).
     """
 
     def __init__(self, team, max_m, n, k, dtype, **config):
@@ -36,8 +37,9 @@ class _Operator:
             raise ValueError("operators run on the whole world's team")
         self.team, self.n, self.k = team, n, k
         self.dtype = type_word(as_dtype(dtype))
-        if self.dtype not in ("fp16", "bf16", "fp32"):
-            raise ValueError(f"operators multiply fp16, bf16 or fp32, not {self.dtype}")
+        if self.dtype not in ("fp16", "bf16", "fp32", "fp8e4nv", "fp8e5"):
+            raise ValueError(f"operators multiply fp16, bf16, fp32 or fp8, not {self.dtype}")
+        self.b_shape = (n, k) if config.get("b_transposed") else (k, n)
         self.max_m = max_m
         self._op = team._call(self._create, max_m, n, k, _NUMBER[self.dtype], json.dumps(config))
 
@@ -62,7 +64,7 @@ class _Operator:
 
     def _output(self, tensor, shape, name):
         if tensor is None:
-            return self.team.local_empty(shape, self.dtype, name=name)
+            return self.team.local_empty(shape, "bf16" if self.dtype.startswith("fp8") else self.dtype, name=name)
         if not isinstance(tensor, Tensor):
             raise TypeError(f"`out` must be a tensor of the team, not `{type(tensor).__name__}`")
         if tuple(tensor.shape) != shape:
@@ -92,8 +94,8 @@ class AllGatherGemm(_Operator):
     _close = staticmethod(_tandem.ag_gemm_close)
 
     def __call__(self, a, b, m, out=None, stream=None):
-        """a: [rows_of_rank(m), k], b: [k, n]. Returns out: [m, n], queued on the stream."""
-        a, b = self._input("a", a, (self._rows(m), self.k)), self._input("b", b, (self.k, self.n))
+        """a: [rows_of_rank(m), k], b: [k, n]. Returns out: [m, n], queued on the stream (of the team, or adopted by it)."""
+        a, b = self._input("a", a, (self._rows(m), self.k)), self._input("b", b, self.b_shape)
         out = self._output(out, (m, self.n), "ag_gemm out")
         return self._run(stream, a, b, out, m)
 
@@ -108,7 +110,7 @@ class GemmReduceScatter(_Operator):
     def __call__(self, a, b, m, out=None, stream=None):
         """a: [m, k], b: [k, n], k being this rank's share. Returns out, queued on the stream."""
         rows = self._rows(m)
-        a, b = self._input("a", a, (m, self.k)), self._input("b", b, (self.k, self.n))
+        a, b = self._input("a", a, (m, self.k)), self._input("b", b, self.b_shape)
         out = self._output(out, (rows, self.n), "gemm_rs out")
         return self._run(stream, a, b, out, m)
 

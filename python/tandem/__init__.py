@@ -1,4 +1,4 @@
-"""Tandem: Triton-syntax kernels that compute and communicate at once, on simulated ranks.
+"""Tandem: Triton-syntax kernels that compute and communicate at once, on simulated ranks and on GPUs.
 
 A kernel is a function under `@tandem.jit`; `tandem.launch(main, ranks=4)` runs `main(team)` once on every rank.
 """
@@ -9,9 +9,10 @@ from ._names import constexpr
 from .arrays import Tensor
 from .autotune import Config, autotune, heuristics
 from .descriptor import TensorDescriptor
-from .errors import CompileError, OutOfResources, SimulationError, SimulationWarning
+from .errors import CompileError, OutOfResources, RunError, SimulationError, SimulationWarning
 from .jit import JITFunction, aggregate, constexpr_function, jit
 from .explore import Exploration, explore
+from .machine_profile import Profile, profile
 from .session import Result, Stream, Team, current_team, init, launch
 from . import gpu, testing
 
@@ -28,7 +29,7 @@ def next_power_of_2(n):
     return 1 << max(0, (n - 1).bit_length())
 
 
-__all__ = ["CompileError", "Config", "Exploration", "JITFunction", "OutOfResources", "Result", "SimulationError",
+__all__ = ["CompileError", "Config", "Exploration", "JITFunction", "OutOfResources", "Profile", "Result", "RunError", "SimulationError",
            "SimulationWarning", "Stream", "Team", "Tensor", "TensorDescriptor", "aggregate", "autotune", "cdiv", "constexpr",
            "constexpr_function", "current_team", "dist", "explore", "gpu", "heuristics", "init", "jit", "language", "launch",
-           "libdevice", "next_power_of_2", "shmem", "simt", "testing"]
+           "libdevice", "next_power_of_2", "profile", "shmem", "simt", "testing"]

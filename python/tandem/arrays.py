@@ -149,7 +149,7 @@ class Tensor:
         if not self.symmetric:
             raise ValueError("only symmetric tensors have peers")
         address = _tandem.peer_address(self.team._session.handle, self.team.world_rank, self.address, self.team.world_rank_of(rank))
-        return Tensor(self.team, address, self.shape, self.dtype, self.strides, owner=self)
+        return type(self)(self.team, address, self.shape, self.dtype, self.strides, owner=self)
 
     def free(self):
         """Gives the memory back; using the tensor in a kernel afterwards is reported."""

@@ -9,6 +9,7 @@ import sys
 
 from . import _tandem
 from .errors import CompileError, OutOfResources
+from .arrays import Tensor
 from .session import is_simulating
 from .tuning_cache import TuningCache
 
@@ -88,7 +89,7 @@ class Autotuned(_Wrapper):
         return self.fn.run(grid, *args, **{**config.all_kwargs(), **kwargs})
 
     def _choose(self, grid, args, kwargs, named):
-        if len(self.configs) == 1 or is_simulating():
+        if len(self.configs) == 1 or is_simulating() or any(isinstance(value, Tensor) for value in named.values()):
             return self.configs[0]
         device = device_among(named.values())
         if device is None:

@@ -2,12 +2,14 @@
 
 import argparse
 import os
+import secrets
 import shlex
 import sys
 import traceback
 
 from .checker import check_script
 from .explore import POLICIES
+from .process import RENDEZVOUS, WAIT_TIMEOUT, place_in
 from .script import Script, ScriptError
 
 EPILOG = """examples:
@@ -17,6 +19,7 @@ EPILOG = """examples:
   tandem run --check script.py              look for races and misused signals: both lines and the missing order
   tandem run --trace t.json script.py       also write a timeline for ui.perfetto.dev
   tandem run --target cuda --compat old.py  run a script on the GPU: kernels that are given CUDA arrays
+  tandem run --target cuda --ranks 4 s.py   a process for each of 4 GPUs; the same script as on simulated ranks
   tandem check --ranks 2,4,8 script.py      many rank counts and schedules under the checker; each defect is told once
 """
 
@@ -58,6 +61,13 @@ def _rank_counts(text):
     return sorted({_rank_count(word) for word in text.split(",")})
 
 
+def _seconds(text):
+    value = float(text)
+    if not 0 < value < 1e9:
+        raise argparse.ArgumentTypeError("seconds are above 0")
+    return value
+
+
 def _run_count(text):
     count = int(text)
     if count < 1:
@@ -79,8 +89,16 @@ def _add_check(commands):
     check.add_argument("arguments", nargs="*", help="arguments of the script")
 
 
+def _add_doctor(commands):
+    doctor = commands.add_parser("doctor", help="say what this machine's GPUs can do, and measure it",
+                                 description="Say what ranks on this machine's GPUs will use. Exit code 0 when there is a GPU, else 1.")
+    doctor.add_argument("--profile", nargs="?", const="", metavar="FILE",
+                        help="measure copies, stores, loads, signals and products; write the profile (default: in the cache directory)")
+    doctor.add_argument("--ranks", type=_rank_count, help="how many GPUs to measure (default all)")
+
+
 def _parser():
-    parser = argparse.ArgumentParser(prog="tandem", description="Run kernels that compute and communicate on simulated ranks.",
+    parser = argparse.ArgumentParser(prog="tandem", description="Run kernels that compute and communicate, on simulated ranks or on GPUs.",
                                      epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     run = commands.add_parser("run", help="run a script once on every rank", epilog=EPILOG,
@@ -93,10 +111,13 @@ def _parser():
     run.add_argument("--timeline", action="store_true", help="draw who computed and who waited")
     run.add_argument("--compat", action="store_true", help="resolve `triton` and `triton_dist` imports to Tandem")
     run.add_argument("--policy", choices=POLICIES, default=POLICIES[0], help="who runs next (default random)")
+    run.add_argument("--wait-timeout", type=_seconds, metavar="SECONDS",
+                     help="on GPUs: end the run when a wait lasts longer (default never)")
     run.add_argument("--main", action="store_true", help="call the script's main(team) instead of running it as __main__")
     run.add_argument("script")
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
     _add_check(commands)
+    _add_doctor(commands)
     return parser
 
 
@@ -145,26 +166,35 @@ def _replay(options):
 
 
 def _run_on_gpu(options, script):
-    """Once, in this process, with no ranks around it."""
-    from . import _tandem
-    from .errors import CompileError
-    if options.ranks != 1 or options.trace or options.timeline:
-        raise SystemExit("tandem: `--ranks`, `--trace` and `--timeline` are the simulator's; with --target cuda the script runs once")
+    """One rank in this process, several in a process each."""
+    from .rank_process import run_script
+    if options.trace or options.timeline or options.check:
+        raise SystemExit("tandem: `--trace`, `--timeline` and `--check` are the simulator's: only a simulated run has them")
+    if options.ranks == 1:
+        if place_in(os.environ) is None:
+            os.environ[RENDEZVOUS] = f"tandem-{os.getpid()}-{secrets.token_hex(8)}"
+        if options.wait_timeout is not None:
+            os.environ[WAIT_TIMEOUT] = str(options.wait_timeout)
+        return run_script(script, options.main)
+    from .gpu_session import check_devices
+    from .spawn import run_processes
     try:
-        _tandem.gpu_devices()
-        script.run()
-    except (CompileError, RuntimeError) as error:
-        if isinstance(error, RuntimeError) and not str(error).startswith("no NVIDIA GPU"):
-            raise
-        print(error, file=sys.stderr)
+        check_devices(options.ranks)
+    except RuntimeError as error:
+        print(f"tandem: {error}", file=sys.stderr)
         return 1
-    return 0
+    flags = [*(["--compat"] if options.compat else []), *(["--main"] if options.main else [])]
+    command = [sys.executable, "-m", "tandem.rank_process", *flags, options.script, *options.arguments]
+    return run_processes(command, options.ranks, options.wait_timeout)
 
 
 def main(arguments=None):
     options = _parser().parse_args(arguments)
     if options.command == "run":
         return _run(options)
+    if options.command == "doctor":
+        from .doctor import examine
+        return examine(options)
     if options.compat:
         from . import compat
         compat.install()

@@ -9,8 +9,9 @@ class OutOfResources(RuntimeError):
     """A compiled kernel needs more registers or shared memory than the GPU has; another configuration may fit."""
 
 
-class SimulationError(Exception):
-    """The simulator found an error. `reports` holds every report as a dict; the message is their text."""
+class RunError(Exception):
+    """A run ended early, on every rank: a wait's time was over, or a rank is gone. `reports` holds every report as a dict; the message is
+    their text."""
 
     def __init__(self, reports):
         self.reports = reports
@@ -20,6 +21,10 @@ class SimulationError(Exception):
         """Appends where the hosts were, when a report is about them."""
         if any(r["kind"] == "deadlock" or not r["file"] for r in self.reports if r["severity"] == "error"):
             self.args = (self.args[0] + "".join(notes),)
+
+
+class SimulationError(RunError):
+    """The simulator found an error."""
 
 
 class SimulationWarning(UserWarning):

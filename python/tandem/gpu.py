@@ -1,4 +1,4 @@
-"""Kernels on NVIDIA GPUs: `kernel[grid](...)` with CUDA arrays, outside of a simulated run.
+"""Kernels on NVIDIA GPUs: `kernel[grid](...)` with CUDA arrays, outside of a run or on a rank that is a GPU.
 
 Arrays are whatever has `data_ptr()`, `dtype` and `get_device()` (PyTorch's tensors) or `__cuda_array_interface__`. A kernel is compiled
 for the device its arrays are on and launched on PyTorch's current stream (or `stream=`, or the default stream).
@@ -183,7 +183,7 @@ def prepare(handle, device):
         raise (OutOfResources(str(error)) if str(error).startswith("out of resources") else error) from None
 
 
-class _Arguments:
+class Arguments:
     """A call's arguments as ARGUMENTs of the request, and what the launch passes for each."""
 
     def __init__(self, kernel):
@@ -223,19 +223,28 @@ class _Arguments:
             return {"name": name, "type": "*" + element_word(value), "divisibility": 16}, "?"
         if value is None or isinstance(value, (str, DType, JITFunction, Aggregate)):
             return self._constant(name, value), "s"
-        if is_cuda_array(value):
+        if self.takes(value):
             return self._array(name, value, parameter), "c"
         what = "an array of the host" if isinstance(value, np.ndarray) or hasattr(value, "data_ptr") else f"a `{type(value).__name__}`"
         raise TypeError(f"argument `{name}` of kernel `{self.kernel.__name__}` is {what}; on a GPU kernels take CUDA arrays, numbers and "
                         "host descriptors")
 
-    def _array(self, name, value, parameter=None):
+    def takes(self, value):
+        """Whether a value is an array for the kernel."""
+        return is_cuda_array(value)
+
+    def memory(self, name, value):
+        """(element word, what is passed, a number of the same remainder by 16) of an array."""
         address = _address(value)
-        self.words.append(address)
         if self.device < 0 and hasattr(value, "get_device"):
             self.device = value.get_device()
         dtype = value.dtype if hasattr(value, "data_ptr") else value.__cuda_array_interface__["typestr"]
-        return self._aligned({"name": name, "type": "*" + element_word(dtype)}, address, parameter)
+        return element_word(dtype), address, address
+
+    def _array(self, name, value, parameter=None):
+        word, passed, alignment = self.memory(name, value)
+        self.words.append(passed)
+        return self._aligned({"name": name, "type": "*" + word}, alignment, parameter)
 
     def _aligned(self, spec, value, parameter):
         exempt = parameter and (parameter.name in self.kernel.do_not_specialize or
@@ -255,7 +264,7 @@ class _Arguments:
         return spec, (_INTEGER_PACKS | floats).get(word, "?") if wanted else "c"
 
     def _descriptor(self, name, d):
-        if not is_cuda_array(d.base):
+        if not self.takes(d.base):
             raise TypeError(f"the descriptor `{name}` of kernel `{self.kernel.__name__}` is not of a CUDA array")
         inner = self._array(name, d.base)
         self.words += [v & (2**64 - 1) for v in (*d.shape, *d.strides)]
@@ -274,11 +283,12 @@ def compile_request(request):
 def _compiled(kernel, arguments, options, device):
     options = {**options, "target": target_of(device)}
     key = (json.dumps([arguments.specs, options], sort_keys=True), *arguments.builder.items)
-    found = kernel.gpu_kernels.get(key)
-    if found is None or not found.is_current():
-        handle = compile_request(kernel.request(arguments.specs, options, arguments.builder))
-        launch_options = {k: v for k, v in options.items() if k != "target"}
-        found = kernel.gpu_kernels[key] = CompiledKernel(kernel, handle, arguments.builder.constants, launch_options, device)
+    with kernel.compiling:
+        found = kernel.gpu_kernels.get(key)
+        if found is None or not found.is_current():
+            handle = compile_request(kernel.request(arguments.specs, options, arguments.builder))
+            launch_options = {k: v for k, v in options.items() if k != "target"}
+            found = kernel.gpu_kernels[key] = CompiledKernel(kernel, handle, arguments.builder.constants, launch_options, device)
     return found
 
 
@@ -315,7 +325,7 @@ def _call(kernel, key, device, stream, grid, args, kwargs):
     if not any(map(is_cuda_array, (*args, *kwargs.values()))):
         return kernel.simulate(grid, args, kwargs)
     values, options, given_stream = bind_call(kernel, args, kwargs)
-    arguments = _Arguments(kernel)
+    arguments = Arguments(kernel)
     for parameter in kernel.parameters:
         arguments.add(parameter, values[parameter.name])
     device = device if device >= 0 else arguments.device if arguments.device >= 0 else current_device()

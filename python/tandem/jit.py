@@ -5,12 +5,13 @@ import inspect
 import json
 import struct
 import sys
+import threading
 
 from . import _tandem
 from ._names import DType, constexpr
-from .errors import CompileError, SimulationError
+from .errors import CompileError, RunError
 from .request import RequestBuilder, _environment, source_of
-from .session import is_simulating
+from .session import rank_team
 
 
 class _Source:
@@ -89,7 +90,7 @@ class Specialization:
 
 
 class JITFunction(_Source):
-    """A kernel, or a function kernels call. `kernel[grid](...)` launches it: on the current rank of a simulated run, or, outside of
+    """A kernel, or a function kernels call. `kernel[grid](...)` launches it: on the current rank of a run, or, outside of
     one and given CUDA arrays, on their GPU.
     """
 
@@ -108,9 +109,10 @@ class JITFunction(_Source):
         self.debug = debug
         self._specializations = {}
         self.gpu_kernels = {}  # by request
+        self.compiling = threading.Lock()  # ranks on GPUs run at once; one of them compiles
 
     def __getitem__(self, grid):
-        return functools.partial(self.run if is_simulating() else self.gpu_launcher.run, grid)
+        return functools.partial(self.gpu_launcher.run if rank_team() is None else self.run, grid)
 
     @functools.cached_property
     def gpu_launcher(self):
@@ -121,18 +123,29 @@ class JITFunction(_Source):
         raise RuntimeError(f"kernel `{self.__name__}` needs a grid: `{self.__name__}[grid](...)`")
 
     def run(self, grid, *args, **kwargs):
-        return self.simulate(grid, args, kwargs) if is_simulating() else self.gpu_launcher.run(grid, *args, **kwargs)
+        team = rank_team()
+        if team is None:
+            return self.gpu_launcher.run(grid, *args, **kwargs)
+        return self._run_on_gpu(team, grid, args, kwargs) if team._session.is_gpu else self.simulate(grid, args, kwargs)
 
     def warmup(self, *args, grid=(1,), **kwargs):
         """Compiles for a GPU without launching. An element type stands for an aligned array of it."""
         return self.run(grid, *args, **kwargs, warmup=True)
+
+    def _run_on_gpu(self, team, grid, args, kwargs):
+        """Launches on the rank's GPU."""
+        from .rank_launch import launch_on_gpu
+        try:
+            return launch_on_gpu(self, team, grid, args, kwargs)
+        except (CompileError, RunError) as error:
+            raise error.with_traceback(None) from None  # as below
 
     def simulate(self, grid, args, kwargs):
         """Launches on the current simulated rank."""
         from .launcher import launch_kernel
         try:
             return launch_kernel(self, grid, args, kwargs)
-        except (CompileError, SimulationError) as error:
+        except (CompileError, RunError) as error:
             raise error.with_traceback(None) from None  # the caller's mistake: frames of this package would hide it
 
     def is_constexpr(self, parameter):
@@ -143,9 +156,10 @@ class JITFunction(_Source):
         """The compiled kernel for arguments in the request's form (a list of ARGUMENT). `builder` knows functions among them."""
         passed = tuple(builder.items) if builder else ()
         key = (json.dumps([arguments, options], sort_keys=True), *passed)
-        found = self._specializations.get(key)
-        if found is None or not found.is_current():
-            found = self._specializations[key] = self._compile(arguments, options, builder)
+        with self.compiling:
+            found = self._specializations.get(key)
+            if found is None or not found.is_current():
+                found = self._specializations[key] = self._compile(arguments, options, builder)
         return found
 
     def request(self, arguments, options, builder):

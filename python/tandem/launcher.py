@@ -11,9 +11,11 @@ from .arrays import Tensor, _Memory, type_word
 from .descriptor import TensorDescriptor
 from .jit import Aggregate, JITFunction, annotated_type, scalar_bits, scalar_type
 from .request import RequestBuilder
-from .session import Stream, current_team, host_place
+from .session import current_team
+from .team import Stream, host_place
 
 _OPTIONS = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": None, "debug": False}
+_COOPERATIVE = 1  # TD_COOPERATIVE
 _IGNORED = {"grid", "warmup", "launch_cooperative_grid", "launch_pdl", "launch_cluster", "enable_fp_fusion", "waves_per_eu",
             "matrix_instr_nonkdim", "kpack"}
 
@@ -40,7 +42,8 @@ class _HostArrays:
         begin, end = np.lib.array_utils.byte_bounds(array) if hasattr(np.lib, "array_utils") else np.byte_bounds(array)
         self.arrays.append((array, begin, end if array.size else begin))
 
-    def place(self):
+    def plan(self):
+        """Decides which arrays share a copy; `offset` is known from here on."""
         for array, begin, end in sorted(self.arrays, key=lambda a: (a[1], -a[2])):
             last = self.ranges[-1] if self.ranges else None
             if last and begin < last[1]:
@@ -48,16 +51,24 @@ class _HostArrays:
                 last[3] |= array.flags.writeable
             else:
                 self.ranges.append([begin, end, 0, array.flags.writeable])
+
+    def place(self):
         for r in self.ranges:
             r[2] = self.team._call(_tandem.allocate, r[1] - r[0], 0, 0, "host array", *host_place())
             self.team._call(_tandem.copy_from_host, self.stream.index, r[2], r[0], r[1] - r[0])
 
+    def _range(self, begin):
+        return next(r for r in self.ranges if r[0] <= begin < r[1] or r[0] == r[1] == begin)
+
+    def offset(self, array):
+        """Bytes from the start of the device copy."""
+        begin = array.__array_interface__["data"][0]
+        return begin - self._range(begin)[0]
+
     def address(self, array):
         begin = array.__array_interface__["data"][0]
-        for low, high, device, _ in self.ranges:
-            if low <= begin < high or low == high == begin:
-                return device + begin - low
-        raise AssertionError("every host array has a device copy")
+        low, _, device, _ = self._range(begin)
+        return device + begin - low
 
     def give_back(self):
         """Copies back, in stream order; the team holds on to the host memory until it has synchronised."""
@@ -70,6 +81,13 @@ class _HostArrays:
             self.team._call(_tandem.copy_to_host, self.stream.index, came_back, device, end - begin)
             self.team._call(_tandem.release_async, self.stream.index, device)
 
+    def finish(self, waits):
+        """After `give_back`: waits for the stream, or has the team keep the host memory until it is idle."""
+        if waits and self.ranges:
+            self.stream.synchronize()
+            self.check_unwritable()
+        elif self.ranges:
+            self.team.hold(self)
 
     def check_unwritable(self):
         if any((before != after).any() for before, after in self.unwritable):
@@ -193,16 +211,12 @@ def launch_kernel(kernel, grid, args, kwargs):
     sizes = grid_sizes(grid, arguments, options)
     if 0 in sizes:
         return compiled
+    packer.host.plan()
     packer.host.place()
     words = [word() for word in packer.words]
     target = packer.host.stream
-    team._call(_tandem.launch, target.index, compiled.program, *sizes, options["num_warps"], words, len(words), *host_place())
+    flags = _COOPERATIVE if kwargs.get("launch_cooperative_grid") else 0
+    team._call(_tandem.launch, target.index, compiled.program, *sizes, options["num_warps"], flags, words, len(words), *host_place())
     packer.host.give_back()
-    if stream is None and packer.host.ranges:
-        target.synchronize()
-        packer.host.check_unwritable()
-    elif packer.host.ranges:
-        team.hold(packer.host)
+    packer.host.finish(waits=stream is None)
     return compiled
-
-

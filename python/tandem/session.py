@@ -1,10 +1,8 @@
-"""Runs: a session of N ranks, the teams that host code works with, and `launch`."""
+"""Runs: a session of N ranks, the calling thread's team, and `launch`."""
 
 import json
 import linecache
-import operator
 import os
-import sys
 import threading
 import traceback
 import types
@@ -13,10 +11,10 @@ import warnings
 import numpy as np
 
 from . import _tandem
-from .arrays import Tensor, as_dtype, type_word
-from .errors import CompileError, SimulationError, SimulationWarning
+from .arrays import Tensor
+from .errors import CompileError, RunError, SimulationError, SimulationWarning
+from .team import Stream, Team, _here, host_place
 
-_here = os.path.dirname(os.path.abspath(__file__))
 _current = threading.local()
 _INTERRUPT_SECONDS = 5
 
@@ -25,24 +23,16 @@ def _check_default():
     return os.environ.get("TANDEM_CHECK", "0") not in ("", "0")
 
 
-def host_place():
-    """(file, line) of the nearest caller outside this package."""
-    frame = sys._getframe(1)
-    while frame and os.path.dirname(os.path.abspath(frame.f_code.co_filename)) == _here:
-        frame = frame.f_back
-    return (frame.f_code.co_filename, frame.f_lineno) if frame else ("", 0)
-
-
 class Session:
-    """N simulated ranks of one run."""
+    """N ranks of one run. What differs between simulated ranks and GPUs is in the subclasses."""
 
-    def __init__(self, ranks, seed=0, trace=False, check=None, **options):
-        for name, value in {"ranks": ranks, "seed": seed, **options}.items():
-            if name not in ("policy", "log_stores") and not isinstance(value, (int, np.integer)):
-                raise TypeError(f"`{name}` must be an integer, not {value!r}")
+    tensor_type = Tensor
+    error = RunError
+    is_gpu = False
+    any_thread = False  # the rank's calls may come from any thread of the process
+
+    def __init__(self, ranks, options):
         try:
-            options = {"ranks": int(ranks), "seed": int(seed) % 2**64, "trace": bool(trace),
-                       "check": _check_default() if check is None else bool(check), **options}
             self.handle = _tandem.session_create(json.dumps(options))
         except RuntimeError as error:
             raise ValueError(str(error)) from None
@@ -50,18 +40,34 @@ class Session:
         self.stopped = False  # no rank can use it any more: it failed
         self.finished = False
 
+    def device_of(self, rank):
+        return None
+
+    def takes(self, array):
+        """Whether a tensor of the team is filled from `array` without NumPy."""
+        return False
+
+    def adopt(self, team, stream):
+        raise TypeError("a simulated rank has no CUDA streams")
+
+    def note_queued(self, team, stream):
+        """Something is queued on a stream."""
+
+    def note_idle(self, team):
+        """The rank's streams are idle."""
+
     def reports(self):
         return json.loads(_tandem.reports(self.handle))
 
     def check(self):
-        """Raises what the simulator has found."""
+        """Raises what the run has found."""
         reports = self.reports()
         if any(r["severity"] == "error" for r in reports):
             self.stopped = True
-            raise SimulationError(reports)
+            raise self.error(reports)
 
     def guarded(self, function, *args):
-        """Calls into the library; a run that stopped raises the simulator's report."""
+        """Calls into the library; a run that stopped raises its report."""
         try:
             return function(self.handle, *args)
         except RuntimeError:
@@ -71,155 +77,55 @@ class Session:
             self.stopped = True
             raise
 
+    def enter(self, rank):
+        self.guarded(_tandem.enter, rank)
+
     def release(self, rank, address):
         self.guarded(_tandem.release, rank, address, *host_place())
 
-
-class Stream:
-    """An ordered queue of work on one rank. `Stream.index` 0 is the default stream."""
-
-    def __init__(self, team, index):
-        self.team = team
-        self.index = index
-
-    def synchronize(self):
-        self.team._call(_tandem.synchronize, self.index)
-
-    def copy(self, dest, source):
-        """Copy engine: copies one contiguous tensor into another (either may be a peer's)."""
-        for tensor in (dest, source):
-            if not isinstance(tensor, Tensor):
-                raise TypeError(f"the copy engine copies tensors of the team, not `{type(tensor).__name__}`")
-        if dest.nbytes != source.nbytes:
-            raise ValueError(f"copy of {source.nbytes} bytes into {dest.nbytes} bytes")
-        if not (dest.is_contiguous() and source.is_contiguous()):
-            raise ValueError("the copy engine copies contiguous tensors only")
-        self.team._call(_tandem.copy, self.index, dest.address, source.address, source.nbytes)
-
-    def memset(self, dest, value=0):
-        self.team._call(_tandem.set, self.index, dest.address, value, dest.nbytes)
-
-    def signal_write(self, signal, value, add=False):
-        """Writes (or adds to) one element of a 32- or 64-bit signal tensor, in stream order."""
-        self.team._call(_tandem.signal_write, self.index, signal.address, value, signal.itemsize, int(add))
-
-    def signal_wait(self, signal, value, compare="eq"):
-        """Holds the stream until the signal compares true."""
-        self.team._call(_tandem.signal_wait, self.index, signal.address, _COMPARE[compare], value, signal.itemsize)
-
-    def barrier(self):
-        """Joins the team's ranks on their streams."""
-        self.team._call(_tandem.barrier_on_stream, self.index, self.team.id)
-
-    def record_event(self):
-        return self.team._call(_tandem.record_event, self.index)
-
-    def wait_event(self, event):
-        self.team._call(_tandem.wait_event, self.index, event)
+    def end(self):
+        """After all ranks left: raises what was left over."""
+        self.finished = True
+        _tandem.finish(self.handle)
+        self.check()
 
 
-_COMPARE = {"eq": 0, "ne": 1, "gt": 2, "le": 3, "lt": 4, "ge": 5}
+class SimulatedSession(Session):
+    error = SimulationError
+
+    def __init__(self, ranks, seed=0, trace=False, check=None, **options):
+        for name, value in {"ranks": ranks, "seed": seed, **options}.items():
+            if name not in ("policy", "log_stores") and not isinstance(value, (int, np.integer)):
+                raise TypeError(f"`{name}` must be an integer, not {value!r}")
+        super().__init__(ranks, {"ranks": int(ranks), "seed": int(seed) % 2**64, "trace": bool(trace),
+                                 "check": _check_default() if check is None else bool(check), **options})
 
 
-class Team:
-    """The ranks a program runs on, seen from one of them. `team.rank` of `team.size`; memory, kernels, streams, barriers."""
-
-    def __init__(self, session, world_rank, members=None, ident=0):
-        self._session = session
-        self.world_rank = world_rank
-        self.members = list(range(session.ranks)) if members is None else list(members)
-        self.id = ident
-        self.rank = self.members.index(world_rank)
-        self.size = len(self.members)
-        self.num_ranks = self.size
-        self._thread = threading.get_ident()
-        self._held = []
-        self.stream = Stream(self, 0)
-
-    def _call(self, function, *args):
-        if threading.get_ident() != self._thread and not self._session.finished:
-            raise RuntimeError(f"the team of rank {self.world_rank} is used from another thread than the rank's")
-        return self._session.guarded(function, self.world_rank, *args)
-
-    def world_rank_of(self, rank):
-        if not 0 <= rank < self.size:
-            raise IndexError(f"rank {rank} is not one of the team's {self.size} ranks")
-        return self.members[rank]
-
-    def _allocate(self, shape, dtype, symmetric, initialised, name):
-        shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(operator.index(d) for d in shape)
-        dtype = as_dtype(dtype)
-        type_word(dtype)
-        count = Tensor.size_of(shape)
-        if any(d < 0 for d in shape):
-            raise ValueError(f"negative size in shape {shape}")
-        file, line = host_place()
-        name = name or f"{os.path.basename(file)}:{line}"
-        address = self._call(_tandem.allocate, count * dtype.itemsize, int(symmetric), int(initialised), name, file, line)
-        return Tensor(self, address, shape, dtype, symmetric=symmetric)
-
-    def empty(self, shape, dtype="float32", name=None):
-        """Symmetric memory that holds nothing yet: reading it before a write is reported. Every rank calls, with the same size."""
-        return self._allocate(shape, dtype, True, False, name)
-
-    def zeros(self, shape, dtype="float32", name=None):
-        return self._allocate(shape, dtype, True, True, name)
-
-    def full(self, shape, value, dtype="float32", name=None):
-        tensor = self._allocate(shape, dtype, True, True, name)
-        tensor[...] = value
-        return tensor
-
-    def from_array(self, array, name=None):
-        """Symmetric memory holding this rank's array. Shapes and dtypes must agree on all ranks."""
-        array = np.asarray(array)
-        tensor = self._allocate(array.shape, array.dtype, True, True, name)
-        tensor[...] = array
-        return tensor
-
-    def local_empty(self, shape, dtype="float32", name=None):
-        """Device memory of this rank alone."""
-        return self._allocate(shape, dtype, False, False, name)
-
-    def local_from_array(self, array, name=None):
-        array = np.asarray(array)
-        tensor = self._allocate(array.shape, array.dtype, False, True, name)
-        tensor[...] = array
-        return tensor
-
-    def new_stream(self):
-        return Stream(self, self._call(_tandem.create_stream))
-
-    def synchronize(self):
-        """Waits until all streams of this rank are idle."""
-        self._call(_tandem.synchronize, -1)
-        self._held.clear()
-
-    def hold(self, host_arrays):
-        """Keeps the host memory of a queued launch alive until the next `synchronize`."""
-        self._held.append(host_arrays)
-
-    def barrier(self):
-        """Waits for this rank's streams and for every rank of the team to get here."""
-        self._call(_tandem.barrier, self.id)
-
-    def split(self, members):
-        """A team of some of the ranks (their ranks in this team, in order); only they call."""
-        world = [self.world_rank_of(m) for m in members]
-        return Team(self._session, self.world_rank, world, self._call(_tandem.create_team, world, len(world)))
+def rank_team():
+    """The team of the calling thread when it is a rank of a run; None in a program that makes its own rank when it needs one."""
+    team = getattr(_current, "team", None) or _process_team
+    return None if team is None or team._session is getattr(_current, "own_session", None) else team
 
 
 def is_simulating():
-    """Whether the calling thread is a rank of a run, rather than a program that makes its own rank when it needs one."""
-    team = getattr(_current, "team", None)
-    return team is not None and team._session is not getattr(_current, "own_session", None)
+    """Whether the calling thread is a rank of a simulated run."""
+    team = rank_team()
+    return team is not None and not team._session.is_gpu
+
+
+_process_team = None  # of a process that is one rank; whichever thread asks
+
+
+def set_process_team(team):
+    global _process_team
+    _process_team = team
 
 
 def current_team():
-    """The team of the calling thread. Outside of any launch: a session of one rank, made on first use."""
-    team = getattr(_current, "team", None)
+    """The team of the calling thread. Outside of any launch: a simulated run of one rank, made on first use."""
+    team = getattr(_current, "team", None) or _process_team
     if team is None or (team._session is getattr(_current, "own_session", None) and team._session.stopped):
-        session = _current.own_session = Session(1)
+        session = _current.own_session = SimulatedSession(1)
         _tandem.enter(session.handle, 0)
         team = _current.team = Team(session, 0)
     return team
@@ -246,8 +152,15 @@ def _host_notes(stops):
         yield f"{file}:{line}: note: the host of {who} is here\n    {linecache.getline(file, line).rstrip()}\n"
 
 
-def init():
-    """The team of a script under `tandem run`; one rank when the script runs by itself."""
+def init(wait_timeout=None):
+    """The team of a script.
+
+    Under `tandem run`: of the simulated rank, or of this process and its GPU. Under torchrun or mpirun: of this process and its GPU;
+    `wait_timeout` (seconds) then ends waits that nobody satisfies. A script that runs by itself is one simulated rank.
+    """
+    if getattr(_current, "team", None) is None and _process_team is None:
+        from .process import join
+        return join(wait_timeout) or current_team()
     return current_team()
 
 
@@ -259,36 +172,52 @@ class Result:
         self.values = values
         self.reports = session.reports()
 
+    def _of_simulation(self, what):
+        if self._session.is_gpu:
+            raise RuntimeError(f"only a simulated run has {what}")
+        return self._session.handle
+
     @property
     def counters(self):
-        return json.loads(_tandem.counters(self._session.handle))
+        return json.loads(_tandem.counters(self._of_simulation("counters")))
 
     @property
     def summary(self):
         """Modelled totals by rank: compute, wait and transfer time, and how much of the transfer was overlapped."""
-        return json.loads(_tandem.trace_summary(self._session.handle))
+        return json.loads(_tandem.trace_summary(self._of_simulation("a summary")))
 
     def timeline(self, width=80):
-        return _tandem.timeline(self._session.handle, width)
+        return _tandem.timeline(self._of_simulation("a timeline"), width)
 
     def write_trace(self, path):
         """Writes a trace that ui.perfetto.dev opens."""
+        trace = _tandem.chrome_trace(self._of_simulation("a trace"))
         with open(path, "w") as file:
-            file.write(_tandem.chrome_trace(self._session.handle))
+            file.write(trace)
 
 
 def launch(main, ranks=1, target="sim", seed=0, trace=False, args=(), slots_per_rank=None, check=None,
-           policy="random"):
+           policy="random", wait_timeout=None, devices=None):
     """Runs `main(team, *args)` once on each of `ranks` ranks and returns a Result.
 
-    Raises SimulationError with the reports when the simulator finds an error, or the first exception a rank raised.
-    The same seed gives the same run; other seeds give other schedules and delays. `slots_per_rank`: how many programs of a
-    rank are resident at once (132). `check`: look for races and misused signals (by default as the environment's
-    TANDEM_CHECK says); a report of kind `race` or `signal-misuse` names both places. `policy`: who runs next, one of
-    `tandem.explore`'s.
+    Raises the first exception a rank raised, or SimulationError (on GPUs: RunError) with the reports when the run itself failed.
+
+    `target="sim"`: the same seed gives the same run; other seeds give other schedules and delays. `slots_per_rank`: how many programs of a
+    rank are resident at once (132). `check`: look for races and misused signals (by default as the environment's TANDEM_CHECK says); a
+    report of kind `race` or `signal-misuse` names both places. `policy`: who runs next, one of `tandem.explore`'s.
+
+    `target="cuda"`: rank r runs on GPU r, or on `devices[r]`. A wait that takes longer than `wait_timeout` seconds ends the run on every
+    rank, with the line of the wait. Seed and policy are the simulator's and mean nothing there.
     """
+    if target == "cuda":
+        for name, value in {"trace": trace, "check": check, "slots_per_rank": slots_per_rank}.items():
+            if value:
+                raise ValueError(f"`{name}` is the simulator's: only a simulated run has it")
+        from .gpu_session import GpuSession
+        session = GpuSession(ranks, devices=devices, wait_timeout=wait_timeout)
+        return Result(session, run_on(session, main, args))
     if target != "sim":
-        raise ValueError(f"target `{target}` is not available; this build has: sim")
+        raise ValueError(f"target `{target}` is not available; this build has: sim, cuda")
     options = {} if slots_per_rank is None else {"slots_per_rank": slots_per_rank}
     session, values = run_ranks(main, ranks, args, seed=seed, trace=trace, check=check, policy=policy, **options)
     result = Result(session, values)
@@ -298,13 +227,19 @@ def launch(main, ranks=1, target="sim", seed=0, trace=False, args=(), slots_per_
 
 
 def run_ranks(main, ranks, args, **options):
-    """Runs `main(team, *args)` on each rank of a new session to its end; gives the session and what each rank returned."""
-    session = Session(ranks, **options)
+    """Runs `main(team, *args)` on each rank of a new simulated session to its end; gives the session and what each rank returned."""
+    session = SimulatedSession(ranks, **options)
+    return session, run_on(session, main, args)
+
+
+def run_on(session, main, args):
+    """Runs `main(team, *args)` on a thread for each rank; gives what each returned."""
+    ranks = session.ranks
     values, failures = [None] * ranks, []
 
     def body(rank):
         try:
-            _tandem.enter(session.handle, rank)
+            session.enter(rank)
             _current.team = Team(session, rank)
             try:
                 values[rank] = main(_current.team, *args)
@@ -331,15 +266,19 @@ def run_ranks(main, ranks, args, **options):
         raise
     session.finished = True
     if failures:
-        stops = [f for f in failures if isinstance(f[1], SimulationError)]
-        rank, error = (stops or failures)[0]
-        if stops:
-            error.add_places(_host_notes(stops))
-        elif ranks > 1:
-            error.add_note(f"raised on rank {rank} of {ranks}")
-        if isinstance(error, (CompileError, SimulationError)):  # the message says where; our own frames would only hide it
-            raise error.with_traceback(_user_frames(error.__traceback__)) from None
-        raise error
-    _tandem.finish(session.handle)
-    session.check()
-    return session, values
+        _raise_first(session, failures)
+    session.end()
+    return values
+
+
+def _raise_first(session, failures):
+    """Raises what ended the run. On GPUs the ranks run at once, and the first to fail is the reason of the others' failures."""
+    stops = [f for f in failures if isinstance(f[1], RunError)]
+    rank, error = failures[0] if session.is_gpu else (stops or failures)[0]
+    if isinstance(error, RunError):
+        error.add_places(_host_notes(stops))
+    elif session.ranks > 1:
+        error.add_note(f"raised on rank {rank} of {session.ranks}")
+    if isinstance(error, (CompileError, RunError)):  # the message says where; our own frames would only hide it
+        raise error.with_traceback(_user_frames(error.__traceback__)) from None
+    raise error

@@ -1,0 +1,142 @@
+"""The command `tandem doctor`: what ranks on this machine's GPUs will use, and how fast it is."""
+
+import glob
+import json
+import os
+import pathlib
+import sys
+
+from . import _tandem
+from .machine_profile import default_path, profile, read_profile
+from .tuning_cache import cache_folder
+
+_LETTERS = {(True, True): "A", (True, False): "x", (False, False): ".", (False, True): "."}
+
+
+def find_ptxas(environment=os.environ):
+    """The assembler that the compiler takes; None when the driver compiles the PTX. In the compiler's order of places."""
+    if named := environment.get("TANDEM_PTXAS"):
+        return named if os.path.isfile(named) else None
+    folders = [f for f in environment.get("PATH", "").split(":") if f]
+    roots = [environment.get("CUDA_HOME"), environment.get("CUDA_PATH"), "/usr/local/cuda", *sorted(glob.glob("/usr/local/cuda-*"))[::-1],
+             "/usr/lib/cuda", "/usr/lib/nvidia-cuda-toolkit"]
+    folders += [f"{root}/bin" for root in roots if root]
+    for packages in environment.get("TANDEM_SITE_PACKAGES", "").split(":"):
+        folders += [f"{packages}/{f}" for f in ("nvidia/cuda_nvcc/bin", "nvidia/cu13/bin", "triton/backends/nvidia/bin") if packages]
+    return next((f"{f}/ptxas" for f in folders if os.path.isfile(f"{f}/ptxas")), None)
+
+
+def _text(answer):
+    """An answer of the probe as words."""
+    if isinstance(answer, dict) and "error" in answer:
+        return f"not known ({answer['error']})"
+    return {True: "yes", False: "no"}.get(answer, str(answer)) if isinstance(answer, bool) else str(answer)
+
+
+def _bytes(count):
+    for unit in ("bytes", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:g} {unit}"
+        count /= 1024
+    return f"{count:.1f} GiB"
+
+
+def _one_line(devices, key, show=_text):
+    """The answers of all devices, once when they agree."""
+    answers = [show(d[key]) for d in devices]
+    if len(set(answers)) == 1:
+        return answers[0]
+    return "; ".join(f"GPU {d['index']}: {a}" for d, a in zip(devices, answers))
+
+
+def _matrix(peers):
+    yield "     " + "".join(f"{to:>3}" for to in range(len(peers)))
+    for row, answers in enumerate(peers):
+        cells = ["-" if a is None else _LETTERS.get((a["access"] == 1, a["atomics"] == 1)) for a in answers]
+        yield f"{row:>5}" + "".join(f"{c:>3}" for c in cells)
+
+
+def _all_reach(peers):
+    return all(a is None or a["access"] == 1 for row in peers for a in row)
+
+
+def heap_of(devices, peers):
+    """How the symmetric heap will be shared, in words; None when the GPUs cannot reach each other."""
+    if len(devices) > 1 and not _all_reach(peers):
+        return None
+    if all(d["virtual_memory"] is True and d["exports_descriptors"] is True for d in devices):
+        return "mapped from POSIX file descriptors (VMM)"
+    return "by legacy IPC handles, in one piece"
+
+
+def _ranks_line(devices, peers):
+    if len(devices) == 1:
+        return "1 (one GPU)"
+    heap = heap_of(devices, peers)
+    if heap is None:
+        return "not all GPUs reach each other: name a set that does with `devices=`"
+    return f"up to {len(devices)}"
+
+
+def report(found):
+    """The lines that say what was found."""
+    devices, peers = found["devices"], found["peers"]
+    yield f"driver         CUDA {found['driver']}"
+    for d in devices:
+        what = [d["name"], d["target"], f"{d['multiprocessors']} multiprocessors", _bytes(d["memory_bytes"])] if "name" in d else [_text(d)]
+        yield f"GPU {d['index']:<10} {', '.join([*what, _text(d['pci'])])}"
+    if not devices:
+        return
+    if len(devices) > 1:
+        yield "peer access    A: with native atomics, x: without, .: none"
+        yield from _matrix(peers)
+        for answer in (a for row in peers for a in row if a):
+            if isinstance(answer["access"], dict):
+                yield f"               {_text(answer['access'])}"
+                break
+    yield f"virtual memory {_one_line(devices, 'virtual_memory')}"
+    yield f"descriptors    offered {_one_line(devices, 'posix_descriptors')}, exported {_one_line(devices, 'exports_descriptors')}"
+    yield f"granularity    {_one_line(devices, 'granularity', lambda a: _bytes(a) if isinstance(a, int) else _text(a))}"
+    yield f"multicast      offered {_one_line(devices, 'multicast')}; not used"
+    yield f"symmetric heap {heap_of(devices, peers) or 'none'}"
+    yield "signals        stream memory operations, stores and atomics of kernels"
+    yield f"ptxas          {find_ptxas() or 'none: the driver compiles the PTX'}"
+    yield f"cache          {cache_folder() or 'none (TANDEM_CACHE=0)'}"
+    yield f"profile        {_profile_line()}"
+    yield f"ranks          {_ranks_line(devices, peers)}"
+
+
+def _profile_line():
+    path = default_path()
+    if path is None or not path.exists():
+        return "none: defaults are used (`tandem doctor --profile` measures)"
+    kept = read_profile(path)
+    return f"{path}" if kept is not None and profile().measured else f"{path} is of other GPUs or cannot be read: defaults are used"
+
+
+def examine(options):
+    """Runs the command; gives its exit code."""
+    found = json.loads(_tandem.gpu_probe())
+    if "error" in found or not found["devices"]:
+        print(f"tandem: {found.get('error', 'no NVIDIA GPU: the driver shows none')}")
+        return 1
+    for line in report(found):
+        print(line)
+    return 0 if options.profile is None else _measure(options, len(found["devices"]))
+
+
+def _measure(options, count):
+    from .measure import measure
+    path = pathlib.Path(options.profile) if options.profile else default_path()
+    if path is None:
+        print("tandem: TANDEM_CACHE=0 keeps no profile: name a file", file=sys.stderr)
+        return 1
+    try:
+        numbers = measure(min(count, options.ranks or count), print)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(numbers, indent=1) + "\n")
+    except (RuntimeError, OSError) as error:
+        print(f"tandem: {error}", file=sys.stderr)
+        return 1
+    print(f"profile        {path}")
+    return 0

@@ -1,0 +1,161 @@
+"""A run on GPUs: which devices its ranks take, and what it shares with PyTorch's streams and tensors."""
+
+import json
+import math
+import sys
+
+from . import _tandem
+from .arrays import _WORD_OF
+from .device_array import DeviceTensor
+from .gpu import _torch_stream, element_word, is_cuda_array
+from .session import Session
+from .team import Stream
+
+_DTYPE_OF = {word: dtype for dtype, word in _WORD_OF.items()}
+
+
+def device_count():
+    """(how many GPUs there are, why none can be used)."""
+    try:
+        return len(json.loads(_tandem.gpu_devices())), ""
+    except RuntimeError as error:
+        return 0, str(error)
+
+
+def check_devices(ranks, devices=None):
+    """Raises one line with both numbers when the ranks do not get a GPU each."""
+    count, reason = device_count()
+    if devices is None and count < ranks or not count:
+        counted = f"{ranks} rank{'s' if ranks != 1 else ''} on GPUs need {ranks} GPU{'s' if ranks != 1 else ''}, this machine has {count}"
+        raise RuntimeError(f"{counted}: {reason}" if reason else counted)
+    if devices is None:
+        return list(range(ranks))
+    devices = [int(d) for d in devices]
+    if len(devices) != ranks:
+        raise ValueError(f"`devices` names {len(devices)} GPUs for {ranks} ranks")
+    wrong = [d for d in devices if not 0 <= d < count]
+    if wrong:
+        raise ValueError(f"`devices` names GPU {wrong[0]}, this machine has {count}")
+    if len(set(devices)) < ranks:
+        raise ValueError(f"`devices` is {devices}: each rank needs a GPU of its own")
+    return devices
+
+
+def milliseconds(wait_timeout):
+    """The option of a session for a time in seconds, or None for no end."""
+    if wait_timeout is None:
+        return 0
+    if isinstance(wait_timeout, bool) or not isinstance(wait_timeout, (int, float)) or not 0 < wait_timeout < 1e9:
+        raise ValueError(f"`wait_timeout` is a number of seconds above 0, or None, not {wait_timeout!r}")
+    return math.ceil(wait_timeout * 1000)
+
+
+class GpuSession(Session):
+    """Ranks on GPUs: threads of this process, or, with `rank`, one rank of a run of several processes."""
+
+    tensor_type = DeviceTensor
+    is_gpu = True
+    any_thread = True  # PyTorch's threads of autograd launch too
+
+    def __init__(self, ranks, devices=None, wait_timeout=None, rank=None, rendezvous=""):
+        if isinstance(ranks, bool) or not isinstance(ranks, int):
+            raise TypeError(f"`ranks` must be an integer, not {ranks!r}")
+        if ranks < 1:
+            raise ValueError(f"`ranks` must be 1 to 1024, not {ranks}")
+        options = {"target": "cuda", "ranks": ranks, "wait_timeout_ms": milliseconds(wait_timeout)}
+        if rank is None:
+            self.devices = dict(enumerate(check_devices(ranks, devices)))
+        else:
+            self.devices = {rank: devices}
+            options |= {"rank": rank, "rendezvous": rendezvous}
+        self._targets, self._adopted = {}, {}
+        self._busy = {}  # (rank, whether it is PyTorch's) -> the stream that was given work since the other kind was last ordered after it
+        super().__init__(ranks, {**options, "devices": list(self.devices.values())})
+
+    def device_of(self, rank):
+        return self.devices[rank]
+
+    def enter(self, rank):
+        super().enter(rank)
+        torch = sys.modules.get("torch")
+        if torch is not None and torch.cuda.is_available():
+            torch.cuda.set_device(self.devices[rank])
+
+    def target_of(self, rank):
+        """What kernels of the rank are compiled for."""
+        if rank not in self._targets:
+            self._targets[rank] = _tandem.session_target(self.handle, rank)
+        return self._targets[rank]
+
+    def takes(self, array):
+        return not isinstance(array, tuple) and hasattr(array, "shape") and is_cuda_array(array)
+
+    def element_type(self, array):
+        return _DTYPE_OF[_word_of(array)]
+
+    def memory_of(self, team, array, word):
+        """(address, owner) of a CUDA array's elements in row-major order when they are of the type, else None."""
+        if not self.takes(array):
+            return None
+        self.adopt_framework(team)
+        if _word_of(array) != word:
+            raise TypeError(f"an array of `{_word_of(array)}` on a GPU is copied into a tensor of `{word}`")
+        if hasattr(array, "contiguous"):
+            array = array.contiguous()
+            return array.data_ptr(), array
+        interface = array.__cuda_array_interface__
+        if interface.get("strides") is not None:
+            raise ValueError("only contiguous arrays are copied on a GPU")
+        return interface["data"][0], array
+
+    def adopt(self, team, stream):
+        """A CUDA stream, or its handle, as a stream of the team."""
+        if isinstance(stream, Stream):
+            return stream
+        handle = getattr(stream, "cuda_stream", stream)
+        if isinstance(handle, bool) or not isinstance(handle, int):
+            raise TypeError(f"`stream` is a `{type(stream).__name__}`, not a stream of the team, a CUDA stream or its handle")
+        key = team.world_rank, handle
+        if key not in self._adopted:
+            self._adopted[key] = team._call(_tandem.adopt_stream, handle)
+        return Stream(team, self._adopted[key])
+
+    def adopt_framework(self, team):
+        """PyTorch's current stream on the rank's GPU as a stream of the team; None when PyTorch is not in use."""
+        current = _torch_stream()
+        return self.adopt(team, current(team.device)) if current else None
+
+    def order_framework(self, team):
+        """PyTorch's current stream goes on after what the team's default stream has been given."""
+        stream = self.adopt_framework(team)
+        if stream is not None:
+            self._order(team, stream, False)
+
+    def note_queued(self, team, stream):
+        if stream.index == 0:
+            self._busy[team.world_rank, False] = stream
+
+    def note_idle(self, team):
+        for frameworks in (False, True):
+            self._busy.pop((team.world_rank, frameworks), None)
+
+    def order_launch(self, team, stream):
+        """A launch for which no stream was named: PyTorch's stream and the team's default one keep the order of the calls."""
+        frameworks = stream.index != 0
+        self._order(team, stream, not frameworks)
+        self._busy[team.world_rank, frameworks] = stream
+
+    def _order(self, team, stream, after_framework):
+        before = self._busy.pop((team.world_rank, after_framework), None)
+        if before is not None and not _is_capturing():
+            event = team._call(_tandem.record_event, before.index)
+            team._call(_tandem.wait_event, stream.index, event)
+
+
+def _word_of(array):
+    return element_word(array.dtype if hasattr(array, "data_ptr") else array.__cuda_array_interface__["typestr"])
+
+
+def _is_capturing():
+    capturing = getattr(getattr(sys.modules.get("torch"), "_C", None), "_cuda_isCurrentStreamCapturing", None)
+    return bool(capturing and capturing())

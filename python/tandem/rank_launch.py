@@ -1,0 +1,96 @@
+"""Launches a kernel on a rank that is a GPU: what its arguments are there, and on which stream it goes."""
+
+from . import _tandem
+from .arrays import Tensor, type_word
+from .gpu import Arguments, is_cuda_array, is_descriptor, letter_of
+from .launcher import _COOPERATIVE, _HostArrays, bind_call, grid_sizes, host_array
+from .team import Stream, host_place
+
+
+class _RankArguments(Arguments):
+    """Also tensors of the team, and arrays of the host, which have copies on the device while the kernel runs."""
+
+    def __init__(self, kernel, team, host):
+        super().__init__(kernel)
+        self.team, self.host = team, host
+
+    def takes(self, value):
+        return isinstance(value, Tensor) or is_cuda_array(value) or host_array(value) is not None
+
+    def memory(self, name, value):
+        if isinstance(value, Tensor):
+            if value.team._session is not self.team._session:
+                raise ValueError(f"argument `{name}` of kernel `{self.kernel.__name__}` is a tensor of another run")
+            return type_word(value.dtype), value.address, value.address
+        if is_cuda_array(value):
+            device = value.get_device() if hasattr(value, "get_device") else -1
+            if device not in (-1, self.team.device):
+                raise ValueError(f"argument `{name}` of kernel `{self.kernel.__name__}` is on GPU {device}, rank {self.team.rank} has GPU "
+                                 f"{self.team.device}")
+            return super().memory(name, value)
+        array = host_array(value)
+        return type_word(array.dtype), lambda: self.host.address(array), self.host.offset(array)
+
+
+def _arrays_in(value):
+    """What of an argument may be an array."""
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _arrays_in(item)
+    else:
+        yield value.base if is_descriptor(value) else value
+
+
+def _is_frameworks(team, values):
+    """Whether the arrays of a call are all CUDA tensors of a framework on the rank's GPU."""
+    found = False
+    for value in values:
+        letter = letter_of(value)
+        if letter == "t" and value.get_device() == team.device:
+            found = True
+        elif letter != "c" and not isinstance(value, (bool, int, float)):
+            return False
+    return found
+
+
+def _stream(team, given, arrays):
+    """The stream of a launch: the given one; PyTorch's current one when a tensor of its is among the arguments; the team's."""
+    if given is not None:
+        return given if isinstance(given, Stream) else team.adopt(given)
+    framework = team._session.adopt_framework(team) if any(letter_of(a) == "t" for a in arrays) else None
+    return framework or team.stream
+
+
+def launch_on_gpu(kernel, team, grid, args, kwargs):
+    """Launches on the rank's GPU. Without `stream=` it also waits when an argument is an array of the host."""
+    if kwargs.get("stream") is None and _is_frameworks(team, (*args, *kwargs.values())):
+        stream = team._session.adopt_framework(team)
+        if stream is not None:
+            team._session.order_launch(team, stream)
+        return kernel.gpu_launcher.run(grid, *args, **kwargs)
+    values, options, given = bind_call(kernel, args, kwargs)
+    arrays = [a for p in kernel.parameters if not kernel.is_constexpr(p) for a in _arrays_in(values[p.name])]
+    stream = _stream(team, given, [a for a in arrays if is_cuda_array(a)])
+    host = _HostArrays(team, stream)
+    for array in arrays:
+        if not isinstance(array, Tensor) and not is_cuda_array(array) and (found := host_array(array)) is not None:
+            host.add(found)
+    host.plan()
+    arguments = _RankArguments(kernel, team, host)
+    for parameter in kernel.parameters:
+        arguments.add(parameter, values[parameter.name])
+    compiled = kernel.specialize(arguments.specs, {**options, "target": team._session.target_of(team.world_rank)}, arguments.builder)
+    sizes = grid_sizes(grid, values, options)
+    if kwargs.get("warmup") or 0 in sizes:
+        return compiled
+    if given is None:
+        team._session.order_launch(team, stream)
+    else:
+        team._session.note_queued(team, stream)
+    host.place()
+    words = [word() if callable(word) else word for word in arguments.words]
+    flags = _COOPERATIVE if kwargs.get("launch_cooperative_grid") else 0
+    team._call(_tandem.launch, stream.index, compiled.program, *sizes, options["num_warps"], flags, words, len(words), *host_place())
+    host.give_back()
+    host.finish(waits=given is None)
+    return compiled

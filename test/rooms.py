@@ -34,7 +34,7 @@ ROOMS = {
     "compiler/driver": ["compiler/frontend", "compiler/lower", "compiler/transform", "compiler/dialect", "compiler/codegen/nvidia",
                         "interpreter/program.h", "base", "abi"],
     "runtime": ["interpreter", "base"],
-    "runtime/backend/cuda": ["abi"],
+    "runtime/backend/cuda": ["runtime/session.h", "base", "abi"],
     "include/tandem": [],
     "api": ["compiler/driver/compile.h", "compiler/driver/image_cache.h", "runtime", "interpreter", "include/tandem", "base", "abi"],
     "ops": ["api/guarded.h", "api/handles.h", "include/tandem"],

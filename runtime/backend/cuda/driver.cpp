@@ -6,7 +6,8 @@
 namespace tandem::runtime::cuda {
 namespace {
 
-template <class F> void resolve(void* library, const char* symbol, const char* file, F& place) {
+template <class F>
+void resolve(void* library, const char* symbol, const char* file, F& place) {
   place = reinterpret_cast<F>(dlsym(library, symbol));
   if (!place) throw Unavailable(std::string("the CUDA driver `") + file + "` is too old: it has no `" + symbol + "`");
 }
@@ -27,6 +28,10 @@ Driver open() {
 #define TANDEM_RESOLVE(member, symbol, parameters) resolve(library, #symbol, file, d.member);
   TANDEM_CUDA_FUNCTIONS(TANDEM_RESOLVE)
 #undef TANDEM_RESOLVE
+#define TANDEM_RESOLVE(member, symbol, parameters) \
+  d.member = reinterpret_cast<Result(*) parameters>(dlsym(library, #symbol));
+  TANDEM_CUDA_RANK_FUNCTIONS(TANDEM_RESOLVE)
+#undef TANDEM_RESOLVE
   if (Result r = d.init(0)) throw Unavailable("no NVIDIA GPU: `cuInit` failed: " + describe(d, r));
   return d;
 }
@@ -40,6 +45,10 @@ const Driver& driver() {
 
 void fail(Result result, const char* call) {
   throw DriverError(std::string("`") + call + "` failed: " + describe(driver(), result), result);
+}
+
+void fail(Result result, const char* call, const std::string& doing) {
+  throw DriverError(doing + ": `" + call + "` failed: " + describe(driver(), result), result);
 }
 
 }  // namespace tandem::runtime::cuda

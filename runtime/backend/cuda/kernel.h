@@ -22,6 +22,7 @@ struct LaunchShape {
   Stream stream = nullptr;
   bool cooperative = false;  // all programs must be resident at once, or the launch fails
   bool dependent = false;    // may start before the stream's previous kernel ends (programmatic dependent launch)
+  Address rankContext = 0;   // for images with `usesRanks`; 0: as context_registry.h finds it
 };
 
 // Thread-safe. Code stays loaded until the process ends: a captured graph may hold the function.

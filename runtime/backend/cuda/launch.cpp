@@ -1,4 +1,5 @@
 // The way of a launch: arguments, tensor maps, attributes, one driver call. It allocates nothing for kernels of usual size.
+#include "runtime/backend/cuda/context_registry.h"
 #include "runtime/backend/cuda/kernel.h"
 
 namespace tandem::runtime::cuda {
@@ -62,10 +63,6 @@ void Kernel::launch(int device, const LaunchShape& shape, Arguments arguments) {
   if (arguments.size() != image.params.size())
     throw std::invalid_argument("kernel `" + image.name + "` takes " + std::to_string(image.params.size()) +
                                 " arguments, " + std::to_string(arguments.size()) + " given");
-  if (image.usesRanks)
-    throw std::invalid_argument("kernel `" + image.name +
-                                "` communicates between ranks; on GPUs it runs when its process has joined a team, "
-                                "which this build cannot do: run it on simulated ranks");
   for (int size : shape.grid)
     if (size < 0) throw std::invalid_argument("kernel `" + image.name + "`: the grid has a negative size");
   for (size_t i = 1; i < 3; ++i)
@@ -75,17 +72,20 @@ void Kernel::launch(int device, const LaunchShape& shape, Arguments arguments) {
                                   std::to_string(kMaxGridBelowX / image.cluster[i]) + " is possible");
   if (!shape.grid[0] || !shape.grid[1] || !shape.grid[2]) return;
   OnDevice scope(device);
-  size_t mapCount = image.tensorMaps.size(), paramCount = image.params.size() + mapCount;
+  size_t mapCount = image.tensorMaps.size(), paramCount = image.params.size() + mapCount + image.usesRanks;
+  Address rankContext = !image.usesRanks ? 0 : shape.rankContext ? shape.rankContext : rankContextOn(scope.device());
   if (paramCount <= kStackParams && mapCount <= kStackMaps) {
     void* params[kStackParams];
     TensorMap maps[kStackMaps];
     pack(arguments, params, maps);
+    if (image.usesRanks) params[paramCount - 1] = &rankContext;
     run(scope, shape, params);
     return;
   }
   std::vector<void*> params(paramCount);
   std::vector<TensorMap> maps(mapCount);
   pack(arguments, params.data(), maps.data());
+  if (image.usesRanks) params.back() = &rankContext;
   run(scope, shape, params.data());
 }
 

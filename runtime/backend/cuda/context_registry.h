@@ -1,0 +1,24 @@
+// Which rank's context (abi/dist_context.h) a kernel that names ranks gets when its launch names none.
+#pragma once
+#include "runtime/backend/cuda/driver_abi.h"
+
+namespace tandem::runtime::cuda {
+
+// Makes a rank's context known on its device and the calling thread its host thread, until the object dies (on any thread).
+class RegisteredContext {
+ public:
+  RegisteredContext(int device, Address context);
+  ~RegisteredContext();
+  RegisteredContext(const RegisteredContext&) = delete;
+  RegisteredContext& operator=(const RegisteredContext&) = delete;
+
+ private:
+  int device_;
+  Address context_;
+};
+
+// The calling thread's rank, if it is on the device; else the device's only rank; else a world of one, made at the first call. Throws when
+// the device has several ranks and the thread is none of them. The device's context must be current. Thread-safe.
+Address rankContextOn(int device);
+
+}  // namespace tandem::runtime::cuda

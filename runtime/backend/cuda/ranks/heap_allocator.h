@@ -1,0 +1,33 @@
+// Hands out ranges of offsets. The same calls give the same offsets, so ranks that make the same calls need not speak about them. Knows
+// nothing of memory.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+
+namespace tandem::runtime::cuda {
+
+class HeapAllocator {
+ public:
+  static constexpr uint64_t kAlignment = 256;
+
+  struct Range {
+    uint64_t offset = 0, bytes = 0;
+    bool reused = false;  // somebody had a part of it before
+  };
+
+  explicit HeapAllocator(uint64_t capacity) : capacity_(capacity) {}
+
+  // The first gap that fits; at least one unit, so that addresses differ. None: the capacity is used up.
+  std::optional<Range> allocate(uint64_t bytes);
+  bool release(uint64_t offset);  // false: no such range
+  std::optional<uint64_t> bytesAt(uint64_t offset) const;
+  uint64_t highest() const { return highest_; }  // the end of what was ever handed out
+  uint64_t used() const;
+
+ private:
+  uint64_t capacity_, highest_ = 0;
+  std::map<uint64_t, uint64_t> ranges_;  // offset to bytes, of what is handed out; the gaps are what lies between
+};
+
+}  // namespace tandem::runtime::cuda

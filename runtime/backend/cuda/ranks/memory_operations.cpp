@@ -1,0 +1,64 @@
+// Which of the driver's four tests carries out a comparison.
+#include "runtime/backend/cuda/ranks/memory_operations.h"
+#include <algorithm>
+
+namespace tandem::runtime::cuda {
+
+const char* compareWord(Compare compare) {
+  static constexpr const char* words[] = {"eq", "ne", "gt", "le", "lt", "ge"};
+  return words[size_t(compare)];
+}
+
+// "At least v" is true for the half of the range that begins at v, so "at most v" is "at least" the value half a range below the next one.
+WaitTest waitTest(Compare compare, uint64_t value, int bytes) {
+  uint64_t mask = bytes == 8 ? ~uint64_t(0) : 0xffffffffu, half = mask / 2 + 1;
+  value &= mask;
+  switch (compare) {
+    case Compare::Eq: return {WaitFlag::Equal, value};
+    case Compare::Ge: return {WaitFlag::AtLeast, value};
+    case Compare::Gt: return {WaitFlag::AtLeast, (value + 1) & mask};
+    case Compare::Lt: return {WaitFlag::AtLeast, (value - half) & mask};
+    case Compare::Le: return {WaitFlag::AtLeast, (value + 1 - half) & mask};
+    case Compare::Ne: break;
+  }
+  if (value == 0) return {WaitFlag::And, mask};
+  if (value == mask) return {WaitFlag::Nor, 0};
+  throw std::invalid_argument("a stream of a GPU cannot wait for `ne " + std::to_string(int64_t(value)) +
+                              "`; it can for eq, gt, ge, lt and le, and for `ne` with 0 and -1");
+}
+
+uint64_t satisfying(const WaitTest& test, int bytes) {
+  if (test.flag == WaitFlag::And) return bytes == 8 ? ~uint64_t(0) : 0xffffffffu;
+  return test.flag == WaitFlag::Nor ? 0 : test.value;
+}
+
+void MemoryOperations::add(MemoryOperation::Type type, Address address, uint64_t value, unsigned flags) {
+  MemoryOperation op{};
+  op.value.operation = type;
+  op.value.address = address;
+  op.value.value = value;
+  op.value.flags = flags;
+  list_.push_back(op);
+}
+
+void MemoryOperations::write(Address address, uint64_t value, int bytes) {
+  constexpr unsigned withBarrier = 0;
+  add(bytes == 8 ? MemoryOperation::Write64 : MemoryOperation::Write32, address, bytes == 8 ? value : uint32_t(value),
+      withBarrier);
+}
+
+void MemoryOperations::wait(Address address, const WaitTest& test, int bytes) {
+  add(bytes == 8 ? MemoryOperation::Wait64 : MemoryOperation::Wait32, address, test.value, unsigned(test.flag));
+}
+
+void MemoryOperations::submit(Stream stream, const std::string& doing) {
+  constexpr size_t most = 256;
+  auto call = needed(driver().streamBatchMemOp, "cuStreamBatchMemOp");
+  for (size_t at = 0; at < list_.size(); at += most) {
+    unsigned count = unsigned(std::min(most, list_.size() - at));
+    Result r = call(stream, count, &list_[at], 0);
+    if (r != kSuccess) check(r, "cuStreamBatchMemOp", doing);
+  }
+}
+
+}  // namespace tandem::runtime::cuda

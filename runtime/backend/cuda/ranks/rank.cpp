@@ -1,0 +1,137 @@
+// A rank comes, goes and stops.
+#include "runtime/backend/cuda/ranks/rank.h"
+#include "runtime/backend/cuda/capture.h"
+#include <thread>
+
+namespace tandem::runtime::cuda {
+
+Rank::Open::Open(Rendezvous& meeting, const RankOptions& o)
+    : watch(o.device, o.waitTimeoutMs),
+      streams(o.device),
+      events(o.device),
+      signalAdd(o.device),
+      waits(watch, o.waitTimeoutMs > 0),
+      heap(meeting, o.rank, o.rankCount, o.device, o.heapStride),
+      context(meeting, heap, o.rank, o.rankCount, o.device, watch.onDevice(), streams.aside()),
+      local(o.device, events),
+      registered(o.device, context.address()) {}
+
+Rank::Rank(const RankOptions& options)
+    : options_(options), meeting_({options.rendezvous, options.rank, options.rankCount}, [this] {
+        if (Watch* watch = watch_) watch->stop();
+      }) {}
+
+Rank::~Rank() {
+  if (open_) abort("its session was closed before it left");
+}
+
+void Rank::enter() {
+  if (open_) throw std::logic_error("rank " + std::to_string(options_.rank) + " has entered before");
+  try {
+    meeting_.meet();
+    OnDevice scope(options_.device);
+    BesideCapture beside;
+    open_ = std::make_unique<Open>(meeting_, options_);
+    watch_ = &open_->watch;
+    if (meeting_.stopped()) open_->watch.stop();
+  } catch (const std::exception& e) {
+    meeting_.stop(
+        reportOf("rank-failed", options_.rank, "rank " + std::to_string(options_.rank) + " cannot start: " + e.what()));
+    std::lock_guard lock(mutex_);
+    reports_.push_back(meeting_.reason());
+    throw;
+  }
+}
+
+Rank::Open& Rank::running() {
+  if (meeting_.stopped()) throwStopped();
+  if (!open_) throw std::logic_error("rank " + std::to_string(options_.rank) + " has not entered or has left");
+  if (open_->watch.gaveUp()) checkProgress();
+  return *open_;
+}
+
+void Rank::throwStopped() {
+  settle();
+  told_ = true;
+  meeting_.throwStopped();
+}
+
+// Once after the run has stopped: streams come to an end, and all ranks have one reason.
+void Rank::settle() {
+  if (settled_) return;
+  settled_ = true;
+  if (open_) stuck_ = !drain();
+  RunReport reason = meeting_.reason();
+  bool waited = open_ && !stuck_ && open_->watch.gaveUp();
+  std::lock_guard lock(mutex_);
+  reports_.push_back(reason);
+  if (!waited || (reason.kind == "wait-timeout" && reason.rank == options_.rank)) return;
+  RunReport note = describeWait();
+  note.severity = Severity::Note;
+  note.text.replace(note.text.find("error: "), 7, "note: ");
+  reports_.push_back(note);
+}
+
+bool Rank::allIdle() const {
+  for (StreamId id = 0; id < open_->streams.count(); ++id)
+    if (!open_->streams.capturing(id) && !open_->streams.idle(id)) return false;
+  return true;
+}
+
+// Kernels see the watch; streams are held by words, which are written until no stream is held. False: something goes on, or the device
+// does not answer; its memory cannot be given back then.
+bool Rank::drain() {
+  constexpr std::chrono::seconds patience{10};
+  auto deadline = std::chrono::steady_clock::now() + patience;
+  open_->watch.stop();
+  try {
+    OnDevice scope(options_.device);
+    BesideCapture beside;
+    while (!allIdle()) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      open_->waits.letGo(open_->streams.aside());
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return true;
+  } catch (const std::exception&) {
+    return false;  // the device's error is known to whoever made the call that met it
+  }
+}
+
+void Rank::leave() {
+  if (!open_) return;
+  bool told = told_;
+  try {
+    synchronize();
+  } catch (const RunStopped&) {
+    close();
+    if (!told) throw;
+    return;
+  } catch (const std::exception& e) {
+    abort(e.what());
+    throw;
+  }
+  close();
+}
+
+void Rank::abort(const std::string& why) {
+  std::string who = "rank " + std::to_string(options_.rank);
+  meeting_.stop(reportOf("rank-failed", options_.rank, who + " failed: " + why));
+  settle();
+  close();
+}
+
+// After this nobody else's thread uses the rank.
+void Rank::close() {
+  meeting_.leave();
+  watch_ = nullptr;
+  if (stuck_) (void)open_.release();  // the device may still use it
+  open_.reset();
+}
+
+std::vector<RunReport> Rank::reports() const {
+  std::lock_guard lock(mutex_);
+  return reports_;
+}
+
+}  // namespace tandem::runtime::cuda

@@ -1,0 +1,97 @@
+// One rank of a multi-GPU session: its device, its place among the ranks, and what its host thread may do.
+#pragma once
+#include "runtime/backend/cuda/context_registry.h"
+#include "runtime/backend/cuda/ranks/local_memory.h"
+#include "runtime/backend/cuda/ranks/rank_context.h"
+#include "runtime/backend/cuda/ranks/signal_add.h"
+#include "runtime/backend/cuda/ranks/stream_waits.h"
+
+namespace tandem::runtime::cuda {
+
+struct RankOptions {
+  int rank = 0, rankCount = 1, device = 0;
+  std::string rendezvous;
+  uint64_t waitTimeoutMs = 0, heapStride = 0;
+};
+
+// The calls of runtime::Session for one rank.
+class Rank {
+ public:
+  explicit Rank(const RankOptions& options);
+  ~Rank();
+
+  int device() const { return options_.device; }
+  void enter();
+  void leave();
+  void abort(const std::string& why);
+  void interrupt() { meeting_.interrupt(); }
+  std::vector<RunReport> reports() const;
+
+  Address allocate(uint64_t bytes, bool symmetric, bool initialised, const std::string& name);
+  void release(Address address);
+  void releaseAsync(StreamId stream, Address address);
+  Address peerAddress(Address address, int peer) const;
+  int createTeam(const std::vector<int>& members);
+
+  StreamId createStream() { return running().streams.create(); }
+  StreamId adoptStream(uint64_t handle) { return running().streams.adopt(handle); }
+  bool hasStream(StreamId stream) const { return open_ && open_->streams.has(stream); }
+  void launch(StreamId stream, const KernelLaunch& launch);
+  void copy(StreamId stream, Address dest, Address source, uint64_t bytes);
+  void set(StreamId stream, Address dest, uint8_t value, uint64_t bytes);
+  void copyFromHost(StreamId stream, Address dest, const void* source, uint64_t bytes);
+  void copyToHost(StreamId stream, void* dest, Address source, uint64_t bytes);
+  void signalWrite(StreamId stream, Address signal, int count, uint64_t value, int bytes, SignalKind kind);
+  void signalWait(StreamId stream, Address signal, int count, Compare compare, uint64_t value, int bytes);
+  void barrierOnStream(StreamId stream, int team);
+  EventId recordEvent(StreamId stream);
+  void waitEvent(StreamId stream, EventId event);
+
+  void synchronize();
+  void synchronize(StreamId stream);
+  void barrier(int team);
+
+ private:
+  // What a rank has between enter and leave.
+  struct Open {
+    Open(Rendezvous& meeting, const RankOptions& options);
+    Watch watch;
+    Streams streams;
+    Events events;
+    SignalAdd signalAdd;
+    StreamWaits waits;
+    SymmetricHeap heap;
+    RankContext context;
+    LocalMemory local;
+    RegisteredContext registered;
+  };
+
+  Open& running();  // throws RunStopped, and on a rank that is not there
+  template <class Call>
+  auto collective(Call call);
+  [[noreturn]] void throwStopped();
+  void close();
+
+  void checkProgress();
+  void waitIdle(StreamId stream);
+  void settle();
+  bool drain();
+  bool allIdle() const;
+  void reportGivenUpWait();
+  void reportHeldStream();
+  RunReport describeWait() const;
+  std::string readText(Address at, size_t most) const;
+  std::string signalText(Address signal) const;
+  void barrierPhase(MemoryOperations& batch, StreamId stream, const std::vector<int>& members, Address flags);
+  std::vector<Stream> liveStreams() const;
+
+  RankOptions options_;
+  std::atomic<Watch*> watch_ = nullptr;  // for the thread that hears of the end
+  Rendezvous meeting_;
+  std::unique_ptr<Open> open_;
+  bool settled_ = false, told_ = false, stuck_ = false;
+  mutable std::mutex mutex_;  // reports_
+  std::vector<RunReport> reports_;
+};
+
+}  // namespace tandem::runtime::cuda

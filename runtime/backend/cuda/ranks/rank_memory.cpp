@@ -1,0 +1,79 @@
+// Memory and teams of a rank.
+#include "runtime/backend/cuda/capture.h"
+#include "runtime/backend/cuda/ranks/collective.h"
+
+namespace tandem::runtime::cuda {
+
+Address Rank::allocate(uint64_t bytes, bool symmetric, bool initialised, const std::string& name) {
+  Open& o = running();
+  OnDevice scope(options_.device);
+  Stream aside = o.streams.aside();
+  if (symmetric)
+    return collective([&] {
+      return o.heap.allocate({bytes, initialised, name}, aside, [&] {
+        for (StreamId id = 0; id < o.streams.count(); ++id)
+          if (!o.streams.capturing(id)) waitIdle(id);
+      });
+    });
+  Address address = o.local.allocate(bytes);
+  if (!initialised) return address;
+  BesideCapture beside;
+  cuda::set(options_.device, aside, address, 0, bytes);
+  synchronizeStream(options_.device, aside);
+  return address;
+}
+
+std::vector<Stream> Rank::liveStreams() const {
+  std::vector<Stream> out;
+  for (StreamId id = 0; id < open_->streams.count(); ++id) out.push_back(open_->streams.at(id));
+  return out;
+}
+
+void Rank::release(Address address) {
+  Open& o = running();
+  if (!address || o.heap.release(address)) return;
+  if (o.heap.contains(address))
+    throw std::invalid_argument("no symmetric memory begins at address " + std::to_string(address));
+  o.local.release(address, liveStreams());
+}
+
+void Rank::releaseAsync(StreamId stream, Address address) {
+  Open& o = running();
+  if (!address) return;
+  if (o.heap.contains(address))
+    throw std::invalid_argument("symmetric memory is released by all ranks together, not in stream order");
+  o.local.release(address, {o.streams.at(stream)});
+}
+
+Address Rank::peerAddress(Address address, int peer) const {
+  if (!open_) throw std::logic_error("rank " + std::to_string(options_.rank) + " has not entered or has left");
+  if (peer < 0 || peer >= options_.rankCount)
+    throw std::invalid_argument("there is no rank " + std::to_string(peer) + " among " +
+                                std::to_string(options_.rankCount));
+  if (!open_->heap.contains(address))
+    throw std::invalid_argument("address " + std::to_string(address) + " is not in rank " +
+                                std::to_string(options_.rank) + "'s symmetric memory");
+  return open_->heap.onPeer(address, peer);
+}
+
+int Rank::createTeam(const std::vector<int>& members) {
+  Open& o = running();
+  OnDevice scope(options_.device);
+  BesideCapture beside;
+  return collective([&] { return o.context.createTeam(members, o.streams.aside()); });
+}
+
+void Rank::copy(StreamId stream, Address dest, Address source, uint64_t bytes) {
+  cuda::copy(options_.device, running().streams.at(stream), dest, source, bytes);
+}
+void Rank::set(StreamId stream, Address dest, uint8_t value, uint64_t bytes) {
+  cuda::set(options_.device, running().streams.at(stream), dest, value, bytes);
+}
+void Rank::copyFromHost(StreamId stream, Address dest, const void* source, uint64_t bytes) {
+  cuda::copyFromHost(options_.device, running().streams.at(stream), dest, source, bytes);
+}
+void Rank::copyToHost(StreamId stream, void* dest, Address source, uint64_t bytes) {
+  cuda::copyToHost(options_.device, running().streams.at(stream), dest, source, bytes);
+}
+
+}  // namespace tandem::runtime::cuda

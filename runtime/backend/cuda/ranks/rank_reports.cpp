@@ -1,0 +1,98 @@
+// Why a rank's waits ended: what the device wrote down, or what a stream is held by, as a report for all ranks.
+#include "runtime/backend/cuda/capture.h"
+#include "runtime/backend/cuda/ranks/rank.h"
+#include <charconv>
+#include <cstdio>
+
+namespace tandem::runtime::cuda {
+namespace {
+
+std::string hex(uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+// The number behind the last colon, which goes away with it.
+uint32_t takeNumber(std::string& text) {
+  uint32_t value = 0;
+  size_t colon = text.rfind(':');
+  if (colon == std::string::npos) return 0;
+  std::from_chars(text.data() + colon + 1, text.data() + text.size(), value);
+  text.resize(colon);
+  return value;
+}
+
+std::string placeOf(const RunReport& r) {
+  return r.file.empty() ? "" : r.file + ":" + std::to_string(r.line) + ":" + std::to_string(r.column) + ": ";
+}
+
+std::string programText(const RunReport& r) {
+  return "program (" + std::to_string(r.program[0]) + ", " + std::to_string(r.program[1]) + ", " +
+         std::to_string(r.program[2]) + ")";
+}
+
+}  // namespace
+
+// Byte by byte: the driver refuses a copy that goes beyond the constant's memory.
+std::string Rank::readText(Address at, size_t most) const {
+  OnDevice scope(options_.device);
+  BesideCapture beside;
+  std::string out;
+  Stream aside = open_->streams.aside();
+  for (char c = 1; out.size() < most; out += c) {
+    if (driver().memcpyDtoHAsync(&c, at + out.size(), 1, aside) || driver().streamSynchronize(aside) || !c) break;
+  }
+  return out;
+}
+
+std::string Rank::signalText(Address signal) const {
+  return open_->heap.contains(signal)
+             ? "the signal at offset " + hex(signal - open_->heap.base()) + " of the symmetric heap"
+             : "the signal at address " + hex(signal);
+}
+
+RunReport Rank::describeWait() const {
+  constexpr size_t longest = 400;
+  const tandem_dist_watch& w = open_->watch.words();
+  RunReport r;
+  r.kind = "wait-timeout";
+  r.rank = options_.rank;
+  for (size_t i = 0; i < 3; ++i) r.program[i] = w.program[i];
+  if (Address place = Address(reinterpret_cast<uintptr_t>(w.place))) {
+    r.file = readText(place, longest);
+    r.kernel = readText(place + r.file.size() + 1, longest);
+    r.column = takeNumber(r.file);
+    r.line = takeNumber(r.file);
+  }
+  const char* compare = w.compare >= 0 && w.compare <= int(Compare::Ge) ? compareWord(Compare(w.compare)) : "?";
+  r.message = "rank " + std::to_string(options_.rank) + ", " + programText(r) +
+              (r.kernel.empty() ? "" : " of `" + r.kernel + "`") + ": gave up waiting for " + signalText(w.signal) +
+              " to be " + compare + " " + std::to_string(int64_t(w.expected)) + "; it is " +
+              std::to_string(int64_t(w.seen));
+  r.text = placeOf(r) + "error: " + r.message + " [wait-timeout]\n";
+  return r;
+}
+
+void Rank::reportGivenUpWait() { meeting_.stop(describeWait()); }
+
+void Rank::reportHeldStream() {
+  for (StreamId id = 0; id < open_->streams.count(); ++id) {
+    std::optional<StreamWait> held = open_->waits.heldFor(id, std::chrono::milliseconds(options_.waitTimeoutMs));
+    if (!held) continue;
+    OnDevice scope(options_.device);
+    BesideCapture beside;
+    uint64_t seen = 0;
+    cuda::copyToHost(options_.device, open_->streams.aside(), &seen, held->signal, uint64_t(held->bytes));
+    synchronizeStream(options_.device, open_->streams.aside());
+    if (held->bytes == 4) seen = uint64_t(int64_t(int32_t(seen)));
+    return meeting_.stop(reportOf("wait-timeout", options_.rank,
+                                  "rank " + std::to_string(options_.rank) + ": stream " + std::to_string(id) +
+                                      " gave up waiting for " + signalText(held->signal) + " to be " +
+                                      compareWord(held->compare) + " " + std::to_string(int64_t(held->value)) +
+                                      " after " + std::to_string(options_.waitTimeoutMs) + " ms; it is " +
+                                      std::to_string(int64_t(seen))));
+  }
+}
+
+}  // namespace tandem::runtime::cuda

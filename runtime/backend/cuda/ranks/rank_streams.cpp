@@ -1,0 +1,140 @@
+// Work on the streams of a rank: kernels, signals, barriers, events, and waiting for the end of it.
+#include "runtime/backend/cuda/capture.h"
+#include "runtime/backend/cuda/kernel.h"
+#include "runtime/backend/cuda/ranks/collective.h"
+#include <thread>
+
+namespace tandem::runtime::cuda {
+namespace {
+
+void checkSignal(Address signal, int count, int bytes) {
+  if (bytes != 4 && bytes != 8) throw std::invalid_argument("a signal has 4 or 8 bytes, not " + std::to_string(bytes));
+  if (count < 0) throw std::invalid_argument(std::to_string(count) + " signals");
+  if (signal % unsigned(bytes))
+    throw std::invalid_argument("a signal's address is not a multiple of its " + std::to_string(bytes) + " bytes");
+}
+
+}  // namespace
+
+void Rank::launch(StreamId stream, const KernelLaunch& launch) {
+  Open& o = running();
+  if (!launch.code.kernel)
+    throw std::invalid_argument("rank " + std::to_string(options_.rank) +
+                                " is a GPU: it cannot run a kernel of the simulator");
+  LaunchShape shape;
+  shape.grid = launch.grid;
+  shape.stream = o.streams.at(stream);
+  shape.cooperative = launch.cooperative;
+  shape.rankContext = o.context.address();
+  launch.code.kernel->launch(options_.device, shape, launch.arguments);
+}
+
+void Rank::signalWrite(StreamId stream, Address signal, int count, uint64_t value, int bytes, SignalKind kind) {
+  Open& o = running();
+  checkSignal(signal, count, bytes);
+  OnDevice scope(options_.device);
+  Stream on = o.streams.at(stream);
+  if (kind == SignalKind::Add) {
+    if (count) o.signalAdd.launch(on, signal, count, value, bytes);
+    return;
+  }
+  MemoryOperations batch;
+  for (int i = 0; i < count; ++i) batch.write(signal + Address(i) * unsigned(bytes), value, bytes);
+  batch.submit(on, "writing " + std::to_string(count) + " signals on stream " + std::to_string(stream));
+}
+
+void Rank::signalWait(StreamId stream, Address signal, int count, Compare compare, uint64_t value, int bytes) {
+  Open& o = running();
+  checkSignal(signal, count, bytes);
+  OnDevice scope(options_.device);
+  MemoryOperations batch;
+  StreamWait wait{signal, bytes, waitTest(compare, value, bytes), compare, value};
+  for (int i = 0; i < count; ++i, wait.signal += unsigned(bytes)) o.waits.add(batch, stream, wait);
+  batch.submit(o.streams.at(stream),
+               "waiting for " + std::to_string(count) + " signals on stream " + std::to_string(stream));
+}
+
+// Writes this rank's flag on every other member, waits for theirs here and puts them back.
+void Rank::barrierPhase(MemoryOperations& batch, StreamId stream, const std::vector<int>& members, Address flags) {
+  constexpr int bytes = 4;
+  auto others = [&](auto body) {
+    for (size_t i = 0; i < members.size(); ++i)
+      if (members[i] != options_.rank) body(members[i], flags + i * bytes);
+  };
+  size_t me = 0;
+  while (members[me] != options_.rank) ++me;
+  others([&](int peer, Address) { batch.write(open_->heap.onPeer(flags + me * bytes, peer), 1, bytes); });
+  others([&](int, Address flag) {
+    open_->waits.add(batch, stream, {flag, bytes, waitTest(Compare::Eq, 1, bytes), Compare::Eq, 1});
+  });
+  others([&](int, Address flag) { batch.write(flag, 0, bytes); });
+}
+
+// Every value is a constant, so a captured barrier can be replayed. A flag that is put back must not meet the next barrier's 1:
+//  - Peer j writes my `arrived[j]` again in its next barrier, so after it has passed this one's second phase, for which it has waited for my
+//    `freed`. I write that after I have put `arrived` back, and a write is released after the stream's earlier writes.
+//  - Peer j writes my `freed[j]` again after the first phase of its next barrier, for which it has waited for my next `arrived`. I write
+//    that after I have put `freed` back.
+// One phase would not do: a fast peer's next 1 could come before I have put back its last one, and be lost.
+// Each write has a fence for the whole system before it, so what the stream has done before is visible to whom it lets go.
+void Rank::barrierOnStream(StreamId stream, int team) {
+  Open& o = running();
+  const std::vector<int>& members = o.context.membersOf(team);
+  TeamSignals signals = o.context.signalsOf(team);
+  OnDevice scope(options_.device);
+  MemoryOperations batch;
+  barrierPhase(batch, stream, members, signals.arrived);
+  barrierPhase(batch, stream, members, signals.freed);
+  batch.submit(o.streams.at(stream),
+               "a barrier of team " + std::to_string(team) + " on stream " + std::to_string(stream));
+}
+
+EventId Rank::recordEvent(StreamId stream) {
+  Open& o = running();
+  OnDevice scope(options_.device);
+  return o.events.record(o.streams.at(stream));
+}
+
+void Rank::waitEvent(StreamId stream, EventId event) {
+  Open& o = running();
+  o.events.wait(o.streams.at(stream), event);
+}
+
+// Throws when the run has ended or a wait has given up.
+void Rank::checkProgress() {
+  if (!meeting_.stopped() && open_->watch.gaveUp()) reportGivenUpWait();
+  if (!meeting_.stopped() && options_.waitTimeoutMs) reportHeldStream();
+  if (meeting_.stopped()) throwStopped();
+}
+
+// Short work is met at once, long work costs little of the host.
+void Rank::waitIdle(StreamId stream) {
+  constexpr int spins = 2000;
+  for (int i = 0; !open_->streams.idle(stream); ++i) {
+    checkProgress();
+    if (i < spins)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
+void Rank::synchronize(StreamId stream) {
+  running();
+  waitIdle(stream);
+  checkProgress();
+}
+
+void Rank::synchronize() {
+  Open& o = running();
+  for (StreamId id = 0; id < o.streams.count(); ++id) waitIdle(id);
+  checkProgress();
+}
+
+void Rank::barrier(int team) {
+  const std::vector<int>& members = running().context.membersOf(team);
+  synchronize();
+  collective([&] { meeting_.barrier(members, "barrier of team " + std::to_string(team)); });
+}
+
+}  // namespace tandem::runtime::cuda

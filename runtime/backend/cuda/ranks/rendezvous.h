@@ -1,0 +1,92 @@
+// Where the ranks of one machine meet: each is connected to each, threads and processes alike. Carries small messages and file descriptors,
+// notices at once when a rank is gone, and makes every rank end with the same reason. Knows nothing of GPUs.
+#pragma once
+#include "runtime/backend/cuda/ranks/unix_socket.h"
+#include "runtime/session.h"
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace tandem::runtime::cuda {
+
+struct RendezvousOptions {
+  std::string name;  // the same on all ranks, of no other run at this time
+  int rank = 0, rankCount = 1;
+  std::chrono::milliseconds patience{120000};  // with ranks that have not come
+};
+
+// One rank's end. Calls are its host thread's, but for stop, interrupt, stopped and reason: any thread's.
+class Rendezvous {
+ public:
+  // `onStop`: called once, from any thread, when the run has to end.
+  Rendezvous(const RendezvousOptions& options, std::function<void()> onStop);
+  ~Rendezvous();  // without leave(): the others see that this rank is gone
+
+  // [all ranks] Throws RunStopped that names the ranks which did not come.
+  void meet();
+  // [all `members`, world ranks, this one among them] What each contributes, in the members' order. `what` names the call: another call on
+  // another rank stops the run. Throws RunStopped.
+  std::vector<Packet> gather(const std::vector<int>& members, const std::string& what, const std::string& bytes,
+                             std::span<const int> descriptors = {});
+  void barrier(const std::vector<int>& members, const std::string& what) { gather(members, what, {}); }
+  // The others go on without this rank; what they still wait for from it stops them.
+  void leave();  // and reads no more from them
+
+  // The run ends: all ranks' calls throw. The first reason counts.
+  void stop(RunReport reason);
+  void interrupt();  // as stop, from a signal handler too
+  bool stopped() const { return stopped_; }
+  // Why; the same on every rank: waits a moment until all have been heard. Only after stopped().
+  RunReport reason();
+  [[noreturn]] void throwStopped();
+  void checkRunning() {
+    if (stopped_) throwStopped();
+  }
+
+ private:
+  struct Peer {
+    Descriptor socket;
+    std::deque<Packet> inbox;
+    std::optional<RunReport> heard;  // the peer's reason to stop
+    bool left = false, gone = false;
+  };
+  enum class Kind : uint32_t { Hello = 0x74640001, Data, Stop, Goodbye };
+
+  void wake();
+  void endMonitor();
+  std::string nameOf(int rank) const;
+  void connectToLower();
+  void acceptHigher(const Descriptor& listener);
+  bool greet(Descriptor socket);
+  std::vector<int> missing() const;
+  [[noreturn]] void failMeeting(const std::string& why);
+  void sendTo(int peer, Kind kind, const std::string& bytes, std::span<const int> descriptors = {});
+  void awaitPackets(const std::vector<int>& members, const std::string& what);
+  std::vector<Packet> takePackets(const std::vector<int>& members, const std::string& what, const std::string& bytes);
+
+  void monitor();
+  void readFrom(int peer);
+  void handle(int peer, Packet packet);
+  void lose(int peer);
+  bool allHeard() const;
+
+  RendezvousOptions options_;
+  std::function<void()> onStop_;
+  std::vector<Peer> peers_;  // its own entry stays empty
+  Descriptor wake_;          // an event descriptor: interrupts and the end of the monitor
+  std::thread monitor_;
+  std::atomic<bool> stopped_ = false, interrupted_ = false, closing_ = false;
+  mutable std::mutex mutex_;  // peers' inboxes and states, reason_
+  std::condition_variable changed_;
+  std::optional<RunReport> reason_;
+};
+
+// A report without a place: `kind` and what happened.
+RunReport reportOf(const std::string& kind, int rank, const std::string& message);
+
+}  // namespace tandem::runtime::cuda

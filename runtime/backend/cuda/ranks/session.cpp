@@ -1,0 +1,133 @@
+// runtime::Session over the ranks of this process: each call goes to the rank that it names.
+#include "runtime/backend/cuda/ranks/session.h"
+#include "runtime/backend/cuda/device.h"
+#include "runtime/backend/cuda/ranks/rank.h"
+#include <unistd.h>
+
+namespace tandem::runtime::cuda {
+namespace {
+
+class GpuSession final : public runtime::Session {
+ public:
+  GpuSession(int rankCount, const std::vector<RankOptions>& here) : ranks_(size_t(rankCount)) {
+    for (const RankOptions& o : here) ranks_[size_t(o.rank)] = std::make_unique<Rank>(o);
+  }
+
+  int rankCount() const override { return int(ranks_.size()); }
+  std::string target(int rank) const override { return propertiesOf(at(rank).device()).target; }
+  int residentPrograms(int rank) const override { return propertiesOf(at(rank).device()).multiprocessors; }
+
+  void enter(int rank) override { at(rank).enter(); }
+  void leave(int rank) override { at(rank).leave(); }
+  void abort(int rank, const std::string& why) override { at(rank).abort(why); }
+  void interrupt() override {
+    for (const auto& rank : ranks_)
+      if (rank) rank->interrupt();
+  }
+  void finish() override {}  // each rank has given back what it had when it left
+
+  // The same reason from several ranks is one report.
+  std::vector<RunReport> reports() const override {
+    std::vector<RunReport> out;
+    for (const auto& rank : ranks_) {
+      if (!rank) continue;
+      for (RunReport& r : rank->reports())
+        if (std::none_of(out.begin(), out.end(), [&](const RunReport& other) { return other.text == r.text; }))
+          out.push_back(std::move(r));
+    }
+    return out;
+  }
+
+  Address allocate(int rank, uint64_t bytes, bool symmetric, bool initialised, const std::string& name,
+                   const HostPlace&) override {
+    return at(rank).allocate(bytes, symmetric, initialised, name);
+  }
+  void release(int rank, Address address, const HostPlace&) override { at(rank).release(address); }
+  void releaseAsync(int rank, StreamId stream, Address address) override { at(rank).releaseAsync(stream, address); }
+  Address peerAddress(int rank, Address address, int peer) const override {
+    return at(rank).peerAddress(address, peer);
+  }
+  int createTeam(int rank, const std::vector<int>& members) override { return at(rank).createTeam(members); }
+
+  StreamId createStream(int rank) override { return at(rank).createStream(); }
+  StreamId adoptStream(int rank, uint64_t handle) override { return at(rank).adoptStream(handle); }
+  bool hasStream(int rank, StreamId stream) const override { return at(rank).hasStream(stream); }
+
+  void launch(int rank, StreamId stream, const KernelLaunch& launch) override { at(rank).launch(stream, launch); }
+  void copy(int rank, StreamId stream, Address dest, Address source, uint64_t bytes) override {
+    at(rank).copy(stream, dest, source, bytes);
+  }
+  void set(int rank, StreamId stream, Address dest, uint8_t value, uint64_t bytes) override {
+    at(rank).set(stream, dest, value, bytes);
+  }
+  void copyFromHost(int rank, StreamId stream, Address dest, const void* source, uint64_t bytes) override {
+    at(rank).copyFromHost(stream, dest, source, bytes);
+  }
+  void copyToHost(int rank, StreamId stream, void* dest, Address source, uint64_t bytes) override {
+    at(rank).copyToHost(stream, dest, source, bytes);
+  }
+  void signalWrite(int rank, StreamId stream, Address signal, int count, uint64_t value, int bytes,
+                   SignalKind kind) override {
+    at(rank).signalWrite(stream, signal, count, value, bytes, kind);
+  }
+  void signalWait(int rank, StreamId stream, Address signal, int count, Compare compare, uint64_t value,
+                  int bytes) override {
+    at(rank).signalWait(stream, signal, count, compare, value, bytes);
+  }
+  void barrierOnStream(int rank, StreamId stream, int team) override { at(rank).barrierOnStream(stream, team); }
+  EventId recordEvent(int rank, StreamId stream) override { return at(rank).recordEvent(stream); }
+  void waitEvent(int rank, StreamId stream, EventId event) override { at(rank).waitEvent(stream, event); }
+
+  void synchronize(int rank) override { at(rank).synchronize(); }
+  void synchronize(int rank, StreamId stream) override { at(rank).synchronize(stream); }
+  void barrier(int rank, int team) override { at(rank).barrier(team); }
+
+ private:
+  Rank& at(int rank) const {
+    if (rank < 0 || rank >= rankCount() || !ranks_[size_t(rank)])
+      throw std::invalid_argument("rank " + std::to_string(rank) + " is not one of this process");
+    return *ranks_[size_t(rank)];
+  }
+  std::vector<std::unique_ptr<Rank>> ranks_;  // null: another process's
+};
+
+// Of no other session of any process.
+std::string ownName() {
+  static std::atomic<int> count = 0;
+  return "threads-" + std::to_string(getpid()) + "-" + std::to_string(count++);
+}
+
+void checkOptions(const RanksOptions& o) {
+  if (o.ranks < 1) throw std::invalid_argument("a run has at least 1 rank, not " + std::to_string(o.ranks));
+  if (o.rank >= o.ranks)
+    throw std::invalid_argument("rank " + std::to_string(o.rank) + " is not one of " + std::to_string(o.ranks));
+  bool threads = o.rank < 0;
+  if (!threads && o.ranks > 1 && o.rendezvous.empty())
+    throw std::invalid_argument("ranks in processes of their own need the name of a rendezvous");
+  size_t count = o.devices.size();
+  if (count && count != size_t(o.ranks) && (threads || count != 1))
+    throw std::invalid_argument(std::to_string(count) + " devices are named for " + std::to_string(o.ranks) + " ranks");
+}
+
+int deviceFor(const RanksOptions& o, int rank) {
+  int device = o.devices.empty()       ? rank % deviceCount()
+               : o.devices.size() == 1 ? o.devices[0]
+                                       : o.devices[size_t(rank)];
+  checkDevice(device);
+  return device;
+}
+
+}  // namespace
+
+std::unique_ptr<runtime::Session> makeSession(const RanksOptions& options) {
+  checkOptions(options);
+  if (deviceCount() == 0) throw Unavailable("no NVIDIA GPU: the driver knows no device");
+  std::string name = options.rank < 0 ? ownName() : options.rendezvous;
+  std::vector<RankOptions> here;
+  for (int r = 0; r < options.ranks; ++r)
+    if (options.rank < 0 || r == options.rank)
+      here.push_back({r, options.ranks, deviceFor(options, r), name, options.waitTimeoutMs, options.heapStride});
+  return std::make_unique<GpuSession>(options.ranks, here);
+}
+
+}  // namespace tandem::runtime::cuda

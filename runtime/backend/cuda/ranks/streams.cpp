@@ -1,0 +1,134 @@
+// Streams and events by number. While a stream is captured nothing is queried: the driver would end the capture.
+#include "runtime/backend/cuda/ranks/streams.h"
+#include "runtime/backend/cuda/capture.h"
+#include <algorithm>
+
+namespace tandem::runtime::cuda {
+namespace {
+
+Stream createAside(int device) {
+  constexpr unsigned nonBlocking = 1;
+  OnDevice scope(device);
+  int least = 0, greatest = 0;
+  Stream stream = nullptr;
+  std::string doing = "the stream beside those of a rank";
+  check(needed(driver().ctxGetStreamPriorityRange, "cuCtxGetStreamPriorityRange")(&least, &greatest),
+        "cuCtxGetStreamPriorityRange", doing);
+  check(needed(driver().streamCreateWithPriority, "cuStreamCreateWithPriority")(&stream, nonBlocking, greatest),
+        "cuStreamCreateWithPriority", doing);
+  return stream;
+}
+
+constexpr size_t kSpareEvents = 64;  // there before a capture begins
+
+}  // namespace
+
+Streams::Streams(int device) : device_(device), aside_(createAside(device)) { create(); }
+
+Streams::~Streams() {
+  OnDevice scope(device_);
+  for (const Entry& e : list_)
+    if (e.own) driver().streamDestroy(e.stream);
+  driver().streamDestroy(aside_);
+}
+
+StreamId Streams::create() {
+  list_.push_back({createStream(device_), true});
+  return StreamId(list_.size() - 1);
+}
+
+StreamId Streams::adopt(uint64_t handle) {
+  Stream stream = reinterpret_cast<Stream>(handle);
+  for (size_t i = 0; i < list_.size(); ++i)
+    if (list_[i].stream == stream) return StreamId(i);
+  list_.push_back({stream, false});
+  return StreamId(list_.size() - 1);
+}
+
+Stream Streams::at(StreamId id) const {
+  if (!has(id)) throw std::invalid_argument("the rank has no stream " + std::to_string(id));
+  return list_[id].stream;
+}
+
+bool Streams::capturing(StreamId id) const { return isCapturing(at(id)); }
+
+bool Streams::idle(StreamId id) const {
+  OnDevice scope(device_);  // the default stream is the current context's
+  Stream stream = at(id);
+  if (isCapturing(stream))
+    throw std::invalid_argument("stream " + std::to_string(id) +
+                                " is being captured into a graph: nothing can wait for it");
+  BesideCapture beside;
+  Result r = needed(driver().streamQuery, "cuStreamQuery")(stream);
+  if (r == kNotReady) return false;
+  if (r != kSuccess)
+    check(r, "cuStreamQuery", "the work of stream " + std::to_string(id) + " on device " + std::to_string(device_));
+  return true;
+}
+
+Events::Events(int device) : device_(device) {
+  while (free_.size() < kSpareEvents) free_.push_back(createEvent(device));
+}
+
+Events::~Events() {
+  OnDevice scope(device_);
+  for (Event e : free_) driver().eventDestroy(e);
+  for (auto [id, e] : live_) driver().eventDestroy(e);
+  for (auto [id, e] : captured_) driver().eventDestroy(e);
+}
+
+Event Events::take() {
+  if (free_.empty()) return createEvent(device_);
+  Event e = free_.back();
+  free_.pop_back();
+  return e;
+}
+
+void Events::recycle(int most) {
+  BesideCapture beside;
+  for (int i = 0;
+       i < most && !live_.empty() && needed(driver().eventQuery, "cuEventQuery")(live_.front().second) == kSuccess;
+       ++i) {
+    free_.push_back(live_.front().second);
+    live_.pop_front();
+  }
+}
+
+EventId Events::record(Stream stream) {
+  constexpr int atOnce = 4;
+  bool capturing = isCapturing(stream);
+  if (!capturing) recycle(atOnce);
+  Event event = take();
+  try {
+    recordEvent(device_, stream, event);
+  } catch (...) {
+    free_.push_back(event);
+    throw;
+  }
+  ++last_;
+  if (capturing)
+    captured_.emplace(last_, event);
+  else
+    live_.emplace_back(last_, event);
+  return last_;
+}
+
+Event Events::eventOf(EventId id) const {
+  if (auto captured = captured_.find(id); captured != captured_.end()) return captured->second;
+  auto live =
+      std::lower_bound(live_.begin(), live_.end(), id, [](const auto& entry, EventId i) { return entry.first < i; });
+  return live != live_.end() && live->first == id ? live->second : nullptr;
+}
+
+void Events::wait(Stream stream, EventId id) const {
+  if (id == 0 || id > last_) throw std::invalid_argument("event " + std::to_string(id) + " was never recorded");
+  if (Event event = eventOf(id)) waitEvent(device_, stream, event);
+}
+
+bool Events::passed(EventId id) {
+  constexpr int all = 1 << 20;
+  recycle(all);
+  return !eventOf(id);
+}
+
+}  // namespace tandem::runtime::cuda

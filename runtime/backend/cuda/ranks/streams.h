@@ -1,0 +1,62 @@
+// The streams of one rank by number, and its events.
+#pragma once
+#include "runtime/backend/cuda/memory.h"
+#include "runtime/session.h"
+#include <deque>
+#include <map>
+
+namespace tandem::runtime::cuda {
+
+// Number 0 is the rank's own stream. What it made it destroys.
+class Streams {
+ public:
+  explicit Streams(int device);
+  ~Streams();
+  Streams(const Streams&) = delete;
+  Streams& operator=(const Streams&) = delete;
+
+  StreamId create();
+  StreamId adopt(uint64_t handle);  // the same handle is the same number
+  bool has(StreamId id) const { return id < list_.size(); }
+  size_t count() const { return list_.size(); }
+  Stream at(StreamId id) const;
+  // For what must get through while the others are held: of the highest priority, so it shares no queue with them.
+  Stream aside() const { return aside_; }
+  bool capturing(StreamId id) const;
+  bool idle(StreamId id) const;  // throws on a stream that is being captured
+
+ private:
+  struct Entry {
+    Stream stream = nullptr;
+    bool own = false;
+  };
+  int device_;
+  Stream aside_ = nullptr;
+  std::vector<Entry> list_;
+};
+
+// Every recorded number stays valid. One whose event has passed is remembered as passed, and its event used again.
+class Events {
+ public:
+  explicit Events(int device);
+  ~Events();
+  Events(const Events&) = delete;
+  Events& operator=(const Events&) = delete;
+
+  EventId record(Stream stream);
+  void wait(Stream stream, EventId id) const;  // throws on a number that was never given
+  bool passed(EventId id);                     // false as long as it is not known; never for one of a captured stream
+
+ private:
+  Event eventOf(EventId id) const;  // null: passed
+  Event take();
+  void recycle(int most);
+
+  int device_;
+  EventId last_ = 0;
+  std::vector<Event> free_;
+  std::deque<std::pair<EventId, Event>> live_;  // by number
+  std::map<EventId, Event> captured_;           // in graphs: never used again
+};
+
+}  // namespace tandem::runtime::cuda

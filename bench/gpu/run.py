@@ -1,5 +1,5 @@
-"""Times Tandem's kernels on one GPU beside cuBLAS and Triton: `python bench/gpu/run.py OUT.json [PROGRAM BUNDLE]`. Needs PyTorch; Triton where
-it is there. PROGRAM is bench/gpu/launch.cpp, built, and BUNDLE its kernel's folder.
+"""Times Tandem's kernels on one GPU beside cuBLAS and Triton: `python bench/gpu/run.py OUT.json [PROGRAM BUNDLE]`. Needs PyTorch; Triton
+where it is there. PROGRAM is bench/gpu/launch.cpp, built, and BUNDLE its kernel's folder.
 
 Every contender of a row runs in turn in one loop; each result is checked against a product in float64 first.
 """
@@ -23,7 +23,8 @@ SHAPES = SQUARES + [(8192, 1024, 12288), (8192, 1024, 14336), (8192, 896, 14336)
                     (64, 7168, 8192), (256, 7168, 8192)]
 # BM, BN, BK, warps, stages, programs
 LARGE = [(128, 256, 64, 8, 4, 132), (128, 128, 64, 8, 5, 132), (128, 128, 64, 4, 3, 264)]
-SMALL = [(64, 64, 128, 4, 6, 132), (64, 128, 128, 4, 4, 132), (128, 128, 64, 8, 6, 132)]
+SMALL = [(64, 64, 128, 4, 6, 132), (64, 128, 128, 4, 4, 132), (128, 128, 64, 8, 6, 132), (64, 32, 128, 4, 8, 264), (64, 32, 256, 4, 4, 264),
+         (64, 64, 128, 4, 4, 264), (64, 64, 256, 4, 4, 132), (128, 64, 128, 4, 4, 264), (128, 64, 128, 8, 4, 132)]
 FP8_SHAPES = [(4096, 4096, 4096), (8192, 8192, 8192), (8192, 7168, 8192), (8192, 2048, 28672), (1280, 4096, 12032)]
 FP8 = [(128, 256, 128, 8, 4, 132), (128, 128, 128, 8, 6, 132), (128, 128, 128, 4, 3, 264)]
 TRITON = [(128, 256, 64, 8, 3, 132), (128, 128, 64, 4, 4, 264), (64, 128, 128, 4, 3, 264)]

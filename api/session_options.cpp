@@ -1,5 +1,6 @@
 // Reads the options of a session: simulated ranks or GPUs.
 #include "api/session_options.h"
+#include "runtime/backend/cuda/ranks/session.h"
 #include "runtime/backend/sim/session.h"
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -35,13 +36,31 @@ std::unique_ptr<runtime::Session> simulated(const json& o) {
   return std::make_unique<runtime::sim::Session>(w);
 }
 
+std::unique_ptr<runtime::Session> onGpus(const json& o) {
+  runtime::cuda::RanksOptions r;
+  r.ranks = rankCountOf(o);
+  r.rank = o.value("rank", r.rank);
+  r.rendezvous = o.value("rendezvous", r.rendezvous);
+  r.devices = o.value("devices", r.devices);
+  r.waitTimeoutMs = o.value("wait_timeout_ms", r.waitTimeoutMs);
+  if (r.rank < -1 || r.rank >= r.ranks)
+    throw std::runtime_error("`rank` is " + std::to_string(r.rank) + ", but there are " + std::to_string(r.ranks) + " ranks");
+  if (r.rank >= 0 && r.ranks > 1 && r.rendezvous.empty()) throw std::runtime_error("one rank of several needs a `rendezvous`");
+  size_t here = r.rank >= 0 ? 1 : size_t(r.ranks);
+  if (!r.devices.empty() && r.devices.size() != here)
+    throw std::runtime_error("`devices` names " + std::to_string(r.devices.size()) + " for the " + std::to_string(here) +
+                             " ranks of this process");
+  return runtime::cuda::makeSession(r);
+}
+
 }  // namespace
 
 std::unique_ptr<runtime::Session> sessionFor(const std::string& optionsJson) {
   json o = json::parse(optionsJson);
   std::string target = o.value("target", "sim");
   if (target == "sim") return simulated(o);
-  throw std::runtime_error("`target` is `" + target + "`; it is one of sim");
+  if (target == "cuda") return onGpus(o);
+  throw std::runtime_error("`target` is `" + target + "`; it is one of sim, cuda");
 }
 
 }  // namespace tandem

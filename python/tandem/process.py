@@ -61,7 +61,7 @@ def _rendezvous(environment):
 
 def device_for(place, count, visible):
     """The GPU of a process among the `count` that it sees; a launcher may have left it only its own."""
-    if place.local_rank < count and (count >= place.ranks or not visible):
+    if count >= place.ranks:
         return place.local_rank
     if count == 1 and visible:
         return 0
@@ -75,8 +75,8 @@ class _Joined:
         from .gpu_session import GpuSession, check_devices, device_count
         count, _ = device_count()
         visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-        if count == 0 or (count < place.ranks and not visible):
-            check_devices(place.ranks)
+        if count == 0:
+            check_devices(place.ranks)  # which says why
         device = device_for(place, count, visible)
         self.place = place
         self.failure = None

@@ -1,0 +1,156 @@
+"""How runs end that go wrong: every rank says why, nothing hangs, and the process goes on."""
+
+import pathlib
+import re
+import tempfile
+import time
+
+import numpy as np
+import programs
+import tandem
+import tandem.dist as dl
+import tandem.language as tl
+
+CHECKS = {}
+SOON = 20  # seconds within which a run that has lost a rank is over, with the start of its processes
+
+
+def ending(function):
+    CHECKS[f"endings.{function.__name__}"] = function
+    return function
+
+
+@tandem.jit
+def waits_for_nobody(flag_ptr, out_ptr):
+    token = dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=1)  # THE WAIT
+    tl.store(out_ptr, tl.load(dl.consume_token(out_ptr, token)) + 1)
+
+
+LINE = 1 + next(i for i, line in enumerate(pathlib.Path(__file__).read_text().splitlines()) if line.endswith("# THE WAIT"))
+
+
+@ending
+def wait_timeout(ranks):
+    """Every rank raises the report with the line of the wait; the process can go on."""
+    seen = {}
+
+    def main(team):
+        flag, out = team.zeros(1, "int32", name="never written"), team.zeros(1, "int32")
+        team.barrier()
+        try:
+            waits_for_nobody[(1,)](flag, out)
+            team.synchronize()
+            team.barrier()
+        except tandem.RunError as error:
+            seen[team.rank] = str(error)
+            raise
+
+    started = time.monotonic()
+    try:
+        tandem.launch(main, ranks=ranks, target="cuda", wait_timeout=1)
+        raise AssertionError("the run ended well")
+    except tandem.RunError as error:
+        assert any(r["line"] == LINE and r["file"].endswith("endings.py") for r in error.reports), error.reports
+    assert sorted(seen) == list(range(ranks)), f"only ranks {sorted(seen)} raised"
+    for text in seen.values():
+        assert re.search(rf"endings\.py:{LINE}\b", text), text
+    assert time.monotonic() - started < SOON
+    tandem.launch(programs.symm_at, ranks=ranks, target="cuda", wait_timeout=10)
+
+
+@ending
+def exception_on_one_rank(ranks):
+    def main(team):
+        flag, out = team.zeros(1, "int32"), team.zeros(1, "int32")
+        team.barrier()
+        if team.rank == ranks - 1:
+            raise KeyError("mine")
+        waits_for_nobody[(1,)](flag, out)
+        team.barrier()
+
+    started = time.monotonic()
+    try:
+        tandem.launch(main, ranks=ranks, target="cuda")
+        raise AssertionError("the run ended well")
+    except KeyError as error:
+        assert f"raised on rank {ranks - 1} of {ranks}" in error.__notes__
+    assert time.monotonic() - started < SOON
+    tandem.launch(programs.symm_at, ranks=ranks, target="cuda", wait_timeout=10)
+
+
+@ending
+def ranks_leave_in_any_order(ranks):
+    def main(team):
+        x = team.zeros(4, "int32", name="x")
+        if team.rank % 2:
+            time.sleep(1)
+            x[...] = team.rank
+            return int(np.asarray(x).sum())
+        return 0
+
+    assert tandem.launch(main, ranks=ranks, target="cuda", wait_timeout=10).values == [4 * r if r % 2 else 0 for r in range(ranks)]
+
+
+SCRIPT = """
+import os, signal, sys, time
+import tandem
+sys.path.insert(0, {folder!r})
+import endings
+team = tandem.init()
+flag, out = team.zeros(1, "int32"), team.zeros(1, "int32")
+team.barrier()
+if team.rank == team.size - 1:
+    time.sleep(0.5)
+    {deed}
+endings.waits_for_nobody[(1,)](flag, out)
+team.synchronize()
+"""
+
+
+def _by_processes(ranks, deed, code, *words):
+    from checks import tandem_run
+
+    with tempfile.TemporaryDirectory() as folder:
+        script = pathlib.Path(folder) / "script.py"
+        script.write_text(SCRIPT.format(folder=str(pathlib.Path(__file__).parent), deed=deed))
+        found, _, errors, seconds = tandem_run(ranks, script)
+    assert found == code, (found, errors)
+    for word in words:
+        assert word in errors, errors
+    assert seconds < SOON, seconds
+
+
+@ending
+def killed_process(ranks):
+    _by_processes(ranks, "os.kill(os.getpid(), signal.SIGKILL)", 128 + 9, f"rank {ranks - 1} was killed by SIGKILL")
+
+
+@ending
+def failing_process(ranks):
+    _by_processes(ranks, "raise KeyError('mine')", 1, "KeyError: 'mine'", f"rank {ranks - 1} ended with exit code 1")
+
+
+@ending
+def exiting_process(ranks):
+    _by_processes(ranks, "sys.exit(7)", 7, f"rank {ranks - 1} ended with exit code 7")
+
+
+@ending
+def processes_leave_in_any_order(ranks):
+    from checks import tandem_run
+
+    with tempfile.TemporaryDirectory() as folder:
+        script = pathlib.Path(folder) / "script.py"
+        script.write_text("import tandem, time\nteam = tandem.init()\ntime.sleep(team.rank % 2)\nprint('rank', team.rank)\n")
+        code, output, errors, _ = tandem_run(ranks, script)
+    assert code == 0 and sorted(output.split("\n")[:-1]) == sorted(f"rank {r}" for r in range(ranks)), (code, output, errors)
+
+
+@ending
+def too_many_ranks(ranks):
+    count = len(tandem.gpu.devices())
+    try:
+        tandem.launch(lambda team: None, ranks=count + 1, target="cuda")
+        raise AssertionError("there were enough GPUs")
+    except RuntimeError as error:
+        assert str(error) == f"{count + 1} ranks on GPUs need {count + 1} GPUs, this machine has {count}", error

@@ -5,5 +5,8 @@ namespace tandem::ops {
 
 extern const char* const kAgGemmText;
 extern const char* const kGemmRsText;
+extern const char* const kGemmArText;
+extern const char* const kTwoShotText;
+extern const char* const kWordsText;
 
 }  // namespace tandem::ops

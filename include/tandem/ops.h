@@ -1,6 +1,7 @@
 // Overlapping operators: communication beside computation. Safe to capture once and replay: what changes from call to
 // call lives on the device.
 #pragma once
+#include "tandem/collectives.h"
 #include "tandem/team.h"
 
 namespace tandem::ops {
@@ -68,6 +69,35 @@ class TANDEM_API GemmReduceScatter {
   DType dtype_;
   GemmConfig config_;
   Tensor parts_, ready_, begun_, epoch_, done_;
+};
+
+// How GemmAllReduce runs; group and chunks are not used.
+struct GemmAllReduceConfig : GemmConfig {
+  int splits = 0;             // programs that share the inner dimension of a tile
+  int64_t oneShotBytes = -1;  // results up to so many bytes are summed by every rank for itself; -1: the operator chooses
+};
+
+// c[m, n] = sum over ranks of A[m, k] · B[k, n] on every rank, k being each rank's share: made for few rows, where reading B takes the
+// time. Types and order as GemmReduceScatter's, and the same bits on every rank.
+class TANDEM_API GemmAllReduce {
+ public:
+  GemmAllReduce(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype, const GemmAllReduceConfig& config = {});
+  GemmAllReduce(const GemmAllReduce&) = delete;
+  // a: [m, k], b: [k, n] (bTransposed: [n, k]), c: [m, n], all contiguous. Every rank calls with the same m <= maxM. Queued on `stream`.
+  void run(const Tensor& a, const Tensor& b, const Tensor& c, int64_t m, int stream = 0);
+  void close();
+
+ private:
+  struct Plan;
+  Plan planned(int64_t m, bool blocks) const;
+
+  Team& team_;
+  int64_t maxM_, n_, k_;
+  DType dtype_;
+  GemmAllReduceConfig config_;
+  int programs_;
+  int64_t setElements_;
+  Tensor parts_, sums_, splits_, ready_, done_, counted_, epochs_;
 };
 
 }  // namespace tandem::ops

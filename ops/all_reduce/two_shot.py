@@ -110,7 +110,7 @@ def two_shot(x_ptr, out_ptr, parts_ptr, sums_ptr, ready_ptr, done_ptr, epoch_ptr
     pid = tl.program_id(0)
     epoch = tl.load(epoch_ptr + pid) + 1
     signals = pid * most_steps * RANKS
-    shard = shard.to(tl.int64)
+    shard = tl.cast(shard, tl.int64)
     steps = tl.cdiv(shard, tl.num_programs(0).to(tl.int64) * chunk).to(tl.int32)
     for step in range(steps + 2):
         start = (step * tl.num_programs(0) + pid).to(tl.int64) * chunk
@@ -123,4 +123,41 @@ def two_shot(x_ptr, out_ptr, parts_ptr, sums_ptr, ready_ptr, done_ptr, epoch_ptr
                          TILE, DIRECT)
         if step >= 2:
             take_sums(out_ptr, sums_ptr, done - 2 * RANKS, start - 2 * back, chunk, shard, n, epoch, RANKS, TILE, DIRECT)
+    tl.store(epoch_ptr + pid, epoch)
+
+
+@tandem.jit
+def reduce_scatter(x_ptr, out_ptr, parts_ptr, ready_ptr, epoch_ptr, n, shard, chunk, most_steps, set_elements, RANKS: tl.constexpr,
+                   TILE: tl.constexpr):
+    """The first flight alone: out is this rank's shard of the sum. Two sets of parts are used in turn: whoever pushes in call e + 2
+    has ended call e + 1, thus seen everybody's signals of it, sent after call e had ended there."""
+    rank = dl.rank()
+    pid = tl.program_id(0)
+    programs = tl.num_programs(0)
+    epoch = tl.load(epoch_ptr + pid) + 1
+    parts_ptr += (epoch % 2) * set_elements
+    signals = pid * most_steps * RANKS
+    shard = tl.cast(shard, tl.int64)
+    stride = programs.to(tl.int64) * chunk
+    steps = tl.cdiv(shard, stride).to(tl.int32)
+    i = tl.arange(0, TILE)
+    for step in range(steps + 1):
+        start = (step * programs + pid).to(tl.int64) * chunk
+        ready = ready_ptr + signals + step * RANKS
+        if step < steps:
+            push_parts(x_ptr, parts_ptr, ready, start, chunk, shard, n, epoch, RANKS, TILE)
+        if step >= 1:
+            start -= stride
+            token = dl.wait(ready - RANKS, RANKS, "sys", "acquire", waitValue=epoch, compare="ge")
+            parts = dl.consume_token(parts_ptr, token)
+            first = rank * shard + start
+            count = tl.maximum(tl.minimum(tl.minimum(shard - start, n - first), chunk), 0).to(tl.int32)
+            full = count // TILE * TILE
+            for tile in range(0, full, TILE):
+                total = sum_tile(x_ptr, parts, first + tile + i, start + tile + i, shard, None, RANKS)
+                tl.store(out_ptr + start + tile + i, total.to(out_ptr.dtype.element_ty))
+            if full < count:
+                mask = full + i < count
+                total = sum_tile(x_ptr, parts, first + full + i, start + full + i, shard, mask, RANKS)
+                tl.store(out_ptr + start + full + i, total.to(out_ptr.dtype.element_ty), mask=mask)
     tl.store(epoch_ptr + pid, epoch)

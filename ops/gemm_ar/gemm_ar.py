@@ -59,15 +59,15 @@ def push_part(part, parts_ptr, ready_ptr, tile, tiles, m, first_row, epoch, RANK
     row = tl.arange(0, BM)
     inside = row[:, None] * BN + tl.arange(0, BN)[None, :]
     mask = (first_row + row < m)[:, None] & (inside >= 0)
-    dest = parts_ptr + (rank.to(tl.int64) * tiles + tile) * (BM * BN) + inside
+    dest_ptr = parts_ptr + (rank.to(tl.int64) * tiles + tile) * (BM * BN)
     value = part.to(parts_ptr.dtype.element_ty)
     if ONE_SHOT:
         for step in tl.static_range(1, RANKS + 1):
-            tl.store(dl.symm_at(dest, (rank + step) % RANKS), value, mask=mask)
+            tl.store(dl.symm_at(dest_ptr, (rank + step) % RANKS) + inside, value, mask=mask)
         tell_all(ready_ptr + tile * RANKS + rank, epoch, RANKS)
     else:
         owner = tile % RANKS
-        tl.store(dl.symm_at(dest, owner), value, mask=mask)
+        tl.store(dl.symm_at(dest_ptr, owner) + inside, value, mask=mask)
         dl.notify(ready_ptr + tile * RANKS + rank, owner, signal=epoch, sig_op="set", comm_scope="intra_node")
 
 
@@ -140,9 +140,9 @@ def gemm_ar(a_ptr, b_ptr, c_ptr, parts_ptr, sums_ptr, splits_ptr, ready_ptr, don
         for tile in range(rank + pid * RANKS, tiles, programs * RANKS):
             mask = (tile % rows * BM + row < m)[:, None] & (inside >= 0)
             total = sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS, BM, BN)
-            dest = sums_ptr + tile.to(tl.int64) * (BM * BN) + inside
+            dest_ptr = sums_ptr + tile.to(tl.int64) * (BM * BN)
             for step in tl.static_range(1, RANKS + 1):
-                tl.store(dl.symm_at(dest, (rank + step) % RANKS), total.to(sums_ptr.dtype.element_ty), mask=mask)
+                tl.store(dl.symm_at(dest_ptr, (rank + step) % RANKS) + inside, total.to(sums_ptr.dtype.element_ty), mask=mask)
             tell_all(done_ptr + tile, epoch, RANKS)
     for tile in range(pid, tiles, programs):
         out_row = tile % rows * BM + row

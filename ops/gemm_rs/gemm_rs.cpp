@@ -40,16 +40,14 @@ void GemmReduceScatter::close() {
 }
 
 void GemmReduceScatter::run(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int stream) {
-  int64_t ownRows = rowsOfRank(m, team_.size(), team_.rank());
   checkRows(kOp, m, maxM_);
   checkShape(kOp, "a", a, m, k_);
   checkShape(kOp, "b", b, config_.bTransposed ? n_ : k_, config_.bTransposed ? k_ : n_);
-  checkShape(kOp, "out", out, ownRows, n_);
+  checkShape(kOp, "out", out, rowsOfRank(m, team_.size(), team_.rank()), n_);
   checkDType(kOp, "a", a, dtype_);
   checkDType(kOp, "b", b, dtype_);
   checkResult(kOp, "out", out);
-  Tensor written = ownRows ? out : Tensor{parts_.address, {1, n_}, out.dtype};
-  bool blocks = copiesBlocks({a, b, written}, dtype_, config_.bTransposed, team_.target());
+  bool blocks = copiesBlocks({a, b}, dtype_, config_.bTransposed, team_.target());
   GemmConfig config =
       completed(config_, {m, n_, k_, team_.size(), dtype_}, {team_.target(), team_.residentPrograms(), blocks});
   LaunchConfig launch{.grid = {config.programs, 1, 1},
@@ -58,8 +56,7 @@ void GemmReduceScatter::run(const Tensor& a, const Tensor& b, const Tensor& out,
                       .numStages = config.numStages,
                       .cooperative = team_.size() > 1};
   team_.launch(kernel(), launch,
-               {a, b, written, parts_, ready_, begun_, epoch_, done_, m, n_, k_, std::max<int64_t>(ownRows, 1),
-                shardRows(m, team_.size())},
+               {a, b, out, parts_, ready_, begun_, epoch_, done_, m, n_, k_, shardRows(m, team_.size())},
                {{"BLOCK_M", int64_t(config.blockM)},
                 {"BLOCK_N", int64_t(config.blockN)},
                 {"BLOCK_K", int64_t(config.blockK)},

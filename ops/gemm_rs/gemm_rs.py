@@ -30,11 +30,11 @@ def locate(tile, rank, shard_blocks, all_blocks, columns, GROUP: tl.constexpr):
 
 
 @tandem.jit
-def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, ready_ptr, begun_ptr, epoch_ptr, done_ptr, m, n, k, own_rows, shard_rows,
+def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, ready_ptr, begun_ptr, epoch_ptr, done_ptr, m, n, k, shard_rows,
             BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr, PROGRAMS: tl.constexpr,
             BLOCKS: tl.constexpr, B_TRANSPOSED: tl.constexpr):
-    """BLOCKS: operands and result are read and written as blocks, for which rows must be whole numbers of 16 bytes. Parts lie tile
-    by tile: those of the own tile t from the s-th peer at (s * tiles + t) * BLOCK_M * BLOCK_N."""
+    """BLOCKS: operands are read as blocks, for which rows must be whole numbers of 16 bytes. Parts lie tile by tile: those of the own
+    tile t from the s-th peer at (s * tiles + t) * BLOCK_M * BLOCK_N."""
     rank = dl.rank()
     ranks = dl.num_ranks()
     call = tl.load(epoch_ptr) + 1
@@ -54,7 +54,6 @@ def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, ready_ptr, begun_ptr, epoch_ptr, d
             b = tl.make_tensor_descriptor(b_ptr, shape=[n, k], strides=[k, 1], block_shape=[BLOCK_N, BLOCK_K])
         else:
             b = tl.make_tensor_descriptor(b_ptr, shape=[k, n], strides=[n, 1], block_shape=[BLOCK_K, BLOCK_N])
-        out = tl.make_tensor_descriptor(out_ptr, shape=[own_rows, n], strides=[n, 1], block_shape=[BLOCK_M, BLOCK_N])
     for tile in tl.range(tl.program_id(0), all_blocks * columns, PROGRAMS, flatten=True):
         owner, block, tile_n, local = locate(tile, rank, shard_blocks, all_blocks, columns, GROUP)
         first = owner * shard_rows + block * BLOCK_M
@@ -102,11 +101,8 @@ def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, ready_ptr, begun_ptr, epoch_ptr, d
                     part = tl.load(arrived + slot.to(tl.int64) * shard_tiles * (BLOCK_M * BLOCK_N) + in_part,
                                    mask=in_block[:, None] < rows, other=0.0)
                     acc += part.to(tl.float32)
-            if BLOCKS:
-                out.store([block * BLOCK_M, column], acc.to(out_ptr.dtype.element_ty))
-            else:
-                out_ptrs = out_ptr + (block * BLOCK_M + in_block)[:, None].to(tl.int64) * n + n_range[None, :]
-                tl.store(out_ptrs, acc.to(out_ptr.dtype.element_ty), mask=(in_block[:, None] < rows) & (n_range[None, :] < n))
+            out_ptrs = out_ptr + (block * BLOCK_M + in_block)[:, None].to(tl.int64) * n + n_range[None, :]
+            tl.store(out_ptrs, acc.to(out_ptr.dtype.element_ty), mask=(in_block[:, None] < rows) & (n_range[None, :] < n))
 
     # All programs have read the epoch when the last one is done.
     if tl.atomic_add(done_ptr, 1, sem="acq_rel", scope="gpu") == PROGRAMS - 1:

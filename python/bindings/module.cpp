@@ -2,6 +2,7 @@
 // later. A td_ function that returns a status raises RuntimeError(td_last_error()); its out parameters become its
 // result.
 #include "gpu_launcher.h"
+#include "tandem/collectives_c_api.h"
 #include "tandem/gpu_c_api.h"
 #include "tandem/ops_c_api.h"
 #include <cstring>
@@ -16,6 +17,10 @@ constexpr char kProgram[] = "tandem.program";
 constexpr char kSession[] = "tandem.session";
 constexpr char kAgGemm[] = "tandem.ag_gemm";
 constexpr char kGemmRs[] = "tandem.gemm_rs";
+constexpr char kAllReduce[] = "tandem.all_reduce";
+constexpr char kReduceScatter[] = "tandem.reduce_scatter";
+constexpr char kAllGather[] = "tandem.all_gather";
+constexpr char kGemmAr[] = "tandem.gemm_ar";
 using tandem::bindings::kGpuKernel;
 
 template <class Handle> const char* capsuleName();
@@ -23,11 +28,19 @@ template <> const char* capsuleName<td_program>() { return kProgram; }
 template <> const char* capsuleName<td_session>() { return kSession; }
 template <> const char* capsuleName<td_ag_gemm>() { return kAgGemm; }
 template <> const char* capsuleName<td_gemm_rs>() { return kGemmRs; }
+template <> const char* capsuleName<td_all_reduce>() { return kAllReduce; }
+template <> const char* capsuleName<td_reduce_scatter>() { return kReduceScatter; }
+template <> const char* capsuleName<td_all_gather>() { return kAllGather; }
+template <> const char* capsuleName<td_gemm_ar>() { return kGemmAr; }
 template <> const char* capsuleName<td_gpu_kernel>() { return kGpuKernel; }
 void destroy(td_program* p) { td_program_release(p); }
 void destroy(td_session* s) { td_session_destroy(s); }
 void destroy(td_ag_gemm* op) { td_ag_gemm_destroy(op); }
 void destroy(td_gemm_rs* op) { td_gemm_rs_destroy(op); }
+void destroy(td_all_reduce* op) { td_all_reduce_destroy(op); }
+void destroy(td_reduce_scatter* op) { td_reduce_scatter_destroy(op); }
+void destroy(td_all_gather* op) { td_all_gather_destroy(op); }
+void destroy(td_gemm_ar* op) { td_gemm_ar_destroy(op); }
 void destroy(td_gpu_kernel* k) { td_gpu_kernel_release(k); }
 template <class Handle> void destroyCapsule(PyObject* capsule) {
   destroy(static_cast<Handle*>(PyCapsule_GetPointer(capsule, capsuleName<Handle>())));
@@ -93,6 +106,10 @@ template <> struct Parameter<td_program*> : HandleParameter<td_program> {};
 template <> struct Parameter<td_session*> : HandleParameter<td_session> {};
 template <> struct Parameter<td_ag_gemm*> : HandleParameter<td_ag_gemm> {};
 template <> struct Parameter<td_gemm_rs*> : HandleParameter<td_gemm_rs> {};
+template <> struct Parameter<td_all_reduce*> : HandleParameter<td_all_reduce> {};
+template <> struct Parameter<td_reduce_scatter*> : HandleParameter<td_reduce_scatter> {};
+template <> struct Parameter<td_all_gather*> : HandleParameter<td_all_gather> {};
+template <> struct Parameter<td_gemm_ar*> : HandleParameter<td_gemm_ar> {};
 template <> struct Parameter<td_gpu_kernel*> : HandleParameter<td_gpu_kernel> {};
 template <class Handle> struct HandleOut : OutParameter {
   Handle* value = nullptr;
@@ -103,6 +120,10 @@ template <> struct Parameter<td_program**> : HandleOut<td_program> {};
 template <> struct Parameter<td_session**> : HandleOut<td_session> {};
 template <> struct Parameter<td_ag_gemm**> : HandleOut<td_ag_gemm> {};
 template <> struct Parameter<td_gemm_rs**> : HandleOut<td_gemm_rs> {};
+template <> struct Parameter<td_all_reduce**> : HandleOut<td_all_reduce> {};
+template <> struct Parameter<td_reduce_scatter**> : HandleOut<td_reduce_scatter> {};
+template <> struct Parameter<td_all_gather**> : HandleOut<td_all_gather> {};
+template <> struct Parameter<td_gemm_ar**> : HandleOut<td_gemm_ar> {};
 template <> struct Parameter<td_gpu_kernel**> : HandleOut<td_gpu_kernel> {};
 template <> struct Parameter<char**> : OutParameter {
   char* value = nullptr;
@@ -271,6 +292,19 @@ PyMethodDef methods[] = {entry("version", version),
                          TD(gemm_rs_create),
                          TD(gemm_rs_run),
                          TD(gemm_rs_close),
+                         TD(all_reduce_create),
+                         TD(all_reduce_run),
+                         TD(all_reduce_close),
+                         TD(all_reduce_way),
+                         TD(reduce_scatter_create),
+                         TD(reduce_scatter_run),
+                         TD(reduce_scatter_close),
+                         TD(all_gather_create),
+                         TD(all_gather_run),
+                         TD(all_gather_close),
+                         TD(gemm_ar_create),
+                         TD(gemm_ar_run),
+                         TD(gemm_ar_close),
                          TD(gpu_devices),
                          TD(gpu_current_device),
                          TD(gpu_probe),

@@ -115,4 +115,9 @@ class GemmReduceScatter(_Operator):
         return self._run(stream, a, b, out, m)
 
 
-__all__ = ["AllGatherGemm", "GemmReduceScatter", "rows_of_rank", "shard_rows"]
+from .collectives import AllGather, AllReduce, GemmAllReduce, ReduceScatter, all_reduce_way  # noqa: E402
+
+__all__ = [
+    "AllGather", "AllGatherGemm", "AllReduce", "GemmAllReduce", "GemmReduceScatter", "ReduceScatter", "all_reduce_way", "rows_of_rank",
+    "shard_rows"
+]

@@ -1,0 +1,70 @@
+// What collectives share on the host.
+#include "ops/collective.h"
+#include "tandem/error.h"
+#include <algorithm>
+#include <string>
+
+namespace tandem::ops {
+namespace {
+
+struct Defaults {
+  int programs, numWarps;
+  int64_t chunkBytes;
+};
+
+constexpr Defaults kSimulated = {4, 4, 16 << 10}, kOnGpu = {64, 16, 128 << 10};
+// A thread moves so many times 16 bytes at once.
+constexpr int64_t kVectors = 4;
+
+[[noreturn]] void fail(const char* op, const std::string& what) { throw Error(std::string("`") + op + "`: " + what); }
+
+}  // namespace
+
+CollectiveConfig completed(const CollectiveConfig& given, const Team& team) {
+  const Defaults& defaults = team.target() == "sim" ? kSimulated : kOnGpu;
+  CollectiveConfig config = given;
+  if (!config.programs) config.programs = defaults.programs;
+  if (!config.numWarps) config.numWarps = defaults.numWarps;
+  if (!config.chunkBytes) config.chunkBytes = defaults.chunkBytes;
+  config.programs = std::min(config.programs, team.residentPrograms());
+  return config;
+}
+
+int64_t chunkElements(const CollectiveConfig& config, int64_t shard, DType dtype) {
+  int64_t most = std::max(kChunkElements, config.chunkBytes / byteSize(dtype) / kChunkElements * kChunkElements);
+  return std::min(most, roundUp(cdiv(shard, config.programs)));
+}
+
+int64_t mostChunks(const CollectiveConfig& config, int64_t mostElements, DType dtype) {
+  return cdiv(mostElements, config.programs * chunkElements(config, mostElements, dtype));
+}
+
+int64_t tileElements(const CollectiveConfig& config, DType dtype) {
+  return config.numWarps * 32 * kVectors * 16 / byteSize(dtype);
+}
+
+void checkPositive(const char* op, const char* name, int64_t value) {
+  if (value < 1) fail(op, std::string("`") + name + "` is " + std::to_string(value) + ", at least 1 is needed");
+}
+
+void checkConfig(const char* op, const CollectiveConfig& config) {
+  const std::pair<const char*, int64_t> members[] = {
+      {"programs", config.programs}, {"num_warps", config.numWarps}, {"chunk_bytes", config.chunkBytes}};
+  for (auto [name, value] : members)
+    if (value < 0) fail(op, std::string("`") + name + "` is " + std::to_string(value));
+}
+
+void checkSummed(const char* op, DType dtype) {
+  if (dtype != DType::Float16 && dtype != DType::BFloat16 && dtype != DType::Float32)
+    fail(op, std::string("fp16, bf16 or fp32 is needed, not ") + name(dtype));
+}
+
+void checkSize(const char* op, const char* what, const Tensor& t, int64_t elements, DType dtype) {
+  if (t.dtype != dtype)
+    fail(op, std::string("`") + what + "` is " + name(t.dtype) + ", the operator was made for " + name(dtype));
+  if (t.size() != elements)
+    fail(op, std::string("`") + what + "` has " + std::to_string(t.size()) + " elements, " + std::to_string(elements) +
+                 " are needed");
+}
+
+}  // namespace tandem::ops

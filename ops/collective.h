@@ -1,0 +1,31 @@
+// What collectives share on the host: their configuration, how elements are dealt, their argument checks.
+#pragma once
+#include "tandem/collectives.h"
+#include <cstdint>
+
+namespace tandem::ops {
+
+inline int64_t cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Shards and chunks begin at multiples of so many elements, so that accesses are as wide as they can be.
+constexpr int64_t kChunkElements = 64;
+
+inline int64_t roundUp(int64_t count) { return cdiv(count, kChunkElements) * kChunkElements; }
+inline int64_t shardElements(int64_t n, int ranks) { return roundUp(cdiv(n, ranks)); }
+
+// `given` with every 0 replaced; chunks are whole numbers of kChunkElements.
+CollectiveConfig completed(const CollectiveConfig& given, const Team& team);
+// Elements of a chunk where `programs` share `shard` elements.
+int64_t chunkElements(const CollectiveConfig& config, int64_t shard, DType dtype);
+// The most chunks of one program: never more for smaller shards.
+int64_t mostChunks(const CollectiveConfig& config, int64_t mostElements, DType dtype);
+// Elements that a program of a kernel in two shots moves at once.
+int64_t tileElements(const CollectiveConfig& config, DType dtype);
+
+// Throw Error that names operator, argument and what was seen.
+void checkConfig(const char* op, const CollectiveConfig& config);
+void checkPositive(const char* op, const char* name, int64_t value);
+void checkSummed(const char* op, DType dtype);
+void checkSize(const char* op, const char* name, const Tensor& t, int64_t elements, DType dtype);
+
+}  // namespace tandem::ops

@@ -1,0 +1,136 @@
+// Host side of GEMM + AllReduce: one kernel a call.
+#include "ops/check.h"
+#include "ops/kernel_text.h"
+#include "ops/plan.h"
+#include <algorithm>
+
+namespace tandem::ops {
+namespace {
+
+constexpr char kOp[] = "gemm_ar";
+constexpr int kSimulatedPrograms = 6;
+constexpr int kMostSplits = 8, kStepsWorthSplitting = 4;
+// Measured over NVLink between H200s: what a rank sends in a microsecond, and what a flight with its signal takes before.
+constexpr double kBytesPerMicrosecond = 370e3, kFlightMicroseconds = 2.5;
+
+struct Tile {
+  int m, n, k, warps, stages;
+};
+
+constexpr Tile kSimulated = {16, 32, 32, 4, 3};
+// Tiles are multiplied the other way round: n is the side of 64 rows of an instruction, m may be small. Inner sizes are those of 2-byte
+// elements.
+constexpr Tile kByRows[] = {{16, 64, 128, 4, 8}, {32, 64, 128, 4, 8}, {64, 64, 128, 4, 6}, {128, 128, 64, 8, 5}};
+
+int64_t cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+Tile tileFor(int64_t m, DType dtype, const std::string& target) {
+  if (target == "sim") return kSimulated;
+  const Tile* tile = std::find_if(std::begin(kByRows), std::end(kByRows) - 1, [&](const Tile& t) { return m <= t.m; });
+  Tile chosen = *tile;
+  chosen.k = int(chosen.k * 2 / byteSize(dtype));
+  return chosen;
+}
+
+// One shot sends all to R - 1 ranks; two shots twice the R-th part of that, with one flight more.
+int64_t mostOneShotBytes(int ranks) {
+  double saved = double(ranks - 1) * (1 - 2.0 / ranks);
+  return saved <= 0 ? int64_t(1) << 62 : int64_t(kFlightMicroseconds * kBytesPerMicrosecond / saved);
+}
+
+DType partType(DType dtype) { return byteSize(dtype) == 1 ? DType::BFloat16 : dtype; }
+
+const Kernel& kernel() {
+  static const Kernel kernel = Kernel::fromText(kGemmArText, "ops/gemm_ar/gemm_ar.py", "gemm_ar");
+  return kernel;
+}
+
+}  // namespace
+
+struct GemmAllReduce::Plan {
+  Tile tile;
+  int64_t tiles;
+  int splits;
+  bool oneShot;
+  int64_t elements() const { return tiles * tile.m * tile.n; }
+};
+
+GemmAllReduce::Plan GemmAllReduce::planned(int64_t m, bool blocks) const {
+  Tile tile = tileFor(m, dtype_, team_.target());
+  if (!blocks && team_.target() != "sim") tile = {std::min(tile.m, 64), 64, 32, 4, 3};
+  if (config_.blockM) tile.m = config_.blockM;
+  if (config_.blockN) tile.n = config_.blockN;
+  if (config_.blockK) tile.k = config_.blockK;
+  if (config_.numWarps) tile.warps = config_.numWarps;
+  if (config_.numStages) tile.stages = config_.numStages;
+  Plan plan{.tile = tile, .tiles = cdiv(m, tile.m) * cdiv(n_, tile.n), .splits = config_.splits, .oneShot = false};
+  int64_t worth = std::min<int64_t>(kMostSplits, cdiv(k_, tile.k) / kStepsWorthSplitting);
+  if (!plan.splits) plan.splits = int(std::clamp<int64_t>(programs_ / plan.tiles, 1, std::max<int64_t>(worth, 1)));
+  int64_t most = config_.oneShotBytes >= 0 ? config_.oneShotBytes : mostOneShotBytes(team_.size());
+  plan.oneShot = m * n_ * byteSize(partType(dtype_)) <= most;
+  return plan;
+}
+
+GemmAllReduce::GemmAllReduce(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype,
+                             const GemmAllReduceConfig& config)
+    : team_(team), maxM_(maxM), n_(n), k_(k), dtype_(dtype), config_(config) {
+  checkOperator(kOp, maxM, n, k, dtype, config);
+  if (config.splits < 0 || config.splits > kMostSplits)
+    throw Error("`gemm_ar`: `splits` is " + std::to_string(config.splits) + ", 0 to " + std::to_string(kMostSplits) +
+                " are possible");
+  int wanted = config.programs          ? config.programs
+               : team.target() == "sim" ? kSimulatedPrograms
+                                        : team.residentPrograms();
+  programs_ = std::min(wanted, team.residentPrograms());
+  int64_t tiles = 0, items = 0, splitElements = 1;
+  setElements_ = 0;
+  for (int64_t m = 1; m <= maxM; ++m)
+    for (bool blocks : {false, true}) {
+      Plan plan = planned(m, blocks);
+      tiles = std::max(tiles, plan.tiles);
+      items = std::max(items, plan.tiles * plan.splits);
+      setElements_ = std::max(setElements_, plan.elements());
+      if (plan.splits > 1) splitElements = std::max(splitElements, plan.elements() * plan.splits);
+    }
+  parts_ = team.empty({2, team.size(), setElements_}, partType(dtype), "gemm_ar parts");
+  sums_ = team.empty({2, setElements_}, partType(dtype), "gemm_ar sums");
+  splits_ = team.localZeros({splitElements}, DType::Float32, "gemm_ar splits");
+  ready_ = team.zeros({tiles * team.size()}, DType::Int64, "gemm_ar ready");
+  done_ = team.zeros({tiles}, DType::Int64, "gemm_ar done");
+  counted_ = team.zeros({items}, DType::Int64, "gemm_ar counted");
+  epochs_ = team.localZeros({programs_}, DType::Int64, "gemm_ar calls");
+}
+
+void GemmAllReduce::close() {
+  team_.barrier();
+  for (const Tensor& t : {parts_, sums_, splits_, ready_, done_, counted_, epochs_}) team_.release(t);
+}
+
+void GemmAllReduce::run(const Tensor& a, const Tensor& b, const Tensor& c, int64_t m, int stream) {
+  checkRows(kOp, m, maxM_);
+  checkShape(kOp, "a", a, m, k_);
+  checkShape(kOp, "b", b, config_.bTransposed ? n_ : k_, config_.bTransposed ? k_ : n_);
+  checkShape(kOp, "c", c, m, n_);
+  checkDType(kOp, "a", a, dtype_);
+  checkDType(kOp, "b", b, dtype_);
+  checkResult(kOp, "c", c);
+  bool blocks = copiesBlocks({a, b}, dtype_, config_.bTransposed, team_.target());
+  Plan plan = planned(m, blocks);
+  LaunchConfig launch{.grid = {programs_, 1, 1},
+                      .numWarps = plan.tile.warps,
+                      .stream = stream,
+                      .numStages = plan.tile.stages,
+                      .cooperative = team_.size() > 1};
+  team_.launch(kernel(), launch,
+               {a, b, c, parts_, sums_, splits_, ready_, done_, counted_, epochs_, m, n_, k_, setElements_},
+               {{"RANKS", int64_t(team_.size())},
+                {"BM", int64_t(plan.tile.m)},
+                {"BN", int64_t(plan.tile.n)},
+                {"BK", int64_t(plan.tile.k)},
+                {"SPLITS", int64_t(plan.splits)},
+                {"ONE_SHOT", plan.oneShot},
+                {"B_BY_COLUMNS", config_.bTransposed},
+                {"DESCRIPTORS", blocks}});
+}
+
+}  // namespace tandem::ops

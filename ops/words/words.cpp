@@ -1,0 +1,62 @@
+// Slots of collectives in words.
+#include "ops/words/words.h"
+#include "ops/kernel_text.h"
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+namespace tandem::ops {
+namespace {
+
+constexpr int kGpuPrograms = 32, kGpuWarps = 16, kSimulatedPrograms = 4, kSimulatedWarps = 4;
+// Tries until a thread takes the wait that the host can end; a try is about a microsecond.
+constexpr int64_t kPolls = 100000;
+constexpr int64_t kPacketBytes = 8;
+
+int64_t cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+const Kernel& wordsKernel(const std::string& name) {
+  static std::mutex mutex;
+  static std::map<std::string, Kernel> kernels;
+  std::lock_guard lock(mutex);
+  auto it = kernels.find(name);
+  if (it == kernels.end()) it = kernels.emplace(name, Kernel::fromText(kWordsText, "ops/words/words.py", name)).first;
+  return it->second;
+}
+
+int64_t elementsOfPacket(DType dtype) { return kPacketBytes / byteSize(dtype); }
+
+Words::Words(Team& team, int64_t maxPackets, const CollectiveConfig& config, const std::string& name) : team_(team) {
+  bool simulated = team.target() == "sim";
+  programs_ = config.programs ? config.programs : simulated ? kSimulatedPrograms : kGpuPrograms;
+  programs_ = std::min(programs_, team.residentPrograms());
+  numWarps_ = config.numWarps ? config.numWarps : simulated ? kSimulatedWarps : kGpuWarps;
+  slotPackets_ = std::max<int64_t>(numWarps_ * 32, cdiv(maxPackets, programs_));
+  slots_ = team.zeros({2, team.size(), programs_, slotPackets_, 2}, DType::Int64, name + " words");
+  epochs_ = team.localZeros({programs_}, DType::Int64, name + " calls");
+}
+
+void Words::launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
+                   int64_t packets, int stream) {
+  int64_t programs = std::clamp<int64_t>(cdiv(packets, numWarps_ * 32), 1, programs_);
+  bool isAligned = x.address % kPacketBytes == 0 && out.address % kPacketBytes == 0;
+  for (size_t i = 1; i < sizes.size(); ++i) isAligned &= sizes[i] % elementsOfPacket(x.dtype) == 0;
+  std::vector<Argument> arguments = {x, out, slots_, epochs_};
+  arguments.insert(arguments.end(), sizes.begin(), sizes.end());
+  for (int64_t size : {cdiv(packets, programs), 2 * slotPackets_ * programs_, 2 * slotPackets_})
+    arguments.emplace_back(size);
+  team_.launch(kernel, {.grid = {int(programs), 1, 1}, .numWarps = numWarps_, .stream = stream}, arguments,
+               {{"ELEMENTS", elementsOfPacket(x.dtype)},
+                {"ALIGNED", isAligned},
+                {"RANKS", int64_t(team_.size())},
+                {"POLLS", kPolls}});
+}
+
+void Words::release() {
+  team_.release(slots_);
+  team_.release(epochs_);
+}
+
+}  // namespace tandem::ops

@@ -1,0 +1,27 @@
+// The symmetric slots of collectives in words that carry their flag, and their launches.
+#pragma once
+#include "tandem/collectives.h"
+
+namespace tandem::ops {
+
+class Words {
+ public:
+  // Room for `maxPackets` packets of 8 bytes of data from each rank, in two sets.
+  Words(Team& team, int64_t maxPackets, const CollectiveConfig& config, const std::string& name);
+  // `packets` are dealt to the programs; `sizes` are the kernel's arguments between the epochs and `packets_each`.
+  void launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
+              int64_t packets, int stream);
+  void release();
+
+ private:
+  Team& team_;
+  int programs_, numWarps_;
+  int64_t slotPackets_;  // of one program from one rank
+  Tensor slots_, epochs_;
+};
+
+const Kernel& wordsKernel(const std::string& name);
+// How many elements a packet has.
+int64_t elementsOfPacket(DType dtype);
+
+}  // namespace tandem::ops

@@ -1,4 +1,4 @@
-"""tandem.torch without GPUs: ranks are threads whose operators are plain sums on the CPU. What is tested is everything around the operators."""
+"""tandem.torch without GPUs: ranks are threads whose operators are plain sums on the CPU. Tested is everything around the operators."""
 
 import ctypes
 import threading
@@ -225,8 +225,8 @@ def test_compiled_training_without_a_break():
     want_a, want_b = gradients(lambda a, b: a @ b, a, b)
 
     def main(rank):
-        return gradients(torch.compile(lambda x, w: tt.ag_gemm(x, w), backend="aot_eager", fullgraph=True), shard(a, rank), shard(b, rank, 1))
-    # One rank after another traces; tracing does not exchange anything, running does.
+        compiled = torch.compile(lambda x, w: tt.ag_gemm(x, w), backend="aot_eager", fullgraph=True)
+        return gradients(compiled, shard(a, rank), shard(b, rank, 1))
     got = on_ranks(main)
     torch.testing.assert_close(torch.cat([g[0] for g in got]), want_a)
     torch.testing.assert_close(torch.cat([g[1] for g in got], 1), want_b)

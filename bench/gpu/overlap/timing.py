@@ -8,8 +8,8 @@ FLUSH_BYTES = 256 << 20
 
 
 class Timer:
-    """`barrier`: a function that queues a barrier of all ranks on the current stream. `lead_us`: how long the stream is kept busy before each
-    call, so that the host is ahead and launches are not what is measured; the host's own time is told separately."""
+    """`barrier`: a function that queues a barrier of all ranks on the current stream. `lead_us`: how long the stream is kept busy before
+    each call, so that the host is ahead and launches are not what is measured; the host's own time is told separately."""
 
     def __init__(self, barrier, lead_us=200):
         self.barrier, self.lead_us = barrier, lead_us

@@ -1,7 +1,7 @@
 """Tandem's operators for PyTorch: CUDA tensors in and out, on PyTorch's current stream, under torch.compile and in CUDA graphs.
 
-`init()` joins the run on this process's GPU. Functions: `ag_gemm`, `gemm_rs`, `gemm_ar`, `all_gather`, `reduce_scatter`, `all_reduce`; modules:
-`ColumnParallelLinear`, `RowParallelLinear`. See docs/guide/pytorch.md.
+`init()` joins the run on this process's GPU. Functions: `ag_gemm`, `gemm_rs`, `gemm_ar`, `all_gather`, `reduce_scatter`, `all_reduce`;
+modules: `ColumnParallelLinear`, `RowParallelLinear`. See docs/guide/pytorch.md.
 """
 
 from . import library  # registers torch.ops.tandem

@@ -76,8 +76,8 @@ def _collective_call(name, x, m, out):
 def ag_gemm(a_shard, b, m=None, *, out_dtype=None, out=None):
     """gather(a_shard) @ b: [m, n] from this rank's rows [rows, k] and its b [k, n].
 
-    `b` is contiguous or the transpose of a contiguous weight (`weight.t()`). Rows are dealt out in shards of cdiv(m, ranks); `m` must be told
-    where the last shards are shorter. [collective], on the current stream.
+    `b` is contiguous or the transpose of a contiguous weight (`weight.t()`). Rows are dealt out in shards of cdiv(m, ranks); `m` must be
+    told where the last shards are shorter. [collective], on the current stream.
     """
     return _matrix_call("ag_gemm", a_shard, b, m, out_dtype, out)
 

@@ -92,8 +92,8 @@ class ColumnParallelLinear(_ParallelLinear):
 class RowParallelLinear(_ParallelLinear):
     """y = sum over ranks of x @ weight.T, + bias: weight is [out_features, in_features / ranks], x this rank's columns of all rows.
 
-    With `sequence_parallel` this rank's rows of y come out (GEMM + ReduceScatter in one), and the bias' gradient is that of these rows; else all
-    of y comes out on every rank (GEMM + AllReduce).
+    With `sequence_parallel` this rank's rows of y come out (GEMM + ReduceScatter in one), and the bias' gradient is that of these rows;
+    else all of y comes out on every rank (GEMM + AllReduce).
     """
 
     def __init__(self, in_features, out_features, bias=True, sequence_parallel=True, device=None, dtype=None):

@@ -1,7 +1,6 @@
 """A rank as PyTorch sees it: its team, its device, and the operators made so far. Found by a tensor's device, so that autograd's threads
 find it too."""
 
-import os
 import threading
 
 import torch
@@ -23,28 +22,20 @@ class World:
         self.operators = Operators(team, device)
 
 
-def _device_of_process():
-    """The GPU that the launcher meant for this process: LOCAL_RANK's, else PyTorch's current one."""
-    local = os.environ.get("LOCAL_RANK")
-    return int(local) % torch.cuda.device_count() if local is not None else torch.cuda.current_device()
-
-
-def init(team=None):
-    """Joins the run [collective] and makes this rank's GPU PyTorch's current device. Gives the team. Under `tandem.launch(..., target="cuda")`
-    a rank hands over the team it was given. A second call changes nothing."""
+def init(team=None, wait_timeout=None):
+    """Joins the run [collective] and makes this rank's GPU PyTorch's current device. Gives the team. Under `tandem.launch(...,
+    target="cuda")` a rank hands over the team it was given; elsewhere the launcher's variables say who this is (torchrun, mpirun, `tandem run
+    --target cuda`). `wait_timeout`: as in `tandem.init`. A second call changes nothing."""
+    known = getattr(_of_thread, "world", None)
+    if known and team in (None, known.team) and not known.team._session.finished:
+        return known.team
     if not torch.cuda.is_available():
         raise RuntimeError("PyTorch sees no CUDA device: `tandem.torch` runs on GPUs only")
-    known = getattr(_of_thread, "world", None)
-    if known and (team is None or team is known.team) and not known.team._session.finished:
-        return known.team
-    if team is None:
-        torch.cuda.set_device(_device_of_process())
-        team = session.init()
-    index = getattr(team, "device", None)
-    if index is None:
-        index = torch.cuda.current_device() if "LOCAL_RANK" in os.environ else team.world_rank % torch.cuda.device_count()
-    torch.cuda.set_device(index)
-    _join(World(team, torch.device("cuda", index)))
+    team = team or session.init(wait_timeout)
+    if not team._session.is_gpu:
+        raise RuntimeError("this is no rank of a run on GPUs: start the script with torchrun, mpirun or `tandem run --target cuda`")
+    torch.cuda.set_device(team.device)
+    _join(World(team, torch.device("cuda", team.device)))
     return team
 
 

@@ -4,6 +4,7 @@ import json
 
 from .. import _tandem
 from ..arrays import Tensor, as_dtype, type_word
+from ..team import Stream
 
 _WORDS = "i1 i8 i16 i32 i64 u8 u16 u32 u64 fp8e4nv fp8e5 fp16 bf16 fp32 fp64"  # in the order of tandem::DType
 _NUMBER = {word: i for i, word in enumerate(_WORDS.split())}
@@ -72,7 +73,10 @@ class _Operator:
         return _contiguous(tensor, "out")
 
     def _run(self, stream, a, b, out, m):
-        stream = stream or self.team.stream
+        if stream is None:
+            stream = self.team.stream
+        elif not isinstance(stream, Stream):
+            stream = self.team.adopt(stream)
         on_device = [x if isinstance(x, Tensor) else self.team.local_from_array(x, name="host array") for x in (a, b)]
         words = [*(x.address for x in on_device), out.address, m, _NUMBER[type_word(out.dtype)]]
         self.team._session.guarded(lambda _: self._launch(self._op, stream.index, *words))
@@ -94,7 +98,7 @@ class AllGatherGemm(_Operator):
     _close = staticmethod(_tandem.ag_gemm_close)
 
     def __call__(self, a, b, m, out=None, stream=None):
-        """a: [rows_of_rank(m), k], b: [k, n]. Returns out: [m, n], queued on the stream (of the team, or adopted by it)."""
+        """a: [rows_of_rank(m), k], b: [k, n]. Returns out: [m, n], queued on the stream: the team's, or a CUDA stream."""
         a, b = self._input("a", a, (self._rows(m), self.k)), self._input("b", b, self.b_shape)
         out = self._output(out, (m, self.n), "ag_gemm out")
         return self._run(stream, a, b, out, m)

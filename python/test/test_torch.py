@@ -330,7 +330,13 @@ def operators(monkeypatch):
 
 
 def run(operators, m, transposed=True):
-    operators.run("ag_gemm", m, 6, 8, torch.bfloat16, transposed, [1, 2, 3], torch.bfloat16)
+    operators.run("ag_gemm", m, 6, 8, torch.bfloat16, transposed, [1, 2, 3], torch.float32)
+
+
+@pytest.mark.parametrize("operation,words", [("all_reduce", (100, 0)), ("all_gather", (100, 0)), ("reduce_scatter", (100, ))])
+def test_collectives_are_told_what_their_c_abi_takes(operators, operation, words):
+    operators.run(operation, 100, 6, None, torch.bfloat16, False, [1, 2], torch.bfloat16)
+    assert operators.log == [(128, 107, 1, 2, *words)]
 
 
 def test_operators_are_made_once_and_for_more_rows(operators):
@@ -340,14 +346,14 @@ def test_operators_are_made_once_and_for_more_rows(operators):
     run(operators, 8192)
     run(operators, 100, transposed=False)
     assert [call[0] for call in operators.log] == [128, 128, 8192, 8192, 128]
-    assert operators.log[0] == (128, 107, 1, 2, 3, 100, 12)
+    assert operators.log[0] == (128, 107, 1, 2, 3, 100, 13)
 
 
 def test_another_stream_waits_for_the_last(operators):
     run(operators, 100)
     operators.state["stream"] = 9
     run(operators, 100)
-    assert operators.log[1:] == [("waits", 7), (128, 109, 1, 2, 3, 100, 12)]
+    assert operators.log[1:] == [("waits", 7), (128, 109, 1, 2, 3, 100, 13)]
 
 
 def test_a_capture_needs_a_call_before(operators):
@@ -361,6 +367,8 @@ def test_a_capture_needs_a_call_before(operators):
 
 def test_release_closes(operators):
     run(operators, 100)
+    run(operators, 1000)
     operators.close()
     run(operators, 100)
-    assert [call[0] for call in operators.log] == [128, "closed", 128]
+    assert [call[:2] for call in operators.log if call[0] == "closed"] == [("closed", 128), ("closed", 1024)]
+    assert operators.log[-1][0] == 128

@@ -1,6 +1,8 @@
 """The operators of one rank, made when first needed and kept: one for each operation, columns, inner size, type and layout of `b`, for as
 many rows as were asked for, rounded up."""
 
+import functools
+
 import torch
 
 from .. import _tandem, ops
@@ -9,17 +11,22 @@ from ..gpu import element_word
 _LEAST_ROWS = 128
 
 
-def _number(dtype):
+@functools.cache
+def number(dtype):
+    """The C ABI's number of an element type."""
     return ops._NUMBER[element_word(dtype)]
 
 
+_CLASSES = {"ag_gemm": ops.AllGatherGemm, "gemm_rs": ops.GemmReduceScatter, "gemm_ar": ops.GemmAllReduce, "all_gather": ops.AllGather,
+            "reduce_scatter": ops.ReduceScatter, "all_reduce": ops.AllReduce}
+_TAKES_SYMMETRIC_OUT = ("all_gather", "all_reduce")
+
+
 def create(team, operation, max_m, n, k, dtype, transposed):
+    made = _CLASSES[operation]
     if operation == "all_reduce":
-        return ops.AllReduce(team, max_m, dtype)
-    if k is None:
-        return {"all_gather": ops.AllGather, "reduce_scatter": ops.ReduceScatter}[operation](team, max_m, n, dtype)
-    made = {"ag_gemm": ops.AllGatherGemm, "gemm_rs": ops.GemmReduceScatter, "gemm_ar": ops.GemmAllReduce}[operation]
-    return made(team, max_m, n, k, dtype, **({"b_transposed": 1} if transposed else {}))
+        return made(team, max_m, dtype)
+    return made(team, max_m, n, dtype) if k is None else made(team, max_m, n, k, dtype, b_transposed=transposed)
 
 
 def _here(team):
@@ -39,9 +46,8 @@ class Made:
 class Operators:
     def __init__(self, team, device):
         self.team, self.device = team, device
-        self._made = {}
+        self._made, self._outgrown = {}, []  # graphs may have captured what is too small for later calls
         self._streams = {}
-        self._numbers = {d: _number(d) for d in (torch.float16, torch.bfloat16, torch.float32)}
 
     def run(self, operation, m, n, k, dtype, transposed, addresses, out_dtype):
         """Queues a call on PyTorch's current stream. `addresses`: of the inputs and the output."""
@@ -54,11 +60,9 @@ class Operators:
             self._first(made, key, m, out_dtype)
         if handle != made.stream:
             self._change_stream(made, handle)
-        self._launch(made.operator, self._stream(handle), addresses, m, out_dtype)
-
-    def _launch(self, operator, stream, addresses, m, out_dtype):
-        launch, op, number = operator._launch, operator._op, self._numbers[out_dtype]
-        self.team._session.guarded(lambda _: launch(op, stream, *addresses, m, number))
+        words = (m, number(out_dtype)) if k is not None else (m, 0) if operation in _TAKES_SYMMETRIC_OUT else (m,)
+        launch, op, stream = made.operator._launch, made.operator._op, self._stream(handle)
+        self.team._session.guarded(lambda _: launch(op, stream, *addresses, *words))
 
     def _stream(self, handle):
         """The session's number of a stream."""
@@ -71,6 +75,8 @@ class Operators:
         operation, n, k, dtype, transposed = key
         self._refuse_capture(key, m)
         max_m = max(_LEAST_ROWS, 1 << (m - 1).bit_length())
+        if key in self._made:
+            self._outgrown.append(self._made[key])
         self._made[key] = Made(create(_here(self.team), operation, max_m, n, k, element_word(dtype), transposed), max_m)
         return self._made[key]
 
@@ -97,6 +103,7 @@ class Operators:
 
     def close(self):
         torch.cuda.synchronize(self.device)
-        made, self._made = self._made, {}
-        for entry in made.values():
+        made = [*self._outgrown, *self._made.values()]
+        self._made, self._outgrown = {}, []
+        for entry in made:
             entry.operator.close()

@@ -23,9 +23,11 @@ class World:
 
 
 def init(team=None, wait_timeout=None):
-    """Joins the run [collective] and makes this rank's GPU PyTorch's current device. Gives the team. Under `tandem.launch(...,
-    target="cuda")` a rank hands over the team it was given; elsewhere the launcher's variables say who this is (torchrun, mpirun, `tandem run
-    --target cuda`). `wait_timeout`: as in `tandem.init`. A second call changes nothing."""
+    """Joins the run [collective] and makes this rank's GPU PyTorch's current device. Gives the team.
+
+    The launcher's variables say who this is (torchrun, mpirun, `tandem run --target cuda`); a rank of `tandem.launch(..., target="cuda")`
+    hands over the team it was given. `wait_timeout`: as in `tandem.init`. A second call changes nothing.
+    """
     known = getattr(_of_thread, "world", None)
     if known and team in (None, known.team) and not known.team._session.finished:
         return known.team

@@ -6,6 +6,7 @@ import ctypes
 import json
 import os
 import pathlib
+import sys
 
 import pytest
 
@@ -126,3 +127,24 @@ def gpu(tmp_path, monkeypatch):
     monkeypatch.setattr(tandem.gpu, "compile_request", fake.compile)
     monkeypatch.setenv("TANDEM_CACHE_DIR", str(tmp_path / "cache"))
     return fake
+
+
+PTXAS = r"""#!{python}
+import re, sys
+text = open(sys.argv[-1]).read()
+name, listed = re.search(r"\.entry\s+(\w+)\s*\((.*?)\)", text, re.S).groups()
+sizes = []
+for line in re.findall(r"\.param\s+(.*?),?\s*\n", listed + "\n"):
+    array = re.search(r"\.b8\s+\w+\[(\d+)\]", line)
+    sizes.append(array[1] if array else str(int(re.search(r"\.[bufs](\d+)", line)[1]) // 8))
+open(sys.argv[sys.argv.index("-o") + 1], "w").write("FAKE " + name + " " + (",".join(sizes) or "0") + " 40 0")
+"""
+
+
+@pytest.fixture(scope="module")
+def assembler(tmp_path_factory):
+    """The compiler is the real one; what it gives the driver is what the fake one loads."""
+    folder = tmp_path_factory.mktemp("ptxas")
+    (folder / "ptxas").write_text(PTXAS.format(python=sys.executable))
+    (folder / "ptxas").chmod(0o755)
+    return {"TANDEM_PTXAS": str(folder / "ptxas"), "TANDEM_CACHE": "0"}

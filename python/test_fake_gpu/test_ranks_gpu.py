@@ -1,0 +1,359 @@
+"""Ranks on GPUs, on the fake driver: memory, streams and signals are real there, kernels are only written down."""
+
+import json
+import pathlib
+import struct
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from gpu_fake import CupyArray, FakeTensor, Gpu, assembler, needs_fake  # noqa: F401
+
+import tandem
+import tandem.dist as dl
+import tandem.language as tl
+from tandem import _tandem
+
+pytestmark = needs_fake
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "test" / "gpu" / "ranks"))
+
+import programs  # noqa: E402
+
+@pytest.fixture
+def gpu(tmp_path, monkeypatch, assembler):
+    for name, value in assembler.items():
+        monkeypatch.setenv(name, value)
+    return Gpu(tmp_path)
+
+
+def on_gpus(main, ranks=2, **options):
+    return tandem.launch(main, ranks=ranks, target="cuda", **options)
+
+
+@pytest.mark.parametrize("program", [programs.streams, programs.tensors], ids=lambda p: p.__name__)
+def test_programs_without_kernels(gpu, program):
+    for here, there in zip(on_gpus(program, wait_timeout=20).values, tandem.launch(program, ranks=2).values, strict=True):
+        np.testing.assert_array_equal(here, there)
+
+
+def test_result(gpu):
+    result = on_gpus(lambda team: team.rank * 10)
+    assert result.values == [0, 10] and result.reports == []
+    for ask in (lambda: result.counters, lambda: result.summary, result.timeline, lambda: result.write_trace("/nowhere/x")):
+        with pytest.raises(RuntimeError, match="only a simulated run has"):
+            ask()
+
+
+def test_too_few_gpus(gpu):
+    with pytest.raises(RuntimeError, match="^3 ranks on GPUs need 3 GPUs, this machine has 2$"):
+        on_gpus(lambda team: 0, ranks=3)
+
+
+@pytest.mark.parametrize("devices, words", [([0], "names 1 GPUs for 2 ranks"), ([0, 2], "names GPU 2, this machine has 2"),
+                                            ([1, 1], "each rank needs a GPU of its own")])
+def test_wrong_devices(gpu, devices, words):
+    with pytest.raises(ValueError, match=words):
+        on_gpus(lambda team: 0, devices=devices)
+
+
+def test_devices(gpu):
+    assert on_gpus(lambda team: team.device).values == [0, 1]
+    assert on_gpus(lambda team: team.device, devices=[1, 0]).values == [1, 0]
+    assert on_gpus(lambda team: team.device, ranks=1, devices=[1]).values == [1]
+
+
+def test_tensors_show_copies(gpu):
+    def main(team):
+        t = team.from_array(np.arange(6, dtype=np.float32).reshape(2, 3))
+        copy = t.numpy()
+        with pytest.raises(ValueError, match="read-only"):
+            copy[0] = 1
+        with pytest.raises(ValueError, match="without a copy"):
+            np.asarray(t, copy=False)
+        other = np.asarray(t)
+        other[...] = 9
+        np.testing.assert_array_equal(np.asarray(t), np.arange(6).reshape(2, 3))
+        u = team.local_empty((2, 3), "float32")
+        u[...] = t
+        t[0] = t[1]
+        u[:, 1] = t[0, 1]
+        np.testing.assert_array_equal(np.asarray(u), [[0, 4, 2], [3, 4, 5]])
+        with pytest.raises(ValueError, match="could not broadcast"):
+            t[0] = np.zeros(4)
+        with pytest.raises(IndexError):
+            t[5]
+        t.free()
+        with pytest.raises(ValueError, match="has been freed"):
+            np.asarray(t)
+
+    on_gpus(main)
+
+
+def test_array_interface(gpu):
+    def main(team):
+        t = team.zeros((4, 6), "float16")
+        assert t.__cuda_array_interface__ == {"version": 3, "shape": (4, 6), "strides": None, "typestr": "<f2", "data": (t.address, False)}
+        part = t[1:3, ::2].__cuda_array_interface__
+        assert part["strides"] == (12, 4) and part["shape"] == (2, 3) and part["data"] == (t.address + 12, False)
+        assert team.zeros(3, "bfloat16").__cuda_array_interface__["typestr"] == "|V2"
+        assert team.zeros(0).__cuda_array_interface__["data"] == (0, False)
+        assert t.peer(1 - team.rank).address - t.address == (1 - 2 * team.rank) * abs(t.peer(1 - team.rank).address - t.address)
+
+    on_gpus(main)
+
+
+def test_filled_from_another_library(gpu):
+    def main(team):
+        source = team.local_from_array(np.arange(64, dtype=np.float32))
+        tensor = FakeTensor(source.address, device=team.device)
+        tensor.contiguous = lambda: tensor
+        np.testing.assert_array_equal(np.asarray(team.from_array(tensor)), np.arange(64))
+        np.testing.assert_array_equal(np.asarray(team.local_from_array(CupyArray(source.address))), np.arange(64))
+        t = team.zeros(64, "int32")
+        with pytest.raises(TypeError, match="an array of `fp32` on a GPU is copied into a tensor of `i32`"):
+            t[...] = tensor
+
+    on_gpus(main)
+
+
+def test_memory_ends_with_the_run(gpu):
+    kept = on_gpus(lambda team: team.zeros(4)).values[0]
+    with pytest.raises(ValueError, match="the run is over, and its memory with it"):
+        np.asarray(kept)
+
+
+def test_stream_wait_that_times_out(gpu):
+    def main(team):
+        flag = team.zeros(1, "int32")
+        team.stream.signal_wait(flag, 1)
+        team.synchronize()
+
+    started = time.monotonic()
+    with pytest.raises(tandem.RunError, match="gave up waiting for") as caught:
+        on_gpus(main, wait_timeout=0.5)
+    assert not isinstance(caught.value, tandem.SimulationError) and time.monotonic() - started < 10
+    assert "note: the host of rank" in str(caught.value)
+    assert on_gpus(lambda team: team.rank).values == [0, 1], "the process can go on"
+
+
+def test_exception_on_one_rank(gpu):
+    def main(team):
+        if team.rank:
+            raise KeyError("mine")
+        team.stream.signal_wait(team.local_from_array(np.zeros(1, np.int32)), 1)
+        team.barrier()
+
+    with pytest.raises(KeyError) as caught:
+        on_gpus(main)
+    assert caught.value.__notes__ == ["raised on rank 1 of 2"]
+
+
+def test_other_threads_may_use_a_team(gpu):
+    def main(team):
+        found = []
+        thread = threading.Thread(target=lambda: found.append(np.asarray(team.zeros(2) if team.size == 1 else None)))
+        thread.start()
+        thread.join()
+        return found[0].tolist()
+
+    assert on_gpus(main, ranks=1).values == [[0, 0]]
+
+
+@tandem.jit
+def add(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + i, tl.load(x_ptr + i, mask=i < n), mask=i < n)
+
+
+@tandem.jit
+def notify_right(flag_ptr, x_ptr, n):
+    tl.store(x_ptr, n)
+    dl.notify(flag_ptr, (dl.rank() + 1) % dl.num_ranks(), signal=1, sig_op="set", comm_scope="intra_node")
+
+
+def words(line):
+    return line.split(" stream ")[1].split()[1:]
+
+
+def address(value):
+    return struct.pack("<Q", value).hex()
+
+
+def test_launch_with_tensors(gpu):
+    def main(team):
+        x, y = team.zeros(64), team.zeros(65)
+        add[(2,)](x, y[1:], 64, BLOCK=32, num_warps=2)
+        team.synchronize()
+        return x.address, y.address + 4
+
+    (x, y), = on_gpus(main, ranks=1).values
+    line, = gpu.launches
+    assert line.startswith("launch add on 0 grid 2,1,1 block 64,1,1 ")
+    assert words(line) == [address(x), address(y), struct.pack("<i", 64).hex()]
+    spec, = add._specializations.values()
+    assert spec.info["target"] == "sm_90a"
+
+
+def test_alignment_facts(gpu):
+    """The same facts as the launcher of single GPUs gives, also for arrays of the host."""
+    def main(team):
+        seen = []
+        kernel = tandem.jit(add.target)
+        kernel.specialize = lambda specs, options, builder: seen.append((specs, options)) or add.specialize(specs, options, builder)
+        x, host = team.zeros(68), np.zeros(68, np.float32)
+        for a, b in ((x, x[1:]), (x[4:], host), (host[1:], host[5:]), (host[4:], host)):
+            kernel[(1,)](a, b, 64, BLOCK=32)
+        return seen
+
+    seen = on_gpus(main, ranks=1).values[0]
+    facts = [[s.get("divisibility") for s in specs[:3]] for specs, _ in seen]
+    assert facts == [[16, None, 16], [16, 16, 16], [None, None, 16], [16, 16, 16]]
+    assert seen[0][1] == {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "debug": False, "target": "sm_90a"}
+
+
+def test_kernel_with_ranks_gets_the_context(gpu):
+    def main(team):
+        flag, x = team.zeros(1, "int64"), team.local_empty(1, "int32")
+        notify_right[(1,)](flag, x, 5)
+        team.synchronize()
+        return [address(flag.address), address(x.address), struct.pack("<i", 5).hex()]
+
+    expected, = on_gpus(main, ranks=1).values
+    found = words(gpu.launches[0])
+    assert found[:3] == expected and len(found) == 4 and int.from_bytes(bytes.fromhex(found[3]), "little")
+
+
+def test_host_arrays_are_copied_there_and_back(gpu):
+    def main(team):
+        x, y = np.arange(64, dtype=np.float32), np.full(64, 7, np.float32)
+        add[(1,)](x, y, 64, BLOCK=64)
+        np.testing.assert_array_equal(y, 7)
+        add[(1,)](x, y, 64, BLOCK=64, stream=team.new_stream())
+        team.synchronize()
+        np.testing.assert_array_equal(x, np.arange(64))
+
+    on_gpus(main, ranks=1)
+    assert len(gpu.launches) == 2 and len(set(words(gpu.launches[0])[:2])) == 2
+
+
+class Stream:
+    cuda_stream = 7
+
+
+def test_streams_of_a_framework(gpu, monkeypatch):
+    current = [3]
+    monkeypatch.setattr("tandem.gpu_session._torch_stream", lambda: lambda device: current[0])
+    monkeypatch.setattr("tandem.gpu._torch_stream", lambda: lambda device: current[0])
+
+    def main(team):
+        x, t = team.zeros(64), FakeTensor(16 << 20)
+        for stream in (None, Stream(), 9, team.adopt(11), team.new_stream()):
+            add[(1,)](x, t, 64, BLOCK=32, stream=stream)
+        add[(1,)](x, x, 64, BLOCK=32)
+        current[0] = 5
+        add[(1,)](t, x, 64, BLOCK=32)
+        tandem.jit(add.target)[(1,)](t, t, 64, BLOCK=32)  # the launcher's
+        with pytest.raises(TypeError, match="not a stream of the team, a CUDA stream or its handle"):
+            add[(1,)](x, t, 64, BLOCK=32, stream="s")
+        with pytest.raises(ValueError, match="argument `y_ptr` of kernel `add` is on GPU 1, rank 0 has GPU 0"):
+            add[(1,)](x, FakeTensor(16, device=1), 64, BLOCK=32)
+
+    on_gpus(main, ranks=1)
+    found = [int(line.split(" stream ")[1].split()[0]) for line in gpu.launches]
+    assert found[:4] == [3, 7, 9, 11] and found[6:] == [5, 5] and found[4] > 10000 and found[5] > 10000 and found[4] != found[5]
+
+
+def test_warmup_and_empty_grids_launch_nothing(gpu):
+    def main(team):
+        x = team.zeros(64)
+        add.warmup(x, x, 64, BLOCK=32, grid=(1,))
+        add[(0,)](x, np.zeros(64, np.float32), 64, BLOCK=32)
+
+    on_gpus(main, ranks=1)
+    assert gpu.launches == []
+
+
+def test_refused_arguments(gpu):
+    def main(team):
+        x = team.zeros(64)
+        with pytest.raises(TypeError, match="is a `object`"):
+            add[(1,)](x, object(), 64, BLOCK=32)
+        with pytest.raises(TypeError, match="no parameter `oops`"):
+            add[(1,)](x, x, 64, BLOCK=32, oops=1)
+        with pytest.raises(tandem.CompileError, match="test_ranks_gpu.py"):
+            wrong[(1,)](x)
+        other = tandem.launch(lambda t: t.zeros(4)).values[0]
+        with pytest.raises(ValueError, match="is a tensor of another run"):
+            add[(1,)](x, other, 64, BLOCK=32)
+
+    on_gpus(main, ranks=1)
+
+
+@tandem.jit
+def wrong(x_ptr):
+    tl.store(x_ptr, no_such_name)  # noqa: F821
+
+
+def test_ranks_compile_a_kernel_once(gpu, monkeypatch):
+    made = []
+    compile = _tandem.compile
+    monkeypatch.setattr(_tandem, "compile", lambda request: made.append(1) or compile(request))
+    kernel = tandem.jit(add.target)
+    monkeypatch.setattr(tandem.gpu_session.GpuSession, "target_of", lambda self, rank: "sm_90a")
+
+    def main(team):
+        x = team.zeros(64)
+        kernel.warmup(x, x, 64, BLOCK=32)
+
+    on_gpus(main)
+    assert len(made) == 1
+
+
+def test_doctors_measurements_run(gpu, monkeypatch, tmp_path):
+    """Kernels do nothing on the fake driver; everything around them happens."""
+    from tandem import machine_profile, measure
+    monkeypatch.setattr(measure, "_COPY_BYTES", 1 << 16)
+    monkeypatch.setattr(measure, "_STORE_BYTES", 1 << 16)
+    monkeypatch.setattr(measure, "_PROGRAMS", (1, 8))
+    monkeypatch.setattr(measure, "_SIZE", 256)
+    monkeypatch.setattr(tandem.gpu_session.GpuSession, "target_of", lambda self, rank: "sm_90a")
+    said = []
+    try:
+        numbers = measure.measure(1, said.append)
+    finally:
+        measure._random_matrix.cache_clear()
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps(numbers))
+    kept = machine_profile.read_profile(path)
+    assert kept.measured and kept.device == "Fake H200" and kept.gemm_bf16_tflops > 0 and "measuring      product" in said
+
+
+def test_measured_kernels_are_right():
+    """On the simulator, with small sizes."""
+    from tandem import measure
+
+    def main(team):
+        x, y, z = (team.zeros(4096, "float32", name=n) for n in "xyz")
+        x[...] = np.arange(4096) + team.rank
+        peer = (team.rank + 1) % 2
+        team.barrier()
+        measure.store_to_peer[(2,)](x, y, 4096, peer, BLOCK=1024)
+        measure.load_from_peer[(2,)](x, z, 4096, peer, BLOCK=1024)
+        team.barrier()
+        for t in (y, z):
+            np.testing.assert_array_equal(np.asarray(t), np.arange(4096) + 1 - team.rank)
+        flag = team.zeros(1, "uint64", name="flag")
+        for first in (0, 5):
+            measure.ping_pong[(1,)](flag, 5, first, num_warps=1)
+        team.barrier()
+        assert np.asarray(flag)[0] == 10
+        flag[...] = 0
+        a, b = (team.local_from_array(np.ones((64, 32), np.float16)) for _ in range(2))
+        c = team.local_empty((64, 64), "float16")
+        measure.product[(2,)](a, b, c, 64, 64, 32, BM=32, BN=32, BK=16, GROUP=2, PROGRAMS=2)
+        assert (np.asarray(c) == 32).all()
+
+    assert tandem.launch(main, ranks=2).reports == []

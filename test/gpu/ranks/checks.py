@@ -12,6 +12,7 @@ import time
 import endings
 import frameworks
 import numpy as np
+import products
 import programs
 import tandem
 
@@ -113,5 +114,6 @@ def load_all():
             CHECKS[f"examples.{path.stem}"] = _example(path)
     CHECKS.update(endings.CHECKS)
     CHECKS.update(frameworks.CHECKS)
+    CHECKS.update(products.CHECKS)
     CHECKS.update(_kernel_tests())
     return CHECKS

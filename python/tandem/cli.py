@@ -167,6 +167,7 @@ def _replay(options):
 
 def _run_on_gpu(options, script):
     """One rank in this process, several in a process each."""
+    from . import _tandem
     from .rank_process import run_script
     if options.trace or options.timeline or options.check:
         raise SystemExit("tandem: `--trace`, `--timeline` and `--check` are the simulator's: only a simulated run has them")
@@ -175,6 +176,11 @@ def _run_on_gpu(options, script):
             os.environ[RENDEZVOUS] = f"tandem-{os.getpid()}-{secrets.token_hex(8)}"
         if options.wait_timeout is not None:
             os.environ[WAIT_TIMEOUT] = str(options.wait_timeout)
+        try:
+            _tandem.gpu_devices()
+        except RuntimeError as error:
+            print(error, file=sys.stderr)
+            return 1
         return run_script(script, options.main)
     from .gpu_session import check_devices
     from .spawn import run_processes

@@ -39,6 +39,7 @@ class _Rank:
 
     def __init__(self, rank, command, environment):
         self.rank = rank
+        self.code = None  # once it has ended; negative: the signal
         self.process = subprocess.Popen(command, env={**environment, "RANK": str(rank), "LOCAL_RANK": str(rank)}, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
         pairs = ((self.process.stdout, sys.stdout), (self.process.stderr, sys.stderr))
@@ -47,19 +48,24 @@ class _Rank:
             reader.start()
 
     def send(self, number):
-        """Signals the process and what it has started."""
+        """Signals the process and what it has started. The process is not reaped before, so that its number is still its own."""
         try:
             os.killpg(self.process.pid, number)
-        except ProcessLookupError:
+        except (ProcessLookupError, PermissionError):
             pass
+
+    def has_ended(self):
+        if self.code is None:
+            found = os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if found is not None:
+                self.code = found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+        return self.code is not None
 
     def ending(self):
         """How it ended, as a sentence."""
-        code = self.process.returncode
-        if code >= 0:
-            return f"rank {self.rank} ended with exit code {code}"
-        name = signal.Signals(-code).name if -code in signal.valid_signals() else f"signal {-code}"
-        return f"rank {self.rank} was killed by {name}"
+        if self.code >= 0:
+            return f"rank {self.rank} ended with exit code {self.code}"
+        return f"rank {self.rank} was killed by {signal.Signals(-self.code).name}"
 
 
 _printing = threading.Lock()
@@ -67,9 +73,12 @@ _printing = threading.Lock()
 
 def _pass_on(source, dest):
     for line in source:
-        with _printing:
-            dest.write(line.decode(errors="replace"))
-            dest.flush()
+        try:
+            with _printing:
+                dest.write(line.decode(errors="replace"))
+                dest.flush()
+        except (OSError, ValueError):
+            pass  # nobody reads any more; the rank may go on
 
 
 def _wait(ranks, seconds=None):
@@ -78,9 +87,9 @@ def _wait(ranks, seconds=None):
     waiting = list(ranks)
     while waiting:
         for rank in list(waiting):
-            if rank.process.poll() is not None:
+            if rank.has_ended():
                 waiting.remove(rank)
-                if rank.process.returncode:
+                if rank.code:
                     failed.append(rank)
         if (until is None and failed) or (until is not None and time.monotonic() > until):
             break
@@ -88,25 +97,23 @@ def _wait(ranks, seconds=None):
     return failed
 
 
-def _end(ranks):
-    """Ends what is still there."""
-    running = [r for r in ranks if r.process.poll() is None]
-    for number, seconds in ((signal.SIGTERM, _LEAVE_SECONDS), (signal.SIGKILL, None)):
-        running = [r for r in running if r.process.poll() is None]
+def _end(ranks, failed):
+    """Ends what is still there; after a failure also what the ranks have started."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        running = [r for r in ranks if not r.has_ended()]
         for rank in running:
             rank.send(number)
-        if running and seconds:
-            _wait(running, seconds)
+        if running:
+            _wait(running, _LEAVE_SECONDS)
     for rank in ranks:
+        if failed:
+            rank.send(signal.SIGKILL)
         rank.process.wait()
-        rank.send(signal.SIGKILL)  # what it started and left behind
         for reader in rank.readers:
             reader.join(1)
 
 
-def _exit_code(failed):
-    """The first failure that is no other's consequence decides."""
-    code = failed.process.returncode
+def _exit_code(code):
     return 128 - code if code < 0 else 1 if code == STOPPED_BY_ANOTHER else code
 
 
@@ -117,7 +124,7 @@ def _stop(number, frame):
 def run_processes(command, ranks, wait_timeout=None):
     """Runs `command` once for each rank with torchrun's environment variables; gives the exit code of the first rank that failed."""
     environment = _environment(ranks, wait_timeout)
-    started = []
+    started, failed = [], True
     previous = signal.signal(signal.SIGTERM, _stop)
     try:
         for rank in range(ranks):
@@ -126,24 +133,22 @@ def run_processes(command, ranks, wait_timeout=None):
         if not failed:
             return 0
         others = [r for r in started if r not in failed]
-        late = _wait(others, _NOTICE_SECONDS)
-        failed += late
-        first = next((r for r in failed if r.process.returncode != STOPPED_BY_ANOTHER), failed[0])
-        ended = [r.rank for r in others if r.process.poll() is None]
-        _end(started)
-        consequence = f"; {_named(ended)} ended with it" if ended else ""
-        if ranks > 1:
-            print(f"tandem: {first.ending()}{consequence}", file=sys.stderr)
-        return _exit_code(first)
+        failed += _wait(others, _NOTICE_SECONDS)
+        first = next((r for r in failed if r.code != STOPPED_BY_ANOTHER), failed[0])
+        forced = [r.rank for r in others if not r.has_ended()]
+        _end(started, failed)
+        print(f"tandem: {first.ending()}{f'; {_named(forced)} ended with it' if forced else ''}", file=sys.stderr)
+        return _exit_code(first.code)
     except KeyboardInterrupt:
         for rank in started:
             rank.send(signal.SIGINT)
-        _wait([r for r in started if r.process.poll() is None], _LEAVE_SECONDS)
+        _wait([r for r in started if not r.has_ended()], _LEAVE_SECONDS)
+        _end(started, True)
         print("tandem: interrupted", file=sys.stderr)
         return 130
     finally:
         signal.signal(signal.SIGTERM, previous)
-        _end(started)
+        _end(started, failed)
 
 
 def _named(ranks):

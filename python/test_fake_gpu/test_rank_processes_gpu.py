@@ -24,7 +24,8 @@ import programs  # noqa: E402
 def start(command, assembler, variables=()):
     kept = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME")}
     environment = {**kept, **assembler, "PYTHONPATH": str(PACKAGE), "TANDEM_CUDA_DRIVER": str(LIBRARY), **dict(variables)}
-    return subprocess.Popen([sys.executable, *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    words = [sys.executable, *map(str, command)]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
 
 
 def run(*arguments, assembler):

@@ -231,4 +231,4 @@ def test_run_on_a_gpu(tmp_path):
     assert (done.returncode, done.stdout) == (0, "cuda\n"), done.stderr
     done = run_on_gpu(tmp_path, "", library="/nowhere/libcuda.so.1")
     assert done.returncode == 1 and done.stderr.startswith("no NVIDIA GPU: ") and done.stderr.count("\n") == 1
-    assert "the script runs once" in run_on_gpu(tmp_path, "", "--ranks", "2").stderr
+    assert "only a simulated run has them" in run_on_gpu(tmp_path, "", "--timeline").stderr

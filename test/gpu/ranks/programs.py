@@ -171,14 +171,26 @@ def streams(team):
     team.barrier()
     team.stream.signal_wait(flags, 3, "ge")
     event = team.stream.record_event()
-    for value in (1, 2):
-        other.signal_write(flags.peer(peer), value, add=True)
+    other.signal_write(flags.peer(peer), 3)
     other.copy(x.peer(peer), mine)
     other.barrier()
     other.memset(mine, 1)
     other.wait_event(event)
     team.barrier()
     found = np.concatenate([np.asarray(x), np.asarray(mine), np.asarray(flags).astype(np.int32)])
+    flags[...] = 0
+    return found
+
+
+def signals_add(team):
+    """Every rank adds to all signals of all ranks."""
+    flags = team.zeros(3, "int64", name="flags")
+    team.barrier()
+    for peer in range(team.size):
+        team.stream.signal_write(flags.peer(peer), team.rank + 1, add=True)
+    team.stream.signal_wait(flags, team.size * (team.size + 1) // 2)
+    team.barrier()
+    found = np.asarray(flags)
     flags[...] = 0
     return found
 
@@ -224,4 +236,4 @@ def host_arrays(team):
     return np.concatenate([x, y, z])
 
 
-PROGRAMS = [symm_at, puts, gets, barriers, teams, copy_engine, streams, tensors, host_arrays]
+PROGRAMS = [symm_at, puts, gets, barriers, teams, copy_engine, streams, signals_add, tensors, host_arrays]

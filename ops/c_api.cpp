@@ -25,7 +25,7 @@ ops::GemmConfig parseConfig(const char* text) {
     bool isFlag = member->second == &transposed;
     if (!value.is_number_integer() && !(isFlag && value.is_boolean()))
       throw Error("option `" + key + "` is " + value.dump() + ", an integer is needed");
-    *member->second = int(std::clamp<int64_t>(value.get<int64_t>(), -1, 1 << 30));
+    *member->second = value.is_boolean() ? int(value.get<bool>()) : int(std::clamp<int64_t>(value.get<int64_t>(), -1, 1 << 30));
     if (!isFlag && *member->second < 1)
       throw Error("option `" + key + "` is " + value.dump() + ", at least 1 is needed");
   }

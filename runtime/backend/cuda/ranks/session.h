@@ -9,9 +9,10 @@ namespace tandem::runtime::cuda {
 
 struct RanksOptions {
   int ranks = 1;
-  int rank = -1;               // this process's only rank; -1: all ranks are threads of this process
-  std::string rendezvous;      // the same for all processes of a run; threads need none
-  std::vector<int> devices;    // one for each rank of this process; empty: rank r takes device r (modulo their number)
+  int rank = -1;                // this process's only rank; -1: all ranks are threads of this process
+  std::string rendezvous = {};  // the same for all processes of a run; threads need none
+  std::vector<int> devices =
+      {};                      // one for each rank of this process; empty: rank r takes device r (modulo their number)
   uint64_t waitTimeoutMs = 0;  // of one wait of a kernel or a stream; 0: never
   uint64_t heapStride = uint64_t(64) << 30;  // addresses reserved for a rank's part of the symmetric heap
 };

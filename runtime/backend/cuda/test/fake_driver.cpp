@@ -1,6 +1,6 @@
 // A CUDA driver without a GPU, for tests: memory is the host's, "code" is a line of text that says a kernel's parameter
 // sizes, and every launch is written down. Code: "FAKE name size,size,... registers localBytes".
-#include "runtime/backend/cuda/driver_abi.h"
+#include "runtime/backend/cuda/test/fake_streams.h"
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -12,8 +12,6 @@
 #include <vector>
 
 using namespace tandem::runtime::cuda;
-
-#define FAKE extern "C" __attribute__((visibility("default")))
 
 namespace tandem::runtime::cuda {
 struct ContextObject {
@@ -30,12 +28,6 @@ struct ModuleObject {
 // Nothing unloads a module, so they live as long as the driver.
 static std::vector<std::unique_ptr<ModuleObject>> modules;
 
-struct StreamObject {
-  int index;
-};
-struct EventObject {
-  int records = 0;
-};
 }  // namespace tandem::runtime::cuda
 
 namespace {
@@ -47,9 +39,28 @@ std::string text;                        // what happened
 std::map<std::string, Result> failures;  // what the next call of a name returns
 std::set<Address> allocations;
 int streams = 0;
-bool quiet = false;                      // launches are not written down: for timing
+bool quiet = false;  // launches are not written down: for timing
 ContextObject primary[kDevices] = {{0}, {1}};
 thread_local std::vector<Context> stack;
+
+std::string hex(const void* bytes, int count) {
+  std::string out;
+  for (int i = 0; i < count; ++i) {
+    char two[3];
+    std::snprintf(two, sizeof two, "%02x", static_cast<const unsigned char*>(bytes)[i]);
+    out += two;
+  }
+  return out;
+}
+
+template <class T>
+std::string join(const T* values, size_t count) {
+  std::string out;
+  for (size_t i = 0; i < count; ++i) out += (i ? "," : "") + std::to_string(values[i]);
+  return out;
+}
+
+}  // namespace
 
 Result result(const char* call) {
   std::lock_guard lock(mutex);
@@ -67,24 +78,6 @@ Result note(const char* call, const std::string& line) {
   return r;
 }
 
-std::string hex(const void* bytes, int count) {
-  std::string out;
-  for (int i = 0; i < count; ++i) {
-    char two[3];
-    std::snprintf(two, sizeof two, "%02x", static_cast<const unsigned char*>(bytes)[i]);
-    out += two;
-  }
-  return out;
-}
-
-template <class T> std::string join(const T* values, size_t count) {
-  std::string out;
-  for (size_t i = 0; i < count; ++i) out += (i ? "," : "") + std::to_string(values[i]);
-  return out;
-}
-
-}  // namespace
-
 FAKE const char* fakeLog() { return text.c_str(); }
 FAKE void fakeClear() { text.clear(); }
 FAKE void fakeFail(const char* call, int r) { failures[call] = r; }
@@ -94,23 +87,35 @@ FAKE int fakeAllocations() { return int(allocations.size()); }
 FAKE Result cuInit(unsigned) { return std::getenv("TANDEM_FAKE_CUDA_NONE") ? kNoDevice : kSuccess; }
 FAKE Result cuDriverGetVersion(int* v) { return *v = 13000, kSuccess; }
 FAKE Result cuGetErrorName(Result r, const char** name) {
-  *name = r == kOutOfMemory ? "CUDA_ERROR_OUT_OF_MEMORY" : r == kNoDevice ? "CUDA_ERROR_NO_DEVICE" : "CUDA_ERROR_INVALID_VALUE";
+  *name = r == kOutOfMemory ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : r == kNoDevice  ? "CUDA_ERROR_NO_DEVICE"
+                            : "CUDA_ERROR_INVALID_VALUE";
   return kSuccess;
 }
 FAKE Result cuGetErrorString(Result r, const char** name) {
-  *name = r == kOutOfMemory ? "out of memory" : r == kNoDevice ? "no CUDA-capable device is detected" : "invalid argument";
+  *name = r == kOutOfMemory ? "out of memory"
+          : r == kNoDevice  ? "no CUDA-capable device is detected"
+                            : "invalid argument";
   return kSuccess;
 }
 FAKE Result cuDeviceGetCount(int* count) { return *count = kDevices, kSuccess; }
-FAKE Result cuDeviceGetName(char* name, int size, DeviceIndex) { return std::snprintf(name, size_t(size), "Fake H200"), kSuccess; }
+FAKE Result cuDeviceGetName(char* name, int size, DeviceIndex) {
+  return std::snprintf(name, size_t(size), "Fake H200"), kSuccess;
+}
 FAKE Result cuDeviceGetAttribute(int* value, DeviceAttribute a, DeviceIndex device) {
-  static const std::map<DeviceAttribute, int> values = {
-      {DeviceAttribute::MaxThreadsPerBlock, 1024},      {DeviceAttribute::WarpSize, 32},
-      {DeviceAttribute::MaxRegistersPerBlock, 65536},   {DeviceAttribute::ClockRateKhz, 1980000},
-      {DeviceAttribute::MultiprocessorCount, 132},      {DeviceAttribute::MemoryClockRateKhz, 3201000},
-      {DeviceAttribute::MemoryBusWidthBits, 6144},      {DeviceAttribute::L2CacheBytes, 62914560},
-      {DeviceAttribute::ComputeCapabilityMajor, 9},     {DeviceAttribute::ComputeCapabilityMinor, 0},
-      {DeviceAttribute::MaxSharedMemoryPerBlockOptin, 232448}};
+  static const std::map<DeviceAttribute, int> values = {{DeviceAttribute::MaxThreadsPerBlock, 1024},
+                                                        {DeviceAttribute::WarpSize, 32},
+                                                        {DeviceAttribute::MaxRegistersPerBlock, 65536},
+                                                        {DeviceAttribute::ClockRateKhz, 1980000},
+                                                        {DeviceAttribute::MultiprocessorCount, 132},
+                                                        {DeviceAttribute::MemoryClockRateKhz, 3201000},
+                                                        {DeviceAttribute::MemoryBusWidthBits, 6144},
+                                                        {DeviceAttribute::L2CacheBytes, 62914560},
+                                                        {DeviceAttribute::ComputeCapabilityMajor, 9},
+                                                        {DeviceAttribute::ComputeCapabilityMinor, 0},
+                                                        {DeviceAttribute::MaxSharedMemoryPerBlockOptin, 232448},
+                                                        {DeviceAttribute::VirtualMemoryManagement, 1},
+                                                        {DeviceAttribute::PosixDescriptorHandles, 1}};
   *value = values.at(a);
   if (device == 1 && a == DeviceAttribute::ComputeCapabilityMajor) *value = 8;
   return kSuccess;
@@ -132,16 +137,23 @@ FAKE Result cuCtxPopCurrent_v2(Context* context) {
   stack.pop_back();
   return kSuccess;
 }
-FAKE Result cuCtxGetDevice(DeviceIndex* device) { return stack.empty() ? 201 : (*device = stack.back()->device, kSuccess); }
-FAKE Result cuCtxSynchronize() { return note("cuCtxSynchronize", "synchronize " + std::to_string(stack.back()->device)); }
+FAKE Result cuCtxGetDevice(DeviceIndex* device) {
+  return stack.empty() ? 201 : (*device = stack.back()->device, kSuccess);
+}
+FAKE Result cuCtxSynchronize() {
+  return note("cuCtxSynchronize", "synchronize " + std::to_string(stack.back()->device));
+}
 
 FAKE Result cuModuleLoadDataEx(Module* module, const void* image, unsigned count, JitOption* options, void** values) {
   if (Result r = note("cuModuleLoadDataEx", "load on " + std::to_string(stack.back()->device))) {
     for (unsigned i = 0; i < count; ++i)
-      if (options[i] == JitOption::ErrorLogBuffer) std::strcpy(static_cast<char*>(values[i]), "ptxas error: no such instruction");
+      if (options[i] == JitOption::ErrorLogBuffer)
+        std::strcpy(static_cast<char*>(values[i]), "ptxas error: no such instruction");
     return r;
   }
-  std::istringstream in(static_cast<const char*>(image));
+  std::string code = static_cast<const char*>(image);
+  if (code.starts_with(".version")) code = "FAKE tandem_signal_add 8,8,4,4 16 0";
+  std::istringstream in(code);
   std::string magic, sizes, size;
   auto made = std::make_unique<ModuleObject>();
   in >> magic >> made->function.name >> sizes >> made->function.registers >> made->function.localBytes;
@@ -168,12 +180,28 @@ FAKE Result cuFuncGetAttribute(int* value, FunctionAttribute a, Function f) {
                                                      : 1024;
   return kSuccess;
 }
+// The one kernel that comes as PTX.
+static Result addToSignals(Stream stream, void** params) {
+  auto signal = *static_cast<Address*>(params[0]);
+  auto value = *static_cast<uint64_t*>(params[1]);
+  auto count = *static_cast<uint32_t*>(params[2]), bytes = *static_cast<uint32_t*>(params[3]);
+  return enqueue(stream, [=] {
+    for (uint32_t i = 0; i < count; ++i)
+      if (bytes == 8)
+        __atomic_fetch_add(reinterpret_cast<uint64_t*>(signal) + i, value, __ATOMIC_ACQ_REL);
+      else
+        __atomic_fetch_add(reinterpret_cast<uint32_t*>(signal) + i, uint32_t(value), __ATOMIC_ACQ_REL);
+    return true;
+  });
+}
 FAKE Result cuLaunchKernelEx(const DriverLaunch* l, Function f, void** params, void**) {
   if (quiet) return kSuccess;
-  std::string line = "launch " + f->name + " on " + std::to_string(stack.back()->device) + " grid " + join(l->grid, 3) + " block " +
-                     join(l->block, 3) + " shared " + std::to_string(l->sharedBytes) + " stream " +
-                     std::to_string(reinterpret_cast<uintptr_t>(l->stream) < 4096 ? int(reinterpret_cast<uintptr_t>(l->stream))
-                                                                                   : 10000 + l->stream->index);
+  if (f->name == "tandem_signal_add") return addToSignals(l->stream, params);
+  std::string line =
+      "launch " + f->name + " on " + std::to_string(stack.back()->device) + " grid " + join(l->grid, 3) + " block " +
+      join(l->block, 3) + " shared " + std::to_string(l->sharedBytes) + " stream " +
+      std::to_string(reinterpret_cast<uintptr_t>(l->stream) < 4096 ? int(reinterpret_cast<uintptr_t>(l->stream))
+                                                                   : 10000 + l->stream->index);
   for (unsigned i = 0; i < l->attributeCount; ++i) {
     const LaunchAttribute& a = l->attributes[i];
     line += a.id == LaunchAttribute::ClusterDimension ? " cluster " + join(a.size, 3)
@@ -187,14 +215,15 @@ FAKE Result cuLaunchKernelEx(const DriverLaunch* l, Function f, void** params, v
   return note("cuLaunchKernelEx", line);
 }
 FAKE Result cuTensorMapEncodeTiled(TensorMap* map, MapElement element, uint32_t rank, void* base, const uint64_t* sizes,
-                                   const uint64_t* strides, const uint32_t* box, const uint32_t* steps, MapInterleave, MapSwizzle swizzle,
-                                   MapL2Promotion, MapFill fill) {
+                                   const uint64_t* strides, const uint32_t* box, const uint32_t* steps, MapInterleave,
+                                   MapSwizzle swizzle, MapL2Promotion, MapFill fill) {
   *map = {};
   map->words[0] = reinterpret_cast<uintptr_t>(base);
   map->words[1] = sizes[0];
-  return note("cuTensorMapEncodeTiled", "encode " + std::to_string(int(element)) + " sizes " + join(sizes, rank) + " strides " +
-                                            join(strides, rank - 1) + " box " + join(box, rank) + " steps " + join(steps, rank) +
-                                            " swizzle " + std::to_string(int(swizzle)) + " fill " + std::to_string(int(fill)));
+  return note("cuTensorMapEncodeTiled", "encode " + std::to_string(int(element)) + " sizes " + join(sizes, rank) +
+                                            " strides " + join(strides, rank - 1) + " box " + join(box, rank) +
+                                            " steps " + join(steps, rank) + " swizzle " + std::to_string(int(swizzle)) +
+                                            " fill " + std::to_string(int(fill)));
 }
 
 FAKE Result cuMemAlloc_v2(Address* address, size_t bytes) {
@@ -210,31 +239,53 @@ FAKE Result cuMemFree_v2(Address address) {
   std::free(reinterpret_cast<void*>(address));
   return kSuccess;
 }
-FAKE Result cuMemcpyAsync(Address dest, Address source, size_t bytes, Stream) {
-  return std::memcpy(reinterpret_cast<void*>(dest), reinterpret_cast<void*>(source), bytes), kSuccess;
+static Result move(Stream stream, void* dest, const void* source, size_t bytes) {
+  return enqueue(stream, [=] { return std::memcpy(dest, source, bytes), true; });
 }
-FAKE Result cuMemcpyHtoDAsync_v2(Address dest, const void* source, size_t bytes, Stream) {
-  return std::memcpy(reinterpret_cast<void*>(dest), source, bytes), kSuccess;
+FAKE Result cuMemcpyAsync(Address dest, Address source, size_t bytes, Stream stream) {
+  return move(stream, reinterpret_cast<void*>(dest), reinterpret_cast<void*>(source), bytes);
 }
-FAKE Result cuMemcpyDtoHAsync_v2(void* dest, Address source, size_t bytes, Stream) {
-  return std::memcpy(dest, reinterpret_cast<void*>(source), bytes), kSuccess;
+FAKE Result cuMemcpyHtoDAsync_v2(Address dest, const void* source, size_t bytes, Stream stream) {
+  return move(stream, reinterpret_cast<void*>(dest), source, bytes);
 }
-FAKE Result cuMemsetD8Async(Address dest, unsigned char value, size_t bytes, Stream) {
-  return std::memset(reinterpret_cast<void*>(dest), value, bytes), kSuccess;
+FAKE Result cuMemcpyDtoHAsync_v2(void* dest, Address source, size_t bytes, Stream stream) {
+  return move(stream, dest, reinterpret_cast<void*>(source), bytes);
+}
+FAKE Result cuMemsetD8Async(Address dest, unsigned char value, size_t bytes, Stream stream) {
+  return enqueue(stream, [=] { return std::memset(reinterpret_cast<void*>(dest), value, bytes), true; });
 }
 FAKE Result cuPointerGetAttribute(void* value, PointerAttribute a, Address address) {
   std::lock_guard lock(mutex);
   if (!allocations.contains(address)) return kInvalidValue;
-  if (a == PointerAttribute::DevicePointer) *static_cast<Address*>(value) = address;
-  else *static_cast<int*>(value) = 0;
+  if (a == PointerAttribute::DevicePointer)
+    *static_cast<Address*>(value) = address;
+  else
+    *static_cast<int*>(value) = 0;
   return kSuccess;
 }
-FAKE Result cuStreamCreate(Stream* stream, unsigned) { return *stream = new StreamObject{++streams}, kSuccess; }
+static Result newStream(Stream* stream) {
+  std::lock_guard lock(mutex);
+  return *stream = new StreamObject{++streams, {}}, kSuccess;
+}
+FAKE Result cuStreamCreate(Stream* stream, unsigned) { return newStream(stream); }
 FAKE Result cuStreamDestroy_v2(Stream stream) { return delete stream, kSuccess; }
-FAKE Result cuStreamSynchronize(Stream) { return note("cuStreamSynchronize", "synchronize stream"); }
-FAKE Result cuStreamWaitEvent(Stream, Event event, unsigned) { return event ? kSuccess : kInvalidValue; }
+FAKE Result cuStreamSynchronize(Stream stream) {
+  while (!progress(stream)) std::this_thread::yield();
+  return note("cuStreamSynchronize", "synchronize stream");
+}
+FAKE Result cuStreamWaitEvent(Stream stream, Event event, unsigned) {
+  if (!event) return kInvalidValue;
+  return enqueue(stream, [event, until = event->records.load()] {
+    if (event->passed < until) progress(event->stream);
+    return event->passed >= until;
+  });
+}
 FAKE Result cuEventCreate(Event* event, unsigned) { return *event = new EventObject, kSuccess; }
-FAKE Result cuEventRecord(Event event, Stream) { return ++event->records, kSuccess; }
+FAKE Result cuEventRecord(Event event, Stream stream) {
+  event->stream = stream;
+  event->captured = !isHandle(stream) && stream->capturing;
+  return enqueue(stream, [event, number = ++event->records] { return event->passed = number, true; });
+}
 FAKE Result cuEventSynchronize(Event) { return kSuccess; }
 FAKE Result cuEventElapsedTime(float* ms, Event start, Event end) {
   *ms = float(start->records + end->records);

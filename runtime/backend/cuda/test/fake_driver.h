@@ -18,6 +18,7 @@ class FakeDriver : public testing::Test {
   }
   std::string log() { return call<const char*()>("fakeLog")(); }
   void clear() { call<void()>("fakeClear")(); }
+  void capture(Stream stream, bool on) { call<void(Stream, int)>("fakeCapture")(stream, on); }
   void failNext(const char* name, Result result) { call<void(const char*, int)>("fakeFail")(name, result); }
 
   // What `body` throws as an `Exception`.

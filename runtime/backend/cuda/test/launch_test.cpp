@@ -1,4 +1,6 @@
 // Loading and launching on the fake driver: what reaches the driver, byte by byte, and what is refused before.
+#include "abi/dist_context.h"
+#include "runtime/backend/cuda/context_registry.h"
 #include "runtime/backend/cuda/kernel.h"
 #include "runtime/backend/cuda/test/fake_driver.h"
 #include <chrono>
@@ -52,11 +54,32 @@ TEST_F(Launch, ArgumentsAreReadWithTheirOwnSizes) {
   EXPECT_EQ(kernel->on(0).localBytes, 16);
 }
 
-TEST_F(Launch, KernelsOfSeveralRanksAreRefused) {
-  abi::KernelImage image = plain();
+// The address of the context follows the arguments and maps; without a session it is that of a world of one.
+TEST_F(Launch, KernelsThatNameRanksGetAContext) {
+  abi::KernelImage image = withMaps();
   image.usesRanks = true;
-  std::string error = errorOf<std::invalid_argument>([&] { make(image)->launch(0, {}, kArguments); });
-  EXPECT_NE(error.find("kernel `add` communicates between ranks"), std::string::npos) << error;
+  image.cubin = "FAKE add 8,4,2,128,128,8 40 16";
+  auto kernel = make(image);
+  kernel->launch(0, {.rankContext = 0x1122}, kArguments);
+  EXPECT_NE(log().find(" 2211000000000000\n"), std::string::npos) << log();
+  clear();
+  kernel->launch(0, {}, kArguments);
+  Address at = rankContextOn(0);
+  auto* context = reinterpret_cast<const tandem_dist_context*>(at);
+  char text[20];
+  std::snprintf(text, sizeof text, " %016llx\n", static_cast<unsigned long long>(__builtin_bswap64(at)));
+  EXPECT_NE(log().find(text), std::string::npos) << log() << text;
+  EXPECT_EQ(context->rank, 0);
+  EXPECT_EQ(context->rank_count, 1);
+  EXPECT_EQ(context->stride, 0);
+  EXPECT_EQ(context->watch, nullptr);
+  EXPECT_EQ(context->teams[0].size, 1);
+  EXPECT_EQ(context->teams[0].members[0], 0);
+  EXPECT_EQ(context->teams[0].indices[0], 0);
+  EXPECT_EQ(*context->teams[0].epoch, 0u);
+  EXPECT_EQ(*context->teams[0].signals, 0u);
+  EXPECT_EQ(rankContextOn(0), at) << "made once";
+  EXPECT_NE(rankContextOn(1), at);
 }
 
 TEST_F(Launch, LoadsOnceOnEachDevice) {

@@ -1,0 +1,252 @@
+// Ranks meet as threads and as processes: what they exchange, who is missing, who dies, and that all end with one reason.
+#include "runtime/backend/cuda/ranks/rendezvous.h"
+#include <gtest/gtest.h>
+#include <numeric>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace tandem::runtime::cuda {
+namespace {
+using namespace std::chrono_literals;
+
+std::string ownName(const char* test) { return std::string(test) + std::to_string(getpid()); }
+
+std::vector<int> world(int count) {
+  std::vector<int> out(static_cast<size_t>(count));
+  std::iota(out.begin(), out.end(), 0);
+  return out;
+}
+
+// One thread a rank; what each threw, or nothing.
+std::vector<std::string> onThreads(int count, const std::string& name, std::chrono::milliseconds patience,
+                                   const std::function<void(int, Rendezvous&)>& body) {
+  std::vector<std::string> errors(static_cast<size_t>(count));
+  std::vector<std::thread> threads;
+  for (int r = 0; r < count; ++r)
+    threads.emplace_back([&, r] {
+      try {
+        Rendezvous meeting({name, r, count, patience}, {});
+        meeting.meet();
+        body(r, meeting);
+        meeting.leave();
+      } catch (const std::exception& e) {
+        errors[size_t(r)] = e.what();
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  return errors;
+}
+
+TEST(Rendezvous, GathersInOrderAndPassesDescriptors) {
+  auto errors = onThreads(4, ownName("gather"), 20s, [](int rank, Rendezvous& meeting) {
+    for (int round = 0; round < 50; ++round) {
+      std::vector<Packet> all = meeting.gather(world(4), "round", std::to_string(rank * 100 + round));
+      for (int r = 0; r < 4; ++r) ASSERT_EQ(all[size_t(r)].bytes, std::to_string(r * 100 + round));
+    }
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    Descriptor read(ends[0]), write(ends[1]);
+    std::vector<Packet> all = meeting.gather(world(4), "pipes", {}, std::span(&ends[1], 1));
+    for (int r = 0; r < 4; ++r) {
+      if (r == rank) continue;
+      ASSERT_EQ(all[size_t(r)].descriptors.size(), 1u);
+      ASSERT_EQ(::write(all[size_t(r)].descriptors[0].get(), "x", 1), 1);
+    }
+    meeting.barrier(world(4), "written");
+    char got[8];
+    EXPECT_EQ(::read(ends[0], got, sizeof got), 3);
+  });
+  EXPECT_EQ(errors, std::vector<std::string>(4));
+}
+
+TEST(Rendezvous, SubsetsMeetAlone) {
+  auto errors = onThreads(4, ownName("subsets"), 20s, [](int rank, Rendezvous& meeting) {
+    std::vector<int> pair = rank < 2 ? std::vector{1, 0} : std::vector{2, 3};
+    for (int i = 0; i < rank * 3 + 3; ++i)
+      if (i < 3) EXPECT_EQ(meeting.gather(pair, "pair", std::to_string(rank))[0].bytes, rank < 2 ? "1" : "2");
+    meeting.barrier(world(4), "all");
+  });
+  EXPECT_EQ(errors, std::vector<std::string>(4));
+}
+
+TEST(Rendezvous, NamesWhoDidNotCome) {
+  std::string error;
+  try {
+    Rendezvous meeting({ownName("missing"), 1, 4, 150ms}, {});
+    meeting.meet();
+  } catch (const RunStopped& e) {
+    error = e.what();
+  }
+  EXPECT_EQ(error, "ranks 0, 2 and 3 did not come to `" + ownName("missing") + "` within 150 ms");
+}
+
+TEST(Rendezvous, RefusesASecondOneOfARank) {
+  std::string name = ownName("second"), error;
+  std::thread first([&] {
+    Rendezvous meeting({name, 0, 2, 600ms}, {});
+    EXPECT_THROW(meeting.meet(), RunStopped);
+  });
+  std::this_thread::sleep_for(200ms);
+  try {
+    Rendezvous meeting({name, 0, 2, 100ms}, {});
+    meeting.meet();
+  } catch (const RunStopped& e) {
+    error = e.what();
+  }
+  first.join();
+  EXPECT_EQ(error, "there is a rank 0 already at `" + name + "`");
+}
+
+TEST(Rendezvous, DifferentNumbersOfRanksAreOneErrorForBoth) {
+  std::string name = ownName("counts"), errors[2];
+  std::thread other([&] {
+    try {
+      Rendezvous meeting({name, 1, 3, 5s}, {});
+      meeting.meet();
+    } catch (const RunStopped& e) {
+      errors[1] = e.what();
+    }
+  });
+  try {
+    Rendezvous meeting({name, 0, 2, 5s}, {});
+    meeting.meet();
+  } catch (const RunStopped& e) {
+    errors[0] = e.what();
+  }
+  other.join();
+  EXPECT_EQ(errors[0], "rank 0 was started for 2 ranks, rank 1 for 3");
+  EXPECT_EQ(errors[1], errors[0]);
+}
+
+TEST(Rendezvous, OneReasonForAll) {
+  auto errors = onThreads(4, ownName("stop"), 20s, [](int rank, Rendezvous& meeting) {
+    if (rank >= 2)
+      meeting.stop(reportOf("rank-failed", rank, "rank " + std::to_string(rank) + " failed"));  // two at once
+    meeting.barrier(world(4), "never");
+  });
+  for (const std::string& e : errors) EXPECT_EQ(e, errors[0]);
+  EXPECT_TRUE(errors[0] == "rank 2 failed" || errors[0] == "rank 3 failed") << errors[0];
+}
+
+TEST(Rendezvous, DifferentCallsAreAnError) {
+  auto errors = onThreads(3, ownName("calls"), 20s, [](int rank, Rendezvous& meeting) {
+    meeting.barrier(world(3), rank == 2 ? "allocate" : "barrier");
+  });
+  for (const std::string& e : errors) EXPECT_EQ(e, "rank 0 calls `barrier`, rank 2 calls `allocate`");
+}
+
+TEST(Rendezvous, WhoLeavesIsNotGoneButCannotBeWaitedFor) {
+  auto errors = onThreads(3, ownName("leave"), 20s, [](int rank, Rendezvous& meeting) {
+    meeting.barrier(world(3), "first");
+    if (rank == 2) return;
+    std::this_thread::sleep_for(50ms);
+    meeting.barrier({0, 1}, "without the third");
+    EXPECT_FALSE(meeting.stopped());
+    if (rank == 0)
+      meeting.barrier({0, 2}, "with it");
+    else
+      meeting.barrier({0, 1}, "never");
+  });
+  EXPECT_EQ(errors[0], "rank 2 has left, rank 0 waits for it in `with it`");
+  EXPECT_EQ(errors[1], errors[0]);
+  EXPECT_EQ(errors[2], "");
+}
+
+TEST(Rendezvous, InterruptEndsMeetingAndGathering) {
+  Rendezvous alone({ownName("interrupt"), 0, 2, 20s}, {});
+  std::thread waker([&] {
+    std::this_thread::sleep_for(50ms);
+    alone.interrupt();
+  });
+  EXPECT_THROW(alone.meet(), RunStopped);
+  waker.join();
+  auto errors = onThreads(2, ownName("interrupt2"), 20s, [](int rank, Rendezvous& meeting) {
+    if (rank == 0) meeting.interrupt();
+    meeting.barrier({0, 1}, "first");
+    meeting.barrier({0, 1}, "second");
+    std::this_thread::sleep_for(200ms);
+    meeting.checkRunning();
+  });
+  EXPECT_EQ(errors, std::vector<std::string>(2, "interrupted"));
+}
+
+// A rank in a process of its own: exits with what `body` returns.
+pid_t inProcess(const std::function<int()>& body) {
+  pid_t child = fork();
+  if (child == 0) _exit(body());
+  return child;
+}
+
+int exitCode(pid_t child) {
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+TEST(Rendezvous, ProcessesMeetAndADeadOneIsNoticed) {
+  std::string name = ownName("processes");
+  std::vector<pid_t> children;
+  for (int rank = 0; rank < 3; ++rank)
+    children.push_back(inProcess([&] {
+      Rendezvous meeting({name, rank, 3, 20s}, {});
+      meeting.meet();
+      meeting.barrier(world(3), "here");
+      if (rank == 1) raise(SIGKILL);
+      try {
+        meeting.barrier(world(3), "never");
+      } catch (const RunStopped& e) {
+        return std::string(e.what()) == "rank 1 is gone: its process has ended or closed its connection" &&
+                       meeting.reason().kind == "rank-gone"
+                   ? 3
+                   : 4;
+      }
+      return 5;
+    }));
+  EXPECT_EQ(exitCode(children[0]), 3);
+  EXPECT_EQ(exitCode(children[1]), 128 + SIGKILL);
+  EXPECT_EQ(exitCode(children[2]), 3);
+}
+
+TEST(Rendezvous, AProcessThatAbortsIsHeardBeforeItIsGone) {
+  std::string name = ownName("abort");
+  pid_t child = inProcess([&] {
+    Rendezvous meeting({name, 1, 2, 20s}, {});
+    meeting.meet();
+    meeting.stop(reportOf("rank-failed", 1, "rank 1 failed: no luck"));
+    return 0;
+  });
+  std::string error;
+  try {
+    Rendezvous meeting({name, 0, 2, 20s}, {});
+    meeting.meet();
+    meeting.barrier({0, 1}, "never");
+  } catch (const RunStopped& e) {
+    error = e.what();
+  }
+  EXPECT_EQ(error, "rank 1 failed: no luck");
+  EXPECT_EQ(exitCode(child), 0);
+}
+
+TEST(UnixSocket, RefusesWhatNoPacketHolds) {
+  Descriptor listener = listenAt(ownName("socket")), client = connectTo(ownName("socket")),
+             server = acceptFrom(listener);
+  ASSERT_TRUE(client && server);
+  EXPECT_TRUE(isOfThisUser(server));
+  EXPECT_THROW(send(client, std::string(kMaxPacketBytes + 1, 'x')), std::length_error);
+  EXPECT_TRUE(send(client, std::string(kMaxPacketBytes, 'x')));
+  Packet packet;
+  EXPECT_EQ(receive(server, packet), Received::Packet);
+  EXPECT_EQ(packet.bytes.size(), kMaxPacketBytes);
+  EXPECT_EQ(receive(server, packet), Received::Nothing);
+  EXPECT_TRUE(send(server, "unread"));
+  EXPECT_TRUE(send(client, "last words"));
+  client.close();
+  EXPECT_EQ(receive(server, packet), Received::Packet) << "what was sent before the end is still there";
+  EXPECT_EQ(packet.bytes, "last words");
+  EXPECT_EQ(receive(server, packet), Received::Closed);
+  EXPECT_FALSE(send(server, "too late"));
+  EXPECT_FALSE(connectTo(ownName("nobody")));
+}
+
+}  // namespace
+}  // namespace tandem::runtime::cuda

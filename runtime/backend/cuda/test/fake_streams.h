@@ -1,0 +1,51 @@
+// What the parts of the fake driver share: streams as queues, failures on demand, the record of calls.
+#pragma once
+#include "runtime/backend/cuda/driver_abi.h"
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <string>
+#include <thread>
+
+#define FAKE extern "C" __attribute__((visibility("default")))
+
+namespace tandem::runtime::cuda {
+// Work that could not be done when it was given: the head says whether it is done now.
+struct StreamObject {
+  int index;
+  std::deque<std::function<bool()>> pending;
+  bool capturing = false;
+};
+struct EventObject {
+  std::atomic<int> records = 0, passed = 0;
+  bool captured = false;
+  Stream stream = nullptr;  // the last that recorded it
+};
+}  // namespace tandem::runtime::cuda
+
+tandem::runtime::cuda::Result result(const char* call);                         // what a test wants the call to return
+tandem::runtime::cuda::Result note(const char* call, const std::string& line);  // and write down when it succeeds
+
+FAKE tandem::runtime::cuda::Result cuStreamCreate(tandem::runtime::cuda::Stream*, unsigned);
+
+namespace tandem::runtime::cuda {
+inline bool isHandle(Stream stream) { return reinterpret_cast<uintptr_t>(stream) < 4096; }
+
+inline bool progress(Stream stream) {
+  if (isHandle(stream)) return true;
+  while (!stream->pending.empty() && stream->pending.front()()) stream->pending.pop_front();
+  return stream->pending.empty();
+}
+
+// In stream order; at once where nothing is before it.
+inline Result enqueue(Stream stream, std::function<bool()> work) {
+  if (isHandle(stream)) {
+    while (!work()) std::this_thread::yield();
+    return kSuccess;
+  }
+  stream->pending.push_back(std::move(work));
+  progress(stream);
+  return kSuccess;
+}
+
+}  // namespace tandem::runtime::cuda

@@ -31,7 +31,7 @@ def symm_at(team):
     ready, out = team.zeros(8, "int64", name="ready"), team.local_empty(COUNT, "int32")
     team.barrier()
     shift_by_store[(8,)](source, dest, ready, out, BLOCK=COUNT // 8)
-    found = np.asarray(out)
+    found = np.array(out)
     np.testing.assert_array_equal(found, data_of((team.rank - 1) % team.size))
     team.barrier()
     ready[...] = 0
@@ -67,7 +67,7 @@ def puts(team):
                 signal = team.zeros(1, "uint64", name="signal")
                 team.barrier()
                 put_to_right[(1,)](source, dest, signal, count, kind, add)
-                found.append(np.asarray(dest))
+                found.append(np.array(dest))
                 np.testing.assert_array_equal(found[-1], data_of((team.rank - 1) % team.size, count))
                 team.barrier()
                 signal[...] = 0
@@ -86,7 +86,7 @@ def gets(team):
     source, dest = team.from_array(data_of(team.rank)), team.empty((team.size, COUNT), "int32", name="dest")
     team.barrier()
     get_from_all[(team.size,)](source, dest, COUNT)
-    found = np.asarray(dest)
+    found = np.array(dest)
     team.barrier()
     return found
 
@@ -107,7 +107,7 @@ def barriers(team):
     team.barrier()
     count_in_turns[(1,)](x, 20)
     team.barrier()
-    found = np.asarray(x)
+    found = np.array(x)
     assert found[0] == 100 * team.rank + sum(range(20))
     return found
 
@@ -156,7 +156,7 @@ def copy_engine(team):
             peer = (team.rank + step) % team.size
             copies.copy(parts.peer(peer)[team.rank], mine)
             copies.signal_write(ready.peer(peer)[team.rank:team.rank + 1], 1)
-        found = np.asarray(out)
+        found = np.array(out)
         np.testing.assert_array_equal(found, sum(data_of(r) for r in range(team.size)))
         team.barrier()
         ready[...] = 0
@@ -177,7 +177,7 @@ def streams(team):
     other.memset(mine, 1)
     other.wait_event(event)
     team.barrier()
-    found = np.concatenate([np.asarray(x), np.asarray(mine), np.asarray(flags).astype(np.int32)])
+    found = np.concatenate([np.array(x), np.array(mine), np.array(flags).astype(np.int32)])
     flags[...] = 0
     return found
 
@@ -190,7 +190,7 @@ def signals_add(team):
         team.stream.signal_write(flags.peer(peer), team.rank + 1, add=True)
     team.stream.signal_wait(flags, team.size * (team.size + 1) // 2)
     team.barrier()
-    found = np.asarray(flags)
+    found = np.array(flags)
     flags[...] = 0
     return found
 
@@ -210,10 +210,10 @@ def tensors(team):
     h[1:3] = h[4:6]
     team.barrier()
     there = x.peer((team.rank + 1) % team.size)
-    found = [np.asarray(x), np.asarray(x[:, 1::2]), x[1, 1], x[-1], there[2], there[3, 4], np.asarray(x[x.shape[0] - 1, None]), x[[0, 2]],
-             np.asarray(bits), np.asarray(bits[:, 1]), np.asarray(h, dtype=np.float32), x.numpy().sum(), np.asarray(x[1:1])]
+    found = [np.array(x), np.array(x[:, 1::2]), x[1, 1], x[-1], there[2], there[3, 4], np.array(x[x.shape[0] - 1, None]), x[[0, 2]],
+             np.array(bits), np.array(bits[:, 1]), np.array(h, dtype=np.float32), x.numpy().sum(), np.array(x[1:1])]
     team.barrier()
-    return np.concatenate([np.asarray(f, dtype=np.float64).ravel() for f in found])
+    return np.concatenate([np.array(f, dtype=np.float64).ravel() for f in found])
 
 
 @tandem.jit

@@ -106,12 +106,15 @@ class DeviceTensor(Tensor):
 
     def _contiguous_device_memory(self, value, part):
         """(address, owner) of what can be copied into the part on the device; None when the host must convert, spread or lay it out."""
-        if not part.flags.c_contiguous or tuple(getattr(value, "shape", ())) != part.shape:
-            return None
         if isinstance(value, Tensor):
-            fits = isinstance(value, DeviceTensor) and value.dtype == self.dtype and value.is_contiguous()
-            return (value.address, value) if fits else None
-        return self.team._session.memory_of(self.team, value, type_word(self.dtype))
+            fits = isinstance(value, DeviceTensor) and value.dtype == self.dtype and value.is_contiguous() and value.shape == part.shape
+            return (value.address, value) if fits and part.flags.c_contiguous else None
+        session = self.team._session
+        if not session.takes(value):
+            return None
+        if not part.flags.c_contiguous or session.shape_of(value) != part.shape:
+            raise ValueError(f"a CUDA array of shape {session.shape_of(value)} fills contiguous tensors of the same shape, not {part.shape}")
+        return session.memory_of(self.team, value, type_word(self.dtype))
 
     @property
     def __cuda_array_interface__(self):

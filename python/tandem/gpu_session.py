@@ -7,7 +7,7 @@ import sys
 from . import _tandem
 from .arrays import _WORD_OF
 from .device_array import DeviceTensor
-from .gpu import _torch_stream, element_word, is_cuda_array
+from .gpu import _torch_stream, element_word, is_cuda_array, letter_of
 from .session import Session
 from .team import Stream
 
@@ -88,15 +88,16 @@ class GpuSession(Session):
         return self._targets[rank]
 
     def takes(self, array):
-        return not isinstance(array, tuple) and hasattr(array, "shape") and is_cuda_array(array)
+        return letter_of(array) in ("t", "i") and is_cuda_array(array)
+
+    def shape_of(self, array):
+        return tuple(array.shape if hasattr(array, "shape") else array.__cuda_array_interface__["shape"])
 
     def element_type(self, array):
         return _DTYPE_OF[_word_of(array)]
 
     def memory_of(self, team, array, word):
-        """(address, owner) of a CUDA array's elements in row-major order when they are of the type, else None."""
-        if not self.takes(array):
-            return None
+        """(address, owner) of a CUDA array's elements in row-major order. They must be of the type."""
         self.adopt_framework(team)
         if _word_of(array) != word:
             raise TypeError(f"an array of `{_word_of(array)}` on a GPU is copied into a tensor of `{word}`")

@@ -117,7 +117,7 @@ class Team:
 
     def _filled(self, array, symmetric, name):
         if self._session.takes(array):
-            dtype, shape = self._session.element_type(array), array.shape
+            dtype, shape = self._session.element_type(array), self._session.shape_of(array)
         else:
             array = np.asarray(array)
             dtype, shape = array.dtype, array.shape

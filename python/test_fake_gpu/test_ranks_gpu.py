@@ -204,13 +204,13 @@ def test_alignment_facts(gpu):
         kernel = tandem.jit(add.target)
         kernel.specialize = lambda specs, options, builder: seen.append((specs, options)) or add.specialize(specs, options, builder)
         x, host = team.zeros(68), np.zeros(68, np.float32)
-        for a, b in ((x, x[1:]), (x[4:], host), (host[1:], host[5:]), (host[4:], host)):
+        for a, b in ((x, x[1:]), (x[4:], host), (host[1:], host[6:]), (host[4:], host)):
             kernel[(1,)](a, b, 64, BLOCK=32)
         return seen
 
     seen = on_gpus(main, ranks=1).values[0]
     facts = [[s.get("divisibility") for s in specs[:3]] for specs, _ in seen]
-    assert facts == [[16, None, 16], [16, 16, 16], [None, None, 16], [16, 16, 16]]
+    assert facts == [[16, None, 16], [16, 16, 16], [16, None, 16], [16, 16, 16]]
     assert seen[0][1] == {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "debug": False, "target": "sm_90a"}
 
 
@@ -243,13 +243,17 @@ class Stream:
     cuda_stream = 7
 
 
+class TorchTensor(FakeTensor):
+    __module__ = "torch"
+
+
 def test_streams_of_a_framework(gpu, monkeypatch):
     current = [3]
     monkeypatch.setattr("tandem.gpu_session._torch_stream", lambda: lambda device: current[0])
     monkeypatch.setattr("tandem.gpu._torch_stream", lambda: lambda device: current[0])
 
     def main(team):
-        x, t = team.zeros(64), FakeTensor(16 << 20)
+        x, t = team.zeros(64), TorchTensor(16 << 20)
         for stream in (None, Stream(), 9, team.adopt(11), team.new_stream()):
             add[(1,)](x, t, 64, BLOCK=32, stream=stream)
         add[(1,)](x, x, 64, BLOCK=32)

@@ -2,6 +2,7 @@
 #include "tandem/collectives_c_api.h"
 #include "api/guarded.h"
 #include "tandem/ops.h"
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -19,12 +20,13 @@ std::function<void(int64_t)> into(Int& member) {
 }
 
 void parse(const char* text, const Options& options) {
-  for (auto& [key, value] : nlohmann::json::parse(text).items()) {
+  const nlohmann::json given = nlohmann::json::parse(text);
+  for (auto& [key, value] : given.items()) {
     auto option = options.find(key);
     if (option == options.end()) throw Error("the operator has no option `" + key + "`");
     if (!value.is_number_integer() && !value.is_boolean())
       throw Error("option `" + key + "` is " + value.dump() + ", an integer is needed");
-    int64_t number = value.get<int64_t>();
+    int64_t number = value.is_boolean() ? value.get<bool>() : value.get<int64_t>();
     if (number < 0) throw Error("option `" + key + "` is " + value.dump());
     option->second(number);
   }

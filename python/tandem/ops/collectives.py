@@ -21,7 +21,8 @@ class _Collective:
     def __init__(self, team, dtype, *sizes, **config):
         if len(team.members) != team._session.ranks:
             raise ValueError("operators run on the whole world's team")
-        self.team, self.dtype = team, type_word(as_dtype(dtype))
+        self.team, self._type = team, as_dtype(dtype)
+        self.dtype = type_word(self._type)
         self._op = team._call(self._create, *sizes, _NUMBER[self.dtype], json.dumps(config))
 
     def __enter__(self):
@@ -47,7 +48,7 @@ class _Collective:
 
     def _output(self, out, shape, name):
         if out is None:
-            return self.team.local_empty(shape, self.dtype, name=name)
+            return self.team.local_empty(shape, self._type, name=name)
         if not isinstance(out, Tensor):
             raise TypeError(f"`out` must be a tensor of the team, not `{type(out).__name__}`")
         return self._checked("out", out, shape)

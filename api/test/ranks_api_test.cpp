@@ -1,0 +1,126 @@
+// The C++ API and the C ABI with ranks on GPUs, on the fake driver, whose device memory is memory of this process.
+#include "tandem/tandem.h"
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace tandem {
+namespace {
+
+class RanksApi : public testing::Test {
+ protected:
+  RanksApi() { setenv("TANDEM_CUDA_DRIVER", TANDEM_FAKE_CUDA, 1); }
+
+  static std::string refusal(const std::function<void()>& body) {
+    try {
+      body();
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "nothing was thrown";
+  }
+  static std::string lastErrorOf(int status) { return status ? td_last_error() : "it worked"; }
+};
+
+RunOptions onOneGpu() { return {.ranks = 1, .target = "cuda", .devices = {0}}; }
+
+td_program* simulated() {
+  nlohmann::json request = {{"kernel", "one"},
+                            {"module", {{"file", "k.py"}, {"source", "@tandem.jit\ndef one(p):\n    tl.store(p, 1)\n"}}},
+                            {"arguments", {{{"name", "p"}, {"type", "*i32"}}}},
+                            {"options", {{"num_warps", 4}}}};
+  request["module"]["source"] = "import tandem\nimport tandem.language as tl\n\n" + request["module"]["source"].get<std::string>();
+  td_program* program = nullptr;
+  if (td_compile(request.dump().c_str(), &program)) throw Error(td_last_error());
+  return program;
+}
+
+TEST_F(RanksApi, CopiesFillsAndSignals) {
+  std::vector<int32_t> out(4), filled(2);
+  std::string target;
+  RunReport report = launch(
+      [&](Team& team) {
+        target = team.target();
+        EXPECT_EQ(team.residentPrograms(), 132);
+        std::vector<int32_t> in = {1, 2, 3, 4};
+        Tensor x = team.empty({4}, DType::Int32), y = team.zeros({4}, DType::Int32), flags = team.zeros({3}, DType::Int64);
+        team.copyFromHost(x, in.data());
+        team.copy(y, x);
+        team.copyToHost(out.data(), y);
+        team.signalWrite(flags, 5);
+        team.signalWait(flags, Compare::Eq, 5);
+        team.fill(y, 0x22);
+        Tensor half{y.address, {2}, DType::Int32};
+        team.copyToHost(filled.data(), half);
+        team.synchronize();
+        team.barrier();
+      },
+      onOneGpu());
+  EXPECT_EQ(target, "sm_90a");
+  EXPECT_EQ(out, (std::vector<int32_t>{1, 2, 3, 4}));
+  EXPECT_EQ(filled, std::vector<int32_t>(2, 0x22222222));
+  EXPECT_EQ(report.counters, "");
+  EXPECT_TRUE(report.warnings.empty());
+}
+
+TEST_F(RanksApi, CodeOfTheSimulatorIsRefusedWithBothNames) {
+  std::unique_ptr<td_program, void (*)(td_program*)> program(simulated(), td_program_release);
+  auto main = [&](Team& team) {
+    uint64_t address = team.zeros({4}, DType::Int32).address;
+    EXPECT_EQ(lastErrorOf(td_launch(team.session(), 0, 0, program.get(), 1, 1, 1, 4, 0, &address, 1, "", 0)),
+              "kernel `one` is compiled for `sim`, but rank 0 runs code for `sm_90a`");
+  };
+  launch(main, onOneGpu());
+}
+
+TEST_F(RanksApi, WhatOnlySimulatedRunsHave) {
+  auto main = [&](Team& team) {
+    td_session* s = team.session();
+    char* text = nullptr;
+    EXPECT_EQ(lastErrorOf(td_counters(s, &text)), "only a simulated run has counters");
+    EXPECT_EQ(lastErrorOf(td_chrome_trace(s, &text)), "only a simulated run has a trace");
+    EXPECT_EQ(lastErrorOf(td_timeline(s, 80, &text)), "only a simulated run has a timeline");
+    EXPECT_EQ(lastErrorOf(td_trace_summary(s, &text)), "only a simulated run has a trace");
+    EXPECT_EQ(lastErrorOf(td_first_difference(s, s, &text)), "only a simulated run has logged stores");
+    EXPECT_EQ(text, nullptr);
+    uint64_t address = team.zeros({4}, DType::Int32).address;
+    EXPECT_EQ(td_mark_initialised(s, address, 16), 0);
+    EXPECT_EQ(td_host_access(s, 0, address, 16, 1), 0);
+    EXPECT_NE(td_host_access(s, 7, address, 16, 1), 0);
+  };
+  launch(main, onOneGpu());
+}
+
+TEST_F(RanksApi, AStreamIsAdoptedOnce) {
+  auto main = [](Team& team) {
+    int one = -1, again = -1, other = -1;
+    ASSERT_EQ(td_adopt_stream(team.session(), 0, 0x70, &one), 0);
+    ASSERT_EQ(td_adopt_stream(team.session(), 0, 0x80, &other), 0);
+    ASSERT_EQ(td_adopt_stream(team.session(), 0, 0x70, &again), 0);
+    EXPECT_EQ(one, again);
+    EXPECT_NE(one, other);
+  };
+  launch(main, onOneGpu());
+}
+
+TEST_F(RanksApi, AProcessByItselfJoinsAlone) {
+  for (const char* name : {"RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}) unsetenv(name);
+  JoinedRank rank = joinFromEnvironment();
+  EXPECT_EQ(rank.team().rank(), 0);
+  EXPECT_EQ(rank.team().size(), 1);
+  EXPECT_EQ(rank.team().target(), "sm_90a");
+  JoinedRank moved = std::move(rank);
+  moved.leave();
+  moved.leave();
+}
+
+TEST_F(RanksApi, AWrongEnvironmentIsAnError) {
+  setenv("RANK", "3", 1);
+  setenv("WORLD_SIZE", "2", 1);
+  EXPECT_EQ(refusal([] { joinFromEnvironment(); }), "`RANK` is 3, but there are 2 ranks");
+  unsetenv("RANK");
+  unsetenv("WORLD_SIZE");
+}
+
+}  // namespace
+}  // namespace tandem

@@ -14,14 +14,14 @@ from cases import all_cases, label
 from processes import Processes, free_port
 
 HERE = pathlib.Path(__file__).resolve().parent
-START_S, STALL_S = 120, 60
+START_S, STALL_S = 120, 45
 STARTS = 8
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=pathlib.Path)
-    parser.add_argument("--ranks", type=int, default=4)
+    parser.add_argument("--ranks", type=int, default=4, choices=(2, 4, 8))
     parser.add_argument("--only", action="append", metavar="OP", help="ag_gemm, gemm_rs, gemm_ar or all_reduce; may be given again")
     parser.add_argument("--shapes", type=int, help="only so many cases of each operation")
     parser.add_argument("--quick", action="store_true", help="20 repetitions instead of 100, 10 instead of 30 for long ones")

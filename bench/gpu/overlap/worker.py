@@ -70,7 +70,8 @@ class Worker:
         self.ranks.symm = self._setup("symmetric memory", self._symmetric_memory)
         self.ranks.tandem = self._setup("tandem", self._tandem) if "tandem" not in plan["without"] else None
         self.timer = Timer(self._barrier(), plan["lead_us"])
-        self.progress.tell("machine", machine=self._machine(), setup_errors=self.setup_errors)
+        if self.rank == 0:
+            self.progress.tell("machine", machine=self._machine(), setup_errors=self.setup_errors)
 
     def _setup(self, name, make):
         made, error = None, None
@@ -130,7 +131,8 @@ class Worker:
             if self.ranks.tandem:
                 self.ranks.tandem.release()
             torch.cuda.empty_cache()
-        self.progress.tell("machine", machine={"gpus_after": self._machine()["gpus"]}, setup_errors=self.setup_errors)
+        if self.rank == 0:
+            self.progress.tell("machine", machine={"gpus_after": self._machine()["gpus"]}, setup_errors=self.setup_errors)
 
     def _attempt(self, name, phase, function, errors):
         """function() on all ranks, or its error in `errors`. Ranks that fail alone leave the others waiting: then nothing goes on."""

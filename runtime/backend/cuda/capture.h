@@ -22,10 +22,15 @@ class BesideCapture {
   int mode_ = kRelaxed;
 };
 
+// Also true of the default stream while another that it waits for is being captured.
 inline bool isCapturing(Stream stream) {
   constexpr int none = 0;
+  constexpr Result implicit = 906;
   int status = none;
-  if (auto call = driver().streamIsCapturing) check(call(stream, &status), "cuStreamIsCapturing");
+  auto call = driver().streamIsCapturing;
+  Result r = call ? call(stream, &status) : kSuccess;
+  if (r == implicit) return true;
+  check(r, "cuStreamIsCapturing");
   return status != none;
 }
 

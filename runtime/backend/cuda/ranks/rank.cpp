@@ -87,10 +87,10 @@ bool Rank::drain() {
   try {
     OnDevice scope(options_.device);
     BesideCapture beside;
-    while (!allIdle()) {
+    for (size_t round = 0; !allIdle(); ++round) {
       if (std::chrono::steady_clock::now() > deadline) return false;
-      open_->waits.letGo(open_->streams.aside());
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      open_->waits.letGo(open_->streams.aside(), round);
+      std::this_thread::sleep_for(std::chrono::microseconds(300));
     }
     return true;
   } catch (const std::exception&) {

@@ -6,7 +6,7 @@ namespace {
 
 constexpr const char* kName = "tandem_signal_add";
 constexpr const char* kCode = R"(.version 7.0
-.target sm_70
+.target sm_80
 .address_size 64
 .visible .entry tandem_signal_add(.param .u64 signal, .param .u64 value, .param .u32 count, .param .u32 bytes)
 {

@@ -30,17 +30,10 @@ std::optional<StreamWait> StreamWaits::heldFor(unsigned stream, std::chrono::mil
   return latest_[begun % kRemembered];
 }
 
-void StreamWaits::letGo(Stream stream) const {
-  for (size_t round = 0, more = 1; more; ++round) {
-    MemoryOperations batch;
-    more = 0;
-    for (const auto& [word, values] : values_) {
-      if (round >= values.size()) continue;
-      batch.write(word.first, values[round], word.second);
-      more = 1;
-    }
-    if (more) batch.submit(stream, "letting the streams' waits go");
-  }
+void StreamWaits::letGo(Stream stream, size_t round) const {
+  MemoryOperations batch;
+  for (const auto& [word, values] : values_) batch.write(word.first, values[round % values.size()], word.second);
+  batch.submit(stream, "letting the streams' waits go");
 }
 
 }  // namespace tandem::runtime::cuda

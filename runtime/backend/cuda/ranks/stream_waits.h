@@ -25,8 +25,9 @@ class StreamWaits {
   void add(MemoryOperations& batch, unsigned stream, const StreamWait& wait);
   // The wait that `stream` has been held by, as far as the caller has seen, for at least `time`.
   std::optional<StreamWait> heldFor(unsigned stream, std::chrono::milliseconds time);
-  // Makes every wait true, once: words change again as the streams go on, so this is repeated until they are idle.
-  void letGo(Stream stream) const;
+  // Gives every word one of the values that a stream waits for in it, in turn: repeated until the streams are idle, for they change words
+  // as they go on and see a word only now and then.
+  void letGo(Stream stream, size_t round) const;
 
  private:
   static constexpr uint32_t kRemembered = 1024;  // the latest; a number names a wait until it is overwritten

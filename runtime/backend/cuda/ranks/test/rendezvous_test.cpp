@@ -173,8 +173,13 @@ TEST(Rendezvous, InterruptEndsMeetingAndGathering) {
 // A rank in a process of its own: exits with what `body` returns.
 pid_t inProcess(const std::function<int()>& body) {
   pid_t child = fork();
-  if (child == 0) _exit(body());
-  return child;
+  if (child) return child;
+  try {
+    _exit(body());
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    _exit(99);
+  }
 }
 
 int exitCode(pid_t child) {
@@ -190,9 +195,12 @@ TEST(Rendezvous, ProcessesMeetAndADeadOneIsNoticed) {
     children.push_back(inProcess([&] {
       Rendezvous meeting({name, rank, 3, 20s}, {});
       meeting.meet();
-      meeting.barrier(world(3), "here");
-      if (rank == 1) raise(SIGKILL);
+      if (rank == 1) {
+        meeting.barrier(world(3), "here");
+        raise(SIGKILL);
+      }
       try {
+        meeting.barrier(world(3), "here");
         meeting.barrier(world(3), "never");
       } catch (const RunStopped& e) {
         return std::string(e.what()) == "rank 1 is gone: its process has ended or closed its connection" &&

@@ -68,7 +68,7 @@ TEST_F(SessionTest, SymmetricMemoryIsOnePlaceForAll) {
                            b = s.allocate(rank, 100, true, true, "b", kPlace);
                   EXPECT_EQ(b - a, 4096u);
                   for (int i = 0; i < 512; ++i) ASSERT_EQ(words(a)[i], 0u);
-    s.barrier(rank, 0);
+                  s.barrier(rank, 0);
                   for (int peer = 0; peer < 4; ++peer) words(s.peerAddress(rank, a, peer))[rank] = Word(rank + 1);
                   s.barrier(rank, 0);
                   for (int i = 0; i < 4; ++i) EXPECT_EQ(words(a)[i], Word(i + 1));
@@ -124,7 +124,7 @@ TEST_F(SessionTest, WhatFailsOnOneRankFailsOnAll) {
             s.barrier(rank, 0);
             std::string error;
             try {
-              s.allocate(rank, uint64_t(100) << 20, true, true, "x", kPlace);
+              s.allocate(rank, uint64_t(100) << 20, true, false, "x", kPlace);
             } catch (const std::runtime_error& e) {
               error = e.what();
             }
@@ -134,7 +134,7 @@ TEST_F(SessionTest, WhatFailsOnOneRankFailsOnAll) {
                 << error;
             EXPECT_EQ(error.find("symmetric memory: rank "), 0u);
             s.barrier(rank, 0);
-            s.allocate(rank, uint64_t(100) << 20, true, true, "x", kPlace);
+            s.allocate(rank, uint64_t(100) << 20, true, false, "x", kPlace);
           }),
       none(3));
 }
@@ -474,10 +474,10 @@ TEST_F(ProcessTest, ADeadProcessEndsTheOthersWaits) {
   std::vector<pid_t> children;
   for (int rank = 0; rank < 3; ++rank)
     children.push_back(rankProcess(rank, 3, [rank](Session& s) {
-      uint64_t a = s.allocate(rank, 64, true, true, "a", kPlace);
-      if (rank == 2) raise(SIGKILL);
-      s.signalWait(rank, 0, a, 1, Compare::Eq, 1, 8);
       try {
+        uint64_t a = s.allocate(rank, 64, true, true, "a", kPlace);
+        if (rank == 2) raise(SIGKILL);
+        s.signalWait(rank, 0, a, 1, Compare::Eq, 1, 8);
         s.synchronize(rank);
       } catch (const RunStopped& e) {
         return std::strncmp(e.what(), "rank 2 is gone", 14) ? 2 : s.reports().at(0).kind == "rank-gone" ? 20 : 3;

@@ -71,7 +71,7 @@ void Rank::barrierPhase(MemoryOperations& batch, StreamId stream, const std::vec
 }
 
 // Every value is a constant, so a captured barrier can be replayed. A flag that is put back must not meet the next barrier's 1:
-//  - Peer j writes my `arrived[j]` again in its next barrier, so after it has passed this one's second phase, for which it has waited for my
+//  - Peer j writes my `arrived[j]` again in its next barrier, so after this one's second phase, for which it has waited for my
 //    `freed`. I write that after I have put `arrived` back, and a write is released after the stream's earlier writes.
 //  - Peer j writes my `freed[j]` again after the first phase of its next barrier, for which it has waited for my next `arrived`. I write
 //    that after I have put `freed` back.

@@ -29,11 +29,6 @@ def create(team, operation, max_m, n, k, dtype, transposed):
     return made(team, max_m, n, dtype) if k is None else made(team, max_m, n, k, dtype, b_transposed=transposed)
 
 
-def _here(team):
-    """The team for the calling thread: autograd runs gradients on threads of its own, while the rank's waits for them."""
-    return type(team)(team._session, team.world_rank, team.members, team.id)
-
-
 class Made:
     """An operator, what it has run, and the stream it ran on last."""
 
@@ -77,7 +72,7 @@ class Operators:
         max_m = max(_LEAST_ROWS, 1 << (m - 1).bit_length())
         if key in self._made:
             self._outgrown.append(self._made[key])
-        self._made[key] = Made(create(_here(self.team), operation, max_m, n, k, element_word(dtype), transposed), max_m)
+        self._made[key] = Made(create(self.team, operation, max_m, n, k, element_word(dtype), transposed), max_m)
         return self._made[key]
 
     def _first(self, made, key, m, out_dtype):

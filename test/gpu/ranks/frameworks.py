@@ -6,7 +6,7 @@ import tandem.dist as dl
 import tandem.language as tl
 import tandem.shmem as shmem
 from programs import scale
-from tandem.simt import tid
+from tandem.simt import sync_threads, tid
 
 CHECKS = {}
 REPLAYS, COUNT = 1000, 256
@@ -68,26 +68,26 @@ def launches_with_its_tensors(ranks):
 
 @tandem.jit
 def exchange(source_ptr, dest_ptr, signal_ptr, trip_ptr, sum_ptr, N: tl.constexpr):
-    """Puts the number of this call to the right neighbour and adds up what comes from the left. Slots alternate."""
+    """Puts the number of this call to the right neighbour and adds up what comes from the left."""
     peer = (dl.rank() + 1) % dl.num_ranks()
     trip = tl.load(trip_ptr) + 1
     at = tl.arange(0, N)
-    slot = (trip % 2).to(tl.int32) * N
-    tl.store(source_ptr + slot + at, at + trip)
-    tl.debug_barrier()
-    shmem.putmem_signal_block(dest_ptr + slot, source_ptr + slot, N * 8, signal_ptr, trip.to(tl.uint64), shmem.NVSHMEM_SIGNAL_SET, peer)
+    tl.store(source_ptr + at, at + trip)
+    sync_threads()
+    shmem.putmem_signal_block(dest_ptr, source_ptr, N * 8, signal_ptr, trip.to(tl.uint64), shmem.NVSHMEM_SIGNAL_SET, peer)
     if tid(0) == 0:
-        shmem.signal_wait_until(signal_ptr, shmem.NVSHMEM_CMP_GE, trip.to(tl.uint64))
-    tl.debug_barrier()
-    tl.store(sum_ptr + at, tl.load(sum_ptr + at) + tl.load(dest_ptr + slot + at))
+        shmem.signal_wait_until(signal_ptr, shmem.NVSHMEM_CMP_EQ, trip.to(tl.uint64))
+    sync_threads()
+    tl.store(sum_ptr + at, tl.load(sum_ptr + at) + tl.load(dest_ptr + at))
     tl.store(trip_ptr, trip)
+    shmem.barrier_all_block()  # the next call writes to `dest` again
 
 
 @with_torch
 def graph_replays(ranks):
     """A captured put with signal, replayed."""
     def main(team):
-        source, dest = (team.zeros(2 * COUNT, "int64", name=n).torch() for n in ("source", "dest"))
+        source, dest = (team.zeros(COUNT, "int64", name=n).torch() for n in ("source", "dest"))
         signal, trip = team.zeros(1, "int64", name="signal").torch(), torch.zeros(1, dtype=torch.int64, device="cuda")
         total = torch.zeros(COUNT, dtype=torch.int64, device="cuda")
         team.barrier()

@@ -134,21 +134,26 @@ def one_shot(x_ptr, out_ptr, slots_ptr, epoch_ptr, n, packets_each, source_strid
     """Program p takes packets p * packets_each on. Slots: two sets, of each rank, of each program; strides in 8 bytes."""
     rank = dl.rank()
     pid = tl.program_id(0)
+    threads = num_warps() * 32
+    i = tid(0)
+    first = (pid * packets_each + i) * ELEMENTS
+    end = tl.minimum((pid + 1) * packets_each * ELEMENTS, n)
+    values = load_elements(x_ptr, first, end, ELEMENTS, ALIGNED)  # under way while the epoch is read
     epoch = ld(epoch_ptr + pid, semantic="weak") + 1
     set_ptr = slots_ptr + (epoch % 2) * source_stride * RANKS + pid.to(tl.int64) * program_stride
     mine_ptr = set_ptr + rank.to(tl.int64) * source_stride
-    for i in range(tid(0), packets_each, num_warps() * 32):
+    while first < end:
+        send_to_peers(mine_ptr + 2 * i, make_packet(values, epoch), rank, RANKS)
+        i += threads
+        first += threads * ELEMENTS
+        values = load_elements(x_ptr, first, end, ELEMENTS, ALIGNED)
+    for i in range(tid(0), packets_each, threads):
         first = (pid * packets_each + i) * ELEMENTS
-        if first < n:
-            values = load_elements(x_ptr, first, n, ELEMENTS, ALIGNED)
-            send_to_peers(mine_ptr + 2 * i, make_packet(values, epoch), rank, RANKS)
-    for i in range(tid(0), packets_each, num_warps() * 32):
-        first = (pid * packets_each + i) * ELEMENTS
-        if first < n:
-            own = load_elements(x_ptr, first, n, ELEMENTS, ALIGNED)
+        if first < end:
+            own = load_elements(x_ptr, first, end, ELEMENTS, ALIGNED)
             packets = receive(set_ptr + 2 * i, rank, source_stride, epoch, RANKS, POLLS)
             total = add_in_rank_order(own, packets, rank, ELEMENTS, RANKS)
-            store_elements(out_ptr, first, n, total.to(out_ptr.dtype.element_ty), ELEMENTS, ALIGNED)
+            store_elements(out_ptr, first, end, total.to(out_ptr.dtype.element_ty), ELEMENTS, ALIGNED)
     end_call(epoch_ptr, epoch)
 
 

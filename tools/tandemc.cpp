@@ -79,10 +79,8 @@ int putBundle(const tandem::compiler::Bundle& bundle, const std::string& folder)
 
 int emitForGpu(const std::string& request, const std::string& stage, const std::string& output) {
   tandem::compiler::CompiledImage compiled = tandem::compiler::compileCached(request);
-  if (!compiled.image) {
-    std::cerr << compiled.error;
-    return 1;
-  }
+  for (const tandem::Diagnostic& d : compiled.diagnostics) std::cerr << d.render();
+  if (!compiled.image) return 1;
   if (stage == "bundle") return putBundle(tandem::compiler::makeBundle(*compiled.image, request), output);
   if (stage == "cubin" && compiled.image->cubin.empty()) {
     std::cerr << "error: no ptxas was found, so there is PTX but no cubin; $TANDEM_PTXAS may name one\n";
@@ -128,9 +126,7 @@ int main(int argc, char** argv) {
   std::string text = withGpuOptions(request.text, gpu);
   if (stage == "ptx" || stage == "cubin" || stage == "bundle") return emitForGpu(text, stage, output);
   tandem::compiler::Emitted result = tandem::compiler::emit(text, stage, locations);
-  if (!result.error.empty()) {
-    std::cerr << result.error;
-    return 1;
-  }
+  std::cerr << result.error << result.warnings;
+  if (!result.error.empty()) return 1;
   return put(result.text, output);
 }

@@ -13,10 +13,10 @@ Diagnostic plainError(const char* kind, const std::string& message) {
   return {Severity::Error, kind, message, nullptr, {}, {}};
 }
 
-std::string renderErrors(const std::vector<Diagnostic>& diagnostics) {
+std::string render(const std::vector<Diagnostic>& diagnostics, Severity severity) {
   std::string text;
   for (const Diagnostic& d : diagnostics)
-    if (d.severity == Severity::Error) text += d.render();
+    if (d.severity == severity) text += d.render();
   return text;
 }
 
@@ -58,6 +58,12 @@ std::string Compilation::option(const char* name) const {
   if (options == request_.end() || !options->is_object() || !options->contains(name)) return "";
   const json& value = (*options)[name];
   return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::vector<Diagnostic> Compilation::warnings() const {
+  std::vector<Diagnostic> all = kernel_.warnings;
+  all.insert(all.end(), collector_.warnings().begin(), collector_.warnings().end());
+  return all;
 }
 
 std::vector<Diagnostic> guarded(const std::string& requestJson, llvm::function_ref<void(Compilation&)> work) {

@@ -10,7 +10,7 @@
 namespace tandem::compiler {
 
 Diagnostic plainError(const char* kind, const std::string& message);
-std::string renderErrors(const std::vector<Diagnostic>& diagnostics);
+std::string render(const std::vector<Diagnostic>& diagnostics, Severity severity);  // those of this severity
 
 class Compilation {
  public:
@@ -27,7 +27,7 @@ class Compilation {
   mlir::func::FuncOp kernel() { return kernel_.function; }
   mlir::ModuleOp module() { return *kernel_.module; }
   const std::vector<SourceFilePtr>& sources() { return session_.sources(); }
-  const std::vector<Diagnostic>& warnings() const { return kernel_.warnings; }
+  std::vector<Diagnostic> warnings() const;
   DiagnosticCollector& collector() { return collector_; }
 
  private:

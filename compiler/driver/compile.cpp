@@ -12,7 +12,7 @@ Compiled compileToProgram(const std::string& requestJson) {
     c.canonicalize();
     out.program = c.lower();
   });
-  out.error = renderErrors(out.diagnostics);
+  out.error = render(out.diagnostics, Severity::Error);
   if (!out.error.empty()) out.program = nullptr;
   return out;
 }
@@ -36,7 +36,8 @@ Emitted emit(const std::string& requestJson, const std::string& stage, bool loca
     else
       out.text = stage == "sim" ? interpreter::print(*c.lower()) : c.moduleText(locations);
   });
-  out.error = renderErrors(diagnostics);
+  out.error = render(diagnostics, Severity::Error);
+  out.warnings = render(diagnostics, Severity::Warning);
   if (!out.error.empty()) out.text.clear();
   return out;
 }

@@ -33,6 +33,7 @@ Compiled compileToProgram(const std::string& requestJson);
 struct Emitted {
   std::string text;
   std::string error;
+  std::string warnings{};
 };
 // `locations`: the ops of "tile" and "tile-opt" are printed with their places in the source.
 Emitted emit(const std::string& requestJson, const std::string& stage, bool locations = false);

@@ -95,7 +95,7 @@ CompiledImage compileToImage(const std::string& requestJson) {
       out.image = image;
     });
   });
-  out.error = renderErrors(out.diagnostics);
+  out.error = render(out.diagnostics, Severity::Error);
   if (!out.error.empty()) out.image = nullptr;
   return out;
 }

@@ -35,6 +35,13 @@ void addCallers(const frontend::Session& session, mlir::Location loc, Diagnostic
   }
 }
 
+Diagnostic warningOf(const frontend::Session& session, mlir::Diagnostic& from) {
+  Diagnostic d = diagnosticAt(session, from.getLocation(), Severity::Warning, "unordered-load", from.str());
+  for (mlir::Diagnostic& note : from.getNotes())
+    d.notes.push_back(diagnosticAt(session, note.getLocation(), Severity::Note, "", note.str()));
+  return d;
+}
+
 }  // namespace
 
 Diagnostic diagnosticAt(const frontend::Session& session, mlir::Location loc, Severity severity, std::string kind, std::string message) {
@@ -48,6 +55,7 @@ DiagnosticCollector::DiagnosticCollector(mlir::MLIRContext& context, const front
     : handler_(&context, [this, &session](mlir::Diagnostic& d) {
         if (d.getSeverity() == mlir::DiagnosticSeverity::Error)
           errors_.push_back(diagnosticAt(session, d.getLocation(), Severity::Error, "invalid-op", d.str()));
+        if (d.getSeverity() == mlir::DiagnosticSeverity::Warning) warnings_.push_back(warningOf(session, d));
         return mlir::success();
       }) {}
 

@@ -16,9 +16,10 @@ class DiagnosticCollector {
   DiagnosticCollector(mlir::MLIRContext& context, const frontend::Session& session);
   // The first error reported, or one saying that `stage` failed.
   [[noreturn]] void fail(const std::string& stage) const;
+  const std::vector<Diagnostic>& warnings() const { return warnings_; }
 
  private:
-  std::vector<Diagnostic> errors_;
+  std::vector<Diagnostic> errors_, warnings_;
   mlir::ScopedDiagnosticHandler handler_;
 };
 

@@ -53,10 +53,13 @@ def Tgpu_RingOp : Tgpu_Op<"ring", [MemoryEffects<[MemAlloc]>]> {
   let description = [{
     Each slot has a `full` and an `empty` mbarrier. Each warp role has its own counters. The producer does acquire, tma_load...,
     commit; a consumer does await, reads, advance, and later release, in the order of the slots.
+
+    Two other uses have no bytes. A `gate` is where the producer waits for the consumers: these do release, await, advance, it does
+    acquire, commit. A `mailbox` goes the other way, from the consumers (acquire, commit) to the signaller (await, release, advance).
   }];
-  let arguments = (ins I32Attr:$slots, I32Attr:$bytes);
+  let arguments = (ins I32Attr:$slots, I32Attr:$bytes, UnitAttr:$gate, UnitAttr:$mailbox);
   let results = (outs I32:$result);
-  let assemblyFormat = "$slots `bytes` $bytes attr-dict";
+  let assemblyFormat = "$slots `bytes` $bytes (`gate` $gate^)? (`mailbox` $mailbox^)? attr-dict";
 }
 def Tgpu_AcquireOp : Tgpu_Op<"acquire", [Tgpu_Effects]> {
   let summary = "producer: waits until the next slot is empty and announces the bytes that will arrive";
@@ -114,8 +117,8 @@ def Tgpu_WgmmaWaitOp : Tgpu_Op<"wgmma_wait", [Tgpu_Effects, AllTypesMatch<["acc"
 
 //===- warp roles ----------------------------------------------------------------------------------------------===//
 def Tgpu_WarpSpecializeOp : Tgpu_Op<"warp_specialize", [RecursiveMemoryEffects, SingleBlock, NoRegionArguments, NoTerminator]> {
-  let summary = "the block's `num_warps` warps run `consumer`; an added warpgroup runs `producer` on one thread";
-  let regions = (region SizedRegion<1>:$consumer, SizedRegion<1>:$producer);
-  let assemblyFormat = "attr-dict-with-keyword `consumer` $consumer `producer` $producer";
+  let summary = "the block's `num_warps` warps run `consumer`; an added warpgroup runs `producer` and `signaller` on one thread each";
+  let regions = (region SizedRegion<1>:$consumer, SizedRegion<1>:$producer, AnyRegion:$signaller);
+  let assemblyFormat = "attr-dict-with-keyword `consumer` $consumer `producer` $producer (`signaller` $signaller^)?";
 }
 #endif

@@ -12,7 +12,7 @@ using namespace mlir;
 bool KernelLowering::usesRanks(func::FuncOp kernel) {
   return kernel
       ->walk([](Operation* op) {
-        bool localOnly = isa<dist::WaitOp, dist::SignalWaitOp, dist::ConsumeTokenOp, dist::FenceOp, dist::QuietOp>(op);
+        bool localOnly = isa<dist::ConsumeTokenOp, dist::FenceOp, dist::QuietOp>(op);
         return isa<dist::DistDialect>(op->getDialect()) && !localOnly ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
@@ -91,7 +91,7 @@ llvm::Value* KernelLowering::translateRank(dist::TranslateRankOp op) {
 // acts once for each group in a kernel with per-thread code, even if all come to it.
 KernelLowering::Callers KernelLowering::callersOf(Operation* op, dist::Group group, bool repeats) {
   bool apart = threadValues(op).isDivergent(op) || threadValues(op).anyDiffers(op->getOperands()) || (repeats && isPerThread(op));
-  if (role_ == 2) group = dist::Group::Thread;
+  if (role_ >= 2) group = dist::Group::Thread;
   else if (!apart) group = dist::Group::Block;
   switch (group) {
     case dist::Group::Thread: return {b_.getInt32(0), b_.getInt32(1), group};

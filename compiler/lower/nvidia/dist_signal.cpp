@@ -34,12 +34,6 @@ bool KernelLowering::lowerDistSignal(Operation* op) {
       .Default([](Operation*) { return false; });
 }
 
-llvm::Value* KernelLowering::compare(dist::Compare how, llvm::Value* seen, llvm::Value* value) {
-  using P = llvm::CmpInst;
-  static constexpr P::Predicate predicates[] = {P::ICMP_EQ, P::ICMP_NE, P::ICMP_SGT, P::ICMP_SLE, P::ICMP_SLT, P::ICMP_SGE};
-  return b_.CreateICmp(predicates[static_cast<int>(how)], seen, value);
-}
-
 // One warp polls, a lane a signal; code that only some threads run polls for itself. Copies by TMA may follow.
 void KernelLowering::lowerWait(dist::WaitOp op) {
   llvm::Type* width = pointeeOf(op.getPointer(), b_);
@@ -52,8 +46,7 @@ void KernelLowering::lowerWait(dist::WaitOp op) {
   auto pollAll = [&](llvm::Value* first, int step) {
     forEach(first, useScalar(op.getCount()), b_.getInt32(step), [&](llvm::Value* i) {
       llvm::Value* signal = b_.CreateGEP(width, useScalar(op.getPointer()), i);
-      pollUntil([&] { return ptx::load(b_, width, 1, signal, nullptr, {}, strong)[0]; },
-                [&](llvm::Value* seen) { return compare(op.getCompare(), seen, value); });
+      pollSignal({op.getLoc(), op.getCompare(), width, signal, value, strong});
     });
   };
   if (together) {
@@ -68,11 +61,13 @@ void KernelLowering::lowerWait(dist::WaitOp op) {
 
 void KernelLowering::lowerNotify(dist::NotifyOp op) {
   llvm::Value* to = addressOn(useScalar(op.getPointer()), useScalar(op.getPeer()));
+  auto update = [&] {
+    updateSignal(to, pointeeOf(op.getPointer(), b_), useScalar(op.getValue()), op.getSignal(), ptx::Order::Release, scopeOf(op.getScope()));
+  };
+  if (role_ == 3) return update();
   completeBulkStores();
   blockBarrier();
-  when(isFirstThread(), [&] {
-    updateSignal(to, pointeeOf(op.getPointer(), b_), useScalar(op.getValue()), op.getSignal(), ptx::Order::Release, scopeOf(op.getScope()));
-  });
+  when(isFirstThread(), update);
 }
 
 // The value is one for all threads: the first one's, unless each waits for itself.
@@ -82,10 +77,7 @@ void KernelLowering::lowerSignalWait(dist::SignalWaitOp op) {
   ptx::AccessOptions strong;
   strong.order = ptx::Order::Acquire;
   strong.scope = ptx::Scope::System;
-  auto poll = [&] {
-    return pollUntil([&] { return ptx::load(b_, width, 1, useScalar(op.getPointer()), nullptr, {}, strong)[0]; },
-                     [&](llvm::Value* seen) { return compare(op.getCompare(), seen, value); });
-  };
+  auto poll = [&] { return pollSignal({op.getLoc(), op.getCompare(), width, useScalar(op.getPointer()), value, strong}); };
   llvm::Value* seen = nullptr;
   if (callersOf(op, dist::Group::Thread).group == dist::Group::Block) {
     llvm::Value* place = scratch(8, op.getLoc());

@@ -9,7 +9,7 @@ using namespace mlir;
 
 bool KernelLowering::lowerDistTeam(Operation* op) {
   return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<dist::BarrierOp>([&](auto o) { return meet(callersOf(o, o.getGroup()), o.getTeam(), !o.getSyncOnly()), true; })
+      .Case<dist::BarrierOp>([&](auto o) { return meet(callersOf(o, o.getGroup()), o.getTeam(), !o.getSyncOnly(), o.getLoc()), true; })
       .Case<dist::BroadcastOp>([&](auto o) { return lowerBroadcast(o), true; })
       .Case<dist::FcollectOp>([&](auto o) { return lowerFcollect(o), true; })
       .Default([](Operation*) { return false; });
@@ -17,7 +17,7 @@ bool KernelLowering::lowerDistTeam(Operation* op) {
 
 // Each member writes the number of this barrier into its slot on every other, then waits until all slots of its own have come as far. The
 // lanes of one warp share the members.
-void KernelLowering::meet(const Callers& callers, mlir::Value team, bool quiet) {
+void KernelLowering::meet(const Callers& callers, mlir::Value team, bool quiet, Location where) {
   llvm::Type *word = b_.getInt32Ty(), *wide = b_.getInt64Ty(), *pointer = b_.getPtrTy(1);
   if (quiet) completeBulkStores();
   syncCallers(callers);
@@ -41,8 +41,7 @@ void KernelLowering::meet(const Callers& callers, mlir::Value team, bool quiet) 
     });
     forEach(callers.index, size, lanes, [&](llvm::Value* i) {
       strong.order = ptx::Order::Acquire;
-      pollUntil([&] { return ptx::load(b_, wide, 1, b_.CreateGEP(wide, signals, i), nullptr, {}, strong)[0]; },
-                [&](llvm::Value* seen) { return b_.CreateICmpUGE(seen, epoch); });
+      pollSignal({where, dist::Compare::Ge, wide, b_.CreateGEP(wide, signals, i), epoch, strong});
     });
     if (callers.group != dist::Group::Thread) ptx::syncWarp(b_);
     strong.order = ptx::Order::Relaxed;
@@ -55,16 +54,16 @@ void KernelLowering::meet(const Callers& callers, mlir::Value team, bool quiet) 
 // Every member fetches from the root when all sources are ready; the second meeting frees them.
 void KernelLowering::lowerBroadcast(dist::BroadcastOp op) {
   Callers callers = callersOf(op, op.getGroup());
-  meet(callers, op.getTeam(), true);
+  meet(callers, op.getTeam(), true, op.getLoc());
   llvm::Value* members = teamField(op.getTeam(), offsetof(tandem_dist_team, members), b_.getPtrTy(1));
   llvm::Value* root = loadElement(members, b_.getInt32Ty(), useScalar(op.getRoot()));
   copyBytes(callers, useScalar(op.getDest()), addressOn(useScalar(op.getSource()), root), useScalar(op.getBytes()));
-  meet(callers, op.getTeam(), true);
+  meet(callers, op.getTeam(), true, op.getLoc());
 }
 
 void KernelLowering::lowerFcollect(dist::FcollectOp op) {
   Callers callers = callersOf(op, op.getGroup());
-  meet(callers, op.getTeam(), true);
+  meet(callers, op.getTeam(), true, op.getLoc());
   llvm::Value* members = teamField(op.getTeam(), offsetof(tandem_dist_team, members), b_.getPtrTy(1));
   llvm::Value* size = teamField(op.getTeam(), offsetof(tandem_dist_team, size), b_.getInt32Ty());
   llvm::Value* bytes = useScalar(op.getBytes());
@@ -73,7 +72,7 @@ void KernelLowering::lowerFcollect(dist::FcollectOp op) {
     llvm::Value* place = b_.CreateMul(b_.CreateZExt(i, b_.getInt64Ty()), bytes);
     copyBytes(callers, b_.CreateGEP(b_.getInt8Ty(), useScalar(op.getDest()), place), source, bytes);
   });
-  meet(callers, op.getTeam(), true);
+  meet(callers, op.getTeam(), true, op.getLoc());
 }
 
 }  // namespace tandem::lower::nvidia

@@ -301,6 +301,7 @@ class KernelLowering {
   // ring.cpp, tma.cpp, roles.cpp
   struct Ring {
     int slots = 0;
+    bool isGate = false, isMailbox = false;
     int64_t bytes = 0, full = 0, empty = 0;  // offsets of the barriers in shared memory
     // Slot and parity of the next fill, take and release, in this role.
     llvm::AllocaInst *slot[3] = {}, *parity[3] = {};
@@ -316,6 +317,7 @@ class KernelLowering {
   Ring& ringOf(mlir::Value ring) { return rings_.find(ring)->second; }
   void advance(Ring& ring, int counter);
   void resetCounters();
+  void post(Ring& mailbox);
   llvm::Value* barrierOf(Ring& ring, int64_t barriers, int counter);  // of the slot that the counter is at
   // Where in shared memory the slot of `buffer` is that the ring's counter is at (without a ring: slot 0), in bytes.
   llvm::Value* slotOffset(mlir::Value buffer, mlir::Value ring, int counter);
@@ -396,7 +398,20 @@ class KernelLowering {
                     ptx::Order order, ptx::Scope scope);
   llvm::Value* compare(dist::Compare how, llvm::Value* seen, llvm::Value* value);
   bool lowerDistTeam(mlir::Operation* op);
-  void meet(const Callers& callers, mlir::Value team, bool quiet);
+  void meet(const Callers& callers, mlir::Value team, bool quiet, mlir::Location where);
+  // dist_poll.cpp
+  struct Awaited {
+    mlir::Location where;
+    dist::Compare how;
+    llvm::Type* width;
+    llvm::Value *signal, *expected;
+    ptx::AccessOptions access;
+  };
+  // Gives the first value that compares true, or, where the watch ends the wait, another one.
+  llvm::Value* pollSignal(const Awaited& awaited);
+  void tellWatch(llvm::Value* watch, const Awaited& awaited, llvm::Value* seen);
+  llvm::Value* watchField(llvm::Value* watch, size_t offset);
+  llvm::Value* placeText(mlir::Location where);  // "file:line:column", then the kernel's name
   void lowerBroadcast(dist::BroadcastOp op);
   void lowerFcollect(dist::FcollectOp op);
 
@@ -425,7 +440,7 @@ class KernelLowering {
   static constexpr int kGroupBarrier = 2;
   int64_t stagingPanels_ = 0, staging_ = 0, stagingBytes_ = 0;
   int blocksPerMultiprocessor_ = 1;
-  int role_ = 0;  // 0: the whole block, 1: consumers, 2: the producer thread
+  int role_ = 0;  // 0: the whole block, 1: consumers, 2: the producer thread, 3: the signaller thread
 };
 
 }  // namespace tandem::lower::nvidia

@@ -24,6 +24,8 @@ void KernelLowering::allocateBuffers(func::FuncOp kernel) {
     Ring ring;
     ring.slots = op.getSlots();
     ring.bytes = op.getBytes();
+    ring.isGate = op.getGate();
+    ring.isMailbox = op.getMailbox();
     ring.full = allocateShared(8 * ring.slots, 8);
     ring.empty = allocateShared(8 * ring.slots, 8);
     rings_[op.getResult()] = ring;
@@ -55,8 +57,8 @@ void KernelLowering::initialiseBarriers() {
   when(isFirstThread(), [&] {
     for (auto& [value, ring] : rings_)
       for (int slot = 0; slot < ring.slots; ++slot) {
-        ptx::mbarrierInit(b_, sharedAddress(ring.full + 8 * slot), b_.getInt32(1));
-        ptx::mbarrierInit(b_, sharedAddress(ring.empty + 8 * slot), b_.getInt32(numWarps_));
+        ptx::mbarrierInit(b_, sharedAddress(ring.full + 8 * slot), b_.getInt32(ring.isMailbox ? numWarps_ : 1));
+        ptx::mbarrierInit(b_, sharedAddress(ring.empty + 8 * slot), b_.getInt32(ring.isMailbox ? 1 : numWarps_));
       }
     ptx::fenceBarrierInit(b_);
   });
@@ -76,8 +78,8 @@ void KernelLowering::resetCounters() {
   for (auto& [value, ring] : rings_)
     for (int c = 0; c < 3; ++c) {
       b_.CreateStore(b_.getInt32(0), ring.slot[c]);
-      // The first round of fills waits for the phase before the first, which has passed.
-      b_.CreateStore(b_.getInt32(c == kFill ? 1 : 0), ring.parity[c]);
+      // The first round of fills waits for the phase before the first, which has passed; at a gate consumers come first.
+      b_.CreateStore(b_.getInt32(c == kFill && !ring.isGate ? 1 : 0), ring.parity[c]);
     }
 }
 
@@ -101,16 +103,28 @@ llvm::Value* KernelLowering::slotOffset(mlir::Value buffer, mlir::Value ring, in
   return b_.CreateAdd(b_.CreateMul(slot, b_.getInt32(place.slotBytes)), b_.getInt32(place.offset));
 }
 
+// All that the warp's threads have written comes before what the signaller does.
+void KernelLowering::post(Ring& mailbox) {
+  completeBulkStores();
+  ptx::syncWarp(b_);
+  ptx::mbarrierArrive(b_, barrierOf(mailbox, mailbox.full, kFill), b_.CreateICmpEQ(laneId(), b_.getInt32(0)));
+}
+
 bool KernelLowering::lowerRing(Operation* op) {
   return llvm::TypeSwitch<Operation*, bool>(op)
       .Case<tgpu::AllocOp, tgpu::RingOp>([](auto) { return true; })
       .Case<tgpu::AcquireOp>([&](auto o) {
         Ring& ring = ringOf(o.getRing());
         ptx::mbarrierWait(b_, barrierOf(ring, ring.empty, kFill), b_.CreateLoad(b_.getInt32Ty(), ring.parity[kFill]));
-        ptx::mbarrierArriveExpect(b_, barrierOf(ring, ring.full, kFill), b_.getInt32(ring.bytes));
+        if (ring.isGate) ptx::fenceProxyAsync(b_);
+        if (!ring.isMailbox) ptx::mbarrierArriveExpect(b_, barrierOf(ring, ring.full, kFill), b_.getInt32(ring.bytes));
         return true;
       })
-      .Case<tgpu::CommitOp>([&](auto o) { return advance(ringOf(o.getRing()), kFill), true; })
+      .Case<tgpu::CommitOp>([&](auto o) {
+        Ring& ring = ringOf(o.getRing());
+        if (ring.isMailbox) post(ring);
+        return advance(ring, kFill), true;
+      })
       .Case<tgpu::AwaitOp>([&](auto o) {
         Ring& ring = ringOf(o.getRing());
         ptx::mbarrierWait(b_, barrierOf(ring, ring.full, kTake), b_.CreateLoad(b_.getInt32Ty(), ring.parity[kTake]));
@@ -120,6 +134,10 @@ bool KernelLowering::lowerRing(Operation* op) {
       .Case<tgpu::ReleaseOp>([&](auto o) {
         Ring& ring = ringOf(o.getRing());
         llvm::Value* address = barrierOf(ring, ring.empty, kRelease);
+        if (ring.isGate) {  // what all threads wrote goes before what TMA reads
+          ptx::fenceProxyAsync(b_);
+          ptx::syncWarp(b_);
+        }
         ptx::mbarrierArrive(b_, address, b_.CreateICmpEQ(laneId(), b_.getInt32(0)));
         return advance(ring, kRelease), true;
       })

@@ -1,4 +1,4 @@
-// Warp roles: the program's warps consume, an added warpgroup's first thread produces.
+// Warp roles: the program's warps consume; of an added warpgroup the first thread produces, one of the second warp signals.
 #include "compiler/lower/nvidia/kernel_lowering.h"
 #include "compiler/lower/nvidia/turns.h"
 
@@ -40,6 +40,11 @@ void KernelLowering::lowerWarpSpecialize(tgpu::WarpSpecializeOp op) {
       ptx::prefetchTensorMap(b_, function_->getArg(image_.params.size() + i));
     lowerBlock(op.getProducer().front());
   });
+  if (!op.getSignaller().empty()) {
+    role_ = 3;
+    resetCounters();
+    when(b_.CreateICmpEQ(threadId(), b_.getInt32(consumers + 32)), [&] { lowerBlock(op.getSignaller().front()); });
+  }
   b_.CreateBr(after);
 
   b_.SetInsertPoint(consumer);

@@ -43,7 +43,8 @@ abi::TensorMapRecipe recipeOf(Op op, RankedTensorType tile, ArrayRef<int64_t> bo
   recipe.base = *hostExpr(op.getBase());
   for (mlir::Value v : op.getShape()) recipe.shape.push_back(*hostExpr(v));
   for (mlir::Value v : op.getStrides()) recipe.strides.push_back(*hostExpr(v));
-  recipe.box.assign(box.begin(), box.end());
+  recipe.box.assign(recipe.shape.size() - box.size(), 1);
+  recipe.box.insert(recipe.box.end(), box.begin(), box.end());
   recipe.swizzleBytes = transform::gpu::panelBytes(*transform::gpu::panelSwizzle(tile));
   return recipe;
 }
@@ -116,13 +117,15 @@ void KernelLowering::lowerTmaLoad(tgpu::TmaLoadOp op) {
   SmallVector<int64_t> box = transform::gpu::tmaBox(tile);
   Ring& ring = ringOf(op.getRing());
   int64_t bytes = tile.getElementTypeBitWidth() / 8;
-  llvm::Value *row = useScalar(op.getOffsets()[0]), *column = useScalar(op.getOffsets()[1]);
+  size_t outer = op.getOffsets().size() - 2;
+  llvm::Value *row = useScalar(op.getOffsets()[outer]), *column = useScalar(op.getOffsets()[outer + 1]);
   llvm::Value* slot = slotOffset(op.getBuffer(), op.getRing(), 0);
   llvm::Value* barrier = barrierOf(ring, ring.full, 0);
   for (int64_t c = 0; c < tile.getDimSize(1); c += box[1])
     for (int64_t r = 0; r < tile.getDimSize(0); r += box[0]) {
       int64_t offset = (c * tile.getDimSize(0) + r * box[1]) * bytes;
       Regs at{b_.CreateAdd(column, b_.getInt32(c)), b_.CreateAdd(row, b_.getInt32(r))};
+      for (size_t d = outer; d-- > 0;) at.push_back(useScalar(op.getOffsets()[d]));
       ptx::tensorLoad(b_, {tensorMapOf(op), at, sharedAddress(b_.CreateAdd(slot, b_.getInt32(offset))), barrier});
     }
 }

@@ -1,7 +1,12 @@
 // Accesses are loads and stores; any other effect may be a meeting with other programs.
 #include "compiler/transform/gpu/accesses.h"
+#include "compiler/dialect/dist/dist.h"
+#include "compiler/dialect/simt/simt.h"
 #include "compiler/dialect/tile/tile.h"
+#include "compiler/transform/gpu/waits.h"
 #include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/SetVector.h>
+#include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
@@ -20,6 +25,10 @@ std::optional<Effect> effectOf(Operation* op) {
   if (auto o = dyn_cast<tile::StoreOp>(op)) return Effect{o.getPointer(), true};
   if (auto o = dyn_cast<tile::BlockLoadOp>(op)) return Effect{o.getBase(), false};
   if (auto o = dyn_cast<tile::BlockStoreOp>(op)) return Effect{o.getBase(), true};
+  if (auto o = dyn_cast<dist::NotifyOp>(op)) return Effect{o.getPointer(), true};
+  if (auto o = dyn_cast<dist::SignalOp>(op)) return Effect{o.getPointer(), true};
+  if (auto o = dyn_cast<dist::PutValueOp>(op)) return Effect{o.getDest(), true};
+  if (auto o = dyn_cast<simt::StOp>(op)) return Effect{o.getPointer(), true};
   return std::nullopt;
 }
 
@@ -29,36 +38,44 @@ bool isHarmless(Operation* op) {
          isMemoryEffectFree(op);
 }
 
-Operation* outermost(Operation* op, Block& body) { return body.findAncestorOpInBlock(*op); }
-
 class Origin {
  public:
-  // False when some pointer comes from elsewhere, or from two arguments.
+  // False when some pointer comes from elsewhere.
   bool collect(Value pointer) {
     if (!seen_.insert(pointer).second) return true;
     if (auto argument = dyn_cast<BlockArgument>(pointer)) return collectArgument(argument);
     Operation* op = pointer.getDefiningOp();
     if (isa<tile::AddPtrOp, tile::BitcastOp, tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::ReshapeOp,
-            tile::PermuteOp>(op))
+            tile::PermuteOp, dist::SymmAtOp, dist::ConsumeTokenOp>(op))
       return collect(op->getOperand(0));
-    if (auto loop = dyn_cast<scf::ForOp>(op)) return collectCarried(loop, cast<OpResult>(pointer).getResultNumber());
+    unsigned index = cast<OpResult>(pointer).getResultNumber();
+    if (auto loop = dyn_cast<scf::ForOp>(op)) return collectCarried(loop, index);
+    if (auto select = dyn_cast<arith::SelectOp>(op)) return collectBoth(select.getTrueValue(), select.getFalseValue());
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      return collectBoth(branch.thenYield().getOperand(index), branch.elseYield().getOperand(index));
     return false;
   }
 
-  BlockArgument argument;
+  llvm::SetVector<BlockArgument> arguments;
 
  private:
   bool collectArgument(BlockArgument from) {
     Operation* parent = from.getOwner()->getParentOp();
     if (auto loop = dyn_cast<scf::ForOp>(parent))
       return from.getArgNumber() > 0 && collectCarried(loop, from.getArgNumber() - 1);
-    if (!isa<func::FuncOp>(parent) || (argument && argument != from)) return false;
-    argument = from;
+    if (!isa<func::FuncOp>(parent)) return false;
+    arguments.insert(from);
     return true;
   }
 
   bool collectCarried(scf::ForOp loop, unsigned index) {
-    return collect(loop.getInitArgs()[index]) && collect(loop.getYieldedValues()[index]);
+    return collectBoth(loop.getInitArgs()[index], loop.getYieldedValues()[index]);
+  }
+
+  // Of both as much as is known.
+  bool collectBoth(Value one, Value other) {
+    bool known = collect(one);
+    return collect(other) && known;
   }
 
   llvm::DenseSet<Value> seen_;
@@ -78,14 +95,18 @@ bool all(Operation* op, llvm::function_ref<bool(Operation*)> isFine) {
 
 BlockArgument argumentBehind(Value pointer) {
   Origin origin;
-  return origin.collect(pointer) ? origin.argument : BlockArgument();
+  return origin.collect(pointer) && origin.arguments.size() == 1 ? origin.arguments.front() : BlockArgument();
+}
+
+void addArgumentsBehind(Value pointer, SmallVectorImpl<BlockArgument>& to) {
+  Origin origin;
+  origin.collect(pointer);
+  llvm::append_range(to, origin.arguments);
 }
 
 bool mayRunAhead(Operation* load, BlockArgument base) {
-  Block& body = load->getParentOfType<func::FuncOp>().getBody().front();
-  Operation* nest = outermost(load, body);
   return all(load, [&](Operation* op) {
-    if (isHarmless(op) || nest->isBeforeInBlock(outermost(op, body))) return true;
+    if (isHarmless(op) || isWait(op) || !mayPrecede(op, load)) return true;
     std::optional<Effect> effect = effectOf(op);
     if (!effect) return false;
     if (!effect->writes) return true;
@@ -94,11 +115,29 @@ bool mayRunAhead(Operation* load, BlockArgument base) {
   });
 }
 
+// An update whose old value nobody looks at has seen nothing of others.
+bool holdsUp(Operation* op, ArrayRef<BlockArgument> bases) {
+  if (isHarmless(op) || isWait(op) || isa<dist::FenceOp, dist::QuietOp>(op)) return false;
+  if (isa<tile::AtomicRmwOp, tile::AtomicCasOp>(op) && op->getResult(0).use_empty()) return false;
+  std::optional<Effect> effect = effectOf(op);
+  if (effect) return effect->writes && llvm::is_contained(bases, argumentBehind(effect->pointer));
+  if (isa<tile::LoadOp>(op)) return true;  // volatile
+  return !isa<tile::InlineAsmOp>(op) && (!isa<tile::TileDialect>(op->getDialect()) || hasEffect<MemoryEffects::Write>(op));
+}
+
+bool isWritten(Operation* load) {
+  BlockArgument base = argumentBehind(effectOf(load)->pointer);
+  return base && !all(load, [&](Operation* op) {
+    std::optional<Effect> effect = effectOf(op);
+    return !effect || !effect->writes || !mayPrecede(op, load) || argumentBehind(effect->pointer) != base;
+  });
+}
+
 bool isOnlyAccess(Operation* store, BlockArgument base) {
   return all(store, [&](Operation* op) {
     if (op == store || isHarmless(op)) return true;
     std::optional<Effect> effect = effectOf(op);
-    if (!effect) return false;
+    if (!effect || isa<dist::DistDialect, simt::SimtDialect>(op->getDialect())) return false;
     BlockArgument accessed = argumentBehind(effect->pointer);
     return accessed && accessed != base;
   });

@@ -4,12 +4,23 @@
 
 namespace tandem::transform::gpu {
 
-// The kernel's argument that a pointer, or every pointer of a tile, is computed from; null when that is not known.
+// The one argument of the kernel that a pointer, or every pointer of a tile, is computed from; null when that is not known.
 mlir::BlockArgument argumentBehind(mlir::Value pointer);
 
-// Whether `load`, which reads through the argument `base`, may run ahead of everything before it and of the loops around it: nothing there
-// may write through `base` or an unknown pointer, and nothing may wait for somebody else's writes. Other arguments do not overlap `base`.
+// Those of the arguments that a pointer may be computed from which are known, also through choices.
+void addArgumentsBehind(mlir::Value pointer, llvm::SmallVectorImpl<mlir::BlockArgument>& to);
+
+// Whether `load`, which reads through the argument `base`, may run ahead of everything before it and of the loops around it, waits left
+// out (waits.h): nothing there may write through `base` or an unknown pointer, and nothing may meet with others. Other arguments do not
+// overlap `base`.
 bool mayRunAhead(mlir::Operation* load, mlir::BlockArgument base);
+
+// Whether a load through one of `bases` that `op` precedes must not start before `op` is done, waits left out: `op` writes through one of
+// them, or it is where the program meets others.
+bool holdsUp(mlir::Operation* op, llvm::ArrayRef<mlir::BlockArgument> bases);
+
+// Whether something before `load` or in the loops around it writes through the argument that `load` reads through.
+bool isWritten(mlir::Operation* load);
 
 // Whether nothing else in the kernel touches memory through the argument `base` of `store` or depends on when its writes are done.
 bool isOnlyAccess(mlir::Operation* store, mlir::BlockArgument base);

@@ -33,6 +33,7 @@ class LayoutAssignment {
     placeDefaults();
     chooseTmaStores();
     insertConversions();
+    hoistConversions();
   }
 
  private:
@@ -261,6 +262,29 @@ class LayoutAssignment {
     builder.insert(copy);
     setLayout(copy->getResult(0), layout);
     return copy->getResult(0);
+  }
+
+  // A tile that a loop hands on again and again, to other ranks above all, goes through shared memory once.
+  void hoistConversions() {
+    kernel_.walk([](tgpu::ConvertLayoutOp convert) {
+      while (auto loop = dyn_cast<scf::ForOp>(convert->getParentOp())) {
+        SmallVector<Operation*> chain;
+        if (!isInvariant(convert, loop, chain)) return;
+        for (Operation* op : chain) op->moveBefore(loop);
+      }
+    });
+  }
+
+  // `chain`: what `op` needs of the loop's body, in order, and `op`.
+  static bool isInvariant(Operation* op, scf::ForOp loop, SmallVector<Operation*>& chain) {
+    if (!loop->isAncestor(op) || llvm::is_contained(chain, op)) return true;
+    if (op->getBlock() != loop.getBody() || op->getNumRegions() || !isMemoryEffectFree(op) || chain.size() > 8) return false;
+    for (Value operand : op->getOperands()) {
+      Operation* from = operand.getDefiningOp();
+      if (from ? !isInvariant(from, loop, chain) : operand.getParentBlock() == loop.getBody()) return false;
+    }
+    chain.push_back(op);
+    return true;
   }
 
   static bool isCheapTree(Value value, int depth = 0) {

@@ -29,7 +29,7 @@ Value rootOf(Value pointer) {
         continue;
       }
       if (!isa<tile::AddPtrOp, tile::BitcastOp, tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::ReshapeOp,
-               tile::PermuteOp, tgpu::ConvertLayoutOp, dist::ConsumeTokenOp>(op))
+               tile::PermuteOp, tgpu::ConvertLayoutOp, dist::ConsumeTokenOp, dist::SymmAtOp>(op))
         return nullptr;
       pointer = op->getOperand(0);
       continue;
@@ -162,6 +162,7 @@ class Inserter {
   static bool isBarrier(Operation* op) {
     if (auto rmw = dyn_cast<tile::AtomicRmwOp>(op)) return releases(rmw.getSem());
     if (auto cas = dyn_cast<tile::AtomicCasOp>(op)) return releases(cas.getSem());
+    if (isa<dist::WaitOp, dist::SignalWaitOp>(op)) return !differs(op->getOperands());
     return isa<simt::BarrierOp, dist::NotifyOp, dist::PutOp, dist::GetOp, dist::PutSignalOp, dist::BarrierOp,
                dist::BroadcastOp, dist::FcollectOp, dist::FenceOp, dist::QuietOp>(op);
   }

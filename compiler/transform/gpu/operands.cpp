@@ -2,6 +2,7 @@
 #include "compiler/transform/gpu/operands.h"
 #include "compiler/analysis/axis_info.h"
 #include "compiler/transform/gpu/host_expr.h"
+#include "compiler/transform/gpu/tensor_choice.h"
 #include <mlir/IR/Matchers.h>
 
 namespace tandem::transform::gpu {
@@ -39,6 +40,18 @@ OperandSource throughTranspose(Value operand) {
   return {operand, false};
 }
 
+static bool isMatrix(RankedTensorType type) {
+  return type.getRank() >= 2 && llvm::all_of(type.getShape().drop_back(2), [](int64_t n) { return n == 1; });
+}
+
+tile::BlockLoadOp blockLoadBehind(Value tile) {
+  auto reshape = tile.getDefiningOp<tile::ReshapeOp>();
+  auto load = (reshape ? reshape.getSource() : tile).getDefiningOp<tile::BlockLoadOp>();
+  if (!load || !reshape) return load;
+  auto loaded = cast<RankedTensorType>(load.getResult().getType());
+  return isMatrix(loaded) && loaded.getShape().take_back(2) == cast<RankedTensorType>(tile.getType()).getShape() ? load : nullptr;
+}
+
 // K-major operands of any type; others of 16-bit types only.
 bool readsFromShared(tile::DotOp dot, bool isLhs, const OperandSource& operand) {
   auto type = cast<RankedTensorType>(operand.source.getType());
@@ -49,23 +62,24 @@ bool readsFromShared(tile::DotOp dot, bool isLhs, const OperandSource& operand) 
 template <class Op>
 static bool fitsTma(Op op, RankedTensorType type) {
   APInt last;
-  if (type.getRank() != 2 || !panelSwizzle(type) || op.getBoundaryCheck().size() != 2) return false;
+  if (!isMatrix(type) || !panelSwizzle(type) || op.getBoundaryCheck().size() != size_t(type.getRank())) return false;
   // A descriptor's last dimension is contiguous whatever its number says.
-  if (!op.getDescriptor() && (!matchPattern(op.getStrides().back(), m_ConstantInt(&last)) || !last.isOne())) return false;
-  auto onHost = [](Value v) { return hostExpr(v).has_value(); };
-  return onHost(op.getBase()) && llvm::all_of(op.getShape(), onHost) && llvm::all_of(op.getStrides(), onHost);
+  return op.getDescriptor() || (matchPattern(op.getStrides().back(), m_ConstantInt(&last)) && last.isOne());
 }
 
 bool fitsTma(tile::BlockLoadOp load) {
   auto type = cast<RankedTensorType>(load.getResult().getType());
-  if (load.getPadding() != tile::Padding::Zero || !fitsTma(load, type)) return false;
+  if (load.getPadding() != tile::Padding::Zero || !fitsTma(load, type) || !tensorChoice(load)) return false;
   // TMA loads from whole 16 bytes of a row.
   analysis::AxisInfoAnalysis axes(load->getParentOfType<func::FuncOp>());
   return axes.of(load.getOffsets().back()).divisibility(0) % (128 / type.getElementTypeBitWidth()) == 0;
 }
 
 bool fitsTma(tile::BlockStoreOp store) {
-  return !store.getReduce() && fitsTma(store, cast<RankedTensorType>(store.getValue().getType()));
+  auto onHost = [](Value v) { return hostExpr(v).has_value(); };
+  auto type = cast<RankedTensorType>(store.getValue().getType());
+  return !store.getReduce() && type.getRank() == 2 && fitsTma(store, type) && onHost(store.getBase()) &&
+         llvm::all_of(store.getShape(), onHost) && llvm::all_of(store.getStrides(), onHost);
 }
 
 SmallVector<int64_t> tmaBox(RankedTensorType tile) {

@@ -19,6 +19,8 @@ struct OperandSource {
   bool transposed = false;
 };
 OperandSource throughTranspose(mlir::Value operand);
+// The block load that gives `tile`, perhaps with dimensions of size 1 in front that a reshape drops. Null: something else does.
+tile::BlockLoadOp blockLoadBehind(mlir::Value tile);
 // Whether wgmma reads this operand from shared memory when it is stored as `source` is.
 bool readsFromShared(tile::DotOp dot, bool isLhs, const OperandSource& operand);
 

@@ -1,6 +1,10 @@
 // A backward slice through loops, then a copy of it.
 #include "compiler/transform/gpu/producer.h"
+#include "compiler/dialect/dist/dist.h"
+#include "compiler/transform/gpu/accesses.h"
+#include "compiler/transform/gpu/waits.h"
 #include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tandem::transform::gpu {
 using namespace mlir;
@@ -11,12 +15,22 @@ bool hasTiles(Operation* op) {
   return llvm::any_of(op->getResultTypes(), isTile) || llvm::any_of(op->getOperandTypes(), isTile);
 }
 
+// Whether another thread may do what `op` does as well, at a time of its own. A signal's value may be another one then.
+bool mayHappenTwice(Operation* op) {
+  if (isMemoryEffectFree(op) || isa<dist::WaitOp>(op)) return true;
+  if (auto wait = dyn_cast<dist::SignalWaitOp>(op)) return wait.getResult().use_empty() || wait.getCompare() == dist::Compare::Eq;
+  auto load = dyn_cast<tile::LoadOp>(op);
+  return load && !load.getIsVolatile() && !isWritten(load);
+}
+
 class Slice {
  public:
-  Slice(Block& body, ArrayRef<Operation*> roots) : body_(body), roots_(roots.begin(), roots.end()) {}
+  Slice(Block& body, ArrayRef<Operation*> roots, ArrayRef<Operation*> places)
+      : body_(body), roots_(roots.begin(), roots.end()), places_(places.begin(), places.end()) {}
 
   std::optional<Needed> find() {
     for (Operation* root : roots_) needOp(root);
+    for (Operation* place : places_) needOp(place);
     while (!todo_.empty() && sound_) visit(todo_.pop_back_val());
     if (!sound_) return std::nullopt;
     return std::move(needed_);
@@ -35,7 +49,9 @@ class Slice {
       for (Value v : op->getOperands().take_front(isa<scf::ForOp>(op) ? 3 : 1)) needValue(v);
       return;
     }
-    if (op->getNumRegions() || (!llvm::is_contained(roots_, op) && hasTiles(op))) {
+    if (places_.contains(op)) return;
+    bool isRoot = llvm::is_contained(roots_, op);
+    if (op->getNumRegions() || (!isRoot && hasTiles(op)) || ((!isRoot || isWait(op)) && !mayHappenTwice(op))) {
       sound_ = false;
       return;
     }
@@ -54,7 +70,17 @@ class Slice {
     auto result = cast<OpResult>(v);
     needOp(result.getOwner());
     if (auto loop = dyn_cast<scf::ForOp>(result.getOwner())) needCarried(loop, result.getResultNumber());
-    if (isa<scf::IfOp>(result.getOwner())) sound_ = false;
+    if (auto branch = dyn_cast<scf::IfOp>(result.getOwner())) needChosen(branch, result.getResultNumber());
+  }
+
+  void needChosen(scf::IfOp branch, unsigned index) {
+    if (isa<RankedTensorType>(branch.getResult(index).getType())) {
+      sound_ = false;
+      return;
+    }
+    if (!needed_.carried.insert(branch.getResult(index)).second) return;
+    needValue(branch.thenYield().getOperand(index));
+    needValue(branch.elseYield().getOperand(index));
   }
 
   void needCarried(scf::ForOp loop, unsigned index) {
@@ -69,6 +95,7 @@ class Slice {
 
   Block& body_;
   SmallVector<Operation*> roots_, todo_;
+  llvm::SetVector<Operation*> places_;
   Needed needed_;
   bool sound_ = true;
 };
@@ -118,14 +145,24 @@ class Copy {
   }
 
   void copyBranch(scf::IfOp branch, OpBuilder& builder) {
+    SmallVector<unsigned> kept;
+    for (Value result : branch.getResults())
+      if (needed_.carried.contains(result)) kept.push_back(cast<OpResult>(result).getResultNumber());
+    auto types = llvm::map_to_vector(kept, [&](unsigned i) { return branch.getResult(i).getType(); });
     bool hasElse = !branch.getElseRegion().empty();
-    auto copy = scf::IfOp::create(builder, branch.getLoc(), TypeRange{},
-                                  mapping_.lookupOrDefault(branch.getCondition()), hasElse);
-    OpBuilder then(copy.thenYield());
-    block(*branch.thenBlock(), then);
-    if (!hasElse) return;
-    OpBuilder otherwise(copy.elseYield());
-    block(*branch.elseBlock(), otherwise);
+    auto copy = scf::IfOp::create(builder, branch.getLoc(), types, mapping_.lookupOrDefault(branch.getCondition()), hasElse);
+    copySide(*branch.thenBlock(), *copy.thenBlock(), kept);
+    if (hasElse) copySide(*branch.elseBlock(), *copy.elseBlock(), kept);
+    for (auto [k, i] : llvm::enumerate(kept)) mapping_.map(branch.getResult(i), copy.getResult(k));
+  }
+
+  void copySide(Block& from, Block& to, ArrayRef<unsigned> kept) {
+    OpBuilder inside = kept.empty() ? OpBuilder(to.getTerminator()) : OpBuilder::atBlockBegin(&to);
+    block(from, inside);
+    if (kept.empty()) return;
+    SmallVector<Value> yielded;
+    for (unsigned i : kept) yielded.push_back(mapping_.lookupOrDefault(from.getTerminator()->getOperand(i)));
+    scf::YieldOp::create(inside, from.getTerminator()->getLoc(), yielded);
   }
 
   const Needed& needed_;
@@ -135,7 +172,9 @@ class Copy {
 
 }  // namespace
 
-std::optional<Needed> neededFor(Block& body, ArrayRef<Operation*> roots) { return Slice(body, roots).find(); }
+std::optional<Needed> neededFor(Block& body, ArrayRef<Operation*> roots, ArrayRef<Operation*> places) {
+  return Slice(body, roots, places).find();
+}
 
 void cloneNeeded(Block& body, const Needed& needed, OpBuilder& builder, IRMapping& mapping,
                  llvm::function_ref<bool(Operation*, OpBuilder&, IRMapping&)> copyRoot) {

@@ -10,14 +10,16 @@ namespace tandem::transform::gpu {
 
 struct Needed {
   llvm::SetVector<mlir::Operation*> ops;
-  llvm::DenseSet<mlir::Value> carried;  // results of loops whose carried values are needed
+  llvm::DenseSet<mlir::Value> carried;  // results of loops and branches that are needed
 };
 
 // The ops of `body` that ops in `roots` need: operands, what those need, loops and branches around them. Nothing when a tile is among
-// them, or control flow the copy cannot have: one thread runs it.
-std::optional<Needed> neededFor(mlir::Block& body, llvm::ArrayRef<mlir::Operation*> roots);
+// them, or control flow the copy cannot have (one thread runs it), or what must not happen twice. Of `places` it is only needed when they
+// are passed.
+std::optional<Needed> neededFor(mlir::Block& body, llvm::ArrayRef<mlir::Operation*> roots, llvm::ArrayRef<mlir::Operation*> places = {});
 
-// Copies the needed ops of `body` to where `builder` is; `copyRoot` makes what stands for a root, its operands being already mapped.
+// Copies the needed ops of `body` to where `builder` is; `copyRoot` makes what stands for a root or a place, its operands being
+// already mapped.
 void cloneNeeded(mlir::Block& body, const Needed& needed, mlir::OpBuilder& builder, mlir::IRMapping& mapping,
                  llvm::function_ref<bool(mlir::Operation*, mlir::OpBuilder&, mlir::IRMapping&)> copyRoot);
 

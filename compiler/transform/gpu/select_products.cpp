@@ -1,7 +1,13 @@
 // Rings and roles for products in loops; buffers for the others.
 #include "compiler/transform/gpu/select_products.h"
+#include "compiler/dialect/dist/dist.h"
+#include "compiler/dialect/simt/simt.h"
+#include "compiler/transform/gpu/accesses.h"
 #include "compiler/transform/gpu/operands.h"
 #include "compiler/transform/gpu/producer.h"
+#include "compiler/transform/gpu/signaller.h"
+#include "compiler/transform/gpu/tensor_choice.h"
+#include "compiler/transform/gpu/waits.h"
 #include <llvm/ADT/MapVector.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -51,7 +57,7 @@ class ProductSelection {
     for (tile::DotOp dot : dots_)
       for (bool isLhs : {true, false}) {
         OperandSource operand = throughTranspose(isLhs ? dot.getLhs() : dot.getRhs());
-        auto load = operand.source.getDefiningOp<tile::BlockLoadOp>();
+        tile::BlockLoadOp load = blockLoadBehind(operand.source);
         if (!load || !fitsTma(load) || !readsFromShared(dot, isLhs, operand)) continue;
         readers[load].push_back(dot);
       }
@@ -81,7 +87,9 @@ class ProductSelection {
            });
   }
 
-  // Loops one after the other fill the same slots in turn, if their tiles are alike.
+  static bool isNested(scf::ForOp a, scf::ForOp b) { return a->isAncestor(b) || b->isAncestor(a); }
+
+  // Loops one after the other, or in two branches, fill the same slots in turn, if their tiles are alike.
   int ownerOf(size_t index) {
     const RingPlan& plan = rings_[index];
     auto typesOf = [](const RingPlan& p) {
@@ -89,20 +97,19 @@ class ProductSelection {
     };
     for (size_t i = 0; i < index && plan.loop; ++i) {
       const RingPlan& other = rings_[i];
-      if (other.owner != int(i) || !other.loop || other.loop->getBlock() != plan.loop->getBlock() ||
-          typesOf(other) != typesOf(plan))
+      if (other.owner != int(i) || !other.loop || isNested(other.loop, plan.loop) || typesOf(other) != typesOf(plan))
         continue;
       bool isTaken = llvm::any_of(
-          rings_, [&](const RingPlan& p) { return &p != &plan && p.owner == int(i) && p.loop == plan.loop; });
+          rings_, [&](const RingPlan& p) { return &p != &plan && p.owner == int(i) && isNested(p.loop, plan.loop); });
       if (!isTaken) return i;
     }
     return index;
   }
 
-  static bool onlyProductsRead(tile::BlockLoadOp load, ArrayRef<tile::DotOp> dots) {
-    auto isReader = [&](Operation* user) { return llvm::is_contained(dots, dyn_cast<tile::DotOp>(user)); };
-    return llvm::all_of(load->getUsers(), [&](Operation* user) {
-      return isReader(user) || (isa<tile::PermuteOp>(user) && llvm::all_of(user->getUsers(), isReader));
+  static bool onlyProductsRead(Operation* of, ArrayRef<tile::DotOp> dots) {
+    return llvm::all_of(of->getUsers(), [&](Operation* user) {
+      if (isa<tile::PermuteOp, tile::ReshapeOp>(user)) return onlyProductsRead(user, dots);
+      return llvm::is_contained(dots, dyn_cast<tile::DotOp>(user));
     });
   }
 
@@ -131,7 +138,7 @@ class ProductSelection {
       for (bool isLhs : {true, false}) {
         Value source = throughTranspose(isLhs ? dot.getLhs() : dot.getRhs()).source;
         bool inRing = llvm::any_of(rings_, [&](const RingPlan& p) {
-          return llvm::is_contained(p.loads, source.getDefiningOp<tile::BlockLoadOp>());
+          return llvm::is_contained(p.loads, blockLoadBehind(source));
         });
         if (inRing || (isLhs && staysInRegisters(dot)) || !seen.insert(source).second) continue;
         bytes += bytesOf(cast<RankedTensorType>(source.getType()));
@@ -144,8 +151,13 @@ class ProductSelection {
     SmallVector<Operation*> roots;
     for (RingPlan& p : rings_)
       for (tile::BlockLoadOp load : p.loads) roots.push_back(load);
-    auto needed = neededFor(body, roots);
-    if (!needed) return rings_.clear();
+    SmallVector<Operation*> loads = roots;
+    SmallVector<Operation*> waits = findWaits(loads);
+    llvm::copy_if(waits, std::back_inserter(roots), ordersAll);
+    SmallVector<Operation*> gates = findGates(loads);
+    auto needed = neededFor(body, roots, gates);
+    if (!needed || (!gates.empty() && isPerThread())) return rings_.clear();
+    warnOfOvertaking(loads, waits, *needed);
 
     Location loc = kernel_.getLoc();
     OpBuilder builder = OpBuilder::atBlockBegin(&body);
@@ -154,6 +166,7 @@ class ProductSelection {
       p.ring = rings_[p.owner].ring;
       p.buffers = rings_[p.owner].buffers;
     }
+    Value gate = gates.empty() ? nullptr : makeGate(builder);
     auto roles = tgpu::WarpSpecializeOp::create(builder, loc);
     Block& consumer = roles.getConsumer().emplaceBlock();
     Block& producer = roles.getProducer().emplaceBlock();
@@ -162,15 +175,19 @@ class ProductSelection {
 
     OpBuilder inProducer = OpBuilder::atBlockEnd(&producer);
     IRMapping mapping;
-    cloneNeeded(consumer, *needed, inProducer, mapping,
-                [&](Operation* op, OpBuilder& b, IRMapping& map) { return copyLoad(op, b, map); });
+    cloneNeeded(consumer, *needed, inProducer, mapping, [&](Operation* op, OpBuilder& b, IRMapping& map) {
+      if (llvm::is_contained(gates, op)) return passGate(op, gate, b);
+      return copyLoad(op, b, map);
+    });
+    for (Operation* op : gates) openGate(op, gate);
+    dropWaits(*needed, loads);
+    delegateSignals(roles);
     for (RingPlan& p : rings_) consume(p);
   }
 
   void makeRing(RingPlan& p, OpBuilder& builder) {
     Location loc = p.loads.front().getLoc();
-    p.ring = tgpu::RingOp::create(builder, loc, builder.getI32Type(), builder.getI32IntegerAttr(p.slots),
-                                  builder.getI32IntegerAttr(p.bytes));
+    p.ring = tgpu::RingOp::create(builder, loc, builder.getI32Type(), p.slots, p.bytes);
     for (tile::BlockLoadOp load : p.loads) {
       auto type = cast<RankedTensorType>(load.getResult().getType());
       p.buffers.push_back(makeBuffer(builder, load.getLoc(), type, p.slots));
@@ -178,7 +195,7 @@ class ProductSelection {
   }
 
   static Value makeBuffer(OpBuilder& builder, Location loc, RankedTensorType type, int64_t slots) {
-    auto smem = tile::SmemType::get(builder.getContext(), type.getShape(), type.getElementType());
+    auto smem = tile::SmemType::get(builder.getContext(), type.getShape().take_back(2), type.getElementType());
     return tgpu::AllocOp::create(builder, loc, smem, builder.getI32IntegerAttr(slots),
                                  builder.getI32IntegerAttr(panelBytes(*panelSwizzle(type))));
   }
@@ -192,16 +209,94 @@ class ProductSelection {
       if (it == p.loads.end()) continue;
       Location loc = load.getLoc();
       if (it == p.loads.begin()) tgpu::AcquireOp::create(builder, loc, p.ring);
-      auto mapped = [&](ValueRange values) {
-        return llvm::map_to_vector(values, [&](Value v) { return mapping.lookupOrDefault(v); });
-      };
-      tgpu::TmaLoadOp::create(builder, loc, mapping.lookupOrDefault(load.getBase()), mapped(load.getShape()),
-                              mapped(load.getStrides()), mapped(load.getOffsets()), p.buffers[it - p.loads.begin()],
-                              p.ring, load.getPadding());
+      startCopy(load, *tensorChoice(load), p.buffers[it - p.loads.begin()], p.ring, builder, mapping);
       if (std::next(it) == p.loads.end()) tgpu::CommitOp::create(builder, loc, p.ring);
       return true;
     }
     return false;
+  }
+
+  static void startCopy(tile::BlockLoadOp load, const TensorChoice& choice, Value buffer, Value ring, OpBuilder& builder,
+                        IRMapping& mapping) {
+    if (choice.condition) {
+      auto branch = scf::IfOp::create(builder, load.getLoc(), mapping.lookupOrDefault(choice.condition), true);
+      OpBuilder then(branch.thenYield()), otherwise(branch.elseYield());
+      startCopy(load, *choice.then, buffer, ring, then, mapping);
+      return startCopy(load, *choice.otherwise, buffer, ring, otherwise, mapping);
+    }
+    auto here = [&](Value v) { return choice.facts.empty() ? mapping.lookupOrDefault(v) : computeAnew(v, choice.facts, builder); };
+    auto offsets = llvm::map_to_vector(load.getOffsets(), [&](Value v) { return mapping.lookupOrDefault(v); });
+    Value base = here(load.getBase());
+    SmallVector<Value> shape = llvm::map_to_vector(load.getShape(), here), strides = llvm::map_to_vector(load.getStrides(), here);
+    tgpu::TmaLoadOp::create(builder, load.getLoc(), base, shape, strides, offsets, buffer, ring, load.getPadding());
+  }
+
+  //===- what copies come after ---------------------------------------------------------------------------------===//
+  SmallVector<Operation*> findWaits(ArrayRef<Operation*> loads) {
+    SmallVector<Operation*> waits;
+    kernel_.walk([&](Operation* op) {
+      if (isWait(op) && llvm::any_of(loads, [&](Operation* load) { return mayPrecede(op, load); })) waits.push_back(op);
+    });
+    return waits;
+  }
+
+  // What the program must have done before its later copies start, other than wait.
+  SmallVector<Operation*> findGates(ArrayRef<Operation*> loads) {
+    SmallVector<BlockArgument> bases;
+    for (Operation* load : loads) addArgumentsBehind(cast<tile::BlockLoadOp>(load).getBase(), bases);
+    SmallVector<Operation*> gates;
+    kernel_.walk([&](Operation* op) {
+      if (op != kernel_ && holdsUp(op, bases) && llvm::any_of(loads, [&](Operation* load) { return mayPrecede(op, load); }))
+        gates.push_back(op);
+    });
+    return gates;
+  }
+
+  bool isPerThread() {
+    return kernel_.walk([](simt::TidOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  }
+
+  void warnOfOvertaking(ArrayRef<Operation*> loads, ArrayRef<Operation*> waits, const Needed& needed) {
+    for (Operation* wait : waits)
+      for (Operation* load : loads) {
+        if (needed.ops.contains(wait) || !mayPrecede(wait, load)) continue;
+        SmallVector<BlockArgument> bases;
+        addArgumentsBehind(cast<tile::BlockLoadOp>(load).getBase(), bases);
+        gpu::warnOfOvertaking(load, bases, wait);
+      }
+  }
+
+  // A ring without bytes in which the roles meet: the consumers come first, the producer passes when all are there.
+  static Value makeGate(OpBuilder& builder) {
+    return tgpu::RingOp::create(builder, builder.getUnknownLoc(), builder.getI32Type(), 1, 0, true);
+  }
+
+  static bool passGate(Operation* op, Value gate, OpBuilder& builder) {
+    tgpu::AcquireOp::create(builder, op->getLoc(), gate);
+    tgpu::CommitOp::create(builder, op->getLoc(), gate);
+    return true;
+  }
+
+  static void openGate(Operation* op, Value gate) {
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    tgpu::ReleaseOp::create(builder, op->getLoc(), gate);
+    tgpu::AwaitOp::create(builder, op->getLoc(), gate);
+    tgpu::AdvanceOp::create(builder, op->getLoc(), gate);
+  }
+
+  // The producer has waited before it fills a slot, and consumers come after that through the slot's barrier: where a token reaches nothing
+  // else, they need not wait as well.
+  static void dropWaits(const Needed& needed, ArrayRef<Operation*> loads) {
+    for (Operation* op : needed.ops) {
+      auto wait = dyn_cast<dist::WaitOp>(op);
+      if (!wait || wait.getToken().use_empty()) continue;
+      auto reached = reachedBy(wait.getToken());
+      if (!reached || !llvm::all_of(*reached, [&](Operation* access) { return llvm::is_contained(loads, access); })) continue;
+      OpBuilder builder(wait);
+      wait.getToken().replaceAllUsesWith(arith::ConstantIntOp::create(builder, wait.getLoc(), 0, 32));
+      wait.erase();
+    }
   }
 
   //===- consumers ----------------------------------------------------------------------------------------------===//
@@ -213,7 +308,7 @@ class ProductSelection {
     tgpu::AwaitOp::create(builder, p.dots.front().getLoc(), p.ring);
     tile::DotOp last = p.dots.back();
     builder.setInsertionPointAfter(last);
-    bool overlaps = rings_.size() == 1 && p.dots.size() == 1 && accumulates(last, p.loop) && readsOnly(p, last);
+    bool overlaps = isAlone(p) && p.dots.size() == 1 && accumulates(last, p.loop) && readsOnly(p, last);
     tgpu::AdvanceOp::create(builder, last.getLoc(), p.ring);
     if (overlaps) {
       pending_[last] = 1;
@@ -232,6 +327,11 @@ class ProductSelection {
     }
   }
 
+  // Whether no other ring is filled while the plan's loop runs.
+  bool isAlone(const RingPlan& p) {
+    return llvm::all_of(rings_, [&](const RingPlan& other) { return &other == &p || (other.loop && !isNested(other.loop, p.loop)); });
+  }
+
   // The slot is read until the last loop with one of the products ends.
   static void consumeOnce(RingPlan& p) {
     Operation* last = p.dots.back()->getParentOp();
@@ -245,7 +345,7 @@ class ProductSelection {
   // Another operand's buffer or registers are filled anew by the next iteration, while this one's product would still read them.
   static bool readsOnly(const RingPlan& p, tile::DotOp dot) {
     auto isLoaded = [&](Value operand) {
-      return llvm::is_contained(p.loads, throughTranspose(operand).source.getDefiningOp<tile::BlockLoadOp>());
+      return llvm::is_contained(p.loads, blockLoadBehind(throughTranspose(operand).source));
     };
     return isLoaded(dot.getLhs()) && isLoaded(dot.getRhs());
   }
@@ -290,7 +390,7 @@ class ProductSelection {
     OperandSource source = throughTranspose(value);
     for (RingPlan& p : rings_)
       for (auto [load, buffer] : llvm::zip(p.loads, p.buffers))
-        if (load.getResult() == source.source) return {buffer, p.ring, source.transposed};
+        if (load == blockLoadBehind(source.source)) return {buffer, p.ring, source.transposed};
     if (isLhs && staysInRegisters(dot)) return {value, nullptr, false};
     if (!readsFromShared(dot, isLhs, source)) source = {kMajorCopy(dot, isLhs, builder), !isLhs};
     return {stage(source.source), nullptr, source.transposed};
@@ -325,10 +425,12 @@ class ProductSelection {
   // Loads that became copies, and what only read them.
   void eraseUnused() {
     for (RingPlan& p : rings_)
-      for (tile::BlockLoadOp load : p.loads) {
-        for (Operation* user : llvm::make_early_inc_range(load->getUsers())) user->erase();
-        load->erase();
-      }
+      for (tile::BlockLoadOp load : p.loads) eraseWithUsers(load);
+  }
+
+  static void eraseWithUsers(Operation* op) {
+    for (Operation* user : llvm::make_early_inc_range(op->getUsers())) eraseWithUsers(user);
+    op->erase();
   }
 
   static constexpr int64_t kEpilogueBytes = 33 * 1024, kMaxSlots = 8;

@@ -24,11 +24,25 @@ def push(x, flag):
     dl.notify(flag, peer, signal=1, sig_op="set", comm_scope="intra_node")
 
 
-# PULL-NOT: pull_param_3
+# A poll reads the signal and nothing else; after 64 it pauses, and at every 1024th it looks at the watch (40 bytes into the context),
+# which says whether to go on. The first to give up writes down its place.
+# PULL: .global {{.*}} .b8 {{.*}}[{{[0-9]+}}] = {{.*}}112, 117, 108, 108
+# PULL: .param .u64 {{.*}}pull_param_3
 @triton.jit
 def pull(x, flags, o):
     i = tl.arange(0, 128)
     # PULL: ld.acquire.sys.global.b32
+    # PULL-NOT: ld.{{.*}}global
+    # PULL: nanosleep.u32 32;
+    # PULL-NOT: ld.{{.*}}global
+    # PULL: and.b32 {{.*}}, 1023;
+    # PULL-NOT: ld.{{.*}}global
+    # PULL: ld.global{{.*}}.b64 {{.*}}+40];
+    # PULL: ld.relaxed.sys.global.b32
+    # PULL: ld.relaxed.sys.global.b64
+    # PULL: globaltimer
+    # PULL: atom.relaxed.sys.global.cas.b32
+    # PULL: st.release.sys.global.b32
     # PULL: bar.sync 0
     # PULL: ld.global
     token = dl.wait(flags, 8, "sys", "acquire", waitValue=1)

@@ -1,0 +1,19 @@
+// A block's tensor that the program chooses when it runs, as one tensor out of several that the launcher can describe.
+#pragma once
+#include "compiler/dialect/tile/tile.h"
+#include "compiler/transform/gpu/host_expr.h"
+#include <memory>
+
+namespace tandem::transform::gpu {
+
+// A decision tree.
+struct TensorChoice {
+  Facts facts;            // how the conditions on the way here are decided: then the host knows base, shape and strides
+  mlir::Value condition;  // null: no choice is left
+  std::shared_ptr<TensorChoice> then, otherwise;
+};
+
+// Nothing when more than kernel arguments describes a tensor, or a condition is not known where the load is.
+std::optional<TensorChoice> tensorChoice(tile::BlockLoadOp load);
+
+}  // namespace tandem::transform::gpu

@@ -1,0 +1,22 @@
+// Which loads come after which waits (M6, M7): a wait whose token is used orders what the token reaches, any other wait orders all.
+#pragma once
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+#include <llvm/ADT/SetVector.h>
+
+namespace tandem::transform::gpu {
+
+// dist.wait or dist.signal_wait_until.
+bool isWait(mlir::Operation* op);
+// Whether everything behind `wait` comes after it, and not only what its token reaches.
+bool ordersAll(mlir::Operation* wait);
+// Whether `op` runs before `access` or in a loop around it, by the order of the kernel's outermost ops.
+bool mayPrecede(mlir::Operation* op, mlir::Operation* access);
+
+// The ops with effects whose operands are computed from `token`; nothing when the token decides whether something runs.
+std::optional<llvm::SetVector<mlir::Operation*>> reachedBy(mlir::Value token);
+
+// Tells the author of a load through one of `bases` that goes ahead of `wait`, though it looks as if others write there: the kernel ties
+// the buffer to a wait elsewhere, or accesses it on other ranks.
+void warnOfOvertaking(mlir::Operation* load, llvm::ArrayRef<mlir::BlockArgument> bases, mlir::Operation* wait);
+
+}  // namespace tandem::transform::gpu

@@ -66,6 +66,14 @@ def test_many_calls_on_one_operator(ranks, words_bytes):
             check([value[i] for value in result.values], x)
 
 
+def test_element_types_by_the_kernel_languages_words():
+    def main(team):
+        op = AllGather(team, 4, 2, "i8")
+        return str(np.array(op(np.full((2, 2), team.rank, np.int8), 4)).dtype)
+
+    assert tandem.launch(main, ranks=2).values == ["int8", "int8"]
+
+
 @pytest.mark.parametrize("words_bytes", WORDS)
 def test_symmetric_results_and_rows_in_place(words_bytes):
     x = whole(20, 6, "fp32")

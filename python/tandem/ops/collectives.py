@@ -7,6 +7,8 @@ from .. import _tandem
 from ..arrays import Tensor, as_dtype, type_word
 from . import _NUMBER, _contiguous, _Operator, rows_of_rank
 
+# The kernel language's words, which NumPy reads otherwise: its "i8" has 8 bytes.
+_INTEGERS = {f"{letter}{bits}": f"{kind}{bits}" for letter, kind in (("i", "int"), ("u", "uint")) for bits in (8, 16, 32, 64)}
 _WAYS = ("auto", "one_shot", "two_shot_words", "two_shot")
 
 
@@ -21,7 +23,7 @@ class _Collective:
     def __init__(self, team, dtype, *sizes, **config):
         if len(team.members) != team._session.ranks:
             raise ValueError("operators run on the whole world's team")
-        self.team, self._type = team, as_dtype(dtype)
+        self.team, self._type = team, as_dtype(_INTEGERS.get(dtype, dtype))
         self.dtype = type_word(self._type)
         self._op = team._call(self._create, *sizes, _NUMBER[self.dtype], json.dumps(config))
 

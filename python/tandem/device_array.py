@@ -36,7 +36,7 @@ class DeviceTensor(Tensor):
             return self._fetch_with_gaps(part)
         at = _address(host)
         for address, count in pieces:
-            self.team._call(_tandem.copy_to_host, 0, at, address, count)
+            self.team._call(_tandem.copy_to_host, self.team.stream.index, at, address, count)
             at += count
         self.team.stream.synchronize()
         return host
@@ -44,7 +44,7 @@ class DeviceTensor(Tensor):
     def _fetch_with_gaps(self, part):
         low, high = _bounds(part)
         cover = np.empty(high - low, np.uint8)
-        self.team._call(_tandem.copy_to_host, 0, _address(cover), low, high - low)
+        self.team._call(_tandem.copy_to_host, self.team.stream.index, _address(cover), low, high - low)
         self.team.stream.synchronize()
         return np.ndarray(part.shape, self.dtype, cover, _address(part) - low, part.strides).copy()
 
@@ -53,7 +53,7 @@ class DeviceTensor(Tensor):
         host[...] = value
         at = _address(host)
         for address, count in _runs(part):
-            self.team._call(_tandem.copy_from_host, 0, address, at, count)
+            self.team._call(_tandem.copy_from_host, self.team.stream.index, address, at, count)
             at += count
         self.team.stream.synchronize()
 
@@ -66,6 +66,15 @@ class DeviceTensor(Tensor):
         whole = any(i is Ellipsis for i in index)
         part = self._raw(False)[index if whole else (*index, ...)]
         return part, part.ndim == 0 and not whole
+
+    def get_device(self):
+        return self.team.device
+
+    def data_ptr(self):
+        """The address, for a launch."""
+        if self._freed or self.team._session.finished:
+            self._raw(False)  # which says so
+        return self.address
 
     def numpy(self):
         """A copy on the host. It cannot be written, so that no write is lost."""
@@ -101,7 +110,7 @@ class DeviceTensor(Tensor):
         if on_device is None:
             return self._send(part, np.asarray(value))
         if part.size:
-            self.team._call(_tandem.copy, 0, _address(part), on_device[0], part.nbytes)
+            self.team._call(_tandem.copy, self.team.stream.index, _address(part), on_device[0], part.nbytes)
             self.team.stream.synchronize()
 
     def _contiguous_device_memory(self, value, part):
@@ -113,7 +122,7 @@ class DeviceTensor(Tensor):
         if not session.takes(value):
             return None
         if not part.flags.c_contiguous or session.shape_of(value) != part.shape:
-            raise ValueError(f"a CUDA array of shape {session.shape_of(value)} fills contiguous tensors of the same shape, not {part.shape}")
+            raise ValueError(f"a CUDA array of shape {session.shape_of(value)} fills contiguous tensors of its shape, not {part.shape}")
         return session.memory_of(self.team, value, type_word(self.dtype))
 
     @property

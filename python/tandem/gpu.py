@@ -60,7 +60,7 @@ def element_word(dtype):
 
 def letter_of(value):
     """How the launcher treats values of this type (see python/bindings/gpu_launcher.h)."""
-    if isinstance(value, (Tensor, np.ndarray, np.generic, tuple)):
+    if type(value) is Tensor or isinstance(value, (np.ndarray, np.generic, tuple)):
         return "s"
     if is_descriptor(value):
         return "d"

@@ -69,6 +69,7 @@ class GpuSession(Session):
             self.devices = {rank: devices}
             options |= {"rank": rank, "rendezvous": rendezvous}
         self._targets, self._adopted = {}, {}
+        self._default, self._made = {}, {}  # by rank: the default stream, the handles of the streams made here
         self._busy = {}  # (rank, whether it is PyTorch's) -> the stream that was given work since the other kind was last ordered after it
         super().__init__(ranks, {**options, "devices": list(self.devices.values())})
 
@@ -80,6 +81,33 @@ class GpuSession(Session):
         torch = sys.modules.get("torch")
         if torch is not None and torch.cuda.is_available():
             torch.cuda.set_device(self.devices[rank])
+
+        self._made[rank] = []
+        self._default[rank] = self._make_stream(rank)
+
+    def _make_stream(self, rank):
+        """(index, handle) of a new CUDA stream, which the session takes as one of the rank's."""
+        handle = _tandem.gpu_stream_create(self.devices[rank])
+        self._made[rank].append(handle)
+        return self.guarded(_tandem.adopt_stream, rank, handle), handle
+
+    def _destroy_streams(self, rank):
+        for handle in self._made.pop(rank, ()):
+            _tandem.gpu_stream_destroy(self.devices[rank], handle)
+
+    def leave(self, rank):
+        super().leave(rank)
+        self._destroy_streams(rank)
+
+    def abort(self, rank, why):
+        super().abort(rank, why)
+        self._destroy_streams(rank)
+
+    def default_stream(self, team):
+        return Stream(team, *self._default[team.world_rank])
+
+    def new_stream(self, team):
+        return Stream(team, *self._make_stream(team.world_rank))
 
     def target_of(self, rank):
         """What kernels of the rank are compiled for."""
@@ -112,6 +140,8 @@ class GpuSession(Session):
     def adopt(self, team, stream):
         """A CUDA stream, or its handle, as a stream of the team."""
         if isinstance(stream, Stream):
+            if stream.team._session is not self or stream.team.world_rank != team.world_rank:
+                raise ValueError("the stream is another rank's or another run's")
             return stream
         handle = getattr(stream, "cuda_stream", stream)
         if isinstance(handle, bool) or not isinstance(handle, int):
@@ -119,7 +149,7 @@ class GpuSession(Session):
         key = team.world_rank, handle
         if key not in self._adopted:
             self._adopted[key] = team._call(_tandem.adopt_stream, handle)
-        return Stream(team, self._adopted[key])
+        return Stream(team, self._adopted[key], handle)
 
     def adopt_framework(self, team):
         """PyTorch's current stream on the rank's GPU as a stream of the team; None when PyTorch is not in use."""
@@ -133,7 +163,7 @@ class GpuSession(Session):
             self._order(team, stream, False)
 
     def note_queued(self, team, stream):
-        if stream.index == 0:
+        if stream.index == team.stream.index:
             self._busy[team.world_rank, False] = stream
 
     def note_idle(self, team):
@@ -142,7 +172,7 @@ class GpuSession(Session):
 
     def order_launch(self, team, stream):
         """A launch for which no stream was named: PyTorch's stream and the team's default one keep the order of the calls."""
-        frameworks = stream.index != 0
+        frameworks = stream.index != team.stream.index
         self._order(team, stream, not frameworks)
         self._busy[team.world_rank, frameworks] = stream
 

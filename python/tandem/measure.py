@@ -81,12 +81,12 @@ def product(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK
 
 
 class _Clock:
-    """Times what is queued on a CUDA stream of its own, by events."""
+    """Times what is queued on a stream of its own, by events."""
 
     def __init__(self, team):
         self.team, self.device = team, team.device
-        self.handle = _tandem.gpu_stream_create(self.device)
-        self.stream = team.adopt(self.handle)
+        self.stream = team.new_stream()
+        self.handle = self.stream.cuda_stream
         self.events = [_tandem.gpu_event_create(self.device) for _ in range(2)]
 
     def seconds(self, queue, repeats=5):

@@ -5,7 +5,6 @@ import dataclasses
 import os
 import sys
 
-from . import _tandem
 from .errors import RunError
 from .session import rank_team, set_process_team
 from .team import Team
@@ -90,7 +89,7 @@ class _Joined:
         if self.session.finished:
             return
         try:
-            self.session.guarded(_tandem.leave, self.place.rank)
+            self.session.leave(self.place.rank)
             self.session.end()
         except BaseException as error:
             self.fail(f"{type(error).__name__}: {error}")
@@ -104,7 +103,7 @@ class _Joined:
         if not self.session.finished:
             self.session.finished = True
             set_process_team(None)
-            _tandem.abort(self.session.handle, self.place.rank, why)
+            self.session.abort(self.place.rank, why)
 
 
 _joined = None

@@ -1,10 +1,11 @@
 """Launches a kernel on a rank that is a GPU: what its arguments are there, and on which stream it goes."""
 
 from . import _tandem
+from ._names import constexpr
 from .arrays import Tensor, type_word
 from .gpu import Arguments, is_cuda_array, is_descriptor, letter_of
 from .launcher import _COOPERATIVE, _HostArrays, bind_call, grid_sizes, host_array
-from .team import Stream, host_place
+from .team import host_place
 
 
 class _RankArguments(Arguments):
@@ -41,36 +42,52 @@ def _arrays_in(value):
         yield value.base if is_descriptor(value) else value
 
 
-def _is_frameworks(team, values):
-    """Whether the arrays of a call are all CUDA tensors of a framework on the rank's GPU."""
-    found = False
-    for value in values:
-        letter = letter_of(value)
-        if letter == "t" and value.get_device() == team.device:
-            found = True
-        elif letter != "c" and not isinstance(value, (bool, int, float)):
-            return False
-    return found
+def _kind(team, value):
+    """"t": a tensor of the team or of a framework on the rank's GPU; "c": no array; None: what the quick way cannot take."""
+    if isinstance(value, (bool, int, float, constexpr)):
+        return "c"
+    if is_descriptor(value):
+        return "t" if _kind(team, value.base) == "t" else None
+    if isinstance(value, Tensor):
+        return "t" if value.team._session is team._session else None
+    letter = letter_of(value)
+    return letter if letter == "c" or (letter == "t" and value.get_device() == team.device) else None
+
+
+def _is_frameworks(value):
+    return not isinstance(value, Tensor) and letter_of(value) == "t"
 
 
 def _stream(team, given, arrays):
     """The stream of a launch: the given one; PyTorch's current one when a tensor of its is among the arguments; the team's."""
     if given is not None:
-        return given if isinstance(given, Stream) else team.adopt(given)
-    framework = team._session.adopt_framework(team) if any(letter_of(a) == "t" for a in arrays) else None
+        return team.adopt(given)
+    framework = team._session.adopt_framework(team) if any(map(_is_frameworks, arrays)) else None
     return framework or team.stream
+
+
+def _launch_quickly(kernel, team, grid, args, kwargs, arrays):
+    """By the launcher of single GPUs: a kernel finds its rank by the device."""
+    given = kwargs.get("stream")
+    stream = _stream(team, given, arrays)
+    if given is None:
+        team._session.order_launch(team, stream)
+    else:
+        team._session.note_queued(team, stream)
+    return kernel.gpu_launcher.run(grid, *args, **{**kwargs, "stream": stream.cuda_stream})
 
 
 def launch_on_gpu(kernel, team, grid, args, kwargs):
     """Launches on the rank's GPU. Without `stream=` it also waits when an argument is an array of the host."""
-    if kwargs.get("stream") is None and _is_frameworks(team, (*args, *kwargs.values())):
-        stream = team._session.adopt_framework(team)
-        if stream is not None:
-            team._session.order_launch(team, stream)
-        return kernel.gpu_launcher.run(grid, *args, **kwargs)
+    if "stream" not in kernel.arg_names:
+        given = [v for k, v in kwargs.items() if k != "stream"]
+        kinds = [_kind(team, v) for v in (*args, *given)]
+        if "t" in kinds and None not in kinds:
+            arrays = [v.base if is_descriptor(v) else v for v, kind in zip((*args, *given), kinds) if kind == "t"]
+            return _launch_quickly(kernel, team, grid, args, kwargs, arrays)
     values, options, given = bind_call(kernel, args, kwargs)
     arrays = [a for p in kernel.parameters if not kernel.is_constexpr(p) for a in _arrays_in(values[p.name])]
-    stream = _stream(team, given, [a for a in arrays if is_cuda_array(a)])
+    stream = _stream(team, given, arrays)
     host = _HostArrays(team, stream)
     for array in arrays:
         if not isinstance(array, Tensor) and not is_cuda_array(array) and (found := host_array(array)) is not None:
@@ -87,10 +104,14 @@ def launch_on_gpu(kernel, team, grid, args, kwargs):
         team._session.order_launch(team, stream)
     else:
         team._session.note_queued(team, stream)
-    host.place()
-    words = [word() if callable(word) else word for word in arguments.words]
     flags = _COOPERATIVE if kwargs.get("launch_cooperative_grid") else 0
-    team._call(_tandem.launch, stream.index, compiled.program, *sizes, options["num_warps"], flags, words, len(words), *host_place())
+    try:
+        host.place()
+        words = [word() if callable(word) else word for word in arguments.words]
+        team._call(_tandem.launch, stream.index, compiled.program, *sizes, options["num_warps"], flags, words, len(words), *host_place())
+    except BaseException:
+        team.hold(host)  # the copies that are queued still read it
+        raise
     host.give_back()
     host.finish(waits=given is None)
     return compiled

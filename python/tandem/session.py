@@ -80,6 +80,18 @@ class Session:
     def enter(self, rank):
         self.guarded(_tandem.enter, rank)
 
+    def leave(self, rank):
+        self.guarded(_tandem.leave, rank)
+
+    def abort(self, rank, why):
+        _tandem.abort(self.handle, rank, why)
+
+    def default_stream(self, team):
+        return Stream(team, 0)
+
+    def new_stream(self, team):
+        return Stream(team, team._call(_tandem.create_stream))
+
     def release(self, rank, address):
         self.guarded(_tandem.release, rank, address, *host_place())
 
@@ -246,10 +258,10 @@ def run_on(session, main, args):
             except SystemExit as leaving:
                 if leaving.code not in (None, 0):
                     raise
-            session.guarded(_tandem.leave, rank)
+            session.leave(rank)
         except BaseException as error:
             failures.append((rank, error))
-            _tandem.abort(session.handle, rank, f"{type(error).__name__}: {error}")
+            session.abort(rank, f"{type(error).__name__}: {error}")
         finally:
             _current.team = None
 

@@ -23,11 +23,12 @@ def host_place():
 
 
 class Stream:
-    """An ordered queue of work on one rank. `Stream.index` 0 is the default stream."""
+    """An ordered queue of work on one rank. On a GPU `cuda_stream` is the CUDA stream's handle, as PyTorch's streams have it."""
 
-    def __init__(self, team, index):
+    def __init__(self, team, index, cuda_stream=None):
         self.team = team
         self.index = index
+        self.cuda_stream = cuda_stream
 
     def _queue(self, function, *args):
         self.team._session.note_queued(self.team, self)
@@ -91,7 +92,7 @@ class Team:
         self.device = session.device_of(world_rank)
         self._thread = threading.get_ident()
         self._held = []
-        self.stream = Stream(self, 0)
+        self.stream = session.default_stream(self)
 
     def _call(self, function, *args):
         if threading.get_ident() != self._thread and not (self._session.finished or self._session.any_thread):
@@ -149,7 +150,7 @@ class Team:
         return self._filled(array, False, name)
 
     def new_stream(self):
-        return Stream(self, self._call(_tandem.create_stream))
+        return self._session.new_stream(self)
 
     def adopt(self, stream):
         """A CUDA stream of PyTorch, or its handle, as a stream of the team; its owner keeps it."""

@@ -185,33 +185,36 @@ def address(value):
 def test_launch_with_tensors(gpu):
     def main(team):
         x, y = team.zeros(64), team.zeros(65)
-        add[(2,)](x, y[1:], 64, BLOCK=32, num_warps=2)
+        for _ in range(2):
+            compiled = add[(2,)](x, y[1:], 64, BLOCK=32, num_warps=2)
+        assert compiled.info["target"] == "sm_90a" and "mov" in compiled.asm["ptx"]
         team.synchronize()
         return x.address, y.address + 4
 
     (x, y), = on_gpus(main, ranks=1).values
-    line, = gpu.launches
-    assert line.startswith("launch add on 0 grid 2,1,1 block 64,1,1 ")
+    line, again = gpu.launches
+    assert line == again and line.startswith("launch add on 0 grid 2,1,1 block 64,1,1 ")
     assert words(line) == [address(x), address(y), struct.pack("<i", 64).hex()]
-    spec, = add._specializations.values()
-    assert spec.info["target"] == "sm_90a"
 
 
-def test_alignment_facts(gpu):
-    """The same facts as the launcher of single GPUs gives, also for arrays of the host."""
+def test_alignment_facts(gpu, monkeypatch):
+    """The same facts for tensors, which the launcher takes, and for arrays of the host, which have copies."""
+    seen = []
+    compile_image, compile_program = tandem.gpu.compile_request, _tandem.compile
+    monkeypatch.setattr(tandem.gpu, "compile_request", lambda request: seen.append(request) or compile_image(request))
+    monkeypatch.setattr(_tandem, "compile", lambda request: seen.append(request) or compile_program(request))
+
     def main(team):
-        seen = []
-        kernel = tandem.jit(add.target)
-        kernel.specialize = lambda specs, options, builder: seen.append((specs, options)) or add.specialize(specs, options, builder)
         x, host = team.zeros(68), np.zeros(68, np.float32)
         for a, b in ((x, x[1:]), (x[4:], host), (host[1:], host[6:]), (host[4:], host)):
-            kernel[(1,)](a, b, 64, BLOCK=32)
-        return seen
+            tandem.jit(add.target)[(1,)](a, b, 64, BLOCK=32)
 
-    seen = on_gpus(main, ranks=1).values[0]
-    facts = [[s.get("divisibility") for s in specs[:3]] for specs, _ in seen]
-    assert facts == [[16, None, 16], [16, 16, 16], [16, None, 16], [16, 16, 16]]
-    assert seen[0][1] == {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "debug": False, "target": "sm_90a"}
+    on_gpus(main, ranks=1)
+    requests = [json.loads(text) for text in seen]
+    assert [[a.get("divisibility") for a in r["arguments"][:3]] for r in requests] == [[16, None, 16], [16, 16, 16], [16, None, 16],
+                                                                                      [16, 16, 16]]
+    options = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "debug": False, "target": "sm_90a"}
+    assert [r["options"] for r in requests] == [options] * 4
 
 
 def test_kernel_with_ranks_gets_the_context(gpu):
@@ -301,19 +304,48 @@ def wrong(x_ptr):
     tl.store(x_ptr, no_such_name)  # noqa: F821
 
 
-def test_ranks_compile_a_kernel_once(gpu, monkeypatch):
+@pytest.mark.parametrize("host", [False, True], ids=["tensors", "arrays of the host"])
+def test_ranks_compile_a_kernel_once(gpu, monkeypatch, host):
     made = []
-    compile = _tandem.compile
-    monkeypatch.setattr(_tandem, "compile", lambda request: made.append(1) or compile(request))
-    kernel = tandem.jit(add.target)
+    for module, name in ((tandem.gpu, "compile_request"), (_tandem, "compile")):
+        monkeypatch.setattr(module, name, lambda request, compile=getattr(module, name): made.append(1) or compile(request))
+    monkeypatch.setattr(tandem.gpu, "target_of", lambda device: "sm_90a")
     monkeypatch.setattr(tandem.gpu_session.GpuSession, "target_of", lambda self, rank: "sm_90a")
+    kernel = tandem.jit(add.target)
 
     def main(team):
-        x = team.zeros(64)
+        x = np.zeros(64, np.float32) if host else team.zeros(64)
         kernel.warmup(x, x, 64, BLOCK=32)
 
     on_gpus(main)
     assert len(made) == 1
+
+
+def test_a_launch_with_tensors_is_quick(gpu):
+    def main(team):
+        x = team.zeros(64)
+        add[(1,)](x, x, 64, BLOCK=32)
+        gpu.driver.fakeQuiet(1)
+        start = time.perf_counter()
+        for _ in range(1000):
+            add[(1,)](x, x, 64, BLOCK=32)
+        gpu.driver.fakeQuiet(0)
+        return (time.perf_counter() - start) * 1e3
+
+    microseconds = on_gpus(main, ranks=1).values[0]
+    assert microseconds < 200, f"{microseconds:.1f} us a launch"
+
+
+def test_streams_have_handles(gpu):
+    def main(team):
+        side = team.new_stream()
+        assert len({s.cuda_stream for s in (team.stream, side)}) == 2 and team.adopt(side.cuda_stream).index == side.index
+        assert team.adopt(side) is side and team.split([0]).stream.cuda_stream == team.stream.cuda_stream
+        return side
+
+    stale = on_gpus(main, ranks=1).values[0]
+    with pytest.raises(ValueError, match="another rank's or another run's"):
+        on_gpus(lambda team: team.adopt(stale), ranks=1)
 
 
 def test_doctors_measurements_run(gpu, monkeypatch, tmp_path):

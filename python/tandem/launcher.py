@@ -212,11 +212,15 @@ def launch_kernel(kernel, grid, args, kwargs):
     if 0 in sizes:
         return compiled
     packer.host.plan()
-    packer.host.place()
-    words = [word() for word in packer.words]
     target = packer.host.stream
     flags = _COOPERATIVE if kwargs.get("launch_cooperative_grid") else 0
-    team._call(_tandem.launch, target.index, compiled.program, *sizes, options["num_warps"], flags, words, len(words), *host_place())
+    try:
+        packer.host.place()
+        words = [word() for word in packer.words]
+        team._call(_tandem.launch, target.index, compiled.program, *sizes, options["num_warps"], flags, words, len(words), *host_place())
+    except BaseException:
+        team.hold(packer.host)  # the copies that are queued still read it
+        raise
     packer.host.give_back()
     packer.host.finish(waits=stream is None)
     return compiled

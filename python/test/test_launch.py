@@ -1,5 +1,6 @@
 """Wrong launches: what a user gets for wrong grids, arguments, ranks, threads and failing ranks."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -261,6 +262,20 @@ def test_host_memory_lives_until_a_queued_launch_is_done():
         return [float(x[0]) for x in kept if x is not None]
 
     assert tandem.launch(main).values[0] == [float(i + 2) for i in range(50) if i % 2]
+
+
+def test_host_memory_lives_when_the_launch_is_refused():
+    def main(team):
+        for _ in range(3):
+            with pytest.raises(RuntimeError, match="a cooperative launch of 200 programs on a rank that has room for 132"):
+                put[(200,)](np.zeros(1 << 16, np.float32), 1.0, launch_cooperative_grid=True)
+        gc.collect()
+        team.synchronize()  # copies what the refused launches had queued
+        x = np.zeros(16, np.float32)
+        put[(1,)](x, 2.0, launch_cooperative_grid=True)
+        return float(x[0])
+
+    assert tandem.launch(main).values == [2.0]
 
 
 def test_little_address_space():

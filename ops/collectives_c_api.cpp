@@ -166,6 +166,7 @@ int td_gemm_ar_create(td_session* s, int rank, int maxM, int n, int k, int dtype
                  {"num_stages", into(c.numStages)},
                  {"splits", into(c.splits)},
                  {"one_shot_bytes", into(c.oneShotBytes)},
+                 {"words_bytes", into(c.wordsBytes)},
                  {"b_transposed", [&](int64_t value) { c.bTransposed = value != 0; }}});
     *op = new td_gemm_ar(s, rank, maxM, n, k, checkedDType(dtype), c);
   });

@@ -35,7 +35,8 @@ TANDEM_API int td_all_gather_run(td_all_gather*, int stream, uint64_t x, uint64_
 TANDEM_API int td_all_gather_close(td_all_gather*);
 TANDEM_API void td_all_gather_destroy(td_all_gather*);
 
-/* config: {"block_m", "block_n", "block_k", "programs", "num_warps", "num_stages", "b_transposed", "splits", "one_shot_bytes"} */
+/* config: {"block_m", "block_n", "block_k", "programs", "num_warps", "num_stages", "b_transposed", "splits", "one_shot_bytes",
+ * "words_bytes"} */
 TANDEM_API int td_gemm_ar_create(td_session*, int rank, int max_m, int n, int k, int dtype, const char* config, td_gemm_ar** op);
 TANDEM_API int td_gemm_ar_run(td_gemm_ar*, int stream, uint64_t a, uint64_t b, uint64_t c, int m, int c_dtype);
 TANDEM_API int td_gemm_ar_close(td_gemm_ar*);

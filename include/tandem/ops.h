@@ -75,6 +75,7 @@ class TANDEM_API GemmReduceScatter {
 struct GemmAllReduceConfig : GemmConfig {
   int splits = 0;             // programs that share the inner dimension of a tile
   int64_t oneShotBytes = -1;  // results up to so many bytes are summed by every rank for itself; -1: the operator chooses
+  int64_t wordsBytes = -1;    // and up to so many their parts travel in words that carry their flag
 };
 
 // c[m, n] = sum over ranks of A[m, k] · B[k, n] on every rank, k being each rank's share: made for few rows, where reading B takes the
@@ -96,8 +97,8 @@ class TANDEM_API GemmAllReduce {
   DType dtype_;
   GemmAllReduceConfig config_;
   int programs_;
-  int64_t setElements_;
-  Tensor parts_, sums_, splits_, ready_, done_, counted_, epochs_;
+  int64_t setElements_, setWords_;
+  Tensor parts_, sums_, words_, splits_, ready_, done_, counted_, epochs_;
 };
 
 }  // namespace tandem::ops

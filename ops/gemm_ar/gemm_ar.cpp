@@ -12,6 +12,11 @@ constexpr int kSimulatedPrograms = 6;
 constexpr int kMostSplits = 8, kStepsWorthSplitting = 4;
 // Measured over NVLink between H200s: what a rank sends in a microsecond, and what a flight with its signal takes before.
 constexpr double kBytesPerMicrosecond = 370e3, kFlightMicroseconds = 2.5;
+// What a fence before a signal takes, and the loads behind the wait for it: words need neither.
+constexpr double kSignalMicroseconds = 1.2;
+// Tries until a thread takes the wait that the host can end; a try is about a microsecond.
+constexpr int64_t kPolls = 100000;
+constexpr int64_t kPacketBytes = 8;
 
 struct Tile {
   int m, n, k, warps, stages;
@@ -38,6 +43,11 @@ int64_t mostOneShotBytes(int ranks) {
   return saved <= 0 ? int64_t(1) << 62 : int64_t(kFlightMicroseconds * kBytesPerMicrosecond / saved);
 }
 
+// Words are twice the bytes.
+int64_t mostWordsBytes(int ranks) {
+  return int64_t(kSignalMicroseconds * kBytesPerMicrosecond / std::max(1, ranks - 1));
+}
+
 DType partType(DType dtype) { return byteSize(dtype) == 1 ? DType::BFloat16 : dtype; }
 
 const Kernel& kernel() {
@@ -51,7 +61,7 @@ struct GemmAllReduce::Plan {
   Tile tile;
   int64_t tiles;
   int splits;
-  bool oneShot;
+  bool oneShot, words;
   int64_t elements() const { return tiles * tile.m * tile.n; }
 };
 
@@ -63,11 +73,17 @@ GemmAllReduce::Plan GemmAllReduce::planned(int64_t m, bool blocks) const {
   if (config_.blockK) tile.k = config_.blockK;
   if (config_.numWarps) tile.warps = config_.numWarps;
   if (config_.numStages) tile.stages = config_.numStages;
-  Plan plan{.tile = tile, .tiles = cdiv(m, tile.m) * cdiv(n_, tile.n), .splits = config_.splits, .oneShot = false};
+  Plan plan{.tile = tile,
+            .tiles = cdiv(m, tile.m) * cdiv(n_, tile.n),
+            .splits = config_.splits,
+            .oneShot = false,
+            .words = false};
   int64_t worth = std::min<int64_t>(kMostSplits, cdiv(k_, tile.k) / kStepsWorthSplitting);
   if (!plan.splits) plan.splits = int(std::clamp<int64_t>(programs_ / plan.tiles, 1, std::max<int64_t>(worth, 1)));
-  int64_t most = config_.oneShotBytes >= 0 ? config_.oneShotBytes : mostOneShotBytes(team_.size());
-  plan.oneShot = m * n_ * byteSize(partType(dtype_)) <= most;
+  int64_t bytes = m * n_ * byteSize(partType(dtype_));
+  plan.words = bytes <= (config_.wordsBytes >= 0 ? config_.wordsBytes : mostWordsBytes(team_.size()));
+  plan.oneShot =
+      plan.words || bytes <= (config_.oneShotBytes >= 0 ? config_.oneShotBytes : mostOneShotBytes(team_.size()));
   return plan;
 }
 
@@ -82,18 +98,20 @@ GemmAllReduce::GemmAllReduce(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
                : team.target() == "sim" ? kSimulatedPrograms
                                         : team.residentPrograms();
   programs_ = std::min(wanted, team.residentPrograms());
-  int64_t tiles = 0, items = 0, splitElements = 1;
-  setElements_ = 0;
+  int64_t tiles = 0, items = 0, splitElements = 1, perPacket = kPacketBytes / byteSize(partType(dtype));
+  setElements_ = setWords_ = 0;
   for (int64_t m = 1; m <= maxM; ++m)
     for (bool blocks : {false, true}) {
       Plan plan = planned(m, blocks);
       tiles = std::max(tiles, plan.tiles);
       items = std::max(items, plan.tiles * plan.splits);
       setElements_ = std::max(setElements_, plan.elements());
+      if (plan.words) setWords_ = std::max(setWords_, team.size() * plan.elements() / perPacket * 2);
       if (plan.splits > 1) splitElements = std::max(splitElements, plan.elements() * plan.splits);
     }
   parts_ = team.empty({2, team.size(), setElements_}, partType(dtype), "gemm_ar parts");
   sums_ = team.empty({2, setElements_}, partType(dtype), "gemm_ar sums");
+  words_ = team.zeros({2, std::max<int64_t>(setWords_, 1)}, DType::Int64, "gemm_ar words");
   splits_ = team.localZeros({splitElements}, DType::Float32, "gemm_ar splits");
   ready_ = team.zeros({tiles * team.size()}, DType::Int64, "gemm_ar ready");
   done_ = team.zeros({tiles}, DType::Int64, "gemm_ar done");
@@ -103,7 +121,7 @@ GemmAllReduce::GemmAllReduce(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
 
 void GemmAllReduce::close() {
   team_.barrier();
-  for (const Tensor& t : {parts_, sums_, splits_, ready_, done_, counted_, epochs_}) team_.release(t);
+  for (const Tensor& t : {parts_, sums_, words_, splits_, ready_, done_, counted_, epochs_}) team_.release(t);
 }
 
 void GemmAllReduce::run(const Tensor& a, const Tensor& b, const Tensor& c, int64_t m, int stream) {
@@ -121,16 +139,19 @@ void GemmAllReduce::run(const Tensor& a, const Tensor& b, const Tensor& c, int64
                       .stream = stream,
                       .numStages = plan.tile.stages,
                       .cooperative = team_.size() > 1};
-  team_.launch(kernel(), launch,
-               {a, b, c, parts_, sums_, splits_, ready_, done_, counted_, epochs_, m, n_, k_, setElements_},
-               {{"RANKS", int64_t(team_.size())},
-                {"BM", int64_t(plan.tile.m)},
-                {"BN", int64_t(plan.tile.n)},
-                {"BK", int64_t(plan.tile.k)},
-                {"SPLITS", int64_t(plan.splits)},
-                {"ONE_SHOT", plan.oneShot},
-                {"B_BY_COLUMNS", config_.bTransposed},
-                {"DESCRIPTORS", blocks}});
+  team_.launch(
+      kernel(), launch,
+      {a, b, c, parts_, sums_, words_, splits_, ready_, done_, counted_, epochs_, m, n_, k_, setElements_, setWords_},
+      {{"RANKS", int64_t(team_.size())},
+       {"BM", int64_t(plan.tile.m)},
+       {"BN", int64_t(plan.tile.n)},
+       {"BK", int64_t(plan.tile.k)},
+       {"SPLITS", int64_t(plan.splits)},
+       {"ONE_SHOT", plan.oneShot},
+       {"WORDS", plan.words ? kPacketBytes / byteSize(partType(dtype_)) : 0},
+       {"POLLS", kPolls},
+       {"B_BY_COLUMNS", config_.bTransposed},
+       {"DESCRIPTORS", blocks}});
 }
 
 }  // namespace tandem::ops

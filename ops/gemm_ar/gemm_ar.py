@@ -2,12 +2,13 @@
 
 Tiles are products the other way round, B's columns by A's rows, so that few rows of A waste nothing. Each finished tile is
 stored where it is summed and signalled: one shot, on every rank, which sums all tiles for itself; two shots, on the tile's
-owner, which sums it and sends the sum to all. Sums run in rank order in fp32. With SPLITS the inner dimension of a tile is
-shared by several programs, which leave their parts in local memory first.
+owner, which sums it and sends the sum to all. Few rows go in one shot as packets of words that carry the number of the call
+beside the data, as in ops/words: one flight, no fence, no signal. Sums run in rank order in fp32. With SPLITS the inner
+dimension of a tile is shared by several programs, which leave their parts in local memory first.
 
 No program waits before it has multiplied all its tiles, so all that anybody waits for comes.
 
-Two sets of parts and sums are used in turn. Whoever has ended a call has seen signals of all ranks in it (one shot), or the
+Two sets of parts, packets and sums are used in turn. Whoever has ended a call has heard of all ranks in it (one shot), or the
 signal of an owner who has (two shots). So it knows that all have begun that call and thus ended the one before: call e + 2
 may overwrite what call e read, whichever way the calls between sum. Every program counts every call.
 """
@@ -15,7 +16,7 @@ may overwrite what call e read, whichever way the calls between sum. Every progr
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from tandem.simt import __syncthreads, st, tid
+from tandem.simt import __syncthreads, ld_vector, num_warps, st, st_vector, tid
 
 
 @tandem.jit
@@ -94,16 +95,83 @@ def sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS: tl.constexp
 
 
 @tandem.jit
-def gemm_ar(a_ptr, b_ptr, c_ptr, parts_ptr, sums_ptr, splits_ptr, ready_ptr, done_ptr, counted_ptr, epoch_ptr, m, n, k, set_elements,
-            RANKS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SPLITS: tl.constexpr, ONE_SHOT: tl.constexpr,
-            B_BY_COLUMNS: tl.constexpr, DESCRIPTORS: tl.constexpr):
-    """`set_elements`: of one rank's parts, and of the sums. Splits: [tiles, SPLITS, BM, BN] in fp32, of this rank alone."""
+def send_words(part, words_ptr, tile, tiles, rows, epoch, RANKS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+               ELEMENTS: tl.constexpr):
+    """The first rows of `part` [BM, BN] to every rank, this one included, in packets of two words of data and epoch. Packets lie as
+    [rank, tile, BM, BN / ELEMENTS]."""
+    rank = dl.rank()
+    dest_ptr = words_ptr + (rank.to(tl.int64) * tiles + tile) * (2 * BM * BN // ELEMENTS)
+    with dl.simt_exec_region() as (thread, threads):
+        for i in range(thread, rows * (BN // ELEMENTS), threads):
+            row = i // (BN // ELEMENTS)
+            column = i % (BN // ELEMENTS) * ELEMENTS
+            values = dl.zeros_vector(ELEMENTS, part.dtype)
+            for j in tl.static_range(ELEMENTS):
+                values[j] = part[row, column + j]
+            data = values.recast(tl.int32)
+            number = epoch.to(tl.int32)
+            packet = dl.make_vector([data[0], number, data[1], number]).recast(tl.int64)
+            for step in tl.static_range(1, RANKS + 1):
+                st_vector(dl.symm_at(dest_ptr, (rank + step) % RANKS) + 2 * i, packet, "sys", "relaxed")
+
+
+@tandem.jit
+def receive_packets(slot_ptr, stride, epoch, RANKS: tl.constexpr, POLLS: tl.constexpr):
+    """One packet of each rank, all polled at once. After POLLS tries in vain, waits as the host can end them."""
+    packets = ()
+    for source in tl.static_range(RANKS):
+        packets += (dl.zeros_vector(2, tl.int64), )
+    polls = 0
+    ready = False
+    while not ready:
+        ready = polls > POLLS
+        fresh = ()
+        all_here = True
+        for source in tl.static_range(RANKS):
+            packet = ld_vector(slot_ptr + source * stride, 2, "sys", "relaxed")
+            all_here = all_here & ((packet[0] >> 32) == epoch) & ((packet[1] >> 32) == epoch)
+            fresh += (packet, )
+        packets = fresh
+        ready = ready | all_here
+        if polls == POLLS:
+            for source in tl.static_range(RANKS):
+                dl.wait(slot_ptr + source * stride, 2, "sys", "relaxed", waitValue=epoch << 32, compare="ge")
+        polls += 1
+    return packets
+
+
+@tandem.jit
+def sum_words(words_ptr, c_ptr, tile, tiles, first_row, rows, first_column, n, epoch, dtype: tl.constexpr, RANKS: tl.constexpr,
+              BM: tl.constexpr, BN: tl.constexpr, ELEMENTS: tl.constexpr, POLLS: tl.constexpr):
+    """Adds the packets of all ranks in rank order, each thread its own, and stores rows of C."""
+    source_ptr = words_ptr + tile.to(tl.int64) * (2 * BM * BN // ELEMENTS)
+    stride = tiles.to(tl.int64) * (2 * BM * BN // ELEMENTS)
+    for i in range(tid(0), rows * (BN // ELEMENTS), num_warps() * 32):
+        packets = receive_packets(source_ptr + 2 * i, stride, epoch, RANKS, POLLS)
+        total = dl.zeros_vector(ELEMENTS, tl.float32)
+        for source in tl.static_range(RANKS):
+            words = packets[source].recast(tl.int32)
+            total = total + dl.make_vector([words[0], words[2]]).recast(dtype).to(tl.float32)
+        column = first_column + i % (BN // ELEMENTS) * ELEMENTS
+        out_ptr = c_ptr + (first_row + i // (BN // ELEMENTS)).to(tl.int64) * n + column
+        for j in tl.static_range(ELEMENTS):
+            if column + j < n:
+                st(out_ptr + j, total[j].to(c_ptr.dtype.element_ty), semantic="weak")
+
+
+@tandem.jit
+def gemm_ar(a_ptr, b_ptr, c_ptr, parts_ptr, sums_ptr, words_ptr, splits_ptr, ready_ptr, done_ptr, counted_ptr, epoch_ptr, m, n, k,
+            set_elements, set_words, RANKS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SPLITS: tl.constexpr,
+            ONE_SHOT: tl.constexpr, WORDS: tl.constexpr, POLLS: tl.constexpr, B_BY_COLUMNS: tl.constexpr, DESCRIPTORS: tl.constexpr):
+    """`set_elements`: of one rank's parts, and of the sums; `set_words`: of all ranks' packets, in 8 bytes. Splits: [tiles, SPLITS, BM,
+    BN] in fp32, of this rank alone. WORDS: elements of a packet where one shot is by packets, else 0."""
     rank = dl.rank()
     pid = tl.program_id(0)
     programs = tl.num_programs(0)
     epoch = tl.load(epoch_ptr + pid) + 1
     parts_ptr += (epoch % 2) * RANKS * set_elements
     sums_ptr += (epoch % 2) * set_elements
+    words_ptr += (epoch % 2) * set_words
     rows = tl.cdiv(m, BM)
     tiles = rows * tl.cdiv(n, BN)
     steps = tl.cdiv(k, BK)
@@ -127,14 +195,23 @@ def gemm_ar(a_ptr, b_ptr, c_ptr, parts_ptr, sums_ptr, splits_ptr, ready_ptr, don
         acc = multiply(a, b, a_ptr, b_ptr, m, n, k, first_row, tile // rows * BN, first_step * BK, count, BM, BN, BK, B_BY_COLUMNS,
                        DESCRIPTORS)
         if SPLITS == 1:
-            push_part(acc.T, parts_ptr, ready_ptr, tile, tiles, m, first_row, epoch, RANKS, BM, BN, ONE_SHOT)
+            if WORDS:
+                send_words(acc.T.to(parts_ptr.dtype.element_ty), words_ptr, tile, tiles, tl.minimum(m - first_row, BM), epoch, RANKS, BM,
+                           BN, WORDS)
+            else:
+                push_part(acc.T, parts_ptr, ready_ptr, tile, tiles, m, first_row, epoch, RANKS, BM, BN, ONE_SHOT)
         else:
             tl.store(splits_ptr + item.to(tl.int64) * (BM * BN) + inside, acc.T)
             dl.notify(counted_ptr + item, rank, signal=epoch, sig_op="set", comm_scope="gpu")
     if SPLITS > 1:
         for tile in range(pid, tiles, programs):
             total = sum_splits(splits_ptr, counted_ptr, tile, epoch, BM, BN, SPLITS)
-            push_part(total, parts_ptr, ready_ptr, tile, tiles, m, tile % rows * BM, epoch, RANKS, BM, BN, ONE_SHOT)
+            if WORDS:
+                first_row = tile % rows * BM
+                send_words(total.to(parts_ptr.dtype.element_ty), words_ptr, tile, tiles, tl.minimum(m - first_row, BM), epoch, RANKS, BM,
+                           BN, WORDS)
+            else:
+                push_part(total, parts_ptr, ready_ptr, tile, tiles, m, tile % rows * BM, epoch, RANKS, BM, BN, ONE_SHOT)
 
     if not ONE_SHOT:
         for tile in range(rank + pid * RANKS, tiles, programs * RANKS):
@@ -145,13 +222,19 @@ def gemm_ar(a_ptr, b_ptr, c_ptr, parts_ptr, sums_ptr, splits_ptr, ready_ptr, don
                 tl.store(dl.symm_at(dest_ptr, (rank + step) % RANKS) + inside, total.to(sums_ptr.dtype.element_ty), mask=mask)
             tell_all(done_ptr + tile, epoch, RANKS)
     for tile in range(pid, tiles, programs):
-        out_row = tile % rows * BM + row
-        column = tile // rows * BN + tl.arange(0, BN)
-        mask = (out_row < m)[:, None] & (column < n)[None, :]
-        if ONE_SHOT:
-            total = sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS, BM, BN)
+        first_row = tile % rows * BM
+        first_column = tile // rows * BN
+        if WORDS:
+            sum_words(words_ptr, c_ptr, tile, tiles, first_row, tl.minimum(m - first_row, BM), first_column, n, epoch,
+                      parts_ptr.dtype.element_ty, RANKS, BM, BN, WORDS, POLLS)
         else:
-            token = dl.wait(done_ptr + tile, 1, "sys", "acquire", waitValue=epoch, compare="ge")
-            total = tl.load(dl.consume_token(sums_ptr, token) + tile.to(tl.int64) * (BM * BN) + inside, mask=mask, other=0.0)
-        tl.store(c_ptr + out_row[:, None].to(tl.int64) * n + column[None, :], total.to(c_ptr.dtype.element_ty), mask=mask)
+            column = first_column + tl.arange(0, BN)
+            mask = (first_row + row < m)[:, None] & (column < n)[None, :]
+            if ONE_SHOT:
+                total = sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS, BM, BN)
+            else:
+                token = dl.wait(done_ptr + tile, 1, "sys", "acquire", waitValue=epoch, compare="ge")
+                total = tl.load(dl.consume_token(sums_ptr, token) + tile.to(tl.int64) * (BM * BN) + inside, mask=mask, other=0.0)
+            out_ptrs = c_ptr + (first_row + row)[:, None].to(tl.int64) * n + column[None, :]
+            tl.store(out_ptrs, total.to(c_ptr.dtype.element_ty), mask=mask)
     tl.store(epoch_ptr + pid, epoch)

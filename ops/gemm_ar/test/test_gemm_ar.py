@@ -11,7 +11,7 @@ from tandem.arrays import as_dtype
 from tandem.ops import GemmAllReduce
 
 TOLERANCE = {"fp32": 2e-6, "fp16": 1e-3, "bf16": 8e-3, "fp8e4nv": 8e-3}
-ONE, TWO = 1 << 30, 0  # bytes up to which one shot is taken
+WAYS = [{"words_bytes": 1 << 30}, {"words_bytes": 0, "one_shot_bytes": 1 << 30}, {"words_bytes": 0, "one_shot_bytes": 0}]
 
 
 def inputs(ranks, m, n, k, dtype, seed=0):
@@ -42,33 +42,34 @@ def run(ranks, m, n, k, dtype, seed=0, slots=None, **config):
     return result.values[0]
 
 
-@pytest.mark.parametrize("one_shot_bytes", [ONE, TWO])
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("dtype", ["fp16", "bf16", "fp32"])
 @pytest.mark.parametrize("ranks", [1, 2, 4, 8])
-def test_sizes_that_divide(ranks, dtype, one_shot_bytes):
-    run(ranks, 16, 128, 64, dtype, seed=ranks, one_shot_bytes=one_shot_bytes, b_transposed=dtype != "bf16")
+def test_sizes_that_divide(ranks, dtype, way):
+    run(ranks, 16, 128, 64, dtype, seed=ranks, b_transposed=dtype != "bf16", **way)
 
 
-@pytest.mark.parametrize("one_shot_bytes", [ONE, TWO])
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("m, n, k", [(1, 1, 1), (1, 65, 33), (3, 7, 5), (50, 67, 97)])
 @pytest.mark.parametrize("ranks", [1, 2, 4, 8])
-def test_sizes_that_do_not_divide(ranks, m, n, k, one_shot_bytes):
-    run(ranks, m, n, k, "fp32", seed=m, one_shot_bytes=one_shot_bytes)
+def test_sizes_that_do_not_divide(ranks, m, n, k, way):
+    run(ranks, m, n, k, "fp32", seed=m, **way)
 
 
-@pytest.mark.parametrize("one_shot_bytes", [ONE, TWO])
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("splits", [1, 2, 5])
-def test_splits_of_the_inner_dimension(splits, one_shot_bytes):
+def test_splits_of_the_inner_dimension(splits, way):
     for seed, slots in enumerate([None, 1, 2]):
-        run(3, 20, 70, 150, "fp16", seed=seed, slots=slots, splits=splits, one_shot_bytes=one_shot_bytes)
+        run(3, 20, 70, 150, "fp16", seed=seed, slots=slots, splits=splits, **way)
 
 
 def test_fp8():
-    run(2, 8, 64, 64, "fp8e4nv", b_transposed=True)
+    for way in WAYS:
+        run(2, 8, 64, 64, "fp8e4nv", b_transposed=True, **way)
 
 
 def test_same_bits_whatever_the_schedule_and_the_way():
-    results = [run(4, 20, 70, 50, "fp16", seed=seed, one_shot_bytes=(ONE, TWO)[seed % 2]) for seed in range(6)]
+    results = [run(4, 20, 70, 50, "fp16", seed=seed, **WAYS[seed % 3]) for seed in range(6)]
     assert len({r.tobytes() for r in results}) == 1
 
 
@@ -84,7 +85,7 @@ def test_many_calls_on_one_operator(ranks):
     data = [inputs(ranks, m, 40, 24, "fp32", seed=i) for i, m in enumerate(sizes)]
 
     def main(team):
-        op = GemmAllReduce(team, 20, 40, 24, "fp32", programs=3, one_shot_bytes=4 * 40 * 4)
+        op = GemmAllReduce(team, 20, 40, 24, "fp32", programs=3, one_shot_bytes=40 * 4 * 17, words_bytes=40 * 4 * 4)
         given = [[team.local_from_array(x) for x in pairs[team.rank]] for pairs in data]
         outs = [op(a, b, m) for m, (a, b) in zip(sizes, given)]
         return [np.array(o) for o in outs]
@@ -96,18 +97,18 @@ def test_many_calls_on_one_operator(ranks):
             check([value[i] for value in result.values], pairs, "fp32")
 
 
-def test_two_operators_on_two_streams():
+def test_operators_on_several_streams():
     pairs = inputs(2, 18, 33, 20, "fp32")
 
     def main(team):
-        ops = [GemmAllReduce(team, 18, 33, 20, "fp32", programs=4, one_shot_bytes=way) for way in (ONE, TWO)]
-        streams = [team.stream, team.new_stream()]
+        ops = [GemmAllReduce(team, 18, 33, 20, "fp32", programs=4, **way) for way in WAYS]
+        streams = [team.stream, team.new_stream(), team.new_stream()]
         outs = [op(*pairs[team.rank], 18, stream=stream) for op, stream in zip(ops, streams)]
         return [np.array(o) for o in outs]
 
     for seed in range(4):
         values = tandem.launch(main, ranks=2, seed=seed, check=True).values
-        for i in range(2):
+        for i in range(3):
             check([v[i] for v in values], pairs, "fp32")
 
 

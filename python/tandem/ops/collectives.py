@@ -132,7 +132,8 @@ class AllGather(_OfRows):
 class GemmAllReduce(_Operator):
     """C[m, n] = sum over ranks of A[m, k] @ B[k, n] on every rank, k being this rank's share: for few rows.
 
-    `config`: block_m, block_n, block_k, programs, num_warps, num_stages, b_transposed, splits, one_shot_bytes (tandem/ops.h).
+    `config`: block_m, block_n, block_k, programs, num_warps, num_stages, b_transposed, splits, one_shot_bytes,
+    words_bytes (tandem/ops.h).
     """
 
     _create = staticmethod(_tandem.gemm_ar_create)

@@ -115,6 +115,15 @@ bool mayRunAhead(Operation* load, BlockArgument base) {
   });
 }
 
+// Whether a thread may have seen what others did by accesses of its own, which a barrier then passes on to the program.
+static bool followsThreads(Operation* barrier) {
+  return !all(barrier, [&](Operation* op) {
+    auto load = dyn_cast<simt::LdOp>(op);
+    bool sees = (load && !load.getWeak()) || isa<simt::AtomicRmwOp, simt::AtomicCasOp>(op);
+    return !sees || !mayPrecede(op, barrier);
+  });
+}
+
 // An update whose old value nobody looks at has seen nothing of others.
 bool holdsUp(Operation* op, ArrayRef<BlockArgument> bases) {
   if (isHarmless(op) || isWait(op) || isa<dist::FenceOp, dist::QuietOp>(op)) return false;
@@ -122,6 +131,7 @@ bool holdsUp(Operation* op, ArrayRef<BlockArgument> bases) {
   std::optional<Effect> effect = effectOf(op);
   if (effect) return effect->writes && llvm::is_contained(bases, argumentBehind(effect->pointer));
   if (isa<tile::LoadOp>(op)) return true;  // volatile
+  if (isa<simt::SimtDialect>(op->getDialect())) return isa<simt::GridBarrierOp>(op) || (isa<simt::BarrierOp>(op) && followsThreads(op));
   return !isa<tile::InlineAsmOp>(op) && (!isa<tile::TileDialect>(op->getDialect()) || hasEffect<MemoryEffects::Write>(op));
 }
 

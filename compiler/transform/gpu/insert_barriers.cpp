@@ -4,7 +4,7 @@
 #include "compiler/dialect/simt/simt.h"
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/transform/gpu/layouts.h"
-#include <llvm/ADT/DenseSet.h>
+#include "compiler/transform/gpu/thread_dependence.h"
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
 namespace tandem::transform::gpu {
@@ -85,25 +85,6 @@ bool conflict(const Access& earlier, const Access& later) {
   return !inSameThreads(earlier, later) && !commute(earlier, later);
 }
 
-// Whether a value differs from thread to thread.
-bool dependsOnThread(Value value, llvm::DenseSet<Value>& seen) {
-  if (isTile(value) || !seen.insert(value).second) return false;
-  auto any = [&](ValueRange values) { return llvm::any_of(values, [&](Value v) { return dependsOnThread(v, seen); }); };
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    Operation* parent = argument.getOwner()->getParentOp();
-    if (auto loop = dyn_cast<scf::ForOp>(parent)) return any(loop->getOperands()) || any(loop.getYieldedValues());
-    if (auto loop = dyn_cast<scf::WhileOp>(parent))
-      return any(loop.getInits()) || any(loop.getYieldOp()->getOperands()) || any(loop.getConditionOp()->getOperands());
-    return false;
-  }
-  Operation* op = value.getDefiningOp();
-  if (isa<simt::TidOp, simt::ElectOp, simt::ShuffleOp, simt::BallotOp, simt::AtomicRmwOp, simt::AtomicCasOp>(op))
-    return true;
-  for (Region& region : op->getRegions())
-    if (!region.empty() && any(region.front().getTerminator()->getOperands())) return true;
-  return any(op->getOperands());
-}
-
 class Inserter {
  public:
   using Pending = SmallVector<Access>;
@@ -126,7 +107,7 @@ class Inserter {
   void visitLoop(Operation* op, Pending& pending) {
     Operation* condition = op;
     if (auto loop = dyn_cast<scf::WhileOp>(op)) condition = loop.getConditionOp();
-    if (differs(condition->getOperands().take_front(isa<scf::WhileOp>(op) ? 1 : 3))) return;
+    if (dependOnThread(condition->getOperands().take_front(isa<scf::WhileOp>(op) ? 1 : 3))) return;
     Pending before = pending;
     for (int pass = 0; pass < 2; ++pass)
       for (Region& region : op->getRegions()) visit(region.front(), pending);
@@ -134,7 +115,7 @@ class Inserter {
   }
 
   void visitBranch(scf::IfOp op, Pending& pending) {
-    if (differs(op->getOperands())) return;
+    if (dependOnThread(op->getOperands())) return;
     Pending otherwise = pending;
     visit(*op.thenBlock(), pending);
     if (!op.getElseRegion().empty()) visit(*op.elseBlock(), otherwise);
@@ -142,7 +123,7 @@ class Inserter {
   }
 
   void visitAccess(const Access& access, Pending& pending) {
-    if (differs(access.pointer)) return;
+    if (dependOnThread(access.pointer)) return;
     if (llvm::any_of(pending, [&](const Access& earlier) { return conflict(earlier, access); })) {
       OpBuilder builder(access.op);
       auto barrier = simt::BarrierOp::create(builder, access.op->getLoc());
@@ -153,16 +134,11 @@ class Inserter {
     merge(pending, access);
   }
 
-  static bool differs(ValueRange values) {
-    llvm::DenseSet<Value> seen;
-    return llvm::any_of(values, [&](Value v) { return dependsOnThread(v, seen); });
-  }
-
   // Ops whose lowering lets no access pass: all threads meet in them. Those that meet first and act then are accesses of their own.
   static bool isBarrier(Operation* op) {
     if (auto rmw = dyn_cast<tile::AtomicRmwOp>(op)) return releases(rmw.getSem());
     if (auto cas = dyn_cast<tile::AtomicCasOp>(op)) return releases(cas.getSem());
-    if (isa<dist::WaitOp, dist::SignalWaitOp>(op)) return !differs(op->getOperands());
+    if (isa<dist::WaitOp, dist::SignalWaitOp>(op)) return !dependOnThread(op->getOperands());
     return isa<simt::BarrierOp, dist::NotifyOp, dist::PutOp, dist::GetOp, dist::PutSignalOp, dist::BarrierOp,
                dist::BroadcastOp, dist::FcollectOp, dist::FenceOp, dist::QuietOp>(op);
   }

@@ -1,12 +1,12 @@
 // Rings and roles for products in loops; buffers for the others.
 #include "compiler/transform/gpu/select_products.h"
 #include "compiler/dialect/dist/dist.h"
-#include "compiler/dialect/simt/simt.h"
 #include "compiler/transform/gpu/accesses.h"
 #include "compiler/transform/gpu/operands.h"
 #include "compiler/transform/gpu/producer.h"
 #include "compiler/transform/gpu/signaller.h"
 #include "compiler/transform/gpu/tensor_choice.h"
+#include "compiler/transform/gpu/thread_dependence.h"
 #include "compiler/transform/gpu/waits.h"
 #include <llvm/ADT/MapVector.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -77,6 +77,8 @@ class ProductSelection {
       plan->loads.push_back(load);
       plan->bytes += bytesOf(cast<RankedTensorType>(load.getResult().getType()));
     }
+    // The slot is acquired before the program's first load and committed behind its last.
+    for (RingPlan& p : rings_) llvm::sort(p.loads, [](tile::BlockLoadOp a, tile::BlockLoadOp b) { return a->isBeforeInBlock(b); });
     for (size_t i = 0; i < rings_.size(); ++i) rings_[i].owner = ownerOf(i);
   }
 
@@ -156,7 +158,7 @@ class ProductSelection {
     llvm::copy_if(waits, std::back_inserter(roots), ordersAll);
     SmallVector<Operation*> gates = findGates(loads);
     auto needed = neededFor(body, roots, gates);
-    if (!needed || (!gates.empty() && isPerThread())) return rings_.clear();
+    if (!needed || llvm::any_of(gates, isDivergent)) return rings_.clear();
     warnOfOvertaking(loads, waits, *needed);
 
     Location loc = kernel_.getLoc();
@@ -250,10 +252,6 @@ class ProductSelection {
         gates.push_back(op);
     });
     return gates;
-  }
-
-  bool isPerThread() {
-    return kernel_.walk([](simt::TidOp) { return WalkResult::interrupt(); }).wasInterrupted();
   }
 
   void warnOfOvertaking(ArrayRef<Operation*> loads, ArrayRef<Operation*> waits, const Needed& needed) {

@@ -13,10 +13,15 @@
 # RUN:   | FileCheck %s --check-prefix=METPTX
 # RUN: tandemc %s:taken --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *bf16:16, *i32, i32:16, i32:16, i32:16' \
 # RUN:   | FileCheck %s --check-prefix=TAKEN
+# RUN: tandemc %s:turned --emit=gpu --num-warps 4 --signature '*bf16:16, *bf16:16, *bf16:16, i32:16, i32:16, i32:16' \
+# RUN:   | FileCheck %s --check-prefix=TURNED
+# RUN: tandemc %s:polled --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *bf16:16, *i64, i32:16, i32:16, i32:16' \
+# RUN:   | FileCheck %s --check-prefix=POLLED
 import triton
 import triton.language as tl
 import tandem.dist as dl
 import tandem.shmem as shmem
+from tandem.simt import __syncthreads, ld, st, tid
 
 
 # ONE: tgpu.ring
@@ -131,3 +136,53 @@ def taken(a_ptr, b_ptr, c_ptr, counter, M, N, K):
     for k in range(0, K, 64):
         acc = tl.dot(a.load([row, k]), b.load([0, k]).T, acc)
     c.store([row, 0], acc.to(tl.bfloat16))
+
+
+# The slot is acquired before the first load of the text, whichever operand it is.
+# TURNED: producer
+# TURNED: tgpu.acquire
+# TURNED-NEXT: tgpu.tma_load %arg0
+# TURNED-NOT: tgpu.commit
+# TURNED: tgpu.tma_load %arg1
+# TURNED-NEXT: tgpu.commit
+@triton.jit
+def turned(a_ptr, b_ptr, c_ptr, M, N, K):
+    a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[16, 64])
+    b = tl.make_tensor_descriptor(b_ptr, shape=[N, K], strides=[K, 1], block_shape=[64, 64])
+    row = tl.program_id(0) * 16
+    column = tl.program_id(1) * 64
+    acc = tl.zeros((64, 16), dtype=tl.float32)
+    for k in range(0, K, 64):
+        x = a.load([row, k])
+        acc = tl.dot(b.load([column, k]), x.T, acc)
+    at = (column + tl.arange(0, 64))[:, None] + (row + tl.arange(0, 16))[None, :] * N
+    tl.store(c_ptr + at, acc.to(tl.bfloat16))
+
+
+# What one thread has acquired, the barrier behind it passes on, to the producer as well. A barrier before a signal holds nothing up.
+# POLLED: %[[GATE:.*]] = tgpu.ring 1 bytes 0 gate
+# POLLED: simt.ld
+# POLLED: simt.barrier
+# POLLED-NEXT: tgpu.release %[[GATE]]
+# POLLED: tgpu.wgmma
+# POLLED: simt.barrier
+# POLLED-NOT: tgpu.release %[[GATE]]
+# POLLED: producer
+# POLLED: tgpu.acquire %[[GATE]]
+# POLLED: tgpu.tma_load
+@triton.jit
+def polled(a_ptr, b_ptr, c_ptr, flag, M, N, K):
+    a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[128, 64])
+    b = tl.make_tensor_descriptor(b_ptr, shape=[N, K], strides=[K, 1], block_shape=[256, 64])
+    c = tl.make_tensor_descriptor(c_ptr, shape=[M, N], strides=[N, 1], block_shape=[128, 256])
+    if tid(0) == 0:
+        while ld(flag, scope="sys", semantic="acquire") != 1:
+            pass
+    __syncthreads()
+    acc = tl.zeros((128, 256), dtype=tl.float32)
+    for k in range(0, K, 64):
+        acc = tl.dot(a.load([0, k]), b.load([0, k]).T, acc)
+    c.store([0, 0], acc.to(tl.bfloat16))
+    __syncthreads()
+    if tid(0) == 0:
+        st(flag, 2, scope="sys", semantic="release")

@@ -1,6 +1,8 @@
 // The C++ API and the C ABI with ranks on GPUs, on the fake driver, whose device memory is memory of this process.
 #include "tandem/tandem.h"
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -89,6 +91,46 @@ TEST_F(RanksApi, WhatOnlySimulatedRunsHave) {
     EXPECT_NE(td_host_access(s, 7, address, 16, 1), 0);
   };
   launch(main, onOneGpu());
+}
+
+// The image in a cache folder of its own, whatever the fake driver says to it.
+std::string compiledBy(const std::function<void(Team&)>& launchOnce) {
+  std::string folder = testing::TempDir() + "tandem-XXXXXX";
+  if (!mkdtemp(folder.data())) throw std::runtime_error("no folder for the cache");
+  setenv("TANDEM_CACHE_DIR", folder.c_str(), 1);
+  std::string why, images;
+  try {
+    launch(launchOnce, onOneGpu());
+  } catch (const Error& e) {
+    why = e.what();
+  }
+  unsetenv("TANDEM_CACHE_DIR");
+  for (const auto& file : std::filesystem::recursive_directory_iterator(folder))
+    if (file.is_regular_file()) {
+      std::ifstream in(file.path(), std::ios::binary);
+      images.append(std::istreambuf_iterator<char>(in), {});
+    }
+  std::filesystem::remove_all(folder);
+  return images.empty() ? why : images;
+}
+
+TEST_F(RanksApi, MultiplesOf16ArePromised) {
+  const std::string text =
+      "import tandem\nimport tandem.language as tl\n\n@tandem.jit\ndef copy(to, source, first, N: tl.constexpr):\n"
+      "    at = first + tl.arange(0, N)\n    tl.store(to + at, tl.load(source + at))\n";
+  auto compiled = [&](uint64_t shift, int64_t first) {
+    return compiledBy([&](Team& team) {
+      Tensor to = team.zeros({2048}, DType::Float32), source = team.zeros({2048}, DType::Float32);
+      source.address += shift;
+      team.launch(Kernel::fromText(text, "k.py"), {}, {to, source, first}, {{"N", int64_t(1024)}});
+    });
+  };
+  std::string promised = compiled(0, 32);
+  if (promised.find("no code generator for target") != std::string::npos) GTEST_SKIP() << promised;
+  EXPECT_NE(promised.find("ld.global.v4"), std::string::npos) << promised;
+  EXPECT_NE(promised.find("st.global.v4"), std::string::npos);
+  EXPECT_EQ(compiled(4, 32).find("ld.global.v4"), std::string::npos);
+  EXPECT_EQ(compiled(0, 33).find("st.global.v4"), std::string::npos);
 }
 
 TEST_F(RanksApi, AStreamIsAdoptedOnce) {

@@ -4,7 +4,8 @@
 
 namespace tandem::transform::gpu {
 
-// Moves the notifies of the consumers into a signaller, where nothing else in them orders what other ranks see.
+// Moves the notifies of the consumers into a signaller, where nothing among them
+// orders what others see by itself; what does so behind them comes after they are sent.
 void delegateSignals(tgpu::WarpSpecializeOp roles);
 
 }  // namespace tandem::transform::gpu

@@ -1,6 +1,7 @@
 // Follows tokens forwards.
 #include "compiler/transform/gpu/waits.h"
 #include "compiler/dialect/dist/dist.h"
+#include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/transform/gpu/accesses.h"
 #include <llvm/ADT/DenseSet.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -85,8 +86,10 @@ bool ordersAll(Operation* op) {
 }
 
 bool mayPrecede(Operation* op, Operation* access) {
-  Block& body = access->getParentOfType<func::FuncOp>().getBody().front();
-  return !body.findAncestorOpInBlock(*access)->isBeforeInBlock(body.findAncestorOpInBlock(*op));
+  auto roles = access->getParentOfType<tgpu::WarpSpecializeOp>();
+  Block& body = roles ? roles.getConsumer().front() : access->getParentOfType<func::FuncOp>().getBody().front();
+  Operation *first = body.findAncestorOpInBlock(*op), *second = body.findAncestorOpInBlock(*access);
+  return first && second && !second->isBeforeInBlock(first);
 }
 
 std::optional<llvm::SetVector<Operation*>> reachedBy(Value token) {

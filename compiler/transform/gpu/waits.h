@@ -9,7 +9,7 @@ namespace tandem::transform::gpu {
 bool isWait(mlir::Operation* op);
 // Whether everything behind `wait` comes after it, and not only what its token reaches.
 bool ordersAll(mlir::Operation* wait);
-// Whether `op` runs before `access` or in a loop around it, by the order of the kernel's outermost ops.
+// Whether `op` runs before `access` or in a loop around it, by the order of the outermost ops of the kernel, or of its consumers.
 bool mayPrecede(mlir::Operation* op, mlir::Operation* access);
 
 // The ops with effects whose operands are computed from `token`; nothing when the token decides whether something runs.

@@ -6,6 +6,8 @@
 # RUN: tandemc %s:scatter_product --emit=ptx --target sm_90a --num-warps 8 --num-stages 4 \
 # RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, *bf16:16, *i64, i32:16, i32:16, i32:16, i32:16' \
 # RUN:   --constexpr 'BM=128, BN=256, BK=64, SMS=132' | FileCheck %s --check-prefix=PTX
+# RUN: tandemc %s:counted --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *bf16:16, *i64, *i64, *i32, i32:16' \
+# RUN:   | FileCheck %s --check-prefix=COUNTED
 import triton
 import triton.language as tl
 import tandem.dist as dl
@@ -69,3 +71,34 @@ def scatter_product(a_ptr, b_ptr, parts_ptr, out_ptr, ready_ptr, M, N, K, shard_
                 part = dl.consume_token(parts_ptr, token) + source * size
                 acc += tl.load(part + offsets, mask=mask, other=0.0).to(tl.float32)
             tl.store(out_ptr + offsets, acc.to(out_ptr.dtype.element_ty), mask=mask)
+
+
+# The program counts itself when its signals are sent.
+# COUNTED: %[[MAILBOX:.*]] = tgpu.ring 8 bytes 0 mailbox
+# COUNTED: %[[ANSWER:.*]] = tgpu.ring 1 bytes 0
+# COUNTED: tgpu.commit %[[MAILBOX]]
+# COUNTED: tgpu.commit %[[MAILBOX]]
+# COUNTED-NEXT: tgpu.await %[[ANSWER]]
+# COUNTED-NEXT: tgpu.advance %[[ANSWER]]
+# COUNTED-NEXT: tgpu.release %[[ANSWER]]
+# COUNTED-NEXT: tile.atomic_rmw
+# COUNTED: signaller
+# COUNTED: dist.notify
+# COUNTED: tgpu.await %[[MAILBOX]]
+# COUNTED: tgpu.acquire %[[ANSWER]]
+# COUNTED-NEXT: tgpu.commit %[[ANSWER]]
+@triton.jit
+def counted(a_ptr, b_ptr, parts_ptr, ready_ptr, epoch_ptr, done_ptr, K):
+    call = tl.load(epoch_ptr) + 1
+    a = tl.make_tensor_descriptor(a_ptr, shape=[4096, K], strides=[K, 1], block_shape=[128, 64])
+    b = tl.make_tensor_descriptor(b_ptr, shape=[128, K], strides=[K, 1], block_shape=[128, 64])
+    row = tl.arange(0, 128)
+    for tile in range(tl.program_id(0), 32, tl.num_programs(0)):
+        acc = tl.zeros((128, 128), dtype=tl.float32)
+        for k in range(0, K, 64):
+            acc = tl.dot(a.load([tile * 128, k]), b.load([0, k]).T, acc)
+        to = dl.symm_at(parts_ptr, tile % dl.num_ranks()) + tile * 128 * 128
+        tl.store(to + row[:, None] * 128 + row[None, :], acc.to(tl.bfloat16))
+        dl.notify(ready_ptr + tile, tile % dl.num_ranks(), signal=call, sig_op="set", comm_scope="intra_node")
+    if tl.atomic_add(done_ptr, 1, sem="acq_rel", scope="gpu") == tl.num_programs(0) - 1:
+        tl.store(epoch_ptr, call)

@@ -24,7 +24,8 @@ void checkLaunch(const runtime::KernelLaunch& launch) {
                              std::to_string(launch.arguments.size()) + " given");
   for (int size : launch.grid)
     if (size < 0) throw std::runtime_error("the grid has a negative size");
-  if (launch.numWarps < 1) throw std::invalid_argument("`num_warps` is " + std::to_string(launch.numWarps) + ", at least 1 is needed");
+  if (launch.numWarps < 1)
+    throw std::invalid_argument("`num_warps` is " + std::to_string(launch.numWarps) + ", at least 1 is needed");
 }
 
 void checkMembers(const std::vector<int>& members, int rank, int rankCount) {
@@ -34,15 +35,16 @@ void checkMembers(const std::vector<int>& members, int rank, int rankCount) {
       throw std::runtime_error("team member " + std::to_string(m) + " is out of range or named twice");
     seen[size_t(m)] = true;
   }
-  if (!seen[size_t(rank)]) throw std::runtime_error("rank " + std::to_string(rank) + " is not a member of the team it creates");
+  if (!seen[size_t(rank)])
+    throw std::runtime_error("rank " + std::to_string(rank) + " is not a member of the team it creates");
 }
 
 }  // namespace
 
 extern "C" {
 
-int td_allocate(td_session* s, int rank, uint64_t bytes, int symmetric, int initialised, const char* name, const char* file, int line,
-                uint64_t* address) {
+int td_allocate(td_session* s, int rank, uint64_t bytes, int symmetric, int initialised, const char* name,
+                const char* file, int line, uint64_t* address) {
   return guarded([&] {
     required(address, "address") =
         sessionOf(s, rank).allocate(rank, bytes, symmetric != 0, initialised != 0, name ? name : "", place(file, line));
@@ -74,8 +76,8 @@ int td_create_stream(td_session* s, int rank, int* stream) {
 int td_adopt_stream(td_session* s, int rank, uint64_t handle, int* stream) {
   return guarded([&] { required(stream, "stream") = int(sessionOf(s, rank).adoptStream(rank, handle)); });
 }
-int td_launch(td_session* s, int rank, int stream, td_program* program, int gridX, int gridY, int gridZ, int numWarps, int flags,
-              const uint64_t* arguments, int count, const char* file, int line) {
+int td_launch(td_session* s, int rank, int stream, td_program* program, int gridX, int gridY, int gridZ, int numWarps,
+              int flags, const uint64_t* arguments, int count, const char* file, int line) {
   return guarded([&] {
     Session& session = sessionOf(s, rank, stream);
     if (count < 0) throw std::invalid_argument("a negative count of arguments");
@@ -95,6 +97,15 @@ int td_launch(td_session* s, int rank, int stream, td_program* program, int grid
 int td_copy(td_session* s, int rank, int stream, uint64_t dest, uint64_t source, uint64_t bytes) {
   return guarded([&] { sessionOf(s, rank, stream).copy(rank, StreamId(stream), dest, source, bytes); });
 }
+int td_copy_rows(td_session* s, int rank, int stream, uint64_t dest, uint64_t destPitch, uint64_t source,
+                 uint64_t sourcePitch, uint64_t bytes, uint64_t rows) {
+  return guarded([&] {
+    if (rows > 1 && (destPitch < bytes || sourcePitch < bytes))
+      throw std::invalid_argument("rows of " + std::to_string(bytes) + " bytes lie " +
+                                  std::to_string(std::min(destPitch, sourcePitch)) + " bytes apart");
+    sessionOf(s, rank, stream).copyRows(rank, StreamId(stream), dest, destPitch, source, sourcePitch, bytes, rows);
+  });
+}
 int td_set(td_session* s, int rank, int stream, uint64_t dest, int value, uint64_t bytes) {
   return guarded([&] { sessionOf(s, rank, stream).set(rank, StreamId(stream), dest, uint8_t(value), bytes); });
 }
@@ -113,18 +124,23 @@ int td_copy_to_host(td_session* s, int rank, int stream, void* dest, uint64_t so
 int td_release_async(td_session* s, int rank, int stream, uint64_t address) {
   return guarded([&] { sessionOf(s, rank, stream).releaseAsync(rank, StreamId(stream), address); });
 }
-int td_signal_write(td_session* s, int rank, int stream, uint64_t signal, int count, uint64_t value, int bytes, int kind) {
+int td_signal_write(td_session* s, int rank, int stream, uint64_t signal, int count, uint64_t value, int bytes,
+                    int kind) {
   return guarded([&] {
     checkSignals(count, bytes);
-    if (kind != 0 && kind != 1) throw std::invalid_argument("signal kind " + std::to_string(kind) + " is not 0 (set) or 1 (add)");
-    sessionOf(s, rank, stream).signalWrite(rank, StreamId(stream), signal, count, value, bytes, runtime::SignalKind(kind));
+    if (kind != 0 && kind != 1)
+      throw std::invalid_argument("signal kind " + std::to_string(kind) + " is not 0 (set) or 1 (add)");
+    sessionOf(s, rank, stream)
+        .signalWrite(rank, StreamId(stream), signal, count, value, bytes, runtime::SignalKind(kind));
   });
 }
-int td_signal_wait(td_session* s, int rank, int stream, uint64_t signal, int count, int compare, uint64_t value, int bytes) {
+int td_signal_wait(td_session* s, int rank, int stream, uint64_t signal, int count, int compare, uint64_t value,
+                   int bytes) {
   return guarded([&] {
     checkSignals(count, bytes);
     checkIndex("comparison", compare, 6);
-    sessionOf(s, rank, stream).signalWait(rank, StreamId(stream), signal, count, runtime::Compare(compare), value, bytes);
+    sessionOf(s, rank, stream)
+        .signalWait(rank, StreamId(stream), signal, count, runtime::Compare(compare), value, bytes);
   });
 }
 int td_barrier_on_stream(td_session* s, int rank, int stream, int team) {
@@ -138,8 +154,10 @@ int td_wait_event(td_session* s, int rank, int stream, uint64_t event) {
 }
 int td_synchronize(td_session* s, int rank, int stream) {
   return guarded([&] {
-    if (stream == -1) sessionOf(s, rank).synchronize(rank);
-    else sessionOf(s, rank, stream).synchronize(rank, StreamId(stream));
+    if (stream == -1)
+      sessionOf(s, rank).synchronize(rank);
+    else
+      sessionOf(s, rank, stream).synchronize(rank, StreamId(stream));
   });
 }
 int td_barrier(td_session* s, int rank, int team) {

@@ -93,15 +93,16 @@ void Team::launch(const Kernel& kernel, const LaunchConfig& config, const std::v
   bool promises = wanted.target != "sim";
   for (const Argument& a : arguments) {
     Packed p = std::visit([](const auto& v) { return pack(v); }, a);
-    wanted.signature += (words.empty() ? "" : ", ") + p.type + (promises && p.mayAlign && p.bits % 16 == 0 ? ":16" : "");
+    wanted.signature +=
+        (words.empty() ? "" : ", ") + p.type + (promises && p.mayAlign && p.bits % 16 == 0 ? ":16" : "");
     words.push_back(p.bits);
   }
   for (auto& [key, value] : constants)
     wanted.constants +=
         (wanted.constants.empty() ? "" : ", ") + key + "=" + std::visit([](const auto& v) { return spell(v); }, value);
   auto program = kernel.impl()->specialise(wanted);
-  check(td_launch(session_, rank_, config.stream, program.get(), config.grid[0], config.grid[1], config.grid[2], config.numWarps,
-                  config.cooperative ? TD_COOPERATIVE : 0, words.data(), int(words.size()), "", 0));
+  check(td_launch(session_, rank_, config.stream, program.get(), config.grid[0], config.grid[1], config.grid[2],
+                  config.numWarps, config.cooperative ? TD_COOPERATIVE : 0, words.data(), int(words.size()), "", 0));
 }
 
 int Team::newStream() {
@@ -114,6 +115,17 @@ void Team::copy(const Tensor& dest, const Tensor& source, int stream) {
     throw Error("copy of " + std::to_string(source.bytes()) + " bytes into " + std::to_string(dest.bytes()) + " bytes");
   check(td_copy(session_, rank_, stream, dest.address, source.address, uint64_t(source.bytes())));
 }
+void Team::copyColumns(const Tensor& dest, const Tensor& source, int64_t first, int64_t count, int stream) {
+  if (dest.shape != source.shape || dest.shape.size() != 2 || dest.dtype != source.dtype)
+    throw Error("columns are copied between two matrices of one shape and element type");
+  int64_t columns = dest.shape[1], element = tandem::byteSize(dest.dtype);
+  if (first < 0 || count < 0 || first + count > columns)
+    throw Error("columns " + std::to_string(first) + " to " + std::to_string(first + count) + " of a matrix of " +
+                std::to_string(columns));
+  uint64_t pitch = uint64_t(columns * element), at = uint64_t(first * element);
+  check(td_copy_rows(session_, rank_, stream, dest.address + at, pitch, source.address + at, pitch,
+                     uint64_t(count * element), uint64_t(dest.shape[0])));
+}
 void Team::copyFromHost(const Tensor& dest, const void* source, int stream) {
   check(td_copy_from_host(session_, rank_, stream, dest.address, source, uint64_t(dest.bytes())));
 }
@@ -124,12 +136,14 @@ void Team::fill(const Tensor& dest, uint8_t byte, int stream) {
   check(td_set(session_, rank_, stream, dest.address, byte, uint64_t(dest.bytes())));
 }
 void Team::writeSignals(const Tensor& s, uint64_t value, int stream, int kind) {
-  check(td_signal_write(session_, rank_, stream, s.address, signalCount(s), value, int(tandem::byteSize(s.dtype)), kind));
+  check(
+      td_signal_write(session_, rank_, stream, s.address, signalCount(s), value, int(tandem::byteSize(s.dtype)), kind));
 }
 void Team::signalWrite(const Tensor& s, uint64_t value, int stream) { writeSignals(s, value, stream, 0); }
 void Team::signalAdd(const Tensor& s, uint64_t value, int stream) { writeSignals(s, value, stream, 1); }
 void Team::signalWait(const Tensor& s, Compare compare, uint64_t value, int stream) {
-  check(td_signal_wait(session_, rank_, stream, s.address, signalCount(s), int(compare), value, int(tandem::byteSize(s.dtype))));
+  check(td_signal_wait(session_, rank_, stream, s.address, signalCount(s), int(compare), value,
+                       int(tandem::byteSize(s.dtype))));
 }
 uint64_t Team::recordEvent(int stream) {
   uint64_t event = 0;

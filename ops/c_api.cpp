@@ -17,7 +17,7 @@ ops::GemmConfig parseConfig(const char* text) {
   const std::map<std::string, int*> members = {
       {"block_m", &c.blockM},    {"block_n", &c.blockN},     {"block_k", &c.blockK},
       {"programs", &c.programs}, {"num_warps", &c.numWarps}, {"num_stages", &c.numStages},
-      {"group", &c.group},       {"chunks", &c.chunks},      {"b_transposed", &transposed}};
+      {"group", &c.group},       {"slices", &c.slices},      {"b_transposed", &transposed}};
   const nlohmann::json options = nlohmann::json::parse(text);
   for (auto& [key, value] : options.items()) {
     auto member = members.find(key);

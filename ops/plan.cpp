@@ -1,4 +1,4 @@
-// How a product over ranks is cut into tiles and chunks.
+// How a product over ranks is cut into tiles and slices.
 #include "ops/plan.h"
 #include <algorithm>
 #include <array>
@@ -20,9 +20,8 @@ constexpr std::array<Tile, 4> kByBlocks = {
 
 constexpr int kSimulatedPrograms = 32;
 constexpr int kGroup = 8;
-constexpr int kMostChunks = 16;
-// Measured over NVLink between H200s: copy engines, a signal behind a copy, the handshake before the first one.
-constexpr double kBytesPerMicrosecond = 397e3, kSignalMicroseconds = 4, kHandshakeMicroseconds = 8;
+constexpr int kSlices = 8;
+constexpr double kBytesPerMicrosecond = 380e3;  // copy engines between H200s, all ranks at once
 
 int64_t cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -51,13 +50,9 @@ void fill(int& value, int chosen) {
   if (!value) value = chosen;
 }
 
-int bestChunks(const GemmSizes& sizes, int64_t shard) {
-  double bytes = double(shard * sizes.k * byteSize(sizes.dtype)), gemm = gemmMicroseconds(sizes);
-  int best = 1;
-  for (int chunks = 2; chunks <= kMostChunks; ++chunks)
-    if (gatheredMicroseconds(chunks, bytes, gemm, sizes.ranks) < gatheredMicroseconds(best, bytes, gemm, sizes.ranks))
-      best = chunks;
-  return best;
+double gatherMicroseconds(const GemmSizes& sizes) {
+  double shard = double(shardRows(sizes.m, sizes.ranks)) * double(sizes.k) * double(byteSize(sizes.dtype));
+  return shard * (sizes.ranks - 1) / kBytesPerMicrosecond;
 }
 
 double operationsPerMicrosecond(DType dtype) {
@@ -106,22 +101,27 @@ double gemmMicroseconds(const GemmSizes& sizes) {
   return 2.0 * double(sizes.m) * double(sizes.n) * double(sizes.k) / operationsPerMicrosecond(sizes.dtype);
 }
 
-double gatheredMicroseconds(int chunks, double shardBytes, double gemmMicroseconds, int ranks) {
-  double transfer = shardBytes * (ranks - 1) / chunks / kBytesPerMicrosecond + kSignalMicroseconds;
-  double work = gemmMicroseconds * (ranks - 1) / ranks / chunks;
-  double arrived = kHandshakeMicroseconds, done = gemmMicroseconds / ranks;
-  for (int chunk = 0; chunk < chunks; ++chunk) {
-    arrived += transfer;
-    done = std::max(done, arrived) + work;
-  }
-  return done;
-}
+int mostSlices(const GemmConfig& config) { return config.slices ? config.slices : kSlices; }
 
-Chunks chunksOf(const GemmSizes& sizes, int blockM, int asked) {
-  int64_t shard = shardRows(sizes.m, sizes.ranks), blocks = cdiv(shard, blockM);
-  int64_t count = std::clamp<int64_t>(asked ? asked : bestChunks(sizes, shard), 1, blocks);
-  int64_t perChunk = cdiv(blocks, count);
-  return {cdiv(blocks, perChunk), perChunk};
+// A copy more costs the link some microseconds, so few are made: in small pieces travel only the first data, for which programs without
+// own rows wait, and where the link is what takes longest the last data, after which nothing is left to multiply but its part of a tile.
+Slices slicesOf(const GemmSizes& sizes, int blockK, int asked) {
+  int64_t steps = cdiv(sizes.k, blockK), perSlice = cdiv(steps, std::min<int64_t>(asked ? asked : kSlices, steps));
+  Slices slices{cdiv(steps, perSlice), perSlice * blockK, {}};
+  int all = int(slices.count);
+  bool linkBound = gatherMicroseconds(sizes) > gemmMicroseconds(sizes);
+  for (int d = 0; d + 1 < sizes.ranks; ++d) {
+    bool first = d == 0 && !linkBound, last = d + 2 == sizes.ranks && linkBound;
+    if (asked)
+      slices.copies.emplace_back(all, 1);
+    else if (all == kSlices && first)
+      slices.copies.push_back({1, 1, 2, 4});
+    else if (all == kSlices && last)
+      slices.copies.push_back({4, 2, 1, 1});
+    else
+      slices.copies.push_back({all});
+  }
+  return slices;
 }
 
 }  // namespace tandem::ops

@@ -1,4 +1,4 @@
-// How a product over ranks is cut into tiles and chunks, from its sizes. Knows no team and queues nothing.
+// How a product over ranks is cut into tiles and slices, from its sizes. Knows no team and queues nothing.
 #pragma once
 #include "tandem/ops.h"
 #include <string>
@@ -31,15 +31,17 @@ struct TileBounds {
 };
 TileBounds tileBounds(const GemmConfig& given, const std::string& target);
 
-// A model of one AllGather + GEMM: the shards arrive in `chunks` pieces while own rows and pieces that are there are multiplied.
-double gatheredMicroseconds(int chunks, double shardBytes, double gemmMicroseconds, int ranks);
 double gemmMicroseconds(const GemmSizes& sizes);
 
-// How a shard travels: `count` pieces of `blocks` row blocks, the last one maybe shorter.
-struct Chunks {
-  int64_t count, blocks;
+// How a shard travels: in `count` slices of `columns` columns (the last one maybe narrower), each with a signal. `copies[d]` says how many
+// slices each copy to the d-th peer takes.
+struct Slices {
+  int64_t count, columns;
+  std::vector<std::vector<int>> copies;
 };
-// `asked` pieces, or with 0 as many as the model finds best.
-Chunks chunksOf(const GemmSizes& sizes, int blockM, int asked);
+// The most that slicesOf gives.
+int mostSlices(const GemmConfig& config);
+// `asked` slices, each by a copy of its own, or with 0 what suits the sizes.
+Slices slicesOf(const GemmSizes& sizes, int blockK, int asked);
 
 }  // namespace tandem::ops

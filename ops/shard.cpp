@@ -62,7 +62,7 @@ void checkOperator(const char* op, int64_t maxM, int64_t n, int64_t k, DType dty
   checkNotNegative(op, "num_warps", config.numWarps);
   checkNotNegative(op, "num_stages", config.numStages);
   checkNotNegative(op, "group", config.group);
-  checkNotNegative(op, "chunks", config.chunks);
+  checkNotNegative(op, "slices", config.slices);
 }
 
 void checkResult(const char* op, const char* what, const Tensor& t) {

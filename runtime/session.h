@@ -57,10 +57,10 @@ struct Code {
 
 struct KernelLaunch {
   Code code;
-  std::array<int, 3> grid{1, 1, 1};  // programs
-  int numWarps = 4;                  // the simulator's; a GPU kernel was compiled for its number
+  std::array<int, 3> grid{1, 1, 1};     // programs
+  int numWarps = 4;                     // the simulator's; a GPU kernel was compiled for its number
   std::span<const uint64_t> arguments;  // one 64-bit word each
-  bool cooperative = false;          // all programs resident at once, or the launch fails
+  bool cooperative = false;             // all programs resident at once, or the launch fails
   HostPlace place;
 };
 
@@ -88,7 +88,8 @@ class Session {
   virtual std::vector<RunReport> reports() const = 0;
 
   // Symmetric memory is [collective, blocks]; `initialised` holds zeros. Zero bytes are allowed.
-  virtual Address allocate(int rank, uint64_t bytes, bool symmetric, bool initialised, const std::string& name, const HostPlace& place) = 0;
+  virtual Address allocate(int rank, uint64_t bytes, bool symmetric, bool initialised, const std::string& name,
+                           const HostPlace& place) = 0;
   // Symmetric memory: [collective].
   virtual void release(int rank, Address address, const HostPlace& place) = 0;
   virtual void releaseAsync(int rank, StreamId stream, Address address) = 0;  // of the rank alone, in stream order
@@ -104,16 +105,22 @@ class Session {
   virtual void launch(int rank, StreamId stream, const KernelLaunch& launch) = 0;
   // The copy engine; either address may be a peer's.
   virtual void copy(int rank, StreamId stream, Address dest, Address source, uint64_t bytes) = 0;
+  // `rows` pieces of `bytes` bytes, `destPitch` and `sourcePitch` bytes (at least `bytes`) from one to the next.
+  virtual void copyRows(int rank, StreamId stream, Address dest, uint64_t destPitch, Address source,
+                        uint64_t sourcePitch, uint64_t bytes, uint64_t rows) = 0;
   virtual void set(int rank, StreamId stream, Address dest, uint8_t value, uint64_t bytes) = 0;
   // Host memory must live until the stream gets there.
   virtual void copyFromHost(int rank, StreamId stream, Address dest, const void* source, uint64_t bytes) = 0;
   virtual void copyToHost(int rank, StreamId stream, void* dest, Address source, uint64_t bytes) = 0;
   // `count` consecutive signals of 4 or 8 bytes, in stream order, each released after the stream's earlier work at system scope. They need
   // no multiprocessor on a GPU: a stream may do them while a kernel that waits for them fills the device.
-  virtual void signalWrite(int rank, StreamId stream, Address signal, int count, uint64_t value, int bytes, SignalKind kind) = 0;
+  virtual void signalWrite(int rank, StreamId stream, Address signal, int count, uint64_t value, int bytes,
+                           SignalKind kind) = 0;
   // Holds the stream until each of `count` signals compares true; acquires.
-  virtual void signalWait(int rank, StreamId stream, Address signal, int count, Compare compare, uint64_t value, int bytes) = 0;
-  virtual void barrierOnStream(int rank, StreamId stream, int team) = 0;  // [collective] of the team's ranks on their streams; also quiets
+  virtual void signalWait(int rank, StreamId stream, Address signal, int count, Compare compare, uint64_t value,
+                          int bytes) = 0;
+  virtual void barrierOnStream(int rank, StreamId stream,
+                               int team) = 0;  // [collective] of the team's ranks on their streams; also quiets
   virtual EventId recordEvent(int rank, StreamId stream) = 0;
   virtual void waitEvent(int rank, StreamId stream, EventId event) = 0;  // throws on an event that was never recorded
 

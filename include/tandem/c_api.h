@@ -2,8 +2,10 @@
  *
  * Conventions. A function returns 0, or non-zero with the reason in td_last_error() of the calling thread. Strings
  * given out are freed with td_free. Strings in are UTF-8 and copied. Handles are not thread-safe unless a line says so.
- * Addresses are device addresses, of a GPU or simulated; on the simulator they are also addresses of this process. `rank`
- * is the rank that makes the call; calls marked [collective] must be made by every rank (of the team) in the same order,
+ * Addresses are device addresses, of a GPU or simulated; on the simulator they are also addresses of this process.
+ * `rank`
+ * is the rank that makes the call; calls marked [collective] must be made by every rank (of the team) in the same
+ * order,
  * those marked [blocks] may wait for other ranks.
  */
 #ifndef TANDEM_C_API_H
@@ -20,11 +22,11 @@
 extern "C" {
 #endif
 
-typedef struct td_program td_program;  /* a compiled kernel; immutable, thread-safe */
-typedef struct td_session td_session;  /* one run on N ranks */
+typedef struct td_program td_program; /* a compiled kernel; immutable, thread-safe */
+typedef struct td_session td_session; /* one run on N ranks */
 
 TANDEM_API const char* td_version(void);
-TANDEM_API const char* td_last_error(void);  /* valid until the thread's next call */
+TANDEM_API const char* td_last_error(void); /* valid until the thread's next call */
 TANDEM_API void td_free(char* text);
 
 /* --- compiler: thread-safe; the request and its answers are JSON, see docs/guide/compile_request.md --- */
@@ -33,7 +35,7 @@ TANDEM_API int td_compile(const char* request, td_program** program);
 /* {"name", "target", "arguments": [{"name", "type"}], "warnings"}; a GPU's arguments have no names and pointers are "pointer" */
 TANDEM_API int td_program_info(td_program* program, char** json);
 TANDEM_API void td_program_release(td_program* program);
-TANDEM_API int td_emit(const char* request, const char* stage, char** text);  /* "ast", "tile", "tile-opt", "sim" */
+TANDEM_API int td_emit(const char* request, const char* stage, char** text); /* "ast", "tile", "tile-opt", "sim" */
 /* A request for a kernel of a Python file; see `tandemc --help`. */
 TANDEM_API int td_request_for_file(const char* path, const char* kernel, const char* signature, const char* constexprs,
                                    int num_warps, char** request);
@@ -43,8 +45,8 @@ TANDEM_API int td_builtins(char** json);
    sim: {"seed": 0, "trace": false, "slots_per_rank": 132, "check": false,
          "policy": "random" (or "round-robin", "priority", "slowest-rank"), "log_stores": false};
    cuda: {"rank": 2 (this process is that rank alone; without it all ranks are threads of this process),
-          "rendezvous": "name" (the same in all processes of the run), "devices": [0, 1] (one for each rank of this process;
-          without it rank i takes device i), "wait_timeout_ms": 0 (of one wait; 0: never)} --- */
+          "rendezvous": "name" (the same in all processes of the run), "devices": [0, 1] (one for each rank of this
+   process; without it rank i takes device i), "wait_timeout_ms": 0 (of one wait; 0: never)} --- */
 TANDEM_API int td_session_create(const char* options, td_session** session);
 TANDEM_API void td_session_destroy(td_session* session);
 /* What kernels of the rank are compiled for: "sim", "sm_90a". */
@@ -53,7 +55,7 @@ TANDEM_API int td_session_target(td_session*, int rank, char** text);
 TANDEM_API int td_resident_programs(td_session*, int rank, int* count);
 TANDEM_API int td_enter(td_session*, int rank); /* [collective, blocks] first call of a rank's host thread */
 TANDEM_API int td_leave(td_session*, int rank); /* [blocks] waits for the rank's streams; last call of the thread */
-TANDEM_API int td_abort(td_session*, int rank, const char* why);   /* instead of td_leave when the rank's main failed */
+TANDEM_API int td_abort(td_session*, int rank, const char* why); /* instead of td_leave when the rank's main failed */
 TANDEM_API int td_interrupt(td_session*); /* from any thread: ends the run soon; its blocking calls fail */
 /* `poll` is called now and then on a thread that simulates or waits; non-zero ends that run. One for the process; NULL
  * for none. */
@@ -89,22 +91,27 @@ TANDEM_API int td_create_stream(td_session*, int rank, int* stream);
 TANDEM_API int td_adopt_stream(td_session*, int rank, uint64_t handle, int* stream);
 #define TD_COOPERATIVE 1 /* all programs resident at once, or the launch fails */
 /* arguments: one word for each of the program's; integers sign-extended, floats as their bits. The program is for the rank's target. */
-TANDEM_API int td_launch(td_session*, int rank, int stream, td_program*, int grid_x, int grid_y, int grid_z, int num_warps, int flags,
-                         const uint64_t* arguments, int count, const char* file, int line);
+TANDEM_API int td_launch(td_session*, int rank, int stream, td_program*, int grid_x, int grid_y, int grid_z,
+                         int num_warps, int flags, const uint64_t* arguments, int count, const char* file, int line);
 /* The copy engine. */
 TANDEM_API int td_copy(td_session*, int rank, int stream, uint64_t dest, uint64_t source, uint64_t bytes);
+/* `rows` pieces of `bytes` bytes, the pitches (in bytes, at least `bytes`) apart. */
+TANDEM_API int td_copy_rows(td_session*, int rank, int stream, uint64_t dest, uint64_t dest_pitch, uint64_t source,
+                            uint64_t source_pitch, uint64_t bytes, uint64_t rows);
 TANDEM_API int td_set(td_session*, int rank, int stream, uint64_t dest, int value, uint64_t bytes);
 /* The host memory must live until the stream gets there. */
 TANDEM_API int td_copy_from_host(td_session*, int rank, int stream, uint64_t dest, const void* source, uint64_t bytes);
 TANDEM_API int td_copy_to_host(td_session*, int rank, int stream, void* dest, uint64_t source, uint64_t bytes);
 TANDEM_API int td_release_async(td_session*, int rank, int stream, uint64_t address);
 /* `count` consecutive signals. compare: 0 eq, 1 ne, 2 gt, 3 le, 4 lt, 5 ge; kind: 0 set, 1 add; bytes: 4 or 8, of one */
-TANDEM_API int td_signal_write(td_session*, int rank, int stream, uint64_t signal, int count, uint64_t value, int bytes, int kind);
-TANDEM_API int td_signal_wait(td_session*, int rank, int stream, uint64_t signal, int count, int compare, uint64_t value, int bytes);
+TANDEM_API int td_signal_write(td_session*, int rank, int stream, uint64_t signal, int count, uint64_t value, int bytes,
+                               int kind);
+TANDEM_API int td_signal_wait(td_session*, int rank, int stream, uint64_t signal, int count, int compare,
+                              uint64_t value, int bytes);
 TANDEM_API int td_barrier_on_stream(td_session*, int rank, int stream, int team);
 TANDEM_API int td_record_event(td_session*, int rank, int stream, uint64_t* event);
 TANDEM_API int td_wait_event(td_session*, int rank, int stream, uint64_t event);
-TANDEM_API int td_synchronize(td_session*, int rank, int stream);  /* [blocks] stream -1: all streams of the rank */
+TANDEM_API int td_synchronize(td_session*, int rank, int stream); /* [blocks] stream -1: all streams of the rank */
 TANDEM_API int td_barrier(td_session*, int rank, int team); /* [collective, blocks] streams idle, all members here */
 
 #ifdef __cplusplus

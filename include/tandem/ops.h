@@ -13,7 +13,7 @@ struct GemmConfig {
   int programs = 0;                        // at most; never more than a rank has resident at once
   int numWarps = 0, numStages = 0;
   int group = 0;             // row blocks whose tiles follow one another, as they read the same columns
-  int chunks = 0;            // pieces in which a shard travels (AllGatherGemm)
+  int slices = 0;            // of K, in which a shard travels (AllGatherGemm)
   bool bTransposed = false;  // b is [n, k]
 };
 
@@ -40,15 +40,15 @@ class TANDEM_API AllGatherGemm {
   void multiply(const Plan& plan, const Tensor& a, const Tensor& b, const Tensor& c, int stream);
   void push(const Plan& plan, const Tensor& a);
   int peerAt(int distance) const { return (team_.rank() + distance) % team_.size(); }
-  Tensor pieceFor(int peer, int64_t firstRow, int64_t rows) const;
+  void forOthers(const std::function<void(int64_t first, int64_t count)>& body) const;
 
   Team& team_;
   int64_t maxM_, n_, k_;
   DType dtype_;
   GemmConfig config_;
-  int64_t pitch_;                 // rows from one shard to the next in gathered_
+  int64_t pitch_;  // rows from one shard to the next in gathered_
   Tensor gathered_, ready_, begun_;
-  std::vector<int> pushStreams_;  // by distance of the peer, from 1
+  int pushStream_ = 0;
 };
 
 // out[rowsOfRank(m), n] = this rank's rows of the sum over ranks of A[m, k] · B[k, n], k being each rank's share. Types as
@@ -71,11 +71,12 @@ class TANDEM_API GemmReduceScatter {
   Tensor parts_, ready_, begun_, epoch_, done_;
 };
 
-// How GemmAllReduce runs; group and chunks are not used.
+// How GemmAllReduce runs; group and slices are not used.
 struct GemmAllReduceConfig : GemmConfig {
-  int splits = 0;             // programs that share the inner dimension of a tile
-  int64_t oneShotBytes = -1;  // results up to so many bytes are summed by every rank for itself; -1: the operator chooses
-  int64_t wordsBytes = -1;    // and up to so many their parts travel in words that carry their flag
+  int splits = 0;  // programs that share the inner dimension of a tile
+  int64_t oneShotBytes =
+      -1;                   // results up to so many bytes are summed by every rank for itself; -1: the operator chooses
+  int64_t wordsBytes = -1;  // and up to so many their parts travel in words that carry their flag
 };
 
 // c[m, n] = sum over ranks of A[m, k] · B[k, n] on every rank, k being each rank's share: made for few rows, where reading B takes the

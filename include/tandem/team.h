@@ -47,6 +47,8 @@ class TANDEM_API Team {
 
   int newStream();
   void copy(const Tensor& dest, const Tensor& source, int stream = 0);  // copy engine; equal sizes
+  // Columns `first` to `first + count` of the matrix `source` to the same columns of the equally large matrix `dest`.
+  void copyColumns(const Tensor& dest, const Tensor& source, int64_t first, int64_t count, int stream = 0);
   // Host memory must live until the stream gets there.
   void copyFromHost(const Tensor& dest, const void* source, int stream = 0);
   void copyToHost(void* dest, const Tensor& source, int stream = 0);
@@ -58,9 +60,9 @@ class TANDEM_API Team {
   uint64_t recordEvent(int stream);
   void waitEvent(uint64_t event, int stream);
 
-  void synchronize();          // [blocks] all streams of this rank
+  void synchronize();  // [blocks] all streams of this rank
   void synchronize(int stream);
-  void barrier();              // [collective, blocks] streams idle, every rank here
+  void barrier();  // [collective, blocks] streams idle, every rank here
 
   td_session* session() const { return session_; }
 
@@ -77,10 +79,10 @@ class TANDEM_API Team {
 
 struct RunOptions {
   int ranks = 1;
-  uint64_t seed = 0;           // decides schedule and delays; the same seed gives the same run
+  uint64_t seed = 0;  // decides schedule and delays; the same seed gives the same run
   bool trace = false;
-  int slotsPerRank = 132;      // programs of a rank resident at once
-  bool check = false;          // look for races and misused signals
+  int slotsPerRank = 132;         // programs of a rank resident at once
+  bool check = false;             // look for races and misused signals
   std::string target = "sim";     // or "cuda": rank i is a GPU; seed, trace, slotsPerRank and check are the simulator's
   std::vector<int> devices = {};  // one a rank; empty: rank i takes device i
   uint64_t waitTimeoutMs = 0;     // of one wait on a GPU; 0: never

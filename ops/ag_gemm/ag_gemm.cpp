@@ -1,14 +1,16 @@
-// Host side of AllGather + GEMM: the shards travel by copy engines on streams of their own while one kernel multiplies.
+// Host side of AllGather + GEMM: the shards travel by copy engines on a stream of their own while one kernel multiplies.
 //
-// Between this rank and each peer, on one stream of each, in this order (M13 orders what a stream does):
+// On the push stream, in this order (M13 orders what a stream does):
 //   1. wait for the main stream, which has ended the last call and put this call's `ready` back to 0
-//   2. peer.begun[me] = 1: my workspace is free
-//   3. wait for begun[peer] == 1, put it back to 0
-//   4. push the chunks, each followed by peer.ready[me, chunk] = 1, also chunks without rows
+//   2. peer.begun[me] = 1 for each peer: my workspace is free
+//   3. wait for begun[peer] == 1 of each peer, put it back to 0
+//   4. push the slices, each followed by peer.ready[me, slice] = 1, also slices without rows
 //   5. wait for all ready[peer, *] == 1; the main stream waits for this stream
 // A peer's 4 comes after my 2, so after my 1: nothing is written into what is still read or about to be reset. A peer is never a call
 // ahead: its next 2 comes after its 5, which waits for my 4, which comes after my 3. So the 1 of its next call finds begun back at 0, and
 // this holds for ranks without rows because they send every signal. All values are constants: a captured call replays as it is.
+//
+// One stream: copies to several peers at once, by all ranks, are much slower than one after the other, each rank to another peer.
 #include "ops/check.h"
 #include "ops/kernel_text.h"
 #include "ops/plan.h"
@@ -34,7 +36,7 @@ struct AllGatherGemm::Plan {
   int64_t m, shard, ownRows;
   bool blocks = false;
   GemmConfig config = {};
-  Chunks chunks = {};
+  Slices slices = {};
 };
 
 AllGatherGemm::AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype, const GemmConfig& config)
@@ -45,9 +47,9 @@ AllGatherGemm::AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
   pitch_ = (shard + tiles.mostM - 1) / tiles.mostM * tiles.mostM;
   // Row blocks reach behind a shard's last row, into rows that are read and not used.
   gathered_ = team.zeros({team.size() * pitch_, k}, dtype, "ag_gemm gathered");
-  ready_ = team.zeros({team.size() * (pitch_ / tiles.leastM)}, DType::Int32, "ag_gemm ready");
+  ready_ = team.zeros({team.size() * mostSlices(config)}, DType::Int32, "ag_gemm ready");
   begun_ = team.zeros({team.size()}, DType::Int32, "ag_gemm begun");
-  for (int peer = 1; peer < team.size(); ++peer) pushStreams_.push_back(team.newStream());
+  if (team.size() > 1) pushStream_ = team.newStream();
 }
 
 void AllGatherGemm::close() {
@@ -61,7 +63,7 @@ AllGatherGemm::Plan AllGatherGemm::planned(const Tensor& a, const Tensor& b, con
       copiesBlocks({plan.ownRows ? a : gathered_, gathered_, b, c}, dtype_, config_.bTransposed, team_.target());
   GemmSizes sizes{m, n_, k_, team_.size(), dtype_};
   plan.config = completed(config_, sizes, {team_.target(), team_.residentPrograms(), plan.blocks});
-  plan.chunks = chunksOf(sizes, plan.config.blockM, config_.chunks);
+  plan.slices = slicesOf(sizes, plan.config.blockK, config_.slices);
   return plan;
 }
 
@@ -69,35 +71,34 @@ void AllGatherGemm::multiply(const Plan& plan, const Tensor& a, const Tensor& b,
   const GemmConfig& config = plan.config;
   LaunchConfig launch{
       .grid = {config.programs, 1, 1}, .numWarps = config.numWarps, .stream = stream, .numStages = config.numStages};
-  team_.launch(
-      kernel(), launch,
-      {plan.ownRows ? a : gathered_, gathered_, b, c, ready_, plan.m, n_, k_, std::max<int64_t>(plan.ownRows, 1),
-       plan.shard, pitch_, team_.size() * pitch_, plan.chunks.blocks, plan.chunks.count},
-      {{"BLOCK_M", int64_t(config.blockM)},
-       {"BLOCK_N", int64_t(config.blockN)},
-       {"BLOCK_K", int64_t(config.blockK)},
-       {"GROUP", int64_t(config.group)},
-       {"PROGRAMS", int64_t(config.programs)},
-       {"BLOCKS", plan.blocks},
-       {"WHOLE_BLOCKS", plan.shard % config.blockM == 0},
-       {"B_TRANSPOSED", config.bTransposed}});
-}
-
-Tensor AllGatherGemm::pieceFor(int peer, int64_t firstRow, int64_t rows) const {
-  int64_t at = (team_.rank() * pitch_ + firstRow) * k_ * byteSize(dtype_);
-  return team_.peer({gathered_.address + uint64_t(at), {rows, k_}, dtype_}, peer);
+  team_.launch(kernel(), launch,
+               {plan.ownRows ? a : gathered_, gathered_, b, c, ready_, plan.m, n_, k_,
+                std::max<int64_t>(plan.ownRows, 1), plan.shard, pitch_, team_.size() * pitch_, plan.slices.count},
+               {{"BLOCK_M", int64_t(config.blockM)},
+                {"BLOCK_N", int64_t(config.blockN)},
+                {"BLOCK_K", int64_t(config.blockK)},
+                {"SLICE_STEPS", plan.slices.columns / config.blockK},
+                {"GROUP", int64_t(config.group)},
+                {"PROGRAMS", int64_t(config.programs)},
+                {"BLOCKS", plan.blocks},
+                {"WHOLE_BLOCKS", plan.shard % config.blockM == 0},
+                {"B_TRANSPOSED", config.bTransposed}});
 }
 
 void AllGatherGemm::push(const Plan& plan, const Tensor& a) {
-  int64_t chunkRows = plan.chunks.blocks * plan.config.blockM;
-  for (int64_t chunk = 0; chunk < plan.chunks.count; ++chunk) {
-    int64_t first = std::min(chunk * chunkRows, plan.ownRows), rows = std::min(chunkRows, plan.ownRows - first);
-    Tensor source{a.address + uint64_t(first * k_ * byteSize(dtype_)), {rows, k_}, dtype_};
-    Tensor mine = signalsAt(ready_, team_.rank() * plan.chunks.count + chunk, 1);
-    for (int distance = 1; distance < team_.size(); ++distance) {
-      int peer = peerAt(distance), stream = pushStreams_[size_t(distance - 1)];
-      if (rows) team_.copy(pieceFor(peer, first, rows), source, stream);
-      team_.signalWrite(team_.peer(mine, peer), 1, stream);
+  Tensor mine = signalsAt(ready_, team_.rank() * plan.slices.count, plan.slices.count);
+  uint64_t shardBytes = uint64_t(team_.rank() * pitch_ * k_ * byteSize(dtype_));
+  for (int distance = 1; distance < team_.size(); ++distance) {
+    Tensor shard = team_.peer({gathered_.address + shardBytes, a.shape, dtype_}, peerAt(distance));
+    int64_t slice = 0;
+    for (int count : plan.slices.copies[size_t(distance - 1)]) {
+      int64_t first = slice * plan.slices.columns, columns = std::min(count * plan.slices.columns, k_ - first);
+      if (plan.ownRows && columns == k_)
+        team_.copy(shard, a, pushStream_);
+      else if (plan.ownRows)
+        team_.copyColumns(shard, a, first, columns, pushStream_);
+      team_.signalWrite(team_.peer(signalsAt(mine, slice, count), peerAt(distance)), 1, pushStream_);
+      slice += count;
     }
   }
 }
@@ -113,28 +114,29 @@ void AllGatherGemm::run(const Tensor& a, const Tensor& b, const Tensor& c, int64
   Plan plan = planned(a, b, c, m);
   if (team_.size() == 1) return multiply(plan, a, b, c, stream);
 
-  team_.signalWrite(signalsAt(ready_, 0, team_.size() * plan.chunks.count), 0, stream);
-  uint64_t free = team_.recordEvent(stream);
+  team_.signalWrite(signalsAt(ready_, 0, team_.size() * plan.slices.count), 0, stream);
+  team_.waitEvent(team_.recordEvent(stream), pushStream_);
   Tensor me = signalsAt(begun_, team_.rank(), 1);
-  for (int distance = 1; distance < team_.size(); ++distance) {
-    int peer = peerAt(distance), pushStream = pushStreams_[size_t(distance - 1)];
-    team_.waitEvent(free, pushStream);
-    team_.signalWrite(team_.peer(me, peer), 1, pushStream);
-  }
+  for (int distance = 1; distance < team_.size(); ++distance)
+    team_.signalWrite(team_.peer(me, peerAt(distance)), 1, pushStream_);
   multiply(plan, a, b, c, stream);
-  for (int distance = 1; distance < team_.size(); ++distance) {
-    int pushStream = pushStreams_[size_t(distance - 1)];
-    Tensor begun = signalsAt(begun_, peerAt(distance), 1);
-    team_.signalWait(begun, Compare::Eq, 1, pushStream);
-    team_.signalWrite(begun, 0, pushStream);
-  }
+  forOthers([&](int64_t first, int64_t count) {
+    Tensor begun = signalsAt(begun_, first, count);
+    team_.signalWait(begun, Compare::Eq, 1, pushStream_);
+    team_.signalWrite(begun, 0, pushStream_);
+  });
   push(plan, a);
-  for (int distance = 1; distance < team_.size(); ++distance) {
-    int pushStream = pushStreams_[size_t(distance - 1)];
-    team_.signalWait(signalsAt(ready_, peerAt(distance) * plan.chunks.count, plan.chunks.count), Compare::Eq, 1,
-                     pushStream);
-    team_.waitEvent(team_.recordEvent(pushStream), stream);
-  }
+  forOthers([&](int64_t first, int64_t count) {
+    team_.signalWait(signalsAt(ready_, first * plan.slices.count, count * plan.slices.count), Compare::Eq, 1,
+                     pushStream_);
+  });
+  team_.waitEvent(team_.recordEvent(pushStream_), stream);
+}
+
+// The ranks below this one and those above it.
+void AllGatherGemm::forOthers(const std::function<void(int64_t first, int64_t count)>& body) const {
+  if (team_.rank()) body(0, team_.rank());
+  if (int64_t above = team_.size() - 1 - team_.rank()) body(team_.rank() + 1, above);
 }
 
 }  // namespace tandem::ops

@@ -1,8 +1,9 @@
 """AllGather + GEMM: C[M, N] = gather(A)[M, K] · B[K, N], A sharded by rows over the ranks.
 
 One persistent kernel multiplies while copy engines push the shards. It reads the rank's own rows where they are and the
-peers' out of `gathered`, where rank r's rows begin at row r * pitch. It knows nothing of how they get there: a chunk of
-`chunk_blocks` row blocks of shard s has arrived once ready[s * chunks + chunk] is 1.
+peers' out of `gathered`, where rank r's rows begin at row r * pitch. It knows nothing of how they get there: a slice, SLICE_STEPS
+steps of K of all rows of shard s, has arrived once ready[s * slices + slice] is 1. So a tile begins with the first slice
+and ends shortly after the last one.
 """
 
 import tandem
@@ -11,32 +12,21 @@ import tandem.language as tl
 
 
 @tandem.jit
-def locate(tile, rank, shards, blocks, chunk_blocks, columns, GROUP: tl.constexpr):
-    """Shard, row block, chunk and column of the tile-th tile: own rows, then first chunks of the nearest lower ranks on, then
-    second ones; within a chunk GROUP row blocks share the columns they read."""
-    own = tl.where(rank < shards, 1, 0)
-    own_tiles = own * blocks * columns
-    is_own = tile < own_tiles
-    after = tl.maximum(tile - own_tiles, 0)
-    chunk_tiles = tl.maximum((shards - own) * chunk_blocks * columns, 1)
-    chunk = after // chunk_tiles
-    first = tl.where(is_own, 0, chunk * chunk_blocks)
-    height = tl.where(is_own, blocks, tl.minimum(chunk_blocks, blocks - first))
-    within = tl.where(is_own, tile, after - chunk * chunk_tiles)
-    peer = within // (height * columns)
-    shard = tl.where(is_own, rank, (rank - own - peer + shards) % shards)
-    local = within - peer * height * columns
+def locate(tile, rank, shards, blocks, columns, GROUP: tl.constexpr):
+    """Shard, row block and column of the tile-th tile: own rows first, then the nearest lower rank's, as the shards arrive; within a
+    shard GROUP row blocks share the columns they read."""
+    nth = tile // (blocks * columns)
+    local = tile - nth * (blocks * columns)
     in_group = GROUP * columns
     top = local // in_group * GROUP
-    in_column = tl.minimum(height - top, GROUP)
-    block = first + top + local % in_group % in_column
-    return shard, block, chunk, local % in_group // in_column
+    in_column = tl.minimum(blocks - top, GROUP)
+    return (rank - nth + shards) % shards, top + local % in_group % in_column, local % in_group // in_column
 
 
 @tandem.jit
-def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, m, n, k, own_rows, shard_rows, pitch, gathered_rows, chunk_blocks,
-            chunks, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr, PROGRAMS: tl.constexpr,
-            BLOCKS: tl.constexpr, WHOLE_BLOCKS: tl.constexpr, B_TRANSPOSED: tl.constexpr):
+def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, m, n, k, own_rows, shard_rows, pitch, gathered_rows, slices,
+            BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, SLICE_STEPS: tl.constexpr, GROUP: tl.constexpr,
+            PROGRAMS: tl.constexpr, BLOCKS: tl.constexpr, WHOLE_BLOCKS: tl.constexpr, B_TRANSPOSED: tl.constexpr):
     """BLOCKS: operands are read as blocks, for which rows must be whole numbers of 16 bytes. WHOLE_BLOCKS: no row block reaches
     into the next shard, so C is stored as blocks too."""
     rank = dl.rank()
@@ -53,12 +43,9 @@ def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, m, n, k, own_rows, sha
             b = tl.make_tensor_descriptor(b_ptr, shape=[k, n], strides=[n, 1], block_shape=[BLOCK_K, BLOCK_N])
         c = tl.make_tensor_descriptor(c_ptr, shape=[m, n], strides=[n, 1], block_shape=[BLOCK_M, BLOCK_N])
     for tile in tl.range(tl.program_id(0), shards * blocks * columns, PROGRAMS, flatten=True):
-        shard, block, chunk, tile_n = locate(tile, rank, shards, blocks, chunk_blocks, columns, GROUP)
+        shard, block, tile_n = locate(tile, rank, shards, blocks, columns, GROUP)
         column = tile_n * BLOCK_N
         row = block * BLOCK_M + tl.where(shard == rank, 0, shard * pitch)
-        if shard != rank:
-            token = dl.wait(ready_ptr + shard * chunks + chunk, 1, "sys", "acquire", waitValue=1)
-            row = dl.consume_token(row, token)
         acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
         in_block = tl.arange(0, BLOCK_M)
         n_range = column + tl.arange(0, BLOCK_N)
@@ -66,12 +53,18 @@ def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, m, n, k, own_rows, sha
         if BLOCKS:
             a = own if shard == rank else gathered
             for step in range(steps):
+                if (shard != rank) & (step % SLICE_STEPS == 0):
+                    token = dl.wait(ready_ptr + shard * slices + step // SLICE_STEPS, 1, "sys", "acquire", waitValue=1)
+                    row = dl.consume_token(row, token)
                 if B_TRANSPOSED:
                     acc = tl.dot(a.load([row, step * BLOCK_K]), b.load([column, step * BLOCK_K]).T, acc, input_precision="ieee")
                 else:
                     acc = tl.dot(a.load([row, step * BLOCK_K]), b.load([step * BLOCK_K, column]), acc, input_precision="ieee")
         else:
             source = a_ptr if shard == rank else gathered_ptr
+            if shard != rank:
+                token = dl.wait(ready_ptr + shard * slices, slices, "sys", "acquire", waitValue=1)
+                source = dl.consume_token(source, token)
             k_range = tl.arange(0, BLOCK_K)
             a_ptrs = source + (row + in_block)[:, None].to(tl.int64) * k + k_range[None, :]
             if B_TRANSPOSED:

@@ -1,5 +1,6 @@
 #include "ops/plan.h"
 #include <gtest/gtest.h>
+#include <numeric>
 
 namespace tandem::ops {
 namespace {
@@ -54,15 +55,18 @@ TEST(GemmPlan, EveryChosenTileIsWithinTheBounds) {
         for (bool blocks : {false, true}) {
           GemmConfig config = chosen(m, n, DType::BFloat16, {target, 132, blocks});
           TileBounds bounds = tileBounds({}, target);
-          EXPECT_TRUE(bounds.leastM <= config.blockM && config.blockM <= bounds.mostM) << target << " " << m << " " << n;
-          EXPECT_TRUE(bounds.leastN <= config.blockN && config.blockN <= bounds.mostN) << target << " " << m << " " << n;
+          EXPECT_TRUE(bounds.leastM <= config.blockM && config.blockM <= bounds.mostM)
+              << target << " " << m << " " << n;
+          EXPECT_TRUE(bounds.leastN <= config.blockN && config.blockN <= bounds.mostN)
+              << target << " " << m << " " << n;
           EXPECT_EQ(bounds.mostM % config.blockM, 0);
           EXPECT_EQ(bounds.mostN % config.blockN, 0);
         }
 }
 
 TEST(CopiesOfBlocks, NeedWholeSixteenBytesAndInstructionsForTheType) {
-  Tensor even{4096, {8, 64}, DType::BFloat16}, odd{4096, {8, 65}, DType::BFloat16}, shifted{4104, {8, 64}, DType::BFloat16};
+  Tensor even{4096, {8, 64}, DType::BFloat16}, odd{4096, {8, 65}, DType::BFloat16},
+      shifted{4104, {8, 64}, DType::BFloat16};
   EXPECT_TRUE(copiesBlocks({even}, DType::BFloat16, false, "sm_90a"));
   EXPECT_FALSE(copiesBlocks({even, odd}, DType::BFloat16, false, "sm_90a"));
   EXPECT_FALSE(copiesBlocks({shifted}, DType::BFloat16, false, "sim"));
@@ -73,29 +77,28 @@ TEST(CopiesOfBlocks, NeedWholeSixteenBytesAndInstructionsForTheType) {
   EXPECT_FALSE(copiesBlocks({even}, DType::BFloat16, false, "sm_80"));
 }
 
-TEST(Chunks, CoverAllBlocksAndNoneIsEmpty) {
-  for (int64_t m : {1, 5, 129, 1000, 8192})
+TEST(Slices, CoverAllColumnsAndNoneIsEmpty) {
+  for (int64_t k : {1, 24, 64, 500, 12288})
     for (int ranks : {1, 2, 4, 8})
       for (int asked : {0, 1, 2, 3, 7, 100}) {
-        GemmSizes sizes{m, 4096, 8192, ranks, DType::BFloat16};
-        Chunks chunks = chunksOf(sizes, 64, asked);
-        int64_t blocks = (shardRows(m, ranks) + 63) / 64;
-        EXPECT_GE(chunks.count * chunks.blocks, blocks);
-        EXPECT_LT((chunks.count - 1) * chunks.blocks, blocks);
-        if (asked) EXPECT_LE(chunks.count, asked);
+        Slices slices = slicesOf({1000, 4096, k, ranks, DType::BFloat16}, 64, asked);
+        EXPECT_GE(slices.count * slices.columns, k);
+        EXPECT_LT((slices.count - 1) * slices.columns, k);
+        EXPECT_EQ(slices.columns % 64, 0);
+        EXPECT_LE(slices.count, mostSlices({.slices = asked}));
+        ASSERT_EQ(int(slices.copies.size()), ranks - 1);
+        for (const std::vector<int>& copies : slices.copies)
+          EXPECT_EQ(std::accumulate(copies.begin(), copies.end(), int64_t(0)), slices.count);
       }
 }
 
-TEST(Chunks, LongTransfersAreCutAndShortOnesAreNot) {
-  EXPECT_GE(chunksOf({8192, 1024, 12288, 4, DType::BFloat16}, 128, 0).count, 4);
-  EXPECT_EQ(chunksOf({256, 256, 128, 4, DType::BFloat16}, 16, 0).count, 1);
-}
-
-TEST(Chunks, TheModelCountsWhatIsNotHidden) {
-  double gemm = 400, ranks = 4, bytes = 397e3 * 100;  // 300 us of transfer
-  EXPECT_DOUBLE_EQ(gatheredMicroseconds(1, bytes, gemm, int(ranks)), 8 + 300 + 4 + 300);
-  EXPECT_LT(gatheredMicroseconds(4, bytes, gemm, int(ranks)), 8 + 300 + 16 + 300 / 4 + 50);
-  EXPECT_DOUBLE_EQ(gatheredMicroseconds(3, 0, gemm, int(ranks)), gemm) << "all hidden behind the own rows";
+TEST(Slices, SmallCopiesStandWhereSomebodyWaitsForThem) {
+  Slices link = slicesOf({8192, 1024, 12288, 4, DType::BFloat16}, 64, 0);
+  EXPECT_EQ(link.copies.front().size(), 1u);
+  EXPECT_EQ(link.copies.back().back(), 1) << "the link takes longest: the last data comes in small pieces";
+  Slices product = slicesOf({8192, 7168, 8192, 4, DType::BFloat16}, 64, 0);
+  EXPECT_EQ(product.copies.front().front(), 1) << "the product takes longest: the first data does";
+  EXPECT_EQ(product.copies.back().size(), 1u);
 }
 
 }  // namespace

@@ -94,9 +94,9 @@ def test_other_tiles_and_program_counts():
 
 @pytest.mark.parametrize("m", [70, 128, 257])
 @pytest.mark.parametrize("ranks", [2, 3, 8])
-@pytest.mark.parametrize("chunks", [1, 2, 3, 100])
-def test_chunks(chunks, ranks, m):
-    run(ranks, m, 48, 32, "fp16", seed=m + chunks, block_m=16, block_n=16, block_k=16, programs=5, group=2, chunks=chunks)
+@pytest.mark.parametrize("slices", [1, 2, 3, 100])
+def test_slices(slices, ranks, m):
+    run(ranks, m, 48, 72, "fp16", seed=m + slices, block_m=16, block_n=16, block_k=16, programs=5, group=2, slices=slices)
 
 
 def test_the_same_call_again_and_again():
@@ -104,7 +104,7 @@ def test_the_same_call_again_and_again():
     data = [inputs(3, 50, 40, 24, "fp16", seed=i) for i in range(6)]
 
     def main(team):
-        op = AllGatherGemm(team, 50, 40, 24, "fp16", block_m=16, block_n=16, block_k=16, programs=4, chunks=2)
+        op = AllGatherGemm(team, 50, 40, 24, "fp16", block_m=16, block_n=16, block_k=16, programs=4, slices=2)
         given = [(team.local_from_array(rows(a, 50, team)), team.local_from_array(bs[team.rank])) for a, bs in data]
         a, b = (team.local_empty(x.shape, "fp16") for x in given[0])
         kept = [team.local_empty((50, 40), "fp16") for _ in data]
@@ -187,13 +187,13 @@ def test_output_of_another_type_and_given_tensors():
 
 
 def test_overlap_is_in_the_trace():
-    """Shards move while own rows are multiplied, and in chunks nearly all of it is hidden."""
+    """Shards move while own rows are multiplied, and in slices nearly all of it is hidden."""
     waits = {}
-    for chunks in (1, 4):
-        ranks = run(4, 4096, 64, 1024, "fp16", trace=True, chunks=chunks).summary["ranks"]
+    for slices in (1, 4):
+        ranks = run(4, 4096, 64, 1024, "fp16", trace=True, slices=slices).summary["ranks"]
         assert len(ranks) == 4
         assert all(rank["bytes"] >= 3 * 1024 * 1024 * 2 and rank["overlapped_ns"] > 0 for rank in ranks)
-        waits[chunks] = sum(rank["wait_ns"] for rank in ranks)
+        waits[slices] = sum(rank["wait_ns"] for rank in ranks)
     assert waits[4] < 0.3 * waits[1]
 
 

@@ -34,6 +34,7 @@ namespace tandem::runtime::cuda {
   F(memAlloc, cuMemAlloc_v2, (Address*, size_t))                                                                  \
   F(memFree, cuMemFree_v2, (Address))                                                                             \
   F(memcpyAsync, cuMemcpyAsync, (Address, Address, size_t, Stream))                                               \
+  F(memcpy2DAsync, cuMemcpy2DAsync_v2, (const RowsCopy*, Stream))                                                 \
   F(memcpyHtoDAsync, cuMemcpyHtoDAsync_v2, (Address, const void*, size_t, Stream))                                \
   F(memcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void*, Address, size_t, Stream))                                      \
   F(memsetD8Async, cuMemsetD8Async, (Address, unsigned char, size_t, Stream))                                     \

@@ -74,6 +74,22 @@ struct DriverLaunch {
 };
 static_assert(sizeof(DriverLaunch) == 56 && offsetof(DriverLaunch, stream) == 32);
 
+enum class MemoryType : int { Device = 2 };
+
+// CUDA_MEMCPY2D
+struct RowsCopy {
+  struct End {
+    size_t xBytes, y;
+    MemoryType kind;
+    void* host;
+    uint64_t device;
+    void* array;
+    size_t pitch;
+  } source, dest;
+  size_t widthBytes, height;
+};
+static_assert(sizeof(RowsCopy) == 128 && offsetof(RowsCopy, dest) == 56);
+
 struct alignas(128) TensorMap {
   uint64_t words[16];
 };

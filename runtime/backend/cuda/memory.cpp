@@ -9,7 +9,8 @@ Address allocate(int device, uint64_t bytes) {
   Address address = 0;
   Result r = driver().memAlloc(&address, bytes);
   if (r == kOutOfMemory)
-    throw DriverError("device " + std::to_string(scope.device()) + " has no " + std::to_string(bytes) + " bytes left", r);
+    throw DriverError("device " + std::to_string(scope.device()) + " has no " + std::to_string(bytes) + " bytes left",
+                      r);
   check(r, "cuMemAlloc");
   return address;
 }
@@ -32,6 +33,20 @@ void copy(int device, Stream stream, Address dest, Address source, uint64_t byte
   if (!bytes) return;
   OnDevice scope(device);
   check(driver().memcpyAsync(dest, source, bytes, stream), "cuMemcpyAsync");
+}
+void copyRows(int device, Stream stream, Address dest, uint64_t destPitch, Address source, uint64_t sourcePitch,
+              uint64_t bytes, uint64_t rows) {
+  if (!bytes || !rows) return;
+  OnDevice scope(device);
+  RowsCopy copy{};
+  copy.source.kind = copy.dest.kind = MemoryType::Device;
+  copy.source.device = source;
+  copy.source.pitch = sourcePitch;
+  copy.dest.device = dest;
+  copy.dest.pitch = destPitch;
+  copy.widthBytes = bytes;
+  copy.height = rows;
+  check(driver().memcpy2DAsync(&copy, stream), "cuMemcpy2DAsync");
 }
 void set(int device, Stream stream, Address dest, uint8_t value, uint64_t bytes) {
   if (!bytes) return;

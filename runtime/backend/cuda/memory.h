@@ -10,6 +10,9 @@ void release(int device, Address address);
 void copyFromHost(int device, Stream stream, Address dest, const void* source, uint64_t bytes);
 void copyToHost(int device, Stream stream, void* dest, Address source, uint64_t bytes);
 void copy(int device, Stream stream, Address dest, Address source, uint64_t bytes);
+// `rows` pieces of `bytes` bytes, the pitches apart.
+void copyRows(int device, Stream stream, Address dest, uint64_t destPitch, Address source, uint64_t sourcePitch,
+              uint64_t bytes, uint64_t rows);
 void set(int device, Stream stream, Address dest, uint8_t value, uint64_t bytes);
 void synchronize(int device);  // everything queued on the device
 // The device whose memory an address is; -1 when it is memory of the host that no device can reach.

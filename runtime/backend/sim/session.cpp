@@ -19,15 +19,17 @@ HostBaton::Progress advance(interpreter::World& world, const std::function<bool(
 }
 
 RunReport reportOf(const interpreter::Report& r) {
-  return {r.severity, r.kind, r.message, r.rank, r.program, r.kernel, r.file ? r.file->name : "", r.range.line, r.range.column, r.render()};
+  return {r.severity,   r.kind,         r.message, r.rank, r.program, r.kernel, r.file ? r.file->name : "",
+          r.range.line, r.range.column, r.render()};
 }
 
 }  // namespace
 
 Session::Session(const interpreter::WorldOptions& options)
     : world_(options),
-      baton_(options.rankCount, [this](const std::function<bool()>& done) { return advance(world_, done); },
-             [this](const std::vector<std::string>& notes) { world_.reportDeadlock(notes); }),
+      baton_(
+          options.rankCount, [this](const std::function<bool()>& done) { return advance(world_, done); },
+          [this](const std::vector<std::string>& notes) { world_.reportDeadlock(notes); }),
       symmetricAllocations_(options.rankCount),
       streamCounts_(options.rankCount, 1) {
   world_.setInterruptCheck([this] {
@@ -60,14 +62,16 @@ std::vector<RunReport> Session::reports() const {
   return out;
 }
 
-Address Session::allocate(int rank, uint64_t bytes, bool symmetric, bool initialised, const std::string& name, const HostPlace& place) {
+Address Session::allocate(int rank, uint64_t bytes, bool symmetric, bool initialised, const std::string& name,
+                          const HostPlace& place) {
   auto kind = symmetric ? interpreter::MemoryKind::Symmetric : interpreter::MemoryKind::Local;
   Address address = world_.allocate(rank, bytes, kind, initialised, name, place.file, place.line);
   checkWorld();
   if (!symmetric) return address;
   uint64_t mine = ++symmetricAllocations_[rank];
   baton_.block(rank, "the other ranks to allocate symmetric memory " + std::to_string(mine), [this, mine] {
-    return std::all_of(symmetricAllocations_.begin(), symmetricAllocations_.end(), [mine](uint64_t n) { return n >= mine; });
+    return std::all_of(symmetricAllocations_.begin(), symmetricAllocations_.end(),
+                       [mine](uint64_t n) { return n >= mine; });
   });
   world_.hostAllocated(rank);
   return address;
@@ -105,15 +109,17 @@ StreamId Session::createStream(int rank) {
   return stream;
 }
 
-StreamId Session::adoptStream(int rank, uint64_t handle) { throw std::runtime_error("a simulated rank has no CUDA streams"); }
+StreamId Session::adoptStream(int rank, uint64_t handle) {
+  throw std::runtime_error("a simulated rank has no CUDA streams");
+}
 
 void Session::launch(int rank, StreamId stream, const KernelLaunch& launch) {
   if (!launch.code.program) throw std::invalid_argument("a simulated rank takes code for `sim`, not a GPU's");
   uint64_t programs = 1, slots = uint64_t(residentPrograms(rank));
   for (int size : launch.grid) programs *= uint64_t(size);
   if (launch.cooperative && programs > slots)
-    throw std::invalid_argument("a cooperative launch of " + std::to_string(programs) + " programs on a rank that has room for " +
-                                std::to_string(slots));
+    throw std::invalid_argument("a cooperative launch of " + std::to_string(programs) +
+                                " programs on a rank that has room for " + std::to_string(slots));
   interpreter::Launch queued;
   queued.program = launch.code.program;
   queued.grid = launch.grid;
@@ -126,6 +132,12 @@ void Session::launch(int rank, StreamId stream, const KernelLaunch& launch) {
 
 void Session::copy(int rank, StreamId stream, Address dest, Address source, uint64_t bytes) {
   world_.copyAsync(rank, stream, dest, source, bytes);
+}
+
+void Session::copyRows(int rank, StreamId stream, Address dest, uint64_t destPitch, Address source,
+                       uint64_t sourcePitch, uint64_t bytes, uint64_t rows) {
+  for (uint64_t i = 0; i < rows; ++i)
+    world_.copyAsync(rank, stream, dest + i * destPitch, source + i * sourcePitch, bytes);
 }
 
 void Session::set(int rank, StreamId stream, Address dest, uint8_t value, uint64_t bytes) {
@@ -147,14 +159,18 @@ void Session::copyToHost(int rank, StreamId stream, void* dest, Address source, 
   });
 }
 
-void Session::signalWrite(int rank, StreamId stream, Address signal, int count, uint64_t value, int bytes, SignalKind kind) {
+void Session::signalWrite(int rank, StreamId stream, Address signal, int count, uint64_t value, int bytes,
+                          SignalKind kind) {
   for (int i = 0; i < count; ++i)
-    world_.signalWriteAsync(rank, stream, signal + uint64_t(i) * uint64_t(bytes), value, bytes, interpreter::SignalKind(kind));
+    world_.signalWriteAsync(rank, stream, signal + uint64_t(i) * uint64_t(bytes), value, bytes,
+                            interpreter::SignalKind(kind));
 }
 
-void Session::signalWait(int rank, StreamId stream, Address signal, int count, Compare compare, uint64_t value, int bytes) {
+void Session::signalWait(int rank, StreamId stream, Address signal, int count, Compare compare, uint64_t value,
+                         int bytes) {
   for (int i = 0; i < count; ++i)
-    world_.signalWaitAsync(rank, stream, signal + uint64_t(i) * uint64_t(bytes), interpreter::SignalCompare(compare), value, bytes);
+    world_.signalWaitAsync(rank, stream, signal + uint64_t(i) * uint64_t(bytes), interpreter::SignalCompare(compare),
+                           value, bytes);
 }
 
 void Session::barrierOnStream(int rank, StreamId stream, int team) { world_.barrierAsync(rank, stream, team); }
@@ -162,7 +178,8 @@ void Session::barrierOnStream(int rank, StreamId stream, int team) { world_.barr
 EventId Session::recordEvent(int rank, StreamId stream) { return lastEvent_ = world_.recordEvent(rank, stream); }
 
 void Session::waitEvent(int rank, StreamId stream, EventId event) {
-  if (event < 1 || event > lastEvent_) throw std::out_of_range("event " + std::to_string(event) + " was never recorded");
+  if (event < 1 || event > lastEvent_)
+    throw std::out_of_range("event " + std::to_string(event) + " was never recorded");
   world_.waitEvent(rank, stream, event);
 }
 

@@ -27,7 +27,8 @@ class Session final : public runtime::Session {
   void finish() override { world_.finish(); }
   std::vector<RunReport> reports() const override;
 
-  Address allocate(int rank, uint64_t bytes, bool symmetric, bool initialised, const std::string& name, const HostPlace& place) override;
+  Address allocate(int rank, uint64_t bytes, bool symmetric, bool initialised, const std::string& name,
+                   const HostPlace& place) override;
   void release(int rank, Address address, const HostPlace& place) override;
   void releaseAsync(int rank, StreamId stream, Address address) override;
   Address peerAddress(int rank, Address address, int peer) const override;
@@ -39,11 +40,15 @@ class Session final : public runtime::Session {
 
   void launch(int rank, StreamId stream, const KernelLaunch& launch) override;
   void copy(int rank, StreamId stream, Address dest, Address source, uint64_t bytes) override;
+  void copyRows(int rank, StreamId stream, Address dest, uint64_t destPitch, Address source, uint64_t sourcePitch,
+                uint64_t bytes, uint64_t rows) override;
   void set(int rank, StreamId stream, Address dest, uint8_t value, uint64_t bytes) override;
   void copyFromHost(int rank, StreamId stream, Address dest, const void* source, uint64_t bytes) override;
   void copyToHost(int rank, StreamId stream, void* dest, Address source, uint64_t bytes) override;
-  void signalWrite(int rank, StreamId stream, Address signal, int count, uint64_t value, int bytes, SignalKind kind) override;
-  void signalWait(int rank, StreamId stream, Address signal, int count, Compare compare, uint64_t value, int bytes) override;
+  void signalWrite(int rank, StreamId stream, Address signal, int count, uint64_t value, int bytes,
+                   SignalKind kind) override;
+  void signalWait(int rank, StreamId stream, Address signal, int count, Compare compare, uint64_t value,
+                  int bytes) override;
   void barrierOnStream(int rank, StreamId stream, int team) override;
   EventId recordEvent(int rank, StreamId stream) override;
   void waitEvent(int rank, StreamId stream, EventId event) override;
@@ -61,7 +66,8 @@ class Session final : public runtime::Session {
   std::vector<uint64_t> symmetricAllocations_;  // how many each rank has made
   std::vector<StreamId> streamCounts_;          // by rank
   EventId lastEvent_ = 0;
-  std::map<std::vector<int>, std::pair<int, std::vector<uint64_t>>> teamCalls_;  // the team and each rank's calls, by members
+  std::map<std::vector<int>, std::pair<int, std::vector<uint64_t>>>
+      teamCalls_;  // the team and each rank's calls, by members
 };
 
 }  // namespace tandem::runtime::sim

@@ -137,7 +137,7 @@ def _checks():
         yield f"{name}.fp8e5_rows_of_b", calls(Case, [256], 256, 128, "fp8e5")
         yield f"{name}.many_calls", calls(Case, [512, 256] * 50, 256, 256, "bf16", True)
         yield f"{name}.replays", replays(Case, 512, 256, 256)
-    yield "ag_gemm.chunks", calls(Gathered, [2048, 1000], 512, 512, "bf16", True, chunks=4)
+    yield "ag_gemm.slices", calls(Gathered, [2048, 1000], 512, 512, "bf16", True, slices=4)
 
 
 CHECKS = {f"operators.{name}": check for name, check in _checks()}

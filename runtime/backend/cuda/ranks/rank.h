@@ -38,6 +38,8 @@ class Rank {
   bool hasStream(StreamId stream) const { return open_ && open_->streams.has(stream); }
   void launch(StreamId stream, const KernelLaunch& launch);
   void copy(StreamId stream, Address dest, Address source, uint64_t bytes);
+  void copyRows(StreamId stream, Address dest, uint64_t destPitch, Address source, uint64_t sourcePitch, uint64_t bytes,
+                uint64_t rows);
   void set(StreamId stream, Address dest, uint8_t value, uint64_t bytes);
   void copyFromHost(StreamId stream, Address dest, const void* source, uint64_t bytes);
   void copyToHost(StreamId stream, void* dest, Address source, uint64_t bytes);

@@ -66,6 +66,10 @@ int Rank::createTeam(const std::vector<int>& members) {
 void Rank::copy(StreamId stream, Address dest, Address source, uint64_t bytes) {
   cuda::copy(options_.device, running().streams.at(stream), dest, source, bytes);
 }
+void Rank::copyRows(StreamId stream, Address dest, uint64_t destPitch, Address source, uint64_t sourcePitch,
+                    uint64_t bytes, uint64_t rows) {
+  cuda::copyRows(options_.device, running().streams.at(stream), dest, destPitch, source, sourcePitch, bytes, rows);
+}
 void Rank::set(StreamId stream, Address dest, uint8_t value, uint64_t bytes) {
   cuda::set(options_.device, running().streams.at(stream), dest, value, bytes);
 }

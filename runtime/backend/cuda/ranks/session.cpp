@@ -54,6 +54,10 @@ class GpuSession final : public runtime::Session {
   bool hasStream(int rank, StreamId stream) const override { return at(rank).hasStream(stream); }
 
   void launch(int rank, StreamId stream, const KernelLaunch& launch) override { at(rank).launch(stream, launch); }
+  void copyRows(int rank, StreamId stream, Address dest, uint64_t destPitch, Address source, uint64_t sourcePitch,
+                uint64_t bytes, uint64_t rows) override {
+    at(rank).copyRows(stream, dest, destPitch, source, sourcePitch, bytes, rows);
+  }
   void copy(int rank, StreamId stream, Address dest, Address source, uint64_t bytes) override {
     at(rank).copy(stream, dest, source, bytes);
   }

@@ -245,6 +245,14 @@ static Result move(Stream stream, void* dest, const void* source, size_t bytes) 
 FAKE Result cuMemcpyAsync(Address dest, Address source, size_t bytes, Stream stream) {
   return move(stream, reinterpret_cast<void*>(dest), reinterpret_cast<void*>(source), bytes);
 }
+FAKE Result cuMemcpy2DAsync_v2(const RowsCopy* copy, Stream stream) {
+  return enqueue(stream, [c = *copy] {
+    for (size_t i = 0; i < c.height; ++i)
+      std::memcpy(reinterpret_cast<char*>(c.dest.device + i * c.dest.pitch),
+                  reinterpret_cast<const char*>(c.source.device + i * c.source.pitch), c.widthBytes);
+    return true;
+  });
+}
 FAKE Result cuMemcpyHtoDAsync_v2(Address dest, const void* source, size_t bytes, Stream stream) {
   return move(stream, reinterpret_cast<void*>(dest), source, bytes);
 }

@@ -126,21 +126,33 @@ int td_release_async(td_session* s, int rank, int stream, uint64_t address) {
 }
 int td_signal_write(td_session* s, int rank, int stream, uint64_t signal, int count, uint64_t value, int bytes,
                     int kind) {
-  return guarded([&] {
-    checkSignals(count, bytes);
-    if (kind != 0 && kind != 1)
-      throw std::invalid_argument("signal kind " + std::to_string(kind) + " is not 0 (set) or 1 (add)");
-    sessionOf(s, rank, stream)
-        .signalWrite(rank, StreamId(stream), signal, count, value, bytes, runtime::SignalKind(kind));
-  });
+  td_signal_step step{signal, value, count, bytes, kind};
+  return td_signals(s, rank, stream, &step, 1);
 }
 int td_signal_wait(td_session* s, int rank, int stream, uint64_t signal, int count, int compare, uint64_t value,
                    int bytes) {
+  td_signal_step step{signal, value, count, bytes, TD_SIGNAL_WAIT + compare};
+  return td_signals(s, rank, stream, &step, 1);
+}
+int td_signals(td_session* s, int rank, int stream, const td_signal_step* steps, int count) {
   return guarded([&] {
-    checkSignals(count, bytes);
-    checkIndex("comparison", compare, 6);
-    sessionOf(s, rank, stream)
-        .signalWait(rank, StreamId(stream), signal, count, runtime::Compare(compare), value, bytes);
+    std::vector<runtime::SignalStep> list;
+    if (count) required(steps, "steps");
+    for (int i = 0; i < count; ++i) {
+      const td_signal_step& step = steps[i];
+      checkSignals(step.count, step.bytes);
+      runtime::SignalStep made{step.signal, step.count, step.bytes, step.value, step.action >= TD_SIGNAL_WAIT};
+      if (made.waits) {
+        checkIndex("comparison", step.action - TD_SIGNAL_WAIT, 6);
+        made.compare = runtime::Compare(step.action - TD_SIGNAL_WAIT);
+      } else if (step.action == 0 || step.action == 1) {
+        made.kind = runtime::SignalKind(step.action);
+      } else {
+        throw std::invalid_argument("signal kind " + std::to_string(step.action) + " is not 0 (set) or 1 (add)");
+      }
+      list.push_back(made);
+    }
+    sessionOf(s, rank, stream).signals(rank, StreamId(stream), list);
   });
 }
 int td_barrier_on_stream(td_session* s, int rank, int stream, int team) {

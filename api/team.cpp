@@ -145,6 +145,13 @@ void Team::signalWait(const Tensor& s, Compare compare, uint64_t value, int stre
   check(td_signal_wait(session_, rank_, stream, s.address, signalCount(s), int(compare), value,
                        int(tandem::byteSize(s.dtype))));
 }
+void Team::signals(const std::vector<SignalStep>& steps, int stream) {
+  std::vector<td_signal_step> list;
+  for (const SignalStep& s : steps)
+    list.push_back({s.signal.address, s.value, signalCount(s.signal), int(tandem::byteSize(s.signal.dtype)),
+                    s.waits ? TD_SIGNAL_WAIT + int(*s.waits) : 0});
+  check(td_signals(session_, rank_, stream, list.data(), int(list.size())));
+}
 uint64_t Team::recordEvent(int stream) {
   uint64_t event = 0;
   check(td_record_event(session_, rank_, stream, &event));

@@ -12,7 +12,7 @@ struct Defaults {
   int64_t chunkBytes;
 };
 
-constexpr Defaults kSimulated = {4, 4, 16 << 10}, kOnGpu = {64, 16, 128 << 10};
+constexpr Defaults kSimulated = {4, 4, 16 << 10}, kOnGpu = {132, 16, 128 << 10};
 // A thread moves so many times 16 bytes at once.
 constexpr int64_t kVectors = 4;
 

@@ -49,6 +49,16 @@ class RunStopped : public std::runtime_error {
 enum class SignalKind : uint8_t { Set, Add };
 enum class Compare : uint8_t { Eq, Ne, Gt, Le, Lt, Ge };
 
+// `count` consecutive signals of 4 or 8 bytes: written, or waited for until each compares true.
+struct SignalStep {
+  Address signal = 0;
+  int count = 1, bytes = 8;
+  uint64_t value = 0;
+  bool waits = false;
+  SignalKind kind = SignalKind::Set;  // of a write
+  Compare compare = Compare::Eq;      // of a wait
+};
+
 // A compiled kernel: for the simulator or for a GPU, the other is null. A session refuses what is not for its target.
 struct Code {
   std::shared_ptr<const interpreter::Program> program;
@@ -112,13 +122,10 @@ class Session {
   // Host memory must live until the stream gets there.
   virtual void copyFromHost(int rank, StreamId stream, Address dest, const void* source, uint64_t bytes) = 0;
   virtual void copyToHost(int rank, StreamId stream, void* dest, Address source, uint64_t bytes) = 0;
-  // `count` consecutive signals of 4 or 8 bytes, in stream order, each released after the stream's earlier work at system scope. They need
-  // no multiprocessor on a GPU: a stream may do them while a kernel that waits for them fills the device.
-  virtual void signalWrite(int rank, StreamId stream, Address signal, int count, uint64_t value, int bytes,
-                           SignalKind kind) = 0;
-  // Holds the stream until each of `count` signals compares true; acquires.
-  virtual void signalWait(int rank, StreamId stream, Address signal, int count, Compare compare, uint64_t value,
-                          int bytes) = 0;
+  // One after the other, in stream order; each write is released after the stream's earlier work at system scope, each wait acquires.
+  // They need no multiprocessor on a GPU (SignalKind::Add excepted): a stream may do them while a kernel that waits for them fills the
+  // device. Several in one call are much cheaper there than several calls.
+  virtual void signals(int rank, StreamId stream, std::span<const SignalStep> steps) = 0;
   virtual void barrierOnStream(int rank, StreamId stream,
                                int team) = 0;  // [collective] of the team's ranks on their streams; also quiets
   virtual EventId recordEvent(int rank, StreamId stream) = 0;

@@ -108,6 +108,14 @@ TANDEM_API int td_signal_write(td_session*, int rank, int stream, uint64_t signa
                                int kind);
 TANDEM_API int td_signal_wait(td_session*, int rank, int stream, uint64_t signal, int count, int compare,
                               uint64_t value, int bytes);
+/* Several in one call, in order: much cheaper on a GPU. */
+#define TD_SIGNAL_WAIT 16
+typedef struct td_signal_step {
+  uint64_t signal, value;
+  int count, bytes;
+  int action; /* 0 set, 1 add, TD_SIGNAL_WAIT + a comparison */
+} td_signal_step;
+TANDEM_API int td_signals(td_session*, int rank, int stream, const td_signal_step* steps, int count);
 TANDEM_API int td_barrier_on_stream(td_session*, int rank, int stream, int team);
 TANDEM_API int td_record_event(td_session*, int rank, int stream, uint64_t* event);
 TANDEM_API int td_wait_event(td_session*, int rank, int stream, uint64_t event);

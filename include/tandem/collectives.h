@@ -89,7 +89,7 @@ class TANDEM_API AllGather {
   DType dtype_;
   std::unique_ptr<Words> words_;
   Tensor gathered_, ready_, begun_;
-  std::vector<int> pushStreams_;  // by distance of the peer, from 1
+  int pushStream_ = 0;
 };
 
 }  // namespace tandem::ops

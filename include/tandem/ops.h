@@ -47,7 +47,7 @@ class TANDEM_API AllGatherGemm {
   DType dtype_;
   GemmConfig config_;
   int64_t pitch_;  // rows from one shard to the next in gathered_
-  Tensor gathered_, ready_, begun_;
+  Tensor gathered_, ready_, busy_;
   int pushStream_ = 0;
 };
 

@@ -1,14 +1,14 @@
 // Host side of AllGather + GEMM: the shards travel by copy engines on a stream of their own while one kernel multiplies.
 //
 // On the push stream, in this order (M13 orders what a stream does):
-//   1. wait for the main stream, which has ended the last call and put this call's `ready` back to 0
-//   2. peer.begun[me] = 1 for each peer: my workspace is free
-//   3. wait for begun[peer] == 1 of each peer, put it back to 0
-//   4. push the slices, each followed by peer.ready[me, slice] = 1, also slices without rows
-//   5. wait for all ready[peer, *] == 1; the main stream waits for this stream
-// A peer's 4 comes after my 2, so after my 1: nothing is written into what is still read or about to be reset. A peer is never a call
-// ahead: its next 2 comes after its 5, which waits for my 4, which comes after my 3. So the 1 of its next call finds begun back at 0, and
-// this holds for ranks without rows because they send every signal. All values are constants: a captured call replays as it is.
+//   1. wait until busy[peer] == 0 for each peer, then set it to 1: all have read what the last call pushed
+//   2. push the slices, each followed by peer.ready[me, slice] = 1, also slices without rows
+//   3. wait for the kernel, and for all ready[peer, *] == 1; put `ready` back to 0
+//   4. peer.busy[me] = 0 for each peer
+// Nothing is written into what is still read: a peer's 2 comes after its 1, which waits for my 4 of the call before, which comes after
+// my 3. No 0 is lost: my 4 comes after my 3, which waits for the peer's 2, so after the 1 that it sets in this call; this holds for ranks
+// without rows because they send every signal. The wait for room was over long ago, unless a peer is late. All values are constants
+// and all signals 0 between calls: a captured call replays as it is.
 //
 // One stream: copies to several peers at once, by all ranks, are much slower than one after the other, each rank to another peer.
 #include "ops/check.h"
@@ -48,13 +48,13 @@ AllGatherGemm::AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
   // Row blocks reach behind a shard's last row, into rows that are read and not used.
   gathered_ = team.zeros({team.size() * pitch_, k}, dtype, "ag_gemm gathered");
   ready_ = team.zeros({team.size() * mostSlices(config)}, DType::Int32, "ag_gemm ready");
-  begun_ = team.zeros({team.size()}, DType::Int32, "ag_gemm begun");
+  busy_ = team.zeros({team.size()}, DType::Int32, "ag_gemm busy");
   if (team.size() > 1) pushStream_ = team.newStream();
 }
 
 void AllGatherGemm::close() {
   team_.barrier();
-  for (const Tensor& t : {gathered_, ready_, begun_}) team_.release(t);
+  for (const Tensor& t : {gathered_, ready_, busy_}) team_.release(t);
 }
 
 AllGatherGemm::Plan AllGatherGemm::planned(const Tensor& a, const Tensor& b, const Tensor& c, int64_t m) const {
@@ -114,22 +114,21 @@ void AllGatherGemm::run(const Tensor& a, const Tensor& b, const Tensor& c, int64
   Plan plan = planned(a, b, c, m);
   if (team_.size() == 1) return multiply(plan, a, b, c, stream);
 
-  team_.signalWrite(signalsAt(ready_, 0, team_.size() * plan.slices.count), 0, stream);
   team_.waitEvent(team_.recordEvent(stream), pushStream_);
-  Tensor me = signalsAt(begun_, team_.rank(), 1);
-  for (int distance = 1; distance < team_.size(); ++distance)
-    team_.signalWrite(team_.peer(me, peerAt(distance)), 1, pushStream_);
   multiply(plan, a, b, c, stream);
+  std::vector<SignalStep> take, give;
   forOthers([&](int64_t first, int64_t count) {
-    Tensor begun = signalsAt(begun_, first, count);
-    team_.signalWait(begun, Compare::Eq, 1, pushStream_);
-    team_.signalWrite(begun, 0, pushStream_);
+    Tensor busy = signalsAt(busy_, first, count);
+    take.insert(take.end(), {{busy, 0, Compare::Eq}, {busy, 1}});
+    Tensor ready = signalsAt(ready_, first * plan.slices.count, count * plan.slices.count);
+    give.insert(give.end(), {{ready, 1, Compare::Eq}, {ready, 0}});
   });
+  for (int distance = 1; distance < team_.size(); ++distance)
+    give.push_back({team_.peer(signalsAt(busy_, team_.rank(), 1), peerAt(distance)), 0});
+  team_.signals(take, pushStream_);
   push(plan, a);
-  forOthers([&](int64_t first, int64_t count) {
-    team_.signalWait(signalsAt(ready_, first * plan.slices.count, count * plan.slices.count), Compare::Eq, 1,
-                     pushStream_);
-  });
+  team_.waitEvent(team_.recordEvent(stream), pushStream_);
+  team_.signals(give, pushStream_);
   team_.waitEvent(team_.recordEvent(pushStream_), stream);
 }
 

@@ -1,6 +1,6 @@
 // Host side of all-gather: words for small results, copy engines for large ones.
 //
-// By copies, between this rank and each peer, on one stream of each, in this order (M13 orders what a stream does):
+// By copies, on a stream of its own, with all peers, in this order (M13 orders what a stream does):
 //   1. wait for the main stream, which has ended the last call
 //   2. peer.begun[me] = 1: you may write to me
 //   3. wait for begun[peer] == 1, put it back to 0
@@ -53,7 +53,7 @@ AllGather::AllGather(Team& team, int64_t maxM, int64_t columns, DType dtype, con
   gathered_ = team.empty({team.size() * shard}, dtype, "all_gather gathered");
   ready_ = team.zeros({team.size()}, DType::Int32, "all_gather ready");
   begun_ = team.zeros({team.size()}, DType::Int32, "all_gather begun");
-  for (int distance = 1; distance < team.size(); ++distance) pushStreams_.push_back(team.newStream());
+  if (team.size() > 1) pushStream_ = team.newStream();
 }
 
 AllGather::~AllGather() = default;
@@ -89,22 +89,30 @@ void AllGather::runCopies(const Tensor& x, const Tensor& out, int64_t m, int str
     return elementsOf(of, of_rank * shard, rowsOfRank(m, ranks, of_rank) * columns_);
   };
   const Tensor& landing = symmetricOut ? out : gathered_;
-  uint64_t free = team_.recordEvent(stream);
-  for (int distance = 1; distance < ranks; ++distance) {
-    int peer = (rank + distance) % ranks, push = pushStreams_[size_t(distance - 1)];
-    Tensor begun = elementsOf(begun_, peer, 1), ready = elementsOf(ready_, peer, 1);
-    team_.waitEvent(free, push);
-    team_.signalWrite(team_.peer(elementsOf(begun_, rank, 1), peer), 1, push);
-    team_.signalWait(begun, Compare::Eq, 1, push);
-    team_.signalWrite(begun, 0, push);
-    if (x.size()) team_.copy(team_.peer(piece(landing, rank), peer), x, push);
-    team_.signalWrite(team_.peer(elementsOf(ready_, rank, 1), peer), 1, push);
-    team_.signalWait(ready, Compare::Eq, 1, push);
-    team_.signalWrite(ready, 0, push);
-    if (!symmetricOut && piece(out, peer).size()) team_.copy(piece(out, peer), piece(landing, peer), push);
-  }
+  if (ranks > 1) team_.waitEvent(team_.recordEvent(stream), pushStream_);
   if (x.size() && piece(out, rank).address != x.address) team_.copy(piece(out, rank), x, stream);
-  for (int push : pushStreams_) team_.waitEvent(team_.recordEvent(push), stream);
+  if (ranks == 1) return;
+  std::vector<SignalStep> begin, end;
+  auto others = [&](auto body) {
+    for (int distance = 1; distance < ranks; ++distance) body((rank + distance) % ranks);
+  };
+  others([&](int peer) { begin.push_back({team_.peer(elementsOf(begun_, rank, 1), peer), 1}); });
+  others([&](int peer) {
+    Tensor begun = elementsOf(begun_, peer, 1), ready = elementsOf(ready_, peer, 1);
+    begin.insert(begin.end(), {{begun, 1, Compare::Eq}, {begun, 0}});
+    end.insert(end.end(), {{ready, 1, Compare::Eq}, {ready, 0}});
+  });
+  team_.signals(begin, pushStream_);
+  others([&](int peer) {
+    if (x.size()) team_.copy(team_.peer(piece(landing, rank), peer), x, pushStream_);
+    team_.signalWrite(team_.peer(elementsOf(ready_, rank, 1), peer), 1, pushStream_);
+  });
+  team_.signals(end, pushStream_);
+  if (!symmetricOut)
+    others([&](int peer) {
+      if (piece(out, peer).size()) team_.copy(piece(out, peer), piece(landing, peer), pushStream_);
+    });
+  team_.waitEvent(team_.recordEvent(pushStream_), stream);
 }
 
 }  // namespace tandem::ops

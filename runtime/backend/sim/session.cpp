@@ -159,18 +159,15 @@ void Session::copyToHost(int rank, StreamId stream, void* dest, Address source, 
   });
 }
 
-void Session::signalWrite(int rank, StreamId stream, Address signal, int count, uint64_t value, int bytes,
-                          SignalKind kind) {
-  for (int i = 0; i < count; ++i)
-    world_.signalWriteAsync(rank, stream, signal + uint64_t(i) * uint64_t(bytes), value, bytes,
-                            interpreter::SignalKind(kind));
-}
-
-void Session::signalWait(int rank, StreamId stream, Address signal, int count, Compare compare, uint64_t value,
-                         int bytes) {
-  for (int i = 0; i < count; ++i)
-    world_.signalWaitAsync(rank, stream, signal + uint64_t(i) * uint64_t(bytes), interpreter::SignalCompare(compare),
-                           value, bytes);
+void Session::signals(int rank, StreamId stream, std::span<const SignalStep> steps) {
+  for (const SignalStep& s : steps)
+    for (int i = 0; i < s.count; ++i) {
+      Address at = s.signal + uint64_t(i) * uint64_t(s.bytes);
+      if (s.waits)
+        world_.signalWaitAsync(rank, stream, at, interpreter::SignalCompare(s.compare), s.value, s.bytes);
+      else
+        world_.signalWriteAsync(rank, stream, at, s.value, s.bytes, interpreter::SignalKind(s.kind));
+    }
 }
 
 void Session::barrierOnStream(int rank, StreamId stream, int team) { world_.barrierAsync(rank, stream, team); }

@@ -45,10 +45,7 @@ class Session final : public runtime::Session {
   void set(int rank, StreamId stream, Address dest, uint8_t value, uint64_t bytes) override;
   void copyFromHost(int rank, StreamId stream, Address dest, const void* source, uint64_t bytes) override;
   void copyToHost(int rank, StreamId stream, void* dest, Address source, uint64_t bytes) override;
-  void signalWrite(int rank, StreamId stream, Address signal, int count, uint64_t value, int bytes,
-                   SignalKind kind) override;
-  void signalWait(int rank, StreamId stream, Address signal, int count, Compare compare, uint64_t value,
-                  int bytes) override;
+  void signals(int rank, StreamId stream, std::span<const SignalStep> steps) override;
   void barrierOnStream(int rank, StreamId stream, int team) override;
   EventId recordEvent(int rank, StreamId stream) override;
   void waitEvent(int rank, StreamId stream, EventId event) override;

@@ -43,8 +43,7 @@ class Rank {
   void set(StreamId stream, Address dest, uint8_t value, uint64_t bytes);
   void copyFromHost(StreamId stream, Address dest, const void* source, uint64_t bytes);
   void copyToHost(StreamId stream, void* dest, Address source, uint64_t bytes);
-  void signalWrite(StreamId stream, Address signal, int count, uint64_t value, int bytes, SignalKind kind);
-  void signalWait(StreamId stream, Address signal, int count, Compare compare, uint64_t value, int bytes);
+  void signals(StreamId stream, std::span<const SignalStep> steps);
   void barrierOnStream(StreamId stream, int team);
   EventId recordEvent(StreamId stream);
   void waitEvent(StreamId stream, EventId event);

@@ -29,29 +29,32 @@ void Rank::launch(StreamId stream, const KernelLaunch& launch) {
   launch.code.kernel->launch(options_.device, shape, launch.arguments);
 }
 
-void Rank::signalWrite(StreamId stream, Address signal, int count, uint64_t value, int bytes, SignalKind kind) {
+// Runs of writes and waits go to the driver together; an addition is a kernel between them.
+void Rank::signals(StreamId stream, std::span<const SignalStep> steps) {
   Open& o = running();
-  checkSignal(signal, count, bytes);
   OnDevice scope(options_.device);
   Stream on = o.streams.at(stream);
-  if (kind == SignalKind::Add) {
-    if (count) o.signalAdd.launch(on, signal, count, value, bytes);
-    return;
+  MemoryOperations batch;
+  auto submit = [&] {
+    batch.submit(on, "signals on stream " + std::to_string(stream));
+    batch = {};
+  };
+  for (const SignalStep& s : steps) {
+    checkSignal(s.signal, s.count, s.bytes);
+    if (!s.waits && s.kind == SignalKind::Add) {
+      submit();
+      if (s.count) o.signalAdd.launch(on, s.signal, s.count, s.value, s.bytes);
+      continue;
+    }
+    StreamWait wait{s.signal, s.bytes, {}, s.compare, s.value};
+    if (s.waits) wait.test = waitTest(s.compare, s.value, s.bytes);
+    for (int i = 0; i < s.count; ++i, wait.signal += unsigned(s.bytes))
+      if (s.waits)
+        o.waits.add(batch, stream, wait);
+      else
+        batch.write(wait.signal, s.value, s.bytes);
   }
-  MemoryOperations batch;
-  for (int i = 0; i < count; ++i) batch.write(signal + Address(i) * unsigned(bytes), value, bytes);
-  batch.submit(on, "writing " + std::to_string(count) + " signals on stream " + std::to_string(stream));
-}
-
-void Rank::signalWait(StreamId stream, Address signal, int count, Compare compare, uint64_t value, int bytes) {
-  Open& o = running();
-  checkSignal(signal, count, bytes);
-  OnDevice scope(options_.device);
-  MemoryOperations batch;
-  StreamWait wait{signal, bytes, waitTest(compare, value, bytes), compare, value};
-  for (int i = 0; i < count; ++i, wait.signal += unsigned(bytes)) o.waits.add(batch, stream, wait);
-  batch.submit(o.streams.at(stream),
-               "waiting for " + std::to_string(count) + " signals on stream " + std::to_string(stream));
+  submit();
 }
 
 // Writes this rank's flag on every other member, waits for theirs here and puts them back.

@@ -70,13 +70,8 @@ class GpuSession final : public runtime::Session {
   void copyToHost(int rank, StreamId stream, void* dest, Address source, uint64_t bytes) override {
     at(rank).copyToHost(stream, dest, source, bytes);
   }
-  void signalWrite(int rank, StreamId stream, Address signal, int count, uint64_t value, int bytes,
-                   SignalKind kind) override {
-    at(rank).signalWrite(stream, signal, count, value, bytes, kind);
-  }
-  void signalWait(int rank, StreamId stream, Address signal, int count, Compare compare, uint64_t value,
-                  int bytes) override {
-    at(rank).signalWait(stream, signal, count, compare, value, bytes);
+  void signals(int rank, StreamId stream, std::span<const SignalStep> steps) override {
+    at(rank).signals(stream, steps);
   }
   void barrierOnStream(int rank, StreamId stream, int team) override { at(rank).barrierOnStream(stream, team); }
   EventId recordEvent(int rank, StreamId stream) override { return at(rank).recordEvent(stream); }

@@ -1,5 +1,6 @@
 // Sessions on real GPUs: what the fake driver cannot answer for. Skipped where there is none. Processes come first: a process that has used
 // the driver cannot be forked.
+#include "runtime/backend/cuda/ranks/test/one_signal.h"
 #include "runtime/backend/cuda/device.h"
 #include "runtime/backend/cuda/ranks/session.h"
 #include <chrono>
@@ -29,10 +30,10 @@ std::string ring(Session& s, int rank) {
   for (int round = 1; round <= 20; ++round) {
     s.set(rank, 0, source, uint8_t(round * 8 + rank), bytes);
     s.copy(rank, 0, s.peerAddress(rank, data, next), source, bytes);
-    s.signalWrite(rank, 0, s.peerAddress(rank, flags, next), 2, uint64_t(round), 8, SignalKind::Set);
-    s.signalWrite(rank, 0, s.peerAddress(rank, flags, next) + 64, 1, 2, 4, SignalKind::Add);
-    s.signalWait(rank, 0, flags, 2, Compare::Ge, uint64_t(round), 8);
-    s.signalWait(rank, 0, flags + 64, 1, Compare::Gt, uint64_t(2 * round - 1), 4);
+    signalWrite(s, rank, 0, s.peerAddress(rank, flags, next), 2, uint64_t(round), 8, SignalKind::Set);
+    signalWrite(s, rank, 0, s.peerAddress(rank, flags, next) + 64, 1, 2, 4, SignalKind::Add);
+    signalWait(s, rank, 0, flags, 2, Compare::Ge, uint64_t(round), 8);
+    signalWait(s, rank, 0, flags + 64, 1, Compare::Gt, uint64_t(2 * round - 1), 4);
     s.copyToHost(rank, 0, got.data(), data, bytes);
     s.barrierOnStream(rank, 0, 0);
     s.synchronize(rank, 0);
@@ -139,7 +140,7 @@ TEST_F(GpuThreads, AWaitThatNobodyEndsIsReportedAndTheDeviceGoesOn) {
   std::vector<std::string> errors = onThreads(o, [](Session& s, int rank) {
     uint64_t flags = s.allocate(rank, 256, true, true, "flags", kPlace);
     for (int i = 1; i < 4; ++i)
-      if (rank == 1) s.signalWait(rank, 0, flags, 1, Compare::Eq, uint64_t(i), 8);
+      if (rank == 1) signalWait(s, rank, 0, flags, 1, Compare::Eq, uint64_t(i), 8);
     s.barrierOnStream(rank, 0, 0);
     s.barrier(rank, 0);
     return std::string("nothing was reported");

@@ -1,5 +1,6 @@
 // Sessions on the fake driver: ranks as threads on one or two devices, and as processes. Streams that wait really wait, memory is really
 // shared.
+#include "runtime/backend/cuda/ranks/test/one_signal.h"
 #include "runtime/backend/cuda/ranks/session.h"
 #include "abi/dist_context.h"
 #include "runtime/backend/cuda/context_registry.h"
@@ -220,21 +221,21 @@ TEST_F(SessionTest, SignalsBetweenStreams) {
                   StreamId other = s.createStream(rank);
                   int peer = 1 - rank;
                   uint64_t local = s.allocate(rank, 64, false, true, "local", kPlace);
-                  s.signalWait(rank, other, signals, 3, Compare::Ge, 5, 8);
+                  signalWait(s, rank, other, signals, 3, Compare::Ge, 5, 8);
                   s.copy(rank, other, local, data, 8);
                   uint64_t got = 0;
                   s.copyToHost(rank, other, &got, local, 8);
                   s.set(rank, 0, s.peerAddress(rank, data, peer), uint8_t(rank + 1), 8);
-                  s.signalWrite(rank, 0, s.peerAddress(rank, signals, peer), 3, 4, 8, SignalKind::Set);
-                  s.signalWrite(rank, 0, s.peerAddress(rank, signals, peer), 3, 1, 8, SignalKind::Add);
-                  s.signalWrite(rank, 0, s.peerAddress(rank, signals, peer) + 128, 1, 9, 4, SignalKind::Add);
+                  signalWrite(s, rank, 0, s.peerAddress(rank, signals, peer), 3, 4, 8, SignalKind::Set);
+                  signalWrite(s, rank, 0, s.peerAddress(rank, signals, peer), 3, 1, 8, SignalKind::Add);
+                  signalWrite(s, rank, 0, s.peerAddress(rank, signals, peer) + 128, 1, 9, 4, SignalKind::Add);
                   s.synchronize(rank);
                   EXPECT_EQ(got, 0x0101010101010101u * Word(peer + 1));
                   s.barrier(rank, 0);
                   EXPECT_EQ(words(signals)[16], 9u);
-                  EXPECT_THROW(s.signalWait(rank, 0, signals + 4, 1, Compare::Eq, 1, 8), std::invalid_argument);
-                  EXPECT_THROW(s.signalWait(rank, 0, signals, 1, Compare::Eq, 1, 2), std::invalid_argument);
-                  EXPECT_THROW(s.signalWait(rank, 0, signals, 1, Compare::Ne, 3, 8), std::invalid_argument);
+                  EXPECT_THROW(signalWait(s, rank, 0, signals + 4, 1, Compare::Eq, 1, 8), std::invalid_argument);
+                  EXPECT_THROW(signalWait(s, rank, 0, signals, 1, Compare::Eq, 1, 2), std::invalid_argument);
+                  EXPECT_THROW(signalWait(s, rank, 0, signals, 1, Compare::Ne, 3, 8), std::invalid_argument);
                 }),
             none(2));
 }
@@ -248,8 +249,8 @@ TEST_F(SessionTest, BarriersOnStreamsHoldAgainAndAgain) {
                   int pair = s.createTeam(rank, {rank & ~1, rank | 1});
                   for (int round = 1; round <= rounds; ++round) {
                     for (int peer = 0; peer < 4; ++peer)
-                      s.signalWrite(rank, 0, s.peerAddress(rank, counts, peer) + uint64_t(rank) * 8, 1, Word(round), 8,
-                                    SignalKind::Set);
+                      signalWrite(s, rank, 0, s.peerAddress(rank, counts, peer) + uint64_t(rank) * 8, 1, Word(round), 8,
+                                  SignalKind::Set);
                     s.barrierOnStream(rank, 0, 0);
                     s.copy(rank, 0, seen, counts, 32);
                     s.barrierOnStream(rank, 0, 0);
@@ -268,8 +269,8 @@ TEST_F(SessionTest, AStreamsWaitThatNobodyEndsIsOneErrorForAll) {
   options.waitTimeoutMs = 150;
   std::vector<std::string> errors = run(options, [](Session& s, int rank) {
     uint64_t signals = s.allocate(rank, 64, true, true, "signals", kPlace);
-    s.signalWrite(rank, 0, signals, 1, 3, 8, SignalKind::Set);
-    if (rank == 1) s.signalWait(rank, 0, signals, 1, Compare::Ge, 5, 8);
+    signalWrite(s, rank, 0, signals, 1, 3, 8, SignalKind::Set);
+    if (rank == 1) signalWait(s, rank, 0, signals, 1, Compare::Ge, 5, 8);
     s.barrier(rank, 0);
   });
   EXPECT_EQ(errors[0].find("rank 1: stream 0 gave up waiting for the signal at offset 0x"), 0u) << errors[0];
@@ -325,8 +326,8 @@ TEST_F(SessionTest, AFailedMainEndsTheOthersWaits) {
     uint64_t signals = s.allocate(rank, 64, true, true, "signals", kPlace);
     if (rank == 1) throw std::runtime_error("no luck");
     for (int i = 1; i < 5; ++i) {
-      s.signalWait(rank, 0, signals, 2, Compare::Eq, Word(i), 8);
-      s.signalWrite(rank, 0, signals, 2, 0, 8, SignalKind::Set);
+      signalWait(s, rank, 0, signals, 2, Compare::Eq, Word(i), 8);
+      signalWrite(s, rank, 0, signals, 2, 0, 8, SignalKind::Set);
     }
     s.barrierOnStream(rank, 0, 0);
     s.synchronize(rank);
@@ -340,7 +341,7 @@ TEST_F(SessionTest, AnInterruptEndsAll) {
   std::vector<std::string> errors = run(threads(2), [](Session& s, int rank) {
     uint64_t signals = s.allocate(rank, 64, true, true, "signals", kPlace);
     if (rank == 0)
-      s.signalWait(rank, 0, signals, 1, Compare::Eq, 1, 8);
+      signalWait(s, rank, 0, signals, 1, Compare::Eq, 1, 8);
     else
       s.interrupt();
     s.synchronize(rank);
@@ -359,12 +360,12 @@ TEST_F(SessionTest, EventsStayValidAndWorkInACapture) {
                   for (int i = 0; i < 300; ++i) s.recordEvent(rank, a);
                   s.waitEvent(rank, b, first);
                   uint64_t word = s.allocate(rank, 64, false, true, "w", kPlace);
-                  s.signalWait(rank, a, word, 1, Compare::Eq, 1, 8);
+                  signalWait(s, rank, a, word, 1, Compare::Eq, 1, 8);
                   EventId held = s.recordEvent(rank, a);
                   s.waitEvent(rank, b, held);
                   s.set(rank, b, word + 8, 1, 1);
                   EXPECT_EQ(words(word)[1], 0u);
-                  s.signalWrite(rank, 0, word, 1, 1, 8, SignalKind::Set);
+                  signalWrite(s, rank, 0, word, 1, 1, 8, SignalKind::Set);
                   s.synchronize(rank);
                   EXPECT_EQ(words(word)[1], 1u);
 
@@ -393,11 +394,11 @@ TEST_F(SessionTest, MemoryComesBackInStreamOrder) {
                   uint64_t flag = s.allocate(rank, 64, false, true, "flag", kPlace),
                            a = s.allocate(rank, 4096, false, false, "a", kPlace);
                   StreamId stream = s.createStream(rank);
-                  s.signalWait(rank, stream, flag, 1, Compare::Eq, 1, 8);
+                  signalWait(s, rank, stream, flag, 1, Compare::Eq, 1, 8);
                   s.releaseAsync(rank, stream, a);
                   uint64_t b = s.allocate(rank, 4096, false, false, "b", kPlace);
                   EXPECT_NE(a, b) << "the stream has not come to the release";
-                  s.signalWrite(rank, 0, flag, 1, 1, 8, SignalKind::Set);
+                  signalWrite(s, rank, 0, flag, 1, 1, 8, SignalKind::Set);
                   s.synchronize(rank);
                   EXPECT_EQ(s.allocate(rank, 4096, false, false, "c", kPlace), a);
                   EXPECT_THROW(s.releaseAsync(rank, stream, 64), std::invalid_argument);
@@ -459,8 +460,8 @@ TEST_F(ProcessTest, ProcessesShareTheHeap) {
       uint64_t a = s.allocate(rank, 4096, true, true, "a", kPlace);
       int next = (rank + 1) % 3;
       for (int round = 1; round <= 20; ++round) {
-        s.signalWrite(rank, 0, s.peerAddress(rank, a, next), 1, Word(round), 8, SignalKind::Set);
-        s.signalWait(rank, 0, a, 1, Compare::Ge, Word(round), 8);
+        signalWrite(s, rank, 0, s.peerAddress(rank, a, next), 1, Word(round), 8, SignalKind::Set);
+        signalWait(s, rank, 0, a, 1, Compare::Ge, Word(round), 8);
         s.barrierOnStream(rank, 0, 0);
       }
       s.synchronize(rank);
@@ -477,7 +478,7 @@ TEST_F(ProcessTest, ADeadProcessEndsTheOthersWaits) {
       try {
         uint64_t a = s.allocate(rank, 64, true, true, "a", kPlace);
         if (rank == 2) raise(SIGKILL);
-        s.signalWait(rank, 0, a, 1, Compare::Eq, 1, 8);
+        signalWait(s, rank, 0, a, 1, Compare::Eq, 1, 8);
         s.synchronize(rank);
       } catch (const RunStopped& e) {
         return std::strncmp(e.what(), "rank 2 is gone", 14) ? 2 : s.reports().at(0).kind == "rank-gone" ? 20 : 3;

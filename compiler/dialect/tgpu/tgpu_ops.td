@@ -55,7 +55,9 @@ def Tgpu_RingOp : Tgpu_Op<"ring", [MemoryEffects<[MemAlloc]>]> {
     commit; a consumer does await, reads, advance, and later release, in the order of the slots.
 
     Two other uses have no bytes. A `gate` is where the producer waits for the consumers: these do release, await, advance, it does
-    acquire, commit. A `mailbox` goes the other way, from the consumers (acquire, commit) to the signaller (await, release, advance).
+    acquire, commit. A `mailbox` goes the other way, from the consumers (acquire, commit) to the signaller (await, release, advance). It
+    may come with a buffer: then consumers put a tile there (acquire, stage, commit), which the signaller stores (await, tma_store,
+    release, advance).
   }];
   let arguments = (ins I32Attr:$slots, I32Attr:$bytes, UnitAttr:$gate, UnitAttr:$mailbox);
   let results = (outs I32:$result);
@@ -93,6 +95,20 @@ def Tgpu_ReleaseOp : Tgpu_Op<"release", [Tgpu_Effects]> {
   let summary = "consumer: the oldest slot not yet released has been read";
   let arguments = (ins I32:$ring);
   let assemblyFormat = "$ring attr-dict";
+}
+
+//===- stores by the signaller ---------------------------------------------------------------------------------===//
+def Tgpu_StageOp : Tgpu_Op<"stage", [Tgpu_Effects]> {
+  let summary = "consumer: as many columns of a tile, from `column` on, as the buffer has, into the slot being filled";
+  let arguments = (ins Tile_Tile:$value, Tile_Smem:$buffer, I32:$ring, I32Attr:$column);
+  let assemblyFormat = "$value `from` $column `into` $buffer `of` $ring attr-dict `:` type($value) `,` type($buffer)";
+}
+def Tgpu_TmaStoreOp : Tgpu_Op<"tma_store", [AttrSizedOperandSegments, Tgpu_Effects]> {
+  let summary = "signaller: starts the copy of the slot to a block of a strided tensor, and waits until the slot has been read";
+  let arguments = (ins Tile_Ptr:$base, Variadic<I64>:$shape, Variadic<I64>:$strides, Variadic<I32>:$offsets, Tile_Smem:$buffer, I32:$ring);
+  let assemblyFormat =
+    "$base `shape` `(` $shape `)` `strides` `(` $strides `)` `at` `(` $offsets `)` `from` $buffer `of` $ring attr-dict "
+    "`:` type($base) `,` type($buffer)";
 }
 
 //===- asynchronous products -----------------------------------------------------------------------------------===//

@@ -60,9 +60,8 @@ bool KernelLowering::lowerDist(Operation* op) {
         return define(o.getResult(), {count}), true;
       })
       .Case<dist::TranslateRankOp>([&](auto o) { return define(o.getResult(), {translateRank(o)}), true; })
-      .Case<dist::SymmAtOp>([&](auto o) {
-        return mapRegisters(o, [&](Scalars v) { return addressOn(v[0], v[1]); }), true;
-      })
+      .Case<dist::SymmAtOp>(
+          [&](auto o) { return mapRegisters(o, [&](Scalars v) { return addressOn(v[0], v[1]); }), true; })
       .Case<dist::MulticastAtOp>([&](auto o) {
         llvm::Value* base = teamField(o.getTeam(), offsetof(tandem_dist_team, multicast), b_.getInt64Ty());
         llvm::Value* offset = b_.CreateSub(b_.CreatePtrToInt(useScalar(o.getPointer()), b_.getInt64Ty()),
@@ -90,9 +89,12 @@ llvm::Value* KernelLowering::translateRank(dist::TranslateRankOp op) {
 // Tile code calls as the whole block, whatever group it names; where threads differ each group calls for itself. A call that `repeats`
 // acts once for each group in a kernel with per-thread code, even if all come to it.
 KernelLowering::Callers KernelLowering::callersOf(Operation* op, dist::Group group, bool repeats) {
-  bool apart = threadValues(op).isDivergent(op) || threadValues(op).anyDiffers(op->getOperands()) || (repeats && isPerThread(op));
-  if (role_ >= 2) group = dist::Group::Thread;
-  else if (!apart) group = dist::Group::Block;
+  bool apart = threadValues(op).isDivergent(op) || threadValues(op).anyDiffers(op->getOperands()) ||
+               (repeats && isPerThread(op));
+  if (role_ >= 2)
+    group = dist::Group::Thread;
+  else if (!apart)
+    group = dist::Group::Block;
   switch (group) {
     case dist::Group::Thread: return {b_.getInt32(0), b_.getInt32(1), group};
     case dist::Group::Warp: return {laneId(), b_.getInt32(32), group};
@@ -112,7 +114,7 @@ void KernelLowering::onceIn(const Callers& callers, llvm::function_ref<void()> b
 
 // Each thread waits for the stores by TMA that it has issued.
 void KernelLowering::completeBulkStores() {
-  if (!stagingBytes_) return;
+  if (role_ == 3 ? !signallerStores_ : !stagingBytes_) return;
   ptx::waitBulk(b_, 0, false);
   ptx::fenceProxyAsync(b_);
 }

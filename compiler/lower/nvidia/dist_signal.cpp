@@ -21,7 +21,8 @@ bool KernelLowering::lowerDistSignal(Operation* op) {
       .Case<dist::SignalOp>([&](auto o) {
         llvm::Value* to = addressOn(useScalar(o.getPointer()), useScalar(o.getPeer()));
         onceIn(callersOf(o, dist::Group::Thread, o.getSignal() == dist::SignalKind::Add), [&] {
-          updateSignal(to, pointeeOf(o.getPointer(), b_), useScalar(o.getValue()), o.getSignal(), ptx::Order::Relaxed, ptx::Scope::System);
+          updateSignal(to, pointeeOf(o.getPointer(), b_), useScalar(o.getValue()), o.getSignal(), ptx::Order::Relaxed,
+                       ptx::Scope::System);
         });
         return true;
       })
@@ -62,10 +63,11 @@ void KernelLowering::lowerWait(dist::WaitOp op) {
 void KernelLowering::lowerNotify(dist::NotifyOp op) {
   llvm::Value* to = addressOn(useScalar(op.getPointer()), useScalar(op.getPeer()));
   auto update = [&] {
-    updateSignal(to, pointeeOf(op.getPointer(), b_), useScalar(op.getValue()), op.getSignal(), ptx::Order::Release, scopeOf(op.getScope()));
+    updateSignal(to, pointeeOf(op.getPointer(), b_), useScalar(op.getValue()), op.getSignal(), ptx::Order::Release,
+                 scopeOf(op.getScope()));
   };
-  if (role_ == 3) return update();
   completeBulkStores();
+  if (role_ == 3) return update();
   blockBarrier();
   when(isFirstThread(), update);
 }
@@ -77,7 +79,9 @@ void KernelLowering::lowerSignalWait(dist::SignalWaitOp op) {
   ptx::AccessOptions strong;
   strong.order = ptx::Order::Acquire;
   strong.scope = ptx::Scope::System;
-  auto poll = [&] { return pollSignal({op.getLoc(), op.getCompare(), width, useScalar(op.getPointer()), value, strong}); };
+  auto poll = [&] {
+    return pollSignal({op.getLoc(), op.getCompare(), width, useScalar(op.getPointer()), value, strong});
+  };
   llvm::Value* seen = nullptr;
   if (callersOf(op, dist::Group::Thread).group == dist::Group::Block) {
     llvm::Value* place = scratch(8, op.getLoc());
@@ -92,8 +96,8 @@ void KernelLowering::lowerSignalWait(dist::SignalWaitOp op) {
   define(op.getResult(), {b_.CreateSExt(seen, b_.getInt64Ty())});
 }
 
-void KernelLowering::updateSignal(llvm::Value* pointer, llvm::Type* width, llvm::Value* value, dist::SignalKind kind, ptx::Order order,
-                                  ptx::Scope scope) {
+void KernelLowering::updateSignal(llvm::Value* pointer, llvm::Type* width, llvm::Value* value, dist::SignalKind kind,
+                                  ptx::Order order, ptx::Scope scope) {
   value = b_.CreateTrunc(value, width);
   if (kind == dist::SignalKind::Add) {
     ptx::AtomicType type = width->isIntegerTy(64) ? ptx::AtomicType::U64 : ptx::AtomicType::U32;

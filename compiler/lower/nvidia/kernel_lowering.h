@@ -321,6 +321,7 @@ class KernelLowering {
   llvm::Value* barrierOf(Ring& ring, int64_t barriers, int counter);  // of the slot that the counter is at
   // Where in shared memory the slot of `buffer` is that the ring's counter is at (without a ring: slot 0), in bytes.
   llvm::Value* slotOffset(mlir::Value buffer, mlir::Value ring, int counter);
+  Regs boxCoordinates(mlir::ValueRange offsets, int64_t row, int64_t column);
   void lowerTmaLoad(tgpu::TmaLoadOp op);
   void lowerTmaStore(tile::BlockStoreOp op);
   struct Panel {
@@ -328,7 +329,10 @@ class KernelLowering {
     llvm::SmallVector<unsigned> registers;
     int64_t row = 0, column = 0;
   };
-  static std::vector<Panel> panelsOf(const LinearLayout& layout, llvm::ArrayRef<int64_t> panel);
+  // `warps` bits of the warp's number are within a panel.
+  static std::vector<Panel> panelsOf(const LinearLayout& layout, llvm::ArrayRef<int64_t> panel, size_t warps);
+  void lowerStage(tgpu::StageOp op);
+  void lowerTmaStore(tgpu::TmaStoreOp op);
   void storePanel(llvm::Value* base, const LinearLayout& placed, const Regs& regs, unsigned bits);
   // The recipes of the tensor maps that the kernel's copies use, and the parameter each copy's has.
   void collectTensorMaps(mlir::func::FuncOp kernel);
@@ -439,6 +443,7 @@ class KernelLowering {
   // Panels of TMA stores for each group of four warps, where they are, and the first of the groups' barriers.
   static constexpr int kGroupBarrier = 2;
   int64_t stagingPanels_ = 0, staging_ = 0, stagingBytes_ = 0;
+  bool signallerStores_ = false;
   int blocksPerMultiprocessor_ = 1;
   int role_ = 0;  // 0: the whole block, 1: consumers, 2: the producer thread, 3: the signaller thread
 };

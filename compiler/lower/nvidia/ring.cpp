@@ -117,6 +117,7 @@ bool KernelLowering::lowerRing(Operation* op) {
         Ring& ring = ringOf(o.getRing());
         ptx::mbarrierWait(b_, barrierOf(ring, ring.empty, kFill), b_.CreateLoad(b_.getInt32Ty(), ring.parity[kFill]));
         if (ring.isGate) ptx::fenceProxyAsync(b_);
+        if (role_ == 3) completeBulkStores();
         if (!ring.isMailbox) ptx::mbarrierArriveExpect(b_, barrierOf(ring, ring.full, kFill), b_.getInt32(ring.bytes));
         return true;
       })

@@ -83,6 +83,11 @@ void KernelLowering::collectTensorMaps(func::FuncOp kernel) {
     RankedTensorType tile = tileOf(op.getBuffer());
     add(op, recipeOf(op, tile, transform::gpu::tmaBox(tile)));
   });
+  kernel.walk([&](tgpu::TmaStoreOp op) {
+    RankedTensorType tile = tileOf(op.getBuffer());
+    add(op, recipeOf(op, tile, transform::gpu::tmaBox(tile)));
+    signallerStores_ = true;
+  });
   kernel.walk([&](tile::BlockStoreOp op) {
     auto tile = cast<RankedTensorType>(op.getValue().getType());
     if (op->hasAttr("tgpu.tma")) add(op, recipeOf(op, tile, transform::gpu::tmaStoreBox(tile)));
@@ -95,6 +100,8 @@ llvm::Value* KernelLowering::tensorMapOf(Operation* op) {
 
 bool KernelLowering::lowerTma(Operation* op) {
   if (auto load = dyn_cast<tgpu::TmaLoadOp>(op)) return lowerTmaLoad(load), true;
+  if (auto stage = dyn_cast<tgpu::StageOp>(op)) return lowerStage(stage), true;
+  if (auto store = dyn_cast<tgpu::TmaStoreOp>(op)) return lowerTmaStore(store), true;
   auto store = dyn_cast<tile::BlockStoreOp>(op);
   if (!store || !store->hasAttr("tgpu.tma")) return false;
   if (!axes_) axes_ = std::make_unique<analysis::AxisInfoAnalysis>(store->getParentOfType<func::FuncOp>());
@@ -111,23 +118,63 @@ bool KernelLowering::lowerTma(Operation* op) {
   return true;
 }
 
-// One copy for each box of the tile.
-void KernelLowering::lowerTmaLoad(tgpu::TmaLoadOp op) {
-  RankedTensorType tile = tileOf(op.getBuffer());
+namespace {
+
+// Calls `copy` with each box's offset in the slot, in bytes, and its row and column in the tile.
+void forEachBox(RankedTensorType tile, llvm::function_ref<void(int64_t, int64_t, int64_t)> copy) {
   SmallVector<int64_t> box = transform::gpu::tmaBox(tile);
-  Ring& ring = ringOf(op.getRing());
   int64_t bytes = tile.getElementTypeBitWidth() / 8;
-  size_t outer = op.getOffsets().size() - 2;
-  llvm::Value *row = useScalar(op.getOffsets()[outer]), *column = useScalar(op.getOffsets()[outer + 1]);
+  for (int64_t c = 0; c < tile.getDimSize(1); c += box[1])
+    for (int64_t r = 0; r < tile.getDimSize(0); r += box[0]) copy((c * tile.getDimSize(0) + r * box[1]) * bytes, r, c);
+}
+
+}  // namespace
+
+// Innermost first.
+Regs KernelLowering::boxCoordinates(mlir::ValueRange offsets, int64_t row, int64_t column) {
+  Regs at;
+  for (mlir::Value offset : llvm::reverse(offsets)) at.push_back(useScalar(offset));
+  at[0] = b_.CreateAdd(at[0], b_.getInt32(column));
+  at[1] = b_.CreateAdd(at[1], b_.getInt32(row));
+  return at;
+}
+
+void KernelLowering::lowerTmaLoad(tgpu::TmaLoadOp op) {
+  Ring& ring = ringOf(op.getRing());
   llvm::Value* slot = slotOffset(op.getBuffer(), op.getRing(), 0);
   llvm::Value* barrier = barrierOf(ring, ring.full, 0);
-  for (int64_t c = 0; c < tile.getDimSize(1); c += box[1])
-    for (int64_t r = 0; r < tile.getDimSize(0); r += box[0]) {
-      int64_t offset = (c * tile.getDimSize(0) + r * box[1]) * bytes;
-      Regs at{b_.CreateAdd(column, b_.getInt32(c)), b_.CreateAdd(row, b_.getInt32(r))};
-      for (size_t d = outer; d-- > 0;) at.push_back(useScalar(op.getOffsets()[d]));
-      ptx::tensorLoad(b_, {tensorMapOf(op), at, sharedAddress(b_.CreateAdd(slot, b_.getInt32(offset))), barrier});
-    }
+  forEachBox(tileOf(op.getBuffer()), [&](int64_t offset, int64_t row, int64_t column) {
+    Regs at = boxCoordinates(op.getOffsets(), row, column);
+    ptx::tensorLoad(b_, {tensorMapOf(op), at, sharedAddress(b_.CreateAdd(slot, b_.getInt32(offset))), barrier});
+  });
+}
+
+// The signaller's. What the program has seen by ordinary accesses comes before the copies' writes.
+void KernelLowering::lowerTmaStore(tgpu::TmaStoreOp op) {
+  llvm::Value* slot = slotOffset(op.getBuffer(), op.getRing(), 1);
+  ptx::fenceProxyAsync(b_);
+  forEachBox(tileOf(op.getBuffer()), [&](int64_t offset, int64_t row, int64_t column) {
+    Regs at = boxCoordinates(op.getOffsets(), row, column);
+    ptx::tensorStore(b_, {tensorMapOf(op), at, sharedAddress(b_.CreateAdd(slot, b_.getInt32(offset)))});
+  });
+  ptx::commitBulk(b_);
+  ptx::waitBulk(b_, 0, true);
+}
+
+// Each warp its part; nobody waits for the others but the signaller.
+void KernelLowering::lowerStage(tgpu::StageOp op) {
+  RankedTensorType piece = tileOf(op.getBuffer());
+  LinearLayout layout = layoutOf(op.getValue());
+  unsigned bits = piece.getElementTypeBitWidth();
+  LinearLayout offsets = layout::swizzledOffsets(piece.getShape(), bits, *transform::gpu::panelSwizzle(piece));
+  llvm::Value* base = sharedAddress(slotOffset(op.getBuffer(), op.getRing(), 0));
+  for (const Panel& panel : panelsOf(layout, piece.getShape(), layout.bases(Dim::Warp).size())) {
+    if (panel.column != int64_t(op.getColumn())) continue;
+    Regs regs;
+    for (unsigned r : panel.registers) regs.push_back(use(op.getValue())[r]);
+    storePanel(base, layout::offsetsOf(panel.layout, offsets), regs, bits);
+  }
+  ptx::fenceProxyAsync(b_, ptx::ProxySpace::Shared);
 }
 
 // Each group of four warps stores its own panels through staging buffers of its own: while one is read out, the next is filled, and no
@@ -152,7 +199,7 @@ void KernelLowering::lowerTmaStore(tile::BlockStoreOp op) {
   auto groupBarrier = [&] {
     ptx::barrierSync(b_, b_.CreateAdd(group, b_.getInt32(kGroupBarrier)), b_.getInt32(32 * std::min(4, numWarps_)));
   };
-  std::vector<Panel> panels = panelsOf(layout, panel);
+  std::vector<Panel> panels = panelsOf(layout, panel, 2);
   // All at once where there is room, else half of the room at a time.
   size_t total = panels.size(), room = stagingPanels_, batch = room >= total ? total : std::max<size_t>(1, room / 2);
   for (size_t first = 0; first < total; first += batch) {
@@ -181,7 +228,8 @@ void KernelLowering::lowerTmaStore(tile::BlockStoreOp op) {
 }
 
 // The panels that registers number, and in each the layout of the registers and of the group's threads.
-std::vector<KernelLowering::Panel> KernelLowering::panelsOf(const LinearLayout& layout, ArrayRef<int64_t> panel) {
+std::vector<KernelLowering::Panel> KernelLowering::panelsOf(const LinearLayout& layout, ArrayRef<int64_t> panel,
+                                                            size_t warpBits) {
   LinearLayout inPanel(panel);
   auto isInside = [&](uint64_t basis) {
     llvm::SmallVector<int64_t> at = layout.coordinates(basis);
@@ -199,7 +247,7 @@ std::vector<KernelLowering::Panel> KernelLowering::panelsOf(const LinearLayout& 
     if (isInside(basis)) inner.push_back(basis);
     for (size_t i = 0, n = numbers.size(); i < n; ++i) numbers.push_back(numbers[i] | 1u << bit);
   }
-  layout::Bases warps = project(layout.bases(Dim::Warp).take_front(2));
+  layout::Bases warps = project(layout.bases(Dim::Warp).take_front(warpBits));
   warps.resize(layout.bases(Dim::Warp).size(), 0);
   LinearLayout part(panel, project(inner), project(layout.bases(Dim::Lane)), warps);
   std::vector<Panel> out;

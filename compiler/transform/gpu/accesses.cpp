@@ -131,16 +131,18 @@ bool holdsUp(Operation* op, ArrayRef<BlockArgument> bases) {
   std::optional<Effect> effect = effectOf(op);
   if (effect) return effect->writes && llvm::is_contained(bases, argumentBehind(effect->pointer));
   if (isa<tile::LoadOp>(op)) return true;  // volatile
-  if (isa<simt::SimtDialect>(op->getDialect())) return isa<simt::GridBarrierOp>(op) || (isa<simt::BarrierOp>(op) && followsThreads(op));
-  return !isa<tile::InlineAsmOp>(op) && (!isa<tile::TileDialect>(op->getDialect()) || hasEffect<MemoryEffects::Write>(op));
+  if (isa<simt::SimtDialect>(op->getDialect()))
+    return isa<simt::GridBarrierOp>(op) || (isa<simt::BarrierOp>(op) && followsThreads(op));
+  return !isa<tile::InlineAsmOp>(op) &&
+         (!isa<tile::TileDialect>(op->getDialect()) || hasEffect<MemoryEffects::Write>(op));
 }
 
 bool isWritten(Operation* load) {
   BlockArgument base = argumentBehind(effectOf(load)->pointer);
   return base && !all(load, [&](Operation* op) {
-    std::optional<Effect> effect = effectOf(op);
-    return !effect || !effect->writes || !mayPrecede(op, load) || argumentBehind(effect->pointer) != base;
-  });
+           std::optional<Effect> effect = effectOf(op);
+           return !effect || !effect->writes || !mayPrecede(op, load) || argumentBehind(effect->pointer) != base;
+         });
 }
 
 bool isOnlyAccess(Operation* store, BlockArgument base) {
@@ -151,6 +153,22 @@ bool isOnlyAccess(Operation* store, BlockArgument base) {
     BlockArgument accessed = argumentBehind(effect->pointer);
     return accessed && accessed != base;
   });
+}
+
+bool areOnlyAccesses(ArrayRef<Operation*> stores, BlockArgument base) {
+  auto isElsewhere = [&](Value operand) {
+    if (!isa<tile::PtrType>(getElementTypeOrSelf(operand.getType()))) return true;
+    BlockArgument accessed = argumentBehind(operand);
+    return accessed && accessed != base;
+  };
+  return !base.getOwner()
+              ->getParentOp()
+              ->walk([&](Operation* op) {
+                if (isHarmless(op) || op->hasTrait<OpTrait::IsTerminator>() || llvm::is_contained(stores, op))
+                  return WalkResult::advance();
+                return llvm::all_of(op->getOperands(), isElsewhere) ? WalkResult::advance() : WalkResult::interrupt();
+              })
+              .wasInterrupted();
 }
 
 }  // namespace tandem::transform::gpu

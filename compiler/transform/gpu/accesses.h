@@ -25,4 +25,7 @@ bool isWritten(mlir::Operation* load);
 // Whether nothing else in the kernel touches memory through the argument `base` of `store` or depends on when its writes are done.
 bool isOnlyAccess(mlir::Operation* store, mlir::BlockArgument base);
 
+// Whether nothing but `stores` touches memory through the argument `base`, or may do so through a pointer from elsewhere.
+bool areOnlyAccesses(llvm::ArrayRef<mlir::Operation*> stores, mlir::BlockArgument base);
+
 }  // namespace tandem::transform::gpu

@@ -6,12 +6,14 @@
 #include "compiler/transform/gpu/layout_rules.h"
 #include "compiler/transform/gpu/layouts.h"
 #include "compiler/transform/gpu/operands.h"
+#include <algorithm>
 #include <deque>
 #include <llvm/ADT/MapVector.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
 namespace tandem::transform::gpu {
 using namespace mlir;
+using layout::Dim;
 using layout::LinearLayout;
 namespace {
 
@@ -28,10 +30,12 @@ class LayoutAssignment {
   void run() {
     placeAnchors();
     spread(products_);
+    placeLoads();
     spread(loads_);
     spread(stores_);
     placeDefaults();
     chooseTmaStores();
+    placeStaged();
     insertConversions();
     hoistConversions();
   }
@@ -52,7 +56,8 @@ class LayoutAssignment {
         require(o.getLhsMutable(), plan.lhs);
         require(o.getRhsMutable(), plan.rhs);
       } else if (auto o = dyn_cast<tile::LoadOp>(op); o && isTile(o.getPointer())) {
-        anchor(o.getResult(), coalescedAccess(op, o.getPointer(), o.getMask()), loads_);
+        coalescedAccess(op, o.getPointer(), o.getMask());
+        offered_.try_emplace(o.getResult());
       } else if (auto o = dyn_cast<tile::BlockLoadOp>(op)) {
         anchor(o.getResult(), coalescedBlock(cast<RankedTensorType>(o.getResult().getType()), numWarps_), loads_);
       } else if (auto o = dyn_cast<tile::StoreOp>(op); o && isTile(o.getPointer())) {
@@ -67,6 +72,40 @@ class LayoutAssignment {
     });
   }
 
+  // Loads coalesce; where what joins them from products does so as well, their tiles need not change threads.
+  void placeLoads() {
+    auto offered = std::move(offered_);
+    offered_.clear();
+    for (auto& [result, layout] : offered) {
+      auto load = result.getDefiningOp<tile::LoadOp>();
+      Coalescing c = coalesced(load.getPointer(), load.getMask(), axes_, numWarps_);
+      anchor(result, layout && coalesces(*layout, c) ? inWords(*layout, c) : c.layout, loads_);
+    }
+  }
+
+  // Whether each thread has whole words of neighbours and pairs of lanes have neighbouring words, as many bytes as memory moves at once.
+  static bool coalesces(const LinearLayout& layout, const Coalescing& best) {
+    unsigned shift = layout.axisShift(best.axis);
+    ArrayRef<uint64_t> registers = layout.bases(Dim::Register);
+    int64_t n = 1;
+    for (; n < best.neighbours; n *= 2)
+      if (!llvm::is_contained(registers, uint64_t(n) << shift)) return false;
+    return best.neighbours > 1 && llvm::is_contained(layout.bases(Dim::Lane), uint64_t(n) << shift) &&
+           !layout.freeMask(Dim::Lane) && !layout.freeMask(Dim::Warp);
+  }
+
+  // The same with a word's elements in neighbouring registers.
+  static LinearLayout inWords(LinearLayout layout, const Coalescing& c) {
+    unsigned shift = layout.axisShift(c.axis);
+    auto isInWord = [&](uint64_t basis) {
+      return basis >> shift && basis >> shift < uint64_t(c.neighbours) && !(basis & (basis - 1));
+    };
+    layout::Bases& registers = layout.mutableBases(Dim::Register);
+    auto rest = std::stable_partition(registers.begin(), registers.end(), isInWord);
+    std::sort(registers.begin(), rest);
+    return layout;
+  }
+
   // Leaves at the op how many neighbours one access may move, and along which dimension.
   LinearLayout coalescedAccess(Operation* op, Value pointer, Value mask) {
     Coalescing c = coalesced(pointer, mask, axes_, numWarps_);
@@ -79,6 +118,10 @@ class LayoutAssignment {
 
   void anchor(Value value, const LinearLayout& layout, Queue& queue) {
     Value home = homeOf(value);
+    if (auto load = offered_.find(home); load != offered_.end()) {
+      if (!load->second) load->second = layout;
+      return;
+    }
     bool joined = isa_and_nonnull<tile::JoinOp>(home.getDefiningOp());
     if (!known_.try_emplace(home, joined ? withPairInRegister(layout) : layout).second) return;
     queue.push_back(home);
@@ -198,6 +241,17 @@ class LayoutAssignment {
     });
   }
 
+  // A tile that goes to shared memory in pieces: registers number these.
+  void placeStaged() {
+    kernel_.walk([&](tgpu::StageOp op) {
+      int64_t width = cast<tile::SmemType>(op.getBuffer().getType()).getShape()[1];
+      const LinearLayout& layout = known_.find(homeOf(op.getValue()))->second;
+      auto isInside = [&](uint64_t basis) { return layout.coordinates(basis)[1] < width; };
+      if (!llvm::all_of(layout.bases(Dim::Lane), isInside) || !llvm::all_of(layout.bases(Dim::Warp), isInside))
+        required_[&op.getValueMutable()] = wgmmaResult(cast<RankedTensorType>(op.getValue().getType()), numWarps_);
+    });
+  }
+
   // Four warps share a panel; registers and further warps number the panels.
   static bool panelsInRegisters(const LinearLayout& layout, ArrayRef<int64_t> panel) {
     auto inside = [&](uint64_t basis) {
@@ -278,7 +332,8 @@ class LayoutAssignment {
   // `chain`: what `op` needs of the loop's body, in order, and `op`.
   static bool isInvariant(Operation* op, scf::ForOp loop, SmallVector<Operation*>& chain) {
     if (!loop->isAncestor(op) || llvm::is_contained(chain, op)) return true;
-    if (op->getBlock() != loop.getBody() || op->getNumRegions() || !isMemoryEffectFree(op) || chain.size() > 8) return false;
+    if (op->getBlock() != loop.getBody() || op->getNumRegions() || !isMemoryEffectFree(op) || chain.size() > 8)
+      return false;
     for (Value operand : op->getOperands()) {
       Operation* from = operand.getDefiningOp();
       if (from ? !isInvariant(from, loop, chain) : operand.getParentBlock() == loop.getBody()) return false;
@@ -300,6 +355,8 @@ class LayoutAssignment {
   int numWarps_;
   Queue products_, loads_, stores_;
   llvm::MapVector<Value, LinearLayout> known_;  // by home
+  llvm::MapVector<Value, std::optional<LinearLayout>>
+      offered_;  // loads whose layouts are open, what products would have
   llvm::DenseMap<OpOperand*, LinearLayout> required_;
 };
 

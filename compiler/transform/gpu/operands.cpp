@@ -49,7 +49,9 @@ tile::BlockLoadOp blockLoadBehind(Value tile) {
   auto load = (reshape ? reshape.getSource() : tile).getDefiningOp<tile::BlockLoadOp>();
   if (!load || !reshape) return load;
   auto loaded = cast<RankedTensorType>(load.getResult().getType());
-  return isMatrix(loaded) && loaded.getShape().take_back(2) == cast<RankedTensorType>(tile.getType()).getShape() ? load : nullptr;
+  return isMatrix(loaded) && loaded.getShape().take_back(2) == cast<RankedTensorType>(tile.getType()).getShape()
+             ? load
+             : nullptr;
 }
 
 // K-major operands of any type; others of 16-bit types only.
@@ -76,9 +78,13 @@ bool fitsTma(tile::BlockLoadOp load) {
 }
 
 bool fitsTma(tile::BlockStoreOp store) {
+  return cast<RankedTensorType>(store.getValue().getType()).getRank() == 2 && fitsTmaStore(store);
+}
+
+bool fitsTmaStore(tile::BlockStoreOp store) {
   auto onHost = [](Value v) { return hostExpr(v).has_value(); };
   auto type = cast<RankedTensorType>(store.getValue().getType());
-  return !store.getReduce() && type.getRank() == 2 && fitsTma(store, type) && onHost(store.getBase()) &&
+  return !store.getReduce() && fitsTma(store, type) && onHost(store.getBase()) &&
          llvm::all_of(store.getShape(), onHost) && llvm::all_of(store.getStrides(), onHost);
 }
 

@@ -78,7 +78,8 @@ class ProductSelection {
       plan->bytes += bytesOf(cast<RankedTensorType>(load.getResult().getType()));
     }
     // The slot is acquired before the program's first load and committed behind its last.
-    for (RingPlan& p : rings_) llvm::sort(p.loads, [](tile::BlockLoadOp a, tile::BlockLoadOp b) { return a->isBeforeInBlock(b); });
+    for (RingPlan& p : rings_)
+      llvm::sort(p.loads, [](tile::BlockLoadOp a, tile::BlockLoadOp b) { return a->isBeforeInBlock(b); });
     for (size_t i = 0; i < rings_.size(); ++i) rings_[i].owner = ownerOf(i);
   }
 
@@ -115,9 +116,22 @@ class ProductSelection {
     });
   }
 
-  // As many slots as were asked for, or as fit; the epilogue and operands without a ring keep what they need.
+  // As many slots as were asked for, or as fit; the epilogue and operands without a ring keep what they need. Tiles that a signaller stores
+  // stay whole if that leaves slots enough.
   bool fitSlots() {
-    int64_t perSlot = 0, budget = target_.maxSharedBytes() - kEpilogueBytes - bytesStaged();
+    signals_ = findSignals(kernel_.getBody().front());
+    bool staged = signals_ && !signals_->stores.empty();
+    for (; staged && canStage(signals_->tile(), signals_->pieces, numWarps_); signals_->pieces *= 2)
+      if (fitSlots(target_.maxSharedBytes() - kScratchBytes - signals_->stagedBytes()) >=
+          std::min(kSlotsBesideTiles, slotsAsked()))
+        return true;
+    if (signals_) signals_->stores.clear();
+    return fitSlots(target_.maxSharedBytes() - kEpilogueBytes) >= 2;
+  }
+
+  int64_t fitSlots(int64_t budget) {
+    int64_t perSlot = 0;
+    budget -= bytesStaged();
     for (auto [i, p] : llvm::enumerate(rings_)) {
       if (p.owner != int(i)) continue;
       if (p.loop)
@@ -125,12 +139,15 @@ class ProductSelection {
       else
         budget -= p.bytes;
     }
-    int64_t slots = std::min<int64_t>(budget / perSlot, kMaxSlots);
-    if (auto asked = kernel_->getAttrOfType<IntegerAttr>("tile.num_stages"))
-      slots = std::min<int64_t>(slots, std::max<int64_t>(2, asked.getInt()));
+    int64_t slots = std::min(budget / perSlot, slotsAsked());
     for (RingPlan& p : rings_)
       if (p.loop) p.slots = slots;
-    return slots >= 2;
+    return slots;
+  }
+
+  int64_t slotsAsked() const {
+    auto asked = kernel_->getAttrOfType<IntegerAttr>("tile.num_stages");
+    return asked ? std::clamp<int64_t>(asked.getInt(), 2, kMaxSlots) : kMaxSlots;
   }
 
   int64_t bytesStaged() const {
@@ -139,9 +156,8 @@ class ProductSelection {
     for (tile::DotOp dot : dots_)
       for (bool isLhs : {true, false}) {
         Value source = throughTranspose(isLhs ? dot.getLhs() : dot.getRhs()).source;
-        bool inRing = llvm::any_of(rings_, [&](const RingPlan& p) {
-          return llvm::is_contained(p.loads, blockLoadBehind(source));
-        });
+        bool inRing = llvm::any_of(
+            rings_, [&](const RingPlan& p) { return llvm::is_contained(p.loads, blockLoadBehind(source)); });
         if (inRing || (isLhs && staysInRegisters(dot)) || !seen.insert(source).second) continue;
         bytes += bytesOf(cast<RankedTensorType>(source.getType()));
       }
@@ -183,7 +199,7 @@ class ProductSelection {
     });
     for (Operation* op : gates) openGate(op, gate);
     dropWaits(*needed, loads);
-    delegateSignals(roles);
+    if (signals_) delegateSignals(roles, *signals_);
     for (RingPlan& p : rings_) consume(p);
   }
 
@@ -218,18 +234,21 @@ class ProductSelection {
     return false;
   }
 
-  static void startCopy(tile::BlockLoadOp load, const TensorChoice& choice, Value buffer, Value ring, OpBuilder& builder,
-                        IRMapping& mapping) {
+  static void startCopy(tile::BlockLoadOp load, const TensorChoice& choice, Value buffer, Value ring,
+                        OpBuilder& builder, IRMapping& mapping) {
     if (choice.condition) {
       auto branch = scf::IfOp::create(builder, load.getLoc(), mapping.lookupOrDefault(choice.condition), true);
       OpBuilder then(branch.thenYield()), otherwise(branch.elseYield());
       startCopy(load, *choice.then, buffer, ring, then, mapping);
       return startCopy(load, *choice.otherwise, buffer, ring, otherwise, mapping);
     }
-    auto here = [&](Value v) { return choice.facts.empty() ? mapping.lookupOrDefault(v) : computeAnew(v, choice.facts, builder); };
+    auto here = [&](Value v) {
+      return choice.facts.empty() ? mapping.lookupOrDefault(v) : computeAnew(v, choice.facts, builder);
+    };
     auto offsets = llvm::map_to_vector(load.getOffsets(), [&](Value v) { return mapping.lookupOrDefault(v); });
     Value base = here(load.getBase());
-    SmallVector<Value> shape = llvm::map_to_vector(load.getShape(), here), strides = llvm::map_to_vector(load.getStrides(), here);
+    SmallVector<Value> shape = llvm::map_to_vector(load.getShape(), here),
+                       strides = llvm::map_to_vector(load.getStrides(), here);
     tgpu::TmaLoadOp::create(builder, load.getLoc(), base, shape, strides, offsets, buffer, ring, load.getPadding());
   }
 
@@ -248,7 +267,8 @@ class ProductSelection {
     for (Operation* load : loads) addArgumentsBehind(cast<tile::BlockLoadOp>(load).getBase(), bases);
     SmallVector<Operation*> gates;
     kernel_.walk([&](Operation* op) {
-      if (op != kernel_ && holdsUp(op, bases) && llvm::any_of(loads, [&](Operation* load) { return mayPrecede(op, load); }))
+      if (op != kernel_ && holdsUp(op, bases) &&
+          llvm::any_of(loads, [&](Operation* load) { return mayPrecede(op, load); }))
         gates.push_back(op);
     });
     return gates;
@@ -290,7 +310,8 @@ class ProductSelection {
       auto wait = dyn_cast<dist::WaitOp>(op);
       if (!wait || wait.getToken().use_empty()) continue;
       auto reached = reachedBy(wait.getToken());
-      if (!reached || !llvm::all_of(*reached, [&](Operation* access) { return llvm::is_contained(loads, access); })) continue;
+      if (!reached || !llvm::all_of(*reached, [&](Operation* access) { return llvm::is_contained(loads, access); }))
+        continue;
       OpBuilder builder(wait);
       wait.getToken().replaceAllUsesWith(arith::ConstantIntOp::create(builder, wait.getLoc(), 0, 32));
       wait.erase();
@@ -327,7 +348,8 @@ class ProductSelection {
 
   // Whether no other ring is filled while the plan's loop runs.
   bool isAlone(const RingPlan& p) {
-    return llvm::all_of(rings_, [&](const RingPlan& other) { return &other == &p || (other.loop && !isNested(other.loop, p.loop)); });
+    return llvm::all_of(
+        rings_, [&](const RingPlan& other) { return &other == &p || (other.loop && !isNested(other.loop, p.loop)); });
   }
 
   // The slot is read until the last loop with one of the products ends.
@@ -431,13 +453,14 @@ class ProductSelection {
     op->erase();
   }
 
-  static constexpr int64_t kEpilogueBytes = 33 * 1024, kMaxSlots = 8;
+  static constexpr int64_t kEpilogueBytes = 33 * 1024, kScratchBytes = 8 * 1024, kMaxSlots = 8, kSlotsBesideTiles = 3;
 
   func::FuncOp kernel_;
   const target::TargetInfo& target_;
   int numWarps_;
   SmallVector<tile::DotOp> dots_;
   SmallVector<RingPlan> rings_;
+  std::optional<Signals> signals_;
   llvm::DenseMap<Operation*, int> pending_;
   llvm::DenseMap<Value, Value> staged_;
 };

@@ -1,11 +1,29 @@
-// A role of its own for signals to other ranks: consumers go on while it waits until their writes are where they belong.
+// A role of its own for signals to other ranks and for the tiles before them: consumers go on while it waits until all is where it belongs.
 #pragma once
 #include "compiler/dialect/tgpu/tgpu.h"
+#include <optional>
 
 namespace tandem::transform::gpu {
 
-// Moves the notifies of the consumers into a signaller, where nothing among them
-// orders what others see by itself; what does so behind them comes after they are sent.
-void delegateSignals(tgpu::WarpSpecializeOp roles);
+// What a signaller takes over from the program.
+struct Signals {
+  llvm::SmallVector<mlir::Operation*> notifies;
+  llvm::SmallVector<mlir::Operation*>
+      publications;  // what orders, behind the notifies, what others see; comes after they are sent
+  llvm::SmallVector<tile::BlockStoreOp>
+      stores;      // blocks that TMA stores, of one type of tile; nothing else touches their memory
+  int pieces = 1;  // in so many of equal width a tile goes through shared memory
+
+  mlir::RankedTensorType tile() const;   // of the stores, without leading dimensions of size 1
+  mlir::RankedTensorType piece() const;  // what the buffer holds
+  int64_t stagedBytes() const;           // 0 without stores
+};
+
+// Nothing where the program sends no signals, or where something among them orders what others see by itself.
+std::optional<Signals> findSignals(mlir::Block& body);
+// Whether the tiles can go in so many pieces.
+bool canStage(mlir::RankedTensorType tile, int pieces, int numWarps);
+// Moves the signals of the consumers into a signaller.
+void delegateSignals(tgpu::WarpSpecializeOp roles, const Signals& signals);
 
 }  // namespace tandem::transform::gpu

@@ -57,7 +57,9 @@ Address World::allocate(int rank, uint64_t bytes, MemoryKind kind, bool initiali
 
 void World::release(int rank, Address address, const std::string& hostFile, uint32_t hostLine) {
   Machine& m = impl_->m;
-  Allocation* a = nullptr;
+  Allocation* a = m.arena.find(address);
+  if (m.observer && a && a->begin == address && a->rank == rank && a->kind == MemoryKind::Symmetric && !a->shared && !a->freed)
+    m.observer->freed(rank, address, a->end - a->begin, hostFile, hostLine);
   switch (m.arena.release(rank, address, &a)) {
     case Arena::Freed::Ok:
       a->freedFile = hostFile;

@@ -6,8 +6,38 @@
 namespace tandem::interpreter::check {
 
 Checker::Checker(Machine& m)
-    : m_(m), actors_(m.options.rankCount), history_(m.arena.base(), m.arena.reservedBytes()), hosts_(size_t(m.options.rankCount)) {
+    : m_(m),
+      actors_(m.options.rankCount),
+      history_(m.arena.base(), m.arena.reservedBytes()),
+      hosts_(size_t(m.options.rankCount)) {
   for (int r = 0; r < m.options.rankCount; ++r) hosts_[size_t(r)].actor = actors_.hostOf(r);
+}
+
+// A peer that may still access the buffer does so after its end (M2).
+void Checker::freed(int rank, Address address, uint64_t bytes, const std::string& file, uint32_t line) {
+  flush();
+  if (!bytes || file.empty() || m_.failed) return;
+  View v;
+  v.self = actors_.hostOf(rank);
+  v.clock = &hostOf(rank).clock;
+  Stamp now;
+  now.actor = v.self;
+  now.time = hostOf(rank).time;
+  history_.eachMade(address, bytes, [&](Cell& cell, uint64_t at) {
+    auto check = [&](const Stamp& s) {
+      Part mine, theirs;
+      if (!s.actor || actors_[s.actor].rank == rank || !sites_[s.site].program) return;
+      if (!ordered(v, now, s, at, at + (cell.end - cell.begin), &mine, &theirs))
+        reportFreed(s, theirs, at, cell.end - cell.begin, file, line);
+    };
+    auto checkAll = [&](const Stamp& last, uint32_t more) {
+      check(last);
+      if (more)
+        for (const Stamp& s : history_.list(more)) check(s);
+    };
+    checkAll(cell.write, cell.moreWrites);
+    checkAll(cell.read, cell.moreReads);
+  });
 }
 
 void Checker::forget(Address address, uint64_t bytes) {
@@ -43,7 +73,8 @@ void Checker::flush() {
 
 bool Checker::extendsPending(const MemoryAccess& a) {
   MemoryAccess& p = pending_;
-  if (a.run != p.run || a.strong || a.address != p.address + p.bytes || a.kind != p.kind || a.location != p.location || a.collective)
+  if (a.run != p.run || a.strong || a.address != p.address + p.bytes || a.kind != p.kind || a.location != p.location ||
+      a.collective)
     return false;
   if (a.lane >= kFirstPut) {
     if (a.lane != p.lane) return false;
@@ -109,13 +140,15 @@ uint32_t Checker::siteOf(const MemoryAccess& a) {
   site.location = a.location;
   site.kind = a.kind;
   site.strong = a.strong;
+  site.signal = a.isSignal;
   site.scope = a.scope;
   site.bytes = a.strong ? uint32_t(a.bytes) : 0;
   using By = Site::By;
   site.by = a.transfer ? By::Transfer : a.run ? By::Program : a.stream ? By::Stream : By::Host;
   if (sites_[lastSite_] == site && lastSite_) return lastSite_;
   size_t h = std::hash<const void*>()(site.program) ^ site.location * 0x9e3779b97f4a7c15ull ^ size_t(site.kind) << 1 ^
-             size_t(site.strong) << 3 ^ size_t(site.scope) << 4 ^ size_t(site.bytes) << 6 ^ size_t(site.by) << 20;
+             size_t(site.strong) << 3 ^ size_t(site.signal) << 30 ^ size_t(site.scope) << 4 ^ size_t(site.bytes) << 6 ^
+             size_t(site.by) << 20;
   for (uint32_t k : siteIndex_[h])
     if (sites_[k] == site) return lastSite_ = k;
   sites_.push_back(site);
@@ -126,12 +159,13 @@ uint32_t Checker::siteOf(const MemoryAccess& a) {
 
 bool Checker::includes(Scope scope, uint32_t from, uint32_t to) const {
   if (scope == Scope::Sys || from == to) return true;
-  return scope == Scope::Gpu && actors_[from].rank == actors_[to].rank;
+  const Actor &a = actors_[from], &b = actors_[to];
+  return scope == Scope::Gpu && a.rank == b.rank && a.kind == ActorKind::Program && b.kind == ActorKind::Program;
 }
 
 bool Checker::compatible(const Site& a, const Stamp& now, const Site& b, const Stamp& s) const {
-  return a.strong && b.strong && a.bytes == b.bytes && now.origin == s.origin && includes(a.scope, now.actor, s.actor) &&
-         includes(b.scope, s.actor, now.actor);
+  return a.strong && b.strong && a.bytes == b.bytes && now.origin == s.origin &&
+         includes(a.scope, now.actor, s.actor) && includes(b.scope, s.actor, now.actor);
 }
 
 // Whatever races with `old` and comes after `now` races with `now` too.
@@ -143,7 +177,9 @@ bool Checker::supersedes(const Site& now, const Site& old) const {
 
 bool Checker::knows(const View& v, Part mine, const Stamp& s, Part theirs) const {
   if (s.actor == v.self && !isTransfer(theirs)) {
-    if (!v.program || mine == kEveryThread || theirs == kEveryThread || theirs == mine || s.time <= v.program->barrierTime) return true;
+    if (!v.program || mine == kEveryThread || theirs == kEveryThread || theirs == mine ||
+        s.time <= v.program->barrierTime)
+      return true;
   }
   if (actors_.covers(*v.clock, s, theirs)) return true;
   const Clock* extra = v.program ? v.program->extraOf(mine) : nullptr;
@@ -151,14 +187,16 @@ bool Checker::knows(const View& v, Part mine, const Stamp& s, Part theirs) const
 }
 
 // Whether `s` happens-before `now` in all of [begin, end); if not, which thread does not know which.
-bool Checker::ordered(const View& v, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end, Part* mine, Part* theirs) const {
+bool Checker::ordered(const View& v, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end, Part* mine,
+                      Part* theirs) const {
   if (!now.laneBytes && !s.laneBytes) {
     *mine = now.part;
     *theirs = s.part;
     return knows(v, now.part, s, s.part);
   }
   if (s.actor == v.self && now.sameThreads(s)) return true;
-  if (s.actor == v.self ? v.program && s.time <= v.program->barrierTime : actors_.covers(*v.clock, s, kEveryThread)) return true;
+  if (s.actor == v.self ? v.program && s.time <= v.program->barrierTime : actors_.covers(*v.clock, s, kEveryThread))
+    return true;
   for (uint64_t at = begin; at < end;) {
     *mine = now.threadAt(at);
     *theirs = s.threadAt(at);
@@ -172,7 +210,8 @@ bool Checker::ordered(const View& v, const Stamp& now, const Stamp& s, uint64_t 
 }
 
 // Puts `now` among the accesses of its kind: in place of those it supersedes.
-void Checker::remember(const View& v, const Stamp& now, const Site& site, Stamp& last, uint32_t& more, uint64_t begin, uint64_t end) {
+void Checker::remember(const View& v, const Stamp& now, const Site& site, Stamp& last, uint32_t& more, uint64_t begin,
+                       uint64_t end) {
   auto superseded = [&](const Stamp& s) {
     Part a, b;
     return supersedes(site, sites_[s.site]) && ordered(v, now, s, begin, end, &a, &b);
@@ -195,24 +234,29 @@ void Checker::remember(const View& v, const Stamp& now, const Site& site, Stamp&
   others.push_back(now);
 }
 
-bool Checker::judge(const View& v, const MemoryAccess& a, const Stamp& now, const Site& site, Cell& cell, uint64_t address) {
+bool Checker::judge(const View& v, const MemoryAccess& a, const Stamp& now, const Site& site, Cell& cell,
+                    uint64_t address) {
   uint64_t end = address + (cell.end - cell.begin);
-  auto fits = [&](const Stamp& s) {
+  bool bulkReads = a.transfer && a.transfer->bulk && site.kind == AccessKind::Read;
+  auto check = [&](const Stamp& s) {
     Part mine, theirs;
-    if (!s.actor || compatible(site, now, sites_[s.site], s) || ordered(v, now, s, address, end, &mine, &theirs)) return true;
-    report(v, a, now, s, std::max<uint64_t>(address, a.address), std::min(end, a.address + a.bytes), mine, theirs);
-    return false;
+    if (!s.actor || compatible(site, now, sites_[s.site], s)) return;
+    uint64_t from = std::max<uint64_t>(address, a.address), to = std::min(end, a.address + a.bytes);
+    if (!ordered(v, now, s, address, end, &mine, &theirs))
+      report(v, a, now, s, from, to, mine, theirs);
+    else if (bulkReads && needsProxyFence(a, s) && !proxyFenced(v, now, s, from, to, &mine, &theirs))
+      report(v, a, now, s, from, to, mine, theirs,
+             "no `fence_proxy_async` orders what the thread has stored before what a bulk copy reads (M16)");
   };
-  auto allFit = [&](const Stamp& last, uint32_t more) {
-    if (!fits(last)) return false;
+  auto checkAll = [&](const Stamp& last, uint32_t more) {
+    check(last);
     if (more)
-      for (const Stamp& s : history_.list(more))
-        if (!fits(s)) return false;
-    return true;
+      for (const Stamp& s : history_.list(more)) check(s);
   };
-  if (!allFit(cell.write, cell.moreWrites)) return false;
+  checkAll(cell.write, cell.moreWrites);
   bool writes = site.kind != AccessKind::Read;
-  if (writes && !allFit(cell.read, cell.moreReads)) return false;
+  if (writes) checkAll(cell.read, cell.moreReads);
+  if (m_.failed) return false;
   if (writes && !site.strong) {
     cell.write = now;
     cell.read = Stamp();
@@ -231,7 +275,8 @@ void Checker::process(const MemoryAccess& a) {
   Stamp now = stampOf(a, v);
   Site site = sites_[now.site];
   bool alike = site.kind != AccessKind::Read && !site.strong;
-  history_.each(a.address, a.bytes, alike, [&](Cell& cell, uint64_t address) { return judge(v, a, now, site, cell, address); });
+  history_.each(a.address, a.bytes, alike,
+                [&](Cell& cell, uint64_t address) { return judge(v, a, now, site, cell, address); });
 }
 
 }  // namespace tandem::interpreter::check

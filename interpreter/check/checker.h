@@ -2,9 +2,11 @@
 // last accesses, and a report with both places when two are not ordered.
 #pragma once
 #include "interpreter/check/history.h"
+#include "interpreter/check/locks.h"
 #include "interpreter/check/program_state.h"
 #include "interpreter/check/sync.h"
 #include "interpreter/vm/machine.h"
+#include <set>
 #include <unordered_map>
 
 namespace tandem::interpreter::check {
@@ -14,7 +16,7 @@ struct Site {
   const Program* program = nullptr;
   uint32_t location = 0;
   AccessKind kind{};
-  bool strong = false;
+  bool strong = false, signal = false;
   Scope scope = Scope::Gpu;
   uint32_t bytes = 0;  // strong only: of one access
   enum class By : uint8_t { Program, Transfer, Stream, Host } by = By::Program;
@@ -34,14 +36,16 @@ class Checker : public AccessObserver {
 
   void access(const MemoryAccess& access) override;
   void wrote(const MemoryAccess& access, uint64_t old, uint64_t now) override;
+  void freed(int rank, Address address, uint64_t bytes, const std::string& file, uint32_t line) override;
   void forget(Address address, uint64_t bytes) override;
-  void waits(const MemoryAccess& access, const AwaitedSignal& signal, bool holds) override;
+  void waits(const MemoryAccess& access, const AwaitedSignal& signal, bool done) override;
   void threadBarrier(const Run& run) override;
   void warpBarrier(const Run& run) override;
   void namedBarrierArrives(const Run& run, int64_t id, bool completes) override;
   void namedBarrierLeaves(const Run& run, int64_t id) override;
   void groupMeets(const Run& run, Group group) override;
   void threadFence(const Run& run, Semantic semantic, Scope scope) override;
+  void proxyFence(const Run& run, bool sharedOnly) override;
   void transferIssued(const Run& run, PendingPut& put) override;
   void bulkWaited(const Run& run, uint32_t lane, uint32_t group, bool read) override;
   void fence(const Run& run) override;
@@ -89,11 +93,13 @@ class Checker : public AccessObserver {
   bool extendsPending(const MemoryAccess& a);
   void process(const MemoryAccess& a);
   bool judge(const View& v, const MemoryAccess& a, const Stamp& now, const Site& site, Cell& cell, uint64_t address);
-  bool ordered(const View& v, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end, Part* mine, Part* theirs) const;
+  bool ordered(const View& v, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end, Part* mine,
+               Part* theirs) const;
   bool knows(const View& v, Part mine, const Stamp& s, Part theirs) const;
   bool compatible(const Site& a, const Stamp& now, const Site& b, const Stamp& s) const;
   bool supersedes(const Site& now, const Site& old) const;
-  void remember(const View& v, const Stamp& now, const Site& site, Stamp& last, uint32_t& more, uint64_t begin, uint64_t end);
+  void remember(const View& v, const Stamp& now, const Site& site, Stamp& last, uint32_t& more, uint64_t begin,
+                uint64_t end);
   View viewOf(const MemoryAccess& a);
   Stamp stampOf(const MemoryAccess& a, const View& v);
   uint32_t siteOf(const MemoryAccess& a);
@@ -104,17 +110,32 @@ class Checker : public AccessObserver {
   void publish(const MemoryAccess& a);
   void publishOfProgram(ProgramState& p, const MemoryAccess& a);
   void acquire(const MemoryAccess& a);
-  void acquireByProgram(ProgramState& p, const MemoryAccess& a, SyncPlace& place);
+  void acquire(const MemoryAccess& a, const Acquired& acquired);
+  void acquireAwaited(const MemoryAccess& a, const AwaitedSignal& signal);
+  void acquireByProgram(ProgramState& p, const MemoryAccess& a, const Acquired& acquired);
   bool knowsRelease(const ProgramState& p, const MemoryAccess& a, const Release& r) const;
   static bool isWhole(const MemoryAccess& a) { return a.lane >= kFirstPut; }
+
+  // --- proxy fences (proxies.cpp) ---
+  void fenceOfWait(const Run& run, const MemoryAccess& a);
+  void addProxyFence(ProgramState& p, const Run& run, bool shared, bool global);
+  bool needsProxyFence(const MemoryAccess& a, const Stamp& s) const;
+  bool proxyFenced(const View& v, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end, Part* mine,
+                   Part* theirs) const;
+
+  // --- locks (locks.cpp) ---
+  void noteLock(const MemoryAccess& a, uint64_t old, uint64_t now);
+  void takes(const MemoryAccess& a, uint64_t old);
+  void findCycle(const LockOrder& last);
 
   // --- signals (signals.cpp) ---
   bool isOvertaken(const MemoryAccess& a, const AwaitedSignal& signal, const SignalUses& uses);
   void misuse(const MemoryAccess& a, const Stamp& other, std::string message, std::string otherText);
 
   // --- reports (explain.cpp) ---
-  void report(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end, Part mine,
-              Part theirs);
+  void report(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end,
+              Part mine, Part theirs, const std::string& missing = "");
+  void reportFreed(const Stamp& s, Part theirs, uint64_t begin, uint64_t bytes, const std::string& file, uint32_t line);
   std::string missingEdge(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) const;
   std::string missingBetween(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) const;
   std::string missedBy(uint32_t actor, const Stamp& s, Part theirs, bool stale) const;
@@ -123,6 +144,9 @@ class Checker : public AccessObserver {
   std::string accessText(const Site& site) const;
   Diagnostic placeOfStamp(const Stamp& s) const;
   Report begin(const Stamp& now, const char* kind) const;
+  // Whether a report of two places is new. The last one that is told ends the run.
+  bool isNew(const char* kind, const Stamp& a, const Stamp& b);
+  void tell(Report r);
 
   ProgramState& stateOf(const Run& run) { return *programs_[run.observed]; }
   Serial& serialOf(const Stream& stream);
@@ -136,9 +160,9 @@ class Checker : public AccessObserver {
   History history_;
   ByAddress<SyncPlace> sync_;
   ByAddress<SignalUses> signals_;
-  std::vector<std::unique_ptr<ProgramState>> programs_;  // by actor, while they run
+  std::vector<std::unique_ptr<ProgramState>> programs_;           // by actor, while they run
   std::unordered_map<uint32_t, std::pair<Missed, Clock>> ended_;  // of programs that have ended, for explanations
-  std::deque<Serial> hosts_, streams_;                                   // streams by Task::observed - 1
+  std::deque<Serial> hosts_, streams_;                            // streams by Task::observed - 1
   std::unordered_map<const Collective*, Clock> meetings_;
   std::unordered_map<uint32_t, Clock> gridMeetings_;  // by grid
   std::unordered_map<EventId, Clock> events_;
@@ -147,7 +171,12 @@ class Checker : public AccessObserver {
   std::unordered_map<size_t, std::vector<uint32_t>> siteIndex_;
   uint32_t lastSite_ = 0;
   uint32_t transfers_ = 0;
-  Stamp lastStrong_;  // before its release advanced the time
+  Stamp lastStrong_;                   // before its release advanced the time
+  std::vector<Clock> proxyFences_{1};  // by number: what each has ordered
+  std::unordered_map<const Program*, bool> copiesInBulk_;
+  std::map<std::pair<uint32_t, Part>, std::vector<HeldLock>> held_;  // by actor and thread
+  std::vector<LockOrder> lockOrders_;
+  std::set<std::tuple<std::string, size_t, size_t>> told_;
   MemoryAccess pending_;
   bool hasPending_ = false;
 };

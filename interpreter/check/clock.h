@@ -18,6 +18,11 @@ using ClockKey = uint64_t;
 constexpr ClockKey keyOf(uint32_t actor, Part part) { return ClockKey(actor) << 16 | part; }
 // One transfer by its number, apart from those before it.
 constexpr ClockKey keyOfTransfer(uint32_t number) { return ClockKey(1) << 63 | number; }
+// The last proxy fence of a thread, for shared or for global memory: its time is the fence's number.
+constexpr ClockKey kProxyFences = ClockKey(3) << 61;
+constexpr ClockKey keyOfProxyFence(uint32_t actor, Part part, bool global) {
+  return ClockKey(global ? 2 : 1) << 61 | keyOf(actor, part);
+}
 
 class Clock {
  public:
@@ -32,8 +37,15 @@ class Clock {
   bool empty() const { return !entries_; }
   bool same(const Clock& other) const { return entries_ == other.entries_; }
   size_t size() const { return entries_ ? entries_->size() : 0; }
+  // Calls body(entry) for each entry.
+  template <class Body>
+  void each(Body body) const {
+    if (entries_)
+      for (const Entry& e : *entries_) body(e);
+  }
   // Forgets the entries of which `drop(entry)` says so.
-  template <class Drop> void prune(Drop drop) {
+  template <class Drop>
+  void prune(Drop drop) {
     if (!entries_) return;
     auto kept = std::make_shared<std::vector<Entry>>();
     for (const Entry& e : *entries_)

@@ -10,8 +10,8 @@ namespace tandem::interpreter::check {
 
 // The accesses to a range that a later one may still race with: those not superseded.
 struct Cell {
-  uint16_t begin = 0, end = 0;  // within the page
-  Stamp write, read;            // the last of each; none: actor 0
+  uint16_t begin = 0, end = 0;             // within the page
+  Stamp write, read;                       // the last of each; none: actor 0
   uint32_t moreWrites = 0, moreReads = 0;  // lists of others; 0: none
 };
 
@@ -24,7 +24,8 @@ class History {
 
   // Calls body(cell, address of the cell) for each cell of the range, which it makes and splits as needed, until it
   // says false. `alike`: afterwards all of them hold the same, and become one.
-  template <class Body> bool each(uint64_t address, uint64_t bytes, bool alike, Body body) {
+  template <class Body>
+  bool each(uint64_t address, uint64_t bytes, bool alike, Body body) {
     uint64_t end = address + bytes;
     for (uint64_t at = address; at < end;) {
       uint64_t page = (at - base_) / kPageBytes, pageBegin = base_ + page * kPageBytes;
@@ -41,6 +42,15 @@ class History {
       at = pageBegin + to;
     }
     return true;
+  }
+  // Calls body(cell, address of the cell) for each cell of the range that there is.
+  template <class Body>
+  void eachMade(uint64_t address, uint64_t bytes, Body body) {
+    for (uint64_t page = (address - base_) / kPageBytes; page <= (address + bytes - 1 - base_) / kPageBytes; ++page) {
+      if (!pages_[page]) continue;
+      for (Cell& cell : *pages_[page])
+        if (uint64_t at = base_ + page * kPageBytes + cell.begin; at >= address && at < address + bytes) body(cell, at);
+    }
   }
   void forget(uint64_t address, uint64_t bytes);
 

@@ -19,6 +19,8 @@ std::string valueText(uint64_t value, uint64_t bytes) {
 
 void Checker::wrote(const MemoryAccess& a, uint64_t old, uint64_t now) {
   if (m_.failed) return;
+  if (SyncPlace* place = sync_.find(a.address)) place->wrote(lastStrong_, old, now);
+  if (!a.isSignal && a.run) noteLock(a, old, now);
   SignalUses* uses = a.isSignal ? &signals_.at(a.address) : signals_.find(a.address);
   if (!uses) return;
   View v = viewOf(a);
@@ -29,26 +31,30 @@ void Checker::wrote(const MemoryAccess& a, uint64_t old, uint64_t now) {
   };
   for (const SignalUpdate& u : uses->updates) {
     if (!(a.sets || u.sets) || (a.sets && u.sets && u.value == now) || after(u.by)) continue;
-    return misuse(a, u.by,
-                  std::string(a.sets ? "set" : "add") + " of the signal, to " + valueText(now, a.bytes) +
-                      ", is not ordered after " + (u.sets ? "a set" : "an add") + " to " + valueText(u.value, a.bytes) +
-                      ": either may come last (M11)",
-                  "the other update");
+    misuse(a, u.by,
+           std::string(a.sets ? "set" : "add") + " of the signal, to " + valueText(now, a.bytes) +
+               ", is not ordered after " + (u.sets ? "a set" : "an add") + " to " + valueText(u.value, a.bytes) +
+               ": either may come last (M11)",
+           "the other update");
+    break;
   }
   unsigned bytes = unsigned(a.bytes);
   for (const SignalLook& w : uses->waiting) {
     if (!holds(w.compare, old, w.value, bytes) || holds(w.compare, now, w.value, bytes)) continue;
-    return misuse(a, w.by,
-                  "the update from " + valueText(old, bytes) + " to " + valueText(now, bytes) + " takes away the value that a wait for " +
-                      compareText(w.compare) + " " + valueText(w.value, bytes) + " has not seen yet (M15)",
-                  "the wait");
+    misuse(a, w.by,
+           "the update from " + valueText(old, bytes) + " to " + valueText(now, bytes) +
+               " takes away the value that a wait for " + compareText(w.compare) + " " + valueText(w.value, bytes) +
+               " has not seen yet (M15)",
+           "the wait");
+    break;
   }
   for (const SignalLook& w : uses->waits) {
     if (holds(w.compare, now, w.value, bytes) || after(w.by)) continue;
-    return misuse(a, w.by,
-                  "the update to " + valueText(now, bytes) + " is not ordered after a wait for " + compareText(w.compare) + " " +
-                      valueText(w.value, bytes) + ": that wait may miss its value and never end (M15)",
-                  "the wait");
+    misuse(a, w.by,
+           "the update to " + valueText(now, bytes) + " is not ordered after a wait for " + compareText(w.compare) +
+               " " + valueText(w.value, bytes) + ": that wait may miss its value and never end (M15)",
+           "the wait");
+    break;
   }
   std::erase_if(uses->waits, [&](const SignalLook& w) { return after(w.by); });
   std::erase_if(uses->updates, [&](const SignalUpdate& u) {
@@ -71,7 +77,8 @@ bool Checker::isOvertaken(const MemoryAccess& a, const AwaitedSignal& signal, co
   auto hadIt = [&](const SignalUpdate& u) {
     return holds(signal.compare, u.value, signal.value, signal.bytes) && (u.by.actor == now.actor || unordered(u));
   };
-  if (std::none_of(uses.updates.begin(), uses.updates.end(), hadIt) && std::none_of(uses.past.begin(), uses.past.end(), hadIt))
+  if (std::none_of(uses.updates.begin(), uses.updates.end(), hadIt) &&
+      std::none_of(uses.past.begin(), uses.past.end(), hadIt))
     return false;
   auto over = std::find_if(uses.updates.rbegin(), uses.updates.rend(), unordered);
   if (over == uses.updates.rend()) return false;
@@ -84,13 +91,14 @@ bool Checker::isOvertaken(const MemoryAccess& a, const AwaitedSignal& signal, co
 }
 
 void Checker::misuse(const MemoryAccess& a, const Stamp& other, std::string message, std::string otherText) {
-  Report r = begin(a.kind == AccessKind::Read ? stampOf(a, viewOf(a)) : lastStrong_, "signal-misuse");
+  Stamp now = a.kind == AccessKind::Read ? stampOf(a, viewOf(a)) : lastStrong_;
+  if (!isNew("signal-misuse", now, other)) return;
+  Report r = begin(now, "signal-misuse");
   r.message = addressText(m_, a.address, a.bytes) + ": " + message;
   Diagnostic d = placeOfStamp(other);
   d.message = otherText + ": " + accessText(sites_[other.site]) + " by " + actorText(other, other.part);
   r.notes.insert(r.notes.begin(), std::move(d));
-  m_.reports.push_back(std::move(r));
-  m_.failed = true;
+  tell(std::move(r));
 }
 
 }  // namespace tandem::interpreter::check

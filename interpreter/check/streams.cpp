@@ -22,7 +22,7 @@ void Checker::prune(Clock& clock) const {
     if (e.key >> 63) {
       return false;
     }
-    const Actor& a = actors_[uint32_t(e.key >> 16)];
+    const Actor& a = actors_[uint32_t((e.key & ~kProxyFences) >> 16)];
     if (a.kind != ActorKind::Program) return false;
     Part part = Part(e.key);
     if (isTransfer(part) || part == kAllTransfers) return clock.get(keyOf(actors_.hostOf(a.rank), kAllTransfers)) >= e.time;
@@ -70,7 +70,7 @@ void Checker::programStarts(const Run& run, const Stream& stream) {
   p->actor = run.observed = actors_.add(actor);
   p->rank = run.rank;
   p->grid = s.grid;
-  p->common = s.gridBase;
+  p->common = p->met = s.gridBase;
   if (!actors_.grids[s.grid].program) actors_.grids[s.grid].program = run.prepared->program;
   programs_.resize(p->actor + 1);
   programs_[run.observed] = std::move(p);
@@ -88,6 +88,7 @@ void Checker::programEnds(const Run& run) {
     if (ended_.size() >= kEndedKept) ended_.clear();
     ended_[p.actor] = {std::move(p.missed), p.joined()};
   }
+  held_.erase(held_.lower_bound({p.actor, 0}), held_.lower_bound({p.actor + 1, 0}));
   programs_[run.observed].reset();
 }
 

@@ -35,19 +35,90 @@ struct Release {
   }
 };
 
-struct SyncPlace {
-  std::vector<Release> releases;
-  uint64_t version = 0;
+// One update of a place, in the order of its modification, and how many releases of its chain a reader of it acquires.
+struct UpdatePoint {
+  Stamp by;
+  uint64_t value = 0, number = 0;
+  size_t releases = 0;
+};
 
+// What a wait acquires: releases of a chain up to a point. `number` is the point's; 0: the value was there before all updates.
+struct Acquired {
+  const std::vector<Release>* releases = nullptr;
+  size_t count = 0;
+  uint64_t number = 0;
+};
+
+// A place of memory that strong writes go to. An update that does not depend on the old value begins a chain.
+class SyncPlace {
+ public:
+  struct Chain {
+    std::vector<Release> releases;
+    std::vector<UpdatePoint> points;  // none where releases have been merged
+  };
+  uint64_t version = 0;
+  std::unordered_map<uint32_t, uint64_t> seen;  // by actor: the number of the update its last wait had to see
+
+  const std::vector<Release>& releases() const { return chains_.back().releases; }
+  void beginChain() {
+    ++version;
+    if (chains_.back().releases.empty() && chains_.back().points.empty()) return;
+    chains_.emplace_back();
+    if (chains_.size() <= kChainsKept) return;
+    chains_.erase(chains_.begin());
+    knowsInitial_ = false;
+  }
   void add(Release r) {
     ++version;
-    releases.push_back(std::move(r));
-    if (releases.size() > 8) merge();
+    std::vector<Release>& all = chains_.back().releases;
+    all.push_back(std::move(r));
+    if (all.size() > kReleasesKept) merge(chains_.back());
+  }
+  void wrote(const Stamp& by, uint64_t old, uint64_t now) {
+    if (numbers_ && old != value_) forgetPast();
+    if (!numbers_) {
+      initial_ = old;
+      knowsInitial_ = true;
+    }
+    value_ = now;
+    chains_.back().points.push_back({by, now, ++numbers_, chains_.back().releases.size()});
+  }
+
+  // The first update that the reader may have seen and that ends its wait: not one before an update that it knows of.
+  // `ends(value)`, `knows(update)`. Everything, when the memory holds what no update has written.
+  template <class Ends, class Knows>
+  Acquired earliest(uint64_t held, uint32_t actor, Ends ends, Knows knows) const {
+    Acquired all{&chains_.back().releases, chains_.back().releases.size(), numbers_};
+    if (!numbers_ || held != value_) return all;
+    auto past = seen.find(actor);
+    uint64_t from = past == seen.end() ? 0 : past->second;
+    for (const Chain& c : chains_)
+      for (const UpdatePoint& u : c.points)
+        if (u.number > from && knows(u.by)) from = u.number;
+    if (from == 0 && knowsInitial_ && ends(initial_)) return {&chains_.front().releases, 0, 0};
+    for (const Chain& c : chains_)
+      for (const UpdatePoint& u : c.points)
+        if (u.number >= from && ends(u.value)) return {&c.releases, u.releases, u.number};
+    return all;
   }
 
  private:
+  static constexpr size_t kChainsKept = 6, kReleasesKept = 16;
+  std::vector<Chain> chains_{1};
+  uint64_t numbers_ = 0, value_ = 0, initial_ = 0;
+  bool knowsInitial_ = false;
+
+  // Somebody else has written here: what came before is no value that a wait may still see.
+  void forgetPast() {
+    chains_.erase(chains_.begin(), chains_.end() - 1);
+    chains_.back().points.clear();
+    numbers_ = 0;
+    seen.clear();
+  }
   // Of a long chain of updates: those of one rank and scope as one.
-  void merge() {
+  static void merge(Chain& chain) {
+    chain.points.clear();
+    std::vector<Release>& releases = chain.releases;
     std::vector<Release> kept;
     for (Release& r : releases) {
       Release* same = nullptr;
@@ -86,7 +157,8 @@ struct SignalUses {
 };
 
 // By address, in pages so that a range can be forgotten.
-template <class Value> class ByAddress {
+template <class Value>
+class ByAddress {
  public:
   Value* find(uint64_t address) {
     if (pages_.empty()) return nullptr;

@@ -1,6 +1,8 @@
 // Releases and acquires: what a strong write leaves at its address, and who learns it (M4, M5, M6, M10, M11, M14).
 #include "interpreter/check/checker.h"
+#include "interpreter/memory/access.h"
 #include "interpreter/schedule/stream.h"
+#include <cstring>
 
 namespace tandem::interpreter::check {
 namespace {
@@ -18,10 +20,7 @@ void Checker::synchronise(const MemoryAccess& a) {
 
 void Checker::publish(const MemoryAccess& a) {
   if (a.sets)
-    if (SyncPlace* place = sync_.find(a.address)) {
-      place->releases.clear();
-      ++place->version;
-    }
+    if (SyncPlace* place = sync_.find(a.address)) place->beginChain();
   if (a.run) return publishOfProgram(stateOf(*a.run), a);
   Release r;
   r.rank = a.rank;
@@ -40,7 +39,9 @@ void Checker::publishOfProgram(ProgramState& p, const MemoryAccess& a) {
   bool whole = isWhole(a), isRelease = releases(a.semantic);
   Part part = Part(a.lane);
   ThreadState* thread = whole || p.threads.empty() ? nullptr : &p.threads[a.lane];
-  auto later = [](const FencePoint& all, const FencePoint* own) -> const FencePoint& { return own && own->time > all.time ? *own : all; };
+  auto later = [](const FencePoint& all, const FencePoint* own) -> const FencePoint& {
+    return own && own->time > all.time ? *own : all;
+  };
   const FencePoint& fence = later(p.fence, thread ? &thread->fence : nullptr);
   const FencePoint& orders = later(p.orders, thread ? &thread->orders : nullptr);
   // A relaxed write of one thread may be a flag: noted for explanations.
@@ -89,12 +90,47 @@ void Checker::publishOfProgram(ProgramState& p, const MemoryAccess& a) {
 
 void Checker::acquire(const MemoryAccess& a) {
   SyncPlace* place = sync_.find(a.address);
-  if (!place || place->releases.empty()) return;
-  if (a.run) return acquireByProgram(stateOf(*a.run), a, *place);
+  if (!place || place->releases().empty()) return;
+  if (a.run) {
+    // The same look again brings nothing.
+    ProgramState& p = stateOf(*a.run);
+    bool isAcquire = acquires(a.semantic);
+    if (p.seenAddress == a.address && p.seenVersion == place->version && p.seenBy == a.lane && isAcquire) return;
+    if (isAcquire) {
+      p.seenAddress = a.address;
+      p.seenVersion = place->version;
+      p.seenBy = a.lane;
+    }
+  }
+  acquire(a, {&place->releases(), place->releases().size(), 0});
+}
+
+void Checker::acquire(const MemoryAccess& a, const Acquired& acquired) {
+  if (a.run) return acquireByProgram(stateOf(*a.run), a, acquired);
   if (a.transfer) return;
   Serial& s = a.stream ? serialOf(*a.stream) : hostOf(a.rank);
-  for (const Release& r : place->releases)
-    if (includes(r.scope, r.actor, s.actor)) r.addTo(s.clock);
+  for (size_t k = 0; k < acquired.count; ++k)
+    if (const Release& r = (*acquired.releases)[k]; includes(r.scope, r.actor, s.actor)) r.addTo(s.clock);
+}
+
+// A wait may have ended with the first update that satisfies it, whatever has come since; another schedule lets it.
+void Checker::acquireAwaited(const MemoryAccess& a, const AwaitedSignal& signal) {
+  SyncPlace* place = sync_.find(signal.address);
+  if (!place) return;
+  View v = viewOf(a);
+  Stamp now = stampOf(a, v);
+  uint64_t held = 0;
+  memcpy(&held, reinterpret_cast<const void*>(signal.address), signal.bytes);
+  Acquired acquired{&place->releases(), place->releases().size(), 0};
+  if (!signal.valueUsed)
+    acquired = place->earliest(
+        held, now.actor, [&](uint64_t value) { return holds(signal.compare, value, signal.value, signal.bytes); },
+        [&](const Stamp& by) {
+          Part mine, theirs;
+          return ordered(v, now, by, signal.address, signal.address + signal.bytes, &mine, &theirs);
+        });
+  if (acquired.number) place->seen[now.actor] = acquired.number;
+  acquire(a, acquired);
 }
 
 // Whoever knows a release's time knows what it carries.
@@ -107,15 +143,10 @@ bool Checker::knowsRelease(const ProgramState& p, const MemoryAccess& a, const R
   return has(p.common) || (extra && has(*extra));
 }
 
-void Checker::acquireByProgram(ProgramState& p, const MemoryAccess& a, SyncPlace& place) {
+void Checker::acquireByProgram(ProgramState& p, const MemoryAccess& a, const Acquired& acquired) {
   bool isAcquire = acquires(a.semantic), whole = isWhole(a);
-  if (p.seenAddress == a.address && p.seenVersion == place.version && p.seenBy == a.lane && isAcquire) return;
-  if (isAcquire) {
-    p.seenAddress = a.address;
-    p.seenVersion = place.version;
-    p.seenBy = a.lane;
-  }
-  for (const Release& r : place.releases) {
+  for (size_t k = 0; k < acquired.count; ++k) {
+    const Release& r = (*acquired.releases)[k];
     bool within = includes(r.scope, r.actor, p.actor) && includes(a.scope, p.actor, r.actor);
     if (!within) {
       r.addAllTo(p.missed.narrow);
@@ -129,19 +160,23 @@ void Checker::acquireByProgram(ProgramState& p, const MemoryAccess& a, SyncPlace
   }
 }
 
-void Checker::waits(const MemoryAccess& a, const AwaitedSignal& signal, bool holds) {
+void Checker::waits(const MemoryAccess& a, const AwaitedSignal& signal, bool done) {
   if (m_.failed) return;
   flush();
-  if (holds) acquire(a);
+  if (done) {
+    acquireAwaited(a, signal);
+    if (a.run) fenceOfWait(*a.run, a);
+  }
   View v = viewOf(a);
   Stamp now = stampOf(a, v);
   SignalUses& uses = signals_.at(signal.address);
-  if (!holds && isOvertaken(a, signal, uses)) return;
+  if (!done && isOvertaken(a, signal, uses)) return;
   auto mine = [&](const SignalLook& look) {
-    return look.by.actor == now.actor && look.by.part == now.part && look.compare == signal.compare && look.value == signal.value;
+    return look.by.actor == now.actor && look.by.part == now.part && look.compare == signal.compare &&
+           look.value == signal.value;
   };
-  std::vector<SignalLook>& looks = holds ? uses.waits : uses.waiting;
-  if (holds) std::erase_if(uses.waiting, mine);
+  std::vector<SignalLook>& looks = done ? uses.waits : uses.waiting;
+  if (done) std::erase_if(uses.waiting, mine);
   for (SignalLook& look : looks)
     if (mine(look)) {
       look.by = now;

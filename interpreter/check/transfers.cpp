@@ -100,6 +100,7 @@ void Checker::leaves(const Run& run, const Collective& meeting) {
   flush();
   ProgramState& p = stateOf(run);
   learnByCaller(p, run, meetings_[&meeting]);
+  p.met.join(meetings_[&meeting]);
   fence(run);
 }
 
@@ -129,6 +130,7 @@ void Checker::gridBarrierArrives(const Run& run) {
 void Checker::gridBarrierLeaves(const Run& run) {
   ProgramState& p = stateOf(run);
   p.common.join(gridMeetings_[p.grid]);
+  p.met.join(gridMeetings_[p.grid]);
 }
 
 }  // namespace tandem::interpreter::check

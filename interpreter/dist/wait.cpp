@@ -83,7 +83,7 @@ Step signalWait(Machine& m, Run& run, const Prepared& i) {
   std::vector<AwaitedSignal> wanted;
   std::vector<uint32_t> lanes, threads;
   bool ok = eachCaller(m, run, i, Group::Thread, false, "`signal_wait_until`", [&](uint32_t lane) {
-    wanted.push_back({rawInteger(m, run, i.a, lane), 8, SignalCompare(i.immediates[0]), rawInteger(m, run, i.b, lane)});
+    wanted.push_back({rawInteger(m, run, i.a, lane), 8, SignalCompare(i.immediates[0]), rawInteger(m, run, i.b, lane), false, i.resultUsed});
     lanes.push_back(lane);
     threads.push_back(observedThread(run, i, Group::Thread, lane));
     return true;

@@ -197,11 +197,12 @@ bool writeMemory(Accessor& who, Address address, const void* value, uint64_t byt
   if (!observe(who, AccessKind::Write, address, bytes, value)) return false;
   if (who.m.stores && who.run && !a->shared) logStore(who, address, value, bytes);
   void* to = reinterpret_cast<void*>(address);
+  uint64_t old = who.synchronises ? valueOf(to, bytes) : 0;
   bool changed = memcmp(to, value, bytes) != 0;
   if (changed) memmove(to, value, bytes);
   touched(who, *a, address, bytes, changed);
   if (a->holdsSignals && bytes <= 8) recordWriter(who, address, unsigned(bytes));
-  return true;
+  return bytes > 8 || observeValue(who, AccessKind::Write, address, bytes, old);
 }
 
 bool updateMemory(Accessor& who, RmwOp op, Elem elem, Address address, const void* value, void* old) {

@@ -46,6 +46,8 @@ class AccessObserver {
   virtual void access(const MemoryAccess& access) = 0;
   // After a strong write: the value that is there now.
   virtual void wrote(const MemoryAccess& access, uint64_t old, uint64_t now) = 0;
+  // The host of `rank` frees a symmetric buffer.
+  virtual void freed(int rank, Address address, uint64_t bytes, const std::string& file, uint32_t line) = 0;
   // Bytes begin a new life.
   virtual void forget(Address address, uint64_t bytes) = 0;
 
@@ -60,6 +62,8 @@ class AccessObserver {
   // A call by a whole warp or block begins and ends with its barrier.
   virtual void groupMeets(const Run& run, Group group) = 0;
   virtual void threadFence(const Run& run, Semantic semantic, Scope scope) = 0;
+  // Orders the threads' accesses before those of bulk copies: to shared memory, or to all memory.
+  virtual void proxyFence(const Run& run, bool sharedOnly) = 0;
 
   // --- transfers ---
   virtual void transferIssued(const Run& run, PendingPut& put) = 0;

@@ -186,8 +186,11 @@ Step tensormapPrefetch(Machine& m, Run& run, const Prepared& i) {
   return ok ? Step::Next : Step::Failed;
 }
 
-// Every access is in order here; what bulk copies do late, only their waits force.
+// Every access is in order here; what bulk copies do late, only their waits force. So the fence matters to the observer only.
 Step proxyFence(Machine& m, Run& run, const Prepared& i) {
+  constexpr int64_t kAsync = 0, kAsyncShared = 1;
+  int64_t kind = i.immediates[0];
+  if (m.observer && (kind == kAsync || kind == kAsyncShared)) m.observer->proxyFence(run, kind == kAsyncShared);
   if (i.operandCount == 0 || i.a == kNone) return Step::Next;
   bool ok = eachCaller(m, run, i, Group::Thread, false, "`fence_proxy_tensormap_acquire`", [&](uint32_t lane) {
     Accessor who(m, run, i);

@@ -194,6 +194,10 @@ void findSpinLoop(PreparedProgram& out, uint32_t pc, Prepared& p) {
   out.loops.push_back(std::move(loop));
 }
 
+bool isRead(const Program& program, Register r) {
+  return std::any_of(program.operandPool.begin(), program.operandPool.end(), [=](uint32_t o) { return (o & ~kLastUse) == r; });
+}
+
 void prepareOne(PreparedProgram& out, uint32_t pc) {
   const Program& program = *out.program;
   const Instruction& i = program.code[pc];
@@ -238,6 +242,7 @@ void prepareOne(PreparedProgram& out, uint32_t pc) {
         last && !a.isInline && !r.isInline && a.extent == r.extent && a.elemBytes == r.elemBytes && a.count == r.count;
   }
   if (i.op == Op::LoopBack || i.op == Op::Jump) findSpinLoop(out, pc, p);
+  if (i.op == Op::SignalWait && p.r != kNone) p.resultUsed = isRead(program, p.r);
 }
 
 }  // namespace

@@ -50,6 +50,7 @@ struct Prepared {
   Elem elem{};
   uint8_t elemBytes = 4;
   bool inPlace = false;  // operand a's buffer may become the result's
+  bool resultUsed = false;  // of `SignalWait`
   uint32_t location = 0;
   uint32_t loop = ~0u;   // index into PreparedProgram::loops of the back edge here
 };

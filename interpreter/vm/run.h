@@ -34,6 +34,7 @@ struct AwaitedSignal {
   SignalCompare compare = SignalCompare::Eq;
   uint64_t value = 0;
   bool isMbarrier = false;  // `value` is the parity of the phase that must complete
+  bool valueUsed = false;   // the program looks at what made it true
 };
 
 enum class Blocked : uint8_t { No, Signal, Spin, NamedBarrier, Barrier, Collective, Event, GridBarrier };

@@ -72,7 +72,7 @@ def look_at_signal(flag_ptr, y_ptr, FIXED: tl.constexpr):
     tl.store(y_ptr, tl.load(flag_ptr))  # <-- signal_read_plain
 
 
-@pair("race", "M5")
+@pair("signal-misuse", "M15")
 def signal_read_plain(team, fixed):
     look_at_signal[(1,)](flag(team), team.zeros(1, "int64", name="y"), fixed)
 

@@ -119,7 +119,7 @@ def clear_signal(flag_ptr, FIXED: tl.constexpr):
         tl.store(flag_ptr, 0)  # <-- signal_cleared_plain
 
 
-@pair("race", "M5")
+@pair("signal-misuse", "M15")
 def signal_cleared_plain(team, fixed):
     clear_signal[(1,)](flags(team), fixed)
 

@@ -44,7 +44,7 @@ def test_wrong(pair, ranks):
         errors = [r for r in run(pair, ranks, seed, False) if r["severity"] == "error"]
         if not errors:
             continue
-        (report,) = errors
+        report = errors[0]
         text = report["text"]
         assert report["kind"] == pair.kind, text
         places = set(map(int, re.findall(rf"^{re.escape(pair.file)}:(\d+):\d+: (?:error|note: (?:first access|the ))", text, re.M)))

@@ -1,5 +1,6 @@
 // Reads the options of a session: simulated ranks or GPUs.
 #include "api/session_options.h"
+#include "interpreter/schedule/choice.h"
 #include "runtime/backend/cuda/ranks/session.h"
 #include "runtime/backend/sim/session.h"
 #include <iterator>
@@ -23,7 +24,7 @@ int rankCountOf(const json& o) {
   return ranks;
 }
 
-std::unique_ptr<runtime::Session> simulated(const json& o) {
+std::unique_ptr<runtime::Session> simulated(const json& o, std::shared_ptr<interpreter::Chooser> chooser) {
   interpreter::WorldOptions w;
   w.rankCount = rankCountOf(o);
   w.seed = o.value("seed", uint64_t(0));
@@ -33,6 +34,8 @@ std::unique_ptr<runtime::Session> simulated(const json& o) {
   w.logStores = o.value("log_stores", false);
   w.slotsPerRank = o.value("slots_per_rank", w.slotsPerRank);
   if (w.slotsPerRank < 1) throw std::runtime_error("`slots_per_rank` must be at least 1");
+  if (!chooser && o.contains("schedule")) chooser = std::make_shared<interpreter::ForcedSchedule>(o.at("schedule").get<std::string>());
+  w.chooser = std::move(chooser);
   return std::make_unique<runtime::sim::Session>(w);
 }
 
@@ -55,10 +58,11 @@ std::unique_ptr<runtime::Session> onGpus(const json& o) {
 
 }  // namespace
 
-std::unique_ptr<runtime::Session> sessionFor(const std::string& optionsJson) {
+std::unique_ptr<runtime::Session> sessionFor(const std::string& optionsJson, std::shared_ptr<interpreter::Chooser> chooser) {
   json o = json::parse(optionsJson);
   std::string target = o.value("target", "sim");
-  if (target == "sim") return simulated(o);
+  if (target == "sim") return simulated(o, std::move(chooser));
+  if (chooser) throw std::runtime_error("only simulated ranks have a schedule to choose");
   if (target == "cuda") return onGpus(o);
   throw std::runtime_error("`target` is `" + target + "`; it is one of sim, cuda");
 }

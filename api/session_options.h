@@ -2,8 +2,13 @@
 #pragma once
 #include "runtime/session.h"
 
+namespace tandem::interpreter {
+class Chooser;
+}
+
 namespace tandem {
 
-std::unique_ptr<runtime::Session> sessionFor(const std::string& optionsJson);
+// `chooser` decides the schedule of simulated ranks; without one, their options do.
+std::unique_ptr<runtime::Session> sessionFor(const std::string& optionsJson, std::shared_ptr<interpreter::Chooser> chooser = nullptr);
 
 }  // namespace tandem

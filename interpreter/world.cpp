@@ -202,7 +202,7 @@ World::Stop World::run(const std::function<bool()>& done) {
     }
     if (impl_->m.failed) return Stop::Error;
     if (std::exchange(impl_->streamIdled, false) && done()) return Stop::Done;
-    if (!impl_->turn()) return Stop::Stuck;
+    if (!impl_->turn()) return impl_->abandoned ? Stop::Interrupted : Stop::Stuck;
   }
 }
 

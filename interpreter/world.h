@@ -10,6 +10,8 @@
 
 namespace tandem::interpreter {
 
+class Chooser;
+
 using Address = uint64_t;
 using StreamId = uint32_t;  // 0 is the rank's default stream
 using EventId = uint64_t;
@@ -27,6 +29,7 @@ struct WorldOptions {
   bool check = false;                         // look for races and misused signals
   SchedulePolicy policy = SchedulePolicy::Random;
   bool logStores = false;                     // for firstDifference
+  std::shared_ptr<Chooser> chooser;           // decides instead of seed and policy; programs start in the grid's order
 };
 
 struct LaunchArgument {

@@ -2,6 +2,7 @@
 #include "interpreter/dist/delivery.h"
 #include "interpreter/memory/access.h"
 #include "interpreter/simt/bulk_copy.h"
+#include <algorithm>
 
 namespace tandem::interpreter {
 namespace {
@@ -92,6 +93,8 @@ void queuePut(Machine& m, Run& run, std::unique_ptr<PendingPut> put) {
   put->rank = run.rank;
   put->epoch = run.fenceEpoch;
   put->id = run.id;
+  put->launch = run.launch;
+  put->number = uint32_t(run.id[0] + run.grids[0] * (run.id[1] + run.grids[1] * run.id[2]));
   put->program = run.prepared->program.get();
   put->held = m.random.oneIn(3);
   if (put->held) ++m.heldPuts;
@@ -113,6 +116,28 @@ bool deliverOne(Machine& m, bool includeHeld) {
     return true;
   }
   return false;
+}
+
+bool mayArrive(Machine& m, const PendingPut& put) {
+  return std::none_of(m.pending.begin(), m.pending.end(), [&](const auto& other) {
+    return other->hasSignal && other->runId == put.runId && other->peer == put.peer && other->epoch < put.epoch;
+  });
+}
+
+bool deliver(Machine& m, PendingPut& put) {
+  auto earlier = [run = put.runId, peer = put.peer, epoch = put.epoch](const PendingPut& p) {
+    return !p.bulk && p.runId == run && p.peer == peer && p.epoch < epoch;
+  };
+  if (!deliverWhere(m, earlier)) return false;
+  size_t index = size_t(std::find_if(m.pending.begin(), m.pending.end(), [&](const auto& p) { return p.get() == &put; }) - m.pending.begin());
+  return complete(m, *take(m, index));
+}
+
+bool deliverOneBulk(Machine& m) {
+  auto found = std::find_if(m.pending.begin(), m.pending.end(), [](const auto& p) { return p->bulk != nullptr; });
+  if (found == m.pending.end()) return false;
+  complete(m, *take(m, size_t(found - m.pending.begin())));
+  return true;
 }
 
 bool deliverFenced(Machine& m, Run& run, int peer) {

@@ -8,6 +8,11 @@ namespace tandem::interpreter {
 void queuePut(Machine& m, Run& run, std::unique_ptr<PendingPut> put);
 // Completes one pending operation by chance; says false when there is none to complete.
 bool deliverOne(Machine& m, bool includeHeld);
+// Whether no signal that a fence puts before this one is still to arrive; completes it, and what is fenced before it.
+bool mayArrive(Machine& m, const PendingPut& put);
+bool deliver(Machine& m, PendingPut& put);
+// Completes one bulk copy; false when there is none.
+bool deliverOneBulk(Machine& m);
 // Completes the operations of `run` to `peer` (-1: all) that precede its last fence.
 bool deliverFenced(Machine& m, Run& run, int peer);
 // Completes all operations of `run`, to `peer` or to all (-1).

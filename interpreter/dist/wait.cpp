@@ -3,15 +3,29 @@
 #include "interpreter/vm/branches.h"
 #include "interpreter/vm/charge.h"
 #include "interpreter/vm/handlers.h"
+#include <algorithm>
 
 namespace tandem::interpreter {
 namespace {
+
+// An address that is wrong holds: the wait itself reports it.
+bool holdsNow(Machine& m, const AwaitedSignal& w) {
+  const Allocation* a = m.arena.find(w.address);
+  if (!a || a->freed || w.address + w.bytes > a->end) return true;
+  uint64_t seen = 0;
+  memcpy(&seen, reinterpret_cast<const void*>(w.address), w.bytes);
+  return holds(w.compare, seen, w.value, w.bytes);
+}
 
 // Whether every awaited signal holds; those that do not stay in run.awaited with a watch each. `seen` gets each value.
 // Says Failed, Next (all hold) or Blocked. `threads`: who waits for each; empty: the whole program for all.
 Step await(Accessor who, Run& run, const Prepared& i, std::vector<AwaitedSignal>& wanted, std::vector<uint64_t>& seen,
            const std::vector<uint32_t>& threads = {}) {
   Machine& m = who.m;
+  if (m.asksWait) {
+    *m.asksWait = std::all_of(wanted.begin(), wanted.end(), [&](const AwaitedSignal& w) { return holdsNow(m, w); });
+    return Step::Blocked;
+  }
   bool whole = run.prepared->program->perThread && threads.empty();
   std::vector<AwaitedSignal> open;
   int64_t writtenNs = run.clockNs;

@@ -39,8 +39,9 @@ std::string World::firstDifference(const World& other) const {
     bool sameLine = d->mine.program && d->theirs.program && d->mine.location == d->theirs.location;
     r.message = sameLine ? "this store writes other bytes under another schedule"
                          : "this store happens under one schedule only";
-    r.message += ": the first that differs between seed " + std::to_string(options().seed) + " and seed " +
-                 std::to_string(other.options().seed);
+    r.message += ": the first that differs";
+    if (!options().chooser)
+      r.message += " between seed " + std::to_string(options().seed) + " and seed " + std::to_string(other.options().seed);
     return r.render();
   }
   const auto &a = mine->buffers, &b = theirs->buffers;

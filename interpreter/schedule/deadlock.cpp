@@ -163,6 +163,7 @@ bool before(const Task* a, const Task* b) {
 
 void World::reportDeadlock(const std::vector<std::string>& hostNotes) {
   Machine& m = impl_->m;
+  impl_->tellLeft();
   std::vector<Task*> stuck(m.blockedTasks.begin(), m.blockedTasks.end());
   std::sort(stuck.begin(), stuck.end(), before);
   Report r;

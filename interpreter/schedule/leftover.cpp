@@ -68,6 +68,7 @@ void World::finish() {
     m.reports.push_back(std::move(r));
   }
   m.unfinished.clear();
+  impl_->tellLeft();
   while (!m.failed && deliverOne(m, true)) {
   }
   if (m.observer) m.observer->ended();

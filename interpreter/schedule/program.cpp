@@ -23,7 +23,7 @@ bool World::Impl::startGrid(Stream& s) {
   for (uint32_t k = 0; k < count; ++k) grid->order[k] = k;
   // Programs start in grid order, but those that fit together have no order among themselves.
   uint32_t window = uint32_t(m.options.slotsPerRank);
-  for (uint32_t first = 0; first < count; first += window) {
+  for (uint32_t first = 0; first < count && !m.options.chooser; first += window) {
     uint32_t n = uint32_t(std::min<uint64_t>(window, count - first));
     for (uint32_t k = n; k > 1; --k) std::swap(grid->order[first + k - 1], grid->order[first + m.random.below(k)]);
   }
@@ -41,7 +41,7 @@ void World::Impl::fillSlots(int rank) {
   RankState& r = ranks[size_t(rank)];
   while (!r.freeSlots.empty() && !r.starting.empty()) {
     // Launches of different streams share the slots in an order of the seed.
-    size_t which = r.starting.size() > 1 ? m.random.below(uint32_t(r.starting.size())) : 0;
+    size_t which = r.starting.size() > 1 && !m.options.chooser ? m.random.below(uint32_t(r.starting.size())) : 0;
     Grid* g = r.starting[which];
     // The slot that is free first in modelled time, the lowest of several.
     auto first = std::min_element(r.freeSlots.begin(), r.freeSlots.end(), [&](int a, int b) {

@@ -2,6 +2,7 @@
 #include "interpreter/schedule/scheduler.h"
 #include "interpreter/check/checker.h"
 #include "interpreter/dist/delivery.h"
+#include "interpreter/schedule/sync_recorder.h"
 #include "interpreter/vm/branches.h"
 #include "interpreter/vm/registers.h"
 #include <algorithm>
@@ -11,6 +12,7 @@ namespace tandem::interpreter {
 World::Impl::Impl(const WorldOptions& options) : m(options) {
   if (options.logStores) m.stores = std::make_unique<check::StoreLog>();
   if (options.check) m.observer = std::make_unique<check::Checker>(m);
+  if (options.chooser) m.observer = std::make_unique<SyncRecorder>(m, std::move(m.observer));
   ranks.resize(size_t(options.rankCount));
   for (int r = 0; r < options.rankCount; ++r) {
     for (int s = options.slotsPerRank - 1; s >= 0; --s) ranks[size_t(r)].freeSlots.push_back(s);
@@ -27,6 +29,7 @@ World::Impl::~Impl() {
 }
 
 bool World::Impl::turn() {
+  if (m.options.chooser) return chosenTurn();
   if (!m.pending.empty() && m.random.oneIn(4)) deliverOne(m, false);
   if (m.failed) return true;
   if (m.runnable.empty()) return deliverOne(m, false) || deliverOne(m, true) || leaveBehind();
@@ -46,12 +49,16 @@ bool World::Impl::leaveBehind() {
   return std::any_of(blocked.begin(), blocked.end(), [&](Run* run) { return leaveOthersBehind(m, *run); });
 }
 
-void World::Impl::turnOfProgram(Run& run) {
-  uint32_t quantum = 1u << m.random.below(9), left = quantum;
+void World::Impl::turnOfProgram(Run& run) { runUntil(run, 1u << m.random.below(9), nullptr); }
+
+// Behind the first instruction, `stop` may name one to stop before.
+void World::Impl::runUntil(Run& run, uint32_t quantum, bool (*stop)(const Prepared&)) {
+  uint32_t left = quantum;
   const Prepared* code = run.prepared->code.data();
   Step step = Step::Next;
   while (left) {
     const Prepared& i = code[run.pc];
+    if (stop && left != quantum && stop(i)) break;
     bool mustMeet = i.meets != Meets::None && !run.parked.empty();
     step = mustMeet ? meetThreads(m, run, i) : Step::Next;
     if (step == Step::Next) step = i.handler(m, run, i);

@@ -32,6 +32,13 @@ struct World::Impl {
   // Runs one turn; false when nothing can run.
   bool turn();
   void turnOfProgram(Run& run);
+  void runUntil(Run& run, uint32_t instructions, bool (*stop)(const Prepared&));
+  // --- schedules that somebody chooses (chosen.cpp) ---
+  bool chosenTurn();
+  void turnOf(Task& task);
+  void tellLeft();
+  bool abandoned = false;  // by the chooser
+
   bool leaveBehind();  // threads of a program go on without the others
   Task& pick();
   uint64_t turns = 0;

@@ -123,7 +123,7 @@ void World::Impl::turnOfCopy(Stream& s) {
   StreamItem& item = s.items.front();
   bool copy = item.kind == ItemKind::Copy;
   uint64_t left = item.bytes - item.done;
-  uint64_t piece = std::min<uint64_t>(left, uint64_t(256) << m.random.below(14));
+  uint64_t piece = m.options.chooser ? left : std::min<uint64_t>(left, uint64_t(256) << m.random.below(14));
   if (left - piece < 64) piece = left;
   std::vector<uint8_t> bytes(piece, uint8_t(item.value));
   Accessor who = accessorOf(s, copy ? "copy" : "fill");

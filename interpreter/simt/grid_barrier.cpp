@@ -13,7 +13,6 @@ Step gridBarrier(Machine& m, Run& run, const Prepared& i) {
   if (run.awaitedRound == Run::kNoRound) {
     run.awaitedRound = meeting.rounds;
     if (m.observer) m.observer->gridBarrierArrives(run);
-    if (m.observer) m.observer->gridBarrierArrives(run);
     meeting.timeNs = std::max(meeting.timeNs, run.clockNs);
     if (++meeting.arrived == programs) {
       meeting.arrived = 0;
@@ -30,7 +29,6 @@ Step gridBarrier(Machine& m, Run& run, const Prepared& i) {
     return Step::Blocked;
   }
   run.awaitedRound = Run::kNoRound;
-  if (m.observer) m.observer->gridBarrierLeaves(run);
   if (m.observer) m.observer->gridBarrierLeaves(run);
   int64_t until = std::max(run.clockNs, meeting.timeNs) + int64_t(m.nominal.barrierNs);
   span(m, run, SpanKind::Barrier, run.clockNs, until, "sync_grid", i.location);

@@ -26,6 +26,7 @@ struct PendingPut {
   Run* run = nullptr;  // its issuer while run->runId == runId: runs are recycled
   uint64_t runId = 0;
   int rank = 0, peer = 0;
+  uint32_t launch = 0, number = 0;  // the rank's so manieth, and the program of its grid
   uint32_t epoch = 0;
   bool isGet = false, held = false;  // held: not before something forces it
   Address dest = 0, source = 0;
@@ -124,6 +125,8 @@ struct Machine {
   std::unordered_map<int64_t, Meetings> meetings;
   std::unordered_map<uint64_t, BulkState> bulkStates;  // by runId
   std::unordered_map<const Grid*, GridMeeting> gridMeetings;
+
+  bool* asksWait = nullptr;  // a wait only says here whether it holds
 
   // --- scheduling ---
   void makeRunnable(Task& t);

@@ -5,6 +5,7 @@
 #include "tandem/collectives_c_api.h"
 #include "tandem/gpu_c_api.h"
 #include "tandem/ops_c_api.h"
+#include "tandem/search_c_api.h"
 #include <cstring>
 #include <string>
 #include <tuple>
@@ -15,6 +16,7 @@ namespace {
 
 constexpr char kProgram[] = "tandem.program";
 constexpr char kSession[] = "tandem.session";
+constexpr char kSearch[] = "tandem.search";
 constexpr char kAgGemm[] = "tandem.ag_gemm";
 constexpr char kGemmRs[] = "tandem.gemm_rs";
 constexpr char kAllReduce[] = "tandem.all_reduce";
@@ -26,6 +28,7 @@ using tandem::bindings::kGpuKernel;
 template <class Handle> const char* capsuleName();
 template <> const char* capsuleName<td_program>() { return kProgram; }
 template <> const char* capsuleName<td_session>() { return kSession; }
+template <> const char* capsuleName<td_search>() { return kSearch; }
 template <> const char* capsuleName<td_ag_gemm>() { return kAgGemm; }
 template <> const char* capsuleName<td_gemm_rs>() { return kGemmRs; }
 template <> const char* capsuleName<td_all_reduce>() { return kAllReduce; }
@@ -35,6 +38,7 @@ template <> const char* capsuleName<td_gemm_ar>() { return kGemmAr; }
 template <> const char* capsuleName<td_gpu_kernel>() { return kGpuKernel; }
 void destroy(td_program* p) { td_program_release(p); }
 void destroy(td_session* s) { td_session_destroy(s); }
+void destroy(td_search* s) { td_search_destroy(s); }
 void destroy(td_ag_gemm* op) { td_ag_gemm_destroy(op); }
 void destroy(td_gemm_rs* op) { td_gemm_rs_destroy(op); }
 void destroy(td_all_reduce* op) { td_all_reduce_destroy(op); }
@@ -104,6 +108,7 @@ template <class Handle> struct HandleParameter : InParameter {
 };
 template <> struct Parameter<td_program*> : HandleParameter<td_program> {};
 template <> struct Parameter<td_session*> : HandleParameter<td_session> {};
+template <> struct Parameter<td_search*> : HandleParameter<td_search> {};
 template <> struct Parameter<td_ag_gemm*> : HandleParameter<td_ag_gemm> {};
 template <> struct Parameter<td_gemm_rs*> : HandleParameter<td_gemm_rs> {};
 template <> struct Parameter<td_all_reduce*> : HandleParameter<td_all_reduce> {};
@@ -118,6 +123,7 @@ template <class Handle> struct HandleOut : OutParameter {
 };
 template <> struct Parameter<td_program**> : HandleOut<td_program> {};
 template <> struct Parameter<td_session**> : HandleOut<td_session> {};
+template <> struct Parameter<td_search**> : HandleOut<td_search> {};
 template <> struct Parameter<td_ag_gemm**> : HandleOut<td_ag_gemm> {};
 template <> struct Parameter<td_gemm_rs**> : HandleOut<td_gemm_rs> {};
 template <> struct Parameter<td_all_reduce**> : HandleOut<td_all_reduce> {};
@@ -252,6 +258,10 @@ PyMethodDef methods[] = {entry("version", version),
                          TD(request_for_file),
                          TD(builtins),
                          TD(session_create),
+                         TD(search_create),
+                         TD(search_session),
+                         TD(search_run),
+                         TD(search_next),
                          TD(session_target),
                          TD(resident_programs),
                          TD(enter),

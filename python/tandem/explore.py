@@ -5,6 +5,7 @@ import itertools
 
 from . import _tandem
 from .errors import SimulationError
+from .exhaustive import run_every_schedule
 from .session import run_ranks
 
 POLICIES = ("random", "round-robin", "priority", "slowest-rank")
@@ -31,9 +32,14 @@ class Exploration:
         return self.difference is None and self.failure is None
 
 
-def explore(main, ranks=1, runs=20, args=(), check=True, policies=POLICIES, **options):
+def explore(main, ranks=1, runs=20, args=(), check=True, policies=POLICIES, exhaustive=False, **options):
     """Runs `main(team, *args)` under `runs` schedules, in turn by each policy, and compares every store bit for bit with the first
-    run's. `main` must compute the same in each run: no random inputs, no state kept between runs."""
+    run's. `main` must compute the same in each run: no random inputs, no state kept between runs.
+
+    `exhaustive`: under every schedule instead, for small programs; gives a Proof. `limit` (10,000) ends it earlier; `reduction=False` also
+    runs schedules that differ only in the order of steps that do not concern each other."""
+    if exhaustive:
+        return run_every_schedule(main, ranks, args, check=check, **options)
     first, found = None, Exploration([])
     for seed, policy in zip(range(runs), itertools.cycle(policies)):
         try:

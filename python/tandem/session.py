@@ -31,9 +31,10 @@ class Session:
     is_gpu = False
     any_thread = False  # the rank's calls may come from any thread of the process
 
-    def __init__(self, ranks, options):
+    def __init__(self, ranks, options, search=None):
+        text = json.dumps(options)
         try:
-            self.handle = _tandem.session_create(json.dumps(options))
+            self.handle = _tandem.session_create(text) if search is None else _tandem.search_session(search, text)
         except RuntimeError as error:
             raise ValueError(str(error)) from None
         self.ranks = ranks
@@ -105,12 +106,14 @@ class Session:
 class SimulatedSession(Session):
     error = SimulationError
 
-    def __init__(self, ranks, seed=0, trace=False, check=None, **options):
+    def __init__(self, ranks, seed=0, trace=False, check=None, search=None, schedule=None, **options):
+        if schedule is not None:
+            options["schedule"] = str(schedule)
         for name, value in {"ranks": ranks, "seed": seed, **options}.items():
-            if name not in ("policy", "log_stores") and not isinstance(value, (int, np.integer)):
+            if name not in ("policy", "log_stores", "schedule") and not isinstance(value, (int, np.integer)):
                 raise TypeError(f"`{name}` must be an integer, not {value!r}")
         super().__init__(ranks, {"ranks": int(ranks), "seed": int(seed) % 2**64, "trace": bool(trace),
-                                 "check": _check_default() if check is None else bool(check), **options})
+                                 "check": _check_default() if check is None else bool(check), **options}, search)
 
 
 def rank_team():
@@ -209,14 +212,15 @@ class Result:
 
 
 def launch(main, ranks=1, target="sim", seed=0, trace=False, args=(), slots_per_rank=None, check=None,
-           policy="random", wait_timeout=None, devices=None):
+           policy="random", wait_timeout=None, devices=None, schedule=None):
     """Runs `main(team, *args)` once on each of `ranks` ranks and returns a Result.
 
     Raises the first exception a rank raised, or SimulationError (on GPUs: RunError) with the reports when the run itself failed.
 
     `target="sim"`: the same seed gives the same run; other seeds give other schedules and delays. `slots_per_rank`: how many programs of a
     rank are resident at once (132). `check`: look for races and misused signals (by default as the environment's TANDEM_CHECK says); a
-    report of kind `race` or `signal-misuse` names both places. `policy`: who runs next, one of `tandem.explore`'s.
+    report of kind `race` or `signal-misuse` names both places. `policy`: who runs next, one of `tandem.explore`'s. `schedule`: instead of
+    both, the choices of a schedule that an exhaustive search has found.
 
     `target="cuda"`: rank r runs on GPU r, or on `devices[r]`. A wait that takes longer than `wait_timeout` seconds ends the run on every
     rank, with the line of the wait. Seed and policy are the simulator's and mean nothing there.
@@ -231,7 +235,7 @@ def launch(main, ranks=1, target="sim", seed=0, trace=False, args=(), slots_per_
     if target != "sim":
         raise ValueError(f"target `{target}` is not available; this build has: sim, cuda")
     options = {} if slots_per_rank is None else {"slots_per_rank": slots_per_rank}
-    session, values = run_ranks(main, ranks, args, seed=seed, trace=trace, check=check, policy=policy, **options)
+    session, values = run_ranks(main, ranks, args, seed=seed, trace=trace, check=check, policy=policy, schedule=schedule, **options)
     result = Result(session, values)
     for report in result.reports:
         warnings.warn("\n" + report["text"], SimulationWarning, stacklevel=2)

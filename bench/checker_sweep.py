@@ -1,0 +1,174 @@
+"""Every shipped operator and example under the checker, for many ranks, schedules and numbers of resident programs.
+
+    python bench/checker_sweep.py --seeds 100 [--ranks 1,2,4,8] [--only gemm] [--minutes 10]
+
+Prints a line for each program that was reported, with the first report; the exit code is 1 then. Results are compared, too.
+"""
+
+import argparse
+import importlib.util
+import pathlib
+import re
+import sys
+import time
+
+import numpy as np
+
+import tandem
+from tandem.explore import POLICIES
+from tandem.ops import (AllGather, AllGatherGemm, AllReduce, GemmAllReduce, GemmReduceScatter, ReduceScatter, rows_of_rank, shard_rows)
+from tandem.session import run_ranks
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CALLS = 3  # on one operator, nothing waits between them
+
+
+def _numbers(shape, *seed):
+    """Small integers: every order of sums is exact."""
+    return np.random.default_rng(seed).integers(-3, 4, shape).astype(np.float32)
+
+
+def _rows(x, team):
+    first = team.rank * shard_rows(len(x), team.size)
+    return x[first:first + rows_of_rank(len(x), team.size, team.rank)]
+
+
+def _expect(outs, wants):
+    for number, (out, want) in enumerate(zip(outs, wants)):
+        np.testing.assert_array_equal(np.array(out), want, err_msg=f"call {number}")
+
+
+def all_reduce(way):
+    def main(team):
+        n = 700
+        op = AllReduce(team, n, "fp32", way, programs=3, num_warps=1, chunk_bytes=512)
+        parts = [[_numbers(n - 99 * call, call, rank) for rank in range(team.size)] for call in range(CALLS)]
+        given = [team.local_from_array(xs[team.rank]) for xs in parts]
+        _expect([op(x) for x in given], map(sum, parts))
+        op.close()
+    return main
+
+
+def reduce_scatter(team):
+    op = ReduceScatter(team, 40, 24, "fp32", programs=3, num_warps=1, chunk_bytes=256)
+    parts = [[_numbers((40 - 13 * call, 24), call, rank) for rank in range(team.size)] for call in range(CALLS)]
+    given = [team.local_from_array(xs[team.rank]) for xs in parts]
+    _expect([op(x, len(xs[0])) for x, xs in zip(given, parts)], [_rows(sum(xs), team) for xs in parts])
+    op.close()
+
+
+def all_gather(words_bytes):
+    def main(team):
+        op = AllGather(team, 40, 24, "fp32", programs=3, num_warps=1, words_bytes=words_bytes)
+        wholes = [_numbers((40 - 13 * call, 24), call) for call in range(CALLS)]
+        given = [team.local_from_array(np.ascontiguousarray(_rows(x, team))) for x in wholes]
+        _expect([op(own, len(x)) for own, x in zip(given, wholes)], wholes)
+        op.close()
+    return main
+
+
+def gemm_all_reduce(**way):
+    def main(team):
+        m, n, k = 20, 40, 33
+        op = GemmAllReduce(team, m, n, k, "fp32", **way)
+        pairs = [[(_numbers((m - 7 * call, k), call, rank), _numbers((k, n), rank)) for rank in range(team.size)] for call in range(CALLS)]
+        given = [[team.local_from_array(x) for x in call[team.rank]] for call in pairs]
+        _expect([op(a, b, a.shape[0]) for a, b in given], [sum(a @ b for a, b in call) for call in pairs])
+        op.close()
+    return main
+
+
+def gemm_reduce_scatter(team):
+    m, n, k = 70, 40, 33
+    op = GemmReduceScatter(team, m, n, k, "fp32", block_m=32, block_n=32, block_k=32)
+    pairs = [[(_numbers((m - 27 * call, k), call, rank), _numbers((k, n), rank)) for rank in range(team.size)] for call in range(CALLS)]
+    given = [[team.local_from_array(x) for x in call[team.rank]] for call in pairs]
+    _expect([op(a, b, a.shape[0]) for a, b in given], [_rows(sum(a @ b for a, b in call), team) for call in pairs])
+    op.close()
+
+
+def all_gather_gemm(**config):
+    def main(team):
+        m, n, k = 70, 40, 33
+        op = AllGatherGemm(team, m, n, k, "fp32", block_m=32, block_n=32, block_k=32, **config)
+        wholes = [_numbers((m - 27 * call, k), call) for call in range(CALLS)]
+        b = _numbers((k, n), team.rank)
+        weights = team.local_from_array(b)
+        given = [team.local_from_array(np.ascontiguousarray(_rows(a, team))) for a in wholes]
+        _expect([op(own, weights, len(a)) for own, a in zip(given, wholes)], [a @ b for a in wholes])
+        op.close()
+    return main
+
+
+def _examples():
+    for path in sorted((ROOT / "examples").glob("*.py")):
+        if path.stem.startswith("test_"):
+            continue
+        spec = importlib.util.spec_from_file_location(f"example_{path.stem}", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        yield f"examples/{path.name}", module.main
+
+
+def programs():
+    """(name, main) of all that is swept."""
+    for way in ("one_shot", "two_shot_words", "two_shot"):
+        yield f"all_reduce {way}", all_reduce(way)
+    yield "reduce_scatter", reduce_scatter
+    for words_bytes in (0, 1 << 20):
+        yield f"all_gather {'words' if words_bytes else 'copies'}", all_gather(words_bytes)
+    yield "gemm_ar words", gemm_all_reduce(words_bytes=1 << 30)
+    yield "gemm_ar one_shot", gemm_all_reduce(words_bytes=0, one_shot_bytes=1 << 30)
+    yield "gemm_ar two_shot", gemm_all_reduce(words_bytes=0, one_shot_bytes=0)
+    yield "gemm_ar splits", gemm_all_reduce(words_bytes=0, one_shot_bytes=0, splits=2)
+    yield "gemm_rs", gemm_reduce_scatter
+    yield "ag_gemm", all_gather_gemm()
+    yield "ag_gemm chunks", all_gather_gemm(chunks=2)
+    yield from _examples()
+
+
+def found_in(main, ranks, seed, slots=None):
+    """The text of what a run reports or gets wrong; empty: nothing."""
+    options = {} if slots is None else {"slots_per_rank": slots}
+    try:
+        session, _ = run_ranks(main, ranks, (), seed=seed, check=True, policy=POLICIES[seed % len(POLICIES)], **options)
+    except Exception as error:  # whatever it is, it is a finding
+        return f"{type(error).__name__}: {error}"
+    return "".join(report["text"] for report in session.reports())
+
+
+def resident(name, seed):
+    """Operators work with few resident programs; the examples' programs wait for each other and need them all."""
+    return None if name.startswith("examples/") else (None, 1, 2, None)[seed // len(POLICIES) % 4]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=100)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--ranks", default="1,2,4,8")
+    parser.add_argument("--only", default="", help="a regular expression for names")
+    parser.add_argument("--minutes", type=float, default=1e9, help="begin no seed after these")
+    options = parser.parse_args()
+    chosen = [(name, run) for name, run in programs() if re.search(options.only, name)]
+    ranks = [int(word) for word in options.ranks.split(",")]
+    began, runs, seeds, bad = time.monotonic(), 0, 0, {}
+    for seed in range(options.first_seed, options.first_seed + options.seeds):
+        if time.monotonic() - began > 60 * options.minutes:
+            break
+        for name, run in chosen:
+            for count in ranks:
+                text = found_in(run, count, seed, resident(name, seed))
+                runs += 1
+                if text and name not in bad:
+                    print(f"{name}, {count} ranks, seed {seed}, {resident(name, seed) or 132} resident programs:\n{text}", flush=True)
+                if text:
+                    bad[name] = bad.get(name, 0) + 1
+        seeds += 1
+    print(f"{len(chosen)} programs, {options.ranks} ranks, {seeds} seeds: {runs} runs in {time.monotonic() - began:.0f} s; "
+          + (", ".join(f"{name}: {count} reported" for name, count in bad.items()) or "nothing reported"))
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

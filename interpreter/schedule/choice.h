@@ -1,0 +1,56 @@
+// A world whose schedule is chosen one step at a time: what can go on, and what a step had to do with the others' synchronisation.
+// A step is one synchronising operation and the code behind it, up to the next one.
+#pragma once
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tandem::interpreter {
+
+// Who goes on. The numbers are the same in every run of one computation.
+struct Transition {
+  enum class Kind : uint8_t { Program, Stream, Put };
+  Kind kind{};
+  int rank = 0;
+  uint32_t launch = 0;   // the rank's so manieth; of a stream: its number
+  uint32_t program = 0;  // of the grid
+  uint32_t put = 0;      // the program's so manieth
+  auto operator<=>(const Transition&) const = default;
+};
+
+// Updates give the same in any order, and nobody sees the value between them.
+enum class SyncKind : uint8_t { Read, Write, Update };
+
+struct SyncAccess {
+  uint64_t begin = 0, end = 0;  // offsets in the heap, or a meeting's number beyond all of them
+  SyncKind kind{};
+};
+
+class Chooser {
+ public:
+  virtual ~Chooser() = default;
+  // Which of `enabled` (in order, not empty) goes on; nullopt ends the run.
+  virtual std::optional<size_t> choose(const std::vector<Transition>& enabled) = 0;
+  // The step chosen last did this.
+  virtual void did(const SyncAccess& access) = 0;
+  // The run is over, and this one still wants to do that.
+  virtual void leaves(const Transition& who, const SyncAccess& access) = 0;
+};
+
+// Replays the choices that ScheduleSearch::schedule() names; the first of all where it says nothing.
+class ForcedSchedule final : public Chooser {
+ public:
+  // Throws std::runtime_error when the text is not numbers with dots between.
+  explicit ForcedSchedule(const std::string& text);
+  std::optional<size_t> choose(const std::vector<Transition>& enabled) override;
+  void did(const SyncAccess&) override {}
+  void leaves(const Transition&, const SyncAccess&) override {}
+
+ private:
+  std::vector<size_t> choices_;
+  size_t used_ = 0;
+};
+
+}  // namespace tandem::interpreter

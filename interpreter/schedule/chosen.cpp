@@ -1,0 +1,166 @@
+// The turn of a world whose schedule a chooser decides: what concerns nobody else is done at once, and before every synchronising operation
+// the chooser says who goes on. A wait is a choice once it holds; a signal that a late put carries is one from the moment it may arrive.
+#include "interpreter/dist/delivery.h"
+#include "interpreter/schedule/scheduler.h"
+#include "interpreter/schedule/sync_recorder.h"
+#include "interpreter/vm/fail.h"
+#include <algorithm>
+
+namespace tandem::interpreter {
+namespace {
+
+enum class Place : uint8_t { Local, Choice, Held };  // Held: until a transfer has arrived
+
+constexpr uint32_t kLocalTurn = 1u << 16;
+
+// The others' memory or progress is concerned.
+bool synchronises(const Prepared& i) {
+  switch (i.op) {
+    case Op::Wait:
+    case Op::SignalWait:
+    case Op::Notify:
+    case Op::Signal:
+    case Op::Quiet:
+    case Op::Barrier:
+    case Op::Broadcastmem:
+    case Op::Fcollect:
+    case Op::GridBarrier:
+    case Op::AtomicRmw:
+    case Op::AtomicCas: return true;
+    case Op::Ld:
+    case Op::St: return i.immediateCount <= 2 || !i.immediates[2];
+    default: return false;
+  }
+}
+
+Transition nameOf(const Task& task) {
+  Transition t;
+  t.rank = task.rank;
+  if (task.isStream) {
+    t.kind = Transition::Kind::Stream;
+    t.launch = static_cast<const Stream&>(task).id;
+    return t;
+  }
+  auto& run = static_cast<const Run&>(task);
+  t.launch = run.launch;
+  t.program = uint32_t(run.id[0] + run.grids[0] * (run.id[1] + run.grids[1] * run.id[2]));
+  return t;
+}
+
+Transition nameOf(const SyncRecorder& recorder, const PendingPut& put) {
+  Transition t{Transition::Kind::Put, put.rank};
+  t.launch = put.launch;
+  t.program = put.number;
+  t.put = recorder.numberOf(put);
+  return t;
+}
+
+bool owesSignal(const Machine& m, const std::function<bool(const PendingPut&)>& whose) {
+  return std::any_of(m.pending.begin(), m.pending.end(), [&](const auto& p) { return p->hasSignal && whose(*p); });
+}
+
+Place placeOfStream(Machine& m, const Stream& s) {
+  const StreamItem& item = s.items.front();
+  if (item.kind == ItemKind::SignalWrite) return Place::Choice;
+  if (item.kind == ItemKind::Barrier) {
+    if (s.collective) return Place::Local;
+    return owesSignal(m, [&](const PendingPut& p) { return p.rank == s.rank; }) ? Place::Held : Place::Choice;
+  }
+  if (item.kind != ItemKind::SignalWait || !m.arena.find(item.dest)) return Place::Local;
+  uint64_t seen = 0;
+  memcpy(&seen, reinterpret_cast<const void*>(item.dest), size_t(item.signalBytes));
+  return holds(item.compare, seen, item.value, unsigned(item.signalBytes)) ? Place::Choice : Place::Local;
+}
+
+Place placeOfProgram(Machine& m, Run& run) {
+  const Prepared& i = run.prepared->code[run.pc];
+  if (!synchronises(i)) return Place::Local;
+  bool quiets = i.op == Op::Quiet || (i.op == Op::Barrier && !i.immediates[0]);
+  if (owesSignal(m, [&](const PendingPut& p) { return p.runId == run.runId && (quiets || p.epoch < run.fenceEpoch); }))
+    return Place::Held;
+  if (i.op == Op::Quiet || run.collective || (i.op == Op::GridBarrier && run.awaitedRound != Run::kNoRound))
+    return Place::Local;
+  if ((i.op != Op::Wait && i.op != Op::SignalWait) || !run.parked.empty()) return Place::Choice;
+  bool holds = true;
+  m.asksWait = &holds;
+  i.handler(m, run, i);
+  m.asksWait = nullptr;
+  return holds ? Place::Choice : Place::Local;
+}
+
+Place placeOf(Machine& m, Task& task) {
+  return task.isStream ? placeOfStream(m, static_cast<Stream&>(task)) : placeOfProgram(m, static_cast<Run&>(task));
+}
+
+}  // namespace
+
+bool World::Impl::chosenTurn() {
+  auto& recorder = static_cast<SyncRecorder&>(*m.observer);
+  if (deliverOneBulk(m)) return true;
+  struct Able {
+    Transition who;
+    Task* task;
+    PendingPut* put;
+  };
+  std::vector<Able> able;
+  std::vector<Task*> tasks = m.runnable;
+  std::sort(tasks.begin(), tasks.end(), [](const Task* a, const Task* b) { return nameOf(*a) < nameOf(*b); });
+  for (Task* task : tasks) {
+    Place place = placeOf(m, *task);
+    if (m.failed) return true;
+    if (place == Place::Choice) able.push_back({nameOf(*task), task, nullptr});
+    if (place != Place::Local) continue;
+    recorder.begins(task, true);
+    turnOf(*task);
+    return true;
+  }
+  for (auto& put : m.pending)
+    if (put->hasSignal && mayArrive(m, *put)) able.push_back({nameOf(recorder, *put), nullptr, put.get()});
+  if (able.empty()) return deliverOne(m, true) || leaveBehind();
+
+  std::sort(able.begin(), able.end(), [](const Able& a, const Able& b) { return a.who < b.who; });
+  std::vector<Transition> enabled;
+  for (const Able& a : able) enabled.push_back(a.who);
+  std::optional<size_t> choice = m.options.chooser->choose(enabled);
+  if (!choice) {
+    tellLeft();
+    abandoned = true;
+    return false;
+  }
+  const Able& chosen = able[*choice];
+  recorder.begins(chosen.task, false);
+  if (chosen.put)
+    deliver(m, *chosen.put);
+  else
+    turnOf(*chosen.task);
+  return true;
+}
+
+void World::Impl::turnOf(Task& task) {
+  ++m.counters.switches;
+  if (task.isStream)
+    turnOfStream(static_cast<Stream&>(task));
+  else
+    runUntil(static_cast<Run&>(task), kLocalTurn, synchronises);
+}
+
+// What has not happened when everything has ended, or nothing can go on: another order might have let it.
+void World::Impl::tellLeft() {
+  if (!m.options.chooser) return;
+  auto& recorder = static_cast<SyncRecorder&>(*m.observer);
+  std::vector<Task*> blocked(m.blockedTasks.begin(), m.blockedTasks.end());
+  std::sort(blocked.begin(), blocked.end(), [](const Task* a, const Task* b) { return nameOf(*a) < nameOf(*b); });
+  for (Task* task : blocked) {
+    for (const AwaitedSignal& w : task->awaited)
+      if (!w.isMbarrier) m.options.chooser->leaves(nameOf(*task), recorder.on(w.address, w.bytes, SyncKind::Read));
+    for (size_t k = 0; task->awaited.empty() && k < task->waiterCount; ++k)
+      m.options.chooser->leaves(nameOf(*task),
+                                recorder.on(task->waiters[k].address, task->waiters[k].bytes, SyncKind::Read));
+  }
+  for (auto& put : m.pending) {
+    SyncKind kind = put->signalKind == SignalKind::Add ? SyncKind::Update : SyncKind::Write;
+    if (put->hasSignal) m.options.chooser->leaves(nameOf(recorder, *put), recorder.on(put->signal, 8, kind));
+  }
+}
+
+}  // namespace tandem::interpreter

@@ -1,0 +1,156 @@
+// Each run shows which steps depend on each other; where two of different tasks were not ordered otherwise, a later run tries the second
+// first. What a task did in a run that is done need not be tried again until something that depends on it has happened.
+#include "interpreter/schedule/search.h"
+#include <algorithm>
+
+namespace tandem::interpreter {
+
+bool ScheduleSearch::dependent(const Footprint& a, const Footprint& b) {
+  for (const SyncAccess& x : a)
+    for (const SyncAccess& y : b)
+      if (x.begin < y.end && y.begin < x.end && (x.kind != y.kind || x.kind == SyncKind::Write)) return true;
+  return false;
+}
+
+std::optional<size_t> ScheduleSearch::choose(const std::vector<Transition>& enabled) {
+  auto indexOf = [&](const Transition& who) {
+    return size_t(std::find(enabled.begin(), enabled.end(), who) - enabled.begin());
+  };
+  if (depth_ < prefix_) {
+    Node& node = trace_[depth_];
+    if (node.enabled != enabled) {
+      diverged_ = true;
+      return std::nullopt;
+    }
+    ++depth_;
+    return indexOf(node.who);
+  }
+  Node node;
+  node.enabled = enabled;
+  if (reduction_ && !trace_.empty()) {
+    const Node& last = trace_.back();
+    for (const auto* covered : {&last.asleep, &last.explored})
+      for (const auto& [who, touched] : *covered)
+        if (who != last.who && !dependent(touched, last.touched)) node.asleep.insert({who, touched});
+  }
+  auto first =
+      std::find_if(enabled.begin(), enabled.end(), [&](const Transition& t) { return !node.asleep.contains(t); });
+  if (first == enabled.end()) {
+    redundant_ = true;
+    return std::nullopt;
+  }
+  node.who = *first;
+  if (reduction_)
+    node.wanted = {node.who};
+  else
+    node.wanted = {enabled.begin(), enabled.end()};
+  trace_.push_back(std::move(node));
+  ++depth_;
+  return size_t(first - enabled.begin());
+}
+
+void ScheduleSearch::did(const SyncAccess& access) {
+  if (depth_) trace_[depth_ - 1].touched.push_back(access);
+}
+
+void ScheduleSearch::leaves(const Transition& who, const SyncAccess& access) { left_.push_back({who, {access}}); }
+
+int64_t ScheduleSearch::causeOf(size_t step) const {
+  const Transition& who = trace_[step].who;
+  auto able = [&](size_t k) {
+    const auto& enabled = trace_[k].enabled;
+    return std::binary_search(enabled.begin(), enabled.end(), who);
+  };
+  int64_t k = int64_t(step);
+  while (k > 0 && trace_[size_t(k - 1)].who != who && able(size_t(k - 1))) --k;
+  return k - 1;
+}
+
+void ScheduleSearch::reverse(const Event& event, size_t place, const std::vector<bool>& before) {
+  // What the event's own task had done before it; a transfer begins at the step that caused it.
+  std::vector<bool> owed(place, false);
+  for (size_t k = place; k-- > 0;) {
+    bool issued = event.who.kind == Transition::Kind::Put && place < trace_.size() && causeOf(place) == int64_t(k);
+    if (trace_[k].who != event.who && !issued) continue;
+    owed = earlier_[k];
+    owed.resize(place, false);
+    owed[k] = true;
+    break;
+  }
+  for (size_t j = place; j-- > 0;) {
+    Node& node = trace_[j];
+    if (owed[j] || node.who == event.who || !dependent(node.touched, event.touched)) continue;
+    // What can happen without step j, up to the event; its first steps are those that nothing else of it precedes.
+    std::vector<size_t> free;
+    std::optional<Transition> first;
+    bool wanted = false;
+    auto consider = [&](const Transition& who, const std::vector<bool>& ordered) {
+      if (std::any_of(free.begin(), free.end(), [&](size_t k) { return k < ordered.size() && ordered[k]; })) return;
+      if (!std::binary_search(node.enabled.begin(), node.enabled.end(), who)) return;
+      wanted = wanted || node.wanted.contains(who);
+      if (!first) first = who;
+    };
+    for (size_t k = j + 1; k < place; ++k) {
+      if (earlier_[k][j]) continue;
+      consider(trace_[k].who, earlier_[k]);
+      free.push_back(k);
+    }
+    consider(event.who, before);
+    if (!first) continue;
+    if (!wanted) node.wanted.insert(*first);
+  }
+}
+
+void ScheduleSearch::findReversals() {
+  auto orderOf = [&](const Event& event, size_t place, int64_t cause) {
+    std::vector<bool> before(place, false);
+    for (size_t j = place; j-- > 0;) {
+      if (before[j] ||
+          !(trace_[j].who == event.who || cause == int64_t(j) || dependent(trace_[j].touched, event.touched)))
+        continue;
+      for (size_t k = 0; k < j; ++k) before[k] = before[k] || earlier_[j][k];
+      before[j] = true;
+    }
+    return before;
+  };
+  earlier_.clear();
+  for (size_t i = 0; i < trace_.size(); ++i) earlier_.push_back(orderOf(trace_[i], i, causeOf(i)));
+  for (size_t i = 0; i < trace_.size(); ++i) reverse(trace_[i], i, earlier_[i]);
+  for (const Event& event : left_) reverse(event, trace_.size(), orderOf(event, trace_.size(), -1));
+}
+
+bool ScheduleSearch::next() {
+  if (reduction_) findReversals();
+  left_.clear();
+  redundant_ = false;
+  depth_ = 0;
+  for (; !trace_.empty(); trace_.pop_back()) {
+    Node& node = trace_.back();
+    node.explored.insert({node.who, std::move(node.touched)});
+    for (const Transition& who : node.wanted) {
+      if (covered(node, who)) continue;
+      node.who = who;
+      for (Node& kept : trace_) kept.touched.clear();
+      prefix_ = trace_.size();
+      return true;
+    }
+  }
+  prefix_ = 0;
+  return false;
+}
+
+std::string ScheduleSearch::schedule() const {
+  std::string text;
+  size_t kept = 0;
+  for (size_t k = 0; k < depth_; ++k) {
+    const Node& node = trace_[k];
+    if (node.enabled.size() == 1) continue;
+    auto index = std::find(node.enabled.begin(), node.enabled.end(), node.who) - node.enabled.begin();
+    text += (text.empty() ? "" : ".") + std::to_string(index);
+    if (index) kept = text.size();
+  }
+  text.resize(kept);
+  return text.empty() ? "0" : text;
+}
+
+}  // namespace tandem::interpreter

@@ -49,7 +49,8 @@ Step overrun(Machine& m, Run& run, const Prepared& i, const Block& b, int d) {
 
 // Calls body(tile position, address, length) for each row's inside part; rows whose elements are not adjacent come one
 // by one.
-template <class Body> bool eachRow(const Block& b, Body body) {
+template <class Body>
+bool eachRow(const Block& b, Body body) {
   size_t last = b.rank - 1;
   int64_t width = b.tile[last], rows = 1;
   for (size_t d = 0; d < last; ++d) rows *= b.tile[d];
@@ -84,8 +85,10 @@ void fillPadding(uint8_t* out, size_t n, Elem elem, bool nan) {
       case Elem::F32: bits = 0x7fc00000; break;
       case Elem::F16: bits = 0x7e00; break;
       case Elem::BF16: bits = 0x7fc0; break;
-      case Elem::F8E4M3FN: case Elem::F8E5M2: bits = 0x7f; break;
-      case Elem::F8E4M3FNUZ: case Elem::F8E5M2FNUZ: bits = 0x80; break;
+      case Elem::F8E4M3FN:
+      case Elem::F8E5M2: bits = 0x7f; break;
+      case Elem::F8E4M3FNUZ:
+      case Elem::F8E5M2FNUZ: bits = 0x80; break;
       default: break;
     }
   }
@@ -103,11 +106,13 @@ Step blockLoad(Machine& m, Run& run, const Prepared& i) {
   Result result(m, run, i.r);
   uint8_t* out = result.data();
   if (b.checked) fillPadding(out, run.count(i.r), run.info(i.r).elem, i.immediates[1] == 1);
+  uint64_t touched = b.base;  // the tensor may lie on several ranks
   bool ok = eachRow(b, [&](int64_t position, uint64_t address, int64_t length) {
+    touched = address;
     return readMemory(who, address, out + uint64_t(position) * b.bytes, uint64_t(length) * b.bytes, b.bytes);
   });
   if (!ok) return Step::Failed;
-  chargeBytes(m, run, registerBytes(run, i.r), m.arena.rankOf(b.base));
+  chargeAccess(m, run, i.location, registerBytes(run, i.r), m.arena.rankOf(touched), SpanKind::Get, "block load");
   result.commit();
   return Step::Next;
 }
@@ -119,7 +124,9 @@ Step blockStore(Machine& m, Run& run, const Prepared& i) {
   const uint8_t* value = data(m, run, i.b);
   int64_t rmw = i.immediates[2];
   who.synchronises = rmw >= 0;
+  uint64_t touched = b.base;
   bool ok = eachRow(b, [&](int64_t position, uint64_t address, int64_t length) {
+    touched = address;
     const uint8_t* from = value + uint64_t(position) * b.bytes;
     if (rmw < 0) return writeMemory(who, address, from, uint64_t(length) * b.bytes, b.bytes);
     uint64_t old;
@@ -130,7 +137,7 @@ Step blockStore(Machine& m, Run& run, const Prepared& i) {
     return true;
   });
   if (!ok) return Step::Failed;
-  chargeBytes(m, run, registerBytes(run, i.b), m.arena.rankOf(b.base));
+  chargeAccess(m, run, i.location, registerBytes(run, i.b), m.arena.rankOf(touched), SpanKind::Put, "block store");
   return Step::Next;
 }
 

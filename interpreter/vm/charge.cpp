@@ -29,4 +29,13 @@ void pauseCompute(Machine& m, Run& run, int64_t beginNs, int64_t endNs) {
   run.computeBeganNs = std::max(run.computeBeganNs, endNs);
 }
 
+void chargeAccess(Machine& m, Run& run, uint32_t location, uint64_t moved, int rank, SpanKind kind, const char* name) {
+  int64_t began = run.clockNs;
+  chargeBytes(m, run, moved, rank);
+  if (rank < 0 || rank == run.rank) return;
+  (kind == SpanKind::Put ? m.counters.putBytes : m.counters.getBytes) += moved;
+  pauseCompute(m, run, began, run.clockNs);
+  span(m, run, kind, began, run.clockNs, name, location, rank, moved);
+}
+
 }  // namespace tandem::interpreter

@@ -16,5 +16,7 @@ void span(Machine& m, Run& run, SpanKind kind, int64_t beginNs, int64_t endNs, c
           uint32_t location, int peer = -1, uint64_t bytes = 0);
 // The program does not compute from `beginNs` to `endNs`.
 void pauseCompute(Machine& m, Run& run, int64_t beginNs, int64_t endNs);
+// A tile's bytes to or from a peer are a transfer in the trace and in the counters.
+void chargeAccess(Machine& m, Run& run, uint32_t location, uint64_t moved, int rank, SpanKind kind, const char* name);
 
 }  // namespace tandem::interpreter

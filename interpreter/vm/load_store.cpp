@@ -6,19 +6,6 @@
 
 namespace tandem::interpreter::handlers {
 
-// A tile's bytes to or from a peer are a transfer in the trace and in the counters.
-static void chargeAccess(Machine& m, Run& run, const Prepared& i, uint64_t moved, const Pointers& pointers,
-                         SpanKind kind, const char* name) {
-  if (!moved) return;
-  int rank = m.arena.rankOf(pointers.at[0]);
-  int64_t began = run.clockNs;
-  chargeBytes(m, run, moved, rank);
-  if (rank < 0 || rank == run.rank) return;
-  (kind == SpanKind::Put ? m.counters.putBytes : m.counters.getBytes) += moved;
-  pauseCompute(m, run, began, run.clockNs);
-  span(m, run, kind, began, run.clockNs, name, i.location, rank, moved);
-}
-
 Step load(Machine& m, Run& run, const Prepared& i) {
   unsigned bytes = run.info(i.r).elemBytes;
   Accessor who(m, run, i);
@@ -26,9 +13,12 @@ Step load(Machine& m, Run& run, const Prepared& i) {
   Result result(m, run, i.r);
   uint8_t* out = result.data();
   if (pointers.mask) {
-    if (i.c == kNone) memset(out, 0, registerBytes(run, i.r));
-    else if (run.count(i.c) == pointers.count) memcpy(out, data(m, run, i.c), registerBytes(run, i.r));
-    else splat(data(m, run, i.c), out, pointers.count, bytes);
+    if (i.c == kNone)
+      memset(out, 0, registerBytes(run, i.r));
+    else if (run.count(i.c) == pointers.count)
+      memcpy(out, data(m, run, i.c), registerBytes(run, i.r));
+    else
+      splat(data(m, run, i.c), out, pointers.count, bytes);
   }
   uint64_t moved = 0;
   bool perThread = isLanes(run, i.a);
@@ -39,7 +29,7 @@ Step load(Machine& m, Run& run, const Prepared& i) {
     return readMemory(who, pointers.at[first], out + first * bytes, length * bytes, bytes);
   });
   if (!ok) return Step::Failed;
-  chargeAccess(m, run, i, moved, pointers, SpanKind::Get, "load");
+  if (moved) chargeAccess(m, run, i.location, moved, m.arena.rankOf(pointers.at[0]), SpanKind::Get, "load");
   result.commit();
   return Step::Next;
 }
@@ -70,7 +60,7 @@ Step store(Machine& m, Run& run, const Prepared& i) {
     return true;
   });
   if (!ok) return Step::Failed;
-  chargeAccess(m, run, i, moved, pointers, SpanKind::Put, "store");
+  if (moved) chargeAccess(m, run, i.location, moved, m.arena.rankOf(pointers.at[0]), SpanKind::Put, "store");
   return Step::Next;
 }
 

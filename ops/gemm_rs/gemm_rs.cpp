@@ -50,19 +50,29 @@ void GemmReduceScatter::run(const Tensor& a, const Tensor& b, const Tensor& out,
   bool blocks = copiesBlocks({a, b}, dtype_, config_.bTransposed, team_.target());
   GemmConfig config =
       completed(config_, {m, n_, k_, team_.size(), dtype_}, {team_.target(), team_.residentPrograms(), blocks});
+  // Empty tensors have no blocks.
+  int64_t rows = rowsOfRank(m, team_.size(), team_.rank());
+  bool outBlocks = blocks && rows > 0 && copiesBlocks({out}, dtype_, config_.bTransposed, team_.target());
+  Tensor firstParts = team_.peer(parts_, 0);
+  int64_t elements = parts_.shape[0] * parts_.shape[1];
+  int64_t stride = team_.size() > 1
+                       ? int64_t(team_.peer(parts_, 1).address - firstParts.address) / byteSize(parts_.dtype)
+                       : elements;
   LaunchConfig launch{.grid = {config.programs, 1, 1},
                       .numWarps = config.numWarps,
                       .stream = stream,
                       .numStages = config.numStages,
                       .cooperative = team_.size() > 1};
   team_.launch(kernel(), launch,
-               {a, b, out, parts_, ready_, begun_, epoch_, done_, m, n_, k_, shardRows(m, team_.size())},
+               {a, b, out, parts_, firstParts, ready_, begun_, epoch_, done_, m, n_, k_, shardRows(m, team_.size()),
+                rows, int64_t(team_.size()), elements / config.blockN, stride},
                {{"BLOCK_M", int64_t(config.blockM)},
                 {"BLOCK_N", int64_t(config.blockN)},
                 {"BLOCK_K", int64_t(config.blockK)},
                 {"GROUP", int64_t(config.group)},
                 {"PROGRAMS", int64_t(config.programs)},
                 {"BLOCKS", blocks},
+                {"OUT_BLOCKS", outBlocks},
                 {"B_TRANSPOSED", config.bTransposed}});
 }
 

@@ -26,15 +26,28 @@ def locate(tile, rank, shard_blocks, all_blocks, columns, GROUP: tl.constexpr):
     in_group = GROUP * columns
     top = local // in_group * GROUP
     in_column = tl.minimum(height - top, GROUP)
-    return owner, top + local % in_group % in_column, local % in_group // in_column, local
+    # No number here is negative; copies of blocks want to know.
+    return owner, tl.maximum(top + local % in_group % in_column, 0), tl.maximum(local % in_group // in_column, 0), local
 
 
 @tandem.jit
-def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, ready_ptr, begun_ptr, epoch_ptr, done_ptr, m, n, k, shard_rows,
+def packed(tile, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """The tile in the order in which parts travel: of 32 columns, first those that one thread of a GPU's product has. Twice is
+    as it was. So parts are read in whole words and go to no other thread."""
+    if COLUMNS < 32:
+        return tile
+    return tile.reshape(ROWS, COLUMNS // 32, 4, 4, 2).permute(0, 1, 3, 2, 4).reshape(ROWS, COLUMNS)
+
+
+@tandem.jit
+def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, first_parts_ptr, ready_ptr, begun_ptr, epoch_ptr, done_ptr, m, n, k, shard_rows, own_rows,
+            rank_count, parts_rows, rank_stride,
             BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr, PROGRAMS: tl.constexpr,
-            BLOCKS: tl.constexpr, B_TRANSPOSED: tl.constexpr):
-    """BLOCKS: operands are read as blocks, for which rows must be whole numbers of 16 bytes. Parts lie tile by tile: those of the own
-    tile t from the s-th peer at (s * tiles + t) * BLOCK_M * BLOCK_N."""
+            BLOCKS: tl.constexpr, OUT_BLOCKS: tl.constexpr, B_TRANSPOSED: tl.constexpr):
+    """BLOCKS, OUT_BLOCKS: operands are read and the result is written as blocks, for which rows must be whole numbers of 16 bytes.
+    Parts lie tile by tile, all BLOCK_M rows and BLOCK_N columns of each: that of the own tile t from the s-th peer begins at row
+    (s * tiles + t) * BLOCK_M of a matrix of `parts_rows` rows. Rank 0's begins at `first_parts_ptr`, those of the others follow
+    `rank_stride` elements apart."""
     rank = dl.rank()
     ranks = dl.num_ranks()
     call = tl.load(epoch_ptr) + 1
@@ -54,6 +67,10 @@ def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, ready_ptr, begun_ptr, epoch_ptr, d
             b = tl.make_tensor_descriptor(b_ptr, shape=[n, k], strides=[k, 1], block_shape=[BLOCK_N, BLOCK_K])
         else:
             b = tl.make_tensor_descriptor(b_ptr, shape=[k, n], strides=[n, 1], block_shape=[BLOCK_K, BLOCK_N])
+    peers = tl.make_tensor_descriptor(first_parts_ptr, shape=[rank_count, parts_rows, BLOCK_N], strides=[rank_stride, BLOCK_N, 1],
+                                      block_shape=[1, BLOCK_M, BLOCK_N])
+    if OUT_BLOCKS:
+        out = tl.make_tensor_descriptor(out_ptr, shape=[own_rows, n], strides=[n, 1], block_shape=[BLOCK_M, BLOCK_N])
     for tile in tl.range(tl.program_id(0), all_blocks * columns, PROGRAMS, flatten=True):
         owner, block, tile_n, local = locate(tile, rank, shard_blocks, all_blocks, columns, GROUP)
         first = owner * shard_rows + block * BLOCK_M
@@ -87,22 +104,25 @@ def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, ready_ptr, begun_ptr, epoch_ptr, d
         in_part = in_block[:, None] * BLOCK_N + tl.arange(0, BLOCK_N)[None, :]
         if owner != rank:
             slot = rank - tl.where(rank > owner, 1, 0)
-            dest = dl.symm_at(parts_ptr, owner) + (slot * shard_tiles + of_shard).to(tl.int64) * (BLOCK_M * BLOCK_N)
+            place = slot * shard_tiles + of_shard
             if local < PROGRAMS:  # this program's first tile for this owner
                 token = dl.wait(begun_ptr + owner, 1, "sys", "acquire", waitValue=call, compare="ge")
-                dest = dl.consume_token(dest, token)
-            tl.store(dest + in_part, acc.to(parts_ptr.dtype.element_ty), mask=in_block[:, None] < rows)
+                place = dl.consume_token(place, token)
+            peers.store([owner, tl.maximum(place, 0) * BLOCK_M, 0],
+                        packed(acc.to(parts_ptr.dtype.element_ty), BLOCK_M, BLOCK_N)[None, :, :])
             dl.notify(ready_ptr + of_shard * (ranks - 1) + slot, owner, signal=call, sig_op="set", comm_scope="intra_node")
         else:
             if ranks > 1:
                 token = dl.wait(ready_ptr + of_shard * (ranks - 1), ranks - 1, "sys", "acquire", waitValue=call, compare="ge")
                 arrived = dl.consume_token(parts_ptr, token) + of_shard.to(tl.int64) * (BLOCK_M * BLOCK_N)
                 for slot in range(ranks - 1):
-                    part = tl.load(arrived + slot.to(tl.int64) * shard_tiles * (BLOCK_M * BLOCK_N) + in_part,
-                                   mask=in_block[:, None] < rows, other=0.0)
-                    acc += part.to(tl.float32)
-            out_ptrs = out_ptr + (block * BLOCK_M + in_block)[:, None].to(tl.int64) * n + n_range[None, :]
-            tl.store(out_ptrs, acc.to(out_ptr.dtype.element_ty), mask=(in_block[:, None] < rows) & (n_range[None, :] < n))
+                    part = tl.load(arrived + slot.to(tl.int64) * shard_tiles * (BLOCK_M * BLOCK_N) + in_part)
+                    acc += packed(part, BLOCK_M, BLOCK_N).to(tl.float32)
+            if OUT_BLOCKS:
+                out.store([block * BLOCK_M, column], acc.to(out_ptr.dtype.element_ty))
+            else:
+                out_ptrs = out_ptr + (block * BLOCK_M + in_block)[:, None].to(tl.int64) * n + n_range[None, :]
+                tl.store(out_ptrs, acc.to(out_ptr.dtype.element_ty), mask=(in_block[:, None] < rows) & (n_range[None, :] < n))
 
     # All programs have read the epoch when the last one is done.
     if tl.atomic_add(done_ptr, 1, sem="acq_rel", scope="gpu") == PROGRAMS - 1:

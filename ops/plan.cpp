@@ -101,8 +101,6 @@ double gemmMicroseconds(const GemmSizes& sizes) {
   return 2.0 * double(sizes.m) * double(sizes.n) * double(sizes.k) / operationsPerMicrosecond(sizes.dtype);
 }
 
-int mostSlices(const GemmConfig& config) { return config.slices ? config.slices : kSlices; }
-
 // A copy more costs the link some microseconds, so few are made: in small pieces travel only the first data, for which programs without
 // own rows wait, and where the link is what takes longest the last data, after which nothing is left to multiply but its part of a tile.
 Slices slicesOf(const GemmSizes& sizes, int blockK, int asked) {

@@ -39,8 +39,6 @@ struct Slices {
   int64_t count, columns;
   std::vector<std::vector<int>> copies;
 };
-// The most that slicesOf gives.
-int mostSlices(const GemmConfig& config);
 // `asked` slices, each by a copy of its own, or with 0 what suits the sizes.
 Slices slicesOf(const GemmSizes& sizes, int blockK, int asked);
 

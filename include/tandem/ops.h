@@ -40,14 +40,13 @@ class TANDEM_API AllGatherGemm {
   void multiply(const Plan& plan, const Tensor& a, const Tensor& b, const Tensor& c, int stream);
   void push(const Plan& plan, const Tensor& a);
   int peerAt(int distance) const { return (team_.rank() + distance) % team_.size(); }
-  void forOthers(const std::function<void(int64_t first, int64_t count)>& body) const;
 
   Team& team_;
   int64_t maxM_, n_, k_;
   DType dtype_;
   GemmConfig config_;
   int64_t pitch_;  // rows from one shard to the next in gathered_
-  Tensor gathered_, ready_, busy_;
+  Tensor gathered_, ready_, done_, epoch_;
   int pushStream_ = 0;
 };
 

@@ -1,14 +1,11 @@
 // Host side of AllGather + GEMM: the shards travel by copy engines on a stream of their own while one kernel multiplies.
 //
-// On the push stream, in this order (M13 orders what a stream does):
-//   1. wait until busy[peer] == 0 for each peer, then set it to 1: all have read what the last call pushed
-//   2. push the slices, each followed by peer.ready[me, slice] = 1, also slices without rows
-//   3. wait for the kernel, and for all ready[peer, *] == 1; put `ready` back to 0
-//   4. peer.busy[me] = 0 for each peer
-// Nothing is written into what is still read: a peer's 2 comes after its 1, which waits for my 4 of the call before, which comes after
-// my 3. No 0 is lost: my 4 comes after my 3, which waits for the peer's 2, so after the 1 that it sets in this call; this holds for ranks
-// without rows because they send every signal. The wait for room was over long ago, unless a peer is late. All values are constants
-// and all signals 0 between calls: a captured call replays as it is.
+// The push stream waits for the main stream, then pushes the slices, each followed by peer.ready[me] = how many there are
+// now; a rank without rows says that all are there. Behind the GEMM a kernel of one program waits until all of the call has
+// arrived, puts `ready` back to 0 and meets its like on the other ranks, so nothing is pushed into what is still read, and no
+// signal is set that has yet to be put back. What changes from call to call, the number by which those kernels meet, lives on
+// the device: a captured call replays as it is. A write of a signal by a stream takes it about two microseconds: one follows
+// each copy, and there are no others.
 //
 // One stream: copies to several peers at once, by all ranks, are much slower than one after the other, each rank to another peer.
 #include "ops/check.h"
@@ -21,14 +18,7 @@ namespace {
 
 constexpr char kOp[] = "ag_gemm";
 
-const Kernel& kernel() {
-  static const Kernel kernel = Kernel::fromText(kAgGemmText, "ops/ag_gemm/ag_gemm.py", "ag_gemm");
-  return kernel;
-}
-
-Tensor signalsAt(const Tensor& signals, int64_t first, int64_t count) {
-  return {signals.address + uint64_t(first * byteSize(signals.dtype)), {count}, signals.dtype};
-}
+Kernel kernel(const char* name) { return Kernel::fromText(kAgGemmText, "ops/ag_gemm/ag_gemm.py", name); }
 
 }  // namespace
 
@@ -47,14 +37,15 @@ AllGatherGemm::AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
   pitch_ = (shard + tiles.mostM - 1) / tiles.mostM * tiles.mostM;
   // Row blocks reach behind a shard's last row, into rows that are read and not used.
   gathered_ = team.zeros({team.size() * pitch_, k}, dtype, "ag_gemm gathered");
-  ready_ = team.zeros({team.size() * mostSlices(config)}, DType::Int32, "ag_gemm ready");
-  busy_ = team.zeros({team.size()}, DType::Int32, "ag_gemm busy");
+  ready_ = team.zeros({team.size()}, DType::Int64, "ag_gemm ready");
+  done_ = team.zeros({team.size()}, DType::Int64, "ag_gemm done");
+  epoch_ = team.localZeros({1}, DType::Int64, "ag_gemm epoch");
   if (team.size() > 1) pushStream_ = team.newStream();
 }
 
 void AllGatherGemm::close() {
   team_.barrier();
-  for (const Tensor& t : {gathered_, ready_, busy_}) team_.release(t);
+  for (const Tensor& t : {gathered_, ready_, done_, epoch_}) team_.release(t);
 }
 
 AllGatherGemm::Plan AllGatherGemm::planned(const Tensor& a, const Tensor& b, const Tensor& c, int64_t m) const {
@@ -71,7 +62,8 @@ void AllGatherGemm::multiply(const Plan& plan, const Tensor& a, const Tensor& b,
   const GemmConfig& config = plan.config;
   LaunchConfig launch{
       .grid = {config.programs, 1, 1}, .numWarps = config.numWarps, .stream = stream, .numStages = config.numStages};
-  team_.launch(kernel(), launch,
+  static const Kernel gemm = kernel("ag_gemm");
+  team_.launch(gemm, launch,
                {plan.ownRows ? a : gathered_, gathered_, b, c, ready_, plan.m, n_, k_,
                 std::max<int64_t>(plan.ownRows, 1), plan.shard, pitch_, team_.size() * pitch_, plan.slices.count},
                {{"BLOCK_M", int64_t(config.blockM)},
@@ -86,7 +78,7 @@ void AllGatherGemm::multiply(const Plan& plan, const Tensor& a, const Tensor& b,
 }
 
 void AllGatherGemm::push(const Plan& plan, const Tensor& a) {
-  Tensor mine = signalsAt(ready_, team_.rank() * plan.slices.count, plan.slices.count);
+  Tensor mine{ready_.address + uint64_t(team_.rank() * byteSize(ready_.dtype)), {1}, ready_.dtype};
   uint64_t shardBytes = uint64_t(team_.rank() * pitch_ * k_ * byteSize(dtype_));
   for (int distance = 1; distance < team_.size(); ++distance) {
     Tensor shard = team_.peer({gathered_.address + shardBytes, a.shape, dtype_}, peerAt(distance));
@@ -97,8 +89,9 @@ void AllGatherGemm::push(const Plan& plan, const Tensor& a) {
         team_.copy(shard, a, pushStream_);
       else if (plan.ownRows)
         team_.copyColumns(shard, a, first, columns, pushStream_);
-      team_.signalWrite(team_.peer(signalsAt(mine, slice, count), peerAt(distance)), 1, pushStream_);
       slice += count;
+      if (plan.ownRows || slice == plan.slices.count)
+        team_.signalWrite(team_.peer(mine, peerAt(distance)), uint64_t(slice), pushStream_);
     }
   }
 }
@@ -116,26 +109,11 @@ void AllGatherGemm::run(const Tensor& a, const Tensor& b, const Tensor& c, int64
 
   team_.waitEvent(team_.recordEvent(stream), pushStream_);
   multiply(plan, a, b, c, stream);
-  std::vector<SignalStep> take, give;
-  forOthers([&](int64_t first, int64_t count) {
-    Tensor busy = signalsAt(busy_, first, count);
-    take.insert(take.end(), {{busy, 0, Compare::Eq}, {busy, 1}});
-    Tensor ready = signalsAt(ready_, first * plan.slices.count, count * plan.slices.count);
-    give.insert(give.end(), {{ready, 1, Compare::Eq}, {ready, 0}});
-  });
-  for (int distance = 1; distance < team_.size(); ++distance)
-    give.push_back({team_.peer(signalsAt(busy_, team_.rank(), 1), peerAt(distance)), 0});
-  team_.signals(take, pushStream_);
   push(plan, a);
-  team_.waitEvent(team_.recordEvent(stream), pushStream_);
-  team_.signals(give, pushStream_);
   team_.waitEvent(team_.recordEvent(pushStream_), stream);
-}
-
-// The ranks below this one and those above it.
-void AllGatherGemm::forOthers(const std::function<void(int64_t first, int64_t count)>& body) const {
-  if (team_.rank()) body(0, team_.rank());
-  if (int64_t above = team_.size() - 1 - team_.rank()) body(team_.rank() + 1, above);
+  static const Kernel finish = kernel("finish");
+  LaunchConfig launch{.numWarps = (team_.size() + 31) / 32, .stream = stream};
+  team_.launch(finish, launch, {ready_, done_, epoch_, plan.slices.count});
 }
 
 }  // namespace tandem::ops

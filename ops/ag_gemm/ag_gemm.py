@@ -1,14 +1,16 @@
 """AllGather + GEMM: C[M, N] = gather(A)[M, K] · B[K, N], A sharded by rows over the ranks.
 
 One persistent kernel multiplies while copy engines push the shards. It reads the rank's own rows where they are and the
-peers' out of `gathered`, where rank r's rows begin at row r * pitch. It knows nothing of how they get there: a slice, SLICE_STEPS
-steps of K of all rows of shard s, has arrived once ready[s * slices + slice] is 1. So a tile begins with the first slice
+peers' out of `gathered`, where rank r's rows begin at row r * pitch. It knows nothing of how they get there: ready[s] says how
+many slices of shard s have arrived, each of them SLICE_STEPS steps of K of all rows. So a tile begins with the first slice
 and ends shortly after the last one.
 """
 
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
+import tandem.shmem as shmem
+from tandem.simt import tid
 
 
 @tandem.jit
@@ -54,7 +56,7 @@ def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, m, n, k, own_rows, sha
             a = own if shard == rank else gathered
             for step in range(steps):
                 if (shard != rank) & (step % SLICE_STEPS == 0):
-                    token = dl.wait(ready_ptr + shard * slices + step // SLICE_STEPS, 1, "sys", "acquire", waitValue=1)
+                    token = dl.wait(ready_ptr + shard, 1, "sys", "acquire", waitValue=step // SLICE_STEPS + 1, compare="ge")
                     row = dl.consume_token(row, token)
                 if B_TRANSPOSED:
                     acc = tl.dot(a.load([row, step * BLOCK_K]), b.load([column, step * BLOCK_K]).T, acc, input_precision="ieee")
@@ -63,7 +65,7 @@ def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, m, n, k, own_rows, sha
         else:
             source = a_ptr if shard == rank else gathered_ptr
             if shard != rank:
-                token = dl.wait(ready_ptr + shard * slices, slices, "sys", "acquire", waitValue=1)
+                token = dl.wait(ready_ptr + shard, 1, "sys", "acquire", waitValue=slices, compare="ge")
                 source = dl.consume_token(source, token)
             k_range = tl.arange(0, BLOCK_K)
             a_ptrs = source + (row + in_block)[:, None].to(tl.int64) * k + k_range[None, :]
@@ -85,3 +87,18 @@ def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, m, n, k, own_rows, sha
         else:
             c_ptrs = c_ptr + (first + in_block)[:, None].to(tl.int64) * n + n_range[None, :]
             tl.store(c_ptrs, acc.to(c_ptr.dtype.element_ty), mask=(in_block[:, None] < rows) & (n_range[None, :] < n))
+
+
+@tandem.jit
+def finish(ready_ptr, done_ptr, epoch_ptr, slices):
+    """Ends a call: puts `ready` back once all of it has arrived, then waits until every rank has done so. A thread a peer."""
+    rank = dl.rank()
+    call = tl.load(epoch_ptr) + 1
+    peer = tid(0)
+    if (peer < dl.num_ranks()) & (peer != rank):
+        shmem.signal_wait_until(ready_ptr + peer, shmem.NVSHMEM_CMP_EQ, slices)
+        shmem.signal_op(ready_ptr + peer, 0, shmem.NVSHMEM_SIGNAL_SET, rank)
+        shmem.fence()
+        shmem.signal_op(done_ptr + rank, call, shmem.NVSHMEM_SIGNAL_SET, peer)
+        shmem.signal_wait_until(done_ptr + peer, shmem.NVSHMEM_CMP_GE, call)
+    tl.store(epoch_ptr, call)

@@ -85,7 +85,7 @@ TEST(Slices, CoverAllColumnsAndNoneIsEmpty) {
         EXPECT_GE(slices.count * slices.columns, k);
         EXPECT_LT((slices.count - 1) * slices.columns, k);
         EXPECT_EQ(slices.columns % 64, 0);
-        EXPECT_LE(slices.count, mostSlices({.slices = asked}));
+        EXPECT_LE(slices.count, asked ? asked : 8);
         ASSERT_EQ(int(slices.copies.size()), ranks - 1);
         for (const std::vector<int>& copies : slices.copies)
           EXPECT_EQ(std::accumulate(copies.begin(), copies.end(), int64_t(0)), slices.count);

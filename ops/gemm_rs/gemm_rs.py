@@ -1,7 +1,8 @@
 """GEMM + ReduceScatter: rank r gets rows shard r of the sum over ranks of A[M, K_local] · B[K_local, N].
 
 One persistent kernel: the next rank's tiles first, its own last. A tile for a peer goes straight into the peer's `parts`,
-followed by its signal; a tile of the own rows adds the peers' parts, which have mostly arrived by then.
+followed by its signal; a tile of the own rows adds the peers' parts, which have mostly arrived by then. One descriptor leads to
+the parts of all ranks, so that GPUs copy tiles while they multiply the next ones.
 
 Signals hold the number of the call, epoch + 1, so none is ever reset. `begun` says, for each peer, which call its kernel
 has begun: it has ended the one before, and read its parts. So a program looks there before its first store to a peer;

@@ -87,17 +87,15 @@ def gemm_reduce_scatter(team):
     op.close()
 
 
-def all_gather_gemm(**config):
-    def main(team):
-        m, n, k = 70, 40, 33
-        op = AllGatherGemm(team, m, n, k, "fp32", block_m=32, block_n=32, block_k=32, **config)
-        wholes = [_numbers((m - 27 * call, k), call) for call in range(CALLS)]
-        b = _numbers((k, n), team.rank)
-        weights = team.local_from_array(b)
-        given = [team.local_from_array(np.ascontiguousarray(_rows(a, team))) for a in wholes]
-        _expect([op(own, weights, len(a)) for own, a in zip(given, wholes)], [a @ b for a in wholes])
-        op.close()
-    return main
+def all_gather_gemm(team):
+    m, n, k = 70, 40, 33
+    op = AllGatherGemm(team, m, n, k, "fp32", block_m=32, block_n=32, block_k=32)
+    wholes = [_numbers((m - 27 * call, k), call) for call in range(CALLS)]
+    b = _numbers((k, n), team.rank)
+    weights = team.local_from_array(b)
+    given = [team.local_from_array(np.ascontiguousarray(_rows(a, team))) for a in wholes]
+    _expect([op(own, weights, len(a)) for own, a in zip(given, wholes)], [a @ b for a in wholes])
+    op.close()
 
 
 def _examples():
@@ -122,8 +120,7 @@ def programs():
     yield "gemm_ar two_shot", gemm_all_reduce(words_bytes=0, one_shot_bytes=0)
     yield "gemm_ar splits", gemm_all_reduce(words_bytes=0, one_shot_bytes=0, splits=2)
     yield "gemm_rs", gemm_reduce_scatter
-    yield "ag_gemm", all_gather_gemm()
-    yield "ag_gemm chunks", all_gather_gemm(chunks=2)
+    yield "ag_gemm", all_gather_gemm
     yield from _examples()
 
 

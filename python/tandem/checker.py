@@ -9,11 +9,13 @@ import traceback
 
 from . import _tandem
 from .errors import CompileError, SimulationError
+from .exhaustive import Diverged, run_every_schedule
 from .explore import POLICIES
 from .findings import Findings, finding_of_difference, findings_of
+from .html_report import html
 from .sarif import sarif
 from .script import Script, ScriptError
-from .session import _user_frames, run_ranks
+from .session import SimulatedSession, _user_frames, run_on, run_ranks
 
 CLEAN, FOUND, BROKEN = 0, 1, 2
 
@@ -21,24 +23,33 @@ CLEAN, FOUND, BROKEN = 0, 1, 2
 class Check:
     """The runs of one script and what they showed."""
 
-    def __init__(self, script, rank_counts, seeds):
+    def __init__(self, script, rank_counts, seeds, limit=None):
         self.script = script
         self.call_main = script.offers_main()
         self.rank_counts = rank_counts
         self.seeds = seeds
         self.findings = Findings()
         self.compared = 0
+        self.limit = limit  # not None: every schedule, at most so many
+        self.proofs = []    # (ranks, Proof), of exhaustive runs
 
     def replay(self, ranks, seed):
-        policy = policy_of(seed)
-        words = ["tandem", "run", "--check", "--ranks", str(ranks), "--seed", str(seed)]
-        words += ["--policy", policy] if policy != POLICIES[0] else []
+        """`seed`: or the text of a schedule."""
+        words = ["tandem", "run", "--check", "--ranks", str(ranks)]
+        if isinstance(seed, str):
+            words += ["--schedule", seed]
+        else:
+            policy = policy_of(seed)
+            words += ["--seed", str(seed), *(["--policy", policy] if policy != POLICIES[0] else [])]
         words += ["--main"] if self.call_main else []
         return shlex.join([*words, self.script.name, *self.script.arguments])
 
     def run(self):
         """Every rank count under every seed. An exception of the script ends the runs; it says which one it was."""
         for ranks in self.rank_counts:
+            if self.limit is not None:
+                self._run_all(ranks)
+                continue
             first = None
             for seed in self.seeds:
                 try:
@@ -46,6 +57,24 @@ class Check:
                 except (Exception, SystemExit) as error:
                     error.add_note(f"replay: {self.replay(ranks, seed)}")
                     raise
+
+    def trace_of(self, finding):
+        """The Chrome trace of the first run that showed it, which is run again for that."""
+        ranks, seed = finding.runs[0]
+        how = {"schedule": seed} if isinstance(seed, str) else {"seed": seed, "policy": policy_of(seed)}
+        session = SimulatedSession(ranks, check=True, trace=True, **how)
+        with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing), contextlib.suppress(SimulationError):
+            run_on(session, self.script.entry(self.call_main), ())
+        return json.loads(_tandem.chrome_trace(session.handle))
+
+    def _run_all(self, ranks):
+        proof = run_every_schedule(self.script.entry(self.call_main), ranks, limit=self.limit,
+                                   replay=lambda schedule: self.replay(ranks, schedule))
+        self.proofs.append((ranks, proof))
+        self.compared += proof.runs - 1
+        for finding in proof.findings:
+            for run in finding.runs:
+                self.findings.add(finding, *run)
 
     def _run_once(self, ranks, seed, first):
         replay = self.replay(ranks, seed)
@@ -79,8 +108,12 @@ def _counted(count, word):
     return f"{count} {word}" + ("" if count == 1 else "s")
 
 
+def total_runs(check):
+    return sum(proof.runs for _, proof in check.proofs) or len(check.rank_counts) * len(check.seeds)
+
+
 def _print(check, out):
-    total = len(check.rank_counts) * len(check.seeds)
+    total = total_runs(check)
     for finding in check.findings:
         shown = f"in {len(finding.runs)} of {_counted(total, 'run')}"
         allowance = finding.allowance()
@@ -100,8 +133,16 @@ def _print_summary(check, out):
     found = len(list(check.findings)) - suppressed
     differ = any(f.kind == "schedule-dependent" for f in check.findings)
     results = "results differ" if differ else "results are equal" if check.compared else "no results to compare"
-    print(f"{_counted(found, 'finding')}, {suppressed} suppressed; ranks {', '.join(map(str, check.rank_counts))}, "
-          f"{_counted(len(check.seeds), 'schedule')} each; {results}", file=out)
+    print(f"{_counted(found, 'finding')}, {suppressed} suppressed; {schedules_of(check)}; {results}", file=out)
+
+
+def schedules_of(check):
+    """How much was run, in words."""
+    if check.limit is None:
+        return f"ranks {', '.join(map(str, check.rank_counts))}, {_counted(len(check.seeds), 'schedule')} each"
+    return "; ".join(f"{_counted(ranks, 'rank')}: {_counted(proof.runs, 'schedule')}, "
+                     + ("all there are" if proof.complete else f"not all: `--limit {check.limit}` ended it")
+                     for ranks, proof in check.proofs)
 
 
 def _write(path, content):
@@ -114,6 +155,8 @@ def _tell(error, script):
     """What the script did wrong, on stderr."""
     if isinstance(error, SystemExit):
         print(f"tandem: {script.name} exits with {error.code}", *getattr(error, "__notes__", []), sep="\n", file=sys.stderr)
+    elif isinstance(error, Diverged):
+        print(f"tandem: {script.name}: {error}", file=sys.stderr)
     elif isinstance(error, CompileError):
         print(error, *getattr(error, "__notes__", []), sep="\n", file=sys.stderr)
     else:
@@ -122,7 +165,7 @@ def _tell(error, script):
 
 def check_script(options):
     """Runs the command; returns its exit code."""
-    for file in filter(None, (options.json, options.sarif)):
+    for file in filter(None, (options.json, options.sarif, options.html)):
         if not os.path.isdir(os.path.dirname(os.path.abspath(file))):
             print(f"tandem: cannot write {file}: no such directory", file=sys.stderr)
             return BROKEN
@@ -132,7 +175,8 @@ def check_script(options):
         print(error, file=sys.stderr)
         return BROKEN
     script.install()
-    check, broken = Check(script, options.ranks, range(options.seed, options.seed + options.explore)), None
+    limit = options.limit if options.exhaustive else None
+    check, broken = Check(script, options.ranks, range(options.seed, options.seed + options.explore), limit), None
     try:
         with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing):
             check.run()
@@ -147,6 +191,9 @@ def check_script(options):
             _write(options.json, [f.as_dict() for f in check.findings])
         if options.sarif:
             _write(options.sarif, sarif(check.findings))
+        if options.html:
+            with open(options.html, "w") as file:
+                file.write(html(script.name, check.findings, schedules_of(check), total_runs(check), check.trace_of))
     except OSError as error:
         print(f"tandem: cannot write {error.filename}: {error.strerror}", file=sys.stderr)
         return BROKEN

@@ -8,6 +8,7 @@ import sys
 import traceback
 
 from .checker import check_script
+from .exhaustive import LIMIT
 from .explore import POLICIES
 from .process import RENDEZVOUS, WAIT_TIMEOUT, place_in
 from .script import Script, ScriptError
@@ -46,6 +47,8 @@ examples:
   tandem check --ranks 2,4,8 --explore 100 script.py    more of both
   tandem check script.py size=64 --seed 20              other schedules: seeds 20 to 39; the script gets size=64
   tandem check --ranks 4 script.py -- --size 64         after `--`, options are the script's
+  tandem check --exhaustive --ranks 2 script.py         every schedule of a small script: none is wrong, or which one
+  tandem check --html out.html script.py                findings with both sources side by side, and the run's timeline
   tandem check --sarif out.sarif script.py              for code review; --json for programs
 """
 
@@ -84,6 +87,10 @@ def _add_check(commands):
     check.add_argument("--seed", type=int, default=0, help="the first schedule's seed (default 0)")
     check.add_argument("--json", metavar="FILE", help="also write the findings as JSON")
     check.add_argument("--sarif", metavar="FILE", help="also write the findings as SARIF 2.1.0")
+    check.add_argument("--html", metavar="FILE", help="also write a report to look at in a browser")
+    check.add_argument("--exhaustive", action="store_true", help="every schedule instead, of a small script on 2 or 3 ranks")
+    check.add_argument("--limit", type=_run_count, default=LIMIT, metavar="N",
+                       help=f"end an exhaustive search after N schedules (default {LIMIT})")
     check.add_argument("--compat", action="store_true", help="resolve `triton` and `triton_dist` imports to Tandem")
     check.add_argument("script")
     check.add_argument("arguments", nargs="*", help="arguments of the script")
@@ -113,6 +120,7 @@ def _parser():
     run.add_argument("--policy", choices=POLICIES, default=POLICIES[0], help="who runs next (default random)")
     run.add_argument("--wait-timeout", type=_seconds, metavar="SECONDS",
                      help="on GPUs: end the run when a wait lasts longer (default never)")
+    run.add_argument("--schedule", metavar="S", help="instead of seed and policy: choices that an exhaustive check has found, as 0.2.1")
     run.add_argument("--main", action="store_true", help="call the script's main(team) instead of running it as __main__")
     run.add_argument("script")
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
@@ -140,7 +148,8 @@ def _run(options):
 
     try:
         result = tandem.launch(script.entry(options.main), ranks=options.ranks, target=options.target, seed=options.seed,
-                               policy=options.policy, trace=bool(options.trace or options.timeline), check=options.check or None)
+                               policy=options.policy, trace=bool(options.trace or options.timeline), check=options.check or None,
+                               schedule=options.schedule)
     except (tandem.SimulationError, tandem.CompileError) as error:
         print(error, file=sys.stderr)
         print(f"replay: {_replay(options)}", file=sys.stderr)
@@ -159,7 +168,8 @@ def _run(options):
 
 
 def _replay(options):
-    words = ["tandem", "run", *(["--check"] if options.check else []), "--ranks", str(options.ranks), "--seed", str(options.seed)]
+    words = ["tandem", "run", *(["--check"] if options.check else []), "--ranks", str(options.ranks)]
+    words += ["--schedule", options.schedule] if options.schedule else ["--seed", str(options.seed)]
     words += ["--policy", options.policy] if options.policy != POLICIES[0] else []
     words += ["--main"] if options.main else []
     return shlex.join([*words, options.script, *options.arguments])

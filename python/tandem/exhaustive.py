@@ -32,7 +32,8 @@ class Proof:
     def __str__(self):
         found = sum(f.severity == "error" for f in self.findings)
         what = f"{found} finding{'s' * (found != 1)}" if found else "nothing found"
-        return f"{self.runs} schedule{'s' * (self.runs != 1)}, " + ("all there are" if self.complete else "not all: the limit ended it") + f": {what}"
+        extent = "all there are" if self.complete else "not all: the limit ended it"
+        return f"{self.runs} schedule{'s' * (self.runs != 1)}, {extent}: {what}"
 
 
 class Diverged(ValueError):

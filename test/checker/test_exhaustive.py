@@ -1,0 +1,185 @@
+"""Every schedule of small programs: counts that are known by hand, a deadlock that seeds do not meet, proofs of right programs, replays."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+import tandem
+import tandem.dist as dl
+import tandem.language as tl
+import tandem.shmem as shmem
+
+
+def every(main, ranks, **options):
+    return tandem.explore(main, ranks=ranks, exhaustive=True, **options)
+
+
+@tandem.jit
+def count_up(c_ptr, TIMES: tl.constexpr, SHARED: tl.constexpr):
+    for _ in tl.static_range(TIMES):
+        tl.atomic_add(dl.symm_at(c_ptr, 0) if SHARED else c_ptr, 1, sem="relaxed", scope="sys")
+
+
+def counting(times, shared):
+    return lambda team: count_up[(1,)](team.zeros(1, "int32", name="count"), times, shared)
+
+
+@tandem.jit
+def exchange(flag_ptr):
+    dl.notify(flag_ptr, (dl.rank() + 1) % dl.num_ranks(), signal=1, sig_op="set", comm_scope="intra_node")
+    dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=1)
+
+
+@tandem.jit
+def arrive(flag_ptr):
+    dl.notify(flag_ptr, 0, signal=1, sig_op="add", comm_scope="intra_node")
+    if dl.rank() == 0:
+        dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=dl.num_ranks())
+
+
+@tandem.jit
+def meet_twice(flag_ptr):
+    shmem.barrier_all()
+    shmem.barrier_all()
+
+
+def with_flag(kernel):
+    return lambda team: kernel[(1,)](team.zeros(1, "int64", name="flag"))
+
+
+@tandem.jit
+def put_round(to_ptr, from_ptr, flag_ptr):
+    shmem.putmem_signal_nbi_block(to_ptr, from_ptr, 64, flag_ptr, 1, shmem.NVSHMEM_SIGNAL_SET, (dl.rank() + 1) % dl.num_ranks())
+    shmem.signal_wait_until(flag_ptr, shmem.NVSHMEM_CMP_EQ, 1)
+    shmem.quiet()
+
+
+def putting(team):
+    put_round[(1,)](team.zeros(16, "int32", name="to"), team.zeros(16, "int32", name="from"), team.zeros(1, "int64", name="flag"))
+
+
+# (main, ranks, all orders, orders of dependent steps)
+COUNTS = {
+    "apart": (counting(2, False), 2, 6, 1),          # 4! / (2! 2!); no step concerns the other rank
+    "one counter": (counting(1, True), 2, 2, 2),
+    "one counter, twice": (counting(2, True), 2, 6, 6),
+    "one counter, 3 ranks": (counting(1, True), 3, 6, 6),
+    "exchange": (with_flag(exchange), 2, 4, 1),      # both notifies, then both waits: 2 * 2
+    "ring of 3": (with_flag(exchange), 3, 48, 1),    # each wait after two of the notifies
+    "arrivals": (with_flag(arrive), 3, 6, 1),        # 3! orders of additions, which commute
+    "barriers": (with_flag(meet_twice), 3, 36, 1),   # 3! arrivals, twice
+    "late puts": (putting, 2, 6, 1),                 # two deliveries, each before one of the waits: 4! / 4
+    "late puts, 3 ranks": (putting, 3, 90, 1),       # 6! / 2^3
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_counts(name):
+    main, ranks, orders, reduced = COUNTS[name]
+    for reduction, runs in ((False, orders), (True, reduced)):
+        proof = every(main, ranks, reduction=reduction)
+        assert (proof.runs, proof.complete, proof.findings) == (runs, True, [])
+        assert proof.proven and str(proof).endswith("all there are: nothing found")
+
+
+@tandem.jit
+def polite(turn_ptr, flag_ptr, ROUNDS: tl.constexpr):
+    """Whoever meets the other at every single turn waits for a sign that nobody gives."""
+    met = 0
+    for i in tl.static_range(ROUNDS):
+        if tl.atomic_add(dl.symm_at(turn_ptr, 0), 1, sem="acq_rel", scope="sys") == 2 * i:
+            met += 1
+    if met == ROUNDS:
+        dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=1)
+
+
+def politely(team):
+    polite[(1,)](team.zeros(1, "int32", name="turn"), team.zeros(1, "int64", name="flag"), 4)
+
+
+def test_a_deadlock_that_seeds_do_not_meet():
+    for seed in range(300):
+        tandem.launch(politely, ranks=2, seed=seed)
+    proof = every(politely, 2)
+    assert (proof.runs, proof.complete, proof.proven) == (70, True, False)  # 8! / (4! 4!)
+    (finding,) = proof.findings
+    assert finding.kind == "deadlock"
+    assert len(finding.runs) == 2  # strictly in turns, from either rank
+    for _, schedule in finding.runs:
+        with pytest.raises(tandem.SimulationError, match="deadlock"):
+            tandem.launch(politely, ranks=2, schedule=schedule)
+
+
+def test_the_limit():
+    proof = every(politely, 2, limit=10)
+    assert (proof.runs, proof.complete, proof.proven) == (10, False, False)
+    with pytest.raises(ValueError, match="limit"):
+        every(politely, 2, limit=0)
+
+
+@tandem.jit
+def first_come(turn_ptr, out_ptr):
+    tl.store(out_ptr, tl.atomic_add(dl.symm_at(turn_ptr, 0), 1, sem="acq_rel", scope="sys"))
+
+
+def test_results_that_depend_on_the_schedule():
+    proof = every(lambda team: first_come[(1,)](team.zeros(1, "int32", name="turn"), team.zeros(1, "int32", name="out")), 2)
+    assert proof.runs == 2 and [f.kind for f in proof.findings] == ["schedule-dependent"]
+
+
+def test_a_program_that_does_not_repeat():
+    times = iter([2, 1, 1, 2, 2, 1, 2, 1])
+    lock = {}
+
+    def main(team):
+        count = lock.setdefault(id(team._session), None) or next(times)
+        lock[id(team._session)] = count
+        count_up[(1,)](team.zeros(1, "int32", name="count"), count, True)
+
+    with pytest.raises(ValueError, match="same schedule"):
+        every(main, 2)
+
+
+@pytest.mark.parametrize("text", ["", "x", "1..2"])
+def test_a_schedule_that_is_no_schedule(text):
+    with pytest.raises(ValueError, match="numbers with dots"):
+        tandem.launch(politely, ranks=2, schedule=text)
+
+
+SCRIPT = """
+import tandem
+import tandem.dist as dl
+import tandem.language as tl
+
+
+@tandem.jit
+def polite(turn_ptr, flag_ptr, ROUNDS: tl.constexpr):
+    met = 0
+    for i in tl.static_range(ROUNDS):
+        if tl.atomic_add(dl.symm_at(turn_ptr, 0), 1, sem="acq_rel", scope="sys") == 2 * i:
+            met += 1
+    if met == ROUNDS:
+        dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=1)
+
+
+def main(team):
+    polite[(1,)](team.zeros(1, "int32", name="turn"), team.zeros(1, "int64", name="flag"), 3)
+"""
+
+
+def command(*words, cwd):
+    return subprocess.run([sys.executable, "-m", "tandem", *words], cwd=cwd, capture_output=True, text=True, timeout=120)
+
+
+def test_the_command(tmp_path):
+    (tmp_path / "polite.py").write_text(SCRIPT)
+    done = command("check", "--exhaustive", "--ranks", "2", "--json", "f.json", "polite.py", cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert "1 finding, 0 suppressed; 2 ranks: 20 schedules, all there are" in done.stdout
+    (found,) = json.loads((tmp_path / "f.json").read_text())
+    assert found["replay"].startswith("tandem run --check --ranks 2 --schedule ") and f"replay: {found['replay']}" in done.stdout
+    again = command(*found["replay"].split()[1:], cwd=tmp_path)
+    assert again.returncode == 1 and "deadlock" in again.stderr and "--schedule" in again.stderr
+    ended = command("check", "--exhaustive", "--ranks", "2", "--limit", "5", "polite.py", cwd=tmp_path)
+    assert "not all: `--limit 5` ended it" in ended.stdout

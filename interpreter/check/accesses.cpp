@@ -186,6 +186,16 @@ bool Checker::knows(const View& v, Part mine, const Stamp& s, Part theirs) const
   return extra && actors_.covers(*extra, s, theirs);
 }
 
+// A put before a `fence`, and a later write of the same program to the same peer (M9).
+bool Checker::fenced(const View& v, const Stamp& now, const Stamp& s) const {
+  if (!v.program || s.actor != v.self || s.part < kFirstPut || s.part >= kFirstGet) return false;
+  if (sites_[s.site].kind == AccessKind::Read || sites_[now.site].kind == AccessKind::Read) return false;
+  const auto& threads = v.program->threads;
+  uint32_t last = v.program->orders.transfers;
+  if (now.part < threads.size()) last = std::max(last, threads[now.part].orders.transfers);
+  return s.time <= last;
+}
+
 // Whether `s` happens-before `now` in all of [begin, end); if not, which thread does not know which.
 bool Checker::ordered(const View& v, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end, Part* mine,
                       Part* theirs) const {
@@ -240,7 +250,7 @@ bool Checker::judge(const View& v, const MemoryAccess& a, const Stamp& now, cons
   bool bulkReads = a.transfer && a.transfer->bulk && site.kind == AccessKind::Read;
   auto check = [&](const Stamp& s) {
     Part mine, theirs;
-    if (!s.actor || compatible(site, now, sites_[s.site], s)) return;
+    if (!s.actor || compatible(site, now, sites_[s.site], s) || fenced(v, now, s)) return;
     uint64_t from = std::max<uint64_t>(address, a.address), to = std::min(end, a.address + a.bytes);
     if (!ordered(v, now, s, address, end, &mine, &theirs))
       report(v, a, now, s, from, to, mine, theirs);

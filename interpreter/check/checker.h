@@ -95,6 +95,7 @@ class Checker : public AccessObserver {
   bool judge(const View& v, const MemoryAccess& a, const Stamp& now, const Site& site, Cell& cell, uint64_t address);
   bool ordered(const View& v, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end, Part* mine,
                Part* theirs) const;
+  bool fenced(const View& v, const Stamp& now, const Stamp& s) const;
   bool knows(const View& v, Part mine, const Stamp& s, Part theirs) const;
   bool compatible(const Site& a, const Stamp& now, const Site& b, const Stamp& s) const;
   bool supersedes(const Site& now, const Site& old) const;

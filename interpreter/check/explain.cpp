@@ -163,6 +163,8 @@ std::string Checker::missedBy(uint32_t actor, const Stamp& s, Part theirs, bool 
     return "it was released and seen, but a scope on the way does not include the other side: between ranks it must be `sys` (M14)";
   if (actors_.covers(missed.relaxed, s, theirs))
     return "the update that says so was read, but by a relaxed read or wait: it must acquire (M4, M6)";
+  if (actors_.covers(missed.later, s, theirs))
+    return "a wait may have ended with an older update of the signal, which does not order this access (M15)";
   const Clock& known = p ? p->common : ended->second.second;
   bool isProgram = actors_[s.actor].kind == ActorKind::Program && !isTransfer(theirs);
   if (actors_.covers(missed.unfenced, s, theirs)) {
@@ -184,6 +186,8 @@ std::string Checker::missingBetween(const View& v, const Stamp& now, const Stamp
   // The first access may be the one that came too early.
   if (missed.empty()) missed = missedBy(s.actor, now, mine, stale);
   if (!missed.empty()) return missed;
+  if (theirs == kBulk || mine == kBulk)
+    return "no `cp_async_bulk_wait_group` lies between the bulk copy and what tells of it (M5, M16)";
   if (isTransfer(theirs) || isTransfer(mine))
     return "nothing tells the other side that the transfer is complete: no signal after `quiet` or of the put itself, no barrier (M8, M12)";
   if (me.kind == ActorKind::Host || other.kind == ActorKind::Host) return "no barrier of the ranks orders it with the host's access (M12)";

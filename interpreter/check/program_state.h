@@ -25,6 +25,7 @@ struct ThreadState {
 // What an acquire might have brought had it been done right: for explanations only.
 struct Missed {
   Clock relaxed, narrow, unfenced;
+  Clock later;  // than the update that may have ended the wait
 };
 
 struct ProgramState {

@@ -131,6 +131,10 @@ void Checker::acquireAwaited(const MemoryAccess& a, const AwaitedSignal& signal)
         });
   if (acquired.number) place->seen[now.actor] = acquired.number;
   acquire(a, acquired);
+  if (!a.run) return;
+  bool isLast = acquired.releases == &place->releases();
+  for (size_t k = isLast ? acquired.count : 0; k < place->releases().size(); ++k)
+    place->releases()[k].addAllTo(stateOf(*a.run).missed.later);
 }
 
 // Whoever knows a release's time knows what it carries.

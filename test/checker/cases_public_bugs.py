@@ -135,7 +135,7 @@ def replay_step(x_ptr, y_ptr, flag_ptr, at, value, N: tl.constexpr):
         tl.store(y_ptr + o, tl.load(x_ptr + at + o))  # <-- epoch_missing_under_replay
 
 
-@pair("race", "M5")
+@pair("race", "M15")
 def epoch_missing_under_replay(team, fixed):
     """The same launch twice; the value that the second one waits for is there from the first."""
     x, y, flag = data(team, count=2 * N), data(team, "y"), flags(team)

@@ -184,7 +184,7 @@ def two_messages(x_ptr, y_ptr, z_ptr, flag_ptr, ack_ptr, N: tl.constexpr, FIXED:
         dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=2, compare="ge")
 
 
-@pair("race", "M8")
+@pair("race", "M15")
 def no_credit(team, fixed):
     two_messages[(1,)](words(team), words(team, "y"), words(team, "z"), flag(team), flag(team, "ack"), N, fixed)
 

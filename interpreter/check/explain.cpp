@@ -69,7 +69,7 @@ Report Checker::begin(const Stamp& now, const char* kind) const {
   r.range = place.range;
   r.notes = std::move(place.notes);
   if (a.kind == ActorKind::Program && actors_.grids[a.grid].program) r.kernel = actors_.grids[a.grid].program->name;
-  r.notes.push_back(note("seed " + std::to_string(m_.options.seed) + " gives this run again"));
+  if (!m_.options.chooser) r.notes.push_back(note("seed " + std::to_string(m_.options.seed) + " gives this run again"));
   return r;
 }
 

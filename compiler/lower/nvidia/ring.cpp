@@ -37,7 +37,7 @@ void KernelLowering::allocateStaging(func::FuncOp kernel) {
   int64_t panelBytes = 0, panels = 0, groups = std::max(1, numWarps_ / 4);
   kernel.walk([&](tile::BlockStoreOp op) {
     if (!op->hasAttr("tgpu.tma")) return;
-    auto type = cast<RankedTensorType>(op.getValue().getType());
+    RankedTensorType type = transform::gpu::matrixOf(cast<RankedTensorType>(op.getValue().getType()));
     SmallVector<int64_t> panel = transform::gpu::tmaStoreBox(type);
     panelBytes = std::max(panelBytes, panel[0] * panel[1] * type.getElementTypeBitWidth() / 8);
     panels = std::max(panels, type.getNumElements() / (panel[0] * panel[1]) / groups);

@@ -1,6 +1,7 @@
 // Copies by the tensor memory accelerator: their tensor maps, loads into rings, stores from staging panels.
 #include "compiler/codegen/nvidia/kernel.h"
 #include "compiler/lower/nvidia/kernel_lowering.h"
+#include "compiler/layout/shape.h"
 #include "compiler/transform/gpu/host_expr.h"
 #include "compiler/transform/gpu/operands.h"
 
@@ -89,8 +90,9 @@ void KernelLowering::collectTensorMaps(func::FuncOp kernel) {
     signallerStores_ = true;
   });
   kernel.walk([&](tile::BlockStoreOp op) {
-    auto tile = cast<RankedTensorType>(op.getValue().getType());
-    if (op->hasAttr("tgpu.tma")) add(op, recipeOf(op, tile, transform::gpu::tmaStoreBox(tile)));
+    if (!op->hasAttr("tgpu.tma")) return;
+    RankedTensorType tile = transform::gpu::matrixOf(cast<RankedTensorType>(op.getValue().getType()));
+    add(op, recipeOf(op, tile, transform::gpu::tmaStoreBox(tile)));
   });
 }
 
@@ -180,8 +182,8 @@ void KernelLowering::lowerStage(tgpu::StageOp op) {
 // Each group of four warps stores its own panels through staging buffers of its own: while one is read out, the next is filled, and no
 // group waits for another.
 void KernelLowering::lowerTmaStore(tile::BlockStoreOp op) {
-  auto tile = cast<RankedTensorType>(op.getValue().getType());
-  LinearLayout layout = layoutOf(op.getValue());
+  RankedTensorType tile = transform::gpu::matrixOf(cast<RankedTensorType>(op.getValue().getType()));
+  LinearLayout layout = layout::inferReshape(layoutOf(op.getValue()), tile.getShape());
   unsigned bits = tile.getElementTypeBitWidth();
   SmallVector<int64_t> panel = transform::gpu::tmaStoreBox(tile);
   LinearLayout offsets = layout::swizzledOffsets(panel, bits, *transform::gpu::panelSwizzle(tile));
@@ -191,8 +193,9 @@ void KernelLowering::lowerTmaStore(tile::BlockStoreOp op) {
   Regs groupAt = coordinates(
       xorOfMasks(group, layout.bases(Dim::Warp).drop_front(std::min<size_t>(2, layout.bases(Dim::Warp).size()))),
       layout.shape());
-  llvm::Value* row = b_.CreateAdd(useScalar(op.getOffsets()[0]), groupAt[0]);
-  llvm::Value* column = b_.CreateAdd(useScalar(op.getOffsets()[1]), groupAt[1]);
+  Regs corner = boxCoordinates(op.getOffsets(), 0, 0);
+  corner[0] = b_.CreateAdd(corner[0], groupAt[1]);
+  corner[1] = b_.CreateAdd(corner[1], groupAt[0]);
   llvm::Value* staging =
       sharedAddress(b_.CreateAdd(b_.CreateMul(group, b_.getInt32(stagingPanels_ * panelBytes)), b_.getInt32(staging_)));
   llvm::Value* isLeader = b_.CreateICmpEQ(b_.CreateAnd(threadId(), 127), b_.getInt32(0));
@@ -218,8 +221,9 @@ void KernelLowering::lowerTmaStore(tile::BlockStoreOp op) {
     groupBarrier();
     when(isLeader, [&] {
       for (size_t index = first; index < last; ++index) {
-        Regs at{b_.CreateAdd(column, b_.getInt32(panels[index].column)),
-                b_.CreateAdd(row, b_.getInt32(panels[index].row))};
+        Regs at = corner;
+        at[0] = b_.CreateAdd(at[0], b_.getInt32(panels[index].column));
+        at[1] = b_.CreateAdd(at[1], b_.getInt32(panels[index].row));
         ptx::tensorStore(b_, {tensorMapOf(op), at, baseOf(index)});
       }
       ptx::commitBulk(b_);

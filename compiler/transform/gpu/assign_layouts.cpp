@@ -234,7 +234,9 @@ class LayoutAssignment {
     kernel_.walk([&](tile::BlockStoreOp op) {
       if (!target_.hasTma() || !fitsTma(op)) return;
       auto type = cast<RankedTensorType>(op.getValue().getType());
-      if (panelsInRegisters(known_.find(homeOf(op.getValue()))->second, tmaStoreBox(type)))
+      RankedTensorType matrix = matrixOf(type);
+      if (panelsInRegisters(layout::inferReshape(known_.find(homeOf(op.getValue()))->second, matrix.getShape()),
+                            tmaStoreBox(matrix)))
         op->setAttr("tgpu.tma", UnitAttr::get(op.getContext()));
       else
         required_[&op.getValueMutable()] = coalescedBlock(type, numWarps_);

@@ -78,14 +78,14 @@ bool fitsTma(tile::BlockLoadOp load) {
 }
 
 bool fitsTma(tile::BlockStoreOp store) {
-  return cast<RankedTensorType>(store.getValue().getType()).getRank() == 2 && fitsTmaStore(store);
-}
-
-bool fitsTmaStore(tile::BlockStoreOp store) {
   auto onHost = [](Value v) { return hostExpr(v).has_value(); };
   auto type = cast<RankedTensorType>(store.getValue().getType());
   return !store.getReduce() && fitsTma(store, type) && onHost(store.getBase()) &&
          llvm::all_of(store.getShape(), onHost) && llvm::all_of(store.getStrides(), onHost);
+}
+
+RankedTensorType matrixOf(RankedTensorType block) {
+  return RankedTensorType::get(block.getShape().take_back(2), block.getElementType());
 }
 
 SmallVector<int64_t> tmaBox(RankedTensorType tile) {

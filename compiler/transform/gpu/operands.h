@@ -27,8 +27,8 @@ bool readsFromShared(tile::DotOp dot, bool isLhs, const OperandSource& operand);
 // Whether the launcher can make the tensor map of this access and TMA can do it.
 bool fitsTma(tile::BlockLoadOp load);
 bool fitsTma(tile::BlockStoreOp store);
-// The same for a block that may have leading dimensions of size 1.
-bool fitsTmaStore(tile::BlockStoreOp store);
+// A block without its leading dimensions.
+mlir::RankedTensorType matrixOf(mlir::RankedTensorType block);
 // What one TMA copy moves: a panel of the tile, at most 256 rows.
 llvm::SmallVector<int64_t> tmaBox(mlir::RankedTensorType tile);
 // What one TMA store moves: what a warpgroup holds of a panel.

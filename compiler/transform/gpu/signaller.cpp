@@ -21,10 +21,6 @@ namespace {
 
 constexpr int kSlots = 8;  // notifies under way
 
-RankedTensorType matrixOf(RankedTensorType type) {
-  return RankedTensorType::get(type.getShape().take_back(2), type.getElementType());
-}
-
 int64_t bytesOf(RankedTensorType type) { return type.getNumElements() * type.getElementTypeBitWidth() / 8; }
 
 // Ops that do not publish anything by themselves, so that a notify before them may be late.
@@ -40,8 +36,7 @@ bool publishesNothing(Operation* op) {
 // Whether the signaller can do it for the program without a look at what the program knows only when it runs.
 bool fitsSignaller(tile::BlockStoreOp store, const analysis::AxisInfoAnalysis& axes) {
   auto type = cast<RankedTensorType>(store.getValue().getType());
-  if (type.getRank() < 2 || type.getShape().take_back(2)[0] < 64 || !fitsTmaStore(store) || isDivergent(store))
-    return false;
+  if (type.getRank() < 2 || type.getShape().take_back(2)[0] < 64 || !fitsTma(store) || isDivergent(store)) return false;
   auto inner = store.getOffsets().take_back(2);
   return llvm::all_of(inner, [&](Value v) { return axes.of(v).nonNegative; }) &&
          axes.of(inner[1]).divisibility(0) % (128 / type.getElementTypeBitWidth()) == 0;

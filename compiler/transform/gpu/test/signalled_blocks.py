@@ -15,6 +15,8 @@
 # RUN:   | FileCheck %s --check-prefix=KEPT
 # RUN: tandemc %s:maybe_negative --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *bf16:16, *i64, i32:16, i32, i64:16' \
 # RUN:   | FileCheck %s --check-prefix=KEPT
+# RUN: tandemc %s:unsignalled --emit=ptx --target sm_90a --num-warps 8 --signature '*bf16:16, *bf16:16, *bf16:16, i32:16, i32' \
+# RUN:   | FileCheck %s --check-prefix=UNSIGNALLED
 import triton
 import triton.language as tl
 import tandem.dist as dl
@@ -57,7 +59,7 @@ def scatter(a_ptr, b_ptr, first_ptr, parts_ptr, out_ptr, ready_ptr, N, K, shard_
     rank = dl.rank()
     a = tl.make_tensor_descriptor(a_ptr, shape=[ranks * shard_rows, K], strides=[K, 1], block_shape=[128, 64])
     b = tl.make_tensor_descriptor(b_ptr, shape=[N, K], strides=[K, 1], block_shape=[256, 64])
-    peers = tl.make_tensor_descriptor(first_ptr, shape=[ranks, ranks * shard_rows, 256], strides=[stride, 256, 1], block_shape=[1, 128, 256])
+    peers = tl.make_tensor_descriptor(first_ptr, shape=[ranks, 65536, 256], strides=[stride, 256, 1], block_shape=[1, 128, 256])
     out = tl.make_tensor_descriptor(out_ptr, shape=[shard_rows, N], strides=[N, 1], block_shape=[128, 256])
     blocks = shard_rows // 128
     for tile in tl.range(tl.program_id(0), ranks * blocks, tl.num_programs(0), flatten=True):
@@ -140,3 +142,19 @@ def maybe_negative(a_ptr, b_ptr, first_ptr, ready_ptr, K, ranks, stride):
             acc = tl.dot(a.load([tile * 128, k]), b.load([0, k]).T, acc)
         peers.store([0, (tile - ranks) * 128, 0], acc.to(tl.bfloat16)[None, :, :])
         dl.notify(ready_ptr + tile, 0, signal=1, sig_op="set", comm_scope="intra_node")
+
+
+# Without a signal behind them blocks are stored by the program, also those with a leading dimension of size 1.
+# UNSIGNALLED: stmatrix
+# UNSIGNALLED: cp.async.bulk.tensor.3d.global.shared::cta.bulk_group
+# UNSIGNALLED-NOT: st.global
+@triton.jit
+def unsignalled(a_ptr, b_ptr, c_ptr, K, batches):
+    a = tl.make_tensor_descriptor(a_ptr, shape=[4096, K], strides=[K, 1], block_shape=[128, 64])
+    b = tl.make_tensor_descriptor(b_ptr, shape=[128, K], strides=[K, 1], block_shape=[128, 64])
+    c = tl.make_tensor_descriptor(c_ptr, shape=[batches, 4096, 128], strides=[4096 * 128, 128, 1], block_shape=[1, 128, 128])
+    tile = tl.program_id(0)
+    acc = tl.zeros((128, 128), dtype=tl.float32)
+    for k in range(0, K, 64):
+        acc = tl.dot(a.load([tile * 128, k]), b.load([0, k]).T, acc)
+    c.store([tl.program_id(1), tile * 128, 0], acc.to(tl.bfloat16).reshape(1, 128, 128))

@@ -41,7 +41,7 @@ ROOMS = {
     "python/bindings": ["include/tandem"],
     "tools": ["compiler", "interpreter", "base", "abi"],
     "examples": ["include/tandem"],
-    "bench": ["interpreter", "base"],
+    "bench": ["interpreter", "include/tandem", "base"],
 }
 MLIR_FREE = ["base", "interpreter", "compiler/frontend/ast", "compiler/frontend/lex", "compiler/frontend/parse", "runtime",
              "include", "api", "ops",

@@ -13,7 +13,8 @@ def deal(rows, experts, block):
     """Random sizes of the experts' shares, and each row block's expert, first row and end."""
     sizes = torch.bincount(torch.randint(experts, (rows,)), minlength=experts)
     ends = sizes.cumsum(0)
-    tables = [(e, first, end) for e, (size, end) in enumerate(zip(sizes.tolist(), ends.tolist())) for first in range(end - size, end, block)]
+    tables = [(e, first, end) for e, (size, end) in enumerate(zip(sizes.tolist(), ends.tolist()))
+              for first in range(end - size, end, block)]
     return sizes, [torch.tensor(column, dtype=torch.int32, device="cuda") for column in zip(*tables)]
 
 

@@ -126,8 +126,7 @@ def _checks():
         yield f"{name}.blocks", calls(Case, [1024], 512, 512, "bf16", True)
         yield f"{name}.rows_of_b", calls(Case, [1024], 512, 512, "bf16")
         yield f"{name}.fp16", calls(Case, [512, 512], 768, 256, "fp16")
-        yield f"{name}.large_tiles", calls(Case, [2048, 1024, 2048], 1024, 512, "bf16", True, block_m=128, block_n=256, block_k=64, num_warps=8,
-                                           num_stages=4)
+        yield f"{name}.large_tiles", calls(Case, [2048, 1024, 2048], 1024, 512, "bf16", True, **tiles | {"block_n": 256})
         yield f"{name}.other_tiles", calls(Case, [1536], 640, 320, "bf16", False, **tiles)
         yield f"{name}.any_rows", calls(Case, [1, 1000, 3, 257, 1024, 129, 5, 64, 2, 1023], 512, 512, "bf16", True)
         yield f"{name}.any_sizes", calls(Case, [7, 333, 1], 131, 67, "fp16")

@@ -24,7 +24,7 @@ Task& World::Impl::pick() {
     }
     case SchedulePolicy::SlowestRank: {
       // One rank runs only when no other can, but for a turn now and then.
-      int slow = int(m.options.seed % uint64_t(m.options.rankCount));
+      int slow = int((m.options.seed + m.options.seed / 4) % uint64_t(m.options.rankCount));  // policies go with seeds, too
       if (m.random.oneIn(256)) return *tasks[any];
       for (size_t k = 0; k < tasks.size(); ++k)
         if (Task* t = tasks[(any + k) % tasks.size()]; t->rank != slow) return *t;

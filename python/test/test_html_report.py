@@ -54,10 +54,13 @@ class Page(html.parser.HTMLParser):
             self.marked[-1] += data
 
 
+def check(folder, *words):
+    return subprocess.run([sys.executable, "-m", "tandem", "check", *words], cwd=folder, capture_output=True, text=True, timeout=120)
+
+
 def page_of(folder, script, *options):
     (folder / "s.py").write_text(script)
-    done = subprocess.run([sys.executable, "-m", "tandem", "check", "--html", "out.html", *options, "s.py"], cwd=folder, capture_output=True,
-                          text=True, timeout=120)
+    done = check(folder, "--html", "out.html", *options, "s.py")
     text = (folder / "out.html").read_text() if os.path.exists(folder / "out.html") else ""
     return done, text
 
@@ -98,5 +101,5 @@ def test_nothing_found(tmp_path):
 
 def test_no_such_folder(tmp_path):
     (tmp_path / "s.py").write_text(SCRIPT.format(allow=""))
-    done = subprocess.run([sys.executable, "-m", "tandem", "check", "--html", "no/out.html", "s.py"], cwd=tmp_path, capture_output=True, text=True)
+    done = check(tmp_path, "--html", "no/out.html", "s.py")
     assert done.returncode == 2 and "cannot write no/out.html" in done.stderr

@@ -1,0 +1,21 @@
+"""The examples of the guide to race reports: each gives the report that the page shows, and is clean when mended as the page says."""
+
+import pytest
+from race_guide import mended, report_of, sections
+
+SECTIONS = sections()
+KINDS = {"race", "signal-misuse", "leftover-signal", "deadlock", "out-of-bounds", "use-after-free", "uninitialised-read", "misaligned",
+         "asymmetric-allocation", "schedule-dependent"}
+
+
+def test_every_kind_has_an_example():
+    reports = "".join(report for _, _, report, _ in SECTIONS)
+    assert len(SECTIONS) == 17
+    assert {kind for kind in KINDS if f": {kind}: " in reports} == KINDS
+
+
+@pytest.mark.parametrize("title, script, report, mend", SECTIONS, ids=[s[0] for s in SECTIONS])
+def test_example(title, script, report, mend, tmp_path):
+    ranks = 1 if "--ranks 1 " in report else 2
+    assert report_of(script, tmp_path, ranks) == report
+    assert report_of(mended(script, mend), tmp_path, ranks) == ""

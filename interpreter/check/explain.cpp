@@ -107,7 +107,7 @@ bool Checker::isNew(const char* kind, const Stamp& a, const Stamp& b) {
     const Location& l = site.program->locations[site.location];
     return std::hash<std::string>()(site.program->files[l.file]->name) * 31 + l.range.line;
   };
-  auto [low, high] = std::minmax(placeOf(a), placeOf(b));
+  auto [low, high] = std::minmax({placeOf(a), placeOf(b)});
   return told_.emplace(kind, low, high).second;
 }
 

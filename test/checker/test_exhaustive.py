@@ -183,3 +183,21 @@ def test_the_command(tmp_path):
     assert again.returncode == 1 and "deadlock" in again.stderr and "--schedule" in again.stderr
     ended = command("check", "--exhaustive", "--ranks", "2", "--limit", "5", "polite.py", cwd=tmp_path)
     assert "not all: `--limit 5` ended it" in ended.stdout
+
+
+def runs_of_pairs():
+    from test_checker import PAIRS
+    return [pair for pair in PAIRS if 2 in pair.ranks]
+
+
+@pytest.mark.parametrize("fixed", [False, True], ids=["wrong", "right"])
+@pytest.mark.parametrize("pair", runs_of_pairs(), ids=lambda pair: pair.name)
+def test_pairs(pair, fixed):
+    """Every schedule, or 200 of them. A right run may store what depends on the schedule, as the value of a counter."""
+    def main(team):
+        pair.main(team, fixed)
+        team.synchronize()
+
+    proof = every(main, 2, limit=200, **({"slots_per_rank": pair.slots} if pair.slots else {}))
+    errors = {f.kind for f in proof.findings if f.severity == "error"}
+    assert errors <= {"schedule-dependent"} if fixed else errors

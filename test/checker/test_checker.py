@@ -47,7 +47,8 @@ def test_wrong(pair, ranks):
         report = errors[0]
         text = report["text"]
         assert report["kind"] == pair.kind, text
-        places = set(map(int, re.findall(rf"^{re.escape(pair.file)}:(\d+):\d+: (?:error|note: (?:first access|the |rank \d+.* is here))", text, re.M)))
+        place = rf"^{re.escape(pair.file)}:(\d+):\d+: (?:error|note: (?:first access|the |rank \d+.* is here))"
+        places = set(map(int, re.findall(place, text, re.M)))
         assert places == marked_lines(pair), text
         if pair.rule is None:
             return

@@ -45,8 +45,12 @@ static Value loadAcquireRow(Context& c, const Arguments& a) {
   return threadLoad(c, pointer(c, a["ptr"], "ptr"), 0, {tile::Semantic::Acquire, scope(c, a["scope"], "scope"), false});
 }
 
-static Builtin loadBitsRow(const std::string& name, Scalar element, uint32_t length) {
-  return {"extra." + name, "ptr, scope='', semantic=''", [=](Context& c, const Arguments& a) -> Value {
+constexpr char kWeak[] = "ptr, scope='', semantic=''";
+// What PTX calls volatile: kernels poll with these.
+constexpr char kVolatile[] = "ptr, scope='sys', semantic='relaxed'";
+
+static Builtin loadBitsRow(const std::string& name, Scalar element, uint32_t length, const char* signature = kWeak) {
+  return {"extra." + name, signature, [=](Context& c, const Arguments& a) -> Value {
             Tensor source = pointerTo(c, pointer(c, a["ptr"], "ptr"), DType{element, {}});
             Tensor loaded =
                 threadLoad(c, source, length, access(c, a["scope"], a["semantic"], tile::Semantic::Acquire));
@@ -153,10 +157,10 @@ void addExtraMemoryRows(Rows& rows) {
     rows.push_back({name, "ptr, val, scope='gpu', semantic='relaxed'", storeRow});
   rows.push_back({"extra.ld_acquire", "ptr, scope='gpu'", loadAcquireRow});
   rows.push_back(loadBitsRow("ld_b32", Scalar::Int32, 0));
-  rows.push_back(loadBitsRow("load_v4_u32", Scalar::UInt32, 4));
+  rows.push_back(loadBitsRow("load_v4_u32", Scalar::UInt32, 4, kVolatile));
   rows.push_back(loadBitsRow("load_v4_b32", Scalar::Int32, 4));
   rows.push_back(loadBitsRow("load_v4_s32", Scalar::Int32, 4));
-  rows.push_back(loadBitsRow("load_v2_b64", Scalar::Int64, 2));
+  rows.push_back(loadBitsRow("load_v2_b64", Scalar::Int64, 2, kVolatile));
   rows.push_back(storeBitsRow("st_b32", 32, 0));
   rows.push_back(storeBitsRow("st_v4_u32", 32, 4));
   rows.push_back(storeBitsRow("st_v4_b32", 32, 4));

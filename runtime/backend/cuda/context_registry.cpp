@@ -3,6 +3,7 @@
 #include "abi/dist_context.h"
 #include "runtime/backend/cuda/capture.h"
 #include "runtime/backend/cuda/memory.h"
+#include <iterator>
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -33,9 +34,9 @@ thread_local Entry mine;
 // All that a world of one needs, in one allocation.
 struct WorldOfOne {
   tandem_dist_context context;
-  tandem_dist_team team;
+  tandem_dist_team teams[6];  // all that SHMEM names are this rank
   int32_t members[2], indices[2];
-  uint64_t epoch, signal;
+  uint64_t epochs[6], signals[6];
 };
 
 Address makeWorldOfOne(int device) {
@@ -43,14 +44,17 @@ Address makeWorldOfOne(int device) {
   Address at = allocate(device, sizeof(WorldOfOne));
   auto field = [&](size_t offset) { return reinterpret_cast<char*>(at + offset); };
   WorldOfOne world{};
-  world.context.rank_count = world.context.team_count = 1;
+  world.context.rank_count = 1;
+  world.context.team_count = int32_t(std::size(world.teams));
   world.context.heap_base = at;
-  world.context.teams = reinterpret_cast<tandem_dist_team*>(field(offsetof(WorldOfOne, team)));
-  world.team.size = 1;
-  world.team.members = reinterpret_cast<int32_t*>(field(offsetof(WorldOfOne, members)));
-  world.team.indices = reinterpret_cast<int32_t*>(field(offsetof(WorldOfOne, indices)));
-  world.team.epoch = reinterpret_cast<uint64_t*>(field(offsetof(WorldOfOne, epoch)));
-  world.team.signals = reinterpret_cast<uint64_t*>(field(offsetof(WorldOfOne, signal)));
+  world.context.teams = reinterpret_cast<tandem_dist_team*>(field(offsetof(WorldOfOne, teams)));
+  for (size_t i = 0; i < std::size(world.teams); ++i) {
+    world.teams[i].size = 1;
+    world.teams[i].members = reinterpret_cast<int32_t*>(field(offsetof(WorldOfOne, members)));
+    world.teams[i].indices = reinterpret_cast<int32_t*>(field(offsetof(WorldOfOne, indices)));
+    world.teams[i].epoch = reinterpret_cast<uint64_t*>(field(offsetof(WorldOfOne, epochs) + i * sizeof(uint64_t)));
+    world.teams[i].signals = reinterpret_cast<uint64_t*>(field(offsetof(WorldOfOne, signals) + i * sizeof(uint64_t)));
+  }
   Stream stream = createStream(device);
   copyFromHost(device, stream, at, &world, sizeof world);
   synchronizeStream(device, stream);

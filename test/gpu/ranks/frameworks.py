@@ -1,5 +1,7 @@
 """PyTorch beside the ranks: shared memory, its streams, CUDA graphs. Nothing is checked without PyTorch."""
 
+import threading
+
 import numpy as np
 import tandem
 import tandem.dist as dl
@@ -86,6 +88,8 @@ def exchange(source_ptr, dest_ptr, signal_ptr, trip_ptr, sum_ptr, N: tl.constexp
 @with_torch
 def graph_replays(ranks):
     """A captured put with signal, replayed."""
+    capturing = threading.Lock()  # PyTorch captures one graph of a process at a time
+
     def main(team):
         source, dest = (team.zeros(COUNT, "int64", name=n).torch() for n in ("source", "dest"))
         signal, trip = team.zeros(1, "int64", name="signal").torch(), torch.zeros(1, dtype=torch.int64, device="cuda")
@@ -101,7 +105,7 @@ def graph_replays(ranks):
             call()
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, capture_error_mode="thread_local"):  # the other ranks are threads here
+        with capturing, torch.cuda.graph(graph, capture_error_mode="thread_local"):  # the other ranks are threads here
             call()
         for _ in range(REPLAYS):
             graph.replay()

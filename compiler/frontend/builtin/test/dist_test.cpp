@@ -26,7 +26,8 @@ TEST_F(EmitTest, WaitAndConsume) {
   EXPECT_EQ(failure("dl.wait", {pointer(Scalar::Int32), Int(1), std::string("gpu"), std::string("release")}),
             "argument-value");
   EXPECT_EQ(failure("dl.consume_token", {std::string("x"), token}), "type");
-  for (Value wrong : {Value(Int(0)), argument(f32), argument(DType{Scalar::Int64}), argument(i32, {8}), pointer(Scalar::Int32)})
+  for (Value wrong :
+       {Value(Int(0)), argument(f32), argument(DType{Scalar::Int64}), argument(i32, {8}), pointer(Scalar::Int32)})
     EXPECT_EQ(failure("dl.consume_token", {pointer(Scalar::Fp16), wrong}), "type");
   EXPECT_EQ(message, "`token` must be what `dl.wait` returns, an `int32` scalar, but is `pointer<int32>` tensor");
 }
@@ -154,6 +155,8 @@ TEST_F(EmitTest, ThreadMemory) {
   call("extra.st_b32", {n, Int(7)});
   EXPECT_TRUE(mlir::cast<simt::StOp>(last()).getWeak());
   Value v = call("extra.load_v4_u32", {p});
+  auto load = v.elements()[0].as<Tensor>().value.getDefiningOp()->getOperand(0).getDefiningOp<simt::LdOp>();
+  EXPECT_FALSE(load.getWeak()) << "kernels poll with it";
   ASSERT_EQ(v.elements().size(), 4u);
   EXPECT_EQ(v.elements()[0].as<Tensor>().type.dtype, DType{Scalar::UInt32});
   call("extra.st_v4_b32", {p, v.elements()[0], v.elements()[1], v.elements()[2], v.elements()[3]});

@@ -44,7 +44,11 @@ RankContext::RankContext(Rendezvous& ranks, SymmetricHeap& heap, int rank, int r
   synchronizeStream(device, stream);
   std::vector<int> world(static_cast<size_t>(rankCount));
   std::iota(world.begin(), world.end(), 0);
-  createTeam(world, stream);
+  // What SHMEM names, by its numbers: the world; those that share memory, and the node; same place in the node, same GPU; one a GPU.
+  for (const std::vector<int>& members : {world, world, world, {rank}, {rank}, world}) {
+    teams_.push_back(members);
+    place(int(teams_.size()) - 1, members, stream);
+  }
 }
 
 RankContext::~RankContext() {

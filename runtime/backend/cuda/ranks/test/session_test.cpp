@@ -150,20 +150,22 @@ TEST_F(SessionTest, TheContextSaysWhoIsWhere) {
                   EXPECT_EQ(context->stride, int64_t(256) << 20);
                   EXPECT_GE(heap, context->heap_base);
                   EXPECT_EQ(s.peerAddress(rank, heap, 3), heap + uint64_t((3 - rank) * context->stride));
-                  ASSERT_EQ(context->team_count, 1);
+                  ASSERT_EQ(context->team_count, 6);
+                  EXPECT_EQ(context->teams[2].size, 4);  // the node
+                  EXPECT_EQ(context->teams[4].size, 1);  // who shares the GPU
                   EXPECT_EQ(context->teams[0].size, 4);
                   EXPECT_NE(context->watch, nullptr);
                   std::vector<int> members = rank % 2 ? std::vector{3, 1} : std::vector{0, 2};
-                  ASSERT_EQ(s.createTeam(rank, members), 1);
-                  if (rank < 3) ASSERT_EQ(s.createTeam(rank, {2, 1, 0}), 2);
-                  const tandem_dist_team& mine = context->teams[1];
+                  ASSERT_EQ(s.createTeam(rank, members), 6);
+                  if (rank < 3) ASSERT_EQ(s.createTeam(rank, {2, 1, 0}), 7);
+                  const tandem_dist_team& mine = context->teams[6];
                   EXPECT_EQ(mine.rank, rank == 3 || rank == 0 ? 0 : 1);
                   EXPECT_EQ(mine.size, 2);
                   for (int i = 0; i < 2; ++i) EXPECT_EQ(mine.members[i], members[size_t(i)]);
                   for (int r = 0; r < 4; ++r)
                     EXPECT_EQ(mine.indices[r], members[0] == r ? 0 : members[1] == r ? 1 : -1);
                   EXPECT_EQ(*mine.epoch, 0u);
-                  if (rank < 3) EXPECT_EQ(context->teams[2].rank, 2 - rank);
+                  if (rank < 3) EXPECT_EQ(context->teams[7].rank, 2 - rank);
                   // A member's slot is the same word on all: rank 0 writes it on 2.
                   uint64_t slot = reinterpret_cast<uint64_t>(mine.signals + mine.rank);
                   words(s.peerAddress(rank, slot, members[size_t(1 - mine.rank)]))[0] = Word(40 + rank);
@@ -171,7 +173,7 @@ TEST_F(SessionTest, TheContextSaysWhoIsWhere) {
                   EXPECT_EQ(mine.signals[1 - mine.rank], Word(40 + members[size_t(1 - mine.rank)]));
                   EXPECT_THROW(s.createTeam(rank, {rank, rank}), std::invalid_argument);
                   EXPECT_THROW(s.createTeam(rank, {(rank + 1) % 4}), std::invalid_argument);
-                  EXPECT_THROW(s.barrier(rank, 7), std::invalid_argument);
+                  EXPECT_THROW(s.barrier(rank, 99), std::invalid_argument);
                 }),
             none(4));
   EXPECT_NE(rankContextOn(0), 0u) << "a world of one after the session";

@@ -105,7 +105,8 @@ def graph_replays(ranks):
             call()
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
-        with capturing, torch.cuda.graph(graph, capture_error_mode="thread_local"):  # the other ranks are threads here
+        own = torch.cuda.Stream()  # PyTorch's default one is of one device; the other ranks are threads here
+        with capturing, torch.cuda.graph(graph, stream=own, capture_error_mode="thread_local"):
             call()
         for _ in range(REPLAYS):
             graph.replay()

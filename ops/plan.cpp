@@ -112,8 +112,6 @@ Slices slicesOf(const GemmSizes& sizes, int blockK, int asked) {
     bool first = d == 0 && !linkBound, last = d + 2 == sizes.ranks && linkBound;
     if (asked)
       slices.copies.emplace_back(all, 1);
-    else if (all == kSlices && sizes.ranks == 2)  // first and last at once
-      slices.copies.push_back({1, 1, 2, 2, 1, 1});
     else if (all == kSlices && first)
       slices.copies.push_back({1, 1, 2, 4});
     else if (all == kSlices && last)

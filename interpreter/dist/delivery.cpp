@@ -70,7 +70,8 @@ std::unique_ptr<PendingPut> take(Machine& m, size_t index) {
   return p;
 }
 
-template <class Which> bool deliverWhere(Machine& m, Which which) {
+template <class Which>
+bool deliverWhere(Machine& m, Which which) {
   // In order of epochs; inside an epoch in an order of the seed.
   while (true) {
     std::vector<size_t> ready;
@@ -129,7 +130,9 @@ bool deliver(Machine& m, PendingPut& put) {
     return !p.bulk && p.runId == run && p.peer == peer && p.epoch < epoch;
   };
   if (!deliverWhere(m, earlier)) return false;
-  size_t index = size_t(std::find_if(m.pending.begin(), m.pending.end(), [&](const auto& p) { return p.get() == &put; }) - m.pending.begin());
+  size_t index =
+      size_t(std::find_if(m.pending.begin(), m.pending.end(), [&](const auto& p) { return p.get() == &put; }) -
+             m.pending.begin());
   return complete(m, *take(m, index));
 }
 
@@ -143,12 +146,14 @@ bool deliverOneBulk(Machine& m) {
 bool deliverFenced(Machine& m, Run& run, int peer) {
   uint64_t id = run.runId;
   uint32_t epoch = run.fenceEpoch;
-  return deliverWhere(
-      m, [=](const PendingPut& p) { return !p.bulk && p.runId == id && p.epoch < epoch && (peer < 0 || p.peer == peer); });
+  return deliverWhere(m, [=](const PendingPut& p) {
+    return !p.bulk && p.runId == id && p.epoch < epoch && (peer < 0 || p.peer == peer);
+  });
 }
 
 bool deliverAll(Machine& m, uint64_t runId, int peer) {
-  return deliverWhere(m, [=](const PendingPut& p) { return !p.bulk && p.runId == runId && (peer < 0 || p.peer == peer); });
+  return deliverWhere(m,
+                      [=](const PendingPut& p) { return !p.bulk && p.runId == runId && (peer < 0 || p.peer == peer); });
 }
 
 bool deliverBulk(Machine& m, Run& run, const std::function<bool(const PendingPut&)>& which) {

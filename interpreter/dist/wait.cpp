@@ -32,8 +32,10 @@ Step await(Accessor who, Run& run, const Prepared& i, std::vector<AwaitedSignal>
   int writer = -1;
   for (const AwaitedSignal& w : wanted) {
     uint64_t value;
-    if (!threads.empty()) who.lane = threads[size_t(&w - wanted.data())];
-    else if (whole) who.lane = kAllThreads;
+    if (!threads.empty())
+      who.lane = threads[size_t(&w - wanted.data())];
+    else if (whole)
+      who.lane = kAllThreads;
     if (!readSignal(who, w.address, w.bytes, &value)) return Step::Failed;
     seen.push_back(value);
     bool done = holds(w.compare, value, w.value, w.bytes);
@@ -51,7 +53,8 @@ Step await(Accessor who, Run& run, const Prepared& i, std::vector<AwaitedSignal>
   }
   if (open.empty()) {
     ++m.counters.waits;
-    if (writtenNs > run.clockNs || run.waitBeganNs >= 0) span(m, run, SpanKind::Wait, run.clockNs, writtenNs, "wait", i.location, writer);
+    if (writtenNs > run.clockNs || run.waitBeganNs >= 0)
+      span(m, run, SpanKind::Wait, run.clockNs, writtenNs, "wait", i.location, writer);
     run.clockNs = writtenNs;
     run.waitBeganNs = -1;
     run.awaited.clear();
@@ -97,7 +100,8 @@ Step signalWait(Machine& m, Run& run, const Prepared& i) {
   std::vector<AwaitedSignal> wanted;
   std::vector<uint32_t> lanes, threads;
   bool ok = eachCaller(m, run, i, Group::Thread, false, "`signal_wait_until`", [&](uint32_t lane) {
-    wanted.push_back({rawInteger(m, run, i.a, lane), 8, SignalCompare(i.immediates[0]), rawInteger(m, run, i.b, lane), false, i.resultUsed});
+    wanted.push_back({rawInteger(m, run, i.a, lane), 8, SignalCompare(i.immediates[0]), rawInteger(m, run, i.b, lane),
+                      false, i.resultUsed});
     lanes.push_back(lane);
     threads.push_back(observedThread(run, i, Group::Thread, lane));
     return true;

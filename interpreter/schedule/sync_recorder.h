@@ -1,4 +1,5 @@
-// Tells a chooser what each step had to do with synchronisation, and passes everything on to the checker. Plain accesses are left out: where
+// Tells a chooser what each step had to do with synchronisation, and passes everything on to the checker. Plain accesses are left out:
+// where
 // they matter to the order of steps, they race, and the checker says so.
 #pragma once
 #include "interpreter/memory/observer.h"

@@ -38,3 +38,25 @@ func.func @ring(%a: !tile.ptr<f16>, %n: i64, %m: i32) {
   }
   return
 }
+
+// A signaller stores what the consumers leave in a mailbox's buffer.
+func.func @mailbox(%a: !tile.ptr<f16>, %n: i64, %m: i32) {
+  %one = arith.constant 1 : i64
+  // CHECK: tgpu.ring 1 bytes 0 mailbox
+  %r = tgpu.ring 1 bytes 0 mailbox
+  %buffer = tgpu.alloc 1 x !tile.smem<64x64xf16> swizzle 128
+  tgpu.warp_specialize consumer {
+    %t = arith.constant dense<0.0> : tensor<64x128xf16>
+    tgpu.acquire %r
+    // CHECK: tgpu.stage %{{.*}} from 64 into %{{.*}} of %{{.*}} : tensor<64x128xf16>, !tile.smem<64x64xf16>
+    tgpu.stage %t from 64 into %buffer of %r : tensor<64x128xf16>, !tile.smem<64x64xf16>
+    tgpu.commit %r
+  } producer {
+  } signaller {
+    tgpu.await %r
+    // CHECK: tgpu.tma_store %{{.*}} shape(%{{.*}}, %{{.*}}) strides(%{{.*}}, %{{.*}}) at(%{{.*}}, %{{.*}}) from %{{.*}} of
+    tgpu.tma_store %a shape(%n, %n) strides(%n, %one) at(%m, %m) from %buffer of %r : !tile.ptr<f16>, !tile.smem<64x64xf16>
+    tgpu.release %r
+  }
+  return
+}

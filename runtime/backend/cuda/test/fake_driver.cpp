@@ -162,6 +162,7 @@ FAKE Result cuModuleLoadDataEx(Module* module, const void* image, unsigned count
   while (std::getline(list, size, ','))
     if (size != "0") made->function.sizes.push_back(std::stoi(size));
   *module = made.get();
+  std::lock_guard lock(mutex);
   modules.push_back(std::move(made));
   return kSuccess;
 }

@@ -353,8 +353,9 @@ TEST_F(SessionTest, AnInterruptEndsAll) {
 }
 
 TEST_F(SessionTest, EventsStayValidAndWorkInACapture) {
+  Stream own = nullptr;  // outlives the session that adopts it
   EXPECT_EQ(run(threads(1),
-                [this](Session& s, int rank) {
+                [&](Session& s, int rank) {
                   StreamId a = s.createStream(rank), b = s.createStream(rank);
                   EXPECT_THROW(s.waitEvent(rank, a, 0), std::invalid_argument);
                   EXPECT_THROW(s.waitEvent(rank, a, 1), std::invalid_argument);
@@ -375,7 +376,6 @@ TEST_F(SessionTest, EventsStayValidAndWorkInACapture) {
                   EXPECT_EQ(s.adoptStream(rank, 0), adopted);
                   EXPECT_TRUE(s.hasStream(rank, adopted));
                   EXPECT_FALSE(s.hasStream(rank, adopted + 1));
-                  Stream own = nullptr;
                   EXPECT_EQ(driver().streamCreate(&own, 1), kSuccess);
                   StreamId captured = s.adoptStream(rank, reinterpret_cast<uint64_t>(own));
                   capture(own, true);
@@ -388,6 +388,7 @@ TEST_F(SessionTest, EventsStayValidAndWorkInACapture) {
                   EXPECT_NE(s.allocate(rank, 64, false, false, "v", kPlace), word) << "a graph may still use it";
                 }),
             none(1));
+  EXPECT_EQ(driver().streamDestroy(own), kSuccess);
 }
 
 TEST_F(SessionTest, MemoryComesBackInStreamOrder) {

@@ -33,7 +33,8 @@ extern "C" {
 int td_session_create(const char* options, td_session** session) {
   return guarded([&] {
     auto made = sessionFor(&required(options, "options"));
-    required(session, "session") = new td_session{std::move(made)};
+    auto& place = required(session, "session");
+    place = new td_session{std::move(made)};
   });
 }
 void td_session_destroy(td_session* session) { delete session; }

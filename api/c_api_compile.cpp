@@ -73,7 +73,8 @@ extern "C" {
 int td_compile(const char* request, td_program** program) {
   return guarded([&] {
     td_program compiled = compile(&required(request, "request"));
-    required(program, "program") = new td_program(std::move(compiled));
+    auto& place = required(program, "program");
+    place = new td_program(std::move(compiled));
   });
 }
 int td_program_info(td_program* program, char** out) {

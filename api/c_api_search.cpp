@@ -23,14 +23,16 @@ extern "C" {
 
 int td_search_create(int reduction, td_search** search) {
   return guarded([&] {
-    required(search, "search") = new td_search{std::make_shared<interpreter::ScheduleSearch>(reduction != 0)};
+    auto& place = required(search, "search");
+    place = new td_search{std::make_shared<interpreter::ScheduleSearch>(reduction != 0)};
   });
 }
 void td_search_destroy(td_search* search) { delete search; }
 int td_search_session(td_search* s, const char* options, td_session** session) {
   return guarded([&] {
     auto made = sessionFor(&required(options, "options"), required(s, "search").search);
-    required(session, "session") = new td_session{std::move(made)};
+    auto& place = required(session, "session");
+    place = new td_session{std::move(made)};
   });
 }
 int td_search_run(td_search* s, char** out) {

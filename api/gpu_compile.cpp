@@ -10,7 +10,8 @@ int td_gpu_compile(const char* request, td_gpu_kernel** kernel) {
   return guarded([&] {
     compiler::CompiledImage compiled = compiler::compileCached(&required(request, "request"));
     if (!compiled.image) throw std::runtime_error(compiled.error);
-    required(kernel, "kernel") = new td_gpu_kernel(std::move(compiled.image));
+    auto& place = required(kernel, "kernel");
+    place = new td_gpu_kernel(std::move(compiled.image));
   });
 }
 

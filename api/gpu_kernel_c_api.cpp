@@ -24,7 +24,8 @@ void load(std::string_view bytes, const std::string& where, td_gpu_kernel** kern
   std::string why;
   std::optional<abi::KernelImage> image = abi::readImage(bytes, why);
   if (!image) throw std::runtime_error(where + why);
-  required(kernel, "kernel") = new td_gpu_kernel(std::make_shared<abi::KernelImage>(std::move(*image)));
+  auto& place = required(kernel, "kernel");
+  place = new td_gpu_kernel(std::make_shared<abi::KernelImage>(std::move(*image)));
 }
 
 }  // namespace

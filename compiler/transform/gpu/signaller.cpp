@@ -121,10 +121,8 @@ class Delegation {
     IRMapping mapping;
     cloneNeeded(consumer_, *needed, inSignaller, mapping,
                 [&](Operation* op, OpBuilder& b, IRMapping& map) { return receive(op, b, map); });
-    for (tile::BlockStoreOp store : signals_.stores) {
-      stage(store);
-      store.erase();
-    }
+    for (tile::BlockStoreOp store : signals_.stores) stage(store);
+    for (tile::BlockStoreOp store : signals_.stores) store.erase();
     for (Operation* op : signals_.notifies) {
       post(op);
       op->erase();

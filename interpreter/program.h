@@ -83,6 +83,12 @@ struct Argument {
   Elem pointee{};        // pointers only
 };
 
+// A load that may be performed before some of the waits ahead of it (M7). Copies of one line, of an unrolled loop, are one.
+struct EarlyLoad {
+  uint32_t location = 0;
+  std::vector<uint32_t> overtakes;  // locations of waits, in order
+};
+
 struct Program {
   std::string name;
   std::vector<SourceFilePtr> files;
@@ -96,6 +102,7 @@ struct Program {
   std::vector<Region> regions;
   std::vector<uint8_t> constantBytes;  // tiles that are not splats
   std::vector<std::string> strings;
+  std::vector<EarlyLoad> earlyLoads;   // by location
   bool perThread = false;  // any Lanes register or simt op: the launch has 32 * numWarps lanes
 
   std::span<const uint32_t> operands(const Instruction& i) const { return {operandPool.data() + i.firstOperand, i.operandCount}; }

@@ -100,6 +100,11 @@ View Checker::viewOf(const MemoryAccess& a) {
     v.program = &stateOf(*a.run);
     v.self = v.program->actor;
     v.clock = &v.program->common;
+    if (const EarlyView* early = v.program->early.empty() || a.strong ? nullptr : v.program->earlyView(a.location);
+        early && early->isBehind) {
+      v.early = early;
+      v.clock = &early->known;
+    }
   } else {
     Serial& s = a.stream ? serialOf(*a.stream) : hostOf(a.rank);
     v.self = s.actor;
@@ -205,8 +210,9 @@ bool Checker::ordered(const View& v, const Stamp& now, const Stamp& s, uint64_t 
     return knows(v, now.part, s, s.part);
   }
   if (s.actor == v.self && now.sameThreads(s)) return true;
-  if (s.actor == v.self ? v.program && s.time <= v.program->barrierTime : actors_.covers(*v.clock, s, kEveryThread))
-    return true;
+  bool isOwn = s.actor == v.self && !isTransfer(s.part);
+  Part all = isTransfer(s.part) ? s.part : kEveryThread;
+  if (isOwn ? v.program && s.time <= v.program->barrierTime : actors_.covers(*v.clock, s, all)) return true;
   for (uint64_t at = begin; at < end;) {
     *mine = now.threadAt(at);
     *theirs = s.threadAt(at);

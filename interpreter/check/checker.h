@@ -3,6 +3,7 @@
 #pragma once
 #include "interpreter/check/history.h"
 #include "interpreter/check/locks.h"
+#include "interpreter/check/polls.h"
 #include "interpreter/check/program_state.h"
 #include "interpreter/check/sync.h"
 #include "interpreter/vm/machine.h"
@@ -28,6 +29,7 @@ struct View {
   const ProgramState* program = nullptr;  // null: streams, hosts, transfers, collectives
   uint32_t self = 0;                      // its own accesses are in order; 0: none are
   const Clock* clock = nullptr;
+  const EarlyView* early = nullptr;  // the access may go ahead of waits: `clock` leaves them out
 };
 
 class Checker : public AccessObserver {
@@ -108,12 +110,15 @@ class Checker : public AccessObserver {
 
   // --- releases and acquires (synchronise.cpp) ---
   void synchronise(const MemoryAccess& a);
+  static void looks(ProgramState& p, const MemoryAccess& a);
   void publish(const MemoryAccess& a);
   void publishOfProgram(ProgramState& p, const MemoryAccess& a);
   void acquire(const MemoryAccess& a);
   void acquire(const MemoryAccess& a, const Acquired& acquired);
   void acquireAwaited(const MemoryAccess& a, const AwaitedSignal& signal);
+  std::optional<AwaitedSignal> polled(const MemoryAccess& a);
   void acquireByProgram(ProgramState& p, const MemoryAccess& a, const Acquired& acquired);
+  static void learnEarly(ProgramState& p, const MemoryAccess& a, const Release& r);
   bool knowsRelease(const ProgramState& p, const MemoryAccess& a, const Release& r) const;
   static bool isWhole(const MemoryAccess& a) { return a.lane >= kFirstPut; }
 
@@ -161,6 +166,7 @@ class Checker : public AccessObserver {
   History history_;
   ByAddress<SyncPlace> sync_;
   ByAddress<SignalUses> signals_;
+  Polls polls_;
   std::vector<std::unique_ptr<ProgramState>> programs_;           // by actor, while they run
   std::unordered_map<uint32_t, std::pair<Missed, Clock>> ended_;  // of programs that have ended, for explanations
   std::deque<Serial> hosts_, streams_;                            // streams by Task::observed - 1

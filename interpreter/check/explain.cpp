@@ -88,6 +88,14 @@ void Checker::report(const View& v, const MemoryAccess& a, const Stamp& now, con
   Diagnostic first = placeOfStamp(s);
   first.message = "first access: " + accessText(sites_[s.site]) + " by " + actorText(s, theirs);
   r.notes.insert(r.notes.begin(), std::move(first));
+  for (size_t k = 0; v.early && k < v.early->overtaken.size(); ++k) {
+    const EarlyView::Overtaken& wait = v.early->overtaken[k];
+    if (!actors_.covers(wait.brought, s, theirs)) continue;
+    Diagnostic place = placeOf(*here.program, wait.location);
+    place.message = "overtaken: this wait";
+    r.notes.insert(r.notes.begin() + 1, std::move(place));
+    break;
+  }
   tell(std::move(r));
 }
 
@@ -127,6 +135,9 @@ std::string Checker::missingEdge(const View& v, const Stamp& now, const Stamp& s
     return std::string("scope ") + scopeText(narrow) + " of the " + (mineIsNarrow ? "second" : "first") + " does not include the other" +
            (me.rank != other.rank ? ": between ranks it must be `sys` (M14)" : " (M14)");
   }
+  if (v.early && actors_.covers(v.program->common, s, theirs))
+    return "the load may start before the wait that brings this, because the wait's token does not reach it: `dl.consume_token(x, token)` "
+           "on its pointer or descriptor orders them (M7)";
   if (now.actor == s.actor) {
     if (isTransfer(theirs) || isTransfer(mine)) return missingOfTransfer(v, now, s, mine, theirs);
     return "no `__syncthreads()` lies between them (M3)";

@@ -1,7 +1,8 @@
 // What the threads of one running program know, and what they have released and fenced.
 #pragma once
 #include "interpreter/check/actors.h"
-#include "interpreter/op.h"
+#include "interpreter/program.h"
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -28,6 +29,20 @@ struct Missed {
   Clock later;  // than the update that may have ended the wait
 };
 
+// What one of the loads that may go ahead of waits comes after, in any case (M7).
+struct EarlyView {
+  struct Overtaken {
+    uint32_t location = 0;  // of the wait
+    Clock brought;
+  };
+  const EarlyLoad* load = nullptr;
+  bool isBehind = false;  // what the program knows, as long as it overtakes nothing
+  Clock known;
+  std::vector<Overtaken> overtaken;
+
+  bool mayOvertake(uint32_t wait) const { return std::binary_search(load->overtakes.begin(), load->overtakes.end(), wait); }
+};
+
 struct ProgramState {
   uint32_t actor = 0, grid = 0;
   int rank = 0;
@@ -50,6 +65,9 @@ struct ProgramState {
     bool byAll;
   };
   std::vector<BulkStore> bulkStores;  // not yet waited for
+  std::vector<EarlyView> early;  // by location of the loads
+  bool threadsLooked = false;    // a thread has made a strong read of its own
+
   // The last acquiring look at a signal: repeating it brings nothing.
   uint64_t seenAddress = 0, seenVersion = 0;
   uint32_t seenBy = 0;
@@ -67,6 +85,25 @@ struct ProgramState {
   }
   void addExtra(uint32_t lane, uint32_t lanes, const Clock& c) {
     if (!c.empty()) extraFor(lane, lanes).join(c);
+  }
+
+  void learn(const Clock& c) {
+    common.join(c);
+    for (EarlyView& e : early)
+      if (e.isBehind) e.known.join(c);
+  }
+  // No load goes ahead of this (M7).
+  void meetEarlyLoads() {
+    for (EarlyView& e : early) {
+      e.isBehind = false;
+      e.known = Clock();
+      e.overtaken.clear();
+    }
+  }
+  const EarlyView* earlyView(uint32_t location) const {
+    auto at = std::lower_bound(early.begin(), early.end(), location,
+                               [](const EarlyView& e, uint32_t l) { return e.load->location < l; });
+    return at != early.end() && at->load->location == location ? &*at : nullptr;
   }
 
   // What a release by one thread, or by the whole program, publishes.
@@ -101,6 +138,7 @@ struct ProgramState {
     }
     anyExtra = false;
     barrierTime = time++;
+    if (threadsLooked) meetEarlyLoads();
   }
 };
 

@@ -71,6 +71,7 @@ void Checker::programStarts(const Run& run, const Stream& stream) {
   p->rank = run.rank;
   p->grid = s.grid;
   p->common = p->met = s.gridBase;
+  for (const EarlyLoad& load : run.prepared->program->earlyLoads) p->early.push_back({&load, false, {}, {}});
   if (!actors_.grids[s.grid].program) actors_.grids[s.grid].program = run.prepared->program;
   programs_.resize(p->actor + 1);
   programs_[run.observed] = std::move(p);

@@ -74,6 +74,10 @@ class SyncPlace {
     all.push_back(std::move(r));
     if (all.size() > kReleasesKept) merge(chains_.back());
   }
+  // No older value is left for this actor to see.
+  void sees(uint32_t actor) {
+    if (numbers_) seen[actor] = numbers_;
+  }
   void wrote(const Stamp& by, uint64_t old, uint64_t now) {
     if (numbers_ && old != value_) forgetPast();
     if (!numbers_) {

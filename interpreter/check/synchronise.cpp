@@ -2,6 +2,7 @@
 #include "interpreter/check/checker.h"
 #include "interpreter/memory/access.h"
 #include "interpreter/schedule/stream.h"
+#include <algorithm>
 #include <cstring>
 
 namespace tandem::interpreter::check {
@@ -10,12 +11,25 @@ namespace {
 bool releases(Semantic s) { return s == Semantic::Release || s == Semantic::AcqRel || s == Semantic::SeqCst; }
 bool acquires(Semantic s) { return s == Semantic::Acquire || s == Semantic::AcqRel || s == Semantic::SeqCst; }
 
+uint64_t wordAt(Address address, uint64_t bytes) {
+  uint64_t word = 0;
+  memcpy(&word, reinterpret_cast<const void*>(address), bytes);
+  return word;
+}
+
 }  // namespace
 
 void Checker::synchronise(const MemoryAccess& a) {
+  if (a.run && a.kind != AccessKind::Write) looks(stateOf(*a.run), a);
   // A wait acquires when it has seen what it waits for: see waits().
   if (a.kind != AccessKind::Write && !a.isSignal) acquire(a);
   if (a.kind != AccessKind::Read) publish(a);
+}
+
+// What no load goes ahead of: an atomic of the whole program, and the thread barrier behind what a thread has looked at (M7).
+void Checker::looks(ProgramState& p, const MemoryAccess& a) {
+  if (!isWhole(a)) p.threadsLooked = true;
+  else if (a.kind == AccessKind::Atomic) p.meetEarlyLoads();
 }
 
 void Checker::publish(const MemoryAccess& a) {
@@ -94,6 +108,11 @@ void Checker::acquire(const MemoryAccess& a) {
   if (a.run) {
     // The same look again brings nothing.
     ProgramState& p = stateOf(*a.run);
+    if (std::optional<AwaitedSignal> awaited = polled(a)) {
+      if (holds(awaited->compare, wordAt(a.address, a.bytes), awaited->value, awaited->bytes)) acquireAwaited(a, *awaited);
+      return;
+    }
+    place->sees(p.actor);
     bool isAcquire = acquires(a.semantic);
     if (p.seenAddress == a.address && p.seenVersion == place->version && p.seenBy == a.lane && isAcquire) return;
     if (isAcquire) {
@@ -113,14 +132,21 @@ void Checker::acquire(const MemoryAccess& a, const Acquired& acquired) {
     if (const Release& r = (*acquired.releases)[k]; includes(r.scope, r.actor, s.actor)) r.addTo(s.clock);
 }
 
+// A loop that loads until a word compares true is a wait; what it sees before it ends orders nothing.
+std::optional<AwaitedSignal> Checker::polled(const MemoryAccess& a) {
+  const Poll* poll = a.kind == AccessKind::Read ? polls_.find(*a.run) : nullptr;
+  std::optional<uint64_t> value = poll ? awaitedValue(*a.run, *poll, a.lane) : std::nullopt;
+  if (!value) return std::nullopt;
+  return AwaitedSignal{a.address, uint32_t(a.bytes), poll->ends, *value};
+}
+
 // A wait may have ended with the first update that satisfies it, whatever has come since; another schedule lets it.
 void Checker::acquireAwaited(const MemoryAccess& a, const AwaitedSignal& signal) {
   SyncPlace* place = sync_.find(signal.address);
   if (!place) return;
   View v = viewOf(a);
   Stamp now = stampOf(a, v);
-  uint64_t held = 0;
-  memcpy(&held, reinterpret_cast<const void*>(signal.address), signal.bytes);
+  uint64_t held = wordAt(signal.address, signal.bytes);
   Acquired acquired{&place->releases(), place->releases().size(), 0};
   if (!signal.valueUsed)
     acquired = place->earliest(
@@ -156,11 +182,27 @@ void Checker::acquireByProgram(ProgramState& p, const MemoryAccess& a, const Acq
       r.addAllTo(p.missed.narrow);
       continue;
     }
+    if (isAcquire && whole) learnEarly(p, a, r);
     if (knowsRelease(p, a, r)) continue;
     r.addAllTo(isAcquire ? p.missed.unfenced : p.missed.relaxed);
     Clock& known = whole ? (isAcquire ? p.common : p.pending)
                          : (isAcquire ? p.extraFor(a.lane, a.run->lanes) : p.thread(a.lane, a.run->lanes).pending);
     r.addTo(known);
+  }
+}
+
+// Loads that may overtake this wait learn nothing by it (M7).
+void Checker::learnEarly(ProgramState& p, const MemoryAccess& a, const Release& r) {
+  for (EarlyView& e : p.early) {
+    if (!e.mayOvertake(a.location)) {
+      if (e.isBehind) r.addTo(e.known);
+      continue;
+    }
+    if (!e.isBehind) e.known = p.common;
+    e.isBehind = true;
+    auto wait = std::find_if(e.overtaken.begin(), e.overtaken.end(), [&](const auto& w) { return w.location == a.location; });
+    if (wait == e.overtaken.end()) wait = e.overtaken.insert(wait, {a.location, {}});
+    r.addTo(wait->brought);
   }
 }
 

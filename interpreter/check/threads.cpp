@@ -40,7 +40,7 @@ Clock Checker::callerClock(ProgramState& p, const Run& run) {
 }
 
 void Checker::learnByCaller(ProgramState& p, const Run& run, const Clock& clock) {
-  if (run.mask.all) return p.common.join(clock);
+  if (run.mask.all) return p.learn(clock);
   for (uint32_t lane = 0; lane < run.lanes; ++lane)
     if (run.laneActive(lane)) p.addExtra(lane, run.lanes, clock);
 }
@@ -68,7 +68,7 @@ void Checker::threadFence(const Run& run, Semantic semantic, Scope scope) {
   bool acquires = semantic != Semantic::Release && semantic != Semantic::Relaxed;
   if (run.mask.all) {
     if (acquires) {
-      p.common.join(p.pending);
+      p.learn(p.pending);
       for (uint32_t lane = 0; lane < p.threads.size(); ++lane) p.addExtra(lane, run.lanes, p.threads[lane].pending);
     }
     p.fence = {p.common, Clock(), p.barrierTime, p.time, transfers_, scope, true};

@@ -53,7 +53,7 @@ void Checker::bulkWaited(const Run& run, uint32_t lane, uint32_t group, bool rea
     all = all || store.byAll;
   }
   if (!read) std::erase_if(p.bulkStores, [&](const auto& store) { return store.lane == lane && store.group < group; });
-  if (all) p.common.join(done);
+  if (all) p.learn(done);
   else p.addExtra(lane, run.lanes, done);
 }
 
@@ -101,6 +101,7 @@ void Checker::leaves(const Run& run, const Collective& meeting) {
   ProgramState& p = stateOf(run);
   learnByCaller(p, run, meetings_[&meeting]);
   p.met.join(meetings_[&meeting]);
+  p.meetEarlyLoads();
   fence(run);
 }
 
@@ -131,6 +132,7 @@ void Checker::gridBarrierLeaves(const Run& run) {
   ProgramState& p = stateOf(run);
   p.common.join(gridMeetings_[p.grid]);
   p.met.join(gridMeetings_[p.grid]);
+  p.meetEarlyLoads();
 }
 
 }  // namespace tandem::interpreter::check

@@ -88,6 +88,7 @@ class FunctionLowering {
   void lowerUniformWhile(mlir::scf::WhileOp op, llvm::ArrayRef<Register> carried);
   void lowerMaskedWhile(mlir::scf::WhileOp op, llvm::ArrayRef<Register> carried);
   void lowerWhile(mlir::scf::WhileOp op);
+  void hoistInvariants(mlir::scf::WhileOp op);
 
   // tile_shape.cpp, tile_memory.cpp, reduce.cpp, asm.cpp
   bool lowerTileShape(mlir::Operation* op);

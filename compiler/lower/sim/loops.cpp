@@ -1,6 +1,7 @@
 // scf.for and scf.while. A loop whose trip count differs by thread runs under a mask until no lane is left.
 #include "compiler/lower/sim/function_lowering.h"
 #include <mlir/IR/Matchers.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tandem::lower {
 using namespace mlir;
@@ -60,7 +61,18 @@ void FunctionLowering::lowerMaskedFor(scf::ForOp op, Register iv, Register end, 
   build_.emit({Op::LoopEnd}, {}, {});
 }
 
+// What the condition, which runs at least once, asks for again and again is computed ahead of the loop.
+void FunctionLowering::hoistInvariants(scf::WhileOp op) {
+  auto isOutside = [&](Value v) { return !op->isAncestor(v.getParentBlock()->getParentOp()); };
+  for (Operation& inner : llvm::make_early_inc_range(op.getBeforeBody()->without_terminator())) {
+    if (!isPure(&inner) || inner.getNumRegions() || !llvm::all_of(inner.getOperands(), isOutside)) continue;
+    inner.moveBefore(op);
+    lowerOp(&inner);
+  }
+}
+
 void FunctionLowering::lowerWhile(scf::WhileOp op) {
+  hoistInvariants(op);
   Registers carried = defineAll(op.getBeforeArguments());
   moveAll(useAll(op.getInits()), carried, false);
   if (divergence_.isLanes(op.getConditionOp().getCondition()))

@@ -2,6 +2,7 @@
 #include "compiler/lower/sim/lower.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/simt/simt.h"
+#include "compiler/lower/sim/early_loads.h"
 #include "compiler/lower/sim/function_lowering.h"
 #include "compiler/lower/sim/last_use.h"
 #include "compiler/lower/sim/types.h"
@@ -21,6 +22,7 @@ std::shared_ptr<Program> lowerToProgram(func::FuncOp kernel, const std::vector<S
                    "the simulator cannot run unstructured control flow in `" + program->name + "`");
   Divergence divergence(kernel, locations);
   FunctionLowering(*program, locations, divergence).run(kernel);
+  program->earlyLoads = findEarlyLoads(kernel, locations);
   markLastUses(*program);
   return program;
 }

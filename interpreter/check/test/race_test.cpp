@@ -1,4 +1,5 @@
 // Races and their absence between programs, streams, ranks and transfers; what a report says.
+#include "interpreter/check/polls.h"
 #include "interpreter/test/program_builder.h"
 #include <gtest/gtest.h>
 
@@ -97,6 +98,26 @@ std::string handOver(uint64_t seed, int64_t storeOrder, int64_t storeScope, int6
   b.patch(jump, b.pc());
   launchAll(world, b.finish(), {1, 1, 1}, {{x[0], flag[0]}, {x[1], flag[1]}});
   return world.reports().empty() ? "" : renderAll(world);
+}
+
+// A loop around one load of `p`: until it equals one, or with a store in it.
+ProgramPtr loopAroundLoad(bool stores) {
+  ProgramBuilder b;
+  Register p = b.pointerArgument("x", Elem::I64), one = b.constant(Elem::I64, 1), seen = b.uniform(Elem::I64);
+  uint32_t loop = b.pc();
+  b.add(Op::Ld, Elem::I64, {p}, {seen}, {kAcquire, kGpu, 0});
+  if (stores) b.store(p, one);
+  uint32_t done = b.add(Op::Branch, Elem::I1, {b.compare(CompareOp::Ne, seen, one)}, {}, {0});
+  b.add(Op::LoopBack, Elem::I64, {}, {}, {loop});
+  b.patch(done, b.pc());
+  return b.finish();
+}
+
+TEST(Polls, AreLoopsThatOnlyLoadAndCompare) {
+  auto polls = check::findPolls(*loopAroundLoad(false));
+  ASSERT_EQ(polls.size(), 1u);
+  EXPECT_EQ(polls.begin()->second.ends, SignalCompare::Eq);
+  EXPECT_TRUE(check::findPolls(*loopAroundLoad(true)).empty());
 }
 
 TEST(Race, ReleaseAndAcquireAtTheRightScope) {

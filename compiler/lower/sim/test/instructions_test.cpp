@@ -47,6 +47,31 @@ TEST(Instructions, LocationsNameTheLineAndTheCall) {
   EXPECT_EQ(p->files[at.file]->name, "k.mlir");
 }
 
+// One operand of the product is tied to the wait, the other is not.
+TEST(Instructions, LoadsOfProductsThatMayOvertakeAWait) {
+  auto p = lowered(R"(func.func @f(%a: !tile.ptr<f16>, %s: !tile.ptr<i64>) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %one = arith.constant 1 : i64
+    %zero = arith.constant dense<0.0> : tensor<16x16xf32>
+    %t = dist.wait acquire sys %s[%c1] eq %one : !tile.ptr<i64>, i64 loc("k.py":3:1)
+    %b = dist.consume_token %a, %t : !tile.ptr<f16>
+    %pa = tile.splat %a : !tile.ptr<f16> -> tensor<16x16x!tile.ptr<f16>>
+    %pb = tile.splat %b : !tile.ptr<f16> -> tensor<16x16x!tile.ptr<f16>>
+    %r = scf.for %i = %c0 to %c1 step %c1 iter_args(%acc = %zero) -> (tensor<16x16xf32>) : i32 {
+      %x = tile.load %pa : tensor<16x16x!tile.ptr<f16>> -> tensor<16x16xf16> loc("k.py":5:1)
+      %y = tile.load %pb : tensor<16x16x!tile.ptr<f16>> -> tensor<16x16xf16> loc("k.py":6:1)
+      %d = tile.dot %x, %y, %acc : tensor<16x16xf16>, tensor<16x16xf16> -> tensor<16x16xf32>
+      scf.yield %d : tensor<16x16xf32>
+    }
+    return
+  })");
+  ASSERT_EQ(p->earlyLoads.size(), 1u);
+  EXPECT_EQ(p->locations[p->earlyLoads[0].location].range.line, 5u);
+  ASSERT_EQ(p->earlyLoads[0].overtakes.size(), 1u);
+  EXPECT_EQ(p->locations[p->earlyLoads[0].overtakes[0]].range.line, 3u);
+}
+
 TEST(Instructions, Constants) {
   auto p = lowered(R"(func.func @f() {
     %a = arith.constant -1 : i32

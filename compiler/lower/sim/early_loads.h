@@ -1,0 +1,11 @@
+// Which loads may be performed before which waits of their program: those of products that a wait's token does not reach (M7).
+#pragma once
+#include "compiler/lower/sim/locations.h"
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+
+namespace tandem::lower {
+
+// By location, as Program keeps them.
+std::vector<interpreter::EarlyLoad> findEarlyLoads(mlir::func::FuncOp kernel, Locations& locations);
+
+}  // namespace tandem::lower

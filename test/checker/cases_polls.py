@@ -1,0 +1,151 @@
+"""Loops that load a word until it has a value: what ends them, with which order and scope, and which update that may have been."""
+
+import tandem
+import tandem.dist as dl
+import tandem.language as tl
+from case import pair
+from tandem.simt import __syncthreads, atomic_add, fence, ld, st, tid
+
+N = 32
+
+
+def data(team, name="x", count=N):
+    return team.zeros(count, "int32", name=name)
+
+
+def word(team, name="flag", count=1):
+    return team.zeros(count, "int64", name=name)
+
+
+@tandem.jit
+def stream_of_messages(x_ptr, y_ptr, ready_ptr, N: tl.constexpr, LATE: tl.constexpr):
+    """The reader polls for one message less than it reads."""
+    o = tl.arange(0, N)
+    for i in range(4):
+        if dl.rank() == 0:
+            tl.store(dl.symm_at(x_ptr, 1) + i * N + o, i)  # <-- poll_of_an_older_count
+            dl.notify(ready_ptr, 1, signal=1, sig_op="add", comm_scope="intra_node")
+        elif dl.rank() == 1:
+            if tid(0) == 0:
+                while ld(ready_ptr, scope="sys", semantic="acquire") < i + 1 - LATE:
+                    pass
+            __syncthreads()
+            tl.store(y_ptr + o, tl.load(x_ptr + i * N + o))  # <-- poll_of_an_older_count
+
+
+@pair("race", "M15")
+def poll_of_an_older_count(team, fixed):
+    stream_of_messages[(1,)](data(team, count=4 * N), data(team, "y"), word(team), N, 0 if fixed else 1)
+
+
+@tandem.jit
+def any_value(x_ptr, y_ptr, flag_ptr, N: tl.constexpr, FIXED: tl.constexpr):
+    """Not zero is not yet two: the first of two values ends the loop, too."""
+    o = tl.arange(0, N)
+    if dl.rank() == 0:
+        dl.notify(flag_ptr, 1, signal=1, sig_op="set", comm_scope="intra_node")
+        tl.store(dl.symm_at(x_ptr, 1) + o, 5)  # <-- poll_for_any_value
+        dl.notify(flag_ptr, 1, signal=2, sig_op="set", comm_scope="intra_node")
+    elif dl.rank() == 1:
+        if tid(0) == 0:
+            if FIXED:
+                while 2 != ld(flag_ptr, scope="sys", semantic="acquire"):
+                    pass
+            else:
+                while ld(flag_ptr, scope="sys", semantic="acquire") == 0:
+                    pass
+        __syncthreads()
+        tl.store(y_ptr + o, tl.load(x_ptr + o))  # <-- poll_for_any_value
+
+
+@pair("race", "M15")
+def poll_for_any_value(team, fixed):
+    any_value[(1,)](data(team), data(team, "y"), word(team), N, fixed)
+
+
+@tandem.jit
+def one_word_a_thread(x_ptr, y_ptr, flag_ptr, RANKS: tl.constexpr, POLLED: tl.constexpr, N: tl.constexpr):
+    """Each thread polls the word of one peer; the last peer's is forgotten."""
+    o = tl.arange(0, N)
+    rank = dl.rank()
+    for peer in range(RANKS):
+        tl.store(dl.symm_at(x_ptr, peer) + rank * N + o, rank)  # <-- poll_of_too_few_words
+        dl.notify(flag_ptr + rank, peer, signal=1, sig_op="set", comm_scope="intra_node")
+    t = tid(0)
+    if t < POLLED:
+        while ld(flag_ptr + t, scope="sys", semantic="acquire") != 1:
+            pass
+    __syncthreads()
+    for peer in range(RANKS):
+        tl.store(y_ptr + peer * N + o, tl.load(x_ptr + peer * N + o))  # <-- poll_of_too_few_words
+
+
+@pair("race", None)
+def poll_of_too_few_words(team, fixed):
+    n = team.size
+    one_word_a_thread[(1,)](data(team, count=n * N), data(team, "y", n * N), word(team, count=n), n, n if fixed else n - 1, N)
+
+
+@tandem.jit
+def relaxed_then_fence(x_ptr, y_ptr, flag_ptr, N: tl.constexpr, FIXED: tl.constexpr):
+    o = tl.arange(0, N)
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    tl.store(dl.symm_at(x_ptr, peer) + o, 4)  # <-- relaxed_poll_without_fence
+    dl.notify(flag_ptr, peer, signal=1, sig_op="set", comm_scope="intra_node")
+    if tid(0) == 0:
+        while ld(flag_ptr, scope="sys", semantic="relaxed") != 1:
+            pass
+        if FIXED:
+            fence(semantic="acq_rel", scope="sys")
+    __syncthreads()
+    tl.store(y_ptr + o, tl.load(x_ptr + o))  # <-- relaxed_poll_without_fence
+
+
+@pair("race", "M4")
+def relaxed_poll_without_fence(team, fixed):
+    relaxed_then_fence[(1,)](data(team), data(team, "y"), word(team), N, fixed)
+
+
+@tandem.jit
+def generations(x_ptr, y_ptr, count_ptr, generation_ptr, PROGRAMS: tl.constexpr, N: tl.constexpr, ORDER: tl.constexpr):
+    """A barrier of programs that counts generations: who comes last lets the others go on, who poll for a change."""
+    o = tl.arange(0, N)
+    me = tl.program_id(0)
+    for turn in range(3):
+        tl.store(x_ptr + (turn * PROGRAMS + me) * N + o, turn)  # <-- generation_given_relaxed
+        __syncthreads()
+        if tid(0) == 0:
+            old = ld(generation_ptr, scope="gpu", semantic="relaxed")
+            if atomic_add(count_ptr, 1, scope="gpu", semantic="acq_rel") == PROGRAMS - 1:
+                st(count_ptr, 0, scope="gpu", semantic="relaxed")
+                st(generation_ptr, old + 1, scope="gpu", semantic=ORDER)
+            else:
+                while ld(generation_ptr, scope="gpu", semantic="acquire") == old:
+                    pass
+        __syncthreads()
+        tl.store(y_ptr + me * N + o, tl.load(x_ptr + (turn * PROGRAMS + (me + 1) % PROGRAMS) * N + o))  # <-- generation_given_relaxed
+
+
+@pair("race", "M4", ranks=(1, 2))
+def generation_given_relaxed(team, fixed):
+    x, y = data(team, count=9 * N), data(team, "y", 3 * N)
+    generations[(3,)](x, y, word(team, "count"), word(team, "generation"), 3, N, "release" if fixed else "relaxed")
+
+
+@tandem.jit
+def polled_by_atomic(x_ptr, y_ptr, flag_ptr, N: tl.constexpr, ORDER: tl.constexpr):
+    """Adding zero reads the newest value; the order is the atomic's."""
+    o = tl.arange(0, N)
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    tl.store(dl.symm_at(x_ptr, peer) + o, 4)  # <-- relaxed_atomic_poll
+    dl.notify(flag_ptr, peer, signal=1, sig_op="add", comm_scope="intra_node")
+    if tid(0) == 0:
+        while atomic_add(flag_ptr, 0, scope="sys", semantic=ORDER) < 1:
+            pass
+    __syncthreads()
+    tl.store(y_ptr + o, tl.load(x_ptr + o))  # <-- relaxed_atomic_poll
+
+
+@pair("race", "M4")
+def relaxed_atomic_poll(team, fixed):
+    polled_by_atomic[(1,)](data(team), data(team, "y"), word(team), N, "acquire" if fixed else "relaxed")

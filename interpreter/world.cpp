@@ -58,7 +58,9 @@ Address World::allocate(int rank, uint64_t bytes, MemoryKind kind, bool initiali
 void World::release(int rank, Address address, const std::string& hostFile, uint32_t hostLine) {
   Machine& m = impl_->m;
   Allocation* a = m.arena.find(address);
-  if (m.observer && a && a->begin == address && a->rank == rank && a->kind == MemoryKind::Symmetric && !a->shared && !a->freed)
+  bool isBuffer = a && a->begin == address && a->rank == rank && !a->shared && !a->freed;
+  if (isBuffer) impl_->logEnd(*a);
+  if (isBuffer && m.observer && a->kind == MemoryKind::Symmetric)
     m.observer->freed(rank, address, a->end - a->begin, hostFile, hostLine);
   switch (m.arena.release(rank, address, &a)) {
     case Arena::Freed::Ok:

@@ -196,9 +196,11 @@ bool Checker::fenced(const View& v, const Stamp& now, const Stamp& s) const {
   if (!v.program || s.actor != v.self || s.part < kFirstPut || s.part >= kFirstGet) return false;
   if (sites_[s.site].kind == AccessKind::Read || sites_[now.site].kind == AccessKind::Read) return false;
   const auto& threads = v.program->threads;
-  uint32_t last = v.program->orders.transfers;
-  if (now.part < threads.size()) last = std::max(last, threads[now.part].orders.transfers);
-  return s.time <= last;
+  if (s.time <= v.program->orders.transfers) return true;
+  if (now.part >= threads.size()) return false;
+  const FencePoint& own = threads[now.part].orders;
+  return s.time <= own.transfers ||
+         std::any_of(own.puts.begin(), own.puts.end(), [&](const ThreadPut& put) { return put.number == s.time; });
 }
 
 // Whether `s` happens-before `now` in all of [begin, end); if not, which thread does not know which.

@@ -132,6 +132,7 @@ class Checker : public AccessObserver {
   // --- locks (locks.cpp) ---
   void noteLock(const MemoryAccess& a, uint64_t old, uint64_t now);
   void takes(const MemoryAccess& a, uint64_t old);
+  void givesBack(const MemoryAccess& a);
   void findCycle(const LockOrder& last);
 
   // --- signals (signals.cpp) ---
@@ -158,6 +159,7 @@ class Checker : public AccessObserver {
   Serial& serialOf(const Stream& stream);
   Serial& hostOf(int rank) { return hosts_[size_t(rank)]; }
   void prune(Clock& clock) const;
+  void orderLater(const Run& run, bool transfers);
   Clock callerClock(ProgramState& p, const Run& run);
   void learnByCaller(ProgramState& p, const Run& run, const Clock& clock);
 

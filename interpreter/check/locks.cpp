@@ -54,7 +54,7 @@ void Checker::noteLock(const MemoryAccess& a, uint64_t old, uint64_t now) {
     if (at != locks.end()) {
       locks.erase(at);
       if (locks.empty()) held_.erase(held);
-      return;
+      return givesBack(a);
     }
   }
   bool isAtomic = a.kind == AccessKind::Atomic && a.scope != Scope::Cta;
@@ -66,15 +66,23 @@ void Checker::takes(const MemoryAccess& a, uint64_t old) {
   std::vector<uint64_t> others;
   for (const HeldLock& h : locks) others.push_back(h.address);
   for (const HeldLock& h : locks) {
-    LockOrder order{h.address, a.address, lastStrong_, Part(a.lane), others, stateOf(*a.run).met};
+    LockOrder order{h.address, a.address, lastStrong_, Part(a.lane), others, false, false, stateOf(*a.run).met};
     auto same = [&](const LockOrder& o) {
       return o.held == order.held && o.taken == order.taken && o.by.actor == order.by.actor && o.thread == order.thread;
     };
     if (std::any_of(lockOrders_.begin(), lockOrders_.end(), same)) continue;
-    findCycle(order);
     if (lockOrders_.size() < kOrdersKept) lockOrders_.push_back(std::move(order));
   }
   locks.push_back({a.address, old, lastStrong_});
+}
+
+void Checker::givesBack(const MemoryAccess& a) {
+  for (LockOrder& o : lockOrders_) {
+    if (o.by.actor != lastStrong_.actor || o.thread != Part(a.lane) || (o.heldBack && o.takenBack)) continue;
+    o.heldBack |= o.held == a.address;
+    o.takenBack |= o.taken == a.address;
+    if (o.heldBack && o.takenBack) findCycle(o);
+  }
 }
 
 // A chain of others who each hold what the one before takes, from what `last` takes to what it holds.
@@ -92,7 +100,7 @@ void Checker::findCycle(const LockOrder& last) {
     if (chain.back()->taken == last.held && chain.size() > 1) return true;
     if (chain.size() == 4) return false;
     for (const LockOrder& o : lockOrders_) {
-      if (o.held != chain.back()->taken || !mayMeet(o)) continue;
+      if (!o.heldBack || !o.takenBack || o.held != chain.back()->taken || !mayMeet(o)) continue;
       chain.push_back(&o);
       if (closes()) return true;
       chain.pop_back();

@@ -9,12 +9,14 @@ struct HeldLock {
   Stamp by;
 };
 
-// Somebody has taken a lock while it held others.
+// Somebody has taken a lock while it held others. It counts when the same thread has given both back: a word that another
+// thread resets is a flag.
 struct LockOrder {
   uint64_t held = 0, taken = 0;
   Stamp by;
   Part thread = kEveryThread;
   std::vector<uint64_t> others;  // all that it held
+  bool heldBack = false, takenBack = false;
   Clock met;                     // what its program knew when all last met, or began: what is ordered without the locks
 };
 

@@ -8,6 +8,13 @@
 
 namespace tandem::interpreter::check {
 
+// A put or get that one thread has called.
+struct ThreadPut {
+  uint32_t number = 0, time = 0;
+  Part thread = 0;
+  int peer = 0;
+};
+
 // What a fence has ordered before later strong writes (M4) or signals and puts (M9, M11).
 struct FencePoint {
   Clock common, extra;
@@ -15,6 +22,7 @@ struct FencePoint {
   uint32_t transfers = 0;              // the last transfer before it
   Scope scope = Scope::Sys;
   bool byAll = false;
+  std::vector<ThreadPut> puts;  // beyond `transfers`, among others that the thread knows nothing of
 };
 
 struct ThreadState {
@@ -56,6 +64,7 @@ struct ProgramState {
   FencePoint fence, orders;          // by all threads: `simt.fence`; `fence` and `quiet`
   Missed missed;
   std::map<int, uint32_t> lastPut;   // number, by peer
+  std::vector<ThreadPut> threadPuts;  // since the last barrier
   struct NamedBarrier {
     Clock gathering, done;
   };
@@ -106,6 +115,23 @@ struct ProgramState {
     return at != early.end() && at->load->location == location ? &*at : nullptr;
   }
 
+  bool knows(Part thread, const ThreadPut& put) const {
+    const Clock* extra = extraOf(thread);
+    return put.thread == thread || (extra && extra->get(keyOf(actor, put.thread)) >= put.time);
+  }
+  // Up to which of the program's `all` transfers one thread knows every one.
+  uint32_t transfersKnown(Part thread, uint32_t all) const {
+    for (const ThreadPut& put : threadPuts)
+      if (!knows(thread, put)) return put.number - 1;
+    return all;
+  }
+  std::vector<ThreadPut> putsKnownBeyond(Part thread, uint32_t number) const {
+    std::vector<ThreadPut> known;
+    for (const ThreadPut& put : threadPuts)
+      if (put.number > number && knows(thread, put)) known.push_back(put);
+    return known;
+  }
+
   // What a release by one thread, or by the whole program, publishes.
   Clock threadClock(Part part) const {
     Clock c = common;
@@ -137,6 +163,7 @@ struct ProgramState {
       t.pending = Clock();
     }
     anyExtra = false;
+    threadPuts.clear();
     barrierTime = time++;
     if (threadsLooked) meetEarlyLoads();
   }

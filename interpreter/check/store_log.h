@@ -1,5 +1,5 @@
-// What each program has stored, in its own order, as hashes: two runs of one computation under different schedules
-// differ first where a program stored something else.
+// What memory held in the end and what each program has stored, in its own order, as hashes: where two runs of one computation
+// end with other bytes, they differ first where a program stored something else.
 #pragma once
 #include "interpreter/program.h"
 #include <array>
@@ -31,7 +31,8 @@ class StoreLog {
     auto operator<=>(const Who&) const = default;
   };
   void add(const Who& who, const Program* program, uint32_t location, uint64_t offset, const void* value, uint64_t bytes);
-  std::vector<Buffer> buffers;  // what memory held at the end, in order of allocation
+  std::map<int, std::vector<Buffer>> ended;  // what freed buffers held, by rank in its order
+  std::vector<Buffer> buffers;               // what memory held: these, then what is left in order of allocation
 
   struct Difference {
     Who who;

@@ -16,6 +16,7 @@ struct Release {
   uint32_t partTime = 0, everyTime = 0, tileTime = 0;
   Part putPart = 0;  // transfers to one peer up to a number
   uint32_t puts = 0, bulk = 0;
+  bool hasSinglePuts = false;  // in `extra`
   // What it would carry with nothing left out.
   uint32_t now = 0, transfers = 0;
 

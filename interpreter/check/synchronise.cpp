@@ -97,6 +97,11 @@ void Checker::publishOfProgram(ProgramState& p, const MemoryAccess& a) {
   if (int peer = m_.arena.rankOf(a.address); orders.time && peer >= 0) {
     own.putPart = Part(kFirstPut + peer);
     own.puts = orders.transfers;
+    for (const ThreadPut& put : orders.puts) {
+      if (put.peer != peer) continue;
+      own.extra.raise(keyOfTransfer(put.number), 1);
+      own.hasSinglePuts = true;
+    }
   }
   if (isRelease || orders.time || isFlag) place.add(std::move(own));
   ++p.time;
@@ -165,7 +170,7 @@ void Checker::acquireAwaited(const MemoryAccess& a, const AwaitedSignal& signal)
 
 // Whoever knows a release's time knows what it carries.
 bool Checker::knowsRelease(const ProgramState& p, const MemoryAccess& a, const Release& r) const {
-  if (r.puts || r.bulk || !r.partTime) return false;
+  if (r.puts || r.hasSinglePuts || r.bulk || !r.partTime) return false;
   auto has = [&](const Clock& c) {
     return c.get(keyOf(r.actor, r.part)) >= r.partTime && c.get(keyOf(r.actor, kEveryThread)) >= r.everyTime;
   };

@@ -71,10 +71,10 @@ void Checker::threadFence(const Run& run, Semantic semantic, Scope scope) {
       p.learn(p.pending);
       for (uint32_t lane = 0; lane < p.threads.size(); ++lane) p.addExtra(lane, run.lanes, p.threads[lane].pending);
     }
-    p.fence = {p.common, Clock(), p.barrierTime, p.time, transfers_, scope, true};
+    p.fence = {p.common, Clock(), p.barrierTime, p.time, transfers_, scope, true, {}};
     // What single threads have learnt is theirs to pass on.
     if (p.anyExtra)
-      for (ThreadState& t : p.threads) t.fence = {p.common, t.extra, p.barrierTime, p.time, transfers_, scope, true};
+      for (ThreadState& t : p.threads) t.fence = {p.common, t.extra, p.barrierTime, p.time, transfers_, scope, true, {}};
   } else {
     for (uint32_t lane = 0; lane < run.lanes; ++lane) {
       if (!run.laneActive(lane)) continue;
@@ -84,7 +84,7 @@ void Checker::threadFence(const Run& run, Semantic semantic, Scope scope) {
         known.join(t.pending);
         p.addExtra(lane, run.lanes, known);
       }
-      t.fence = {p.common, t.extra, p.barrierTime, p.time, transfers_, scope, false};
+      t.fence = {p.common, t.extra, p.barrierTime, p.time, transfers_, scope, false, {}};
     }
   }
   ++p.time;

@@ -35,6 +35,10 @@ void Checker::transferIssued(const Run& run, PendingPut& put) {
     else t->carried.raise(keyOfTransfer(t->number), 1);
     last = t->number;
   }
+  if (thread)
+    for (const ThreadPut& before : thread->orders.puts)
+      if (before.peer == put.peer && !put.isGet) t->clock.raise(keyOfTransfer(before.number), 1);
+  if (!whole) p.threadPuts.push_back({t->number, p.time, Part(lane), put.peer});
   ++p.time;
   put.observedActor = p.actor;
   put.observed = std::move(t);
@@ -57,18 +61,29 @@ void Checker::bulkWaited(const Run& run, uint32_t lane, uint32_t group, bool rea
   else p.addExtra(lane, run.lanes, done);
 }
 
-void Checker::fence(const Run& run) {
+void Checker::fence(const Run& run) { orderLater(run, true); }
+
+// `transfers`: those that are not complete come before later ones to the same peer, too.
+void Checker::orderLater(const Run& run, bool transfers) {
   flush();
   ProgramState& p = stateOf(run);
+  auto pointOf = [&](const FencePoint& last, const Clock& extra, uint32_t number) {
+    FencePoint point{p.common, extra, p.barrierTime, p.time, number, Scope::Sys, run.mask.all, {}};
+    if (transfers) return point;
+    point.transfers = last.transfers;
+    point.puts = last.puts;
+    return point;
+  };
   if (run.mask.all) {
-    p.orders = {p.common, Clock(), p.barrierTime, p.time, transfers_, Scope::Sys, true};
+    p.orders = pointOf(p.orders, Clock(), transfers_);
     if (p.anyExtra)
-      for (ThreadState& t : p.threads) t.orders = {p.common, t.extra, p.barrierTime, p.time, transfers_, Scope::Sys, true};
+      for (ThreadState& t : p.threads) t.orders = pointOf(t.orders, t.extra, transfers_);
   } else {
     for (uint32_t lane = 0; lane < run.lanes; ++lane) {
       if (!run.laneActive(lane)) continue;
       ThreadState& t = p.thread(lane, run.lanes);
-      t.orders = {p.common, t.extra, p.barrierTime, p.time, transfers_, Scope::Sys, false};
+      t.orders = pointOf(t.orders, t.extra, p.transfersKnown(Part(lane), transfers_));
+      if (transfers) t.orders.puts = p.putsKnownBeyond(Part(lane), t.orders.transfers);
     }
   }
   ++p.time;
@@ -77,15 +92,26 @@ void Checker::fence(const Run& run) {
 void Checker::quiet(const Run& run, int peer) {
   flush();
   ProgramState& p = stateOf(run);
-  Clock complete;
-  if (peer < 0) {
-    complete.raise(keyOf(p.actor, kAllTransfers), transfers_);
-  } else {
-    complete.raise(keyOf(p.actor, Part(kFirstPut + peer)), transfers_);
-    complete.raise(keyOf(p.actor, Part(kFirstGet + peer)), transfers_);
+  auto completed = [&](uint32_t number) {
+    Clock complete;
+    if (peer < 0) {
+      complete.raise(keyOf(p.actor, kAllTransfers), number);
+    } else {
+      complete.raise(keyOf(p.actor, Part(kFirstPut + peer)), number);
+      complete.raise(keyOf(p.actor, Part(kFirstGet + peer)), number);
+    }
+    return complete;
+  };
+  if (run.mask.all) p.learn(completed(transfers_));
+  for (uint32_t lane = 0; lane < run.lanes && !run.mask.all; ++lane) {
+    if (!run.laneActive(lane)) continue;
+    uint32_t known = p.transfersKnown(Part(lane), transfers_);
+    Clock complete = completed(known);
+    for (const ThreadPut& put : p.putsKnownBeyond(Part(lane), known))
+      if (peer < 0 || put.peer == peer) complete.raise(keyOfTransfer(put.number), 1);
+    p.addExtra(lane, run.lanes, complete);
   }
-  learnByCaller(p, run, complete);
-  fence(run);
+  orderLater(run, peer < 0);
 }
 
 void Checker::arrives(const Run& run, const Collective& meeting) {

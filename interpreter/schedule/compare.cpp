@@ -2,6 +2,7 @@
 #include "interpreter/check/store_log.h"
 #include "interpreter/schedule/scheduler.h"
 #include "interpreter/vm/fail.h"
+#include <algorithm>
 
 namespace tandem::interpreter {
 namespace {
@@ -15,16 +16,29 @@ uint64_t contentOf(const Allocation& a) {
 
 }  // namespace
 
+void World::Impl::logEnd(const Allocation& a) {
+  if (m.stores) m.stores->ended[a.rank].push_back({a.rank, a.name, contentOf(a)});
+}
+
 void World::Impl::logBuffers() {
   if (!m.stores) return;
   m.stores->buffers.clear();
+  for (auto& [rank, ended] : m.stores->ended) m.stores->buffers.insert(m.stores->buffers.end(), ended.begin(), ended.end());
   for (Allocation* a : m.arena.allocationsInOrder())
     if (!a->freed) m.stores->buffers.push_back({a->rank, a->name, contentOf(*a)});
 }
 
+// A program may store something else on its way, as long as the result is the same: who comes last adds up, who has the lock adds.
 std::string World::firstDifference(const World& other) const {
   const auto &mine = impl_->m.stores, &theirs = other.impl_->m.stores;
   if (!mine || !theirs) return "";
+  const auto &a = mine->buffers, &b = theirs->buffers;
+  auto differs = std::mismatch(a.begin(), a.end(), b.begin(), b.end(),
+                               [](const check::Buffer& x, const check::Buffer& y) { return x.rank == y.rank && x.hash == y.hash; });
+  if (differs.first == a.end() && differs.second == b.end()) return "";
+  std::string seeds;
+  if (!options().chooser)
+    seeds = " between seed " + std::to_string(options().seed) + " and seed " + std::to_string(other.options().seed);
   if (auto d = check::StoreLog::firstDifference(*mine, *theirs)) {
     const check::LoggedStore& store = d->mine.program ? d->mine : d->theirs;
     Report r;
@@ -39,17 +53,12 @@ std::string World::firstDifference(const World& other) const {
     bool sameLine = d->mine.program && d->theirs.program && d->mine.location == d->theirs.location;
     r.message = sameLine ? "this store writes other bytes under another schedule"
                          : "this store happens under one schedule only";
-    r.message += ": the first that differs";
-    if (!options().chooser)
-      r.message += " between seed " + std::to_string(options().seed) + " and seed " + std::to_string(other.options().seed);
+    r.message += ": the first that differs" + seeds;
     return r.render();
   }
-  const auto &a = mine->buffers, &b = theirs->buffers;
-  for (size_t k = 0; k < std::min(a.size(), b.size()); ++k)
-    if (a[k].hash != b[k].hash)
-      return "`" + a[k].name + "` of rank " + std::to_string(a[k].rank) + " ends with other bytes under another schedule, though every " +
-             "program stored the same: transfers, copies or atomic updates came in another order\n";
-  return "";
+  const check::Buffer& buffer = differs.first != a.end() ? *differs.first : *differs.second;
+  return "`" + buffer.name + "` of rank " + std::to_string(buffer.rank) + " ends with other bytes under another schedule, though every " +
+         "program stored the same: transfers, copies or atomic updates came in another order\n";
 }
 
 }  // namespace tandem::interpreter

@@ -43,6 +43,7 @@ struct World::Impl {
   Task& pick();
   uint64_t turns = 0;
   int64_t lowestPriority = 0;
+  void logEnd(const Allocation& a);
   void logBuffers();
 
   // --- streams (stream.cpp) ---

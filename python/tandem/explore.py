@@ -20,8 +20,9 @@ class Schedule:
 
 @dataclasses.dataclass
 class Exploration:
-    """The schedules tried and the first finding. `difference`: the first store, or buffer, that two schedules did not agree on, as
-    text; None when all agree. `failure`: the SimulationError of the first schedule that found an error, which ends the search."""
+    """The schedules tried and the first finding. `difference`: where two schedules ended with other bytes, the first store, or the buffer,
+    that they did not agree on, as text; None when all agree. `failure`: the SimulationError of the first schedule that found an error,
+    which ends the search."""
 
     schedules: list
     difference: str | None = None
@@ -33,8 +34,8 @@ class Exploration:
 
 
 def explore(main, ranks=1, runs=20, args=(), check=True, policies=POLICIES, exhaustive=False, **options):
-    """Runs `main(team, *args)` under `runs` schedules, in turn by each policy, and compares every store bit for bit with the first
-    run's. `main` must compute the same in each run: no random inputs, no state kept between runs.
+    """Runs `main(team, *args)` under `runs` schedules, in turn by each policy, and compares what memory holds in the end bit for
+    bit with the first run's. `main` must compute the same in each run: no random inputs, no state kept between runs.
 
     `exhaustive`: under every schedule instead, for small programs; gives a Proof. `limit` (10,000) ends it earlier; `reduction=False` also
     runs schedules that differ only in the order of steps that do not concern each other."""

@@ -5,7 +5,7 @@ import tandem.dist as dl
 import tandem.language as tl
 import tandem.shmem as shmem
 from case import pair
-from tandem.simt import __syncthreads, st, tid
+from tandem.simt import __syncthreads, ld, st, tid
 
 N = 64
 
@@ -231,3 +231,64 @@ def store_then_signal(y_ptr, z_ptr, flag_ptr, N: tl.constexpr, FIXED: tl.constex
 @pair("race", "M11")
 def store_and_signal_op(team, fixed):
     store_then_signal[(1,)](words(team, "y"), words(team, "z"), flag(team), N, fixed)
+
+
+@tandem.jit
+def each_thread_puts(x_ptr, y_ptr, flag_ptr, FIXED: tl.constexpr):
+    t = tid(0)
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    shmem.int_p(x_ptr + t, t, peer)  # <-- fence_of_one_thread
+    if FIXED:
+        __syncthreads()
+    if t == 0:
+        shmem.fence()
+        shmem.signal_op(flag_ptr, 1, shmem.NVSHMEM_SIGNAL_SET, peer)
+        shmem.signal_wait_until(flag_ptr, shmem.NVSHMEM_CMP_EQ, 1)
+    __syncthreads()
+    st(y_ptr + t, ld(x_ptr + t, semantic="weak"), semantic="weak")  # <-- fence_of_one_thread
+
+
+@pair("race", "M9")
+def fence_of_one_thread(team, fixed):
+    """A fence orders what comes before it: of other threads' puts, those before a barrier."""
+    each_thread_puts[(1,)](words(team, count=128), words(team, "y", 128), flag(team), fixed)
+
+
+@tandem.jit
+def each_thread_puts_late(x_ptr, y_ptr, z_ptr, flag_ptr, FIXED: tl.constexpr):
+    t = tid(0)
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    shmem.putmem_nbi(y_ptr + t, x_ptr + t, 4, peer)  # <-- quiet_of_one_thread
+    if FIXED:
+        __syncthreads()
+    if t == 0:
+        shmem.quiet()
+        shmem.signal_op(flag_ptr, 1, shmem.NVSHMEM_SIGNAL_SET, peer)
+        shmem.signal_wait_until(flag_ptr, shmem.NVSHMEM_CMP_EQ, 1)
+    __syncthreads()
+    st(z_ptr + t, ld(y_ptr + t, semantic="weak"), semantic="weak")  # <-- quiet_of_one_thread
+    shmem.quiet()
+
+
+@pair("race", "M9")
+def quiet_of_one_thread(team, fixed):
+    each_thread_puts_late[(1,)](words(team, count=128), words(team, "y", 128), words(team, "z", 128), flag(team), fixed)
+
+
+@tandem.jit
+def quiet_for_somebody(x_ptr, y_ptr, z_ptr, flag_ptr, N: tl.constexpr, WHOM: tl.constexpr):
+    o = tl.arange(0, N)
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    shmem.putmem_nbi_block(y_ptr, x_ptr, N * 4, peer)  # <-- quiet_of_another_peer
+    shmem.quiet_pe((dl.rank() + WHOM) % dl.num_ranks())
+    if tid(0) == 0:
+        shmem.signal_op(flag_ptr, 1, shmem.NVSHMEM_SIGNAL_SET, peer)
+        shmem.signal_wait_until(flag_ptr, shmem.NVSHMEM_CMP_EQ, 1)
+    __syncthreads()
+    tl.store(z_ptr + o, tl.load(y_ptr + o))  # <-- quiet_of_another_peer
+    shmem.quiet()
+
+
+@pair("race", "M9", ranks=(3, 4))
+def quiet_of_another_peer(team, fixed):
+    quiet_for_somebody[(1,)](words(team), words(team, "y"), words(team, "z"), flag(team), N, 1 if fixed else 2)

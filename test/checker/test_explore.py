@@ -5,6 +5,7 @@ import pytest
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
+from tandem.simt import __syncthreads, atomic_cas, tid
 
 
 @tandem.jit
@@ -85,3 +86,48 @@ def test_every_policy_ends(policy):
 def test_an_unknown_policy_is_named():
     with pytest.raises(ValueError, match="`policy` is `fair`"):
         tandem.explore(lambda team: None, policies=("fair",))
+
+
+@tandem.jit
+def last_adds_up(count_ptr, parts_ptr, sum_ptr, PROGRAMS: tl.constexpr):
+    tl.store(parts_ptr + tl.program_id(0), tl.program_id(0) + 1)
+    if tl.atomic_add(count_ptr, 1, sem="acq_rel", scope="gpu") == PROGRAMS - 1:
+        tl.store(sum_ptr, tl.sum(tl.load(parts_ptr + tl.arange(0, PROGRAMS)), 0))
+
+
+def test_who_stores_the_result_may_differ():
+    found = tandem.explore(lambda team: last_adds_up[(8,)](zeros(team), zeros(team, 8), zeros(team), 8), ranks=2, runs=12)
+    assert found.deterministic and len(found.schedules) == 12
+
+
+def test_a_buffer_freed_early_counts():
+    def main(team):
+        out = zeros(team, 16)
+        ticket[(16,)](zeros(team), out)
+        team.synchronize()
+        out.free()
+
+    assert not tandem.explore(main, runs=12).deterministic
+
+
+@tandem.jit
+def hand_shakes(pad_ptr, x_ptr, y_ptr, RANKS: tl.constexpr):
+    """Each thread sets a word at a peer and resets its own: flags that are not held, so in no order."""
+    rank = dl.rank()
+    t = tid(0)
+    for turn in range(2):
+        tl.store(x_ptr + turn, rank)
+        __syncthreads()
+        if t < RANKS:
+            while atomic_cas(dl.symm_at(pad_ptr, t) + rank, 0, 1, scope="sys", semantic="release") != 0:
+                pass
+            while atomic_cas(pad_ptr + t, 1, 0, scope="sys", semantic="acquire") != 1:
+                pass
+        __syncthreads()
+        tl.store(y_ptr + turn, tl.load(dl.symm_at(x_ptr, (rank + 1) % RANKS) + turn))
+
+
+@pytest.mark.parametrize("ranks", (2, 4))
+def test_handshakes_are_no_locks(ranks):
+    found = tandem.explore(lambda team: hand_shakes[(1,)](zeros(team, ranks), zeros(team, 2), zeros(team, 2), ranks), ranks=ranks, runs=20)
+    assert found.deterministic and all(not s.reports for s in found.schedules)

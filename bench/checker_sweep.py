@@ -1,4 +1,4 @@
-"""Every shipped operator and example under the checker, for many ranks, schedules and numbers of resident programs.
+"""Every shipped operator, example, guide and the demo under the checker, for many ranks, schedules and numbers of resident programs.
 
     python bench/checker_sweep.py --seeds 100 [--ranks 1,2,4,8] [--only gemm] [--minutes 10]
 
@@ -7,9 +7,11 @@ Prints a line for each program that was reported, with the first report; the exi
 
 import argparse
 import importlib.util
+import math
 import pathlib
 import re
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -20,6 +22,7 @@ from tandem.ops import (AllGather, AllGatherGemm, AllReduce, GemmAllReduce, Gemm
 from tandem.session import run_ranks
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
 CALLS = 3  # on one operator, nothing waits between them
 
 
@@ -98,14 +101,54 @@ def all_gather_gemm(team):
     op.close()
 
 
+class TinyModel:
+    """Weights in the place of the demo's, and what they give."""
+
+    def __init__(self, hidden, inner):
+        self.weights = {"intermediate.dense": (_numbers((inner, hidden), 1) / 8, _numbers((inner,), 2) / 8),
+                        "output.dense": (_numbers((hidden, inner), 3) / 8, None)}
+
+    def layer(self, index, name):
+        return self.weights[name]
+
+
+def demo_mlp(team):
+    """Two layers, on float32: what each rank computes is close to what NumPy does."""
+    from demo.tensor_parallel import ParallelMLP
+    rows, hidden, inner = 20, 32, 64
+    model = TinyModel(hidden, inner)
+    mlp = ParallelMLP(team, model, 2, rows, "fp32")
+    (up, bias), (down, _) = model.layer(0, "intermediate.dense"), model.layer(0, "output.dense")
+    for layer in range(2):
+        x = _numbers((rows, hidden), layer)
+        out = np.zeros((rows, hidden), np.float32)
+        mlp(layer, x, out)
+        h = x @ up.T + bias
+        want = h * 0.5 * (1 + np.vectorize(math.erf)(h * 0.5 ** 0.5)) @ down.T
+        np.testing.assert_allclose(out[mlp.mine], want[mlp.mine], rtol=1e-4, atol=1e-4)
+    mlp.close()
+
+
+def _main_of(path):
+    spec = importlib.util.spec_from_file_location(f"swept_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.main
+
+
 def _examples():
     for path in sorted((ROOT / "examples").glob("*.py")):
-        if path.stem.startswith("test_"):
-            continue
-        spec = importlib.util.spec_from_file_location(f"example_{path.stem}", path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        yield f"examples/{path.name}", module.main
+        if not path.stem.startswith("test_"):
+            yield f"examples/{path.name}", _main_of(path)
+
+
+def guides(folder):
+    """(name, main, ranks) of the mended examples of the guide to race reports, which are written to `folder`."""
+    from race_guide import mended, sections
+    for number, (title, script, report, mend) in enumerate(sections()):
+        path = pathlib.Path(folder) / f"guide_{number}.py"
+        path.write_text(mended(script, mend))
+        yield f"guide: {title}", _main_of(path), 1 if "--ranks 1 " in report else 2
 
 
 def programs():
@@ -121,6 +164,7 @@ def programs():
     yield "gemm_ar splits", gemm_all_reduce(words_bytes=0, one_shot_bytes=0, splits=2)
     yield "gemm_rs", gemm_reduce_scatter
     yield "ag_gemm", all_gather_gemm
+    yield "demo", demo_mlp
     yield from _examples()
 
 
@@ -135,8 +179,8 @@ def found_in(main, ranks, seed, slots=None):
 
 
 def resident(name, seed):
-    """Operators work with few resident programs; the examples' programs wait for each other and need them all."""
-    return None if name.startswith("examples/") else (None, 1, 2, None)[seed // len(POLICIES) % 4]
+    """Operators work with few resident programs; the programs of examples and guides wait for each other and need them all."""
+    return None if name.startswith(("examples/", "guide: ")) else (None, 1, 2, None)[seed // len(POLICIES) % 4]
 
 
 def main():
@@ -147,14 +191,16 @@ def main():
     parser.add_argument("--only", default="", help="a regular expression for names")
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no seed after these")
     options = parser.parse_args()
-    chosen = [(name, run) for name, run in programs() if re.search(options.only, name)]
     ranks = [int(word) for word in options.ranks.split(",")]
+    folder = tempfile.TemporaryDirectory()
+    every = [(name, run, ranks) for name, run in programs()] + [(name, run, [count]) for name, run, count in guides(folder.name)]
+    chosen = [entry for entry in every if re.search(options.only, entry[0])]
     began, runs, seeds, bad = time.monotonic(), 0, 0, {}
     for seed in range(options.first_seed, options.first_seed + options.seeds):
         if time.monotonic() - began > 60 * options.minutes:
             break
-        for name, run in chosen:
-            for count in ranks:
+        for name, run, counts in chosen:
+            for count in counts:
                 text = found_in(run, count, seed, resident(name, seed))
                 runs += 1
                 if text and name not in bad:

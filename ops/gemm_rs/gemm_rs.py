@@ -1,13 +1,14 @@
 """GEMM + ReduceScatter: rank r gets rows shard r of the sum over ranks of A[M, K_local] · B[K_local, N].
 
-One persistent kernel: the next rank's tiles first, its own last. A tile for a peer goes straight into the peer's `parts`,
-followed by its signal; a tile of the own rows adds the peers' parts, which have mostly arrived by then. One descriptor leads to
-the parts of all ranks, so that GPUs copy tiles while they multiply the next ones.
+One persistent kernel. A tile for a peer goes straight into the peer's `parts`, followed by its signal; a tile of the own rows
+adds the peers' parts. Tiles for all owners take turns, so that the link carries the same load all the time; own tiles
+follow LAG tiles behind the others, so that their parts have arrived, and so the end of a call sends nothing. One descriptor
+leads to the parts of all ranks, so that GPUs copy tiles while they multiply the next ones.
 
-Signals hold the number of the call, epoch + 1, so none is ever reset. `begun` says, for each peer, which call its kernel
-has begun: it has ended the one before, and read its parts. So a program looks there before its first store to a peer;
-that is enough, as parts of one call are read in that call only. Nobody waits for a program that waits for a later tile:
-tiles for peers wait for kernels to begin only, and every program does them before its own.
+Signals hold the number of the call, epoch + 1, so none is ever reset. `begun` says, for each rank, which call its kernel
+has begun: it has ended the one before, and read its parts. So a program looks there before its first store; that is
+enough, as parts of one call are read in that call only. Nobody waits for a program that waits for a later tile: tiles
+are done in one order on all ranks, and parts of an own tile come from tiles that stand before it.
 """
 
 import tandem
@@ -16,19 +17,27 @@ import tandem.language as tl
 
 
 @tandem.jit
-def locate(tile, rank, shard_blocks, all_blocks, columns, GROUP: tl.constexpr):
-    """Owner, row block in its shard, column, and how many tiles of this owner came before. Only the last shards have fewer blocks, so
-    the order is that of all blocks, turned so that it begins behind the own ones."""
-    start = tl.where((rank + 1) * shard_blocks < all_blocks, (rank + 1) * shard_blocks, 0)
-    turned = (tile + start * columns) % (all_blocks * columns)
-    owner = turned // (shard_blocks * columns)
-    local = turned % (shard_blocks * columns)
-    height = tl.minimum(shard_blocks, all_blocks - owner * shard_blocks)
+def locate(tile, rank, ranks, shard_blocks, columns, GROUP: tl.constexpr, LAG: tl.constexpr, PROGRAMS: tl.constexpr):
+    """Owner, row block in its shard and column. First LAG tiles for each peer, then tiles for all, at last as many own ones. Each round
+    of the programs begins with another owner, so that each program has tiles for all."""
+    shard_tiles = shard_blocks * columns
+    lag = tl.minimum(LAG, shard_tiles)
+    peers = ranks - 1
+    ahead = peers * lag
+    mixed = ranks * (shard_tiles - lag)
+    behind = tile - ahead
+    turn = behind // ranks
+    nth = (behind + turn * ranks // PROGRAMS) % ranks  # the nth rank after this one; the last is this one
+    local = tl.where(nth == peers, turn, turn + lag)
+    nth = tl.where(tile < ahead, tile % tl.maximum(peers, 1), nth)
+    local = tl.where(tile < ahead, tile // tl.maximum(peers, 1), local)
+    nth = tl.where(behind >= mixed, peers, nth)
+    local = tl.where(behind >= mixed, behind - mixed + shard_tiles - lag, local)
     in_group = GROUP * columns
     top = local // in_group * GROUP
-    in_column = tl.minimum(height - top, GROUP)
+    in_column = tl.minimum(shard_blocks - top, GROUP)
     # No number here is negative; copies of blocks want to know.
-    return owner, tl.maximum(top + local % in_group % in_column, 0), tl.maximum(local % in_group // in_column, 0), local
+    return (rank + 1 + nth) % ranks, tl.maximum(top + local % in_group % in_column, 0), tl.maximum(local % in_group // in_column, 0)
 
 
 @tandem.jit
@@ -43,8 +52,8 @@ def packed(tile, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
 @tandem.jit
 def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, first_parts_ptr, ready_ptr, begun_ptr, epoch_ptr, done_ptr, m, n, k, shard_rows, own_rows,
             rank_count, parts_rows, rank_stride,
-            BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr, PROGRAMS: tl.constexpr,
-            BLOCKS: tl.constexpr, OUT_BLOCKS: tl.constexpr, B_TRANSPOSED: tl.constexpr):
+            BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr, LAG: tl.constexpr,
+            PROGRAMS: tl.constexpr, BLOCKS: tl.constexpr, OUT_BLOCKS: tl.constexpr, B_TRANSPOSED: tl.constexpr):
     """BLOCKS, OUT_BLOCKS: operands are read and the result is written as blocks, for which rows must be whole numbers of 16 bytes.
     Parts lie tile by tile, all BLOCK_M rows and BLOCK_N columns of each: that of the own tile t from the s-th peer begins at row
     (s * tiles + t) * BLOCK_M of a matrix of `parts_rows` rows. Rank 0's begins at `first_parts_ptr`, those of the others follow
@@ -52,13 +61,11 @@ def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, first_parts_ptr, ready_ptr, begun_
     rank = dl.rank()
     ranks = dl.num_ranks()
     call = tl.load(epoch_ptr) + 1
-    if (tl.program_id(0) == 0) & (rank * shard_rows < m):  # nobody sends to a rank without rows
-        for distance in range(1, ranks):
+    if (tl.program_id(0) == 0) & (ranks > 1):
+        for distance in range(ranks):
             dl.notify(begun_ptr + rank, (rank + distance) % ranks, signal=call, sig_op="set", comm_scope="intra_node")
     columns = tl.cdiv(n, BLOCK_N)
     shard_blocks = tl.cdiv(shard_rows, BLOCK_M)
-    full_shards = m // shard_rows
-    all_blocks = full_shards * shard_blocks + tl.cdiv(m - full_shards * shard_rows, BLOCK_M)
     shard_tiles = shard_blocks * columns
     steps = tl.cdiv(k, BLOCK_K)
     in_block = tl.arange(0, BLOCK_M)
@@ -72,8 +79,8 @@ def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, first_parts_ptr, ready_ptr, begun_
                                       block_shape=[1, BLOCK_M, BLOCK_N])
     if OUT_BLOCKS:
         out = tl.make_tensor_descriptor(out_ptr, shape=[own_rows, n], strides=[n, 1], block_shape=[BLOCK_M, BLOCK_N])
-    for tile in tl.range(tl.program_id(0), all_blocks * columns, PROGRAMS, flatten=True):
-        owner, block, tile_n, local = locate(tile, rank, shard_blocks, all_blocks, columns, GROUP)
+    for tile in tl.range(tl.program_id(0), ranks * shard_tiles, PROGRAMS, flatten=True):
+        owner, block, tile_n = locate(tile, rank, ranks, shard_blocks, columns, GROUP, LAG, PROGRAMS)
         first = owner * shard_rows + block * BLOCK_M
         rows = tl.minimum(m - owner * shard_rows, shard_rows) - block * BLOCK_M
         column = tile_n * BLOCK_N
@@ -102,13 +109,13 @@ def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, first_parts_ptr, ready_ptr, begun_
                 b_ptrs += b_step
 
         of_shard = block * columns + tile_n
+        if (tile < PROGRAMS) & (ranks > 1):  # this program's first tile
+            token = dl.wait(begun_ptr, ranks, "sys", "acquire", waitValue=call, compare="ge")
+            of_shard = dl.consume_token(of_shard, token)
         in_part = in_block[:, None] * BLOCK_N + tl.arange(0, BLOCK_N)[None, :]
         if owner != rank:
             slot = rank - tl.where(rank > owner, 1, 0)
             place = slot * shard_tiles + of_shard
-            if local < PROGRAMS:  # this program's first tile for this owner
-                token = dl.wait(begun_ptr + owner, 1, "sys", "acquire", waitValue=call, compare="ge")
-                place = dl.consume_token(place, token)
             peers.store([owner, tl.maximum(place, 0) * BLOCK_M, 0],
                         packed(acc.to(parts_ptr.dtype.element_ty), BLOCK_M, BLOCK_N)[None, :, :])
             dl.notify(ready_ptr + of_shard * (ranks - 1) + slot, owner, signal=call, sig_op="set", comm_scope="intra_node")

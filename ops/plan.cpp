@@ -51,8 +51,7 @@ void fill(int& value, int chosen) {
 }
 
 double gatherMicroseconds(const GemmSizes& sizes) {
-  double shard = double(shardRows(sizes.m, sizes.ranks)) * double(sizes.k) * double(byteSize(sizes.dtype));
-  return shard * (sizes.ranks - 1) / kBytesPerMicrosecond;
+  return linkMicroseconds(shardRows(sizes.m, sizes.ranks) * sizes.k * byteSize(sizes.dtype) * (sizes.ranks - 1));
 }
 
 double operationsPerMicrosecond(DType dtype) {
@@ -100,6 +99,8 @@ TileBounds tileBounds(const GemmConfig& given, const std::string& target) {
 double gemmMicroseconds(const GemmSizes& sizes) {
   return 2.0 * double(sizes.m) * double(sizes.n) * double(sizes.k) / operationsPerMicrosecond(sizes.dtype);
 }
+
+double linkMicroseconds(int64_t bytes) { return double(bytes) / kBytesPerMicrosecond; }
 
 // A copy more costs the link some microseconds, so few are made: in small pieces travel only the first data, for which programs without
 // own rows wait, and where the link is what takes longest the last data, after which nothing is left to multiply but its part of a tile.

@@ -32,6 +32,7 @@ struct TileBounds {
 TileBounds tileBounds(const GemmConfig& given, const std::string& target);
 
 double gemmMicroseconds(const GemmSizes& sizes);
+double linkMicroseconds(int64_t bytes);  // that each rank sends
 
 // How a shard travels: in `count` slices of `columns` columns (the last one maybe narrower), each with a signal. `copies[d]` says how many
 // slices each copy to the d-th peer takes.

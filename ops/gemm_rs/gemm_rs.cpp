@@ -18,6 +18,13 @@ DType partType(DType dtype) { return byteSize(dtype) == 1 ? DType::BFloat16 : dt
 
 int64_t cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+// Whether parts take so long on the link that it must have no pauses.
+bool loadsLink(const GemmSizes& sizes) {
+  constexpr double kShare = .6;
+  int64_t elements = shardRows(sizes.m, sizes.ranks) * (sizes.ranks - 1) * sizes.n;
+  return linkMicroseconds(elements * byteSize(partType(sizes.dtype))) > kShare * gemmMicroseconds(sizes);
+}
+
 }  // namespace
 
 GemmReduceScatter::GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype,
@@ -48,8 +55,8 @@ void GemmReduceScatter::run(const Tensor& a, const Tensor& b, const Tensor& out,
   checkDType(kOp, "b", b, dtype_);
   checkResult(kOp, "out", out);
   bool blocks = copiesBlocks({a, b}, dtype_, config_.bTransposed, team_.target());
-  GemmConfig config =
-      completed(config_, {m, n_, k_, team_.size(), dtype_}, {team_.target(), team_.residentPrograms(), blocks});
+  GemmSizes sizes{m, n_, k_, team_.size(), dtype_};
+  GemmConfig config = completed(config_, sizes, {team_.target(), team_.residentPrograms(), blocks});
   // Empty tensors have no blocks.
   int64_t rows = rowsOfRank(m, team_.size(), team_.rank());
   bool outBlocks = blocks && rows > 0 && copiesBlocks({out}, dtype_, config_.bTransposed, team_.target());
@@ -70,7 +77,7 @@ void GemmReduceScatter::run(const Tensor& a, const Tensor& b, const Tensor& out,
                 {"BLOCK_N", int64_t(config.blockN)},
                 {"BLOCK_K", int64_t(config.blockK)},
                 {"GROUP", int64_t(config.group)},
-                {"LAG", int64_t(config.programs)},
+                {"LAG", loadsLink(sizes) ? std::max(config.programs / team_.size(), 1) : int64_t(0)},
                 {"PROGRAMS", int64_t(config.programs)},
                 {"BLOCKS", blocks},
                 {"OUT_BLOCKS", outBlocks},

@@ -1,9 +1,10 @@
 """GEMM + ReduceScatter: rank r gets rows shard r of the sum over ranks of A[M, K_local] · B[K_local, N].
 
 One persistent kernel. A tile for a peer goes straight into the peer's `parts`, followed by its signal; a tile of the own rows
-adds the peers' parts. Tiles for all owners take turns, so that the link carries the same load all the time; own tiles
-follow LAG tiles behind the others, so that their parts have arrived, and so the end of a call sends nothing. One descriptor
-leads to the parts of all ranks, so that GPUs copy tiles while they multiply the next ones.
+adds the peers' parts. The next rank's tiles come first, the own ones last: their parts have mostly arrived by then. Where the
+link has much to carry, tiles for all owners take turns instead, so that its load is the same all the time, and own tiles
+follow LAG tiles behind the others. One descriptor leads to the parts of all ranks, so that GPUs copy tiles while they
+multiply the next ones.
 
 Signals hold the number of the call, epoch + 1, so none is ever reset. `begun` says, for each rank, which call its kernel
 has begun: it has ended the one before, and read its parts. So a program looks there before its first store; that is
@@ -18,21 +19,25 @@ import tandem.language as tl
 
 @tandem.jit
 def locate(tile, rank, ranks, shard_blocks, columns, GROUP: tl.constexpr, LAG: tl.constexpr, PROGRAMS: tl.constexpr):
-    """Owner, row block in its shard and column. First LAG tiles for each peer, then tiles for all, at last as many own ones. Each round
-    of the programs begins with another owner, so that each program has tiles for all."""
+    """Owner, row block in its shard and column. LAG 0: owner by owner. Else LAG tiles for each peer, then tiles for all in turns, at last
+    as many own ones; each round of the programs begins with another owner, so that each program has tiles for all."""
     shard_tiles = shard_blocks * columns
-    lag = tl.minimum(LAG, shard_tiles)
-    peers = ranks - 1
-    ahead = peers * lag
-    mixed = ranks * (shard_tiles - lag)
-    behind = tile - ahead
-    turn = behind // ranks
-    nth = (behind + turn * ranks // PROGRAMS) % ranks  # the nth rank after this one; the last is this one
-    local = tl.where(nth == peers, turn, turn + lag)
-    nth = tl.where(tile < ahead, tile % tl.maximum(peers, 1), nth)
-    local = tl.where(tile < ahead, tile // tl.maximum(peers, 1), local)
-    nth = tl.where(behind >= mixed, peers, nth)
-    local = tl.where(behind >= mixed, behind - mixed + shard_tiles - lag, local)
+    if LAG == 0:
+        nth = tile // shard_tiles  # the nth rank after this one; the last is this one
+        local = tile % shard_tiles
+    else:
+        lag = tl.minimum(LAG, shard_tiles)
+        peers = ranks - 1
+        ahead = peers * lag
+        mixed = ranks * (shard_tiles - lag)
+        behind = tile - ahead
+        turn = behind // ranks
+        nth = (behind + turn * ranks // PROGRAMS) % ranks
+        local = tl.where(nth == peers, turn, turn + lag)
+        nth = tl.where(tile < ahead, tile % tl.maximum(peers, 1), nth)
+        local = tl.where(tile < ahead, tile // tl.maximum(peers, 1), local)
+        nth = tl.where(behind >= mixed, peers, nth)
+        local = tl.where(behind >= mixed, behind - mixed + shard_tiles - lag, local)
     in_group = GROUP * columns
     top = local // in_group * GROUP
     in_column = tl.minimum(shard_blocks - top, GROUP)

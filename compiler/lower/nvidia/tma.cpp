@@ -86,7 +86,7 @@ void KernelLowering::collectTensorMaps(func::FuncOp kernel) {
   });
   kernel.walk([&](tgpu::TmaStoreOp op) {
     RankedTensorType tile = tileOf(op.getBuffer());
-    add(op, recipeOf(op, tile, transform::gpu::tmaBox(tile)));
+    add(op, recipeOf(op, tile, transform::gpu::tmaStoreBox(tile)));
     signallerStores_ = true;
   });
   kernel.walk([&](tile::BlockStoreOp op) {
@@ -123,8 +123,8 @@ bool KernelLowering::lowerTma(Operation* op) {
 namespace {
 
 // Calls `copy` with each box's offset in the slot, in bytes, and its row and column in the tile.
-void forEachBox(RankedTensorType tile, llvm::function_ref<void(int64_t, int64_t, int64_t)> copy) {
-  SmallVector<int64_t> box = transform::gpu::tmaBox(tile);
+void forEachBox(RankedTensorType tile, ArrayRef<int64_t> box,
+                llvm::function_ref<void(int64_t, int64_t, int64_t)> copy) {
   int64_t bytes = tile.getElementTypeBitWidth() / 8;
   for (int64_t c = 0; c < tile.getDimSize(1); c += box[1])
     for (int64_t r = 0; r < tile.getDimSize(0); r += box[0]) copy((c * tile.getDimSize(0) + r * box[1]) * bytes, r, c);
@@ -145,22 +145,25 @@ void KernelLowering::lowerTmaLoad(tgpu::TmaLoadOp op) {
   Ring& ring = ringOf(op.getRing());
   llvm::Value* slot = slotOffset(op.getBuffer(), op.getRing(), 0);
   llvm::Value* barrier = barrierOf(ring, ring.full, 0);
-  forEachBox(tileOf(op.getBuffer()), [&](int64_t offset, int64_t row, int64_t column) {
+  RankedTensorType tile = tileOf(op.getBuffer());
+  forEachBox(tile, transform::gpu::tmaBox(tile), [&](int64_t offset, int64_t row, int64_t column) {
     Regs at = boxCoordinates(op.getOffsets(), row, column);
     ptx::tensorLoad(b_, {tensorMapOf(op), at, sharedAddress(b_.CreateAdd(slot, b_.getInt32(offset))), barrier});
   });
 }
 
-// The signaller's. What the program has seen by ordinary accesses comes before the copies' writes.
+// The signaller's. What the program has seen by ordinary accesses comes before the copies' writes. Each copy waits until the one before
+// has arrived: more of them to a busy link would hold up the loads behind them.
 void KernelLowering::lowerTmaStore(tgpu::TmaStoreOp op) {
   llvm::Value* slot = slotOffset(op.getBuffer(), op.getRing(), 1);
   ptx::fenceProxyAsync(b_);
-  forEachBox(tileOf(op.getBuffer()), [&](int64_t offset, int64_t row, int64_t column) {
+  RankedTensorType tile = tileOf(op.getBuffer());
+  forEachBox(tile, transform::gpu::tmaStoreBox(tile), [&](int64_t offset, int64_t row, int64_t column) {
     Regs at = boxCoordinates(op.getOffsets(), row, column);
     ptx::tensorStore(b_, {tensorMapOf(op), at, sharedAddress(b_.CreateAdd(slot, b_.getInt32(offset)))});
+    ptx::commitBulk(b_);
+    ptx::waitBulk(b_, 0, false);
   });
-  ptx::commitBulk(b_);
-  ptx::waitBulk(b_, 0, true);
 }
 
 // Each warp its part; nobody waits for the others but the signaller.

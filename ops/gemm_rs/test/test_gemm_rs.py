@@ -58,6 +58,12 @@ def test_sizes_that_do_not_divide(ranks, m, n, k):
     run(ranks, m, n, k, "fp32", seed=m)
 
 
+@pytest.mark.parametrize("m", [5, 100, 256])
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_long_products_go_owner_by_owner(ranks, m):
+    run(ranks, m, 130, 3000, "bf16", seed=m)
+
+
 @pytest.mark.parametrize("dtype", ["fp8e4nv", "fp8e5"])
 @pytest.mark.parametrize("b_transposed", [False, True])
 def test_fp8(dtype, b_transposed):

@@ -2,7 +2,7 @@
  * its address to every kernel whose image has `usesRanks`, as a hidden last parameter, after the tensor maps.
  *
  * An address p in this rank's part of the symmetric heap is p + (peer - rank) * stride on `peer`: the runtime maps the ranks' heaps side by
- * side. Ranks in `members` and `indices` are the world's. A team's barrier counts in `epoch`, which only this rank's kernels advance, and
+ * side. A run that goes through NVSHMEM has no stride: `offsets` says how far each peer's part is, if it is mapped. Ranks in `members` and `indices` are the world's. A team's barrier counts in `epoch`, which only this rank's kernels advance, and
  * in `signals`: a symmetric array with a slot for each member, in which member i writes slot i of all others. Both are zero at the start
  * and never cleared. */
 #ifndef TANDEM_ABI_DIST_CONTEXT_H
@@ -18,7 +18,7 @@ typedef struct tandem_dist_watch {
   uint64_t timeout_ns; /* of one wait, by the device's clock; 0: never */
   const char* place;   /* device address of the text "file:line:column\0kernel" */
   int32_t program[3];
-  int32_t compare;     /* as in dist: 0 eq, 1 ne, 2 gt, 3 le, 4 lt, 5 ge */
+  int32_t compare;     /* as in dist: 0 eq, 1 ne, 2 gt, 3 le, 4 lt, 5 ge; 6: no wait, rank `expected` has no address for `signal` here */
   uint64_t signal;     /* its address on this rank */
   uint64_t expected, seen;
 } tandem_dist_watch;
@@ -33,6 +33,8 @@ typedef struct tandem_dist_team {
   uint64_t multicast;     /* what heap_base is as a multicast address over the team; 0: none */
 } tandem_dist_team;
 
+#define TANDEM_DIST_UNMAPPED INT64_MIN
+
 typedef struct tandem_dist_context {
   int32_t rank, rank_count;
   uint64_t heap_base;            /* of this rank's part */
@@ -40,6 +42,7 @@ typedef struct tandem_dist_context {
   const tandem_dist_team* teams; /* [team_count]; 0 is the world */
   int32_t team_count, reserved;
   tandem_dist_watch* watch;      /* device address; null: waits never give up */
+  const int64_t* offsets;        /* [rank_count] bytes from this rank's part to another's, or TANDEM_DIST_UNMAPPED; null: by stride */
 } tandem_dist_context;
 
 #endif

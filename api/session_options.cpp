@@ -3,6 +3,7 @@
 #include "interpreter/schedule/choice.h"
 #include "runtime/backend/cuda/ranks/session.h"
 #include "runtime/backend/sim/session.h"
+#include <cstdlib>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
@@ -46,6 +47,8 @@ std::unique_ptr<runtime::Session> onGpus(const json& o) {
   r.rendezvous = o.value("rendezvous", r.rendezvous);
   r.devices = o.value("devices", r.devices);
   r.waitTimeoutMs = o.value("wait_timeout_ms", r.waitTimeoutMs);
+  const char* asked = std::getenv("TANDEM_TRANSPORT");
+  r.transport = runtime::cuda::transportOf(o.value("transport", asked && *asked ? asked : "auto"));
   if (r.rank < -1 || r.rank >= r.ranks)
     throw std::runtime_error("`rank` is " + std::to_string(r.rank) + ", but there are " + std::to_string(r.ranks) + " ranks");
   if (r.rank >= 0 && r.ranks > 1 && r.rendezvous.empty()) throw std::runtime_error("one rank of several needs a `rendezvous`");

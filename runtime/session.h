@@ -85,7 +85,7 @@ class Session {
   virtual ~Session() = default;
 
   virtual int rankCount() const = 0;
-  // What kernels of the rank are compiled for: "sim", "sm_90a".
+  // What kernels of the rank are compiled for: "sim", "sm_90a", "sm_90a+nvshmem"; final once the rank has entered.
   virtual std::string target(int rank) const = 0;
   // How many programs of a rank are resident at once: more may not wait for each other.
   virtual int residentPrograms(int rank) const = 0;

@@ -50,6 +50,7 @@ void withLlvm(Work work) {
 
 std::string toPtx(Compilation& c, const target::TargetInfo& target, LlvmSide& side, abi::KernelImage& image) {
   side.module = tandem::lower::nvidia::lowerToLlvm(c.kernel(), c.sources(), target, *side.context, image);
+  codegen::linkNvshmem(*side.module);
   codegen::linkLibdevice(*side.module);
   return codegen::toPtx(*side.module, target);
 }

@@ -1,6 +1,7 @@
 // One file a kernel, written beside its place and renamed into it.
 #include "compiler/driver/image_cache.h"
 #include "abi/kernel_image_io.h"
+#include "base/nvshmem_install.h"
 #include "compiler/codegen/nvidia/tool_search.h"
 #include "compiler/driver/build_id.h"
 #include <atomic>
@@ -21,9 +22,13 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-std::string toolIdentity() {
+std::string toolIdentity(bool withNvshmem) {
   std::vector<std::string> searched;
   std::string identity;
+  if (withNvshmem) {
+    std::optional<NvshmemInstall> install = findNvshmem(searched);
+    identity = (install ? fileIdentity(install->bitcode) : "none") + "\n";
+  }
   for (const auto& tool : {codegen::findPtxas({}, searched), codegen::findLibdevice({}, searched)})
     identity += (tool ? fileIdentity(*tool) : "none") + "\n";
   return identity;
@@ -43,7 +48,7 @@ std::string cacheFolder() {
 
 std::string imageKey(const std::string& requestJson) {
   llvm::SHA256 hash;
-  hash.update(buildId() + "\n" + toolIdentity());
+  hash.update(buildId() + "\n" + toolIdentity(requestJson.find("+nvshmem") != std::string::npos));
   hash.update(requestJson);
   return llvm::toHex(hash.final(), /*LowerCase=*/true);
 }

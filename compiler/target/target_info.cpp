@@ -9,13 +9,17 @@ const std::vector<TargetInfo>& TargetInfo::table() {
       {"sm_80", 163 * 1024, false, false},
       {"sm_89", 99 * 1024, true, false},
       {"sm_90a", 227 * 1024, true, true},
+      {"sm_80+nvshmem", 163 * 1024, false, false},
+      {"sm_89+nvshmem", 99 * 1024, true, false},
+      {"sm_90a+nvshmem", 227 * 1024, true, true},
   };
   return targets;
 }
 
 std::vector<std::string> TargetInfo::knownNames() {
   std::vector<std::string> names;
-  for (const TargetInfo& t : table()) names.push_back(t.name());
+  for (const TargetInfo& t : table())
+    if (!t.usesNvshmem()) names.push_back(t.name());
   return names;
 }
 

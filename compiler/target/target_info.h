@@ -8,11 +8,15 @@ namespace tandem::target {
 
 class TargetInfo {
  public:
-  // "sm_80", "sm_89" or "sm_90a"; another name is a CompileError of kind "unknown-target" that lists these.
+  // "sm_80", "sm_89" or "sm_90a"; another name is a CompileError of kind "unknown-target" that lists these. Each may end in "+nvshmem":
+  // peers are then reached through NVSHMEM's device functions.
   static const TargetInfo& named(std::string_view name);
   static std::vector<std::string> knownNames();
 
   const std::string& name() const { return name_; }
+  // As LLVM and ptxas call it: the name without what may follow it.
+  std::string architecture() const { return name_.substr(0, name_.find('+')); }
+  bool usesNvshmem() const { return architecture().size() < name_.size(); }
   // LLVM's feature string: the PTX version that code for this target is written in.
   const std::string& features() const { return features_; }
 

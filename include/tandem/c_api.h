@@ -46,7 +46,8 @@ TANDEM_API int td_builtins(char** json);
          "policy": "random" (or "round-robin", "priority", "slowest-rank"), "log_stores": false};
    cuda: {"rank": 2 (this process is that rank alone; without it all ranks are threads of this process),
           "rendezvous": "name" (the same in all processes of the run), "devices": [0, 1] (one for each rank of this
-   process; without it rank i takes device i), "wait_timeout_ms": 0 (of one wait; 0: never)} --- */
+   process; without it rank i takes device i), "wait_timeout_ms": 0 (of one wait; 0: never), "transport": "auto" (else what
+   $TANDEM_TRANSPORT says, "nvlink" or "nvshmem": one rank a process)} --- */
 TANDEM_API int td_session_create(const char* options, td_session** session);
 TANDEM_API void td_session_destroy(td_session* session);
 /* What kernels of the rank are compiled for: "sim", "sm_90a". */

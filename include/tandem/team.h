@@ -34,7 +34,7 @@ class TANDEM_API Team {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
-  // What the rank's kernels are compiled for: "sim", "sm_90a".
+  // What the rank's kernels are compiled for: "sim", "sm_90a", "sm_90a+nvshmem".
   const std::string& target() const;
   // How many programs of a rank are resident at once. Programs that wait for each other must not be more.
   int residentPrograms() const;

@@ -31,6 +31,8 @@ GemmReduceScatter::GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_
                                      const GemmConfig& config)
     : team_(team), maxM_(maxM), n_(n), k_(k), dtype_(dtype), config_(config) {
   checkOperator(kOp, maxM, n, k, dtype, config);
+  if (team.target().ends_with("+nvshmem"))
+    throw std::invalid_argument("gemm_rs stores to all ranks' memory as one tensor, so it needs the transport `nvlink`, not `nvshmem`");
   TileBounds tiles = tileBounds(config, team.target());
   int64_t shard = shardRows(maxM, team.size()), peers = team.size() - 1;
   int64_t rows = cdiv(shard, tiles.mostM) * tiles.mostM, columns = cdiv(n, tiles.mostN) * tiles.mostN;

@@ -10,7 +10,7 @@ import traceback
 from .checker import check_script
 from .exhaustive import LIMIT
 from .explore import POLICIES
-from .process import RENDEZVOUS, WAIT_TIMEOUT, place_in
+from .process import RENDEZVOUS, TRANSPORT, WAIT_TIMEOUT, place_in
 from .script import Script, ScriptError
 
 EPILOG = """examples:
@@ -120,6 +120,8 @@ def _parser():
     run.add_argument("--policy", choices=POLICIES, default=POLICIES[0], help="who runs next (default random)")
     run.add_argument("--wait-timeout", type=_seconds, metavar="SECONDS",
                      help="on GPUs: end the run when a wait lasts longer (default never)")
+    run.add_argument("--transport", choices=["auto", "nvlink", "nvshmem"],
+                     help="on GPUs: how kernels reach peers (default auto: NVSHMEM where a GPU cannot reach another)")
     run.add_argument("--schedule", metavar="S", help="instead of seed and policy: choices that an exhaustive check has found, as 0.2.1")
     run.add_argument("--main", action="store_true", help="call the script's main(team) instead of running it as __main__")
     run.add_argument("script")
@@ -179,6 +181,8 @@ def _run_on_gpu(options, script):
     """One rank in this process, several in a process each."""
     from . import _tandem
     from .rank_process import run_script
+    if options.transport:
+        os.environ[TRANSPORT] = options.transport
     if options.trace or options.timeline or options.check:
         raise SystemExit("tandem: `--trace`, `--timeline` and `--check` are the simulator's: only a simulated run has them")
     if options.ranks == 1:

@@ -6,7 +6,7 @@ import os
 import pathlib
 import sys
 
-from . import _tandem
+from . import _tandem, nvshmem
 from .machine_profile import default_path, profile, read_profile
 from .tuning_cache import cache_folder
 
@@ -69,6 +69,14 @@ def heap_of(devices, peers):
     return "by legacy IPC handles, in one piece"
 
 
+def nvshmem_of(peers, environment=os.environ, packages=None):
+    """Whether NVSHMEM is there, and which pairs of GPUs would go through it."""
+    folder = nvshmem.find(environment, packages)
+    found = f"{nvshmem.version(folder) or 'of unknown version'} in {folder}" if folder else "not found (`nvidia-nvshmem-cu13`, TANDEM_NVSHMEM)"
+    pairs = [f"{a}-{b}" for a in range(len(peers)) for b in range(a + 1, len(peers)) if 0 in (peers[a][b]["access"], peers[b][a]["access"])]
+    return f"{found}; GPUs {', '.join(pairs)} reach each other only through it" if pairs else f"{found}; not needed"
+
+
 def _ranks_line(devices, peers):
     if len(devices) == 1:
         return "1 (one GPU)"
@@ -100,6 +108,7 @@ def report(found):
     yield f"multicast      offered {_one_line(devices, 'multicast')}; not used"
     yield f"symmetric heap {heap_of(devices, peers) or 'none'}"
     yield "signals        stream memory operations, stores and atomics of kernels"
+    yield f"NVSHMEM        {nvshmem_of(peers)}"
     yield f"ptxas          {find_ptxas() or 'none: the driver compiles the PTX'}"
     yield f"cache          {cache_folder() or 'none (TANDEM_CACHE=0)'}"
     yield f"profile        {_profile_line()}"

@@ -292,8 +292,13 @@ def _compiled(kernel, arguments, options, device):
     return found
 
 
+rank_targets = {}  # by device, of ranks that reach peers through NVSHMEM
+
+
 def target_of(device):
-    """The word kernels for a device are compiled for, such as "sm_90a"."""
+    """The word kernels for a device are compiled for, such as "sm_90a"; that of its rank in a run through NVSHMEM."""
+    if device in rank_targets:
+        return rank_targets[device]
     if not devices():
         _tandem.gpu_devices()  # raises the reason
     return devices()[device]["target"]

@@ -4,7 +4,7 @@ import json
 import math
 import sys
 
-from . import _tandem
+from . import _tandem, gpu, nvshmem
 from .arrays import _WORD_OF
 from .device_array import DeviceTensor
 from .gpu import _torch_stream, element_word, is_cuda_array, letter_of
@@ -57,7 +57,7 @@ class GpuSession(Session):
     is_gpu = True
     any_thread = True  # PyTorch's threads of autograd launch too
 
-    def __init__(self, ranks, devices=None, wait_timeout=None, rank=None, rendezvous=""):
+    def __init__(self, ranks, devices=None, wait_timeout=None, rank=None, rendezvous="", transport=None):
         if isinstance(ranks, bool) or not isinstance(ranks, int):
             raise TypeError(f"`ranks` must be an integer, not {ranks!r}")
         if ranks < 1:
@@ -68,6 +68,9 @@ class GpuSession(Session):
         else:
             self.devices = {rank: devices}
             options |= {"rank": rank, "rendezvous": rendezvous}
+        if transport is not None:
+            options["transport"] = transport
+        nvshmem.announce()
         self._targets, self._adopted = {}, {}
         self._default, self._made = {}, {}  # by rank: the default stream, the handles of the streams made here
         self._busy = {}  # (rank, whether it is PyTorch's) -> the stream that was given work since the other kind was last ordered after it
@@ -78,6 +81,8 @@ class GpuSession(Session):
 
     def enter(self, rank):
         super().enter(rank)
+        if self.target_of(rank).endswith("+nvshmem"):
+            gpu.rank_targets[self.devices[rank]] = self.target_of(rank)
         torch = sys.modules.get("torch")
         if torch is not None and torch.cuda.is_available():
             torch.cuda.set_device(self.devices[rank])
@@ -97,10 +102,14 @@ class GpuSession(Session):
 
     def leave(self, rank):
         super().leave(rank)
-        self._destroy_streams(rank)
+        self._forget(rank)
 
     def abort(self, rank, why):
         super().abort(rank, why)
+        self._forget(rank)
+
+    def _forget(self, rank):
+        gpu.rank_targets.pop(self.devices[rank], None)
         self._destroy_streams(rank)
 
     def default_stream(self, team):

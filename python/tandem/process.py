@@ -14,6 +14,7 @@ _NAMES = (("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"),
           ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"))
 RENDEZVOUS = "TANDEM_RENDEZVOUS"  # set by `tandem run`
 WAIT_TIMEOUT = "TANDEM_WAIT_TIMEOUT"
+TRANSPORT = "TANDEM_TRANSPORT"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +71,7 @@ def device_for(place, count, visible):
 class _Joined:
     """This process as a rank, until it leaves."""
 
-    def __init__(self, place, wait_timeout, number):
+    def __init__(self, place, wait_timeout, number, transport):
         from .gpu_session import GpuSession, check_devices, device_count
         count, _ = device_count()
         visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
@@ -80,7 +81,7 @@ class _Joined:
         self.place = place
         self.failure = None
         self.session = GpuSession(place.ranks, devices=device, wait_timeout=wait_timeout, rank=place.rank,
-                                  rendezvous=f"{place.rendezvous}-{number}" if number else place.rendezvous)
+                                  rendezvous=f"{place.rendezvous}-{number}" if number else place.rendezvous, transport=transport)
         self.session.enter(place.rank)
         self.team = Team(self.session, place.rank)
 
@@ -110,7 +111,7 @@ _joined = None
 _joins = 0
 
 
-def join(wait_timeout=None):
+def join(wait_timeout=None, transport=None):
     """The team of this process, which becomes a rank on its GPU; None when no launcher started it."""
     global _joined, _joins
     place = place_in(os.environ)
@@ -118,7 +119,7 @@ def join(wait_timeout=None):
         return None
     if wait_timeout is None and os.environ.get(WAIT_TIMEOUT):
         wait_timeout = float(os.environ[WAIT_TIMEOUT])
-    _joined = _Joined(place, wait_timeout, _joins)
+    _joined = _Joined(place, wait_timeout, _joins, transport)
     if not _joins:
         atexit.register(_leave_at_exit)
         _note_exceptions()

@@ -167,15 +167,16 @@ def _host_notes(stops):
         yield f"{file}:{line}: note: the host of {who} is here\n    {linecache.getline(file, line).rstrip()}\n"
 
 
-def init(wait_timeout=None):
+def init(wait_timeout=None, transport=None):
     """The team of a script.
 
     Under `tandem run`: of the simulated rank, or of this process and its GPU. Under torchrun or mpirun: of this process and its GPU;
-    `wait_timeout` (seconds) then ends waits that nobody satisfies. A script that runs by itself is one simulated rank.
+    `wait_timeout` (seconds) then ends waits that nobody satisfies, and `transport` says how kernels reach peers: "nvlink" (mapped memory),
+    "nvshmem", or "auto", which takes NVSHMEM where a GPU cannot reach another. A script that runs by itself is one simulated rank.
     """
     if getattr(_current, "team", None) is None and _process_team is None:
         from .process import join
-        return join(wait_timeout) or current_team()
+        return join(wait_timeout, transport) or current_team()
     return current_team()
 
 

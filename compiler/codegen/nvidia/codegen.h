@@ -1,6 +1,6 @@
 // From an LLVM module to what a driver loads: kernel attributes, libdevice, optimisation, PTX, cubin. Knows LLVM, nothing of tiles.
 //
-// Order of use: prepareModule, build functions (markKernel), linkLibdevice, toPtx, toCubin.
+// Order of use: prepareModule, build functions (markKernel), linkNvshmem, linkLibdevice, toPtx, toCubin.
 // All of them report by CompileError and never end the process. When one has thrown, the module and its context may be
 // broken inside LLVM: release them, do not destroy them.
 #pragma once
@@ -22,6 +22,11 @@ void prepareModule(llvm::Module& module, const target::TargetInfo& target);
 // `flushDenormals` picks libdevice's flushing variants, as Triton does.
 // Errors: "missing-libdevice" (names the first function and the places searched), "unknown-libdevice-function".
 void linkLibdevice(llvm::Module& module, const ToolPaths& paths = {}, bool flushDenormals = true);
+
+// Links those functions of NVSHMEM's device library that are called (`nvshmem*`), as internal functions; without such calls nothing is looked
+// for. What the host library must find by name stays visible.
+// Errors: "missing-nvshmem" (names the first function and the places searched, or the file).
+void linkNvshmem(llvm::Module& module);
 
 struct PtxOptions {
   int optLevel = 3;       // 0 to 3, of the IR's pipeline and of the code generator

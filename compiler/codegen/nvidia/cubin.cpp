@@ -16,7 +16,7 @@ std::string readFile(const std::string& path) {
 
 std::vector<std::string> commandLine(const std::string& ptxas, const target::TargetInfo& target, const CubinOptions& options,
                                      const std::string& input, const std::string& output) {
-  std::vector<std::string> arguments{ptxas, "-arch=" + target.name(), "-v"};
+  std::vector<std::string> arguments{ptxas, "-arch=" + target.architecture(), "-v"};
   if (options.maxRegisters > 0) arguments.push_back("--maxrregcount=" + std::to_string(options.maxRegisters));
   if (options.lineInfo) arguments.push_back("-lineinfo");
   arguments.insert(arguments.end(), {"-o", output, input});

@@ -38,7 +38,7 @@ std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const target::TargetInfo&
   options.AllowFPOpFusion = fuseMulAdd ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Strict;
   auto level = llvm::CodeGenOpt::getLevel(optLevel).value_or(llvm::CodeGenOptLevel::Aggressive);
   return std::unique_ptr<llvm::TargetMachine>(
-      found->createTargetMachine(triple, target.name(), target.features(), options, std::nullopt, std::nullopt, level));
+      found->createTargetMachine(triple, target.architecture(), target.features(), options, std::nullopt, std::nullopt, level));
 }
 
 }  // namespace tandem::codegen

@@ -60,8 +60,11 @@ bool KernelLowering::lowerDist(Operation* op) {
         return define(o.getResult(), {count}), true;
       })
       .Case<dist::TranslateRankOp>([&](auto o) { return define(o.getResult(), {translateRank(o)}), true; })
-      .Case<dist::SymmAtOp>(
-          [&](auto o) { return mapRegisters(o, [&](Scalars v) { return addressOn(v[0], v[1]); }), true; })
+      .Case<dist::SymmAtOp>([&](auto o) {
+        bool mapped = throughNvshmem();
+        auto one = [&](Scalars v) { return mapped ? mappedAddress(v[0], v[1], o.getLoc()) : addressOn(v[0], v[1]); };
+        return mapRegisters(o, one), true;
+      })
       .Case<dist::MulticastAtOp>([&](auto o) {
         llvm::Value* base = teamField(o.getTeam(), offsetof(tandem_dist_team, multicast), b_.getInt64Ty());
         llvm::Value* offset = b_.CreateSub(b_.CreatePtrToInt(useScalar(o.getPointer()), b_.getInt64Ty()),

@@ -1,4 +1,4 @@
-// put and get by ordinary copies through the peer's addresses (M8, M9, M10): there is nothing that they complete later.
+// put and get (M8, M9, M10) by ordinary copies through the peer's addresses: there is nothing that they complete later. Or by NVSHMEM.
 #include "compiler/lower/nvidia/kernel_lowering.h"
 #include <llvm/ADT/TypeSwitch.h>
 
@@ -6,33 +6,47 @@ namespace tandem::lower::nvidia {
 using namespace mlir;
 
 bool KernelLowering::lowerDistCopy(Operation* op) {
-  auto copy = [&](const Callers& callers, auto o, bool toPeer) {
-    llvm::Value *dest = useScalar(o.getDest()), *source = useScalar(o.getSource()), *peer = useScalar(o.getPeer());
-    if (toPeer) dest = addressOn(dest, peer);
-    else source = addressOn(source, peer);
-    syncCallers(callers);
-    copyBytes(callers, dest, source, useScalar(o.getBytes()));
-    syncCallers(callers);
+  auto copyOf = [&](auto o) {
+    return Copy{useScalar(o.getDest()), useScalar(o.getSource()), useScalar(o.getBytes()), useScalar(o.getPeer()), o.getNbi()};
   };
   return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<dist::PutOp>([&](auto o) { return copy(callersOf(o, o.getGroup()), o, true), true; })
-      .Case<dist::GetOp>([&](auto o) { return copy(callersOf(o, o.getGroup()), o, false), true; })
+      .Case<dist::PutOp>([&](auto o) { return putBytes(callersOf(o, o.getGroup()), copyOf(o)), true; })
+      .Case<dist::GetOp>([&](auto o) { return getBytes(callersOf(o, o.getGroup()), copyOf(o)), true; })
       .Case<dist::PutSignalOp>([&](auto o) {
         Callers callers = callersOf(o, o.getGroup(), o.getSignal() == dist::SignalKind::Add);
-        copy(callers, o, true);
-        onceIn(callers, [&] {
-          llvm::Type* width = typeOf(cast<tile::PtrType>(o.getSignalPointer().getType()).getPointee());
-          llvm::Value* signal = addressOn(useScalar(o.getSignalPointer()), useScalar(o.getPeer()));
-          updateSignal(signal, width, useScalar(o.getValue()), o.getSignal(), ptx::Order::Release, ptx::Scope::System);
-        });
+        PeerSignal signal{useScalar(o.getSignalPointer()), useScalar(o.getPeer()),
+                          typeOf(cast<tile::PtrType>(o.getSignalPointer().getType()).getPointee()), useScalar(o.getValue()),
+                          o.getSignal()};
+        if (throughNvshmem()) return putSignalThroughNvshmem(callers, copyOf(o), signal), true;
+        putBytes(callers, copyOf(o));
+        onceIn(callers, [&] { signalPeer(signal, ptx::Order::Release, ptx::Scope::System); });
         return true;
       })
       .Case<dist::PutValueOp>([&](auto o) {
-        llvm::Value* to = addressOn(useScalar(o.getDest()), useScalar(o.getPeer()));
-        onceIn(callersOf(o, dist::Group::Thread), [&] { ptx::store(b_, {toBits(useScalar(o.getValue()))}, to, nullptr); });
+        llvm::Value *dest = useScalar(o.getDest()), *value = toBits(useScalar(o.getValue())), *peer = useScalar(o.getPeer());
+        onceIn(callersOf(o, dist::Group::Thread), [&] {
+          if (throughNvshmem()) putValueThroughNvshmem(dest, value, peer);
+          else ptx::store(b_, {value}, addressOn(dest, peer), nullptr);
+        });
         return true;
       })
       .Default([](Operation*) { return false; });
+}
+
+void KernelLowering::putBytes(const Callers& callers, const Copy& copy) {
+  if (throughNvshmem()) return copyThroughNvshmem(callers, "putmem", copy);
+  llvm::Value* dest = addressOn(copy.dest, copy.peer);
+  syncCallers(callers);
+  copyBytes(callers, dest, copy.source, copy.bytes);
+  syncCallers(callers);
+}
+
+void KernelLowering::getBytes(const Callers& callers, const Copy& copy) {
+  if (throughNvshmem()) return copyThroughNvshmem(callers, "getmem", copy);
+  llvm::Value* source = addressOn(copy.source, copy.peer);
+  syncCallers(callers);
+  copyBytes(callers, copy.dest, source, copy.bytes);
+  syncCallers(callers);
 }
 
 // As many 16-byte words as the addresses allow, then 4-byte words, then bytes.

@@ -61,7 +61,7 @@ llvm::Value* KernelLowering::pollSignal(const Awaited& a) {
   llvm::Value* taken = b_.CreateSelect(b_.CreateAnd(limited, first), b_.CreateAdd(now, timeout), deadline);
   b_.CreateCondBr(b_.CreateOr(b_.CreateICmpNE(stop, b_.getInt32(0)), isLate), giveUp, poll);
   b_.SetInsertPoint(giveUp);
-  tellWatch(watch, a, seen);
+  tellWatch(watch, {a.where, static_cast<int>(a.how), a.signal, a.expected, seen});
   b_.CreateBr(after);
 
   polls->addIncoming(b_.getInt32(0), before);
@@ -75,19 +75,19 @@ llvm::Value* KernelLowering::pollSignal(const Awaited& a) {
 }
 
 // The first wait that gives up says where it is; the others follow it.
-void KernelLowering::tellWatch(llvm::Value* watch, const Awaited& a, llvm::Value* seen) {
+void KernelLowering::tellWatch(llvm::Value* watch, const GivenUp& what) {
   auto put = [&](size_t offset, llvm::Value* value) { ptx::store(b_, {value}, watchField(watch, offset), nullptr, relaxedSystem()); };
   auto wide = [&](llvm::Value* value) { return b_.CreateSExt(value, b_.getInt64Ty()); };
   llvm::Value* found = watchField(watch, offsetof(tandem_dist_watch, found));
   llvm::Value* old = ptx::compareAndSwap(b_, found, b_.getInt32(0), b_.getInt32(1),
                                          {ptx::Order::Relaxed, ptx::Scope::System, ptx::Space::Global, nullptr});
   when(b_.CreateICmpEQ(old, b_.getInt32(0)), [&] {
-    put(offsetof(tandem_dist_watch, place), b_.CreatePtrToInt(placeText(a.where), b_.getInt64Ty()));
+    put(offsetof(tandem_dist_watch, place), b_.CreatePtrToInt(placeText(what.where), b_.getInt64Ty()));
     for (auto [i, index] : llvm::enumerate(programIndex())) put(offsetof(tandem_dist_watch, program) + 4 * i, index);
-    put(offsetof(tandem_dist_watch, compare), b_.getInt32(static_cast<int>(a.how)));
-    put(offsetof(tandem_dist_watch, signal), b_.CreatePtrToInt(a.signal, b_.getInt64Ty()));
-    put(offsetof(tandem_dist_watch, expected), wide(a.expected));
-    put(offsetof(tandem_dist_watch, seen), wide(seen));
+    put(offsetof(tandem_dist_watch, compare), b_.getInt32(what.compare));
+    put(offsetof(tandem_dist_watch, signal), b_.CreatePtrToInt(what.signal, b_.getInt64Ty()));
+    put(offsetof(tandem_dist_watch, expected), wide(what.expected));
+    put(offsetof(tandem_dist_watch, seen), wide(what.seen));
     ptx::AccessOptions release = relaxedSystem();
     release.order = ptx::Order::Release;
     ptx::store(b_, {b_.getInt32(2)}, found, nullptr, release);

@@ -19,18 +19,20 @@ bool KernelLowering::lowerDistSignal(Operation* op) {
       .Case<dist::NotifyOp>([&](auto o) { return lowerNotify(o), true; })
       .Case<dist::SignalWaitOp>([&](auto o) { return lowerSignalWait(o), true; })
       .Case<dist::SignalOp>([&](auto o) {
-        llvm::Value* to = addressOn(useScalar(o.getPointer()), useScalar(o.getPeer()));
-        onceIn(callersOf(o, dist::Group::Thread, o.getSignal() == dist::SignalKind::Add), [&] {
-          updateSignal(to, pointeeOf(o.getPointer(), b_), useScalar(o.getValue()), o.getSignal(), ptx::Order::Relaxed,
-                       ptx::Scope::System);
-        });
+        PeerSignal signal{useScalar(o.getPointer()), useScalar(o.getPeer()), pointeeOf(o.getPointer(), b_), useScalar(o.getValue()),
+                          o.getSignal()};
+        onceIn(callersOf(o, dist::Group::Thread, o.getSignal() == dist::SignalKind::Add),
+               [&] { signalPeer(signal, ptx::Order::Relaxed, ptx::Scope::System); });
         return true;
       })
       // The whole program's earlier accesses are in order before the thread that signals later.
       .Case<dist::FenceOp, dist::QuietOp>([&](auto o) {
         completeBulkStores();
-        syncCallers(callersOf(o, dist::Group::Thread));
-        return ptx::fence(b_, ptx::Scope::System), true;
+        Callers callers = callersOf(o, dist::Group::Thread);
+        syncCallers(callers);
+        ptx::fence(b_, ptx::Scope::System);
+        if (throughNvshmem()) orderNvshmem(callers, isa<dist::FenceOp>(o) ? "fence" : "quiet");
+        return true;
       })
       .Default([](Operation*) { return false; });
 }
@@ -61,11 +63,9 @@ void KernelLowering::lowerWait(dist::WaitOp op) {
 }
 
 void KernelLowering::lowerNotify(dist::NotifyOp op) {
-  llvm::Value* to = addressOn(useScalar(op.getPointer()), useScalar(op.getPeer()));
-  auto update = [&] {
-    updateSignal(to, pointeeOf(op.getPointer(), b_), useScalar(op.getValue()), op.getSignal(), ptx::Order::Release,
-                 scopeOf(op.getScope()));
-  };
+  PeerSignal signal{useScalar(op.getPointer()), useScalar(op.getPeer()), pointeeOf(op.getPointer(), b_), useScalar(op.getValue()),
+                    op.getSignal()};
+  auto update = [&] { signalPeer(signal, ptx::Order::Release, scopeOf(op.getScope())); };
   completeBulkStores();
   if (role_ == 3) return update();
   blockBarrier();
@@ -94,6 +94,11 @@ void KernelLowering::lowerSignalWait(dist::SignalWaitOp op) {
   }
   if (target_.hasTma()) ptx::fenceProxyAsync(b_, ptx::ProxySpace::Global);
   define(op.getResult(), {b_.CreateSExt(seen, b_.getInt64Ty())});
+}
+
+void KernelLowering::signalPeer(const PeerSignal& s, ptx::Order order, ptx::Scope scope) {
+  if (throughNvshmem()) return signalThroughNvshmem(s, order);
+  updateSignal(addressOn(s.pointer, s.peer), s.width, s.value, s.kind, order, scope);
 }
 
 void KernelLowering::updateSignal(llvm::Value* pointer, llvm::Type* width, llvm::Value* value, dist::SignalKind kind,

@@ -21,6 +21,7 @@ void KernelLowering::meet(const Callers& callers, mlir::Value team, bool quiet, 
   llvm::Type *word = b_.getInt32Ty(), *wide = b_.getInt64Ty(), *pointer = b_.getPtrTy(1);
   if (quiet) completeBulkStores();
   syncCallers(callers);
+  if (throughNvshmem()) orderNvshmem(callers, quiet ? "quiet" : "fence");
   llvm::Value* lanes = callers.group == dist::Group::Thread ? b_.getInt32(1) : b_.getInt32(32);
   llvm::Value* inFirstWarp = callers.group == dist::Group::Block ? b_.CreateICmpULT(callers.index, lanes) : nullptr;
   when(inFirstWarp, [&] {
@@ -35,9 +36,8 @@ void KernelLowering::meet(const Callers& callers, mlir::Value team, bool quiet, 
     strong.scope = ptx::Scope::System;
     ptx::fence(b_, ptx::Scope::System);
     forEach(callers.index, size, lanes, [&](llvm::Value* i) {
-      llvm::Value* slot = addressOn(b_.CreateGEP(wide, signals, mine), loadElement(members, word, i));
-      strong.order = ptx::Order::Release;
-      ptx::store(b_, {epoch}, slot, nullptr, strong);
+      llvm::Value* slot = b_.CreateGEP(wide, signals, mine);
+      signalPeer({slot, loadElement(members, word, i), wide, epoch, dist::SignalKind::Set}, ptx::Order::Release, ptx::Scope::System);
     });
     forEach(callers.index, size, lanes, [&](llvm::Value* i) {
       strong.order = ptx::Order::Acquire;
@@ -57,7 +57,7 @@ void KernelLowering::lowerBroadcast(dist::BroadcastOp op) {
   meet(callers, op.getTeam(), true, op.getLoc());
   llvm::Value* members = teamField(op.getTeam(), offsetof(tandem_dist_team, members), b_.getPtrTy(1));
   llvm::Value* root = loadElement(members, b_.getInt32Ty(), useScalar(op.getRoot()));
-  copyBytes(callers, useScalar(op.getDest()), addressOn(useScalar(op.getSource()), root), useScalar(op.getBytes()));
+  getBytes(callers, {useScalar(op.getDest()), useScalar(op.getSource()), useScalar(op.getBytes()), root});
   meet(callers, op.getTeam(), true, op.getLoc());
 }
 
@@ -68,9 +68,9 @@ void KernelLowering::lowerFcollect(dist::FcollectOp op) {
   llvm::Value* size = teamField(op.getTeam(), offsetof(tandem_dist_team, size), b_.getInt32Ty());
   llvm::Value* bytes = useScalar(op.getBytes());
   forEach(b_.getInt32(0), size, b_.getInt32(1), [&](llvm::Value* i) {
-    llvm::Value* source = addressOn(useScalar(op.getSource()), loadElement(members, b_.getInt32Ty(), i));
     llvm::Value* place = b_.CreateMul(b_.CreateZExt(i, b_.getInt64Ty()), bytes);
-    copyBytes(callers, b_.CreateGEP(b_.getInt8Ty(), useScalar(op.getDest()), place), source, bytes);
+    llvm::Value* dest = b_.CreateGEP(b_.getInt8Ty(), useScalar(op.getDest()), place);
+    getBytes(callers, {dest, useScalar(op.getSource()), bytes, loadElement(members, b_.getInt32Ty(), i)});
   });
   meet(callers, op.getTeam(), true, op.getLoc());
 }

@@ -379,7 +379,7 @@ class KernelLowering {
   llvm::Value* rankField(size_t offset, llvm::Type* type);  // of abi/dist_context.h
   llvm::Value* teamField(mlir::Value team, size_t offset, llvm::Type* type);
   llvm::Value* loadElement(llvm::Value* array, llvm::Type* type, llvm::Value* index);
-  llvm::Value* addressOn(llvm::Value* pointer, llvm::Value* peer);
+  llvm::Value* addressOn(llvm::Value* pointer, llvm::Value* peer);  // by stride
   llvm::Value* translateRank(dist::TranslateRankOp op);
   // The threads that make one call: their number, and this thread's among them.
   struct Callers {
@@ -391,6 +391,14 @@ class KernelLowering {
   void onceIn(const Callers& callers, llvm::function_ref<void()> body);
   void completeBulkStores();
   bool lowerDistCopy(mlir::Operation* op);
+  // Between this rank and a peer, by all callers.
+  struct Copy {
+    llvm::Value *dest = nullptr, *source = nullptr, *bytes = nullptr, *peer = nullptr;
+    bool nbi = false;
+  };
+  void putBytes(const Callers& callers, const Copy& copy);
+  void getBytes(const Callers& callers, const Copy& copy);
+  void lowerPutSignal(dist::PutSignalOp op);
   void copyBytes(const Callers& callers, llvm::Value* dest, llvm::Value* source, llvm::Value* bytes);
   void copyWords(const Callers& callers, llvm::Value* dest, llvm::Value* source, llvm::Value* first, llvm::Value* end,
                  unsigned wordBytes);
@@ -398,6 +406,14 @@ class KernelLowering {
   void lowerWait(dist::WaitOp op);
   void lowerNotify(dist::NotifyOp op);
   void lowerSignalWait(dist::SignalWaitOp op);
+  // `pointer` is this rank's address of what changes on `peer`.
+  struct PeerSignal {
+    llvm::Value *pointer, *peer;
+    llvm::Type* width;
+    llvm::Value* value;
+    dist::SignalKind kind;
+  };
+  void signalPeer(const PeerSignal& signal, ptx::Order order, ptx::Scope scope);
   void updateSignal(llvm::Value* pointer, llvm::Type* width, llvm::Value* value, dist::SignalKind kind,
                     ptx::Order order, ptx::Scope scope);
   llvm::Value* compare(dist::Compare how, llvm::Value* seen, llvm::Value* value);
@@ -413,9 +429,27 @@ class KernelLowering {
   };
   // Gives the first value that compares true, or, where the watch ends the wait, another one.
   llvm::Value* pollSignal(const Awaited& awaited);
-  void tellWatch(llvm::Value* watch, const Awaited& awaited, llvm::Value* seen);
+  // What a kernel could not do: `compare` as in the watch.
+  struct GivenUp {
+    mlir::Location where;
+    int compare;
+    llvm::Value *signal, *expected, *seen;
+  };
+  void tellWatch(llvm::Value* watch, const GivenUp& what);
   llvm::Value* watchField(llvm::Value* watch, size_t offset);
   llvm::Value* placeText(mlir::Location where);  // "file:line:column", then the kernel's name
+  // dist_nvshmem.cpp: the same for targets whose peers are reached through NVSHMEM
+  bool throughNvshmem() const { return target_.usesNvshmem() && image_.usesRanks; }
+  llvm::CallInst* callNvshmem(const llvm::Twine& name, llvm::Type* result, Scalars arguments);
+  // `name` as the group calls it.
+  void callNvshmem(const Callers& callers, const llvm::Twine& name, Scalars arguments);
+  void copyThroughNvshmem(const Callers& callers, const char* name, const Copy& copy);
+  void putSignalThroughNvshmem(const Callers& callers, const Copy& copy, const PeerSignal& signal);
+  void signalThroughNvshmem(const PeerSignal& signal, ptx::Order order);
+  void putValueThroughNvshmem(llvm::Value* dest, llvm::Value* value, llvm::Value* peer);
+  // Orders (`name` is "fence") or completes ("quiet") what this rank has put; all callers go on after it.
+  void orderNvshmem(const Callers& callers, const char* name);
+  llvm::Value* mappedAddress(llvm::Value* pointer, llvm::Value* peer, mlir::Location where);
   void lowerBroadcast(dist::BroadcastOp op);
   void lowerFcollect(dist::FcollectOp op);
 

@@ -34,6 +34,17 @@ TEST(TargetInfo, Hopper) {
   EXPECT_TRUE(t.hasSetMaxRegister());
 }
 
+TEST(TargetInfo, ThroughNvshmemIsTheSameGpu) {
+  const TargetInfo& t = TargetInfo::named("sm_90a+nvshmem");
+  EXPECT_EQ(t.name(), "sm_90a+nvshmem");
+  EXPECT_EQ(t.architecture(), "sm_90a");
+  EXPECT_TRUE(t.usesNvshmem());
+  EXPECT_EQ(t.maxSharedBytes(), TargetInfo::named("sm_90a").maxSharedBytes());
+  EXPECT_FALSE(TargetInfo::named("sm_90a").usesNvshmem());
+  EXPECT_EQ(TargetInfo::named("sm_80").architecture(), "sm_80");
+  EXPECT_THROW(TargetInfo::named("sm_90a+rocshmem"), CompileError);
+}
+
 TEST(TargetInfo, UnknownNameListsTheKnownOnes) {
   try {
     TargetInfo::named("sm_70");

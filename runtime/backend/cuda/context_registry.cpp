@@ -5,6 +5,7 @@
 #include "runtime/backend/cuda/memory.h"
 #include <iterator>
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -30,6 +31,7 @@ Registry& registry() {
 }
 
 thread_local Entry mine;
+std::atomic<Address> throughNvshmemNow = 0;
 
 // All that a world of one needs, in one allocation.
 struct WorldOfOne {
@@ -64,17 +66,22 @@ Address makeWorldOfOne(int device) {
 
 }  // namespace
 
-RegisteredContext::RegisteredContext(int device, Address context) : device_(device), context_(context) {
+RegisteredContext::RegisteredContext(int device, Address context, bool throughNvshmem) : device_(device), context_(context) {
+  if (throughNvshmem) throughNvshmemNow = context;
   std::lock_guard lock(registry().mutex);
   registry().open.push_back({device, context});
   mine = {device, context};
 }
 
 RegisteredContext::~RegisteredContext() {
+  Address ended = context_;
+  throughNvshmemNow.compare_exchange_strong(ended, 0);
   std::lock_guard lock(registry().mutex);
   std::erase(registry().open, Entry{device_, context_});
   if (mine == Entry{device_, context_}) mine = {};
 }
+
+Address nvshmemContext() { return throughNvshmemNow.load(std::memory_order_relaxed); }
 
 Address rankContextOn(int device) {
   Registry& r = registry();

@@ -7,7 +7,7 @@ namespace tandem::runtime::cuda {
 // Makes a rank's context known on its device and the calling thread its host thread, until the object dies (on any thread).
 class RegisteredContext {
  public:
-  RegisteredContext(int device, Address context);
+  RegisteredContext(int device, Address context, bool throughNvshmem = false);
   ~RegisteredContext();
   RegisteredContext(const RegisteredContext&) = delete;
   RegisteredContext& operator=(const RegisteredContext&) = delete;
@@ -20,5 +20,8 @@ class RegisteredContext {
 // The calling thread's rank, if it is on the device; else the device's only rank; else a world of one, made at the first call. Throws when
 // the device has several ranks and the thread is none of them. The device's context must be current. Thread-safe.
 Address rankContextOn(int device);
+
+// The context of the rank whose run goes through NVSHMEM, of which a process has one; 0: none.
+Address nvshmemContext();
 
 }  // namespace tandem::runtime::cuda

@@ -70,7 +70,11 @@ namespace tandem::runtime::cuda {
   F(streamCreateWithPriority, cuStreamCreateWithPriority, (Stream*, unsigned, int))                        \
   F(ctxGetStreamPriorityRange, cuCtxGetStreamPriorityRange, (int*, int*))                                  \
   F(threadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, (int*))                            \
-  F(eventQuery, cuEventQuery, (Event))
+  F(eventQuery, cuEventQuery, (Event))                                                                     \
+  F(moduleGetGlobal, cuModuleGetGlobal_v2, (Address*, size_t*, Module, const char*))                       \
+  F(deviceGetPciBusId, cuDeviceGetPCIBusId, (char*, int, DeviceIndex))                                     \
+  F(deviceGetByPciBusId, cuDeviceGetByPCIBusId, (DeviceIndex*, const char*))                               \
+  F(deviceCanAccessPeer, cuDeviceCanAccessPeer, (int*, DeviceIndex, DeviceIndex))
 
 struct Driver {
 #define TANDEM_MEMBER(member, symbol, parameters) Result(*member) parameters = nullptr;

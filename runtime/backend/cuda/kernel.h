@@ -42,6 +42,7 @@ class Kernel {
 
  private:
   const LoadedKernel& loaded(const OnDevice& scope);
+  Address contextFor(const OnDevice& scope, const LaunchShape& shape) const;
   void pack(Arguments arguments, void** params, TensorMap* maps);
   void run(const OnDevice& scope, const LaunchShape& shape, void** params);
 
@@ -49,6 +50,7 @@ class Kernel {
   std::unique_ptr<TensorMapCache[]> maps_;  // one a recipe
   std::atomic<LoadedKernel*> loaded_{nullptr};
   std::mutex loading_;
+  bool callsNvshmem_ = false;  // what reaches peers
 };
 
 }  // namespace tandem::runtime::cuda

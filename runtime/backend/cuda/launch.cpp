@@ -58,6 +58,15 @@ void Kernel::run(const OnDevice& scope, const LaunchShape& shape, void** params)
   check(driver().launchKernelEx(&launch, loaded(scope).function, params, nullptr), "cuLaunchKernelEx");
 }
 
+// Code for the other way to reach peers would read another meaning into the context.
+Address Kernel::contextFor(const OnDevice& scope, const LaunchShape& shape) const {
+  Address context = shape.rankContext ? shape.rankContext : rankContextOn(scope.device());
+  if ((context == nvshmemContext()) != callsNvshmem_)
+    throw std::invalid_argument("kernel `" + image_->name + "` is compiled for `" + image_->target + "`, but its rank's run goes " +
+                                (callsNvshmem_ ? "without" : "through") + " NVSHMEM");
+  return context;
+}
+
 void Kernel::launch(int device, const LaunchShape& shape, Arguments arguments) {
   const abi::KernelImage& image = *image_;
   if (arguments.size() != image.params.size())
@@ -73,7 +82,7 @@ void Kernel::launch(int device, const LaunchShape& shape, Arguments arguments) {
   if (!shape.grid[0] || !shape.grid[1] || !shape.grid[2]) return;
   OnDevice scope(device);
   size_t mapCount = image.tensorMaps.size(), paramCount = image.params.size() + mapCount + image.usesRanks;
-  Address rankContext = !image.usesRanks ? 0 : shape.rankContext ? shape.rankContext : rankContextOn(scope.device());
+  Address rankContext = image.usesRanks ? contextFor(scope, shape) : 0;
   if (paramCount <= kStackParams && mapCount <= kStackMaps) {
     void* params[kStackParams];
     TensorMap maps[kStackMaps];

@@ -2,6 +2,7 @@
 #include "abi/kernel_image_io.h"
 #include "runtime/backend/cuda/device.h"
 #include "runtime/backend/cuda/kernel.h"
+#include "runtime/backend/cuda/nvshmem.h"
 #include <utility>
 
 namespace tandem::runtime::cuda {
@@ -57,6 +58,7 @@ void prepare(const abi::KernelImage& image, Function function) {
 
 Kernel::Kernel(std::shared_ptr<const abi::KernelImage> image) : image_(std::move(image)) {
   if (std::string why = abi::problemOf(*image_); !why.empty()) throw std::invalid_argument(why);
+  callsNvshmem_ = image_->usesRanks && image_->target.ends_with("+nvshmem");
   maps_ = std::make_unique<TensorMapCache[]>(image_->tensorMaps.size());
 }
 
@@ -73,6 +75,7 @@ const LoadedKernel& Kernel::loaded(const OnDevice& scope) {
   auto made = std::make_unique<LoadedKernel>();
   made->context = scope.context();
   Module module = loadModule(*image_, scope.device());
+  if (callsNvshmem_) nvshmem().prepare(module);
   check(driver().moduleGetFunction(&made->function, module, image_->name.c_str()), "cuModuleGetFunction");
   checkSize(*image_, made->function, propertiesOf(scope.device()));
   prepare(*image_, made->function);

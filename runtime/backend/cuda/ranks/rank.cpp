@@ -1,9 +1,25 @@
 // A rank comes, goes and stops.
-#include "runtime/backend/cuda/ranks/rank.h"
+#include "runtime/backend/cuda/ranks/collective.h"
 #include "runtime/backend/cuda/capture.h"
+#include "runtime/backend/cuda/device.h"
+#include "runtime/backend/cuda/ranks/mapped_heap.h"
+#include "runtime/backend/cuda/ranks/nvshmem_heap.h"
 #include <thread>
 
 namespace tandem::runtime::cuda {
+namespace {
+
+std::unique_ptr<NvshmemWorld> nvshmemFor(Rendezvous& meeting, const RankOptions& o) {
+  TransportChoice choice{o.transport, o.rank, o.rankCount, o.device, o.ownProcess};
+  return agreeOnNvshmem(meeting, choice) ? std::make_unique<NvshmemWorld>(meeting, choice) : nullptr;
+}
+
+std::unique_ptr<SymmetricHeap> heapFor(Rendezvous& meeting, const RankOptions& o, bool throughNvshmem) {
+  if (throughNvshmem) return std::make_unique<NvshmemHeap>(meeting, o.rank, o.rankCount, o.device);
+  return std::make_unique<MappedHeap>(meeting, o.rank, o.rankCount, o.device, o.heapStride);
+}
+
+}  // namespace
 
 Rank::Open::Open(Rendezvous& meeting, const RankOptions& o)
     : watch(o.device, o.waitTimeoutMs),
@@ -11,15 +27,21 @@ Rank::Open::Open(Rendezvous& meeting, const RankOptions& o)
       events(o.device),
       signalAdd(o.device),
       waits(watch, o.waitTimeoutMs > 0),
-      heap(meeting, o.rank, o.rankCount, o.device, o.heapStride),
-      context(meeting, heap, o.rank, o.rankCount, o.device, watch.onDevice(), streams.aside()),
+      nvshmem(nvshmemFor(meeting, o)),
+      heap(heapFor(meeting, o, nvshmem != nullptr)),
+      context(meeting, *heap, o.rank, o.rankCount, o.device, watch.onDevice(), streams.aside()),
       local(o.device, events),
-      registered(o.device, context.address()) {}
+      registered(o.device, context.address(), nvshmem != nullptr) {}
 
 Rank::Rank(const RankOptions& options)
     : options_(options), meeting_({options.rendezvous, options.rank, options.rankCount}, [this] {
         if (Watch* watch = watch_) watch->stop();
       }) {}
+
+std::string Rank::target() const {
+  bool throughNvshmem = open_ ? open_->nvshmem != nullptr : options_.transport == Transport::Nvshmem;
+  return propertiesOf(options_.device).target + (throughNvshmem ? "+nvshmem" : "");
+}
 
 Rank::~Rank() {
   if (open_) abort("its session was closed before it left");
@@ -65,8 +87,9 @@ void Rank::settle() {
   bool waited = open_ && !stuck_ && open_->watch.gaveUp();
   std::lock_guard lock(mutex_);
   reports_.push_back(reason);
-  if (!waited || (reason.kind == "wait-timeout" && reason.rank == options_.rank)) return;
+  if (!waited) return;
   RunReport note = describeWait();
+  if (reason.kind == note.kind && reason.rank == options_.rank) return;
   note.severity = Severity::Note;
   note.text.replace(note.text.find("error: "), 7, "note: ");
   reports_.push_back(note);
@@ -103,6 +126,10 @@ void Rank::leave() {
   bool told = told_;
   try {
     synchronize();
+    if (open_->nvshmem) {
+      OnDevice scope(options_.device);
+      collective([&] { open_->nvshmem->end(); });
+    }
   } catch (const RunStopped&) {
     close();
     if (!told) throw;

@@ -5,6 +5,7 @@
 #include "runtime/backend/cuda/ranks/rank_context.h"
 #include "runtime/backend/cuda/ranks/signal_add.h"
 #include "runtime/backend/cuda/ranks/stream_waits.h"
+#include "runtime/backend/cuda/ranks/transport.h"
 
 namespace tandem::runtime::cuda {
 
@@ -12,6 +13,8 @@ struct RankOptions {
   int rank = 0, rankCount = 1, device = 0;
   std::string rendezvous;
   uint64_t waitTimeoutMs = 0, heapStride = 0;
+  Transport transport = Transport::Automatic;
+  bool ownProcess = false;  // no other rank of the run is in this process
 };
 
 // The calls of runtime::Session for one rank.
@@ -21,6 +24,7 @@ class Rank {
   ~Rank();
 
   int device() const { return options_.device; }
+  std::string target() const;
   void enter();
   void leave();
   void abort(const std::string& why);
@@ -61,7 +65,8 @@ class Rank {
     Events events;
     SignalAdd signalAdd;
     StreamWaits waits;
-    SymmetricHeap heap;
+    std::unique_ptr<NvshmemWorld> nvshmem;  // null: the run goes without
+    std::unique_ptr<SymmetricHeap> heap;
     RankContext context;
     LocalMemory local;
     RegisteredContext registered;

@@ -1,4 +1,4 @@
-// One block of device memory: the context, kMaxTeams teams, then each team's lists and epoch. Kernels that run may read it while a team is
+// One block of device memory: the context, kMaxTeams teams, each team's lists and epoch, then the distances to peers' memory. Kernels that run may read it while a team is
 // added, so nothing in it moves; they cannot know the new team.
 #include "runtime/backend/cuda/ranks/rank_context.h"
 #include "runtime/backend/cuda/ranks/wire.h"
@@ -30,16 +30,21 @@ RankContext::RankContext(Rendezvous& ranks, SymmetricHeap& heap, int rank, int r
       slotBytes_(roundUp(uint64_t(rankCount) * (sizeof(uint64_t) + 2 * sizeof(uint32_t)), 128)),
       listBytes_(roundUp(sizeof(uint64_t) + uint64_t(rankCount) * 2 * sizeof(int32_t), 16)) {
   signals_ = heap.allocate({slotBytes_ * kMaxTeams, true, "team signals"}, stream, [] {});
-  uint64_t bytes = kTeams + kMaxTeams * (sizeof(tandem_dist_team) + listBytes_);
+  std::vector<int64_t> offsets = heap.offsets();
+  uint64_t bytes = listsEnd() + offsets.size() * sizeof(int64_t);
   block_ = allocate(device, bytes);
   set(device, stream, block_, 0, bytes);
   tandem_dist_context context{};
   context.rank = rank;
   context.rank_count = rankCount;
   context.heap_base = heap.base();
-  context.stride = int64_t(heap.stride());
+  context.stride = heap.stride();
   context.teams = devicePointer<tandem_dist_team>(block_ + kTeams);
   context.watch = devicePointer<tandem_dist_watch>(watch);
+  if (!offsets.empty()) {
+    context.offsets = devicePointer<int64_t>(block_ + listsEnd());
+    copyFromHost(device, stream, block_ + listsEnd(), offsets.data(), offsets.size() * sizeof(int64_t));
+  }
   copyFromHost(device, stream, block_, &context, sizeof context);
   synchronizeStream(device, stream);
   std::vector<int> world(static_cast<size_t>(rankCount));
@@ -59,6 +64,8 @@ RankContext::~RankContext() {
 Address RankContext::lists(int team) const {
   return block_ + kTeams + kMaxTeams * sizeof(tandem_dist_team) + uint64_t(team) * listBytes_;
 }
+
+uint64_t RankContext::listsEnd() const { return lists(kMaxTeams) - block_; }
 
 TeamSignals RankContext::signalsOf(int team) const {
   Address at = signals_ + uint64_t(team) * slotBytes_;

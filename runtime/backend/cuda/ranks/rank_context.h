@@ -32,6 +32,7 @@ class RankContext {
   void checkMembers(const std::vector<int>& members) const;
   void place(int team, const std::vector<int>& members, Stream stream);
   Address lists(int team) const;
+  uint64_t listsEnd() const;  // in the block
 
   Rendezvous& ranks_;
   int rank_, rankCount_, device_;

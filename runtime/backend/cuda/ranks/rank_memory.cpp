@@ -10,7 +10,7 @@ Address Rank::allocate(uint64_t bytes, bool symmetric, bool initialised, const s
   Stream aside = o.streams.aside();
   if (symmetric)
     return collective([&] {
-      return o.heap.allocate({bytes, initialised, name}, aside, [&] {
+      return o.heap->allocate({bytes, initialised, name}, aside, [&] {
         for (StreamId id = 0; id < o.streams.count(); ++id)
           if (!o.streams.capturing(id)) waitIdle(id);
       });
@@ -31,8 +31,8 @@ std::vector<Stream> Rank::liveStreams() const {
 
 void Rank::release(Address address) {
   Open& o = running();
-  if (!address || o.heap.release(address)) return;
-  if (o.heap.contains(address))
+  if (!address || o.heap->release(address)) return;
+  if (o.heap->contains(address))
     throw std::invalid_argument("no symmetric memory begins at address " + std::to_string(address));
   o.local.release(address, liveStreams());
 }
@@ -40,7 +40,7 @@ void Rank::release(Address address) {
 void Rank::releaseAsync(StreamId stream, Address address) {
   Open& o = running();
   if (!address) return;
-  if (o.heap.contains(address))
+  if (o.heap->contains(address))
     throw std::invalid_argument("symmetric memory is released by all ranks together, not in stream order");
   o.local.release(address, {o.streams.at(stream)});
 }
@@ -50,10 +50,10 @@ Address Rank::peerAddress(Address address, int peer) const {
   if (peer < 0 || peer >= options_.rankCount)
     throw std::invalid_argument("there is no rank " + std::to_string(peer) + " among " +
                                 std::to_string(options_.rankCount));
-  if (!open_->heap.contains(address))
+  if (!open_->heap->contains(address))
     throw std::invalid_argument("address " + std::to_string(address) + " is not in rank " +
                                 std::to_string(options_.rank) + "'s symmetric memory");
-  return open_->heap.onPeer(address, peer);
+  return open_->heap->onPeer(address, peer);
 }
 
 int Rank::createTeam(const std::vector<int>& members) {

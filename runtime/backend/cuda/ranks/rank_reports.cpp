@@ -47,8 +47,8 @@ std::string Rank::readText(Address at, size_t most) const {
 }
 
 std::string Rank::signalText(Address signal) const {
-  return open_->heap.contains(signal)
-             ? "the signal at offset " + hex(signal - open_->heap.base()) + " of the symmetric heap"
+  return open_->heap->contains(signal)
+             ? "the signal at offset " + hex(signal - open_->heap->base()) + " of the symmetric heap"
              : "the signal at address " + hex(signal);
 }
 
@@ -65,10 +65,16 @@ RunReport Rank::describeWait() const {
     r.column = takeNumber(r.file);
     r.line = takeNumber(r.file);
   }
+  std::string who = "rank " + std::to_string(options_.rank) + ", " + programText(r) + (r.kernel.empty() ? "" : " of `" + r.kernel + "`");
+  constexpr int unmapped = 6;
+  if (w.compare == unmapped) {
+    r.kind = "unmapped-peer";
+    r.message = who + ": rank " + std::to_string(int64_t(w.expected)) + "'s memory is not mapped here, so `symm_at` has no address for it";
+    r.text = placeOf(r) + "error: " + r.message + " [unmapped-peer]\n";
+    return r;
+  }
   const char* compare = w.compare >= 0 && w.compare <= int(Compare::Ge) ? compareWord(Compare(w.compare)) : "?";
-  r.message = "rank " + std::to_string(options_.rank) + ", " + programText(r) +
-              (r.kernel.empty() ? "" : " of `" + r.kernel + "`") + ": gave up waiting for " + signalText(w.signal) +
-              " to be " + compare + " " + std::to_string(int64_t(w.expected)) + "; it is " +
+  r.message = who + ": gave up waiting for " + signalText(w.signal) + " to be " + compare + " " + std::to_string(int64_t(w.expected)) + "; it is " +
               std::to_string(int64_t(w.seen));
   r.text = placeOf(r) + "error: " + r.message + " [wait-timeout]\n";
   return r;

@@ -66,7 +66,7 @@ void Rank::barrierPhase(MemoryOperations& batch, StreamId stream, const std::vec
   };
   size_t me = 0;
   while (members[me] != options_.rank) ++me;
-  others([&](int peer, Address) { batch.write(open_->heap.onPeer(flags + me * bytes, peer), 1, bytes); });
+  others([&](int peer, Address) { batch.write(open_->heap->onPeer(flags + me * bytes, peer), 1, bytes); });
   others([&](int, Address flag) {
     open_->waits.add(batch, stream, {flag, bytes, waitTest(Compare::Eq, 1, bytes), Compare::Eq, 1});
   });

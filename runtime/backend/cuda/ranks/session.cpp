@@ -14,7 +14,7 @@ class GpuSession final : public runtime::Session {
   }
 
   int rankCount() const override { return int(ranks_.size()); }
-  std::string target(int rank) const override { return propertiesOf(at(rank).device()).target; }
+  std::string target(int rank) const override { return at(rank).target(); }
   int residentPrograms(int rank) const override { return propertiesOf(at(rank).device()).multiprocessors; }
 
   void enter(int rank) override { at(rank).enter(); }
@@ -125,7 +125,8 @@ std::unique_ptr<runtime::Session> makeSession(const RanksOptions& options) {
   std::vector<RankOptions> here;
   for (int r = 0; r < options.ranks; ++r)
     if (options.rank < 0 || r == options.rank)
-      here.push_back({r, options.ranks, deviceFor(options, r), name, options.waitTimeoutMs, options.heapStride});
+      here.push_back({r, options.ranks, deviceFor(options, r), name, options.waitTimeoutMs, options.heapStride,
+                      options.transport, options.rank >= 0 || options.ranks == 1});
   return std::make_unique<GpuSession>(options.ranks, here);
 }
 

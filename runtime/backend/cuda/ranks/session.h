@@ -7,6 +7,14 @@
 
 namespace tandem::runtime::cuda {
 
+// How ranks reach each other: what `transport` of a session says.
+enum class Transport : uint8_t {
+  Automatic,  // through NVSHMEM when some rank cannot reach another's device
+  NvLink,     // by mapped memory
+  Nvshmem,
+};
+Transport transportOf(const std::string& word);  // "auto", "nvlink", "nvshmem"; throws on others
+
 struct RanksOptions {
   int ranks = 1;
   int rank = -1;                // this process's only rank; -1: all ranks are threads of this process
@@ -14,6 +22,7 @@ struct RanksOptions {
   std::vector<int> devices =
       {};                      // one for each rank of this process; empty: rank r takes device r (modulo their number)
   uint64_t waitTimeoutMs = 0;  // of one wait of a kernel or a stream; 0: never
+  Transport transport = Transport::Automatic;
   uint64_t heapStride = uint64_t(64) << 30;  // addresses reserved for a rank's part of the symmetric heap
 };
 

@@ -1,76 +1,14 @@
-// CUDA's virtual memory: each rank creates its pieces, passes them as file descriptors and maps everybody's side by side. What can fail on
-// one rank alone is told to all before anybody goes on, so that all fail alike.
+// What fails on one rank alone is told to all before anybody goes on, so that all fail alike.
 #include "runtime/backend/cuda/ranks/symmetric_heap.h"
 #include "runtime/backend/cuda/capture.h"
-#include "runtime/backend/cuda/device.h"
 #include "runtime/backend/cuda/ranks/wire.h"
-#include <algorithm>
 #include <numeric>
-#include <unistd.h>
 
 namespace tandem::runtime::cuda {
-namespace {
 
-constexpr uint64_t kPieceBytes = uint64_t(64) << 20;  // at least
-
-uint64_t roundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
-
-int attribute(int device, DeviceAttribute a) {
-  int value = 0;
-  check(driver().deviceGetAttribute(&value, a, device), "cuDeviceGetAttribute");
-  return value;
-}
-
-void checkCapable(int device, int rankCount) {
-  std::string who = "device " + std::to_string(device);
-  if (!attribute(device, DeviceAttribute::VirtualMemoryManagement))
-    throw Unavailable(who + " has no virtual memory management, which the symmetric heap needs");
-  if (rankCount > 1 && !attribute(device, DeviceAttribute::PosixDescriptorHandles))
-    throw Unavailable(who + " cannot export memory as file descriptors, which several ranks need");
-}
-
-MemoryProperties propertiesOn(int device, bool shared) {
-  MemoryProperties p{};
-  p.type = MemoryProperties::Pinned;
-  p.requested = shared ? HandleType::PosixDescriptor : HandleType::None;
-  p.location = {MemoryLocation::Device, device};
-  return p;
-}
-
-std::string bytesText(uint64_t bytes) { return std::to_string(bytes) + " bytes"; }
-
-}  // namespace
-
-SymmetricHeap::SymmetricHeap(Rendezvous& ranks, int rank, int rankCount, int device, uint64_t stride)
-    : ranks_(ranks), world_(size_t(rankCount)), rank_(rank), device_(device), stride_(stride), offsets_(stride) {
+SymmetricHeap::SymmetricHeap(Rendezvous& ranks, int rank, int rankCount, int device)
+    : ranks_(ranks), world_(size_t(rankCount)), rank_(rank), device_(device) {
   std::iota(world_.begin(), world_.end(), 0);
-  checkCapable(device, rankCount);
-  const Driver& d = driver();
-  MemoryProperties properties = propertiesOn(device, rankCount > 1);
-  size_t granularity = 0;
-  check(needed(d.memGetAllocationGranularity, "cuMemGetAllocationGranularity")(&granularity, &properties, 0),
-        "cuMemGetAllocationGranularity", "device " + std::to_string(device));
-  granularity_ = granularity;
-  for (const Packet& p : ranks_.gather(world_, "enter", Writer().put(granularity_).put(stride).bytes)) {
-    Reader in(p.bytes);
-    granularity_ = std::max(granularity_, in.get<uint64_t>());
-    if (uint64_t other = in.get<uint64_t>(); other != stride)
-      throw std::invalid_argument("the ranks were started with different heap strides: " + std::to_string(stride) +
-                                  " and " + std::to_string(other));
-  }
-  if (!stride || stride % granularity_)
-    throw std::invalid_argument("the heap stride " + std::to_string(stride) + " is not a multiple of " +
-                                bytesText(granularity_));
-  check(needed(d.memAddressReserve, "cuMemAddressReserve")(&base_, stride * world_.size(), granularity_, 0, 0),
-        "cuMemAddressReserve",
-        "reserving " + bytesText(stride * world_.size()) + " of addresses for " + std::to_string(rankCount) + " ranks");
-}
-
-// Nothing can be done about a failure here: the process goes on without these addresses.
-SymmetricHeap::~SymmetricHeap() {
-  const Driver& d = driver();
-  for (const Mapping& m : mappings_) d.memUnmap(m.address, m.bytes);
-  if (base_) d.memAddressFree(base_, stride_ * world_.size());
 }
 
 void SymmetricHeap::agree(const HeapRequest& request) {
@@ -88,7 +26,6 @@ void SymmetricHeap::agree(const HeapRequest& request) {
   }
 }
 
-// A problem of one rank is every rank's.
 void SymmetricHeap::checkAll(const std::string& what, const std::string& problem) {
   std::vector<Packet> all = ranks_.gather(world_, what, problem.substr(0, 4000));
   for (size_t r = 0; r < all.size(); ++r)
@@ -96,107 +33,20 @@ void SymmetricHeap::checkAll(const std::string& what, const std::string& problem
       throw std::runtime_error("symmetric memory: rank " + std::to_string(r) + ": " + all[r].bytes);
 }
 
-MemoryHandle SymmetricHeap::create(uint64_t bytes, std::string& problem) {
-  MemoryProperties properties = propertiesOn(device_, world_.size() > 1);
-  MemoryHandle handle = 0;
-  Result r = needed(driver().memCreate, "cuMemCreate")(&handle, bytes, &properties, 0);
-  if (r == kSuccess) return handle;
-  try {
-    check(r, "cuMemCreate", "a piece of " + bytesText(bytes) + " of the heap on device " + std::to_string(device_));
-  } catch (const DriverError& e) {
-    problem = e.what();
-  }
-  return 0;
-}
-
-void SymmetricHeap::map(int peer, uint64_t bytes, MemoryHandle handle) {
-  Address at = base_ + Address(peer) * stride_ + size_;
-  std::string doing =
-      "mapping " + bytesText(bytes) + " of rank " + std::to_string(peer) + " for device " + std::to_string(device_);
-  check(driver().memMap(at, bytes, 0, handle, 0), "cuMemMap", doing);
-  mappings_.push_back({at, bytes});
-  MemoryAccess access{{MemoryLocation::Device, device_}, MemoryAccess::ReadWrite};
-  check(driver().memSetAccess(at, bytes, &access, 1), "cuMemSetAccess", doing);
-}
-
-// A mapping keeps its memory: the handles are not needed after it.
-void SymmetricHeap::mapAll(const std::vector<Packet>& pieces, MemoryHandle own, uint64_t bytes) {
-  map(rank_, bytes, own);
-  for (int peer : world_) {
-    if (peer == rank_) continue;
-    std::string doing = "importing " + bytesText(bytes) + " of rank " + std::to_string(peer);
-    if (pieces[size_t(peer)].descriptors.size() != 1)
-      throw std::runtime_error(doing + ": no file descriptor came with its message");
-    MemoryHandle handle = 0;
-    void* descriptor = reinterpret_cast<void*>(intptr_t(pieces[size_t(peer)].descriptors[0].get()));
-    check(driver().memImportFromShareableHandle(&handle, descriptor, HandleType::PosixDescriptor),
-          "cuMemImportFromShareableHandle", doing);
-    try {
-      map(peer, bytes, handle);
-    } catch (...) {
-      driver().memRelease(handle);
-      throw;
-    }
-    check(driver().memRelease(handle), "cuMemRelease", doing);
-  }
-}
-
-void SymmetricHeap::grow(uint64_t bytes) {
-  const Driver& d = driver();
-  uint64_t piece = std::min(roundUp(std::max(bytes, kPieceBytes), granularity_), stride_ - size_);
-  std::string problem;
-  MemoryHandle own = create(piece, problem);
-  Descriptor exported;
-  if (own && world_.size() > 1) {
-    int fd = -1;
-    if (Result r = d.memExportToShareableHandle(&fd, own, HandleType::PosixDescriptor, 0))
-      problem = "`cuMemExportToShareableHandle` failed with " + std::to_string(r) + " for " + bytesText(piece);
-    else
-      exported = Descriptor(fd);
-  }
-  int fd = exported.get();
-  std::vector<Packet> pieces = ranks_.gather(world_, "grow", problem, std::span(&fd, exported ? 1 : 0));
-  for (size_t r = 0; r < pieces.size(); ++r)
-    if (!pieces[r].bytes.empty()) {
-      if (own) d.memRelease(own);
-      throw std::runtime_error("symmetric memory: rank " + std::to_string(r) + ": " + pieces[r].bytes);
-    }
-  try {
-    mapAll(pieces, own, piece);
-  } catch (const std::exception& e) {
-    problem = e.what();
-  }
-  d.memRelease(own);
-  checkAll("map", problem);
-  size_ += piece;
-}
-
 Address SymmetricHeap::allocate(const HeapRequest& request, Stream stream, const std::function<void()>& beforeReuse) {
   agree(request);
-  std::optional<HeapAllocator::Range> range = offsets_.allocate(request.bytes);
-  if (!range)
-    throw std::runtime_error("the symmetric heap has no room for " + bytesText(request.bytes) + ": " +
-                             bytesText(offsets_.used()) + " of " + bytesText(stride_) + " are in use");
   BesideCapture beside;
-  try {
-    if (range->offset + range->bytes > size_) grow(range->offset + range->bytes - size_);
-  } catch (...) {
-    offsets_.release(range->offset);
-    throw;
-  }
-  if (range->reused) {
+  Part part = take(request.bytes);
+  if (part.reused) {
     beforeReuse();
     ranks_.barrier(world_, "reuse");
   }
-  Address at = base() + range->offset;
   if (request.initialised) {
-    set(device_, stream, at, 0, range->bytes);
+    set(device_, stream, part.at, 0, part.bytes);
     synchronizeStream(device_, stream);
   }
   ranks_.barrier(world_, "allocated");
-  return at;
+  return part.at;
 }
-
-bool SymmetricHeap::release(Address address) { return contains(address) && offsets_.release(address - base()); }
 
 }  // namespace tandem::runtime::cuda

@@ -1,7 +1,7 @@
-// The symmetric heap as one rank sees it: rank r's part at base + r * stride, every rank's memory mapped into this process.
+// The symmetric heap as one rank sees it. What all ranks must agree on is here; where the memory comes from, and where a peer's part lies,
+// is the matter of MappedHeap and NvshmemHeap.
 #pragma once
 #include "runtime/backend/cuda/memory.h"
-#include "runtime/backend/cuda/ranks/heap_allocator.h"
 #include "runtime/backend/cuda/ranks/rendezvous.h"
 
 namespace tandem::runtime::cuda {
@@ -12,44 +12,45 @@ struct HeapRequest {
   std::string name;
 };
 
+inline std::string bytesText(uint64_t bytes) { return std::to_string(bytes) + " bytes"; }
+
 // allocate and release are made by all ranks in the same order.
 class SymmetricHeap {
  public:
-  // [all ranks] Reserves addresses; memory comes with the first allocation.
-  SymmetricHeap(Rendezvous& ranks, int rank, int rankCount, int device, uint64_t stride);
-  ~SymmetricHeap();  // what peers have mapped lives on with them
+  SymmetricHeap(Rendezvous& ranks, int rank, int rankCount, int device);
+  virtual ~SymmetricHeap() = default;
   SymmetricHeap(const SymmetricHeap&) = delete;
   SymmetricHeap& operator=(const SymmetricHeap&) = delete;
 
   // [all ranks] Returns when every rank has the memory, with zeros if asked for. Different sizes throw std::invalid_argument on every rank.
   // `beforeReuse` is called when a part was in use before: earlier work on it must have ended when it returns.
   Address allocate(const HeapRequest& request, Stream stream, const std::function<void()>& beforeReuse);
-  bool release(Address address);  // false: nothing of this heap begins there
+  virtual bool release(Address address) = 0;  // of this rank alone; false: nothing of this heap begins there
 
-  Address base() const { return base_ + Address(rank_) * stride_; }
-  uint64_t stride() const { return stride_; }
-  bool contains(Address address) const { return address >= base() && address - base() < stride_; }
-  Address onPeer(Address address, int peer) const { return address + Address(int64_t(peer - rank_)) * stride_; }
+  virtual Address base() const = 0;    // of this rank's part, once something was allocated
+  virtual int64_t stride() const = 0;  // from a rank's part to the next one's; 0: offsets() says where they are
+  // From this rank's part to each rank's, or TANDEM_DIST_UNMAPPED; empty: by stride.
+  virtual std::vector<int64_t> offsets() const = 0;
+  virtual bool contains(Address address) const = 0;
+  virtual Address onPeer(Address address, int peer) const = 0;  // throws std::invalid_argument for a peer that is not mapped
 
- private:
-  void agree(const HeapRequest& request);
-  void grow(uint64_t bytes);
-  MemoryHandle create(uint64_t bytes, std::string& problem);
-  void map(int peer, uint64_t bytes, MemoryHandle handle);
-  void mapAll(const std::vector<Packet>& pieces, MemoryHandle own, uint64_t bytes);
+ protected:
+  struct Part {
+    Address at = 0;
+    uint64_t bytes = 0;
+    bool reused = false;  // somebody had some of it before
+  };
+  // [all ranks, with the same size]
+  virtual Part take(uint64_t bytes) = 0;
+  // [all ranks] A problem of one rank is every rank's.
   void checkAll(const std::string& what, const std::string& problem);
 
   Rendezvous& ranks_;
   std::vector<int> world_;
   int rank_, device_;
-  uint64_t stride_, granularity_ = 0, size_ = 0;  // of one rank's part: what is mapped
-  Address base_ = 0;
-  HeapAllocator offsets_;
-  struct Mapping {
-    Address address;
-    uint64_t bytes;
-  };
-  std::vector<Mapping> mappings_;
+
+ private:
+  void agree(const HeapRequest& request);
 };
 
 }  // namespace tandem::runtime::cuda

@@ -170,6 +170,11 @@ FAKE Result cuModuleGetFunction(Function* function, Module module, const char* n
   *function = &module->function;
   return module->function.name == name ? kSuccess : 500;
 }
+// Modules whose kernel's name begins so call NVSHMEM.
+FAKE Result cuModuleGetGlobal_v2(Address* at, size_t* bytes, Module module, const char* name) {
+  if (std::string(name) != "nvshmemi_device_state_d" || !module->function.name.starts_with("nvshmem")) return 500;
+  return *at = 4096, *bytes = 8, kSuccess;
+}
 FAKE Result cuFuncSetAttribute(Function, FunctionAttribute a, int value) {
   return note("cuFuncSetAttribute", "attribute " + std::to_string(int(a)) + " = " + std::to_string(value));
 }

@@ -1,6 +1,7 @@
 // The fake driver's part for ranks: "device" memory that is passed between processes as file descriptors and mapped where it is asked for,
 // and words that streams write and wait for.
 #include "runtime/backend/cuda/test/fake_streams.h"
+#include <cstdio>
 #include <cstdlib>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -91,6 +92,14 @@ FAKE Result cuMemHostAlloc(void** host, size_t bytes, unsigned) {
 FAKE Result cuMemFreeHost(void* host) { return std::free(host), kSuccess; }
 FAKE Result cuMemHostGetDevicePointer_v2(Address* device, void* host, unsigned) {
   return *device = reinterpret_cast<Address>(host), kSuccess;
+}
+
+FAKE Result cuDeviceGetPCIBusId(char* text, int size, DeviceIndex device) {
+  return std::snprintf(text, size_t(size), "0000:0%d:00.0", device), kSuccess;
+}
+FAKE Result cuDeviceGetByPCIBusId(DeviceIndex* device, const char* text) { return *device = text[6] - '0', kSuccess; }
+FAKE Result cuDeviceCanAccessPeer(int* can, DeviceIndex, DeviceIndex) {
+  return *can = std::getenv("TANDEM_FAKE_CUDA_NO_PEERS") == nullptr, kSuccess;
 }
 
 FAKE Result cuStreamBatchMemOp_v2(Stream stream, unsigned count, MemoryOperation* list, unsigned) {

@@ -1,0 +1,90 @@
+// What a rank can reach is asked of the driver, for devices that this process sees; of others mapping their memory will tell.
+#include "runtime/backend/cuda/ranks/transport.h"
+#include "runtime/backend/cuda/nvshmem.h"
+#include "runtime/backend/cuda/ranks/wire.h"
+#include <iterator>
+#include <numeric>
+
+namespace tandem::runtime::cuda {
+namespace {
+
+constexpr const char* kWords[] = {"auto", "nvlink", "nvshmem"};
+
+std::vector<int> worldOf(int rankCount) {
+  std::vector<int> world(static_cast<size_t>(rankCount));
+  std::iota(world.begin(), world.end(), 0);
+  return world;
+}
+
+std::string busIdOf(int device) {
+  char text[32] = "";
+  auto ask = driver().deviceGetPciBusId;
+  return ask && ask(text, sizeof text, device) == kSuccess ? text : "";
+}
+
+bool reaches(int device, const std::string& peerBusId) {
+  const Driver& d = driver();
+  int peer = -1, can = 1;
+  if (peerBusId.empty() || !d.deviceGetByPciBusId || d.deviceGetByPciBusId(&peer, peerBusId.c_str()) != kSuccess) return true;
+  if (peer == device || !d.deviceCanAccessPeer || d.deviceCanAccessPeer(&can, device, peer) != kSuccess) return true;
+  return can != 0;
+}
+
+void needOwnProcess(const TransportChoice& c, const std::string& why) {
+  if (!c.ownProcess) throw std::invalid_argument(why + "NVSHMEM has one rank a process, and this one has several: start them by `tandem run`");
+}
+
+}  // namespace
+
+Transport transportOf(const std::string& word) {
+  for (size_t i = 0; i < std::size(kWords); ++i)
+    if (word == kWords[i]) return Transport(i);
+  throw std::invalid_argument("`transport` is `" + word + "`; it is one of auto, nvlink, nvshmem");
+}
+
+bool agreeOnNvshmem(Rendezvous& ranks, const TransportChoice& c) {
+  std::vector<int> world = worldOf(c.rankCount);
+  int unreached = -1;
+  std::vector<Packet> all = ranks.gather(world, "transport", Writer().put(c.wish).text(busIdOf(c.device)).bytes);
+  for (int r : world) {
+    Reader in(all[size_t(r)].bytes);
+    if (auto wish = in.get<Transport>(); wish != c.wish)
+      throw std::invalid_argument("the ranks were started with different transports: rank " + std::to_string(c.rank) + " with `" +
+                                  kWords[int(c.wish)] + "`, rank " + std::to_string(r) + " with `" + kWords[int(wish)] + "`");
+    if (unreached < 0 && r != c.rank && !reaches(c.device, in.text())) unreached = r;
+  }
+  if (c.wish == Transport::NvLink) return false;
+  if (c.wish == Transport::Nvshmem) return needOwnProcess(c, ""), true;
+  std::vector<Packet> answers = ranks.gather(world, "reach", Writer().put(unreached).bytes);
+  for (int r : world)
+    if (int peer = Reader(answers[size_t(r)].bytes).get<int>(); peer >= 0) {
+      needOwnProcess(c, "the GPUs of ranks " + std::to_string(r) + " and " + std::to_string(peer) + " have no peer access; ");
+      return true;
+    }
+  return false;
+}
+
+// Problems are told before anybody makes a call that waits for all.
+NvshmemWorld::NvshmemWorld(Rendezvous& ranks, const TransportChoice& c) : ranks_(ranks), world_(worldOf(c.rankCount)) {
+  std::string problem, id;
+  try {
+    if (c.rank == 0) id = nvshmem().uniqueId();
+    else nvshmem();
+  } catch (const std::exception& e) {
+    problem = e.what();
+  }
+  std::vector<Packet> all = ranks.gather(world_, "NVSHMEM", Writer().text(problem.substr(0, 4000)).text(id).bytes);
+  for (int r : world_)
+    if (std::string told = Reader(all[size_t(r)].bytes).text(); !told.empty())
+      throw Unavailable("rank " + std::to_string(r) + ": " + told);
+  Reader first(all[0].bytes);
+  first.text();
+  nvshmem().start(c.rank, c.rankCount, first.text());
+}
+
+void NvshmemWorld::end() {
+  ranks_.barrier(world_, "NVSHMEM ends");
+  nvshmem().end();
+}
+
+}  // namespace tandem::runtime::cuda

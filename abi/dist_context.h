@@ -2,9 +2,9 @@
  * its address to every kernel whose image has `usesRanks`, as a hidden last parameter, after the tensor maps.
  *
  * An address p in this rank's part of the symmetric heap is p + (peer - rank) * stride on `peer`: the runtime maps the ranks' heaps side by
- * side. A run that goes through NVSHMEM has no stride: `offsets` says how far each peer's part is, if it is mapped. Ranks in `members` and `indices` are the world's. A team's barrier counts in `epoch`, which only this rank's kernels advance, and
- * in `signals`: a symmetric array with a slot for each member, in which member i writes slot i of all others. Both are zero at the start
- * and never cleared. */
+ * side. A run that goes through NVSHMEM has no stride: `offsets` says how far each peer's part is, if it is mapped. Ranks in `members` and
+ * `indices` are the world's. A team's barrier counts in `epoch`, which only this rank's kernels advance, and in `signals`: a symmetric
+ * array with a slot for each member, in which member i writes slot i of all others. Both are zero at the start and never cleared. */
 #ifndef TANDEM_ABI_DIST_CONTEXT_H
 #define TANDEM_ABI_DIST_CONTEXT_H
 #include <stdint.h>

@@ -22,7 +22,8 @@ std::vector<std::string> roots() {
     if (end > start) out.push_back(packages.substr(start, end - start) + "/nvidia/nvshmem");
     start = end + 1;
   }
-  for (const char* system : {"/usr/local/nvshmem", "/usr/lib/x86_64-linux-gnu/nvshmem/13", "/usr/lib/x86_64-linux-gnu/nvshmem/12"})
+  for (const char* system :
+       {"/usr/local/nvshmem", "/usr/lib/x86_64-linux-gnu/nvshmem/13", "/usr/lib/x86_64-linux-gnu/nvshmem/12"})
     out.push_back(system);
   return out;
 }

@@ -17,3 +17,9 @@ config.substitutions.append(("%python", sys.executable))
 # The assembler of NVIDIA's toolkit, where it is found as tandemc finds it.
 if any(map(shutil.which, (os.environ.get("TANDEM_PTXAS", ""), "ptxas", "/usr/local/cuda/bin/ptxas"))):
     config.available_features.add("ptxas")
+# NVSHMEM as a package of this Python, or where the environment says.
+for folder in filter(None, (os.environ.get("TANDEM_NVSHMEM"), *(f"{p}/nvidia/nvshmem" for p in sys.path if p))):
+    if os.path.isfile(f"{folder}/lib/libnvshmem_device.bc"):
+        config.available_features.add("nvshmem")
+        config.environment["TANDEM_NVSHMEM"] = folder
+        break

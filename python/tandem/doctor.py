@@ -72,7 +72,9 @@ def heap_of(devices, peers):
 def nvshmem_of(peers, environment=os.environ, packages=None):
     """Whether NVSHMEM is there, and which pairs of GPUs would go through it."""
     folder = nvshmem.find(environment, packages)
-    found = f"{nvshmem.version(folder) or 'of unknown version'} in {folder}" if folder else "not found (`nvidia-nvshmem-cu13`, TANDEM_NVSHMEM)"
+    found = "not found (`nvidia-nvshmem-cu13`, TANDEM_NVSHMEM)"
+    if folder:
+        found = f"{nvshmem.version(folder) or 'of unknown version'} in {folder}"
     pairs = [f"{a}-{b}" for a in range(len(peers)) for b in range(a + 1, len(peers)) if 0 in (peers[a][b]["access"], peers[b][a]["access"])]
     return f"{found}; GPUs {', '.join(pairs)} reach each other only through it" if pairs else f"{found}; not needed"
 

@@ -10,7 +10,7 @@ import time
 import pytest
 
 import tandem
-from tandem import doctor, machine_profile, process
+from tandem import doctor, machine_profile, nvshmem, process
 from tandem.gpu_session import milliseconds
 
 PACKAGE = pathlib.Path(tandem.__file__).parent.parent
@@ -201,6 +201,28 @@ def test_doctors_report():
     assert "GPU 1          NVIDIA H200, sm_90a, 132 multiprocessors, 150.0 GiB, 0000:19:00.0" in lines
     assert "    0  -  A" in lines and "    1  x  -" in lines
     assert "symmetric heap mapped from POSIX file descriptors (VMM)" in lines
+
+
+def test_nvshmem_is_found_where_the_compiler_looks(tmp_path):
+    for folder in ("named/lib", "site/nvidia/nvshmem/lib"):
+        (tmp_path / folder).mkdir(parents=True)
+        for name in ("libnvshmem_device.bc", "libnvshmem_host.so.3"):
+            (tmp_path / folder / name).write_text("not a library")
+    site = [str(tmp_path / "site")]
+    environment = {}
+    assert nvshmem.find(environment, site) == str(tmp_path / "site/nvidia/nvshmem/lib")
+    assert environment == {"TANDEM_NVSHMEM": str(tmp_path / "site/nvidia/nvshmem")}, "the compiler and the runtime read it there"
+    assert nvshmem.find({"TANDEM_NVSHMEM": str(tmp_path / "named")}, site) == str(tmp_path / "named/lib")
+    assert nvshmem.find({"TANDEM_NVSHMEM": "/nowhere"}, site) is None
+    assert nvshmem.version(tmp_path / "named/lib") is None
+
+
+def test_doctor_names_the_pairs_that_need_nvshmem():
+    nowhere = {"TANDEM_NVSHMEM": "/nowhere"}
+    missing = "not found (`nvidia-nvshmem-cu13`, TANDEM_NVSHMEM)"
+    assert doctor.nvshmem_of(PROBE["peers"], nowhere) == f"{missing}; not needed"
+    apart = [[None, {"access": 1}, {"access": 0}], [{"access": 1}, None, {"access": 1}], [{"access": 1}, {"access": 0}, None]]
+    assert doctor.nvshmem_of(apart, nowhere) == f"{missing}; GPUs 0-2, 1-2 reach each other only through it"
 
 
 def test_doctors_report_of_a_poor_machine():

@@ -80,6 +80,27 @@ def test_main_of_a_script(script, tmp_path, assembler):
     assert code == 0 and sorted(output.splitlines()) == ["rank 0", "rank 1"], errors
 
 
+def test_transport_of_processes(tmp_path, assembler):
+    """Through the stand-in for NVSHMEM; by mapped memory without it."""
+    folder = LIBRARY.parent / "nvshmem" / "lib"
+    if not folder.exists():
+        pytest.skip("the stand-in for NVSHMEM is not built")
+    (folder / "libnvshmem_device.bc").touch()
+    path = tmp_path / "script.py"
+    targets = "team._session.target_of(team.rank), tandem.gpu.target_of(team.device)"
+    path.write_text(START + f"print({targets}, int(programs.tensors(team).sum()))")
+    variables = {"TANDEM_NVSHMEM": str(folder.parent), "TANDEM_FAKE_NVSHMEM_LOG": str(tmp_path / "log")}
+    for transport, suffix in (("nvshmem", "+nvshmem"), ("auto", "")):
+        command = ["-m", "tandem", "run", "--target", "cuda", "--ranks", 2, "--transport", transport, path]
+        code, output, errors = finished(start(command, assembler, variables))
+        assert code == 0, errors
+        sums = [int(a.sum()) for a in tandem.launch(programs.tensors, ranks=2).values]
+        assert sorted(output.splitlines()) == sorted(f"{t}{suffix} {t}{suffix} {s}" for t, s in zip(("sm_90a", "sm_80"), sums))
+    assert (tmp_path / "log").read_text().count("ends") == 2, "only the first run starts it"
+    code, _, errors = finished(start([path], assembler, {**variables, "TANDEM_TRANSPORT": "tcp", "TANDEM_RENDEZVOUS": f"t-{os.getpid()}"}))
+    assert code == 1 and "`transport` is `tcp`; it is one of auto, nvlink, nvshmem" in errors
+
+
 WAIT = "\nteam.stream.signal_wait(team.zeros(1, 'int32'), 1)\n{}\nteam.synchronize()\n"
 
 

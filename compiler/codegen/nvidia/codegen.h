@@ -23,8 +23,8 @@ void prepareModule(llvm::Module& module, const target::TargetInfo& target);
 // Errors: "missing-libdevice" (names the first function and the places searched), "unknown-libdevice-function".
 void linkLibdevice(llvm::Module& module, const ToolPaths& paths = {}, bool flushDenormals = true);
 
-// Links those functions of NVSHMEM's device library that are called (`nvshmem*`), as internal functions; without such calls nothing is looked
-// for. What the host library must find by name stays visible.
+// Links those functions of NVSHMEM's device library that are called (`nvshmem*`), as internal functions; without such calls nothing is
+// looked for. What the host library must find by name stays visible.
 // Errors: "missing-nvshmem" (names the first function and the places searched, or the file).
 void linkNvshmem(llvm::Module& module);
 

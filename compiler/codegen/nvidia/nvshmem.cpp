@@ -49,14 +49,17 @@ void linkNvshmem(llvm::Module& module) {
   std::vector<std::string> searched;
   std::optional<NvshmemInstall> install = findNvshmem(searched);
   if (!install)
-    throw codegenError("missing-nvshmem", "`" + wanted.front() + "` needs `libnvshmem_device.bc` beside `libnvshmem_host.so.3`: install " +
-                                              "`nvidia-nvshmem-cu13` or set TANDEM_NVSHMEM; " + searchedForNvshmem(searched));
+    throw codegenError("missing-nvshmem",
+                       "`" + wanted.front() + "` needs `libnvshmem_device.bc` beside `libnvshmem_host.so.3`: install " +
+                           "`nvidia-nvshmem-cu13` or set TANDEM_NVSHMEM; " + searchedForNvshmem(searched));
   guarded("link NVSHMEM", module.getContext(), [&] {
-    if (llvm::Linker::linkModules(module, readLibrary(install->bitcode, module), llvm::Linker::LinkOnlyNeeded, internalise))
+    if (llvm::Linker::linkModules(module, readLibrary(install->bitcode, module), llvm::Linker::LinkOnlyNeeded,
+                                  internalise))
       throw codegenError("missing-nvshmem", "cannot link `" + install->bitcode + "`");
   });
   if (std::vector<std::string> left = missingFunctions(module); !left.empty())
-    throw codegenError("missing-nvshmem", "`" + left.front() + "` is not in `" + install->bitcode + "`: it is of another version");
+    throw codegenError("missing-nvshmem",
+                       "`" + left.front() + "` is not in `" + install->bitcode + "`: it is of another version");
   dropArchitecture(module);
 }
 

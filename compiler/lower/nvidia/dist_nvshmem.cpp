@@ -8,8 +8,7 @@ namespace tandem::lower::nvidia {
 using namespace mlir;
 namespace {
 
-constexpr int kUnmapped = 6;           // `compare` of the watch
-constexpr int kSet = 9, kAdd = 10;     // NVSHMEM_SIGNAL_SET, NVSHMEM_SIGNAL_ADD
+constexpr int kUnmapped = 6;  // `compare` of the watch
 
 }  // namespace
 
@@ -42,22 +41,21 @@ void KernelLowering::callNvshmem(const Callers& callers, const llvm::Twine& name
          [&] { callNvshmem("nvshmemx_" + name + "_warp", none, arguments); });
 }
 
+// NVSHMEM_SIGNAL_SET, NVSHMEM_SIGNAL_ADD. Its signals have 64 bits, as the language's.
+llvm::Value* KernelLowering::signalKind(dist::SignalKind kind) {
+  return b_.getInt32(kind == dist::SignalKind::Add ? 10 : 9);
+}
+
 void KernelLowering::copyThroughNvshmem(const Callers& callers, const char* name, const Copy& copy) {
   syncCallers(callers);
   callNvshmem(callers, llvm::Twine(name) + (copy.nbi ? "_nbi" : ""), {copy.dest, copy.source, copy.bytes, copy.peer});
   syncCallers(callers);
 }
 
-// NVSHMEM's own signals have 64 bits.
 void KernelLowering::putSignalThroughNvshmem(const Callers& callers, const Copy& copy, const PeerSignal& signal) {
-  if (!signal.width->isIntegerTy(64)) {
-    copyThroughNvshmem(callers, "putmem", copy);
-    return onceIn(callers, [&] { signalThroughNvshmem(signal, ptx::Order::Release); });
-  }
   syncCallers(callers);
   callNvshmem(callers, llvm::Twine("putmem_signal") + (copy.nbi ? "_nbi" : ""),
-              {copy.dest, copy.source, copy.bytes, signal.pointer, signal.value,
-               b_.getInt32(signal.kind == dist::SignalKind::Add ? kAdd : kSet), copy.peer});
+              {copy.dest, copy.source, copy.bytes, signal.pointer, signal.value, signalKind(signal.kind), copy.peer});
   syncCallers(callers);
 }
 
@@ -66,16 +64,12 @@ void KernelLowering::signalThroughNvshmem(const PeerSignal& s, ptx::Order order)
     ptx::fence(b_, ptx::Scope::System);
     callNvshmem("nvshmem_fence", b_.getVoidTy(), {});
   }
-  bool adds = s.kind == dist::SignalKind::Add;
-  llvm::Value* value = b_.CreateTrunc(s.value, s.width);
-  if (s.width->isIntegerTy(64))
-    callNvshmem("nvshmemx_signal_op", b_.getVoidTy(), {s.pointer, value, b_.getInt32(adds ? kAdd : kSet), s.peer});
-  else
-    callNvshmem(adds ? "nvshmem_uint32_atomic_add" : "nvshmem_uint32_atomic_set", b_.getVoidTy(), {s.pointer, value, s.peer});
+  callNvshmem("nvshmemx_signal_op", b_.getVoidTy(), {s.pointer, s.value, signalKind(s.kind), s.peer});
 }
 
 void KernelLowering::putValueThroughNvshmem(llvm::Value* dest, llvm::Value* value, llvm::Value* peer) {
-  callNvshmem("nvshmem_uint" + llvm::Twine(value->getType()->getIntegerBitWidth()) + "_p", b_.getVoidTy(), {dest, value, peer});
+  callNvshmem("nvshmem_uint" + llvm::Twine(value->getType()->getIntegerBitWidth()) + "_p", b_.getVoidTy(),
+              {dest, value, peer});
 }
 
 void KernelLowering::orderNvshmem(const Callers& callers, const char* name) {

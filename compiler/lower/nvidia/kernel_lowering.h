@@ -445,6 +445,7 @@ class KernelLowering {
   void callNvshmem(const Callers& callers, const llvm::Twine& name, Scalars arguments);
   void copyThroughNvshmem(const Callers& callers, const char* name, const Copy& copy);
   void putSignalThroughNvshmem(const Callers& callers, const Copy& copy, const PeerSignal& signal);
+  llvm::Value* signalKind(dist::SignalKind kind);
   void signalThroughNvshmem(const PeerSignal& signal, ptx::Order order);
   void putValueThroughNvshmem(llvm::Value* dest, llvm::Value* value, llvm::Value* peer);
   // Orders (`name` is "fence") or completes ("quiet") what this rank has put; all callers go on after it.

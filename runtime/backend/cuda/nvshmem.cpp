@@ -38,20 +38,21 @@ constexpr size_t kAlignment = 512;
 constexpr const char* kState = "nvshmemi_device_state_d";  // in modules whose kernels call NVSHMEM
 
 std::string failed(const char* call, int status) {
-  return std::string("NVSHMEM: `") + call + "` failed with status " + std::to_string(status) + "; NVSHMEM_DEBUG=INFO says more";
+  return std::string("NVSHMEM: `") + call + "` failed with status " + std::to_string(status) +
+         "; NVSHMEM_DEBUG=INFO says more";
 }
 
 }  // namespace
 
-#define TANDEM_NVSHMEM_FUNCTIONS(F)                                                                 \
-  F(getUniqueId, nvshmemx_get_uniqueid, int, (UniqueId*))                                           \
+#define TANDEM_NVSHMEM_FUNCTIONS(F)                                                                   \
+  F(getUniqueId, nvshmemx_get_uniqueid, int, (UniqueId*))                                             \
   F(setUniqueId, nvshmemx_set_attr_uniqueid_args, int, (int, int, const UniqueId*, StartAttributes*)) \
-  F(start, nvshmemx_hostlib_init_attr, int, (unsigned, StartAttributes*))                           \
-  F(end, nvshmemx_hostlib_finalize, void, ())                                                       \
-  F(align, nvshmem_align, void*, (size_t, size_t))                                                  \
-  F(pointer, nvshmem_ptr, void*, (const void*, int))                                                \
-  F(moduleInit, nvshmemx_cumodule_init, int, (Module))                                              \
-  F(moduleFinalize, nvshmemx_cumodule_finalize, int, (Module))                                      \
+  F(start, nvshmemx_hostlib_init_attr, int, (unsigned, StartAttributes*))                             \
+  F(end, nvshmemx_hostlib_finalize, void, ())                                                         \
+  F(align, nvshmem_align, void*, (size_t, size_t))                                                    \
+  F(pointer, nvshmem_ptr, void*, (const void*, int))                                                  \
+  F(moduleInit, nvshmemx_cumodule_init, int, (Module))                                                \
+  F(moduleFinalize, nvshmemx_cumodule_finalize, int, (Module))                                        \
   F(version, nvshmemx_vendor_get_version_info, void, (int*, int*, int*))
 
 struct Nvshmem::Functions {
@@ -64,13 +65,15 @@ Nvshmem::Nvshmem() {
   std::vector<std::string> searched;
   std::optional<NvshmemInstall> install = findNvshmem(searched);
   if (!install)
-    throw Unavailable("this run needs NVSHMEM: install `nvidia-nvshmem-cu13` or set TANDEM_NVSHMEM; " + searchedForNvshmem(searched));
+    throw Unavailable("this run needs NVSHMEM: install `nvidia-nvshmem-cu13` or set TANDEM_NVSHMEM; " +
+                      searchedForNvshmem(searched));
   void* library = dlopen(install->host.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) throw Unavailable(std::string("NVSHMEM cannot be opened: ") + dlerror());
   auto* functions = new Functions;
-#define TANDEM_RESOLVE(member, symbol, result, parameters)                                            \
-  functions->member = reinterpret_cast<result(*) parameters>(dlsym(library, #symbol));               \
-  if (!functions->member) throw Unavailable("NVSHMEM `" + install->host + "` has no `" #symbol "`: it is of another version");
+#define TANDEM_RESOLVE(member, symbol, result, parameters)                             \
+  functions->member = reinterpret_cast<result(*) parameters>(dlsym(library, #symbol)); \
+  if (!functions->member)                                                              \
+    throw Unavailable("NVSHMEM `" + install->host + "` has no `" #symbol "`: it is of another version");
   TANDEM_NVSHMEM_FUNCTIONS(TANDEM_RESOLVE)
 #undef TANDEM_RESOLVE
   call_ = functions;
@@ -91,13 +94,15 @@ void Nvshmem::start(int rank, int rankCount, const std::string& uniqueId) {
   if (state_ != State::Idle)
     throw std::runtime_error("NVSHMEM starts once in a process, and this one has had a run through it");
   UniqueId id;
-  if (uniqueId.size() != sizeof id) throw std::runtime_error("NVSHMEM: the unique id has " + std::to_string(uniqueId.size()) + " bytes");
+  if (uniqueId.size() != sizeof id)
+    throw std::runtime_error("NVSHMEM: the unique id has " + std::to_string(uniqueId.size()) + " bytes");
   std::memcpy(&id, uniqueId.data(), sizeof id);
   StartAttributes attributes;
   if (int status = call_->setUniqueId(rank, rankCount, &id, &attributes))
     throw std::runtime_error(failed("nvshmemx_set_attr_uniqueid_args", status));
   state_ = State::Over;  // unless it starts
-  if (int status = call_->start(kWithUniqueId, &attributes)) throw std::runtime_error(failed("nvshmemx_hostlib_init_attr", status));
+  if (int status = call_->start(kWithUniqueId, &attributes))
+    throw std::runtime_error(failed("nvshmemx_hostlib_init_attr", status));
   state_ = State::Runs;
 }
 

@@ -19,8 +19,8 @@ class Nvshmem {
   bool runs() const { return state_ == State::Runs; }
   std::string version() const;
 
-  Address allocate(uint64_t bytes) const;             // [all ranks] 0: there is no more
-  Address onPeer(Address address, int peer) const;    // 0: the peer's memory is not mapped
+  Address allocate(uint64_t bytes) const;           // [all ranks] 0: there is no more
+  Address onPeer(Address address, int peer) const;  // 0: the peer's memory is not mapped
   // Makes a loaded module known whose kernels call NVSHMEM; a module without such kernels is left alone. Throws when NVSHMEM does not run.
   void prepare(Module module);
 

@@ -15,6 +15,7 @@ import numpy as np
 import products
 import programs
 import tandem
+import tandem.nvshmem
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
@@ -51,10 +52,10 @@ def _program(program):
     return lambda ranks: same(on_gpus(program, ranks), tandem.launch(program, ranks=ranks).values, program.__name__)
 
 
-def processes(ranks):
+def processes(ranks, transport="auto"):
     """All programs by `tandem run`, one process a rank."""
     with tempfile.TemporaryDirectory() as folder:
-        code, _, errors, _ = tandem_run(ranks, "--wait-timeout", WAIT_SECONDS, HERE / "worker.py", folder)
+        code, _, errors, _ = tandem_run(ranks, "--transport", transport, "--wait-timeout", WAIT_SECONDS, HERE / "worker.py", folder)
         assert code == 0, errors
         kept = [np.load(pathlib.Path(folder) / f"{rank}.npz") for rank in range(ranks)]
         for program in programs.PROGRAMS:
@@ -111,6 +112,10 @@ def _kernel_tests():
 def load_all():
     CHECKS.update({f"threads.{p.__name__}": _program(p) for p in programs.PROGRAMS})
     CHECKS["processes.programs"] = processes
+    if tandem.nvshmem.find():
+        CHECKS["processes.through_nvshmem"] = lambda ranks: processes(ranks, "nvshmem")
+    else:
+        print("left out: processes.through_nvshmem (NVSHMEM is not installed)")
     for path in sorted((ROOT / "examples").glob("*.py")):
         if not path.stem.startswith("test_"):
             CHECKS[f"examples.{path.stem}"] = _example(path)

@@ -83,7 +83,8 @@ TEST_F(Nvshmem, WhereItWasLookedForIsSaid) {
   Diagnostic d = errorOf([&] { linkNvshmem(k.module()); });
   EXPECT_EQ(d.kind, "missing-nvshmem");
   EXPECT_EQ(d.message,
-            "`nvshmem_my_pe` needs `libnvshmem_device.bc` beside `libnvshmem_host.so.3`: install `nvidia-nvshmem-cu13` or set "
+            "`nvshmem_my_pe` needs `libnvshmem_device.bc` beside `libnvshmem_host.so.3`: install `nvidia-nvshmem-cu13` "
+            "or set "
             "TANDEM_NVSHMEM; NVSHMEM was looked for in\n  " +
                 folder_.file("nvshmem") + "/lib\n  " + folder_.file("nvshmem"));
 }

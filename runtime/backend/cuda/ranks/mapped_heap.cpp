@@ -61,7 +61,7 @@ MappedHeap::MappedHeap(Rendezvous& ranks, int rank, int rankCount, int device, u
 }
 
 // Nothing can be done about a failure here: the process goes on without these addresses.
-MappedHeap::~SymmetricHeap() {
+MappedHeap::~MappedHeap() {
   const Driver& d = driver();
   for (const Mapping& m : mappings_) d.memUnmap(m.address, m.bytes);
   if (base_) d.memAddressFree(base_, stride_ * world_.size());

@@ -16,7 +16,9 @@ class MappedHeap final : public SymmetricHeap {
   int64_t stride() const override { return int64_t(stride_); }
   std::vector<int64_t> offsets() const override { return {}; }
   bool contains(Address address) const override { return address >= base() && address - base() < stride_; }
-  Address onPeer(Address address, int peer) const override { return address + Address(int64_t(peer - rank_)) * stride_; }
+  Address onPeer(Address address, int peer) const override {
+    return address + Address(int64_t(peer - rank_)) * stride_;
+  }
 
  private:
   Part take(uint64_t bytes) override;

@@ -15,7 +15,8 @@ constexpr uint64_t kGranularity = uint64_t(2) << 20;
 void NvshmemHeap::grow(uint64_t bytes) {
   uint64_t piece = (std::max(bytes, kPieceBytes) + kGranularity - 1) / kGranularity * kGranularity;
   Address at = nvshmem().allocate(piece);
-  checkAll("grow", at ? "" : "NVSHMEM has no " + bytesText(piece) + " more: NVSHMEM_SYMMETRIC_SIZE says how much it may have");
+  checkAll("grow",
+           at ? "" : "NVSHMEM has no " + bytesText(piece) + " more: NVSHMEM_SYMMETRIC_SIZE says how much it may have");
   pieces_.push_back({at, piece, HeapAllocator(piece)});
 }
 
@@ -52,8 +53,8 @@ std::vector<int64_t> NvshmemHeap::offsets() const {
 Address NvshmemHeap::onPeer(Address address, int peer) const {
   if (peer == rank_) return address;
   if (Address there = nvshmem().onPeer(address, peer)) return there;
-  throw std::invalid_argument("rank " + std::to_string(peer) + "'s memory is not mapped on rank " + std::to_string(rank_) +
-                              ": only kernels' puts, gets and signals reach it");
+  throw std::invalid_argument("rank " + std::to_string(peer) + "'s memory is not mapped on rank " +
+                              std::to_string(rank_) + ": only kernels' puts, gets and signals reach it");
 }
 
 }  // namespace tandem::runtime::cuda

@@ -1,5 +1,5 @@
-// One block of device memory: the context, kMaxTeams teams, each team's lists and epoch, then the distances to peers' memory. Kernels that run may read it while a team is
-// added, so nothing in it moves; they cannot know the new team.
+// One block of device memory: the context, kMaxTeams teams, each team's lists and epoch, then the distances to peers' memory. Kernels that
+// run may read it while a team is added, so nothing in it moves; they cannot know the new team.
 #include "runtime/backend/cuda/ranks/rank_context.h"
 #include "runtime/backend/cuda/ranks/wire.h"
 #include <algorithm>

@@ -69,13 +69,14 @@ RunReport Rank::describeWait() const {
   constexpr int unmapped = 6;
   if (w.compare == unmapped) {
     r.kind = "unmapped-peer";
-    r.message = who + ": rank " + std::to_string(int64_t(w.expected)) + "'s memory is not mapped here, so `symm_at` has no address for it";
+    r.message = who + ": rank " + std::to_string(int64_t(w.expected)) +
+                "'s memory is not mapped here, so `symm_at` has no address for it";
     r.text = placeOf(r) + "error: " + r.message + " [unmapped-peer]\n";
     return r;
   }
   const char* compare = w.compare >= 0 && w.compare <= int(Compare::Ge) ? compareWord(Compare(w.compare)) : "?";
-  r.message = who + ": gave up waiting for " + signalText(w.signal) + " to be " + compare + " " + std::to_string(int64_t(w.expected)) + "; it is " +
-              std::to_string(int64_t(w.seen));
+  r.message = who + ": gave up waiting for " + signalText(w.signal) + " to be " + compare + " " +
+              std::to_string(int64_t(w.expected)) + "; it is " + std::to_string(int64_t(w.seen));
   r.text = placeOf(r) + "error: " + r.message + " [wait-timeout]\n";
   return r;
 }

@@ -32,7 +32,8 @@ class SymmetricHeap {
   // From this rank's part to each rank's, or TANDEM_DIST_UNMAPPED; empty: by stride.
   virtual std::vector<int64_t> offsets() const = 0;
   virtual bool contains(Address address) const = 0;
-  virtual Address onPeer(Address address, int peer) const = 0;  // throws std::invalid_argument for a peer that is not mapped
+  virtual Address onPeer(Address address,
+                         int peer) const = 0;  // throws std::invalid_argument for a peer that is not mapped
 
  protected:
   struct Part {

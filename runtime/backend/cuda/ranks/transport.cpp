@@ -1,5 +1,6 @@
 // What a rank can reach is asked of the driver, for devices that this process sees; of others mapping their memory will tell.
 #include "runtime/backend/cuda/ranks/transport.h"
+#include "runtime/backend/cuda/driver.h"
 #include "runtime/backend/cuda/nvshmem.h"
 #include "runtime/backend/cuda/ranks/wire.h"
 #include <iterator>
@@ -25,13 +26,16 @@ std::string busIdOf(int device) {
 bool reaches(int device, const std::string& peerBusId) {
   const Driver& d = driver();
   int peer = -1, can = 1;
-  if (peerBusId.empty() || !d.deviceGetByPciBusId || d.deviceGetByPciBusId(&peer, peerBusId.c_str()) != kSuccess) return true;
+  if (peerBusId.empty() || !d.deviceGetByPciBusId || d.deviceGetByPciBusId(&peer, peerBusId.c_str()) != kSuccess)
+    return true;
   if (peer == device || !d.deviceCanAccessPeer || d.deviceCanAccessPeer(&can, device, peer) != kSuccess) return true;
   return can != 0;
 }
 
 void needOwnProcess(const TransportChoice& c, const std::string& why) {
-  if (!c.ownProcess) throw std::invalid_argument(why + "NVSHMEM has one rank a process, and this one has several: start them by `tandem run`");
+  if (!c.ownProcess)
+    throw std::invalid_argument(why +
+                                "NVSHMEM has one rank a process, and this one has several: start them by `tandem run`");
 }
 
 }  // namespace
@@ -46,11 +50,13 @@ bool agreeOnNvshmem(Rendezvous& ranks, const TransportChoice& c) {
   std::vector<int> world = worldOf(c.rankCount);
   int unreached = -1;
   std::vector<Packet> all = ranks.gather(world, "transport", Writer().put(c.wish).text(busIdOf(c.device)).bytes);
+  auto first = Reader(all[0].bytes).get<Transport>();
   for (int r : world) {
     Reader in(all[size_t(r)].bytes);
-    if (auto wish = in.get<Transport>(); wish != c.wish)
-      throw std::invalid_argument("the ranks were started with different transports: rank " + std::to_string(c.rank) + " with `" +
-                                  kWords[int(c.wish)] + "`, rank " + std::to_string(r) + " with `" + kWords[int(wish)] + "`");
+    if (auto wish = in.get<Transport>(); wish != first)
+      throw std::invalid_argument("the ranks were started with different transports: rank 0 with `" +
+                                  std::string(kWords[int(first)]) + "`, rank " + std::to_string(r) + " with `" +
+                                  kWords[int(wish)] + "`");
     if (unreached < 0 && r != c.rank && !reaches(c.device, in.text())) unreached = r;
   }
   if (c.wish == Transport::NvLink) return false;
@@ -58,7 +64,8 @@ bool agreeOnNvshmem(Rendezvous& ranks, const TransportChoice& c) {
   std::vector<Packet> answers = ranks.gather(world, "reach", Writer().put(unreached).bytes);
   for (int r : world)
     if (int peer = Reader(answers[size_t(r)].bytes).get<int>(); peer >= 0) {
-      needOwnProcess(c, "the GPUs of ranks " + std::to_string(r) + " and " + std::to_string(peer) + " have no peer access; ");
+      needOwnProcess(
+          c, "the GPUs of ranks " + std::to_string(r) + " and " + std::to_string(peer) + " have no peer access; ");
       return true;
     }
   return false;
@@ -68,8 +75,10 @@ bool agreeOnNvshmem(Rendezvous& ranks, const TransportChoice& c) {
 NvshmemWorld::NvshmemWorld(Rendezvous& ranks, const TransportChoice& c) : ranks_(ranks), world_(worldOf(c.rankCount)) {
   std::string problem, id;
   try {
-    if (c.rank == 0) id = nvshmem().uniqueId();
-    else nvshmem();
+    if (c.rank == 0)
+      id = nvshmem().uniqueId();
+    else
+      nvshmem();
   } catch (const std::exception& e) {
     problem = e.what();
   }

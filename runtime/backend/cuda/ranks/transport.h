@@ -21,8 +21,8 @@ class NvshmemWorld {
   NvshmemWorld(Rendezvous& ranks, const TransportChoice& choice);
   NvshmemWorld(const NvshmemWorld&) = delete;
   NvshmemWorld& operator=(const NvshmemWorld&) = delete;
-  // [all ranks] Ends it once all have come; throws RunStopped when one will not. A world that is not ended stays until the process ends: its
-  // end would wait for every rank.
+  // [all ranks] Ends it once all have come; throws RunStopped when one will not. A world that is not ended stays until the process ends:
+  // its end would wait for every rank.
   void end();
 
  private:

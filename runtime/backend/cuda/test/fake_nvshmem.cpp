@@ -58,9 +58,7 @@ struct Attributes {  // nvshmemx_init_attr_t
 
 }  // namespace
 
-FAKE int nvshmemx_get_uniqueid(char* id) {
-  return std::snprintf(id + 4, 124, "tandem-fake-nvshmem-%d", getpid()), 0;
-}
+FAKE int nvshmemx_get_uniqueid(char* id) { return std::snprintf(id + 4, 124, "tandem-fake-nvshmem-%d", getpid()), 0; }
 FAKE int nvshmemx_set_attr_uniqueid_args(int rank, int rankCount, const char* id, Attributes* attributes) {
   if (attributes->version != (1 << 16) + 144 || attributes->argumentsVersion != (1 << 16) + 128 ||
       attributes->idVersion != (1 << 16) + 24)

@@ -142,7 +142,8 @@ TEST_F(NvshmemSessionTest, TheHeapIsItsMemory) {
                   EXPECT_THROW(s.peerAddress(rank, 64, 1), std::invalid_argument);
                 }),
             none(3));
-  EXPECT_EQ(logged(), (std::vector<std::string>{"0 ends", "0 starts of 3", "1 ends", "1 starts of 3", "2 ends", "2 starts of 3"}));
+  EXPECT_EQ(logged(), (std::vector<std::string>{"0 ends", "0 starts of 3", "1 ends", "1 starts of 3", "2 ends",
+                                                "2 starts of 3"}));
 }
 
 TEST_F(NvshmemSessionTest, OnlyItsKernelsRunAndTheirModulesAreMadeKnown) {
@@ -160,18 +161,19 @@ TEST_F(NvshmemSessionTest, OnlyItsKernelsRunAndTheirModulesAreMadeKnown) {
                             "kernel `k` is compiled for `sm_90a`, but its rank's run goes through NVSHMEM");
                 }),
             none(2));
-  EXPECT_EQ(logged(), (std::vector<std::string>{"0 ends", "0 module", "0 module gone", "0 starts of 2", "1 ends", "1 module",
-                                                "1 module gone", "1 starts of 2"}));
-  EXPECT_EQ(run({Transport::NvLink},
-                [&](Session& s, int rank) {
-                  EXPECT_EQ(s.target(rank), "sm_90a");
-                  uint64_t argument = 5;
-                  KernelLaunch launch;
-                  launch.arguments = {&argument, 1};
-                  launch.code = kernel("k", "sm_90a+nvshmem");
-                  s.launch(rank, 0, launch);
-                }),
-            std::vector<std::string>{"kernel `k` is compiled for `sm_90a+nvshmem`, but its rank's run goes without NVSHMEM"});
+  EXPECT_EQ(logged(), (std::vector<std::string>{"0 ends", "0 module", "0 module gone", "0 starts of 2", "1 ends",
+                                                "1 module", "1 module gone", "1 starts of 2"}));
+  EXPECT_EQ(
+      run({Transport::NvLink},
+          [&](Session& s, int rank) {
+            EXPECT_EQ(s.target(rank), "sm_90a");
+            uint64_t argument = 5;
+            KernelLaunch launch;
+            launch.arguments = {&argument, 1};
+            launch.code = kernel("k", "sm_90a+nvshmem");
+            s.launch(rank, 0, launch);
+          }),
+      std::vector<std::string>{"kernel `k` is compiled for `sm_90a+nvshmem`, but its rank's run goes without NVSHMEM"});
 }
 
 TEST_F(NvshmemSessionTest, APeerThatIsNotMappedHasNoAddress) {
@@ -181,7 +183,8 @@ TEST_F(NvshmemSessionTest, APeerThatIsNotMappedHasNoAddress) {
     uint64_t a = s.allocate(rank, 64, true, true, "a", kPlace);
     const tandem_dist_context& context = contextOf(rank);
     for (int peer = 0; peer < 3; ++peer)
-      EXPECT_EQ(context.offsets[peer] == TANDEM_DIST_UNMAPPED, peer != rank && (peer == 1 || rank == 1)) << rank << peer;
+      EXPECT_EQ(context.offsets[peer] == TANDEM_DIST_UNMAPPED, peer != rank && (peer == 1 || rank == 1))
+          << rank << peer;
     if (rank == 0) {
       EXPECT_EQ(errorOf<std::invalid_argument>([&] { s.peerAddress(rank, a, 1); }),
                 "rank 1's memory is not mapped on rank 0: only kernels' puts, gets and signals reach it");
@@ -196,15 +199,19 @@ TEST_F(NvshmemSessionTest, APeerThatIsNotMappedHasNoAddress) {
     s.barrier(rank, 0);
   });
   for (const std::string& text : said)
-    EXPECT_EQ(text, "rank 0, program (0, 0, 0) of `push`: rank 1's memory is not mapped here, so `symm_at` has no address for it");
+    EXPECT_EQ(
+        text,
+        "rank 0, program (0, 0, 0) of `push`: rank 1's memory is not mapped here, so `symm_at` has no address for it");
 }
 
 TEST_F(NvshmemSessionTest, AutomaticTakesItWhereARankReachesNoPeer) {
   std::vector<Transport> automatic(2, Transport::Automatic);
-  EXPECT_EQ(run(automatic, [](Session& s, int rank) { EXPECT_EQ(s.target(rank), rank ? "sm_80" : "sm_90a"); }), none(2));
+  EXPECT_EQ(run(automatic, [](Session& s, int rank) { EXPECT_EQ(s.target(rank), rank ? "sm_80" : "sm_90a"); }),
+            none(2));
   EXPECT_EQ(logged(), std::vector<std::string>{}) << "NVSHMEM is not opened where nobody needs it";
   set("TANDEM_FAKE_CUDA_NO_PEERS", "1");
-  EXPECT_EQ(run(automatic, [](Session& s, int rank) { EXPECT_EQ(s.target(rank), rank ? "sm_80+nvshmem" : "sm_90a+nvshmem"); }),
+  EXPECT_EQ(run(automatic,
+                [](Session& s, int rank) { EXPECT_EQ(s.target(rank), rank ? "sm_80+nvshmem" : "sm_90a+nvshmem"); }),
             none(2));
   EXPECT_EQ(logged().size(), 4u);
   RanksOptions threads;
@@ -212,16 +219,20 @@ TEST_F(NvshmemSessionTest, AutomaticTakesItWhereARankReachesNoPeer) {
   std::unique_ptr<Session> session = makeSession(threads);
   std::thread other([&] { EXPECT_ANY_THROW(session->enter(1)); });
   EXPECT_EQ(errorOf<std::exception>([&] { session->enter(0); }),
-            "the GPUs of ranks 0 and 1 have no peer access; NVSHMEM has one rank a process, and this one has several: start them by "
+            "the GPUs of ranks 0 and 1 have no peer access; NVSHMEM has one rank a process, and this one has several: "
+            "start them by "
             "`tandem run`");
   other.join();
 }
 
 TEST_F(NvshmemSessionTest, AllAskForTheSame) {
   std::vector<std::string> said = run({kThrough, Transport::NvLink}, [](Session&, int) {});
-  EXPECT_EQ(said[0], "the ranks were started with different transports: rank 0 with `nvshmem`, rank 1 with `nvlink`");
-  EXPECT_EQ(said[1], "the ranks were started with different transports: rank 1 with `nvlink`, rank 0 with `nvshmem`");
-  EXPECT_EQ(errorOf<std::exception>([] { transportOf("tcp"); }), "`transport` is `tcp`; it is one of auto, nvlink, nvshmem");
+  for (const std::string& text : said)
+    EXPECT_TRUE(
+        text.ends_with("the ranks were started with different transports: rank 0 with `nvshmem`, rank 1 with `nvlink`"))
+        << text;
+  EXPECT_EQ(errorOf<std::exception>([] { transportOf("tcp"); }),
+            "`transport` is `tcp`; it is one of auto, nvlink, nvshmem");
 }
 
 TEST_F(NvshmemSessionTest, AfterAFailureNobodyWaitsForItsEnd) {
@@ -246,8 +257,10 @@ TEST_F(NvshmemSessionTest, ItStartsOnceInAProcess) {
 TEST_F(NvshmemSessionTest, WithoutItEveryRankSaysWhereItWasLookedFor) {
   set("TANDEM_NVSHMEM", "/nowhere");
   for (const std::string& text : run({kThrough, kThrough}, [](Session&, int) {}))
-    EXPECT_EQ(text, "rank 0: this run needs NVSHMEM: install `nvidia-nvshmem-cu13` or set TANDEM_NVSHMEM; NVSHMEM was looked for in\n"
-                    "  /nowhere/lib\n  /nowhere");
+    EXPECT_TRUE(text.ends_with(
+        "rank 0: this run needs NVSHMEM: install `nvidia-nvshmem-cu13` or set TANDEM_NVSHMEM; NVSHMEM was looked "
+        "for in\n  /nowhere/lib\n  /nowhere"))
+        << text;
 }
 
 }  // namespace

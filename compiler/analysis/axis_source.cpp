@@ -2,6 +2,7 @@
 #include "compiler/analysis/axis_transfer.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/simt/simt.h"
+#include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/dialect/tile/tile.h"
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -66,7 +67,7 @@ Info sourceInfo(Operation* op, Lookup of) {
   return llvm::TypeSwitch<Operation*, Info>(op)
       .Case<arith::ConstantOp>([](auto o) { return integerConstant(o); })
       .Case<tile::MakeRangeOp>([](auto o) { return range(o); })
-      .Case<tile::ProgramIdOp, tile::NumProgramsOp, dist::RankOp, dist::NumRanksOp, simt::TidOp>(
+      .Case<tile::ProgramIdOp, tile::NumProgramsOp, dist::RankOp, dist::NumRanksOp, simt::TidOp, tgpu::BlockRankOp>(
           [](auto o) { return someNumber(o); })
       .Case<arith::ExtSIOp>([&](auto o) { return of(o.getIn()); })
       .Case<arith::ExtUIOp>([&](auto o) { return zeroExtended(o, of(o.getIn())); })

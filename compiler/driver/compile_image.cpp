@@ -10,20 +10,26 @@
 #include "compiler/transform/gpu/overlap_products.h"
 #include "compiler/transform/gpu/recognise_blocks.h"
 #include "compiler/transform/gpu/select_products.h"
+#include "compiler/transform/gpu/split_program.h"
 #include <llvm/Support/raw_ostream.h>
 
 namespace tandem::compiler {
 namespace {
 
-// 1. Blocks of tensors that the program reads and writes by pointer arithmetic.
-// 2. Products: units, rings and warp roles, while the program is still free of layouts.
-// 3. Layouts, with the conversions between them.
-// 4. Barriers between accesses to the same memory.
+// 1. A program of several blocks becomes what each of them does: the later stages know one block.
+// 2. Blocks of tensors that the program reads and writes by pointer arithmetic.
+// 3. Products: units, rings and warp roles, while the program is still free of layouts.
+// 4. Layouts, with the conversions between them.
+// 5. Barriers between accesses to the same memory.
 void transform(Compilation& c, const target::TargetInfo& target, bool layouts) {
   c.kernel().getContext()->getOrLoadDialect<tgpu::TgpuDialect>();
   if (std::string stages = c.option("num_stages"); !stages.empty())
     c.kernel()->setAttr("tile.num_stages",
                         mlir::IntegerAttr::get(mlir::IntegerType::get(c.kernel().getContext(), 32), std::stoi(stages)));
+  if (std::string ctas = c.option("num_ctas"); !ctas.empty() && ctas != "1") {
+    if (mlir::failed(transform::gpu::splitProgram(c.kernel(), std::stoi(ctas), target))) c.collector().fail("clusters");
+    c.canonicalize();
+  }
   if (transform::gpu::recogniseBlocks(c.kernel(), target)) c.canonicalize();
   transform::gpu::selectProducts(c.kernel(), target);
   transform::gpu::overlapProducts(c.kernel());

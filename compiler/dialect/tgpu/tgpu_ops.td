@@ -47,6 +47,13 @@ def Tgpu_LocalStoreOp : Tgpu_Op<"local_store", [Tgpu_Effects]> {
   let assemblyFormat = "$value `,` $buffer attr-dict `:` type($value) `,` type($buffer)";
 }
 
+//===- clusters ------------------------------------------------------------------------------------------------===//
+def Tgpu_BlockRankOp : Tgpu_Op<"block_rank", [Pure]> {
+  let summary = "which of the program's blocks this is, from 0; all of a program's blocks are one cluster";
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict";
+}
+
 //===- rings ---------------------------------------------------------------------------------------------------===//
 def Tgpu_RingOp : Tgpu_Op<"ring", [MemoryEffects<[MemAlloc]>]> {
   let summary = "the barriers and counters of a ring of `slots` slots that TMA fills with `bytes` bytes each";
@@ -58,10 +65,13 @@ def Tgpu_RingOp : Tgpu_Op<"ring", [MemoryEffects<[MemAlloc]>]> {
     acquire, commit. A `mailbox` goes the other way, from the consumers (acquire, commit) to the signaller (await, release, advance). It
     may come with a buffer: then consumers put a tile there (acquire, stage, commit), which the signaller stores (await, tma_store,
     release, advance).
+
+    A slot of a `cluster` ring is empty when the consumers of all the cluster's blocks have released it: producers of other blocks write
+    to it too.
   }];
-  let arguments = (ins I32Attr:$slots, I32Attr:$bytes, UnitAttr:$gate, UnitAttr:$mailbox);
+  let arguments = (ins I32Attr:$slots, I32Attr:$bytes, UnitAttr:$gate, UnitAttr:$mailbox, UnitAttr:$cluster);
   let results = (outs I32:$result);
-  let assemblyFormat = "$slots `bytes` $bytes (`gate` $gate^)? (`mailbox` $mailbox^)? attr-dict";
+  let assemblyFormat = "$slots `bytes` $bytes (`gate` $gate^)? (`mailbox` $mailbox^)? (`cluster` $cluster^)? attr-dict";
 }
 def Tgpu_AcquireOp : Tgpu_Op<"acquire", [Tgpu_Effects]> {
   let summary = "producer: waits until the next slot is empty and announces the bytes that will arrive";
@@ -70,10 +80,11 @@ def Tgpu_AcquireOp : Tgpu_Op<"acquire", [Tgpu_Effects]> {
 }
 def Tgpu_TmaLoadOp : Tgpu_Op<"tma_load", [AttrSizedOperandSegments, Tgpu_Effects]> {
   let summary = "producer: starts the copy of a block of a strided tensor (as tile.block_load) into the slot being filled";
+  let description = [{`multicast`: each block of the cluster copies its part of the block of the tensor, to all of them.}];
   let arguments = (ins Tile_Ptr:$base, Variadic<I64>:$shape, Variadic<I64>:$strides, Variadic<I32>:$offsets, Tile_Smem:$buffer, I32:$ring,
-    DefaultValuedAttr<Tile_PaddingAttr, "::tandem::tile::Padding::Zero">:$padding);
+    DefaultValuedAttr<Tile_PaddingAttr, "::tandem::tile::Padding::Zero">:$padding, UnitAttr:$multicast);
   let assemblyFormat =
-    "$base `shape` `(` $shape `)` `strides` `(` $strides `)` `at` `(` $offsets `)` `into` $buffer `of` $ring attr-dict "
+    "$base `shape` `(` $shape `)` `strides` `(` $strides `)` `at` `(` $offsets `)` `into` $buffer `of` $ring (`multicast` $multicast^)? attr-dict "
     "`:` type($base) `,` type($buffer)";
 }
 def Tgpu_CommitOp : Tgpu_Op<"commit", [Tgpu_Effects]> {

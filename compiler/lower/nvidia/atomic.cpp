@@ -1,5 +1,6 @@
 // Atomic updates of tiles and scalars. Of the threads that hold one position one acts, and gives the others the old value.
 #include "compiler/lower/nvidia/kernel_lowering.h"
+#include "compiler/transform/gpu/split_program.h"
 #include <llvm/ADT/TypeSwitch.h>
 
 namespace tandem::lower::nvidia {
@@ -67,10 +68,11 @@ void KernelLowering::lowerAtomicTile(Operation* op) {
   bool wanted = !op->getResult(0).use_empty(), several = layout.numRegisters() > 1, isSequential = sem == tile::Semantic::SeqCst;
   ptx::Order order = several ? ptx::Order::Relaxed : orderOf(sem, wanted);
   if (releases(sem)) {
-    blockBarrier();
+    programBarrier();
     if (several || isSequential) ptx::fence(b_, scopeOf(op), isSequential);
   }
   llvm::Value* owner = isOwner(layout);
+  if (transform::gpu::isWhole(op)) owner = both(b_, owner, isFirstBlock());
   uint64_t copies = layout.freeMask(Dim::Register);
   Regs old(layout.numRegisters(), llvm::Constant::getNullValue(typeOf(op->getResult(0).getType())));
   for (size_t r = 0; r < old.size(); ++r) {
@@ -80,7 +82,7 @@ void KernelLowering::lowerAtomicTile(Operation* op) {
   if (wanted && (owner || copies)) old = shareOwned(old, layout, op->getLoc());
   if (wanted && acquires(sem)) {
     if (several) ptx::fence(b_, scopeOf(op));
-    blockBarrier();
+    programBarrier();
   }
   define(op->getResult(0), old);
 }
@@ -91,24 +93,26 @@ void KernelLowering::lowerAtomicScalar(Operation* op) {
   tile::Semantic sem = semanticOf(op);
   bool wanted = !op->getResult(0).use_empty(), each = threadValues(op).anyDiffers(op->getOperands());
   bool together = !each && !threadValues(op).isDivergent(op) && role_ != 2;
-  if (together && releases(sem)) blockBarrier();
+  if (together && releases(sem)) programBarrier();
   if (sem == tile::Semantic::SeqCst) ptx::fence(b_, scopeOf(op), true);
   llvm::Value* predicate = each || role_ == 2 ? nullptr : isFirstThread();
+  if (transform::gpu::isWhole(op)) predicate = both(b_, predicate, isFirstBlock());
   llvm::Value* old = updateElement(op, 0, predicate, wanted, orderOf(sem, wanted));
   if (!old) old = llvm::Constant::getNullValue(typeOf(op->getResult(0).getType()));
   define(op->getResult(0), {together && wanted ? shareFirst(old, op->getLoc()) : old});
 }
 
 // The barriers also order every thread's accesses with the first thread's update. The last one frees the scratch space for uses within
-// a warp.
+// a warp. The first thread is the first block's.
 llvm::Value* KernelLowering::shareFirst(llvm::Value* value, Location loc) {
   llvm::Value* place = scratch(8, loc);
-  blockBarrier();
+  programBarrier();
   when(isFirstThread(), [&] { storeShared(place, {toBits(value)}); });
-  blockBarrier();
-  llvm::Value* shared = fromBits(loadShared(place, bitsOf(value->getType()), 1)[0], value->getType());
-  blockBarrier();
-  return shared;
+  programBarrier();
+  unsigned bits = bitsOf(value->getType());
+  llvm::Value* shared = blocks_ == 1 ? loadShared(place, bits, 1)[0] : loadFirstBlock(place, bits);
+  programBarrier();
+  return fromBits(shared, value->getType());
 }
 
 Regs KernelLowering::shareOwned(const Regs& owned, const LinearLayout& layout, Location loc) {

@@ -95,8 +95,7 @@ void KernelLowering::lowerPrint(tile::PrintOp op) {
 }
 
 Regs KernelLowering::programIndex() {
-  using S = ptx::Special;
-  return {ptx::special(b_, S::BlockX), ptx::special(b_, S::BlockY), ptx::special(b_, S::BlockZ)};
+  return {programId(0), programId(1), programId(2)};
 }
 
 // The thread that speaks for all; where threads differ each speaks for itself (null).

@@ -43,6 +43,7 @@ class KernelLowering {
   static abi::ParamType paramType(mlir::Type type);
   void lowerBlock(mlir::Block& block);  // all but the terminator
   void lowerOp(mlir::Operation* op);
+  void lowerInBlock(mlir::Operation* op);
   [[noreturn]] void failUnsupported(mlir::Operation* op);
 
   // values.cpp
@@ -67,6 +68,24 @@ class KernelLowering {
     const Regs& regs = use(value);
     return regs.size() == 1 ? regs[0] : regs[reg];
   }
+
+  // cluster.cpp: the blocks that run one program
+  bool lowerCluster(mlir::Operation* op);
+  llvm::Value* programId(int axis);
+  llvm::Value* numPrograms(int axis);
+  llvm::Value* blockRank();
+  llvm::Value* isFirstBlock() { return b_.CreateICmpEQ(blockRank(), b_.getInt32(0)); }
+  void allocateMeeting(mlir::func::FuncOp kernel);
+  // At the same place of shared memory in block `rank`.
+  llvm::Value* remote(llvm::Value* shared, llvm::Value* rank) { return ptx::mapShared(b_, shared, rank); }
+  llvm::Value* loadFirstBlock(llvm::Value* shared, unsigned bits);  // an integer
+  // One arrival of each warp at the barrier there is of this kind in each block.
+  void arriveEverywhere(llvm::Value* barrier);
+  // All blocks, before the first reaches into another's shared memory and after the last has.
+  void clusterBarrier();
+  bool reachesOthers() const;
+  // All threads that compute the program, in all its blocks. What they did before is visible to each of them after.
+  void programBarrier();
 
   // threads.cpp
   llvm::Value* threadId();  // within the warp role
@@ -301,7 +320,7 @@ class KernelLowering {
   // ring.cpp, tma.cpp, roles.cpp
   struct Ring {
     int slots = 0;
-    bool isGate = false, isMailbox = false;
+    bool isGate = false, isMailbox = false, isCluster = false;
     int64_t bytes = 0, full = 0, empty = 0;  // offsets of the barriers in shared memory
     // Slot and parity of the next fill, take and release, in this role.
     llvm::AllocaInst *slot[3] = {}, *parity[3] = {};
@@ -321,7 +340,7 @@ class KernelLowering {
   llvm::Value* barrierOf(Ring& ring, int64_t barriers, int counter);  // of the slot that the counter is at
   // Where in shared memory the slot of `buffer` is that the ring's counter is at (without a ring: slot 0), in bytes.
   llvm::Value* slotOffset(mlir::Value buffer, mlir::Value ring, int counter);
-  Regs boxCoordinates(mlir::ValueRange offsets, int64_t row, int64_t column);
+  Regs boxCoordinates(mlir::ValueRange offsets, llvm::Value* row, llvm::Value* column);
   void lowerTmaLoad(tgpu::TmaLoadOp op);
   void lowerTmaStore(tile::BlockStoreOp op);
   struct Panel {
@@ -473,7 +492,9 @@ class KernelLowering {
   llvm::DenseMap<mlir::Value, Ring> rings_;
   llvm::DenseMap<mlir::Value, Buffer> buffers_;
   llvm::DenseMap<mlir::Operation*, unsigned> tensorMaps_;  // index into KernelImage::tensorMaps
-  int numWarps_ = 4;
+  int numWarps_ = 4, blocks_ = 1;
+  int64_t meeting_ = -1;  // the offset of the barrier that the program's blocks meet at; -1: they never do
+  llvm::AllocaInst* meetingParity_ = nullptr;
   int64_t sharedBytes_ = 0, scratchBytes_ = 0;
   // Panels of TMA stores for each group of four warps, where they are, and the first of the groups' barriers.
   static constexpr int kGroupBarrier = 2;

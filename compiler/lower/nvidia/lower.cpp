@@ -2,6 +2,7 @@
 #include "compiler/lower/nvidia/lower.h"
 #include "compiler/codegen/nvidia/codegen.h"
 #include "compiler/lower/nvidia/kernel_lowering.h"
+#include "compiler/transform/gpu/split_program.h"
 #include <llvm/IR/DIBuilder.h>
 
 namespace tandem::lower::nvidia {
@@ -24,6 +25,8 @@ void KernelLowering::run(func::FuncOp kernel) {
   image_.name = kernel.getName().str();
   numWarps_ = kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt();
   image_.threads = 32 * numWarps_;
+  blocks_ = transform::gpu::blocksOf(kernel);
+  image_.cluster = {blocks_, 1, 1};
   shared_ = codegen::dynamicShared(module_);
   blocksPerMultiprocessor_ = blocksThatFit(kernel);
   allocateBuffers(kernel);
@@ -32,10 +35,12 @@ void KernelLowering::run(func::FuncOp kernel) {
   lowerBlock(kernel.getBody().front());
   // Shared memory must outlive the copies that read it.
   if (stagingBytes_) ptx::waitBulk(b_, 0, true);
+  if (reachesOthers()) clusterBarrier();
   b_.CreateRetVoid();
   image_.sharedBytes = llvm::alignTo(sharedBytes_, 128) + scratchBytes_;
   codegen::LaunchBounds bounds;
   bounds.threads = image_.threads;
+  bounds.cluster = image_.cluster;
   bounds.minBlocks = blocksPerMultiprocessor_;
   codegen::markKernel(*function_, bounds);
 }
@@ -73,12 +78,18 @@ void KernelLowering::lowerBlock(Block& block) {
     if (!op.hasTrait<OpTrait::IsTerminator>()) lowerOp(&op);
 }
 
+// What all blocks of a cluster would write alike the first one writes.
 void KernelLowering::lowerOp(Operation* op) {
   places_.set(b_, op->getLoc());
+  if (transform::gpu::isWhole(op) && op->getNumResults() == 0) return when(isFirstBlock(), [&] { lowerInBlock(op); });
+  lowerInBlock(op);
+}
+
+void KernelLowering::lowerInBlock(Operation* op) {
   if (lowerArith(op) || lowerMath(op) || lowerControl(op) || lowerShape(op) || lowerMemory(op) ||
       lowerBlockMemory(op) || lowerConvertLayout(op) || lowerRing(op) || lowerTma(op) || lowerWgmma(op) ||
       lowerDot(op) || lowerReduction(op) || lowerGather(op) || lowerAtomic(op) || lowerDebug(op) ||
-      lowerInlineAsm(op) || lowerDist(op) || lowerSimt(op))
+      lowerInlineAsm(op) || lowerDist(op) || lowerSimt(op) || lowerCluster(op))
     return;
   failUnsupported(op);
 }

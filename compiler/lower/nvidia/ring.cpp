@@ -26,10 +26,12 @@ void KernelLowering::allocateBuffers(func::FuncOp kernel) {
     ring.bytes = op.getBytes();
     ring.isGate = op.getGate();
     ring.isMailbox = op.getMailbox();
+    ring.isCluster = op.getCluster();
     ring.full = allocateShared(8 * ring.slots, 8);
     ring.empty = allocateShared(8 * ring.slots, 8);
     rings_[op.getResult()] = ring;
   });
+  allocateMeeting(kernel);
 }
 
 // Two panels of TMA stores for each group of four warps, or as many as a group stores where there is room: then none waits for another.
@@ -53,15 +55,22 @@ void KernelLowering::allocateStaging(func::FuncOp kernel) {
 
 // One thread makes the barriers ready: a slot is full when its bytes have come, empty when every consumer warp has let it go.
 void KernelLowering::initialiseBarriers() {
-  if (rings_.empty()) return;
+  if (rings_.empty() && meeting_ < 0) return;
+  if (meeting_ >= 0) {
+    meetingParity_ = b_.CreateAlloca(b_.getInt32Ty());
+    b_.CreateStore(b_.getInt32(0), meetingParity_);
+  }
   when(isFirstThread(), [&] {
     for (auto& [value, ring] : rings_)
       for (int slot = 0; slot < ring.slots; ++slot) {
         ptx::mbarrierInit(b_, sharedAddress(ring.full + 8 * slot), b_.getInt32(ring.isMailbox ? numWarps_ : 1));
-        ptx::mbarrierInit(b_, sharedAddress(ring.empty + 8 * slot), b_.getInt32(ring.isMailbox ? 1 : numWarps_));
+        int releases = ring.isMailbox ? 1 : ring.isCluster ? numWarps_ * blocks_ : numWarps_;
+        ptx::mbarrierInit(b_, sharedAddress(ring.empty + 8 * slot), b_.getInt32(releases));
       }
+    if (meeting_ >= 0) ptx::mbarrierInit(b_, sharedAddress(meeting_), b_.getInt32(numWarps_ * blocks_));
     ptx::fenceBarrierInit(b_);
   });
+  if (reachesOthers()) return clusterBarrier();
   b_.CreateIntrinsic(b_.getVoidTy(), llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {b_.getInt32(0)});
 }
 
@@ -116,6 +125,7 @@ bool KernelLowering::lowerRing(Operation* op) {
       .Case<tgpu::AcquireOp>([&](auto o) {
         Ring& ring = ringOf(o.getRing());
         ptx::mbarrierWait(b_, barrierOf(ring, ring.empty, kFill), b_.CreateLoad(b_.getInt32Ty(), ring.parity[kFill]));
+        if (ring.isGate && ring.isCluster) ptx::fence(b_, ptx::Scope::Cluster);
         if (ring.isGate) ptx::fenceProxyAsync(b_);
         if (role_ == 3) completeBulkStores();
         if (!ring.isMailbox) ptx::mbarrierArriveExpect(b_, barrierOf(ring, ring.full, kFill), b_.getInt32(ring.bytes));
@@ -139,7 +149,10 @@ bool KernelLowering::lowerRing(Operation* op) {
           ptx::fenceProxyAsync(b_);
           ptx::syncWarp(b_);
         }
-        ptx::mbarrierArrive(b_, address, b_.CreateICmpEQ(laneId(), b_.getInt32(0)));
+        if (ring.isCluster)
+          arriveEverywhere(address);
+        else
+          ptx::mbarrierArrive(b_, address, b_.CreateICmpEQ(laneId(), b_.getInt32(0)));
         return advance(ring, kRelease), true;
       })
       .Default([](Operation*) { return false; });

@@ -26,18 +26,8 @@ Regs KernelLowering::takeRegisters(Value source, const LinearLayout& wanted, Ope
 
 bool KernelLowering::lowerShape(Operation* op) {
   return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<tile::ProgramIdOp>([&](auto o) {
-        static constexpr llvm::Intrinsic::ID ids[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x,
-                                                      llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
-                                                      llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z};
-        return define(o.getResult(), {b_.CreateIntrinsic(b_.getInt32Ty(), ids[o.getAxis()], {})}), true;
-      })
-      .Case<tile::NumProgramsOp>([&](auto o) {
-        static constexpr llvm::Intrinsic::ID ids[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x,
-                                                      llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y,
-                                                      llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_z};
-        return define(o.getResult(), {b_.CreateIntrinsic(b_.getInt32Ty(), ids[o.getAxis()], {})}), true;
-      })
+      .Case<tile::ProgramIdOp>([&](auto o) { return define(o.getResult(), {programId(o.getAxis())}), true; })
+      .Case<tile::NumProgramsOp>([&](auto o) { return define(o.getResult(), {numPrograms(o.getAxis())}), true; })
       .Case<tile::MakeRangeOp>([&](auto o) {
         LinearLayout layout = layoutOf(o.getResult());
         Regs out;

@@ -26,7 +26,7 @@ bool KernelLowering::lowerSimt(Operation* op) {
       .Case<simt::SpecialOp>([&](auto o) { return lowerSpecial(o), true; })
       .Case<simt::BarrierOp>([&](auto o) {
         if (o->hasAttr("tgpu.completes_bulk")) completeBulkStores();
-        return blockBarrier(), true;
+        return programBarrier(), true;
       })
       .Case<simt::NamedBarrierOp>([&](auto o) {
         if (o.getArriveOnly())

@@ -55,6 +55,11 @@ RankedTensorType tileOf(mlir::Value buffer) {
   return RankedTensorType::get(type.getShape(), type.getElementType());
 }
 
+SmallVector<int64_t> loadBox(tgpu::TmaLoadOp op, int64_t blocks) {
+  RankedTensorType tile = tileOf(op.getBuffer());
+  return op.getMulticast() ? *transform::gpu::multicastBox(tile, blocks) : transform::gpu::tmaBox(tile);
+}
+
 // What has to be looked at when the program runs: TMA stores nothing from a negative coordinate, nor from within 16 bytes of a row.
 struct UncertainOffset {
   mlir::Value offset;
@@ -82,7 +87,7 @@ void KernelLowering::collectTensorMaps(func::FuncOp kernel) {
   };
   kernel.walk([&](tgpu::TmaLoadOp op) {
     RankedTensorType tile = tileOf(op.getBuffer());
-    add(op, recipeOf(op, tile, transform::gpu::tmaBox(tile)));
+    add(op, recipeOf(op, tile, loadBox(op, blocks_)));
   });
   kernel.walk([&](tgpu::TmaStoreOp op) {
     RankedTensorType tile = tileOf(op.getBuffer());
@@ -133,23 +138,38 @@ void forEachBox(RankedTensorType tile, ArrayRef<int64_t> box,
 }  // namespace
 
 // Innermost first.
-Regs KernelLowering::boxCoordinates(mlir::ValueRange offsets, int64_t row, int64_t column) {
+Regs KernelLowering::boxCoordinates(mlir::ValueRange offsets, llvm::Value* row, llvm::Value* column) {
   Regs at;
   for (mlir::Value offset : llvm::reverse(offsets)) at.push_back(useScalar(offset));
-  at[0] = b_.CreateAdd(at[0], b_.getInt32(column));
-  at[1] = b_.CreateAdd(at[1], b_.getInt32(row));
+  at[0] = b_.CreateAdd(at[0], column);
+  at[1] = b_.CreateAdd(at[1], row);
   return at;
 }
 
+// The boxes lie in the slot one after the other, down the columns. Of those for all blocks each block copies as many, to the same place in
+// each; every block's barrier counts what comes to it.
 void KernelLowering::lowerTmaLoad(tgpu::TmaLoadOp op) {
   Ring& ring = ringOf(op.getRing());
+  RankedTensorType tile = tileOf(op.getBuffer());
+  SmallVector<int64_t> box = loadBox(op, blocks_);
+  int64_t down = tile.getDimSize(0) / box[0], boxes = tile.getNumElements() / (box[0] * box[1]);
+  int64_t boxBytes = box[0] * box[1] * tile.getElementTypeBitWidth() / 8;
+  llvm::Value *first = b_.getInt32(0), *toAll = nullptr;
+  if (op.getMulticast()) {
+    boxes /= blocks_;
+    first = b_.CreateMul(blockRank(), b_.getInt32(boxes));
+    toAll = b_.getInt16((1 << blocks_) - 1);
+  }
   llvm::Value* slot = slotOffset(op.getBuffer(), op.getRing(), 0);
   llvm::Value* barrier = barrierOf(ring, ring.full, 0);
-  RankedTensorType tile = tileOf(op.getBuffer());
-  forEachBox(tile, transform::gpu::tmaBox(tile), [&](int64_t offset, int64_t row, int64_t column) {
-    Regs at = boxCoordinates(op.getOffsets(), row, column);
-    ptx::tensorLoad(b_, {tensorMapOf(op), at, sharedAddress(b_.CreateAdd(slot, b_.getInt32(offset))), barrier});
-  });
+  for (int64_t i = 0; i < boxes; ++i) {
+    llvm::Value* index = b_.CreateAdd(first, b_.getInt32(i));
+    llvm::Value* row = b_.CreateMul(b_.CreateAnd(index, b_.getInt32(down - 1)), b_.getInt32(box[0]));
+    llvm::Value* column = b_.CreateMul(b_.CreateLShr(index, llvm::Log2_64(down)), b_.getInt32(box[1]));
+    llvm::Value* offset = b_.CreateMul(index, b_.getInt32(boxBytes));
+    ptx::tensorLoad(b_, {tensorMapOf(op), boxCoordinates(op.getOffsets(), row, column), sharedAddress(b_.CreateAdd(slot, offset)),
+                         barrier, toAll});
+  }
 }
 
 // The signaller's. What the program has seen by ordinary accesses comes before the copies' writes. Each copy waits until the one before
@@ -159,7 +179,7 @@ void KernelLowering::lowerTmaStore(tgpu::TmaStoreOp op) {
   ptx::fenceProxyAsync(b_);
   RankedTensorType tile = tileOf(op.getBuffer());
   forEachBox(tile, transform::gpu::tmaStoreBox(tile), [&](int64_t offset, int64_t row, int64_t column) {
-    Regs at = boxCoordinates(op.getOffsets(), row, column);
+    Regs at = boxCoordinates(op.getOffsets(), b_.getInt32(row), b_.getInt32(column));
     ptx::tensorStore(b_, {tensorMapOf(op), at, sharedAddress(b_.CreateAdd(slot, b_.getInt32(offset)))});
     ptx::commitBulk(b_);
     ptx::waitBulk(b_, 0, false);
@@ -196,9 +216,7 @@ void KernelLowering::lowerTmaStore(tile::BlockStoreOp op) {
   Regs groupAt = coordinates(
       xorOfMasks(group, layout.bases(Dim::Warp).drop_front(std::min<size_t>(2, layout.bases(Dim::Warp).size()))),
       layout.shape());
-  Regs corner = boxCoordinates(op.getOffsets(), 0, 0);
-  corner[0] = b_.CreateAdd(corner[0], groupAt[1]);
-  corner[1] = b_.CreateAdd(corner[1], groupAt[0]);
+  Regs corner = boxCoordinates(op.getOffsets(), groupAt[0], groupAt[1]);
   llvm::Value* staging =
       sharedAddress(b_.CreateAdd(b_.CreateMul(group, b_.getInt32(stagingPanels_ * panelBytes)), b_.getInt32(staging_)));
   llvm::Value* isLeader = b_.CreateICmpEQ(b_.CreateAnd(threadId(), 127), b_.getInt32(0));

@@ -4,6 +4,7 @@
 #include "compiler/dialect/simt/simt.h"
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/transform/gpu/layouts.h"
+#include "compiler/transform/gpu/split_program.h"
 #include "compiler/transform/gpu/thread_dependence.h"
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
@@ -17,7 +18,8 @@ struct Access {
   Operation* op = nullptr;
   Value pointer, root;  // root: the kernel's parameter that the pointer comes from; null when unknown
   bool reads = false, writes = false;
-  bool isBulk = false;  // by the asynchronous unit
+  bool isBulk = false;   // by the asynchronous unit
+  bool isWhole = false;  // reads: by every block of the cluster; writes: by the first
 };
 
 // Through what moves a pointer inside one buffer.
@@ -77,12 +79,18 @@ bool commute(const Access& a, const Access& b) {
          y.getResult().use_empty();
 }
 
+// Whether the accesses are different blocks', even of one element.
+bool inOtherBlocks(const Access& a, const Access& b) {
+  return a.isWhole != b.isWhole || (a.isWhole && (a.reads || b.reads));
+}
+
+// Within a block the threads that read two parameters' memory have met before what follows from the values is written. Blocks have not.
 bool conflict(const Access& earlier, const Access& later) {
   if (!earlier.writes && !later.writes) return false;
-  bool readAfterWrite = earlier.writes && later.reads;
+  bool readAfterWrite = earlier.writes && later.reads, overtakesRead = earlier.isWhole && earlier.reads;
   bool unknown = !earlier.root || !later.root;
-  if (!readAfterWrite && (unknown || earlier.root != later.root)) return false;
-  return !inSameThreads(earlier, later) && !commute(earlier, later);
+  if (!readAfterWrite && !overtakesRead && (unknown || earlier.root != later.root)) return false;
+  return (inOtherBlocks(earlier, later) || !inSameThreads(earlier, later)) && !commute(earlier, later);
 }
 
 class Inserter {
@@ -147,7 +155,7 @@ class Inserter {
 
   static std::optional<Access> accessOf(Operation* op) {
     auto make = [&](Value pointer, bool reads, bool writes) {
-      return Access{op, pointer, rootOf(pointer), reads, writes, op->hasAttr("tgpu.tma")};
+      return Access{op, pointer, rootOf(pointer), reads, writes, op->hasAttr("tgpu.tma"), isWhole(op)};
     };
     if (auto o = dyn_cast<tile::LoadOp>(op)) return make(o.getPointer(), true, false);
     if (auto o = dyn_cast<tile::StoreOp>(op)) return make(o.getPointer(), false, true);

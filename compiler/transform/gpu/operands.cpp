@@ -93,6 +93,15 @@ SmallVector<int64_t> tmaBox(RankedTensorType tile) {
   return {std::min<int64_t>(256, tile.getDimSize(0)), std::min(columns, tile.getDimSize(1))};
 }
 
+std::optional<SmallVector<int64_t>> multicastBox(RankedTensorType tile, int64_t blocks) {
+  constexpr int64_t kSwizzledRows = 8;  // the swizzle's pattern repeats
+  SmallVector<int64_t> box = tmaBox(tile);
+  int64_t boxes = tile.getNumElements() / (box[0] * box[1]);
+  if (boxes < blocks) box[0] /= blocks / boxes;
+  if (box[0] < kSwizzledRows) return std::nullopt;
+  return box;
+}
+
 SmallVector<int64_t> tmaStoreBox(RankedTensorType tile) {
   SmallVector<int64_t> box = tmaBox(tile);
   box[0] = std::min<int64_t>(64, box[0]);

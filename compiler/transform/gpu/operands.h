@@ -31,6 +31,8 @@ bool fitsTma(tile::BlockStoreOp store);
 mlir::RankedTensorType matrixOf(mlir::RankedTensorType block);
 // What one TMA copy moves: a panel of the tile, at most 256 rows.
 llvm::SmallVector<int64_t> tmaBox(mlir::RankedTensorType tile);
+// What one TMA copy moves when each of `blocks` blocks fetches as many parts of the tile for all; nothing: the parts would be too small.
+std::optional<llvm::SmallVector<int64_t>> multicastBox(mlir::RankedTensorType tile, int64_t blocks);
 // What one TMA store moves: what a warpgroup holds of a panel.
 llvm::SmallVector<int64_t> tmaStoreBox(mlir::RankedTensorType tile);
 

@@ -3,6 +3,7 @@
 #include "compiler/transform/gpu/accesses.h"
 #include "compiler/transform/gpu/block_form.h"
 #include "compiler/transform/gpu/operands.h"
+#include "compiler/transform/gpu/split_program.h"
 #include "compiler/transform/gpu/unobserved.h"
 #include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/SetVector.h>
@@ -131,6 +132,7 @@ class Recognition {
     Value tile = tile::BlockLoadOp::create(builder, loc, form.inMemory(type), block.base, block.shape, block.strides,
                                            block.offsets, ArrayRef<int32_t>{0, 1}, tile::Padding::Zero, load.getCache(),
                                            load.getEvict(), true);
+    if (isWhole(load)) setWhole(tile.getDefiningOp());
     if (form.isFlipped) {
       for (Operation* user : llvm::make_early_inc_range(load->getUsers())) {
         if (!isFlip(user)) continue;
@@ -183,9 +185,10 @@ class Recognition {
   void replace(tile::StoreOp store, const BlockForm& form) {
     OpBuilder builder(store);
     BlockOperands block = buildOperands(form, builder, store.getLoc());
-    tile::BlockStoreOp::create(builder, store.getLoc(), block.base, block.shape, block.strides, block.offsets,
-                               store.getValue(), ArrayRef<int32_t>{0, 1}, tile::RmwAttr(), store.getCache(),
-                               store.getEvict(), true);
+    auto blockStore = tile::BlockStoreOp::create(builder, store.getLoc(), block.base, block.shape, block.strides,
+                                                 block.offsets, store.getValue(), ArrayRef<int32_t>{0, 1},
+                                                 tile::RmwAttr(), store.getCache(), store.getEvict(), true);
+    if (isWhole(store)) setWhole(blockStore);
     store.erase();
   }
 

@@ -5,6 +5,7 @@
 #include "compiler/transform/gpu/operands.h"
 #include "compiler/transform/gpu/producer.h"
 #include "compiler/transform/gpu/signaller.h"
+#include "compiler/transform/gpu/split_program.h"
 #include "compiler/transform/gpu/tensor_choice.h"
 #include "compiler/transform/gpu/thread_dependence.h"
 #include "compiler/transform/gpu/waits.h"
@@ -34,7 +35,7 @@ struct RingPlan {
 class ProductSelection {
  public:
   ProductSelection(func::FuncOp kernel, const target::TargetInfo& target)
-      : kernel_(kernel), target_(target), numWarps_(kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt()) {}
+      : kernel_(kernel), target_(target), numWarps_(kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt()), blocks_(blocksOf(kernel)) {}
 
   void run() {
     kernel_.walk([&](tile::DotOp dot) {
@@ -205,11 +206,19 @@ class ProductSelection {
 
   void makeRing(RingPlan& p, OpBuilder& builder) {
     Location loc = p.loads.front().getLoc();
-    p.ring = tgpu::RingOp::create(builder, loc, builder.getI32Type(), p.slots, p.bytes);
+    bool cluster = llvm::any_of(rings_, [&](const RingPlan& other) {
+      return &rings_[other.owner] == &p && llvm::any_of(other.loads, [&](auto load) { return isMulticast(load); });
+    });
+    p.ring = tgpu::RingOp::create(builder, loc, builder.getI32Type(), p.slots, p.bytes, false, false, cluster);
     for (tile::BlockLoadOp load : p.loads) {
       auto type = cast<RankedTensorType>(load.getResult().getType());
       p.buffers.push_back(makeBuffer(builder, load.getLoc(), type, p.slots));
     }
+  }
+
+  // Whether all blocks of the cluster load the same, so that each can fetch a part for all.
+  bool isMulticast(tile::BlockLoadOp load) const {
+    return isWhole(load) && multicastBox(matrixOf(cast<RankedTensorType>(load.getResult().getType())), blocks_);
   }
 
   static Value makeBuffer(OpBuilder& builder, Location loc, RankedTensorType type, int64_t slots) {
@@ -234,8 +243,8 @@ class ProductSelection {
     return false;
   }
 
-  static void startCopy(tile::BlockLoadOp load, const TensorChoice& choice, Value buffer, Value ring,
-                        OpBuilder& builder, IRMapping& mapping) {
+  void startCopy(tile::BlockLoadOp load, const TensorChoice& choice, Value buffer, Value ring,
+                        OpBuilder& builder, IRMapping& mapping) const {
     if (choice.condition) {
       auto branch = scf::IfOp::create(builder, load.getLoc(), mapping.lookupOrDefault(choice.condition), true);
       OpBuilder then(branch.thenYield()), otherwise(branch.elseYield());
@@ -249,7 +258,8 @@ class ProductSelection {
     Value base = here(load.getBase());
     SmallVector<Value> shape = llvm::map_to_vector(load.getShape(), here),
                        strides = llvm::map_to_vector(load.getStrides(), here);
-    tgpu::TmaLoadOp::create(builder, load.getLoc(), base, shape, strides, offsets, buffer, ring, load.getPadding());
+    tgpu::TmaLoadOp::create(builder, load.getLoc(), base, shape, strides, offsets, buffer, ring, load.getPadding(),
+                            isMulticast(load));
   }
 
   //===- what copies come after ---------------------------------------------------------------------------------===//
@@ -285,8 +295,8 @@ class ProductSelection {
   }
 
   // A ring without bytes in which the roles meet: the consumers come first, the producer passes when all are there.
-  static Value makeGate(OpBuilder& builder) {
-    return tgpu::RingOp::create(builder, builder.getUnknownLoc(), builder.getI32Type(), 1, 0, true);
+  Value makeGate(OpBuilder& builder) const {
+    return tgpu::RingOp::create(builder, builder.getUnknownLoc(), builder.getI32Type(), 1, 0, true, false, blocks_ > 1);
   }
 
   static bool passGate(Operation* op, Value gate, OpBuilder& builder) {
@@ -458,6 +468,7 @@ class ProductSelection {
   func::FuncOp kernel_;
   const target::TargetInfo& target_;
   int numWarps_;
+  int64_t blocks_;
   SmallVector<tile::DotOp> dots_;
   SmallVector<RingPlan> rings_;
   std::optional<Signals> signals_;

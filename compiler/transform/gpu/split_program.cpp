@@ -1,0 +1,171 @@
+// In place: types, a few attributes, and offsets by the block's number.
+#include "compiler/transform/gpu/split_program.h"
+#include "compiler/dialect/dist/dist.h"
+#include "compiler/dialect/simt/simt.h"
+#include "compiler/dialect/tgpu/tgpu.h"
+#include "compiler/transform/gpu/program_axes.h"
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
+
+namespace tandem::transform::gpu {
+using namespace mlir;
+namespace {
+
+constexpr llvm::StringLiteral kBlocks = "tgpu.blocks", kWhole = "tgpu.whole";
+
+bool readsPlace(tile::InlineAsmOp op) {
+  return llvm::any_of(
+      std::initializer_list<StringRef>{"%ctaid", "%nctaid", "%cluster", "%smid", "%clock", "%globaltimer"},
+      [&](StringRef name) { return op.getAssembly().contains(name); });
+}
+
+class Division {
+ public:
+  Division(func::FuncOp kernel, int64_t blocks) : kernel_(kernel), blocks_(blocks), axes_(kernel, blocks) {}
+
+  LogicalResult run() {
+    if (kernel_.walk([&](Operation* op) { return failed(check(op)) ? WalkResult::interrupt() : WalkResult::advance(); })
+            .wasInterrupted())
+      return failure();
+    SmallVector<Operation*> ops;
+    kernel_.walk([&](Operation* op) { ops.push_back(op); });
+    SmallVector<std::pair<Value, Type>> types;
+    auto add = [&](Value v) {
+      if (std::optional<unsigned> dim = axes_.dividedDim(v)) types.push_back({v, partOf(v.getType(), *dim)});
+    };
+    kernel_.walk([&](Block* block) { llvm::for_each(block->getArguments(), add); });
+    for (Operation* op : ops) llvm::for_each(op->getResults(), add);
+    OpBuilder builder = OpBuilder::atBlockBegin(&kernel_.getBody().front());
+    rank_ = tgpu::BlockRankOp::create(builder, kernel_.getLoc(), builder.getI32Type());
+    for (Operation* op : ops) mark(op);
+    for (auto [value, type] : types) value.setType(type);
+    for (Operation* op : ops) shift(op);
+    kernel_->setAttr(kBlocks, builder.getI32IntegerAttr(blocks_));
+    return success();
+  }
+
+ private:
+  Type partOf(Type type, unsigned dim) const {
+    auto tile = cast<RankedTensorType>(type);
+    SmallVector<int64_t> shape(tile.getShape());
+    shape[dim] /= blocks_;
+    return RankedTensorType::get(shape, tile.getElementType());
+  }
+
+  bool isDivided(Value v) const { return axes_.dividedDim(v).has_value(); }
+  bool isDivided(Operation* op) const {
+    return llvm::any_of(op->getOperands(), [&](Value v) { return isDivided(v); }) ||
+           llvm::any_of(op->getResults(), [&](Value v) { return isDivided(v); });
+  }
+
+  //===- what a cluster cannot do -------------------------------------------------------------------------------===//
+  // Blocks must agree on every scalar, and what happens once happens in the first block.
+  LogicalResult check(Operation* op) {
+    auto fail = [&](const Twine& why) {
+      return op->emitError() << "`" << op->getName().getStringRef() << "` in a program of " << blocks_
+                             << " blocks (`num_ctas` = " << blocks_ << "): " << why;
+    };
+    if (isa<simt::SimtDialect>(op->getDialect()) && !isa<simt::BarrierOp>(op))
+      return fail("code of single threads is possible in programs of one block only");
+    if (isa<dist::DistDialect>(op->getDialect()) && !isa<dist::RankOp, dist::NumRanksOp, dist::SymmAtOp>(op))
+      return fail("communication between ranks is possible in programs of one block only");
+    if (isDivided(op)) return success();
+    if (auto load = dyn_cast<tile::LoadOp>(op); load && load.getIsVolatile())
+      return fail("each block would make this volatile load, and may see another value");
+    if (auto code = dyn_cast<tile::InlineAsmOp>(op); code && (!code.getPure() || readsPlace(code)))
+      return fail("each block would run this assembly for the whole program");
+    bool isAtomic = isa<tile::AtomicRmwOp, tile::AtomicCasOp>(op);
+    if (isAtomic && isa<RankedTensorType>(op->getResult(0).getType()) && !op->getResult(0).use_empty())
+      return fail("the old values are needed by every block, and this tile cannot be divided among them");
+    return success();
+  }
+
+  void mark(Operation* op) {
+    if (isDivided(op)) return;
+    if (isa<tile::LoadOp, tile::StoreOp, tile::BlockLoadOp, tile::BlockStoreOp, tile::AtomicRmwOp, tile::AtomicCasOp,
+            tile::PrintOp>(op))
+      setWhole(op);
+  }
+
+  //===- the block's own part -----------------------------------------------------------------------------------===//
+  void shift(Operation* op) {
+    for (Value result : op->getResults())
+      if (std::optional<unsigned> dim = axes_.dividedDim(result)) limitPromises(op, *dim, partSize(result, *dim));
+    if (auto range = dyn_cast<tile::MakeRangeOp>(op)) return shiftRange(range);
+    if (auto constant = dyn_cast<arith::ConstantOp>(op)) return shrink(constant);
+    if (auto load = dyn_cast<tile::BlockLoadOp>(op)) return shiftBlock(load, load.getResult());
+    if (auto store = dyn_cast<tile::BlockStoreOp>(op)) return shiftBlock(store, store.getValue());
+  }
+
+  static int64_t partSize(Value tile, unsigned dim) { return cast<RankedTensorType>(tile.getType()).getDimSize(dim); }
+
+  // What is known of runs along the whole dimension holds of runs within a part.
+  static void limitPromises(Operation* op, unsigned dim, int64_t part) {
+    for (StringRef name : {"tandem.divisibility", "tandem.contiguity", "tandem.constancy"}) {
+      auto promised = op->getAttrOfType<DenseI32ArrayAttr>(name);
+      if (!promised || promised.size() <= int64_t(dim)) continue;
+      SmallVector<int32_t> limited(promised.asArrayRef());
+      limited[dim] = std::min<int64_t>(limited[dim], part);
+      op->setAttr(name, DenseI32ArrayAttr::get(op->getContext(), limited));
+    }
+  }
+
+  Value begin(OpBuilder& builder, Location loc, int64_t part) {
+    Value size = arith::ConstantIntOp::create(builder, loc, part, 32);
+    return arith::MulIOp::create(builder, loc, rank_, size);
+  }
+
+  void shiftRange(tile::MakeRangeOp range) {
+    auto type = cast<RankedTensorType>(range.getType());
+    if (!isDivided(range.getResult())) return;
+    range.setEnd(range.getStart() + type.getDimSize(0));
+    OpBuilder builder(range->getContext());
+    builder.setInsertionPointAfter(range);
+    Value by = tile::SplatOp::create(builder, range.getLoc(), type, begin(builder, range.getLoc(), type.getDimSize(0)));
+    auto own = arith::AddIOp::create(builder, range.getLoc(), range.getResult(), by);
+    range.getResult().replaceAllUsesExcept(own, own);
+  }
+
+  static void shrink(arith::ConstantOp constant) {
+    auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
+    auto type = dyn_cast<RankedTensorType>(constant.getType());
+    if (elements && elements.getType() != type) constant.setValueAttr(cast<TypedAttr>(Attribute(elements.resizeSplat(type))));
+  }
+
+  template <class Op>
+  void shiftBlock(Op op, Value tile) {
+    std::optional<unsigned> dim = axes_.dividedDim(tile);
+    if (!dim) return;
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    OpOperand& offset = op.getOffsetsMutable()[*dim];
+    offset.set(arith::AddIOp::create(builder, loc, offset.get(), begin(builder, loc, partSize(tile, *dim))));
+  }
+
+  func::FuncOp kernel_;
+  int64_t blocks_;
+  ProgramAxes axes_;
+  Value rank_;
+};
+
+}  // namespace
+
+int64_t blocksOf(func::FuncOp kernel) {
+  auto blocks = kernel->getAttrOfType<IntegerAttr>(kBlocks);
+  return blocks ? blocks.getInt() : 1;
+}
+
+bool isWhole(Operation* op) { return op->hasAttr(kWhole); }
+void setWhole(Operation* op) { op->setAttr(kWhole, UnitAttr::get(op->getContext())); }
+
+LogicalResult splitProgram(func::FuncOp kernel, int64_t blocks, const target::TargetInfo& target) {
+  if (blocks == 1) return success();
+  if (!target.hasClusters())
+    return kernel.emitError() << "`num_ctas` is " << blocks << ", but " << StringRef(target.name()) << " has no clusters";
+  if (!llvm::isPowerOf2_64(blocks) || blocks > target.maxClusterSize())
+    return kernel.emitError() << "`num_ctas` must be a power of two up to " << target.maxClusterSize() << ", but is "
+                              << blocks;
+  return Division(kernel, blocks).run();
+}
+
+}  // namespace tandem::transform::gpu

@@ -84,7 +84,8 @@ def Tgpu_TmaLoadOp : Tgpu_Op<"tma_load", [AttrSizedOperandSegments, Tgpu_Effects
   let arguments = (ins Tile_Ptr:$base, Variadic<I64>:$shape, Variadic<I64>:$strides, Variadic<I32>:$offsets, Tile_Smem:$buffer, I32:$ring,
     DefaultValuedAttr<Tile_PaddingAttr, "::tandem::tile::Padding::Zero">:$padding, UnitAttr:$multicast);
   let assemblyFormat =
-    "$base `shape` `(` $shape `)` `strides` `(` $strides `)` `at` `(` $offsets `)` `into` $buffer `of` $ring (`multicast` $multicast^)? attr-dict "
+    "$base `shape` `(` $shape `)` `strides` `(` $strides `)` `at` `(` $offsets `)` `into` $buffer `of` $ring "
+    "(`multicast` $multicast^)? attr-dict "
     "`:` type($base) `,` type($buffer)";
 }
 def Tgpu_CommitOp : Tgpu_Op<"commit", [Tgpu_Effects]> {

@@ -35,7 +35,8 @@ struct RingPlan {
 class ProductSelection {
  public:
   ProductSelection(func::FuncOp kernel, const target::TargetInfo& target)
-      : kernel_(kernel), target_(target), numWarps_(kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt()), blocks_(blocksOf(kernel)) {}
+      : kernel_(kernel), target_(target), numWarps_(kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt()),
+        blocks_(blocksOf(kernel)) {}
 
   void run() {
     kernel_.walk([&](tile::DotOp dot) {

@@ -3,6 +3,7 @@
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/simt/simt.h"
 #include "compiler/dialect/tgpu/tgpu.h"
+#include "compiler/transform/gpu/layout_rules.h"
 #include "compiler/transform/gpu/program_axes.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
@@ -17,6 +18,34 @@ bool readsPlace(tile::InlineAsmOp op) {
   return llvm::any_of(
       std::initializer_list<StringRef>{"%ctaid", "%nctaid", "%cluster", "%smid", "%clock", "%globaltimer"},
       [&](StringRef name) { return op.getAssembly().contains(name); });
+}
+
+// Whether `value` is made of positions, scalars and constants alone.
+bool isPosition(Value value, int depth = 0) {
+  if (!isa<RankedTensorType>(value.getType())) return true;
+  Operation* op = value.getDefiningOp();
+  return op && depth < 16 && isCheap(op) &&
+         llvm::all_of(op->getOperands(), [&](Value v) { return isPosition(v, depth + 1); });
+}
+
+// One range may number the rows of one tile and the columns of another: of positions each use gets its own, so that these stay two axes.
+void separatePositions(func::FuncOp kernel) {
+  constexpr int kMostCopies = 4096;
+  SmallVector<Operation*> positions;
+  kernel.walk([&](Operation* op) {
+    if (op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType()) && isPosition(op->getResult(0)))
+      positions.push_back(op);
+  });
+  int copies = 0;
+  for (Operation* op : llvm::reverse(positions)) {
+    SmallVector<OpOperand*> uses;
+    for (OpOperand& use : op->getResult(0).getUses()) uses.push_back(&use);
+    for (OpOperand* use : ArrayRef(uses).drop_front(std::min<size_t>(1, uses.size()))) {
+      if (++copies > kMostCopies) return;
+      OpBuilder builder(op);
+      use->set(builder.clone(*op)->getResult(0));
+    }
+  }
 }
 
 class Division {
@@ -165,6 +194,7 @@ LogicalResult splitProgram(func::FuncOp kernel, int64_t blocks, const target::Ta
   if (!llvm::isPowerOf2_64(blocks) || blocks > target.maxClusterSize())
     return kernel.emitError() << "`num_ctas` must be a power of two up to " << target.maxClusterSize() << ", but is "
                               << blocks;
+  separatePositions(kernel);
   return Division(kernel, blocks).run();
 }
 

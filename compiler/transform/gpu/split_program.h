@@ -12,9 +12,10 @@ int64_t blocksOf(mlir::func::FuncOp kernel);
 bool isWhole(mlir::Operation* op);
 void setWhole(mlir::Operation* op);
 
-// 1. Decides which dimension of each tile the `blocks` blocks divide (program_axes.h).
-// 2. Gives these tiles the shapes of a block's part, and ranges and blocks of tensors the offset of the block's own.
-// 3. Marks the accesses that all blocks would make alike.
+// 1. Separates positions that several tiles share.
+// 2. Decides which dimension of each tile the `blocks` blocks divide (program_axes.h).
+// 3. Gives these tiles the shapes of a block's part, and ranges and blocks of tensors the offset of the block's own.
+// 4. Marks the accesses that all blocks would make alike.
 // Failure: the kernel does what a cluster cannot; the error is at that line.
 mlir::LogicalResult splitProgram(mlir::func::FuncOp kernel, int64_t blocks, const target::TargetInfo& target);
 

@@ -43,7 +43,8 @@ import triton.language as tl
 # PTX: .reqntid 384
 # PTX: .explicitcluster
 # PTX: .reqnctapercluster 2, 1, 1
-# PTX: mbarrier.init.shared::cta.b64 {{.*}}, 16;
+# PTX: mov.b32 [[ARRIVALS:%r[0-9]+]], 16;
+# PTX: mbarrier.init.shared::cta.b64 {{.*}}, [[ARRIVALS]];
 # PTX: fence.mbarrier_init.release.cluster
 # PTX: barrier.cluster.arrive.release.aligned
 # PTX: barrier.cluster.wait.acquire.aligned
@@ -54,10 +55,11 @@ import triton.language as tl
 # PTX-DAG: %clusterid.x
 # PTX: barrier.cluster.arrive.release.aligned
 # PTX: barrier.cluster.wait.acquire.aligned
-# PTX-NEXT: //
-# PTX: ret;
+# PTX-NEXT: // end inline asm
+# PTX-NEXT: ret;
 # FOUR: .reqnctapercluster 4, 1, 1
-# FOUR: mbarrier.init.shared::cta.b64 {{.*}}, 32;
+# FOUR: mov.b32 [[ARRIVALS:%r[0-9]+]], 32;
+# FOUR: mbarrier.init.shared::cta.b64 {{.*}}, [[ARRIVALS]];
 # FOUR: multicast::cluster
 # ALONE-NOT: cluster
 # ALONE-NOT: multicast
@@ -99,14 +101,16 @@ def pointers(a_ptr, b_ptr, c_ptr, M, N, K):
 
 
 # Nothing to meet for.
-# ADD: %[[RANK:.*]] = tgpu.block_rank
-# ADD: arith.muli %[[RANK]], %{{.*}}
-# ADD: tile.make_range 0 to 512
+# ADD-DAG: %[[RANK:.*]] = tgpu.block_rank
+# ADD-DAG: arith.muli %[[RANK]], %{{.*}}
+# ADD-DAG: tile.make_range 0 to 512
 # ADD-NOT: tgpu.whole
 # ADD-NOT: tensor<1024
 # ADDPTX: .reqnctapercluster 2, 1, 1
 # ADDPTX-NOT: barrier
 # ADDPTX: %cluster_ctarank
+# ADDPTX-NOT: barrier
+# ADDPTX: ld.global.v4.b32
 # ADDPTX-NOT: barrier
 @triton.jit
 def add(x_ptr, y_ptr, n):

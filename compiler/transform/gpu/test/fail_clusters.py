@@ -11,6 +11,7 @@
 import triton
 import triton.language as tl
 import tandem.dist as dl
+from tandem.simt import tid
 
 
 @triton.jit
@@ -30,7 +31,7 @@ def clock(o):
 @triton.jit
 def threads(o):
     # THREADS: fail_clusters.py:[[#@LINE+1]]:{{.*}}: error: `simt.tid` in a program of 2 blocks {{.*}}: code of single threads
-    t = dl.tid(0)
+    t = tid(0)
     tl.store(o, t)
 
 

@@ -1,5 +1,6 @@
 // Requests as the Python package sends them, to programs and diagnostics.
 #include "compiler/driver/compile.h"
+#include "compiler/driver/compile_image.h"
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -133,6 +134,17 @@ TEST(Compile, LaunchOptionsAreChecked) {
     Compiled c = compileToProgram(r.dump());
     EXPECT_NE(c.error.find("k.py:11:1: error: `" + std::string(name) + "` " + words), std::string::npos) << c.error;
   }
+}
+
+TEST(Compile, TheBlocksOfAProgramAreInTheImageAndNothingToTheSimulator) {
+  json r = scaleRequest();
+  r["options"] = {{"num_ctas", 4}, {"target", "sm_90a"}};
+  CompiledImage image = compileToImage(r.dump());
+  ASSERT_TRUE(image.image) << image.error;
+  EXPECT_EQ(image.image->cluster, (std::array<int, 3>{4, 1, 1}));
+  r["options"] = {{"num_ctas", 4}};
+  EXPECT_TRUE(compileToProgram(r.dump()).program);
+  EXPECT_EQ(emit(r.dump(), "sim").text, emit(scaleRequest().dump(), "sim").text);
 }
 
 TEST(Compile, ThreadsCompileAtOnce) {

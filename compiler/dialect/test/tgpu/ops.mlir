@@ -60,3 +60,16 @@ func.func @mailbox(%a: !tile.ptr<f16>, %n: i64, %m: i32) {
   }
   return
 }
+
+// CHECK-LABEL: @cluster
+func.func @cluster(%a: !tile.ptr<f16>, %n: i64) {
+  %one = arith.constant 1 : i64
+  // CHECK: tgpu.block_rank
+  %block = tgpu.block_rank
+  // CHECK: tgpu.ring 2 bytes 8192 cluster
+  %r = tgpu.ring 2 bytes 8192 cluster
+  %buffer = tgpu.alloc 2 x !tile.smem<64x64xf16> swizzle 128
+  // CHECK: tgpu.tma_load {{.*}} multicast
+  tgpu.tma_load %a shape(%n, %n) strides(%n, %one) at(%block, %block) into %buffer of %r multicast : !tile.ptr<f16>, !tile.smem<64x64xf16>
+  return
+}

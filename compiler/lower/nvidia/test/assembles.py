@@ -17,4 +17,5 @@
 # RUN: tandemc %S/dist.py:meet --emit=cubin -o %t --target sm_90a --signature '*fp32'
 # RUN: tandemc %S/clusters.py:ticket --emit=cubin -o %t --num-ctas 2 --signature '*i32, *i32'
 # RUN: tandemc %S/clusters.py:finish --emit=cubin -o %t --num-ctas 4 --signature '*fp32, *i32'
-# RUN: tandemc %S/clusters.py:product --emit=cubin -o %t --num-warps 8 --num-ctas 2 --signature '*bf16:16, *bf16:16, *bf16:16, i32:16, i32:16'
+# RUN: tandemc %S/clusters.py:product --emit=cubin -o %t --num-warps 8 --num-ctas 2 \
+# RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, i32:16, i32:16'

@@ -31,14 +31,11 @@ llvm::Value* KernelLowering::numPrograms(int axis) {
 }
 
 void KernelLowering::allocateMeeting(func::FuncOp kernel) {
-  bool meets = blocks_ > 1 && kernel
-                                  .walk([](Operation* op) {
-                                    return isa<simt::BarrierOp, tile::AtomicRmwOp, tile::AtomicCasOp>(op)
-                                               ? WalkResult::interrupt()
-                                               : WalkResult::advance();
-                                  })
-                                  .wasInterrupted();
-  if (meets) meeting_ = allocateShared(8, 8);
+  auto meets = [](Operation* op) {
+    return isa<tile::AtomicRmwOp, tile::AtomicCasOp>(op) || (isa<simt::BarrierOp>(op) && !op->hasAttr("tgpu.in_block"));
+  };
+  bool some = kernel.walk([&](Operation* op) { return meets(op) ? WalkResult::interrupt() : WalkResult::advance(); }).wasInterrupted();
+  if (some && blocks_ > 1) meeting_ = allocateShared(8, 8);
 }
 
 bool KernelLowering::reachesOthers() const {
@@ -51,9 +48,9 @@ llvm::Value* KernelLowering::loadFirstBlock(llvm::Value* shared, unsigned bits) 
   return ptx::load(b_, b_.getIntNTy(bits), 1, remote(shared, b_.getInt32(0)), nullptr, {}, options)[0];
 }
 
-void KernelLowering::arriveEverywhere(llvm::Value* barrier) {
+void KernelLowering::arriveEverywhere(llvm::Value* barrier, bool publishes) {
   llvm::Value* block = b_.CreateAnd(laneId(), b_.getInt32(blocks_ - 1));
-  ptx::mbarrierArriveRemote(b_, remote(barrier, block), b_.CreateICmpEQ(block, laneId()));
+  ptx::mbarrierArriveRemote(b_, remote(barrier, block), b_.CreateICmpEQ(block, laneId()), publishes);
 }
 
 void KernelLowering::clusterBarrier() {
@@ -67,7 +64,7 @@ void KernelLowering::programBarrier() {
   if (blocks_ == 1) return blockBarrier();
   llvm::Value *barrier = sharedAddress(meeting_), *parity = b_.CreateLoad(b_.getInt32Ty(), meetingParity_);
   ptx::syncWarp(b_);
-  arriveEverywhere(barrier);
+  arriveEverywhere(barrier, true);
   ptx::mbarrierWait(b_, barrier, parity);
   ptx::fence(b_, ptx::Scope::Cluster);
   b_.CreateStore(b_.CreateXor(parity, b_.getInt32(1)), meetingParity_);

@@ -79,8 +79,8 @@ class KernelLowering {
   // At the same place of shared memory in block `rank`.
   llvm::Value* remote(llvm::Value* shared, llvm::Value* rank) { return ptx::mapShared(b_, shared, rank); }
   llvm::Value* loadFirstBlock(llvm::Value* shared, unsigned bits);  // an integer
-  // One arrival of each warp at the barrier there is of this kind in each block.
-  void arriveEverywhere(llvm::Value* barrier);
+  // One arrival of each warp at the barrier there is of this kind in each block. `publishes`: what the warp wrote is visible there.
+  void arriveEverywhere(llvm::Value* barrier, bool publishes);
   // All blocks, before the first reaches into another's shared memory and after the last has.
   void clusterBarrier();
   bool reachesOthers() const;

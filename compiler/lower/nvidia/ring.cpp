@@ -150,7 +150,7 @@ bool KernelLowering::lowerRing(Operation* op) {
           ptx::syncWarp(b_);
         }
         if (ring.isCluster)
-          arriveEverywhere(address);
+          arriveEverywhere(address, ring.isGate);
         else
           ptx::mbarrierArrive(b_, address, b_.CreateICmpEQ(laneId(), b_.getInt32(0)));
         return advance(ring, kRelease), true;

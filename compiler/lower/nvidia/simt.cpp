@@ -26,7 +26,7 @@ bool KernelLowering::lowerSimt(Operation* op) {
       .Case<simt::SpecialOp>([&](auto o) { return lowerSpecial(o), true; })
       .Case<simt::BarrierOp>([&](auto o) {
         if (o->hasAttr("tgpu.completes_bulk")) completeBulkStores();
-        return programBarrier(), true;
+        return o->hasAttr("tgpu.in_block") ? blockBarrier() : programBarrier(), true;
       })
       .Case<simt::NamedBarrierOp>([&](auto o) {
         if (o.getArriveOnly())

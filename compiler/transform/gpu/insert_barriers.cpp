@@ -20,6 +20,7 @@ struct Access {
   bool reads = false, writes = false;
   bool isBulk = false;   // by the asynchronous unit
   bool isWhole = false;  // reads: by every block of the cluster; writes: by the first
+  bool metInBlock = false;  // its block's threads have met since, the other blocks have not
 };
 
 // Through what moves a pointer inside one buffer.
@@ -84,14 +85,24 @@ bool inOtherBlocks(const Access& a, const Access& b) {
   return a.isWhole != b.isWhole || (a.isWhole && (a.reads || b.reads));
 }
 
+// Whether what both touch is one block's. Stores by TMA are to tensors that the kernel's parameters alone describe.
+bool stayInBlock(const Access& a, const Access& b) {
+  auto x = dyn_cast<tile::BlockStoreOp>(a.op), y = dyn_cast<tile::BlockStoreOp>(b.op);
+  if (!a.isBulk || !b.isBulk || !x || !y || !ownPart(x) || ownPart(x) != ownPart(y) || !isSame(x.getBase(), y.getBase())) return false;
+  return llvm::equal(x.getStrides(), y.getStrides(), [](Value s, Value t) { return isSame(s, t); });
+}
+
 // Within a block the threads that read two parameters' memory have met before what follows from the values is written. Blocks have not.
 bool conflict(const Access& earlier, const Access& later) {
   if (!earlier.writes && !later.writes) return false;
+  if (earlier.metInBlock && stayInBlock(earlier, later)) return false;
   bool readAfterWrite = earlier.writes && later.reads, overtakesRead = earlier.isWhole && earlier.reads;
   bool unknown = !earlier.root || !later.root;
   if (!readAfterWrite && !overtakesRead && (unknown || earlier.root != later.root)) return false;
   return (inOtherBlocks(earlier, later) || !inSameThreads(earlier, later)) && !commute(earlier, later);
 }
+
+constexpr llvm::StringLiteral kInBlock = "tgpu.in_block";
 
 class Inserter {
  public:
@@ -107,7 +118,7 @@ class Inserter {
     if (isa<LoopLikeOpInterface>(op)) return visitLoop(op, pending);
     if (auto branch = dyn_cast<scf::IfOp>(op)) return visitBranch(branch, pending);
     if (isa<scf::ExecuteRegionOp>(op)) return visit(op->getRegion(0).front(), pending);
-    if (isBarrier(op)) pending.clear();
+    if (isBarrier(op)) pass(op, pending);
     if (std::optional<Access> access = accessOf(op)) visitAccess(*access, pending);
   }
 
@@ -132,14 +143,23 @@ class Inserter {
 
   void visitAccess(const Access& access, Pending& pending) {
     if (dependOnThread(access.pointer)) return;
-    if (llvm::any_of(pending, [&](const Access& earlier) { return conflict(earlier, access); })) {
+    Pending conflicts;
+    llvm::copy_if(pending, std::back_inserter(conflicts), [&](const Access& earlier) { return conflict(earlier, access); });
+    if (!conflicts.empty()) {
       OpBuilder builder(access.op);
       auto barrier = simt::BarrierOp::create(builder, access.op->getLoc());
       if (llvm::any_of(pending, [](const Access& earlier) { return earlier.isBulk; }))
         barrier->setAttr("tgpu.completes_bulk", builder.getUnitAttr());
-      pending.clear();
+      if (llvm::all_of(conflicts, [&](const Access& earlier) { return stayInBlock(earlier, access); }))
+        barrier->setAttr(kInBlock, builder.getUnitAttr());
+      pass(barrier, pending);
     }
     merge(pending, access);
+  }
+
+  static void pass(Operation* barrier, Pending& pending) {
+    if (!barrier->hasAttr(kInBlock)) return pending.clear();
+    for (Access& access : pending) access.metInBlock = true;
   }
 
   // Ops whose lowering lets no access pass: all threads meet in them. Those that meet first and act then are accesses of their own.
@@ -167,7 +187,9 @@ class Inserter {
   }
 
   static void merge(Pending& into, const Access& access) {
-    if (llvm::none_of(into, [&](const Access& known) { return known.op == access.op; })) into.push_back(access);
+    Access* known = llvm::find_if(into, [&](const Access& a) { return a.op == access.op; });
+    if (known == into.end()) return into.push_back(access);
+    known->metInBlock &= access.metInBlock;
   }
   static void merge(Pending& into, const Pending& other) {
     for (const Access& access : other) merge(into, access);

@@ -1,5 +1,6 @@
 // In place: types, a few attributes, and offsets by the block's number.
 #include "compiler/transform/gpu/split_program.h"
+#include "compiler/analysis/axis_info.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/simt/simt.h"
 #include "compiler/dialect/tgpu/tgpu.h"
@@ -12,7 +13,7 @@ namespace tandem::transform::gpu {
 using namespace mlir;
 namespace {
 
-constexpr llvm::StringLiteral kBlocks = "tgpu.blocks", kWhole = "tgpu.whole";
+constexpr llvm::StringLiteral kBlocks = "tgpu.blocks", kWhole = "tgpu.whole", kOwnPart = "tgpu.own_part";
 
 bool readsPlace(tile::InlineAsmOp op) {
   return llvm::any_of(
@@ -50,7 +51,8 @@ void separatePositions(func::FuncOp kernel) {
 
 class Division {
  public:
-  Division(func::FuncOp kernel, int64_t blocks) : kernel_(kernel), blocks_(blocks), axes_(kernel, blocks) {}
+  Division(func::FuncOp kernel, int64_t blocks)
+      : kernel_(kernel), blocks_(blocks), axes_(kernel, blocks), integers_(kernel) {}
 
   LogicalResult run() {
     if (kernel_.walk([&](Operation* op) { return failed(check(op)) ? WalkResult::interrupt() : WalkResult::advance(); })
@@ -110,10 +112,20 @@ class Division {
   }
 
   void mark(Operation* op) {
+    if (auto store = dyn_cast<tile::BlockStoreOp>(op)) markOwnPart(store);
     if (isDivided(op)) return;
     if (isa<tile::LoadOp, tile::StoreOp, tile::BlockLoadOp, tile::BlockStoreOp, tile::AtomicRmwOp, tile::AtomicCasOp,
             tile::PrintOp>(op))
       setWhole(op);
+  }
+
+  // Blocks of the tensor that begin at multiples of their size: its parts of that size belong to the blocks in turn.
+  void markOwnPart(tile::BlockStoreOp store) {
+    std::optional<unsigned> dim = axes_.dividedDim(store.getValue());
+    if (!dim) return;
+    int64_t size = cast<RankedTensorType>(store.getValue().getType()).getDimSize(*dim);
+    if (integers_.of(store.getOffsets()[*dim]).divisibility(0) % size == 0)
+      store->setAttr(kOwnPart, DenseI64ArrayAttr::get(store.getContext(), {int64_t(*dim), size}));
   }
 
   //===- the block's own part -----------------------------------------------------------------------------------===//
@@ -174,6 +186,7 @@ class Division {
   func::FuncOp kernel_;
   int64_t blocks_;
   ProgramAxes axes_;
+  analysis::AxisInfoAnalysis integers_;
   Value rank_;
 };
 
@@ -185,6 +198,7 @@ int64_t blocksOf(func::FuncOp kernel) {
 }
 
 bool isWhole(Operation* op) { return op->hasAttr(kWhole); }
+Attribute ownPart(Operation* op) { return op->getAttr(kOwnPart); }
 void setWhole(Operation* op) { op->setAttr(kWhole, UnitAttr::get(op->getContext())); }
 
 LogicalResult splitProgram(func::FuncOp kernel, int64_t blocks, const target::TargetInfo& target) {

@@ -11,6 +11,8 @@ int64_t blocksOf(mlir::func::FuncOp kernel);
 // Whether every block holds, or makes, the same as `op`: of its writes only the first block's happen.
 bool isWhole(mlir::Operation* op);
 void setWhole(mlir::Operation* op);
+// Two stores to one tensor for which this is the same, and not null, touch the same elements in the same block only.
+mlir::Attribute ownPart(mlir::Operation* op);
 
 // 1. Separates positions that several tiles share.
 // 2. Decides which dimension of each tile the `blocks` blocks divide (program_axes.h).

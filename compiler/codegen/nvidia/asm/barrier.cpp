@@ -48,8 +48,9 @@ void mbarrierArrive(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* p
   act(b, "mbarrier.arrive.shared::cta.b64 _,", barrier, nullptr, predicate);
 }
 
-void mbarrierArriveRemote(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* predicate) {
-  act(b, "mbarrier.arrive.release.cluster.shared::cluster.b64 _,", barrier, nullptr, predicate);
+void mbarrierArriveRemote(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* predicate, bool publishes) {
+  const char* scope = publishes ? "cluster" : "cta";
+  act(b, std::string("mbarrier.arrive.release.") + scope + ".shared::cluster.b64 _,", barrier, nullptr, predicate);
 }
 
 void mbarrierArriveExpect(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* bytes, llvm::Value* predicate) {

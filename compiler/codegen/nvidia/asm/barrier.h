@@ -15,8 +15,9 @@ void barrierArrive(llvm::IRBuilderBase& b, int id, int threads);
 void mbarrierInit(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* count, llvm::Value* predicate = nullptr);
 void mbarrierInvalidate(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* predicate = nullptr);
 void mbarrierArrive(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* predicate = nullptr);
-// At the barrier of another block of the cluster; `barrier` is an address that `mapShared` gave.
-void mbarrierArriveRemote(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* predicate = nullptr);
+// At the barrier of another block of the cluster; `barrier` is an address that `mapShared` gave. `publishes`: what the thread wrote before
+// is visible to who waits there; that costs about a microsecond.
+void mbarrierArriveRemote(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* predicate = nullptr, bool publishes = true);
 // Arrives and adds `bytes` to those that this phase waits for.
 void mbarrierArriveExpect(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* bytes, llvm::Value* predicate = nullptr);
 // Adds `bytes` without arriving.

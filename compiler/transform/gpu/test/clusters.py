@@ -18,6 +18,10 @@
 # RUN: tandemc %s:softmax --emit=gpu --num-ctas 4 --signature '*fp32:16, *fp32:16' | FileCheck %s --check-prefix=WHOLE
 # RUN: tandemc %s:shapes --emit=gpu --num-ctas 2 --signature '*fp32:16, *fp32:16' | FileCheck %s --check-prefix=SHAPES
 # RUN: tandemc %s:diagonal --emit=gpu --num-ctas 2 --signature '*fp32:16, *fp32:16' | FileCheck %s --check-prefix=DIAGONAL
+# RUN: tandemc %s:persistent --emit=layouts --num-warps 8 --num-ctas 2 --signature '*bf16:16, *bf16:16, *bf16:16, i32:16, i32:16' \
+# RUN:   --constexpr 'STEP=256' | FileCheck %s --check-prefix=PERSISTENT
+# RUN: tandemc %s:persistent --emit=layouts --num-warps 8 --num-ctas 2 --signature '*bf16:16, *bf16:16, *bf16:16, i32:16, i32:16' \
+# RUN:   --constexpr 'STEP=128' | FileCheck %s --check-prefix=SHIFTED
 import triton
 import triton.language as tl
 
@@ -51,7 +55,7 @@ import triton.language as tl
 # PTX-DAG: cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [
 # PTX-DAG: cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [
 # PTX-DAG: mapa.shared::cluster.u32
-# PTX-DAG: mbarrier.arrive.release.cluster.shared::cluster.b64
+# PTX-DAG: mbarrier.arrive.release.cta.shared::cluster.b64
 # PTX-DAG: %clusterid.x
 # PTX: barrier.cluster.arrive.release.aligned
 # PTX: barrier.cluster.wait.acquire.aligned
@@ -167,3 +171,20 @@ def diagonal(x_ptr, y_ptr):
     i = tl.arange(0, 64)
     x = tl.load(x_ptr + i[:, None] * 64 + i[None, :])
     tl.store(y_ptr + i[:, None] * 64 + i[None, :], x + x.T)
+
+
+# Tiles that lie at multiples of their size: rows of one block are never another's, so the blocks need not meet between stores.
+# PERSISTENT: simt.barrier {tgpu.completes_bulk, tgpu.in_block}
+# PERSISTENT-NEXT: tile.block_store
+# SHIFTED: simt.barrier {tgpu.completes_bulk}
+# SHIFTED-NEXT: tile.block_store
+@triton.jit
+def persistent(a_ptr, b_ptr, c_ptr, M, K, STEP: tl.constexpr):
+    a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[256, 64])
+    b = tl.make_tensor_descriptor(b_ptr, shape=[128, K], strides=[K, 1], block_shape=[128, 64])
+    c = tl.make_tensor_descriptor(c_ptr, shape=[M, 128], strides=[128, 1], block_shape=[256, 128])
+    for tile in range(tl.program_id(0), tl.cdiv(M, STEP), 66):
+        acc = tl.zeros((256, 128), dtype=tl.float32)
+        for k in range(0, K, 64):
+            acc = tl.dot(a.load([tile * STEP, k]), b.load([0, k]).T, acc)
+        c.store([tile * STEP, 0], acc.to(c_ptr.dtype.element_ty))

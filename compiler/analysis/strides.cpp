@@ -59,10 +59,18 @@ bool makesBoundsSimpler(const DimAccess& dim, const ScalarExpr& by) {
   return after < before;
 }
 
+bool isUnit(const DimAccess& dim) { return dim.stride.constant() == 1; }
+
+bool changesInLoop(const ScalarExpr::Term& term) {
+  return llvm::any_of(term.symbols, [](Value v) { return isa<BlockArgument>(v) && !ScalarExpr::symbol(v).isOfArguments(); });
+}
+
 // An unbounded dimension takes what is a multiple of its stride: of one that only the launch knows, or when it changes in the kernel.
-bool mayTake(const DimAccess& dim, const ScalarExpr& term) {
+// Anything is a multiple of one: of several dimensions that one takes only what a loop moves on.
+bool mayTake(const StridedAccess& access, const DimAccess& dim, const ScalarExpr& term) {
   if (dim.bound || dim.lowerBound) return false;
   if (!dim.stride.constant()) return true;
+  if (isUnit(dim) && access.dims.size() > 1 && !llvm::all_of(term.terms(), changesInLoop)) return false;
   auto variesInKernel = [](const ScalarExpr::Term& t) {
     return !t.symbols.empty() &&
            llvm::none_of(t.symbols, [](Value v) { return ScalarExpr::symbol(v).isOfArguments(); });
@@ -71,14 +79,15 @@ bool mayTake(const DimAccess& dim, const ScalarExpr& term) {
 }
 
 bool moveTerm(StridedAccess& access, const ScalarExpr& term, bool toBounded) {
-  for (DimAccess& dim : access.dims) {
-    if (dim.wrap) continue;
-    std::optional<ScalarExpr> by = term.dividedBy(dim.stride);
-    if (!by || !(toBounded ? makesBoundsSimpler(dim, *by) : mayTake(dim, term))) continue;
-    shift(dim, *by);
-    access.baseOffset = access.baseOffset - term;
-    return true;
-  }
+  for (bool units : {false, true})
+    for (DimAccess& dim : access.dims) {
+      if (dim.wrap || isUnit(dim) != units) continue;
+      std::optional<ScalarExpr> by = term.dividedBy(dim.stride);
+      if (!by || !(toBounded ? makesBoundsSimpler(dim, *by) : mayTake(access, dim, term))) continue;
+      shift(dim, *by);
+      access.baseOffset = access.baseOffset - term;
+      return true;
+    }
   return false;
 }
 
@@ -94,8 +103,12 @@ void distributeBaseOffset(StridedAccess& access) {
 }  // namespace
 
 bool StridedAccess::describesArguments() const {
+  return baseOffset.isOfArguments() && dimsDescribeArguments();
+}
+
+bool StridedAccess::dimsDescribeArguments() const {
   auto known = [](const std::optional<ScalarExpr>& e) { return !e || e->isOfArguments(); };
-  return ScalarExpr::symbol(base).isOfArguments() && baseOffset.isOfArguments() &&
+  return ScalarExpr::symbol(base).isOfArguments() &&
          llvm::all_of(dims, [&](const DimAccess& d) {
            return d.stride.isOfArguments() && known(d.wrap) && known(d.bound) && known(d.lowerBound);
          });
@@ -119,6 +132,27 @@ std::optional<StridedAccess> StrideAnalysis::of(Value pointer, Value mask) const
   }
   distributeBaseOffset(access);
   for (DimAccess& dim : access.dims) dim.nonNegative = dim.offset.isNonNegative(axes_);
+  return access;
+}
+
+std::optional<StridedAccess> StrideAnalysis::of(tile::BlockLoadOp load) const {
+  AffineReader reader(&axes_);
+  std::optional<AffineTile> base = reader.read(load.getBase());
+  if (!base || !base->base) return std::nullopt;
+  StridedAccess access;
+  access.base = base->base;
+  access.baseOffset = base->rest;
+  ArrayRef<int64_t> sizes = cast<RankedTensorType>(load.getResult().getType()).getShape();
+  for (auto [d, size] : llvm::enumerate(sizes)) {
+    DimAccess& dim = access.dims.emplace_back();
+    dim.size = size;
+    dim.stride = reader.scalar(load.getStrides()[d]);
+    dim.offset = reader.scalar(load.getOffsets()[d]);
+    dim.nonNegative = dim.offset.isNonNegative(axes_);
+    if (!llvm::is_contained(load.getBoundaryCheck(), int32_t(d))) continue;
+    dim.bound = reader.scalar(load.getShape()[d]);
+    dim.lowerBound = ScalarExpr();
+  }
   return access;
 }
 

@@ -2,6 +2,7 @@
 // mask admits. What is not provably of this form is not recognised. Knows nothing of a target.
 #pragma once
 #include "compiler/analysis/scalar_expr.h"
+#include "compiler/dialect/tile/tile.h"
 
 namespace tandem::analysis {
 
@@ -25,6 +26,8 @@ struct StridedAccess {
 
   // Nothing but kernel arguments decides base, strides and bounds: a descriptor of the tensor can be made before the launch.
   bool describesArguments() const;
+  // The same, `baseOffset` apart.
+  bool dimsDescribeArguments() const;
 };
 
 class StrideAnalysis {
@@ -33,6 +36,8 @@ class StrideAnalysis {
 
   // `pointer` is a tile of pointers; `mask` (may be null) is the tile of i1 the access goes with.
   std::optional<StridedAccess> of(mlir::Value pointer, mlir::Value mask) const;
+  // The block as it says of itself: bounds where it is checked.
+  std::optional<StridedAccess> of(tile::BlockLoadOp load) const;
 
  private:
   const AxisInfoAnalysis& axes_;

@@ -6,6 +6,7 @@
 #include "compiler/driver/compilation.h"
 #include "compiler/lower/nvidia/lower.h"
 #include "compiler/transform/gpu/assign_layouts.h"
+#include "compiler/transform/gpu/carry_offsets.h"
 #include "compiler/transform/gpu/insert_barriers.h"
 #include "compiler/transform/gpu/overlap_products.h"
 #include "compiler/transform/gpu/recognise_blocks.h"
@@ -18,9 +19,10 @@ namespace {
 
 // 1. A program of several blocks becomes what each of them does: the later stages know one block.
 // 2. Blocks of tensors that the program reads and writes by pointer arithmetic.
-// 3. Products: units, rings and warp roles, while the program is still free of layouts.
-// 4. Layouts, with the conversions between them.
-// 5. Barriers between accesses to the same memory.
+// 3. Addresses that loops still move on, as offsets.
+// 4. Products: units, rings and warp roles, while the program is still free of layouts.
+// 5. Layouts, with the conversions between them.
+// 6. Barriers between accesses to the same memory.
 void transform(Compilation& c, const target::TargetInfo& target, bool layouts) {
   c.kernel().getContext()->getOrLoadDialect<tgpu::TgpuDialect>();
   if (std::string stages = c.option("num_stages"); !stages.empty())
@@ -30,7 +32,8 @@ void transform(Compilation& c, const target::TargetInfo& target, bool layouts) {
     if (mlir::failed(transform::gpu::splitProgram(c.kernel(), std::stoi(ctas), target))) c.collector().fail("clusters");
     c.canonicalize();
   }
-  if (transform::gpu::recogniseBlocks(c.kernel(), target)) c.canonicalize();
+  bool haveBlocks = transform::gpu::recogniseBlocks(c.kernel(), target);
+  if (transform::gpu::carryOffsets(c.kernel()) || haveBlocks) c.canonicalize();
   transform::gpu::selectProducts(c.kernel(), target);
   transform::gpu::overlapProducts(c.kernel());
   if (!layouts) return;

@@ -305,11 +305,11 @@ class KernelLowering {
   bool lowerWgmma(mlir::Operation* op);
   struct SharedOperand {
     layout::MatrixOperand matrix;
-    llvm::Value* address = nullptr;  // of the slot, in shared memory
+    llvm::Value* low = nullptr;  // of the descriptor's halves, for the part that begins at (0, 0)
   };
-  SharedOperand sharedOperand(mlir::Value buffer, mlir::Value ring, bool kMajor);
-  // The matrix descriptor of the part that begins at (mn, k), and `mnOffsetBytes` (may be null) further.
-  llvm::Value* descriptorAt(const SharedOperand& operand, llvm::Value* mnOffsetBytes, int64_t mn, int64_t k);
+  SharedOperand sharedOperand(mlir::Value buffer, mlir::Value ring, bool kMajor, llvm::Value* index, int64_t size);
+  // The matrix descriptor of the part that begins at (mn, k).
+  llvm::Value* descriptorAt(const SharedOperand& operand, int64_t mn, int64_t k);
   void lowerProduct(tgpu::WgmmaOp op);
   static llvm::SmallVector<size_t> instructionRegisters(const LinearLayout& layout, int64_t row, int64_t column,
                                                         int64_t n);

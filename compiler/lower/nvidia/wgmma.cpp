@@ -72,23 +72,26 @@ bool KernelLowering::lowerWgmma(Operation* op) {
       .Default([](Operation*) { return false; });
 }
 
-// The operand's matrix descriptor without its start address, and where in shared memory the slot is.
-KernelLowering::SharedOperand KernelLowering::sharedOperand(mlir::Value buffer, mlir::Value ring, bool kMajor) {
+// An operand whose warpgroup `index` begins `size` rows or columns behind the one before. Null: all read the same.
+KernelLowering::SharedOperand KernelLowering::sharedOperand(mlir::Value buffer, mlir::Value ring, bool kMajor, llvm::Value* index,
+                                                            int64_t size) {
   auto type = cast<tile::SmemType>(buffer.getType());
   unsigned bits = type.getElementType().getIntOrFloatBitWidth();
   ArrayRef<int64_t> shape = type.getShape();
   // A buffer's rows are M or N when K is innermost, else K.
   layout::MatrixOperand operand{kMajor ? shape[0] : shape[1], kMajor ? shape[1] : shape[0], bits, kMajor,
                                 swizzleOf(buffers_.find(buffer)->second.swizzle)};
-  return {operand, b_.CreatePtrToInt(sharedAddress(slotOffset(buffer, ring, 1)), b_.getInt32Ty())};
+  llvm::Value* address = b_.CreatePtrToInt(sharedAddress(slotOffset(buffer, ring, 1)), b_.getInt32Ty());
+  if (index) address = b_.CreateAdd(address, b_.CreateMul(index, b_.getInt32(layout::startByteOffset(operand, size, 0))));
+  llvm::Value* start = b_.CreateAnd(b_.CreateLShr(address, 4), 0x3fff);
+  return {operand, b_.CreateOr(start, b_.getInt32(uint32_t(layout::descriptorBits(operand))))};
 }
 
-llvm::Value* KernelLowering::descriptorAt(const SharedOperand& operand, llvm::Value* mnOffsetBytes, int64_t mn,
-                                          int64_t k) {
-  llvm::Value* address = b_.CreateAdd(operand.address, b_.getInt32(layout::startByteOffset(operand.matrix, mn, k)));
-  if (mnOffsetBytes) address = b_.CreateAdd(address, mnOffsetBytes);
-  llvm::Value* start = b_.CreateZExt(b_.CreateAnd(b_.CreateLShr(address, 4), 0x3fff), b_.getInt64Ty());
-  return b_.CreateOr(start, b_.getInt64(layout::descriptorBits(operand.matrix)));
+// One addition for each instruction: shared memory ends below the 2^18 bytes that the start's 14 bits can name, so nothing is carried on.
+llvm::Value* KernelLowering::descriptorAt(const SharedOperand& operand, int64_t mn, int64_t k) {
+  llvm::Value* low = b_.CreateAdd(operand.low, b_.getInt32(layout::startByteOffset(operand.matrix, mn, k) >> 4));
+  uint64_t high = layout::descriptorBits(operand.matrix) >> 32 << 32;
+  return b_.CreateOr(b_.CreateZExt(low, b_.getInt64Ty()), b_.getInt64(high));
 }
 
 void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
@@ -111,13 +114,8 @@ void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
   llvm::Value* rowGroup = rowGroups > 1 ? b_.CreateAnd(group, rowGroups - 1) : nullptr;
   llvm::Value* columnGroup = columnGroups > 1 ? b_.CreateLShr(group, llvm::Log2_64(rowGroups)) : nullptr;
 
-  SharedOperand lhs, rhs = sharedOperand(op.getRhs(), op.getRhsRing(), op.getRhsTransposed());
-  if (!fromRegisters) lhs = sharedOperand(op.getLhs(), op.getLhsRing(), !op.getLhsTransposed());
-  auto groupOffset = [&](llvm::Value* index, const SharedOperand& operand, int64_t size) -> llvm::Value* {
-    return index ? b_.CreateMul(index, b_.getInt32(layout::startByteOffset(operand.matrix, size, 0))) : nullptr;
-  };
-  llvm::Value* lhsOffset = fromRegisters ? nullptr : groupOffset(rowGroup, lhs, 64);
-  llvm::Value* rhsOffset = groupOffset(columnGroup, rhs, columns);
+  SharedOperand lhs, rhs = sharedOperand(op.getRhs(), op.getRhsRing(), op.getRhsTransposed(), columnGroup, columns);
+  if (!fromRegisters) lhs = sharedOperand(op.getLhs(), op.getLhsRing(), !op.getLhsTransposed(), rowGroup, 64);
 
   // The first instruction of a sum that begins at zero overwrites what its registers hold.
   Regs acc = use(op.getAcc());
@@ -148,8 +146,8 @@ void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
         if (fromRegisters)
           mma.registersA = words[{i, k}];
         else
-          mma.descriptorA = descriptorAt(lhs, lhsOffset, i * 64 * rowGroups, k);
-        mma.descriptorB = descriptorAt(rhs, rhsOffset, j * instructionN, k);
+          mma.descriptorA = descriptorAt(lhs, i * 64 * rowGroups, k);
+        mma.descriptorB = descriptorAt(rhs, j * instructionN, k);
         part = accumulate(mma, part);
       }
       for (auto [r, v] : llvm::zip(from, part)) acc[r] = v;

@@ -12,12 +12,17 @@ namespace {
 constexpr int64_t kAlignment = 16;  // of a base and of strides, in bytes
 constexpr int64_t kMaxExtent = (int64_t(1) << 31) - 1;
 
+// A divisor of the bytes that the term stands for.
+int64_t bytesBehind(const ScalarExpr::Term& term, int64_t bytes, const AxisInfoAnalysis& axes) {
+  int64_t divisor = std::min(kAlignment, term.factor & -term.factor);
+  for (Value symbol : term.symbols) divisor = std::min(kAlignment, divisor * axes.of(symbol).divisibility(0));
+  return divisor * bytes;
+}
+
 // Negative multiples are left out too: they walk backwards.
 bool isAligned(const ScalarExpr& elements, int64_t bytes, const AxisInfoAnalysis& axes) {
   return !elements.isZero() && llvm::all_of(elements.terms(), [&](const ScalarExpr::Term& term) {
-    int64_t divisor = std::min(kAlignment, term.factor & -term.factor);
-    for (Value symbol : term.symbols) divisor = std::min(kAlignment, divisor * axes.of(symbol).divisibility(0));
-    return term.factor > 0 && divisor * bytes % kAlignment == 0;
+    return term.factor > 0 && bytesBehind(term, bytes, axes) % kAlignment == 0;
   });
 }
 
@@ -38,7 +43,7 @@ std::optional<ScalarExpr> extentOf(const DimAccess& dim) {
   if (dim.bound) return dim.bound;
   // Always the same places, and all of them are accessed.
   if (std::optional<int64_t> offset = dim.offset.constant()) return ScalarExpr(*offset + dim.size);
-  return std::nullopt;
+  return ScalarExpr(kMaxExtent);
 }
 
 int64_t divisorOf(const ScalarExpr& extent, const AxisInfoAnalysis& axes) {
@@ -46,9 +51,41 @@ int64_t divisorOf(const ScalarExpr& extent, const AxisInfoAnalysis& axes) {
   return std::min(kAlignment, axes.of(extent.terms()[0].symbols[0]).divisibility(0));
 }
 
-bool isAlignedBase(const analysis::StridedAccess& access, const AxisInfoAnalysis& axes) {
-  return access.describesArguments() && access.baseOffset.isZero() && access.guards.empty() &&
-         axes.of(access.base).divisibility(0) >= kAlignment;
+// The term as a stride that arguments decide, times the rest.
+OuterDim split(const ScalarExpr::Term& term) {
+  OuterDim dim{term.factor, 1};
+  for (Value v : term.symbols) {
+    ScalarExpr symbol = ScalarExpr::symbol(v);
+    ScalarExpr& to = symbol.isOfArguments() ? dim.stride : dim.offset;
+    to = to * symbol;
+  }
+  return dim;
+}
+
+void addOuter(SmallVectorImpl<OuterDim>& dims, const OuterDim& added) {
+  for (OuterDim& dim : dims)
+    if (dim.stride == added.stride) {
+      dim.offset = dim.offset + added.offset;
+      return;
+    }
+  dims.push_back(added);
+}
+
+// What is added to the base, as dimensions of a larger tensor. A map has five dimensions.
+bool distribute(const ScalarExpr& baseOffset, int64_t bytes, const AxisInfoAnalysis& axes, BlockForm& form) {
+  constexpr size_t kMaxOuter = 3;
+  for (const ScalarExpr::Term& term : baseOffset.terms()) {
+    OuterDim dim = split(term);
+    if (!(dim.offset == ScalarExpr(1))) {
+      addOuter(form.outer, dim);
+      continue;
+    }
+    if (bytesBehind(term, bytes, axes) % kAlignment) return false;
+    form.shift = form.shift + dim.stride;
+  }
+  return form.outer.size() <= kMaxOuter && llvm::all_of(form.outer, [&](const OuterDim& dim) {
+           return isAligned(dim.stride, bytes, axes) && dim.offset.isNonNegative(axes);
+         });
 }
 
 class Builder {
@@ -94,14 +131,26 @@ RankedTensorType BlockForm::inMemory(RankedTensorType tile) const {
   return RankedTensorType::get({tile.getDimSize(1), tile.getDimSize(0)}, tile.getElementType());
 }
 
-std::optional<BlockForm> blockForm(Value pointer, Value mask, const AxisInfoAnalysis& axes) {
-  std::optional<analysis::StridedAccess> access = analysis::StrideAnalysis(axes).of(pointer, mask);
-  if (!access || access->dims.size() != 2 || !isAlignedBase(*access, axes)) return std::nullopt;
+RankedTensorType BlockForm::block(RankedTensorType tile) const {
+  SmallVector<int64_t> shape(outer.size(), 1);
+  llvm::append_range(shape, inMemory(tile).getShape());
+  return RankedTensorType::get(shape, tile.getElementType());
+}
+
+llvm::SmallVector<int32_t, 5> BlockForm::allDims() const {
+  return llvm::to_vector<5>(llvm::seq<int32_t>(0, int32_t(outer.size() + 2)));
+}
+
+static std::optional<BlockForm> formOf(std::optional<analysis::StridedAccess> access, Type pointer, const AxisInfoAnalysis& axes) {
+  if (!access || access->dims.size() != 2 || !access->dimsDescribeArguments() || !access->guards.empty() ||
+      axes.of(access->base).divisibility(0) < kAlignment)
+    return std::nullopt;
   BlockForm form;
+  int64_t bytes = analysis::pointeeBytes(pointer);
   auto isUnit = [&](unsigned d) { return access->dims[d].stride.constant() == 1; };
   form.isFlipped = isUnit(0);
-  if (!isUnit(form.isFlipped ? 0 : 1) ||
-      !isAligned(access->dims[form.isFlipped ? 1 : 0].stride, analysis::pointeeBytes(pointer.getType()), axes))
+  if (!isUnit(form.isFlipped ? 0 : 1) || !isAligned(access->dims[form.isFlipped ? 1 : 0].stride, bytes, axes) ||
+      !distribute(access->baseOffset, bytes, axes, form))
     return std::nullopt;
   for (const DimAccess& dim : access->dims) {
     std::optional<ScalarExpr> extent = extentOf(dim);
@@ -114,10 +163,25 @@ std::optional<BlockForm> blockForm(Value pointer, Value mask, const AxisInfoAnal
   return form;
 }
 
+std::optional<BlockForm> blockForm(Value pointer, Value mask, const AxisInfoAnalysis& axes) {
+  return formOf(analysis::StrideAnalysis(axes).of(pointer, mask), pointer.getType(), axes);
+}
+
+std::optional<BlockForm> blockForm(tile::BlockLoadOp load, const AxisInfoAnalysis& axes) {
+  return formOf(analysis::StrideAnalysis(axes).of(load), load.getBase().getType(), axes);
+}
+
 BlockOperands buildOperands(const BlockForm& form, OpBuilder& builder, Location where) {
   Builder b(builder, where);
   BlockOperands out;
   out.base = form.access.base;
+  if (!form.shift.isZero())
+    out.base = tile::AddPtrOp::create(builder, where, out.base.getType(), out.base, b.wide(form.shift));
+  for (const OuterDim& dim : form.outer) {
+    out.shape.push_back(b.wide(kMaxExtent));
+    out.strides.push_back(b.wide(dim.stride));
+    out.offsets.push_back(b.offset(dim.offset, kMaxExtent));
+  }
   for (unsigned i : {0u, 1u}) {
     unsigned d = form.isFlipped ? 1 - i : i;
     out.shape.push_back(b.extent(form.extents[d], form.divisors[d]));

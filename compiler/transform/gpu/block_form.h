@@ -5,7 +5,12 @@
 
 namespace tandem::transform::gpu {
 
-// Of rank 2. Outside the tensor the block reads zeros and drops what it writes; the launcher makes the map, and says so when a stride
+// A dimension that only moves the block: one place of it is accessed, and nothing says where it ends.
+struct OuterDim {
+  analysis::ScalarExpr stride, offset;
+};
+
+// A tile of rank 2. Outside the tensor the block reads zeros and drops what it writes; the launcher makes the map, and says so when a stride
 // turns out negative.
 struct BlockForm {
   analysis::StridedAccess access;
@@ -14,18 +19,24 @@ struct BlockForm {
   llvm::SmallVector<int64_t, 2> divisors;  // powers of two that divide the extents
   llvm::SmallVector<bool, 2> wraps;        // what lies behind the extent is no zero: it begins again from the front
   bool isFlipped = false;                  // the first dimension is the contiguous one
+  llvm::SmallVector<OuterDim, 3> outer;    // what programs add to the base
+  analysis::ScalarExpr shift;              // what arguments add to it, in elements
 
+  // The tile as it lies in memory; as a block of the whole tensor, with an index for each outer dimension.
   mlir::RankedTensorType inMemory(mlir::RankedTensorType tile) const;
+  mlir::RankedTensorType block(mlir::RankedTensorType tile) const;
+  llvm::SmallVector<int32_t, 5> allDims() const;
 };
 
 // Nothing unless the access provably touches what a block would (apart from `wraps`), arguments alone decide base, extents and strides,
-// and these are aligned as TMA wants it.
+// and these are aligned as TMA wants it. Where nothing bounds a place, the program stays below 2^31 there.
 std::optional<BlockForm> blockForm(mlir::Value pointer, mlir::Value mask, const analysis::AxisInfoAnalysis& axes);
+std::optional<BlockForm> blockForm(tile::BlockLoadOp load, const analysis::AxisInfoAnalysis& axes);
 
 // The operands of tile.block_load and tile.block_store, contiguous dimension last.
 struct BlockOperands {
   mlir::Value base;
-  llvm::SmallVector<mlir::Value, 2> shape, strides, offsets;
+  llvm::SmallVector<mlir::Value, 5> shape, strides, offsets;
 };
 BlockOperands buildOperands(const BlockForm& form, mlir::OpBuilder& builder, mlir::Location where);
 

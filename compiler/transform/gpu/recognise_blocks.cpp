@@ -46,13 +46,14 @@ class Recognition {
       if (fitsWgmma(dot, numWarps_, target)) dots_.insert(dot);
     });
     if (dots_.empty()) return false;
-    kernel_.walk([&](tile::LoadOp load) {
-      if (std::optional<BlockForm> form = formOf(load)) loads_[load] = *form;
+    kernel_.walk([&](Operation* op) {
+      if (!isa<tile::LoadOp, tile::BlockLoadOp>(op)) return;
+      if (std::optional<BlockForm> form = formOf(op)) loads_[op] = *form;
     });
     keepWholeProducts();
     for (tile::StoreOp store : storesOfProducts())
       if (std::optional<BlockForm> form = formOf(store)) stores_[store] = *form;
-    for (auto& [load, form] : loads_) replace(cast<tile::LoadOp>(load), form);
+    for (auto& [load, form] : loads_) replace(load, form);
     for (auto& [store, form] : stores_) replace(cast<tile::StoreOp>(store), form);
     if (loads_.empty() && stores_.empty()) return false;
     dropCarriedPointers();
@@ -61,19 +62,28 @@ class Recognition {
 
  private:
   //===- loads --------------------------------------------------------------------------------------------------===//
-  std::optional<BlockForm> formOf(tile::LoadOp load) {
-    auto type = dyn_cast<RankedTensorType>(load.getResult().getType());
-    bool isPlain =
-        !load.getIsVolatile() && load.getCache() != tile::Cache::Cv && (!load.getOther() || isZero(load.getOther()));
-    if (!type || !isPlain || !isa<scf::ForOp>(load->getParentOp()) || readersOf(load).empty()) return std::nullopt;
-    std::optional<BlockForm> form = blockForm(load.getPointer(), load.getMask(), axes_);
+  std::optional<BlockForm> formOf(Operation* load) {
+    if (!isa<RankedTensorType>(load->getResult(0).getType()) || readersOf(load).empty()) return std::nullopt;
+    std::optional<BlockForm> form = readForm(load);
     if (!form || !suitsReaders(load, *form) || !mayRunAhead(load, cast<BlockArgument>(form->access.base)))
       return std::nullopt;
     for (unsigned d : {0u, 1u})
       if (form->wraps[d] &&
-          !isUnobservedFrom(load.getResult(), d, form->extents[d] - form->access.dims[d].offset, axes_))
+          !isUnobservedFrom(load->getResult(0), d, form->extents[d] - form->access.dims[d].offset, axes_))
         return std::nullopt;
     return form;
+  }
+
+  // Pointers, or a block as block pointers and descriptors in the kernel make it, unless TMA takes that as it stands.
+  std::optional<BlockForm> readForm(Operation* op) {
+    if (auto load = dyn_cast<tile::LoadOp>(op)) {
+      bool isPlain =
+          !load.getIsVolatile() && load.getCache() != tile::Cache::Cv && (!load.getOther() || isZero(load.getOther()));
+      return isPlain ? blockForm(load.getPointer(), load.getMask(), axes_) : std::nullopt;
+    }
+    auto load = cast<tile::BlockLoadOp>(op);
+    bool readsZeros = load.getBoundaryCheck().empty() || load.getPadding() == tile::Padding::Zero;
+    return readsZeros && !fitsTma(load) ? blockForm(load, axes_) : std::nullopt;
   }
 
   struct Reader {
@@ -81,25 +91,34 @@ class Recognition {
     bool isLhs, isFlipped;  // flipped: through a transpose
   };
 
-  // Empty when something else than products of the same iteration reads the tile.
-  SmallVector<Reader> readersOf(tile::LoadOp load) const {
+  // Empty when something else reads the tile than products of the same iteration, or of loops behind the load.
+  SmallVector<Reader> readersOf(Operation* load) const {
     SmallVector<Reader> readers;
-    return addReaders(load.getResult(), load->getBlock(), false, readers) ? readers : SmallVector<Reader>();
+    Block* block = load->getBlock();
+    if (!addReaders(load->getResult(0), false, readers)) return {};
+    auto isBeside = [&](const Reader& r) { return r.dot->getBlock() == block; };
+    auto isInLoopBehind = [&](const Reader& r) {
+      auto loop = dyn_cast<scf::ForOp>(r.dot->getParentOp());
+      return loop && loop->getBlock() == block;
+    };
+    bool isInLoop = isa<scf::ForOp>(load->getParentOp()), isOnTop = isa<func::FuncOp>(load->getParentOp());
+    bool isServed = (isInLoop && llvm::all_of(readers, isBeside)) || ((isInLoop || isOnTop) && llvm::all_of(readers, isInLoopBehind));
+    return isServed ? readers : SmallVector<Reader>();
   }
 
-  bool addReaders(Value tile, Block* block, bool isFlipped, SmallVector<Reader>& to) const {
+  bool addReaders(Value tile, bool isFlipped, SmallVector<Reader>& to) const {
     return llvm::all_of(tile.getUses(), [&](OpOperand& use) {
-      if (isFlip(use.getOwner()) && !isFlipped) return addReaders(use.getOwner()->getResult(0), block, true, to);
+      if (isFlip(use.getOwner()) && !isFlipped) return addReaders(use.getOwner()->getResult(0), true, to);
       auto dot = dyn_cast<tile::DotOp>(use.getOwner());
-      if (!dot || !dots_.contains(dot) || dot->getBlock() != block || use.get() == dot.getAcc()) return false;
+      if (!dot || !dots_.contains(dot) || use.get() == dot.getAcc()) return false;
       to.push_back({dot, use.getOperandNumber() == dot.getLhsMutable().getOperandNumber(), isFlipped});
       return true;
     });
   }
 
   // Whether wgmma takes the tile as it lies in memory. Otherwise it would go through registers as it does now.
-  bool suitsReaders(tile::LoadOp load, const BlockForm& form) const {
-    RankedTensorType type = form.inMemory(cast<RankedTensorType>(load.getResult().getType()));
+  bool suitsReaders(Operation* load, const BlockForm& form) const {
+    RankedTensorType type = form.inMemory(cast<RankedTensorType>(load->getResult(0).getType()));
     return panelSwizzle(type) && llvm::all_of(readersOf(load), [&](const Reader& reader) {
              bool kMajor = reader.isLhs != (reader.isFlipped != form.isFlipped);
              return kMajor || type.getElementTypeBitWidth() == 16;
@@ -114,25 +133,27 @@ class Recognition {
     };
     for (bool changed = true; changed;) {
       changed = false;
-      for (Operation* entry : llvm::to_vector(llvm::make_first_range(loads_))) {
-        auto load = cast<tile::LoadOp>(entry);
+      for (Operation* load : llvm::to_vector(llvm::make_first_range(loads_))) {
         bool lacks = llvm::any_of(readersOf(load), [&](Reader reader) {
-          return isLeft(reader.dot.getLhs(), load->getBlock()) || isLeft(reader.dot.getRhs(), load->getBlock());
+          Block* block = reader.dot->getBlock();
+          return isLeft(reader.dot.getLhs(), block) || isLeft(reader.dot.getRhs(), block);
         });
-        if (lacks) changed |= loads_.erase(entry) > 0;
+        if (lacks) changed |= loads_.erase(load) > 0;
       }
     }
   }
 
-  void replace(tile::LoadOp load, const BlockForm& form) {
+  void replace(Operation* load, const BlockForm& form) {
     OpBuilder builder(load);
-    Location loc = load.getLoc();
+    Location loc = load->getLoc();
     BlockOperands block = buildOperands(form, builder, loc);
-    auto type = cast<RankedTensorType>(load.getResult().getType());
-    Value tile = tile::BlockLoadOp::create(builder, loc, form.inMemory(type), block.base, block.shape, block.strides,
-                                           block.offsets, ArrayRef<int32_t>{0, 1}, tile::Padding::Zero, load.getCache(),
-                                           load.getEvict(), true);
+    auto type = cast<RankedTensorType>(load->getResult(0).getType());
+    auto hints = [&](auto op) { return std::pair(op.getCache(), op.getEvict()); };
+    auto [cache, evict] = isa<tile::LoadOp>(load) ? hints(cast<tile::LoadOp>(load)) : hints(cast<tile::BlockLoadOp>(load));
+    Value tile = tile::BlockLoadOp::create(builder, loc, form.block(type), block.base, block.shape, block.strides, block.offsets,
+                                           form.allDims(), tile::Padding::Zero, cache, evict, true);
     if (isWhole(load)) setWhole(tile.getDefiningOp());
+    if (!form.outer.empty()) tile = tile::ReshapeOp::create(builder, loc, form.inMemory(type), tile);
     if (form.isFlipped) {
       for (Operation* user : llvm::make_early_inc_range(load->getUsers())) {
         if (!isFlip(user)) continue;
@@ -142,8 +163,8 @@ class Recognition {
       if (!load->use_empty())
         tile = tile::PermuteOp::create(builder, loc, type, tile, builder.getDenseI32ArrayAttr({1, 0}));
     }
-    load.getResult().replaceAllUsesWith(tile);
-    load.erase();
+    load->getResult(0).replaceAllUsesWith(tile);
+    load->erase();
   }
 
   //===- stores -------------------------------------------------------------------------------------------------===//
@@ -184,9 +205,11 @@ class Recognition {
 
   void replace(tile::StoreOp store, const BlockForm& form) {
     OpBuilder builder(store);
-    BlockOperands block = buildOperands(form, builder, store.getLoc());
-    auto blockStore = tile::BlockStoreOp::create(builder, store.getLoc(), block.base, block.shape, block.strides,
-                                                 block.offsets, store.getValue(), ArrayRef<int32_t>{0, 1},
+    Location loc = store.getLoc();
+    BlockOperands block = buildOperands(form, builder, loc);
+    Value value = store.getValue();
+    if (!form.outer.empty()) value = tile::ReshapeOp::create(builder, loc, form.block(cast<RankedTensorType>(value.getType())), value);
+    auto blockStore = tile::BlockStoreOp::create(builder, loc, block.base, block.shape, block.strides, block.offsets, value, form.allDims(),
                                                  tile::RmwAttr(), store.getCache(), store.getEvict(), true);
     if (isWhole(store)) setWhole(blockStore);
     store.erase();

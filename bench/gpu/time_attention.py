@@ -7,8 +7,8 @@ import torch
 from contenders import HERE, load, microseconds
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-# (BM, BN, warps, stages), by head dimension.
-OURS = {128: [(128, 128, 8, 2)], 64: [(128, 128, 8, 2), (128, 64, 4, 3)]}
+# (BM, BN, warps, stages), by head dimension. Of the causal form blocks are at least as high as wide.
+OURS = {128: [(128, 128, 8, 2)], 64: [(128, 128, 8, 2), (64, 64, 4, 3), (64, 128, 4, 3)]}
 THEIRS = [(128, 128, 8, 3), (128, 64, 8, 3), (128, 64, 4, 3), (64, 64, 4, 3)]
 
 
@@ -30,39 +30,55 @@ def run(module, q, k, v, out, m, causal, config):
                                        num_stages=stages)
 
 
+def run_pointers(module, q, k, v, out, m, causal, config):
+    BM, BN, warps, stages = config
+    Z, H, N, D = q.shape
+    module.attention_pointers[(N // BM, Z * H)](q, k, v, out, m, D**-0.5, N * D, D, 1, N, D=D, BM=BM, BN=BN, STAGE=3 if causal else 1,
+                                                num_warps=warps, num_stages=stages)
+
+
 def sdpa(q, k, v, causal, backend):
     with sdpa_kernel(backend):
         return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
 
 
 def error(out, q, k, v, causal):
-    """Of the first two heads, against float64."""
-    q, k, v = (t[:1, :2].double() for t in (q, k, v))
-    scores = q @ k.mT * q.shape[-1]**-0.5
+    """Of the first two heads, their first and last 128 queries, against float64."""
+    N, D = q.shape[-2:]
+    rows = torch.cat([torch.arange(128), torch.arange(N - 128, N)]).to(q.device)
+    q, k, v = q[:1, :2, rows].double(), k[:1, :2].double(), v[:1, :2].double()
+    scores = q @ k.mT * D**-0.5
     if causal:
-        scores = scores.masked_fill(~torch.ones(scores.shape[-2:], device=q.device, dtype=torch.bool).tril(), -float("inf"))
+        scores = scores.masked_fill(rows[:, None] < torch.arange(N, device=q.device), -float("inf"))
     exact = torch.softmax(scores, -1) @ v
-    return ((out[:1, :2].double() - exact).norm() / exact.norm()).item()
+    return ((out[:1, :2, rows].double() - exact).norm() / exact.norm()).item()
 
 
 def measure(N, D, causal, dtype, ours, theirs):
     Z, H = max(1, 16384 // N), 2048 // D
     q, k, v = (torch.randn(Z, H, N, D, device="cuda").to(dtype) for _ in range(3))
     out, m = torch.empty_like(q), torch.empty(Z, H, N, device="cuda")
-    calls = {("tandem", c): functools.partial(run, ours, q, k, v, out, m, causal, c) for c in OURS[D]}
+    configs = [c for c in OURS[D] if c[0] >= c[1] or not causal]
+    calls = {("tandem", c): functools.partial(run, ours, q, k, v, out, m, causal, c) for c in configs}
+    calls |= {("pointers", c): functools.partial(run_pointers, ours, q, k, v, out, m, causal, c) for c in configs}
     calls |= {("triton", c): functools.partial(run, theirs, q, k, v, out, m, causal, c) for c in THEIRS}
     for name, backend in (("cudnn", SDPBackend.CUDNN_ATTENTION), ("flash", SDPBackend.FLASH_ATTENTION)):
         calls[name, None] = functools.partial(sdpa, q, k, v, causal, backend)
     flops = 4.0 * Z * H * N * N * D * (0.5 if causal else 1)
-    best = {}
-    for (name, _), us in zip(calls, microseconds(*calls.values(), repetitions=10)):
-        best[name] = max(best.get(name, 0), flops / us * 1e-6)
-    out.fill_(float("nan"))
-    calls["tandem", OURS[D][0]]()
+    best, chosen = {}, {}
+    for (name, config), us in zip(calls, microseconds(*calls.values(), repetitions=10)):
+        if flops / us * 1e-6 > best.get(name, 0):
+            best[name], chosen[name] = flops / us * 1e-6, config
+    errors = {}
+    for name in ("tandem", "pointers"):
+        for config in configs:
+            out.fill_(float("nan"))
+            calls[name, config]()
+            errors[name] = max(errors.get(name, 0), error(out, q, k, v, causal))
     ratios = ", ".join(f"{best['tandem'] / t:.2f} x {name}" for name, t in best.items() if name != "tandem")
-    accuracy = f"error {error(out, q, k, v, causal):.1e}" if N <= 8192 else "error not computed"
     print(f"D {D} causal {causal} N {N} {dtype}: " + ", ".join(f"{name} {t:.0f}" for name, t in best.items()),
-          f"TFLOP/s; {ratios}; {accuracy}",
+          f"TFLOP/s; {ratios}; blocks {chosen['tandem'][:3]}, Triton's {chosen['triton'][:3]};",
+          ", ".join(f"{name} error {e:.1e}" for name, e in errors.items()),
           flush=True)
 
 

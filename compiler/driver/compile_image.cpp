@@ -7,6 +7,7 @@
 #include "compiler/lower/nvidia/lower.h"
 #include "compiler/transform/gpu/assign_layouts.h"
 #include "compiler/transform/gpu/carry_offsets.h"
+#include "compiler/transform/gpu/defer_sums.h"
 #include "compiler/transform/gpu/insert_barriers.h"
 #include "compiler/transform/gpu/overlap_products.h"
 #include "compiler/transform/gpu/recognise_blocks.h"
@@ -20,9 +21,10 @@ namespace {
 // 1. A program of several blocks becomes what each of them does: the later stages know one block.
 // 2. Blocks of tensors that the program reads and writes by pointer arithmetic.
 // 3. Addresses that loops still move on, as offsets.
-// 4. Products: units, rings and warp roles, while the program is still free of layouts.
-// 5. Layouts, with the conversions between them.
-// 6. Barriers between accesses to the same memory.
+// 4. Sums of online softmax, in parts that threads hold.
+// 5. Products: units, rings and warp roles, while the program is still free of layouts.
+// 6. Layouts, with the conversions between them.
+// 7. Barriers between accesses to the same memory.
 void transform(Compilation& c, const target::TargetInfo& target, bool layouts) {
   c.kernel().getContext()->getOrLoadDialect<tgpu::TgpuDialect>();
   if (std::string stages = c.option("num_stages"); !stages.empty())
@@ -34,6 +36,7 @@ void transform(Compilation& c, const target::TargetInfo& target, bool layouts) {
   }
   bool haveBlocks = transform::gpu::recogniseBlocks(c.kernel(), target);
   if (transform::gpu::carryOffsets(c.kernel()) || haveBlocks) c.canonicalize();
+  transform::gpu::deferSums(c.kernel(), target);
   transform::gpu::selectProducts(c.kernel(), target);
   transform::gpu::overlapProducts(c.kernel());
   if (!layouts) return;

@@ -332,6 +332,7 @@ class KernelLowering {
   bool lowerRing(mlir::Operation* op);
   bool lowerTma(mlir::Operation* op);
   int blocksThatFit(mlir::func::FuncOp kernel) const;
+  bool hasSmallBuffers(mlir::func::FuncOp kernel) const;
   void lowerWarpSpecialize(tgpu::WarpSpecializeOp op);
   Ring& ringOf(mlir::Value ring) { return rings_.find(ring)->second; }
   void advance(Ring& ring, int counter);

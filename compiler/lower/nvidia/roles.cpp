@@ -5,34 +5,52 @@
 namespace tandem::lower::nvidia {
 using namespace mlir;
 
-// Whether a block leaves half of the multiprocessor: few consumers, whose widest product leaves them registers enough.
+// How many blocks of few consumers share the multiprocessor: two where the widest product leaves registers enough; with roles three,
+// where all products of an iteration do and the buffers are small.
 int KernelLowering::blocksThatFit(func::FuncOp kernel) const {
-  int64_t columns = 0, groups = std::max(1, numWarps_ / 4);
+  int64_t widest = 0, groups = std::max(1, numWarps_ / 4);
+  llvm::DenseMap<Block*, int64_t> columns;
   kernel.walk([&](tgpu::WgmmaOp op) {
     auto acc = cast<RankedTensorType>(op.getAcc().getType());
     int64_t rowGroups = std::min<int64_t>(groups, acc.getDimSize(0) / 64);
-    columns = std::max(columns, acc.getDimSize(1) * rowGroups / groups);
+    widest = std::max(widest, acc.getDimSize(1) * rowGroups / groups);
+    columns[op->getBlock()] += acc.getNumElements() / 64 / groups;
   });
-  return columns && columns <= 128 && numWarps_ <= 4 ? 2 : 1;
+  if (!widest || widest > 128 || numWarps_ > 4) return 1;
+  bool areFew = llvm::all_of(columns, [](const auto& entry) { return entry.second <= 128; });
+  return areFew && widest <= 64 && hasSmallBuffers(kernel) ? 3 : 2;
 }
 
-// Registers move from the producer, which needs few, to the consumers, in steps of 8, so that all fit the multiprocessor. One consumer
-// warpgroup leaves room for a second block, whose products run while this one stores.
+// A third of the shared memory, with room for what is stored and exchanged.
+bool KernelLowering::hasSmallBuffers(func::FuncOp kernel) const {
+  constexpr int64_t kBesideBuffers = 16 * 1024;
+  int64_t bytes = kBesideBuffers;
+  bool haveRoles = false;
+  kernel.walk([&](tgpu::WarpSpecializeOp) { haveRoles = true; });
+  kernel.walk([&](tgpu::AllocOp op) {
+    auto type = cast<tile::SmemType>(op.getType());
+    bytes += ShapedType::getNumElements(type.getShape()) * type.getElementType().getIntOrFloatBitWidth() / 8 * op.getSlots();
+  });
+  return haveRoles && bytes <= target_.maxSharedBytes() / 3;
+}
+
+// Registers move from the producer, which needs few, to the consumers, in steps of 8, within what the block has been given. Blocks beside
+// it run their products while this one computes or stores.
 void KernelLowering::lowerWarpSpecialize(tgpu::WarpSpecializeOp op) {
-  constexpr int kProducerWarps = 4, kProducerRegisters = 40;
+  constexpr int kProducerWarps = 4;
+  const int producerRegisters = blocksPerMultiprocessor_ > 2 ? 24 : 40;
   int consumers = 32 * numWarps_, threads = consumers + 32 * kProducerWarps;
   image_.threads = threads;
-  int registers = target_.registersPerMultiprocessor() / blocksPerMultiprocessor_;
-  int even = registers / threads / 8 * 8;
-  int spare = registers - kProducerRegisters * 32 * kProducerWarps;
+  int even = target_.registersPerMultiprocessor() / blocksPerMultiprocessor_ / threads / 8 * 8;
+  int spare = even * threads - producerRegisters * 32 * kProducerWarps;
   int consumerRegisters = std::min(240, spare / consumers / 8 * 8);
-  bool moves = target_.hasSetMaxRegister() && even < consumerRegisters && even >= kProducerRegisters;
+  bool moves = target_.hasSetMaxRegister() && even < consumerRegisters && even >= producerRegisters;
 
   llvm::BasicBlock *consumer = newBlock("consumer"), *producer = newBlock("producer"), *after = newBlock("after");
   b_.CreateCondBr(b_.CreateICmpULT(warpId(), b_.getInt32(numWarps_)), consumer, producer);
 
   b_.SetInsertPoint(producer);
-  if (moves) ptx::decreaseRegisters(b_, kProducerRegisters);
+  if (moves) ptx::decreaseRegisters(b_, producerRegisters);
   role_ = 2;
   resetCounters();
   when(b_.CreateICmpEQ(threadId(), b_.getInt32(consumers)), [&] {

@@ -10,8 +10,8 @@ struct OuterDim {
   analysis::ScalarExpr stride, offset;
 };
 
-// A tile of rank 2. Outside the tensor the block reads zeros and drops what it writes; the launcher makes the map, and says so when a stride
-// turns out negative.
+// A tile of rank 2. Outside the tensor the block reads zeros and drops what it writes; the launcher makes the map, and says so when a
+// stride turns out negative.
 struct BlockForm {
   analysis::StridedAccess access;
   llvm::SmallVector<analysis::ScalarExpr, 2>

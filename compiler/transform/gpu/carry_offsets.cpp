@@ -84,7 +84,8 @@ class Carrying {
       first_.push_back(inits[o.index]);
       inits[o.index] = arith::ConstantOp::create(builder, loop_.getLoc(), builder.getIntegerAttr(o.type, 0));
     }
-    auto made = scf::ForOp::create(builder, loop_.getLoc(), loop_.getLowerBound(), loop_.getUpperBound(), loop_.getStep(), inits);
+    auto made = scf::ForOp::create(builder, loop_.getLoc(), loop_.getLowerBound(), loop_.getUpperBound(),
+                                   loop_.getStep(), inits);
     made.setUnsignedCmp(loop_.getUnsignedCmp());
     made->setDiscardableAttrs(loop_->getDiscardableAttrDictionary());
     Operation* yield = loop_.getBody()->getTerminator();
@@ -103,10 +104,12 @@ class Carrying {
     if (!to.empty()) to.back().erase();
     OpBuilder top = OpBuilder::atBlockBegin(&to);
     SmallVector<Value> arguments(to.getArguments());
-    for (auto [o, first] : llvm::zip(offsets_, first_)) arguments[o.index + 1] = moved(first, arguments[o.index + 1], top);
+    for (auto [o, first] : llvm::zip(offsets_, first_))
+      arguments[o.index + 1] = moved(first, arguments[o.index + 1], top);
     for (Offset& o : offsets_)
       for (Value& number : o.numbers)
-        if (auto from = dyn_cast<BlockArgument>(number); from && from.getOwner() == loop_.getBody()) number = arguments[from.getArgNumber()];
+        if (auto from = dyn_cast<BlockArgument>(number); from && from.getOwner() == loop_.getBody())
+          number = arguments[from.getArgNumber()];
     for (auto [from, value] : llvm::zip(loop_.getBody()->getArguments(), arguments)) from.replaceAllUsesWith(value);
     to.getOperations().splice(to.end(), loop_.getBody()->getOperations());
   }

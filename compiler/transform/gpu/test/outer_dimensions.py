@@ -1,21 +1,29 @@
 # Blocks whose base depends on the program: what is added to it becomes outer dimensions of a larger tensor, of which one place is read.
 # RUN: tandemc %s:attend --emit=gpu --num-warps 8 --num-stages 2 --constexpr 'FORM="pointers"' \
-# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:1, i32, i32, fp32' | FileCheck %s --check-prefix=FREE
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:1, i32, i32, fp32' \
+# RUN:   | FileCheck %s --check-prefix=FREE
 # RUN: tandemc %s:attend --emit=gpu --num-warps 8 --num-stages 2 --constexpr 'FORM="masks"' \
-# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:1, i32, i32, fp32' | FileCheck %s --check-prefix=ENDS
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:1, i32, i32, fp32' \
+# RUN:   | FileCheck %s --check-prefix=ENDS
 # RUN: tandemc %s:attend --emit=gpu --num-warps 8 --num-stages 2 --constexpr 'FORM="block pointers"' \
-# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:1, i32, i32, fp32' | FileCheck %s --check-prefix=FREE
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:1, i32, i32, fp32' \
+# RUN:   | FileCheck %s --check-prefix=FREE
 # RUN: tandemc %s:attend --emit=gpu --num-warps 8 --num-stages 2 --constexpr 'FORM="checked block pointers"' \
-# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:1, i32, i32, fp32' | FileCheck %s --check-prefix=ENDS
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:1, i32, i32, fp32' \
+# RUN:   | FileCheck %s --check-prefix=ENDS
 # RUN: tandemc %s:attend --emit=gpu --num-warps 8 --num-stages 2 --constexpr 'FORM="descriptors"' \
-# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:1, i32, i32, fp32' | FileCheck %s --check-prefix=ENDS
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:1, i32, i32, fp32' \
+# RUN:   | FileCheck %s --check-prefix=ENDS
 # A head's stride that may not be a multiple of 16 bytes, no contiguous dimension, a place that may be negative:
 # RUN: tandemc %s:attend --emit=gpu --num-warps 8 --num-stages 2 --constexpr 'FORM="pointers"' \
-# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32:16, i32, i32:16, i32:1, i32, i32, fp32' | FileCheck %s --check-prefix=STAYS
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32:16, i32, i32:16, i32:1, i32, i32, fp32' \
+# RUN:   | FileCheck %s --check-prefix=STAYS
 # RUN: tandemc %s:attend --emit=gpu --num-warps 8 --num-stages 2 --constexpr 'FORM="pointers"' \
-# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:16, i32, i32, fp32' | FileCheck %s --check-prefix=STAYS
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:16, i32, i32, fp32' \
+# RUN:   | FileCheck %s --check-prefix=STAYS
 # RUN: tandemc %s:attend --emit=gpu --num-warps 8 --num-stages 2 --constexpr 'FORM="pointers", BACK=1' \
-# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:1, i32, i32, fp32' | FileCheck %s --check-prefix=STAYS
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:1, i32, i32, fp32' \
+# RUN:   | FileCheck %s --check-prefix=STAYS
 # A constant stride of heads is a dimension too, when the rows have an end; what all programs add moves the base.
 # RUN: tandemc %s:constants --emit=gpu --num-warps 8 --signature '*fp16:16, *fp16:16, *fp32:16, i32' | FileCheck %s --check-prefix=CONSTANT
 import triton

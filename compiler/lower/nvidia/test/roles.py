@@ -1,0 +1,35 @@
+# How many blocks share a multiprocessor, and what registers each role gets of what its block was given.
+# RUN: tandemc %s:product --emit=ptx --num-warps 4 --num-stages 3 --constexpr 'BM=64, BN=64' \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32' | FileCheck %s --check-prefix=THREE
+# RUN: tandemc %s:product --emit=ptx --num-warps 4 --num-stages 4 --constexpr 'BM=64, BN=64' \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32' | FileCheck %s --check-prefix=TWO
+# RUN: tandemc %s:product --emit=ptx --num-warps 4 --num-stages 3 --constexpr 'BM=64, BN=128' \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32' | FileCheck %s --check-prefix=TWO
+# RUN: tandemc %s:product --emit=ptx --num-warps 8 --num-stages 3 --constexpr 'BM=128, BN=64' \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32' | FileCheck %s --check-prefix=ONE
+# 640 threads have 96 registers each: 512 of 110 would be more than that.
+# RUN: tandemc %s:product --emit=ptx --num-warps 16 --num-stages 3 --constexpr 'BM=256, BN=64' \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32' | FileCheck %s --check-prefix=WIDE
+import triton
+import triton.language as tl
+
+
+# THREE: .minnctapersm 3
+# THREE-DAG: setmaxnreg.inc.sync.aligned.u32 136
+# THREE-DAG: setmaxnreg.dec.sync.aligned.u32 24
+# TWO: .minnctapersm 2
+# TWO-DAG: setmaxnreg.inc.sync.aligned.u32 216
+# TWO-DAG: setmaxnreg.dec.sync.aligned.u32 40
+# ONE: .minnctapersm 1
+# ONE-DAG: setmaxnreg.inc.sync.aligned.u32 232
+# WIDE: .reqntid 640
+# WIDE: setmaxnreg.inc.sync.aligned.u32 104
+@triton.jit
+def product(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr):
+    a = tl.make_tensor_descriptor(a_ptr, shape=[M, 64], strides=[64, 1], block_shape=[BM, 64])
+    b = tl.make_tensor_descriptor(b_ptr, shape=[64, N], strides=[128, 1], block_shape=[64, BN])
+    c = tl.make_tensor_descriptor(c_ptr, shape=[M, N], strides=[128, 1], block_shape=[BM, BN])
+    acc = tl.zeros([BM, BN], tl.float32)
+    for k in range(0, K, 64):
+        acc = tl.dot(a.load([tl.program_id(0) * BM, k]), b.load([k, 0]), acc)
+    c.store([tl.program_id(0) * BM, 0], acc.to(tl.float16))

@@ -9,21 +9,27 @@ SHAPES = [(16384, 14336, 4096, 8), (16384, 4096, 14336, 8), (16384, 1536, 2048, 
 CONFIGS = [(128, 256, 64, 8, 4), (128, 128, 64, 8, 5)]
 
 
+GROUP = 8  # row blocks of an expert that go together, at most
+
+
 def deal(rows, experts, block):
-    """Random sizes of the experts' shares, and each row block's expert, first row and end."""
+    """Random sizes of the experts' shares; for each row block its expert, first row and end, and the group it goes with."""
     sizes = torch.bincount(torch.randint(experts, (rows,)), minlength=experts)
-    ends = sizes.cumsum(0)
-    tables = [(e, first, end) for e, (size, end) in enumerate(zip(sizes.tolist(), ends.tolist()))
-              for first in range(end - size, end, block)]
-    return sizes, [torch.tensor(column, dtype=torch.int32, device="cuda") for column in zip(*tables)]
+    table = []
+    for expert, (size, end) in enumerate(zip(sizes.tolist(), sizes.cumsum(0).tolist())):
+        starts = range(end - size, end, block)
+        height = -(-len(starts) // max(1, -(-len(starts) // GROUP)))
+        for i, start in enumerate(starts):
+            first = i // max(1, height) * height
+            table.append((expert, start, end, len(table) - i + first, min(height, len(starts) - first)))
+    return sizes, [torch.tensor(column, dtype=torch.int32, device="cuda") for column in zip(*table)]
 
 
 def call(module, a, b, c, tables, config):
     bm, bn, bk, warps, stages = config
     experts, n, k = b.shape
-    expert, row, end = tables
-    return lambda: module.matmul_grouped[(132,)](a, b, c, expert, row, end, len(expert), len(a), experts, n, k, BM=bm, BN=bn, BK=bk,
-                                                 SMS=132, num_warps=warps, num_stages=stages)
+    return lambda: module.matmul_grouped[(132,)](a, b, c, *tables, len(tables[0]), len(a), experts, n, k, BM=bm, BN=bn, BK=bk, SMS=132,
+                                                 num_warps=warps, num_stages=stages)
 
 
 def error(a, b, c, sizes):

@@ -57,6 +57,15 @@ def transpose(x_ptr, out_ptr, rows, columns, BM: tl.constexpr, BN: tl.constexpr)
 
 
 @triton.jit
+def place_of(tile, rows, columns, GROUP: tl.constexpr):
+    """Row and column of a tile, counted in tiles; GROUP rows share the columns that they need at one time."""
+    in_group = GROUP * columns
+    first = tile // in_group * GROUP
+    height = min(rows - first, GROUP)
+    return first + tile % height, tile % in_group // height
+
+
+@triton.jit
 def matmul_persistent(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr,
                       SMS: tl.constexpr):
     """C[M, N] = A[M, K] B[N, K]^T by tensor descriptors; each program takes every SMS-th tile."""
@@ -66,16 +75,50 @@ def matmul_persistent(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.con
     rows = tl.cdiv(M, BM)
     columns = tl.cdiv(N, BN)
     steps = tl.cdiv(K, BK)
-    in_group = GROUP * columns
     for tile in tl.range(tl.program_id(0), rows * columns, SMS, flatten=True):
-        first = tile // in_group * GROUP
-        height = min(rows - first, GROUP)
-        row = (first + tile % height) * BM
-        column = tile % in_group // height * BN
+        row, column = place_of(tile, rows, columns, GROUP)
         acc = tl.zeros((BM, BN), dtype=tl.float32)
         for k in range(steps):
-            acc = tl.dot(a.load([row, k * BK]), b.load([column, k * BK]).T, acc)
-        c.store([row, column], acc.to(c_ptr.dtype.element_ty))
+            acc = tl.dot(a.load([row * BM, k * BK]), b.load([column * BN, k * BK]).T, acc)
+        c.store([row * BM, column * BN], acc.to(c_ptr.dtype.element_ty))
+
+
+@triton.jit
+def matmul_split(a_ptr, b_ptr, c_ptr, part_ptr, count_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+                 GROUP: tl.constexpr, SMS: tl.constexpr, PIECES: tl.constexpr):
+    """The same product. The tiles left over for the last round, fewer than programs, are cut into PIECES along K, so that their programs
+    have work as well; first come the first pieces of all, which share what they read. Who brings the last piece of a tile adds up all of
+    them, in their order. `part` holds PIECES * SMS tiles, `count` SMS zeros, which are zeros again in the end."""
+    a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[BM, BK])
+    b = tl.make_tensor_descriptor(b_ptr, shape=[N, K], strides=[K, 1], block_shape=[BN, BK])
+    c = tl.make_tensor_descriptor(c_ptr, shape=[M, N], strides=[N, 1], block_shape=[BM, BN])
+    rows = tl.cdiv(M, BM)
+    columns = tl.cdiv(N, BN)
+    steps = tl.cdiv(K, BK)
+    left = rows * columns % SMS
+    whole = rows * columns - left
+    inside = tl.arange(0, BM)[:, None] * BN + tl.arange(0, BN)[None, :]
+    for item in tl.range(tl.program_id(0), whole + left * PIECES, SMS, flatten=True):
+        is_whole = item < whole
+        piece = tl.where(is_whole, 0, (item - whole) // max(left, 1))
+        tile = item - piece * left
+        begin = piece * steps // PIECES
+        end = tl.where(is_whole, steps, (piece + 1) * steps // PIECES)
+        row, column = place_of(tile, rows, columns, GROUP)
+        acc = tl.zeros((BM, BN), dtype=tl.float32)
+        for k in range(begin, end):
+            acc = tl.dot(a.load([row * BM, k * BK]), b.load([column * BN, k * BK]).T, acc)
+        if is_whole:
+            c.store([row * BM, column * BN], acc.to(c_ptr.dtype.element_ty))
+        else:
+            parts = part_ptr + (tile - whole) * (BM * BN) + inside
+            tl.store(parts + piece * left * (BM * BN), acc)
+            if tl.atomic_add(count_ptr + (tile - whole), 1, sem="acq_rel") == PIECES - 1:
+                acc = tl.zeros((BM, BN), dtype=tl.float32)
+                for p in range(PIECES):
+                    acc += tl.load(parts + p * left * (BM * BN))
+                c.store([row * BM, column * BN], acc.to(c_ptr.dtype.element_ty))
+                tl.store(count_ptr + (tile - whole), 0)
 
 
 @triton.jit
@@ -111,21 +154,25 @@ def matmul_pointers(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_b
 
 
 @triton.jit
-def matmul_grouped(a_ptr, b_ptr, c_ptr, expert_ptr, row_ptr, end_ptr, blocks, M, E, N, K, BM: tl.constexpr, BN: tl.constexpr,
-                   BK: tl.constexpr, SMS: tl.constexpr):
-    """C[rows of e] = A[rows of e, K] B[e, N, K]^T for each expert e; row block i belongs to expert[i] and holds rows row[i] to end[i]."""
+def matmul_grouped(a_ptr, b_ptr, c_ptr, expert_ptr, row_ptr, end_ptr, first_ptr, height_ptr, blocks, M, E, N, K, BM: tl.constexpr,
+                   BN: tl.constexpr, BK: tl.constexpr, SMS: tl.constexpr):
+    """C[rows of e] = A[rows of e, K] B[e, N, K]^T for each expert e; row block i belongs to expert[i] and holds rows row[i] to end[i]. The
+    height[i] row blocks from first[i] on are an expert's and go together: all of them with one block of B's rows, then with the next."""
     a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[BM, BK])
     b = tl.make_tensor_descriptor(b_ptr, shape=[E * N, K], strides=[K, 1], block_shape=[BN, BK])
     columns = tl.cdiv(N, BN)
     for tile in tl.range(tl.program_id(0), blocks * columns, SMS, flatten=True):
-        block = tile // columns
-        column = tile % columns * BN
+        first = tl.load(first_ptr + tile // columns)
+        height = tl.load(height_ptr + tile // columns)
+        block = first + (tile - first * columns) % height
+        column = (tile - first * columns) // height * BN
         expert = tl.load(expert_ptr + block)
         row = tl.load(row_ptr + block)
+        end = tl.load(end_ptr + block)
         acc = tl.zeros((BM, BN), dtype=tl.float32)
         for k in range(tl.cdiv(K, BK)):
             acc = tl.dot(a.load([row, k * BK]), b.load([expert * N + column, k * BK]).T, acc)
         m = row + tl.arange(0, BM)
         n = column + tl.arange(0, BN)
-        mask = (m < tl.load(end_ptr + block))[:, None] & (n < N)[None, :]
+        mask = (m < end)[:, None] & (n < N)[None, :]
         tl.store(c_ptr + m[:, None].to(tl.int64) * N + n[None, :], acc.to(c_ptr.dtype.element_ty), mask=mask)

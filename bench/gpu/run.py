@@ -4,6 +4,7 @@ where it is there. PROGRAM is bench/gpu/launch.cpp, built, and BUNDLE its kernel
 Every contender of a row runs in turn in one loop; each result is checked against a product in float64 first.
 """
 
+import functools
 import hashlib
 import json
 import pathlib
@@ -21,13 +22,14 @@ SQUARES = [(4096, 4096, 4096), (8192, 8192, 8192)]
 SHAPES = SQUARES + [(8192, 1024, 12288), (8192, 1024, 14336), (8192, 896, 14336), (8192, 1152, 36864), (8192, 2048, 28672),
                     (8192, 2048, 30720), (8192, 7168, 8192), (8192, 4096, 2048), (8192, 14336, 4096), (1024, 7168, 8192), (16, 7168, 8192),
                     (64, 7168, 8192), (256, 7168, 8192)]
-# BM, BN, BK, warps, stages, programs
-LARGE = [(128, 256, 64, 8, 4, 132), (128, 128, 64, 8, 5, 132), (128, 128, 64, 4, 3, 264)]
+# BM, BN, BK, warps, stages, programs; and pieces that the tiles left over are cut into (matmul_split)
+LARGE = [(128, 256, 64, 8, 4, 132), (128, 128, 64, 8, 5, 132), (128, 128, 64, 4, 3, 264), (128, 128, 64, 8, 5, 132, 2),
+         (128, 128, 64, 8, 5, 132, 5)]
 SMALL = [(64, 64, 128, 4, 6, 132), (64, 128, 128, 4, 4, 132), (128, 128, 64, 8, 6, 132), (64, 32, 128, 4, 8, 264), (64, 32, 256, 4, 4, 264),
          (64, 64, 128, 4, 4, 264), (64, 64, 256, 4, 4, 132), (128, 64, 128, 4, 4, 264), (128, 64, 128, 8, 4, 132)]
 FP8_SHAPES = [(4096, 4096, 4096), (8192, 8192, 8192), (8192, 7168, 8192), (8192, 2048, 28672), (1280, 4096, 12032)]
-FP8 = [(128, 256, 128, 8, 4, 132), (128, 128, 128, 8, 6, 132), (128, 128, 128, 4, 3, 264)]
-TRITON = [(128, 256, 64, 8, 3, 132), (128, 128, 64, 4, 4, 264), (64, 128, 128, 4, 3, 264)]
+FP8 = [(128, 256, 128, 8, 4, 132), (128, 128, 128, 8, 6, 132), (128, 128, 128, 4, 3, 264), (128, 128, 128, 8, 6, 132, 2)]
+TRITON = [(128, 256, 64, 8, 3, 132), (128, 128, 64, 4, 4, 264), (64, 128, 128, 4, 3, 264), (128, 128, 64, 8, 3, 132, 2)]
 
 
 def cdiv(a, b):
@@ -40,12 +42,20 @@ def relative_error(c, a, b):
     return ((c[rows].double() - exact).norm() / exact.norm()).item()
 
 
+@functools.cache
+def workspace(floats):
+    return torch.empty(floats, device="cuda"), torch.zeros(1024, dtype=torch.int32, device="cuda")
+
+
 def persistent(module, a, b, c, config):
     (m, k), n = a.shape, b.shape[0]
-    bm, bn, bk, warps, stages, programs = config
+    bm, bn, bk, warps, stages, programs, *pieces = config
+    sizes = {"BM": bm, "BN": bn, "BK": bk, "GROUP": 8, "SMS": programs, "num_warps": warps, "num_stages": stages}
     grid = (min(programs, cdiv(m, bm) * cdiv(n, bn)),)
-    return lambda: module.matmul_persistent[grid](a, b, c, m, n, k, BM=bm, BN=bn, BK=bk, GROUP=8, SMS=programs, num_warps=warps,
-                                                  num_stages=stages)
+    if not pieces:
+        return lambda: module.matmul_persistent[grid](a, b, c, m, n, k, **sizes)
+    parts, counts = workspace(pieces[0] * programs * bm * bn)
+    return lambda: module.matmul_split[(programs,)](a, b, c, parts, counts, m, n, k, PIECES=pieces[0], **sizes)
 
 
 def pointers(module, a, b, c, config):
@@ -79,7 +89,7 @@ def product_row(name, shape, ours, theirs, make, transposed, configs):
     row = {"kernel": name, "shape": shape, "config": config, "error": relative_error(c, a, right)}
     functions = {"tandem": make(ours, a, b, c, config), "cublas": lambda: torch.matmul(a, right, out=c)}
     if theirs:
-        best = quickest(lambda x: make(theirs, a, b, c, x), TRITON)
+        best = quickest(lambda x: make(theirs, a, b, c, x), TRITON if transposed else TRITON[:3])
         functions["triton"] = make(theirs, a, b, c, best)
     for key, time_us in zip(functions, microseconds(*functions.values())):
         row[key] = round(time_us, 2)
@@ -102,7 +112,7 @@ def fp8_row(shape, ours, theirs):
     functions["tandem"]()
     row = {"kernel": "matmul_persistent, e4m3", "shape": shape, "config": config, "error": relative_error(c, a.float(), b.float().T)}
     if theirs:
-        best = quickest(lambda x: persistent(theirs, a, b, c, x), [(*x[:4], min(x[4], 3), x[5]) for x in FP8])
+        best = quickest(lambda x: persistent(theirs, a, b, c, x), [(*x[:4], min(x[4], 3), *x[5:]) for x in FP8])
         functions["triton"] = persistent(theirs, a, b, c, best)
     for key, time_us in zip(functions, microseconds(*functions.values())):
         row[key] = round(time_us, 2)

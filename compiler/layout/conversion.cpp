@@ -26,6 +26,14 @@ bool sameSpan(llvm::ArrayRef<uint64_t> a, llvm::ArrayRef<uint64_t> b) {
   return spanA.dimension() == spanB.dimension() && llvm::all_of(b, [&](uint64_t v) { return spanA.contains(v); });
 }
 
+// Whether warps use different places of the buffer, which each round uses again. `placed` gives offsets.
+bool warpsKeepApart(const LinearLayout& placed, int64_t room) {
+  auto inRoom = [&](uint64_t offset) { return offset & (room - 1); };
+  Span used;
+  for (uint64_t basis : heldBy(placed, {Dim::Register, Dim::Lane})) used.insert(inRoom(basis));
+  return llvm::all_of(placed.bases(Dim::Warp), [&](uint64_t basis) { return used.insert(inRoom(basis)); });
+}
+
 bool staysInBlock(const LinearLayout& src, const LinearLayout& dst) {
   auto all = {Dim::Register, Dim::Lane, Dim::Warp};
   return src.bases(Dim::Block) == dst.bases(Dim::Block) && sameSpan(heldBy(src, all), heldBy(dst, all));
@@ -47,7 +55,7 @@ int64_t shuffleCost(const Shuffle& shuffle, int64_t sourceRegisters, unsigned el
 
 int64_t sharedCost(const ThroughShared& through, unsigned elemBits) {
   const Scratch& scratch = through.scratch;
-  int64_t barrier = through.withinWarp ? kWarpBarrierCost : kBarrierCost * (2 * scratch.rounds - 1);
+  int64_t barrier = (through.withinWarp ? kWarpBarrierCost : kBarrierCost) * (2 * scratch.rounds - 1);
   return barrier + accessCost(through.store, scratch.store, scratch.storeVector, elemBits) +
          accessCost(through.load, scratch.load, scratch.loadVector, elemBits);
 }
@@ -71,8 +79,9 @@ ThroughShared throughShared(const LinearLayout& src, const LinearLayout& dst, un
   result.store = offsetsOf(src, result.scratch.offsets);
   result.load = offsetsOf(dst, result.scratch.offsets);
   auto inWarp = {Dim::Register, Dim::Lane};
-  result.withinWarp = result.scratch.rounds == 1 && src.bases(Dim::Warp) == dst.bases(Dim::Warp) && src.freeMask(Dim::Warp) == 0 &&
-                      sameSpan(heldBy(src, inWarp), heldBy(dst, inWarp));
+  result.withinWarp = src.bases(Dim::Warp) == dst.bases(Dim::Warp) && src.freeMask(Dim::Warp) == 0 &&
+                      sameSpan(heldBy(src, inWarp), heldBy(dst, inWarp)) &&
+                      warpsKeepApart(result.store, result.scratch.offsets.size(Dim::Offset) / result.scratch.rounds);
   return result;
 }
 

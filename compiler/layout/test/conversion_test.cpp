@@ -118,6 +118,18 @@ TEST(Conversion, NeverDearerThanOneElementAtATime) {
   }
 }
 
+// Warps that keep their rows meet in no round.
+TEST(Conversion, RoundsWithinWarps) {
+  LinearLayout product = wgmmaResult({128, 256}, {8, 1}, 256);
+  LinearLayout rows({128, 256}, {1, 2, 4, 256, 512, 1024, 2048}, {8, 16, 32, 64, 128}, {4096, 8192, 16384});
+  for (int64_t bytes : {1 << 17, 1 << 15}) {
+    ThroughShared through = throughShared(product, rows, 16, bytes);
+    EXPECT_EQ(through.scratch.rounds, bytes == 1 << 17 ? 1 : 2);
+    EXPECT_TRUE(through.withinWarp);
+    expectConverts(through, product, rows, 16);
+  }
+}
+
 TEST(Conversion, Kinds) {
   LinearLayout mma = mmaV2Result({64, 64}, {4, 1}), operand = dotOperandA({64, 64}, 16, {4, 1});
   // The result of one product feeds the next without leaving its thread.

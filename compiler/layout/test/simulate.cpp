@@ -75,11 +75,16 @@ Threads simulateShared(const ThroughShared& through, const LinearLayout& src, co
   uint64_t room = scratch.offsets.size(Dim::Offset) / scratch.rounds;
   Accesses stores(through.store, scratch.store, scratch.storeVector, elemBits);
   Accesses loads(through.load, scratch.load, scratch.loadVector, elemBits);
+  std::vector<int64_t> users(room, -1);  // warps, through all rounds
   for (int64_t round = 0; round < scratch.rounds; ++round) {
     std::vector<std::pair<uint64_t, int64_t>> buffer(room, {Threads::kNothing, -1});  // value, writing warp
     for (int64_t w = 0; w < src.numWarps(); ++w)
       stores.ofWarp(w, [&](uint64_t r, uint64_t l, uint64_t offset) {
-        if (int64_t(offset / room) == round) buffer.at(offset % room) = {before.at(r, l, w), w};
+        if (int64_t(offset / room) != round) return;
+        buffer.at(offset % room) = {before.at(r, l, w), w};
+        int64_t& user = users.at(offset % room);
+        if (through.withinWarp && user >= 0) { EXPECT_EQ(user, w); }
+        user = w;
       });
     for (int64_t w = 0; w < dst.numWarps(); ++w)
       loads.ofWarp(w, [&](uint64_t r, uint64_t l, uint64_t offset) {

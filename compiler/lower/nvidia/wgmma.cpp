@@ -56,7 +56,10 @@ bool KernelLowering::lowerWgmma(Operation* op) {
       .Case<tgpu::WgmmaWaitOp>([&](auto o) {
         // Registers of a product still under way are not touched: its sum's, nor those of its left operand, which the wait still names.
         Regs acc = use(o.getAcc());
-        if (!completes(o)) return define(o.getResult(), acc), true;
+        if (!completes(o)) {
+          ptx::wgmmaWait(b_, o.getPending(), {});
+          return define(o.getResult(), acc), true;
+        }
         Regs held = acc;
         auto product = o.getAcc().template getDefiningOp<tgpu::WgmmaOp>();
         if (product && isa<RankedTensorType>(product.getLhs().getType())) {

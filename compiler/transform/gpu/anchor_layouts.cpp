@@ -100,6 +100,28 @@ Coalescing coalesced(Value pointers, Value mask, const analysis::AxisInfoAnalysi
   return {blockedAlong(type.getShape(), order, vector, numWarps), vector, order[0]};
 }
 
+std::optional<LinearLayout> coalescedInWarps(const LinearLayout& computed, const Coalescing& best, int64_t elementBytes) {
+  constexpr int64_t kLineBytes = 128;
+  uint64_t kept = 0;
+  for (uint64_t basis : computed.bases(Dim::Warp)) {
+    if (!llvm::has_single_bit(basis)) return std::nullopt;
+    kept |= basis;
+  }
+  uint64_t axis = computed.axisMask(best.axis), all = uint64_t(computed.numElements()) - 1;
+  int64_t run = 1;
+  for (uint64_t bit = uint64_t(1) << computed.axisShift(best.axis); bit & axis & ~kept; bit *= 2) run *= 2;
+  if (run * elementBytes < kLineBytes) return std::nullopt;
+  SmallVector<uint64_t> bits;  // of the warp's part: first along the axis
+  for (uint64_t part : {axis & ~kept, all & ~axis & ~kept})
+    for (; part; part &= part - 1) bits.push_back(part & -part);
+  size_t inWord = llvm::Log2_64(best.neighbours), inThreads = inWord + llvm::Log2_64(computed.numLanes());
+  if (bits.size() < inThreads) return std::nullopt;
+  auto range = [&](size_t from, size_t to) { return layout::Bases(bits.begin() + from, bits.begin() + to); };
+  layout::Bases registers = range(0, inWord), warps(computed.bases(Dim::Warp));
+  registers.append(bits.begin() + inThreads, bits.end());
+  return LinearLayout(computed.shape(), registers, range(inWord, inThreads), warps);
+}
+
 LinearLayout coalescedBlock(RankedTensorType type, int numWarps) {
   SmallVector<unsigned> order(type.getRank());
   std::iota(order.rbegin(), order.rend(), 0);

@@ -14,7 +14,10 @@ struct Coalescing {
   unsigned axis = 0;
 };
 Coalescing coalesced(mlir::Value pointers, mlir::Value mask, const analysis::AxisInfoAnalysis& axes, int numWarps);
-// The same for a block whose last dimension is contiguous.
+// `best` as far as each warp can have it that keeps the part of the tile it has in `computed`. Nothing: that part has no whole lines of
+// memory.
+std::optional<layout::LinearLayout> coalescedInWarps(const layout::LinearLayout& computed, const Coalescing& best, int64_t elementBytes);
+// `coalesced` for a block whose last dimension is contiguous.
 layout::LinearLayout coalescedBlock(mlir::RankedTensorType type, int numWarps);
 
 layout::LinearLayout wgmmaResult(mlir::RankedTensorType type, int numWarps);

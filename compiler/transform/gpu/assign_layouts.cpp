@@ -34,6 +34,7 @@ class LayoutAssignment {
     spread(loads_);
     spread(stores_);
     placeDefaults();
+    placeStores();
     chooseTmaStores();
     placeStaged();
     insertConversions();
@@ -61,7 +62,8 @@ class LayoutAssignment {
       } else if (auto o = dyn_cast<tile::BlockLoadOp>(op)) {
         anchor(o.getResult(), coalescedBlock(cast<RankedTensorType>(o.getResult().getType()), numWarps_), loads_);
       } else if (auto o = dyn_cast<tile::StoreOp>(op); o && isTile(o.getPointer())) {
-        access(op, coalescedAccess(op, o.getPointer(), o.getMask()));
+        coalescedStores_.emplace_back(o, coalescedAccess(op, o.getPointer(), o.getMask()));
+        access(op, coalescedStores_.back().second.layout);
       } else if (auto o = dyn_cast<tile::BlockStoreOp>(op); o && !(target_.hasTma() && fitsTma(o))) {
         require(o.getValueMutable(), coalescedBlock(cast<RankedTensorType>(o.getValue().getType()), numWarps_));
       } else if (auto o = dyn_cast<tile::AtomicRmwOp>(op); o && isTile(o.getPointer())) {
@@ -79,26 +81,36 @@ class LayoutAssignment {
     for (auto& [result, layout] : offered) {
       auto load = result.getDefiningOp<tile::LoadOp>();
       Coalescing c = coalesced(load.getPointer(), load.getMask(), axes_, numWarps_);
-      anchor(result, layout && coalesces(*layout, c) ? inWords(*layout, c) : c.layout, loads_);
+      int64_t word = layout ? wordOf(*layout, c, bytesOf(load.getResult())) : 0;
+      anchor(result, word ? inWords(*layout, c.axis, word) : c.layout, loads_);
     }
   }
 
-  // Whether each thread has whole words of neighbours and pairs of lanes have neighbouring words, as many bytes as memory moves at once.
-  static bool coalesces(const LinearLayout& layout, const Coalescing& best) {
+  static int64_t bytesOf(Value tile) {
+    Type element = cast<RankedTensorType>(tile.getType()).getElementType();
+    return isa<tile::PtrType>(element) ? 8 : std::max(1u, element.getIntOrFloatBitWidth() / 8);
+  }
+
+  // How many neighbours each thread moves at once where lanes side by side have whole sectors of memory, or as many bytes as the best
+  // layout's. Zero: they have less.
+  static int64_t wordOf(const LinearLayout& layout, const Coalescing& best, int64_t bytes) {
+    constexpr int64_t kSectorBytes = 32;
+    if (layout.freeMask(Dim::Lane) || layout.freeMask(Dim::Warp)) return 0;
     unsigned shift = layout.axisShift(best.axis);
-    ArrayRef<uint64_t> registers = layout.bases(Dim::Register);
-    int64_t n = 1;
-    for (; n < best.neighbours; n *= 2)
-      if (!llvm::is_contained(registers, uint64_t(n) << shift)) return false;
-    return best.neighbours > 1 && llvm::is_contained(layout.bases(Dim::Lane), uint64_t(n) << shift) &&
-           !layout.freeMask(Dim::Lane) && !layout.freeMask(Dim::Warp);
+    auto grow = [&](int64_t from, int64_t limit, Dim dim) {
+      while (from < limit && llvm::is_contained(layout.bases(dim), uint64_t(from) << shift)) from *= 2;
+      return from;
+    };
+    int64_t word = grow(1, best.neighbours, Dim::Register), run = grow(word, layout.shape()[best.axis], Dim::Lane);
+    bool isWhole = run * bytes >= kSectorBytes || (word == best.neighbours && run > word);
+    return word > 1 && isWhole ? word : 0;
   }
 
   // The same with a word's elements in neighbouring registers.
-  static LinearLayout inWords(LinearLayout layout, const Coalescing& c) {
-    unsigned shift = layout.axisShift(c.axis);
+  static LinearLayout inWords(LinearLayout layout, unsigned axis, int64_t word) {
+    unsigned shift = layout.axisShift(axis);
     auto isInWord = [&](uint64_t basis) {
-      return basis >> shift && basis >> shift < uint64_t(c.neighbours) && !(basis & (basis - 1));
+      return basis >> shift && basis >> shift < uint64_t(word) && !(basis & (basis - 1));
     };
     layout::Bases& registers = layout.mutableBases(Dim::Register);
     auto rest = std::stable_partition(registers.begin(), registers.end(), isInWord);
@@ -107,11 +119,11 @@ class LayoutAssignment {
   }
 
   // Leaves at the op how many neighbours one access may move, and along which dimension.
-  LinearLayout coalescedAccess(Operation* op, Value pointer, Value mask) {
+  Coalescing coalescedAccess(Operation* op, Value pointer, Value mask) {
     Coalescing c = coalesced(pointer, mask, axes_, numWarps_);
     op->setAttr("tgpu.vector", DenseI32ArrayAttr::get(op->getContext(), {static_cast<int32_t>(c.neighbours),
                                                                          static_cast<int32_t>(c.axis)}));
-    return c.layout;
+    return c;
   }
 
   using Queue = std::deque<Value>;
@@ -227,6 +239,21 @@ class LayoutAssignment {
         spread(loads_);
       }
     });
+  }
+
+  // A computed tile is stored as it lies in the threads where that fills whole sectors, else after a change inside each warp, for which no
+  // warp waits for another.
+  void placeStores() {
+    for (auto& [store, best] : coalescedStores_) {
+      if (isCheapTree(store.getValue())) continue;
+      const LinearLayout& computed = known_.find(homeOf(store.getValue()))->second;
+      if (computed == best.layout || computed.freeMask(Dim::Register)) continue;
+      int64_t bytes = bytesOf(store.getValue());
+      if (int64_t word = wordOf(computed, best, bytes))
+        access(store, inWords(computed, best.axis, word));
+      else if (std::optional<LinearLayout> kept = coalescedInWarps(computed, best, bytes))
+        access(store, *kept);
+    }
   }
 
   // A store by TMA goes panel by panel; other stores want to coalesce.
@@ -356,6 +383,7 @@ class LayoutAssignment {
   analysis::AxisInfoAnalysis axes_;
   int numWarps_;
   Queue products_, loads_, stores_;
+  std::vector<std::pair<tile::StoreOp, Coalescing>> coalescedStores_;
   llvm::MapVector<Value, LinearLayout> known_;  // by home
   llvm::MapVector<Value, std::optional<LinearLayout>>
       offered_;  // loads whose layouts are open, what products would have

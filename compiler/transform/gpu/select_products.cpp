@@ -345,16 +345,27 @@ class ProductSelection {
       Value later = arith::CmpIOp::create(builder, last.getLoc(), arith::CmpIPredicate::ne, p.loop.getInductionVar(),
                                           p.loop.getLowerBound());
       releaseIf(builder, last.getLoc(), later, p.ring);
-      builder.setInsertionPointAfter(p.loop);
-      Value result = p.loop.getTiedLoopResult(&p.loop.getInitsMutable()[accIndex(last, p.loop)]);
-      auto wait = tgpu::WgmmaWaitOp::create(builder, p.loop.getLoc(), result, builder.getI32IntegerAttr(0));
-      result.replaceAllUsesExcept(wait.getResult(), wait);
-      Value ran = arith::CmpIOp::create(builder, last.getLoc(), arith::CmpIPredicate::slt, p.loop.getLowerBound(),
-                                        p.loop.getUpperBound());
-      releaseIf(builder, last.getLoc(), ran, p.ring);
+      finishLast(p, accIndex(last, p.loop));
     } else {
       tgpu::ReleaseOp::create(builder, last.getLoc(), p.ring);
     }
+  }
+
+  // Behind the loop, if it ran at all: its last product is waited for before its sum meets the initial one of a loop that did not run.
+  static void finishLast(RingPlan& p, unsigned acc) {
+    OpBuilder builder(p.loop);
+    Location loc = p.loop.getLoc();
+    auto isLess = p.loop.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+    Value runs = arith::CmpIOp::create(builder, loc, isLess, p.loop.getLowerBound(), p.loop.getUpperBound());
+    auto branch = scf::IfOp::create(builder, loc, p.loop.getResultTypes(), runs, true);
+    p.loop.replaceAllUsesWith(branch.getResults());
+    OpBuilder otherwise = OpBuilder::atBlockEnd(branch.elseBlock()), then = OpBuilder::atBlockEnd(branch.thenBlock());
+    scf::YieldOp::create(otherwise, loc, p.loop.getInitArgs());
+    p.loop->moveBefore(branch.thenBlock(), branch.thenBlock()->end());
+    SmallVector<Value> results(p.loop.getResults());
+    results[acc] = tgpu::WgmmaWaitOp::create(then, loc, results[acc], then.getI32IntegerAttr(0));
+    tgpu::ReleaseOp::create(then, loc, p.ring);
+    scf::YieldOp::create(then, loc, results);
   }
 
   // Whether no other ring is filled while the plan's loop runs.

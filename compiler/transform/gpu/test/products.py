@@ -7,6 +7,8 @@
 # RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, i32:16, i32:16, i32:16' --constexpr 'NK=True' | FileCheck %s --check-prefix=LAYOUT
 # RUN: tandemc %s:product --emit=ptx --num-warps 8 --num-stages 4 \
 # RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, i32:16, i32:16, i32:16' --constexpr 'NK=True' | FileCheck %s --check-prefix=PTX
+# RUN: tandemc %s:product --emit=ptx --num-warps 8 --num-stages 4 \
+# RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, i32:16, i32:16, i32:16' --constexpr 'NK=True' | FileCheck %s --check-prefix=UNDERWAY
 import triton
 import triton.language as tl
 
@@ -17,6 +19,7 @@ def product(a_ptr, b_ptr, c_ptr, M, N, K, NK: tl.constexpr):
     # RING: tgpu.alloc 4 x !tile.smem<128x64xbf16> swizzle 128
     # RING: tgpu.alloc 4 x !tile.smem<64x256xbf16> swizzle 128
     # RING: tgpu.warp_specialize consumer
+    # RING: scf.if
     # RING: scf.for
     # RING: tgpu.await %[[RING]]
     # RING: tgpu.wgmma
@@ -24,6 +27,8 @@ def product(a_ptr, b_ptr, c_ptr, M, N, K, NK: tl.constexpr):
     # RING: scf.if
     # RING: tgpu.release %[[RING]]
     # RING: tgpu.wgmma_wait {{.*}} pending 0
+    # RING-NEXT: tgpu.release %[[RING]]
+    # RING: } else {
     # RING: } producer {
     # RING: scf.for
     # RING-NOT: tensor<
@@ -35,6 +40,16 @@ def product(a_ptr, b_ptr, c_ptr, M, N, K, NK: tl.constexpr):
     # PLAIN: tile.dot
     # LAYOUT: tgpu.wgmma {{.*}}#tgpu.layout<[128, 256], registers = [1, 2048, 8, 16, 32, 64, 128], lanes = [2, 4, 256, 512, 1024]
     # LAYOUT: tile.block_store {{.*}}tgpu.tma
+    # An iteration's product runs until the next one's has started; only then its slot is let go.
+    # UNDERWAY-COUNT-4: wgmma.mma_async
+    # UNDERWAY-NOT: wgmma.mma_async
+    # UNDERWAY: wgmma.commit_group
+    # UNDERWAY-NOT: mbarrier.arrive
+    # UNDERWAY: wgmma.wait_group.sync.aligned 1
+    # UNDERWAY: mbarrier.arrive
+    # UNDERWAY-NOT: wgmma.mma_async
+    # UNDERWAY: wgmma.wait_group.sync.aligned 0
+    # UNDERWAY-NOT: wgmma.mma_async
     # PTX: .reqntid 384
     # PTX-DAG: setmaxnreg.inc
     # PTX-DAG: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16

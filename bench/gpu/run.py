@@ -67,14 +67,17 @@ def pointers(module, a, b, c, config):
 
 
 def quickest(make, configs):
-    """The configuration that is quickest over a few calls; those that do not fit are left out."""
-    times = {}
+    """The configuration that is quickest over a few calls, which take turns; those that do not fit are left out."""
+    functions = {}
     for config in configs:
         try:
-            times[config] = microseconds(make(config), repetitions=12)
+            functions[config] = make(config)
+            functions[config]()
         except Exception as error:  # a compiler's refusal of one configuration is not the row's end
+            functions.pop(config, None)
             print("  left out", config, str(error).splitlines()[0][:120])
-    return min(times, key=times.get)
+    times = microseconds(*functions.values(), repetitions=12) if len(functions) > 1 else [0]
+    return min(zip(times, functions))[1]
 
 
 def product_row(name, shape, ours, theirs, make, transposed, configs):

@@ -44,6 +44,12 @@ int td_session_target(td_session* s, int rank, char** text) {
     place = copyOut(sessionOf(s, rank).target(rank));
   });
 }
+int td_device_name(td_session* s, int rank, char** text) {
+  return guarded([&] {
+    auto& place = required(text, "text");
+    place = copyOut(sessionOf(s, rank).deviceName(rank));
+  });
+}
 int td_resident_programs(td_session* s, int rank, int* count) {
   return guarded([&] { required(count, "count") = sessionOf(s, rank).residentPrograms(rank); });
 }

@@ -2,6 +2,7 @@
 #include "api/code.h"
 #include "api/guarded.h"
 #include "api/handles.h"
+#include "api/text_out.h"
 
 using namespace tandem;
 using runtime::HostPlace;
@@ -68,6 +69,12 @@ int td_create_team(td_session* s, int rank, const int* members, int count, int* 
     std::vector<int> list(&required(members, "members"), members + count);
     checkMembers(list, rank, session.rankCount());
     required(team, "team") = session.createTeam(rank, list);
+  });
+}
+int td_gather(td_session* s, int rank, int team, const char* text, char** texts) {
+  return guarded([&] {
+    auto& place = required(texts, "texts");
+    place = copyOut(nlohmann::json(sessionOf(s, rank).gather(rank, team, &required(text, "text"))));
   });
 }
 int td_create_stream(td_session* s, int rank, int* stream) {
@@ -163,6 +170,13 @@ int td_record_event(td_session* s, int rank, int stream, uint64_t* event) {
 }
 int td_wait_event(td_session* s, int rank, int stream, uint64_t event) {
   return guarded([&] { sessionOf(s, rank, stream).waitEvent(rank, StreamId(stream), event); });
+}
+int td_record_time(td_session* s, int rank, int stream, uint64_t* event) {
+  return guarded([&] { required(event, "event") = sessionOf(s, rank, stream).recordTime(rank, StreamId(stream)); });
+}
+int td_microseconds(td_session* s, int rank, uint64_t from, uint64_t to, float* microseconds) {
+  return guarded(
+      [&] { required(microseconds, "microseconds") = float(sessionOf(s, rank).microseconds(rank, from, to)); });
 }
 int td_synchronize(td_session* s, int rank, int stream) {
   return guarded([&] {

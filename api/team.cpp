@@ -55,6 +55,12 @@ const std::string& Team::target() const {
   return target_ = takeText(0, text);
 }
 
+std::string Team::deviceName() const {
+  char* text = nullptr;
+  check(td_device_name(session_, rank_, &text));
+  return takeText(0, text);
+}
+
 int Team::residentPrograms() const {
   int count = 0;
   check(td_resident_programs(session_, rank_, &count));
@@ -158,6 +164,22 @@ uint64_t Team::recordEvent(int stream) {
   return event;
 }
 void Team::waitEvent(uint64_t event, int stream) { check(td_wait_event(session_, rank_, stream, event)); }
+uint64_t Team::recordTime(int stream) {
+  uint64_t event = 0;
+  check(td_record_time(session_, rank_, stream, &event));
+  return event;
+}
+double Team::microseconds(uint64_t from, uint64_t to) {
+  float microseconds = 0;
+  check(td_microseconds(session_, rank_, from, to, &microseconds));
+  return double(microseconds);
+}
+std::vector<std::string> Team::gather(const std::string& text) {
+  char* texts = nullptr;
+  check(td_gather(session_, rank_, 0, text.c_str(), &texts));
+  return nlohmann::json::parse(takeText(0, texts));
+}
+void Team::barrierOnStream(int stream) { check(td_barrier_on_stream(session_, rank_, stream, 0)); }
 void Team::synchronize() { check(td_synchronize(session_, rank_, -1)); }
 void Team::synchronize(int stream) { check(td_synchronize(session_, rank_, stream)); }
 void Team::barrier() { check(td_barrier(session_, rank_, 0)); }

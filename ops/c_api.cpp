@@ -1,6 +1,10 @@
 // The operators' C ABI.
 #include "tandem/ops_c_api.h"
 #include "api/guarded.h"
+#include "api/required.h"
+#include "api/text_out.h"
+#include "ops/check.h"
+#include "ops/plan.h"
 #include "tandem/ops.h"
 #include <algorithm>
 #include <map>
@@ -8,6 +12,7 @@
 #include <optional>
 
 using namespace tandem;
+using nlohmann::json;
 
 namespace {
 
@@ -15,19 +20,26 @@ ops::GemmConfig parseConfig(const char* text) {
   ops::GemmConfig c;
   int transposed = 0;
   const std::map<std::string, int*> members = {
-      {"block_m", &c.blockM},    {"block_n", &c.blockN},     {"block_k", &c.blockK},
-      {"programs", &c.programs}, {"num_warps", &c.numWarps}, {"num_stages", &c.numStages},
-      {"group", &c.group},       {"slices", &c.slices},      {"b_transposed", &transposed}};
-  const nlohmann::json options = nlohmann::json::parse(text);
+      {"block_m", &c.blockM},       {"block_n", &c.blockN},     {"block_k", &c.blockK},
+      {"programs", &c.programs},    {"num_warps", &c.numWarps}, {"num_stages", &c.numStages},
+      {"group", &c.group},          {"slices", &c.slices},      {"lag", &c.lag},
+      {"b_transposed", &transposed}};
+  const json options = json::parse(text);
   for (auto& [key, value] : options.items()) {
+    if (key == "copies") {
+      c.copies = value.get<std::vector<std::vector<int>>>();
+      continue;
+    }
     auto member = members.find(key);
     if (member == members.end()) throw Error("operators have no option `" + key + "`");
     bool isFlag = member->second == &transposed;
     if (!value.is_number_integer() && !(isFlag && value.is_boolean()))
       throw Error("option `" + key + "` is " + value.dump() + ", an integer is needed");
-    *member->second = value.is_boolean() ? int(value.get<bool>()) : int(std::clamp<int64_t>(value.get<int64_t>(), -1, 1 << 30));
-    if (!isFlag && *member->second < 1)
-      throw Error("option `" + key + "` is " + value.dump() + ", at least 1 is needed");
+    *member->second =
+        value.is_boolean() ? int(value.get<bool>()) : int(std::clamp<int64_t>(value.get<int64_t>(), -1, 1 << 30));
+    int least = member->second == &c.lag ? 0 : 1;
+    if (!isFlag && *member->second < least)
+      throw Error("option `" + key + "` is " + value.dump() + ", at least " + std::to_string(least) + " is needed");
   }
   c.bTransposed = transposed != 0;
   return c;
@@ -37,6 +49,22 @@ DType checkedDType(int number) {
   if (number < 0 || number > int(DType::Float64))
     throw Error("element type number " + std::to_string(number) + " is unknown");
   return DType(number);
+}
+
+json jsonOf(const ops::GemmConfig& c) {
+  json out = {{"block_m", c.blockM},     {"block_n", c.blockN},       {"block_k", c.blockK}, {"programs", c.programs},
+              {"num_warps", c.numWarps}, {"num_stages", c.numStages}, {"group", c.group}};
+  if (c.lag >= 0) out["lag"] = c.lag;
+  if (!c.copies.empty()) out["copies"] = c.copies;
+  return out;
+}
+
+json jsonOf(const ops::TunedGemm& t) {
+  return {{"config", jsonOf(t.config)},
+          {"predicted", t.predicted},
+          {"measured", t.measured},
+          {"untuned", t.untuned},
+          {"tried", t.tried}};
 }
 
 // An operator with the team it lives on and the sizes its views need.
@@ -83,6 +111,14 @@ int td_ag_gemm_run(td_ag_gemm* h, int stream, uint64_t a, uint64_t b, uint64_t c
     h->get().run({a, {rows, h->k}, h->dtype}, h->b(b), {c, {m, h->n}, checkedDType(cDType)}, m, stream);
   });
 }
+int td_ag_gemm_tune(td_ag_gemm* h, int stream, uint64_t a, uint64_t b, uint64_t c, int m, int cDType, char** out) {
+  return guarded([&] {
+    auto& place = required(out, "json");
+    int64_t rows = ops::rowsOfRank(m, h->team.size(), h->team.rank());
+    place = copyOut(
+        jsonOf(h->get().tune({a, {rows, h->k}, h->dtype}, h->b(b), {c, {m, h->n}, checkedDType(cDType)}, m, stream)));
+  });
+}
 int td_ag_gemm_close(td_ag_gemm* h) {
   return guarded([&] { h->close(); });
 }
@@ -98,9 +134,40 @@ int td_gemm_rs_run(td_gemm_rs* h, int stream, uint64_t a, uint64_t b, uint64_t o
     h->get().run({a, {m, h->k}, h->dtype}, h->b(b), {out, {rows, h->n}, checkedDType(outDType)}, m, stream);
   });
 }
+int td_gemm_rs_tune(td_gemm_rs* h, int stream, uint64_t a, uint64_t b, uint64_t to, int m, int outDType, char** out) {
+  return guarded([&] {
+    auto& place = required(out, "json");
+    int64_t rows = ops::rowsOfRank(m, h->team.size(), h->team.rank());
+    place = copyOut(jsonOf(
+        h->get().tune({a, {m, h->k}, h->dtype}, h->b(b), {to, {rows, h->n}, checkedDType(outDType)}, m, stream)));
+  });
+}
 int td_gemm_rs_close(td_gemm_rs* h) {
   return guarded([&] { h->close(); });
 }
 void td_gemm_rs_destroy(td_gemm_rs* h) { delete h; }
+
+int td_gemm_choices(const char* request, char** out) {
+  return guarded([&] {
+    auto& place = required(out, "json");
+    json in = json::parse(&required(request, "request")), all = json::array();
+    ops::GemmSizes sizes{in.at("m"), in.at("n"), in.at("k"), in.at("ranks"), checkedDType(in.at("dtype"))};
+    ops::GemmConfig config = parseConfig(in.value("config", json::object()).dump().c_str());
+    std::string op = in.at("op"), target = in.at("target");
+    int programs = in.at("programs");
+    if (op != "ag_gemm" && op != "gemm_rs") throw Error("`" + op + "` is not `ag_gemm` or `gemm_rs`");
+    if (sizes.ranks < 1 || programs < 1) throw Error("`ranks` and `programs` are at least 1");
+    ops::checkOperator(op.c_str(), sizes.m, sizes.n, sizes.k, sizes.dtype, config);
+    bool blocks = ops::copiesBlocks({{0, {sizes.m, sizes.k}, sizes.dtype}, {0, {sizes.k, sizes.n}, sizes.dtype}},
+                                    sizes.dtype, config.bTransposed, target);
+    for (ops::GemmChoice& c :
+         ops::choices(op == "ag_gemm" ? ops::GemmOp::AllGather : ops::GemmOp::ReduceScatter, config, sizes,
+                      {target, programs, blocks}, ops::machineOf(in.at("profile"), in.at("gpu")))) {
+      c.config.copies = c.slices.copies;
+      all.push_back({{"config", jsonOf(c.config)}, {"predicted", c.microseconds}});
+    }
+    place = copyOut(all);
+  });
+}
 
 }  // extern "C"

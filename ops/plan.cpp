@@ -1,5 +1,6 @@
-// How a product over ranks is cut into tiles and slices.
+// Tiles and slices worth considering, put in order by the model.
 #include "ops/plan.h"
+#include "ops/predict.h"
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -20,8 +21,15 @@ constexpr std::array<Tile, 4> kByBlocks = {
 
 constexpr int kSimulatedPrograms = 32;
 constexpr int kGroup = 8;
+// Where parts take this share of the product's time on the link, it must have no pauses: owners take turns.
+constexpr double kBusyLink = .6;
+// What the model does not see of the order of owners: neighbouring tiles share what they read, or a link without pauses.
+constexpr double kOtherOrder = 1.05;
 constexpr int kSlices = 8;
-constexpr double kBytesPerMicrosecond = 380e3;  // copy engines between H200s, all ranks at once
+// Where there are more tiles, how the first ones begin and the last ones end is nothing.
+constexpr int64_t kTilesWorthSlicing = 20000;
+// A copy more, where nobody waits for it: the link's and the host's.
+constexpr double kSpareCopyUs = .3;
 
 int64_t cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -29,34 +37,139 @@ bool hasBlockCopies(const std::string& target) {
   return target.starts_with("sm_") && std::atoi(target.c_str() + 3) >= 90;
 }
 
-// Rounds over the programs, each as long as its tile.
-double cost(const Tile& tile, const GemmSizes& sizes, int programs) {
-  int64_t shard = shardRows(sizes.m, sizes.ranks);
-  int64_t tiles = cdiv(sizes.m, shard) * cdiv(shard, tile.m) * cdiv(sizes.n, tile.n);
-  return double(cdiv(tiles, programs)) * tile.m * tile.n / tile.rate;
-}
-
-Tile chosenTile(const GemmSizes& sizes, const GemmPlace& place) {
-  if (place.target == "sim") return kSimulated;
-  if (!place.blocks) return kByPointers;
-  Tile best = *std::min_element(kByBlocks.begin(), kByBlocks.end(), [&](const Tile& a, const Tile& b) {
-    return cost(a, sizes, place.residentPrograms) < cost(b, sizes, place.residentPrograms);
-  });
-  best.k = int(best.k * 2 / byteSize(sizes.dtype));
-  return best;
+std::vector<Tile> tilesFor(DType dtype, const GemmPlace& place) {
+  if (place.target == "sim") return {kSimulated};
+  if (!place.blocks) return {kByPointers};
+  std::vector<Tile> tiles(kByBlocks.begin(), kByBlocks.end());
+  for (Tile& tile : tiles) tile.k = int(tile.k * 2 / byteSize(dtype));
+  return tiles;
 }
 
 void fill(int& value, int chosen) {
   if (!value) value = chosen;
 }
 
-double gatherMicroseconds(const GemmSizes& sizes) {
-  return linkMicroseconds(shardRows(sizes.m, sizes.ranks) * sizes.k * byteSize(sizes.dtype) * (sizes.ranks - 1));
+GemmConfig filled(const GemmConfig& given, const Tile& tile, const GemmPlace& place) {
+  GemmConfig config = given;
+  fill(config.blockM, tile.m);
+  fill(config.blockN, tile.n);
+  fill(config.blockK, tile.k);
+  fill(config.numWarps, tile.warps);
+  fill(config.numStages, tile.stages);
+  fill(config.group, kGroup);
+  fill(config.programs, place.target == "sim" ? kSimulatedPrograms : place.residentPrograms);
+  config.programs = std::min(config.programs, place.residentPrograms);
+  return config;
 }
 
-double operationsPerMicrosecond(DType dtype) {
-  if (dtype == DType::Float32) return 40e6;
-  return byteSize(dtype) == 1 ? 1400e6 : 750e6;
+// Of the largest tile's rate: what was measured, else by the operations for each element that is read.
+double rateOf(const GemmConfig& config) {
+  auto intensity = [](int m, int n) { return double(m) * n / (m + n); };
+  for (const Tile& tile : kByBlocks)
+    if (tile.m == config.blockM && tile.n == config.blockN) return tile.rate;
+  return std::min(1.0, intensity(config.blockM, config.blockN) / intensity(kByBlocks[0].m, kByBlocks[0].n));
+}
+
+// Slices that every rank counts alike: whole steps of the inner size, whichever tile a rank takes.
+Slices slicesWithoutCopies(const GemmSizes& sizes, const GemmConfig& given, const GemmPlace& place) {
+  constexpr int64_t deepest = 256;  // bytes of a tile's inner size
+  int64_t step = place.target == "sim" ? kSimulated.k : deepest / byteSize(sizes.dtype);
+  if (given.blockK) step = place.target == "sim" ? given.blockK : std::max<int64_t>(step, given.blockK);
+  int64_t steps = cdiv(sizes.k, step),
+          perSlice = cdiv(steps, std::min<int64_t>(given.slices ? given.slices : kSlices, steps));
+  return {cdiv(steps, perSlice), perSlice * step};
+}
+
+using Copies = std::vector<int>;
+
+// Small pieces first, for programs that wait for the first data: 1, 1, 2, 4, ...
+Copies growing(int slices) {
+  Copies out;
+  for (int done = 0; done < slices; done += out.back()) out.push_back(std::min(std::max(1, done), slices - done));
+  return out;
+}
+
+Copies reversed(Copies copies) {
+  std::reverse(copies.begin(), copies.end());
+  return copies;
+}
+
+// Small at both ends.
+Copies swelling(int slices) {
+  Copies out = growing(slices / 2), back = reversed(growing(slices - slices / 2));
+  out.insert(out.end(), back.begin(), back.end());
+  return out;
+}
+
+// How the slices of a peer may travel; a copy more costs the link some microseconds.
+std::vector<Copies> waysToOnePeer(int slices) {
+  std::vector<Copies> ways = {{slices}};
+  for (Copies more : {growing(slices), reversed(growing(slices)), swelling(slices)})
+    if (slices > 1 && std::find(ways.begin(), ways.end(), more) == ways.end()) ways.push_back(more);
+  if (slices > 3) ways.push_back({slices / 2, slices - slices / 2});
+  return ways;
+}
+
+// Programs may wait for the first peer's data, and for the last one's after everything else.
+std::vector<Slices> waysToSlice(const GemmSizes& sizes, const GemmConfig& given, const GemmPlace& place) {
+  Slices slices = slicesWithoutCopies(sizes, given, place);
+  int all = int(slices.count);
+  size_t peers = size_t(sizes.ranks - 1);
+  std::vector<Slices> out;
+  auto add = [&](const Copies& first, const Copies& last) {
+    Slices& way = out.emplace_back(slices);
+    way.copies.assign(peers, {all});
+    if (peers) way.copies.front() = first, way.copies.back() = last;
+  };
+  if (!given.copies.empty()) {
+    slices.copies = given.copies;
+    return {slices};
+  }
+  if (given.slices) {
+    slices.copies.assign(peers, Copies(size_t(all), 1));
+    return {slices};
+  }
+  bool simulated = place.target == "sim";
+  if (simulated && peers == 1) add(swelling(all), swelling(all));
+  if (simulated && peers > 1) add(growing(all), reversed(growing(all)));
+  std::vector<Copies> ways = waysToOnePeer(all);
+  if (peers == 0 || cdiv(sizes.m, kSimulated.m) * cdiv(sizes.n, kSimulated.n) > kTilesWorthSlicing) ways.resize(1);
+  for (const Copies& first : ways)
+    for (const Copies& last : ways)
+      if (peers > 1 || first == last) add(first, last);
+  return out;
+}
+
+size_t copiesOf(const Slices& slices) {
+  size_t count = 0;
+  for (const Copies& copies : slices.copies) count += copies.size();
+  return count;
+}
+
+bool loadsLink(const GemmSizes& sizes, const Machine& machine) {
+  int64_t parts = shardRows(sizes.m, sizes.ranks) * (sizes.ranks - 1) * sizes.n;
+  double bytes = double(parts * std::max<int64_t>(2, byteSize(sizes.dtype)));
+  double operations = 2.0 * double(sizes.m) * double(sizes.n) * double(sizes.k);
+  return bytes / machine.copyBytes > kBusyLink * operations / machine.operations(sizes.dtype);
+}
+
+// The orders of owners, the one that suits the sizes first.
+std::vector<int> lagsFor(GemmOp op, const GemmConfig& config, const GemmSizes& sizes, const Machine& machine) {
+  if (op == GemmOp::AllGather || config.lag >= 0) return {config.lag};
+  if (sizes.ranks == 1) return {0};
+  int turns = std::max(config.programs / sizes.ranks, 1);
+  if (loadsLink(sizes, machine)) return {turns, 0};
+  return {0, turns};
+}
+
+std::vector<GemmChoice> inOrder(std::vector<GemmChoice> choices, bool keepsFirst) {
+  std::vector<std::pair<double, size_t>> costs;
+  for (const GemmChoice& c : choices)
+    costs.emplace_back(c.microseconds + kSpareCopyUs * double(copiesOf(c.slices)), costs.size());
+  std::sort(costs.begin() + keepsFirst, costs.end());
+  std::vector<GemmChoice> out;
+  for (auto [cost, at] : costs) out.push_back(std::move(choices[at]));
+  return out;
 }
 
 }  // namespace
@@ -69,18 +182,40 @@ bool copiesBlocks(const std::vector<Tensor>& tensors, DType operands, bool bTran
   return hasBlockCopies(target) && operands != DType::Float32 && (byteSize(operands) > 1 || bTransposed);
 }
 
-GemmConfig completed(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place) {
-  Tile tile = chosenTile(sizes, place);
-  GemmConfig config = given;
-  fill(config.blockM, tile.m);
-  fill(config.blockN, tile.n);
-  fill(config.blockK, tile.k);
-  fill(config.numWarps, tile.warps);
-  fill(config.numStages, tile.stages);
-  fill(config.group, kGroup);
-  fill(config.programs, place.target == "sim" ? kSimulatedPrograms : place.residentPrograms);
-  config.programs = std::min(config.programs, place.residentPrograms);
-  return config;
+std::vector<GemmChoice> choices(GemmOp op, const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
+                                const Machine& machine) {
+  if (op == GemmOp::AllGather) checkCopies(given, sizes, place);
+  std::vector<GemmChoice> out;
+  std::vector<Slices> ways = op == GemmOp::AllGather ? waysToSlice(sizes, given, place) : std::vector<Slices>(1);
+  std::vector<std::pair<int, int>> seen;
+  for (const Tile& tile : tilesFor(sizes.dtype, place)) {
+    GemmConfig config = filled(given, tile, place);
+    if (std::find(seen.begin(), seen.end(), std::pair(config.blockM, config.blockN)) != seen.end()) continue;
+    seen.emplace_back(config.blockM, config.blockN);
+    std::vector<int> lags = lagsFor(op, config, sizes, machine);
+    for (int lag : lags)
+      for (const Slices& way : ways) {
+        GemmChoice& choice = out.emplace_back(config, way);
+        choice.config.lag = lag;
+        choice.microseconds = predicted(op, sizes, choice, rateOf(config), place.residentPrograms, machine) *
+                              (lag == lags.front() ? 1 : kOtherOrder);
+      }
+  }
+  return inOrder(std::move(out), place.target == "sim");
+}
+
+void checkCopies(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place) {
+  if (given.copies.empty()) return;
+  int64_t wanted = slicesWithoutCopies(sizes, given, place).count;
+  bool fits = int(given.copies.size()) == sizes.ranks - 1;
+  for (const Copies& copies : given.copies) {
+    int64_t sum = 0;
+    for (int count : copies) fits &= count > 0, sum += count;
+    fits &= sum == wanted;
+  }
+  if (!fits)
+    throw Error("`copies` has to deal all " + std::to_string(wanted) + " slices to each of the " +
+                std::to_string(sizes.ranks - 1) + " peers");
 }
 
 TileBounds tileBounds(const GemmConfig& given, const std::string& target) {
@@ -94,33 +229,6 @@ TileBounds tileBounds(const GemmConfig& given, const std::string& target) {
   if (given.blockM) bounds.leastM = bounds.mostM = given.blockM;
   if (given.blockN) bounds.leastN = bounds.mostN = given.blockN;
   return bounds;
-}
-
-double gemmMicroseconds(const GemmSizes& sizes) {
-  return 2.0 * double(sizes.m) * double(sizes.n) * double(sizes.k) / operationsPerMicrosecond(sizes.dtype);
-}
-
-double linkMicroseconds(int64_t bytes) { return double(bytes) / kBytesPerMicrosecond; }
-
-// A copy more costs the link some microseconds, so few are made: in small pieces travel only the first data, for which programs without
-// own rows wait, and where the link is what takes longest the last data, after which nothing is left to multiply but its part of a tile.
-Slices slicesOf(const GemmSizes& sizes, int blockK, int asked) {
-  int64_t steps = cdiv(sizes.k, blockK), perSlice = cdiv(steps, std::min<int64_t>(asked ? asked : kSlices, steps));
-  Slices slices{cdiv(steps, perSlice), perSlice * blockK, {}};
-  int all = int(slices.count);
-  bool linkBound = gatherMicroseconds(sizes) > gemmMicroseconds(sizes);
-  for (int d = 0; d + 1 < sizes.ranks; ++d) {
-    bool first = d == 0 && !linkBound, last = d + 2 == sizes.ranks && linkBound;
-    if (asked)
-      slices.copies.emplace_back(all, 1);
-    else if (all == kSlices && first)
-      slices.copies.push_back({1, 1, 2, 4});
-    else if (all == kSlices && last)
-      slices.copies.push_back({4, 2, 1, 1});
-    else
-      slices.copies.push_back({all});
-  }
-  return slices;
 }
 
 }  // namespace tandem::ops

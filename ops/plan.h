@@ -1,5 +1,6 @@
 // How a product over ranks is cut into tiles and slices, from its sizes. Knows no team and queues nothing.
 #pragma once
+#include "ops/machine.h"
 #include "tandem/ops.h"
 #include <string>
 
@@ -22,25 +23,36 @@ struct GemmPlace {
 // operands so.
 bool copiesBlocks(const std::vector<Tensor>& tensors, DType operands, bool bTransposed, const std::string& target);
 
-// `given` with every 0 replaced. The same on all ranks for the same sizes.
-GemmConfig completed(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place);
+// How a shard travels: in `count` slices of `columns` columns (the last one maybe narrower), each counted by its receiver. `copies[d]`
+// says how many slices each copy to the d-th peer takes.
+struct Slices {
+  int64_t count = 0, columns = 0;
+  std::vector<std::vector<int>> copies = {};
+  bool operator==(const Slices&) const = default;
+};
 
-// The smallest and the largest tile that `completed` can choose for any sizes.
+enum class GemmOp { AllGather, ReduceScatter };
+
+// One way to carry out a product: tiles, and for GemmOp::AllGather slices.
+struct GemmChoice {
+  GemmConfig config;
+  Slices slices = {};
+  double microseconds = 0;  // by the model
+};
+
+// Everything worth considering, with what `given` leaves open filled in: the quickest by the model first. The same on all ranks for
+// the same sizes and machine; count and width of slices also where ranks differ in copying blocks. Simulated ranks take a first one
+// that has copies of every kind.
+std::vector<GemmChoice> choices(GemmOp op, const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
+                                const Machine& machine);
+
+// Throws Error unless `given.copies` is empty or says of every slice and peer how it travels.
+void checkCopies(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place);
+
+// The smallest and the largest tile of all choices for any sizes.
 struct TileBounds {
   int leastM, leastN, mostM, mostN;
 };
 TileBounds tileBounds(const GemmConfig& given, const std::string& target);
-
-double gemmMicroseconds(const GemmSizes& sizes);
-double linkMicroseconds(int64_t bytes);  // that each rank sends
-
-// How a shard travels: in `count` slices of `columns` columns (the last one maybe narrower), each with a signal. `copies[d]` says how many
-// slices each copy to the d-th peer takes.
-struct Slices {
-  int64_t count, columns;
-  std::vector<std::vector<int>> copies;
-};
-// `asked` slices, each by a copy of its own, or with 0 what suits the sizes.
-Slices slicesOf(const GemmSizes& sizes, int blockK, int asked);
 
 }  // namespace tandem::ops

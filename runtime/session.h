@@ -87,6 +87,8 @@ class Session {
   virtual int rankCount() const = 0;
   // What kernels of the rank are compiled for: "sim", "sm_90a", "sm_90a+nvshmem"; final once the rank has entered.
   virtual std::string target(int rank) const = 0;
+  // What the rank's GPU calls itself; empty for a simulated rank.
+  virtual std::string deviceName(int rank) const = 0;
   // How many programs of a rank are resident at once: more may not wait for each other.
   virtual int residentPrograms(int rank) const = 0;
 
@@ -107,6 +109,8 @@ class Session {
 
   // [collective over `members`, blocks] (world ranks, in team order): the same team id on each. Team 0 is the world.
   virtual int createTeam(int rank, const std::vector<int>& members) = 0;
+  // [collective over the team, blocks] What each member gives, in the team's order. Streams are not waited for.
+  virtual std::vector<std::string> gather(int rank, int team, const std::string& bytes) = 0;
   virtual StreamId createStream(int rank) = 0;
   // A stream of the framework around, by the driver's handle. The same handle is the same id; the framework goes on owning it.
   virtual StreamId adoptStream(int rank, uint64_t handle) = 0;
@@ -130,6 +134,10 @@ class Session {
                                int team) = 0;  // [collective] of the team's ranks on their streams; also quiets
   virtual EventId recordEvent(int rank, StreamId stream) = 0;
   virtual void waitEvent(int rank, StreamId stream, EventId event) = 0;  // throws on an event that was never recorded
+
+  // An event that remembers when it was reached. Simulated ranks have no time: they throw.
+  virtual EventId recordTime(int rank, StreamId stream) = 0;
+  virtual double microseconds(int rank, EventId from, EventId to) = 0;  // [blocks] between two of recordTime
 
   virtual void synchronize(int rank) = 0;                   // [blocks] all streams of the rank
   virtual void synchronize(int rank, StreamId stream) = 0;  // [blocks]

@@ -52,6 +52,8 @@ TANDEM_API int td_session_create(const char* options, td_session** session);
 TANDEM_API void td_session_destroy(td_session* session);
 /* What kernels of the rank are compiled for: "sim", "sm_90a". */
 TANDEM_API int td_session_target(td_session*, int rank, char** text);
+/* What the rank's GPU calls itself; empty for a simulated rank. */
+TANDEM_API int td_device_name(td_session*, int rank, char** text);
 /* How many programs of a rank are resident at once: more may not wait for each other. */
 TANDEM_API int td_resident_programs(td_session*, int rank, int* count);
 TANDEM_API int td_enter(td_session*, int rank); /* [collective, blocks] first call of a rank's host thread */
@@ -87,6 +89,8 @@ TANDEM_API int td_peer_address(td_session*, int rank, uint64_t address, int peer
 /* --- teams and streams; stream 0 and team 0 exist from the start --- */
 /* [collective over members, blocks] */
 TANDEM_API int td_create_team(td_session*, int rank, const int* members, int count, int* team);
+/* [collective over the team, blocks] A JSON array of what each member gives, in the team's order. */
+TANDEM_API int td_gather(td_session*, int rank, int team, const char* text, char** texts);
 TANDEM_API int td_create_stream(td_session*, int rank, int* stream);
 /* A stream of the framework around, by its CUstream. The same handle gives the same stream; the framework goes on owning it. */
 TANDEM_API int td_adopt_stream(td_session*, int rank, uint64_t handle, int* stream);
@@ -120,6 +124,9 @@ TANDEM_API int td_signals(td_session*, int rank, int stream, const td_signal_ste
 TANDEM_API int td_barrier_on_stream(td_session*, int rank, int stream, int team);
 TANDEM_API int td_record_event(td_session*, int rank, int stream, uint64_t* event);
 TANDEM_API int td_wait_event(td_session*, int rank, int stream, uint64_t event);
+/* Events that remember when they were reached, and [blocks] the time between two of them. Not of simulated ranks. */
+TANDEM_API int td_record_time(td_session*, int rank, int stream, uint64_t* event);
+TANDEM_API int td_microseconds(td_session*, int rank, uint64_t from, uint64_t to, float* microseconds);
 TANDEM_API int td_synchronize(td_session*, int rank, int stream); /* [blocks] stream -1: all streams of the rank */
 TANDEM_API int td_barrier(td_session*, int rank, int team); /* [collective, blocks] streams idle, all members here */
 

@@ -3,8 +3,11 @@
 #pragma once
 #include "tandem/collectives.h"
 #include "tandem/team.h"
+#include <memory>
 
 namespace tandem::ops {
+
+class Planner;
 
 // How the operators that multiply run. 0 leaves the choice to the operator, which goes by sizes and target. The same on
 // all ranks.
@@ -15,6 +18,17 @@ struct GemmConfig {
   int group = 0;             // row blocks whose tiles follow one another, as they read the same columns
   int slices = 0;            // of K, in which a shard travels (AllGatherGemm)
   bool bTransposed = false;  // b is [n, k]
+  int lag = -1;  // GemmReduceScatter: tiles for each peer before owners take turns; 0: owner by owner; -1: its choice
+  std::vector<std::vector<int>> copies = {};  // AllGatherGemm: how many slices each copy to the d-th peer takes
+};
+
+// What `tune` found. Times are microseconds of one call, of the slowest rank.
+struct TunedGemm {
+  GemmConfig config;
+  double predicted = 0;                  // by the model
+  double measured = 0;                   // 0 on simulated ranks, which have no time
+  double untuned = 0;                    // measured, of what the model would have taken
+  int tried = 0;                         // 0: it was known
 };
 
 // Rows of an M-row matrix that rank r holds when it is sharded over `ranks`: cdiv(M, ranks), fewer (or none) on the
@@ -29,9 +43,13 @@ class TANDEM_API AllGatherGemm {
  public:
   AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype, const GemmConfig& config = {});
   AllGatherGemm(const AllGatherGemm&) = delete;
+  ~AllGatherGemm();
   // a: [rowsOfRank(m), k], b: [k, n] (bTransposed: [n, k]), c: [m, n], all contiguous. Every rank calls with the same
   // m <= maxM. Queued on `stream`; a may be overwritten by what follows there.
   void run(const Tensor& a, const Tensor& b, const Tensor& c, int64_t m, int stream = 0);
+  // [collective, blocks] Calls what the model finds quickest a few times on all ranks and keeps the best for calls of this m, in the
+  // cache directory too: operators of these sizes find it there. Arguments as run's; c holds the result.
+  TunedGemm tune(const Tensor& a, const Tensor& b, const Tensor& c, int64_t m, int stream = 0);
   void close();
 
  private:
@@ -45,6 +63,7 @@ class TANDEM_API AllGatherGemm {
   int64_t maxM_, n_, k_;
   DType dtype_;
   GemmConfig config_;
+  std::unique_ptr<Planner> planner_;
   int64_t pitch_;  // rows from one shard to the next in gathered_
   Tensor gathered_, ready_, done_, epoch_;
   int pushStream_ = 0;
@@ -57,9 +76,11 @@ class TANDEM_API GemmReduceScatter {
  public:
   GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype, const GemmConfig& config = {});
   GemmReduceScatter(const GemmReduceScatter&) = delete;
+  ~GemmReduceScatter();
   // a: [m, k], b: [k, n] (bTransposed: [n, k]), out: [rowsOfRank(m), n], all contiguous. Every rank calls with the same
   // m <= maxM. Queued on `stream`.
   void run(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int stream = 0);
+  TunedGemm tune(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int stream = 0);  // as AllGatherGemm's
   void close();
 
  private:
@@ -67,6 +88,7 @@ class TANDEM_API GemmReduceScatter {
   int64_t maxM_, n_, k_;
   DType dtype_;
   GemmConfig config_;
+  std::unique_ptr<Planner> planner_;
   Tensor parts_, ready_, begun_, epoch_, done_;
 };
 

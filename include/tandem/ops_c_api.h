@@ -11,12 +11,15 @@ extern "C" {
 typedef struct td_ag_gemm td_ag_gemm;
 typedef struct td_gemm_rs td_gemm_rs;
 
-/* [collective, blocks] config: {"block_m", "block_n", "block_k", "programs", "num_warps", "num_stages", "group", "chunks"
- * (of ag_gemm), "b_transposed": true where b is [n, k]}, each optional: the operator chooses by sizes and target. `stream`
+/* [collective, blocks] config: {"block_m", "block_n", "block_k", "programs", "num_warps", "num_stages", "group", "slices",
+ * "copies" (of ag_gemm), "lag" (of gemm_rs), "b_transposed": true where b is [n, k]}, each optional: the operator chooses by sizes and target. `stream`
  * of a run may be an adopted one. */
 TANDEM_API int td_ag_gemm_create(td_session*, int rank, int max_m, int n, int k, int dtype, const char* config,
                                  td_ag_gemm** op);
 TANDEM_API int td_ag_gemm_run(td_ag_gemm*, int stream, uint64_t a, uint64_t b, uint64_t c, int m, int c_dtype);
+/* [collective, blocks] Tries what the model finds quickest; arguments as run's. {"config", "predicted", "measured", "untuned" (microseconds),
+ * "tried" (0: it was known)} */
+TANDEM_API int td_ag_gemm_tune(td_ag_gemm*, int stream, uint64_t a, uint64_t b, uint64_t c, int m, int c_dtype, char** json);
 /* [collective, blocks] Gives its memory back; the handle stays until destroyed. */
 TANDEM_API int td_ag_gemm_close(td_ag_gemm*);
 TANDEM_API void td_ag_gemm_destroy(td_ag_gemm*);
@@ -24,8 +27,15 @@ TANDEM_API void td_ag_gemm_destroy(td_ag_gemm*);
 TANDEM_API int td_gemm_rs_create(td_session*, int rank, int max_m, int n, int k, int dtype, const char* config,
                                  td_gemm_rs** op);
 TANDEM_API int td_gemm_rs_run(td_gemm_rs*, int stream, uint64_t a, uint64_t b, uint64_t out, int m, int out_dtype);
+TANDEM_API int td_gemm_rs_tune(td_gemm_rs*, int stream, uint64_t a, uint64_t b, uint64_t out, int m, int out_dtype,
+                               char** json);
 TANDEM_API int td_gemm_rs_close(td_gemm_rs*);
 TANDEM_API void td_gemm_rs_destroy(td_gemm_rs*);
+
+/* What the model says of all ways to carry out a product, the quickest first: [{"config", "predicted"}]. request: {"op": "ag_gemm" or
+ * "gemm_rs", "m", "n", "k", "ranks", "dtype" (a number), "target", "programs" (of a rank at once), "gpu", "profile": the text of a
+ * profile, "config": as above} */
+TANDEM_API int td_gemm_choices(const char* request, char** json);
 
 #ifdef __cplusplus
 }

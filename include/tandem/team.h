@@ -36,6 +36,8 @@ class TANDEM_API Team {
   int size() const { return size_; }
   // What the rank's kernels are compiled for: "sim", "sm_90a", "sm_90a+nvshmem".
   const std::string& target() const;
+  // What the rank's GPU calls itself; empty for a simulated rank.
+  std::string deviceName() const;
   // How many programs of a rank are resident at once. Programs that wait for each other must not be more.
   int residentPrograms() const;
 
@@ -70,6 +72,13 @@ class TANDEM_API Team {
   uint64_t recordEvent(int stream);
   void waitEvent(uint64_t event, int stream);
 
+  // An event that remembers when it was reached, and [blocks] the time between two. Not on simulated ranks.
+  uint64_t recordTime(int stream);
+  double microseconds(uint64_t from, uint64_t to);
+
+  // [collective, blocks] What each rank gives, in their order. Streams are not waited for.
+  std::vector<std::string> gather(const std::string& text);
+  void barrierOnStream(int stream);  // [collective] of the ranks' streams; the host goes on
   void synchronize();  // [blocks] all streams of this rank
   void synchronize(int stream);
   void barrier();  // [collective, blocks] streams idle, every rank here

@@ -10,7 +10,7 @@
 // One stream: copies to several peers at once, by all ranks, are much slower than one after the other, each rank to another peer.
 #include "ops/check.h"
 #include "ops/kernel_text.h"
-#include "ops/plan.h"
+#include "ops/planner.h"
 #include <algorithm>
 
 namespace tandem::ops {
@@ -32,6 +32,7 @@ struct AllGatherGemm::Plan {
 AllGatherGemm::AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype, const GemmConfig& config)
     : team_(team), maxM_(maxM), n_(n), k_(k), dtype_(dtype), config_(config) {
   checkOperator(kOp, maxM, n, k, dtype, config);
+  planner_ = std::make_unique<Planner>(team, GemmOp::AllGather, n, k, dtype, config);
   TileBounds tiles = tileBounds(config, team.target());
   int64_t shard = shardRows(maxM, team.size());
   pitch_ = (shard + tiles.mostM - 1) / tiles.mostM * tiles.mostM;
@@ -43,6 +44,8 @@ AllGatherGemm::AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
   if (team.size() > 1) pushStream_ = team.newStream();
 }
 
+AllGatherGemm::~AllGatherGemm() = default;
+
 void AllGatherGemm::close() {
   team_.barrier();
   for (const Tensor& t : {gathered_, ready_, done_, epoch_}) team_.release(t);
@@ -52,9 +55,9 @@ AllGatherGemm::Plan AllGatherGemm::planned(const Tensor& a, const Tensor& b, con
   Plan plan{.m = m, .shard = shardRows(m, team_.size()), .ownRows = a.shape[0]};
   plan.blocks =
       copiesBlocks({plan.ownRows ? a : gathered_, gathered_, b, c}, dtype_, config_.bTransposed, team_.target());
-  GemmSizes sizes{m, n_, k_, team_.size(), dtype_};
-  plan.config = completed(config_, sizes, {team_.target(), team_.residentPrograms(), plan.blocks});
-  plan.slices = slicesOf(sizes, plan.config.blockK, config_.slices);
+  const GemmChoice& choice = planner_->choose(m, plan.blocks);
+  plan.config = choice.config;
+  plan.slices = choice.slices;
   return plan;
 }
 
@@ -114,6 +117,10 @@ void AllGatherGemm::run(const Tensor& a, const Tensor& b, const Tensor& c, int64
   static const Kernel finish = kernel("finish");
   LaunchConfig launch{.numWarps = (team_.size() + 31) / 32, .stream = stream};
   team_.launch(finish, launch, {ready_, done_, epoch_, plan.slices.count});
+}
+
+TunedGemm AllGatherGemm::tune(const Tensor& a, const Tensor& b, const Tensor& c, int64_t m, int stream) {
+  return planner_->tune(m, stream, [&] { run(a, b, c, m, stream); });
 }
 
 }  // namespace tandem::ops

@@ -1,7 +1,7 @@
 // Host side of GEMM + ReduceScatter: one kernel a call.
 #include "ops/check.h"
 #include "ops/kernel_text.h"
-#include "ops/plan.h"
+#include "ops/planner.h"
 #include <algorithm>
 
 namespace tandem::ops {
@@ -18,13 +18,6 @@ DType partType(DType dtype) { return byteSize(dtype) == 1 ? DType::BFloat16 : dt
 
 int64_t cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Whether parts take so long on the link that it must have no pauses.
-bool loadsLink(const GemmSizes& sizes) {
-  constexpr double kShare = .6;
-  int64_t elements = shardRows(sizes.m, sizes.ranks) * (sizes.ranks - 1) * sizes.n;
-  return linkMicroseconds(elements * byteSize(partType(sizes.dtype))) > kShare * gemmMicroseconds(sizes);
-}
-
 }  // namespace
 
 GemmReduceScatter::GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype,
@@ -33,6 +26,7 @@ GemmReduceScatter::GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_
   checkOperator(kOp, maxM, n, k, dtype, config);
   if (team.target().ends_with("+nvshmem"))
     throw std::invalid_argument("gemm_rs stores to all ranks' memory as one tensor, so it needs the transport `nvlink`, not `nvshmem`");
+  planner_ = std::make_unique<Planner>(team, GemmOp::ReduceScatter, n, k, dtype, config);
   TileBounds tiles = tileBounds(config, team.target());
   int64_t shard = shardRows(maxM, team.size()), peers = team.size() - 1;
   int64_t rows = cdiv(shard, tiles.mostM) * tiles.mostM, columns = cdiv(n, tiles.mostN) * tiles.mostN;
@@ -42,6 +36,8 @@ GemmReduceScatter::GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_
   epoch_ = team.localZeros({1}, DType::Int64, "gemm_rs epoch");
   done_ = team.localZeros({1}, DType::Int32, "gemm_rs done");
 }
+
+GemmReduceScatter::~GemmReduceScatter() = default;
 
 void GemmReduceScatter::close() {
   team_.barrier();
@@ -57,8 +53,7 @@ void GemmReduceScatter::run(const Tensor& a, const Tensor& b, const Tensor& out,
   checkDType(kOp, "b", b, dtype_);
   checkResult(kOp, "out", out);
   bool blocks = copiesBlocks({a, b}, dtype_, config_.bTransposed, team_.target());
-  GemmSizes sizes{m, n_, k_, team_.size(), dtype_};
-  GemmConfig config = completed(config_, sizes, {team_.target(), team_.residentPrograms(), blocks});
+  const GemmConfig& config = planner_->choose(m, blocks).config;
   // Empty tensors have no blocks.
   int64_t rows = rowsOfRank(m, team_.size(), team_.rank());
   bool outBlocks = blocks && rows > 0 && copiesBlocks({out}, dtype_, config_.bTransposed, team_.target());
@@ -79,11 +74,15 @@ void GemmReduceScatter::run(const Tensor& a, const Tensor& b, const Tensor& out,
                 {"BLOCK_N", int64_t(config.blockN)},
                 {"BLOCK_K", int64_t(config.blockK)},
                 {"GROUP", int64_t(config.group)},
-                {"LAG", loadsLink(sizes) ? std::max(config.programs / team_.size(), 1) : int64_t(0)},
+                {"LAG", int64_t(config.lag)},
                 {"PROGRAMS", int64_t(config.programs)},
                 {"BLOCKS", blocks},
                 {"OUT_BLOCKS", outBlocks},
                 {"B_TRANSPOSED", config.bTransposed}});
+}
+
+TunedGemm GemmReduceScatter::tune(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int stream) {
+  return planner_->tune(m, stream, [&] { run(a, b, out, m, stream); });
 }
 
 }  // namespace tandem::ops

@@ -8,7 +8,11 @@ namespace {
 const GemmPlace kGpu{"sm_90a", 132, true};
 
 GemmConfig chosen(int64_t m, int64_t n, DType dtype = DType::BFloat16, const GemmPlace& place = kGpu) {
-  return completed({}, {m, n, 4096, 4, dtype}, place);
+  return choices(GemmOp::ReduceScatter, {}, {m, n, 4096, 4, dtype}, place, {}).front().config;
+}
+
+Slices sliced(const GemmSizes& sizes, const GemmConfig& given = {}, const GemmPlace& place = kGpu) {
+  return choices(GemmOp::AllGather, given, sizes, place, {}).front().slices;
 }
 
 TEST(GemmPlan, LargeProductsTakeLargeTiles) {
@@ -35,7 +39,8 @@ TEST(GemmPlan, InnerBlocksHaveTheSameBytesForEveryType) {
 
 TEST(GemmPlan, WhatIsGivenStays) {
   GemmConfig given{.blockN = 32, .programs = 500, .numStages = 2};
-  GemmConfig config = completed(given, {8192, 4096, 4096, 4, DType::BFloat16}, kGpu);
+  GemmConfig config =
+      choices(GemmOp::AllGather, given, {8192, 4096, 4096, 4, DType::BFloat16}, kGpu, {}).front().config;
   EXPECT_EQ(config.blockN, 32);
   EXPECT_EQ(config.numStages, 2);
   EXPECT_EQ(config.programs, 132) << "no more than are resident";
@@ -81,7 +86,7 @@ TEST(Slices, CoverAllColumnsAndNoneIsEmpty) {
   for (int64_t k : {1, 24, 64, 500, 12288})
     for (int ranks : {1, 2, 4, 8})
       for (int asked : {0, 1, 2, 3, 7, 100}) {
-        Slices slices = slicesOf({1000, 4096, k, ranks, DType::BFloat16}, 64, asked);
+        Slices slices = sliced({1000, 4096, k, ranks, DType::BFloat16}, {.slices = asked});
         EXPECT_GE(slices.count * slices.columns, k);
         EXPECT_LT((slices.count - 1) * slices.columns, k);
         EXPECT_EQ(slices.columns % 64, 0);
@@ -93,12 +98,47 @@ TEST(Slices, CoverAllColumnsAndNoneIsEmpty) {
 }
 
 TEST(Slices, SmallCopiesStandWhereSomebodyWaitsForThem) {
-  Slices link = slicesOf({8192, 1024, 12288, 4, DType::BFloat16}, 64, 0);
+  Slices link = sliced({8192, 1024, 12288, 4, DType::BFloat16});
   EXPECT_EQ(link.copies.front().size(), 1u);
   EXPECT_EQ(link.copies.back().back(), 1) << "the link takes longest: the last data comes in small pieces";
-  Slices product = slicesOf({8192, 7168, 8192, 4, DType::BFloat16}, 64, 0);
+  Slices product = sliced({1024, 7168, 8192, 4, DType::BFloat16});  // fewer own tiles than programs
   EXPECT_EQ(product.copies.front().front(), 1) << "the product takes longest: the first data does";
   EXPECT_EQ(product.copies.back().size(), 1u);
+}
+
+TEST(Slices, AreCountedAlikeByRanksThatCopyBlocksAndThoseThatDoNot) {
+  for (int64_t k : {8, 200, 512, 1000, 8192})
+    for (DType dtype : {DType::BFloat16, DType::Float8E4NV}) {
+      Slices blocks = sliced({256, 64, k, 2, dtype}),
+             pointers = sliced({256, 64, k, 2, dtype}, {}, {"sm_90a", 132, false});
+      EXPECT_EQ(blocks.count, pointers.count) << k;
+      EXPECT_EQ(blocks.columns, pointers.columns) << k;
+    }
+}
+
+TEST(Slices, TwoRanksThatTheLinkHoldsSendTheLastDataInSmallPieces) {
+  Slices slices = sliced({8192, 1152, 36864, 2, DType::BFloat16});
+  EXPECT_EQ(slices.copies, (std::vector<std::vector<int>>{{4, 2, 1, 1}}));
+}
+
+TEST(Choices, AreInTheOrderOfTheModelAndAllDifferent) {
+  std::vector<GemmChoice> all = choices(GemmOp::AllGather, {}, {8192, 1024, 12288, 4, DType::BFloat16}, kGpu, {});
+  EXPECT_GT(all.size(), 20u);
+  for (size_t i = 1; i < all.size(); ++i) {
+    EXPECT_LT(all[i - 1].microseconds, all[i].microseconds + 5);
+    for (size_t j = 0; j < i; ++j)
+      EXPECT_FALSE(all[i].config.blockM == all[j].config.blockM && all[i].config.blockN == all[j].config.blockN &&
+                   all[i].slices == all[j].slices);
+  }
+}
+
+TEST(Choices, ASlowerLinkMovesTheChoice) {
+  GemmSizes sizes{2048, 4096, 8192, 4, DType::BFloat16};
+  Machine slow;
+  slow.copyBytes /= 20;
+  Slices quick = sliced(sizes), late = choices(GemmOp::AllGather, {}, sizes, kGpu, slow).front().slices;
+  EXPECT_EQ(quick.copies.back().size(), 1u);
+  EXPECT_GT(late.copies.back().size(), 1u) << "everybody waits for the last data";
 }
 
 }  // namespace

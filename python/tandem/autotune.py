@@ -1,5 +1,5 @@
-"""Autotuning decorators. On a GPU configurations are timed and the winner is kept, in memory and on disk. The simulator's time says
-nothing about a GPU's, so there a tuned kernel takes its first configuration.
+"""Autotuning decorators. On a GPU configurations are timed and the winner is kept, in memory and on disk; among the ranks of a run, on all of
+them together. The simulator's time says nothing about a GPU's, so there a tuned kernel takes its first configuration.
 """
 
 import inspect
@@ -7,9 +7,12 @@ import math
 import os
 import sys
 
+import numpy as np
+
 from . import _tandem
 from .errors import CompileError, OutOfResources
 from .arrays import Tensor
+from .rank_clock import RankClock
 from .session import is_simulating
 from .tuning_cache import TuningCache
 
@@ -89,22 +92,81 @@ class Autotuned(_Wrapper):
         return self.fn.run(grid, *args, **{**config.all_kwargs(), **kwargs})
 
     def _choose(self, grid, args, kwargs, named):
-        if len(self.configs) == 1 or is_simulating() or any(isinstance(value, Tensor) for value in named.values()):
+        if len(self.configs) == 1 or is_simulating():
             return self.configs[0]
+        team = next((value.team for value in named.values() if isinstance(value, Tensor)), None)
+        if team is not None:
+            return self._choose_together(team, grid, args, kwargs, named) if team._session.is_gpu else self.configs[0]
         device = device_among(named.values())
         if device is None:
             return self.configs[0]
-        types = [value.dtype for value in named.values() if hasattr(value, "dtype")]
-        key = (device, *[named[name] for name in self.key if name in named], *types)
+        key = self._key(device, named)
         found = self.cache.get(key)
         if found is None:
             found = self.cache[key] = self._search(key, grid, args, kwargs, named)
         return found
 
-    def _search(self, key, grid, args, kwargs, named):
+    def _key(self, device, named):
+        types = [value.dtype for value in named.values() if hasattr(value, "dtype")]
+        return (device, *[named[name] for name in self.key if name in named], *types)
+
+    def _choose_together(self, team, grid, args, kwargs, named):
+        """All ranks of the team call, with the same key. Ranks that are threads share this object: each has its own place in `cache`."""
+        place = (*self._key(team.device, named), team.size)
+        found = self.cache.get(place)
+        if found is None:
+            self._refuse_clash(kwargs)
+            key = (team.device, *place[1:])
+            saved = self._saved.find(self.base_fn, self.configs, key) if self._saved and team.rank == 0 else None
+            first = team.gather(None if saved is None else self.configs.index(saved))[0]
+            found = self._search_together(team, key, grid, args, kwargs, named) if first is None else self.configs[first]
+            self.cache[place] = found
+        return found
+
+    def _search_together(self, team, key, grid, args, kwargs, named):
+        """What a configuration takes is what the slowest rank took. Every rank launches as often as the others: kernels may wait for each
+        other."""
+        candidates = self.prune_configs(named, kwargs)
+        numbers = team.gather([self.configs.index(c) for c in candidates])
+        if numbers.count(numbers[0]) != len(numbers):
+            raise ValueError(f"the ranks prune the configurations of kernel `{self.__name__}` differently")
+        timings = {c: max(team.gather(self._time_together(team, c, grid, args, kwargs, named))) for c in candidates}
+        best = min(candidates, key=timings.get)
+        if not math.isfinite(timings[best]):
+            raise OutOfResources(f"none of the {len(candidates)} configurations of kernel `{self.__name__}` compiles and fits the GPU")
+        if team.rank == 0:
+            self.configs_timings = timings
+            if self._saved:
+                self._saved.store(self.base_fn, self.configs, key, best, timings)
+        return best
+
+    def _time_together(self, team, config, grid, args, kwargs, named, calls=10):
+        """Milliseconds of one call; infinite where a rank cannot launch it."""
+        from .rank_launch import stream_of
+        call = lambda *_: self._launch_once(config, grid, args, kwargs, named)
+        try:
+            call()
+            failed = False
+        except (OutOfResources, CompileError):
+            failed = True
+        if any(team.gather(failed)):
+            return math.inf
+        team.barrier()
+        stream = stream_of(team, kwargs.get("stream"), named.values())
+        return RankClock(team, stream).microseconds(call, calls, holds=not self._call_waits(config, named)) / 1e3
+
+    def _call_waits(self, config, named):
+        """Whether a call may wait for its stream, as hooks and arrays of the host do."""
+        hooks = (self.reset_to_zero, self.restore_value, self._pre_hook, self._post_hook, config.pre_hook)
+        return any(hooks) or any(isinstance(value, np.ndarray) for value in named.values())
+
+    def _refuse_clash(self, kwargs):
         clash = sorted({name for config in self.configs for name in config.kwargs} & set(kwargs))
         if clash:
             raise ValueError(f"`{clash[0]}` of kernel `{self.__name__}` is chosen by the autotuner and also given in the call")
+
+    def _search(self, key, grid, args, kwargs, named):
+        self._refuse_clash(kwargs)
         saved = self._saved.find(self.base_fn, self.configs, key) if self._saved else None
         if saved is not None:
             return saved
@@ -139,26 +201,25 @@ class Autotuned(_Wrapper):
         return candidates
 
     def _time(self, config, grid, args, kwargs, named):
-        full = {**named, **config.all_kwargs()}
-        given = {**kwargs, **config.all_kwargs()}
-
-        def call():
-            if config.pre_hook:
-                config.pre_hook(full)
-            kept = self._before(full)
-            failure = None
-            try:
-                self.fn.run(grid, *args, **given)
-            except Exception as error:
-                failure = error
-                raise
-            finally:
-                self._after(full, kept, failure)
-
+        call = lambda: self._launch_once(config, grid, args, kwargs, named)
         try:
             return self._measure(call, quantiles=(0.5, 0.2, 0.8))
         except (OutOfResources, CompileError):
             return math.inf
+
+    def _launch_once(self, config, grid, args, kwargs, named):
+        full = {**named, **config.all_kwargs()}
+        if config.pre_hook:
+            config.pre_hook(full)
+        kept = self._before(full)
+        failure = None
+        try:
+            self.fn.run(grid, *args, **{**kwargs, **config.all_kwargs()})
+        except Exception as error:
+            failure = error
+            raise
+        finally:
+            self._after(full, kept, failure)
 
     def _before(self, full):
         if self._pre_hook:

@@ -6,7 +6,7 @@ import json
 from .gpu import devices
 from .tuning_cache import cache_folder
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,14 +17,17 @@ class Profile:
     device: str = ""                   # name of the GPUs
     ranks: int = 0                     # how many were measured
     measured: bool = False             # not the defaults
-    copy_gbps: float = 380.0           # a copy engine to one peer
+    copy_gbps: float = 392.0           # a copy engine to one peer, while all ranks do the same
+    copy_us: float = 6.2               # a copy with the stream's signal behind it, beside its bytes
     copy_all_gbps: float = 380.0       # a rank's copy engines to all peers at once, together
     local_copy_gbps: float = 1900.0    # the copy engine within a GPU, bytes copied
     store_gbps: dict = dataclasses.field(default_factory=lambda: {1: 20.0, 2: 40.0, 4: 80.0, 8: 150.0, 16: 270.0, 32: 350.0, 64: 360.0})
     load_gbps: dict = dataclasses.field(default_factory=lambda: {1: 8.0, 2: 16.0, 4: 32.0, 8: 64.0, 16: 120.0, 32: 230.0, 64: 320.0})
     signal_round_trip_us: float = 3.0  # a signal of a kernel to a peer's kernel and one back
+    signal_write_us: float = 2.0       # a stream's write of a peer's signal
     launch_us: float = 3.0             # from one kernel's start to the next one's on a stream
-    gemm_bf16_tflops: float = 600.0    # a product of 8192 x 8192 x 8192
+    gemm_bf16_tflops: float = 768.0    # a product on all multiprocessors, without its begin and end
+    gemm_alone_ratio: float = 1.19     # how much faster a program multiplies when a quarter of them do
 
     def programs_for(self, share=0.9, stores=True):
         """How many programs reach a share of the best bandwidth to a peer by stores, or loads."""

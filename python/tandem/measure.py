@@ -7,10 +7,11 @@ import statistics
 import ml_dtypes
 import numpy as np
 
-from . import _tandem, dist as dl, language as tl, shmem, simt
+from . import dist as dl, language as tl, shmem, simt
 from .gpu import devices
 from .jit import jit
 from .machine_profile import VERSION
+from .rank_clock import RankClock
 from .session import launch
 
 _MIB = 1 << 20
@@ -18,7 +19,9 @@ _COPY_BYTES = 256 * _MIB
 _STORE_BYTES = 64 * _MIB
 _PROGRAMS = (1, 2, 4, 8, 16, 32, 64, 128)
 _TRIPS = 1000
-_SIZE = 8192  # of the product
+_MANY = 64  # small copies, signals
+_SMALL_COPY = 1 << 20
+_DEPTH, _ROUNDS = 8192, 8  # of the product
 _WAIT_SECONDS = 30
 
 
@@ -80,35 +83,34 @@ def product(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK
         c.store([row, column], acc.to(c_ptr.dtype.element_ty))
 
 
-class _Clock:
-    """Times what is queued on a stream of its own, by events."""
+class _Clock(RankClock):
+    """On a stream of its own."""
 
     def __init__(self, team):
-        self.team, self.device = team, team.device
-        self.stream = team.new_stream()
-        self.handle = self.stream.cuda_stream
-        self.events = [_tandem.gpu_event_create(self.device) for _ in range(2)]
+        super().__init__(team, team.new_stream())
 
-    def seconds(self, queue, repeats=5):
+    def seconds(self, queue, repeats=5, together=True):
         """The median time of `queue(stream)`; the first call is not counted."""
-        times = []
-        for _ in range(repeats + 1):
-            _tandem.gpu_event_record(self.device, self.handle, self.events[0])
-            queue(self.stream)
-            _tandem.gpu_event_record(self.device, self.handle, self.events[1])
-            self.team.synchronize()
-            times.append(_tandem.gpu_event_elapsed(self.device, *self.events) / 1e3)
-        return statistics.median(times[1:])
+        return statistics.median([self.microseconds(queue, together=together) for _ in range(repeats + 1)][1:]) / 1e6
 
 
 def _copies(team, clock, numbers):
     there, here = team.empty(_COPY_BYTES, "uint8", name="copies"), team.local_empty(_COPY_BYTES, "uint8")
+    signals = team.zeros(_MANY, "uint64", name="copies' signals")
     local = team.local_empty(_COPY_BYTES, "uint8")
     numbers["local_copy_gbps"] = _COPY_BYTES / clock.seconds(lambda s: s.copy(local, here)) / 1e9
     peers = [(team.rank + i) % team.size for i in range(1, team.size)]
     team.barrier()
     if peers:
         numbers["copy_gbps"] = _COPY_BYTES / clock.seconds(lambda s: s.copy(there.peer(peers[0]), here)) / 1e9
+        numbers["signal_write_us"] = _each(clock, lambda s, i: s.signal_write(signals.peer(peers[0])[i:i + 1], 1))
+        small = there.peer(peers[0])[:_SMALL_COPY], here[:_SMALL_COPY]
+
+        def copy_and_signal(stream, i):
+            stream.copy(*small)
+            stream.signal_write(signals.peer(peers[0])[i:i + 1], 1)
+
+        numbers["copy_us"] = max(0.1, _each(clock, copy_and_signal) - _SMALL_COPY / numbers["copy_gbps"] / 1e3)
         team.barrier()
         streams, part = [team.new_stream() for _ in peers], _COPY_BYTES // len(peers) // 16 * 16
 
@@ -122,6 +124,16 @@ def _copies(team, clock, numbers):
         numbers["copy_all_gbps"] = part * len(peers) / clock.seconds(to_all) / 1e9
     team.barrier()
     there.free()
+    signals.free()
+
+
+def _each(clock, queue):
+    """Microseconds of one of many."""
+    def many(stream):
+        for i in range(_MANY):
+            queue(stream, i)
+
+    return clock.seconds(many, 3) / _MANY * 1e6
 
 
 def _kernels_to_peer(team, clock, numbers):
@@ -147,7 +159,7 @@ def _signals(team, clock, numbers):
         made[0] += _TRIPS
 
     if team.rank < 2:
-        numbers["signal_round_trip_us"] = clock.seconds(trips, 3) / _TRIPS * 1e6
+        numbers["signal_round_trip_us"] = clock.seconds(trips, 3, together=False) / _TRIPS * 1e6
     team.barrier()
     flag[...] = 0
     team.barrier()
@@ -165,17 +177,28 @@ def _launches(team, clock, numbers):
 
 
 @functools.cache
-def _random_matrix():
-    return np.random.default_rng(0).standard_normal((_SIZE, _SIZE), np.float32).astype(ml_dtypes.bfloat16)
+def _random_values():
+    return np.random.default_rng(0).standard_normal(1 << 20, np.float32).astype(ml_dtypes.bfloat16)
 
 
 def _product(team, clock, numbers):
-    a, b = (team.local_from_array(_random_matrix()) for _ in range(2))
-    c = team.local_empty((_SIZE, _SIZE), "bfloat16")
+    """Rounds over all multiprocessors without a rest, and the same on a quarter of them."""
     programs = devices()[team.device]["multiprocessors"]
-    queue = lambda s: product[(programs,)](a, b, c, _SIZE, _SIZE, _SIZE, BM=128, BN=256, BK=64, GROUP=8, PROGRAMS=programs, num_warps=8,
-                                           num_stages=4, stream=s)
-    numbers["gemm_bf16_tflops"] = 2 * _SIZE**3 / clock.seconds(queue, 5) / 1e12
+    width = 256 * _ROUNDS
+    a, b = (team.local_from_array(np.resize(_random_values(), (rows, _DEPTH))) for rows in (128 * programs, width))
+    c = team.local_empty((128 * programs, width), "bfloat16")
+
+    def speed(count):
+        """Operations a microsecond of one program: of the second half of the depth, so without what every tile takes."""
+        def seconds(depth):
+            return clock.seconds(lambda s: product[(count,)](a, b, c, 128 * count, width, depth, BM=128, BN=256, BK=64, GROUP=8,
+                                                             PROGRAMS=count, num_warps=8, num_stages=4, stream=s), 5)
+
+        return 128 * width * _DEPTH / max(1e-9, seconds(_DEPTH) - seconds(_DEPTH // 2)) / 1e6
+
+    all_busy = speed(programs)
+    numbers["gemm_bf16_tflops"] = all_busy * programs / 1e6
+    numbers["gemm_alone_ratio"] = max(1.0, speed(max(1, programs // 4)) / all_busy)
 
 
 def _measure_rank(team, say):

@@ -58,7 +58,7 @@ def _is_frameworks(value):
     return not isinstance(value, Tensor) and letter_of(value) == "t"
 
 
-def _stream(team, given, arrays):
+def stream_of(team, given, arrays):
     """The stream of a launch: the given one; PyTorch's current one when a tensor of its is among the arguments; the team's."""
     if given is not None:
         return team.adopt(given)
@@ -69,7 +69,7 @@ def _stream(team, given, arrays):
 def _launch_quickly(kernel, team, grid, args, kwargs, arrays):
     """By the launcher of single GPUs: a kernel finds its rank by the device."""
     given = kwargs.get("stream")
-    stream = _stream(team, given, arrays)
+    stream = stream_of(team, given, arrays)
     if given is None:
         team._session.order_launch(team, stream)
     else:
@@ -87,7 +87,7 @@ def launch_on_gpu(kernel, team, grid, args, kwargs):
             return _launch_quickly(kernel, team, grid, args, kwargs, arrays)
     values, options, given = bind_call(kernel, args, kwargs)
     arrays = [a for p in kernel.parameters if not kernel.is_constexpr(p) for a in _arrays_in(values[p.name])]
-    stream = _stream(team, given, arrays)
+    stream = stream_of(team, given, arrays)
     host = _HostArrays(team, stream)
     for array in arrays:
         if not isinstance(array, Tensor) and not is_cuda_array(array) and (found := host_array(array)) is not None:

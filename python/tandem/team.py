@@ -1,5 +1,6 @@
 """A rank's view of a run: its team, its memory, its streams and barriers. Knows not whether the ranks are simulated or GPUs."""
 
+import json
 import operator
 import os
 import sys
@@ -67,6 +68,14 @@ class Stream:
 
     def record_event(self):
         return self.team._call(_tandem.record_event, self.index)
+
+    def record_time(self):
+        """An event that remembers when it was reached; on GPUs only."""
+        return self.team._call(_tandem.record_time, self.index)
+
+    def microseconds(self, begin, end):
+        """Waits for two of `record_time` and gives the time between them."""
+        return self.team._call(_tandem.microseconds, begin, end)
 
     def wait_event(self, event):
         self._queue(_tandem.wait_event, event)
@@ -170,6 +179,10 @@ class Team:
         """Waits for this rank's streams and for every rank of the team to get here."""
         self._call(_tandem.barrier, self.id)
         self._session.note_idle(self)
+
+    def gather(self, value):
+        """What each rank gives, anything that JSON takes, in their order [collective]. Streams are not waited for."""
+        return [json.loads(text) for text in json.loads(self._call(_tandem.gather, self.id, json.dumps(value)))]
 
     def split(self, members):
         """A team of some of the ranks (their ranks in this team, in order); only they call."""

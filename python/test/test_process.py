@@ -251,10 +251,10 @@ def test_profile(tmp_path, monkeypatch):
     monkeypatch.setattr(machine_profile, "devices", lambda: [{"name": "NVIDIA H200"}])
     assert not tandem.profile().measured and tandem.profile().copy_gbps == tandem.Profile().copy_gbps
     path = machine_profile.default_path()
-    for text in ("", "{}", "[]", '{"version": 0}', '{"version": 1, "device": "NVIDIA H200", "store_gbps": 3, "load_gbps": {}}'):
+    for text in ("", "{}", "[]", '{"version": 0}', '{"version": 2, "device": "NVIDIA H200", "store_gbps": 3, "load_gbps": {}}'):
         path.write_text(text)
         assert not tandem.profile().measured
-    path.write_text('{"version": 1, "device": "NVIDIA H200", "ranks": 4, "copy_gbps": 401.5, "store_gbps": {"1": 10, "4": 39, "16": 40},'
+    path.write_text('{"version": 2, "device": "NVIDIA H200", "ranks": 4, "copy_gbps": 401.5, "store_gbps": {"1": 10, "4": 39, "16": 40},'
                     ' "load_gbps": {"1": 5}}')
     found = tandem.profile()
     assert found.measured and found.copy_gbps == 401.5 and found.programs_for() == 4 and found.programs_for(stores=False) == 1

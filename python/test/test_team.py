@@ -115,3 +115,23 @@ def test_bad_arguments_of_launch():
         tandem.launch(lambda team: None, target="abacus")
     with pytest.raises(ValueError, match="ranks"):
         tandem.launch(lambda team: None, ranks=0)
+
+
+def test_gather():
+    """Texts of any length, on the world and on a part of it; each call has its own."""
+    def main(team):
+        first = team.gather({"rank": team.rank, "text": "ä" * 70000 * team.rank})
+        second = team.gather(-team.rank)
+        part = team.split([2, 0]).gather(team.rank) if team.rank != 1 else None
+        return [len(f["text"]) for f in first], [f["rank"] for f in first], second, part
+
+    for rank, value in enumerate(tandem.launch(main, ranks=3).values):
+        assert value == ([0, 70000, 140000], [0, 1, 2], [0, -1, -2], None if rank == 1 else [2, 0])
+
+
+def test_simulated_ranks_have_no_time():
+    def main(team):
+        with pytest.raises(RuntimeError, match="a simulated rank has no time"):
+            team.stream.record_time()
+
+    tandem.launch(main, ranks=1)

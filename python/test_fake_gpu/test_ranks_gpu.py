@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import shutil
 import struct
 import sys
 import threading
@@ -348,23 +349,22 @@ def test_streams_have_handles(gpu):
         on_gpus(lambda team: team.adopt(stale), ranks=1)
 
 
-def test_doctors_measurements_run(gpu, monkeypatch, tmp_path):
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_doctors_measurements_run(gpu, monkeypatch, tmp_path, ranks):
     """Kernels do nothing on the fake driver; everything around them happens."""
     from tandem import machine_profile, measure
     monkeypatch.setattr(measure, "_COPY_BYTES", 1 << 16)
     monkeypatch.setattr(measure, "_STORE_BYTES", 1 << 16)
     monkeypatch.setattr(measure, "_PROGRAMS", (1, 8))
-    monkeypatch.setattr(measure, "_SIZE", 256)
+    monkeypatch.setattr(measure, "_DEPTH", 256)
     monkeypatch.setattr(tandem.gpu_session.GpuSession, "target_of", lambda self, rank: "sm_90a")
     said = []
-    try:
-        numbers = measure.measure(1, said.append)
-    finally:
-        measure._random_matrix.cache_clear()
+    numbers = measure.measure(ranks, said.append)
     path = tmp_path / "p.json"
     path.write_text(json.dumps(numbers))
     kept = machine_profile.read_profile(path)
     assert kept.measured and kept.device == "Fake H200" and kept.gemm_bf16_tflops > 0 and "measuring      product" in said
+    assert kept.gemm_alone_ratio >= 1 and kept.copy_us > 0 and ("signal_write_us" in numbers) == (ranks == 2)
 
 
 def test_measured_kernels_are_right():
@@ -393,3 +393,134 @@ def test_measured_kernels_are_right():
         assert (np.asarray(c) == 32).all()
 
     assert tandem.launch(main, ranks=2).reports == []
+
+
+def test_gather_between_gpus(gpu):
+    """Longer than what the meeting carries at once."""
+    def main(team):
+        return [len(text) for text in team.gather("x" * 120000 * team.rank)], team.gather(team.rank)
+
+    assert on_gpus(main).values == [([0, 120000], [0, 1])] * 2
+
+
+def test_times_of_a_stream(gpu):
+    def main(team):
+        begin, end = team.stream.record_time(), team.stream.record_time()
+        with pytest.raises(RuntimeError, match="no time was recorded as 12345"):
+            team.stream.microseconds(begin, 12345)
+        return team.stream.microseconds(begin, end)
+
+    assert on_gpus(main).values == [2000, 2000]
+
+
+@pytest.fixture
+def cache(gpu, monkeypatch, tmp_path):
+    """A cache directory of the test's own."""
+    monkeypatch.setenv("TANDEM_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("TANDEM_CACHE", "1")
+    (tmp_path / "cache").mkdir()
+    return tmp_path / "cache"
+
+
+def tune_on_gpus(name, m=64):
+    from tandem.ops import AllGatherGemm, GemmReduceScatter, rows_of_rank
+
+    def main(team):
+        with (AllGatherGemm if name == "ag_gemm" else GemmReduceScatter)(team, 256, 64, 1024, "fp32") as op:
+            rows = rows_of_rank(m, team.size, team.rank)
+            a = team.local_empty((rows if name == "ag_gemm" else m, 1024), "float32")
+            out = team.local_empty((m if name == "ag_gemm" else rows, 64), "float32")
+            return op.tune(a, team.local_empty((1024, 64), "float32"), m, out=out)
+
+    found = on_gpus(main, wait_timeout=20).values
+    assert found[0] == found[1], "all ranks take the same"
+    return found[0]
+
+
+@pytest.mark.parametrize("name", ["ag_gemm", "gemm_rs"])
+def test_tuning_is_kept_for_later_operators(cache, monkeypatch, name):
+    first, again, other = tune_on_gpus(name), tune_on_gpus(name), tune_on_gpus(name, 65)
+    assert first.tried == {"ag_gemm": 7, "gemm_rs": 4}[name] and first.measured > 0 and first.untuned > 0
+    assert again.tried == 0 and other.tried > 0 and (again.config, again.measured) == (first.config, first.measured)
+    files = sorted(path for path in (cache / "tuned").rglob("*") if path.is_file())
+    assert [path.name for path in files] == ["m64-pointers.json", "m65-pointers.json"]
+    whole = files[0].read_text()
+    for damaged in ("", "{", '{"m": 64}', whole.replace('"block_m":', '"block_m":7'), whole[:-20], whole.replace('"group":', '"group":99')):
+        files[0].write_text(damaged)
+        assert tune_on_gpus(name).tried > 0, damaged
+    assert tune_on_gpus(name).tried == 0, "written again"
+    monkeypatch.setenv("TANDEM_CACHE", "0")
+    assert tune_on_gpus(name).tried > 0
+
+
+def test_operators_go_by_the_profile_of_the_first_rank(cache):
+    profile = {"version": 2, "device": "Fake H200", "copy_us": 5000.0}
+    (cache / "profile.json").write_text(json.dumps(profile))
+    slow = tune_on_gpus("ag_gemm")
+    (cache / "profile.json").write_text(json.dumps(profile | {"device": "another"}))
+    shutil.rmtree(cache / "tuned")
+    default = tune_on_gpus("ag_gemm")
+    assert slow.predicted > 5000 > default.predicted
+
+
+def test_tensors_of_a_team_are_tuned_on_all_ranks_together(cache, monkeypatch):
+    """Rank 1 finds another configuration quickest; the slowest rank counts."""
+    from tandem.rank_clock import RankClock
+    times = {0: {32: 10.0, 64: 20.0, 128: 90.0}, 1: {32: 50.0, 64: 30.0, 128: 1.0}}
+    calls = []
+
+    def microseconds(self, queue, calls_of_one, holds):
+        queue(self.stream)
+        block = current[self.team.rank]
+        calls.append((self.team.rank, block))
+        return times[self.team.rank][block]
+
+    monkeypatch.setattr(RankClock, "microseconds", microseconds)
+    current = {}
+
+    def make():
+        @tandem.autotune([tandem.Config({"BLOCK": 32}), tandem.Config({"BLOCK": 64}), tandem.Config({"BLOCK": 128})], key=["n"])
+        @tandem.jit
+        def kernel(x_ptr, n, BLOCK: tl.constexpr):
+            tl.store(x_ptr + tl.arange(0, BLOCK), n)
+
+        launch = kernel._launch_once
+
+        def spy(config, grid, args, kwargs, named):
+            current[args[0].team.rank] = config.kwargs["BLOCK"]
+            return launch(config, grid, args, kwargs, named)
+
+        kernel._launch_once = spy
+        return kernel
+
+    def main(team, kernel):
+        x = team.zeros(128, "float32")
+        kernel[(1,)](x, 5)
+        kernel[(1,)](x, 5)
+        return kernel.best_config.kwargs["BLOCK"]
+
+    assert on_gpus(main, args=(make(),)).values == [64, 64]
+    assert sorted(calls) == [(rank, block) for rank in (0, 1) for block in (32, 64, 128)]
+    assert on_gpus(main, args=(make(),)).values == [64, 64] and len(calls) == 6, "found on disk"
+
+
+def test_a_configuration_that_one_rank_cannot_launch_is_out_for_all(gpu):
+    @tandem.autotune([tandem.Config({"BLOCK": 32}), tandem.Config({"BLOCK": 64})], key=[], cache_results=False)
+    @tandem.jit
+    def kernel(x_ptr, BLOCK: tl.constexpr):
+        tl.store(x_ptr + tl.arange(0, BLOCK), 1.0)
+
+    launch = kernel._launch_once
+
+    def fails(config, grid, args, kwargs, named):
+        if args[0].team.rank == 1 and config.kwargs["BLOCK"] == 32:
+            raise tandem.OutOfResources("too large")
+        return launch(config, grid, args, kwargs, named)
+
+    kernel._launch_once = fails
+
+    def main(team):
+        kernel[(1,)](team.zeros(64, "float32"))
+        return kernel.best_config.kwargs["BLOCK"]
+
+    assert on_gpus(main).values == [64, 64]

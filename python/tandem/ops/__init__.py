@@ -1,5 +1,6 @@
 """Overlapping operators (tandem/ops.h) for NumPy arrays and tensors of a team."""
 
+import dataclasses
 import json
 
 from .. import _tandem
@@ -26,11 +27,31 @@ def _contiguous(tensor, name):
     return tensor
 
 
+@dataclasses.dataclass(frozen=True)
+class Tuned:
+    """What `tune` found; times are microseconds of a call on the slowest rank."""
+
+    config: dict      # may be given to another operator
+    predicted: float  # by the model
+    measured: float   # 0 on simulated ranks, which have no time
+    untuned: float    # measured, of what the model would have taken
+    tried: int        # 0: it was known
+
+
+def choices(op, m, n, k, ranks, dtype="bf16", target="sm_90a", programs=132, profile=None, **config):
+    """What the model says of all ways to carry out `op` ("ag_gemm" or "gemm_rs") on each of `ranks` ranks, the quickest first: their
+    config and predicted microseconds. `profile`: of `tandem doctor --profile`, as a dict; else the defaults."""
+    request = {"op": op, "m": m, "n": n, "k": k, "ranks": ranks, "dtype": _NUMBER[type_word(as_dtype(dtype))], "target": target,
+               "programs": programs, "profile": json.dumps(profile) if profile else "", "gpu": profile["device"] if profile else "",
+               "config": config}
+    return json.loads(_tandem.gemm_choices(json.dumps(request)))
+
+
 class _Operator:
     """Shared by the operators that multiply. Creation and closing are collective.
 
     `config`, all optional and the same on all ranks: b_transposed (b is [n, k]), block_m, block_n, block_k, programs, num_warps,
-    num_stages, group, slices (tandem/ops.h).
+    num_stages, group, slices, copies, lag (tandem/ops.h).
     """
 
     def __init__(self, team, max_m, n, k, dtype, **config):
@@ -73,17 +94,24 @@ class _Operator:
         return _contiguous(tensor, "out")
 
     def _run(self, stream, a, b, out, m):
+        self._give(self._launch, stream, a, b, out, m)
+        return out
+
+    def _give(self, function, stream, a, b, out, m):
         if stream is None:
             stream = self.team.stream
         elif not isinstance(stream, Stream):
             stream = self.team.adopt(stream)
         on_device = [x if isinstance(x, Tensor) else self.team.local_from_array(x, name="host array") for x in (a, b)]
         words = [*(x.address for x in on_device), out.address, m, _NUMBER[type_word(out.dtype)]]
-        self.team._session.guarded(lambda _: self._launch(self._op, stream.index, *words))
+        answer = self.team._session.guarded(lambda _: function(self._op, stream.index, *words))
         for given, copy in zip((a, b), on_device):
             if copy is not given:
                 self.team._call(_tandem.release_async, stream.index, copy.address)
-        return out
+        return answer
+
+    def _tuned(self, stream, a, b, out, m):
+        return Tuned(**json.loads(self._give(self._tune, stream, a, b, out, m)))
 
     def close(self):
         """Gives the operator's symmetric memory back [collective]."""
@@ -95,6 +123,7 @@ class AllGatherGemm(_Operator):
 
     _create = staticmethod(_tandem.ag_gemm_create)
     _launch = staticmethod(_tandem.ag_gemm_run)
+    _tune = staticmethod(_tandem.ag_gemm_tune)
     _close = staticmethod(_tandem.ag_gemm_close)
 
     def __call__(self, a, b, m, out=None, stream=None):
@@ -103,12 +132,19 @@ class AllGatherGemm(_Operator):
         out = self._output(out, (m, self.n), "ag_gemm out")
         return self._run(stream, a, b, out, m)
 
+    def tune(self, a, b, m, out=None, stream=None):
+        """Times what the model finds quickest on all ranks together, and keeps the best for calls with this m, on disk too. Arguments as a
+        call's. Returns Tuned [collective]."""
+        a, b = self._input("a", a, (self._rows(m), self.k)), self._input("b", b, self.b_shape)
+        return self._tuned(stream, a, b, self._output(out, (m, self.n), "ag_gemm out"), m)
+
 
 class GemmReduceScatter(_Operator):
     """out[rows_of_rank(m), n] = this rank's rows of the sum over ranks of A[m, k] @ B[k, n]."""
 
     _create = staticmethod(_tandem.gemm_rs_create)
     _launch = staticmethod(_tandem.gemm_rs_run)
+    _tune = staticmethod(_tandem.gemm_rs_tune)
     _close = staticmethod(_tandem.gemm_rs_close)
 
     def __call__(self, a, b, m, out=None, stream=None):
@@ -118,10 +154,16 @@ class GemmReduceScatter(_Operator):
         out = self._output(out, (rows, self.n), "gemm_rs out")
         return self._run(stream, a, b, out, m)
 
+    def tune(self, a, b, m, out=None, stream=None):
+        """As AllGatherGemm's."""
+        rows = self._rows(m)
+        a, b = self._input("a", a, (m, self.k)), self._input("b", b, self.b_shape)
+        return self._tuned(stream, a, b, self._output(out, (rows, self.n), "gemm_rs out"), m)
+
 
 from .collectives import AllGather, AllReduce, GemmAllReduce, ReduceScatter, all_reduce_way  # noqa: E402
 
 __all__ = [
-    "AllGather", "AllGatherGemm", "AllReduce", "GemmAllReduce", "GemmReduceScatter", "ReduceScatter", "all_reduce_way", "rows_of_rank",
-    "shard_rows"
+    "AllGather", "AllGatherGemm", "AllReduce", "GemmAllReduce", "GemmReduceScatter", "ReduceScatter", "Tuned", "all_reduce_way", "choices",
+    "rows_of_rank", "shard_rows"
 ]

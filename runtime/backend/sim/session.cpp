@@ -2,6 +2,7 @@
 #include "runtime/backend/sim/session.h"
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <stdexcept>
 
 namespace tandem::runtime::sim {
@@ -103,6 +104,27 @@ int Session::createTeam(int rank, const std::vector<int>& members) {
   return id;
 }
 
+std::vector<int> Session::membersOf(int team) const {
+  for (const auto& [members, made] : teamCalls_)
+    if (made.first == team) return members;
+  std::vector<int> all(static_cast<size_t>(rankCount()));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+std::vector<std::string> Session::gather(int rank, int team, const std::string& bytes) {
+  std::vector<int> members = membersOf(team);
+  auto& given = given_[team];
+  given[rank].push_back(bytes);
+  size_t mine = given[rank].size();
+  baton_.block(rank, "the other ranks of team " + std::to_string(team) + " to gather", [&] {
+    return std::all_of(members.begin(), members.end(), [&](int m) { return given[m].size() >= mine; });
+  });
+  std::vector<std::string> out;
+  for (int m : members) out.push_back(given[m][mine - 1]);
+  return out;
+}
+
 StreamId Session::createStream(int rank) {
   StreamId stream = world_.createStream(rank);
   ++streamCounts_[rank];
@@ -179,6 +201,10 @@ void Session::waitEvent(int rank, StreamId stream, EventId event) {
     throw std::out_of_range("event " + std::to_string(event) + " was never recorded");
   world_.waitEvent(rank, stream, event);
 }
+
+EventId Session::recordTime(int, StreamId) { throw std::runtime_error("a simulated rank has no time"); }
+
+double Session::microseconds(int, EventId, EventId) { throw std::runtime_error("a simulated rank has no time"); }
 
 void Session::synchronize(int rank) {
   baton_.block(rank, "its streams", [this, rank] { return world_.idle(rank); });

@@ -18,6 +18,7 @@ class Session final : public runtime::Session {
 
   int rankCount() const override { return world_.options().rankCount; }
   std::string target(int rank) const override { return "sim"; }
+  std::string deviceName(int rank) const override { return ""; }
   int residentPrograms(int rank) const override { return world_.options().slotsPerRank; }
 
   void enter(int rank) override;
@@ -34,6 +35,7 @@ class Session final : public runtime::Session {
   Address peerAddress(int rank, Address address, int peer) const override;
 
   int createTeam(int rank, const std::vector<int>& members) override;
+  std::vector<std::string> gather(int rank, int team, const std::string& bytes) override;
   StreamId createStream(int rank) override;
   StreamId adoptStream(int rank, uint64_t handle) override;
   bool hasStream(int rank, StreamId stream) const override { return stream < streamCounts_[size_t(rank)]; }
@@ -49,6 +51,8 @@ class Session final : public runtime::Session {
   void barrierOnStream(int rank, StreamId stream, int team) override;
   EventId recordEvent(int rank, StreamId stream) override;
   void waitEvent(int rank, StreamId stream, EventId event) override;
+  EventId recordTime(int rank, StreamId stream) override;
+  double microseconds(int rank, EventId from, EventId to) override;
 
   void synchronize(int rank) override;
   void synchronize(int rank, StreamId stream) override;
@@ -56,6 +60,7 @@ class Session final : public runtime::Session {
 
  private:
   void checkWorld();
+  std::vector<int> membersOf(int team) const;  // of team 0, and of one nobody made: all ranks
 
   std::atomic<bool> interruptRequested_ = false;
   interpreter::World world_;
@@ -65,6 +70,8 @@ class Session final : public runtime::Session {
   EventId lastEvent_ = 0;
   std::map<std::vector<int>, std::pair<int, std::vector<uint64_t>>>
       teamCalls_;  // the team and each rank's calls, by members
+  // What the ranks of a team have given, by team: each rank's n-th text in the n-th place.
+  std::map<int, std::map<int, std::vector<std::string>>> given_;
 };
 
 }  // namespace tandem::runtime::sim

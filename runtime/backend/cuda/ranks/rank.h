@@ -36,6 +36,7 @@ class Rank {
   void releaseAsync(StreamId stream, Address address);
   Address peerAddress(Address address, int peer) const;
   int createTeam(const std::vector<int>& members);
+  std::vector<std::string> gather(int team, const std::string& bytes);
 
   StreamId createStream() { return running().streams.create(); }
   StreamId adoptStream(uint64_t handle) { return running().streams.adopt(handle); }
@@ -51,6 +52,8 @@ class Rank {
   void barrierOnStream(StreamId stream, int team);
   EventId recordEvent(StreamId stream);
   void waitEvent(StreamId stream, EventId event);
+  EventId recordTime(StreamId stream);
+  double microseconds(EventId from, EventId to);
 
   void synchronize();
   void synchronize(StreamId stream);

@@ -1,6 +1,7 @@
 // Memory and teams of a rank.
 #include "runtime/backend/cuda/capture.h"
 #include "runtime/backend/cuda/ranks/collective.h"
+#include "runtime/backend/cuda/ranks/wire.h"
 
 namespace tandem::runtime::cuda {
 
@@ -54,6 +55,25 @@ Address Rank::peerAddress(Address address, int peer) const {
     throw std::invalid_argument("address " + std::to_string(address) + " is not in rank " +
                                 std::to_string(options_.rank) + "'s symmetric memory");
   return open_->heap->onPeer(address, peer);
+}
+
+// In pieces that the meeting carries, all members as many as the longest needs.
+std::vector<std::string> Rank::gather(int team, const std::string& bytes) {
+  constexpr size_t piece = 50000;
+  const std::vector<int>& members = running().context.membersOf(team);
+  const std::string what = "gather of team " + std::to_string(team);
+  std::vector<std::string> out(members.size());
+  collective([&] {
+    size_t longest = 0;
+    for (const Packet& p : meeting_.gather(members, what, Writer().put(uint64_t(bytes.size())).bytes))
+      longest = std::max(longest, size_t(Reader(p.bytes).get<uint64_t>()));
+    for (size_t first = 0; first < longest; first += piece) {
+      std::vector<Packet> packets =
+          meeting_.gather(members, what, first < bytes.size() ? bytes.substr(first, piece) : std::string());
+      for (size_t i = 0; i < members.size(); ++i) out[i] += packets[i].bytes;
+    }
+  });
+  return out;
 }
 
 int Rank::createTeam(const std::vector<int>& members) {

@@ -103,6 +103,21 @@ void Rank::waitEvent(StreamId stream, EventId event) {
   o.events.wait(o.streams.at(stream), event);
 }
 
+EventId Rank::recordTime(StreamId stream) {
+  Open& o = running();
+  return o.events.recordTime(o.streams.at(stream));
+}
+
+double Rank::microseconds(EventId from, EventId to) {
+  Open& o = running();
+  for (EventId id : {from, to})
+    while (!o.events.reached(id)) {
+      checkProgress();
+      std::this_thread::yield();
+    }
+  return o.events.microseconds(from, to);
+}
+
 // Throws when the run has ended or a wait has given up.
 void Rank::checkProgress() {
   if (!meeting_.stopped() && open_->watch.gaveUp()) reportGivenUpWait();

@@ -15,6 +15,7 @@ class GpuSession final : public runtime::Session {
 
   int rankCount() const override { return int(ranks_.size()); }
   std::string target(int rank) const override { return at(rank).target(); }
+  std::string deviceName(int rank) const override { return propertiesOf(at(rank).device()).name; }
   int residentPrograms(int rank) const override { return propertiesOf(at(rank).device()).multiprocessors; }
 
   void enter(int rank) override { at(rank).enter(); }
@@ -49,6 +50,10 @@ class GpuSession final : public runtime::Session {
   }
   int createTeam(int rank, const std::vector<int>& members) override { return at(rank).createTeam(members); }
 
+  std::vector<std::string> gather(int rank, int team, const std::string& bytes) override {
+    return at(rank).gather(team, bytes);
+  }
+
   StreamId createStream(int rank) override { return at(rank).createStream(); }
   StreamId adoptStream(int rank, uint64_t handle) override { return at(rank).adoptStream(handle); }
   bool hasStream(int rank, StreamId stream) const override { return at(rank).hasStream(stream); }
@@ -76,6 +81,9 @@ class GpuSession final : public runtime::Session {
   void barrierOnStream(int rank, StreamId stream, int team) override { at(rank).barrierOnStream(stream, team); }
   EventId recordEvent(int rank, StreamId stream) override { return at(rank).recordEvent(stream); }
   void waitEvent(int rank, StreamId stream, EventId event) override { at(rank).waitEvent(stream, event); }
+
+  EventId recordTime(int rank, StreamId stream) override { return at(rank).recordTime(stream); }
+  double microseconds(int rank, EventId from, EventId to) override { return at(rank).microseconds(from, to); }
 
   void synchronize(int rank) override { at(rank).synchronize(); }
   void synchronize(int rank, StreamId stream) override { at(rank).synchronize(stream); }

@@ -75,6 +75,7 @@ Events::~Events() {
   for (Event e : free_) driver().eventDestroy(e);
   for (auto [id, e] : live_) driver().eventDestroy(e);
   for (auto [id, e] : captured_) driver().eventDestroy(e);
+  for (auto [id, e] : times_) driver().eventDestroy(e);
 }
 
 Event Events::take() {
@@ -123,6 +124,30 @@ Event Events::eventOf(EventId id) const {
 void Events::wait(Stream stream, EventId id) const {
   if (id == 0 || id > last_) throw std::invalid_argument("event " + std::to_string(id) + " was never recorded");
   if (Event event = eventOf(id)) waitEvent(device_, stream, event);
+}
+
+EventId Events::recordTime(Stream stream) {
+  if (isCapturing(stream)) throw std::invalid_argument("a stream that is being captured into a graph has no time");
+  Event event = take();
+  times_.emplace(++last_, event);
+  recordEvent(device_, stream, event);
+  return last_;
+}
+
+Event Events::timed(EventId id) const {
+  auto found = times_.find(id);
+  if (found == times_.end()) throw std::invalid_argument("no time was recorded as " + std::to_string(id));
+  return found->second;
+}
+
+bool Events::reached(EventId id) const {
+  Result r = needed(driver().eventQuery, "cuEventQuery")(timed(id));
+  if (r != kNotReady) check(r, "cuEventQuery");
+  return r == kSuccess;
+}
+
+double Events::microseconds(EventId from, EventId to) const {
+  return 1e3 * double(elapsedMs(device_, timed(from), timed(to)));
 }
 
 bool Events::passed(EventId id) {

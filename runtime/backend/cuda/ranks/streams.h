@@ -45,18 +45,24 @@ class Events {
 
   EventId record(Stream stream);
   void wait(Stream stream, EventId id) const;  // throws on a number that was never given
+  // Events that remember when they were reached.
+  EventId recordTime(Stream stream);
+  bool reached(EventId id) const;  // throws on a number that recordTime has not given
+  double microseconds(EventId from, EventId to) const;
   bool passed(EventId id);                     // false as long as it is not known; never for one of a captured stream
 
  private:
   Event eventOf(EventId id) const;  // null: passed
   Event take();
   void recycle(int most);
+  Event timed(EventId id) const;
 
   int device_;
   EventId last_ = 0;
   std::vector<Event> free_;
   std::deque<std::pair<EventId, Event>> live_;  // by number
   std::map<EventId, Event> captured_;           // in graphs: never used again
+  std::map<EventId, Event> times_;              // kept for whoever asks
 };
 
 }  // namespace tandem::runtime::cuda

@@ -128,6 +128,7 @@ FAKE Result cuThreadExchangeStreamCaptureMode(int* mode) {
 }
 FAKE Result cuEventQuery(Event event) {
   if (event->captured) return 907;
+  if (event->passed != event->records) progress(event->stream);
   return event->passed == event->records ? kSuccess : kNotReady;
 }
 FAKE void fakeCapture(Stream stream, int on) { stream->capturing = on; }

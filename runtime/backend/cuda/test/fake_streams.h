@@ -15,6 +15,7 @@ struct StreamObject {
   int index;
   std::deque<std::function<bool()>> pending;
   bool capturing = false;
+  bool going = false;  // streams that wait for each other's events ask each other
 };
 struct EventObject {
   std::atomic<int> records = 0, passed = 0;
@@ -33,7 +34,10 @@ inline bool isHandle(Stream stream) { return reinterpret_cast<uintptr_t>(stream)
 
 inline bool progress(Stream stream) {
   if (isHandle(stream)) return true;
+  if (stream->going) return false;
+  stream->going = true;
   while (!stream->pending.empty() && stream->pending.front()()) stream->pending.pop_front();
+  stream->going = false;
   return stream->pending.empty();
 }
 

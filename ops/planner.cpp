@@ -1,0 +1,171 @@
+// Rank 0 reads files and tells the others; what a candidate takes is what the slowest rank took. So all ranks come to the same choice.
+#include "ops/planner.h"
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace tandem::ops {
+namespace {
+using nlohmann::json;
+
+constexpr size_t kCandidates = 10;
+constexpr size_t kFinalists = 3;
+// Long enough to be timed well, in a first and in a second pass.
+constexpr double kFirstMicroseconds = 4e3, kSecondMicroseconds = 15e3;
+
+int callsFor(double microseconds, double wanted) {
+  return int(std::clamp(wanted / std::max(1.0, microseconds), 3.0, 50.0));
+}
+
+bool isSame(const GemmConfig& a, const GemmConfig& b) {
+  return a.blockM == b.blockM && a.blockN == b.blockN && a.blockK == b.blockK && a.programs == b.programs &&
+         a.numWarps == b.numWarps && a.numStages == b.numStages && a.lag == b.lag && a.slices == b.slices;
+}
+
+GemmConfig withCopies(const GemmChoice& choice) {
+  GemmConfig config = choice.config;
+  config.copies = choice.slices.copies;
+  return config;
+}
+
+std::string contribution(const Team& team, const TunedFiles& files) {
+  if (team.rank() != 0) return "";
+  std::string gpu = team.deviceName();
+  json out = {{"machine", textOf(gpu.empty() ? Machine() : machineOf(keptProfile(), gpu))}, {"tuned", json::array()}};
+  for (const TunedChoice& choice : files.read()) out["tuned"].push_back(textOf(choice));
+  return out.dump();
+}
+
+}  // namespace
+
+// Holds a stream until the host has queued everything, so that nothing but the device's work is timed.
+class Planner::Gate {
+ public:
+  explicit Gate(Team& team) : team_(team), signal_(team.localZeros({1}, DType::Int64, "tuning gate")) {
+    if (team.target() != "sim") stream_ = team.newStream();
+  }
+  ~Gate() {
+    try {
+      team_.release(signal_);
+    } catch (const std::exception&) {
+    }  // the run has ended
+  }
+  void hold(int stream) { team_.signalWait(signal_, Compare::Ge, ++held_, stream); }
+  void open() { team_.signalWrite(signal_, held_, stream_); }
+
+ private:
+  Team& team_;
+  Tensor signal_;
+  int stream_ = 0;
+  uint64_t held_ = 0;
+};
+
+Planner::Planner(Team& team, GemmOp op, int64_t n, int64_t k, DType dtype, const GemmConfig& given)
+    : team_(team),
+      op_(op),
+      n_(n),
+      k_(k),
+      dtype_(dtype),
+      given_(given),
+      files_(op, {0, n, k, team.size(), dtype}, given, team.deviceName()) {
+  if (op == GemmOp::AllGather) checkCopies(given, sizes(1), {team.target(), team.residentPrograms(), true});
+  json told = json::parse(team.gather(contribution(team, files_)).front());
+  machine_ = machineFromText(told.at("machine"));
+  for (const json& text : told.at("tuned")) keep(tunedFromText(text));
+}
+
+std::vector<GemmChoice> Planner::ordered(const Key& key) const {
+  return choices(op_, given_, sizes(key.m), {team_.target(), team_.residentPrograms(), key.blocks}, machine_);
+}
+
+// Only what could have been chosen here: a file may be damaged, or of other thoughts.
+void Planner::keep(const TunedChoice& tuned) {
+  constexpr int mostGroup = 64;
+  if (tuned.m < 1 || tuned.m > (int64_t(1) << 31) || tuned.config.group < 1 || tuned.config.group > mostGroup) return;
+  Key key{tuned.m, tuned.blocks};
+  for (GemmChoice& choice : ordered(key)) {
+    if (!isSame(choice.config, tuned.config) || choice.slices.copies != tuned.config.copies) continue;
+    choice.config.group = tuned.config.group;
+    chosen_[key] = choice;
+    tuned_[key] = {withCopies(choice), choice.microseconds, tuned.measured, tuned.untuned, 0};
+    return;
+  }
+}
+
+const GemmChoice& Planner::choose(int64_t m, bool blocks) {
+  asked_ = {m, blocks};
+  if (tried_) return *tried_;
+  auto found = chosen_.find(asked_);
+  if (found == chosen_.end()) found = chosen_.emplace(asked_, ordered(asked_).front()).first;
+  return found->second;
+}
+
+// The model says nothing of `group`: other ones are tried with its first choice.
+std::vector<GemmChoice> Planner::worthTrying(const Key& key) const {
+  std::vector<GemmChoice> all = ordered(key);
+  all.resize(std::min(all.size(), kCandidates));
+  if (given_.group) return all;
+  for (int group : {4, 16}) {
+    all.push_back(all.front());
+    all.back().config.group = group;
+  }
+  return all;
+}
+
+TunedGemm Planner::tune(int64_t m, int stream, const std::function<void()>& run) {
+  run();  // says whether this rank copies blocks, and is wrong at once where the arguments are
+  Key key = asked_;
+  for (const std::string& other : team_.gather(key.blocks ? "blocks" : "pointers"))
+    if (other != (key.blocks ? "blocks" : "pointers"))
+      throw Error(
+          "`tune`: some ranks copy blocks and others do not, by their GPUs or by their tensors' rows: no choice suits "
+          "all");
+  if (auto known = tuned_.find(key); known != tuned_.end()) return known->second;
+  TunedGemm found = search(key, worthTrying(key), stream, run);
+  tuned_[key] = found;
+  tuned_[key].tried = 0;
+  if (team_.rank() == 0) files_.store({m, key.blocks, found.config, found.measured, found.untuned});
+  return found;
+}
+
+// All once, then the quickest of them and the model's first choice again for longer.
+TunedGemm Planner::search(const Key& key, const std::vector<GemmChoice>& all, int stream,
+                          const std::function<void()>& run) {
+  Gate gate(team_);
+  std::vector<std::pair<double, size_t>> times;
+  for (size_t i = 0; i < all.size(); ++i)
+    times.emplace_back(timeOf(all[i], callsFor(all[i].microseconds, kFirstMicroseconds), gate, stream, run), i);
+  std::sort(times.begin() + 1, times.end());
+  times.resize(std::min(times.size(), kFinalists + 1));
+  for (auto& [time, i] : times)
+    time = timeOf(all[i], callsFor(all[i].microseconds, kSecondMicroseconds), gate, stream, run);
+  auto [best, at] = *std::min_element(times.begin(), times.end());
+  const GemmChoice& won = chosen_[key] = all[at];
+  return {withCopies(won), won.microseconds, best, times.front().first, int(all.size())};
+}
+
+double Planner::timeOf(const GemmChoice& choice, int calls, Gate& gate, int stream, const std::function<void()>& run) {
+  struct Trying {
+    const GemmChoice*& place;
+    ~Trying() { place = nullptr; }
+  } trying{tried_};
+  tried_ = &choice;
+  run();  // compiles and loads
+  team_.barrier();
+  if (team_.target() == "sim") return 0;
+  double slowest = 0;
+  for (const std::string& microseconds : team_.gather(json(timedCalls(calls, gate, stream, run)).dump()))
+    slowest = std::max(slowest, json::parse(microseconds).get<double>());
+  return slowest;
+}
+
+double Planner::timedCalls(int calls, Gate& gate, int stream, const std::function<void()>& run) {
+  gate.hold(stream);
+  team_.barrierOnStream(stream);
+  uint64_t begin = team_.recordTime(stream);
+  for (int i = 0; i < calls; ++i) run();
+  uint64_t end = team_.recordTime(stream);
+  gate.open();
+  return team_.microseconds(begin, end) / calls;
+}
+
+}  // namespace tandem::ops

@@ -1,0 +1,48 @@
+// How an operator that multiplies runs for each number of rows: as it was tuned, else as the model finds quickest. The same on all ranks.
+#pragma once
+#include "ops/plan.h"
+#include "ops/tuned_files.h"
+#include <functional>
+#include <map>
+
+namespace tandem::ops {
+
+class Planner {
+ public:
+  // [collective, blocks] Everybody takes rank 0's machine and what was tuned before there.
+  Planner(Team& team, GemmOp op, int64_t n, int64_t k, DType dtype, const GemmConfig& given);
+
+  // `blocks`: this rank copies blocks. Valid until the next call.
+  const GemmChoice& choose(int64_t m, bool blocks);
+  // [collective, blocks] `run` queues a call on `stream`, for which it asks `choose`.
+  TunedGemm tune(int64_t m, int stream, const std::function<void()>& run);
+
+ private:
+  struct Key {
+    int64_t m;
+    bool blocks;
+    auto operator<=>(const Key&) const = default;
+  };
+  GemmSizes sizes(int64_t m) const { return {m, n_, k_, team_.size(), dtype_}; }
+  std::vector<GemmChoice> ordered(const Key& key) const;
+  void keep(const TunedChoice& tuned);
+  std::vector<GemmChoice> worthTrying(const Key& key) const;
+  class Gate;
+  TunedGemm search(const Key& key, const std::vector<GemmChoice>& all, int stream, const std::function<void()>& run);
+  double timeOf(const GemmChoice& choice, int calls, Gate& gate, int stream, const std::function<void()>& run);
+  double timedCalls(int calls, Gate& gate, int stream, const std::function<void()>& run);
+
+  Team& team_;
+  GemmOp op_;
+  int64_t n_, k_;
+  DType dtype_;
+  GemmConfig given_;
+  Machine machine_;
+  TunedFiles files_;
+  std::map<Key, GemmChoice> chosen_;
+  std::map<Key, TunedGemm> tuned_;
+  const GemmChoice* tried_ = nullptr;  // while tuning
+  Key asked_ = {};                     // by the last call of `choose`
+};
+
+}  // namespace tandem::ops

@@ -1,0 +1,132 @@
+// One persistent kernel: program p takes tiles p, p + P, ... A tile begins when its program is free and goes on as the data comes.
+#include "ops/predict.h"
+#include <algorithm>
+
+namespace tandem::ops {
+namespace {
+
+// Measured with bench/gpu/overlap on H200s, in microseconds: what no profile says.
+constexpr double kFill = 16;          // of a cold kernel: descriptors, instructions, the first stages
+constexpr double kTile = 1.23;        // from a tile's last product to the next one's first
+constexpr double kFinish = 2.5;       // AllGather + GEMM: the kernel behind, without its flight
+constexpr double kLast = 6.5;         // GEMM + ReduceScatter: the last sums leave the chip
+constexpr double kPartFence = 2.7;    // before the signal of a part
+constexpr double kAddBytes = 15.1e3;  // of a peer's part, read and added, a microsecond
+constexpr double kStoresBesideProducts = .87;
+
+int64_t cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+struct Tiles {
+  int64_t shards, ofShard;
+  int programs;
+  double operations;    // of a tile
+  double total, alone;  // operations a microsecond: of all programs together, of one at most
+  int64_t count() const { return shards * ofShard; }
+
+  // In the last round few programs are left, and each is faster.
+  double microseconds(int64_t tile) const {
+    int64_t active = std::min<int64_t>(programs, count() - tile / programs * programs);
+    return operations / std::min(alone, total / double(active)) + kTile;
+  }
+};
+
+Tiles tilesOf(const GemmSizes& sizes, const GemmConfig& c, double rate, int resident, const Machine& machine) {
+  int64_t shard = shardRows(sizes.m, sizes.ranks);
+  double depth = double(cdiv(sizes.k, c.blockK) * c.blockK), total = machine.operations(sizes.dtype) * rate;
+  return {cdiv(sizes.m, shard),
+          cdiv(shard, c.blockM) * cdiv(sizes.n, c.blockN),
+          c.programs,
+          2.0 * c.blockM * c.blockN * depth,
+          total,
+          total / resident * machine.aloneRatio};
+}
+
+// When each slice of each shard is there, in the order in which the tiles take them; the own shard is.
+std::vector<std::vector<double>> arrivals(const GemmSizes& sizes, const Slices& slices, int64_t shards, double begin,
+                                          const Machine& machine) {
+  std::vector<std::vector<double>> all(1, std::vector<double>(size_t(slices.count), 0.0));
+  double now = begin, rowBytes = double(shardRows(sizes.m, sizes.ranks) * byteSize(sizes.dtype));
+  for (int64_t d = 0; d + 1 < shards; ++d) {
+    std::vector<double>& there = all.emplace_back();
+    for (int count : slices.copies[size_t(d)]) {
+      int64_t first = int64_t(there.size()) * slices.columns;
+      now += machine.copyUs + rowBytes * double(std::min(count * slices.columns, sizes.k - first)) / machine.copyBytes;
+      there.insert(there.end(), size_t(count), now);
+    }
+  }
+  return all;
+}
+
+double allGather(const GemmSizes& sizes, const GemmChoice& choice, const Tiles& tiles, const Machine& machine) {
+  const Slices& slices = choice.slices;
+  double begin = kFill + machine.launchUs, end = begin;
+  auto there = arrivals(sizes, slices, tiles.shards, begin, machine);
+  std::vector<double> free(size_t(tiles.programs), begin);
+  for (int64_t tile = 0; tile < tiles.count(); ++tile) {
+    const std::vector<double>& slice = there[size_t(tile / tiles.ofShard)];
+    double& now = free[size_t(tile % tiles.programs)];
+    double whole = tiles.microseconds(tile);
+    if (slice.back() <= now) {
+      now += whole;
+    } else {
+      for (int64_t s = 0; s < slices.count; ++s) {
+        double share = double(std::min(slices.columns, sizes.k - s * slices.columns)) / double(sizes.k);
+        now = std::max(now, slice[size_t(s)]) + whole * share;
+      }
+    }
+    end = std::max(end, now);
+  }
+  return sizes.ranks == 1 ? end : std::max(end, there.back().back()) + kFinish + machine.roundTripUs;
+}
+
+struct Place {
+  int64_t nth, local;  // the nth rank after this one, itself last; the tile of its shard
+};
+
+// As the kernel's `locate`.
+Place placeOf(int64_t tile, const Tiles& tiles, int lagWanted) {
+  if (lagWanted <= 0) return {tile / tiles.ofShard, tile % tiles.ofShard};
+  int64_t lag = std::min<int64_t>(lagWanted, tiles.ofShard), ranks = tiles.shards, peers = ranks - 1;
+  int64_t ahead = peers * lag, mixed = ranks * (tiles.ofShard - lag), behind = tile - ahead, turn = behind / ranks;
+  if (tile < ahead) return {tile % peers, tile / peers};
+  if (behind >= mixed) return {peers, behind - mixed + tiles.ofShard - lag};
+  int64_t nth = (behind + turn * ranks / tiles.programs) % ranks;
+  return {nth, nth == peers ? turn : turn + lag};
+}
+
+// Tiles for peers go through the link one after the other; a program holds one that waits for it. All ranks do the same, so what a
+// peer sends is there when the own tile of that place has got there.
+double reduceScatter(const GemmSizes& sizes, const GemmChoice& choice, const Tiles& tiles, const Machine& machine) {
+  double begin = kFill + machine.launchUs, end = begin, link = 0;
+  double bytes = double(choice.config.blockM) * choice.config.blockN * (sizes.dtype == DType::Float32 ? 4 : 2);
+  double add = double(tiles.shards - 1) * bytes / kAddBytes, flight = machine.roundTripUs / 2 + kPartFence;
+  std::vector<double> free(size_t(tiles.programs), begin), held(size_t(tiles.programs), 0.0);
+  std::vector<double> there(size_t(tiles.ofShard), 0.0);
+  for (int64_t tile = 0; tile < tiles.count(); ++tile) {
+    size_t program = size_t(tile % tiles.programs);
+    Place place = placeOf(tile, tiles, choice.config.lag);
+    double& part = there[size_t(place.local)];
+    double now = free[program] + tiles.microseconds(tile);
+    if (place.nth + 1 < tiles.shards) {
+      now = std::max(now, held[program]);
+      link = held[program] = std::max(link, now) + bytes / (machine.storeBytes * kStoresBesideProducts);
+      part = std::max(part, link + flight);
+    } else {
+      now = std::max(now, part) + add;
+    }
+    free[program] = now;
+    end = std::max(end, now);
+  }
+  return end + kLast;
+}
+
+}  // namespace
+
+double predicted(GemmOp op, const GemmSizes& sizes, const GemmChoice& choice, double rate, int resident,
+                 const Machine& machine) {
+  Tiles tiles = tilesOf(sizes, choice.config, rate, resident, machine);
+  return op == GemmOp::AllGather ? allGather(sizes, choice, tiles, machine)
+                                 : reduceScatter(sizes, choice, tiles, machine);
+}
+
+}  // namespace tandem::ops

@@ -1,0 +1,61 @@
+#include "ops/predict.h"
+#include <gtest/gtest.h>
+
+namespace tandem::ops {
+namespace {
+
+constexpr int kPrograms = 132;
+
+GemmChoice choice(int m, int n, std::vector<std::vector<int>> copies = {}) {
+  GemmChoice out;
+  out.config = {.blockM = m, .blockN = n, .blockK = 64, .programs = kPrograms};
+  out.slices = {8, 1536, std::move(copies)};
+  return out;
+}
+
+double allGather(const GemmSizes& sizes, const GemmChoice& choice, const Machine& machine = {}) {
+  return predicted(GemmOp::AllGather, sizes, choice, 1, kPrograms, machine);
+}
+
+// Times measured with bench/gpu/overlap on H200s.
+TEST(Prediction, IsWithinATenthOfWhatWasMeasured) {
+  GemmSizes link{8192, 1024, 12288, 4, DType::BFloat16}, two{8192, 1024, 12288, 2, DType::BFloat16};
+  EXPECT_NEAR(allGather(link, choice(128, 256, {{8}, {8}, {4, 2, 1, 1}})), 490, 49);
+  EXPECT_NEAR(allGather(two, choice(128, 256, {{1, 1, 2, 4}})), 388, 39);
+  EXPECT_NEAR(
+      predicted(GemmOp::ReduceScatter, {8192, 8192, 2048, 4, DType::BFloat16}, choice(128, 256), 1, kPrograms, {}), 486,
+      49);
+}
+
+TEST(Prediction, LastDataInSmallPiecesEndsSoonerWhereTheLinkTakesLongest) {
+  GemmSizes sizes{8192, 1024, 12288, 2, DType::BFloat16};
+  EXPECT_LT(allGather(sizes, choice(128, 256, {{4, 2, 1, 1}})),
+            allGather(sizes, choice(128, 256, {{1, 1, 2, 4}})) - 20);
+}
+
+TEST(Prediction, AQuickLinkLeavesTheProduct) {
+  GemmSizes sizes{8192, 1024, 12288, 4, DType::BFloat16}, alone = sizes;
+  alone.ranks = 1;
+  Machine quick;
+  quick.copyBytes *= 1e6;
+  quick.copyUs = 1e-3;
+  double product = allGather(alone, choice(128, 256));
+  EXPECT_NEAR(allGather(sizes, choice(128, 256, {{8}, {8}, {8}}), quick), product, 15);
+  EXPECT_GT(allGather(sizes, choice(128, 256, {{8}, {8}, {8}})), product + 100);
+}
+
+TEST(Prediction, ASlowLinkIsWhatReduceScatterTakes) {
+  GemmSizes sizes{8192, 8192, 64, 4, DType::BFloat16};
+  Machine slow;
+  slow.storeBytes = 1e3;
+  double bytes = 3.0 / 4 * 8192 * 8192 * 2;
+  EXPECT_GT(predicted(GemmOp::ReduceScatter, sizes, choice(128, 256), 1, kPrograms, slow), bytes / 1e3);
+}
+
+TEST(Prediction, RanksWithoutRowsAreNotWaitedFor) {
+  GemmSizes sizes{1, 64, 12288, 8, DType::BFloat16};
+  EXPECT_LT(allGather(sizes, choice(64, 64, std::vector<std::vector<int>>(7, {8}))), 500);
+}
+
+}  // namespace
+}  // namespace tandem::ops

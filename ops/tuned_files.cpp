@@ -1,0 +1,113 @@
+// A choice is one file, written beside its place and renamed into it.
+#include "ops/tuned_files.h"
+#include "compiler/driver/build_id.h"
+#include "compiler/driver/image_cache.h"
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <unistd.h>
+
+namespace tandem::ops {
+namespace {
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+// Packets of a meeting are small, and so is what a rank tells the others.
+constexpr size_t kMostFiles = 1000, kMostBytes = 4096;
+
+struct Member {
+  const char* name;
+  int GemmConfig::*value;
+};
+constexpr Member kMembers[] = {{"block_m", &GemmConfig::blockM},     {"block_n", &GemmConfig::blockN},
+                               {"block_k", &GemmConfig::blockK},     {"programs", &GemmConfig::programs},
+                               {"num_warps", &GemmConfig::numWarps}, {"num_stages", &GemmConfig::numStages},
+                               {"group", &GemmConfig::group},        {"slices", &GemmConfig::slices}};
+
+std::string nameOf(const std::string& text) {
+  std::string out = text;
+  for (char& c : out)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  return out;
+}
+
+std::string contentOf(const fs::path& place, size_t most) {
+  std::ifstream in(place, std::ios::binary);
+  std::string bytes(most, '\0');
+  in.read(bytes.data(), std::streamsize(most));
+  bytes.resize(size_t(std::max<std::streamsize>(0, in.gcount())));
+  return bytes;
+}
+
+}  // namespace
+
+std::string textOf(const TunedChoice& choice) {
+  json out = {{"m", choice.m}, {"blocks", choice.blocks}, {"measured", choice.measured}, {"untuned", choice.untuned}};
+  for (const Member& m : kMembers) out["config"][m.name] = choice.config.*m.value;
+  out["config"]["lag"] = choice.config.lag;
+  out["config"]["copies"] = choice.config.copies;
+  return out.dump();
+}
+
+TunedChoice tunedFromText(const std::string& text) {
+  json in = json::parse(text);
+  TunedChoice choice{in.at("m"), in.at("blocks"), {}, in.at("measured"), in.at("untuned")};
+  for (const Member& m : kMembers) choice.config.*m.value = in.at("config").at(m.name);
+  choice.config.lag = in.at("config").at("lag");
+  choice.config.copies = in.at("config").at("copies");
+  return choice;
+}
+
+TunedFiles::TunedFiles(GemmOp op, const GemmSizes& sizes, const GemmConfig& given, const std::string& gpu) {
+  std::string cache = compiler::cacheFolder();
+  if (gpu.empty() || cache.empty()) return;
+  std::string name = op == GemmOp::AllGather ? "ag_gemm" : "gemm_rs";
+  name += "-n" + std::to_string(sizes.n) + "-k" + std::to_string(sizes.k) + "-" + std::to_string(sizes.ranks) +
+          "ranks-" + tandem::name(sizes.dtype) + (given.bTransposed ? "-bt" : "");
+  for (const Member& m : kMembers)
+    if (given.*m.value) name += std::string("-") + m.name + std::to_string(given.*m.value);
+  if (given.lag >= 0) name += "-lag" + std::to_string(given.lag);
+  if (!given.copies.empty()) name += "-copies" + nameOf(json(given.copies).dump());
+  folder_ = fs::path(cache) / "tuned" / (nameOf(gpu) + "-" + nameOf(compiler::buildId())) / name;
+}
+
+std::vector<TunedChoice> TunedFiles::read() const {
+  std::vector<TunedChoice> out;
+  std::error_code failed;
+  if (folder_.empty()) return out;
+  for (fs::directory_iterator file(folder_, failed), end; !failed && file != end && out.size() < kMostFiles;
+       file.increment(failed)) {
+    if (file->path().extension() != ".json") continue;
+    try {
+      out.push_back(tunedFromText(contentOf(file->path(), kMostBytes)));
+    } catch (const json::exception&) {
+      continue;
+    }
+  }
+  return out;
+}
+
+void TunedFiles::store(const TunedChoice& choice) const {
+  static std::atomic<unsigned> count{0};
+  if (folder_.empty()) return;
+  std::error_code failed;
+  fs::create_directories(folder_, failed);
+  fs::path place = fs::path(folder_) / ("m" + std::to_string(choice.m) + (choice.blocks ? "" : "-pointers") + ".json");
+  fs::path beside = place;
+  beside += "." + std::to_string(getpid()) + "." + std::to_string(count++) + ".tmp";
+  std::ofstream out(beside, std::ios::binary);
+  out << textOf(choice);
+  out.close();
+  if (out) fs::rename(beside, place, failed);
+  if (!out || failed) fs::remove(beside, failed);
+}
+
+std::string keptProfile() {
+  constexpr size_t most = 1 << 16;
+  std::string cache = compiler::cacheFolder();
+  return cache.empty() ? "" : contentOf(fs::path(cache) / "profile.json", most);
+}
+
+}  // namespace tandem::ops

@@ -1,0 +1,33 @@
+// What tuning found, on disk: a folder for each GPU, build, operator, columns, inner size, type, number of ranks and configuration; in
+// it a file for each number of rows. Any number of processes may share it.
+#pragma once
+#include "ops/plan.h"
+
+namespace tandem::ops {
+
+struct TunedChoice {
+  int64_t m = 0;
+  bool blocks = false;
+  GemmConfig config;
+  double measured = 0, untuned = 0;
+};
+
+std::string textOf(const TunedChoice& choice);
+// Throws nlohmann::json::exception on what is none.
+TunedChoice tunedFromText(const std::string& text);
+
+class TunedFiles {
+ public:
+  // Keeps nothing where `gpu` is empty or there is no cache directory.
+  TunedFiles(GemmOp op, const GemmSizes& sizes, const GemmConfig& given, const std::string& gpu);
+  std::vector<TunedChoice> read() const;        // damaged files are left out
+  void store(const TunedChoice& choice) const;  // whole or not at all; no error where it cannot be written
+
+ private:
+  std::string folder_;  // empty: nothing is kept
+};
+
+// The profile that `tandem doctor --profile` has left in the cache directory; empty: none.
+std::string keptProfile();
+
+}  // namespace tandem::ops

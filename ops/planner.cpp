@@ -1,5 +1,6 @@
 // Rank 0 reads files and tells the others; what a candidate takes is what the slowest rank took. So all ranks come to the same choice.
 #include "ops/planner.h"
+#include "ops/machine_of_ranks.h"
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -29,8 +30,7 @@ GemmConfig withCopies(const GemmChoice& choice) {
 
 std::string contribution(const Team& team, const TunedFiles& files) {
   if (team.rank() != 0) return "";
-  std::string gpu = team.deviceName();
-  json out = {{"machine", textOf(gpu.empty() ? Machine() : machineOf(keptProfile(), gpu))}, {"tuned", json::array()}};
+  json out = {{"machine", textOf(machineOfRank(team))}, {"tuned", json::array()}};
   for (const TunedChoice& choice : files.read()) out["tuned"].push_back(textOf(choice));
   return out.dump();
 }

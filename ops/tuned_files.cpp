@@ -104,10 +104,4 @@ void TunedFiles::store(const TunedChoice& choice) const {
   if (!out || failed) fs::remove(beside, failed);
 }
 
-std::string keptProfile() {
-  constexpr size_t most = 1 << 16;
-  std::string cache = compiler::cacheFolder();
-  return cache.empty() ? "" : contentOf(fs::path(cache) / "profile.json", most);
-}
-
 }  // namespace tandem::ops

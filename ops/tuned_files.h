@@ -27,7 +27,4 @@ class TunedFiles {
   std::string folder_;  // empty: nothing is kept
 };
 
-// The profile that `tandem doctor --profile` has left in the cache directory; empty: none.
-std::string keptProfile();
-
 }  // namespace tandem::ops

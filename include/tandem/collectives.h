@@ -18,7 +18,7 @@ struct CollectiveConfig {
 // sums and sends the sum. TwoShot: chunks with signals, as fast as the links are.
 enum class AllReduceWay : uint8_t { Auto, OneShot, TwoShotWords, TwoShot };
 
-// What Auto becomes.
+// What Auto becomes on the machine of the default profile.
 TANDEM_API AllReduceWay allReduceWay(int64_t bytes, int ranks);
 
 // out = sum of every rank's x, on every rank; fp16, bf16 or fp32, summed in fp32 in rank order: the same bits on every rank, in every
@@ -42,6 +42,7 @@ class TANDEM_API AllReduce {
   int64_t maxElements_, mostChunks_ = 0;
   DType dtype_;
   AllReduceWay way_;
+  double reach_ = 1;  // of the sizes at which the way changes, by the machine's profile
   CollectiveConfig config_;
   std::unique_ptr<Words> words_, sharedWords_;  // one shot, two shots
   Tensor parts_, sums_, ready_, done_, epochs_;

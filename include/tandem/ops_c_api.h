@@ -11,14 +11,14 @@ extern "C" {
 typedef struct td_ag_gemm td_ag_gemm;
 typedef struct td_gemm_rs td_gemm_rs;
 
-/* [collective, blocks] config: {"block_m", "block_n", "block_k", "programs", "num_warps", "num_stages", "group", "slices",
- * "copies" (of ag_gemm), "lag" (of gemm_rs), "b_transposed": true where b is [n, k]}, each optional: the operator chooses by sizes and target. `stream`
- * of a run may be an adopted one. */
+/* [collective, blocks] config: {"block_m", "block_n", "block_k", "programs", "num_warps", "num_stages", "group", "slices" and "copies"
+ * (of ag_gemm), "lag" (of gemm_rs), "b_transposed": true where b is [n, k]}, each optional: the operator chooses by sizes and target.
+ * `stream` of a run may be an adopted one. */
 TANDEM_API int td_ag_gemm_create(td_session*, int rank, int max_m, int n, int k, int dtype, const char* config,
                                  td_ag_gemm** op);
 TANDEM_API int td_ag_gemm_run(td_ag_gemm*, int stream, uint64_t a, uint64_t b, uint64_t c, int m, int c_dtype);
-/* [collective, blocks] Tries what the model finds quickest; arguments as run's. {"config", "predicted", "measured", "untuned" (microseconds),
- * "tried" (0: it was known)} */
+/* [collective, blocks] Tries what the model finds quickest; arguments as run's. {"config", "predicted", "measured", "untuned"
+ * (microseconds), "tried" (0: it was known)} */
 TANDEM_API int td_ag_gemm_tune(td_ag_gemm*, int stream, uint64_t a, uint64_t b, uint64_t c, int m, int c_dtype, char** json);
 /* [collective, blocks] Gives its memory back; the handle stays until destroyed. */
 TANDEM_API int td_ag_gemm_close(td_ag_gemm*);

@@ -1,6 +1,7 @@
 // Host side of all-reduce.
 #include "ops/collective.h"
 #include "ops/kernel_text.h"
+#include "ops/machine_of_ranks.h"
 #include "ops/words/words.h"
 #include <algorithm>
 #include <limits>
@@ -16,22 +17,30 @@ const Kernel& kernel() {
 }
 
 // One shot sends (R - 1) · S twice, as half of a word is its flag; two shots in words send 4 · S · (R - 1) / R in two flights; chunks
-// send half of that, with a fence and a signal more in each flight.
-int64_t mostBytes(AllReduceWay way, int ranks) {
+// send half of that, with a fence and a signal more in each flight. So the sizes from which the next one is quicker go as what the link
+// carries during a flight: `reach` times what was measured on the machine of the defaults.
+int64_t mostBytes(AllReduceWay way, int ranks, double reach) {
   switch (way) {
-    case AllReduceWay::OneShot: return ranks <= 2 ? 512 << 10 : ranks <= 4 ? 128 << 10 : 64 << 10;
-    case AllReduceWay::TwoShotWords: return ranks <= 2 ? 512 << 10 : 1 << 20;
+    case AllReduceWay::OneShot: return int64_t(reach * (ranks <= 2 ? 512 << 10 : ranks <= 4 ? 128 << 10 : 64 << 10));
+    case AllReduceWay::TwoShotWords: return int64_t(reach * (ranks <= 2 ? 512 << 10 : 1 << 20));
     default: return std::numeric_limits<int64_t>::max();
   }
 }
 
-}  // namespace
+double reachOf(const Machine& machine) {
+  const Machine measured;
+  return machine.roundTripUs * machine.storeBytes / (measured.roundTripUs * measured.storeBytes);
+}
 
-AllReduceWay allReduceWay(int64_t bytes, int ranks) {
+AllReduceWay wayFor(int64_t bytes, int ranks, double reach) {
   for (AllReduceWay way : {AllReduceWay::OneShot, AllReduceWay::TwoShotWords})
-    if (bytes <= mostBytes(way, ranks)) return way;
+    if (bytes <= mostBytes(way, ranks, reach)) return way;
   return AllReduceWay::TwoShot;
 }
+
+}  // namespace
+
+AllReduceWay allReduceWay(int64_t bytes, int ranks) { return wayFor(bytes, ranks, 1); }
 
 AllReduce::AllReduce(Team& team, int64_t maxElements, DType dtype, AllReduceWay way, const CollectiveConfig& config)
     : team_(team), maxElements_(maxElements), dtype_(dtype), way_(way) {
@@ -39,11 +48,12 @@ AllReduce::AllReduce(Team& team, int64_t maxElements, DType dtype, AllReduceWay 
   checkSummed(kOp, dtype);
   checkConfig(kOp, config);
   config_ = completed(config, team);
+  reach_ = reachOf(machineOfRanks(team));
   // The most elements that go a way; 0: none do.
   auto elementsBy = [&](AllReduceWay wanted) -> int64_t {
     if (way == wanted) return maxElements;
-    if (way != AllReduceWay::Auto || wanted > allReduceWay(maxElements * byteSize(dtype), team.size())) return 0;
-    return std::min(maxElements, mostBytes(wanted, team.size()) / byteSize(dtype));
+    if (way != AllReduceWay::Auto || wanted > wayFor(maxElements * byteSize(dtype), team.size(), reach_)) return 0;
+    return std::min(maxElements, mostBytes(wanted, team.size(), reach_) / byteSize(dtype));
   };
   int ranks = team.size();
   if (int64_t n = elementsBy(AllReduceWay::OneShot))
@@ -78,7 +88,7 @@ void AllReduce::run(const Tensor& x, const Tensor& out, int stream, bool symmetr
                 std::to_string(maxElements_));
   checkSize(kOp, "x", x, n, dtype_);
   checkSize(kOp, "out", out, n, dtype_);
-  AllReduceWay way = way_ == AllReduceWay::Auto ? allReduceWay(x.bytes(), team_.size()) : way_;
+  AllReduceWay way = way_ == AllReduceWay::Auto ? wayFor(x.bytes(), team_.size(), reach_) : way_;
   int64_t each = elementsOfPacket(dtype_), shard = shardElements(n, team_.size());
   switch (way) {
     case AllReduceWay::OneShot: return words_->launch(wordsKernel("one_shot"), x, out, {n}, cdiv(n, each), stream);

@@ -1,5 +1,5 @@
-"""Autotuning decorators. On a GPU configurations are timed and the winner is kept, in memory and on disk; among the ranks of a run, on all of
-them together. The simulator's time says nothing about a GPU's, so there a tuned kernel takes its first configuration.
+"""Autotuning decorators. On a GPU configurations are timed and the winner is kept, in memory and on disk; among the ranks of a run, on all
+of them together. The simulator's time says nothing about a GPU's, so there a tuned kernel takes its first configuration.
 """
 
 import inspect

@@ -69,6 +69,13 @@ int td_mark_initialised(td_session* s, uint64_t address, uint64_t bytes) {
     if (interpreter::World* world = simulated(s)) world->markInitialised(address, bytes);
   });
 }
+int td_host_place(td_session* s, int rank, const char* file, int line) {
+  return guarded([&] {
+    sessionOf(s, rank);
+    interpreter::World* world = simulated(s);
+    if (world && file) world->setHostPlace(rank, file, uint32_t(line));
+  });
+}
 int td_host_access(td_session* s, int rank, uint64_t address, uint64_t bytes, int write) {
   return guarded([&] {
     sessionOf(s, rank);

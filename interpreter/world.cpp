@@ -92,6 +92,10 @@ void World::markInitialised(Address address, uint64_t bytes) {
   else m.arena.shadow().set(address, bytes);
 }
 
+void World::setHostPlace(int rank, const std::string& file, uint32_t line) {
+  impl_->ranks[size_t(rank)].hostLocation = impl_->m.hostPlaces.indexOf(file, line);
+}
+
 void World::hostAccess(int rank, Address address, uint64_t bytes, bool write) {
   impl_->hostAccess(nullptr, rank, address, bytes, write);
 }

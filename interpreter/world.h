@@ -66,6 +66,8 @@ class World {
   void release(int rank, Address address, const std::string& hostFile = "", uint32_t hostLine = 0);
   void markInitialised(Address address, uint64_t bytes);
   // The host of `rank`, or what it has queued on a stream, reads or writes memory; a write initialises it.
+  // The host line that queues or accesses what follows, for reports.
+  void setHostPlace(int rank, const std::string& file, uint32_t line);
   void hostAccess(int rank, Address address, uint64_t bytes, bool write);
   void streamAccess(int rank, StreamId stream, Address address, uint64_t bytes, bool write);
   // The host of `rank` has waited until these are idle; has returned from its last symmetric allocation.

@@ -87,6 +87,8 @@ TEST_F(RanksApi, WhatOnlySimulatedRunsHave) {
     EXPECT_EQ(text, nullptr);
     uint64_t address = team.zeros({4}, DType::Int32).address;
     EXPECT_EQ(td_mark_initialised(s, address, 16), 0);
+    EXPECT_EQ(td_host_place(s, 0, "main.c", 12), 0);
+    EXPECT_NE(td_host_place(s, 7, "main.c", 12), 0);
     EXPECT_EQ(td_host_access(s, 0, address, 16, 1), 0);
     EXPECT_NE(td_host_access(s, 7, address, 16, 1), 0);
   };

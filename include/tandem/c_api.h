@@ -74,8 +74,10 @@ TANDEM_API int td_first_difference(td_session* one, td_session* other, char** te
 TANDEM_API int td_chrome_trace(td_session*, char** json);
 TANDEM_API int td_timeline(td_session*, int width, char** text);
 TANDEM_API int td_trace_summary(td_session*, char** json);
-/* These two do nothing on GPUs. */
+/* These three do nothing on GPUs. */
 TANDEM_API int td_mark_initialised(td_session*, uint64_t address, uint64_t bytes);
+/* The host line that makes the rank's next calls: reports of what the host, its streams and copy engines do name it. */
+TANDEM_API int td_host_place(td_session*, int rank, const char* file, int line);
 /* The host of `rank` reads, or with `write` writes, device memory itself; what it writes is initialised. For the checker of races. */
 TANDEM_API int td_host_access(td_session*, int rank, uint64_t address, uint64_t bytes, int write);
 

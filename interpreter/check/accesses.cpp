@@ -26,7 +26,7 @@ void Checker::freed(int rank, Address address, uint64_t bytes, const std::string
   history_.eachMade(address, bytes, [&](Cell& cell, uint64_t at) {
     auto check = [&](const Stamp& s) {
       Part mine, theirs;
-      if (!s.actor || actors_[s.actor].rank == rank || !sites_[s.site].program) return;
+      if (!s.actor || actors_[s.actor].rank == rank || sites_[s.site].by >= Site::By::Stream) return;
       if (!ordered(v, now, s, at, at + (cell.end - cell.begin), &mine, &theirs))
         reportFreed(s, theirs, at, cell.end - cell.begin, file, line);
     };

@@ -35,11 +35,16 @@ Accessor World::Impl::accessorOf(Stream& s, const char* what) {
   who.timeNs = s.clockNs;
   who.scope = Scope::Sys;
   who.stream = &s;
+  if (s.hostLocation != kNoLocation) {
+    who.program = &m.hostPlaces.program();
+    who.location = s.hostLocation;
+  }
   return who;
 }
 
 void World::Impl::enqueue(int rank, StreamId stream, StreamItem item) {
   Stream& s = *ranks[size_t(rank)].streams[stream];
+  item.hostLocation = ranks[size_t(rank)].hostLocation;
   s.items.push_back(std::move(item));
   if (m.observer) m.observer->enqueued(s);
   if (s.items.size() == 1) m.makeRunnable(s);
@@ -55,6 +60,7 @@ void World::Impl::finishItem(Stream& s) {
 
 void World::Impl::turnOfStream(Stream& s) {
   StreamItem& item = s.items.front();
+  s.hostLocation = item.hostLocation;
   if (s.itemBeganNs < 0) {
     s.itemBeganNs = s.clockNs;
     if (m.observer) m.observer->itemStarts(s);
@@ -111,6 +117,10 @@ void World::Impl::hostAccess(Stream* s, int rank, Address address, uint64_t byte
   MemoryAccess access;
   access.stream = s;
   access.rank = rank;
+  if (uint32_t location = s ? s->hostLocation : ranks[size_t(rank)].hostLocation; location != kNoLocation) {
+    access.program = &m.hostPlaces.program();
+    access.location = location;
+  }
   access.kind = write ? AccessKind::Write : AccessKind::Read;
   access.scope = Scope::Sys;
   access.address = address;

@@ -21,6 +21,7 @@ enum class ItemKind : uint8_t { Launch, Copy, Set, SignalWrite, SignalWait, Barr
 
 struct StreamItem {
   ItemKind kind{};
+  uint32_t hostLocation = kNoLocation;  // of the call that queued it, in Machine::hostPlaces
   Launch launch{};
   Address dest = 0, source = 0;
   uint64_t bytes = 0, done = 0, value = 0;
@@ -37,6 +38,7 @@ struct Stream : Task {
   std::deque<StreamItem> items;
   std::unique_ptr<Grid> grid;  // of the head, while it runs
   int64_t itemBeganNs = -1;
+  uint32_t hostLocation = kNoLocation;  // of the item that has its turn
 };
 
 struct Event {

@@ -86,4 +86,15 @@ const std::vector<int>* Machine::team(int id, int rank) {
   return it == teams.end() ? nullptr : &it->second;
 }
 
+uint32_t HostPlaces::indexOf(const std::string& file, uint32_t line) {
+  if (file.empty()) return kNoLocation;
+  auto [known, isNew] = known_.try_emplace({file, line}, uint32_t(program_.locations.size()));
+  if (!isNew) return known->second;
+  auto& files = program_.files;
+  auto of = std::find_if(files.begin(), files.end(), [&](const SourceFilePtr& f) { return f->name == file; });
+  if (of == files.end()) of = files.insert(of, std::make_shared<SourceFile>(SourceFile{file, "", 1}));
+  program_.locations.push_back({uint32_t(of - files.begin()), {line, 1, line, 1}, kNoLocation});
+  return known->second;
+}
+
 }  // namespace tandem::interpreter

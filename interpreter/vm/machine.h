@@ -82,6 +82,18 @@ struct Collective {
   int64_t timeNs = 0;
 };
 
+// Host lines that queue work or access memory, as the locations of a program without code.
+class HostPlaces {
+ public:
+  // kNoLocation for an empty file.
+  uint32_t indexOf(const std::string& file, uint32_t line);
+  const Program& program() const { return program_; }
+
+ private:
+  Program program_;
+  std::map<std::pair<std::string, uint32_t>, uint32_t> known_;
+};
+
 struct Machine {
   explicit Machine(const WorldOptions& o);
   ~Machine();
@@ -96,6 +108,7 @@ struct Machine {
   Trace trace;
   World::Counters counters;
   std::function<void(const std::string&)> printer;
+  HostPlaces hostPlaces;
   std::unique_ptr<AccessObserver> observer;
   std::unique_ptr<check::StoreLog> stores;
   std::unordered_map<int, std::vector<int>> teams;

@@ -29,6 +29,7 @@ class Session:
     tensor_type = Tensor
     error = RunError
     is_gpu = False
+    tells_places = False
     any_thread = False  # the rank's calls may come from any thread of the process
 
     def __init__(self, ranks, options, search=None):
@@ -38,6 +39,7 @@ class Session:
         except RuntimeError as error:
             raise ValueError(str(error)) from None
         self.ranks = ranks
+        self.tells_places = bool(options.get("check"))  # each call's host line, for reports of races
         self.stopped = False  # no rank can use it any more: it failed
         self.finished = False
 

@@ -106,6 +106,8 @@ class Team:
     def _call(self, function, *args):
         if threading.get_ident() != self._thread and not (self._session.finished or self._session.any_thread):
             raise RuntimeError(f"the team of rank {self.world_rank} is used from another thread than the rank's")
+        if self._session.tells_places:
+            _tandem.host_place(self._session.handle, self.world_rank, *host_place())
         return self._session.guarded(function, self.world_rank, *args)
 
     def world_rank_of(self, rank):

@@ -133,7 +133,7 @@ def notify_for_a_stream(team, fixed):
     """A copy engine is outside scope `gpu`."""
     x, y, ready, copies = data(team), data(team, "y"), flags(team), team.new_stream()
     produce_narrowly[(1,)](x, ready, N, "intra_node" if fixed else "gpu")
-    copies.signal_wait(ready, 1)
+    copies.signal_wait(ready, 1)  # <-- notify_for_a_stream
     copies.copy(y, x)
 
 

@@ -90,4 +90,4 @@ def end_does_not_quiet(team, fixed):
     x = data(team)
     put_and_end[(1,)](x, data(team, "y"), N, fixed)
     team.synchronize()
-    x[...] = 1
+    x[...] = 1  # <-- end_does_not_quiet

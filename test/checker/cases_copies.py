@@ -41,7 +41,7 @@ def event_recorded_too_early(team, fixed):
     event = None if fixed else team.stream.record_event()
     fill_after_event[(1,)](x, 1, N)
     other.wait_event(team.stream.record_event() if fixed else event)
-    other.copy(y, x)
+    other.copy(y, x)  # <-- event_recorded_too_early
 
 
 @tandem.jit
@@ -52,7 +52,7 @@ def fill_cleared(x_ptr, value, N: tl.constexpr):
 @pair("race", "M13", ranks=(1, 2))
 def memset_on_another_stream(team, fixed):
     x, other = data(team), team.new_stream()
-    other.memset(x)
+    other.memset(x)  # <-- memset_on_another_stream
     if fixed:
         team.stream.wait_event(other.record_event())
     fill_cleared[(1,)](x, 1, N)
@@ -72,7 +72,7 @@ def signal_before_copy(team, fixed):
         copies.copy(x, source)
     copies.signal_write(ready, 1)
     if not fixed:
-        copies.copy(x, source)
+        copies.copy(x, source)  # <-- signal_before_copy
     read_after_signal[(1,)](x, y, ready, N)
 
 
@@ -87,7 +87,7 @@ def read_other_stream(x_ptr, y_ptr, flag_ptr, N: tl.constexpr):
 def signal_on_another_stream(team, fixed):
     source, x, y, ready = data(team, "source"), data(team), data(team, "y"), flag(team)
     copies, signals = team.new_stream(), team.new_stream()
-    copies.copy(x, source)
+    copies.copy(x, source)  # <-- signal_on_another_stream
     (copies if fixed else signals).signal_write(ready, 1)
     read_other_stream[(1,)](x, y, ready, N)
 
@@ -104,7 +104,7 @@ def copy_without_signal_wait(team, fixed):
     produce_and_tell[(1,)](x, ready, N)
     if fixed:
         copies.signal_wait(ready, 1)
-    copies.copy(y, x)
+    copies.copy(y, x)  # <-- copy_without_signal_wait
 
 
 @tandem.jit
@@ -118,7 +118,7 @@ def copy_from_a_peer_too_early(team, fixed):
     fill_own[(1,)](x, N)
     if fixed:
         team.stream.barrier()
-    team.stream.copy(y, x.peer((team.rank + 1) % team.size))
+    team.stream.copy(y, x.peer((team.rank + 1) % team.size))  # <-- copy_from_a_peer_too_early
 
 
 @tandem.jit
@@ -129,7 +129,7 @@ def read_pushed(x_ptr, y_ptr, N: tl.constexpr):
 @pair("race", "M12")
 def push_without_barrier(team, fixed):
     source, x, y = data(team, "source"), data(team), data(team, "y")
-    team.stream.copy(x.peer((team.rank + 1) % team.size), source)
+    team.stream.copy(x.peer((team.rank + 1) % team.size), source)  # <-- push_without_barrier
     if fixed:
         team.stream.barrier()
     read_pushed[(1,)](x, y, N)
@@ -146,7 +146,7 @@ def host_writes_too_early(team, fixed):
     put_ring[(1,)](x, N)
     if fixed:
         team.barrier()
-    x[...] = 1
+    x[...] = 1  # <-- host_writes_too_early
 
 
 @tandem.jit
@@ -163,4 +163,4 @@ def reused_under_a_kernel(team, fixed):
     read_local[(1,)](x, y, N)
     if fixed:
         copies.wait_event(team.stream.record_event())
-    copies.copy(x, source)
+    copies.copy(x, source)  # <-- reused_under_a_kernel

@@ -144,7 +144,7 @@ def signal_cleared_by_memset(team, fixed):
         tell_peer[(1,)](flag)
         if fixed:
             team.stream.barrier()
-        team.stream.memset(flag)
+        team.stream.memset(flag)  # <-- signal_cleared_by_memset
         if fixed:
             team.stream.barrier()
 

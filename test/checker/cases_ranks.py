@@ -155,4 +155,4 @@ def host_reads_too_early(team, fixed):
     store_to_peer[(1,)](x, N)
     if fixed:
         team.barrier()
-    np.asarray(x)
+    np.asarray(x)  # <-- host_reads_too_early

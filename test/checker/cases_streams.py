@@ -19,7 +19,7 @@ def copy_without_event(team, fixed):
     fill[(1,)](x, 1, N)
     if fixed:
         other.wait_event(team.stream.record_event())
-    other.copy(y, x)
+    other.copy(y, x)  # <-- copy_without_event
 
 
 @tandem.jit
@@ -34,6 +34,6 @@ def read_shard(x_ptr, y_ptr, flag_ptr, N: tl.constexpr, FIXED: tl.constexpr):
 def shard_without_signal(team, fixed):
     source, x, flag = team.zeros(N, "int32"), team.zeros(N, "int32", name="x"), team.zeros(1, "int64", name="flag")
     copies = team.new_stream()
-    copies.copy(x, source)
+    copies.copy(x, source)  # <-- shard_without_signal
     copies.signal_write(flag, 1)
     read_shard[(1,)](x, team.zeros(N, "int32"), flag, N, fixed)

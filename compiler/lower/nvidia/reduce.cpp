@@ -37,6 +37,19 @@ bool isPlain(const LinearLayout& layout) {
   return true;
 }
 
+// Whether the results are the same to the last bit with the two sets of arguments exchanged: each result is of two partners.
+bool isSymmetric(Region& region) {
+  Block& block = region.front();
+  unsigned half = block.getNumArguments() / 2;
+  return llvm::all_of(block.without_terminator(), [&](Operation& op) {
+    if (!op.hasTrait<OpTrait::IsCommutative>() || op.getNumOperands() != 2) return false;
+    auto first = dyn_cast<BlockArgument>(op.getOperand(0)), second = dyn_cast<BlockArgument>(op.getOperand(1));
+    return first && second && first.getOwner() == &block && second.getOwner() == &block &&
+           std::max(first.getArgNumber(), second.getArgNumber()) ==
+               std::min(first.getArgNumber(), second.getArgNumber()) + half;
+  });
+}
+
 // What the hardware reduces in one instruction: an int32 operation that is all of the region.
 std::optional<ptx::WarpReduction> warpReductionOf(Region& region) {
   using R = ptx::WarpReduction;
@@ -155,10 +168,12 @@ KernelLowering::Rows KernelLowering::reduceRegisters(tile::ReduceOp op, const Li
   return out;
 }
 
-// Afterwards all lanes that differ only along the axis hold the same.
+// Afterwards all lanes that differ only along the axis hold the same, to the last bit: where the region may round otherwise with its
+// arguments exchanged, both lanes of a pair put the lower one's first.
 void KernelLowering::reduceLanes(tile::ReduceOp op, const LinearLayout& layout, Rows& rows) {
   SmallVector<unsigned> lanes = bitsAlong(layout, Dim::Lane, op.getAxis());
   std::optional<ptx::WarpReduction> whole = lanes.size() == 5 ? warpReductionOf(op.getCombine()) : std::nullopt;
+  bool isOrdered = !isSymmetric(op.getCombine());
   for (Regs& row : rows) {
     if (whole) {
       row[0] = ptx::reduceWarp(b_, *whole, row[0]);
@@ -167,6 +182,14 @@ void KernelLowering::reduceLanes(tile::ReduceOp op, const LinearLayout& layout, 
     for (unsigned bit : llvm::reverse(lanes)) {
       Regs other;
       for (llvm::Value* v : row) other.push_back(ptx::shuffle(b_, ptx::Shuffle::Butterfly, v, b_.getInt32(1 << bit)));
+      if (isOrdered) {
+        llvm::Value* isUpper = b_.CreateICmpNE(b_.CreateAnd(laneId(), 1 << bit), b_.getInt32(0));
+        for (auto [lower, upper] : llvm::zip(row, other)) {
+          llvm::Value* own = lower;
+          lower = b_.CreateSelect(isUpper, upper, own);
+          upper = b_.CreateSelect(isUpper, own, upper);
+        }
+      }
       row = combine(op.getCombine(), row, other);
     }
   }

@@ -6,6 +6,7 @@
 # RUN: tandemc %s:small --emit=ptx --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=SMALL
 # RUN: tandemc %s:first_largest --emit=ptx --target sm_90a --signature '*fp16, *i32' | FileCheck %s --check-prefix=ARGMAX
 # RUN: tandemc %s:mean_and_square --emit=ptx --target sm_80 --signature '*fp32, *fp32' | FileCheck %s --check-prefix=PAIR
+# RUN: tandemc %s:mean --emit=ptx --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=MEAN
 import triton
 import triton.language as tl
 
@@ -69,8 +70,27 @@ def mean_and_square(x, o):
     i = tl.arange(0, 16)
     j = tl.arange(0, 128)
     v = tl.load(x + i[None, :] + 16 * j[:, None])
+    # PAIR-NOT: selp.f32
     # PAIR-COUNT-2: st.shared
     # PAIR: bar.sync
     m, s = tl.reduce((v, v * v), 0, add_both)
     tl.store(o + i, m)
     tl.store(o + 16 + i, s)
+
+
+@triton.jit
+def mean_of_means(n1, m1, n2, m2):
+    n = n1 + n2
+    return n, m1 + (m2 - m1) * (n2 / n)
+
+
+@triton.jit
+def mean(x, o):
+    i = tl.arange(0, 32)
+    v = tl.load(x + i)
+    # Both lanes of a pair round alike: the lower one's mean first.
+    # MEAN-COUNT-2: shfl.sync.bfly
+    # MEAN-COUNT-3: selp
+    # MEAN: shfl.sync.bfly
+    n, m = tl.reduce((v * 0 + 1, v), 0, mean_of_means)
+    tl.store(o, m)

@@ -1,5 +1,6 @@
 """Starts a process for each rank, passes on what they print, and ends all when one fails. Knows nothing of GPUs."""
 
+import contextlib
 import os
 import secrets
 import signal
@@ -121,6 +122,22 @@ def _stop(number, frame):
     raise SystemExit(128 + number)
 
 
+@contextlib.contextmanager
+def _held(*numbers):
+    """Signals that arrive meanwhile wait for its end."""
+    arrived = []
+    handlers = {n: handler for n in numbers if callable(handler := signal.getsignal(n))}
+    for number in handlers:
+        signal.signal(number, lambda number, _: arrived.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in arrived:
+            signal.raise_signal(number)
+
+
 def run_processes(command, ranks, wait_timeout=None):
     """Runs `command` once for each rank with torchrun's environment variables; gives the exit code of the first rank that failed."""
     environment = _environment(ranks, wait_timeout)
@@ -128,7 +145,8 @@ def run_processes(command, ranks, wait_timeout=None):
     previous = signal.signal(signal.SIGTERM, _stop)
     try:
         for rank in range(ranks):
-            started.append(_Rank(rank, command, environment))
+            with _held(signal.SIGINT, signal.SIGTERM):  # a process that has started is known as one to end
+                started.append(_Rank(rank, command, environment))
         failed = _wait(started)
         if not failed:
             return 0

@@ -149,6 +149,21 @@ def test_signals_end_all(number, code, tmp_path):
         assert not pathlib.Path(f"/proc/{path.name}").exists(), "a rank is left over"
 
 
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_while_ranks_start_ends_them(number, code, tmp_path):
+    signalled = f"""
+import os, subprocess
+class Popen(subprocess.Popen):
+    def __init__(self, *arguments, **named):
+        super().__init__(*arguments, **named)
+        open({str(tmp_path / "pid")!r}, "w").write(str(self.pid))
+        os.kill(os.getpid(), {int(number)})
+subprocess.Popen = Popen
+"""
+    assert run(signalled + SPAWN.format(script="import time; time.sleep(100)")).returncode == code
+    assert not pathlib.Path(f"/proc/{(tmp_path / 'pid').read_text()}").exists(), "a rank is left over"
+
+
 def test_without_a_gpu():
     done = run("import tandem\ntandem.launch(lambda team: 0, ranks=2, target='cuda')")
     assert "RuntimeError: 2 ranks on GPUs need 2 GPUs, this machine has 0: no NVIDIA GPU: " in done.stderr

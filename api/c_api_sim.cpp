@@ -76,13 +76,14 @@ int td_host_place(td_session* s, int rank, const char* file, int line) {
     if (world && file) world->setHostPlace(rank, file, uint32_t(line));
   });
 }
-int td_host_access(td_session* s, int rank, uint64_t address, uint64_t bytes, int write) {
+int td_host_access(td_session* s, int rank, uint64_t address, uint64_t bytes, int how) {
   return guarded([&] {
     sessionOf(s, rank);
+    if (how < TD_HOST_READ || how > TD_HOST_VIEW) throw std::invalid_argument("`how` is " + std::to_string(how) + "; it is 0 to 2");
     interpreter::World* world = simulated(s);
     if (!world) return;
-    world->hostAccess(rank, address, bytes, write != 0);
-    if (write) world->markInitialised(address, bytes);
+    world->hostAccess(rank, address, bytes, interpreter::HostAccess(how));
+    if (how != TD_HOST_READ) world->markInitialised(address, bytes);
   });
 }
 

@@ -96,12 +96,12 @@ void World::setHostPlace(int rank, const std::string& file, uint32_t line) {
   impl_->ranks[size_t(rank)].hostLocation = impl_->m.hostPlaces.indexOf(file, line);
 }
 
-void World::hostAccess(int rank, Address address, uint64_t bytes, bool write) {
-  impl_->hostAccess(nullptr, rank, address, bytes, write);
+void World::hostAccess(int rank, Address address, uint64_t bytes, HostAccess how) {
+  impl_->hostAccess(nullptr, rank, address, bytes, how);
 }
 
-void World::streamAccess(int rank, StreamId stream, Address address, uint64_t bytes, bool write) {
-  impl_->hostAccess(impl_->ranks[size_t(rank)].streams[stream].get(), rank, address, bytes, write);
+void World::streamAccess(int rank, StreamId stream, Address address, uint64_t bytes, HostAccess how) {
+  impl_->hostAccess(impl_->ranks[size_t(rank)].streams[stream].get(), rank, address, bytes, how);
 }
 
 void World::hostWaited(int rank) {

@@ -46,6 +46,9 @@ struct Launch {
   uint32_t hostLine = 0;
 };
 
+// View: an array over the bytes, which the host may read or write.
+enum class HostAccess : uint8_t { Read, Write, View };
+
 enum class MemoryKind : uint8_t { Local, Symmetric };
 
 class World {
@@ -65,11 +68,11 @@ class World {
   // Reports double-free / invalid-free. The range stays quarantined, so later use is reported as use-after-free.
   void release(int rank, Address address, const std::string& hostFile = "", uint32_t hostLine = 0);
   void markInitialised(Address address, uint64_t bytes);
-  // The host of `rank`, or what it has queued on a stream, reads or writes memory; a write initialises it.
   // The host line that queues or accesses what follows, for reports.
   void setHostPlace(int rank, const std::string& file, uint32_t line);
-  void hostAccess(int rank, Address address, uint64_t bytes, bool write);
-  void streamAccess(int rank, StreamId stream, Address address, uint64_t bytes, bool write);
+  // The host of `rank`, or what it has queued on a stream, reads or writes memory.
+  void hostAccess(int rank, Address address, uint64_t bytes, HostAccess how);
+  void streamAccess(int rank, StreamId stream, Address address, uint64_t bytes, HostAccess how);
   // The host of `rank` has waited until these are idle; has returned from its last symmetric allocation.
   void hostWaited(int rank);
   void hostWaited(int rank, StreamId stream);

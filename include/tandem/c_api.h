@@ -78,8 +78,10 @@ TANDEM_API int td_trace_summary(td_session*, char** json);
 TANDEM_API int td_mark_initialised(td_session*, uint64_t address, uint64_t bytes);
 /* The host line that makes the rank's next calls: reports of what the host, its streams and copy engines do name it. */
 TANDEM_API int td_host_place(td_session*, int rank, const char* file, int line);
-/* The host of `rank` reads, or with `write` writes, device memory itself; what it writes is initialised. For the checker of races. */
-TANDEM_API int td_host_access(td_session*, int rank, uint64_t address, uint64_t bytes, int write);
+/* The host of `rank` reads or writes device memory itself, or has an array over it (VIEW); what it may write is initialised. For the
+   checker of races. */
+enum { TD_HOST_READ = 0, TD_HOST_WRITE = 1, TD_HOST_VIEW = 2 };
+TANDEM_API int td_host_access(td_session*, int rank, uint64_t address, uint64_t bytes, int how);
 
 /* --- memory; file and line name the host's call in reports --- */
 /* Symmetric: [collective, blocks]. `initialised` memory may be read before anything writes it (it holds zeros). */

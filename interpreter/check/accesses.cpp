@@ -1,6 +1,7 @@
 // Each access against the last ones of its bytes. Accesses of consecutive threads by one instruction are one access.
 #include "interpreter/check/checker.h"
 #include "interpreter/schedule/stream.h"
+#include "interpreter/vm/fail.h"
 #include <functional>
 
 namespace tandem::interpreter::check {
@@ -38,6 +39,18 @@ void Checker::freed(int rank, Address address, uint64_t bytes, const std::string
     checkAll(cell.write, cell.moreWrites);
     checkAll(cell.read, cell.moreReads);
   });
+}
+
+// Lanes of one operation have no order (M1).
+void Checker::lanesDiffer(const MemoryAccess& a) {
+  flush();
+  View v = viewOf(a);
+  Stamp now = stampOf(a, v);
+  if (m_.failed || !isNew("race of lanes", now, now)) return;
+  Report r = begin(now, "race");
+  r.message = accessText(sites_[now.site]) + " of " + addressText(m_, a.address, a.bytes) + " by " + actorText(now, now.part) +
+              ": several of its lanes write there, and not the same; which of them stays is not defined (M1)";
+  tell(std::move(r));
 }
 
 void Checker::forget(Address address, uint64_t bytes) {
@@ -149,7 +162,7 @@ uint32_t Checker::siteOf(const MemoryAccess& a) {
   site.scope = a.scope;
   site.bytes = a.strong ? uint32_t(a.bytes) : 0;
   using By = Site::By;
-  site.by = a.transfer ? By::Transfer : a.run ? By::Program : a.stream ? By::Stream : By::Host;
+  site.by = a.transfer ? By::Transfer : a.run ? By::Program : a.isView ? By::View : a.stream ? By::Stream : By::Host;
   if (sites_[lastSite_] == site && lastSite_) return lastSite_;
   size_t h = std::hash<const void*>()(site.program) ^ site.location * 0x9e3779b97f4a7c15ull ^ size_t(site.kind) << 1 ^
              size_t(site.strong) << 3 ^ size_t(site.signal) << 30 ^ size_t(site.scope) << 4 ^ size_t(site.bytes) << 6 ^

@@ -20,7 +20,7 @@ struct Site {
   bool strong = false, signal = false;
   Scope scope = Scope::Gpu;
   uint32_t bytes = 0;  // strong only: of one access
-  enum class By : uint8_t { Program, Transfer, Stream, Host } by = By::Program;
+  enum class By : uint8_t { Program, Transfer, Stream, Host, View } by = By::Program;
   bool operator==(const Site&) const = default;
 };
 
@@ -39,6 +39,7 @@ class Checker : public AccessObserver {
   void access(const MemoryAccess& access) override;
   void wrote(const MemoryAccess& access, uint64_t old, uint64_t now) override;
   void freed(int rank, Address address, uint64_t bytes, const std::string& file, uint32_t line) override;
+  void lanesDiffer(const MemoryAccess& access) override;
   void forget(Address address, uint64_t bytes) override;
   void waits(const MemoryAccess& access, const AwaitedSignal& signal, bool done) override;
   void threadBarrier(const Run& run) override;
@@ -71,6 +72,8 @@ class Checker : public AccessObserver {
   void hostArrives(int rank, uint64_t meeting) override;
   void hostLeaves(int rank, uint64_t meeting) override;
   void ended() override { flush(); }
+  std::vector<Diagnostic> unacquired(Address signal) override;
+  std::vector<Diagnostic> writersOf(Address address) override;
 
  private:
   struct Transfer {  // what a put or get knows: the state of its issuer's clock

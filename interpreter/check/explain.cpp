@@ -35,6 +35,7 @@ const char* scopeText(Scope s) { return s == Scope::Cta ? "`cta`" : s == Scope::
 
 std::string Checker::accessText(const Site& site) const {
   const char* verb = site.kind == AccessKind::Read ? "read" : site.kind == AccessKind::Write ? "write" : "update";
+  if (site.by == Site::By::View) return "`numpy()` (read or write)";
   if (site.program)
     for (const Instruction& i : site.program->code)
       if (i.location == site.location && opText(i.op)) return std::string(opText(i.op)) + " (" + verb + ")";
@@ -108,6 +109,22 @@ void Checker::reportFreed(const Stamp& s, Part theirs, uint64_t begin, uint64_t 
   tell(std::move(r));
 }
 
+std::vector<Diagnostic> Checker::writersOf(Address address) {
+  std::vector<Diagnostic> writers;
+  auto add = [&](const Stamp& s) {
+    if (!s.actor) return;
+    writers.push_back(placeOfStamp(s));
+    writers.back().message = accessText(sites_[s.site]) + " by " + actorText(s, s.threadAt(address));
+  };
+  history_.eachMade(address / History::kPageBytes * History::kPageBytes, History::kPageBytes, [&](Cell& cell, uint64_t at) {
+    if (address < at || address >= at + (cell.end - cell.begin)) return;
+    add(cell.write);
+    if (cell.moreWrites)
+      for (const Stamp& s : history_.list(cell.moreWrites)) add(s);
+  });
+  return writers;
+}
+
 bool Checker::isNew(const char* kind, const Stamp& a, const Stamp& b) {
   auto placeOf = [&](const Stamp& s) {
     const Site& site = sites_[s.site];
@@ -132,7 +149,8 @@ std::string Checker::missingEdge(const View& v, const Stamp& now, const Stamp& s
     if (a.bytes != b.bytes || now.origin != s.origin) return "both are atomic, but of different addresses or sizes (M1)";
     bool mineIsNarrow = !includes(a.scope, now.actor, s.actor);
     Scope narrow = mineIsNarrow ? a.scope : b.scope;
-    return std::string("scope ") + scopeText(narrow) + " of the " + (mineIsNarrow ? "second" : "first") + " does not include the other" +
+    return std::string("scope ") + scopeText(narrow) + " of " + (mineIsNarrow ? "this access" : "the first access") +
+           " does not include the other's thread" +
            (me.rank != other.rank ? ": between ranks it must be `sys` (M14)" : " (M14)");
   }
   if (v.early && actors_.covers(v.program->common, s, theirs))
@@ -199,6 +217,10 @@ std::string Checker::missingBetween(const View& v, const Stamp& now, const Stamp
   if (!missed.empty()) return missed;
   if (theirs == kBulk || mine == kBulk)
     return "no `cp_async_bulk_wait_group` lies between the bulk copy and what tells of it (M5, M16)";
+  const ProgramState* reader = s.actor < programs_.size() ? programs_[s.actor].get() : nullptr;
+  if (isTransfer(mine) && !isTransfer(theirs) && reader && reader->common.latestOf(now.actor))
+    return "the last message acquired from there is an older one: no wait for this one, and nothing tells its sender that the bytes "
+           "are free (M15)";
   if (isTransfer(theirs) || isTransfer(mine))
     return "nothing tells the other side that the transfer is complete: no signal after `quiet` or of the put itself, no barrier (M8, M12)";
   if (me.kind == ActorKind::Host || other.kind == ActorKind::Host) return "no barrier of the ranks orders it with the host's access (M12)";

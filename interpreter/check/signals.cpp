@@ -81,13 +81,27 @@ bool Checker::isOvertaken(const MemoryAccess& a, const AwaitedSignal& signal, co
       std::none_of(uses.past.begin(), uses.past.end(), hadIt))
     return false;
   auto over = std::find_if(uses.updates.rbegin(), uses.updates.rend(), unordered);
-  if (over == uses.updates.rend()) return false;
+  if (over == uses.updates.rend() || uses.updates.back().value != wordAt(a.address, signal.bytes)) return false;
   misuse(a, over->by,
          "the wait for " + std::string(compareText(signal.compare)) + " " + valueText(signal.value, signal.bytes) +
-             " begins when an update, to " + valueText(over->value, signal.bytes) +
-             ", has taken that value away: nothing orders the update after the wait (M15)",
+             " begins when that value is past: an update, to " + valueText(over->value, signal.bytes) +
+             ", has come, and nothing orders it after the wait (M15)",
          "the update");
   return true;
+}
+
+// By the rule that orders waits (M6), not by what a wait happened to see.
+std::vector<Diagnostic> Checker::unacquired(Address signal) {
+  SyncPlace* place = sync_.find(signal);
+  if (!place || place->isAcquired() || !place->seenBy().actor) return {};
+  auto told = [&](const Stamp& s, const std::string& text) {
+    Diagnostic d = placeOfStamp(s);
+    d.message = text + accessText(sites_[s.site]) + " by " + actorText(s, s.part);
+    return d;
+  };
+  std::vector<Diagnostic> notes{told(place->seenBy(), "this may end before that update: ")};
+  if (const UpdatePoint* enough = place->lastSeen()) notes.push_back(told(enough->by, "the update that is enough for it: "));
+  return notes;
 }
 
 void Checker::misuse(const MemoryAccess& a, const Stamp& other, std::string message, std::string otherText) {

@@ -19,6 +19,7 @@ struct Buffer {
   int rank = 0;
   std::string name;
   uint64_t hash = 0;
+  uint64_t begin = 0, bytes = 0;  // 0 when it has been freed
 };
 
 class StoreLog {

@@ -76,8 +76,25 @@ class SyncPlace {
     if (all.size() > kReleasesKept) merge(chains_.back());
   }
   // No older value is left for this actor to see.
-  void sees(uint32_t actor) {
-    if (numbers_) seen[actor] = numbers_;
+  void sees(const Stamp& by) {
+    if (!numbers_) return;
+    seen[by.actor] = numbers_;
+    comesAfter(by, numbers_);
+  }
+  // Somebody has had to see the update of this number.
+  void comesAfter(const Stamp& by, uint64_t number) {
+    if (number < lastSeen_) return;
+    lastSeen_ = number;
+    seenBy_ = by;
+  }
+  bool isAcquired() const { return lastSeen_ == numbers_; }
+  const Stamp& seenBy() const { return seenBy_; }
+  // The update that somebody has had to see, of those that are remembered.
+  const UpdatePoint* lastSeen() const {
+    for (const Chain& c : chains_)
+      for (const UpdatePoint& u : c.points)
+        if (u.number == lastSeen_) return &u;
+    return nullptr;
   }
   void wrote(const Stamp& by, uint64_t old, uint64_t now) {
     if (numbers_ && old != value_) forgetPast();
@@ -110,14 +127,15 @@ class SyncPlace {
  private:
   static constexpr size_t kChainsKept = 6, kReleasesKept = 16;
   std::vector<Chain> chains_{1};
-  uint64_t numbers_ = 0, value_ = 0, initial_ = 0;
+  uint64_t numbers_ = 0, value_ = 0, initial_ = 0, lastSeen_ = 0;
+  Stamp seenBy_;
   bool knowsInitial_ = false;
 
   // Somebody else has written here: what came before is no value that a wait may still see.
   void forgetPast() {
     chains_.erase(chains_.begin(), chains_.end() - 1);
     chains_.back().points.clear();
-    numbers_ = 0;
+    numbers_ = lastSeen_ = 0;
     seen.clear();
   }
   // Of a long chain of updates: those of one rank and scope as one.

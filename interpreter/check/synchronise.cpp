@@ -3,19 +3,12 @@
 #include "interpreter/memory/access.h"
 #include "interpreter/schedule/stream.h"
 #include <algorithm>
-#include <cstring>
 
 namespace tandem::interpreter::check {
 namespace {
 
 bool releases(Semantic s) { return s == Semantic::Release || s == Semantic::AcqRel || s == Semantic::SeqCst; }
 bool acquires(Semantic s) { return s == Semantic::Acquire || s == Semantic::AcqRel || s == Semantic::SeqCst; }
-
-uint64_t wordAt(Address address, uint64_t bytes) {
-  uint64_t word = 0;
-  memcpy(&word, reinterpret_cast<const void*>(address), bytes);
-  return word;
-}
 
 }  // namespace
 
@@ -109,15 +102,16 @@ void Checker::publishOfProgram(ProgramState& p, const MemoryAccess& a) {
 
 void Checker::acquire(const MemoryAccess& a) {
   SyncPlace* place = sync_.find(a.address);
-  if (!place || place->releases().empty()) return;
+  if (!place) return;
   if (a.run) {
     // The same look again brings nothing.
     ProgramState& p = stateOf(*a.run);
     if (std::optional<AwaitedSignal> awaited = polled(a)) {
-      if (holds(awaited->compare, wordAt(a.address, a.bytes), awaited->value, awaited->bytes)) acquireAwaited(a, *awaited);
+      if (holds(awaited->compare, wordAt(a.address, unsigned(a.bytes)), awaited->value, awaited->bytes)) acquireAwaited(a, *awaited);
       return;
     }
-    place->sees(p.actor);
+    place->sees(lastStrong_);
+    if (place->releases().empty()) return;
     bool isAcquire = acquires(a.semantic);
     if (p.seenAddress == a.address && p.seenVersion == place->version && p.seenBy == a.lane && isAcquire) return;
     if (isAcquire) {
@@ -161,6 +155,7 @@ void Checker::acquireAwaited(const MemoryAccess& a, const AwaitedSignal& signal)
           return ordered(v, now, by, signal.address, signal.address + signal.bytes, &mine, &theirs);
         });
   if (acquired.number) place->seen[now.actor] = acquired.number;
+  place->comesAfter(now, acquired.number);
   acquire(a, acquired);
   if (!a.run) return;
   bool isLast = acquired.releases == &place->releases();

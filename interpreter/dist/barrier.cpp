@@ -38,6 +38,28 @@ bool moveBetween(Machine& m, const Collective& c, size_t from, size_t to, uint64
          writeMemory(who, dest.dest + offset, bytes.data(), bytes.size(), 1);
 }
 
+// All members give one root and one size (M12). Says false after a report.
+bool agree(Machine& m, Run& run, const Prepared& i, const Collective& c, bool hasRoot, const char* what) {
+  auto text = [&](const Collective::Member& member) {
+    return (hasRoot ? "root " + std::to_string(member.root) + " and " : "") + std::to_string(member.bytes) + " bytes";
+  };
+  auto self = std::find(c.ranks.begin(), c.ranks.end(), run.rank) - c.ranks.begin();
+  const Collective::Member& mine = c.members[size_t(self)];
+  std::vector<Diagnostic> notes;
+  for (size_t k = 0; k < c.members.size(); ++k) {
+    const Collective::Member& other = c.members[k];
+    if (other.bytes == mine.bytes && other.root == mine.root) continue;
+    Diagnostic d = placeOf(*other.program, other.location);
+    d.message = whoText(c.ranks[k], other.id) + " is here, with " + text(other);
+    notes.push_back(std::move(d));
+  }
+  if (notes.empty()) return true;
+  fail(m, run, i, "collective-mismatch",
+       std::string(what) + " with " + text(mine) + ", and other members of the team give others: all give the same (M12)",
+       std::move(notes));
+  return false;
+}
+
 Step waitForOthers(Machine& m, Run& run, Blocked why) {
   run.watched = Watched{};
   run.awaited.clear();
@@ -57,11 +79,7 @@ Step collective(Machine& m, Run& run, const Prepared& i, Op op, const char* what
     member.root = op == Op::Broadcastmem ? int(integer(m, run, i.operands[4])) : 0;
   };
   auto all = [&](Collective& c) {
-    for (const Collective::Member& member : c.members) {
-      if (member.bytes == c.members[0].bytes && member.root == c.members[0].root) continue;
-      fail(m, run, i, "signal-misuse", std::string(what) + ": the team's members disagree about bytes or root");
-      return;
-    }
+    if (!agree(m, run, i, c, op == Op::Broadcastmem, what)) return;
     if (op == Op::Broadcastmem && (c.members[0].root < 0 || size_t(c.members[0].root) >= c.members.size())) {
       fail(m, run, i, "bad-rank",
            std::string(what) + " from root " + std::to_string(c.members[0].root) + " of a team of " +

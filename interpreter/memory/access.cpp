@@ -96,10 +96,23 @@ inline Allocation* checked(Accessor& who, Address address, uint64_t bytes, unsig
   return a;
 }
 
+// A put under way that brings the byte may have arrived already: it does now, and whether the reader is ordered after it is the
+// observer's to say. Without one the read finds nothing there.
+bool arrivesNow(Accessor& who, Address byte) {
+  if (!who.m.observer || who.transfer) return false;
+  for (auto& put : who.m.pending) {
+    bool isStep = put->hasSignal && who.m.options.chooser;
+    if (put->bulk || isStep || put->dest > byte || byte - put->dest >= put->bytes) continue;
+    return deliver(who.m, *put);
+  }
+  return false;
+}
+
 inline bool checkInitialised(Accessor& who, Allocation& a, Address address, uint64_t bytes) {
   if (a.initialised) return true;
   uint64_t first = who.m.arena.shadow().firstUnset(address, bytes);
-  return first == bytes || uninitialised(who, a, address, bytes, first);
+  while (first != bytes && arrivesNow(who, address + first)) first = who.m.arena.shadow().firstUnset(address, bytes);
+  return first == bytes || (!who.m.failed && uninitialised(who, a, address, bytes, first));
 }
 
 MemoryAccess accessOf(const Accessor& who, AccessKind kind, Address address, uint64_t bytes) {
@@ -238,6 +251,8 @@ bool compareAndSwap(Accessor& who, Elem elem, Address address, const void* expec
 void observeWait(Accessor& who, const AwaitedSignal& signal, bool holds) {
   if (who.m.observer) who.m.observer->waits(accessOf(who, AccessKind::Read, signal.address, signal.bytes), signal, holds);
 }
+
+uint64_t wordAt(Address address, unsigned bytes) { return valueOf(reinterpret_cast<const void*>(address), bytes); }
 
 bool holds(SignalCompare compare, uint64_t seen, uint64_t value, unsigned bytes) {
   int64_t s = bytes == 4 ? int32_t(seen) : int64_t(seen), v = bytes == 4 ? int32_t(value) : int64_t(value);

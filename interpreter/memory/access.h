@@ -43,6 +43,8 @@ bool writeSignal(Accessor& who, Address address, SignalKind kind, uint64_t value
 bool readSignal(Accessor& who, Address address, unsigned bytes, uint64_t* value);
 // Tells the observer what a wait saw.
 void observeWait(Accessor& who, const AwaitedSignal& signal, bool holds);
+// What lies there, of 4 or 8 bytes.
+uint64_t wordAt(Address address, unsigned bytes);
 bool holds(SignalCompare compare, uint64_t seen, uint64_t value, unsigned bytes);
 // The record of a signal, or null.
 SignalRecord* signalRecord(Machine& m, Address address);

@@ -37,6 +37,7 @@ struct MemoryAccess {
   Address address = 0;
   uint64_t bytes = 0;
   const void* value = nullptr;  // what a plain write stores
+  bool isView = false;    // the host has NumPy's view of the bytes, to read or to write
 };
 
 class AccessObserver {
@@ -48,6 +49,8 @@ class AccessObserver {
   virtual void wrote(const MemoryAccess& access, uint64_t old, uint64_t now) = 0;
   // The host of `rank` frees a symmetric buffer.
   virtual void freed(int rank, Address address, uint64_t bytes, const std::string& file, uint32_t line) = 0;
+  // Lanes of one store have written other values to one address.
+  virtual void lanesDiffer(const MemoryAccess& access) = 0;
   // Bytes begin a new life.
   virtual void forget(Address address, uint64_t bytes) = 0;
 
@@ -96,6 +99,13 @@ class AccessObserver {
   virtual void hostArrives(int rank, uint64_t meeting) = 0;  // at the rank's so manieth symmetric allocation
   virtual void hostLeaves(int rank, uint64_t meeting) = 0;
   virtual void ended() = 0;
+
+  // --- for reports, when all has ended ---
+  // Why no wait need have come after the last update of a signal that somebody has seen: that wait, and the update that is enough for
+  // it. Empty: one had to.
+  virtual std::vector<Diagnostic> unacquired(Address signal) = 0;
+  // The accesses that may have written the byte last.
+  virtual std::vector<Diagnostic> writersOf(Address address) = 0;
 };
 
 }  // namespace tandem::interpreter

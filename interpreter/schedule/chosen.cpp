@@ -13,26 +13,6 @@ enum class Place : uint8_t { Local, Choice, Held };  // Held: until a transfer h
 
 constexpr uint32_t kLocalTurn = 1u << 16;
 
-// The others' memory or progress is concerned.
-bool synchronises(const Prepared& i) {
-  switch (i.op) {
-    case Op::Wait:
-    case Op::SignalWait:
-    case Op::Notify:
-    case Op::Signal:
-    case Op::Quiet:
-    case Op::Barrier:
-    case Op::Broadcastmem:
-    case Op::Fcollect:
-    case Op::GridBarrier:
-    case Op::AtomicRmw:
-    case Op::AtomicCas: return true;
-    case Op::Ld:
-    case Op::St: return i.immediateCount <= 2 || !i.immediates[2];
-    default: return false;
-  }
-}
-
 Transition nameOf(const Task& task) {
   Transition t;
   t.rank = task.rank;
@@ -93,6 +73,25 @@ Place placeOf(Machine& m, Task& task) {
 }
 
 }  // namespace
+
+bool synchronises(const Prepared& i) {
+  switch (i.op) {
+    case Op::Wait:
+    case Op::SignalWait:
+    case Op::Notify:
+    case Op::Signal:
+    case Op::Quiet:
+    case Op::Barrier:
+    case Op::Broadcastmem:
+    case Op::Fcollect:
+    case Op::GridBarrier:
+    case Op::AtomicRmw:
+    case Op::AtomicCas: return true;
+    case Op::Ld:
+    case Op::St: return i.immediateCount <= 2 || !i.immediates[2];
+    default: return false;
+  }
+}
 
 bool World::Impl::chosenTurn() {
   auto& recorder = static_cast<SyncRecorder&>(*m.observer);

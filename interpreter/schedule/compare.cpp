@@ -14,6 +14,28 @@ uint64_t contentOf(const Allocation& a) {
   return h;
 }
 
+// The last writers of the first byte that differs: the first is the report's place.
+void nameWriters(Report& r, Machine& one, const check::Buffer& mine, Machine& other, const check::Buffer& theirs) {
+  if (!mine.begin || !theirs.begin || mine.bytes != theirs.bytes || !one.observer) return;
+  auto *a = reinterpret_cast<const uint8_t*>(mine.begin), *b = reinterpret_cast<const uint8_t*>(theirs.begin);
+  uint64_t at = uint64_t(std::mismatch(a, a + mine.bytes, b).first - a);
+  std::vector<Diagnostic> writers = one.observer->writersOf(mine.begin + at);
+  if (other.observer)
+    for (Diagnostic& d : other.observer->writersOf(theirs.begin + at)) writers.push_back(std::move(d));
+  for (Diagnostic& d : writers) {
+    if (!d.file) continue;
+    if (!r.file) {
+      r.file = d.file;
+      r.range = d.range;
+    }
+    bool isKnown = std::any_of(r.notes.begin(), r.notes.end(),
+                               [&](const Diagnostic& n) { return n.file == d.file && n.range.line == d.range.line; });
+    if (isKnown) continue;
+    d.message = "byte " + std::to_string(at) + " was last written here: " + d.message;
+    r.notes.push_back(std::move(d));
+  }
+}
+
 }  // namespace
 
 void World::Impl::logEnd(const Allocation& a) {
@@ -25,7 +47,7 @@ void World::Impl::logBuffers() {
   m.stores->buffers.clear();
   for (auto& [rank, ended] : m.stores->ended) m.stores->buffers.insert(m.stores->buffers.end(), ended.begin(), ended.end());
   for (Allocation* a : m.arena.allocationsInOrder())
-    if (!a->freed) m.stores->buffers.push_back({a->rank, a->name, contentOf(*a)});
+    if (!a->freed) m.stores->buffers.push_back({a->rank, a->name, contentOf(*a), a->begin, a->end - a->begin});
 }
 
 // A program may store something else on its way, as long as the result is the same: who comes last adds up, who has the lock adds.
@@ -57,8 +79,13 @@ std::string World::firstDifference(const World& other) const {
     return r.render();
   }
   const check::Buffer& buffer = differs.first != a.end() ? *differs.first : *differs.second;
-  return "`" + buffer.name + "` of rank " + std::to_string(buffer.rank) + " ends with other bytes under another schedule, though every " +
-         "program stored the same: transfers, copies or atomic updates came in another order\n";
+  Report r;
+  r.kind = "schedule-dependent";
+  r.rank = buffer.rank;
+  r.message = "`" + buffer.name + "` of rank " + std::to_string(buffer.rank) + " ends with other bytes under another schedule, though " +
+              "every program stored the same: transfers, copies or atomic updates came in another order" + seeds;
+  if (differs.first != a.end() && differs.second != b.end()) nameWriters(r, impl_->m, *differs.first, other.impl_->m, *differs.second);
+  return r.render();
 }
 
 }  // namespace tandem::interpreter

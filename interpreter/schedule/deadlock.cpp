@@ -18,6 +18,10 @@ void addCount(std::string& list, size_t count, const char* what) {
     list += (list.empty() ? "" : ", ") + std::to_string(count) + " " + what + (count == 1 ? " waits" : "s wait");
 }
 
+std::string programsText(size_t count, const char* more) {
+  return std::to_string(count) + " program" + (count == 1 ? "" : "s") + more;
+}
+
 std::string signedText(uint64_t value, unsigned bytes) {
   return std::to_string(bytes == 4 ? int64_t(int32_t(value)) : int64_t(value));
 }
@@ -28,10 +32,20 @@ std::string signalName(Machine& m, Address address) {
   return "`" + a->name + "` + " + std::to_string(address - a->begin) + " of rank " + std::to_string(a->rank);
 }
 
+// As the checker remembers it, of what is no signal.
+std::string plainWriterText(Machine& m, Address address, bool isZero) {
+  std::vector<Diagnostic> writers = m.observer ? m.observer->writersOf(address) : std::vector<Diagnostic>();
+  if (writers.empty()) return isZero ? "never written" : "written by no signal operation";
+  const Diagnostic& last = writers.back();
+  return "last written by the " + last.message + (last.file ? " at " + last.file->name + ":" + std::to_string(last.range.line) : "");
+}
+
 // "never written", or who wrote it last, where and what.
 std::string writerText(Machine& m, Address address, unsigned bytes) {
   SignalRecord* r = signalRecord(m, address);
-  if (!r || !r->written) return "never written";
+  uint64_t seen = 0;
+  memcpy(&seen, reinterpret_cast<const void*>(address), bytes);
+  if (!r || !r->written) return plainWriterText(m, address, seen == 0);
   std::string text = "last written by " + whoText(r->rank, r->id);
   if (r->program) {
     Diagnostic place = placeOf(*r->program, r->location);
@@ -40,7 +54,8 @@ std::string writerText(Machine& m, Address address, unsigned bytes) {
   } else {
     text += " (a stream)";
   }
-  return text + ", value " + signedText(r->value, bytes);
+  text += ", value " + signedText(r->value, bytes);
+  return r->value == seen ? text : text + ", and changed since by a plain write, a copy or the host";
 }
 
 std::string awaitedText(Machine& m, const AwaitedSignal& w) {
@@ -51,17 +66,29 @@ std::string awaitedText(Machine& m, const AwaitedSignal& w) {
          ", sees " + signedText(seen, w.bytes) + "; " + writerText(m, w.address, w.bytes);
 }
 
+// Of what the loop at the run's place reads.
+uint32_t wordBytes(const Run& run) {
+  const auto& code = run.prepared->code;
+  for (size_t pc = run.pc; pc < code.size() && code[pc].op != Op::LoopBack; ++pc)
+    if (code[pc].op == Op::Ld || code[pc].op == Op::AtomicRmw || code[pc].op == Op::AtomicCas)
+      return std::clamp<uint32_t>(run.info(code[pc].r).elemBytes, 1, 8);
+  return 8;
+}
+
 std::string spinText(Machine& m, const Run& run) {
   if (run.waiterCount == 0) return "loops without end: nothing it reads can change";
   std::string text = "loops until memory changes:";
-  size_t shown = std::min<size_t>(run.waiterCount, 3);
-  for (size_t k = 0; k < shown; ++k) {
+  constexpr size_t kShown = 3;
+  size_t shown = 0;
+  for (size_t k = 0; k < run.waiterCount && shown < kShown; ++k) {
     const Waiter& w = run.waiters[k];
-    uint64_t seen = 0;
-    unsigned bytes = w.bytes >= 8 ? 8 : w.bytes >= 4 ? 4 : w.bytes;
-    memcpy(&seen, reinterpret_cast<const void*>(w.address), bytes);
-    text += (k ? "; " : " ") + std::string("reads ") + signalName(m, w.address) + ", sees " + signedText(seen, bytes) +
-            ", " + writerText(m, w.address, bytes);
+    unsigned bytes = std::min(w.bytes, wordBytes(run));
+    for (uint32_t at = 0; at + bytes <= w.bytes && shown < kShown; at += bytes, ++shown) {
+      uint64_t seen = 0;
+      memcpy(&seen, reinterpret_cast<const void*>(w.address + at), bytes);
+      text += (shown ? "; " : " ") + std::string("reads ") + signalName(m, w.address + at) + ", sees " + signedText(seen, bytes) +
+              ", " + writerText(m, w.address + at, bytes);
+    }
   }
   return text;
 }
@@ -97,7 +124,8 @@ std::string threadsText(const Run& run) {
   std::string text = " (" + std::to_string(run.mask.active) + " of its " + std::to_string(run.lanes) + " threads";
   for (const ThreadGroup& g : run.parked) {
     const Prepared& i = run.prepared->code[g.pc];
-    text += "; " + std::to_string(g.mask.active) + " wait";
+    text += "; " + std::to_string(g.mask.active) + (i.op == Op::Return ? " are done" : " wait");
+    if (i.op == Op::Return) continue;
     if (g.state != ThreadGroup::State::Waits) text += " for the others";
     if (Diagnostic place = placeOf(*run.prepared->program, i.location); place.file)
       text += " at " + place.file->name + ":" + std::to_string(place.range.line);
@@ -110,6 +138,7 @@ void addGroups(const Run& run, std::vector<Diagnostic>& notes) {
   constexpr size_t kMaxGroups = 4;
   for (size_t k = 0; k < run.parked.size() && k < kMaxGroups; ++k) {
     const ThreadGroup& g = run.parked[k];
+    if (run.prepared->code[g.pc].op == Op::Return) continue;
     Diagnostic d = placeOf(*run.prepared->program, run.prepared->code[g.pc].location);
     std::vector<Diagnostic> callers = std::move(d.notes);
     d.notes.clear();
@@ -152,6 +181,20 @@ Diagnostic waiterNote(Machine& m, Task& t) {
   return d;
 }
 
+// Where the host has queued a write of the signal that no stream has come to.
+void addQueued(Machine& m, const Stream& s, const AwaitedSignal& w, const Task& waiter, std::vector<Diagnostic>& notes) {
+  for (size_t k = 1; k < s.items.size(); ++k) {
+    const StreamItem& item = s.items[k];
+    if (item.kind != ItemKind::SignalWrite || item.dest != w.address || notes.size() >= kMaxNotes) continue;
+    bool isBehind = &waiter == &s || (!waiter.isStream && static_cast<const Run&>(waiter).grid->stream == &s);
+    Diagnostic d = placeOf(m.hostPlaces.program(), item.hostLocation);
+    d.message = "a write of " + signalName(m, w.address) + " is queued on stream " + std::to_string(s.id) + " of rank " +
+                std::to_string(s.rank) + ", behind the " +
+                (isBehind ? (waiter.isStream ? "wait itself" : "kernel that waits for it") : itemText(s) + " that the stream is at");
+    notes.push_back(std::move(d));
+  }
+}
+
 bool before(const Task* a, const Task* b) {
   if (a->rank != b->rank) return a->rank < b->rank;
   if (a->isStream != b->isStream) return b->isStream;
@@ -177,8 +220,9 @@ void World::reportDeadlock(const std::vector<std::string>& hostNotes) {
   r.message = "deadlock: nothing can run; " + waiters;
   for (auto& rank : impl_->ranks)
     for (Grid* g : rank.starting)
-      r.notes.push_back(note(std::to_string(g->order.size() - g->next) + " programs of `" + g->prepared->program->name +
-                             "` on rank " + std::to_string(g->stream->rank) + " have not started: all " +
+      r.notes.push_back(note(programsText(g->order.size() - g->next, "") + " of `" + g->prepared->program->name +
+                             "` on rank " + std::to_string(g->stream->rank) +
+                             (g->order.size() - g->next == 1 ? " has" : " have") + " not started: all " +
                              std::to_string(m.options.slotsPerRank) + " slots are taken by programs that wait"));
   std::map<std::tuple<int, std::string, uint32_t>, size_t> alike;  // programs of a rank at one line
   size_t left = 0;
@@ -198,12 +242,16 @@ void World::reportDeadlock(const std::vector<std::string>& hostNotes) {
     else
       ++left;
   }
-  for (Diagnostic& line : cycleNotes(stuck)) r.notes.push_back(std::move(line));
+  for (Task* t : stuck)
+    for (const AwaitedSignal& w : t->awaited)
+      for (auto& rank : impl_->ranks)
+        for (auto& s : rank.streams) addQueued(m, *s, w, *t, r.notes);
+  for (Diagnostic& line : cycleNotes(m, stuck)) r.notes.push_back(std::move(line));
   for (const auto& [where, count] : alike) {
     const auto& [rank, file, line] = where;
     if (count > kMaxAlike)
-      r.notes.push_back(note(std::to_string(count - kMaxAlike) + " programs more of rank " + std::to_string(rank) +
-                             " wait at " + file + ":" + std::to_string(line)));
+      r.notes.push_back(note(programsText(count - kMaxAlike, " more") + " of rank " + std::to_string(rank) +
+                             (count - kMaxAlike == 1 ? " waits" : " wait") + " at " + file + ":" + std::to_string(line)));
   }
   if (left) r.notes.push_back(note("and " + std::to_string(left) + " waiters more"));
   for (const std::string& h : hostNotes) r.notes.push_back(note(h));

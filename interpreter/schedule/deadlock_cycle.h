@@ -5,6 +5,6 @@
 namespace tandem::interpreter {
 
 // One line a rank that would do something after its wait; empty when fewer than two would.
-std::vector<Diagnostic> cycleNotes(const std::vector<Task*>& stuck);
+std::vector<Diagnostic> cycleNotes(Machine& m, const std::vector<Task*>& stuck);
 
 }  // namespace tandem::interpreter

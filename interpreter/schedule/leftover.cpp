@@ -7,30 +7,50 @@
 namespace tandem::interpreter {
 namespace {
 
-// Addresses of a buffer whose signals are neither zero nor acquired since their last update, in order.
-std::vector<Address> restless(Allocation& a) {
-  std::vector<Address> found;
+// A signal not at rest, and the wait that need not come after its last update, if there is one.
+struct Restless {
+  Address address = 0;
+  std::vector<Diagnostic> why;
+};
+
+// Signals of a buffer that are neither zero nor acquired since their last update, in order; one list for each line that wrote them.
+std::vector<std::vector<Restless>> restless(Machine& m, Allocation& a) {
+  std::vector<Restless> found;
   for (auto& [address, record] : a.signals) {
-    if (!record.isSignal || !record.written || record.acquired) continue;
+    if (!record.isSignal || !record.written) continue;
     uint64_t value = 0;
     memcpy(&value, reinterpret_cast<const void*>(address), record.bytes);
-    if (value) found.push_back(address);
+    if (!value) continue;
+    std::vector<Diagnostic> why = m.observer ? m.observer->unacquired(address) : std::vector<Diagnostic>();
+    if (!record.acquired || !why.empty()) found.push_back({address, std::move(why)});
   }
-  std::sort(found.begin(), found.end());
-  return found;
+  std::sort(found.begin(), found.end(), [](const Restless& x, const Restless& y) { return x.address < y.address; });
+  std::vector<std::vector<Restless>> lists;
+  auto sameLine = [&](const Restless& x, const Restless& y) {
+    const SignalRecord &one = a.signals[x.address], &other = a.signals[y.address];
+    return one.program == other.program && one.location == other.location && x.why.empty() == y.why.empty();
+  };
+  for (Restless& r : found) {
+    auto list = std::find_if(lists.begin(), lists.end(), [&](const auto& l) { return sameLine(l.front(), r); });
+    if (list == lists.end()) list = lists.insert(list, std::vector<Restless>());
+    list->push_back(std::move(r));
+  }
+  return lists;
 }
 
-void reportLeftover(Machine& m, Allocation& a, const std::vector<Address>& addresses) {
+void reportLeftover(Machine& m, Allocation& a, std::vector<Restless>& signals) {
   Report r;
   r.severity = Severity::Warning;
   r.kind = "leftover-signal";
   r.rank = a.rank;
-  r.message = std::to_string(addresses.size()) + " signal" + (addresses.size() == 1 ? "" : "s") + " of `" + a.name +
-              "` on rank " + std::to_string(a.rank) + " set and not waited for at exit:";
+  bool isSeen = !signals[0].why.empty();
+  r.message = std::to_string(signals.size()) + " signal" + (signals.size() == 1 ? "" : "s") + " of `" + a.name +
+              "` on rank " + std::to_string(a.rank) + " set and " +
+              (isSeen ? "no wait need come after the last update (M15):" : "not waited for at exit:");
   constexpr size_t kShown = 8;
-  for (size_t k = 0; k < addresses.size() && k < kShown; ++k) {
-    const SignalRecord& s = a.signals[addresses[k]];
-    std::string at = "offset " + std::to_string(addresses[k] - a.begin) + " holds " + std::to_string(int64_t(s.value));
+  for (size_t k = 0; k < signals.size() && k < kShown; ++k) {
+    const SignalRecord& s = a.signals[signals[k].address];
+    std::string at = "offset " + std::to_string(signals[k].address - a.begin) + " holds " + std::to_string(int64_t(s.value));
     r.message += (k ? ", " : " ") + at;
     Diagnostic d = s.program ? placeOf(*s.program, s.location) : note("");
     d.message = at + ", written by " +
@@ -44,7 +64,8 @@ void reportLeftover(Machine& m, Allocation& a, const std::vector<Address>& addre
     }
     r.notes.push_back(std::move(d));
   }
-  if (addresses.size() > kShown) r.message += ", ...";
+  for (Diagnostic& d : signals[0].why) r.notes.push_back(std::move(d));
+  if (signals.size() > kShown) r.message += ", ...";
   m.reports.push_back(std::move(r));
 }
 
@@ -76,8 +97,7 @@ void World::finish() {
   if (m.failed) return;
   for (Allocation* a : m.arena.allocationsInOrder()) {
     if (a->freed || a->signals.empty()) continue;
-    std::vector<Address> addresses = restless(*a);
-    if (!addresses.empty()) reportLeftover(m, *a, addresses);
+    for (std::vector<Restless>& signals : restless(m, *a)) reportLeftover(m, *a, signals);
   }
 }
 

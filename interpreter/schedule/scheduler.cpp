@@ -49,7 +49,11 @@ bool World::Impl::leaveBehind() {
   return std::any_of(blocked.begin(), blocked.end(), [&](Run* run) { return leaveOthersBehind(m, *run); });
 }
 
-void World::Impl::turnOfProgram(Run& run) { runUntil(run, 1u << m.random.below(9), nullptr); }
+// Under the checker some seeds end each turn before a synchronising operation: others may come between any two.
+void World::Impl::turnOfProgram(Run& run) {
+  bool preempts = m.options.check && m.options.seed & 4;
+  runUntil(run, 1u << m.random.below(9), preempts ? synchronises : nullptr);
+}
 
 // Behind the first instruction, `stop` may name one to stop before.
 void World::Impl::runUntil(Run& run, uint32_t quantum, bool (*stop)(const Prepared&)) {

@@ -7,6 +7,9 @@
 
 namespace tandem::interpreter {
 
+// Whether the others' memory or progress is concerned (chosen.cpp).
+bool synchronises(const Prepared& i);
+
 struct World::Impl {
   explicit Impl(const WorldOptions& options);
   ~Impl();
@@ -57,7 +60,7 @@ struct World::Impl {
   void turnOfWait(Stream& s);
   void turnOfBarrier(Stream& s);
 
-  void hostAccess(Stream* s, int rank, Address address, uint64_t bytes, bool write);
+  void hostAccess(Stream* s, int rank, Address address, uint64_t bytes, HostAccess how);
 
   // --- programs (program.cpp) ---
   void fillSlots(int rank);

@@ -112,7 +112,7 @@ void World::Impl::turnOfStream(Stream& s) {
 }
 
 // What the host itself reads or writes: in NumPy, or copying to and from its own memory.
-void World::Impl::hostAccess(Stream* s, int rank, Address address, uint64_t bytes, bool write) {
+void World::Impl::hostAccess(Stream* s, int rank, Address address, uint64_t bytes, HostAccess how) {
   if (!m.observer || !bytes || !m.arena.find(address)) return;
   MemoryAccess access;
   access.stream = s;
@@ -121,7 +121,8 @@ void World::Impl::hostAccess(Stream* s, int rank, Address address, uint64_t byte
     access.program = &m.hostPlaces.program();
     access.location = location;
   }
-  access.kind = write ? AccessKind::Write : AccessKind::Read;
+  access.kind = how == HostAccess::Read ? AccessKind::Read : AccessKind::Write;
+  access.isView = how == HostAccess::View;
   access.scope = Scope::Sys;
   access.address = address;
   access.bytes = bytes;

@@ -23,6 +23,15 @@ class SyncRecorder final : public AccessObserver {
   void freed(int rank, Address address, uint64_t bytes, const std::string& file, uint32_t line) override {
     if (checker_) checker_->freed(rank, address, bytes, file, line);
   }
+  void lanesDiffer(const MemoryAccess& access) override {
+    if (checker_) checker_->lanesDiffer(access);
+  }
+  std::vector<Diagnostic> unacquired(Address signal) override {
+    return checker_ ? checker_->unacquired(signal) : std::vector<Diagnostic>();
+  }
+  std::vector<Diagnostic> writersOf(Address address) override {
+    return checker_ ? checker_->writersOf(address) : std::vector<Diagnostic>();
+  }
   void forget(Address address, uint64_t bytes) override;
   void waits(const MemoryAccess& access, const AwaitedSignal& signal, bool holds) override;
   void threadBarrier(const Run& run) override;

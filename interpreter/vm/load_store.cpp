@@ -3,6 +3,7 @@
 #include "interpreter/vm/fail.h"
 #include "interpreter/vm/handlers.h"
 #include "interpreter/vm/pointers.h"
+#include <algorithm>
 
 namespace tandem::interpreter::handlers {
 
@@ -44,6 +45,41 @@ static Step storeOfThread0(Machine& m, Run& run, const Prepared& i) {
   return writeMemory(who, address, data(m, run, i.b), bytes, bytes) ? Step::Next : Step::Failed;
 }
 
+// Consecutive elements that a store has written.
+struct StoredRun {
+  uint64_t begin, end;
+  const uint8_t* value;
+};
+
+// Whether runs that overlap hold the same there; else tells the observer where not.
+static bool lanesAgree(Machine& m, Accessor& who, const Pointers& pointers, const uint8_t* value, unsigned bytes) {
+  std::vector<StoredRun> runs;
+  pointers.each(bytes, [&](size_t first, size_t length) {
+    runs.push_back({pointers.at[first], pointers.at[first] + length * bytes, value + first * bytes});
+    return true;
+  });
+  std::sort(runs.begin(), runs.end(), [](const StoredRun& a, const StoredRun& b) { return a.begin < b.begin; });
+  StoredRun reach = runs[0];
+  for (size_t k = 1; k < runs.size(); ++k) {
+    const StoredRun& next = runs[k];
+    for (uint64_t at = next.begin; at < std::min(next.end, reach.end); at += bytes) {
+      if (memcmp(reach.value + (at - reach.begin), next.value + (at - next.begin), bytes) == 0) continue;
+      MemoryAccess access;
+      access.run = who.run;
+      access.rank = who.rank;
+      access.program = who.program;
+      access.location = who.location;
+      access.kind = AccessKind::Write;
+      access.address = at;
+      access.bytes = bytes;
+      m.observer->lanesDiffer(access);
+      return !m.failed;
+    }
+    if (next.end > reach.end) reach = next;
+  }
+  return true;
+}
+
 Step store(Machine& m, Run& run, const Prepared& i) {
   if (run.info(i.a).extent != Extent::Tile) return storeOfThread0(m, run, i);
   unsigned bytes = run.info(i.b).elemBytes;
@@ -51,15 +87,19 @@ Step store(Machine& m, Run& run, const Prepared& i) {
   Pointers pointers(m, run, i.a, i.c);
   const uint8_t* value = data(m, run, i.b);
   bool splatValue = run.count(i.b) != pointers.count;
-  uint64_t moved = 0;
+  uint64_t moved = 0, end = 0;
+  bool rises = true;
   bool ok = pointers.each(bytes, [&](size_t first, size_t length) {
+    uint64_t begin = pointers.at[first];
     moved += length * bytes;
+    rises = rises && begin >= end;
+    end = begin + length * bytes;
     if (!splatValue) return writeMemory(who, pointers.at[first], value + first * bytes, length * bytes, bytes);
     for (size_t k = 0; k < length; ++k)
       if (!writeMemory(who, pointers.at[first + k], value, bytes, bytes)) return false;
     return true;
   });
-  if (!ok) return Step::Failed;
+  if (!ok || (!rises && m.observer && !splatValue && !lanesAgree(m, who, pointers, value, bytes))) return Step::Failed;
   if (moved) chargeAccess(m, run, i.location, moved, m.arena.rankOf(pointers.at[0]), SpanKind::Put, "store");
   return Step::Next;
 }

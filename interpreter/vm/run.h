@@ -148,7 +148,10 @@ struct Run : Task {
     return i.extent == Extent::Lanes ? size_t(lanes) * i.vectorLength : size_t(i.count);
   }
   void noteRead(Address address, uint64_t bytes) {
-    if (readCount < kMaxReads) reads[readCount++] = {address, uint32_t(bytes)};
+    if (readCount && readCount < kMaxReads && reads[readCount - 1].first + reads[readCount - 1].second == address)
+      reads[readCount - 1].second += uint32_t(bytes);
+    else if (readCount < kMaxReads)
+      reads[readCount++] = {address, uint32_t(bytes)};
   }
 };
 

@@ -5,6 +5,8 @@ import numpy as np
 
 from . import _tandem
 
+_READ, _WRITE, _VIEW = range(3)  # how the host comes to memory
+
 _WORD_OF = {
     np.dtype(np.bool_): "i1", np.dtype(np.int8): "i8", np.dtype(np.int16): "i16", np.dtype(np.int32): "i32", np.dtype(np.int64): "i64",
     np.dtype(np.uint8): "u8", np.dtype(np.uint16): "u16", np.dtype(np.uint32): "u32", np.dtype(np.uint64): "u64",
@@ -105,17 +107,17 @@ class Tensor:
     def numpy(self):
         view = self._view(True)
         if self.is_contiguous():
-            self._note(view, True)
+            self._note(view, _VIEW)
         return view
 
-    def _note(self, view, writes):
-        """Tells the simulator that the host reads or writes the elements of a view."""
+    def _note(self, view, how):
+        """Tells the simulator that the host reads or writes the elements of a view, or keeps it to do so."""
         for address, count in _runs(view):
-            self.team._call(_tandem.host_access, address, count, int(writes))
+            self.team._call(_tandem.host_access, address, count, how)
 
     def __array__(self, dtype=None, copy=None):
         view = self._view(False)
-        self._note(view, False)
+        self._note(view, _READ)
         return view.astype(dtype) if dtype is not None and np.dtype(dtype) != self.dtype else view.copy() if copy else view
 
     def __getitem__(self, index):
@@ -123,7 +125,7 @@ class Tensor:
         part = self._raw(False)[index]
         if not isinstance(part, np.ndarray) or part.base is None:
             view = self._view(False)
-            self._note(view, False)
+            self._note(view, _READ)
             return view[index]
         return Tensor(self.team, part.__array_interface__["data"][0], part.shape, self.dtype, part.strides, owner=self,
                       symmetric=self.symmetric)
@@ -134,7 +136,7 @@ class Tensor:
         part = self._raw(False)[index]
         if not isinstance(part, np.ndarray):
             part = self._raw(False)[(*(slice(i, i + 1 or None) for i in np.atleast_1d(index)),)]
-        self._note(part if part.base is not None else view, True)
+        self._note(part if part.base is not None else view, _WRITE)
 
     def fill_(self, value):
         self[...] = value
@@ -155,7 +157,7 @@ class Tensor:
         """Gives the memory back; using the tensor in a kernel afterwards is reported."""
         if self._owner is not None:
             raise ValueError("a view cannot be freed; free the tensor it came from")
-        if self._freed:
+        if self._freed and not self.team._session.tells_places:
             raise ValueError("this tensor has been freed already")
         self.team._session.release(self.team.world_rank, self.address)
         self._freed = True

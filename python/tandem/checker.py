@@ -9,7 +9,7 @@ import traceback
 
 from . import _tandem
 from .errors import CompileError, SimulationError
-from .exhaustive import Diverged, run_every_schedule
+from .exhaustive import LIMIT, Diverged, run_every_schedule
 from .explore import POLICIES
 from .findings import Findings, finding_of_difference, findings_of
 from .html_report import html
@@ -18,6 +18,7 @@ from .script import Script, ScriptError
 from .session import SimulatedSession, _user_frames, run_on, run_ranks
 
 CLEAN, FOUND, BROKEN = 0, 1, 2
+DEFAULT_RUNS = 20
 
 
 class Check:
@@ -118,13 +119,15 @@ def _print(check, out):
         shown = f"in {len(finding.runs)} of {_counted(total, 'run')}"
         allowance = finding.allowance()
         if finding.allowed:
-            place, reason = allowance
-            print(f"{place.file}:{place.line}: suppressed: {finding.kind}, {shown}: {reason}\n", file=out)
+            file, allowed = allowance
+            print(f"{file}:{allowed.line}: suppressed: {finding.kind}, {shown}: {allowed.reason}\n", file=out)
             continue
         print(finding.text, end="", file=out)
         if allowance:
-            place = allowance[0]
-            print(f"{place.file}:{place.line}: note: `allow({finding.kind})` suppresses nothing without a reason after it", file=out)
+            file, allowed = allowance
+            print(f"{file}:{allowed.line}: note: `allow({finding.kind})` suppresses nothing without a reason after it", file=out)
+        for file, line, word in finding.misspelt():
+            print(f"{file}:{line}: note: `allow({word})` names no kind of report; this one is `{finding.kind}`", file=out)
         print(f"{shown}; replay: {finding.replay}\n", file=out)
 
 
@@ -165,7 +168,11 @@ def _tell(error, script):
 
 def check_script(options):
     """Runs the command; returns its exit code."""
-    for file in filter(None, (options.json, options.sarif, options.html)):
+    files = list(filter(None, (options.json, options.sarif, options.html)))
+    if len({os.path.realpath(file) for file in files}) < len(files):
+        print("tandem: `--json`, `--sarif` and `--html` need a file each", file=sys.stderr)
+        return BROKEN
+    for file in files:
         if not os.path.isdir(os.path.dirname(os.path.abspath(file))):
             print(f"tandem: cannot write {file}: no such directory", file=sys.stderr)
             return BROKEN
@@ -175,8 +182,9 @@ def check_script(options):
         print(error, file=sys.stderr)
         return BROKEN
     script.install()
-    limit = options.limit if options.exhaustive else None
-    check, broken = Check(script, options.ranks, range(options.seed, options.seed + options.explore), limit), None
+    limit = (options.limit or LIMIT) if options.exhaustive else None
+    seed, runs = options.seed or 0, options.explore or DEFAULT_RUNS
+    check, broken = Check(script, options.ranks, range(seed, seed + runs), limit), None
     try:
         with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing):
             check.run()

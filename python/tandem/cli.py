@@ -7,7 +7,7 @@ import shlex
 import sys
 import traceback
 
-from .checker import check_script
+from .checker import DEFAULT_RUNS, check_script
 from .exhaustive import LIMIT
 from .explore import POLICIES
 from .process import RENDEZVOUS, TRANSPORT, WAIT_TIMEOUT, place_in
@@ -53,11 +53,25 @@ examples:
 """
 
 
+def _integer(text, what):
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"invalid {what} `{text}`: it is an integer") from None
+
+
 def _rank_count(text):
-    count = int(text)
+    count = _integer(text, "rank count")
     if not 1 <= count <= 1024:
         raise argparse.ArgumentTypeError("ranks are 1 to 1024")
     return count
+
+
+def _seed(text):
+    seed = _integer(text, "seed")
+    if not -2**63 <= seed < 2**64:
+        raise argparse.ArgumentTypeError("a seed has 64 bits")
+    return seed
 
 
 def _rank_counts(text):
@@ -65,14 +79,17 @@ def _rank_counts(text):
 
 
 def _seconds(text):
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"invalid time `{text}`: it is a number of seconds") from None
     if not 0 < value < 1e9:
         raise argparse.ArgumentTypeError("seconds are above 0")
     return value
 
 
 def _run_count(text):
-    count = int(text)
+    count = _integer(text, "count")
     if count < 1:
         raise argparse.ArgumentTypeError("there is at least 1 schedule")
     return count
@@ -83,13 +100,14 @@ def _add_check(commands):
                                 description="Look for races, misused signals and results that depend on the schedule.",
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
     check.add_argument("--ranks", type=_rank_counts, default=[2, 4], metavar="R,R,...", help="rank counts (default 2,4)")
-    check.add_argument("--explore", type=_run_count, default=20, metavar="N", help="schedules for each rank count (default 20)")
-    check.add_argument("--seed", type=int, default=0, help="the first schedule's seed (default 0)")
+    check.add_argument("--explore", type=_run_count, metavar="N",
+                       help=f"schedules for each rank count (default {DEFAULT_RUNS})")
+    check.add_argument("--seed", type=_seed, help="the first schedule's seed (default 0)")
     check.add_argument("--json", metavar="FILE", help="also write the findings as JSON")
     check.add_argument("--sarif", metavar="FILE", help="also write the findings as SARIF 2.1.0")
     check.add_argument("--html", metavar="FILE", help="also write a report to look at in a browser")
     check.add_argument("--exhaustive", action="store_true", help="every schedule instead, of a small script on 2 or 3 ranks")
-    check.add_argument("--limit", type=_run_count, default=LIMIT, metavar="N",
+    check.add_argument("--limit", type=_run_count, metavar="N",
                        help=f"end an exhaustive search after N schedules (default {LIMIT})")
     check.add_argument("--compat", action="store_true", help="resolve `triton` and `triton_dist` imports to Tandem")
     check.add_argument("script")
@@ -112,7 +130,7 @@ def _parser():
                               formatter_class=argparse.RawDescriptionHelpFormatter)
     run.add_argument("--ranks", type=_rank_count, default=1, help="how many ranks (default 1)")
     run.add_argument("--target", default="sim", choices=["sim", "cuda"], help="where to run (default sim)")
-    run.add_argument("--seed", type=int, default=0, help="decides schedule and delays (default 0)")
+    run.add_argument("--seed", type=_seed, default=0, help="decides schedule and delays (default 0)")
     run.add_argument("--check", action="store_true", help="look for races and misused signals")
     run.add_argument("--trace", metavar="FILE", help="write a Perfetto trace")
     run.add_argument("--timeline", action="store_true", help="draw who computed and who waited")
@@ -208,13 +226,22 @@ def _run_on_gpu(options, script):
     return run_processes(command, options.ranks, options.wait_timeout)
 
 
+def _refuse_combinations(parser, options):
+    if options.exhaustive and (options.explore is not None or options.seed is not None):
+        parser.error("`--exhaustive` runs every schedule: `--explore` and `--seed`, which choose some, do not go with it")
+    if options.limit is not None and not options.exhaustive:
+        parser.error("`--limit` ends an exhaustive search: it needs `--exhaustive`; `--explore N` is how many schedules are run without")
+
+
 def main(arguments=None):
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
     if options.command == "run":
         return _run(options)
     if options.command == "doctor":
         from .doctor import examine
         return examine(options)
+    _refuse_combinations(parser, options)
     if options.compat:
         from . import compat
         compat.install()

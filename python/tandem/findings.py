@@ -1,8 +1,9 @@
 """Reports of many runs, merged: what was found, where, in which runs, and what the source allows. Knows no output format but text."""
 
 import dataclasses
-import linecache
 import re
+
+from .allowance import allowances
 
 _NOTE, _ERROR = (re.compile(rf"^(?P<file>\S.*?):(?P<line>\d+)(?::(?P<column>\d+))?: {word}: (?P<message>.*)$", re.M)
                  for word in ("note", "error"))
@@ -10,7 +11,7 @@ _RANK = re.compile(r"\brank (\d+)")
 _PROGRAM = re.compile(r"\bprogram \((\d+),(\d+),(\d+)\)")
 _RULE = re.compile(r"\((M\d+(?:, M\d+)*)\)")
 _SEED_NOTE = re.compile(r"^note: seed \d+ gives this run again\n?", re.M)
-_ALLOW = re.compile(r"#\s*tandem:\s*allow\(\s*(?P<kinds>[\w-]+(?:\s*,\s*[\w-]+)*)\s*\)(?P<reason>.*)$")
+_HOST_CALL = re.compile(r"^note: (?P<message>called|freed|first freed) at (?P<file>.+):(?P<line>\d+)$", re.M)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,26 +38,25 @@ class Finding:
     runs: list = dataclasses.field(default_factory=list)
 
     def allowance(self):
-        """(place, reason) of the comment that allows this kind on a line of the report; an empty reason allows nothing. Or None."""
-        found = [(p, a) for p in self.places if (a := allowed_kinds(linecache.getline(p.file, p.line))) and self.kind in a[0]]
-        return max(((p, a[1]) for p, a in found), key=lambda f: bool(f[1]), default=None)
+        """(file, Allowance) of the comment that allows this kind where the report points; an empty reason allows nothing. Or None."""
+        found = [(p.file, a) for p in self.places for a in allowances(p.file, p.line) if self.kind in a.kinds]
+        return max(found, key=lambda f: bool(f[1].reason), default=None)
+
+    def misspelt(self):
+        """(file, line, word) of each comment there that names no kind of report."""
+        return sorted({(p.file, a.line, word) for p in self.places for a in allowances(p.file, p.line) for word in a.unknown})
 
     @property
     def allowed(self):
         """The reason why the source allows this, or an empty string."""
-        return (self.allowance() or (None, ""))[1]
+        allowance = self.allowance()
+        return allowance[1].reason if allowance else ""
 
     def as_dict(self):
         return {"kind": self.kind, "severity": self.severity, "message": self.message, "rule": self.rule,
                 "places": [dataclasses.asdict(p) for p in self.places], "ranks": sorted({r for r, _ in self.runs}),
                 "seeds": sorted({s for _, s in self.runs}), "runs": len(self.runs), "suppressed": self.allowed or None,
                 "replay": self.replay}
-
-
-def allowed_kinds(line):
-    """The kinds and the reason of a line's `# tandem: allow(kind, ...) reason`, or None."""
-    match = _ALLOW.search(line)
-    return match and (re.split(r"\s*,\s*", match["kinds"]), match["reason"].strip(" \t\r\n:-"))
 
 
 def _placed(pattern, text):
@@ -75,6 +75,7 @@ def finding_of(report, replay="", host_notes=""):
         places.append(Place(report["file"], report["line"], report["column"] or None, rank if rank is not None and rank >= 0 else None,
                             tuple(program) if program and report.get("kernel") else None, report["message"]))
     places.extend(_placed(_NOTE, text))
+    places.extend(Place(n["file"], int(n["line"]), None, None, None, f"{n['message']} here") for n in _HOST_CALL.finditer(text))
     rule = _RULE.search(report["message"])
     return Finding(report["kind"], report["severity"], report["message"], rule and rule[1], places, text, replay)
 

@@ -27,7 +27,8 @@ def _counts(value, name, first):
     """A list of rank counts or seeds; `seeds=10` is the seeds 0 to 9, `ranks=4` four ranks."""
     values = [value] if name == "ranks" and isinstance(value, int) else range(value) if isinstance(value, int) else list(value)
     if not values or not all(isinstance(v, int) and v >= first for v in values):
-        raise pytest.UsageError(f"`{name}` of the mark `tandem` is an integer or a list of integers from {first}, not {value!r}")
+        raise pytest.Collector.CollectError(
+            f"`{name}` of the mark `tandem` is an integer or a list of integers from {first}, not {value!r}")
     return values
 
 
@@ -44,11 +45,11 @@ def pytest_generate_tests(metafunc):
     if mark is None:
         return
     if "team" not in metafunc.fixturenames:
-        raise pytest.UsageError(f"{metafunc.definition.nodeid} has the mark `tandem`, but takes no `team`")
+        raise pytest.Collector.CollectError(f"{metafunc.definition.nodeid} has the mark `tandem`, but takes no `team`")
     try:
         runs = _runs(*mark.args, **mark.kwargs)
     except TypeError:
-        raise pytest.UsageError(f"the mark is {_MARKER.split(':')[0]}, not {mark.args} {mark.kwargs}") from None
+        raise pytest.Collector.CollectError(f"the mark is {_MARKER.split(':')[0]}, not {mark.args} {mark.kwargs}") from None
     metafunc.parametrize("team", runs, indirect=True, ids=str)
 
 
@@ -70,10 +71,13 @@ def pytest_pyfunc_call(pyfuncitem):
     def main(rank_team):
         return pyfuncitem.obj(**{**given, "team": rank_team})
 
+    failed = None
     try:
         session, _ = run_ranks(main, run.ranks, (), seed=run.seed, check=True, policy=POLICIES[run.seed % len(POLICIES)])
     except SimulationError as error:
-        _fail(list(findings_of(error.reports, error)))
+        failed = list(findings_of(error.reports, error))
+    if failed is not None:
+        _fail(failed)
     for finding in findings_of(session.reports()):
         if not finding.allowed:
             warnings.warn("\n" + finding.text, SimulationWarning, stacklevel=1)

@@ -9,6 +9,7 @@ RULES = {
     "signal-misuse": "A signal update that may come too early or too late",
     "deadlock": "Ranks that wait for what cannot happen",
     "schedule-dependent": "Results that depend on the schedule",
+    "collective-mismatch": "A collective whose members give different roots or sizes",
 }
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import sys
 import pytest
 
 import tandem
+from tandem.allowance import KINDS
 
 ROOT = pathlib.Path(tandem.__file__).parent.parent
 SHIFT = """
@@ -99,6 +101,11 @@ def test_results_that_differ(folder):
     ("--explore 0 good.py", 2, "at least 1 schedule"),
     ("--json no/such/file good.py", 2, "cannot write no/such/file"),
     ("", 2, "required: script"),
+    ("--ranks 2,,4 good.py", 2, "invalid rank count ``"),
+    ("--seed x good.py", 2, "invalid seed `x`"),
+    ("--seed 99999999999999999999999 good.py", 2, "a seed has 64 bits"),
+    ("--limit 3 good.py", 2, "needs `--exhaustive`"),
+    ("--json out.json --sarif ./out.json good.py", 2, "need a file each"),
 ])
 def test_wrong(folder, line, code, words):
     status, _, errors = check(folder, *line.split())
@@ -155,6 +162,44 @@ def test_a_comment_allows_a_kind_on_its_line(folder, comment, code):
     else:
         assert finding["suppressed"] is None and "suppressions" not in result
         assert ("`allow(race)` suppresses nothing without a reason" in out) == ("allow(race)" in comment)
+
+
+@pytest.mark.parametrize("comment, words", [
+    ("# tandem: allow(rase) as agreed", "allowed.py:7: note: `allow(rase)` names no kind of report; this one is `race`"),
+    ("# tandem: allow(Race) as agreed", "allowed.py:7: note: `allow(Race)` names no kind of report; this one is `race`"),
+    ("# tandem: allow(deadlock) as agreed", None),
+])
+def test_a_word_that_is_no_kind_is_told(folder, comment, words):
+    (folder / "allowed.py").write_text(SCRIPTS["race.py"].replace(ALLOWED_LINE, f"{ALLOWED_LINE}  {comment}"))
+    status, out, _ = check(folder, "--ranks", "2", "allowed.py")
+    assert status == 1 and (words in out if words else "names no kind" not in out), out
+
+
+@pytest.mark.parametrize("line, code", [
+    ("tl.store(\n        dl.symm_at(x_ptr, peer),\n        dl.rank())  # tandem: allow(race) as agreed", 0),
+    ("tl.store(  # tandem: allow(race) as agreed\n        dl.symm_at(x_ptr, peer), dl.rank())", 0),
+    (f"{ALLOWED_LINE}\n    n = 0  # tandem: allow(race) of another statement", 1),
+    (f"{ALLOWED_LINE}; n = '# tandem: allow(race) in a text'", 1),
+    (f"if peer >= 0:  # tandem: allow(race) of the condition\n        {ALLOWED_LINE}", 1),
+])
+def test_a_comment_allows_on_any_line_of_the_statement(folder, line, code):
+    (folder / "allowed.py").write_text(SCRIPTS["race.py"].replace(ALLOWED_LINE, line))
+    status, out, _ = check(folder, "--ranks", "2", "allowed.py")
+    assert status == code, out
+
+
+def test_every_kind_may_be_allowed():
+    """The kinds that the simulator's sources name; KINDS says which words in a comment mean something."""
+    source = pathlib.Path(__file__).resolve().parents[2] / "interpreter"
+    said = re.compile(r'(?:fail(?:Access)?\((?:m, run, i|who), |hostReport\(m, rank, |\bkind = )"([a-z-]+)"')
+    kinds = {kind for file in source.rglob("*.cpp") if "test" not in file.parts for kind in said.findall(file.read_text())}
+    assert len(kinds) > 12 and kinds <= KINDS, kinds - KINDS
+
+
+@pytest.mark.parametrize("options", ["--explore 5", "--seed 3"])
+def test_an_exhaustive_search_takes_no_choice_of_schedules(folder, options):
+    status, _, errors = tandem_command(folder, "check", "--exhaustive", *options.split(), "good.py")
+    assert status == 2 and "do not go with it" in errors
 
 
 def test_help_teaches(folder):

@@ -52,6 +52,7 @@ def test_a_failure_shows_the_report(tmp_path):
     assert status == 1 and "6 failed" in out
     assert "test_it.py:9:21: error: race:" in out and "test_it.py:6:5: note: first access" in out
     assert "pytest_plugin.py" not in out
+    assert out.count("error: race:") == 6 and "another exception" not in out  # once for each run
 
 
 def test_an_allowed_race_is_an_expected_failure(tmp_path):

@@ -23,7 +23,7 @@ def broadcast_from(x_ptr, y_ptr, N: tl.constexpr, FIXED: tl.constexpr):
     shmem.broadcastmem_block(0, y_ptr, x_ptr, N * 4, 0 if FIXED else dl.rank())  # <-- roots_differ
 
 
-@pair("signal-misuse", None)
+@pair("collective-mismatch", None)
 def roots_differ(team, fixed):
     broadcast_from[(1,)](data(team), data(team, "y"), N, fixed)
 

@@ -31,6 +31,11 @@ def run(pair, ranks, seed, fixed):
         return error.reports
 
 
+def of_interest(pair, reports):
+    """Errors; of warnings those of the pair's kind."""
+    return [r for r in reports if r["severity"] == "error" or r["kind"] == pair.kind]
+
+
 def marked_lines(pair):
     lines = pathlib.Path(pair.file).read_text().splitlines()
     return {number for number, line in enumerate(lines, 1) if line.endswith(f"# <-- {pair.name}")}
@@ -41,13 +46,13 @@ def marked_lines(pair):
 def test_wrong(pair, ranks):
     rules = []
     for seed in SEEDS:
-        errors = [r for r in run(pair, ranks, seed, False) if r["severity"] == "error"]
-        if not errors:
+        found = of_interest(pair, run(pair, ranks, seed, False))
+        if not found:
             continue
-        report = errors[0]
+        report = found[0]
         text = report["text"]
         assert report["kind"] == pair.kind, text
-        place = rf"^{re.escape(pair.file)}:(\d+):\d+: (?:error|note: (?:first access|the |rank \d+.* is here))"
+        place = rf"^{re.escape(pair.file)}:(\d+):\d+: (?:error|warning|note: (?:first access|the |rank \d+.* is here))"
         places = set(map(int, re.findall(place, text, re.M)))
         assert places == marked_lines(pair), text
         if pair.rule is None:
@@ -63,5 +68,5 @@ def test_wrong(pair, ranks):
 @pytest.mark.parametrize("pair, ranks", RUNS, ids=IDS)
 def test_right(pair, ranks):
     for seed in SEEDS:
-        errors = [r for r in run(pair, ranks, seed, True) if r["severity"] == "error"]
-        assert not errors, errors[0]["text"]
+        found = of_interest(pair, run(pair, ranks, seed, True))
+        assert not found, found[0]["text"]

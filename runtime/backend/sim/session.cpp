@@ -168,7 +168,7 @@ void Session::set(int rank, StreamId stream, Address dest, uint8_t value, uint64
 
 void Session::copyFromHost(int rank, StreamId stream, Address dest, const void* source, uint64_t bytes) {
   world_.callbackAsync(rank, stream, [this, rank, stream, dest, source, bytes] {
-    world_.streamAccess(rank, stream, dest, bytes, true);
+    world_.streamAccess(rank, stream, dest, bytes, interpreter::HostAccess::Write);
     std::memcpy(reinterpret_cast<void*>(dest), source, bytes);
     world_.markInitialised(dest, bytes);
   });
@@ -176,7 +176,7 @@ void Session::copyFromHost(int rank, StreamId stream, Address dest, const void* 
 
 void Session::copyToHost(int rank, StreamId stream, void* dest, Address source, uint64_t bytes) {
   world_.callbackAsync(rank, stream, [this, rank, stream, dest, source, bytes] {
-    world_.streamAccess(rank, stream, source, bytes, false);
+    world_.streamAccess(rank, stream, source, bytes, interpreter::HostAccess::Read);
     std::memcpy(dest, reinterpret_cast<const void*>(source), bytes);
   });
 }

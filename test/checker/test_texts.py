@@ -1,0 +1,156 @@
+"""What a report says beside its kind and its two lines: the word waited for, who wrote it, what is queued behind, who wrote last."""
+
+import pathlib
+import re
+
+import pytest
+import tandem
+import tandem.dist as dl
+import tandem.language as tl
+from tandem.findings import findings_of
+from tandem.simt import atomic_add, ld, st, tid
+
+pytestmark = pytest.mark.filterwarnings("ignore::tandem.SimulationWarning")
+
+
+def line_of(mark):
+    """Of this file, the line that ends in `# mark`."""
+    lines = pathlib.Path(__file__).read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if line.endswith(f"# {mark}"))
+
+
+def report_of(main, ranks=2, **options):
+    with pytest.raises(tandem.SimulationError) as raised:
+        tandem.launch(main, ranks=ranks, check=True, **options)
+    return next(r for r in raised.value.reports if r["severity"] == "error")
+
+
+@tandem.jit
+def packed_words(words_ptr, out_ptr, N: tl.constexpr):
+    """A flag beside the data in each word; the load is in the loop's body, and the flag that comes is never the one waited for."""
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    t = tid(0)
+    if t < N:
+        st(dl.symm_at(words_ptr, peer) + t, (tl.full((), 1, tl.int64) << 32) | t, scope="sys", semantic="relaxed")  # writes the word
+        word = ld(words_ptr + t, scope="sys", semantic="relaxed")
+        while (word >> 32) != 2:
+            word = ld(words_ptr + t, scope="sys", semantic="relaxed")
+        st(out_ptr + t, word.to(tl.int32), semantic="weak")  # writes its own
+
+
+def test_a_spin_names_its_words_and_their_writer():
+    text = report_of(lambda team: packed_words[(1,)](team.zeros(8, "int64", name="words"), team.zeros(8, "int32"), 8))["text"]
+    assert f"reads `words` + 8 of rank 0, sees {(1 << 32) + 1}, last written by the store (write) by rank 1" in text \
+        or f"reads `words` + 8 of rank 0, sees {(1 << 32) + 1}, last written by rank 1" in text, text
+    assert f":{line_of('writes the word')}" in text and "without end" not in text
+    assert "only after that" not in text  # nobody waits for what it stores to itself
+    assert "(8 of its 128 threads; 120 are done)" in text
+
+
+@tandem.jit
+def take(flag_ptr):
+    dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=1)
+
+
+def test_a_signal_queued_behind_its_waiter():
+    def main(team):
+        flag = team.zeros(1, "int64", name="flag")
+        take[(1,)](flag)
+        team.stream.signal_write(flag, 1)  # queued behind
+        team.synchronize()
+
+    text = report_of(main, 1)["text"]
+    where = f":{line_of('queued behind')}:1: note: a write of `flag` + 0 of rank 0 is queued on stream 0 of rank 0, behind the kernel"
+    assert where in text, text
+
+
+@tandem.jit
+def first_of_two(next_ptr, sum_ptr):
+    if tid(0) == 0:
+        atomic_add(sum_ptr, atomic_add(next_ptr, 1, scope="gpu", semantic="relaxed") * tl.program_id(0), scope="gpu",  # the last atomic
+                   semantic="relaxed")
+
+
+def test_an_atomic_result_that_differs_has_a_place():
+    def main(team):
+        first_of_two[(4,)](team.zeros(1, "int32", name="next"), team.zeros(1, "int32", name="sum"))
+
+    difference = tandem.explore(main, runs=12).difference
+    place = rf":{line_of('the last atomic')}:\d+: error: schedule-dependent: `sum` of rank 0 ends with other bytes"
+    assert re.search(place, difference), difference
+    assert "byte 0 was last written here: atomic (update) by rank 0" in difference
+
+
+def test_a_double_free_is_a_finding_with_both_lines():
+    def main(team):
+        x = team.zeros(8, name="x")
+        x.free()  # first free
+        x.free()  # second free
+
+    report = report_of(main, 1)
+    assert report["kind"] == "double-free"
+    (finding,) = findings_of([report])
+    assert {p.line for p in finding.places} == {line_of("first free"), line_of("second free")}
+
+
+@tandem.jit
+def touch(x_ptr):
+    tl.store(x_ptr, 1)  # after the end
+
+
+def test_a_use_after_free_names_the_free():
+    def main(team):
+        x = team.zeros(8, "int32", name="x")
+        touch[(1,)](x)
+        x.free()  # the end
+
+    (finding,) = findings_of([report_of(main, 1)])
+    assert (finding.kind, {p.line for p in finding.places}) == ("use-after-free", {line_of("after the end"), line_of("the end")})
+
+
+@tandem.jit
+def wait_alone(flag_ptr):
+    if tid(0) == 0:
+        while ld(flag_ptr, scope="sys", semantic="acquire") != 1:
+            pass
+
+
+def test_threads_that_have_ended_are_said_to_be_done():
+    text = report_of(lambda team: wait_alone[(1,)](team.zeros(1, "int32", name="flag")), 1)["text"]
+    assert "(1 of its 128 threads; 127 are done)" in text and "wait here" not in text
+
+
+@tandem.jit
+def narrow_flag(x_ptr):
+    if tid(0) == 0:
+        st(dl.symm_at(x_ptr, 0), 1, scope="gpu", semantic="release")
+
+
+def test_a_narrow_scope_is_said_of_an_access():
+    text = report_of(lambda team: narrow_flag[(1,)](team.zeros(1, "int32", name="x")))["text"]
+    said = "scope `gpu` of (this access|the first access) does not include the other's thread: between ranks it must be `sys`"
+    assert re.search(said, text), text
+
+
+@tandem.jit
+def once_each(flag_ptr):
+    """The host takes a value away between two waits for it; the second update is not told to have done so."""
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    dl.notify(flag_ptr, peer, signal=1, sig_op="set", comm_scope="intra_node")
+    dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=1)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_an_update_to_the_awaited_value_takes_nothing_away(seed):
+    def main(team):
+        flag = team.zeros(1, "int64", name="flag")
+        for _ in range(3):
+            once_each[(1,)](flag)
+            team.synchronize()
+            flag[...] = 0
+
+    with pytest.raises(tandem.SimulationError) as raised:
+        tandem.launch(main, ranks=2, seed=seed, check=True)
+    assert not any("begins when that value is past: an update, to 1," in r["text"] for r in raised.value.reports)
+    deadlocks = [r["text"] for r in raised.value.reports if r["kind"] == "deadlock"]
+    assert all("changed since by a plain write, a copy or the host" in text for text in deadlocks if "sees 0; last written" in text)

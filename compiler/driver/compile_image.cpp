@@ -10,6 +10,7 @@
 #include "compiler/transform/gpu/defer_sums.h"
 #include "compiler/transform/gpu/insert_barriers.h"
 #include "compiler/transform/gpu/overlap_products.h"
+#include "compiler/transform/gpu/pipeline_loads.h"
 #include "compiler/transform/gpu/recognise_blocks.h"
 #include "compiler/transform/gpu/select_products.h"
 #include "compiler/transform/gpu/split_program.h"
@@ -23,8 +24,9 @@ namespace {
 // 3. Addresses that loops still move on, as offsets.
 // 4. Sums of online softmax, in parts that threads hold.
 // 5. Products: units, rings and warp roles, while the program is still free of layouts.
-// 6. Layouts, with the conversions between them.
-// 7. Barriers between accesses to the same memory.
+// 6. Copies ahead of their loops by the block's own threads, of what no ring takes.
+// 7. Layouts, with the conversions between them.
+// 8. Barriers between accesses to the same memory.
 void transform(Compilation& c, const target::TargetInfo& target, bool layouts) {
   c.kernel().getContext()->getOrLoadDialect<tgpu::TgpuDialect>();
   if (std::string stages = c.option("num_stages"); !stages.empty())
@@ -39,6 +41,7 @@ void transform(Compilation& c, const target::TargetInfo& target, bool layouts) {
   transform::gpu::deferSums(c.kernel(), target);
   transform::gpu::selectProducts(c.kernel(), target);
   transform::gpu::overlapProducts(c.kernel());
+  if (transform::gpu::pipelineLoads(c.kernel(), target)) c.canonicalize();
   if (!layouts) return;
   transform::gpu::assignLayouts(c.kernel(), target);
   transform::gpu::insertBarriers(c.kernel());

@@ -22,6 +22,12 @@ void appendSteps(Bases& bases, const LinearLayout& frame, unsigned axis, int64_t
 
 int64_t rowBytes(Swizzle swizzle) { return int64_t(16) << static_cast<unsigned>(swizzle); }
 
+Swizzle swizzleOfRow(int64_t bytes) {
+  for (Swizzle swizzle : {Swizzle::Bytes32, Swizzle::Bytes64, Swizzle::Bytes128})
+    if (rowBytes(swizzle) == bytes) return swizzle;
+  return Swizzle::None;
+}
+
 Swizzle widestSwizzle(int64_t innerBytes) {
   for (Swizzle swizzle : {Swizzle::Bytes128, Swizzle::Bytes64, Swizzle::Bytes32})
     if (innerBytes >= rowBytes(swizzle)) return swizzle;

@@ -9,6 +9,7 @@ namespace tandem::layout {
 enum class Swizzle : uint8_t { None, Bytes32, Bytes64, Bytes128 };
 // Bytes of a row that the pattern permutes; 16 for None.
 int64_t rowBytes(Swizzle swizzle);
+Swizzle swizzleOfRow(int64_t bytes);  // the inverse; None for other widths
 // The widest pattern that a row of `innerBytes` fills.
 Swizzle widestSwizzle(int64_t innerBytes);
 

@@ -7,6 +7,7 @@ for the device its arrays are on and launched on PyTorch's current stream (or `s
 import functools
 import inspect
 import json
+import os
 import sys
 import types
 
@@ -296,7 +297,10 @@ rank_targets = {}  # by device, of ranks that reach peers through NVSHMEM
 
 
 def target_of(device):
-    """The word kernels for a device are compiled for, such as "sm_90a"; that of its rank in a run through NVSHMEM."""
+    """The word kernels for a device are compiled for, such as "sm_90a": `$TANDEM_TARGET`, that of its rank in a run through NVSHMEM, or
+    the device's own. Code for an older target runs as PTX that the driver compiles."""
+    if "TANDEM_TARGET" in os.environ:
+        return os.environ["TANDEM_TARGET"]
     if device in rank_targets:
         return rank_targets[device]
     if not devices():

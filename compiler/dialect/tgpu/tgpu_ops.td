@@ -37,9 +37,10 @@ def Tgpu_ConvertLayoutOp : Tgpu_Op<"convert_layout", [Pure, AllTypesMatch<["sour
 }
 def Tgpu_AllocOp : Tgpu_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
   let summary = "shared memory for `slots` tiles, each stored in panels of `swizzle` bytes a row, swizzled as TMA and wgmma do";
-  let arguments = (ins I32Attr:$slots, I32Attr:$swizzle);
+  let description = [{`swizzle` 0: row after row. `fastest`: the dimension whose elements are neighbours; without it the last one.}];
+  let arguments = (ins I32Attr:$slots, I32Attr:$swizzle, OptionalAttr<I32Attr>:$fastest);
   let results = (outs Tile_Smem:$result);
-  let assemblyFormat = "$slots `x` type($result) `swizzle` $swizzle attr-dict";
+  let assemblyFormat = "$slots `x` type($result) `swizzle` $swizzle (`fastest` $fastest^)? attr-dict";
 }
 def Tgpu_LocalStoreOp : Tgpu_Op<"local_store", [Tgpu_Effects]> {
   let summary = "a tile into slot 0 of a buffer, then visible to the whole block and to the asynchronous units";
@@ -94,7 +95,7 @@ def Tgpu_CommitOp : Tgpu_Op<"commit", [Tgpu_Effects]> {
   let assemblyFormat = "$ring attr-dict";
 }
 def Tgpu_AwaitOp : Tgpu_Op<"await", [Tgpu_Effects]> {
-  let summary = "consumer: waits until the ring's current slot is full";
+  let summary = "consumer: waits until the ring's current slot is full; of a copy_ring the next slot, whose reads may follow";
   let arguments = (ins I32:$ring);
   let assemblyFormat = "$ring attr-dict";
 }
@@ -107,6 +108,35 @@ def Tgpu_ReleaseOp : Tgpu_Op<"release", [Tgpu_Effects]> {
   let summary = "consumer: the oldest slot not yet released has been read";
   let arguments = (ins I32:$ring);
   let assemblyFormat = "$ring attr-dict";
+}
+
+//===- copies by the block's own threads ------------------------------------------------------------------------===//
+def Tgpu_CopyRingOp : Tgpu_Op<"copy_ring", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "the counters of a ring of `slots` slots that the block's threads fill by cp.async";
+  let description = [{
+    Before the loop: rewind, then `slots` - 1 times copy_async..., commit. Each iteration: await, then, in any order, reads of the slot
+    (local_load) and the copies of a later iteration with their commit.
+  }];
+  let arguments = (ins I32Attr:$slots);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$slots attr-dict";
+}
+def Tgpu_RewindOp : Tgpu_Op<"rewind", [Tgpu_Effects]> {
+  let summary = "the next fill is of slot 0; all threads have read what the ring held";
+  let arguments = (ins I32:$ring);
+  let assemblyFormat = "$ring attr-dict";
+}
+def Tgpu_CopyAsyncOp : Tgpu_Op<"copy_async", [Tgpu_Effects]> {
+  let summary = "where `valid`, starts the copy of a tile to the slot being filled; where `mask` is false zeros come";
+  let arguments = (ins Tile_Tile:$pointer, Optional<Tile_Tile>:$mask, I1:$valid, Tile_Smem:$buffer, I32:$ring);
+  let assemblyFormat =
+    "$pointer (`mask` $mask^ `:` type($mask))? `if` $valid `into` $buffer `of` $ring attr-dict `:` type($pointer) `,` type($buffer)";
+}
+def Tgpu_LocalLoadOp : Tgpu_Op<"local_load", [MemoryEffects<[MemRead]>]> {
+  let summary = "the tile in the slot that the last await has been for";
+  let arguments = (ins Tile_Smem:$buffer, I32:$ring);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$buffer `of` $ring attr-dict `:` type($buffer) `->` type($result)";
 }
 
 //===- stores by the signaller ---------------------------------------------------------------------------------===//

@@ -136,12 +136,14 @@ Regs KernelLowering::convertThroughShared(const Regs& source, const layout::Thro
       for (auto [r, v] : llvm::zip(group, values)) out[r] = mine && out[r] ? b_.CreateSelect(mine, v, out[r]) : v;
     }
   }
-  // Copies of one position are read once.
-  for (size_t r = 0; r < out.size(); ++r)
-    if (!out[r])
-      for (size_t other = 0; other < r; ++other)
-        if (plan.load.apply(r, 0, 0, 0) == plan.load.apply(other, 0, 0, 0)) out[r] = out[other];
+  repeatCopies(out, plan.load);
   return out;
+}
+
+void KernelLowering::repeatCopies(Regs& regs, const LinearLayout& layout) {
+  for (size_t r = 0; r < regs.size(); ++r)
+    for (size_t other = 0; !regs[r] && other < r; ++other)
+      if (layout.apply(r, 0, 0, 0) == layout.apply(other, 0, 0, 0)) regs[r] = regs[other];
 }
 
 }  // namespace tandem::lower::nvidia

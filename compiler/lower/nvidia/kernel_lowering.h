@@ -107,6 +107,8 @@ class KernelLowering {
   // shared.cpp
   llvm::Value* sharedAddress(llvm::Value* byteOffset);  // i32 -> ptr addrspace(3)
   llvm::Value* sharedAddress(int64_t byteOffset) { return sharedAddress(b_.getInt32(byteOffset)); }
+  // Of the element at offset threadOffset ^ own; `threads`: the bits that threadOffset may have.
+  llvm::Value* sharedElement(llvm::Value* base, llvm::Value* threadOffset, uint64_t own, uint64_t threads, unsigned bits);
   int64_t allocateShared(int64_t bytes, int64_t alignment);  // kept for the kernel's life
   // A region all short-lived uses share; between two of them lies a barrier.
   llvm::Value* scratch(int64_t bytes, mlir::Location loc);
@@ -219,6 +221,8 @@ class KernelLowering {
                      mlir::Location loc);
   Regs convertByShuffle(Regs regs, const layout::Shuffle& plan);
   Regs convertThroughShared(const Regs& source, const layout::ThroughShared& plan, unsigned bits, mlir::Location loc);
+  // Copies of one position, which are read once.
+  static void repeatCopies(Regs& regs, const LinearLayout& layout);
   llvm::Value* xorOfMasks(llvm::Value* id, llvm::ArrayRef<uint64_t> masks);
   Regs swapRegisters(Regs regs, llvm::Value* id, llvm::ArrayRef<uint64_t> masks);
   llvm::Value* shuffleBits(llvm::Value* value, llvm::Value* lane);  // from another lane of the warp
@@ -318,9 +322,11 @@ class KernelLowering {
   void lowerLocalStore(tgpu::LocalStoreOp op);
 
   // ring.cpp, tma.cpp, roles.cpp
+  enum Counter { kFill, kTake, kRelease };
   struct Ring {
     int slots = 0;
     bool isGate = false, isMailbox = false, isCluster = false;
+    bool isCopied = false;  // by the block's own threads: no barriers, and takes come before the reads
     int64_t bytes = 0, full = 0, empty = 0;  // offsets of the barriers in shared memory
     // Slot and parity of the next fill, take and release, in this role.
     llvm::AllocaInst *slot[3] = {}, *parity[3] = {};
@@ -336,6 +342,7 @@ class KernelLowering {
   void lowerWarpSpecialize(tgpu::WarpSpecializeOp op);
   Ring& ringOf(mlir::Value ring) { return rings_.find(ring)->second; }
   void advance(Ring& ring, int counter);
+  void makeCounters(Ring& ring);
   void resetCounters();
   void post(Ring& mailbox);
   llvm::Value* barrierOf(Ring& ring, int64_t barriers, int counter);  // of the slot that the counter is at
@@ -357,6 +364,16 @@ class KernelLowering {
   // The recipes of the tensor maps that the kernel's copies use, and the parameter each copy's has.
   void collectTensorMaps(mlir::func::FuncOp kernel);
   llvm::Value* tensorMapOf(mlir::Operation* op);
+
+  // copies.cpp: cp.async
+  bool lowerCopies(mlir::Operation* op);
+  void rewind(Ring& ring);
+  void awaitCopies(Ring& ring);
+  void lowerCopyAsync(tgpu::CopyAsyncOp op);
+  void lowerLocalLoad(tgpu::LocalLoadOp op);
+  LinearLayout offsetsIn(mlir::Value buffer) const;  // in elements from the slot's begin
+  // Where a register's element is, `placed` having offsets for positions.
+  llvm::Value* elementAddress(llvm::Value* base, const LinearLayout& placed, size_t reg, unsigned bits);
 
   // loops.cpp: loops that no op stands for
   void forEach(llvm::Value* begin, llvm::Value* end, llvm::Value* step, llvm::function_ref<void(llvm::Value*)> body);
@@ -477,6 +494,7 @@ class KernelLowering {
   struct Buffer {
     int64_t offset = 0, slotBytes = 0;
     int swizzle = 0;
+    std::optional<unsigned> fastest;  // dimension; without it the last
   };
 
   llvm::Module& module_;

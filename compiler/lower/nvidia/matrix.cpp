@@ -23,9 +23,12 @@ llvm::Value* KernelLowering::matrixAddress(llvm::Value* base, const LinearLayout
   for (uint64_t row : layout::matrixRows(layout, transposed)) masks.push_back(row);
   if (offsets.size() > 1) masks.push_back(offsets[0] ^ offsets[1]);
   if (offsets.size() > 2) masks.push_back(offsets[0] ^ offsets[2]);
-  llvm::Value* offset = b_.CreateXor(xorOfMasks(laneId(), masks), b_.getInt32(offsets[0]));
+  uint64_t threads = 0, own = offsets[0];
+  for (llvm::ArrayRef<uint64_t> part : {llvm::ArrayRef<uint64_t>(masks), layout.bases(Dim::Warp)})
+    for (uint64_t mask : part) threads |= mask;
+  llvm::Value* offset = xorOfMasks(laneId(), masks);
   offset = b_.CreateXor(offset, xorOfMasks(b_.CreateLShr(threadId(), 5), layout.bases(Dim::Warp)));
-  return b_.CreateGEP(b_.getInt8Ty(), base, b_.CreateMul(offset, b_.getInt32(bits / 8)));
+  return sharedElement(base, offset, own, threads, bits);
 }
 
 void KernelLowering::storeMatrices(llvm::Value* base, const LinearLayout& layout, const Regs& source, unsigned bits,

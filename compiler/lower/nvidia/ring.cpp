@@ -6,18 +6,17 @@
 
 namespace tandem::lower::nvidia {
 using namespace mlir;
-namespace {
-enum Counter { kFill, kTake, kRelease };
-}
 
 void KernelLowering::allocateBuffers(func::FuncOp kernel) {
   allocateSmem(kernel);
   kernel.walk([&](tgpu::AllocOp op) {
     auto type = cast<tile::SmemType>(op.getType());
-    int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+    int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8, alignment = op.getSwizzle() ? 1024 : 128;
     for (int64_t d : type.getShape()) bytes *= d;
-    buffers_[op.getResult()] = {allocateShared(llvm::alignTo(bytes, 1024) * op.getSlots(), 1024),
-                                static_cast<int64_t>(llvm::alignTo(bytes, 1024)), static_cast<int>(op.getSwizzle())};
+    bytes = llvm::alignTo(bytes, alignment);
+    Buffer& buffer = buffers_[op.getResult()];
+    buffer = {allocateShared(bytes * op.getSlots(), alignment), bytes, static_cast<int>(op.getSwizzle()), std::nullopt};
+    if (op.getFastest()) buffer.fastest = *op.getFastest();
   });
   allocateStaging(kernel);
   kernel.walk([&](tgpu::RingOp op) {
@@ -29,6 +28,12 @@ void KernelLowering::allocateBuffers(func::FuncOp kernel) {
     ring.isCluster = op.getCluster();
     ring.full = allocateShared(8 * ring.slots, 8);
     ring.empty = allocateShared(8 * ring.slots, 8);
+    rings_[op.getResult()] = ring;
+  });
+  kernel.walk([&](tgpu::CopyRingOp op) {
+    Ring ring;
+    ring.slots = op.getSlots();
+    ring.isCopied = true;
     rings_[op.getResult()] = ring;
   });
   allocateMeeting(kernel);
@@ -55,14 +60,15 @@ void KernelLowering::allocateStaging(func::FuncOp kernel) {
 
 // One thread makes the barriers ready: a slot is full when its bytes have come, empty when every consumer warp has let it go.
 void KernelLowering::initialiseBarriers() {
-  if (rings_.empty() && meeting_ < 0) return;
+  bool haveBarriers = llvm::any_of(rings_, [](const auto& entry) { return !entry.second.isCopied; });
+  if (!haveBarriers && meeting_ < 0) return;
   if (meeting_ >= 0) {
     meetingParity_ = b_.CreateAlloca(b_.getInt32Ty());
     b_.CreateStore(b_.getInt32(0), meetingParity_);
   }
   when(isFirstThread(), [&] {
     for (auto& [value, ring] : rings_)
-      for (int slot = 0; slot < ring.slots; ++slot) {
+      for (int slot = 0; slot < ring.slots && !ring.isCopied; ++slot) {
         ptx::mbarrierInit(b_, sharedAddress(ring.full + 8 * slot), b_.getInt32(ring.isMailbox ? numWarps_ : 1));
         int releases = ring.isMailbox ? 1 : ring.isCluster ? numWarps_ * blocks_ : numWarps_;
         ptx::mbarrierInit(b_, sharedAddress(ring.empty + 8 * slot), b_.getInt32(releases));
@@ -74,16 +80,20 @@ void KernelLowering::initialiseBarriers() {
   b_.CreateIntrinsic(b_.getVoidTy(), llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {b_.getInt32(0)});
 }
 
+// In the function's entry, where LLVM turns them into registers.
+void KernelLowering::makeCounters(Ring& ring) {
+  llvm::IRBuilder<>::InsertPointGuard guard(b_);
+  llvm::BasicBlock& entry = function_->getEntryBlock();
+  b_.SetInsertPoint(&entry, entry.begin());
+  for (int c = 0; c < 3; ++c) {
+    ring.slot[c] = b_.CreateAlloca(b_.getInt32Ty());
+    ring.parity[c] = b_.CreateAlloca(b_.getInt32Ty());
+  }
+}
+
 // Each role counts for itself.
 void KernelLowering::resetCounters() {
-  for (auto& [value, ring] : rings_)
-    for (int c = 0; c < 3; ++c) {
-      llvm::IRBuilder<>::InsertPointGuard guard(b_);
-      llvm::BasicBlock& entry = function_->getEntryBlock();
-      b_.SetInsertPoint(&entry, entry.begin());
-      ring.slot[c] = b_.CreateAlloca(b_.getInt32Ty());
-      ring.parity[c] = b_.CreateAlloca(b_.getInt32Ty());
-    }
+  for (auto& [value, ring] : rings_) makeCounters(ring);
   for (auto& [value, ring] : rings_)
     for (int c = 0; c < 3; ++c) {
       b_.CreateStore(b_.getInt32(0), ring.slot[c]);
@@ -133,11 +143,13 @@ bool KernelLowering::lowerRing(Operation* op) {
       })
       .Case<tgpu::CommitOp>([&](auto o) {
         Ring& ring = ringOf(o.getRing());
+        if (ring.isCopied) ptx::commitCopies(b_);
         if (ring.isMailbox) post(ring);
         return advance(ring, kFill), true;
       })
       .Case<tgpu::AwaitOp>([&](auto o) {
         Ring& ring = ringOf(o.getRing());
+        if (ring.isCopied) return awaitCopies(ring), true;
         ptx::mbarrierWait(b_, barrierOf(ring, ring.full, kTake), b_.CreateLoad(b_.getInt32Ty(), ring.parity[kTake]));
         return true;
       })

@@ -9,6 +9,13 @@ llvm::Value* KernelLowering::sharedAddress(llvm::Value* byteOffset) {
   return b_.CreateGEP(b_.getInt8Ty(), shared_, byteOffset);
 }
 
+// What no thread's part touches of the register's is a constant, which instructions add for nothing.
+llvm::Value* KernelLowering::sharedElement(llvm::Value* base, llvm::Value* threadOffset, uint64_t own, uint64_t threads, unsigned bits) {
+  llvm::Value* offset = b_.CreateXor(threadOffset, b_.getInt32(own & threads));
+  llvm::Value* thread = b_.CreateGEP(b_.getInt8Ty(), base, b_.CreateMul(offset, b_.getInt32(bits / 8)));
+  return b_.CreateGEP(b_.getInt8Ty(), thread, b_.getInt32((own & ~threads) * bits / 8));
+}
+
 int64_t KernelLowering::allocateShared(int64_t bytes, int64_t alignment) {
   int64_t offset = llvm::alignTo(sharedBytes_, alignment);
   sharedBytes_ = offset + bytes;

@@ -11,12 +11,6 @@ using namespace mlir;
 using layout::Dim;
 namespace {
 
-layout::Swizzle swizzleOf(int bytes) {
-  for (auto s : {layout::Swizzle::Bytes32, layout::Swizzle::Bytes64, layout::Swizzle::Bytes128})
-    if (layout::rowBytes(s) == bytes) return s;
-  return layout::Swizzle::None;
-}
-
 ptx::Element elementOf(mlir::Type type) {
   using E = ptx::Element;
   if (type.isF16()) return E::F16;
@@ -83,7 +77,7 @@ KernelLowering::SharedOperand KernelLowering::sharedOperand(mlir::Value buffer, 
   ArrayRef<int64_t> shape = type.getShape();
   // A buffer's rows are M or N when K is innermost, else K.
   layout::MatrixOperand operand{kMajor ? shape[0] : shape[1], kMajor ? shape[1] : shape[0], bits, kMajor,
-                                swizzleOf(buffers_.find(buffer)->second.swizzle)};
+                                layout::swizzleOfRow(buffers_.find(buffer)->second.swizzle)};
   llvm::Value* address = b_.CreatePtrToInt(sharedAddress(slotOffset(buffer, ring, 1)), b_.getInt32Ty());
   if (index) address = b_.CreateAdd(address, b_.CreateMul(index, b_.getInt32(layout::startByteOffset(operand, size, 0))));
   llvm::Value* start = b_.CreateAnd(b_.CreateLShr(address, 4), 0x3fff);
@@ -213,7 +207,7 @@ void KernelLowering::lowerLocalStore(tgpu::LocalStoreOp op) {
   auto type = cast<tile::SmemType>(op.getBuffer().getType());
   unsigned bits = type.getElementType().getIntOrFloatBitWidth();
   const Buffer& buffer = buffers_.find(op.getBuffer())->second;
-  LinearLayout offsets = layout::swizzledOffsets(type.getShape(), bits, swizzleOf(buffer.swizzle));
+  LinearLayout offsets = layout::swizzledOffsets(type.getShape(), bits, layout::swizzleOfRow(buffer.swizzle));
   LinearLayout placed = layout::offsetsOf(from, offsets);
   int64_t vector = 16 * 8 / bits;
   auto grouped = [&](int64_t v) { return layout::vectorGroups(placed, v); };

@@ -2,6 +2,7 @@
 #include "compiler/transform/gpu/accesses.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/simt/simt.h"
+#include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/dialect/tile/tile.h"
 #include "compiler/transform/gpu/waits.h"
 #include <llvm/ADT/DenseSet.h>
@@ -113,6 +114,24 @@ bool mayRunAhead(Operation* load, BlockArgument base) {
     BlockArgument written = argumentBehind(effect->pointer);
     return written && written != base;
   });
+}
+
+bool mayRunAheadIn(scf::ForOp loop, Operation* load) {
+  Origin from;
+  bool isKnown = from.collect(effectOf(load)->pointer);
+  return !loop
+              ->walk([&](Operation* op) {
+                bool isLocal = isa<tgpu::TgpuDialect>(op->getDialect()) || op->hasTrait<OpTrait::IsTerminator>();
+                if (op == loop || isLocal || isHarmless(op)) return WalkResult::advance();
+                std::optional<Effect> effect = effectOf(op);
+                if (isWait(op) || !effect) return WalkResult::interrupt();
+                if (!effect->writes) return WalkResult::advance();
+                Origin to;
+                bool isElsewhere = isKnown && to.collect(effect->pointer) &&
+                                   llvm::none_of(to.arguments, [&](BlockArgument a) { return from.arguments.contains(a); });
+                return isElsewhere ? WalkResult::advance() : WalkResult::interrupt();
+              })
+              .wasInterrupted();
 }
 
 // Whether a thread may have seen what others did by accesses of its own, which a barrier then passes on to the program.

@@ -1,6 +1,7 @@
 // Which of a kernel's arguments its accesses go through, and what may not change places with an access that moves.
 #pragma once
 #include <mlir/Dialect/Func/IR/FuncOps.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
 
 namespace tandem::transform::gpu {
 
@@ -14,6 +15,10 @@ void addArgumentsBehind(mlir::Value pointer, llvm::SmallVectorImpl<mlir::BlockAr
 // out (waits.h): nothing there may write through `base` or an unknown pointer, and nothing may meet with others. Other arguments do not
 // overlap `base`.
 bool mayRunAhead(mlir::Operation* load, mlir::BlockArgument base);
+
+// Whether `load`, an op inside `loop`, may be done for later iterations of it ahead of time: nothing in the loop writes what it may read,
+// waits, or meets with others.
+bool mayRunAheadIn(mlir::scf::ForOp loop, mlir::Operation* load);
 
 // Whether a load through one of `bases` that `op` precedes must not start before `op` is done, waits left out: `op` writes through one of
 // them, or it is where the program meets others.

@@ -37,12 +37,28 @@ layout::WarpGrid wgmmaGrid(RankedTensorType type, int numWarps) {
   return {m, numWarps / m};
 }
 
-// Warps over the result so that the operands each one reads are small: along M first, then where more rows or columns are left.
-layout::WarpGrid mmaGrid(ArrayRef<int64_t> shape, int numWarps) {
+bool dependsOn(Value value, Operation* product, llvm::DenseSet<Operation*>& seen) {
+  Operation* op = value.getDefiningOp();
+  if (!op || op->getBlock() != product->getBlock() || !seen.insert(op).second) return false;
+  return op == product || llvm::any_of(op->getOperands(), [&](Value v) { return dependsOn(v, product, seen); });
+}
+
+// Whether one of two products in a block computes the other's left operand.
+bool isChained(tile::DotOp op) {
+  auto feeds = [](tile::DotOp from, tile::DotOp to) {
+    llvm::DenseSet<Operation*> seen;
+    return from != to && dependsOn(to.getLhs(), from, seen);
+  };
+  return llvm::any_of(op->getBlock()->getOps<tile::DotOp>(), [&](tile::DotOp other) { return feeds(op, other) || feeds(other, op); });
+}
+
+// Warps over the result so that the operands each one reads are small: along M first, then where more rows or columns are left. With
+// whole rows each warp has what it needs of one product for the next.
+layout::WarpGrid mmaGrid(ArrayRef<int64_t> shape, int numWarps, bool wholeRows) {
   layout::WarpGrid grid;
   int64_t m = shape[shape.size() - 2], n = shape.back();
   while (grid.m * grid.n < numWarps) {
-    bool moreRows = m / (grid.m * 16) >= n / (grid.n * 8) / 2;
+    bool moreRows = wholeRows || m / (grid.m * 16) >= n / (grid.n * 8) / 2;
     if (moreRows && grid.m * 16 < m)
       grid.m *= 2;
     else if (grid.n * 8 < n)
@@ -86,7 +102,7 @@ bool fitsMma(tile::DotOp op, const target::TargetInfo& target) {
 
 }  // namespace
 
-Coalescing coalesced(Value pointers, Value mask, const analysis::AxisInfoAnalysis& axes, int numWarps) {
+Coalescing coalesced(Value pointers, Value mask, const analysis::AxisInfoAnalysis& axes, int numWarps, bool whole) {
   auto type = cast<RankedTensorType>(pointers.getType());
   SmallVector<unsigned> order(type.getRank());
   std::iota(order.rbegin(), order.rend(), 0);
@@ -95,9 +111,16 @@ Coalescing coalesced(Value pointers, Value mask, const analysis::AxisInfoAnalysi
                    [&](unsigned a, unsigned b) { return info.contiguity(a) > info.contiguity(b); });
   int64_t element = bytesOf(cast<tile::PtrType>(type.getElementType()).getPointee());
   int64_t vector = std::min<int64_t>(axes.maxVectorElements(pointers, mask, order[0]), 16 / element);
-  vector = std::min(vector, std::max<int64_t>(1, type.getNumElements() / (32 * numWarps)));
   vector = std::min(vector, type.getDimSize(order[0]));
+  if (!whole) vector = std::min(vector, std::max<int64_t>(1, type.getNumElements() / (32 * numWarps)));
   return {blockedAlong(type.getShape(), order, vector, numWarps), vector, order[0]};
+}
+
+LinearLayout copiedBlock(RankedTensorType type, int64_t vector, unsigned axis, int numWarps) {
+  SmallVector<unsigned> order{axis};
+  for (unsigned d = type.getRank(); d-- > 0;)
+    if (d != axis) order.push_back(d);
+  return blockedAlong(type.getShape(), order, vector, numWarps);
 }
 
 std::optional<LinearLayout> coalescedInWarps(const LinearLayout& computed, const Coalescing& best, int64_t elementBytes) {
@@ -145,7 +168,7 @@ DotPlan planDot(tile::DotOp op, int numWarps, const target::TargetInfo& target) 
   DotPlan plan;
   plan.mma = fitsMma(op, target);
   if (plan.mma) {
-    layout::WarpGrid grid = mmaGrid(acc.getShape(), numWarps);
+    layout::WarpGrid grid = mmaGrid(acc.getShape(), numWarps, isChained(op));
     unsigned bits = lhs.getElementTypeBitWidth();
     plan.result = layout::mmaV2Result(acc.getShape(), grid);
     plan.lhs = layout::dotOperandA(lhs.getShape(), bits, grid);

@@ -13,12 +13,16 @@ struct Coalescing {
   int64_t neighbours = 1;
   unsigned axis = 0;
 };
-Coalescing coalesced(mlir::Value pointers, mlir::Value mask, const analysis::AxisInfoAnalysis& axes, int numWarps);
+// `whole`: accesses as wide as memory allows, though some threads then have none.
+Coalescing coalesced(mlir::Value pointers, mlir::Value mask, const analysis::AxisInfoAnalysis& axes, int numWarps, bool whole = false);
 // `best` as far as each warp can have it that keeps the part of the tile it has in `computed`. Nothing: that part has no whole lines of
 // memory.
 std::optional<layout::LinearLayout> coalescedInWarps(const layout::LinearLayout& computed, const Coalescing& best, int64_t elementBytes);
 // `coalesced` for a block whose last dimension is contiguous.
 layout::LinearLayout coalescedBlock(mlir::RankedTensorType type, int numWarps);
+
+// Pieces of `vector` elements along `axis`, for copies to shared memory.
+layout::LinearLayout copiedBlock(mlir::RankedTensorType type, int64_t vector, unsigned axis, int numWarps);
 
 layout::LinearLayout wgmmaResult(mlir::RankedTensorType type, int numWarps);
 layout::LinearLayout wgmmaLhs(mlir::RankedTensorType type, int numWarps);

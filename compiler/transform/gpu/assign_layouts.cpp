@@ -59,6 +59,9 @@ class LayoutAssignment {
       } else if (auto o = dyn_cast<tile::LoadOp>(op); o && isTile(o.getPointer())) {
         coalescedAccess(op, o.getPointer(), o.getMask());
         offered_.try_emplace(o.getResult());
+      } else if (auto o = dyn_cast<tgpu::CopyAsyncOp>(op)) {
+        ArrayRef<int32_t> vector = o->getAttrOfType<DenseI32ArrayAttr>("tgpu.vector");
+        access(op, copiedBlock(cast<RankedTensorType>(o.getPointer().getType()), vector[0], vector[1], numWarps_));
       } else if (auto o = dyn_cast<tile::BlockLoadOp>(op)) {
         anchor(o.getResult(), coalescedBlock(cast<RankedTensorType>(o.getResult().getType()), numWarps_), loads_);
       } else if (auto o = dyn_cast<tile::StoreOp>(op); o && isTile(o.getPointer())) {

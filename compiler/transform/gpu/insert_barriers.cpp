@@ -66,8 +66,9 @@ bool holdsCopies(const layout::LinearLayout& layout) {
          layout.freeMask(layout::Dim::Warp);
 }
 
-// Whether each element is touched by one thread, the same in both.
+// Whether each element is touched by one thread, the same in both, in order.
 bool inSameThreads(const Access& a, const Access& b) {
+  if (isa<tgpu::CopyAsyncOp>(a.op) || isa<tgpu::CopyAsyncOp>(b.op)) return false;
   if (a.isBulk || b.isBulk || !isTile(a.pointer) || !isTile(b.pointer) || !isSame(a.pointer, b.pointer)) return false;
   layout::LinearLayout layout = layoutOf(a.pointer);
   return layout == layoutOf(b.pointer) && !holdsCopies(layout);
@@ -178,6 +179,7 @@ class Inserter {
       return Access{op, pointer, rootOf(pointer), reads, writes, op->hasAttr("tgpu.tma"), isWhole(op)};
     };
     if (auto o = dyn_cast<tile::LoadOp>(op)) return make(o.getPointer(), true, false);
+    if (auto o = dyn_cast<tgpu::CopyAsyncOp>(op)) return make(o.getPointer(), true, false);
     if (auto o = dyn_cast<tile::StoreOp>(op)) return make(o.getPointer(), false, true);
     if (auto o = dyn_cast<tile::BlockLoadOp>(op)) return make(o.getBase(), true, false);
     if (auto o = dyn_cast<tile::BlockStoreOp>(op)) return make(o.getBase(), false, true);

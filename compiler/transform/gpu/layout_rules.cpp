@@ -28,7 +28,9 @@ bool isSameLayout(Operation* op) {
 }
 
 bool isCheap(Operation* op) {
-  if (isa<tile::MakeRangeOp, tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::ReshapeOp, arith::ConstantOp>(op)) return true;
+  if (isa<tile::MakeRangeOp, tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::ReshapeOp, tile::PermuteOp,
+          tile::FpToFpOp, arith::ConstantOp, tgpu::LocalLoadOp>(op))
+    return true;
   if (!isa<arith::ArithDialect>(op->getDialect()) && !isa<tile::AddPtrOp>(op)) return false;
   return isMemoryEffectFree(op) && !isa<arith::DivSIOp, arith::DivUIOp, arith::DivFOp, arith::RemFOp>(op);
 }

@@ -2,9 +2,11 @@
 #include "compiler/transform/gpu/recognise_blocks.h"
 #include "compiler/transform/gpu/accesses.h"
 #include "compiler/transform/gpu/block_form.h"
+#include "compiler/transform/gpu/drop_carried.h"
 #include "compiler/transform/gpu/operands.h"
 #include "compiler/transform/gpu/split_program.h"
 #include "compiler/transform/gpu/unobserved.h"
+#include "compiler/transform/gpu/zeros.h"
 #include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/SetVector.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -18,22 +20,6 @@ namespace {
 bool isFlip(Operation* op) {
   auto permute = dyn_cast<tile::PermuteOp>(op);
   return permute && permute.getOrder() == ArrayRef<int32_t>{1, 0};
-}
-
-// Plus zero of any type, at every place.
-bool isZero(Value value) {
-  Operation* op = value.getDefiningOp();
-  if (!op) return false;
-  if (isa<tile::SplatOp, tile::BroadcastOp, tile::FpToFpOp>(op)) return isZero(op->getOperand(0));
-  Attribute constant;
-  if (!matchPattern(value, m_Constant(&constant))) return false;
-  if (auto elements = dyn_cast<DenseElementsAttr>(constant)) {
-    if (!elements.isSplat()) return false;
-    constant = elements.getSplatValue<Attribute>();
-  }
-  if (auto number = dyn_cast<FloatAttr>(constant)) return number.getValue().isPosZero();
-  auto number = dyn_cast<IntegerAttr>(constant);
-  return number && number.getValue().isZero();
 }
 
 class Recognition {
@@ -56,7 +42,7 @@ class Recognition {
     for (auto& [load, form] : loads_) replace(load, form);
     for (auto& [store, form] : stores_) replace(cast<tile::StoreOp>(store), form);
     if (loads_.empty() && stores_.empty()) return false;
-    dropCarriedPointers();
+    dropCarried(kernel_);
     return true;
   }
 
@@ -213,32 +199,6 @@ class Recognition {
                                                  tile::RmwAttr(), store.getCache(), store.getEvict(), true);
     if (isWhole(store)) setWhole(blockStore);
     store.erase();
-  }
-
-  //===- what is left over --------------------------------------------------------------------------------------===//
-  // A loop that carries pointers only to move them on carries the first ones instead, which canonicalisation removes.
-  void dropCarriedPointers() {
-    kernel_.walk([](scf::ForOp loop) {
-      Operation* yield = loop.getBody()->getTerminator();
-      for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs()))
-        if (loop.getResult(i).use_empty() && onlyFeeds(argument, yield, i)) yield->setOperand(i, argument);
-    });
-  }
-
-  static bool onlyFeeds(Value value, Operation* yield, unsigned index) {
-    llvm::DenseSet<Value> seen{value};
-    SmallVector<Value> todo{value};
-    while (!todo.empty()) {
-      for (OpOperand& use : todo.pop_back_val().getUses()) {
-        Operation* op = use.getOwner();
-        if (op == yield && use.getOperandNumber() == index) continue;
-        if (op == yield || op->getNumRegions() || op->hasTrait<OpTrait::IsTerminator>() || !isMemoryEffectFree(op))
-          return false;
-        for (Value result : op->getResults())
-          if (seen.insert(result).second) todo.push_back(result);
-      }
-    }
-    return true;
   }
 
   func::FuncOp kernel_;

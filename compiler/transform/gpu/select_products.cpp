@@ -225,7 +225,7 @@ class ProductSelection {
   static Value makeBuffer(OpBuilder& builder, Location loc, RankedTensorType type, int64_t slots) {
     auto smem = tile::SmemType::get(builder.getContext(), type.getShape().take_back(2), type.getElementType());
     return tgpu::AllocOp::create(builder, loc, smem, builder.getI32IntegerAttr(slots),
-                                 builder.getI32IntegerAttr(panelBytes(*panelSwizzle(type))));
+                                 builder.getI32IntegerAttr(panelBytes(*panelSwizzle(type))), nullptr);
   }
 
   // The first load of a ring's slot acquires it, the last commits.

@@ -142,7 +142,7 @@ class Delegation {
     staged_ = tgpu::RingOp::create(builder, loc, builder.getI32Type(), 1, 0, false, true);
     buffer_ = tgpu::AllocOp::create(
         builder, loc, tile::SmemType::get(builder.getContext(), piece.getShape(), piece.getElementType()),
-        builder.getI32IntegerAttr(1), builder.getI32IntegerAttr(panelBytes(*panelSwizzle(piece))));
+        builder.getI32IntegerAttr(1), builder.getI32IntegerAttr(panelBytes(*panelSwizzle(piece))), nullptr);
   }
 
   // In the signaller.

@@ -15,7 +15,8 @@ Module loadModule(const abi::KernelImage& image, int device) {
   char log[8192] = "";
   JitOption options[] = {JitOption::ErrorLogBuffer, JitOption::ErrorLogBufferSizeBytes};
   void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
-  const std::string& code = image.cubin.empty() ? image.ptx : image.cubin;
+  bool isForeign = image.target.substr(0, image.target.find('+')) != propertiesOf(device).target;  // PTX runs on later devices
+  const std::string& code = image.cubin.empty() || (isForeign && !image.ptx.empty()) ? image.ptx : image.cubin;
   Module module = nullptr;
   Result r = driver().moduleLoadDataEx(&module, code.c_str(), 2, options, values);
   if (r == kSuccess) return module;

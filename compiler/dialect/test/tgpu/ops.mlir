@@ -73,3 +73,20 @@ func.func @cluster(%a: !tile.ptr<f16>, %n: i64) {
   tgpu.tma_load %a shape(%n, %n) strides(%n, %one) at(%block, %block) into %buffer of %r multicast : !tile.ptr<f16>, !tile.smem<64x64xf16>
   return
 }
+
+// Copies by the block's own threads, one iteration ahead.
+func.func @copies(%a: tensor<32x64x!tile.ptr<f16>>, %mask: tensor<32x64xi1>, %valid: i1) -> tensor<32x64xf16> {
+  // CHECK: tgpu.alloc 2 x !tile.smem<32x64xf16> swizzle 64 fastest 0
+  %buffer = tgpu.alloc 2 x !tile.smem<32x64xf16> swizzle 64 fastest 0
+  // CHECK: tgpu.copy_ring 2
+  %r = tgpu.copy_ring 2
+  // CHECK: tgpu.rewind
+  tgpu.rewind %r
+  // CHECK: tgpu.copy_async %{{.*}} mask %{{.*}} : tensor<32x64xi1> if %{{.*}} into %{{.*}} of
+  tgpu.copy_async %a mask %mask : tensor<32x64xi1> if %valid into %buffer of %r : tensor<32x64x!tile.ptr<f16>>, !tile.smem<32x64xf16>
+  tgpu.commit %r
+  tgpu.await %r
+  // CHECK: tgpu.local_load %{{.*}} of
+  %t = tgpu.local_load %buffer of %r : !tile.smem<32x64xf16> -> tensor<32x64xf16>
+  return %t : tensor<32x64xf16>
+}

@@ -175,5 +175,14 @@ TEST_F(Launch, ThePtxIsUsedWithoutACubin) {
   EXPECT_EQ(make(image)->on(0).registers, 40);
 }
 
+TEST_F(Launch, ThePtxOfAnotherTargetIsUsed) {
+  abi::KernelImage image = plain();
+  image.target = "sm_80";
+  image.ptx = image.cubin;
+  image.cubin = "FAKE add 8,4,2 50 0";
+  EXPECT_EQ(make(image)->on(0).registers, 40);
+  EXPECT_EQ(make(image)->on(1).registers, 50) << "device 1 is an sm_80";
+}
+
 }  // namespace
 }  // namespace tandem::runtime::cuda

@@ -1,0 +1,314 @@
+// A loop carries a second set of what addresses are computed from, as it will be some iterations later.
+#include "compiler/transform/gpu/pipeline_loads.h"
+#include "compiler/dialect/simt/simt.h"
+#include "compiler/dialect/tgpu/tgpu.h"
+#include "compiler/layout/shared.h"
+#include "compiler/transform/gpu/accesses.h"
+#include "compiler/transform/gpu/anchor_layouts.h"
+#include "compiler/transform/gpu/drop_carried.h"
+#include "compiler/transform/gpu/pointer_form.h"
+#include "compiler/transform/gpu/split_program.h"
+#include "compiler/transform/gpu/thread_dependence.h"
+#include "compiler/transform/gpu/zeros.h"
+#include <llvm/ADT/SetVector.h>
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/IR/IRMapping.h>
+
+namespace tandem::transform::gpu {
+using namespace mlir;
+namespace {
+
+constexpr int64_t kMaxSlots = 8, kDefaultStages = 3, kWordBytes = 4;
+constexpr size_t kMaxSlice = 256;
+
+RankedTensorType typeOf(Operation* load) { return cast<RankedTensorType>(load->getResult(0).getType()); }
+int64_t bytesOf(RankedTensorType type) { return type.getNumElements() * type.getElementTypeBitWidth() / 8; }
+
+// What addresses need of a loop's body: ops, and which of the carried values.
+struct Slice {
+  llvm::SetVector<Operation*> ops;
+  llvm::SetVector<unsigned> carried;
+};
+
+struct Copied {
+  tile::LoadOp load;
+  int64_t vector = 1;  // elements in one copy, along `axis`
+  unsigned axis = 0;
+};
+
+// What the copies of one iteration are computed from.
+struct Iteration {
+  Value index, valid;
+  SmallVector<Value> carried;  // in the slice's order
+};
+
+class LoopPipeline {
+ public:
+  LoopPipeline(scf::ForOp loop, const target::TargetInfo& target)
+      : loop_(loop),
+        kernel_(loop->getParentOfType<func::FuncOp>()),
+        target_(target),
+        numWarps_(kernel_->getAttrOfType<IntegerAttr>("tile.num_warps").getInt()) {}
+
+  bool apply() {
+    int64_t asked = stagesAsked();
+    if (asked < 2 || isDivergent(loop_.getBody()->getTerminator())) return false;
+    bool changed = usePointers();
+    choose();
+    if (copied_.empty()) return changed;
+    slots_ = std::min(asked, room() / bytesInSlot());
+    if (slots_ < asked)
+      emitRemark(loop_.getLoc(), "the loop asks for ") << asked << " stages, the shared memory of `" << target_.name()
+                                                       << "` has room for " << std::max<int64_t>(slots_, 1);
+    if (slots_ < 2) return changed;
+    rewrite();
+    return true;
+  }
+
+ private:
+  // A loop's own number of stages, else, if it has products, the kernel's.
+  int64_t stagesAsked() {
+    auto asked = loop_->getAttrOfType<IntegerAttr>("tile.num_stages");
+    bool multiplies =
+        llvm::any_of(*loop_.getBody(), [](Operation& op) { return isa<tile::DotOp, tile::DotScaledOp>(op); });
+    if (!asked && !multiplies) return 1;
+    if (!asked) asked = kernel_->getAttrOfType<IntegerAttr>("tile.num_stages");
+    return std::min(asked ? asked.getInt() : kDefaultStages, kMaxSlots);
+  }
+
+  //===- which loads --------------------------------------------------------------------------------------------===//
+  bool usePointers() {
+    analysis::AxisInfoAnalysis axes(kernel_);
+    SmallVector<tile::BlockLoadOp> blocks(loop_.getBody()->getOps<tile::BlockLoadOp>());
+    llvm::erase_if(blocks, [&](tile::BlockLoadOp load) {
+      Slice slice;
+      return !isCopyable(load, load.getCache()) ||
+             !llvm::all_of(load->getOperands(), [&](Value v) { return collect(v, slice); });
+    });
+    for (tile::BlockLoadOp load : blocks) pointerForm(load, axes);
+    return !blocks.empty();
+  }
+
+  bool isCopyable(Operation* load, tile::Cache cache) {
+    auto type = dyn_cast<RankedTensorType>(load->getResult(0).getType());
+    if (!type || cache == tile::Cache::Cv || isa<tile::PtrType>(type.getElementType())) return false;
+    return type.getElementTypeBitWidth() >= 8 && !load->use_empty() && mayRunAheadIn(loop_, load);
+  }
+
+  // What other copies' addresses are computed from is loaded as before.
+  void choose() {
+    analysis::AxisInfoAnalysis axes(kernel_);
+    llvm::SetVector<Operation*> needed;
+    for (auto load : loop_.getBody()->getOps<tile::LoadOp>()) {
+      Slice slice;
+      if (load.getIsVolatile() || !isCopyable(load, load.getCache()) || !collectAddress(load, slice)) continue;
+      Coalescing c = coalesced(load.getPointer(), load.getMask(), axes, numWarps_, true);
+      if (c.neighbours * typeOf(load).getElementTypeBitWidth() < 8 * kWordBytes) continue;
+      copied_.push_back({load, c.neighbours, c.axis});
+      needed.insert_range(slice.ops);
+    }
+    llvm::erase_if(copied_, [&](const Copied& c) { return needed.contains(c.load); });
+    for (const Copied& c : copied_) collectAddress(c.load, slice_);
+  }
+
+  bool collectAddress(tile::LoadOp load, Slice& slice) {
+    return collect(load.getPointer(), slice) && (!load.getMask() || collect(load.getMask(), slice));
+  }
+
+  // False: `value` cannot be had ahead.
+  bool collect(Value value, Slice& slice) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      if (argument.getOwner() != loop_.getBody() || argument == loop_.getInductionVar()) return true;
+      unsigned i = argument.getArgNumber() - loop_.getNumInductionVars();
+      return !slice.carried.insert(i) || collect(loop_.getYieldedValues()[i], slice);
+    }
+    Operation* op = value.getDefiningOp();
+    if (!loop_->isAncestor(op) || slice.ops.contains(op)) return true;
+    if (op->getBlock() != loop_.getBody() || op->getNumRegions() || isa<tile::DotOp, tile::DotScaledOp>(op))
+      return false;
+    auto load = dyn_cast<tile::LoadOp>(op);
+    if (load ? load.getIsVolatile() || !mayRunAheadIn(loop_, op) : !isMemoryEffectFree(op)) return false;
+    return slice.ops.insert(op) && slice.ops.size() <= kMaxSlice &&
+           llvm::all_of(op->getOperands(), [&](Value v) { return collect(v, slice); });
+  }
+
+  //===- shared memory ------------------------------------------------------------------------------------------===//
+  int64_t bytesInSlot() const {
+    int64_t bytes = 0;
+    for (const Copied& c : copied_) bytes += llvm::alignTo(bytesOf(typeOf(c.load)), 1024);
+    return bytes;
+  }
+
+  // A fifth stays for exchanges between threads, and what some ops cannot do without.
+  int64_t room() {
+    int64_t room = target_.maxSharedBytes() - target_.maxSharedBytes() / 5, exchanged = 0;
+    kernel_.walk([&](Operation* op) {
+      if (auto alloc = dyn_cast<tgpu::AllocOp>(op)) room -= alloc.getSlots() * sizeOf(alloc.getResult());
+      if (auto alloc = dyn_cast<simt::SmemAllocOp>(op)) room -= sizeOf(alloc->getResult(0));
+      exchanged = std::max(exchanged, bytesExchanged(op));
+    });
+    return room - exchanged;
+  }
+
+  static int64_t sizeOf(Value buffer) {
+    auto type = cast<tile::SmemType>(buffer.getType());
+    int64_t bits =
+        type.getElementType().isIntOrFloat() ? std::max(8u, type.getElementType().getIntOrFloatBitWidth()) : 64;
+    return llvm::alignTo(ShapedType::getNumElements(type.getShape()) * bits / 8, 1024);
+  }
+
+  int64_t bytesExchanged(Operation* op) const {
+    auto dot = dyn_cast<tile::DotOp>(op);
+    if (dot ? planDot(dot, numWarps_, target_).mma
+            : !isa<tile::GatherOp, tile::HistogramOp, tile::ScanOp, tile::AtomicRmwOp, tile::AtomicCasOp>(op))
+      return 0;
+    constexpr int64_t kWidest = 8;
+    int64_t elements = 0;
+    for (Value v : op->getOperands())
+      if (auto type = dyn_cast<RankedTensorType>(v.getType())) elements += type.getNumElements();
+    return elements * (dot ? kWordBytes : kWidest);
+  }
+
+  Value makeBuffer(Copied& c) {
+    OpBuilder b = OpBuilder::atBlockBegin(&kernel_.getBody().front());
+    RankedTensorType type = typeOf(c.load);
+    auto smem = tile::SmemType::get(b.getContext(), type.getShape(), type.getElementType());
+    layout::Swizzle swizzle = layout::widestSwizzle(type.getDimSize(c.axis) * type.getElementTypeBitWidth() / 8);
+    bool isPlain = type.getRank() < 2 || swizzle == layout::Swizzle::None;
+    IntegerAttr fastest;
+    if (c.axis + 1 != type.getRank()) fastest = b.getI32IntegerAttr(c.axis);
+    return tgpu::AllocOp::create(b, c.load.getLoc(), smem, b.getI32IntegerAttr(slots_),
+                                 b.getI32IntegerAttr(isPlain ? 0 : layout::rowBytes(swizzle)), fastest);
+  }
+
+  //===- the new loop -------------------------------------------------------------------------------------------===//
+  void rewrite() {
+    for (Copied& c : copied_) buffers_.push_back(makeBuffer(c));
+    OpBuilder b(loop_);
+    Location loc = loop_.getLoc();
+    ring_ = tgpu::CopyRingOp::create(b, loc, b.getI32Type(), slots_);
+    tgpu::RewindOp::create(b, loc, ring_);
+    Iteration ahead = firstIteration(b);
+    for (int64_t i = 0; i + 1 < slots_; ++i) ahead = fill(ahead, b, b);
+    moveBody(ahead, b);
+    OpBuilder top = OpBuilder::atBlockBegin(loop_.getBody()), end(loop_.getBody()->getTerminator());
+    tgpu::AwaitOp::create(top, loc, ring_);
+    bool waits = llvm::any_of(slice_.ops, [](Operation* op) { return isa<tile::LoadOp>(op); });
+    Iteration next = fill(ahead_, top, waits ? end : top);
+    SmallVector<Value> yielded(loop_.getYieldedValues());
+    append(next, yielded);
+    loop_.getBody()->getTerminator()->setOperands(yielded);
+    for (auto [c, buffer] : llvm::zip(copied_, buffers_)) read(c.load, buffer);
+  }
+
+  Iteration firstIteration(OpBuilder& b) {
+    auto isLess = loop_.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+    Iteration first{loop_.getLowerBound(), {}, {}};
+    first.valid = arith::CmpIOp::create(b, loop_.getLoc(), isLess, loop_.getLowerBound(), loop_.getUpperBound());
+    for (unsigned i : slice_.carried) first.carried.push_back(loop_.getInitArgs()[i]);
+    return first;
+  }
+
+  static void append(const Iteration& from, SmallVector<Value>& to) {
+    to.append({from.index, from.valid});
+    to.append(from.carried);
+  }
+
+  // The same loop, with what the iteration ahead needs behind what it carries.
+  void moveBody(const Iteration& ahead, OpBuilder& b) {
+    SmallVector<Value> inits(loop_.getInitArgs());
+    unsigned own = inits.size();
+    append(ahead, inits);
+    auto made =
+        scf::ForOp::create(b, loop_.getLoc(), loop_.getLowerBound(), loop_.getUpperBound(), loop_.getStep(), inits);
+    made.setUnsignedCmp(loop_.getUnsignedCmp());
+    made->setDiscardableAttrs(loop_->getDiscardableAttrDictionary());
+    Block& body = *made.getBody();
+    if (!body.empty()) body.back().erase();
+    for (auto [from, to] : llvm::zip(loop_.getBody()->getArguments(), body.getArguments())) from.replaceAllUsesWith(to);
+    body.getOperations().splice(body.end(), loop_.getBody()->getOperations());
+    for (auto [from, to] : llvm::zip(loop_.getResults(), made.getResults())) from.replaceAllUsesWith(to);
+    loop_.erase();
+    loop_ = made;
+    auto arguments = made.getRegionIterArgs().drop_front(own);
+    ahead_ = {arguments[0], arguments[1], SmallVector<Value>(arguments.drop_front(2))};
+  }
+
+  // Copies for one iteration, started at `copies`; gives the next. Addresses that are loaded come while the iteration computes.
+  Iteration fill(const Iteration& at, OpBuilder& b, OpBuilder& copies) {
+    IRMapping mapping;
+    mapping.map(loop_.getInductionVar(), at.index);
+    for (auto [i, value] : llvm::zip(slice_.carried, at.carried)) mapping.map(loop_.getRegionIterArgs()[i], value);
+    SmallVector<Operation*> ops(slice_.ops.getArrayRef());
+    llvm::sort(ops, [](Operation* x, Operation* y) { return x->isBeforeInBlock(y); });
+    for (Operation* op : ops) {
+      auto load = dyn_cast<tile::LoadOp>(b.clone(*op, mapping));
+      if (load) loadIf(at.valid, load);
+    }
+    for (auto [c, buffer] : llvm::zip(copied_, buffers_)) {
+      Value mask = c.load.getMask() ? mapping.lookupOrDefault(c.load.getMask()) : Value();
+      Value pointer = mapping.lookupOrDefault(c.load.getPointer());
+      auto copy = tgpu::CopyAsyncOp::create(copies, c.load.getLoc(), pointer, mask, at.valid, buffer, ring_);
+      copy->setAttr("tgpu.vector", b.getDenseI32ArrayAttr({int32_t(c.vector), int32_t(c.axis)}));
+    }
+    tgpu::CommitOp::create(copies, loop_.getLoc(), ring_);
+    Iteration next = step(at, b);
+    for (unsigned i : slice_.carried) next.carried.push_back(mapping.lookupOrDefault(loop_.getYieldedValues()[i]));
+    return next;
+  }
+
+  // What is left is compared, for the index may go beyond what its type holds.
+  Iteration step(const Iteration& at, OpBuilder& b) {
+    Location loc = loop_.getLoc();
+    Value left = arith::SubIOp::create(b, loc, loop_.getUpperBound(), at.index);
+    Value more = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt, left, loop_.getStep());
+    return {
+        arith::AddIOp::create(b, loc, at.index, loop_.getStep()), arith::AndIOp::create(b, loc, at.valid, more), {}};
+  }
+
+  // Beyond the loop's end an address may be anything.
+  static void loadIf(Value valid, tile::LoadOp load) {
+    OpBuilder b(load);
+    Value mask = valid;
+    if (auto type = dyn_cast<RankedTensorType>(load.getPointer().getType()))
+      mask = tile::SplatOp::create(b, load.getLoc(), RankedTensorType::get(type.getShape(), b.getI1Type()), valid);
+    if (load.getMask()) mask = arith::AndIOp::create(b, load.getLoc(), load.getMask(), mask);
+    load.getMaskMutable().assign(mask);
+  }
+
+  // Zeros have come where the mask is false.
+  void read(tile::LoadOp load, Value buffer) {
+    OpBuilder b(load);
+    Value value = tgpu::LocalLoadOp::create(b, load.getLoc(), load.getType(), buffer, ring_);
+    if (load.getMask() && load.getOther() && !isZero(load.getOther()))
+      value = arith::SelectOp::create(b, load.getLoc(), load.getMask(), value, load.getOther());
+    load.getResult().replaceAllUsesWith(value);
+    load.erase();
+  }
+
+  scf::ForOp loop_;
+  func::FuncOp kernel_;
+  const target::TargetInfo& target_;
+  int numWarps_;
+  SmallVector<Copied> copied_;
+  Slice slice_;
+  int64_t slots_ = 0;
+  Value ring_;
+  SmallVector<Value> buffers_;  // one a load
+  Iteration ahead_;
+};
+
+}  // namespace
+
+bool pipelineLoads(func::FuncOp kernel, const target::TargetInfo& target) {
+  bool haveRoles = kernel.walk([](tgpu::WarpSpecializeOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  if (!target.hasCpAsync() || haveRoles || blocksOf(kernel) > 1) return false;
+  SmallVector<scf::ForOp> loops;
+  kernel.walk([&](scf::ForOp loop) { loops.push_back(loop); });
+  bool changed = false;
+  for (scf::ForOp loop : loops) changed |= LoopPipeline(loop, target).apply();
+  if (changed) dropCarried(kernel);
+  return changed;
+}
+
+}  // namespace tandem::transform::gpu

@@ -1,0 +1,155 @@
+# Loads copied ahead by cp.async: what is, what is not, and how far ahead.
+# RUN: tandemc %s:product --emit=gpu --target sm_80 --num-warps 8 --num-stages 4 \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, i32:16' --constexpr 'BM=128, BN=128, BK=32' | FileCheck %s
+# RUN: tandemc %s:product --emit=gpu --target sm_89 --num-warps 8 --num-stages 4 \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, i32:16' --constexpr 'BM=128, BN=128, BK=64' \
+# RUN:   | FileCheck %s --check-prefix=FEWER
+# RUN: tandemc %s:product --emit=gpu --target sm_80 --num-warps 8 --num-stages 1 \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, i32:16' --constexpr 'BM=128, BN=128, BK=32' \
+# RUN:   | FileCheck %s --check-prefix=NONE
+# RUN: tandemc %s:product --emit=gpu --target sm_80 --num-warps 8 --num-stages 4 \
+# RUN:   --signature '*fp16, *fp16, *fp32, i32, i32, i32' --constexpr 'BM=128, BN=128, BK=32' \
+# RUN:   | FileCheck %s --check-prefix=NONE
+# RUN: tandemc %s:blocks --emit=gpu --target sm_80 --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, i32:16' \
+# RUN:   | FileCheck %s --check-prefix=BLOCKS
+# RUN: tandemc %s:chased --emit=gpu --target sm_80 --signature '*fp32:16, *i32:16, *fp32:16, i32' | FileCheck %s --check-prefix=CHASED
+# RUN: tandemc %s:written --emit=gpu --target sm_80 --signature '*fp32:16, i32' | FileCheck %s --check-prefix=NONE
+# RUN: tandemc %s:added --emit=gpu --target sm_80 --signature '*fp32:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=NONE
+# RUN: tandemc %s:turned --emit=gpu --target sm_80 --signature '*fp16:16, *fp16:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=TURNED
+# RUN: tandemc %s:chained --emit=ptx --target sm_80 --num-warps 8 --signature '*fp16:16, *fp16:16, *fp16:16, *fp32:16, i32:16' \
+# RUN:   | FileCheck %s --check-prefix=CHAIN
+# RUN: tandemc %s:turned --emit=ptx --target sm_80 --signature '*fp16:16, *fp16:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=PTX
+import triton
+import triton.language as tl
+
+
+# Addresses of three iterations ahead are carried by the loop, with whether there is such an iteration.
+# CHECK-DAG: %[[A:.*]] = tgpu.alloc 4 x !tile.smem<128x32xf16> swizzle 64
+# CHECK-DAG: %[[B:.*]] = tgpu.alloc 4 x !tile.smem<32x128xf16> swizzle 128
+# CHECK: %[[RING:.*]] = tgpu.copy_ring 4
+# CHECK: tgpu.rewind %[[RING]]
+# CHECK-COUNT-3: tgpu.commit %[[RING]]
+# CHECK-NOT: tgpu.commit
+# CHECK: scf.for {{.*}} iter_args({{.*}}, %[[AT:.*]] = {{.*}}, %[[VALID:.*]] = {{.*}}, %{{.*}} = {{.*}}, %{{.*}} = {{.*}}) ->
+# CHECK-NEXT: tgpu.await %[[RING]]
+# CHECK-NOT: tile.load
+# CHECK: tgpu.copy_async %{{.*}} mask %{{.*}} if %[[VALID]] into %[[A]] of %[[RING]] {tgpu.vector = array<i32: 8, 1>}
+# CHECK: tgpu.copy_async %{{.*}} mask %{{.*}} if %[[VALID]] into %[[B]] of %[[RING]] {tgpu.vector = array<i32: 8, 1>}
+# CHECK: tgpu.commit %[[RING]]
+# CHECK: %[[X:.*]] = tgpu.local_load %[[A]] of %[[RING]]
+# CHECK: %[[Y:.*]] = tgpu.local_load %[[B]] of %[[RING]]
+# CHECK: tile.dot %[[X]], %[[Y]],
+# FEWER: tgpu.copy_ring 2
+# NONE-NOT: tgpu.copy_async
+@triton.jit
+def product(a, b, c, K, sa, sb, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m, n, k = tl.arange(0, BM), tl.arange(0, BN), tl.arange(0, BK)
+    x = a + m[:, None] * sa + k[None, :]
+    y = b + k[:, None] * sb + n[None, :]
+    acc = tl.zeros((BM, BN), tl.float32)
+    for start in range(0, K, BK):
+        acc = tl.dot(tl.load(x, mask=k[None, :] < K - start, other=0.0), tl.load(y, mask=k[:, None] < K - start, other=0.0), acc)
+        x += BK
+        y += BK * sb
+    tl.store(c + m[:, None] * BN + n[None, :], acc)
+
+
+# Descriptors become pointers where no unit copies them.
+# BLOCKS: tgpu.copy_ring 3
+# BLOCKS: scf.for
+# BLOCKS-NOT: tile.block_load
+# BLOCKS: tgpu.copy_async {{.*}} {tgpu.vector = array<i32: 8, 1>} : tensor<64x32x!tile.ptr<f16>>
+# BLOCKS: tgpu.copy_async {{.*}} {tgpu.vector = array<i32: 8, 1>} : tensor<32x64x!tile.ptr<f16>>
+# BLOCKS: tile.dot
+@triton.jit
+def blocks(a, b, c, M, N, K):
+    x = tl.make_tensor_descriptor(a, shape=[M, K], strides=[K, 1], block_shape=[64, 32])
+    y = tl.make_tensor_descriptor(b, shape=[K, N], strides=[N, 1], block_shape=[32, 64])
+    acc = tl.zeros((64, 64), tl.float32)
+    for k in range(0, K, 32):
+        acc = tl.dot(x.load([0, k]), y.load([k, 0]), acc)
+    n = tl.arange(0, 64)
+    tl.store(c + n[:, None] * 64 + n[None, :], acc)
+
+
+# The index is loaded ahead where there is one; the copy that needs it starts when the iteration has computed.
+# CHASED: scf.for
+# CHASED: tgpu.await
+# CHASED: tile.load %{{.*}} mask %{{.*}} : i1
+# CHASED: tgpu.local_load
+# CHASED: tgpu.copy_async
+# CHASED: scf.yield
+@triton.jit
+def chased(x, places, o, steps):
+    n = tl.arange(0, 256)
+    total = tl.zeros([256], tl.float32)
+    for s in tl.range(0, steps, num_stages=3):
+        total += tl.load(x + tl.load(places + s) * 256 + n)
+    tl.store(o + n, total)
+
+
+# What an iteration writes the next one reads.
+@triton.jit
+def written(x, steps):
+    n = tl.arange(0, 256)
+    for s in tl.range(0, steps, num_stages=3):
+        tl.store(x + (s + 1) * 256 + n, tl.load(x + s * 256 + n) + 1.0)
+
+
+# Without products a loop must ask for it.
+@triton.jit
+def added(x, o, columns):
+    n = tl.arange(0, 128)
+    total = tl.zeros([128], tl.float32)
+    for start in range(0, columns, 128):
+        total += tl.load(x + start + n)
+    tl.store(o + n, total)
+
+
+# Columns that are contiguous: the buffer's order is memory's, ldmatrix reads it as it lies.
+# TURNED: tgpu.alloc 3 x !tile.smem<32x64xf16> swizzle 64 fastest 0
+# PTX: cp.async.cg.shared.global
+# PTX: cp.async.commit_group
+# PTX: cp.async.wait_group 1
+# PTX-NEXT: inline asm
+# PTX: bar.sync
+# PTX: cp.async.cg.shared.global
+# PTX-NOT: .trans.
+# PTX: ldmatrix.sync.aligned.m8n8.x4.shared.b16
+# PTX-NOT: .trans.
+# PTX: mma.sync
+@triton.jit
+def turned(a, b, c, K):
+    n, k = tl.arange(0, 64), tl.arange(0, 32)
+    acc = tl.zeros((64, 64), tl.float32)
+    for start in range(0, K, 32):
+        x = tl.load(a + n[:, None] * K + (start + k)[None, :])
+        acc = tl.dot(x, tl.load(b + n[None, :] * K + (start + k)[:, None]), acc)
+    tl.store(c + n[:, None] * 64 + n[None, :], acc)
+
+
+# Two products of which one reads the other: each warp has whole rows, and a transposed tile is read transposed, so the iteration's one
+# barrier is all that threads wait for each other.
+# CHAIN: cp.async.wait_group 1
+# CHAIN: bar.sync
+# CHAIN-NOT: {{bar.sync|st.shared|ld.shared}}
+# CHAIN: ldmatrix.sync.aligned.m8n8.x4.shared.b16
+# CHAIN-NOT: {{bar.sync|st.shared|ld.shared}}
+# CHAIN: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
+# CHAIN-NOT: {{bar.sync|st.shared|ld.shared}}
+# CHAIN: bra
+@triton.jit
+def chained(q, k, v, o, N):
+    m, n, d = tl.arange(0, 128), tl.arange(0, 64), tl.arange(0, 64)
+    keys = tl.make_tensor_descriptor(k, shape=[N, 64], strides=[64, 1], block_shape=[64, 64])
+    values = tl.make_tensor_descriptor(v, shape=[N, 64], strides=[64, 1], block_shape=[64, 64])
+    x = tl.load(q + m[:, None] * 64 + d[None, :])
+    acc = tl.zeros((128, 64), tl.float32)
+    top = tl.zeros((128,), tl.float32)
+    for start in range(0, N, 64):
+        s = tl.dot(x, keys.load([start, 0]).T)
+        new = tl.maximum(top, tl.max(s, 1))
+        acc = acc * tl.exp2(top - new)[:, None]
+        acc = tl.dot(tl.exp2(s - new[:, None]).to(tl.float16), values.load([start, 0]), acc)
+        top = new
+    tl.store(o + m[:, None] * 64 + d[None, :], acc)

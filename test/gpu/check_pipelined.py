@@ -1,0 +1,116 @@
+"""Loops whose loads are copied ahead: every number of stages and iterations, masks, gathers, element sizes, loops inside loops."""
+
+import numpy as np
+import triton
+import triton.language as tl
+from cases import Output
+from checks import check, normal, poisoned, wide
+
+
+@triton.jit
+def row_sums(x, o, columns, stride, BM: tl.constexpr, BN: tl.constexpr, STAGES: tl.constexpr):
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.arange(0, BN)
+    total = tl.zeros([BM, BN], tl.float32)
+    for start in tl.range(0, columns, BN, num_stages=STAGES):
+        v = tl.load(x + m[:, None] * stride + start + n[None, :], mask=(start + n)[None, :] < columns, other=2)
+        total += v.to(tl.float32) * 0.5
+    tl.store(o + m, tl.sum(total, 1))
+
+
+@triton.jit
+def gathered(a, rows, b, o, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    row = tl.load(rows + m)
+    acc = tl.zeros([BM, BN], tl.float32)
+    for start in range(0, K, BK):
+        x = tl.load(a + row[:, None] * K + (start + k)[None, :], mask=(row[:, None] >= 0) & ((start + k)[None, :] < K), other=0.0)
+        y = tl.load(b + n[None, :] * K + (start + k)[:, None], mask=(start + k)[:, None] < K, other=0.0)
+        acc = tl.dot(x, y, acc)
+    tl.store(o + m[:, None] * N + n[None, :], acc)
+
+
+@triton.jit
+def chased(x, places, o, steps, W: tl.constexpr, STAGES: tl.constexpr):
+    """Addresses that are loaded themselves, and a bound that the loop must not run beyond."""
+    n = tl.arange(0, W)
+    total = tl.zeros([W], tl.float32)
+    for s in tl.range(0, steps, num_stages=STAGES):
+        total += tl.load(x + tl.load(places + s) * W + n).to(tl.float32)
+    tl.store(o + n, total)
+
+
+@triton.jit
+def nested(x, o, rows, columns, BN: tl.constexpr, STAGES: tl.constexpr):
+    """The ring begins anew for each row; an inner value decides the next row's address."""
+    n = tl.arange(0, BN)
+    row = 0
+    for r in range(0, rows):
+        total = tl.zeros([BN], tl.float32)
+        for start in tl.range(0, columns, BN, num_stages=STAGES):
+            total += tl.load(x + row * columns + start + n)
+        sums = tl.sum(total, 0)
+        tl.store(o + r, sums)
+        row = tl.where(sums > 0, (row + 1) % rows, (row + 2) % rows)
+
+
+@triton.jit
+def written(x, steps, W: tl.constexpr, STAGES: tl.constexpr):
+    """Each row is made from the one before: nothing may be loaded ahead."""
+    n = tl.arange(0, W)
+    for s in tl.range(0, steps, num_stages=STAGES):
+        tl.store(x + (s + 1) * W + n, tl.load(x + s * W + (n ^ 1)) + 1.0)
+
+
+def _row_sums(x, o, columns, stride):
+    return (wide(x)[:, :columns].sum(1) + 2.0 * (-columns % 64)) * 0.5
+
+
+def _gathered(a, rows, b, o, N, K):
+    picked = np.where(rows[:, None] >= 0, wide(a)[np.maximum(rows, 0)], 0)
+    return picked @ wide(b).T
+
+
+def _chased(x, places, o, steps):
+    return wide(x)[places[:steps]].sum(0)
+
+
+def _nested(x, o, rows, columns):
+    out, row = [], 0
+    for _ in range(rows):
+        out.append(wide(x)[row].sum())
+        row = (row + 1) % rows if out[-1] > 0 else (row + 2) % rows
+    return np.array(out)
+
+
+for _stages in (1, 2, 3, 4, 6):
+    for _dtype in ("fp32", "fp16", "int8", "fp64"):
+        for _columns in (0, 64, 128, 200, 1000):
+
+            def make(rng, columns=_columns, dtype=_dtype):
+                return [normal(rng, (32, max(columns, 16)), dtype), poisoned((32,)), columns, max(columns, 16)]
+
+            check(row_sums, make, _row_sums, f"{_dtype}.{_columns}.s{_stages}", (2,), 1e-5, 1e-5, BM=16, BN=64, STAGES=_stages,
+                  num_warps=(1, 4)[_stages % 2])
+    for _steps in (0, 1, 2, 5, 40):
+
+        def make(rng, steps=_steps):
+            return [normal(rng, (16, 512), "fp16"), rng.integers(0, 16, max(steps, 1)).astype(np.int32), poisoned((512,)), steps]
+
+        check(chased, make, _chased, f"{_steps}.s{_stages}", (1,), 1e-5, 1e-5, W=512, STAGES=_stages, num_warps=4)
+
+    make = lambda rng: [Output(normal(rng, (9, 256))), 8]
+    check(written, make, None, f"s{_stages}", (1,), 0.0, 0.0, W=256, STAGES=_stages, num_warps=4)
+    make = lambda rng: [normal(rng, (7, 640)) + np.float32(0.05), poisoned((7,)), 7, 640]
+    check(nested, make, _nested, f"s{_stages}", (1,), 1e-4, 1e-4, BN=128, STAGES=_stages, num_warps=4)
+    for _warps, _bm in ((4, 64), (8, 128), (4, 16)):
+        for _k in (32, 72, 512):
+
+            def make(rng, K=_k):
+                rows = rng.integers(-1, 40, 128).astype(np.int32)
+                return [normal(rng, (40, K), "fp16"), rows, normal(rng, (64, K), "fp16"), poisoned((128, 64)), 64, K]
+
+            check(gathered, make, _gathered, f"{_bm}.{_k}.w{_warps}.s{_stages}", (128 // _bm, 1), 1e-5, 1e-5, BM=_bm, BN=64, BK=32,
+                  num_warps=_warps, num_stages=_stages)

@@ -19,7 +19,7 @@ std::string valueText(uint64_t value, uint64_t bytes) {
 
 void Checker::wrote(const MemoryAccess& a, uint64_t old, uint64_t now) {
   if (m_.failed) return;
-  if (SyncPlace* place = sync_.find(a.address)) place->wrote(lastStrong_, old, now);
+  if (SyncPlace* place = sync_.find(a.address)) place->wrote(lastStrong_, old, now, a.kind == AccessKind::Atomic && !a.isSignal);
   if (!a.isSignal && a.run) noteLock(a, old, now);
   SignalUses* uses = a.isSignal ? &signals_.at(a.address) : signals_.find(a.address);
   if (!uses) return;

@@ -87,6 +87,7 @@ class SyncPlace {
     lastSeen_ = number;
     seenBy_ = by;
   }
+  uint64_t newest() const { return numbers_; }
   bool isAcquired() const { return lastSeen_ == numbers_; }
   const Stamp& seenBy() const { return seenBy_; }
   // The update that somebody has had to see, of those that are remembered.
@@ -96,14 +97,17 @@ class SyncPlace {
         if (u.number == lastSeen_) return &u;
     return nullptr;
   }
-  void wrote(const Stamp& by, uint64_t old, uint64_t now) {
+  // `reads`: an atomic, which has seen the value before.
+  void wrote(const Stamp& by, uint64_t old, uint64_t now, bool reads) {
     if (numbers_ && old != value_) forgetPast();
     if (!numbers_) {
       initial_ = old;
       knowsInitial_ = true;
     }
     value_ = now;
+    bool isLook = reads && old == now && isAcquired();
     chains_.back().points.push_back({by, now, ++numbers_, chains_.back().releases.size()});
+    if (isLook) comesAfter(by, numbers_);
   }
 
   // The first update that the reader may have seen and that ends its wait: not one before an update that it knows of.

@@ -146,7 +146,7 @@ void Checker::acquireAwaited(const MemoryAccess& a, const AwaitedSignal& signal)
   View v = viewOf(a);
   Stamp now = stampOf(a, v);
   uint64_t held = wordAt(signal.address, signal.bytes);
-  Acquired acquired{&place->releases(), place->releases().size(), 0};
+  Acquired acquired{&place->releases(), place->releases().size(), place->newest()};
   if (!signal.valueUsed)
     acquired = place->earliest(
         held, now.actor, [&](uint64_t value) { return holds(signal.compare, value, signal.value, signal.bytes); },

@@ -61,13 +61,23 @@ bool useAfterFree(Accessor& who, Allocation& a, Address address, uint64_t bytes,
                     std::move(notes));
 }
 
+bool brings(const PendingPut& put, Address byte) { return !put.bulk && byte >= put.dest && byte - put.dest < put.bytes; }
+
 bool uninitialised(Accessor& who, Allocation& a, Address address, uint64_t bytes, uint64_t first) {
   uint64_t offset = address - a.begin;
+  std::vector<Diagnostic> notes{allocationNote(a)};
+  for (auto& put : who.m.pending) {
+    if (!brings(*put, address + first) || !put->program) continue;
+    notes.push_back(placeOf(*put->program, put->location));
+    notes.back().message = "under way: a transfer by " + whoText(put->rank, put->id) + " brings it, and nothing that this read waits for "
+                           "says that it is complete (M8, M9)";
+    break;
+  }
   return failAccess(who, "uninitialised-read",
                     "read of `" + a.name + "`[" + std::to_string(offset) + ".." + std::to_string(offset + bytes) +
                         ") on rank " + std::to_string(a.rank) + ", whose byte " + std::to_string(offset + first) +
                         " nothing has written",
-                    {allocationNote(a)});
+                    std::move(notes));
 }
 
 // The allocation that holds the whole range, alive; null after a report.
@@ -102,7 +112,7 @@ bool arrivesNow(Accessor& who, Address byte) {
   if (!who.m.observer || who.transfer) return false;
   for (auto& put : who.m.pending) {
     bool isStep = put->hasSignal && who.m.options.chooser;
-    if (put->bulk || isStep || put->dest > byte || byte - put->dest >= put->bytes) continue;
+    if (isStep || !brings(*put, byte)) continue;
     return deliver(who.m, *put);
   }
   return false;
@@ -226,9 +236,11 @@ bool updateMemory(Accessor& who, RmwOp op, Elem elem, Address address, const voi
   void* memory = reinterpret_cast<void*>(address);
   if (!applyRmw(op, elem, memory, value, old))
     return failAccess(who, "unsupported", "this atomic update is not defined for its element type");
-  touched(who, *a, address, bytes, memcmp(memory, old, bytes) != 0);
+  bool changed = memcmp(memory, old, bytes) != 0;
+  touched(who, *a, address, bytes, changed);
   if (who.run) who.run->noteRead(address, bytes);
-  if (!a->shared) recordWriter(who, address, bytes);
+  if (!a->shared && changed) recordWriter(who, address, bytes);
+  else noteAcquired(who.m, address);
   return observeValue(who, AccessKind::Atomic, address, bytes, valueOf(old, bytes));
 }
 
@@ -241,7 +253,10 @@ bool compareAndSwap(Accessor& who, Elem elem, Address address, const void* expec
   if (who.run) who.run->noteRead(address, bytes);
   bool swaps = memcmp(old, expected, bytes) == 0;
   if (!observe(who, swaps ? AccessKind::Atomic : AccessKind::Read, address, bytes)) return false;
-  if (!swaps) return true;
+  if (!swaps) {
+    if (a->holdsSignals) noteAcquired(who.m, address);
+    return true;
+  }
   memcpy(memory, value, bytes);
   touched(who, *a, address, bytes, memcmp(memory, old, bytes) != 0);
   if (!a->shared) recordWriter(who, address, bytes);

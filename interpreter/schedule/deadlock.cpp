@@ -66,13 +66,17 @@ std::string awaitedText(Machine& m, const AwaitedSignal& w) {
          ", sees " + signedText(seen, w.bytes) + "; " + writerText(m, w.address, w.bytes);
 }
 
-// Of what the loop at the run's place reads.
-uint32_t wordBytes(const Run& run) {
+// What the loop at the run's place reads memory with; null when it is not plain to see.
+const Prepared* loadOfSpin(const Run& run) {
   const auto& code = run.prepared->code;
   for (size_t pc = run.pc; pc < code.size() && code[pc].op != Op::LoopBack; ++pc)
-    if (code[pc].op == Op::Ld || code[pc].op == Op::AtomicRmw || code[pc].op == Op::AtomicCas)
-      return std::clamp<uint32_t>(run.info(code[pc].r).elemBytes, 1, 8);
-  return 8;
+    if (code[pc].op == Op::Ld || code[pc].op == Op::AtomicRmw || code[pc].op == Op::AtomicCas) return &code[pc];
+  return nullptr;
+}
+
+uint32_t wordBytes(const Run& run) {
+  const Prepared* load = loadOfSpin(run);
+  return load ? std::clamp<uint32_t>(run.info(load->r).elemBytes, 1, 8) : 8;
 }
 
 std::string spinText(Machine& m, const Run& run) {
@@ -153,11 +157,12 @@ Diagnostic waiterNote(Machine& m, Task& t) {
   std::string what;
   if (t.isStream) {
     auto& s = static_cast<Stream&>(t);
-    d = note("");
+    d = placeOf(m.hostPlaces.program(), s.items.front().hostLocation);
     what = "rank " + std::to_string(t.rank) + ", stream " + std::to_string(s.id) + ", " + itemText(s);
   } else {
     auto& run = static_cast<Run&>(t);
-    d = placeOf(*run.prepared->program, run.prepared->code[run.pc].location);
+    const Prepared* load = t.blocked == Blocked::Spin ? loadOfSpin(run) : nullptr;
+    d = placeOf(*run.prepared->program, load ? load->location : run.prepared->code[run.pc].location);
     what = whoText(run.rank, run.id) + ", kernel `" + run.prepared->program->name + "`";
   }
   switch (t.blocked) {
@@ -228,6 +233,11 @@ void World::reportDeadlock(const std::vector<std::string>& hostNotes) {
   size_t left = 0;
   for (Task* t : stuck) {
     Diagnostic d = waiterNote(m, *t);
+    if (t->isStream && programs == 0 && !r.file) {
+      r.rank = t->rank;
+      r.file = d.file;
+      r.range = d.range;
+    }
     if (!t->isStream && !r.file) {
       auto& run = static_cast<Run&>(*t);
       r.rank = t->rank;

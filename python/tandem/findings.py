@@ -11,6 +11,8 @@ _RANK = re.compile(r"\brank (\d+)")
 _PROGRAM = re.compile(r"\bprogram \((\d+),(\d+),(\d+)\)")
 _RULE = re.compile(r"\((M\d+(?:, M\d+)*)\)")
 _SEED_NOTE = re.compile(r"^note: seed \d+ gives this run again\n?", re.M)
+_WRITTEN = "last written by "
+_WRITER = re.compile(rf"{_WRITTEN}[^;]*? at (?P<file>[^;\n]+?):(?P<line>\d+)(?=, value|;| \(|$)", re.M)
 _HOST_CALL = re.compile(r"^note: (?P<message>called|freed|first freed) at (?P<file>.+):(?P<line>\d+)$", re.M)
 
 
@@ -22,6 +24,11 @@ class Place:
     rank: int | None
     program: tuple | None
     message: str
+
+    @property
+    def is_writer(self):
+        """Who wrote last what a deadlock waits for, which differs by run."""
+        return self.message.startswith(_WRITTEN)
 
 
 @dataclasses.dataclass
@@ -59,6 +66,14 @@ class Finding:
                 "replay": self.replay}
 
 
+def _writers(text):
+    """Places that notes name inside: each once."""
+    found = {(w["file"], int(w["line"])): w[0].rsplit(" at ", 1)[0] for w in _WRITER.finditer(text)}
+    for (file, line), message in found.items():
+        rank = _RANK.search(message)
+        yield Place(file, line, None, rank and int(rank[1]), None, message)
+
+
 def _placed(pattern, text):
     for note in pattern.finditer(text):
         rank, program = _RANK.search(note["message"]), _PROGRAM.search(note["message"])
@@ -76,6 +91,8 @@ def finding_of(report, replay="", host_notes=""):
                             tuple(program) if program and report.get("kernel") else None, report["message"]))
     places.extend(_placed(_NOTE, text))
     places.extend(Place(n["file"], int(n["line"]), None, None, None, f"{n['message']} here") for n in _HOST_CALL.finditer(text))
+    if report["kind"] == "deadlock":
+        places.extend(_writers(text))
     rule = _RULE.search(report["message"])
     return Finding(report["kind"], report["severity"], report["message"], rule and rule[1], places, text, replay)
 
@@ -103,7 +120,7 @@ class Findings:
         self._by_key = {}
 
     def add(self, finding, ranks, seed):
-        where = frozenset((p.file, p.line) for p in finding.places) or finding.message
+        where = frozenset((p.file, p.line) for p in finding.places if not p.is_writer) or finding.message
         kept = self._by_key.setdefault((finding.kind, finding.severity, where), finding)
         if (ranks, seed) not in kept.runs:
             kept.runs.append((ranks, seed))

@@ -118,7 +118,8 @@ def test_a_deadlock_names_the_hosts(folder):
     assert status == 1 and out.count("error: deadlock") == 1 and "deadlock.py:4: note: the host of rank 1 is here" in out
     (finding,) = json.loads((folder / "out.json").read_text())
     assert (finding["kind"], finding["seeds"]) == ("deadlock", [0, 1, 2, 3])
-    assert [(p["line"], p["rank"]) for p in finding["places"] if "host" in p["message"]] == [(4, 1)]
+    assert [(p["line"], p["rank"]) for p in finding["places"] if "the host" in p["message"]] == [(4, 1)]
+    assert (finding["places"][0]["line"], finding["places"][0]["rank"]) == (4, 1)  # whose stream waits
 
 
 def test_json_and_sarif(folder):

@@ -7,6 +7,7 @@ import pytest
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
+import tandem.shmem as shmem
 from tandem.findings import findings_of
 from tandem.simt import atomic_add, ld, st, tid
 
@@ -34,12 +35,15 @@ def packed_words(words_ptr, out_ptr, N: tl.constexpr):
         st(dl.symm_at(words_ptr, peer) + t, (tl.full((), 1, tl.int64) << 32) | t, scope="sys", semantic="relaxed")  # writes the word
         word = ld(words_ptr + t, scope="sys", semantic="relaxed")
         while (word >> 32) != 2:
-            word = ld(words_ptr + t, scope="sys", semantic="relaxed")
+            word = ld(words_ptr + t, scope="sys", semantic="relaxed")  # reads the word
         st(out_ptr + t, word.to(tl.int32), semantic="weak")  # writes its own
 
 
 def test_a_spin_names_its_words_and_their_writer():
-    text = report_of(lambda team: packed_words[(1,)](team.zeros(8, "int64", name="words"), team.zeros(8, "int32"), 8))["text"]
+    report = report_of(lambda team: packed_words[(1,)](team.zeros(8, "int64", name="words"), team.zeros(8, "int32"), 8))
+    text = report["text"]
+    (finding,) = findings_of([report])
+    assert (finding.kind, {p.line for p in finding.places}) == ("deadlock", {line_of("reads the word"), line_of("writes the word")})
     assert f"reads `words` + 8 of rank 0, sees {(1 << 32) + 1}, last written by the store (write) by rank 1" in text \
         or f"reads `words` + 8 of rank 0, sees {(1 << 32) + 1}, last written by rank 1" in text, text
     assert f":{line_of('writes the word')}" in text and "without end" not in text
@@ -69,6 +73,17 @@ def first_of_two(next_ptr, sum_ptr):
     if tid(0) == 0:
         atomic_add(sum_ptr, atomic_add(next_ptr, 1, scope="gpu", semantic="relaxed") * tl.program_id(0), scope="gpu",  # the last atomic
                    semantic="relaxed")
+
+
+def test_a_stream_that_waits_is_named_by_the_line_that_queued_it():
+    def main(team):
+        flag = team.zeros(1, "int64", name="flag")
+        team.stream.signal_wait(flag, 1)  # waits in vain
+        team.synchronize()
+
+    report = report_of(main)
+    assert (report["kind"], report["line"]) == ("deadlock", line_of("waits in vain"))
+    assert f":{line_of('waits in vain')}:1: note: rank 1, stream 0, signal wait expects `flag` + 0 of rank 1 == 1" in report["text"]
 
 
 def test_an_atomic_result_that_differs_has_a_place():
@@ -130,6 +145,64 @@ def test_a_narrow_scope_is_said_of_an_access():
     text = report_of(lambda team: narrow_flag[(1,)](team.zeros(1, "int32", name="x")))["text"]
     said = "scope `gpu` of (this access|the first access) does not include the other's thread: between ranks it must be `sys`"
     assert re.search(said, text), text
+
+
+@tandem.jit
+def poll_by_adding_nothing(flag_ptr):
+    """The last poll has read the newest value, and has written it again."""
+    dl.notify(flag_ptr, (dl.rank() + 1) % dl.num_ranks(), signal=1, sig_op="add", comm_scope="intra_node")
+    if tid(0) == 0:
+        while atomic_add(flag_ptr, 0, scope="sys", semantic="acquire") < 1:
+            pass
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_a_poll_by_an_atomic_leaves_nothing_behind(check):
+    def main(team):
+        poll_by_adding_nothing[(1,)](team.zeros(1, "int64", name="flag"))
+
+    for seed in range(8):
+        result = tandem.launch(main, ranks=2, seed=seed, check=check)
+        assert result.reports == []
+
+
+@tandem.jit
+def take_the_value(flag_ptr, out_ptr):
+    """The program goes by the value that it got: that update is the one it comes after."""
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    shmem.signal_op(flag_ptr, 1, shmem.NVSHMEM_SIGNAL_ADD, peer)
+    tl.store(out_ptr, shmem.signal_wait_until(flag_ptr, shmem.NVSHMEM_CMP_GE, 1))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_wait_whose_value_is_used_leaves_nothing_behind(seed):
+    def main(team):
+        take_the_value[(1,)](team.zeros(1, "int64", name="flag"), team.zeros(1, "int64"))
+
+    assert tandem.launch(main, ranks=2, seed=seed, check=True).reports == []
+
+
+@tandem.jit
+def read_what_comes(source_ptr, dest_ptr, out_ptr, flag_ptr):
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    shmem.putmem_nbi_block(dest_ptr, source_ptr, 64, peer)  # the put
+    shmem.signal_op(flag_ptr, 1, shmem.NVSHMEM_SIGNAL_SET, peer)
+    shmem.signal_wait_until(flag_ptr, shmem.NVSHMEM_CMP_EQ, 1)
+    tl.store(out_ptr, tl.load(dest_ptr))
+    shmem.quiet()
+
+
+def test_a_read_of_what_a_put_brings_names_the_put():
+    def main(team):
+        source, dest = team.zeros(16, "int32"), team.empty(16, "int32", name="dest")
+        read_what_comes[(1,)](source, dest, team.zeros(1, "int32"), team.zeros(1, "int64", name="flag"))
+
+    with pytest.raises(tandem.SimulationError) as raised:
+        for seed in range(20):
+            tandem.launch(main, ranks=2, seed=seed, check=False)
+    (report,) = raised.value.reports
+    assert report["kind"] == "uninitialised-read"
+    assert re.search(rf":{line_of('the put')}:\d+: note: under way: a transfer by rank [01]", report["text"]), report["text"]
 
 
 @tandem.jit

@@ -7,6 +7,7 @@
  * array with a slot for each member, in which member i writes slot i of all others. Both are zero at the start and never cleared. */
 #ifndef TANDEM_ABI_DIST_CONTEXT_H
 #define TANDEM_ABI_DIST_CONTEXT_H
+#include "abi/trace.h"
 #include <stdint.h>
 
 /* How waits end that nobody satisfies. One for each rank, in host memory that the device reaches; the host zeroes it, kernels look at it
@@ -43,6 +44,7 @@ typedef struct tandem_dist_context {
   int32_t team_count, reserved;
   tandem_dist_watch* watch;      /* device address; null: waits never give up */
   const int64_t* offsets;        /* [rank_count] bytes from this rank's part to another's, or TANDEM_DIST_UNMAPPED; null: by stride */
+  tandem_trace* trace;           /* device address; null: nothing is recorded */
 } tandem_dist_context;
 
 #endif

@@ -1,4 +1,5 @@
-// When each program computed, waited and moved data, in modelled nanoseconds. Plain data; the runtime's trace room writes files.
+// When each program computed, waited and moved data, in nanoseconds: modelled ones of the simulator, measured ones of GPUs. Plain data;
+// the runtime's trace room writes files.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -9,10 +10,15 @@ namespace tandem::interpreter {
 
 // Modelled time: each instruction costs bytes and flops over the rates of a nominal machine, a wait ends when the signal's writer
 // wrote it. It shows order and overlap; it does not predict a GPU's time.
-enum class SpanKind : uint8_t { Kernel, Compute, Wait, Put, Get, Copy, Barrier, Signal };
+// Load: a producer fetches what its program works on; Store: the program hands a block to the copy unit.
+enum class SpanKind : uint8_t { Kernel, Compute, Wait, Put, Get, Copy, Barrier, Signal, Load, Store };
+
+// Lanes: a rank's resident slots from 0, its streams, and what else writes for a program in a slot: its producer, its signaller, warps.
+inline constexpr int32_t kStreamLanes = 10000, kPartLanes = 20000, kPartsOfSlot = 64, kProducerPart = 0, kSignallerPart = 1, kWarpParts = 2;
+
 struct Span {
   int32_t rank = 0;
-  int32_t lane = 0;       // resident slot of the rank for programs; 10000 + stream for copy engines and kernels
+  int32_t lane = 0;       // resident slot of the rank for programs; kStreamLanes + stream for copy engines and kernels
   SpanKind kind{};
   int64_t beginNs = 0, endNs = 0;
   std::string name;       // kernel, or what was waited for
@@ -23,6 +29,10 @@ struct Span {
 };
 struct Trace {
   std::vector<Span> spans;
+  bool measured = false;  // on GPUs; else modelled
+  int64_t originNs = 0;   // of `beginNs` and `endNs`, by a clock that all processes of the run share
+  uint64_t lost = 0;      // records for which there was no room
+  std::string run = {};   // what all processes of the run call it; empty: there is one
 };
 
 }  // namespace tandem::interpreter

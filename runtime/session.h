@@ -1,6 +1,7 @@
 // One run on N ranks as its host code drives it, whatever carries it out: simulated ranks (backend/sim) or GPUs (backend/cuda).
 #pragma once
 #include "base/diagnostic.h"
+#include "interpreter/trace.h"
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -85,7 +86,8 @@ class Session {
   virtual ~Session() = default;
 
   virtual int rankCount() const = 0;
-  // What kernels of the rank are compiled for: "sim", "sm_90a", "sm_90a+nvshmem"; final once the rank has entered.
+  // What kernels of the rank are compiled for: "sim", "sm_90a", "sm_90a+nvshmem", "sm_90a+trace" where they record; final once the rank
+  // has entered.
   virtual std::string target(int rank) const = 0;
   // What the rank's GPU calls itself; empty for a simulated rank.
   virtual std::string deviceName(int rank) const = 0;
@@ -98,6 +100,8 @@ class Session {
   virtual void interrupt() = 0;                              // from any thread: blocking calls throw soon
   virtual void finish() = 0;                                 // after all ranks left
   virtual std::vector<RunReport> reports() const = 0;
+  // Of the ranks of this process that have left, where the session was made to trace; throws where it was not.
+  virtual interpreter::Trace trace() const = 0;
 
   // Symmetric memory is [collective, blocks]; `initialised` holds zeros. Zero bytes are allowed.
   virtual Address allocate(int rank, uint64_t bytes, bool symmetric, bool initialised, const std::string& name,

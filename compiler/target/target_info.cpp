@@ -5,21 +5,28 @@
 namespace tandem::target {
 
 const std::vector<TargetInfo>& TargetInfo::table() {
-  static const std::vector<TargetInfo> targets{
+  static const std::vector<TargetInfo> targets = withAdditions({
       {"sm_80", 163 * 1024, false, false},
       {"sm_89", 99 * 1024, true, false},
       {"sm_90a", 227 * 1024, true, true},
-      {"sm_80+nvshmem", 163 * 1024, false, false},
-      {"sm_89+nvshmem", 99 * 1024, true, false},
-      {"sm_90a+nvshmem", 227 * 1024, true, true},
-  };
+  });
   return targets;
+}
+
+std::vector<TargetInfo> TargetInfo::withAdditions(std::vector<TargetInfo> architectures) {
+  std::vector<TargetInfo> out;
+  for (const char* added : {"", "+nvshmem", "+trace", "+nvshmem+trace"})
+    for (const TargetInfo& architecture : architectures) {
+      out.push_back(architecture);
+      out.back().name_ += added;
+    }
+  return out;
 }
 
 std::vector<std::string> TargetInfo::knownNames() {
   std::vector<std::string> names;
   for (const TargetInfo& t : table())
-    if (!t.usesNvshmem()) names.push_back(t.name());
+    if (t.name() == t.architecture()) names.push_back(t.name());
   return names;
 }
 

@@ -50,7 +50,7 @@ void KernelLowering::lowerFor(scf::ForOp op) {
   llvm::Value* more = op.getUnsignedCmp() ? b_.CreateICmpULT(iv, end) : b_.CreateICmpSLT(iv, end);
   b_.CreateCondBr(more, body, exit);
   b_.SetInsertPoint(body);
-  lowerBlock(*op.getBody());
+  traceTiles(op, iv, [&] { lowerBlock(*op.getBody()); });
   places_.set(b_, op.getLoc());
   iv->addIncoming(b_.CreateAdd(iv, step, "", false, !op.getUnsignedCmp()), b_.GetInsertBlock());
   addIncoming(carried, useAll(op.getYieldedValues()), b_.GetInsertBlock());
@@ -72,7 +72,7 @@ void KernelLowering::lowerWhile(scf::WhileOp op) {
   b_.CreateCondBr(useScalar(condition.getCondition()), body, exit);
   b_.SetInsertPoint(body);
   defineAll(op.getAfterArguments(), passed);
-  lowerBlock(*op.getAfterBody());
+  traceTiles(op, nullptr, [&] { lowerBlock(*op.getAfterBody()); });
   addIncoming(carried, useAll(op.getYieldOp().getOperands()), b_.GetInsertBlock());
   b_.CreateBr(header);
   b_.SetInsertPoint(exit);

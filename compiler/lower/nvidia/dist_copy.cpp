@@ -10,16 +10,25 @@ bool KernelLowering::lowerDistCopy(Operation* op) {
     return Copy{useScalar(o.getDest()), useScalar(o.getSource()), useScalar(o.getBytes()), useScalar(o.getPeer()), o.getNbi()};
   };
   return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<dist::PutOp>([&](auto o) { return putBytes(callersOf(o, o.getGroup()), copyOf(o)), true; })
-      .Case<dist::GetOp>([&](auto o) { return getBytes(callersOf(o, o.getGroup()), copyOf(o)), true; })
+      .Case<dist::PutOp>([&](auto o) {
+        Copy copy = copyOf(o);
+        return traced("put", o, copy.peer, [&] { putBytes(callersOf(o, o.getGroup()), copy); }), true;
+      })
+      .Case<dist::GetOp>([&](auto o) {
+        Copy copy = copyOf(o);
+        return traced("get", o, copy.peer, [&] { getBytes(callersOf(o, o.getGroup()), copy); }), true;
+      })
       .Case<dist::PutSignalOp>([&](auto o) {
         Callers callers = callersOf(o, o.getGroup(), o.getSignal() == dist::SignalKind::Add);
         PeerSignal signal{useScalar(o.getSignalPointer()), useScalar(o.getPeer()),
                           typeOf(cast<tile::PtrType>(o.getSignalPointer().getType()).getPointee()), useScalar(o.getValue()),
                           o.getSignal()};
-        if (throughNvshmem()) return putSignalThroughNvshmem(callers, copyOf(o), signal), true;
-        putBytes(callers, copyOf(o));
-        onceIn(callers, [&] { signalPeer(signal, ptx::Order::Release, ptx::Scope::System); });
+        traced("put", o, signal.peer, [&] {
+          if (throughNvshmem()) return putSignalThroughNvshmem(callers, copyOf(o), signal);
+          putBytes(callers, copyOf(o));
+          onceIn(callers, [&] { signalPeer(signal, ptx::Order::Release, ptx::Scope::System); });
+        });
+        traceInstant("signal", o, signal.peer);
         return true;
       })
       .Case<dist::PutValueOp>([&](auto o) {

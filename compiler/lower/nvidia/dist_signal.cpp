@@ -15,14 +15,15 @@ llvm::Type* pointeeOf(mlir::Value pointer, llvm::IRBuilder<>& b) {
 
 bool KernelLowering::lowerDistSignal(Operation* op) {
   return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<dist::WaitOp>([&](auto o) { return lowerWait(o), true; })
-      .Case<dist::NotifyOp>([&](auto o) { return lowerNotify(o), true; })
-      .Case<dist::SignalWaitOp>([&](auto o) { return lowerSignalWait(o), true; })
+      .Case<dist::WaitOp>([&](auto o) { return traced("wait", o, nullptr, [&] { lowerWait(o); }), true; })
+      .Case<dist::NotifyOp>([&](auto o) { return lowerNotify(o), traceInstant("signal", o, useScalar(o.getPeer())), true; })
+      .Case<dist::SignalWaitOp>([&](auto o) { return traced("wait", o, nullptr, [&] { lowerSignalWait(o); }), true; })
       .Case<dist::SignalOp>([&](auto o) {
         PeerSignal signal{useScalar(o.getPointer()), useScalar(o.getPeer()), pointeeOf(o.getPointer(), b_), useScalar(o.getValue()),
                           o.getSignal()};
         onceIn(callersOf(o, dist::Group::Thread, o.getSignal() == dist::SignalKind::Add),
                [&] { signalPeer(signal, ptx::Order::Relaxed, ptx::Scope::System); });
+        traceInstant("signal", o, signal.peer);
         return true;
       })
       // The whole program's earlier accesses are in order before the thread that signals later.

@@ -9,9 +9,12 @@ using namespace mlir;
 
 bool KernelLowering::lowerDistTeam(Operation* op) {
   return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<dist::BarrierOp>([&](auto o) { return meet(callersOf(o, o.getGroup()), o.getTeam(), !o.getSyncOnly(), o.getLoc()), true; })
-      .Case<dist::BroadcastOp>([&](auto o) { return lowerBroadcast(o), true; })
-      .Case<dist::FcollectOp>([&](auto o) { return lowerFcollect(o), true; })
+      .Case<dist::BarrierOp>([&](auto o) {
+        traced("barrier", o, nullptr, [&] { meet(callersOf(o, o.getGroup()), o.getTeam(), !o.getSyncOnly(), o.getLoc()); });
+        return true;
+      })
+      .Case<dist::BroadcastOp>([&](auto o) { return traced("get", o, nullptr, [&] { lowerBroadcast(o); }), true; })
+      .Case<dist::FcollectOp>([&](auto o) { return traced("get", o, nullptr, [&] { lowerFcollect(o); }), true; })
       .Default([](Operation*) { return false; });
 }
 

@@ -410,6 +410,18 @@ class KernelLowering {
   bool lowerTensormap(mlir::Operation* op);
   void replaceInTensormap(simt::TensormapReplaceOp op);
 
+  // trace.cpp: what a kernel records that is compiled to (abi/trace.h). Of other kernels nothing of it is left.
+  void beginTrace();
+  llvm::Value* traceWriter(mlir::Operation* op);  // whether this thread records; null: always
+  // `body` between two records of one site. `kind` is a word of the trace, `value` may be null.
+  void traced(const char* kind, mlir::Operation* op, llvm::Value* value, llvm::function_ref<void()> body);
+  void traceInstant(const char* kind, mlir::Operation* op, llvm::Value* value);
+  void traceTiles(mlir::Operation* loop, llvm::Value* number, llvm::function_ref<void()> body);
+  unsigned traceSite(const char* kind, mlir::Location loc);
+  void record(llvm::Value* isWriter, unsigned site, llvm::Value* value);
+  llvm::Value* openChunk(llvm::Value* cursor, llvm::BasicBlock* none);
+  void finishTrace();
+
   // dist.cpp, dist_copy.cpp, dist_signal.cpp, dist_team.cpp
   bool lowerDist(mlir::Operation* op);
   static bool usesRanks(mlir::func::FuncOp kernel);
@@ -520,6 +532,10 @@ class KernelLowering {
   int64_t stagingPanels_ = 0, staging_ = 0, stagingBytes_ = 0;
   bool signallerStores_ = false;
   int blocksPerMultiprocessor_ = 1;
+  // Where the next record of this thread goes; a multiple of a chunk's size: there is no room. Null when nothing is recorded.
+  llvm::AllocaInst* traceCursor_ = nullptr;
+  llvm::GlobalVariable* traceSites_ = nullptr;
+  std::vector<std::string> traceLines_;
   int role_ = 0;  // 0: the whole block, 1: consumers, 2: the producer thread, 3: the signaller thread
 };
 

@@ -31,12 +31,15 @@ void KernelLowering::run(func::FuncOp kernel) {
   blocksPerMultiprocessor_ = blocksThatFit(kernel);
   allocateBuffers(kernel);
   lowerArguments(kernel);
-  initialiseBarriers();
-  lowerBlock(kernel.getBody().front());
-  // Shared memory must outlive the copies that read it.
-  if (stagingBytes_) ptx::waitBulk(b_, 0, true);
-  if (reachesOthers()) clusterBarrier();
+  traced("kernel", kernel, nullptr, [&] {
+    initialiseBarriers();
+    lowerBlock(kernel.getBody().front());
+    // Shared memory must outlive the copies that read it.
+    if (stagingBytes_) ptx::waitBulk(b_, 0, true);
+    if (reachesOthers()) clusterBarrier();
+  });
   b_.CreateRetVoid();
+  finishTrace();
   image_.sharedBytes = llvm::alignTo(sharedBytes_, 128) + scratchBytes_;
   codegen::LaunchBounds bounds;
   bounds.threads = image_.threads;
@@ -56,7 +59,7 @@ void KernelLowering::lowerArguments(func::FuncOp kernel) {
   collectTensorMaps(kernel);
   types.append(image_.tensorMaps.size(), b_.getPtrTy());
   size_t mapsEnd = types.size();
-  image_.usesRanks = usesRanks(kernel);
+  image_.usesRanks = usesRanks(kernel) || target_.recordsTrace();
   if (image_.usesRanks) types.push_back(b_.getPtrTy(1));
   auto* type = llvm::FunctionType::get(b_.getVoidTy(), types, false);
   function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, image_.name, module_);
@@ -64,6 +67,7 @@ void KernelLowering::lowerArguments(func::FuncOp kernel) {
   b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
   places_.attach(function_, kernel.getLoc());
   places_.set(b_, kernel.getLoc());
+  if (target_.recordsTrace()) beginTrace();
   for (auto [i, argument] : llvm::enumerate(kernel.getArguments())) {
     llvm::Argument* arg = function_->getArg(i);
     auto divisibility = kernel.getArgAttrOfType<IntegerAttr>(i, "tandem.divisibility");

@@ -35,7 +35,7 @@ bool KernelLowering::lowerSimt(Operation* op) {
           ptx::barrierSync(b_, static_cast<int>(o.getId()), static_cast<int>(o.getThreads()));
         return true;
       })
-      .Case<simt::GridBarrierOp>([&](auto o) { return lowerGridBarrier(o.getLoc()), true; })
+      .Case<simt::GridBarrierOp>([&](auto o) { return traced("barrier", o, nullptr, [&] { lowerGridBarrier(o.getLoc()); }), true; })
       .Case<simt::WarpBarrierOp>([&](auto) { return ptx::syncWarp(b_), true; })
       .Case<simt::FenceOp>(
           [&](auto o) { return ptx::fence(b_, scopeOf(o.getScope()), o.getSem() == tile::Semantic::SeqCst), true; })

@@ -108,7 +108,7 @@ llvm::Value* KernelLowering::tensorMapOf(Operation* op) {
 bool KernelLowering::lowerTma(Operation* op) {
   if (auto load = dyn_cast<tgpu::TmaLoadOp>(op)) return lowerTmaLoad(load), true;
   if (auto stage = dyn_cast<tgpu::StageOp>(op)) return lowerStage(stage), true;
-  if (auto store = dyn_cast<tgpu::TmaStoreOp>(op)) return lowerTmaStore(store), true;
+  if (auto store = dyn_cast<tgpu::TmaStoreOp>(op)) return traced("store", store, nullptr, [&] { lowerTmaStore(store); }), true;
   auto store = dyn_cast<tile::BlockStoreOp>(op);
   if (!store || !store->hasAttr("tgpu.tma")) return false;
   if (!axes_) axes_ = std::make_unique<analysis::AxisInfoAnalysis>(store->getParentOfType<func::FuncOp>());
@@ -119,9 +119,11 @@ bool KernelLowering::lowerTma(Operation* op) {
     exclude(o.multiple == 1 ? b_.CreateICmpSLT(offset, b_.getInt32(0))
                             : b_.CreateICmpNE(b_.CreateAnd(offset, b_.getInt32(o.multiple - 1)), b_.getInt32(0)));
   }
-  if (!misfit) return lowerTmaStore(store), true;
-  when(misfit, [&] { lowerBlockStore(store); });
-  when(b_.CreateNot(misfit), [&] { lowerTmaStore(store); });
+  traced("store", store, nullptr, [&] {
+    if (!misfit) return lowerTmaStore(store);
+    when(misfit, [&] { lowerBlockStore(store); });
+    when(b_.CreateNot(misfit), [&] { lowerTmaStore(store); });
+  });
   return true;
 }
 

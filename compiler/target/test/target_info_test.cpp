@@ -45,6 +45,20 @@ TEST(TargetInfo, ThroughNvshmemIsTheSameGpu) {
   EXPECT_THROW(TargetInfo::named("sm_90a+rocshmem"), CompileError);
 }
 
+TEST(TargetInfo, TracedCodeIsForTheSameGpu) {
+  const TargetInfo &plain = TargetInfo::named("sm_90a"), &traced = TargetInfo::named("sm_90a+trace");
+  EXPECT_FALSE(plain.recordsTrace());
+  EXPECT_TRUE(traced.recordsTrace());
+  EXPECT_FALSE(traced.usesNvshmem());
+  EXPECT_EQ(traced.architecture(), plain.name());
+  EXPECT_EQ(traced.name(), "sm_90a+trace");
+  EXPECT_EQ(traced.maxSharedBytes(), plain.maxSharedBytes());
+  const TargetInfo& both = TargetInfo::named("sm_90a+nvshmem+trace");
+  EXPECT_TRUE(both.usesNvshmem() && both.recordsTrace());
+  EXPECT_EQ(both.architecture(), "sm_90a");
+  EXPECT_THROW(TargetInfo::named("sm_90a+trace+nvshmem"), CompileError);
+}
+
 TEST(TargetInfo, UnknownNameListsTheKnownOnes) {
   try {
     TargetInfo::named("sm_70");

@@ -29,7 +29,9 @@ Rank::Open::Open(Rendezvous& meeting, const RankOptions& o)
       waits(watch, o.waitTimeoutMs > 0),
       nvshmem(nvshmemFor(meeting, o)),
       heap(heapFor(meeting, o, nvshmem != nullptr)),
-      context(meeting, *heap, o.rank, o.rankCount, o.device, watch.onDevice(), streams.aside()),
+      trace(o.trace ? std::make_unique<RankTrace>(o.rank, o.device, streams.aside()) : nullptr),
+      context(meeting, *heap, o.rank, o.rankCount, o.device, {watch.onDevice(), trace ? trace->address() : 0},
+              streams.aside()),
       local(o.device, events),
       registered(o.device, context.address(), nvshmem != nullptr) {}
 
@@ -148,8 +150,38 @@ void Rank::abort(const std::string& why) {
   close();
 }
 
+// The streams are idle.
+void Rank::collectTrace() {
+  if (!open_ || !open_->trace || stuck_) return;
+  interpreter::Trace trace;
+  RunReport report;
+  try {
+    OnDevice scope(options_.device);
+    trace = open_->trace->collect();
+    if (trace.lost)
+      report = reportOf("trace", options_.rank,
+                        "the trace of rank " + std::to_string(options_.rank) + " has no room for " +
+                            std::to_string(trace.lost) + " records");
+  } catch (const std::exception& e) {
+    report = reportOf("trace", options_.rank,
+                      "the trace of rank " + std::to_string(options_.rank) + " cannot be read: " + e.what());
+  }
+  std::lock_guard lock(mutex_);
+  trace_ = std::move(trace);
+  if (report.kind.empty()) return;
+  report.severity = Severity::Warning;
+  report.text.replace(report.text.find("error: "), 7, "warning: ");
+  reports_.push_back(std::move(report));
+}
+
+interpreter::Trace Rank::trace() const {
+  std::lock_guard lock(mutex_);
+  return trace_;
+}
+
 // After this nobody else's thread uses the rank.
 void Rank::close() {
+  collectTrace();
   meeting_.leave();
   watch_ = nullptr;
   if (stuck_) (void)open_.release();  // the device may still use it

@@ -3,6 +3,7 @@
 #include "runtime/backend/cuda/context_registry.h"
 #include "runtime/backend/cuda/ranks/local_memory.h"
 #include "runtime/backend/cuda/ranks/rank_context.h"
+#include "runtime/backend/cuda/ranks/rank_trace.h"
 #include "runtime/backend/cuda/ranks/signal_add.h"
 #include "runtime/backend/cuda/ranks/stream_waits.h"
 #include "runtime/backend/cuda/ranks/transport.h"
@@ -15,6 +16,7 @@ struct RankOptions {
   uint64_t waitTimeoutMs = 0, heapStride = 0;
   Transport transport = Transport::Automatic;
   bool ownProcess = false;  // no other rank of the run is in this process
+  bool trace = false;
 };
 
 // The calls of runtime::Session for one rank.
@@ -30,6 +32,7 @@ class Rank {
   void abort(const std::string& why);
   void interrupt() { meeting_.interrupt(); }
   std::vector<RunReport> reports() const;
+  interpreter::Trace trace() const;  // once it has left
 
   Address allocate(uint64_t bytes, bool symmetric, bool initialised, const std::string& name);
   void release(Address address);
@@ -70,6 +73,7 @@ class Rank {
     StreamWaits waits;
     std::unique_ptr<NvshmemWorld> nvshmem;  // null: the run goes without
     std::unique_ptr<SymmetricHeap> heap;
+    std::unique_ptr<RankTrace> trace;  // null: the rank is not traced
     RankContext context;
     LocalMemory local;
     RegisteredContext registered;
@@ -91,16 +95,24 @@ class Rank {
   RunReport describeWait() const;
   std::string readText(Address at, size_t most) const;
   std::string signalText(Address signal) const;
+  void queueSignals(StreamId stream, std::span<const SignalStep> steps);
   void barrierPhase(MemoryOperations& batch, StreamId stream, const std::vector<int>& members, Address flags);
   std::vector<Stream> liveStreams() const;
+  // Calls `queue`, which gives a stream something to do that the trace shows.
+  template <class Queue>
+  void shown(StreamId stream, interpreter::SpanKind kind, const char* name, Queue queue, uint64_t bytes = 0,
+             std::initializer_list<Address> places = {});
+  int rankAt(Address address) const;
+  void collectTrace();
 
   RankOptions options_;
   std::atomic<Watch*> watch_ = nullptr;  // for the thread that hears of the end
   Rendezvous meeting_;
   std::unique_ptr<Open> open_;
   bool settled_ = false, told_ = false, stuck_ = false;
-  mutable std::mutex mutex_;  // reports_
+  mutable std::mutex mutex_;  // reports_, trace_
   std::vector<RunReport> reports_;
+  interpreter::Trace trace_;
 };
 
 }  // namespace tandem::runtime::cuda

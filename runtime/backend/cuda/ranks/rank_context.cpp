@@ -21,7 +21,7 @@ uint64_t roundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / un
 
 }  // namespace
 
-RankContext::RankContext(Rendezvous& ranks, SymmetricHeap& heap, int rank, int rankCount, int device, Address watch,
+RankContext::RankContext(Rendezvous& ranks, SymmetricHeap& heap, int rank, int rankCount, int device, ContextParts parts,
                          Stream stream)
     : ranks_(ranks),
       rank_(rank),
@@ -40,7 +40,8 @@ RankContext::RankContext(Rendezvous& ranks, SymmetricHeap& heap, int rank, int r
   context.heap_base = heap.base();
   context.stride = heap.stride();
   context.teams = devicePointer<tandem_dist_team>(block_ + kTeams);
-  context.watch = devicePointer<tandem_dist_watch>(watch);
+  context.watch = devicePointer<tandem_dist_watch>(parts.watch);
+  context.trace = devicePointer<tandem_trace>(parts.trace);
   if (!offsets.empty()) {
     context.offsets = devicePointer<int64_t>(block_ + listsEnd());
     copyFromHost(device, stream, block_ + listsEnd(), offsets.data(), offsets.size() * sizeof(int64_t));

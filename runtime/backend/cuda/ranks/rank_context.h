@@ -5,6 +5,11 @@
 
 namespace tandem::runtime::cuda {
 
+// Device addresses that the context holds; 0: none.
+struct ContextParts {
+  Address watch = 0, trace = 0;
+};
+
 // Where a team's symmetric words lie on this rank.
 struct TeamSignals {
   Address kernels = 0;             // uint64_t a member: `signals` of tandem_dist_team
@@ -16,7 +21,7 @@ class RankContext {
   static constexpr int kMaxTeams = 256;
 
   // [all ranks] Team 0 is the world.
-  RankContext(Rendezvous& ranks, SymmetricHeap& heap, int rank, int rankCount, int device, Address watch,
+  RankContext(Rendezvous& ranks, SymmetricHeap& heap, int rank, int rankCount, int device, ContextParts parts,
               Stream stream);
   ~RankContext();
   RankContext(const RankContext&) = delete;

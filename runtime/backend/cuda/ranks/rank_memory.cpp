@@ -1,6 +1,7 @@
 // Memory and teams of a rank.
 #include "runtime/backend/cuda/capture.h"
 #include "runtime/backend/cuda/ranks/collective.h"
+#include "runtime/backend/cuda/ranks/shown.h"
 #include "runtime/backend/cuda/ranks/wire.h"
 
 namespace tandem::runtime::cuda {
@@ -83,21 +84,38 @@ int Rank::createTeam(const std::vector<int>& members) {
   return collective([&] { return o.context.createTeam(members, o.streams.aside()); });
 }
 
+// -1: of no rank's part of the symmetric heap, or the parts do not lie side by side.
+int Rank::rankAt(Address address) const {
+  auto stride = uint64_t(open_->heap->stride());
+  if (!stride) return -1;
+  Address first = open_->heap->base() - uint64_t(options_.rank) * stride;
+  uint64_t part = (address - first) / stride;
+  return address >= first && part < uint64_t(options_.rankCount) ? int(part) : -1;
+}
+
 void Rank::copy(StreamId stream, Address dest, Address source, uint64_t bytes) {
-  cuda::copy(options_.device, running().streams.at(stream), dest, source, bytes);
+  Stream on = running().streams.at(stream);
+  auto queue = [&] { cuda::copy(options_.device, on, dest, source, bytes); };
+  shown(stream, interpreter::SpanKind::Copy, "on the device", queue, bytes, {dest, source});
 }
 void Rank::copyRows(StreamId stream, Address dest, uint64_t destPitch, Address source, uint64_t sourcePitch,
                     uint64_t bytes, uint64_t rows) {
-  cuda::copyRows(options_.device, running().streams.at(stream), dest, destPitch, source, sourcePitch, bytes, rows);
+  Stream on = running().streams.at(stream);
+  auto queue = [&] { cuda::copyRows(options_.device, on, dest, destPitch, source, sourcePitch, bytes, rows); };
+  shown(stream, interpreter::SpanKind::Copy, "of rows", queue, bytes * rows, {dest, source});
 }
 void Rank::set(StreamId stream, Address dest, uint8_t value, uint64_t bytes) {
   cuda::set(options_.device, running().streams.at(stream), dest, value, bytes);
 }
 void Rank::copyFromHost(StreamId stream, Address dest, const void* source, uint64_t bytes) {
-  cuda::copyFromHost(options_.device, running().streams.at(stream), dest, source, bytes);
+  Stream on = running().streams.at(stream);
+  auto queue = [&] { cuda::copyFromHost(options_.device, on, dest, source, bytes); };
+  shown(stream, interpreter::SpanKind::Copy, "from the host", queue, bytes);
 }
 void Rank::copyToHost(StreamId stream, void* dest, Address source, uint64_t bytes) {
-  cuda::copyToHost(options_.device, running().streams.at(stream), dest, source, bytes);
+  Stream on = running().streams.at(stream);
+  auto queue = [&] { cuda::copyToHost(options_.device, on, dest, source, bytes); };
+  shown(stream, interpreter::SpanKind::Copy, "to the host", queue, bytes);
 }
 
 }  // namespace tandem::runtime::cuda

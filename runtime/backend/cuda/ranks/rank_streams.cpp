@@ -2,6 +2,8 @@
 #include "runtime/backend/cuda/capture.h"
 #include "runtime/backend/cuda/kernel.h"
 #include "runtime/backend/cuda/ranks/collective.h"
+#include "runtime/backend/cuda/ranks/shown.h"
+#include <algorithm>
 #include <thread>
 
 namespace tandem::runtime::cuda {
@@ -26,12 +28,21 @@ void Rank::launch(StreamId stream, const KernelLaunch& launch) {
   shape.stream = o.streams.at(stream);
   shape.cooperative = launch.cooperative;
   shape.rankContext = o.context.address();
-  launch.code.kernel->launch(options_.device, shape, launch.arguments);
+  Kernel& kernel = *launch.code.kernel;
+  shown(stream, interpreter::SpanKind::Kernel, kernel.image().name.c_str(),
+        [&] { kernel.launch(options_.device, shape, launch.arguments); });
+}
+
+void Rank::signals(StreamId stream, std::span<const SignalStep> steps) {
+  running();
+  bool waits = std::any_of(steps.begin(), steps.end(), [](const SignalStep& s) { return s.waits; });
+  if (!waits) return queueSignals(stream, steps);
+  shown(stream, interpreter::SpanKind::Wait, "for signals", [&] { queueSignals(stream, steps); });
 }
 
 // Runs of writes and waits go to the driver together; an addition is a kernel between them.
-void Rank::signals(StreamId stream, std::span<const SignalStep> steps) {
-  Open& o = running();
+void Rank::queueSignals(StreamId stream, std::span<const SignalStep> steps) {
+  Open& o = *open_;
   OnDevice scope(options_.device);
   Stream on = o.streams.at(stream);
   MemoryOperations batch;
@@ -88,8 +99,10 @@ void Rank::barrierOnStream(StreamId stream, int team) {
   MemoryOperations batch;
   barrierPhase(batch, stream, members, signals.arrived);
   barrierPhase(batch, stream, members, signals.freed);
-  batch.submit(o.streams.at(stream),
-               "a barrier of team " + std::to_string(team) + " on stream " + std::to_string(stream));
+  shown(stream, interpreter::SpanKind::Barrier, "of the team", [&] {
+    batch.submit(o.streams.at(stream),
+                 "a barrier of team " + std::to_string(team) + " on stream " + std::to_string(stream));
+  });
 }
 
 EventId Rank::recordEvent(StreamId stream) {

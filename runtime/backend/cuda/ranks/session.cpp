@@ -9,12 +9,13 @@ namespace {
 
 class GpuSession final : public runtime::Session {
  public:
-  GpuSession(int rankCount, const std::vector<RankOptions>& here) : ranks_(size_t(rankCount)) {
+  GpuSession(int rankCount, const std::vector<RankOptions>& here)
+      : ranks_(size_t(rankCount)), isTraced_(here.front().trace), run_(here.front().rendezvous) {
     for (const RankOptions& o : here) ranks_[size_t(o.rank)] = std::make_unique<Rank>(o);
   }
 
   int rankCount() const override { return int(ranks_.size()); }
-  std::string target(int rank) const override { return at(rank).target(); }
+  std::string target(int rank) const override { return at(rank).target() + (isTraced_ ? "+trace" : ""); }
   std::string deviceName(int rank) const override { return propertiesOf(at(rank).device()).name; }
   int residentPrograms(int rank) const override { return propertiesOf(at(rank).device()).multiprocessors; }
 
@@ -37,6 +38,25 @@ class GpuSession final : public runtime::Session {
           out.push_back(std::move(r));
     }
     return out;
+  }
+
+  interpreter::Trace trace() const override {
+    if (!isTraced_) throw std::runtime_error("only a simulated run has a trace without being made to trace");
+    interpreter::Trace all;
+    all.measured = true;
+    all.run = run_;
+    all.originNs = originNs_;
+    for (const auto& rank : ranks_) {
+      if (!rank) continue;
+      interpreter::Trace one = rank->trace();
+      all.lost += one.lost;
+      for (interpreter::Span& s : one.spans) {
+        s.beginNs -= originNs_;
+        s.endNs -= originNs_;
+        all.spans.push_back(std::move(s));
+      }
+    }
+    return all;
   }
 
   Address allocate(int rank, uint64_t bytes, bool symmetric, bool initialised, const std::string& name,
@@ -96,6 +116,9 @@ class GpuSession final : public runtime::Session {
     return *ranks_[size_t(rank)];
   }
   std::vector<std::unique_ptr<Rank>> ranks_;  // null: another process's
+  bool isTraced_;
+  std::string run_;
+  int64_t originNs_ = hostClockNs();
 };
 
 // Of no other session of any process.
@@ -134,7 +157,7 @@ std::unique_ptr<runtime::Session> makeSession(const RanksOptions& options) {
   for (int r = 0; r < options.ranks; ++r)
     if (options.rank < 0 || r == options.rank)
       here.push_back({r, options.ranks, deviceFor(options, r), name, options.waitTimeoutMs, options.heapStride,
-                      options.transport, options.rank >= 0 || options.ranks == 1});
+                      options.transport, options.rank >= 0 || options.ranks == 1, options.trace});
   return std::make_unique<GpuSession>(options.ranks, here);
 }
 

@@ -23,6 +23,7 @@ struct RanksOptions {
       {};                      // one for each rank of this process; empty: rank r takes device r (modulo their number)
   uint64_t waitTimeoutMs = 0;  // of one wait of a kernel or a stream; 0: never
   Transport transport = Transport::Automatic;
+  bool trace = false;  // kernels that are compiled for the session's target record what they do
   uint64_t heapStride = uint64_t(64) << 30;  // addresses reserved for a rank's part of the symmetric heap
 };
 

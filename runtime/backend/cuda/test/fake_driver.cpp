@@ -1,6 +1,7 @@
 // A CUDA driver without a GPU, for tests: memory is the host's, "code" is a line of text that says a kernel's parameter
 // sizes, and every launch is written down. Code: "FAKE name size,size,... registers localBytes".
 #include "runtime/backend/cuda/test/fake_streams.h"
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -152,7 +153,8 @@ FAKE Result cuModuleLoadDataEx(Module* module, const void* image, unsigned count
     return r;
   }
   std::string code = static_cast<const char*>(image);
-  if (code.starts_with(".version")) code = "FAKE tandem_signal_add 8,8,4,4 16 0";
+  if (code.starts_with(".version"))
+    code = code.find("tandem_clock") != code.npos ? "FAKE tandem_clock 8,4 16 0" : "FAKE tandem_signal_add 8,8,4,4 16 0";
   std::istringstream in(code);
   std::string magic, sizes, size;
   auto made = std::make_unique<ModuleObject>();
@@ -186,7 +188,7 @@ FAKE Result cuFuncGetAttribute(int* value, FunctionAttribute a, Function f) {
                                                      : 1024;
   return kSuccess;
 }
-// The one kernel that comes as PTX.
+// The two kernels that come as PTX.
 static Result addToSignals(Stream stream, void** params) {
   auto signal = *static_cast<Address*>(params[0]);
   auto value = *static_cast<uint64_t*>(params[1]);
@@ -200,9 +202,24 @@ static Result addToSignals(Stream stream, void** params) {
     return true;
   });
 }
+// Answers the next question whenever the stream is looked at; its time is the host's and an hour.
+static Result answerWithTime(Stream stream, void** params) {
+  constexpr std::chrono::nanoseconds ahead = std::chrono::hours(1);
+  auto* words = reinterpret_cast<uint32_t*>(*static_cast<Address*>(params[0]));
+  auto rounds = *static_cast<uint32_t*>(params[1]);
+  return enqueue(stream, [=] {
+    uint32_t asked = __atomic_load_n(words, __ATOMIC_ACQUIRE);
+    if (asked == words[1]) return false;
+    reinterpret_cast<uint64_t*>(words)[1] =
+        uint64_t((std::chrono::steady_clock::now().time_since_epoch() + ahead).count());
+    __atomic_store_n(words + 1, asked, __ATOMIC_RELEASE);
+    return asked == rounds;
+  });
+}
 FAKE Result cuLaunchKernelEx(const DriverLaunch* l, Function f, void** params, void**) {
   if (quiet) return kSuccess;
   if (f->name == "tandem_signal_add") return addToSignals(l->stream, params);
+  if (f->name == "tandem_clock") return answerWithTime(l->stream, params);
   std::string line =
       "launch " + f->name + " on " + std::to_string(stack.back()->device) + " grid " + join(l->grid, 3) + " block " +
       join(l->block, 3) + " shared " + std::to_string(l->sharedBytes) + " stream " +

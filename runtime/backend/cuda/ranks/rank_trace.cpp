@@ -1,0 +1,68 @@
+// One block of device memory: the tandem_trace, then the chunks.
+#include "runtime/backend/cuda/ranks/rank_trace.h"
+#include "runtime/backend/cuda/capture.h"
+#include <algorithm>
+
+namespace tandem::runtime::cuda {
+
+RankTrace::RankTrace(int rank, int device, Stream aside)
+    : rank_(rank), device_(device), aside_(aside), clock_(device), streams_(device) {
+  constexpr uint64_t bytes = (kChunks + 2) * sizeof(TraceChunk);
+  block_ = allocate(device, bytes);
+  chunks_ = (block_ / sizeof(TraceChunk) + 2) * sizeof(TraceChunk);
+  set(device, aside, block_, 0, bytes);
+  tandem_trace trace{0, kChunks, chunks_};
+  copyFromHost(device, aside, block_, &trace, sizeof trace);
+  began_ = clock_.compare(aside);
+  streams_.begin(aside, clock_.compare(aside).deviceNs);
+}
+
+RankTrace::~RankTrace() {
+  OnDevice scope(device_);
+  driver().memFree(block_);
+}
+
+std::vector<TraceChunk> RankTrace::read(uint64_t& lost) {
+  tandem_trace trace{};
+  copyToHost(device_, aside_, &trace, block_, sizeof trace);
+  synchronizeStream(device_, aside_);
+  std::vector<TraceChunk> out(std::min(trace.taken, kChunks));
+  lost = trace.taken - out.size();
+  if (out.empty()) return out;
+  copyToHost(device_, aside_, out.data(), chunks_, out.size() * sizeof(TraceChunk));
+  synchronizeStream(device_, aside_);
+  return out;
+}
+
+const TraceKernel& RankTrace::kernelAt(Address sites) {
+  auto [at, isNew] = kernels_.try_emplace(sites);
+  if (!isNew) return at->second;
+  constexpr uint32_t kMostText = 1 << 20;
+  uint32_t length = 0;
+  copyToHost(device_, aside_, &length, sites, sizeof length);
+  synchronizeStream(device_, aside_);
+  std::string text(std::min(length, kMostText), '\0');
+  copyToHost(device_, aside_, text.data(), sites + sizeof length, text.size());
+  synchronizeStream(device_, aside_);
+  return at->second = readSites(text);
+}
+
+interpreter::Trace RankTrace::collect() {
+  BesideCapture beside;
+  interpreter::Trace out;
+  out.measured = true;
+  HostTime time(began_, clock_.compare(aside_));
+  std::vector<TraceChunk> chunks = read(out.lost);
+  out.spans = spansOf(chunks, chunks_, [this](Address sites) -> const TraceKernel& { return kernelAt(sites); });
+  std::vector<interpreter::Span> queued = streams_.take();
+  out.spans.insert(out.spans.end(), std::make_move_iterator(queued.begin()), std::make_move_iterator(queued.end()));
+  out.lost += streams_.lost();
+  for (interpreter::Span& s : out.spans) {
+    s.rank = rank_;
+    s.beginNs = time.of(uint64_t(s.beginNs));
+    s.endNs = time.of(uint64_t(s.endNs));
+  }
+  return out;
+}
+
+}  // namespace tandem::runtime::cuda

@@ -1,0 +1,37 @@
+// What a traced rank keeps: the buffer that its kernels record into, the events of its streams, its device's clock.
+#pragma once
+#include "runtime/backend/cuda/ranks/device_clock.h"
+#include "runtime/backend/cuda/ranks/stream_trace.h"
+#include "runtime/backend/cuda/ranks/trace_records.h"
+#include <map>
+
+namespace tandem::runtime::cuda {
+
+class RankTrace {
+ public:
+  static constexpr uint64_t kChunks = uint64_t(1) << 16;
+
+  RankTrace(int rank, int device, Stream aside);
+  ~RankTrace();
+  RankTrace(const RankTrace&) = delete;
+  RankTrace& operator=(const RankTrace&) = delete;
+
+  Address address() const { return block_; }  // of the tandem_trace
+  StreamTrace& streams() { return streams_; }
+  // Everything so far, by the host's clock. The rank's streams are idle.
+  interpreter::Trace collect();
+
+ private:
+  const TraceKernel& kernelAt(Address sites);
+  std::vector<TraceChunk> read(uint64_t& lost);
+
+  int rank_, device_;
+  Stream aside_;
+  Address block_ = 0, chunks_ = 0;
+  DeviceClock clock_;
+  ClockPair began_;
+  StreamTrace streams_;
+  std::map<Address, TraceKernel> kernels_;
+};
+
+}  // namespace tandem::runtime::cuda

@@ -1,0 +1,46 @@
+// When the work of a rank's streams began and ended: an event before and one after each piece.
+#pragma once
+#include "interpreter/trace.h"
+#include "runtime/backend/cuda/memory.h"
+#include "runtime/session.h"
+#include <deque>
+
+namespace tandem::runtime::cuda {
+
+class StreamTrace {
+ public:
+  explicit StreamTrace(int device) : device_(device) {}
+  ~StreamTrace();
+  StreamTrace(const StreamTrace&) = delete;
+  StreamTrace& operator=(const StreamTrace&) = delete;
+
+  // Events count from now on, which is `deviceNs` of the device's timer.
+  void begin(Stream stream, uint64_t deviceNs);
+
+  // Between the two calls the work is queued. A stream that is being captured is passed over: null.
+  Event before(Stream stream);
+  // `what` needs no times yet.
+  void after(Stream stream, Event before, const interpreter::Span& what);
+
+  // What has ended so far, with times of the device's timer. Call it when all streams are idle to have everything.
+  std::vector<interpreter::Span> take();
+  uint64_t lost() const { return lost_; }
+
+ private:
+  struct Piece {
+    interpreter::Span span;
+    Event before, after;
+  };
+  Event take(Stream stream);
+  void settle(bool all);
+  int64_t timeOf(Event event) const;
+
+  int device_;
+  Event base_ = nullptr;
+  uint64_t baseNs_ = 0, lost_ = 0;
+  std::deque<Piece> pieces_;
+  std::vector<Event> free_;
+  std::vector<interpreter::Span> spans_;
+};
+
+}  // namespace tandem::runtime::cuda

@@ -3,13 +3,16 @@
 #include "api/handles.h"
 #include "api/session_options.h"
 #include "api/text_out.h"
+#include "runtime/trace/trace.h"
 
 using namespace tandem;
 using nlohmann::json;
 
 namespace {
 
-const char* severityWord(Severity s) { return s == Severity::Error ? "error" : s == Severity::Warning ? "warning" : "note"; }
+const char* severityWord(Severity s) {
+  return s == Severity::Error ? "error" : s == Severity::Warning ? "warning" : "note";
+}
 
 json reportJson(const runtime::RunReport& r) {
   return {{"severity", severityWord(r.severity)},
@@ -69,7 +72,12 @@ int td_set_interrupt_poll(int (*poll)(void)) {
   return guarded([&] { runtime::Session::interruptPoll = poll; });
 }
 int td_finish(td_session* s) {
-  return guarded([&] { sessionOf(s).finish(); });
+  return guarded([&] {
+    sessionOf(s).finish();
+    if (traceFile().empty()) return;
+    std::optional<interpreter::Trace> trace = sessionOf(s).trace();
+    if (trace && trace->originNs) runtime::addToTraceFile(traceFile(), *trace);
+  });
 }
 int td_reports(td_session* s, char** out) {
   return guarded([&] {

@@ -3,7 +3,6 @@
 #include "api/handles.h"
 #include "api/text_out.h"
 #include "runtime/backend/sim/session.h"
-#include "runtime/trace/trace.h"
 
 using namespace tandem;
 using nlohmann::json;
@@ -44,24 +43,6 @@ int td_counters(td_session* s, char** out) {
                          {"get_bytes", c.getBytes},
                          {"copy_bytes", c.copyBytes},
                          {"waits", c.waits}});
-  });
-}
-int td_chrome_trace(td_session* s, char** out) {
-  return guarded([&] {
-    auto& place = required(out, "out");
-    place = copyOut(runtime::chromeTrace(world(s, "a trace").trace()));
-  });
-}
-int td_timeline(td_session* s, int width, char** out) {
-  return guarded([&] {
-    auto& place = required(out, "out");
-    place = copyOut(runtime::timeline(world(s, "a timeline").trace(), width));
-  });
-}
-int td_trace_summary(td_session* s, char** out) {
-  return guarded([&] {
-    auto& place = required(out, "out");
-    place = copyOut(runtime::traceSummary(world(s, "a trace").trace()));
   });
 }
 int td_mark_initialised(td_session* s, uint64_t address, uint64_t bytes) {

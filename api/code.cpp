@@ -5,7 +5,9 @@
 
 namespace tandem {
 
-const std::string& nameOf(const runtime::Code& code) { return code.kernel ? code.kernel->image().name : code.program->name; }
+const std::string& nameOf(const runtime::Code& code) {
+  return code.kernel ? code.kernel->image().name : code.program->name;
+}
 
 std::string targetOf(const runtime::Code& code) { return code.kernel ? code.kernel->image().target : "sim"; }
 
@@ -13,11 +15,20 @@ size_t argumentCount(const runtime::Code& code) {
   return code.kernel ? code.kernel->image().params.size() : code.program->arguments.size();
 }
 
+namespace {
+// Code that records runs where nobody traces, and the other way round.
+std::string withoutTrace(std::string target) {
+  const std::string added = "+trace";
+  size_t at = target.find(added);
+  return at == target.npos ? target : target.erase(at, added.size());
+}
+}  // namespace
+
 void checkTarget(const runtime::Code& code, const runtime::Session& session, int rank) {
   std::string made = targetOf(code), wanted = session.target(rank);
-  if (made != wanted)
-    throw std::invalid_argument("kernel `" + nameOf(code) + "` is compiled for `" + made + "`, but rank " + std::to_string(rank) +
-                                " runs code for `" + wanted + "`");
+  if (withoutTrace(made) != withoutTrace(wanted))
+    throw std::invalid_argument("kernel `" + nameOf(code) + "` is compiled for `" + made + "`, but rank " +
+                                std::to_string(rank) + " runs code for `" + wanted + "`");
 }
 
 }  // namespace tandem

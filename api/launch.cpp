@@ -40,19 +40,27 @@ void hostThread(td_session* session, int rank, int size, const std::function<voi
 
 json sessionOptions(const RunOptions& o) {
   if (o.target == "sim")
-    return {{"ranks", o.ranks}, {"seed", o.seed}, {"trace", o.trace}, {"slots_per_rank", o.slotsPerRank}, {"check", o.check}};
-  return {{"target", o.target}, {"ranks", o.ranks}, {"devices", o.devices}, {"wait_timeout_ms", o.waitTimeoutMs}};
+    return {{"ranks", o.ranks},
+            {"seed", o.seed},
+            {"trace", o.trace},
+            {"slots_per_rank", o.slotsPerRank},
+            {"check", o.check}};
+  json options = {
+      {"target", o.target}, {"ranks", o.ranks}, {"devices", o.devices}, {"wait_timeout_ms", o.waitTimeoutMs}};
+  if (o.trace) options["trace"] = true;
+  return options;
 }
 
 RunReport describe(td_session* session, const json& reports, const RunOptions& options) {
   RunReport out;
   for (auto& r : reports) out.warnings.push_back(r["text"]);
-  if (options.target != "sim") return out;
   char* text = nullptr;
-  int status = td_counters(session, &text);
-  out.counters = takeText(status, text);
+  if (options.target == "sim") {
+    int status = td_counters(session, &text);
+    out.counters = takeText(status, text);
+  }
   if (options.trace) {
-    status = td_timeline(session, 80, &text);
+    int status = td_timeline(session, 80, &text);
     out.timeline = takeText(status, text);
     status = td_chrome_trace(session, &text);
     out.chromeTrace = takeText(status, text);

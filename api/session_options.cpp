@@ -35,7 +35,8 @@ std::unique_ptr<runtime::Session> simulated(const json& o, std::shared_ptr<inter
   w.logStores = o.value("log_stores", false);
   w.slotsPerRank = o.value("slots_per_rank", w.slotsPerRank);
   if (w.slotsPerRank < 1) throw std::runtime_error("`slots_per_rank` must be at least 1");
-  if (!chooser && o.contains("schedule")) chooser = std::make_shared<interpreter::ForcedSchedule>(o.at("schedule").get<std::string>());
+  if (!chooser && o.contains("schedule"))
+    chooser = std::make_shared<interpreter::ForcedSchedule>(o.at("schedule").get<std::string>());
   w.chooser = std::move(chooser);
   return std::make_unique<runtime::sim::Session>(w);
 }
@@ -47,21 +48,30 @@ std::unique_ptr<runtime::Session> onGpus(const json& o) {
   r.rendezvous = o.value("rendezvous", r.rendezvous);
   r.devices = o.value("devices", r.devices);
   r.waitTimeoutMs = o.value("wait_timeout_ms", r.waitTimeoutMs);
+  r.trace = o.value("trace", !traceFile().empty());
   const char* asked = std::getenv("TANDEM_TRANSPORT");
   r.transport = runtime::cuda::transportOf(o.value("transport", asked && *asked ? asked : "auto"));
   if (r.rank < -1 || r.rank >= r.ranks)
-    throw std::runtime_error("`rank` is " + std::to_string(r.rank) + ", but there are " + std::to_string(r.ranks) + " ranks");
-  if (r.rank >= 0 && r.ranks > 1 && r.rendezvous.empty()) throw std::runtime_error("one rank of several needs a `rendezvous`");
+    throw std::runtime_error("`rank` is " + std::to_string(r.rank) + ", but there are " + std::to_string(r.ranks) +
+                             " ranks");
+  if (r.rank >= 0 && r.ranks > 1 && r.rendezvous.empty())
+    throw std::runtime_error("one rank of several needs a `rendezvous`");
   size_t here = r.rank >= 0 ? 1 : size_t(r.ranks);
   if (!r.devices.empty() && r.devices.size() != here)
-    throw std::runtime_error("`devices` names " + std::to_string(r.devices.size()) + " for the " + std::to_string(here) +
-                             " ranks of this process");
+    throw std::runtime_error("`devices` names " + std::to_string(r.devices.size()) + " for the " +
+                             std::to_string(here) + " ranks of this process");
   return runtime::cuda::makeSession(r);
 }
 
 }  // namespace
 
-std::unique_ptr<runtime::Session> sessionFor(const std::string& optionsJson, std::shared_ptr<interpreter::Chooser> chooser) {
+std::string traceFile() {
+  const char* file = std::getenv("TANDEM_TRACE");
+  return file ? file : "";
+}
+
+std::unique_ptr<runtime::Session> sessionFor(const std::string& optionsJson,
+                                             std::shared_ptr<interpreter::Chooser> chooser) {
   json o = json::parse(optionsJson);
   std::string target = o.value("target", "sim");
   if (target == "sim") return simulated(o, std::move(chooser));

@@ -9,6 +9,10 @@ class Chooser;
 namespace tandem {
 
 // `chooser` decides the schedule of simulated ranks; without one, their options do.
-std::unique_ptr<runtime::Session> sessionFor(const std::string& optionsJson, std::shared_ptr<interpreter::Chooser> chooser = nullptr);
+std::unique_ptr<runtime::Session> sessionFor(const std::string& optionsJson,
+                                             std::shared_ptr<interpreter::Chooser> chooser = nullptr);
+
+// Where sessions on GPUs leave their trace: $TANDEM_TRACE, which also has them traced. Empty: nowhere.
+std::string traceFile();
 
 }  // namespace tandem

@@ -14,25 +14,25 @@ namespace tandem::interpreter {
 enum class SpanKind : uint8_t { Kernel, Compute, Wait, Put, Get, Copy, Barrier, Signal, Load, Store };
 
 // Lanes: a rank's resident slots from 0, its streams, and what else writes for a program in a slot: its producer, its signaller, warps.
-inline constexpr int32_t kStreamLanes = 10000, kPartLanes = 20000, kPartsOfSlot = 64, kProducerPart = 0, kSignallerPart = 1, kWarpParts = 2;
+inline constexpr int32_t kStreamLanes = 10000, kPartLanes = 20000, kPartsOfSlot = 64;
+inline constexpr int32_t kProducerPart = 0, kSignallerPart = 1, kWarpParts = 2;
 
 struct Span {
   int32_t rank = 0;
-  int32_t lane = 0;       // resident slot of the rank for programs; kStreamLanes + stream for copy engines and kernels
+  int32_t lane = 0;  // resident slot of the rank for programs; kStreamLanes + stream for copy engines and kernels
   SpanKind kind{};
   int64_t beginNs = 0, endNs = 0;
-  std::string name;       // kernel, or what was waited for
+  std::string name;  // kernel, or what was waited for
   std::array<int32_t, 3> program{0, 0, 0};
   uint32_t line = 0;
-  int32_t peer = -1;      // Put, Get, Copy, Signal; Wait: who wrote the signal
+  int32_t peer = -1;  // Put, Get, Copy, Signal; Wait: who wrote the signal
   uint64_t bytes = 0;
 };
 struct Trace {
   std::vector<Span> spans;
-  bool measured = false;  // on GPUs; else modelled
-  int64_t originNs = 0;   // of `beginNs` and `endNs`, by a clock that all processes of the run share
-  uint64_t lost = 0;      // records for which there was no room
-  std::string run = {};   // what all processes of the run call it; empty: there is one
+  int64_t originNs =
+      0;  // measured times count from it, by the host's steady clock; one for all processes of a run. 0: modelled
+  uint64_t lost = 0;  // records for which there was no room
 };
 
 }  // namespace tandem::interpreter

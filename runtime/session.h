@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -100,8 +101,8 @@ class Session {
   virtual void interrupt() = 0;                              // from any thread: blocking calls throw soon
   virtual void finish() = 0;                                 // after all ranks left
   virtual std::vector<RunReport> reports() const = 0;
-  // Of the ranks of this process that have left, where the session was made to trace; throws where it was not.
-  virtual interpreter::Trace trace() const = 0;
+  // Of the ranks of this process, on GPUs of those that have left; none when they are GPUs that were not to be traced.
+  virtual std::optional<interpreter::Trace> trace() const = 0;
 
   // Symmetric memory is [collective, blocks]; `initialised` holds zeros. Zero bytes are allowed.
   virtual Address allocate(int rank, uint64_t bytes, bool symmetric, bool initialised, const std::string& name,

@@ -15,7 +15,7 @@ const std::vector<TargetInfo>& TargetInfo::table() {
 
 std::vector<TargetInfo> TargetInfo::withAdditions(std::vector<TargetInfo> architectures) {
   std::vector<TargetInfo> out;
-  for (const char* added : {"", "+nvshmem", "+trace", "+nvshmem+trace"})
+  for (const char* added : {"", "+nvshmem", "+trace", "+trace+nvshmem"})
     for (const TargetInfo& architecture : architectures) {
       out.push_back(architecture);
       out.back().name_ += added;

@@ -9,16 +9,16 @@ namespace tandem::target {
 class TargetInfo {
  public:
   // "sm_80", "sm_89" or "sm_90a"; another name is a CompileError of kind "unknown-target" that lists these. Each may go on with
-  // "+nvshmem": peers are then reached through NVSHMEM's device functions; and with "+trace": kernels then write down when their programs
-  // begin, wait and end (abi/trace.h).
+  // "+trace": kernels then write down when their programs begin, wait and end (abi/trace.h); and with "+nvshmem": peers are then reached
+  // through NVSHMEM's device functions.
   static const TargetInfo& named(std::string_view name);
   static std::vector<std::string> knownNames();
 
   const std::string& name() const { return name_; }
   // As LLVM and ptxas call it: the name without what may follow it.
   std::string architecture() const { return name_.substr(0, name_.find('+')); }
-  bool usesNvshmem() const { return name_.find("+nvshmem") != name_.npos; }
-  bool recordsTrace() const { return name_.ends_with("+trace"); }
+  bool usesNvshmem() const { return name_.ends_with("+nvshmem"); }
+  bool recordsTrace() const { return name_.find("+trace") != name_.npos; }
   // LLVM's feature string: the PTX version that code for this target is written in.
   const std::string& features() const { return features_; }
 
@@ -48,7 +48,11 @@ class TargetInfo {
 
  private:
   TargetInfo(std::string name, int maxSharedBytes, bool hasFp8, bool hasHopper)
-      : name_(std::move(name)), features_("+ptx86"), maxSharedBytes_(maxSharedBytes), hasFp8_(hasFp8), hasHopper_(hasHopper) {}
+      : name_(std::move(name)),
+        features_("+ptx86"),
+        maxSharedBytes_(maxSharedBytes),
+        hasFp8_(hasFp8),
+        hasHopper_(hasHopper) {}
   static std::vector<TargetInfo> withAdditions(std::vector<TargetInfo> architectures);
   static const std::vector<TargetInfo>& table();
 

@@ -42,15 +42,16 @@ TANDEM_API int td_request_for_file(const char* path, const char* kernel, const c
 TANDEM_API int td_builtins(char** json);
 
 /* --- sessions. options: {"target": "sim" (the default) or "cuda", "ranks": 4} and
-   sim: {"seed": 0, "trace": false, "slots_per_rank": 132, "check": false,
-         "policy": "random" (or "round-robin", "priority", "slowest-rank"), "log_stores": false};
-   cuda: {"rank": 2 (this process is that rank alone; without it all ranks are threads of this process),
-          "rendezvous": "name" (the same in all processes of the run), "devices": [0, 1] (one for each rank of this
-   process; without it rank i takes device i), "wait_timeout_ms": 0 (of one wait; 0: never), "transport": "auto" (else what
-   $TANDEM_TRANSPORT says, "nvlink" or "nvshmem": one rank a process)} --- */
+   sim: {"seed": 0, "trace": false (true: programs and streams note what they did when), "slots_per_rank": 132, "check":
+   false, "policy": "random" (or "round-robin", "priority", "slowest-rank"), "log_stores": false}; cuda: {"rank": 2
+   (this process is that rank alone; without it all ranks are threads of this process), "rendezvous": "name" (the same
+   in all processes of the run), "devices": [0, 1] (one for each rank of this process; without it rank i takes device
+   i), "wait_timeout_ms": 0 (of one wait; 0: never), "transport": "auto" (else what $TANDEM_TRANSPORT says, "nvlink" or
+   "nvshmem": one rank a process), "trace": false (true when the environment's TANDEM_TRACE names a file: td_finish adds
+   this process's part to it)} --- */
 TANDEM_API int td_session_create(const char* options, td_session** session);
 TANDEM_API void td_session_destroy(td_session* session);
-/* What kernels of the rank are compiled for: "sim", "sm_90a". */
+/* What kernels of the rank are compiled for: "sim", "sm_90a", "sm_90a+trace" in a traced run. */
 TANDEM_API int td_session_target(td_session*, int rank, char** text);
 /* What the rank's GPU calls itself; empty for a simulated rank. */
 TANDEM_API int td_device_name(td_session*, int rank, char** text);
@@ -67,13 +68,17 @@ TANDEM_API int td_finish(td_session*); /* after all ranks left: looks for leftov
 /* [{"severity", "kind", "message", "rank", "program", "kernel", "file", "line", "column", "text"}] */
 TANDEM_API int td_reports(td_session*, char** json);
 
+/* --- of a run with the option "trace", after its ranks have left; times are modelled or, on GPUs, measured --- */
+TANDEM_API int td_chrome_trace(td_session*, char** json); /* Perfetto opens it */
+TANDEM_API int td_timeline(td_session*, int width, char** text);
+TANDEM_API int td_trace_summary(td_session*, char** json);
+/* {"timeline", "summary"} of what td_chrome_trace or TANDEM_TRACE wrote. */
+TANDEM_API int td_read_trace(const char* trace, int width, char** json);
+
 /* --- of simulated runs only --- */
 TANDEM_API int td_counters(td_session*, char** json);
 /* Where two finished runs of one computation, both with log_stores, did something else: a diagnostic, or empty. */
 TANDEM_API int td_first_difference(td_session* one, td_session* other, char** text);
-TANDEM_API int td_chrome_trace(td_session*, char** json);
-TANDEM_API int td_timeline(td_session*, int width, char** text);
-TANDEM_API int td_trace_summary(td_session*, char** json);
 /* These three do nothing on GPUs. */
 TANDEM_API int td_mark_initialised(td_session*, uint64_t address, uint64_t bytes);
 /* The host line that makes the rank's next calls: reports of what the host, its streams and copy engines do name it. */

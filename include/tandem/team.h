@@ -34,7 +34,7 @@ class TANDEM_API Team {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
-  // What the rank's kernels are compiled for: "sim", "sm_90a", "sm_90a+nvshmem".
+  // What the rank's kernels are compiled for: "sim", "sm_90a", "sm_90a+nvshmem", "sm_90a+trace".
   const std::string& target() const;
   // What the rank's GPU calls itself; empty for a simulated rank.
   std::string deviceName() const;
@@ -79,7 +79,7 @@ class TANDEM_API Team {
   // [collective, blocks] What each rank gives, in their order. Streams are not waited for.
   std::vector<std::string> gather(const std::string& text);
   void barrierOnStream(int stream);  // [collective] of the ranks' streams; the host goes on
-  void synchronize();  // [blocks] all streams of this rank
+  void synchronize();                // [blocks] all streams of this rank
   void synchronize(int stream);
   void barrier();  // [collective, blocks] streams idle, every rank here
 
@@ -98,18 +98,18 @@ class TANDEM_API Team {
 
 struct RunOptions {
   int ranks = 1;
-  uint64_t seed = 0;  // decides schedule and delays; the same seed gives the same run
-  bool trace = false;
+  uint64_t seed = 0;              // decides schedule and delays; the same seed gives the same run
+  bool trace = false;             // programs and streams note what they did when
   int slotsPerRank = 132;         // programs of a rank resident at once
   bool check = false;             // look for races and misused signals
-  std::string target = "sim";     // or "cuda": rank i is a GPU; seed, trace, slotsPerRank and check are the simulator's
+  std::string target = "sim";     // or "cuda": rank i is a GPU; seed, slotsPerRank and check are the simulator's
   std::vector<int> devices = {};  // one a rank; empty: rank i takes device i
   uint64_t waitTimeoutMs = 0;     // of one wait on a GPU; 0: never
 };
 
 struct RunReport {
   std::vector<std::string> warnings;  // rendered
-  std::string timeline;               // with trace
+  std::string timeline;               // with trace: text for a terminal
   std::string chromeTrace;            // with trace; JSON that Perfetto opens
   std::string counters;               // JSON; of simulated runs
 };

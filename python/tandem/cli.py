@@ -5,13 +5,15 @@ import os
 import secrets
 import shlex
 import sys
+import tempfile
 import traceback
 
 from .checker import DEFAULT_RUNS, check_script
 from .exhaustive import LIMIT
 from .explore import POLICIES
-from .process import RENDEZVOUS, TRANSPORT, WAIT_TIMEOUT, place_in
+from .process import RENDEZVOUS, TRACE, TRANSPORT, WAIT_TIMEOUT, place_in
 from .script import Script, ScriptError
+from .timeline_svg import ROWS
 
 EPILOG = """examples:
   tandem run --ranks 4 script.py            run an SPMD script on 4 simulated ranks; it calls team = tandem.init()
@@ -19,6 +21,7 @@ EPILOG = """examples:
   tandem run --compat old.py                `import triton` and `import triton_dist` mean Tandem
   tandem run --check script.py              look for races and misused signals: both lines and the missing order
   tandem run --trace t.json script.py       also write a timeline for ui.perfetto.dev
+  tandem trace t.json --svg t.svg           draw such a file, and print who computed and who waited
   tandem run --target cuda --compat old.py  run a script on the GPU: kernels that are given CUDA arrays
   tandem run --target cuda --ranks 4 s.py   a process for each of 4 GPUs; the same script as on simulated ranks
   tandem check --ranks 2,4,8 script.py      many rank counts and schedules under the checker; each defect is told once
@@ -122,6 +125,17 @@ def _add_doctor(commands):
     doctor.add_argument("--ranks", type=_rank_count, help="how many GPUs to measure (default all)")
 
 
+def _add_trace(commands):
+    trace = commands.add_parser("trace", help="draw a trace that a run has written, simulated or on GPUs",
+                                description="Print the timeline and the totals of a trace that `--trace`, `write_trace` or "
+                                "TANDEM_TRACE has written; with `--svg` draw it.")
+    trace.add_argument("file")
+    trace.add_argument("--kernel", metavar="NAME", help="only the last launch of this kernel, on all ranks")
+    trace.add_argument("--svg", metavar="FILE", help="also draw it")
+    trace.add_argument("--rows", type=_run_count, default=ROWS, metavar="N", help=f"rows of a rank in the drawing (default {ROWS})")
+    trace.add_argument("--width", type=_run_count, default=80, metavar="N", help="columns of the timeline (default 80)")
+
+
 def _parser():
     parser = argparse.ArgumentParser(prog="tandem", description="Run kernels that compute and communicate, on simulated ranks or on GPUs.",
                                      epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -146,6 +160,7 @@ def _parser():
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
     _add_check(commands)
     _add_doctor(commands)
+    _add_trace(commands)
     return parser
 
 
@@ -197,12 +212,24 @@ def _replay(options):
 
 def _run_on_gpu(options, script):
     """One rank in this process, several in a process each."""
-    from . import _tandem
-    from .rank_process import run_script
     if options.transport:
         os.environ[TRANSPORT] = options.transport
-    if options.trace or options.timeline or options.check:
-        raise SystemExit("tandem: `--trace`, `--timeline` and `--check` are the simulator's: only a simulated run has them")
+    if options.check:
+        raise SystemExit("tandem: `--check` is the simulator's: only a simulated run has it")
+    with tempfile.TemporaryDirectory() as folder:
+        trace = options.trace or (options.timeline and os.path.join(folder, "trace.json"))
+        if trace:
+            os.environ[TRACE] = os.path.abspath(trace)
+        code = _run_ranks_on_gpus(options, script)
+        if options.timeline and code == 0:
+            from .trace_file import TraceFile
+            print(TraceFile(trace).timeline(), end="")
+    return code
+
+
+def _run_ranks_on_gpus(options, script):
+    from . import _tandem
+    from .rank_process import run_script
     if options.ranks == 1:
         if place_in(os.environ) is None:
             os.environ[RENDEZVOUS] = f"tandem-{os.getpid()}-{secrets.token_hex(8)}"
@@ -238,6 +265,9 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     if options.command == "run":
         return _run(options)
+    if options.command == "trace":
+        from .trace_file import show
+        return show(options)
     if options.command == "doctor":
         from .doctor import examine
         return examine(options)

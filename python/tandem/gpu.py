@@ -293,12 +293,12 @@ def _compiled(kernel, arguments, options, device):
     return found
 
 
-rank_targets = {}  # by device, of ranks that reach peers through NVSHMEM
+rank_targets = {}  # by device, of ranks in traced runs or through NVSHMEM
 
 
 def target_of(device):
-    """The word kernels for a device are compiled for, such as "sm_90a": `$TANDEM_TARGET`, that of its rank in a run through NVSHMEM, or
-    the device's own. Code for an older target runs as PTX that the driver compiles."""
+    """The word kernels for a device are compiled for, such as "sm_90a": `$TANDEM_TARGET`, that of its rank in a run that is traced
+    or goes through NVSHMEM, or the device's own. Code for an older target runs as PTX that the driver compiles."""
     if "TANDEM_TARGET" in os.environ:
         return os.environ["TANDEM_TARGET"]
     if device in rank_targets:

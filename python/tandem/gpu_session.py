@@ -57,7 +57,8 @@ class GpuSession(Session):
     is_gpu = True
     any_thread = True  # PyTorch's threads of autograd launch too
 
-    def __init__(self, ranks, devices=None, wait_timeout=None, rank=None, rendezvous="", transport=None):
+    def __init__(self, ranks, devices=None, wait_timeout=None, rank=None, rendezvous="", transport=None,
+                 trace=False):
         if isinstance(ranks, bool) or not isinstance(ranks, int):
             raise TypeError(f"`ranks` must be an integer, not {ranks!r}")
         if ranks < 1:
@@ -70,6 +71,8 @@ class GpuSession(Session):
             options |= {"rank": rank, "rendezvous": rendezvous}
         if transport is not None:
             options["transport"] = transport
+        if trace:
+            options["trace"] = True
         nvshmem.announce()
         self._targets, self._adopted = {}, {}
         self._default, self._made = {}, {}  # by rank: the default stream, the handles of the streams made here
@@ -81,7 +84,7 @@ class GpuSession(Session):
 
     def enter(self, rank):
         super().enter(rank)
-        if self.target_of(rank).endswith("+nvshmem"):
+        if "+" in self.target_of(rank):
             gpu.rank_targets[self.devices[rank]] = self.target_of(rank)
         torch = sys.modules.get("torch")
         if torch is not None and torch.cuda.is_available():
@@ -123,6 +126,9 @@ class GpuSession(Session):
         if rank not in self._targets:
             self._targets[rank] = _tandem.session_target(self.handle, rank)
         return self._targets[rank]
+
+    def is_traced(self, rank):
+        return "+trace" in self.target_of(rank)
 
     def takes(self, array):
         return letter_of(array) in ("t", "i") and is_cuda_array(array)

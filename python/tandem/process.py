@@ -15,6 +15,7 @@ _NAMES = (("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"),
 RENDEZVOUS = "TANDEM_RENDEZVOUS"  # set by `tandem run`
 WAIT_TIMEOUT = "TANDEM_WAIT_TIMEOUT"
 TRANSPORT = "TANDEM_TRANSPORT"
+TRACE = "TANDEM_TRACE"  # the file to which each process of a run on GPUs adds its part
 
 
 @dataclasses.dataclass(frozen=True)

@@ -79,7 +79,7 @@ def _launch_quickly(kernel, team, grid, args, kwargs, arrays):
 
 def launch_on_gpu(kernel, team, grid, args, kwargs):
     """Launches on the rank's GPU. Without `stream=` it also waits when an argument is an array of the host."""
-    if "stream" not in kernel.arg_names:
+    if "stream" not in kernel.arg_names and not team._session.is_traced(team.world_rank):
         given = [v for k, v in kwargs.items() if k != "stream"]
         kinds = [_kind(team, v) for v in (*args, *given)]
         if "t" in kinds and None not in kinds:

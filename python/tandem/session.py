@@ -190,26 +190,23 @@ class Result:
         self.values = values
         self.reports = session.reports()
 
-    def _of_simulation(self, what):
-        if self._session.is_gpu:
-            raise RuntimeError(f"only a simulated run has {what}")
-        return self._session.handle
-
     @property
     def counters(self):
-        return json.loads(_tandem.counters(self._of_simulation("counters")))
+        if self._session.is_gpu:
+            raise RuntimeError("only a simulated run has counters")
+        return json.loads(_tandem.counters(self._session.handle))
 
     @property
     def summary(self):
-        """Modelled totals by rank: compute, wait and transfer time, and how much of the transfer was overlapped."""
-        return json.loads(_tandem.trace_summary(self._of_simulation("a summary")))
+        """Totals by rank, modelled or measured: compute, wait and transfer time, and how much of the transfer was overlapped."""
+        return json.loads(_tandem.trace_summary(self._session.handle))
 
     def timeline(self, width=80):
-        return _tandem.timeline(self._of_simulation("a timeline"), width)
+        return _tandem.timeline(self._session.handle, width)
 
     def write_trace(self, path):
         """Writes a trace that ui.perfetto.dev opens."""
-        trace = _tandem.chrome_trace(self._of_simulation("a trace"))
+        trace = _tandem.chrome_trace(self._session.handle)
         with open(path, "w") as file:
             file.write(trace)
 
@@ -225,15 +222,17 @@ def launch(main, ranks=1, target="sim", seed=0, trace=False, args=(), slots_per_
     report of kind `race` or `signal-misuse` names both places. `policy`: who runs next, one of `tandem.explore`'s. `schedule`: instead of
     both, the choices of a schedule that an exhaustive search has found.
 
+    `trace`: programs and streams note what they did when; kernels on GPUs are compiled once more for that.
+
     `target="cuda"`: rank r runs on GPU r, or on `devices[r]`. A wait that takes longer than `wait_timeout` seconds ends the run on every
     rank, with the line of the wait. Seed and policy are the simulator's and mean nothing there.
     """
     if target == "cuda":
-        for name, value in {"trace": trace, "check": check, "slots_per_rank": slots_per_rank}.items():
+        for name, value in {"check": check, "slots_per_rank": slots_per_rank}.items():
             if value:
                 raise ValueError(f"`{name}` is the simulator's: only a simulated run has it")
         from .gpu_session import GpuSession
-        session = GpuSession(ranks, devices=devices, wait_timeout=wait_timeout)
+        session = GpuSession(ranks, devices=devices, wait_timeout=wait_timeout, trace=trace)
         return Result(session, run_on(session, main, args))
     if target != "sim":
         raise ValueError(f"target `{target}` is not available; this build has: sim, cuda")

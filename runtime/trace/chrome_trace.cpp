@@ -1,5 +1,5 @@
-// Writes spans as trace events.
-#include "runtime/trace/trace.h"
+// Spans as trace events: one a line, between a head that says which run it is and an end, so that the parts of several processes join.
+#include "runtime/trace/chrome_trace.h"
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -10,55 +10,106 @@ using interpreter::Span;
 using interpreter::SpanKind;
 using nlohmann::json;
 
-const char* category(SpanKind kind) {
-  switch (kind) {
-    case SpanKind::Kernel: return "kernel";
-    case SpanKind::Compute: return "compute";
-    case SpanKind::Wait: return "wait";
-    case SpanKind::Put: return "put";
-    case SpanKind::Get: return "get";
-    case SpanKind::Copy: return "copy";
-    case SpanKind::Barrier: return "barrier";
-    case SpanKind::Signal: return "signal";
-  }
-  return "other";
-}
+constexpr const char* kCategories[] = {"kernel", "compute", "wait",   "put",  "get",
+                                       "copy",   "barrier", "signal", "load", "store"};
+
+std::string line(const json& event) { return event.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 json event(const Span& s) {
   json args = {{"program", {s.program[0], s.program[1], s.program[2]}}, {"line", s.line}};
   if (s.peer >= 0) args["peer"] = s.peer;
   if (s.bytes) args["bytes"] = s.bytes;
+  const char* category = kCategories[size_t(s.kind)];
   return {{"ph", "X"},
           {"pid", s.rank},
           {"tid", s.lane},
           {"ts", s.beginNs / 1000.0},
           {"dur", (s.endNs - s.beginNs) / 1000.0},
-          {"cat", category(s.kind)},
-          {"name", s.kind == SpanKind::Compute ? s.name : std::string(category(s.kind)) + " " + s.name},
+          {"cat", category},
+          {"name", s.kind == SpanKind::Compute ? s.name : std::string(category) + " " + s.name},
           {"args", std::move(args)}};
 }
 
 std::string laneName(int lane) {
-  return lane < 10000 ? "slot " + std::to_string(lane) : "stream " + std::to_string(lane - 10000);
+  if (lane < interpreter::kStreamLanes) return "slot " + std::to_string(lane);
+  if (lane < interpreter::kPartLanes) return "stream " + std::to_string(lane - interpreter::kStreamLanes);
+  int slot = (lane - interpreter::kPartLanes) / interpreter::kPartsOfSlot,
+      part = (lane - interpreter::kPartLanes) % interpreter::kPartsOfSlot;
+  std::string who = part == interpreter::kProducerPart    ? "producer"
+                    : part == interpreter::kSignallerPart ? "signaller"
+                                                          : "warp " + std::to_string(part - interpreter::kWarpParts);
+  return "slot " + std::to_string(slot) + " " + who;
+}
+
+// Streams first, then each slot with its parts behind it.
+int placeOf(int lane) {
+  if (lane < interpreter::kStreamLanes) return interpreter::kPartLanes + lane * (interpreter::kPartsOfSlot + 1);
+  if (lane < interpreter::kPartLanes) return lane - interpreter::kStreamLanes;
+  int part = lane - interpreter::kPartLanes;
+  return interpreter::kPartLanes + part + part / interpreter::kPartsOfSlot + 1;
+}
+
+json about(int rank, const char* what, json args) {
+  return {{"ph", "M"}, {"pid", rank}, {"name", what}, {"args", std::move(args)}};
 }
 
 }  // namespace
 
-std::string chromeTrace(const interpreter::Trace& trace) {
-  json events = json::array();
+std::string traceHead(const interpreter::Trace& trace) {
+  json other = {{"clock", trace.originNs ? "measured" : "modelled"}, {"origin_ns", std::to_string(trace.originNs)}};
+  return R"({"displayTimeUnit":"ns","otherData":)" + other.dump() + ",\"traceEvents\":[\n";
+}
+
+std::string traceEvents(const interpreter::Trace& trace) {
+  std::vector<std::string> lines;
   std::set<std::pair<int, int>> lanes;
   for (const Span& s : trace.spans) lanes.emplace(s.rank, s.lane);
   std::set<int> ranks;
   for (auto [rank, lane] : lanes) {
     if (ranks.insert(rank).second)
-      events.push_back(
-          {{"ph", "M"}, {"pid", rank}, {"name", "process_name"}, {"args", {{"name", "rank " + std::to_string(rank)}}}});
-    events.push_back(
-        {{"ph", "M"}, {"pid", rank}, {"tid", lane}, {"name", "thread_name"}, {"args", {{"name", laneName(lane)}}}});
+      lines.push_back(line(about(rank, "process_name", {{"name", "rank " + std::to_string(rank)}})));
+    for (json of : {about(rank, "thread_name", {{"name", laneName(lane)}}),
+                    about(rank, "thread_sort_index", {{"sort_index", placeOf(lane)}})}) {
+      of["tid"] = lane;
+      lines.push_back(line(of));
+    }
   }
-  for (const Span& s : trace.spans) events.push_back(event(s));
-  return json{{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}}.dump(-1, ' ', false,
-                                                                                  json::error_handler_t::replace);
+  for (const Span& s : trace.spans) lines.push_back(line(event(s)));
+  std::string out;
+  for (const std::string& l : lines) out += (out.empty() ? "" : ",\n") + l;
+  return out;
+}
+
+std::string chromeTrace(const interpreter::Trace& trace) { return traceHead(trace) + traceEvents(trace) + kTraceEnd; }
+
+interpreter::Trace readChromeTrace(const std::string& text) {
+  interpreter::Trace out;
+  try {
+    json file = json::parse(text);
+    out.originNs = std::stoll(file.at("otherData").at("origin_ns").get<std::string>());
+    for (const json& e : file.at("traceEvents")) {
+      if (e.at("ph") != "X") continue;
+      const json& args = e.at("args");
+      auto kind = std::find(std::begin(kCategories), std::end(kCategories), e.at("cat").get<std::string>());
+      if (kind == std::end(kCategories))
+        throw std::runtime_error("an event of category `" + e.at("cat").get<std::string>() + "`");
+      Span s;
+      s.kind = SpanKind(kind - std::begin(kCategories));
+      s.rank = e.at("pid"), s.lane = e.at("tid");
+      s.beginNs = std::llround(e.at("ts").get<double>() * 1000);
+      s.endNs = s.beginNs + std::llround(e.at("dur").get<double>() * 1000);
+      s.name = e.at("name").get<std::string>();
+      if (s.kind != SpanKind::Compute) s.name.erase(0, std::string(*kind).size() + 1);
+      s.program = args.at("program").get<std::array<int32_t, 3>>();
+      s.line = args.at("line");
+      s.peer = args.value("peer", -1);
+      s.bytes = args.value("bytes", uint64_t(0));
+      out.spans.push_back(std::move(s));
+    }
+  } catch (const std::exception& e) {
+    throw std::runtime_error(std::string("not a trace that Tandem wrote: ") + e.what());
+  }
+  return out;
 }
 
 }  // namespace tandem::runtime

@@ -15,12 +15,17 @@ struct Row {
   explicit Row(int width) : compute(width), wait(width), move(width) {}
 };
 
-void add(std::vector<double>& row, const Span& s, double nsPerColumn) {
+struct Scale {
+  int64_t first, length;
+  double nsPerColumn;
+};
+
+void add(std::vector<double>& row, const Span& s, const Scale& scale) {
   int last = int(row.size()) - 1;
-  for (int c = std::min(last, int(s.beginNs / nsPerColumn)); c <= last && c * nsPerColumn < s.endNs; ++c) {
-    double begin = std::max(double(s.beginNs), c * nsPerColumn);
-    double end = std::min(double(s.endNs), (c + 1) * nsPerColumn);
-    if (end > begin) row[c] += (end - begin) / nsPerColumn;
+  double from = double(s.beginNs - scale.first), until = double(s.endNs - scale.first), width = scale.nsPerColumn;
+  for (int c = std::min(last, int(from / width)); c <= last && c * width < until; ++c) {
+    double begin = std::max(from, c * width), end = std::min(until, (c + 1) * width);
+    if (end > begin) row[size_t(c)] += (end - begin) / width;
   }
 }
 
@@ -36,17 +41,23 @@ std::string bar(const std::vector<double>& row) {
 }  // namespace
 
 std::string timeline(const interpreter::Trace& trace, int width) {
-  int64_t end = 1;
   std::map<int, Row> rows;
-  for (const Span& s : trace.spans) end = std::max(end, s.endNs);
-  double nsPerColumn = double(end) / width;
+  Scale time{firstNs(trace), 1, 0};
+  for (const Span& s : trace.spans) time.length = std::max(time.length, s.endNs - time.first);
+  time.nsPerColumn = double(time.length) / width;
   for (const Span& s : trace.spans) {
     Row& row = rows.try_emplace(s.rank, width).first->second;
     switch (s.kind) {
-      case SpanKind::Compute: add(row.compute, s, nsPerColumn); break;
-      case SpanKind::Wait: case SpanKind::Barrier: add(row.wait, s, nsPerColumn); break;
-      case SpanKind::Put: case SpanKind::Get: case SpanKind::Copy: add(row.move, s, nsPerColumn); break;
-      case SpanKind::Kernel: case SpanKind::Signal: break;
+      case SpanKind::Compute: add(row.compute, s, time); break;
+      case SpanKind::Wait:
+      case SpanKind::Barrier: add(row.wait, s, time); break;
+      case SpanKind::Put:
+      case SpanKind::Get:
+      case SpanKind::Copy: add(row.move, s, time); break;
+      case SpanKind::Kernel:
+      case SpanKind::Signal:
+      case SpanKind::Load:
+      case SpanKind::Store: break;
     }
   }
   std::string out;
@@ -57,7 +68,8 @@ std::string timeline(const interpreter::Trace& trace, int width) {
     out += "        wait    |" + bar(row.wait) + "|\n";
     out += "        move    |" + bar(row.move) + "|\n";
   }
-  std::string scale = std::to_string(end / 1000) + "." + std::to_string(end / 100 % 10) + " us (modelled)";
+  std::string scale = std::to_string(time.length / 1000) + "." + std::to_string(time.length / 100 % 10) +
+                      (trace.originNs ? " us" : " us (modelled)");
   out += "                 0" + std::string(std::max(1, width - 1 - int(scale.size())), ' ') + scale + "\n";
   return out;
 }

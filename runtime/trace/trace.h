@@ -1,5 +1,5 @@
-// Timelines of a run: as a Perfetto-readable trace file, as text for a terminal, as totals. The time is modelled
-// (interpreter/trace.h).
+// Timelines of a run: as a Perfetto-readable trace file, as text for a terminal, as totals. Whether the run was simulated, with modelled
+// time, or on GPUs, with measured time, is all the same (interpreter/trace.h).
 #pragma once
 #include "interpreter/trace.h"
 #include <string>
@@ -9,12 +9,21 @@ namespace tandem::runtime {
 // Chrome trace-event JSON, which Perfetto opens: one process a rank, one thread a resident slot or copy engine, flow
 // arrows from a signal's writer to its waiter.
 std::string chromeTrace(const interpreter::Trace& trace);
+// What chromeTrace() wrote; throws std::runtime_error for anything else.
+interpreter::Trace readChromeTrace(const std::string& text);
+
+// Writes a file as chromeTrace() gives it. A part of the same run, from another process, that is there already stays in it; processes
+// take turns. Throws std::runtime_error when the file cannot be written.
+void addToTraceFile(const std::string& path, const interpreter::Trace& trace);
+
+// Where drawings begin: at 0, but measured times at what happened first.
+int64_t firstNs(const interpreter::Trace& trace);
 
 // A few rows a rank, `width` columns of time: how many of its slots computed and how many waited, and whether its copy
 // engines moved data.
 std::string timeline(const interpreter::Trace& trace, int width);
 
-// JSON {"end_ns", "ranks": [{"rank", "compute_ns", "wait_ns", "transfer_ns", "overlapped_ns", "bytes"}]}: wait is
+// JSON {"end_ns" (after firstNs), "ranks": [{"rank", "compute_ns", "wait_ns", "transfer_ns", "overlapped_ns", "bytes"}]}: wait is
 // summed over the rank's programs, overlapped is the time in which the rank computed and moved data at once.
 std::string traceSummary(const interpreter::Trace& trace);
 

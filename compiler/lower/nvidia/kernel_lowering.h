@@ -12,6 +12,7 @@
 #include "compiler/lower/nvidia/thread_values.h"
 #include "compiler/target/target_info.h"
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
@@ -520,7 +521,7 @@ class KernelLowering {
   llvm::DenseMap<mlir::Value, Regs> values_;
   std::unique_ptr<analysis::AxisInfoAnalysis> axes_;  // made at the first block access
   std::unique_ptr<ThreadValues> threadValues_;        // made at the first question
-  llvm::DenseMap<mlir::Value, Ring> rings_;
+  llvm::MapVector<mlir::Value, Ring> rings_;          // in the order of the code, so that it decides what is written
   llvm::DenseMap<mlir::Value, Buffer> buffers_;
   llvm::DenseMap<mlir::Operation*, unsigned> tensorMaps_;  // index into KernelImage::tensorMaps
   int numWarps_ = 4, blocks_ = 1;

@@ -53,10 +53,10 @@ TEST(TargetInfo, TracedCodeIsForTheSameGpu) {
   EXPECT_EQ(traced.architecture(), plain.name());
   EXPECT_EQ(traced.name(), "sm_90a+trace");
   EXPECT_EQ(traced.maxSharedBytes(), plain.maxSharedBytes());
-  const TargetInfo& both = TargetInfo::named("sm_90a+nvshmem+trace");
+  const TargetInfo& both = TargetInfo::named("sm_90a+trace+nvshmem");
   EXPECT_TRUE(both.usesNvshmem() && both.recordsTrace());
   EXPECT_EQ(both.architecture(), "sm_90a");
-  EXPECT_THROW(TargetInfo::named("sm_90a+trace+nvshmem"), CompileError);
+  EXPECT_THROW(TargetInfo::named("sm_90a+nvshmem+trace"), CompileError);
 }
 
 TEST(TargetInfo, UnknownNameListsTheKnownOnes) {

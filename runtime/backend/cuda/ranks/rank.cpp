@@ -4,6 +4,9 @@
 #include "runtime/backend/cuda/device.h"
 #include "runtime/backend/cuda/ranks/mapped_heap.h"
 #include "runtime/backend/cuda/ranks/nvshmem_heap.h"
+#include "runtime/backend/cuda/ranks/wire.h"
+#include <algorithm>
+#include <numeric>
 #include <thread>
 
 namespace tandem::runtime::cuda {
@@ -19,6 +22,16 @@ std::unique_ptr<SymmetricHeap> heapFor(Rendezvous& meeting, const RankOptions& o
   return std::make_unique<MappedHeap>(meeting, o.rank, o.rankCount, o.device, o.heapStride);
 }
 
+// The first rank that got here begins the run's time.
+std::unique_ptr<RankTrace> traceFor(Rendezvous& meeting, const RankOptions& o, Stream aside) {
+  std::vector<int> world(static_cast<size_t>(o.rankCount));
+  std::iota(world.begin(), world.end(), 0);
+  int64_t origin = hostClockNs();
+  for (const Packet& p : meeting.gather(world, "start of the trace", Writer().put(origin).bytes))
+    origin = std::min(origin, Reader(p.bytes).get<int64_t>());
+  return std::make_unique<RankTrace>(o.rank, o.device, aside, origin);
+}
+
 }  // namespace
 
 Rank::Open::Open(Rendezvous& meeting, const RankOptions& o)
@@ -29,7 +42,7 @@ Rank::Open::Open(Rendezvous& meeting, const RankOptions& o)
       waits(watch, o.waitTimeoutMs > 0),
       nvshmem(nvshmemFor(meeting, o)),
       heap(heapFor(meeting, o, nvshmem != nullptr)),
-      trace(o.trace ? std::make_unique<RankTrace>(o.rank, o.device, streams.aside()) : nullptr),
+      trace(o.trace ? traceFor(meeting, o, streams.aside()) : nullptr),
       context(meeting, *heap, o.rank, o.rankCount, o.device, {watch.onDevice(), trace ? trace->address() : 0},
               streams.aside()),
       local(o.device, events),
@@ -42,7 +55,7 @@ Rank::Rank(const RankOptions& options)
 
 std::string Rank::target() const {
   bool throughNvshmem = open_ ? open_->nvshmem != nullptr : options_.transport == Transport::Nvshmem;
-  return propertiesOf(options_.device).target + (throughNvshmem ? "+nvshmem" : "");
+  return propertiesOf(options_.device).target + (options_.trace ? "+trace" : "") + (throughNvshmem ? "+nvshmem" : "");
 }
 
 Rank::~Rank() {

@@ -5,8 +5,8 @@
 
 namespace tandem::runtime::cuda {
 
-RankTrace::RankTrace(int rank, int device, Stream aside)
-    : rank_(rank), device_(device), aside_(aside), clock_(device), streams_(device) {
+RankTrace::RankTrace(int rank, int device, Stream aside, int64_t originNs)
+    : rank_(rank), device_(device), originNs_(originNs), aside_(aside), clock_(device), streams_(device) {
   constexpr uint64_t bytes = (kChunks + 2) * sizeof(TraceChunk);
   block_ = allocate(device, bytes);
   chunks_ = (block_ / sizeof(TraceChunk) + 2) * sizeof(TraceChunk);
@@ -50,7 +50,7 @@ const TraceKernel& RankTrace::kernelAt(Address sites) {
 interpreter::Trace RankTrace::collect() {
   BesideCapture beside;
   interpreter::Trace out;
-  out.measured = true;
+  out.originNs = originNs_;
   HostTime time(began_, clock_.compare(aside_));
   std::vector<TraceChunk> chunks = read(out.lost);
   out.spans = spansOf(chunks, chunks_, [this](Address sites) -> const TraceKernel& { return kernelAt(sites); });
@@ -59,8 +59,8 @@ interpreter::Trace RankTrace::collect() {
   out.lost += streams_.lost();
   for (interpreter::Span& s : out.spans) {
     s.rank = rank_;
-    s.beginNs = time.of(uint64_t(s.beginNs));
-    s.endNs = time.of(uint64_t(s.endNs));
+    s.beginNs = time.of(uint64_t(s.beginNs)) - originNs_;
+    s.endNs = time.of(uint64_t(s.endNs)) - originNs_;
   }
   return out;
 }

@@ -11,14 +11,15 @@ class RankTrace {
  public:
   static constexpr uint64_t kChunks = uint64_t(1) << 16;
 
-  RankTrace(int rank, int device, Stream aside);
+  // `originNs` of the host's clock is the trace's 0.
+  RankTrace(int rank, int device, Stream aside, int64_t originNs);
   ~RankTrace();
   RankTrace(const RankTrace&) = delete;
   RankTrace& operator=(const RankTrace&) = delete;
 
   Address address() const { return block_; }  // of the tandem_trace
   StreamTrace& streams() { return streams_; }
-  // Everything so far, by the host's clock. The rank's streams are idle.
+  // Everything so far. The rank's streams are idle.
   interpreter::Trace collect();
 
  private:
@@ -26,6 +27,7 @@ class RankTrace {
   std::vector<TraceChunk> read(uint64_t& lost);
 
   int rank_, device_;
+  int64_t originNs_;
   Stream aside_;
   Address block_ = 0, chunks_ = 0;
   DeviceClock clock_;

@@ -10,12 +10,12 @@ namespace {
 class GpuSession final : public runtime::Session {
  public:
   GpuSession(int rankCount, const std::vector<RankOptions>& here)
-      : ranks_(size_t(rankCount)), isTraced_(here.front().trace), run_(here.front().rendezvous) {
+      : ranks_(size_t(rankCount)), isTraced_(here.front().trace) {
     for (const RankOptions& o : here) ranks_[size_t(o.rank)] = std::make_unique<Rank>(o);
   }
 
   int rankCount() const override { return int(ranks_.size()); }
-  std::string target(int rank) const override { return at(rank).target() + (isTraced_ ? "+trace" : ""); }
+  std::string target(int rank) const override { return at(rank).target(); }
   std::string deviceName(int rank) const override { return propertiesOf(at(rank).device()).name; }
   int residentPrograms(int rank) const override { return propertiesOf(at(rank).device()).multiprocessors; }
 
@@ -40,21 +40,15 @@ class GpuSession final : public runtime::Session {
     return out;
   }
 
-  interpreter::Trace trace() const override {
-    if (!isTraced_) throw std::runtime_error("only a simulated run has a trace without being made to trace");
+  std::optional<interpreter::Trace> trace() const override {
+    if (!isTraced_) return std::nullopt;
     interpreter::Trace all;
-    all.measured = true;
-    all.run = run_;
-    all.originNs = originNs_;
     for (const auto& rank : ranks_) {
       if (!rank) continue;
       interpreter::Trace one = rank->trace();
+      all.originNs = one.originNs;
       all.lost += one.lost;
-      for (interpreter::Span& s : one.spans) {
-        s.beginNs -= originNs_;
-        s.endNs -= originNs_;
-        all.spans.push_back(std::move(s));
-      }
+      std::move(one.spans.begin(), one.spans.end(), std::back_inserter(all.spans));
     }
     return all;
   }
@@ -117,8 +111,6 @@ class GpuSession final : public runtime::Session {
   }
   std::vector<std::unique_ptr<Rank>> ranks_;  // null: another process's
   bool isTraced_;
-  std::string run_;
-  int64_t originNs_ = hostClockNs();
 };
 
 // Of no other session of any process.

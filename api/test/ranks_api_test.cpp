@@ -80,9 +80,6 @@ TEST_F(RanksApi, WhatOnlySimulatedRunsHave) {
     td_session* s = team.session();
     char* text = nullptr;
     EXPECT_EQ(lastErrorOf(td_counters(s, &text)), "only a simulated run has counters");
-    EXPECT_EQ(lastErrorOf(td_chrome_trace(s, &text)), "only a simulated run has a trace");
-    EXPECT_EQ(lastErrorOf(td_timeline(s, 80, &text)), "only a simulated run has a timeline");
-    EXPECT_EQ(lastErrorOf(td_trace_summary(s, &text)), "only a simulated run has a trace");
     EXPECT_EQ(lastErrorOf(td_first_difference(s, s, &text)), "only a simulated run has logged stores");
     EXPECT_EQ(text, nullptr);
     uint64_t address = team.zeros({4}, DType::Int32).address;
@@ -93,6 +90,51 @@ TEST_F(RanksApi, WhatOnlySimulatedRunsHave) {
     EXPECT_NE(td_host_access(s, 7, address, 16, 1), 0);
   };
   launch(main, onOneGpu());
+}
+
+TEST_F(RanksApi, TracesAreMeasured) {
+  RunOptions options = onOneGpu();
+  auto main = [](Team& team) {
+    Tensor x = team.zeros({16}, DType::Int32), y = team.zeros({16}, DType::Int32);
+    team.copy(y, x);
+  };
+  char* text = nullptr;
+  auto untraced = [&](Team& team) {
+    const std::string why = "the run was not traced: its session is made without `trace`";
+    EXPECT_EQ(lastErrorOf(td_chrome_trace(team.session(), &text)), why);
+    EXPECT_EQ(lastErrorOf(td_timeline(team.session(), 80, &text)), why);
+    EXPECT_EQ(lastErrorOf(td_trace_summary(team.session(), &text)), why);
+  };
+  RunReport without = launch(untraced, options);
+  EXPECT_EQ(without.chromeTrace + without.timeline, "");
+
+  options.trace = true;
+  RunReport with = launch(main, options);
+  nlohmann::json trace = nlohmann::json::parse(with.chromeTrace);
+  EXPECT_EQ(trace["otherData"]["clock"], "measured");
+  EXPECT_NE(with.chromeTrace.find("\"name\":\"copy on the device\""), std::string::npos);
+  EXPECT_NE(with.timeline.find("rank 0  compute"), std::string::npos);
+  EXPECT_EQ(with.timeline.find("modelled"), std::string::npos);
+
+  std::string file = testing::TempDir() + "tandem_trace.json";
+  setenv("TANDEM_TRACE", file.c_str(), 1);
+  launch(main, onOneGpu());
+  unsetenv("TANDEM_TRACE");
+  std::ifstream in(file);
+  std::string written{std::istreambuf_iterator<char>(in), {}};
+  std::filesystem::remove(file);
+  char* read = nullptr;
+  ASSERT_EQ(td_read_trace(written.c_str(), 60, &read), 0) << td_last_error();
+  nlohmann::json described = nlohmann::json::parse(read);
+  td_free(read);
+  EXPECT_EQ(described["summary"]["ranks"][0]["bytes"], 64);
+  EXPECT_EQ(lastErrorOf(td_read_trace("{}", 60, &text)).find("not a trace that Tandem wrote"), 0u);
+  EXPECT_EQ(lastErrorOf(td_read_trace(written.c_str(), 0, &text)), "`width` is 0; it is 1 to 10000");
+  EXPECT_EQ(text, nullptr);
+
+  setenv("TANDEM_TRACE", "/no/such/folder/t.json", 1);
+  EXPECT_EQ(refusal([&] { launch(main, onOneGpu()); }), "cannot write `/no/such/folder/t.json`: No such file or directory");
+  unsetenv("TANDEM_TRACE");
 }
 
 // The image in a cache folder of its own, whatever the fake driver says to it.

@@ -5,20 +5,20 @@ import linecache
 import os
 import re
 
-from .timeline_svg import timeline_svg
+from .timeline_svg import BARS, timeline_svg
 
 _BUFFER = re.compile(r"`(?P<name>[^`]+)`\[(?P<begin>\d+)\.\.(?P<end>\d+)\) (?:of|on) rank (?P<rank>\d+)")
 _NOTE = re.compile(r"^note: +(.+)$", re.M)
 _CONTEXT = 4  # lines before and behind
 _RULE_TEXT = "docs/spec/memory_model.md"
 
-_STYLE = """
+_STYLE = BARS + """
 :root { color-scheme: light dark; --page: #f6f7f9; --card: #fff; --text: #1d2129; --quiet: #5d6675; --line: #dfe3ea; --code: #f3f5f8;
-  --first: #d9480f; --first-back: #fff0e6; --second: #1864ab; --second-back: #e7f2fc; --error: #c92a2a; --warning: #b26a00; --good: #2b8a3e;
-  --compute: #4c8f5d; --wait: #d9a441; --transfer: #3f7fbf; --signal: #8a5cc2; --barrier: #b5555f; --kernel: #a3abb8; }
+  --first: #d9480f; --first-back: #fff0e6; --second: #1864ab; --second-back: #e7f2fc; --error: #c92a2a; --warning: #b26a00;
+  --good: #2b8a3e; }
 @media (prefers-color-scheme: dark) { :root { --page: #14171c; --card: #1c2027; --text: #e4e7ec; --quiet: #9aa4b2; --line: #303743;
   --code: #171b21; --first: #ff9d66; --first-back: #3a2417; --second: #74b9f5; --second-back: #15293b; --error: #ff8787;
-  --warning: #ffc078; --good: #69db7c; --kernel: #59616e; } }
+  --warning: #ffc078; --good: #69db7c; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--page); color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
 main { max-width: 1280px; margin: 0 auto; padding: 28px 20px 60px; }
@@ -55,9 +55,8 @@ summary { cursor: pointer; color: var(--quiet); }
 ul { margin: 6px 0 0; padding-left: 20px; }
 svg { display: block; width: 100%; height: auto; }
 svg text { fill: var(--quiet); font: 12px system-ui, sans-serif; }
-.k-compute { fill: var(--compute); } .k-wait { fill: var(--wait); } .k-transfer { fill: var(--transfer); }
-.k-signal { fill: var(--signal); }
-.k-barrier { fill: var(--barrier); } .k-kernel { fill: var(--kernel); } .axis { stroke: var(--line); }
+.axis { stroke: var(--line); }
+@media (prefers-color-scheme: dark) { .k-kernel { fill: #59616e; } }
 .stuck { fill: none; stroke: var(--error); stroke-dasharray: 4 3; } svg text.stuck-text { fill: var(--error); }
 """
 

@@ -182,7 +182,7 @@ def test_run_without_a_gpu(tmp_path):
         assert done.returncode == 1 and done.stdout == "" and done.stderr.count("\n") == 1 and words in done.stderr, done.stderr
 
 
-@pytest.mark.parametrize("option", ["trace", "check", "slots_per_rank"])
+@pytest.mark.parametrize("option", ["check", "slots_per_rank"])
 def test_the_simulators_options(option):
     with pytest.raises(ValueError, match=f"`{option}` is the simulator's"):
         tandem.launch(lambda team: 0, target="cuda", **{option: 1})

@@ -38,20 +38,23 @@ void KernelLowering::beginTrace() {
                                          llvm::GlobalValue::NotThreadLocal, 1);
 }
 
-// One thread for a program and for each of its added roles; where threads go ways of their own, the first of each warp.
+// One thread for a program and for each of its added roles; where threads go ways of their own, the first of each warp that is here.
 llvm::Value* KernelLowering::traceWriter(Operation* op) {
   if (role_ >= 2) return nullptr;
   if (isa<func::FuncOp>(op)) return isFirstThread();
   bool apart = threadValues(op).anyDiffers(op->getOperands()) || threadValues(op).isDivergent(op);
-  return apart ? b_.CreateICmpEQ(laneId(), b_.getInt32(0)) : isFirstThread();
+  if (!apart) return isFirstThread();
+  llvm::Value* first = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, ptx::activeMask(b_), b_.getTrue());
+  return b_.CreateICmpEQ(laneId(), first);
 }
 
 void KernelLowering::traced(const char* kind, Operation* op, llvm::Value* value, llvm::function_ref<void()> body) {
   if (!traceCursor_) return body();
   unsigned site = traceSite(kind, op->getLoc());
-  record(traceWriter(op), 2 * site, value);
+  llvm::Value* writer = traceWriter(op);
+  record(writer, 2 * site, value);
   body();
-  record(traceWriter(op), 2 * site + 1, nullptr);
+  record(writer, 2 * site + 1, nullptr);
 }
 
 void KernelLowering::traceInstant(const char* kind, Operation* op, llvm::Value* value) {

@@ -1,5 +1,6 @@
 // Questions and answers through pinned memory: the answer lies between the host's two looks at its clock.
 #include "runtime/backend/cuda/ranks/device_clock.h"
+#include "runtime/backend/cuda/memory.h"
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -79,7 +80,7 @@ void DeviceClock::ask(Stream stream, uint32_t round) {
   }
 }
 
-ClockPair DeviceClock::compare(Stream stream) {
+ClockPair DeviceClock::compare(Stream stream, Event then) {
   OnDevice scope(device_);
   std::memset(host_, 0, sizeof(Words));
   uint32_t rounds = kRounds;
@@ -88,13 +89,15 @@ ClockPair DeviceClock::compare(Stream stream) {
   for (unsigned i = 0; i < 3; ++i) launch.grid[i] = launch.block[i] = 1;
   launch.stream = stream;
   check(driver().launchKernelEx(&launch, function_, params, nullptr), "cuLaunchKernelEx");
+  if (then) recordEvent(device_, stream, then);
   ClockPair best;
   for (uint32_t round = 1; round <= kRounds; ++round) {
     int64_t before = hostClockNs();
     ask(stream, round);
     int64_t doubt = (hostClockNs() - before) / 2;
-    if (round == 1 || doubt < best.doubtNs) best = {host_->deviceNs, before + doubt, doubt};
+    if (round == 1 || doubt < best.doubtNs) best = {host_->deviceNs, before + doubt, doubt, 0};
   }
+  best.lastNs = host_->deviceNs;
   return best;
 }
 

@@ -8,6 +8,7 @@ namespace tandem::runtime::cuda {
 struct ClockPair {
   uint64_t deviceNs = 0;
   int64_t hostNs = 0, doubtNs = 0;
+  uint64_t lastNs = 0;  // of the device, when it had answered for the last time
 };
 
 int64_t hostClockNs();
@@ -19,8 +20,9 @@ class DeviceClock {
   DeviceClock(const DeviceClock&) = delete;
   DeviceClock& operator=(const DeviceClock&) = delete;
 
-  // Asks the device some times and keeps the quickest answer. Needs a multiprocessor for a moment.
-  ClockPair compare(Stream stream);
+  // Asks the device some times and keeps the quickest answer. Needs a multiprocessor for a moment. `then` (null: none) is
+  // recorded where the stream goes on, right after `lastNs`.
+  ClockPair compare(Stream stream, Event then = nullptr);
 
  private:
   struct Words {

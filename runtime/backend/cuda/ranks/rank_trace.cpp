@@ -13,8 +13,10 @@ RankTrace::RankTrace(int rank, int device, Stream aside, int64_t originNs)
   set(device, aside, block_, 0, bytes);
   tandem_trace trace{0, kChunks, chunks_};
   copyFromHost(device, aside, block_, &trace, sizeof trace);
-  began_ = clock_.compare(aside);
-  streams_.begin(aside, clock_.compare(aside).deviceNs);
+  Event base = createEvent(device);
+  began_ = clock_.compare(aside, base);
+  streams_.begin(base, began_.lastNs);
+  synchronizeStream(device, aside);
 }
 
 RankTrace::~RankTrace() {

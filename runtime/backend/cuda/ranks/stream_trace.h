@@ -14,8 +14,8 @@ class StreamTrace {
   StreamTrace(const StreamTrace&) = delete;
   StreamTrace& operator=(const StreamTrace&) = delete;
 
-  // Events count from now on, which is `deviceNs` of the device's timer.
-  void begin(Stream stream, uint64_t deviceNs);
+  // Events count from `base`, which has been reached at `deviceNs` of the device's timer and is the trace's from now on.
+  void begin(Event base, uint64_t deviceNs);
 
   // Between the two calls the work is queued. A stream that is being captured is passed over: null.
   Event before(Stream stream);

@@ -216,14 +216,32 @@ def _run_on_gpu(options, script):
         os.environ[TRANSPORT] = options.transport
     if options.check:
         raise SystemExit("tandem: `--check` is the simulator's: only a simulated run has it")
+    if not options.trace and not options.timeline:
+        return _run_ranks_on_gpus(options, script)
     with tempfile.TemporaryDirectory() as folder:
-        trace = options.trace or (options.timeline and os.path.join(folder, "trace.json"))
-        if trace:
-            os.environ[TRACE] = os.path.abspath(trace)
-        code = _run_ranks_on_gpus(options, script)
-        if options.timeline and code == 0:
-            from .trace_file import TraceFile
-            print(TraceFile(trace).timeline(), end="")
+        path = os.path.abspath(options.trace or os.path.join(folder, "trace.json"))
+        return _tell_trace(_run_traced(options, script, path), options, path)
+
+
+def _run_traced(options, script, path):
+    try:
+        with open(path, "w"):  # a run before leaves nothing in it
+            pass
+    except OSError as error:
+        raise SystemExit(f"tandem: cannot write {options.trace}: {error.strerror}")
+    os.environ[TRACE] = path
+    return _run_ranks_on_gpus(options, script)
+
+
+def _tell_trace(code, options, path):
+    if os.path.getsize(path) == 0:
+        os.unlink(path)
+        if code == 0:
+            print("tandem: there is no trace: the script has not called tandem.init()", file=sys.stderr)
+        return code or 1
+    if options.timeline:
+        from .trace_file import TraceFile
+        print(TraceFile(path).timeline(), end="")
     return code
 
 

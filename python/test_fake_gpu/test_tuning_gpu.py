@@ -231,4 +231,8 @@ def test_run_on_a_gpu(tmp_path):
     assert (done.returncode, done.stdout) == (0, "cuda\n"), done.stderr
     done = run_on_gpu(tmp_path, "", library="/nowhere/libcuda.so.1")
     assert done.returncode == 1 and done.stderr.startswith("no NVIDIA GPU: ") and done.stderr.count("\n") == 1
-    assert "only a simulated run has them" in run_on_gpu(tmp_path, "", "--timeline").stderr
+    assert "only a simulated run has it" in run_on_gpu(tmp_path, "", "--check").stderr
+    for words in (["--timeline"], ["--trace", str(tmp_path / "t.json")]):
+        done = run_on_gpu(tmp_path, "", *words)
+        assert (done.returncode, done.stderr) == (1, "tandem: there is no trace: the script has not called tandem.init()\n")
+    assert not (tmp_path / "t.json").exists()

@@ -20,10 +20,10 @@ ops::GemmConfig parseConfig(const char* text) {
   ops::GemmConfig c;
   int transposed = 0;
   const std::map<std::string, int*> members = {
-      {"block_m", &c.blockM},       {"block_n", &c.blockN},     {"block_k", &c.blockK},
-      {"programs", &c.programs},    {"num_warps", &c.numWarps}, {"num_stages", &c.numStages},
-      {"group", &c.group},          {"slices", &c.slices},      {"lag", &c.lag},
-      {"b_transposed", &transposed}};
+      {"block_m", &c.blockM},    {"block_n", &c.blockN},       {"block_k", &c.blockK},
+      {"programs", &c.programs}, {"num_warps", &c.numWarps},   {"num_stages", &c.numStages},
+      {"group", &c.group},       {"slices", &c.slices},        {"pieces", &c.pieces},
+      {"lag", &c.lag},           {"b_transposed", &transposed}};
   const json options = json::parse(text);
   for (auto& [key, value] : options.items()) {
     if (key == "copies") {
@@ -55,6 +55,8 @@ json jsonOf(const ops::GemmConfig& c) {
   json out = {{"block_m", c.blockM},     {"block_n", c.blockN},       {"block_k", c.blockK}, {"programs", c.programs},
               {"num_warps", c.numWarps}, {"num_stages", c.numStages}, {"group", c.group}};
   if (c.lag >= 0) out["lag"] = c.lag;
+  if (c.slices) out["slices"] = c.slices;
+  if (c.pieces) out["pieces"] = c.pieces;
   if (!c.copies.empty()) out["copies"] = c.copies;
   return out;
 }

@@ -12,8 +12,13 @@ struct Defaults {
   int64_t chunkBytes;
 };
 
-constexpr Defaults kSimulated = {4, 4, 16 << 10}, kOnGpu = {132, 16, 128 << 10};
-// A thread moves so many times 16 bytes at once.
+// Two programs a multiprocessor: while one waits for its signals, the other sends.
+constexpr int kEach = 2;
+constexpr Defaults kSimulated = {4, 4, 16 << 10}, kOnGpu = {kEach * 132, 4, 16 << 10};
+// Small shards: each program's in one chunk.
+constexpr Defaults kSmallOnGpu = {128, 8, 128 << 10};
+constexpr int64_t kSmallShard = 4 << 20;
+// A thread moves so many times 16 bytes at once, at most.
 constexpr int64_t kVectors = 4;
 
 [[noreturn]] void fail(const char* op, const std::string& what) { throw Error(std::string("`") + op + "`: " + what); }
@@ -26,7 +31,18 @@ CollectiveConfig completed(const CollectiveConfig& given, const Team& team) {
   if (!config.programs) config.programs = defaults.programs;
   if (!config.numWarps) config.numWarps = defaults.numWarps;
   if (!config.chunkBytes) config.chunkBytes = defaults.chunkBytes;
-  config.programs = std::min(config.programs, team.residentPrograms());
+  bool shares = team.target() != "sim" && config.numWarps <= kOnGpu.numWarps;
+  config.programs = std::min(config.programs, team.residentPrograms() * (shares ? kEach : 1));
+  return config;
+}
+
+CollectiveConfig sized(const CollectiveConfig& given, const CollectiveConfig& completed, int64_t shardBytes,
+                       const Team& team) {
+  if (team.target() == "sim" || shardBytes > kSmallShard) return completed;
+  CollectiveConfig config = completed;
+  if (!given.programs) config.programs = std::min({kSmallOnGpu.programs, completed.programs, team.residentPrograms()});
+  if (!given.numWarps) config.numWarps = kSmallOnGpu.numWarps;
+  if (!given.chunkBytes) config.chunkBytes = kSmallOnGpu.chunkBytes;
   return config;
 }
 
@@ -39,8 +55,10 @@ int64_t mostChunks(const CollectiveConfig& config, int64_t mostElements, DType d
   return cdiv(mostElements, config.programs * chunkElements(config, mostElements, dtype));
 }
 
-int64_t tileElements(const CollectiveConfig& config, DType dtype) {
-  return config.numWarps * 32 * kVectors * 16 / byteSize(dtype);
+int64_t tileElements(const CollectiveConfig& config, int64_t chunk, DType dtype) {
+  int64_t vectors = kVectors, each = config.numWarps * 32 * 16 / byteSize(dtype);
+  while (vectors > 1 && vectors * each > chunk) vectors /= 2;
+  return vectors * each;
 }
 
 void checkPositive(const char* op, const char* name, int64_t value) {

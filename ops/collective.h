@@ -15,12 +15,15 @@ inline int64_t shardElements(int64_t n, int ranks) { return roundUp(cdiv(n, rank
 
 // `given` with every 0 replaced; chunks are whole numbers of kChunkElements.
 CollectiveConfig completed(const CollectiveConfig& given, const Team& team);
+// The same for shards of so many bytes: small ones go by fewer programs and warps, where `given` leaves that open.
+CollectiveConfig sized(const CollectiveConfig& given, const CollectiveConfig& completed, int64_t shardBytes,
+                       const Team& team);
 // Elements of a chunk where `programs` share `shard` elements.
 int64_t chunkElements(const CollectiveConfig& config, int64_t shard, DType dtype);
 // The most chunks of one program: never more for smaller shards.
 int64_t mostChunks(const CollectiveConfig& config, int64_t mostElements, DType dtype);
 // Elements that a program of a kernel in two shots moves at once.
-int64_t tileElements(const CollectiveConfig& config, DType dtype);
+int64_t tileElements(const CollectiveConfig& config, int64_t chunk, DType dtype);
 
 // Throw Error that names operator, argument and what was seen.
 void checkConfig(const char* op, const CollectiveConfig& config);

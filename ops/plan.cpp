@@ -25,9 +25,15 @@ constexpr int kGroup = 8;
 constexpr double kBusyLink = .6;
 // What the model does not see of the order of owners: neighbouring tiles share what they read, or a link without pauses.
 constexpr double kOtherOrder = 1.05;
-constexpr int kSlices = 8;
+constexpr int kSlices = 12;
+// Copies of narrower columns, in bytes, are much slower.
+constexpr int64_t kColumns = 2048;
 // Where there are more tiles, how the first ones begin and the last ones end is nothing.
-constexpr int64_t kTilesWorthSlicing = 20000;
+constexpr int64_t kTilesWorthSlicing = 3000;
+// With pieces only the quickest ways without are tried.
+constexpr size_t kWaysWorthCutting = 6;
+// All pieces together take this many rounds at most.
+constexpr int kRoundsOfPieces = 3;
 // A copy more, where nobody waits for it: the link's and the host's.
 constexpr double kSpareCopyUs = .3;
 
@@ -73,7 +79,7 @@ double rateOf(const GemmConfig& config) {
 // Slices that every rank counts alike: whole steps of the inner size, whichever tile a rank takes.
 Slices slicesWithoutCopies(const GemmSizes& sizes, const GemmConfig& given, const GemmPlace& place) {
   constexpr int64_t deepest = 256;  // bytes of a tile's inner size
-  int64_t step = place.target == "sim" ? kSimulated.k : deepest / byteSize(sizes.dtype);
+  int64_t step = place.target == "sim" ? kSimulated.k : (given.slices ? deepest : kColumns) / byteSize(sizes.dtype);
   if (given.blockK) step = place.target == "sim" ? given.blockK : std::max<int64_t>(step, given.blockK);
   int64_t steps = cdiv(sizes.k, step),
           perSlice = cdiv(steps, std::min<int64_t>(given.slices ? given.slices : kSlices, steps));
@@ -85,7 +91,10 @@ using Copies = std::vector<int>;
 // Small pieces first, for programs that wait for the first data: 1, 1, 2, 4, ...
 Copies growing(int slices) {
   Copies out;
-  for (int done = 0; done < slices; done += out.back()) out.push_back(std::min(std::max(1, done), slices - done));
+  for (int done = 0; done < slices; done += out.back()) {
+    int next = std::max(1, done), left = slices - done;
+    out.push_back(left < 2 * next ? left : next);
+  }
   return out;
 }
 
@@ -101,24 +110,46 @@ Copies swelling(int slices) {
   return out;
 }
 
-// How the slices of a peer may travel; a copy more costs the link some microseconds.
-std::vector<Copies> waysToOnePeer(int slices) {
+// How the slices of a peer may travel; a copy more costs the link some microseconds. Where somebody waits for the first data, for
+// the last, and for both.
+std::vector<Copies> different(int slices, std::initializer_list<Copies> more) {
   std::vector<Copies> ways = {{slices}};
-  for (Copies more : {growing(slices), reversed(growing(slices)), swelling(slices)})
-    if (slices > 1 && std::find(ways.begin(), ways.end(), more) == ways.end()) ways.push_back(more);
-  if (slices > 3) ways.push_back({slices / 2, slices - slices / 2});
+  for (const Copies& way : more)
+    if (slices > 1 && std::find(ways.begin(), ways.end(), way) == ways.end()) ways.push_back(way);
   return ways;
 }
+// Half of what is left, until that is `last` or less.
+Copies halving(int slices, int last) {
+  Copies out;
+  for (int left = slices; left > 0; left -= out.back()) out.push_back(left > last ? (left + 1) / 2 : left);
+  return out;
+}
+Copies halves(int slices) { return {slices / 2, slices - slices / 2}; }
+std::vector<Copies> waysForFirst(int slices) {
+  return different(slices, {halves(slices), growing(slices), {1, slices - 1}});
+}
+std::vector<Copies> waysForLast(int slices) {
+  return different(slices, {halves(slices), halving(slices, 1), halving(slices, 2), {slices - 1, 1}});
+}
+std::vector<Copies> waysForBoth(int slices) {
+  return different(slices, {halves(slices),
+                            growing(slices),
+                            {1, slices - 1},
+                            halving(slices, 1),
+                            halving(slices, 2),
+                            {slices - 1, 1},
+                            swelling(slices)});
+}
 
-// Programs may wait for the first peer's data, and for the last one's after everything else.
+// Programs may wait for the first peer's data, for the last one's after everything else, and where the link takes longest for all.
 std::vector<Slices> waysToSlice(const GemmSizes& sizes, const GemmConfig& given, const GemmPlace& place) {
   Slices slices = slicesWithoutCopies(sizes, given, place);
   int all = int(slices.count);
   size_t peers = size_t(sizes.ranks - 1);
   std::vector<Slices> out;
-  auto add = [&](const Copies& first, const Copies& last) {
+  auto add = [&](const Copies& first, const Copies& middle, const Copies& last) {
     Slices& way = out.emplace_back(slices);
-    way.copies.assign(peers, {all});
+    way.copies.assign(peers, middle);
     if (peers) way.copies.front() = first, way.copies.back() = last;
   };
   if (!given.copies.empty()) {
@@ -130,14 +161,38 @@ std::vector<Slices> waysToSlice(const GemmSizes& sizes, const GemmConfig& given,
     return {slices};
   }
   bool simulated = place.target == "sim";
-  if (simulated && peers == 1) add(swelling(all), swelling(all));
-  if (simulated && peers > 1) add(growing(all), reversed(growing(all)));
-  std::vector<Copies> ways = waysToOnePeer(all);
-  if (peers == 0 || cdiv(sizes.m, kSimulated.m) * cdiv(sizes.n, kSimulated.n) > kTilesWorthSlicing) ways.resize(1);
-  for (const Copies& first : ways)
-    for (const Copies& last : ways)
-      if (peers > 1 || first == last) add(first, last);
+  if (simulated && peers == 1) add({}, {}, swelling(all));
+  if (simulated && peers > 1) add(growing(all), {all}, reversed(growing(all)));
+  if (peers < 2) {
+    for (const Copies& way : waysForBoth(peers ? all : 1)) add({}, {}, way);
+    return out;
+  }
+  for (const Copies& first : waysForFirst(all))
+    for (const Copies& last : waysForLast(all)) {
+      add(first, {all}, last);
+      if (peers < 3 || all == 1) continue;
+      add(first, halves(all), last);
+      if (all > 4) add(first, halving(all, 2), last);
+    }
   return out;
+}
+
+int64_t tileCount(const GemmSizes& sizes, const GemmConfig& config) {
+  int64_t shard = shardRows(sizes.m, sizes.ranks);
+  return cdiv(sizes.m, shard) * cdiv(shard, config.blockM) * cdiv(sizes.n, config.blockN);
+}
+
+// Into how many pieces the tiles left over for the last round may be cut.
+std::vector<int> waysToCut(GemmOp op, const GemmConfig& config, const GemmSizes& sizes, const GemmPlace& place) {
+  if (op != GemmOp::AllGather) return {0};
+  int64_t left = tileCount(sizes, config) % config.programs;
+  if (!left) return {1};
+  if (config.pieces) return {config.pieces};
+  std::vector<int> ways = {1};
+  for (int pieces : {2, 3, 4})
+    if (left * pieces <= kRoundsOfPieces * config.programs) ways.push_back(pieces);
+  if (place.target == "sim") std::reverse(ways.begin(), ways.end());
+  return ways;
 }
 
 size_t copiesOf(const Slices& slices) {
@@ -186,20 +241,32 @@ std::vector<GemmChoice> choices(GemmOp op, const GemmConfig& given, const GemmSi
                                 const Machine& machine) {
   if (op == GemmOp::AllGather) checkCopies(given, sizes, place);
   std::vector<GemmChoice> out;
-  std::vector<Slices> ways = op == GemmOp::AllGather ? waysToSlice(sizes, given, place) : std::vector<Slices>(1);
+  std::vector<Slices> all = op == GemmOp::AllGather ? waysToSlice(sizes, given, place) : std::vector<Slices>(1);
   std::vector<std::pair<int, int>> seen;
   for (const Tile& tile : tilesFor(sizes.dtype, place)) {
     GemmConfig config = filled(given, tile, place);
     if (std::find(seen.begin(), seen.end(), std::pair(config.blockM, config.blockN)) != seen.end()) continue;
     seen.emplace_back(config.blockM, config.blockN);
     std::vector<int> lags = lagsFor(op, config, sizes, machine);
-    for (int lag : lags)
-      for (const Slices& way : ways) {
-        GemmChoice& choice = out.emplace_back(config, way);
-        choice.config.lag = lag;
-        choice.microseconds = predicted(op, sizes, choice, rateOf(config), place.residentPrograms, machine) *
-                              (lag == lags.front() ? 1 : kOtherOrder);
-      }
+    size_t sliced = tileCount(sizes, config) > kTilesWorthSlicing ? 1 : all.size();
+    std::vector<int> cuts = waysToCut(op, config, sizes, place);
+    auto consider = [&](int lag, const Slices& way, int pieces) {
+      GemmChoice& choice = out.emplace_back(config, way);
+      choice.config.lag = lag;
+      choice.config.pieces = pieces;
+      choice.microseconds = predicted(op, sizes, choice, rateOf(config), place.residentPrograms, machine) *
+                            (lag == lags.front() ? 1 : kOtherOrder);
+    };
+    for (int lag : lags) {
+      size_t first = out.size();
+      for (size_t i = 0; i < sliced; ++i) consider(lag, all[i], cuts.front());
+      std::vector<GemmChoice> best(out.begin() + int64_t(first), out.end());
+      std::sort(best.begin(), best.end(),
+                [](const GemmChoice& a, const GemmChoice& b) { return a.microseconds < b.microseconds; });
+      best.resize(std::min(best.size(), kWaysWorthCutting));
+      for (const GemmChoice& way : best)
+        for (size_t i = 1; i < cuts.size(); ++i) consider(lag, way.slices, cuts[i]);
+    }
   }
   return inOrder(std::move(out), place.target == "sim");
 }
@@ -216,6 +283,10 @@ void checkCopies(const GemmConfig& given, const GemmSizes& sizes, const GemmPlac
   if (!fits)
     throw Error("`copies` has to deal all " + std::to_string(wanted) + " slices to each of the " +
                 std::to_string(sizes.ranks - 1) + " peers");
+}
+
+int64_t mostPieces(const GemmConfig& given, int64_t programs) {
+  return given.pieces == 1 ? 1 : programs * std::max(kRoundsOfPieces, given.pieces);
 }
 
 TileBounds tileBounds(const GemmConfig& given, const std::string& target) {

@@ -49,6 +49,9 @@ std::vector<GemmChoice> choices(GemmOp op, const GemmConfig& given, const GemmSi
 // Throws Error unless `given.copies` is empty or says of every slice and peer how it travels.
 void checkCopies(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place);
 
+// How many tiles left over for a round there are at most, in all their pieces together.
+int64_t mostPieces(const GemmConfig& given, int64_t programs);
+
 // The smallest and the largest tile of all choices for any sizes.
 struct TileBounds {
   int leastM, leastN, mostM, mostN;

@@ -6,12 +6,14 @@ namespace tandem::ops {
 namespace {
 
 // Measured with bench/gpu/overlap on H200s, in microseconds: what no profile says.
-constexpr double kFill = 16;          // of a cold kernel: descriptors, instructions, the first stages
-constexpr double kTile = 1.23;        // from a tile's last product to the next one's first
-constexpr double kFinish = 2.5;       // AllGather + GEMM: the kernel behind, without its flight
+constexpr double kFill = 16;     // of a cold kernel: descriptors, instructions, the first stages
+constexpr double kTile = 1.23;   // from a tile's last product to the next one's first
+constexpr double kFinish = 2.5;  // AllGather + GEMM: the kernel behind, without its flight
+constexpr double kPieceStored = 13e3, kPiecesAdded = 50e3;  // AllGather + GEMM: of tiles in pieces, bytes a microsecond
+constexpr double kColumnsRate = .92;  // of whole rows' copies, where some columns of each are copied
 constexpr double kLast = 6.5;         // GEMM + ReduceScatter: the last sums leave the chip
 constexpr double kPartFence = 2.7;    // before the signal of a part
-constexpr double kAddBytes = 15.1e3;  // of a peer's part, read and added, a microsecond
+constexpr double kAddBytes = 24e3;    // of a peer's part, read and added, a microsecond
 constexpr double kStoresBesideProducts = .87;
 
 int64_t cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -21,14 +23,32 @@ struct Tiles {
   int programs;
   double operations;    // of a tile
   double total, alone;  // operations a microsecond: of all programs together, of one at most
+  int pieces;           // of a tile left over
   int64_t count() const { return shards * ofShard; }
+  int64_t left() const { return pieces > 1 ? count() % programs : 0; }
+  int64_t whole() const { return count() - left(); }
+  int64_t items() const { return whole() + left() * pieces; }
 
   // In the last round few programs are left, and each is faster.
-  double microseconds(int64_t tile) const {
-    int64_t active = std::min<int64_t>(programs, count() - tile / programs * programs);
+  double microseconds(int64_t item) const {
+    int64_t active = std::min<int64_t>(programs, items() - item / programs * programs);
     return operations / std::min(alone, total / double(active)) + kTile;
   }
 };
+
+// What a program does in one go: a tile, or the part of K between two shares of it.
+struct Item {
+  int64_t tile;
+  double begin, end;
+  bool isLast;  // adds up the tile's pieces
+};
+
+Item itemOf(int64_t item, const Tiles& tiles) {
+  if (item < tiles.whole()) return {item, 0, 1, false};
+  int64_t piece = (item - tiles.whole()) / tiles.left();
+  double share = 1.0 / tiles.pieces;
+  return {item - piece * tiles.left(), double(piece) * share, double(piece + 1) * share, piece + 1 == tiles.pieces};
+}
 
 Tiles tilesOf(const GemmSizes& sizes, const GemmConfig& c, double rate, int resident, const Machine& machine) {
   int64_t shard = shardRows(sizes.m, sizes.ranks);
@@ -38,7 +58,8 @@ Tiles tilesOf(const GemmSizes& sizes, const GemmConfig& c, double rate, int resi
           c.programs,
           2.0 * c.blockM * c.blockN * depth,
           total,
-          total / resident * machine.aloneRatio};
+          total / resident * machine.aloneRatio,
+          c.pieces};
 }
 
 // When each slice of each shard is there, in the order in which the tiles take them; the own shard is.
@@ -50,7 +71,8 @@ std::vector<std::vector<double>> arrivals(const GemmSizes& sizes, const Slices& 
     std::vector<double>& there = all.emplace_back();
     for (int count : slices.copies[size_t(d)]) {
       int64_t first = int64_t(there.size()) * slices.columns;
-      now += machine.copyUs + rowBytes * double(std::min(count * slices.columns, sizes.k - first)) / machine.copyBytes;
+      int64_t columns = std::min(count * slices.columns, sizes.k - first);
+      now += machine.copyUs + rowBytes * double(columns) / (machine.copyBytes * (columns < sizes.k ? kColumnsRate : 1));
       there.insert(there.end(), size_t(count), now);
     }
   }
@@ -61,19 +83,24 @@ double allGather(const GemmSizes& sizes, const GemmChoice& choice, const Tiles& 
   const Slices& slices = choice.slices;
   double begin = kFill + machine.launchUs, end = begin;
   auto there = arrivals(sizes, slices, tiles.shards, begin, machine);
+  double pieceBytes = 4.0 * choice.config.blockM * choice.config.blockN;
   std::vector<double> free(size_t(tiles.programs), begin);
-  for (int64_t tile = 0; tile < tiles.count(); ++tile) {
-    const std::vector<double>& slice = there[size_t(tile / tiles.ofShard)];
-    double& now = free[size_t(tile % tiles.programs)];
-    double whole = tiles.microseconds(tile);
+  for (int64_t i = 0; i < tiles.items(); ++i) {
+    Item item = itemOf(i, tiles);
+    const std::vector<double>& slice = there[size_t(item.tile / tiles.ofShard)];
+    double& now = free[size_t(i % tiles.programs)];
+    double whole = tiles.microseconds(i);
     if (slice.back() <= now) {
-      now += whole;
+      now += whole * (item.end - item.begin);
     } else {
       for (int64_t s = 0; s < slices.count; ++s) {
-        double share = double(std::min(slices.columns, sizes.k - s * slices.columns)) / double(sizes.k);
-        now = std::max(now, slice[size_t(s)]) + whole * share;
+        double first = double(s * slices.columns) / double(sizes.k),
+               behind = double((s + 1) * slices.columns) / double(sizes.k);
+        double share = std::min({behind, item.end, 1.0}) - std::max(first, item.begin);
+        if (share > 0) now = std::max(now, slice[size_t(s)]) + whole * share;
       }
     }
+    if (i >= tiles.whole()) now += pieceBytes * (1 / kPieceStored + (item.isLast ? tiles.pieces / kPiecesAdded : 0));
     end = std::max(end, now);
   }
   return sizes.ranks == 1 ? end : std::max(end, there.back().back()) + kFinish + machine.roundTripUs;

@@ -63,6 +63,10 @@ void checkOperator(const char* op, int64_t maxM, int64_t n, int64_t k, DType dty
   checkNotNegative(op, "num_stages", config.numStages);
   checkNotNegative(op, "group", config.group);
   checkNotNegative(op, "slices", config.slices);
+  checkNotNegative(op, "pieces", config.pieces);
+  if (config.pieces > kMostPieces)
+    throw Error(std::string("`") + op + "`: `pieces` is " + std::to_string(config.pieces) + ", 1 to " +
+                std::to_string(kMostPieces) + " are possible");
 }
 
 void checkResult(const char* op, const char* what, const Tensor& t) {

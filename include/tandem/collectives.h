@@ -43,7 +43,7 @@ class TANDEM_API AllReduce {
   DType dtype_;
   AllReduceWay way_;
   double reach_ = 1;  // of the sizes at which the way changes, by the machine's profile
-  CollectiveConfig config_;
+  CollectiveConfig given_, config_;
   std::unique_ptr<Words> words_, sharedWords_;  // one shot, two shots
   Tensor parts_, sums_, ready_, done_, epochs_;
 };
@@ -61,7 +61,7 @@ class TANDEM_API ReduceScatter {
   Team& team_;
   int64_t maxM_, columns_, mostChunks_;
   DType dtype_;
-  CollectiveConfig config_;
+  CollectiveConfig given_, config_;
   Tensor parts_, ready_, epochs_;
 };
 

@@ -17,6 +17,7 @@ struct GemmConfig {
   int numWarps = 0, numStages = 0;
   int group = 0;             // row blocks whose tiles follow one another, as they read the same columns
   int slices = 0;            // of K, in which a shard travels (AllGatherGemm)
+  int pieces = 0;            // of K, into which tiles left over for the last round are cut (AllGatherGemm)
   bool bTransposed = false;  // b is [n, k]
   int lag = -1;  // GemmReduceScatter: tiles for each peer before owners take turns; 0: owner by owner; -1: its choice
   std::vector<std::vector<int>> copies = {};  // AllGatherGemm: how many slices each copy to the d-th peer takes
@@ -25,10 +26,10 @@ struct GemmConfig {
 // What `tune` found. Times are microseconds of one call, of the slowest rank.
 struct TunedGemm {
   GemmConfig config;
-  double predicted = 0;                  // by the model
-  double measured = 0;                   // 0 on simulated ranks, which have no time
-  double untuned = 0;                    // measured, of what the model would have taken
-  int tried = 0;                         // 0: it was known
+  double predicted = 0;  // by the model
+  double measured = 0;   // 0 on simulated ranks, which have no time
+  double untuned = 0;    // measured, of what the model would have taken
+  int tried = 0;         // 0: it was known
 };
 
 // Rows of an M-row matrix that rank r holds when it is sharded over `ranks`: cdiv(M, ranks), fewer (or none) on the
@@ -65,7 +66,7 @@ class TANDEM_API AllGatherGemm {
   GemmConfig config_;
   std::unique_ptr<Planner> planner_;
   int64_t pitch_;  // rows from one shard to the next in gathered_
-  Tensor gathered_, ready_, done_, epoch_;
+  Tensor gathered_, ready_, done_, epoch_, pieces_, brought_;
   int pushStream_ = 0;
 };
 

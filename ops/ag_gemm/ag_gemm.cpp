@@ -41,6 +41,9 @@ AllGatherGemm::AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
   ready_ = team.zeros({team.size()}, DType::Int64, "ag_gemm ready");
   done_ = team.zeros({team.size()}, DType::Int64, "ag_gemm done");
   epoch_ = team.localZeros({1}, DType::Int64, "ag_gemm epoch");
+  pieces_ = team.localZeros({mostPieces(config, team.residentPrograms()), tiles.mostM * tiles.mostN}, DType::Float32,
+                            "ag_gemm pieces");
+  brought_ = team.localZeros({team.residentPrograms()}, DType::Int32, "ag_gemm brought");
   if (team.size() > 1) pushStream_ = team.newStream();
 }
 
@@ -48,7 +51,7 @@ AllGatherGemm::~AllGatherGemm() = default;
 
 void AllGatherGemm::close() {
   team_.barrier();
-  for (const Tensor& t : {gathered_, ready_, done_, epoch_}) team_.release(t);
+  for (const Tensor& t : {gathered_, ready_, done_, epoch_, pieces_, brought_}) team_.release(t);
 }
 
 AllGatherGemm::Plan AllGatherGemm::planned(const Tensor& a, const Tensor& b, const Tensor& c, int64_t m) const {
@@ -67,13 +70,14 @@ void AllGatherGemm::multiply(const Plan& plan, const Tensor& a, const Tensor& b,
       .grid = {config.programs, 1, 1}, .numWarps = config.numWarps, .stream = stream, .numStages = config.numStages};
   static const Kernel gemm = kernel("ag_gemm");
   team_.launch(gemm, launch,
-               {plan.ownRows ? a : gathered_, gathered_, b, c, ready_, plan.m, n_, k_,
+               {plan.ownRows ? a : gathered_, gathered_, b, c, ready_, pieces_, brought_, plan.m, n_, k_,
                 std::max<int64_t>(plan.ownRows, 1), plan.shard, pitch_, team_.size() * pitch_, plan.slices.count},
                {{"BLOCK_M", int64_t(config.blockM)},
                 {"BLOCK_N", int64_t(config.blockN)},
                 {"BLOCK_K", int64_t(config.blockK)},
                 {"SLICE_STEPS", plan.slices.columns / config.blockK},
                 {"GROUP", int64_t(config.group)},
+                {"PIECES", int64_t(config.pieces)},
                 {"PROGRAMS", int64_t(config.programs)},
                 {"BLOCKS", plan.blocks},
                 {"WHOLE_BLOCKS", plan.shard % config.blockM == 0},

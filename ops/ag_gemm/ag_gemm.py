@@ -4,6 +4,9 @@ One persistent kernel multiplies while copy engines push the shards. It reads th
 peers' out of `gathered`, where rank r's rows begin at row r * pitch. It knows nothing of how they get there: ready[s] says how
 many slices of shard s have arrived, each of them SLICE_STEPS steps of K of all rows. So a tile begins with the first slice
 and ends shortly after the last one.
+
+Tiles left over for the last round, fewer than programs, may be cut into PIECES along K, so that more programs have work: first
+the first pieces of all, which share what they read. Who brings the last piece of a tile adds up all, in their order.
 """
 
 import tandem
@@ -26,16 +29,33 @@ def locate(tile, rank, shards, blocks, columns, GROUP: tl.constexpr):
 
 
 @tandem.jit
-def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, m, n, k, own_rows, shard_rows, pitch, gathered_rows, slices,
-            BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, SLICE_STEPS: tl.constexpr, GROUP: tl.constexpr,
-            PROGRAMS: tl.constexpr, BLOCKS: tl.constexpr, WHOLE_BLOCKS: tl.constexpr, B_TRANSPOSED: tl.constexpr):
+def store_tile(c, c_ptr, acc, first, column, rows, n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, AS_BLOCK: tl.constexpr):
+    if AS_BLOCK:
+        c.store([first, column], acc.to(c_ptr.dtype.element_ty))
+    else:
+        in_block = tl.arange(0, BLOCK_M)
+        n_range = column + tl.arange(0, BLOCK_N)
+        c_ptrs = c_ptr + (first + in_block)[:, None].to(tl.int64) * n + n_range[None, :]
+        tl.store(c_ptrs, acc.to(c_ptr.dtype.element_ty), mask=(in_block[:, None] < rows) & (n_range[None, :] < n))
+
+
+@tandem.jit
+def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, pieces_ptr, brought_ptr, m, n, k, own_rows, shard_rows, pitch, gathered_rows,
+            slices, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, SLICE_STEPS: tl.constexpr,
+            GROUP: tl.constexpr, PIECES: tl.constexpr, PROGRAMS: tl.constexpr, BLOCKS: tl.constexpr, WHOLE_BLOCKS: tl.constexpr,
+            B_TRANSPOSED: tl.constexpr):
     """BLOCKS: operands are read as blocks, for which rows must be whole numbers of 16 bytes. WHOLE_BLOCKS: no row block reaches
-    into the next shard, so C is stored as blocks too."""
+    into the next shard, so C is stored as blocks too. `pieces`: room for the pieces of all tiles left over; `brought`: a zero for
+    each of these tiles, which is a zero again in the end."""
     rank = dl.rank()
     shards = tl.cdiv(m, shard_rows)
     blocks = tl.cdiv(shard_rows, BLOCK_M)
     columns = tl.cdiv(n, BLOCK_N)
     steps = tl.cdiv(k, BLOCK_K)
+    tiles = shards * blocks * columns
+    left = tiles % PROGRAMS if PIECES > 1 else 0
+    whole = tiles - left
+    c = None
     if BLOCKS:
         own = tl.make_tensor_descriptor(a_ptr, shape=[own_rows, k], strides=[k, 1], block_shape=[BLOCK_M, BLOCK_K])
         gathered = tl.make_tensor_descriptor(gathered_ptr, shape=[gathered_rows, k], strides=[k, 1], block_shape=[BLOCK_M, BLOCK_K])
@@ -44,7 +64,15 @@ def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, m, n, k, own_rows, sha
         else:
             b = tl.make_tensor_descriptor(b_ptr, shape=[k, n], strides=[n, 1], block_shape=[BLOCK_K, BLOCK_N])
         c = tl.make_tensor_descriptor(c_ptr, shape=[m, n], strides=[n, 1], block_shape=[BLOCK_M, BLOCK_N])
-    for tile in tl.range(tl.program_id(0), shards * blocks * columns, PROGRAMS, flatten=True):
+    for item in tl.range(tl.program_id(0), whole + left * PIECES, PROGRAMS, flatten=True):
+        tile = item
+        begin = 0
+        end = steps
+        if PIECES > 1:
+            piece = tl.where(item < whole, 0, (item - whole) // tl.maximum(left, 1))
+            tile = item - piece * left
+            begin = piece * steps // PIECES
+            end = tl.where(item < whole, steps, (piece + 1) * steps // PIECES)
         shard, block, tile_n = locate(tile, rank, shards, blocks, columns, GROUP)
         column = tile_n * BLOCK_N
         row = block * BLOCK_M + tl.where(shard == rank, 0, shard * pitch)
@@ -54,8 +82,8 @@ def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, m, n, k, own_rows, sha
         rows = tl.minimum(m - shard * shard_rows, shard_rows) - block * BLOCK_M
         if BLOCKS:
             a = own if shard == rank else gathered
-            for step in range(steps):
-                if (shard != rank) & (step % SLICE_STEPS == 0):
+            for step in range(begin, end):
+                if (shard != rank) & ((step == begin) | (step % SLICE_STEPS == 0)):
                     token = dl.wait(ready_ptr + shard, 1, "sys", "acquire", waitValue=step // SLICE_STEPS + 1, compare="ge")
                     row = dl.consume_token(row, token)
                 if B_TRANSPOSED:
@@ -67,7 +95,7 @@ def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, m, n, k, own_rows, sha
             if shard != rank:
                 token = dl.wait(ready_ptr + shard, 1, "sys", "acquire", waitValue=slices, compare="ge")
                 source = dl.consume_token(source, token)
-            k_range = tl.arange(0, BLOCK_K)
+            k_range = begin * BLOCK_K + tl.arange(0, BLOCK_K)
             a_ptrs = source + (row + in_block)[:, None].to(tl.int64) * k + k_range[None, :]
             if B_TRANSPOSED:
                 b_ptrs = b_ptr + n_range[None, :].to(tl.int64) * k + k_range[:, None]
@@ -75,18 +103,29 @@ def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, m, n, k, own_rows, sha
             else:
                 b_ptrs = b_ptr + k_range[:, None].to(tl.int64) * n + n_range[None, :]
                 b_step = BLOCK_K * n
-            for k0 in range(0, k, BLOCK_K):
-                a_tile = tl.load(a_ptrs, mask=(in_block[:, None] < rows) & (k_range[None, :] < k - k0), other=0.0)
-                b_tile = tl.load(b_ptrs, mask=(k_range[:, None] < k - k0) & (n_range[None, :] < n), other=0.0)
+            for step in range(end - begin):
+                a_tile = tl.load(a_ptrs, mask=(in_block[:, None] < rows) & (k_range[None, :] < k - step * BLOCK_K), other=0.0)
+                b_tile = tl.load(b_ptrs, mask=(k_range[:, None] < k - step * BLOCK_K) & (n_range[None, :] < n), other=0.0)
                 acc = tl.dot(a_tile, b_tile, acc, input_precision="ieee")
                 a_ptrs += BLOCK_K
                 b_ptrs += b_step
         first = shard * shard_rows + block * BLOCK_M
-        if BLOCKS and WHOLE_BLOCKS:
-            c.store([first, column], acc.to(c_ptr.dtype.element_ty))
+        if PIECES > 1:
+            if item < whole:
+                store_tile(c, c_ptr, acc, first, column, rows, n, BLOCK_M, BLOCK_N, BLOCKS and WHOLE_BLOCKS)
+            else:
+                in_tile = in_block[:, None] * BLOCK_N + tl.arange(0, BLOCK_N)[None, :]
+                parts = pieces_ptr + (tile - whole).to(tl.int64) * (BLOCK_M * BLOCK_N) + in_tile
+                stride = left.to(tl.int64) * (BLOCK_M * BLOCK_N)
+                tl.store(parts + piece * stride, acc)
+                if tl.atomic_add(brought_ptr + (tile - whole), 1, sem="acq_rel", scope="gpu") == PIECES - 1:
+                    tl.store(brought_ptr + (tile - whole), 0)
+                    total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+                    for p in range(PIECES):
+                        total += tl.load(parts + p * stride)
+                    store_tile(c, c_ptr, total, first, column, rows, n, BLOCK_M, BLOCK_N, BLOCKS and WHOLE_BLOCKS)
         else:
-            c_ptrs = c_ptr + (first + in_block)[:, None].to(tl.int64) * n + n_range[None, :]
-            tl.store(c_ptrs, acc.to(c_ptr.dtype.element_ty), mask=(in_block[:, None] < rows) & (n_range[None, :] < n))
+            store_tile(c, c_ptr, acc, first, column, rows, n, BLOCK_M, BLOCK_N, BLOCKS and WHOLE_BLOCKS)
 
 
 @tandem.jit

@@ -22,7 +22,7 @@ const Kernel& kernel() {
 int64_t mostBytes(AllReduceWay way, int ranks, double reach) {
   switch (way) {
     case AllReduceWay::OneShot: return int64_t(reach * (ranks <= 2 ? 512 << 10 : ranks <= 4 ? 128 << 10 : 64 << 10));
-    case AllReduceWay::TwoShotWords: return int64_t(reach * (ranks <= 2 ? 512 << 10 : 1 << 20));
+    case AllReduceWay::TwoShotWords: return int64_t(reach * (512 << 10));
     default: return std::numeric_limits<int64_t>::max();
   }
 }
@@ -47,6 +47,7 @@ AllReduce::AllReduce(Team& team, int64_t maxElements, DType dtype, AllReduceWay 
   checkPositive(kOp, "max_elements", maxElements);
   checkSummed(kOp, dtype);
   checkConfig(kOp, config);
+  given_ = config;
   config_ = completed(config, team);
   reach_ = reachOf(machineOfRanks(team));
   // The most elements that go a way; 0: none do.
@@ -100,11 +101,12 @@ void AllReduce::run(const Tensor& x, const Tensor& out, int stream, bool symmetr
 
 void AllReduce::runTwoShot(const Tensor& x, const Tensor& out, int stream, bool symmetricOut) {
   int64_t n = x.size(), shard = shardElements(n, team_.size());
-  LaunchConfig launch{.grid = {config_.programs, 1, 1}, .numWarps = config_.numWarps, .stream = stream};
+  CollectiveConfig config = sized(given_, config_, shard * byteSize(dtype_), team_);
+  int64_t chunk = chunkElements(config, shard, dtype_);
+  LaunchConfig launch{.grid = {config.programs, 1, 1}, .numWarps = config.numWarps, .stream = stream};
   team_.launch(
-      kernel(), launch,
-      {x, out, parts_, sums_, ready_, done_, epochs_, n, shard, chunkElements(config_, shard, dtype_), mostChunks_},
-      {{"RANKS", int64_t(team_.size())}, {"TILE", tileElements(config_, dtype_)}, {"DIRECT", symmetricOut}});
+      kernel(), launch, {x, out, parts_, sums_, ready_, done_, epochs_, n, shard, chunk, mostChunks_},
+      {{"RANKS", int64_t(team_.size())}, {"TILE", tileElements(config, chunk, dtype_)}, {"DIRECT", symmetricOut}});
 }
 
 }  // namespace tandem::ops

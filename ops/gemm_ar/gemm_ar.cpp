@@ -25,7 +25,8 @@ struct Tile {
 constexpr Tile kSimulated = {16, 32, 32, 4, 3};
 // Tiles are multiplied the other way round: n is the side of 64 rows of an instruction, m may be small. Inner sizes are those of 2-byte
 // elements.
-constexpr Tile kByRows[] = {{16, 64, 128, 4, 8}, {32, 64, 128, 4, 8}, {64, 64, 128, 4, 6}, {128, 128, 64, 8, 5}};
+constexpr Tile kByRows[] = {
+    {16, 64, 128, 4, 8}, {32, 64, 128, 4, 8}, {64, 64, 128, 4, 6}, {128, 64, 64, 4, 8}, {128, 128, 64, 8, 5}};
 
 int64_t cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

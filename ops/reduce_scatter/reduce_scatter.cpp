@@ -21,6 +21,7 @@ ReduceScatter::ReduceScatter(Team& team, int64_t maxM, int64_t columns, DType dt
   checkPositive(kOp, "columns", columns);
   checkSummed(kOp, dtype);
   checkConfig(kOp, config);
+  given_ = config;
   config_ = completed(config, team);
   int64_t shard = roundUp(shardRows(maxM, team.size()) * columns);
   mostChunks_ = mostChunks(config_, shard, dtype);
@@ -39,11 +40,12 @@ void ReduceScatter::run(const Tensor& x, const Tensor& out, int64_t m, int strea
   checkSize(kOp, "x", x, m * columns_, dtype_);
   checkSize(kOp, "out", out, rowsOfRank(m, team_.size(), team_.rank()) * columns_, dtype_);
   int64_t shard = shardRows(m, team_.size()) * columns_;
-  LaunchConfig launch{.grid = {config_.programs, 1, 1}, .numWarps = config_.numWarps, .stream = stream};
+  CollectiveConfig config = sized(given_, config_, shard * byteSize(dtype_), team_);
+  int64_t chunk = chunkElements(config, shard, dtype_);
+  LaunchConfig launch{.grid = {config.programs, 1, 1}, .numWarps = config.numWarps, .stream = stream};
   team_.launch(kernel(), launch,
-               {x, out, parts_, ready_, epochs_, m * columns_, shard, chunkElements(config_, shard, dtype_),
-                mostChunks_, parts_.size() / 2},
-               {{"RANKS", int64_t(team_.size())}, {"TILE", tileElements(config_, dtype_)}});
+               {x, out, parts_, ready_, epochs_, m * columns_, shard, chunk, mostChunks_, parts_.size() / 2},
+               {{"RANKS", int64_t(team_.size())}, {"TILE", tileElements(config, chunk, dtype_)}});
 }
 
 }  // namespace tandem::ops

@@ -90,7 +90,7 @@ TEST(Slices, CoverAllColumnsAndNoneIsEmpty) {
         EXPECT_GE(slices.count * slices.columns, k);
         EXPECT_LT((slices.count - 1) * slices.columns, k);
         EXPECT_EQ(slices.columns % 64, 0);
-        EXPECT_LE(slices.count, asked ? asked : 8);
+        EXPECT_LE(slices.count, asked ? asked : 12);
         ASSERT_EQ(int(slices.copies.size()), ranks - 1);
         for (const std::vector<int>& copies : slices.copies)
           EXPECT_EQ(std::accumulate(copies.begin(), copies.end(), int64_t(0)), slices.count);
@@ -118,7 +118,35 @@ TEST(Slices, AreCountedAlikeByRanksThatCopyBlocksAndThoseThatDoNot) {
 
 TEST(Slices, TwoRanksThatTheLinkHoldsSendTheLastDataInSmallPieces) {
   Slices slices = sliced({8192, 1152, 36864, 2, DType::BFloat16});
-  EXPECT_EQ(slices.copies, (std::vector<std::vector<int>>{{4, 2, 1, 1}}));
+  EXPECT_EQ(slices.copies, (std::vector<std::vector<int>>{{6, 3, 2, 1}}));
+}
+
+TEST(Choices, CutTheTilesLeftOverWhereALastRoundWouldBeNearlyEmpty) {
+  auto pieces = [](const GemmSizes& sizes, const GemmConfig& given = {}) {
+    return choices(GemmOp::AllGather, given, sizes, kGpu, {}).front().config.pieces;
+  };
+  EXPECT_GT(pieces({8192, 1152, 36864, 2, DType::BFloat16}), 1);
+  EXPECT_EQ(pieces({8192, 1024, 12288, 2, DType::BFloat16}), 1) << "1.94 rounds";
+  EXPECT_EQ(pieces({8192, 1152, 36864, 2, DType::BFloat16}, {.pieces = 1}), 1);
+  EXPECT_EQ(choices(GemmOp::ReduceScatter, {}, {8192, 4608, 9216, 4, DType::BFloat16}, kGpu, {}).front().config.pieces,
+            0);
+  EXPECT_EQ(mostPieces({}, 132), 3 * 132);
+  EXPECT_EQ(mostPieces({.pieces = 8}, 132), 8 * 132);
+  EXPECT_EQ(mostPieces({.pieces = 1}, 132), 1);
+}
+
+TEST(Choices, MayBeGivenToAnotherOperator) {
+  for (int ranks : {2, 4})
+    for (GemmSizes sizes : {GemmSizes{8192, 1024, 12288, ranks, DType::BFloat16},
+                            {300, 64, 1000, ranks, DType::Float16},
+                            {8192, 1152, 36864, ranks, DType::Float8E4NV}})
+      for (const GemmChoice& choice : choices(GemmOp::AllGather, {}, sizes, kGpu, {})) {
+        GemmConfig given = choice.config;
+        given.copies = choice.slices.copies;
+        GemmChoice again = choices(GemmOp::AllGather, given, sizes, kGpu, {}).front();
+        EXPECT_EQ(again.slices, choice.slices);
+        EXPECT_EQ(again.config.pieces, choice.config.pieces);
+      }
 }
 
 TEST(Choices, AreInTheOrderOfTheModelAndAllDifferent) {
@@ -128,15 +156,17 @@ TEST(Choices, AreInTheOrderOfTheModelAndAllDifferent) {
     EXPECT_LT(all[i - 1].microseconds, all[i].microseconds + 5);
     for (size_t j = 0; j < i; ++j)
       EXPECT_FALSE(all[i].config.blockM == all[j].config.blockM && all[i].config.blockN == all[j].config.blockN &&
-                   all[i].slices == all[j].slices);
+                   all[i].slices == all[j].slices && all[i].config.pieces == all[j].config.pieces);
   }
 }
 
 TEST(Choices, ASlowerLinkMovesTheChoice) {
   GemmSizes sizes{2048, 4096, 8192, 4, DType::BFloat16};
-  Machine slow;
+  Machine quicker, slow;
+  quicker.copyBytes *= 20;
   slow.copyBytes /= 20;
-  Slices quick = sliced(sizes), late = choices(GemmOp::AllGather, {}, sizes, kGpu, slow).front().slices;
+  Slices quick = choices(GemmOp::AllGather, {}, sizes, kGpu, quicker).front().slices,
+         late = choices(GemmOp::AllGather, {}, sizes, kGpu, slow).front().slices;
   EXPECT_EQ(quick.copies.back().size(), 1u);
   EXPECT_GT(late.copies.back().size(), 1u) << "everybody waits for the last data";
 }

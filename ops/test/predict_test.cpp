@@ -33,6 +33,16 @@ TEST(Prediction, LastDataInSmallPiecesEndsSoonerWhereTheLinkTakesLongest) {
             allGather(sizes, choice(128, 256, {{1, 1, 2, 4}})) - 20);
 }
 
+TEST(Prediction, PiecesFillARoundAndTakeTimeToAddUp) {
+  GemmSizes sizes{8192, 1152, 36864, 1, DType::BFloat16};
+  GemmChoice whole = choice(128, 256), cut = whole;
+  whole.config.pieces = 1;
+  cut.config.pieces = 2;
+  EXPECT_LT(allGather(sizes, cut), allGather(sizes, whole) - 100) << "2.42 rounds";
+  sizes.n = 2048;
+  EXPECT_GT(allGather(sizes, cut), allGather(sizes, whole)) << "3.88 rounds";
+}
+
 TEST(Prediction, AQuickLinkLeavesTheProduct) {
   GemmSizes sizes{8192, 1024, 12288, 4, DType::BFloat16}, alone = sizes;
   alone.ranks = 1;

@@ -50,6 +50,14 @@ abi::TensorMapRecipe recipeOf(Op op, RankedTensorType tile, ArrayRef<int64_t> bo
   return recipe;
 }
 
+// What the signaller stores at once: as little as the swizzle's pattern allows, so that loads need not wait long behind it.
+SmallVector<int64_t> pacedBox(RankedTensorType tile) {
+  constexpr int64_t kSwizzledRows = 8;
+  SmallVector<int64_t> box = transform::gpu::tmaStoreBox(tile);
+  box[0] = kSwizzledRows;
+  return box;
+}
+
 RankedTensorType tileOf(mlir::Value buffer) {
   auto type = cast<tile::SmemType>(buffer.getType());
   return RankedTensorType::get(type.getShape(), type.getElementType());
@@ -91,7 +99,7 @@ void KernelLowering::collectTensorMaps(func::FuncOp kernel) {
   });
   kernel.walk([&](tgpu::TmaStoreOp op) {
     RankedTensorType tile = tileOf(op.getBuffer());
-    add(op, recipeOf(op, tile, transform::gpu::tmaStoreBox(tile)));
+    add(op, recipeOf(op, tile, pacedBox(tile)));
     signallerStores_ = true;
   });
   kernel.walk([&](tile::BlockStoreOp op) {
@@ -175,17 +183,18 @@ void KernelLowering::lowerTmaLoad(tgpu::TmaLoadOp op) {
 }
 
 // The signaller's. What the program has seen by ordinary accesses comes before the copies' writes. Each copy waits until the one before
-// has arrived: more of them to a busy link would hold up the loads behind them.
+// has left shared memory: more of them to a busy link would hold up the loads behind them.
 void KernelLowering::lowerTmaStore(tgpu::TmaStoreOp op) {
   llvm::Value* slot = slotOffset(op.getBuffer(), op.getRing(), 1);
   ptx::fenceProxyAsync(b_);
   RankedTensorType tile = tileOf(op.getBuffer());
-  forEachBox(tile, transform::gpu::tmaStoreBox(tile), [&](int64_t offset, int64_t row, int64_t column) {
+  forEachBox(tile, pacedBox(tile), [&](int64_t offset, int64_t row, int64_t column) {
     Regs at = boxCoordinates(op.getOffsets(), b_.getInt32(row), b_.getInt32(column));
     ptx::tensorStore(b_, {tensorMapOf(op), at, sharedAddress(b_.CreateAdd(slot, b_.getInt32(offset)))});
     ptx::commitBulk(b_);
-    ptx::waitBulk(b_, 0, false);
+    ptx::waitBulk(b_, 0, true);
   });
+  ptx::waitBulk(b_, 0, false);
 }
 
 // Each warp its part; nobody waits for the others but the signaller.

@@ -99,6 +99,15 @@ def test_slices(slices, ranks, m):
     run(ranks, m, 48, 72, "fp16", seed=m + slices, block_m=16, block_n=16, block_k=16, programs=5, group=2, slices=slices)
 
 
+@pytest.mark.parametrize("m, n, k", [(70, 48, 72), (257, 67, 97), (5, 16, 8)])
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("pieces", [1, 2, 3, 8])
+def test_tiles_left_over_in_pieces(pieces, ranks, m, n, k):
+    """Blocks and pointers, fewer steps of K than pieces, no tile left over."""
+    for seed in range(2):
+        run(ranks, m, n, k, "fp32", seed=seed, block_m=16, block_n=16, block_k=16, programs=7, group=2, pieces=pieces)
+
+
 def test_the_same_call_again_and_again():
     """As a captured graph replays it: the same addresses, other data, one rank slower than the others."""
     data = [inputs(3, 50, 40, 24, "fp16", seed=i) for i in range(6)]

@@ -145,7 +145,7 @@ def test_the_table():
     ways = [all_reduce_way(1 << i, 4) for i in range(30)]
     assert ways[0] == "one_shot" and ways[-1] == "two_shot" and sorted(ways, key=WAYS.index) == ways
     assert all_reduce_way(128 << 10, 4) == "one_shot" and all_reduce_way((128 << 10) + 1, 4) == "two_shot_words"
-    assert all_reduce_way(1 << 20, 4) == "two_shot_words" and all_reduce_way((1 << 20) + 1, 4) == "two_shot"
+    assert all_reduce_way(512 << 10, 4) == "two_shot_words" and all_reduce_way((512 << 10) + 1, 4) == "two_shot"
     assert all_reduce_way(128 << 10, 8) == "two_shot_words"
     assert "two_shot_words" not in [all_reduce_way(1 << i, 2) for i in range(30)]
 

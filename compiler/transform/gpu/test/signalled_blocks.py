@@ -51,8 +51,9 @@ import tandem.dist as dl
 # READ-NOT: ld.shared
 # PTX: cp.async.bulk.tensor.3d.global.shared::cta.bulk_group
 # PTX-NOT: cp.async.bulk.tensor
-# PTX: cp.async.bulk.wait_group 0
+# PTX: cp.async.bulk.wait_group.read 0
 # PTX: cp.async.bulk.tensor.3d.global.shared::cta.bulk_group
+# PTX: cp.async.bulk.wait_group 0
 # PTX: fence.proxy.async
 # PTX: st.release.sys.global.b64
 @triton.jit
@@ -96,7 +97,7 @@ def scatter(a_ptr, b_ptr, first_ptr, parts_ptr, out_ptr, ready_ptr, N, K, shard_
 # WIDE: tgpu.tma_store
 # WIDE: arith.addi {{.*}} : i32
 # WIDE: tgpu.tma_store
-# WIDEPTX-COUNT-16: cp.async.bulk.tensor.3d.global.shared::cta
+# WIDEPTX-COUNT-128: cp.async.bulk.tensor.3d.global.shared::cta
 # WIDEPTX-NOT: cp.async.bulk.tensor.3d.global.shared::cta
 @triton.jit
 def wide(a_ptr, b_ptr, first_ptr, ready_ptr, K, ranks, stride):

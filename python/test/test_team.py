@@ -6,6 +6,7 @@ import pytest
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
+from tandem import _tandem
 
 
 @tandem.jit
@@ -127,6 +128,28 @@ def test_gather():
 
     for rank, value in enumerate(tandem.launch(main, ranks=3).values):
         assert value == ([0, 70000, 140000], [0, 1, 2], [0, -1, -2], None if rank == 1 else [2, 0])
+
+
+def test_gather_on_one_of_two_teams_of_the_same_ranks():
+    def main(team):
+        if team.rank == 2:
+            return None
+        one, other = team.split([1, 0]), team.split([1, 0])
+        return one.gather(team.rank), other.gather(-team.rank)
+
+    assert tandem.launch(main, ranks=3).values == [([1, 0], [-1, 0])] * 2 + [None]
+
+
+def test_gather_on_a_team_of_others():
+    def main(team):
+        part = team.split([1]) if team.rank == 1 else None
+        number = team.gather(part and part.id)[1]
+        if team.rank == 0:
+            for unknown in (number, 77, -1):
+                with pytest.raises(RuntimeError, match=f"rank 0 is in no team {unknown}"):
+                    team._call(_tandem.gather, unknown, "x")
+
+    tandem.launch(main, ranks=2)
 
 
 def test_simulated_ranks_have_no_time():

@@ -98,22 +98,24 @@ int Session::createTeam(int rank, const std::vector<int>& members) {
   uint64_t mine = ++calls[rank];
   bool first =
       std::all_of(members.begin(), members.end(), [&, &calls = calls](int m) { return m == rank || calls[m] < mine; });
-  if (first) team = world_.createTeam(members);
+  if (first) teams_[team = world_.createTeam(members)] = members;
   int id = team;
   barrier(rank, id);
   return id;
 }
 
-std::vector<int> Session::membersOf(int team) const {
-  for (const auto& [members, made] : teamCalls_)
-    if (made.first == team) return members;
+std::vector<int> Session::membersOf(int rank, int team) const {
   std::vector<int> all(static_cast<size_t>(rankCount()));
   std::iota(all.begin(), all.end(), 0);
-  return all;
+  if (team == 0) return all;
+  auto found = teams_.find(team);
+  if (found == teams_.end() || std::find(found->second.begin(), found->second.end(), rank) == found->second.end())
+    throw std::invalid_argument("rank " + std::to_string(rank) + " is in no team " + std::to_string(team));
+  return found->second;
 }
 
 std::vector<std::string> Session::gather(int rank, int team, const std::string& bytes) {
-  std::vector<int> members = membersOf(team);
+  std::vector<int> members = membersOf(rank, team);
   auto& given = given_[team];
   given[rank].push_back(bytes);
   size_t mine = given[rank].size();

@@ -61,7 +61,7 @@ class Session final : public runtime::Session {
 
  private:
   void checkWorld();
-  std::vector<int> membersOf(int team) const;  // of team 0, and of one nobody made: all ranks
+  std::vector<int> membersOf(int rank, int team) const;  // throws when the rank is not in such a team
 
   std::atomic<bool> interruptRequested_ = false;
   interpreter::World world_;
@@ -70,7 +70,8 @@ class Session final : public runtime::Session {
   std::vector<StreamId> streamCounts_;          // by rank
   EventId lastEvent_ = 0;
   std::map<std::vector<int>, std::pair<int, std::vector<uint64_t>>>
-      teamCalls_;  // the team and each rank's calls, by members
+      teamCalls_;                          // the latest team and each rank's calls, by members
+  std::map<int, std::vector<int>> teams_;  // their members, without team 0
   // What the ranks of a team have given, by team: each rank's n-th text in the n-th place.
   std::map<int, std::map<int, std::vector<std::string>>> given_;
 };

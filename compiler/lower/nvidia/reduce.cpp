@@ -37,10 +37,12 @@ bool isPlain(const LinearLayout& layout) {
   return true;
 }
 
-// Whether the results are the same to the last bit with the two sets of arguments exchanged: each result is of two partners.
+// Whether the results are the same to the last bit with the two sets of arguments exchanged: each result is of two partners, none is an
+// argument itself.
 bool isSymmetric(Region& region) {
   Block& block = region.front();
   unsigned half = block.getNumArguments() / 2;
+  if (llvm::any_of(block.getTerminator()->getOperands(), [](mlir::Value v) { return isa<BlockArgument>(v); })) return false;
   return llvm::all_of(block.without_terminator(), [&](Operation& op) {
     if (!op.hasTrait<OpTrait::IsCommutative>() || op.getNumOperands() != 2) return false;
     auto first = dyn_cast<BlockArgument>(op.getOperand(0)), second = dyn_cast<BlockArgument>(op.getOperand(1));

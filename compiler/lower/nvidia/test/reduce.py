@@ -7,6 +7,7 @@
 # RUN: tandemc %s:first_largest --emit=ptx --target sm_90a --signature '*fp16, *i32' | FileCheck %s --check-prefix=ARGMAX
 # RUN: tandemc %s:mean_and_square --emit=ptx --target sm_80 --signature '*fp32, *fp32' | FileCheck %s --check-prefix=PAIR
 # RUN: tandemc %s:mean --emit=ptx --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=MEAN
+# RUN: tandemc %s:sum_and_any --emit=ptx --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=ANY
 import triton
 import triton.language as tl
 
@@ -94,3 +95,18 @@ def mean(x, o):
     # MEAN: shfl.sync.bfly
     n, m = tl.reduce((v * 0 + 1, v), 0, mean_of_means)
     tl.store(o, m)
+
+
+@triton.jit
+def sum_and_left(a, i, b, j):
+    return a + b, i
+
+
+@triton.jit
+def sum_and_any(x, o):
+    i = tl.arange(0, 32)
+    v = tl.load(x + i)
+    # What is passed on as it is comes from the lower lane in both lanes of a pair.
+    # ANY-COUNT-5: selp.f32
+    s, j = tl.reduce((v, v * 2), 0, sum_and_left)
+    tl.store(o + i, v - s + j)

@@ -94,7 +94,7 @@ class Autotuned(_Wrapper):
     def _choose(self, grid, args, kwargs, named):
         if len(self.configs) == 1 or is_simulating():
             return self.configs[0]
-        team = next((value.team for value in named.values() if isinstance(value, Tensor)), None)
+        team = team_among(named.values())
         if team is not None:
             return self._choose_together(team, grid, args, kwargs, named) if team._session.is_gpu else self.configs[0]
         device = device_among(named.values())
@@ -126,34 +126,39 @@ class Autotuned(_Wrapper):
     def _search_together(self, team, key, grid, args, kwargs, named):
         """What a configuration takes is what the slowest rank took. Every rank launches as often as the others: kernels may wait for each
         other."""
+        from .rank_launch import stream_of
         candidates = self.prune_configs(named, kwargs)
-        numbers = team.gather([self.configs.index(c) for c in candidates])
-        if numbers.count(numbers[0]) != len(numbers):
+        left = team.gather([str(c) for c in candidates])
+        if left.count(left[0]) != len(left):
             raise ValueError(f"the ranks prune the configurations of kernel `{self.__name__}` differently")
-        timings = {c: max(team.gather(self._time_together(team, c, grid, args, kwargs, named))) for c in candidates}
+        with RankClock(team, stream_of(team, kwargs.get("stream"), named.values())) as clock:
+            timings = {c: max(team.gather(self._time_together(clock, c, grid, args, kwargs, named))) for c in candidates}
         best = min(candidates, key=timings.get)
         if not math.isfinite(timings[best]):
             raise OutOfResources(f"none of the {len(candidates)} configurations of kernel `{self.__name__}` compiles and fits the GPU")
         if team.rank == 0:
             self.configs_timings = timings
-            if self._saved:
-                self._saved.store(self.base_fn, self.configs, key, best, timings)
+            self._keep(key, best)
         return best
 
-    def _time_together(self, team, config, grid, args, kwargs, named, calls=10):
+    def _keep(self, key, best):
+        if os.environ.get("TANDEM_PRINT_AUTOTUNING") == "1":
+            print(f"autotuning `{self.__name__}` for {key}: {best}", file=sys.stderr)
+        if self._saved:
+            self._saved.store(self.base_fn, self.configs, key, best, self.configs_timings)
+
+    def _time_together(self, clock, config, grid, args, kwargs, named, calls=10):
         """Milliseconds of one call; infinite where a rank cannot launch it."""
-        from .rank_launch import stream_of
         call = lambda *_: self._launch_once(config, grid, args, kwargs, named)
         try:
             call()
             failed = False
         except (OutOfResources, CompileError):
             failed = True
-        if any(team.gather(failed)):
+        if any(clock.team.gather(failed)):
             return math.inf
-        team.barrier()
-        stream = stream_of(team, kwargs.get("stream"), named.values())
-        return RankClock(team, stream).microseconds(call, calls, holds=not self._call_waits(config, named)) / 1e3
+        clock.team.barrier()
+        return clock.microseconds(call, calls, holds=not self._call_waits(config, named)) / 1e3
 
     def _call_waits(self, config, named):
         """Whether a call may wait for its stream, as hooks and arrays of the host do."""
@@ -178,10 +183,7 @@ class Autotuned(_Wrapper):
                 raise OutOfResources(f"none of the {len(candidates)} configurations of kernel `{self.__name__}` compiles and fits the GPU")
         else:
             best = candidates[0]
-        if os.environ.get("TANDEM_PRINT_AUTOTUNING") == "1":
-            print(f"autotuning `{self.__name__}` for {key}: {best}", file=sys.stderr)
-        if self._saved:
-            self._saved.store(self.base_fn, self.configs, key, best, self.configs_timings)
+        self._keep(key, best)
         return best
 
     def prune_configs(self, named, kwargs):
@@ -235,10 +237,19 @@ class Autotuned(_Wrapper):
             _call_hook(self._post_hook, full, exception=failure)
 
 
+def _array_of(value):
+    """What a descriptor describes; else the value."""
+    return getattr(value, "base", value) if hasattr(value, "block_shape") else value
+
+
+def team_among(values):
+    """The team of the first tensor of one, or of a descriptor's; None when there is none."""
+    return next((value.team for value in map(_array_of, values) if isinstance(value, Tensor)), None)
+
+
 def device_among(values):
     """The device of the first CUDA array or descriptor; None when there is none."""
-    for value in values:
-        value = getattr(value, "base", value) if hasattr(value, "block_shape") else value
+    for value in map(_array_of, values):
         if hasattr(value, "get_device") and value.get_device() >= 0:
             return value.get_device()
         if hasattr(value, "__cuda_array_interface__"):

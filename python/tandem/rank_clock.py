@@ -12,6 +12,13 @@ class RankClock:
         self._aside = team.new_stream()
         self._held = 0
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, failure, *_):
+        if failure is None:
+            self._gate.free()
+
     def microseconds(self, queue, calls=1, together=True, holds=True):
         """Of one of `calls` calls of `queue(stream)`. `together`: every rank of the team does the same, and they begin at one time. Without
         `holds` calls may wait for the stream."""

@@ -7,6 +7,7 @@
 #include "ops/plan.h"
 #include "tandem/ops.h"
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,6 +16,19 @@ using namespace tandem;
 using nlohmann::json;
 
 namespace {
+
+int clamped(const json& number) { return int(std::clamp<int64_t>(number.get<int64_t>(), -1, 1 << 30)); }
+
+std::vector<std::vector<int>> parseCopies(const json& value) {
+  auto isCount = [](const json& count) { return count.is_number_integer(); };
+  auto isPeer = [&](const json& peer) { return peer.is_array() && std::all_of(peer.begin(), peer.end(), isCount); };
+  if (!value.is_array() || !std::all_of(value.begin(), value.end(), isPeer))
+    throw Error("option `copies` is " + value.dump() + ", a list of integers for each peer is needed");
+  std::vector<std::vector<int>> out;
+  for (const json& peer : value)
+    std::transform(peer.begin(), peer.end(), std::back_inserter(out.emplace_back()), clamped);
+  return out;
+}
 
 ops::GemmConfig parseConfig(const char* text) {
   ops::GemmConfig c;
@@ -27,7 +41,7 @@ ops::GemmConfig parseConfig(const char* text) {
   const json options = json::parse(text);
   for (auto& [key, value] : options.items()) {
     if (key == "copies") {
-      c.copies = value.get<std::vector<std::vector<int>>>();
+      c.copies = parseCopies(value);
       continue;
     }
     auto member = members.find(key);
@@ -35,8 +49,7 @@ ops::GemmConfig parseConfig(const char* text) {
     bool isFlag = member->second == &transposed;
     if (!value.is_number_integer() && !(isFlag && value.is_boolean()))
       throw Error("option `" + key + "` is " + value.dump() + ", an integer is needed");
-    *member->second =
-        value.is_boolean() ? int(value.get<bool>()) : int(std::clamp<int64_t>(value.get<int64_t>(), -1, 1 << 30));
+    *member->second = value.is_boolean() ? int(value.get<bool>()) : clamped(value);
     int least = member->second == &c.lag ? 0 : 1;
     if (!isFlag && *member->second < least)
       throw Error("option `" + key + "` is " + value.dump() + ", at least " + std::to_string(least) + " is needed");
@@ -54,6 +67,7 @@ DType checkedDType(int number) {
 json jsonOf(const ops::GemmConfig& c) {
   json out = {{"block_m", c.blockM},     {"block_n", c.blockN},       {"block_k", c.blockK}, {"programs", c.programs},
               {"num_warps", c.numWarps}, {"num_stages", c.numStages}, {"group", c.group}};
+  if (c.slices) out["slices"] = c.slices;
   if (c.lag >= 0) out["lag"] = c.lag;
   if (c.slices) out["slices"] = c.slices;
   if (c.pieces) out["pieces"] = c.pieces;
@@ -67,6 +81,23 @@ json jsonOf(const ops::TunedGemm& t) {
           {"measured", t.measured},
           {"untuned", t.untuned},
           {"tried", t.tried}};
+}
+
+// A member of the request that `td_gemm_choices` gets.
+int64_t numberOf(const json& request, const char* name, int64_t most) {
+  json value = request.value(name, json());
+  if (!value.is_number_integer())
+    throw Error(std::string("`") + name + "` is " + value.dump() + ", an integer is needed");
+  if (value > most)
+    throw Error(std::string("`") + name + "` is " + value.dump() + ", at most " + std::to_string(most) +
+                " is possible");
+  return value.get<int64_t>();
+}
+
+std::string textOf(const json& request, const char* name) {
+  json value = request.value(name, json());
+  if (!value.is_string()) throw Error(std::string("`") + name + "` is " + value.dump() + ", a text is needed");
+  return value.get<std::string>();
 }
 
 // An operator with the team it lives on and the sizes its views need.
@@ -151,20 +182,27 @@ void td_gemm_rs_destroy(td_gemm_rs* h) { delete h; }
 
 int td_gemm_choices(const char* request, char** out) {
   return guarded([&] {
+    constexpr int kMostRanks = 1024, kMostPrograms = 1 << 16, kMostRows = std::numeric_limits<int>::max();
+    constexpr int64_t kMostResults = int64_t(1) << 36;  // the model goes from tile to tile
     auto& place = required(out, "json");
     json in = json::parse(&required(request, "request")), all = json::array();
-    ops::GemmSizes sizes{in.at("m"), in.at("n"), in.at("k"), in.at("ranks"), checkedDType(in.at("dtype"))};
+    ops::GemmSizes sizes{numberOf(in, "m", kMostRows), numberOf(in, "n", kMostRows), numberOf(in, "k", kMostRows),
+                         int(numberOf(in, "ranks", kMostRanks)), checkedDType(int(numberOf(in, "dtype", kMostRows)))};
     ops::GemmConfig config = parseConfig(in.value("config", json::object()).dump().c_str());
-    std::string op = in.at("op"), target = in.at("target");
-    int programs = in.at("programs");
+    std::string op = textOf(in, "op"), target = textOf(in, "target"), profile = textOf(in, "profile"),
+                gpu = textOf(in, "gpu");
+    int programs = int(numberOf(in, "programs", kMostPrograms));
     if (op != "ag_gemm" && op != "gemm_rs") throw Error("`" + op + "` is not `ag_gemm` or `gemm_rs`");
     if (sizes.ranks < 1 || programs < 1) throw Error("`ranks` and `programs` are at least 1");
     ops::checkOperator(op.c_str(), sizes.m, sizes.n, sizes.k, sizes.dtype, config);
+    if (sizes.m * sizes.n > kMostResults)
+      throw Error("`m` times `n` is " + std::to_string(sizes.m * sizes.n) + ", at most 2**36 is possible");
+    if (!profile.empty() && !ops::isProfileOf(gpu, profile))
+      throw Error("`profile` is not one that `tandem doctor --profile` of this version measured on `" + gpu + "`");
     bool blocks = ops::copiesBlocks({{0, {sizes.m, sizes.k}, sizes.dtype}, {0, {sizes.k, sizes.n}, sizes.dtype}},
                                     sizes.dtype, config.bTransposed, target);
-    for (ops::GemmChoice& c :
-         ops::choices(op == "ag_gemm" ? ops::GemmOp::AllGather : ops::GemmOp::ReduceScatter, config, sizes,
-                      {target, programs, blocks}, ops::machineOf(in.at("profile"), in.at("gpu")))) {
+    for (ops::GemmChoice& c : ops::choices(op == "ag_gemm" ? ops::GemmOp::AllGather : ops::GemmOp::ReduceScatter,
+                                           config, sizes, {target, programs, blocks}, ops::machineOf(profile, gpu))) {
       c.config.copies = c.slices.copies;
       all.push_back({{"config", jsonOf(c.config)}, {"predicted", c.microseconds}});
     }

@@ -11,20 +11,28 @@ constexpr int kProfileVersion = 2;
 constexpr double kFp32Operations = 40e6;
 constexpr double kBytesOfGb = 1e3, kOperationsOfTflop = 1e6;  // a microsecond's
 
+void take(const json& value, double unit, double& into) {
+  if (!value.is_number()) return;
+  if (double number = value.get<double>() * unit; number > 1e-9 && number < 1e18) into = number;
+}
+
 void take(const json& from, const char* name, double unit, double& into) {
-  auto found = from.find(name);
-  if (found == from.end() || !found->is_number()) return;
-  if (double value = found->get<double>() * unit; value > 0 && value < 1e18) into = value;
+  if (auto found = from.find(name); found != from.end()) take(*found, unit, into);
 }
 
 void takeGreatest(const json& from, const char* name, double unit, double& into) {
   auto table = from.find(name);
   if (table == from.end() || !table->is_object()) return;
   double greatest = 0;
-  for (const json& value : *table)
-    if (value.is_number()) greatest = std::max(greatest, value.get<double>());
-  if (greatest > 0) into = greatest * unit;
+  for (const json& value : *table) {
+    double speed = 0;
+    take(value, unit, speed);
+    greatest = std::max(greatest, speed);
+  }
+  if (greatest > 0) into = greatest;
 }
+
+json read(const std::string& profile) { return json::parse(profile, nullptr, /*allow_exceptions=*/false); }
 
 struct Member {
   const char* name;
@@ -46,18 +54,23 @@ double Machine::operations(DType dtype) const {
   return byteSize(dtype) == 1 ? fp8Operations : bf16Operations;
 }
 
+bool isProfileOf(const std::string& gpu, const std::string& profile) {
+  json kept = read(profile);
+  return kept.is_object() && kept.value("version", json()) == kProfileVersion && kept.value("device", json()) == gpu;
+}
+
 Machine machineOf(const std::string& profile, const std::string& gpu) {
   Machine machine;
-  json kept = json::parse(profile, nullptr, /*allow_exceptions=*/false);
-  if (!kept.is_object() || kept.value("version", json()) != kProfileVersion || kept.value("device", json()) != gpu)
-    return machine;
+  if (!isProfileOf(gpu, profile)) return machine;
+  json kept = read(profile);
   take(kept, "copy_gbps", kBytesOfGb, machine.copyBytes);
   takeGreatest(kept, "store_gbps", kBytesOfGb, machine.storeBytes);
   take(kept, "copy_us", 1, machine.copyUs);
   take(kept, "signal_round_trip_us", 1, machine.roundTripUs);
   take(kept, "launch_us", 1, machine.launchUs);
+  double ofDefault = machine.bf16Operations;
   take(kept, "gemm_bf16_tflops", kOperationsOfTflop, machine.bf16Operations);
-  take(kept, "gemm_fp8_tflops", kOperationsOfTflop, machine.fp8Operations);
+  machine.fp8Operations *= machine.bf16Operations / ofDefault;
   take(kept, "gemm_alone_ratio", 1, machine.aloneRatio);
   machine.aloneRatio = std::max(1.0, machine.aloneRatio);
   return machine;
@@ -71,7 +84,7 @@ std::string textOf(const Machine& machine) {
 
 Machine machineFromText(const std::string& text) {
   Machine machine;
-  json in = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  json in = read(text);
   if (in.is_object())
     for (const Member& m : kMembers) take(in, m.name, 1, machine.*m.value);
   return machine;

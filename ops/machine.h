@@ -13,12 +13,14 @@ struct Machine {
   double roundTripUs = 3;         // of a signal to a peer's kernel and one back
   double launchUs = 3;            // from one kernel's start to the next one's
   double bf16Operations = 768e6;  // of a product on all multiprocessors, without begin and end
-  double fp8Operations = 1434e6;
-  double aloneRatio = 1.19;  // how much faster one of few programs multiplies than one of all
+  double fp8Operations = 1434e6;  // a profile has them in proportion to bf16's, which it measures
+  double aloneRatio = 1.19;       // how much faster one of few programs multiplies than one of all
 
   double operations(DType dtype) const;
 };
 
+// Whether the text is a profile of this version, of such GPUs.
+bool isProfileOf(const std::string& gpu, const std::string& profile);
 // Of the profile that `tandem doctor --profile` writes; the default of what it lacks, and of everything where it is none, or of
 // another GPU than `gpu`.
 Machine machineOf(const std::string& profile, const std::string& gpu);

@@ -41,23 +41,34 @@ std::string contribution(const Team& team, const TunedFiles& files) {
 // Holds a stream until the host has queued everything, so that nothing but the device's work is timed.
 class Planner::Gate {
  public:
-  explicit Gate(Team& team) : team_(team), signal_(team.localZeros({1}, DType::Int64, "tuning gate")) {
-    if (team.target() != "sim") stream_ = team.newStream();
-  }
+  // Opened on `stream`.
+  Gate(Team& team, int stream)
+      : team_(team), signal_(team.localZeros({1}, DType::Int64, "tuning gate")), stream_(stream) {}
   ~Gate() {
     try {
+      if (isHeld_) {  // a call behind it has failed
+        open();
+        team_.synchronize(stream_);
+      }
       team_.release(signal_);
     } catch (const std::exception&) {
     }  // the run has ended
   }
-  void hold(int stream) { team_.signalWait(signal_, Compare::Ge, ++held_, stream); }
-  void open() { team_.signalWrite(signal_, held_, stream_); }
+  void hold(int stream) {
+    team_.signalWait(signal_, Compare::Ge, ++held_, stream);
+    isHeld_ = true;
+  }
+  void open() {
+    team_.signalWrite(signal_, held_, stream_);
+    isHeld_ = false;
+  }
 
  private:
   Team& team_;
   Tensor signal_;
-  int stream_ = 0;
+  int stream_;
   uint64_t held_ = 0;
+  bool isHeld_ = false;
 };
 
 Planner::Planner(Team& team, GemmOp op, int64_t n, int64_t k, DType dtype, const GemmConfig& given)
@@ -71,32 +82,37 @@ Planner::Planner(Team& team, GemmOp op, int64_t n, int64_t k, DType dtype, const
   if (op == GemmOp::AllGather) checkCopies(given, sizes(1), {team.target(), team.residentPrograms(), true});
   json told = json::parse(team.gather(contribution(team, files_)).front());
   machine_ = machineFromText(told.at("machine"));
-  for (const json& text : told.at("tuned")) keep(tunedFromText(text));
+  for (const json& text : told.at("tuned")) {
+    TunedChoice tuned = tunedFromText(text);
+    kept_[{tuned.m, tuned.blocks}] = tuned;
+  }
 }
 
 std::vector<GemmChoice> Planner::ordered(const Key& key) const {
   return choices(op_, given_, sizes(key.m), {team_.target(), team_.residentPrograms(), key.blocks}, machine_);
 }
 
-// Only what could have been chosen here: a file may be damaged, or of other thoughts.
-void Planner::keep(const TunedChoice& tuned) {
+// As it was tuned before, if that could have been chosen here: a file may be damaged, or of other thoughts.
+GemmChoice Planner::firstChoice(const Key& key) {
   constexpr int mostGroup = 64;
-  if (tuned.m < 1 || tuned.m > (int64_t(1) << 31) || tuned.config.group < 1 || tuned.config.group > mostGroup) return;
-  Key key{tuned.m, tuned.blocks};
-  for (GemmChoice& choice : ordered(key)) {
+  std::vector<GemmChoice> all = ordered(key);
+  auto kept = kept_.find(key);
+  if (kept == kept_.end() || kept->second.config.group < 1 || kept->second.config.group > mostGroup) return all.front();
+  const TunedChoice& tuned = kept->second;
+  for (GemmChoice& choice : all) {
     if (!isSame(choice.config, tuned.config) || choice.slices.copies != tuned.config.copies) continue;
     choice.config.group = tuned.config.group;
-    chosen_[key] = choice;
     tuned_[key] = {withCopies(choice), choice.microseconds, tuned.measured, tuned.untuned, 0};
-    return;
+    return choice;
   }
+  return all.front();
 }
 
 const GemmChoice& Planner::choose(int64_t m, bool blocks) {
   asked_ = {m, blocks};
   if (tried_) return *tried_;
   auto found = chosen_.find(asked_);
-  if (found == chosen_.end()) found = chosen_.emplace(asked_, ordered(asked_).front()).first;
+  if (found == chosen_.end()) found = chosen_.emplace(asked_, firstChoice(asked_)).first;
   return found->second;
 }
 
@@ -115,11 +131,15 @@ std::vector<GemmChoice> Planner::worthTrying(const Key& key) const {
 TunedGemm Planner::tune(int64_t m, int stream, const std::function<void()>& run) {
   run();  // says whether this rank copies blocks, and is wrong at once where the arguments are
   Key key = asked_;
-  for (const std::string& other : team_.gather(key.blocks ? "blocks" : "pointers"))
-    if (other != (key.blocks ? "blocks" : "pointers"))
+  for (const std::string& text : team_.gather(json::array({m, key.blocks}).dump())) {
+    json other = json::parse(text);
+    if (other.at(0) != m)
+      throw Error("`tune`: `m` is " + std::to_string(m) + " here and " + other.at(0).dump() + " on another rank");
+    if (other.at(1) != key.blocks)
       throw Error(
           "`tune`: some ranks copy blocks and others do not, by their GPUs or by their tensors' rows: no choice suits "
           "all");
+  }
   if (auto known = tuned_.find(key); known != tuned_.end()) return known->second;
   TunedGemm found = search(key, worthTrying(key), stream, run);
   tuned_[key] = found;
@@ -131,7 +151,8 @@ TunedGemm Planner::tune(int64_t m, int stream, const std::function<void()>& run)
 // All once, then the quickest of them and the model's first choice again for longer.
 TunedGemm Planner::search(const Key& key, const std::vector<GemmChoice>& all, int stream,
                           const std::function<void()>& run) {
-  Gate gate(team_);
+  if (gateStream_ < 0) gateStream_ = team_.target() == "sim" ? 0 : team_.newStream();
+  Gate gate(team_, gateStream_);
   std::vector<std::pair<double, size_t>> times;
   for (size_t i = 0; i < all.size(); ++i)
     times.emplace_back(timeOf(all[i], callsFor(all[i].microseconds, kFirstMicroseconds), gate, stream, run), i);

@@ -25,7 +25,7 @@ class Planner {
   };
   GemmSizes sizes(int64_t m) const { return {m, n_, k_, team_.size(), dtype_}; }
   std::vector<GemmChoice> ordered(const Key& key) const;
-  void keep(const TunedChoice& tuned);
+  GemmChoice firstChoice(const Key& key);
   std::vector<GemmChoice> worthTrying(const Key& key) const;
   class Gate;
   TunedGemm search(const Key& key, const std::vector<GemmChoice>& all, int stream, const std::function<void()>& run);
@@ -39,10 +39,12 @@ class Planner {
   GemmConfig given_;
   Machine machine_;
   TunedFiles files_;
+  std::map<Key, TunedChoice> kept_;  // of other operators and processes, as they say
   std::map<Key, GemmChoice> chosen_;
   std::map<Key, TunedGemm> tuned_;
   const GemmChoice* tried_ = nullptr;  // while tuning
   Key asked_ = {};                     // by the last call of `choose`
+  int gateStream_ = -1;                // made by the first tuning
 };
 
 }  // namespace tandem::ops

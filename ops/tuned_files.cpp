@@ -6,8 +6,9 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <stdexcept>
 #include <unistd.h>
+#include <utility>
 
 namespace tandem::ops {
 namespace {
@@ -33,6 +34,12 @@ std::string nameOf(const std::string& text) {
   return out;
 }
 
+template <class T>
+T wholeNumber(const json& value) {
+  if (!value.is_number_integer() || !std::in_range<T>(value.get<int64_t>())) throw std::invalid_argument(value.dump());
+  return T(value.get<int64_t>());
+}
+
 std::string contentOf(const fs::path& place, size_t most) {
   std::ifstream in(place, std::ios::binary);
   std::string bytes(most, '\0');
@@ -53,10 +60,13 @@ std::string textOf(const TunedChoice& choice) {
 
 TunedChoice tunedFromText(const std::string& text) {
   json in = json::parse(text);
-  TunedChoice choice{in.at("m"), in.at("blocks"), {}, in.at("measured"), in.at("untuned")};
-  for (const Member& m : kMembers) choice.config.*m.value = in.at("config").at(m.name);
-  choice.config.lag = in.at("config").at("lag");
-  choice.config.copies = in.at("config").at("copies");
+  TunedChoice choice{wholeNumber<int64_t>(in.at("m")), in.at("blocks"), {}, in.at("measured"), in.at("untuned")};
+  const json& config = in.at("config");
+  for (const Member& m : kMembers) choice.config.*m.value = wholeNumber<int>(config.at(m.name));
+  choice.config.lag = wholeNumber<int>(config.at("lag"));
+  for (const json& peer : config.at("copies"))
+    for (choice.config.copies.emplace_back(); const json& count : peer)
+      choice.config.copies.back().push_back(wholeNumber<int>(count));
   return choice;
 }
 
@@ -82,7 +92,7 @@ std::vector<TunedChoice> TunedFiles::read() const {
     if (file->path().extension() != ".json") continue;
     try {
       out.push_back(tunedFromText(contentOf(file->path(), kMostBytes)));
-    } catch (const json::exception&) {
+    } catch (const std::exception&) {
       continue;
     }
   }

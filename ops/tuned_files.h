@@ -13,7 +13,7 @@ struct TunedChoice {
 };
 
 std::string textOf(const TunedChoice& choice);
-// Throws nlohmann::json::exception on what is none.
+// Throws std::exception on what is none.
 TunedChoice tunedFromText(const std::string& text);
 
 class TunedFiles {

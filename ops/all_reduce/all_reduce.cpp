@@ -27,9 +27,12 @@ int64_t mostBytes(AllReduceWay way, int ranks, double reach) {
   }
 }
 
+// Within what a machine may be: the memory for words goes with it.
 double reachOf(const Machine& machine) {
+  constexpr double kMost = 16;
   const Machine measured;
-  return machine.roundTripUs * machine.storeBytes / (measured.roundTripUs * measured.storeBytes);
+  double reach = machine.roundTripUs * machine.storeBytes / (measured.roundTripUs * measured.storeBytes);
+  return std::clamp(reach, 1 / kMost, kMost);
 }
 
 AllReduceWay wayFor(int64_t bytes, int ranks, double reach) {

@@ -60,6 +60,51 @@ def test_copies_that_do_not_deal_all_slices(copies):
         choices("ag_gemm", 8192, 1024, 8192, 3, copies=copies)
 
 
+@pytest.mark.parametrize("copies", [3, None, [8], ["8"], [["8"]], [[8.0]]])
+def test_copies_that_are_no_lists_of_integers(copies):
+    with pytest.raises(RuntimeError, match="option `copies` is .*, a list of integers for each peer is needed"):
+        choices("ag_gemm", 8192, 1024, 8192, 2, copies=copies)
+
+
+def test_a_tuned_config_with_slices_may_be_given_to_another_operator():
+    def main(team):
+        a, b, want = case("ag_gemm", team)
+        with AllGatherGemm(team, M, N, K, "fp32", slices=3) as op:
+            found = op.tune(a, b, M)
+        with AllGatherGemm(team, M, N, K, "fp32", **found.config) as op:
+            np.testing.assert_array_equal(np.asarray(op(a, b, M)), want)
+        return found.config["slices"]
+
+    assert tandem.launch(main, ranks=3, check=True).values == [3, 3, 3]
+
+
+def test_ranks_that_tune_for_other_numbers_of_rows():
+    def main(team):
+        with GemmReduceScatter(team, M, N, K, "fp32") as op:
+            m = M - team.rank
+            op.tune(np.zeros((m, K), np.float32), np.zeros((K, N), np.float32), m)
+
+    with pytest.raises(RuntimeError, match="`tune`: `m` is (100 here and 99|99 here and 100) on another rank"):
+        tandem.launch(main, ranks=2)
+
+
+@pytest.mark.parametrize("wrong, words", [
+    ({"m": 8192.5}, "`m` is 8192.5, an integer is needed"), ({"k": "8192"}, '`k` is "8192", an integer is needed'),
+    ({"target": None}, "`target` is null, a text is needed"), ({"ranks": 10**6}, "`ranks` is 1000000, at most 1024 is possible"),
+    ({"programs": 1 << 29}, "`programs` is 536870912, at most 65536 is possible"), ({"m": 1 << 40}, "`m` is 1099511627776, at most"),
+    ({"m": 1 << 30, "n": 1 << 30}, r"`m` times `n` is 1152921504606846976, at most 2\*\*36 is possible")])
+def test_sizes_that_are_none(wrong, words):
+    with pytest.raises(RuntimeError, match=words):
+        choices(**{"op": "ag_gemm", "m": 8192, "n": 1024, "k": 8192, "ranks": 2, **wrong})
+
+
+@pytest.mark.parametrize("profile", [{}, {"version": 2}, {"version": 1, "device": "any", "copy_gbps": 1},
+                                     {"version": 2, "device": "any", "copy_gbps": float("nan")}])
+def test_a_profile_that_is_none(profile):
+    with pytest.raises(RuntimeError, match="`profile` is not one that `tandem doctor --profile` of this version measured on"):
+        choices("ag_gemm", 8192, 1024, 8192, 2, profile=profile)
+
+
 def test_choices_of_what_is_no_operator():
     with pytest.raises(RuntimeError, match="`gemm_ar` is not `ag_gemm` or `gemm_rs`"):
         choices("gemm_ar", 1, 1, 1, 1)
@@ -81,3 +126,4 @@ def test_python_and_the_operators_have_the_same_defaults():
         "copy_gbps", "copy_us", "store_gbps", "signal_round_trip_us", "launch_us", "gemm_bf16_tflops", "gemm_alone_ratio")}}
     for op in OPERATORS:
         assert choices(op, 8192, 1024, 12288, 4, profile=kept) == choices(op, 8192, 1024, 12288, 4)
+        assert choices(op, 8192, 1024, 12288, 4, profile=tandem.Profile(device="any")) == choices(op, 8192, 1024, 12288, 4)

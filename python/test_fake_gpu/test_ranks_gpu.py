@@ -487,6 +487,24 @@ def test_tuning_is_kept_for_later_operators(cache, monkeypatch, name):
     assert tune_on_gpus(name).tried > 0
 
 
+def test_tuned_files_of_others_cost_nothing(cache):
+    """A file says what it is for: nobody asks the model about rows that nobody has."""
+    tune_on_gpus("ag_gemm")
+    file = next(path for path in (cache / "tuned").rglob("*.json"))
+    for m in range(200):
+        file.with_name(f"m{m}0000000.json").write_text(file.read_text().replace('"m":64', f'"m":{m + 2}0000000'))
+    file.with_name("m1.json").write_text(file.read_text().replace('"m":64', '"m":1e300'))
+    file.with_name("m2.json").write_text(file.read_text().replace('"block_m":', '"block_m":1' + "0" * 12))
+    file.with_name("m3.json").write_text(file.read_text().replace('"copies":[', '"copies":[[1e300],'))
+    begin = time.monotonic()
+    assert tune_on_gpus("ag_gemm").tried == 0 and time.monotonic() - begin < 20
+
+
+def test_a_cache_that_cannot_be_written(cache):
+    (cache / "tuned").write_text("a file where a folder is wanted")
+    assert tune_on_gpus("gemm_rs").tried > 0
+
+
 def test_operators_go_by_the_profile_of_the_first_rank(cache):
     profile = {"version": 2, "device": "Fake H200", "copy_us": 5000.0}
     (cache / "profile.json").write_text(json.dumps(profile))
@@ -558,3 +576,31 @@ def test_a_configuration_that_one_rank_cannot_launch_is_out_for_all(gpu):
         return kernel.best_config.kwargs["BLOCK"]
 
     assert on_gpus(main).values == [64, 64]
+
+
+def test_pruning_may_make_configurations_of_its_own(cache, capfd, monkeypatch):
+    monkeypatch.setenv("TANDEM_PRINT_AUTOTUNING", "1")
+
+    @tandem.autotune([tandem.Config({"BLOCK": 32}), tandem.Config({"BLOCK": 64})], key=[],
+                     prune_configs_by={"early_config_prune": lambda configs, *_, **__: [tandem.Config({"BLOCK": 16})]})
+    @tandem.jit
+    def kernel(x_ptr, BLOCK: tl.constexpr):
+        tl.store(x_ptr + tl.arange(0, BLOCK), 1.0)
+
+    def main(team):
+        kernel[(1,)](team.zeros(64, "float32"))
+        return kernel.best_config.kwargs["BLOCK"]
+
+    assert on_gpus(main).values == [16, 16]
+    assert capfd.readouterr().err.count("autotuning `kernel` for (0,") == 1, "one rank tells"
+
+
+def test_kernels_of_descriptors_are_tuned_together(gpu):
+    from tandem.autotune import team_among
+
+    def main(team):
+        x = team.zeros((64, 64), "float32")
+        descriptor = tandem.TensorDescriptor.from_tensor(x, [16, 16])
+        return team_among([1, descriptor]) is team and team_among([np.zeros(1), 2.0]) is None
+
+    assert on_gpus(main).values == [True, True]

@@ -5,6 +5,7 @@ import json
 
 from .. import _tandem
 from ..arrays import Tensor, as_dtype, type_word
+from ..machine_profile import VERSION, Profile
 from ..team import Stream
 
 _WORDS = "i1 i8 i16 i32 i64 u8 u16 u32 u64 fp8e4nv fp8e5 fp16 bf16 fp32 fp64"  # in the order of tandem::DType
@@ -40,10 +41,13 @@ class Tuned:
 
 def choices(op, m, n, k, ranks, dtype="bf16", target="sm_90a", programs=132, profile=None, **config):
     """What the model says of all ways to carry out `op` ("ag_gemm" or "gemm_rs") on each of `ranks` ranks, the quickest first: their
-    config and predicted microseconds. `profile`: of `tandem doctor --profile`, as a dict; else the defaults."""
+    config and predicted microseconds. `profile`: of `tandem doctor --profile`, as a `tandem.Profile` or the file's dict; else
+    the defaults."""
+    if isinstance(profile, Profile):
+        profile = {"version": VERSION, **dataclasses.asdict(profile)}
     request = {"op": op, "m": m, "n": n, "k": k, "ranks": ranks, "dtype": _NUMBER[type_word(as_dtype(dtype))], "target": target,
-               "programs": programs, "profile": json.dumps(profile) if profile else "", "gpu": profile["device"] if profile else "",
-               "config": config}
+               "programs": programs, "profile": "" if profile is None else json.dumps(profile),
+               "gpu": "" if profile is None else str(profile.get("device", "")), "config": config}
     return json.loads(_tandem.gemm_choices(json.dumps(request)))
 
 
@@ -98,10 +102,7 @@ class _Operator:
         return out
 
     def _give(self, function, stream, a, b, out, m):
-        if stream is None:
-            stream = self.team.stream
-        elif not isinstance(stream, Stream):
-            stream = self.team.adopt(stream)
+        stream = self._stream(stream)
         on_device = [x if isinstance(x, Tensor) else self.team.local_from_array(x, name="host array") for x in (a, b)]
         words = [*(x.address for x in on_device), out.address, m, _NUMBER[type_word(out.dtype)]]
         answer = self.team._session.guarded(lambda _: function(self._op, stream.index, *words))
@@ -110,8 +111,17 @@ class _Operator:
                 self.team._call(_tandem.release_async, stream.index, copy.address)
         return answer
 
-    def _tuned(self, stream, a, b, out, m):
-        return Tuned(**json.loads(self._give(self._tune, stream, a, b, out, m)))
+    def _tuned(self, stream, a, b, out, shape, name, m):
+        result = self._output(out, shape, name)
+        found = self._give(self._tune, stream, a, b, result, m)
+        if out is None:
+            self.team._call(_tandem.release_async, self._stream(stream).index, result.address)
+        return Tuned(**json.loads(found))
+
+    def _stream(self, given):
+        if given is None:
+            return self.team.stream
+        return given if isinstance(given, Stream) else self.team.adopt(given)
 
     def close(self):
         """Gives the operator's symmetric memory back [collective]."""
@@ -136,7 +146,7 @@ class AllGatherGemm(_Operator):
         """Times what the model finds quickest on all ranks together, and keeps the best for calls with this m, on disk too. Arguments as a
         call's. Returns Tuned [collective]."""
         a, b = self._input("a", a, (self._rows(m), self.k)), self._input("b", b, self.b_shape)
-        return self._tuned(stream, a, b, self._output(out, (m, self.n), "ag_gemm out"), m)
+        return self._tuned(stream, a, b, out, (m, self.n), "ag_gemm out", m)
 
 
 class GemmReduceScatter(_Operator):
@@ -158,7 +168,7 @@ class GemmReduceScatter(_Operator):
         """As AllGatherGemm's."""
         rows = self._rows(m)
         a, b = self._input("a", a, (m, self.k)), self._input("b", b, self.b_shape)
-        return self._tuned(stream, a, b, self._output(out, (rows, self.n), "gemm_rs out"), m)
+        return self._tuned(stream, a, b, out, (rows, self.n), "gemm_rs out", m)
 
 
 from .collectives import AllGather, AllReduce, GemmAllReduce, ReduceScatter, all_reduce_way  # noqa: E402

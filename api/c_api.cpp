@@ -27,6 +27,17 @@ json reportJson(const runtime::RunReport& r) {
           {"text", r.text}};
 }
 
+constexpr int everyRank = -1;
+
+// What ranks on GPUs did goes to the file that the environment names.
+void keepTrace(const runtime::Session& session, int rank) {
+  if (traceFile().empty()) return;
+  std::optional<interpreter::Trace> trace = session.trace();
+  if (!trace || !trace->originNs) return;
+  if (rank != everyRank) std::erase_if(trace->spans, [&](const interpreter::Span& s) { return s.rank != rank; });
+  runtime::addToTraceFile(traceFile(), *trace);
+}
+
 }  // namespace
 
 int tandem::rankCount(td_session* s) { return sessionOf(s).rankCount(); }
@@ -63,7 +74,14 @@ int td_leave(td_session* s, int rank) {
   return guarded([&] { sessionOf(s, rank).leave(rank); });
 }
 int td_abort(td_session* s, int rank, const char* why) {
-  return guarded([&] { sessionOf(s, rank).abort(rank, why ? why : ""); });
+  return guarded([&] {
+    sessionOf(s, rank).abort(rank, why ? why : "");
+    try {
+      keepTrace(sessionOf(s), rank);
+    } catch (const std::exception&) {
+      // why the run ended is what counts
+    }
+  });
 }
 int td_interrupt(td_session* s) {
   return guarded([&] { sessionOf(s).interrupt(); });
@@ -74,9 +92,7 @@ int td_set_interrupt_poll(int (*poll)(void)) {
 int td_finish(td_session* s) {
   return guarded([&] {
     sessionOf(s).finish();
-    if (traceFile().empty()) return;
-    std::optional<interpreter::Trace> trace = sessionOf(s).trace();
-    if (trace && trace->originNs) runtime::addToTraceFile(traceFile(), *trace);
+    keepTrace(sessionOf(s), everyRank);
   });
 }
 int td_reports(td_session* s, char** out) {

@@ -47,7 +47,7 @@ TANDEM_API int td_builtins(char** json);
    (this process is that rank alone; without it all ranks are threads of this process), "rendezvous": "name" (the same
    in all processes of the run), "devices": [0, 1] (one for each rank of this process; without it rank i takes device
    i), "wait_timeout_ms": 0 (of one wait; 0: never), "transport": "auto" (else what $TANDEM_TRANSPORT says, "nvlink" or
-   "nvshmem": one rank a process), "trace": false (true when the environment's TANDEM_TRACE names a file: td_finish adds
+   "nvshmem": one rank a process), "trace": false (true when the environment's TANDEM_TRACE names a file: td_finish or td_abort adds
    this process's part to it)} --- */
 TANDEM_API int td_session_create(const char* options, td_session** session);
 TANDEM_API void td_session_destroy(td_session* session);

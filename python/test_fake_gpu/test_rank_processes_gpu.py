@@ -1,6 +1,5 @@
 """Ranks that are processes, on the fake driver: `tandem run --target cuda`, torchrun's variables, how they end; `tandem doctor`."""
 
-import json
 import os
 import pathlib
 import re
@@ -100,23 +99,6 @@ def test_transport_of_processes(tmp_path, assembler):
     assert (tmp_path / "log").read_text().count("ends") == 2, "only the first run starts it"
     code, _, errors = finished(start([path], assembler, {**variables, "TANDEM_TRANSPORT": "tcp", "TANDEM_RENDEZVOUS": f"t-{os.getpid()}"}))
     assert code == 1 and "`transport` is `tcp`; it is one of auto, nvlink, nvshmem" in errors
-
-
-def test_trace_of_processes(tmp_path, assembler):
-    """One file for all of them, from the command or the environment; then drawn."""
-    path, trace = tmp_path / "script.py", tmp_path / "t.json"
-    path.write_text(START + "programs.streams(team)")
-    command = ["-m", "tandem", "run", "--target", "cuda", "--ranks", 2]
-    code, output, errors = finished(start([*command, "--timeline", "--trace", trace, path], assembler))
-    assert code == 0 and "rank 1  compute" in output, errors
-    first = trace.read_text()
-    code, _, errors = finished(start([*command, path], assembler, {"TANDEM_TRACE": str(trace)}))
-    assert code == 0 and trace.read_text() != first, errors
-    for text in (first, trace.read_text()):
-        assert {e["pid"] for e in json.loads(text)["traceEvents"] if e["ph"] == "X"} == {0, 1}
-    code, output, errors = finished(start(["-m", "tandem", "trace", trace, "--svg", tmp_path / "t.svg"], assembler))
-    assert code == 0 and "overlapped" in output, errors
-    assert "rank 1" in (tmp_path / "t.svg").read_text()
 
 
 WAIT = "\nteam.stream.signal_wait(team.zeros(1, 'int32'), 1)\n{}\nteam.synchronize()\n"

@@ -49,38 +49,6 @@ def test_result(gpu):
             ask()
 
 
-@tandem.jit
-def _one(x):
-    tl.store(x, 1)
-
-
-def test_trace(gpu, tmp_path):
-    """Streams, and kernels as their streams see them; the fake driver runs no code that could record."""
-    def main(team):
-        x = team.zeros(64, "float32")
-        y = team.empty(64, "float32")
-        for tensor in (x, FakeTensor(x.address, device=team.device)):
-            _one[(1,)](tensor)
-        team.stream.copy(y.peer(1 - team.rank), x)
-        team.synchronize()
-        return team._session.target_of(team.rank), tandem.gpu.target_of(team.device)
-
-    result = on_gpus(main, trace=True)
-    assert result.values == [("sm_90a+trace",) * 2, ("sm_80+trace",) * 2]
-    assert tandem.gpu.target_of(0) == "sm_90a", "the run is over"
-    result.write_trace(tmp_path / "t.json")
-    written = json.loads((tmp_path / "t.json").read_text())
-    assert written["otherData"]["clock"] == "measured"
-    events = [e for e in written["traceEvents"] if e["ph"] == "X"]
-    for rank in (0, 1):
-        mine = [e for e in events if e["pid"] == rank]
-        assert [e["name"] for e in mine if e["cat"] == "kernel"] == ["kernel _one"] * 2
-        copy = next(e for e in mine if e["cat"] == "copy" and "peer" in e["args"])
-        assert copy["args"]["peer"] == 1 - rank and copy["args"]["bytes"] == 256
-        assert result.summary["ranks"][rank]["bytes"] >= 256
-    assert "modelled" not in result.timeline()
-
-
 def test_too_few_gpus(gpu):
     with pytest.raises(RuntimeError, match="^3 ranks on GPUs need 3 GPUs, this machine has 2$"):
         on_gpus(lambda team: 0, ranks=3)

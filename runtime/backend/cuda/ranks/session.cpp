@@ -46,7 +46,7 @@ class GpuSession final : public runtime::Session {
     for (const auto& rank : ranks_) {
       if (!rank) continue;
       interpreter::Trace one = rank->trace();
-      all.originNs = one.originNs;
+      all.originNs = std::max(all.originNs, one.originNs);  // 0: the rank has not left
       all.lost += one.lost;
       std::move(one.spans.begin(), one.spans.end(), std::back_inserter(all.spans));
     }

@@ -24,7 +24,7 @@ constexpr int kGroup = 8;
 // Where parts take this share of the product's time on the link, it must have no pauses: owners take turns.
 constexpr double kBusyLink = .6;
 // What the model does not see of the order of owners: neighbouring tiles share what they read, or a link without pauses.
-constexpr double kOtherOrder = 1.05;
+constexpr double kOtherOrder = 1.15;
 constexpr int kSlices = 12;
 // Copies of narrower columns, in bytes, are much slower.
 constexpr int64_t kColumns = 2048;

@@ -158,9 +158,10 @@ class LoopPipeline {
   }
 
   int64_t bytesExchanged(Operation* op) const {
+    if (auto counts = dyn_cast<tile::HistogramOp>(op)) return typeOf(counts).getNumElements() * kWordBytes;
     auto dot = dyn_cast<tile::DotOp>(op);
     if (dot ? planDot(dot, numWarps_, target_).mma
-            : !isa<tile::GatherOp, tile::HistogramOp, tile::ScanOp, tile::AtomicRmwOp, tile::AtomicCasOp>(op))
+            : !isa<tile::GatherOp, tile::ScanOp, tile::AtomicRmwOp, tile::AtomicCasOp>(op))
       return 0;
     constexpr int64_t kWidest = 8;
     int64_t elements = 0;

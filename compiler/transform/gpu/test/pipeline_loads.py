@@ -19,6 +19,9 @@
 # RUN: tandemc %s:chained --emit=ptx --target sm_80 --num-warps 8 --signature '*fp16:16, *fp16:16, *fp16:16, *fp32:16, i32:16' \
 # RUN:   | FileCheck %s --check-prefix=CHAIN
 # RUN: tandemc %s:turned --emit=ptx --target sm_80 --signature '*fp16:16, *fp16:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=PTX
+# Stages leave room for what is counted behind the loop:
+# RUN: tandemc %s:counted --emit=ptx --target sm_89 --num-stages 6 --signature '*fp16:16, *fp16:16, *i32:16, *i32:16, i32:16' \
+# RUN:   | FileCheck %s --check-prefix=COUNTED
 import triton
 import triton.language as tl
 
@@ -153,3 +156,15 @@ def chained(q, k, v, o, N):
         acc = tl.dot(tl.exp2(s - new[:, None]).to(tl.float16), values.load([start, 0]), acc)
         top = new
     tl.store(o + m[:, None] * 64 + d[None, :], acc)
+
+
+# COUNTED: cp.async.wait_group 1
+@triton.jit
+def counted(a, b, x, o, K):
+    k, n = tl.arange(0, 64), tl.arange(0, 32)
+    acc = tl.zeros((64, 32), tl.float32)
+    for start in range(0, K, 64):
+        rows = tl.load(a + k[:, None] * K + (start + k)[None, :])
+        acc = tl.dot(rows, tl.load(b + (start + k)[:, None] * 32 + n[None, :]), acc)
+    tl.store(o + 8192 + k[:, None] * 32 + n[None, :], acc.to(tl.int32))
+    tl.store(o + tl.arange(0, 8192), tl.histogram(tl.load(x + tl.arange(0, 256)), 8192))

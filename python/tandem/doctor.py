@@ -112,7 +112,7 @@ def report(found):
     yield "signals        stream memory operations, stores and atomics of kernels"
     yield f"NVSHMEM        {nvshmem_of(peers)}"
     yield f"ptxas          {find_ptxas() or 'none: the driver compiles the PTX'}"
-    yield f"cache          {cache_folder() or 'none (TANDEM_CACHE=0)'}"
+    yield f"cache          {cache_folder() or 'none (TANDEM_CACHE=0, or no $HOME)'}"
     yield f"profile        {_profile_line()}"
     yield f"ranks          {_ranks_line(devices, peers)}"
 
@@ -140,12 +140,14 @@ def _measure(options, count):
     from .measure import measure
     path = pathlib.Path(options.profile) if options.profile else default_path()
     if path is None:
-        print("tandem: TANDEM_CACHE=0 keeps no profile: name a file", file=sys.stderr)
+        print("tandem: there is no cache directory (TANDEM_CACHE=0, or no $HOME) for the profile: name a file", file=sys.stderr)
         return 1
     try:
         numbers = measure(min(count, options.ranks or count), print)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(numbers, indent=1) + "\n")
+        beside = path.with_name(f"{path.name}.{os.getpid()}.tmp")  # readers see the old profile or the new one
+        beside.write_text(json.dumps(numbers, indent=1) + "\n")
+        os.replace(beside, path)
     except (RuntimeError, OSError) as error:
         print(f"tandem: {error}", file=sys.stderr)
         return 1

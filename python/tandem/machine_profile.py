@@ -49,7 +49,7 @@ def read_profile(path):
         if kept.pop("version") != VERSION:
             return None
         for table in ("store_gbps", "load_gbps"):
-            kept[table] = {int(count): float(speed) for count, speed in kept[table].items()}
+            kept[table] = {int(count): float(speed) for count, speed in kept[table].items()} or getattr(Profile(), table)
         return Profile(**kept, measured=True)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None

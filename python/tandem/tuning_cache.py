@@ -11,12 +11,15 @@ from .request import RequestBuilder
 
 
 def cache_folder():
-    """$TANDEM_CACHE_DIR, else $XDG_CACHE_HOME/tandem, else ~/.cache/tandem; None when $TANDEM_CACHE is 0."""
+    """$TANDEM_CACHE_DIR, else $XDG_CACHE_HOME/tandem, else $HOME/.cache/tandem; None when $TANDEM_CACHE is 0 or none of them is set."""
     if os.environ.get("TANDEM_CACHE") == "0":
         return None
     if named := os.environ.get("TANDEM_CACHE_DIR"):
         return pathlib.Path(named)
-    return pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "tandem"
+    if caches := os.environ.get("XDG_CACHE_HOME"):
+        return pathlib.Path(caches) / "tandem"
+    home = os.environ.get("HOME")
+    return pathlib.Path(home) / ".cache" / "tandem" if home else None
 
 
 class TuningCache:

@@ -1,11 +1,13 @@
 """Ranks that are processes: which rank an environment says this is, how `tandem run` starts and ends them. No GPU is needed here."""
 
+import json
 import os
 import pathlib
 import signal
 import subprocess
 import sys
 import time
+import types
 
 import pytest
 
@@ -261,6 +263,19 @@ def test_ptxas_is_found_where_the_compiler_looks(tmp_path):
     assert doctor.find_ptxas({"TANDEM_PTXAS": "/nowhere/ptxas", "PATH": str(tmp_path)}) is None
 
 
+def test_a_profile_is_written_whole(tmp_path, monkeypatch, capsys):
+    from tandem import measure
+    monkeypatch.setenv("TANDEM_CACHE_DIR", str(tmp_path / "new"))
+    monkeypatch.setattr(measure, "measure", lambda ranks, say: {"version": 2, "ranks": ranks})
+    options = types.SimpleNamespace(profile="", ranks=None)
+    assert doctor._measure(options, 3) == 0
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["profile.json"]
+    assert json.loads((tmp_path / "new" / "profile.json").read_text()) == {"version": 2, "ranks": 3}
+    monkeypatch.setenv("TANDEM_CACHE", "0")
+    capsys.readouterr()
+    assert doctor._measure(options, 3) == 1 and "there is no cache directory" in capsys.readouterr().err
+
+
 def test_profile(tmp_path, monkeypatch):
     monkeypatch.setenv("TANDEM_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(machine_profile, "devices", lambda: [{"name": "NVIDIA H200"}])
@@ -276,6 +291,8 @@ def test_profile(tmp_path, monkeypatch):
     assert found.launch_us == tandem.Profile().launch_us, "what was not measured has its default"
     monkeypatch.setattr(machine_profile, "devices", lambda: [{"name": "another"}])
     assert not tandem.profile().measured
+    path.write_text('{"version": 2, "device": "another", "ranks": 1, "store_gbps": {}, "load_gbps": {}}')
+    assert tandem.profile().measured and tandem.profile().programs_for() == tandem.Profile().programs_for(), "one rank has no peer"
     monkeypatch.setenv("TANDEM_CACHE", "0")
     assert machine_profile.default_path() is None and not tandem.profile().measured
     assert tandem.profile(path).copy_gbps == tandem.Profile().copy_gbps, "of other GPUs"

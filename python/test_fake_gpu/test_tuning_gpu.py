@@ -10,7 +10,7 @@ from gpu_fake import LIBRARY, FakeTensor, gpu, needs_fake  # noqa: F401
 
 import tandem
 import tandem.language as tl
-from tandem import testing
+from tandem import testing, tuning_cache
 from tandem.autotune import Autotuned
 
 pytestmark = needs_fake
@@ -236,3 +236,13 @@ def test_run_on_a_gpu(tmp_path):
         done = run_on_gpu(tmp_path, "", *words)
         assert (done.returncode, done.stderr) == (1, "tandem: there is no trace: the script has not called tandem.init()\n")
     assert not (tmp_path / "t.json").exists()
+
+
+def test_where_there_is_no_home_there_is_no_cache(monkeypatch):
+    for name in ("TANDEM_CACHE", "TANDEM_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    assert tuning_cache.cache_folder() is None
+    monkeypatch.setenv("HOME", "/at/home")
+    assert str(tuning_cache.cache_folder()) == "/at/home/.cache/tandem"
+    monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
+    assert str(tuning_cache.cache_folder()) == "/caches/tandem"

@@ -70,7 +70,10 @@ def show(options):
         if options.kernel:
             trace.keep_kernel(options.kernel)
         print(trace.timeline(options.width), end="")
-        print(*_totals(trace.summary), sep="\n")
+        summary = trace.summary
+        print(*_totals(summary), sep="\n")
+        if summary["lost"]:
+            print(f"{summary['lost']} records are missing: there was no room for them")
         if options.svg:
             with open(options.svg, "w") as file:
                 file.write(trace.svg(options.rows))

@@ -73,6 +73,14 @@ def test_one_launch(file, tmp_path):
     assert code == 1 and errors == "tandem: the trace has no launch of `nothing`; it has `hand_over`, `other`\n"
 
 
+def test_lost_records_are_told(file, tmp_path):
+    written = json.loads(file.read_text())
+    written["traceEvents"].append({"ph": "M", "pid": 0, "name": "records lost", "args": {"records": 12}})
+    (tmp_path / "t.json").write_text(json.dumps(written))
+    assert trace(tmp_path / "t.json")[1].endswith("12 records are missing: there was no room for them\n")
+    assert "missing" not in trace(file)[1]
+
+
 def test_rows(file, tmp_path):
     def drawn(count):
         assert trace(file, "--rows", count, "--svg", tmp_path / "t.svg")[0] == 0

@@ -13,6 +13,8 @@ using nlohmann::json;
 constexpr const char* kCategories[] = {"kernel", "compute", "wait",   "put",  "get",
                                        "copy",   "barrier", "signal", "load", "store"};
 
+constexpr const char* kLost = "records lost";
+
 std::string line(const json& event) { return event.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 json event(const Span& s) {
@@ -53,6 +55,14 @@ json about(int rank, const char* what, json args) {
   return {{"ph", "M"}, {"pid", rank}, {"name", what}, {"args", std::move(args)}};
 }
 
+constexpr double kMostUs = 1e12;  // more than a week
+
+int64_t nanoseconds(const json& us, double leastUs) {
+  double value = us.get<double>();
+  if (!(value >= leastUs && value <= kMostUs)) throw std::runtime_error("a time of " + us.dump() + " us");
+  return std::llround(value * 1000);
+}
+
 }  // namespace
 
 std::string traceHead(const interpreter::Trace& trace) {
@@ -74,6 +84,7 @@ std::string traceEvents(const interpreter::Trace& trace) {
       lines.push_back(line(of));
     }
   }
+  if (trace.lost) lines.push_back(line(about(ranks.empty() ? 0 : *ranks.begin(), kLost, {{"records", trace.lost}})));
   for (const Span& s : trace.spans) lines.push_back(line(event(s)));
   std::string out;
   for (const std::string& l : lines) out += (out.empty() ? "" : ",\n") + l;
@@ -88,6 +99,7 @@ interpreter::Trace readChromeTrace(const std::string& text) {
     json file = json::parse(text);
     out.originNs = std::stoll(file.at("otherData").at("origin_ns").get<std::string>());
     for (const json& e : file.at("traceEvents")) {
+      if (e.at("name") == kLost) out.lost += e.at("args").at("records").get<uint64_t>();
       if (e.at("ph") != "X") continue;
       const json& args = e.at("args");
       auto kind = std::find(std::begin(kCategories), std::end(kCategories), e.at("cat").get<std::string>());
@@ -96,8 +108,8 @@ interpreter::Trace readChromeTrace(const std::string& text) {
       Span s;
       s.kind = SpanKind(kind - std::begin(kCategories));
       s.rank = e.at("pid"), s.lane = e.at("tid");
-      s.beginNs = std::llround(e.at("ts").get<double>() * 1000);
-      s.endNs = s.beginNs + std::llround(e.at("dur").get<double>() * 1000);
+      s.beginNs = nanoseconds(e.at("ts"), -kMostUs);
+      s.endNs = s.beginNs + nanoseconds(e.at("dur"), 0);
       s.name = e.at("name").get<std::string>();
       if (s.kind != SpanKind::Compute) s.name.erase(0, std::string(*kind).size() + 1);
       s.program = args.at("program").get<std::array<int32_t, 3>>();

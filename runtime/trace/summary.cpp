@@ -82,7 +82,7 @@ std::string traceSummary(const interpreter::Trace& trace) {
     end = std::max(end, s.endNs);
     count(ranks[s.rank], s);
   }
-  nlohmann::json out = {{"end_ns", end - first}, {"ranks", nlohmann::json::array()}};
+  nlohmann::json out = {{"end_ns", end - first}, {"lost", trace.lost}, {"ranks", nlohmann::json::array()}};
   for (auto& [rank, t] : ranks) {
     auto compute = merged(std::move(t.compute)), transfer = merged(std::move(t.transfer));
     out["ranks"].push_back({{"rank", rank},

@@ -23,7 +23,7 @@ struct Scale {
 void add(std::vector<double>& row, const Span& s, const Scale& scale) {
   int last = int(row.size()) - 1;
   double from = double(s.beginNs - scale.first), until = double(s.endNs - scale.first), width = scale.nsPerColumn;
-  for (int c = std::min(last, int(from / width)); c <= last && c * width < until; ++c) {
+  for (int c = std::clamp(int(from / width), 0, last); c <= last && c * width < until; ++c) {
     double begin = std::max(from, c * width), end = std::min(until, (c + 1) * width);
     if (end > begin) row[size_t(c)] += (end - begin) / width;
   }

@@ -6,8 +6,8 @@
 
 namespace tandem::runtime {
 
-// Chrome trace-event JSON, which Perfetto opens: one process a rank, one thread a resident slot or copy engine, flow
-// arrows from a signal's writer to its waiter.
+// Chrome trace-event JSON, which Perfetto opens: one process a rank, one thread a resident slot, a stream, or what
+// else acts for a slot; one event a line.
 std::string chromeTrace(const interpreter::Trace& trace);
 // What chromeTrace() wrote; throws std::runtime_error for anything else.
 interpreter::Trace readChromeTrace(const std::string& text);
@@ -23,8 +23,9 @@ int64_t firstNs(const interpreter::Trace& trace);
 // engines moved data.
 std::string timeline(const interpreter::Trace& trace, int width);
 
-// JSON {"end_ns" (after firstNs), "ranks": [{"rank", "compute_ns", "wait_ns", "transfer_ns", "overlapped_ns", "bytes"}]}: wait is
-// summed over the rank's programs, overlapped is the time in which the rank computed and moved data at once.
+// JSON {"end_ns" (after firstNs), "lost" (records), "ranks": [{"rank", "compute_ns", "wait_ns", "transfer_ns",
+// "overlapped_ns", "bytes"}]}: wait is summed over the rank's programs, overlapped is the time in which the rank computed and
+// moved data at once.
 std::string traceSummary(const interpreter::Trace& trace);
 
 }  // namespace tandem::runtime

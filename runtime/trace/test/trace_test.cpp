@@ -59,19 +59,29 @@ std::string contentOf(const std::string& path) {
 }
 
 TEST(Trace, WhatIsWrittenIsReadBack) {
-  interpreter::Trace trace{{}, 1234567890123456789};
+  interpreter::Trace trace{{}, 1234567890123456789, 5};
   for (int kind = 0; kind <= int(SpanKind::Store); ++kind)
     trace.spans.push_back(seen(kind % 2, 20000 + kind, SpanKind(kind), 5000000 + kind, 7000001));
   interpreter::Trace read = runtime::readChromeTrace(runtime::chromeTrace(trace));
   EXPECT_EQ(read.originNs, trace.originNs);
+  EXPECT_EQ(read.lost, 5u);
+  EXPECT_EQ(nlohmann::json::parse(runtime::traceSummary(read))["lost"], 5);
   ASSERT_EQ(read.spans.size(), trace.spans.size());
   for (size_t i = 0; i < read.spans.size(); ++i) {
     const Span &r = read.spans[i], &t = trace.spans[i];
     EXPECT_EQ(std::tie(r.rank, r.lane, r.kind, r.beginNs, r.endNs, r.name, r.program, r.line, r.peer, r.bytes),
               std::tie(t.rank, t.lane, t.kind, t.beginNs, t.endNs, t.name, t.program, t.line, t.peer, t.bytes));
   }
-  for (const char* wrong : {"", "{}", "[1]", R"({"otherData":{"origin_ns":"0"},"traceEvents":[{"ph":"X"}]})",
-                            R"({"otherData":{"origin_ns":"0"},"traceEvents":[{"ph":"X","cat":"dance"}]})"})
+  auto withTime = [](const char* ts, const char* dur) {
+    return R"({"otherData":{"origin_ns":"0"},"traceEvents":[{"ph":"X","name":"put k","cat":"put","pid":0,"tid":0,"ts":)" +
+           std::string(ts) + ",\"dur\":" + dur + R"(,"args":{"program":[0,0,0],"line":1}}]})";
+  };
+  EXPECT_EQ(runtime::timeline(runtime::readChromeTrace(withTime("-5", "1")), 10).find("rank 0"), 0u);
+  for (const std::string& wrong :
+       {std::string(), std::string("{}"), std::string("[1]"), withTime("1e300", "1"), withTime("1", "-1"),
+        withTime("1", "1e300"), withTime("\"now\"", "1"),
+        std::string(R"({"otherData":{"origin_ns":"0"},"traceEvents":[{"ph":"X"}]})"),
+        std::string(R"({"otherData":{"origin_ns":"0"},"traceEvents":[{"ph":"X","name":"x","cat":"dance"}]})")})
     EXPECT_THROW(runtime::readChromeTrace(wrong), std::runtime_error) << wrong;
 }
 

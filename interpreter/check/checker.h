@@ -139,6 +139,10 @@ class Checker : public AccessObserver {
   void findCycle(const LockOrder& last);
 
   // --- signals (signals.cpp) ---
+  void learnUpdate(const MemoryAccess& a, SyncPlace& place, uint64_t number);
+  bool knowsUpdate(const View& v, const Stamp& now, const SyncPlace* place, const SignalUpdate& update) const;
+  bool knowsWait(const View& v, const Stamp& now, const Stamp& wait) const;
+  static void orderSignals(ProgramState& p, Part part, bool whole, Release& r);
   bool isOvertaken(const MemoryAccess& a, const AwaitedSignal& signal, const SignalUses& uses);
   void misuse(const MemoryAccess& a, const Stamp& other, std::string message, std::string otherText);
 
@@ -183,6 +187,7 @@ class Checker : public AccessObserver {
   std::unordered_map<size_t, std::vector<uint32_t>> siteIndex_;
   uint32_t lastSite_ = 0;
   uint32_t transfers_ = 0;
+  uint32_t signalKeys_ = 0;
   Stamp lastStrong_;                   // before its release advanced the time
   std::vector<Clock> proxyFences_{1};  // by number: what each has ordered
   std::unordered_map<const Program*, bool> copiesInBulk_;

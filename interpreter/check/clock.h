@@ -18,11 +18,20 @@ using ClockKey = uint64_t;
 constexpr ClockKey keyOf(uint32_t actor, Part part) { return ClockKey(actor) << 16 | part; }
 // One transfer by its number, apart from those before it.
 constexpr ClockKey keyOfTransfer(uint32_t number) { return ClockKey(1) << 63 | number; }
+// The updates of one signal up to a number, and the waits of a thread up to a time: what relaxed updates still order (M11).
+constexpr ClockKey kSignalOrder = ClockKey(3) << 62;
+constexpr ClockKey keyOfUpdates(uint32_t signal) { return kSignalOrder | signal; }
+constexpr ClockKey keyOfWaits(uint32_t actor, Part part) {
+  return kSignalOrder | ClockKey(1) << 61 | keyOf(actor, part);
+}
+constexpr bool isOfWaits(ClockKey key) { return key >= (kSignalOrder | ClockKey(1) << 61); }
 // The last proxy fence of a thread, for shared or for global memory: its time is the fence's number.
 constexpr ClockKey kProxyFences = ClockKey(3) << 61;
 constexpr ClockKey keyOfProxyFence(uint32_t actor, Part part, bool global) {
   return ClockKey(global ? 2 : 1) << 61 | keyOf(actor, part);
 }
+// Of a key that is an actor's.
+constexpr uint32_t actorOf(ClockKey key) { return uint32_t((key & ((ClockKey(1) << 61) - 1)) >> 16); }
 
 class Clock {
  public:

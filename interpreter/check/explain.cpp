@@ -7,19 +7,30 @@ namespace {
 
 const char* opText(Op op) {
   switch (op) {
-    case Op::Load: case Op::BlockLoad: case Op::Ld: return "load";
-    case Op::Store: case Op::BlockStore: case Op::St: return "store";
-    case Op::AtomicRmw: case Op::AtomicCas: return "atomic";
-    case Op::Put: case Op::PutValue: return "put";
+    case Op::Load:
+    case Op::BlockLoad:
+    case Op::Ld: return "load";
+    case Op::Store:
+    case Op::BlockStore:
+    case Op::St: return "store";
+    case Op::AtomicRmw:
+    case Op::AtomicCas: return "atomic";
+    case Op::Put:
+    case Op::PutValue: return "put";
     case Op::PutSignal: return "put with signal";
     case Op::Get: return "get";
     case Op::Signal: return "signal";
     case Op::Notify: return "notify";
-    case Op::Wait: case Op::SignalWait: return "wait";
-    case Op::Broadcastmem: case Op::Fcollect: return "collective";
-    case Op::MultimemSt: case Op::MultimemLdReduce: return "multimem access";
-    case Op::SmemAlloc: case Op::SmemStore: return "shared-memory store";
-    case Op::SmemRead: case Op::SmemLoad: return "shared-memory load";
+    case Op::Wait:
+    case Op::SignalWait: return "wait";
+    case Op::Broadcastmem:
+    case Op::Fcollect: return "collective";
+    case Op::MultimemSt:
+    case Op::MultimemLdReduce: return "multimem access";
+    case Op::SmemAlloc:
+    case Op::SmemStore: return "shared-memory store";
+    case Op::SmemRead:
+    case Op::SmemLoad: return "shared-memory load";
     default: return nullptr;
   }
 }
@@ -74,8 +85,8 @@ Report Checker::begin(const Stamp& now, const char* kind) const {
   return r;
 }
 
-void Checker::report(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end, Part mine,
-                     Part theirs, const std::string& missing) {
+void Checker::report(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s, uint64_t begin,
+                     uint64_t end, Part mine, Part theirs, const std::string& missing) {
   (void)a;
   const Site &here = sites_[now.site], &there = sites_[s.site];
   bool misused = (here.signal && !there.strong) || (there.signal && !here.strong);
@@ -84,8 +95,10 @@ void Checker::report(const View& v, const MemoryAccess& a, const Stamp& now, con
   Report r = this->begin(now, kind);
   r.message = accessText(here) + " of " + addressText(m_, begin, end - begin) + " by " + actorText(now, mine) +
               " is not ordered after the " + accessText(there) + " by " + actorText(s, theirs) + "; ";
-  if (misused) r.message += "a signal is touched only by signal operations, waits, strong accesses of its size and streams (M15)";
-  else r.message += missing.empty() ? missingEdge(v, now, s, mine, theirs) : missing;
+  if (misused)
+    r.message += "a signal is touched only by signal operations, waits, strong accesses of its size and streams (M15)";
+  else
+    r.message += missing.empty() ? missingEdge(v, now, s, mine, theirs) : missing;
   Diagnostic first = placeOfStamp(s);
   first.message = "first access: " + accessText(sites_[s.site]) + " by " + actorText(s, theirs);
   r.notes.insert(r.notes.begin(), std::move(first));
@@ -100,7 +113,8 @@ void Checker::report(const View& v, const MemoryAccess& a, const Stamp& now, con
   tell(std::move(r));
 }
 
-void Checker::reportFreed(const Stamp& s, Part theirs, uint64_t begin, uint64_t bytes, const std::string& file, uint32_t line) {
+void Checker::reportFreed(const Stamp& s, Part theirs, uint64_t begin, uint64_t bytes, const std::string& file,
+                          uint32_t line) {
   if (!isNew("use-after-free", s, s)) return;
   Report r = this->begin(s, "use-after-free");
   r.message = accessText(sites_[s.site]) + " of " + addressText(m_, begin, bytes) + " by " + actorText(s, theirs) +
@@ -116,12 +130,13 @@ std::vector<Diagnostic> Checker::writersOf(Address address) {
     writers.push_back(placeOfStamp(s));
     writers.back().message = accessText(sites_[s.site]) + " by " + actorText(s, s.threadAt(address));
   };
-  history_.eachMade(address / History::kPageBytes * History::kPageBytes, History::kPageBytes, [&](Cell& cell, uint64_t at) {
-    if (address < at || address >= at + (cell.end - cell.begin)) return;
-    add(cell.write);
-    if (cell.moreWrites)
-      for (const Stamp& s : history_.list(cell.moreWrites)) add(s);
-  });
+  history_.eachMade(address / History::kPageBytes * History::kPageBytes, History::kPageBytes,
+                    [&](Cell& cell, uint64_t at) {
+                      if (address < at || address >= at + (cell.end - cell.begin)) return;
+                      add(cell.write);
+                      if (cell.moreWrites)
+                        for (const Stamp& s : history_.list(cell.moreWrites)) add(s);
+                    });
   return writers;
 }
 
@@ -146,7 +161,8 @@ std::string Checker::missingEdge(const View& v, const Stamp& now, const Stamp& s
   const Site &a = sites_[now.site], &b = sites_[s.site];
   const Actor &me = actors_[now.actor], &other = actors_[s.actor];
   if (a.strong && b.strong) {
-    if (a.bytes != b.bytes || now.origin != s.origin) return "both are atomic, but of different addresses or sizes (M1)";
+    if (a.bytes != b.bytes || now.origin != s.origin)
+      return "both are atomic, but of different addresses or sizes (M1)";
     bool mineIsNarrow = !includes(a.scope, now.actor, s.actor);
     Scope narrow = mineIsNarrow ? a.scope : b.scope;
     return std::string("scope ") + scopeText(narrow) + " of " + (mineIsNarrow ? "this access" : "the first access") +
@@ -154,15 +170,18 @@ std::string Checker::missingEdge(const View& v, const Stamp& now, const Stamp& s
            (me.rank != other.rank ? ": between ranks it must be `sys` (M14)" : " (M14)");
   }
   if (v.early && actors_.covers(v.program->common, s, theirs))
-    return "the load may start before the wait that brings this, because the wait's token does not reach it: `dl.consume_token(x, token)` "
+    return "the load may start before the wait that brings this, because the wait's token does not reach it: "
+           "`dl.consume_token(x, token)` "
            "on its pointer or descriptor orders them (M7)";
   if (now.actor == s.actor) {
     if (isTransfer(theirs) || isTransfer(mine)) return missingOfTransfer(v, now, s, mine, theirs);
     return "no `__syncthreads()` lies between them (M3)";
   }
   bool programs = me.kind == ActorKind::Program && other.kind == ActorKind::Program;
-  if (me.rank != other.rank || isTransfer(theirs) || isTransfer(mine) || programs) return missingBetween(v, now, s, mine, theirs);
-  if (me.kind == ActorKind::Host || other.kind == ActorKind::Host) return "the host has not waited for the stream (M13)";
+  if (me.rank != other.rank || isTransfer(theirs) || isTransfer(mine) || programs)
+    return missingBetween(v, now, s, mine, theirs);
+  if (me.kind == ActorKind::Host || other.kind == ActorKind::Host)
+    return "the host has not waited for the stream (M13)";
   return "no event or signal orders the two streams (M13)";
 }
 
@@ -175,8 +194,9 @@ std::string Checker::missingOfTransfer(const View& v, const Stamp& now, const St
   // The transfer's clock has the accesses before its call.
   if (isTransfer(mine) && s.part < kFirstPut && s.time <= v.clock->latestOf(now.actor))
     return "the transfer does not wait for what other threads have stored: no `__syncthreads()` lies between (M3)";
-  return (isTransfer(mine) ? mine : theirs) >= kFirstGet ? "no `quiet` lies between a get and the use of its destination (M9)"
-                                                         : "no `quiet` lies between a put and the reuse of its bytes (M9)";
+  return (isTransfer(mine) ? mine : theirs) >= kFirstGet
+             ? "no `quiet` lies between a get and the use of its destination (M9)"
+             : "no `quiet` lies between a put and the reuse of its bytes (M9)";
 }
 
 // What a program almost learnt of an access that it does not know; empty when nothing.
@@ -187,9 +207,11 @@ std::string Checker::missedBy(uint32_t actor, const Stamp& s, Part theirs, bool 
   const Missed& missed = p ? p->missed : ended->second.first;
   for (size_t k = 0; p && k < p->threads.size(); ++k)
     if (actors_.covers(p->threads[k].extra, s, theirs))
-      return "thread " + std::to_string(k) + " has acquired it, but no `__syncthreads()` lies between that and the other access (M3)";
+      return "thread " + std::to_string(k) +
+             " has acquired it, but no `__syncthreads()` lies between that and the other access (M3)";
   if (actors_.covers(missed.narrow, s, theirs))
-    return "it was released and seen, but a scope on the way does not include the other side: between ranks it must be `sys` (M14)";
+    return "it was released and seen, but a scope on the way does not include the other side: between ranks it must be "
+           "`sys` (M14)";
   if (actors_.covers(missed.relaxed, s, theirs))
     return "the update that says so was read, but by a relaxed read or wait: it must acquire (M4, M6)";
   if (actors_.covers(missed.later, s, theirs))
@@ -200,11 +222,14 @@ std::string Checker::missedBy(uint32_t actor, const Stamp& s, Part theirs, bool 
     if (isProgram && known.latestOf(s.actor) >= s.time)
       return "another thread of that program released it before a `__syncthreads()` ordered this access (M3)";
     if (isTransfer(theirs))
-      return "the signal that was waited for is not ordered after this transfer: a `fence`, `quiet` or put with signal is missing (M9)";
-    return "the update that was waited for does not release this access: a release order, `notify` or a `fence` before it is "
+      return "the signal that was waited for is not ordered after this transfer: a `fence`, `quiet` or put with signal "
+             "is missing (M9)";
+    return "the update that was waited for does not release this access: a release order, `notify` or a `fence` before "
+           "it is "
            "missing (M4, M11)";
   }
-  if (isProgram && stale && known.latestOf(s.actor)) return "the last update acquired from there is older than this access (M15)";
+  if (isProgram && stale && known.latestOf(s.actor))
+    return "the last update acquired from there is older than this access (M15)";
   return "";
 }
 
@@ -219,11 +244,14 @@ std::string Checker::missingBetween(const View& v, const Stamp& now, const Stamp
     return "no `cp_async_bulk_wait_group` lies between the bulk copy and what tells of it (M5, M16)";
   const ProgramState* reader = s.actor < programs_.size() ? programs_[s.actor].get() : nullptr;
   if (isTransfer(mine) && !isTransfer(theirs) && reader && reader->common.latestOf(now.actor))
-    return "the last message acquired from there is an older one: no wait for this one, and nothing tells its sender that the bytes "
+    return "the last message acquired from there is an older one: no wait for this one, and nothing tells its sender "
+           "that the bytes "
            "are free (M15)";
   if (isTransfer(theirs) || isTransfer(mine))
-    return "nothing tells the other side that the transfer is complete: no signal after `quiet` or of the put itself, no barrier (M8, M12)";
-  if (me.kind == ActorKind::Host || other.kind == ActorKind::Host) return "no barrier of the ranks orders it with the host's access (M12)";
+    return "nothing tells the other side that the transfer is complete: no signal after `quiet` or of the put itself, "
+           "no barrier (M8, M12)";
+  if (me.kind == ActorKind::Host || other.kind == ActorKind::Host)
+    return "no barrier of the ranks orders it with the host's access (M12)";
   if (me.kind == ActorKind::Program && other.kind == ActorKind::Program && me.grid == other.grid)
     return "two programs of one kernel have no order but by signals and atomics (M13)";
   if (me.rank == other.rank) return "the two kernels run on streams that no event orders (M13)";

@@ -19,13 +19,12 @@ constexpr size_t kEndedKept = 4096;
 void Checker::prune(Clock& clock) const {
   if (clock.size() < 32) return;
   clock.prune([&](const Clock::Entry& e) {
-    if (e.key >> 63) {
-      return false;
-    }
-    const Actor& a = actors_[uint32_t((e.key & ~kProxyFences) >> 16)];
+    if (e.key >> 63 && !isOfWaits(e.key)) return false;
+    const Actor& a = actors_[actorOf(e.key)];
     if (a.kind != ActorKind::Program) return false;
     Part part = Part(e.key);
-    if (isTransfer(part) || part == kAllTransfers) return clock.get(keyOf(actors_.hostOf(a.rank), kAllTransfers)) >= e.time;
+    if (isTransfer(part) || part == kAllTransfers)
+      return clock.get(keyOf(actors_.hostOf(a.rank), kAllTransfers)) >= e.time;
     const GridLife& grid = actors_.grids[a.grid];
     return grid.endTime && clock.get(keyOf(grid.stream, kEveryThread)) >= grid.endTime;
   });

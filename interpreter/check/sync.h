@@ -15,8 +15,9 @@ struct Release {
   Part part = kEveryThread;
   uint32_t partTime = 0, everyTime = 0, tileTime = 0;
   Part putPart = 0;  // transfers to one peer up to a number
-  uint32_t puts = 0, bulk = 0;
+  uint32_t puts = 0;
   bool hasSinglePuts = false;  // in `extra`
+  bool hasWaits = false;       // in `extra`
   // What it would carry with nothing left out.
   uint32_t now = 0, transfers = 0;
 
@@ -26,7 +27,6 @@ struct Release {
     c.raise(keyOf(actor, kEveryThread), everyTime);
     c.raise(keyOf(actor, part), partTime);
     c.raise(keyOf(actor, 0xffff), tileTime);
-    c.raise(keyOf(actor, kBulk), bulk);
     if (puts) c.raise(keyOf(actor, putPart), puts);
   }
   void addAllTo(Clock& c) const {
@@ -58,6 +58,7 @@ class SyncPlace {
     std::vector<UpdatePoint> points;  // none where releases have been merged
   };
   uint64_t version = 0;
+  uint32_t key = 0;                             // of the numbers of its updates, in clocks; 0: none knows them
   std::unordered_map<uint32_t, uint64_t> seen;  // by actor: the number of the update its last wait had to see
 
   const std::vector<Release>& releases() const { return chains_.back().releases; }
@@ -91,10 +92,11 @@ class SyncPlace {
   bool isAcquired() const { return lastSeen_ == numbers_; }
   const Stamp& seenBy() const { return seenBy_; }
   // The update that somebody has had to see, of those that are remembered.
-  const UpdatePoint* lastSeen() const {
+  const UpdatePoint* lastSeen() const { return update(lastSeen_); }
+  const UpdatePoint* update(uint64_t number) const {
     for (const Chain& c : chains_)
       for (const UpdatePoint& u : c.points)
-        if (u.number == lastSeen_) return &u;
+        if (u.number == number) return &u;
     return nullptr;
   }
   // `reads`: an atomic, which has seen the value before.
@@ -140,6 +142,7 @@ class SyncPlace {
     chains_.erase(chains_.begin(), chains_.end() - 1);
     chains_.back().points.clear();
     numbers_ = lastSeen_ = 0;
+    key = 0;
     seen.clear();
   }
   // Of a long chain of updates: those of one rank and scope as one.
@@ -168,7 +171,7 @@ class SyncPlace {
 struct SignalUpdate {
   Stamp by;
   bool sets = false;
-  uint64_t value = 0;
+  uint64_t value = 0, number = 0;  // SyncPlace's
 };
 struct SignalLook {
   Stamp by;

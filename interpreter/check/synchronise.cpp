@@ -21,8 +21,10 @@ void Checker::synchronise(const MemoryAccess& a) {
 
 // What no load goes ahead of: an atomic of the whole program, and the thread barrier behind what a thread has looked at (M7).
 void Checker::looks(ProgramState& p, const MemoryAccess& a) {
-  if (!isWhole(a)) p.threadsLooked = true;
-  else if (a.kind == AccessKind::Atomic) p.meetEarlyLoads();
+  if (!isWhole(a))
+    p.threadsLooked = true;
+  else if (a.kind == AccessKind::Atomic)
+    p.meetEarlyLoads();
 }
 
 void Checker::publish(const MemoryAccess& a) {
@@ -78,7 +80,6 @@ void Checker::publishOfProgram(ProgramState& p, const MemoryAccess& a) {
     if (const Clock* extra = whole ? nullptr : p.extraOf(part)) own.extra = *extra;
     own.everyTime = whole ? p.time : p.barrierTime;
     own.partTime = p.time;
-    if (whole) own.bulk = transfers_;
   } else {
     if (fence.time) {
       Release fenced = make(std::min(a.scope, fence.scope));
@@ -96,6 +97,7 @@ void Checker::publishOfProgram(ProgramState& p, const MemoryAccess& a) {
       own.hasSinglePuts = true;
     }
   }
+  if (!isRelease) orderSignals(p, part, whole, own);
   if (isRelease || orders.time || isFlag) place.add(std::move(own));
   ++p.time;
 }
@@ -107,7 +109,8 @@ void Checker::acquire(const MemoryAccess& a) {
     // The same look again brings nothing.
     ProgramState& p = stateOf(*a.run);
     if (std::optional<AwaitedSignal> awaited = polled(a)) {
-      if (holds(awaited->compare, wordAt(a.address, unsigned(a.bytes)), awaited->value, awaited->bytes)) acquireAwaited(a, *awaited);
+      if (holds(awaited->compare, wordAt(a.address, unsigned(a.bytes)), awaited->value, awaited->bytes))
+        acquireAwaited(a, *awaited);
       return;
     }
     place->sees(lastStrong_);
@@ -157,6 +160,7 @@ void Checker::acquireAwaited(const MemoryAccess& a, const AwaitedSignal& signal)
   if (acquired.number) place->seen[now.actor] = acquired.number;
   place->comesAfter(now, acquired.number);
   acquire(a, acquired);
+  learnUpdate(a, *place, acquired.number);
   if (!a.run) return;
   bool isLast = acquired.releases == &place->releases();
   for (size_t k = isLast ? acquired.count : 0; k < place->releases().size(); ++k)
@@ -165,7 +169,7 @@ void Checker::acquireAwaited(const MemoryAccess& a, const AwaitedSignal& signal)
 
 // Whoever knows a release's time knows what it carries.
 bool Checker::knowsRelease(const ProgramState& p, const MemoryAccess& a, const Release& r) const {
-  if (r.puts || r.hasSinglePuts || r.bulk || !r.partTime) return false;
+  if (r.puts || r.hasSinglePuts || r.hasWaits || !r.partTime) return false;
   auto has = [&](const Clock& c) {
     return c.get(keyOf(r.actor, r.part)) >= r.partTime && c.get(keyOf(r.actor, kEveryThread)) >= r.everyTime;
   };
@@ -200,7 +204,8 @@ void Checker::learnEarly(ProgramState& p, const MemoryAccess& a, const Release& 
     }
     if (!e.isBehind) e.known = p.common;
     e.isBehind = true;
-    auto wait = std::find_if(e.overtaken.begin(), e.overtaken.end(), [&](const auto& w) { return w.location == a.location; });
+    auto wait =
+        std::find_if(e.overtaken.begin(), e.overtaken.end(), [&](const auto& w) { return w.location == a.location; });
     if (wait == e.overtaken.end()) wait = e.overtaken.insert(wait, {a.location, {}});
     r.addTo(wait->brought);
   }

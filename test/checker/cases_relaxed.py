@@ -1,0 +1,75 @@
+"""What updates by `signal_op` order, and what they do not: other signals, waits that have ended, bulk copies."""
+
+import tandem
+import tandem.dist as dl
+import tandem.language as tl
+import tandem.shmem as shmem
+from case import pair
+from tandem.dist import tma
+from tandem.simt import __syncthreads, tid
+
+N = 128
+
+
+@tandem.jit
+def reset_another(a_ptr, b_ptr, FIXED: tl.constexpr):
+    """Who has seen the second signal does not come after the first."""
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    if tid(0) == 0:
+        shmem.signal_op(a_ptr, 17, shmem.NVSHMEM_SIGNAL_SET, peer)  # <-- reset_of_another_signal
+        shmem.signal_op(b_ptr, 1, shmem.NVSHMEM_SIGNAL_SET, peer)
+        shmem.signal_wait_until(b_ptr, shmem.NVSHMEM_CMP_EQ, 1)
+        if FIXED:
+            shmem.signal_wait_until(a_ptr, shmem.NVSHMEM_CMP_EQ, 17)
+        shmem.signal_op(a_ptr, 0, shmem.NVSHMEM_SIGNAL_SET, dl.rank())  # <-- reset_of_another_signal
+
+
+@pair("signal-misuse", "M11")
+def reset_of_another_signal(team, fixed):
+    reset_another[(1,)](team.zeros(1, "int64", name="a"), team.zeros(1, "int64", name="b"), fixed)
+
+
+@tandem.jit
+def reset_by_another(flag_ptr, back_ptr, FIXED: tl.constexpr):
+    """Rank 0 takes its own update back, when rank 1 has told that it has seen it."""
+    if tid(0) == 0:
+        if dl.rank() == 0:
+            shmem.signal_op(flag_ptr, 5, shmem.NVSHMEM_SIGNAL_SET, 1)
+            if FIXED:
+                shmem.signal_wait_until(back_ptr, shmem.NVSHMEM_CMP_EQ, 1)
+            shmem.signal_op(flag_ptr, 0, shmem.NVSHMEM_SIGNAL_SET, 1)  # <-- taken_back_too_early
+            if not FIXED:
+                shmem.signal_wait_until(back_ptr, shmem.NVSHMEM_CMP_EQ, 1)
+        else:
+            shmem.signal_wait_until(flag_ptr, shmem.NVSHMEM_CMP_EQ, 5)  # <-- taken_back_too_early
+            shmem.signal_op(back_ptr, 1, shmem.NVSHMEM_SIGNAL_SET, 0)
+
+
+@pair("signal-misuse", "M15", ranks=(2,))
+def taken_back_too_early(team, fixed):
+    reset_by_another[(1,)](team.zeros(1, "int64", name="flag"), team.zeros(1, "int64", name="back"), fixed)
+
+
+@tandem.jit
+def bulk_and_notify(x_ptr, y_ptr, flag_ptr, FIXED: tl.constexpr):
+    """Read out of shared memory is not yet written at the peer, and `notify` does not wait for it."""
+    buffer = dl.allocate_smem(tl.int32, [N])
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    dl.smem_store(buffer, tid(0), [tid(0)])
+    tma.fence_async_shared()
+    __syncthreads()
+    if tid(0) == 0:
+        tma.cp_async_bulk_shared_to_global(dl.symm_at(x_ptr, peer), dl.smem_get_ptr(buffer), 4 * N)  # <-- told_of_too_early
+        tma.cp_async_bulk_commit_group()
+        tma.cp_async_bulk_wait_group(0, read=not FIXED)
+    __syncthreads()
+    dl.notify(flag_ptr, peer, signal=1, sig_op="set", comm_scope="intra_node")
+    token = dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=1)
+    o = tl.arange(0, N)
+    tl.store(y_ptr + o, tl.load(dl.consume_token(x_ptr, token) + o))  # <-- told_of_too_early
+
+
+@pair("race", "M16")
+def told_of_too_early(team, fixed):
+    x, y, flag = team.zeros(N, "int32", name="x"), team.zeros(N, "int32"), team.zeros(1, "int64", name="flag")
+    bulk_and_notify[(1,)](x, y, flag, fixed, num_warps=4)

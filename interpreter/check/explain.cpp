@@ -188,7 +188,7 @@ std::string Checker::missingEdge(const View& v, const Stamp& now, const Stamp& s
 // A program and its own transfer, or two of its transfers.
 std::string Checker::missingOfTransfer(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) const {
   if (mine == kBulk || theirs == kBulk)
-    return "no wait for the bulk copy lies between: its mbarrier, or `cp_async_bulk_wait_group` (M5)";
+    return "no wait for the bulk copy lies between: its mbarrier, or `cp_async_bulk_wait_group` (M16)";
   if (std::string missed = missedBy(now.actor, s, theirs, false); isTransfer(theirs) && !missed.empty()) return missed;
   if (isTransfer(mine) && isTransfer(theirs)) return "no `fence` or `quiet` lies between the two transfers (M9)";
   // The transfer's clock has the accesses before its call.
@@ -241,7 +241,7 @@ std::string Checker::missingBetween(const View& v, const Stamp& now, const Stamp
   if (missed.empty()) missed = missedBy(s.actor, now, mine, stale);
   if (!missed.empty()) return missed;
   if (theirs == kBulk || mine == kBulk)
-    return "no `cp_async_bulk_wait_group` lies between the bulk copy and what tells of it (M5, M16)";
+    return "no `cp_async_bulk_wait_group` lies between the bulk copy and what tells of it (M16)";
   const ProgramState* reader = s.actor < programs_.size() ? programs_[s.actor].get() : nullptr;
   if (isTransfer(mine) && !isTransfer(theirs) && reader && reader->common.latestOf(now.actor))
     return "the last message acquired from there is an older one: no wait for this one, and nothing tells its sender "

@@ -1,8 +1,10 @@
 // Checked reads and writes of the heaps, and the faults they find.
 #include "interpreter/memory/access.h"
 #include "interpreter/dist/delivery.h"
+#include "interpreter/simt/bulk_copy.h"
 #include "interpreter/vm/fail.h"
 #include "interpreter/vm/registers.h"
+#include <algorithm>
 
 namespace tandem::interpreter {
 
@@ -61,7 +63,12 @@ bool useAfterFree(Accessor& who, Allocation& a, Address address, uint64_t bytes,
                     std::move(notes));
 }
 
-bool brings(const PendingPut& put, Address byte) { return !put.bulk && byte >= put.dest && byte - put.dest < put.bytes; }
+bool brings(const PendingPut& put, Address byte) {
+  auto has = [&](Address begin, uint64_t bytes) { return byte >= begin && byte - begin < bytes; };
+  if (!put.bulk) return has(put.dest, put.bytes);
+  return std::any_of(put.bulk->pieces.begin() + int64_t(put.bulk->done), put.bulk->pieces.end(),
+                     [&](const BulkCopy::Piece& piece) { return has(piece.dest, piece.bytes); });
+}
 
 bool uninitialised(Accessor& who, Allocation& a, Address address, uint64_t bytes, uint64_t first) {
   uint64_t offset = address - a.begin;
@@ -69,8 +76,9 @@ bool uninitialised(Accessor& who, Allocation& a, Address address, uint64_t bytes
   for (auto& put : who.m.pending) {
     if (!brings(*put, address + first) || !put->program) continue;
     notes.push_back(placeOf(*put->program, put->location));
-    notes.back().message = "under way: a transfer by " + whoText(put->rank, put->id) + " brings it, and nothing that this read waits for "
-                           "says that it is complete (M8, M9)";
+    notes.back().message = "under way: a transfer by " + whoText(put->rank, put->id) +
+                           " brings it, and nothing that this read waits for "
+                           "says that it is complete (M8, M9, M16)";
     break;
   }
   return failAccess(who, "uninitialised-read",
@@ -170,7 +178,8 @@ inline uint64_t valueOf(const void* from, uint64_t bytes) {
 // After a strong write.
 inline bool observeValue(Accessor& who, AccessKind kind, Address address, uint64_t bytes, uint64_t old) {
   if (!who.m.observer || !who.synchronises) return true;
-  who.m.observer->wrote(accessOf(who, kind, address, bytes), old, valueOf(reinterpret_cast<const void*>(address), bytes));
+  who.m.observer->wrote(accessOf(who, kind, address, bytes), old,
+                        valueOf(reinterpret_cast<const void*>(address), bytes));
   return !who.m.failed;
 }
 
@@ -239,8 +248,10 @@ bool updateMemory(Accessor& who, RmwOp op, Elem elem, Address address, const voi
   bool changed = memcmp(memory, old, bytes) != 0;
   touched(who, *a, address, bytes, changed);
   if (who.run) who.run->noteRead(address, bytes);
-  if (!a->shared && changed) recordWriter(who, address, bytes);
-  else noteAcquired(who.m, address);
+  if (!a->shared && changed)
+    recordWriter(who, address, bytes);
+  else
+    noteAcquired(who.m, address);
   return observeValue(who, AccessKind::Atomic, address, bytes, valueOf(old, bytes));
 }
 
@@ -264,7 +275,8 @@ bool compareAndSwap(Accessor& who, Elem elem, Address address, const void* expec
 }
 
 void observeWait(Accessor& who, const AwaitedSignal& signal, bool holds) {
-  if (who.m.observer) who.m.observer->waits(accessOf(who, AccessKind::Read, signal.address, signal.bytes), signal, holds);
+  if (who.m.observer)
+    who.m.observer->waits(accessOf(who, AccessKind::Read, signal.address, signal.bytes), signal, holds);
 }
 
 uint64_t wordAt(Address address, unsigned bytes) { return valueOf(reinterpret_cast<const void*>(address), bytes); }

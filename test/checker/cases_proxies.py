@@ -132,7 +132,7 @@ def tell_at_once(x_ptr, y_ptr, flag_ptr, FIXED: tl.constexpr):
         tma.cp_async_bulk_wait_group(0)
 
 
-@pair("race", "M5")
+@pair("race", "M16")
 def bulk_store_told_at_once(team, fixed):
     tell_at_once[(1,)](data(team), data(team, "y"), team.zeros(1, "int64", name="flag"), fixed)
 
@@ -161,6 +161,6 @@ def arrive_after_bulk_store(x_ptr, y_ptr, FIXED: tl.constexpr):
         tma.cp_async_bulk_wait_group(0)
 
 
-@pair("race", "M5", ranks=(1, 2, 4))
+@pair("race", "M16", ranks=(1, 2, 4))
 def arrived_before_the_store(team, fixed):
     arrive_after_bulk_store[(1,)](data(team), data(team, "y"), fixed)

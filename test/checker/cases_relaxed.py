@@ -1,4 +1,4 @@
-"""What updates by `signal_op` order, and what they do not: other signals, waits that have ended, bulk copies."""
+"""What relaxed updates order, and what they do not: other signals, waits that have ended; bulk copies that are not waited for."""
 
 import tandem
 import tandem.dist as dl
@@ -6,7 +6,7 @@ import tandem.language as tl
 import tandem.shmem as shmem
 from case import pair
 from tandem.dist import tma
-from tandem.simt import __syncthreads, tid
+from tandem.simt import __syncthreads, st, tid
 
 N = 128
 
@@ -73,3 +73,25 @@ def bulk_and_notify(x_ptr, y_ptr, flag_ptr, FIXED: tl.constexpr):
 def told_of_too_early(team, fixed):
     x, y, flag = team.zeros(N, "int32", name="x"), team.zeros(N, "int32"), team.zeros(1, "int64", name="flag")
     bulk_and_notify[(1,)](x, y, flag, fixed, num_warps=4)
+
+
+@tandem.jit
+def read_by_parity(x_ptr, y_ptr, PARITY: tl.constexpr):
+    """The shared memory is new: before the copy it holds nothing, and a wait for the phase before the first ends at once."""
+    buffer = dl.allocate_smem(tl.int32, [N])
+    barrier = dl.smem_get_ptr(dl.allocate_smem(tl.int64, [1]))
+    t = tid(0)
+    if t == 0:
+        tma.mbarrier_init(barrier, 1)
+    __syncthreads()
+    if t == 0:
+        tma.mbarrier_arrive_expect_tx(barrier, 4 * N)
+        tma.cp_async_bulk_global_to_shared(dl.smem_get_ptr(buffer), x_ptr, 4 * N, barrier)  # <-- wrong_parity
+    tma.mbarrier_wait_parity(barrier, PARITY)
+    st(y_ptr + t, dl.smem_load(buffer, [t]), semantic="weak")  # <-- wrong_parity
+    tma.mbarrier_wait_parity(barrier, 0)
+
+
+@pair("race", "M16", ranks=(1, 2))
+def wrong_parity(team, fixed):
+    read_by_parity[(1,)](team.zeros(N, "int32", name="x"), team.zeros(N, "int32"), 0 if fixed else 1, num_warps=4)

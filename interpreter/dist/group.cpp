@@ -23,7 +23,7 @@ bool checkGroup(Machine& m, Run& run, const Prepared& i, Group group, const char
   return true;
 }
 
-static bool differs(const Run& run, const Prepared& i) {
+bool differs(const Run& run, const Prepared& i) {
   bool differ = false;
   for (uint32_t k = 0; k < i.operandCount; ++k) differ = differ || isLanes(run, i.operands[k]);
   for (uint32_t k = 0; k < i.resultCount; ++k) differ = differ || isLanes(run, i.results[k]);

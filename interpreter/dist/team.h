@@ -12,6 +12,8 @@ bool checkPeer(Machine& m, Run& run, const Prepared& i, int64_t peer);
 bool checkSymmetric(Machine& m, Run& run, const Prepared& i, Address address, const char* what);
 
 // A block call needs all threads; a warp call needs all threads of each warp that calls.
+// Whether the threads have values of their own, as operands or as results.
+bool differs(const Run& run, const Prepared& i);
 // The thread an observer sees when `lane` calls for its group, or once for all.
 uint32_t observedThread(const Run& run, const Prepared& i, Group group, uint32_t lane);
 bool checkGroup(Machine& m, Run& run, const Prepared& i, Group group, const char* what);

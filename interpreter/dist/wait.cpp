@@ -97,10 +97,11 @@ Step waitOp(Machine& m, Run& run, const Prepared& i) {
 Step consumeToken(Machine& m, Run& run, const Prepared& i) { return copy(m, run, i); }
 
 Step signalWait(Machine& m, Run& run, const Prepared& i) {
+  unsigned bytes = i.elemBytes == 4 ? 4 : 8;
   std::vector<AwaitedSignal> wanted;
   std::vector<uint32_t> lanes, threads;
   bool ok = eachCaller(m, run, i, Group::Thread, false, "`signal_wait_until`", [&](uint32_t lane) {
-    wanted.push_back({rawInteger(m, run, i.a, lane), 8, SignalCompare(i.immediates[0]), rawInteger(m, run, i.b, lane),
+    wanted.push_back({rawInteger(m, run, i.a, lane), bytes, SignalCompare(i.immediates[0]), rawInteger(m, run, i.b, lane),
                       false, i.resultUsed});
     lanes.push_back(lane);
     threads.push_back(observedThread(run, i, Group::Thread, lane));
@@ -111,6 +112,7 @@ Step signalWait(Machine& m, Run& run, const Prepared& i) {
   Accessor who(m, run, i);
   who.scope = Scope::Sys;
   who.semantic = Semantic::Acquire;
+  if (!run.mask.all && !differs(run, i)) who.readers = &run.mask;
   Step step = await(who, run, i, wanted, seen, threads);
   if (step != Step::Next || i.r == kNone) return step;
   if (!isLanes(run, i.r)) {

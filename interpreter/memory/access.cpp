@@ -155,12 +155,22 @@ MemoryAccess accessOf(const Accessor& who, AccessKind kind, Address address, uin
   return access;
 }
 
+// Calls tell() for each thread that makes the access.
+template <class Tell> void eachThread(const Accessor& who, MemoryAccess& access, Tell tell) {
+  if (!who.readers) return tell();
+  for (uint32_t lane = 0; lane < who.run->lanes; ++lane) {
+    if (!who.readers->has(lane)) continue;
+    access.lane = lane;
+    tell();
+  }
+}
+
 // Says false when the observer has reported.
 inline bool observe(Accessor& who, AccessKind kind, Address address, uint64_t bytes, const void* value = nullptr) {
   if (!who.m.observer) return true;
   MemoryAccess access = accessOf(who, kind, address, bytes);
   access.value = value;
-  who.m.observer->access(access);
+  eachThread(who, access, [&] { who.m.observer->access(access); });
   return !who.m.failed;
 }
 
@@ -275,8 +285,9 @@ bool compareAndSwap(Accessor& who, Elem elem, Address address, const void* expec
 }
 
 void observeWait(Accessor& who, const AwaitedSignal& signal, bool holds) {
-  if (who.m.observer)
-    who.m.observer->waits(accessOf(who, AccessKind::Read, signal.address, signal.bytes), signal, holds);
+  if (!who.m.observer) return;
+  MemoryAccess access = accessOf(who, AccessKind::Read, signal.address, signal.bytes);
+  eachThread(who, access, [&] { who.m.observer->waits(access, signal, holds); });
 }
 
 uint64_t wordAt(Address address, unsigned bytes) { return valueOf(reinterpret_cast<const void*>(address), bytes); }

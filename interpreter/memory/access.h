@@ -23,6 +23,7 @@ struct Accessor {
   bool synchronises = false;  // an atomic, a signal, or a non-weak ld/st
   bool isSignal = false;
   uint32_t lane = kTileCode, laneBytes = 0;  // as in MemoryAccess
+  const LaneMask* readers = nullptr;         // of a read, not null: each of these threads makes it, not `lane`
   int64_t timeNs = 0;
 
   Accessor(Machine& machine, Run& r, const Prepared& i);

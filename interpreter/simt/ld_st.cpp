@@ -39,6 +39,7 @@ Step ld(Machine& m, Run& run, const Prepared& i) {
   unsigned bytes = to.elemBytes * to.vectorLength;
   if (!isLanes(run, i.a)) {
     Address address = rawInteger(m, run, i.a);
+    if (!run.mask.all) who.readers = &run.mask;
     Result result(m, run, i.r);
     if (!readMemory(who, address, result.data(), bytes, bytes)) return Step::Failed;
     for (uint64_t at = bytes; at < registerBytes(run, i.r); at += bytes)

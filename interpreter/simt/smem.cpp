@@ -12,7 +12,7 @@ int64_t swizzledColumn(const Allocation& a, int64_t row, int64_t column) {
   return (column / vector ^ row / rowsPerPhase % phases) * vector + column % vector;
 }
 
-// Calls body(lane, address) for each active thread's element; checks each index.
+// Calls body(lane, address) for each active thread's element, or once where they agree; checks each index.
 template <class Body>
 bool eachElement(Machine& m, Run& run, const Prepared& i, uint32_t firstIndex, bool perLane, Body body) {
   const std::vector<int64_t>& shape = *run.info(i.a).shape;
@@ -39,6 +39,13 @@ bool eachElement(Machine& m, Run& run, const Prepared& i, uint32_t firstIndex, b
     if (!body(lane, base + offset * bytes)) return false;
   }
   return true;
+}
+
+// Threads that agree on all operands make one access, by all or by those that are active.
+Accessor accessorOf(Machine& m, Run& run, const Prepared& i) {
+  Accessor who(m, run, i);
+  if (run.mask.all) who.lane = kEachThread;
+  return who;
 }
 
 bool anyLanes(const Run& run, const Prepared& i) {
@@ -86,12 +93,14 @@ Step smemRead(Machine& m, Run& run, const Prepared& i) {
 }
 
 Step smemLoad(Machine& m, Run& run, const Prepared& i) {
-  Accessor who(m, run, i);
+  Accessor who = accessorOf(m, run, i);
+  bool perLane = isLanes(run, i.r);
+  if (!perLane && !run.mask.all) who.readers = &run.mask;
   unsigned bytes = run.info(i.r).elemBytes;
   Result result(m, run, i.r);
   memset(result.data(), 0, registerBytes(run, i.r));
-  bool ok = eachElement(m, run, i, 1, isLanes(run, i.r), [&](uint32_t lane, Address address) {
-    who.lane = lane;
+  bool ok = eachElement(m, run, i, 1, perLane, [&](uint32_t lane, Address address) {
+    if (perLane) who.lane = lane;
     return readMemory(who, address, result.data() + lane * bytes, bytes, bytes);
   });
   if (!ok) return Step::Failed;
@@ -100,12 +109,13 @@ Step smemLoad(Machine& m, Run& run, const Prepared& i) {
 }
 
 Step smemStore(Machine& m, Run& run, const Prepared& i) {
-  Accessor who(m, run, i);
+  Accessor who = accessorOf(m, run, i);
+  bool perLane = anyLanes(run, i);
   unsigned bytes = run.info(i.a).elemBytes;
   const uint8_t* values = data(m, run, i.b);
   bool valueLanes = isLanes(run, i.b);
-  bool ok = eachElement(m, run, i, 2, anyLanes(run, i), [&](uint32_t lane, Address address) {
-    who.lane = lane;
+  bool ok = eachElement(m, run, i, 2, perLane, [&](uint32_t lane, Address address) {
+    if (perLane) who.lane = lane;
     return writeMemory(who, address, values + (valueLanes ? lane * bytes : 0), bytes, bytes);
   });
   return ok ? Step::Next : Step::Failed;

@@ -22,7 +22,7 @@ TEST(Simt, AtomicsOnceAThreadAndOnceAProgram) {
   }
 }
 
-TEST(Simt, ATileStoreIsThreadZeros) {
+TEST(Simt, AScalarStoreIsTheActiveThreads) {
   for (int64_t limit : {1, 0}) {
     World world({.rankCount = 1});
     Address out = world.allocate(0, 4, MemoryKind::Local, true, "out");
@@ -37,8 +37,18 @@ TEST(Simt, ATileStoreIsThreadZeros) {
     b.patch(otherwise, b.pc());
     b.add(Op::IfEnd, Elem::I1, {});
     ASSERT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{out}}, 1), World::Stop::Done) << renderAll(world);
-    EXPECT_EQ(*at<int32_t>(out), limit ? 9 : 0);
+    EXPECT_EQ(*at<int32_t>(out), 9);
   }
+}
+
+TEST(Simt, AScalarStoreOfThreadsThatDifferIsEachOnes) {
+  World world({.rankCount = 1});
+  Address out = world.allocate(0, 64 * 4, MemoryKind::Local, true, "out");
+  ProgramBuilder b;
+  Register o = b.pointerArgument("out", Elem::I32), tid = b.tid();
+  b.store(b.offset(o, tid, 4), tid);
+  ASSERT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{out}}, 2), World::Stop::Done) << renderAll(world);
+  for (int k = 0; k < 64; ++k) EXPECT_EQ(at<int32_t>(out)[k], k);
 }
 
 TEST(Simt, VectorsLoadStoreAndExtract) {

@@ -26,8 +26,7 @@ bool eachUpdate(Machine& m, Run& run, const Prepared& i, Register mask, bool per
     }
     return true;
   }
-  if (!run.laneActive(0) || (mask != kNone && !integer(m, run, mask, 0))) return true;
-  return body(0, 0);
+  return (mask != kNone && !integer(m, run, mask)) || body(0, 0);
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ Step load(Machine& m, Run& run, const Prepared& i) {
   uint64_t moved = 0;
   bool perThread = isLanes(run, i.a);
   who.laneBytes = perThread ? bytes : 0;
+  if (!perThread && !run.mask.all) who.readers = &run.mask;
   bool ok = pointers.each(bytes, [&](size_t first, size_t length) {
     moved += length * bytes;
     if (perThread) who.lane = uint32_t(first);
@@ -35,14 +36,20 @@ Step load(Machine& m, Run& run, const Prepared& i) {
   return Step::Next;
 }
 
-// A store in per-thread code is thread 0's, as for every tile op through a scalar pointer.
-static Step storeOfThread0(Machine& m, Run& run, const Prepared& i) {
-  if (!run.laneActive(0)) return Step::Next;
-  if (i.c != kNone && !*data(m, run, i.c)) return Step::Next;
+// Each active thread's store, or one where they agree on what to store where.
+static Step storeScalars(Machine& m, Run& run, const Prepared& i) {
   Accessor who(m, run, i);
   unsigned bytes = run.info(i.b).elemBytes;
-  uint64_t address = *reinterpret_cast<const uint64_t*>(data(m, run, i.a));
-  return writeMemory(who, address, data(m, run, i.b), bytes, bytes) ? Step::Next : Step::Failed;
+  const auto* pointers = reinterpret_cast<const uint64_t*>(data(m, run, i.a));
+  const uint8_t* values = data(m, run, i.b);
+  bool perLane = isLanes(run, i.a);
+  for (uint32_t lane = 0; lane < (perLane ? run.lanes : 1); ++lane) {
+    if (perLane && !run.laneActive(lane)) continue;
+    if (i.c != kNone && !integer(m, run, i.c, lane)) continue;
+    if (perLane) who.lane = lane;
+    if (!writeMemory(who, pointers[lane], values + lane * bytes, bytes, bytes)) return Step::Failed;
+  }
+  return Step::Next;
 }
 
 // Consecutive elements that a store has written.
@@ -81,7 +88,7 @@ static bool lanesAgree(Machine& m, Accessor& who, const Pointers& pointers, cons
 }
 
 Step store(Machine& m, Run& run, const Prepared& i) {
-  if (run.info(i.a).extent != Extent::Tile) return storeOfThread0(m, run, i);
+  if (run.info(i.a).extent != Extent::Tile) return storeScalars(m, run, i);
   unsigned bytes = run.info(i.b).elemBytes;
   Accessor who(m, run, i);
   Pointers pointers(m, run, i.a, i.c);

@@ -14,7 +14,7 @@ from .jit import JITFunction, aggregate, constexpr_function, jit
 from .explore import Exploration, explore
 from .machine_profile import Profile, profile
 from .session import Result, Stream, Team, current_team, init, launch
-from . import gpu, testing
+from . import compat, gpu, testing
 
 __version__ = _tandem.version()
 
@@ -30,6 +30,6 @@ def next_power_of_2(n):
 
 
 __all__ = ["CompileError", "Config", "Exploration", "JITFunction", "OutOfResources", "Profile", "Result", "RunError", "SimulationError",
-           "SimulationWarning", "Stream", "Team", "Tensor", "TensorDescriptor", "aggregate", "autotune", "cdiv", "constexpr",
+           "SimulationWarning", "Stream", "Team", "Tensor", "TensorDescriptor", "aggregate", "autotune", "cdiv", "compat", "constexpr",
            "constexpr_function", "current_team", "dist", "explore", "gpu", "heuristics", "init", "jit", "language", "launch",
            "libdevice", "next_power_of_2", "profile", "shmem", "simt", "testing"]

@@ -12,10 +12,16 @@ LogicalResult MulticastAtOp::verify() {
   return fault(*this) << "gives " << getType() << " for a pointer of type " << getPointer().getType();
 }
 
+// What waits poll may be narrower than what signal operations update.
+static LogicalResult verifyPolled(Operation* op, Type pointer) {
+  Type signal = pointeeOf(pointer);
+  if (signal.isInteger(32) || signal.isInteger(64)) return success();
+  return fault(op) << "signal has type " << signal << ", not i32 or i64";
+}
+
 LogicalResult WaitOp::verify() {
+  if (failed(verifyPolled(*this, getPointer().getType()))) return failure();
   Type signal = pointeeOf(getPointer().getType()), value = getValue().getType();
-  if (!signal.isInteger(32) && !signal.isInteger(64))
-    return fault(*this) << "signal has type " << signal << ", not i32 or i64";
   if (signal != value)
     return fault(*this) << "compares a signal of type " << signal << " with a value of type " << value;
   if (getSem() == Semantic::Release) return fault(*this) << "only reads; `release` orders writes";
@@ -25,7 +31,7 @@ LogicalResult WaitOp::verify() {
 LogicalResult NotifyOp::verify() { return verifySignal(*this, getPointer().getType()); }
 LogicalResult PutSignalOp::verify() { return verifySignal(*this, getSignalPointer().getType()); }
 LogicalResult SignalOp::verify() { return verifySignal(*this, getPointer().getType()); }
-LogicalResult SignalWaitOp::verify() { return verifySignal(*this, getPointer().getType()); }
+LogicalResult SignalWaitOp::verify() { return verifyPolled(*this, getPointer().getType()); }
 
 LogicalResult PutValueOp::verify() { return verifyPointed(*this, getDest().getType(), getValue().getType(), "value"); }
 

@@ -232,7 +232,7 @@ def Tile_BlockStoreOp : Tile_Op<"block_store", [AttrSizedOperandSegments, Memory
 }
 def Tile_AtomicRmwOp : Tile_Op<"atomic_rmw", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "atomic update through a pointer or a tile of pointers; gives the old values";
-  let description = "Through a scalar pointer it happens once for the program, not once a thread.";
+  let description = "Through a scalar pointer it happens once for the program; in per-thread code once a thread (M14).";
   let arguments = (ins Tile_RmwAttr:$rmw, Tile_PtrLike:$pointer, AnyType:$value, Optional<AnyType>:$mask,
     Tile_SemanticAttr:$sem, Tile_ScopeAttr:$scope);
   let results = (outs AnyType:$result);

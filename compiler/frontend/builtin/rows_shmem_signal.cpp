@@ -25,7 +25,7 @@ static Value signalWaitRow(Context& c, const Arguments& a) {
   return waitUntil(c, a["sig_addr"], "sig_addr", comparison(c, a["cmp_"], "cmp_"), a["cmp_val"]);
 }
 
-// Waits on words of any width; narrower than a signal they are polled as `dl.wait` does.
+// Waits on words of any width. That of a signal's width gives the value seen.
 static Builtin waitRow(const std::string& name, dist::Compare compare, int bits) {
   return {"shmem." + name, "addr, val", [compare, bits](Context& c, const Arguments& a) -> Value {
             if (bits == 64) return waitUntil(c, a["addr"], "addr", compare, a["val"]);
@@ -33,10 +33,8 @@ static Builtin waitRow(const std::string& name, dist::Compare compare, int bits)
             DType element = address.type.dtype.pointee();
             if (!element.isInt() || element.bitWidth() != bits)
               c.fail("type", "`addr` must point to " + std::to_string(bits) + "-bit integers, not " + element.name());
-            mlir::Value count = constant(c, Int(1), DType{Scalar::Int32}).value,
-                        wanted = integer(c, a["val"], element.scalar, "val");
-            dist::WaitOp::create(c.builder, c.loc(), address.value, count, wanted, tile::Scope::Sys,
-                                 tile::Semantic::Acquire, compare);
+            mlir::Value wanted = integer(c, a["val"], Scalar::UInt64, "val");
+            dist::SignalWaitOp::create(c.builder, c.loc(), address.value, compare, wanted);
             return None{};
           }};
 }

@@ -87,12 +87,11 @@ void KernelLowering::lowerAtomicTile(Operation* op) {
   define(op->getResult(0), old);
 }
 
-// Where the operands differ by thread each thread acts for itself; else the first thread acts for all. Code that only some threads run
-// cannot wait for the others: there the first thread alone learns the old value.
+// One thread acts for the program and tells the others the old value, unless each acts for itself.
 void KernelLowering::lowerAtomicScalar(Operation* op) {
   tile::Semantic sem = semanticOf(op);
-  bool wanted = !op->getResult(0).use_empty(), each = threadValues(op).anyDiffers(op->getOperands());
-  bool together = !each && !threadValues(op).isDivergent(op) && role_ != 2;
+  bool wanted = !op->getResult(0).use_empty(), each = threadValues(op).actsEach(op);
+  bool together = !each && role_ != 2;
   if (together && releases(sem)) programBarrier();
   if (sem == tile::Semantic::SeqCst) ptx::fence(b_, scopeOf(op), true);
   llvm::Value* predicate = each || role_ == 2 ? nullptr : isFirstThread();

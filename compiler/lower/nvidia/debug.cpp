@@ -100,8 +100,7 @@ Regs KernelLowering::programIndex() {
 
 // The thread that speaks for all; where threads differ each speaks for itself (null).
 llvm::Value* KernelLowering::oneThread(Operation* op) {
-  bool each = threadValues(op).anyDiffers(op->getOperands()) || threadValues(op).isDivergent(op);
-  return each ? nullptr : isFirstThread();
+  return threadValues(op).actsEach(op) ? nullptr : isFirstThread();
 }
 
 void KernelLowering::lowerAssert(tile::AssertOp op) {

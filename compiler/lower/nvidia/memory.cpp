@@ -99,14 +99,14 @@ llvm::Value* KernelLowering::toHeld(llvm::Value* value, llvm::Type* held) {
   return value->getType() == held ? value : toBits(value);
 }
 
-// Through a scalar pointer one thread stores for the program, unless the threads' operands differ.
+// Through a scalar pointer one thread stores for the program, unless each does for itself.
 void KernelLowering::lowerStore(tile::StoreOp op) {
   ptx::AccessOptions options = accessOptions(op.getCache(), op.getEvict());
   auto [known, axis] = neighbours(op);
   bool isTile = isa<RankedTensorType>(op.getPointer().getType());
   LinearLayout layout = isTile ? layoutOf(op.getPointer()) : LinearLayout();
   size_t vector = isTile ? vectorLength(layout, known, bitsOf(typeOf(op.getValue().getType())), axis) : 1;
-  bool each = !isTile && threadValues(op).anyDiffers(op->getOperands());
+  bool each = !isTile && threadValues(op).actsEach(op);
   llvm::Value* owner = isTile ? isOwner(layout) : each ? nullptr : isFirstThread();
   uint64_t copies = layout.freeMask(Dim::Register);
   for (size_t r = 0, n = isTile ? registersOf(op.getPointer()) : 1; r < n; r += vector) {

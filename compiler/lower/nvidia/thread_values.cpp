@@ -93,7 +93,8 @@ void ThreadValues::visit(Operation* op) {
       .Case<tile::ReduceOp, tile::ScanOp, tile::MapElementwiseOp>([&](auto o) { markAll(o->getRegion(0).getArguments()); })
       .Case<func::FuncOp>([](auto) {})
       .Default([&](Operation* o) {
-        if (isSource(o) || anyDiffers(o->getOperands())) markAll(o->getResults());
+        bool updates = isa<tile::AtomicRmwOp, tile::AtomicCasOp>(o) && !isTile(o->getOperand(0));
+        if (isSource(o) || anyDiffers(o->getOperands()) || (updates && isDivergent(o))) markAll(o->getResults());
       });
 }
 

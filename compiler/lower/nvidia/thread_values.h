@@ -13,6 +13,8 @@ class ThreadValues {
   bool anyDiffers(mlir::ValueRange values) const;
   // Whether `op` lies under a condition that differs: then not all threads come to it, or not equally often.
   bool isDivergent(mlir::Operation* op) const;
+  // Whether each thread does for itself what `op` else does once for the program.
+  bool actsEach(mlir::Operation* op) const { return anyDiffers(op->getOperands()) || isDivergent(op); }
 
  private:
   void visit(mlir::Operation* op);

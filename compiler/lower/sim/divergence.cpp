@@ -20,6 +20,15 @@ bool Divergence::anyLanes(ValueRange values) const {
   return llvm::any_of(values, [&](Value v) { return isLanes(v); });
 }
 
+bool Divergence::isDivergent(Operation* op) const {
+  for (Operation* parent = op->getParentOp(); parent; parent = parent->getParentOp()) {
+    if (auto branch = dyn_cast<scf::IfOp>(parent); branch && isLanes(branch.getCondition())) return true;
+    if (auto loop = dyn_cast<scf::ForOp>(parent); loop && anyLanes(loop->getOperands().take_front(3))) return true;
+    if (auto loop = dyn_cast<scf::WhileOp>(parent); loop && isLanes(loop.getConditionOp().getCondition())) return true;
+  }
+  return false;
+}
+
 void Divergence::mark(Value value, Operation* at) {
   if (lanes_.contains(value)) return;
   if (isTile(value.getType())) locations_.fail(at, "thread-dependent-tile", "a tile cannot depend on the thread index");
@@ -107,7 +116,8 @@ bool Divergence::differsByThread(Operation* op) const {
     if (const KnownAsm* known = findKnownAsm(assembly.getAssembly()))
       return known->differsByThread || anyLanes(op->getOperands());
   if (auto consume = dyn_cast<dist::ConsumeTokenOp>(op)) return isLanes(consume.getValue());
-  return anyLanes(op->getOperands());
+  bool updates = isa<tile::AtomicRmwOp, tile::AtomicCasOp>(op) && !isTile(op->getOperand(0).getType());
+  return anyLanes(op->getOperands()) || (updates && isDivergent(op));
 }
 
 void Divergence::visitPlain(Operation* op) {

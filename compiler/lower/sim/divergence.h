@@ -14,6 +14,8 @@ class Divergence {
 
   bool isLanes(mlir::Value value) const { return lanes_.contains(value); }
   bool anyLanes(mlir::ValueRange values) const;
+  // Whether `op` lies under a condition that differs by thread: what it does, each thread does for itself.
+  bool isDivergent(mlir::Operation* op) const;
 
  private:
   void visit(mlir::Operation* op);

@@ -51,13 +51,13 @@ bool FunctionLowering::lowerTileMemory(Operation* op) {
         return true;
       })
       .Case<tile::AtomicRmwOp>([&](auto o) {
-        bool perThread = divergence_.anyLanes(o->getOperands());
+        bool perThread = divergence_.anyLanes(o->getOperands()) || divergence_.isDivergent(o);
         emitValues(o, {Op::AtomicRmw, static_cast<uint8_t>(o.getRmw()), elem(o.getValue())},
                    {o.getPointer(), o.getValue(), o.getMask()}, {number(o.getSem()), number(o.getScope()), perThread});
         return true;
       })
       .Case<tile::AtomicCasOp>([&](auto o) {
-        bool perThread = divergence_.anyLanes(o->getOperands());
+        bool perThread = divergence_.anyLanes(o->getOperands()) || divergence_.isDivergent(o);
         emitPlain(o, {Op::AtomicCas, 0, elem(o.getValue())}, {number(o.getSem()), number(o.getScope()), perThread});
         return true;
       })

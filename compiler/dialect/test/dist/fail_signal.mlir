@@ -42,7 +42,7 @@ func.func @f(%f: !tile.ptr<i64>, %g: !tile.ptr<i32>, %h: !tile.ptr<i16>, %n: i64
 // -----
 
 func.func @f(%f: !tile.ptr<i64>, %g: !tile.ptr<i32>, %h: !tile.ptr<i16>, %n: i64, %i: i32, %s: i16) {
-  // expected-error @+1 {{`dist.signal_wait_until` signal has type 'i32', not i64}}
-  %0 = dist.signal_wait_until %g eq %n : !tile.ptr<i32>
+  // expected-error @+1 {{`dist.signal_wait_until` signal has type 'i16', not i32 or i64}}
+  %0 = dist.signal_wait_until %h eq %n : !tile.ptr<i16>
   return
 }

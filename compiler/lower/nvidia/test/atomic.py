@@ -8,8 +8,10 @@
 # RUN: tandemc %s:unused --emit=ptx --target sm_90a --signature '*i64' | FileCheck %s --check-prefix=UNUSED
 # RUN: tandemc %s:largest --emit=ptx --target sm_80 --signature '*fp32, *fp32' | FileCheck %s --check-prefix=LARGEST
 # RUN: tandemc %s:swap --emit=ptx --target sm_90a --signature '*i64, *i64' | FileCheck %s --check-prefix=CAS
+# RUN: tandemc %s:one_thread --emit=ptx --target sm_90a --signature '*i32, *i32' | FileCheck %s --check-prefix=THREAD
 import triton
 import triton.language as tl
+from tandem.simt import tid
 
 
 @triton.jit
@@ -67,3 +69,18 @@ def largest(p, x):
 def swap(p, o):
     # CAS: atom.acq_rel.gpu.global.cas.b64
     tl.store(o, tl.atomic_cas(p, 0, 1))
+
+
+# Under a thread's condition each thread that comes acts, whichever it is, and has an old value of its own.
+@triton.jit
+def one_thread(p, o):
+    # THREAD: setp.ne.b32 {{.*}}, 32
+    # THREAD-NOT: setp
+    # THREAD: {{^[[:space:]]*}}st.global.b32
+    # THREAD-NOT: bar.sync
+    # THREAD: {{^[[:space:]]*}}atom.acq_rel.sys.global.add.u32 [[OLD:%r[0-9]+]]
+    # THREAD-NOT: shared
+    # THREAD: {{^[[:space:]]*}}st.global.b32 [{{.*}}], [[OLD]]
+    if tid(0) == 32:
+        tl.store(o, 7)
+        tl.store(o + 1, tl.atomic_add(p, 1, scope="sys"))

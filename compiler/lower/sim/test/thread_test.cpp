@@ -134,6 +134,26 @@ TEST(Thread, AtomicsOfThreadsSpreadTheirOperands) {
   EXPECT_EQ(resultType(*p, once).extent, Extent::Uniform);
 }
 
+TEST(Thread, AtomicsUnderAThreadsConditionAreEachOnes) {
+  auto p = lowered(R"(func.func @f(%p: !tile.ptr<i32>, %v: i32, %n: i32) {
+    %t = simt.tid 0
+    %c = arith.cmpi slt, %t, %n : i32
+    %d = arith.cmpi slt, %v, %n : i32
+    scf.if %c {
+      %a = tile.atomic_rmw add relaxed gpu %p, %v : !tile.ptr<i32>, i32 -> i32
+    }
+    scf.if %d {
+      %a = tile.atomic_rmw add relaxed gpu %p, %v : !tile.ptr<i32>, i32 -> i32
+    }
+    return
+  })");
+  const Instruction &each = find(*p, Op::AtomicRmw, 0), &once = find(*p, Op::AtomicRmw, 1);
+  EXPECT_EQ(p->immediates(each)[2], 1);
+  EXPECT_EQ(resultType(*p, each).extent, Extent::Lanes);
+  EXPECT_EQ(p->immediates(once)[2], 0);
+  EXPECT_EQ(resultType(*p, once).extent, Extent::Uniform);
+}
+
 TEST(Thread, LastUseRespectsTheNextRoundOfALoop) {
   auto p = lowered(R"(func.func @f(%n: i32) {
     %c0 = arith.constant 0 : i32

@@ -84,41 +84,84 @@ def matmul_persistent(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.con
 
 
 @triton.jit
-def matmul_split(a_ptr, b_ptr, c_ptr, part_ptr, count_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
-                 GROUP: tl.constexpr, SMS: tl.constexpr, PIECES: tl.constexpr):
-    """The same product. The tiles left over for the last round, fewer than programs, are cut into PIECES along K, so that their programs
-    have work as well; first come the first pieces of all, which share what they read. Who brings the last piece of a tile adds up all of
-    them, in their order. `part` holds PIECES * SMS tiles, `count` SMS zeros, which are zeros again in the end."""
+def matmul_columns(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BN1: tl.constexpr, BN2: tl.constexpr, BK: tl.constexpr,
+                   GROUP: tl.constexpr, SMS: tl.constexpr):
+    """The same product by tiles of BN + BN1 + BN2 columns (BN2 may be 0): a width that is no power of two, where that divides the work
+    more evenly among the programs."""
+    WIDTH: tl.constexpr = BN + BN1 + BN2
+    a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[BM, BK])
+    b = tl.make_tensor_descriptor(b_ptr, shape=[N, K], strides=[K, 1], block_shape=[BN, BK])
+    b1 = tl.make_tensor_descriptor(b_ptr, shape=[N, K], strides=[K, 1], block_shape=[BN1, BK])
+    c = tl.make_tensor_descriptor(c_ptr, shape=[M, N], strides=[N, 1], block_shape=[BM, BN])
+    c1 = tl.make_tensor_descriptor(c_ptr, shape=[M, N], strides=[N, 1], block_shape=[BM, BN1])
+    if BN2:
+        b2 = tl.make_tensor_descriptor(b_ptr, shape=[N, K], strides=[K, 1], block_shape=[BN2, BK])
+        c2 = tl.make_tensor_descriptor(c_ptr, shape=[M, N], strides=[N, 1], block_shape=[BM, BN2])
+    rows = tl.cdiv(M, BM)
+    columns = tl.cdiv(N, WIDTH)
+    steps = tl.cdiv(K, BK)
+    for tile in tl.range(tl.program_id(0), rows * columns, SMS, flatten=True):
+        row, column = place_of(tile, rows, columns, GROUP)
+        acc = tl.zeros((BM, BN), dtype=tl.float32)
+        acc1 = tl.zeros((BM, BN1), dtype=tl.float32)
+        if BN2:
+            acc2 = tl.zeros((BM, BN2), dtype=tl.float32)
+        for k in range(steps):
+            x = a.load([row * BM, k * BK])
+            acc = tl.dot(x, b.load([column * WIDTH, k * BK]).T, acc)
+            acc1 = tl.dot(x, b1.load([column * WIDTH + BN, k * BK]).T, acc1)
+            if BN2:
+                acc2 = tl.dot(x, b2.load([column * WIDTH + BN + BN1, k * BK]).T, acc2)
+        c.store([row * BM, column * WIDTH], acc.to(c_ptr.dtype.element_ty))
+        c1.store([row * BM, column * WIDTH + BN], acc1.to(c_ptr.dtype.element_ty))
+        if BN2:
+            c2.store([row * BM, column * WIDTH + BN + BN1], acc2.to(c_ptr.dtype.element_ty))
+
+
+@triton.jit
+def matmul_few(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SMS: tl.constexpr):
+    """The same product where A has at most BM rows. They are the tile's columns: of rows the tensor cores want 64."""
+    a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[BM, BK])
+    b = tl.make_tensor_descriptor(b_ptr, shape=[N, K], strides=[K, 1], block_shape=[BN, BK])
+    for tile in tl.range(tl.program_id(0), tl.cdiv(N, BN), SMS):
+        acc = tl.zeros((BN, BM), dtype=tl.float32)
+        for k in range(tl.cdiv(K, BK)):
+            acc = tl.dot(b.load([tile * BN, k * BK]), a.load([0, k * BK]).T, acc)
+        m = tl.arange(0, BM)
+        n = tile * BN + tl.arange(0, BN)
+        tl.store(c_ptr + m[None, :] * N + n[:, None], acc.to(c_ptr.dtype.element_ty), mask=(m < M)[None, :] & (n < N)[:, None])
+
+
+@triton.jit
+def matmul_halves(a_ptr, b_ptr, c_ptr, part_ptr, flag_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """The same product for few tiles, of BM rows and 2 BN columns: two programs, which run at one time, have half of K each; each gives the
+    other one half of its sum, and stores the other half of the tile. `part` holds a half tile for each program, `flag` zeros, which are
+    zeros again in the end."""
     a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[BM, BK])
     b = tl.make_tensor_descriptor(b_ptr, shape=[N, K], strides=[K, 1], block_shape=[BN, BK])
     c = tl.make_tensor_descriptor(c_ptr, shape=[M, N], strides=[N, 1], block_shape=[BM, BN])
     rows = tl.cdiv(M, BM)
-    columns = tl.cdiv(N, BN)
+    half = tl.program_id(0) % 2
+    tile = tl.program_id(0) // 2
+    row = tile % rows * BM
+    column = tile // rows * (2 * BN)
     steps = tl.cdiv(K, BK)
-    left = rows * columns % SMS
-    whole = rows * columns - left
+    left = tl.zeros((BM, BN), dtype=tl.float32)
+    right = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in range(half * steps // 2, (half + 1) * steps // 2):
+        x = a.load([row, k * BK])
+        left = tl.dot(x, b.load([column, k * BK]).T, left)
+        right = tl.dot(x, b.load([column + BN, k * BK]).T, right)
     inside = tl.arange(0, BM)[:, None] * BN + tl.arange(0, BN)[None, :]
-    for item in tl.range(tl.program_id(0), whole + left * PIECES, SMS, flatten=True):
-        is_whole = item < whole
-        piece = tl.where(is_whole, 0, (item - whole) // max(left, 1))
-        tile = item - piece * left
-        begin = piece * steps // PIECES
-        end = tl.where(is_whole, steps, (piece + 1) * steps // PIECES)
-        row, column = place_of(tile, rows, columns, GROUP)
-        acc = tl.zeros((BM, BN), dtype=tl.float32)
-        for k in range(begin, end):
-            acc = tl.dot(a.load([row * BM, k * BK]), b.load([column * BN, k * BK]).T, acc)
-        if is_whole:
-            c.store([row * BM, column * BN], acc.to(c_ptr.dtype.element_ty))
-        else:
-            parts = part_ptr + (tile - whole) * (BM * BN) + inside
-            tl.store(parts + piece * left * (BM * BN), acc)
-            if tl.atomic_add(count_ptr + (tile - whole), 1, sem="acq_rel") == PIECES - 1:
-                acc = tl.zeros((BM, BN), dtype=tl.float32)
-                for p in range(PIECES):
-                    acc += tl.load(parts + p * left * (BM * BN))
-                c.store([row * BM, column * BN], acc.to(c_ptr.dtype.element_ty))
-                tl.store(count_ptr + (tile - whole), 0)
+    own = tile * 2 + half
+    other = tile * 2 + 1 - half
+    tl.store(part_ptr + own * (BM * BN) + inside, tl.where(half == 0, right, left))
+    tl.atomic_xchg(flag_ptr + own, 1, sem="release")
+    while tl.atomic_add(flag_ptr + other, 0, sem="acquire") == 0:
+        pass
+    tl.store(flag_ptr + other, 0)
+    acc = tl.where(half == 0, left, right) + tl.load(part_ptr + other * (BM * BN) + inside)
+    c.store([row, column + half * BN], acc.to(c_ptr.dtype.element_ty))
 
 
 @triton.jit

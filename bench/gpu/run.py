@@ -11,6 +11,7 @@ import pathlib
 import subprocess
 import sys
 import time
+import typing
 
 import grouped
 import startup
@@ -22,14 +23,30 @@ SQUARES = [(4096, 4096, 4096), (8192, 8192, 8192)]
 SHAPES = SQUARES + [(8192, 1024, 12288), (8192, 1024, 14336), (8192, 896, 14336), (8192, 1152, 36864), (8192, 2048, 28672),
                     (8192, 2048, 30720), (8192, 7168, 8192), (8192, 4096, 2048), (8192, 14336, 4096), (1024, 7168, 8192), (16, 7168, 8192),
                     (64, 7168, 8192), (256, 7168, 8192)]
-# BM, BN, BK, warps, stages, programs; and pieces that the tiles left over are cut into (matmul_split)
-LARGE = [(128, 256, 64, 8, 4, 132), (128, 128, 64, 8, 5, 132), (128, 128, 64, 4, 3, 264), (128, 128, 64, 8, 5, 132, 2),
-         (128, 128, 64, 8, 5, 132, 5)]
-SMALL = [(64, 64, 128, 4, 6, 132), (64, 128, 128, 4, 4, 132), (128, 128, 64, 8, 6, 132), (64, 32, 128, 4, 8, 264), (64, 32, 256, 4, 4, 264),
-         (64, 64, 128, 4, 4, 264), (64, 64, 256, 4, 4, 132), (128, 64, 128, 4, 4, 264), (128, 64, 128, 8, 4, 132)]
 FP8_SHAPES = [(4096, 4096, 4096), (8192, 8192, 8192), (8192, 7168, 8192), (8192, 2048, 28672), (1280, 4096, 12032)]
-FP8 = [(128, 256, 128, 8, 4, 132), (128, 128, 128, 8, 6, 132), (128, 128, 128, 4, 3, 264), (128, 128, 128, 8, 6, 132, 2)]
-TRITON = [(128, 256, 64, 8, 3, 132), (128, 128, 64, 4, 4, 264), (64, 128, 128, 4, 3, 264), (128, 128, 64, 8, 3, 132, 2)]
+
+
+class Tile(typing.NamedTuple):
+    """How a product is divided: BN is one width, or those that make up a tile's; `way` picks the kernel."""
+
+    BM: int
+    BN: int | tuple
+    BK: int
+    warps: int
+    stages: int
+    programs: int = 132
+    group: int = 8
+    ctas: int = 1
+    way: str = ""
+
+
+LARGE = [Tile(128, 256, 64, 8, 4), Tile(128, 256, 64, 8, 3), Tile(128, 256, 64, 8, 4, group=16), Tile(256, 256, 64, 8, 4, 66, ctas=2),
+         Tile(128, 128, 64, 8, 5), Tile(128, (128, 64), 64, 8, 5), Tile(128, (128, 64, 32), 64, 8, 4)]
+SMALL = [Tile(16, 64, 128, 4, 8, way="few"), Tile(16, 64, 256, 4, 5, way="few"), Tile(64, 64, 128, 4, 6, way="few"),
+         Tile(64, 64, 128, 4, 6), Tile(64, 128, 128, 4, 4), Tile(128, 128, 64, 8, 6), Tile(256, 128, 64, 8, 6, 66, ctas=2),
+         Tile(128, 128, 64, 8, 4, way="halves")]
+FP8 = [Tile(128, 256, 128, 8, 4), Tile(128, 256, 128, 8, 3), Tile(128, (256, 64), 64, 8, 6), Tile(128, 128, 128, 8, 6)]
+POINTERS = LARGE[:2] + LARGE[4:5]
 
 
 def cdiv(a, b):
@@ -47,23 +64,42 @@ def workspace(floats):
     return torch.empty(floats, device="cuda"), torch.zeros(1024, dtype=torch.int32, device="cuda")
 
 
-def persistent(module, a, b, c, config):
+def by_descriptors(module, a, b, c, tile):
     (m, k), n = a.shape, b.shape[0]
-    bm, bn, bk, warps, stages, programs, *pieces = config
-    sizes = {"BM": bm, "BN": bn, "BK": bk, "GROUP": 8, "SMS": programs, "num_warps": warps, "num_stages": stages}
-    grid = (min(programs, cdiv(m, bm) * cdiv(n, bn)),)
-    if not pieces:
-        return lambda: module.matmul_persistent[grid](a, b, c, m, n, k, **sizes)
-    parts, counts = workspace(pieces[0] * programs * bm * bn)
-    return lambda: module.matmul_split[(programs,)](a, b, c, parts, counts, m, n, k, PIECES=pieces[0], **sizes)
+    sizes = {"BM": tile.BM, "BN": tile.BN, "BK": tile.BK, "num_warps": tile.warps, "num_stages": tile.stages}
+    tiles = cdiv(m, tile.BM) * cdiv(n, sum(tile.BN) if isinstance(tile.BN, tuple) else tile.BN)
+    if tile.way == "halves":
+        parts, flags = workspace(2 * tiles * tile.BM * tile.BN)
+        programs = 2 * cdiv(m, tile.BM) * cdiv(n, 2 * tile.BN)
+        if programs > tile.programs:
+            raise ValueError("more programs than run at one time")
+        return lambda: module.matmul_halves[(programs,)](a, b, c, parts, flags, m, n, k, **sizes)
+    sizes["SMS"] = tile.programs
+    grid = (min(tile.programs, tiles),)
+    if tile.way == "few":
+        if m > tile.BM:
+            raise ValueError("more rows than a tile")
+        return lambda: module.matmul_few[grid](a, b, c, m, n, k, **sizes)
+    sizes |= {"GROUP": tile.group}
+    if tile.ctas > 1:
+        sizes["num_ctas"] = tile.ctas
+    if isinstance(tile.BN, tuple):
+        sizes |= dict(zip(("BN", "BN1", "BN2"), (*tile.BN, 0)))
+        return lambda: module.matmul_columns[grid](a, b, c, m, n, k, **sizes)
+    return lambda: module.matmul_persistent[grid](a, b, c, m, n, k, **sizes)
 
 
-def pointers(module, a, b, c, config):
+def pointers(module, a, b, c, tile):
     (m, k), n = a.shape, b.shape[1]
-    bm, bn, bk, warps, stages, _ = config
-    grid = (cdiv(m, bm) * cdiv(n, bn),)
-    return lambda: module.matmul_pointers[grid](a, b, c, m, n, k, *a.stride(), *b.stride(), *c.stride(), BM=bm, BN=bn, BK=bk, GROUP=8,
-                                                num_warps=warps, num_stages=stages)
+    grid = (cdiv(m, tile.BM) * cdiv(n, tile.BN),)
+    return lambda: module.matmul_pointers[grid](a, b, c, m, n, k, *a.stride(), *b.stride(), *c.stride(), BM=tile.BM, BN=tile.BN, BK=tile.BK,
+                                                GROUP=8, num_warps=tile.warps, num_stages=tile.stages)
+
+
+def for_triton(tiles):
+    """What Triton has shared memory for: it keeps whole tiles beside the stages."""
+    fitting = [tile._replace(stages=min(tile.stages, 3 if tile.warps == 8 else 4)) for tile in tiles if tile.ctas == 1]
+    return list(dict.fromkeys(fitting))
 
 
 def quickest(make, configs):
@@ -89,10 +125,10 @@ def product_row(name, shape, ours, theirs, make, transposed, configs):
     config = quickest(lambda x: make(ours, a, b, c, x), configs)
     c.fill_(float("nan"))
     make(ours, a, b, c, config)()
-    row = {"kernel": name, "shape": shape, "config": config, "error": relative_error(c, a, right)}
+    row = {"kernel": name, "shape": shape, "config": config._asdict(), "error": relative_error(c, a, right)}
     functions = {"tandem": make(ours, a, b, c, config), "cublas": lambda: torch.matmul(a, right, out=c)}
     if theirs:
-        best = quickest(lambda x: make(theirs, a, b, c, x), TRITON if transposed else TRITON[:3])
+        best = quickest(lambda x: make(theirs, a, b, c, x), for_triton(configs))
         functions["triton"] = make(theirs, a, b, c, best)
     for key, time_us in zip(functions, microseconds(*functions.values())):
         row[key] = round(time_us, 2)
@@ -108,15 +144,15 @@ def fp8_row(shape, ours, theirs):
     a, b = (torch.randn(rows, k, device="cuda").to(torch.float8_e4m3fn) for rows in (m, n))
     c = torch.full((m, n), float("nan"), device="cuda", dtype=torch.bfloat16)
     one = torch.ones((), device="cuda")
-    config = quickest(lambda x: persistent(ours, a, b, c, x), FP8)
-    functions = {"tandem": persistent(ours, a, b, c, config),
+    config = quickest(lambda x: by_descriptors(ours, a, b, c, x), FP8)
+    functions = {"tandem": by_descriptors(ours, a, b, c, config),
                  "cublas": lambda: torch._scaled_mm(a, b.T, one, one, out_dtype=torch.bfloat16, use_fast_accum=True)}
     c.fill_(float("nan"))
     functions["tandem"]()
-    row = {"kernel": "matmul_persistent, e4m3", "shape": shape, "config": config, "error": relative_error(c, a.float(), b.float().T)}
+    row = {"kernel": "matmul, e4m3", "shape": shape, "config": config._asdict(), "error": relative_error(c, a.float(), b.float().T)}
     if theirs:
-        best = quickest(lambda x: persistent(theirs, a, b, c, x), [(*x[:4], min(x[4], 3), *x[5:]) for x in FP8])
-        functions["triton"] = persistent(theirs, a, b, c, best)
+        best = quickest(lambda x: by_descriptors(theirs, a, b, c, x), for_triton(FP8))
+        functions["triton"] = by_descriptors(theirs, a, b, c, best)
     for key, time_us in zip(functions, microseconds(*functions.values())):
         row[key] = round(time_us, 2)
     return row | {"of_cublas": round(row["cublas"] / row["tandem"], 3), "tflops": round(2e-6 * m * n * k / row["tandem"], 1)}
@@ -188,9 +224,9 @@ def main(path, *bundle):
     for shape in grouped.SHAPES:
         keep(grouped.row(shape, ours, theirs))
     for shape in SHAPES:
-        keep(product_row("matmul_persistent", shape, ours, theirs, persistent, True, SMALL if shape[0] <= 256 else LARGE))
+        keep(product_row("matmul", shape, ours, theirs, by_descriptors, True, SMALL if shape[0] <= 256 else LARGE))
     for shape in SQUARES:
-        keep(product_row("matmul_pointers", shape, ours, theirs, pointers, False, LARGE[:2]))
+        keep(product_row("matmul_pointers", shape, ours, theirs, pointers, False, POINTERS))
 
 
 if __name__ == "__main__":

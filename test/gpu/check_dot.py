@@ -52,6 +52,25 @@ def by_descriptors(a, b, o, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.
 
 
 @triton.jit
+def columns(a, b, o, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BN1: tl.constexpr, BK: tl.constexpr, STEP: tl.constexpr):
+    """Products that share an operand and a ring; stores of two widths, round by round, of rows that the round before stored too."""
+    da = tl.make_tensor_descriptor(a, [M, K], [K, 1], [BM, BK])
+    db = tl.make_tensor_descriptor(b, [N, K], [K, 1], [BN, BK])
+    dc = tl.make_tensor_descriptor(b, [N, K], [K, 1], [BN1, BK])
+    do = tl.make_tensor_descriptor(o, [M, N], [N, 1], [BM, BN])
+    dp = tl.make_tensor_descriptor(o, [M, N], [N, 1], [BM, BN1])
+    column = tl.program_id(0) * (BN + BN1)
+    for row in range(0, M, STEP):
+        acc, acc1 = tl.zeros((BM, BN), tl.float32), tl.zeros((BM, BN1), tl.float32)
+        for k in range(0, K, BK):
+            x = da.load([row, k])
+            acc = tl.dot(x, db.load([column, k]).T, acc)
+            acc1 = tl.dot(x, dc.load([column + BN, k]).T, acc1)
+        do.store([row, column], acc.to(o.dtype.element_ty))
+        dp.store([row, column + BN], acc1.to(o.dtype.element_ty))
+
+
+@triton.jit
 def shifted(a, b, o, M, N, K, row, column, first, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, STEPS: tl.constexpr):
     """Blocks that begin before their tensors and within 16 bytes of a row."""
     da = tl.make_tensor_descriptor(a, [M, K], [K, 1], [BM, BK])
@@ -279,6 +298,34 @@ for t, dtype in enumerate(["fp16", "bf16", "fp32", "fp8e4nv"]):
                 TB=straight,
                 num_warps=warps,
                 num_stages=stages,
+            )
+
+for t, dtype in enumerate(["fp16", "bf16"]):
+    for s, (M, N, K, bn, bn1, bk, step) in enumerate(
+        [(300, 400, 256, 128, 64, 64, 128), (256, 640, 200, 256, 64, 64, 64), (128, 96, 64, 64, 32, 64, 128), (500, 96, 64, 32, 64, 32, 32)]
+    ):
+        for warps in (4, 8):
+            if bn * 128 > 16384 and warps == 4:
+                continue
+
+            def make(rng, M=M, N=N, K=K, dtype=dtype):
+                return [normal(rng, (M, K), dtype), normal(rng, (N, K), dtype), poisoned((M, N), dtype), M, N, K]
+
+            check(
+                columns,
+                make,
+                lambda a, b, o, *rest: _wide(a) @ _wide(b.T),
+                f"{dtype}.{M}x{N}x{K}.{bn}x{bn1}.every{step}.w{warps}",
+                (-(-N // (bn + bn1)),),
+                ROUNDED[dtype],
+                ROUNDED[dtype],
+                BM=128,
+                BN=bn,
+                BN1=bn1,
+                BK=bk,
+                STEP=step,
+                num_warps=warps,
+                num_stages=3,
             )
 
 for t, dtype in enumerate(["fp16", "bf16", "fp32", "int8"]):

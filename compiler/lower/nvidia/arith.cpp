@@ -117,10 +117,10 @@ static bool computesOnFloat8(Operation* op) {
 llvm::Value* KernelLowering::scalarOp(Operation* op, Scalars v) {
   if (computesOnFloat8(op) && v[0]->getType()->isIntegerTy())
     return throughFloat(op, v, [&](Scalars wide) { return scalarOp(op, wide); });
+  if (llvm::Value* result = integerOp(op, v)) return result;
   if (auto binary = binaryOf(op)) return b_.CreateBinOp(*binary, v[0], v[1]);
   if (auto intrinsic = binaryIntrinsicOf(op)) return b_.CreateBinaryIntrinsic(*intrinsic, v[0], v[1]);
   if (auto cast = castOf(op)) return b_.CreateCast(*cast, v[0], typeOf(op->getResult(0).getType()));
-  if (llvm::Value* result = integerOp(op, v)) return result;
   return llvm::TypeSwitch<Operation*, llvm::Value*>(op)
       .Case<arith::CmpIOp>([&](auto o) { return b_.CreateICmp(predicateOf(o.getPredicate()), v[0], v[1]); })
       .Case<arith::CmpFOp>([&](auto o) { return b_.CreateFCmp(predicateOf(o.getPredicate()), v[0], v[1]); })

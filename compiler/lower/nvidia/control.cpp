@@ -1,5 +1,6 @@
 // Loops and branches: basic blocks with a phi for each register.
 #include "compiler/lower/nvidia/kernel_lowering.h"
+#include "compiler/transform/gpu/joined_products.h"
 #include <llvm/ADT/TypeSwitch.h>
 
 namespace tandem::lower::nvidia {
@@ -39,6 +40,9 @@ void KernelLowering::lowerFor(scf::ForOp op) {
   llvm::Value *start = useScalar(op.getLowerBound()), *end = useScalar(op.getUpperBound()),
               *step = useScalar(op.getStep());
   llvm::SmallVector<Regs> inits = useAll(op.getInitArgs());
+  for (auto [carried, init] : llvm::zip(op.getRegionIterArgs(), inits))
+    if (transform::gpu::beginsAtZero(carried))
+      for (llvm::Value*& v : init) v = llvm::UndefValue::get(v->getType());
   llvm::BasicBlock *before = b_.GetInsertBlock(), *header = newBlock("for"), *body = newBlock("body"),
                    *exit = newBlock("done");
   b_.CreateBr(header);
@@ -93,6 +97,8 @@ void KernelLowering::lowerIf(scf::IfOp op) {
     lowerBlock(*op.elseBlock());
     elseValues = useAll(op.elseYield().getOperands());
   }
+  // Moves of a whole tile's constants stay on the way they are for.
+  if (llvm::any_of(elseValues, [](const Regs& r) { return r.size() >= 32; })) ptx::Call(b_).emit("", ptx::Effect::Acts);
   llvm::BasicBlock* elseEnd = b_.GetInsertBlock();
   b_.CreateBr(after);
   b_.SetInsertPoint(after);

@@ -9,7 +9,8 @@ namespace {
 
 // A divisor of zero gives all ones and the dividend as remainder; -1 negates, the one case in which a quotient may not fit.
 struct Division {
-  Division(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, bool isSigned) : b_(b), x_(x), y_(y), isSigned_(isSigned) {
+  Division(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, bool isSigned)
+      : b_(b), x_(x), y_(y), isSigned_(isSigned) {
     isZero_ = b.CreateICmpEQ(y, number(0));
     isMinusOne_ = isSigned ? b.CreateICmpEQ(y, number(-1)) : b.getFalse();
     divisor_ = b.CreateSelect(b.CreateOr(isZero_, isMinusOne_), number(1), y);
@@ -60,6 +61,23 @@ llvm::Value* upperProduct(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, 
   return b.CreateTrunc(b.CreateLShr(b.CreateMul(widen(x), widen(y)), bits), x->getType());
 }
 
+// Both halves of a product of 32 bits by one instruction. As LLVM's own it would be divided into two.
+llvm::Value* wideProduct(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y) {
+  ptx::Call call(b);
+  std::string result = call.out(b.getInt64Ty()), left = call.in(x), right = call.in(y);
+  return call.emit("mul.wide.u32 " + result + ", " + left + ", " + right + ";", ptx::Effect::Pure)[0];
+}
+
+// Whether both halves of the product are wanted: the other op, with the same operands, is beside this one.
+template <class Other>
+bool isHalf(Operation* op) {
+  if (!getElementTypeOrSelf(op->getResult(0).getType()).isInteger(32)) return false;
+  return llvm::any_of(op->getOperand(0).getUsers(), [&](Operation* user) {
+    return isa<Other>(user) && user->getBlock() == op->getBlock() &&
+           llvm::equal(user->getOperands(), op->getOperands());
+  });
+}
+
 // A float of which every narrower format rounds as the integer would.
 llvm::Value* integerToOddFloat(llvm::IRBuilder<>& b, llvm::Value* x, bool isSigned) {
   bool isWide = x->getType()->getIntegerBitWidth() > 32;
@@ -87,7 +105,13 @@ llvm::Value* KernelLowering::integerOp(Operation* op, Scalars v) {
       .Case<arith::FloorDivSIOp>([&](auto) { return division(true).rounded(false); })
       .Case<arith::CeilDivUIOp>([&](auto) { return division(false).rounded(true); })
       .Case<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>([&](auto o) { return shift(b_, o, v[0], v[1]); })
-      .Case<tile::MulHiUIOp>([&](auto) { return upperProduct(b_, v[0], v[1], false); })
+      .Case<tile::MulHiUIOp>([&](auto o) -> llvm::Value* {
+        if (!isHalf<arith::MulIOp>(o)) return upperProduct(b_, v[0], v[1], false);
+        return b_.CreateTrunc(b_.CreateLShr(wideProduct(b_, v[0], v[1]), 32), v[0]->getType());
+      })
+      .Case<arith::MulIOp>([&](auto o) -> llvm::Value* {
+        return isHalf<tile::MulHiUIOp>(o) ? b_.CreateTrunc(wideProduct(b_, v[0], v[1]), v[0]->getType()) : nullptr;
+      })
       .Default([](Operation*) { return nullptr; });
 }
 
@@ -130,10 +154,13 @@ llvm::Value* KernelLowering::floatToInteger(Operation* op, llvm::Value* x) {
   if (isDouble || isWide) whole = b_.CreateSelect(b_.CreateFCmpUNO(x, x), llvm::ConstantInt::get(held, 0), whole);
   if (held == to) return whole;
   unsigned bits = to->getIntegerBitWidth(), heldBits = held->getIntegerBitWidth();
-  auto limit = [&](const llvm::APInt& n) { return llvm::ConstantInt::get(held, isSigned ? n.sext(heldBits) : n.zext(heldBits)); };
+  auto limit = [&](const llvm::APInt& n) {
+    return llvm::ConstantInt::get(held, isSigned ? n.sext(heldBits) : n.zext(heldBits));
+  };
   if (isSigned) whole = b_.CreateBinaryIntrinsic(I::smax, whole, limit(llvm::APInt::getSignedMinValue(bits)));
-  whole = b_.CreateBinaryIntrinsic(isSigned ? I::smin : I::umin, whole,
-                                   limit(isSigned ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits)));
+  whole =
+      b_.CreateBinaryIntrinsic(isSigned ? I::smin : I::umin, whole,
+                               limit(isSigned ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits)));
   return b_.CreateTrunc(whole, to);
 }
 

@@ -1,5 +1,6 @@
 // Rings of slots in shared memory: their barriers, and the counters that each role keeps in registers.
 #include "compiler/lower/nvidia/kernel_lowering.h"
+#include "compiler/transform/gpu/joined_products.h"
 #include "compiler/transform/gpu/operands.h"
 #include <llvm/ADT/TypeSwitch.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
@@ -9,14 +10,31 @@ using namespace mlir;
 
 void KernelLowering::allocateBuffers(func::FuncOp kernel) {
   allocateSmem(kernel);
+  auto allocate = [&](llvm::ArrayRef<tgpu::AllocOp> ops) {  // beside each other in each slot
+    int64_t slotBytes = 0, alignment = 128;
+    for (tgpu::AllocOp op : ops) {
+      auto type = cast<tile::SmemType>(op.getType());
+      int64_t bytes = ShapedType::getNumElements(type.getShape()) * type.getElementType().getIntOrFloatBitWidth() / 8;
+      if (op.getSwizzle()) alignment = 1024;
+      Buffer& buffer = buffers_[op.getResult()];
+      buffer = {slotBytes, 0, static_cast<int>(op.getSwizzle()), std::nullopt};
+      if (op.getFastest()) buffer.fastest = *op.getFastest();
+      slotBytes += llvm::alignTo(bytes, alignment);
+    }
+    int64_t begin = allocateShared(slotBytes * tgpu::AllocOp(ops.front()).getSlots(), alignment);
+    for (tgpu::AllocOp op : ops) {
+      Buffer& buffer = buffers_[op.getResult()];
+      buffer.offset += begin;
+      buffer.slotBytes = slotBytes;
+    }
+  };
+  kernel.walk([&](tgpu::WgmmaOp op) {
+    llvm::SmallVector<tgpu::AllocOp> right;
+    for (tgpu::WgmmaOp product : transform::gpu::withJoined(op)) right.push_back(product.getRhs().getDefiningOp<tgpu::AllocOp>());
+    if (right.size() > 1) allocate(right);
+  });
   kernel.walk([&](tgpu::AllocOp op) {
-    auto type = cast<tile::SmemType>(op.getType());
-    int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8, alignment = op.getSwizzle() ? 1024 : 128;
-    for (int64_t d : type.getShape()) bytes *= d;
-    bytes = llvm::alignTo(bytes, alignment);
-    Buffer& buffer = buffers_[op.getResult()];
-    buffer = {allocateShared(bytes * op.getSlots(), alignment), bytes, static_cast<int>(op.getSwizzle()), std::nullopt};
-    if (op.getFastest()) buffer.fastest = *op.getFastest();
+    if (!buffers_.contains(op.getResult())) allocate(op);
   });
   allocateStaging(kernel);
   kernel.walk([&](tgpu::RingOp op) {
@@ -54,7 +72,7 @@ void KernelLowering::allocateStaging(func::FuncOp kernel) {
   int64_t room =
       (target_.maxSharedBytes() / blocksPerMultiprocessor_ - sharedBytes_ - kKeptForScratch) / (groups * panelBytes);
   stagingPanels_ = std::min(std::max<int64_t>(1, panels), std::max<int64_t>(2, room));
-  stagingBytes_ = groups * stagingPanels_ * panelBytes;
+  stagingBytes_ = groups * stagingPanels_ * panelBytes;  // the groups' shares are equal, whatever they store
   staging_ = allocateShared(stagingBytes_, 1024);
 }
 

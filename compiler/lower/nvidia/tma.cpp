@@ -68,22 +68,6 @@ SmallVector<int64_t> loadBox(tgpu::TmaLoadOp op, int64_t blocks) {
   return op.getMulticast() ? *transform::gpu::multicastBox(tile, blocks) : transform::gpu::tmaBox(tile);
 }
 
-// What has to be looked at when the program runs: TMA stores nothing from a negative coordinate, nor from within 16 bytes of a row.
-struct UncertainOffset {
-  mlir::Value offset;
-  int64_t multiple;  // whether it is a multiple of this; 1: whether it is negative
-};
-
-SmallVector<UncertainOffset> uncertainOffsets(tile::BlockStoreOp store, const analysis::AxisInfoAnalysis& axes) {
-  SmallVector<UncertainOffset> out;
-  for (mlir::Value offset : store.getOffsets())
-    if (!axes.of(offset).nonNegative) out.push_back({offset, 1});
-  int64_t multiple = 128 / cast<RankedTensorType>(store.getValue().getType()).getElementTypeBitWidth();
-  mlir::Value column = store.getOffsets().back();
-  if (axes.of(column).divisibility(0) % multiple != 0) out.push_back({column, multiple});
-  return out;
-}
-
 }  // namespace
 
 void KernelLowering::collectTensorMaps(func::FuncOp kernel) {
@@ -122,7 +106,7 @@ bool KernelLowering::lowerTma(Operation* op) {
   if (!axes_) axes_ = std::make_unique<analysis::AxisInfoAnalysis>(store->getParentOfType<func::FuncOp>());
   llvm::Value* misfit = nullptr;
   auto exclude = [&](llvm::Value* condition) { misfit = misfit ? b_.CreateOr(misfit, condition) : condition; };
-  for (UncertainOffset o : uncertainOffsets(store, *axes_)) {
+  for (transform::gpu::UncertainOffset o : transform::gpu::uncertainOffsets(store, *axes_)) {
     llvm::Value* offset = useScalar(o.offset);
     exclude(o.multiple == 1 ? b_.CreateICmpSLT(offset, b_.getInt32(0))
                             : b_.CreateICmpNE(b_.CreateAnd(offset, b_.getInt32(o.multiple - 1)), b_.getInt32(0)));
@@ -172,13 +156,17 @@ void KernelLowering::lowerTmaLoad(tgpu::TmaLoadOp op) {
   }
   llvm::Value* slot = slotOffset(op.getBuffer(), op.getRing(), 0);
   llvm::Value* barrier = barrierOf(ring, ring.full, 0);
+  // The policy is made at the kernel's begin. Copies that need none name none: the normal policy, named, is slower.
+  llvm::BasicBlock& entry = function_->getEntryBlock();
+  llvm::IRBuilder<> early(&entry, entry.begin());
+  llvm::Value* policy = op->hasAttr("tgpu.evict_first") ? ptx::cachePolicy(early, ptx::Evict::First) : nullptr;
   for (int64_t i = 0; i < boxes; ++i) {
     llvm::Value* index = b_.CreateAdd(first, b_.getInt32(i));
     llvm::Value* row = b_.CreateMul(b_.CreateAnd(index, b_.getInt32(down - 1)), b_.getInt32(box[0]));
     llvm::Value* column = b_.CreateMul(b_.CreateLShr(index, llvm::Log2_64(down)), b_.getInt32(box[1]));
     llvm::Value* offset = b_.CreateMul(index, b_.getInt32(boxBytes));
     ptx::tensorLoad(b_, {tensorMapOf(op), boxCoordinates(op.getOffsets(), row, column), sharedAddress(b_.CreateAdd(slot, offset)),
-                         barrier, toAll});
+                         barrier, toAll, policy});
   }
 }
 
@@ -228,21 +216,22 @@ void KernelLowering::lowerTmaStore(tile::BlockStoreOp op) {
       xorOfMasks(group, layout.bases(Dim::Warp).drop_front(std::min<size_t>(2, layout.bases(Dim::Warp).size()))),
       layout.shape());
   Regs corner = boxCoordinates(op.getOffsets(), groupAt[0], groupAt[1]);
-  llvm::Value* staging =
-      sharedAddress(b_.CreateAdd(b_.CreateMul(group, b_.getInt32(stagingPanels_ * panelBytes)), b_.getInt32(staging_)));
+  llvm::Value* staging = sharedAddress(b_.CreateAdd(
+      b_.CreateMul(group, b_.getInt32(stagingBytes_ / std::max(1, numWarps_ / 4))), b_.getInt32(staging_)));
   llvm::Value* isLeader = b_.CreateICmpEQ(b_.CreateAnd(threadId(), 127), b_.getInt32(0));
   auto groupBarrier = [&] {
     ptx::barrierSync(b_, b_.CreateAdd(group, b_.getInt32(kGroupBarrier)), b_.getInt32(32 * std::min(4, numWarps_)));
   };
   std::vector<Panel> panels = panelsOf(layout, panel, 2);
-  // All at once where there is room, else half of the room at a time.
+  // All at once where there is room, else half of the room at a time. What was stored before may be anywhere in the room.
   size_t total = panels.size(), room = stagingPanels_, batch = room >= total ? total : std::max<size_t>(1, room / 2);
   for (size_t first = 0; first < total; first += batch) {
     auto baseOf = [&](size_t index) {
       return b_.CreateGEP(b_.getInt8Ty(), staging, b_.getInt32(index % room * panelBytes));
     };
     size_t last = std::min(first + batch, total);
-    when(isLeader, [&] { ptx::waitBulk(b_, room / batch - 1, true); });
+    bool completes = first == 0 && op->hasAttr("tgpu.completes_own");
+    when(isLeader, [&] { ptx::waitBulk(b_, first ? room / batch - 1 : 0, !completes); });
     groupBarrier();
     for (size_t index = first; index < last; ++index) {
       Regs regs;

@@ -3,8 +3,9 @@
 #include "compiler/layout/matrix_descriptor.h"
 #include "compiler/lower/nvidia/kernel_lowering.h"
 #include "compiler/lower/nvidia/turns.h"
+#include "compiler/transform/gpu/joined_products.h"
+#include "compiler/transform/gpu/zeros.h"
 #include <llvm/ADT/TypeSwitch.h>
-#include <mlir/IR/Matchers.h>
 
 namespace tandem::lower::nvidia {
 using namespace mlir;
@@ -30,12 +31,6 @@ bool completes(tgpu::WgmmaWaitOp wait) {
   for (Operation* o = op ? op->getNextNode() : &wait->getBlock()->front(); o != wait; o = o->getNextNode())
     later += isa<tgpu::WgmmaOp>(o);
   return later >= int(wait.getPending());
-}
-
-bool isZero(mlir::Value tile) {
-  if (auto splat = tile.getDefiningOp<tile::SplatOp>())
-    return matchPattern(splat.getSource(), m_AnyZeroFloat()) || matchPattern(splat.getSource(), m_Zero());
-  return matchPattern(tile, m_AnyZeroFloat()) || matchPattern(tile, m_Zero());
 }
 
 ptx::Accumulator accumulatorOf(mlir::Type type) {
@@ -70,8 +65,8 @@ bool KernelLowering::lowerWgmma(Operation* op) {
 }
 
 // An operand whose warpgroup `index` begins `size` rows or columns behind the one before. Null: all read the same.
-KernelLowering::SharedOperand KernelLowering::sharedOperand(mlir::Value buffer, mlir::Value ring, bool kMajor, llvm::Value* index,
-                                                            int64_t size) {
+KernelLowering::SharedOperand KernelLowering::sharedOperand(mlir::Value buffer, mlir::Value ring, bool kMajor,
+                                                            llvm::Value* index, int64_t size) {
   auto type = cast<tile::SmemType>(buffer.getType());
   unsigned bits = type.getElementType().getIntOrFloatBitWidth();
   ArrayRef<int64_t> shape = type.getShape();
@@ -79,7 +74,8 @@ KernelLowering::SharedOperand KernelLowering::sharedOperand(mlir::Value buffer, 
   layout::MatrixOperand operand{kMajor ? shape[0] : shape[1], kMajor ? shape[1] : shape[0], bits, kMajor,
                                 layout::swizzleOfRow(buffers_.find(buffer)->second.swizzle)};
   llvm::Value* address = b_.CreatePtrToInt(sharedAddress(slotOffset(buffer, ring, 1)), b_.getInt32Ty());
-  if (index) address = b_.CreateAdd(address, b_.CreateMul(index, b_.getInt32(layout::startByteOffset(operand, size, 0))));
+  if (index)
+    address = b_.CreateAdd(address, b_.CreateMul(index, b_.getInt32(layout::startByteOffset(operand, size, 0))));
   llvm::Value* start = b_.CreateAnd(b_.CreateLShr(address, 4), 0x3fff);
   return {operand, b_.CreateOr(start, b_.getInt32(uint32_t(layout::descriptorBits(operand))))};
 }
@@ -92,6 +88,8 @@ llvm::Value* KernelLowering::descriptorAt(const SharedOperand& operand, int64_t 
 }
 
 void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
+  llvm::SmallVector<tgpu::WgmmaOp> products = transform::gpu::withJoined(op);
+  if (products.empty()) return;
   auto accType = cast<RankedTensorType>(op.getAcc().getType());
   LinearLayout layout = layoutOf(op.getResult());
   bool fromRegisters = isa<RankedTensorType>(op.getLhs().getType());
@@ -106,7 +104,9 @@ void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
           columnGroups = groups / rowGroups;
   int64_t columns = accType.getDimSize(1) / columnGroups, instructionN = std::min<int64_t>(256, columns);
   int64_t rowSteps = accType.getDimSize(0) / 64 / rowGroups, columnSteps = columns / instructionN,
-          instructionK = layout::instructionK(bits);
+          ownN = instructionN, instructionK = layout::instructionK(bits);
+  for (tgpu::WgmmaOp joined : llvm::drop_begin(products))
+    instructionN += cast<RankedTensorType>(joined.getType()).getDimSize(1);
   llvm::Value* group = b_.CreateLShr(warpId(), 2);
   llvm::Value* rowGroup = rowGroups > 1 ? b_.CreateAnd(group, rowGroups - 1) : nullptr;
   llvm::Value* columnGroup = columnGroups > 1 ? b_.CreateLShr(group, llvm::Log2_64(rowGroups)) : nullptr;
@@ -115,14 +115,21 @@ void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
   if (!fromRegisters) lhs = sharedOperand(op.getLhs(), op.getLhsRing(), !op.getLhsTransposed(), rowGroup, 64);
 
   // The first instruction of a sum that begins at zero overwrites what its registers hold.
-  Regs acc = use(op.getAcc());
-  bool fromZero = isZero(op.getAcc());
+  Regs acc;
+  for (tgpu::WgmmaOp product : products) acc.append(use(product.getAcc()));
+  bool fromZero = transform::gpu::isZero(op.getAcc());
   if (fromZero)
     for (llvm::Value*& v : acc) v = llvm::UndefValue::get(v->getType());
+  llvm::Value* keep = fromZero ? b_.getFalse() : nullptr;
+  if (transform::gpu::beginsAtZero(op.getAcc())) {
+    auto loop = cast<scf::ForOp>(cast<BlockArgument>(op.getAcc()).getOwner()->getParentOp());
+    keep = b_.CreateICmpNE(useScalar(loop.getInductionVar()), useScalar(loop.getLowerBound()));
+  }
   // Left operands are ready before the fence.
   llvm::DenseMap<std::pair<int64_t, int64_t>, Regs> words;
   for (int64_t i = 0; i < rowSteps && fromRegisters; ++i)
-    for (int64_t k = 0; k < depth; k += instructionK) words[{i, k}] = lhsRegisters(op, i * 64 * rowGroups, k, instructionK);
+    for (int64_t k = 0; k < depth; k += instructionK)
+      words[{i, k}] = lhsRegisters(op, i * 64 * rowGroups, k, instructionK);
   if (op->hasAttr("tgpu.takes_turn") && 32 * numWarps_ == kTurnThreads)
     ptx::barrierSync(b_, b_.CreateAdd(group, b_.getInt32(kTurnBarrier)), b_.getInt32(kTurnThreads));
   ptx::wgmmaFence(b_);
@@ -130,7 +137,13 @@ void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
     for (int64_t j = 0; j < columnSteps; ++j) {
       // The registers of one instruction's result, in its order.
       Regs part;
-      llvm::SmallVector<size_t> from = instructionRegisters(layout, i * 64 * rowGroups, j * instructionN, instructionN);
+      llvm::SmallVector<size_t> from = instructionRegisters(layout, i * 64 * rowGroups, j * ownN, ownN);
+      size_t before = layout.numRegisters();
+      for (tgpu::WgmmaOp joined : llvm::drop_begin(products)) {
+        LinearLayout other = layoutOf(joined.getResult());
+        for (size_t r : instructionRegisters(other, i * 64 * rowGroups, 0, other.shape()[1])) from.push_back(before + r);
+        before += other.numRegisters();
+      }
       for (size_t r : from) part.push_back(acc[r]);
       for (int64_t k = 0; k < depth; k += instructionK) {
         ptx::Wgmma mma;
@@ -139,12 +152,12 @@ void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
         mma.accumulator = accumulatorOf(accType.getElementType());
         mma.transposeA = !fromRegisters && op.getLhsTransposed();
         mma.transposeB = !op.getRhsTransposed();
-        if (fromZero && k == 0) mma.keep = b_.getFalse();
+        if (keep && k == 0) mma.keep = keep;
         if (fromRegisters)
           mma.registersA = words[{i, k}];
         else
           mma.descriptorA = descriptorAt(lhs, i * 64 * rowGroups, k);
-        mma.descriptorB = descriptorAt(rhs, j * instructionN, k);
+        mma.descriptorB = descriptorAt(rhs, j * ownN, k);
         part = accumulate(mma, part);
       }
       for (auto [r, v] : llvm::zip(from, part)) acc[r] = v;
@@ -152,7 +165,11 @@ void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
   ptx::wgmmaCommit(b_);
   if (op->hasAttr("tgpu.gives_turn") && 32 * numWarps_ == kTurnThreads)
     ptx::barrierArrive(b_, b_.CreateSub(b_.getInt32(kTurnBarrier + 1), group), b_.getInt32(kTurnThreads));
-  define(op.getResult(), acc);
+  for (size_t begin = 0; tgpu::WgmmaOp product : products) {
+    size_t count = layoutOf(product.getResult()).numRegisters();
+    define(product.getResult(), Regs(llvm::ArrayRef(acc).slice(begin, count)));
+    begin += count;
+  }
 }
 
 // float16 results go through the instruction in pairs.

@@ -1,9 +1,11 @@
 // A walk in program order with the accesses since the last barrier; loop bodies are walked twice, for what the end leaves to the beginning.
 #include "compiler/transform/gpu/insert_barriers.h"
+#include "compiler/analysis/axis_info.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/simt/simt.h"
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/transform/gpu/layouts.h"
+#include "compiler/transform/gpu/operands.h"
 #include "compiler/transform/gpu/split_program.h"
 #include "compiler/transform/gpu/thread_dependence.h"
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -18,8 +20,8 @@ struct Access {
   Operation* op = nullptr;
   Value pointer, root;  // root: the kernel's parameter that the pointer comes from; null when unknown
   bool reads = false, writes = false;
-  bool isBulk = false;   // by the asynchronous unit
-  bool isWhole = false;  // reads: by every block of the cluster; writes: by the first
+  bool isBulk = false;      // by the asynchronous unit
+  bool isWhole = false;     // reads: by every block of the cluster; writes: by the first
   bool metInBlock = false;  // its block's threads have met since, the other blocks have not
 };
 
@@ -89,8 +91,40 @@ bool inOtherBlocks(const Access& a, const Access& b) {
 // Whether what both touch is one block's. Stores by TMA are to tensors that the kernel's parameters alone describe.
 bool stayInBlock(const Access& a, const Access& b) {
   auto x = dyn_cast<tile::BlockStoreOp>(a.op), y = dyn_cast<tile::BlockStoreOp>(b.op);
-  if (!a.isBulk || !b.isBulk || !x || !y || !ownPart(x) || ownPart(x) != ownPart(y) || !isSame(x.getBase(), y.getBase())) return false;
+  if (!a.isBulk || !b.isBulk || !x || !y || !ownPart(x) || ownPart(x) != ownPart(y) ||
+      !isSame(x.getBase(), y.getBase()))
+    return false;
   return llvm::equal(x.getStrides(), y.getStrides(), [](Value s, Value t) { return isSame(s, t); });
+}
+
+// What each group of four warps stores of a tile: where its part begins, by the group's number. One thread of the group issues the copies.
+SmallVector<SmallVector<int64_t>> partsOfGroups(tile::BlockStoreOp store) {
+  layout::LinearLayout layout = layoutOf(store.getValue());
+  ArrayRef<uint64_t> warps = layout.bases(layout::Dim::Warp);
+  SmallVector<SmallVector<int64_t>> parts;
+  for (uint64_t basis : warps.drop_front(std::min<size_t>(2, warps.size()))) parts.push_back(layout.coordinates(basis));
+  return parts;
+}
+
+// Whether what both store by TMA, if they meet at all, is in both the part of one group. Tiles begin at multiples of their size wherever
+// groups divide them, so that parts of different groups are never in one place.
+bool stayInGroup(const Access& a, const Access& b, const analysis::AxisInfoAnalysis& integers) {
+  auto x = dyn_cast<tile::BlockStoreOp>(a.op), y = dyn_cast<tile::BlockStoreOp>(b.op);
+  if (!a.isBulk || !b.isBulk || !x || !y || !isSame(x.getBase(), y.getBase())) return false;
+  if (!llvm::equal(x.getStrides(), y.getStrides(), [](Value s, Value t) { return isSame(s, t); })) return false;
+  if (!uncertainOffsets(x, integers).empty() || !uncertainOffsets(y, integers).empty()) return false;
+  auto parts = partsOfGroups(x);
+  if (parts != partsOfGroups(y)) return false;
+  auto isAligned = [&](tile::BlockStoreOp store, size_t dim, int64_t size) {
+    return cast<RankedTensorType>(store.getValue().getType()).getDimSize(dim) == size &&
+           integers.of(store.getOffsets()[dim]).divisibility(0) % size == 0;
+  };
+  for (const SmallVector<int64_t>& part : parts)
+    for (auto [dim, begin] : llvm::enumerate(part)) {
+      int64_t size = cast<RankedTensorType>(x.getValue().getType()).getDimSize(dim);
+      if (begin && !(isAligned(x, dim, size) && isAligned(y, dim, size))) return false;
+    }
+  return true;
 }
 
 // Within a block the threads that read two parameters' memory have met before what follows from the values is written. Blocks have not.
@@ -108,6 +142,8 @@ constexpr llvm::StringLiteral kInBlock = "tgpu.in_block";
 class Inserter {
  public:
   using Pending = SmallVector<Access>;
+
+  explicit Inserter(func::FuncOp kernel) : integers_(kernel), isCluster_(blocksOf(kernel) > 1) {}
 
   void visit(Block& block, Pending& pending) {
     for (Operation& op : llvm::make_early_inc_range(block)) visit(&op, pending);
@@ -145,7 +181,8 @@ class Inserter {
   void visitAccess(const Access& access, Pending& pending) {
     if (dependOnThread(access.pointer)) return;
     Pending conflicts;
-    llvm::copy_if(pending, std::back_inserter(conflicts), [&](const Access& earlier) { return conflict(earlier, access); });
+    for (const Access& earlier : pending)
+      if (conflict(earlier, access) && !waitsAlone(earlier, access)) conflicts.push_back(earlier);
     if (!conflicts.empty()) {
       OpBuilder builder(access.op);
       auto barrier = simt::BarrierOp::create(builder, access.op->getLoc());
@@ -156,6 +193,13 @@ class Inserter {
       pass(barrier, pending);
     }
     merge(pending, access);
+  }
+
+  // The thread that issued the earlier store waits for it before it issues the later one, and nobody else need know.
+  bool waitsAlone(const Access& earlier, const Access& later) const {
+    if ((isCluster_ && !stayInBlock(earlier, later)) || !stayInGroup(earlier, later, integers_)) return false;
+    later.op->setAttr("tgpu.completes_own", UnitAttr::get(later.op->getContext()));
+    return true;
   }
 
   static void pass(Operation* barrier, Pending& pending) {
@@ -196,13 +240,16 @@ class Inserter {
   static void merge(Pending& into, const Pending& other) {
     for (const Access& access : other) merge(into, access);
   }
+
+  analysis::AxisInfoAnalysis integers_;
+  bool isCluster_;
 };
 
 }  // namespace
 
 void insertBarriers(func::FuncOp kernel) {
   Inserter::Pending pending;
-  Inserter().visit(kernel.getBody().front(), pending);
+  Inserter(kernel).visit(kernel.getBody().front(), pending);
 }
 
 }  // namespace tandem::transform::gpu

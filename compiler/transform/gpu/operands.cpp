@@ -108,4 +108,14 @@ SmallVector<int64_t> tmaStoreBox(RankedTensorType tile) {
   return box;
 }
 
+SmallVector<UncertainOffset> uncertainOffsets(tile::BlockStoreOp store, const analysis::AxisInfoAnalysis& axes) {
+  SmallVector<UncertainOffset> out;
+  for (Value offset : store.getOffsets())
+    if (!axes.of(offset).nonNegative) out.push_back({offset, 1});
+  int64_t multiple = 128 / cast<RankedTensorType>(store.getValue().getType()).getElementTypeBitWidth();
+  Value column = store.getOffsets().back();
+  if (axes.of(column).divisibility(0) % multiple != 0) out.push_back({column, multiple});
+  return out;
+}
+
 }  // namespace tandem::transform::gpu

@@ -4,6 +4,10 @@
 #include "compiler/layout/shared.h"
 #include "compiler/target/target_info.h"
 
+namespace tandem::analysis {
+class AxisInfoAnalysis;
+}
+
 namespace tandem::transform::gpu {
 
 // Whether wgmma does this product, if its operands are where it wants them.
@@ -35,5 +39,12 @@ llvm::SmallVector<int64_t> tmaBox(mlir::RankedTensorType tile);
 std::optional<llvm::SmallVector<int64_t>> multicastBox(mlir::RankedTensorType tile, int64_t blocks);
 // What one TMA store moves: what a warpgroup holds of a panel.
 llvm::SmallVector<int64_t> tmaStoreBox(mlir::RankedTensorType tile);
+
+// What has to be looked at when the program runs: TMA stores nothing from a negative coordinate, nor from within 16 bytes of a row.
+struct UncertainOffset {
+  mlir::Value offset;
+  int64_t multiple;  // whether it is a multiple of this; 1: whether it is negative
+};
+llvm::SmallVector<UncertainOffset> uncertainOffsets(tile::BlockStoreOp store, const analysis::AxisInfoAnalysis& axes);
 
 }  // namespace tandem::transform::gpu

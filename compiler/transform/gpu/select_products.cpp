@@ -2,6 +2,8 @@
 #include "compiler/transform/gpu/select_products.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/transform/gpu/accesses.h"
+#include "compiler/transform/gpu/host_expr.h"
+#include "compiler/transform/gpu/joined_products.h"
 #include "compiler/transform/gpu/operands.h"
 #include "compiler/transform/gpu/producer.h"
 #include "compiler/transform/gpu/signaller.h"
@@ -9,6 +11,7 @@
 #include "compiler/transform/gpu/tensor_choice.h"
 #include "compiler/transform/gpu/thread_dependence.h"
 #include "compiler/transform/gpu/waits.h"
+#include "compiler/transform/gpu/zeros.h"
 #include <llvm/ADT/MapVector.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -24,8 +27,7 @@ int64_t bytesOf(RankedTensorType tile) { return tile.getNumElements() * tile.get
 struct RingPlan {
   SmallVector<tile::BlockLoadOp> loads;
   SmallVector<tile::DotOp> dots;  // in the order of the program
-  scf::ForOp
-      loop;  // of the loads and products. Null: the products are in loops behind the loads, and there is one slot
+  scf::ForOp loop;  // of the loads and products. Null: the products are in loops behind the loads, and there is one slot
   int64_t bytes = 0, slots = 1;
   int owner = -1;  // the plan whose ring and buffers these are; another loop's, which has ended, or its own
   Value ring;
@@ -80,9 +82,45 @@ class ProductSelection {
       plan->bytes += bytesOf(cast<RankedTensorType>(load.getResult().getType()));
     }
     // The slot is acquired before the program's first load and committed behind its last.
+    joinRings();
     for (RingPlan& p : rings_)
       llvm::sort(p.loads, [](tile::BlockLoadOp a, tile::BlockLoadOp b) { return a->isBeforeInBlock(b); });
     for (size_t i = 0; i < rings_.size(); ++i) rings_[i].owner = ownerOf(i);
+  }
+
+  // Sums of one loop whose products share operands: one ring for all that they read, and all of an iteration's products stay under way.
+  void joinRings() {
+    auto share = [](const RingPlan& a, const RingPlan& b) {
+      return a.loop && a.loop == b.loop &&
+             llvm::any_of(a.dots, [&](tile::DotOp dot) { return llvm::is_contained(b.dots, dot); });
+    };
+    for (size_t i = 0; i < rings_.size(); ++i) {
+      RingPlan joined = rings_[i];
+      llvm::SmallDenseSet<size_t> members{i};
+      for (size_t j = i + 1; j < rings_.size(); ++j) {
+        if (members.contains(j) || !share(joined, rings_[j])) continue;
+        join(joined, rings_[j]);
+        members.insert(j);
+        j = i;
+      }
+      if (members.size() == 1 || !onlyAccumulates(joined)) continue;
+      size_t at = 0;
+      llvm::erase_if(rings_, [&](const RingPlan&) { return members.contains(at++); });
+      rings_.insert(rings_.begin() + i, joined);
+    }
+  }
+
+  static void join(RingPlan& into, const RingPlan& other) {
+    into.loads.append(other.loads);
+    into.bytes += other.bytes;
+    for (tile::DotOp dot : other.dots)
+      if (!llvm::is_contained(into.dots, dot)) into.dots.push_back(dot);
+    llvm::sort(into.dots, [](tile::DotOp a, tile::DotOp b) { return a->isBeforeInBlock(b); });
+  }
+
+  // Whether nothing looks at the products before the loop ends, and the ring holds all that they read.
+  static bool onlyAccumulates(const RingPlan& p) {
+    return llvm::all_of(p.dots, [&](tile::DotOp dot) { return accumulates(dot, p.loop) && readsOnly(p, dot); });
   }
 
   // The loops in the load's block, each with some of the products in its body.
@@ -237,20 +275,53 @@ class ProductSelection {
       if (it == p.loads.end()) continue;
       Location loc = load.getLoc();
       if (it == p.loads.begin()) tgpu::AcquireOp::create(builder, loc, p.ring);
-      startCopy(load, *tensorChoice(load), p.buffers[it - p.loads.begin()], p.ring, builder, mapping);
+      startCopies(p, load, p.buffers[it - p.loads.begin()], builder, mapping);
       if (std::next(it) == p.loads.end()) tgpu::CommitOp::create(builder, loc, p.ring);
       return true;
     }
     return false;
   }
 
-  void startCopy(tile::BlockLoadOp load, const TensorChoice& choice, Value buffer, Value ring,
-                        OpBuilder& builder, IRMapping& mapping) const {
+  // Whether the other operand's tensor has no more rows or columns than the tile: every block of this one is then read by one program.
+  // Null: it is not known whether.
+  Value isReadOnce(const RingPlan& p, tile::BlockLoadOp load, OpBuilder& builder) const {
+    if (p.dots.empty() || !p.loop) return nullptr;
+    Value once;
+    for (tile::DotOp dot : p.dots) {
+      OperandSource lhs = throughTranspose(dot.getLhs()), rhs = throughTranspose(dot.getRhs());
+      bool isLhs = blockLoadBehind(lhs.source) == load;
+      if (!isLhs && blockLoadBehind(rhs.source) != load) continue;
+      tile::BlockLoadOp other = blockLoadBehind(isLhs ? rhs.source : lhs.source);
+      if (once || !other || other == load) return nullptr;
+      auto type = cast<RankedTensorType>(other.getResult().getType());
+      size_t dim = type.getRank() - 2 + (isLhs ? !rhs.transposed : lhs.transposed);
+      Value size = other.getShape()[dim];
+      if (!hostExpr(size)) return nullptr;
+      int64_t ofProgram = type.getDimSize(dim) * (isWhole(other) ? 1 : blocks_);
+      Value tile = arith::ConstantIntOp::create(builder, load.getLoc(), ofProgram, 64);
+      once = arith::CmpIOp::create(builder, load.getLoc(), arith::CmpIPredicate::sle, computeAnew(size, {}, builder),
+                                   tile);
+    }
+    return once;
+  }
+
+  // What only this program reads leaves L2 first.
+  void startCopies(const RingPlan& p, tile::BlockLoadOp load, Value buffer, OpBuilder& builder, IRMapping& mapping) const {
+    Value once = isReadOnce(p, load, builder);
+    if (!once) return startCopy(load, *tensorChoice(load), buffer, p.ring, false, builder, mapping);
+    auto branch = scf::IfOp::create(builder, load.getLoc(), once, true);
+    OpBuilder then(branch.thenYield()), otherwise(branch.elseYield());
+    startCopy(load, *tensorChoice(load), buffer, p.ring, true, then, mapping);
+    startCopy(load, *tensorChoice(load), buffer, p.ring, false, otherwise, mapping);
+  }
+
+  void startCopy(tile::BlockLoadOp load, const TensorChoice& choice, Value buffer, Value ring, bool once, OpBuilder& builder,
+                 IRMapping& mapping) const {
     if (choice.condition) {
       auto branch = scf::IfOp::create(builder, load.getLoc(), mapping.lookupOrDefault(choice.condition), true);
       OpBuilder then(branch.thenYield()), otherwise(branch.elseYield());
-      startCopy(load, *choice.then, buffer, ring, then, mapping);
-      return startCopy(load, *choice.otherwise, buffer, ring, otherwise, mapping);
+      startCopy(load, *choice.then, buffer, ring, once, then, mapping);
+      return startCopy(load, *choice.otherwise, buffer, ring, once, otherwise, mapping);
     }
     auto here = [&](Value v) {
       return choice.facts.empty() ? mapping.lookupOrDefault(v) : computeAnew(v, choice.facts, builder);
@@ -259,8 +330,9 @@ class ProductSelection {
     Value base = here(load.getBase());
     SmallVector<Value> shape = llvm::map_to_vector(load.getShape(), here),
                        strides = llvm::map_to_vector(load.getStrides(), here);
-    tgpu::TmaLoadOp::create(builder, load.getLoc(), base, shape, strides, offsets, buffer, ring, load.getPadding(),
-                            isMulticast(load));
+    auto copy = tgpu::TmaLoadOp::create(builder, load.getLoc(), base, shape, strides, offsets, buffer, ring, load.getPadding(),
+                                        isMulticast(load));
+    if (once) copy->setAttr("tgpu.evict_first", builder.getUnitAttr());
   }
 
   //===- what copies come after ---------------------------------------------------------------------------------===//
@@ -330,29 +402,53 @@ class ProductSelection {
   }
 
   //===- consumers ----------------------------------------------------------------------------------------------===//
-  // Where a ring's only product adds to what the loop carries and nothing else looks at it, one product stays under way from each
-  // iteration to the next.
+  // Where a ring's products add to what the loop carries and nothing else looks at them, they stay under way from each iteration to the
+  // next.
   void consume(RingPlan& p) {
     if (!p.loop) return consumeOnce(p);
     OpBuilder builder(p.dots.front());
     tgpu::AwaitOp::create(builder, p.dots.front().getLoc(), p.ring);
     tile::DotOp last = p.dots.back();
     builder.setInsertionPointAfter(last);
-    bool overlaps = isAlone(p) && p.dots.size() == 1 && accumulates(last, p.loop) && readsOnly(p, last);
+    bool overlaps = isAlone(p) && onlyAccumulates(p);
     tgpu::AdvanceOp::create(builder, last.getLoc(), p.ring);
     if (overlaps) {
-      pending_[last] = 1;
+      for (tile::DotOp dot : p.dots) {
+        pending_[dot] = kAnother;
+        if (isZero(p.loop.getInitArgs()[accIndex(dot, p.loop)])) beginsAtZero_.insert(dot);
+      }
+      pending_[last] = startedTogether(p);
       Value later = arith::CmpIOp::create(builder, last.getLoc(), arith::CmpIPredicate::ne, p.loop.getInductionVar(),
                                           p.loop.getLowerBound());
       releaseIf(builder, last.getLoc(), later, p.ring);
-      finishLast(p, accIndex(last, p.loop));
+      finishLast(p);
     } else {
       tgpu::ReleaseOp::create(builder, last.getLoc(), p.ring);
     }
   }
 
-  // Behind the loop, if it ran at all: its last product is waited for before its sum meets the initial one of a loop that did not run.
-  static void finishLast(RingPlan& p, unsigned acc) {
+  // How many products an iteration starts when each that can be part of the one before is.
+  int startedTogether(const RingPlan& p) {
+    int started = 0;
+    int64_t columns = 0;
+    tile::DotOp before;
+    for (tile::DotOp dot : p.dots) {
+      int64_t own = cast<RankedTensorType>(dot.getType()).getDimSize(1);
+      bool joins = before && columns + own <= kMaxColumns && canJoin(before, dot, p.dots, numWarps_);
+      if (joins && beginsAtZero_.contains(before) == beginsAtZero_.contains(dot)) {
+        joinsPrevious_.insert(dot);
+        columns += own;
+      } else {
+        ++started;
+        columns = own;
+      }
+      before = dot;
+    }
+    return started;
+  }
+
+  // Behind the loop, if it ran at all: its last products are waited for before their sums meet the initial ones of a loop that did not run.
+  static void finishLast(RingPlan& p) {
     OpBuilder builder(p.loop);
     Location loc = p.loop.getLoc();
     auto isLess = p.loop.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
@@ -363,7 +459,10 @@ class ProductSelection {
     scf::YieldOp::create(otherwise, loc, p.loop.getInitArgs());
     p.loop->moveBefore(branch.thenBlock(), branch.thenBlock()->end());
     SmallVector<Value> results(p.loop.getResults());
-    results[acc] = tgpu::WgmmaWaitOp::create(then, loc, results[acc], then.getI32IntegerAttr(0));
+    for (tile::DotOp dot : p.dots) {
+      Value& sum = results[accIndex(dot, p.loop)];
+      sum = tgpu::WgmmaWaitOp::create(then, loc, sum, then.getI32IntegerAttr(0));
+    }
     tgpu::ReleaseOp::create(then, loc, p.ring);
     scf::YieldOp::create(then, loc, results);
   }
@@ -416,9 +515,12 @@ class ProductSelection {
     Operand lhs = operandOf(dot, true, builder), rhs = operandOf(dot, false, builder);
     auto product = tgpu::WgmmaOp::create(builder, dot.getLoc(), dot.getType(), lhs.value, rhs.value, dot.getAcc(),
                                          lhs.ring, rhs.ring, lhs.transposed, rhs.transposed);
-    auto wait = tgpu::WgmmaWaitOp::create(builder, dot.getLoc(), product.getResult(),
-                                          builder.getI32IntegerAttr(pending_.lookup(dot)));
-    dot.getResult().replaceAllUsesWith(wait.getResult());
+    if (beginsAtZero_.contains(dot)) product->setAttr("tgpu.begins_at_zero", builder.getUnitAttr());
+    if (joinsPrevious_.contains(dot)) product->setAttr("tgpu.joins_previous", builder.getUnitAttr());
+    Value result = product.getResult();
+    if (int pending = pending_.lookup(dot); pending != kAnother)
+      result = tgpu::WgmmaWaitOp::create(builder, dot.getLoc(), result, builder.getI32IntegerAttr(pending));
+    dot.getResult().replaceAllUsesWith(result);
     dot.erase();
   }
 
@@ -475,7 +577,7 @@ class ProductSelection {
     op->erase();
   }
 
-  static constexpr int64_t kEpilogueBytes = 33 * 1024, kScratchBytes = 8 * 1024, kMaxSlots = 8, kSlotsBesideTiles = 3;
+  static constexpr int64_t kEpilogueBytes = 33 * 1024, kScratchBytes = 8 * 1024, kMaxSlots = 8, kSlotsBesideTiles = 3, kMaxColumns = 256;
 
   func::FuncOp kernel_;
   const target::TargetInfo& target_;
@@ -484,7 +586,10 @@ class ProductSelection {
   SmallVector<tile::DotOp> dots_;
   SmallVector<RingPlan> rings_;
   std::optional<Signals> signals_;
-  llvm::DenseMap<Operation*, int> pending_;
+  static constexpr int kAnother = -1;        // another product's wait is this one's as well
+  llvm::DenseMap<Operation*, int> pending_;  // how many products a product's wait leaves under way; 0: none
+  llvm::DenseSet<Operation*> beginsAtZero_;  // sums of loops that are only entered when they run
+  llvm::DenseSet<Operation*> joinsPrevious_;  // products by the instructions of the one before
   llvm::DenseMap<Value, Value> staged_;
 };
 

@@ -3,6 +3,8 @@
 # RUN: tandemc %s:by_constant --emit=ptx --target sm_80 --signature '*i32' | FileCheck %s --check-prefix=CONSTANT
 # RUN: tandemc %s:shifts --emit=ptx --target sm_89 --signature '*i32, *i32' | FileCheck %s --check-prefix=SHIFT
 # RUN: tandemc %s:converts --emit=ptx --target sm_90a --signature '*fp32, *i64' | FileCheck %s --check-prefix=CONVERT
+# RUN: tandemc %s:wide --emit=ptx --target sm_80 --signature '*u32, *u32' | FileCheck %s --check-prefix=WIDE
+# RUN: tandemc %s:upper --emit=ptx --target sm_80 --signature '*u32, *u32' | FileCheck %s --check-prefix=UPPER
 # RUN: tandemc %s:booleans --emit=ptx --target sm_80 --signature '*i32' | FileCheck %s --check-prefix=BOOLEAN
 import triton
 import triton.language as tl
@@ -16,6 +18,27 @@ def divides(x, y):
     # DIVIDE: sdiv i32
     # DIVIDE: select i1 {{.*}}, i32 -1, i32
     tl.store(x + i, tl.load(x + i) // tl.load(y + i))
+
+
+# Both halves of a product by one instruction; one half alone as LLVM has it.
+# WIDE: ld.global
+# WIDE: ld.global
+# WIDE-NOT: mul.{{hi|lo}}
+# WIDE: mul.wide.u32
+# WIDE-NOT: mul.
+# WIDE: st.global
+@triton.jit
+def wide(x, y):
+    i = tl.arange(0, 128)
+    a, b = tl.load(x + i), tl.load(y + i)
+    tl.store(x + i, tl.umulhi(a, b) ^ (a * b))
+
+
+# UPPER: mul.hi.u32
+@triton.jit
+def upper(x, y):
+    i = tl.arange(0, 128)
+    tl.store(x + i, tl.umulhi(tl.load(x + i), tl.load(y + i)))
 
 
 @triton.jit

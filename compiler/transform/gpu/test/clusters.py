@@ -19,9 +19,11 @@
 # RUN: tandemc %s:shapes --emit=gpu --num-ctas 2 --signature '*fp32:16, *fp32:16' | FileCheck %s --check-prefix=SHAPES
 # RUN: tandemc %s:diagonal --emit=gpu --num-ctas 2 --signature '*fp32:16, *fp32:16' | FileCheck %s --check-prefix=DIAGONAL
 # RUN: tandemc %s:persistent --emit=layouts --num-warps 8 --num-ctas 2 --signature '*bf16:16, *bf16:16, *bf16:16, i32:16, i32:16' \
-# RUN:   --constexpr 'STEP=256' | FileCheck %s --check-prefix=PERSISTENT
+# RUN:   --constexpr 'STEP=256, COLUMN=0' | FileCheck %s --check-prefix=PERSISTENT
+# RUN: tandemc %s:persistent --emit=layouts --num-warps 8 --num-ctas 2 --constexpr 'STEP=256' \
+# RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, i32:16, i32:16, COLUMN=i32' | FileCheck %s --check-prefix=ANYWHERE
 # RUN: tandemc %s:persistent --emit=layouts --num-warps 8 --num-ctas 2 --signature '*bf16:16, *bf16:16, *bf16:16, i32:16, i32:16' \
-# RUN:   --constexpr 'STEP=128' | FileCheck %s --check-prefix=SHIFTED
+# RUN:   --constexpr 'STEP=128, COLUMN=0' | FileCheck %s --check-prefix=SHIFTED
 import triton
 import triton.language as tl
 
@@ -41,8 +43,8 @@ import triton.language as tl
 # COLUMNS: tgpu.alloc 4 x !tile.smem<64x64xbf16>
 # COLUMNS: tgpu.alloc 4 x !tile.smem<128x64xbf16>
 # COLUMNS: } producer {
-# COLUMNS: tgpu.tma_load {{.*}} multicast
-# COLUMNS: tgpu.tma_load
+# COLUMNS: tgpu.tma_load %arg0 {{.*}} multicast
+# COLUMNS: tgpu.tma_load %arg1
 # COLUMNS-NOT: multicast
 # PTX: .reqntid 384
 # PTX: .explicitcluster
@@ -52,7 +54,7 @@ import triton.language as tl
 # PTX: fence.mbarrier_init.release.cluster
 # PTX: barrier.cluster.arrive.release.aligned
 # PTX: barrier.cluster.wait.acquire.aligned
-# PTX-DAG: cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [
+# PTX-DAG: cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [
 # PTX-DAG: cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [
 # PTX-DAG: mapa.shared::cluster.u32
 # PTX-DAG: mbarrier.arrive.release.cta.shared::cluster.b64
@@ -173,13 +175,16 @@ def diagonal(x_ptr, y_ptr):
     tl.store(y_ptr + i[:, None] * 64 + i[None, :], x + x.T)
 
 
-# Tiles that lie at multiples of their size: rows of one block are never another's, so the blocks need not meet between stores.
-# PERSISTENT: simt.barrier {tgpu.completes_bulk, tgpu.in_block}
-# PERSISTENT-NEXT: tile.block_store
+# Tiles that lie at multiples of their size: rows of one block are never another's, so the blocks need not meet between stores; nor need the
+# warps of a block, where TMA stores all of the tile wherever it lies.
+# PERSISTENT-NOT: simt.barrier
+# PERSISTENT: tile.block_store {{.*}}tgpu.completes_own
+# ANYWHERE: simt.barrier {tgpu.completes_bulk, tgpu.in_block}
+# ANYWHERE-NEXT: tile.block_store
 # SHIFTED: simt.barrier {tgpu.completes_bulk}
 # SHIFTED-NEXT: tile.block_store
 @triton.jit
-def persistent(a_ptr, b_ptr, c_ptr, M, K, STEP: tl.constexpr):
+def persistent(a_ptr, b_ptr, c_ptr, M, K, COLUMN, STEP: tl.constexpr):
     a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[256, 64])
     b = tl.make_tensor_descriptor(b_ptr, shape=[128, K], strides=[K, 1], block_shape=[128, 64])
     c = tl.make_tensor_descriptor(c_ptr, shape=[M, 128], strides=[128, 1], block_shape=[256, 128])
@@ -187,4 +192,4 @@ def persistent(a_ptr, b_ptr, c_ptr, M, K, STEP: tl.constexpr):
         acc = tl.zeros((256, 128), dtype=tl.float32)
         for k in range(0, K, 64):
             acc = tl.dot(a.load([tile * STEP, k]), b.load([0, k]).T, acc)
-        c.store([tile * STEP, 0], acc.to(c_ptr.dtype.element_ty))
+        c.store([tile * STEP, COLUMN], acc.to(c_ptr.dtype.element_ty))

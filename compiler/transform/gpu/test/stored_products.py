@@ -18,8 +18,7 @@ import triton.language as tl
 # NARROW: tgpu.convert_layout {{.*}}lanes = [8, 16, 32, 64, 128], warps = [4096, 8192, 16384]
 # NARROW: tile.store
 # The space is another warp's before, and from then on the warp's own.
-# PTX: wgmma.wait_group.sync.aligned 0
-# PTX: bar.sync
+# PTX: bar.sync 1, 256
 # PTX-NOT: bar.sync
 # PTX: bar.warp.sync
 # PTX-NOT: bar.sync

@@ -1,0 +1,69 @@
+# Sums of one loop whose products share an operand have one ring, and all of an iteration's products stay under way, those of one left
+# operand by the same instructions; a product whose value is looked at has a ring of its own.
+# RUN: tandemc %s:columns --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16:16, *bf16:16, *bf16:16, i32:16, i32:16, i32:16' \
+# RUN:   | FileCheck %s --check-prefix=TOGETHER
+# RUN: tandemc %s:columns --emit=ptx --num-warps 8 --num-stages 4 --signature '*bf16:16, *bf16:16, *bf16:16, i32:16, i32:16, i32:16' \
+# RUN:   | FileCheck %s --check-prefix=PTX
+# RUN: tandemc %s:columns --emit=gpu --num-warps 16 --signature '*bf16:16, *bf16:16, *bf16:16, i32:16, i32:16, i32:16' \
+# RUN:   | FileCheck %s --check-prefix=MANY
+# RUN: tandemc %s:looked_at --emit=gpu --num-warps 8 --num-stages 4 --signature '*bf16:16, *bf16:16, *bf16:16, i32:16, i32:16, i32:16' \
+# RUN:   | FileCheck %s --check-prefix=APART
+import triton
+import triton.language as tl
+
+
+# TOGETHER: %[[RING:.*]] = tgpu.ring 4 bytes 40960
+# TOGETHER-NOT: tgpu.ring
+# TOGETHER: scf.for
+# TOGETHER: tgpu.await %[[RING]]
+# TOGETHER: tgpu.wgmma {{.*}} {rhsTransposed, tgpu.begins_at_zero} {{.*}} -> tensor<128x128xf32>
+# TOGETHER-NOT: tgpu.wgmma_wait
+# TOGETHER: tgpu.wgmma {{.*}}begins_at_zero, tgpu.joins_previous} {{.*}} -> tensor<128x64xf32>
+# TOGETHER: tgpu.wgmma_wait {{.*}} pending 1
+# TOGETHER-NOT: tgpu.wgmma_wait
+# TOGETHER: scf.yield
+# TOGETHER: tgpu.wgmma_wait {{.*}} pending 0 : tensor<128x128xf32>
+# TOGETHER: tgpu.wgmma_wait {{.*}} pending 0 : tensor<128x64xf32>
+# TOGETHER-NEXT: tgpu.release
+# TOGETHER: producer
+# TOGETHER: tgpu.acquire
+# TOGETHER-NOT: tgpu.acquire
+# TOGETHER-COUNT-3: tgpu.tma_load
+# TOGETHER-NOT: tgpu.acquire
+# TOGETHER: tgpu.commit
+# One instruction for both; the first overwrites what was there.
+# PTX: wgmma.mma_async.sync.aligned.m64n192k16
+# PTX-NOT: wgmma.mma_async.sync.aligned.m64n{{64|128}}k16
+# Where warpgroups divide the columns, each product is by instructions of its own.
+# MANY-NOT: joins_previous
+# MANY: tgpu.wgmma_wait {{.*}} pending 2
+@triton.jit
+def columns(a_ptr, b_ptr, c_ptr, M, N, K):
+    a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[128, 64])
+    b = tl.make_tensor_descriptor(b_ptr, shape=[N, K], strides=[K, 1], block_shape=[128, 64])
+    d = tl.make_tensor_descriptor(b_ptr, shape=[N, K], strides=[K, 1], block_shape=[64, 64])
+    c = tl.make_tensor_descriptor(c_ptr, shape=[M, N], strides=[N, 1], block_shape=[128, 128])
+    e = tl.make_tensor_descriptor(c_ptr, shape=[M, N], strides=[N, 1], block_shape=[128, 64])
+    row = tl.program_id(0) * 128
+    x, y = tl.zeros((128, 128), dtype=tl.float32), tl.zeros((128, 64), dtype=tl.float32)
+    for k in range(0, K, 64):
+        left = a.load([row, k])
+        x = tl.dot(left, b.load([0, k]).T, x)
+        y = tl.dot(left, d.load([128, k]).T, y)
+    c.store([row, 0], x.to(c_ptr.dtype.element_ty))
+    e.store([row, 128], y.to(c_ptr.dtype.element_ty))
+
+
+# APART-COUNT-2: tgpu.ring 4 bytes
+@triton.jit
+def looked_at(a_ptr, b_ptr, c_ptr, M, N, K):
+    a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[128, 64])
+    b = tl.make_tensor_descriptor(b_ptr, shape=[N, K], strides=[K, 1], block_shape=[64, 64])
+    row = tl.program_id(0) * 128
+    x, y = tl.zeros((128, 64), dtype=tl.float32), tl.zeros((128, 64), dtype=tl.float32)
+    for k in range(0, K, 64):
+        left = a.load([row, k])
+        x = tl.dot(left, b.load([0, k]).T, x)
+        y += tl.exp(tl.dot(left, b.load([64, k]).T))
+    m, n = row + tl.arange(0, 128)[:, None], tl.arange(0, 64)[None, :]
+    tl.store(c_ptr + m * N + n, (x + y).to(c_ptr.dtype.element_ty))

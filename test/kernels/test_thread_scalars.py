@@ -58,8 +58,9 @@ def test_atomics():
 
 
 @tandem.jit
-def waits(flag_ptr, out_ptr, VALUE: tl.constexpr):
+def waits(flag_ptr, wide_ptr, out_ptr, VALUE: tl.constexpr):
     if tid(0) == 0:
+        shmem.int64_wait_until_equals(wide_ptr, -1)
         shmem.int32_wait_until_equals(flag_ptr, -1)
         shmem.uint32_wait_until_greater_than(flag_ptr + 1, 2)  # waits
     st(out_ptr + tid(0), VALUE, semantic="weak")
@@ -68,7 +69,7 @@ def waits(flag_ptr, out_ptr, VALUE: tl.constexpr):
 def wait_for(team, second):
     flag = team.from_array(np.array([-1, second], np.int32), name="flag")
     out = team.zeros(128, "int32", name="out")
-    waits[(1,)](flag, out, 3)
+    waits[(1,)](flag, team.full(1, -1, "int64", name="wide"), out, 3)
     assert (np.asarray(out) == 3).all()
 
 

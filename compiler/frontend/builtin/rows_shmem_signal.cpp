@@ -13,29 +13,27 @@ static Value signalRow(Context& c, const Arguments& a) {
   return None{};
 }
 
-static Tensor waitUntil(Context& c, const Value& address, const std::string& what, dist::Compare compare,
-                        const Value& value) {
-  Tensor signal = signalPointer(c, address, what);
-  mlir::Value wanted = integer(c, value, Scalar::UInt64, "cmp_val");
+static Value signalWaitRow(Context& c, const Arguments& a) {
+  Tensor signal = signalPointer(c, a["sig_addr"], "sig_addr");
+  dist::Compare compare = comparison(c, a["cmp_"], "cmp_");
+  mlir::Value wanted = integer(c, a["cmp_val"], Scalar::UInt64, "cmp_val");
   return scalarTensor(dist::SignalWaitOp::create(c.builder, c.loc(), signal.value, compare, wanted),
                       signal.type.dtype.pointee().scalar);
 }
 
-static Value signalWaitRow(Context& c, const Arguments& a) {
-  return waitUntil(c, a["sig_addr"], "sig_addr", comparison(c, a["cmp_"], "cmp_"), a["cmp_val"]);
-}
-
 // Waits on words of any width. That of a signal's width gives the value seen.
-static Builtin waitRow(const std::string& name, dist::Compare compare, int bits) {
-  return {"shmem." + name, "addr, val", [compare, bits](Context& c, const Arguments& a) -> Value {
-            if (bits == 64) return waitUntil(c, a["addr"], "addr", compare, a["val"]);
-            Tensor address = pointer(c, a["addr"], "addr");
+static Builtin waitRow(const std::string& name, dist::Compare compare, Scalar word) {
+  return {"shmem." + name, "addr, val", [compare, word](Context& c, const Arguments& a) -> Value {
+            DType wide{word, {}};
+            bool isSignal = wide.bitWidth() == 64;
+            Tensor address = isSignal ? signalPointer(c, a["addr"], "addr") : pointer(c, a["addr"], "addr");
             DType element = address.type.dtype.pointee();
-            if (!element.isInt() || element.bitWidth() != bits)
-              c.fail("type", "`addr` must point to " + std::to_string(bits) + "-bit integers, not " + element.name());
-            mlir::Value wanted = integer(c, a["val"], Scalar::UInt64, "val");
-            dist::SignalWaitOp::create(c.builder, c.loc(), address.value, compare, wanted);
-            return None{};
+            if (!element.isInt() || element.bitWidth() != wide.bitWidth())
+              c.fail("type", "`addr` must point to " + std::to_string(wide.bitWidth()) + "-bit integers, not " + element.name());
+            Tensor value{integer(c, a["val"], word, "val"), Type{wide, {}}};
+            mlir::Value wanted = integer(c, value, Scalar::Int64, "val");
+            auto wait = dist::SignalWaitOp::create(c.builder, c.loc(), address.value, compare, wanted);
+            return isSignal ? Value(scalarTensor(wait, element.scalar)) : Value(None{});
           }};
 }
 
@@ -58,12 +56,11 @@ static Builtin quietRow(const std::string& name, const std::string& signature) {
 void addShmemSignalRows(Rows& rows) {
   rows.push_back({"shmem.signal_op", "sig_addr, signal, sig_op, pe, qp_id=0", signalRow});
   rows.push_back({"shmem.signal_wait_until", "sig_addr, cmp_, cmp_val", signalWaitRow});
-  for (int bits : {32, 64})
-    for (const char* sign : {"int", "uint"}) {
-      std::string type = sign + std::to_string(bits);
-      rows.push_back(waitRow(type + "_wait_until_equals", dist::Compare::Eq, bits));
-      rows.push_back(waitRow(type + "_wait_until_greater_than", dist::Compare::Gt, bits));
-    }
+  for (Scalar word : {Scalar::Int32, Scalar::UInt32, Scalar::Int64, Scalar::UInt64}) {
+    std::string type = DType{word, {}}.name();
+    rows.push_back(waitRow(type + "_wait_until_equals", dist::Compare::Eq, word));
+    rows.push_back(waitRow(type + "_wait_until_greater_than", dist::Compare::Gt, word));
+  }
   rows.push_back(fenceRow("fence", ""));
   rows.push_back(fenceRow("fence_pe", "pe"));
   rows.push_back(fenceRow("fence_pe_qp", "pe, qp_id"));

@@ -14,8 +14,8 @@ static Value signalRow(Context& c, const Arguments& a) {
 }
 
 static Value signalWaitRow(Context& c, const Arguments& a) {
-  Tensor signal = signalPointer(c, a["sig_addr"], "sig_addr");
   dist::Compare compare = comparison(c, a["cmp_"], "cmp_");
+  Tensor signal = signalPointer(c, a["sig_addr"], "sig_addr");
   mlir::Value wanted = integer(c, a["cmp_val"], Scalar::UInt64, "cmp_val");
   return scalarTensor(dist::SignalWaitOp::create(c.builder, c.loc(), signal.value, compare, wanted),
                       signal.type.dtype.pointee().scalar);

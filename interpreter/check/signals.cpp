@@ -27,9 +27,10 @@ void Checker::wrote(const MemoryAccess& a, uint64_t old, uint64_t now) {
   const SyncPlace* place = sync_.find(a.address);
   View v = viewOf(a);
   Stamp by = lastStrong_;
+  bool isNotify = a.run && isWhole(a) && a.semantic == Semantic::Release;  // its threads meet before it (M5)
   auto after = [&](const Stamp& s) {
     Part mine, theirs;
-    return ordered(v, by, s, a.address, a.address + a.bytes, &mine, &theirs);
+    return (isNotify && s.actor == by.actor) || ordered(v, by, s, a.address, a.address + a.bytes, &mine, &theirs);
   };
   auto afterUpdate = [&](const SignalUpdate& u) { return after(u.by) || knowsUpdate(v, by, place, u); };
   auto afterWait = [&](const SignalLook& w) { return after(w.by) || knowsWait(v, by, w.by); };

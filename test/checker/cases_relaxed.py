@@ -95,3 +95,22 @@ def read_by_parity(x_ptr, y_ptr, PARITY: tl.constexpr):
 @pair("race", "M16", ranks=(1, 2))
 def wrong_parity(team, fixed):
     read_by_parity[(1,)](team.zeros(N, "int32", name="x"), team.zeros(N, "int32"), 0 if fixed else 1, num_warps=4)
+
+
+@tandem.jit
+def reset_by_notify(flag_ptr, FIXED: tl.constexpr):
+    """`notify` comes after what any thread of its program has waited for; a thread's own reset does not."""
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    if tid(0) == 0:
+        shmem.signal_op(flag_ptr, 1, shmem.NVSHMEM_SIGNAL_SET, peer)
+    shmem.signal_wait_until(flag_ptr, shmem.NVSHMEM_CMP_EQ, 1)  # <-- reset_by_the_first_thread
+    if FIXED:
+        dl.notify(flag_ptr, dl.rank(), signal=0, sig_op="set", comm_scope="intra_node")
+    else:
+        if tid(0) == 0:
+            shmem.signal_op(flag_ptr, 0, shmem.NVSHMEM_SIGNAL_SET, dl.rank())  # <-- reset_by_the_first_thread
+
+
+@pair("signal-misuse", "M15")
+def reset_by_the_first_thread(team, fixed):
+    reset_by_notify[(1,)](team.zeros(1, "int64", name="flag"), fixed)

@@ -51,6 +51,8 @@ TEST_F(TraceTest, TheDeviceClockIsFoundBesideTheHosts) {
   EXPECT_GE(pair.lastNs, pair.deviceNs);
   synchronizeStream(0, stream);
   EXPECT_GE(elapsedMs(0, then, then), 0) << "it was recorded";
+  destroyStream(0, stream);
+  destroyEvent(0, then);
 }
 
 TEST_F(TraceTest, TwoPairsAreALine) {

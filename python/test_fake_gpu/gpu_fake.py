@@ -148,3 +148,15 @@ def assembler(tmp_path_factory):
     (folder / "ptxas").write_text(PTXAS.format(python=sys.executable))
     (folder / "ptxas").chmod(0o755)
     return {"TANDEM_PTXAS": str(folder / "ptxas"), "TANDEM_CACHE": "0"}
+
+
+@pytest.fixture
+def compiling_gpu(tmp_path, monkeypatch, assembler):
+    """A GPU for kernels that are really compiled."""
+    for name, value in assembler.items():
+        monkeypatch.setenv(name, value)
+    return Gpu(tmp_path)
+
+
+def on_gpus(main, ranks=2, **options):
+    return tandem.launch(main, ranks=ranks, target="cuda", **options)

@@ -9,7 +9,8 @@ import time
 
 import numpy as np
 import pytest
-from gpu_fake import CupyArray, FakeTensor, Gpu, assembler, needs_fake  # noqa: F401
+from gpu_fake import CupyArray, FakeTensor, assembler, needs_fake, on_gpus  # noqa: F401
+from gpu_fake import compiling_gpu as gpu  # noqa: F401
 
 import tandem
 import tandem.dist as dl
@@ -21,16 +22,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "test" / "gpu" / "ranks"))
 
 import programs  # noqa: E402
-
-@pytest.fixture
-def gpu(tmp_path, monkeypatch, assembler):
-    for name, value in assembler.items():
-        monkeypatch.setenv(name, value)
-    return Gpu(tmp_path)
-
-
-def on_gpus(main, ranks=2, **options):
-    return tandem.launch(main, ranks=ranks, target="cuda", **options)
 
 
 @pytest.mark.parametrize("program", [programs.streams, programs.tensors], ids=lambda p: p.__name__)

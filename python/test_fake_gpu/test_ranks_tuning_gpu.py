@@ -6,23 +6,13 @@ import time
 
 import numpy as np
 import pytest
-from gpu_fake import Gpu, assembler, needs_fake  # noqa: F401
+from gpu_fake import assembler, needs_fake, on_gpus  # noqa: F401
+from gpu_fake import compiling_gpu as gpu  # noqa: F401
 
 import tandem
 import tandem.language as tl
 
 pytestmark = needs_fake
-
-
-@pytest.fixture
-def gpu(tmp_path, monkeypatch, assembler):
-    for name, value in assembler.items():
-        monkeypatch.setenv(name, value)
-    return Gpu(tmp_path)
-
-
-def on_gpus(main, ranks=2, **options):
-    return tandem.launch(main, ranks=ranks, target="cuda", **options)
 
 
 @pytest.fixture

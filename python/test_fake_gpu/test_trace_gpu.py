@@ -3,20 +3,14 @@
 import json
 
 import pytest
-from gpu_fake import FakeTensor, Gpu, assembler, needs_fake  # noqa: F401
+from gpu_fake import FakeTensor, assembler, needs_fake  # noqa: F401
+from gpu_fake import compiling_gpu as gpu  # noqa: F401
 from test_rank_processes_gpu import START, WAIT, finished, start
 
 import tandem
 import tandem.language as tl
 
 pytestmark = needs_fake
-
-
-@pytest.fixture
-def gpu(tmp_path, monkeypatch, assembler):
-    for name, value in assembler.items():
-        monkeypatch.setenv(name, value)
-    return Gpu(tmp_path)
 
 
 @tandem.jit

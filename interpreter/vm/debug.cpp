@@ -45,7 +45,7 @@ Step printOp(Machine& m, Run& run, const Prepared& i) {
   }
   if (!i.operandCount) text = head + "\n";
   if (m.printer) m.printer(text);
-  else fputs(text.c_str(), stdout);
+  else fputs(text.c_str(), stdout), fflush(stdout);  // seen even if the program never ends, and piped too
   return Step::Next;
 }
 

@@ -48,7 +48,8 @@ def test_every_rank_count_and_seed(tmp_path):
 
 
 def test_a_failure_shows_the_report(tmp_path):
-    status, out = run(tmp_path, TESTS.replace('return "acquire"', 'return "relaxed"'), "-rN")  # pytest's summary repeats reports where CI is set
+    # -rN: where CI is set, pytest's summary repeats each report whole
+    status, out = run(tmp_path, TESTS.replace('return "acquire"', 'return "relaxed"'), "-rN")
     assert status == 1 and "6 failed" in out
     assert "test_it.py:9:21: error: race:" in out and "test_it.py:6:5: note: first access" in out
     assert "pytest_plugin.py" not in out

@@ -15,6 +15,26 @@ Accessor strong(Machine& m, Run& run, const Prepared& i) {
   return who;
 }
 
+// A strong vector is an access of each of its elements, in no order; more than four travel as words of 4 bytes (M1).
+unsigned unitOf(const Accessor& who, const RegisterInfo& vector) {
+  if (!who.synchronises || vector.vectorLength == 1) return vector.elemBytes * vector.vectorLength;
+  return vector.vectorLength > 4 ? 4 : vector.elemBytes;
+}
+
+bool readUnits(Accessor& who, Address address, uint8_t* out, unsigned bytes, unsigned unit) {
+  if (unit != bytes && !checkMemory(who, address, bytes, bytes, false, true)) return false;
+  for (unsigned at = 0; at < bytes; at += unit)
+    if (!readMemory(who, address + at, out + at, unit, unit)) return false;
+  return true;
+}
+
+bool writeUnits(Accessor& who, Address address, const uint8_t* value, unsigned bytes, unsigned unit) {
+  if (unit != bytes && !checkMemory(who, address, bytes, bytes, true, false)) return false;
+  for (unsigned at = 0; at < bytes; at += unit)
+    if (!writeMemory(who, address + at, value + at, unit, unit)) return false;
+  return true;
+}
+
 // The ranks behind a multicast address, as addresses. Empty after a report.
 std::vector<Address> multicastTargets(Machine& m, Run& run, const Prepared& i, Address address) {
   std::vector<Address> targets;
@@ -36,12 +56,12 @@ namespace handlers {
 Step ld(Machine& m, Run& run, const Prepared& i) {
   Accessor who = strong(m, run, i);
   const RegisterInfo& to = run.info(i.r);
-  unsigned bytes = to.elemBytes * to.vectorLength;
+  unsigned bytes = to.elemBytes * to.vectorLength, unit = unitOf(who, to);
   if (!isLanes(run, i.a)) {
     Address address = rawInteger(m, run, i.a);
     if (!run.mask.all) who.readers = &run.mask;
     Result result(m, run, i.r);
-    if (!readMemory(who, address, result.data(), bytes, bytes)) return Step::Failed;
+    if (!readUnits(who, address, result.data(), bytes, unit)) return Step::Failed;
     for (uint64_t at = bytes; at < registerBytes(run, i.r); at += bytes)
       memcpy(result.data() + at, result.data(), bytes);
     result.commit();
@@ -54,7 +74,7 @@ Step ld(Machine& m, Run& run, const Prepared& i) {
   for (uint32_t lane = 0; lane < run.lanes; ++lane) {
     if (!run.laneActive(lane)) continue;
     who.lane = lane;
-    if (!readMemory(who, pointers[lane], out + lane * bytes, bytes, bytes)) return Step::Failed;
+    if (!readUnits(who, pointers[lane], out + lane * bytes, bytes, unit)) return Step::Failed;
   }
   chargeBytes(m, run, uint64_t(run.activeLanes()) * bytes, m.arena.rankOf(pointers[run.firstActiveLane() % run.lanes]));
   result.commit();
@@ -64,7 +84,7 @@ Step ld(Machine& m, Run& run, const Prepared& i) {
 Step st(Machine& m, Run& run, const Prepared& i) {
   Accessor who = strong(m, run, i);
   const RegisterInfo& from = run.info(i.b);
-  unsigned bytes = from.elemBytes * from.vectorLength;
+  unsigned bytes = from.elemBytes * from.vectorLength, unit = unitOf(who, from);
   const auto* pointers = reinterpret_cast<const uint64_t*>(data(m, run, i.a));
   const uint8_t* values = data(m, run, i.b);
   bool pointerLanes = isLanes(run, i.a), valueLanes = isLanes(run, i.b);
@@ -75,7 +95,7 @@ Step st(Machine& m, Run& run, const Prepared& i) {
     if (!run.laneActive(lane)) continue;
     if (!once) who.lane = lane;
     Address address = pointers[pointerLanes ? lane : 0];
-    if (!writeMemory(who, address, values + (valueLanes ? lane * bytes : 0), bytes, bytes)) return Step::Failed;
+    if (!writeUnits(who, address, values + (valueLanes ? lane * bytes : 0), bytes, unit)) return Step::Failed;
     if (record || once) recordWriter(who, address, std::min(bytes, 8u));
     if (once) break;
   }

@@ -1,9 +1,10 @@
 """Atomics beside plain accesses, mixed and partly overlapping sizes, locks."""
 
 import tandem
+import tandem.dist as dl
 import tandem.language as tl
 from case import pair
-from tandem.simt import __syncthreads, atomic_add, atomic_cas, ld, st, tid
+from tandem.simt import __syncthreads, atomic_add, atomic_cas, ld, st, st_vector, tid
 
 N = 32
 
@@ -88,6 +89,22 @@ def atomic_of_half(x_ptr, FIXED: tl.constexpr):
 @pair("race", "M1", ranks=(1, 2))
 def atomics_of_mixed_sizes(team, fixed):
     atomic_of_half[(2,)](word(team, "int64"), fixed)
+
+
+@tandem.jit
+def packet_and_word(x_ptr, FIXED: tl.constexpr):
+    if tid(0) == 0:
+        if tl.program_id(0) == 0:
+            st_vector(x_ptr, dl.make_vector([tl.cast(1, tl.int64), tl.cast(1, tl.int64)]), "gpu", "relaxed")  # <-- half_of_an_element
+        elif FIXED:
+            ld(x_ptr + 1, scope="gpu", semantic="relaxed")
+        else:
+            ld((x_ptr + 1).to(tl.pointer_type(tl.int32), bitcast=True), scope="gpu", semantic="relaxed")  # <-- half_of_an_element
+
+
+@pair("race", "M1", ranks=(1, 2))
+def half_of_an_element(team, fixed):
+    packet_and_word[(2,)](word(team, "int64", count=2), fixed)
 
 
 @tandem.jit

@@ -86,8 +86,8 @@ void Checker::flush() {
 
 bool Checker::extendsPending(const MemoryAccess& a) {
   MemoryAccess& p = pending_;
-  if (a.run != p.run || a.strong || a.address != p.address + p.bytes || a.kind != p.kind || a.location != p.location ||
-      a.collective)
+  if (a.run != p.run || a.strong || a.again || p.again || a.address != p.address + p.bytes || a.kind != p.kind ||
+      a.location != p.location || a.collective)
     return false;
   if (a.lane >= kFirstPut) {
     if (a.lane != p.lane) return false;
@@ -99,6 +99,7 @@ bool Checker::extendsPending(const MemoryAccess& a) {
     p.laneBytes = each;
   }
   p.bytes += a.bytes;
+  p.changes |= a.changes;
   return true;
 }
 
@@ -113,6 +114,7 @@ View Checker::viewOf(const MemoryAccess& a) {
     v.program = &stateOf(*a.run);
     v.self = v.program->actor;
     v.clock = &v.program->common;
+    v.changes = a.changes;
     if (const EarlyView* early = v.program->early.empty() || a.strong ? nullptr : v.program->earlyView(a.location);
         early && early->isBehind) {
       v.early = early;
@@ -194,14 +196,32 @@ bool Checker::supersedes(const Site& now, const Site& old) const {
 }
 
 bool Checker::knows(const View& v, Part mine, const Stamp& s, Part theirs) const {
+  if (oneKnows(v, mine, s, theirs)) return true;
+  // An access by each thread needs all of them to know, and to be known.
+  bool isOwn = s.actor == v.self && !isTransfer(theirs);
+  bool mineDiffer = mine == kEach && (isOwn || (v.program && v.program->anyExtra));
+  if (!v.program || (!mineDiffer && theirs != kEach) || (isOwn && mine == theirs)) return false;
+  uint32_t myThreads = mineDiffer ? actors_[v.self].lanes : 1, theirThreads = theirs == kEach ? actors_[s.actor].lanes : 1;
+  for (uint32_t m = 0; m < myThreads; ++m)
+    for (uint32_t t = 0; t < theirThreads; ++t)
+      if (!oneKnows(v, mineDiffer ? Part(m) : mine, s, theirs == kEach ? Part(t) : theirs)) return false;
+  return true;
+}
+
+bool Checker::oneKnows(const View& v, Part mine, const Stamp& s, Part theirs) const {
   if (s.actor == v.self && !isTransfer(theirs)) {
-    if (!v.program || mine == kEveryThread || theirs == kEveryThread || theirs == mine ||
-        s.time <= v.program->barrierTime)
-      return true;
+    if (!v.program || mine == kEveryThread || theirs == kEveryThread || s.time <= v.program->barrierTime) return true;
+    // Threads that change what the others of them may still read or write are not in order by being the same ones.
+    if (theirs == mine && !(mine == kEach && v.changes)) return true;
   }
   if (actors_.covers(*v.clock, s, theirs)) return true;
   const Clock* extra = v.program ? v.program->extraOf(mine) : nullptr;
   return extra && actors_.covers(*extra, s, theirs);
+}
+
+// Threads store the same by one operation (M1).
+bool Checker::storesAgain(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s) {
+  return a.again && s.actor == v.self && s.site == now.site && s.time == now.time && s.part < kFirstPut;
 }
 
 // A put before a `fence`, and a later write of the same program to the same peer (M9).
@@ -271,7 +291,7 @@ bool Checker::judge(const View& v, const MemoryAccess& a, const Stamp& now, cons
   bool bulkReads = a.transfer && a.transfer->bulk && site.kind == AccessKind::Read;
   auto check = [&](const Stamp& s) {
     Part mine, theirs;
-    if (!s.actor || compatible(site, now, sites_[s.site], s) || fenced(v, now, s)) return;
+    if (!s.actor || compatible(site, now, sites_[s.site], s) || fenced(v, now, s) || storesAgain(v, a, now, s)) return;
     uint64_t from = std::max<uint64_t>(address, a.address), to = std::min(end, a.address + a.bytes);
     if (!ordered(v, now, s, address, end, &mine, &theirs))
       report(v, a, now, s, from, to, mine, theirs);
@@ -288,7 +308,7 @@ bool Checker::judge(const View& v, const MemoryAccess& a, const Stamp& now, cons
   bool writes = site.kind != AccessKind::Read;
   if (writes) checkAll(cell.read, cell.moreReads);
   if (m_.failed) return false;
-  if (writes && !site.strong) {
+  if (writes && !site.strong && !a.again) {
     cell.write = now;
     cell.read = Stamp();
     history_.drop(cell.moreWrites);
@@ -305,7 +325,7 @@ void Checker::process(const MemoryAccess& a) {
   View v = viewOf(a);
   Stamp now = stampOf(a, v);
   Site site = sites_[now.site];
-  bool alike = site.kind != AccessKind::Read && !site.strong;
+  bool alike = site.kind != AccessKind::Read && !site.strong && !a.again;
   history_.each(a.address, a.bytes, alike,
                 [&](Cell& cell, uint64_t address) { return judge(v, a, now, site, cell, address); });
 }

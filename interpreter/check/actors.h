@@ -16,6 +16,7 @@ struct Actor {
   uint32_t number = 0;  // of the stream
   uint32_t grid = 0;    // of a program: index into Actors::grids
   std::array<int32_t, 3> id{-1, -1, -1};
+  uint32_t lanes = 1;
 };
 
 struct GridLife {

@@ -30,6 +30,7 @@ struct View {
   uint32_t self = 0;                      // its own accesses are in order; 0: none are
   const Clock* clock = nullptr;
   const EarlyView* early = nullptr;  // the access may go ahead of waits: `clock` leaves them out
+  bool changes = false;              // MemoryAccess's
 };
 
 class Checker : public AccessObserver {
@@ -102,6 +103,8 @@ class Checker : public AccessObserver {
                Part* theirs) const;
   bool fenced(const View& v, const Stamp& now, const Stamp& s) const;
   bool knows(const View& v, Part mine, const Stamp& s, Part theirs) const;
+  bool oneKnows(const View& v, Part mine, const Stamp& s, Part theirs) const;
+  static bool storesAgain(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s);
   bool compatible(const Site& a, const Stamp& now, const Site& b, const Stamp& s) const;
   bool supersedes(const Site& now, const Site& old) const;
   void remember(const View& v, const Stamp& now, const Site& site, Stamp& last, uint32_t& more, uint64_t begin,

@@ -37,7 +37,7 @@ const char* opText(Op op) {
 
 std::string threadText(Part thread) {
   if (thread < kFirstPut) return ", thread " + std::to_string(thread);
-  return thread == 0xfffe ? ", each thread" : "";
+  return thread == kEach ? ", each thread" : "";
 }
 
 const char* scopeText(Scope s) { return s == Scope::Cta ? "`cta`" : s == Scope::Gpu ? "`gpu`" : "`sys`"; }
@@ -175,6 +175,9 @@ std::string Checker::missingEdge(const View& v, const Stamp& now, const Stamp& s
            "on its pointer or descriptor orders them (M7)";
   if (now.actor == s.actor) {
     if (isTransfer(theirs) || isTransfer(mine)) return missingOfTransfer(v, now, s, mine, theirs);
+    if (mine == kEach && theirs == kEach)
+      return "each thread does both, and none waits for the others: an atomic, one thread for all, or `__syncthreads()` "
+             "between them (M3)";
     return "no `__syncthreads()` lies between them (M3)";
   }
   bool programs = me.kind == ActorKind::Program && other.kind == ActorKind::Program;

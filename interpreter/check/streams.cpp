@@ -65,7 +65,7 @@ void Checker::gridEnds(const Stream& stream) {
 void Checker::programStarts(const Run& run, const Stream& stream) {
   Serial& s = serialOf(stream);
   auto p = std::make_unique<ProgramState>();
-  Actor actor{ActorKind::Program, run.rank, 0, s.grid, run.id};
+  Actor actor{ActorKind::Program, run.rank, 0, s.grid, run.id, run.lanes};
   p->actor = run.observed = actors_.add(actor);
   p->rank = run.rank;
   p->grid = s.grid;

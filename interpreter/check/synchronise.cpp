@@ -45,9 +45,10 @@ void Checker::publish(const MemoryAccess& a) {
 }
 
 void Checker::publishOfProgram(ProgramState& p, const MemoryAccess& a) {
-  bool whole = isWhole(a), isRelease = releases(a.semantic);
+  // Of each thread's write one is read, nobody knows which: it carries what all threads have in common.
+  bool each = a.lane == kEachThread, whole = isWhole(a) && !each, isRelease = releases(a.semantic);
   Part part = Part(a.lane);
-  ThreadState* thread = whole || p.threads.empty() ? nullptr : &p.threads[a.lane];
+  ThreadState* thread = whole || each || p.threads.empty() ? nullptr : &p.threads[a.lane];
   auto later = [](const FencePoint& all, const FencePoint* own) -> const FencePoint& {
     return own && own->time > all.time ? *own : all;
   };
@@ -72,7 +73,7 @@ void Checker::publishOfProgram(ProgramState& p, const MemoryAccess& a) {
     r.extra = f.extra;
     r.everyTime = whole && f.byAll ? f.time : f.barrierTime;
     r.partTime = f.time;
-    if (f.byAll) r.tileTime = f.time;
+    if (f.byAll && whole) r.tileTime = f.time;
   };
   Release own = make(a.scope);
   if (isRelease) {

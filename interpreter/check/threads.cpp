@@ -11,6 +11,7 @@ void Checker::threadBarrier(const Run& run) {
 
 void Checker::warpBarrier(const Run& run) {
   if (run.lanes <= 1) return;
+  if (run.lanes == 32 && run.mask.all) return threadBarrier(run);
   flush();
   ProgramState& p = stateOf(run);
   for (uint32_t warp = 0; warp < run.lanes; warp += 32) {

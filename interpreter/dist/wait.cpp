@@ -112,7 +112,7 @@ Step signalWait(Machine& m, Run& run, const Prepared& i) {
   Accessor who(m, run, i);
   who.scope = Scope::Sys;
   who.semantic = Semantic::Acquire;
-  if (!run.mask.all && !differs(run, i)) who.readers = &run.mask;
+  if (!run.mask.all && !differs(run, i)) who.threads = &run.mask;
   Step step = await(who, run, i, wanted, seen, threads);
   if (step != Step::Next || i.r == kNone) return step;
   if (!isLanes(run, i.r)) {

@@ -152,16 +152,18 @@ MemoryAccess accessOf(const Accessor& who, AccessKind kind, Address address, uin
   access.sets = who.synchronises && kind == AccessKind::Write;
   access.address = address;
   access.bytes = bytes;
+  access.again = who.again;
   return access;
 }
 
 // Calls tell() for each thread that makes the access.
 template <class Tell> void eachThread(const Accessor& who, MemoryAccess& access, Tell tell) {
-  if (!who.readers) return tell();
+  if (!who.threads) return tell();
   for (uint32_t lane = 0; lane < who.run->lanes; ++lane) {
-    if (!who.readers->has(lane)) continue;
+    if (!who.threads->has(lane)) continue;
     access.lane = lane;
     tell();
+    access.again = access.kind == AccessKind::Write;
   }
 }
 
@@ -170,6 +172,7 @@ inline bool observe(Accessor& who, AccessKind kind, Address address, uint64_t by
   if (!who.m.observer) return true;
   MemoryAccess access = accessOf(who, kind, address, bytes);
   access.value = value;
+  access.changes = who.lane == kEachThread && value && memcmp(reinterpret_cast<const void*>(address), value, bytes) != 0;
   eachThread(who, access, [&] { who.m.observer->access(access); });
   return !who.m.failed;
 }
@@ -214,6 +217,13 @@ inline bool respectFence(Accessor& who, Address address) {
 }
 
 }  // namespace
+
+void SameStores::next(Address address, const void* value, uint64_t bytes) {
+  if (!who_.m.observer) return;
+  const Allocation* a = address < end_ && !who_.synchronises ? who_.m.arena.find(address) : nullptr;
+  who_.again = a && bytes <= a->end - address && memcmp(reinterpret_cast<const void*>(address), value, bytes) == 0;
+  end_ = std::max(end_, address + bytes);
+}
 
 bool checkMemory(Accessor& who, Address address, uint64_t bytes, unsigned align, bool write, bool mustBeInitialised) {
   if (bytes == 0) return true;

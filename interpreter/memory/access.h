@@ -23,11 +23,23 @@ struct Accessor {
   bool synchronises = false;  // an atomic, a signal, or a non-weak ld/st
   bool isSignal = false;
   uint32_t lane = kTileCode, laneBytes = 0;  // as in MemoryAccess
-  const LaneMask* readers = nullptr;         // of a read, not null: each of these threads makes it, not `lane`
+  const LaneMask* threads = nullptr;         // not null: each of these makes the access, which is plain or a read, not `lane`
+  bool again = false;                        // as in MemoryAccess
   int64_t timeNs = 0;
 
   Accessor(Machine& machine, Run& r, const Prepared& i);
   explicit Accessor(Machine& machine) : m(machine) {}
+};
+
+// The stores of one operation's threads, in turn: which of them store again what one before has.
+class SameStores {
+ public:
+  explicit SameStores(Accessor& who) : who_(who) {}
+  void next(Address address, const void* value, uint64_t bytes);
+
+ private:
+  Accessor& who_;
+  Address end_ = 0;
 };
 
 // Each says false after having reported. `align` is in bytes.

@@ -34,6 +34,8 @@ struct MemoryAccess {
   bool strong = false;    // an atomic, a signal, or a non-weak ld/st
   bool isSignal = false;  // a signal operation or a wait
   bool sets = false;      // a strong write that does not depend on the old value
+  bool changes = false;   // a write by each thread that leaves other bytes there
+  bool again = false;     // a plain write of what another thread of the same operation has just written
   Address address = 0;
   uint64_t bytes = 0;
   const void* value = nullptr;  // what a plain write stores

@@ -59,7 +59,7 @@ Step ld(Machine& m, Run& run, const Prepared& i) {
   unsigned bytes = to.elemBytes * to.vectorLength, unit = unitOf(who, to);
   if (!isLanes(run, i.a)) {
     Address address = rawInteger(m, run, i.a);
-    if (!run.mask.all) who.readers = &run.mask;
+    if (!run.mask.all) who.threads = &run.mask;
     Result result(m, run, i.r);
     if (!readUnits(who, address, result.data(), bytes, unit)) return Step::Failed;
     for (uint64_t at = bytes; at < registerBytes(run, i.r); at += bytes)
@@ -90,12 +90,16 @@ Step st(Machine& m, Run& run, const Prepared& i) {
   bool pointerLanes = isLanes(run, i.a), valueLanes = isLanes(run, i.b);
   // One address and one value: that every thread stores it again changes nothing.
   bool once = !pointerLanes && !valueLanes;
+  if (once && !run.mask.all && !who.synchronises) who.threads = &run.mask;
+  SameStores same(who);
   bool record = bytes <= 8 && run.activeLanes() <= 32;
   for (uint32_t lane = once ? run.firstActiveLane() : 0; lane < run.lanes; ++lane) {
     if (!run.laneActive(lane)) continue;
     if (!once) who.lane = lane;
     Address address = pointers[pointerLanes ? lane : 0];
-    if (!writeUnits(who, address, values + (valueLanes ? lane * bytes : 0), bytes, unit)) return Step::Failed;
+    const uint8_t* value = values + (valueLanes ? lane * bytes : 0);
+    if (!once) same.next(address, value, bytes);
+    if (!writeUnits(who, address, value, bytes, unit)) return Step::Failed;
     if (record || once) recordWriter(who, address, std::min(bytes, 8u));
     if (once) break;
   }

@@ -140,7 +140,7 @@ Step mbarrierTryWait(Machine& m, Run& run, const Prepared& i) {
   bool ok = eachCaller(m, run, i, Group::Thread, false, "`mbarrier_try_wait`", [&](uint32_t lane) {
     Accessor who(m, run, i);
     who.lane = observedThread(run, i, Group::Thread, lane);
-    if (!run.mask.all && !differs(run, i)) who.readers = &run.mask;
+    if (!run.mask.all && !differs(run, i)) who.threads = &run.mask;
     bool fine;
     bool complete = phaseComplete(who, rawInteger(m, run, i.a, lane), rawInteger(m, run, i.b, lane), fine);
     result.data()[isLanes(run, i.r) ? lane : 0] = complete;
@@ -157,7 +157,7 @@ Step mbarrierWait(Machine& m, Run& run, const Prepared& i) {
   bool ok = eachCaller(m, run, i, Group::Thread, false, "`mbarrier_wait`", [&](uint32_t lane) {
     Accessor who(m, run, i);
     who.lane = observedThread(run, i, Group::Thread, lane);
-    if (!run.mask.all && !differs(run, i)) who.readers = &run.mask;
+    if (!run.mask.all && !differs(run, i)) who.threads = &run.mask;
     AwaitedSignal w{rawInteger(m, run, i.a, lane), 8, SignalCompare::Ne, rawInteger(m, run, i.b, lane) & 1, true};
     bool fine;
     if (phaseComplete(who, w.address, w.value, fine)) {

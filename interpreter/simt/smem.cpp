@@ -95,7 +95,7 @@ Step smemRead(Machine& m, Run& run, const Prepared& i) {
 Step smemLoad(Machine& m, Run& run, const Prepared& i) {
   Accessor who = accessorOf(m, run, i);
   bool perLane = isLanes(run, i.r);
-  if (!perLane && !run.mask.all) who.readers = &run.mask;
+  if (!perLane && !run.mask.all) who.threads = &run.mask;
   unsigned bytes = run.info(i.r).elemBytes;
   Result result(m, run, i.r);
   memset(result.data(), 0, registerBytes(run, i.r));
@@ -114,9 +114,15 @@ Step smemStore(Machine& m, Run& run, const Prepared& i) {
   unsigned bytes = run.info(i.a).elemBytes;
   const uint8_t* values = data(m, run, i.b);
   bool valueLanes = isLanes(run, i.b);
+  if (!perLane && !run.mask.all) who.threads = &run.mask;
+  SameStores same(who);
   bool ok = eachElement(m, run, i, 2, perLane, [&](uint32_t lane, Address address) {
-    if (perLane) who.lane = lane;
-    return writeMemory(who, address, values + (valueLanes ? lane * bytes : 0), bytes, bytes);
+    const uint8_t* value = values + (valueLanes ? lane * bytes : 0);
+    if (perLane) {
+      who.lane = lane;
+      same.next(address, value, bytes);
+    }
+    return writeMemory(who, address, value, bytes, bytes);
   });
   return ok ? Step::Next : Step::Failed;
 }

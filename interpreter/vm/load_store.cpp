@@ -24,7 +24,7 @@ Step load(Machine& m, Run& run, const Prepared& i) {
   uint64_t moved = 0;
   bool perThread = isLanes(run, i.a);
   who.laneBytes = perThread ? bytes : 0;
-  if (!perThread && !run.mask.all) who.readers = &run.mask;
+  if (!perThread && !run.mask.all) who.threads = &run.mask;
   bool ok = pointers.each(bytes, [&](size_t first, size_t length) {
     moved += length * bytes;
     if (perThread) who.lane = uint32_t(first);
@@ -43,10 +43,15 @@ static Step storeScalars(Machine& m, Run& run, const Prepared& i) {
   const auto* pointers = reinterpret_cast<const uint64_t*>(data(m, run, i.a));
   const uint8_t* values = data(m, run, i.b);
   bool perLane = isLanes(run, i.a);
+  if (!perLane && !run.mask.all) who.threads = &run.mask;
+  SameStores same(who);
   for (uint32_t lane = 0; lane < (perLane ? run.lanes : 1); ++lane) {
     if (perLane && !run.laneActive(lane)) continue;
     if (i.c != kNone && !integer(m, run, i.c, lane)) continue;
-    if (perLane) who.lane = lane;
+    if (perLane) {
+      who.lane = lane;
+      same.next(pointers[lane], values + lane * bytes, bytes);
+    }
     if (!writeMemory(who, pointers[lane], values + lane * bytes, bytes, bytes)) return Step::Failed;
   }
   return Step::Next;

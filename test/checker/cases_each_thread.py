@@ -1,0 +1,183 @@
+"""What every thread does at one place: threads that change it race with each other, and who waits for them waits for all."""
+
+import tandem
+import tandem.dist as dl
+import tandem.language as tl
+from case import pair
+from tandem.simt import __shfl_sync_i32, __syncthreads, __syncwarp, atomic_add, fence, ld, named_barrier_sync, st, tid
+
+N = 128
+
+
+def words(team, name, count=N):
+    return team.zeros(count, "int32", name=name)
+
+
+@tandem.jit
+def count_threads(x_ptr, FIXED: tl.constexpr):
+    if FIXED:
+        atomic_add(x_ptr, 1)
+    else:
+        st(x_ptr, ld(x_ptr, semantic="weak") + 1, semantic="weak")  # <-- count_of_all_threads
+
+
+@pair("race", "M3", ranks=(1,))
+def count_of_all_threads(team, fixed):
+    count_threads[(1,)](words(team, "x"), fixed)
+
+
+@tandem.jit
+def shared_step(y_ptr, FIXED: tl.constexpr):
+    step = dl.allocate_smem(tl.int32, [1])
+    for s in range(3):
+        dl.smem_store(step, s, [0])  # <-- shared_word_of_a_loop
+        __syncthreads()
+        st(y_ptr + tid(0), dl.smem_load(step, [0]), semantic="weak")  # <-- shared_word_of_a_loop
+        if FIXED:
+            __syncthreads()
+
+
+@pair("race", "M3", ranks=(1,))
+def shared_word_of_a_loop(team, fixed):
+    shared_step[(1,)](words(team, "y"), fixed)
+
+
+@tandem.jit
+def some_then_first(x_ptr, FIXED: tl.constexpr):
+    if tid(0) >= 32:
+        st(x_ptr, 5, semantic="weak")  # <-- first_of_those_that_stored
+    if FIXED:
+        __syncthreads()
+    if tid(0) == 32:
+        st(x_ptr, 6, semantic="weak")  # <-- first_of_those_that_stored
+
+
+@pair("race", "M3", ranks=(1,))
+def first_of_those_that_stored(team, fixed):
+    some_then_first[(1,)](words(team, "x"), fixed)
+
+
+@tandem.jit
+def warp_stores(y_ptr, FIXED: tl.constexpr):
+    word = dl.allocate_smem(tl.int32, [1])
+    if tid(0) < 32:
+        dl.smem_store(word, 5, [0])  # <-- word_of_a_warp
+        if FIXED:
+            __syncwarp()
+        if tid(0) == 0:
+            st(y_ptr, dl.smem_load(word, [0]), semantic="weak")  # <-- word_of_a_warp
+
+
+@pair("race", "M3", ranks=(1,))
+def word_of_a_warp(team, fixed):
+    warp_stores[(1,)](words(team, "y"), fixed)
+
+
+@tandem.jit
+def single_warp(x_ptr, n_ptr, y_ptr, FIXED: tl.constexpr):
+    n = ld(n_ptr, semantic="weak")
+    if tid(0) == 3:
+        st(x_ptr, 9, semantic="weak")  # <-- program_of_one_warp
+    if FIXED:
+        __syncwarp()
+    st(y_ptr + tid(0), ld(x_ptr, semantic="weak") + n, semantic="weak")  # <-- program_of_one_warp
+    if FIXED:
+        if tid(0) == 5:
+            st(n_ptr, 8, semantic="weak")
+
+
+@pair("race", "M3", ranks=(1,))
+def program_of_one_warp(team, fixed):
+    single_warp[(1,)](words(team, "x"), words(team, "n"), words(team, "y"), fixed, num_warps=1)
+
+
+@tandem.jit
+def halves_meet(n_ptr, y_ptr, FIXED: tl.constexpr):
+    n = ld(n_ptr, semantic="weak")  # <-- halves_at_a_named_barrier
+    if tid(0) < 64:
+        st(y_ptr + tid(0), n, semantic="weak")
+        if FIXED:
+            named_barrier_sync(1, 128)
+    else:
+        st(y_ptr + tid(0), n + 1, semantic="weak")
+        if FIXED:
+            named_barrier_sync(1, 128)
+    if tid(0) == 5:
+        st(n_ptr, 8, semantic="weak")  # <-- halves_at_a_named_barrier
+
+
+@pair("race", "M3", ranks=(1,))
+def halves_at_a_named_barrier(team, fixed):
+    halves_meet[(1,)](words(team, "n"), words(team, "y"), fixed)
+
+
+@tandem.jit
+def each_arrives(n_ptr, y_ptr, count_ptr, FIXED: tl.constexpr):
+    if tl.program_id(0) == 0:
+        st(y_ptr + tid(0), ld(n_ptr, semantic="weak"), semantic="weak")  # <-- arrival_of_each_thread
+        if tid(0) < (128 if FIXED else 127):
+            atomic_add(count_ptr, 1, scope="gpu", semantic="release")
+    elif tid(0) == 0:
+        while ld(count_ptr, scope="gpu", semantic="acquire") < (128 if FIXED else 127):
+            pass
+        st(n_ptr, 8, semantic="weak")  # <-- arrival_of_each_thread
+
+
+@pair("race", None, ranks=(1,))
+def arrival_of_each_thread(team, fixed):
+    each_arrives[(2,)](words(team, "n"), words(team, "y"), words(team, "count"), fixed)
+
+
+@tandem.jit
+def all_publish(x_ptr, y_ptr, flag_ptr, FIXED: tl.constexpr):
+    t = tid(0)
+    if tl.program_id(0) == 0:
+        st(x_ptr + t, t, semantic="weak")  # <-- flag_that_all_threads_set
+        if FIXED:
+            __syncthreads()
+        st(flag_ptr, 1, scope="gpu", semantic="release")
+    else:
+        while ld(flag_ptr, scope="gpu", semantic="acquire") != 1:
+            pass
+        st(y_ptr + t, ld(x_ptr + t, semantic="weak"), semantic="weak")  # <-- flag_that_all_threads_set
+
+
+@pair("race", "M3", ranks=(1,))
+def flag_that_all_threads_set(team, fixed):
+    all_publish[(2,)](words(team, "x"), words(team, "y"), words(team, "flag"), fixed)
+
+
+@tandem.jit
+def fence_of_all(x_ptr, y_ptr, flag_ptr, FIXED: tl.constexpr):
+    o = tl.arange(0, 64)
+    if tl.program_id(0) == 0:
+        tl.store(x_ptr + o, o)  # <-- tile_behind_a_fence_alone
+        if FIXED:
+            __syncthreads()
+        fence("acq_rel", "gpu")
+        if tid(0) == 0:
+            st(flag_ptr, 1, scope="gpu", semantic="relaxed")
+    else:
+        if tid(0) == 0:
+            while ld(flag_ptr, scope="gpu", semantic="acquire") != 1:
+                pass
+        __syncthreads()
+        tl.store(y_ptr + o, tl.load(x_ptr + o))  # <-- tile_behind_a_fence_alone
+
+
+@pair("race", "M3", ranks=(1,))
+def tile_behind_a_fence_alone(team, fixed):
+    fence_of_all[(2,)](words(team, "x"), words(team, "y"), words(team, "flag"), fixed)
+
+
+@tandem.jit
+def same_or_not(x_ptr, y_ptr, FIXED: tl.constexpr):
+    t = tid(0)
+    st(y_ptr + t // 2, (t // 2 if FIXED else t) + 7, semantic="weak")  # <-- two_threads_store_the_same
+    if t < 32:
+        st(x_ptr, __shfl_sync_i32(0xFFFFFFFF, t, 4), semantic="weak")
+
+
+@pair("race", None, ranks=(1,))
+def two_threads_store_the_same(team, fixed):
+    same_or_not[(1,)](words(team, "x"), words(team, "y"), fixed)

@@ -6,6 +6,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/OptBisect.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
@@ -66,7 +67,25 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, int level) {
   pipeline.reset(p);
 }
 
+// Straight-line strength reduction compares every address with those before it, so its time grows by the square of a function's length
+// and more: a second at this many instructions, most of a minute at four times as many. A thread that holds so much keeps most of it in
+// local memory, beside which a multiplication saved is nothing.
+constexpr unsigned kLongFunction = 10000;
+
+class WithoutStrengthReduction : public llvm::OptPassGate {
+ public:
+  bool isEnabled() const override { return true; }
+  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override { return pass != "slsr"; }
+};
+
+void limitPasses(llvm::Module& module) {
+  static WithoutStrengthReduction gate;
+  if (llvm::any_of(module, [](const llvm::Function& f) { return f.getInstructionCount() > kLongFunction; }))
+    module.getContext().setOptPassGate(gate);
+}
+
 std::string print(llvm::Module& module, llvm::TargetMachine& machine) {
+  limitPasses(module);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
   auto* passes = new llvm::legacy::PassManager;

@@ -64,6 +64,22 @@ TEST(Codegen, FusedMultiplyAddOnlyWhereAllowed) {
   }
 }
 
+// Rows of a matrix, each read by a multiple of its width: the next address is the last one plus the width, unless the function is so long
+// that LLVM would look for such neighbours for minutes.
+TEST(Codegen, LongFunctionsKeepTheirMultiplications) {
+  for (bool isLong : {false, true}) {
+    TestKernel k("sm_90a");
+    int rows = isLong ? 4000 : 16;
+    for (int row = 1; row <= rows; ++row) {
+      auto* at = k.b.CreateGEP(k.b.getFloatTy(), k.in(), k.b.CreateMul(k.i64(), k.b.getInt64(row)));
+      k.keep(k.b.CreateLoad(k.b.getFloatTy(), at, true));
+    }
+    std::string ptx = k.ptx();
+    EXPECT_EQ(countOf(ptx, "ld.volatile.global.b32"), size_t(rows));
+    EXPECT_EQ(countOf(ptx, "mul") + countOf(ptx, "mad") + countOf(ptx, "shl") > size_t(rows) / 2, isLong) << ptx.substr(0, 3000);
+  }
+}
+
 TEST(Codegen, DynamicSharedMemory) {
   TestKernel k("sm_90a");
   EXPECT_EQ(k.shared(), k.shared());

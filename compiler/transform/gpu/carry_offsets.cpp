@@ -1,4 +1,4 @@
-// Follows a carried tile from the yield back to the argument, then rebuilds the loop.
+// Follows a carried tile from the yield back to the argument, then changes what the loop carries in place.
 #include "compiler/transform/gpu/carry_offsets.h"
 #include "compiler/dialect/tile/tile.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -56,7 +56,7 @@ class Carrying {
   bool apply() {
     for (auto [i, argument] : llvm::enumerate(loop_.getRegionIterArgs())) find(i, argument);
     if (offsets_.empty()) return false;
-    rebuild();
+    carryNumbers();
     return true;
   }
 
@@ -77,57 +77,32 @@ class Carrying {
     offsets_.push_back({index, type, numbers});
   }
 
-  void rebuild() {
-    OpBuilder builder(loop_);
-    SmallVector<Value> inits(loop_.getInitArgs());
-    for (Offset& o : offsets_) {
-      first_.push_back(inits[o.index]);
-      inits[o.index] = arith::ConstantOp::create(builder, loop_.getLoc(), builder.getIntegerAttr(o.type, 0));
-    }
-    auto made = scf::ForOp::create(builder, loop_.getLoc(), loop_.getLowerBound(), loop_.getUpperBound(),
-                                   loop_.getStep(), inits);
-    made.setUnsignedCmp(loop_.getUnsignedCmp());
-    made->setDiscardableAttrs(loop_->getDiscardableAttrDictionary());
+  void carryNumbers() {
     Operation* yield = loop_.getBody()->getTerminator();
-    moveBody(made);
-    OpBuilder atEnd(yield);
-    for (Offset& o : offsets_) {
-      Value sum = made.getRegionIterArg(o.index);
+    OpBuilder before(loop_), top = OpBuilder::atBlockBegin(loop_.getBody()), atEnd(yield), behind(loop_->getNextNode());
+    for (const Offset& o : offsets_) {
+      Value offset = loop_.getRegionIterArg(o.index), last = loop_.getResult(o.index), sum = offset;
+      OpOperand& init = loop_.getInitArgsMutable()[o.index];
+      Value first = init.get();
+      init.set(arith::ConstantOp::create(before, loop_.getLoc(), before.getIntegerAttr(o.type, 0)));
+      offset.setType(o.type);
+      last.setType(o.type);
+      moveBy(offset, first, top);
+      if (!last.use_empty()) moveBy(last, first, behind);
       for (Value number : o.numbers) sum = arith::AddIOp::create(atEnd, number.getLoc(), sum, number);
       yield->setOperand(o.index, sum);
     }
-    replaceResults(made, builder);
   }
 
-  void moveBody(scf::ForOp made) {
-    Block& to = *made.getBody();
-    if (!to.empty()) to.back().erase();
-    OpBuilder top = OpBuilder::atBlockBegin(&to);
-    SmallVector<Value> arguments(to.getArguments());
-    for (auto [o, first] : llvm::zip(offsets_, first_))
-      arguments[o.index + 1] = moved(first, arguments[o.index + 1], top);
-    for (Offset& o : offsets_)
-      for (Value& number : o.numbers)
-        if (auto from = dyn_cast<BlockArgument>(number); from && from.getOwner() == loop_.getBody())
-          number = arguments[from.getArgNumber()];
-    for (auto [from, value] : llvm::zip(loop_.getBody()->getArguments(), arguments)) from.replaceAllUsesWith(value);
-    to.getOperations().splice(to.end(), loop_.getBody()->getOperations());
-  }
-
-  void replaceResults(scf::ForOp made, OpBuilder& builder) {
-    SmallVector<Value> results(made.getResults());
-    for (auto [o, first] : llvm::zip(offsets_, first_))
-      if (!loop_.getResult(o.index).use_empty()) results[o.index] = moved(first, results[o.index], builder);
-    for (auto [from, value] : llvm::zip(loop_.getResults(), results)) from.replaceAllUsesWith(value);
-    loop_.erase();
-  }
-
-  static Value moved(Value first, Value offset, OpBuilder& builder) {
+  // Whoever uses `offset` gets the tile that lies so far from `first`.
+  static void moveBy(Value offset, Value first, OpBuilder& builder) {
     Location loc = first.getLoc();
     auto type = RankedTensorType::get(cast<RankedTensorType>(first.getType()).getShape(), offset.getType());
-    Value tile = tile::SplatOp::create(builder, loc, type, offset);
-    if (isPointerTile(first.getType())) return tile::AddPtrOp::create(builder, loc, first.getType(), first, tile);
-    return arith::AddIOp::create(builder, loc, first, tile);
+    auto distance = tile::SplatOp::create(builder, loc, type, offset);
+    Value moved = isPointerTile(first.getType())
+                      ? tile::AddPtrOp::create(builder, loc, first.getType(), first, distance).getResult()
+                      : arith::AddIOp::create(builder, loc, first, distance).getResult();
+    offset.replaceAllUsesExcept(moved, distance);
   }
 
   struct Offset {
@@ -138,7 +113,6 @@ class Carrying {
 
   scf::ForOp loop_;
   SmallVector<Offset> offsets_;
-  SmallVector<Value> first_;
 };
 
 }  // namespace

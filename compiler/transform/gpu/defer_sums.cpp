@@ -1,4 +1,4 @@
-// Matches the carried sum, then rebuilds the loop around its parts.
+// Matches the carried sum, then changes what the loop carries in place.
 #include "compiler/transform/gpu/defer_sums.h"
 #include "compiler/dialect/tile/tile.h"
 #include "compiler/transform/gpu/operands.h"
@@ -37,7 +37,7 @@ class Deferral {
 
   bool apply() {
     for (auto [i, argument] : llvm::enumerate(loop_.getRegionIterArgs()))
-      if (std::optional<RowSum> sum = match(i, argument)) return rebuild(*sum), true;
+      if (std::optional<RowSum> sum = match(i, argument)) return carryParts(*sum), true;
     return false;
   }
 
@@ -69,23 +69,18 @@ class Deferral {
                         [&](tile::DotOp dot) { return dot.getType() == type && fitsWgmma(dot, numWarps_, target_); });
   }
 
-  void rebuild(RowSum s) {
-    OpBuilder b(loop_);
-    SmallVector<Value> inits(loop_.getInitArgs());
-    inits[s.index] = shared(inits[s.index], b);
-    auto made =
-        scf::ForOp::create(b, loop_.getLoc(), loop_.getLowerBound(), loop_.getUpperBound(), loop_.getStep(), inits);
-    made.setUnsignedCmp(loop_.getUnsignedCmp());
-    made->setDiscardableAttrs(loop_->getDiscardableAttrDictionary());
-    Block& body = *made.getBody();
-    if (!body.empty()) body.back().erase();
-    SmallVector<Value> results(made.getResults());
-    if (!loop_.getResult(s.index).use_empty()) results[s.index] = reduced(s.added, results[s.index], b);
-    addParts(s, made.getRegionIterArg(s.index));
-    for (auto [from, to] : llvm::zip(loop_.getBody()->getArguments(), body.getArguments())) from.replaceAllUsesWith(to);
-    body.getOperations().splice(body.end(), loop_.getBody()->getOperations());
-    for (auto [from, to] : llvm::zip(loop_.getResults(), results)) from.replaceAllUsesWith(to);
-    loop_.erase();
+  void carryParts(const RowSum& s) {
+    OpBuilder before(loop_), behind(loop_->getNextNode());
+    OpOperand& init = loop_.getInitArgsMutable()[s.index];
+    init.set(shared(init.get(), before));
+    Value carried = loop_.getRegionIterArg(s.index), result = loop_.getResult(s.index);
+    carried.setType(init.get().getType());
+    result.setType(init.get().getType());
+    if (!result.use_empty()) {
+      Value whole = reduced(s.added, result, behind);
+      result.replaceAllUsesExcept(whole, whole.getDefiningOp());
+    }
+    addParts(s, carried);
   }
 
   // An eighth each: a power of two takes nothing from the value.
@@ -104,7 +99,7 @@ class Deferral {
     return tile::BroadcastOp::create(b, loc, RankedTensorType::get({rows, kParts}, type.getElementType()), expanded);
   }
 
-  // In the old body: the carried parts take the place of the sum.
+  // In the body the carried parts take the place of the sum.
   void addParts(RowSum s, Value carried) {
     OpBuilder b(s.sum);
     Location loc = s.sum.getLoc();

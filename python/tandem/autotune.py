@@ -72,6 +72,7 @@ class Autotuned(_Wrapper):
         self._pre_hook, self._post_hook = pre_hook, post_hook
         prune = prune_configs_by or {}
         self.early_config_prune, self.perf_model, self.top_k = (prune.get(k) for k in ("early_config_prune", "perf_model", "top_k"))
+        self._do_bench = do_bench
         self._measure = do_bench or self._default_bench(warmup, rep, use_cuda_graph)
         self._saved = TuningCache() if cache_results else None
 
@@ -158,6 +159,8 @@ class Autotuned(_Wrapper):
         if any(clock.team.gather(failed)):
             return math.inf
         clock.team.barrier()
+        if self._do_bench:
+            return _milliseconds(self._do_bench(call, quantiles=(0.5, 0.2, 0.8)))
         return clock.microseconds(call, calls, holds=not self._call_waits(config, named)) / 1e3
 
     def _call_waits(self, config, named):
@@ -287,7 +290,9 @@ def autotune(configs, key=(), prune_configs_by=None, reset_to_zero=None, restore
 
     `prune_configs_by`: {"early_config_prune": f(configs, arguments, **kwargs), "perf_model": f(**arguments), "top_k": count or share}.
     Arguments in `reset_to_zero` are zeroed before each timed launch, those in `restore_value` keep their value. Results are kept on disk
-    ($TANDEM_CACHE_DIR) unless `cache_results` is False.
+    ($TANDEM_CACHE_DIR) unless `cache_results` is False. `do_bench(call, quantiles)` gives milliseconds: a number, or a sequence that begins
+    with the one that counts. Every rank of a run calls it for each configuration, and the slowest one's number counts; where ranks wait for
+    each other it has to launch as often on all of them.
     """
     return lambda fn: Autotuned(fn, configs, key, reset_to_zero, restore_value, pre_hook, post_hook, prune_configs_by, warmup, rep,
                                 use_cuda_graph, do_bench, cache_results)

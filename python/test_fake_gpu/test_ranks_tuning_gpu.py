@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import threading
 import time
 
 import numpy as np
@@ -122,6 +123,39 @@ def test_tensors_of_a_team_are_tuned_on_all_ranks_together(cache, monkeypatch):
     assert on_gpus(main, args=(make(),)).values == [64, 64]
     assert sorted(calls) == [(rank, block) for rank in (0, 1) for block in (32, 64, 128)]
     assert on_gpus(main, args=(make(),)).values == [64, 64] and len(calls) == 6, "found on disk"
+
+
+def test_a_do_bench_of_ones_own_is_called_on_all_ranks(gpu, monkeypatch):
+    from tandem.rank_clock import RankClock
+    monkeypatch.setattr(RankClock, "microseconds", None)
+    times = {0: {32: 10.0, 64: 20.0}, 1: {32: 50.0, 64: [30.0, 1.0, 99.0]}}
+    here, timed = threading.local(), []
+
+    def bench(call, quantiles):
+        call()
+        timed.append((here.rank, here.block))
+        return times[here.rank][here.block]
+
+    @tandem.autotune([tandem.Config({"BLOCK": 32}), tandem.Config({"BLOCK": 64})], key=[], do_bench=bench, cache_results=False)
+    @tandem.jit
+    def kernel(x_ptr, BLOCK: tl.constexpr):
+        tl.store(x_ptr + tl.arange(0, BLOCK), 1.0)
+
+    launch = kernel._launch_once
+
+    def spy(config, *rest):
+        here.block = config.kwargs["BLOCK"]
+        return launch(config, *rest)
+
+    kernel._launch_once = spy
+
+    def main(team):
+        here.rank = team.rank
+        kernel[(1,)](team.zeros(64, "float32"))
+        return kernel.best_config.kwargs["BLOCK"]
+
+    assert on_gpus(main).values == [64, 64]
+    assert sorted(timed) == [(rank, block) for rank in (0, 1) for block in (32, 64)]
 
 
 def test_a_configuration_that_one_rank_cannot_launch_is_out_for_all(gpu):

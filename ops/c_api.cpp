@@ -69,7 +69,6 @@ json jsonOf(const ops::GemmConfig& c) {
               {"num_warps", c.numWarps}, {"num_stages", c.numStages}, {"group", c.group}};
   if (c.slices) out["slices"] = c.slices;
   if (c.lag >= 0) out["lag"] = c.lag;
-  if (c.slices) out["slices"] = c.slices;
   if (c.pieces) out["pieces"] = c.pieces;
   if (!c.copies.empty()) out["copies"] = c.copies;
   return out;

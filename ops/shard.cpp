@@ -3,6 +3,7 @@
 #include "tandem/ops.h"
 #include <algorithm>
 #include <bit>
+#include <string_view>
 
 namespace tandem::ops {
 namespace {
@@ -22,6 +23,38 @@ void checkTile(const char* op, const char* name, int value) {
   if (value < 16 || !std::has_single_bit(unsigned(value)))
     throw Error(std::string("`") + op + "`: `" + name + "` is " + std::to_string(value) +
                 ", a power of two from 16 is needed");
+}
+
+// Refuses what is given and `op` has no use for.
+void checkTaken(const char* op, const GemmConfig& given) {
+  constexpr const char *kAll = "ag_gemm gemm_rs gemm_ar", *kSharded = "ag_gemm gemm_rs";
+  struct Choice {
+    const char* name;
+    std::string_view takers;
+    bool isGiven = false;
+    bool isOf(const char* op) const { return takers.find(op) != takers.npos; }
+  };
+  const Choice choices[] = {{"block_m", kAll},
+                            {"block_n", kAll},
+                            {"block_k", kAll},
+                            {"programs", kAll},
+                            {"num_warps", kAll},
+                            {"num_stages", kAll},
+                            {"b_transposed", kAll},
+                            {"group", kSharded, given.group != 0},
+                            {"slices", "ag_gemm", given.slices != 0},
+                            {"copies", "ag_gemm", !given.copies.empty()},
+                            {"pieces", "ag_gemm", given.pieces != 0},
+                            {"lag", "gemm_rs", given.lag >= 0},
+                            {"splits", "gemm_ar"},
+                            {"one_shot_bytes", "gemm_ar"},
+                            {"words_bytes", "gemm_ar"}};
+  std::string taken;
+  for (const Choice& c : choices)
+    if (c.isOf(op)) taken += std::string(taken.empty() ? "`" : ", `") + c.name + "`";
+  for (const Choice& c : choices)
+    if (c.isGiven && !c.isOf(op))
+      throw Error(std::string("`") + op + "` does not take `" + c.name + "`; it takes " + taken);
 }
 
 bool isResult(DType dtype) { return dtype == DType::Float16 || dtype == DType::BFloat16 || dtype == DType::Float32; }
@@ -55,6 +88,7 @@ void checkOperator(const char* op, int64_t maxM, int64_t n, int64_t k, DType dty
   checkPositive(op, "k", k);
   if (!isResult(dtype) && dtype != DType::Float8E4NV && dtype != DType::Float8E5)
     throw Error(std::string("`") + op + "`: fp16, bf16, fp32 or fp8 is needed, not " + name(dtype));
+  checkTaken(op, config);
   checkTile(op, "block_m", config.blockM);
   checkTile(op, "block_n", config.blockN);
   checkTile(op, "block_k", config.blockK);

@@ -10,12 +10,12 @@ namespace tandem::ops {
 class Planner;
 
 // How the operators that multiply run. 0 leaves the choice to the operator, which goes by sizes and target. The same on
-// all ranks.
+// all ranks. An operator refuses what is not its own.
 struct GemmConfig {
   int blockM = 0, blockN = 0, blockK = 0;  // tile sizes, powers of two from 16
   int programs = 0;                        // at most; never more than a rank has resident at once
   int numWarps = 0, numStages = 0;
-  int group = 0;             // row blocks whose tiles follow one another, as they read the same columns
+  int group = 0;             // row blocks whose tiles follow one another, as they read the same columns (not GemmAllReduce)
   int slices = 0;            // of K, in which a shard travels (AllGatherGemm)
   int pieces = 0;            // of K, into which tiles left over for the last round are cut (AllGatherGemm)
   bool bTransposed = false;  // b is [n, k]
@@ -93,7 +93,7 @@ class TANDEM_API GemmReduceScatter {
   Tensor parts_, ready_, begun_, epoch_, done_;
 };
 
-// How GemmAllReduce runs; group and slices are not used.
+// How GemmAllReduce runs.
 struct GemmAllReduceConfig : GemmConfig {
   int splits = 0;  // programs that share the inner dimension of a tile
   int64_t oneShotBytes =

@@ -1,4 +1,5 @@
 #include "ops/plan.h"
+#include "ops/check.h"
 #include <gtest/gtest.h>
 #include <numeric>
 
@@ -44,6 +45,26 @@ TEST(GemmPlan, WhatIsGivenStays) {
   EXPECT_EQ(config.blockN, 32);
   EXPECT_EQ(config.numStages, 2);
   EXPECT_EQ(config.programs, 132) << "no more than are resident";
+}
+
+TEST(GemmPlan, WhatAnOperatorDoesNotTakeIsRefused) {
+  auto refused = [](const char* op, const GemmConfig& given) -> std::string {
+    try {
+      checkOperator(op, 64, 64, 64, DType::BFloat16, given);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string tiles = "`block_m`, `block_n`, `block_k`, `programs`, `num_warps`, `num_stages`, `b_transposed`, ";
+  EXPECT_EQ(refused("gemm_ar", {.group = 4}),
+            "`gemm_ar` does not take `group`; it takes " + tiles + "`splits`, `one_shot_bytes`, `words_bytes`");
+  EXPECT_EQ(refused("ag_gemm", {.lag = 0}),
+            "`ag_gemm` does not take `lag`; it takes " + tiles + "`group`, `slices`, `copies`, `pieces`");
+  EXPECT_EQ(refused("gemm_rs", {.copies = {{1}}}),
+            "`gemm_rs` does not take `copies`; it takes " + tiles + "`group`, `lag`");
+  EXPECT_EQ(refused("ag_gemm", {.group = 4, .slices = 2, .pieces = 2, .copies = {{1, 1}}}), "");
+  EXPECT_EQ(refused("gemm_rs", {.group = 4, .lag = 0}), "");
 }
 
 TEST(GemmPlan, SimulatedRanksTakeSmallTiles) {

@@ -66,6 +66,17 @@ def test_copies_that_are_no_lists_of_integers(copies):
         choices("ag_gemm", 8192, 1024, 8192, 2, copies=copies)
 
 
+@pytest.mark.parametrize("name, choice", [("ag_gemm", {"lag": 0}), ("gemm_rs", {"copies": [[1]]}), ("gemm_rs", {"slices": 2}),
+                                          ("gemm_rs", {"pieces": 1})])
+def test_choices_that_an_operator_does_not_take(name, choice):
+    own = {"ag_gemm": "`slices`, `copies`, `pieces`", "gemm_rs": "`lag`"}[name]
+    words = rf"`{name}` does not take `{next(iter(choice))}`; it takes `block_m`, .*`group`, {own}(\n|$)"
+    with pytest.raises(RuntimeError, match=words):
+        choices(name, M, N, K, 2, **choice)
+    with pytest.raises(RuntimeError, match=words):
+        tandem.launch(lambda team: OPERATORS[name](team, M, N, K, "fp32", **choice), ranks=2)
+
+
 def test_a_tuned_config_with_slices_may_be_given_to_another_operator():
     def main(team):
         a, b, want = case("ag_gemm", team)

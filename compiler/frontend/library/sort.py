@@ -51,7 +51,7 @@ def _compare_and_swap(x, dim: tl.constexpr, distance: tl.constexpr, run: tl.cons
     start = tl.arange(0, groups) * (2 * distance)
     flipped = ((start & run) != 0) ^ descending
     flipped = tl.reshape(flipped, [1, groups, 1])
-    swap = tl.where(flipped, low < high, low > high)
+    swap = (low > high) != flipped
     return _joined(tl.where(swap, high, low), tl.where(swap, low, high), x.shape)
 
 

@@ -20,9 +20,4 @@ void waitCopies(llvm::IRBuilderBase& b, int pending) {
   Call(b).emit("cp.async.wait_group " + std::to_string(pending) + ";", Effect::Acts);
 }
 
-void arriveAfterCopies(llvm::IRBuilderBase& b, llvm::Value* barrier) {
-  Call call(b);
-  call.emit("cp.async.mbarrier.arrive.noinc.shared.b64 " + call.address(barrier) + ";", Effect::Acts);
-}
-
 }  // namespace tandem::codegen::ptx

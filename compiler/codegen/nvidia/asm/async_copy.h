@@ -11,7 +11,5 @@ void copyAsync(llvm::IRBuilderBase& b, llvm::Value* shared, llvm::Value* global,
 void commitCopies(llvm::IRBuilderBase& b);
 // Waits until at most `pending` groups of this thread are under way.
 void waitCopies(llvm::IRBuilderBase& b, int pending);
-// Arrives at `barrier` when this thread's copies are done; counts as one of its arrivals.
-void arriveAfterCopies(llvm::IRBuilderBase& b, llvm::Value* barrier);
 
 }  // namespace tandem::codegen::ptx

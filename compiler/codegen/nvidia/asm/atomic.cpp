@@ -5,7 +5,7 @@ namespace tandem::codegen::ptx {
 namespace {
 
 std::string text(AtomicOp op) {
-  static constexpr const char* names[] = {".add", ".min", ".max", ".and", ".or", ".xor", ".exch", ".inc", ".dec"};
+  static constexpr const char* names[] = {".add", ".min", ".max", ".and", ".or", ".xor", ".exch"};
   return names[int(op)];
 }
 

@@ -4,11 +4,11 @@
 
 namespace tandem::codegen::ptx {
 
-enum class AtomicOp { Add, Min, Max, And, Or, Xor, Exchange, Increment, Decrement };
+enum class AtomicOp { Add, Min, Max, And, Or, Xor, Exchange };
 enum class AtomicType { S32, U32, S64, U64, B32, B64, F16, F16x2, BF16, BF16x2, F32, F64 };
 
 // PTX has: Add of all but B32 and B64; Min and Max of S32 to U64 (F16x2 and BF16x2 too, from sm_90 on only as vectors);
-// And, Or, Xor, Exchange of B32 and B64; Increment and Decrement of U32. BF16 needs sm_90. S64 adds as U64 does.
+// And, Or, Xor, Exchange of B32 and B64. BF16 needs sm_90. S64 adds as U64 does.
 struct AtomicOptions {
   Order order = Order::AcquireRelease;  // not Weak
   Scope scope = Scope::Device;

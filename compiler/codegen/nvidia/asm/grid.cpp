@@ -1,4 +1,4 @@
-// barrier.cluster, mapa, griddepcontrol, setmaxnreg
+// barrier.cluster, mapa, setmaxnreg
 #include "compiler/codegen/nvidia/asm/grid.h"
 
 namespace tandem::codegen::ptx {
@@ -15,9 +15,6 @@ llvm::Value* mapShared(llvm::IRBuilderBase& b, llvm::Value* shared, llvm::Value*
   text += call.in(shared) + ", ";
   return call.emit(text + call.in(rank) + ";", Effect::Pure)[0];
 }
-
-void waitForDependencies(llvm::IRBuilderBase& b) { Call(b).emit("griddepcontrol.wait;", Effect::Acts); }
-void launchDependents(llvm::IRBuilderBase& b) { Call(b).emit("griddepcontrol.launch_dependents;", Effect::Acts); }
 
 void increaseRegisters(llvm::IRBuilderBase& b, int count) {
   Call(b).emit("setmaxnreg.inc.sync.aligned.u32 " + std::to_string(count) + ";", Effect::Acts);

@@ -1,4 +1,4 @@
-// Clusters of blocks, dependent launches, and registers handed between warp groups (sm_90).
+// Clusters of blocks, and registers handed between warp groups (sm_90).
 #pragma once
 #include "compiler/codegen/nvidia/asm/call.h"
 
@@ -8,10 +8,6 @@ void clusterArrive(llvm::IRBuilderBase& b, bool relaxed = false);
 void clusterWait(llvm::IRBuilderBase& b);
 // The address (i32) in block `rank`'s (i32) shared memory that corresponds to `shared` in this block's.
 llvm::Value* mapShared(llvm::IRBuilderBase& b, llvm::Value* shared, llvm::Value* rank);
-
-// Waits for the kernels this launch depends on; their writes are visible then.
-void waitForDependencies(llvm::IRBuilderBase& b);
-void launchDependents(llvm::IRBuilderBase& b);
 
 // A warp group's registers a thread, a multiple of 8 from 24 to 240; executed by all its warps.
 void increaseRegisters(llvm::IRBuilderBase& b, int count);

@@ -1,4 +1,4 @@
-// ex2, lg2, rcp, sqrt, rsqrt, sin, cos, tanh and div.full
+// ex2, lg2, sqrt, rsqrt, sin, cos, tanh
 #include "compiler/codegen/nvidia/asm/math.h"
 
 namespace tandem::codegen::ptx {
@@ -12,7 +12,7 @@ std::string typeName(llvm::Type* type) {
 }  // namespace
 
 llvm::Value* approximate(llvm::IRBuilderBase& b, Approximate function, llvm::Value* x, bool flush) {
-  static constexpr const char* names[] = {"ex2", "lg2", "rcp", "sqrt", "rsqrt", "sin", "cos", "tanh"};
+  static constexpr const char* names[] = {"ex2", "lg2", "sqrt", "rsqrt", "sin", "cos", "tanh"};
   llvm::Type* type = x->getType();
   // ex2 of bf16 exists with .ftz only.
   bool bfloat = type->getScalarType()->isBFloatTy();
@@ -20,13 +20,6 @@ llvm::Value* approximate(llvm::IRBuilderBase& b, Approximate function, llvm::Val
   Call call(b);
   std::string text = std::string(names[int(function)]) + ".approx" + (flushes ? ".ftz" : "") + typeName(type) + " " + call.out(type) + ", ";
   return call.emit(text + call.in(x) + ";", Effect::Pure)[0];
-}
-
-llvm::Value* divideFull(llvm::IRBuilderBase& b, llvm::Value* x, llvm::Value* y, bool flush) {
-  Call call(b);
-  std::string text = std::string("div.full") + (flush ? ".ftz" : "") + ".f32 " + call.out(b.getFloatTy()) + ", ";
-  text += call.in(x) + ", ";
-  return call.emit(text + call.in(y) + ";", Effect::Pure)[0];
 }
 
 }  // namespace tandem::codegen::ptx

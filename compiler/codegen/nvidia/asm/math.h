@@ -4,11 +4,9 @@
 
 namespace tandem::codegen::ptx {
 
-enum class Approximate { Exp2, Log2, Reciprocal, Sqrt, ReciprocalSqrt, Sin, Cos, Tanh };
+enum class Approximate { Exp2, Log2, Sqrt, ReciprocalSqrt, Sin, Cos, Tanh };
 // Of a float; Exp2 and Tanh also of half, bfloat (sm_90) and two-element vectors of these. `flush` makes denormals zero; Tanh and
 // 16-bit types have no such variant.
 llvm::Value* approximate(llvm::IRBuilderBase& b, Approximate function, llvm::Value* x, bool flush = true);
-// x / y within 2 ulp, over the full range.
-llvm::Value* divideFull(llvm::IRBuilderBase& b, llvm::Value* x, llvm::Value* y, bool flush = false);
 
 }  // namespace tandem::codegen::ptx

@@ -1,4 +1,4 @@
-// multimem.ld_reduce, multimem.st, multimem.red
+// multimem.ld_reduce, multimem.st
 #include "compiler/codegen/nvidia/asm/multimem.h"
 
 namespace tandem::codegen::ptx {
@@ -40,15 +40,6 @@ void multimemStore(llvm::IRBuilderBase& b, MultimemType type, ValueRange values,
   std::string guard = call.guard(predicate);
   std::string to = call.address(pointer);
   call.emit(guard + "multimem.st.relaxed.sys.global" + vector(values.size()) + name(type) + " " + to + ", " + call.ins(values) + ";",
-            Effect::Acts);
-}
-
-void multimemAdd(llvm::IRBuilderBase& b, MultimemType type, llvm::Value* pointer, llvm::Value* value, Order order, Scope scope,
-                 llvm::Value* predicate) {
-  Call call(b);
-  std::string guard = call.guard(predicate);
-  std::string to = call.address(pointer);
-  call.emit(guard + "multimem.red" + text(order) + text(scope) + ".global.add" + name(type) + " " + to + ", " + call.in(value) + ";",
             Effect::Acts);
 }
 

@@ -10,8 +10,5 @@ enum class MultimemType { F32, F16x2, BF16x2, U32, S32, U64, F64 };
 Values multimemLoadAdd(llvm::IRBuilderBase& b, MultimemType type, unsigned count, llvm::Value* pointer);
 // Writes to all devices.
 void multimemStore(llvm::IRBuilderBase& b, MultimemType type, ValueRange values, llvm::Value* pointer, llvm::Value* predicate = nullptr);
-// Adds on all devices; `order` is Relaxed or Release.
-void multimemAdd(llvm::IRBuilderBase& b, MultimemType type, llvm::Value* pointer, llvm::Value* value, Order order = Order::Relaxed,
-                 Scope scope = Scope::System, llvm::Value* predicate = nullptr);
 
 }  // namespace tandem::codegen::ptx

@@ -1,4 +1,4 @@
-// LLVM's intrinsics where they carry ranges (thread and block numbers), mov otherwise.
+// LLVM's intrinsics where they carry ranges, mov otherwise.
 #include "compiler/codegen/nvidia/asm/special.h"
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
@@ -8,29 +8,18 @@ namespace {
 namespace in = llvm::Intrinsic;
 
 constexpr in::ID kIntrinsics[] = {
-    in::nvvm_read_ptx_sreg_tid_x,     in::nvvm_read_ptx_sreg_tid_y,    in::nvvm_read_ptx_sreg_tid_z,
-    in::nvvm_read_ptx_sreg_ctaid_x,   in::nvvm_read_ptx_sreg_ctaid_y,  in::nvvm_read_ptx_sreg_ctaid_z,
-    in::nvvm_read_ptx_sreg_nctaid_x,  in::nvvm_read_ptx_sreg_nctaid_y, in::nvvm_read_ptx_sreg_nctaid_z,
-    in::nvvm_read_ptx_sreg_laneid,    in::not_intrinsic,               in::not_intrinsic,
-    in::not_intrinsic,                in::nvvm_read_ptx_sreg_clusterid_x, in::nvvm_read_ptx_sreg_nclusterid_x,
-    in::nvvm_read_ptx_sreg_cluster_ctarank, in::nvvm_read_ptx_sreg_cluster_nctarank,
+    in::nvvm_read_ptx_sreg_ctaid_x,     in::nvvm_read_ptx_sreg_ctaid_y,      in::nvvm_read_ptx_sreg_ctaid_z,
+    in::nvvm_read_ptx_sreg_nctaid_x,    in::nvvm_read_ptx_sreg_nctaid_y,     in::nvvm_read_ptx_sreg_nctaid_z,
+    in::nvvm_read_ptx_sreg_laneid,      in::not_intrinsic,                   in::not_intrinsic,
+    in::nvvm_read_ptx_sreg_clusterid_x, in::nvvm_read_ptx_sreg_nclusterid_x, in::nvvm_read_ptx_sreg_cluster_ctarank,
 };
 
-const char* registerOf(Special which) {
-  if (which == Special::Multiprocessor) return "%smid";
-  return which == Special::MultiprocessorCount ? "%nsmid" : "%gridid";
-}
+const char* registerOf(Special which) { return which == Special::Multiprocessor ? "%smid" : "%nsmid"; }
 
 llvm::Value* counter(llvm::IRBuilderBase& b, const char* name) {
   Call call(b);
   std::string result = call.out(b.getInt64Ty());
   return call.emit("mov.u64 " + result + ", " + name + ";", Effect::Acts)[0];
-}
-
-void act(llvm::IRBuilderBase& b, const char* name, llvm::Value* predicate) {
-  Call call(b);
-  std::string guard = call.guard(predicate);
-  call.emit(guard + name + ";", Effect::Acts);
 }
 
 }  // namespace
@@ -50,7 +39,10 @@ void sleepNanoseconds(llvm::IRBuilderBase& b, llvm::Value* nanoseconds) {
   call.emit("nanosleep.u32 " + call.immediateOrIn(nanoseconds) + ";", Effect::Acts);
 }
 
-void trap(llvm::IRBuilderBase& b, llvm::Value* predicate) { act(b, "trap", predicate); }
-void exitThread(llvm::IRBuilderBase& b, llvm::Value* predicate) { act(b, "exit", predicate); }
+void trap(llvm::IRBuilderBase& b, llvm::Value* predicate) {
+  Call call(b);
+  std::string guard = call.guard(predicate);
+  call.emit(guard + "trap;", Effect::Acts);
+}
 
 }  // namespace tandem::codegen::ptx

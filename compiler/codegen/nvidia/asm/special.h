@@ -1,15 +1,14 @@
-// Special registers, clocks, sleeping, and ending a kernel.
+// Special registers, clocks, sleeping, and ending a launch.
 #pragma once
 #include "compiler/codegen/nvidia/asm/call.h"
 
 namespace tandem::codegen::ptx {
 
 enum class Special {
-  ThreadX, ThreadY, ThreadZ,           // in the block
   BlockX, BlockY, BlockZ,              // in the grid
   BlockCountX, BlockCountY, BlockCountZ,
-  Lane, Multiprocessor, MultiprocessorCount, GridId,
-  ClusterX, ClusterCountX, ClusterRank, ClusterSize,
+  Lane, Multiprocessor, MultiprocessorCount,
+  ClusterX, ClusterCountX, ClusterRank,
 };
 llvm::Value* special(llvm::IRBuilderBase& b, Special which);  // i32; fixed for a thread's life
 
@@ -18,7 +17,5 @@ llvm::Value* clock(llvm::IRBuilderBase& b);        // i64, cycles of this multip
 void sleepNanoseconds(llvm::IRBuilderBase& b, llvm::Value* nanoseconds);
 // Ends the whole launch with an error.
 void trap(llvm::IRBuilderBase& b, llvm::Value* predicate = nullptr);
-// Ends this thread.
-void exitThread(llvm::IRBuilderBase& b, llvm::Value* predicate = nullptr);
 
 }  // namespace tandem::codegen::ptx

@@ -70,27 +70,6 @@ void bulkStore(llvm::IRBuilderBase& b, llvm::Value* global, llvm::Value* shared,
   call.emit(text + policyOperand(call, l2Policy) + ";", Effect::Acts);
 }
 
-void bulkToCluster(llvm::IRBuilderBase& b, llvm::Value* shared, llvm::Value* source, llvm::Value* bytes, llvm::Value* barrier,
-                   llvm::Value* predicate) {
-  Call call(b);
-  std::string text = call.guard(predicate) + "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes ";
-  text += call.address(shared) + ", ";
-  text += call.address(source) + ", ";
-  text += call.in(bytes) + ", ";
-  call.emit(text + call.address(barrier) + ";", Effect::Acts);
-}
-
-void bulkAdd(llvm::IRBuilderBase& b, llvm::Value* global, llvm::Value* shared, llvm::Value* bytes, const std::string& type,
-             llvm::Value* predicate) {
-  bool narrow = type == "f16" || type == "bf16";
-  Call call(b);
-  std::string text = call.guard(predicate) + "cp.reduce.async.bulk.global.shared::cta.bulk_group.add" + (narrow ? ".noftz." : ".") +
-                     type + " ";
-  text += call.address(global) + ", ";
-  text += call.address(shared) + ", ";
-  call.emit(text + call.in(bytes) + ";", Effect::Acts);
-}
-
 void commitBulk(llvm::IRBuilderBase& b) { Call(b).emit("cp.async.bulk.commit_group;", Effect::Acts); }
 
 void waitBulk(llvm::IRBuilderBase& b, int pending, bool readOnly) {

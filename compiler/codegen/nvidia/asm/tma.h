@@ -35,12 +35,6 @@ void bulkLoad(llvm::IRBuilderBase& b, llvm::Value* shared, llvm::Value* global, 
               llvm::Value* l2Policy = nullptr, llvm::Value* predicate = nullptr);
 void bulkStore(llvm::IRBuilderBase& b, llvm::Value* global, llvm::Value* shared, llvm::Value* bytes, llvm::Value* l2Policy = nullptr,
                llvm::Value* predicate = nullptr);
-// To another block of the cluster; `shared` and `barrier` are addresses of `mapShared`.
-void bulkToCluster(llvm::IRBuilderBase& b, llvm::Value* shared, llvm::Value* source, llvm::Value* bytes, llvm::Value* barrier,
-                   llvm::Value* predicate = nullptr);
-// Adds shared memory to global memory element by element; `type` is PTX's: "u32", "s32", "u64", "f16", "bf16", "f32", "f64".
-void bulkAdd(llvm::IRBuilderBase& b, llvm::Value* global, llvm::Value* shared, llvm::Value* bytes, const std::string& type,
-             llvm::Value* predicate = nullptr);
 
 void commitBulk(llvm::IRBuilderBase& b);
 // Waits until at most `pending` groups of this thread's stores are under way; with `readOnly` only until they have read shared memory.

@@ -1,4 +1,4 @@
-// shfl, redux, vote, match, elect
+// shfl, redux, vote, activemask, bar.warp
 #include "compiler/codegen/nvidia/asm/warp.h"
 
 namespace tandem::codegen::ptx {
@@ -23,8 +23,6 @@ llvm::Value* one(llvm::IRBuilderBase& b, const std::string& name, llvm::Type* re
   text += call.in(value) + ", ";
   return call.emit(text + maskOperand(call, mask) + ";", Effect::Collective)[0];
 }
-
-std::string bitSuffix(llvm::Value* value) { return ".b" + std::to_string(value->getType()->getPrimitiveSizeInBits().getFixedValue()); }
 
 }  // namespace
 
@@ -51,28 +49,6 @@ llvm::Value* reduceWarp(llvm::IRBuilderBase& b, WarpReduction op, llvm::Value* v
 
 llvm::Value* ballot(llvm::IRBuilderBase& b, llvm::Value* predicate, llvm::Value* mask) {
   return one(b, "vote.sync.ballot.b32", b.getInt32Ty(), predicate, mask);
-}
-
-llvm::Value* voteAny(llvm::IRBuilderBase& b, llvm::Value* predicate, llvm::Value* mask) {
-  return one(b, "vote.sync.any.pred", b.getInt1Ty(), predicate, mask);
-}
-
-llvm::Value* voteAll(llvm::IRBuilderBase& b, llvm::Value* predicate, llvm::Value* mask) {
-  return one(b, "vote.sync.all.pred", b.getInt1Ty(), predicate, mask);
-}
-
-llvm::Value* matchAny(llvm::IRBuilderBase& b, llvm::Value* value, llvm::Value* mask) {
-  return one(b, "match.any.sync" + bitSuffix(value), b.getInt32Ty(), value, mask);
-}
-
-llvm::Value* matchAll(llvm::IRBuilderBase& b, llvm::Value* value, llvm::Value* mask) {
-  return one(b, "match.all.sync" + bitSuffix(value), b.getInt32Ty(), value, mask);
-}
-
-llvm::Value* electOne(llvm::IRBuilderBase& b, llvm::Value* mask) {
-  Call call(b);
-  std::string result = call.out(b.getInt1Ty());
-  return call.emit("elect.sync _|" + result + ", " + maskOperand(call, mask) + ";", Effect::Acts)[0];
 }
 
 llvm::Value* activeMask(llvm::IRBuilderBase& b) {

@@ -14,14 +14,6 @@ enum class WarpReduction { Add, MinS32, MaxS32, MinU32, MaxU32, And, Or, Xor };
 llvm::Value* reduceWarp(llvm::IRBuilderBase& b, WarpReduction op, llvm::Value* value, llvm::Value* mask = nullptr);
 
 llvm::Value* ballot(llvm::IRBuilderBase& b, llvm::Value* predicate, llvm::Value* mask = nullptr);  // i32
-llvm::Value* voteAny(llvm::IRBuilderBase& b, llvm::Value* predicate, llvm::Value* mask = nullptr);
-llvm::Value* voteAll(llvm::IRBuilderBase& b, llvm::Value* predicate, llvm::Value* mask = nullptr);
-// The lanes whose `value` (32 or 64 bits) equals this lane's.
-llvm::Value* matchAny(llvm::IRBuilderBase& b, llvm::Value* value, llvm::Value* mask = nullptr);
-// The mask when all lanes' values are equal, else 0.
-llvm::Value* matchAll(llvm::IRBuilderBase& b, llvm::Value* value, llvm::Value* mask = nullptr);
-// True in one lane of the mask (sm_90).
-llvm::Value* electOne(llvm::IRBuilderBase& b, llvm::Value* mask = nullptr);
 llvm::Value* activeMask(llvm::IRBuilderBase& b);
 void syncWarp(llvm::IRBuilderBase& b, llvm::Value* mask = nullptr);
 

@@ -58,10 +58,6 @@ std::optional<int64_t> ScalarExpr::constant() const {
   return std::nullopt;
 }
 
-bool ScalarExpr::mentions(Value value) const {
-  return llvm::any_of(terms_, [&](const Term& t) { return llvm::is_contained(t.symbols, value); });
-}
-
 bool ScalarExpr::isOfArguments() const {
   auto isArgument = [](Value v) {
     return isa<BlockArgument>(v) && isa<func::FuncOp>(v.getParentRegion()->getParentOp());
@@ -78,20 +74,6 @@ bool ScalarExpr::isNonNegative(const AxisInfoAnalysis& axes) const {
   return llvm::all_of(terms_, [&](const Term& t) {
     return t.factor >= 0 && llvm::all_of(t.symbols, [&](Value v) { return axes.of(v).nonNegative; });
   });
-}
-
-std::optional<ScalarExpr> ScalarExpr::stepIn(scf::ForOp loop) const {
-  Value variable = loop.getInductionVar();
-  ScalarExpr perUnit;
-  for (const Term& term : terms_) {
-    Term rest{{}, term.factor};
-    llvm::copy_if(term.symbols, std::back_inserter(rest.symbols), [&](Value v) { return v != variable; });
-    ScalarExpr coefficient;
-    coefficient.add(rest);
-    if (!coefficient.isInvariant(loop) || term.symbols.size() > rest.symbols.size() + 1) return std::nullopt;
-    if (term.symbols.size() > rest.symbols.size()) perUnit = perUnit + coefficient;
-  }
-  return perUnit * of(loop.getStep());
 }
 
 // Removes each of `symbols` once.

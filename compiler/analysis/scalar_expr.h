@@ -26,15 +26,12 @@ class ScalarExpr {
   llvm::ArrayRef<Term> terms() const { return terms_; }
   bool isZero() const { return terms_.empty(); }
   std::optional<int64_t> constant() const;
-  bool mentions(mlir::Value value) const;
   // Every symbol is an argument of the function around it, so that the host can compute the value before a launch.
   bool isOfArguments() const;
   // No symbol is made inside `loop`.
   bool isInvariant(mlir::Operation* loop) const;
   bool isNonNegative(const AxisInfoAnalysis& axes) const;
 
-  // The difference between one iteration of `loop` and the one before; nothing when it is not the same for all.
-  std::optional<ScalarExpr> stepIn(mlir::scf::ForOp loop) const;
   // this / divisor when the division leaves nothing over; `divisor` has one term.
   std::optional<ScalarExpr> dividedBy(const ScalarExpr& divisor) const;
 

@@ -102,10 +102,6 @@ void distributeBaseOffset(StridedAccess& access) {
 
 }  // namespace
 
-bool StridedAccess::describesArguments() const {
-  return baseOffset.isOfArguments() && dimsDescribeArguments();
-}
-
 bool StridedAccess::dimsDescribeArguments() const {
   auto known = [](const std::optional<ScalarExpr>& e) { return !e || e->isOfArguments(); };
   return ScalarExpr::symbol(base).isOfArguments() &&

@@ -24,9 +24,8 @@ struct StridedAccess {
   llvm::SmallVector<DimAccess, 3> dims;
   llvm::SmallVector<mlir::Value, 1> guards;  // scalar conditions without which nothing is accessed
 
-  // Nothing but kernel arguments decides base, strides and bounds: a descriptor of the tensor can be made before the launch.
-  bool describesArguments() const;
-  // The same, `baseOffset` apart.
+  // Nothing but kernel arguments decides base, strides and bounds: a descriptor of the tensor can be made before the launch, `baseOffset`
+  // apart.
   bool dimsDescribeArguments() const;
 };
 

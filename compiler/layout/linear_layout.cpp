@@ -90,10 +90,4 @@ LinearLayout LinearLayout::withShape(llvm::ArrayRef<int64_t> shape) const {
   return result;
 }
 
-llvm::hash_code hash_value(const LinearLayout& layout) {
-  llvm::hash_code hash = llvm::hash_combine_range(layout.shape_.begin(), layout.shape_.end());
-  for (const Bases& bases : layout.bases_) hash = llvm::hash_combine(hash, llvm::hash_combine_range(bases.begin(), bases.end()));
-  return hash;
-}
-
 }  // namespace tandem::layout

@@ -2,7 +2,6 @@
 // bits of the position. Knows nothing of MLIR, of element types, or of a particular architecture.
 #pragma once
 #include <llvm/ADT/ArrayRef.h>
-#include <llvm/ADT/Hashing.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringRef.h>
 #include <array>
@@ -39,7 +38,6 @@ class LinearLayout {
   int64_t numRegisters() const { return size(Dim::Register); }
   int64_t numLanes() const { return size(Dim::Lane); }
   int64_t numWarps() const { return size(Dim::Warp); }
-  int64_t numBlocks() const { return size(Dim::Block); }
 
   // The position. Index bits beyond the bases contribute nothing.
   uint64_t apply(uint64_t register_, uint64_t lane, uint64_t warp, uint64_t block = 0) const;
@@ -72,7 +70,6 @@ class LinearLayout {
 
   bool operator==(const LinearLayout& other) const { return shape_ == other.shape_ && bases_ == other.bases_; }
   bool operator!=(const LinearLayout& other) const { return !(*this == other); }
-  friend llvm::hash_code hash_value(const LinearLayout& layout);
 
   // `[64,128] register=[[0,1],[8,0]] lane=[[0,2],...] warp=[[16,0]]`: for each dimension with bits, the coordinates of each basis.
   std::string str() const;

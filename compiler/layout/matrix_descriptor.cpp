@@ -13,14 +13,7 @@ bool isPlain(const MatrixOperand& operand) { return operand.swizzle == Swizzle::
 
 }  // namespace
 
-LinearLayout operandOffsets(const MatrixOperand& operand) {
-  unsigned alongK[] = {1, 0}, alongMN[] = {0, 1};
-  return swizzledOffsets({operand.mn, operand.k}, operand.elemBits, operand.swizzle, operand.kMajor ? alongK : alongMN);
-}
-
 int64_t instructionK(unsigned elemBits) { return kInstructionBytesAlongK * 8 / elemBits; }
-
-bool wgmmaReads(const MatrixOperand& operand) { return operand.kMajor || operand.elemBits == 16; }
 
 int64_t leadingByteOffset(const MatrixOperand& operand) {
   if (isPlain(operand) && !operand.kMajor) return coreGroupBytes(operand);
@@ -38,13 +31,6 @@ int64_t startByteOffset(const MatrixOperand& operand, int64_t mn, int64_t k) {
   return innerByte / width * boxBytes(operand) + row * width + innerByte % width;
 }
 
-std::optional<int64_t> sliceByteStep(const MatrixOperand& operand) {
-  int64_t slice = instructionK(operand.elemBits);
-  bool everyBoxAlike = !operand.kMajor || isPlain(operand);
-  if (!everyBoxAlike && operand.k * operand.elemBits / 8 > rowBytes(operand.swizzle)) return std::nullopt;
-  return startByteOffset(operand, 0, slice);
-}
-
 uint64_t swizzleMode(Swizzle swizzle) {
   switch (swizzle) {
     case Swizzle::None: return 0;
@@ -59,7 +45,5 @@ uint64_t descriptorBits(const MatrixOperand& operand) {
   auto field = [](uint64_t bytes) { return bytes >> 4 & 0x3fff; };
   return field(leadingByteOffset(operand)) << 16 | field(strideByteOffset(operand)) << 32 | swizzleMode(operand.swizzle) << 62;
 }
-
-uint64_t descriptor(const MatrixOperand& operand, uint64_t address) { return descriptorBits(operand) | (address >> 4 & 0x3fff); }
 
 }  // namespace tandem::layout

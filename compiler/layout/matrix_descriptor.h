@@ -15,12 +15,8 @@ struct MatrixOperand {
   Swizzle swizzle = Swizzle::Bytes128;
 };
 
-// The buffer as positions [mn, k].
-LinearLayout operandOffsets(const MatrixOperand& operand);
 // Elements of K that one instruction takes: 32 bytes.
 int64_t instructionK(unsigned elemBits);
-// wgmma reads MN-major operands for 16-bit elements only.
-bool wgmmaReads(const MatrixOperand& operand);
 
 // K-major: between core matrices next to each other along K (without swizzle only; the hardware ignores it otherwise).
 // MN-major: between boxes next to each other along M or N (without swizzle: between groups of 8 rows of K).
@@ -30,12 +26,9 @@ int64_t strideByteOffset(const MatrixOperand& operand);
 // From the buffer's beginning to the element (mn, k), which begins an instruction's tile: `mn` a multiple of 8 rows (K-major) or of a box
 // (MN-major), `k` a multiple of instructionK.
 int64_t startByteOffset(const MatrixOperand& operand, int64_t mn, int64_t k);
-// What the start address grows by from one K slice to the next, when it is the same for all (inside one box); else nothing.
-std::optional<int64_t> sliceByteStep(const MatrixOperand& operand);
 // 0 none, 1 128 bytes, 2 64 bytes, 3 32 bytes.
 uint64_t swizzleMode(Swizzle swizzle);
 // The descriptor without its start address; OR in ((address + startByteOffset) >> 4) & 0x3fff.
 uint64_t descriptorBits(const MatrixOperand& operand);
-uint64_t descriptor(const MatrixOperand& operand, uint64_t address);
 
 }  // namespace tandem::layout

@@ -23,15 +23,12 @@ class TargetInfo {
   const std::string& features() const { return features_; }
 
   int warpSize() const { return 32; }
-  int maxThreadsPerBlock() const { return 1024; }
-  int maxRegistersPerThread() const { return 255; }
   int registersPerMultiprocessor() const { return 65536; }
   // Dynamic shared memory that one block may ask for.
   int maxSharedBytes() const { return maxSharedBytes_; }
   // Blocks of a cluster that every device of the target can hold; 1 where there are no clusters.
   int maxClusterSize() const { return hasHopper_ ? 8 : 1; }
 
-  bool hasCpAsync() const { return true; }
   bool hasWgmma() const { return hasHopper_; }
   bool hasTma() const { return hasHopper_; }
   bool hasClusters() const { return hasHopper_; }
@@ -39,9 +36,7 @@ class TargetInfo {
   bool hasSetMaxRegister() const { return hasHopper_; }
   // mbarrier.try_wait, which suspends the waiting warp; before, only the polling test_wait.
   bool hasMbarrierTryWait() const { return hasHopper_; }
-  bool hasElect() const { return hasHopper_; }
   bool hasMultimem() const { return hasHopper_; }
-  bool hasProgrammaticLaunch() const { return hasHopper_; }
   bool hasBf16Atomics() const { return hasHopper_; }
   bool hasFp8Mma() const { return hasFp8_; }
   bool hasFp8Convert() const { return hasFp8_; }

@@ -7,7 +7,6 @@
 namespace tandem::interpreter {
 
 constexpr bool isFloat(Elem e) { return e >= Elem::F8E4M3FN; }
-constexpr bool isNarrowFloat(Elem e) { return isFloat(e) && e < Elem::F32; }
 constexpr unsigned bitWidth(Elem e) { return e == Elem::I1 ? 1 : 8 * byteSize(e); }
 
 // An integer element: stored as U, worked on as Unsigned or Signed, which never promote.

@@ -67,7 +67,6 @@ struct PreparedProgram {
   std::deque<std::vector<Register>> pools;  // what Prepared points into
   std::vector<SpinLoop> loops;
   std::string error;  // why it cannot run: a malformed instruction
-  uint32_t errorLocation = 0;
 };
 
 std::unique_ptr<PreparedProgram> prepare(ProgramPtr program);

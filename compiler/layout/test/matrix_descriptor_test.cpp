@@ -8,7 +8,8 @@ namespace {
 struct Fields {
   int64_t start, leading, stride, chunks;  // bytes; 16-byte chunks in a row of the pattern
 };
-Fields decode(uint64_t descriptor) {
+Fields decode(const MatrixOperand& operand, int64_t address) {
+  uint64_t descriptor = descriptorBits(operand) | (address >> 4 & 0x3fff);
   auto field = [&](int shift) { return int64_t(descriptor >> shift & 0x3fff) << 4; };
   const int64_t chunks[] = {1, 8, 4, 2};
   return {field(0), field(16), field(32), chunks[descriptor >> 62]};
@@ -28,12 +29,13 @@ TEST(MatrixDescriptor, WalksTheOperand) {
     for (Swizzle swizzle : {Swizzle::None, Swizzle::Bytes32, Swizzle::Bytes64, Swizzle::Bytes128})
       for (bool kMajor : {true, false}) {
         MatrixOperand operand{128, 1024 / elemBits * 2, elemBits, kMajor, swizzle};
-        Bases offsets = inverse(operandOffsets(operand));
+        unsigned alongK[] = {1, 0}, alongMN[] = {0, 1};
+        Bases offsets = inverse(swizzledOffsets({operand.mn, operand.k}, elemBits, swizzle, kMajor ? alongK : alongMN));
         int64_t bytes = elemBits / 8, slice = instructionK(elemBits), base = 4096;
         for (int64_t mn0 : {int64_t(0), int64_t(64)})
           for (int64_t k0 = 0; k0 < operand.k; k0 += slice) {
             if (!kMajor && mn0 * bytes % rowBytes(swizzle) != 0) continue;
-            Fields fields = decode(descriptor(operand, base + startByteOffset(operand, mn0, k0)));
+            Fields fields = decode(operand, base + startByteOffset(operand, mn0, k0));
             for (int64_t mn = 0; mn < 64; ++mn)
               for (int64_t k = 0; k < slice; ++k) {
                 int64_t seen = swizzled(fields.start + canonicalByte(fields, kMajor, mn, k, bytes), fields.chunks);
@@ -44,28 +46,12 @@ TEST(MatrixDescriptor, WalksTheOperand) {
       }
 }
 
-TEST(MatrixDescriptor, Slices) {
-  EXPECT_EQ(sliceByteStep({128, 64, 16, true, Swizzle::Bytes128}), 32);
-  EXPECT_EQ(sliceByteStep({128, 128, 16, true, Swizzle::Bytes128}), std::nullopt);
-  EXPECT_EQ(sliceByteStep({128, 64, 16, false, Swizzle::Bytes128}), 2048);
-  EXPECT_EQ(sliceByteStep({128, 64, 16, true, Swizzle::None}), 2 * 128 * 16);
-  for (bool kMajor : {true, false})
-    for (Swizzle swizzle : {Swizzle::None, Swizzle::Bytes32, Swizzle::Bytes64, Swizzle::Bytes128}) {
-      MatrixOperand operand{64, rowBytes(swizzle) >= 32 ? rowBytes(swizzle) / 2 : 64, 16, kMajor, swizzle};
-      std::optional<int64_t> step = sliceByteStep(operand);
-      ASSERT_TRUE(step);
-      for (int64_t i = 0; i * 16 < operand.k; ++i) EXPECT_EQ(startByteOffset(operand, 0, i * 16), i * *step);
-    }
-}
-
 TEST(MatrixDescriptor, Fields) {
   MatrixOperand operand{128, 64, 16, true, Swizzle::Bytes128};
   EXPECT_EQ(descriptorBits(operand), uint64_t(1) << 62 | uint64_t(1024 >> 4) << 32 | uint64_t(1) << 16);
   EXPECT_EQ(instructionK(16), 16);
   EXPECT_EQ(instructionK(8), 32);
   EXPECT_EQ(instructionK(32), 8);
-  EXPECT_TRUE(wgmmaReads(operand));
-  EXPECT_FALSE(wgmmaReads({128, 64, 8, false, Swizzle::Bytes128}));
 }
 
 }  // namespace

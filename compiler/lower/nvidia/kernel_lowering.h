@@ -448,7 +448,6 @@ class KernelLowering {
   };
   void putBytes(const Callers& callers, const Copy& copy);
   void getBytes(const Callers& callers, const Copy& copy);
-  void lowerPutSignal(dist::PutSignalOp op);
   void copyBytes(const Callers& callers, llvm::Value* dest, llvm::Value* source, llvm::Value* bytes);
   void copyWords(const Callers& callers, llvm::Value* dest, llvm::Value* source, llvm::Value* first, llvm::Value* end,
                  unsigned wordBytes);

@@ -9,7 +9,6 @@ namespace {
 TEST(TargetInfo, Ampere) {
   const TargetInfo& t = TargetInfo::named("sm_80");
   EXPECT_EQ(t.maxSharedBytes(), 166912);
-  EXPECT_TRUE(t.hasCpAsync());
   EXPECT_FALSE(t.hasFp8Mma());
   EXPECT_FALSE(t.hasWgmma());
   EXPECT_FALSE(t.hasClusters());

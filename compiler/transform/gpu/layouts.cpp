@@ -42,8 +42,6 @@ SmallVector<int64_t> listOf(ArrayRef<uint64_t> bases) { return SmallVector<int64
 
 }  // namespace
 
-bool hasLayout(Value value) { return attributeOf(homeOf(value)) != nullptr; }
-
 LinearLayout layoutOf(Value value) {
   tgpu::LayoutAttr attribute = attributeOf(homeOf(value));
   return LinearLayout(attribute.getShape(), basesOf(attribute.getRegisters()), basesOf(attribute.getLanes()),

@@ -5,8 +5,7 @@
 
 namespace tandem::transform::gpu {
 
-// Whether a layout is known. `value` is a tile.
-bool hasLayout(mlir::Value value);
+// `value` is a tile whose layout is known.
 layout::LinearLayout layoutOf(mlir::Value value);
 void setLayout(mlir::Value value, const layout::LinearLayout& layout);
 

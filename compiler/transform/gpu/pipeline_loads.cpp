@@ -303,7 +303,7 @@ class LoopPipeline {
 
 bool pipelineLoads(func::FuncOp kernel, const target::TargetInfo& target) {
   bool haveRoles = kernel.walk([](tgpu::WarpSpecializeOp) { return WalkResult::interrupt(); }).wasInterrupted();
-  if (!target.hasCpAsync() || haveRoles || blocksOf(kernel) > 1) return false;
+  if (haveRoles || blocksOf(kernel) > 1) return false;
   SmallVector<scf::ForOp> loops;
   kernel.walk([&](scf::ForOp loop) { loops.push_back(loop); });
   bool changed = false;

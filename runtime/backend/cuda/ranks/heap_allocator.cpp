@@ -21,11 +21,6 @@ std::optional<HeapAllocator::Range> HeapAllocator::allocate(uint64_t bytes) {
 
 bool HeapAllocator::release(uint64_t offset) { return ranges_.erase(offset) > 0; }
 
-std::optional<uint64_t> HeapAllocator::bytesAt(uint64_t offset) const {
-  auto found = ranges_.find(offset);
-  return found == ranges_.end() ? std::nullopt : std::optional(found->second);
-}
-
 uint64_t HeapAllocator::used() const {
   uint64_t sum = 0;
   for (const auto& [offset, bytes] : ranges_) sum += bytes;

@@ -21,12 +21,10 @@ class HeapAllocator {
   // The first gap that fits; at least one unit, so that addresses differ. None: the capacity is used up.
   std::optional<Range> allocate(uint64_t bytes);
   bool release(uint64_t offset);  // false: no such range
-  std::optional<uint64_t> bytesAt(uint64_t offset) const;
-  uint64_t highest() const { return highest_; }  // the end of what was ever handed out
   uint64_t used() const;
 
  private:
-  uint64_t capacity_, highest_ = 0;
+  uint64_t capacity_, highest_ = 0;      // the end of what was ever handed out
   std::map<uint64_t, uint64_t> ranges_;  // offset to bytes, of what is handed out; the gaps are what lies between
 };
 

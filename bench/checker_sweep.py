@@ -16,7 +16,6 @@ import time
 
 import numpy as np
 
-import tandem
 from tandem.explore import POLICIES
 from tandem.ops import (AllGather, AllGatherGemm, AllReduce, GemmAllReduce, GemmReduceScatter, ReduceScatter, rows_of_rank, shard_rows)
 from tandem.session import run_ranks

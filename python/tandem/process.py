@@ -6,7 +6,7 @@ import os
 import sys
 
 from .errors import RunError
-from .session import rank_team, set_process_team
+from .session import set_process_team
 from .team import Team
 
 # rank, ranks, rank on this host, ranks on this host
@@ -162,9 +162,3 @@ def _leave_at_exit():
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(1)
-
-
-def own_rank():
-    """(rank, ranks) of this process, or None."""
-    team = rank_team()
-    return (team.rank, team.size) if team else None

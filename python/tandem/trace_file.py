@@ -30,10 +30,6 @@ class TraceFile:
     def summary(self):
         return self._described(1)["summary"]
 
-    @property
-    def is_measured(self):
-        return self._trace["otherData"]["clock"] == "measured"
-
     def keep_kernel(self, name):
         """Forgets what was before and after the last launch of a kernel, of all ranks' launches together."""
         kernels = sorted((e for e in self.events if e["cat"] == "kernel"), key=lambda e: e["ts"])

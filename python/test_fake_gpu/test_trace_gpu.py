@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from gpu_fake import FakeTensor, assembler, needs_fake  # noqa: F401
 from gpu_fake import compiling_gpu as gpu  # noqa: F401
 from test_rank_processes_gpu import START, WAIT, finished, start

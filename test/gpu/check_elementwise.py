@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import triton
 import triton.language as tl
-from checks import DTYPES, any_bits, check, normal, poisoned, wide
+from checks import DTYPES, any_bits, check, normal, poisoned
 
 INTEGERS = [f"{s}int{b}" for b in (8, 16, 32, 64) for s in ("", "u")]
 FLOATS = ["fp16", "bf16", "fp32", "fp64"]

@@ -3,7 +3,6 @@ rank, and notify."""
 
 import numpy as np
 import pytest
-import tandem
 import triton
 import triton_dist
 import triton.language as tl

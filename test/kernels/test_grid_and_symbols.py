@@ -9,10 +9,7 @@ import triton_dist.language as dl
 from triton.language import core
 from triton_dist.language.extra import libshmem_device
 from triton_dist.language.extra.language_extra import (
-    __syncthreads,
-    ld,
     multimem_ld_reduce_p_v4,
-    multimem_ld_reduce_v4,
     st,
     sync_grid,
     tid,

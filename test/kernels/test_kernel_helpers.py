@@ -1,22 +1,18 @@
 """What such kernels have around them: recorders of the profile, decorators, constants, launches with options, lists
 and tuples."""
 
-import os
-
 import numpy as np
 import pytest
 import triton
 import triton_dist
 import triton.language as tl
-import triton_dist.language as dl
 from triton.language import core
 from triton_dist.language.extra import libshmem_device
-from triton_dist.language.extra.language_extra import __syncthreads, globaltimer, num_warps, smid, tid
+from triton_dist.language.extra.language_extra import __syncthreads, globaltimer, smid, tid
 from triton_dist.language.extra.cuda.language_extra import pack_b32_v2
 
 WARP_SIZE = tl.constexpr(32)
 SIGNAL_DTYPE = tl.uint64
-ENABLED = os.environ.get("TANDEM_KERNELS_OFF") is None
 
 
 @tl.core._aggregate

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import tandem
 import triton
-import triton.language as tl
 from triton_dist.language.extra import libshmem_device
 from triton_dist.language.extra.language_extra import __shfl_sync_i32, __syncthreads, ld, st, tid
 

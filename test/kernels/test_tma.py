@@ -11,7 +11,6 @@ from triton_dist.language.extra.cuda.tma_language import (
     cp_async_bulk_commit_group,
     cp_async_bulk_wait_group,
     elect_one_sync,
-    fence_async_shared,
     fence_proxy_async,
     get_dynamic_smem_pointer,
     mbarrier_arrive_expect_tx,
@@ -19,7 +18,6 @@ from triton_dist.language.extra.cuda.tma_language import (
     mbarrier_wait_parity,
     prefetch_tensor_2d_l2,
     prefetch_tensormap,
-    tensormap_replace_box_dim,
     tensormap_replace_fill_mode,
     tma_load_2d,
     tma_load_2d_pred,
@@ -29,7 +27,6 @@ from triton_dist.language.extra.language_extra import __syncthreads, ld, st, tid
 from triton_dist.language.tma import (
     ELEM_BF16,
     ELEM_F32,
-    SWIZZLE_128B,
     SWIZZLE_NONE,
     PipelineState,
     TmaPipeline,

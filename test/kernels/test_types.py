@@ -3,7 +3,6 @@
 import ml_dtypes
 import numpy as np
 import pytest
-import tandem
 import triton
 import triton.language as tl
 

@@ -4,7 +4,7 @@ from collections import namedtuple
 
 import triton
 import triton.language as tl
-from cases import bell, case, integers, out
+from cases import bell, case, out
 
 LIMIT = tl.constexpr(12)
 NAMES = tl.constexpr(("a", "b"))

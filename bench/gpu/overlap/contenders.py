@@ -102,7 +102,6 @@ class Case:
         self._add("copy_engine_alone", lambda: self._pulls(gathered, m // r.size, k))
 
     def _pulls(self, gathered, rows, k):
-        r = self.ranks
         shard, handle = self._symmetric(rows, k)
         pairs = [(gathered[p * rows:(p + 1) * rows], handle.get_buffer(p, (rows, k), torch.bfloat16)) for p in self._peers()]
 

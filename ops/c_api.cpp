@@ -1,16 +1,13 @@
-// The operators' C ABI.
+// The C ABI of AllGather + GEMM and GEMM + ReduceScatter.
 #include "tandem/ops_c_api.h"
-#include "api/guarded.h"
-#include "api/required.h"
 #include "api/text_out.h"
 #include "ops/check.h"
+#include "ops/handle.h"
 #include "ops/plan.h"
-#include "tandem/ops.h"
 #include <algorithm>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 using namespace tandem;
 using nlohmann::json;
@@ -38,7 +35,7 @@ ops::GemmConfig parseConfig(const char* text) {
       {"programs", &c.programs}, {"num_warps", &c.numWarps},   {"num_stages", &c.numStages},
       {"group", &c.group},       {"slices", &c.slices},        {"pieces", &c.pieces},
       {"lag", &c.lag},           {"b_transposed", &transposed}};
-  const json options = json::parse(text);
+  const json options = json::parse(&required(text, "config"));
   for (auto& [key, value] : options.items()) {
     if (key == "copies") {
       c.copies = parseCopies(value);
@@ -56,12 +53,6 @@ ops::GemmConfig parseConfig(const char* text) {
   }
   c.bTransposed = transposed != 0;
   return c;
-}
-
-DType checkedDType(int number) {
-  if (number < 0 || number > int(DType::Float64))
-    throw Error("element type number " + std::to_string(number) + " is unknown");
-  return DType(number);
 }
 
 json jsonOf(const ops::GemmConfig& c) {
@@ -99,83 +90,62 @@ std::string textOf(const json& request, const char* name) {
   return value.get<std::string>();
 }
 
-// An operator with the team it lives on and the sizes its views need.
-template <class Op>
-struct Holder {
-  Team team;
-  int64_t n, k;
-  DType dtype;
-  bool bTransposed;
-  std::optional<Op> op;
-  Holder(td_session* session, int rank, int ranks, int maxM, int n, int k, DType dtype, const ops::GemmConfig& config)
-      : team(session, rank, ranks), n(n), k(k), dtype(dtype), bTransposed(config.bTransposed) {
-    op.emplace(team, maxM, n, k, dtype, config);
-  }
-  void close() {
-    if (op) op->close();
-    op.reset();
-  }
-  Tensor b(uint64_t address) const { return {address, {bTransposed ? n : k, bTransposed ? k : n}, dtype}; }
-  Op& get() {
-    if (!op) throw Error("the operator is closed");
-    return *op;
-  }
-};
-
 }  // namespace
 
-struct td_ag_gemm : Holder<ops::AllGatherGemm> {
-  using Holder::Holder;
+struct td_ag_gemm : ops::ProductHandle<ops::AllGatherGemm> {
+  using ProductHandle::ProductHandle;
 };
-struct td_gemm_rs : Holder<ops::GemmReduceScatter> {
-  using Holder::Holder;
+struct td_gemm_rs : ops::ProductHandle<ops::GemmReduceScatter> {
+  using ProductHandle::ProductHandle;
 };
 
 extern "C" {
 
 int td_ag_gemm_create(td_session* s, int rank, int maxM, int n, int k, int dtype, const char* config, td_ag_gemm** op) {
-  return guarded(
-      [&] { *op = new td_ag_gemm(s, rank, rankCount(s), maxM, n, k, checkedDType(dtype), parseConfig(config)); });
+  return guarded([&] {
+    auto& place = required(op, "op");
+    place = new td_ag_gemm(s, rank, maxM, n, k, dtype, parseConfig(config));
+  });
 }
 int td_ag_gemm_run(td_ag_gemm* h, int stream, uint64_t a, uint64_t b, uint64_t c, int m, int cDType) {
   return guarded([&] {
-    int64_t rows = ops::rowsOfRank(m, h->team.size(), h->team.rank());
-    h->get().run({a, {rows, h->k}, h->dtype}, h->b(b), {c, {m, h->n}, checkedDType(cDType)}, m, stream);
+    auto& op = required(h, "op");
+    op.get().run(op.a(a, op.ownRows(m)), op.b(b), op.result(c, m, cDType), m, stream);
   });
 }
 int td_ag_gemm_tune(td_ag_gemm* h, int stream, uint64_t a, uint64_t b, uint64_t c, int m, int cDType, char** out) {
   return guarded([&] {
+    auto& op = required(h, "op");
     auto& place = required(out, "json");
-    int64_t rows = ops::rowsOfRank(m, h->team.size(), h->team.rank());
-    place = copyOut(
-        jsonOf(h->get().tune({a, {rows, h->k}, h->dtype}, h->b(b), {c, {m, h->n}, checkedDType(cDType)}, m, stream)));
+    place = copyOut(jsonOf(op.get().tune(op.a(a, op.ownRows(m)), op.b(b), op.result(c, m, cDType), m, stream)));
   });
 }
 int td_ag_gemm_close(td_ag_gemm* h) {
-  return guarded([&] { h->close(); });
+  return guarded([&] { required(h, "op").close(); });
 }
 void td_ag_gemm_destroy(td_ag_gemm* h) { delete h; }
 
 int td_gemm_rs_create(td_session* s, int rank, int maxM, int n, int k, int dtype, const char* config, td_gemm_rs** op) {
-  return guarded(
-      [&] { *op = new td_gemm_rs(s, rank, rankCount(s), maxM, n, k, checkedDType(dtype), parseConfig(config)); });
+  return guarded([&] {
+    auto& place = required(op, "op");
+    place = new td_gemm_rs(s, rank, maxM, n, k, dtype, parseConfig(config));
+  });
 }
 int td_gemm_rs_run(td_gemm_rs* h, int stream, uint64_t a, uint64_t b, uint64_t out, int m, int outDType) {
   return guarded([&] {
-    int64_t rows = ops::rowsOfRank(m, h->team.size(), h->team.rank());
-    h->get().run({a, {m, h->k}, h->dtype}, h->b(b), {out, {rows, h->n}, checkedDType(outDType)}, m, stream);
+    auto& op = required(h, "op");
+    op.get().run(op.a(a, m), op.b(b), op.result(out, op.ownRows(m), outDType), m, stream);
   });
 }
 int td_gemm_rs_tune(td_gemm_rs* h, int stream, uint64_t a, uint64_t b, uint64_t to, int m, int outDType, char** out) {
   return guarded([&] {
+    auto& op = required(h, "op");
     auto& place = required(out, "json");
-    int64_t rows = ops::rowsOfRank(m, h->team.size(), h->team.rank());
-    place = copyOut(jsonOf(
-        h->get().tune({a, {m, h->k}, h->dtype}, h->b(b), {to, {rows, h->n}, checkedDType(outDType)}, m, stream)));
+    place = copyOut(jsonOf(op.get().tune(op.a(a, m), op.b(b), op.result(to, op.ownRows(m), outDType), m, stream)));
   });
 }
 int td_gemm_rs_close(td_gemm_rs* h) {
-  return guarded([&] { h->close(); });
+  return guarded([&] { required(h, "op").close(); });
 }
 void td_gemm_rs_destroy(td_gemm_rs* h) { delete h; }
 
@@ -186,7 +156,8 @@ int td_gemm_choices(const char* request, char** out) {
     auto& place = required(out, "json");
     json in = json::parse(&required(request, "request")), all = json::array();
     ops::GemmSizes sizes{numberOf(in, "m", kMostRows), numberOf(in, "n", kMostRows), numberOf(in, "k", kMostRows),
-                         int(numberOf(in, "ranks", kMostRanks)), checkedDType(int(numberOf(in, "dtype", kMostRows)))};
+                         int(numberOf(in, "ranks", kMostRanks)),
+                         ops::checkedDType(int(numberOf(in, "dtype", kMostRows)))};
     ops::GemmConfig config = parseConfig(in.value("config", json::object()).dump().c_str());
     std::string op = textOf(in, "op"), target = textOf(in, "target"), profile = textOf(in, "profile"),
                 gpu = textOf(in, "gpu");

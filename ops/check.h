@@ -7,6 +7,7 @@ namespace tandem::ops {
 // Into so many a tile may be cut along K.
 constexpr int kMostPieces = 8;
 
+void checkPositive(const char* op, const char* name, int64_t value);
 void checkShape(const char* op, const char* name, const Tensor& t, int64_t rows, int64_t columns);
 void checkDType(const char* op, const char* what, const Tensor& t, DType dtype);
 // Sizes positive, element type one that is multiplied, tile sizes powers of two, nothing negative, nothing given that `op` ("ag_gemm",

@@ -61,10 +61,6 @@ int64_t tileElements(const CollectiveConfig& config, int64_t chunk, DType dtype)
   return vectors * each;
 }
 
-void checkPositive(const char* op, const char* name, int64_t value) {
-  if (value < 1) fail(op, std::string("`") + name + "` is " + std::to_string(value) + ", at least 1 is needed");
-}
-
 void checkConfig(const char* op, const CollectiveConfig& config) {
   const std::pair<const char*, int64_t> members[] = {
       {"programs", config.programs}, {"num_warps", config.numWarps}, {"chunk_bytes", config.chunkBytes}};

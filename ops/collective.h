@@ -1,11 +1,10 @@
 // What collectives share on the host: their configuration, how elements are dealt, their argument checks.
 #pragma once
+#include "ops/cdiv.h"
 #include "tandem/collectives.h"
 #include <cstdint>
 
 namespace tandem::ops {
-
-inline int64_t cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Shards and chunks begin at multiples of so many elements, so that accesses are as wide as they can be.
 constexpr int64_t kChunkElements = 64;
@@ -27,7 +26,6 @@ int64_t tileElements(const CollectiveConfig& config, int64_t chunk, DType dtype)
 
 // Throw Error that names operator, argument and what was seen.
 void checkConfig(const char* op, const CollectiveConfig& config);
-void checkPositive(const char* op, const char* name, int64_t value);
 void checkSummed(const char* op, DType dtype);
 void checkSize(const char* op, const char* name, const Tensor& t, int64_t elements, DType dtype);
 

@@ -1,12 +1,10 @@
 // The C ABI of the collectives and of GEMM + AllReduce.
 #include "tandem/collectives_c_api.h"
-#include "api/guarded.h"
-#include "tandem/ops.h"
+#include "ops/handle.h"
 #include <algorithm>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 using namespace tandem;
 
@@ -20,7 +18,7 @@ std::function<void(int64_t)> into(Int& member) {
 }
 
 void parse(const char* text, const Options& options) {
-  const nlohmann::json given = nlohmann::json::parse(text);
+  const nlohmann::json given = nlohmann::json::parse(&required(text, "config"));
   for (auto& [key, value] : given.items()) {
     auto option = options.find(key);
     if (option == options.end()) throw Error("the operator has no option `" + key + "`");
@@ -36,52 +34,19 @@ Options optionsOf(ops::CollectiveConfig& c) {
   return {{"programs", into(c.programs)}, {"num_warps", into(c.numWarps)}, {"chunk_bytes", into(c.chunkBytes)}};
 }
 
-DType checkedDType(int number) {
-  if (number < 0 || number > int(DType::Float64))
-    throw Error("element type number " + std::to_string(number) + " is unknown");
-  return DType(number);
-}
-
-// An operator with the team it lives on.
-template <class Op>
-struct Holder {
-  Team team;
-  DType dtype;
-  int64_t columns;
-  std::optional<Op> op;
-
-  template <class... Sizes>
-  Holder(td_session* session, int rank, int64_t columns, DType dtype, Sizes&&... sizes)
-      : team(session, rank, rankCount(session)), dtype(dtype), columns(columns) {
-    op.emplace(team, std::forward<Sizes>(sizes)...);
-  }
-  void close() {
-    if (op) op->close();
-    op.reset();
-  }
-  Op& get() {
-    if (!op) throw Error("the operator is closed");
-    return *op;
-  }
-  int64_t ownRows(int64_t m) const { return ops::rowsOfRank(m, team.size(), team.rank()); }
-};
-
 }  // namespace
 
-struct td_all_reduce : Holder<ops::AllReduce> {
-  using Holder::Holder;
+struct td_all_reduce : ops::Handle<ops::AllReduce> {
+  using Handle::Handle;
 };
-struct td_reduce_scatter : Holder<ops::ReduceScatter> {
-  using Holder::Holder;
+struct td_reduce_scatter : ops::Handle<ops::ReduceScatter> {
+  using Handle::Handle;
 };
-struct td_all_gather : Holder<ops::AllGather> {
-  using Holder::Holder;
+struct td_all_gather : ops::Handle<ops::AllGather> {
+  using Handle::Handle;
 };
-struct td_gemm_ar : Holder<ops::GemmAllReduce> {
-  int64_t k;
-  bool bTransposed;
-  td_gemm_ar(td_session* s, int rank, int maxM, int n, int k, DType dtype, const ops::GemmAllReduceConfig& config)
-      : Holder(s, rank, n, dtype, maxM, n, k, dtype, config), k(k), bTransposed(config.bTransposed) {}
+struct td_gemm_ar : ops::ProductHandle<ops::GemmAllReduce> {
+  using ProductHandle::ProductHandle;
 };
 
 extern "C" {
@@ -89,6 +54,7 @@ extern "C" {
 int td_all_reduce_create(td_session* s, int rank, uint64_t maxElements, int dtype, const char* text,
                          td_all_reduce** op) {
   return guarded([&] {
+    auto& place = required(op, "op");
     ops::CollectiveConfig config;
     int way = 0;
     Options options = optionsOf(config);
@@ -96,67 +62,73 @@ int td_all_reduce_create(td_session* s, int rank, uint64_t maxElements, int dtyp
     parse(text, options);
     if (way > int(ops::AllReduceWay::TwoShot))
       throw Error("option `way` is " + std::to_string(way) + ", 0 to 3 are possible");
-    DType type = checkedDType(dtype);
-    *op = new td_all_reduce(s, rank, 1, type, int64_t(maxElements), type, ops::AllReduceWay(way), config);
+    DType type = ops::checkedDType(dtype);
+    place = new td_all_reduce(s, rank, 1, type, int64_t(maxElements), type, ops::AllReduceWay(way), config);
   });
 }
 int td_all_reduce_run(td_all_reduce* h, int stream, uint64_t x, uint64_t out, uint64_t n, int symmetricOut) {
   return guarded([&] {
-    h->get().run({x, {int64_t(n)}, h->dtype}, {out, {int64_t(n)}, h->dtype}, stream, symmetricOut != 0);
+    auto& op = required(h, "op");
+    op.get().run({x, {int64_t(n)}, op.dtype}, {out, {int64_t(n)}, op.dtype}, stream, symmetricOut != 0);
   });
 }
 int td_all_reduce_close(td_all_reduce* h) {
-  return guarded([&] { h->close(); });
+  return guarded([&] { required(h, "op").close(); });
 }
 void td_all_reduce_destroy(td_all_reduce* h) { delete h; }
 int td_all_reduce_way(uint64_t bytes, int ranks, int* way) {
-  return guarded([&] { *way = int(ops::allReduceWay(int64_t(bytes), ranks)); });
+  return guarded([&] { required(way, "way") = int(ops::allReduceWay(int64_t(bytes), ranks)); });
 }
 
 int td_reduce_scatter_create(td_session* s, int rank, int maxM, int columns, int dtype, const char* text,
                              td_reduce_scatter** op) {
   return guarded([&] {
+    auto& place = required(op, "op");
     ops::CollectiveConfig config;
     parse(text, optionsOf(config));
-    DType type = checkedDType(dtype);
-    *op = new td_reduce_scatter(s, rank, columns, type, int64_t(maxM), int64_t(columns), type, config);
+    DType type = ops::checkedDType(dtype);
+    place = new td_reduce_scatter(s, rank, columns, type, int64_t(maxM), int64_t(columns), type, config);
   });
 }
 int td_reduce_scatter_run(td_reduce_scatter* h, int stream, uint64_t x, uint64_t out, int m) {
   return guarded([&] {
-    h->get().run({x, {m, h->columns}, h->dtype}, {out, {h->ownRows(m), h->columns}, h->dtype}, m, stream);
+    auto& op = required(h, "op");
+    op.get().run({x, {m, op.columns}, op.dtype}, {out, {op.ownRows(m), op.columns}, op.dtype}, m, stream);
   });
 }
 int td_reduce_scatter_close(td_reduce_scatter* h) {
-  return guarded([&] { h->close(); });
+  return guarded([&] { required(h, "op").close(); });
 }
 void td_reduce_scatter_destroy(td_reduce_scatter* h) { delete h; }
 
 int td_all_gather_create(td_session* s, int rank, int maxM, int columns, int dtype, const char* text,
                          td_all_gather** op) {
   return guarded([&] {
+    auto& place = required(op, "op");
     ops::CollectiveConfig config;
     int64_t wordsBytes = ops::AllGather::kWordsBytes;
     Options options = optionsOf(config);
     options["words_bytes"] = into(wordsBytes);
     parse(text, options);
-    DType type = checkedDType(dtype);
-    *op = new td_all_gather(s, rank, columns, type, int64_t(maxM), int64_t(columns), type, config, wordsBytes);
+    DType type = ops::checkedDType(dtype);
+    place = new td_all_gather(s, rank, columns, type, int64_t(maxM), int64_t(columns), type, config, wordsBytes);
   });
 }
 int td_all_gather_run(td_all_gather* h, int stream, uint64_t x, uint64_t out, int m, int symmetricOut) {
   return guarded([&] {
-    h->get().run({x, {h->ownRows(m), h->columns}, h->dtype}, {out, {m, h->columns}, h->dtype}, m, stream,
+    auto& op = required(h, "op");
+    op.get().run({x, {op.ownRows(m), op.columns}, op.dtype}, {out, {m, op.columns}, op.dtype}, m, stream,
                  symmetricOut != 0);
   });
 }
 int td_all_gather_close(td_all_gather* h) {
-  return guarded([&] { h->close(); });
+  return guarded([&] { required(h, "op").close(); });
 }
 void td_all_gather_destroy(td_all_gather* h) { delete h; }
 
 int td_gemm_ar_create(td_session* s, int rank, int maxM, int n, int k, int dtype, const char* text, td_gemm_ar** op) {
   return guarded([&] {
+    auto& place = required(op, "op");
     ops::GemmAllReduceConfig c;
     parse(text, {{"block_m", into(c.blockM)},
                  {"block_n", into(c.blockN)},
@@ -168,18 +140,17 @@ int td_gemm_ar_create(td_session* s, int rank, int maxM, int n, int k, int dtype
                  {"one_shot_bytes", into(c.oneShotBytes)},
                  {"words_bytes", into(c.wordsBytes)},
                  {"b_transposed", [&](int64_t value) { c.bTransposed = value != 0; }}});
-    *op = new td_gemm_ar(s, rank, maxM, n, k, checkedDType(dtype), c);
+    place = new td_gemm_ar(s, rank, maxM, n, k, dtype, c);
   });
 }
 int td_gemm_ar_run(td_gemm_ar* h, int stream, uint64_t a, uint64_t b, uint64_t c, int m, int cDType) {
   return guarded([&] {
-    int64_t n = h->columns, k = h->k;
-    Tensor weights{b, {h->bTransposed ? n : k, h->bTransposed ? k : n}, h->dtype};
-    h->get().run({a, {m, k}, h->dtype}, weights, {c, {m, n}, checkedDType(cDType)}, m, stream);
+    auto& op = required(h, "op");
+    op.get().run(op.a(a, m), op.b(b), op.result(c, m, cDType), m, stream);
   });
 }
 int td_gemm_ar_close(td_gemm_ar* h) {
-  return guarded([&] { h->close(); });
+  return guarded([&] { required(h, "op").close(); });
 }
 void td_gemm_ar_destroy(td_gemm_ar* h) { delete h; }
 

@@ -37,8 +37,6 @@ constexpr int kRoundsOfPieces = 3;
 // A copy more, where nobody waits for it: the link's and the host's.
 constexpr double kSpareCopyUs = .3;
 
-int64_t cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 bool hasBlockCopies(const std::string& target) {
   return target.starts_with("sm_") && std::atoi(target.c_str() + 3) >= 90;
 }

@@ -1,10 +1,14 @@
 // How a product over ranks is cut into tiles and slices, from its sizes. Knows no team and queues nothing.
 #pragma once
+#include "ops/cdiv.h"
 #include "ops/machine.h"
 #include "tandem/ops.h"
 #include <string>
 
 namespace tandem::ops {
+
+// As what partial products travel: of fp8 as bf16.
+inline DType partType(DType dtype) { return byteSize(dtype) == 1 ? DType::BFloat16 : dtype; }
 
 struct GemmSizes {
   int64_t m, n, k;

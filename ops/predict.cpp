@@ -16,8 +16,6 @@ constexpr double kPartFence = 2.7;    // before the signal of a part
 constexpr double kAddBytes = 24e3;    // of a peer's part, read and added, a microsecond
 constexpr double kStoresBesideProducts = .87;
 
-int64_t cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 struct Tiles {
   int64_t shards, ofShard;
   int programs;

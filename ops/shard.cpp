@@ -8,11 +8,6 @@
 namespace tandem::ops {
 namespace {
 
-void checkPositive(const char* op, const char* name, int64_t value) {
-  if (value < 1)
-    throw Error(std::string("`") + op + "`: `" + name + "` is " + std::to_string(value) + ", at least 1 is needed");
-}
-
 void checkNotNegative(const char* op, const char* name, int value) {
   if (value < 0)
     throw Error(std::string("`") + op + "`: `" + name + "` is " + std::to_string(value) + ", at least 1 is needed");
@@ -66,6 +61,11 @@ int64_t shardRows(int64_t m, int ranks) { return (m + ranks - 1) / ranks; }
 int64_t rowsOfRank(int64_t m, int ranks, int rank) {
   int64_t shard = shardRows(m, ranks);
   return std::clamp<int64_t>(m - rank * shard, 0, shard);
+}
+
+void checkPositive(const char* op, const char* name, int64_t value) {
+  if (value < 1)
+    throw Error(std::string("`") + op + "`: `" + name + "` is " + std::to_string(value) + ", at least 1 is needed");
 }
 
 void checkShape(const char* op, const char* name, const Tensor& t, int64_t rows, int64_t columns) {

@@ -1,4 +1,5 @@
 // The C++ API and the C ABI as a program outside sees them: this test links the shared library only.
+#include "tandem/collectives_c_api.h"
 #include "tandem/ops.h"
 #include "tandem/ops_c_api.h"
 #include "tandem/tandem.h"
@@ -231,6 +232,32 @@ TEST(CApi, NullsAreRefused) {
   td_program_release(nullptr);
   td_ag_gemm_destroy(nullptr);
   td_free(nullptr);
+}
+
+TEST(CApi, NullsAreRefusedByOperators) {
+  auto refused = [](int failed, const char* name) {
+    EXPECT_NE(failed, 0);
+    EXPECT_EQ(td_last_error(), "`" + std::string(name) + "` is null");
+  };
+  td_session* session = nullptr;
+  ASSERT_EQ(td_session_create("{\"ranks\": 1}", &session), 0);
+  td_ag_gemm* gather = nullptr;
+  td_gemm_rs* scatter = nullptr;
+  td_all_reduce* reduce = nullptr;
+  int fp32 = int(DType::Float32);
+  refused(td_ag_gemm_create(session, 0, 16, 16, 16, fp32, nullptr, &gather), "config");
+  refused(td_ag_gemm_create(nullptr, 0, 16, 16, 16, fp32, "{}", &gather), "session");
+  refused(td_ag_gemm_create(session, 0, 16, 16, 16, fp32, "{}", nullptr), "op");
+  refused(td_gemm_rs_create(session, 0, 16, 16, 16, fp32, nullptr, &scatter), "config");
+  refused(td_all_reduce_create(session, 0, 16, fp32, nullptr, &reduce), "config");
+  refused(td_all_reduce_create(session, 0, 16, fp32, "{}", nullptr), "op");
+  refused(td_ag_gemm_run(nullptr, 0, 0, 0, 0, 16, fp32), "op");
+  refused(td_gemm_rs_close(nullptr), "op");
+  refused(td_all_reduce_run(nullptr, 0, 0, 0, 16, 0), "op");
+  refused(td_gemm_ar_run(nullptr, 0, 0, 0, 0, 16, fp32), "op");
+  refused(td_all_gather_close(nullptr), "op");
+  refused(td_all_reduce_way(16, 2, nullptr), "way");
+  td_session_destroy(session);
 }
 
 TEST(CApi, RanksAndStreamsAreChecked) {

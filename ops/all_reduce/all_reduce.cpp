@@ -1,4 +1,5 @@
 // Host side of all-reduce.
+#include "ops/check.h"
 #include "ops/collective.h"
 #include "ops/kernel_text.h"
 #include "ops/machine_of_ranks.h"

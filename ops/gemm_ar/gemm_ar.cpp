@@ -2,6 +2,7 @@
 #include "ops/check.h"
 #include "ops/kernel_text.h"
 #include "ops/plan.h"
+#include "ops/words/words.h"
 #include <algorithm>
 
 namespace tandem::ops {
@@ -14,9 +15,6 @@ constexpr int kMostSplits = 8, kStepsWorthSplitting = 4;
 constexpr double kBytesPerMicrosecond = 370e3, kFlightMicroseconds = 2.5;
 // What a fence before a signal takes, and the loads behind the wait for it: words need neither.
 constexpr double kSignalMicroseconds = 1.2;
-// Tries until a thread takes the wait that the host can end; a try is about a microsecond.
-constexpr int64_t kPolls = 100000;
-constexpr int64_t kPacketBytes = 8;
 
 struct Tile {
   int m, n, k, warps, stages;
@@ -27,8 +25,6 @@ constexpr Tile kSimulated = {16, 32, 32, 4, 3};
 // elements.
 constexpr Tile kByRows[] = {
     {16, 64, 128, 4, 8}, {32, 64, 128, 4, 8}, {64, 64, 128, 4, 6}, {128, 64, 64, 4, 8}, {128, 128, 64, 8, 5}};
-
-int64_t cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 Tile tileFor(int64_t m, DType dtype, const std::string& target) {
   if (target == "sim") return kSimulated;
@@ -48,8 +44,6 @@ int64_t mostOneShotBytes(int ranks) {
 int64_t mostWordsBytes(int ranks) {
   return int64_t(kSignalMicroseconds * kBytesPerMicrosecond / std::max(1, ranks - 1));
 }
-
-DType partType(DType dtype) { return byteSize(dtype) == 1 ? DType::BFloat16 : dtype; }
 
 const Kernel& kernel() {
   static const Kernel kernel = Kernel::fromText(kGemmArText, "ops/gemm_ar/gemm_ar.py", "gemm_ar");
@@ -99,7 +93,7 @@ GemmAllReduce::GemmAllReduce(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
                : team.target() == "sim" ? kSimulatedPrograms
                                         : team.residentPrograms();
   programs_ = std::min(wanted, team.residentPrograms());
-  int64_t tiles = 0, items = 0, splitElements = 1, perPacket = kPacketBytes / byteSize(partType(dtype));
+  int64_t tiles = 0, items = 0, splitElements = 1, perPacket = elementsOfPacket(partType(dtype));
   setElements_ = setWords_ = 0;
   for (int64_t m = 1; m <= maxM; ++m)
     for (bool blocks : {false, true}) {
@@ -149,7 +143,7 @@ void GemmAllReduce::run(const Tensor& a, const Tensor& b, const Tensor& c, int64
        {"BK", int64_t(plan.tile.k)},
        {"SPLITS", int64_t(plan.splits)},
        {"ONE_SHOT", plan.oneShot},
-       {"WORDS", plan.words ? kPacketBytes / byteSize(partType(dtype_)) : 0},
+       {"WORDS", plan.words ? elementsOfPacket(partType(dtype_)) : 0},
        {"POLLS", kPolls},
        {"B_BY_COLUMNS", config_.bTransposed},
        {"DESCRIPTORS", blocks}});

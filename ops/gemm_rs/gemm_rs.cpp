@@ -14,10 +14,6 @@ const Kernel& kernel() {
   return kernel;
 }
 
-DType partType(DType dtype) { return byteSize(dtype) == 1 ? DType::BFloat16 : dtype; }
-
-int64_t cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 }  // namespace
 
 GemmReduceScatter::GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype,
@@ -25,7 +21,8 @@ GemmReduceScatter::GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_
     : team_(team), maxM_(maxM), n_(n), k_(k), dtype_(dtype), config_(config) {
   checkOperator(kOp, maxM, n, k, dtype, config);
   if (team.target().ends_with("+nvshmem"))
-    throw std::invalid_argument("gemm_rs stores to all ranks' memory as one tensor, so it needs the transport `nvlink`, not `nvshmem`");
+    throw Error(
+        "`gemm_rs` stores to all ranks' memory as one tensor, so it needs the transport `nvlink`, not `nvshmem`");
   planner_ = std::make_unique<Planner>(team, GemmOp::ReduceScatter, n, k, dtype, config);
   TileBounds tiles = tileBounds(config, team.target());
   int64_t shard = shardRows(maxM, team.size()), peers = team.size() - 1;

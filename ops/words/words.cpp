@@ -1,5 +1,6 @@
 // Slots of collectives in words.
 #include "ops/words/words.h"
+#include "ops/cdiv.h"
 #include "ops/kernel_text.h"
 #include <algorithm>
 #include <map>
@@ -9,11 +10,7 @@ namespace tandem::ops {
 namespace {
 
 constexpr int kGpuPrograms = 32, kGpuWarps = 16, kSimulatedPrograms = 4, kSimulatedWarps = 4;
-// Tries until a thread takes the wait that the host can end; a try is about a microsecond.
-constexpr int64_t kPolls = 100000;
 constexpr int64_t kPacketBytes = 8;
-
-int64_t cdiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 

@@ -4,6 +4,9 @@
 
 namespace tandem::ops {
 
+// Tries until a thread takes the wait that the host can end; a try is about a microsecond.
+constexpr int64_t kPolls = 100000;
+
 class Words {
  public:
   // Room for `maxPackets` packets of 8 bytes of data from each rank, in two sets.

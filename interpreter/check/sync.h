@@ -55,7 +55,7 @@ class SyncPlace {
  public:
   struct Chain {
     std::vector<Release> releases;
-    std::vector<UpdatePoint> points;  // none where releases have been merged
+    std::vector<UpdatePoint> points;  // only the first one of those whose releases have been merged
   };
   uint64_t version = 0;
   uint32_t key = 0;                             // of the numbers of its updates, in clocks; 0: none knows them
@@ -145,9 +145,9 @@ class SyncPlace {
     key = 0;
     seen.clear();
   }
-  // Of a long chain of updates: those of one rank and scope as one.
+  // Of a long chain of updates: those of one rank and scope as one. Who knows its beginning sees no earlier chain.
   static void merge(Chain& chain) {
-    chain.points.clear();
+    chain.points.resize(std::min<size_t>(chain.points.size(), 1));
     std::vector<Release>& releases = chain.releases;
     std::vector<Release> kept;
     for (Release& r : releases) {
@@ -165,6 +165,7 @@ class SyncPlace {
       *same = std::move(r);
     }
     releases = std::move(kept);
+    for (UpdatePoint& u : chain.points) u.releases = std::min(u.releases, releases.size());
   }
 };
 

@@ -63,8 +63,12 @@ bool writeFile(const std::string& path, const std::string& text) {
 
 // To the file, or to the standard output.
 int put(const std::string& text, const std::string& output) {
-  if (output.empty()) std::cout << text;
-  else if (!writeFile(output, text)) return cannotWrite(output);
+  if (output.empty()) {
+    if (std::cout << text << std::flush) return 0;
+    std::cerr << "error: cannot write the standard output\n";
+    return 2;
+  }
+  if (!writeFile(output, text)) return cannotWrite(output);
   return 0;
 }
 

@@ -29,9 +29,10 @@ namespace {
 // 8. Barriers between accesses to the same memory.
 void transform(Compilation& c, const target::TargetInfo& target, bool layouts) {
   c.kernel().getContext()->getOrLoadDialect<tgpu::TgpuDialect>();
-  if (std::string stages = c.option("num_stages"); !stages.empty())
-    c.kernel()->setAttr("tile.num_stages",
-                        mlir::IntegerAttr::get(mlir::IntegerType::get(c.kernel().getContext(), 32), std::stoi(stages)));
+  for (const char* name : {"num_stages", "maxnreg"})
+    if (std::string given = c.option(name); !given.empty())
+      c.kernel()->setAttr(std::string("tile.") + name,
+                          mlir::IntegerAttr::get(mlir::IntegerType::get(c.kernel().getContext(), 32), std::stoi(given)));
   if (std::string ctas = c.option("num_ctas"); !ctas.empty() && ctas != "1") {
     if (mlir::failed(transform::gpu::splitProgram(c.kernel(), std::stoi(ctas), target))) c.collector().fail("clusters");
     c.canonicalize();

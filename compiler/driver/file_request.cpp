@@ -90,7 +90,8 @@ std::map<std::string, json> readConstexprs(const std::string& text) {
   if (module.body.size() != 1 || call.kind != ast::ExprKind::Call || call.children.size() != 1)
     fail("constexprs must be `NAME=value, NAME=value`, but are `" + text + "`");
   std::map<std::string, json> out;
-  for (const ast::Keyword& k : call.keywords) out[k.name] = literal(*k.value, k.name);
+  for (const ast::Keyword& k : call.keywords)
+    if (!out.emplace(k.name, literal(*k.value, k.name)).second) fail("parameter `" + k.name + "` has two values in --constexpr");
   return out;
 }
 

@@ -14,7 +14,7 @@ from .explore import POLICIES
 from .findings import Findings, finding_of_difference, findings_of
 from .html_report import html
 from .sarif import sarif
-from .script import Script, ScriptError
+from .script import Script, ScriptError, refuses_file
 from .session import SimulatedSession, _user_frames, run_on, run_ranks
 
 CLEAN, FOUND, BROKEN = 0, 1, 2
@@ -148,10 +148,16 @@ def schedules_of(check):
                      for ranks, proof in check.proofs)
 
 
-def _write(path, content):
-    with open(path, "w") as file:
-        json.dump(content, file, indent=1)
-        file.write("\n")
+def _write(path, text):
+    try:
+        with open(path, "w") as file:
+            file.write(text)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from None
+
+
+def _json(content):
+    return json.dumps(content, indent=1) + "\n"
 
 
 def _tell(error, script):
@@ -173,8 +179,8 @@ def check_script(options):
         print("tandem: `--json`, `--sarif` and `--html` need a file each", file=sys.stderr)
         return BROKEN
     for file in files:
-        if not os.path.isdir(os.path.dirname(os.path.abspath(file))):
-            print(f"tandem: cannot write {file}: no such directory", file=sys.stderr)
+        if reason := refuses_file(file):
+            print(f"tandem: cannot write {file}: {reason}", file=sys.stderr)
             return BROKEN
     try:
         script = Script(options.script, options.arguments)
@@ -196,12 +202,11 @@ def check_script(options):
     _print(check, sys.stdout)
     try:
         if options.json:
-            _write(options.json, [f.as_dict() for f in check.findings])
+            _write(options.json, _json([f.as_dict() for f in check.findings]))
         if options.sarif:
-            _write(options.sarif, sarif(check.findings))
+            _write(options.sarif, _json(sarif(check.findings)))
         if options.html:
-            with open(options.html, "w") as file:
-                file.write(html(script.name, check.findings, schedules_of(check), total_runs(check), check.trace_of))
+            _write(options.html, html(script.name, check.findings, schedules_of(check), total_runs(check), check.trace_of))
     except OSError as error:
         print(f"tandem: cannot write {error.filename}: {error.strerror}", file=sys.stderr)
         return BROKEN

@@ -12,7 +12,7 @@ from .checker import DEFAULT_RUNS, check_script
 from .exhaustive import LIMIT
 from .explore import POLICIES
 from .process import RENDEZVOUS, TRACE, TRANSPORT, WAIT_TIMEOUT, place_in
-from .script import Script, ScriptError
+from .script import Script, ScriptError, refuses_file
 from .timeline_svg import ROWS
 
 EPILOG = """examples:
@@ -98,6 +98,13 @@ def _run_count(text):
     return count
 
 
+def _positive(text):
+    count = _integer(text, "count")
+    if count < 1:
+        raise argparse.ArgumentTypeError("it is at least 1")
+    return count
+
+
 def _add_check(commands):
     check = commands.add_parser("check", help="look for defects with several rank counts and many schedules", epilog=CHECK_EPILOG,
                                 description="Look for races, misused signals and results that depend on the schedule.",
@@ -132,8 +139,8 @@ def _add_trace(commands):
     trace.add_argument("file")
     trace.add_argument("--kernel", metavar="NAME", help="only the last launch of this kernel, on all ranks")
     trace.add_argument("--svg", metavar="FILE", help="also draw it")
-    trace.add_argument("--rows", type=_run_count, default=ROWS, metavar="N", help=f"rows of a rank in the drawing (default {ROWS})")
-    trace.add_argument("--width", type=_run_count, default=80, metavar="N", help="columns of the timeline (default 80)")
+    trace.add_argument("--rows", type=_positive, default=ROWS, metavar="N", help=f"rows of a rank in the drawing (default {ROWS})")
+    trace.add_argument("--width", type=_positive, default=80, metavar="N", help="columns of the timeline (default 80)")
 
 
 def _parser():
@@ -174,8 +181,8 @@ def _run(options):
         script = Script(options.script, options.arguments)
     except ScriptError as error:
         raise SystemExit(str(error))
-    if options.trace and not os.path.isdir(os.path.dirname(os.path.abspath(options.trace))):
-        raise SystemExit(f"tandem: cannot write {options.trace}: no such directory")
+    if options.trace and (reason := refuses_file(options.trace)):
+        raise SystemExit(f"tandem: cannot write {options.trace}: {reason}")
     script.install()
 
     if options.target == "cuda":
@@ -195,10 +202,16 @@ def _run(options):
     except Exception as error:
         traceback.print_exception(error.with_traceback(_user_frames(error.__traceback__)))
         return 1
-    if options.trace:
-        result.write_trace(options.trace)
     if options.timeline:
         print(result.timeline(), end="")
+    if not options.main and script.forgets_main():
+        print(f"tandem: main(team) of {options.script} has not run: the script never calls tandem.init(); `--main` calls it",
+              file=sys.stderr)
+    if options.trace:
+        try:
+            result.write_trace(options.trace)
+        except OSError as error:
+            raise SystemExit(f"tandem: cannot write {options.trace}: {error.strerror}")
     return 0
 
 

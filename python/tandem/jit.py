@@ -11,7 +11,9 @@ from . import _tandem
 from ._names import DType, constexpr
 from .errors import CompileError, RunError
 from .request import RequestBuilder, _environment, source_of
-from .session import rank_team
+from .session import rank_team, users_traceback
+
+_CALLERS_MISTAKES = (CompileError, RunError, TypeError, ValueError, OverflowError)
 
 
 class _Source:
@@ -98,6 +100,8 @@ class JITFunction(_Source):
                  do_not_specialize_on_alignment=(), **_):
         if not inspect.isfunction(target):
             raise TypeError(f"`tandem.jit` takes a function, not {target!r}")
+        if target.__name__ == "<lambda>":
+            raise TypeError("`tandem.jit` takes a function made with `def`, not a lambda")
         super().__init__(target)
         self.fn = target
         self.signature = inspect.signature(target)
@@ -137,16 +141,16 @@ class JITFunction(_Source):
         from .rank_launch import launch_on_gpu
         try:
             return launch_on_gpu(self, team, grid, args, kwargs)
-        except (CompileError, RunError) as error:
-            raise error.with_traceback(None) from None  # as below
+        except _CALLERS_MISTAKES as error:
+            raise error.with_traceback(users_traceback(error)) from None  # as below
 
     def simulate(self, grid, args, kwargs):
         """Launches on the current simulated rank."""
         from .launcher import launch_kernel
         try:
             return launch_kernel(self, grid, args, kwargs)
-        except (CompileError, RunError) as error:
-            raise error.with_traceback(None) from None  # the caller's mistake: frames of this package would hide it
+        except _CALLERS_MISTAKES as error:
+            raise error.with_traceback(users_traceback(error)) from None  # frames of this package would hide the caller's
 
     def is_constexpr(self, parameter):
         annotation = parameter.annotation

@@ -32,15 +32,17 @@ def host_array(value):
 class _HostArrays:
     """Device copies of the host arrays of one launch; arrays that overlap in memory share one copy."""
 
-    def __init__(self, team, stream):
-        self.team, self.stream = team, stream
+    def __init__(self, kernel, team, stream):
+        self.kernel, self.team, self.stream = kernel, team, stream
         self.arrays = []
+        self.names = {}  # of the arguments, by address
         self.ranges = []  # [begin, end, device address, writable]
-        self.unwritable = []  # (read-only host memory, what it would be now)
+        self.unwritable = []  # (name, read-only host memory, what it would be now)
 
-    def add(self, array):
+    def add(self, name, array):
         begin, end = np.lib.array_utils.byte_bounds(array) if hasattr(np.lib, "array_utils") else np.byte_bounds(array)
         self.arrays.append((array, begin, end if array.size else begin))
+        self.names.setdefault(begin, name)
 
     def plan(self):
         """Decides which arrays share a copy; `offset` is known from here on."""
@@ -77,7 +79,7 @@ class _HostArrays:
             if not writable:
                 copy = np.empty(end - begin, np.uint8)
                 came_back = copy.ctypes.data
-                self.unwritable.append((_bytes_at(begin, end), copy))
+                self.unwritable.append((self.names[begin], _bytes_at(begin, end), copy))
             self.team._call(_tandem.copy_to_host, self.stream.index, came_back, device, end - begin)
             self.team._call(_tandem.release_async, self.stream.index, device)
 
@@ -90,8 +92,9 @@ class _HostArrays:
             self.team.hold(self)
 
     def check_unwritable(self):
-        if any((before != after).any() for before, after in self.unwritable):
-            raise ValueError("the kernel wrote to a host array that is read-only")
+        for name, before, after in self.unwritable:
+            if (before != after).any():
+                raise ValueError(f"kernel `{self.kernel.__name__}` wrote to argument `{name}`, a host array that is read-only")
 
 
 def _bytes_at(begin, end):
@@ -103,7 +106,7 @@ class _Packer:
 
     def __init__(self, kernel, team, stream):
         self.kernel = kernel
-        self.host = _HostArrays(team, stream)
+        self.host = _HostArrays(kernel, team, stream)
         self.specs = []
         self.words = []  # callables, run once device addresses are known
         self.builder = RequestBuilder()  # knows the functions passed as constants
@@ -131,9 +134,9 @@ class _Packer:
             self.words.append(lambda: value.address)
             return {"name": name, "type": "*" + type_word(value.dtype)}
         if array is not None:
-            self.host.add(array)
+            self.host.add(name, array)
             self.words.append(lambda: self.host.address(array))
-            return {"name": name, "type": "*" + type_word(array.dtype)}
+            return {"name": name, "type": "*" + self.told(name, type_word, array.dtype)}
         if isinstance(value, (bool, int, float)):
             return self.number(name, value, parameter)
         if isinstance(value, tuple):
@@ -149,9 +152,17 @@ class _Packer:
         specialise = name not in self.kernel.do_not_specialize
         if wanted is None and specialise and type(value) is int and value == 1:
             return self.constant(name, 1)
-        word = wanted or scalar_type(value)
-        self.words.append(lambda: scalar_bits(value, word))
+        word = wanted or self.told(name, scalar_type, value)
+        bits = self.told(name, scalar_bits, value, word)
+        self.words.append(lambda: bits)
         return {"name": name, "type": word}
+
+    def told(self, name, work, *args):
+        """work(*args), whose complaints name the argument."""
+        try:
+            return work(*args)
+        except (TypeError, OverflowError) as error:
+            raise type(error)(f"argument `{name}` of kernel `{self.kernel.__name__}`: {error}") from None
 
     def descriptor(self, name, d):
         inner = self.spec(name, d.base)

@@ -86,12 +86,12 @@ def launch_on_gpu(kernel, team, grid, args, kwargs):
             arrays = [v.base if is_descriptor(v) else v for v, kind in zip((*args, *given), kinds) if kind == "t"]
             return _launch_quickly(kernel, team, grid, args, kwargs, arrays)
     values, options, given = bind_call(kernel, args, kwargs)
-    arrays = [a for p in kernel.parameters if not kernel.is_constexpr(p) for a in _arrays_in(values[p.name])]
-    stream = stream_of(team, given, arrays)
-    host = _HostArrays(team, stream)
-    for array in arrays:
+    arrays = [(p.name, a) for p in kernel.parameters if not kernel.is_constexpr(p) for a in _arrays_in(values[p.name])]
+    stream = stream_of(team, given, [array for _, array in arrays])
+    host = _HostArrays(kernel, team, stream)
+    for name, array in arrays:
         if not isinstance(array, Tensor) and not is_cuda_array(array) and (found := host_array(array)) is not None:
-            host.add(found)
+            host.add(name, found)
     host.plan()
     arguments = _RankArguments(kernel, team, host)
     for parameter in kernel.parameters:

@@ -84,6 +84,8 @@ class RequestBuilder:
             return {"builtin": x.canonical}
         if isinstance(x, (JITFunction, Aggregate)):
             return {"function": self.add(x)}
+        if isinstance(x, type) and issubclass(x, tuple) and hasattr(x, "_fields"):
+            return {"function": self._add_named_tuple(x)}
         if isinstance(x, tuple):
             value = {"tuple": [self.value(e) for e in x]}
             if hasattr(x, "_fields"):
@@ -107,13 +109,23 @@ class RequestBuilder:
             return {"foreign": "a Python function without `@tandem.jit`"}
         return {"foreign": f"a `{type(x).__name__}` object of the host"}
 
+    def _new_id(self, item):
+        ident = self._ids[id(item)] = f"{item.__name__}#{len(self._ids)}"
+        self.items.append(item)
+        return ident
+
+    def _add_named_tuple(self, cls):
+        if id(cls) not in self._ids:
+            defaults = {name: self.value(value) for name, value in cls._field_defaults.items()}
+            entry = {"kind": "namedtuple", "name": cls.__name__, "fields": list(cls._fields), "defaults": defaults}
+            self.functions[self._new_id(cls)] = entry
+        return self._ids[id(cls)]
+
     def add(self, item):
         """The id of a jit function, constexpr function or aggregate class."""
         if id(item) in self._ids:
             return self._ids[id(item)]
-        ident = f"{item.__name__}#{len(self._ids)}"
-        self._ids[id(item)] = ident
-        self.items.append(item)
+        ident = self._new_id(item)
         entry = {"kind": item.kind, "name": item.__name__, "file": item.file, "line": item.line, "source": item.source}
         self.functions[ident] = entry
         environment, uses = item.environment(), _uses(item.source)

@@ -6,6 +6,13 @@ import sys
 import traceback
 
 
+def refuses_file(path):
+    """Why a file cannot be written there, as far as can be told before the work is done; None when nothing speaks against it."""
+    if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
+        return "no such directory"
+    return "Is a directory" if os.path.isdir(path) else None
+
+
 class ScriptError(Exception):
     """The file cannot be run; the message says why."""
 
@@ -40,6 +47,10 @@ class Script:
                          for n in ast.walk(self._tree))
         mains = [n.args for n in self._tree.body if isinstance(n, ast.FunctionDef) and n.name == "main"]
         return not calls_init and any(len(a.posonlyargs + a.args) - len(a.defaults) == 1 for a in mains)
+
+    def forgets_main(self):
+        """Whether nothing in it could have run the main(team) that it offers."""
+        return self.offers_main() and not any(isinstance(n, ast.Name) and n.id == "main" for n in ast.walk(self._tree))
 
     def run(self, name="__main__"):
         """Executes the script with module globals of its own (imported modules are shared by the ranks), and returns them."""

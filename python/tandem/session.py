@@ -1,5 +1,6 @@
 """Runs: a session of N ranks, the calling thread's team, and `launch`."""
 
+import dis
 import json
 import linecache
 import os
@@ -158,6 +159,15 @@ def _user_frames(trace):
     return types.TracebackType(rest, trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
 
 
+def users_traceback(error):
+    """How the user's code led to an error: without the frames of this package, unless the error is one that it did not mean to raise."""
+    last = error.__traceback__
+    while last.tb_next:
+        last = last.tb_next
+    is_meant = isinstance(error, (CompileError, RunError)) or last.tb_frame.f_code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
+    return _user_frames(error.__traceback__) if is_meant or _user_frames(last) else error.__traceback__
+
+
 def _host_notes(stops):
     """Where the ranks' host code was when the run stopped: one note a line of code."""
     ranks_at = {}
@@ -227,21 +237,24 @@ def launch(main, ranks=1, target="sim", seed=0, trace=False, args=(), slots_per_
     `target="cuda"`: rank r runs on GPU r, or on `devices[r]`. A wait that takes longer than `wait_timeout` seconds ends the run on every
     rank, with the line of the wait. Seed and policy are the simulator's and mean nothing there.
     """
-    if target == "cuda":
-        for name, value in {"check": check, "slots_per_rank": slots_per_rank}.items():
-            if value:
-                raise ValueError(f"`{name}` is the simulator's: only a simulated run has it")
-        from .gpu_session import GpuSession
-        session = GpuSession(ranks, devices=devices, wait_timeout=wait_timeout, trace=trace)
-        return Result(session, run_on(session, main, args))
-    if target != "sim":
-        raise ValueError(f"target `{target}` is not available; this build has: sim, cuda")
-    options = {} if slots_per_rank is None else {"slots_per_rank": slots_per_rank}
-    session, values = run_ranks(main, ranks, args, seed=seed, trace=trace, check=check, policy=policy, schedule=schedule, **options)
-    result = Result(session, values)
-    for report in result.reports:
-        warnings.warn("\n" + report["text"], SimulationWarning, stacklevel=2)
-    return result
+    try:
+        if target == "cuda":
+            for name, value in {"check": check, "slots_per_rank": slots_per_rank}.items():
+                if value:
+                    raise ValueError(f"`{name}` is the simulator's: only a simulated run has it")
+            from .gpu_session import GpuSession
+            session = GpuSession(ranks, devices=devices, wait_timeout=wait_timeout, trace=trace)
+            return Result(session, run_on(session, main, args))
+        if target != "sim":
+            raise ValueError(f"target `{target}` is not available; this build has: sim, cuda")
+        options = {} if slots_per_rank is None else {"slots_per_rank": slots_per_rank}
+        session, values = run_ranks(main, ranks, args, seed=seed, trace=trace, check=check, policy=policy, schedule=schedule, **options)
+        result = Result(session, values)
+        for report in result.reports:
+            warnings.warn("\n" + report["text"], SimulationWarning, stacklevel=2)
+        return result
+    except Exception as error:
+        raise error.with_traceback(users_traceback(error))
 
 
 def run_ranks(main, ranks, args, **options):
@@ -297,6 +310,4 @@ def _raise_first(session, failures):
         error.add_places(_host_notes(stops))
     elif session.ranks > 1:
         error.add_note(f"raised on rank {rank} of {session.ranks}")
-    if isinstance(error, (CompileError, RunError)):  # the message says where; our own frames would only hide it
-        raise error.with_traceback(_user_frames(error.__traceback__)) from None
-    raise error
+    raise error.with_traceback(users_traceback(error))

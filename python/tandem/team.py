@@ -116,7 +116,10 @@ class Team:
         return self.members[rank]
 
     def _allocate(self, shape, dtype, symmetric, initialised, name):
-        shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(operator.index(d) for d in shape)
+        try:
+            shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(operator.index(d) for d in shape)
+        except TypeError:
+            raise TypeError(f"a shape is an integer or a tuple of integers, not {shape!r}") from None
         dtype = as_dtype(dtype)
         type_word(dtype)
         count = Tensor.size_of(shape)

@@ -15,6 +15,7 @@ class TraceFile:
             with open(path) as file:
                 self._trace = json.load(file)
             self.events = [e for e in self._trace["traceEvents"] if e["ph"] == "X"]
+            self.is_measured = self._trace["otherData"]["clock"] == "measured"
         except OSError as error:
             raise ValueError(f"cannot read {path}: {error.strerror}") from None
         except (ValueError, KeyError, TypeError):
@@ -63,9 +64,11 @@ def _totals(summary):
 def show(options):
     try:
         trace = TraceFile(options.file)
+        text = trace.timeline(options.width)  # reads every event, so what follows needs to check none
         if options.kernel:
             trace.keep_kernel(options.kernel)
-        print(trace.timeline(options.width), end="")
+            text = trace.timeline(options.width)
+        print(text, end="")
         summary = trace.summary
         print(*_totals(summary), sep="\n")
         if summary["lost"]:
@@ -73,7 +76,10 @@ def show(options):
         if options.svg:
             with open(options.svg, "w") as file:
                 file.write(trace.svg(options.rows))
-    except (ValueError, OSError, RuntimeError) as error:
+    except OSError as error:
+        print(f"tandem: cannot write {options.svg}: {error.strerror}", file=sys.stderr)
+        return 1
+    except (ValueError, RuntimeError) as error:
         print(f"tandem: {error}", file=sys.stderr)
         return 1
     return 0

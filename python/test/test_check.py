@@ -100,6 +100,8 @@ def test_results_that_differ(folder):
     ("--ranks 0 good.py", 2, "ranks are 1 to 1024"),
     ("--explore 0 good.py", 2, "at least 1 schedule"),
     ("--json no/such/file good.py", 2, "cannot write no/such/file"),
+    ("--sarif . good.py", 2, "cannot write .: Is a directory"),
+    ("--explore 1 --html /dev/full good.py", 2, "cannot write /dev/full: No space left on device"),
     ("", 2, "required: script"),
     ("--ranks 2,,4 good.py", 2, "invalid rank count ``"),
     ("--seed x good.py", 2, "invalid seed `x`"),

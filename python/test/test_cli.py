@@ -34,6 +34,7 @@ SCRIPTS = {
     "wrong.py": KERNEL.replace("BODY", "x = zzz"),
     "endless.py": ENDLESS,
     "deadlock.py": "import tandem\nteam = tandem.init()\nif team.rank:\n    team.barrier()\n",
+    "forgets.py": "def main(team):\n    team.barrier()\n",
     "empty.py": "",
     "null.py": "\0\1",
 }
@@ -76,6 +77,9 @@ WRONG = [
     ("run null.py", 1, "null.py is no Python script"),
     ("run --ranks 2 unclosed.py", 1, "SyntaxError: invalid syntax"),
     ("run --trace no/such/file.json good.py", 1, "cannot write no/such/file.json"),
+    ("run --trace folder good.py", 1, "cannot write folder: Is a directory"),
+    ("run --trace /dev/full good.py", 1, "tandem: cannot write /dev/full: No space left on device"),
+    ("run --ranks 2 forgets.py", 0, "tandem: main(team) of forgets.py has not run"),
     ("run --ranks 3 exits.py", 3, ""),
     ("run --ranks 2 raises.py", 1, "ValueError: mine\nraised on rank 0 of 2"),
     ("run --ranks 2 wrong.py", 1, "wrong.py:6:9: error: name `zzz` is not defined"),
@@ -92,6 +96,9 @@ def test_wrong_command_line(folder, line, code, words):
 
 
 def test_good_command_lines(folder):
+    assert run(folder, "run", "--main", "forgets.py") == (0, "", "")
+    (folder / "launches.py").write_text("import tandem\n" + SCRIPTS["forgets.py"] + "tandem.launch(main, ranks=2)\n")
+    assert run(folder, "run", "launches.py") == (0, "", "")
     assert run(folder, "run", "--ranks", "2", "good.py")[:2] == (0, "rank 0\nrank 1\n")
     assert run(folder, "run", "empty.py")[:2] == (0, "")
     status, help_text, _ = run(folder, "run", "--help")
@@ -153,6 +160,9 @@ COMPILATIONS = [
     (["two.py:k", "--signature", "*fp32, i33", "--constexpr", "B=4"], 2, "`i33` is not a type, for parameter `n`"),
     (["two.py:k", "--signature", "*fp32, i32, i32", "--constexpr", "B=4"], 2, "has 3 types, but `k` takes 2"),
     (["two.py:k", "--signature", "*fp32, i32", "--constexpr", "B=4x"], 2, "invalid decimal literal"),
+    (["two.py:k", "--signature", "*fp32, i32", "--constexpr", "B=4, B=8"], 2, "parameter `B` has two values in --constexpr"),
+    (["two.py:k2", "--signature", "*fp32", "--maxnreg", "256"], 1, "`maxnreg` must be 1 to 255, but is 256"),
+    (["two.py:k2", "--signature", "*fp32", "--maxnreg", "-1"], 1, "`maxnreg` must be a positive integer, but is -1"),
     (["two.py:k2", "--signature", "*fp32", "--emit", "poem"], 2, "poem not in"),
     (["two.py:k2", "--signature", "*fp32", "-o", "no/such/file"], 2, "cannot write `no/such/file`"),
     (["two.py:k2", "--signature", "*fp32", "--num-warps", "3"], 1, "power of two"),
@@ -169,3 +179,11 @@ def test_tandemc(folder, arguments, code, words):
     done = subprocess.run([COMPILER, *arguments], cwd=folder, capture_output=True, text=True, timeout=60)
     assert done.returncode == code and words in done.stderr, done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.skipif(COMPILER is None, reason="tandemc is not beside this package")
+def test_tandemc_on_a_full_disk(folder):
+    (folder / "two.py").write_text(TWO_KERNELS)
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([COMPILER, "two.py:k2", "--signature", "*fp32"], cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (2, "error: cannot write the standard output\n")

@@ -209,7 +209,7 @@ def test_endless_recursion_over_constants_is_cut_short(tmp_path):
         """
 @tandem.constexpr_function
 def f(n):
-    return f(n + 1)  # <-- f(n: nested more than 100 deep
+    return f(n + 1)  # <-- f(n: `f` calls itself without end
 @tandem.jit
 def k(x_ptr):
     tl.store(x_ptr, f(1))
@@ -243,9 +243,8 @@ def test_kernel_without_source():
 
 
 def test_lambda_is_no_kernel():
-    k = tandem.jit(lambda x_ptr: None)
-    with pytest.raises((tandem.CompileError, TypeError, ValueError), match="lambda"):
-        k[(1,)](ARGUMENTS["x_ptr"])
+    with pytest.raises(TypeError, match="made with `def`, not a lambda"):
+        tandem.jit(lambda x_ptr: None)
 
 
 @pytest.mark.parametrize("what", [3, "text", int, print])

@@ -67,7 +67,7 @@ WRONG = {
     "argument twice": (lambda: one[(1,)](zeros(), x_ptr=zeros()), TypeError, "multiple values"),
     "constexpr of text": (lambda: count[(1,)](zeros(), "8"), tandem.CompileError, "must be an integer"),
     "constexpr object": (lambda: count[(1,)](zeros(), Thing()), tandem.CompileError, "`N` is a `Thing` object"),
-    "complex array": (lambda: one[(1,)](zeros(4, complex)), TypeError, "dtype `complex128`"),
+    "complex array": (lambda: one[(1,)](zeros(4, complex)), TypeError, "`x_ptr` of kernel `one`: .*dtype `complex128`"),
     "array of objects": (lambda: one[(1,)](np.array([None, 1])), TypeError, "dtype `object`"),
     "array of text": (lambda: one[(1,)](np.array(["a"])), TypeError, "dtype `<U1`"),
     "big-endian array": (lambda: one[(1,)](zeros(2, ">f4")), TypeError, "dtype `>f4`"),
@@ -78,7 +78,11 @@ WRONG = {
     "complex number": (lambda: put[(1,)](zeros(), 1j), TypeError, "has type `complex`"),
     "bytes": (lambda: put[(1,)](zeros(), b"a"), TypeError, "has type `bytes`"),
     "huge integer": (lambda: put[(1,)](zeros(), 1 << 70), OverflowError, "does not fit 64 bits"),
-    "huge negative integer": (lambda: put[(1,)](zeros(), -(1 << 63) - 1), OverflowError, "does not fit 64 bits"),
+    "huge negative integer": (
+        lambda: put[(1,)](zeros(), -(1 << 63) - 1),
+        OverflowError,
+        "`value` of kernel `put`.* does not fit 64 bits",
+    ),
     "integer beyond its annotation": (
         lambda: put_byte[(1,)](zeros(), 1000),
         OverflowError,
@@ -106,6 +110,7 @@ def test_wrong_launch(run, kind, words):
 
 TEAM = {
     "size not whole": (lambda t: t.zeros((2.5, 3)), TypeError, "integer"),
+    "shape of a number": (lambda t: t.zeros(2.5), TypeError, "a shape is an integer or a tuple of integers, not 2.5"),
     "negative size": (lambda t: t.zeros(-4), ValueError, "negative size"),
     "unknown type": (lambda t: t.zeros(4, "float31"), TypeError, "`float31` is not an element type"),
     "array of objects": (lambda t: t.from_array(np.array([None, 1])), TypeError, "dtype `object`"),
@@ -165,6 +170,22 @@ def test_an_exception_of_one_rank_releases_the_others():
         tandem.launch(main, ranks=3)
     assert failure.value.__notes__ == ["raised on rank 1 of 3"]
     assert failure.traceback[-1].name == "main"
+
+
+@pytest.mark.parametrize("run", [WRONG["huge integer"][0], WRONG["negative grid"][0], WRONG["list"][0], lambda: tandem.init().zeros(2.5)])
+def test_a_wrong_call_is_the_last_line_of_its_traceback(run):
+    """Frames of the package say nothing to the caller; of the run around them only that of `launch` is left."""
+    with pytest.raises(Exception) as failure:
+        tandem.launch(lambda team: run(), ranks=2)
+    assert [entry.name for entry in failure.traceback][1] == "launch" and len(failure.traceback) == 4
+    assert all(str(entry.path) == __file__ for entry in failure.traceback[2:])
+
+
+def test_a_fault_of_the_package_keeps_its_traceback(monkeypatch):
+    monkeypatch.setattr(tandem.Team, "zeros", lambda team: tandem.jit(count.fn).specialize(None, None, 3))
+    with pytest.raises(AttributeError) as failure:
+        tandem.launch(lambda team: team.zeros())
+    assert failure.traceback[-1].name == "specialize"
 
 
 def test_exit_of_one_rank():

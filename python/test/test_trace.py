@@ -92,10 +92,20 @@ def test_rows(file, tmp_path):
 @pytest.mark.parametrize("content, words", [(None, "cannot read {}: No such file or directory"),
                                             ("hello", "{} is not a trace that Tandem wrote"),
                                             ("[]", "{} is not a trace that Tandem wrote"),
-                                            (json.dumps({"traceEvents": []}), "not a trace that Tandem wrote: ")])
+                                            (json.dumps({"traceEvents": []}), "{} is not a trace that Tandem wrote"),
+                                            (json.dumps({"traceEvents": [{"ph": "X", "name": 3}], "otherData": {"clock": "modelled"}}),
+                                             "not a trace that Tandem wrote: ")])
 def test_wrong_files(tmp_path, content, words):
     path = tmp_path / "x.json"
     if content is not None:
         path.write_text(content)
-    code, output, errors = trace(path)
+    code, output, errors = trace(path, "--kernel", "k")
     assert code == 1 and output == "" and words.format(path) in errors and errors.count("\n") == 1
+
+
+@pytest.mark.parametrize("options, code, words", [
+    (["--svg", "no/such/file.svg"], 1, "tandem: cannot write no/such/file.svg: No such file or directory"),
+    (["--rows", "0"], 2, "--rows: it is at least 1"), (["--width", "x"], 2, "--width: invalid count `x`")])
+def test_wrong_options(file, options, code, words):
+    found, _, errors = trace(file, *options)
+    assert found == code and words in errors

@@ -128,7 +128,9 @@ TEST(Compile, LaunchOptionsAreChecked) {
                                     std::tuple("num_warps", json(0), "must be a positive integer, but is 0"),
                                     std::tuple("num_ctas", json(-1), "must be a positive integer, but is -1"),
                                     std::tuple("num_stages", json(0), "must be a positive integer, but is 0"),
-                                    std::tuple("num_stages", json(1.5), "must be a positive integer, but is 1.5")}) {
+                                    std::tuple("num_stages", json(1.5), "must be a positive integer, but is 1.5"),
+                                    std::tuple("maxnreg", json("64"), "must be a positive integer, but is \"64\""),
+                                    std::tuple("maxnreg", json(256), "must be 1 to 255, but is 256")}) {
     json r = scaleRequest();
     r["options"] = {{name, value}};
     Compiled c = compileToProgram(r.dump());

@@ -13,7 +13,7 @@ Value Emitter::decay(const Value& value) {
   if (value.isNumber()) return semantic::toTensor(cx, value);
   if (!value.isTuple()) return value;
   auto t = std::make_shared<Tuple>(*value.as<std::shared_ptr<Tuple>>());
-  for (Value& e : t->elements) e = decay(e);
+  for (Value& e : t->elements) e = t->isDictionary ? makeTuple({e.elements()[0], decay(e.elements()[1])}) : decay(e);
   return t;
 }
 

@@ -17,8 +17,10 @@ Value Emitter::attributeOf(const Value& base, const std::string& name) {
   if (base.is<std::shared_ptr<Descriptor>>()) return descriptorAttribute(base, name);
   if (base.isTuple()) return tupleAttribute(base, name);
   if (base.isNumber() || base.is<std::string>()) return numberAttribute(base, name);
-  if (base.is<std::shared_ptr<BlockPointer>>() && (name == "dtype" || name == "type"))
-    return base.as<std::shared_ptr<BlockPointer>>()->base.type.dtype;
+  if (base.is<std::shared_ptr<BlockPointer>>()) {
+    if (name == "dtype" || name == "type") return base.as<std::shared_ptr<BlockPointer>>()->base.type.dtype;
+    if (name == "advance" || name == "load" || name == "store") return BoundMethod{std::make_shared<Value>(base), name};
+  }
   if (base.is<std::shared_ptr<SmemBuffer>>()) {
     const SmemBuffer& s = *base.as<std::shared_ptr<SmemBuffer>>();
     Positional shape(s.shape.begin(), s.shape.end());

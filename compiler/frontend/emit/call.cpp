@@ -89,14 +89,28 @@ Value Emitter::call(const Value& callee, const Positional& positional, const Key
   return b.emit(cx, bind(cx, b, positional, keywords));
 }
 
-Value Emitter::callFunction(const Function& f, const Positional& positional, const Keywords& keywords, bool keepsNumbers) {
+// Every call is inlined, so a function may call itself only as often as constants say.
+void Emitter::limitDepth(const Function& f) {
+  constexpr int kMaxDepth = 100;
   int depth = 0;
-  for (const Frame* at = frame_; at; at = at->caller, ++depth) {
-    bool same = at->function && (f.node ? at->function->node == f.node : at->function == &f);
-    if (same && !(at->constant && f.kind == Function::Kind::Constexpr))
-      failWithNotes(cx.place.range, "recursion", "`" + f.name + "` calls itself; recursion is not supported in kernels", {});
-    if (depth > 100) cx.fail("recursion", "calls are nested more than 100 deep at `" + f.name + "`");
+  bool isRecursive = false;
+  Context::Place outermost = cx.place;  // of the calls inside of `f`
+  const Context::Place* place = &cx.place;
+  for (const Frame* at = frame_; at; at = at->caller, place = place ? place->caller : nullptr, ++depth) {
+    if (!at->function || (f.node ? at->function->node != f.node : at->function != &f)) continue;
+    isRecursive = true;
+    if (place) outermost = *place;
   }
+  if (depth <= kMaxDepth) return;
+  std::string limit = std::to_string(kMaxDepth);
+  if (!isRecursive) cx.fail("recursion", "calls are nested more than " + limit + " deep at `" + f.name + "`");
+  llvm::SaveAndRestore blamed(cx.place, outermost);
+  cx.fail("recursion", "`" + f.name + "` calls itself without end; conditions known when the kernel is compiled must end it within " +
+                           limit + " calls");
+}
+
+Value Emitter::callFunction(const Function& f, const Positional& positional, const Keywords& keywords, bool keepsNumbers) {
+  limitDepth(f);
   Frame frame;
   frame.function = &f;
   frame.globals = f.globals;
@@ -128,7 +142,38 @@ void Emitter::emitKernel(const Function& kernel, const std::map<std::string, Val
   emitBody(kernel.node->body, 0, nullptr);
 }
 
+// A named tuple: its elements are what they are given, as those of any tuple.
+Value Emitter::constructTuple(const AggregateClass& type, const Positional& positional, const Keywords& keywords) {
+  auto tuple = std::make_shared<Tuple>();
+  if (positional.size() > type.fields.size())
+    cx.fail("argument-count", "`" + type.name + "` has " + std::to_string(type.fields.size()) + " fields, but got " +
+                                  std::to_string(positional.size()) + " arguments");
+  for (const auto& [name, value] : keywords) {
+    const AggregateClass::Field* field = type.findField(name);
+    if (!field) cx.fail("unknown-argument", "`" + type.name + "` has no field `" + name + "`");
+    if (size_t(field - type.fields.data()) < positional.size())
+      cx.fail("argument-count", "field `" + name + "` of `" + type.name + "` is given twice");
+  }
+  for (const AggregateClass::Field& field : type.fields) {
+    size_t index = tuple->elements.size();
+    auto keyword = keywords.find(field.name);
+    tuple->names.push_back(field.name);
+    if (index < positional.size())
+      tuple->elements.push_back(positional[index]);
+    else if (keyword != keywords.end())
+      tuple->elements.push_back(keyword->second);
+    else if (auto given = type.defaults.find(field.name); given != type.defaults.end())
+      tuple->elements.push_back(given->second);
+    else if (auto written = type.constants.find(field.name); written != type.constants.end())
+      tuple->elements.push_back(session_.evaluate(type.module, type.globals, *written->second));
+    else
+      cx.fail("missing-argument", "field `" + field.name + "` of `" + type.name + "` is missing");
+  }
+  return tuple;
+}
+
 Value Emitter::construct(const std::shared_ptr<const AggregateClass>& type, const Positional& positional, const Keywords& keywords) {
+  if (type->isTuple) return constructTuple(*type, positional, keywords);
   auto object = std::make_shared<Aggregate>();
   object->type = type;
   if (auto init = type->methods.find("__init__"); init != type->methods.end()) {

@@ -116,10 +116,12 @@ class Emitter {
 
   // call.cpp, bind.cpp
   Value callExpression(const ast::Expr& e);
+  void limitDepth(const Function& f);
   Value callFunction(const Function& f, const Positional& positional, const Keywords& keywords, bool keepsNumbers = false);
   void bindParameters(Frame& frame, const Positional& positional, const Keywords& keywords);
   Value defaultOf(const Function& f, const ast::Parameter& p);
   void checkConstexprParameter(const Function& f, const ast::Parameter& p, const Value& v);
+  Value constructTuple(const AggregateClass& type, const Positional& positional, const Keywords& keywords);
   Value construct(const std::shared_ptr<const AggregateClass>& type, const Positional& positional, const Keywords& keywords);
 
   // python_builtin.cpp

@@ -44,15 +44,23 @@ FunctionPtr makeFunction(ModulePtr module, const ast::Stmt& def, Globals* global
   return f;
 }
 
+bool isNamedTuple(const ast::Stmt& node) {
+  for (const ast::ExprPtr& base : node.exprs)
+    if (decoratorWord(*base) == "NamedTuple") return true;
+  return false;
+}
+
 std::shared_ptr<const AggregateClass> makeClass(ModulePtr module, const ast::Stmt& node, Globals* globals) {
   auto c = std::make_shared<AggregateClass>();
   c->name = node.text;
   c->module = module;
   c->globals = globals;
+  c->isTuple = isNamedTuple(node);
   for (const ast::StmtPtr& s : node.body) {
     bool named = !s->exprs.empty();
     if (s->kind == ast::StmtKind::AnnAssign && s->exprs[0]->kind == ast::ExprKind::Name) {
       c->fields.push_back({s->exprs[0]->text, isConstexprAnnotation(s->exprs[1])});
+      if (c->isTuple && s->exprs.size() == 3) c->constants[s->exprs[0]->text] = s->exprs[2].get();
     } else if (s->kind == ast::StmtKind::Function) {
       c->methods[s->text] = makeFunction(module, *s, globals);
     } else if (s->kind == ast::StmtKind::Assign && named && s->exprs.size() == 2 && s->exprs[1]->kind == ast::ExprKind::Name) {

@@ -43,6 +43,7 @@ struct Function {
 };
 using FunctionPtr = std::shared_ptr<const Function>;
 
+// A class under `@aggregate`, or one of named tuples.
 struct AggregateClass {
   struct Field {
     std::string name;
@@ -51,7 +52,9 @@ struct AggregateClass {
   std::string name;
   std::vector<Field> fields;
   std::map<std::string, FunctionPtr> methods;
-  std::map<std::string, const ast::Expr*> constants;  // `X = 4` in the class body
+  std::map<std::string, const ast::Expr*> constants;  // `X = 4` in the class body; of named tuples: the fields' defaults
+  bool isTuple = false;
+  std::map<std::string, Value> defaults;              // of named tuples: the fields', given from outside
   ModulePtr module;
   Globals* globals = nullptr;
 
@@ -65,6 +68,8 @@ std::string decoratorWord(const ast::Expr& decorator);
 bool hasDecorator(const ast::Stmt& definition, std::string_view word);
 
 FunctionPtr makeFunction(ModulePtr module, const ast::Stmt& def, Globals* globals, std::map<std::string, Value> defaults = {});
+// Whether a class is written as a subclass of `NamedTuple`.
+bool isNamedTuple(const ast::Stmt& node);
 std::shared_ptr<const AggregateClass> makeClass(ModulePtr module, const ast::Stmt& node, Globals* globals);
 
 }  // namespace tandem::frontend

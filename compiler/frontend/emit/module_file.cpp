@@ -55,7 +55,7 @@ void ModuleFile::index(const ast::Stmt& s, Overwrite overwrite) {
     case StmtKind::Function:
       return define(s.text, overwrite, [this, &s] { return Value(makeFunction(module_, s, this)); });
     case StmtKind::Class:
-      if (hasDecorator(s, "aggregate") || hasDecorator(s, "_aggregate"))
+      if (hasDecorator(s, "aggregate") || hasDecorator(s, "_aggregate") || isNamedTuple(s))
         return define(s.text, overwrite, [this, &s] { return Value(makeClass(module_, s, this)); });
       return define(s.text, overwrite, [&s] { return Value(Foreign{"class `" + s.text + "`"}); });
     case StmtKind::Assign:

@@ -60,6 +60,9 @@ class Functions {
   Value value(const json& v);
 
  private:
+  Value namedTuple(const json& c);
+
+
   Session& session_;
   const json& table_;
   std::map<std::string, Value> made_;
@@ -104,9 +107,21 @@ const ast::Stmt* definition(const ast::Body& body) {
   return nullptr;
 }
 
+Value Functions::namedTuple(const json& c) {
+  auto made = std::make_shared<AggregateClass>();
+  made->name = text(member(c, "name"), "name");
+  made->isTuple = true;
+  for (const json& field : member(c, "fields")) made->fields.push_back({text(field, "fields")});
+  if (auto d = c.find("defaults"); d != c.end())
+    for (const auto& [name, v] : d->items()) made->defaults[name] = value(v);
+  return std::shared_ptr<const AggregateClass>(made);
+}
+
 Value Functions::get(const std::string& id) {
   if (auto it = made_.find(id); it != made_.end()) return it->second;
   const json& f = member(table_, id.c_str());
+  std::string kind = f.value("kind", std::string("jit"));
+  if (kind == "namedtuple") return made_[id] = namedTuple(f);
   auto file = std::make_shared<SourceFile>();
   file->name = f.value("file", std::string("<kernel>"));
   file->text = text(member(f, "source"), "source");
@@ -117,7 +132,6 @@ Value Functions::get(const std::string& id) {
   auto it = f.find("globals");
   const json& values = it == f.end() ? emptyObject() : *it;
   Globals* globals = session_.own(std::make_unique<RequestGlobals>(*this, values));
-  std::string kind = f.value("kind", std::string("jit"));
   if (node->kind == ast::StmtKind::Class) return made_[id] = Value(makeClass(module, *node, globals));
   std::map<std::string, Value> defaults;
   if (auto d = f.find("defaults"); d != f.end())
@@ -211,11 +225,12 @@ CompileOptions options(const json& request, const Function& kernel) {
   o.numWarps = launchOption(*it, "num_warps", o.numWarps, kernel);
   o.numStages = launchOption(*it, "num_stages", o.numStages, kernel);
   o.numCtas = launchOption(*it, "num_ctas", o.numCtas, kernel);
-  o.maxRegisters = it->value("max_registers", o.maxRegisters);
+  o.maxRegisters = launchOption(*it, "maxnreg", o.maxRegisters, kernel);
   o.target = it->value("target", o.target);
   o.debug = it->value("debug", o.debug);
   if (o.numWarps > 64 || (o.numWarps & (o.numWarps - 1)))
     failKernel(kernel, "`num_warps` must be a power of two between 1 and 64, but is " + std::to_string(o.numWarps));
+  if (o.maxRegisters > 255) failKernel(kernel, "`maxnreg` must be 1 to 255, but is " + std::to_string(o.maxRegisters));
   return o;
 }
 

@@ -100,6 +100,7 @@ Value Emitter::callMethod(const BoundMethod& method, const Positional& positiona
     return callFunction(f, f.isStatic ? positional : withSelf, keywords);
   }
   if (self.is<std::shared_ptr<Descriptor>>()) return call(Value(findBuiltin("tl.tensor_descriptor." + method.name)), withSelf, keywords);
+  if (self.is<std::shared_ptr<BlockPointer>>()) return call(Value(findBuiltin("tl.tensor." + method.name)), withSelf, keywords);
   if (self.is<DType>()) return callDTypeMethod(self.as<DType>(), method.name);
   if (self.isTensor()) {
     const Type& type = self.as<Tensor>().type;

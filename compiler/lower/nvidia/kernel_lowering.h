@@ -532,6 +532,7 @@ class KernelLowering {
   int64_t stagingPanels_ = 0, staging_ = 0, stagingBytes_ = 0;
   bool signallerStores_ = false;
   int blocksPerMultiprocessor_ = 1;
+  int maxRegisters_ = 0;  // a thread's, by the kernel's options; 0: no bound
   // Where the next record of this thread goes; a multiple of a chunk's size: there is no room. Null when nothing is recorded.
   llvm::AllocaInst* traceCursor_ = nullptr;
   llvm::GlobalVariable* traceSites_ = nullptr;

@@ -29,6 +29,7 @@ void KernelLowering::run(func::FuncOp kernel) {
   image_.cluster = {blocks_, 1, 1};
   shared_ = codegen::dynamicShared(module_);
   blocksPerMultiprocessor_ = blocksThatFit(kernel);
+  if (auto given = kernel->getAttrOfType<IntegerAttr>("tile.maxnreg")) maxRegisters_ = given.getInt();
   allocateBuffers(kernel);
   lowerArguments(kernel);
   traced("kernel", kernel, nullptr, [&] {
@@ -44,7 +45,8 @@ void KernelLowering::run(func::FuncOp kernel) {
   codegen::LaunchBounds bounds;
   bounds.threads = image_.threads;
   bounds.cluster = image_.cluster;
-  bounds.minBlocks = blocksPerMultiprocessor_;
+  bounds.maxRegisters = maxRegisters_;
+  if (!maxRegisters_) bounds.minBlocks = blocksPerMultiprocessor_;  // PTX takes one of them
   codegen::markKernel(*function_, bounds);
 }
 

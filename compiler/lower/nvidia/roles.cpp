@@ -42,6 +42,7 @@ void KernelLowering::lowerWarpSpecialize(tgpu::WarpSpecializeOp op) {
   int consumers = 32 * numWarps_, threads = consumers + 32 * kProducerWarps;
   image_.threads = threads;
   int even = target_.registersPerMultiprocessor() / blocksPerMultiprocessor_ / threads / 8 * 8;
+  if (maxRegisters_) even = maxRegisters_ / 8 * 8;
   int spare = even * threads - producerRegisters * 32 * kProducerWarps;
   int consumerRegisters = std::min(240, spare / consumers / 8 * 8);
   bool moves = target_.hasSetMaxRegister() && even < consumerRegisters && even >= producerRegisters;

@@ -82,7 +82,8 @@ TEST(While, CarriesAssignedNames) {
 }
 TEST(For, BlockPointersAreCarried) {
   std::string ir = irOf("def k(h, i):\n    b = tl.make_block_ptr(h, (i, i), (i, 1), (0, 0), (16, 16), (1, 0))\n    for j in range(i):\n"
-                        "        tl.store(b, tl.load(b) + 1)\n        b = tl.advance(b, (16, 0))\n");
+                        "        tl.store(b, tl.load(b) + 1)\n        b = tl.advance(b, (16, 0))\n"
+                        "        b = b.advance((0, 16))\n        b.store(b.load())\n");
   EXPECT_HAS(ir, "iter_args");
 }
 TEST(Assert, DynamicNeedsDebug) {

@@ -60,8 +60,21 @@ TEST(Error, ConstexprNeeded) {
   EXPECT_EQ(errorOf("def k(i):\n    p: tl.constexpr = tl.cast(tl.cast(i, tl.int64), tl.pointer_type(tl.int8), bitcast=True)\n"), "");
 }
 TEST(Error, Recursion) {
-  EXPECT_EQ(errorOf("def f(a):\n    return g(a)\ndef g(a):\n    return f(a)\ndef k(i):\n    f(i)\n"),
-            "6:12 recursion: `f` calls itself; recursion is not supported in kernels");
+  Result r = emitText("def f(a):\n    return g(a)\ndef g(a):\n    return f(a)\ndef k(i):\n    f(i)\n");
+  EXPECT_EQ(r.error, "4:12 recursion: `f` calls itself without end; conditions known when the kernel is compiled must end it "
+                     "within 100 calls");
+  EXPECT_HAS(r.notes, "8:5 `f` is called from here");
+  EXPECT_HAS(errorOf("def f(a):\n    r = a\n    if a > 3:\n        r = f(a - 1)\n    return r\ndef k(i):\n    f(i)\n"),
+             "6:13 recursion: ");
+  EXPECT_HAS(errorOf("def f(n: tl.constexpr):\n    f(n + 1)\n    f(n + 2)\ndef k(i):\n    f(0)\n"), "4:5 recursion: ");
+}
+TEST(Error, NamedTuples) {
+  const std::string pair = "class P(NamedTuple):\n    x: object\n    y: object = 2\n";
+  EXPECT_EQ(errorOf(pair + "def k(i):\n    P()\n"), "7:5 missing-argument: field `x` of `P` is missing");
+  EXPECT_EQ(errorOf(pair + "def k(i):\n    P(1, 2, 3)\n"), "7:5 argument-count: `P` has 2 fields, but got 3 arguments");
+  EXPECT_EQ(errorOf(pair + "def k(i):\n    P(1, z=3)\n"), "7:5 unknown-argument: `P` has no field `z`");
+  EXPECT_EQ(errorOf(pair + "def k(i):\n    P(1, x=3)\n"), "7:5 argument-count: field `x` of `P` is given twice");
+  EXPECT_HAS(errorOf(pair + "def k(i):\n    P(1).z\n"), "has no `z`");
 }
 TEST(Error, BranchTypes) {
   Result r = emitText("def k(i, b):\n    if b:\n        x = 1.0\n    else:\n        x = i\n");

@@ -109,6 +109,34 @@ TEST(Expression, LambdasCombine) {
                   "+ b * 2))\n"),
              "tile.reduce");
 }
+TEST(Expression, RecursionThatConstantsEnd) {
+  EXPECT_HAS(irOf(R"(def power(x, n: tl.constexpr):
+    if n == 0:
+        return 1.0
+    half = power(x, n // 2)
+    return half * half if n % 2 == 0 else half * half * x
+def k(p, f):
+    tl.store(p, power(f, 3))
+)"),
+             "arith.mulf");
+}
+TEST(Expression, NamedTuples) {
+  irOf(R"(class Pair(typing.NamedTuple):
+    first: tl.tensor
+    second: tl.constexpr = 5
+def swapped(pair):
+    return Pair(second=pair.first, first=pair.second)
+def k(p, i):
+    assert Pair(1).second == 5 and Pair(1, 3) == (1, 3) and len(Pair(1)) == 2
+    pair = swapped(Pair(i, 7))
+    for j in range(i):
+        pair = Pair(pair.first + j, pair.second)
+    tl.store(p + pair[0], pair.second * 1.0)
+)");
+}
+TEST(Expression, KeysOfDictionariesStayConstant) {
+  EXPECT_HAS(irOf("def k(p, i):\n    table = {1: i, 'two': 3.0}\n    tl.store(p + table[1], table['two'])\n"), "tile.store");
+}
 TEST(Aggregate, FieldsMethodsAndLoops) {
   std::string ir = irOf(R"(@aggregate
 class State:

@@ -10,6 +10,9 @@
 # 640 threads have 96 registers each: 512 of 110 would be more than that.
 # RUN: tandemc %s:product --emit=ptx --num-warps 16 --num-stages 3 --constexpr 'BM=256, BN=64' \
 # RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32' | FileCheck %s --check-prefix=WIDE
+# A bound on a thread's registers is what the block starts with, in place of how many blocks shall fit.
+# RUN: tandemc %s:product --emit=ptx --num-warps 4 --num-stages 3 --constexpr 'BM=64, BN=64' --maxnreg 96 \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32' | FileCheck %s --check-prefix=BOUND
 import triton
 import triton.language as tl
 
@@ -24,6 +27,11 @@ import triton.language as tl
 # ONE-DAG: setmaxnreg.inc.sync.aligned.u32 232
 # WIDE: .reqntid 640
 # WIDE: setmaxnreg.inc.sync.aligned.u32 104
+# BOUND-NOT: .minnctapersm
+# BOUND: .maxnreg 96
+# BOUND-NOT: .minnctapersm
+# BOUND-DAG: setmaxnreg.inc.sync.aligned.u32 168
+# BOUND-DAG: setmaxnreg.dec.sync.aligned.u32 24
 @triton.jit
 def product(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr):
     a = tl.make_tensor_descriptor(a_ptr, shape=[M, 64], strides=[64, 1], block_shape=[BM, 64])

@@ -3,6 +3,7 @@
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
+import tandem.shmem as shmem
 from case import pair
 from tandem.simt import __shfl_sync_i32, __syncthreads, __syncwarp, atomic_add, fence, ld, named_barrier_sync, st, tid
 
@@ -145,6 +146,23 @@ def all_publish(x_ptr, y_ptr, flag_ptr, FIXED: tl.constexpr):
 @pair("race", "M3", ranks=(1,))
 def flag_that_all_threads_set(team, fixed):
     all_publish[(2,)](words(team, "x"), words(team, "y"), words(team, "flag"), fixed)
+
+
+@tandem.jit
+def all_signal(x_ptr, y_ptr, signal_ptr, FIXED: tl.constexpr):
+    t = tid(0)
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    st(dl.symm_at(x_ptr, peer) + t, t, semantic="weak")  # <-- signal_that_each_thread_adds_to
+    shmem.fence()
+    shmem.signal_op(signal_ptr, 1, shmem.NVSHMEM_SIGNAL_ADD, peer)
+    shmem.signal_wait_until(signal_ptr, shmem.NVSHMEM_CMP_GE, 128 if FIXED else 1)
+    st(y_ptr + t, ld(x_ptr + t, semantic="weak"), semantic="weak")  # <-- signal_that_each_thread_adds_to
+
+
+@pair("race", None)
+def signal_that_each_thread_adds_to(team, fixed):
+    all_signal[(1,)](words(team, "x"), words(team, "y"), team.zeros(1, "int64", name="signal"), fixed)
+    team.barrier()
 
 
 @tandem.jit

@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <unordered_set>
 
 namespace tandem::interpreter::check {
 
@@ -32,6 +33,11 @@ class StoreLog {
     auto operator<=>(const Who&) const = default;
   };
   void add(const Who& who, const Program* program, uint32_t location, uint64_t offset, const void* value, uint64_t bytes);
+  // An integer that threads read strongly, compare and swap, or wait for: a lock, a link, a ticket.
+  void looked(uint64_t offset, uint64_t bytes) {
+    for (uint64_t at = offset / 4; at < (offset + bytes + 3) / 4; ++at) looked_.insert(at);
+  }
+  bool isLookedAt(uint64_t offset) const { return looked_.contains(offset / 4); }
   std::map<int, std::vector<Buffer>> ended;  // what freed buffers held, by rank in its order
   std::vector<Buffer> buffers;               // what memory held: these, then what is left in order of allocation
 
@@ -44,6 +50,7 @@ class StoreLog {
 
  private:
   std::map<Who, std::vector<LoggedStore>> stores_;
+  std::unordered_set<uint64_t> looked_;  // words of 4 bytes
 };
 
 }  // namespace tandem::interpreter::check

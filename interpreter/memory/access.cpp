@@ -1,6 +1,7 @@
 // Checked reads and writes of the heaps, and the faults they find.
 #include "interpreter/memory/access.h"
 #include "interpreter/dist/delivery.h"
+#include "interpreter/kernels/elem_traits.h"
 #include "interpreter/simt/bulk_copy.h"
 #include "interpreter/vm/fail.h"
 #include "interpreter/vm/registers.h"
@@ -282,6 +283,7 @@ bool compareAndSwap(Accessor& who, Elem elem, Address address, const void* expec
   void* memory = reinterpret_cast<void*>(address);
   memcpy(old, memory, bytes);
   if (who.run) who.run->noteRead(address, bytes);
+  noteLook(who.m, elem, address, bytes);
   bool swaps = memcmp(old, expected, bytes) == 0;
   if (!observe(who, swaps ? AccessKind::Atomic : AccessKind::Read, address, bytes)) return false;
   if (!swaps) {
@@ -313,6 +315,10 @@ bool holds(SignalCompare compare, uint64_t seen, uint64_t value, unsigned bytes)
     case SignalCompare::Ge: return s >= v;
   }
   return false;
+}
+
+void noteLook(Machine& m, Elem elem, Address address, unsigned bytes) {
+  if (m.stores && !isFloat(elem) && byteSize(elem) >= 4) m.stores->looked(address - m.arena.base(), bytes);
 }
 
 SignalRecord* signalRecord(Machine& m, Address address) {
@@ -371,6 +377,7 @@ bool readSignal(Accessor& who, Address address, unsigned bytes, uint64_t* value)
   if (!a) return false;
   who.synchronises = who.isSignal = true;
   if (!observe(who, AccessKind::Read, address, bytes)) return false;
+  noteLook(who.m, Elem::I64, address, bytes);
   *value = 0;
   memcpy(value, reinterpret_cast<const void*>(address), bytes);
   markSignal(*a, address, bytes);

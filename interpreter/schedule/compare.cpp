@@ -14,11 +14,23 @@ uint64_t contentOf(const Allocation& a) {
   return h;
 }
 
+bool haveSameBytes(const check::Buffer& mine, const check::Buffer& theirs) {
+  return mine.begin && theirs.begin && mine.bytes == theirs.bytes;
+}
+
+// The first byte that differs and belongs to a result, of buffers that are still there.
+std::optional<uint64_t> firstByte(Machine& one, const check::Buffer& mine, Machine& other, const check::Buffer& theirs) {
+  auto *a = reinterpret_cast<const uint8_t*>(mine.begin), *b = reinterpret_cast<const uint8_t*>(theirs.begin);
+  for (uint64_t at = 0; (at = uint64_t(std::mismatch(a + at, a + mine.bytes, b + at).first - a)) < mine.bytes; ++at)
+    if (!one.stores->isLookedAt(mine.begin + at - one.arena.base()) && !other.stores->isLookedAt(theirs.begin + at - other.arena.base()))
+      return at;
+  return std::nullopt;
+}
+
 // The last writers of the first byte that differs: the first is the report's place.
 void nameWriters(Report& r, Machine& one, const check::Buffer& mine, Machine& other, const check::Buffer& theirs) {
-  if (!mine.begin || !theirs.begin || mine.bytes != theirs.bytes || !one.observer) return;
-  auto *a = reinterpret_cast<const uint8_t*>(mine.begin), *b = reinterpret_cast<const uint8_t*>(theirs.begin);
-  uint64_t at = uint64_t(std::mismatch(a, a + mine.bytes, b).first - a);
+  if (!haveSameBytes(mine, theirs) || !one.observer) return;
+  uint64_t at = firstByte(one, mine, other, theirs).value_or(0);
   std::vector<Diagnostic> writers = one.observer->writersOf(mine.begin + at);
   if (other.observer)
     for (Diagnostic& d : other.observer->writersOf(theirs.begin + at)) writers.push_back(std::move(d));
@@ -56,7 +68,10 @@ std::string World::firstDifference(const World& other) const {
   if (!mine || !theirs) return "";
   const auto &a = mine->buffers, &b = theirs->buffers;
   auto differs = std::mismatch(a.begin(), a.end(), b.begin(), b.end(),
-                               [](const check::Buffer& x, const check::Buffer& y) { return x.rank == y.rank && x.hash == y.hash; });
+                               [&](const check::Buffer& x, const check::Buffer& y) {
+                                 if (x.rank != y.rank) return false;
+                                 return x.hash == y.hash || (haveSameBytes(x, y) && !firstByte(impl_->m, x, other.impl_->m, y));
+                               });
   if (differs.first == a.end() && differs.second == b.end()) return "";
   std::string seeds;
   if (!options().chooser)

@@ -5,7 +5,7 @@ import pytest
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from tandem.simt import __syncthreads, atomic_cas, tid
+from tandem.simt import __syncthreads, atomic_cas, ld, st, tid
 
 
 @tandem.jit
@@ -52,6 +52,29 @@ def test_names_a_buffer_when_only_atomics_differ():
 
     found = tandem.explore(main, runs=12)
     assert "`total` of rank 0" in found.difference and "atomic" in found.difference
+
+
+@tandem.jit
+def push(head_ptr, next_ptr, copy_ptr, COPIES: tl.constexpr):
+    if tid(0) == 0:
+        me = tl.program_id(0) + 1
+        head = ld(head_ptr, scope="gpu", semantic="relaxed")
+        old = head + 1
+        while old != head:
+            st(next_ptr + me, head, scope="gpu", semantic="relaxed")
+            old = head
+            head = atomic_cas(head_ptr, old, me, scope="gpu", semantic="release")
+        last = ld(next_ptr + me, scope="gpu", semantic="relaxed")
+        if COPIES:
+            st(copy_ptr + me, last, scope="gpu", semantic="relaxed")
+
+
+def test_links_that_threads_go_by_are_no_result():
+    def main(team, copies):
+        push[(4,)](zeros(team), zeros(team, 8), zeros(team, 8), copies)
+
+    assert tandem.explore(main, args=(False,), runs=12).deterministic
+    assert not tandem.explore(main, args=(True,), runs=12).deterministic
 
 
 @tandem.jit

@@ -155,6 +155,7 @@ class Checker : public AccessObserver {
   void reportFreed(const Stamp& s, Part theirs, uint64_t begin, uint64_t bytes, const std::string& file, uint32_t line);
   std::string missingEdge(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) const;
   std::string missingBetween(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) const;
+  bool knowsSibling(const Clock& known, uint32_t actor, uint32_t other) const;
   std::string missedBy(uint32_t actor, const Stamp& s, Part theirs, bool stale) const;
   std::string missingOfTransfer(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) const;
   std::string actorText(const Stamp& s, Part thread) const;

@@ -40,6 +40,17 @@ std::string threadText(Part thread) {
   return thread == kEach ? ", each thread" : "";
 }
 
+// The thread of an actor that was heard of at that time or later; empty when none was.
+std::string releaserText(const Clock& known, uint32_t actor, uint32_t time) {
+  std::string text;
+  known.each([&](const Clock::Entry& e) {
+    if (actorOf(e.key) != actor || e.key >> 61 || e.time < time || !text.empty()) return;
+    if (Part part = Part(e.key); part < kFirstPut) text = "thread " + std::to_string(part);
+    else if (part == kEach) text = "each thread for itself";
+  });
+  return text;
+}
+
 const char* scopeText(Scope s) { return s == Scope::Cta ? "`cta`" : s == Scope::Gpu ? "`gpu`" : "`sys`"; }
 
 }  // namespace
@@ -178,6 +189,8 @@ std::string Checker::missingEdge(const View& v, const Stamp& now, const Stamp& s
     if (mine == kEach && theirs == kEach)
       return "each thread does both, and none waits for the others: an atomic, one thread for all, or `__syncthreads()` "
              "between them (M3)";
+    if (mine < kFirstPut && theirs < kFirstPut && mine / 32 == theirs / 32)
+      return "no `__syncthreads()`, or `__syncwarp()` within a warp, lies between them (M3)";
     return "no `__syncthreads()` lies between them (M3)";
   }
   bool programs = me.kind == ActorKind::Program && other.kind == ActorKind::Program;
@@ -219,21 +232,41 @@ std::string Checker::missedBy(uint32_t actor, const Stamp& s, Part theirs, bool 
     return "the update that says so was read, but by a relaxed read or wait: it must acquire (M4, M6)";
   if (actors_.covers(missed.later, s, theirs))
     return "a wait may have ended with an older update of the signal, which does not order this access (M15)";
-  const Clock& known = p ? p->common : ended->second.second;
+  Clock known = p ? p->joined() : ended->second.second;
   bool isProgram = actors_[s.actor].kind == ActorKind::Program && !isTransfer(theirs);
   if (actors_.covers(missed.unfenced, s, theirs)) {
-    if (isProgram && known.latestOf(s.actor) >= s.time)
-      return "another thread of that program released it before a `__syncthreads()` ordered this access (M3)";
+    if (std::string by = isProgram ? releaserText(known, s.actor, s.time) : ""; !by.empty())
+      return "it was released by " + by +
+             ", but no `__syncthreads()` lies between the access and that release, or the fence before it (M3, M4)";
+    if (isTransfer(theirs) && theirs >= kFirstGet)
+      return "the signal that was waited for is not ordered after this get: it takes a `quiet` before it, a `fence` does "
+             "not complete gets (M9)";
     if (isTransfer(theirs))
-      return "the signal that was waited for is not ordered after this transfer: a `fence`, `quiet` or put with signal "
-             "is missing (M9)";
+      return "the signal that was waited for is not ordered after this transfer: it takes the put's own signal, or a "
+             "`fence` or `quiet` before it, in the thread that put or behind a `__syncthreads()` (M9)";
     return "the update that was waited for does not release this access: a release order, `notify` or a `fence` before "
            "it is "
            "missing (M4, M11)";
   }
   if (isProgram && stale && known.latestOf(s.actor))
-    return "the last update acquired from there is older than this access (M15)";
+    return "the newest update acquired from there was sent before the " + accessText(sites_[s.site]) +
+           ": wait for one that is sent after it (M15)";
+  if (isProgram && stale && knowsSibling(known, actor, s.actor))
+    return "what was acquired is an update of another program of that launch, which orders that program's accesses only "
+           "(M5, M13)";
   return "";
+}
+
+// Whether another program of the other's launch is known.
+bool Checker::knowsSibling(const Clock& known, uint32_t actor, uint32_t other) const {
+  bool found = false;
+  known.each([&](const Clock::Entry& e) {
+    if (e.key >> 61) return;
+    uint32_t from = actorOf(e.key);
+    const Actor& a = actors_[from];
+    found = found || (from != actor && from != other && a.kind == ActorKind::Program && a.grid == actors_[other].grid);
+  });
+  return found;
 }
 
 std::string Checker::missingBetween(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) const {

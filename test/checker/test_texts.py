@@ -227,3 +227,61 @@ def test_an_update_to_the_awaited_value_takes_nothing_away(seed):
     assert not any("begins when that value is past: an update, to 1," in r["text"] for r in raised.value.reports)
     deadlocks = [r["text"] for r in raised.value.reports if r["kind"] == "deadlock"]
     assert all("changed since by a plain write, a copy or the host" in text for text in deadlocks if "sees 0; last written" in text)
+
+
+@tandem.jit
+def other_threads_word(x_ptr, y_ptr, flag_ptr):
+    t = tid(0)
+    if tl.program_id(0) == 0:
+        st(x_ptr + t, t, semantic="weak")
+        if t == 5:
+            st(flag_ptr, 1, scope="gpu", semantic="release")
+    elif t == 0:
+        while ld(flag_ptr, scope="gpu", semantic="acquire") != 1:
+            pass
+        st(y_ptr, ld(x_ptr + 6, semantic="weak"), semantic="weak")
+
+
+@tandem.jit
+def neighbour_of_the_warp(x_ptr, y_ptr):
+    t = tid(0)
+    st(x_ptr + t, t, semantic="weak")
+    st(y_ptr + t, ld(x_ptr + (t ^ 1), semantic="weak"), semantic="weak")
+
+
+@tandem.jit
+def one_of_two_tells(x_ptr, y_ptr, flag_ptr):
+    program = tl.program_id(0)
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    tl.store(dl.symm_at(x_ptr, peer) + program, program)
+    if program == 0:
+        dl.notify(flag_ptr, peer, signal=1, sig_op="set", comm_scope="intra_node")
+        dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=1)
+        tl.store(y_ptr, tl.load(x_ptr + 1))
+
+
+@tandem.jit
+def fence_behind_a_get(x_ptr, y_ptr, flag_ptr):
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    shmem.getmem_nbi_block(y_ptr, x_ptr, 128, peer)
+    shmem.fence()
+    if tid(0) == 0:
+        shmem.signal_op(flag_ptr, 1, shmem.NVSHMEM_SIGNAL_SET, peer)
+    shmem.signal_wait_until(flag_ptr, shmem.NVSHMEM_CMP_EQ, 1)
+    tl.store(x_ptr + tl.arange(0, 32), 1)
+    shmem.quiet()
+
+
+@pytest.mark.parametrize("kernel, grid, expected", [
+    (other_threads_word, 2, "it was released by thread 5, but no `__syncthreads()` lies between the access and that release"),
+    (neighbour_of_the_warp, 1, "no `__syncthreads()`, or `__syncwarp()` within a warp, lies between them (M3)"),
+    (one_of_two_tells, 2, "what was acquired is an update of another program of that launch"),
+    (fence_behind_a_get, 1, "it takes a `quiet` before it, a `fence` does not complete gets (M9)"),
+])
+def test_says_which_edge_is_missing(kernel, grid, expected):
+    def main(team):
+        buffers = [team.zeros(128, "int32", name="x"), team.zeros(128, "int32", name="y"), team.zeros(1, "int64", name="flag")]
+        kernel[(grid,)](*buffers[:2 if kernel is neighbour_of_the_warp else 3])
+
+    text = report_of(main)["text"]
+    assert expected in text, text

@@ -1,6 +1,7 @@
 // Kernels from files and text, and their specialisations.
 #include "api/kernel.h"
 #include "compiler/driver/compile.h"
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -8,6 +9,8 @@
 namespace tandem {
 
 Kernel Kernel::fromFile(const std::string& path, const std::string& name) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) throw Error("`" + path + "` is a directory, not a file");
   std::ifstream in(path, std::ios::binary);
   if (!in) throw Error("cannot read `" + path + "`");
   std::stringstream text;

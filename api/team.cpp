@@ -9,6 +9,16 @@
 namespace tandem {
 namespace {
 
+// What an array takes: its sizes are the user's, so they may be negative or too many to count.
+uint64_t bytesOf(const Tensor& t, const std::string& name) {
+  int64_t bytes = byteSize(t.dtype);
+  for (int64_t size : t.shape) {
+    if (size < 0) throw Error("array `" + name + "` has the negative size " + std::to_string(size));
+    if (__builtin_mul_overflow(bytes, size, &bytes)) throw Error("array `" + name + "` has more bytes than 64 bits can count");
+  }
+  return uint64_t(std::max<int64_t>(1, bytes));
+}
+
 bool fitsInt32(int64_t v) {
   return v >= std::numeric_limits<int32_t>::min() && v <= std::numeric_limits<int32_t>::max();
 }
@@ -70,8 +80,7 @@ int Team::residentPrograms() const {
 Tensor Team::allocate(const std::vector<int64_t>& shape, DType dtype, bool symmetric, bool initialised,
                       const std::string& name) {
   Tensor t{0, shape, dtype};
-  check(td_allocate(session_, rank_, uint64_t(std::max<int64_t>(1, t.bytes())), symmetric, initialised, name.c_str(),
-                    "", 0, &t.address));
+  check(td_allocate(session_, rank_, bytesOf(t, name), symmetric, initialised, name.c_str(), "", 0, &t.address));
   return t;
 }
 

@@ -68,8 +68,17 @@ TEST(Errors, BadKernelTextShowsItsLine) {
 
 TEST(Errors, MissingKernelAndFile) {
   EXPECT_THROW(Kernel::fromFile("/nowhere/k.py"), Error);
+  EXPECT_THROW(Kernel::fromFile("/"), Error);
   auto main = [](Team& team) { team.launch(Kernel::fromText("x = 1\n", "k.py", "f"), {}, {}); };
   EXPECT_NE(std::string(thrownBy<Error>(main).what()).find("f"), std::string::npos);
+}
+
+TEST(Errors, SizesThatNoArrayHas) {
+  auto words = [](std::vector<int64_t> shape) {
+    return std::string(thrownBy<Error>([&](Team& team) { team.zeros(shape, DType::Float32, "x"); }).what());
+  };
+  EXPECT_EQ(words({4, -2}), "array `x` has the negative size -2");
+  EXPECT_EQ(words({int64_t(1) << 40, int64_t(1) << 40}), "array `x` has more bytes than 64 bits can count");
 }
 
 TEST(Errors, WrongNumberOfArguments) {

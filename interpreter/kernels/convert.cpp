@@ -2,7 +2,6 @@
 #include "interpreter/kernels/families.h"
 #include "interpreter/kernels/loops.h"
 #include "interpreter/kernels/saturate.h"
-#include <limits>
 
 namespace tandem::interpreter {
 namespace {

@@ -3,7 +3,6 @@
 #include "interpreter/kernels/matrix_product.h"
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 namespace tandem::interpreter {
 namespace {

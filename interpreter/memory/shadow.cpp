@@ -1,6 +1,5 @@
 // The initialised bits, in lazily committed memory.
 #include "interpreter/memory/shadow.h"
-#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 #include <string>

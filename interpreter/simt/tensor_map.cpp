@@ -8,7 +8,7 @@
 namespace tandem::interpreter {
 namespace {
 
-constexpr unsigned kFloat16 = 6, kFloat32 = 7, kFloat32Ftz = 8, kFloat64 = 9, kBfloat16 = 10;
+constexpr unsigned kFloat16 = 6, kFloat64 = 9, kBfloat16 = 10;
 
 bool isFloat(uint32_t elemType) { return elemType >= kFloat16 && elemType <= kBfloat16; }
 

@@ -53,7 +53,7 @@ Step backEdge(Machine& m, Run& run, const Prepared& i, const SpinLoop& loop) {
   return stall(m, run, Blocked::Spin, Step::Yield);
 }
 
-void narrow(Machine& m, Run& run, const uint8_t* condition, bool keepWhen) {
+void narrow(Run& run, const uint8_t* condition, bool keepWhen) {
   LaneMask& mask = run.mask;
   if (mask.all) mask.bytes.assign(run.lanes, 1);
   mask.all = false;
@@ -103,7 +103,7 @@ Step ifBegin(Machine& m, Run& run, const Prepared& i) {
   const Prepared& second = run.prepared->code[elsePc];
   uint32_t endPc = second.op == Op::IfElse ? uint32_t(second.immediates[0]) : elsePc;
   run.maskStack.push_back({run.mask, elsePc, endPc, ++run.lastIfId});
-  narrow(m, run, condition, true);
+  narrow(run, condition, true);
   return run.mask.active || run.mask.all ? Step::Next : jumpTo(run, i.immediates[0]);
 }
 
@@ -117,7 +117,7 @@ Step ifElse(Machine& m, Run& run, const Prepared& i) {
   taken.resize(run.lanes);
   run.mask = entry.mask;
   if (all) taken.assign(run.lanes, 1);
-  narrow(m, run, taken.data(), false);
+  narrow(run, taken.data(), false);
   return run.mask.active ? Step::Next : jumpTo(run, i.immediates[0]);
 }
 
@@ -137,7 +137,7 @@ Step loopTest(Machine& m, Run& run, const Prepared& i) {
   run.maskStack.back().endPc = uint32_t(i.immediates[0]);
   std::vector<uint8_t> storage;
   const uint8_t* condition = laneCondition(m, run, i, storage);
-  narrow(m, run, condition, true);
+  narrow(run, condition, true);
   return run.mask.active || run.mask.all ? Step::Next : jumpTo(run, i.immediates[0]);
 }
 

@@ -25,7 +25,7 @@ template <class Change> void eachEntry(Run& run, uint32_t id, Change change) {
 // The first branch is under way and the second is not.
 bool isInFirst(const MaskEntry& e) { return e.elsePc != MaskEntry::kNoElse && !e.split; }
 
-ThreadGroup partOf(const Run& run, const std::vector<MaskEntry>& stack, size_t depth, LaneMask mask, uint32_t file) {
+ThreadGroup partOf(const std::vector<MaskEntry>& stack, size_t depth, LaneMask mask, uint32_t file) {
   ThreadGroup g;
   g.mask = std::move(mask);
   g.maskStack.assign(stack.begin(), stack.begin() + long(depth));
@@ -40,7 +40,7 @@ void split(Run& run, const std::vector<MaskEntry>& stack, const LaneMask& mask, 
   MaskEntry entry = stack[depth];
   LaneMask others = without(entry.mask, insideOf(stack, mask, depth), run.lanes);
   bool starts = isInFirst(entry);
-  ThreadGroup g = partOf(run, stack, depth + 1, std::move(others), file);
+  ThreadGroup g = partOf(stack, depth + 1, std::move(others), file);
   eachEntry(run, entry.id, [](MaskEntry& e) { e.split = true; });
   if (!g.mask.active) return;
   g.maskStack.back().split = true;
@@ -65,7 +65,7 @@ void setApart(Run& run, ThreadGroup& g) {
 void releaseAtEnd(Machine& m, Run& run, uint32_t id) {
   auto isHere = [&](const ThreadGroup& g) { return g.state == State::AtEnd && g.maskStack.back().id == id; };
   auto first = std::find_if(run.parked.begin(), run.parked.end(), isHere);
-  ThreadGroup out = partOf(run, first->maskStack, first->maskStack.size() - 1, first->mask, cloneFile(run, first->file));
+  ThreadGroup out = partOf(first->maskStack, first->maskStack.size() - 1, first->mask, cloneFile(run, first->file));
   out.pc = first->maskStack.back().endPc + 1;
   uint32_t current = run.file;
   selectFile(run, out.file);
@@ -91,7 +91,7 @@ bool releaseDone(Run& run, const ThreadGroup& g, size_t depth) {
   if (entry.split || entry.elsePc != MaskEntry::kNoElse || entry.endPc == MaskEntry::kNoElse) return false;
   LaneMask done = without(entry.mask, insideOf(g.maskStack, g.mask, depth), run.lanes);
   if (!done.active) return false;
-  ThreadGroup out = partOf(run, g.maskStack, depth, std::move(done), cloneFile(run, g.file));
+  ThreadGroup out = partOf(g.maskStack, depth, std::move(done), cloneFile(run, g.file));
   out.pc = entry.endPc + 1;
   eachEntry(run, entry.id, [&](MaskEntry& e) { e.mask = without(e.mask, out.mask, run.lanes); });
   setApart(run, out);
@@ -155,7 +155,7 @@ ThreadGroup& partFrom(Run& run, const LaneMask& threads) {
   std::vector<MaskEntry> stack = run.maskStack;
   for (size_t depth = 0; depth < stack.size(); ++depth)
     if (!stack[depth].split) split(run, stack, run.mask, run.file, depth);
-  ThreadGroup g = partOf(run, run.maskStack, run.maskStack.size(), threads, cloneFile(run, run.file));
+  ThreadGroup g = partOf(run.maskStack, run.maskStack.size(), threads, cloneFile(run, run.file));
   g.pc = run.pc;
   run.mask = without(run.mask, threads, run.lanes);
   run.parked.push_back(std::move(g));

@@ -3,7 +3,6 @@
 #include "gpu_call.h"
 #include "tandem/gpu_c_api.h"
 #include <cstring>
-#include <memory>
 
 namespace tandem::bindings {
 namespace {

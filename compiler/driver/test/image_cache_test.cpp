@@ -2,7 +2,6 @@
 #include "compiler/driver/image_cache.h"
 #include "compiler/driver/build_id.h"
 #include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
 #include <thread>
 

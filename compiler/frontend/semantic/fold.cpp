@@ -1,7 +1,6 @@
 // Python's arithmetic on constants: numbers, strings, tuples and lists.
 #include "compiler/frontend/semantic/fold.h"
 #include "compiler/frontend/semantic/semantic.h"
-#include <cmath>
 
 namespace tandem::frontend::semantic {
 namespace {

@@ -1,6 +1,5 @@
 // Python's comparisons of constants: order of numbers, strings and tuples, identity and membership.
 #include "compiler/frontend/semantic/fold.h"
-#include <cmath>
 
 namespace tandem::frontend::semantic {
 namespace {

@@ -1,6 +1,5 @@
 // Making and rearranging tiles.
 #include "compiler/frontend/semantic/typed_op.h"
-#include <algorithm>
 #include <limits>
 
 namespace tandem::frontend::semantic {

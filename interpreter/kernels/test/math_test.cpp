@@ -1,7 +1,6 @@
 // Elementary functions: floats within 2 ulp of the double result over their whole range, special values, other formats.
 #include "reference.h"
 #include <gtest/gtest.h>
-#include <limits>
 
 namespace tandem::interpreter {
 namespace {

@@ -1,7 +1,6 @@
 // Trees of small programs. Breadth comes from ast_differential.py; here are the shapes that only we define.
 #include "compiler/frontend/parse/parse.h"
 #include <gtest/gtest.h>
-#include <ctime>
 
 namespace tandem::frontend {
 namespace {

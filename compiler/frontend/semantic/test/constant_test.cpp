@@ -2,7 +2,6 @@
 #include "compiler/frontend/semantic/format_spec.h"
 #include "compiler/frontend/semantic/number_text.h"
 #include "compiler/frontend/semantic/test/kernel.h"
-#include <cmath>
 #include <limits>
 
 namespace tandem::frontend::semantic {

@@ -1,6 +1,5 @@
 // The number of a wait is a constant of its batch, so a replayed graph writes the same one again: begun and passed are equal between waits.
 #include "runtime/backend/cuda/ranks/stream_waits.h"
-#include <algorithm>
 
 namespace tandem::runtime::cuda {
 

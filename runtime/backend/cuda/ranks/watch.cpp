@@ -1,6 +1,5 @@
 // Pinned memory that the device reaches.
 #include "runtime/backend/cuda/ranks/watch.h"
-#include <cstddef>
 #include <cstring>
 
 namespace tandem::runtime::cuda {

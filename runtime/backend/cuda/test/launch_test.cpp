@@ -3,7 +3,6 @@
 #include "runtime/backend/cuda/context_registry.h"
 #include "runtime/backend/cuda/kernel.h"
 #include "runtime/backend/cuda/test/fake_driver.h"
-#include <chrono>
 
 namespace tandem::runtime::cuda {
 namespace {

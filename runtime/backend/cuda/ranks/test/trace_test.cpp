@@ -6,7 +6,6 @@
 #include "runtime/backend/cuda/context_registry.h"
 #include "runtime/backend/cuda/test/fake_driver.h"
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <thread>
 

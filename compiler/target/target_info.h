@@ -40,6 +40,8 @@ class TargetInfo {
   bool hasBf16Atomics() const { return hasHopper_; }
   bool hasFp8Mma() const { return hasFp8_; }
   bool hasFp8Convert() const { return hasFp8_; }
+  // ptxas takes time that grows by the square of a basic block's shuffles.
+  bool hasSlowShuffleAssembly() const { return !hasHopper_; }
 
  private:
   TargetInfo(std::string name, int maxSharedBytes, bool hasFp8, bool hasHopper)

@@ -1,4 +1,5 @@
 // Modules to PTX: attributes, optimisation, libdevice, source lines, and failures that stay diagnostics.
+#include "compiler/codegen/nvidia/asm/warp.h"
 #include "compiler/codegen/nvidia/guard.h"
 #include "compiler/codegen/nvidia/test/build.h"
 #include <chrono>
@@ -78,6 +79,37 @@ TEST(Codegen, LongFunctionsKeepTheirMultiplications) {
     EXPECT_EQ(countOf(ptx, "ld.volatile.global.b32"), size_t(rows));
     EXPECT_EQ(countOf(ptx, "mul") + countOf(ptx, "mad") + countOf(ptx, "shl") > size_t(rows) / 2, isLong) << ptx.substr(0, 3000);
   }
+}
+
+// 2000 shuffles in one block take ptxas seconds where it looks at all of them for each.
+TEST(Codegen, LongRunsOfShufflesAreDivided) {
+  for (const char* target : {"sm_80", "sm_89", "sm_90a"})
+    for (bool asAssembly : {false, true}) {
+      TestKernel k(target);
+      auto& b = k.b;
+      llvm::Value *value = k.i32(), *lane = b.CreateXor(threadIndex(b), 1);
+      for (int i = 0; i < 600; ++i) {
+        value = asAssembly ? ptx::shuffle(b, ptx::Shuffle::Index, value, lane)
+                           : b.CreateIntrinsic(b.getInt32Ty(), llvm::Intrinsic::nvvm_shfl_sync_idx_i32,
+                                               {b.getInt32(-1), value, lane, b.getInt32(31)});
+        value = b.CreateMul(value, k.i32());
+      }
+      k.keep(value);
+      std::string ptx = k.ptx();
+      EXPECT_EQ(countOf(ptx, "shfl.sync.idx.b32"), 600u);
+      EXPECT_EQ(countOf(ptx, "bar.warp.sync"), std::string(target) == "sm_90a" ? 0u : 4u) << target;
+      assemble(ptx, k.target());
+    }
+}
+
+// Threads that are not of the mask must not be waited for.
+TEST(Codegen, ShufflesOfSomeThreadsAreNotDivided) {
+  TestKernel k("sm_80");
+  llvm::Value* value = k.i32();
+  for (int i = 0; i < 600; ++i)
+    value = k.b.CreateMul(ptx::shuffle(k.b, ptx::Shuffle::Index, value, k.b.getInt32(0), 32, k.b.getInt32(0xffff)), k.i32());
+  k.keep(value);
+  EXPECT_EQ(countOf(k.ptx(), "bar.warp.sync"), 0u);
 }
 
 TEST(Codegen, DynamicSharedMemory) {

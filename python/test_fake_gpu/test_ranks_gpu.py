@@ -16,6 +16,7 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 from tandem import _tandem
+from tandem.ops.collectives import AllReduce
 
 pytestmark = needs_fake
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -264,6 +265,17 @@ def test_streams_of_a_framework(gpu, monkeypatch):
     on_gpus(main, ranks=1)
     found = [int(line.split(" stream ")[1].split()[0]) for line in gpu.launches]
     assert found[:4] == [3, 7, 9, 11] and found[6:] == [5, 5] and found[4] > 10000 and found[5] > 10000 and found[4] != found[5]
+
+
+def test_collectives_on_streams_of_a_framework(gpu):
+    def main(team):
+        with AllReduce(team, 64, "fp32") as op:
+            for stream in (Stream(), 9):
+                op(team.local_empty(64, "float32"), stream=stream)
+
+    on_gpus(main, ranks=2)
+    found = [int(line.split(" stream ")[1].split()[0]) for line in gpu.launches if "shot" in line]
+    assert sorted(found) == [7, 7, 9, 9]
 
 
 def test_warmup_and_empty_grids_launch_nothing(gpu):

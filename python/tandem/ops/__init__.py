@@ -51,6 +51,13 @@ def choices(op, m, n, k, ranks, dtype="bf16", target="sm_90a", programs=132, pro
     return json.loads(_tandem.gemm_choices(json.dumps(request)))
 
 
+def _stream_of(team, given):
+    """The stream of a call: the team's own one, one of the team, or a CUDA stream."""
+    if given is None:
+        return team.stream
+    return given if isinstance(given, Stream) else team.adopt(given)
+
+
 class _Operator:
     """Shared by the operators that multiply. Creation and closing are collective.
 
@@ -102,7 +109,7 @@ class _Operator:
         return out
 
     def _give(self, function, stream, a, b, out, m):
-        stream = self._stream(stream)
+        stream = _stream_of(self.team, stream)
         on_device = [x if isinstance(x, Tensor) else self.team.local_from_array(x, name="host array") for x in (a, b)]
         words = [*(x.address for x in on_device), out.address, m, _NUMBER[type_word(out.dtype)]]
         answer = self.team._session.guarded(lambda _: function(self._op, stream.index, *words))
@@ -115,13 +122,8 @@ class _Operator:
         result = self._output(out, shape, name)
         found = self._give(self._tune, stream, a, b, result, m)
         if out is None:
-            self.team._call(_tandem.release_async, self._stream(stream).index, result.address)
+            self.team._call(_tandem.release_async, _stream_of(self.team, stream).index, result.address)
         return Tuned(**json.loads(found))
-
-    def _stream(self, given):
-        if given is None:
-            return self.team.stream
-        return given if isinstance(given, Stream) else self.team.adopt(given)
 
     def close(self):
         """Gives the operator's symmetric memory back [collective]."""

@@ -5,7 +5,7 @@ import math
 
 from .. import _tandem
 from ..arrays import Tensor, as_dtype, type_word
-from . import _NUMBER, _contiguous, _Operator, rows_of_rank
+from . import _NUMBER, _contiguous, _Operator, _stream_of, rows_of_rank
 
 # The kernel language's words, which NumPy reads otherwise: its "i8" has 8 bytes.
 _INTEGERS = {f"{letter}{bits}": f"{kind}{bits}" for letter, kind in (("i", "int"), ("u", "uint")) for bits in (8, 16, 32, 64)}
@@ -34,7 +34,7 @@ class _Collective:
         self.close()
 
     def _run(self, stream, x, out, *words):
-        stream = stream or self.team.stream
+        stream = _stream_of(self.team, stream)
         source = x if isinstance(x, Tensor) else self.team.local_from_array(x, name="host array")
         self.team._session.guarded(lambda _: self._launch(self._op, stream.index, source.address, out.address, *words))
         if source is not x:

@@ -163,6 +163,7 @@ uint32_t Checker::siteOf(const MemoryAccess& a) {
   site.signal = a.isSignal;
   site.scope = a.scope;
   site.bytes = a.strong ? uint32_t(a.bytes) : 0;
+  site.elementBytes = a.strong ? a.elementBytes : 0;
   using By = Site::By;
   site.by = a.transfer ? By::Transfer : a.run ? By::Program : a.isView ? By::View : a.stream ? By::Stream : By::Host;
   if (sites_[lastSite_] == site && lastSite_) return lastSite_;
@@ -183,8 +184,17 @@ bool Checker::includes(Scope scope, uint32_t from, uint32_t to) const {
   return scope == Scope::Gpu && a.rank == b.rank && a.kind == ActorKind::Program && b.kind == ActorKind::Program;
 }
 
+// Strong accesses of one address and size, or a read of one element of a vector that is written.
+bool Checker::areOneSize(const Site& a, const Stamp& now, const Site& b, const Stamp& s) const {
+  auto readsElement = [](const Site& read, const Stamp& at, const Site& vector, const Stamp& from) {
+    return read.kind == AccessKind::Read && !read.elementBytes && read.bytes == vector.elementBytes &&
+           (at.origin - from.origin) % vector.elementBytes == 0;
+  };
+  return (a.bytes == b.bytes && now.origin == s.origin) || readsElement(a, now, b, s) || readsElement(b, s, a, now);
+}
+
 bool Checker::compatible(const Site& a, const Stamp& now, const Site& b, const Stamp& s) const {
-  return a.strong && b.strong && a.bytes == b.bytes && now.origin == s.origin &&
+  return a.strong && b.strong && areOneSize(a, now, b, s) &&
          includes(a.scope, now.actor, s.actor) && includes(b.scope, s.actor, now.actor);
 }
 

@@ -19,7 +19,7 @@ struct Site {
   AccessKind kind{};
   bool strong = false, signal = false;
   Scope scope = Scope::Gpu;
-  uint32_t bytes = 0;  // strong only: of one access
+  uint32_t bytes = 0, elementBytes = 0;  // strong only: of one access, and of a vector's elements
   enum class By : uint8_t { Program, Transfer, Stream, Host, View } by = By::Program;
   bool operator==(const Site&) const = default;
 };
@@ -105,6 +105,7 @@ class Checker : public AccessObserver {
   bool knows(const View& v, Part mine, const Stamp& s, Part theirs) const;
   bool oneKnows(const View& v, Part mine, const Stamp& s, Part theirs) const;
   static bool storesAgain(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s);
+  bool areOneSize(const Site& a, const Stamp& now, const Site& b, const Stamp& s) const;
   bool compatible(const Site& a, const Stamp& now, const Site& b, const Stamp& s) const;
   bool supersedes(const Site& now, const Site& old) const;
   void remember(const View& v, const Stamp& now, const Site& site, Stamp& last, uint32_t& more, uint64_t begin,

@@ -172,7 +172,7 @@ std::string Checker::missingEdge(const View& v, const Stamp& now, const Stamp& s
   const Site &a = sites_[now.site], &b = sites_[s.site];
   const Actor &me = actors_[now.actor], &other = actors_[s.actor];
   if (a.strong && b.strong) {
-    if (a.bytes != b.bytes || now.origin != s.origin)
+    if (!areOneSize(a, now, b, s))
       return "both are atomic, but of different addresses or sizes (M1)";
     bool mineIsNarrow = !includes(a.scope, now.actor, s.actor);
     Scope narrow = mineIsNarrow ? a.scope : b.scope;

@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace tandem::interpreter::check {
@@ -33,11 +34,12 @@ class StoreLog {
     auto operator<=>(const Who&) const = default;
   };
   void add(const Who& who, const Program* program, uint32_t location, uint64_t offset, const void* value, uint64_t bytes);
-  // An integer that threads read strongly, compare and swap, or wait for: a lock, a link, a ticket.
-  void looked(uint64_t offset, uint64_t bytes) {
-    for (uint64_t at = offset / 4; at < (offset + bytes + 3) / 4; ++at) looked_.insert(at);
-  }
-  bool isLookedAt(uint64_t offset) const { return looked_.contains(offset / 4); }
+  // Words of 4 or 8 bytes: one that threads read strongly or wait for, one that an atomic changes, a strong store.
+  void looked(uint64_t offset) { looked_.insert(offset); }
+  void updated(uint64_t offset) { updated_.insert(offset); }
+  void storedWord(const Who& who, uint64_t offset, uint64_t value);
+  // Whether the word of 4 or 8 bytes around `offset` is one that threads go by, as a flag or a turn, and stored alike in both runs.
+  static bool isTurn(uint64_t offset, const StoreLog& a, const StoreLog& b);
   std::map<int, std::vector<Buffer>> ended;  // what freed buffers held, by rank in its order
   std::vector<Buffer> buffers;               // what memory held: these, then what is left in order of allocation
 
@@ -50,7 +52,8 @@ class StoreLog {
 
  private:
   std::map<Who, std::vector<LoggedStore>> stores_;
-  std::unordered_set<uint64_t> looked_;  // words of 4 bytes
+  std::unordered_set<uint64_t> looked_, updated_;
+  std::unordered_map<uint64_t, std::map<Who, uint64_t>> words_;  // hashes of what each has stored there
 };
 
 }  // namespace tandem::interpreter::check

@@ -22,7 +22,7 @@ struct Accessor {
   Scope scope = Scope::Gpu;
   bool synchronises = false;  // an atomic, a signal, or a non-weak ld/st
   bool isSignal = false;
-  uint32_t lane = kTileCode, laneBytes = 0;  // as in MemoryAccess
+  uint32_t lane = kTileCode, laneBytes = 0, elementBytes = 0;  // as in MemoryAccess
   const LaneMask* threads = nullptr;         // not null: each of these makes the access, which is plain or a read, not `lane`
   bool again = false;                        // as in MemoryAccess
   int64_t timeNs = 0;
@@ -59,8 +59,8 @@ void observeWait(Accessor& who, const AwaitedSignal& signal, bool holds);
 // What lies there, of 4 or 8 bytes.
 uint64_t wordAt(Address address, unsigned bytes);
 bool holds(SignalCompare compare, uint64_t seen, uint64_t value, unsigned bytes);
-// Remembers what threads go by, for comparing runs: what a lock or a link holds in the end is no result.
-void noteLook(Machine& m, Elem elem, Address address, unsigned bytes);
+// Remembers what threads go by, for comparing runs.
+void noteLook(Machine& m, Elem elem, Address address);
 // The record of a signal, or null.
 SignalRecord* signalRecord(Machine& m, Address address);
 // A wait or a strong read has seen the signal's last update: it is at rest (M15).

@@ -28,6 +28,7 @@ struct MemoryAccess {
   uint32_t location = 0;
   uint32_t lane = kTileCode;
   uint32_t laneBytes = 0;  // not 0: consecutive threads from `lane` on, so many bytes each
+  uint32_t elementBytes = 0;  // of a vector; 0: a scalar
   AccessKind kind{};
   Semantic semantic = Semantic::Relaxed;
   Scope scope = Scope::Gpu;

@@ -18,12 +18,11 @@ bool haveSameBytes(const check::Buffer& mine, const check::Buffer& theirs) {
   return mine.begin && theirs.begin && mine.bytes == theirs.bytes;
 }
 
-// The first byte that differs and belongs to a result, of buffers that are still there.
+// The first byte that differs and is no turn, of buffers that are still there.
 std::optional<uint64_t> firstByte(Machine& one, const check::Buffer& mine, Machine& other, const check::Buffer& theirs) {
   auto *a = reinterpret_cast<const uint8_t*>(mine.begin), *b = reinterpret_cast<const uint8_t*>(theirs.begin);
   for (uint64_t at = 0; (at = uint64_t(std::mismatch(a + at, a + mine.bytes, b + at).first - a)) < mine.bytes; ++at)
-    if (!one.stores->isLookedAt(mine.begin + at - one.arena.base()) && !other.stores->isLookedAt(theirs.begin + at - other.arena.base()))
-      return at;
+    if (!check::StoreLog::isTurn(mine.begin + at - one.arena.base(), *one.stores, *other.stores)) return at;
   return std::nullopt;
 }
 
@@ -70,7 +69,8 @@ std::string World::firstDifference(const World& other) const {
   auto differs = std::mismatch(a.begin(), a.end(), b.begin(), b.end(),
                                [&](const check::Buffer& x, const check::Buffer& y) {
                                  if (x.rank != y.rank) return false;
-                                 return x.hash == y.hash || (haveSameBytes(x, y) && !firstByte(impl_->m, x, other.impl_->m, y));
+                                 return x.hash == y.hash ||
+                                        (haveSameBytes(x, y) && !firstByte(impl_->m, x, other.impl_->m, y));
                                });
   if (differs.first == a.end() && differs.second == b.end()) return "";
   std::string seeds;

@@ -15,24 +15,9 @@ Accessor strong(Machine& m, Run& run, const Prepared& i) {
   return who;
 }
 
-// A strong vector is an access of each of its elements, in no order; more than four travel as words of 4 bytes (M1).
-unsigned unitOf(const Accessor& who, const RegisterInfo& vector) {
-  if (!who.synchronises || vector.vectorLength == 1) return vector.elemBytes * vector.vectorLength;
-  return vector.vectorLength > 4 ? 4 : vector.elemBytes;
-}
-
-bool readUnits(Accessor& who, Address address, uint8_t* out, unsigned bytes, unsigned unit) {
-  if (unit != bytes && !checkMemory(who, address, bytes, bytes, false, true)) return false;
-  for (unsigned at = 0; at < bytes; at += unit)
-    if (!readMemory(who, address + at, out + at, unit, unit)) return false;
-  return true;
-}
-
-bool writeUnits(Accessor& who, Address address, const uint8_t* value, unsigned bytes, unsigned unit) {
-  if (unit != bytes && !checkMemory(who, address, bytes, bytes, true, false)) return false;
-  for (unsigned at = 0; at < bytes; at += unit)
-    if (!writeMemory(who, address + at, value + at, unit, unit)) return false;
-  return true;
+// More than four elements travel as words of 4 bytes.
+uint32_t elementOf(const RegisterInfo& vector) {
+  return vector.vectorLength == 1 ? 0 : vector.vectorLength > 4 ? 4 : vector.elemBytes;
 }
 
 // The ranks behind a multicast address, as addresses. Empty after a report.
@@ -56,13 +41,14 @@ namespace handlers {
 Step ld(Machine& m, Run& run, const Prepared& i) {
   Accessor who = strong(m, run, i);
   const RegisterInfo& to = run.info(i.r);
-  unsigned bytes = to.elemBytes * to.vectorLength, unit = unitOf(who, to);
+  unsigned bytes = to.elemBytes * to.vectorLength;
+  who.elementBytes = elementOf(to);
   if (!isLanes(run, i.a)) {
     Address address = rawInteger(m, run, i.a);
     if (!run.mask.all) who.threads = &run.mask;
     Result result(m, run, i.r);
-    if (!readUnits(who, address, result.data(), bytes, unit)) return Step::Failed;
-    if (who.synchronises) noteLook(m, to.elem, address, bytes);
+    if (!readMemory(who, address, result.data(), bytes, bytes)) return Step::Failed;
+    if (who.synchronises) noteLook(m, to.elem, address);
     for (uint64_t at = bytes; at < registerBytes(run, i.r); at += bytes)
       memcpy(result.data() + at, result.data(), bytes);
     result.commit();
@@ -75,8 +61,8 @@ Step ld(Machine& m, Run& run, const Prepared& i) {
   for (uint32_t lane = 0; lane < run.lanes; ++lane) {
     if (!run.laneActive(lane)) continue;
     who.lane = lane;
-    if (!readUnits(who, pointers[lane], out + lane * bytes, bytes, unit)) return Step::Failed;
-    if (who.synchronises) noteLook(m, to.elem, pointers[lane], bytes);
+    if (!readMemory(who, pointers[lane], out + lane * bytes, bytes, bytes)) return Step::Failed;
+    if (who.synchronises) noteLook(m, to.elem, pointers[lane]);
   }
   chargeBytes(m, run, uint64_t(run.activeLanes()) * bytes, m.arena.rankOf(pointers[run.firstActiveLane() % run.lanes]));
   result.commit();
@@ -86,7 +72,8 @@ Step ld(Machine& m, Run& run, const Prepared& i) {
 Step st(Machine& m, Run& run, const Prepared& i) {
   Accessor who = strong(m, run, i);
   const RegisterInfo& from = run.info(i.b);
-  unsigned bytes = from.elemBytes * from.vectorLength, unit = unitOf(who, from);
+  unsigned bytes = from.elemBytes * from.vectorLength;
+  who.elementBytes = elementOf(from);
   const auto* pointers = reinterpret_cast<const uint64_t*>(data(m, run, i.a));
   const uint8_t* values = data(m, run, i.b);
   bool pointerLanes = isLanes(run, i.a), valueLanes = isLanes(run, i.b);
@@ -101,7 +88,7 @@ Step st(Machine& m, Run& run, const Prepared& i) {
     Address address = pointers[pointerLanes ? lane : 0];
     const uint8_t* value = values + (valueLanes ? lane * bytes : 0);
     if (!once) same.next(address, value, bytes);
-    if (!writeUnits(who, address, value, bytes, unit)) return Step::Failed;
+    if (!writeMemory(who, address, value, bytes, bytes)) return Step::Failed;
     if (record || once) recordWriter(who, address, std::min(bytes, 8u));
     if (once) break;
   }

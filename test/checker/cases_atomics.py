@@ -4,7 +4,7 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 from case import pair
-from tandem.simt import __syncthreads, atomic_add, atomic_cas, ld, st, st_vector, tid
+from tandem.simt import __syncthreads, atomic_add, atomic_cas, ld, ld_vector, st, st_vector, tid
 
 N = 32
 
@@ -105,6 +105,23 @@ def packet_and_word(x_ptr, FIXED: tl.constexpr):
 @pair("race", "M1", ranks=(1, 2))
 def half_of_an_element(team, fixed):
     packet_and_word[(2,)](word(team, "int64", count=2), fixed)
+
+
+@tandem.jit
+def packet_in_halves(x_ptr, FIXED: tl.constexpr):
+    if tid(0) == 0:
+        one = tl.cast(1, tl.int32)
+        if tl.program_id(0) > 0:
+            ld_vector(x_ptr, 4, "gpu", "relaxed")  # <-- torn_packet
+        elif FIXED:
+            st_vector(x_ptr, dl.make_vector([one, one, one, one]), "gpu", "relaxed")
+        else:
+            st_vector(x_ptr, dl.make_vector([one, one]), "gpu", "relaxed")  # <-- torn_packet
+
+
+@pair("race", "M1", ranks=(1, 2))
+def torn_packet(team, fixed):
+    packet_in_halves[(2,)](word(team, "int32", count=4), fixed)
 
 
 @tandem.jit

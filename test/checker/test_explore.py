@@ -5,7 +5,7 @@ import pytest
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from tandem.simt import __syncthreads, atomic_cas, ld, st, tid
+from tandem.simt import __syncthreads, atomic_add, atomic_cas, ld, st, tid
 
 
 @tandem.jit
@@ -55,26 +55,33 @@ def test_names_a_buffer_when_only_atomics_differ():
 
 
 @tandem.jit
-def push(head_ptr, next_ptr, copy_ptr, COPIES: tl.constexpr):
+def take_turns(turn_ptr, sum_ptr):
+    """The last who gives way stands in `turn` in the end."""
     if tid(0) == 0:
-        me = tl.program_id(0) + 1
-        head = ld(head_ptr, scope="gpu", semantic="relaxed")
-        old = head + 1
-        while old != head:
-            st(next_ptr + me, head, scope="gpu", semantic="relaxed")
-            old = head
-            head = atomic_cas(head_ptr, old, me, scope="gpu", semantic="release")
-        last = ld(next_ptr + me, scope="gpu", semantic="relaxed")
-        if COPIES:
-            st(copy_ptr + me, last, scope="gpu", semantic="relaxed")
+        me = tl.program_id(0)
+        st(turn_ptr, 1 - me, scope="gpu", semantic="relaxed")
+        atomic_add(sum_ptr, ld(turn_ptr, scope="gpu", semantic="relaxed") * 0 + 1)
 
 
-def test_links_that_threads_go_by_are_no_result():
-    def main(team, copies):
-        push[(4,)](zeros(team), zeros(team, 8), zeros(team, 8), copies)
+@tandem.jit
+def increment(c_ptr, KIND: tl.constexpr):
+    if tid(0) == 0:
+        old = ld(c_ptr, scope="gpu", semantic="relaxed")
+        if KIND == "store":
+            st(c_ptr, old + 1, scope="gpu", semantic="relaxed")
+        elif KIND == "swap":
+            atomic_cas(c_ptr, old, old + 1)
+        else:
+            atomic_add(c_ptr, 1)
 
-    assert tandem.explore(main, args=(False,), runs=12).deterministic
-    assert not tandem.explore(main, args=(True,), runs=12).deterministic
+
+def test_whose_turn_it_was_is_no_result():
+    assert tandem.explore(lambda team: take_turns[(2,)](zeros(team), zeros(team)), runs=12).deterministic
+
+
+@pytest.mark.parametrize("kind", ["store", "swap", "add"])
+def test_a_lost_update_is_one(kind):
+    assert tandem.explore(lambda team: increment[(4,)](zeros(team), kind), runs=12).deterministic == (kind == "add")
 
 
 @tandem.jit

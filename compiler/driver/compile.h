@@ -10,6 +10,7 @@ namespace tandem::compiler {
 // { "kernel": "<function id>",
 //   "functions": { "<id>": {"kind": "jit" | "constexpr_function" | "aggregate", "name": "f", "file": "k.py", "line": 12, "source": "...",
 //                           "globals": {"<name>": VALUE, ...}, "defaults": {"<parameter>": VALUE} } },
+//                           or {"kind": "namedtuple", "name": "P", "fields": ["x", ...], "defaults": {"x": VALUE}}
 //   "arguments": [ ARGUMENT, ... ],            in the order of the kernel's parameters
 //   "options": {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": 168, "target": "sim", "debug": true} }
 // VALUE: {"none":true} {"bool":b} {"int":"123"} {"float":"0.5"} {"str":"s"} {"dtype":"fp16"}

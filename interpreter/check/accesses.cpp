@@ -209,8 +209,8 @@ bool Checker::knows(const View& v, Part mine, const Stamp& s, Part theirs) const
   if (oneKnows(v, mine, s, theirs)) return true;
   // An access by each thread needs all of them to know, and to be known.
   bool isOwn = s.actor == v.self && !isTransfer(theirs);
-  bool mineDiffer = mine == kEach && (isOwn || (v.program && v.program->anyExtra));
-  if (!v.program || (!mineDiffer && theirs != kEach) || (isOwn && mine == theirs)) return false;
+  bool mineDiffer = mine == kEach && v.program && (isOwn || v.program->anyExtra);
+  if (!mineDiffer && theirs != kEach) return false;
   uint32_t myThreads = mineDiffer ? actors_[v.self].lanes : 1, theirThreads = theirs == kEach ? actors_[s.actor].lanes : 1;
   for (uint32_t m = 0; m < myThreads; ++m)
     for (uint32_t t = 0; t < theirThreads; ++t)
@@ -224,9 +224,10 @@ bool Checker::oneKnows(const View& v, Part mine, const Stamp& s, Part theirs) co
     // Threads that change what the others of them may still read or write are not in order by being the same ones.
     if (theirs == mine && !(mine == kEach && v.changes)) return true;
   }
-  if (actors_.covers(*v.clock, s, theirs)) return true;
+  Part known = theirs == kEach ? kEveryThread : theirs;  // one thread's release is none of the others' (M4)
+  if (actors_.covers(*v.clock, s, known)) return true;
   const Clock* extra = v.program ? v.program->extraOf(mine) : nullptr;
-  return extra && actors_.covers(*extra, s, theirs);
+  return extra && actors_.covers(*extra, s, known);
 }
 
 // Threads store the same by one operation (M1).

@@ -223,9 +223,8 @@ inline bool respectFence(Accessor& who, Address address) {
 
 void SameStores::next(Address address, const void* value, uint64_t bytes) {
   if (!who_.m.observer) return;
-  const Allocation* a = address < end_ && !who_.synchronises ? who_.m.arena.find(address) : nullptr;
-  who_.again = a && bytes <= a->end - address && memcmp(reinterpret_cast<const void*>(address), value, bytes) == 0;
-  end_ = std::max(end_, address + bytes);
+  bool isThere = !stored_.insert(address).second;  // so there is memory
+  who_.again = isThere && !who_.synchronises && memcmp(reinterpret_cast<const void*>(address), value, bytes) == 0;
 }
 
 bool checkMemory(Accessor& who, Address address, uint64_t bytes, unsigned align, bool write, bool mustBeInitialised) {

@@ -1,6 +1,7 @@
 // The one gate to simulated memory: bounds, alignment, lifetime, initialised bytes, waking of waiters, the observer.
 #pragma once
 #include "interpreter/vm/machine.h"
+#include <unordered_set>
 
 namespace tandem::interpreter {
 
@@ -39,7 +40,7 @@ class SameStores {
 
  private:
   Accessor& who_;
-  Address end_ = 0;
+  std::unordered_set<Address> stored_;
 };
 
 // Each says false after having reported. `align` is in bytes.

@@ -123,7 +123,7 @@ Step mbarrierArrive(Machine& m, Run& run, const Prepared& i) {
   bool arrives = i.immediates[0] != 0;
   bool ok = eachCaller(m, run, i, Group::Thread, true, "`mbarrier_arrive`", [&](uint32_t lane) {
     Accessor who(m, run, i);
-    who.lane = observedThread(run, i, Group::Thread, lane);
+    who.lane = run.prepared->program->perThread ? lane : kTileCode;  // each arrival is one thread's
     Address address = rawInteger(m, run, i.a, lane);
     int64_t bytes = i.b == kNone ? 0 : integer(m, run, i.b, lane);
     Mbarrier b;

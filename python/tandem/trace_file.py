@@ -77,7 +77,7 @@ def show(options):
             with open(options.svg, "w") as file:
                 file.write(trace.svg(options.rows))
     except OSError as error:
-        print(f"tandem: cannot write {options.svg}: {error.strerror}", file=sys.stderr)
+        print(f"tandem: cannot write {error.filename or 'the standard output'}: {error.strerror}", file=sys.stderr)
         return 1
     except (ValueError, RuntimeError) as error:
         print(f"tandem: {error}", file=sys.stderr)

@@ -209,7 +209,7 @@ def test_endless_recursion_over_constants_is_cut_short(tmp_path):
         """
 @tandem.constexpr_function
 def f(n):
-    return f(n + 1)  # <-- f(n: `f` calls itself without end
+    return f(n + 1)  # <-- f(n: `f` calls itself more than 100 deep
 @tandem.jit
 def k(x_ptr):
     tl.store(x_ptr, f(1))

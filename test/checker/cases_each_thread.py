@@ -5,6 +5,7 @@ import tandem.dist as dl
 import tandem.language as tl
 import tandem.shmem as shmem
 from case import pair
+from tandem.dist import tma
 from tandem.simt import __shfl_sync_i32, __syncthreads, __syncwarp, atomic_add, fence, ld, named_barrier_sync, st, tid
 
 N = 128
@@ -199,3 +200,105 @@ def same_or_not(x_ptr, y_ptr, FIXED: tl.constexpr):
 @pair("race", None, ranks=(1,))
 def two_threads_store_the_same(team, fixed):
     same_or_not[(1,)](words(team, "x"), words(team, "y"), fixed)
+
+
+@tandem.jit
+def arrive_and_read_others(x_ptr, y_ptr, ARRIVALS: tl.constexpr):
+    bar = dl.smem_get_ptr(dl.allocate_smem(tl.int64, [1]), [0])
+    if tid(0) == 0:
+        tma.mbarrier_init(bar, ARRIVALS)
+    __syncthreads()
+    st(x_ptr + tid(0), tid(0), semantic="weak")  # <-- thread_that_does_not_arrive
+    if tid(0) < ARRIVALS:
+        tma.mbarrier_arrive(bar)
+    tma.mbarrier_wait_parity(bar, 0)
+    st(y_ptr + tid(0), ld(x_ptr + (tid(0) ^ 64), semantic="weak"), semantic="weak")  # <-- thread_that_does_not_arrive
+
+
+@pair("race", "M3", ranks=(1,))
+def thread_that_does_not_arrive(team, fixed):
+    arrive_and_read_others[(1,)](words(team, "x"), words(team, "y"), N if fixed else N - 1)
+
+
+@tandem.jit
+def arrive_all_at_once(x_ptr, y_ptr, bar_count, FIXED: tl.constexpr):
+    bar = dl.smem_get_ptr(dl.allocate_smem(tl.int64, [1]), [0])
+    if tid(0) == 0:
+        tma.mbarrier_init(bar, bar_count)
+    __syncthreads()
+    st(x_ptr + tid(0), tid(0), semantic="weak")  # <-- read_before_the_wait
+    tma.mbarrier_arrive(bar)
+    if FIXED:
+        tma.mbarrier_wait_parity(bar, 0)
+    st(y_ptr + tid(0), ld(x_ptr + (tid(0) ^ 64), semantic="weak"), semantic="weak")  # <-- read_before_the_wait
+
+
+@pair("race", "M3", ranks=(1,))
+def read_before_the_wait(team, fixed):
+    arrive_all_at_once[(1,)](words(team, "x"), words(team, "y"), N, fixed)
+
+
+@tandem.jit
+def barrier_by_hand(n_ptr, y_ptr, FIXED: tl.constexpr):
+    st(y_ptr + tid(0), ld(n_ptr, semantic="weak"), semantic="weak")  # <-- barrier_of_too_few
+    atomic_add(n_ptr + 1, 1, scope="cta", semantic="acq_rel")
+    while ld(n_ptr + 1, scope="cta", semantic="acquire") < (N if FIXED else N - 1):
+        pass
+    st(n_ptr, 8, semantic="weak")  # <-- barrier_of_too_few
+
+
+@pair("race", "M3", ranks=(1,))
+def barrier_of_too_few(team, fixed):
+    barrier_by_hand[(1,)](words(team, "n"), words(team, "y"), fixed)
+
+
+@tandem.jit
+def read_and_report(n_ptr, y_ptr, seen_ptr, done_ptr):
+    st(y_ptr + tid(0), ld(n_ptr, semantic="weak"), semantic="weak")  # <-- copy_over_what_some_still_read
+    atomic_add(seen_ptr, tl.cast(1, tl.int64), scope="sys", semantic="release")
+    while ld(done_ptr, scope="sys", semantic="acquire") != 1:
+        pass
+
+
+@pair("race", "M13", ranks=(1,))
+def copy_over_what_some_still_read(team, fixed):
+    signal = lambda name: team.zeros(1, "int64", name=name)
+    n, source, seen, done, copies = words(team, "n"), words(team, "source"), signal("seen"), signal("done"), team.new_stream()
+    copies.wait_event(team.stream.record_event())
+    read_and_report[(1,)](n, words(team, "y"), seen, done)
+    copies.signal_wait(seen, N if fixed else N - 1, "ge")
+    copies.copy(n, source)  # <-- copy_over_what_some_still_read
+    copies.signal_write(done, 1)
+
+
+@tandem.jit
+def read_then_flag(x_ptr, y_ptr, flag_ptr, FIXED: tl.constexpr):
+    if tl.program_id(0) == 0:
+        st(y_ptr + tid(0), ld(x_ptr, semantic="weak"), semantic="weak")  # <-- flag_of_each_behind_its_read
+        if FIXED:
+            __syncthreads()
+        st(flag_ptr, 1, scope="gpu", semantic="release")
+    elif tid(0) == 0:
+        while ld(flag_ptr, scope="gpu", semantic="acquire") != 1:
+            pass
+        st(x_ptr, 7, semantic="weak")  # <-- flag_of_each_behind_its_read
+
+
+@pair("race", "M3", ranks=(1,))
+def flag_of_each_behind_its_read(team, fixed):
+    read_then_flag[(2,)](words(team, "x"), words(team, "y"), words(team, "flag"), fixed)
+
+
+@tandem.jit
+def store_downwards(x_ptr, FIXED: tl.constexpr):
+    at = tid(0)
+    for j in range(2):
+        st(x_ptr + (31 - at), 5, semantic="weak")  # <-- same_value_by_another_thread
+        if FIXED:
+            __syncthreads()
+        at = tl.where((at > 0) & (at < 31), ((at - 1) ^ 1) + 1, at)
+
+
+@pair("race", "M3", ranks=(1,))
+def same_value_by_another_thread(team, fixed):
+    store_downwards[(1,)](words(team, "x"), fixed, num_warps=1)

@@ -105,8 +105,8 @@ void Emitter::limitDepth(const Function& f) {
   std::string limit = std::to_string(kMaxDepth);
   if (!isRecursive) cx.fail("recursion", "calls are nested more than " + limit + " deep at `" + f.name + "`");
   llvm::SaveAndRestore blamed(cx.place, outermost);
-  cx.fail("recursion", "`" + f.name + "` calls itself without end; conditions known when the kernel is compiled must end it within " +
-                           limit + " calls");
+  cx.fail("recursion", "`" + f.name + "` calls itself more than " + limit +
+                           " deep; conditions known when the kernel is compiled must end it sooner");
 }
 
 Value Emitter::callFunction(const Function& f, const Positional& positional, const Keywords& keywords, bool keepsNumbers) {

@@ -41,6 +41,8 @@ void KernelLowering::lowerWarpSpecialize(tgpu::WarpSpecializeOp op) {
   const int producerRegisters = blocksPerMultiprocessor_ > 2 ? 24 : 40;
   int consumers = 32 * numWarps_, threads = consumers + 32 * kProducerWarps;
   image_.threads = threads;
+  int most = target_.registersPerMultiprocessor() / threads / 8 * 8;  // of a thread, where a block is alone
+  maxRegisters_ = std::min(maxRegisters_, most);
   int even = target_.registersPerMultiprocessor() / blocksPerMultiprocessor_ / threads / 8 * 8;
   if (maxRegisters_) even = maxRegisters_ / 8 * 8;
   int spare = even * threads - producerRegisters * 32 * kProducerWarps;

@@ -61,8 +61,8 @@ TEST(Error, ConstexprNeeded) {
 }
 TEST(Error, Recursion) {
   Result r = emitText("def f(a):\n    return g(a)\ndef g(a):\n    return f(a)\ndef k(i):\n    f(i)\n");
-  EXPECT_EQ(r.error, "4:12 recursion: `f` calls itself without end; conditions known when the kernel is compiled must end it "
-                     "within 100 calls");
+  EXPECT_EQ(r.error, "4:12 recursion: `f` calls itself more than 100 deep; conditions known when the kernel is compiled must "
+                     "end it sooner");
   EXPECT_HAS(r.notes, "8:5 `f` is called from here");
   EXPECT_HAS(errorOf("def f(a):\n    r = a\n    if a > 3:\n        r = f(a - 1)\n    return r\ndef k(i):\n    f(i)\n"),
              "6:13 recursion: ");

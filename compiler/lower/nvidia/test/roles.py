@@ -13,6 +13,9 @@
 # A bound on a thread's registers is what the block starts with, in place of how many blocks shall fit.
 # RUN: tandemc %s:product --emit=ptx --num-warps 4 --num-stages 3 --constexpr 'BM=64, BN=64' --maxnreg 96 \
 # RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32' | FileCheck %s --check-prefix=BOUND
+# A bound that the block cannot have is what it can have.
+# RUN: tandemc %s:product --emit=ptx --num-warps 16 --num-stages 3 --constexpr 'BM=256, BN=64' --maxnreg 200 \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32' | FileCheck %s --check-prefix=MOST
 import triton
 import triton.language as tl
 
@@ -27,6 +30,8 @@ import triton.language as tl
 # ONE-DAG: setmaxnreg.inc.sync.aligned.u32 232
 # WIDE: .reqntid 640
 # WIDE: setmaxnreg.inc.sync.aligned.u32 104
+# MOST: .maxnreg 96
+# MOST: setmaxnreg.inc.sync.aligned.u32 104
 # BOUND-NOT: .minnctapersm
 # BOUND: .maxnreg 96
 # BOUND-NOT: .minnctapersm

@@ -30,22 +30,22 @@ void StoreLog::add(const Who& who, const Program* program, uint32_t location, ui
   stores.back().hash = hashBytes(mix(stores.back().hash, offset), value, bytes);
 }
 
-void StoreLog::storedWord(const Who& who, uint64_t offset, uint64_t value) {
-  uint64_t& hash = words_[offset][who];
-  hash = mix(hash + 1, value);
+void StoreLog::storedWord(const Who& who, uint64_t offset, uint64_t bytes, uint64_t value) {
+  for (uint64_t word = offset / 4; word * 4 < offset + bytes; ++word) {
+    uint64_t& hash = words_[word][who];
+    hash = mix(hash + 1, value);
+  }
 }
 
 bool StoreLog::isTurn(uint64_t offset, const StoreLog& a, const StoreLog& b) {
   static const std::map<Who, uint64_t> none;
-  auto storesTo = [](const StoreLog& log, uint64_t word) -> const std::map<Who, uint64_t>& {
+  uint64_t word = offset / 4;
+  auto stores = [&](const StoreLog& log) -> const std::map<Who, uint64_t>& {
     auto it = log.words_.find(word);
     return it == log.words_.end() ? none : it->second;
   };
-  for (uint64_t word : {offset & ~uint64_t(3), offset & ~uint64_t(7)})
-    if ((a.looked_.contains(word) || b.looked_.contains(word)) && !a.updated_.contains(word) && !b.updated_.contains(word) &&
-        storesTo(a, word) == storesTo(b, word))
-      return true;
-  return false;
+  return (a.looked_.contains(word) || b.looked_.contains(word)) && !a.updated_.contains(word) && !b.updated_.contains(word) &&
+         stores(a) == stores(b);
 }
 
 std::optional<StoreLog::Difference> StoreLog::firstDifference(const StoreLog& a, const StoreLog& b) {

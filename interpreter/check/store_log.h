@@ -34,11 +34,11 @@ class StoreLog {
     auto operator<=>(const Who&) const = default;
   };
   void add(const Who& who, const Program* program, uint32_t location, uint64_t offset, const void* value, uint64_t bytes);
-  // Words of 4 or 8 bytes: one that threads read strongly or wait for, one that an atomic changes, a strong store.
-  void looked(uint64_t offset) { looked_.insert(offset); }
-  void updated(uint64_t offset) { updated_.insert(offset); }
-  void storedWord(const Who& who, uint64_t offset, uint64_t value);
-  // Whether the word of 4 or 8 bytes around `offset` is one that threads go by, as a flag or a turn, and stored alike in both runs.
+  // What threads read strongly or wait for, what an atomic changes, a strong store.
+  void looked(uint64_t offset, uint64_t bytes) { insert(looked_, offset, bytes); }
+  void updated(uint64_t offset, uint64_t bytes) { insert(updated_, offset, bytes); }
+  void storedWord(const Who& who, uint64_t offset, uint64_t bytes, uint64_t value);
+  // Whether threads go by what lies at `offset`, as a flag or a turn, and stored alike there in both runs.
   static bool isTurn(uint64_t offset, const StoreLog& a, const StoreLog& b);
   std::map<int, std::vector<Buffer>> ended;  // what freed buffers held, by rank in its order
   std::vector<Buffer> buffers;               // what memory held: these, then what is left in order of allocation
@@ -52,6 +52,10 @@ class StoreLog {
 
  private:
   std::map<Who, std::vector<LoggedStore>> stores_;
+  // By words of 4 bytes.
+  static void insert(std::unordered_set<uint64_t>& words, uint64_t offset, uint64_t bytes) {
+    for (uint64_t word = offset / 4; word * 4 < offset + bytes; ++word) words.insert(word);
+  }
   std::unordered_set<uint64_t> looked_, updated_;
   std::unordered_map<uint64_t, std::map<Who, uint64_t>> words_;  // hashes of what each has stored there
 };

@@ -188,7 +188,7 @@ inline uint64_t valueOf(const void* from, uint64_t bytes) {
 void logStore(Accessor& who, Address address, const void* value, uint64_t bytes) {
   check::StoreLog::Who by{who.rank, who.run->launch, who.id, who.lane};
   who.m.stores->add(by, who.program, who.location, address - who.m.arena.base(), value, bytes);
-  if (who.synchronises && bytes <= 8) who.m.stores->storedWord(by, address - who.m.arena.base(), valueOf(value, bytes));
+  if (who.synchronises && bytes <= 8) who.m.stores->storedWord(by, address - who.m.arena.base(), bytes, valueOf(value, bytes));
 }
 
 // After a strong write.
@@ -269,7 +269,7 @@ bool updateMemory(Accessor& who, RmwOp op, Elem elem, Address address, const voi
     return failAccess(who, "unsupported", "this atomic update is not defined for its element type");
   bool changed = memcmp(memory, old, bytes) != 0;
   touched(who, *a, address, bytes, changed);
-  if (who.m.stores) who.m.stores->updated(address - who.m.arena.base());
+  if (who.m.stores) who.m.stores->updated(address - who.m.arena.base(), bytes);
   if (who.run) who.run->noteRead(address, bytes);
   if (!a->shared && changed)
     recordWriter(who, address, bytes);
@@ -285,7 +285,7 @@ bool compareAndSwap(Accessor& who, Elem elem, Address address, const void* expec
   void* memory = reinterpret_cast<void*>(address);
   memcpy(old, memory, bytes);
   if (who.run) who.run->noteRead(address, bytes);
-  if (who.m.stores) who.m.stores->updated(address - who.m.arena.base());
+  if (who.m.stores) who.m.stores->updated(address - who.m.arena.base(), bytes);
   bool swaps = memcmp(old, expected, bytes) == 0;
   if (!observe(who, swaps ? AccessKind::Atomic : AccessKind::Read, address, bytes)) return false;
   if (!swaps) {
@@ -319,8 +319,8 @@ bool holds(SignalCompare compare, uint64_t seen, uint64_t value, unsigned bytes)
   return false;
 }
 
-void noteLook(Machine& m, Elem elem, Address address) {
-  if (m.stores && !isFloat(elem) && byteSize(elem) >= 4) m.stores->looked(address - m.arena.base());
+void noteLook(Machine& m, Elem elem, Address address, unsigned bytes) {
+  if (m.stores && !isFloat(elem) && byteSize(elem) >= 4) m.stores->looked(address - m.arena.base(), bytes);
 }
 
 SignalRecord* signalRecord(Machine& m, Address address) {
@@ -379,7 +379,7 @@ bool readSignal(Accessor& who, Address address, unsigned bytes, uint64_t* value)
   if (!a) return false;
   who.synchronises = who.isSignal = true;
   if (!observe(who, AccessKind::Read, address, bytes)) return false;
-  noteLook(who.m, Elem::I64, address);
+  noteLook(who.m, Elem::I64, address, bytes);
   *value = 0;
   memcpy(value, reinterpret_cast<const void*>(address), bytes);
   markSignal(*a, address, bytes);

@@ -61,7 +61,7 @@ void observeWait(Accessor& who, const AwaitedSignal& signal, bool holds);
 uint64_t wordAt(Address address, unsigned bytes);
 bool holds(SignalCompare compare, uint64_t seen, uint64_t value, unsigned bytes);
 // Remembers what threads go by, for comparing runs.
-void noteLook(Machine& m, Elem elem, Address address);
+void noteLook(Machine& m, Elem elem, Address address, unsigned bytes);
 // The record of a signal, or null.
 SignalRecord* signalRecord(Machine& m, Address address);
 // A wait or a strong read has seen the signal's last update: it is at rest (M15).

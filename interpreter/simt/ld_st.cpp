@@ -48,7 +48,7 @@ Step ld(Machine& m, Run& run, const Prepared& i) {
     if (!run.mask.all) who.threads = &run.mask;
     Result result(m, run, i.r);
     if (!readMemory(who, address, result.data(), bytes, bytes)) return Step::Failed;
-    if (who.synchronises) noteLook(m, to.elem, address);
+    if (who.synchronises) noteLook(m, to.elem, address, bytes);
     for (uint64_t at = bytes; at < registerBytes(run, i.r); at += bytes)
       memcpy(result.data() + at, result.data(), bytes);
     result.commit();
@@ -62,7 +62,7 @@ Step ld(Machine& m, Run& run, const Prepared& i) {
     if (!run.laneActive(lane)) continue;
     who.lane = lane;
     if (!readMemory(who, pointers[lane], out + lane * bytes, bytes, bytes)) return Step::Failed;
-    if (who.synchronises) noteLook(m, to.elem, pointers[lane]);
+    if (who.synchronises) noteLook(m, to.elem, pointers[lane], bytes);
   }
   chargeBytes(m, run, uint64_t(run.activeLanes()) * bytes, m.arena.rankOf(pointers[run.firstActiveLane() % run.lanes]));
   result.commit();

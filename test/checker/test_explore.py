@@ -64,6 +64,13 @@ def take_turns(turn_ptr, sum_ptr):
 
 
 @tandem.jit
+def come_last(turn_ptr, last_ptr):
+    if tid(0) == 0:
+        ld(turn_ptr, scope="gpu", semantic="relaxed")
+        st(last_ptr, tl.program_id(0) + 1, scope="gpu", semantic="relaxed")
+
+
+@tandem.jit
 def increment(c_ptr, KIND: tl.constexpr):
     if tid(0) == 0:
         old = ld(c_ptr, scope="gpu", semantic="relaxed")
@@ -77,6 +84,15 @@ def increment(c_ptr, KIND: tl.constexpr):
 
 def test_whose_turn_it_was_is_no_result():
     assert tandem.explore(lambda team: take_turns[(2,)](zeros(team), zeros(team)), runs=12).deterministic
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 5])
+def test_a_word_beside_a_turn_is_none(place):
+    def main(team):
+        words = team.zeros(8, "int32", name="words")
+        come_last[(2,)](words[place:], words[1 - place if place < 2 else 4:])
+
+    assert not tandem.explore(main, runs=12).deterministic
 
 
 @pytest.mark.parametrize("kind", ["store", "swap", "add"])

@@ -31,10 +31,10 @@ ops::GemmConfig parseConfig(const char* text) {
   ops::GemmConfig c;
   int transposed = 0;
   const std::map<std::string, int*> members = {
-      {"block_m", &c.blockM},    {"block_n", &c.blockN},       {"block_k", &c.blockK},
-      {"programs", &c.programs}, {"num_warps", &c.numWarps},   {"num_stages", &c.numStages},
-      {"group", &c.group},       {"slices", &c.slices},        {"pieces", &c.pieces},
-      {"lag", &c.lag},           {"b_transposed", &transposed}};
+      {"block_m", &c.blockM},    {"block_n", &c.blockN},     {"block_k", &c.blockK},
+      {"programs", &c.programs}, {"num_warps", &c.numWarps}, {"num_stages", &c.numStages},
+      {"group", &c.group},       {"slices", &c.slices},      {"pieces", &c.pieces},
+      {"lag", &c.lag},           {"chunks", &c.chunks},      {"b_transposed", &transposed}};
   const json options = json::parse(&required(text, "config"));
   for (auto& [key, value] : options.items()) {
     if (key == "copies") {
@@ -60,6 +60,7 @@ json jsonOf(const ops::GemmConfig& c) {
               {"num_warps", c.numWarps}, {"num_stages", c.numStages}, {"group", c.group}};
   if (c.slices) out["slices"] = c.slices;
   if (c.lag >= 0) out["lag"] = c.lag;
+  if (c.chunks) out["chunks"] = c.chunks;
   if (c.pieces) out["pieces"] = c.pieces;
   if (!c.copies.empty()) out["copies"] = c.copies;
   return out;

@@ -6,6 +6,8 @@ namespace tandem::ops {
 
 // Into so many a tile may be cut along K.
 constexpr int kMostPieces = 8;
+// In so many copies parts travel to a peer.
+constexpr int kMostChunks = 64;
 
 void checkPositive(const char* op, const char* name, int64_t value);
 void checkShape(const char* op, const char* name, const Tensor& t, int64_t rows, int64_t columns);

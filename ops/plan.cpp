@@ -175,9 +175,12 @@ std::vector<Slices> waysToSlice(const GemmSizes& sizes, const GemmConfig& given,
   return out;
 }
 
+int64_t tilesOfShard(const GemmSizes& sizes, const GemmConfig& config) {
+  return cdiv(shardRows(sizes.m, sizes.ranks), config.blockM) * cdiv(sizes.n, config.blockN);
+}
+
 int64_t tileCount(const GemmSizes& sizes, const GemmConfig& config) {
-  int64_t shard = shardRows(sizes.m, sizes.ranks);
-  return cdiv(sizes.m, shard) * cdiv(shard, config.blockM) * cdiv(sizes.n, config.blockN);
+  return cdiv(sizes.m, shardRows(sizes.m, sizes.ranks)) * tilesOfShard(sizes, config);
 }
 
 // Into how many pieces the tiles left over for the last round may be cut.
@@ -206,13 +209,29 @@ bool loadsLink(const GemmSizes& sizes, const Machine& machine) {
   return bytes / machine.copyBytes > kBusyLink * operations / machine.operations(sizes.dtype);
 }
 
-// The orders of owners, the one that suits the sizes first.
-std::vector<int> lagsFor(GemmOp op, const GemmConfig& config, const GemmSizes& sizes, const Machine& machine) {
-  if (op == GemmOp::AllGather || config.lag >= 0) return {config.lag};
-  if (sizes.ranks == 1) return {0};
-  int turns = std::max(config.programs / sizes.ranks, 1);
-  if (loadsLink(sizes, machine)) return {turns, 0};
-  return {0, turns};
+// How parts travel, and where own tiles stand.
+struct Order {
+  int chunks, lag;
+  double doubt = 1;  // what the model does not see
+};
+
+std::vector<Order> ordersFor(GemmOp op, const GemmConfig& config, const GemmSizes& sizes, const GemmPlace& place,
+                             const Machine& machine) {
+  if (op == GemmOp::AllGather || config.lag >= 0) return {{config.chunks, config.lag}};
+  if (sizes.ranks == 1) return {{0, 0}};
+  std::vector<int> numbers = {2, 3, 4, 6, 8};
+  if (place.target == "sim") numbers = {3};
+  if (config.chunks) numbers = {config.chunks};
+  std::vector<Order> orders;
+  for (int chunks : numbers) {
+    orders.push_back({chunks, 0});
+    if (chunks > 2) orders.push_back({chunks, int(2 * cdiv(tilesOfShard(sizes, config), chunks))});
+  }
+  if (config.chunks) return orders;
+  bool isBusy = loadsLink(sizes, machine);
+  orders.push_back({0, 0, isBusy ? kOtherOrder : 1});
+  orders.push_back({0, std::max(config.programs / sizes.ranks, 1), isBusy ? 1 : kOtherOrder});
+  return orders;
 }
 
 std::vector<GemmChoice> inOrder(std::vector<GemmChoice> choices, bool keepsFirst) {
@@ -226,6 +245,11 @@ std::vector<GemmChoice> inOrder(std::vector<GemmChoice> choices, bool keepsFirst
 }
 
 }  // namespace
+
+TurnOrder orderOf(const GemmConfig& config, int64_t tiles) {
+  int64_t turn = config.chunks ? cdiv(tiles, config.chunks) : config.lag > 0 ? 1 : tiles;
+  return {turn, config.lag > 0 ? std::max<int64_t>(config.lag, turn) : tiles};
+}
 
 bool copiesBlocks(const std::vector<Tensor>& tensors, DType operands, bool bTransposed, const std::string& target) {
   bool fits = std::all_of(tensors.begin(), tensors.end(), [](const Tensor& t) {
@@ -245,25 +269,25 @@ std::vector<GemmChoice> choices(GemmOp op, const GemmConfig& given, const GemmSi
     GemmConfig config = filled(given, tile, place);
     if (std::find(seen.begin(), seen.end(), std::pair(config.blockM, config.blockN)) != seen.end()) continue;
     seen.emplace_back(config.blockM, config.blockN);
-    std::vector<int> lags = lagsFor(op, config, sizes, machine);
+    std::vector<Order> orders = ordersFor(op, config, sizes, place, machine);
     size_t sliced = tileCount(sizes, config) > kTilesWorthSlicing ? 1 : all.size();
     std::vector<int> cuts = waysToCut(op, config, sizes, place);
-    auto consider = [&](int lag, const Slices& way, int pieces) {
+    auto consider = [&](const Order& order, const Slices& way, int pieces) {
       GemmChoice& choice = out.emplace_back(config, way);
-      choice.config.lag = lag;
+      choice.config.lag = order.lag;
+      choice.config.chunks = order.chunks;
       choice.config.pieces = pieces;
-      choice.microseconds = predicted(op, sizes, choice, rateOf(config), place.residentPrograms, machine) *
-                            (lag == lags.front() ? 1 : kOtherOrder);
+      choice.microseconds = predicted(op, sizes, choice, rateOf(config), place.residentPrograms, machine) * order.doubt;
     };
-    for (int lag : lags) {
+    for (const Order& order : orders) {
       size_t first = out.size();
-      for (size_t i = 0; i < sliced; ++i) consider(lag, all[i], cuts.front());
+      for (size_t i = 0; i < sliced; ++i) consider(order, all[i], cuts.front());
       std::vector<GemmChoice> best(out.begin() + int64_t(first), out.end());
       std::sort(best.begin(), best.end(),
                 [](const GemmChoice& a, const GemmChoice& b) { return a.microseconds < b.microseconds; });
       best.resize(std::min(best.size(), kWaysWorthCutting));
       for (const GemmChoice& way : best)
-        for (size_t i = 1; i < cuts.size(); ++i) consider(lag, way.slices, cuts[i]);
+        for (size_t i = 1; i < cuts.size(); ++i) consider(order, way.slices, cuts[i]);
     }
   }
   return inOrder(std::move(out), place.target == "sim");

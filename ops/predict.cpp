@@ -15,6 +15,7 @@ constexpr double kLast = 6.5;         // GEMM + ReduceScatter: the last sums lea
 constexpr double kPartFence = 2.7;    // before the signal of a part
 constexpr double kAddBytes = 24e3;    // of a peer's part, read and added, a microsecond
 constexpr double kStoresBesideProducts = .87;
+constexpr double kRateBesideCopies = 1.03;  // of products beside which programs store to peers
 
 struct Tiles {
   int64_t shards, ofShard;
@@ -109,35 +110,49 @@ struct Place {
 };
 
 // As the kernel's `locate`.
-Place placeOf(int64_t tile, const Tiles& tiles, int lagWanted) {
-  if (lagWanted <= 0) return {tile / tiles.ofShard, tile % tiles.ofShard};
-  int64_t lag = std::min<int64_t>(lagWanted, tiles.ofShard), ranks = tiles.shards, peers = ranks - 1;
-  int64_t ahead = peers * lag, mixed = ranks * (tiles.ofShard - lag), behind = tile - ahead, turn = behind / ranks;
-  if (tile < ahead) return {tile % peers, tile / peers};
+Place placeOf(int64_t tile, const Tiles& tiles, TurnOrder order) {
+  int64_t ranks = tiles.shards, peers = ranks - 1, lag = std::min(order.lag, tiles.ofShard);
+  int64_t behind = tile - peers * lag, mixed = ranks * (tiles.ofShard - lag), group = behind / ranks;
   if (behind >= mixed) return {peers, behind - mixed + tiles.ofShard - lag};
-  int64_t nth = (behind + turn * ranks / tiles.programs) % ranks;
-  return {nth, nth == peers ? turn : turn + lag};
+  int64_t other = tile;
+  if (behind >= 0) {
+    int64_t ownAt = group * ranks / tiles.programs % ranks, at = behind % ranks;
+    if (at == ownAt) return {peers, group};
+    other = peers * (lag + group) + at - (at > ownAt);
+  }
+  int64_t whole = tiles.ofShard / order.turn * order.turn, first = other < peers * whole ? 0 : whole;
+  int64_t size = first ? tiles.ofShard - whole : order.turn;
+  other -= peers * first;
+  return {other % (peers * size) / size, first + other / (peers * size) * size + other % size};
 }
 
-// Tiles for peers go through the link one after the other; a program holds one that waits for it. All ranks do the same, so what a
-// peer sends is there when the own tile of that place has got there.
+// Parts go through the link one after the other: each when its program has stored it, which holds one that waits for it, or all of a
+// turn when the last one has been brought. All ranks do the same, so what a peer sends is there when what this one sends has got there.
 double reduceScatter(const GemmSizes& sizes, const GemmChoice& choice, const Tiles& tiles, const Machine& machine) {
-  double begin = kFill + machine.launchUs, end = begin, link = 0;
+  bool copied = choice.config.chunks;
+  TurnOrder order = orderOf(choice.config, tiles.ofShard);
+  double begin = kFill + machine.launchUs, end = begin, link = 0, brought = 0;
   double bytes = double(choice.config.blockM) * choice.config.blockN * (sizes.dtype == DType::Float32 ? 4 : 2);
   double add = double(tiles.shards - 1) * bytes / kAddBytes, flight = machine.roundTripUs / 2 + kPartFence;
   std::vector<double> free(size_t(tiles.programs), begin), held(size_t(tiles.programs), 0.0);
   std::vector<double> there(size_t(tiles.ofShard), 0.0);
   for (int64_t tile = 0; tile < tiles.count(); ++tile) {
     size_t program = size_t(tile % tiles.programs);
-    Place place = placeOf(tile, tiles, choice.config.lag);
-    double& part = there[size_t(place.local)];
-    double now = free[program] + tiles.microseconds(tile);
-    if (place.nth + 1 < tiles.shards) {
+    Place place = placeOf(tile, tiles, order);
+    double now = free[program] + tiles.microseconds(tile) / (copied ? kRateBesideCopies : 1);
+    int64_t turn = place.local / order.turn * order.turn, count = std::min(order.turn, tiles.ofShard - turn);
+    if (place.nth + 1 == tiles.shards) {
+      now = std::max(now, there[size_t(copied ? turn : place.local)]) + add;
+    } else if (!copied) {
       now = std::max(now, held[program]);
       link = held[program] = std::max(link, now) + bytes / (machine.storeBytes * kStoresBesideProducts);
-      part = std::max(part, link + flight);
+      there[size_t(place.local)] = std::max(there[size_t(place.local)], link + flight);
     } else {
-      now = std::max(now, part) + add;
+      brought = place.local == turn ? now : std::max(brought, now);
+      if (place.local + 1 == turn + count) {
+        link = std::max(link, brought + kPartFence) + machine.copyUs + double(count) * bytes / machine.copyBytes;
+        there[size_t(turn)] = link + machine.roundTripUs / 2;
+      }
     }
     free[program] = now;
     end = std::max(end, now);
@@ -150,8 +165,8 @@ double reduceScatter(const GemmSizes& sizes, const GemmChoice& choice, const Til
 double predicted(GemmOp op, const GemmSizes& sizes, const GemmChoice& choice, double rate, int resident,
                  const Machine& machine) {
   Tiles tiles = tilesOf(sizes, choice.config, rate, resident, machine);
-  return op == GemmOp::AllGather ? allGather(sizes, choice, tiles, machine)
-                                 : reduceScatter(sizes, choice, tiles, machine);
+  if (op == GemmOp::AllGather) return allGather(sizes, choice, tiles, machine);
+  return reduceScatter(sizes, choice, tiles, machine);
 }
 
 }  // namespace tandem::ops

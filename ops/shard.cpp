@@ -41,6 +41,7 @@ void checkTaken(const char* op, const GemmConfig& given) {
                             {"copies", "ag_gemm", !given.copies.empty()},
                             {"pieces", "ag_gemm", given.pieces != 0},
                             {"lag", "gemm_rs", given.lag >= 0},
+                            {"chunks", "gemm_rs", given.chunks != 0},
                             {"splits", "gemm_ar"},
                             {"one_shot_bytes", "gemm_ar"},
                             {"words_bytes", "gemm_ar"}};
@@ -101,6 +102,9 @@ void checkOperator(const char* op, int64_t maxM, int64_t n, int64_t k, DType dty
   if (config.pieces > kMostPieces)
     throw Error(std::string("`") + op + "`: `pieces` is " + std::to_string(config.pieces) + ", 1 to " +
                 std::to_string(kMostPieces) + " are possible");
+  if (config.chunks < 0 || config.chunks > kMostChunks)
+    throw Error(std::string("`") + op + "`: `chunks` is " + std::to_string(config.chunks) + ", 1 to " +
+                std::to_string(kMostChunks) + " are possible");
 }
 
 void checkResult(const char* op, const char* what, const Tensor& t) {

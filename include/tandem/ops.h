@@ -19,7 +19,10 @@ struct GemmConfig {
   int slices = 0;            // of K, in which a shard travels (AllGatherGemm)
   int pieces = 0;            // of K, into which tiles left over for the last round are cut (AllGatherGemm)
   bool bTransposed = false;  // b is [n, k]
-  int lag = -1;  // GemmReduceScatter: tiles for each peer before owners take turns; 0: owner by owner; -1: its choice
+  // GemmReduceScatter: in how many copies parts travel to each peer; 0 beside a `lag`: programs store them there.
+  int chunks = 0;
+  // GemmReduceScatter: own tiles take turns with the peers', so many tiles of a shard behind; 0: they come last; -1: its choice.
+  int lag = -1;
   std::vector<std::vector<int>> copies = {};  // AllGatherGemm: how many slices each copy to the d-th peer takes
 };
 
@@ -85,12 +88,15 @@ class TANDEM_API GemmReduceScatter {
   void close();
 
  private:
+  void push(int64_t tiles, int64_t turn, uint64_t bytes);
+
   Team& team_;
   int64_t maxM_, n_, k_;
   DType dtype_;
   GemmConfig config_;
   std::unique_ptr<Planner> planner_;
-  Tensor parts_, ready_, begun_, epoch_, done_;
+  Tensor parts_, ready_, outgoing_, arrived_, brought_, begun_, epoch_, done_;
+  int pushStream_ = 0;
 };
 
 // How GemmAllReduce runs.

@@ -1,4 +1,9 @@
-// Host side of GEMM + ReduceScatter: one kernel a call.
+// Host side of GEMM + ReduceScatter: one kernel a call, and copies of its parts on a stream of their own where these do not go straight to
+// the peers.
+//
+// The push stream begins behind the main stream. For each turn of tiles for a peer it waits for their number in `brought`, puts that back,
+// copies them and tells the peer; the main stream goes on when it is done. So nothing holds a number that changes from call to call, and a
+// captured call replays as it is.
 #include "ops/check.h"
 #include "ops/kernel_text.h"
 #include "ops/planner.h"
@@ -29,16 +34,42 @@ GemmReduceScatter::GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_
   int64_t rows = cdiv(shard, tiles.mostM) * tiles.mostM, columns = cdiv(n, tiles.mostN) * tiles.mostN;
   parts_ = team.empty({std::max<int64_t>(peers * rows, 1), columns}, partType(dtype), "gemm_rs parts");
   ready_ = team.zeros({peers * (rows / tiles.leastM) * (columns / tiles.leastN)}, DType::Int64, "gemm_rs ready");
+  outgoing_ = team.localZeros(parts_.shape, parts_.dtype, "gemm_rs outgoing");
+  arrived_ = team.zeros({std::max<int64_t>(peers, 1)}, DType::Int64, "gemm_rs arrived");
+  brought_ = team.zeros({std::max<int64_t>(peers * kMostChunks, 1)}, DType::Int64, "gemm_rs brought");
   begun_ = team.zeros({team.size()}, DType::Int64, "gemm_rs begun");
   epoch_ = team.localZeros({1}, DType::Int64, "gemm_rs epoch");
   done_ = team.localZeros({1}, DType::Int32, "gemm_rs done");
+  if (peers) pushStream_ = team.newStream();
 }
 
 GemmReduceScatter::~GemmReduceScatter() = default;
 
 void GemmReduceScatter::close() {
   team_.barrier();
-  for (const Tensor& t : {parts_, ready_, begun_, epoch_, done_}) team_.release(t);
+  for (const Tensor& t : {parts_, ready_, outgoing_, arrived_, brought_, begun_, epoch_, done_}) team_.release(t);
+}
+
+// `tiles` of a shard, `bytes` of each, in the order in which the kernel brings them.
+void GemmReduceScatter::push(int64_t tiles, int64_t turn, uint64_t bytes) {
+  int peers = team_.size() - 1;
+  std::vector<SignalStep> steps;
+  for (int64_t first = 0, number = 0; first < tiles; first += turn, ++number)
+    for (int nth = 0; nth < peers; ++nth) {
+      int peer = (team_.rank() + 1 + nth) % team_.size(), slot = team_.rank() - (team_.rank() > peer);
+      int64_t count = std::min(turn, tiles - first);
+      Tensor brought{brought_.address + uint64_t(number * peers + nth) * 8, {1}, DType::Int64};
+      steps.push_back({brought, uint64_t(count), Compare::Ge});
+      steps.push_back({brought, 0});
+      team_.signals(steps, pushStream_);
+      auto part = [&](const Tensor& parts, int64_t shard) {
+        return Tensor{parts.address + uint64_t(shard * tiles + first) * bytes, {count * int64_t(bytes)}, DType::Int8};
+      };
+      team_.copy(team_.peer(part(parts_, slot), peer), part(outgoing_, nth), pushStream_);
+      Tensor arrived{arrived_.address + uint64_t(slot) * 8, {1}, DType::Int64};
+      steps = {{team_.peer(arrived, peer), uint64_t(number + 1)}};
+    }
+  team_.signals(steps, pushStream_);
 }
 
 void GemmReduceScatter::run(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int stream) {
@@ -54,28 +85,53 @@ void GemmReduceScatter::run(const Tensor& a, const Tensor& b, const Tensor& out,
   // Empty tensors have no blocks.
   int64_t rows = rowsOfRank(m, team_.size(), team_.rank());
   bool outBlocks = blocks && rows > 0 && copiesBlocks({out}, dtype_, config_.bTransposed, team_.target());
-  Tensor firstParts = team_.peer(parts_, 0);
+  int64_t tiles = cdiv(shardRows(m, team_.size()), config.blockM) * cdiv(n_, config.blockN);
+  bool copied = config.chunks && team_.size() > 1;
+  auto [turn, lag] = orderOf(config, tiles);
+  Tensor firstParts = copied ? outgoing_ : team_.peer(parts_, 0);
   int64_t elements = parts_.shape[0] * parts_.shape[1];
-  int64_t stride = team_.size() > 1
+  int64_t stride = !copied && team_.size() > 1
                        ? int64_t(team_.peer(parts_, 1).address - firstParts.address) / byteSize(parts_.dtype)
                        : elements;
+  if (copied) team_.waitEvent(team_.recordEvent(stream), pushStream_);
   LaunchConfig launch{.grid = {config.programs, 1, 1},
                       .numWarps = config.numWarps,
                       .stream = stream,
                       .numStages = config.numStages,
                       .cooperative = team_.size() > 1};
   team_.launch(kernel(), launch,
-               {a, b, out, parts_, firstParts, ready_, begun_, epoch_, done_, m, n_, k_, shardRows(m, team_.size()),
-                rows, int64_t(team_.size()), elements / config.blockN, stride},
+               {a,
+                b,
+                out,
+                parts_,
+                firstParts,
+                copied ? arrived_ : ready_,
+                brought_,
+                begun_,
+                epoch_,
+                done_,
+                m,
+                n_,
+                k_,
+                shardRows(m, team_.size()),
+                rows,
+                turn,
+                lag,
+                int64_t(copied ? 1 : team_.size()),
+                elements / config.blockN,
+                stride},
                {{"BLOCK_M", int64_t(config.blockM)},
                 {"BLOCK_N", int64_t(config.blockN)},
                 {"BLOCK_K", int64_t(config.blockK)},
                 {"GROUP", int64_t(config.group)},
-                {"LAG", int64_t(config.lag)},
+                {"COPIED", copied},
                 {"PROGRAMS", int64_t(config.programs)},
                 {"BLOCKS", blocks},
                 {"OUT_BLOCKS", outBlocks},
                 {"B_TRANSPOSED", config.bTransposed}});
+  if (!copied) return;
+  push(tiles, turn, uint64_t(config.blockM) * config.blockN * byteSize(parts_.dtype));
+  team_.waitEvent(team_.recordEvent(pushStream_), stream);
 }
 
 TunedGemm GemmReduceScatter::tune(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int stream) {

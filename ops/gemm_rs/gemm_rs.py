@@ -1,12 +1,16 @@
 """GEMM + ReduceScatter: rank r gets rows shard r of the sum over ranks of A[M, K_local] · B[K_local, N].
 
-One persistent kernel. A tile for a peer goes straight into the peer's `parts`, followed by its signal; a tile of the own rows
-adds the peers' parts. The next rank's tiles come first, the own ones last: their parts have mostly arrived by then. Where the
-link has much to carry, tiles for all owners take turns instead, so that its load is the same all the time, and own tiles
-follow LAG tiles behind the others. One descriptor leads to the parts of all ranks, so that GPUs copy tiles while they
-multiply the next ones.
+One persistent kernel. A tile for a peer gets into the peer's `parts`, and a tile of the own rows adds the peers' parts. The
+peers' tiles come first, the own ones follow: their parts have mostly arrived by then. Parts travel in one of two ways.
 
-Signals hold the number of the call, epoch + 1, so none is ever reset. `begun` says, for each rank, which call its kernel
+COPIED: a tile stays in `outgoing`, and `brought` counts the tiles there of each turn for each peer. The host has queued what
+waits for all of these, copies them and sets the peer's `ready` for this rank to the number of turns it has now. Each call
+begins by putting `ready` back.
+
+Else programs store: each tile goes straight to the peer, followed by its signal. One descriptor leads to the parts of all
+ranks, so that GPUs copy tiles while they multiply the next ones.
+
+Other signals hold the number of the call, epoch + 1, and are never reset. `begun` says, for each rank, which call its kernel
 has begun: it has ended the one before, and read its parts. So a program looks there before its first store; that is
 enough, as parts of one call are read in that call only. Nobody waits for a program that waits for a later tile: tiles
 are done in one order on all ranks, and parts of an own tile come from tiles that stand before it.
@@ -18,31 +22,38 @@ import tandem.language as tl
 
 
 @tandem.jit
-def locate(tile, rank, ranks, shard_blocks, columns, GROUP: tl.constexpr, LAG: tl.constexpr, PROGRAMS: tl.constexpr):
-    """Owner, row block in its shard and column. LAG 0: owner by owner. Else LAG tiles for each peer, then tiles for all in turns, at last
-    as many own ones; each round of the programs begins with another owner, so that each program has tiles for all."""
-    shard_tiles = shard_blocks * columns
-    if LAG == 0:
-        nth = tile // shard_tiles  # the nth rank after this one; the last is this one
-        local = tile % shard_tiles
-    else:
-        lag = tl.minimum(LAG, shard_tiles)
-        peers = ranks - 1
-        ahead = peers * lag
-        mixed = ranks * (shard_tiles - lag)
-        behind = tile - ahead
-        turn = behind // ranks
-        nth = (behind + turn * ranks // PROGRAMS) % ranks
-        local = tl.where(nth == peers, turn, turn + lag)
-        nth = tl.where(tile < ahead, tile % tl.maximum(peers, 1), nth)
-        local = tl.where(tile < ahead, tile // tl.maximum(peers, 1), local)
-        nth = tl.where(behind >= mixed, peers, nth)
-        local = tl.where(behind >= mixed, behind - mixed + shard_tiles - lag, local)
+def locate(tile, ranks, shard_tiles, turn, lag, PROGRAMS: tl.constexpr):
+    """The owner of the tile-th tile, as the nth rank after this one, the last being this one, and the tile's number in its shard.
+    Peers take turns by `turn` tiles. Of every `ranks` tiles one is an own one, `lag` tiles of a shard behind the others, at least
+    `turn`; each round of the programs has it elsewhere, so that each program has own ones."""
+    peers = ranks - 1
+    lag = tl.minimum(lag, shard_tiles)
+    behind = tile - peers * lag
+    mixed = ranks * (shard_tiles - lag)
+    group = behind // ranks
+    own_at = group * ranks // PROGRAMS % ranks
+    at = behind % ranks
+    is_own = (behind >= mixed) | ((behind >= 0) & (at == own_at))
+    own = tl.where(behind >= mixed, behind - mixed + shard_tiles - lag, group)
+    other = tl.where(behind < 0, tile, peers * (lag + group) + at - tl.where(at > own_at, 1, 0))
+    whole = shard_tiles // turn * turn  # of a shard, in whole turns
+    is_whole = other < peers * whole
+    size = tl.where(is_whole, turn, tl.maximum(shard_tiles - whole, 1))
+    first = tl.where(is_whole, 0, whole)
+    other -= peers * first
+    round_tiles = tl.maximum(peers * size, 1)
+    nth = tl.where(is_own, peers, other % round_tiles // size)
+    return nth, tl.where(is_own, own, first + other // round_tiles * size + other % size)
+
+
+@tandem.jit
+def place_in_shard(local, shard_blocks, columns, GROUP: tl.constexpr):
+    """Row block and column of a shard's local-th tile: GROUP row blocks share the columns they read."""
     in_group = GROUP * columns
     top = local // in_group * GROUP
     in_column = tl.minimum(shard_blocks - top, GROUP)
     # No number here is negative; copies of blocks want to know.
-    return (rank + 1 + nth) % ranks, tl.maximum(top + local % in_group % in_column, 0), tl.maximum(local % in_group // in_column, 0)
+    return tl.maximum(top + local % in_group % in_column, 0), tl.maximum(local % in_group // in_column, 0)
 
 
 @tandem.jit
@@ -55,18 +66,21 @@ def packed(tile, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
 
 
 @tandem.jit
-def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, first_parts_ptr, ready_ptr, begun_ptr, epoch_ptr, done_ptr, m, n, k, shard_rows, own_rows,
-            rank_count, parts_rows, rank_stride,
-            BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr, LAG: tl.constexpr,
+def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, first_parts_ptr, ready_ptr, brought_ptr, begun_ptr, epoch_ptr, done_ptr, m, n, k,
+            shard_rows, own_rows, turn, lag, rank_count, parts_rows, rank_stride,
+            BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr, COPIED: tl.constexpr,
             PROGRAMS: tl.constexpr, BLOCKS: tl.constexpr, OUT_BLOCKS: tl.constexpr, B_TRANSPOSED: tl.constexpr):
     """BLOCKS, OUT_BLOCKS: operands are read and the result is written as blocks, for which rows must be whole numbers of 16 bytes.
     Parts lie tile by tile, all BLOCK_M rows and BLOCK_N columns of each: that of the own tile t from the s-th peer begins at row
     (s * tiles + t) * BLOCK_M of a matrix of `parts_rows` rows. Rank 0's begins at `first_parts_ptr`, those of the others follow
-    `rank_stride` elements apart."""
+    `rank_stride` elements apart; where COPIED that is `outgoing`, one matrix, where s counts the ranks after this one."""
     rank = dl.rank()
     ranks = dl.num_ranks()
     call = tl.load(epoch_ptr) + 1
     if (tl.program_id(0) == 0) & (ranks > 1):
+        if COPIED:
+            for slot in range(ranks - 1):
+                dl.notify(ready_ptr + slot, rank, signal=0, sig_op="set", comm_scope="intra_node")
         for distance in range(ranks):
             dl.notify(begun_ptr + rank, (rank + distance) % ranks, signal=call, sig_op="set", comm_scope="intra_node")
     columns = tl.cdiv(n, BLOCK_N)
@@ -85,7 +99,9 @@ def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, first_parts_ptr, ready_ptr, begun_
     if OUT_BLOCKS:
         out = tl.make_tensor_descriptor(out_ptr, shape=[own_rows, n], strides=[n, 1], block_shape=[BLOCK_M, BLOCK_N])
     for tile in tl.range(tl.program_id(0), ranks * shard_tiles, PROGRAMS, flatten=True):
-        owner, block, tile_n = locate(tile, rank, ranks, shard_blocks, columns, GROUP, LAG, PROGRAMS)
+        nth, local = locate(tile, ranks, shard_tiles, turn, lag, PROGRAMS)
+        owner = (rank + 1 + nth) % ranks
+        block, tile_n = place_in_shard(local, shard_blocks, columns, GROUP)
         first = owner * shard_rows + block * BLOCK_M
         rows = tl.minimum(m - owner * shard_rows, shard_rows) - block * BLOCK_M
         column = tile_n * BLOCK_N
@@ -113,21 +129,26 @@ def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, first_parts_ptr, ready_ptr, begun_
                 a_ptrs += BLOCK_K
                 b_ptrs += b_step
 
-        of_shard = block * columns + tile_n
         if (tile < PROGRAMS) & (ranks > 1):  # this program's first tile
             token = dl.wait(begun_ptr, ranks, "sys", "acquire", waitValue=call, compare="ge")
-            of_shard = dl.consume_token(of_shard, token)
+            local = dl.consume_token(local, token)
         in_part = in_block[:, None] * BLOCK_N + tl.arange(0, BLOCK_N)[None, :]
         if owner != rank:
-            slot = rank - tl.where(rank > owner, 1, 0)
-            place = slot * shard_tiles + of_shard
-            peers.store([owner, tl.maximum(place, 0) * BLOCK_M, 0],
-                        packed(acc.to(parts_ptr.dtype.element_ty), BLOCK_M, BLOCK_N)[None, :, :])
-            dl.notify(ready_ptr + of_shard * (ranks - 1) + slot, owner, signal=call, sig_op="set", comm_scope="intra_node")
+            part = packed(acc.to(parts_ptr.dtype.element_ty), BLOCK_M, BLOCK_N)[None, :, :]
+            if COPIED:
+                peers.store([0, tl.maximum(nth * shard_tiles + local, 0) * BLOCK_M, 0], part)
+                dl.notify(brought_ptr + local // turn * (ranks - 1) + nth, rank, signal=1, sig_op="add", comm_scope="intra_node")
+            else:
+                slot = rank - tl.where(rank > owner, 1, 0)
+                peers.store([owner, tl.maximum(slot * shard_tiles + local, 0) * BLOCK_M, 0], part)
+                dl.notify(ready_ptr + local * (ranks - 1) + slot, owner, signal=call, sig_op="set", comm_scope="intra_node")
         else:
             if ranks > 1:
-                token = dl.wait(ready_ptr + of_shard * (ranks - 1), ranks - 1, "sys", "acquire", waitValue=call, compare="ge")
-                arrived = dl.consume_token(parts_ptr, token) + of_shard.to(tl.int64) * (BLOCK_M * BLOCK_N)
+                if COPIED:
+                    token = dl.wait(ready_ptr, ranks - 1, "sys", "acquire", waitValue=local // turn + 1, compare="ge")
+                else:
+                    token = dl.wait(ready_ptr + local * (ranks - 1), ranks - 1, "sys", "acquire", waitValue=call, compare="ge")
+                arrived = dl.consume_token(parts_ptr, token) + local.to(tl.int64) * (BLOCK_M * BLOCK_N)
                 for slot in range(ranks - 1):
                     part = tl.load(arrived + slot.to(tl.int64) * shard_tiles * (BLOCK_M * BLOCK_N) + in_part)
                     acc += packed(part, BLOCK_M, BLOCK_N).to(tl.float32)

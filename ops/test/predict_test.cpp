@@ -62,6 +62,28 @@ TEST(Prediction, ASlowLinkIsWhatReduceScatterTakes) {
   EXPECT_GT(predicted(GemmOp::ReduceScatter, sizes, choice(128, 256), 1, kPrograms, slow), bytes / 1e3);
 }
 
+GemmChoice copied(int chunks) {
+  GemmChoice out = choice(128, 256);
+  out.config.chunks = chunks;
+  out.config.lag = 0;
+  return out;
+}
+
+TEST(Prediction, CopiesOfPartsHideBehindTheProductUnlessTheyAreTooManyOrTheLastIsTooLarge) {
+  GemmSizes sizes{8192, 4096, 3072, 4, DType::BFloat16}, alone = sizes;
+  alone.ranks = 1;
+  auto takes = [&](int chunks, const Machine& machine = {}) {
+    return predicted(GemmOp::ReduceScatter, sizes, copied(chunks), 1, kPrograms, machine);
+  };
+  double product = predicted(GemmOp::ReduceScatter, alone, choice(128, 256), 1, kPrograms, {});
+  EXPECT_LT(takes(3), product + 40);
+  EXPECT_GT(takes(1), takes(3) + 10) << "own tiles wait for whole shards";
+  EXPECT_GT(takes(32), takes(3) + 100) << "96 copies one after the other";
+  Machine slow;
+  slow.copyBytes = 1e3;
+  EXPECT_GT(takes(3, slow), 3.0 / 4 * 8192 * 4096 * 2 / 1e3);
+}
+
 TEST(Prediction, RanksWithoutRowsAreNotWaitedFor) {
   GemmSizes sizes{1, 64, 12288, 8, DType::BFloat16};
   EXPECT_LT(allGather(sizes, choice(64, 64, std::vector<std::vector<int>>(7, {8}))), 500);

@@ -28,8 +28,10 @@ def cache(gpu, monkeypatch, tmp_path):
 def tune_on_gpus(name, m=64):
     from tandem.ops import AllGatherGemm, GemmReduceScatter, rows_of_rank
 
+    config = {} if name == "ag_gemm" else {"lag": 2}  # kernels do nothing here, so no stream may wait for what one brings
+
     def main(team):
-        with (AllGatherGemm if name == "ag_gemm" else GemmReduceScatter)(team, 256, 64, 1024, "fp32") as op:
+        with (AllGatherGemm if name == "ag_gemm" else GemmReduceScatter)(team, 256, 64, 1024, "fp32", **config) as op:
             rows = rows_of_rank(m, team.size, team.rank)
             a = team.local_empty((rows if name == "ag_gemm" else m, 1024), "float32")
             out = team.local_empty((m if name == "ag_gemm" else rows, 64), "float32")
@@ -43,7 +45,7 @@ def tune_on_gpus(name, m=64):
 @pytest.mark.parametrize("name", ["ag_gemm", "gemm_rs"])
 def test_tuning_is_kept_for_later_operators(cache, monkeypatch, name):
     first, again, other = tune_on_gpus(name), tune_on_gpus(name), tune_on_gpus(name, 65)
-    assert first.tried == {"ag_gemm": 10, "gemm_rs": 4}[name] and first.measured > 0 and first.untuned > 0
+    assert first.tried == {"ag_gemm": 10, "gemm_rs": 3}[name] and first.measured > 0 and first.untuned > 0
     assert again.tried == 0 and other.tried > 0 and (again.config, again.measured) == (first.config, first.measured)
     files = sorted(path for path in (cache / "tuned").rglob("*") if path.is_file())
     assert [path.name for path in files] == ["m64-pointers.json", "m65-pointers.json"]

@@ -13,6 +13,9 @@ from tandem.ops import GemmReduceScatter, rows_of_rank
 TOLERANCE = {"fp32": 2e-6, "fp16": 1e-3, "bf16": 8e-3, "fp8e4nv": 8e-3, "fp8e5": 8e-3}  # fp8: results are bf16
 
 
+WAYS = [{"lag": 0}, {"lag": 2}, {"chunks": 1}, {"chunks": 3}, {"chunks": 4, "lag": 1}]
+
+
 def inputs(ranks, m, n, k, dtype, seed=0):
     """An A and a B a rank; k is a rank's share."""
     generator = np.random.default_rng(seed)
@@ -60,8 +63,19 @@ def test_sizes_that_do_not_divide(ranks, m, n, k):
 
 @pytest.mark.parametrize("m", [5, 100, 256])
 @pytest.mark.parametrize("ranks", [1, 2, 4])
-def test_long_products_go_owner_by_owner(ranks, m):
-    run(ranks, m, 130, 3000, "bf16", seed=m)
+@pytest.mark.parametrize("lag", [0, 1, 8])
+def test_parts_that_programs_store(lag, ranks, m):
+    run(ranks, m, 130, 300, "bf16", seed=m, lag=lag)
+    run(ranks, m, 67, 40, "fp32", seed=m, lag=lag, slots=2)
+
+
+@pytest.mark.parametrize("m", [5, 100, 257])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
+@pytest.mark.parametrize("chunks", [1, 2, 5, 64])
+def test_parts_in_copies(chunks, ranks, m):
+    """Also more copies than tiles, and tiles that chunks do not divide."""
+    for lag in (0, 1, 20):
+        run(ranks, m, 67, 40, "fp32", seed=m + lag, block_m=16, block_n=16, block_k=16, programs=5, chunks=chunks, lag=lag)
 
 
 @pytest.mark.parametrize("dtype", ["fp8e4nv", "fp8e5"])
@@ -96,13 +110,14 @@ def test_other_tiles_and_program_counts():
     run(2, 90, 100, 70, "fp32", programs=1, group=1)
 
 
-def test_the_same_call_again_and_again():
+@pytest.mark.parametrize("way", WAYS)
+def test_the_same_call_again_and_again(way):
     """As a captured graph replays it: the same addresses, other data, one rank slower than the others."""
     data = [inputs(3, 50, 40, 24, "fp16", seed=i) for i in range(6)]
 
     def main(team):
         mine = rows_of_rank(50, 3, team.rank)
-        op = GemmReduceScatter(team, 50, 40, 24, "fp16", block_m=16, block_n=16, block_k=16, programs=4)
+        op = GemmReduceScatter(team, 50, 40, 24, "fp16", block_m=16, block_n=16, block_k=16, programs=4, **way)
         given = [[team.local_from_array(x) for x in pairs[team.rank]] for pairs in data]
         a, b = (team.local_empty(x.shape, "fp16") for x in given[0])
         kept = [team.local_empty((mine, 40), "fp16") for _ in data]
@@ -120,14 +135,15 @@ def test_the_same_call_again_and_again():
             check([value[i] for value in values], pairs, 50, "fp16")
 
 
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("ranks", [1, 2, 4, 8])
-def test_many_calls_on_one_operator(ranks):
+def test_many_calls_on_one_operator(ranks, way):
     """m and the inputs change from call to call, and nothing waits between the calls."""
     sizes = [64, 1, 64, 1, 1, 37, 64, 5, 50, 2, 64]
     data = [inputs(ranks, m, 40, 24, "fp32", seed=i) for i, m in enumerate(sizes)]
 
     def main(team):
-        op = GemmReduceScatter(team, 64, 40, 24, "fp32", block_m=16, block_n=16, block_k=16, programs=6)
+        op = GemmReduceScatter(team, 64, 40, 24, "fp32", block_m=16, block_n=16, block_k=16, programs=6, **way)
         given = [[team.local_from_array(x) for x in pairs[team.rank]] for pairs in data]
         outs = [op(a, b, m) for m, (a, b) in zip(sizes, given)]
         return [np.array(o) for o in outs]
@@ -170,10 +186,16 @@ def test_output_of_another_type_and_given_tensors():
 
 
 def test_overlap_is_in_the_trace():
-    summary = run(4, 512, 128, 128, "fp16", trace=True).summary
+    summary = run(4, 512, 128, 128, "fp16", trace=True, lag=0).summary
     assert len(summary["ranks"]) == 4
     for rank in summary["ranks"]:
         assert rank["bytes"] >= 3 * 128 * 128 * 2
+        assert rank["overlapped_ns"] > 0.5 * rank["transfer_ns"]
+
+
+def test_copies_are_beside_products_in_the_trace():
+    for rank in run(4, 2048, 256, 64, "fp16", trace=True, programs=16, chunks=4).summary["ranks"]:
+        assert rank["bytes"] >= 3 * 512 * 256 * 2
         assert rank["overlapped_ns"] > 0.5 * rank["transfer_ns"]
 
 
@@ -209,7 +231,7 @@ def test_wrong_output_shape():
     ((8, 8, 0, "fp32"), {}, "`k` is 0"),
     ((8, 8, 8, "i32"), {}, "i32"), ((8, 8, 8, "float7"), {}, "float7"),
     ((8, 8, 8, "fp32"), {"block_n": 24}, "`block_n` is 24"), ((8, 8, 8, "fp32"), {"programs": 0}, "`programs` is 0"),
-    ((8, 8, 8, "fp32"), {"warps": 16}, "`warps`"),
+    ((8, 8, 8, "fp32"), {"warps": 16}, "`warps`"), ((8, 8, 8, "fp32"), {"chunks": 65}, "`chunks` is 65, 1 to 64 are possible"),
 ])
 def test_wrong_operators(sizes, config, message):
     failing(message, lambda team: GemmReduceScatter(team, *sizes, **config))

@@ -88,7 +88,7 @@ def calls(Case, sizes, n, k, dtype, transposed=False, launch=on_gpus, **config):
     return check
 
 
-def replays(Case, m, n, k, count=20):
+def replays(Case, m, n, k, count=20, **config):
     """A check: one captured call, replayed on changing operands."""
 
     def check(ranks):
@@ -96,7 +96,7 @@ def replays(Case, m, n, k, count=20):
         cases = [Case(ranks, m, n, k, "bf16", True, seed) for seed in range(count)]
 
         def main(team):
-            op = Case.Operator(team, m, n, k, "bf16", b_transposed=True)
+            op = Case.Operator(team, m, n, k, "bf16", b_transposed=True, **config)
             given = [[team.local_from_array(x) for x in case.operands(team.rank)] for case in cases]
             a, b = (team.local_empty(x.shape, "bf16") for x in given[0])
             out = op(a, b, m)  # loads the kernel
@@ -136,6 +136,13 @@ def _checks():
         yield f"{name}.fp8e5_rows_of_b", calls(Case, [256], 256, 128, "fp8e5")
         yield f"{name}.many_calls", calls(Case, [512, 256] * 50, 256, 256, "bf16", True)
         yield f"{name}.replays", replays(Case, 512, 256, 256)
+    ways = {"copied": {"chunks": 3, "lag": 0}, "copied_in_turns": {"chunks": 4, "lag": 1},
+            "stored": {"lag": 0}, "stored_in_turns": {"lag": 2}}
+    for title, way in ways.items():
+        yield f"gemm_rs.{title}", calls(Scattered, [2048, 1000, 3, 257, 2048], 512, 512, "bf16", True, **way)
+        yield f"gemm_rs.{title}_pointers", calls(Scattered, [300, 7], 131, 67, "fp16", **way)
+        yield f"gemm_rs.{title}_many_calls", calls(Scattered, [512, 256] * 50, 256, 256, "bf16", True, **way)
+        yield f"gemm_rs.{title}_replays", replays(Scattered, 1024, 512, 256, **way)
     yield "ag_gemm.slices", calls(Gathered, [2048, 1000], 512, 512, "bf16", True, slices=4)
 
 

@@ -165,7 +165,8 @@ int td_gemm_choices(const char* request, char** out) {
     int programs = int(numberOf(in, "programs", kMostPrograms));
     if (op != "ag_gemm" && op != "gemm_rs") throw Error("`" + op + "` is not `ag_gemm` or `gemm_rs`");
     if (sizes.ranks < 1 || programs < 1) throw Error("`ranks` and `programs` are at least 1");
-    ops::checkOperator(op.c_str(), sizes.m, sizes.n, sizes.k, sizes.dtype, config);
+    ops::checkOperator(op.c_str(), sizes.m, sizes.n, sizes.k, sizes.dtype, config,
+                       op == "ag_gemm" ? ops::kWidthParts : 1);
     if (sizes.m * sizes.n > kMostResults)
       throw Error("`m` times `n` is " + std::to_string(sizes.m * sizes.n) + ", at most 2**36 is possible");
     if (!profile.empty() && !ops::isProfileOf(gpu, profile))

@@ -3,6 +3,7 @@
 #include "ops/predict.h"
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdlib>
 
 namespace tandem::ops {
@@ -18,6 +19,9 @@ constexpr Tile kByPointers = {64, 64, 32, 4, 3, 1};  // no copies of blocks, or 
 // Inner sizes are those of 2-byte elements.
 constexpr std::array<Tile, 4> kByBlocks = {
     {{128, 256, 64, 8, 4, 1}, {128, 128, 64, 8, 5, .92}, {64, 128, 128, 4, 4, .6}, {64, 64, 128, 4, 6, .42}}};
+// Of GemmOp::AllGather also. Where B is not transposed their products do not share an instruction.
+constexpr std::array<Tile, 2> kUneven = {{{128, 224, 64, 8, 4, 1}, {128, 192, 64, 8, 5, 1}}};
+constexpr double kSeparateProducts = .95;
 
 constexpr int kSimulatedPrograms = 32;
 constexpr int kGroup = 8;
@@ -41,10 +45,11 @@ bool hasBlockCopies(const std::string& target) {
   return target.starts_with("sm_") && std::atoi(target.c_str() + 3) >= 90;
 }
 
-std::vector<Tile> tilesFor(DType dtype, const GemmPlace& place) {
+std::vector<Tile> tilesFor(GemmOp op, DType dtype, const GemmPlace& place) {
   if (place.target == "sim") return {kSimulated};
   if (!place.blocks) return {kByPointers};
   std::vector<Tile> tiles(kByBlocks.begin(), kByBlocks.end());
+  if (op == GemmOp::AllGather) tiles.insert(tiles.end(), kUneven.begin(), kUneven.end());
   for (Tile& tile : tiles) tile.k = int(tile.k * 2 / byteSize(dtype));
   return tiles;
 }
@@ -57,6 +62,7 @@ GemmConfig filled(const GemmConfig& given, const Tile& tile, const GemmPlace& pl
   GemmConfig config = given;
   fill(config.blockM, tile.m);
   fill(config.blockN, tile.n);
+  if (!place.blocks) config.blockN = int(std::bit_floor(unsigned(config.blockN)));
   fill(config.blockK, tile.k);
   fill(config.numWarps, tile.warps);
   fill(config.numStages, tile.stages);
@@ -71,6 +77,9 @@ double rateOf(const GemmConfig& config) {
   auto intensity = [](int m, int n) { return double(m) * n / (m + n); };
   for (const Tile& tile : kByBlocks)
     if (tile.m == config.blockM && tile.n == config.blockN) return tile.rate;
+  for (const Tile& tile : kUneven)
+    if (tile.m == config.blockM && tile.n == config.blockN)
+      return tile.rate * (config.bTransposed ? 1 : kSeparateProducts);
   return std::min(1.0, intensity(config.blockM, config.blockN) / intensity(kByBlocks[0].m, kByBlocks[0].n));
 }
 
@@ -187,7 +196,7 @@ int64_t tileCount(const GemmSizes& sizes, const GemmConfig& config) {
 std::vector<int> waysToCut(GemmOp op, const GemmConfig& config, const GemmSizes& sizes, const GemmPlace& place) {
   if (op != GemmOp::AllGather) return {0};
   int64_t left = tileCount(sizes, config) % config.programs;
-  if (!left) return {1};
+  if (!left || !std::has_single_bit(unsigned(config.blockN))) return {1};
   if (config.pieces) return {config.pieces};
   std::vector<int> ways = {1};
   for (int pieces : {2, 3, 4})
@@ -265,7 +274,7 @@ std::vector<GemmChoice> choices(GemmOp op, const GemmConfig& given, const GemmSi
   std::vector<GemmChoice> out;
   std::vector<Slices> all = op == GemmOp::AllGather ? waysToSlice(sizes, given, place) : std::vector<Slices>(1);
   std::vector<std::pair<int, int>> seen;
-  for (const Tile& tile : tilesFor(sizes.dtype, place)) {
+  for (const Tile& tile : tilesFor(op, sizes.dtype, place)) {
     GemmConfig config = filled(given, tile, place);
     if (std::find(seen.begin(), seen.end(), std::pair(config.blockM, config.blockN)) != seen.end()) continue;
     seen.emplace_back(config.blockM, config.blockN);

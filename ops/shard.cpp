@@ -53,6 +53,17 @@ void checkTaken(const char* op, const GemmConfig& given) {
       throw Error(std::string("`") + op + "` does not take `" + c.name + "`; it takes " + taken);
 }
 
+void checkWidth(const char* op, const GemmConfig& config, int parts) {
+  if (parts == 1 || config.blockN == 0) return checkTile(op, "block_n", config.blockN);
+  if (config.blockN < 16 || config.blockN % 16 || std::popcount(unsigned(config.blockN)) > parts)
+    throw Error(std::string("`") + op + "`: `block_n` is " + std::to_string(config.blockN) + ", a sum of up to " +
+                std::to_string(parts) + " powers of two from 16 is needed");
+  if (config.pieces > 1 && !std::has_single_bit(unsigned(config.blockN)))
+    throw Error(std::string("`") + op + "`: `pieces` is " + std::to_string(config.pieces) +
+                ", but tiles are cut only where `block_n` is a power of two, which " + std::to_string(config.blockN) +
+                " is not");
+}
+
 bool isResult(DType dtype) { return dtype == DType::Float16 || dtype == DType::BFloat16 || dtype == DType::Float32; }
 
 }  // namespace
@@ -83,7 +94,8 @@ void checkDType(const char* op, const char* what, const Tensor& t, DType dtype) 
                 name(dtype));
 }
 
-void checkOperator(const char* op, int64_t maxM, int64_t n, int64_t k, DType dtype, const GemmConfig& config) {
+void checkOperator(const char* op, int64_t maxM, int64_t n, int64_t k, DType dtype, const GemmConfig& config,
+                   int widthParts) {
   checkPositive(op, "max_m", maxM);
   checkPositive(op, "n", n);
   checkPositive(op, "k", k);
@@ -91,7 +103,7 @@ void checkOperator(const char* op, int64_t maxM, int64_t n, int64_t k, DType dty
     throw Error(std::string("`") + op + "`: fp16, bf16, fp32 or fp8 is needed, not " + name(dtype));
   checkTaken(op, config);
   checkTile(op, "block_m", config.blockM);
-  checkTile(op, "block_n", config.blockN);
+  checkWidth(op, config, widthParts);
   checkTile(op, "block_k", config.blockK);
   checkNotNegative(op, "programs", config.programs);
   checkNotNegative(op, "num_warps", config.numWarps);

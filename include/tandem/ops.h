@@ -12,8 +12,9 @@ class Planner;
 // How the operators that multiply run. 0 leaves the choice to the operator, which goes by sizes and target. The same on
 // all ranks. An operator refuses what is not its own.
 struct GemmConfig {
-  int blockM = 0, blockN = 0, blockK = 0;  // tile sizes, powers of two from 16
-  int programs = 0;                        // at most; never more than a rank has resident at once
+  // Tile sizes, powers of two from 16. AllGatherGemm: blockN may be the sum of three; the largest is taken where no blocks are copied.
+  int blockM = 0, blockN = 0, blockK = 0;
+  int programs = 0;  // at most; never more than a rank has resident at once
   int numWarps = 0, numStages = 0;
   int group = 0;             // row blocks whose tiles follow one another, as they read the same columns (not GemmAllReduce)
   int slices = 0;            // of K, in which a shard travels (AllGatherGemm)

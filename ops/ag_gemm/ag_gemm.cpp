@@ -12,11 +12,20 @@
 #include "ops/kernel_text.h"
 #include "ops/planner.h"
 #include <algorithm>
+#include <array>
+#include <bit>
 
 namespace tandem::ops {
 namespace {
 
 constexpr char kOp[] = "ag_gemm";
+
+// The width of a tile as a sum, the largest first.
+std::array<int64_t, kWidthParts> powersOfTwo(int width) {
+  std::array<int64_t, kWidthParts> out = {};
+  for (int64_t& part : out) width -= int(part = width ? int64_t(std::bit_floor(unsigned(width))) : 0);
+  return out;
+}
 
 Kernel kernel(const char* name) { return Kernel::fromText(kAgGemmText, "ops/ag_gemm/ag_gemm.py", name); }
 
@@ -31,7 +40,7 @@ struct AllGatherGemm::Plan {
 
 AllGatherGemm::AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype, const GemmConfig& config)
     : team_(team), maxM_(maxM), n_(n), k_(k), dtype_(dtype), config_(config) {
-  checkOperator(kOp, maxM, n, k, dtype, config);
+  checkOperator(kOp, maxM, n, k, dtype, config, kWidthParts);
   planner_ = std::make_unique<Planner>(team, GemmOp::AllGather, n, k, dtype, config);
   TileBounds tiles = tileBounds(config, team.target());
   int64_t shard = shardRows(maxM, team.size());
@@ -69,11 +78,14 @@ void AllGatherGemm::multiply(const Plan& plan, const Tensor& a, const Tensor& b,
   LaunchConfig launch{
       .grid = {config.programs, 1, 1}, .numWarps = config.numWarps, .stream = stream, .numStages = config.numStages};
   static const Kernel gemm = kernel("ag_gemm");
+  std::array<int64_t, kWidthParts> widths = powersOfTwo(config.blockN);
   team_.launch(gemm, launch,
                {plan.ownRows ? a : gathered_, gathered_, b, c, ready_, pieces_, brought_, plan.m, n_, k_,
                 std::max<int64_t>(plan.ownRows, 1), plan.shard, pitch_, team_.size() * pitch_, plan.slices.count},
                {{"BLOCK_M", int64_t(config.blockM)},
-                {"BLOCK_N", int64_t(config.blockN)},
+                {"BLOCK_N", widths[0]},
+                {"BLOCK_N1", widths[1]},
+                {"BLOCK_N2", widths[2]},
                 {"BLOCK_K", int64_t(config.blockK)},
                 {"SLICE_STEPS", plan.slices.columns / config.blockK},
                 {"GROUP", int64_t(config.group)},

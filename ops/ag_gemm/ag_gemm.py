@@ -5,6 +5,9 @@ peers' out of `gathered`, where rank r's rows begin at row r * pitch. It knows n
 many slices of shard s have arrived, each of them SLICE_STEPS steps of K of all rows. So a tile begins with the first slice
 and ends shortly after the last one.
 
+A tile has BLOCK_N + BLOCK_N1 + BLOCK_N2 columns, of which the last two may be 0: a width that is no power of two, where that divides
+the work more evenly among the programs.
+
 Tiles left over for the last round, fewer than programs, may be cut into PIECES along K, so that more programs have work: first
 the first pieces of all, which share what they read. Who brings the last piece of a tile adds up all, in their order.
 """
@@ -40,30 +43,50 @@ def store_tile(c, c_ptr, acc, first, column, rows, n, BLOCK_M: tl.constexpr, BLO
 
 
 @tandem.jit
+def columns_of(b_ptr, n, k, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, B_TRANSPOSED: tl.constexpr):
+    if B_TRANSPOSED:
+        return tl.make_tensor_descriptor(b_ptr, shape=[n, k], strides=[k, 1], block_shape=[BLOCK_N, BLOCK_K])
+    return tl.make_tensor_descriptor(b_ptr, shape=[k, n], strides=[n, 1], block_shape=[BLOCK_K, BLOCK_N])
+
+
+@tandem.jit
+def add_product(x, b, column, inner, acc, B_TRANSPOSED: tl.constexpr):
+    if B_TRANSPOSED:
+        return tl.dot(x, b.load([column, inner]).T, acc, input_precision="ieee")
+    return tl.dot(x, b.load([inner, column]), acc, input_precision="ieee")
+
+
+@tandem.jit
 def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, pieces_ptr, brought_ptr, m, n, k, own_rows, shard_rows, pitch, gathered_rows,
-            slices, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, SLICE_STEPS: tl.constexpr,
-            GROUP: tl.constexpr, PIECES: tl.constexpr, PROGRAMS: tl.constexpr, BLOCKS: tl.constexpr, WHOLE_BLOCKS: tl.constexpr,
-            B_TRANSPOSED: tl.constexpr):
-    """BLOCKS: operands are read as blocks, for which rows must be whole numbers of 16 bytes. WHOLE_BLOCKS: no row block reaches
-    into the next shard, so C is stored as blocks too. `pieces`: room for the pieces of all tiles left over; `brought`: a zero for
-    each of these tiles, which is a zero again in the end."""
+            slices, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_N1: tl.constexpr, BLOCK_N2: tl.constexpr,
+            BLOCK_K: tl.constexpr, SLICE_STEPS: tl.constexpr, GROUP: tl.constexpr, PIECES: tl.constexpr, PROGRAMS: tl.constexpr,
+            BLOCKS: tl.constexpr, WHOLE_BLOCKS: tl.constexpr, B_TRANSPOSED: tl.constexpr):
+    """BLOCKS: operands are read as blocks, for which rows must be whole numbers of 16 bytes; without, and with PIECES, the tile is
+    BLOCK_N wide. WHOLE_BLOCKS: no row block reaches into the next shard, so C is stored as blocks too. `pieces`: room for the
+    pieces of all tiles left over; `brought`: a zero for each of these tiles, which is a zero again in the end."""
     rank = dl.rank()
     shards = tl.cdiv(m, shard_rows)
     blocks = tl.cdiv(shard_rows, BLOCK_M)
-    columns = tl.cdiv(n, BLOCK_N)
+    WIDTH: tl.constexpr = BLOCK_N + BLOCK_N1 + BLOCK_N2
+    columns = tl.cdiv(n, WIDTH)
     steps = tl.cdiv(k, BLOCK_K)
     tiles = shards * blocks * columns
     left = tiles % PROGRAMS if PIECES > 1 else 0
     whole = tiles - left
     c = None
+    c1 = None
+    c2 = None
     if BLOCKS:
         own = tl.make_tensor_descriptor(a_ptr, shape=[own_rows, k], strides=[k, 1], block_shape=[BLOCK_M, BLOCK_K])
         gathered = tl.make_tensor_descriptor(gathered_ptr, shape=[gathered_rows, k], strides=[k, 1], block_shape=[BLOCK_M, BLOCK_K])
-        if B_TRANSPOSED:
-            b = tl.make_tensor_descriptor(b_ptr, shape=[n, k], strides=[k, 1], block_shape=[BLOCK_N, BLOCK_K])
-        else:
-            b = tl.make_tensor_descriptor(b_ptr, shape=[k, n], strides=[n, 1], block_shape=[BLOCK_K, BLOCK_N])
+        b = columns_of(b_ptr, n, k, BLOCK_N, BLOCK_K, B_TRANSPOSED)
         c = tl.make_tensor_descriptor(c_ptr, shape=[m, n], strides=[n, 1], block_shape=[BLOCK_M, BLOCK_N])
+        if BLOCK_N1:
+            b1 = columns_of(b_ptr, n, k, BLOCK_N1, BLOCK_K, B_TRANSPOSED)
+            c1 = tl.make_tensor_descriptor(c_ptr, shape=[m, n], strides=[n, 1], block_shape=[BLOCK_M, BLOCK_N1])
+        if BLOCK_N2:
+            b2 = columns_of(b_ptr, n, k, BLOCK_N2, BLOCK_K, B_TRANSPOSED)
+            c2 = tl.make_tensor_descriptor(c_ptr, shape=[m, n], strides=[n, 1], block_shape=[BLOCK_M, BLOCK_N2])
     for item in tl.range(tl.program_id(0), whole + left * PIECES, PROGRAMS, flatten=True):
         tile = item
         begin = 0
@@ -74,9 +97,13 @@ def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, pieces_ptr, brought_pt
             begin = piece * steps // PIECES
             end = tl.where(item < whole, steps, (piece + 1) * steps // PIECES)
         shard, block, tile_n = locate(tile, rank, shards, blocks, columns, GROUP)
-        column = tile_n * BLOCK_N
+        column = tile_n * WIDTH
         row = block * BLOCK_M + tl.where(shard == rank, 0, shard * pitch)
         acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+        if BLOCK_N1:
+            acc1 = tl.zeros((BLOCK_M, BLOCK_N1), dtype=tl.float32)
+        if BLOCK_N2:
+            acc2 = tl.zeros((BLOCK_M, BLOCK_N2), dtype=tl.float32)
         in_block = tl.arange(0, BLOCK_M)
         n_range = column + tl.arange(0, BLOCK_N)
         rows = tl.minimum(m - shard * shard_rows, shard_rows) - block * BLOCK_M
@@ -86,10 +113,12 @@ def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, pieces_ptr, brought_pt
                 if (shard != rank) & ((step == begin) | (step % SLICE_STEPS == 0)):
                     token = dl.wait(ready_ptr + shard, 1, "sys", "acquire", waitValue=step // SLICE_STEPS + 1, compare="ge")
                     row = dl.consume_token(row, token)
-                if B_TRANSPOSED:
-                    acc = tl.dot(a.load([row, step * BLOCK_K]), b.load([column, step * BLOCK_K]).T, acc, input_precision="ieee")
-                else:
-                    acc = tl.dot(a.load([row, step * BLOCK_K]), b.load([step * BLOCK_K, column]), acc, input_precision="ieee")
+                x = a.load([row, step * BLOCK_K])
+                acc = add_product(x, b, column, step * BLOCK_K, acc, B_TRANSPOSED)
+                if BLOCK_N1:
+                    acc1 = add_product(x, b1, column + BLOCK_N, step * BLOCK_K, acc1, B_TRANSPOSED)
+                if BLOCK_N2:
+                    acc2 = add_product(x, b2, column + BLOCK_N + BLOCK_N1, step * BLOCK_K, acc2, B_TRANSPOSED)
         else:
             source = a_ptr if shard == rank else gathered_ptr
             if shard != rank:
@@ -126,6 +155,10 @@ def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, pieces_ptr, brought_pt
                     store_tile(c, c_ptr, total, first, column, rows, n, BLOCK_M, BLOCK_N, BLOCKS and WHOLE_BLOCKS)
         else:
             store_tile(c, c_ptr, acc, first, column, rows, n, BLOCK_M, BLOCK_N, BLOCKS and WHOLE_BLOCKS)
+            if BLOCK_N1:
+                store_tile(c1, c_ptr, acc1, first, column + BLOCK_N, rows, n, BLOCK_M, BLOCK_N1, BLOCKS and WHOLE_BLOCKS)
+            if BLOCK_N2:
+                store_tile(c2, c_ptr, acc2, first, column + BLOCK_N + BLOCK_N1, rows, n, BLOCK_M, BLOCK_N2, BLOCKS and WHOLE_BLOCKS)
 
 
 @tandem.jit

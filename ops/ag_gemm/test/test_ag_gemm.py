@@ -99,6 +99,15 @@ def test_slices(slices, ranks, m):
     run(ranks, m, 48, 72, "fp16", seed=m + slices, block_m=16, block_n=16, block_k=16, programs=5, group=2, slices=slices)
 
 
+@pytest.mark.parametrize("m, n, k", [(70, 96, 72), (257, 67, 97), (257, 200, 40), (5, 16, 8)])
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("block_n", [48, 80, 112])
+@pytest.mark.parametrize("b_transposed", [False, True])
+def test_widths_that_are_no_power_of_two(b_transposed, block_n, ranks, m, n, k):
+    """Also where the last tile's last parts are outside, and by pointers, which take the largest part alone."""
+    run(ranks, m, n, k, "fp32", seed=m, block_m=16, block_n=block_n, block_k=16, programs=7, group=2, b_transposed=b_transposed)
+
+
 @pytest.mark.parametrize("m, n, k", [(70, 48, 72), (257, 67, 97), (5, 16, 8)])
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 @pytest.mark.parametrize("pieces", [1, 2, 3, 8])
@@ -239,6 +248,9 @@ def test_wrong_output_shape():
     ((8, 8, 8, "i32"), {}, "i32"), ((8, 8, 8, "float7"), {}, "float7"),
     ((8, 8, 8, "fp32"), {"block_m": 24}, "`block_m` is 24"), ((8, 8, 8, "fp32"), {"programs": 0}, "`programs` is 0"),
     ((8, 8, 8, "fp32"), {"blockm": 16}, "`blockm`"),
+    ((8, 8, 8, "fp32"), {"block_n": 40}, "`block_n` is 40, a sum of up to 3 powers of two from 16 is needed"),
+    ((8, 8, 8, "fp32"), {"block_n": 240}, "`block_n` is 240, a sum of up to 3"),
+    ((8, 8, 8, "fp32"), {"block_n": 48, "pieces": 2}, "`pieces` is 2, but tiles are cut only where `block_n` is a power of two, which 48"),
 ])
 def test_wrong_operators(sizes, config, message):
     failing(message, lambda team: AllGatherGemm(team, *sizes, **config))

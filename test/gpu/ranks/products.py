@@ -143,6 +143,8 @@ def _checks():
         yield f"gemm_rs.{title}_pointers", calls(Scattered, [300, 7], 131, 67, "fp16", **way)
         yield f"gemm_rs.{title}_many_calls", calls(Scattered, [512, 256] * 50, 256, 256, "bf16", True, **way)
         yield f"gemm_rs.{title}_replays", replays(Scattered, 1024, 512, 256, **way)
+    yield "ag_gemm.columns", calls(Gathered, [2048, 1000], 896, 512, "bf16", True, block_n=224)
+    yield "ag_gemm.columns_rows_of_b", calls(Gathered, [2048, 1000], 896, 512, "bf16", block_n=224)
     yield "ag_gemm.slices", calls(Gathered, [2048, 1000], 512, 512, "bf16", True, slices=4)
 
 

@@ -31,10 +31,9 @@ ops::GemmConfig parseConfig(const char* text) {
   ops::GemmConfig c;
   int transposed = 0;
   const std::map<std::string, int*> members = {
-      {"block_m", &c.blockM},    {"block_n", &c.blockN},     {"block_k", &c.blockK},
-      {"programs", &c.programs}, {"num_warps", &c.numWarps}, {"num_stages", &c.numStages},
-      {"group", &c.group},       {"slices", &c.slices},      {"pieces", &c.pieces},
-      {"lag", &c.lag},           {"chunks", &c.chunks},      {"b_transposed", &transposed}};
+      {"block_m", &c.blockM},     {"block_n", &c.blockN},       {"block_k", &c.blockK},       {"programs", &c.programs},
+      {"num_warps", &c.numWarps}, {"num_stages", &c.numStages}, {"group", &c.group},          {"slices", &c.slices},
+      {"pieces", &c.pieces},      {"chunks", &c.chunks},        {"b_transposed", &transposed}};
   const json options = json::parse(&required(text, "config"));
   for (auto& [key, value] : options.items()) {
     if (key == "copies") {
@@ -47,7 +46,7 @@ ops::GemmConfig parseConfig(const char* text) {
     if (!value.is_number_integer() && !(isFlag && value.is_boolean()))
       throw Error("option `" + key + "` is " + value.dump() + ", an integer is needed");
     *member->second = value.is_boolean() ? int(value.get<bool>()) : clamped(value);
-    int least = member->second == &c.lag ? 0 : 1;
+    int least = member->second == &c.chunks ? 0 : 1;
     if (!isFlag && *member->second < least)
       throw Error("option `" + key + "` is " + value.dump() + ", at least " + std::to_string(least) + " is needed");
   }
@@ -59,8 +58,7 @@ json jsonOf(const ops::GemmConfig& c) {
   json out = {{"block_m", c.blockM},     {"block_n", c.blockN},       {"block_k", c.blockK}, {"programs", c.programs},
               {"num_warps", c.numWarps}, {"num_stages", c.numStages}, {"group", c.group}};
   if (c.slices) out["slices"] = c.slices;
-  if (c.lag >= 0) out["lag"] = c.lag;
-  if (c.chunks) out["chunks"] = c.chunks;
+  if (c.chunks >= 0) out["chunks"] = c.chunks;
   if (c.pieces) out["pieces"] = c.pieces;
   if (!c.copies.empty()) out["copies"] = c.copies;
   return out;

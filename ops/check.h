@@ -14,8 +14,8 @@ void checkShape(const char* op, const char* name, const Tensor& t, int64_t rows,
 void checkDType(const char* op, const char* what, const Tensor& t, DType dtype);
 // The width of a tile of AllGather + GEMM is a sum of so many powers of two.
 constexpr int kWidthParts = 3;
-// Sizes positive, element type one that is multiplied, tile sizes powers of two (but for the width), nothing negative, nothing given that `op` ("ag_gemm",
-// "gemm_rs", "gemm_ar") does not take.
+// Sizes positive, element type one that is multiplied, tile sizes powers of two (but for the width), nothing negative, nothing given that
+// `op` ("ag_gemm", "gemm_rs", "gemm_ar") does not take.
 void checkOperator(const char* op, int64_t maxM, int64_t n, int64_t k, DType dtype, const GemmConfig& config,
                    int widthParts = 1);
 void checkRows(const char* op, int64_t m, int64_t maxM);

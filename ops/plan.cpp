@@ -20,15 +20,11 @@ constexpr Tile kByPointers = {64, 64, 32, 4, 3, 1};  // no copies of blocks, or 
 constexpr std::array<Tile, 4> kByBlocks = {
     {{128, 256, 64, 8, 4, 1}, {128, 128, 64, 8, 5, .92}, {64, 128, 128, 4, 4, .6}, {64, 64, 128, 4, 6, .42}}};
 // Of GemmOp::AllGather also. Where B is not transposed their products do not share an instruction.
-constexpr std::array<Tile, 2> kUneven = {{{128, 224, 64, 8, 4, 1}, {128, 192, 64, 8, 5, 1}}};
-constexpr double kSeparateProducts = .95;
+constexpr Tile kUneven = {128, 224, 64, 8, 4, 1};
+constexpr double kSeparateProducts = .92;
 
-constexpr int kSimulatedPrograms = 32;
+constexpr int kSimulatedPrograms = 32, kSimulatedChunks = 3;
 constexpr int kGroup = 8;
-// Where parts take this share of the product's time on the link, it must have no pauses: owners take turns.
-constexpr double kBusyLink = .6;
-// What the model does not see of the order of owners: neighbouring tiles share what they read, or a link without pauses.
-constexpr double kOtherOrder = 1.15;
 constexpr int kSlices = 12;
 // Copies of narrower columns, in bytes, are much slower.
 constexpr int64_t kColumns = 2048;
@@ -49,7 +45,7 @@ std::vector<Tile> tilesFor(GemmOp op, DType dtype, const GemmPlace& place) {
   if (place.target == "sim") return {kSimulated};
   if (!place.blocks) return {kByPointers};
   std::vector<Tile> tiles(kByBlocks.begin(), kByBlocks.end());
-  if (op == GemmOp::AllGather) tiles.insert(tiles.end(), kUneven.begin(), kUneven.end());
+  if (op == GemmOp::AllGather) tiles.push_back(kUneven);
   for (Tile& tile : tiles) tile.k = int(tile.k * 2 / byteSize(dtype));
   return tiles;
 }
@@ -77,9 +73,7 @@ double rateOf(const GemmConfig& config) {
   auto intensity = [](int m, int n) { return double(m) * n / (m + n); };
   for (const Tile& tile : kByBlocks)
     if (tile.m == config.blockM && tile.n == config.blockN) return tile.rate;
-  for (const Tile& tile : kUneven)
-    if (tile.m == config.blockM && tile.n == config.blockN)
-      return tile.rate * (config.bTransposed ? 1 : kSeparateProducts);
+  if (kUneven.m == config.blockM && kUneven.n == config.blockN) return config.bTransposed ? 1 : kSeparateProducts;
   return std::min(1.0, intensity(config.blockM, config.blockN) / intensity(kByBlocks[0].m, kByBlocks[0].n));
 }
 
@@ -211,36 +205,12 @@ size_t copiesOf(const Slices& slices) {
   return count;
 }
 
-bool loadsLink(const GemmSizes& sizes, const Machine& machine) {
-  int64_t parts = shardRows(sizes.m, sizes.ranks) * (sizes.ranks - 1) * sizes.n;
-  double bytes = double(parts * std::max<int64_t>(2, byteSize(sizes.dtype)));
-  double operations = 2.0 * double(sizes.m) * double(sizes.n) * double(sizes.k);
-  return bytes / machine.copyBytes > kBusyLink * operations / machine.operations(sizes.dtype);
-}
-
-// How parts travel, and where own tiles stand.
-struct Order {
-  int chunks, lag;
-  double doubt = 1;  // what the model does not see
-};
-
-std::vector<Order> ordersFor(GemmOp op, const GemmConfig& config, const GemmSizes& sizes, const GemmPlace& place,
-                             const Machine& machine) {
-  if (op == GemmOp::AllGather || config.lag >= 0) return {{config.chunks, config.lag}};
-  if (sizes.ranks == 1) return {{0, 0}};
-  std::vector<int> numbers = {2, 3, 4, 6, 8};
-  if (place.target == "sim") numbers = {3};
-  if (config.chunks) numbers = {config.chunks};
-  std::vector<Order> orders;
-  for (int chunks : numbers) {
-    orders.push_back({chunks, 0});
-    if (chunks > 2) orders.push_back({chunks, int(2 * cdiv(tilesOfShard(sizes, config), chunks))});
-  }
-  if (config.chunks) return orders;
-  bool isBusy = loadsLink(sizes, machine);
-  orders.push_back({0, 0, isBusy ? kOtherOrder : 1});
-  orders.push_back({0, std::max(config.programs / sizes.ranks, 1), isBusy ? 1 : kOtherOrder});
-  return orders;
+// In how many copies parts travel, 0: programs store them.
+std::vector<int> waysToSend(GemmOp op, const GemmConfig& config, const GemmSizes& sizes, const GemmPlace& place) {
+  if (op == GemmOp::AllGather || config.chunks >= 0) return {config.chunks};
+  if (sizes.ranks == 1) return {0};
+  if (place.target == "sim") return {kSimulatedChunks, 0};
+  return {4, 2, 8, 0};
 }
 
 std::vector<GemmChoice> inOrder(std::vector<GemmChoice> choices, bool keepsFirst) {
@@ -254,11 +224,6 @@ std::vector<GemmChoice> inOrder(std::vector<GemmChoice> choices, bool keepsFirst
 }
 
 }  // namespace
-
-TurnOrder orderOf(const GemmConfig& config, int64_t tiles) {
-  int64_t turn = config.chunks ? cdiv(tiles, config.chunks) : config.lag > 0 ? 1 : tiles;
-  return {turn, config.lag > 0 ? std::max<int64_t>(config.lag, turn) : tiles};
-}
 
 bool copiesBlocks(const std::vector<Tensor>& tensors, DType operands, bool bTransposed, const std::string& target) {
   bool fits = std::all_of(tensors.begin(), tensors.end(), [](const Tensor& t) {
@@ -278,25 +243,23 @@ std::vector<GemmChoice> choices(GemmOp op, const GemmConfig& given, const GemmSi
     GemmConfig config = filled(given, tile, place);
     if (std::find(seen.begin(), seen.end(), std::pair(config.blockM, config.blockN)) != seen.end()) continue;
     seen.emplace_back(config.blockM, config.blockN);
-    std::vector<Order> orders = ordersFor(op, config, sizes, place, machine);
     size_t sliced = tileCount(sizes, config) > kTilesWorthSlicing ? 1 : all.size();
     std::vector<int> cuts = waysToCut(op, config, sizes, place);
-    auto consider = [&](const Order& order, const Slices& way, int pieces) {
+    auto consider = [&](int chunks, const Slices& way, int pieces) {
       GemmChoice& choice = out.emplace_back(config, way);
-      choice.config.lag = order.lag;
-      choice.config.chunks = order.chunks;
+      choice.config.chunks = chunks;
       choice.config.pieces = pieces;
-      choice.microseconds = predicted(op, sizes, choice, rateOf(config), place.residentPrograms, machine) * order.doubt;
+      choice.microseconds = predicted(op, sizes, choice, rateOf(config), place.residentPrograms, machine);
     };
-    for (const Order& order : orders) {
+    for (int chunks : waysToSend(op, config, sizes, place)) {
       size_t first = out.size();
-      for (size_t i = 0; i < sliced; ++i) consider(order, all[i], cuts.front());
+      for (size_t i = 0; i < sliced; ++i) consider(chunks, all[i], cuts.front());
       std::vector<GemmChoice> best(out.begin() + int64_t(first), out.end());
       std::sort(best.begin(), best.end(),
                 [](const GemmChoice& a, const GemmChoice& b) { return a.microseconds < b.microseconds; });
       best.resize(std::min(best.size(), kWaysWorthCutting));
       for (const GemmChoice& way : best)
-        for (size_t i = 1; i < cuts.size(); ++i) consider(order, way.slices, cuts[i]);
+        for (size_t i = 1; i < cuts.size(); ++i) consider(chunks, way.slices, cuts[i]);
     }
   }
   return inOrder(std::move(out), place.target == "sim");

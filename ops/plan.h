@@ -3,6 +3,7 @@
 #include "ops/cdiv.h"
 #include "ops/machine.h"
 #include "tandem/ops.h"
+#include <algorithm>
 #include <string>
 
 namespace tandem::ops {
@@ -44,12 +45,8 @@ struct GemmChoice {
   double microseconds = 0;  // by the model
 };
 
-// Of a resolved GemmOp::ReduceScatter with `tiles` in a shard: by how many tiles peers take turns, and how many of a shard's own tiles
-// are behind: at least as many, or a program could wait for its own later tile.
-struct TurnOrder {
-  int64_t turn, lag;
-};
-TurnOrder orderOf(const GemmConfig& config, int64_t tiles);
+// Of a resolved GemmOp::ReduceScatter with `tiles` in a shard: by how many tiles peers take turns.
+inline int64_t turnOf(const GemmConfig& config, int64_t tiles) { return cdiv(tiles, std::max(config.chunks, 1)); }
 
 // Everything worth considering, with what `given` leaves open filled in: the quickest by the model first. The same on all ranks for
 // the same sizes and machine; count and width of slices also where ranks differ in copying blocks. Simulated ranks take a first one

@@ -19,8 +19,8 @@ int callsFor(double microseconds, double wanted) {
 
 bool isSame(const GemmConfig& a, const GemmConfig& b) {
   return a.blockM == b.blockM && a.blockN == b.blockN && a.blockK == b.blockK && a.programs == b.programs &&
-         a.numWarps == b.numWarps && a.numStages == b.numStages && a.lag == b.lag && a.chunks == b.chunks &&
-         a.slices == b.slices && a.pieces == b.pieces;
+         a.numWarps == b.numWarps && a.numStages == b.numStages && a.chunks == b.chunks && a.slices == b.slices &&
+         a.pieces == b.pieces;
 }
 
 GemmConfig withCopies(const GemmChoice& choice) {

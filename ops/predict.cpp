@@ -110,27 +110,19 @@ struct Place {
 };
 
 // As the kernel's `locate`.
-Place placeOf(int64_t tile, const Tiles& tiles, TurnOrder order) {
-  int64_t ranks = tiles.shards, peers = ranks - 1, lag = std::min(order.lag, tiles.ofShard);
-  int64_t behind = tile - peers * lag, mixed = ranks * (tiles.ofShard - lag), group = behind / ranks;
-  if (behind >= mixed) return {peers, behind - mixed + tiles.ofShard - lag};
-  int64_t other = tile;
-  if (behind >= 0) {
-    int64_t ownAt = group * ranks / tiles.programs % ranks, at = behind % ranks;
-    if (at == ownAt) return {peers, group};
-    other = peers * (lag + group) + at - (at > ownAt);
-  }
-  int64_t whole = tiles.ofShard / order.turn * order.turn, first = other < peers * whole ? 0 : whole;
-  int64_t size = first ? tiles.ofShard - whole : order.turn;
-  other -= peers * first;
+Place placeOf(int64_t tile, const Tiles& tiles, int64_t turn) {
+  int64_t peers = tiles.shards - 1;
+  if (tile >= peers * tiles.ofShard) return {peers, tile - peers * tiles.ofShard};
+  int64_t whole = tiles.ofShard / turn * turn, first = tile < peers * whole ? 0 : whole;
+  int64_t size = first ? tiles.ofShard - whole : turn, other = tile - peers * first;
   return {other % (peers * size) / size, first + other / (peers * size) * size + other % size};
 }
 
 // Parts go through the link one after the other: each when its program has stored it, which holds one that waits for it, or all of a
 // turn when the last one has been brought. All ranks do the same, so what a peer sends is there when what this one sends has got there.
 double reduceScatter(const GemmSizes& sizes, const GemmChoice& choice, const Tiles& tiles, const Machine& machine) {
-  bool copied = choice.config.chunks;
-  TurnOrder order = orderOf(choice.config, tiles.ofShard);
+  bool copied = choice.config.chunks > 0;
+  int64_t turn = turnOf(choice.config, tiles.ofShard);
   double begin = kFill + machine.launchUs, end = begin, link = 0, brought = 0;
   double bytes = double(choice.config.blockM) * choice.config.blockN * (sizes.dtype == DType::Float32 ? 4 : 2);
   double add = double(tiles.shards - 1) * bytes / kAddBytes, flight = machine.roundTripUs / 2 + kPartFence;
@@ -138,20 +130,20 @@ double reduceScatter(const GemmSizes& sizes, const GemmChoice& choice, const Til
   std::vector<double> there(size_t(tiles.ofShard), 0.0);
   for (int64_t tile = 0; tile < tiles.count(); ++tile) {
     size_t program = size_t(tile % tiles.programs);
-    Place place = placeOf(tile, tiles, order);
+    Place place = placeOf(tile, tiles, turn);
     double now = free[program] + tiles.microseconds(tile) / (copied ? kRateBesideCopies : 1);
-    int64_t turn = place.local / order.turn * order.turn, count = std::min(order.turn, tiles.ofShard - turn);
+    int64_t first = place.local / turn * turn, count = std::min(turn, tiles.ofShard - first);
     if (place.nth + 1 == tiles.shards) {
-      now = std::max(now, there[size_t(copied ? turn : place.local)]) + add;
+      now = std::max(now, there[size_t(copied ? first : place.local)]) + add;
     } else if (!copied) {
       now = std::max(now, held[program]);
       link = held[program] = std::max(link, now) + bytes / (machine.storeBytes * kStoresBesideProducts);
       there[size_t(place.local)] = std::max(there[size_t(place.local)], link + flight);
     } else {
-      brought = place.local == turn ? now : std::max(brought, now);
-      if (place.local + 1 == turn + count) {
+      brought = place.local == first ? now : std::max(brought, now);
+      if (place.local + 1 == first + count) {
         link = std::max(link, brought + kPartFence) + machine.copyUs + double(count) * bytes / machine.copyBytes;
-        there[size_t(turn)] = link + machine.roundTripUs / 2;
+        there[size_t(first)] = link + machine.roundTripUs / 2;
       }
     }
     free[program] = now;

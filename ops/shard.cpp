@@ -40,8 +40,7 @@ void checkTaken(const char* op, const GemmConfig& given) {
                             {"slices", "ag_gemm", given.slices != 0},
                             {"copies", "ag_gemm", !given.copies.empty()},
                             {"pieces", "ag_gemm", given.pieces != 0},
-                            {"lag", "gemm_rs", given.lag >= 0},
-                            {"chunks", "gemm_rs", given.chunks != 0},
+                            {"chunks", "gemm_rs", given.chunks >= 0},
                             {"splits", "gemm_ar"},
                             {"one_shot_bytes", "gemm_ar"},
                             {"words_bytes", "gemm_ar"}};
@@ -114,8 +113,8 @@ void checkOperator(const char* op, int64_t maxM, int64_t n, int64_t k, DType dty
   if (config.pieces > kMostPieces)
     throw Error(std::string("`") + op + "`: `pieces` is " + std::to_string(config.pieces) + ", 1 to " +
                 std::to_string(kMostPieces) + " are possible");
-  if (config.chunks < 0 || config.chunks > kMostChunks)
-    throw Error(std::string("`") + op + "`: `chunks` is " + std::to_string(config.chunks) + ", 1 to " +
+  if (config.chunks > kMostChunks)
+    throw Error(std::string("`") + op + "`: `chunks` is " + std::to_string(config.chunks) + ", 0 to " +
                 std::to_string(kMostChunks) + " are possible");
 }
 

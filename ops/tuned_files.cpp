@@ -54,7 +54,6 @@ std::string contentOf(const fs::path& place, size_t most) {
 std::string textOf(const TunedChoice& choice) {
   json out = {{"m", choice.m}, {"blocks", choice.blocks}, {"measured", choice.measured}, {"untuned", choice.untuned}};
   for (const Member& m : kMembers) out["config"][m.name] = choice.config.*m.value;
-  out["config"]["lag"] = choice.config.lag;
   out["config"]["copies"] = choice.config.copies;
   return out.dump();
 }
@@ -64,7 +63,6 @@ TunedChoice tunedFromText(const std::string& text) {
   TunedChoice choice{wholeNumber<int64_t>(in.at("m")), in.at("blocks"), {}, in.at("measured"), in.at("untuned")};
   const json& config = in.at("config");
   for (const Member& m : kMembers) choice.config.*m.value = wholeNumber<int>(config.at(m.name));
-  choice.config.lag = wholeNumber<int>(config.at("lag"));
   for (const json& peer : config.at("copies"))
     for (choice.config.copies.emplace_back(); const json& count : peer)
       choice.config.copies.back().push_back(wholeNumber<int>(count));
@@ -78,8 +76,7 @@ TunedFiles::TunedFiles(GemmOp op, const GemmSizes& sizes, const GemmConfig& give
   name += "-n" + std::to_string(sizes.n) + "-k" + std::to_string(sizes.k) + "-" + std::to_string(sizes.ranks) +
           "ranks-" + tandem::name(sizes.dtype) + (given.bTransposed ? "-bt" : "");
   for (const Member& m : kMembers)
-    if (given.*m.value) name += std::string("-") + m.name + std::to_string(given.*m.value);
-  if (given.lag >= 0) name += "-lag" + std::to_string(given.lag);
+    if (given.*m.value != GemmConfig().*m.value) name += std::string("-") + m.name + std::to_string(given.*m.value);
   if (!given.copies.empty()) name += "-copies" + nameOf(json(given.copies).dump());
   folder_ = fs::path(cache) / "tuned" / (nameOf(gpu) + "-" + nameOf(compiler::buildId())) / name;
 }

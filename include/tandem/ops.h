@@ -16,14 +16,12 @@ struct GemmConfig {
   int blockM = 0, blockN = 0, blockK = 0;
   int programs = 0;  // at most; never more than a rank has resident at once
   int numWarps = 0, numStages = 0;
-  int group = 0;             // row blocks whose tiles follow one another, as they read the same columns (not GemmAllReduce)
-  int slices = 0;            // of K, in which a shard travels (AllGatherGemm)
-  int pieces = 0;            // of K, into which tiles left over for the last round are cut (AllGatherGemm)
+  int group = 0;   // row blocks whose tiles follow one another, as they read the same columns (not GemmAllReduce)
+  int slices = 0;  // of K, in which a shard travels (AllGatherGemm)
+  int pieces = 0;  // of K, into which tiles left over for the last round are cut (AllGatherGemm)
   bool bTransposed = false;  // b is [n, k]
-  // GemmReduceScatter: in how many copies parts travel to each peer; 0 beside a `lag`: programs store them there.
-  int chunks = 0;
-  // GemmReduceScatter: own tiles take turns with the peers', so many tiles of a shard behind; 0: they come last; -1: its choice.
-  int lag = -1;
+  int chunks =
+      -1;  // GemmReduceScatter: in how many copies parts travel to each peer; 0: programs store them there; -1: its choice
   std::vector<std::vector<int>> copies = {};  // AllGatherGemm: how many slices each copy to the d-th peer takes
 };
 

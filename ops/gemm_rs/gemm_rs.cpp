@@ -86,8 +86,8 @@ void GemmReduceScatter::run(const Tensor& a, const Tensor& b, const Tensor& out,
   int64_t rows = rowsOfRank(m, team_.size(), team_.rank());
   bool outBlocks = blocks && rows > 0 && copiesBlocks({out}, dtype_, config_.bTransposed, team_.target());
   int64_t tiles = cdiv(shardRows(m, team_.size()), config.blockM) * cdiv(n_, config.blockN);
-  bool copied = config.chunks && team_.size() > 1;
-  auto [turn, lag] = orderOf(config, tiles);
+  bool copied = config.chunks > 0 && team_.size() > 1;
+  int64_t turn = turnOf(config, tiles);
   Tensor firstParts = copied ? outgoing_ : team_.peer(parts_, 0);
   int64_t elements = parts_.shape[0] * parts_.shape[1];
   int64_t stride = !copied && team_.size() > 1
@@ -99,36 +99,19 @@ void GemmReduceScatter::run(const Tensor& a, const Tensor& b, const Tensor& out,
                       .stream = stream,
                       .numStages = config.numStages,
                       .cooperative = team_.size() > 1};
-  team_.launch(kernel(), launch,
-               {a,
-                b,
-                out,
-                parts_,
-                firstParts,
-                copied ? arrived_ : ready_,
-                brought_,
-                begun_,
-                epoch_,
-                done_,
-                m,
-                n_,
-                k_,
-                shardRows(m, team_.size()),
-                rows,
-                turn,
-                lag,
-                int64_t(copied ? 1 : team_.size()),
-                elements / config.blockN,
-                stride},
-               {{"BLOCK_M", int64_t(config.blockM)},
-                {"BLOCK_N", int64_t(config.blockN)},
-                {"BLOCK_K", int64_t(config.blockK)},
-                {"GROUP", int64_t(config.group)},
-                {"COPIED", copied},
-                {"PROGRAMS", int64_t(config.programs)},
-                {"BLOCKS", blocks},
-                {"OUT_BLOCKS", outBlocks},
-                {"B_TRANSPOSED", config.bTransposed}});
+  team_.launch(
+      kernel(), launch,
+      {a, b, out, parts_, firstParts, copied ? arrived_ : ready_, brought_, begun_, epoch_, done_, m, n_, k_,
+       shardRows(m, team_.size()), rows, turn, int64_t(copied ? 1 : team_.size()), elements / config.blockN, stride},
+      {{"BLOCK_M", int64_t(config.blockM)},
+       {"BLOCK_N", int64_t(config.blockN)},
+       {"BLOCK_K", int64_t(config.blockK)},
+       {"GROUP", int64_t(config.group)},
+       {"COPIED", copied},
+       {"PROGRAMS", int64_t(config.programs)},
+       {"BLOCKS", blocks},
+       {"OUT_BLOCKS", outBlocks},
+       {"B_TRANSPOSED", config.bTransposed}});
   if (!copied) return;
   push(tiles, turn, uint64_t(config.blockM) * config.blockN * byteSize(parts_.dtype));
   team_.waitEvent(team_.recordEvent(pushStream_), stream);

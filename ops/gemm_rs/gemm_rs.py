@@ -22,28 +22,19 @@ import tandem.language as tl
 
 
 @tandem.jit
-def locate(tile, ranks, shard_tiles, turn, lag, PROGRAMS: tl.constexpr):
-    """The owner of the tile-th tile, as the nth rank after this one, the last being this one, and the tile's number in its shard.
-    Peers take turns by `turn` tiles. Of every `ranks` tiles one is an own one, `lag` tiles of a shard behind the others, at least
-    `turn`; each round of the programs has it elsewhere, so that each program has own ones."""
+def locate(tile, ranks, shard_tiles, turn):
+    """The owner of the tile-th tile, as the nth rank after this one, and the tile's number in its shard. Peers take turns by `turn`
+    tiles; this rank is the last one."""
     peers = ranks - 1
-    lag = tl.minimum(lag, shard_tiles)
-    behind = tile - peers * lag
-    mixed = ranks * (shard_tiles - lag)
-    group = behind // ranks
-    own_at = group * ranks // PROGRAMS % ranks
-    at = behind % ranks
-    is_own = (behind >= mixed) | ((behind >= 0) & (at == own_at))
-    own = tl.where(behind >= mixed, behind - mixed + shard_tiles - lag, group)
-    other = tl.where(behind < 0, tile, peers * (lag + group) + at - tl.where(at > own_at, 1, 0))
+    own = tile - peers * shard_tiles
     whole = shard_tiles // turn * turn  # of a shard, in whole turns
-    is_whole = other < peers * whole
+    is_whole = tile < peers * whole
     size = tl.where(is_whole, turn, tl.maximum(shard_tiles - whole, 1))
     first = tl.where(is_whole, 0, whole)
-    other -= peers * first
+    other = tile - peers * first
     round_tiles = tl.maximum(peers * size, 1)
-    nth = tl.where(is_own, peers, other % round_tiles // size)
-    return nth, tl.where(is_own, own, first + other // round_tiles * size + other % size)
+    nth = tl.where(own < 0, other % round_tiles // size, peers)
+    return nth, tl.where(own < 0, first + other // round_tiles * size + other % size, own)
 
 
 @tandem.jit
@@ -67,7 +58,7 @@ def packed(tile, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
 
 @tandem.jit
 def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, first_parts_ptr, ready_ptr, brought_ptr, begun_ptr, epoch_ptr, done_ptr, m, n, k,
-            shard_rows, own_rows, turn, lag, rank_count, parts_rows, rank_stride,
+            shard_rows, own_rows, turn, rank_count, parts_rows, rank_stride,
             BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr, COPIED: tl.constexpr,
             PROGRAMS: tl.constexpr, BLOCKS: tl.constexpr, OUT_BLOCKS: tl.constexpr, B_TRANSPOSED: tl.constexpr):
     """BLOCKS, OUT_BLOCKS: operands are read and the result is written as blocks, for which rows must be whole numbers of 16 bytes.
@@ -99,7 +90,7 @@ def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, first_parts_ptr, ready_ptr, brough
     if OUT_BLOCKS:
         out = tl.make_tensor_descriptor(out_ptr, shape=[own_rows, n], strides=[n, 1], block_shape=[BLOCK_M, BLOCK_N])
     for tile in tl.range(tl.program_id(0), ranks * shard_tiles, PROGRAMS, flatten=True):
-        nth, local = locate(tile, ranks, shard_tiles, turn, lag, PROGRAMS)
+        nth, local = locate(tile, ranks, shard_tiles, turn)
         owner = (rank + 1 + nth) % ranks
         block, tile_n = place_in_shard(local, shard_blocks, columns, GROUP)
         first = owner * shard_rows + block * BLOCK_M

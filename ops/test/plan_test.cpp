@@ -59,12 +59,12 @@ TEST(GemmPlan, WhatAnOperatorDoesNotTakeIsRefused) {
   const std::string tiles = "`block_m`, `block_n`, `block_k`, `programs`, `num_warps`, `num_stages`, `b_transposed`, ";
   EXPECT_EQ(refused("gemm_ar", {.group = 4}),
             "`gemm_ar` does not take `group`; it takes " + tiles + "`splits`, `one_shot_bytes`, `words_bytes`");
-  EXPECT_EQ(refused("ag_gemm", {.lag = 0}),
-            "`ag_gemm` does not take `lag`; it takes " + tiles + "`group`, `slices`, `copies`, `pieces`");
+  EXPECT_EQ(refused("ag_gemm", {.chunks = 0}),
+            "`ag_gemm` does not take `chunks`; it takes " + tiles + "`group`, `slices`, `copies`, `pieces`");
   EXPECT_EQ(refused("gemm_rs", {.copies = {{1}}}),
-            "`gemm_rs` does not take `copies`; it takes " + tiles + "`group`, `lag`, `chunks`");
+            "`gemm_rs` does not take `copies`; it takes " + tiles + "`group`, `chunks`");
   EXPECT_EQ(refused("ag_gemm", {.group = 4, .slices = 2, .pieces = 2, .copies = {{1, 1}}}), "");
-  EXPECT_EQ(refused("gemm_rs", {.group = 4, .lag = 0}), "");
+  EXPECT_EQ(refused("gemm_rs", {.group = 4, .chunks = 0}), "");
 }
 
 TEST(GemmPlan, SimulatedRanksTakeSmallTiles) {
@@ -161,22 +161,14 @@ TEST(Choices, PartsOfFewRowsAreStoredByProgramsAndOthersCopied) {
     return choices(GemmOp::ReduceScatter, given, sizes, kGpu, {}).front().config;
   };
   EXPECT_GT(first({8192, 4096, 3072, 4, DType::BFloat16}).chunks, 0);
-  EXPECT_EQ(first({8192, 4096, 3072, 4, DType::BFloat16}, {.lag = 0}).chunks, 0);
+  EXPECT_EQ(first({8192, 4096, 3072, 4, DType::BFloat16}, {.chunks = 0}).chunks, 0);
   EXPECT_EQ(first({64, 7168, 2048, 4, DType::BFloat16}).chunks, 0);
   EXPECT_EQ(first({64, 7168, 2048, 4, DType::BFloat16}, {.chunks = 2}).chunks, 2);
-  GemmConfig both = first({8192, 4096, 3072, 4, DType::BFloat16}, {.chunks = 5, .lag = 70});
-  EXPECT_TRUE(both.chunks == 5 && both.lag == 70);
 }
 
-TEST(TurnOrder, NoProgramWaitsForALaterTile) {
-  GemmConfig copied{.chunks = 3, .lag = 1}, last{.chunks = 3, .lag = 0}, stored{.lag = 7}, byOwner{.lag = 0};
-  EXPECT_EQ(orderOf(copied, 100).turn, 34);
-  EXPECT_EQ(orderOf(copied, 100).lag, 34);
-  EXPECT_EQ(orderOf(last, 100).lag, 100);
-  EXPECT_EQ(orderOf(stored, 100).turn, 1);
-  EXPECT_EQ(orderOf(stored, 100).lag, 7);
-  EXPECT_EQ(orderOf(byOwner, 100).turn, 100);
-  EXPECT_EQ(orderOf(byOwner, 100).lag, 100);
+TEST(Turns, AreCopiesOrWholeShards) {
+  EXPECT_EQ(turnOf({.chunks = 3}, 100), 34);
+  EXPECT_EQ(turnOf({.chunks = 0}, 100), 100);
 }
 
 TEST(Choices, MayBeGivenToAnotherOperator) {

@@ -65,7 +65,6 @@ TEST(Prediction, ASlowLinkIsWhatReduceScatterTakes) {
 GemmChoice copied(int chunks) {
   GemmChoice out = choice(128, 256);
   out.config.chunks = chunks;
-  out.config.lag = 0;
   return out;
 }
 

@@ -13,7 +13,7 @@ from tandem.ops import GemmReduceScatter, rows_of_rank
 TOLERANCE = {"fp32": 2e-6, "fp16": 1e-3, "bf16": 8e-3, "fp8e4nv": 8e-3, "fp8e5": 8e-3}  # fp8: results are bf16
 
 
-WAYS = [{"lag": 0}, {"lag": 2}, {"chunks": 1}, {"chunks": 3}, {"chunks": 4, "lag": 1}]
+WAYS = [{"chunks": 0}, {"chunks": 1}, {"chunks": 3}]
 
 
 def inputs(ranks, m, n, k, dtype, seed=0):
@@ -63,10 +63,9 @@ def test_sizes_that_do_not_divide(ranks, m, n, k):
 
 @pytest.mark.parametrize("m", [5, 100, 256])
 @pytest.mark.parametrize("ranks", [1, 2, 4])
-@pytest.mark.parametrize("lag", [0, 1, 8])
-def test_parts_that_programs_store(lag, ranks, m):
-    run(ranks, m, 130, 300, "bf16", seed=m, lag=lag)
-    run(ranks, m, 67, 40, "fp32", seed=m, lag=lag, slots=2)
+def test_parts_that_programs_store(ranks, m):
+    run(ranks, m, 130, 300, "bf16", seed=m, chunks=0)
+    run(ranks, m, 67, 40, "fp32", seed=m, chunks=0, slots=2)
 
 
 @pytest.mark.parametrize("m", [5, 100, 257])
@@ -74,8 +73,7 @@ def test_parts_that_programs_store(lag, ranks, m):
 @pytest.mark.parametrize("chunks", [1, 2, 5, 64])
 def test_parts_in_copies(chunks, ranks, m):
     """Also more copies than tiles, and tiles that chunks do not divide."""
-    for lag in (0, 1, 20):
-        run(ranks, m, 67, 40, "fp32", seed=m + lag, block_m=16, block_n=16, block_k=16, programs=5, chunks=chunks, lag=lag)
+    run(ranks, m, 67, 40, "fp32", seed=m, block_m=16, block_n=16, block_k=16, programs=5, chunks=chunks)
 
 
 @pytest.mark.parametrize("dtype", ["fp8e4nv", "fp8e5"])
@@ -186,7 +184,7 @@ def test_output_of_another_type_and_given_tensors():
 
 
 def test_overlap_is_in_the_trace():
-    summary = run(4, 512, 128, 128, "fp16", trace=True, lag=0).summary
+    summary = run(4, 512, 128, 128, "fp16", trace=True, chunks=0).summary
     assert len(summary["ranks"]) == 4
     for rank in summary["ranks"]:
         assert rank["bytes"] >= 3 * 128 * 128 * 2
@@ -231,7 +229,7 @@ def test_wrong_output_shape():
     ((8, 8, 0, "fp32"), {}, "`k` is 0"),
     ((8, 8, 8, "i32"), {}, "i32"), ((8, 8, 8, "float7"), {}, "float7"),
     ((8, 8, 8, "fp32"), {"block_n": 24}, "`block_n` is 24"), ((8, 8, 8, "fp32"), {"programs": 0}, "`programs` is 0"),
-    ((8, 8, 8, "fp32"), {"warps": 16}, "`warps`"), ((8, 8, 8, "fp32"), {"chunks": 65}, "`chunks` is 65, 1 to 64 are possible"),
+    ((8, 8, 8, "fp32"), {"warps": 16}, "`warps`"), ((8, 8, 8, "fp32"), {"chunks": 65}, "`chunks` is 65, 0 to 64 are possible"),
 ])
 def test_wrong_operators(sizes, config, message):
     failing(message, lambda team: GemmReduceScatter(team, *sizes, **config))

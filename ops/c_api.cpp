@@ -31,9 +31,9 @@ ops::GemmConfig parseConfig(const char* text) {
   ops::GemmConfig c;
   int transposed = 0;
   const std::map<std::string, int*> members = {
-      {"block_m", &c.blockM},     {"block_n", &c.blockN},       {"block_k", &c.blockK},       {"programs", &c.programs},
-      {"num_warps", &c.numWarps}, {"num_stages", &c.numStages}, {"group", &c.group},          {"slices", &c.slices},
-      {"pieces", &c.pieces},      {"chunks", &c.chunks},        {"b_transposed", &transposed}};
+      {"block_m", &c.blockM},     {"block_n", &c.blockN},       {"block_k", &c.blockK}, {"programs", &c.programs},
+      {"num_warps", &c.numWarps}, {"num_stages", &c.numStages}, {"group", &c.group},    {"bands", &c.bands},
+      {"slices", &c.slices},      {"pieces", &c.pieces},        {"chunks", &c.chunks},  {"b_transposed", &transposed}};
   const json options = json::parse(&required(text, "config"));
   for (auto& [key, value] : options.items()) {
     if (key == "copies") {
@@ -57,6 +57,7 @@ ops::GemmConfig parseConfig(const char* text) {
 json jsonOf(const ops::GemmConfig& c) {
   json out = {{"block_m", c.blockM},     {"block_n", c.blockN},       {"block_k", c.blockK}, {"programs", c.programs},
               {"num_warps", c.numWarps}, {"num_stages", c.numStages}, {"group", c.group}};
+  if (c.bands) out["bands"] = c.bands;
   if (c.slices) out["slices"] = c.slices;
   if (c.chunks >= 0) out["chunks"] = c.chunks;
   if (c.pieces) out["pieces"] = c.pieces;

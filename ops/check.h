@@ -6,6 +6,8 @@ namespace tandem::ops {
 
 // Into so many a tile may be cut along K.
 constexpr int kMostPieces = 8;
+// In so many bands of rows a shard travels.
+constexpr int kMostBands = 8;
 // In so many copies parts travel to a peer.
 constexpr int kMostChunks = 64;
 

@@ -18,14 +18,17 @@ constexpr Tile kSimulated = {64, 64, 32, 4, 3, 1};
 constexpr Tile kByPointers = {64, 64, 32, 4, 3, 1};  // no copies of blocks, or fp32
 // Inner sizes are those of 2-byte elements.
 constexpr std::array<Tile, 4> kByBlocks = {
-    {{128, 256, 64, 8, 4, 1}, {128, 128, 64, 8, 5, .92}, {64, 128, 128, 4, 4, .6}, {64, 64, 128, 4, 6, .42}}};
-// Of GemmOp::AllGather also. Where B is not transposed their products do not share an instruction.
-constexpr Tile kUneven = {128, 224, 64, 8, 4, 1};
-constexpr double kSeparateProducts = .92;
+    {{128, 256, 64, 8, 4, 1}, {128, 128, 64, 8, 5, .94}, {64, 128, 128, 4, 4, .6}, {64, 64, 128, 4, 6, .42}}};
+// Of GemmOp::AllGather also. Where B is not transposed their products do not share an instruction, and have the second rate.
+constexpr std::array<std::pair<Tile, double>, 2> kUneven = {
+    {{{128, 224, 64, 8, 4, 1}, .93}, {{128, 192, 64, 8, 5, .98}, .97}}};
 
 constexpr int kSimulatedPrograms = 32, kSimulatedChunks = 3;
 constexpr int kGroup = 8;
 constexpr int kSlices = 12;
+// Two ranks: of the product's time; and in rows, so that bands are whole groups of row blocks.
+constexpr double kBusyLink = .7;
+constexpr int64_t kLeastShardInBands = 2 * kGroup * 128;
 // Copies of narrower columns, in bytes, are much slower.
 constexpr int64_t kColumns = 2048;
 // Where there are more tiles, how the first ones begin and the last ones end is nothing.
@@ -45,7 +48,8 @@ std::vector<Tile> tilesFor(GemmOp op, DType dtype, const GemmPlace& place) {
   if (place.target == "sim") return {kSimulated};
   if (!place.blocks) return {kByPointers};
   std::vector<Tile> tiles(kByBlocks.begin(), kByBlocks.end());
-  if (op == GemmOp::AllGather) tiles.push_back(kUneven);
+  if (op == GemmOp::AllGather)
+    for (const auto& [tile, apart] : kUneven) tiles.push_back(tile);
   for (Tile& tile : tiles) tile.k = int(tile.k * 2 / byteSize(dtype));
   return tiles;
 }
@@ -73,18 +77,33 @@ double rateOf(const GemmConfig& config) {
   auto intensity = [](int m, int n) { return double(m) * n / (m + n); };
   for (const Tile& tile : kByBlocks)
     if (tile.m == config.blockM && tile.n == config.blockN) return tile.rate;
-  if (kUneven.m == config.blockM && kUneven.n == config.blockN) return config.bTransposed ? 1 : kSeparateProducts;
+  for (const auto& [tile, apart] : kUneven)
+    if (tile.m == config.blockM && tile.n == config.blockN) return config.bTransposed ? tile.rate : apart;
   return std::min(1.0, intensity(config.blockM, config.blockN) / intensity(kByBlocks[0].m, kByBlocks[0].n));
 }
 
-// Slices that every rank counts alike: whole steps of the inner size, whichever tile a rank takes.
-Slices slicesWithoutCopies(const GemmSizes& sizes, const GemmConfig& given, const GemmPlace& place) {
+// The one shard of two ranks is more than a round of tiles: while the link has much to carry, the first of them need not wait for all.
+int bandsFor(const GemmSizes& sizes, const GemmConfig& given, const GemmPlace& place, const Machine& machine) {
+  if (given.bands) return given.bands;
+  int64_t shard = shardRows(sizes.m, sizes.ranks);
+  if (sizes.ranks != 2 || place.target == "sim" || !given.copies.empty() || shard < kLeastShardInBands) return 1;
+  double bytes = double(shard * sizes.k * byteSize(sizes.dtype));
+  double operations = 2.0 * double(sizes.m) * double(sizes.n) * double(sizes.k);
+  return bytes / machine.copyBytes > kBusyLink * operations / machine.operations(sizes.dtype) ? 2 : 1;
+}
+
+// Bands and slices that every rank counts alike: whole steps of the inner size, whichever tile a rank takes.
+Slices slicesWithoutCopies(const GemmSizes& sizes, const GemmConfig& given, const GemmPlace& place,
+                           const Machine& machine) {
   constexpr int64_t deepest = 256;  // bytes of a tile's inner size
   int64_t step = place.target == "sim" ? kSimulated.k : (given.slices ? deepest : kColumns) / byteSize(sizes.dtype);
   if (given.blockK) step = place.target == "sim" ? given.blockK : std::max<int64_t>(step, given.blockK);
   int64_t steps = cdiv(sizes.k, step),
           perSlice = cdiv(steps, std::min<int64_t>(given.slices ? given.slices : kSlices, steps));
-  return {cdiv(steps, perSlice), perSlice * step};
+  int64_t most = std::max(given.blockM, place.target == "sim" ? kSimulated.m : kByBlocks[0].m);
+  int bands = bandsFor(sizes, given, place, machine);
+  int64_t bandRows = cdiv(cdiv(shardRows(sizes.m, sizes.ranks), most), bands) * most;
+  return {cdiv(steps, perSlice), perSlice * step, bands, bandRows};
 }
 
 using Copies = std::vector<int>;
@@ -119,62 +138,62 @@ std::vector<Copies> different(int slices, std::initializer_list<Copies> more) {
     if (slices > 1 && std::find(ways.begin(), ways.end(), way) == ways.end()) ways.push_back(way);
   return ways;
 }
-// Half of what is left, until that is `last` or less.
-Copies halving(int slices, int last) {
+// `last` at the end, twice as many before, and so on.
+Copies tapered(int slices, int last) {
   Copies out;
-  for (int left = slices; left > 0; left -= out.back()) out.push_back(left > last ? (left + 1) / 2 : left);
-  return out;
+  for (int left = slices, next = last; left > 0; left -= out.back(), next *= 2)
+    out.push_back(left < 2 * next ? left : next);
+  return reversed(out);
 }
 Copies halves(int slices) { return {slices / 2, slices - slices / 2}; }
 std::vector<Copies> waysForFirst(int slices) {
   return different(slices, {halves(slices), growing(slices), {1, slices - 1}});
 }
 std::vector<Copies> waysForLast(int slices) {
-  return different(slices, {halves(slices), halving(slices, 1), halving(slices, 2), {slices - 1, 1}});
+  return different(slices, {halves(slices), tapered(slices, 1), tapered(slices, 2), {slices - 1, 1}});
 }
 std::vector<Copies> waysForBoth(int slices) {
   return different(slices, {halves(slices),
                             growing(slices),
                             {1, slices - 1},
-                            halving(slices, 1),
-                            halving(slices, 2),
+                            tapered(slices, 1),
+                            tapered(slices, 2),
                             {slices - 1, 1},
                             swelling(slices)});
 }
 
-// Programs may wait for the first peer's data, for the last one's after everything else, and where the link takes longest for all.
-std::vector<Slices> waysToSlice(const GemmSizes& sizes, const GemmConfig& given, const GemmPlace& place) {
-  Slices slices = slicesWithoutCopies(sizes, given, place);
+// Programs may wait for the first band, for the last one after everything else, and where the link takes longest for all.
+void sliceBands(const GemmConfig& given, const Slices& slices, int peers, bool simulated, std::vector<Slices>& out) {
   int all = int(slices.count);
-  size_t peers = size_t(sizes.ranks - 1);
-  std::vector<Slices> out;
+  size_t parts = size_t(peers * slices.bands);
   auto add = [&](const Copies& first, const Copies& middle, const Copies& last) {
     Slices& way = out.emplace_back(slices);
-    way.copies.assign(peers, middle);
-    if (peers) way.copies.front() = first, way.copies.back() = last;
+    way.copies.assign(parts, middle);
+    if (parts) way.copies.front() = first, way.copies.back() = last;
   };
-  if (!given.copies.empty()) {
-    slices.copies = given.copies;
-    return {slices};
-  }
-  if (given.slices) {
-    slices.copies.assign(peers, Copies(size_t(all), 1));
-    return {slices};
-  }
-  bool simulated = place.target == "sim";
-  if (simulated && peers == 1) add({}, {}, swelling(all));
-  if (simulated && peers > 1) add(growing(all), {all}, reversed(growing(all)));
-  if (peers < 2) {
-    for (const Copies& way : waysForBoth(peers ? all : 1)) add({}, {}, way);
-    return out;
+  if (given.slices) return add(Copies(size_t(all), 1), Copies(size_t(all), 1), Copies(size_t(all), 1));
+  if (simulated && parts == 1) add({}, {}, swelling(all));
+  if (simulated && parts > 1) add(growing(all), {all}, reversed(growing(all)));
+  if (parts < 2) {
+    for (const Copies& way : waysForBoth(parts ? all : 1)) add({}, {}, way);
+    return;
   }
   for (const Copies& first : waysForFirst(all))
     for (const Copies& last : waysForLast(all)) {
       add(first, {all}, last);
-      if (peers < 3 || all == 1) continue;
+      if (parts < 3 || all == 1) continue;
       add(first, halves(all), last);
-      if (all > 4) add(first, halving(all, 2), last);
+      if (all > 4) add(first, tapered(all, 2), last);
     }
+}
+
+std::vector<Slices> waysToSlice(const GemmSizes& sizes, const GemmConfig& given, const GemmPlace& place,
+                                const Machine& machine) {
+  Slices slices = slicesWithoutCopies(sizes, given, place, machine);
+  slices.copies = given.copies;
+  std::vector<Slices> out;
+  if (!given.copies.empty()) return {slices};
+  sliceBands(given, slices, sizes.ranks - 1, place.target == "sim", out);
   return out;
 }
 
@@ -237,7 +256,8 @@ std::vector<GemmChoice> choices(GemmOp op, const GemmConfig& given, const GemmSi
                                 const Machine& machine) {
   if (op == GemmOp::AllGather) checkCopies(given, sizes, place);
   std::vector<GemmChoice> out;
-  std::vector<Slices> all = op == GemmOp::AllGather ? waysToSlice(sizes, given, place) : std::vector<Slices>(1);
+  std::vector<Slices> all =
+      op == GemmOp::AllGather ? waysToSlice(sizes, given, place, machine) : std::vector<Slices>(1);
   std::vector<std::pair<int, int>> seen;
   for (const Tile& tile : tilesFor(op, sizes.dtype, place)) {
     GemmConfig config = filled(given, tile, place);
@@ -248,6 +268,7 @@ std::vector<GemmChoice> choices(GemmOp op, const GemmConfig& given, const GemmSi
     auto consider = [&](int chunks, const Slices& way, int pieces) {
       GemmChoice& choice = out.emplace_back(config, way);
       choice.config.chunks = chunks;
+      if (op == GemmOp::AllGather) choice.config.bands = int(way.bands);
       choice.config.pieces = pieces;
       choice.microseconds = predicted(op, sizes, choice, rateOf(config), place.residentPrograms, machine);
     };
@@ -267,8 +288,8 @@ std::vector<GemmChoice> choices(GemmOp op, const GemmConfig& given, const GemmSi
 
 void checkCopies(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place) {
   if (given.copies.empty()) return;
-  int64_t wanted = slicesWithoutCopies(sizes, given, place).count;
-  bool fits = int(given.copies.size()) == sizes.ranks - 1;
+  auto [wanted, columns, bands, rows, none] = slicesWithoutCopies(sizes, given, place, {});
+  bool fits = int64_t(given.copies.size()) == (sizes.ranks - 1) * bands;
   for (const Copies& copies : given.copies) {
     int64_t sum = 0;
     for (int count : copies) fits &= count > 0, sum += count;
@@ -276,7 +297,8 @@ void checkCopies(const GemmConfig& given, const GemmSizes& sizes, const GemmPlac
   }
   if (!fits)
     throw Error("`copies` has to deal all " + std::to_string(wanted) + " slices to each of the " +
-                std::to_string(sizes.ranks - 1) + " peers");
+                std::to_string(sizes.ranks - 1) + " peers" +
+                (bands > 1 ? ", of each of " + std::to_string(bands) + " bands" : ""));
 }
 
 int64_t mostPieces(const GemmConfig& given, int64_t programs) {

@@ -28,10 +28,11 @@ struct GemmPlace {
 // operands so.
 bool copiesBlocks(const std::vector<Tensor>& tensors, DType operands, bool bTransposed, const std::string& target);
 
-// How a shard travels: in `count` slices of `columns` columns (the last one maybe narrower), each counted by its receiver. `copies[d]`
-// says how many slices each copy to the d-th peer takes.
+// How a shard travels: in `bands` of `bandRows` rows (the last ones maybe of fewer or none), each in `count` slices of `columns` columns
+// (the last one maybe narrower), counted by its receiver. `copies[d * bands + b]` says how many slices each copy of band b to the d-th
+// peer takes.
 struct Slices {
-  int64_t count = 0, columns = 0;
+  int64_t count = 0, columns = 0, bands = 1, bandRows = 0;
   std::vector<std::vector<int>> copies = {};
   bool operator==(const Slices&) const = default;
 };
@@ -54,7 +55,7 @@ inline int64_t turnOf(const GemmConfig& config, int64_t tiles) { return cdiv(til
 std::vector<GemmChoice> choices(GemmOp op, const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
                                 const Machine& machine);
 
-// Throws Error unless `given.copies` is empty or says of every slice and peer how it travels.
+// Throws Error unless `given.copies` is empty or says of every slice, band and peer how it travels.
 void checkCopies(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place);
 
 // How many tiles left over for a round there are at most, in all their pieces together.

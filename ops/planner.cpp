@@ -20,7 +20,7 @@ int callsFor(double microseconds, double wanted) {
 bool isSame(const GemmConfig& a, const GemmConfig& b) {
   return a.blockM == b.blockM && a.blockN == b.blockN && a.blockK == b.blockK && a.programs == b.programs &&
          a.numWarps == b.numWarps && a.numStages == b.numStages && a.chunks == b.chunks && a.slices == b.slices &&
-         a.pieces == b.pieces;
+         a.bands == b.bands && a.pieces == b.pieces;
 }
 
 GemmConfig withCopies(const GemmChoice& choice) {

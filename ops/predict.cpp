@@ -10,10 +10,9 @@ constexpr double kFill = 16;     // of a cold kernel: descriptors, instructions,
 constexpr double kTile = 1.23;   // from a tile's last product to the next one's first
 constexpr double kFinish = 2.5;  // AllGather + GEMM: the kernel behind, without its flight
 constexpr double kPieceStored = 13e3, kPiecesAdded = 50e3;  // AllGather + GEMM: of tiles in pieces, bytes a microsecond
-constexpr double kColumnsRate = .92;  // of whole rows' copies, where some columns of each are copied
-constexpr double kLast = 6.5;         // GEMM + ReduceScatter: the last sums leave the chip
-constexpr double kPartFence = 2.7;    // before the signal of a part
-constexpr double kAddBytes = 24e3;    // of a peer's part, read and added, a microsecond
+constexpr double kLast = 6.5;                               // GEMM + ReduceScatter: the last sums leave the chip
+constexpr double kPartFence = 2.7;                          // before the signal of a part
+constexpr double kAddBytes = 24e3;                          // of a peer's part, read and added, a microsecond
 constexpr double kStoresBesideProducts = .87;
 constexpr double kRateBesideCopies = 1.03;  // of products beside which programs store to peers
 
@@ -61,17 +60,23 @@ Tiles tilesOf(const GemmSizes& sizes, const GemmConfig& c, double rate, int resi
           c.pieces};
 }
 
-// When each slice of each shard is there, in the order in which the tiles take them; the own shard is.
+// Of the rate of whole rows, where `bytes` of each are copied.
+double columnsRate(double bytes) { return std::clamp(.5 + bytes / 10e3, .6, .97); }
+
+// When each slice of each band is there, in the order in which the tiles take them; the own shard, as one band, is.
 std::vector<std::vector<double>> arrivals(const GemmSizes& sizes, const Slices& slices, int64_t shards, double begin,
                                           const Machine& machine) {
   std::vector<std::vector<double>> all(1, std::vector<double>(size_t(slices.count), 0.0));
-  double now = begin, rowBytes = double(shardRows(sizes.m, sizes.ranks) * byteSize(sizes.dtype));
-  for (int64_t d = 0; d + 1 < shards; ++d) {
+  int64_t shard = shardRows(sizes.m, sizes.ranks);
+  double now = begin;
+  for (int64_t part = 0; part < (shards - 1) * slices.bands; ++part) {
+    int64_t rows = std::clamp<int64_t>(shard - part % slices.bands * slices.bandRows, 0, slices.bandRows);
     std::vector<double>& there = all.emplace_back();
-    for (int count : slices.copies[size_t(d)]) {
+    for (int count : slices.copies[size_t(part)]) {
       int64_t first = int64_t(there.size()) * slices.columns;
-      int64_t columns = std::min(count * slices.columns, sizes.k - first);
-      now += machine.copyUs + rowBytes * double(columns) / (machine.copyBytes * (columns < sizes.k ? kColumnsRate : 1));
+      double columns = double(std::min(count * slices.columns, sizes.k - first)) * double(byteSize(sizes.dtype));
+      double rate = count < slices.count ? columnsRate(columns) : 1;
+      if (rows) now += machine.copyUs + double(rows) * columns / (machine.copyBytes * rate);
       there.insert(there.end(), size_t(count), now);
     }
   }
@@ -84,9 +89,13 @@ double allGather(const GemmSizes& sizes, const GemmChoice& choice, const Tiles& 
   auto there = arrivals(sizes, slices, tiles.shards, begin, machine);
   double pieceBytes = 4.0 * choice.config.blockM * choice.config.blockN;
   std::vector<double> free(size_t(tiles.programs), begin);
+  int64_t groupRows = choice.config.group * choice.config.blockM,
+          groupTiles = choice.config.group * cdiv(sizes.n, choice.config.blockN);
   for (int64_t i = 0; i < tiles.items(); ++i) {
     Item item = itemOf(i, tiles);
-    const std::vector<double>& slice = there[size_t(item.tile / tiles.ofShard)];
+    int64_t nth = item.tile / tiles.ofShard,
+            band = item.tile % tiles.ofShard / groupTiles * groupRows / slices.bandRows;
+    const std::vector<double>& slice = there[size_t(nth ? (nth - 1) * slices.bands + band + 1 : 0)];
     double& now = free[size_t(i % tiles.programs)];
     double whole = tiles.microseconds(i);
     if (slice.back() <= now) {

@@ -37,6 +37,7 @@ void checkTaken(const char* op, const GemmConfig& given) {
                             {"num_stages", kAll},
                             {"b_transposed", kAll},
                             {"group", kSharded, given.group != 0},
+                            {"bands", "ag_gemm", given.bands != 0},
                             {"slices", "ag_gemm", given.slices != 0},
                             {"copies", "ag_gemm", !given.copies.empty()},
                             {"pieces", "ag_gemm", given.pieces != 0},
@@ -61,6 +62,12 @@ void checkWidth(const char* op, const GemmConfig& config, int parts) {
     throw Error(std::string("`") + op + "`: `pieces` is " + std::to_string(config.pieces) +
                 ", but tiles are cut only where `block_n` is a power of two, which " + std::to_string(config.blockN) +
                 " is not");
+}
+
+void checkAtMost(const char* op, const char* name, int value, int least, int most) {
+  if (value > most)
+    throw Error(std::string("`") + op + "`: `" + name + "` is " + std::to_string(value) + ", " + std::to_string(least) +
+                " to " + std::to_string(most) + " are possible");
 }
 
 bool isResult(DType dtype) { return dtype == DType::Float16 || dtype == DType::BFloat16 || dtype == DType::Float32; }
@@ -108,14 +115,12 @@ void checkOperator(const char* op, int64_t maxM, int64_t n, int64_t k, DType dty
   checkNotNegative(op, "num_warps", config.numWarps);
   checkNotNegative(op, "num_stages", config.numStages);
   checkNotNegative(op, "group", config.group);
+  checkNotNegative(op, "bands", config.bands);
   checkNotNegative(op, "slices", config.slices);
   checkNotNegative(op, "pieces", config.pieces);
-  if (config.pieces > kMostPieces)
-    throw Error(std::string("`") + op + "`: `pieces` is " + std::to_string(config.pieces) + ", 1 to " +
-                std::to_string(kMostPieces) + " are possible");
-  if (config.chunks > kMostChunks)
-    throw Error(std::string("`") + op + "`: `chunks` is " + std::to_string(config.chunks) + ", 0 to " +
-                std::to_string(kMostChunks) + " are possible");
+  checkAtMost(op, "bands", config.bands, 1, kMostBands);
+  checkAtMost(op, "pieces", config.pieces, 1, kMostPieces);
+  checkAtMost(op, "chunks", config.chunks, 0, kMostChunks);
 }
 
 void checkResult(const char* op, const char* what, const Tensor& t) {

@@ -22,11 +22,11 @@ struct Member {
   const char* name;
   int GemmConfig::*value;
 };
-constexpr Member kMembers[] = {{"block_m", &GemmConfig::blockM},     {"block_n", &GemmConfig::blockN},
-                               {"block_k", &GemmConfig::blockK},     {"programs", &GemmConfig::programs},
-                               {"num_warps", &GemmConfig::numWarps}, {"num_stages", &GemmConfig::numStages},
-                               {"group", &GemmConfig::group},        {"slices", &GemmConfig::slices},
-                               {"pieces", &GemmConfig::pieces},      {"chunks", &GemmConfig::chunks}};
+constexpr Member kMembers[] = {
+    {"block_m", &GemmConfig::blockM},    {"block_n", &GemmConfig::blockN},     {"block_k", &GemmConfig::blockK},
+    {"programs", &GemmConfig::programs}, {"num_warps", &GemmConfig::numWarps}, {"num_stages", &GemmConfig::numStages},
+    {"group", &GemmConfig::group},       {"bands", &GemmConfig::bands},        {"slices", &GemmConfig::slices},
+    {"pieces", &GemmConfig::pieces},     {"chunks", &GemmConfig::chunks}};
 
 std::string nameOf(const std::string& text) {
   std::string out = text;

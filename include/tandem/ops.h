@@ -17,12 +17,14 @@ struct GemmConfig {
   int programs = 0;  // at most; never more than a rank has resident at once
   int numWarps = 0, numStages = 0;
   int group = 0;   // row blocks whose tiles follow one another, as they read the same columns (not GemmAllReduce)
-  int slices = 0;  // of K, in which a shard travels (AllGatherGemm)
+  int bands = 0;   // of a shard's rows, which travel one after the other (AllGatherGemm)
+  int slices = 0;  // of K, in which a band travels (AllGatherGemm)
   int pieces = 0;  // of K, into which tiles left over for the last round are cut (AllGatherGemm)
   bool bTransposed = false;  // b is [n, k]
   int chunks =
       -1;  // GemmReduceScatter: in how many copies parts travel to each peer; 0: programs store them there; -1: its choice
-  std::vector<std::vector<int>> copies = {};  // AllGatherGemm: how many slices each copy to the d-th peer takes
+  std::vector<std::vector<int>> copies =
+      {};  // AllGatherGemm: how many slices each copy of a band takes, all bands of a peer, then the next peer's
 };
 
 // What `tune` found. Times are microseconds of one call, of the slowest rank.

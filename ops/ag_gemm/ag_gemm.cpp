@@ -1,7 +1,7 @@
 // Host side of AllGather + GEMM: the shards travel by copy engines on a stream of their own while one kernel multiplies.
 //
-// The push stream waits for the main stream, then pushes the slices, each followed by peer.ready[me] = how many there are
-// now; a rank without rows says that all are there. Behind the GEMM a kernel of one program waits until all of the call has
+// The push stream waits for the main stream, then pushes the slices of each band, each copy followed by peer.ready[me, band] = how many
+// there are now; where a band has no rows all are there. Behind the GEMM a kernel of one program waits until all of the call has
 // arrived, puts `ready` back to 0 and meets its like on the other ranks, so nothing is pushed into what is still read, and no
 // signal is set that has yet to be put back. What changes from call to call, the number by which those kernels meet, lives on
 // the device: a captured call replays as it is. A write of a signal by a stream takes it about two microseconds: one follows
@@ -47,7 +47,7 @@ AllGatherGemm::AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
   pitch_ = (shard + tiles.mostM - 1) / tiles.mostM * tiles.mostM;
   // Row blocks reach behind a shard's last row, into rows that are read and not used.
   gathered_ = team.zeros({team.size() * pitch_, k}, dtype, "ag_gemm gathered");
-  ready_ = team.zeros({team.size()}, DType::Int64, "ag_gemm ready");
+  ready_ = team.zeros({team.size() * kMostBands}, DType::Int64, "ag_gemm ready");
   done_ = team.zeros({team.size()}, DType::Int64, "ag_gemm done");
   epoch_ = team.localZeros({1}, DType::Int64, "ag_gemm epoch");
   pieces_ = team.localZeros({mostPieces(config, team.residentPrograms()), tiles.mostM * tiles.mostN}, DType::Float32,
@@ -81,7 +81,8 @@ void AllGatherGemm::multiply(const Plan& plan, const Tensor& a, const Tensor& b,
   std::array<int64_t, kWidthParts> widths = powersOfTwo(config.blockN);
   team_.launch(gemm, launch,
                {plan.ownRows ? a : gathered_, gathered_, b, c, ready_, pieces_, brought_, plan.m, n_, k_,
-                std::max<int64_t>(plan.ownRows, 1), plan.shard, pitch_, team_.size() * pitch_, plan.slices.count},
+                std::max<int64_t>(plan.ownRows, 1), plan.shard, pitch_, team_.size() * pitch_, plan.slices.bands,
+                plan.slices.bandRows},
                {{"BLOCK_M", int64_t(config.blockM)},
                 {"BLOCK_N", widths[0]},
                 {"BLOCK_N1", widths[1]},
@@ -97,22 +98,27 @@ void AllGatherGemm::multiply(const Plan& plan, const Tensor& a, const Tensor& b,
 }
 
 void AllGatherGemm::push(const Plan& plan, const Tensor& a) {
-  Tensor mine{ready_.address + uint64_t(team_.rank() * byteSize(ready_.dtype)), {1}, ready_.dtype};
-  uint64_t shardBytes = uint64_t(team_.rank() * pitch_ * k_ * byteSize(dtype_));
-  for (int distance = 1; distance < team_.size(); ++distance) {
-    Tensor shard = team_.peer({gathered_.address + shardBytes, a.shape, dtype_}, peerAt(distance));
-    int64_t slice = 0;
-    for (int count : plan.slices.copies[size_t(distance - 1)]) {
-      int64_t first = slice * plan.slices.columns, columns = std::min(count * plan.slices.columns, k_ - first);
-      if (plan.ownRows && columns == k_)
-        team_.copy(shard, a, pushStream_);
-      else if (plan.ownRows)
-        team_.copyColumns(shard, a, first, columns, pushStream_);
-      slice += count;
-      if (plan.ownRows || slice == plan.slices.count)
-        team_.signalWrite(team_.peer(mine, peerAt(distance)), uint64_t(slice), pushStream_);
+  const Slices& slices = plan.slices;
+  int64_t rowBytes = k_ * byteSize(dtype_);
+  size_t nth = 0;
+  for (int distance = 1; distance < team_.size(); ++distance)
+    for (int64_t band = 0; band < slices.bands; ++band) {
+      int64_t top = band * slices.bandRows, rows = std::clamp<int64_t>(plan.ownRows - top, 0, slices.bandRows);
+      int64_t counter = team_.rank() * slices.bands + band, slice = 0;
+      Tensor mine{ready_.address + uint64_t(counter * byteSize(ready_.dtype)), {1}, ready_.dtype};
+      Tensor from{a.address + uint64_t(top * rowBytes), {rows, k_}, dtype_};
+      Tensor there{gathered_.address + uint64_t((team_.rank() * pitch_ + top) * rowBytes), from.shape, dtype_};
+      for (int count : slices.copies[nth++]) {
+        int64_t first = slice * slices.columns, columns = std::min(count * slices.columns, k_ - first);
+        if (rows && columns == k_)
+          team_.copy(team_.peer(there, peerAt(distance)), from, pushStream_);
+        else if (rows)
+          team_.copyColumns(team_.peer(there, peerAt(distance)), from, first, columns, pushStream_);
+        slice += count;
+        if (rows || slice == slices.count)
+          team_.signalWrite(team_.peer(mine, peerAt(distance)), uint64_t(slice), pushStream_);
+      }
     }
-  }
 }
 
 void AllGatherGemm::run(const Tensor& a, const Tensor& b, const Tensor& c, int64_t m, int stream) {
@@ -132,7 +138,7 @@ void AllGatherGemm::run(const Tensor& a, const Tensor& b, const Tensor& c, int64
   team_.waitEvent(team_.recordEvent(pushStream_), stream);
   static const Kernel finish = kernel("finish");
   LaunchConfig launch{.numWarps = (team_.size() + 31) / 32, .stream = stream};
-  team_.launch(finish, launch, {ready_, done_, epoch_, plan.slices.count});
+  team_.launch(finish, launch, {ready_, done_, epoch_, plan.slices.bands, plan.slices.count});
 }
 
 TunedGemm AllGatherGemm::tune(const Tensor& a, const Tensor& b, const Tensor& c, int64_t m, int stream) {

@@ -1,9 +1,9 @@
 """AllGather + GEMM: C[M, N] = gather(A)[M, K] · B[K, N], A sharded by rows over the ranks.
 
 One persistent kernel multiplies while copy engines push the shards. It reads the rank's own rows where they are and the
-peers' out of `gathered`, where rank r's rows begin at row r * pitch. It knows nothing of how they get there: ready[s] says how
-many slices of shard s have arrived, each of them SLICE_STEPS steps of K of all rows. So a tile begins with the first slice
-and ends shortly after the last one.
+peers' out of `gathered`, where rank r's rows begin at row r * pitch. It knows nothing of how they get there: ready[s, b] says how
+many slices of the b-th band of shard s have arrived, each of them SLICE_STEPS steps of K of all of the band's rows. So a tile
+begins with the first slice and ends shortly after the last one.
 
 A tile has BLOCK_N + BLOCK_N1 + BLOCK_N2 columns, of which the last two may be 0: a width that is no power of two, where that divides
 the work more evenly among the programs.
@@ -58,7 +58,7 @@ def add_product(x, b, column, inner, acc, B_TRANSPOSED: tl.constexpr):
 
 @tandem.jit
 def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, pieces_ptr, brought_ptr, m, n, k, own_rows, shard_rows, pitch, gathered_rows,
-            slices, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_N1: tl.constexpr, BLOCK_N2: tl.constexpr,
+            bands, band_rows, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_N1: tl.constexpr, BLOCK_N2: tl.constexpr,
             BLOCK_K: tl.constexpr, SLICE_STEPS: tl.constexpr, GROUP: tl.constexpr, PIECES: tl.constexpr, PROGRAMS: tl.constexpr,
             BLOCKS: tl.constexpr, WHOLE_BLOCKS: tl.constexpr, B_TRANSPOSED: tl.constexpr):
     """BLOCKS: operands are read as blocks, for which rows must be whole numbers of 16 bytes; without, and with PIECES, the tile is
@@ -107,11 +107,12 @@ def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, pieces_ptr, brought_pt
         in_block = tl.arange(0, BLOCK_M)
         n_range = column + tl.arange(0, BLOCK_N)
         rows = tl.minimum(m - shard * shard_rows, shard_rows) - block * BLOCK_M
+        ready = ready_ptr + shard * bands + block * BLOCK_M // band_rows
         if BLOCKS:
             a = own if shard == rank else gathered
             for step in range(begin, end):
                 if (shard != rank) & ((step == begin) | (step % SLICE_STEPS == 0)):
-                    token = dl.wait(ready_ptr + shard, 1, "sys", "acquire", waitValue=step // SLICE_STEPS + 1, compare="ge")
+                    token = dl.wait(ready, 1, "sys", "acquire", waitValue=step // SLICE_STEPS + 1, compare="ge")
                     row = dl.consume_token(row, token)
                 x = a.load([row, step * BLOCK_K])
                 acc = add_product(x, b, column, step * BLOCK_K, acc, B_TRANSPOSED)
@@ -122,7 +123,7 @@ def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, pieces_ptr, brought_pt
         else:
             source = a_ptr if shard == rank else gathered_ptr
             if shard != rank:
-                token = dl.wait(ready_ptr + shard, 1, "sys", "acquire", waitValue=slices, compare="ge")
+                token = dl.wait(ready, 1, "sys", "acquire", waitValue=tl.cdiv(steps, SLICE_STEPS), compare="ge")
                 source = dl.consume_token(source, token)
             k_range = begin * BLOCK_K + tl.arange(0, BLOCK_K)
             a_ptrs = source + (row + in_block)[:, None].to(tl.int64) * k + k_range[None, :]
@@ -162,14 +163,15 @@ def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, pieces_ptr, brought_pt
 
 
 @tandem.jit
-def finish(ready_ptr, done_ptr, epoch_ptr, slices):
+def finish(ready_ptr, done_ptr, epoch_ptr, bands, slices):
     """Ends a call: puts `ready` back once all of it has arrived, then waits until every rank has done so. A thread a peer."""
     rank = dl.rank()
     call = tl.load(epoch_ptr) + 1
     peer = tid(0)
     if (peer < dl.num_ranks()) & (peer != rank):
-        shmem.signal_wait_until(ready_ptr + peer, shmem.NVSHMEM_CMP_EQ, slices)
-        shmem.signal_op(ready_ptr + peer, 0, shmem.NVSHMEM_SIGNAL_SET, rank)
+        for band in range(peer * bands, (peer + 1) * bands):
+            shmem.signal_wait_until(ready_ptr + band, shmem.NVSHMEM_CMP_EQ, slices)
+            shmem.signal_op(ready_ptr + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)
         shmem.fence()
         shmem.signal_op(done_ptr + rank, call, shmem.NVSHMEM_SIGNAL_SET, peer)
         shmem.signal_wait_until(done_ptr + peer, shmem.NVSHMEM_CMP_GE, call)

@@ -60,7 +60,7 @@ TEST(GemmPlan, WhatAnOperatorDoesNotTakeIsRefused) {
   EXPECT_EQ(refused("gemm_ar", {.group = 4}),
             "`gemm_ar` does not take `group`; it takes " + tiles + "`splits`, `one_shot_bytes`, `words_bytes`");
   EXPECT_EQ(refused("ag_gemm", {.chunks = 0}),
-            "`ag_gemm` does not take `chunks`; it takes " + tiles + "`group`, `slices`, `copies`, `pieces`");
+            "`ag_gemm` does not take `chunks`; it takes " + tiles + "`group`, `bands`, `slices`, `copies`, `pieces`");
   EXPECT_EQ(refused("gemm_rs", {.copies = {{1}}}),
             "`gemm_rs` does not take `copies`; it takes " + tiles + "`group`, `chunks`");
   EXPECT_EQ(refused("ag_gemm", {.group = 4, .slices = 2, .pieces = 2, .copies = {{1, 1}}}), "");
@@ -104,15 +104,17 @@ TEST(CopiesOfBlocks, NeedWholeSixteenBytesAndInstructionsForTheType) {
 }
 
 TEST(Slices, CoverAllColumnsAndNoneIsEmpty) {
-  for (int64_t k : {1, 24, 64, 500, 12288})
+  for (auto [m, k] : {std::pair(1000, 1), {1000, 24}, {1000, 64}, {8192, 500}, {8192, 12288}})
     for (int ranks : {1, 2, 4, 8})
       for (int asked : {0, 1, 2, 3, 7, 100}) {
-        Slices slices = sliced({1000, 4096, k, ranks, DType::BFloat16}, {.slices = asked});
+        Slices slices = sliced({m, 64, k, ranks, DType::BFloat16}, {.slices = asked});
         EXPECT_GE(slices.count * slices.columns, k);
         EXPECT_LT((slices.count - 1) * slices.columns, k);
         EXPECT_EQ(slices.columns % 64, 0);
         EXPECT_LE(slices.count, asked ? asked : 12);
-        ASSERT_EQ(int(slices.copies.size()), ranks - 1);
+        EXPECT_GE(slices.bands * slices.bandRows, (m + ranks - 1) / ranks);
+        EXPECT_EQ(slices.bandRows % 128, 0);
+        ASSERT_EQ(int64_t(slices.copies.size()), (ranks - 1) * slices.bands);
         for (const std::vector<int>& copies : slices.copies)
           EXPECT_EQ(std::accumulate(copies.begin(), copies.end(), int64_t(0)), slices.count);
       }
@@ -121,34 +123,40 @@ TEST(Slices, CoverAllColumnsAndNoneIsEmpty) {
 TEST(Slices, SmallCopiesStandWhereSomebodyWaitsForThem) {
   Slices link = sliced({8192, 1024, 12288, 4, DType::BFloat16});
   EXPECT_EQ(link.copies.front().size(), 1u);
-  EXPECT_EQ(link.copies.back().back(), 1) << "the link takes longest: the last data comes in small pieces";
+  EXPECT_EQ(link.copies.back(), (std::vector<int>{6, 4, 2}))
+      << "the link takes longest: the last data comes in small pieces";
   Slices product = sliced({1024, 7168, 8192, 4, DType::BFloat16});  // fewer own tiles than programs
   EXPECT_EQ(product.copies.front().front(), 1) << "the product takes longest: the first data does";
   EXPECT_EQ(product.copies.back().size(), 1u);
 }
 
 TEST(Slices, AreCountedAlikeByRanksThatCopyBlocksAndThoseThatDoNot) {
-  for (int64_t k : {8, 200, 512, 1000, 8192})
+  for (auto [m, k] : {std::pair(256, 8), {256, 200}, {256, 512}, {256, 1000}, {8192, 8192}})
     for (DType dtype : {DType::BFloat16, DType::Float8E4NV}) {
-      Slices blocks = sliced({256, 64, k, 2, dtype}),
-             pointers = sliced({256, 64, k, 2, dtype}, {}, {"sm_90a", 132, false});
+      Slices blocks = sliced({m, 64, k, 2, dtype}), pointers = sliced({m, 64, k, 2, dtype}, {}, {"sm_90a", 132, false});
       EXPECT_EQ(blocks.count, pointers.count) << k;
       EXPECT_EQ(blocks.columns, pointers.columns) << k;
+      EXPECT_EQ(blocks.bands, pointers.bands) << k;
+      EXPECT_EQ(blocks.bandRows, pointers.bandRows) << k;
     }
 }
 
-TEST(Slices, TwoRanksThatTheLinkHoldsSendTheLastDataInSmallPieces) {
+TEST(Slices, TwoRanksThatTheLinkHoldsSendBandsAndTheLastDataInSmallPieces) {
   Slices slices = sliced({8192, 1152, 36864, 2, DType::BFloat16});
-  EXPECT_EQ(slices.copies, (std::vector<std::vector<int>>{{6, 3, 2, 1}}));
+  EXPECT_EQ(slices.bands, 2);
+  EXPECT_EQ(slices.bandRows, 2048);
+  EXPECT_EQ(slices.copies.back(), (std::vector<int>{6, 4, 2}));
+  EXPECT_EQ(sliced({8192, 7168, 8192, 2, DType::BFloat16}).bands, 1) << "the product takes longest";
+  EXPECT_EQ(sliced({1024, 64, 8192, 2, DType::BFloat16}).bands, 1) << "few rows";
 }
 
 TEST(Choices, CutTheTilesLeftOverWhereALastRoundWouldBeNearlyEmpty) {
   auto pieces = [](const GemmSizes& sizes, const GemmConfig& given = {}) {
     return choices(GemmOp::AllGather, given, sizes, kGpu, {}).front().config.pieces;
   };
-  EXPECT_GT(pieces({8192, 1152, 36864, 2, DType::BFloat16}), 1);
+  EXPECT_GT(pieces({8192, 1152, 36864, 2, DType::BFloat16}, {.blockN = 256}), 1) << "2.42 rounds";
   EXPECT_EQ(pieces({8192, 1024, 12288, 2, DType::BFloat16}), 1) << "1.94 rounds";
-  EXPECT_EQ(pieces({8192, 1152, 36864, 2, DType::BFloat16}, {.pieces = 1}), 1);
+  EXPECT_EQ(pieces({8192, 1152, 36864, 2, DType::BFloat16}, {.blockN = 256, .pieces = 1}), 1);
   EXPECT_EQ(choices(GemmOp::ReduceScatter, {}, {8192, 4608, 9216, 4, DType::BFloat16}, kGpu, {}).front().config.pieces,
             0);
   EXPECT_EQ(mostPieces({}, 132), 3 * 132);

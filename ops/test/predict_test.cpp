@@ -8,8 +8,8 @@ constexpr int kPrograms = 132;
 
 GemmChoice choice(int m, int n, std::vector<std::vector<int>> copies = {}) {
   GemmChoice out;
-  out.config = {.blockM = m, .blockN = n, .blockK = 64, .programs = kPrograms};
-  out.slices = {8, 1536, std::move(copies)};
+  out.config = {.blockM = m, .blockN = n, .blockK = 64, .programs = kPrograms, .group = 8};
+  out.slices = {8, 1536, 1, 1 << 20, std::move(copies)};
   return out;
 }
 

@@ -69,7 +69,7 @@ def test_copies_that_are_no_lists_of_integers(copies):
 @pytest.mark.parametrize("name, choice", [("ag_gemm", {"chunks": 0}), ("gemm_rs", {"copies": [[1]]}), ("gemm_rs", {"slices": 2}),
                                           ("gemm_rs", {"pieces": 1})])
 def test_choices_that_an_operator_does_not_take(name, choice):
-    own = {"ag_gemm": "`slices`, `copies`, `pieces`", "gemm_rs": "`chunks`"}[name]
+    own = {"ag_gemm": "`bands`, `slices`, `copies`, `pieces`", "gemm_rs": "`chunks`"}[name]
     words = rf"`{name}` does not take `{next(iter(choice))}`; it takes `block_m`, .*`group`, {own}(\n|$)"
     with pytest.raises(RuntimeError, match=words):
         choices(name, M, N, K, 2, **choice)

@@ -99,6 +99,16 @@ def test_slices(slices, ranks, m):
     run(ranks, m, 48, 72, "fp16", seed=m + slices, block_m=16, block_n=16, block_k=16, programs=5, group=2, slices=slices)
 
 
+@pytest.mark.parametrize("m", [5, 300, 517])
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("bands", [1, 2, 8])
+def test_bands(bands, ranks, m):
+    """Also bands without rows, and a last one of fewer."""
+    tiles = {"block_m": 16, "block_n": 16, "block_k": 16, "programs": 5, "group": 3}
+    run(ranks, m, 48, 72, "fp16", seed=m + bands, bands=bands, **tiles)
+    run(ranks, m, 19, 41, "fp32", seed=m, bands=bands, slices=2, **tiles)
+
+
 @pytest.mark.parametrize("m, n, k", [(70, 96, 72), (257, 67, 97), (257, 200, 40), (5, 16, 8)])
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 @pytest.mark.parametrize("block_n", [48, 80, 112])

@@ -62,7 +62,7 @@ class _Operator:
     """Shared by the operators that multiply. Creation and closing are collective.
 
     `config`, all optional and the same on all ranks: b_transposed (b is [n, k]), block_m, block_n, block_k, programs, num_warps,
-    num_stages, group; of AllGatherGemm slices, copies, pieces; of GemmReduceScatter chunks (tandem/ops.h).
+    num_stages, group; of AllGatherGemm bands, slices, copies, pieces; of GemmReduceScatter chunks (tandem/ops.h).
     """
 
     def __init__(self, team, max_m, n, k, dtype, **config):

@@ -143,6 +143,8 @@ def _checks():
         yield f"gemm_rs.{title}_replays", replays(Scattered, 1024, 512, 256, **way)
     yield "ag_gemm.columns", calls(Gathered, [2048, 1000], 896, 512, "bf16", True, block_n=224)
     yield "ag_gemm.columns_rows_of_b", calls(Gathered, [2048, 1000], 896, 512, "bf16", block_n=224)
+    yield "ag_gemm.bands", calls(Gathered, [4096, 1000, 3000], 512, 512, "bf16", True, bands=3)
+    yield "ag_gemm.bands_replays", replays(Gathered, 2048, 512, 512, bands=2)
     yield "ag_gemm.slices", calls(Gathered, [2048, 1000], 512, 512, "bf16", True, slices=4)
 
 

@@ -12,8 +12,8 @@ typedef struct td_ag_gemm td_ag_gemm;
 typedef struct td_gemm_rs td_gemm_rs;
 
 /* [collective, blocks] config: {"block_m", "block_n", "block_k", "programs", "num_warps", "num_stages", "group", "b_transposed": true
- * where b is [n, k]; of ag_gemm "bands", "slices", "copies", "pieces", of gemm_rs "chunks"}, each optional: the operator chooses by sizes and
- * target. `stream` of a run may be an adopted one. */
+ * where b is [n, k]; of ag_gemm "bands", "slices", "copies", "pieces", of gemm_rs "chunks"}, each optional: the operator chooses by sizes
+ * and target. `stream` of a run may be an adopted one. */
 TANDEM_API int td_ag_gemm_create(td_session*, int rank, int max_m, int n, int k, int dtype, const char* config,
                                  td_ag_gemm** op);
 TANDEM_API int td_ag_gemm_run(td_ag_gemm*, int stream, uint64_t a, uint64_t b, uint64_t c, int m, int c_dtype);

@@ -97,8 +97,9 @@ int td_emit(const char* request, const char* stage, char** text) {
 int td_request_for_file(const char* path, const char* kernel, const char* signature, const char* constexprs, int numWarps,
                         char** request) {
   return guarded([&] {
-    auto made = checked(compiler::requestForFile(&required(path, "path"), kernel ? kernel : "", signature ? signature : "",
-                                                 constexprs ? constexprs : "", numWarps));
+    auto made =
+        checked(compiler::requestForFile(&required(path, "path"), kernel ? kernel : "", signature ? signature : "",
+                                         constexprs ? constexprs : "", numWarps, {"`signature`", "`constexprs`"}));
     auto& place = required(request, "request");
     place = copyOut(made.text);
   });

@@ -29,7 +29,8 @@ Kernel Kernel::fromText(const std::string& text, const std::string& fileName, co
 const std::string& Kernel::name() const { return impl_->name; }
 
 std::string Kernel::Impl::requestFor(const Specialisation& wanted) const {
-  auto made = compiler::requestForText(text, fileName, name, wanted.signature, wanted.constants, wanted.numWarps);
+  auto made = compiler::requestForText(text, fileName, name, wanted.signature, wanted.constants, wanted.numWarps,
+                                       {"`arguments`", "`constants`", true});
   if (!made.error.empty()) throw Error(made.error);
   nlohmann::json request = nlohmann::json::parse(made.text);
   request["options"]["num_stages"] = wanted.numStages;

@@ -45,6 +45,7 @@ json sessionOptions(const RunOptions& o) {
             {"trace", o.trace},
             {"slots_per_rank", o.slotsPerRank},
             {"check", o.check}};
+  if (o.check) throw Error("`check` is the simulator's: only a simulated run has it");
   json options = {
       {"target", o.target}, {"ranks", o.ranks}, {"devices", o.devices}, {"wait_timeout_ms", o.waitTimeoutMs}};
   if (o.trace) options["trace"] = true;

@@ -3,20 +3,21 @@
 #include "api/kernel.h"
 #include "api/reports.h"
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 namespace tandem {
 namespace {
 
-// What an array takes: its sizes are the user's, so they may be negative or too many to count.
+// What an array takes; its sizes are the user's, so they may be negative or too many to count.
 uint64_t bytesOf(const Tensor& t, const std::string& name) {
   int64_t bytes = byteSize(t.dtype);
   for (int64_t size : t.shape) {
     if (size < 0) throw Error("array `" + name + "` has the negative size " + std::to_string(size));
     if (__builtin_mul_overflow(bytes, size, &bytes)) throw Error("array `" + name + "` has more bytes than 64 bits can count");
   }
-  return uint64_t(std::max<int64_t>(1, bytes));
+  return uint64_t(bytes);
 }
 
 bool fitsInt32(int64_t v) {
@@ -32,18 +33,32 @@ Packed pack(const Tensor& t) { return {std::string("*") + name(t.dtype), t.addre
 Packed pack(int64_t v) { return {fitsInt32(v) ? "i32" : "i64", uint64_t(v), true}; }
 Packed pack(double v) { return {"fp32", std::bit_cast<uint32_t>(float(v)), false}; }
 
-std::string spell(bool v) { return v ? "True" : "False"; }
-std::string spell(int64_t v) { return std::to_string(v); }
-std::string spell(double v) { return nlohmann::json(v).dump(); }
-std::string spell(const std::string& v) { return nlohmann::json(v).dump(); }
-std::string spell(DType v) {
+// Text of JSON's, which is UTF-8.
+std::string quoted(const std::string& text, const std::string& what) {
+  try {
+    return nlohmann::json(text).dump();
+  } catch (const nlohmann::json::exception&) {
+    throw Error(what + " is not UTF-8 text");
+  }
+}
+
+std::string spell(const std::string&, bool v) { return v ? "True" : "False"; }
+std::string spell(const std::string&, int64_t v) { return std::to_string(v); }
+std::string spell(const std::string& name, double v) {
+  if (!std::isfinite(v)) throw Error("constant `" + name + "` is " + std::to_string(v) + ", a finite number is needed");
+  return nlohmann::json(v).dump();
+}
+std::string spell(const std::string& name, const std::string& v) { return quoted(v, "constant `" + name + "`"); }
+std::string spell(const std::string&, DType v) {
   static const char* const words[] = {"int1",     "int8",    "int16",    "int32",   "int64",
                                       "uint8",    "uint16",  "uint32",   "uint64",  "float8e4nv",
                                       "float8e5", "float16", "bfloat16", "float32", "float64"};
+  byteSize(v);  // which refuses what is none
   return std::string("tl.") + words[size_t(v)];
 }
 
 int signalCount(const Tensor& signals) {
+  bytesOf(signals, "signals");
   if (signals.size() > std::numeric_limits<int32_t>::max())
     throw Error(std::to_string(signals.size()) + " signals at once are too many");
   return int(signals.size());
@@ -80,7 +95,8 @@ int Team::residentPrograms() const {
 Tensor Team::allocate(const std::vector<int64_t>& shape, DType dtype, bool symmetric, bool initialised,
                       const std::string& name) {
   Tensor t{0, shape, dtype};
-  check(td_allocate(session_, rank_, bytesOf(t, name), symmetric, initialised, name.c_str(), "", 0, &t.address));
+  check(td_allocate(session_, rank_, std::max<uint64_t>(1, bytesOf(t, name)), symmetric, initialised, name.c_str(), "",
+                    0, &t.address));
   return t;
 }
 
@@ -113,8 +129,8 @@ void Team::launch(const Kernel& kernel, const LaunchConfig& config, const std::v
     words.push_back(p.bits);
   }
   for (auto& [key, value] : constants)
-    wanted.constants +=
-        (wanted.constants.empty() ? "" : ", ") + key + "=" + std::visit([](const auto& v) { return spell(v); }, value);
+    wanted.constants += (wanted.constants.empty() ? "" : ", ") + key + "=" +
+                        std::visit([&](const auto& v) { return spell(key, v); }, value);
   auto program = kernel.impl()->specialise(wanted);
   check(td_launch(session_, rank_, config.stream, program.get(), config.grid[0], config.grid[1], config.grid[2],
                   config.numWarps, config.cooperative ? TD_COOPERATIVE : 0, words.data(), int(words.size()), "", 0));
@@ -126,29 +142,30 @@ int Team::newStream() {
   return stream;
 }
 void Team::copy(const Tensor& dest, const Tensor& source, int stream) {
-  if (dest.bytes() != source.bytes())
-    throw Error("copy of " + std::to_string(source.bytes()) + " bytes into " + std::to_string(dest.bytes()) + " bytes");
-  check(td_copy(session_, rank_, stream, dest.address, source.address, uint64_t(source.bytes())));
+  uint64_t bytes = bytesOf(source, "source"), room = bytesOf(dest, "dest");
+  if (bytes != room) throw Error("copy of " + std::to_string(bytes) + " bytes into " + std::to_string(room) + " bytes");
+  check(td_copy(session_, rank_, stream, dest.address, source.address, bytes));
 }
 void Team::copyColumns(const Tensor& dest, const Tensor& source, int64_t first, int64_t count, int stream) {
   if (dest.shape != source.shape || dest.shape.size() != 2 || dest.dtype != source.dtype)
     throw Error("columns are copied between two matrices of one shape and element type");
   int64_t columns = dest.shape[1], element = tandem::byteSize(dest.dtype);
-  if (first < 0 || count < 0 || first + count > columns)
-    throw Error("columns " + std::to_string(first) + " to " + std::to_string(first + count) + " of a matrix of " +
+  bytesOf(dest, "dest");
+  if (first < 0 || count < 0 || first > columns || count > columns - first)
+    throw Error(std::to_string(count) + " columns from column " + std::to_string(first) + " of a matrix of " +
                 std::to_string(columns));
   uint64_t pitch = uint64_t(columns * element), at = uint64_t(first * element);
   check(td_copy_rows(session_, rank_, stream, dest.address + at, pitch, source.address + at, pitch,
                      uint64_t(count * element), uint64_t(dest.shape[0])));
 }
 void Team::copyFromHost(const Tensor& dest, const void* source, int stream) {
-  check(td_copy_from_host(session_, rank_, stream, dest.address, source, uint64_t(dest.bytes())));
+  check(td_copy_from_host(session_, rank_, stream, dest.address, source, bytesOf(dest, "dest")));
 }
 void Team::copyToHost(void* dest, const Tensor& source, int stream) {
-  check(td_copy_to_host(session_, rank_, stream, dest, source.address, uint64_t(source.bytes())));
+  check(td_copy_to_host(session_, rank_, stream, dest, source.address, bytesOf(source, "source")));
 }
 void Team::fill(const Tensor& dest, uint8_t byte, int stream) {
-  check(td_set(session_, rank_, stream, dest.address, byte, uint64_t(dest.bytes())));
+  check(td_set(session_, rank_, stream, dest.address, byte, bytesOf(dest, "dest")));
 }
 void Team::writeSignals(const Tensor& s, uint64_t value, int stream, int kind) {
   check(
@@ -184,6 +201,8 @@ double Team::microseconds(uint64_t from, uint64_t to) {
   return double(microseconds);
 }
 std::vector<std::string> Team::gather(const std::string& text) {
+  if (text.find('\0') != text.npos) throw Error("what is gathered contains a NUL");
+  quoted(text, "what is gathered");
   char* texts = nullptr;
   check(td_gather(session_, rank_, 0, text.c_str(), &texts));
   return nlohmann::json::parse(takeText(0, texts));

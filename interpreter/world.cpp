@@ -96,13 +96,7 @@ void World::setHostPlace(int rank, const std::string& file, uint32_t line) {
   impl_->ranks[size_t(rank)].hostLocation = impl_->m.hostPlaces.indexOf(file, line);
 }
 
-void World::hostAccess(int rank, Address address, uint64_t bytes, HostAccess how) {
-  impl_->hostAccess(nullptr, rank, address, bytes, how);
-}
-
-void World::streamAccess(int rank, StreamId stream, Address address, uint64_t bytes, HostAccess how) {
-  impl_->hostAccess(impl_->ranks[size_t(rank)].streams[stream].get(), rank, address, bytes, how);
-}
+void World::hostAccess(int rank, Address address, uint64_t bytes, HostAccess how) { impl_->hostAccess(rank, address, bytes, how); }
 
 void World::hostWaited(int rank) {
   for (StreamId s = 0; s < impl_->ranks[size_t(rank)].streams.size(); ++s) hostWaited(rank, s);
@@ -119,6 +113,13 @@ void World::hostAllocated(int rank) {
 
 Address World::heapBase() const { return impl_->m.arena.base(); }
 uint64_t World::heapStride() const { return impl_->m.arena.stride(); }
+bool World::isSymmetric(int rank, Address address) const {
+  return impl_->m.arena.rankOf(address) == rank && impl_->m.arena.isSymmetric(address);
+}
+std::string World::nameAt(Address address) const {
+  const Allocation* a = impl_->m.arena.find(address);
+  return a ? "`" + a->name + "` of rank " + std::to_string(a->rank) : "address " + hex(address);
+}
 
 int World::createTeam(const std::vector<int>& members) {
   int id = impl_->m.nextTeam++;
@@ -149,6 +150,20 @@ void World::copyAsync(int rank, StreamId stream, Address dest, Address source, u
 
 void World::setAsync(int rank, StreamId stream, Address dest, uint8_t value, uint64_t bytes) {
   impl_->enqueue(rank, stream, {.kind = ItemKind::Set, .dest = dest, .bytes = bytes, .value = value});
+}
+
+void World::copyFromHostAsync(int rank, StreamId stream, Address dest, const void* source, uint64_t bytes) {
+  callbackAsync(rank, stream, [this, rank, stream, dest, source, bytes] {
+    Accessor who = impl_->accessorOf(*impl_->ranks[size_t(rank)].streams[stream], "copy from the host");
+    writeMemory(who, dest, source, bytes, 1);
+  });
+}
+
+void World::copyToHostAsync(int rank, StreamId stream, void* dest, Address source, uint64_t bytes) {
+  callbackAsync(rank, stream, [this, rank, stream, dest, source, bytes] {
+    Accessor who = impl_->accessorOf(*impl_->ranks[size_t(rank)].streams[stream], "copy to the host");
+    readMemory(who, source, dest, bytes, 1);
+  });
 }
 
 void World::signalWriteAsync(int rank, StreamId stream, Address signal, uint64_t value, int bytes, SignalKind kind) {

@@ -29,7 +29,7 @@ struct WorldOptions {
   bool check = false;                         // look for races and misused signals
   SchedulePolicy policy = SchedulePolicy::Random;
   bool logStores = false;                     // for firstDifference
-  std::shared_ptr<Chooser> chooser;           // decides instead of seed and policy; programs start in the grid's order
+  std::shared_ptr<Chooser> chooser = nullptr; // decides instead of seed and policy; programs start in the grid's order
 };
 
 struct LaunchArgument {
@@ -70,9 +70,8 @@ class World {
   void markInitialised(Address address, uint64_t bytes);
   // The host line that queues or accesses what follows, for reports.
   void setHostPlace(int rank, const std::string& file, uint32_t line);
-  // The host of `rank`, or what it has queued on a stream, reads or writes memory.
+  // The host of `rank` reads or writes memory.
   void hostAccess(int rank, Address address, uint64_t bytes, HostAccess how);
-  void streamAccess(int rank, StreamId stream, Address address, uint64_t bytes, HostAccess how);
   // The host of `rank` has waited until these are idle; has returned from its last symmetric allocation.
   void hostWaited(int rank);
   void hostWaited(int rank, StreamId stream);
@@ -80,6 +79,9 @@ class World {
   // Marks a buffer as holding signals, so that non-zero values at exit are reported. Signal operations mark on their own.
   Address heapBase() const;
   uint64_t heapStride() const;
+  // Whether the address lies among `rank`'s symmetric memory; what lies there, in words.
+  bool isSymmetric(int rank, Address address) const;
+  std::string nameAt(Address address) const;
 
   // --- teams: 0 is the world; others are made by the runtime; members in team order ---
   int createTeam(const std::vector<int>& members);
@@ -89,13 +91,16 @@ class World {
   void launch(int rank, StreamId stream, Launch launch);
   void copyAsync(int rank, StreamId stream, Address dest, Address source, uint64_t bytes);  // copy engine
   void setAsync(int rank, StreamId stream, Address dest, uint8_t value, uint64_t bytes);
+  // Host memory must live until the stream gets there.
+  void copyFromHostAsync(int rank, StreamId stream, Address dest, const void* source, uint64_t bytes);
+  void copyToHostAsync(int rank, StreamId stream, void* dest, Address source, uint64_t bytes);
   void signalWriteAsync(int rank, StreamId stream, Address signal, uint64_t value, int bytes, SignalKind kind);
   void signalWaitAsync(int rank, StreamId stream, Address signal, SignalCompare compare, uint64_t value, int bytes);
   // Joins all ranks of the team on their streams (a stream-ordered barrier that also quiets).
   void barrierAsync(int rank, StreamId stream, int team);
   EventId recordEvent(int rank, StreamId stream);
   void waitEvent(int rank, StreamId stream, EventId event);
-  // Runs when the stream gets there; for copying results back to host arrays.
+  // Runs when the stream gets there.
   void callbackAsync(int rank, StreamId stream, std::function<void()> callback);
   bool idle(int rank, StreamId stream) const;
   bool idle(int rank) const;

@@ -11,6 +11,9 @@ constexpr int kMostBands = 8;
 // In so many copies parts travel to a peer.
 constexpr int kMostChunks = 64;
 
+inline void checkOpen(const char* op, bool closed) {
+  if (closed) throw Error(std::string("`") + op + "` is closed");
+}
 void checkPositive(const char* op, const char* name, int64_t value);
 void checkShape(const char* op, const char* name, const Tensor& t, int64_t rows, int64_t columns);
 void checkDType(const char* op, const char* what, const Tensor& t, DType dtype);

@@ -68,6 +68,14 @@ void checkConfig(const char* op, const CollectiveConfig& config) {
     if (value < 0) fail(op, std::string("`") + name + "` is " + std::to_string(value));
 }
 
+void checkBytes(const char* op, int64_t rows, int64_t columns, DType dtype) {
+  constexpr int64_t kMost = int64_t(1) << 40;
+  int64_t elements = 0;
+  if (__builtin_mul_overflow(rows, columns, &elements) || elements > kMost / byteSize(dtype))
+    fail(op, std::to_string(rows) + " times " + std::to_string(columns) + " elements of " + name(dtype) +
+                 " are more than 2**40 bytes");
+}
+
 void checkSummed(const char* op, DType dtype) {
   if (dtype != DType::Float16 && dtype != DType::BFloat16 && dtype != DType::Float32)
     fail(op, std::string("fp16, bf16 or fp32 is needed, not ") + name(dtype));

@@ -26,6 +26,8 @@ int64_t tileElements(const CollectiveConfig& config, int64_t chunk, DType dtype)
 
 // Throw Error that names operator, argument and what was seen.
 void checkConfig(const char* op, const CollectiveConfig& config);
+// What is made for so many elements.
+void checkBytes(const char* op, int64_t rows, int64_t columns, DType dtype);
 void checkSummed(const char* op, DType dtype);
 void checkSize(const char* op, const char* name, const Tensor& t, int64_t elements, DType dtype);
 

@@ -3,7 +3,9 @@
 #include "tandem/ops.h"
 #include "tandem/ops_c_api.h"
 #include "tandem/tandem.h"
+#include <fstream>
 #include <gtest/gtest.h>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -85,6 +87,66 @@ TEST(Errors, WrongNumberOfArguments) {
   EXPECT_THROW(launch([](Team& team) { team.launch(addOne(), {}, {}); }, {.ranks = 1}), Error);
 }
 
+TEST(Errors, ArgumentsAndConstantsAreTheCalls) {
+  Kernel fill =
+      kernel("def fill(p, n, BLOCK: tl.constexpr):\n    i = tl.arange(0, BLOCK)\n    tl.store(p + i, 1, mask=i < n)\n");
+  auto words = [&](std::vector<Argument> more, std::map<std::string, Constant> constants) {
+    return std::string(thrownBy<Error>([&](Team& team) {
+                         std::vector<Argument> arguments{team.zeros({4}, DType::Int32)};
+                         arguments.insert(arguments.end(), more.begin(), more.end());
+                         team.launch(fill, {}, arguments, constants);
+                       }).what());
+  };
+  EXPECT_EQ(words({4}, {}), "error: constexpr parameter `BLOCK` of `fill` has no value; give it in `constants`\n");
+  EXPECT_EQ(words({}, {{"BLOCK", 4}}), "error: parameter `n` of `fill` has no argument: 1 argument given\n");
+  EXPECT_EQ(words({4, 5}, {{"BLOCK", 4}}), "error: `fill` takes 2 arguments beside its constants, 3 given\n");
+  EXPECT_EQ(words({4}, {{"BLOCK", "\xff"}}), "constant `BLOCK` is not UTF-8 text");
+  EXPECT_EQ(words({4}, {{"BLOCK", std::numeric_limits<double>::infinity()}}),
+            "constant `BLOCK` is inf, a finite number is needed");
+  EXPECT_EQ(words({4}, {{"BLOCK", DType(77)}}), "element type number 77 is unknown");
+}
+
+TEST(Errors, WhatNoGridHas) {
+  auto main = [](Team& team) {
+    team.launch(addOne(), {.grid = {1 << 30, 1 << 30, 16}}, {team.zeros({1}, DType::Int32)});
+  };
+  EXPECT_STREQ(thrownBy<Error>(main).what(), "a grid of more than 2147483647 programs");
+}
+
+TEST(Errors, HostCopiesStayWithinTheirArray) {
+  auto main = [](bool toHost, Tensor x) {
+    return [=](Team& team) mutable {
+      if (x.address) x.address = team.zeros({2}, DType::Int32, "x").address;
+      std::vector<int32_t> host(4);
+      if (toHost)
+        team.copyToHost(host.data(), x);
+      else
+        team.copyFromHost(x, host.data());
+      team.synchronize();
+    };
+  };
+  for (bool toHost : {false, true}) {
+    EXPECT_EQ(thrownBy<SimulationError>(main(toHost, {1, {4}, DType::Int32})).kinds.front(), "out-of-bounds");
+    EXPECT_EQ(thrownBy<SimulationError>(main(toHost, {0, {4}, DType::Int32})).kinds.front(), "out-of-bounds");
+    EXPECT_STREQ(thrownBy<Error>(main(toHost, {1, {-4}, DType::Int32})).what(),
+                 toHost ? "array `source` has the negative size -4" : "array `dest` has the negative size -4");
+  }
+  auto unwritten = [](Team& team) {
+    int32_t host = 0;
+    team.copyToHost(&host, team.empty({1}, DType::Int32, "x"));
+    team.synchronize();
+  };
+  EXPECT_EQ(thrownBy<SimulationError>(unwritten).kinds.front(), "uninitialised-read");
+}
+
+TEST(Errors, WhatIsGatheredIsText) {
+  auto words = [](const std::string& text) {
+    return std::string(thrownBy<Error>([&](Team& team) { team.gather(text); }).what());
+  };
+  EXPECT_EQ(words("\xff"), "what is gathered is not UTF-8 text");
+  EXPECT_EQ(words(std::string("a\0b", 3)), "what is gathered contains a NUL");
+}
+
 TEST(Errors, DeadlockIsASimulationError) {
   Kernel waits = kernel("def waits(p):\n    dl.wait(p, 1, \"sys\", \"acquire\", waitValue=1)\n");
   auto main = [&](Team& team) { team.launch(waits, {}, {team.zeros({1}, DType::Int64)}); };
@@ -141,6 +203,25 @@ TEST(Streams, WrongNumbersAreErrors) {
   EXPECT_THROW(launch([](Team& t) { t.waitEvent(t.recordEvent(5), 0); }, {.ranks = 1}), Error);
   EXPECT_THROW(launch([](Team& t) { t.waitEvent(12345, 0); }, {.ranks = 1}), Error);
   EXPECT_THROW(launch([](Team& t) { t.peer(t.zeros({1}, DType::Int32), 9); }, {.ranks = 1}), Error);
+}
+
+TEST(Streams, OnlySymmetricMemoryHasPeers) {
+  auto words = [](const std::function<Tensor(Team&)>& make) {
+    return std::string(thrownBy<Error>([&](Team& team) { team.peer(make(team), 0); }, 1).what());
+  };
+  EXPECT_EQ(words([](Team& team) { return team.localZeros({1}, DType::Int32, "mine"); }),
+            "`mine` of rank 0 is not in rank 0's symmetric memory");
+  EXPECT_EQ(words([](Team&) { return Tensor{}; }), "address 0x0 is not in rank 0's symmetric memory");
+  auto ofPeer = [](Team& team) { team.peer(team.peer(team.zeros({1}, DType::Int32, "x"), 1 - team.rank()), 0); };
+  EXPECT_NE(std::string(thrownBy<Error>(ofPeer).what()).find("'s symmetric memory"), std::string::npos);
+}
+
+TEST(Streams, ColumnsWithinTheMatrix) {
+  auto main = [](Team& team) {
+    Tensor x = team.zeros({4, 4}, DType::Int32);
+    team.copyColumns(x, x, 1, std::numeric_limits<int64_t>::max());
+  };
+  EXPECT_STREQ(thrownBy<Error>(main).what(), "9223372036854775807 columns from column 1 of a matrix of 4");
 }
 
 TEST(Streams, SignalsOfAWholeTensor) {
@@ -202,6 +283,67 @@ TEST(Targets, UnknownOnesAreNamed) {
   } catch (const Error& e) {
     EXPECT_STREQ(e.what(), "`target` is `tpu`; it is one of sim, cuda");
   }
+}
+
+TEST(Targets, TheSimulatorsCheckerIsNotOfGpus) {
+  try {
+    launch([](Team&) {}, {.check = true, .target = "cuda"});
+    FAIL() << "nothing was thrown";
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "`check` is the simulator's: only a simulated run has it");
+  }
+}
+
+TEST(Ops, ClosedOnesSaySo) {
+  constexpr DType kType = DType::Float32;
+  auto words = [](const std::function<void(Team&, const Tensor& full, const Tensor& part)>& main) {
+    return std::string(thrownBy<Error>([&](Team& team) {
+                         main(team, team.localZeros({8, 4}, kType), team.localZeros({4, 4}, kType));
+                       }).what());
+  };
+  auto closed = [](auto& op) {
+    op.close();
+    op.close();
+  };
+  EXPECT_EQ(words([&](Team& team, const Tensor& full, const Tensor&) {
+              ops::AllReduce op(team, 32, kType);
+              closed(op);
+              op.run(full, full);
+            }),
+            "`all_reduce` is closed");
+  EXPECT_EQ(words([&](Team& team, const Tensor& full, const Tensor& part) {
+              ops::ReduceScatter op(team, 8, 4, kType);
+              closed(op);
+              op.run(full, part, 8);
+            }),
+            "`reduce_scatter` is closed");
+  EXPECT_EQ(words([&](Team& team, const Tensor& full, const Tensor& part) {
+              ops::AllGather op(team, 8, 4, kType);
+              closed(op);
+              op.run(part, full, 8);
+            }),
+            "`all_gather` is closed");
+  EXPECT_EQ(words([&](Team& team, const Tensor& full, const Tensor& part) {
+              ops::GemmAllReduce op(team, 8, 4, 4, kType);
+              closed(op);
+              op.run(full, part, full, 8);
+            }),
+            "`gemm_ar` is closed");
+}
+
+TEST(Ops, SizesThatNobodyHas) {
+  auto words = [](const std::function<void(Team&)>& main) { return std::string(thrownBy<Error>(main).what()); };
+  constexpr int64_t kLarge = int64_t(1) << 40;
+  EXPECT_EQ(words([](Team& team) { ops::AllReduce(team, kLarge, DType::Float32); }),
+            "`all_reduce`: 1099511627776 times 1 elements of fp32 are more than 2**40 bytes");
+  EXPECT_EQ(words([](Team& team) { ops::ReduceScatter(team, kLarge, kLarge, DType::Float16); }),
+            "`reduce_scatter`: 1099511627776 times 1099511627776 elements of fp16 are more than 2**40 bytes");
+  EXPECT_EQ(words([](Team& team) { ops::AllGather(team, kLarge, kLarge, DType::Int8); }),
+            "`all_gather`: 1099511627776 times 1099511627776 elements of i8 are more than 2**40 bytes");
+  EXPECT_EQ(words([](Team& team) { ops::GemmAllReduce(team, kLarge, 16, 16, DType::Float32); }),
+            "`gemm_ar`: 1099511627776 times 16 elements of fp32 are more than 2**40 bytes");
+  EXPECT_EQ(words([](Team& team) { ops::AllReduce(team, 8, DType::Float32, ops::AllReduceWay(9)); }),
+            "`all_reduce`: there is no way 9");
 }
 
 TEST(Ops, WrongShapesNameBothSizes) {
@@ -290,6 +432,46 @@ TEST(CApi, RanksAndStreamsAreChecked) {
   int team = 0, members[] = {0, 4};
   EXPECT_NE(td_create_team(session, 0, members, 2, &team), 0);
   EXPECT_NE(td_wait_event(session, 0, 0, 1), 0);
+  EXPECT_EQ(td_leave(session, 0), 0);
+  td_session_destroy(session);
+}
+
+TEST(CApi, WhoHasLeftIsTold) {
+  td_session* session = nullptr;
+  ASSERT_EQ(td_session_create("{\"ranks\": 1}", &session), 0);
+  EXPECT_NE(td_barrier(session, 0, 0), 0);
+  EXPECT_STREQ(td_last_error(), "rank 0 has not entered or has left");
+  td_session_destroy(session);
+  ASSERT_EQ(td_session_create("{\"ranks\": 1}", &session), 0);
+  ASSERT_EQ(td_enter(session, 0), 0);
+  ASSERT_EQ(td_leave(session, 0), 0);
+  EXPECT_NE(td_barrier(session, 0, 0), 0);
+  EXPECT_STREQ(td_last_error(), "rank 0 has not entered or has left");
+  td_session_destroy(session);
+}
+
+TEST(CApi, RequestsSpeakOfTheirParameters) {
+  char* request = nullptr;
+  std::string path = testing::TempDir() + "/c_api_request.py";
+  std::ofstream(path) << kHeader << "def f(p, N: tl.constexpr):\n    tl.store(p, N)\n";
+  EXPECT_NE(td_request_for_file(path.c_str(), "", "", "", 4, &request), 0);
+  EXPECT_STREQ(td_last_error(), "error: parameter `p` of `f` has no type; give it with `signature` 'p=...'\n");
+  EXPECT_NE(td_request_for_file(path.c_str(), "", "*i32", "", 4, &request), 0);
+  EXPECT_STREQ(td_last_error(),
+               "error: constexpr parameter `N` of `f` has no value; give it with `constexprs` 'N=...'\n");
+}
+
+TEST(CApi, ClosedOperatorsSaySo) {
+  td_session* session = nullptr;
+  ASSERT_EQ(td_session_create("{\"ranks\": 1}", &session), 0);
+  ASSERT_EQ(td_enter(session, 0), 0);
+  td_ag_gemm* gather = nullptr;
+  ASSERT_EQ(td_ag_gemm_create(session, 0, 16, 16, 16, int(DType::Float32), "{}", &gather), 0) << td_last_error();
+  EXPECT_EQ(td_ag_gemm_close(gather), 0);
+  EXPECT_EQ(td_ag_gemm_close(gather), 0);
+  EXPECT_NE(td_ag_gemm_run(gather, 0, 0, 0, 0, 16, int(DType::Float32)), 0);
+  EXPECT_STREQ(td_last_error(), "the operator is closed");
+  td_ag_gemm_destroy(gather);
   EXPECT_EQ(td_leave(session, 0), 0);
   td_session_destroy(session);
 }

@@ -39,14 +39,21 @@ struct Emitted {
 // `locations`: the ops of "tile" and "tile-opt" are printed with their places in the source.
 Emitted emit(const std::string& requestJson, const std::string& stage, bool locations = false);
 
+// What the caller's users give types and constants by: tandemc's options, or the names of parameters.
+struct RequestWords {
+  std::string signature = "--signature", constexprs = "--constexpr";
+  bool isCall = false;  // the signature is that of a call's arguments
+};
+
 // A request for a kernel in a file, as tandemc has it: names resolve through the file's imports, constants and functions.
 // `kernel` may be empty when the file has one kernel.
 // `signature`: "*fp16, *fp16, i32" or "x_ptr=*fp16, n=i32"; `constexprs`: "BLOCK=128, FLAG=True".
-Emitted requestForFile(const std::string& path, const std::string& kernel, const std::string& signature, const std::string& constexprs,
-                       int numWarps);
+Emitted requestForFile(const std::string& path, const std::string& kernel, const std::string& signature,
+                       const std::string& constexprs, int numWarps, const RequestWords& words = {});
 // The same for text that is in memory; `fileName` is what diagnostics call it.
-Emitted requestForText(const std::string& text, const std::string& fileName, const std::string& kernel, const std::string& signature,
-                       const std::string& constexprs, int numWarps);
+Emitted requestForText(const std::string& text, const std::string& fileName, const std::string& kernel,
+                       const std::string& signature, const std::string& constexprs, int numWarps,
+                       const RequestWords& words = {});
 
 // JSON {"names": [{"module": "tl", "name": "load", "kind": "function" | "constant" | "library", "value": VALUE, "signature": "..."}],
 //       "modules": {"<importable name>": "<canonical module>"}}.

@@ -1,4 +1,4 @@
-// Makes a request for a kernel of a file from the words of a command line.
+// Makes a request for a kernel of a file from types and constants in words.
 #include "compiler/driver/compile.h"
 #include "compiler/frontend/emit/function.h"
 #include "compiler/frontend/parse/parse.h"
@@ -81,17 +81,28 @@ json literal(const ast::Expr& e, const std::string& name) {
   fail("the value of constexpr `" + name + "` is not a literal or a dtype");
 }
 
-std::map<std::string, json> readConstexprs(const std::string& text) {
+ast::Module parseConstexprs(const std::string& text) {
   auto file = std::make_shared<SourceFile>();
-  file->name = "<constexpr>";
   file->text = "f(" + text + ")\n";
-  ast::Module module = parse(file);
-  const ast::Expr& call = *module.body.at(0)->exprs.at(0);
-  if (module.body.size() != 1 || call.kind != ast::ExprKind::Call || call.children.size() != 1)
-    fail("constexprs must be `NAME=value, NAME=value`, but are `" + text + "`");
+  const std::string wanted = "constexprs must be `NAME=value, NAME=value`, but are `" + text + "`";
+  try {
+    ast::Module module = parse(file);
+    if (module.body.size() != 1 || module.body[0]->exprs.size() != 1) fail(wanted);
+    const ast::Expr& call = *module.body[0]->exprs[0];
+    if (call.kind != ast::ExprKind::Call || call.children.size() != 1) fail(wanted);
+    return module;
+  } catch (const CompileError& error) {
+    if (!error.diagnostic.file) throw;
+    fail(wanted + ": " + error.diagnostic.message);
+  }
+}
+
+std::map<std::string, json> readConstexprs(const std::string& text, const RequestWords& words) {
+  ast::Module module = parseConstexprs(text);
   std::map<std::string, json> out;
-  for (const ast::Keyword& k : call.keywords)
-    if (!out.emplace(k.name, literal(*k.value, k.name)).second) fail("parameter `" + k.name + "` has two values in --constexpr");
+  for (const ast::Keyword& k : module.body[0]->exprs[0]->keywords)
+    if (!out.emplace(k.name, literal(*k.value, k.name)).second)
+      fail("parameter `" + k.name + "` has two values in " + words.constexprs);
   return out;
 }
 
@@ -162,17 +173,42 @@ json argumentOf(const std::string& name, const std::string& type) {
   return {{"name", name}, {"descriptor", {{"dtype", trimmed(type.substr(11, open - 11))}, {"block_shape", shape}}}};
 }
 
-void checkParameter(const ast::Stmt& kernel, const std::string& name, const std::string& option) {
+void checkParameter(const ast::Stmt& kernel, const std::string& name, const std::string& givenBy) {
   std::vector<std::string> known;
   for (const ast::Parameter& p : kernel.parameters) known.push_back(p.name);
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
   std::string near = closestName(name, known);
-  fail("`" + kernel.text + "` has no parameter `" + name + "`, which " + option + " names" +
+  fail("`" + kernel.text + "` has no parameter `" + name + "`, which " + givenBy + " names" +
        (near.empty() ? "" : "; did you mean `" + near + "`?"));
 }
 
+std::string counted(size_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+[[noreturn]] void failWithoutType(const ast::Stmt& kernel, const std::string& name, size_t given,
+                                  const RequestWords& words) {
+  if (words.isCall)
+    fail("parameter `" + name + "` of `" + kernel.text + "` has no argument: " + counted(given, "argument") + " given");
+  fail("parameter `" + name + "` of `" + kernel.text + "` has no type; give it with " + words.signature + " '" + name +
+       "=...'");
+}
+
+[[noreturn]] void failWithoutValue(const ast::Stmt& kernel, const std::string& name, const RequestWords& words) {
+  fail("constexpr parameter `" + name + "` of `" + kernel.text + "` has no value; give it " +
+       (words.isCall ? "in " + words.constexprs : "with " + words.constexprs + " '" + name + "=...'"));
+}
+
+[[noreturn]] void failWithTooMany(const ast::Stmt& kernel, size_t given, size_t taken, const RequestWords& words) {
+  if (words.isCall)
+    fail("`" + kernel.text + "` takes " + counted(taken, "argument") + " beside its constants, " +
+         std::to_string(given) + " given");
+  fail("the signature has " + std::to_string(given) + " types, but `" + kernel.text + "` takes " +
+       std::to_string(taken));
+}
+
 json makeArguments(const ast::Stmt& kernel, const std::vector<TypeWord>& types,
-                   const std::map<std::string, json>& constexprs) {
+                   const std::map<std::string, json>& constexprs, const RequestWords& words) {
   json out = json::array();
   std::map<std::string, std::string> named;
   std::vector<std::string> positional;
@@ -182,11 +218,12 @@ json makeArguments(const ast::Stmt& kernel, const std::vector<TypeWord>& types,
       continue;
     }
     if (constexprs.contains(t.name))
-      fail("parameter `" + t.name + "` has a type in --signature and a value in --constexpr; give one of them");
-    if (!named.emplace(t.name, t.type).second) fail("parameter `" + t.name + "` has two types in --signature");
+      fail("parameter `" + t.name + "` has a type in " + words.signature + " and a value in " + words.constexprs +
+           "; give one of them");
+    if (!named.emplace(t.name, t.type).second) fail("parameter `" + t.name + "` has two types in " + words.signature);
   }
-  for (const auto& [name, type] : named) checkParameter(kernel, name, "--signature");
-  for (const auto& [name, value] : constexprs) checkParameter(kernel, name, "--constexpr");
+  for (const auto& [name, type] : named) checkParameter(kernel, name, words.signature);
+  for (const auto& [name, value] : constexprs) checkParameter(kernel, name, words.constexprs);
   size_t next = 0;
   for (const ast::Parameter& p : kernel.parameters) {
     if (auto c = constexprs.find(p.name); c != constexprs.end()) {
@@ -194,36 +231,33 @@ json makeArguments(const ast::Stmt& kernel, const std::vector<TypeWord>& types,
     } else if (auto t = named.find(p.name); t != named.end()) {
       out.push_back(argumentOf(p.name, t->second));
     } else if (isConstexprAnnotation(p.annotation)) {
-      if (!p.defaultValue)
-        fail("constexpr parameter `" + p.name + "` of `" + kernel.text + "` has no value; give it with --constexpr '" +
-             p.name + "=...'");
+      if (!p.defaultValue) failWithoutValue(kernel, p.name, words);
     } else if (next < positional.size()) {
       out.push_back(argumentOf(p.name, positional[next++]));
     } else if (!p.defaultValue) {
-      fail("parameter `" + p.name + "` of `" + kernel.text + "` has no type; give it with --signature '" + p.name +
-           "=...'");
+      failWithoutType(kernel, p.name, positional.size(), words);
     }
   }
-  if (next < positional.size())
-    fail("the signature has " + std::to_string(positional.size()) + " types, but `" + kernel.text + "` takes " +
-         std::to_string(next));
+  if (next < positional.size()) failWithTooMany(kernel, positional.size(), next, words);
   return out;
 }
 
 }  // namespace
 
 Emitted requestForText(const std::string& text, const std::string& fileName, const std::string& kernel,
-                       const std::string& signature, const std::string& constexprs, int numWarps) {
+                       const std::string& signature, const std::string& constexprs, int numWarps,
+                       const RequestWords& words) {
   try {
     auto file = std::make_shared<SourceFile>();
     file->name = fileName;
     file->text = text;
     ast::Module module = parse(file);
     const ast::Stmt& node = findKernel(module, fileName, kernel);
-    json request = {{"kernel", node.text},
-                    {"module", {{"file", fileName}, {"source", text}}},
-                    {"arguments", makeArguments(node, readSignature(signature), readConstexprs(constexprs))},
-                    {"options", {{"num_warps", numWarps}}}};
+    json request = {
+        {"kernel", node.text},
+        {"module", {{"file", fileName}, {"source", text}}},
+        {"arguments", makeArguments(node, readSignature(signature), readConstexprs(constexprs, words), words)},
+        {"options", {{"num_warps", numWarps}}}};
     return {request.dump(), ""};
   } catch (const CompileError& error) {
     return {"", error.diagnostic.render()};
@@ -233,9 +267,9 @@ Emitted requestForText(const std::string& text, const std::string& fileName, con
 }
 
 Emitted requestForFile(const std::string& path, const std::string& kernel, const std::string& signature,
-                       const std::string& constexprs, int numWarps) {
+                       const std::string& constexprs, int numWarps, const RequestWords& words) {
   try {
-    return requestForText(readFile(path), path, kernel, signature, constexprs, numWarps);
+    return requestForText(readFile(path), path, kernel, signature, constexprs, numWarps, words);
   } catch (const CompileError& error) {
     return {"", error.diagnostic.render()};
   }

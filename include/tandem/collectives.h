@@ -46,6 +46,7 @@ class TANDEM_API AllReduce {
   CollectiveConfig given_, config_;
   std::unique_ptr<Words> words_, sharedWords_;  // one shot, two shots
   Tensor parts_, sums_, ready_, done_, epochs_;
+  bool closed_ = false;
 };
 
 // out[rowsOfRank(m), columns] = this rank's rows of the sum of every rank's x[m, columns]. Types, order and life as AllReduce's.
@@ -63,6 +64,7 @@ class TANDEM_API ReduceScatter {
   DType dtype_;
   CollectiveConfig given_, config_;
   Tensor parts_, ready_, epochs_;
+  bool closed_ = false;
 };
 
 // out[m, columns] = the rows x[rowsOfRank(m), columns] of all ranks, of any element type. Small ones travel in words with flags, large
@@ -91,6 +93,7 @@ class TANDEM_API AllGather {
   std::unique_ptr<Words> words_;
   Tensor gathered_, ready_, begun_;
   int pushStream_ = 0;
+  bool closed_ = false;
 };
 
 }  // namespace tandem::ops

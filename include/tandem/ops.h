@@ -129,6 +129,7 @@ class TANDEM_API GemmAllReduce {
   int programs_;
   int64_t setElements_, setWords_;
   Tensor parts_, sums_, words_, splits_, ready_, done_, counted_, epochs_;
+  bool closed_ = false;
 };
 
 }  // namespace tandem::ops

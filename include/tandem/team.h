@@ -76,7 +76,7 @@ class TANDEM_API Team {
   uint64_t recordTime(int stream);
   double microseconds(uint64_t from, uint64_t to);
 
-  // [collective, blocks] What each rank gives, in their order. Streams are not waited for.
+  // [collective, blocks] What each rank gives, UTF-8 without NULs, in their order. Streams are not waited for.
   std::vector<std::string> gather(const std::string& text);
   void barrierOnStream(int stream);  // [collective] of the ranks' streams; the host goes on
   void synchronize();                // [blocks] all streams of this rank

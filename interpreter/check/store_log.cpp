@@ -22,6 +22,16 @@ uint64_t hashBytes(uint64_t h, const void* from, uint64_t bytes) {
   return mix(h, word + bytes);
 }
 
+uint64_t wordOf(uint64_t word) { return word; }
+template <class Value> uint64_t wordOf(const std::pair<const uint64_t, Value>& entry) { return entry.first; }
+
+template <class Words> void eraseWords(Words& words, uint64_t begin, uint64_t end) {
+  if (end - begin > words.size())
+    std::erase_if(words, [&](const auto& entry) { return wordOf(entry) >= begin && wordOf(entry) < end; });
+  else
+    for (uint64_t word = begin; word < end; ++word) words.erase(word);
+}
+
 }  // namespace
 
 void StoreLog::add(const Who& who, const Program* program, uint32_t location, uint64_t offset, const void* value, uint64_t bytes) {
@@ -35,6 +45,13 @@ void StoreLog::storedWord(const Who& who, uint64_t offset, uint64_t bytes, uint6
     uint64_t& hash = words_[word][who];
     hash = mix(hash + 1, value);
   }
+}
+
+void StoreLog::forget(uint64_t offset, uint64_t bytes) {
+  uint64_t begin = offset / 4, end = (offset + bytes + 3) / 4;
+  eraseWords(looked_, begin, end);
+  eraseWords(updated_, begin, end);
+  eraseWords(words_, begin, end);
 }
 
 bool StoreLog::isTurn(uint64_t offset, const StoreLog& a, const StoreLog& b) {

@@ -38,6 +38,8 @@ class StoreLog {
   void looked(uint64_t offset, uint64_t bytes) { insert(looked_, offset, bytes); }
   void updated(uint64_t offset, uint64_t bytes) { insert(updated_, offset, bytes); }
   void storedWord(const Who& who, uint64_t offset, uint64_t bytes, uint64_t value);
+  // Of a buffer's end: what lies there next is another's.
+  void forget(uint64_t offset, uint64_t bytes);
   // Whether threads go by what lies at `offset`, as a flag or a turn, and stored alike there in both runs.
   static bool isTurn(uint64_t offset, const StoreLog& a, const StoreLog& b);
   std::map<int, std::vector<Buffer>> ended;  // what freed buffers held, by rank in its order

@@ -50,7 +50,9 @@ void nameWriters(Report& r, Machine& one, const check::Buffer& mine, Machine& ot
 }  // namespace
 
 void World::Impl::logEnd(const Allocation& a) {
-  if (m.stores) m.stores->ended[a.rank].push_back({a.rank, a.name, contentOf(a)});
+  if (!m.stores) return;
+  m.stores->ended[a.rank].push_back({a.rank, a.name, contentOf(a)});
+  m.stores->forget(a.begin - m.arena.base(), a.end - a.begin);
 }
 
 void World::Impl::logBuffers() {

@@ -60,7 +60,7 @@ struct World::Impl {
   void turnOfWait(Stream& s);
   void turnOfBarrier(Stream& s);
 
-  void hostAccess(Stream* s, int rank, Address address, uint64_t bytes, HostAccess how);
+  void hostAccess(int rank, Address address, uint64_t bytes, HostAccess how);
 
   // --- programs (program.cpp) ---
   void fillSlots(int rank);

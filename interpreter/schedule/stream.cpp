@@ -112,12 +112,11 @@ void World::Impl::turnOfStream(Stream& s) {
 }
 
 // What the host itself reads or writes: in NumPy, or copying to and from its own memory.
-void World::Impl::hostAccess(Stream* s, int rank, Address address, uint64_t bytes, HostAccess how) {
+void World::Impl::hostAccess(int rank, Address address, uint64_t bytes, HostAccess how) {
   if (!m.observer || !bytes || !m.arena.find(address)) return;
   MemoryAccess access;
-  access.stream = s;
   access.rank = rank;
-  if (uint32_t location = s ? s->hostLocation : ranks[size_t(rank)].hostLocation; location != kNoLocation) {
+  if (uint32_t location = ranks[size_t(rank)].hostLocation; location != kNoLocation) {
     access.program = &m.hostPlaces.program();
     access.location = location;
   }

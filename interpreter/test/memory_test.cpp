@@ -89,6 +89,29 @@ TEST(Memory, FreedRangesAreReusedWhenAddressesRunOut) {
   EXPECT_FALSE(world.failed());
 }
 
+// What threads went by in a buffer that is freed says nothing of the next one there.
+TEST(Memory, WordsOfAFreedBufferAreForgotten) {
+  constexpr uint64_t kBytes = 400 << 10;
+  auto run = [](World& world, uint8_t value) {
+    Address flag = world.allocate(0, kBytes, MemoryKind::Local, true, "flag");
+    world.signalWaitAsync(0, 0, flag, SignalCompare::Eq, 0, 8);
+    ASSERT_EQ(world.run([&] { return world.idle(0); }), World::Stop::Done) << renderAll(world);
+    world.release(0, flag);
+    Address data = world.allocate(0, kBytes, MemoryKind::Local, true, "data");
+    ASSERT_EQ(data, flag);
+    world.setAsync(0, 0, data, value, 8);
+    ASSERT_EQ(world.run([&] { return world.idle(0); }), World::Stop::Done) << renderAll(world);
+    world.finish();
+  };
+  const WorldOptions options{.rankCount = 1, .heapBytesPerRank = 1 << 20, .logStores = true};
+  World one(options), same(options), other(options);
+  run(one, 1);
+  run(same, 1);
+  run(other, 2);
+  EXPECT_EQ(one.firstDifference(same), "");
+  EXPECT_NE(one.firstDifference(other).find("`data` of rank 0 ends with other bytes"), std::string::npos) << one.firstDifference(other);
+}
+
 TEST(Memory, MaskedTileLoadsAndStores) {
   World world({.rankCount = 1});
   Address in = world.allocate(0, 100 * 4, MemoryKind::Local, false, "in"),

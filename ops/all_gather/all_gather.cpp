@@ -12,6 +12,7 @@
 #include "ops/collective.h"
 #include "ops/words/words.h"
 #include <algorithm>
+#include <utility>
 
 namespace tandem::ops {
 namespace {
@@ -43,6 +44,7 @@ AllGather::AllGather(Team& team, int64_t maxM, int64_t columns, DType dtype, con
     : team_(team), maxM_(maxM), columns_(columns), wordsBytes_(wordsBytes), dtype_(dtype) {
   checkPositive(kOp, "max_m", maxM);
   checkPositive(kOp, "columns", columns);
+  checkBytes(kOp, maxM, columns, dtype);
   checkConfig(kOp, config);
   int64_t shard = shardRows(maxM, team.size()) * columns, bytes = maxM * columns * byteSize(dtype);
   if (wordsBytes > 0) {
@@ -59,6 +61,7 @@ AllGather::AllGather(Team& team, int64_t maxM, int64_t columns, DType dtype, con
 AllGather::~AllGather() = default;
 
 void AllGather::close() {
+  if (std::exchange(closed_, true)) return;
   team_.barrier();
   if (words_) words_->release();
   if (maxM_ * columns_ * byteSize(dtype_) > wordsBytes_)
@@ -66,6 +69,7 @@ void AllGather::close() {
 }
 
 void AllGather::run(const Tensor& x, const Tensor& out, int64_t m, int stream, bool symmetricOut) {
+  checkOpen(kOp, closed_);
   checkRows(kOp, m, maxM_);
   checkSize(kOp, "x", x, rowsOfRank(m, team_.size(), team_.rank()) * columns_, dtype_);
   checkSize(kOp, "out", out, m * columns_, dtype_);

@@ -6,6 +6,7 @@
 #include "ops/words/words.h"
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace tandem::ops {
 namespace {
@@ -50,7 +51,9 @@ AllReduce::AllReduce(Team& team, int64_t maxElements, DType dtype, AllReduceWay 
     : team_(team), maxElements_(maxElements), dtype_(dtype), way_(way) {
   checkPositive(kOp, "max_elements", maxElements);
   checkSummed(kOp, dtype);
+  checkBytes(kOp, maxElements, 1, dtype);
   checkConfig(kOp, config);
+  if (way > AllReduceWay::TwoShot) throw Error("`all_reduce`: there is no way " + std::to_string(int(way)));
   given_ = config;
   config_ = completed(config, team);
   reach_ = reachOf(machineOfRanks(team));
@@ -79,6 +82,7 @@ AllReduce::AllReduce(Team& team, int64_t maxElements, DType dtype, AllReduceWay 
 AllReduce::~AllReduce() = default;
 
 void AllReduce::close() {
+  if (std::exchange(closed_, true)) return;
   team_.barrier();
   for (Words* words : {words_.get(), sharedWords_.get()})
     if (words) words->release();
@@ -87,6 +91,7 @@ void AllReduce::close() {
 }
 
 void AllReduce::run(const Tensor& x, const Tensor& out, int stream, bool symmetricOut) {
+  checkOpen(kOp, closed_);
   int64_t n = x.size();
   if (n < 1 || n > maxElements_)
     throw Error("`all_reduce`: `x` has " + std::to_string(n) + " elements, the operator was made for 1 to " +

@@ -1,9 +1,11 @@
 // Host side of GEMM + AllReduce: one kernel a call.
 #include "ops/check.h"
+#include "ops/collective.h"
 #include "ops/kernel_text.h"
 #include "ops/plan.h"
 #include "ops/words/words.h"
 #include <algorithm>
+#include <utility>
 
 namespace tandem::ops {
 namespace {
@@ -86,6 +88,7 @@ GemmAllReduce::GemmAllReduce(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
                              const GemmAllReduceConfig& config)
     : team_(team), maxM_(maxM), n_(n), k_(k), dtype_(dtype), config_(config) {
   checkOperator(kOp, maxM, n, k, dtype, config);
+  checkBytes(kOp, maxM, n, DType::Float32);
   if (config.splits < 0 || config.splits > kMostSplits)
     throw Error("`gemm_ar`: `splits` is " + std::to_string(config.splits) + ", 0 to " + std::to_string(kMostSplits) +
                 " are possible");
@@ -95,7 +98,9 @@ GemmAllReduce::GemmAllReduce(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
   programs_ = std::min(wanted, team.residentPrograms());
   int64_t tiles = 0, items = 0, splitElements = 1, perPacket = elementsOfPacket(partType(dtype));
   setElements_ = setWords_ = 0;
-  for (int64_t m = 1; m <= maxM; ++m)
+  // Of the numbers of rows with equally many tiles the first asks for the most; tiles have a multiple of so many rows.
+  constexpr int kLeastTileRows = 16;
+  for (int64_t m = 1; m <= maxM; m += kLeastTileRows)
     for (bool blocks : {false, true}) {
       Plan plan = planned(m, blocks);
       tiles = std::max(tiles, plan.tiles);
@@ -115,11 +120,13 @@ GemmAllReduce::GemmAllReduce(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
 }
 
 void GemmAllReduce::close() {
+  if (std::exchange(closed_, true)) return;
   team_.barrier();
   for (const Tensor& t : {parts_, sums_, words_, splits_, ready_, done_, counted_, epochs_}) team_.release(t);
 }
 
 void GemmAllReduce::run(const Tensor& a, const Tensor& b, const Tensor& c, int64_t m, int stream) {
+  checkOpen(kOp, closed_);
   checkRows(kOp, m, maxM_);
   checkShape(kOp, "a", a, m, k_);
   checkShape(kOp, "b", b, config_.bTransposed ? n_ : k_, config_.bTransposed ? k_ : n_);

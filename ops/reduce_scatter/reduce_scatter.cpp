@@ -2,6 +2,7 @@
 #include "ops/check.h"
 #include "ops/collective.h"
 #include "ops/kernel_text.h"
+#include <utility>
 
 namespace tandem::ops {
 namespace {
@@ -20,6 +21,7 @@ ReduceScatter::ReduceScatter(Team& team, int64_t maxM, int64_t columns, DType dt
   checkPositive(kOp, "max_m", maxM);
   checkPositive(kOp, "columns", columns);
   checkSummed(kOp, dtype);
+  checkBytes(kOp, maxM, columns, dtype);
   checkConfig(kOp, config);
   given_ = config;
   config_ = completed(config, team);
@@ -31,11 +33,13 @@ ReduceScatter::ReduceScatter(Team& team, int64_t maxM, int64_t columns, DType dt
 }
 
 void ReduceScatter::close() {
+  if (std::exchange(closed_, true)) return;
   team_.barrier();
   for (const Tensor& t : {parts_, ready_, epochs_}) team_.release(t);
 }
 
 void ReduceScatter::run(const Tensor& x, const Tensor& out, int64_t m, int stream) {
+  checkOpen(kOp, closed_);
   checkRows(kOp, m, maxM_);
   checkSize(kOp, "x", x, m * columns_, dtype_);
   checkSize(kOp, "out", out, rowsOfRank(m, team_.size(), team_.rank()) * columns_, dtype_);

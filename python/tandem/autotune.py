@@ -5,6 +5,7 @@ of them together. The simulator's time says nothing about a GPU's, so there a tu
 import inspect
 import math
 import os
+import statistics
 import sys
 
 import numpy as np
@@ -72,7 +73,7 @@ class Autotuned(_Wrapper):
         self._pre_hook, self._post_hook = pre_hook, post_hook
         prune = prune_configs_by or {}
         self.early_config_prune, self.perf_model, self.top_k = (prune.get(k) for k in ("early_config_prune", "perf_model", "top_k"))
-        self._do_bench = do_bench
+        self._do_bench, self._warmup, self._rep, self._use_cuda_graph = do_bench, warmup, rep, use_cuda_graph
         self._measure = do_bench or self._default_bench(warmup, rep, use_cuda_graph)
         self._saved = TuningCache() if cache_results else None
 
@@ -148,7 +149,7 @@ class Autotuned(_Wrapper):
         if self._saved:
             self._saved.store(self.base_fn, self.configs, key, best, self.configs_timings)
 
-    def _time_together(self, clock, config, grid, args, kwargs, named, calls=10):
+    def _time_together(self, clock, config, grid, args, kwargs, named):
         """Milliseconds of one call; infinite where a rank cannot launch it."""
         call = lambda *_: self._launch_once(config, grid, args, kwargs, named)
         try:
@@ -161,7 +162,23 @@ class Autotuned(_Wrapper):
         clock.team.barrier()
         if self._do_bench:
             return _milliseconds(self._do_bench(call, quantiles=(0.5, 0.2, 0.8)))
-        return clock.microseconds(call, calls, holds=not self._call_waits(config, named)) / 1e3
+        waits = self._call_waits(config, named)
+        if waits and self._use_cuda_graph:
+            raise ValueError(f"`use_cuda_graph` of kernel `{self.__name__}`: a call with hooks or arrays of the host waits for its stream, "
+                             "so no graph can hold it")
+        return self._time_batches(clock, call, holds=not waits)
+
+    def _time_batches(self, clock, call, holds, calls=10):
+        """Batches for `warmup` milliseconds, then for `rep`, whose median counts; as many on all ranks. A stream that is held has no room
+        for more calls than a batch has."""
+        batch = lambda: clock.microseconds(call, calls, holds=holds) / 1e3
+        first = batch()
+        if self._warmup is None and self._rep is None:
+            return first
+        slowest = max(*clock.team.gather(first), 1e-3) * calls
+        for _ in range(math.ceil((self._warmup or 0) / slowest) - 1):
+            batch()
+        return statistics.median(batch() for _ in range(max(1, math.ceil((self._rep or 0) / slowest))))
 
     def _call_waits(self, config, named):
         """Whether a call may wait for its stream, as hooks and arrays of the host do."""
@@ -291,8 +308,11 @@ def autotune(configs, key=(), prune_configs_by=None, reset_to_zero=None, restore
     `prune_configs_by`: {"early_config_prune": f(configs, arguments, **kwargs), "perf_model": f(**arguments), "top_k": count or share}.
     Arguments in `reset_to_zero` are zeroed before each timed launch, those in `restore_value` keep their value. Results are kept on disk
     ($TANDEM_CACHE_DIR) unless `cache_results` is False. `do_bench(call, quantiles)` gives milliseconds: a number, or a sequence that begins
-    with the one that counts. Every rank of a run calls it for each configuration, and the slowest one's number counts; where ranks wait for
-    each other it has to launch as often on all of them.
+    with the one that counts. `warmup` and `rep` are milliseconds.
+
+    Among the ranks of a run calls are timed in batches of 10, queued before they begin, so that the host's time is not in it, with
+    `use_cuda_graph` or without; `warmup` and `rep` become whole batches, one when not given. Every rank calls `do_bench` for each
+    configuration, and the slowest one's number counts; where ranks wait for each other it has to launch as often on all of them.
     """
     return lambda fn: Autotuned(fn, configs, key, reset_to_zero, restore_value, pre_hook, post_hook, prune_configs_by, warmup, rep,
                                 use_cuda_graph, do_bench, cache_results)

@@ -151,12 +151,12 @@ def _parser():
                               formatter_class=argparse.RawDescriptionHelpFormatter)
     run.add_argument("--ranks", type=_rank_count, default=1, help="how many ranks (default 1)")
     run.add_argument("--target", default="sim", choices=["sim", "cuda"], help="where to run (default sim)")
-    run.add_argument("--seed", type=_seed, default=0, help="decides schedule and delays (default 0)")
+    run.add_argument("--seed", type=_seed, help="decides schedule and delays (default 0)")
     run.add_argument("--check", action="store_true", help="look for races and misused signals")
     run.add_argument("--trace", metavar="FILE", help="write a Perfetto trace")
     run.add_argument("--timeline", action="store_true", help="draw who computed and who waited")
     run.add_argument("--compat", action="store_true", help="resolve `triton` and `triton_dist` imports to Tandem")
-    run.add_argument("--policy", choices=POLICIES, default=POLICIES[0], help="who runs next (default random)")
+    run.add_argument("--policy", choices=POLICIES, help="who runs next (default random)")
     run.add_argument("--wait-timeout", type=_seconds, metavar="SECONDS",
                      help="on GPUs: end the run when a wait lasts longer (default never)")
     run.add_argument("--transport", choices=["auto", "nvlink", "nvshmem"],
@@ -189,9 +189,9 @@ def _run(options):
         return _run_on_gpu(options, script)
 
     try:
-        result = tandem.launch(script.entry(options.main), ranks=options.ranks, target=options.target, seed=options.seed,
-                               policy=options.policy, trace=bool(options.trace or options.timeline), check=options.check or None,
-                               schedule=options.schedule)
+        result = tandem.launch(script.entry(options.main), ranks=options.ranks, target=options.target, seed=options.seed or 0,
+                               policy=options.policy or POLICIES[0], trace=bool(options.trace or options.timeline),
+                               check=options.check or None, schedule=options.schedule)
     except (tandem.SimulationError, tandem.CompileError) as error:
         print(error, file=sys.stderr)
         print(f"replay: {_replay(options)}", file=sys.stderr)
@@ -217,8 +217,8 @@ def _run(options):
 
 def _replay(options):
     words = ["tandem", "run", *(["--check"] if options.check else []), "--ranks", str(options.ranks)]
-    words += ["--schedule", options.schedule] if options.schedule else ["--seed", str(options.seed)]
-    words += ["--policy", options.policy] if options.policy != POLICIES[0] else []
+    words += ["--schedule", options.schedule] if options.schedule else ["--seed", str(options.seed or 0)]
+    words += ["--policy", options.policy] if options.policy not in (None, POLICIES[0]) else []
     words += ["--main"] if options.main else []
     return shlex.join([*words, options.script, *options.arguments])
 
@@ -227,8 +227,6 @@ def _run_on_gpu(options, script):
     """One rank in this process, several in a process each."""
     if options.transport:
         os.environ[TRANSPORT] = options.transport
-    if options.check:
-        raise SystemExit("tandem: `--check` is the simulator's: only a simulated run has it")
     if not options.trace and not options.timeline:
         return _run_ranks_on_gpus(options, script)
     with tempfile.TemporaryDirectory() as folder:
@@ -284,6 +282,18 @@ def _run_ranks_on_gpus(options, script):
     return run_processes(command, options.ranks, options.wait_timeout)
 
 
+def _refuse_of_other_target(parser, options):
+    if options.target == "sim":
+        for name, value in {"--wait-timeout": options.wait_timeout, "--transport": options.transport}.items():
+            if value is not None:
+                parser.error(f"`{name}` is of ranks on GPUs: it needs `--target cuda`")
+    else:
+        for name, value in {"--check": options.check or None, "--seed": options.seed, "--policy": options.policy,
+                            "--schedule": options.schedule}.items():
+            if value is not None:
+                parser.error(f"`{name}` is the simulator's: only a simulated run has it")
+
+
 def _refuse_combinations(parser, options):
     if options.exhaustive and (options.explore is not None or options.seed is not None):
         parser.error("`--exhaustive` runs every schedule: `--explore` and `--seed`, which choose some, do not go with it")
@@ -295,6 +305,7 @@ def main(arguments=None):
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.command == "run":
+        _refuse_of_other_target(parser, options)
         return _run(options)
     if options.command == "trace":
         from .trace_file import show

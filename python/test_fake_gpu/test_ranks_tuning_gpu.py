@@ -127,6 +127,47 @@ def test_tensors_of_a_team_are_tuned_on_all_ranks_together(cache, monkeypatch):
     assert on_gpus(main, args=(make(),)).values == [64, 64] and len(calls) == 6, "found on disk"
 
 
+@pytest.mark.parametrize("milliseconds, batches", [({}, 1), ({"warmup": 0, "rep": 1}, 2), ({"rep": 100}, 6),
+                                                   ({"warmup": 40, "rep": 41}, 5)])
+def test_warmup_and_rep_are_whole_batches_of_the_slowest_rank(gpu, monkeypatch, milliseconds, batches):
+    """A batch is 20 ms on rank 1. Of the later batches the median counts."""
+    from tandem.rank_clock import RankClock
+    taken = {0: [], 1: []}
+
+    def microseconds(self, queue, calls, holds):
+        queue(self.stream)
+        taken[self.team.rank].append(calls)
+        return 1e3 * (1 + self.team.rank)
+
+    monkeypatch.setattr(RankClock, "microseconds", microseconds)
+
+    @tandem.autotune([tandem.Config({"BLOCK": 32}), tandem.Config({"BLOCK": 64})], key=[], cache_results=False, **milliseconds)
+    @tandem.jit
+    def kernel(x_ptr, BLOCK: tl.constexpr):
+        tl.store(x_ptr + tl.arange(0, BLOCK), 1.0)
+
+    on_gpus(lambda team: kernel[(1,)](team.zeros(64, "float32")) and None)
+    assert taken == {0: [10] * 2 * batches, 1: [10] * 2 * batches}
+
+
+def test_a_graph_holds_no_call_that_waits(gpu):
+    def main(team, kernel):
+        kernel[(1,)](team.zeros(64, "float32"))
+
+    def make(**hooks):
+        @tandem.autotune([tandem.Config({"BLOCK": 32}), tandem.Config({"BLOCK": 64})], key=[], cache_results=False, use_cuda_graph=True,
+                         **hooks)
+        @tandem.jit
+        def kernel(x_ptr, BLOCK: tl.constexpr):
+            tl.store(x_ptr + tl.arange(0, BLOCK), 1.0)
+
+        return kernel
+
+    on_gpus(main, args=(make(),))
+    with pytest.raises(ValueError, match="`use_cuda_graph` of kernel `kernel`: a call with hooks or arrays of the host waits"):
+        on_gpus(main, args=(make(pre_hook=lambda full: None),))
+
+
 def test_a_do_bench_of_ones_own_is_called_on_all_ranks(gpu, monkeypatch):
     from tandem.rank_clock import RankClock
     monkeypatch.setattr(RankClock, "microseconds", None)

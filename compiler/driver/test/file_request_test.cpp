@@ -75,6 +75,31 @@ TEST_F(FileRequest, MissingPiecesAreNamed) {
   EXPECT_NE(requestForFile(testing::TempDir(), "", "", "", 4).error.find("is a directory, not a file"), std::string::npos);
 }
 
+TEST_F(FileRequest, ErrorsSpeakOfWhatTheCallerGives) {
+  auto errorOf = [](const std::string& signature, const std::string& constexprs, const RequestWords& words) {
+    return requestForText(kAdd, "add.py", "", signature, constexprs, 4, words).error;
+  };
+  RequestWords c{"`signature`", "`constexprs`"}, cpp{"`arguments`", "`constants`", true};
+  EXPECT_EQ(errorOf("*fp32, *fp32, *fp32, i32", "", c),
+            "error: constexpr parameter `BLOCK` of `add` has no value; give it with `constexprs` 'BLOCK=...'\n");
+  EXPECT_EQ(errorOf("*fp32", "BLOCK=1", c),
+            "error: parameter `y_ptr` of `add` has no type; give it with `signature` 'y_ptr=...'\n");
+  EXPECT_EQ(errorOf("*fp32, *fp32, *fp32, i32", "", cpp),
+            "error: constexpr parameter `BLOCK` of `add` has no value; give it in `constants`\n");
+  EXPECT_EQ(errorOf("*fp32", "BLOCK=1", cpp), "error: parameter `y_ptr` of `add` has no argument: 1 argument given\n");
+  EXPECT_EQ(errorOf("*fp32, *fp32, *fp32, i32, i32", "BLOCK=1", cpp),
+            "error: `add` takes 4 arguments beside its constants, 5 given\n");
+  EXPECT_EQ(errorOf("*fp32, *fp32, *fp32, i32", "BLOCK=1, BLOK=2", cpp),
+            "error: `add` has no parameter `BLOK`, which `constants` names; did you mean `BLOCK`?\n");
+}
+
+TEST_F(FileRequest, ConstantsThatAreNoKeywords) {
+  for (const char* text : {"BLOCK", "BLO CK=4", "=4", "BLOCK=(1", "1)\ng(2", "): x = (1", "BLOCK=1)[0:(1"})
+    EXPECT_TRUE(requestForText(kAdd, "add.py", "", "", text, 4)
+                    .error.starts_with("error: constexprs must be `NAME=value, NAME=value`, but are `"))
+        << text << requestForText(kAdd, "add.py", "", "", text, 4).error;
+}
+
 TEST_F(FileRequest, SyntaxErrorHasItsPlace) {
   std::string path = write("def f(:\n");
   EXPECT_NE(requestForFile(path, "", "", "", 4).error.find(":1:7: error:"), std::string::npos) << requestForFile(path, "", "", "", 4).error;

@@ -35,6 +35,8 @@ void HostBaton::block(int rank, const std::string& what, std::function<bool()> r
   if (stopped_) throw RunStopped(why_);
   if (ready()) return;
   Host& host = hosts_[rank];
+  if (host.state != State::Running)
+    throw std::logic_error("rank " + std::to_string(rank) + " has not entered or has left");
   host.state = State::Blocked;
   host.ready = std::move(ready);
   host.what = what;

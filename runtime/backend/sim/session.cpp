@@ -1,12 +1,14 @@
 // The host's side of a simulated run.
 #include "runtime/backend/sim/session.h"
 #include <algorithm>
-#include <cstring>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 
 namespace tandem::runtime::sim {
 namespace {
+
+constexpr uint64_t kMostPrograms = std::numeric_limits<int32_t>::max();  // of a grid
 
 HostBaton::Progress advance(interpreter::World& world, const std::function<bool()>& done) {
   using Stop = interpreter::World::Stop;
@@ -88,6 +90,9 @@ void Session::releaseAsync(int rank, StreamId stream, Address address) {
 }
 
 Address Session::peerAddress(int rank, Address address, int peer) const {
+  if (!world_.isSymmetric(rank, address))
+    throw std::invalid_argument(world_.nameAt(address) + " is not in rank " + std::to_string(rank) +
+                                "'s symmetric memory");
   return address + uint64_t(int64_t(peer - rank)) * world_.heapStride();
 }
 
@@ -140,7 +145,9 @@ StreamId Session::adoptStream(int rank, uint64_t handle) {
 void Session::launch(int rank, StreamId stream, const KernelLaunch& launch) {
   if (!launch.code.program) throw std::invalid_argument("a simulated rank takes code for `sim`, not a GPU's");
   uint64_t programs = 1, slots = uint64_t(residentPrograms(rank));
-  for (int size : launch.grid) programs *= uint64_t(size);
+  for (int size : launch.grid) programs = std::min(programs * uint64_t(size), kMostPrograms + 1);
+  if (programs > kMostPrograms)
+    throw std::invalid_argument("a grid of more than " + std::to_string(kMostPrograms) + " programs");
   if (launch.cooperative && programs > slots)
     throw std::invalid_argument("a cooperative launch of " + std::to_string(programs) +
                                 " programs on a rank that has room for " + std::to_string(slots));
@@ -169,18 +176,11 @@ void Session::set(int rank, StreamId stream, Address dest, uint8_t value, uint64
 }
 
 void Session::copyFromHost(int rank, StreamId stream, Address dest, const void* source, uint64_t bytes) {
-  world_.callbackAsync(rank, stream, [this, rank, stream, dest, source, bytes] {
-    world_.streamAccess(rank, stream, dest, bytes, interpreter::HostAccess::Write);
-    std::memcpy(reinterpret_cast<void*>(dest), source, bytes);
-    world_.markInitialised(dest, bytes);
-  });
+  world_.copyFromHostAsync(rank, stream, dest, source, bytes);
 }
 
 void Session::copyToHost(int rank, StreamId stream, void* dest, Address source, uint64_t bytes) {
-  world_.callbackAsync(rank, stream, [this, rank, stream, dest, source, bytes] {
-    world_.streamAccess(rank, stream, source, bytes, interpreter::HostAccess::Read);
-    std::memcpy(dest, reinterpret_cast<const void*>(source), bytes);
-  });
+  world_.copyToHostAsync(rank, stream, dest, source, bytes);
 }
 
 void Session::signals(int rank, StreamId stream, std::span<const SignalStep> steps) {

@@ -12,7 +12,7 @@ void KernelLowering::allocateSmem(func::FuncOp kernel) {
     int64_t bytes = bitsOf(typeOf(type.getElementType())) / 8;
     for (int64_t d : type.getShape()) bytes *= d;
     // Boxes that bulk copies swizzle begin at multiples of 1024 bytes.
-    buffers_[op.getResult()] = {allocateShared(bytes, bytes >= 1024 ? 1024 : 128), bytes, 0};
+    buffers_[op.getResult()] = {allocateShared(bytes, bytes >= 1024 ? 1024 : 128), bytes, 0, std::nullopt};
   });
 }
 

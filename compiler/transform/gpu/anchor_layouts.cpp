@@ -105,10 +105,10 @@ bool fitsMma(tile::DotOp op, const target::TargetInfo& target) {
 Coalescing coalesced(Value pointers, Value mask, const analysis::AxisInfoAnalysis& axes, int numWarps, bool whole) {
   auto type = cast<RankedTensorType>(pointers.getType());
   SmallVector<unsigned> order(type.getRank());
-  std::iota(order.rbegin(), order.rend(), 0);
+  std::iota(order.begin(), order.end(), 0);
   const analysis::AxisInfo& info = axes.of(pointers);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](unsigned a, unsigned b) { return info.contiguity(a) > info.contiguity(b); });
+  auto rating = [&](unsigned d) { return std::pair(info.contiguity(d), d); };
+  llvm::sort(order, [&](unsigned a, unsigned b) { return rating(a) > rating(b); });
   int64_t element = bytesOf(cast<tile::PtrType>(type.getElementType()).getPointee());
   int64_t vector = std::min<int64_t>(axes.maxVectorElements(pointers, mask, order[0]), 16 / element);
   vector = std::min(vector, type.getDimSize(order[0]));

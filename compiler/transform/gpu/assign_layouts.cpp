@@ -116,8 +116,11 @@ class LayoutAssignment {
       return basis >> shift && basis >> shift < uint64_t(word) && !(basis & (basis - 1));
     };
     layout::Bases& registers = layout.mutableBases(Dim::Register);
-    auto rest = std::stable_partition(registers.begin(), registers.end(), isInWord);
-    std::sort(registers.begin(), rest);
+    layout::Bases inWord, others;
+    for (uint64_t basis : registers) (isInWord(basis) ? inWord : others).push_back(basis);
+    llvm::sort(inWord);
+    llvm::append_range(inWord, others);
+    registers = inWord;
     return layout;
   }
 

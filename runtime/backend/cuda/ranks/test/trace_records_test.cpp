@@ -37,7 +37,9 @@ class TraceRecords : public testing::Test {
       EXPECT_EQ(sites, kSites);
       return kernel;
     });
-    std::stable_sort(out.begin(), out.end(), [](const Span& a, const Span& b) { return a.beginNs < b.beginNs; });
+    std::sort(out.begin(), out.end(), [](const Span& a, const Span& b) {
+      return std::pair(a.beginNs, a.endNs) < std::pair(b.beginNs, b.endNs);
+    });
     return out;
   }
   static std::string shown(const Span& s) {

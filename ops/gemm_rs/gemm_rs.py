@@ -89,6 +89,8 @@ def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, first_parts_ptr, ready_ptr, brough
                                       block_shape=[1, BLOCK_M, BLOCK_N])
     if OUT_BLOCKS:
         out = tl.make_tensor_descriptor(out_ptr, shape=[own_rows, n], strides=[n, 1], block_shape=[BLOCK_M, BLOCK_N])
+    turns = 0  # that have arrived from all peers, as far as this program knows
+    there = 0
     for tile in tl.range(tl.program_id(0), ranks * shard_tiles, PROGRAMS, flatten=True):
         nth, local = locate(tile, ranks, shard_tiles, turn)
         owner = (rank + 1 + nth) % ranks
@@ -135,11 +137,12 @@ def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, first_parts_ptr, ready_ptr, brough
                 dl.notify(ready_ptr + local * (ranks - 1) + slot, owner, signal=call, sig_op="set", comm_scope="intra_node")
         else:
             if ranks > 1:
-                if COPIED:
-                    token = dl.wait(ready_ptr, ranks - 1, "sys", "acquire", waitValue=local // turn + 1, compare="ge")
-                else:
-                    token = dl.wait(ready_ptr + local * (ranks - 1), ranks - 1, "sys", "acquire", waitValue=call, compare="ge")
-                arrived = dl.consume_token(parts_ptr, token) + local.to(tl.int64) * (BLOCK_M * BLOCK_N)
+                if not COPIED:
+                    there = dl.wait(ready_ptr + local * (ranks - 1), ranks - 1, "sys", "acquire", waitValue=call, compare="ge")
+                elif local // turn >= turns:
+                    turns = local // turn + 1
+                    there = dl.wait(ready_ptr, ranks - 1, "sys", "acquire", waitValue=turns, compare="ge")
+                arrived = dl.consume_token(parts_ptr, there) + local.to(tl.int64) * (BLOCK_M * BLOCK_N)
                 for slot in range(ranks - 1):
                     part = tl.load(arrived + slot.to(tl.int64) * shard_tiles * (BLOCK_M * BLOCK_N) + in_part)
                     acc += packed(part, BLOCK_M, BLOCK_N).to(tl.float32)

@@ -1,5 +1,6 @@
 // Rings of slots in shared memory: their barriers, and the counters that each role keeps in registers.
 #include "compiler/lower/nvidia/kernel_lowering.h"
+#include "compiler/transform/gpu/epilogue_room.h"
 #include "compiler/transform/gpu/joined_products.h"
 #include "compiler/transform/gpu/operands.h"
 #include <llvm/ADT/TypeSwitch.h>
@@ -59,14 +60,9 @@ void KernelLowering::allocateBuffers(func::FuncOp kernel) {
 
 // Two panels of TMA stores for each group of four warps, or as many as a group stores where there is room: then none waits for another.
 void KernelLowering::allocateStaging(func::FuncOp kernel) {
-  int64_t panelBytes = 0, panels = 0, groups = std::max(1, numWarps_ / 4);
-  kernel.walk([&](tile::BlockStoreOp op) {
-    if (!op->hasAttr("tgpu.tma")) return;
-    RankedTensorType type = transform::gpu::matrixOf(cast<RankedTensorType>(op.getValue().getType()));
-    SmallVector<int64_t> panel = transform::gpu::tmaStoreBox(type);
-    panelBytes = std::max(panelBytes, panel[0] * panel[1] * type.getElementTypeBitWidth() / 8);
-    panels = std::max(panels, type.getNumElements() / (panel[0] * panel[1]) / groups);
-  });
+  int64_t groups = std::max(1, numWarps_ / 4);
+  auto [panelBytes, panels] =
+      transform::gpu::stagedPanels(kernel, numWarps_, [](tile::BlockStoreOp op) { return op->hasAttr("tgpu.tma"); });
   if (!panelBytes) return;
   constexpr int64_t kKeptForScratch = 10 * 1024;
   int64_t room =

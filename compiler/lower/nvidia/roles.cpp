@@ -1,20 +1,25 @@
 // Warp roles: the program's warps consume; of an added warpgroup the first thread produces, one of the second warp signals.
 #include "compiler/lower/nvidia/kernel_lowering.h"
 #include "compiler/lower/nvidia/turns.h"
+#include "compiler/transform/gpu/joined_products.h"
 
 namespace tandem::lower::nvidia {
 using namespace mlir;
 
-// How many blocks of few consumers share the multiprocessor: two where the widest product leaves registers enough; with roles three,
+// How many blocks of few consumers share the multiprocessor: two where the widest instruction leaves registers enough; with roles three,
 // where all products of an iteration do and the buffers are small.
 int KernelLowering::blocksThatFit(func::FuncOp kernel) const {
   int64_t widest = 0, groups = std::max(1, numWarps_ / 4);
   llvm::DenseMap<Block*, int64_t> columns;
   kernel.walk([&](tgpu::WgmmaOp op) {
-    auto acc = cast<RankedTensorType>(op.getAcc().getType());
-    int64_t rowGroups = std::min<int64_t>(groups, acc.getDimSize(0) / 64);
-    widest = std::max(widest, acc.getDimSize(1) * rowGroups / groups);
-    columns[op->getBlock()] += acc.getNumElements() / 64 / groups;
+    int64_t together = 0;
+    for (tgpu::WgmmaOp product : transform::gpu::withJoined(op)) {
+      auto acc = cast<RankedTensorType>(product.getAcc().getType());
+      int64_t rowGroups = std::min<int64_t>(groups, acc.getDimSize(0) / 64);
+      together += acc.getDimSize(1) * rowGroups / groups;
+      columns[op->getBlock()] += acc.getNumElements() / 64 / groups;
+    }
+    widest = std::max(widest, together);
   });
   if (!widest || widest > 128 || numWarps_ > 4) return 1;
   bool areFew = llvm::all_of(columns, [](const auto& entry) { return entry.second <= 128; });

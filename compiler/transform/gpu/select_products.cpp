@@ -2,6 +2,7 @@
 #include "compiler/transform/gpu/select_products.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/transform/gpu/accesses.h"
+#include "compiler/transform/gpu/epilogue_room.h"
 #include "compiler/transform/gpu/host_expr.h"
 #include "compiler/transform/gpu/joined_products.h"
 #include "compiler/transform/gpu/operands.h"
@@ -166,20 +167,19 @@ class ProductSelection {
           std::min(kSlotsBesideTiles, slotsAsked()))
         return true;
     if (signals_) signals_->stores.clear();
-    return fitSlots(target_.maxSharedBytes() - kEpilogueBytes) >= 2;
+    return fitSlots(target_.maxSharedBytes() - epilogueBytes(kernel_, dots_, numWarps_)) >= 2;
   }
 
   int64_t fitSlots(int64_t budget) {
-    int64_t perSlot = 0;
-    budget -= bytesStaged();
+    int64_t perSlot = 0, room = budget - bytesStaged();
     for (auto [i, p] : llvm::enumerate(rings_)) {
       if (p.owner != int(i)) continue;
-      if (p.loop)
-        perSlot += p.bytes;
-      else
-        budget -= p.bytes;
+      for (tile::BlockLoadOp load : p.loads) {
+        int64_t bytes = llvm::alignTo(bytesOf(cast<RankedTensorType>(load.getResult().getType())), kAlignment);
+        p.loop ? perSlot += bytes : room -= bytes;
+      }
     }
-    int64_t slots = std::min(budget / perSlot, slotsAsked());
+    int64_t slots = std::min(room / perSlot, slotsAsked());
     for (RingPlan& p : rings_)
       if (p.loop) p.slots = slots;
     return slots;
@@ -577,7 +577,7 @@ class ProductSelection {
     op->erase();
   }
 
-  static constexpr int64_t kEpilogueBytes = 33 * 1024, kScratchBytes = 8 * 1024, kMaxSlots = 8, kSlotsBesideTiles = 3, kMaxColumns = 256;
+  static constexpr int64_t kScratchBytes = 8 * 1024, kAlignment = 1024, kMaxSlots = 8, kSlotsBesideTiles = 3, kMaxColumns = 256;
 
   func::FuncOp kernel_;
   const target::TargetInfo& target_;

@@ -16,6 +16,11 @@
 # A bound that the block cannot have is what it can have.
 # RUN: tandemc %s:product --emit=ptx --num-warps 16 --num-stages 3 --constexpr 'BM=256, BN=64' --maxnreg 200 \
 # RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32' | FileCheck %s --check-prefix=MOST
+# Products by one instruction are as wide as all of them.
+# RUN: tandemc %s:joined --emit=ptx --num-warps 4 --num-stages 3 --constexpr 'LEFT=128, RIGHT=128' \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32' | FileCheck %s --check-prefix=ALONE
+# RUN: tandemc %s:joined --emit=ptx --num-warps 4 --num-stages 3 --constexpr 'LEFT=64, RIGHT=64' \
+# RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32' | FileCheck %s --check-prefix=BESIDE
 import triton
 import triton.language as tl
 
@@ -46,3 +51,23 @@ def product(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr):
     for k in range(0, K, 64):
         acc = tl.dot(a.load([tl.program_id(0) * BM, k]), b.load([k, 0]), acc)
     c.store([tl.program_id(0) * BM, 0], acc.to(tl.float16))
+
+
+# ALONE: .minnctapersm 1
+# ALONE: wgmma.mma_async.sync.aligned.m64n256k16
+# BESIDE: .minnctapersm 2
+# BESIDE: wgmma.mma_async.sync.aligned.m64n128k16
+@triton.jit
+def joined(a_ptr, b_ptr, c_ptr, M, K, LEFT: tl.constexpr, RIGHT: tl.constexpr):
+    a = tl.make_tensor_descriptor(a_ptr, shape=[M, 64], strides=[64, 1], block_shape=[64, 64])
+    b = tl.make_tensor_descriptor(b_ptr, shape=[LEFT + RIGHT, 64], strides=[64, 1], block_shape=[LEFT, 64])
+    b1 = tl.make_tensor_descriptor(b_ptr, shape=[LEFT + RIGHT, 64], strides=[64, 1], block_shape=[RIGHT, 64])
+    c = tl.make_tensor_descriptor(c_ptr, shape=[M, 256], strides=[256, 1], block_shape=[64, LEFT])
+    c1 = tl.make_tensor_descriptor(c_ptr, shape=[M, 256], strides=[256, 1], block_shape=[64, RIGHT])
+    acc, acc1 = tl.zeros([64, LEFT], tl.float32), tl.zeros([64, RIGHT], tl.float32)
+    for k in range(0, K, 64):
+        x = a.load([tl.program_id(0) * 64, k])
+        acc = tl.dot(x, b.load([0, k]).T, acc)
+        acc1 = tl.dot(x, b1.load([LEFT, k]).T, acc1)
+    c.store([tl.program_id(0) * 64, 0], acc.to(tl.float16))
+    c1.store([tl.program_id(0) * 64, LEFT], acc1.to(tl.float16))

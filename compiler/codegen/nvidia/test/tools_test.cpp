@@ -90,6 +90,18 @@ while [ "$1" != -o ]; do shift; done; echo code > "$2")");
   expectText(cubin->log, {"-arch=sm_90a -v --maxrregcount=168 -lineinfo -o"});
 }
 
+TEST(Cubin, LongProgramsTakeLessEffort) {
+  TemporaryFolder folder;
+  std::string ptxas = script(folder, "ptxas", R"(echo "$@"; while [ "$1" != -o ]; do shift; done; echo code > "$2")");
+  auto isHurried = [&](const std::string& ptx) {
+    return toCubin(ptx, hopper(), {.paths = {.ptxas = ptxas}})->log.find(" -O1 ") != std::string::npos;
+  };
+  std::string text(20001, ';');
+  EXPECT_TRUE(isHurried(text));
+  EXPECT_FALSE(isHurried(text.substr(1)));
+  EXPECT_FALSE(isHurried(text + "wgmma.fence;"));
+}
+
 TEST(Cubin, NothingIsLeftBehind) {
   TemporaryFolder folder;
   std::string ptxas = script(folder, "ptxas", "exit 1");

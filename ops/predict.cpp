@@ -6,9 +6,9 @@ namespace tandem::ops {
 namespace {
 
 // Measured with bench/gpu/overlap on H200s, in microseconds: what no profile says.
-constexpr double kFill = 16;     // of a cold kernel: descriptors, instructions, the first stages
-constexpr double kTile = 1.23;   // from a tile's last product to the next one's first
-constexpr double kFinish = 2.5;  // AllGather + GEMM: the kernel behind, without its flight
+constexpr double kFill = 16;    // of a cold kernel: descriptors, instructions, the first stages
+constexpr double kTile = 1.23;  // from a tile's last product to the next one's first
+constexpr double kFinish = 1;   // AllGather + GEMM: the last program's, without its flight
 constexpr double kPieceStored = 13e3, kPiecesAdded = 50e3;  // AllGather + GEMM: of tiles in pieces, bytes a microsecond
 constexpr double kLast = 6.5;                               // GEMM + ReduceScatter: the last sums leave the chip
 constexpr double kPartFence = 2.7;                          // before the signal of a part

@@ -70,7 +70,7 @@ class TANDEM_API AllGatherGemm {
   GemmConfig config_;
   std::unique_ptr<Planner> planner_;
   int64_t pitch_;  // rows from one shard to the next in gathered_
-  Tensor gathered_, ready_, done_, epoch_, pieces_, brought_;
+  Tensor gathered_, ready_, done_, ended_, epoch_, pieces_, brought_;
   int pushStream_ = 0;
 };
 

@@ -1,10 +1,10 @@
 // Host side of AllGather + GEMM: the shards travel by copy engines on a stream of their own while one kernel multiplies.
 //
 // The push stream waits for the main stream, then pushes the slices of each band, each copy followed by peer.ready[me, band] = how many
-// there are now; where a band has no rows all are there. Behind the GEMM a kernel of one program waits until all of the call has
+// there are now; where a band has no rows all are there. The kernel's last program waits until all of the call has
 // arrived, puts `ready` back to 0 and meets its like on the other ranks, so nothing is pushed into what is still read, and no
-// signal is set that has yet to be put back. What changes from call to call, the number by which those kernels meet, lives on
-// the device: a captured call replays as it is. A write of a signal by a stream takes it about two microseconds: one follows
+// signal is set that has yet to be put back. What changes from call to call, the number by which they meet, lives on the
+// device: a captured call replays as it is. A write of a signal by a stream takes it about two microseconds: one follows
 // each copy, and there are no others.
 //
 // One stream: copies to several peers at once, by all ranks, are much slower than one after the other, each rank to another peer.
@@ -27,7 +27,10 @@ std::array<int64_t, kWidthParts> powersOfTwo(int width) {
   return out;
 }
 
-Kernel kernel(const char* name) { return Kernel::fromText(kAgGemmText, "ops/ag_gemm/ag_gemm.py", name); }
+const Kernel& kernel() {
+  static const Kernel kernel = Kernel::fromText(kAgGemmText, "ops/ag_gemm/ag_gemm.py", "ag_gemm");
+  return kernel;
+}
 
 }  // namespace
 
@@ -49,6 +52,7 @@ AllGatherGemm::AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
   gathered_ = team.zeros({team.size() * pitch_, k}, dtype, "ag_gemm gathered");
   ready_ = team.zeros({team.size() * kMostBands}, DType::Int64, "ag_gemm ready");
   done_ = team.zeros({team.size()}, DType::Int64, "ag_gemm done");
+  ended_ = team.localZeros({1}, DType::Int32, "ag_gemm ended");
   epoch_ = team.localZeros({1}, DType::Int64, "ag_gemm epoch");
   pieces_ = team.localZeros({mostPieces(config, team.residentPrograms()), tiles.mostM * tiles.mostN}, DType::Float32,
                             "ag_gemm pieces");
@@ -60,7 +64,7 @@ AllGatherGemm::~AllGatherGemm() = default;
 
 void AllGatherGemm::close() {
   team_.barrier();
-  for (const Tensor& t : {gathered_, ready_, done_, epoch_, pieces_, brought_}) team_.release(t);
+  for (const Tensor& t : {gathered_, ready_, done_, ended_, epoch_, pieces_, brought_}) team_.release(t);
 }
 
 AllGatherGemm::Plan AllGatherGemm::planned(const Tensor& a, const Tensor& b, const Tensor& c, int64_t m) const {
@@ -77,12 +81,11 @@ void AllGatherGemm::multiply(const Plan& plan, const Tensor& a, const Tensor& b,
   const GemmConfig& config = plan.config;
   LaunchConfig launch{
       .grid = {config.programs, 1, 1}, .numWarps = config.numWarps, .stream = stream, .numStages = config.numStages};
-  static const Kernel gemm = kernel("ag_gemm");
   std::array<int64_t, kWidthParts> widths = powersOfTwo(config.blockN);
-  team_.launch(gemm, launch,
-               {plan.ownRows ? a : gathered_, gathered_, b, c, ready_, pieces_, brought_, plan.m, n_, k_,
-                std::max<int64_t>(plan.ownRows, 1), plan.shard, pitch_, team_.size() * pitch_, plan.slices.bands,
-                plan.slices.bandRows},
+  team_.launch(kernel(), launch,
+               {plan.ownRows ? a : gathered_, gathered_, b, c, ready_, pieces_, brought_, done_, ended_, epoch_, plan.m,
+                n_, k_, std::max<int64_t>(plan.ownRows, 1), plan.shard, pitch_, team_.size() * pitch_,
+                plan.slices.bands, plan.slices.bandRows},
                {{"BLOCK_M", int64_t(config.blockM)},
                 {"BLOCK_N", widths[0]},
                 {"BLOCK_N1", widths[1]},
@@ -136,9 +139,6 @@ void AllGatherGemm::run(const Tensor& a, const Tensor& b, const Tensor& c, int64
   multiply(plan, a, b, c, stream);
   push(plan, a);
   team_.waitEvent(team_.recordEvent(pushStream_), stream);
-  static const Kernel finish = kernel("finish");
-  LaunchConfig launch{.numWarps = (team_.size() + 31) / 32, .stream = stream};
-  team_.launch(finish, launch, {ready_, done_, epoch_, plan.slices.bands, plan.slices.count});
 }
 
 TunedGemm AllGatherGemm::tune(const Tensor& a, const Tensor& b, const Tensor& c, int64_t m, int stream) {

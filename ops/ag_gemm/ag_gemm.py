@@ -16,7 +16,7 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 import tandem.shmem as shmem
-from tandem.simt import tid
+from tandem.simt import __syncthreads, tid
 
 
 @tandem.jit
@@ -57,13 +57,30 @@ def add_product(x, b, column, inner, acc, B_TRANSPOSED: tl.constexpr):
 
 
 @tandem.jit
-def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, pieces_ptr, brought_ptr, m, n, k, own_rows, shard_rows, pitch, gathered_rows,
+def end_call(ready_ptr, done_ptr, epoch_ptr, bands, slices):
+    """Puts `ready` back once all of the call has arrived, then waits until every rank has done so. A thread a peer."""
+    rank = dl.rank()
+    call = tl.load(epoch_ptr) + 1
+    peer = tid(0)
+    if (peer < dl.num_ranks()) & (peer != rank):
+        for band in range(peer * bands, (peer + 1) * bands):
+            shmem.signal_wait_until(ready_ptr + band, shmem.NVSHMEM_CMP_EQ, slices)
+            shmem.signal_op(ready_ptr + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)
+        shmem.fence()
+        shmem.signal_op(done_ptr + rank, call, shmem.NVSHMEM_SIGNAL_SET, peer)
+        shmem.signal_wait_until(done_ptr + peer, shmem.NVSHMEM_CMP_GE, call)
+    tl.store(epoch_ptr, call)
+
+
+@tandem.jit
+def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, pieces_ptr, brought_ptr, done_ptr, ended_ptr, epoch_ptr, m, n, k, own_rows, shard_rows, pitch, gathered_rows,
             bands, band_rows, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_N1: tl.constexpr, BLOCK_N2: tl.constexpr,
             BLOCK_K: tl.constexpr, SLICE_STEPS: tl.constexpr, GROUP: tl.constexpr, PIECES: tl.constexpr, PROGRAMS: tl.constexpr,
             BLOCKS: tl.constexpr, WHOLE_BLOCKS: tl.constexpr, B_TRANSPOSED: tl.constexpr):
     """BLOCKS: operands are read as blocks, for which rows must be whole numbers of 16 bytes; without, and with PIECES, the tile is
     BLOCK_N wide. WHOLE_BLOCKS: no row block reaches into the next shard, so C is stored as blocks too. `pieces`: room for the
-    pieces of all tiles left over; `brought`: a zero for each of these tiles, which is a zero again in the end."""
+    pieces of all tiles left over; `brought`: a zero for each of these tiles, which is a zero again in the end, as `ended`. The last
+    program ends the call for the rank."""
     rank = dl.rank()
     shards = tl.cdiv(m, shard_rows)
     blocks = tl.cdiv(shard_rows, BLOCK_M)
@@ -161,18 +178,9 @@ def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, pieces_ptr, brought_pt
             if BLOCK_N2:
                 store_tile(c2, c_ptr, acc2, first, column + BLOCK_N + BLOCK_N1, rows, n, BLOCK_M, BLOCK_N2, BLOCKS and WHOLE_BLOCKS)
 
-
-@tandem.jit
-def finish(ready_ptr, done_ptr, epoch_ptr, bands, slices):
-    """Ends a call: puts `ready` back once all of it has arrived, then waits until every rank has done so. A thread a peer."""
-    rank = dl.rank()
-    call = tl.load(epoch_ptr) + 1
-    peer = tid(0)
-    if (peer < dl.num_ranks()) & (peer != rank):
-        for band in range(peer * bands, (peer + 1) * bands):
-            shmem.signal_wait_until(ready_ptr + band, shmem.NVSHMEM_CMP_EQ, slices)
-            shmem.signal_op(ready_ptr + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)
-        shmem.fence()
-        shmem.signal_op(done_ptr + rank, call, shmem.NVSHMEM_SIGNAL_SET, peer)
-        shmem.signal_wait_until(done_ptr + peer, shmem.NVSHMEM_CMP_GE, call)
-    tl.store(epoch_ptr, call)
+    if dl.num_ranks() > 1:
+        __syncthreads()
+        if tl.atomic_add(ended_ptr, 1, sem="acq_rel", scope="gpu") == PROGRAMS - 1:
+            tl.store(ended_ptr, 0)
+            __syncthreads()
+            end_call(ready_ptr, done_ptr, epoch_ptr, bands, tl.cdiv(steps, SLICE_STEPS))

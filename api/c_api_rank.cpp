@@ -66,6 +66,9 @@ int td_create_team(td_session* s, int rank, const int* members, int count, int* 
   return guarded([&] {
     Session& session = sessionOf(s, rank);
     if (count < 1) throw std::invalid_argument("a team has at least one member, not " + std::to_string(count));
+    if (count > session.rankCount())
+      throw std::invalid_argument("a team of " + std::to_string(count) + " members among " +
+                                  std::to_string(session.rankCount()) + " ranks");
     std::vector<int> list(&required(members, "members"), members + count);
     checkMembers(list, rank, session.rankCount());
     required(team, "team") = session.createTeam(rank, list);

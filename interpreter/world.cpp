@@ -145,7 +145,20 @@ void World::launch(int rank, StreamId stream, Launch launch) {
 }
 
 void World::copyAsync(int rank, StreamId stream, Address dest, Address source, uint64_t bytes) {
-  impl_->enqueue(rank, stream, {.kind = ItemKind::Copy, .dest = dest, .source = source, .bytes = bytes});
+  copyRowsAsync(rank, stream, dest, 0, source, 0, bytes, 1);
+}
+
+void World::copyRowsAsync(int rank, StreamId stream, Address dest, uint64_t destPitch, Address source, uint64_t sourcePitch,
+                          uint64_t bytes, uint64_t rows) {
+  if (!rows) return;
+  impl_->enqueue(rank, stream,
+                 {.kind = ItemKind::Copy,
+                  .dest = dest,
+                  .source = source,
+                  .bytes = bytes,
+                  .count = bytes ? rows : 1,
+                  .destPitch = destPitch,
+                  .sourcePitch = sourcePitch});
 }
 
 void World::setAsync(int rank, StreamId stream, Address dest, uint8_t value, uint64_t bytes) {
@@ -166,17 +179,29 @@ void World::copyToHostAsync(int rank, StreamId stream, void* dest, Address sourc
   });
 }
 
-void World::signalWriteAsync(int rank, StreamId stream, Address signal, uint64_t value, int bytes, SignalKind kind) {
-  impl_->enqueue(
-      rank, stream,
-      {.kind = ItemKind::SignalWrite, .dest = signal, .value = value, .signalBytes = bytes, .signalKind = kind});
+void World::signalWriteAsync(int rank, StreamId stream, Address signal, uint64_t value, int bytes, SignalKind kind, uint64_t count) {
+  if (!count) return;
+  impl_->enqueue(rank, stream,
+                 {.kind = ItemKind::SignalWrite,
+                  .dest = signal,
+                  .value = value,
+                  .count = count,
+                  .destPitch = uint64_t(bytes),
+                  .signalBytes = bytes,
+                  .signalKind = kind});
 }
 
-void World::signalWaitAsync(int rank, StreamId stream, Address signal, SignalCompare compare, uint64_t value,
-                            int bytes) {
-  impl_->enqueue(
-      rank, stream,
-      {.kind = ItemKind::SignalWait, .dest = signal, .value = value, .signalBytes = bytes, .compare = compare});
+void World::signalWaitAsync(int rank, StreamId stream, Address signal, SignalCompare compare, uint64_t value, int bytes,
+                            uint64_t count) {
+  if (!count) return;
+  impl_->enqueue(rank, stream,
+                 {.kind = ItemKind::SignalWait,
+                  .dest = signal,
+                  .value = value,
+                  .count = count,
+                  .destPitch = uint64_t(bytes),
+                  .signalBytes = bytes,
+                  .compare = compare});
 }
 
 void World::barrierAsync(int rank, StreamId stream, int team) {

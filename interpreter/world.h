@@ -90,12 +90,15 @@ class World {
   StreamId createStream(int rank);
   void launch(int rank, StreamId stream, Launch launch);
   void copyAsync(int rank, StreamId stream, Address dest, Address source, uint64_t bytes);  // copy engine
+  void copyRowsAsync(int rank, StreamId stream, Address dest, uint64_t destPitch, Address source, uint64_t sourcePitch, uint64_t bytes,
+                     uint64_t rows);
   void setAsync(int rank, StreamId stream, Address dest, uint8_t value, uint64_t bytes);
   // Host memory must live until the stream gets there.
   void copyFromHostAsync(int rank, StreamId stream, Address dest, const void* source, uint64_t bytes);
   void copyToHostAsync(int rank, StreamId stream, void* dest, Address source, uint64_t bytes);
-  void signalWriteAsync(int rank, StreamId stream, Address signal, uint64_t value, int bytes, SignalKind kind);
-  void signalWaitAsync(int rank, StreamId stream, Address signal, SignalCompare compare, uint64_t value, int bytes);
+  // `count` consecutive signals.
+  void signalWriteAsync(int rank, StreamId stream, Address signal, uint64_t value, int bytes, SignalKind kind, uint64_t count = 1);
+  void signalWaitAsync(int rank, StreamId stream, Address signal, SignalCompare compare, uint64_t value, int bytes, uint64_t count = 1);
   // Joins all ranks of the team on their streams (a stream-ordered barrier that also quiets).
   void barrierAsync(int rank, StreamId stream, int team);
   EventId recordEvent(int rank, StreamId stream);

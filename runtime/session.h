@@ -101,7 +101,7 @@ class Session {
   virtual void interrupt() = 0;                              // from any thread: blocking calls throw soon
   virtual void finish() = 0;                                 // after all ranks left
   virtual std::vector<RunReport> reports() const = 0;
-  // Of the ranks of this process, on GPUs of those that have left; none when they are GPUs that were not to be traced.
+  // Of the ranks of this process, on GPUs of those that have left; none when they were not to be traced.
   virtual std::optional<interpreter::Trace> trace() const = 0;
 
   // Symmetric memory is [collective, blocks]; `initialised` holds zeros. Zero bytes are allowed.

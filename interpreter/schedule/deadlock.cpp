@@ -190,7 +190,8 @@ Diagnostic waiterNote(Machine& m, Task& t) {
 void addQueued(Machine& m, const Stream& s, const AwaitedSignal& w, const Task& waiter, std::vector<Diagnostic>& notes) {
   for (size_t k = 1; k < s.items.size(); ++k) {
     const StreamItem& item = s.items[k];
-    if (item.kind != ItemKind::SignalWrite || item.dest != w.address || notes.size() >= kMaxNotes) continue;
+    bool writesThere = item.kind == ItemKind::SignalWrite && w.address - item.dest < item.count * item.destPitch;
+    if (!writesThere || notes.size() >= kMaxNotes) continue;
     bool isBehind = &waiter == &s || (!waiter.isStream && static_cast<const Run&>(waiter).grid->stream == &s);
     Diagnostic d = placeOf(m.hostPlaces.program(), item.hostLocation);
     d.message = "a write of " + signalName(m, w.address) + " is queued on stream " + std::to_string(s.id) + " of rank " +

@@ -55,6 +55,7 @@ struct World::Impl {
   void turnOfStream(Stream& s);
   Accessor accessorOf(Stream& s, const char* what);
   void finishItem(Stream& s);
+  void finishElement(Stream& s);
   bool startGrid(Stream& s);
   void turnOfCopy(Stream& s);
   void turnOfWait(Stream& s);

@@ -58,6 +58,16 @@ void World::Impl::finishItem(Stream& s) {
   streamIdled = true;
 }
 
+// A row of a copy, or a signal.
+void World::Impl::finishElement(Stream& s) {
+  StreamItem& item = s.items.front();
+  if (--item.count == 0) return finishItem(s);
+  item.dest += item.destPitch;
+  item.source += item.sourcePitch;
+  item.done = 0;
+  s.itemBeganNs = s.clockNs;
+}
+
 void World::Impl::turnOfStream(Stream& s) {
   StreamItem& item = s.items.front();
   s.hostLocation = item.hostLocation;
@@ -80,7 +90,7 @@ void World::Impl::turnOfStream(Stream& s) {
       Accessor who = accessorOf(s, "signal write");
       who.semantic = Semantic::Release;
       if (!writeSignal(who, item.dest, item.signalKind, item.value, unsigned(item.signalBytes))) return;
-      return finishItem(s);
+      return finishElement(s);
     }
     case ItemKind::SignalWait: return turnOfWait(s);
     case ItemKind::Barrier: return turnOfBarrier(s);
@@ -113,7 +123,8 @@ void World::Impl::turnOfStream(Stream& s) {
 
 // What the host itself reads or writes: in NumPy, or copying to and from its own memory.
 void World::Impl::hostAccess(int rank, Address address, uint64_t bytes, HostAccess how) {
-  if (!m.observer || !bytes || !m.arena.find(address)) return;
+  const Allocation* a = m.observer && bytes ? m.arena.find(address) : nullptr;
+  if (!a) return;
   MemoryAccess access;
   access.rank = rank;
   if (uint32_t location = ranks[size_t(rank)].hostLocation; location != kNoLocation) {
@@ -124,7 +135,7 @@ void World::Impl::hostAccess(int rank, Address address, uint64_t bytes, HostAcce
   access.isView = how == HostAccess::View;
   access.scope = Scope::Sys;
   access.address = address;
-  access.bytes = bytes;
+  access.bytes = std::min(bytes, a->end - address);
   m.observer->access(access);
 }
 
@@ -144,7 +155,7 @@ void World::Impl::turnOfCopy(Stream& s) {
   s.clockNs += int64_t(double(piece) / m.nominal.copyEngineBytesPerNs);
   if (item.done < item.bytes) return;
   streamSpan(m, s, SpanKind::Copy, copy ? "copy" : "fill", s.itemBeganNs, item.bytes, m.arena.rankOf(item.dest));
-  finishItem(s);
+  finishElement(s);
 }
 
 void World::Impl::turnOfWait(Stream& s) {
@@ -164,7 +175,7 @@ void World::Impl::turnOfWait(Stream& s) {
   noteAcquired(m, item.dest);
   if (SignalRecord* r = signalRecord(m, item.dest)) s.clockNs = std::max(s.clockNs, r->timeNs);
   streamSpan(m, s, SpanKind::Wait, "stream wait", s.itemBeganNs);
-  finishItem(s);
+  finishElement(s);
 }
 
 void World::Impl::turnOfBarrier(Stream& s) {

@@ -31,6 +31,7 @@ class Check:
         self.seeds = seeds
         self.findings = Findings()
         self.compared = 0
+        self.session = None  # of the last run
         self.limit = limit  # not None: every schedule, at most so many
         self.proofs = []    # (ranks, Proof), of exhaustive runs
 
@@ -65,11 +66,24 @@ class Check:
         how = {"schedule": seed} if isinstance(seed, str) else {"seed": seed, "policy": policy_of(seed)}
         session = SimulatedSession(ranks, check=True, trace=True, **how)
         with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing), contextlib.suppress(SimulationError):
-            run_on(session, self.script.entry(self.call_main), ())
+            run_on(session, self._main(), ())
         return json.loads(_tandem.chrome_trace(session.handle))
 
+    def was_idle(self):
+        """Whether nothing has run on the ranks in the last run: no kernel, nothing on a stream."""
+        return json.loads(_tandem.counters(self.session.handle))["switches"] == 0
+
+    def _main(self):
+        main = self.script.entry(self.call_main)
+
+        def on_rank(team):
+            self.session = team._session
+            return main(team)
+
+        return on_rank
+
     def _run_all(self, ranks):
-        proof = run_every_schedule(self.script.entry(self.call_main), ranks, limit=self.limit,
+        proof = run_every_schedule(self._main(), ranks, limit=self.limit,
                                    replay=lambda schedule: self.replay(ranks, schedule))
         self.proofs.append((ranks, proof))
         self.compared += proof.runs - 1
@@ -80,8 +94,7 @@ class Check:
     def _run_once(self, ranks, seed, first):
         replay = self.replay(ranks, seed)
         try:
-            session, _ = run_ranks(self.script.entry(self.call_main), ranks, (), seed=seed, check=True, policy=policy_of(seed),
-                                   log_stores=True)
+            session, _ = run_ranks(self._main(), ranks, (), seed=seed, check=True, policy=policy_of(seed), log_stores=True)
         except SimulationError as error:
             self._add(findings_of(error.reports, error, replay), ranks, seed)
             return first
@@ -215,4 +228,7 @@ def check_script(options):
         _tell(broken, script)
         return BROKEN
     _print_summary(check, sys.stdout)
+    if check.was_idle():
+        sys.stdout.flush()
+        print(f"tandem: nothing has run on the ranks of {script.name}: there was nothing to check", file=sys.stderr)
     return FOUND if any(not f.allowed for f in check.findings) else CLEAN

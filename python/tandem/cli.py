@@ -8,6 +8,7 @@ import sys
 import tempfile
 import traceback
 
+from . import _tandem
 from .checker import DEFAULT_RUNS, check_script
 from .exhaustive import LIMIT
 from .explore import POLICIES
@@ -91,6 +92,12 @@ def _seconds(text):
     return value
 
 
+def _file(text):
+    if not text:
+        raise argparse.ArgumentTypeError("the name of a file is needed")
+    return text
+
+
 def _run_count(text):
     count = _integer(text, "count")
     if count < 1:
@@ -113,9 +120,9 @@ def _add_check(commands):
     check.add_argument("--explore", type=_run_count, metavar="N",
                        help=f"schedules for each rank count (default {DEFAULT_RUNS})")
     check.add_argument("--seed", type=_seed, help="the first schedule's seed (default 0)")
-    check.add_argument("--json", metavar="FILE", help="also write the findings as JSON")
-    check.add_argument("--sarif", metavar="FILE", help="also write the findings as SARIF 2.1.0")
-    check.add_argument("--html", metavar="FILE", help="also write a report to look at in a browser")
+    check.add_argument("--json", type=_file, metavar="FILE", help="also write the findings as JSON")
+    check.add_argument("--sarif", type=_file, metavar="FILE", help="also write the findings as SARIF 2.1.0")
+    check.add_argument("--html", type=_file, metavar="FILE", help="also write a report to look at in a browser")
     check.add_argument("--exhaustive", action="store_true", help="every schedule instead, of a small script on 2 or 3 ranks")
     check.add_argument("--limit", type=_run_count, metavar="N",
                        help=f"end an exhaustive search after N schedules (default {LIMIT})")
@@ -138,7 +145,7 @@ def _add_trace(commands):
                                 "TANDEM_TRACE has written; with `--svg` draw it.")
     trace.add_argument("file")
     trace.add_argument("--kernel", metavar="NAME", help="only the last launch of this kernel, on all ranks")
-    trace.add_argument("--svg", metavar="FILE", help="also draw it")
+    trace.add_argument("--svg", type=_file, metavar="FILE", help="also draw it")
     trace.add_argument("--rows", type=_positive, default=ROWS, metavar="N", help=f"rows of a rank in the drawing (default {ROWS})")
     trace.add_argument("--width", type=_positive, default=80, metavar="N", help="columns of the timeline (default 80)")
 
@@ -146,6 +153,7 @@ def _add_trace(commands):
 def _parser():
     parser = argparse.ArgumentParser(prog="tandem", description="Run kernels that compute and communicate, on simulated ranks or on GPUs.",
                                      epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--version", action="version", version=f"tandem {_tandem.version()}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     run = commands.add_parser("run", help="run a script once on every rank", epilog=EPILOG,
                               formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -153,7 +161,7 @@ def _parser():
     run.add_argument("--target", default="sim", choices=["sim", "cuda"], help="where to run (default sim)")
     run.add_argument("--seed", type=_seed, help="decides schedule and delays (default 0)")
     run.add_argument("--check", action="store_true", help="look for races and misused signals")
-    run.add_argument("--trace", metavar="FILE", help="write a Perfetto trace")
+    run.add_argument("--trace", type=_file, metavar="FILE", help="write a Perfetto trace")
     run.add_argument("--timeline", action="store_true", help="draw who computed and who waited")
     run.add_argument("--compat", action="store_true", help="resolve `triton` and `triton_dist` imports to Tandem")
     run.add_argument("--policy", choices=POLICIES, help="who runs next (default random)")
@@ -164,7 +172,7 @@ def _parser():
     run.add_argument("--schedule", metavar="S", help="instead of seed and policy: choices that an exhaustive check has found, as 0.2.1")
     run.add_argument("--main", action="store_true", help="call the script's main(team) instead of running it as __main__")
     run.add_argument("script")
-    run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
+    run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script").required = False
     _add_check(commands)
     _add_doctor(commands)
     _add_trace(commands)
@@ -282,7 +290,9 @@ def _run_ranks_on_gpus(options, script):
     return run_processes(command, options.ranks, options.wait_timeout)
 
 
-def _refuse_of_other_target(parser, options):
+def _refuse_in_run(parser, options):
+    if options.schedule is not None and (options.seed is not None or options.policy is not None):
+        parser.error("`--schedule` says what runs next: `--seed` and `--policy`, which choose it, do not go with it")
     if options.target == "sim":
         for name, value in {"--wait-timeout": options.wait_timeout, "--transport": options.transport}.items():
             if value is not None:
@@ -305,7 +315,7 @@ def main(arguments=None):
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.command == "run":
-        _refuse_of_other_target(parser, options)
+        _refuse_in_run(parser, options)
         return _run(options)
     if options.command == "trace":
         from .trace_file import show

@@ -21,7 +21,7 @@ def run_script(script, call_main):
     place = process.place_in(os.environ)
     try:
         if call_main:
-            script.run("tandem_script")["main"](init())
+            script.main()(init())
         else:
             script.run()
         process.leave()

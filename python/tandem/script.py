@@ -58,8 +58,15 @@ class Script:
         exec(self._code, variables)
         return variables
 
+    def main(self):
+        """Executes the script as a module and gives its main(team)."""
+        main = self.run("tandem_script").get("main")
+        if not callable(main):
+            raise SystemExit(f"tandem: {self.name} has no main(team), which `--main` calls")
+        return main
+
     def entry(self, call_main):
         """What a rank runs: `main(team)` of the script, or the whole script as `__main__`."""
         if call_main:
-            return lambda team: self.run("tandem_script")["main"](team)
+            return lambda team: self.main()(team)
         return lambda team: self.run() and None

@@ -82,6 +82,14 @@ def test_clean(folder):
     assert (status, out, errors) == (0, "0 findings, 0 suppressed; ranks 2, 4 schedules each; results are equal\n", "")
 
 
+@pytest.mark.parametrize("how", ["--ranks 2", "--exhaustive --ranks 2"])
+def test_a_script_that_runs_nothing_is_told(folder, how):
+    (folder / "idle.py").write_text("def main():\n    print('never')\n")
+    status, out, errors = tandem_command(folder, "check", *how.split(), "idle.py")
+    assert status == 0 and out.startswith("0 findings")
+    assert errors == "tandem: nothing has run on the ranks of idle.py: there was nothing to check\n"
+
+
 def test_results_that_differ(folder):
     (folder / "ticket.py").write_text(TICKET)
     status, out, _ = check(folder, "--ranks", "1", "--json", "out.json", "ticket.py")

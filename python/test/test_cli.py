@@ -78,6 +78,8 @@ WRONG = [
     ("run --target cuda --seed 0 good.py", 2, "`--seed` is the simulator's"),
     ("run --target cuda --policy random good.py", 2, "`--policy` is the simulator's"),
     ("run --target cuda --schedule 0.1 good.py", 2, "`--schedule` is the simulator's"),
+    ("run --schedule 0.1 --seed 3 good.py", 2, "`--schedule` says what runs next: `--seed` and `--policy`"),
+    ("run --main good.py", 1, "tandem: good.py has no main(team), which `--main` calls"),
     ("run missing.py", 1, "cannot read missing.py: No such file"),
     ("run folder", 1, "cannot read folder: Is a directory"),
     ("run null.py", 1, "null.py is no Python script"),
@@ -91,6 +93,13 @@ WRONG = [
     ("run --ranks 2 wrong.py", 1, "wrong.py:6:9: error: name `zzz` is not defined"),
     ("run --ranks 2 deadlock.py", 1, "deadlock.py:4: note: the host of rank 1 is here"),
 ]
+
+
+@pytest.mark.parametrize("line", ["run --trace= good.py", "check --json= good.py", "check --sarif= good.py", "check --html= good.py",
+                                  "trace --svg= good.json"])
+def test_files_have_names(folder, line):
+    status, _, errors = run(folder, *line.split())
+    assert status == 2 and "the name of a file is needed" in errors
 
 
 @pytest.mark.parametrize("line, code, words", WRONG, ids=[w[0] or "nothing" for w in WRONG])
@@ -107,6 +116,8 @@ def test_good_command_lines(folder):
     assert run(folder, "run", "launches.py") == (0, "", "")
     assert run(folder, "run", "--ranks", "2", "good.py")[:2] == (0, "rank 0\nrank 1\n")
     assert run(folder, "run", "empty.py")[:2] == (0, "")
+    assert run(folder, "--version") == (0, f"tandem {tandem.__version__}\n", "")
+    assert "required: script\n" in run(folder, "run")[2]
     status, help_text, _ = run(folder, "run", "--help")
     assert status == 0
     for word in ("--ranks", "--seed", "--trace", "--timeline", "--compat", "examples:"):

@@ -212,6 +212,13 @@ def test_a_rank_that_exits_leaves_the_others_waiting():
         tandem.launch(main, ranks=2)
 
 
+def test_a_run_that_was_not_traced_has_no_timeline():
+    result = tandem.launch(lambda team: team.barrier(), ranks=2)
+    for ask in (lambda: result.summary, result.timeline, lambda: result.write_trace("/nowhere/x")):
+        with pytest.raises(RuntimeError, match="the run was not traced: its session is made without `trace`"):
+            ask()
+
+
 def test_launches_nest():
     def inner(team):
         team.barrier()

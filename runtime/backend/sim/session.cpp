@@ -86,6 +86,8 @@ void Session::release(int rank, Address address, const HostPlace& place) {
 }
 
 void Session::releaseAsync(int rank, StreamId stream, Address address) {
+  if (world_.isSymmetric(rank, address))
+    throw std::invalid_argument("symmetric memory is released by all ranks together, not in stream order");
   world_.callbackAsync(rank, stream, [this, rank, address] { world_.release(rank, address); });
 }
 
@@ -167,8 +169,7 @@ void Session::copy(int rank, StreamId stream, Address dest, Address source, uint
 
 void Session::copyRows(int rank, StreamId stream, Address dest, uint64_t destPitch, Address source,
                        uint64_t sourcePitch, uint64_t bytes, uint64_t rows) {
-  for (uint64_t i = 0; i < rows; ++i)
-    world_.copyAsync(rank, stream, dest + i * destPitch, source + i * sourcePitch, bytes);
+  world_.copyRowsAsync(rank, stream, dest, destPitch, source, sourcePitch, bytes, rows);
 }
 
 void Session::set(int rank, StreamId stream, Address dest, uint8_t value, uint64_t bytes) {
@@ -185,13 +186,12 @@ void Session::copyToHost(int rank, StreamId stream, void* dest, Address source, 
 
 void Session::signals(int rank, StreamId stream, std::span<const SignalStep> steps) {
   for (const SignalStep& s : steps)
-    for (int i = 0; i < s.count; ++i) {
-      Address at = s.signal + uint64_t(i) * uint64_t(s.bytes);
-      if (s.waits)
-        world_.signalWaitAsync(rank, stream, at, interpreter::SignalCompare(s.compare), s.value, s.bytes);
-      else
-        world_.signalWriteAsync(rank, stream, at, s.value, s.bytes, interpreter::SignalKind(s.kind));
-    }
+    if (s.waits)
+      world_.signalWaitAsync(rank, stream, s.signal, interpreter::SignalCompare(s.compare), s.value, s.bytes,
+                             uint64_t(s.count));
+    else
+      world_.signalWriteAsync(rank, stream, s.signal, s.value, s.bytes, interpreter::SignalKind(s.kind),
+                              uint64_t(s.count));
 }
 
 void Session::barrierOnStream(int rank, StreamId stream, int team) { world_.barrierAsync(rank, stream, team); }

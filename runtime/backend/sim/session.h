@@ -27,7 +27,9 @@ class Session final : public runtime::Session {
   void interrupt() override { interruptRequested_ = true; }
   void finish() override { world_.finish(); }
   std::vector<RunReport> reports() const override;
-  std::optional<interpreter::Trace> trace() const override { return world_.trace(); }
+  std::optional<interpreter::Trace> trace() const override {
+    return world_.options().trace ? std::optional(world_.trace()) : std::nullopt;
+  }
 
   Address allocate(int rank, uint64_t bytes, bool symmetric, bool initialised, const std::string& name,
                    const HostPlace& place) override;

@@ -26,9 +26,9 @@ constexpr std::array<std::pair<Tile, double>, 2> kUneven = {
 constexpr int kSimulatedPrograms = 32, kSimulatedChunks = 3;
 constexpr int kGroup = 8;
 constexpr int kSlices = 12;
-// Two ranks: of the product's time; and in rows, so that bands are whole groups of row blocks.
+// Two ranks: of the product's time. A round's tiles of 128 by 128: a constant, for ranks must agree.
 constexpr double kBusyLink = .7;
-constexpr int64_t kLeastShardInBands = 2 * kGroup * 128;
+constexpr int64_t kRound = 132;
 // Copies of narrower columns, in bytes, are much slower.
 constexpr int64_t kColumns = 2048;
 // Where there are more tiles, how the first ones begin and the last ones end is nothing.
@@ -82,11 +82,13 @@ double rateOf(const GemmConfig& config) {
   return std::min(1.0, intensity(config.blockM, config.blockN) / intensity(kByBlocks[0].m, kByBlocks[0].n));
 }
 
-// The one shard of two ranks is more than a round of tiles: while the link has much to carry, the first of them need not wait for all.
+// The one shard of two ranks may be more than a round of tiles: while the link has much to carry, the first need not wait for all.
 int bandsFor(const GemmSizes& sizes, const GemmConfig& given, const GemmPlace& place, const Machine& machine) {
   if (given.bands) return given.bands;
   int64_t shard = shardRows(sizes.m, sizes.ranks);
-  if (sizes.ranks != 2 || place.target == "sim" || !given.copies.empty() || shard < kLeastShardInBands) return 1;
+  if (sizes.ranks != 2 || place.target == "sim" || !given.copies.empty() ||
+      cdiv(shard, 128) * cdiv(sizes.n, 128) <= kRound)
+    return 1;
   double bytes = double(shard * sizes.k * byteSize(sizes.dtype));
   double operations = 2.0 * double(sizes.m) * double(sizes.n) * double(sizes.k);
   return bytes / machine.copyBytes > kBusyLink * operations / machine.operations(sizes.dtype) ? 2 : 1;

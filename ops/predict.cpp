@@ -83,18 +83,24 @@ std::vector<std::vector<double>> arrivals(const GemmSizes& sizes, const Slices& 
   return all;
 }
 
+// As the kernel's `locate`.
+int64_t rowBlockOf(int64_t local, int64_t blocks, int64_t columns, int64_t group) {
+  int64_t top = local / (group * columns) * group;
+  return top + local % (group * columns) % std::min(blocks - top, group);
+}
+
 double allGather(const GemmSizes& sizes, const GemmChoice& choice, const Tiles& tiles, const Machine& machine) {
   const Slices& slices = choice.slices;
   double begin = kFill + machine.launchUs, end = begin;
   auto there = arrivals(sizes, slices, tiles.shards, begin, machine);
   double pieceBytes = 4.0 * choice.config.blockM * choice.config.blockN;
   std::vector<double> free(size_t(tiles.programs), begin);
-  int64_t groupRows = choice.config.group * choice.config.blockM,
-          groupTiles = choice.config.group * cdiv(sizes.n, choice.config.blockN);
+  int64_t columns = cdiv(sizes.n, choice.config.blockN), blocks = tiles.ofShard / columns;
   for (int64_t i = 0; i < tiles.items(); ++i) {
     Item item = itemOf(i, tiles);
-    int64_t nth = item.tile / tiles.ofShard,
-            band = item.tile % tiles.ofShard / groupTiles * groupRows / slices.bandRows;
+    int64_t nth = item.tile / tiles.ofShard;
+    int64_t block = rowBlockOf(item.tile % tiles.ofShard, blocks, columns, choice.config.group);
+    int64_t band = block * choice.config.blockM / slices.bandRows;
     const std::vector<double>& slice = there[size_t(nth ? (nth - 1) * slices.bands + band + 1 : 0)];
     double& now = free[size_t(i % tiles.programs)];
     double whole = tiles.microseconds(i);

@@ -131,7 +131,7 @@ TEST(Slices, SmallCopiesStandWhereSomebodyWaitsForThem) {
 }
 
 TEST(Slices, AreCountedAlikeByRanksThatCopyBlocksAndThoseThatDoNot) {
-  for (auto [m, k] : {std::pair(256, 8), {256, 200}, {256, 512}, {256, 1000}, {8192, 8192}})
+  for (auto [m, k] : {std::pair(256, 8), {256, 200}, {256, 512}, {256, 1000}, {32768, 8192}})
     for (DType dtype : {DType::BFloat16, DType::Float8E4NV}) {
       Slices blocks = sliced({m, 64, k, 2, dtype}), pointers = sliced({m, 64, k, 2, dtype}, {}, {"sm_90a", 132, false});
       EXPECT_EQ(blocks.count, pointers.count) << k;
@@ -147,7 +147,7 @@ TEST(Slices, TwoRanksThatTheLinkHoldsSendBandsAndTheLastDataInSmallPieces) {
   EXPECT_EQ(slices.bandRows, 2048);
   EXPECT_EQ(slices.copies.back(), (std::vector<int>{6, 4, 2}));
   EXPECT_EQ(sliced({8192, 7168, 8192, 2, DType::BFloat16}).bands, 1) << "the product takes longest";
-  EXPECT_EQ(sliced({1024, 64, 8192, 2, DType::BFloat16}).bands, 1) << "few rows";
+  EXPECT_EQ(sliced({4096, 1024, 12288, 2, DType::BFloat16}).bands, 1) << "a round of tiles";
 }
 
 TEST(Choices, CutTheTilesLeftOverWhereALastRoundWouldBeNearlyEmpty) {

@@ -25,6 +25,13 @@ uint64_t narrow(double value, int exponentBits, int mantissaBits) {
   return sign | (steps + (uint64_t(exponent + bias - 1) << mantissaBits));  // a carry moves on into the exponent
 }
 
+// With a sign or without.
+bool fits(int64_t value, abi::ParamType type) {
+  int bits = type == abi::ParamType::I1 ? 1 : type == abi::ParamType::I8 ? 8 : type == abi::ParamType::I16 ? 16 : 32;
+  bool isWide = type == abi::ParamType::I64 || type == abi::ParamType::Pointer;
+  return isWide || (value >= -(int64_t(1) << (bits - 1)) && value < int64_t(1) << bits);
+}
+
 uint64_t bitsOf(abi::ParamType type, const Word& word) {
   double number = word.isNumber() ? word.number() : double(int64_t(word.integer()));
   switch (type) {
@@ -34,6 +41,8 @@ uint64_t bitsOf(abi::ParamType type, const Word& word) {
     case abi::ParamType::F64: return std::bit_cast<uint64_t>(number);
     default:
       if (word.isNumber()) throw Error("a kernel's integer or pointer is given the number " + std::to_string(number));
+      if (!fits(int64_t(word.integer()), type))
+        throw Error("a kernel's " + std::string(wordOf(type)) + " is given " + std::to_string(int64_t(word.integer())));
       return word.integer();
   }
 }

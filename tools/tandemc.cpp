@@ -121,6 +121,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
+  tandem::compiler::setStaticPrinter([](const std::string& text) { std::cerr << text; });
   auto [path, kernel] = splitKernel(input);
   tandem::compiler::Emitted request = tandem::compiler::requestForFile(path, kernel, signature, constexprs, numWarps);
   if (!request.error.empty()) {

@@ -63,6 +63,11 @@ TEST_F(GpuApi, WrongCallsSaySo) {
   Kernel kernel = Kernel::fromImage(imageBytes());
   EXPECT_EQ(errorOf([&] { kernel.launch({}, 1); }), "kernel `scale` takes 7 arguments, 1 given");
   EXPECT_EQ(errorOf([&] { kernel.launch({}, 1.5, 0, 0, 0, 0, 0, 0); }), "a kernel's integer or pointer is given the number 1.500000");
+  EXPECT_EQ(errorOf([&] { kernel.launch({}, 0, int64_t(1) << 32, 0, 0, 0, 0, 0); }),
+            "a kernel's i32 is given 4294967296");
+  EXPECT_EQ(errorOf([&] { kernel.launch({}, 0, -(int64_t(1) << 31) - 1, 0, 0, 0, 0, 0); }),
+            "a kernel's i32 is given -2147483649");
+  EXPECT_EQ(errorOf([&] { kernel.launch({.device = 0}, 0, 4294967295u, 0, 0, 0, 0, 0); }), "nothing was thrown");
   EXPECT_EQ(errorOf([&] { kernel.launch({.grid = {-1, 1, 1}}, 0, 0, 0, 0, 0, 0, 0); }), "kernel `scale`: the grid has a negative size");
   EXPECT_EQ(errorOf([&] { Kernel::fromFile("/nowhere/k.tdimage"); }), "cannot read `/nowhere/k.tdimage`");
   EXPECT_EQ(errorOf([&] { Kernel::fromImage("junk"); }), "these 4 bytes are not a kernel image");

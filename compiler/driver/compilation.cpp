@@ -1,6 +1,8 @@
 // One compilation, stage by stage.
 #include "compiler/driver/compilation.h"
+#include "compiler/driver/compile.h"
 #include "compiler/lower/sim/lower.h"
+#include <cstdio>
 #include <llvm/Support/raw_ostream.h>
 #include <mlir/IR/Verifier.h>
 #include <mlir/Pass/PassManager.h>
@@ -8,6 +10,15 @@
 
 namespace tandem::compiler {
 using nlohmann::json;
+
+namespace {
+std::function<void(const std::string&)> staticPrinter = [](const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+};
+}  // namespace
+
+void setStaticPrinter(std::function<void(const std::string&)> printer) { staticPrinter = std::move(printer); }
 
 Diagnostic plainError(const char* kind, const std::string& message) {
   return {Severity::Error, kind, message, nullptr, {}, {}};
@@ -22,6 +33,7 @@ std::string render(const std::vector<Diagnostic>& diagnostics, Severity severity
 
 void Compilation::emit() {
   frontend::KernelRequest request = frontend::readRequest(session_, request_);
+  request.staticPrint = staticPrinter;
   kernel_ = frontend::emitKernel(context_, session_, request);
   if (mlir::failed(mlir::verify(*kernel_.module))) collector_.fail("verification");
 }

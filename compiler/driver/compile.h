@@ -2,6 +2,7 @@
 #pragma once
 #include "base/diagnostic.h"
 #include "interpreter/program.h"
+#include <functional>
 #include <string>
 
 namespace tandem::compiler {
@@ -29,6 +30,9 @@ struct Compiled {
 };
 // Thread-safe. Never throws, never exits.
 Compiled compileToProgram(const std::string& requestJson);
+
+// Where goes what kernels print while they are compiled; the standard output without this. Called before anything is compiled.
+void setStaticPrinter(std::function<void(const std::string&)> printer);
 
 // The stages' texts for tools: "ast", "tile" (verified IR), "tile-opt" (after canonicalisation), "sim".
 struct Emitted {

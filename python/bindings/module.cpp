@@ -74,10 +74,19 @@ template <> struct Parameter<int> : InParameter {
   }
   int pass() { return value; }
 };
+inline uint64_t above63Bits(PyObject* o) {
+  PyObject* number = PyNumber_Index(o);
+  uint64_t value = number ? PyLong_AsUnsignedLongLong(number) : uint64_t(-1);
+  Py_XDECREF(number);
+  return value;
+}
 template <> struct Parameter<uint64_t> : InParameter {
   uint64_t value = 0;
   bool read(PyObject* o) {
-    value = PyLong_AsUnsignedLongLongMask(o);
+    int overflow = 0;
+    value = uint64_t(PyLong_AsLongLongAndOverflow(o, &overflow));
+    if (overflow > 0) value = above63Bits(o);
+    if (overflow < 0) PyErr_SetString(PyExc_OverflowError, "integer does not fit 64 bits");
     return !(value == uint64_t(-1) && PyErr_Occurred());
   }
   uint64_t pass() { return value; }

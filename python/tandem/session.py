@@ -14,7 +14,7 @@ import numpy as np
 from . import _tandem
 from .arrays import Tensor
 from .errors import CompileError, RunError, SimulationError, SimulationWarning
-from .team import Stream, Team, _here, host_place
+from .team import Stream, Team, host_place, in_package
 
 _current = threading.local()
 _INTERRUPT_SECONDS = 5
@@ -154,7 +154,7 @@ def _user_frames(trace):
     if trace is None:
         return None
     rest = _user_frames(trace.tb_next)
-    if os.path.dirname(os.path.abspath(trace.tb_frame.f_code.co_filename)) == _here:
+    if in_package(trace.tb_frame.f_code):
         return rest
     return types.TracebackType(rest, trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
 

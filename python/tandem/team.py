@@ -11,14 +11,19 @@ import numpy as np
 from . import _tandem
 from .arrays import Tensor, as_dtype, type_word
 
-_here = os.path.dirname(os.path.abspath(__file__))
+_HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 _COMPARE = {"eq": 0, "ne": 1, "gt": 2, "le": 3, "lt": 4, "ge": 5}
+
+
+def in_package(code):
+    """Whether a function is this package's own."""
+    return os.path.abspath(code.co_filename).startswith(_HERE)
 
 
 def host_place():
     """(file, line) of the nearest caller outside this package."""
     frame = sys._getframe(1)
-    while frame and os.path.dirname(os.path.abspath(frame.f_code.co_filename)) == _here:
+    while frame and in_package(frame.f_code):
         frame = frame.f_back
     return (frame.f_code.co_filename, frame.f_lineno) if frame else ("", 0)
 

@@ -199,6 +199,13 @@ def test_tandemc(folder, arguments, code, words):
 
 
 @pytest.mark.skipif(COMPILER is None, reason="tandemc is not beside this package")
+def test_tandemc_keeps_what_kernels_print_out_of_its_output(folder):
+    (folder / "prints.py").write_text(TWO_KERNELS.replace("tl.store(x_ptr, 1.0)", "tl.static_print('hello', 1)\n    tl.store(x_ptr, 1.0)"))
+    done = subprocess.run([COMPILER, "prints.py:k2", "--signature", "*fp32"], cwd=folder, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "hello 1\n") and "hello" not in done.stdout
+
+
+@pytest.mark.skipif(COMPILER is None, reason="tandemc is not beside this package")
 def test_tandemc_on_a_full_disk(folder):
     (folder / "two.py").write_text(TWO_KERNELS)
     with open("/dev/full", "w") as full:

@@ -11,6 +11,7 @@ import pytest
 
 import tandem
 import tandem.language as tl
+from tandem import ops
 
 
 @tandem.jit
@@ -172,7 +173,8 @@ def test_an_exception_of_one_rank_releases_the_others():
     assert failure.traceback[-1].name == "main"
 
 
-@pytest.mark.parametrize("run", [WRONG["huge integer"][0], WRONG["negative grid"][0], WRONG["list"][0], lambda: tandem.init().zeros(2.5)])
+@pytest.mark.parametrize("run", [WRONG["huge integer"][0], WRONG["negative grid"][0], WRONG["list"][0], lambda: tandem.init().zeros(2.5),
+                                 lambda: ops.AllReduce(tandem.init(), 8, "fp32", way="ring")])
 def test_a_wrong_call_is_the_last_line_of_its_traceback(run):
     """Frames of the package say nothing to the caller; of the run around them only that of `launch` is left."""
     with pytest.raises(Exception) as failure:
@@ -186,6 +188,15 @@ def test_a_fault_of_the_package_keeps_its_traceback(monkeypatch):
     with pytest.raises(AttributeError) as failure:
         tandem.launch(lambda team: team.zeros())
     assert failure.traceback[-1].name == "specialize"
+
+
+def test_reports_of_operators_name_the_callers_line():
+    def main(team):
+        ops.AllReduce(team, 2**37, "fp32")
+
+    with pytest.raises(tandem.SimulationError, match=r"test_launch.py:\d+: note: the host of rank 0 is here") as failure:
+        tandem.launch(main)
+    assert f"tandem{os.sep}ops" not in str(failure.value)
 
 
 def test_exit_of_one_rank():

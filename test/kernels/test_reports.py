@@ -32,6 +32,13 @@ def test_prints(capfd, values, shown):
     assert shown in out and "nothing" in out and "hex 0x" in out and "(0,0,0)" in out
 
 
+def test_prints_while_it_is_compiled(capfd):
+    x = np.zeros(32, np.float64)
+    for _ in range(2):
+        printed[(1,)](x, 32)
+    assert capfd.readouterr().out.count("width 32 fp64\n") == 1
+
+
 @triton.jit
 def asserted(x, n, N: tl.constexpr):
     i = tl.arange(0, N)

@@ -25,6 +25,7 @@ struct KernelRequest {
   FunctionPtr kernel;
   std::vector<KernelArgument> arguments;
   CompileOptions options;
+  std::function<void(const std::string&)> staticPrint;  // as Context's
 };
 
 struct EmittedKernel {

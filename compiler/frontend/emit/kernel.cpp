@@ -83,6 +83,7 @@ void loadDialects(mlir::MLIRContext& mlir) {
 EmittedKernel emitKernel(mlir::MLIRContext& mlir, Session& session, const KernelRequest& request) {
   const Function& kernel = *request.kernel;
   Context cx(mlir, request.options);
+  cx.staticPrint = request.staticPrint;
   cx.place = {kernel.file(), kernel.range(), kernel.name, nullptr};
   Emitter emitter(cx, session);
   Signature signature(mlir);

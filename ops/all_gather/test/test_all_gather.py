@@ -98,6 +98,8 @@ def test_symmetric_results_and_rows_in_place(words_bytes):
     (lambda team: AllGather(team, 8, 4, "fp32")(np.zeros((5, 4), np.float32), 9), "`m` is 9, the operator was made for 1 to 8"),
     (lambda team: AllGather(team, 8, 4, "fp32")(np.zeros((8, 4), np.float32), 8), r"`x` has shape \[8, 4\], \[4, 4\] is needed"),
     (lambda team: AllGather(team, 8, 4, "fp32")(np.zeros((4, 4), np.float16), 8), "`x` is fp16"),
+    (lambda team: AllGather(team, 8, 4, "fp32")(np.zeros((4, 4), np.float32), 8.0), "`m` must be an integer, not 8.0"),
+    (lambda team: AllGather(team, 8, 4, "fp32")([[0.0] * 4] * 4, 8), "`x` must be an array or a tensor of the team, not `list`"),
     (lambda team: AllGather(team, 0, 4, "fp32"), "`max_m` is 0"),
     (lambda team: AllGather(team, 8, 4, "fp32", words=3), "no option `words`"),
 ])

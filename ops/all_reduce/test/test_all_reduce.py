@@ -163,6 +163,11 @@ def test_wrong_arguments():
     failing(r"`out` has shape \[5\], \[4\]", lambda team: AllReduce(team, 10, "fp32")(zeros(4), out=team.local_empty((5,))))
     failing("fp16, bf16 or fp32 is needed, not i32", lambda team: AllReduce(team, 10, "int32"))
     failing("`max_elements` is 0", lambda team: AllReduce(team, 0, "fp32"))
+    failing(r"1099511627776 times 1 elements of fp32 are more than 2\*\*40 bytes", lambda team: AllReduce(team, 2**40, "fp32"))
+    failing("`max_elements` is -1", lambda team: AllReduce(team, -1, "fp32"))
+    failing("`x` must be an array or a tensor of the team, not `NoneType`", lambda team: AllReduce(team, 10, "fp32")(None))
+    with pytest.raises(OverflowError):
+        tandem.launch(lambda team: AllReduce(team, 2**64, "fp32"))
     failing("`way` is 'ring'", lambda team: AllReduce(team, 10, "fp32", "ring"))
     failing("`warps`", lambda team: AllReduce(team, 10, "fp32", warps=3))
 

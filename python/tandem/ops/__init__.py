@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import operator
 
 from .. import _tandem
 from ..arrays import Tensor, as_dtype, type_word
@@ -20,6 +21,23 @@ def shard_rows(m, ranks):
 def rows_of_rank(m, ranks, rank):
     shard = shard_rows(m, ranks)
     return min(max(m - rank * shard, 0), shard)
+
+
+def _shape_of(array, name):
+    if not hasattr(array, "shape") or not hasattr(array, "dtype"):
+        raise TypeError(f"`{name}` must be an array or a tensor of the team, not `{type(array).__name__}`")
+    return tuple(array.shape)
+
+
+def _rows_of(team, m, max_m):
+    """This rank's rows of m."""
+    try:
+        m = operator.index(m)
+    except TypeError:
+        raise TypeError(f"`m` must be an integer, not {m!r}") from None
+    if not 1 <= m <= max_m:
+        raise ValueError(f"`m` is {m}, the operator was made for 1 to {max_m}")
+    return rows_of_rank(m, team.size, team.rank)
 
 
 def _contiguous(tensor, name):
@@ -83,13 +101,10 @@ class _Operator:
         self.close()
 
     def _rows(self, m):
-        """This rank's rows of m."""
-        if not 1 <= m <= self.max_m:
-            raise ValueError(f"`m` is {m}, the operator was made for 1 to {self.max_m}")
-        return rows_of_rank(m, self.team.size, self.team.rank)
+        return _rows_of(self.team, m, self.max_m)
 
     def _input(self, name, array, shape):
-        if tuple(array.shape) != shape:
+        if _shape_of(array, name) != shape:
             raise ValueError(f"`{name}` has shape {list(array.shape)}, {list(shape)} is needed")
         if type_word(array.dtype) != self.dtype:
             raise TypeError(f"`{name}` is {type_word(array.dtype)}, the operator was made for {self.dtype}")

@@ -5,7 +5,7 @@ import math
 
 from .. import _tandem
 from ..arrays import Tensor, as_dtype, type_word
-from . import _NUMBER, _contiguous, _Operator, _stream_of, rows_of_rank
+from . import _NUMBER, _contiguous, _Operator, _rows_of, _shape_of, _stream_of
 
 # The kernel language's words, which NumPy reads otherwise: its "i8" has 8 bytes.
 _INTEGERS = {f"{letter}{bits}": f"{kind}{bits}" for letter, kind in (("i", "int"), ("u", "uint")) for bits in (8, 16, 32, 64)}
@@ -42,7 +42,7 @@ class _Collective:
         return out
 
     def _checked(self, name, array, shape):
-        if tuple(array.shape) != tuple(shape):
+        if _shape_of(array, name) != tuple(shape):
             raise ValueError(f"`{name}` has shape {list(array.shape)}, {list(shape)} is needed")
         if type_word(array.dtype) != self.dtype:
             raise TypeError(f"`{name}` is {type_word(array.dtype)}, the operator was made for {self.dtype}")
@@ -78,7 +78,7 @@ class AllReduce(_Collective):
 
     def __call__(self, x, out=None, stream=None, symmetric_out=False):
         """Returns out, queued on the stream; out may be x. `symmetric_out`: out is the same symmetric tensor on every rank."""
-        x = self._checked("x", x, x.shape)
+        x = self._checked("x", x, _shape_of(x, "x"))
         out = self._output(out, tuple(x.shape), "all_reduce out")
         return self._run(stream, x, out, math.prod(x.shape), int(symmetric_out))
 
@@ -91,10 +91,7 @@ class _OfRows(_Collective):
         super().__init__(team, dtype, max_m, columns, **config)
 
     def _rows(self, m):
-        """This rank's rows of m."""
-        if not 1 <= m <= self.max_m:
-            raise ValueError(f"`m` is {m}, the operator was made for 1 to {self.max_m}")
-        return rows_of_rank(m, self.team.size, self.team.rank)
+        return _rows_of(self.team, m, self.max_m)
 
 
 class ReduceScatter(_OfRows):

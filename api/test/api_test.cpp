@@ -325,6 +325,18 @@ TEST(Ops, ClosedOnesSaySo) {
               op.run(full, part, full, 8);
             }),
             "`gemm_ar` is closed");
+  EXPECT_EQ(words([&](Team& team, const Tensor& full, const Tensor& part) {
+              ops::AllGatherGemm op(team, 8, 4, 4, kType);
+              closed(op);
+              op.run(part, part, full, 8);
+            }),
+            "`ag_gemm` is closed");
+  EXPECT_EQ(words([&](Team& team, const Tensor& full, const Tensor& part) {
+              ops::GemmReduceScatter op(team, 8, 4, 4, kType);
+              closed(op);
+              op.run(full, part, part, 8);
+            }),
+            "`gemm_rs` is closed");
 }
 
 TEST(Ops, SizesThatNobodyHas) {

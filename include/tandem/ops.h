@@ -21,10 +21,10 @@ struct GemmConfig {
   int slices = 0;  // of K, in which a band travels (AllGatherGemm)
   int pieces = 0;  // of K, into which tiles left over for the last round are cut (AllGatherGemm)
   bool bTransposed = false;  // b is [n, k]
-  int chunks =
-      -1;  // GemmReduceScatter: in how many copies parts travel to each peer; 0: programs store them there; -1: its choice
-  std::vector<std::vector<int>> copies =
-      {};  // AllGatherGemm: how many slices each copy of a band takes, all bands of a peer, then the next peer's
+  // GemmReduceScatter: in how many copies parts travel to each peer; 0: programs store them there; -1: its choice.
+  int chunks = -1;
+  // AllGatherGemm: how many slices each copy of a band takes, all bands of a peer, then the next peer's.
+  std::vector<std::vector<int>> copies = {};
 };
 
 // What `tune` found. Times are microseconds of one call, of the slowest rank.
@@ -72,6 +72,7 @@ class TANDEM_API AllGatherGemm {
   int64_t pitch_;  // rows from one shard to the next in gathered_
   Tensor gathered_, ready_, done_, ended_, epoch_, pieces_, brought_;
   int pushStream_ = 0;
+  bool closed_ = false;
 };
 
 // out[rowsOfRank(m), n] = this rank's rows of the sum over ranks of A[m, k] · B[k, n], k being each rank's share. Types as
@@ -98,13 +99,14 @@ class TANDEM_API GemmReduceScatter {
   std::unique_ptr<Planner> planner_;
   Tensor parts_, ready_, outgoing_, arrived_, brought_, begun_, epoch_, done_;
   int pushStream_ = 0;
+  bool closed_ = false;
 };
 
 // How GemmAllReduce runs.
 struct GemmAllReduceConfig : GemmConfig {
   int splits = 0;  // programs that share the inner dimension of a tile
-  int64_t oneShotBytes =
-      -1;                   // results up to so many bytes are summed by every rank for itself; -1: the operator chooses
+  // Results up to so many bytes are summed by every rank for itself; -1: the operator chooses.
+  int64_t oneShotBytes = -1;
   int64_t wordsBytes = -1;  // and up to so many their parts travel in words that carry their flag
 };
 

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <utility>
 
 namespace tandem::ops {
 namespace {
@@ -63,6 +64,7 @@ AllGatherGemm::AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
 AllGatherGemm::~AllGatherGemm() = default;
 
 void AllGatherGemm::close() {
+  if (std::exchange(closed_, true)) return;
   team_.barrier();
   for (const Tensor& t : {gathered_, ready_, done_, ended_, epoch_, pieces_, brought_}) team_.release(t);
 }
@@ -125,6 +127,7 @@ void AllGatherGemm::push(const Plan& plan, const Tensor& a) {
 }
 
 void AllGatherGemm::run(const Tensor& a, const Tensor& b, const Tensor& c, int64_t m, int stream) {
+  checkOpen(kOp, closed_);
   checkRows(kOp, m, maxM_);
   checkShape(kOp, "a", a, rowsOfRank(m, team_.size(), team_.rank()), k_);
   checkShape(kOp, "b", b, config_.bTransposed ? n_ : k_, config_.bTransposed ? k_ : n_);

@@ -16,7 +16,7 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 import tandem.shmem as shmem
-from tandem.simt import __syncthreads, tid
+from tandem.simt import __syncthreads, num_warps, tid
 
 
 @tandem.jit
@@ -58,17 +58,17 @@ def add_product(x, b, column, inner, acc, B_TRANSPOSED: tl.constexpr):
 
 @tandem.jit
 def end_call(ready_ptr, done_ptr, epoch_ptr, bands, slices):
-    """Puts `ready` back once all of the call has arrived, then waits until every rank has done so. A thread a peer."""
+    """Puts `ready` back once all of the call has arrived, then waits until every rank has done so. Each thread for its peers."""
     rank = dl.rank()
     call = tl.load(epoch_ptr) + 1
-    peer = tid(0)
-    if (peer < dl.num_ranks()) & (peer != rank):
-        for band in range(peer * bands, (peer + 1) * bands):
-            shmem.signal_wait_until(ready_ptr + band, shmem.NVSHMEM_CMP_EQ, slices)
-            shmem.signal_op(ready_ptr + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)
-        shmem.fence()
-        shmem.signal_op(done_ptr + rank, call, shmem.NVSHMEM_SIGNAL_SET, peer)
-        shmem.signal_wait_until(done_ptr + peer, shmem.NVSHMEM_CMP_GE, call)
+    for peer in range(tid(0), dl.num_ranks(), num_warps() * 32):
+        if peer != rank:
+            for band in range(peer * bands, (peer + 1) * bands):
+                shmem.signal_wait_until(ready_ptr + band, shmem.NVSHMEM_CMP_EQ, slices)
+                shmem.signal_op(ready_ptr + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)
+            shmem.fence()
+            shmem.signal_op(done_ptr + rank, call, shmem.NVSHMEM_SIGNAL_SET, peer)
+            shmem.signal_wait_until(done_ptr + peer, shmem.NVSHMEM_CMP_GE, call)
     tl.store(epoch_ptr, call)
 
 

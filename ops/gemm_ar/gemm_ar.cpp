@@ -151,7 +151,7 @@ void GemmAllReduce::run(const Tensor& a, const Tensor& b, const Tensor& c, int64
        {"SPLITS", int64_t(plan.splits)},
        {"ONE_SHOT", plan.oneShot},
        {"WORDS", plan.words ? elementsOfPacket(partType(dtype_)) : 0},
-       {"POLLS", kPolls},
+       {"POLLS", pollsOn(team_)},
        {"B_BY_COLUMNS", config_.bTransposed},
        {"DESCRIPTORS", blocks}});
 }

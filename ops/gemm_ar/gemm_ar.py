@@ -16,6 +16,7 @@ may overwrite what call e read, whichever way the calls between sum. Every progr
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
+import tandem.shmem as shmem
 from tandem.simt import __syncthreads, ld_vector, num_warps, st, st_vector, tid
 
 
@@ -135,7 +136,8 @@ def receive_packets(slot_ptr, stride, epoch, RANKS: tl.constexpr, POLLS: tl.cons
         ready = ready | all_here
         if polls == POLLS:
             for source in tl.static_range(RANKS):
-                dl.wait(slot_ptr + source * stride, 2, "sys", "relaxed", waitValue=epoch << 32, compare="ge")
+                for half in tl.static_range(2):
+                    shmem.signal_wait_until(slot_ptr + source * stride + half, shmem.NVSHMEM_CMP_GE, epoch << 32)
         polls += 1
     return packets
 

@@ -8,6 +8,7 @@
 #include "ops/kernel_text.h"
 #include "ops/planner.h"
 #include <algorithm>
+#include <utility>
 
 namespace tandem::ops {
 namespace {
@@ -46,6 +47,7 @@ GemmReduceScatter::GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_
 GemmReduceScatter::~GemmReduceScatter() = default;
 
 void GemmReduceScatter::close() {
+  if (std::exchange(closed_, true)) return;
   team_.barrier();
   for (const Tensor& t : {parts_, ready_, outgoing_, arrived_, brought_, begun_, epoch_, done_}) team_.release(t);
 }
@@ -73,6 +75,7 @@ void GemmReduceScatter::push(int64_t tiles, int64_t turn, uint64_t bytes) {
 }
 
 void GemmReduceScatter::run(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int stream) {
+  checkOpen(kOp, closed_);
   checkRows(kOp, m, maxM_);
   checkShape(kOp, "a", a, m, k_);
   checkShape(kOp, "b", b, config_.bTransposed ? n_ : k_, config_.bTransposed ? k_ : n_);

@@ -48,7 +48,7 @@ void Words::launch(const Kernel& kernel, const Tensor& x, const Tensor& out, con
                {{"ELEMENTS", elementsOfPacket(x.dtype)},
                 {"ALIGNED", isAligned},
                 {"RANKS", int64_t(team_.size())},
-                {"POLLS", kPolls}});
+                {"POLLS", pollsOn(team_)}});
 }
 
 void Words::release() {

@@ -15,6 +15,7 @@ rank's parts of call e + 1, which the rank sent after it had read the sums of ca
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
+import tandem.shmem as shmem
 from tandem.simt import __syncthreads, ld, ld_vector, num_warps, st, st_vector, tid
 
 
@@ -60,7 +61,8 @@ def receive_one(slot_ptr, epoch, POLLS: tl.constexpr):
         packet = ld_vector(slot_ptr, 2, "sys", "relaxed")
         ready = is_of_call(packet, epoch) | (polls > POLLS)
         if polls == POLLS:
-            dl.wait(slot_ptr, 2, "sys", "relaxed", waitValue=epoch << 32, compare="ge")
+            for half in tl.static_range(2):
+                shmem.signal_wait_until(slot_ptr + half, shmem.NVSHMEM_CMP_GE, epoch << 32)
         polls += 1
     return packet
 
@@ -87,7 +89,8 @@ def receive(slot_ptr, rank, source_stride, epoch, RANKS: tl.constexpr, POLLS: tl
         if polls == POLLS:
             for i in tl.static_range(RANKS - 1):
                 source = i + (rank <= i).to(tl.int32)
-                dl.wait(slot_ptr + source * source_stride, 2, "sys", "relaxed", waitValue=epoch << 32, compare="ge")
+                for half in tl.static_range(2):
+                    shmem.signal_wait_until(slot_ptr + source * source_stride + half, shmem.NVSHMEM_CMP_GE, epoch << 32)
         polls += 1
     return packets
 

@@ -170,6 +170,22 @@ def test_many_calls_on_one_operator(ranks):
             check([value[i] for value in result.values], a, bs, "fp32")
 
 
+def test_more_ranks_than_threads():
+    """A thread ends the call for several peers. Each call's data are other ones."""
+    ranks, sizes = 34, [34, 20, 34]
+    data = [inputs(1, m, 16, 16, "fp32", seed=i) for i, m in enumerate(sizes)]
+
+    def main(team):
+        op = AllGatherGemm(team, 34, 16, 16, "fp32", block_m=16, block_n=16, block_k=16, programs=2, num_warps=1, pieces=1)
+        given = [[team.local_from_array(x) for x in (rows(a, m, team), bs[0])] for m, (a, bs) in zip(sizes, data)]
+        outs = [op(*pair, m) for m, pair in zip(sizes, given)]
+        return [np.array(o) for o in outs]
+
+    values = tandem.launch(main, ranks=ranks, check=True, policy="slowest-rank").values
+    for i, (a, bs) in enumerate(data):
+        check([value[i] for value in values], a, bs * ranks, "fp32")
+
+
 def test_a_may_be_overwritten_by_the_next_item_of_the_stream():
     a, bs = inputs(4, 64, 16, 48, "fp32")
 

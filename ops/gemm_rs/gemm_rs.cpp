@@ -20,6 +20,8 @@ const Kernel& kernel() {
   return kernel;
 }
 
+Tensor anywhere(const Tensor& t) { return {0, t.shape, t.dtype}; }
+
 }  // namespace
 
 GemmReduceScatter::GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype,
@@ -84,7 +86,9 @@ void GemmReduceScatter::run(const Tensor& a, const Tensor& b, const Tensor& out,
   checkDType(kOp, "b", b, dtype_);
   checkResult(kOp, "out", out);
   bool blocks = copiesBlocks({a, b}, dtype_, config_.bTransposed, team_.target());
-  const GemmConfig& config = planner_->choose(m, blocks).config;
+  // Tiles go by what all ranks know alike: where a rank's own tensors begin says only how it reads them.
+  bool fits = copiesBlocks({anywhere(a), anywhere(b)}, dtype_, config_.bTransposed, team_.target());
+  const GemmConfig& config = planner_->choose(m, fits).config;
   // Empty tensors have no blocks.
   int64_t rows = rowsOfRank(m, team_.size(), team_.rank());
   bool outBlocks = blocks && rows > 0 && copiesBlocks({out}, dtype_, config_.bTransposed, team_.target());

@@ -16,6 +16,8 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 from tandem import _tandem
+from tandem.arrays import Tensor
+from tandem.ops import GemmReduceScatter
 from tandem.ops.collectives import AllReduce
 
 pytestmark = needs_fake
@@ -234,6 +236,22 @@ def test_host_arrays_are_copied_there_and_back(gpu):
 
     on_gpus(main, ranks=1)
     assert len(gpu.launches) == 2 and len(set(words(gpu.launches[0])[:2])) == 2
+
+
+def test_where_tensors_begin_does_not_say_which_tiles_parts_have(gpu):
+    """GEMM + ReduceScatter's parts lie tile by tile, and every rank reads those of the others."""
+    def main(team):
+        with GemmReduceScatter(team, 4096, 2048, 256, "bf16", b_transposed=True) as op:
+            whole = team.local_empty((4096 * 256 + 1, ), "bf16")
+            for at in (0, 1):
+                a = Tensor(team, whole.address + 2 * at, (4096, 256), whole.dtype, owner=whole, symmetric=False)
+                op(a, team.local_empty((2048, 256), "bf16"), 4096)
+            team.synchronize()
+
+    on_gpus(main, ranks=1)
+    tiles, parts_rows = 15, 17  # of the kernel's parameters: those of a shard in a turn, and all of them
+    blocks, pointers = (words(line) for line in gpu.launches)
+    assert (blocks[tiles], blocks[parts_rows]) == (pointers[tiles], pointers[parts_rows])
 
 
 class Stream:

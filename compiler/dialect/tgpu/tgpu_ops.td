@@ -173,6 +173,13 @@ def Tgpu_WgmmaWaitOp : Tgpu_Op<"wgmma_wait", [Tgpu_Effects, AllTypesMatch<["acc"
   let assemblyFormat = "$acc `pending` $pending attr-dict `:` type($acc)";
 }
 
+def Tgpu_WarpAnyOp : Tgpu_Op<"warp_any", [Pure]> {
+  let summary = "whether the condition holds anywhere in the part of a product's rows and columns that the thread's warp has";
+  let arguments = (ins Tile_Tile:$condition);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$condition attr-dict `:` type($condition)";
+}
+
 //===- warp roles ----------------------------------------------------------------------------------------------===//
 def Tgpu_WarpSpecializeOp : Tgpu_Op<"warp_specialize", [RecursiveMemoryEffects, SingleBlock, NoRegionArguments, NoTerminator]> {
   let summary = "the block's `num_warps` warps run `consumer`; an added warpgroup runs `producer` and `signaller` on one thread each";

@@ -60,6 +60,12 @@ bool KernelLowering::lowerWgmma(Operation* op) {
         define(o.getResult(), Regs(waited.begin(), waited.begin() + acc.size()));
         return true;
       })
+      .Case<tgpu::WarpAnyOp>([&](auto o) {
+        llvm::Value* any = b_.getFalse();
+        for (llvm::Value* v : use(o.getCondition())) any = b_.CreateOr(any, v);
+        define(o.getResult(), {b_.CreateICmpNE(ptx::ballot(b_, any), b_.getInt32(0))});
+        return true;
+      })
       .Case<tgpu::LocalStoreOp>([&](auto o) { return lowerLocalStore(o), true; })
       .Default([](Operation*) { return false; });
 }

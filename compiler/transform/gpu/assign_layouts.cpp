@@ -49,6 +49,8 @@ class LayoutAssignment {
         anchor(o.getResult(), wgmmaResult(cast<RankedTensorType>(o.getResult().getType()), numWarps_), products_);
         if (isTile(o.getLhs()))
           require(o.getLhsMutable(), wgmmaLhs(cast<RankedTensorType>(o.getLhs().getType()), numWarps_));
+      } else if (auto o = dyn_cast<tgpu::WarpAnyOp>(op)) {
+        require(o.getConditionMutable(), wgmmaResult(cast<RankedTensorType>(o.getCondition().getType()), numWarps_));
       } else if (auto o = dyn_cast<tile::DotOp>(op)) {
         DotPlan plan = planDot(o, numWarps_, target_);
         if (plan.mma) o->setAttr("tgpu.mma", UnitAttr::get(o.getContext()));

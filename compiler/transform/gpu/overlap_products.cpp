@@ -162,9 +162,36 @@ class Rotation {
       product = startLast(b, rotated.getRegionIterArg(index_), rotated.getRegionIterArgs().back());
       product.getDefiningOp()->setAttr("tgpu.gives_turn", b.getUnitAttr());
     });
-    mapping.map(loop_.getRegionIterArg(index_), finish(b, product));
-    cloneLater(b, mapping);
+    Value sum = finish(b, product);
+    if (Value factor = rescaling()) {
+      mapping.map(later_.front()->getResult(0), rescale(b, sum, mapping.lookupOrDefault(factor)));
+    } else {
+      mapping.map(loop_.getRegionIterArg(index_), sum);
+      cloneLater(b, mapping);
+    }
     scf::YieldOp::create(b, loop_.getLoc(), yieldedBy(mapping));
+  }
+
+  // What the sum is multiplied by, where nothing else happens to it before the product and other products decide. Null: it is otherwise.
+  Value rescaling() {
+    auto scaled = later_.size() == 1 ? dyn_cast<arith::MulFOp>(later_.front()) : arith::MulFOp();
+    if (!scaled || scaled.getLhs() == scaled.getRhs()) return nullptr;
+    Value factor = scaled.getLhs() == loop_.getRegionIterArgs()[index_] ? scaled.getRhs() : scaled.getLhs();
+    llvm::DenseSet<Operation*> seen;
+    return dependsOnProduct(factor, *body_, seen) ? factor : nullptr;
+  }
+
+  // Rows whose maximum stays are multiplied by 1: a warp that has no others goes past it.
+  static Value rescale(OpBuilder& b, Value sum, Value factor) {
+    Location loc = sum.getLoc();
+    auto type = cast<RankedTensorType>(factor.getType());
+    Value one = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, b.getFloatAttr(type.getElementType(), 1.0)));
+    Value moved = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, factor, one);
+    auto branch = scf::IfOp::create(b, loc, sum.getType(), tgpu::WarpAnyOp::create(b, loc, b.getI1Type(), moved), true);
+    OpBuilder then = OpBuilder::atBlockEnd(branch.thenBlock()), otherwise = OpBuilder::atBlockEnd(branch.elseBlock());
+    scf::YieldOp::create(then, loc, arith::MulFOp::create(then, loc, sum, factor).getResult());
+    scf::YieldOp::create(otherwise, loc, sum);
+    return branch.getResult(0);
   }
 
   void cloneFirst(OpBuilder& b, IRMapping& mapping, llvm::function_ref<void()> startOther) {
@@ -226,7 +253,6 @@ class Rotation {
   tgpu::ReleaseOp release_;
   unsigned index_ = 0;                 // of the sum among what the loop carries
   llvm::SetVector<Operation*> later_;  // move with the last product
-  llvm::SetVector<Value> carried_;     // from an iteration to its last product
 };
 
 }  // namespace

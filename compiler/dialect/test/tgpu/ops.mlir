@@ -19,6 +19,9 @@ func.func @ring(%a: !tile.ptr<f16>, %n: i64, %m: i32) {
     %p = tgpu.wgmma %lhs of %r, %rhs of %r, %acc {rhsTransposed} : !tile.smem<64x64xf16>, !tile.smem<128x64xf16> -> tensor<64x128xf32>
     // CHECK: tgpu.wgmma_wait %{{.*}} pending 0
     %w = tgpu.wgmma_wait %p pending 0 : tensor<64x128xf32>
+    %high = arith.cmpf ogt, %w, %acc : tensor<64x128xf32>
+    // CHECK: tgpu.warp_any %{{.*}} : tensor<64x128xi1>
+    %some = tgpu.warp_any %high : tensor<64x128xi1>
     // CHECK: tgpu.advance
     tgpu.advance %r
     // CHECK: tgpu.release

@@ -8,6 +8,9 @@
 # The sum is looked at in the loop, so each product ends where it stands:
 # RUN: tandemc %s:attend --emit=gpu --num-warps 8 --num-stages 2 --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32, fp32' \
 # RUN:   --constexpr 'BM=128, BN=128, D=128, CAUSAL=False, WATCHED=True' | FileCheck %s --check-prefix=STAYS
+# What no product decides is multiplied by always:
+# RUN: tandemc %s:attend --emit=gpu --num-warps 8 --num-stages 2 --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32, fp32' \
+# RUN:   --constexpr 'BM=128, BN=128, D=128, CAUSAL=False, FADES=True' | FileCheck %s --check-prefix=ALWAYS
 # Left operands are packed before the fence, and the wait names them: what the next iteration computes goes to other registers.
 # RUN: tandemc %s:attend --emit=ptx --num-warps 8 --num-stages 2 --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32, fp32' \
 # RUN:   --constexpr 'BM=128, BN=128, D=128, CAUSAL=False' | FileCheck %s --check-prefix=PTX
@@ -16,7 +19,8 @@ import triton.language as tl
 
 
 @triton.jit
-def inner(acc, l, m, q, k_desc, v_desc, low, high, scale, BM: tl.constexpr, BN: tl.constexpr, MASKED: tl.constexpr, WATCHED: tl.constexpr):
+def inner(acc, l, m, q, k_desc, v_desc, low, high, scale, BM: tl.constexpr, BN: tl.constexpr, MASKED: tl.constexpr, WATCHED: tl.constexpr,
+          FADES: tl.constexpr):
     for n in range(low, high, BN):
         s = tl.dot(q, k_desc.load([n, 0]).T) * scale
         if MASKED:
@@ -24,7 +28,7 @@ def inner(acc, l, m, q, k_desc, v_desc, low, high, scale, BM: tl.constexpr, BN: 
         m_new = tl.maximum(m, tl.max(s, 1))
         p = tl.exp2(s - m_new[:, None])
         alpha = tl.exp2(m - m_new)
-        acc = tl.dot(p.to(tl.float16), v_desc.load([n, 0]), acc * alpha[:, None])
+        acc = tl.dot(p.to(tl.float16), v_desc.load([n, 0]), acc * (scale if FADES else alpha[:, None]))
         l = l * alpha + tl.sum(p, 1)
         if WATCHED:
             l += tl.max(acc, 1)
@@ -34,7 +38,7 @@ def inner(acc, l, m, q, k_desc, v_desc, low, high, scale, BM: tl.constexpr, BN: 
 
 @triton.jit
 def attend(q_ptr, k_ptr, v_ptr, out_ptr, N, scale, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr, CAUSAL: tl.constexpr,
-           WATCHED: tl.constexpr = False):
+           WATCHED: tl.constexpr = False, FADES: tl.constexpr = False):
     q_desc = tl.make_tensor_descriptor(q_ptr, [N, D], [D, 1], [BM, D])
     k_desc = tl.make_tensor_descriptor(k_ptr, [N, D], [D, 1], [BN, D])
     v_desc = tl.make_tensor_descriptor(v_ptr, [N, D], [D, 1], [BN, D])
@@ -45,10 +49,10 @@ def attend(q_ptr, k_ptr, v_ptr, out_ptr, N, scale, BM: tl.constexpr, BN: tl.cons
     m = tl.zeros([BM], tl.float32) - float("inf")
     q = q_desc.load([row, 0])
     if CAUSAL:
-        acc, l, m = inner(acc, l, m, q, k_desc, v_desc, 0, row, scale, BM, BN, False, WATCHED)
-        acc, l, m = inner(acc, l, m, q, k_desc, v_desc, row, row + BM, scale, BM, BN, True, WATCHED)
+        acc, l, m = inner(acc, l, m, q, k_desc, v_desc, 0, row, scale, BM, BN, False, WATCHED, FADES)
+        acc, l, m = inner(acc, l, m, q, k_desc, v_desc, row, row + BM, scale, BM, BN, True, WATCHED, FADES)
     else:
-        acc, l, m = inner(acc, l, m, q, k_desc, v_desc, 0, N, scale, BM, BN, False, WATCHED)
+        acc, l, m = inner(acc, l, m, q, k_desc, v_desc, 0, N, scale, BM, BN, False, WATCHED, FADES)
     out_desc.store([row, 0], (acc / l[:, None]).to(tl.float16))
 
 
@@ -73,8 +77,16 @@ def attend(q_ptr, k_ptr, v_ptr, out_ptr, N, scale, BM: tl.constexpr, BN: tl.cons
 # TURNED:      math.exp2
 # TURNED:      %[[SUM:.+]] = tgpu.wgmma_wait %[[O]] pending 0
 # TURNED-NEXT: tgpu.release %[[V]]
-# TURNED-NEXT: arith.mulf %[[SUM]]
-# TURNED:      scf.yield
+# Warps whose maxima all stay do not multiply:
+# TURNED:      %[[MOVED:.+]] = arith.cmpf une, %[[FACTOR:.+]], %{{.+}} : tensor<128x128xf32>
+# TURNED-NEXT: %[[SOME:.+]] = tgpu.warp_any %[[MOVED]]
+# TURNED-NEXT: %[[NEXT:.+]] = scf.if %[[SOME]]
+# TURNED-NEXT: %[[SCALED:.+]] = arith.mulf %[[SUM]], %[[FACTOR]]
+# TURNED-NEXT: scf.yield %[[SCALED]]
+# TURNED-NEXT: } else {
+# TURNED-NEXT: scf.yield %[[SUM]]
+# TURNED-NEXT: }
+# TURNED-NEXT: scf.yield {{.*}}%[[NEXT]]
 # TURNED:      tgpu.await %[[V]]
 # TURNED:      tgpu.wgmma
 # TURNED:      } else {
@@ -98,6 +110,10 @@ def attend(q_ptr, k_ptr, v_ptr, out_ptr, N, scale, BM: tl.constexpr, BN: tl.cons
 # STAYS-NOT:   pending 1
 # STAYS:       } producer {
 
+# ALWAYS:      pending 1
+# ALWAYS-NOT:  tgpu.warp_any
+# ALWAYS:      } producer {
+
 # Two warpgroups take turns; the first may begin.
 # PTX:         bar.arrive 14, 256;
 # PTX:         wgmma.wait_group.sync.aligned 0;
@@ -112,3 +128,4 @@ def attend(q_ptr, k_ptr, v_ptr, out_ptr, N, scale, BM: tl.constexpr, BN: tl.cons
 # PTX:         wgmma.wait_group.sync.aligned 1;
 # PTX:         ex2.approx
 # PTX:         wgmma.wait_group.sync.aligned 0;
+# PTX:         vote.sync.ballot.b32

@@ -9,6 +9,7 @@
 #include "compiler/transform/gpu/carry_offsets.h"
 #include "compiler/transform/gpu/defer_sums.h"
 #include "compiler/transform/gpu/insert_barriers.h"
+#include "compiler/transform/gpu/longest_first.h"
 #include "compiler/transform/gpu/overlap_products.h"
 #include "compiler/transform/gpu/pipeline_loads.h"
 #include "compiler/transform/gpu/recognise_blocks.h"
@@ -25,8 +26,9 @@ namespace {
 // 4. Sums of online softmax, in parts that threads hold.
 // 5. Products: units, rings and warp roles, while the program is still free of layouts.
 // 6. Copies ahead of their loops by the block's own threads, of what no ring takes.
-// 7. Layouts, with the conversions between them.
-// 8. Barriers between accesses to the same memory.
+// 7. The order in which programs start.
+// 8. Layouts, with the conversions between them.
+// 9. Barriers between accesses to the same memory.
 void transform(Compilation& c, const target::TargetInfo& target, bool layouts) {
   c.kernel().getContext()->getOrLoadDialect<tgpu::TgpuDialect>();
   for (const char* name : {"num_stages", "maxnreg"})
@@ -43,6 +45,7 @@ void transform(Compilation& c, const target::TargetInfo& target, bool layouts) {
   transform::gpu::selectProducts(c.kernel(), target);
   transform::gpu::overlapProducts(c.kernel());
   if (transform::gpu::pipelineLoads(c.kernel(), target)) c.canonicalize();
+  transform::gpu::longestFirst(c.kernel());
   if (!layouts) return;
   transform::gpu::assignLayouts(c.kernel(), target);
   transform::gpu::insertBarriers(c.kernel());

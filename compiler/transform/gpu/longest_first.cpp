@@ -1,0 +1,61 @@
+// Lengths of loops as sums of products, in which programs' numbers are terms.
+#include "compiler/transform/gpu/longest_first.h"
+#include "compiler/analysis/scalar_expr.h"
+#include "compiler/dialect/tile/tile.h"
+#include <mlir/Dialect/SCF/IR/SCF.h>
+
+namespace tandem::transform::gpu {
+using namespace mlir;
+namespace {
+
+constexpr unsigned kAxes = 3;
+
+bool mayWaitForOthers(func::FuncOp kernel) {
+  auto waits = [](Operation* op) {
+    StringRef dialect = op->getName().getDialectNamespace();
+    return dialect == "dist" || dialect == "simt" ||
+           isa<tile::AtomicRmwOp, tile::AtomicCasOp, tile::InlineAsmOp, scf::WhileOp>(op);
+  };
+  return kernel.walk([&](Operation* op) { return waits(op) ? WalkResult::interrupt() : WalkResult::advance(); })
+      .wasInterrupted();
+}
+
+// By how much the loop's length grows with the program's number along `axis`. Nothing: it is not known.
+std::optional<int64_t> growth(scf::ForOp loop, unsigned axis) {
+  using analysis::ScalarExpr;
+  ScalarExpr length = ScalarExpr::of(loop.getUpperBound()) - ScalarExpr::of(loop.getLowerBound());
+  int64_t sum = 0;
+  for (const ScalarExpr::Term& term : length.terms()) {
+    bool has = llvm::any_of(term.symbols, [&](Value symbol) {
+      auto id = symbol.getDefiningOp<tile::ProgramIdOp>();
+      return id && id.getAxis() == axis;
+    });
+    if (has && term.symbols.size() > 1) return std::nullopt;
+    if (has) sum += term.factor;
+  }
+  return sum;
+}
+
+bool growsAlong(func::FuncOp kernel, unsigned axis) {
+  bool grows = false, isKnown = true;
+  kernel.walk([&](scf::ForOp loop) {
+    std::optional<int64_t> by = growth(loop, axis);
+    grows |= by && *by > 0;
+    isKnown &= by && *by >= 0;
+  });
+  return grows && isKnown;
+}
+
+}  // namespace
+
+void longestFirst(func::FuncOp kernel) {
+  if (mayWaitForOthers(kernel)) return;
+  for (unsigned axis = 0; axis < kAxes; ++axis) {
+    if (!growsAlong(kernel, axis)) continue;
+    kernel.walk([&](tile::ProgramIdOp id) {
+      if (id.getAxis() == axis) id->setAttr("tgpu.from_last", UnitAttr::get(id.getContext()));
+    });
+  }
+}
+
+}  // namespace tandem::transform::gpu

@@ -1,0 +1,14 @@
+// Which programs start first.
+#pragma once
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+
+namespace tandem::transform::gpu {
+
+// Blocks start in the order of their numbers. Where a loop gets longer with a program's number along an axis (causal attention), programs
+// count from the last block along it, so that short ones are left for the end: `tile.program_id` gets `tgpu.from_last`. Not in kernels
+// whose programs may wait for one another: those before a program may have to run for it to end.
+//
+// Runs when no pass makes a `tile.program_id` any more.
+void longestFirst(mlir::func::FuncOp kernel);
+
+}  // namespace tandem::transform::gpu

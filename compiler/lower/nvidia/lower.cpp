@@ -2,6 +2,7 @@
 #include "compiler/lower/nvidia/lower.h"
 #include "compiler/codegen/nvidia/codegen.h"
 #include "compiler/lower/nvidia/kernel_lowering.h"
+#include "compiler/lower/nvidia/turns.h"
 #include "compiler/transform/gpu/split_program.h"
 #include <llvm/IR/DIBuilder.h>
 
@@ -89,6 +90,8 @@ void KernelLowering::lowerOp(Operation* op) {
   places_.set(b_, op->getLoc());
   if (transform::gpu::isWhole(op) && op->getNumResults() == 0) return when(isFirstBlock(), [&] { lowerInBlock(op); });
   lowerInBlock(op);
+  if (op->hasAttr("tgpu.gives_turn") && 32 * numWarps_ == kTurnThreads)
+    ptx::barrierArrive(b_, b_.CreateSub(b_.getInt32(kTurnBarrier + 1), b_.CreateLShr(warpId(), 2)), b_.getInt32(kTurnThreads));
 }
 
 void KernelLowering::lowerInBlock(Operation* op) {

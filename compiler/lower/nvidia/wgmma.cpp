@@ -169,8 +169,6 @@ void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
       for (auto [r, v] : llvm::zip(from, part)) acc[r] = v;
     }
   ptx::wgmmaCommit(b_);
-  if (op->hasAttr("tgpu.gives_turn") && 32 * numWarps_ == kTurnThreads)
-    ptx::barrierArrive(b_, b_.CreateSub(b_.getInt32(kTurnBarrier + 1), group), b_.getInt32(kTurnThreads));
   for (size_t begin = 0; tgpu::WgmmaOp product : products) {
     size_t count = layoutOf(product.getResult()).numRegisters();
     define(product.getResult(), Regs(llvm::ArrayRef(acc).slice(begin, count)));

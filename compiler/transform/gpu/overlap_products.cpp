@@ -5,6 +5,7 @@
 #include "compiler/transform/gpu/layout_rules.h"
 #include <llvm/ADT/SetVector.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Math/IR/Math.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/IR/IRMapping.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
@@ -160,8 +161,9 @@ class Rotation {
     cloneFirst(b, mapping, [&] {
       b.getInsertionBlock()->back().setAttr("tgpu.takes_turn", b.getUnitAttr());
       product = startLast(b, rotated.getRegionIterArg(index_), rotated.getRegionIterArgs().back());
-      product.getDefiningOp()->setAttr("tgpu.gives_turn", b.getUnitAttr());
     });
+    Operation* released = powersTakeLongest() ? onlyOf<tgpu::ReleaseOp>(*rotated.getBody(), firstProduct().getRhsRing()) : nullptr;
+    (released ? released : product.getDefiningOp())->setAttr("tgpu.gives_turn", b.getUnitAttr());
     Value sum = finish(b, product);
     if (Value factor = rescaling()) {
       mapping.map(later_.front()->getResult(0), rescale(b, sum, mapping.lookupOrDefault(factor)));
@@ -170,6 +172,23 @@ class Rotation {
       cloneLater(b, mapping);
     }
     scf::YieldOp::create(b, loop_.getLoc(), yieldedBy(mapping));
+  }
+
+  tgpu::WgmmaOp firstProduct() { return firstWait_.getAcc().getDefiningOp<tgpu::WgmmaOp>(); }
+
+  // Whether the powers between the products take at least as long as these. Then warpgroups had better be half an iteration apart than a
+  // product: the other one's turn comes when this one's powers have begun.
+  bool powersTakeLongest() {
+    constexpr int64_t kBitsForPower = 2048;  // of operands that tensor cores multiply and add while special function units make one power
+    auto lhs = cast<RankedTensorType>(product_.getLhs().getType());
+    bool havePowers = llvm::any_of(*body_, [&](Operation& op) {
+      auto made = isa<math::ExpOp, math::Exp2Op>(op) ? dyn_cast<RankedTensorType>(op.getResult(0).getType()) : nullptr;
+      return made && made.getShape() == lhs.getShape();
+    });
+    auto rhs = cast<tile::SmemType>(firstProduct().getRhs().getType());
+    int64_t depth = firstProduct().getRhsTransposed() ? rhs.getShape()[1] : rhs.getShape()[0];
+    int64_t columns = cast<RankedTensorType>(product_.getType()).getDimSize(1);
+    return havePowers && (depth + columns) * lhs.getElementTypeBitWidth() <= kBitsForPower;
   }
 
   // What the sum is multiplied by, where nothing else happens to it before the product and other products decide. Null: it is otherwise.

@@ -12,7 +12,8 @@ namespace tandem::transform::gpu {
 //   the last product of the last iteration
 //
 // The first product of an iteration has `tgpu.takes_turn`, the last `tgpu.gives_turn`: two warpgroups start their products in turn, so that
-// one computes while the other multiplies.
+// one computes while the other multiplies. Where exponentials take at least as long as the products, the first product's slot is released
+// with `tgpu.gives_turn`, behind its wait: the warpgroups' exponentials then fall less into one another.
 //
 // Runs after selectProducts.
 void overlapProducts(mlir::func::FuncOp kernel);

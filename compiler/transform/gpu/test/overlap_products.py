@@ -8,6 +8,9 @@
 # The sum is looked at in the loop, so each product ends where it stands:
 # RUN: tandemc %s:attend --emit=gpu --num-warps 8 --num-stages 2 --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32, fp32' \
 # RUN:   --constexpr 'BM=128, BN=128, D=128, CAUSAL=False, WATCHED=True' | FileCheck %s --check-prefix=STAYS
+# Powers that take as long as the products: the turn is given when they begin.
+# RUN: tandemc %s:attend --emit=gpu --num-warps 8 --num-stages 2 --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32, fp32' \
+# RUN:   --constexpr 'BM=128, BN=128, D=64, CAUSAL=False' | FileCheck %s --check-prefix=POWERS
 # What no product decides is multiplied by always:
 # RUN: tandemc %s:attend --emit=gpu --num-warps 8 --num-stages 2 --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32, fp32' \
 # RUN:   --constexpr 'BM=128, BN=128, D=128, CAUSAL=False, FADES=True' | FileCheck %s --check-prefix=ALWAYS
@@ -109,6 +112,12 @@ def attend(q_ptr, k_ptr, v_ptr, out_ptr, N, scale, BM: tl.constexpr, BN: tl.cons
 # STAYS:       scf.for
 # STAYS-NOT:   pending 1
 # STAYS:       } producer {
+
+# POWERS:      tgpu.takes_turn
+# POWERS-NOT:  tgpu.gives_turn
+# POWERS:      pending 1
+# POWERS:      tgpu.release %{{.+}} {tgpu.gives_turn}
+# POWERS-NOT:  tgpu.gives_turn
 
 # ALWAYS:      pending 1
 # ALWAYS-NOT:  tgpu.warp_any

@@ -162,8 +162,8 @@ class Rotation {
       b.getInsertionBlock()->back().setAttr("tgpu.takes_turn", b.getUnitAttr());
       product = startLast(b, rotated.getRegionIterArg(index_), rotated.getRegionIterArgs().back());
     });
-    Operation* released = powersTakeLongest() ? onlyOf<tgpu::ReleaseOp>(*rotated.getBody(), firstProduct().getRhsRing()) : nullptr;
-    (released ? released : product.getDefiningOp())->setAttr("tgpu.gives_turn", b.getUnitAttr());
+    Value giver = powersTakeLongest() ? mapping.lookup(firstWait_.getResult()) : product;
+    giver.getDefiningOp()->setAttr("tgpu.gives_turn", b.getUnitAttr());
     Value sum = finish(b, product);
     if (Value factor = rescaling()) {
       mapping.map(later_.front()->getResult(0), rescale(b, sum, mapping.lookupOrDefault(factor)));
@@ -174,10 +174,8 @@ class Rotation {
     scf::YieldOp::create(b, loop_.getLoc(), yieldedBy(mapping));
   }
 
-  tgpu::WgmmaOp firstProduct() { return firstWait_.getAcc().getDefiningOp<tgpu::WgmmaOp>(); }
-
   // Whether the powers between the products take at least as long as these. Then warpgroups had better be half an iteration apart than a
-  // product: the other one's turn comes when this one's powers have begun.
+  // product: the other one's turn comes when this one's powers begin.
   bool powersTakeLongest() {
     constexpr int64_t kBitsForPower = 2048;  // of operands that tensor cores multiply and add while special function units make one power
     auto lhs = cast<RankedTensorType>(product_.getLhs().getType());
@@ -185,8 +183,9 @@ class Rotation {
       auto made = isa<math::ExpOp, math::Exp2Op>(op) ? dyn_cast<RankedTensorType>(op.getResult(0).getType()) : nullptr;
       return made && made.getShape() == lhs.getShape();
     });
-    auto rhs = cast<tile::SmemType>(firstProduct().getRhs().getType());
-    int64_t depth = firstProduct().getRhsTransposed() ? rhs.getShape()[1] : rhs.getShape()[0];
+    auto first = firstWait_.getAcc().getDefiningOp<tgpu::WgmmaOp>();
+    auto rhs = cast<tile::SmemType>(first.getRhs().getType());
+    int64_t depth = first.getRhsTransposed() ? rhs.getShape()[1] : rhs.getShape()[0];
     int64_t columns = cast<RankedTensorType>(product_.getType()).getDimSize(1);
     return havePowers && (depth + columns) * lhs.getElementTypeBitWidth() <= kBitsForPower;
   }

@@ -115,8 +115,7 @@ def attend(q_ptr, k_ptr, v_ptr, out_ptr, N, scale, BM: tl.constexpr, BN: tl.cons
 
 # POWERS:      tgpu.takes_turn
 # POWERS-NOT:  tgpu.gives_turn
-# POWERS:      pending 1
-# POWERS:      tgpu.release %{{.+}} {tgpu.gives_turn}
+# POWERS:      pending 1 {tgpu.gives_turn}
 # POWERS-NOT:  tgpu.gives_turn
 
 # ALWAYS:      pending 1

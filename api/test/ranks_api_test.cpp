@@ -37,6 +37,23 @@ td_program* simulated() {
   return program;
 }
 
+TEST_F(RanksApi, RethrowsTheExceptionOfARank) {
+  auto main = [](Team& team) {
+    if (team.rank() == 1) throw std::out_of_range("mine");
+    team.barrier();
+  };
+  try {
+    launch(main, {.ranks = 2, .target = "cuda", .waitTimeoutMs = 20000});
+    FAIL() << "nothing was thrown";
+  } catch (const std::out_of_range& e) {
+    EXPECT_STREQ(e.what(), "mine");
+  }
+  auto leaves = [](Team& team) {
+    if (team.rank() == 1) team.barrier();
+  };
+  EXPECT_THROW(launch(leaves, {.ranks = 2, .target = "cuda", .waitTimeoutMs = 20000}), SimulationError);
+}
+
 TEST_F(RanksApi, CopiesFillsAndSignals) {
   std::vector<int32_t> out(4), filled(2);
   std::string target;

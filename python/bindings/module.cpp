@@ -78,6 +78,7 @@ inline uint64_t above63Bits(PyObject* o) {
   PyObject* number = PyNumber_Index(o);
   uint64_t value = number ? PyLong_AsUnsignedLongLong(number) : uint64_t(-1);
   Py_XDECREF(number);
+  if (PyErr_Occurred()) PyErr_SetString(PyExc_OverflowError, "integer does not fit 64 bits");
   return value;
 }
 template <> struct Parameter<uint64_t> : InParameter {

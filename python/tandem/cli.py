@@ -212,9 +212,8 @@ def _run(options):
         return 1
     if options.timeline:
         print(result.timeline(), end="")
-    if not options.main and script.forgets_main():
-        print(f"tandem: main(team) of {options.script} has not run: the script never calls tandem.init(); `--main` calls it",
-              file=sys.stderr)
+    if not options.main:
+        script.tell_forgotten_main()
     if options.trace:
         try:
             result.write_trace(options.trace)
@@ -268,11 +267,11 @@ def _run_ranks_on_gpus(options, script):
     from . import _tandem
     from .rank_process import run_script
     if options.ranks == 1:
-        if place_in(os.environ) is None:
-            os.environ[RENDEZVOUS] = f"tandem-{os.getpid()}-{secrets.token_hex(8)}"
         if options.wait_timeout is not None:
             os.environ[WAIT_TIMEOUT] = str(options.wait_timeout)
         try:
+            if place_in(os.environ) is None:
+                os.environ[RENDEZVOUS] = f"tandem-{os.getpid()}-{secrets.token_hex(8)}"
             _tandem.gpu_devices()
         except RuntimeError as error:
             print(error, file=sys.stderr)
@@ -304,6 +303,11 @@ def _refuse_in_run(parser, options):
                 parser.error(f"`{name}` is the simulator's: only a simulated run has it")
 
 
+def _refuse_in_doctor(parser, options):
+    if options.ranks is not None and options.profile is None:
+        parser.error("`--ranks` is how many GPUs `--profile` measures: it needs `--profile`")
+
+
 def _refuse_combinations(parser, options):
     if options.exhaustive and (options.explore is not None or options.seed is not None):
         parser.error("`--exhaustive` runs every schedule: `--explore` and `--seed`, which choose some, do not go with it")
@@ -321,6 +325,7 @@ def main(arguments=None):
         from .trace_file import show
         return show(options)
     if options.command == "doctor":
+        _refuse_in_doctor(parser, options)
         from .doctor import examine
         return examine(options)
     _refuse_combinations(parser, options)

@@ -24,6 +24,8 @@ def run_script(script, call_main):
             script.main()(init())
         else:
             script.run()
+            if place is None or place.rank == 0:
+                script.tell_forgotten_main()
         process.leave()
     except SystemExit as leaving:
         return _after_exit(leaving)

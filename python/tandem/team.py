@@ -130,6 +130,8 @@ class Team:
         count = Tensor.size_of(shape)
         if any(d < 0 for d in shape):
             raise ValueError(f"negative size in shape {shape}")
+        if count * dtype.itemsize >= 2**63:
+            raise ValueError(f"shape {shape} has more bytes than 64 bits can count")
         file, line = host_place()
         name = name or f"{os.path.basename(file)}:{line}"
         address = self._call(_tandem.allocate, count * dtype.itemsize, int(symmetric), int(initialised), name, file, line)

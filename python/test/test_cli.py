@@ -80,6 +80,7 @@ WRONG = [
     ("run --target cuda --schedule 0.1 good.py", 2, "`--schedule` is the simulator's"),
     ("run --schedule 0.1 --seed 3 good.py", 2, "`--schedule` says what runs next: `--seed` and `--policy`"),
     ("run --main good.py", 1, "tandem: good.py has no main(team), which `--main` calls"),
+    ("doctor --ranks 2", 2, "`--ranks` is how many GPUs `--profile` measures: it needs `--profile`"),
     ("run missing.py", 1, "cannot read missing.py: No such file"),
     ("run folder", 1, "cannot read folder: Is a directory"),
     ("run null.py", 1, "null.py is no Python script"),

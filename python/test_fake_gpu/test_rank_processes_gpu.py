@@ -80,6 +80,21 @@ def test_main_of_a_script(script, tmp_path, assembler):
     assert code == 0 and sorted(output.splitlines()) == ["rank 0", "rank 1"], errors
 
 
+@pytest.mark.parametrize("ranks", ["1", "2"])
+def test_a_main_that_nothing_calls_is_told_once(tmp_path, assembler, ranks):
+    (tmp_path / "idle.py").write_text("def main(team):\n    team.barrier()\n")
+    code, output, errors = finished(run("run", "--target", "cuda", "--ranks", ranks, tmp_path / "idle.py", assembler=assembler))
+    assert (code, output) == (0, "")
+    assert errors == f"tandem: main(team) of {tmp_path / 'idle.py'} has not run: the script never calls tandem.init(); `--main` calls it\n"
+
+
+def test_a_wrong_environment_is_one_line(tmp_path, assembler):
+    (tmp_path / "good.py").write_text("import tandem\ntandem.init()\n")
+    command = ["-m", "tandem", "run", "--target", "cuda", tmp_path / "good.py"]
+    assert finished(start(command, assembler, {"RANK": "5", "WORLD_SIZE": "3"})) == (
+        1, "", "the environment's RANK is 5, but there are 3 ranks\n")
+
+
 def test_transport_of_processes(tmp_path, assembler):
     """Through the stand-in for NVSHMEM; by mapped memory without it."""
     folder = LIBRARY.parent / "nvshmem" / "lib"

@@ -65,7 +65,7 @@ class Check:
         ranks, seed = finding.runs[0]
         how = {"schedule": seed} if isinstance(seed, str) else {"seed": seed, "policy": policy_of(seed)}
         session = SimulatedSession(ranks, check=True, trace=True, **how)
-        with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing), contextlib.suppress(SimulationError):
+        with silence(), contextlib.suppress(SimulationError):
             run_on(session, self._main(), ())
         return json.loads(_tandem.chrome_trace(session.handle))
 
@@ -111,6 +111,20 @@ class Check:
     def _add(self, found, ranks, seed):
         for finding in found:
             self.findings.add(finding, ranks, seed)
+
+
+@contextlib.contextmanager
+def silence():
+    """What the script and its kernels print goes nowhere."""
+    sys.stdout.flush()
+    shown = os.dup(1)
+    try:
+        with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing):
+            os.dup2(nothing.fileno(), 1)
+            yield
+    finally:
+        os.dup2(shown, 1)
+        os.close(shown)
 
 
 def policy_of(seed):
@@ -205,7 +219,7 @@ def check_script(options):
     seed, runs = options.seed or 0, options.explore or DEFAULT_RUNS
     check, broken = Check(script, options.ranks, range(seed, seed + runs), limit), None
     try:
-        with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing):
+        with silence():
             check.run()
     except KeyboardInterrupt:
         print("tandem: interrupted", file=sys.stderr)

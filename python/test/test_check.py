@@ -82,6 +82,28 @@ def test_clean(folder):
     assert (status, out, errors) == (0, "0 findings, 0 suppressed; ranks 2, 4 schedules each; results are equal\n", "")
 
 
+PRINTS = """
+import tandem, tandem.language as tl
+@tandem.jit
+def k(p):
+    tl.static_print("compiled")
+    tl.device_print("ran", tl.load(p))
+team = tandem.init()
+k[(1,)](team.zeros(1, "int32"))
+team.synchronize()
+print("host", flush=True)
+"""
+
+
+@pytest.mark.parametrize("how", ["--ranks 2 --html out.html", "--exhaustive --ranks 1"])
+def test_nothing_that_is_printed_is_shown(folder, how):
+    (folder / "prints.py").write_text(PRINTS)
+    status, out, errors = tandem_command(folder, "check", *how.split(), "prints.py")
+    assert (status, errors) == (0, "") and out.startswith("0 findings") and out.count("\n") == 1
+    status, out, errors = tandem_command(folder, "run", "prints.py")
+    assert (status, errors) == (0, "") and out == "compiled\n[rank 0, program (0,0,0)] ran 0\nhost\n"
+
+
 @pytest.mark.parametrize("how", ["--ranks 2", "--exhaustive --ranks 2"])
 def test_a_script_that_runs_nothing_is_told(folder, how):
     (folder / "idle.py").write_text("def main():\n    print('never')\n")

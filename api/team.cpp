@@ -95,8 +95,8 @@ int Team::residentPrograms() const {
 Tensor Team::allocate(const std::vector<int64_t>& shape, DType dtype, bool symmetric, bool initialised,
                       const std::string& name) {
   Tensor t{0, shape, dtype};
-  check(td_allocate(session_, rank_, std::max<uint64_t>(1, bytesOf(t, name)), symmetric, initialised, name.c_str(), "",
-                    0, &t.address));
+  check(td_allocate(session_, rank_, std::max<uint64_t>(1, bytesOf(t, name.empty() ? "unnamed" : name)), symmetric,
+                    initialised, name.c_str(), "", 0, &t.address));
   return t;
 }
 

@@ -27,9 +27,10 @@ World::~World() = default;
 
 const WorldOptions& World::options() const { return impl_->m.options; }
 
-Address World::allocate(int rank, uint64_t bytes, MemoryKind kind, bool initialised, const std::string& name,
+Address World::allocate(int rank, uint64_t bytes, MemoryKind kind, bool initialised, const std::string& given,
                         const std::string& hostFile, uint32_t hostLine) {
   Machine& m = impl_->m;
+  const std::string name = given.empty() ? "unnamed " + std::to_string(++impl_->ranks[size_t(rank)].unnamed) : given;
   Arena::Allocated got = m.arena.allocate(rank, bytes, kind, initialised);
   if (got.asymmetric) {
     hostReport(m, rank, "asymmetric-allocation",

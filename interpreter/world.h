@@ -62,7 +62,8 @@ class World {
   // --- memory: addresses are real addresses of this process: rank r's heap is at heapBase() + r * heapStride() ---
   // Collective by contract of the caller for Symmetric: the k-th symmetric allocation of every rank has the same offset.
   // Reports asymmetric-allocation when sizes differ. Reading bytes that nothing wrote is reported unless `initialised`.
-  // Red zones lie around each allocation. Returns 0 and reports out-of-memory when the heap is full.
+  // What has no name is called by a number in reports. Red zones lie around each allocation. Returns 0 and reports out-of-memory when the
+  // heap is full.
   Address allocate(int rank, uint64_t bytes, MemoryKind kind, bool initialised, const std::string& name, const std::string& hostFile = "",
                    uint32_t hostLine = 0);
   // Reports double-free / invalid-free. The range stays quarantined, so later use is reported as use-after-free.

@@ -79,6 +79,16 @@ TEST(Memory, HostMistakes) {
   EXPECT_TRUE(hasReport(d, "out-of-memory"));
 }
 
+TEST(Memory, WhatHasNoNameHasANumber) {
+  World world({.rankCount = 1});
+  world.allocate(0, 16, MemoryKind::Local, true, "");
+  world.allocate(0, 16, MemoryKind::Symmetric, true, "x");
+  Address p = world.allocate(0, 16, MemoryKind::Symmetric, true, "");
+  world.setAsync(0, 0, p, 1, 17);
+  EXPECT_EQ(world.run([&] { return world.idle(0); }), World::Stop::Error);
+  EXPECT_NE(world.reports()[0].message.find("of `unnamed 2` on rank 0"), std::string::npos) << renderAll(world);
+}
+
 TEST(Memory, FreedRangesAreReusedWhenAddressesRunOut) {
   World world({.rankCount = 1, .heapBytesPerRank = 1 << 20});
   for (int k = 0; k < 100; ++k) {

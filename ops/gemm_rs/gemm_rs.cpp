@@ -37,7 +37,8 @@ GemmReduceScatter::GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_
   int64_t rows = cdiv(shard, tiles.mostM) * tiles.mostM, columns = cdiv(n, tiles.mostN) * tiles.mostN;
   parts_ = team.empty({std::max<int64_t>(peers * rows, 1), columns}, partType(dtype), "gemm_rs parts");
   ready_ = team.zeros({peers * (rows / tiles.leastM) * (columns / tiles.leastN)}, DType::Int64, "gemm_rs ready");
-  outgoing_ = team.localZeros(parts_.shape, parts_.dtype, "gemm_rs outgoing");
+  bool mayCopy = peers && config.chunks != 0;
+  outgoing_ = team.localZeros(mayCopy ? parts_.shape : std::vector<int64_t>{1}, parts_.dtype, "gemm_rs outgoing");
   arrived_ = team.zeros({std::max<int64_t>(peers, 1)}, DType::Int64, "gemm_rs arrived");
   brought_ = team.zeros({std::max<int64_t>(peers * kMostChunks, 1)}, DType::Int64, "gemm_rs brought");
   begun_ = team.zeros({team.size()}, DType::Int64, "gemm_rs begun");

@@ -3,6 +3,7 @@
 #include "tandem/team.h"
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <thread>
 
 namespace tandem {
@@ -84,8 +85,15 @@ RunReport launch(const std::function<void(Team&)>& main, const RunOptions& optio
   std::unique_ptr<td_session, void (*)(td_session*)> session(raw, td_session_destroy);
   Failures failures;
   std::vector<std::thread> threads;
-  for (int r = 0; r < options.ranks; ++r)
-    threads.emplace_back(hostThread, raw, r, options.ranks, std::cref(main), std::ref(failures));
+  try {
+    while (int(threads.size()) < options.ranks)
+      threads.emplace_back(hostThread, raw, int(threads.size()), options.ranks, std::cref(main), std::ref(failures));
+  } catch (const std::system_error& e) {
+    std::string rank = std::to_string(threads.size()), why = "cannot start a thread for rank " + rank + ": " + e.what();
+    failures.add(std::make_exception_ptr(Error(why)));
+    td_abort(raw, int(threads.size()), why.c_str());
+    td_interrupt(raw);  // ranks on GPUs that wait for one that has never entered
+  }
   for (std::thread& t : threads) t.join();
   if (failures.first()) {
     // On GPUs a rank that fails is a report too, which the others' calls throw; they do so after it.

@@ -1,9 +1,25 @@
 // The C++ API as a program outside sees it: this test links the shared library only.
 #include "tandem/ops.h"
 #include "tandem/tandem.h"
+#include <cerrno>
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <limits>
+#include <pthread.h>
 #include <stdexcept>
+
+namespace {
+int threadsLeft = -1;  // that may still be made; -1: any number
+}
+
+extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* thread,
+                                                                     const pthread_attr_t* attributes,
+                                                                     void* (*body)(void*), void* argument) {
+  static const auto create = reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
+  if (threadsLeft == 0) return EAGAIN;
+  threadsLeft -= threadsLeft > 0;
+  return create(thread, attributes, body, argument);
+}
 
 namespace tandem {
 namespace {
@@ -35,6 +51,15 @@ TEST(Launch, RethrowsTheExceptionOfARank) {
     team.barrier();
   };
   EXPECT_STREQ(thrownBy<std::out_of_range>(main).what(), "mine");
+}
+
+TEST(Launch, SaysWhenThereAreTooFewThreads) {
+  for (int left : {0, 1, 2}) {
+    threadsLeft = left;
+    std::string why = thrownBy<Error>([](Team& team) { team.barrier(); }, 3).what();
+    threadsLeft = -1;
+    EXPECT_TRUE(why.starts_with("cannot start a thread for rank " + std::to_string(left) + ": ")) << why;
+  }
 }
 
 TEST(Launch, RefusesRankCounts) {

@@ -12,10 +12,16 @@ namespace {
 int threadsLeft = -1;  // that may still be made; -1: any number
 }
 
+// The sanitizers' own, which must know of every thread.
+extern "C" __attribute__((weak)) int __interceptor_pthread_create(pthread_t*, const pthread_attr_t*, void* (*)(void*),
+                                                                  void*);
+
 extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* thread,
                                                                      const pthread_attr_t* attributes,
                                                                      void* (*body)(void*), void* argument) {
-  static const auto create = reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
+  static const auto create = __interceptor_pthread_create
+                                 ? __interceptor_pthread_create
+                                 : reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
   if (threadsLeft == 0) return EAGAIN;
   threadsLeft -= threadsLeft > 0;
   return create(thread, attributes, body, argument);

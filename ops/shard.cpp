@@ -1,4 +1,5 @@
 // How rows are dealt to ranks, and the operators' argument checks.
+#include "ops/cdiv.h"
 #include "ops/check.h"
 #include "tandem/ops.h"
 #include <algorithm>
@@ -74,7 +75,10 @@ bool isResult(DType dtype) { return dtype == DType::Float16 || dtype == DType::B
 
 }  // namespace
 
-int64_t shardRows(int64_t m, int ranks) { return (m + ranks - 1) / ranks; }
+int64_t shardRows(int64_t m, int ranks) {
+  if (ranks < 1) throw Error("`ranks` is " + std::to_string(ranks) + ", at least 1 is needed");
+  return cdiv(m, ranks);
+}
 
 int64_t rowsOfRank(int64_t m, int ranks, int rank) {
   int64_t shard = shardRows(m, ranks);

@@ -37,7 +37,7 @@ struct TunedGemm {
 };
 
 // Rows of an M-row matrix that rank r holds when it is sharded over `ranks`: cdiv(M, ranks), fewer (or none) on the
-// last ones.
+// last ones. Throws Error where `ranks` is below 1.
 TANDEM_API int64_t shardRows(int64_t m, int ranks);
 TANDEM_API int64_t rowsOfRank(int64_t m, int ranks, int rank);
 

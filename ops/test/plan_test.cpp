@@ -174,6 +174,17 @@ TEST(Choices, PartsOfFewRowsAreStoredByProgramsAndOthersCopied) {
   EXPECT_EQ(first({64, 7168, 2048, 4, DType::BFloat16}, {.chunks = 2}).chunks, 2);
 }
 
+TEST(Shards, DealAllRowsAndNeedARank) {
+  for (int ranks : {1, 3, 8})
+    for (int64_t m : {0, 1, 7, 1000}) {
+      int64_t rows = 0;
+      for (int rank = 0; rank < ranks; ++rank) rows += rowsOfRank(m, ranks, rank);
+      EXPECT_EQ(rows, m);
+    }
+  EXPECT_THROW(shardRows(5, 0), Error);
+  EXPECT_THROW(rowsOfRank(5, -1, 0), Error);
+}
+
 TEST(Turns, AreCopiesOrWholeShards) {
   EXPECT_EQ(turnOf({.chunks = 3}, 100), 34);
   EXPECT_EQ(turnOf({.chunks = 0}, 100), 100);

@@ -45,14 +45,19 @@ class _HostArrays:
         self.names.setdefault(begin, name)
 
     def plan(self):
-        """Decides which arrays share a copy; `offset` is known from here on."""
-        for array, begin, end in sorted(self.arrays, key=lambda a: (a[1], -a[2])):
+        """Decides which arrays share a copy; `offset` is known from here on. Copies are in the arguments' order: addresses are other ones
+        in each run."""
+        firsts = []  # of each range, the first argument
+        for at, (array, begin, end) in sorted(enumerate(self.arrays), key=lambda a: (a[1][1], -a[1][2])):
             last = self.ranges[-1] if self.ranges else None
             if last and begin < last[1]:
                 last[1] = max(last[1], end)
                 last[3] |= array.flags.writeable
+                firsts[-1] = min(firsts[-1], at)
             else:
                 self.ranges.append([begin, end, 0, array.flags.writeable])
+                firsts.append(at)
+        self.ranges = [r for _, r in sorted(zip(firsts, self.ranges))]
 
     def place(self):
         for r in self.ranges:

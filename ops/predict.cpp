@@ -14,7 +14,7 @@ constexpr double kLast = 6.5;                               // GEMM + ReduceScat
 constexpr double kPartFence = 2.7;                          // before the signal of a part
 constexpr double kAddBytes = 24e3;                          // of a peer's part, read and added, a microsecond
 constexpr double kStoresBesideProducts = .87;
-constexpr double kRateBesideCopies = 1.03;  // of products beside which programs store to peers
+constexpr double kRateBesideCopies = 1.03;  // of the rate beside programs' stores to peers
 
 struct Tiles {
   int64_t shards, ofShard;
@@ -172,8 +172,8 @@ double reduceScatter(const GemmSizes& sizes, const GemmChoice& choice, const Til
 double predicted(GemmOp op, const GemmSizes& sizes, const GemmChoice& choice, double rate, int resident,
                  const Machine& machine) {
   Tiles tiles = tilesOf(sizes, choice.config, rate, resident, machine);
-  if (op == GemmOp::AllGather) return allGather(sizes, choice, tiles, machine);
-  return reduceScatter(sizes, choice, tiles, machine);
+  return op == GemmOp::AllGather ? allGather(sizes, choice, tiles, machine)
+                                 : reduceScatter(sizes, choice, tiles, machine);
 }
 
 }  // namespace tandem::ops

@@ -2,7 +2,6 @@
 #include "compiler/lower/nvidia/lower.h"
 #include "compiler/codegen/nvidia/codegen.h"
 #include "compiler/lower/nvidia/kernel_lowering.h"
-#include "compiler/lower/nvidia/turns.h"
 #include "compiler/transform/gpu/split_program.h"
 #include <llvm/IR/DIBuilder.h>
 
@@ -90,14 +89,13 @@ void KernelLowering::lowerOp(Operation* op) {
   places_.set(b_, op->getLoc());
   if (transform::gpu::isWhole(op) && op->getNumResults() == 0) return when(isFirstBlock(), [&] { lowerInBlock(op); });
   lowerInBlock(op);
-  if (op->hasAttr("tgpu.gives_turn") && 32 * numWarps_ == kTurnThreads)
-    ptx::barrierArrive(b_, b_.CreateSub(b_.getInt32(kTurnBarrier + 1), b_.CreateLShr(warpId(), 2)), b_.getInt32(kTurnThreads));
+  if (op->hasAttr("tgpu.gives_turn") && takeTurns()) giveTurn();
 }
 
 void KernelLowering::lowerInBlock(Operation* op) {
   if (lowerArith(op) || lowerMath(op) || lowerControl(op) || lowerShape(op) || lowerMemory(op) ||
-      lowerBlockMemory(op) || lowerConvertLayout(op) || lowerRing(op) || lowerCopies(op) || lowerTma(op) || lowerWgmma(op) ||
-      lowerDot(op) || lowerReduction(op) || lowerGather(op) || lowerAtomic(op) || lowerDebug(op) ||
+      lowerBlockMemory(op) || lowerConvertLayout(op) || lowerRing(op) || lowerCopies(op) || lowerTma(op) ||
+      lowerWgmma(op) || lowerDot(op) || lowerReduction(op) || lowerGather(op) || lowerAtomic(op) || lowerDebug(op) ||
       lowerInlineAsm(op) || lowerDist(op) || lowerSimt(op) || lowerCluster(op))
     return;
   failUnsupported(op);

@@ -9,6 +9,24 @@
 namespace tandem::lower::nvidia {
 using namespace mlir;
 
+namespace {
+
+// Whether each slot that is taken is let go before anything else happens to the ring: then takes and releases are at one slot.
+bool releasesAtOnce(Value ring, func::FuncOp kernel) {
+  llvm::SmallVector<Operation*> events;
+  kernel.walk<WalkOrder::PreOrder>([&](Operation* op) {
+    if (llvm::is_contained(op->getOperands(), ring) && !isa<tgpu::AcquireOp, tgpu::CommitOp>(op)) events.push_back(op);
+  });
+  events.push_back(nullptr);
+  for (auto [before, after] : llvm::zip(events, llvm::drop_begin(events))) {
+    bool advances = isa<tgpu::AdvanceOp>(before), releases = isa_and_nonnull<tgpu::ReleaseOp>(after);
+    if (advances != releases || (advances && before->getBlock() != after->getBlock())) return false;
+  }
+  return !isa_and_nonnull<tgpu::ReleaseOp>(events.front());
+}
+
+}  // namespace
+
 void KernelLowering::allocateBuffers(func::FuncOp kernel) {
   allocateSmem(kernel);
   auto allocate = [&](llvm::ArrayRef<tgpu::AllocOp> ops) {  // beside each other in each slot
@@ -31,7 +49,8 @@ void KernelLowering::allocateBuffers(func::FuncOp kernel) {
   };
   kernel.walk([&](tgpu::WgmmaOp op) {
     llvm::SmallVector<tgpu::AllocOp> right;
-    for (tgpu::WgmmaOp product : transform::gpu::withJoined(op)) right.push_back(product.getRhs().getDefiningOp<tgpu::AllocOp>());
+    for (tgpu::WgmmaOp product : transform::gpu::withJoined(op))
+      right.push_back(product.getRhs().getDefiningOp<tgpu::AllocOp>());
     if (right.size() > 1) allocate(right);
   });
   kernel.walk([&](tgpu::AllocOp op) {
@@ -45,6 +64,8 @@ void KernelLowering::allocateBuffers(func::FuncOp kernel) {
     ring.isGate = op.getGate();
     ring.isMailbox = op.getMailbox();
     ring.isCluster = op.getCluster();
+    // Two warpgroups that take turns are slower by it: slots are let go sooner, and ptxas gives the turn later (docs/performance/attention.md).
+    if (numWarps_ != 8 && releasesAtOnce(op.getResult(), kernel)) ring.release = kTake;
     ring.full = allocateShared(8 * ring.slots, 8);
     ring.empty = allocateShared(8 * ring.slots, 8);
     rings_[op.getResult()] = ring;
@@ -167,10 +188,14 @@ bool KernelLowering::lowerRing(Operation* op) {
         ptx::mbarrierWait(b_, barrierOf(ring, ring.full, kTake), b_.CreateLoad(b_.getInt32Ty(), ring.parity[kTake]));
         return true;
       })
-      .Case<tgpu::AdvanceOp>([&](auto o) { return advance(ringOf(o.getRing()), kTake), true; })
+      .Case<tgpu::AdvanceOp>([&](auto o) {
+        Ring& ring = ringOf(o.getRing());
+        if (ring.release != kTake) advance(ring, kTake);
+        return true;
+      })
       .Case<tgpu::ReleaseOp>([&](auto o) {
         Ring& ring = ringOf(o.getRing());
-        llvm::Value* address = barrierOf(ring, ring.empty, kRelease);
+        llvm::Value* address = barrierOf(ring, ring.empty, ring.release);
         if (ring.isGate) {  // what all threads wrote goes before what TMA reads
           ptx::fenceProxyAsync(b_);
           ptx::syncWarp(b_);
@@ -179,7 +204,7 @@ bool KernelLowering::lowerRing(Operation* op) {
           arriveEverywhere(address, ring.isGate);
         else
           ptx::mbarrierArrive(b_, address, b_.CreateICmpEQ(laneId(), b_.getInt32(0)));
-        return advance(ring, kRelease), true;
+        return advance(ring, ring.release), true;
       })
       .Default([](Operation*) { return false; });
 }

@@ -1,6 +1,5 @@
 // Warp roles: the program's warps consume; of an added warpgroup the first thread produces, one of the second warp signals.
 #include "compiler/lower/nvidia/kernel_lowering.h"
-#include "compiler/lower/nvidia/turns.h"
 #include "compiler/transform/gpu/joined_products.h"
 
 namespace tandem::lower::nvidia {
@@ -34,16 +33,33 @@ bool KernelLowering::hasSmallBuffers(func::FuncOp kernel) const {
   kernel.walk([&](tgpu::WarpSpecializeOp) { haveRoles = true; });
   kernel.walk([&](tgpu::AllocOp op) {
     auto type = cast<tile::SmemType>(op.getType());
-    bytes += ShapedType::getNumElements(type.getShape()) * type.getElementType().getIntOrFloatBitWidth() / 8 * op.getSlots();
+    bytes +=
+        ShapedType::getNumElements(type.getShape()) * type.getElementType().getIntOrFloatBitWidth() / 8 * op.getSlots();
   });
   return haveRoles && bytes <= target_.maxSharedBytes() / 3;
+}
+
+// Warpgroups take turns in pairs, so that one of a pair computes while the other multiplies. Each waits at a barrier of its own, of the
+// last of the block's 16, at which the other one arrives.
+bool KernelLowering::takeTurns() const { return numWarps_ == 8 || numWarps_ == 16; }
+
+static constexpr int kPairThreads = 256;
+
+void KernelLowering::awaitTurn() {
+  ptx::barrierSync(b_, b_.CreateAdd(b_.CreateLShr(warpId(), 2), b_.getInt32(16 - numWarps_ / 4)),
+                   b_.getInt32(kPairThreads));
+}
+
+void KernelLowering::giveTurn() {
+  llvm::Value* other = b_.CreateXor(b_.CreateLShr(warpId(), 2), 1);
+  ptx::barrierArrive(b_, b_.CreateAdd(other, b_.getInt32(16 - numWarps_ / 4)), b_.getInt32(kPairThreads));
 }
 
 // Registers move from the producer, which needs few, to the consumers, in steps of 8, within what the block has been given. Blocks beside
 // it run their products while this one computes or stores.
 void KernelLowering::lowerWarpSpecialize(tgpu::WarpSpecializeOp op) {
   constexpr int kProducerWarps = 4;
-  const int producerRegisters = blocksPerMultiprocessor_ > 2 ? 24 : 40;
+  const int producerRegisters = blocksPerMultiprocessor_ > 2 || numWarps_ > 8 ? 24 : 40;
   int consumers = 32 * numWarps_, threads = consumers + 32 * kProducerWarps;
   image_.threads = threads;
   int most = target_.registersPerMultiprocessor() / threads / 8 * 8;  // of a thread, where a block is alone
@@ -77,11 +93,13 @@ void KernelLowering::lowerWarpSpecialize(tgpu::WarpSpecializeOp op) {
   if (moves) ptx::increaseRegisters(b_, consumerRegisters);
   role_ = 1;
   resetCounters();
-  bool haveTurns = op.getConsumer().walk([](Operation* inner) {
-    return inner->hasAttr("tgpu.takes_turn") ? WalkResult::interrupt() : WalkResult::advance();
-  }).wasInterrupted();
-  if (haveTurns && consumers == kTurnThreads)
-    when(b_.CreateICmpUGE(warpId(), b_.getInt32(4)), [&] { ptx::barrierArrive(b_, kTurnBarrier, kTurnThreads); });
+  bool haveTurns = op.getConsumer()
+                       .walk([](Operation* inner) {
+                         return inner->hasAttr("tgpu.takes_turn") ? WalkResult::interrupt() : WalkResult::advance();
+                       })
+                       .wasInterrupted();
+  if (haveTurns && takeTurns())  // the pair's first begins
+    when(b_.CreateICmpNE(b_.CreateAnd(warpId(), 4), b_.getInt32(0)), [&] { giveTurn(); });
   lowerBlock(op.getConsumer().front());
   b_.CreateBr(after);
   b_.SetInsertPoint(after);

@@ -11,11 +11,15 @@ llvm::Value* KernelLowering::threadId() {
 
 llvm::Value* KernelLowering::laneId() { return b_.CreateAnd(threadId(), 31); }
 
-// Read from lane 0, so that the hardware knows it is one value for the warp.
+// Read from lane 0, so that the hardware knows it is one value for the warp; once, so that what follows from it can leave loops.
 llvm::Value* KernelLowering::warpId() {
-  llvm::Value* warp = b_.CreateLShr(threadId(), 5);
-  return b_.CreateIntrinsic(b_.getInt32Ty(), llvm::Intrinsic::nvvm_shfl_sync_idx_i32,
-                            {b_.getInt32(-1), warp, b_.getInt32(0), b_.getInt32(31)});
+  if (warpId_) return warpId_;
+  llvm::IRBuilderBase::InsertPointGuard guard(b_);
+  llvm::BasicBlock& entry = function_->getEntryBlock();
+  b_.SetInsertPoint(&entry, entry.getFirstInsertionPt());
+  warpId_ = b_.CreateIntrinsic(b_.getInt32Ty(), llvm::Intrinsic::nvvm_shfl_sync_idx_i32,
+                               {b_.getInt32(-1), b_.CreateLShr(threadId(), 5), b_.getInt32(0), b_.getInt32(31)});
+  return warpId_;
 }
 
 llvm::Value* KernelLowering::threadPosition(const LinearLayout& layout) {

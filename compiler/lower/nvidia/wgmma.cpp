@@ -2,7 +2,6 @@
 #include "compiler/layout/distributed.h"
 #include "compiler/layout/matrix_descriptor.h"
 #include "compiler/lower/nvidia/kernel_lowering.h"
-#include "compiler/lower/nvidia/turns.h"
 #include "compiler/transform/gpu/joined_products.h"
 #include "compiler/transform/gpu/zeros.h"
 #include <llvm/ADT/TypeSwitch.h>
@@ -79,11 +78,17 @@ KernelLowering::SharedOperand KernelLowering::sharedOperand(mlir::Value buffer, 
   // A buffer's rows are M or N when K is innermost, else K.
   layout::MatrixOperand operand{kMajor ? shape[0] : shape[1], kMajor ? shape[1] : shape[0], bits, kMajor,
                                 layout::swizzleOfRow(buffers_.find(buffer)->second.swizzle)};
-  llvm::Value* address = b_.CreatePtrToInt(sharedAddress(slotOffset(buffer, ring, 1)), b_.getInt32Ty());
+  const Buffer& place = buffers_.find(buffer)->second;
+  llvm::Value* address = b_.CreatePtrToInt(sharedAddress(place.offset), b_.getInt32Ty());
   if (index)
     address = b_.CreateAdd(address, b_.CreateMul(index, b_.getInt32(layout::startByteOffset(operand, size, 0))));
   llvm::Value* start = b_.CreateAnd(b_.CreateLShr(address, 4), 0x3fff);
-  return {operand, b_.CreateOr(start, b_.getInt32(uint32_t(layout::descriptorBits(operand))))};
+  llvm::Value* low = b_.CreateOr(start, b_.getInt32(uint32_t(layout::descriptorBits(operand))));
+  if (ring) {
+    llvm::Value* slot = b_.CreateLoad(b_.getInt32Ty(), ringOf(ring).slot[kTake]);
+    low = b_.CreateAdd(low, b_.CreateMul(slot, b_.getInt32(place.slotBytes >> 4)));
+  }
+  return {operand, low};
 }
 
 // One addition for each instruction: shared memory ends below the 2^18 bytes that the start's 14 bits can name, so nothing is carried on.
@@ -109,8 +114,8 @@ void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
   int64_t groups = numWarps_ / 4, rowGroups = std::min<int64_t>(groups, accType.getDimSize(0) / 64),
           columnGroups = groups / rowGroups;
   int64_t columns = accType.getDimSize(1) / columnGroups, instructionN = std::min<int64_t>(256, columns);
-  int64_t rowSteps = accType.getDimSize(0) / 64 / rowGroups, columnSteps = columns / instructionN,
-          ownN = instructionN, instructionK = layout::instructionK(bits);
+  int64_t rowSteps = accType.getDimSize(0) / 64 / rowGroups, columnSteps = columns / instructionN, ownN = instructionN,
+          instructionK = layout::instructionK(bits);
   for (tgpu::WgmmaOp joined : llvm::drop_begin(products))
     instructionN += cast<RankedTensorType>(joined.getType()).getDimSize(1);
   llvm::Value* group = b_.CreateLShr(warpId(), 2);
@@ -136,8 +141,7 @@ void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
   for (int64_t i = 0; i < rowSteps && fromRegisters; ++i)
     for (int64_t k = 0; k < depth; k += instructionK)
       words[{i, k}] = lhsRegisters(op, i * 64 * rowGroups, k, instructionK);
-  if (op->hasAttr("tgpu.takes_turn") && 32 * numWarps_ == kTurnThreads)
-    ptx::barrierSync(b_, b_.CreateAdd(group, b_.getInt32(kTurnBarrier)), b_.getInt32(kTurnThreads));
+  if (op->hasAttr("tgpu.takes_turn") && takeTurns()) awaitTurn();
   ptx::wgmmaFence(b_);
   for (int64_t i = 0; i < rowSteps; ++i)
     for (int64_t j = 0; j < columnSteps; ++j) {
@@ -147,7 +151,8 @@ void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
       size_t before = layout.numRegisters();
       for (tgpu::WgmmaOp joined : llvm::drop_begin(products)) {
         LinearLayout other = layoutOf(joined.getResult());
-        for (size_t r : instructionRegisters(other, i * 64 * rowGroups, 0, other.shape()[1])) from.push_back(before + r);
+        for (size_t r : instructionRegisters(other, i * 64 * rowGroups, 0, other.shape()[1]))
+          from.push_back(before + r);
         before += other.numRegisters();
       }
       for (size_t r : from) part.push_back(acc[r]);

@@ -37,7 +37,7 @@ bool dependsOnProduct(Value value, Block& block, llvm::DenseSet<Operation*>& see
 
 // Whether so few iterations are known to run that turning the loop inside out gains nothing: LLVM writes them out one by one.
 bool isShort(scf::ForOp loop) {
-  constexpr int64_t kFew = 4;
+  constexpr int64_t kFew = 3;
   using analysis::ScalarExpr;
   auto length = (ScalarExpr::of(loop.getUpperBound()) - ScalarExpr::of(loop.getLowerBound())).constant();
   auto step = ScalarExpr::of(loop.getStep()).constant();
@@ -88,6 +88,8 @@ class Rotation {
     llvm::DenseSet<Operation*> seen;
     if (!await_ || !advance_ || !release_ || !isa<RankedTensorType>(product_.getLhs().getType())) return false;
     if (!dependsOnProduct(product_.getLhs(), *body_, seen) || !isOnlyReader(ring)) return false;
+    auto narrow = product_.getLhs().getDefiningOp<tile::FpToFpOp>();
+    if (narrow && narrow->hasOneUse() && getElementTypeOrSelf(narrow.getOperand()).isF32()) narrow_ = narrow;
     return findLater() && findFirst();
   }
 
@@ -108,7 +110,8 @@ class Rotation {
           if (op->getOperand(use.getOperandNumber()) != product_.getAcc()) return false;
           continue;
         }
-        if (op->getBlock() != body_ || op->getNumRegions() || isa<scf::YieldOp>(op) || !isMemoryEffectFree(op)) return false;
+        if (op->getBlock() != body_ || op->getNumRegions() || isa<scf::YieldOp>(op) || !isMemoryEffectFree(op))
+          return false;
         later_.insert(op);
         for (Value result : op->getResults()) todo.insert(result);
       }
@@ -156,7 +159,8 @@ class Rotation {
   void fill(scf::ForOp rotated, OpBuilder& b) {
     IRMapping mapping;
     mapping.map(loop_.getInductionVar(), rotated.getInductionVar());
-    for (auto [argument, now] : llvm::zip(loop_.getRegionIterArgs(), rotated.getRegionIterArgs())) mapping.map(argument, now);
+    for (auto [argument, now] : llvm::zip(loop_.getRegionIterArgs(), rotated.getRegionIterArgs()))
+      mapping.map(argument, now);
     Value product;
     cloneFirst(b, mapping, [&] {
       b.getInsertionBlock()->back().setAttr("tgpu.takes_turn", b.getUnitAttr());
@@ -165,6 +169,10 @@ class Rotation {
     Value giver = powersTakeLongest() ? mapping.lookup(firstWait_.getResult()) : product;
     giver.getDefiningOp()->setAttr("tgpu.gives_turn", b.getUnitAttr());
     Value sum = finish(b, product);
+    if (narrow_) {  // behind the wait: ptxas may give the new operand the registers of the one that the product reads until then
+      mapping.map(narrow_->getOperand(0), wait(b, mapping.lookup(narrow_->getOperand(0)), 0));
+      b.clone(*narrow_, mapping);
+    }
     if (Value factor = rescaling()) {
       mapping.map(later_.front()->getResult(0), rescale(b, sum, mapping.lookupOrDefault(factor)));
     } else {
@@ -177,7 +185,8 @@ class Rotation {
   // Whether the powers between the products take at least as long as these. Then warpgroups had better be half an iteration apart than a
   // product: the other one's turn comes when this one's powers begin.
   bool powersTakeLongest() {
-    constexpr int64_t kBitsForPower = 2048;  // of operands that tensor cores multiply and add while special function units make one power
+    constexpr int64_t kBitsForPower =
+        2048;  // of operands that tensor cores multiply and add while special function units make one power
     auto lhs = cast<RankedTensorType>(product_.getLhs().getType());
     bool havePowers = llvm::any_of(*body_, [&](Operation& op) {
       auto made = isa<math::ExpOp, math::Exp2Op>(op) ? dyn_cast<RankedTensorType>(op.getResult(0).getType()) : nullptr;
@@ -203,7 +212,8 @@ class Rotation {
   static Value rescale(OpBuilder& b, Value sum, Value factor) {
     Location loc = sum.getLoc();
     auto type = cast<RankedTensorType>(factor.getType());
-    Value one = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, b.getFloatAttr(type.getElementType(), 1.0)));
+    Value one =
+        arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, b.getFloatAttr(type.getElementType(), 1.0)));
     Value moved = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, factor, one);
     auto branch = scf::IfOp::create(b, loc, sum.getType(), tgpu::WarpAnyOp::create(b, loc, b.getI1Type(), moved), true);
     OpBuilder then = OpBuilder::atBlockEnd(branch.thenBlock()), otherwise = OpBuilder::atBlockEnd(branch.elseBlock());
@@ -214,7 +224,7 @@ class Rotation {
 
   void cloneFirst(OpBuilder& b, IRMapping& mapping, llvm::function_ref<void()> startOther) {
     for (Operation& op : *body_) {
-      if (isLast(&op) || later_.contains(&op)) continue;
+      if (isLast(&op) || later_.contains(&op) || (&op == narrow_ && startOther)) continue;
       if (&op == firstWait_ && startOther) {
         startOther();
         mapping.map(firstWait_.getResult(), wait(b, mapping.lookup(firstWait_.getAcc()), 1));
@@ -232,7 +242,8 @@ class Rotation {
   // What the next iteration begins with: the sum that the last product adds to, and behind all others that product's left operand.
   SmallVector<Value> yieldedBy(const IRMapping& mapping) {
     SmallVector<Value> out;
-    for (Value v : loop_.getYieldedValues()) out.push_back(mapping.lookupOrDefault(v == wait_.getResult() ? product_.getAcc() : v));
+    for (Value v : loop_.getYieldedValues())
+      out.push_back(mapping.lookupOrDefault(v == wait_.getResult() ? product_.getAcc() : v));
     out.push_back(mapping.lookupOrDefault(product_.getLhs()));
     return out;
   }
@@ -269,6 +280,7 @@ class Rotation {
   tgpu::AwaitOp await_;
   tgpu::AdvanceOp advance_;
   tgpu::ReleaseOp release_;
+  Operation* narrow_ = nullptr;        // makes the left operand of float32; null: it is made otherwise
   unsigned index_ = 0;                 // of the sum among what the loop carries
   llvm::SetVector<Operation*> later_;  // move with the last product
 };

@@ -11,8 +11,10 @@ namespace tandem::transform::gpu {
 //   for i = 1...:  start the first products of i, then the last one of i - 1; await the first; compute i; await the last one, rescale
 //   the last product of the last iteration
 //
-// The first product of an iteration has `tgpu.takes_turn`, the last `tgpu.gives_turn`: two warpgroups start their products in turn, so
-// that one computes while the other multiplies. Where exponentials take at least as long as the products, the wait for the first product
+// What makes the left operand of float32 (P) comes after the wait for the last product, which reads the one before from registers.
+//
+// The first product of an iteration has `tgpu.takes_turn`, the last `tgpu.gives_turn`: warpgroups start their products in turn, in pairs,
+// so that one computes while the other multiplies. Where exponentials take at least as long as the products, the wait for the first product
 // has `tgpu.gives_turn` instead, so that the exponentials of the two fall less into one another.
 //
 // Runs after selectProducts.

@@ -17,6 +17,14 @@
 # Left operands are packed before the fence, and the wait names them: what the next iteration computes goes to other registers.
 # RUN: tandemc %s:attend --emit=ptx --num-warps 8 --num-stages 2 --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32, fp32' \
 # RUN:   --constexpr 'BM=128, BN=128, D=128, CAUSAL=False' | FileCheck %s --check-prefix=PTX
+# Four warpgroups take turns in pairs. Which one a thread is in is found once, before the loops.
+# RUN: tandemc %s:attend --emit=ptx --num-warps 16 --num-stages 3 --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32, fp32' \
+# RUN:   --constexpr 'BM=256, BN=64, D=64, CAUSAL=False' | FileCheck %s --check-prefix=PAIRS
+# What is taken is let go before the next is taken: consumers have one counter for a ring, and so has the producer.
+# RUN: tandemc %s:attend --emit=ptx --num-warps 4 --num-stages 3 --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32, fp32' \
+# RUN:   --constexpr 'BM=64, BN=64, D=64, CAUSAL=False' | FileCheck %s --check-prefix=COUNTERS
+# RUN: tandemc %s:attend --emit=ptx --num-warps 8 --num-stages 3 --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32, fp32' \
+# RUN:   --constexpr 'BM=128, BN=64, D=64, CAUSAL=False' | FileCheck %s --check-prefix=TWICE
 import triton
 import triton.language as tl
 
@@ -77,9 +85,12 @@ def attend(q_ptr, k_ptr, v_ptr, out_ptr, N, scale, BM: tl.constexpr, BN: tl.cons
 # TURNED-NEXT: tgpu.wgmma_wait %[[S]] pending 1
 # TURNED-NEXT: tgpu.advance %[[K]]
 # TURNED-NEXT: tgpu.release %[[K]]
-# TURNED:      math.exp2
+# TURNED:      %[[P:.+]] = math.exp2 %{{.+}} : tensor<128x128xf32>
+# TURNED-NOT:  tile.fp_to_fp
 # TURNED:      %[[SUM:.+]] = tgpu.wgmma_wait %[[O]] pending 0
 # TURNED-NEXT: tgpu.release %[[V]]
+# TURNED-NEXT: %[[WIDE:.+]] = tgpu.wgmma_wait %[[P]] pending 0
+# TURNED-NEXT: tile.fp_to_fp %[[WIDE]]
 # Warps whose maxima all stay do not multiply:
 # TURNED:      %[[MOVED:.+]] = arith.cmpf une, %[[FACTOR:.+]], %{{.+}} : tensor<128x128xf32>
 # TURNED-NEXT: %[[SOME:.+]] = tgpu.warp_any %[[MOVED]]
@@ -122,8 +133,23 @@ def attend(q_ptr, k_ptr, v_ptr, out_ptr, N, scale, BM: tl.constexpr, BN: tl.cons
 # ALWAYS-NOT:  tgpu.warp_any
 # ALWAYS:      } producer {
 
+# PAIRS:       shfl.sync.idx.b32
+# PAIRS-NOT:   shfl.sync.idx.b32
+# PAIRS:       bar.arrive %r{{[0-9]+}}, 256;
+# PAIRS:       or.b32 %[[OWN:r[0-9]+]], %[[GROUP:r[0-9]+]], 12;
+# PAIRS:       xor.b32 %[[OTHER:r[0-9]+]], %[[GROUP]], 13;
+# PAIRS:       bar.sync %[[OWN]], 256;
+# PAIRS:       bar.arrive %[[OTHER]], 256;
+# PAIRS-NOT:   shfl.sync.idx.b32
+
+# COUNTERS-COUNT-4: setp.eq.b32 {{.*}}, 3;
+# COUNTERS-NOT:     setp.eq.b32 {{.*}}, 3;
+# TWICE-COUNT-6:    setp.eq.b32 {{.*}}, 3;
+# TWICE-NOT:        setp.eq.b32 {{.*}}, 3;
+
 # Two warpgroups take turns; the first may begin.
-# PTX:         bar.arrive 14, 256;
+# PTX:         mov.b32 %[[FIRST:r[0-9]+]], 14;
+# PTX:         bar.arrive %[[FIRST]], 256;
 # PTX:         wgmma.wait_group.sync.aligned 0;
 # PTX:         cvt.rn.f16x2.f32
 # PTX:         bar.sync %r{{[0-9]+}}, 256;

@@ -120,7 +120,7 @@ for _form in ("pointers", "masks", "block pointers", "checked block pointers", "
     for _n in (256, 300):
         if _n % 128 and _form in ("pointers", "block pointers"):
             continue
-        for _D, _bm, _bn, _warps in ((64, 64, 128, 4), (64, 128, 64, 8), (128, 128, 64, 8), (64, 16, 32, 1)):
+        for _D, _bm, _bn, _warps in ((64, 64, 128, 4), (64, 128, 64, 8), (64, 256, 64, 16), (128, 128, 64, 8), (64, 16, 32, 1)):
             for _axes in (BY_HEAD, BY_ROW):
                 for _causal in (False, True):
                     _shape = (2, 2, _n, _D) if _axes == BY_HEAD else (2, _n, 2, _D)
@@ -147,7 +147,7 @@ for _form in ("pointers", "masks", "block pointers", "checked block pointers", "
                     )
 
 for _strides in ((256 * 64, 64, 1), (256 * 72 + 8, 72, 1), (256 * 66, 66, 1), (64 * 258, 1, 258)):
-    for _warps, _bm in ((4, 64), (8, 128)):
+    for _warps, _bm in ((4, 64), (8, 128), (16, 256)):
         _size = 2 * max(_strides) + 256 * max(_strides[1:])
 
         def make(rng, strides=_strides, size=_size):

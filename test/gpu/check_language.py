@@ -132,6 +132,31 @@ def early_reference(x, o, n):
     return r
 
 
+@triton.jit
+def longer(x, o, AXIS: tl.constexpr):
+    """Programs that get longer along an axis start in another order; each must run once."""
+    own = tl.program_id(AXIS)
+    total = 0.0
+    for i in range(0, own + 1):
+        total += tl.load(x + i)
+    at = (tl.program_id(2) * tl.num_programs(1) + tl.program_id(1)) * tl.num_programs(0) + tl.program_id(0)
+    tl.store(o + at, total)
+
+
+for _axis in range(3):
+    for _grid in ((1, 1, 1), (7, 5, 3), (64, 40, 1), (3, 200, 2), (600, 3, 1), (1, 700, 1), (33, 1, 17), (2, 3, 400)):
+        _programs = _grid[0] * _grid[1] * _grid[2]
+        _own = np.indices(_grid[::-1])[2 - _axis].ravel()
+        check(
+            longer,
+            lambda rng, programs=_programs: [np.ones(700, np.float32), poisoned(programs)],
+            lambda x, o, own=_own: own + 1.0,
+            f"axis{_axis}.{'x'.join(map(str, _grid))}",
+            _grid,
+            AXIS=_axis,
+        )
+
+
 POSITIVE = lambda rng: rng.integers(1, 3000, 64).astype(np.int32)
 for warps in (1, 2, 4, 8, 16):
     w = f"w{warps}"

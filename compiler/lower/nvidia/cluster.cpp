@@ -14,7 +14,7 @@ bool KernelLowering::lowerCluster(Operation* op) {
 
 llvm::Value* KernelLowering::blockRank() { return ptx::special(b_, S::ClusterRank); }
 
-llvm::Value* KernelLowering::programId(int axis) {
+llvm::Value* KernelLowering::blockId(int axis) {
   static constexpr llvm::Intrinsic::ID ids[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x,
                                                 llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
                                                 llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z};

@@ -72,7 +72,7 @@ class KernelLowering {
 
   // cluster.cpp: the blocks that run one program
   bool lowerCluster(mlir::Operation* op);
-  llvm::Value* programId(int axis);
+  llvm::Value* blockId(int axis);  // of the program's blocks together
   llvm::Value* numPrograms(int axis);
   llvm::Value* blockRank();
   llvm::Value* isFirstBlock() { return b_.CreateICmpEQ(blockRank(), b_.getInt32(0)); }
@@ -87,6 +87,10 @@ class KernelLowering {
   bool reachesOthers() const;
   // All threads that compute the program, in all its blocks. What they did before is visible to each of them after.
   void programBarrier();
+
+  // program_order.cpp
+  llvm::Value* programId(int axis);
+  void orderPrograms();
 
   // threads.cpp
   llvm::Value* threadId();  // within the warp role
@@ -530,6 +534,8 @@ class KernelLowering {
   llvm::DenseMap<mlir::Operation*, unsigned> tensorMaps_;  // index into KernelImage::tensorMaps
   int numWarps_ = 4, blocks_ = 1;
   llvm::Value* warpId_ = nullptr;
+  int longestFirst_ = -1;  // the axis along which programs get longer; -1: blocks run programs of their own numbers
+  std::array<llvm::Value*, 3> programs_{};
   int64_t meeting_ = -1;  // the offset of the barrier that the program's blocks meet at; -1: they never do
   llvm::AllocaInst* meetingParity_ = nullptr;
   int64_t sharedBytes_ = 0, scratchBytes_ = 0;

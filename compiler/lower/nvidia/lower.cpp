@@ -30,6 +30,7 @@ void KernelLowering::run(func::FuncOp kernel) {
   shared_ = codegen::dynamicShared(module_);
   blocksPerMultiprocessor_ = blocksThatFit(kernel);
   if (auto given = kernel->getAttrOfType<IntegerAttr>("tile.maxnreg")) maxRegisters_ = given.getInt();
+  if (auto axis = kernel->getAttrOfType<IntegerAttr>("tgpu.longest_first")) longestFirst_ = axis.getInt();
   allocateBuffers(kernel);
   lowerArguments(kernel);
   traced("kernel", kernel, nullptr, [&] {

@@ -64,7 +64,7 @@ void KernelLowering::allocateBuffers(func::FuncOp kernel) {
     ring.isGate = op.getGate();
     ring.isMailbox = op.getMailbox();
     ring.isCluster = op.getCluster();
-    // Two warpgroups that take turns are slower by it: slots are let go sooner, and ptxas gives the turn later (docs/performance/attention.md).
+    // Not of two warpgroups that take turns: ptxas gives the turn after the release (docs/performance/attention.md).
     if (numWarps_ != 8 && releasesAtOnce(op.getResult(), kernel)) ring.release = kTake;
     ring.full = allocateShared(8 * ring.slots, 8);
     ring.empty = allocateShared(8 * ring.slots, 8);

@@ -26,11 +26,7 @@ Regs KernelLowering::takeRegisters(Value source, const LinearLayout& wanted, Ope
 
 bool KernelLowering::lowerShape(Operation* op) {
   return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<tile::ProgramIdOp>([&](auto o) {
-        llvm::Value* id = programId(o.getAxis());
-        if (o->hasAttr("tgpu.from_last")) id = b_.CreateSub(b_.CreateSub(numPrograms(o.getAxis()), b_.getInt32(1)), id);
-        return define(o.getResult(), {id}), true;
-      })
+      .Case<tile::ProgramIdOp>([&](auto o) { return define(o.getResult(), {programId(o.getAxis())}), true; })
       .Case<tile::NumProgramsOp>([&](auto o) { return define(o.getResult(), {numPrograms(o.getAxis())}), true; })
       .Case<tile::MakeRangeOp>([&](auto o) {
         LinearLayout layout = layoutOf(o.getResult());

@@ -50,12 +50,9 @@ bool growsAlong(func::FuncOp kernel, unsigned axis) {
 
 void longestFirst(func::FuncOp kernel) {
   if (mayWaitForOthers(kernel)) return;
-  for (unsigned axis = 0; axis < kAxes; ++axis) {
-    if (!growsAlong(kernel, axis)) continue;
-    kernel.walk([&](tile::ProgramIdOp id) {
-      if (id.getAxis() == axis) id->setAttr("tgpu.from_last", UnitAttr::get(id.getContext()));
-    });
-  }
+  for (unsigned axis = 0; axis < kAxes; ++axis)
+    if (growsAlong(kernel, axis))
+      return kernel->setAttr("tgpu.longest_first", IntegerAttr::get(IntegerType::get(kernel.getContext(), 32), axis));
 }
 
 }  // namespace tandem::transform::gpu

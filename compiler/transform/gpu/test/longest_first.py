@@ -11,13 +11,11 @@ import triton
 import triton.language as tl
 
 
-# LAST:     tile.program_id 0 {tgpu.from_last}
-# LAST:     tile.program_id 1{{$}}
+# LAST:     tgpu.longest_first = 0
 # PTX-DAG:  mov.u32 %[[N:r[0-9]+]], %nctaid.x;
-# PTX-DAG:  mov.u32 %[[AT:r[0-9]+]], %ctaid.x;
-# PTX:      not.b32 %[[LESS:r[0-9]+]], %[[AT]];
-# PTX:      add.s32 %r{{[0-9]+}}, %[[N]], %[[LESS]];
-# FIRST:    tile.program_id 0{{$}}
+# PTX-DAG:  div.u32 %[[FEWER:r[0-9]+]], 512, %[[N]];
+# PTX-DAG:  add.s32 %r{{[0-9]+}}, %[[FEWER]], 1;
+# FIRST-NOT: tgpu.longest_first
 @triton.jit
 def sums(x_ptr, o_ptr, N, WHAT: tl.constexpr):
     m = tl.program_id(0)

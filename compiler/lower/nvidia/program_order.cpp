@@ -4,10 +4,11 @@
 namespace tandem::lower::nvidia {
 
 // Blocks start in the order of their numbers, the first axis fastest. Along the axis `longestFirst_` programs get longer. The other axes
-// make up one number, `lane`; so many lanes as some rounds of blocks need are a group. Groups follow one another, so that what a lane's
-// programs read in common stays in L2; in a group the longest programs of all its lanes start first.
+// make up one number, `lane`; so many lanes as a round of blocks needs are a group, or four rounds where blocks share a multiprocessor
+// (docs/performance/attention.md). Groups follow one another, so that what a lane's programs read in common stays in L2; in a group the
+// longest programs of all its lanes start first.
 void KernelLowering::orderPrograms() {
-  constexpr int kPrograms = 512;  // of a group, for each block on a multiprocessor: about four rounds
+  const int programs = blocksPerMultiprocessor_ == 1 ? 128 : 512 * blocksPerMultiprocessor_;  // of a group
   llvm::IRBuilderBase::InsertPointGuard guard(b_);
   b_.SetInsertPoint(&function_->getEntryBlock(), function_->getEntryBlock().getFirstInsertionPt());
   int longest = longestFirst_, first = longest == 0 ? 1 : 0, second = longest == 2 ? 1 : 2;
@@ -16,8 +17,12 @@ void KernelLowering::orderPrograms() {
   llvm::Value* number = b_.CreateMul(numPrograms(1), blockId(2));
   number = b_.CreateAdd(blockId(0), b_.CreateMul(numPrograms(0), b_.CreateAdd(blockId(1), number)));
 
-  llvm::Value* lanesOfGroup =
-      b_.CreateAdd(b_.CreateUDiv(b_.getInt32(kPrograms * blocksPerMultiprocessor_), length), one);
+  // The quotient of positive numbers, rounded up.
+  auto parts = [&](llvm::Value* x, llvm::Value* y) {
+    return b_.CreateAdd(b_.CreateUDiv(b_.CreateSub(x, one), y), one);
+  };
+  llvm::Value* groups = parts(lanes, parts(b_.getInt32(programs), length));
+  llvm::Value* lanesOfGroup = parts(lanes, groups);
   llvm::Value* ofGroup = b_.CreateMul(lanesOfGroup, length);
   llvm::Value* firstLane = b_.CreateMul(b_.CreateUDiv(number, ofGroup), lanesOfGroup);
   llvm::Value* inGroup = b_.CreateURem(number, ofGroup);

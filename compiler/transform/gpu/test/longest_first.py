@@ -13,7 +13,7 @@ import triton.language as tl
 
 # LAST:     tgpu.longest_first = 0
 # PTX-DAG:  mov.u32 %[[N:r[0-9]+]], %nctaid.x;
-# PTX-DAG:  div.u32 %[[FEWER:r[0-9]+]], 512, %[[N]];
+# PTX-DAG:  div.u32 %[[FEWER:r[0-9]+]], 127, %[[N]];
 # PTX-DAG:  add.s32 %r{{[0-9]+}}, %[[FEWER]], 1;
 # FIRST-NOT: tgpu.longest_first
 @triton.jit

@@ -25,6 +25,7 @@ constexpr std::array<std::pair<Tile, double>, 2> kUneven = {
 
 constexpr int kSimulatedPrograms = 32, kSimulatedChunks = 3;
 constexpr int kGroup = 8;
+constexpr int kGroupInBands = 4;  // follows the rows as they come more closely
 constexpr int kSlices = 12;
 // Two ranks: of the product's time. A round's tiles of 128 by 128: a constant, for ranks must agree.
 constexpr double kBusyLink = .7;
@@ -271,6 +272,7 @@ std::vector<GemmChoice> choices(GemmOp op, const GemmConfig& given, const GemmSi
       GemmChoice& choice = out.emplace_back(config, way);
       choice.config.chunks = chunks;
       if (op == GemmOp::AllGather) choice.config.bands = int(way.bands);
+      if (!given.group && way.bands > 1) choice.config.group = kGroupInBands;
       choice.config.pieces = pieces;
       choice.microseconds = predicted(op, sizes, choice, rateOf(config), place.residentPrograms, machine);
     };

@@ -141,6 +141,15 @@ TEST(Slices, AreCountedAlikeByRanksThatCopyBlocksAndThoseThatDoNot) {
     }
 }
 
+TEST(GemmPlan, TilesFollowBandsInSmallGroups) {
+  auto groupOf = [](const GemmSizes& sizes, const GemmConfig& given = {}) {
+    return choices(GemmOp::AllGather, given, sizes, kGpu, {}).front().config.group;
+  };
+  EXPECT_EQ(groupOf({8192, 1152, 36864, 2, DType::BFloat16}), 4);
+  EXPECT_EQ(groupOf({8192, 1152, 36864, 2, DType::BFloat16}, {.group = 16}), 16);
+  EXPECT_EQ(groupOf({8192, 7168, 8192, 2, DType::BFloat16}), 8) << "one band";
+}
+
 TEST(Slices, TwoRanksThatTheLinkHoldsSendBandsAndTheLastDataInSmallPieces) {
   Slices slices = sliced({8192, 1152, 36864, 2, DType::BFloat16});
   EXPECT_EQ(slices.bands, 2);

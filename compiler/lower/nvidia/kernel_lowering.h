@@ -113,8 +113,7 @@ class KernelLowering {
   llvm::Value* sharedAddress(llvm::Value* byteOffset);  // i32 -> ptr addrspace(3)
   llvm::Value* sharedAddress(int64_t byteOffset) { return sharedAddress(b_.getInt32(byteOffset)); }
   // Of the element at offset threadOffset ^ own; `threads`: the bits that threadOffset may have.
-  llvm::Value* sharedElement(llvm::Value* base, llvm::Value* threadOffset, uint64_t own, uint64_t threads,
-                             unsigned bits);
+  llvm::Value* sharedElement(llvm::Value* base, llvm::Value* threadOffset, uint64_t own, uint64_t threads, unsigned bits);
   int64_t allocateShared(int64_t bytes, int64_t alignment);  // kept for the kernel's life
   // A region all short-lived uses share; between two of them lies a barrier.
   llvm::Value* scratch(int64_t bytes, mlir::Location loc);
@@ -332,7 +331,7 @@ class KernelLowering {
   struct Ring {
     int slots = 0;
     bool isGate = false, isMailbox = false, isCluster = false;
-    bool isCopied = false;       // by the block's own threads: no barriers, and takes come before the reads
+    bool isCopied = false;  // by the block's own threads: no barriers, and takes come before the reads
     Counter release = kRelease;  // what releases go by; kTake: of one counter with takes, which releases advance
     int64_t bytes = 0, full = 0, empty = 0;  // offsets of the barriers in shared memory
     // Slot and parity of the next fill, take and release, in this role.

@@ -95,8 +95,8 @@ void KernelLowering::lowerOp(Operation* op) {
 
 void KernelLowering::lowerInBlock(Operation* op) {
   if (lowerArith(op) || lowerMath(op) || lowerControl(op) || lowerShape(op) || lowerMemory(op) ||
-      lowerBlockMemory(op) || lowerConvertLayout(op) || lowerRing(op) || lowerCopies(op) || lowerTma(op) ||
-      lowerWgmma(op) || lowerDot(op) || lowerReduction(op) || lowerGather(op) || lowerAtomic(op) || lowerDebug(op) ||
+      lowerBlockMemory(op) || lowerConvertLayout(op) || lowerRing(op) || lowerCopies(op) || lowerTma(op) || lowerWgmma(op) ||
+      lowerDot(op) || lowerReduction(op) || lowerGather(op) || lowerAtomic(op) || lowerDebug(op) ||
       lowerInlineAsm(op) || lowerDist(op) || lowerSimt(op) || lowerCluster(op))
     return;
   failUnsupported(op);

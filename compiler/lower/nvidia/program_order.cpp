@@ -18,9 +18,7 @@ void KernelLowering::orderPrograms() {
   number = b_.CreateAdd(blockId(0), b_.CreateMul(numPrograms(0), b_.CreateAdd(blockId(1), number)));
 
   // The quotient of positive numbers, rounded up.
-  auto parts = [&](llvm::Value* x, llvm::Value* y) {
-    return b_.CreateAdd(b_.CreateUDiv(b_.CreateSub(x, one), y), one);
-  };
+  auto parts = [&](llvm::Value* x, llvm::Value* y) { return b_.CreateAdd(b_.CreateUDiv(b_.CreateSub(x, one), y), one); };
   llvm::Value* groups = parts(lanes, parts(b_.getInt32(programs), length));
   llvm::Value* lanesOfGroup = parts(lanes, groups);
   llvm::Value* ofGroup = b_.CreateMul(lanesOfGroup, length);

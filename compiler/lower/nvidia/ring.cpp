@@ -49,8 +49,7 @@ void KernelLowering::allocateBuffers(func::FuncOp kernel) {
   };
   kernel.walk([&](tgpu::WgmmaOp op) {
     llvm::SmallVector<tgpu::AllocOp> right;
-    for (tgpu::WgmmaOp product : transform::gpu::withJoined(op))
-      right.push_back(product.getRhs().getDefiningOp<tgpu::AllocOp>());
+    for (tgpu::WgmmaOp product : transform::gpu::withJoined(op)) right.push_back(product.getRhs().getDefiningOp<tgpu::AllocOp>());
     if (right.size() > 1) allocate(right);
   });
   kernel.walk([&](tgpu::AllocOp op) {

@@ -33,8 +33,7 @@ bool KernelLowering::hasSmallBuffers(func::FuncOp kernel) const {
   kernel.walk([&](tgpu::WarpSpecializeOp) { haveRoles = true; });
   kernel.walk([&](tgpu::AllocOp op) {
     auto type = cast<tile::SmemType>(op.getType());
-    bytes +=
-        ShapedType::getNumElements(type.getShape()) * type.getElementType().getIntOrFloatBitWidth() / 8 * op.getSlots();
+    bytes += ShapedType::getNumElements(type.getShape()) * type.getElementType().getIntOrFloatBitWidth() / 8 * op.getSlots();
   });
   return haveRoles && bytes <= target_.maxSharedBytes() / 3;
 }
@@ -55,8 +54,8 @@ void KernelLowering::giveTurn() {
   ptx::barrierArrive(b_, b_.CreateAdd(other, b_.getInt32(16 - numWarps_ / 4)), b_.getInt32(kPairThreads));
 }
 
-// Registers move from the producer, which needs few, to the consumers, in steps of 8, within what the block has been given. Blocks beside
-// it run their products while this one computes or stores.
+// Registers move from the producer, which needs few, and as few as it can do with where consumers are short of them, to the consumers, in
+// steps of 8, within what the block has been given. Blocks beside it run their products while this one computes or stores.
 void KernelLowering::lowerWarpSpecialize(tgpu::WarpSpecializeOp op) {
   constexpr int kProducerWarps = 4;
   const int producerRegisters = blocksPerMultiprocessor_ > 2 || numWarps_ > 8 ? 24 : 40;
@@ -93,11 +92,9 @@ void KernelLowering::lowerWarpSpecialize(tgpu::WarpSpecializeOp op) {
   if (moves) ptx::increaseRegisters(b_, consumerRegisters);
   role_ = 1;
   resetCounters();
-  bool haveTurns = op.getConsumer()
-                       .walk([](Operation* inner) {
-                         return inner->hasAttr("tgpu.takes_turn") ? WalkResult::interrupt() : WalkResult::advance();
-                       })
-                       .wasInterrupted();
+  bool haveTurns = op.getConsumer().walk([](Operation* inner) {
+    return inner->hasAttr("tgpu.takes_turn") ? WalkResult::interrupt() : WalkResult::advance();
+  }).wasInterrupted();
   if (haveTurns && takeTurns())  // the pair's first begins
     when(b_.CreateICmpNE(b_.CreateAnd(warpId(), 4), b_.getInt32(0)), [&] { giveTurn(); });
   lowerBlock(op.getConsumer().front());

@@ -114,8 +114,8 @@ void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
   int64_t groups = numWarps_ / 4, rowGroups = std::min<int64_t>(groups, accType.getDimSize(0) / 64),
           columnGroups = groups / rowGroups;
   int64_t columns = accType.getDimSize(1) / columnGroups, instructionN = std::min<int64_t>(256, columns);
-  int64_t rowSteps = accType.getDimSize(0) / 64 / rowGroups, columnSteps = columns / instructionN, ownN = instructionN,
-          instructionK = layout::instructionK(bits);
+  int64_t rowSteps = accType.getDimSize(0) / 64 / rowGroups, columnSteps = columns / instructionN,
+          ownN = instructionN, instructionK = layout::instructionK(bits);
   for (tgpu::WgmmaOp joined : llvm::drop_begin(products))
     instructionN += cast<RankedTensorType>(joined.getType()).getDimSize(1);
   llvm::Value* group = b_.CreateLShr(warpId(), 2);
@@ -151,8 +151,7 @@ void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
       size_t before = layout.numRegisters();
       for (tgpu::WgmmaOp joined : llvm::drop_begin(products)) {
         LinearLayout other = layoutOf(joined.getResult());
-        for (size_t r : instructionRegisters(other, i * 64 * rowGroups, 0, other.shape()[1]))
-          from.push_back(before + r);
+        for (size_t r : instructionRegisters(other, i * 64 * rowGroups, 0, other.shape()[1])) from.push_back(before + r);
         before += other.numRegisters();
       }
       for (size_t r : from) part.push_back(acc[r]);

@@ -110,8 +110,7 @@ class Rotation {
           if (op->getOperand(use.getOperandNumber()) != product_.getAcc()) return false;
           continue;
         }
-        if (op->getBlock() != body_ || op->getNumRegions() || isa<scf::YieldOp>(op) || !isMemoryEffectFree(op))
-          return false;
+        if (op->getBlock() != body_ || op->getNumRegions() || isa<scf::YieldOp>(op) || !isMemoryEffectFree(op)) return false;
         later_.insert(op);
         for (Value result : op->getResults()) todo.insert(result);
       }
@@ -159,8 +158,7 @@ class Rotation {
   void fill(scf::ForOp rotated, OpBuilder& b) {
     IRMapping mapping;
     mapping.map(loop_.getInductionVar(), rotated.getInductionVar());
-    for (auto [argument, now] : llvm::zip(loop_.getRegionIterArgs(), rotated.getRegionIterArgs()))
-      mapping.map(argument, now);
+    for (auto [argument, now] : llvm::zip(loop_.getRegionIterArgs(), rotated.getRegionIterArgs())) mapping.map(argument, now);
     Value product;
     cloneFirst(b, mapping, [&] {
       b.getInsertionBlock()->back().setAttr("tgpu.takes_turn", b.getUnitAttr());
@@ -185,8 +183,7 @@ class Rotation {
   // Whether the powers between the products take at least as long as these. Then warpgroups had better be half an iteration apart than a
   // product: the other one's turn comes when this one's powers begin.
   bool powersTakeLongest() {
-    constexpr int64_t kBitsForPower =
-        2048;  // of operands that tensor cores multiply and add while special function units make one power
+    constexpr int64_t kBitsForPower = 2048;  // of operands that tensor cores multiply and add while special function units make one power
     auto lhs = cast<RankedTensorType>(product_.getLhs().getType());
     bool havePowers = llvm::any_of(*body_, [&](Operation& op) {
       auto made = isa<math::ExpOp, math::Exp2Op>(op) ? dyn_cast<RankedTensorType>(op.getResult(0).getType()) : nullptr;
@@ -212,8 +209,7 @@ class Rotation {
   static Value rescale(OpBuilder& b, Value sum, Value factor) {
     Location loc = sum.getLoc();
     auto type = cast<RankedTensorType>(factor.getType());
-    Value one =
-        arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, b.getFloatAttr(type.getElementType(), 1.0)));
+    Value one = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, b.getFloatAttr(type.getElementType(), 1.0)));
     Value moved = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, factor, one);
     auto branch = scf::IfOp::create(b, loc, sum.getType(), tgpu::WarpAnyOp::create(b, loc, b.getI1Type(), moved), true);
     OpBuilder then = OpBuilder::atBlockEnd(branch.thenBlock()), otherwise = OpBuilder::atBlockEnd(branch.elseBlock());
@@ -242,8 +238,7 @@ class Rotation {
   // What the next iteration begins with: the sum that the last product adds to, and behind all others that product's left operand.
   SmallVector<Value> yieldedBy(const IRMapping& mapping) {
     SmallVector<Value> out;
-    for (Value v : loop_.getYieldedValues())
-      out.push_back(mapping.lookupOrDefault(v == wait_.getResult() ? product_.getAcc() : v));
+    for (Value v : loop_.getYieldedValues()) out.push_back(mapping.lookupOrDefault(v == wait_.getResult() ? product_.getAcc() : v));
     out.push_back(mapping.lookupOrDefault(product_.getLhs()));
     return out;
   }

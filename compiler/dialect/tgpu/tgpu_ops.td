@@ -168,6 +168,7 @@ def Tgpu_WgmmaOp : Tgpu_Op<"wgmma", [Tgpu_Effects, AllTypesMatch<["acc", "result
 }
 def Tgpu_WgmmaWaitOp : Tgpu_Op<"wgmma_wait", [Tgpu_Effects, AllTypesMatch<["acc", "result"]>]> {
   let summary = "waits until at most `pending` wgmma groups are under way";
+  let description = [{`acc` is a product's result, or any tile of which the result is wanted only behind the wait.}];
   let arguments = (ins Tile_Tile:$acc, I32Attr:$pending);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$acc `pending` $pending attr-dict `:` type($acc)";

@@ -347,6 +347,7 @@ class KernelLowering {
   bool hasSmallBuffers(mlir::func::FuncOp kernel) const;
   void lowerWarpSpecialize(tgpu::WarpSpecializeOp op);
   bool takeTurns() const;
+  llvm::Value* turnBarrier(bool ofOther);  // of this warpgroup, or of its pair's other one
   void awaitTurn();
   void giveTurn();
   Ring& ringOf(mlir::Value ring) { return rings_.find(ring)->second; }
@@ -532,9 +533,9 @@ class KernelLowering {
   llvm::DenseMap<mlir::Value, Buffer> buffers_;
   llvm::DenseMap<mlir::Operation*, unsigned> tensorMaps_;  // index into KernelImage::tensorMaps
   int numWarps_ = 4, blocks_ = 1;
-  llvm::Value* warpId_ = nullptr;
+  llvm::Value* warpId_ = nullptr;  // once somebody has asked
   int longestFirst_ = -1;  // the axis along which programs get longer; -1: blocks run programs of their own numbers
-  std::array<llvm::Value*, 3> programs_{};
+  std::array<llvm::Value*, 3> programs_{};  // the program's numbers then, once somebody has asked
   int64_t meeting_ = -1;  // the offset of the barrier that the program's blocks meet at; -1: they never do
   llvm::AllocaInst* meetingParity_ = nullptr;
   int64_t sharedBytes_ = 0, scratchBytes_ = 0;

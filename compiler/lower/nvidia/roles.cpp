@@ -44,15 +44,13 @@ bool KernelLowering::takeTurns() const { return numWarps_ == 8 || numWarps_ == 1
 
 static constexpr int kPairThreads = 256;
 
-void KernelLowering::awaitTurn() {
-  ptx::barrierSync(b_, b_.CreateAdd(b_.CreateLShr(warpId(), 2), b_.getInt32(16 - numWarps_ / 4)),
-                   b_.getInt32(kPairThreads));
+llvm::Value* KernelLowering::turnBarrier(bool ofOther) {
+  llvm::Value* group = b_.CreateLShr(warpId(), 2);
+  return b_.CreateAdd(ofOther ? b_.CreateXor(group, 1) : group, b_.getInt32(16 - numWarps_ / 4));
 }
 
-void KernelLowering::giveTurn() {
-  llvm::Value* other = b_.CreateXor(b_.CreateLShr(warpId(), 2), 1);
-  ptx::barrierArrive(b_, b_.CreateAdd(other, b_.getInt32(16 - numWarps_ / 4)), b_.getInt32(kPairThreads));
-}
+void KernelLowering::awaitTurn() { ptx::barrierSync(b_, turnBarrier(false), b_.getInt32(kPairThreads)); }
+void KernelLowering::giveTurn() { ptx::barrierArrive(b_, turnBarrier(true), b_.getInt32(kPairThreads)); }
 
 // Registers move from the producer, which needs few, and as few as it can do with where consumers are short of them, to the consumers, in
 // steps of 8, within what the block has been given. Blocks beside it run their products while this one computes or stores.

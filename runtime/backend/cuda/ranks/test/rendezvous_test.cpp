@@ -142,6 +142,7 @@ TEST(Rendezvous, WhoLeavesIsNotGoneButCannotBeWaitedFor) {
     std::this_thread::sleep_for(50ms);
     meeting.barrier({0, 1}, "without the third");
     EXPECT_FALSE(meeting.stopped());
+    meeting.barrier({0, 1}, "both have looked");
     if (rank == 0)
       meeting.barrier({0, 2}, "with it");
     else

@@ -165,6 +165,7 @@ def memory_rows(ours, theirs):
     calls = {
         "vector_add": (12, lambda m: m.vector_add[(cdiv(n, 1024),)](x, y, out, n, BLOCK=1024)),
         "dropout": (8, lambda m: m.dropout[(cdiv(n, 1024),)](x, out, n, 0.5, 12, BLOCK=1024)),
+        "fused_dropout": (8, lambda m: m.fused_dropout[(cdiv(n, 1024),)](x, out, n, 0.5, 12, BLOCK=1024)),
         "softmax": (8, lambda m: m.softmax[(rows,)](x, out, columns, columns, BLOCK=columns, num_warps=8)),
         "layer_norm": (8, lambda m: m.layer_norm[(rows,)](x, out, weight, bias, columns, columns, 1e-5, BLOCK=columns, num_warps=8)),
         "transpose": (8, lambda m: m.transpose[(rows // 64, columns // 64)](x, out, rows, columns, BM=64, BN=64)),

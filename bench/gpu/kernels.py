@@ -209,24 +209,35 @@ def matmul_pointers(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_b
 
 @triton.jit
 def matmul_grouped(a_ptr, b_ptr, c_ptr, expert_ptr, row_ptr, end_ptr, first_ptr, height_ptr, blocks, M, E, N, K, BM: tl.constexpr,
-                   BN: tl.constexpr, BK: tl.constexpr, SMS: tl.constexpr):
+                   BN: tl.constexpr, BN1: tl.constexpr, BK: tl.constexpr, SMS: tl.constexpr):
     """C[rows of e] = A[rows of e, K] B[e, N, K]^T for each expert e; row block i belongs to expert[i] and holds rows row[i] to end[i]. The
-    height[i] row blocks from first[i] on are an expert's and go together: all of them with one block of B's rows, then with the next."""
+    height[i] row blocks from first[i] on are an expert's and go together: all of them with one block of B's rows, then with the next.
+    A tile has BN + BN1 columns (BN1 may be 0), which divide N."""
+    WIDTH: tl.constexpr = BN + BN1
     a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[BM, BK])
     b = tl.make_tensor_descriptor(b_ptr, shape=[E * N, K], strides=[K, 1], block_shape=[BN, BK])
-    columns = tl.cdiv(N, BN)
+    if BN1:
+        b1 = tl.make_tensor_descriptor(b_ptr, shape=[E * N, K], strides=[K, 1], block_shape=[BN1, BK])
+    columns = tl.cdiv(N, WIDTH)
     for tile in tl.range(tl.program_id(0), blocks * columns, SMS, flatten=True):
         first = tl.load(first_ptr + tile // columns)
         height = tl.load(height_ptr + tile // columns)
         block = first + (tile - first * columns) % height
-        column = (tile - first * columns) // height * BN
-        expert = tl.load(expert_ptr + block)
+        column = (tile - first * columns) // height * WIDTH
+        of_expert = tl.load(expert_ptr + block) * N + column
         row = tl.load(row_ptr + block)
         end = tl.load(end_ptr + block)
         acc = tl.zeros((BM, BN), dtype=tl.float32)
+        if BN1:
+            acc1 = tl.zeros((BM, BN1), dtype=tl.float32)
         for k in range(tl.cdiv(K, BK)):
-            acc = tl.dot(a.load([row, k * BK]), b.load([expert * N + column, k * BK]).T, acc)
+            x = a.load([row, k * BK])
+            acc = tl.dot(x, b.load([of_expert, k * BK]).T, acc)
+            if BN1:
+                acc1 = tl.dot(x, b1.load([of_expert + BN, k * BK]).T, acc1)
         m = row + tl.arange(0, BM)
-        n = column + tl.arange(0, BN)
-        mask = (m < end)[:, None] & (n < N)[None, :]
-        tl.store(c_ptr + m[:, None].to(tl.int64) * N + n[None, :], acc.to(c_ptr.dtype.element_ty), mask=mask)
+        c_ptrs = c_ptr + m[:, None].to(tl.int64) * N + column
+        inside = (m < end)[:, None]
+        tl.store(c_ptrs + tl.arange(0, BN)[None, :], acc.to(c_ptr.dtype.element_ty), mask=inside)
+        if BN1:
+            tl.store(c_ptrs + BN + tl.arange(0, BN1)[None, :], acc1.to(c_ptr.dtype.element_ty), mask=inside)

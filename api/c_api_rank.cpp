@@ -83,6 +83,12 @@ int td_gather(td_session* s, int rank, int team, const char* text, char** texts)
 int td_create_stream(td_session* s, int rank, int* stream) {
   return guarded([&] { required(stream, "stream") = int(sessionOf(s, rank).createStream(rank)); });
 }
+int td_stream_beside(td_session* s, int rank, int stream, int* beside) {
+  return guarded([&] {
+    Session& session = sessionOf(s, rank, stream);
+    required(beside, "beside") = int(session.streamBeside(rank, StreamId(stream)));
+  });
+}
 int td_adopt_stream(td_session* s, int rank, uint64_t handle, int* stream) {
   return guarded([&] { required(stream, "stream") = int(sessionOf(s, rank).adoptStream(rank, handle)); });
 }

@@ -141,6 +141,11 @@ int Team::newStream() {
   check(td_create_stream(session_, rank_, &stream));
   return stream;
 }
+int Team::streamBeside(int stream) {
+  int beside = 0;
+  check(td_stream_beside(session_, rank_, stream, &beside));
+  return beside;
+}
 void Team::copy(const Tensor& dest, const Tensor& source, int stream) {
   uint64_t bytes = bytesOf(source, "source"), room = bytesOf(dest, "dest");
   if (bytes != room) throw Error("copy of " + std::to_string(bytes) + " bytes into " + std::to_string(room) + " bytes");

@@ -117,6 +117,8 @@ class Session {
   // [collective over the team, blocks] What each member gives, in the team's order. Streams are not waited for.
   virtual std::vector<std::string> gather(int rank, int team, const std::string& bytes) = 0;
   virtual StreamId createStream(int rank) = 0;
+  // For copies and signals that go on while a kernel on `stream` waits for them: one stream beside each, made when first asked for.
+  virtual StreamId streamBeside(int rank, StreamId stream) = 0;
   // A stream of the framework around, by the driver's handle. The same handle is the same id; the framework goes on owning it.
   virtual StreamId adoptStream(int rank, uint64_t handle) = 0;
   virtual bool hasStream(int rank, StreamId stream) const = 0;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <pthread.h>
+#include <set>
 #include <stdexcept>
 
 namespace {
@@ -203,6 +204,20 @@ TEST(Streams, EventsOrderTwoStreams) {
     EXPECT_EQ(*y.data<int32_t>(), 1);
   };
   for (uint64_t seed = 0; seed < 10; ++seed) launch(main, {.ranks = 2, .seed = seed});
+}
+
+TEST(Streams, EachHasOneBesideItThatGoesOnMeanwhile) {
+  auto main = [](Team& team) {
+    int other = team.newStream(), beside = team.streamBeside(0);
+    EXPECT_EQ(team.streamBeside(0), beside);
+    EXPECT_EQ(std::set({0, other, beside, team.streamBeside(other), team.streamBeside(beside)}).size(), 5u);
+    EXPECT_THROW(team.streamBeside(77), Error);
+    Tensor flag = team.zeros({1}, DType::Int64);
+    team.signalWait(flag, Compare::Eq, 1);
+    team.signalWrite(flag, 1, beside);
+    team.synchronize();
+  };
+  launch(main, {.ranks = 2});
 }
 
 TEST(Streams, SignalsBetweenRanks) {

@@ -101,6 +101,8 @@ TANDEM_API int td_create_team(td_session*, int rank, const int* members, int cou
 /* [collective over the team, blocks] A JSON array of what each member gives, in the team's order. */
 TANDEM_API int td_gather(td_session*, int rank, int team, const char* text, char** texts);
 TANDEM_API int td_create_stream(td_session*, int rank, int* stream);
+/* The stream beside `stream`, for copies and signals that go on while a kernel there waits for them: the same each time. */
+TANDEM_API int td_stream_beside(td_session*, int rank, int stream, int* beside);
 /* A stream of the framework around, by its CUstream. The same handle gives the same stream; the framework goes on owning it. */
 TANDEM_API int td_adopt_stream(td_session*, int rank, uint64_t handle, int* stream);
 #define TD_COOPERATIVE 1 /* all programs resident at once, or the launch fails */

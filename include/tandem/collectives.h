@@ -92,7 +92,6 @@ class TANDEM_API AllGather {
   DType dtype_;
   std::unique_ptr<Words> words_;
   Tensor gathered_, ready_, begun_;
-  int pushStream_ = 0;
   bool closed_ = false;
 };
 

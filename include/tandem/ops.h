@@ -61,7 +61,7 @@ class TANDEM_API AllGatherGemm {
   struct Plan;
   Plan planned(const Tensor& a, const Tensor& b, const Tensor& c, int64_t m) const;
   void multiply(const Plan& plan, const Tensor& a, const Tensor& b, const Tensor& c, int stream);
-  void push(const Plan& plan, const Tensor& a);
+  void push(const Plan& plan, const Tensor& a, int stream);
   int peerAt(int distance) const { return (team_.rank() + distance) % team_.size(); }
 
   Team& team_;
@@ -71,7 +71,6 @@ class TANDEM_API AllGatherGemm {
   std::unique_ptr<Planner> planner_;
   int64_t pitch_;  // rows from one shard to the next in gathered_
   Tensor gathered_, ready_, done_, ended_, epoch_, pieces_, brought_;
-  int pushStream_ = 0;
   bool closed_ = false;
 };
 
@@ -90,7 +89,7 @@ class TANDEM_API GemmReduceScatter {
   void close();
 
  private:
-  void push(int64_t tiles, int64_t turn, uint64_t bytes);
+  void push(int64_t tiles, int64_t turn, uint64_t bytes, int stream);
 
   Team& team_;
   int64_t maxM_, n_, k_;
@@ -98,7 +97,6 @@ class TANDEM_API GemmReduceScatter {
   GemmConfig config_;
   std::unique_ptr<Planner> planner_;
   Tensor parts_, ready_, outgoing_, arrived_, brought_, begun_, epoch_, done_;
-  int pushStream_ = 0;
   bool closed_ = false;
 };
 

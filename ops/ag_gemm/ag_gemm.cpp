@@ -58,7 +58,6 @@ AllGatherGemm::AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
   pieces_ = team.localZeros({mostPieces(config, team.residentPrograms()), tiles.mostM * tiles.mostN}, DType::Float32,
                             "ag_gemm pieces");
   brought_ = team.localZeros({team.residentPrograms()}, DType::Int32, "ag_gemm brought");
-  if (team.size() > 1) pushStream_ = team.newStream();
 }
 
 AllGatherGemm::~AllGatherGemm() = default;
@@ -102,7 +101,7 @@ void AllGatherGemm::multiply(const Plan& plan, const Tensor& a, const Tensor& b,
                 {"B_TRANSPOSED", config.bTransposed}});
 }
 
-void AllGatherGemm::push(const Plan& plan, const Tensor& a) {
+void AllGatherGemm::push(const Plan& plan, const Tensor& a, int stream) {
   const Slices& slices = plan.slices;
   int64_t rowBytes = k_ * byteSize(dtype_);
   size_t nth = 0;
@@ -116,12 +115,12 @@ void AllGatherGemm::push(const Plan& plan, const Tensor& a) {
       for (int count : slices.copies[nth++]) {
         int64_t first = slice * slices.columns, columns = std::min(count * slices.columns, k_ - first);
         if (rows && columns == k_)
-          team_.copy(team_.peer(there, peerAt(distance)), from, pushStream_);
+          team_.copy(team_.peer(there, peerAt(distance)), from, stream);
         else if (rows)
-          team_.copyColumns(team_.peer(there, peerAt(distance)), from, first, columns, pushStream_);
+          team_.copyColumns(team_.peer(there, peerAt(distance)), from, first, columns, stream);
         slice += count;
         if (rows || slice == slices.count)
-          team_.signalWrite(team_.peer(mine, peerAt(distance)), uint64_t(slice), pushStream_);
+          team_.signalWrite(team_.peer(mine, peerAt(distance)), uint64_t(slice), stream);
       }
     }
 }
@@ -138,10 +137,11 @@ void AllGatherGemm::run(const Tensor& a, const Tensor& b, const Tensor& c, int64
   Plan plan = planned(a, b, c, m);
   if (team_.size() == 1) return multiply(plan, a, b, c, stream);
 
-  team_.waitEvent(team_.recordEvent(stream), pushStream_);
+  int beside = team_.streamBeside(stream);
+  team_.waitEvent(team_.recordEvent(stream), beside);
   multiply(plan, a, b, c, stream);
-  push(plan, a);
-  team_.waitEvent(team_.recordEvent(pushStream_), stream);
+  push(plan, a, beside);
+  team_.waitEvent(team_.recordEvent(beside), stream);
 }
 
 TunedGemm AllGatherGemm::tune(const Tensor& a, const Tensor& b, const Tensor& c, int64_t m, int stream) {

@@ -55,7 +55,6 @@ AllGather::AllGather(Team& team, int64_t maxM, int64_t columns, DType dtype, con
   gathered_ = team.empty({team.size() * shard}, dtype, "all_gather gathered");
   ready_ = team.zeros({team.size()}, DType::Int32, "all_gather ready");
   begun_ = team.zeros({team.size()}, DType::Int32, "all_gather begun");
-  if (team.size() > 1) pushStream_ = team.newStream();
 }
 
 AllGather::~AllGather() = default;
@@ -93,7 +92,8 @@ void AllGather::runCopies(const Tensor& x, const Tensor& out, int64_t m, int str
     return elementsOf(of, of_rank * shard, rowsOfRank(m, ranks, of_rank) * columns_);
   };
   const Tensor& landing = symmetricOut ? out : gathered_;
-  if (ranks > 1) team_.waitEvent(team_.recordEvent(stream), pushStream_);
+  int beside = ranks > 1 ? team_.streamBeside(stream) : stream;
+  if (ranks > 1) team_.waitEvent(team_.recordEvent(stream), beside);
   if (x.size() && piece(out, rank).address != x.address) team_.copy(piece(out, rank), x, stream);
   if (ranks == 1) return;
   std::vector<SignalStep> begin, end;
@@ -106,17 +106,17 @@ void AllGather::runCopies(const Tensor& x, const Tensor& out, int64_t m, int str
     begin.insert(begin.end(), {{begun, 1, Compare::Eq}, {begun, 0}});
     end.insert(end.end(), {{ready, 1, Compare::Eq}, {ready, 0}});
   });
-  team_.signals(begin, pushStream_);
+  team_.signals(begin, beside);
   others([&](int peer) {
-    if (x.size()) team_.copy(team_.peer(piece(landing, rank), peer), x, pushStream_);
-    team_.signalWrite(team_.peer(elementsOf(ready_, rank, 1), peer), 1, pushStream_);
+    if (x.size()) team_.copy(team_.peer(piece(landing, rank), peer), x, beside);
+    team_.signalWrite(team_.peer(elementsOf(ready_, rank, 1), peer), 1, beside);
   });
-  team_.signals(end, pushStream_);
+  team_.signals(end, beside);
   if (!symmetricOut)
     others([&](int peer) {
-      if (piece(out, peer).size()) team_.copy(piece(out, peer), piece(landing, peer), pushStream_);
+      if (piece(out, peer).size()) team_.copy(piece(out, peer), piece(landing, peer), beside);
     });
-  team_.waitEvent(team_.recordEvent(pushStream_), stream);
+  team_.waitEvent(team_.recordEvent(beside), stream);
 }
 
 }  // namespace tandem::ops

@@ -44,7 +44,6 @@ GemmReduceScatter::GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_
   begun_ = team.zeros({team.size()}, DType::Int64, "gemm_rs begun");
   epoch_ = team.localZeros({1}, DType::Int64, "gemm_rs epoch");
   done_ = team.localZeros({1}, DType::Int32, "gemm_rs done");
-  if (peers) pushStream_ = team.newStream();
 }
 
 GemmReduceScatter::~GemmReduceScatter() = default;
@@ -56,7 +55,7 @@ void GemmReduceScatter::close() {
 }
 
 // `tiles` of a shard, `bytes` of each, in the order in which the kernel brings them.
-void GemmReduceScatter::push(int64_t tiles, int64_t turn, uint64_t bytes) {
+void GemmReduceScatter::push(int64_t tiles, int64_t turn, uint64_t bytes, int stream) {
   int peers = team_.size() - 1;
   std::vector<SignalStep> steps;
   for (int64_t first = 0, number = 0; first < tiles; first += turn, ++number)
@@ -66,15 +65,15 @@ void GemmReduceScatter::push(int64_t tiles, int64_t turn, uint64_t bytes) {
       Tensor brought{brought_.address + uint64_t(number * peers + nth) * 8, {1}, DType::Int64};
       steps.push_back({brought, uint64_t(count), Compare::Ge});
       steps.push_back({brought, 0});
-      team_.signals(steps, pushStream_);
+      team_.signals(steps, stream);
       auto part = [&](const Tensor& parts, int64_t shard) {
         return Tensor{parts.address + uint64_t(shard * tiles + first) * bytes, {count * int64_t(bytes)}, DType::Int8};
       };
-      team_.copy(team_.peer(part(parts_, slot), peer), part(outgoing_, nth), pushStream_);
+      team_.copy(team_.peer(part(parts_, slot), peer), part(outgoing_, nth), stream);
       Tensor arrived{arrived_.address + uint64_t(slot) * 8, {1}, DType::Int64};
       steps = {{team_.peer(arrived, peer), uint64_t(number + 1)}};
     }
-  team_.signals(steps, pushStream_);
+  team_.signals(steps, stream);
 }
 
 void GemmReduceScatter::run(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int stream) {
@@ -101,7 +100,8 @@ void GemmReduceScatter::run(const Tensor& a, const Tensor& b, const Tensor& out,
   int64_t stride = !copied && team_.size() > 1
                        ? int64_t(team_.peer(parts_, 1).address - firstParts.address) / byteSize(parts_.dtype)
                        : elements;
-  if (copied) team_.waitEvent(team_.recordEvent(stream), pushStream_);
+  int beside = copied ? team_.streamBeside(stream) : stream;
+  if (copied) team_.waitEvent(team_.recordEvent(stream), beside);
   LaunchConfig launch{.grid = {config.programs, 1, 1},
                       .numWarps = config.numWarps,
                       .stream = stream,
@@ -121,8 +121,8 @@ void GemmReduceScatter::run(const Tensor& a, const Tensor& b, const Tensor& out,
        {"OUT_BLOCKS", outBlocks},
        {"B_TRANSPOSED", config.bTransposed}});
   if (!copied) return;
-  push(tiles, turn, uint64_t(config.blockM) * config.blockN * byteSize(parts_.dtype));
-  team_.waitEvent(team_.recordEvent(pushStream_), stream);
+  push(tiles, turn, uint64_t(config.blockM) * config.blockN * byteSize(parts_.dtype), beside);
+  team_.waitEvent(team_.recordEvent(beside), stream);
 }
 
 TunedGemm GemmReduceScatter::tune(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int stream) {

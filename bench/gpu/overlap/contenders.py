@@ -99,17 +99,7 @@ class Case:
         # Without `return_A` PyTorch would use multicast at few rows, where it believes there is any.
         return_a = m <= 2048
         self._remember("async_tp", lambda: torch.ops.symm_mem.fused_all_gather_matmul(a, [b], 0, r.group, return_A=return_a)[1][0])
-        self._add("copy_engine_alone", lambda: self._pulls(gathered, m // r.size, k))
-
-    def _pulls(self, gathered, rows, k):
-        shard, handle = self._symmetric(rows, k)
-        pairs = [(gathered[p * rows:(p + 1) * rows], handle.get_buffer(p, (rows, k), torch.bfloat16)) for p in self._peers()]
-
-        def call():
-            for own, remote in pairs:
-                own.copy_(remote)
-        self._held = shard.normal_()
-        return Contender(call)
+        self._add("copy_engine_alone", lambda: self._pushes({p: a for p in self._peers()}, m // r.size, k))
 
     def _peers(self):
         return [(self.ranks.rank + step) % self.ranks.size for step in range(1, self.ranks.size)]
@@ -137,17 +127,19 @@ class Case:
         if r.symm is None:
             return
         self._remember("async_tp", lambda: torch.ops.symm_mem.fused_matmul_reduce_scatter(a, b, "sum", 0, r.group))
-        self._add("copy_engine_alone", lambda: self._pushes(partial, rows, n))
+        parts = {p: partial[p * rows:(p + 1) * rows] for p in self._peers()}
+        self._add("copy_engine_alone", lambda: self._pushes(parts, rows, n))
 
-    def _pushes(self, partial, rows, n):
+    def _pushes(self, parts, rows, columns):
+        """What each peer gets of this rank, copied to the peer: quicker than copied from it."""
         r = self.ranks
-        parts, handle = self._symmetric(r.size, rows, n)
-        pairs = [(handle.get_buffer(p, (r.size, rows, n), torch.bfloat16)[r.rank], partial[p * rows:(p + 1) * rows]) for p in self._peers()]
+        landing, handle = self._symmetric(r.size, rows, columns)
+        pairs = [(handle.get_buffer(p, landing.shape, torch.bfloat16)[r.rank], part) for p, part in parts.items()]
 
         def call():
             for remote, own in pairs:
                 remote.copy_(own)
-        self._held = parts
+        self._held = landing
         return Contender(call)
 
     def _gemm_ar(self):

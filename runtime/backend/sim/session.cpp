@@ -140,6 +140,12 @@ StreamId Session::createStream(int rank) {
   return stream;
 }
 
+StreamId Session::streamBeside(int rank, StreamId stream) {
+  auto [found, isNew] = beside_.try_emplace({rank, stream});
+  if (isNew) found->second = createStream(rank);
+  return found->second;
+}
+
 StreamId Session::adoptStream(int rank, uint64_t handle) {
   throw std::runtime_error("a simulated rank has no CUDA streams");
 }

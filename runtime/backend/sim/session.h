@@ -40,6 +40,7 @@ class Session final : public runtime::Session {
   int createTeam(int rank, const std::vector<int>& members) override;
   std::vector<std::string> gather(int rank, int team, const std::string& bytes) override;
   StreamId createStream(int rank) override;
+  StreamId streamBeside(int rank, StreamId stream) override;
   StreamId adoptStream(int rank, uint64_t handle) override;
   bool hasStream(int rank, StreamId stream) const override { return stream < streamCounts_[size_t(rank)]; }
 
@@ -70,6 +71,7 @@ class Session final : public runtime::Session {
   HostBaton baton_;
   std::vector<uint64_t> symmetricAllocations_;  // how many each rank has made
   std::vector<StreamId> streamCounts_;          // by rank
+  std::map<std::pair<int, StreamId>, StreamId> beside_;
   EventId lastEvent_ = 0;
   std::map<std::vector<int>, std::pair<int, std::vector<uint64_t>>>
       teamCalls_;                          // the latest team and each rank's calls, by members

@@ -42,6 +42,7 @@ class Rank {
   std::vector<std::string> gather(int team, const std::string& bytes);
 
   StreamId createStream() { return running().streams.create(); }
+  StreamId streamBeside(StreamId stream) { return running().streams.beside(stream); }
   StreamId adoptStream(uint64_t handle) { return running().streams.adopt(handle); }
   bool hasStream(StreamId stream) const { return open_ && open_->streams.has(stream); }
   void launch(StreamId stream, const KernelLaunch& launch);

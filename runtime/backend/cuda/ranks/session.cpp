@@ -69,6 +69,7 @@ class GpuSession final : public runtime::Session {
   }
 
   StreamId createStream(int rank) override { return at(rank).createStream(); }
+  StreamId streamBeside(int rank, StreamId stream) override { return at(rank).streamBeside(stream); }
   StreamId adoptStream(int rank, uint64_t handle) override { return at(rank).adoptStream(handle); }
   bool hasStream(int rank, StreamId stream) const override { return at(rank).hasStream(stream); }
 

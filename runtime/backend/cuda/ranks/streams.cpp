@@ -6,6 +6,7 @@
 namespace tandem::runtime::cuda {
 namespace {
 
+// Of the highest priority, so it shares no queue with a stream that a kernel holds.
 Stream createAside(int device) {
   constexpr unsigned nonBlocking = 1;
   OnDevice scope(device);
@@ -35,6 +36,13 @@ Streams::~Streams() {
 StreamId Streams::create() {
   list_.push_back({createStream(device_), true});
   return StreamId(list_.size() - 1);
+}
+
+StreamId Streams::beside(StreamId id) {
+  at(id);
+  auto [found, isNew] = beside_.try_emplace(id, StreamId(list_.size()));
+  if (isNew) list_.push_back({createAside(device_), true});
+  return found->second;
 }
 
 StreamId Streams::adopt(uint64_t handle) {

@@ -16,11 +16,12 @@ class Streams {
   Streams& operator=(const Streams&) = delete;
 
   StreamId create();
+  StreamId beside(StreamId id);  // the same each time
   StreamId adopt(uint64_t handle);  // the same handle is the same number
   bool has(StreamId id) const { return id < list_.size(); }
   size_t count() const { return list_.size(); }
   Stream at(StreamId id) const;
-  // For what must get through while the others are held: of the highest priority, so it shares no queue with them.
+  // For what must get through while the others are held.
   Stream aside() const { return aside_; }
   bool capturing(StreamId id) const;
   bool idle(StreamId id) const;  // throws on a stream that is being captured
@@ -33,6 +34,7 @@ class Streams {
   int device_;
   Stream aside_ = nullptr;
   std::vector<Entry> list_;
+  std::map<StreamId, StreamId> beside_;
 };
 
 // Every recorded number stays valid. One whose event has passed is remembered as passed, and its event used again.

@@ -352,6 +352,21 @@ TEST_F(SessionTest, AnInterruptEndsAll) {
   EXPECT_EQ(errors, std::vector<std::string>(2, "interrupted"));
 }
 
+TEST_F(SessionTest, AStreamBesideAnotherIsTheSameEachTimeAndGoesOnWhileItWaits) {
+  EXPECT_EQ(run(threads(2),
+                [](Session& s, int rank) {
+                  StreamId other = s.createStream(rank), beside = s.streamBeside(rank, other);
+                  EXPECT_EQ(s.streamBeside(rank, other), beside);
+                  EXPECT_NE(s.streamBeside(rank, 0), beside);
+                  EXPECT_THROW(s.streamBeside(rank, 77), std::invalid_argument);
+                  uint64_t word = s.allocate(rank, 64, false, true, "w", kPlace);
+                  signalWait(s, rank, other, word, 1, Compare::Eq, 1, 8);
+                  signalWrite(s, rank, beside, word, 1, 1, 8, SignalKind::Set);
+                  s.synchronize(rank);
+                }),
+            none(2));
+}
+
 TEST_F(SessionTest, EventsStayValidAndWorkInACapture) {
   Stream own = nullptr;  // outlives the session that adopts it
   EXPECT_EQ(run(threads(1),

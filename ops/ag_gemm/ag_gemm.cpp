@@ -1,6 +1,6 @@
-// Host side of AllGather + GEMM: the shards travel by copy engines on a stream of their own while one kernel multiplies.
+// Host side of AllGather + GEMM: the shards travel by copy engines on the stream beside the caller's while one kernel multiplies.
 //
-// The push stream waits for the main stream, then pushes the slices of each band, each copy followed by peer.ready[me, band] = how many
+// That stream waits for the caller's, then pushes the slices of each band, each copy followed by peer.ready[me, band] = how many
 // there are now; where a band has no rows all are there. The kernel's last program waits until all of the call has
 // arrived, puts `ready` back to 0 and meets its like on the other ranks, so nothing is pushed into what is still read, and no
 // signal is set that has yet to be put back. What changes from call to call, the number by which they meet, lives on the

@@ -110,7 +110,7 @@ def offsets_beyond_32_bits(o, stride):
     i = tl.arange(0, 4).to(tl.int64)
     far = (i + 2**33) * stride
     tl.store(o + i, far)
-    tl.store(o + 4 + i, tl.program_id(0).to(tl.int64) * 2**34 + i)
+    tl.store(o + 4 + i, tl.program_id(0).to(tl.int64) * 2**34 + i, mask=tl.program_id(0) == 1)
 
 
 for t in ["int8", "int16", "int32", "int64"]:

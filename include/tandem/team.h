@@ -56,8 +56,8 @@ class TANDEM_API Team {
               const std::map<std::string, Constant>& constants = {});
 
   int newStream();
-  // For copies and signals that go on while a kernel on `stream` waits for them: the same stream each time. On GPUs it shares no queue
-  // with others, however many streams there are.
+  // For copies and signals that go on while a kernel on `stream` waits for them: the same stream each time. On GPUs its priority is
+  // higher, so that it shares no queue with `stream`, however many streams there are.
   int streamBeside(int stream);
   void copy(const Tensor& dest, const Tensor& source, int stream = 0);  // copy engine; equal sizes
   // Columns `first` to `first + count` of the matrix `source` to the same columns of the equally large matrix `dest`.

@@ -141,9 +141,8 @@ StreamId Session::createStream(int rank) {
 }
 
 StreamId Session::streamBeside(int rank, StreamId stream) {
-  auto [found, isNew] = beside_.try_emplace({rank, stream});
-  if (isNew) found->second = createStream(rank);
-  return found->second;
+  if (auto found = beside_.find({rank, stream}); found != beside_.end()) return found->second;
+  return beside_[{rank, stream}] = createStream(rank);
 }
 
 StreamId Session::adoptStream(int rank, uint64_t handle) {

@@ -6,16 +6,17 @@
 namespace tandem::runtime::cuda {
 namespace {
 
-// Of the highest priority, so it shares no queue with a stream that a kernel holds.
-Stream createAside(int device) {
+// Streams of one priority may share a queue, where one that is held holds the others.
+Stream createAbove(int device, int belowGreatest) {
   constexpr unsigned nonBlocking = 1;
   OnDevice scope(device);
   int least = 0, greatest = 0;
   Stream stream = nullptr;
-  std::string doing = "the stream beside those of a rank";
+  std::string doing = "a stream beside those of a rank";
   check(needed(driver().ctxGetStreamPriorityRange, "cuCtxGetStreamPriorityRange")(&least, &greatest),
         "cuCtxGetStreamPriorityRange", doing);
-  check(needed(driver().streamCreateWithPriority, "cuStreamCreateWithPriority")(&stream, nonBlocking, greatest),
+  int priority = std::min(greatest + belowGreatest, least);
+  check(needed(driver().streamCreateWithPriority, "cuStreamCreateWithPriority")(&stream, nonBlocking, priority),
         "cuStreamCreateWithPriority", doing);
   return stream;
 }
@@ -24,7 +25,7 @@ constexpr size_t kSpareEvents = 64;  // there before a capture begins
 
 }  // namespace
 
-Streams::Streams(int device) : device_(device), aside_(createAside(device)) { create(); }
+Streams::Streams(int device) : device_(device), aside_(createAbove(device, 0)) { create(); }
 
 Streams::~Streams() {
   OnDevice scope(device_);
@@ -39,10 +40,10 @@ StreamId Streams::create() {
 }
 
 StreamId Streams::beside(StreamId id) {
-  at(id);
-  auto [found, isNew] = beside_.try_emplace(id, StreamId(list_.size()));
-  if (isNew) list_.push_back({createAside(device_), true});
-  return found->second;
+  at(id);  // throws where there is none
+  if (auto found = beside_.find(id); found != beside_.end()) return found->second;
+  list_.push_back({createAbove(device_, 1), true});
+  return beside_[id] = StreamId(list_.size() - 1);
 }
 
 StreamId Streams::adopt(uint64_t handle) {

@@ -21,7 +21,7 @@ class Streams {
   bool has(StreamId id) const { return id < list_.size(); }
   size_t count() const { return list_.size(); }
   Stream at(StreamId id) const;
-  // For what must get through while the others are held.
+  // For what must get through while all others are held.
   Stream aside() const { return aside_; }
   bool capturing(StreamId id) const;
   bool idle(StreamId id) const;  // throws on a stream that is being captured

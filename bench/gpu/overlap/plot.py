@@ -25,6 +25,7 @@ def bars(rows, axes):
     axes.axhline(1, color="black", linewidth=0.8)
     axes.set_xticks(range(len(rows)), [size_of(row) for row in rows], rotation=30, ha="right", fontsize=8)
     axes.set_ylabel("bound / time")
+    axes.set_ylim(0, 1.2)
 
 
 def curves(rows, axes, times):
@@ -43,7 +44,7 @@ def picture(op, rows, folder, ranks):
         figure, axes = plt.subplots(figsize=(9, 4))
         bars(rows, axes)
         axes.set_title(f"{TITLES[op]}, bf16, {ranks} GPUs")
-        axes.legend(fontsize=8)
+        axes.legend(fontsize=8, loc="upper left", ncols=3)
     else:
         groups = {(row.get("n"), row.get("k")): None for row in rows}
         kinds = [(key, times) for key in groups for times in ("us", "graph_us") if any(times in row for row in rows)]

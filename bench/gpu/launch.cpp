@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <dlfcn.h>
+#include <stdexcept>
 #include <vector>
 
 namespace {
@@ -27,7 +28,8 @@ class Bare {
   }
   void operator()(uint64_t stream, uint64_t x, uint64_t y, uint64_t out, int n) const {
     void* params[] = {&x, &y, &out, &n};
-    launch_(function_, 1, 1, 1, 128, 1, 1, 0, reinterpret_cast<void*>(stream), params, nullptr);
+    if (launch_(function_, 1, 1, 1, 128, 1, 1, 0, reinterpret_cast<void*>(stream), params, nullptr))
+      throw std::runtime_error("the driver does not launch the empty kernel");
   }
 
  private:

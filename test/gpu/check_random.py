@@ -29,25 +29,20 @@ def dropped(words):
 
 
 @triton.jit
-def dropout(x_ptr, out_ptr, n, p, seed, BLOCK: tl.constexpr):
-    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    mask = offsets < n
-    keep = tl.rand(seed, offsets) > p
-    tl.store(out_ptr + offsets, tl.where(keep, tl.load(x_ptr + offsets, mask=mask) / (1 - p), 0.0), mask=mask)
-
-
-@triton.jit
-def fused_dropout(x_ptr, out_ptr, n, p, seed, BLOCK: tl.constexpr):
-    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    mask = offsets < n
-    a, b, c, d = tl.rand4x(seed, tl.program_id(0) * (BLOCK // 4) + tl.arange(0, BLOCK // 4))
-    keep = tl.interleave(tl.interleave(a, c), tl.interleave(b, d)) > p
-    tl.store(out_ptr + offsets, tl.where(keep, tl.load(x_ptr + offsets, mask=mask) / (1 - p), 0.0), mask=mask)
+def dropout(x_ptr, out_ptr, n, p, seed, BLOCK: tl.constexpr, WORDS: tl.constexpr):
+    first = tl.program_id(0) * BLOCK
+    i = first + tl.arange(0, BLOCK)
+    if WORDS == 1:
+        uniform = tl.rand(seed, i)
+    else:
+        a, b, c, d = tl.rand4x(seed, first // 4 + tl.arange(0, BLOCK // 4))
+        uniform = tl.interleave(tl.interleave(a, c), tl.interleave(b, d))
+    tl.store(out_ptr + i, tl.where(uniform > p, tl.load(x_ptr + i, mask=i < n) / (1 - p), 0.0), mask=i < n)
 
 
 one_of_four = dropped(lambda n, seed: philox(np.arange(n), seed)[0])
 all_four = dropped(lambda n, seed: np.stack(philox(np.arange(-(-n // 4)), seed), -1).reshape(-1)[:n])
-for kernel, reference in ((dropout, one_of_four), (fused_dropout, all_four)):
+for words, reference in ((1, one_of_four), (4, all_four)):
     for at, (n, block, seed) in enumerate([(4096, 1024, 12), (1001, 512, 2**40 + 3), (333, 128, 0), (70000, 2048, 2**31)]):
         make = lambda rng, n=n, seed=seed: [normal(rng, n), poisoned(n), n, 0.3, seed]
-        check(kernel, make, reference, f"{n}", (-(-n // block),), 1e-6, 1e-6, BLOCK=block, num_warps=(1, 2, 4, 8)[at])
+        check(dropout, make, reference, f"{words}.{n}", (-(-n // block),), 1e-6, 1e-6, BLOCK=block, WORDS=words, num_warps=(1, 2, 4, 8)[at])

@@ -71,7 +71,7 @@ class Session final : public runtime::Session {
   HostBaton baton_;
   std::vector<uint64_t> symmetricAllocations_;  // how many each rank has made
   std::vector<StreamId> streamCounts_;          // by rank
-  std::map<std::pair<int, StreamId>, StreamId> beside_;
+  std::map<std::pair<int, StreamId>, StreamId> beside_;  // by rank and stream
   EventId lastEvent_ = 0;
   std::map<std::vector<int>, std::pair<int, std::vector<uint64_t>>>
       teamCalls_;                          // the latest team and each rank's calls, by members

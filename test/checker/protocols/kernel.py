@@ -13,7 +13,8 @@ from tandem.simt import __syncthreads, ld, st, tid
 BLOCK, FIELDS = 4, 8
 STORE, LOAD, NOTIFY, WAIT, SIGNAL, SIGNAL_WAIT = (tl.constexpr(int(k)) for k in list(Kind)[:6])
 PUT, PUT_NBI, PUT_SIGNAL, FENCE, QUIET, SET = (tl.constexpr(int(k)) for k in list(Kind)[6:12])
-SET_THREAD, POLL, POLL_THREAD, TICKET, LOCK, BARRIER, FENCE_PEER, QUIET_PEER = (tl.constexpr(int(k)) for k in list(Kind)[12:])
+SET_THREAD, POLL, POLL_THREAD, TICKET, LOCK, BARRIER = (tl.constexpr(int(k)) for k in list(Kind)[12:18])
+FENCE_PEER, QUIET_PEER = (tl.constexpr(int(k)) for k in list(Kind)[18:20])
 SCOPES = tl.constexpr(("sys", "gpu"))
 COMM = tl.constexpr(("intra_node", "gpu"))
 ACQUIRES = tl.constexpr(("relaxed", "acquire"))
@@ -136,6 +137,17 @@ def rows(thread):
     return [(o.kind, variant_of(o), o.peer, o.index, o.value, o.source, o.signal, 0) for o in thread]
 
 
+def kernels_of(thread):
+    """A program's operations by kernel."""
+    kernels = [[]]
+    for o in thread:
+        if o.kind == Kind.NEXT_KERNEL:
+            kernels.append([])
+        else:
+            kernels[-1].append(o)
+    return kernels
+
+
 def main_of(program):
     """`main(team)` of the program."""
     operations = [o for rank in program.threads for thread in rank for o in thread]
@@ -143,12 +155,13 @@ def main_of(program):
     flags = 1 + max((max(o.index, o.signal) for o in operations), default=0)
 
     def main(team):
-        threads = program.threads[team.rank]
-        first = np.cumsum([0, *map(len, threads)], dtype=np.int32)
-        table = np.array([row for thread in threads for row in rows(thread)] or [(0,) * FIELDS], np.int32)
         x, word = team.zeros(blocks * BLOCK, "int32", name="x"), team.zeros(blocks, "int32", name="word")
         flag = team.zeros(flags, "int64", name="flag")
-        protocol[(len(threads),)](table, first, x, word, flag, np.zeros(len(threads) * BLOCK, np.int32), BLOCK, FIELDS)
+        for threads in zip(*map(kernels_of, program.threads[team.rank]), strict=True):
+            first = np.cumsum([0, *map(len, threads)], dtype=np.int32)
+            table = np.array([row for thread in threads for row in rows(thread)] or [(0,) * FIELDS], np.int32)
+            y = np.zeros(len(threads) * BLOCK, np.int32)
+            protocol[(len(threads),)](table, first, x, word, flag, y, BLOCK, FIELDS, stream=team.stream)
         team.synchronize()
 
     return main

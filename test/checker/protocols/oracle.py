@@ -43,6 +43,7 @@ class Thread:
     owed: bool = False  # a non-blocking put that nothing has followed
     fences: tuple = ()  # (peer, how many)
     signals: tuple = () # of puts, on their way: (operation's index, known, views and fences to its peer at the call)
+    late: tuple = ()    # of `signals`: those of programs that have ended
     waited: tuple = ()  # (place, number) of what its waits have read
 
 
@@ -214,6 +215,10 @@ class Oracle:
             o = self._next(k, t)
             if o is None or o.kind == Kind.BARRIER:
                 continue
+            if o.kind == Kind.NEXT_KERNEL:
+                if k in self.leaders:
+                    yield from self._end_kernel(rank, threads, updates)
+                continue
             if o.kind in (Kind.QUIET, Kind.QUIET_PEER):
                 peers = self.everyone if o.kind == Kind.QUIET else (o.peer,)
                 if all(self.threads[k][1][at].peer not in peers for at, *_ in t.signals):
@@ -251,13 +256,30 @@ class Oracle:
             changed[k] = dataclasses.replace(self._fence(t, self.everyone), at=t.at + 1)
         yield (tuple(changed), updates), True, None
 
+    def _end_kernel(self, rank, threads, updates):
+        """All that its programs have done, but for their puts, comes before what the next kernel's do."""
+        group = [k for k, (r, _) in enumerate(self.threads) if r == rank]
+        if any((o := self._next(k, threads[k])) is None or o.kind != Kind.NEXT_KERNEL for k in group):
+            return
+        if any(threads[k].owed for k in group):
+            raise Wrong("unfinished")
+        known, views, changed = 0, (), list(threads)
+        for k in group:
+            known |= threads[k].known
+            views = joined(views, threads[k].views)
+        for k in group:
+            t = threads[k]
+            changed[k] = Thread(at=t.at + 1, known=known, views=views, late=t.late + t.signals, waited=t.waited)
+        yield (tuple(changed), updates), True, None
+
     def _deliveries(self, k, rank, t, threads, updates):
-        for at, known, views, fences in t.signals:
+        for signal in t.signals + t.late:
+            at, known, views, fences = signal
             o = self.threads[k][1][at]
-            if self._is_held(k, t, o.peer, fences):
+            if signal in t.signals and self._is_held(k, t, o.peer, fences):
                 continue
-            rest = tuple(s for s in t.signals if s[0] != at)
-            changed = self._with(threads, updates, k, dataclasses.replace(t, signals=rest))[0]
+            signals, late = (tuple(s for s in of if s is not signal) for of in (t.signals, t.late))
+            changed = self._with(threads, updates, k, dataclasses.replace(t, signals=signals, late=late))[0]
             place = ("flag", o.peer, o.signal)
             yield (changed, self._updated(updates, place, o.value, o.adds, self._bit(k, at, 3), Release(rank, SYS, known), known, views)), True, None
 

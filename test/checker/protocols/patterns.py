@@ -18,6 +18,12 @@ class Writer:
                 fields[name] += self.base
         self.threads[rank][program].append(Operation(kind, role, **fields))
 
+    def next_kernel(self, rank, size, round_):
+        """Behind a round that is not the last, where the rounds are kernels of their own."""
+        for program in range(len(self.threads[rank])):
+            if size.apart and round_ < size.rounds:
+                self.add(rank, program, Kind.NEXT_KERNEL, "kernel")
+
     def program(self, name):
         return Program(name, tuple(tuple(tuple(t) for t in rank) for rank in self.threads))
 
@@ -25,6 +31,7 @@ class Writer:
 class Size:
     def __init__(self, ranks, programs, rounds, rng):
         self.ranks, self.programs, self.rounds, self.rng = ranks, programs, rounds, rng
+        self.apart = rng.random() < 0.3  # each round is a kernel of its own
 
 
 def ring(size, base):
@@ -44,6 +51,7 @@ def ring(size, base):
             w.add(r, 0, Kind.WAIT, "receive", index=full + slot, value=turn)
             w.add(r, 0, Kind.LOAD, "read", peer=r, index=slot)
             w.add(r, 0, Kind.NOTIFY, "free", peer=left, index=free + slot, value=1 if adds else turn, adds=adds)
+            w.next_kernel(r, size, i + 1)
         for slot in range(min(slots, size.rounds)):  # the last credits are taken, too
             w.add(r, 0, Kind.WAIT, "drain", index=free + slot, value=(size.rounds - slot + slots - 1) // slots)
     return w.program(f"ring of {slots} slots")
@@ -63,6 +71,7 @@ def epochs(size, base):
                 w.add(r, 0, Kind.WAIT, "receive", index=p, value=e)
             for p in peers:
                 w.add(r, 0, Kind.LOAD, "read", peer=r, index=half + p)
+            w.next_kernel(r, size, e)
     return w.program("epochs")
 
 
@@ -82,6 +91,8 @@ def arrivals(size, base):
         if i + 1 < size.rounds:
             for r, p in everyone:
                 w.add(0, 0, Kind.NOTIFY, "release", peer=r, index=1 + p, value=i + 1)
+        for r in range(size.ranks):
+            w.next_kernel(r, size, i + 1)
     return w.program("arrivals")
 
 
@@ -105,6 +116,7 @@ def tree(size, base):
             for c in children:
                 w.add(r, 0, Kind.STORE, "down", peer=c, index=0, value=i)
                 w.add(r, 0, Kind.NOTIFY, "tell down", peer=c, index=down, value=i)
+            w.next_kernel(r, size, i)
     return w.program("tree")
 
 
@@ -118,6 +130,7 @@ def words(size, base):
                 w.add(r, 0, Kind.SET_THREAD if by_thread else Kind.SET, "send", peer=p, index=r, value=e, order=RELAXED)
             for p in range(size.ranks):
                 w.add(r, 0, Kind.POLL_THREAD if by_thread else Kind.POLL, "receive", peer=r, index=p, value=e, order=RELAXED)
+            w.next_kernel(r, size, e)
     return w.program("words")
 
 
@@ -137,6 +150,7 @@ def flags_in_words(size, base):
             if size.ranks > 1:
                 w.add(r, 0, poll, "see peer", peer=left, index=0, value=i)
                 w.add(r, 0, Kind.LOAD, "read peer", peer=left, index=i)
+            w.next_kernel(r, size, i)
     return w.program("flags in words")
 
 
@@ -159,11 +173,13 @@ def locks(size, base):
     scope = SYS if size.ranks > 1 else GPU
     for r in range(size.ranks):
         for p in range(size.programs):
-            for _ in range(size.rounds):
+            for i in range(size.rounds):
                 w.add(r, p, Kind.LOCK, "take", peer=0, index=0, scope=scope)
                 w.add(r, p, Kind.LOAD, "read", peer=0, index=0)
                 w.add(r, p, Kind.STORE, "change", peer=0, index=0, value=r * size.programs + p)
                 w.add(r, p, Kind.SET, "give back", peer=0, index=0, value=0, scope=scope)
+                if size.apart and i + 1 < size.rounds:
+                    w.add(r, p, Kind.NEXT_KERNEL, "kernel")
     return w.program("locks")
 
 
@@ -192,7 +208,8 @@ def puts(size, base):
             for k in range(n):
                 w.add(r, 0, Kind.LOAD, "read", peer=r, index=2 * ((i - 1) * n + k) + 1)
             if way == "put_signal":
-                w.add(r, 0, Kind.FENCE, "order")  # the signals of a round come before those of the next
+                w.add(r, 0, Kind.QUIET if size.apart else Kind.FENCE, "order")  # a round's signals come before those of the next
+            w.next_kernel(r, size, i)
         w.add(r, 0, Kind.QUIET, "end")
     return w.program(f"puts told by {way}")
 
@@ -211,6 +228,7 @@ def reused_source(size, base):
             w.add(r, 0, Kind.LOAD, "read", peer=r, index=1)
             w.add(r, 0, Kind.NOTIFY, "free", peer=left, index=1, value=i)
             w.add(r, 0, Kind.QUIET, "complete")
+            w.next_kernel(r, size, i)
         w.add(r, 0, Kind.WAIT, "drain", index=1, value=size.rounds)
     return w.program("reused source")
 
@@ -225,6 +243,7 @@ def barriers(size, base):
             w.add(r, 0, Kind.BARRIER, "sent")
             w.add(r, 0, Kind.LOAD, "read", peer=r, index=0)
             w.add(r, 0, Kind.BARRIER, "read by all")
+            w.next_kernel(r, size, i)
     return w.program("barriers")
 
 
@@ -241,6 +260,7 @@ def dissemination(size, base):
                 w.add(r, 0, Kind.WAIT, "hear", index=k, value=i)
             for p in range(size.ranks):
                 w.add(r, 0, Kind.LOAD, "read", peer=r, index=(i % 2) * size.ranks + p)
+            w.next_kernel(r, size, i)
     return w.program("dissemination")
 
 
@@ -276,6 +296,7 @@ def scatter(size, base):
             for p in peers:
                 w.add(r, 0, Kind.SIGNAL_WAIT, "receive", index=p, value=i + 1)
                 w.add(r, 0, Kind.LOAD, "read", peer=r, index=slot + p)
+            w.next_kernel(r, size, i + 1)
         w.add(r, 0, Kind.QUIET, "end")
     return w.program(f"scatter with {way.name.lower()}")
 
@@ -306,7 +327,11 @@ def after(first, second):
     ranks = max(first.ranks, second.ranks)
 
     def operations(program, r, p):
-        return program.threads[r][p] if r < program.ranks and p < len(program.threads[r]) else ()
+        if r >= program.ranks:
+            return ()
+        if p < len(program.threads[r]):
+            return program.threads[r][p]
+        return tuple(o for o in program.threads[r][0] if o.kind == Kind.NEXT_KERNEL)
 
     counts = [max(len(x.threads[r]) if r < x.ranks else 0 for x in (first, second)) for r in range(ranks)]
     threads = tuple(tuple(operations(first, r, p) + operations(second, r, p) for p in range(counts[r])) for r in range(ranks))

@@ -27,6 +27,7 @@ class Kind(enum.IntEnum):
     BARRIER = 17      # barrier_all, by program 0 of each rank
     FENCE_PEER = 18   # fence_pe
     QUIET_PEER = 19   # quiet_pe
+    NEXT_KERNEL = 20  # the rest is another kernel, on the same stream: all programs of a rank have as many of these
 
 
 SYS, GPU = 0, 1

@@ -27,6 +27,10 @@ def _fewer(o):
     return (dataclasses.replace(o, value=o.value - 1),) if o.kind in WAITS and o.value > 1 else None
 
 
+def _half(o):
+    return (dataclasses.replace(o, value=o.value // 2),) if o.kind in WAITS and o.value > 2 else None
+
+
 def _more(o):
     return (dataclasses.replace(o, value=o.value + 1),) if o.kind in WAITS else None
 
@@ -61,7 +65,7 @@ def _not_blocking(o):
     return (dataclasses.replace(o, kind=Kind.PUT_NBI),) if o.kind == Kind.PUT else None
 
 
-CHANGES = {"removed": _removed, "relaxed": _relaxed, "narrowed": _narrow, "one fewer": _fewer, "one more": _more, "made a fence": _quiet_becomes_fence, "of another peer": _other_peer, "unordered": _unordered, "set, not added": _sets,
+CHANGES = {"removed": _removed, "relaxed": _relaxed, "narrowed": _narrow, "one fewer": _fewer, "half": _half, "one more": _more, "made a fence": _quiet_becomes_fence, "of another peer": _other_peer, "unordered": _unordered, "set, not added": _sets,
            "put apart": _put_apart, "not blocking": _not_blocking}
 EARLIER = "earlier"  # the operation changes places with the one before it
 

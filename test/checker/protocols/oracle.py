@@ -281,7 +281,7 @@ class Oracle:
             signals, late = (tuple(s for s in of if s is not signal) for of in (t.signals, t.late))
             changed = self._with(threads, updates, k, dataclasses.replace(t, signals=signals, late=late))[0]
             place = ("flag", o.peer, o.signal)
-            yield (changed, self._updated(updates, place, o.value, o.adds, self._bit(k, at, 3), Release(rank, SYS, known), known, views)), True, None
+            yield (changed, self._updated(updates, place, o.value, o.adds, self._bit(k, at, 3), Release(rank, SYS, known | self._bit(k, at, 3)), known, views)), True, None
 
     def _is_held(self, k, t, peer, fences):
         """Whether a fence holds a signal to `peer`, with so many before it, back behind one that is on its way there."""
@@ -346,6 +346,8 @@ class Oracle:
         releases = o.kind == Kind.NOTIFY or (o.kind not in (Kind.SIGNAL, Kind.LOCK) and o.order == ORDERED)
         if releases:
             carried |= t.known
+        if carried:  # by its own order or that of a fence: who acquires it comes after the update itself
+            carried |= bit
         release = Release(rank, o.scope if o.kind != Kind.SIGNAL else SYS, carried)
         is_rmw = adds or reads or o.kind == Kind.SET  # an exchange continues the chain, too
         after = dataclasses.replace(t, at=at, known=t.known | bit, views=joined(t.views, ((place, len(history)),)))

@@ -321,7 +321,73 @@ def messages(size, base):
     return w.program("messages")
 
 
-PATTERNS = (ring, epochs, arrivals, tree, words, flags_in_words, tickets, locks, puts, reused_source, barriers, dissemination, queue, scatter, messages)
+def central_barrier(size, base):
+    """Who comes last to a counter tells all the others by a word; blocks of two rounds lie apart."""
+    w = Writer(size.ranks, size.programs, base)
+    everyone = [(r, p) for r in range(size.ranks) for p in range(size.programs)]
+    scope = SYS if size.ranks > 1 else GPU
+    poll = size.rng.choice([Kind.POLL, Kind.POLL_THREAD])
+    for me, (r, p) in enumerate(everyone):
+        neighbour = (me + 1) % len(everyone)
+        for i in range(1, size.rounds + 1):
+            half = i % 2 * len(everyone)
+            w.add(r, p, Kind.STORE, "part", peer=r, index=half + me, value=i)
+            w.add(r, p, Kind.TICKET, "arrive", peer=0, index=0, value=i * len(everyone) - 1, source=1, scope=scope)
+            w.add(r, p, Kind.SET, "let go", peer=0, index=1, value=i, scope=scope)
+            w.add(r, p, poll, "go", peer=0, index=1, value=i, scope=scope)
+            w.add(r, p, Kind.LOAD, "read", peer=everyone[neighbour][0], index=half + neighbour)
+            if size.apart and i < size.rounds:
+                w.add(r, p, Kind.NEXT_KERNEL, "kernel")
+    return w.program("central barrier")
+
+
+def fifo(size, base):
+    """Program p of each rank sends through a queue of two slots to program p of the next rank: head and tail are words."""
+    w = Writer(size.ranks, size.programs, base)
+    put, poll = size.rng.choice([(Kind.SET, Kind.POLL), (Kind.SET_THREAD, Kind.POLL_THREAD)])
+    for r in range(size.ranks):
+        right, left = (r + 1) % size.ranks, (r - 1) % size.ranks
+        for p in range(size.programs):
+            head, tail, slots = 2 * p, 2 * p + 1, 2 * size.programs + 2 * p
+            for i in range(size.rounds):
+                if i >= 2:
+                    w.add(r, p, poll, "room", peer=r, index=tail, value=i - 1)
+                w.add(r, p, Kind.STORE, "send", peer=right, index=slots + i % 2, value=i)
+                w.add(r, p, put, "sent", peer=right, index=head, value=i + 1)
+                w.add(r, p, poll, "receive", peer=r, index=head, value=i + 1)
+                w.add(r, p, Kind.LOAD, "read", peer=r, index=slots + i % 2)
+                w.add(r, p, put, "taken", peer=left, index=tail, value=i + 1)
+                if size.apart and i + 1 < size.rounds:
+                    w.add(r, p, Kind.NEXT_KERNEL, "kernel")
+    return w.program("queues of two slots")
+
+
+def two_shots(size, base):
+    """An AllReduce: every rank sends each other its part, sums its own, and sends the sum to all."""
+    w = Writer(size.ranks, size.programs, base)
+    for r in range(size.ranks):
+        peers = [(r + k) % size.ranks for k in range(1, size.ranks)]
+        for p in range(size.programs):
+            signals, blocks = 2 * p * size.ranks, 2 * p * size.ranks
+            for i in range(1, size.rounds + 1):
+                half = i % 2 * 2 * size.programs * size.ranks
+                for q in peers:
+                    w.add(r, p, Kind.STORE, "part", peer=q, index=half + blocks + r, value=i)
+                    w.add(r, p, Kind.NOTIFY, "part sent", peer=q, index=signals + r, value=i)
+                for q in peers:
+                    w.add(r, p, Kind.WAIT, "part come", index=signals + q, value=i)
+                    w.add(r, p, Kind.LOAD, "add", peer=r, index=half + blocks + q)
+                for q in peers:
+                    w.add(r, p, Kind.STORE, "sum", peer=q, index=half + blocks + size.ranks + r, value=i)
+                    w.add(r, p, Kind.NOTIFY, "sum sent", peer=q, index=signals + size.ranks + r, value=i)
+                for q in peers:
+                    w.add(r, p, Kind.WAIT, "sum come", index=signals + size.ranks + q, value=i)
+                    w.add(r, p, Kind.LOAD, "take", peer=r, index=half + blocks + size.ranks + q)
+    return w.program("two shots")
+
+
+PATTERNS = (ring, epochs, arrivals, tree, words, flags_in_words, tickets, locks, puts, reused_source, barriers, dissemination, queue, scatter, messages, central_barrier,
+            fifo, two_shots)
 
 
 def after(first, second):

@@ -83,8 +83,8 @@ enum class Op : uint8_t {
   Fence,        // ->
   Quiet,        // peer opt ->
   Barrier,      // team ->                          #0 syncOnly #1 Group
-  Broadcastmem,  // team, dest, source, bytes, root ->  #0 Group
-  Fcollect,     // team, dest, source, bytes ->     #0 Group
+  Broadcastmem,  // team, dest, source, bytes, root ->  #0 Group #1 is a barrier, too #2 all have the type `elem`
+  Fcollect,     // team, dest, source, bytes ->     #0 Group #1, #2 as above
   // --- simt ---
   Tid,          // () -> r (Lanes)  #0 axis
   Ntid,         // () -> r  #0 axis

@@ -165,7 +165,7 @@ std::string subText(const Instruction& i) {
 }
 
 std::string typeText(const RegisterType& t) {
-  std::string elem = kElemNames[size_t(t.elem)];
+  std::string elem = elemName(t.elem);
   if (t.vectorLength > 1) elem = "vector<" + std::to_string(t.vectorLength) + "x" + elem + ">";
   std::string shape;
   for (int64_t d : t.shape) shape += std::to_string(d) + "x";
@@ -187,7 +187,7 @@ std::string lineOf(const Program& p, const Instruction& i) {
   std::string text;
   for (Register r : p.results(i)) text += (text.empty() ? "" : ", ") + registerText(r) + ":" + typeText(p.registers[r]);
   if (!text.empty()) text += " = ";
-  text += nameIn(kOpNames, size_t(i.op)) + subText(i) + " " + kElemNames[size_t(i.elem)];
+  text += nameIn(kOpNames, size_t(i.op)) + subText(i) + " " + elemName(i.elem);
   for (uint32_t raw : p.operands(i)) text += " " + registerText(raw);
   for (int64_t v : p.immediates(i)) text += " #" + std::to_string(v);
   if (i.location < p.locations.size() && p.locations[i.location].range.line)
@@ -197,11 +197,13 @@ std::string lineOf(const Program& p, const Instruction& i) {
 
 }  // namespace
 
+const char* elemName(Elem e) { return kElemNames[size_t(e)]; }
+
 std::string print(const Program& p) {
   std::string out = "program " + p.name + (p.perThread ? " per_thread" : "") + "\n";
   for (const Argument& a : p.arguments)
     out += "  argument " + registerText(a.reg) + " " + a.name + ": " +
-           (a.isPointer ? "*" + std::string(kElemNames[size_t(a.pointee)]) : kElemNames[size_t(a.elem)]) + "\n";
+           (a.isPointer ? "*" + std::string(elemName(a.pointee)) : elemName(a.elem)) + "\n";
   for (size_t k = 0; k < p.regions.size(); ++k) {
     out += "  region " + std::to_string(k) + " [" + std::to_string(p.regions[k].begin) + ".." +
            std::to_string(p.regions[k].end) + ") (";

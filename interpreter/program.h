@@ -113,5 +113,6 @@ using ProgramPtr = std::shared_ptr<const Program>;
 
 // One instruction a line with registers, types and source lines; for `tandemc --emit=sim` and tests.
 std::string print(const Program& program);
+const char* elemName(Elem e);  // as in that text: "i32", "bf16"
 
 }  // namespace tandem::interpreter

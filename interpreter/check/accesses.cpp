@@ -106,8 +106,8 @@ bool Checker::extendsPending(const MemoryAccess& a) {
 View Checker::viewOf(const MemoryAccess& a) {
   View v;
   if (a.collective) {
-    v.clock = &meetings_[a.collective];
-    v.self = stateOf(*a.run).actor;
+    const Meeting& meeting = meetings_[a.collective];
+    v.clock = a.collective->ordersAll() ? &meeting.all : &meeting.callers[meeting.from].called;
   } else if (a.transfer) {
     v.clock = &static_cast<const Transfer*>(a.transfer->observed.get())->clock;
   } else if (a.run) {
@@ -142,8 +142,9 @@ Stamp Checker::stampOf(const MemoryAccess& a, const View& v) {
   }
   s.actor = v.self;
   if (a.collective) {
-    s.time = stateOf(*a.run).time - 1;  // what its arrival published
-    s.part = kEveryThread;
+    s.actor = stateOf(*a.run).actor;
+    s.time = stateOf(*a.run).time;  // behind what the call has published
+    s.part = callerOf(*a.collective, a.run->rank).part;
   } else if (a.run) {
     s.time = v.program->time;
     s.part = Part(a.lane);
@@ -165,7 +166,12 @@ uint32_t Checker::siteOf(const MemoryAccess& a) {
   site.bytes = a.strong ? uint32_t(a.bytes) : 0;
   site.elementBytes = a.strong ? a.elementBytes : 0;
   using By = Site::By;
-  site.by = a.transfer ? By::Transfer : a.run ? By::Program : a.isView ? By::View : a.stream ? By::Stream : By::Host;
+  site.by = a.transfer     ? By::Transfer
+            : a.collective ? By::Collective
+            : a.run        ? By::Program
+            : a.isView     ? By::View
+            : a.stream     ? By::Stream
+                           : By::Host;
   if (sites_[lastSite_] == site && lastSite_) return lastSite_;
   size_t h = std::hash<const void*>()(site.program) ^ site.location * 0x9e3779b97f4a7c15ull ^ size_t(site.kind) << 1 ^
              size_t(site.strong) << 3 ^ size_t(site.signal) << 30 ^ size_t(site.scope) << 4 ^ size_t(site.bytes) << 6 ^

@@ -20,7 +20,7 @@ struct Site {
   bool strong = false, signal = false;
   Scope scope = Scope::Gpu;
   uint32_t bytes = 0, elementBytes = 0;  // strong only: of one access, and of a vector's elements
-  enum class By : uint8_t { Program, Transfer, Stream, Host, View } by = By::Program;
+  enum class By : uint8_t { Program, Transfer, Collective, Stream, Host, View } by = By::Program;
   bool operator==(const Site&) const = default;
 };
 
@@ -56,6 +56,7 @@ class Checker : public AccessObserver {
   void quiet(const Run& run, int peer) override;
   void arrives(const Run& run, const Collective& meeting) override;
   void leaves(const Run& run, const Collective& meeting) override;
+  void copies(const Collective& meeting, size_t from, size_t to) override;
   void arrives(const Stream& stream, const Collective& meeting) override;
   void leaves(const Stream& stream, const Collective& meeting) override;
   void forget(const Collective& meeting) override;
@@ -94,6 +95,22 @@ class Checker : public AccessObserver {
     }
   };
 
+  // A meeting under way: what each member knew when it called, what it learns by the call, which of its threads called.
+  struct Meeting {
+    struct Caller {
+      Clock called, learns;
+      Part part = kEveryThread;
+    };
+    Clock all;
+    std::vector<Caller> callers;  // by member
+    size_t from = 0;              // the copies at present are of this member's source
+  };
+  // A rank's last call of a team's barriers and collectives.
+  struct TeamCall {
+    Stamp by;           // its end, once it has ended
+    bool open = false;
+  };
+
   // --- accesses (accesses.cpp) ---
   void flush();
   bool extendsPending(const MemoryAccess& a);
@@ -128,6 +145,11 @@ class Checker : public AccessObserver {
   static void learnEarly(ProgramState& p, const MemoryAccess& a, const Release& r);
   bool knowsRelease(const ProgramState& p, const MemoryAccess& a, const Release& r) const;
   static bool isWhole(const MemoryAccess& a) { return a.lane >= kFirstPut; }
+
+  // --- meetings of ranks (meetings.cpp) ---
+  Meeting::Caller& callerOf(const Collective& meeting, int rank);
+  void beginsCall(const Collective& meeting, const MemoryAccess& call, const Clock& known, Stamp now);
+  void endsCall(const Collective& meeting, int rank, const Stamp& end);
 
   // --- proxy fences (proxies.cpp) ---
   void fenceOfWait(const Run& run, const MemoryAccess& a);
@@ -184,7 +206,8 @@ class Checker : public AccessObserver {
   std::vector<std::unique_ptr<ProgramState>> programs_;           // by actor, while they run
   std::unordered_map<uint32_t, std::pair<Missed, Clock>> ended_;  // of programs that have ended, for explanations
   std::deque<Serial> hosts_, streams_;                            // streams by Task::observed - 1
-  std::unordered_map<const Collective*, Clock> meetings_;
+  std::unordered_map<const Collective*, Meeting> meetings_;
+  std::map<std::pair<int, int64_t>, TeamCall> teamCalls_;  // by rank and team
   std::unordered_map<uint32_t, Clock> gridMeetings_;  // by grid
   std::unordered_map<EventId, Clock> events_;
   std::map<uint64_t, Clock> allocations_;

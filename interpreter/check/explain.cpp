@@ -171,6 +171,9 @@ void Checker::tell(Report r) {
 std::string Checker::missingEdge(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) const {
   const Site &a = sites_[now.site], &b = sites_[s.site];
   const Actor &me = actors_[now.actor], &other = actors_[s.actor];
+  if (a.by == Site::By::Collective || b.by == Site::By::Collective)
+    return "a collective that returns says that the caller's own `dest` is written and its own `source` may be reused, "
+           "and nothing of the other members': a barrier lies between, or the call has `barrier=True` (M12)";
   if (a.strong && b.strong) {
     if (!areOneSize(a, now, b, s))
       return "both are atomic, but of different addresses or sizes (M1)";

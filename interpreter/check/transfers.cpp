@@ -1,4 +1,4 @@
-// Puts and gets as actors of their own, what orders and completes them, and meetings of ranks (M8, M9, M10, M12).
+// Puts and gets as actors of their own, what orders and completes them, and meetings of a grid's programs (M8, M9, M10).
 #include "interpreter/check/checker.h"
 #include "interpreter/schedule/stream.h"
 #include "interpreter/simt/bulk_copy.h"
@@ -113,38 +113,6 @@ void Checker::quiet(const Run& run, int peer) {
   }
   orderLater(run, peer < 0);
 }
-
-void Checker::arrives(const Run& run, const Collective& meeting) {
-  flush();
-  ProgramState& p = stateOf(run);
-  if (run.mask.all && run.lanes > 1) p.barrier();
-  meetings_[&meeting].join(callerClock(p, run));
-  ++p.time;
-}
-
-void Checker::leaves(const Run& run, const Collective& meeting) {
-  flush();
-  ProgramState& p = stateOf(run);
-  learnByCaller(p, run, meetings_[&meeting]);
-  p.met.join(meetings_[&meeting]);
-  p.meetEarlyLoads();
-  fence(run);
-}
-
-void Checker::arrives(const Stream& stream, const Collective& meeting) {
-  flush();
-  Serial& s = serialOf(stream);
-  s.clock.raise(keyOf(actors_.hostOf(stream.rank), kAllTransfers), transfers_);
-  meetings_[&meeting].join(s.publish());
-}
-
-void Checker::leaves(const Stream& stream, const Collective& meeting) {
-  Serial& s = serialOf(stream);
-  s.clock.join(meetings_[&meeting]);
-  prune(s.clock);
-}
-
-void Checker::forget(const Collective& meeting) { meetings_.erase(&meeting); }
 
 void Checker::gridBarrierArrives(const Run& run) {
   flush();

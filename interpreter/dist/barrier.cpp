@@ -22,33 +22,40 @@ void introduce(Collective::Member& member, const Run& run, const Prepared& i) {
   member.id = run.id;
 }
 
-// Copies from one member's source to another's dest on behalf of the latter.
-bool moveBetween(Machine& m, const Collective& c, size_t from, size_t to, uint64_t offset) {
-  const Collective::Member &source = c.members[from], &dest = c.members[to];
+Accessor onBehalf(Machine& m, const Collective& c, size_t member) {
+  const Collective::Member& caller = c.members[member];
   Accessor who(m);
-  who.rank = c.ranks[to];
-  who.id = dest.id;
-  who.program = dest.program;
-  who.location = dest.location;
+  who.rank = c.ranks[member];
+  who.id = caller.id;
+  who.program = caller.program;
+  who.location = caller.location;
   who.collective = &c;
-  who.behalf = static_cast<const Run*>(dest.task);
-  std::vector<uint8_t> bytes(source.bytes);
-  m.counters.putBytes += source.bytes;
-  return readMemory(who, source.source, bytes.data(), bytes.size(), 1) &&
-         writeMemory(who, dest.dest + offset, bytes.data(), bytes.size(), 1);
+  who.behalf = static_cast<const Run*>(caller.task);
+  return who;
 }
 
-// All members give one root and one size (M12). Says false after a report.
+// Copies from one member's source to another's dest, each on behalf of its owner.
+bool moveBetween(Machine& m, const Collective& c, size_t from, size_t to, uint64_t offset) {
+  const Collective::Member &source = c.members[from], &dest = c.members[to];
+  if (m.observer) m.observer->copies(c, from, to);
+  std::vector<uint8_t> bytes(source.bytes);
+  m.counters.putBytes += source.bytes;
+  Accessor reader = onBehalf(m, c, from), writer = onBehalf(m, c, to);
+  return readMemory(reader, source.source, bytes.data(), bytes.size(), 1) &&
+         writeMemory(writer, dest.dest + offset, bytes.data(), bytes.size(), 1);
+}
+
+// All members give one root, one size and one type (M12). Says false after a report.
 bool agree(Machine& m, Run& run, const Prepared& i, const Collective& c, bool hasRoot, const char* what) {
   auto text = [&](const Collective::Member& member) {
-    return (hasRoot ? "root " + std::to_string(member.root) + " and " : "") + std::to_string(member.bytes) + " bytes";
+    return (hasRoot ? "root " + std::to_string(member.root) + " and " : "") + std::to_string(member.bytes) + " bytes" +
+           (member.type.empty() ? "" : " of " + member.type);
   };
-  auto self = std::find(c.ranks.begin(), c.ranks.end(), run.rank) - c.ranks.begin();
-  const Collective::Member& mine = c.members[size_t(self)];
+  const Collective::Member& mine = c.members[c.indexOf(run.rank)];
   std::vector<Diagnostic> notes;
   for (size_t k = 0; k < c.members.size(); ++k) {
     const Collective::Member& other = c.members[k];
-    if (other.bytes == mine.bytes && other.root == mine.root) continue;
+    if (other.bytes == mine.bytes && other.root == mine.root && other.type == mine.type) continue;
     Diagnostic d = placeOf(*other.program, other.location);
     d.message = whoText(c.ranks[k], other.id) + " is here, with " + text(other);
     notes.push_back(std::move(d));
@@ -77,6 +84,8 @@ Step collective(Machine& m, Run& run, const Prepared& i, Op op, const char* what
     member.source = rawInteger(m, run, i.c, run.firstActiveLane());
     member.bytes = rawInteger(m, run, i.operands[3], run.firstActiveLane());
     member.root = op == Op::Broadcastmem ? int(integer(m, run, i.operands[4])) : 0;
+    if (i.immediates[2]) member.type = elemName(i.elem);
+    member.ordersAll = i.immediates[1] != 0;
   };
   auto all = [&](Collective& c) {
     if (!agree(m, run, i, c, op == Op::Broadcastmem, what)) return;
@@ -95,7 +104,7 @@ Step collective(Machine& m, Run& run, const Prepared& i, Op op, const char* what
         if (!moveBetween(m, c, from, to, from * c.members[0].bytes)) return;
     }
   };
-  if (!checkGroup(m, run, i, Group(i.immediates[0]), what)) return Step::Failed;
+  if (!checkOneGroup(m, run, i, Group(i.immediates[0]), what)) return Step::Failed;
   bool done = meet(m, run, id, false, *members, op, open, all);
   if (m.failed) return Step::Failed;
   if (!done) return waitForOthers(m, run, Blocked::Collective);
@@ -110,7 +119,7 @@ namespace handlers {
 Step barrier(Machine& m, Run& run, const Prepared& i) {
   int id;
   bool syncOnly = i.immediates[0] != 0;
-  if (!checkGroup(m, run, i, Group(i.immediates[1]), syncOnly ? "`sync`" : "`barrier`")) return Step::Failed;
+  if (!checkOneGroup(m, run, i, Group(i.immediates[1]), syncOnly ? "`sync`" : "`barrier`")) return Step::Failed;
   const std::vector<int>* members = teamOperand(m, run, i, i.a, &id);
   if (!members || !isMember(m, run, i, *members, id)) return Step::Failed;
   if (!run.collective && !syncOnly) {
@@ -121,7 +130,11 @@ Step barrier(Machine& m, Run& run, const Prepared& i) {
   int64_t began = run.clockNs;
   bool done = meet(
       m, run, id, false, *members, Op::Barrier,
-      [&](Collective::Member& member) { introduce(member, run, i); }, [](Collective&) {});
+      [&](Collective::Member& member) {
+        introduce(member, run, i);
+        member.ordersAll = true;
+      },
+      [](Collective&) {});
   if (m.failed) return Step::Failed;
   if (!done) return waitForOthers(m, run, Blocked::Barrier);
   span(m, run, SpanKind::Barrier, began, run.clockNs, "barrier", i.location);

@@ -23,6 +23,17 @@ bool checkGroup(Machine& m, Run& run, const Prepared& i, Group group, const char
   return true;
 }
 
+bool checkOneGroup(Machine& m, Run& run, const Prepared& i, Group group, const char* what) {
+  if (!checkGroup(m, run, i, group, what)) return false;
+  bool apart = !run.mask.all || !run.maskStack.empty() || differs(run, i);
+  uint32_t groups = !apart || group == Group::Block ? 1 : run.activeLanes() / (group == Group::Warp ? 32 : 1);
+  if (groups <= 1) return true;
+  fail(m, run, i, "collective-mismatch",
+       std::to_string(groups) + (group == Group::Warp ? " warps" : " threads") + " call " + what +
+           ", each for itself: one group of threads of each rank calls (M12)");
+  return false;
+}
+
 bool differs(const Run& run, const Prepared& i) {
   bool differ = false;
   for (uint32_t k = 0; k < i.operandCount; ++k) differ = differ || isLanes(run, i.operands[k]);

@@ -7,11 +7,12 @@
 namespace tandem::interpreter {
 namespace {
 
-Collective& meetingOf(Machine::Meetings& all, int rank, const std::vector<int>& members) {
+Collective& meetingOf(Machine::Meetings& all, int64_t team, int rank, const std::vector<int>& members) {
   uint64_t index = all.arrivals[rank]++;
   while (all.firstOpen + all.open.size() <= index) {
     auto made = std::make_unique<Collective>();
     made->ranks = members;
+    made->team = team;
     made->members.resize(members.size());
     all.open.push_back(std::move(made));
   }
@@ -41,7 +42,7 @@ void reportOrder(Machine& m, Task& task, const Collective& c, Op op) {
     d.message = whoText(c.ranks[k], other.id) + " is here";
     notes.push_back(std::move(d));
   }
-  fail(m, run, run.prepared->code[run.pc], "deadlock",
+  fail(m, run, run.prepared->code[run.pc], "collective-mismatch",
        std::string("this rank enters ") + word(op) + " of the team where another has entered " + word(c.op) +
            ": all members call them in the same order (M12)",
        std::move(notes));
@@ -51,11 +52,11 @@ void reportOrder(Machine& m, Task& task, const Collective& c, Op op) {
 
 bool meet(Machine& m, Task& task, int team, bool onStream, const std::vector<int>& members, Op op,
           const std::function<void(Collective::Member&)>& open, const std::function<void(Collective&)>& whenComplete) {
-  Machine::Meetings& all =
-      m.meetings[int64_t(team) * 2 + onStream + (team == 3 || team == 4 ? int64_t(task.rank) << 32 : 0)];
+  int64_t key = int64_t(team) * 2 + onStream + (team == 3 || team == 4 ? int64_t(task.rank) << 32 : 0);
+  Machine::Meetings& all = m.meetings[key];
   if (!task.collective) {
-    Collective& c = meetingOf(all, task.rank, members);
-    size_t index = size_t(std::find(members.begin(), members.end(), task.rank) - members.begin());
+    Collective& c = meetingOf(all, key, task.rank, members);
+    size_t index = c.indexOf(task.rank);
     c.members[index].arrived = true;
     open(c.members[index]);
     if (c.arrived && c.op != op) {

@@ -17,6 +17,8 @@ bool differs(const Run& run, const Prepared& i);
 // The thread an observer sees when `lane` calls for its group, or once for all.
 uint32_t observedThread(const Run& run, const Prepared& i, Group group, uint32_t lane);
 bool checkGroup(Machine& m, Run& run, const Prepared& i, Group group, const char* what);
+// The same for a call that one group of a rank makes: threads that are apart call each group for itself (M12).
+bool checkOneGroup(Machine& m, Run& run, const Prepared& i, Group group, const char* what);
 // Calls body(lane) once for each call the instruction makes: the active threads of a thread call whose operands differ
 // by thread or which `repeats` (is not idempotent); the first active thread of each warp of a warp call; once of a
 // block call.

@@ -18,7 +18,7 @@ enum class AccessKind : uint8_t { Read, Write, Atomic };  // Atomic: read and wr
 constexpr uint32_t kTileCode = 0xffff, kEachThread = 0xfffe, kAllThreads = 0xfffd;
 
 struct MemoryAccess {
-  // Who: one of these, or none for the host of `rank`. A collective's copies are the collective's, for `run`.
+  // Who: one of these, or none for the host of `rank`. A collective's copies are the collective's, on behalf of `run`.
   const Run* run = nullptr;
   const Stream* stream = nullptr;
   const PendingPut* transfer = nullptr;
@@ -81,6 +81,8 @@ class AccessObserver {
   // --- meetings of ranks, and of the programs of a launch ---
   virtual void arrives(const Run& run, const Collective& meeting) = 0;
   virtual void leaves(const Run& run, const Collective& meeting) = 0;
+  // The accesses that follow copy from the source of member `from` to the dest of member `to`.
+  virtual void copies(const Collective& meeting, size_t from, size_t to) = 0;
   virtual void arrives(const Stream& stream, const Collective& meeting) = 0;
   virtual void leaves(const Stream& stream, const Collective& meeting) = 0;
   virtual void forget(const Collective& meeting) = 0;

@@ -82,6 +82,9 @@ void SyncRecorder::leaves(const Run& run, const Collective& meeting) {
   atMeeting(meeting, false, SyncKind::Read);
   if (checker_) checker_->leaves(run, meeting);
 }
+void SyncRecorder::copies(const Collective& meeting, size_t from, size_t to) {
+  if (checker_) checker_->copies(meeting, from, to);
+}
 void SyncRecorder::arrives(const Stream& stream, const Collective& meeting) {
   atMeeting(meeting, true, SyncKind::Update);
   if (checker_) checker_->arrives(stream, meeting);

@@ -49,6 +49,7 @@ class SyncRecorder final : public AccessObserver {
   void quiet(const Run& run, int peer) override;
   void arrives(const Run& run, const Collective& meeting) override;
   void leaves(const Run& run, const Collective& meeting) override;
+  void copies(const Collective& meeting, size_t from, size_t to) override;
   void arrives(const Stream& stream, const Collective& meeting) override;
   void leaves(const Stream& stream, const Collective& meeting) override;
   void forget(const Collective& meeting) override;

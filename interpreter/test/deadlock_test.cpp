@@ -149,7 +149,7 @@ TEST(Deadlock, CollectivesInDifferentOrder) {
   b.add(Op::Broadcastmem, Elem::I32, {kNone, x, x, bytes, root}, {}, {2});
   EXPECT_EQ(launchAll(world, b.finish(), {1, 1, 1}, arguments), World::Stop::Error);
   std::string text = renderAll(world);
-  EXPECT_TRUE(hasReport(world, "deadlock")) << text;
+  EXPECT_TRUE(hasReport(world, "collective-mismatch")) << text;
   EXPECT_NE(text.find("all members call them in the same order (M12)"), std::string::npos) << text;
   EXPECT_NE(text.find("is here"), std::string::npos) << text;
 }

@@ -4,6 +4,7 @@
 #include "interpreter/random.h"
 #include "interpreter/memory/observer.h"
 #include "interpreter/vm/run.h"
+#include <algorithm>
 #include <functional>
 #include <unordered_set>
 
@@ -68,6 +69,8 @@ struct Collective {
     Address dest = 0, source = 0;
     uint64_t bytes = 0;
     int root = 0;
+    std::string type;          // of its elements; empty: bytes
+    bool ordersAll = false;    // a barrier, or a collective that is to be one
     const Task* task = nullptr;
     uint32_t location = 0;
     const Program* program = nullptr;
@@ -79,7 +82,14 @@ struct Collective {
   size_t arrived = 0, left = 0;
   bool complete = false;
   Op op{};
+  int64_t team = 0;  // whose state it uses: a rank's calls of one take turns
   int64_t timeNs = 0;
+
+  size_t indexOf(int rank) const { return size_t(std::find(ranks.begin(), ranks.end(), rank) - ranks.begin()); }
+  // Whether all that comes before any member's call happens-before all that comes after any.
+  bool ordersAll() const {
+    return std::all_of(members.begin(), members.end(), [](const Member& m) { return m.ordersAll; });
+  }
 };
 
 // Host lines that queue work or access memory, as the locations of a program without code.

@@ -165,6 +165,6 @@ def gather_or_broadcast(x_ptr, y_ptr, z_ptr, N: tl.constexpr, FIXED: tl.constexp
         shmem.broadcastmem_block(0, z_ptr, x_ptr, N * 4, 0)
 
 
-@pair("deadlock", None)
+@pair("collective-mismatch", None)
 def collectives_swapped(team, fixed):
     gather_or_broadcast[(1,)](data(team), data(team, "y", team.size * N), data(team, "z"), N, fixed)

@@ -59,18 +59,21 @@ static mlir::Value collectiveBytes(Context& c, const Arguments& a, bool typed) {
 }
 
 static Builtin broadcastRow(const std::string& name, dist::Group group, bool typed) {
-  return {"shmem." + name, "team, dest, source, nelems, pe_root", [=](Context& c, const Arguments& a) -> Value {
+  return {"shmem." + name, "team, dest, source, nelems, pe_root, barrier=False", [=](Context& c, const Arguments& a) -> Value {
             mlir::Value dest = pointer(c, a["dest"], "dest").value, source = pointer(c, a["source"], "source").value;
             mlir::Value bytes = collectiveBytes(c, a, typed), root = integer(c, a["pe_root"], Scalar::Int32, "pe_root");
-            dist::BroadcastOp::create(c.builder, c.loc(), group, team(c, a), dest, source, bytes, root);
+            bool isBarrier = constexprBool(c, a["barrier"], "barrier");
+            dist::BroadcastOp::create(c.builder, c.loc(), group, isBarrier, typed, team(c, a), dest, source, bytes, root);
             return None{};
           }};
 }
 
 static Builtin fcollectRow(const std::string& name, dist::Group group, bool typed) {
-  return {"shmem." + name, "team, dest, source, nelems", [=](Context& c, const Arguments& a) -> Value {
+  return {"shmem." + name, "team, dest, source, nelems, barrier=False", [=](Context& c, const Arguments& a) -> Value {
             mlir::Value dest = pointer(c, a["dest"], "dest").value, source = pointer(c, a["source"], "source").value;
-            dist::FcollectOp::create(c.builder, c.loc(), group, team(c, a), dest, source, collectiveBytes(c, a, typed));
+            bool isBarrier = constexprBool(c, a["barrier"], "barrier");
+            mlir::Value bytes = collectiveBytes(c, a, typed);
+            dist::FcollectOp::create(c.builder, c.loc(), group, isBarrier, typed, team(c, a), dest, source, bytes);
             return None{};
           }};
 }

@@ -54,12 +54,14 @@ bool FunctionLowering::lowerDist(Operation* op) {
         return values({Op::Barrier, 0, Elem::I32}, {o.getTeam()}, {o.getSyncOnly(), number(o.getGroup())});
       })
       .Case<dist::BroadcastOp>([&](auto o) {
-        return values({Op::Broadcastmem, 0, Elem::I32},
-                      {o.getTeam(), o.getDest(), o.getSource(), o.getBytes(), o.getRoot()}, {number(o.getGroup())});
+        return values({Op::Broadcastmem, 0, pointeeOf(o.getDest())},
+                      {o.getTeam(), o.getDest(), o.getSource(), o.getBytes(), o.getRoot()},
+                      {number(o.getGroup()), o.getBarrier(), o.getTyped()});
       })
       .Case<dist::FcollectOp>([&](auto o) {
-        return values({Op::Fcollect, 0, Elem::I32}, {o.getTeam(), o.getDest(), o.getSource(), o.getBytes()},
-                      {number(o.getGroup())});
+        return values({Op::Fcollect, 0, pointeeOf(o.getDest())},
+                      {o.getTeam(), o.getDest(), o.getSource(), o.getBytes()},
+                      {number(o.getGroup()), o.getBarrier(), o.getTyped()});
       })
       .Default([](Operation*) { return false; });
 }

@@ -1,15 +1,19 @@
-// One file a kernel, written beside its place and renamed into it.
+// One file a kernel, written beside its place and renamed into it: a seal that binds the image to its key, and the image.
 #include "compiler/driver/image_cache.h"
 #include "abi/kernel_image_io.h"
 #include "base/nvshmem_install.h"
 #include "compiler/codegen/nvidia/tool_search.h"
 #include "compiler/driver/build_id.h"
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/SHA256.h>
+#include <mutex>
 #include <sstream>
 #include <unistd.h>
 
@@ -32,6 +36,24 @@ std::string toolIdentity(bool withNvshmem) {
   for (const auto& tool : {codegen::findPtxas({}, searched), codegen::findLibdevice({}, searched)})
     identity += (tool ? fileIdentity(*tool) : "none") + "\n";
   return identity;
+}
+
+constexpr size_t kSealBytes = 64;
+
+std::string sealOf(const std::string& key, std::string_view image) {
+  llvm::SHA256 hash;
+  hash.update(key);
+  hash.update(llvm::StringRef(image));
+  return llvm::toHex(hash.final(), /*LowerCase=*/true);
+}
+
+void tellOnce(const std::string& folder, const std::string& why) {
+  static std::once_flag told;
+  std::call_once(told, [&] {
+    std::fprintf(stderr,
+                 "tandem: compiled kernels are not kept in `%s`: %s; TANDEM_CACHE_DIR names another folder, TANDEM_CACHE=0 keeps none\n",
+                 folder.c_str(), why.c_str());
+  });
 }
 
 fs::path placeOf(const std::string& folder, const std::string& key) { return fs::path(folder) / "images" / key.substr(0, 2) / key; }
@@ -58,22 +80,30 @@ std::shared_ptr<abi::KernelImage> findImage(const std::string& folder, const std
   if (!in) return nullptr;
   std::ostringstream bytes;
   bytes << in.rdbuf();
+  std::string_view entry = bytes.view(), bytesOfImage = entry.substr(std::min(entry.size(), kSealBytes));
+  if (entry.substr(0, kSealBytes) != sealOf(key, bytesOfImage)) return nullptr;
   std::string why;
-  std::optional<abi::KernelImage> image = abi::readImage(bytes.view(), why);
+  std::optional<abi::KernelImage> image = abi::readImage(bytesOfImage, why);
   return image ? std::make_shared<abi::KernelImage>(std::move(*image)) : nullptr;
 }
 
-void storeImage(const std::string& folder, const std::string& key, const abi::KernelImage& image) {
+std::string storeImage(const std::string& folder, const std::string& key, const abi::KernelImage& image) {
   static std::atomic<unsigned> count{0};
-  std::error_code failed;
   fs::path place = placeOf(folder, key), beside = place;
+  std::error_code failed, ignored;
   fs::create_directories(place.parent_path(), failed);
+  if (failed) return failed.message();
   beside += "." + std::to_string(getpid()) + "." + std::to_string(count++) + ".tmp";
+  std::string bytes = abi::writeImage(image);
+  errno = 0;
   std::ofstream out(beside, std::ios::binary);
-  out << abi::writeImage(image);
+  out << sealOf(key, bytes) << bytes;
   out.close();
-  if (out) fs::rename(beside, place, failed);
-  if (!out || failed) fs::remove(beside, failed);
+  if (!out) failed = std::error_code(errno, std::generic_category());
+  else fs::rename(beside, place, failed);
+  if (!failed) return "";
+  fs::remove(beside, ignored);
+  return failed.message();
 }
 
 CompiledImage compileCached(const std::string& requestJson) {
@@ -83,7 +113,8 @@ CompiledImage compileCached(const std::string& requestJson) {
   CompiledImage out;
   if ((out.image = findImage(folder, key))) return out;
   out = compileToImage(requestJson);
-  if (out.image) storeImage(folder, key, *out.image);
+  if (!out.image) return out;
+  if (std::string why = storeImage(folder, key, *out.image); !why.empty()) tellOnce(folder, why);
   return out;
 }
 

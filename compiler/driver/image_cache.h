@@ -10,12 +10,13 @@ std::string cacheFolder();
 // SHA-256 of the request, the compiler's build and the tools it calls.
 std::string imageKey(const std::string& requestJson);
 
-// Null when there is no such file or it is damaged.
+// Null when there is no such file, it is damaged or it was stored under another key.
 std::shared_ptr<abi::KernelImage> findImage(const std::string& folder, const std::string& key);
-// Whole or not at all. Failing to write is no error: the next process compiles again.
-void storeImage(const std::string& folder, const std::string& key, const abi::KernelImage& image);
+// Whole or not at all. Why it could not be written; empty when it was.
+std::string storeImage(const std::string& folder, const std::string& key, const abi::KernelImage& image);
 
-// compileToImage, once for all processes. Warnings are given by the process that compiles.
+// compileToImage, once for all processes. Warnings are given by the process that compiles. A folder that cannot be written is no error:
+// the next process compiles again. The first kernel that could not be kept is told on the standard error.
 CompiledImage compileCached(const std::string& requestJson);
 
 }  // namespace tandem::compiler

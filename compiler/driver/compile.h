@@ -19,7 +19,7 @@ namespace tandem::compiler {
 //        {"namespace":{"attr":VALUE},"name":"m"}
 //        {"foreign":"description"}
 // ARGUMENT: {"name":"x","type":"*fp16"} {"name":"n","type":"i32"} {"name":"B","constexpr":VALUE}
-//        {"name":"t","tuple":[ARGUMENT..]} {"name":"d","descriptor":{"dtype":"fp16","block_shape":[64,32]}}
+//        {"name":"t","tuple":[ARGUMENT..]} {"name":"d","descriptor":{"dtype":"fp16","block_shape":[64,32],"padding":"zero"|"nan"}}
 //        A pointer or an integer may have "divisibility":16, a promise that its value (the address, in bytes) is a multiple of that;
 //        it becomes the argument's attribute `tandem.divisibility`.
 //        The types are those of Triton's signatures. A descriptor becomes base pointer, shape (i32..), strides (i64..) arguments.

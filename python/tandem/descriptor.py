@@ -2,13 +2,16 @@
 
 
 class TensorDescriptor:
-    """A strided tensor and the block shape kernels access it with. Strides are in elements; the last must be 1."""
+    """A strided tensor and the block shape kernels access it with. Strides are in elements; the last must be 1. Elements outside the
+    tensor read as `padding` says: "zero" or "nan"."""
 
     def __init__(self, base, shape, strides, block_shape, padding="zero"):
         if not len(shape) == len(strides) == len(block_shape):
             raise ValueError(f"shape, strides and block_shape have {len(shape)}, {len(strides)} and {len(block_shape)} dimensions")
         if strides and strides[-1] != 1:
             raise ValueError("the last stride of a tensor descriptor must be 1")
+        if padding not in ("zero", "nan"):
+            raise ValueError(f'`padding` of a tensor descriptor is "zero" or "nan", not {padding!r}')
         self.base, self.shape, self.strides = base, [int(s) for s in shape], [int(s) for s in strides]
         self.block_shape, self.padding = [int(b) for b in block_shape], padding
 

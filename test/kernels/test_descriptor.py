@@ -118,6 +118,29 @@ def test_padding(dtype, row, col):
 
 
 @triton.jit
+def tile_of(desc, o, row, col, BM: tl.constexpr, BN: tl.constexpr):
+    tl.store(o + tl.arange(0, BM)[:, None] * BN + tl.arange(0, BN)[None, :], desc.load([row, col]))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16, ml_dtypes.float8_e5m2])
+def test_padding_of_a_host_descriptor(dtype):
+    x, o = np.ones((6, 16)).astype(dtype), np.zeros((4, 16), dtype)
+    for pad, fill in [("zero", 0), ("nan", np.nan)]:
+        tile_of[(1,)](tandem.TensorDescriptor(x, [6, 16], [16, 1], [4, 16], padding=pad), o, 3, 8, 4, 16)
+        want = np.full((4, 16), fill)
+        want[:3, :8] = 1
+        np.testing.assert_array_equal(o.astype(np.float64), want)
+
+
+def test_wrong_padding_of_a_host_descriptor():
+    x = np.ones((6, 16), np.int32)
+    with pytest.raises(ValueError, match='`padding` of a tensor descriptor is "zero" or "nan", not \'one\''):
+        tandem.TensorDescriptor(x, [6, 16], [16, 1], [4, 16], padding="one")
+    with pytest.raises(tandem.CompileError, match='`padding` "nan" of descriptor `desc` is not supported for blocks of `int32`'):
+        tile_of[(1,)](tandem.TensorDescriptor(x, [6, 16], [16, 1], [4, 16], padding="nan"), np.zeros((4, 16), np.int32), 3, 8, 4, 16)
+
+
+@triton.jit
 def copy_rank(x, o, RANK: tl.constexpr, n: tl.constexpr):
     if RANK == 1:
         a, b = tl.make_tensor_descriptor(x, [n], [1], [8]), tl.make_tensor_descriptor(o, [n], [1], [8])

@@ -124,7 +124,7 @@ TEST(Compile, PromisesOfTheRequestAndOfTheAuthorAreAttributes) {
 }
 
 TEST(Compile, LaunchOptionsAreChecked) {
-  for (auto [name, value, words] : {std::tuple("num_warps", json(3), "must be a power of two between 1 and 64, but is 3"),
+  for (auto [name, value, words] : {std::tuple("num_warps", json(3), "must be a power of two between 1 and 32, but is 3"),
                                     std::tuple("num_warps", json(0), "must be a positive integer, but is 0"),
                                     std::tuple("num_ctas", json(-1), "must be a positive integer, but is -1"),
                                     std::tuple("num_stages", json(0), "must be a positive integer, but is 0"),

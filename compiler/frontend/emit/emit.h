@@ -19,6 +19,7 @@ struct KernelArgument {
   std::vector<KernelArgument> elements;  // Tuple
   std::vector<std::string> names;        // Tuple: names of a named tuple
   std::vector<int64_t> blockShape;       // Descriptor
+  bool nanPadding = false;               // Descriptor
 };
 
 struct KernelRequest {

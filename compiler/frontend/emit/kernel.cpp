@@ -43,6 +43,7 @@ class Signature {
       case KernelArgument::Kind::Descriptor: {
         auto d = std::make_shared<Descriptor>();
         d->blockShape = a.blockShape;
+        d->nanPadding = a.nanPadding;
         d->base = tensor();
         for (size_t i = 0; i < a.blockShape.size(); ++i) d->shape.push_back(tensor());
         for (size_t i = 0; i < a.blockShape.size(); ++i) d->strides.push_back(tensor());

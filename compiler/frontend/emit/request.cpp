@@ -188,6 +188,16 @@ int32_t divisibility(const KernelArgument& a, const json& given) {
   return int32_t(value);
 }
 
+bool nanPadding(const KernelArgument& descriptor, const std::string& padding) {
+  if (padding == "zero") return false;
+  if (padding != "nan")
+    failRequest("`padding` of descriptor `" + descriptor.name + "` is \"" + padding + "\", not \"zero\" or \"nan\"");
+  if (!descriptor.type.isFloat())
+    failRequest("`padding` \"nan\" of descriptor `" + descriptor.name + "` is not supported for blocks of `" + descriptor.type.name() +
+                "`");
+  return true;
+}
+
 KernelArgument argument(Functions& functions, const json& a) {
   KernelArgument out;
   out.name = a.value("name", std::string());
@@ -202,6 +212,7 @@ KernelArgument argument(Functions& functions, const json& a) {
     out.kind = KernelArgument::Kind::Descriptor;
     out.type = dtype(text(member(a["descriptor"], "dtype"), "dtype"));
     out.blockShape = member(a["descriptor"], "block_shape").get<std::vector<int64_t>>();
+    out.nanPadding = nanPadding(out, a["descriptor"].value("padding", "zero"));
   } else {
     out.type = dtype(text(member(a, "type"), "type"));
   }
@@ -228,8 +239,8 @@ CompileOptions options(const json& request, const Function& kernel) {
   o.maxRegisters = launchOption(*it, "maxnreg", o.maxRegisters, kernel);
   o.target = it->value("target", o.target);
   o.debug = it->value("debug", o.debug);
-  if (o.numWarps > 64 || (o.numWarps & (o.numWarps - 1)))
-    failKernel(kernel, "`num_warps` must be a power of two between 1 and 64, but is " + std::to_string(o.numWarps));
+  if (o.numWarps > 32 || (o.numWarps & (o.numWarps - 1)))
+    failKernel(kernel, "`num_warps` must be a power of two between 1 and 32, but is " + std::to_string(o.numWarps));
   if (o.maxRegisters > 255) failKernel(kernel, "`maxnreg` must be 1 to 255, but is " + std::to_string(o.maxRegisters));
   return o;
 }

@@ -129,7 +129,7 @@ enum class Op : uint8_t {
   TensormapPrefetch,   // map, coordinates... ->
   ProxyFence,          // map opt ->        #0 kind
   // --- debugging ---
-  Print,        // values... ->     #0 string #1 hex #2.. one for each value: 1 signed
+  Print,        // values... ->     #0 string #1 hex #2.. one for each value: 0 unsigned or float 1 signed 2 pointer
   Assert,       // condition, mask opt ->  #0 string
   Assume,       // condition ->
 };

@@ -203,12 +203,15 @@ TEST(Tile, PrintAssertAssume) {
   world.setPrinter([&](const std::string& text) { printed += text; });
   ProgramBuilder b;
   Register r = b.range(4);
-  b.add(Op::Print, Elem::I32, {r, b.constant(Elem::I32, -2)}, {}, {b.string("x:"), 0, 1, 1});
+  b.add(Op::Print, Elem::I32, {r, b.constant(Elem::I32, -2)}, {}, {b.string(" x: "), 0, 1, 1});
   b.add(Op::Assume, Elem::I1, {b.constant(Elem::I1, 1)});
   Register small = b.compare(CompareOp::SLt, r, b.constantTile(Elem::I32, {4}, 3));
   b.add(Op::Assert, Elem::I1, {small, kNone}, {}, {b.string("too big")});
   EXPECT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{}}), World::Stop::Error);
-  EXPECT_EQ(printed, "[rank 0, program (0,0,0)] x: 0 1 2 3\n[rank 0, program (0,0,0)] x: -2\n");
+  EXPECT_EQ(printed,
+            "pid (0, 0, 0) idx (0) x: (operand 0) 0\npid (0, 0, 0) idx (1) x: (operand 0) 1\n"
+            "pid (0, 0, 0) idx (2) x: (operand 0) 2\npid (0, 0, 0) idx (3) x: (operand 0) 3\n"
+            "pid (0, 0, 0) idx () x: (operand 1) -2\n");
   ASSERT_TRUE(hasReport(world, "assertion"));
   EXPECT_EQ(world.reports()[0].message, "assertion failed: too big (element 3 of 4)");
 }

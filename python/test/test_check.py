@@ -101,7 +101,7 @@ def test_nothing_that_is_printed_is_shown(folder, how):
     status, out, errors = tandem_command(folder, "check", *how.split(), "prints.py")
     assert (status, errors) == (0, "") and out.startswith("0 findings") and out.count("\n") == 1
     status, out, errors = tandem_command(folder, "run", "prints.py")
-    assert (status, errors) == (0, "") and out == "compiled\n[rank 0, program (0,0,0)] ran 0\nhost\n"
+    assert (status, errors) == (0, "") and out == "compiled\npid (0, 0, 0) idx () ran: 0\nhost\n"
 
 
 @pytest.mark.parametrize("how", ["--ranks 2", "--exhaustive --ranks 2"])

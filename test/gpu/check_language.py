@@ -279,9 +279,8 @@ def _script(body):
 def _prints(seed):
     done = _script("speaks[(1,)](torch.arange(32, dtype=torch.int32, device='cuda'), N=32, num_warps=1)")
     assert done.returncode == 0, done.stderr[-500:]
-    for value in range(32):
-        assert any(line.rstrip().endswith(f" {value}") for line in done.stdout.splitlines() if "value" in line), done.stdout[:500]
-    assert any(line.rstrip().endswith(" 496") for line in done.stdout.splitlines() if "total" in line), done.stdout[:500]
+    lines = [f"pid (0, 0, 0) idx ({value:2}) value: {value}" for value in range(32)]
+    assert sorted(done.stdout.splitlines()) == sorted([*lines, "pid (0, 0, 0) idx () total: 496"]), done.stdout[:500]
 
 
 def _stops(seed):

@@ -1,5 +1,7 @@
 """What a kernel prints, asserts and assumes."""
 
+import re
+
 import numpy as np
 import pytest
 import tandem
@@ -18,18 +20,48 @@ def printed(x, N: tl.constexpr):
 
 
 @pytest.mark.parametrize(
-    "values, shown",
+    "values, shown, more, digits",
     [
-        (np.array([1, -2, 3, 4], np.int32), "1 -2 3 4"),
-        (np.array([1, 2, 3, 255], np.uint8), "1 2 3 255"),
-        (np.array([0.5, -1, 2, np.inf], np.float32), "0.5 -1 2 inf"),
-        (np.array([0.5, -1, 2, 8], np.float16), "0.5 -1 2 8"),
+        (np.array([1, -2, 3, 4], np.int32), "1 -2 3 4", "2 -1 4 5", "0x00000001 0xfffffffe 0x00000003 0x00000004"),
+        (np.array([1, 2, 3, 254], np.uint8), "1 2 3 254", "2 3 4 255", "0x01 0x02 0x03 0xfe"),
+        (np.array([1, 2, 3, 2**40], np.int64), f"1 2 3 {2**40}", f"2 3 4 {2**40 + 1}",
+         "0x0000000000000001 0x0000000000000002 0x0000000000000003 0x0000010000000000"),
+        (np.array([0.5, -1, np.nan, np.inf], np.float32), "0.500000 -1.000000 nan inf", "1.500000 0.000000 nan inf",
+         "0x3f000000 0xbf800000 0x7fc00000 0x7f800000"),
+        (np.array([0.5, -1, 2, 8], np.float16), "0.500000 -1.000000 2.000000 8.000000", "1.500000 0.000000 3.000000 9.000000",
+         "0x3800 0xbc00 0x4000 0x4800"),
     ],
 )
-def test_prints(capfd, values, shown):
+def test_prints(capfd, values, shown, more, digits):
     printed[(1,)](values, 4)
-    out = "".join(capfd.readouterr())
-    assert shown in out and "nothing" in out and "hex 0x" in out and "(0,0,0)" in out
+    lines = [f"pid (0, 0, 0) idx ({i}) values: (operand 0) {v}" for i, v in enumerate(shown.split())]
+    lines += [f"pid (0, 0, 0) idx ({i}) values: (operand 1) {v}" for i, v in enumerate(more.split())]
+    lines += [f"pid (0, 0, 0) idx ({i}) hex: {v}" for i, v in enumerate(digits.split())]
+    assert capfd.readouterr().out.splitlines()[1:] == [*lines, "pid (0, 0, 0) nothing"]
+
+
+@triton.jit
+def printed_shapes(x):
+    tl.device_print("tile", tl.arange(0, 4)[:, None] * 16 + tl.arange(0, 16)[None, :])
+    tl.device_print("  n: ", tl.program_id(0) + 7)
+    tl.device_print("", tl.program_id(0) == 1)
+    tl.device_print("at", x)
+    print("100%:", tl.program_id(0), tl.program_id(1))
+
+
+def test_prints_shapes(capfd):
+    tandem.launch(lambda team: printed_shapes[(2, 2)](team.zeros(1, "int32")))
+    lines = [line for line in capfd.readouterr().out.splitlines() if line.startswith("pid (1, 0, 0)")]
+    tile = [f"pid (1, 0, 0) idx ({i}, {j:2}) tile: {16 * i + j}" for i in range(4) for j in range(16)]
+    assert lines[:64] == tile and lines[64:66] == ["pid (1, 0, 0) idx ()  n: 8", "pid (1, 0, 0) idx (): 1"]
+    assert re.fullmatch(r"pid \(1, 0, 0\) idx \(\) at: 0x[0-9a-f]+", lines[66])
+    assert lines[67:] == ["pid (1, 0, 0) idx () 100%: (operand 0) 1", "pid (1, 0, 0) idx () 100%: (operand 1) 0"]
+
+
+def test_prints_the_rank_where_there_are_several(capfd):
+    tandem.launch(lambda team: printed[(1,)](team.zeros(1, "int32"), 1), ranks=2)
+    out = capfd.readouterr().out
+    assert all(f"[rank {r}] pid (0, 0, 0) idx (0) hex: 0x00000000\n" in out for r in range(2))
 
 
 def test_prints_while_it_is_compiled(capfd):

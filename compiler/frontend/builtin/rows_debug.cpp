@@ -25,6 +25,13 @@ static Value staticPrint(Context& c, const Arguments& a) {
   return None{};
 }
 
+// Triton's spacing: " prefix: " before values.
+static std::string spacedPrefix(std::string prefix, bool hasValues) {
+  if (hasValues && !prefix.ends_with(' ')) prefix += ' ';
+  if (hasValues && !prefix.ends_with(": ")) prefix.replace(prefix.size() - 1, 1, ": ");
+  return prefix.size() > 2 && !prefix.starts_with(' ') ? " " + prefix : prefix;
+}
+
 static Value devicePrint(Context& c, const Arguments& a) {
   std::vector<mlir::Value> values;
   std::vector<bool> isSigned;
@@ -34,8 +41,8 @@ static Value devicePrint(Context& c, const Arguments& a) {
     isSigned.push_back(tensor.type.dtype.isSigned());
   }
   llvm::SmallVector<bool> flags(isSigned.begin(), isSigned.end());
-  tile::PrintOp::create(c.builder, c.loc(), constexprString(c, a["prefix"], "prefix"),
-                        constexprBool(c, a["hex"], "hex"), flags, values);
+  std::string prefix = spacedPrefix(constexprString(c, a["prefix"], "prefix"), !values.empty());
+  tile::PrintOp::create(c.builder, c.loc(), prefix, constexprBool(c, a["hex"], "hex"), flags, values);
   return None{};
 }
 

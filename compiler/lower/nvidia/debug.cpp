@@ -14,10 +14,11 @@ std::string withoutDirectives(llvm::StringRef text) {
   return out;
 }
 
-std::string directiveOf(llvm::Type* type, bool isSigned, bool asHex) {
-  if (asHex) return "0x%llx";
-  if (type->isPointerTy()) return "%p";
-  if (type->isFloatingPointTy()) return "%g";
+// `element`: of the printed tile; `type`: what printf is passed.
+std::string directiveOf(mlir::Type element, llvm::Type* type, bool isSigned, bool asHex) {
+  if (isa<tile::PtrType>(element)) return "%p";
+  if (asHex) return "0x%0" + std::to_string(std::max(1u, element.getIntOrFloatBitWidth() / 4)) + "llx";
+  if (type->isFloatingPointTy()) return "%f";
   return type->getIntegerBitWidth() > 32 ? (isSigned ? "%lld" : "%llu") : (isSigned ? "%d" : "%u");
 }
 
@@ -60,27 +61,38 @@ void KernelLowering::callPrintf(llvm::Value* format, Scalars values) {
   b_.CreateCall(callee, {format, buffer});
 }
 
-// A line for each element: the program, the element's place, the prefix, the number.
+// The index of a printed value, each coordinate as wide as the dimension's largest.
+std::string indexFormat(llvm::ArrayRef<int64_t> shape) {
+  std::string text;
+  for (int64_t size : shape) text += (text.empty() ? "%" : ", %") + std::to_string(std::to_string(size - 1).size()) + "u";
+  return "idx (" + text + ")";
+}
+
+// Triton's form: a line for each element, with the program and the element's index. A value that each thread prints has the thread's.
 void KernelLowering::printValue(tile::PrintOp op, unsigned which) {
   mlir::Value value = op.getValues()[which];
   mlir::Type element = getElementTypeOrSelf(value.getType());
   bool isTile = isa<RankedTensorType>(value.getType());
-  bool isSigned = which < op.getIsSigned().size() && op.getIsSigned()[which];
+  bool isSigned = op.getIsSigned()[which];
   LinearLayout layout = isTile ? layoutOf(value) : LinearLayout();
-  std::string line = "pid (%u, %u, %u) ";
-  for (unsigned d = 0; d < layout.rank(); ++d) line += (d ? ", %u" : "idx (%u");
-  if (layout.rank()) line += ") ";
-  line += withoutDirectives(op.getPrefix()) + " ";
-  if (op.getValues().size() > 1) line += "(operand " + std::to_string(which) + ") ";
   const Regs regs = use(value);
+  llvm::SmallVector<int64_t> shape = llvm::to_vector(layout.shape());
+  llvm::Value* speaker = isTile ? isOwner(layout) : oneThread(op);
+  bool isEach = !isTile && !speaker;
+  if (isEach) shape.push_back(32 * numWarps_);
+  if (!isTile && regs.size() > 1) shape.push_back(int64_t(regs.size()));
+  std::string line = "pid (%u, %u, %u) " + indexFormat(shape) + withoutDirectives(op.getPrefix());
+  if (op.getValues().size() > 1) line += "(operand " + std::to_string(which) + ") ";
   llvm::Type* printed = isa<FloatType>(element) ? b_.getDoubleTy() : regs[0]->getType();
-  llvm::Value* format = text(line + directiveOf(printed, isSigned, op.getHex()) + "\n");
+  llvm::Value* format = text(line + directiveOf(element, printed, isSigned, op.getHex()) + "\n");
   uint64_t copies = layout.freeMask(Dim::Register);
-  when(isTile ? isOwner(layout) : oneThread(op), [&] {
+  when(speaker, [&] {
     for (size_t r = 0; r < regs.size(); ++r) {
       if (r & copies) continue;
       Regs arguments = programIndex();
-      if (layout.rank()) arguments.append(coordinates(position(layout, r), layout.shape()));
+      if (isTile) arguments.append(coordinates(position(layout, r), layout.shape()));
+      if (isEach) arguments.push_back(threadId());
+      if (!isTile && regs.size() > 1) arguments.push_back(b_.getInt32(uint32_t(r)));
       arguments.push_back(printable(regs[r], element, isSigned, op.getHex()));
       callPrintf(format, arguments);
     }
@@ -90,7 +102,7 @@ void KernelLowering::printValue(tile::PrintOp op, unsigned which) {
 void KernelLowering::lowerPrint(tile::PrintOp op) {
   for (unsigned i = 0; i < op.getValues().size(); ++i) printValue(op, i);
   if (!op.getValues().empty()) return;
-  llvm::Value* format = text("pid (%u, %u, %u) " + withoutDirectives(op.getPrefix()) + "\n");
+  llvm::Value* format = text("pid (%u, %u, %u)" + withoutDirectives(op.getPrefix()) + "\n");
   when(oneThread(op), [&] { callPrintf(format, programIndex()); });
 }
 

@@ -69,7 +69,8 @@ bool FunctionLowering::lowerTileDebug(Operation* op) {
       .Case<tile::PrintOp>([&](auto o) {
         SmallVector<int64_t> immediates{build_.string(o.getPrefix()), o.getHex()};
         ArrayRef<bool> isSigned = o.getIsSigned();
-        for (size_t i = 0; i < o.getValues().size(); ++i) immediates.push_back(i < isSigned.size() && isSigned[i]);
+        for (auto [value, isSignedValue] : llvm::zip_equal(o.getValues(), isSigned))
+          immediates.push_back(isa<tile::PtrType>(getElementTypeOrSelf(value)) ? 2 : isSignedValue);
         build_.emit({Op::Print}, useAll(o.getValues()), {}, immediates);
         return true;
       })

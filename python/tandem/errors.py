@@ -9,7 +9,7 @@ class OutOfResources(RuntimeError):
     """A compiled kernel needs more registers or shared memory than the GPU has; another configuration may fit."""
 
 
-class RunError(Exception):
+class RunError(RuntimeError):
     """A run ended early, on every rank: a wait's time was over, or a rank is gone. `reports` holds every report as a dict; the message is
     their text."""
 

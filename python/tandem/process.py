@@ -157,7 +157,7 @@ def _leave_at_exit():
         return
     try:
         _joined.leave()
-    except (RunError, RuntimeError) as error:  # too late to change the exit code in another way
+    except RuntimeError as error:  # too late to change the exit code in another way
         print(error, file=sys.stderr)
         sys.stdout.flush()
         sys.stderr.flush()

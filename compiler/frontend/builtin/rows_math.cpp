@@ -1,5 +1,6 @@
 // Arithmetic, selection and the math functions.
 #include "compiler/frontend/builtin/operands.h"
+#include <llvm/Support/SaveAndRestore.h>
 
 using namespace tandem::frontend::semantic;
 
@@ -25,7 +26,11 @@ static Value dividePrecisely(Context& c, const Arguments& a) { return precise(c,
 
 static Builtin binaryRow(const std::string& name, ast::BinaryOp op) {
   return {name, "x, y, sanitize_overflow=True",
-          [op](Context& c, const Arguments& a) { return binary(c, op, a["x"], a["y"]); }};
+          [op](Context& c, const Arguments& a) {
+            bool wraps = !constexprBool(c, a["sanitize_overflow"], "sanitize_overflow");
+            llvm::SaveAndRestore scope(c.mayOverflow, c.mayOverflow || wraps);
+            return binary(c, op, a["x"], a["y"]);
+          }};
 }
 
 // Rows of both `tl` and `tl.math`.

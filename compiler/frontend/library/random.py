@@ -23,10 +23,10 @@ def philox_impl(c0, c1, c2, c3, k0, k1, n_rounds: tl.constexpr = N_ROUNDS_DEFAUL
         old2 = c2
         c0 = tl.umulhi(old2, tl.full([], round_b, c0.dtype)) ^ c1 ^ k0
         c2 = tl.umulhi(old0, tl.full([], round_a, c0.dtype)) ^ c3 ^ k1
-        c1 = old2 * tl.full([], round_b, c0.dtype)
-        c3 = old0 * tl.full([], round_a, c0.dtype)
-        k0 = k0 + tl.full([], key_a, c0.dtype)
-        k1 = k1 + tl.full([], key_b, c0.dtype)
+        c1 = tl.mul(old2, tl.full([], round_b, c0.dtype), sanitize_overflow=False)
+        c3 = tl.mul(old0, tl.full([], round_a, c0.dtype), sanitize_overflow=False)
+        k0 = tl.add(k0, tl.full([], key_a, c0.dtype), sanitize_overflow=False)
+        k1 = tl.add(k1, tl.full([], key_b, c0.dtype), sanitize_overflow=False)
     return c0, c1, c2, c3
 
 
@@ -78,7 +78,7 @@ def uint_to_uniform_float(x):
         tl.static_assert(x.dtype.primitive_bitwidth == 64, "`uint_to_uniform_float` needs integers of 32 or 64 bits")
         number = x.to(tl.int64, bitcast=True)
         scale: tl.constexpr = 1.0842020432385337e-19
-    number = tl.where(number < 0, -number - 1, number)
+    number = tl.where(number < 0, ~number, number)
     return number * scale
 
 

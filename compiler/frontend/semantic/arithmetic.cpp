@@ -23,6 +23,26 @@ Tensor bySign(Context& context, Combine onSigned, Combine onUnsigned, const Tens
   return a.type.dtype.isSigned() ? onSigned(context, a, b) : onUnsigned(context, a, b);
 }
 
+// The range of an integer type narrower than 64 bits.
+std::pair<Int, Int> rangeOf(DType dtype) {
+  Int values = Int(1) << dtype.bitWidth();
+  return dtype.isSigned() ? std::pair(-values / 2, values / 2 - 1) : std::pair(Int(0), values - 1);
+}
+
+// Debug mode asserts that the result fits, as Triton does. Integers of 64 bits wrap there too.
+template <class Op> Tensor onIntegers(Context& context, const Tensor& a, const Tensor& b, const char* name) {
+  DType dtype = a.type.dtype;
+  if (context.options.debug && !context.mayOverflow && dtype.isInt() && dtype.bitWidth() < 64) {
+    Tensor exact = elementwise<Op>(context, cast(context, a, int64), cast(context, b, int64));
+    auto [least, most] = rangeOf(dtype);
+    Value fits = binary(context, BinaryOp::And, compare(context, ast::CompareOp::Ge, exact, least),
+                        compare(context, ast::CompareOp::Le, exact, most));
+    tile::AssertOp::create(context.builder, context.loc(), fits.as<Tensor>().value,
+                           dtype.name() + " overflow detected for operation " + name, mlir::Value());
+  }
+  return elementwise<Op>(context, a, b);
+}
+
 bool isPointer(const Value& value) { return value.isTensor() && value.as<Tensor>().type.dtype.isPointer(); }
 
 Tensor add(Context& context, const Value& lhs, const Value& rhs) {
@@ -32,7 +52,7 @@ Tensor add(Context& context, const Value& lhs, const Value& rhs) {
   if (isPointer(rhs)) return addPointer(context, rhs.as<Tensor>(), toTensor(context, lhs));
   auto [a, b] = unify(context, lhs, rhs);
   return a.type.dtype.isFloat() ? onFloats(context, combine<arith::AddFOp>, a, b)
-                                : elementwise<arith::AddIOp>(context, a, b);
+                                : onIntegers<arith::AddIOp>(context, a, b, "add");
 }
 
 Tensor subtract(Context& context, const Value& lhs, const Value& rhs);
@@ -49,13 +69,13 @@ Tensor subtract(Context& context, const Value& lhs, const Value& rhs) {
   if (isPointer(lhs)) return subtractFromPointer(context, lhs.as<Tensor>(), rhs);
   auto [a, b] = unify(context, lhs, rhs);
   return a.type.dtype.isFloat() ? onFloats(context, combine<arith::SubFOp>, a, b)
-                                : elementwise<arith::SubIOp>(context, a, b);
+                                : onIntegers<arith::SubIOp>(context, a, b, "sub");
 }
 
 Tensor multiply(Context& context, const Value& lhs, const Value& rhs) {
   auto [a, b] = unify(context, lhs, rhs);
   return a.type.dtype.isFloat() ? onFloats(context, combine<arith::MulFOp>, a, b)
-                                : elementwise<arith::MulIOp>(context, a, b);
+                                : onIntegers<arith::MulIOp>(context, a, b, "mul");
 }
 
 Tensor divide(Context& context, const Value& lhs, const Value& rhs) {

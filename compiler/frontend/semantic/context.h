@@ -10,7 +10,7 @@ struct CompileOptions {
   int numWarps = 4, numStages = 3, numCtas = 1;
   int maxRegisters = 0;            // 0: the target's choice
   std::string target = "sim";      // "sim", "sm_90a", ...
-  bool debug = false;              // device_assert is kept
+  bool debug = false;              // device_assert is kept, integer overflow is asserted not to be
   std::string defaultDotPrecision = "tf32";
 };
 
@@ -29,6 +29,7 @@ class Context {
     const Place* caller = nullptr;
   };
   Place place;
+  bool mayOverflow = false;  // integer arithmetic made now wraps, also in debug mode
   // The keywords of the call under way, as written; null outside one.
   const std::vector<ast::Keyword>* keywords = nullptr;
   // Where the call under way gives the keyword, else `place`.

@@ -89,6 +89,17 @@ int td_interrupt(td_session* s) {
 int td_set_interrupt_poll(int (*poll)(void)) {
   return guarded([&] { runtime::Session::interruptPoll = poll; });
 }
+int td_set_host_finder(int (*find)(uint64_t address, td_host_memory* found), void (*drop)(void* owner)) {
+  return guarded([&] {
+    runtime::Session::hostFinder = nullptr;
+    if (!find) return;
+    runtime::Session::hostFinder = [find, drop](uint64_t address) -> std::optional<runtime::HostMemory> {
+      td_host_memory found{};
+      if (!find(address, &found)) return std::nullopt;
+      return runtime::HostMemory{found.begin, found.bytes, found.name, std::shared_ptr<void>(found.owner, drop)};
+    };
+  });
+}
 int td_finish(td_session* s) {
   return guarded([&] {
     sessionOf(s).finish();

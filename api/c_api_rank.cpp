@@ -18,15 +18,15 @@ void checkSignals(int count, int bytes) {
   if (count < 0) throw std::invalid_argument("a negative count of signals, " + std::to_string(count));
 }
 
+constexpr int kMostWarps = 32;  // of a block
+
 void checkLaunch(const runtime::KernelLaunch& launch) {
   size_t wanted = argumentCount(launch.code);
   if (launch.arguments.size() != wanted)
     throw std::runtime_error("kernel `" + nameOf(launch.code) + "` takes " + std::to_string(wanted) + " arguments, " +
                              std::to_string(launch.arguments.size()) + " given");
-  for (int size : launch.grid)
-    if (size < 0) throw std::runtime_error("the grid has a negative size");
-  if (launch.numWarps < 1)
-    throw std::invalid_argument("`num_warps` is " + std::to_string(launch.numWarps) + ", at least 1 is needed");
+  if (launch.numWarps < 1 || launch.numWarps > kMostWarps)
+    throw std::invalid_argument("`num_warps` is " + std::to_string(launch.numWarps) + ", not 1 to " + std::to_string(kMostWarps));
 }
 
 void checkMembers(const std::vector<int>& members, int rank, int rankCount) {
@@ -135,6 +135,13 @@ int td_copy_to_host(td_session* s, int rank, int stream, void* dest, uint64_t so
   return guarded([&] {
     if (bytes) required(static_cast<char*>(dest), "dest");
     sessionOf(s, rank, stream).copyToHost(rank, StreamId(stream), dest, source, bytes);
+  });
+}
+int td_map_host(td_session* s, int rank, void* memory, uint64_t bytes, const char* name, const char* file, int line, uint64_t* address) {
+  return guarded([&] {
+    runtime::HostMemory mapped{reinterpret_cast<uint64_t>(&required(static_cast<char*>(memory), "memory")), bytes,
+                               &required(name, "name")};
+    required(address, "address") = sessionOf(s, rank).mapHost(rank, mapped, place(file, line));
   });
 }
 int td_release_async(td_session* s, int rank, int stream, uint64_t address) {

@@ -60,6 +60,7 @@ void World::release(int rank, Address address, const std::string& hostFile, uint
   Machine& m = impl_->m;
   Allocation* a = m.arena.find(address);
   bool isBuffer = a && a->begin == address && a->rank == rank && !a->shared && !a->freed;
+  if (isBuffer && m.arena.unmap(*a)) return;
   if (isBuffer) impl_->logEnd(*a);
   if (isBuffer && m.observer && a->kind == MemoryKind::Symmetric)
     m.observer->freed(rank, address, a->end - a->begin, hostFile, hostLine);
@@ -84,6 +85,24 @@ void World::release(int rank, Address address, const std::string& hostFile, uint
   }
 }
 
+Address World::mapHost(int rank, const HostMemory& memory, const std::string& hostFile, uint32_t hostLine) {
+  Allocation* a = impl_->m.arena.map(rank, memory);
+  if (!a) {
+    hostReport(impl_->m, rank, "out-of-memory",
+               "no room for `" + memory.name + "` of " + std::to_string(memory.bytes) + " bytes in the heap of rank " +
+                   std::to_string(rank),
+               hostFile, hostLine);
+    return 0;
+  }
+  if (a->uses > 1) return a->begin;
+  a->hostFile = hostFile;
+  a->hostLine = hostLine;
+  if (impl_->m.observer) impl_->m.observer->forget(a->begin, memory.bytes);
+  return a->begin;
+}
+
+void World::setHostFinder(std::function<std::optional<HostMemory>(Address)> finder) { impl_->m.findHostMemory = std::move(finder); }
+
 void World::markInitialised(Address address, uint64_t bytes) {
   Machine& m = impl_->m;
   Allocation* a = m.arena.find(address);
@@ -106,6 +125,8 @@ void World::hostWaited(int rank) {
 void World::hostWaited(int rank, StreamId stream) {
   Machine& m = impl_->m;
   if (m.observer) m.observer->hostWaited(rank, *impl_->ranks[size_t(rank)].streams[stream]);
+  if (!m.foundHostMemory.empty() && idle(rank))
+    for (Address found : std::exchange(m.foundHostMemory[rank], {})) release(rank, found);
 }
 
 void World::hostAllocated(int rank) {

@@ -49,6 +49,14 @@ struct Launch {
 // View: an array over the bytes, which the host may read or write.
 enum class HostAccess : uint8_t { Read, Write, View };
 
+// Memory of the host that kernels read and write where it lies.
+struct HostMemory {
+  Address begin = 0;
+  uint64_t bytes = 0;
+  std::string name;
+  std::shared_ptr<void> owner = nullptr;  // keeps it alive while it is mapped; null: the caller does
+};
+
 enum class MemoryKind : uint8_t { Local, Symmetric };
 
 class World {
@@ -59,7 +67,8 @@ class World {
 
   const WorldOptions& options() const;
 
-  // --- memory: addresses are real addresses of this process: rank r's heap is at heapBase() + r * heapStride() ---
+  // --- memory: addresses are real addresses of this process, but for memory mapped by mapHost: rank r's heap is at heapBase() + r *
+  // heapStride() ---
   // Collective by contract of the caller for Symmetric: the k-th symmetric allocation of every rank has the same offset.
   // Reports asymmetric-allocation when sizes differ. Reading bytes that nothing wrote is reported unless `initialised`.
   // What has no name is called by a number in reports. Red zones lie around each allocation. Returns 0 and reports out-of-memory when the
@@ -68,6 +77,11 @@ class World {
                    uint32_t hostLine = 0);
   // Reports double-free / invalid-free. The range stays quarantined, so later use is reported as use-after-free.
   void release(int rank, Address address, const std::string& hostFile = "", uint32_t hostLine = 0);
+  // Memory of the host as local memory of the rank: kernels read and write it where it lies. An address of the host that a kernel makes a
+  // pointer of means this place too. `release` ends one mapping.
+  Address mapHost(int rank, const HostMemory& memory, const std::string& hostFile = "", uint32_t hostLine = 0);
+  // Asked for the memory around an address that is in no buffer. What it finds is mapped until the rank's host has waited for all streams.
+  void setHostFinder(std::function<std::optional<HostMemory>(Address)> finder);
   void markInitialised(Address address, uint64_t bytes);
   // The host line that queues or accesses what follows, for reports.
   void setHostPlace(int rank, const std::string& file, uint32_t line);

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -51,6 +52,14 @@ class RunStopped : public std::runtime_error {
 enum class SignalKind : uint8_t { Set, Add };
 enum class Compare : uint8_t { Eq, Ne, Gt, Le, Lt, Ge };
 
+// Memory of the host that kernels read and write where it lies.
+struct HostMemory {
+  Address begin = 0;
+  uint64_t bytes = 0;
+  std::string name;
+  std::shared_ptr<void> owner = nullptr;  // keeps it alive; null: the caller does
+};
+
 // `count` consecutive signals of 4 or 8 bytes: written, or waited for until each compares true.
 struct SignalStep {
   Address signal = 0;
@@ -84,6 +93,10 @@ class Session {
   // Asked now and then on a thread that simulates or waits; non-zero interrupts that run. One for the process; null for none.
   static inline std::atomic<int (*)()> interruptPoll = nullptr;
 
+  // Finds the host's memory around an address that a simulated kernel uses and that is in no buffer. One for the process, set before any
+  // run; it may be called on any rank's thread.
+  static inline std::function<std::optional<HostMemory>(Address)> hostFinder;
+
   virtual ~Session() = default;
 
   virtual int rankCount() const = 0;
@@ -111,6 +124,11 @@ class Session {
   virtual void release(int rank, Address address, const HostPlace& place) = 0;
   virtual void releaseAsync(int rank, StreamId stream, Address address) = 0;  // of the rank alone, in stream order
   virtual Address peerAddress(int rank, Address address, int peer) const = 0;
+
+  // The host's memory as local memory of a simulated rank, without a copy, until `releaseAsync`; GPUs' ranks throw.
+  virtual Address mapHost(int, const HostMemory&, const HostPlace&) {
+    throw std::runtime_error("only simulated ranks use the host's memory where it lies");
+  }
 
   // [collective over `members`, blocks] (world ranks, in team order): the same team id on each. Team 0 is the world.
   virtual int createTeam(int rank, const std::vector<int>& members) = 0;

@@ -34,7 +34,7 @@ ROOMS = {
     "compiler/driver": ["compiler/frontend", "compiler/lower", "compiler/transform", "compiler/dialect", "compiler/codegen/nvidia",
                         "interpreter/program.h", "base", "abi"],
     "runtime": ["interpreter", "base"],
-    "runtime/backend/cuda": ["runtime/session.h", "interpreter/trace.h", "base", "abi"],
+    "runtime/backend/cuda": ["runtime/session.h", "runtime/grid.h", "interpreter/trace.h", "base", "abi"],
     "include/tandem": [],
     "api": ["compiler/driver/compile.h", "compiler/driver/image_cache.h", "runtime", "interpreter", "include/tandem", "base", "abi"],
     "ops": ["api/guarded.h", "api/handles.h", "api/required.h", "api/text_out.h", "compiler/driver/build_id.h",

@@ -135,10 +135,13 @@ TEST(Errors, ArgumentsAndConstantsAreTheCalls) {
 }
 
 TEST(Errors, WhatNoGridHas) {
-  auto main = [](Team& team) {
-    team.launch(addOne(), {.grid = {1 << 30, 1 << 30, 16}}, {team.zeros({1}, DType::Int32)});
+  auto words = [](std::array<int, 3> grid) {
+    auto main = [=](Team& team) { team.launch(addOne(), {.grid = grid}, {team.zeros({1}, DType::Int32)}); };
+    return std::string(thrownBy<Error>(main).what());
   };
-  EXPECT_STREQ(thrownBy<Error>(main).what(), "a grid of more than 2147483647 programs");
+  EXPECT_EQ(words({1 << 30, 1 << 15, 16}), "a grid of more than 2147483647 programs");
+  EXPECT_EQ(words({1, 65536, 1}), "kernel `add_one`: the grid has size 65536 in dimension 1, at most 65535 is possible");
+  EXPECT_EQ(words({1, 1, -1}), "kernel `add_one`: the grid has a negative size");
 }
 
 TEST(Errors, HostCopiesStayWithinTheirArray) {

@@ -64,6 +64,15 @@ TANDEM_API int td_interrupt(td_session*); /* from any thread: ends the run soon;
 /* `poll` is called now and then on a thread that simulates or waits; non-zero ends that run. One for the process; NULL
  * for none. */
 TANDEM_API int td_set_interrupt_poll(int (*poll)(void));
+/* Memory of the host that a simulated kernel names by an address of its own, such as one out of a table of pointers. `find`
+ * says non-zero when it has found what lies around the address; `drop` ends the use of `owner`. One for the process, set
+ * before any run; NULL for none. */
+typedef struct {
+  uint64_t begin, bytes;
+  char name[64];
+  void* owner;
+} td_host_memory;
+TANDEM_API int td_set_host_finder(int (*find)(uint64_t address, td_host_memory* found), void (*drop)(void* owner));
 TANDEM_API int td_finish(td_session*); /* after all ranks left: looks for leftover signals */
 /* [{"severity", "kind", "message", "rank", "program", "kernel", "file", "line", "column", "text"}] */
 TANDEM_API int td_reports(td_session*, char** json);
@@ -118,6 +127,10 @@ TANDEM_API int td_set(td_session*, int rank, int stream, uint64_t dest, int valu
 /* The host memory must live until the stream gets there. */
 TANDEM_API int td_copy_from_host(td_session*, int rank, int stream, uint64_t dest, const void* source, uint64_t bytes);
 TANDEM_API int td_copy_to_host(td_session*, int rank, int stream, void* dest, uint64_t source, uint64_t bytes);
+/* Memory of the host as local memory of a simulated rank: kernels read and write it where it lies. It must live until td_release_async
+ * has ended it, as often as it was mapped. */
+TANDEM_API int td_map_host(td_session*, int rank, void* memory, uint64_t bytes, const char* name, const char* file, int line,
+                           uint64_t* address);
 TANDEM_API int td_release_async(td_session*, int rank, int stream, uint64_t address);
 /* `count` consecutive signals. compare: 0 eq, 1 ne, 2 gt, 3 le, 4 lt, 5 ge; kind: 0 set, 1 add; bytes: 4 or 8, of one */
 TANDEM_API int td_signal_write(td_session*, int rank, int stream, uint64_t signal, int count, uint64_t value, int bytes,

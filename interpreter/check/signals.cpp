@@ -134,7 +134,7 @@ bool Checker::isOvertaken(const MemoryAccess& a, const AwaitedSignal& signal, co
       std::none_of(uses.past.begin(), uses.past.end(), hadIt))
     return false;
   auto over = std::find_if(uses.updates.rbegin(), uses.updates.rend(), unordered);
-  if (over == uses.updates.rend() || uses.updates.back().value != wordAt(a.address, signal.bytes)) return false;
+  if (over == uses.updates.rend() || uses.updates.back().value != wordAt(m_, a.address, signal.bytes)) return false;
   misuse(a, over->by,
          "the wait for " + std::string(compareText(signal.compare)) + " " + valueText(signal.value, signal.bytes) +
              " begins when that value is past: an update, to " + valueText(over->value, signal.bytes) +

@@ -110,7 +110,7 @@ void Checker::acquire(const MemoryAccess& a) {
     // The same look again brings nothing.
     ProgramState& p = stateOf(*a.run);
     if (std::optional<AwaitedSignal> awaited = polled(a)) {
-      if (holds(awaited->compare, wordAt(a.address, unsigned(a.bytes)), awaited->value, awaited->bytes))
+      if (holds(awaited->compare, wordAt(m_, a.address, unsigned(a.bytes)), awaited->value, awaited->bytes))
         acquireAwaited(a, *awaited);
       return;
     }
@@ -149,7 +149,7 @@ void Checker::acquireAwaited(const MemoryAccess& a, const AwaitedSignal& signal)
   if (!place) return;
   View v = viewOf(a);
   Stamp now = stampOf(a, v);
-  uint64_t held = wordAt(signal.address, signal.bytes);
+  uint64_t held = wordAt(m_, signal.address, signal.bytes);
   Acquired acquired{&place->releases(), place->releases().size(), place->newest()};
   if (!signal.valueUsed)
     acquired = place->earliest(

@@ -13,7 +13,7 @@ bool holdsNow(Machine& m, const AwaitedSignal& w) {
   const Allocation* a = m.arena.find(w.address);
   if (!a || a->freed || w.address + w.bytes > a->end) return true;
   uint64_t seen = 0;
-  memcpy(&seen, reinterpret_cast<const void*>(w.address), w.bytes);
+  memcpy(&seen, a->bytesAt(w.address), w.bytes);
   return holds(w.compare, seen, w.value, w.bytes);
 }
 
@@ -82,8 +82,8 @@ Step waitOp(Machine& m, Run& run, const Prepared& i) {
       return fail(m, run, i, "index-out-of-range", "`wait` on " + std::to_string(count) + " signals");
     const auto* p = reinterpret_cast<const uint64_t*>(data(m, run, i.a));
     for (int64_t k = 0; k < count; ++k)
-      wanted.push_back({p[isLanes(run, i.a) ? lane : 0] + uint64_t(k) * bytes, bytes, SignalCompare(i.immediates[2]),
-                        rawInteger(m, run, i.c, lane)});
+      wanted.push_back({heapAddress(m, run.rank, p[isLanes(run, i.a) ? lane : 0] + uint64_t(k) * bytes), bytes,
+                        SignalCompare(i.immediates[2]), rawInteger(m, run, i.c, lane)});
   }
   std::vector<uint64_t> seen;
   Accessor who(m, run, i);
@@ -101,8 +101,8 @@ Step signalWait(Machine& m, Run& run, const Prepared& i) {
   std::vector<AwaitedSignal> wanted;
   std::vector<uint32_t> lanes, threads;
   bool ok = eachCaller(m, run, i, Group::Thread, false, "`signal_wait_until`", [&](uint32_t lane) {
-    wanted.push_back({rawInteger(m, run, i.a, lane), bytes, SignalCompare(i.immediates[0]), rawInteger(m, run, i.b, lane),
-                      false, i.resultUsed});
+    wanted.push_back({heapAddress(m, run.rank, rawInteger(m, run, i.a, lane)), bytes, SignalCompare(i.immediates[0]),
+                      rawInteger(m, run, i.b, lane), false, i.resultUsed});
     lanes.push_back(lane);
     threads.push_back(observedThread(run, i, Group::Thread, lane));
     return true;

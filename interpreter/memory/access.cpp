@@ -89,8 +89,9 @@ bool uninitialised(Accessor& who, Allocation& a, Address address, uint64_t bytes
                     std::move(notes));
 }
 
-// The allocation that holds the whole range, alive; null after a report.
-inline Allocation* checked(Accessor& who, Address address, uint64_t bytes, unsigned align, bool write) {
+// The allocation that holds the whole range, alive; null after a report. `address` becomes the rank's place of it.
+inline Allocation* checked(Accessor& who, Address& address, uint64_t bytes, unsigned align, bool write) {
+  address = heapAddress(who.m, who.rank, address);
   Allocation* a = who.m.arena.find(address);
   if (!a || address + bytes > a->end || address + bytes < address) {
     outOfBounds(who, address, bytes, write);
@@ -174,7 +175,7 @@ inline bool observe(Accessor& who, AccessKind kind, Address address, uint64_t by
   if (!who.m.observer) return true;
   MemoryAccess access = accessOf(who, kind, address, bytes);
   access.value = value;
-  access.changes = who.lane == kEachThread && value && memcmp(reinterpret_cast<const void*>(address), value, bytes) != 0;
+  access.changes = who.lane == kEachThread && value && memcmp(who.m.arena.bytesAt(address), value, bytes) != 0;
   eachThread(who, access, [&] { who.m.observer->access(access); });
   return !who.m.failed;
 }
@@ -195,7 +196,7 @@ void logStore(Accessor& who, Address address, const void* value, uint64_t bytes)
 inline bool observeValue(Accessor& who, AccessKind kind, Address address, uint64_t bytes, uint64_t old) {
   if (!who.m.observer || !who.synchronises) return true;
   who.m.observer->wrote(accessOf(who, kind, address, bytes), old,
-                        valueOf(reinterpret_cast<const void*>(address), bytes));
+                        valueOf(who.m.arena.bytesAt(address), bytes));
   return !who.m.failed;
 }
 
@@ -221,10 +222,19 @@ inline bool respectFence(Accessor& who, Address address) {
 
 }  // namespace
 
+Address heapAddress(Machine& m, int rank, Address address) {
+  if (m.arena.holds(address) || address < 4096) return address;
+  const Allocation* a = m.arena.mappingOf(rank, address);
+  std::optional<HostMemory> found = a || !m.findHostMemory ? std::nullopt : m.findHostMemory(address);
+  if (found && (a = m.arena.map(rank, *found))) m.foundHostMemory[rank].push_back(a->begin);
+  return a ? address - a->shift : address;
+}
+
 void SameStores::next(Address address, const void* value, uint64_t bytes) {
   if (!who_.m.observer) return;
+  address = heapAddress(who_.m, who_.rank, address);
   bool isThere = !stored_.insert(address).second;  // so there is memory
-  who_.again = isThere && !who_.synchronises && memcmp(reinterpret_cast<const void*>(address), value, bytes) == 0;
+  who_.again = isThere && !who_.synchronises && memcmp(who_.m.arena.bytesAt(address), value, bytes) == 0;
 }
 
 bool checkMemory(Accessor& who, Address address, uint64_t bytes, unsigned align, bool write, bool mustBeInitialised) {
@@ -238,7 +248,7 @@ bool readMemory(Accessor& who, Address address, void* out, uint64_t bytes, unsig
   Allocation* a = checked(who, address, bytes, align, false);
   if (!a || !checkInitialised(who, *a, address, bytes)) return false;
   if (!observe(who, AccessKind::Read, address, bytes)) return false;
-  memcpy(out, reinterpret_cast<const void*>(address), bytes);
+  memcpy(out, a->bytesAt(address), bytes);
   if (who.run) who.run->noteRead(address, bytes);
   if (a->holdsSignals && who.synchronises) noteAcquired(who.m, address);
   return true;
@@ -250,7 +260,7 @@ bool writeMemory(Accessor& who, Address address, const void* value, uint64_t byt
   if (!a || !respectFence(who, address)) return false;
   if (!observe(who, AccessKind::Write, address, bytes, value)) return false;
   if (who.m.stores && who.run && !a->shared) logStore(who, address, value, bytes);
-  void* to = reinterpret_cast<void*>(address);
+  void* to = a->bytesAt(address);
   uint64_t old = who.synchronises ? valueOf(to, bytes) : 0;
   bool changed = memcmp(to, value, bytes) != 0;
   if (changed) memmove(to, value, bytes);
@@ -264,7 +274,7 @@ bool updateMemory(Accessor& who, RmwOp op, Elem elem, Address address, const voi
   Allocation* a = checked(who, address, bytes, bytes, true);
   if (!a || !checkInitialised(who, *a, address, bytes) || !respectFence(who, address)) return false;
   if (!observe(who, AccessKind::Atomic, address, bytes)) return false;
-  void* memory = reinterpret_cast<void*>(address);
+  void* memory = a->bytesAt(address);
   if (!applyRmw(op, elem, memory, value, old))
     return failAccess(who, "unsupported", "this atomic update is not defined for its element type");
   bool changed = memcmp(memory, old, bytes) != 0;
@@ -282,7 +292,7 @@ bool compareAndSwap(Accessor& who, Elem elem, Address address, const void* expec
   unsigned bytes = byteSize(elem);
   Allocation* a = checked(who, address, bytes, bytes, true);
   if (!a || !checkInitialised(who, *a, address, bytes) || !respectFence(who, address)) return false;
-  void* memory = reinterpret_cast<void*>(address);
+  void* memory = a->bytesAt(address);
   memcpy(old, memory, bytes);
   if (who.run) who.run->noteRead(address, bytes);
   if (who.m.stores) who.m.stores->updated(address - who.m.arena.base(), bytes);
@@ -304,7 +314,7 @@ void observeWait(Accessor& who, const AwaitedSignal& signal, bool holds) {
   eachThread(who, access, [&] { who.m.observer->waits(access, signal, holds); });
 }
 
-uint64_t wordAt(Address address, unsigned bytes) { return valueOf(reinterpret_cast<const void*>(address), bytes); }
+uint64_t wordAt(Machine& m, Address address, unsigned bytes) { return valueOf(m.arena.bytesAt(address), bytes); }
 
 bool holds(SignalCompare compare, uint64_t seen, uint64_t value, unsigned bytes) {
   int64_t s = bytes == 4 ? int32_t(seen) : int64_t(seen), v = bytes == 4 ? int32_t(value) : int64_t(value);
@@ -347,7 +357,7 @@ void recordWriter(Accessor& who, Address address, unsigned bytes) {
   r.location = who.location;
   r.value = 0;
   r.timeNs = who.run ? who.run->clockNs : who.timeNs;
-  memcpy(&r.value, reinterpret_cast<const void*>(address), bytes);
+  memcpy(&r.value, a->bytesAt(address), bytes);
 }
 
 static void markSignal(Allocation& a, Address address, unsigned bytes) {
@@ -365,9 +375,9 @@ bool writeSignal(Accessor& who, Address address, SignalKind kind, uint64_t value
   who.synchronises = who.isSignal = true;
   AccessKind as = kind == SignalKind::Add ? AccessKind::Atomic : AccessKind::Write;
   if (!observe(who, as, address, bytes)) return false;
-  uint64_t old = valueOf(reinterpret_cast<const void*>(address), bytes);
+  uint64_t old = valueOf(a->bytesAt(address), bytes);
   uint64_t now = truncated(kind == SignalKind::Add ? old + value : value, bytes);
-  memcpy(reinterpret_cast<void*>(address), &now, bytes);
+  memcpy(a->bytesAt(address), &now, bytes);
   touched(who, *a, address, bytes, now != old);
   markSignal(*a, address, bytes);
   recordWriter(who, address, bytes);
@@ -381,7 +391,7 @@ bool readSignal(Accessor& who, Address address, unsigned bytes, uint64_t* value)
   if (!observe(who, AccessKind::Read, address, bytes)) return false;
   noteLook(who.m, Elem::I64, address, bytes);
   *value = 0;
-  memcpy(value, reinterpret_cast<const void*>(address), bytes);
+  memcpy(value, a->bytesAt(address), bytes);
   markSignal(*a, address, bytes);
   if (who.run) who.run->noteRead(address, bytes);
   return true;

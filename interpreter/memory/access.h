@@ -43,6 +43,9 @@ class SameStores {
   std::unordered_set<Address> stored_;
 };
 
+// The rank's place for an address of the host's memory; other addresses as they are.
+Address heapAddress(Machine& m, int rank, Address address);
+
 // Each says false after having reported. `align` is in bytes.
 bool readMemory(Accessor& who, Address address, void* out, uint64_t bytes, unsigned align);
 bool writeMemory(Accessor& who, Address address, const void* value, uint64_t bytes, unsigned align);
@@ -58,7 +61,7 @@ bool readSignal(Accessor& who, Address address, unsigned bytes, uint64_t* value)
 // Tells the observer what a wait saw.
 void observeWait(Accessor& who, const AwaitedSignal& signal, bool holds);
 // What lies there, of 4 or 8 bytes.
-uint64_t wordAt(Address address, unsigned bytes);
+uint64_t wordAt(Machine& m, Address address, unsigned bytes);
 bool holds(SignalCompare compare, uint64_t seen, uint64_t value, unsigned bytes);
 // Remembers what threads go by, for comparing runs.
 void noteLook(Machine& m, Elem elem, Address address, unsigned bytes);

@@ -85,6 +85,39 @@ Arena::Allocated Arena::allocate(int rank, uint64_t bytes, MemoryKind kind, bool
   return result;
 }
 
+Allocation* Arena::map(int rank, const HostMemory& memory) {
+  auto [first, last] = mappings_.equal_range({rank, memory.begin});
+  auto same = std::find_if(first, last, [&](const auto& m) { return m.second->end - m.second->begin == memory.bytes; });
+  if (same != last) {
+    ++same->second->uses;
+    return same->second;
+  }
+  Allocation* a = allocate(rank, memory.bytes, MemoryKind::Local, true).allocation;
+  if (!a) return nullptr;
+  a->shift = memory.begin - a->begin;
+  a->owner = memory.owner;
+  a->name = memory.name;
+  mappings_.emplace(std::pair(rank, memory.begin), a);
+  return a;
+}
+
+bool Arena::unmap(Allocation& a) {
+  if (!a.shift) return false;
+  if (--a.uses) return true;
+  auto [first, last] = mappings_.equal_range({a.rank, a.begin + a.shift});
+  mappings_.erase(std::find_if(first, last, [&](const auto& m) { return m.second == &a; }));
+  return false;
+}
+
+Allocation* Arena::mappingOf(int rank, Address hostAddress) const {
+  for (auto it = mappings_.upper_bound({rank, hostAddress}); it != mappings_.begin();) {
+    Allocation* a = (--it)->second;
+    if (a->rank != rank) return nullptr;
+    if (hostAddress - it->first.second < a->end - a->begin) return a;
+  }
+  return nullptr;
+}
+
 static void dropPages(Address begin, Address end) {
   constexpr uint64_t kPage = 4096;
   Address first = (begin + kPage - 1) / kPage * kPage, last = end / kPage * kPage;
@@ -104,7 +137,8 @@ Arena::Freed Arena::release(int rank, Address address, Allocation** found) {
   Allocation& a = **found;
   a.freed = true;
   a.signals.clear();
-  if (a.end > a.begin) {
+  a.owner.reset();
+  if (a.end > a.begin && !a.shift) {
     dropPages(a.begin, a.end);
     shadow_.clear(a.begin, a.end - a.begin);
   }
@@ -146,7 +180,8 @@ Allocation* Arena::allocateShared(int rank, int slot, uint64_t bytes) {
   SharedArea& s = shared_[index];
   Address first = sharedBase_ + index * kSharedBytes, begin = std::max(s.next, first + kRedZone);
   begin = (begin + kSharedAlignment - 1) & ~(kSharedAlignment - 1);
-  if (bytes > kSharedBytes || begin + footprint(bytes) > first + kSharedBytes) return nullptr;
+  if (bytes > kMaxSharedBytes - s.used || begin + footprint(bytes) > first + kSharedBytes) return nullptr;
+  s.used += bytes;
   s.next = begin + footprint(bytes);
   auto made = std::make_unique<Allocation>();
   made->begin = begin;
@@ -163,7 +198,7 @@ Allocation* Arena::allocateShared(int rank, int slot, uint64_t bytes) {
 void Arena::resetShared(int rank, int slot) {
   SharedArea& s = shared_[size_t(rank) * size_t(slots_) + size_t(slot)];
   if (s.allocations.empty()) return;
-  s.next = 0;
+  s.next = s.used = 0;
   std::fill(cache_.begin(), cache_.end(), nullptr);
   s.allocations.clear();
 }

@@ -28,6 +28,9 @@ struct SignalRecord {
 
 struct Allocation {
   Address begin = 0, end = 0;
+  uint64_t shift = 0;           // not 0: the bytes are the host's, which lie so far behind their addresses here
+  uint32_t uses = 1;            // of the host's memory: mappings that have not ended
+  std::shared_ptr<void> owner;  // of the host's memory, where the arena keeps it alive
   int rank = 0;
   MemoryKind kind{};
   bool freed = false;
@@ -42,6 +45,8 @@ struct Allocation {
   std::multimap<Address, Waiter*> waiters;  // programs and streams that wait for a change inside, by where it begins
   uint32_t longestWaiter = 0;               // bytes
   std::unordered_map<Address, SignalRecord> signals;
+
+  void* bytesAt(Address address) const { return reinterpret_cast<void*>(address + shift); }
 };
 
 class Arena {
@@ -58,6 +63,12 @@ class Arena {
     bool asymmetric = false;
   };
   Allocated allocate(int rank, uint64_t bytes, MemoryKind kind, bool initialised);
+  // Gives the host's memory addresses of `rank`; what reads and writes them reads and writes it. The same memory has one place.
+  Allocation* map(int rank, const HostMemory& memory);
+  // Ends one mapping; says whether others of the same memory go on.
+  bool unmap(Allocation& a);
+  // The rank's mapping that holds an address of the host, or null.
+  Allocation* mappingOf(int rank, Address hostAddress) const;
   enum class Freed : uint8_t { Ok, Double, Invalid };
   Freed release(int rank, Address address, Allocation** found);
 
@@ -69,12 +80,24 @@ class Arena {
     if (found) hit = found;
     return found;
   }
+  bool isShared(Address address) {
+    Allocation* a = find(address);
+    return a && a->shared;
+  }
+  // Where the bytes of an address lie.
+  void* bytesAt(Address address) {
+    Allocation* a = mappings_.empty() ? nullptr : find(address);
+    return a ? a->bytesAt(address) : reinterpret_cast<void*>(address);
+  }
+  // Whether the address is one of the ranks'.
+  bool holds(Address address) const { return address - base_ < reserved_; }
   // The allocation nearest below or around `address` on its rank, for "past the end of" messages; may be null.
   Allocation* nearest(Address address);
   // The first allocation above `address` on its rank; may be null.
   Allocation* following(Address address);
 
-  // Shared memory of one resident slot: bump allocation, reset when the program ends.
+  // Shared memory of one resident slot: bump allocation, reset when the program ends. Null beyond what a block of a GPU has.
+  static constexpr uint64_t kMaxSharedBytes = 227 * 1024;
   Allocation* allocateShared(int rank, int slot, uint64_t bytes);
   void resetShared(int rank, int slot);
 
@@ -108,6 +131,7 @@ class Arena {
   };
   struct SharedArea {
     Address next = 0;
+    uint64_t used = 0;  // bytes, without red zones
     std::vector<std::unique_ptr<Allocation>> allocations;
   };
   Allocation* lookUp(Address address);
@@ -124,6 +148,7 @@ class Arena {
   std::vector<Area> areas_;
   std::vector<SharedArea> shared_;
   std::vector<uint64_t> symmetricSizes_;  // of the k-th symmetric allocation, by whoever came first
+  std::multimap<std::pair<int, Address>, Allocation*> mappings_;  // by rank and where the host's memory begins
   std::vector<Allocation*> cache_ = std::vector<Allocation*>(kCache);
   Shadow shadow_;
 };

@@ -48,7 +48,7 @@ Place placeOfStream(Machine& m, const Stream& s) {
   }
   if (item.kind != ItemKind::SignalWait || !m.arena.find(item.dest)) return Place::Local;
   uint64_t seen = 0;
-  memcpy(&seen, reinterpret_cast<const void*>(item.dest), size_t(item.signalBytes));
+  memcpy(&seen, m.arena.bytesAt(item.dest), size_t(item.signalBytes));
   return holds(item.compare, seen, item.value, unsigned(item.signalBytes)) ? Place::Choice : Place::Local;
 }
 

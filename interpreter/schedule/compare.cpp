@@ -9,7 +9,7 @@ namespace {
 
 uint64_t contentOf(const Allocation& a) {
   uint64_t h = 1469598103934665603ull;
-  auto* p = reinterpret_cast<const uint8_t*>(a.begin);
+  auto* p = static_cast<const uint8_t*>(a.bytesAt(a.begin));
   for (uint64_t k = 0; k < a.end - a.begin; ++k) h = (h ^ p[k]) * 1099511628211ull;
   return h;
 }
@@ -20,7 +20,7 @@ bool haveSameBytes(const check::Buffer& mine, const check::Buffer& theirs) {
 
 // The first byte that differs and is no turn, of buffers that are still there.
 std::optional<uint64_t> firstByte(Machine& one, const check::Buffer& mine, Machine& other, const check::Buffer& theirs) {
-  auto *a = reinterpret_cast<const uint8_t*>(mine.begin), *b = reinterpret_cast<const uint8_t*>(theirs.begin);
+  auto *a = static_cast<const uint8_t*>(one.arena.bytesAt(mine.begin)), *b = static_cast<const uint8_t*>(other.arena.bytesAt(theirs.begin));
   for (uint64_t at = 0; (at = uint64_t(std::mismatch(a + at, a + mine.bytes, b + at).first - a)) < mine.bytes; ++at)
     if (!check::StoreLog::isTurn(mine.begin + at - one.arena.base(), *one.stores, *other.stores)) return at;
   return std::nullopt;

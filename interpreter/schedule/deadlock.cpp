@@ -44,7 +44,7 @@ std::string plainWriterText(Machine& m, Address address, bool isZero) {
 std::string writerText(Machine& m, Address address, unsigned bytes) {
   SignalRecord* r = signalRecord(m, address);
   uint64_t seen = 0;
-  memcpy(&seen, reinterpret_cast<const void*>(address), bytes);
+  memcpy(&seen, m.arena.bytesAt(address), bytes);
   if (!r || !r->written) return plainWriterText(m, address, seen == 0);
   std::string text = "last written by " + whoText(r->rank, r->id);
   if (r->program) {
@@ -61,7 +61,7 @@ std::string writerText(Machine& m, Address address, unsigned bytes) {
 std::string awaitedText(Machine& m, const AwaitedSignal& w) {
   if (w.isMbarrier) return mbarrierText(m, w, signalName(m, w.address));
   uint64_t seen = 0;
-  memcpy(&seen, reinterpret_cast<const void*>(w.address), w.bytes);
+  memcpy(&seen, m.arena.bytesAt(w.address), w.bytes);
   return "expects " + signalName(m, w.address) + " " + compareText(w.compare) + " " + signedText(w.value, w.bytes) +
          ", sees " + signedText(seen, w.bytes) + "; " + writerText(m, w.address, w.bytes);
 }
@@ -89,7 +89,7 @@ std::string spinText(Machine& m, const Run& run) {
     unsigned bytes = std::min(w.bytes, wordBytes(run));
     for (uint32_t at = 0; at + bytes <= w.bytes && shown < kShown; at += bytes, ++shown) {
       uint64_t seen = 0;
-      memcpy(&seen, reinterpret_cast<const void*>(w.address + at), bytes);
+      memcpy(&seen, m.arena.bytesAt(w.address + at), bytes);
       text += (shown ? "; " : " ") + std::string("reads ") + signalName(m, w.address + at) + ", sees " + signedText(seen, bytes) +
               ", " + writerText(m, w.address + at, bytes);
     }

@@ -19,7 +19,7 @@ std::vector<std::vector<Restless>> restless(Machine& m, Allocation& a) {
   for (auto& [address, record] : a.signals) {
     if (!record.isSignal || !record.written) continue;
     uint64_t value = 0;
-    memcpy(&value, reinterpret_cast<const void*>(address), record.bytes);
+    memcpy(&value, a.bytesAt(address), record.bytes);
     if (!value) continue;
     std::vector<Diagnostic> why = m.observer ? m.observer->unacquired(address) : std::vector<Diagnostic>();
     if (!record.acquired || !why.empty()) found.push_back({address, std::move(why)});

@@ -30,7 +30,7 @@ bool misuse(Accessor& who, std::string message) { return failAccess(who, "mbarri
 // The mbarrier at an address of shared memory; says false after a report.
 bool readMbarrier(Accessor& who, Address address, Mbarrier& out) {
   if (!checkMemory(who, address, 8, 8, true, true)) return false;
-  if (!who.m.arena.find(address)->shared)
+  if (!who.m.arena.isShared(address))
     return misuse(who, "an mbarrier lies in shared memory, not at " + addressText(who.m, address, 8));
   uint64_t bits;
   memcpy(&bits, reinterpret_cast<const void*>(address), 8);
@@ -113,7 +113,7 @@ Step mbarrierInit(Machine& m, Run& run, const Prepared& i) {
                              std::to_string(Mbarrier::kMaxCount));
     uint64_t bits = Mbarrier{true, 0, uint32_t(count), uint32_t(count), 0}.pack();
     if (!writeMemory(who, address, &bits, 8, 8)) return false;
-    return m.arena.find(address)->shared ||
+    return m.arena.isShared(address) ||
            misuse(who, "an mbarrier lies in shared memory, not at " + addressText(m, address, 8));
   });
   return ok ? Step::Next : Step::Failed;

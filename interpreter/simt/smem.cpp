@@ -67,7 +67,8 @@ Step smemAlloc(Machine& m, Run& run, const Prepared& i) {
     Allocation* a = m.arena.allocateShared(run.rank, run.slot, bytes);
     if (!a)
       return fail(m, run, i, "out-of-memory",
-                  "a program's shared memory has no room for " + std::to_string(bytes) + " bytes more");
+                  "a program's shared memory has no room for " + std::to_string(bytes) + " bytes more: a GPU has " +
+                      std::to_string(Arena::kMaxSharedBytes));
     address = a->begin;
     if (const auto& places = run.prepared->program->locations; i.location < places.size())
       a->name = "shared memory of line " + std::to_string(places[i.location].range.line);

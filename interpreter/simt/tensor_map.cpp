@@ -139,7 +139,7 @@ BulkCopy TensorMap::copyOf(const std::vector<int64_t>& coordinates, Address shar
 bool readTensorMap(Accessor& who, Address address, size_t coordinateCount, TensorMap& out) {
   if (!readMemory(who, address, &out, sizeof(out), TensorMap::kAlignment)) return false;
   std::string where = addressText(who.m, address, sizeof(out));
-  if (who.m.arena.find(address)->shared)
+  if (who.m.arena.isShared(address))
     return failAccess(who, "bad-tensor-map", "the tensor map of a copy must be in global memory, not at " + where);
   std::string fault = out.fault(coordinateCount);
   return fault.empty() || failAccess(who, "bad-tensor-map", "no tensor map at " + where + ": " + fault);

@@ -22,7 +22,7 @@ bool checkGlobal(Accessor& who, const BulkCopy& copy, bool isStore) {
     Address global = isStore ? piece.dest : piece.source;
     if (!global) continue;
     if (!checkMemory(who, global, piece.bytes, 1, isStore, false)) return false;
-    if (who.m.arena.find(global)->shared)
+    if (who.m.arena.isShared(global))
       return failAccess(who, "out-of-bounds",
                         "a bulk copy goes between shared and global memory, but both ends are shared");
   }

@@ -119,6 +119,8 @@ struct Machine {
   World::Counters counters;
   std::function<void(const std::string&)> printer;
   HostPlaces hostPlaces;
+  std::function<std::optional<HostMemory>(Address)> findHostMemory;
+  std::map<int, std::vector<Address>> foundHostMemory;  // mapped because a kernel named an address of it, by rank
   std::unique_ptr<AccessObserver> observer;
   std::unique_ptr<check::StoreLog> stores;
   std::unordered_map<int, std::vector<int>> teams;

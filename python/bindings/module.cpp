@@ -302,6 +302,7 @@ PyMethodDef methods[] = {entry("version", version),
                          TD(set),
                          TD(copy_from_host),
                          TD(copy_to_host),
+                         TD(map_host),
                          TD(release_async),
                          TD(signal_write),
                          TD(signal_wait),
@@ -377,11 +378,40 @@ int pollSignals() {
   return raised;
 }
 
+// Asks Python for a framework's tensor around an address. The tensor lives until the simulator drops it.
+int findHostMemory(uint64_t address, td_host_memory* found) {
+  PyGILState_STATE state = PyGILState_Ensure();
+  PyObject* module = PyImport_ImportModule("tandem.host_memory");
+  PyObject* storage = module ? PyObject_CallMethod(module, "storage_at", "K", static_cast<unsigned long long>(address)) : nullptr;
+  unsigned long long begin = 0, bytes = 0;
+  const char* name = nullptr;
+  PyObject* owner = nullptr;
+  bool is = storage && storage != Py_None && PyArg_ParseTuple(storage, "KKsO", &begin, &bytes, &name, &owner);
+  if (is) {
+    found->begin = begin;
+    found->bytes = bytes;
+    std::strncpy(found->name, name, sizeof found->name - 1);
+    found->owner = Py_NewRef(owner);
+  }
+  if (PyErr_Occurred()) PyErr_WriteUnraisable(module);
+  Py_XDECREF(storage);
+  Py_XDECREF(module);
+  PyGILState_Release(state);
+  return is;
+}
+
+void dropHostMemory(void* owner) {
+  PyGILState_STATE state = PyGILState_Ensure();
+  Py_DECREF(static_cast<PyObject*>(owner));
+  PyGILState_Release(state);
+}
+
 }  // namespace
 
 PyMODINIT_FUNC PyInit__tandem() {
   importingThread = PyThread_get_thread_ident();
   td_set_interrupt_poll(pollSignals);
+  td_set_host_finder(findHostMemory, dropHostMemory);
   PyObject* module = PyModule_Create(&definition);
   PyObject* launcher = module ? tandem::bindings::makeGpuLauncherType() : nullptr;
   if (module && (!launcher || PyModule_AddObjectRef(module, "GpuLauncher", launcher))) Py_CLEAR(module);

@@ -2,6 +2,7 @@
 
 import math
 import operator
+import os
 
 import numpy as np
 
@@ -9,28 +10,21 @@ from . import _tandem
 from ._names import DType, constexpr
 from .arrays import Tensor, _Memory, type_word
 from .descriptor import TensorDescriptor
+from .host_memory import host_array
 from .jit import Aggregate, JITFunction, annotated_type, scalar_bits, scalar_type
 from .request import RequestBuilder
 from .session import current_team
 from .team import Stream, host_place
 
-_OPTIONS = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": None, "debug": False}
+_OPTIONS = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": None, "debug": None}
 _COOPERATIVE = 1  # TD_COOPERATIVE
 _IGNORED = {"grid", "warmup", "launch_cooperative_grid", "launch_pdl", "launch_cluster", "enable_fp_fusion", "waves_per_eu",
             "matrix_instr_nonkdim", "kpack"}
 
 
-def host_array(value):
-    """`value` as a NumPy array when it is an array on the host, else None."""
-    if isinstance(value, np.ndarray):
-        return value
-    if hasattr(value, "numpy") and hasattr(value, "data_ptr"):  # a CPU tensor of a framework
-        return value.numpy()
-    return None
-
-
 class _HostArrays:
-    """Device copies of the host arrays of one launch; arrays that overlap in memory share one copy."""
+    """The host arrays of one launch on the device; those that overlap in memory share one place. A simulated rank uses them where they lie,
+    except for those that are read-only; they, and all on GPUs, are copied there and back."""
 
     def __init__(self, kernel, team, stream):
         self.kernel, self.team, self.stream = kernel, team, stream
@@ -40,46 +34,52 @@ class _HostArrays:
         self.unwritable = []  # (name, read-only host memory, what it would be now)
 
     def add(self, name, array):
-        begin, end = np.lib.array_utils.byte_bounds(array) if hasattr(np.lib, "array_utils") else np.byte_bounds(array)
-        self.arrays.append((array, begin, end if array.size else begin))
-        self.names.setdefault(begin, name)
+        self.arrays.append(array)
+        self.names.setdefault(array.begin, name)
 
     def plan(self):
-        """Decides which arrays share a copy; `offset` is known from here on. Copies are in the arguments' order: addresses are other ones
+        """Decides which arrays share a place; `offset` is known from here on. Places are in the arguments' order: addresses are other ones
         in each run."""
         firsts = []  # of each range, the first argument
-        for at, (array, begin, end) in sorted(enumerate(self.arrays), key=lambda a: (a[1][1], -a[1][2])):
+        for at, array in sorted(enumerate(self.arrays), key=lambda a: (a[1].begin, -a[1].end)):
             last = self.ranges[-1] if self.ranges else None
-            if last and begin < last[1]:
-                last[1] = max(last[1], end)
-                last[3] |= array.flags.writeable
+            if last and array.begin < last[1]:
+                last[1] = max(last[1], array.end)
+                last[3] |= array.writable
                 firsts[-1] = min(firsts[-1], at)
             else:
-                self.ranges.append([begin, end, 0, array.flags.writeable])
+                self.ranges.append([array.begin, array.end, 0, array.writable])
                 firsts.append(at)
         self.ranges = [r for _, r in sorted(zip(firsts, self.ranges))]
 
     def place(self):
         for r in self.ranges:
+            if self._is_mapped(r):
+                r[2] = self.team._call(_tandem.map_host, r[0], r[1] - r[0], "host array", *host_place())
+                continue
             r[2] = self.team._call(_tandem.allocate, r[1] - r[0], 0, 0, "host array", *host_place())
             self.team._call(_tandem.copy_from_host, self.stream.index, r[2], r[0], r[1] - r[0])
 
-    def _range(self, begin):
-        return next(r for r in self.ranges if r[0] <= begin < r[1] or r[0] == r[1] == begin)
+    def _is_mapped(self, r):
+        return r[3] and r[0] < r[1] and not self.team._session.is_gpu
+
+    def _range(self, array):
+        return next(r for r in self.ranges if r[0] <= array.begin < r[1] or r[0] == r[1] == array.begin)
 
     def offset(self, array):
-        """Bytes from the start of the device copy."""
-        begin = array.__array_interface__["data"][0]
-        return begin - self._range(begin)[0]
+        """Bytes from the start of its place."""
+        return array.address - self._range(array)[0]
 
     def address(self, array):
-        begin = array.__array_interface__["data"][0]
-        low, _, device, _ = self._range(begin)
-        return device + begin - low
+        return self._range(array)[2] + self.offset(array)
 
     def give_back(self):
-        """Copies back, in stream order; the team holds on to the host memory until it has synchronised."""
-        for begin, end, device, writable in self.ranges:
+        """Ends the use of the places and copies back, in stream order; the team holds on to the host memory until it has synchronised."""
+        for r in self.ranges:
+            begin, end, device, writable = r
+            if self._is_mapped(r):
+                self.team._call(_tandem.release_async, self.stream.index, device)
+                continue
             came_back = begin
             if not writable:
                 copy = np.empty(end - begin, np.uint8)
@@ -132,7 +132,7 @@ class _Packer:
             value = value.item()
         if isinstance(value, TensorDescriptor):
             return self.descriptor(name, value)
-        array = None if isinstance(value, Tensor) else host_array(value)
+        array = None if isinstance(value, Tensor) else self.told(name, host_array, value)
         if isinstance(value, Tensor):
             if value.team._session is not self.host.team._session:
                 raise ValueError(f"argument `{name}` of kernel `{self.kernel.__name__}` is a tensor of another run")
@@ -141,7 +141,7 @@ class _Packer:
         if array is not None:
             self.host.add(name, array)
             self.words.append(lambda: self.host.address(array))
-            return {"name": name, "type": "*" + self.told(name, type_word, array.dtype)}
+            return {"name": name, "type": "*" + self.told(name, array.word)}
         if isinstance(value, (bool, int, float)):
             return self.number(name, value, parameter)
         if isinstance(value, tuple):
@@ -175,9 +175,14 @@ class _Packer:
         return {"name": name, "descriptor": {"dtype": inner["type"][1:], "block_shape": list(d.block_shape), "padding": d.padding}}
 
 
+def _is_debugging():
+    """Whether the environment asks for debug mode of every kernel."""
+    return any(os.environ.get(name, "").lower() not in ("", "0", "false", "off", "no") for name in ("TANDEM_DEBUG", "TRITON_DEBUG"))
+
+
 def bind_call(kernel, args, kwargs):
     """(arguments by name, options, stream) of a call."""
-    options = dict(_OPTIONS)
+    options = {**_OPTIONS, "debug": kernel.debug}
     names = set(kernel.arg_names)
     stream = None
     rest = {}
@@ -195,6 +200,7 @@ def bind_call(kernel, args, kwargs):
     except TypeError as error:
         raise TypeError(f"kernel `{kernel.__name__}`: {error}") from None
     bound.apply_defaults()
+    options["debug"] = bool(options["debug"]) or _is_debugging()
     return bound.arguments, {k: v for k, v in options.items() if v is not None}, stream
 
 

@@ -4,7 +4,8 @@ from . import _tandem
 from ._names import constexpr
 from .arrays import Tensor, type_word
 from .gpu import Arguments, is_cuda_array, is_descriptor, letter_of
-from .launcher import _COOPERATIVE, _HostArrays, bind_call, grid_sizes, host_array
+from .host_memory import host_array
+from .launcher import _COOPERATIVE, _HostArrays, bind_call, grid_sizes
 from .team import host_place
 
 
@@ -30,7 +31,7 @@ class _RankArguments(Arguments):
                                  f"{self.team.device}")
             return super().memory(name, value)
         array = host_array(value)
-        return type_word(array.dtype), lambda: self.host.address(array), self.host.offset(array)
+        return array.word(), lambda: self.host.address(array), self.host.offset(array)
 
 
 def _arrays_in(value):

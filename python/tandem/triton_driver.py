@@ -6,6 +6,7 @@ import types
 
 from . import testing
 from .gpu import _stream_handle, current_device, devices, target_of
+from .session import is_simulating
 
 GPUTarget = collections.namedtuple("GPUTarget", ["backend", "arch", "warp_size"])
 
@@ -38,8 +39,9 @@ class _Active:
         return GPUTarget("cuda", d["major"] * 10 + d["minor"], d["warp_size"])
 
     def get_active_torch_device(self):
+        """Where a script's tensors belong: on the CPU for simulated ranks and where there is no GPU."""
         import torch
-        return torch.device("cuda", current_device())
+        return torch.device("cpu") if is_simulating() or not devices() else torch.device("cuda", current_device())
 
     def get_device_interface(self):
         import torch

@@ -185,6 +185,19 @@ def test_outside_the_buffer():
 
 
 @triton.jit
+def fills_shared_memory(o, BYTES: tl.constexpr):
+    half = dl.allocate_smem(tl.int8, [BYTES // 2])
+    rest = dl.allocate_smem(tl.int8, [BYTES // 2])
+    st(o, 1)
+
+
+def test_more_than_a_gpu_has():
+    fills_shared_memory[(1,)](np.zeros(1, np.int32), 227 * 1024)
+    with pytest.raises(tandem.SimulationError, match="no room for 116736 bytes more: a GPU has 232448"):
+        fills_shared_memory[(1,)](np.zeros(1, np.int32), 228 * 1024)
+
+
+@triton.jit
 def takes_turns(x, o, n, N: tl.constexpr):
     """Two buffers change places in every round."""
     a = dl.allocate_smem(tl.int32, [N])

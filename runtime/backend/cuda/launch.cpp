@@ -1,12 +1,12 @@
 // The way of a launch: arguments, tensor maps, attributes, one driver call. It allocates nothing for kernels of usual size.
 #include "runtime/backend/cuda/context_registry.h"
 #include "runtime/backend/cuda/kernel.h"
+#include "runtime/grid.h"
 
 namespace tandem::runtime::cuda {
 namespace {
 
 constexpr size_t kStackParams = 64, kStackMaps = 8;
-constexpr int kMaxGridBelowX = 65535;  // in the second and third dimension
 
 // The attributes a launch has, in place.
 struct Attributes {
@@ -72,13 +72,7 @@ void Kernel::launch(int device, const LaunchShape& shape, Arguments arguments) {
   if (arguments.size() != image.params.size())
     throw std::invalid_argument("kernel `" + image.name + "` takes " + std::to_string(image.params.size()) +
                                 " arguments, " + std::to_string(arguments.size()) + " given");
-  for (int size : shape.grid)
-    if (size < 0) throw std::invalid_argument("kernel `" + image.name + "`: the grid has a negative size");
-  for (size_t i = 1; i < 3; ++i)
-    if (shape.grid[i] > kMaxGridBelowX / image.cluster[i])
-      throw std::invalid_argument("kernel `" + image.name + "`: the grid has size " + std::to_string(shape.grid[i]) +
-                                  " in dimension " + std::to_string(i) + ", at most " +
-                                  std::to_string(kMaxGridBelowX / image.cluster[i]) + " is possible");
+  checkGrid(image.name, shape.grid, image.cluster);
   if (!shape.grid[0] || !shape.grid[1] || !shape.grid[2]) return;
   OnDevice scope(device);
   size_t mapCount = image.tensorMaps.size(), paramCount = image.params.size() + mapCount + image.usesRanks;

@@ -1,5 +1,6 @@
 // The host's side of a simulated run.
 #include "runtime/backend/sim/session.h"
+#include "runtime/grid.h"
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -26,6 +27,8 @@ RunReport reportOf(const interpreter::Report& r) {
           r.range.line, r.range.column, r.render()};
 }
 
+interpreter::HostMemory memoryOf(const HostMemory& m) { return {m.begin, m.bytes, m.name, m.owner}; }
+
 }  // namespace
 
 Session::Session(const interpreter::WorldOptions& options)
@@ -39,6 +42,11 @@ Session::Session(const interpreter::WorldOptions& options)
     auto poll = interruptPoll.load();
     return interruptRequested_ || (poll && poll());
   });
+  if (hostFinder)
+    world_.setHostFinder([](Address address) {
+      std::optional<HostMemory> found = hostFinder(address);
+      return found ? std::optional(memoryOf(*found)) : std::nullopt;
+    });
 }
 
 void Session::enter(int rank) { baton_.enter(rank); }
@@ -98,6 +106,12 @@ Address Session::peerAddress(int rank, Address address, int peer) const {
   return address + uint64_t(int64_t(peer - rank)) * world_.heapStride();
 }
 
+Address Session::mapHost(int rank, const HostMemory& memory, const HostPlace& place) {
+  Address address = world_.mapHost(rank, memoryOf(memory), place.file, place.line);
+  checkWorld();
+  return address;
+}
+
 int Session::createTeam(int rank, const std::vector<int>& members) {
   // The n-th call for one list of members makes one team, whoever calls first.
   auto& [team, calls] = teamCalls_[members];
@@ -151,6 +165,7 @@ StreamId Session::adoptStream(int rank, uint64_t handle) {
 
 void Session::launch(int rank, StreamId stream, const KernelLaunch& launch) {
   if (!launch.code.program) throw std::invalid_argument("a simulated rank takes code for `sim`, not a GPU's");
+  checkGrid(launch.code.program->name, launch.grid);
   uint64_t programs = 1, slots = uint64_t(residentPrograms(rank));
   for (int size : launch.grid) programs = std::min(programs * uint64_t(size), kMostPrograms + 1);
   if (programs > kMostPrograms)

@@ -36,6 +36,7 @@ class Session final : public runtime::Session {
   void release(int rank, Address address, const HostPlace& place) override;
   void releaseAsync(int rank, StreamId stream, Address address) override;
   Address peerAddress(int rank, Address address, int peer) const override;
+  Address mapHost(int rank, const HostMemory& memory, const HostPlace& place) override;
 
   int createTeam(int rank, const std::vector<int>& members) override;
   std::vector<std::string> gather(int rank, int team, const std::string& bytes) override;

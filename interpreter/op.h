@@ -88,13 +88,13 @@ enum class Op : uint8_t {
   // --- simt ---
   Tid,          // () -> r (Lanes)  #0 axis
   Ntid,         // () -> r  #0 axis
-  Special,      // () -> r  #0 0 smid, 1 globaltimer, 2 clock
+  Special,      // () -> r  #0 SpecialRegister
   ThreadBarrier,  // ->  `__syncthreads`
   NamedBarrier,   // ->  #0 id #1 threads #2 arriveOnly
   WarpBarrier,    // ->
   ThreadFence,  // ->               #0 Semantic #1 Scope
-  Ld,           // pointer -> r     #0 Semantic #1 Scope #2 weak; r may be a vector
-  St,           // pointer, value ->  #0 Semantic #1 Scope #2 weak; elem is the value's
+  Ld,           // pointer, mask opt -> r     #0 Semantic #1 Scope #2 weak; r may be a vector. Only a tile has a mask: zero where false
+  St,           // pointer, value, mask opt ->  #0 Semantic #1 Scope #2 weak; elem is the value's. As `Ld`
   MultimemSt,   // pointer, value ->
   MultimemLdReduce,  // pointer -> r
   Shuffle,      // mask, value, lane -> r   #0 0 idx, 1 up, 2 down, 3 xor
@@ -153,6 +153,9 @@ enum class ConvertOp : uint8_t { Bitcast, TruncI, ExtS, ExtU, SToF, UToF, FToS, 
 enum class RmwOp : uint8_t { Add, FAdd, And, Or, Xor, Xchg, Max, Min, UMax, UMin };
 enum class Semantic : uint8_t { Relaxed, Acquire, Release, AcqRel, SeqCst };
 enum class Scope : uint8_t { Cta, Gpu, Sys };
+// The slot of a program, the time, how many slots a rank has, the launch's number, and the address of a cooperative launch's workspace
+// (0 in another launch).
+enum class SpecialRegister : uint8_t { Sm, GlobalTimer, Clock, SmCount, Grid, GridWorkspace };
 enum class Group : uint8_t { Thread, Warp, Block };
 enum class SignalCompare : uint8_t { Eq, Ne, Gt, Le, Lt, Ge };
 enum class SignalKind : uint8_t { Set, Add };

@@ -41,6 +41,7 @@ struct Launch {
   std::array<int32_t, 3> grid{1, 1, 1};
   int numWarps = 4;
   std::vector<LaunchArgument> arguments;
+  bool cooperative = false;  // has a workspace of its own, as CUDA gives one (%envreg1, %envreg2)
   // Where the host called it from, for reports; may be empty.
   std::string hostFile;
   uint32_t hostLine = 0;

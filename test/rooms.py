@@ -25,7 +25,8 @@ ROOMS = {
                                "compiler/frontend/parse", "compiler/frontend/ast",
                                "compiler/dialect", "base"],
     "compiler/analysis": ["compiler/dialect"],
-    "compiler/lower/sim": ["compiler/dialect", "interpreter/program.h", "interpreter/op.h", "base"],
+    "compiler/ptx": [],
+    "compiler/lower/sim": ["compiler/dialect", "compiler/ptx", "interpreter/program.h", "interpreter/op.h", "base"],
     "compiler/target": ["base"],
     "compiler/codegen/nvidia": ["compiler/target", "base"],
     "compiler/transform": ["compiler/analysis", "compiler/layout", "compiler/target", "compiler/dialect", "base", "abi"],
@@ -44,7 +45,7 @@ ROOMS = {
     "examples": ["include/tandem"],
     "bench": ["interpreter", "include/tandem", "base"],
 }
-MLIR_FREE = ["base", "interpreter", "compiler/frontend/ast", "compiler/frontend/lex", "compiler/frontend/parse", "runtime",
+MLIR_FREE = ["base", "interpreter", "compiler/frontend/ast", "compiler/frontend/lex", "compiler/frontend/parse", "compiler/ptx", "runtime",
              "include", "api", "ops",
              "python"]
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "misc"}

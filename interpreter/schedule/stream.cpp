@@ -81,6 +81,7 @@ void World::Impl::turnOfStream(Stream& s) {
       if (m.observer) m.observer->gridEnds(s);
       streamSpan(m, s, SpanKind::Kernel, s.grid->prepared->program->name, s.grid->startNs);
       s.clockNs = std::max(s.clockNs, s.grid->endNs);
+      if (Allocation* freed = nullptr; s.grid->workspace) m.arena.release(s.rank, s.grid->workspace, &freed);
       if (m.options.trace) m.trace.spans.back().endNs = s.clockNs;
       s.grid.reset();
       return finishItem(s);

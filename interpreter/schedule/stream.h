@@ -14,6 +14,7 @@ struct Grid {
   Stream* stream = nullptr;
   std::vector<uint32_t> order;  // program numbers in the order they start
   size_t next = 0, running = 0;
+  Address workspace = 0;  // of a cooperative launch, once a program has asked for it
   int64_t startNs = 0, endNs = 0;
 };
 

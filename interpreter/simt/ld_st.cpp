@@ -1,4 +1,4 @@
-// ld, st and the multimem pair: each thread's scalar or vector, aligned to its size.
+// ld, st and the multimem pair: each thread's scalar or vector, or each element of a tile, aligned to its size.
 #include "interpreter/dist/team.h"
 #include "interpreter/vm/charge.h"
 #include "interpreter/vm/handlers.h"
@@ -11,8 +11,48 @@ Accessor strong(Machine& m, Run& run, const Prepared& i) {
   who.semantic = Semantic(i.immediates[0]);
   who.scope = Scope(i.immediates[1]);
   who.synchronises = !(i.immediateCount > 2 && i.immediates[2]);
-  if (run.prepared->program->perThread && run.mask.all) who.lane = kEachThread;
+  if (run.prepared->program->perThread && run.mask.all && run.info(i.a).extent != Extent::Tile) who.lane = kEachThread;
   return who;
+}
+
+// Calls body(element) where the tile's mask, operand `mask`, is true or missing; ends when it says false.
+template <class Body> bool eachElement(Machine& m, Run& run, const Prepared& i, uint32_t mask, Body body) {
+  const uint8_t* active = i.operandCount > mask && i.operands[mask] != kNone ? data(m, run, i.operands[mask]) : nullptr;
+  for (size_t k = 0; k < run.count(i.a); ++k)
+    if ((!active || active[k]) && !body(k)) return false;
+  return true;
+}
+
+Step ldTile(Machine& m, Run& run, const Prepared& i, Accessor& who) {
+  unsigned bytes = run.info(i.r).elemBytes;
+  const auto* pointers = reinterpret_cast<const uint64_t*>(data(m, run, i.a));
+  Result result(m, run, i.r);
+  memset(result.data(), 0, registerBytes(run, i.r));
+  bool ok = eachElement(m, run, i, 1, [&](size_t k) {
+    if (!readMemory(who, pointers[k], result.data() + k * bytes, bytes, bytes)) return false;
+    if (who.synchronises) noteLook(m, run.info(i.r).elem, pointers[k], bytes);
+    return true;
+  });
+  if (!ok) return Step::Failed;
+  chargeBytes(m, run, registerBytes(run, i.r), m.arena.rankOf(pointers[0]));
+  result.commit();
+  return Step::Next;
+}
+
+Step stTile(Machine& m, Run& run, const Prepared& i, Accessor& who) {
+  unsigned bytes = run.info(i.b).elemBytes;
+  const auto* pointers = reinterpret_cast<const uint64_t*>(data(m, run, i.a));
+  const uint8_t* values = data(m, run, i.b);
+  SameStores same(who);
+  bool ok = eachElement(m, run, i, 2, [&](size_t k) {
+    same.next(pointers[k], values + k * bytes, bytes);
+    if (!writeMemory(who, pointers[k], values + k * bytes, bytes, bytes)) return false;
+    if (who.synchronises) recordWriter(who, pointers[k], bytes);
+    return true;
+  });
+  if (!ok) return Step::Failed;
+  chargeBytes(m, run, registerBytes(run, i.b), m.arena.rankOf(pointers[0]));
+  return Step::Next;
 }
 
 // More than four elements travel as words of 4 bytes.
@@ -40,6 +80,7 @@ namespace handlers {
 
 Step ld(Machine& m, Run& run, const Prepared& i) {
   Accessor who = strong(m, run, i);
+  if (run.info(i.a).extent == Extent::Tile) return ldTile(m, run, i, who);
   const RegisterInfo& to = run.info(i.r);
   unsigned bytes = to.elemBytes * to.vectorLength;
   who.elementBytes = elementOf(to);
@@ -71,6 +112,7 @@ Step ld(Machine& m, Run& run, const Prepared& i) {
 
 Step st(Machine& m, Run& run, const Prepared& i) {
   Accessor who = strong(m, run, i);
+  if (run.info(i.a).extent == Extent::Tile) return stTile(m, run, i, who);
   const RegisterInfo& from = run.info(i.b);
   unsigned bytes = from.elemBytes * from.vectorLength;
   who.elementBytes = elementOf(from);

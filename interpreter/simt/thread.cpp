@@ -1,6 +1,7 @@
 // Thread indices, special registers, and barriers inside a program. Threads run in step, so a barrier of all checks
 // who comes; a named one can join branches that run in turns.
 #include "interpreter/dist/team.h"
+#include "interpreter/schedule/stream.h"
 #include "interpreter/vm/branches.h"
 #include "interpreter/vm/handlers.h"
 
@@ -19,10 +20,39 @@ Step ntid(Machine& m, Run& run, const Prepared& i) {
   return Step::Next;
 }
 
-Step special(Machine& m, Run& run, const Prepared& i) {
+namespace {
+
+// What CUDA's cooperative groups lay down there: the workspace's size, then the barrier of the grid, which begins at zero.
+constexpr uint32_t kGridWorkspace[2] = {sizeof kGridWorkspace, 0};
+
+Address gridWorkspace(Machine& m, Grid& grid, int rank) {
+  if (grid.workspace || !grid.launch.cooperative) return grid.workspace;
+  Allocation* made = m.arena.allocate(rank, sizeof kGridWorkspace, MemoryKind::Local, true).allocation;
+  if (!made) return 0;
+  made->name = "workspace of the cooperative launch";
+  memcpy(reinterpret_cast<void*>(made->begin), kGridWorkspace, sizeof kGridWorkspace);
+  if (m.observer) m.observer->forget(made->begin, sizeof kGridWorkspace);
+  return grid.workspace = made->begin;
+}
+
+int64_t readClock(Machine& m, Run& run) {
   ++run.privateVersion;  // a loop that looks at the clock is not a spin
-  run.clockNs += int64_t(m.nominal.instructionNs) + 1;
-  setInteger(m, run, i.r, i.immediates[0] == 0 ? run.slot : run.clockNs);
+  return run.clockNs += int64_t(m.nominal.instructionNs) + 1;
+}
+
+}  // namespace
+
+Step special(Machine& m, Run& run, const Prepared& i) {
+  auto read = [&]() -> int64_t {
+    switch (SpecialRegister(i.immediates[0])) {
+      case SpecialRegister::Sm: return run.slot;
+      case SpecialRegister::SmCount: return m.options.slotsPerRank;
+      case SpecialRegister::Grid: return run.launch;
+      case SpecialRegister::GridWorkspace: return int64_t(gridWorkspace(m, *run.grid, run.rank));
+      default: return readClock(m, run);
+    }
+  };
+  setInteger(m, run, i.r, read());
   return Step::Next;
 }
 

@@ -2,7 +2,8 @@
 #include "compiler/lower/sim/divergence.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/simt/simt.h"
-#include "compiler/lower/sim/inline_asm.h"
+#include "compiler/lower/sim/assembly.h"
+#include "compiler/lower/sim/ptx/assembler.h"
 #include "compiler/lower/sim/types.h"
 #include <llvm/ADT/TypeSwitch.h>
 
@@ -112,9 +113,10 @@ void Divergence::visitCombine(Operation* op) {
 bool Divergence::differsByThread(Operation* op) const {
   if (isa<simt::TidOp, simt::ElectOp, simt::ShuffleOp, simt::BallotOp, simt::AtomicRmwOp, simt::AtomicCasOp>(op))
     return true;
-  if (auto assembly = dyn_cast<tile::InlineAsmOp>(op))
-    if (const KnownAsm* known = findKnownAsm(assembly.getAssembly()))
-      return known->differsByThread || anyLanes(op->getOperands());
+  if (auto assembly = dyn_cast<tile::InlineAsmOp>(op)) {
+    bool onTiles = llvm::any_of(op->getOperandTypes(), isTile) || llvm::any_of(op->getResultTypes(), isTile);
+    if (!onTiles && tandem::lower::differsByThread(parseAssembly(assembly).body)) return true;
+  }
   if (auto consume = dyn_cast<dist::ConsumeTokenOp>(op)) return isLanes(consume.getValue());
   bool updates = isa<tile::AtomicRmwOp, tile::AtomicCasOp>(op) && !isTile(op->getOperand(0).getType());
   return anyLanes(op->getOperands()) || (updates && isDivergent(op));

@@ -10,6 +10,7 @@
 
 namespace tandem::lower {
 
+struct ParsedAssembly;
 using Registers = llvm::SmallVector<interpreter::Register, 4>;
 
 class FunctionLowering {
@@ -101,6 +102,8 @@ class FunctionLowering {
   void lowerPendingRegions();
   void lowerRegionBody(mlir::Operation* op, interpreter::Region& region);
   void lowerInlineAsm(mlir::Operation* op);
+  void assemble(const ParsedAssembly& parsed, const interpreter::RegisterType& like, int64_t pack, llvm::ArrayRef<Register> operands,
+                llvm::ArrayRef<Register> results, llvm::function_ref<void(const std::string&)> fail);
   // One instruction with the op's operands made alike and its results.
   void emitPlain(mlir::Operation* op, Code code, llvm::ArrayRef<int64_t> immediates = {});
   void emitValues(mlir::Operation* op, Code code, llvm::ArrayRef<mlir::Value> operands,

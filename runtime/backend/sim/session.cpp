@@ -177,6 +177,7 @@ void Session::launch(int rank, StreamId stream, const KernelLaunch& launch) {
   queued.program = launch.code.program;
   queued.grid = launch.grid;
   queued.numWarps = launch.numWarps;
+  queued.cooperative = launch.cooperative;
   for (uint64_t bits : launch.arguments) queued.arguments.push_back({bits});
   queued.hostFile = launch.place.file;
   queued.hostLine = launch.place.line;

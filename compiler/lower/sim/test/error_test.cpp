@@ -52,7 +52,7 @@ TEST(Error, UnknownAssembly) {
       "func.func @f() {\n  %t = tile.inline_asm \"nop;\\nexit;\", \"=r\"() {pure = true, pack = 1 : i32} : () -> i32\n "
       " return\n}");
   EXPECT_EQ(error.kind, "unsupported");
-  EXPECT_EQ(error.message, "the simulator cannot run `tile.inline_asm`: nop;");
+  EXPECT_EQ(error.message, "the simulator cannot run `nop`: it has no `nop`");
   EXPECT_EQ(error.range.line, 2u);
 }
 

@@ -334,6 +334,34 @@ def test_pairs_of_halves(name, dtype):
         np.testing.assert_array_equal(got, pairs(dtype, *exact))
 
 
+def test_comparisons_of_halves():
+    a, b = samples(np.float16, 1), samples(np.float16, 2)
+    words = [pairs(np.float16, v, v[::-1]).astype(U4) for v in (a, b)]
+    text = "{ .reg .pred p, q; setp.lt.f16x2 p|q, $1, $2; selp.b32 $0, 1, 0, p; @q add.s32 $0, $0, 2; }"
+    np.testing.assert_array_equal(run(text, "=r,r,r,r", words, U4), (a[::-1] < b[::-1]) + 2 * (a < b))
+
+
+@triton.jit
+def softplus(x, o, TEXT: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(o + i, tl.inline_asm_elementwise(TEXT, "=r,=r,r,r", [tl.load(x + i)], dtype=tl.float32, is_pure=True, pack=2))
+
+
+def test_guards_choose_by_element():
+    one = """{ .reg .pred p;
+        setp.gt.f32 p, $%d, 20.;
+        @p mov.f32 $%d, $%d;
+        @!p mul.f32 $%d, $%d, 1.4426950408889634;
+        @!p ex2.approx.ftz.f32 $%d, $%d;
+        @!p add.f32 $%d, $%d, 1.0;
+        @!p lg2.approx.ftz.f32 $%d, $%d;
+        @!p mul.f32 $%d, $%d, 0.6931471805599453; }"""
+    text = "".join(one % (i, o, i, o, i, o, o, o, o, o, o, o, o) for o, i in ((0, 2), (1, 3)))
+    x, o = np.linspace(-5, 40, N, dtype=F4), np.zeros(N, F4)
+    softplus[(1,)](x, o, text, N)
+    np.testing.assert_allclose(o, np.where(x > 20, x, np.log1p(np.exp(x.astype(F8)))), rtol=2e-5)
+
+
 @pytest.mark.parametrize("name, dtype", [("e4m3x2", ml_dtypes.float8_e4m3fn), ("e5m2x2", ml_dtypes.float8_e5m2)])
 def test_pairs_of_8_bit_floats(name, dtype):
     a, b = samples(F4, 1), samples(F4, 2)

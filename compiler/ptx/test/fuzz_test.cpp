@@ -8,8 +8,8 @@ namespace {
 
 const char* const kTexts[] = {
     "{ .reg .pred %p<2>; .reg .b16 h<4>; setp.eq.s32 %p0, $3, 1; @!%p0 ld.global.v4.b32 {$0,$1,_,h0}, [$2 + 16]; }",
-    "wait_${:uid}: atom.global.acquire.sys.cas.b32 $0, [$2], 1, 0x0; @$4 bra wait_${:uid}; // again\n mov.u64 $2, "
-    "%clock64;",
+    ("wait_${:uid}: atom.global.acquire.sys.cas.b32 $0, [$2], 1, 0x0; @$4 bra wait_${:uid}; // again\n mov.u64 $2, "
+     "%clock64;"),
     "cvt.rn.satfinite.e2m1x2.f32 h, 1.5e-3, 0f3F800000; /* two */ shfl.sync.up.b32 $0|%p1, $1, $$, -1;",
 };
 

@@ -22,6 +22,15 @@ const Comparison kComparisons[] = {
     {"geu", {}, {}, C::UGeF},       {"num", {}, {}, C::Ord},        {"nan", {}, {}, C::Uno},
 };
 
+CompareOp takeCompareOp(Assembler& a, PtxType t) {
+  for (const Comparison& c : kComparisons) {
+    std::optional<CompareOp> op = t.isFloat() ? c.onFloats : t.kind == 's' ? c.onSigned : c.onUnsigned;
+    bool orders = op != C::Eq && op != C::Ne;
+    if (op && (t.kind != 'b' || !orders) && a.take(c.name)) return *op;
+  }
+  a.fail("it needs a comparison that its type has");
+}
+
 Register invertedPredicate(Assembler& a, Register p) { return a.binaryWith(BinaryOp::Xor, p, 1); }
 
 // The comparison joined with a third predicate by `.and`, `.or` or `.xor`; `inverse`, when asked for, is that of its negation.
@@ -45,12 +54,27 @@ void flushBoth(Assembler& a, Register& x, Register& y) {
   y = flushed(a, y);
 }
 
+// The low halves for the first predicate, the high ones for the second.
+void setPredicatesOfHalves(Assembler& a, PtxType t) {
+  a.expectOperands(3, 3);
+  const ptx::Operand& to = a.operand(0);
+  if (t.elem == Elem::F32 || to.kind != ptx::Operand::Kind::Pair) a.fail("it compares halves for two predicates");
+  Register x = a.value(1, t), y = a.value(2, t);
+  bool flushes = a.take("ftz");
+  CompareOp op = takeCompareOp(a, t);
+  for (unsigned k = 0; k < 2; ++k) {
+    Register left = a.bitcast(a.part(x, k, 16), t.elem), right = a.bitcast(a.part(y, k, 16), t.elem);
+    if (flushes) left = flushed(a, left), right = flushed(a, right);
+    a.write(to.parts[k], a.compare(op, left, right), {'p', Elem::I1, 1, 1});
+  }
+}
+
 void setPredicate(Assembler& a) {
   PtxType t = a.takeType();
-  if (t.parts > 1) a.fail("it compares one value");
+  if (t.parts > 1) return setPredicatesOfHalves(a, t);
   Register x = a.value(1, t), y = a.value(2, t), inverse;
   flushBoth(a, x, y);
-  Register result = joined(a, takeCompare(a, t, x, y), 3, &inverse);
+  Register result = joined(a, a.compare(takeCompareOp(a, t), x, y), 3, &inverse);
   const ptx::Operand& to = a.operand(0);
   constexpr PtxType predicate{'p', Elem::I1, 1, 1};
   if (to.kind != ptx::Operand::Kind::Pair) return a.write(0, result, predicate);
@@ -64,7 +88,7 @@ void setValue(Assembler& a) {
   if (types[0].bits != 32 || types[0].parts > 1 || types[1].parts > 1) a.fail("it sets 32 bits");
   Register x = a.value(1, types[1]), y = a.value(2, types[1]), inverse;
   flushBoth(a, x, y);
-  Register result = joined(a, takeCompare(a, types[1], x, y), 3, &inverse);
+  Register result = joined(a, a.compare(takeCompareOp(a, types[1]), x, y), 3, &inverse);
   Register yes = a.constant(Elem::I32, types[0].isFloat() ? 0x3f800000u : 0xffffffffu);
   a.write(0, a.select(result, yes, a.constant(Elem::I32, 0)), types[0]);
 }
@@ -87,15 +111,6 @@ void selectBySign(Assembler& a) {
 }
 
 }  // namespace
-
-Register takeCompare(Assembler& a, PtxType t, Register x, Register y) {
-  for (const Comparison& c : kComparisons) {
-    std::optional<CompareOp> op = t.isFloat() ? c.onFloats : t.kind == 's' ? c.onSigned : c.onUnsigned;
-    bool orders = op != C::Eq && op != C::Ne;
-    if (op && (t.kind != 'b' || !orders) && a.take(c.name)) return a.compare(*op, x, y);
-  }
-  a.fail("it needs a comparison that its type has");
-}
 
 void addCompares(PtxTable& table) {
   table["setp"] = {setPredicate};

@@ -22,9 +22,6 @@ interpreter::Register flushed(Assembler& a, interpreter::Register r);
 interpreter::Register saturatedToOne(Assembler& a, interpreter::Register r);
 interpreter::Register notNegative(Assembler& a, interpreter::Register r);
 
-// compares.cpp: `.eq`, `.ltu`, ... of the instruction, applied.
-interpreter::Register takeCompare(Assembler& a, PtxType t, interpreter::Register x, interpreter::Register y);
-
 // memory.cpp: how a memory access synchronises, and where.
 struct PtxAccess {
   interpreter::Semantic semantic = interpreter::Semantic::Relaxed;

@@ -3,6 +3,8 @@
 #include "api/guarded.h"
 #include "api/handles.h"
 #include "api/text_out.h"
+#include <cstring>
+#include <sstream>
 
 using namespace tandem;
 using runtime::HostPlace;
@@ -78,6 +80,23 @@ int td_gather(td_session* s, int rank, int team, const char* text, char** texts)
   return guarded([&] {
     auto& place = required(texts, "texts");
     place = copyOut(nlohmann::json(sessionOf(s, rank).gather(rank, team, &required(text, "text"))));
+  });
+}
+int td_open_operator(td_session* s, int rank, const char* what, const char* names, uint64_t* op) {
+  return guarded([&] {
+    OperatorName name{&required(what, "what"), {}};
+    if (name.what.empty() || name.what.size() + strlen(&required(names, "names")) > kMostOperatorText)
+      throw std::invalid_argument("an operator is named in at most " + std::to_string(kMostOperatorText) + " bytes");
+    std::istringstream all(&required(names, "names"));
+    for (std::string one; std::getline(all, one, ',');) name.sizes.push_back(one);
+    required(op, "op") = sessionOf(s, rank).openOperator(rank, name);
+  });
+}
+int td_call_operator(td_session* s, int rank, uint64_t op, const int64_t* sizes, int count) {
+  return guarded([&] {
+    if (count < 0 || count > int(kMostSizes)) throw std::invalid_argument(std::to_string(count) + " sizes of a call");
+    if (count) required(sizes, "sizes");
+    sessionOf(s, rank).callOperator(rank, op, {sizes, size_t(count)});
   });
 }
 int td_create_stream(td_session* s, int rank, int* stream) {

@@ -116,6 +116,26 @@ void World::setHostPlace(int rank, const std::string& file, uint32_t line) {
   impl_->ranks[size_t(rank)].hostLocation = impl_->m.hostPlaces.indexOf(file, line);
 }
 
+uint32_t World::hostPlace(int rank) const { return impl_->ranks[size_t(rank)].hostLocation; }
+
+void World::reportMismatch(std::pair<int, uint32_t> here, std::pair<int, uint32_t> there, const std::string& message) {
+  Machine& m = impl_->m;
+  auto placeAt = [&](uint32_t place) {
+    return place == kNoLocation ? note("") : placeOf(m.hostPlaces.program(), place);
+  };
+  Diagnostic place = placeAt(here.second), other = placeAt(there.second);
+  other.message = "rank " + std::to_string(there.first) + " is here";
+  Report r;
+  r.kind = "collective-mismatch";
+  r.message = message;
+  r.rank = here.first;
+  r.file = place.file;
+  r.range = place.range;
+  if (there.second != kNoLocation) r.notes.push_back(std::move(other));
+  m.reports.push_back(std::move(r));
+  m.failed = true;
+}
+
 void World::hostAccess(int rank, Address address, uint64_t bytes, HostAccess how) { impl_->hostAccess(rank, address, bytes, how); }
 
 void World::hostWaited(int rank) {

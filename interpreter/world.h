@@ -86,6 +86,9 @@ class World {
   void markInitialised(Address address, uint64_t bytes);
   // The host line that queues or accesses what follows, for reports.
   void setHostPlace(int rank, const std::string& file, uint32_t line);
+  uint32_t hostPlace(int rank) const;  // that line's number
+  // Hosts have called what does not fit together: at these ranks' lines, by number. Ends the run.
+  void reportMismatch(std::pair<int, uint32_t> here, std::pair<int, uint32_t> there, const std::string& message);
   // The host of `rank` reads or writes memory.
   void hostAccess(int rank, Address address, uint64_t bytes, HostAccess how);
   // The host of `rank` has waited until these are idle; has returned from its last symmetric allocation.

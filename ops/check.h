@@ -23,6 +23,8 @@ constexpr int kWidthParts = 3;
 // `op` ("ag_gemm", "gemm_rs", "gemm_ar") does not take.
 void checkOperator(const char* op, int64_t maxM, int64_t n, int64_t k, DType dtype, const GemmConfig& config,
                    int widthParts = 1);
+// For Team::openOperator: what all ranks say alike.
+std::string madeFor(const char* op, int64_t maxM, int64_t n, int64_t k, DType dtype);
 void checkRows(const char* op, int64_t m, int64_t maxM);
 // The result of a product: fp16, bf16 or fp32.
 void checkResult(const char* op, const char* what, const Tensor& t);

@@ -76,6 +76,15 @@ void checkBytes(const char* op, int64_t rows, int64_t columns, DType dtype) {
                  " are more than 2**40 bytes");
 }
 
+std::string madeFor(const char* op, const std::string& sizes, DType dtype, const CollectiveConfig& config) {
+  std::string out = std::string("`") + op + "` of up to " + sizes + " " + name(dtype);
+  const std::pair<const char*, int64_t> members[] = {
+      {" programs", config.programs}, {" warps", config.numWarps}, {" bytes in a chunk", config.chunkBytes}};
+  for (auto [what, value] : members)
+    if (value) out += ", " + std::to_string(value) + what;
+  return out;
+}
+
 void checkSummed(const char* op, DType dtype) {
   if (dtype != DType::Float16 && dtype != DType::BFloat16 && dtype != DType::Float32)
     fail(op, std::string("fp16, bf16 or fp32 is needed, not ") + name(dtype));

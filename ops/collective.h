@@ -29,6 +29,8 @@ void checkConfig(const char* op, const CollectiveConfig& config);
 // What is made for so many elements.
 void checkBytes(const char* op, int64_t rows, int64_t columns, DType dtype);
 void checkSummed(const char* op, DType dtype);
+// For Team::openOperator: what all ranks say alike.
+std::string madeFor(const char* op, const std::string& sizes, DType dtype, const CollectiveConfig& config);
 void checkSize(const char* op, const char* name, const Tensor& t, int64_t elements, DType dtype);
 
 }  // namespace tandem::ops

@@ -131,15 +131,11 @@ std::vector<GemmChoice> Planner::worthTrying(const Key& key) const {
 TunedGemm Planner::tune(int64_t m, int stream, const std::function<void()>& run) {
   run();  // says whether this rank copies blocks, and is wrong at once where the arguments are
   Key key = asked_;
-  for (const std::string& text : team_.gather(json::array({m, key.blocks}).dump())) {
-    json other = json::parse(text);
-    if (other.at(0) != m)
-      throw Error("`tune`: `m` is " + std::to_string(m) + " here and " + other.at(0).dump() + " on another rank");
-    if (other.at(1) != key.blocks)
+  for (const std::string& blocks : team_.gather(json(key.blocks).dump()))
+    if (json::parse(blocks) != key.blocks)
       throw Error(
           "`tune`: some ranks copy blocks and others do not, by their GPUs or by their tensors' rows: no choice suits "
           "all");
-  }
   if (auto known = tuned_.find(key); known != tuned_.end()) return known->second;
   TunedGemm found = search(key, worthTrying(key), stream, run);
   tuned_[key] = found;

@@ -132,6 +132,11 @@ void checkResult(const char* op, const char* what, const Tensor& t) {
     throw Error(std::string("`") + op + "`: `" + what + "` is " + name(t.dtype) + ", fp16, bf16 or fp32 is needed");
 }
 
+std::string madeFor(const char* op, int64_t maxM, int64_t n, int64_t k, DType dtype) {
+  return std::string("`") + op + "` of up to " + std::to_string(maxM) + " x " + std::to_string(n) + " x " + std::to_string(k) +
+         " " + name(dtype);
+}
+
 void checkRows(const char* op, int64_t m, int64_t maxM) {
   if (m < 1 || m > maxM)
     throw Error(std::string("`") + op + "`: `m` is " + std::to_string(m) + ", the operator was made for 1 to " +

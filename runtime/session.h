@@ -1,5 +1,6 @@
 // One run on N ranks as its host code drives it, whatever carries it out: simulated ranks (backend/sim) or GPUs (backend/cuda).
 #pragma once
+#include "base/call_log.h"
 #include "base/diagnostic.h"
 #include "interpreter/trace.h"
 #include <array>
@@ -134,6 +135,10 @@ class Session {
   virtual int createTeam(int rank, const std::vector<int>& members) = 0;
   // [collective over the team, blocks] What each member gives, in the team's order. Streams are not waited for.
   virtual std::vector<std::string> gather(int rank, int team, const std::string& bytes) = 0;
+  // An operator of the whole run: all ranks make the same ones in one order, and call each alike: the same sizes, which
+  // `name` says the names of. What is not alike ends the run, with a report that has both, on GPUs a moment later.
+  virtual uint64_t openOperator(int rank, const OperatorName& name) = 0;  // its number
+  virtual void callOperator(int rank, uint64_t op, std::span<const int64_t> sizes) = 0;  // throws where there is no such one
   virtual StreamId createStream(int rank) = 0;
   // For copies and signals that go on while a kernel on `stream` waits for them: one stream beside each, made when first asked for.
   virtual StreamId streamBeside(int rank, StreamId stream) = 0;

@@ -46,6 +46,7 @@ class TANDEM_API AllReduce {
   CollectiveConfig given_, config_;
   std::unique_ptr<Words> words_, sharedWords_;  // one shot, two shots
   Tensor parts_, sums_, ready_, done_, epochs_;
+  uint64_t op_ = 0;  // for its calls
   bool closed_ = false;
 };
 
@@ -64,6 +65,7 @@ class TANDEM_API ReduceScatter {
   DType dtype_;
   CollectiveConfig given_, config_;
   Tensor parts_, ready_, epochs_;
+  uint64_t op_ = 0;  // for its calls
   bool closed_ = false;
 };
 
@@ -92,6 +94,7 @@ class TANDEM_API AllGather {
   DType dtype_;
   std::unique_ptr<Words> words_;
   Tensor gathered_, ready_, begun_;
+  uint64_t op_ = 0;  // for its calls
   bool closed_ = false;
 };
 

@@ -71,6 +71,7 @@ class TANDEM_API AllGatherGemm {
   std::unique_ptr<Planner> planner_;
   int64_t pitch_;  // rows from one shard to the next in gathered_
   Tensor gathered_, ready_, done_, ended_, epoch_, pieces_, brought_;
+  uint64_t op_ = 0;  // for its calls
   bool closed_ = false;
 };
 
@@ -97,6 +98,7 @@ class TANDEM_API GemmReduceScatter {
   GemmConfig config_;
   std::unique_ptr<Planner> planner_;
   Tensor parts_, ready_, outgoing_, arrived_, brought_, begun_, epoch_, done_;
+  uint64_t op_ = 0;  // for its calls
   bool closed_ = false;
 };
 
@@ -129,6 +131,7 @@ class TANDEM_API GemmAllReduce {
   int programs_;
   int64_t setElements_, setWords_;
   Tensor parts_, sums_, words_, splits_, ready_, done_, counted_, epochs_;
+  uint64_t op_ = 0;  // for its calls
   bool closed_ = false;
 };
 

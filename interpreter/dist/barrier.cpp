@@ -45,7 +45,7 @@ bool moveBetween(Machine& m, const Collective& c, size_t from, size_t to, uint64
          writeMemory(writer, dest.dest + offset, bytes.data(), bytes.size(), 1);
 }
 
-// All members give one root, one size and one type (M12). Says false after a report.
+// All members that have arrived give one root, one size and one type (M12). Says false after a report.
 bool agree(Machine& m, Run& run, const Prepared& i, const Collective& c, bool hasRoot, const char* what) {
   auto text = [&](const Collective::Member& member) {
     return (hasRoot ? "root " + std::to_string(member.root) + " and " : "") + std::to_string(member.bytes) + " bytes" +
@@ -55,6 +55,7 @@ bool agree(Machine& m, Run& run, const Prepared& i, const Collective& c, bool ha
   std::vector<Diagnostic> notes;
   for (size_t k = 0; k < c.members.size(); ++k) {
     const Collective::Member& other = c.members[k];
+    if (!other.arrived) continue;
     if (other.bytes == mine.bytes && other.root == mine.root && other.type == mine.type) continue;
     Diagnostic d = placeOf(*other.program, other.location);
     d.message = whoText(c.ranks[k], other.id) + " is here, with " + text(other);
@@ -78,7 +79,7 @@ Step collective(Machine& m, Run& run, const Prepared& i, Op op, const char* what
   const std::vector<int>* members = teamOperand(m, run, i, i.a, &id);
   if (!members || !isMember(m, run, i, *members, id)) return Step::Failed;
   int64_t began = run.clockNs;
-  auto open = [&](Collective::Member& member) {
+  auto open = [&](Collective& c, Collective::Member& member) {
     introduce(member, run, i);
     member.dest = rawInteger(m, run, i.b, run.firstActiveLane());
     member.source = rawInteger(m, run, i.c, run.firstActiveLane());
@@ -86,9 +87,9 @@ Step collective(Machine& m, Run& run, const Prepared& i, Op op, const char* what
     member.root = op == Op::Broadcastmem ? int(integer(m, run, i.operands[4])) : 0;
     if (i.immediates[2]) member.type = elemName(i.elem);
     member.ordersAll = i.immediates[1] != 0;
+    return agree(m, run, i, c, op == Op::Broadcastmem, what);
   };
   auto all = [&](Collective& c) {
-    if (!agree(m, run, i, c, op == Op::Broadcastmem, what)) return;
     if (op == Op::Broadcastmem && (c.members[0].root < 0 || size_t(c.members[0].root) >= c.members.size())) {
       fail(m, run, i, "bad-rank",
            std::string(what) + " from root " + std::to_string(c.members[0].root) + " of a team of " +
@@ -130,9 +131,9 @@ Step barrier(Machine& m, Run& run, const Prepared& i) {
   int64_t began = run.clockNs;
   bool done = meet(
       m, run, id, false, *members, Op::Barrier,
-      [&](Collective::Member& member) {
+      [&](Collective&, Collective::Member& member) {
         introduce(member, run, i);
-        member.ordersAll = true;
+        return member.ordersAll = true;
       },
       [](Collective&) {});
   if (m.failed) return Step::Failed;

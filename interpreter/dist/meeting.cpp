@@ -51,18 +51,19 @@ void reportOrder(Machine& m, Task& task, const Collective& c, Op op) {
 }  // namespace
 
 bool meet(Machine& m, Task& task, int team, bool onStream, const std::vector<int>& members, Op op,
-          const std::function<void(Collective::Member&)>& open, const std::function<void(Collective&)>& whenComplete) {
+          const std::function<bool(Collective&, Collective::Member&)>& open,
+          const std::function<void(Collective&)>& whenComplete) {
   int64_t key = int64_t(team) * 2 + onStream + (team == 3 || team == 4 ? int64_t(task.rank) << 32 : 0);
   Machine::Meetings& all = m.meetings[key];
   if (!task.collective) {
     Collective& c = meetingOf(all, key, task.rank, members);
     size_t index = c.indexOf(task.rank);
-    c.members[index].arrived = true;
-    open(c.members[index]);
     if (c.arrived && c.op != op) {
       reportOrder(m, task, c, op);
       return false;
     }
+    c.members[index].arrived = true;
+    if (!open(c, c.members[index])) return false;
     c.op = op;
     c.timeNs = std::max(c.timeNs, task.clockNs);
     task.collective = &c;

@@ -192,7 +192,8 @@ void World::Impl::turnOfBarrier(Stream& s) {
     std::erase_if(m.unfinished, [&](const Machine::Unfinished& u) { return u.rank == s.rank; });
   }
   if (!meet(
-          m, s, item.team, true, *members, Op::Barrier, [](Collective::Member& member) { member.ordersAll = true; },
+          m, s, item.team, true, *members, Op::Barrier,
+          [](Collective&, Collective::Member& member) { return member.ordersAll = true; },
           [](Collective&) {}))
     return m.block(s, Blocked::Barrier);
   streamSpan(m, s, SpanKind::Barrier, "barrier", s.itemBeganNs);

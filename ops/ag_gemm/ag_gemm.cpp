@@ -45,6 +45,7 @@ struct AllGatherGemm::Plan {
 AllGatherGemm::AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype, const GemmConfig& config)
     : team_(team), maxM_(maxM), n_(n), k_(k), dtype_(dtype), config_(config) {
   checkOperator(kOp, maxM, n, k, dtype, config, kWidthParts);
+  op_ = team.openOperator(madeFor(kOp, maxM, n, k, dtype), "m");
   planner_ = std::make_unique<Planner>(team, GemmOp::AllGather, n, k, dtype, config);
   TileBounds tiles = tileBounds(config, team.target());
   int64_t shard = shardRows(maxM, team.size());
@@ -134,6 +135,7 @@ void AllGatherGemm::run(const Tensor& a, const Tensor& b, const Tensor& c, int64
   checkDType(kOp, "a", a, dtype_);
   checkDType(kOp, "b", b, dtype_);
   checkResult(kOp, "c", c);
+  team_.callOperator(op_, {m});
   Plan plan = planned(a, b, c, m);
   if (team_.size() == 1) return multiply(plan, a, b, c, stream);
 

@@ -46,6 +46,7 @@ AllGather::AllGather(Team& team, int64_t maxM, int64_t columns, DType dtype, con
   checkPositive(kOp, "columns", columns);
   checkBytes(kOp, maxM, columns, dtype);
   checkConfig(kOp, config);
+  op_ = team.openOperator(madeFor(kOp, std::to_string(maxM) + " x " + std::to_string(columns), dtype, config), "m,symmetric_out");
   int64_t shard = shardRows(maxM, team.size()) * columns, bytes = maxM * columns * byteSize(dtype);
   if (wordsBytes > 0) {
     int64_t most = std::min(shard * byteSize(dtype), shardRows(wordsBytes, team.size()) + columns * byteSize(dtype));
@@ -72,6 +73,7 @@ void AllGather::run(const Tensor& x, const Tensor& out, int64_t m, int stream, b
   checkRows(kOp, m, maxM_);
   checkSize(kOp, "x", x, rowsOfRank(m, team_.size(), team_.rank()) * columns_, dtype_);
   checkSize(kOp, "out", out, m * columns_, dtype_);
+  team_.callOperator(op_, {m, symmetricOut});
   if (out.bytes() <= wordsBytes_)
     runWords(x, out, m, stream);
   else

@@ -54,6 +54,8 @@ AllReduce::AllReduce(Team& team, int64_t maxElements, DType dtype, AllReduceWay 
   checkBytes(kOp, maxElements, 1, dtype);
   checkConfig(kOp, config);
   if (way > AllReduceWay::TwoShot) throw Error("`all_reduce`: there is no way " + std::to_string(int(way)));
+  op_ = team.openOperator(madeFor(kOp, std::to_string(maxElements), dtype, config) + ", way " + std::to_string(int(way)),
+                          "elements,symmetric_out");
   given_ = config;
   config_ = completed(config, team);
   reach_ = reachOf(machineOfRanks(team));
@@ -98,6 +100,7 @@ void AllReduce::run(const Tensor& x, const Tensor& out, int stream, bool symmetr
                 std::to_string(maxElements_));
   checkSize(kOp, "x", x, n, dtype_);
   checkSize(kOp, "out", out, n, dtype_);
+  team_.callOperator(op_, {n, symmetricOut});
   AllReduceWay way = way_ == AllReduceWay::Auto ? wayFor(x.bytes(), team_.size(), reach_) : way_;
   int64_t each = elementsOfPacket(dtype_), shard = shardElements(n, team_.size());
   switch (way) {

@@ -88,6 +88,7 @@ GemmAllReduce::GemmAllReduce(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
                              const GemmAllReduceConfig& config)
     : team_(team), maxM_(maxM), n_(n), k_(k), dtype_(dtype), config_(config) {
   checkOperator(kOp, maxM, n, k, dtype, config);
+  op_ = team.openOperator(madeFor(kOp, maxM, n, k, dtype), "m");
   checkBytes(kOp, maxM, n, DType::Float32);
   if (config.splits < 0 || config.splits > kMostSplits)
     throw Error("`gemm_ar`: `splits` is " + std::to_string(config.splits) + ", 0 to " + std::to_string(kMostSplits) +
@@ -134,6 +135,7 @@ void GemmAllReduce::run(const Tensor& a, const Tensor& b, const Tensor& c, int64
   checkDType(kOp, "a", a, dtype_);
   checkDType(kOp, "b", b, dtype_);
   checkResult(kOp, "c", c);
+  team_.callOperator(op_, {m});
   bool blocks = copiesBlocks({a, b}, dtype_, config_.bTransposed, team_.target());
   Plan plan = planned(m, blocks);
   LaunchConfig launch{.grid = {programs_, 1, 1},

@@ -28,6 +28,7 @@ GemmReduceScatter::GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_
                                      const GemmConfig& config)
     : team_(team), maxM_(maxM), n_(n), k_(k), dtype_(dtype), config_(config) {
   checkOperator(kOp, maxM, n, k, dtype, config);
+  op_ = team.openOperator(madeFor(kOp, maxM, n, k, dtype), "m");
   if (team.target().ends_with("+nvshmem"))
     throw Error(
         "`gemm_rs` stores to all ranks' memory as one tensor, so it needs the transport `nvlink`, not `nvshmem`");
@@ -85,6 +86,7 @@ void GemmReduceScatter::run(const Tensor& a, const Tensor& b, const Tensor& out,
   checkDType(kOp, "a", a, dtype_);
   checkDType(kOp, "b", b, dtype_);
   checkResult(kOp, "out", out);
+  team_.callOperator(op_, {m});
   bool blocks = copiesBlocks({a, b}, dtype_, config_.bTransposed, team_.target());
   // Tiles go by what all ranks know alike: where a rank's own tensors begin says only how it reads them.
   bool fits = copiesBlocks({anywhere(a), anywhere(b)}, dtype_, config_.bTransposed, team_.target());

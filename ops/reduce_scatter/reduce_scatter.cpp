@@ -23,6 +23,7 @@ ReduceScatter::ReduceScatter(Team& team, int64_t maxM, int64_t columns, DType dt
   checkSummed(kOp, dtype);
   checkBytes(kOp, maxM, columns, dtype);
   checkConfig(kOp, config);
+  op_ = team.openOperator(madeFor(kOp, std::to_string(maxM) + " x " + std::to_string(columns), dtype, config), "m");
   given_ = config;
   config_ = completed(config, team);
   int64_t shard = roundUp(shardRows(maxM, team.size()) * columns);
@@ -43,6 +44,7 @@ void ReduceScatter::run(const Tensor& x, const Tensor& out, int64_t m, int strea
   checkRows(kOp, m, maxM_);
   checkSize(kOp, "x", x, m * columns_, dtype_);
   checkSize(kOp, "out", out, rowsOfRank(m, team_.size(), team_.rank()) * columns_, dtype_);
+  team_.callOperator(op_, {m});
   int64_t shard = shardRows(m, team_.size()) * columns_;
   CollectiveConfig config = sized(given_, config_, shard * byteSize(dtype_), team_);
   int64_t chunk = chunkElements(config, shard, dtype_);

@@ -119,6 +119,18 @@ def types_differ(team, fixed):
 
 
 @tandem.jit
+def gather_without_the_last(x_ptr, y_ptr, n, ABSENT: tl.constexpr):
+    if dl.rank() != dl.num_ranks() - 1 or not ABSENT:
+        shmem.fcollectmem_block(0, y_ptr, x_ptr, n)  # <-- sizes_differ_and_one_is_absent
+
+
+@pair("collective-mismatch", None, ranks=(3, 4))
+def sizes_differ_and_one_is_absent(team, fixed):
+    n = 4 * N if fixed or team.rank else 2 * N
+    gather_without_the_last[(1,)](data(team), data(team, "y", team.size * N), n, not fixed)
+
+
+@tandem.jit
 def meet_or_gather(x_ptr, y_ptr, N: tl.constexpr, FIXED: tl.constexpr):
     if dl.rank() == 0 and not FIXED:
         shmem.barrier_all_block()  # <-- barrier_for_a_collective

@@ -36,7 +36,7 @@ class _Collective:
     def _run(self, stream, x, out, *words):
         stream = _stream_of(self.team, stream)
         source = x if isinstance(x, Tensor) else self.team.local_from_array(x, name="host array")
-        self.team._session.guarded(lambda _: self._launch(self._op, stream.index, source.address, out.address, *words))
+        self.team._call(lambda *_: self._launch(self._op, stream.index, source.address, out.address, *words))
         if source is not x:
             self.team._call(_tandem.release_async, stream.index, source.address)
         return out

@@ -37,7 +37,9 @@ Session::Session(const interpreter::WorldOptions& options)
           options.rankCount, [this](const std::function<bool()>& done) { return advance(world_, done); },
           [this](const std::vector<std::string>& notes) { world_.reportDeadlock(notes); }),
       symmetricAllocations_(options.rankCount),
-      streamCounts_(options.rankCount, 1) {
+      streamCounts_(options.rankCount, 1),
+      calls_(options.rankCount),
+      operators_(options.rankCount) {
   world_.setInterruptCheck([this] {
     auto poll = interruptPoll.load();
     return interruptRequested_ || (poll && poll());
@@ -146,6 +148,24 @@ std::vector<std::string> Session::gather(int rank, int team, const std::string& 
   std::vector<std::string> out;
   for (int m : members) out.push_back(given[m][mine - 1]);
   return out;
+}
+
+void Session::logCall(int rank, OperatorCalls call) {
+  call.place = world_.hostPlace(rank);
+  if (std::optional<CallMismatch> found = calls_.add(rank, call))
+    world_.reportMismatch({found->rank, found->place}, {found->other, found->otherPlace}, found->message);
+  checkWorld();
+}
+
+uint64_t Session::openOperator(int rank, const OperatorName& name) {
+  uint64_t op = operators_[size_t(rank)]++;
+  logCall(rank, {.op = op, .made = name});
+  return op;
+}
+
+void Session::callOperator(int rank, uint64_t op, std::span<const int64_t> sizes) {
+  if (op >= operators_[size_t(rank)]) throw std::out_of_range("operator " + std::to_string(op) + " was never opened");
+  logCall(rank, {.op = op, .sizes = {sizes.begin(), sizes.end()}});
 }
 
 StreamId Session::createStream(int rank) {

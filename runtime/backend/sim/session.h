@@ -40,6 +40,8 @@ class Session final : public runtime::Session {
 
   int createTeam(int rank, const std::vector<int>& members) override;
   std::vector<std::string> gather(int rank, int team, const std::string& bytes) override;
+  uint64_t openOperator(int rank, const OperatorName& name) override;
+  void callOperator(int rank, uint64_t op, std::span<const int64_t> sizes) override;
   StreamId createStream(int rank) override;
   StreamId streamBeside(int rank, StreamId stream) override;
   StreamId adoptStream(int rank, uint64_t handle) override;
@@ -65,6 +67,7 @@ class Session final : public runtime::Session {
 
  private:
   void checkWorld();
+  void logCall(int rank, OperatorCalls call);
   std::vector<int> membersOf(int rank, int team) const;  // throws when the rank is not in such a team
 
   std::atomic<bool> interruptRequested_ = false;
@@ -72,6 +75,8 @@ class Session final : public runtime::Session {
   HostBaton baton_;
   std::vector<uint64_t> symmetricAllocations_;  // how many each rank has made
   std::vector<StreamId> streamCounts_;          // by rank
+  CallLog calls_;
+  std::vector<uint64_t> operators_;             // how many each rank has opened
   std::map<std::pair<int, StreamId>, StreamId> beside_;  // by rank and stream
   EventId lastEvent_ = 0;
   std::map<std::vector<int>, std::pair<int, std::vector<uint64_t>>>

@@ -10,6 +10,8 @@ import programs
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
+import tandem.shmem as shmem
+from tandem.ops import AllReduce
 
 CHECKS = {}
 SOON = 20  # seconds within which a run that has lost a rank is over, with the start of its processes
@@ -24,6 +26,12 @@ def ending(function):
 def waits_for_nobody(flag_ptr, out_ptr):
     token = dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=1)  # THE WAIT
     tl.store(out_ptr, tl.load(dl.consume_token(out_ptr, token)) + 1)
+
+
+@tandem.jit
+def meets(times):
+    for _ in range(times):
+        shmem.barrier_all_block()
 
 
 LINE = 1 + next(i for i, line in enumerate(pathlib.Path(__file__).read_text().splitlines()) if line.endswith("# THE WAIT"))
@@ -56,6 +64,43 @@ def wait_timeout(ranks):
         assert re.search(rf"endings\.py:{LINE}\b", text), text
     assert time.monotonic() - started < SOON
     tandem.launch(programs.symm_at, ranks=ranks, target="cuda", wait_timeout=10)
+
+
+@ending
+def operators_called_unlike(ranks):
+    """Instead of a hang, an error that names both ranks and what each has called."""
+    def main(team):
+        op = AllReduce(team, 1 << 20, "fp32")
+        x = team.zeros(1 << 20, "fp32")
+        for _ in range(100):
+            op(x)
+        op(x[:1 << 19] if team.rank == ranks - 1 else x)
+        team.synchronize()
+
+    started = time.monotonic()
+    try:
+        tandem.launch(main, ranks=ranks, target="cuda")
+        raise AssertionError("the run ended well")
+    except tandem.RunError as error:
+        assert error.reports[0]["kind"] == "collective-mismatch", error.reports
+        text = rf"rank {ranks - 1}'s call 101 .* with elements {1 << 19}, .*where rank 0's is .* with elements {1 << 20}"
+        assert re.search(text, str(error)), str(error)
+    assert time.monotonic() - started < SOON
+    tandem.launch(programs.symm_at, ranks=ranks, target="cuda", wait_timeout=10)
+
+
+@ending
+def barrier_without_a_rank(ranks):
+    """A wait inside a barrier that gives up says which rank has not come, and how far it is."""
+    def main(team):
+        meets[(1,)](3 if team.rank else 2)
+        team.synchronize()
+
+    try:
+        tandem.launch(main, ranks=ranks, target="cuda", wait_timeout=1)
+        raise AssertionError("the run ended well")
+    except tandem.RunError as error:
+        assert "rank 0's count of barriers of team 0 to be ge 3; it is 2" in str(error), str(error)
 
 
 @ending

@@ -87,6 +87,18 @@ Rank::Open& Rank::running() {
   return *open_;
 }
 
+uint64_t Rank::openOperator(const OperatorName& name) {
+  running();
+  meeting_.noteOperator(operators_, name);
+  return operators_++;
+}
+
+void Rank::callOperator(uint64_t op, std::span<const int64_t> sizes) {
+  running();
+  if (op >= operators_) throw std::out_of_range("operator " + std::to_string(op) + " was never opened");
+  meeting_.noteCall(op, sizes);
+}
+
 void Rank::throwStopped() {
   settle();
   told_ = true;

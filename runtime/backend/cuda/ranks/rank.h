@@ -41,6 +41,9 @@ class Rank {
   int createTeam(const std::vector<int>& members);
   std::vector<std::string> gather(int team, const std::string& bytes);
 
+  uint64_t openOperator(const OperatorName& name);
+  void callOperator(uint64_t op, std::span<const int64_t> sizes);
+
   StreamId createStream() { return running().streams.create(); }
   StreamId streamBeside(StreamId stream) { return running().streams.beside(stream); }
   StreamId adoptStream(uint64_t handle) { return running().streams.adopt(handle); }
@@ -110,6 +113,7 @@ class Rank {
   std::atomic<Watch*> watch_ = nullptr;  // for the thread that hears of the end
   Rendezvous meeting_;
   std::unique_ptr<Open> open_;
+  uint64_t operators_ = 0;  // opened
   bool settled_ = false, told_ = false, stuck_ = false;
   mutable std::mutex mutex_;  // reports_, trace_
   std::vector<RunReport> reports_;

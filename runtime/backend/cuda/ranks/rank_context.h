@@ -32,6 +32,7 @@ class RankContext {
   int createTeam(const std::vector<int>& members, Stream stream);
   const std::vector<int>& membersOf(int team) const;  // world ranks; throws when the rank is not in such a team
   TeamSignals signalsOf(int team) const;
+  std::string wordText(Address at) const;  // what a word of a team's barriers says; empty: it is none
 
  private:
   void checkMembers(const std::vector<int>& members) const;

@@ -47,6 +47,7 @@ std::string Rank::readText(Address at, size_t most) const {
 }
 
 std::string Rank::signalText(Address signal) const {
+  if (std::string text = open_->context.wordText(signal); !text.empty()) return text;
   return open_->heap->contains(signal)
              ? "the signal at offset " + hex(signal - open_->heap->base()) + " of the symmetric heap"
              : "the signal at address " + hex(signal);
@@ -81,12 +82,16 @@ RunReport Rank::describeWait() const {
   return r;
 }
 
-void Rank::reportGivenUpWait() { meeting_.stop(describeWait()); }
+void Rank::reportGivenUpWait() {
+  meeting_.awaitComparison();
+  meeting_.stop(describeWait());
+}
 
 void Rank::reportHeldStream() {
   for (StreamId id = 0; id < open_->streams.count(); ++id) {
     std::optional<StreamWait> held = open_->waits.heldFor(id, std::chrono::milliseconds(options_.waitTimeoutMs));
     if (!held) continue;
+    meeting_.awaitComparison();
     OnDevice scope(options_.device);
     BesideCapture beside;
     uint64_t seen = 0;

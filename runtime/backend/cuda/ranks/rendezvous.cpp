@@ -40,7 +40,8 @@ Rendezvous::Rendezvous(const RendezvousOptions& options, std::function<void()> o
     : options_(options),
       onStop_(std::move(onStop)),
       peers_(size_t(options.rankCount)),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      calls_(options.rankCount) {
   if (!wake_) throw std::system_error(errno, std::generic_category(), "opening an event descriptor");
 }
 
@@ -197,7 +198,7 @@ std::vector<Packet> Rendezvous::takePackets(const std::vector<int>& members, con
   }
   for (size_t i = 1; i < members.size(); ++i)
     if (calls[i] != calls[0]) {
-      stop(reportOf("mismatched-collective", members[i],
+      stop(reportOf("collective-mismatch", members[i],
                     "rank " + std::to_string(members[0]) + " calls `" + calls[0] + "`, rank " +
                         std::to_string(members[i]) + " calls `" + calls[i] + "`"));
       throwStopped();
@@ -209,6 +210,7 @@ void Rendezvous::leave() {
   for (int r = 0; r < options_.rankCount; ++r)
     if (r != options_.rank) sendTo(r, Kind::Goodbye, {});
   endMonitor();
+  tellCalls();
   for (Peer& peer : peers_) peer.socket.close();
 }
 

@@ -34,6 +34,11 @@ class Rendezvous {
   std::vector<Packet> gather(const std::vector<int>& members, const std::string& what, const std::string& bytes,
                              std::span<const int> descriptors = {});
   void barrier(const std::vector<int>& members, const std::string& what) { gather(members, what, {}); }
+  // What this rank calls. The ranks' monitors compare it every kTick, and stop the run where two calls are not alike.
+  void noteOperator(uint64_t op, const OperatorName& name);  // has made it: operators are numbered from 0
+  void noteCall(uint64_t op, std::span<const int64_t> sizes);
+  // Until what was called before has been compared, if it can be; before what may follow from it is told.
+  void awaitComparison() const;
   // The others go on without this rank; what they still wait for from it stops them.
   void leave();  // and reads no more from them
 
@@ -55,7 +60,8 @@ class Rendezvous {
     std::optional<RunReport> heard;  // the peer's reason to stop
     bool left = false, gone = false;
   };
-  enum class Kind : uint32_t { Hello = 0x74640001, Data, Stop, Goodbye };
+  enum class Kind : uint32_t { Hello = 0x74640001, Data, Stop, Goodbye, Calls };
+  static constexpr std::chrono::milliseconds kTick{100};
 
   void wake();
   void endMonitor();
@@ -70,6 +76,11 @@ class Rendezvous {
   std::vector<Packet> takePackets(const std::vector<int>& members, const std::string& what, const std::string& bytes);
 
   void monitor();
+  bool tellCalls();  // false: somebody does not listen now
+  void hearCalls(int peer, const std::string& bytes);
+  std::vector<OperatorCalls> takeUntold(size_t most);
+  bool othersListen() const;
+  void compare(int rank, const OperatorCalls& calls);
   void readFrom(int peer);
   void handle(int peer, Packet packet);
   void lose(int peer);
@@ -84,6 +95,10 @@ class Rendezvous {
   mutable std::mutex mutex_;  // peers' inboxes and states, reason_
   std::condition_variable changed_;
   std::optional<RunReport> reason_;
+  CallLog calls_;                      // the monitor's
+  std::atomic<bool> callsAny_ = false;
+  std::mutex callsMutex_;
+  std::vector<std::deque<OperatorCalls>> untold_;  // of this rank, by operator
 };
 
 // A report without a place: `kind` and what happened.

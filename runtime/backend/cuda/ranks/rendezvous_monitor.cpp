@@ -7,6 +7,9 @@
 namespace tandem::runtime::cuda {
 
 void Rendezvous::monitor() {
+  constexpr std::chrono::milliseconds soon{1};
+  auto told = std::chrono::steady_clock::now();
+  bool allTold = true;
   while (!closing_) {
     std::vector<pollfd> polled{{wake_.get(), POLLIN, 0}};
     std::vector<int> ranks{-1};
@@ -16,11 +19,16 @@ void Rendezvous::monitor() {
       polled.push_back({peer.socket.get(), POLLIN, 0});
       ranks.push_back(r);
     }
-    if (::poll(polled.data(), polled.size(), -1) < 0) continue;  // interrupted by a signal
+    int patience = callsAny_ ? int((allTold ? kTick : soon).count()) : -1;
+    if (::poll(polled.data(), polled.size(), patience) < 0) continue;  // interrupted by a signal
     if (uint64_t count = 0; polled[0].revents && ::read(wake_.get(), &count, sizeof count) > 0 && interrupted_)
       stop(reportOf("interrupted", -1, "interrupted"));
     for (size_t i = 1; i < polled.size(); ++i)
       if (polled[i].revents) readFrom(ranks[i]);
+    if (auto now = std::chrono::steady_clock::now(); !allTold || now - told >= kTick) {
+      told = now;
+      allTold = tellCalls();
+    }
   }
 }
 
@@ -45,6 +53,7 @@ void Rendezvous::handle(int rank, Packet packet) {
   if (kind == Kind::Goodbye) peer.left = true;
   if (kind == Kind::Stop) peer.heard = decodeReport(packet.bytes);
   lock.unlock();
+  if (kind == Kind::Calls) hearCalls(rank, packet.bytes);
   if (kind == Kind::Stop) stop(*peer.heard);  // the answer, too: every rank tells its reason
   changed_.notify_all();
 }

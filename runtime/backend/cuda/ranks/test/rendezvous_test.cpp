@@ -135,6 +135,24 @@ TEST(Rendezvous, DifferentCallsAreAnError) {
   for (const std::string& e : errors) EXPECT_EQ(e, "rank 0 calls `barrier`, rank 2 calls `allocate`");
 }
 
+TEST(Rendezvous, CallsOfOperatorsAreComparedBesideThem) {
+  auto errors = onThreads(3, ownName("operators"), 20s, [](int rank, Rendezvous& meeting) {
+    auto call = [&](int64_t size) { meeting.noteCall(0, std::span(&size, 1)); };
+    meeting.noteOperator(0, {"`sum`", {"elements"}});
+    for (int k = 0; k < 100000; ++k) call(k % 2);
+    meeting.barrier(world(3), "all alike");
+    std::this_thread::sleep_for(200ms);
+    ASSERT_FALSE(meeting.stopped());
+    call(rank == 1 ? 7 : 8);
+    if (rank != 1) meeting.barrier({0, 2}, "without it");
+    if (rank != 1) meeting.barrier({0, 2, 1}, "never");
+    while (!meeting.stopped()) std::this_thread::sleep_for(1ms);
+    meeting.checkRunning();
+  });
+  std::string want = "call 100001 of an operator is `sum` with elements ";
+  for (const std::string& e : errors) EXPECT_EQ(e.find("rank 1's " + want + "7, where rank 0's is `sum` with elements 8"), 0u) << e;
+}
+
 TEST(Rendezvous, WhoLeavesIsNotGoneButCannotBeWaitedFor) {
   auto errors = onThreads(3, ownName("leave"), 20s, [](int rank, Rendezvous& meeting) {
     meeting.barrier(world(3), "first");

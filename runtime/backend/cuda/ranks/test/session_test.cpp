@@ -285,6 +285,38 @@ TEST_F(SessionTest, AStreamsWaitThatNobodyEndsIsOneErrorForAll) {
   EXPECT_EQ(reports[0].rank, 1);
 }
 
+TEST_F(SessionTest, RanksThatCallAnOperatorUnlikeOneAnotherEndWithOneError) {
+  RanksOptions options = threads(3);
+  options.waitTimeoutMs = 2000;
+  std::vector<std::string> errors = run(options, [](Session& s, int rank) {
+    uint64_t signals = s.allocate(rank, 64, true, true, "signals", kPlace);
+    uint64_t op = s.openOperator(rank, {"`sum` of up to 64 fp16", {"elements"}});
+    for (int64_t call = 0; call < 5; ++call) s.callOperator(rank, op, std::array<int64_t, 1>{call == 3 && rank == 2 ? 32 : 64});
+    if (rank != 2) signalWait(s, rank, 0, signals, 1, Compare::Ge, 1, 8);  // as the operators of the others do
+    s.barrier(rank, 0);
+  });
+  EXPECT_EQ(errors[0],
+            "rank 2's call 4 of an operator is `sum` of up to 64 fp16 with elements 32, where rank 0's is `sum` of up to 64 fp16 "
+            "with elements 64: all ranks make the same operators in one order and call them alike");
+  EXPECT_EQ(errors[1], errors[0]);
+  EXPECT_EQ(errors[2], errors[0]);
+  EXPECT_EQ(session_->reports().at(0).kind, "collective-mismatch");
+}
+
+TEST_F(SessionTest, ABarrierOnStreamsThatOneRankDoesNotReachNamesThatRank) {
+  RanksOptions options = threads(3);
+  options.waitTimeoutMs = 150;
+  std::vector<std::string> errors = run(options, [](Session& s, int rank) {
+    if (rank != 1) s.barrierOnStream(rank, 0, 0);
+    s.synchronize(rank);
+    if (rank == 1) s.barrier(rank, 0);
+  });
+  EXPECT_NE(errors[0].find(": stream 0 gave up waiting for rank 1's flag of a barrier of team 0 on streams to be eq 1"),
+            std::string::npos)
+      << errors[0];
+  EXPECT_EQ(errors[2], errors[0]);
+}
+
 // As a kernel does that gives up.
 void giveUp(const tandem_dist_context& context, const char* place, uint64_t signal) {
   tandem_dist_watch& w = *context.watch;

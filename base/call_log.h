@@ -1,0 +1,58 @@
+// What ranks call of operators that all of them make and call alike. Knows neither streams nor memory.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tandem {
+
+constexpr uint32_t kMostSizes = 16, kMostOperatorText = 200;  // of a call; bytes of a name with all that it says
+
+// The operator of a rank: the so manieth that it has made, and what it was made for.
+struct OperatorName {
+  std::string what;                // "`all_reduce` of up to 4096 fp16"
+  std::vector<std::string> sizes;  // what a call's numbers are
+};
+
+// Equal calls of one operator by a rank, one after the other. The making of an operator is its first call: it has a name and no sizes.
+struct OperatorCalls {
+  uint64_t op = 0, count = 1;
+  std::vector<int64_t> sizes = {};
+  OperatorName made = {};
+  uint32_t place = 0;  // of the host line, as whoever adds the call numbers lines
+};
+
+// Two ranks' calls that should be alike and are not.
+struct CallMismatch {
+  int rank = 0, other = 0;  // `other` is the lower one
+  uint32_t place = 0, otherPlace = 0;
+  std::string message;
+};
+
+class CallLog {
+ public:
+  explicit CallLog(int ranks) : ranks_(ranks) {}
+  // What comes next on `rank`. A call that differs from the same call of another rank, if one does.
+  std::optional<CallMismatch> add(int rank, const OperatorCalls& calls);
+
+ private:
+  struct Run {
+    uint64_t first = 0;  // the number of the call
+    OperatorCalls calls;
+  };
+  struct OfRank {
+    uint64_t count = 0;
+    OperatorName name;
+    std::deque<Run> runs;  // those that some rank has not made yet
+  };
+  static CallMismatch mismatch(int rank, const OfRank& mine, const Run& here, int other, const OfRank& theirs,
+                               const Run& there);
+
+  int ranks_;
+  std::map<uint64_t, std::vector<OfRank>> operators_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,47 @@
+// Calls of operators that ranks make alike, or not.
+#include "base/call_log.h"
+#include <gtest/gtest.h>
+
+namespace tandem {
+namespace {
+
+OperatorCalls made(uint64_t op, const std::string& what) { return {op, 1, {}, {what, {"elements"}}}; }
+OperatorCalls called(uint64_t op, int64_t size, uint64_t count = 1) { return {op, count, {size}}; }
+
+TEST(CallLog, TellsTheFirstCallThatDiffers) {
+  CallLog log(2);
+  for (int r : {0, 1}) EXPECT_FALSE(log.add(r, made(0, "`sum`")));
+  EXPECT_FALSE(log.add(1, called(0, 64, 3)));
+  EXPECT_FALSE(log.add(0, called(0, 64, 2)));
+  auto found = log.add(0, {0, 1, {32}, {}, 7});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->rank, 1);
+  EXPECT_EQ(found->otherPlace, 7u);
+  EXPECT_EQ(found->message,
+            "rank 1's call 3 of an operator is `sum` with elements 64, where rank 0's is `sum` with elements 32: all ranks "
+            "make the same operators in one order and call them alike");
+}
+
+TEST(CallLog, RunsOfEqualCallsMayBeCutAnywhere) {
+  CallLog log(3);
+  for (int r = 0; r < 3; ++r) log.add(r, made(4, "`sum`"));
+  EXPECT_FALSE(log.add(0, called(4, 1, 5)));
+  EXPECT_FALSE(log.add(0, called(4, 2, 5)));
+  for (uint64_t count : {2, 3}) EXPECT_FALSE(log.add(1, called(4, 1, count)));
+  EXPECT_FALSE(log.add(1, called(4, 2, 5)));
+  EXPECT_FALSE(log.add(2, called(4, 1, 5)));
+  EXPECT_TRUE(log.add(2, called(4, 1, 1)));
+}
+
+TEST(CallLog, OperatorsMadeInAnotherOrder) {
+  CallLog log(2);
+  EXPECT_FALSE(log.add(0, made(0, "`sum` of up to 8 fp16")));
+  EXPECT_FALSE(log.add(1, made(1, "`gather`")));
+  auto found = log.add(1, made(0, "`sum` of up to 9 fp16"));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->message.find("rank 1's operator is `sum` of up to 9 fp16, where rank 0's is `sum` of up to 8 fp16"), 0u)
+      << found->message;
+}
+
+}  // namespace
+}  // namespace tandem

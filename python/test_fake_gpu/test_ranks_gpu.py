@@ -135,6 +135,20 @@ def test_stream_wait_that_times_out(gpu):
     assert on_gpus(lambda team: team.rank).values == [0, 1], "the process can go on"
 
 
+def test_operators_called_unlike(gpu):
+    """Without a timeout: a rank that waits for what cannot come hears of it."""
+    def main(team):
+        op = AllReduce(team, 64, "fp32")
+        for n in (64, 64, 32 if team.rank else 64):
+            op(team.zeros(64, "fp32")[:n])
+        team.stream.signal_wait(team.zeros(1, "int32"), 1)
+        team.synchronize()
+
+    with pytest.raises(tandem.RunError, match="rank 1's call 3 .* with elements 32, .* where rank 0's is .* with elements 64") as caught:
+        on_gpus(main)
+    assert [r["kind"] for r in caught.value.reports] == ["collective-mismatch"]
+
+
 def test_exception_on_one_rank(gpu):
     def main(team):
         if team.rank:

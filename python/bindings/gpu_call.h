@@ -21,6 +21,7 @@ struct LauncherState {
   PyObject *constexprType = nullptr, *classify = nullptr, *miss = nullptr, *streamOf = nullptr;
   PyObject* entries = nullptr;  // key -> capsule of Entry
   PyObject* kinds = nullptr;    // type -> letter, as a Python integer
+  PyObject* empty = nullptr;    // the default of parameters without one, and what a read gives that finds nothing
 };
 
 // `Slow`: the call is Python's to handle. `Failed`: an exception is set.

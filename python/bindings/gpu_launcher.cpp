@@ -14,10 +14,10 @@ struct Entry {
   td_gpu_kernel* kernel;
   std::string packs;
   int flags;
-  PyObject *options, *constants, *result;
+  PyObject *options, *reads, *result;
 
   ~Entry() {
-    for (PyObject* o : {kernelCapsule, options, constants, result}) Py_XDECREF(o);
+    for (PyObject* o : {kernelCapsule, options, reads, result}) Py_XDECREF(o);
   }
 };
 
@@ -30,11 +30,25 @@ LauncherState& stateOf(PyObject* self) { return *reinterpret_cast<LauncherObject
 
 void destroyEntry(PyObject* capsule) { delete static_cast<Entry*>(PyCapsule_GetPointer(capsule, kEntry)); }
 
-// Whether the global constants the kernel was compiled with are the same objects still.
-bool isCurrent(const Entry& entry) {
-  for (Py_ssize_t i = 0, n = PyTuple_Size(entry.constants); i < n; ++i) {
-    PyObject* c = PyTuple_GetItem(entry.constants, i);
-    if (PyDict_GetItemWithError(PyTuple_GetItem(c, 0), PyTuple_GetItem(c, 1)) != PyTuple_GetItem(c, 2)) return false;
+// What a read of a value of the host finds now, as Python's `_look_up`; new reference. Null: nothing, or an exception is set.
+PyObject* lookUp(PyObject* owner, PyObject* key) {
+  if (PyLong_Check(key)) {
+    Py_ssize_t at = PyLong_AsSsize_t(key);
+    return PyList_Check(owner) && at < PyList_Size(owner) ? Py_NewRef(PyList_GetItem(owner, at)) : nullptr;
+  }
+  if (!PyDict_CheckExact(owner)) return PyObject_GetAttr(owner, key);
+  return Py_XNewRef(PyDict_GetItemWithError(owner, key));
+}
+
+// Whether the values of the host that the kernel was compiled with are the same objects still.
+bool isCurrent(const LauncherState& state, const Entry& entry) {
+  for (Py_ssize_t i = 0, n = PyTuple_Size(entry.reads); i < n; ++i) {
+    PyObject* read = PyTuple_GetItem(entry.reads, i);
+    PyObject* now = lookUp(PyTuple_GetItem(read, 0), PyTuple_GetItem(read, 1));
+    PyErr_Clear();
+    bool same = (now ? now : state.empty) == PyTuple_GetItem(read, 2);
+    Py_XDECREF(now);
+    if (!same) return false;
   }
   return true;
 }
@@ -153,7 +167,7 @@ Outcome launch(const LauncherState& state, Call& call, const Entry& entry, PyObj
 PyObject* entryFor(const LauncherState& state, PyObject* key) {
   PyObject* capsule = PyDict_GetItemWithError(state.entries, key);
   if (!capsule) return nullptr;
-  return isCurrent(*static_cast<Entry*>(PyCapsule_GetPointer(capsule, kEntry))) ? Py_NewRef(capsule) : nullptr;
+  return isCurrent(state, *static_cast<Entry*>(PyCapsule_GetPointer(capsule, kEntry))) ? Py_NewRef(capsule) : nullptr;
 }
 
 PyObject* callMiss(const LauncherState& state, const Call& call, PyObject* key, PyObject* const* given, Py_ssize_t count,
@@ -207,12 +221,12 @@ PyObject* run(PyObject* self, PyObject* const* given, Py_ssize_t count, PyObject
 }
 
 PyObject* add(PyObject* self, PyObject* arguments) {
-  PyObject *key, *kernel, *options, *constants, *result;
+  PyObject *key, *kernel, *options, *reads, *result;
   const char* packs;
   Py_ssize_t packCount;
   int flags;
   if (!PyArg_ParseTuple(arguments, "OOy#iO!O!O", &key, &kernel, &packs, &packCount, &flags, &PyDict_Type, &options, &PyTuple_Type,
-                        &constants, &result))
+                        &reads, &result))
     return nullptr;
   LauncherState& state = stateOf(self);
   auto* handle = static_cast<td_gpu_kernel*>(PyCapsule_GetPointer(kernel, kGpuKernel));
@@ -221,15 +235,15 @@ PyObject* add(PyObject* self, PyObject* arguments) {
     PyErr_SetString(PyExc_ValueError, "one letter for each parameter is wanted");
     return nullptr;
   }
-  for (Py_ssize_t i = 0, n = PyTuple_Size(constants); i < n; ++i) {
-    PyObject* c = PyTuple_GetItem(constants, i);
-    if (!PyTuple_Check(c) || PyTuple_Size(c) != 3 || !PyDict_Check(PyTuple_GetItem(c, 0))) {
-      PyErr_SetString(PyExc_TypeError, "a constant is a namespace, a name and a value");
+  for (Py_ssize_t i = 0, n = PyTuple_Size(reads); i < n; ++i) {
+    PyObject* read = PyTuple_GetItem(reads, i);
+    if (!PyTuple_Check(read) || PyTuple_Size(read) != 3) {
+      PyErr_SetString(PyExc_TypeError, "a read is an owner, a key and a value");
       return nullptr;
     }
   }
   auto* entry = new Entry{Py_NewRef(kernel),      handle,                 std::string(packs, size_t(packCount)), flags,
-                          PyDict_Copy(options), Py_NewRef(constants), Py_NewRef(result)};
+                          PyDict_Copy(options), Py_NewRef(reads), Py_NewRef(result)};
   PyObject* capsule = entry->options ? PyCapsule_New(entry, kEntry, destroyEntry) : nullptr;
   if (!capsule) {
     delete entry;
@@ -254,7 +268,9 @@ void release(LauncherState* state) {
     Py_XDECREF(p.name);
     Py_XDECREF(p.defaultValue);
   }
-  for (PyObject* o : {state->constexprType, state->classify, state->miss, state->streamOf, state->entries, state->kinds}) Py_XDECREF(o);
+  for (PyObject* o :
+       {state->constexprType, state->classify, state->miss, state->streamOf, state->entries, state->kinds, state->empty})
+    Py_XDECREF(o);
   delete state;
 }
 
@@ -280,6 +296,7 @@ PyObject* create(PyTypeObject* type, PyObject* arguments, PyObject*) {
                         &classify, &miss))
     return nullptr;
   auto* state = new LauncherState;
+  state->empty = Py_NewRef(empty);
   bool ok = readParameters(*state, names, kinds, count, defaults, empty);
   state->constexprType = Py_NewRef(constexprType);
   state->classify = Py_NewRef(classify);
@@ -307,7 +324,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   PyObject* capsule = nullptr;
   while (state->entries && PyDict_Next(state->entries, &at, nullptr, &capsule)) {
     const Entry& entry = *static_cast<Entry*>(PyCapsule_GetPointer(capsule, kEntry));
-    for (PyObject* o : {entry.kernelCapsule, entry.options, entry.constants, entry.result}) Py_VISIT(o);
+    for (PyObject* o : {entry.kernelCapsule, entry.options, entry.reads, entry.result}) Py_VISIT(o);
   }
   return 0;
 }

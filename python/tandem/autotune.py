@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _tandem
 from .errors import CompileError, OutOfResources
+from .mock_tensor import warm_up
 from .arrays import Tensor
 from .rank_clock import RankClock
 from .session import is_simulating
@@ -53,7 +54,7 @@ class _Wrapper:
         return lambda *args, **kwargs: self.run(grid, *args, **kwargs)
 
     def warmup(self, *args, grid=(1,), **kwargs):
-        return self.run(grid, *args, **kwargs, warmup=True)
+        return warm_up(self, grid, args, kwargs)
 
     @property
     def base_fn(self):
@@ -92,6 +93,11 @@ class Autotuned(_Wrapper):
         if config.pre_hook:
             config.pre_hook({**named, **config.all_kwargs()})
         return self.fn.run(grid, *args, **{**config.all_kwargs(), **kwargs})
+
+    def warmup(self, *args, grid=(1,), **kwargs):
+        """What each configuration worth timing compiles to."""
+        named = {**dict(zip(self.arg_names, args)), **kwargs}
+        return [self.fn.warmup(*args, grid=grid, **{**config.all_kwargs(), **kwargs}) for config in self.prune_configs(named, kwargs)]
 
     def _choose(self, grid, args, kwargs, named):
         if len(self.configs) == 1 or is_simulating():

@@ -20,16 +20,19 @@ def _modules():
     from tandem import triton_driver
     from tandem.autotune import Autotuned
     from tandem.descriptor import TensorDescriptor
+    from tandem.mock_tensor import MockTensor
     modules = {name: module_of(canonical) for name, canonical in table()["modules"].items() if name.startswith("triton")}
     core = {"jit": tandem.jit, "cdiv": tandem.cdiv, "next_power_of_2": tandem.next_power_of_2, "Config": tandem.Config,
             "autotune": tandem.autotune, "heuristics": tandem.heuristics, "constexpr_function": tandem.constexpr_function,
             "JITFunction": tandem.JITFunction, "OutOfResources": tandem.OutOfResources, "set_allocator": lambda allocator: None,
-            "__version__": "3.6.0"}
+            "MockTensor": MockTensor, "__version__": "3.6.0"}
     modules["triton"] = _host("triton", "triton", **core, language=tandem.language)
     modules["triton_dist"] = _host("triton_dist", "triton_dist", **core, language=tandem.dist)
     runtime = modules["triton.runtime"] = types.ModuleType("triton.runtime")
     runtime.JITFunction, runtime.driver, runtime.OutOfResources = tandem.JITFunction, triton_driver.driver, tandem.OutOfResources
-    runtime.Autotuner, runtime.Config = Autotuned, tandem.Config
+    runtime.Autotuner, runtime.Config, runtime.MockTensor = Autotuned, tandem.Config, MockTensor
+    modules["triton.runtime.jit"] = runtime.jit = types.ModuleType("triton.runtime.jit")
+    runtime.jit.JITFunction, runtime.jit.MockTensor = tandem.JITFunction, MockTensor
     modules["triton.testing"] = tandem.testing
     modules |= triton_driver.profiler()
     for name in ("runtime", "testing", "profiler"):

@@ -18,8 +18,9 @@ from ._names import DType, constexpr
 from .arrays import Tensor, type_word
 from .descriptor import TensorDescriptor
 from .errors import CompileError, OutOfResources
+from .mock_tensor import MockTensor
 from .jit import Aggregate, JITFunction, annotated_type, scalar_bits, scalar_type
-from .request import RequestBuilder
+from .request import RequestBuilder, specialized
 
 _COOPERATIVE, _DEPENDENT = 1, 2
 _TORCH_WORDS = {"bool": "i1", "float16": "fp16", "half": "fp16", "bfloat16": "bf16", "float32": "fp32", "float": "fp32",
@@ -61,7 +62,7 @@ def element_word(dtype):
 
 def letter_of(value):
     """How the launcher treats values of this type (see python/bindings/gpu_launcher.h)."""
-    if type(value) is Tensor or isinstance(value, (np.ndarray, np.generic, tuple)):
+    if type(value) is Tensor or isinstance(value, (np.ndarray, np.generic, tuple, MockTensor)):
         return "s"
     if is_descriptor(value):
         return "d"
@@ -90,12 +91,7 @@ def is_cuda_array(value):
             return True
         case "d":
             return is_cuda_array(value.base)
-    return _is_dtype(value)
-
-
-def _is_dtype(value):
-    """An element type of PyTorch instead of a tensor, as `warmup` takes it."""
-    return type(value).__module__ == "torch" and type(value).__name__ == "dtype"
+    return isinstance(value, MockTensor) and (is_available() or "TANDEM_TARGET" in os.environ)
 
 
 def _address(value):
@@ -133,21 +129,15 @@ class _Asm(dict):
 class CompiledKernel:
     """A kernel compiled for one GPU and one set of argument types and constants. `kernel[grid](...)` launches it with all arguments."""
 
-    def __init__(self, function, handle, constants, options, device):
+    def __init__(self, function, handle, options, device):
         self.function, self.handle, self.device = function, handle, device
         self.info = json.loads(_tandem.gpu_kernel_info(handle))
         self.asm = _Asm(handle)
         self.name = self.info["name"]
         self.options = options
-        self._constants = constants
         self.metadata = types.SimpleNamespace(name=self.name, shared=self.info["shared_bytes"], target=self.info["target"],
                                               cluster_dims=tuple(self.info["cluster"]),
                                               **{k: options.get(k) for k in ("num_warps", "num_stages", "num_ctas", "maxnreg")})
-
-    def is_current(self):
-        """Whether the global constants it was compiled with still have their values."""
-        return all((now := namespace.get(name)) is value or (type(now) is type(value) and now == value)
-                   for namespace, name, value in self._constants)
 
     @property
     def shared(self):
@@ -219,9 +209,6 @@ class Arguments:
         if isinstance(value, tuple):
             spec = {"name": name, "tuple": [self._spec(f"{name}.{i}", v)[0] for i, v in enumerate(value)]}
             return (spec | {"names": list(value._fields)} if hasattr(value, "_fields") else spec), "?"
-        if _is_dtype(value):
-            self.words.append(0)
-            return {"name": name, "type": "*" + element_word(value), "divisibility": 16}, "?"
         if value is None or isinstance(value, (str, DType, JITFunction, Aggregate)):
             return self._constant(name, value), "s"
         if self.takes(value):
@@ -282,15 +269,13 @@ def compile_request(request):
 
 
 def _compiled(kernel, arguments, options, device):
+    """(the compiled kernel, the reads of host values that it rests on)"""
     options = {**options, "target": target_of(device)}
     key = (json.dumps([arguments.specs, options], sort_keys=True), *arguments.builder.items)
+    launch_options = {k: v for k, v in options.items() if k != "target"}
     with kernel.compiling:
-        found = kernel.gpu_kernels.get(key)
-        if found is None or not found.is_current():
-            handle = compile_request(kernel.request(arguments.specs, options, arguments.builder))
-            launch_options = {k: v for k, v in options.items() if k != "target"}
-            found = kernel.gpu_kernels[key] = CompiledKernel(kernel, handle, arguments.builder.constants, launch_options, device)
-    return found
+        return specialized(kernel.gpu_kernels, key, arguments.builder, lambda: kernel.request(arguments.specs, options, arguments.builder),
+                           lambda request: CompiledKernel(kernel, compile_request(request), launch_options, device))
 
 
 rank_targets = {}  # by device, of ranks in traced runs or through NVSHMEM
@@ -337,8 +322,8 @@ def _call(kernel, key, device, stream, grid, args, kwargs):
     arguments = Arguments(kernel)
     for parameter in kernel.parameters:
         arguments.add(parameter, values[parameter.name])
-    device = device if device >= 0 else arguments.device if arguments.device >= 0 else current_device()
-    compiled = _compiled(kernel, arguments, options, device)
+    device = device if device >= 0 else arguments.device if arguments.device >= 0 else current_device() if is_available() else 0
+    compiled, reads = _compiled(kernel, arguments, options, device)
     if kwargs.get("warmup"):
         return compiled
     prepare(compiled.handle, device)
@@ -346,8 +331,7 @@ def _call(kernel, key, device, stream, grid, args, kwargs):
     sizes = grid_sizes(grid, values, options)
     _tandem.gpu_launch(compiled.handle, device, stream, *sizes, arguments.words, len(arguments.words), _flags(kwargs))
     if key is not None and "?" not in arguments.packs:
-        kernel.gpu_launcher.add(key, compiled.handle, arguments.packs.encode(), _flags(kwargs), options, tuple(arguments.builder.constants),
-                                compiled)
+        kernel.gpu_launcher.add(key, compiled.handle, arguments.packs.encode(), _flags(kwargs), options, tuple(reads), compiled)
     return compiled
 
 

@@ -10,7 +10,8 @@ import threading
 from . import _tandem
 from ._names import DType, constexpr
 from .errors import CompileError, RunError
-from .request import RequestBuilder, _environment, source_of
+from .mock_tensor import warm_up
+from .request import RequestBuilder, source_of, specialized, uses_of
 from .session import rank_team, users_traceback
 
 _CALLERS_MISTAKES = (CompileError, RunError, TypeError, ValueError, OverflowError)
@@ -46,11 +47,22 @@ class _Source:
     def source(self):
         return self._load()[2]
 
-    def environment(self):
-        return _environment(self.target)
+    def functions(self):
+        return [self.target]
 
-    def defaults(self):
-        return {p.name: p.default for p in inspect.signature(self.target).parameters.values() if p.default is not p.empty}
+    @functools.cached_property
+    def uses(self):
+        """The names from outside that the text reads, each with the attributes it reads of it: {"tl": {"load": {}}}."""
+        code = getattr(self.target, "__code__", None)
+        own = {*code.co_varnames, *code.co_cellvars} if code else ()
+        return {name: attributes for name, attributes in uses_of(self.source).items() if name not in own}
+
+    def place_of(self, name):
+        """(owner, key) of what a name from outside means: a closure's cell, or the namespace of the module."""
+        for function in self.functions():
+            if name in function.__code__.co_freevars:
+                return function.__closure__[function.__code__.co_freevars.index(name)], "cell_contents"
+        return getattr(self.target, "__globals__", None) or vars(sys.modules[self.target.__module__]), name
 
 
 class Aggregate(_Source):
@@ -58,16 +70,9 @@ class Aggregate(_Source):
 
     kind = "aggregate"
 
-    def environment(self):
-        names = dict(vars(sys.modules[self.target.__module__]))
-        for member in vars(self.target).values():
-            function = member.target if isinstance(member, _Source) else member
-            if inspect.isfunction(function):
-                names.update(_environment(function))
-        return names
-
-    def defaults(self):
-        return {}
+    def functions(self):
+        members = (m.target if isinstance(m, _Source) else getattr(m, "__func__", m) for m in vars(self.target).values())
+        return [m for m in members if inspect.isfunction(m)]
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError(f"the aggregate `{self.__name__}` can be made only inside a kernel")
@@ -80,15 +85,9 @@ def aggregate(cls):
 class Specialization:
     """A compiled kernel for one set of argument types and constants."""
 
-    def __init__(self, program, info, constants):
+    def __init__(self, program, info):
         self.program = program
         self.info = info
-        self._constants = constants
-
-    def is_current(self):
-        """Whether the global constants it was compiled with still have their values."""
-        return all((now := namespace.get(name)) is value or (type(now) is type(value) and now == value)
-                   for namespace, name, value in self._constants)
 
 
 class JITFunction(_Source):
@@ -111,8 +110,7 @@ class JITFunction(_Source):
         self.do_not_specialize = {names[i] if isinstance(i, int) else i for i in do_not_specialize or ()}
         self.do_not_specialize_on_alignment = {names[i] if isinstance(i, int) else i for i in do_not_specialize_on_alignment or ()}
         self.debug = debug
-        self._specializations = {}
-        self.gpu_kernels = {}  # by request
+        self._specializations, self.gpu_kernels = {}, {}  # see `specialized`
         self.compiling = threading.Lock()  # ranks on GPUs run at once; one of them compiles
 
     def __getitem__(self, grid):
@@ -133,8 +131,8 @@ class JITFunction(_Source):
         return self._run_on_gpu(team, grid, args, kwargs) if team._session.is_gpu else self.simulate(grid, args, kwargs)
 
     def warmup(self, *args, grid=(1,), **kwargs):
-        """Compiles for a GPU without launching. An element type stands for an aligned array of it."""
-        return self.run(grid, *args, **kwargs, warmup=True)
+        """The kernel compiled for these arguments; nothing runs. An element type of PyTorch or NumPy stands for an aligned array."""
+        return warm_up(self, grid, args, kwargs)
 
     def _run_on_gpu(self, team, grid, args, kwargs):
         """Launches on the rank's GPU."""
@@ -158,28 +156,24 @@ class JITFunction(_Source):
 
     def specialize(self, arguments, options, builder=None):
         """The compiled kernel for arguments in the request's form (a list of ARGUMENT). `builder` knows functions among them."""
-        passed = tuple(builder.items) if builder else ()
-        key = (json.dumps([arguments, options], sort_keys=True), *passed)
+        builder = builder or RequestBuilder()
+        key = (json.dumps([arguments, options], sort_keys=True), *builder.items)
         with self.compiling:
-            found = self._specializations.get(key)
-            if found is None or not found.is_current():
-                found = self._specializations[key] = self._compile(arguments, options, builder)
-        return found
+            return specialized(self._specializations, key, builder, lambda: self.request(arguments, options, builder), self._compile)[0]
 
     def request(self, arguments, options, builder):
         kernel = builder.add(self)
         return json.dumps({"kernel": kernel, "functions": builder.functions, "arguments": arguments, "options": options})
 
-    def _compile(self, arguments, options, builder):
-        builder = builder or RequestBuilder()
+    def _compile(self, request):
         try:
-            program = _tandem.compile(self.request(arguments, options, builder))
+            program = _tandem.compile(request)
         except RuntimeError as error:
             raise CompileError(str(error).rstrip("\n")) from None
         info = json.loads(_tandem.program_info(program))
         for warning in info["warnings"]:
             print(warning, file=sys.stderr, end="")
-        return Specialization(program, info, builder.constants)
+        return Specialization(program, info)
 
 
 def jit(function=None, **options):

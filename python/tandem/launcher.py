@@ -10,8 +10,10 @@ from . import _tandem
 from ._names import DType, constexpr
 from .arrays import Tensor, _Memory, type_word
 from .descriptor import TensorDescriptor
+from .gpu import element_word
 from .host_memory import host_array
 from .jit import Aggregate, JITFunction, annotated_type, scalar_bits, scalar_type
+from .mock_tensor import MockTensor
 from .request import RequestBuilder
 from .session import current_team
 from .team import Stream, host_place
@@ -138,6 +140,8 @@ class _Packer:
                 raise ValueError(f"argument `{name}` of kernel `{self.kernel.__name__}` is a tensor of another run")
             self.words.append(lambda: value.address)
             return {"name": name, "type": "*" + type_word(value.dtype)}
+        if isinstance(value, MockTensor):
+            return {"name": name, "type": "*" + self.told(name, element_word, value.dtype)}
         if array is not None:
             self.host.add(name, array)
             self.words.append(lambda: self.host.address(array))
@@ -201,6 +205,9 @@ def bind_call(kernel, args, kwargs):
         raise TypeError(f"kernel `{kernel.__name__}`: {error}") from None
     bound.apply_defaults()
     options["debug"] = bool(options["debug"]) or _is_debugging()
+    for name, value in bound.arguments.items():
+        if isinstance(value, MockTensor) and not kwargs.get("warmup"):
+            raise TypeError(f"argument `{name}` of kernel `{kernel.__name__}` stands for an array; only `warmup`, which compiles, takes it")
     return bound.arguments, {k: v for k, v in options.items() if v is not None}, stream
 
 
@@ -230,6 +237,8 @@ def launch_kernel(kernel, grid, args, kwargs):
     for parameter in kernel.parameters:
         packer.add(parameter, arguments[parameter.name])
     compiled = kernel.specialize(packer.specs, {**options, "target": "sim"}, packer.builder)
+    if kwargs.get("warmup"):
+        return compiled
     sizes = grid_sizes(grid, arguments, options)
     if 0 in sizes:
         return compiled

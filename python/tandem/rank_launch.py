@@ -98,8 +98,10 @@ def launch_on_gpu(kernel, team, grid, args, kwargs):
     for parameter in kernel.parameters:
         arguments.add(parameter, values[parameter.name])
     compiled = kernel.specialize(arguments.specs, {**options, "target": team._session.target_of(team.world_rank)}, arguments.builder)
+    if kwargs.get("warmup"):
+        return compiled
     sizes = grid_sizes(grid, values, options)
-    if kwargs.get("warmup") or 0 in sizes:
+    if 0 in sizes:
         return compiled
     if given is None:
         team._session.order_launch(team, stream)

@@ -3,6 +3,7 @@
 import gc
 import struct
 import time
+import types
 import weakref
 
 import numpy as np
@@ -196,7 +197,36 @@ def test_changed_globals_compile_again(gpu):
     global SCALE
     for SCALE in (3, 4, 4, 3):
         scaled[(1,)](FakeTensor(16))
-    assert len(gpu.requests) == 3
+    assert len(gpu.requests) == 2  # one for each value
+
+
+WIDTHS, options = [1, 2], types.SimpleNamespace(factor=3)
+
+
+def make_mixed():
+    offset = 5
+
+    @tandem.jit
+    def mixed(x):
+        tl.store(x, WIDTHS[0] * options.factor + offset)
+
+    def change():
+        nonlocal offset
+        offset += 1
+
+    return mixed, change
+
+
+def test_whatever_the_kernel_read_of_the_host_is_looked_at_before_a_quick_launch(gpu):
+    mixed, change_offset = make_mixed()
+    changes = [lambda: None, lambda: None, lambda: WIDTHS.append(9), lambda: WIDTHS.__setitem__(0, 4),
+               lambda: setattr(options, "factor", 8), change_offset, lambda: delattr(options, "factor")]
+    compiled = []
+    for change in changes:
+        change()
+        mixed[(1,)](FakeTensor(16))
+        compiled.append(len(gpu.requests))
+    assert compiled == [1, 1, 2, 3, 4, 5, 6]
 
 
 def test_mixed_devices_use_the_current_one(gpu):

@@ -104,13 +104,6 @@ Step binaryOp(Machine& m, Run& run, const Prepared& i) {
   return elementwise(m, run, i, [&](void* out) { i.kernel.binary(a, b, out, run.count(i.r)); });
 }
 
-// An integer division for the whole program: a zero divisor is reported. Per element, some lanes may be masked off later.
-Step binaryDivide(Machine& m, Run& run, const Prepared& i) {
-  if (run.info(i.b).isInline && rawInteger(m, run, i.b) == 0)
-    return fail(m, run, i, "division-by-zero", "integer division of " + std::to_string(integer(m, run, i.a)) + " by zero");
-  return binaryOp(m, run, i);
-}
-
 Step mulExtendedOp(Machine& m, Run& run, const Prepared& i) {
   Result low(m, run, i.results[0]), high(m, run, i.results[1]);
   mulExtended(i.elem, i.sub == 1, data(m, run, i.a), data(m, run, i.b), low.data(), high.data(), run.count(i.r));

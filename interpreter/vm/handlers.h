@@ -6,7 +6,7 @@ namespace tandem::interpreter {
 
 // clang-format off
 #define TANDEM_HANDLERS(X) \
-  X(constant) X(copy) X(maskedCopy) X(splatOp) X(unaryOp) X(binaryOp) X(binaryDivide) X(mulExtendedOp) X(selectOp) X(ternaryOp) \
+  X(constant) X(copy) X(maskedCopy) X(splatOp) X(unaryOp) X(binaryOp) X(mulExtendedOp) X(selectOp) X(ternaryOp) \
   X(externOp) X(programId) X(numPrograms) X(makeRangeOp) X(reshapeOp) X(broadcastOp) X(permuteOp) X(joinOp) \
   X(splitOp) X(catOp) X(gatherOp) X(histogramOp) X(addPtr) X(load) X(store) X(blockLoad) X(blockStore) X(atomicRmw) \
   X(atomicCas) X(dotOp) X(dotScaledOp) X(reduceOp) X(scanOp) X(mapElementwise) X(jump) X(jumpSpin) X(branch) \

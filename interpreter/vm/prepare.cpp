@@ -135,21 +135,11 @@ Handler handlerOf(Op op) {
   return malformed;
 }
 
-bool isIntegerDivision(BinaryOp op) {
-  switch (op) {
-    case BinaryOp::DivS: case BinaryOp::DivU: case BinaryOp::RemS: case BinaryOp::RemU:
-    case BinaryOp::FloorDivS: case BinaryOp::CeilDivS: case BinaryOp::CeilDivU: return true;
-    default: return false;
-  }
-}
-
 // Finds the kernel of an elementwise op; says false when there is none.
 bool resolveKernel(const PreparedProgram& program, const Instruction& i, Prepared& p) {
   switch (i.op) {
     case Op::Unary: return (p.kernel.unary = unaryKernel(UnaryOp(i.sub), i.elem));
-    case Op::Binary:
-      if (isIntegerDivision(BinaryOp(i.sub))) p.handler = handlers::binaryDivide;
-      return (p.kernel.binary = binaryKernel(BinaryOp(i.sub), i.elem));
+    case Op::Binary: return (p.kernel.binary = binaryKernel(BinaryOp(i.sub), i.elem));
     case Op::Compare: return (p.kernel.binary = compareKernel(CompareOp(i.sub), i.elem));
     case Op::Select: return (p.kernel.ternary = selectKernel(program.registers[p.r].elem));
     case Op::Fma: return (p.kernel.ternary = fmaKernel(i.elem));

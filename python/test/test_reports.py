@@ -143,11 +143,6 @@ def get(d_ptr, s_ptr, size, peer):
 
 
 @tandem.jit
-def divide(x_ptr, n):
-    tl.store(x_ptr, 5 // n)  # <-- division
-
-
-@tandem.jit
 def forget(s_ptr, peer):
     dl.notify(s_ptr, peer, signal=1, sig_op="add", comm_scope="intra_node")  # <-- leftover signal
 
@@ -270,7 +265,6 @@ CASES = [  # name of the mark, ranks, run, kind, words
     ("put", 2, lambda t: put[(1,)](t.zeros(8), t.zeros(64), -16, 1), OOB, "-16 bytes"),
     ("get", 2, lambda t: get[(1,)](t.zeros(64), t.zeros(8, name="s"), 256, 1), OOB, "read of 256 bytes|`s` on rank 1"),
     ("get", 2, lambda t: get[(1,)](t.zeros(8), t.zeros(8), 16, -3), "bad-rank", "peer -3"),
-    ("division", 1, lambda t: divide[(1,)](t.zeros(1, "int32"), 0), "division-by-zero", "5 by zero"),
     ("device_assert", 1, lambda t: checked[(1,)](5, debug=True), "assertion", "n must be four"),
     (
         "barrier of one thread",

@@ -19,14 +19,15 @@ int64_t argument(abi::ParamType type, uint64_t bits) {
   }
 }
 
+// As kernels compute: a division by zero gives -1, its remainder the dividend.
 int64_t apply(Op op, int64_t a, int64_t b) {
   bool dividesBadly = b == 0 || (b == -1 && a == std::numeric_limits<int64_t>::min());
   switch (op) {
     case Op::Add: return int64_t(uint64_t(a) + uint64_t(b));
     case Op::Sub: return int64_t(uint64_t(a) - uint64_t(b));
     case Op::Mul: return int64_t(uint64_t(a) * uint64_t(b));
-    case Op::Div: return dividesBadly ? (b ? a : 0) : a / b;
-    case Op::Rem: return dividesBadly ? 0 : a % b;
+    case Op::Div: return dividesBadly ? (b ? a : -1) : a / b;
+    case Op::Rem: return dividesBadly ? (b ? 0 : a) : a % b;
     case Op::Min: return a < b ? a : b;
     case Op::Max: return a < b ? b : a;
     default: return a & b;

@@ -18,10 +18,10 @@ TEST(HostExpr, Arithmetic) {
   EXPECT_EQ(of(Op::Sub, 3, 5), -2);
   EXPECT_EQ(of(Op::Mul, int64_t(1) << 62, 4), 0);
   EXPECT_EQ(of(Op::Div, -7, 2), -3);
-  EXPECT_EQ(of(Op::Div, 7, 0), 0);
+  EXPECT_EQ(of(Op::Div, 7, 0), -1);
   EXPECT_EQ(of(Op::Div, kLeast, -1), kLeast);
   EXPECT_EQ(of(Op::Rem, -7, 2), -1);
-  EXPECT_EQ(of(Op::Rem, 7, 0), 0);
+  EXPECT_EQ(of(Op::Rem, 7, 0), 7);
   EXPECT_EQ(of(Op::Rem, kLeast, -1), 0);
   EXPECT_EQ(of(Op::Min, -1, 1), -1);
   EXPECT_EQ(of(Op::Max, -1, 1), 1);

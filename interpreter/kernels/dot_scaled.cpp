@@ -3,14 +3,16 @@
 #include "interpreter/kernels/matrix_product.h"
 #include <algorithm>
 #include <bit>
+#include <vector>
 
 namespace tandem::interpreter {
 namespace {
 
-constexpr size_t kScaleBlock = 32;
 constexpr float kE2M1[16] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6};
 
-float scaleOf(uint8_t exponent) {
+size_t scaleBlock(const ScaledOperand& operand) { return operand.scaleElem == Elem::F8E4M3FN ? 16 : 32; }
+
+float powerOfTwo(uint8_t exponent) {
   if (exponent == 255) return std::bit_cast<float>(0x7fc00000u);
   return std::bit_cast<float>(exponent == 0 ? 0x00400000u : uint32_t{exponent} << 23);
 }
@@ -43,19 +45,19 @@ void unpackPairs(const uint8_t* bytes, const Extent2& extent, bool pairsAlongRow
     }
 }
 
-void applyScales(const uint8_t* scales, const Extent2& extent, float* values) {
-  size_t k = extent.kIsRows ? extent.rows : extent.columns, blocks = (k + kScaleBlock - 1) / kScaleBlock;
+void applyScales(const float* scales, size_t block, const Extent2& extent, float* values) {
+  size_t k = extent.kIsRows ? extent.rows : extent.columns, blocks = (k + block - 1) / block;
   for (size_t r = 0; r < extent.rows; ++r)
     for (size_t c = 0; c < extent.columns; ++c) {
       size_t outer = extent.kIsRows ? c : r, inner = extent.kIsRows ? r : c;
-      values[r * extent.columns + c] *= scaleOf(scales[outer * blocks + inner / kScaleBlock]);
+      values[r * extent.columns + c] *= scales[outer * blocks + inner / block];
     }
 }
 
 const float* expand(const ScaledOperand& operand, const Extent2& extent, size_t batch, Scratch slot) {
   size_t count = extent.rows * extent.columns, k = extent.kIsRows ? extent.rows : extent.columns;
   size_t outer = extent.kIsRows ? extent.columns : extent.rows,
-         scaleCount = outer * ((k + kScaleBlock - 1) / kScaleBlock);
+         block = scaleBlock(operand), scaleCount = outer * ((k + block - 1) / block);
   float* values = scratch(slot, batch * count);
   if (operand.format == MicroScale::E2M1) {
     for (size_t i = 0; i < batch; ++i)
@@ -64,8 +66,13 @@ const float* expand(const ScaledOperand& operand, const Extent2& extent, size_t 
   } else {
     convertKernel(ConvertOp::FToF, elemOf(operand.format), Elem::F32)(operand.data, values, batch * count);
   }
-  if (operand.scales)
-    for (size_t i = 0; i < batch; ++i) applyScales(operand.scales + i * scaleCount, extent, values + i * count);
+  if (!operand.scales) return values;
+  std::vector<float> scales(batch * scaleCount);
+  if (operand.scaleElem == Elem::F8E4M3FN)
+    convertKernel(ConvertOp::FToF, Elem::F8E4M3FN, Elem::F32)(operand.scales, scales.data(), scales.size());
+  else
+    std::transform(operand.scales, operand.scales + scales.size(), scales.begin(), powerOfTwo);
+  for (size_t i = 0; i < batch; ++i) applyScales(scales.data() + i * scaleCount, block, extent, values + i * count);
   return values;
 }
 

@@ -109,13 +109,14 @@ bool dot(const DotDims& dims, Elem a, const void* lhs, Elem b, const void* rhs, 
          int precision);
 
 // One operand of a microscaled product. E2M1 packs two values a byte, the lower nibble first, along K or along the
-// other dimension. `scales` holds one e8m0 exponent (2^(x - 127), 255 is NaN) for each 32 elements along K: [batch, m
-// or n, ceil(k / 32)]; null means 1.
+// other dimension. `scales` holds one e8m0 exponent (2^(x - 127), 255 is NaN) for each 32 elements along K, or, when
+// `scaleElem` is F8E4M3FN, one such number for each 16: [batch, m or n, ceil(k / 32 or 16)]; null means 1.
 struct ScaledOperand {
   MicroScale format{};
   const void* data = nullptr;
   const uint8_t* scales = nullptr;
   bool packedAlongK = true;
+  Elem scaleElem = Elem::I8;
 };
 // out = lhs * rhs + accIn (null: zero) in float. `dims` counts elements, not bytes: the packed dimension is even.
 void dotScaled(const DotDims& dims, const ScaledOperand& lhs, const ScaledOperand& rhs, const float* accIn, float* out);

@@ -54,16 +54,18 @@ Step dotScaledOp(Machine& m, Run& run, const Prepared& i) {
   lhs.format = MicroScale(i.immediates[0]);
   lhs.data = data(m, run, i.a);
   lhs.scales = aScale == kNone ? nullptr : data(m, run, aScale);
+  if (lhs.scales) lhs.scaleElem = run.info(aScale).elem;
   lhs.packedAlongK = i.immediates[2] != 0;
   rhs.format = MicroScale(i.immediates[1]);
   rhs.data = data(m, run, b);
   rhs.scales = bScale == kNone ? nullptr : data(m, run, bScale);
+  if (rhs.scales) rhs.scaleElem = run.info(bScale).elem;
   rhs.packedAlongK = i.immediates[3] != 0;
   DotDims d = dimsOf(run, i.a, i.r);
   if (lhs.format == MicroScale::E2M1 && lhs.packedAlongK) d.k *= 2;
   chargeFlops(m, run, flops(d));
   Result result(m, run, i.r);
-  // A scale tile of the right operand lies as [n, k / 32], as in Triton.
+  // A scale tile of the right operand lies as [n, k / 32 or 16], as in Triton.
   dotScaled(d, lhs, rhs, acc == kNone ? nullptr : reinterpret_cast<const float*>(data(m, run, acc)),
             reinterpret_cast<float*>(result.data()));
   result.commit();

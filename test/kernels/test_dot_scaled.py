@@ -34,8 +34,11 @@ def operand(rng, form, shape, packed_axis):
 
 
 def scaled_by(values, scales, axis):
-    """Scales are [outer, K / 32]."""
-    factors = np.repeat(2.0 ** (scales.astype(np.float64) - 127), 32, axis=1)
+    """Scales are [outer, K / 32] exponents, or [outer, K / 16] numbers of e4m3."""
+    if scales.dtype == np.uint8:
+        factors = np.repeat(2.0 ** (scales.astype(np.float64) - 127), 32, axis=1)
+    else:
+        factors = np.repeat(scales.astype(np.float64), 16, axis=1)
     return values * (factors if axis == 1 else factors.T)
 
 
@@ -57,12 +60,13 @@ def product(
     HAS_SA: tl.constexpr,
     HAS_SB: tl.constexpr,
     HAS_C: tl.constexpr,
+    BLOCK: tl.constexpr = 32,
 ):
     AR: tl.constexpr = M // 2 if FA == "e2m1" and not PA else M
     AC: tl.constexpr = K // 2 if FA == "e2m1" and PA else K
     BR: tl.constexpr = K // 2 if FB == "e2m1" and PB else K
     BC: tl.constexpr = N // 2 if FB == "e2m1" and not PB else N
-    S: tl.constexpr = K // 32
+    S: tl.constexpr = K // BLOCK
     m, n, s = tl.arange(0, M), tl.arange(0, N), tl.arange(0, S)
     x = tl.load(a + tl.arange(0, AR)[:, None] * AC + tl.arange(0, AC)[None, :])
     y = tl.load(b + tl.arange(0, BR)[:, None] * BC + tl.arange(0, BC)[None, :])
@@ -105,6 +109,36 @@ def test_scales_of_one_side_or_none(has_sa, has_sb):
 @pytest.mark.parametrize("m, n, k", [(16, 16, 32), (64, 16, 128), (128, 128, 256)])
 def test_sizes(m, n, k):
     check("e2m1", "e4m3", has_c=True, m=m, n=n, k=k)
+
+
+@pytest.mark.parametrize("fb", ["e2m1", "e4m3", "e5m2", "bf16", "fp16"])
+@pytest.mark.parametrize("m, n, k", [(16, 16, 16), (32, 16, 64)])
+def test_scales_of_e4m3_serve_16_elements(fb, m, n, k):
+    rng = np.random.default_rng(5)
+    a, x = operand(rng, "e2m1", (m, k), 1)
+    b, y = operand(rng, fb, (k, n), 0)
+    sa, sb = (rng.uniform(0.1, 4, (outer, k // 16)).astype(DTYPES["e4m3"]) for outer in (m, n))
+    c, o = rng.standard_normal((m, n)).astype(np.float32), np.zeros((m, n), np.float32)
+    product[(1,)](a, sa, b, sb, c, o, m, n, k, "e2m1", fb, True, True, True, True, True, 16)
+    np.testing.assert_allclose(o, scaled_by(x, sa, 1) @ scaled_by(y, sb, 0) + c, rtol=1e-5, atol=1e-3)
+
+
+@triton.jit
+def mixed_scales(a, sa, b, sb, o):
+    i, k = tl.arange(0, 16), tl.arange(0, 32)
+    x, y = tl.load(a + i[:, None] * 32 + k[None, :]), tl.load(b + k[:, None] * 16 + i[None, :])
+    scale_x = tl.load(sa + i[:, None] * 2 + tl.arange(0, 2)[None, :])
+    scale_y = tl.load(sb + i[:, None] + tl.arange(0, 1)[None, :])
+    tl.store(o + i[:, None] * 16 + i[None, :], tl.dot_scaled(x, scale_x, "e4m3", y, scale_y, "e5m2"))
+
+
+def test_scales_of_either_side_have_their_own_type():
+    rng = np.random.default_rng(6)
+    (a, x), (b, y) = operand(rng, "e4m3", (16, 32), 1), operand(rng, "e5m2", (32, 16), 0)
+    sa = rng.uniform(0.1, 4, (16, 2)).astype(DTYPES["e4m3"])
+    sb, o = rng.integers(122, 132, (16, 1)).astype(np.uint8), np.zeros((16, 16), np.float32)
+    mixed_scales[(1,)](a, sa, b, sb, o)
+    np.testing.assert_allclose(o, scaled_by(x, sa, 1) @ scaled_by(y, sb, 0), rtol=1e-5, atol=1e-3)
 
 
 @triton.jit
@@ -161,22 +195,24 @@ def test_batches():
 
 
 @triton.jit
-def wrong(FA: tl.constexpr, TA: tl.constexpr, PA: tl.constexpr, SA: tl.constexpr, K: tl.constexpr):
+def wrong(FA: tl.constexpr, TA: tl.constexpr, PA: tl.constexpr, SA: tl.constexpr, K: tl.constexpr, TS: tl.constexpr):
     x, y = tl.zeros((16, K), TA), tl.zeros((K, 16), tl.float8e4nv)
-    s = tl.full((16, SA), 127, tl.uint8) if SA else None
+    s = tl.full((16, SA), 1, TS) if SA else None
     tl.dot_scaled(x, s, FA, y, None, "e4m3", lhs_k_pack=PA)
 
 
 @pytest.mark.parametrize(
-    "fa, ta, pa, sa, k, text",
+    "fa, ta, pa, sa, k, ts, text",
     [
-        ("e3m2", tl.uint8, True, 0, 32, "e3m2"),
-        ("e4m3", tl.float32, True, 0, 32, "fp32"),
-        ("e4m3", tl.float8e4nv, False, 0, 32, "packed"),
-        ("e4m3", tl.float8e4nv, True, 4, 64, r"\[16, 4\]"),
-        ("e4m3", tl.float8e4nv, True, 1, 16, "16"),
+        ("e3m2", tl.uint8, True, 0, 32, tl.uint8, "e3m2"),
+        ("e4m3", tl.float32, True, 0, 32, tl.uint8, "fp32"),
+        ("e4m3", tl.float8e4nv, False, 0, 32, tl.uint8, "packed"),
+        ("e4m3", tl.float8e4nv, True, 4, 64, tl.uint8, r"\[16, 4\]"),
+        ("e4m3", tl.float8e4nv, True, 1, 16, tl.uint8, "16"),
+        ("e4m3", tl.float8e4nv, True, 2, 64, tl.float8e4nv, r"\[16, 2\], not \[16, 4\]"),
+        ("e4m3", tl.float8e4nv, True, 2, 64, tl.float8e5, "fp8e5"),
     ],
 )
-def test_refused(fa, ta, pa, sa, k, text):
+def test_refused(fa, ta, pa, sa, k, ts, text):
     with pytest.raises(tandem.CompileError, match=text):
-        wrong[(1,)](fa, ta, pa, sa, k)
+        wrong[(1,)](fa, ta, pa, sa, k, ts)

@@ -261,7 +261,7 @@ def Tile_DotOp : Tile_PureOp<"dot", [AllTypesMatch<["acc", "result"]>]> {
 }
 def Tile_DotScaledOp : Tile_PureOp<"dot_scaled", [AttrSizedOperandSegments,
     TypesMatchWith<"accumulator and result have one type", "result", "acc", "$_self">]> {
-  let summary = "acc + (lhs · scale) · (rhs · scale) with e8m0 scales, one for every 32 elements of K";
+  let summary = "acc + (lhs · scale) · (rhs · scale) with e8m0 scales (i8), one for every 32 elements of K, or e4m3 ones for 16 each";
   let arguments = (ins Tile_Tile:$lhs, Optional<Tile_Tile>:$lhsScale, Tile_Tile:$rhs, Optional<Tile_Tile>:$rhsScale, Tile_Tile:$acc,
     Tile_MicroScaleAttr:$lhsFormat, Tile_MicroScaleAttr:$rhsFormat, BoolAttr:$lhsKPack, BoolAttr:$rhsKPack);
   let results = (outs Tile_Tile:$result);

@@ -79,17 +79,20 @@ static LogicalResult verifyFormat(Operation *op, MicroScale format, Type element
   return success();
 }
 
-/// `rows` are those of the scale: M or N. One scale serves 32 elements of K.
+int64_t elementsPerScale(Value scale) { return isa<Float8E4M3FNType>(getElementTypeOrSelf(scale.getType())) ? 16 : 32; }
+
+/// `rows` are those of the scale: M or N.
 static LogicalResult verifyScale(Operation *op, Value scale, int64_t rows, int64_t inner, StringRef which) {
   if (!scale) return success();
   auto type = cast<RankedTensorType>(scale.getType());
   Matrix seen = type.getRank() < 2 ? Matrix{0, 0} : matrixOf(type);
-  if (!type.getElementType().isInteger(8))
-    return fault(op) << which << " scale has elements of type " << type.getElementType() << ", not i8";
-  if (inner % 32 != 0) return fault(op) << "inner dimension " << inner << " is not a multiple of 32";
-  if (seen.rows == rows && seen.columns == inner / 32) return success();
+  if (!type.getElementType().isInteger(8) && !isa<Float8E4M3FNType>(type.getElementType()))
+    return fault(op) << which << " scale has elements of type " << type.getElementType() << ", neither i8 nor f8E4M3FN";
+  int64_t block = elementsPerScale(scale);
+  if (inner % block != 0) return fault(op) << "inner dimension " << inner << " is not a multiple of " << block;
+  if (seen.rows == rows && seen.columns == inner / block) return success();
   return fault(op) << which << " scale has shape " << shapeText(type.getShape()) << ", not " << rows << "x"
-                   << inner / 32;
+                   << inner / block;
 }
 
 LogicalResult DotScaledOp::verify() {

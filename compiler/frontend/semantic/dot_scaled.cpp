@@ -1,12 +1,11 @@
-// Products of operands in a microscaling format: 8-bit exponents scale 32 elements of K each.
+// Products of operands in a microscaling format: 8-bit exponents scale 32 elements of K each, fp8e4nv numbers 16 (nvfp4).
 #include "compiler/frontend/semantic/dot_operand.h"
 
 namespace tandem::frontend::semantic {
 namespace {
 
 using tile::MicroScale;
-constexpr int64_t elementsPerScale = 32;
-constexpr DType uint8{Scalar::UInt8};
+constexpr DType uint8{Scalar::UInt8}, fp8e4nv{Scalar::Fp8E4NV};
 
 MicroScale formatOf(Context& context, const Value& value, const std::string& what) {
   std::string text = constexprString(context, value, what);
@@ -46,12 +45,13 @@ void checkPacking(Context& context, MicroScale format, bool kPack, const char* s
 mlir::Value scaleOf(Context& context, const Value& value, std::vector<int64_t> shape, const char* side) {
   if (value.isNone()) return {};
   Tensor scale = dotOperand(context, value, "dot_scaled", side);
-  if (!scale.type.dtype.isInt() || scale.type.dtype.bitWidth() != 8)
+  if (scale.type.dtype != fp8e4nv && (!scale.type.dtype.isInt() || scale.type.dtype.bitWidth() != 8))
     context.fail("type-mismatch", std::string("`dot_scaled` ") + side + " scale has type `" + scale.type.dtype.name() +
-                                      "`, not `uint8`");
+                                      "`, neither `uint8` nor `fp8e4nv`");
+  int64_t elementsPerScale = tile::elementsPerScale(scale.value);
   if (shape.back() % elementsPerScale != 0)
     context.fail("shape-mismatch", "`dot_scaled` has inner dimension " + std::to_string(shape.back()) +
-                                       ", which is not a multiple of 32");
+                                       ", which is not a multiple of " + std::to_string(elementsPerScale));
   shape.back() /= elementsPerScale;
   if (scale.type.shape != shape)
     context.fail("shape-mismatch", std::string("`dot_scaled` ") + side + " scale has shape " +

@@ -8,8 +8,6 @@ using namespace mlir;
 using layout::Dim;
 using layout::LinearLayout;
 
-constexpr int64_t kScaleBlock = 32;  // elements of K that share a scale
-
 // Eight magnitudes in halves, four bits each.
 llvm::Value* KernelLowering::decodeE2M1(llvm::Value* nibble) {
   llvm::Value* shift = b_.CreateShl(b_.CreateAnd(nibble, b_.getInt32(7)), 2);
@@ -20,8 +18,9 @@ llvm::Value* KernelLowering::decodeE2M1(llvm::Value* nibble) {
   return b_.CreateBitCast(b_.CreateOr(b_.CreateBitCast(magnitude, b_.getInt32Ty()), sign), b_.getFloatTy());
 }
 
-// 2^(byte - 127); 255 is NaN.
-llvm::Value* KernelLowering::decodeScale(llvm::Value* byte) {
+// A number of e4m3, or 2^(byte - 127), of which 255 is NaN.
+llvm::Value* KernelLowering::decodeScale(llvm::Value* byte, mlir::Type type) {
+  if (!type.isInteger()) return convertFloat(byte, type, Float32Type::get(type.getContext()), false);
   llvm::Value* exponent = b_.CreateZExt(byte, b_.getInt32Ty());
   llvm::Value* bits = b_.CreateShl(exponent, 23);
   bits = b_.CreateSelect(b_.CreateICmpEQ(exponent, b_.getInt32(0)), b_.getInt32(0x00400000), bits);
@@ -68,15 +67,22 @@ void KernelLowering::applyScales(Held& operand, mlir::Value scales, unsigned dep
   LinearLayout wanted = operand.layout.mapBases(held.shape(), [&](uint64_t basis) {
     SmallVector<int64_t> at = operand.layout.coordinates(basis), to = at;
     to[rank - 2] = at[rows];
-    to[rank - 1] = at[depth] / kScaleBlock;
+    to[rank - 1] = at[depth] / tile::elementsPerScale(scales);
     return frame.position(to);
   });
   // Registers that share a scale take it from one register.
   LinearLayout distinct = wanted.withoutZeroBases(Dim::Register);
   Regs bytes = convertLayout(use(scales), held, distinct, b_.getInt8Ty(), op->getLoc());
   llvm::DenseMap<uint64_t, llvm::Value*> factors;
-  for (auto [r, byte] : llvm::enumerate(bytes)) factors[distinct.apply(r, 0, 0, 0)] = decodeScale(byte);
+  for (auto [r, byte] : llvm::enumerate(bytes))
+    factors[distinct.apply(r, 0, 0, 0)] = decodeScale(byte, getElementTypeOrSelf(scales.getType()));
   for (auto [r, v] : llvm::enumerate(operand.regs)) v = b_.CreateFMul(v, factors.lookup(wanted.apply(r, 0, 0, 0)));
+}
+
+// Whether bfloat16's 8 bits hold every number of the format times a scale.
+static bool fitsBfloat16(tile::MicroScale format, mlir::Value scale) {
+  bool scaleHasFraction = scale && !getElementTypeOrSelf(scale.getType()).isInteger();
+  return format != tile::MicroScale::Fp16 && !(format == tile::MicroScale::Bf16 && scaleHasFraction);
 }
 
 void KernelLowering::lowerDotScaled(tile::DotScaledOp op) {
@@ -86,7 +92,7 @@ void KernelLowering::lowerDotScaled(tile::DotScaledOp op) {
   applyScales(lhs, op.getLhsScale(), n, op);
   applyScales(rhs, op.getRhsScale(), m, op);
 
-  bool isBf16 = op.getLhsFormat() != tile::MicroScale::Fp16 && op.getRhsFormat() != tile::MicroScale::Fp16;
+  bool isBf16 = fitsBfloat16(op.getLhsFormat(), op.getLhsScale()) && fitsBfloat16(op.getRhsFormat(), op.getRhsScale());
   LinearLayout result = layoutOf(op.getResult());
   int64_t rows = result.shape()[m], columns = result.shape()[n], depth = lhs.layout.shape()[n];
   if (rows < 16 || columns < 8 || depth < 16)

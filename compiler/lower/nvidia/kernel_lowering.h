@@ -310,7 +310,7 @@ class KernelLowering {
   Held decodeOperand(mlir::Value operand, tile::MicroScale format, unsigned pairs);
   void applyScales(Held& operand, mlir::Value scales, unsigned depth, mlir::Operation* op);
   llvm::Value* decodeE2M1(llvm::Value* nibble);
-  llvm::Value* decodeScale(llvm::Value* byte);
+  llvm::Value* decodeScale(llvm::Value* byte, mlir::Type type);
   bool lowerWgmma(mlir::Operation* op);
   struct SharedOperand {
     layout::MatrixOperand matrix;

@@ -2,6 +2,7 @@
 #include "compiler/driver/compile.h"
 #include "compiler/driver/value_json.h"
 #include "compiler/frontend/builtin/registry.h"
+#include "compiler/frontend/semantic/dtype_member.h"
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -28,6 +29,19 @@ json entry(const std::string& module, const std::string& name) {
   return out;
 }
 
+// What every scalar type, and a pointer ("*"), says of itself: {"fp16": {"attributes": {...}, "methods": {...}}}.
+json dtypes() {
+  json out = json::object();
+  for (int s = int(Scalar::Void); s <= int(Scalar::Fp64) + 1; ++s) {
+    DType dtype = s <= int(Scalar::Fp64) ? DType{Scalar(s)} : DType{Scalar::Void, 1};
+    json facts = {{"attributes", json::object()}, {"methods", json::object()}};
+    for (const DTypeMember& member : dtypeMembers())
+      if (std::optional<Value> answer = member.of(dtype)) facts[member.isMethod ? "methods" : "attributes"][member.name] = toJson(*answer);
+    out[dtype.isPointer() ? "*" : dtype.name()] = std::move(facts);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string builtinsJson() {
@@ -39,7 +53,7 @@ std::string builtinsJson() {
   }
   for (const std::string& module : canonical)
     for (const std::string& name : namesOf(module)) names.push_back(entry(module, name));
-  return json{{"names", names}, {"modules", modules}}.dump();
+  return json{{"names", names}, {"modules", modules}, {"dtypes", dtypes()}}.dump();
 }
 
 }  // namespace tandem::compiler

@@ -42,16 +42,19 @@ class DType:
     def __str__(self):
         return self.name
 
-    @property
-    def primitive_bitwidth(self):
-        return 64 if self.name.startswith("*") else _BITS[self.name]
+    def __getattr__(self, name):
+        """What the type says of itself, as in kernels: `primitive_bitwidth`, `is_floating()`, ..."""
+        if name.startswith("__") or name == "name":  # also asked for while an object is being copied
+            raise AttributeError(name)
+        facts = table()["dtypes"].get("*" if self.name.startswith("*") else self.name, {})
+        if name in facts.get("attributes", ()):
+            return plain_value(facts["attributes"][name])
+        if name in facts.get("methods", ()):
+            return lambda: plain_value(facts["methods"][name])
+        raise AttributeError(f"type `{self.name}` has no `{name}`")
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError(f"the type `{self.name}` can be called only inside a kernel")
-
-
-_BITS = {"void": 0, "int1": 1, "int8": 8, "uint8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32, "int64": 64, "uint64": 64,
-         "fp8e4nv": 8, "fp8e4b8": 8, "fp8e4b15": 8, "fp8e5": 8, "fp8e5b16": 8, "fp16": 16, "bf16": 16, "fp32": 32, "fp64": 64}
 
 
 class constexpr:

@@ -134,14 +134,14 @@ class _Packer:
             value = value.item()
         if isinstance(value, TensorDescriptor):
             return self.descriptor(name, value)
+        if isinstance(value, MockTensor):
+            return {"name": name, "type": "*" + self.told(name, element_word, value.dtype)}
         array = None if isinstance(value, Tensor) else self.told(name, host_array, value)
         if isinstance(value, Tensor):
             if value.team._session is not self.host.team._session:
                 raise ValueError(f"argument `{name}` of kernel `{self.kernel.__name__}` is a tensor of another run")
             self.words.append(lambda: value.address)
             return {"name": name, "type": "*" + type_word(value.dtype)}
-        if isinstance(value, MockTensor):
-            return {"name": name, "type": "*" + self.told(name, element_word, value.dtype)}
         if array is not None:
             self.host.add(name, array)
             self.words.append(lambda: self.host.address(array))

@@ -45,7 +45,7 @@ def test_an_element_type_stands_for_an_array(stand_in):
 def test_errors_are_those_of_a_launch():
     with pytest.raises(tandem.CompileError, match="no_such_name"):
         wrong.warmup(np.float32)
-    with pytest.raises(TypeError, match="`x` of kernel `fill`.*complex64"):
+    with pytest.raises(TypeError, match="complex64"):
         fill.warmup(np.complex64, 1.0, 4)
     with pytest.raises(TypeError, match="`x` of kernel `fill` stands for an array; only `warmup`"):
         fill[(1,)](MockTensor(np.float32), 1.0, 4)

@@ -100,7 +100,7 @@ static void bindKeyword(Context& c, const Builtin& b, const Signature& s, const 
   std::vector<std::string> known;
   for (const Parameter& p : s.parameters) known.push_back(p.name);
   c.failAt(c.keywordRange(name), "unknown-argument", "`" + b.name + "` has no parameter `" + name + "`" + shown(b),
-           closestName(name, known));
+           didYouMean(closestName(name, known)));
 }
 
 }  // namespace builtin

@@ -31,6 +31,16 @@ Tensor pointer(Context& c, const Value& value, const std::string& what) {
   return value.as<Tensor>();
 }
 
+Tensor writable(Context& c, const Value& value, const std::string& what) {
+  Tensor destination = pointer(c, value, what);
+  checkWritable(c, destination.type.dtype, what);
+  return destination;
+}
+
+Tensor writableSignal(Context& c, const Value& value, const std::string& what) {
+  return signalPointer(c, writable(c, value, what), what);
+}
+
 Tensor signalPointer(Context& c, const Value& value, const std::string& what) {
   Tensor signal = pointer(c, value, what);
   DType element = signal.type.dtype.pointee();
@@ -120,7 +130,7 @@ Tensor scalarTensor(mlir::Value value, Scalar dtype) { return {value, Type{DType
 
 Tensor pointerTo(Context& c, Tensor pointer, DType element) {
   if (pointer.type.dtype.pointee() == element) return pointer;
-  return bitcast(c, pointer, element.pointerTo());
+  return bitcast(c, pointer, pointer.type.dtype.withPointee(element));
 }
 
 Tensor asInteger(Context& c, Tensor scalar) {

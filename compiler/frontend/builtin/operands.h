@@ -9,12 +9,15 @@ namespace tandem::frontend::builtin {
 mlir::Value integer(Context&, const Value&, Scalar dtype, const std::string& what);
 // A scalar pointer. `what` names the parameter.
 Tensor pointer(Context&, const Value&, const std::string& what);
+// The same, of memory that the builtin writes.
+Tensor writable(Context&, const Value&, const std::string& what);
 // A scalar tensor of any type; a Python number becomes one.
 Tensor scalar(Context&, const Value&, const std::string& what);
 // A scalar tensor of exactly `dtype`: numbers and other scalars are converted.
 Tensor scalarOf(Context&, const Value&, DType dtype, const std::string& what);
 // A pointer to a signal: uint64 or int64.
 Tensor signalPointer(Context&, const Value&, const std::string& what);
+Tensor writableSignal(Context&, const Value&, const std::string& what);
 
 // Words. HIP's spellings ("agent", "monotonic") are accepted; an empty word is the first value of `fallback`.
 tile::Scope scope(Context&, const Value&, const std::string& what, tile::Scope fallback = tile::Scope::Gpu);

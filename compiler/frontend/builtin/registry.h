@@ -50,6 +50,8 @@ Arguments bind(Context&, const Builtin&, const std::vector<Value>& positional,
 std::optional<std::string> canonicalModule(std::string_view importedName);
 // Every importable name with its canonical module.
 std::map<std::string, std::string> importNames();
+// "use `tl.sqrt`" for a name of Python's math, NumPy or PyTorch, such as "sqrt" or "bool_"; "" when the language has nothing like it.
+std::string hintForHostName(const std::string& name);
 // All names of a canonical module, sorted, for star imports and for the Python package.
 std::vector<std::string> namesOf(const std::string& canonicalModule);
 

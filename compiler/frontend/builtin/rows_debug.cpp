@@ -7,7 +7,7 @@ namespace tandem::frontend::builtin {
 
 static Value staticAssert(Context& c, const Arguments& a) {
   if (a["cond"].isTensor())
-    c.fail("constexpr-needed", "`static_assert` needs a condition known at compile time, not " + describe(a["cond"]));
+    c.failConstexpr(c.place.range, "`static_assert` needs a condition known at compile time, not " + describe(a["cond"]), a["cond"]);
   if (truth(c, a["cond"])) return None{};
   std::string message = a["msg"].is<std::string>() ? a["msg"].as<std::string>() : repr(a["msg"]);
   c.fail("static-assert", message.empty() ? "static assertion failed" : "static assertion failed: " + message);

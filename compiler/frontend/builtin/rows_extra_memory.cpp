@@ -27,7 +27,7 @@ static bool storesBits(const Value& value, DType to) {
 }
 
 static Value storeRow(Context& c, const Arguments& a) {
-  Tensor destination = pointer(c, a["ptr"], "ptr");
+  Tensor destination = writable(c, a["ptr"], "ptr");
   DType element = destination.type.dtype.pointee();
   Tensor value;
   if (storesBits(a["val"], element)) {
@@ -77,7 +77,7 @@ static Builtin storeBitsRow(const std::string& name, int bits, uint32_t length) 
   for (uint32_t i = 1; i < length; ++i) signature += ", val" + std::to_string(i);
   return {"extra." + name, signature + ", scope='', semantic=''", [=](Context& c, const Arguments& a) -> Value {
             Tensor destination =
-                pointerTo(c, pointer(c, a["ptr"], "ptr"), DType{bits == 64 ? Scalar::UInt64 : Scalar::UInt32});
+                pointerTo(c, writable(c, a["ptr"], "ptr"), DType{bits == 64 ? Scalar::UInt64 : Scalar::UInt32});
             std::vector<Tensor> words;
             for (uint32_t i = 0; i < std::max(1u, length); ++i) {
               std::string what = "val" + std::to_string(i);
@@ -90,7 +90,7 @@ static Builtin storeBitsRow(const std::string& name, int bits, uint32_t length) 
 }
 
 static Tensor atomicPointer(Context& c, const Value& value, const std::string& what) {
-  Tensor p = pointer(c, value, what);
+  Tensor p = writable(c, value, what);
   DType element = p.type.dtype.pointee();
   bool wide = element.bitWidth() == 32 || element.bitWidth() == 64;
   if (element.isPointer() || element.isBool() || element == DType{Scalar::Void} || (!wide && !element.isFloat()) ||

@@ -30,7 +30,7 @@ static Builtin storeRow(const std::string& name, uint32_t length, int bits) {
   for (uint32_t i = 0; i < length; ++i) signature += ", val" + std::to_string(i);
   return {"extra." + name, signature, [=](Context& c, const Arguments& a) -> Value {
             Tensor value = payload(c, a, length, bits);
-            Tensor destination = pointerTo(c, pointer(c, a["ptr"], "ptr"), value.type.dtype);
+            Tensor destination = pointerTo(c, writable(c, a["ptr"], "ptr"), value.type.dtype);
             simt::MultimemStOp::create(c.builder, c.loc(), destination.value, value.value);
             return None{};
           }};

@@ -20,7 +20,7 @@ struct Transfer {
 };
 
 static Transfer transfer(Context& c, const Arguments& a) {
-  return {pointer(c, a["dest"], "dest").value, pointer(c, a["source"], "source").value,
+  return {writable(c, a["dest"], "dest").value, pointer(c, a["source"], "source").value,
           integer(c, a["bytes"], Scalar::Int64, "bytes"), integer(c, a["pe"], Scalar::Int32, "pe")};
 }
 
@@ -44,7 +44,7 @@ static Builtin putSignalRow(const std::string& name, dist::Group group, bool nbi
   return {"shmem." + name, "dest, source, bytes, sig_addr, signal, sig_op, pe, qp_id=0",
           [group, nbi](Context& c, const Arguments& a) -> Value {
             Transfer t = transfer(c, a);
-            mlir::Value signal = signalPointer(c, a["sig_addr"], "sig_addr").value;
+            mlir::Value signal = writableSignal(c, a["sig_addr"], "sig_addr").value;
             mlir::Value value = integer(c, a["signal"], Scalar::UInt64, "signal");
             dist::PutSignalOp::create(c.builder, c.loc(), group, nbi, t.dest, t.source, t.bytes, signal, value,
                                       signalKind(c, a["sig_op"], "sig_op"), t.peer);

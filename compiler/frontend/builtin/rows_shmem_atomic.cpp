@@ -27,7 +27,7 @@ enum class Amo : uint8_t {
 };
 
 static Tensor peerAddress(Context& c, const Arguments& a) {
-  Tensor dest = signalPointer(c, a["dest"], "dest");
+  Tensor dest = writableSignal(c, a["dest"], "dest");
   mlir::Value peer = integer(c, a["pe"], Scalar::Int32, "pe");
   return {dist::SymmAtOp::create(c.builder, c.loc(), dest.value, peer), dest.type};
 }

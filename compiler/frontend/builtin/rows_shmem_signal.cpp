@@ -6,7 +6,7 @@ using namespace tandem::frontend::semantic;
 namespace tandem::frontend::builtin {
 
 static Value signalRow(Context& c, const Arguments& a) {
-  mlir::Value signal = signalPointer(c, a["sig_addr"], "sig_addr").value;
+  mlir::Value signal = writableSignal(c, a["sig_addr"], "sig_addr").value;
   mlir::Value value = integer(c, a["signal"], Scalar::UInt64, "signal"),
               peer = integer(c, a["pe"], Scalar::Int32, "pe");
   dist::SignalOp::create(c.builder, c.loc(), signal, value, signalKind(c, a["sig_op"], "sig_op"), peer);

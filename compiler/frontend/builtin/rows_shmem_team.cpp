@@ -60,7 +60,7 @@ static mlir::Value collectiveBytes(Context& c, const Arguments& a, bool typed) {
 
 static Builtin broadcastRow(const std::string& name, dist::Group group, bool typed) {
   return {"shmem." + name, "team, dest, source, nelems, pe_root, barrier=False", [=](Context& c, const Arguments& a) -> Value {
-            mlir::Value dest = pointer(c, a["dest"], "dest").value, source = pointer(c, a["source"], "source").value;
+            mlir::Value dest = writable(c, a["dest"], "dest").value, source = pointer(c, a["source"], "source").value;
             mlir::Value bytes = collectiveBytes(c, a, typed), root = integer(c, a["pe_root"], Scalar::Int32, "pe_root");
             bool isBarrier = constexprBool(c, a["barrier"], "barrier");
             dist::BroadcastOp::create(c.builder, c.loc(), group, isBarrier, typed, team(c, a), dest, source, bytes, root);
@@ -70,7 +70,7 @@ static Builtin broadcastRow(const std::string& name, dist::Group group, bool typ
 
 static Builtin fcollectRow(const std::string& name, dist::Group group, bool typed) {
   return {"shmem." + name, "team, dest, source, nelems, barrier=False", [=](Context& c, const Arguments& a) -> Value {
-            mlir::Value dest = pointer(c, a["dest"], "dest").value, source = pointer(c, a["source"], "source").value;
+            mlir::Value dest = writable(c, a["dest"], "dest").value, source = pointer(c, a["source"], "source").value;
             bool isBarrier = constexprBool(c, a["barrier"], "barrier");
             mlir::Value bytes = collectiveBytes(c, a, typed);
             dist::FcollectOp::create(c.builder, c.loc(), group, isBarrier, typed, team(c, a), dest, source, bytes);

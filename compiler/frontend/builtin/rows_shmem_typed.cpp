@@ -5,8 +5,7 @@ using namespace tandem::frontend::semantic;
 
 namespace tandem::frontend::builtin {
 
-static Tensor typedPointer(Context& c, const Value& value, Scalar element, const std::string& what) {
-  Tensor p = pointer(c, value, what);
+static Tensor typedPointer(Context& c, const Tensor& p, Scalar element, const std::string& what) {
   DType have = p.type.dtype.pointee(), want{element};
   if (have.bitWidth() != want.bitWidth() || have.isFloat() != want.isFloat() || have.isPointer())
     c.fail("type", "`" + what + "` must point to " + want.name() + ", not " + have.name());
@@ -15,7 +14,7 @@ static Tensor typedPointer(Context& c, const Value& value, Scalar element, const
 
 static Builtin putValueRow(const std::string& name, Scalar element) {
   return {"shmem." + name, "dest, value, pe, qp_id=0", [element](Context& c, const Arguments& a) -> Value {
-            Tensor dest = typedPointer(c, a["dest"], element, "dest");
+            Tensor dest = typedPointer(c, writable(c, a["dest"], "dest"), element, "dest");
             Tensor value = scalarOf(c, a["value"], dest.type.dtype.pointee(), "value");
             dist::PutValueOp::create(c.builder, c.loc(), dest.value, value.value,
                                      integer(c, a["pe"], Scalar::Int32, "pe"));
@@ -30,8 +29,8 @@ static mlir::Value byteCount(Context& c, const Value& count, int64_t elementSize
 
 static Builtin putArrayRow(const std::string& name, Scalar element) {
   return {"shmem." + name, "dest, source, nelems, pe, qp_id=0", [element](Context& c, const Arguments& a) -> Value {
-            Tensor dest = typedPointer(c, a["dest"], element, "dest"),
-                   source = typedPointer(c, a["source"], element, "source");
+            Tensor dest = typedPointer(c, writable(c, a["dest"], "dest"), element, "dest"),
+                   source = typedPointer(c, pointer(c, a["source"], "source"), element, "source");
             mlir::Value bytes = byteCount(c, a["nelems"], DType{element, {}}.bitWidth() / 8),
                         peer = integer(c, a["pe"], Scalar::Int32, "pe");
             dist::PutOp::create(c.builder, c.loc(), dist::Group::Thread, true, dest.value, source.value, bytes, peer);
@@ -40,11 +39,11 @@ static Builtin putArrayRow(const std::string& name, Scalar element) {
 }
 
 static Value putSignal(Context& c, const Arguments& a) {
-  Tensor dest = typedPointer(c, a["dest"], Scalar::UInt64, "dest"),
-         source = typedPointer(c, a["source"], Scalar::UInt64, "source");
+  Tensor dest = typedPointer(c, writable(c, a["dest"], "dest"), Scalar::UInt64, "dest"),
+         source = typedPointer(c, pointer(c, a["source"], "source"), Scalar::UInt64, "source");
   mlir::Value bytes = byteCount(c, a["nelems"], 8), value = integer(c, a["signal"], Scalar::UInt64, "signal");
   dist::PutSignalOp::create(c.builder, c.loc(), dist::Group::Thread, false, dest.value, source.value, bytes,
-                            signalPointer(c, a["sig_addr"], "sig_addr").value, value,
+                            writableSignal(c, a["sig_addr"], "sig_addr").value, value,
                             signalKind(c, a["sig_op"], "sig_op"), integer(c, a["pe"], Scalar::Int32, "pe"));
   return None{};
 }

@@ -92,6 +92,7 @@ static Value bulkLoadRow(Context& c, const Arguments& a) {
 }
 
 static Value bulkStoreRow(Context& c, const Arguments& a) {
+  if (a["dst_global_ptr"].isTensor()) checkWritable(c, a["dst_global_ptr"].as<Tensor>().type.dtype, "dst_global_ptr");
   mlir::Value dest = address(c, a["dst_global_ptr"], "dst_global_ptr"),
               source = address(c, a["src_smem_ptr"], "src_smem_ptr");
   simt::BulkStoreOp::create(c.builder, c.loc(), dest, source, int32(c, a, "size"));

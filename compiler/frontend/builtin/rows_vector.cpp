@@ -41,7 +41,7 @@ static Value loadRow(Context& c, const Arguments& a) {
 }
 
 static Value storeRow(Context& c, const Arguments& a) {
-  Tensor destination = pointer(c, a["ptr"], "ptr"), vector = vectorArgument(c, a["vec"], "vec");
+  Tensor destination = writable(c, a["ptr"], "ptr"), vector = vectorArgument(c, a["vec"], "vec");
   if (vector.type.dtype != destination.type.dtype.pointee())
     c.fail("type", "cannot store " + vector.type.name() + " through a " + destination.type.name());
   threadStore(c, destination, vector, access(c, a["scope"], a["semantic"], tile::Semantic::Release));

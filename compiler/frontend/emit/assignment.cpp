@@ -42,8 +42,7 @@ void Emitter::emitAnnAssign(const Stmt& s) {
     return assign(*s.exprs[0], v);
   }
   if (containsTensor(v))
-    cx.failAt(s.exprs[2]->range, "constexpr-needed",
-              "`" + s.exprs[0]->text + "` is annotated `tl.constexpr` but is assigned " + describe(v));
+    cx.failConstexpr(s.exprs[2]->range, "`" + s.exprs[0]->text + "` is annotated `tl.constexpr` but is assigned " + describe(v), v);
   if (s.exprs[0]->kind != ExprKind::Name) return assign(*s.exprs[0], v);
   assignName(*s.exprs[0], v, true);
 }
@@ -101,8 +100,8 @@ void Emitter::assignAttribute(const Expr& target, const Value& value) {
     failUnknownMember("aggregate `" + a.type->name + "`", target.text, candidates);
   }
   if (field->isConstexpr && containsTensor(value))
-    cx.failAt(target.range, "constexpr-needed",
-              "field `" + field->name + "` of `" + a.type->name + "` needs a constant, but got " + describe(value));
+    cx.failConstexpr(target.range,
+                     "field `" + field->name + "` of `" + a.type->name + "` needs a constant, but got " + describe(value), value);
   bool constant = frame_->constant;
   frame_->constant = constant && !frame_->keepsNumbers;
   a.fields[target.text] = field->isConstexpr ? value : decay(value);

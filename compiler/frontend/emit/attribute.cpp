@@ -3,6 +3,15 @@
 
 namespace tandem::frontend {
 
+// `N.type` of a constant, for `isinstance(N.type, tl.constexpr_type)`.
+static Value typeOfConstant(const Value& constant) {
+  auto type = std::make_shared<Namespace>();
+  type->name = "constexpr_type[" + repr(constant) + "]";
+  type->isType = true;
+  type->attributes["value"] = constant;
+  return type;
+}
+
 Value Emitter::attribute(const ast::Expr& e) {
   Value base = evaluate(*e.children[0]);
   return attributeOf(base, e.text);
@@ -41,13 +50,13 @@ Value Emitter::attributeOf(const Value& base, const std::string& name) {
 
 Value Emitter::namespaceAttribute(const Namespace& module, const std::string& name) {
   if (std::optional<Value> v = session_.memberOf(module, name)) {
-    if (v->is<Foreign>()) cx.fail("foreign-value", "`" + name + "` is " + v->as<Foreign>().description + "; kernels cannot use it");
+    if (v->is<Foreign>()) failForeign(name, v->as<Foreign>());
     return *v;
   }
   std::vector<std::string> candidates;
   if (module.ours) candidates = namesOf(module.name);
   for (const auto& [attribute, value] : module.attributes) candidates.push_back(attribute);
-  failUnknownMember("module `" + module.name + "`", name, candidates);
+  failUnknownMember("module `" + module.name + "`", name, candidates, module.ours ? "" : hintForHostName(name));
 }
 
 Value Emitter::aggregateAttribute(const Value& base, const std::string& name) {
@@ -75,11 +84,15 @@ Value Emitter::tupleAttribute(const Value& base, const std::string& name) {
     if (t.names[i] == name) return t.elements[i];
   if (name == "value") return base;
   if (name == "index" || name == "count") return BoundMethod{std::make_shared<Value>(base), name};
-  failUnknownMember(describe(base), name, t.names);
+  bool changes = name == "append" || name == "extend" || name == "insert";
+  failUnknownMember(describe(base), name, t.names,
+                    t.isList && changes ? "lists of kernels do not change; write `values = values + [x]`, in a loop over `tl.static_range`"
+                                        : "");
 }
 
 Value Emitter::numberAttribute(const Value& base, const std::string& name) {
   if (name == "value") return base;
+  if (name == "type") return typeOfConstant(base);
   if (name == "bit_length" && base.is<Int>()) return BoundMethod{std::make_shared<Value>(base), name};
   if (base.isNumber()) return tensorAttribute(semantic::toTensor(cx, base), name);
   failUnknownMember(describe(base), name, {"value"});

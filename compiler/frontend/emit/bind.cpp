@@ -8,8 +8,7 @@ using Kind = ast::Parameter::Kind;
 
 void Emitter::checkConstexprParameter(const Function& f, const Parameter& p, const Value& v) {
   if (!isConstexprAnnotation(p.annotation) || !containsTensor(v)) return;
-  failWithNotes(cx.place.range, "constexpr-needed",
-                "parameter `" + p.name + "` of `" + f.name + "` needs a constant, but got " + describe(v), {});
+  cx.failConstexpr(cx.place.range, "parameter `" + p.name + "` of `" + f.name + "` needs a constant, but got " + describe(v), v);
 }
 
 Value Emitter::defaultOf(const Function& f, const Parameter& p) {
@@ -57,7 +56,7 @@ void Emitter::bindParameters(Frame& frame, const Positional& positional, const K
     // Triton passes launch options such as `num_warps` through calls; they mean nothing to an inlined function.
     if (!known && name != "num_warps" && name != "num_stages")
       cx.failAt(cx.keywordRange(name), "unknown-argument", "`" + f.name + "` has no parameter `" + name + "`",
-                closestName(name, candidates));
+                didYouMean(closestName(name, candidates)));
   }
 }
 

@@ -30,7 +30,7 @@ Emitter::Branch Emitter::emitBranch(const char* name, mlir::Block* block, const 
   frame_->locals = cloneLocals(before, branch.clones);
   frame_->returned = None{};
   Flow flow = emitBody(body, 0, rest);
-  if (thenReturns && flow == Flow::Falls) emitRest(rest);
+  if (thenReturns && flow == Flow::Falls) branch.fellOff = emitRest(rest) == Flow::Falls;
   branch.locals = std::move(frame_->locals);
   branch.returned = std::move(frame_->returned);
   return branch;

@@ -46,7 +46,7 @@ Emitter::Emitter(Context& context, Session& session) : cx(context), session_(ses
     Entered entered(*this, frame);
     cx.place = {module->file, e.range, "", nullptr};
     Value v = evaluate(e);
-    if (containsTensor(v)) cx.fail("constexpr-needed", "a constant is needed here, but got " + describe(v));
+    if (containsTensor(v)) cx.failConstexpr(cx.place.range, "a constant is needed here, but got " + describe(v), v);
     return v;
   };
 }

@@ -62,9 +62,11 @@ class Emitter {
   Diagnostic note(const SourceRange& range, const std::string& message) const;
   [[noreturn]] void failWithNotes(const SourceRange& range, const std::string& kind, const std::string& message,
                                   std::vector<Diagnostic> notes);
-  [[noreturn]] void failUnsupported(const SourceRange& range, const std::string& feature);
+  [[noreturn]] void failUnsupported(const SourceRange& range, const std::string& feature, const std::string& hint = "");
   [[noreturn]] void failUnknownName(const std::string& name);
-  [[noreturn]] void failUnknownMember(const std::string& owner, const std::string& name, const std::vector<std::string>& candidates);
+  [[noreturn]] void failUnknownMember(const std::string& owner, const std::string& name, const std::vector<std::string>& candidates,
+                                      const std::string& hint = "");
+  [[noreturn]] void failForeign(const std::string& name, const Foreign& foreign);
   void spend(uint64_t amount = 1);
 
   // expression.cpp
@@ -112,7 +114,6 @@ class Emitter {
   Value namespaceAttribute(const Namespace& module, const std::string& name);
   std::optional<Value> tensorMethod(const std::string& name);
   Value callMethod(const BoundMethod& method, const Positional& positional, const Keywords& keywords);
-  Value callDTypeMethod(const DType& t, const std::string& name);
 
   // call.cpp, bind.cpp
   Value callExpression(const ast::Expr& e);
@@ -141,6 +142,7 @@ class Emitter {
   Flow emitRest(const Rest* rest);
   Flow emit(const ast::Stmt& s, const Rest* rest);
   Flow emitReturn(const ast::Stmt& s);
+  [[noreturn]] void failBlockedReturn(const SourceRange& range);
   void emitAssert(const ast::Stmt& s);
 
   // assignment.cpp
@@ -163,6 +165,7 @@ class Emitter {
     Locals locals;
     Clones clones;
     Value returned;
+    bool fellOff = false;  // the end of the function was reached without a `return`
   };
   void emitDynamicIf(const ast::Stmt& s, mlir::Value condition);
   Flow emitReturningIf(const ast::Stmt& s, mlir::Value condition, const Rest* rest);
@@ -177,6 +180,7 @@ class Emitter {
   void mergeObjects(const Locals& before, Branch& thenBranch, Branch& elseBranch, Merged& merged);
   void rebindMerged(const Merged& merged, const mlir::Value*& from);
   void decayIn(const Branch& branch, Value& value);
+  std::optional<Value> undefinedLike(const Value& pattern);
   mlir::Operation* finishIf(mlir::Operation* ifOp, const Merged& merged);
 
   // loop.cpp, unrolled_loop.cpp, while_loop.cpp, loop_variables.cpp

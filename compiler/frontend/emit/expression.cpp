@@ -74,8 +74,7 @@ Value Emitter::name(const Expr& e) {
                   {note(it->second.definedAt, "`" + e.text + "` is assigned only on some paths")});
   std::optional<Value> found = findName(e.text);
   if (!found) failUnknownName(e.text);
-  if (found->is<Foreign>())
-    cx.fail("foreign-value", "`" + e.text + "` is " + found->as<Foreign>().description + "; kernels cannot use it");
+  if (found->is<Foreign>()) failForeign(e.text, found->as<Foreign>());
   return *found;
 }
 

@@ -23,8 +23,8 @@ void Emitter::failWithNotes(const SourceRange& range, const std::string& kind, c
   }
 }
 
-void Emitter::failUnsupported(const SourceRange& range, const std::string& feature) {
-  cx.failAt(range, "unsupported-feature", feature + " is not supported in kernels");
+void Emitter::failUnsupported(const SourceRange& range, const std::string& feature, const std::string& hint) {
+  cx.failAt(range, "unsupported-feature", feature + " is not supported in kernels", hint);
 }
 
 void Emitter::failUnknownName(const std::string& name) {
@@ -32,17 +32,17 @@ void Emitter::failUnknownName(const std::string& name) {
   for (const auto& [local, value] : frame_->locals) candidates.push_back(local);
   if (frame_->globals)
     for (std::string& global : frame_->globals->names()) candidates.push_back(std::move(global));
-  std::vector<Diagnostic> notes;
-  std::string near = closestName(name, candidates);
-  if (!near.empty()) notes.push_back(note(cx.place.range, "did you mean `" + near + "`?"));
-  failWithNotes(cx.place.range, "unknown-name", "name `" + name + "` is not defined", std::move(notes));
+  cx.failAt(cx.place.range, "unknown-name", "name `" + name + "` is not defined", didYouMean(closestName(name, candidates)));
 }
 
-void Emitter::failUnknownMember(const std::string& owner, const std::string& name, const std::vector<std::string>& candidates) {
-  std::vector<Diagnostic> notes;
+void Emitter::failUnknownMember(const std::string& owner, const std::string& name, const std::vector<std::string>& candidates,
+                                const std::string& hint) {
   std::string near = closestName(name, candidates);
-  if (!near.empty()) notes.push_back(note(cx.place.range, "did you mean `" + near + "`?"));
-  failWithNotes(cx.place.range, "unknown-name", owner + " has no `" + name + "`", std::move(notes));
+  cx.failAt(cx.place.range, "unknown-name", owner + " has no `" + name + "`", near.empty() ? hint : didYouMean(near));
+}
+
+void Emitter::failForeign(const std::string& name, const Foreign& foreign) {
+  cx.failAt(cx.place.range, "foreign-value", "`" + name + "` is " + foreign.description + "; kernels cannot use it", foreign.hint);
 }
 
 // Calls and unrolled loops can make a short text emit without end.

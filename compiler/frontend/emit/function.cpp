@@ -20,6 +20,19 @@ bool isConstexprAnnotation(const ast::ExprPtr& annotation) {
   }
 }
 
+bool isConstAnnotation(const ast::ExprPtr& annotation) {
+  if (!annotation) return false;
+  switch (annotation->kind) {
+    case ast::ExprKind::Name:
+    case ast::ExprKind::Attribute: return annotation->text == "const";
+    case ast::ExprKind::String: {
+      const std::string& text = annotation->text;
+      return text.starts_with("*k") || (text.find("const") != std::string::npos && text.find("constexpr") == std::string::npos);
+    }
+    default: return false;
+  }
+}
+
 std::string decoratorWord(const ast::Expr& decorator) {
   if (decorator.kind == ast::ExprKind::Call) return decoratorWord(*decorator.children[0]);
   bool named = decorator.kind == ast::ExprKind::Name || decorator.kind == ast::ExprKind::Attribute;

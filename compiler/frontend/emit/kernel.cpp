@@ -106,10 +106,16 @@ EmittedKernel emitKernel(mlir::MLIRContext& mlir, Session& session, const Kernel
   cx.builder.setInsertionPointToStart(entry);
   std::map<std::string, Value> values;
   for (const KernelArgument& a : request.arguments) {
-    bool known = false;
-    for (const ast::Parameter& p : kernel.parameters()) known |= p.name == a.name;
+    bool known = false, isConst = false;
+    for (const ast::Parameter& p : kernel.parameters()) {
+      if (p.name != a.name) continue;
+      known = true;
+      isConst = isConstAnnotation(p.annotation);
+    }
     if (!known) cx.fail("unknown-argument", "kernel `" + kernel.name + "` has no parameter `" + a.name + "`");
-    values[a.name] = signature.value(a, *entry);
+    Value value = signature.value(a, *entry);
+    if (isConst && value.isTensor() && value.as<Tensor>().type.dtype.isPointer()) value.as<Tensor>().type.dtype.isConst = true;
+    values[a.name] = value;
   }
   emitter.emitKernel(kernel, values);
   mlir::func::ReturnOp::create(cx.builder, cx.loc());

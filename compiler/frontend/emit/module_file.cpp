@@ -140,7 +140,7 @@ void ModuleFile::indexImportFrom(const ast::Stmt& s, Overwrite overwrite) {
     define(n.alias.empty() ? n.name : n.alias, overwrite, [this, from, name = n.name] {
       Value module = Session::importedModule(from);
       std::optional<Value> member = session_.memberOf(*module.as<std::shared_ptr<Namespace>>(), name);
-      return member.value_or(Value(Foreign{"`" + name + "` of module `" + from + "`"}));
+      return member.value_or(Value(Foreign{"`" + name + "` of module `" + from + "`", hintForHostName(name)}));
     });
   }
 }

@@ -72,10 +72,11 @@ Value Emitter::unary(const Expr& e) {
 Value Emitter::conditional(const Expr& e) {
   Value test = evaluate(*e.children[0]);
   if (!test.isTensor()) return evaluate(*e.children[semantic::truth(cx, test) ? 1 : 2]);
-  if (!test.as<Tensor>().type.isScalar())
-    cx.failAt(e.children[0]->range, "type-mismatch",
-              "the condition of a conditional expression must be a scalar, but is " + describe(test) + "; use `tl.where` for tiles");
-  mlir::Value condition = semantic::condition(cx, test).value;
+  mlir::Value condition;
+  {
+    At at(*this, e.children[0]->range);
+    condition = semantic::condition(cx, test).value;
+  }
   mlir::Location loc = cx.loc();
   auto empty = mlir::scf::IfOp::create(cx.builder, loc, mlir::TypeRange{}, condition, true, true);
   Value sides[2];

@@ -22,6 +22,13 @@ bool anyTensor(const Positional& values) {
   return std::any_of(values.begin(), values.end(), [](const Value& v) { return containsTensor(v); });
 }
 
+// Whether `v` is what `x.type` gives for a tile or a constant, which is a bag of attributes.
+bool isTypeObject(const Value& v, const std::string& attribute) {
+  if (!v.is<std::shared_ptr<Namespace>>()) return false;
+  const Namespace& type = *v.as<std::shared_ptr<Namespace>>();
+  return type.isType && type.attributes.contains(attribute);
+}
+
 std::string binaryText(Int n) {
   std::string digits;
   for (Int rest = n < 0 ? -n : n; rest || digits.empty(); rest /= 2) digits.insert(digits.begin(), rest % 2 ? '1' : '0');
@@ -75,12 +82,14 @@ Value Emitter::callPython(const std::string& fullName, const Positional& positio
     return n < 0 ? -n : n;
   }
   if (name == "constexpr") {
-    if (containsTensor(positional[0])) cx.fail("constexpr-needed", "`tl.constexpr` needs a constant, but got " + describe(positional[0]));
+    if (containsTensor(positional[0]))
+      cx.failConstexpr(cx.place.range, "`tl.constexpr` needs a constant, but got " + describe(positional[0]), positional[0]);
     return positional[0];
   }
   if (name == "str") {
     if (positional[0].is<std::string>()) return positional[0];
-    if (containsTensor(positional[0])) cx.fail("constexpr-needed", "`str` needs a constant, but got " + describe(positional[0]));
+    if (containsTensor(positional[0]))
+      cx.failConstexpr(cx.place.range, "`str` needs a constant, but got " + describe(positional[0]), positional[0]);
     return repr(positional[0]);
   }
   if (name == "sum" || name == "any" || name == "all") {
@@ -140,8 +149,7 @@ Value Emitter::pythonLen(const Value& v) {
 Value Emitter::pythonNumber(const std::string& name, const Positional& positional) {
   const Value& v = positional[0];
   if (containsTensor(v))
-    cx.fail("constexpr-needed",
-            "`" + name + "` needs a constant, but got " + describe(v) + "; use `.to(dtype)` for tensors");
+    cx.failConstexpr(cx.place.range, "`" + name + "` needs a constant, but got " + describe(v) + "; use `.to(dtype)` for tensors", v);
   if (name == "bool") return semantic::truth(cx, v);
   if (v.is<std::string>()) {
     const std::string& text = v.as<std::string>();
@@ -188,7 +196,10 @@ bool Emitter::isInstance(const Value& v, const Value& type) {
   if (word == "constexpr") return !containsTensor(v);
   if (word == "tensor") return v.isTensor();
   if (word == "tensor_descriptor") return v.is<std::shared_ptr<Descriptor>>();
-  if (word == "dtype") return v.is<DType>();
+  if (word == "dtype") return v.is<DType>() || isTypeObject(v, "element_ty");
+  if (word == "pointer_type") return v.is<DType>() && v.as<DType>().isPointer();
+  if (word == "block_type") return isTypeObject(v, "element_ty");
+  if (word == "constexpr_type") return isTypeObject(v, "value");
   if (word == "int") return v.is<Int>() || v.is<bool>();
   if (word == "float") return v.is<double>();
   if (word == "bool") return v.is<bool>();

@@ -175,7 +175,10 @@ Value Functions::value(const json& v) {
     for (const auto& [name, attribute] : v["namespace"].items()) n->attributes[name] = value(attribute);
     return n;
   }
-  if (has("foreign")) return Foreign{text(v["foreign"], "foreign")};
+  if (has("foreign"))
+    return Foreign{text(v["foreign"], "foreign"), has("host_name") ? hintForHostName(text(v["host_name"], "host_name"))
+                                                  : has("hint")    ? text(v["hint"], "hint")
+                                                                   : ""};
   return Foreign{"a `" + v.begin().key() + "`"};
 }
 

@@ -30,7 +30,7 @@ std::string Emitter::fStringText(const std::vector<ast::ExprPtr>& parts, size_t 
     }
     bool formatted = part->kind == ExprKind::Unsupported && part->text == "`format spec`";
     Value v = evaluate(formatted ? *part->children[0] : *part);
-    if (containsTensor(v)) cx.failAt(part->range, "constexpr-needed", "an f-string needs constants, but got " + describe(v));
+    if (containsTensor(v)) cx.failConstexpr(part->range, "an f-string needs constants, but got " + describe(v), v);
     if (formatted) {
       At at(*this, part->range);
       out += formatConstant(cx, v, fStringText(part->children, 1));

@@ -5,6 +5,9 @@ namespace tandem::frontend {
 using ast::Stmt;
 using ast::StmtKind;
 
+// A way out for statements that leave a loop early.
+static constexpr char kLeaveLoop[] = "keep the result in a variable and end the loop by its condition (`while going and ...`)";
+
 Flow Emitter::emitBody(const ast::Body& body, size_t from, const Rest* rest) {
   for (size_t i = from; i < body.size(); ++i) {
     Rest following{&body, i + 1, rest};
@@ -48,10 +51,10 @@ Flow Emitter::emit(const Stmt& s, const Rest* rest) {
       break;
     case StmtKind::Break:
       if (frame_->constant) return Flow::Broke;
-      failUnsupported(s.range, "`break`");
+      failUnsupported(s.range, "`break`", kLeaveLoop);
     case StmtKind::Continue:
       if (frame_->constant) return Flow::Continued;
-      failUnsupported(s.range, "`continue`");
+      failUnsupported(s.range, "`continue`", "put what follows it in the loop's body under an `if` of the opposite condition");
     case StmtKind::Function: failUnsupported(s.range, "a nested function");
     case StmtKind::Class: failUnsupported(s.range, "a nested class");
     case StmtKind::Import:
@@ -61,8 +64,12 @@ Flow Emitter::emit(const Stmt& s, const Rest* rest) {
   return Flow::Falls;
 }
 
+void Emitter::failBlockedReturn(const SourceRange& range) {
+  failUnsupported(range, std::string("`return` inside ") + frame_->blocksReturn, std::string(kLeaveLoop) + ", and `return` after it");
+}
+
 Flow Emitter::emitReturn(const Stmt& s) {
-  if (frame_->blocksReturn) failUnsupported(s.range, std::string("`return` inside ") + frame_->blocksReturn);
+  if (frame_->blocksReturn) failBlockedReturn(s.range);
   frame_->returned = s.exprs.empty() ? Value(None{}) : evaluate(*s.exprs[0]);
   bool isKernel = frame_->function && !frame_->caller;
   if (isKernel && !frame_->returned.isNone())

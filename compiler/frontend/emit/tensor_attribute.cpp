@@ -1,6 +1,6 @@
 // Attributes and methods of tensors, dtypes and descriptors.
 #include "compiler/frontend/emit/emitter.h"
-#include <set>
+#include "compiler/frontend/semantic/dtype_member.h"
 
 namespace tandem::frontend {
 namespace {
@@ -12,21 +12,21 @@ Value shapeTuple(const std::vector<int64_t>& shape) {
 }
 
 bool isTypeQuestion(const std::string& name) {
-  static const std::set<std::string> names = {"is_ptr", "is_int", "is_floating", "is_block", "is_bool", "is_fp8", "is_fp16", "is_bf16",
-                                              "is_fp32", "is_fp64", "is_int_signed", "is_int_unsigned", "is_standard_floating", "is_void",
-                                              "is_int1", "is_int8", "is_int16", "is_int32", "is_int64", "is_uint8", "is_uint16",
-                                              "is_uint32", "is_uint64", "is_dtype", "is_const"};
-  return names.contains(name);
+  const DTypeMember* member = findDTypeMember(name);
+  return member && member->isMethod;
 }
 
 // `x.type` of a tile; a scalar's type is its dtype.
 Value blockType(const Tensor& t) {
   auto type = std::make_shared<Namespace>();
   type->name = t.type.name();
+  type->isType = true;
   type->attributes = {{"element_ty", t.type.dtype}, {"scalar", t.type.dtype}, {"shape", shapeTuple(t.type.shape)},
-                      {"numel", Int(t.type.numel())}, {"primitive_bitwidth", Int(t.type.dtype.bitWidth())}};
-  for (const char* question : {"is_block", "is_ptr", "is_int", "is_floating"})
-    type->attributes[question] = BoundMethod{std::make_shared<Value>(t), question};
+                      {"numel", Int(t.type.numel())}, {"primitive_bitwidth", Int(t.type.dtype.bitWidth())},
+                      {"nbytes", Int(t.type.numel() * t.type.dtype.bitWidth() / 8)}};
+  for (const DTypeMember& member : dtypeMembers())
+    if (member.isMethod) type->attributes[member.name] = BoundMethod{std::make_shared<Value>(t), member.name};
+  type->attributes["get_block_shapes"] = BoundMethod{std::make_shared<Value>(t), "get_block_shapes"};
   return type;
 }
 
@@ -55,29 +55,14 @@ std::optional<Value> Emitter::tensorMethod(const std::string& name) { return ses
 Value Emitter::dtypeAttribute(const DType& t, const std::string& name) {
   if (name == "element_ty") return t.isPointer() ? t.pointee() : t;
   if (name == "scalar" || name == "type" || name == "value") return t;
-  if (name == "primitive_bitwidth" || name == "int_bitwidth") return Int(t.bitWidth());
-  if (name == "itemsize") return Int((t.bitWidth() + 7) / 8);
-  if (name == "fp_mantissa_width" && t.isFloat()) return Int(t.mantissaBits());
-  if (name == "name") return t.name();
   if (name == "shape") return shapeTuple({});
   if (name == "numel") return Int(1);
-  if (isTypeQuestion(name)) return BoundMethod{std::make_shared<Value>(t), name};
-  failUnknownMember("dtype `" + t.name() + "`", name,
-                    {"element_ty", "scalar", "primitive_bitwidth", "itemsize", "is_ptr", "is_floating", "is_int"});
-}
-
-Value Emitter::callDTypeMethod(const DType& t, const std::string& name) {
-  if (name == "is_ptr") return t.isPointer();
-  if (name == "is_int") return t.isInt();
-  if (name == "is_bool") return t.isBool();
-  if (name == "is_floating") return t.isFloat();
-  if (name == "is_standard_floating") return t.isFloat() && !t.isFp8();
-  if (name == "is_fp8") return t.isFp8();
-  if (name == "is_int_signed") return t.isSigned();
-  if (name == "is_int_unsigned") return t.isUnsigned();
-  if (name == "is_block" || name == "is_const") return false;
-  if (name == "is_dtype") return true;
-  return !t.isPointer() && t.name() == name.substr(3);
+  const DTypeMember* member = findDTypeMember(name);
+  std::optional<Value> answer = member ? member->of(t) : std::nullopt;
+  if (answer) return member->isMethod ? BoundMethod{std::make_shared<Value>(t), name} : *answer;
+  std::vector<std::string> candidates = {"element_ty", "scalar", "shape", "numel"};
+  for (const DTypeMember& known : dtypeMembers()) candidates.push_back(known.name);
+  failUnknownMember("dtype `" + t.name() + "`", name, candidates);
 }
 
 Value Emitter::descriptorAttribute(const Value& base, const std::string& name) {
@@ -101,11 +86,12 @@ Value Emitter::callMethod(const BoundMethod& method, const Positional& positiona
   }
   if (self.is<std::shared_ptr<Descriptor>>()) return call(Value(findBuiltin("tl.tensor_descriptor." + method.name)), withSelf, keywords);
   if (self.is<std::shared_ptr<BlockPointer>>()) return call(Value(findBuiltin("tl.tensor." + method.name)), withSelf, keywords);
-  if (self.is<DType>()) return callDTypeMethod(self.as<DType>(), method.name);
+  if (self.is<DType>()) return call(Value(findBuiltin("tl.dtype." + method.name)), withSelf, keywords);
   if (self.isTensor()) {
     const Type& type = self.as<Tensor>().type;
     if (method.name == "is_block") return type.isTile();
-    if (isTypeQuestion(method.name)) return callDTypeMethod(type.dtype, method.name);
+    if (method.name == "get_block_shapes") return shapeTuple(type.shape);
+    if (isTypeQuestion(method.name)) return call(Value(findBuiltin("tl.dtype." + method.name)), {Value(type.dtype)}, {});
     const Builtin* ofVector = type.isVector() ? findBuiltin("dl.vector." + method.name) : nullptr;
     return call(ofVector ? Value(ofVector) : *tensorMethod(method.name), withSelf, keywords);
   }

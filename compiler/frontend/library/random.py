@@ -32,7 +32,9 @@ def philox_impl(c0, c1, c2, c3, k0, k1, n_rounds: tl.constexpr = N_ROUNDS_DEFAUL
 
 @triton.jit
 def philox(seed, c0, c1, c2, c3, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
-    seed = tl.to_tensor(seed).to(tl.uint64)
+    seed = tl.to_tensor(seed)
+    tl.static_assert(seed.dtype.is_int(), "the seed of random numbers is an integer")
+    seed = seed.to(tl.uint64)
     c0 = tl.to_tensor(c0)
     c1 = tl.to_tensor(c1)
     c2 = tl.to_tensor(c2)

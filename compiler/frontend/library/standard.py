@@ -156,6 +156,8 @@ def sum(input, axis=None, keep_dims=False, dtype=None):
 
 @triton.jit
 def max(input, axis=None, return_indices=False, return_indices_tie_break_left=True, keep_dims=False):
+    tl.static_assert(axis is None or isinstance(axis, int),
+                     "the second argument of `tl.max` is a dimension; of two values use `tl.maximum(x, y)`")
     if return_indices:
         if return_indices_tie_break_left:
             return tl._reduce_with_indices(_without_bfloat16(input), axis, _larger_first, keep_dims=keep_dims)
@@ -167,6 +169,8 @@ def max(input, axis=None, return_indices=False, return_indices_tie_break_left=Tr
 
 @triton.jit
 def min(input, axis=None, return_indices=False, return_indices_tie_break_left=True, keep_dims=False):
+    tl.static_assert(axis is None or isinstance(axis, int),
+                     "the second argument of `tl.min` is a dimension; of two values use `tl.minimum(x, y)`")
     if return_indices:
         if return_indices_tie_break_left:
             return tl._reduce_with_indices(_without_bfloat16(input), axis, _smaller_first, keep_dims=keep_dims)

@@ -84,6 +84,7 @@ Rmw updateOf(Context& context, const std::string& op, DType dtype) {
 Value atomicRmw(Context& context, const std::string& op, const Value& pointerValue, const Value& value,
                 const Value& mask, const Value& sem, const Value& scope) {
   Tensor pointer = pointerOperand(context, pointerValue, "atomic_" + op);
+  checkWritable(context, pointer.type.dtype, "atomic_" + op);
   DType dtype = pointer.type.dtype.pointee();
   checkElement(context, op, dtype);
   Tensor operand = matchShape(context, pointer, toTensor(context, value), "value");
@@ -97,6 +98,7 @@ Value atomicRmw(Context& context, const std::string& op, const Value& pointerVal
 Value atomicCas(Context& context, const Value& pointerValue, const Value& expected, const Value& value,
                 const Value& sem, const Value& scope) {
   Tensor pointer = pointerOperand(context, pointerValue, "atomic_cas");
+  checkWritable(context, pointer.type.dtype, "atomic_cas");
   DType dtype = pointer.type.dtype.pointee();
   if (dtype.isPointer() || dtype.bitWidth() < 16)
     context.fail("unsupported-type", "`atomic_cas` needs elements of 16, 32 or 64 bits, not `" + dtype.name() + "`");

@@ -59,7 +59,7 @@ Value makeBlockPointer(Context& context, const Value& base, const Value& shape, 
   block->base = pointerOperand(context, base, "make_block_ptr");
   if (!block->base.type.isScalar())
     context.fail("type-mismatch", "`make_block_ptr` needs a pointer, not a " + describe(base));
-  if (block->base.type.dtype.pointee().isBool()) block->base = cast(context, block->base, int8.pointerTo());
+  if (block->base.type.dtype.pointee().isBool()) block->base = cast(context, block->base, block->base.type.dtype.withPointee(int8));
   block->blockShape = constexprShape(context, blockShape, "block_shape");
   block->shape = placeScalars(context, shape, int64, "shape");
   block->strides = placeScalars(context, strides, int64, "strides");
@@ -100,6 +100,7 @@ Value loadBlock(Context& context, const BlockPointer& block, const LoadOptions& 
 
 void storeBlock(Context& context, const BlockPointer& block, const Value& value, const LoadOptions& options) {
   rejectMask(context, options, "store");
+  checkWritable(context, block.base.type.dtype, "store");
   Type type = blockType(block);
   Tensor stored = toTensor(context, value);
   if (stored.type.isTile() && stored.type.shape != type.shape)

@@ -42,7 +42,11 @@ Tensor intToFloat(Context& context, Tensor input, DType to) {
 
 Tensor castPointer(Context& context, Tensor input, DType to) {
   DType from = input.type.dtype;
-  if (from.isPointer() && to.isPointer()) return make<tile::BitcastOp>(context, retyped(input.type, to), input.value);
+  if (from.isPointer() && to.isPointer()) {
+    Type type = retyped(input.type, to);  // `tl.const` is not in MLIR's types
+    if (type.toMLIR(context.builder.getContext()) == input.value.getType()) return {input.value, type};
+    return make<tile::BitcastOp>(context, type, input.value);
+  }
   if (from.isPointer() && to.isInt() && to.bitWidth() == 64)
     return make<tile::PtrToIntOp>(context, retyped(input.type, to), input.value);
   if (from.isInt()) return make<tile::IntToPtrOp>(context, retyped(input.type, to), cast(context, input, int64).value);

@@ -69,10 +69,12 @@ Value logical(Context& context, ast::BoolOpKind op, const Value& lhs, const Valu
 }
 
 Tensor condition(Context& context, const Value& value) {
-  if (value.isTensor() && !value.as<Tensor>().type.isScalar())
+  if (!value.isTensor() || value.as<Tensor>().type.isScalar()) return truthOf(context, value);
+  const Tensor& tensor = value.as<Tensor>();
+  if (!tensor.type.isTile() || tensor.type.numel() != 1)
     context.fail("type-mismatch",
                  "a condition is a scalar, not a " + describe(value) + "; use `tl.where`, or reduce it first");
-  return truthOf(context, value);
+  return truthOf(context, onlyElement(context, tensor));
 }
 
 }  // namespace tandem::frontend::semantic

@@ -1,6 +1,7 @@
 // Python numbers as tensors, and arguments that must be constants of compile time.
 #include "compiler/frontend/semantic/fold.h"
 #include "compiler/frontend/semantic/typed_op.h"
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -11,8 +12,8 @@ constexpr int64_t maxElements = 1048576;
 
 [[noreturn]] void failConstant(Context& context, const Value& value, const std::string& what, const char* wanted) {
   if (value.isTensor())
-    context.fail("constexpr-needed",
-                 "`" + what + "` must be " + wanted + " known when the kernel is compiled, not a " + describe(value));
+    context.failConstexpr(context.place.range,
+                          "`" + what + "` must be " + wanted + " known when the kernel is compiled, not a " + describe(value), value);
   context.fail("type-mismatch", "`" + what + "` must be " + wanted + ", not " + describe(value));
 }
 
@@ -136,8 +137,11 @@ void checkShape(Context& context, const std::vector<int64_t>& shape, const std::
   for (size_t i = 0; i < shape.size(); ++i) {
     int64_t size = shape[i];
     if (size < 1 || (size & (size - 1)) != 0)
-      context.fail("shape", "`" + what + "` has size " + std::to_string(size) + " in dimension " + std::to_string(i) +
-                                ", which is not a power of 2");
+      context.failAt(context.place.range, "shape",
+                     "`" + what + "` has size " + std::to_string(size) + " in dimension " + std::to_string(i) +
+                         ", which is not a power of 2",
+                     size < 1 ? "" : "use " + std::to_string(std::bit_ceil(uint64_t(size))) + ", which `triton.next_power_of_2(" +
+                                         std::to_string(size) + ")` gives, and a mask for the elements beyond");
     if (size > maxElements / count)
       context.fail("shape", "`" + what + "` " + shapeText(shape) + " has more than " + std::to_string(maxElements) +
                                 " elements");

@@ -1,6 +1,9 @@
 // Source positions of ops and of errors.
 #include "compiler/frontend/semantic/context.h"
+#include <mlir/IR/BuiltinAttributes.h>
 #include <mlir/IR/Location.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
+#include <set>
 
 namespace tandem::frontend {
 namespace {
@@ -39,6 +42,25 @@ Diagnostic diagnosticAt(const Context::Place& place, const SourceRange& range, S
   return diagnostic;
 }
 
+constexpr int kMaxHintDepth = 32;
+
+// The kernel's parameters that a value is computed from; false when it also depends on something else.
+bool madeOfParameters(mlir::Value value, std::set<std::string>& names, int depth) {
+  if (depth == 0) return false;
+  if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(value)) {
+    mlir::Operation* owner = argument.getOwner()->getParentOp();
+    auto attributes = owner ? owner->getAttrOfType<mlir::ArrayAttr>("arg_attrs") : nullptr;
+    if (!attributes) return false;
+    auto name = llvm::cast<mlir::DictionaryAttr>(attributes[argument.getArgNumber()]).getAs<mlir::StringAttr>("tile.name");
+    if (name) names.insert(name.str());
+    return name != nullptr;
+  }
+  mlir::Operation* op = value.getDefiningOp();
+  if (!mlir::isMemoryEffectFree(op) || op->getNumRegions()) return false;
+  if (op->getNumOperands() == 0) return op->hasTrait<mlir::OpTrait::ConstantLike>();
+  return llvm::all_of(op->getOperands(), [&](mlir::Value operand) { return madeOfParameters(operand, names, depth - 1); });
+}
+
 }  // namespace
 
 mlir::Location Context::loc() const { return locationOf(place, builder.getContext()); }
@@ -46,13 +68,26 @@ mlir::Location Context::loc() const { return locationOf(place, builder.getContex
 void Context::fail(const std::string& kind, const std::string& message) const { failAt(place.range, kind, message); }
 
 void Context::failAt(const SourceRange& range, const std::string& kind, const std::string& message,
-                     const std::string& suggestion) const {
+                     const std::string& hint) const {
   Diagnostic diagnostic = diagnosticAt(place, range, Severity::Error, kind, message);
-  if (!suggestion.empty()) {
-    Diagnostic note{Severity::Note, "", "did you mean `" + suggestion + "`?", diagnostic.file, diagnostic.range, {}};
+  if (!hint.empty()) {
+    Diagnostic note{Severity::Note, "", hint, diagnostic.file, diagnostic.range, {}};
     diagnostic.notes.insert(diagnostic.notes.begin(), std::move(note));
   }
   throw CompileError(std::move(diagnostic));
+}
+
+void Context::failConstexpr(const SourceRange& range, const std::string& message, const Value& value) const {
+  std::set<std::string> parameters;
+  std::string names, declared;
+  if (!value.isTensor() || !madeOfParameters(value.as<Tensor>().value, parameters, kMaxHintDepth)) parameters.clear();
+  for (const std::string& p : parameters) {
+    names += (names.empty() ? "`" : ", `") + p + "`";
+    declared += (declared.empty() ? "`" : ", `") + p + ": tl.constexpr`";
+  }
+  const char* verb = parameters.size() == 1 ? " is a parameter" : " are parameters";
+  failAt(range, "constexpr-needed", message,
+         names.empty() ? "" : names + verb + " of the kernel; declare " + declared + " to have the value here");
 }
 
 SourceRange Context::keywordRange(const std::string& name) const {

@@ -38,9 +38,11 @@ class Context {
 
   // Throws CompileError at `place` (or at `range` of the same file) with "called from here" notes for the callers.
   [[noreturn]] void fail(const std::string& kind, const std::string& message) const;
-  // `suggestion`: what was meant, for a "did you mean" note; may be empty.
+  // `hint`: a way out, for a note there; may be empty.
   [[noreturn]] void failAt(const SourceRange& range, const std::string& kind, const std::string& message,
-                           const std::string& suggestion = "") const;
+                           const std::string& hint = "") const;
+  // Fails where `value` should have been a constant; a note names the parameters of the kernel that it is made of.
+  [[noreturn]] void failConstexpr(const SourceRange& range, const std::string& message, const Value& value) const;
   void warn(const std::string& kind, const std::string& message);
   std::vector<Diagnostic> warnings;
   std::function<void(const std::string&)> staticPrint;  // where tl.static_print goes

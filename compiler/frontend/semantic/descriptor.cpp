@@ -115,7 +115,7 @@ Value makeDescriptor(Context& context, const Value& base, const Value& shape, co
   if (!descriptor->base.type.isScalar())
     context.fail("type-mismatch", "`make_tensor_descriptor` needs a pointer, not a " + describe(base));
   if (descriptor->base.type.dtype.pointee().isBool())
-    descriptor->base = cast(context, descriptor->base, int8.pointerTo());
+    descriptor->base = cast(context, descriptor->base, descriptor->base.type.dtype.withPointee(int8));
   descriptor->blockShape = constexprShape(context, blockShape, "block_shape");
   size_t rank = listOf(shape).size();
   if (rank < 1 || rank > maxRank)
@@ -148,6 +148,7 @@ Value descriptorLoad(Context& context, const Descriptor& descriptor, const Value
 
 void descriptorStore(Context& context, const Descriptor& descriptor, const Value& offsets, const Value& value,
                      std::optional<tile::Rmw> reduce) {
+  checkWritable(context, descriptor.base.type.dtype, "store");
   Type type = blockType(descriptor);
   Tensor stored = toTensor(context, value);
   if (stored.type.shape != type.shape)

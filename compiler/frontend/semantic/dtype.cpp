@@ -10,28 +10,28 @@ namespace {
 struct Row {
   const char* name;
   int bits;
-  int mantissa;
+  int mantissa = 0, bias = 0;
 };
 // In the order of `Scalar`.
-constexpr std::array<Row, 19> rows{{{"void", 8, 0},
-                                    {"int1", 1, 0},
-                                    {"int8", 8, 0},
-                                    {"int16", 16, 0},
-                                    {"int32", 32, 0},
-                                    {"int64", 64, 0},
-                                    {"uint8", 8, 0},
-                                    {"uint16", 16, 0},
-                                    {"uint32", 32, 0},
-                                    {"uint64", 64, 0},
-                                    {"fp8e4nv", 8, 3},
-                                    {"fp8e4b8", 8, 3},
-                                    {"fp8e4b15", 8, 3},
-                                    {"fp8e5", 8, 2},
-                                    {"fp8e5b16", 8, 2},
-                                    {"fp16", 16, 10},
-                                    {"bf16", 16, 7},
-                                    {"fp32", 32, 23},
-                                    {"fp64", 64, 52}}};
+constexpr std::array<Row, 19> rows{{{"void", 8},
+                                    {"int1", 1},
+                                    {"int8", 8},
+                                    {"int16", 16},
+                                    {"int32", 32},
+                                    {"int64", 64},
+                                    {"uint8", 8},
+                                    {"uint16", 16},
+                                    {"uint32", 32},
+                                    {"uint64", 64},
+                                    {"fp8e4nv", 8, 3, 7},
+                                    {"fp8e4b8", 8, 3, 8},
+                                    {"fp8e4b15", 8, 3, 15},
+                                    {"fp8e5", 8, 2, 15},
+                                    {"fp8e5b16", 8, 2, 16},
+                                    {"fp16", 16, 10, 15},
+                                    {"bf16", 16, 7, 127},
+                                    {"fp32", 32, 23, 127},
+                                    {"fp64", 64, 52, 1023}}};
 
 const Row& row(Scalar scalar) { return rows[size_t(scalar)]; }
 
@@ -90,13 +90,17 @@ mlir::Type floatType(Scalar scalar, mlir::MLIRContext* context) {
 int DType::bitWidth() const { return isPointer() ? 64 : row(scalar).bits; }
 int DType::mantissaBits() const { return isPointer() ? 0 : row(scalar).mantissa; }
 
+int DType::exponentBias() const { return isPointer() ? 0 : row(scalar).bias; }
+
 std::string DType::name() const {
-  if (isPointer()) return "pointer<" + pointee().name() + ">";
+  if (isPointer()) return (isConst ? "const_pointer<" : "pointer<") + pointee().name() + ">";
   return row(scalar).name;
 }
 
 std::optional<DType> DType::parse(std::string_view word) {
   uint8_t depth = 0;
+  bool isConst = word.starts_with("*k");
+  if (isConst) ++depth, word.remove_prefix(2);
   for (; depth < 8; ++depth) {
     if (word.starts_with("*")) word.remove_prefix(1);
     else if (word.starts_with("pointer<") && word.ends_with(">")) word = word.substr(8, word.size() - 9);
@@ -104,7 +108,7 @@ std::optional<DType> DType::parse(std::string_view word) {
   }
   std::optional<Scalar> scalar = scalarOf(word);
   if (!scalar) return std::nullopt;
-  return DType{*scalar, depth};
+  return DType{*scalar, depth, isConst};
 }
 
 // fp8e4b15 and void are only ever pointed to; memory holds them as bytes.

@@ -15,7 +15,7 @@ void rejectBlockOptions(Context& context, const LoadOptions& options, const char
 
 // Memory holds an int1 as a byte.
 Tensor bytePointer(Context& context, Tensor pointer) {
-  return pointer.type.dtype.pointee().isBool() ? cast(context, pointer, int8.pointerTo()) : pointer;
+  return pointer.type.dtype.pointee().isBool() ? cast(context, pointer, pointer.type.dtype.withPointee(int8)) : pointer;
 }
 
 void checkPointee(Context& context, const Tensor& pointer) {
@@ -50,6 +50,12 @@ Tensor pointerOperand(Context& context, const Value& value, const std::string& w
   return value.as<Tensor>();
 }
 
+void checkWritable(Context& context, DType pointer, const std::string& what) {
+  if (pointer.isConst)
+    context.fail("const-pointer", "`" + what + "` writes through a `" + pointer.name() +
+                                      "`; a parameter annotated `tl.const` is only read");
+}
+
 Value load(Context& context, const Value& pointerValue, const LoadOptions& options) {
   if (isBlock(pointerValue)) return loadBlock(context, *pointerValue.as<std::shared_ptr<BlockPointer>>(), options);
   Tensor pointer = pointerOperand(context, pointerValue, "load");
@@ -82,6 +88,7 @@ void store(Context& context, const Value& pointerValue, const Value& value, cons
   if (isBlock(pointerValue))
     return storeBlock(context, *pointerValue.as<std::shared_ptr<BlockPointer>>(), value, options);
   Tensor pointer = pointerOperand(context, pointerValue, "store");
+  checkWritable(context, pointer.type.dtype, "store");
   checkPointee(context, pointer);
   rejectBlockOptions(context, options, "store");
   pointer = bytePointer(context, pointer);

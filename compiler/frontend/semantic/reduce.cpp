@@ -48,6 +48,20 @@ Value reduce(Context& context, const Value& sources, std::optional<int> axis, co
   return keepDims ? withAxis(context, results, axis, rank) : results;
 }
 
+Tensor onlyElement(Context& context, Tensor tensor) {
+  if (tensor.type.isScalar()) return tensor;
+  if (!tensor.type.isTile() || tensor.type.numel() != 1)
+    context.fail("shape-mismatch", "a scalar is made of a tensor of one element, not of a " + describe(tensor));
+  tensor = reshape(context, tensor, {1}, false);
+  Type type{tensor.type.dtype, {}, 0};
+  auto op = tile::ReduceOp::create(context.builder, context.loc(), typesOf(context, {type}), handles({tensor}), 0u);
+  mlir::OpBuilder::InsertionGuard guard(context.builder);
+  mlir::Type element = type.toMLIR(context.builder.getContext());
+  mlir::Block* block = context.builder.createBlock(&op.getCombine(), {}, {element, element}, {context.loc(), context.loc()});
+  tile::YieldOp::create(context.builder, context.loc(), mlir::ValueRange(block->getArgument(0)));
+  return {op->getResult(0), type};
+}
+
 Value scan(Context& context, const Value& sources, int axis, const Value& combine, bool reverse) {
   std::vector<Tensor> tiles = tilesOf(context, sources, "associative_scan");
   int along = wrapAxis(context, axis, tiles[0].type.shape.size(), "axis");

@@ -32,6 +32,7 @@ Value compare(Context&, ast::CompareOp, const Value& lhs, const Value& rhs);
 Value unary(Context&, ast::UnaryOp, const Value&);
 Value logical(Context&, ast::BoolOpKind, const Value& lhs, const Value& rhs);  // `and` / `or` of tensors; constexprs short-circuit earlier
 Tensor condition(Context&, const Value&);                                    // int1 scalar for `if`, `while`, ternary
+Tensor onlyElement(Context&, Tensor);                                        // the scalar that a tile of one element holds
 bool truth(Context&, const Value& constant);                                 // Python truth of a constexpr
 
 // --- shape (shape.cpp) ---
@@ -79,6 +80,7 @@ Value atomicRmw(Context&, const std::string& op, const Value& pointer, const Val
                 const Value& sem, const Value& scope);
 Value atomicCas(Context&, const Value& pointer, const Value& expected, const Value& value, const Value& sem, const Value& scope);
 Tensor addPointer(Context&, Tensor pointer, Tensor offset);
+void checkWritable(Context&, DType pointer, const std::string& what);        // fails for a pointer to const
 
 // --- product and reduction (dot.cpp, reduce.cpp) ---
 struct DotOptions {

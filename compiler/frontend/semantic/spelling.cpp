@@ -20,6 +20,8 @@ size_t editDistance(const std::string& a, const std::string& b) {
 
 }  // namespace
 
+std::string didYouMean(const std::string& near) { return near.empty() ? "" : "did you mean `" + near + "`?"; }
+
 std::string closestName(const std::string& name, const std::vector<std::string>& candidates) {
   if (name.size() > 100) return "";
   size_t best = name.size() <= 3 ? 2 : std::min<size_t>(3, name.size() / 3 + 1);

@@ -22,6 +22,7 @@ enum class Scalar : uint8_t {
 struct DType {
   Scalar scalar = Scalar::Void;
   uint8_t pointerDepth = 0;
+  bool isConst = false;  // a pointer (the outermost) that nothing is written through: `tl.const`
 
   bool operator==(const DType&) const = default;
   bool isPointer() const { return pointerDepth > 0; }
@@ -33,10 +34,12 @@ struct DType {
   bool isFp8() const { return !isPointer() && scalar >= Scalar::Fp8E4NV && scalar <= Scalar::Fp8E5B16; }
   int bitWidth() const;              // 64 for pointers, 1 for int1
   int mantissaBits() const;          // floats: explicit bits (fp16 10, bf16 7, fp32 23, ...)
-  std::string name() const;          // Triton's word: "int1", "uint8", "fp16", "bf16", "fp8e4nv", "pointer<fp16>"
+  int exponentBias() const;          // floats: fp16 15, bf16 127, ...
+  std::string name() const;          // Triton's word: "int1", "uint8", "fp16", "bf16", "fp8e4nv", "pointer<fp16>", "const_pointer<fp16>"
   DType pointee() const { return {scalar, uint8_t(pointerDepth - 1)}; }
   DType pointerTo() const { return {scalar, uint8_t(pointerDepth + 1)}; }
-  // "fp16", "i32", "int32", "u8", "uint8", "bf16", "*fp16", "fp8e4nv", ... Nothing when unknown.
+  DType withPointee(DType element) const { return {element.scalar, uint8_t(element.pointerDepth + 1), isConst}; }
+  // "fp16", "i32", "int32", "u8", "uint8", "bf16", "*fp16", "*kfp16", "fp8e4nv", ... Nothing when unknown.
   static std::optional<DType> parse(std::string_view word);
   mlir::Type toMLIR(mlir::MLIRContext*) const;
 };
@@ -101,11 +104,12 @@ struct Builtin;         // an entry of the builtin table (builtin/registry.h)
 struct Namespace {      // a module, ours ("tl", "tl.math", "libshmem_device") or a bag of resolved attributes
   std::string name;     // canonical for ours, else as written
   bool ours = false;
+  bool isType = false;  // what `x.type` gives for a tile or a constant
   std::map<std::string, Value> attributes;
 };
 struct BoundMethod { std::shared_ptr<Value> self; std::string name; };  // x.to, desc.load, aggregate methods
-// A Python object that kernels cannot use; using it is an error that names it.
-struct Foreign { std::string description; };
+// A Python object that kernels cannot use; using it is an error that names it, with a hint at what to use instead.
+struct Foreign { std::string description, hint = {}; };
 
 class Value : public std::variant<None, EllipsisValue, bool, Int, double, std::string, DType, Tensor, std::shared_ptr<Tuple>, SliceValue,
                                   std::shared_ptr<RangeValue>, std::shared_ptr<BlockPointer>, std::shared_ptr<Descriptor>,

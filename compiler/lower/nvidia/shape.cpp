@@ -111,12 +111,10 @@ void KernelLowering::lowerJoin(tile::JoinOp op) {
 void KernelLowering::lowerSplit(tile::SplitOp op) {
   LinearLayout source = layoutOf(op.getSource());
   if (!isa<RankedTensorType>(op.getLhs().getType())) {
-    auto from = layout::registersFor(LinearLayout(source.shape(), {1}, layout::Bases(5, 0),
-                                                  layout::Bases(source.bases(layout::Dim::Warp).size(), 0)),
-                                     source);
-    if (!from) failUnsupported(op);
-    define(op.getLhs(), {use(op.getSource())[(*from)[0]]});
-    define(op.getRhs(), {use(op.getSource())[(*from)[1]]});
+    LinearLayout everywhere(source.shape(), {1}, layout::Bases(5, 0), layout::Bases(source.bases(layout::Dim::Warp).size(), 0));
+    Regs both = convertLayout(use(op.getSource()), source, everywhere, typeOf(op.getLhs().getType()), op->getLoc());
+    define(op.getLhs(), {both[0]});
+    define(op.getRhs(), {both[1]});
     return;
   }
   LinearLayout half = layoutOf(op.getLhs());

@@ -18,6 +18,25 @@ TEST(Error, UnknownMember) {
   EXPECT_HAS(r.notes, "did you mean `load`?");
   EXPECT_EQ(errorOf("def k(p):\n    x = tl.load(p).colour\n"), "4:9 unknown-name: `fp32` tensor has no `colour`");
 }
+TEST(Error, HostNames) {
+  Result r = emitText("import numpy as np\ndef k(p):\n    np.sqrt(p)\n");
+  EXPECT_EQ(r.error, "5:5 unknown-name: module `numpy` has no `sqrt`");
+  EXPECT_HAS(r.notes, "5:5 use `tl.sqrt`");
+  r = emitText("from torch import float16 as half\ndef k(p):\n    tl.load(p).to(half)\n");
+  EXPECT_EQ(r.error, "5:19 foreign-value: `half` is `float16` of module `torch`; kernels cannot use it");
+  EXPECT_HAS(r.notes, "use `tl.float16`");
+}
+TEST(Error, ReturnsOfNothingAndOfSomething) {
+  Result r = emitText("def f(x):\n    if x > 3:\n        return\n    return x\ndef k(i):\n    f(i)\n");
+  EXPECT_EQ(r.error, "4:5 type-mismatch: `f` returns `None` when the condition holds and `int32` when it does not");
+  EXPECT_HAS(r.notes, "give every `return` of the function a value, or none");
+}
+TEST(Error, MissingConstexprNamesTheParameter) {
+  Result r = emitText("def k(i):\n    tl.arange(0, i * 2)\n");
+  EXPECT_HAS(r.notes, "`i` is a parameter of the kernel; declare `i: tl.constexpr`");
+  r = emitText("def k(i):\n    tl.arange(0, i + tl.program_id(0))\n");
+  EXPECT_EQ(r.notes.find("tl.constexpr"), std::string::npos);
+}
 TEST(Error, Arguments) {
   const std::string f = "def f(a, b, *, c=1):\n    return a\n";
   EXPECT_EQ(errorOf(f + "def k(i):\n    f(i)\n"), "6:5 missing-argument: argument `b` of `f` is missing");

@@ -9,7 +9,7 @@ namespace tandem::interpreter {
 
 // A kind's word is stable: deadlock, out-of-bounds, misaligned, use-after-free, uninitialised-read, double-free, invalid-free,
 // asymmetric-allocation, leftover-signal, unfinished-put, assertion, divergent-block-operation, non-uniform-warp-operation,
-// bad-rank, collective-mismatch, index-out-of-range, unsupported, out-of-memory, assume-violated, signal-misuse.
+// bad-rank, collective-mismatch, index-out-of-range, unsupported, out-of-memory, assume-violated, signal-misuse, history-exceeded.
 struct Report {
   Severity severity = Severity::Error;
   std::string kind;

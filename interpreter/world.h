@@ -27,6 +27,7 @@ struct WorldOptions {
   uint64_t heapBytesPerRank = 1ull << 36;     // address space, not memory
   bool trace = false;
   bool check = false;                         // look for races and misused signals
+  uint64_t updatesKept = 1ull << 22;          // of words that synchronise, by the check; a wait that may need older ones is reported
   SchedulePolicy policy = SchedulePolicy::Random;
   bool logStores = false;                     // for firstDifference
   std::shared_ptr<Chooser> chooser = nullptr; // decides instead of seed and policy; programs start in the grid's order

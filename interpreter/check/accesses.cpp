@@ -57,7 +57,7 @@ void Checker::forget(Address address, uint64_t bytes) {
   flush();
   if (!bytes) return;
   history_.forget(address, bytes);
-  sync_.forget(address, bytes);
+  sync_.forget(address, bytes, [&](const SyncPlace& place) { remembered_ -= place.remembered(); });
   signals_.forget(address, bytes);
 }
 

@@ -138,10 +138,10 @@ class Checker : public AccessObserver {
   void publish(const MemoryAccess& a);
   void publishOfProgram(ProgramState& p, const MemoryAccess& a);
   void acquire(const MemoryAccess& a);
-  void acquire(const MemoryAccess& a, const Acquired& acquired);
+  void acquire(const MemoryAccess& a, SyncPlace& place, const Acquired& acquired);
   void acquireAwaited(const MemoryAccess& a, const AwaitedSignal& signal);
   std::optional<AwaitedSignal> polled(const MemoryAccess& a);
-  void acquireByProgram(ProgramState& p, const MemoryAccess& a, const Acquired& acquired);
+  void acquireByProgram(ProgramState& p, const MemoryAccess& a, const Release& r);
   static void learnEarly(ProgramState& p, const MemoryAccess& a, const Release& r);
   bool knowsRelease(const ProgramState& p, const MemoryAccess& a, const Release& r) const;
   static bool isWhole(const MemoryAccess& a) { return a.lane >= kFirstPut; }
@@ -169,18 +169,31 @@ class Checker : public AccessObserver {
   bool knowsUpdate(const View& v, const Stamp& now, const SyncPlace* place, const SignalUpdate& update) const;
   bool knowsWait(const View& v, const Stamp& now, const Stamp& wait) const;
   static void orderSignals(ProgramState& p, Part part, bool whole, Release& r);
-  bool isOvertaken(const MemoryAccess& a, const AwaitedSignal& signal, const SignalUses& uses);
-  void misuse(const MemoryAccess& a, const Stamp& other, std::string message, std::string otherText);
+  uint64_t lastKnown(const MemoryAccess& a, const SyncPlace& place);
+  bool isOvertaken(const MemoryAccess& a, const AwaitedSignal& signal, SyncPlace& place, uint64_t from);
+  void noteWait(SignalUses& uses, const View& v, SignalLook look, const MemoryAccess& a);
+  void remember(SyncPlace& place, const MemoryAccess& a, uint64_t old, uint64_t now);
+  void exceeded(const MemoryAccess& a, const SyncPlace& place);
+  void misuse(const MemoryAccess& a, const Stamp& other, std::string message, std::string otherText,
+              const char* kind = "signal-misuse");
 
   // --- reports (explain.cpp) ---
   void report(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end,
               Part mine, Part theirs, const std::string& missing = "");
   void reportFreed(const Stamp& s, Part theirs, uint64_t begin, uint64_t bytes, const std::string& file, uint32_t line);
-  std::string missingEdge(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) const;
-  std::string missingBetween(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) const;
+  // What would have ordered two accesses, by its rule, and other places of it.
+  struct Missing {
+    std::string text;
+    std::vector<Diagnostic> notes = {};
+    Missing(const char* t) : text(t) {}
+    Missing(std::string t, std::vector<Diagnostic> n = {}) : text(std::move(t)), notes(std::move(n)) {}
+  };
+  Missing missingEdge(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs);
+  Missing missingBetween(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs);
   bool knowsSibling(const Clock& known, uint32_t actor, uint32_t other) const;
-  std::string missedBy(uint32_t actor, const Stamp& s, Part theirs, bool stale) const;
-  std::string missingOfTransfer(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) const;
+  Missing missedBy(uint32_t actor, const Stamp& s, Part theirs, bool stale);
+  std::vector<Diagnostic> endedEarly(uint32_t actor, const std::function<bool(const SyncPlace&, const SyncPlace::Look&)>& isIt);
+  Missing missingOfTransfer(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs);
   std::string actorText(const Stamp& s, Part thread) const;
   std::string accessText(const Site& site) const;
   Diagnostic placeOfStamp(const Stamp& s) const;
@@ -201,6 +214,7 @@ class Checker : public AccessObserver {
   Actors actors_;
   History history_;
   ByAddress<SyncPlace> sync_;
+  uint64_t remembered_ = 0;  // updates of all places
   ByAddress<SignalUses> signals_;
   Polls polls_;
   std::vector<std::unique_ptr<ProgramState>> programs_;           // by actor, while they run
@@ -217,10 +231,11 @@ class Checker : public AccessObserver {
   uint32_t transfers_ = 0;
   uint32_t signalKeys_ = 0;
   Stamp lastStrong_;                   // before its release advanced the time
+  bool hasChain_ = false;              // the current access has acquired all that its place's chain carries
   std::vector<Clock> proxyFences_{1};  // by number: what each has ordered
   std::unordered_map<const Program*, bool> copiesInBulk_;
   std::map<std::pair<uint32_t, Part>, std::vector<HeldLock>> held_;  // by actor and thread
-  std::vector<LockOrder> lockOrders_;
+  LockOrders lockOrders_;
   std::set<std::tuple<std::string, size_t, size_t>> told_;
   MemoryAccess pending_;
   bool hasPending_ = false;

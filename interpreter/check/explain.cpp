@@ -106,12 +106,13 @@ void Checker::report(const View& v, const MemoryAccess& a, const Stamp& now, con
   Report r = this->begin(now, kind);
   r.message = accessText(here) + " of " + addressText(m_, begin, end - begin) + " by " + actorText(now, mine) +
               " is not ordered after the " + accessText(there) + " by " + actorText(s, theirs) + "; ";
-  if (misused)
-    r.message += "a signal is touched only by signal operations, waits, strong accesses of its size and streams (M15)";
-  else
-    r.message += missing.empty() ? missingEdge(v, now, s, mine, theirs) : missing;
+  Missing edge =
+      misused ? "a signal is touched only by signal operations, waits, strong accesses of its size and streams (M15)"
+              : missing.empty() ? missingEdge(v, now, s, mine, theirs) : Missing(missing);
+  r.message += edge.text;
   Diagnostic first = placeOfStamp(s);
   first.message = "first access: " + accessText(sites_[s.site]) + " by " + actorText(s, theirs);
+  r.notes.insert(r.notes.begin(), edge.notes.begin(), edge.notes.end());
   r.notes.insert(r.notes.begin(), std::move(first));
   for (size_t k = 0; v.early && k < v.early->overtaken.size(); ++k) {
     const EarlyView::Overtaken& wait = v.early->overtaken[k];
@@ -168,7 +169,7 @@ void Checker::tell(Report r) {
   if (told_.size() >= kTold) m_.failed = true;
 }
 
-std::string Checker::missingEdge(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) const {
+Checker::Missing Checker::missingEdge(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) {
   const Site &a = sites_[now.site], &b = sites_[s.site];
   const Actor &me = actors_[now.actor], &other = actors_[s.actor];
   if (a.by == Site::By::Collective || b.by == Site::By::Collective)
@@ -205,10 +206,10 @@ std::string Checker::missingEdge(const View& v, const Stamp& now, const Stamp& s
 }
 
 // A program and its own transfer, or two of its transfers.
-std::string Checker::missingOfTransfer(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) const {
+Checker::Missing Checker::missingOfTransfer(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) {
   if (mine == kBulk || theirs == kBulk)
     return "no wait for the bulk copy lies between: its mbarrier, or `cp_async_bulk_wait_group` (M16)";
-  if (std::string missed = missedBy(now.actor, s, theirs, false); isTransfer(theirs) && !missed.empty()) return missed;
+  if (Missing missed = missedBy(now.actor, s, theirs, false); isTransfer(theirs) && !missed.text.empty()) return missed;
   if (isTransfer(mine) && isTransfer(theirs)) return "no `fence` or `quiet` lies between the two transfers (M9)";
   // The transfer's clock has the accesses before its call.
   if (isTransfer(mine) && s.part < kFirstPut && s.time <= v.clock->latestOf(now.actor))
@@ -219,10 +220,18 @@ std::string Checker::missingOfTransfer(const View& v, const Stamp& now, const St
 }
 
 // What a program almost learnt of an access that it does not know; empty when nothing.
-std::string Checker::missedBy(uint32_t actor, const Stamp& s, Part theirs, bool stale) const {
+Checker::Missing Checker::missedBy(uint32_t actor, const Stamp& s, Part theirs, bool stale) {
   const ProgramState* p = actor < programs_.size() ? programs_[actor].get() : nullptr;
   auto ended = ended_.find(actor);
-  if (!p && ended == ended_.end()) return "";
+  std::vector<Diagnostic> wait = endedEarly(actor, [&](const SyncPlace& place, const SyncPlace::Look& look) {
+    return place.anyBetween(look, [&](const Release& r) {
+      Clock all;
+      r.addAllTo(all);
+      return actors_.covers(all, s, theirs);
+    });
+  });
+  const char* early = "a wait may have ended with an older update of the signal, which does not order this access (M15)";
+  if (!p && ended == ended_.end()) return wait.empty() ? Missing("") : Missing(early, std::move(wait));
   const Missed& missed = p ? p->missed : ended->second.first;
   for (size_t k = 0; p && k < p->threads.size(); ++k)
     if (actors_.covers(p->threads[k].extra, s, theirs))
@@ -232,9 +241,8 @@ std::string Checker::missedBy(uint32_t actor, const Stamp& s, Part theirs, bool 
     return "it was released and seen, but a scope on the way does not include the other side: between ranks it must be "
            "`sys` (M14)";
   if (actors_.covers(missed.relaxed, s, theirs))
-    return "the update that says so was read, but by a relaxed read or wait: it must acquire (M4, M6)";
-  if (actors_.covers(missed.later, s, theirs))
-    return "a wait may have ended with an older update of the signal, which does not order this access (M15)";
+    return {"the update that says so was read, but by a relaxed read or wait: it must acquire (M4, M6)", std::move(wait)};
+  if (!wait.empty()) return {early, std::move(wait)};
   Clock known = p ? p->joined() : ended->second.second;
   bool isProgram = actors_[s.actor].kind == ActorKind::Program && !isTransfer(theirs);
   if (actors_.covers(missed.unfenced, s, theirs)) {
@@ -252,12 +260,40 @@ std::string Checker::missedBy(uint32_t actor, const Stamp& s, Part theirs, bool 
            "missing (M4, M11)";
   }
   if (isProgram && stale && known.latestOf(s.actor))
-    return "the newest update acquired from there was sent before the " + accessText(sites_[s.site]) +
-           ": wait for one that is sent after it (M15)";
+    return {"the newest update acquired from there was sent before the " + accessText(sites_[s.site]) +
+                ": wait for one that is sent after it (M15)",
+            endedEarly(actor, [&](const SyncPlace& place, const SyncPlace::Look& look) {
+              const UpdatePoint* enough = place.update(look.number);
+              return enough && enough->by.actor == s.actor;
+            })};
   if (isProgram && stale && knowsSibling(known, actor, s.actor))
     return "what was acquired is an update of another program of that launch, which orders that program's accesses only "
            "(M5, M13)";
   return "";
+}
+
+// The last wait of an actor that `isIt`, and the update that is enough for it.
+std::vector<Diagnostic> Checker::endedEarly(uint32_t actor,
+                                            const std::function<bool(const SyncPlace&, const SyncPlace::Look&)>& isIt) {
+  const SyncPlace* place = nullptr;
+  const SyncPlace::Look* wait = nullptr;
+  sync_.each([&](const SyncPlace& p) {
+    for (auto look = p.looks.lower_bound({actor, 0}); look != p.looks.end() && look->first.first == actor; ++look) {
+      bool isLater = look->second.waited && (!wait || wait->by.time <= look->second.by.time);
+      if (!isLater || !isIt(p, look->second)) continue;
+      place = &p;
+      wait = &look->second;
+    }
+  });
+  if (!wait) return {};
+  auto told = [&](const std::string& what, const Stamp& at) {
+    Diagnostic d = placeOfStamp(at);
+    d.message = what + accessText(sites_[at.site]) + " by " + actorText(at, at.part);
+    return d;
+  };
+  std::vector<Diagnostic> notes{told("ended early: ", wait->by)};
+  if (const UpdatePoint* enough = place->update(wait->number)) notes.push_back(told("enough for that wait: ", enough->by));
+  return notes;
 }
 
 // Whether another program of the other's launch is known.
@@ -272,13 +308,13 @@ bool Checker::knowsSibling(const Clock& known, uint32_t actor, uint32_t other) c
   return found;
 }
 
-std::string Checker::missingBetween(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) const {
+Checker::Missing Checker::missingBetween(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) {
   const Actor &me = actors_[now.actor], &other = actors_[s.actor];
   bool stale = !isTransfer(mine) && !isTransfer(theirs);  // an old update may be all that was acquired
-  std::string missed = missedBy(now.actor, s, theirs, stale);
+  Missing missed = missedBy(now.actor, s, theirs, stale);
   // The first access may be the one that came too early.
-  if (missed.empty()) missed = missedBy(s.actor, now, mine, stale);
-  if (!missed.empty()) return missed;
+  if (missed.text.empty()) missed = missedBy(s.actor, now, mine, stale);
+  if (!missed.text.empty()) return missed;
   if (theirs == kBulk || mine == kBulk)
     return "no `cp_async_bulk_wait_group` lies between the bulk copy and what tells of it (M16)";
   const ProgramState* reader = s.actor < programs_.size() ? programs_[s.actor].get() : nullptr;

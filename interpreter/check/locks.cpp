@@ -9,8 +9,6 @@
 namespace tandem::interpreter::check {
 namespace {
 
-constexpr size_t kOrdersKept = 256;
-
 bool writes(Op op) {
   switch (op) {
     case Op::St:
@@ -67,26 +65,23 @@ void Checker::takes(const MemoryAccess& a, uint64_t old) {
   for (const HeldLock& h : locks) others.push_back(h.address);
   for (const HeldLock& h : locks) {
     LockOrder order{h.address, a.address, lastStrong_, Part(a.lane), others, false, false, stateOf(*a.run).met};
-    auto same = [&](const LockOrder& o) {
-      return o.held == order.held && o.taken == order.taken && o.by.actor == order.by.actor && o.thread == order.thread;
-    };
-    if (std::any_of(lockOrders_.begin(), lockOrders_.end(), same)) continue;
-    if (lockOrders_.size() < kOrdersKept) lockOrders_.push_back(std::move(order));
+    lockOrders_.add(std::move(order));
   }
   locks.push_back({a.address, old, lastStrong_});
 }
 
 void Checker::givesBack(const MemoryAccess& a) {
-  for (LockOrder& o : lockOrders_) {
-    if (o.by.actor != lastStrong_.actor || o.thread != Part(a.lane) || (o.heldBack && o.takenBack)) continue;
+  lockOrders_.eachOf(lastStrong_.actor, Part(a.lane), [&](LockOrder& o) {
+    if (o.heldBack && o.takenBack) return;
     o.heldBack |= o.held == a.address;
     o.takenBack |= o.taken == a.address;
     if (o.heldBack && o.takenBack) findCycle(o);
-  }
+  });
 }
 
 // A chain of others who each hold what the one before takes, from what `last` takes to what it holds.
 void Checker::findCycle(const LockOrder& last) {
+  if (!lockOrders_.leads(last.taken, last.held)) return;
   std::vector<const LockOrder*> chain{&last};
   auto mayMeet = [&](const LockOrder& o) {
     return std::all_of(chain.begin(), chain.end(), [&](const LockOrder* c) {
@@ -98,14 +93,13 @@ void Checker::findCycle(const LockOrder& last) {
   };
   std::function<bool()> closes = [&] {
     if (chain.back()->taken == last.held && chain.size() > 1) return true;
-    if (chain.size() == 4) return false;
-    for (const LockOrder& o : lockOrders_) {
-      if (!o.heldBack || !o.takenBack || o.held != chain.back()->taken || !mayMeet(o)) continue;
+    return lockOrders_.anyFrom(chain.back()->taken, [&](const LockOrder& o) {
+      if (!o.heldBack || !o.takenBack || !mayMeet(o)) return false;
       chain.push_back(&o);
       if (closes()) return true;
       chain.pop_back();
-    }
-    return false;
+      return false;
+    });
   };
   if (!closes() || !isNew("deadlock", last.by, chain.back()->by)) return;
   Report r = begin(last.by, "deadlock");

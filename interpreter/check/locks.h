@@ -1,6 +1,12 @@
 // Spin locks and the order in which threads take them.
 #pragma once
 #include "interpreter/check/actors.h"
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+#include <tuple>
+#include <vector>
 
 namespace tandem::interpreter::check {
 
@@ -18,6 +24,51 @@ struct LockOrder {
   std::vector<uint64_t> others;  // all that it held
   bool heldBack = false, takenBack = false;
   Clock met;                     // what its program knew when all last met, or began: what is ordered without the locks
+};
+
+// All orders, each once for a thread.
+class LockOrders {
+ public:
+  void add(LockOrder order) {
+    auto [known, isNew] = known_.try_emplace({order.by.actor, order.thread, order.held, order.taken});
+    if (!isNew) return;
+    LockOrder& kept = *(known->second = &orders_.emplace_back(std::move(order)));
+    from_[kept.held].push_back(&kept);
+    taken_[kept.held].insert(kept.taken);
+  }
+  template <class Body>
+  void eachOf(uint32_t actor, Part thread, Body body) {
+    for (auto o = known_.lower_bound({actor, thread, 0, 0}); o != known_.end(); ++o) {
+      if (o->second->by.actor != actor || o->second->thread != thread) return;
+      body(*o->second);
+    }
+  }
+  // Whether body(order) says true of one of those who hold the lock while they take another.
+  template <class Body>
+  bool anyFrom(uint64_t held, Body body) const {
+    auto orders = from_.find(held);
+    return orders != from_.end() && std::any_of(orders->second.begin(), orders->second.end(), [&](const LockOrder* o) { return body(*o); });
+  }
+  // Whether orders lead from one lock to another.
+  bool leads(uint64_t from, uint64_t to) const {
+    std::set<uint64_t> reached{from};
+    for (std::vector<uint64_t> open{from}; !open.empty();) {
+      auto next = taken_.find(open.back());
+      open.pop_back();
+      if (next == taken_.end()) continue;
+      for (uint64_t lock : next->second) {
+        if (lock == to) return true;
+        if (reached.insert(lock).second) open.push_back(lock);
+      }
+    }
+    return false;
+  }
+
+ private:
+  std::deque<LockOrder> orders_;
+  std::map<std::tuple<uint32_t, Part, uint64_t, uint64_t>, LockOrder*> known_;
+  std::map<uint64_t, std::vector<const LockOrder*>> from_;  // by the lock held
+  std::map<uint64_t, std::set<uint64_t>> taken_;
 };
 
 }  // namespace tandem::interpreter::check

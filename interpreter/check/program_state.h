@@ -34,7 +34,6 @@ struct ThreadState {
 // What an acquire might have brought had it been done right: for explanations only.
 struct Missed {
   Clock relaxed, narrow, unfenced;
-  Clock later;  // than the update that may have ended the wait
 };
 
 // What one of the loads that may go ahead of waits comes after, in any case (M7).
@@ -76,10 +75,6 @@ struct ProgramState {
   std::vector<BulkStore> bulkStores;  // not yet waited for
   std::vector<EarlyView> early;  // by location of the loads
   bool threadsLooked = false;    // a thread has made a strong read of its own
-
-  // The last acquiring look at a signal: repeating it brings nothing.
-  uint64_t seenAddress = 0, seenVersion = 0;
-  uint32_t seenBy = 0;
 
   ThreadState& thread(uint32_t lane, uint32_t lanes) {
     if (threads.size() < lanes) threads.resize(lanes);

@@ -9,8 +9,6 @@
 namespace tandem::interpreter::check {
 namespace {
 
-constexpr size_t kPastKept = 4;
-
 std::string valueText(uint64_t value, uint64_t bytes) {
   return std::to_string(bytes == 4 ? int64_t(int32_t(value)) : int64_t(value));
 }
@@ -19,8 +17,7 @@ std::string valueText(uint64_t value, uint64_t bytes) {
 
 void Checker::wrote(const MemoryAccess& a, uint64_t old, uint64_t now) {
   if (m_.failed) return;
-  if (SyncPlace* written = sync_.find(a.address))
-    written->wrote(lastStrong_, old, now, a.kind == AccessKind::Atomic && !a.isSignal);
+  if (SyncPlace* written = sync_.find(a.address)) remember(*written, a, old, now);
   if (!a.isSignal && a.run) noteLock(a, old, now);
   SignalUses* uses = a.isSignal ? &signals_.at(a.address) : signals_.find(a.address);
   if (!uses) return;
@@ -34,15 +31,19 @@ void Checker::wrote(const MemoryAccess& a, uint64_t old, uint64_t now) {
   };
   auto afterUpdate = [&](const SignalUpdate& u) { return after(u.by) || knowsUpdate(v, by, place, u); };
   auto afterWait = [&](const SignalLook& w) { return after(w.by) || knowsWait(v, by, w.by); };
-  for (const SignalUpdate& u : uses->updates) {
-    if (!(a.sets || u.sets) || (a.sets && u.sets && u.value == now) || afterUpdate(u)) continue;
-    misuse(a, u.by,
+  auto conflicts = [&](const SignalList<SignalUpdate>& earlier, bool sets) {
+    auto u = std::find_if(earlier.all.rbegin(), earlier.all.rend(), [&](const SignalUpdate& u) {
+      return !(a.sets && sets && u.value == now) && !afterUpdate(u);
+    });
+    if (u == earlier.all.rend()) return false;
+    misuse(a, u->by,
            std::string(a.sets ? "set" : "add") + " of the signal, to " + valueText(now, a.bytes) +
-               ", is not ordered after " + (u.sets ? "a set" : "an add") + " to " + valueText(u.value, a.bytes) +
+               ", is not ordered after " + (sets ? "a set" : "an add") + " to " + valueText(u->value, a.bytes) +
                ": either may come last (M11)",
            "the other update");
-    break;
-  }
+    return true;
+  };
+  if (!conflicts(uses->sets, true) && a.sets) conflicts(uses->adds, false);
   unsigned bytes = unsigned(a.bytes);
   for (const SignalLook& w : uses->waiting) {
     if (!holds(w.compare, old, w.value, bytes) || holds(w.compare, now, w.value, bytes)) continue;
@@ -53,22 +54,53 @@ void Checker::wrote(const MemoryAccess& a, uint64_t old, uint64_t now) {
            "the wait");
     break;
   }
-  for (const SignalLook& w : uses->waits) {
-    if (holds(w.compare, now, w.value, bytes) || afterWait(w)) continue;
-    misuse(a, w.by,
-           "the update to " + valueText(now, bytes) + " is not ordered after a wait for " + compareText(w.compare) +
-               " " + valueText(w.value, bytes) + ": that wait may miss its value and never end (M15)",
-           "the wait");
-    break;
-  }
-  std::erase_if(uses->waits, afterWait);
-  std::erase_if(uses->updates, [&](const SignalUpdate& u) {
-    if (!afterUpdate(u)) return false;
-    if (uses->past.size() == kPastKept) uses->past.erase(uses->past.begin());
-    uses->past.push_back(u);
-    return true;
+  auto missed = std::find_if(uses->waits.all.rbegin(), uses->waits.all.rend(), [&](const SignalLook& w) {
+    return !holds(w.compare, now, w.value, bytes) && !afterWait(w);
   });
-  uses->updates.push_back({by, a.sets, now, place ? place->newest() : 0});
+  if (missed != uses->waits.all.rend())
+    misuse(a, missed->by,
+           "the update to " + valueText(now, bytes) + " is not ordered after a wait for " + compareText(missed->compare) +
+               " " + valueText(missed->value, bytes) + ": that wait may miss its value and never end (M15)",
+           "the wait");
+  if (a.sets) {  // what conflicts with one of these conflicts with the set
+    std::erase_if(uses->waits.all, afterWait);
+    std::erase_if(uses->adds.all, afterUpdate);
+  }
+  (a.sets ? uses->sets : uses->adds).add({by, now, place ? place->newest() : 0}, afterUpdate);
+}
+
+// A later wait stands for an earlier one of which an update takes no value that it does not take from the later one.
+void Checker::noteWait(SignalUses& uses, const View& v, SignalLook look, const MemoryAccess& a) {
+  auto isLater = [&](const SignalLook& w) {
+    Part mine, theirs;
+    return ordered(v, look.by, w.by, a.address, a.address + a.bytes, &mine, &theirs) || knowsWait(v, look.by, w.by);
+  };
+  // An update may still have the value of one wait for equality, but not of two.
+  auto other = std::find_if(uses.waits.all.rbegin(), uses.waits.all.rend(), [&](const SignalLook& w) {
+    return look.compare == SignalCompare::Eq && w.compare == look.compare && w.value != look.value && isLater(w);
+  });
+  const SignalLook* kept = other == uses.waits.all.rend() ? nullptr : &*other;
+  uses.waits.add(look, [&](const SignalLook& w) {
+    if (w.compare != look.compare || &w == kept) return false;
+    bool isWeaker = w.value == look.value || w.compare == SignalCompare::Eq ||
+                    (w.compare != SignalCompare::Ne && holds(w.compare, look.value, w.value, unsigned(a.bytes)));
+    return isWeaker && isLater(w);
+  });
+}
+
+void Checker::remember(SyncPlace& place, const MemoryAccess& a, uint64_t old, uint64_t now) {
+  remembered_ -= place.remembered();
+  place.wrote(lastStrong_, old, now, a.kind == AccessKind::Atomic && !a.isSignal);
+  if (remembered_ + place.remembered() > m_.options.updatesKept && place.remembered() > 1) place.forgetHalf();
+  remembered_ += place.remembered();
+}
+
+// A wait may have ended with an update that is forgotten: what it brings is not known.
+void Checker::exceeded(const MemoryAccess& a, const SyncPlace& place) {
+  misuse(a, place.forgotten(),
+         "history exceeded: this wait may have ended with one of the signal's first updates, which are forgotten (a run remembers " +
+             std::to_string(m_.options.updatesKept) + " updates); nothing is proven (M6)",
+         "the last update forgotten", "history-exceeded");
 }
 
 // Whoever has acquired an update comes after it, though a relaxed one brings nothing else.
@@ -118,29 +150,49 @@ void Checker::orderSignals(ProgramState& p, Part part, bool whole, Release& r) {
   r.hasWaits = true;
 }
 
-// A wait that begins when the value it waits for is past, though nothing says that it comes so late.
-bool Checker::isOvertaken(const MemoryAccess& a, const AwaitedSignal& signal, const SignalUses& uses) {
+// The last update of a place that who looks has seen or knows of: it sees no older one.
+uint64_t Checker::lastKnown(const MemoryAccess& a, const SyncPlace& place) {
   View v = viewOf(a);
   Stamp now = stampOf(a, v);
-  const SyncPlace* place = sync_.find(a.address);
-  auto unordered = [&](const SignalUpdate& u) {
+  uint64_t number = place.lastKnown(now.actor, now.part, [&](const Stamp& s) {
     Part mine, theirs;
-    return !ordered(v, now, u.by, a.address, a.address + a.bytes, &mine, &theirs) && !knowsUpdate(v, now, place, u);
+    return ordered(v, now, s, a.address, a.address + a.bytes, &mine, &theirs);
+  });
+  if (!place.key) return number;
+  const Clock* extra = v.program ? v.program->extraOf(now.part) : nullptr;
+  for (const Clock* clock : {v.clock, extra})
+    if (clock) number = std::max<uint64_t>(number, clock->get(keyOfUpdates(place.key)));
+  return number;
+}
+
+// A wait that begins when the value it waits for is past, though nothing says that it comes so late. Updates before `from` have been
+// looked at, and those up to the first one that is not ordered before the wait bring nothing.
+bool Checker::isOvertaken(const MemoryAccess& a, const AwaitedSignal& signal, SyncPlace& place, uint64_t from) {
+  if (wordAt(m_, signal.address, signal.bytes) != place.value()) return false;
+  View v = viewOf(a);
+  Stamp now = stampOf(a, v);
+  auto unordered = [&](uint64_t number) {
+    const UpdatePoint& u = *place.update(number);
+    Part mine, theirs;
+    return !ordered(v, now, u.by, a.address, a.address + a.bytes, &mine, &theirs) && !knowsUpdate(v, now, &place, {u.by, 0, number});
   };
-  auto hadIt = [&](const SignalUpdate& u) {
-    return holds(signal.compare, u.value, signal.value, signal.bytes) && (u.by.actor == now.actor || unordered(u));
-  };
-  if (std::none_of(uses.updates.begin(), uses.updates.end(), hadIt) &&
-      std::none_of(uses.past.begin(), uses.past.end(), hadIt))
-    return false;
-  auto over = std::find_if(uses.updates.rbegin(), uses.updates.rend(), unordered);
-  if (over == uses.updates.rend() || uses.updates.back().value != wordAt(m_, a.address, signal.bytes)) return false;
-  misuse(a, over->by,
-         "the wait for " + std::string(compareText(signal.compare)) + " " + valueText(signal.value, signal.bytes) +
-             " begins when that value is past: an update, to " + valueText(over->value, signal.bytes) +
-             ", has come, and nothing orders it after the wait (M15)",
-         "the update");
-  return true;
+  uint64_t& known = place.looks[{now.actor, now.part}].allKnown;
+  known = std::max(known, place.oldest() - 1);
+  while (known < place.newest() && !unordered(known + 1)) ++known;
+  for (uint64_t k = std::max({known, from, place.oldest()}); k <= place.newest(); ++k) {
+    const UpdatePoint& u = *place.update(k);
+    if (!holds(signal.compare, u.value, signal.value, signal.bytes) || (u.by.actor != now.actor && !unordered(k))) continue;
+    uint64_t over = place.newest();
+    while (over > known && !unordered(over)) --over;
+    if (over == known) return false;
+    misuse(a, place.update(over)->by,
+           "the wait for " + std::string(compareText(signal.compare)) + " " + valueText(signal.value, signal.bytes) +
+               " begins when that value is past: an update, to " + valueText(place.update(over)->value, signal.bytes) +
+               ", has come, and nothing orders it after the wait (M15)",
+           "the update");
+    return true;
+  }
+  return false;
 }
 
 // By the rule that orders waits (M6), not by what a wait happened to see.
@@ -158,10 +210,10 @@ std::vector<Diagnostic> Checker::unacquired(Address signal) {
   return notes;
 }
 
-void Checker::misuse(const MemoryAccess& a, const Stamp& other, std::string message, std::string otherText) {
+void Checker::misuse(const MemoryAccess& a, const Stamp& other, std::string message, std::string otherText, const char* kind) {
   Stamp now = a.kind == AccessKind::Read ? stampOf(a, viewOf(a)) : lastStrong_;
-  if (!isNew("signal-misuse", now, other)) return;
-  Report r = begin(now, "signal-misuse");
+  if (!isNew(kind, now, other)) return;
+  Report r = begin(now, kind);
   r.message = addressText(m_, a.address, a.bytes) + ": " + message;
   Diagnostic d = placeOfStamp(other);
   d.message = otherText + ": " + accessText(sites_[other.site]) + " by " + actorText(other, other.part);

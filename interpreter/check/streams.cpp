@@ -84,7 +84,7 @@ void Checker::programEnds(const Run& run) {
   if (p.anyExtra)
     for (const ThreadState& t : p.threads) s.gridJoined.join(t.extra);
   s.gridJoined.raise(keyOf(p.actor, kBulk), transfers_);  // its bulk stores end with it
-  if (!p.missed.relaxed.empty() || !p.missed.narrow.empty() || !p.missed.unfenced.empty() || !p.missed.later.empty()) {
+  if (!p.missed.relaxed.empty() || !p.missed.narrow.empty() || !p.missed.unfenced.empty()) {
     if (ended_.size() >= kEndedKept) ended_.clear();
     ended_[p.actor] = {std::move(p.missed), p.joined()};
   }

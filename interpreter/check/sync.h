@@ -2,6 +2,11 @@
 #pragma once
 #include "interpreter/check/actors.h"
 #include "interpreter/op.h"
+#include <algorithm>
+#include <functional>
+#include <list>
+#include <map>
+#include <optional>
 #include <unordered_map>
 
 namespace tandem::interpreter::check {
@@ -18,6 +23,7 @@ struct Release {
   uint32_t puts = 0;
   bool hasSinglePuts = false;  // in `extra`
   bool hasWaits = false;       // in `extra`
+  bool carriesChain = false;   // all releases of its chain before it, too
   // What it would carry with nothing left out.
   uint32_t now = 0, transfers = 0;
 
@@ -36,154 +42,182 @@ struct Release {
   }
 };
 
-// One update of a place, in the order of its modification, and how many releases of its chain a reader of it acquires.
+// One update of a place, in the order of its modification. A reader of it acquires the releases [chain, end).
 struct UpdatePoint {
   Stamp by;
-  uint64_t value = 0, number = 0;
-  size_t releases = 0;
+  uint64_t value = 0, chain = 0, end = 0;
 };
 
-// What a wait acquires: releases of a chain up to a point. `number` is the point's; 0: the value was there before all updates.
+// What a look acquires: releases [begin, end) of a place, and the number of the update that it has to have seen.
 struct Acquired {
-  const std::vector<Release>* releases = nullptr;
-  size_t count = 0;
-  uint64_t number = 0;
+  uint64_t begin = 0, end = 0, number = 0;
 };
 
-// A place of memory that strong writes go to. An update that does not depend on the old value begins a chain.
+// A place of memory that strong writes go to: all its updates by number, since none may be left out of those that a wait may have seen.
+// An update that does not depend on the old value begins a chain. Releases have numbers of their own.
 class SyncPlace {
  public:
-  struct Chain {
-    std::vector<Release> releases;
-    std::vector<UpdatePoint> points;  // only the first one of those whose releases have been merged
+  // Who acquires, and how: the same again brings only what has come since.
+  struct Reader {
+    uint32_t actor = 0;
+    Part part = kEveryThread;
+    bool acquires = true;
+    Scope scope = Scope::Sys;
+    uint32_t location = 0;  // 0: it does not matter
+    auto operator<=>(const Reader&) const = default;
   };
-  uint64_t version = 0;
-  uint32_t key = 0;                             // of the numbers of its updates, in clocks; 0: none knows them
-  std::unordered_map<uint32_t, uint64_t> seen;  // by actor: the number of the update its last wait had to see
+  // The update that a thread has had to see; `waited`: by a wait, which may have ended with it.
+  struct Look {
+    Stamp by;
+    uint64_t number = 0;
+    bool waited = false;
+    uint64_t end = 0;       // of the releases that were there
+    uint64_t allKnown = 0;  // it comes after all updates up to this one
+  };
+  // The end of the releases that a reader has been through, and whether it has got what all of them carry.
+  struct Taken {
+    uint64_t end = 0;
+    bool all = true;
+  };
+  uint32_t key = 0;  // of the numbers of its updates, in clocks; 0: none knows them
+  std::map<Reader, Taken> taken;
+  std::map<std::pair<uint32_t, Part>, Look> looks;  // by actor and thread: the last one
 
-  const std::vector<Release>& releases() const { return chains_.back().releases; }
-  void beginChain() {
-    ++version;
-    if (chains_.back().releases.empty() && chains_.back().points.empty()) return;
-    chains_.emplace_back();
-    if (chains_.size() <= kChainsKept) return;
-    chains_.erase(chains_.begin());
-    knowsInitial_ = false;
+  // Forgets those who look no more, whenever the readers have doubled.
+  template <class HasEnded>
+  void forgetReaders(HasEnded hasEnded) {
+    if (taken.size() + looks.size() < readersLimit_) return;
+    std::erase_if(taken, [&](const auto& t) { return hasEnded(t.first.actor); });
+    std::erase_if(looks, [&](const auto& l) { return hasEnded(l.first.first); });
+    readersLimit_ = std::max(kReaders, 2 * (taken.size() + looks.size()));
   }
-  void add(Release r) {
-    ++version;
-    std::vector<Release>& all = chains_.back().releases;
-    all.push_back(std::move(r));
-    if (all.size() > kReleasesKept) merge(chains_.back());
+
+  void beginChain() { chain_ = endOfReleases(); }
+  void add(Release r) { releases_.push_back(std::move(r)); }
+  // Whether body(release) says true of one between the update that was enough for a look and what was there when it looked.
+  template <class Body>
+  bool anyBetween(const Look& look, Body body) const {
+    const UpdatePoint* enough = update(look.number);
+    for (uint64_t k = std::max(enough ? enough->end : 0, firstRelease_); k < std::min(look.end, endOfReleases()); ++k)
+      if (body(release(k))) return true;
+    return false;
   }
-  // No older value is left for this actor to see.
-  void sees(const Stamp& by) {
-    if (!numbers_) return;
-    seen[by.actor] = numbers_;
-    comesAfter(by, numbers_);
+  const Release& release(uint64_t number) const { return releases_[number - firstRelease_]; }
+  // What the memory holds now brings all of the last chain.
+  Acquired all() const { return {std::max(chain_, firstRelease_), endOfReleases(), newest()}; }
+
+  // Of those that are remembered.
+  uint64_t oldest() const { return before_ + 1; }
+  uint64_t newest() const { return before_ + updates_.size(); }
+  uint64_t value() const { return value_; }
+  // Null: the value from before all updates, or what has been forgotten.
+  const UpdatePoint* update(uint64_t number) const {
+    return number > before_ && number <= newest() ? &updates_[number - before_ - 1] : nullptr;
   }
-  // Somebody has had to see the update of this number.
+  // After a strong write; `reads`: an atomic, which has seen the value before.
+  void wrote(const Stamp& by, uint64_t old, uint64_t now, bool reads);
+  // No older value is left for this thread to see.
+  void sees(const Stamp& by, uint64_t number, bool waited) {
+    Look& look = looks[{by.actor, by.part}];
+    look = {by, number, waited, endOfReleases(), look.allKnown};
+    comesAfter(by, number);
+  }
+  bool isAcquired() const { return lastSeen_ == newest(); }
+  const Stamp& seenBy() const { return seenBy_; }
+  // The update that somebody has had to see.
+  const UpdatePoint* lastSeen() const { return update(lastSeen_); }
+
+  // The number of the last update that a reader has seen or knows of; 0: none. `knows(stamp)`.
+  template <class Knows>
+  uint64_t lastKnown(uint32_t actor, Part part, Knows knows) const {
+    uint64_t number = 0;
+    for (auto look = looks.lower_bound({actor, 0}); look != looks.end() && look->first.first == actor; ++look)
+      if (look->second.number > number && (look->first.second == part || knows(look->second.by))) number = look->second.number;
+    for (const Author& a : authors_) {
+      if (a.numbers.back() <= number) break;
+      auto first = std::upper_bound(a.numbers.begin(), a.numbers.end(), number), last = a.numbers.end();
+      auto isKnown = [&](uint64_t n) { return knows(update(n)->by); };
+      // Who knows an update of a thread knows those before it; transfers have no order.
+      if (isTransfer(a.part))
+        while (last != first && !isKnown(*(last - 1))) --last;
+      else
+        last = std::partition_point(first, last, isKnown);
+      if (last != first) number = *(last - 1);
+    }
+    return number;
+  }
+  // The first update, of this number or a later one, that ends a wait.
+  template <class Ends>
+  std::optional<Acquired> firstFrom(uint64_t number, Ends ends) const {
+    if (number <= before_ && !forgotten_.actor && ends(initial_)) return Acquired{0, 0, before_};
+    for (uint64_t n = std::max(number, before_ + 1); n <= newest(); ++n)
+      if (const UpdatePoint& u = *update(n); ends(u.value)) return Acquired{std::max(u.chain, firstRelease_), u.end, n};
+    return std::nullopt;
+  }
+
+  size_t remembered() const { return updates_.size(); }
+  // Forgets the older half of the updates. Those who read what memory holds now lose nothing by it.
+  void forgetHalf();
+  // The last update that was forgotten so; actor 0: none.
+  const Stamp& forgotten() const { return forgotten_; }
+  // Whether somebody who has seen this update may see one that is forgotten, too.
+  bool isForgotten(uint64_t number) const { return forgotten_.actor && number <= before_; }
+
+ private:
+  struct Author {
+    uint32_t actor = 0;
+    Part part = kEveryThread;
+    std::vector<uint64_t> numbers;  // of its updates
+  };
+  static constexpr size_t kReaders = 512;
+  size_t readersLimit_ = kReaders;
+  std::vector<Release> releases_;
+  std::vector<UpdatePoint> updates_;
+  std::list<Author> authors_;  // who has updated last comes first
+  std::map<std::pair<uint32_t, Part>, std::list<Author>::iterator> authorOf_;
+  uint64_t firstRelease_ = 0, chain_ = 0;
+  uint64_t before_ = 0, value_ = 0, initial_ = 0, lastSeen_ = 0;
+  Stamp seenBy_, forgotten_;
+
+  uint64_t endOfReleases() const { return firstRelease_ + releases_.size(); }
   void comesAfter(const Stamp& by, uint64_t number) {
     if (number < lastSeen_) return;
     lastSeen_ = number;
     seenBy_ = by;
   }
-  uint64_t newest() const { return numbers_; }
-  bool isAcquired() const { return lastSeen_ == numbers_; }
-  const Stamp& seenBy() const { return seenBy_; }
-  // The update that somebody has had to see, of those that are remembered.
-  const UpdatePoint* lastSeen() const { return update(lastSeen_); }
-  const UpdatePoint* update(uint64_t number) const {
-    for (const Chain& c : chains_)
-      for (const UpdatePoint& u : c.points)
-        if (u.number == number) return &u;
-    return nullptr;
-  }
-  // `reads`: an atomic, which has seen the value before.
-  void wrote(const Stamp& by, uint64_t old, uint64_t now, bool reads) {
-    if (numbers_ && old != value_) forgetPast();
-    if (!numbers_) {
-      initial_ = old;
-      knowsInitial_ = true;
-    }
-    value_ = now;
-    bool isLook = reads && old == now && isAcquired();
-    chains_.back().points.push_back({by, now, ++numbers_, chains_.back().releases.size()});
-    if (isLook) comesAfter(by, numbers_);
-  }
-
-  // The first update that the reader may have seen and that ends its wait: not one before an update that it knows of.
-  // `ends(value)`, `knows(update)`. Everything, when the memory holds what no update has written.
-  template <class Ends, class Knows>
-  Acquired earliest(uint64_t held, uint32_t actor, Ends ends, Knows knows) const {
-    Acquired all{&chains_.back().releases, chains_.back().releases.size(), numbers_};
-    if (!numbers_ || held != value_) return all;
-    auto past = seen.find(actor);
-    uint64_t from = past == seen.end() ? 0 : past->second;
-    for (const Chain& c : chains_)
-      for (const UpdatePoint& u : c.points)
-        if (u.number > from && knows(u.by)) from = u.number;
-    if (from == 0 && knowsInitial_ && ends(initial_)) return {&chains_.front().releases, 0, 0};
-    for (const Chain& c : chains_)
-      for (const UpdatePoint& u : c.points)
-        if (u.number >= from && ends(u.value)) return {&c.releases, u.releases, u.number};
-    return all;
-  }
-
- private:
-  static constexpr size_t kChainsKept = 6, kReleasesKept = 16;
-  std::vector<Chain> chains_{1};
-  uint64_t numbers_ = 0, value_ = 0, initial_ = 0, lastSeen_ = 0;
-  Stamp seenBy_;
-  bool knowsInitial_ = false;
-
-  // Somebody else has written here: what came before is no value that a wait may still see.
-  void forgetPast() {
-    chains_.erase(chains_.begin(), chains_.end() - 1);
-    chains_.back().points.clear();
-    numbers_ = lastSeen_ = 0;
-    key = 0;
-    seen.clear();
-  }
-  // Of a long chain of updates: those of one rank and scope as one. Who knows its beginning sees no earlier chain.
-  static void merge(Chain& chain) {
-    chain.points.resize(std::min<size_t>(chain.points.size(), 1));
-    std::vector<Release>& releases = chain.releases;
-    std::vector<Release> kept;
-    for (Release& r : releases) {
-      Release* same = nullptr;
-      for (Release& k : kept)
-        if (k.rank == r.rank && k.scope == r.scope && (r.scope != Scope::Cta || k.actor == r.actor)) same = &k;
-      if (!same) {
-        kept.push_back(std::move(r));
-        continue;
-      }
-      Clock all;
-      same->addTo(all);
-      r.addTo(all);
-      r.common = std::move(all);
-      *same = std::move(r);
-    }
-    releases = std::move(kept);
-    for (UpdatePoint& u : chain.points) u.releases = std::min(u.releases, releases.size());
-  }
+  void forgetUpTo(uint64_t number);
 };
 
 struct SignalUpdate {
   Stamp by;
-  bool sets = false;
   uint64_t value = 0, number = 0;  // SyncPlace's
 };
 struct SignalLook {
   Stamp by;
   SignalCompare compare{};
   uint64_t value = 0;
+  uint64_t number = 0;  // of the last update when the wait looked
 };
-// A signal's uses that a later one may still conflict with.
+
+// Those that a later one may still conflict with: what others stand for is left out whenever their number has doubled.
+template <class Use>
+struct SignalList {
+  std::vector<Use> all;
+  size_t limit = 8;
+
+  template <class StandsFor>
+  void add(Use use, StandsFor standsFor) {
+    if (all.size() >= limit) {
+      std::erase_if(all, standsFor);
+      limit = std::max<size_t>(8, 2 * all.size());
+    }
+    all.push_back(std::move(use));
+  }
+};
+
 struct SignalUses {
-  std::vector<SignalUpdate> updates;
-  std::vector<SignalUpdate> past;   // a few that others have superseded
-  std::vector<SignalLook> waits;    // that have seen what they waited for
+  SignalList<SignalUpdate> sets, adds;
+  SignalList<SignalLook> waits;     // that have seen what they waited for
   std::vector<SignalLook> waiting;  // that have not
 };
 
@@ -199,11 +233,20 @@ class ByAddress {
     return it == page->second.end() ? nullptr : &it->second;
   }
   Value& at(uint64_t address) { return pages_[address / kPage][address]; }
-  void forget(uint64_t address, uint64_t bytes) {
+  void forget(uint64_t address, uint64_t bytes, const std::function<void(const Value&)>& told = {}) {
     if (pages_.empty()) return;
     for (uint64_t page = address / kPage; page <= (address + bytes - 1) / kPage; ++page)
       if (auto it = pages_.find(page); it != pages_.end())
-        std::erase_if(it->second, [&](const auto& e) { return e.first - address < bytes; });
+        std::erase_if(it->second, [&](const auto& e) {
+          bool ends = e.first - address < bytes;
+          if (ends && told) told(e.second);
+          return ends;
+        });
+  }
+  template <class Body>
+  void each(Body body) const {
+    for (const auto& [number, page] : pages_)
+      for (const auto& [address, value] : page) body(value);
   }
 
  private:

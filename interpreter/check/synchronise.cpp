@@ -14,6 +14,7 @@ bool acquires(Semantic s) { return s == Semantic::Acquire || s == Semantic::AcqR
 
 void Checker::synchronise(const MemoryAccess& a) {
   if (a.run && a.kind != AccessKind::Write) looks(stateOf(*a.run), a);
+  hasChain_ = false;
   // A wait acquires when it has seen what it waits for: see waits().
   if (a.kind != AccessKind::Write && !a.isSignal) acquire(a);
   if (a.kind != AccessKind::Read) publish(a);
@@ -81,6 +82,7 @@ void Checker::publishOfProgram(ProgramState& p, const MemoryAccess& a) {
     if (const Clock* extra = whole ? nullptr : p.extraOf(part)) own.extra = *extra;
     own.everyTime = whole ? p.time : p.barrierTime;
     own.partTime = p.time;
+    own.carriesChain = hasChain_ && acquires(a.semantic) && !each;
   } else {
     if (fence.time) {
       Release fenced = make(std::min(a.scope, fence.scope));
@@ -107,32 +109,38 @@ void Checker::acquire(const MemoryAccess& a) {
   SyncPlace* place = sync_.find(a.address);
   if (!place) return;
   if (a.run) {
-    // The same look again brings nothing.
-    ProgramState& p = stateOf(*a.run);
     if (std::optional<AwaitedSignal> awaited = polled(a)) {
       if (holds(awaited->compare, wordAt(m_, a.address, unsigned(a.bytes)), awaited->value, awaited->bytes))
         acquireAwaited(a, *awaited);
       return;
     }
-    place->sees(lastStrong_);
-    if (place->releases().empty()) return;
-    bool isAcquire = acquires(a.semantic);
-    if (p.seenAddress == a.address && p.seenVersion == place->version && p.seenBy == a.lane && isAcquire) return;
-    if (isAcquire) {
-      p.seenAddress = a.address;
-      p.seenVersion = place->version;
-      p.seenBy = a.lane;
-    }
+    if (place->newest()) place->sees(lastStrong_, place->newest(), false);
   }
-  acquire(a, {&place->releases(), place->releases().size(), 0});
+  acquire(a, *place, place->all());
 }
 
-void Checker::acquire(const MemoryAccess& a, const Acquired& acquired) {
-  if (a.run) return acquireByProgram(stateOf(*a.run), a, acquired);
-  if (a.transfer) return;
-  Serial& s = a.stream ? serialOf(*a.stream) : hostOf(a.rank);
-  for (size_t k = 0; k < acquired.count; ++k)
-    if (const Release& r = (*acquired.releases)[k]; includes(r.scope, r.actor, s.actor)) r.addTo(s.clock);
+// From the newest on, since that often carries the others. Releases that this reader has been through bring nothing again.
+void Checker::acquire(const MemoryAccess& a, SyncPlace& place, const Acquired& acquired) {
+  place.forgetReaders([&](uint32_t actor) { return actors_[actor].kind == ActorKind::Program && !programs_[actor]; });
+  if (a.transfer || acquired.begin == acquired.end) return;
+  ProgramState* p = a.run ? &stateOf(*a.run) : nullptr;
+  Serial* s = p ? nullptr : a.stream ? &serialOf(*a.stream) : &hostOf(a.rank);
+  uint32_t actor = p ? p->actor : s->actor, location = p && !p->early.empty() ? a.location : 0;
+  SyncPlace::Taken& taken = place.taken[{actor, Part(a.lane), acquires(a.semantic), a.scope, location}];
+  if (taken.end <= acquired.begin) taken.all = true;
+  for (uint64_t k = acquired.end; k-- > std::max(acquired.begin, taken.end);) {
+    const Release& r = place.release(k);
+    if (!includes(r.scope, r.actor, actor) || (p && !includes(a.scope, actor, r.actor))) {
+      taken.all = false;
+      if (p) r.addAllTo(p->missed.narrow);
+      continue;
+    }
+    if (p) acquireByProgram(*p, a, r);
+    else r.addTo(s->clock);
+    if (r.carriesChain) break;
+  }
+  taken.end = std::max(taken.end, acquired.end);
+  hasChain_ = taken.all;
 }
 
 // A loop that loads until a word compares true is a wait; what it sees before it ends orders nothing.
@@ -147,25 +155,17 @@ std::optional<AwaitedSignal> Checker::polled(const MemoryAccess& a) {
 void Checker::acquireAwaited(const MemoryAccess& a, const AwaitedSignal& signal) {
   SyncPlace* place = sync_.find(signal.address);
   if (!place) return;
-  View v = viewOf(a);
-  Stamp now = stampOf(a, v);
-  uint64_t held = wordAt(m_, signal.address, signal.bytes);
-  Acquired acquired{&place->releases(), place->releases().size(), place->newest()};
-  if (!signal.valueUsed)
-    acquired = place->earliest(
-        held, now.actor, [&](uint64_t value) { return holds(signal.compare, value, signal.value, signal.bytes); },
-        [&](const Stamp& by) {
-          Part mine, theirs;
-          return ordered(v, now, by, signal.address, signal.address + signal.bytes, &mine, &theirs);
-        });
-  if (acquired.number) place->seen[now.actor] = acquired.number;
-  place->comesAfter(now, acquired.number);
-  acquire(a, acquired);
+  Acquired acquired = place->all();
+  if (!signal.valueUsed && wordAt(m_, signal.address, signal.bytes) == place->value()) {
+    uint64_t known = lastKnown(a, *place);
+    if (place->isForgotten(known)) exceeded(a, *place);
+    auto first = place->firstFrom(
+        known, [&](uint64_t value) { return holds(signal.compare, value, signal.value, signal.bytes); });
+    acquired = first.value_or(acquired);
+  }
+  place->sees(stampOf(a, viewOf(a)), acquired.number, true);
+  acquire(a, *place, acquired);
   learnUpdate(a, *place, acquired.number);
-  if (!a.run) return;
-  bool isLast = acquired.releases == &place->releases();
-  for (size_t k = isLast ? acquired.count : 0; k < place->releases().size(); ++k)
-    place->releases()[k].addAllTo(stateOf(*a.run).missed.later);
 }
 
 // Whoever knows a release's time knows what it carries.
@@ -178,22 +178,14 @@ bool Checker::knowsRelease(const ProgramState& p, const MemoryAccess& a, const R
   return has(p.common) || (extra && has(*extra));
 }
 
-void Checker::acquireByProgram(ProgramState& p, const MemoryAccess& a, const Acquired& acquired) {
+void Checker::acquireByProgram(ProgramState& p, const MemoryAccess& a, const Release& r) {
   bool isAcquire = acquires(a.semantic), whole = isWhole(a);
-  for (size_t k = 0; k < acquired.count; ++k) {
-    const Release& r = (*acquired.releases)[k];
-    bool within = includes(r.scope, r.actor, p.actor) && includes(a.scope, p.actor, r.actor);
-    if (!within) {
-      r.addAllTo(p.missed.narrow);
-      continue;
-    }
-    if (isAcquire && whole) learnEarly(p, a, r);
-    if (knowsRelease(p, a, r)) continue;
-    r.addAllTo(isAcquire ? p.missed.unfenced : p.missed.relaxed);
-    Clock& known = whole ? (isAcquire ? p.common : p.pending)
-                         : (isAcquire ? p.extraFor(a.lane, a.run->lanes) : p.thread(a.lane, a.run->lanes).pending);
-    r.addTo(known);
-  }
+  if (isAcquire && whole) learnEarly(p, a, r);
+  if (knowsRelease(p, a, r)) return;
+  r.addAllTo(isAcquire ? p.missed.unfenced : p.missed.relaxed);
+  Clock& known = whole ? (isAcquire ? p.common : p.pending)
+                       : (isAcquire ? p.extraFor(a.lane, a.run->lanes) : p.thread(a.lane, a.run->lanes).pending);
+  r.addTo(known);
 }
 
 // Loads that may overtake this wait learn nothing by it (M7).
@@ -222,19 +214,19 @@ void Checker::waits(const MemoryAccess& a, const AwaitedSignal& signal, bool don
   View v = viewOf(a);
   Stamp now = stampOf(a, v);
   SignalUses& uses = signals_.at(signal.address);
-  if (!done && isOvertaken(a, signal, uses)) return;
-  auto mine = [&](const SignalLook& look) {
-    return look.by.actor == now.actor && look.by.part == now.part && look.compare == signal.compare &&
-           look.value == signal.value;
-  };
-  std::vector<SignalLook>& looks = done ? uses.waits : uses.waiting;
-  if (done) std::erase_if(uses.waiting, mine);
-  for (SignalLook& look : looks)
-    if (mine(look)) {
-      look.by = now;
-      return;
-    }
-  looks.push_back({now, signal.compare, signal.value});
+  auto mine = std::find_if(uses.waiting.begin(), uses.waiting.end(), [&](const SignalLook& w) {
+    return w.by.actor == now.actor && w.by.part == now.part && w.compare == signal.compare && w.value == signal.value;
+  });
+  bool isWaiting = mine != uses.waiting.end();
+  if (done) {
+    if (isWaiting) uses.waiting.erase(mine);
+    return noteWait(uses, v, {now, signal.compare, signal.value, 0}, a);
+  }
+  SyncPlace* place = sync_.find(signal.address);
+  if (place && isOvertaken(a, signal, *place, isWaiting ? mine->number + 1 : 0)) return;
+  if (!isWaiting) mine = uses.waiting.insert(mine, {now, signal.compare, signal.value, 0});
+  mine->by = now;
+  mine->number = place ? place->newest() : 0;
 }
 
 }  // namespace tandem::interpreter::check

@@ -11,7 +11,7 @@ import tokenize
 KINDS = frozenset({
     "race", "signal-misuse", "leftover-signal", "unfinished-put", "unfinished-bulk-copy", "deadlock", "schedule-dependent",
     "collective-mismatch", "out-of-bounds", "misaligned", "use-after-free", "uninitialised-read", "double-free", "invalid-free",
-    "asymmetric-allocation", "out-of-memory", "assertion", "assume-violated", "bad-rank", "index-out-of-range",
+    "asymmetric-allocation", "out-of-memory", "assertion", "assume-violated", "bad-rank", "index-out-of-range", "history-exceeded",
     "divergent-block-operation", "non-uniform-warp-operation", "mbarrier-misuse", "bad-tensor-map", "unsupported"})
 _ALLOW = re.compile(r"#\s*tandem:\s*allow\(\s*(?P<kinds>[\w-]+(?:\s*,\s*[\w-]+)*)\s*\)(?P<reason>.*)$")
 

@@ -26,9 +26,9 @@ class Place:
     message: str
 
     @property
-    def is_writer(self):
-        """Who wrote last what a deadlock waits for, which differs by run."""
-        return self.message.startswith(_WRITTEN)
+    def varies(self):
+        """Who wrote last what a deadlock waits for, and the wait that ended too early, which differ by run."""
+        return self.message.startswith((_WRITTEN, "ended early: ", "enough for that wait: "))
 
 
 @dataclasses.dataclass
@@ -120,7 +120,7 @@ class Findings:
         self._by_key = {}
 
     def add(self, finding, ranks, seed):
-        where = frozenset((p.file, p.line) for p in finding.places if not p.is_writer) or finding.message
+        where = frozenset((p.file, p.line) for p in finding.places if not p.varies) or finding.message
         kept = self._by_key.setdefault((finding.kind, finding.severity, where), finding)
         if (ranks, seed) not in kept.runs:
             kept.runs.append((ranks, seed))

@@ -7,6 +7,7 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 RULES = {
     "race": "Two accesses that the memory model does not order",
     "signal-misuse": "A signal update that may come too early or too late",
+    "history-exceeded": "A wait that may need an update which the run no longer remembers",
     "deadlock": "Ranks that wait for what cannot happen",
     "schedule-dependent": "Results that depend on the schedule",
     "collective-mismatch": "A collective whose members give different roots or sizes",

@@ -5,7 +5,7 @@
 namespace tandem::interpreter::test {
 namespace {
 
-constexpr int64_t kSys = 2, kAcquire = 1, kSet = 0, kAdd = 1, kEq = 0, kGe = 5;
+constexpr int64_t kSys = 2, kRelaxed = 0, kAcquire = 1, kSet = 0, kAdd = 1, kEq = 0, kGe = 5;
 
 struct Kernel {
   ProgramBuilder b;
@@ -23,13 +23,13 @@ struct Kernel {
   void notify(int64_t to, int64_t k, int64_t value, int64_t kind = kSet) {
     b.add(Op::Notify, Elem::I64, {slot(k), b.constant(Elem::I32, to), b.constant(Elem::I64, value)}, {}, {kind, kSys});
   }
-  void wait(int64_t k, int64_t value, int64_t compare = kEq) {
+  void wait(int64_t k, int64_t value, int64_t compare = kEq, int64_t semantic = kAcquire) {
     b.add(Op::Wait, Elem::I64, {slot(k), b.constant(Elem::I32, 1), b.constant(Elem::I64, value)}, {b.uniform(Elem::I32)},
-          {kSys, kAcquire, compare});
+          {kSys, semantic, compare});
   }
-  // The kinds of the reports of a run on two ranks.
-  std::string run(uint64_t seed) {
-    World world({.rankCount = 2, .seed = seed, .check = true});
+  // The first report of a run on two ranks.
+  std::string run(uint64_t seed, uint64_t updatesKept = 1000) {
+    World world({.rankCount = 2, .seed = seed, .check = true, .updatesKept = updatesKept});
     std::vector<std::vector<uint64_t>> arguments;
     for (int r = 0; r < 2; ++r) arguments.push_back({world.allocate(r, 64, MemoryKind::Symmetric, true, "flag")});
     launchAll(world, program, {1, 1, 1}, arguments);
@@ -112,6 +112,29 @@ TEST(SignalMisuse, AResetThatRacesTheNextUse) {
     found += !text.empty();
   }
   EXPECT_GT(found, 5u);
+}
+
+// Rank 1 counts to 40; rank 0 has seen so and waits, again, for at least `least`.
+std::string waitBehindForty(int64_t least, uint64_t updatesKept) {
+  Kernel k;
+  k.onRank(1);
+  for (int i = 0; i < 40; ++i) k.notify(0, 0, 1, kAdd);
+  k.notify(0, 1, 1);
+  k.end();
+  k.onRank(0);
+  k.wait(1, 1, kGe, kRelaxed);
+  if (least) k.wait(0, least, kGe);
+  k.end();
+  k.program = k.b.finish();
+  return k.run(3, updatesKept);
+}
+
+TEST(SignalHistory, AWaitThatMayNeedWhatIsForgottenSaysSo) {
+  EXPECT_EQ(waitBehindForty(1, 40), "");
+  std::string text = waitBehindForty(1, 39);
+  EXPECT_TRUE(contains(text, "history-exceeded: `flag`[0..8) of rank 0: history exceeded")) << text;
+  EXPECT_TRUE(contains(text, "a run remembers 39 updates")) << text;
+  EXPECT_EQ(waitBehindForty(0, 2), "");  // nobody asks
 }
 
 }  // namespace

@@ -1,0 +1,68 @@
+// The updates of a place, and what is left of them when there are too many.
+#include "interpreter/check/sync.h"
+
+namespace tandem::interpreter::check {
+
+void SyncPlace::wrote(const Stamp& by, uint64_t old, uint64_t now, bool reads) {
+  // Somebody else has written here: what came before is no value that a wait may still see.
+  if (newest() > before_ && old != value_) {
+    forgetUpTo(newest());
+    forgotten_ = Stamp();
+    lastSeen_ = before_;
+  }
+  if (newest() == before_) initial_ = old;
+  value_ = now;
+  bool isLook = reads && old == now && isAcquired();
+  updates_.push_back({by, now, std::max(chain_, firstRelease_), endOfReleases()});
+  auto [author, isNew] = authorOf_.try_emplace({by.actor, by.part});
+  if (isNew) author->second = authors_.insert(authors_.begin(), {by.actor, by.part, {}});
+  else authors_.splice(authors_.begin(), authors_, author->second);
+  authors_.front().numbers.push_back(newest());
+  if (isLook) comesAfter(by, newest());
+}
+
+void SyncPlace::forgetUpTo(uint64_t number) {
+  updates_.erase(updates_.begin(), updates_.begin() + long(number - before_));
+  before_ = number;
+  for (auto a = authors_.begin(); a != authors_.end();) {
+    a->numbers.erase(a->numbers.begin(), std::upper_bound(a->numbers.begin(), a->numbers.end(), number));
+    if (a->numbers.empty()) {
+      authorOf_.erase({a->actor, a->part});
+      a = authors_.erase(a);
+    } else {
+      ++a;
+    }
+  }
+}
+
+// Releases of earlier chains go, too; of the chain that goes on, those of one rank and scope become one.
+void SyncPlace::forgetHalf() {
+  const UpdatePoint& last = updates_[(updates_.size() - 1) / 2];
+  forgotten_ = last.by;
+  uint64_t end = last.end, chain = (&last)[1].chain;
+  uint64_t begin = std::min(std::max(chain, firstRelease_), end);
+  std::vector<Release> kept;
+  for (uint64_t k = begin; k < end; ++k) {
+    Release& r = releases_[k - firstRelease_];
+    auto same = std::find_if(kept.begin(), kept.end(), [&](const Release& o) {
+      return o.rank == r.rank && o.scope == r.scope && (r.scope != Scope::Cta || o.actor == r.actor);
+    });
+    if (same == kept.end()) {
+      kept.push_back(std::move(r));
+      continue;
+    }
+    Clock both;
+    same->addTo(both);
+    r.addTo(both);
+    r.common = std::move(both);
+    r.partTime = 0;  // whoever knows the last of them need not know all
+    *same = std::move(r);
+  }
+  releases_.erase(releases_.begin(), releases_.begin() + long(end - firstRelease_ - kept.size()));
+  firstRelease_ = end - kept.size();
+  std::move(kept.begin(), kept.end(), releases_.begin());
+  taken.clear();
+  forgetUpTo(newest() - updates_.size() / 2);
+}
+
+}  // namespace tandem::interpreter::check

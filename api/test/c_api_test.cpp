@@ -93,6 +93,34 @@ TEST(CApi, SymmetricMemoryIsNotReleasedByAStream) {
   td_session_destroy(session);
 }
 
+int foundWords[4] = {1, 2, 3, 4};
+int dropped = 0;
+int findWords(uint64_t address, td_host_memory* found) {
+  auto begin = reinterpret_cast<uint64_t>(foundWords);
+  if (address - begin >= sizeof foundWords) return 0;
+  *found = {begin, sizeof foundWords, "found words", foundWords};
+  return 1;
+}
+
+TEST(CApi, MemoryOfTheHostIsUsedWhereItLies) {
+  EXPECT_EQ(td_set_host_finder(findWords, [](void* owner) { dropped += owner == foundWords; }), 0);
+  td_session* session = nullptr;
+  ASSERT_EQ(td_session_create("{}", &session), 0);
+  ASSERT_EQ(td_enter(session, 0), 0);
+  int words[4] = {};
+  uint64_t address = 0;
+  EXPECT_NE(td_map_host(session, 0, nullptr, 16, "words", "", 0, &address), 0);
+  ASSERT_EQ(td_map_host(session, 0, words, sizeof words, "words", "", 0, &address), 0);
+  EXPECT_EQ(td_copy(session, 0, 0, address + 4, reinterpret_cast<uint64_t>(foundWords), 8), 0);
+  EXPECT_EQ(td_release_async(session, 0, 0, address), 0);
+  EXPECT_EQ(td_synchronize(session, 0, -1), 0);
+  EXPECT_EQ(std::vector(words, words + 4), (std::vector{0, 1, 2, 0}));
+  EXPECT_EQ(dropped, 1);
+  EXPECT_EQ(td_set_host_finder(nullptr, nullptr), 0);
+  EXPECT_EQ(td_leave(session, 0), 0);
+  td_session_destroy(session);
+}
+
 TEST(CApi, NullsAreRefused) {
   td_session* session = nullptr;
   EXPECT_NE(td_session_create(nullptr, &session), 0);

@@ -202,6 +202,7 @@ inline bool observeValue(Accessor& who, AccessKind kind, Address address, uint64
 
 inline void touched(Accessor& who, Allocation& a, Address address, uint64_t bytes, bool changed) {
   bool news = changed;
+  a.written = true;
   if (!a.initialised) who.m.arena.shadow().set(address, bytes);
   if (!news) return;
   if (a.shared) {

@@ -50,15 +50,21 @@ Allocation* Arena::carve(Area& area, uint64_t bytes) {
     begin = area.next;
     area.next += need;
   } else {
-    for (size_t i = 0; i < area.quarantine.size() && !begin; ++i) {
-      auto it = area.allocations.find(area.quarantine[i]);
-      if (!it->second->waiters.empty() || footprint(it->second->end - it->second->begin) < need) continue;
-      begin = it->first;
-      std::fill(cache_.begin(), cache_.end(), nullptr);
-      area.allocations.erase(it);
-      area.quarantine.erase(area.quarantine.begin() + long(i));
+    // The smallest that is large enough, and of those the oldest.
+    auto best = area.quarantine.end();
+    uint64_t bestSize = ~uint64_t(0);
+    for (auto it = area.quarantine.begin(); it != area.quarantine.end() && bestSize != need; ++it) {
+      const Allocation& a = *area.allocations.at(*it);
+      uint64_t size = footprint(a.end - a.begin);
+      if (!a.waiters.empty() || size < need || size >= bestSize) continue;
+      best = it;
+      bestSize = size;
     }
-    if (!begin) return nullptr;
+    if (best == area.quarantine.end()) return nullptr;
+    begin = *best;
+    std::fill(cache_.begin(), cache_.end(), nullptr);
+    area.allocations.erase(begin);
+    area.quarantine.erase(best);
   }
   auto made = std::make_unique<Allocation>();
   made->begin = begin;

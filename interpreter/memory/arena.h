@@ -37,6 +37,7 @@ struct Allocation {
   bool initialised = false;   // whole: no look at the shadow is needed
   bool shared = false;        // a program's shared memory
   bool holdsSignals = false;
+  bool written = false;       // since it was made, by other than the host itself
   std::array<int32_t, 3> swizzle{1, 1, 1};  // of a shared buffer: elements of a vector, rows per phase, phases
   std::string name, hostFile;
   uint32_t hostLine = 0;

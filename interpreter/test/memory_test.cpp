@@ -48,6 +48,17 @@ TEST(Memory, FaultsAreNamed) {
   EXPECT_NE(text.find("allocated at main.py:7"), std::string::npos) << text;
 }
 
+TEST(Memory, SmallBuffersLeaveThePlacesOfLargeOnes) {
+  World world({.rankCount = 1, .heapBytesPerRank = 1 << 20});
+  for (int round = 0; round < 100; ++round) {
+    std::vector<Address> buffers;
+    for (uint64_t bytes : {8, 8, 100000, 8})
+      buffers.push_back(world.allocate(0, bytes, MemoryKind::Local, false, "buffer"));
+    for (Address a : buffers) world.release(0, a);
+  }
+  EXPECT_TRUE(world.reports().empty()) << renderAll(world);
+}
+
 TEST(Memory, NullAndWildPointers) {
   for (uint64_t address : {uint64_t(0), uint64_t(1) << 45, ~uint64_t(0) - 2}) {
     World world({.rankCount = 1});

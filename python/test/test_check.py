@@ -259,3 +259,19 @@ def test_help_teaches(folder):
     assert status == 0
     for word in ("--explore", "--sarif", "allow(race)", "exit code", "main(team)", "examples:"):
         assert word in out
+
+
+def test_a_table_of_addresses_is_no_result(folder):
+    (folder / "tables.py").write_text("""
+import numpy as np, tandem, tandem.language as tl
+kept = []
+@tandem.jit
+def fill(table_ptr, x_ptr, y_ptr):
+    tl.store(tl.load(table_ptr).to(tl.pointer_type(tl.float32)), 1)
+def main(team):
+    x, y = np.zeros(4, np.float32), np.zeros(4, np.float32)
+    kept.append(x)
+    fill[(1,)](np.array([x.ctypes.data]), x, y)
+""")
+    status, out, _ = check(folder, "--ranks", "1", "tables.py")
+    assert status == 0 and out.endswith("results are equal\n")

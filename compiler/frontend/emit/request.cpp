@@ -244,6 +244,9 @@ CompileOptions options(const json& request, const Function& kernel) {
   o.debug = it->value("debug", o.debug);
   if (o.numWarps > 32 || (o.numWarps & (o.numWarps - 1)))
     failKernel(kernel, "`num_warps` must be a power of two between 1 and 32, but is " + std::to_string(o.numWarps));
+  bool isCluster = o.numCtas <= 8 && !(o.numCtas & (o.numCtas - 1));
+  if (o.target == "sim" && !isCluster)  // for a GPU its number decides
+    failKernel(kernel, "`num_ctas` must be a power of two up to 8, but is " + std::to_string(o.numCtas));
   if (o.maxRegisters > 255) failKernel(kernel, "`maxnreg` must be 1 to 255, but is " + std::to_string(o.maxRegisters));
   return o;
 }

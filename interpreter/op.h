@@ -98,7 +98,7 @@ enum class Op : uint8_t {
   MultimemSt,   // pointer, value ->
   MultimemLdReduce,  // pointer -> r
   Shuffle,      // mask, value, lane -> r   #0 0 idx, 1 up, 2 down, 3 xor
-  Ballot,       // mask, predicate -> r
+  Ballot,       // mask opt, predicate -> r   without a mask: of those that are there
   Elect,        // () -> r (Lanes I1)
   Vector,       // element... -> r
   VectorExtract,  // vector -> r    #0 index

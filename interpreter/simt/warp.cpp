@@ -61,7 +61,7 @@ Step shuffle(Machine& m, Run& run, const Prepared& i) {
 }
 
 Step ballot(Machine& m, Run& run, const Prepared& i) {
-  if (!checkWarpMask(m, run, i, "`ballot`")) return Step::Failed;
+  if (i.a != kNone && !checkWarpMask(m, run, i, "`ballot`")) return Step::Failed;
   Result result(m, run, i.r);
   auto* out = reinterpret_cast<uint32_t*>(result.data());
   memset(out, 0, registerBytes(run, i.r));

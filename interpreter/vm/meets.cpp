@@ -30,8 +30,8 @@ Meets meetsOf(const Prepared& i) {
     case Op::WarpBarrier:
     case Op::TensormapPublish:
     case Op::NamedBarrier: return Meets::Warp;
-    case Op::Shuffle:
-    case Op::Ballot: return Meets::NamedThreads;
+    case Op::Ballot: return i.a == kNone ? Meets::None : Meets::NamedThreads;
+    case Op::Shuffle: return Meets::NamedThreads;
     case Op::Put:
     case Op::Get:
     case Op::Barrier: return meetsOfGroup(i.immediates[1]);

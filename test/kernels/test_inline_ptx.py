@@ -293,6 +293,19 @@ def test_threads_of_a_warp():
 
 
 @triton.jit
+def who_is_there(o_ptr):
+    i = tid(0)
+    if i % 32 < 5:
+        tl.store(o_ptr + i, asm_i32("activemask.b32 $0;", "=r", []))
+
+
+def test_the_threads_that_are_there():
+    o = np.zeros(64, np.int32)
+    who_is_there[(1,)](o, num_warps=2)
+    np.testing.assert_array_equal(o, np.where(np.arange(64) % 32 < 5, 31, 0))
+
+
+@triton.jit
 def of_the_grid(o_ptr):
     value = asm_i32("{ .reg .u32 a, b; mov.u32 a, %ctaid.y; mov.u32 b, %nctaid.x; mad.lo.u32 a, a, b, %ctaid.x; mov.u32 $0, a; }", "=r", [])
     tl.store(o_ptr + value, value)

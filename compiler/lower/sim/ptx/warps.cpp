@@ -1,4 +1,4 @@
-// Threads of a warp that look at each other: shfl, vote, elect.
+// Threads of a warp that look at each other: shfl, vote, activemask, elect.
 #include "compiler/lower/sim/ptx/assembler.h"
 
 namespace tandem::lower {
@@ -63,6 +63,14 @@ void vote(Assembler& a) {
   a.write(0, result, kPredicate);
 }
 
+// The lanes that run this together, which others of the warp need not.
+void activeMask(Assembler& a) {
+  if (a.onTile()) a.fail("a tile's elements are no threads of a warp");
+  a.takeType();
+  a.expectOperands(1, 1);
+  a.write(0, a.emit({Op::Ballot, 0, Elem::I32}, {kNone, a.constant(Elem::I1, 1)}, Elem::I32), kWord);
+}
+
 void elect(Assembler& a) {
   expectSync(a);
   a.expectOperands(2, 2);
@@ -79,6 +87,7 @@ void elect(Assembler& a) {
 void addWarps(PtxTable& table) {
   table["shfl"] = {shuffle, PtxRow::Effect::Threads};
   table["vote"] = {vote, PtxRow::Effect::Threads};
+  table["activemask"] = {activeMask, PtxRow::Effect::Threads};
   table["elect"] = {elect, PtxRow::Effect::Threads};
 }
 

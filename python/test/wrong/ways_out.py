@@ -32,7 +32,7 @@ def constexpr_of_memory(x_ptr, i_ptr):
 
 @tandem.jit
 def not_a_power(x_ptr):
-    tl.store(x_ptr + tl.arange(0, 100), 0.0)  # <-- tl.arange: not a power of 2 | use 128, which `triton.next_power_of_2(100)` gives, and a mask
+    tl.store(x_ptr + tl.arange(0, 100), 0.0)  # <-- tl.arange: not a power of 2 | use 128, | `triton.next_power_of_2(100)` | a mask
 
 
 @tandem.jit

@@ -73,6 +73,22 @@ func.func @f(%a: tensor<16x64xf16>, %s: tensor<16x4xi8>, %b: tensor<64x32xf16>, 
 
 // -----
 
+func.func @f(%a: tensor<16x64xf16>, %s: tensor<16x2xf8E4M3FN>, %b: tensor<64x32xf16>, %c: tensor<16x32xf32>) {
+  // expected-error @+1 {{`tile.dot_scaled` left scale has shape 16x2, not 16x4}}
+  %0 = tile.dot_scaled %a fp16 scale %s : tensor<16x2xf8E4M3FN>, %b fp16, %c {lhsKPack = true, rhsKPack = true} : tensor<16x64xf16>, tensor<64x32xf16> -> tensor<16x32xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x64xf16>, %s: tensor<16x2xf8E5M2>, %b: tensor<64x32xf16>, %c: tensor<16x32xf32>) {
+  // expected-error @+1 {{`tile.dot_scaled` left scale has elements of type 'f8E5M2', neither i8 nor f8E4M3FN}}
+  %0 = tile.dot_scaled %a fp16 scale %s : tensor<16x2xf8E5M2>, %b fp16, %c {lhsKPack = true, rhsKPack = true} : tensor<16x64xf16>, tensor<64x32xf16> -> tensor<16x32xf32>
+  return
+}
+
+// -----
+
 func.func @f(%a: tensor<16x64xf16>, %b: tensor<64x32xf16>, %c: tensor<16x32xf32>) {
   // expected-error @+1 {{`tile.dot_scaled` right operand has format `fp16`; only `e2m1` is packed along another dimension than K}}
   %0 = tile.dot_scaled %a fp16, %b fp16, %c {lhsKPack = true, rhsKPack = false} : tensor<16x64xf16>, tensor<64x32xf16> -> tensor<16x32xf32>

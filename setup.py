@@ -25,6 +25,7 @@ class Build(build_ext):
         package.mkdir(parents=True, exist_ok=True)
         for library in ("libtandem.so", "libtandem_runtime.so", "_tandem.abi3.so"):
             shutil.copy2(build / "python" / "tandem" / library, package / library)
+        shutil.copy2(ROOT / "docs" / "spec" / "memory_model.md", package)  # for `tandem explain`
 
 
 class Wheel(bdist_wheel):

@@ -10,8 +10,9 @@ using nlohmann::json;
 namespace {
 
 // Null when the ranks are GPUs.
+runtime::sim::Session* simulatedSession(td_session* s) { return dynamic_cast<runtime::sim::Session*>(&sessionOf(s)); }
 interpreter::World* simulated(td_session* s) {
-  auto* session = dynamic_cast<runtime::sim::Session*>(&sessionOf(s));
+  auto* session = simulatedSession(s);
   return session ? &session->world() : nullptr;
 }
 
@@ -45,6 +46,19 @@ int td_counters(td_session* s, char** out) {
                          {"waits", c.waits}});
   });
 }
+int td_fail(td_session* s, int rank, const char* why) {
+  auto* session = s ? simulatedSession(s) : nullptr;
+  if (!session) return td_abort(s, rank, why);
+  return guarded([&] {
+    sessionOf(s, rank);
+    session->fail(rank, why ? why : "");
+  });
+}
+int td_expire(td_session* s) {
+  return guarded([&] {
+    if (auto* session = simulatedSession(s)) session->expire();
+  });
+}
 int td_mark_initialised(td_session* s, uint64_t address, uint64_t bytes) {
   return guarded([&] {
     if (interpreter::World* world = simulated(s)) world->markInitialised(address, bytes);
@@ -60,11 +74,8 @@ int td_host_place(td_session* s, int rank, const char* file, int line) {
 int td_host_access(td_session* s, int rank, uint64_t address, uint64_t bytes, int how) {
   return guarded([&] {
     sessionOf(s, rank);
-    if (how < TD_HOST_READ || how > TD_HOST_VIEW) throw std::invalid_argument("`how` is " + std::to_string(how) + "; it is 0 to 2");
-    interpreter::World* world = simulated(s);
-    if (!world) return;
-    world->hostAccess(rank, address, bytes, interpreter::HostAccess(how));
-    if (how != TD_HOST_READ) world->markInitialised(address, bytes);
+    if (how < TD_HOST_READ || how > TD_HOST_READ_WHOLE) throw std::invalid_argument("`how` is " + std::to_string(how) + "; it is 0 to 3");
+    if (auto* session = simulatedSession(s)) session->hostAccess(rank, address, bytes, interpreter::HostAccess(how));
   });
 }
 

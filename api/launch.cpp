@@ -52,7 +52,9 @@ json sessionOptions(const RunOptions& o) {
             {"seed", o.seed},
             {"trace", o.trace},
             {"slots_per_rank", o.slotsPerRank},
-            {"check", o.check}};
+            {"check", o.check},
+            {"max_steps", o.maxSteps},
+            {"timeout", o.timeoutSeconds}};
   if (o.check) throw Error("`check` is the simulator's: only a simulated run has it");
   json options = {
       {"target", o.target}, {"ranks", o.ranks}, {"devices", o.devices}, {"wait_timeout_ms", o.waitTimeoutMs}};

@@ -39,6 +39,11 @@ uint64_t read(const json& value) {
   return value.get<uint64_t>();
 }
 template <>
+double read(const json& value) {
+  if (!value.is_number() || value.get<double>() < 0) throw std::runtime_error("a number from 0 is needed");
+  return value.get<double>();
+}
+template <>
 int read(const json& value) {
   if (!value.is_number_integer()) throw std::runtime_error("an integer is needed");
   return int(
@@ -96,6 +101,8 @@ std::unique_ptr<runtime::Session> simulated(Options& o, std::shared_ptr<interpre
   w.logStores = o.take("log_stores", false);
   w.slotsPerRank = o.take("slots_per_rank", w.slotsPerRank);
   if (w.slotsPerRank < 1) throw std::runtime_error("`slots_per_rank` must be at least 1");
+  w.maxSteps = o.take("max_steps", w.maxSteps);
+  w.maxSeconds = o.take("timeout", w.maxSeconds);
   if (!chooser && o.has("schedule"))
     chooser = std::make_shared<interpreter::ForcedSchedule>(o.take<std::string>("schedule", ""));
   o.finish("sim");

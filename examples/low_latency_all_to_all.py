@@ -55,8 +55,8 @@ def main(team):
         for source in range(team.size):
             rows, split = routed(source, call, team.size)
             at, end = split[:mine.start].sum(), split[:mine.stop].sum()
-            np.testing.assert_array_equal(np.asarray(received_counts)[call % 2, source], split[mine])
-            np.testing.assert_array_equal(np.asarray(received)[call % 2, source, :end - at], rows[at:end])
+            np.testing.assert_array_equal(np.asarray(received_counts[call % 2, source]), split[mine])
+            np.testing.assert_array_equal(np.asarray(received[call % 2, source, :end - at]), rows[at:end])
         team.barrier()
     signal[...] = 0
 

@@ -7,7 +7,8 @@
 
 namespace tandem::interpreter {
 
-// A kind's word is stable: deadlock, out-of-bounds, misaligned, use-after-free, uninitialised-read, double-free, invalid-free,
+// A kind's word is stable: deadlock, limit-exceeded,
+// out-of-bounds, misaligned, use-after-free, uninitialised-read, double-free, invalid-free,
 // asymmetric-allocation, leftover-signal, unfinished-put, assertion, divergent-block-operation, non-uniform-warp-operation,
 // bad-rank, collective-mismatch, index-out-of-range, unsupported, out-of-memory, assume-violated, signal-misuse, history-exceeded.
 struct Report {

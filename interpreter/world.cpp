@@ -15,7 +15,7 @@ void hostReport(Machine& m, int rank, const char* kind, std::string message, con
   r.rank = rank;
   r.message = std::move(message);
   r.notes = std::move(notes);
-  if (!file.empty()) r.notes.insert(r.notes.begin(), note("called at " + file + ":" + std::to_string(line)));
+  if (!file.empty()) r.notes.insert(r.notes.begin(), note("called at " + hostLineText(file, line)));
   m.reports.push_back(std::move(r));
   m.failed = true;
 }
@@ -73,7 +73,7 @@ void World::release(int rank, Address address, const std::string& hostFile, uint
       return hostReport(m, rank, "double-free", "`" + a->name + "` is freed twice", hostFile, hostLine,
                         a->freedFile.empty()
                             ? std::vector<Diagnostic>{}
-                            : std::vector{note("first freed at " + a->freedFile + ":" + std::to_string(a->freedLine))});
+                            : std::vector{note("first freed at " + hostLineText(a->freedFile, a->freedLine))});
     case Arena::Freed::Invalid: {
       std::string text =
           "free of " + hex(address) + ", which is not the start of a buffer of rank " + std::to_string(rank);
@@ -290,8 +290,14 @@ World::Stop World::run(const std::function<bool()>& done) {
     }
     if (impl_->m.failed) return Stop::Error;
     if (std::exchange(impl_->streamIdled, false) && done()) return Stop::Done;
+    if (impl_->isOverLimit(turns % 16 == 0)) return Stop::Limit;
     if (!impl_->turn()) return impl_->abandoned ? Stop::Interrupted : Stop::Stuck;
   }
+}
+
+bool World::hostStep() {
+  ++impl_->hostSteps;
+  return !impl_->isOverLimit(true);
 }
 
 const std::vector<Report>& World::reports() const { return impl_->m.reports; }

@@ -30,6 +30,8 @@ struct WorldOptions {
   uint64_t updatesKept = 1ull << 22;          // of words that synchronise, by the check; a wait that may need older ones is reported
   SchedulePolicy policy = SchedulePolicy::Random;
   bool logStores = false;                     // for firstDifference
+  uint64_t maxSteps = 0;                      // instructions, turns and waits of hosts until the run ends with a report; 0: none
+  double maxSeconds = 0;                      // from the construction of the World on, likewise
   std::shared_ptr<Chooser> chooser = nullptr; // decides instead of seed and policy; programs start in the grid's order
 };
 
@@ -48,8 +50,9 @@ struct Launch {
   uint32_t hostLine = 0;
 };
 
-// View: an array over the bytes, which the host may read or write.
-enum class HostAccess : uint8_t { Read, Write, View };
+// View: an array over the bytes, which the host may read or write. Whole: a read of a buffer of which the host may use a part only, so it
+// is wrong only where nothing has written any of it.
+enum class HostAccess : uint8_t { Read, Write, View, Whole };
 
 // Memory of the host that kernels read and write where it lies.
 struct HostMemory {
@@ -130,12 +133,17 @@ class World {
 
   // --- progress ---
   // Runs device work until `done()` (checked first and whenever a stream has become idle), an error report, or nothing can run.
-  enum class Stop : uint8_t { Done, Error, Stuck, Interrupted };
+  // Limit: more steps or seconds than the options allow.
+  enum class Stop : uint8_t { Done, Error, Stuck, Interrupted, Limit };
   Stop run(const std::function<bool()>& done);
   // Asked every few hundredths of a second while run() works; true ends it with Stop::Interrupted.
   void setInterruptCheck(std::function<bool()> check);
   // Called when nothing can run and every host is blocked: reports a deadlock with every waiter. `hostNotes` says what hosts wait for.
   void reportDeadlock(const std::vector<std::string>& hostNotes);
+  // A host comes to a call that may wait; false when the run is over a limit.
+  bool hostStep();
+  // Called when the run is over a limit: reports where every program and stream stands.
+  void reportLimit(const std::vector<std::string>& hostNotes);
   // Called when a rank's main has returned and its streams are idle on every rank: reports leftover signals and unfinished puts.
   void finish();
 

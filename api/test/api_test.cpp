@@ -75,6 +75,20 @@ TEST(Launch, RefusesRankCounts) {
   EXPECT_THROW(launch([](Team&) {}, {.ranks = 1, .slotsPerRank = 0}), Error);
 }
 
+TEST(Launch, EndsWhatGoesOnForEver) {
+  auto polls = [](Team& team) {
+    for (;;) team.synchronize();
+  };
+  for (const RunOptions& limit : {RunOptions{.ranks = 2, .maxSteps = 1000}, RunOptions{.ranks = 2, .timeoutSeconds = 0.1}}) {
+    try {
+      launch(polls, limit);
+      ADD_FAILURE() << "it ended by itself";
+    } catch (const SimulationError& error) {
+      EXPECT_EQ(error.kinds.front(), "limit-exceeded");
+    }
+  }
+}
+
 TEST(Launch, SameSeedSameCounters) {
   auto run = [] {
     return launch([](Team& team) {

@@ -43,7 +43,9 @@ TANDEM_API int td_builtins(char** json);
 
 /* --- sessions. options: {"target": "sim" (the default) or "cuda", "ranks": 4} and
    sim: {"seed": 0, "trace": false (true: programs and streams note what they did when), "slots_per_rank": 132, "check":
-   false, "policy": "random" (or "round-robin", "priority", "slowest-rank"), "log_stores": false}; cuda: {"rank": 2
+   false, "policy": "random" (or "round-robin", "priority", "slowest-rank"), "log_stores": false, "max_steps": 0 (instructions and turns
+   of programs, turns of streams and calls of hosts that may wait, after which the run ends with a report; 0: never), "timeout": 0.0
+   (seconds from td_session_create on, likewise)}; cuda: {"rank": 2
    (this process is that rank alone; without it all ranks are threads of this process), "rendezvous": "name" (the same
    in all processes of the run), "devices": [0, 1] (one for each rank of this process; without it rank i takes device
    i), "wait_timeout_ms": 0 (of one wait; 0: never), "transport": "auto" (else what $TANDEM_TRANSPORT says, "nvlink" or
@@ -60,6 +62,11 @@ TANDEM_API int td_resident_programs(td_session*, int rank, int* count);
 TANDEM_API int td_enter(td_session*, int rank); /* [collective, blocks] first call of a rank's host thread */
 TANDEM_API int td_leave(td_session*, int rank); /* [blocks] waits for the rank's streams; last call of the thread */
 TANDEM_API int td_abort(td_session*, int rank, const char* why); /* instead of td_leave when the rank's main failed */
+/* td_abort, but in a simulated run with the option "check" the other ranks and all that is queued go on as far as they can, so that more
+   of what led there is reported. Host memory that is queued to be copied must live until the ranks have ended. */
+TANDEM_API int td_fail(td_session*, int rank, const char* why);
+/* The run has taken longer than its "timeout" in host code that makes no call: reports that and ends it. From any thread. */
+TANDEM_API int td_expire(td_session*);
 TANDEM_API int td_interrupt(td_session*); /* from any thread: ends the run soon; its blocking calls fail */
 /* `poll` is called now and then on a thread that simulates or waits; non-zero ends that run. One for the process; NULL
  * for none. */
@@ -93,8 +100,9 @@ TANDEM_API int td_mark_initialised(td_session*, uint64_t address, uint64_t bytes
 /* The host line that makes the rank's next calls: reports of what the host, its streams and copy engines do name it. */
 TANDEM_API int td_host_place(td_session*, int rank, const char* file, int line);
 /* The host of `rank` reads or writes device memory itself, or has an array over it (VIEW); what it may write is initialised. For the
-   checker of races. */
-enum { TD_HOST_READ = 0, TD_HOST_WRITE = 1, TD_HOST_VIEW = 2 };
+   checker of races. A read of what nothing has written fails and is reported; READ_WHOLE, of a buffer of which the host may use a part
+   only, where nothing has written any of it. */
+enum { TD_HOST_READ = 0, TD_HOST_WRITE = 1, TD_HOST_VIEW = 2, TD_HOST_READ_WHOLE = 3 };
 TANDEM_API int td_host_access(td_session*, int rank, uint64_t address, uint64_t bytes, int how);
 
 /* --- memory; file and line name the host's call in reports --- */

@@ -111,9 +111,11 @@ struct RunOptions {
   bool trace = false;             // programs and streams note what they did when
   int slotsPerRank = 132;         // programs of a rank resident at once
   bool check = false;             // look for races and misused signals
-  std::string target = "sim";     // or "cuda": rank i is a GPU; seed, slotsPerRank and check are the simulator's
+  std::string target = "sim";     // or "cuda": rank i is a GPU; seed, slotsPerRank, check and limits are the simulator's
   std::vector<int> devices = {};  // one a rank; empty: rank i takes device i
   uint64_t waitTimeoutMs = 0;     // of one wait on a GPU; 0: never
+  uint64_t maxSteps = 0;          // of a simulated run, until it ends with a report: instructions and turns; 0: no limit
+  double timeoutSeconds = 0;      // of a simulated run, likewise
 };
 
 struct RunReport {

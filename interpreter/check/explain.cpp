@@ -131,7 +131,7 @@ void Checker::reportFreed(const Stamp& s, Part theirs, uint64_t begin, uint64_t 
   Report r = this->begin(s, "use-after-free");
   r.message = accessText(sites_[s.site]) + " of " + addressText(m_, begin, bytes) + " by " + actorText(s, theirs) +
               " is not ordered before the buffer's end: its host has freed it, and no barrier lies between (M2)";
-  r.notes.insert(r.notes.begin(), note("freed at " + file + ":" + std::to_string(line)));
+  r.notes.insert(r.notes.begin(), note("freed at " + hostLineText(file, line)));
   tell(std::move(r));
 }
 

@@ -31,6 +31,7 @@ Accessor onBehalf(Machine& m, const Collective& c, size_t member) {
   who.location = caller.location;
   who.collective = &c;
   who.behalf = static_cast<const Run*>(caller.task);
+  who.copies = true;
   return who;
 }
 
@@ -41,8 +42,9 @@ bool moveBetween(Machine& m, const Collective& c, size_t from, size_t to, uint64
   std::vector<uint8_t> bytes(source.bytes);
   m.counters.putBytes += source.bytes;
   Accessor reader = onBehalf(m, c, from), writer = onBehalf(m, c, to);
-  return readMemory(reader, source.source, bytes.data(), bytes.size(), 1) &&
-         writeMemory(writer, dest.dest + offset, bytes.data(), bytes.size(), 1);
+  if (!readMemory(reader, source.source, bytes.data(), bytes.size(), 1)) return false;
+  writer.unwritten = std::move(reader.unwritten);
+  return writeMemory(writer, dest.dest + offset, bytes.data(), bytes.size(), 1);
 }
 
 // All members that have arrived give one root, one size and one type (M12). Says false after a report.

@@ -16,7 +16,17 @@ Accessor accessorOf(Machine& m, const PendingPut& p) {
   who.timeNs = p.arrivesNs;
   who.transfer = &p;
   who.scope = Scope::Sys;
+  who.copies = true;
+  who.unwritten = p.unwritten;
   return who;
+}
+
+// What is left of the ranges behind the first `part` bytes.
+std::vector<ByteRange> behind(const std::vector<ByteRange>& ranges, uint64_t part) {
+  std::vector<ByteRange> left;
+  for (auto [begin, bytes] : ranges)
+    if (uint64_t end = begin + bytes; end > part) left.push_back({std::max(begin, part) - part, end - std::max(begin, part)});
+  return left;
 }
 
 bool complete(Machine& m, PendingPut& p) {
@@ -49,6 +59,7 @@ bool completePart(Machine& m, PendingPut& p) {
   }
   if (!writeMemory(who, p.dest, from, part, 1)) return false;
   if (p.hasCapture) p.captured.erase(p.captured.begin(), p.captured.begin() + long(part));
+  p.unwritten = behind(p.unwritten, part);
   p.dest += part;
   p.source += part;
   p.bytes -= part;

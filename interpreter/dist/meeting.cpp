@@ -76,10 +76,8 @@ bool meet(Machine& m, Task& task, int team, bool onStream, const std::vector<int
       c.complete = true;
       whenComplete(c);
       std::vector<Task*> waiting = std::move(c.waiting);
-      for (Task* t : waiting) {
-        if (!t->isStream) ++static_cast<Run*>(t)->privateVersion;  // news for the group of threads that waits here
-        m.wake(*t);
-      }
+      ++m.version;  // news for the group of threads that waits here, and for a loop that comes back here
+      for (Task* t : waiting) m.wake(*t);
     }
   }
   Collective& c = *task.collective;

@@ -34,8 +34,9 @@ bool transferOf(Machine& m, Run& run, const Prepared& i, uint32_t lane, Register
 }
 
 // Puts report the source's faults where they are called, even when the bytes are read later.
-bool checkEnds(Accessor& who, const Transfer& t, bool sourceNow) {
-  return checkMemory(who, t.source, t.bytes, 1, false, sourceNow) && checkMemory(who, t.dest, t.bytes, 1, true, false);
+bool checkEnds(Accessor& who, const Transfer& t) {
+  who.copies = true;
+  return checkMemory(who, t.source, t.bytes, 1, false, true) && checkMemory(who, t.dest, t.bytes, 1, true, false);
 }
 
 std::unique_ptr<PendingPut> pendingOf(Accessor& who, Run& run, const Prepared& i, const Transfer& t) {
@@ -54,7 +55,9 @@ std::unique_ptr<PendingPut> pendingOf(Accessor& who, Run& run, const Prepared& i
 bool captureNow(Accessor& who, PendingPut& p) {
   p.captured.resize(p.bytes);
   p.hasCapture = true;
-  return readMemory(who, p.source, p.captured.data(), p.bytes, 1);
+  if (!readMemory(who, p.source, p.captured.data(), p.bytes, 1)) return false;
+  p.unwritten = who.unwritten;
+  return true;
 }
 
 void traceMove(Machine& m, Run& run, const Prepared& i, SpanKind kind, const Transfer& t, bool nbi, const char* name) {
@@ -80,7 +83,7 @@ Step put(Machine& m, Run& run, const Prepared& i) {
     Transfer t;
     Accessor who(m, run, i);
     who.lane = observedThread(run, i, Group(i.immediates[1]), lane);
-    if (!transferOf(m, run, i, lane, i.operands[3], false, "`put`", t) || !checkEnds(who, t, true)) return false;
+    if (!transferOf(m, run, i, lane, i.operands[3], false, "`put`", t) || !checkEnds(who, t)) return false;
     m.counters.putBytes += t.bytes;
     auto p = pendingOf(who, run, i, t);
     if (!nbi && !captureNow(who, *p)) return false;
@@ -100,7 +103,7 @@ Step putSignal(Machine& m, Run& run, const Prepared& i) {
     Transfer t;
     Accessor who(m, run, i);
     who.lane = observedThread(run, i, Group(i.immediates[2]), lane);
-    if (!transferOf(m, run, i, lane, i.operands[5], false, "`put_signal`", t) || !checkEnds(who, t, true)) return false;
+    if (!transferOf(m, run, i, lane, i.operands[5], false, "`put_signal`", t) || !checkEnds(who, t)) return false;
     Address signal = rawInteger(m, run, i.operands[3], lane);
     if (!checkSymmetric(m, run, i, signal, "a signal")) return false;
     m.counters.putBytes += t.bytes;
@@ -125,7 +128,7 @@ Step get(Machine& m, Run& run, const Prepared& i) {
     Transfer t;
     Accessor who(m, run, i);
     who.lane = observedThread(run, i, Group(i.immediates[1]), lane);
-    if (!transferOf(m, run, i, lane, i.operands[3], true, "`get`", t) || !checkEnds(who, t, true)) return false;
+    if (!transferOf(m, run, i, lane, i.operands[3], true, "`get`", t) || !checkEnds(who, t)) return false;
     m.counters.getBytes += t.bytes;
     auto p = pendingOf(who, run, i, t);
     traceMove(m, run, i, SpanKind::Get, t, nbi, "get");

@@ -4,8 +4,10 @@
 #include "interpreter/kernels/elem_traits.h"
 #include "interpreter/simt/bulk_copy.h"
 #include "interpreter/vm/fail.h"
+#include "interpreter/vm/pointer_origin.h"
 #include "interpreter/vm/registers.h"
 #include <algorithm>
+#include <utility>
 
 namespace tandem::interpreter {
 
@@ -27,7 +29,7 @@ Diagnostic allocationNote(const Allocation& a) {
                       : a.kind == MemoryKind::Symmetric ? "symmetric memory"
                                                         : "local memory") +
                      " on rank " + std::to_string(a.rank);
-  if (!a.hostFile.empty()) text += ", allocated at " + a.hostFile + ":" + std::to_string(a.hostLine);
+  if (!a.hostFile.empty()) text += ", allocated at " + hostLineText(a.hostFile, a.hostLine);
   return note(text);
 }
 
@@ -36,27 +38,30 @@ bool outOfBounds(Accessor& who, Address address, uint64_t bytes, bool write) {
   std::string message = std::string(verb) + " of " + std::to_string(bytes) + " bytes at ";
   int team;
   uint64_t offset;
-  if (address < 4096) return failAccess(who, "out-of-bounds", message + "null pointer + " + std::to_string(address));
+  auto report = [&](const std::string& where, std::vector<Diagnostic> notes = {}) {
+    return failAccess(who, "out-of-bounds", message + where + pointerOrigin(who, write), std::move(notes));
+  };
+  if (address < 4096) return report("null pointer + " + std::to_string(address));
   if (who.m.arena.resolveMulticast(address, &team, &offset))
-    return failAccess(who, "out-of-bounds", message + "a multicast address; only `multimem` operations may use it");
+    return report("a multicast address; only `multimem` operations may use it");
   Allocation* a = who.m.arena.find(address);
   Allocation* after = a ? nullptr : who.m.arena.following(address);
   if (!a) a = who.m.arena.nearest(address);
   if (after && (!a || after->begin - address < address - a->end)) {
-    message += std::to_string(after->begin - address) + " bytes before `" + after->name + "` on rank " +
-               std::to_string(after->rank);
-    return failAccess(who, "out-of-bounds", message, {allocationNote(*after)});
+    return report(std::to_string(after->begin - address) + " bytes before `" + after->name + "` on rank " +
+                      std::to_string(after->rank),
+                  {allocationNote(*after)});
   }
-  if (!a) return failAccess(who, "out-of-bounds", message + "address " + hex(address) + ", which is in no buffer");
+  if (!a) return report("address " + hex(address) + ", which is in no buffer");
   int64_t offsetIn = int64_t(address - a->begin);
-  message += "byte offset " + std::to_string(offsetIn) + " of `" + a->name + "` on rank " + std::to_string(a->rank) +
-             ", which has " + std::to_string(a->end - a->begin) + " bytes";
-  return failAccess(who, "out-of-bounds", message, {allocationNote(*a)});
+  return report("byte offset " + std::to_string(offsetIn) + " of `" + a->name + "` on rank " + std::to_string(a->rank) +
+                    ", which has " + std::to_string(a->end - a->begin) + " bytes",
+                {allocationNote(*a)});
 }
 
 bool useAfterFree(Accessor& who, Allocation& a, Address address, uint64_t bytes, bool write) {
   std::vector<Diagnostic> notes{allocationNote(a)};
-  if (!a.freedFile.empty()) notes.push_back(note("freed at " + a.freedFile + ":" + std::to_string(a.freedLine)));
+  if (!a.freedFile.empty()) notes.push_back(note("freed at " + hostLineText(a.freedFile, a.freedLine)));
   return failAccess(who, "use-after-free",
                     std::string(write ? "write" : "read") + " of " + std::to_string(bytes) + " bytes at byte offset " +
                         std::to_string(address - a.begin) + " of `" + a.name + "` on rank " + std::to_string(a.rank) +
@@ -81,6 +86,11 @@ bool uninitialised(Accessor& who, Allocation& a, Address address, uint64_t bytes
                            " brings it, and nothing that this read waits for "
                            "says that it is complete (M8, M9, M16)";
     break;
+  }
+  auto copy = a.unwrittenCopies.upper_bound(address + first);
+  if (copy != a.unwrittenCopies.begin() && address + first < (--copy)->second.end && copy->second.program) {
+    notes.push_back(placeOf(*copy->second.program, copy->second.location));
+    notes.back().message = "this copy put there what nothing had written where it came from";
   }
   return failAccess(who, "uninitialised-read",
                     "read of `" + a.name + "`[" + std::to_string(offset) + ".." + std::to_string(offset + bytes) +
@@ -132,7 +142,28 @@ inline bool checkInitialised(Accessor& who, Allocation& a, Address address, uint
   if (a.initialised) return true;
   uint64_t first = who.m.arena.shadow().firstUnset(address, bytes);
   while (first != bytes && arrivesNow(who, address + first)) first = who.m.arena.shadow().firstUnset(address, bytes);
-  return first == bytes || (!who.m.failed && uninitialised(who, a, address, bytes, first));
+  if (first == bytes) return true;
+  if (who.m.failed) return false;
+  if (!who.copies) return uninitialised(who, a, address, bytes, first);
+  const Shadow& shadow = who.m.arena.shadow();
+  for (uint64_t at = first; at < bytes; at += shadow.firstUnset(address + at, bytes - at)) {
+    uint64_t length = shadow.firstSet(address + at, bytes - at);
+    who.unwritten.push_back({at, length});
+    at += length;
+  }
+  return true;
+}
+
+// What the copy has brought of bytes that nothing has written is as unwritten as it was.
+void leaveUnwritten(Accessor& who, Allocation& a, Address address, uint64_t bytes) {
+  Shadow& shadow = who.m.arena.shadow();
+  if (std::exchange(a.initialised, false)) shadow.set(a.begin, a.end - a.begin);
+  for (auto [begin, length] : std::exchange(who.unwritten, {})) {
+    if (begin >= bytes) continue;
+    length = std::min(length, bytes - begin);
+    shadow.unset(address + begin, length);
+    a.unwrittenCopies[address + begin] = {address + begin + length, who.program, who.location};
+  }
 }
 
 MemoryAccess accessOf(const Accessor& who, AccessKind kind, Address address, uint64_t bytes) {
@@ -205,14 +236,8 @@ inline void touched(Accessor& who, Allocation& a, Address address, uint64_t byte
   a.written = true;
   if (!a.initialised) who.m.arena.shadow().set(address, bytes);
   if (!news) return;
-  if (a.shared) {
-    if (who.run) ++who.run->privateVersion;
-  }
-  ++who.m.version;
-  if (!a.waiters.empty()) who.m.wakeWaiters(a, address, bytes);
-  if (!who.m.sleepers.empty()) {
-    for (Task* t : std::vector<Task*>(who.m.sleepers)) who.m.wake(*t);
-  }
+  if (a.shared && who.run) ++who.run->privateVersion;
+  noteChange(who.m, a, address, bytes);
 }
 
 // Writes to a peer come after the puts this program fenced before them (M9).
@@ -238,6 +263,12 @@ void SameStores::next(Address address, const void* value, uint64_t bytes) {
   who_.again = isThere && !who_.synchronises && memcmp(who_.m.arena.bytesAt(address), value, bytes) == 0;
 }
 
+void noteChange(Machine& m, Allocation& a, Address address, uint64_t bytes) {
+  ++m.version;
+  if (!a.waiters.empty()) m.wakeWaiters(a, address, bytes);
+  for (Task* t : std::vector<Task*>(m.sleepers)) m.wake(*t);
+}
+
 bool checkMemory(Accessor& who, Address address, uint64_t bytes, unsigned align, bool write, bool mustBeInitialised) {
   if (bytes == 0) return true;
   Allocation* a = checked(who, address, bytes, align, write);
@@ -247,6 +278,7 @@ bool checkMemory(Accessor& who, Address address, uint64_t bytes, unsigned align,
 bool readMemory(Accessor& who, Address address, void* out, uint64_t bytes, unsigned align) {
   if (bytes == 0) return true;
   Allocation* a = checked(who, address, bytes, align, false);
+  who.unwritten.clear();
   if (!a || !checkInitialised(who, *a, address, bytes)) return false;
   if (!observe(who, AccessKind::Read, address, bytes)) return false;
   memcpy(out, a->bytesAt(address), bytes);
@@ -266,6 +298,7 @@ bool writeMemory(Accessor& who, Address address, const void* value, uint64_t byt
   bool changed = memcmp(to, value, bytes) != 0;
   if (changed) memmove(to, value, bytes);
   touched(who, *a, address, bytes, changed);
+  if (!who.unwritten.empty()) leaveUnwritten(who, *a, address, bytes);
   if (a->holdsSignals && bytes <= 8) recordWriter(who, address, unsigned(bytes));
   return bytes > 8 || observeValue(who, AccessKind::Write, address, bytes, old);
 }

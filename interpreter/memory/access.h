@@ -26,6 +26,9 @@ struct Accessor {
   uint32_t lane = kTileCode, laneBytes = 0, elementBytes = 0;  // as in MemoryAccess
   const LaneMask* threads = nullptr;         // not null: each of these makes the access, which is plain or a read, not `lane`
   bool again = false;                        // as in MemoryAccess
+  // A copy takes on what nothing has written: a read notes which of its bytes those are, and the next write leaves them unwritten.
+  bool copies = false;
+  std::vector<ByteRange> unwritten;
   int64_t timeNs = 0;
 
   Accessor(Machine& machine, Run& r, const Prepared& i);
@@ -53,6 +56,9 @@ bool updateMemory(Accessor& who, RmwOp op, Elem elem, Address address, const voi
 bool compareAndSwap(Accessor& who, Elem elem, Address address, const void* expected, const void* value, void* old);
 // Checks without access: for puts, whose source is read later.
 bool checkMemory(Accessor& who, Address address, uint64_t bytes, unsigned align, bool write, bool mustBeInitialised);
+
+// Bytes have changed: whoever waits for that looks again.
+void noteChange(Machine& m, Allocation& a, Address address, uint64_t bytes);
 
 // Signals: 4 or 8 bytes, aligned; remembers who wrote.
 bool writeSignal(Accessor& who, Address address, SignalKind kind, uint64_t value, unsigned bytes);

@@ -26,6 +26,13 @@ struct SignalRecord {
   int64_t timeNs = 0;
 };
 
+// A copy of bytes that nothing had written, to `end`: they are still unwritten where it put them.
+struct UnwrittenCopy {
+  Address end = 0;
+  const Program* program = nullptr;
+  uint32_t location = 0;
+};
+
 struct Allocation {
   Address begin = 0, end = 0;
   uint64_t shift = 0;           // not 0: the bytes are the host's, which lie so far behind their addresses here
@@ -46,6 +53,7 @@ struct Allocation {
   std::multimap<Address, Waiter*> waiters;  // programs and streams that wait for a change inside, by where it begins
   uint32_t longestWaiter = 0;               // bytes
   std::unordered_map<Address, SignalRecord> signals;
+  std::map<Address, UnwrittenCopy> unwrittenCopies;  // by where they begin
 
   void* bytesAt(Address address) const { return reinterpret_cast<void*>(address + shift); }
 };

@@ -50,24 +50,41 @@ void Shadow::clear(uint64_t address, uint64_t bytes) {
   memset(reinterpret_cast<void*>(end), 0, reinterpret_cast<uint64_t>(p) + n - end);
 }
 
-uint64_t Shadow::firstUnset(uint64_t address, uint64_t bytes) const {
+void Shadow::unset(uint64_t address, uint64_t bytes) {
+  for (uint64_t bit = address - base_, end = bit + bytes; bit < end;) {
+    if (bit % 8 == 0 && end - bit >= 8) {
+      uint64_t whole = (end - bit) / 8;
+      memset(bits_ + bit / 8, 0, whole);
+      bit += whole * 8;
+      continue;
+    }
+    bits_[bit / 8] &= uint8_t(~(1u << (bit & 7)));
+    ++bit;
+  }
+}
+
+template <bool isSet> uint64_t Shadow::first(uint64_t address, uint64_t bytes) const {
+  constexpr uint8_t kNone = isSet ? 0 : 0xff;
   uint64_t bit = address - base_, end = bit + bytes;
   while (bit < end) {
     if ((bit & 63) == 0 && end - bit >= 64) {
       uint64_t word;
       memcpy(&word, bits_ + bit / 8, 8);
-      if (word != ~0ull) return bit + uint64_t(__builtin_ctzll(~word)) - (address - base_);
+      if (!isSet) word = ~word;
+      if (word) return bit + uint64_t(__builtin_ctzll(word)) - (address - base_);
       bit += 64;
       continue;
     }
-    if ((bit & 7) == 0 && end - bit >= 8 && bits_[bit / 8] == 0xff) {
+    if ((bit & 7) == 0 && end - bit >= 8 && bits_[bit / 8] == kNone) {
       bit += 8;
       continue;
     }
-    if (!(bits_[bit / 8] >> (bit & 7) & 1)) return bit - (address - base_);
+    if (((bits_[bit / 8] >> (bit & 7) & 1) != 0) == isSet) return bit - (address - base_);
     ++bit;
   }
   return bytes;
 }
+template uint64_t Shadow::first<false>(uint64_t, uint64_t) const;
+template uint64_t Shadow::first<true>(uint64_t, uint64_t) const;
 
 }  // namespace tandem::interpreter

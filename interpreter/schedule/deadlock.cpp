@@ -1,6 +1,7 @@
 // The report when nothing can run: every waiter with what it expects, what is there, and who wrote that.
 #include "interpreter/schedule/deadlock_cycle.h"
 #include "interpreter/schedule/scheduler.h"
+#include "interpreter/schedule/waiter_note.h"
 #include "interpreter/simt/mbarrier.h"
 #include "interpreter/vm/fail.h"
 #include <algorithm>
@@ -70,7 +71,8 @@ std::string awaitedText(Machine& m, const AwaitedSignal& w) {
 const Prepared* loadOfSpin(const Run& run) {
   const auto& code = run.prepared->code;
   for (size_t pc = run.pc; pc < code.size() && code[pc].op != Op::LoopBack; ++pc)
-    if (code[pc].op == Op::Ld || code[pc].op == Op::AtomicRmw || code[pc].op == Op::AtomicCas) return &code[pc];
+    if (code[pc].op == Op::Ld || code[pc].op == Op::Load || code[pc].op == Op::AtomicRmw || code[pc].op == Op::AtomicCas)
+      return &code[pc];
   return nullptr;
 }
 
@@ -80,18 +82,21 @@ uint32_t wordBytes(const Run& run) {
 }
 
 std::string spinText(Machine& m, const Run& run) {
-  if (run.waiterCount == 0) return "loops without end: nothing it reads can change";
+  std::vector<std::pair<Address, uint32_t>> places;
+  for (size_t k = 0; k < run.waiterCount; ++k) places.emplace_back(run.waiters[k].address, run.waiters[k].bytes);
+  if (run.watched.everything) places.assign(run.reads.begin(), run.reads.begin() + run.readCount);
+  if (places.empty()) return "loops without end: nothing it reads can change";
   std::string text = "loops until memory changes:";
   constexpr size_t kShown = 3;
   size_t shown = 0;
-  for (size_t k = 0; k < run.waiterCount && shown < kShown; ++k) {
-    const Waiter& w = run.waiters[k];
-    unsigned bytes = std::min(w.bytes, wordBytes(run));
-    for (uint32_t at = 0; at + bytes <= w.bytes && shown < kShown; at += bytes, ++shown) {
+  for (auto [address, length] : places) {
+    unsigned bytes = std::min(length, wordBytes(run));
+    for (uint32_t at = 0; at + bytes <= length && shown < kShown; at += bytes, ++shown) {
+      if (!m.arena.find(address + at)) continue;
       uint64_t seen = 0;
-      memcpy(&seen, m.arena.bytesAt(w.address + at), bytes);
-      text += (shown ? "; " : " ") + std::string("reads ") + signalName(m, w.address + at) + ", sees " + signedText(seen, bytes) +
-              ", " + writerText(m, w.address + at, bytes);
+      memcpy(&seen, m.arena.bytesAt(address + at), bytes);
+      text += (shown ? "; " : " ") + std::string("reads ") + signalName(m, address + at) + ", sees " + signedText(seen, bytes) +
+              ", " + writerText(m, address + at, bytes);
     }
   }
   return text;
@@ -152,6 +157,8 @@ void addGroups(const Run& run, std::vector<Diagnostic>& notes) {
   }
 }
 
+}  // namespace
+
 Diagnostic waiterNote(Machine& m, Task& t) {
   Diagnostic d;
   std::string what;
@@ -186,6 +193,15 @@ Diagnostic waiterNote(Machine& m, Task& t) {
   return d;
 }
 
+bool before(const Task* a, const Task* b) {
+  if (a->rank != b->rank) return a->rank < b->rank;
+  if (a->isStream != b->isStream) return b->isStream;
+  if (a->isStream) return static_cast<const Stream*>(a)->id < static_cast<const Stream*>(b)->id;
+  return static_cast<const Run*>(a)->runId < static_cast<const Run*>(b)->runId;
+}
+
+namespace {
+
 // Where the host has queued a write of the signal that no stream has come to.
 void addQueued(Machine& m, const Stream& s, const AwaitedSignal& w, const Task& waiter, std::vector<Diagnostic>& notes) {
   for (size_t k = 1; k < s.items.size(); ++k) {
@@ -199,13 +215,6 @@ void addQueued(Machine& m, const Stream& s, const AwaitedSignal& w, const Task& 
                 (isBehind ? (waiter.isStream ? "wait itself" : "kernel that waits for it") : itemText(s) + " that the stream is at");
     notes.push_back(std::move(d));
   }
-}
-
-bool before(const Task* a, const Task* b) {
-  if (a->rank != b->rank) return a->rank < b->rank;
-  if (a->isStream != b->isStream) return b->isStream;
-  if (a->isStream) return static_cast<const Stream*>(a)->id < static_cast<const Stream*>(b)->id;
-  return static_cast<const Run*>(a)->runId < static_cast<const Run*>(b)->runId;
 }
 
 }  // namespace

@@ -88,8 +88,9 @@ void World::Impl::startRun(Grid& g, int slot) {
   run->awaitedRound = Run::kNoRound;
   run->watched = Watched{};
   run->fenceEpoch = run->pendingPuts = run->unfinishedPuts = 0;
-  run->spin = Run::Spin{};
-  run->readCount = 0;
+  run->spins.clear();
+  ++run->groupTurn;
+  run->forgetReads(m.version);
   run->privateVersion = 0;
   run->sharedBuffers.clear();
   run->awaited.clear();

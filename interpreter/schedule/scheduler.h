@@ -3,6 +3,7 @@
 #include "interpreter/schedule/stream.h"
 #include "interpreter/memory/access.h"
 #include "interpreter/world.h"
+#include <chrono>
 #include <unordered_map>
 
 namespace tandem::interpreter {
@@ -33,6 +34,10 @@ struct World::Impl {
   uint64_t nextRunId = 1;
   bool streamIdled = false;  // since `done` was last asked
   std::function<bool()> interruptCheck;
+  uint64_t hostSteps = 0;
+  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
+
+  bool isOverLimit(bool looksAtClock) const;
 
   // Runs one turn; false when nothing can run.
   bool turn();

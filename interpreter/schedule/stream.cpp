@@ -124,19 +124,32 @@ void World::Impl::turnOfStream(Stream& s) {
 
 // What the host itself reads or writes: in NumPy, or copying to and from its own memory.
 void World::Impl::hostAccess(int rank, Address address, uint64_t bytes, HostAccess how) {
-  const Allocation* a = m.observer && bytes ? m.arena.find(address) : nullptr;
+  Allocation* a = bytes ? m.arena.find(address) : nullptr;
   if (!a) return;
+  bytes = std::min(bytes, a->end - address);
+  Accessor who(m);
+  who.rank = rank;
+  who.what = "the host";
+  if (uint32_t location = ranks[size_t(rank)].hostLocation; location != kNoLocation) {
+    who.program = &m.hostPlaces.program();
+    who.location = location;
+  }
+  bool reads = how == HostAccess::Read || how == HostAccess::Whole;
+  who.copies = how == HostAccess::Whole;
+  if (reads && !checkMemory(who, address, bytes, 1, false, true)) return;
+  who.copies = false;
+  if (!who.unwritten.empty() && who.unwritten[0].bytes == bytes && !checkMemory(who, address, bytes, 1, false, true)) return;
+  if (how == HostAccess::Write) noteChange(m, *a, address, bytes);
+  if (!m.observer) return;
   MemoryAccess access;
   access.rank = rank;
-  if (uint32_t location = ranks[size_t(rank)].hostLocation; location != kNoLocation) {
-    access.program = &m.hostPlaces.program();
-    access.location = location;
-  }
-  access.kind = how == HostAccess::Read ? AccessKind::Read : AccessKind::Write;
+  access.program = who.program;
+  access.location = who.location;
+  access.kind = reads ? AccessKind::Read : AccessKind::Write;
   access.isView = how == HostAccess::View;
   access.scope = Scope::Sys;
   access.address = address;
-  access.bytes = std::min(bytes, a->end - address);
+  access.bytes = bytes;
   m.observer->access(access);
 }
 
@@ -149,6 +162,7 @@ void World::Impl::turnOfCopy(Stream& s) {
   if (left - piece < 64) piece = left;
   std::vector<uint8_t> bytes(piece, uint8_t(item.value));
   Accessor who = accessorOf(s, copy ? "copy" : "fill");
+  who.copies = true;
   if (copy && !readMemory(who, item.source + item.done, bytes.data(), piece, 1)) return;
   if (!writeMemory(who, item.dest + item.done, bytes.data(), piece, 1)) return;
   item.done += piece;

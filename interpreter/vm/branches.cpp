@@ -44,8 +44,8 @@ void resume(Machine& m, Run& run, size_t index) {
   run.collective = g.collective;
   run.watched = Watched{};
   run.awaited.clear();
-  run.spin = Run::Spin{};
-  run.readCount = 0;
+  ++run.groupTurn;
+  run.forgetReads(m.version);
 }
 
 bool hasNews(const Machine& m, const Run& run, const ThreadGroup& g) {

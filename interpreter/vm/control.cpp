@@ -1,57 +1,12 @@
-// Control flow: uniform jumps, lane masks, and the recognition of loops that only wait.
+// Control flow: uniform jumps and lane masks.
 #include "interpreter/simt/bulk_copy.h"
 #include "interpreter/vm/branches.h"
 #include "interpreter/vm/handlers.h"
 #include "interpreter/vm/registers.h"
+#include "interpreter/vm/spin.h"
 
 namespace tandem::interpreter {
 namespace {
-
-uint64_t mix(uint64_t h, uint64_t v) { return (h ^ v) * 0x9e3779b97f4a7c15ull ^ (h >> 29); }
-
-uint64_t hashBytes(uint64_t h, const uint8_t* p, uint64_t n) {
-  uint64_t word = 0;
-  for (; n >= 8; n -= 8, p += 8) {
-    memcpy(&word, p, 8);
-    h = mix(h, word);
-  }
-  word = 0;
-  memcpy(&word, p, n);
-  return mix(h, word + n);
-}
-
-uint64_t hashCarried(Machine& m, Run& run, const SpinLoop& loop) {
-  uint64_t h = 1;
-  for (Register r : loop.carried) h = hashBytes(h, data(m, run, r), registerBytes(run, r));
-  if (!run.mask.all) h = hashBytes(h, run.mask.bytes.data(), run.mask.bytes.size());
-  return h;
-}
-
-// At a back edge: when a whole round changed nothing, neither in the carried registers nor in memory, the next would not either.
-// The program then sleeps until something it read changes.
-Step backEdge(Machine& m, Run& run, const Prepared& i, const SpinLoop& loop) {
-  uint32_t here = run.pc;
-  run.pc = uint32_t(i.immediates[0]);
-  Run::Spin& spin = run.spin;
-  bool unchanged = spin.pc == here && spin.version == m.version && spin.privateVersion == run.privateVersion;
-  uint32_t reads = run.readCount;
-  run.readCount = 0;
-  if (!unchanged) {
-    spin = {here, m.version, run.privateVersion, 0, false};
-    return Step::Jumped;
-  }
-  uint64_t hash = hashCarried(m, run, loop);
-  if (!spin.hashed || spin.hash != hash) {
-    spin.hash = hash;
-    spin.hashed = true;
-    return Step::Jumped;
-  }
-  spin.pc = ~0u;
-  run.awaited.clear();
-  run.watched = Watched{{}, reads >= Run::kMaxReads};
-  if (!run.watched.everything) run.watched.places.assign(run.reads.begin(), run.reads.begin() + reads);
-  return stall(m, run, Blocked::Spin, Step::Yield);
-}
 
 void narrow(Run& run, const uint8_t* condition, bool keepWhen) {
   LaneMask& mask = run.mask;
@@ -83,8 +38,12 @@ const uint8_t* laneCondition(Machine& m, Run& run, const Prepared& i, std::vecto
 namespace handlers {
 
 Step jump(Machine&, Run& run, const Prepared& i) { return jumpTo(run, i.immediates[0]); }
-Step jumpSpin(Machine& m, Run& run, const Prepared& i) { return backEdge(m, run, i, run.prepared->loops[i.loop]); }
-Step loopBack(Machine& m, Run& run, const Prepared& i) { return backEdge(m, run, i, run.prepared->loops[i.loop]); }
+Step jumpBack(Machine&, Run& run, const Prepared& i) {
+  beginInnerLoops(run, i);
+  return jumpTo(run, i.immediates[0]);
+}
+Step jumpSpin(Machine& m, Run& run, const Prepared& i) { return backEdge(m, run, i); }
+Step loopBack(Machine& m, Run& run, const Prepared& i) { return backEdge(m, run, i); }
 
 Step branch(Machine& m, Run& run, const Prepared& i) { return *data(m, run, i.a) & 1 ? Step::Next : jumpTo(run, i.immediates[0]); }
 

@@ -1,5 +1,6 @@
 // Reports with the place of the instruction, the calls it was inlined through, rank and program.
 #include "interpreter/vm/fail.h"
+#include <fstream>
 
 namespace tandem::interpreter {
 
@@ -41,6 +42,13 @@ std::string hex(uint64_t value) {
   do digits.insert(digits.begin(), "0123456789abcdef"[value & 15]);
   while (value >>= 4);
   return "0x" + digits;
+}
+
+std::string hostLineText(const std::string& file, uint32_t line) {
+  std::string place = file + ":" + std::to_string(line), text;
+  std::ifstream in(file);
+  for (uint32_t k = 0; k < line && std::getline(in, text); ++k) {}
+  return in ? place + "\n    " + text : place;
 }
 
 std::string addressText(Machine& m, Address address, uint64_t bytes) {

@@ -9,6 +9,8 @@ Diagnostic placeOf(const Program& program, uint32_t location);
 // "rank 1, program (0,0,0)"
 std::string whoText(int rank, const std::array<int32_t, 3>& id);
 std::string hex(uint64_t value);
+// "script.py:12" and below it the text of that line, where the file can be read.
+std::string hostLineText(const std::string& file, uint32_t line);
 // "`buf`[16..24)" of rank r's memory; or the bare address
 std::string addressText(Machine& m, Address address, uint64_t bytes);
 const char* compareText(SignalCompare c);

@@ -9,7 +9,7 @@ namespace tandem::interpreter {
   X(constant) X(copy) X(maskedCopy) X(splatOp) X(unaryOp) X(binaryOp) X(mulExtendedOp) X(selectOp) X(ternaryOp) \
   X(externOp) X(programId) X(numPrograms) X(makeRangeOp) X(reshapeOp) X(broadcastOp) X(permuteOp) X(joinOp) \
   X(splitOp) X(catOp) X(gatherOp) X(histogramOp) X(addPtr) X(load) X(store) X(blockLoad) X(blockStore) X(atomicRmw) \
-  X(atomicCas) X(dotOp) X(dotScaledOp) X(reduceOp) X(scanOp) X(mapElementwise) X(jump) X(jumpSpin) X(branch) \
+  X(atomicCas) X(dotOp) X(dotScaledOp) X(reduceOp) X(scanOp) X(mapElementwise) X(jump) X(jumpBack) X(jumpSpin) X(branch) \
   X(forTest) X(loopBack) X(returnOp) X(ifBegin) X(ifElse) X(ifEnd) X(loopBegin) X(loopTest) X(loopEnd) X(rankOp) \
   X(numRanks) X(translateRank) X(symmAt) X(multicastAt) X(waitOp) X(consumeToken) X(notify) X(put) X(putSignal) \
   X(get) X(putValue) X(signalOp) X(signalWait) X(fence) X(quiet) X(barrier) X(broadcastmem) X(fcollect) X(tid) \

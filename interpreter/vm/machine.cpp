@@ -1,6 +1,8 @@
 // Runnable lists, wait lists and teams.
 #include "interpreter/vm/machine.h"
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 
 namespace tandem::interpreter {
 
@@ -92,7 +94,11 @@ uint32_t HostPlaces::indexOf(const std::string& file, uint32_t line) {
   if (!isNew) return known->second;
   auto& files = program_.files;
   auto of = std::find_if(files.begin(), files.end(), [&](const SourceFilePtr& f) { return f->name == file; });
-  if (of == files.end()) of = files.insert(of, std::make_shared<SourceFile>(SourceFile{file, "", 1}));
+  if (of == files.end()) {
+    std::ifstream in(file);
+    std::string text{std::istreambuf_iterator<char>(in), {}};
+    of = files.insert(of, std::make_shared<SourceFile>(SourceFile{file, std::move(text), 1}));
+  }
   program_.locations.push_back({uint32_t(of - files.begin()), {line, 1, line, 1}, kNoLocation});
   return known->second;
 }

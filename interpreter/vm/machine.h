@@ -22,6 +22,11 @@ struct NominalMachine {
   double memoryLatencyNs = 500, peerLatencyNs = 1000, launchNs = 4000, barrierNs = 1500;
 };
 
+// Bytes [begin, begin + bytes) of something.
+struct ByteRange {
+  uint64_t begin = 0, bytes = 0;
+};
+
 // A put or get not yet complete. Its data is read from the source at delivery unless captured.
 struct PendingPut {
   Run* run = nullptr;  // its issuer while run->runId == runId: runs are recycled
@@ -33,6 +38,7 @@ struct PendingPut {
   Address dest = 0, source = 0;
   uint64_t bytes = 0;
   std::vector<uint8_t> captured;
+  std::vector<ByteRange> unwritten;  // those of `captured` that nothing had written
   bool hasCapture = false;
   Address signal = 0;
   uint64_t signalValue = 0;

@@ -1,6 +1,7 @@
 // Resolves instructions once: handler, kernel, operands without flags, what to release, which back edges may spin.
 #include "interpreter/vm/prepared.h"
 #include "interpreter/vm/handlers.h"
+#include "interpreter/vm/spin.h"
 #include <algorithm>
 
 namespace tandem::interpreter {
@@ -168,20 +169,24 @@ void findSpinLoop(PreparedProgram& out, uint32_t pc, Prepared& p) {
   constexpr uint32_t kLongest = 64;
   const Program& program = *out.program;
   const Instruction& i = program.code[pc];
-  SpinLoop loop;
+  uint32_t target = uint32_t(p.immediates[0]);
+  auto inner = std::find_if(out.loops.begin(), out.loops.end(), [=](const SpinLoop& l) { return l.pc >= target; });
+  p.loop = uint32_t(out.loops.size());
+  p.firstInnerLoop = uint32_t(inner - out.loops.begin());
+  std::vector<Register> carried;
   if (i.op == Op::LoopBack) {
-    loop.carried.assign(p.operands, p.operands + p.operandCount);
+    carried.assign(p.operands, p.operands + p.operandCount);
   } else {
-    uint32_t target = uint32_t(p.immediates[0]);
-    if (target > pc || pc - target > kLongest) return;
+    if (target > pc) return;
+    p.handler = handlers::jumpBack;
+    if (pc - target > kLongest) return;
     bool perThread = false;
     for (uint32_t k = target; k < pc; ++k) perThread = perThread || program.code[k].op == Op::LoopTest;
     if (!perThread) return;
-    loop.carried = writtenIn(program, target, pc);
+    carried = writtenIn(program, target, pc);
     p.handler = handlers::jumpSpin;
   }
-  p.loop = uint32_t(out.loops.size());
-  out.loops.push_back(std::move(loop));
+  out.loops.push_back(spinLoop(program, target, pc, carried));
 }
 
 bool isRead(const Program& program, Register r) {
@@ -236,6 +241,14 @@ void prepareOne(PreparedProgram& out, uint32_t pc) {
 }
 
 }  // namespace
+
+bool isIntegerDivision(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::DivS: case BinaryOp::DivU: case BinaryOp::RemS: case BinaryOp::RemU:
+    case BinaryOp::FloorDivS: case BinaryOp::CeilDivS: case BinaryOp::CeilDivU: return true;
+    default: return false;
+  }
+}
 
 std::unique_ptr<PreparedProgram> prepare(ProgramPtr program) {
   auto out = std::make_unique<PreparedProgram>();

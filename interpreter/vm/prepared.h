@@ -52,11 +52,13 @@ struct Prepared {
   bool inPlace = false;  // operand a's buffer may become the result's
   bool resultUsed = false;  // of `SignalWait`
   uint32_t location = 0;
-  uint32_t loop = ~0u;   // index into PreparedProgram::loops of the back edge here
+  // Of a back edge: its index in PreparedProgram::loops, where it may spin; those of the loops inside are from `firstInnerLoop` up to it.
+  uint32_t loop = ~0u, firstInnerLoop = 0;
 };
 
-// A loop that may spin: the registers whose contents must change for another round to differ.
+// A loop that may spin: the registers whose contents must change for another round to differ in what it does.
 struct SpinLoop {
+  uint32_t pc = 0;          // of its back edge
   std::vector<Register> carried;
 };
 
@@ -71,5 +73,6 @@ struct PreparedProgram {
 
 std::unique_ptr<PreparedProgram> prepare(ProgramPtr program);
 Meets meetsOf(const Prepared& i);
+bool isIntegerDivision(BinaryOp op);
 
 }  // namespace tandem::interpreter

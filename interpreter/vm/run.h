@@ -123,16 +123,18 @@ struct Run : Task {
   uint64_t instructions = 0;
   int64_t computeBeganNs = 0;
 
-  // Spin detection: the last back edge passed, and what was seen there.
+  // Spin detection (spin.h), for each loop: since when memory has not changed, and the round that later ones are compared with.
   struct Spin {
-    uint32_t pc = ~0u;
-    uint64_t version = 0, privateVersion = 0, hash = 0;
-    bool hashed = false;
-  } spin;
+    uint64_t turn = 0, version = 0, privateVersion = 0;
+    uint64_t rounds = 0, keepAt = 0, hash = 0, reads = 0;
+  };
+  std::vector<Spin> spins;
+  uint64_t groupTurn = 0;       // another number for each turn of a group of threads
   uint64_t privateVersion = 0;  // writes to shared memory that changed it, and reads of a clock
   static constexpr uint32_t kMaxReads = 8;
   std::array<std::pair<Address, uint32_t>, kMaxReads> reads;
   uint32_t readCount = 0;  // kMaxReads: too many to list
+  uint64_t readsKept = 0, readsVersion = 0;  // a number for what is listed since it was last forgotten, and memory's then
   std::vector<std::pair<uint32_t, Address>> sharedBuffers;  // by the pc that allocated
 
   bool laneActive(uint32_t lane) const { return mask.has(lane); }
@@ -148,10 +150,18 @@ struct Run : Task {
     return i.extent == Extent::Lanes ? size_t(lanes) * i.vectorLength : size_t(i.count);
   }
   void noteRead(Address address, uint64_t bytes) {
-    if (readCount && readCount < kMaxReads && reads[readCount - 1].first + reads[readCount - 1].second == address)
+    if (readCount == kMaxReads) return;
+    for (uint32_t k = 0; k < readCount; ++k)
+      if (address >= reads[k].first && address + bytes <= reads[k].first + reads[k].second) return;
+    if (readCount && reads[readCount - 1].first + reads[readCount - 1].second == address)
       reads[readCount - 1].second += uint32_t(bytes);
-    else if (readCount < kMaxReads)
+    else
       reads[readCount++] = {address, uint32_t(bytes)};
+  }
+  void forgetReads(uint64_t version) {
+    readCount = 0;
+    ++readsKept;
+    readsVersion = version;
   }
 };
 

@@ -9,7 +9,8 @@ import re
 import tokenize
 
 KINDS = frozenset({
-    "race", "signal-misuse", "leftover-signal", "unfinished-put", "unfinished-bulk-copy", "deadlock", "schedule-dependent",
+    "race", "signal-misuse", "limit-exceeded", "leftover-signal", "unfinished-put",
+    "unfinished-bulk-copy", "deadlock", "schedule-dependent",
     "collective-mismatch", "out-of-bounds", "misaligned", "use-after-free", "uninitialised-read", "double-free", "invalid-free",
     "asymmetric-allocation", "out-of-memory", "assertion", "assume-violated", "bad-rank", "index-out-of-range", "history-exceeded",
     "divergent-block-operation", "non-uniform-warp-operation", "mbarrier-misuse", "bad-tensor-map", "unsupported"})

@@ -5,7 +5,7 @@ import numpy as np
 
 from . import _tandem
 
-_READ, _WRITE, _VIEW = range(3)  # how the host comes to memory
+_READ, _WRITE, _VIEW, _READ_WHOLE = range(4)  # how the host comes to memory
 
 _WORD_OF = {
     np.dtype(np.bool_): "i1", np.dtype(np.int8): "i8", np.dtype(np.int16): "i16", np.dtype(np.int32): "i32", np.dtype(np.int64): "i64",
@@ -106,18 +106,20 @@ class Tensor:
 
     def numpy(self):
         view = self._view(True)
-        if self.is_contiguous():
-            self._note(view, _VIEW)
+        self._note(view, _VIEW)
         return view
 
     def _note(self, view, how):
         """Tells the simulator that the host reads or writes the elements of a view, or keeps it to do so."""
-        for address, count in _runs(view):
+        self._tell(_runs(view), how)
+
+    def _tell(self, pieces, how):
+        for address, count in pieces:
             self.team._call(_tandem.host_access, address, count, how)
 
     def __array__(self, dtype=None, copy=None):
         view = self._view(False)
-        self._note(view, _READ)
+        self._note(view, _READ_WHOLE if self._owner is None else _READ)
         return view.astype(dtype) if dtype is not None and np.dtype(dtype) != self.dtype else view.copy() if copy else view
 
     def __getitem__(self, index):
@@ -125,7 +127,7 @@ class Tensor:
         part = self._raw(False)[index]
         if not isinstance(part, np.ndarray) or part.base is None:
             view = self._view(False)
-            self._note(view, _READ)
+            self._tell(_runs(view[_slices(index)]) if np.ndim(part) == 0 else _selected(view, index), _READ)
             return view[index]
         return Tensor(self.team, part.__array_interface__["data"][0], part.shape, self.dtype, part.strides, owner=self,
                       symmetric=self.symmetric)
@@ -135,7 +137,7 @@ class Tensor:
         view[index] = value
         part = self._raw(False)[index]
         if not isinstance(part, np.ndarray):
-            part = self._raw(False)[(*(slice(i, i + 1 or None) for i in np.atleast_1d(index)),)]
+            part = self._raw(False)[_slices(index)]
         self._note(part if part.base is not None else view, _WRITE)
 
     def fill_(self, value):
@@ -157,7 +159,7 @@ class Tensor:
         """Gives the memory back; using the tensor in a kernel afterwards is reported."""
         if self._owner is not None:
             raise ValueError("a view cannot be freed; free the tensor it came from")
-        if self._freed and not self.team._session.tells_places:
+        if self._freed and not self.team._session.checks:
             raise ValueError("this tensor has been freed already")
         self.team._session.release(self.team.world_rank, self.address)
         self._freed = True
@@ -182,6 +184,21 @@ def _row_major(shape, itemsize):
         strides.append(step)
         step *= d
     return tuple(reversed(strides))
+
+
+def _slices(index):
+    """The index of one element, as slices: it gives a view."""
+    return (*(slice(i, i + 1 or None) for i in np.atleast_1d(index)),)
+
+
+def _selected(array, index):
+    """(address, bytes) of the contiguous pieces of the elements that an index picks, of which NumPy makes a copy."""
+    offsets = np.zeros(array.shape, np.int64)
+    for axis, (size, step) in enumerate(zip(array.shape, array.strides)):
+        offsets += np.expand_dims(np.arange(size) * step, [k for k in range(array.ndim) if k != axis])
+    picked = np.unique(offsets[index])
+    for piece in np.split(picked, np.flatnonzero(np.diff(picked) != array.itemsize) + 1) if picked.size else ():
+        yield array.__array_interface__["data"][0] + int(piece[0]), piece.size * array.itemsize
 
 
 def _runs(array):

@@ -5,26 +5,27 @@ import json
 import os
 import shlex
 import sys
-import traceback
 
 from . import _tandem
-from .errors import CompileError, SimulationError
+from .errors import CompileError
 from .exhaustive import LIMIT, Diverged, run_every_schedule
 from .explore import POLICIES
-from .findings import Findings, finding_of_difference, findings_of
+from .findings import EXCEPTION, Findings, finding_of_difference, findings_of
 from .html_report import html
+from .rules import hint
 from .sarif import sarif
 from .script import Script, ScriptError, refuses_file
-from .session import SimulatedSession, _user_frames, run_on, run_ranks
+from .session import SimulatedSession, run_on, run_ranks
 
-CLEAN, FOUND, BROKEN = 0, 1, 2
+CLEAN, FOUND, BROKEN = 0, 1, 2  # FOUND and BROKEN: 3
 DEFAULT_RUNS = 20
+DEFAULT_LIMITS = {"max_steps": 1_000_000_000, "timeout": 300.0}  # of each run
 
 
 class Check:
     """The runs of one script and what they showed."""
 
-    def __init__(self, script, rank_counts, seeds, limit=None):
+    def __init__(self, script, rank_counts, seeds, limit=None, run_limits=DEFAULT_LIMITS, compat=False):
         self.script = script
         self.call_main = script.offers_main()
         self.rank_counts = rank_counts
@@ -33,45 +34,41 @@ class Check:
         self.compared = 0
         self.session = None  # of the last run
         self.limit = limit  # not None: every schedule, at most so many
+        self.run_limits = run_limits
+        self.compat = compat
         self.proofs = []    # (ranks, Proof), of exhaustive runs
 
-    def replay(self, ranks, seed):
-        """`seed`: or the text of a schedule."""
-        words = ["tandem", "run", "--check", "--ranks", str(ranks)]
-        if isinstance(seed, str):
-            words += ["--schedule", seed]
-        else:
-            policy = policy_of(seed)
-            words += ["--seed", str(seed), *(["--policy", policy] if policy != POLICIES[0] else [])]
-        words += ["--main"] if self.call_main else []
-        return shlex.join([*words, self.script.name, *self.script.arguments])
+    def replay(self, ranks, seed, limited=False):
+        """`seed`: or the text of a schedule. `limited`: a limit of the run ended it."""
+        by = {"schedule": seed} if isinstance(seed, str) else {"seed": seed, "policy": policy_of(seed)}
+        given = {name: value for name, value in self.run_limits.items() if limited or value != DEFAULT_LIMITS[name]}
+        return replay_command(self.script, ranks, check=True, compat=self.compat, main=self.call_main, **by, **given)
 
     def run(self):
-        """Every rank count under every seed. An exception of the script ends the runs; it says which one it was."""
+        """Every rank count under every seed."""
         for ranks in self.rank_counts:
             if self.limit is not None:
                 self._run_all(ranks)
                 continue
             first = None
             for seed in self.seeds:
-                try:
-                    first = self._run_once(ranks, seed, first)
-                except (Exception, SystemExit) as error:
-                    error.add_note(f"replay: {self.replay(ranks, seed)}")
-                    raise
+                first = self._run_once(ranks, seed, first)
+        for finding in self.findings:
+            if finding.kind == "limit-exceeded":
+                finding.replay = self.replay(*finding.runs[0], limited=True)
 
     def trace_of(self, finding):
         """The Chrome trace of the first run that showed it, which is run again for that."""
         ranks, seed = finding.runs[0]
         how = {"schedule": seed} if isinstance(seed, str) else {"seed": seed, "policy": policy_of(seed)}
-        session = SimulatedSession(ranks, check=True, trace=True, **how)
-        with silence(), contextlib.suppress(SimulationError):
+        session = SimulatedSession(ranks, check=True, trace=True, **how, **self.run_limits)
+        with silence(), contextlib.suppress(Exception, SystemExit):
             run_on(session, self._main(), ())
         return json.loads(_tandem.chrome_trace(session.handle))
 
     def was_idle(self):
         """Whether nothing has run on the ranks in the last run: no kernel, nothing on a stream."""
-        return json.loads(_tandem.counters(self.session.handle))["switches"] == 0
+        return self.session is not None and json.loads(_tandem.counters(self.session.handle))["switches"] == 0
 
     def _main(self):
         main = self.script.entry(self.call_main)
@@ -83,8 +80,8 @@ class Check:
         return on_rank
 
     def _run_all(self, ranks):
-        proof = run_every_schedule(self._main(), ranks, limit=self.limit,
-                                   replay=lambda schedule: self.replay(ranks, schedule))
+        proof = run_every_schedule(self._main(), ranks, limit=self.limit, replay=lambda schedule: self.replay(ranks, schedule),
+                                   **self.run_limits)
         self.proofs.append((ranks, proof))
         self.compared += proof.runs - 1
         for finding in proof.findings:
@@ -94,9 +91,10 @@ class Check:
     def _run_once(self, ranks, seed, first):
         replay = self.replay(ranks, seed)
         try:
-            session, _ = run_ranks(self._main(), ranks, (), seed=seed, check=True, policy=policy_of(seed), log_stores=True)
-        except SimulationError as error:
-            self._add(findings_of(error.reports, error, replay), ranks, seed)
+            session, _ = run_ranks(self._main(), ranks, (), seed=seed, check=True, policy=policy_of(seed), log_stores=True,
+                                   **self.run_limits)
+        except (Exception, SystemExit) as error:
+            self._add(findings_of(getattr(error, "reports", []), error, replay), ranks, seed)
             return first
         self._add(findings_of(session.reports(), replay=replay), ranks, seed)
         if first is None:
@@ -132,6 +130,18 @@ def policy_of(seed):
     return POLICIES[seed % len(POLICIES)]
 
 
+def replay_command(script, ranks, *, check, seed=0, policy=POLICIES[0], schedule=None, compat=False, main=False, max_steps=None,
+                   timeout=None):
+    """The `tandem run` that gives a run again. Each option that changes what runs is in it. `script`: its `name` and `arguments`."""
+    words = ["tandem", "run", *(["--check"] if check else []), *(["--compat"] if compat else []), "--ranks", str(ranks)]
+    words += ["--schedule", schedule] if schedule else ["--seed", str(seed)]
+    words += ["--policy", policy] if policy != POLICIES[0] and not schedule else []
+    words += ["--max-steps", str(max_steps)] if max_steps else []
+    words += ["--timeout", f"{timeout:g}"] if timeout else []
+    words += ["--main"] if main else []
+    return shlex.join([*words, script.name, *script.arguments])
+
+
 def _counted(count, word):
     return f"{count} {word}" + ("" if count == 1 else "s")
 
@@ -140,7 +150,8 @@ def total_runs(check):
     return sum(proof.runs for _, proof in check.proofs) or len(check.rank_counts) * len(check.seeds)
 
 
-def _print(check, out):
+def _print(check, out, errors):
+    """Each finding on `out`, and what the script itself raised on `errors`."""
     total = total_runs(check)
     for finding in check.findings:
         shown = f"in {len(finding.runs)} of {_counted(total, 'run')}"
@@ -149,21 +160,26 @@ def _print(check, out):
             file, allowed = allowance
             print(f"{file}:{allowed.line}: suppressed: {finding.kind}, {shown}: {allowed.reason}\n", file=out)
             continue
-        print(finding.text, end="", file=out)
+        to = errors if finding.kind == EXCEPTION else out
+        print(finding.text, end="", file=to)
         if allowance:
             file, allowed = allowance
-            print(f"{file}:{allowed.line}: note: `allow({finding.kind})` suppresses nothing without a reason after it", file=out)
+            print(f"{file}:{allowed.line}: note: `allow({finding.kind})` suppresses nothing without a reason after it", file=to)
         for file, line, word in finding.misspelt():
-            print(f"{file}:{line}: note: `allow({word})` names no kind of report; this one is `{finding.kind}`", file=out)
-        print(f"{shown}; replay: {finding.replay}\n", file=out)
+            print(f"{file}:{line}: note: `allow({word})` names no kind of report; this one is `{finding.kind}`", file=to)
+        if rules := hint([finding.message]):
+            print(rules, file=to)
+        print(f"{shown}; replay: {finding.replay}\n", file=to, flush=True)
 
 
 def _print_summary(check, out):
     suppressed = sum(bool(f.allowed) for f in check.findings)
-    found = len(list(check.findings)) - suppressed
+    raised = sum(f.kind == EXCEPTION for f in check.findings)
+    found = len(list(check.findings)) - suppressed - raised
     differ = any(f.kind == "schedule-dependent" for f in check.findings)
     results = "results differ" if differ else "results are equal" if check.compared else "no results to compare"
-    print(f"{_counted(found, 'finding')}, {suppressed} suppressed; {schedules_of(check)}; {results}", file=out)
+    exceptions = f"{_counted(raised, 'exception')} of the script, " if raised else ""
+    print(f"{_counted(found, 'finding')}, {exceptions}{suppressed} suppressed; {schedules_of(check)}; {results}", file=out)
 
 
 def schedules_of(check):
@@ -187,16 +203,10 @@ def _json(content):
     return json.dumps(content, indent=1) + "\n"
 
 
-def _tell(error, script):
-    """What the script did wrong, on stderr."""
-    if isinstance(error, SystemExit):
-        print(f"tandem: {script.name} exits with {error.code}", *getattr(error, "__notes__", []), sep="\n", file=sys.stderr)
-    elif isinstance(error, Diverged):
-        print(f"tandem: {script.name}: {error}", file=sys.stderr)
-    elif isinstance(error, CompileError):
-        print(error, *getattr(error, "__notes__", []), sep="\n", file=sys.stderr)
-    else:
-        traceback.print_exception(error.with_traceback(_user_frames(error.__traceback__)))
+def _exit_code(findings):
+    """Says what was found: something by the checker, an exception of the script, both, or nothing that is not allowed."""
+    codes = [BROKEN if f.kind == EXCEPTION else FOUND for f in findings if not f.allowed]
+    return CLEAN | (FOUND if FOUND in codes else 0) | (BROKEN if BROKEN in codes else 0)
 
 
 def check_script(options):
@@ -217,16 +227,17 @@ def check_script(options):
     script.install()
     limit = (options.limit or LIMIT) if options.exhaustive else None
     seed, runs = options.seed or 0, options.explore or DEFAULT_RUNS
-    check, broken = Check(script, options.ranks, range(seed, seed + runs), limit), None
+    limits = {"max_steps": options.max_steps or DEFAULT_LIMITS["max_steps"], "timeout": options.timeout or DEFAULT_LIMITS["timeout"]}
+    check, broken = Check(script, options.ranks, range(seed, seed + runs), limit, limits, options.compat), None
     try:
         with silence():
             check.run()
     except KeyboardInterrupt:
         print("tandem: interrupted", file=sys.stderr)
         return 130
-    except (Exception, SystemExit) as error:
+    except (CompileError, Diverged) as error:  # of an exhaustive search
         broken = error
-    _print(check, sys.stdout)
+    _print(check, sys.stdout, sys.stderr)
     try:
         if options.json:
             _write(options.json, _json([f.as_dict() for f in check.findings]))
@@ -239,10 +250,10 @@ def check_script(options):
         return BROKEN
     if broken is not None:
         sys.stdout.flush()
-        _tell(broken, script)
+        print(broken if isinstance(broken, CompileError) else f"tandem: {script.name}: {broken}", file=sys.stderr)
         return BROKEN
     _print_summary(check, sys.stdout)
     if check.was_idle():
         sys.stdout.flush()
         print(f"tandem: nothing has run on the ranks of {script.name}: there was nothing to check", file=sys.stderr)
-    return FOUND if any(not f.allowed for f in check.findings) else CLEAN
+    return _exit_code(check.findings)

@@ -3,16 +3,16 @@
 import argparse
 import os
 import secrets
-import shlex
 import sys
 import tempfile
 import traceback
 
 from . import _tandem
-from .checker import DEFAULT_RUNS, check_script
+from .checker import DEFAULT_LIMITS, DEFAULT_RUNS, check_script, replay_command
 from .exhaustive import LIMIT
 from .explore import POLICIES
 from .process import RENDEZVOUS, TRACE, TRANSPORT, WAIT_TIMEOUT, place_in
+from .rules import explain, hint
 from .script import Script, ScriptError, refuses_file
 from .timeline_svg import ROWS
 
@@ -25,6 +25,7 @@ EPILOG = """examples:
   tandem trace t.json --svg t.svg           draw such a file, and print who computed and who waited
   tandem run --target cuda --compat old.py  run a script on the GPU: kernels that are given CUDA arrays
   tandem run --target cuda --ranks 4 s.py   a process for each of 4 GPUs; the same script as on simulated ranks
+  tandem explain M4                         a rule that a report names; without one, the list
   tandem check --ranks 2,4,8 script.py      many rank counts and schedules under the checker; each defect is told once
 """
 
@@ -38,13 +39,16 @@ schedules:
   error, so a second defect may show when the first is mended. Stored values are compared between the schedules, bit for bit.
 
 what is reported:
-  Both places, ranks and programs, and the order that is missing with its rule (M4, ...) of docs/spec/memory_model.md; then
+  Both places, ranks and programs, and the order that is missing with its rule (M4, ...) of the memory model (`tandem explain M4`); then
   how many runs showed it, and a command that gives one of them again.
 
   tl.store(x, 1)  # tandem: allow(race) every rank stores the same value
   on a line that the report names suppresses that kind there. The reason is required; the summary shows it.
 
-exit code: 0 nothing found (or all of it suppressed), 1 findings, 2 a wrong command line or an error of the script
+  An exception of the script is told once, too, with its replay; the run goes on without that rank as far as it can.
+
+exit code: 0 nothing found (or all of it suppressed), 1 findings, 2 a wrong command line or exceptions of the script only,
+  3 findings and exceptions of the script
 
 examples:
   tandem check script.py                                2 and 4 ranks, 20 schedules each
@@ -112,6 +116,15 @@ def _positive(text):
     return count
 
 
+def _add_limits(command, steps="", seconds=""):
+    """The limits of a simulated run; `steps` and `seconds` say what they are by default."""
+    command.add_argument("--max-steps", type=_positive, metavar="N",
+                         help="end a run after so many instructions, turns and waits of hosts; the report says where each program "
+                         "stands" + steps.format(**DEFAULT_LIMITS))
+    command.add_argument("--timeout", type=_seconds, metavar="SECONDS",
+                         help="end a run that takes longer, likewise" + seconds.format(**DEFAULT_LIMITS))
+
+
 def _add_check(commands):
     check = commands.add_parser("check", help="look for defects with several rank counts and many schedules", epilog=CHECK_EPILOG,
                                 description="Look for races, misused signals and results that depend on the schedule.",
@@ -127,6 +140,7 @@ def _add_check(commands):
     check.add_argument("--limit", type=_run_count, metavar="N",
                        help=f"end an exhaustive search after N schedules (default {LIMIT})")
     check.add_argument("--compat", action="store_true", help="resolve `triton` and `triton_dist` imports to Tandem")
+    _add_limits(check, " (default {max_steps:,})", " (default {timeout:g})")
     check.add_argument("script")
     check.add_argument("arguments", nargs="*", help="arguments of the script")
 
@@ -137,6 +151,12 @@ def _add_doctor(commands):
     doctor.add_argument("--profile", nargs="?", const="", metavar="FILE",
                         help="measure copies, stores, loads, signals and products; write the profile (default: in the cache directory)")
     doctor.add_argument("--ranks", type=_rank_count, help="how many GPUs to measure (default all)")
+
+
+def _add_explain(commands):
+    explain = commands.add_parser("explain", help="print rules of the memory model, which reports name",
+                                  description="Print rules of the memory model, or without a name the list of them.")
+    explain.add_argument("rules", nargs="*", metavar="RULE", help="M1, M2, ...")
 
 
 def _add_trace(commands):
@@ -170,10 +190,12 @@ def _parser():
     run.add_argument("--transport", choices=["auto", "nvlink", "nvshmem"],
                      help="on GPUs: how kernels reach peers (default auto: NVSHMEM where a GPU cannot reach another)")
     run.add_argument("--schedule", metavar="S", help="instead of seed and policy: choices that an exhaustive check has found, as 0.2.1")
+    _add_limits(run)
     run.add_argument("--main", action="store_true", help="call the script's main(team) instead of running it as __main__")
     run.add_argument("script")
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script").required = False
     _add_check(commands)
+    _add_explain(commands)
     _add_doctor(commands)
     _add_trace(commands)
     return parser
@@ -181,7 +203,7 @@ def _parser():
 
 def _run(options):
     import tandem
-    from .session import _user_frames
+    from .session import _user_frames, users_traceback
     if options.compat:
         from . import compat
         compat.install()
@@ -199,10 +221,14 @@ def _run(options):
     try:
         result = tandem.launch(script.entry(options.main), ranks=options.ranks, target=options.target, seed=options.seed or 0,
                                policy=options.policy or POLICIES[0], trace=bool(options.trace or options.timeline),
-                               check=options.check or None, schedule=options.schedule)
+                               check=options.check or None, schedule=options.schedule, max_steps=options.max_steps,
+                               timeout=options.timeout)
     except (tandem.SimulationError, tandem.CompileError) as error:
+        for _, raised in getattr(error, "raised", []):
+            traceback.print_exception(raised.with_traceback(users_traceback(raised)))
         print(error, file=sys.stderr)
-        print(f"replay: {_replay(options)}", file=sys.stderr)
+        rules = hint(r["message"] for r in getattr(error, "reports", []))
+        print(*([rules] if rules else []), f"replay: {_replay(options, script)}", sep="\n", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("tandem: interrupted", file=sys.stderr)
@@ -222,12 +248,11 @@ def _run(options):
     return 0
 
 
-def _replay(options):
-    words = ["tandem", "run", *(["--check"] if options.check else []), "--ranks", str(options.ranks)]
-    words += ["--schedule", options.schedule] if options.schedule else ["--seed", str(options.seed or 0)]
-    words += ["--policy", options.policy] if options.policy not in (None, POLICIES[0]) else []
-    words += ["--main"] if options.main else []
-    return shlex.join([*words, options.script, *options.arguments])
+def _replay(options, script):
+    from .session import check_default
+    return replay_command(script, options.ranks, check=options.check or check_default(), seed=options.seed or 0,
+                          policy=options.policy or POLICIES[0], schedule=options.schedule, compat=options.compat, main=options.main,
+                          max_steps=options.max_steps, timeout=options.timeout)
 
 
 def _run_on_gpu(options, script):
@@ -298,7 +323,7 @@ def _refuse_in_run(parser, options):
                 parser.error(f"`{name}` is of ranks on GPUs: it needs `--target cuda`")
     else:
         for name, value in {"--check": options.check or None, "--seed": options.seed, "--policy": options.policy,
-                            "--schedule": options.schedule}.items():
+                            "--schedule": options.schedule, "--max-steps": options.max_steps, "--timeout": options.timeout}.items():
             if value is not None:
                 parser.error(f"`{name}` is the simulator's: only a simulated run has it")
 
@@ -321,6 +346,8 @@ def main(arguments=None):
     if options.command == "run":
         _refuse_in_run(parser, options)
         return _run(options)
+    if options.command == "explain":
+        return explain(options.rules)
     if options.command == "trace":
         from .trace_file import show
         return show(options)

@@ -9,17 +9,30 @@ class OutOfResources(RuntimeError):
     """A compiled kernel needs more registers or shared memory than the GPU has; another configuration may fit."""
 
 
+class RankStopped(RuntimeError):
+    """A call of a rank that cannot go on because another rank's host has failed."""
+
+
+def is_about_hosts(report):
+    """Whether a report is to say where the ranks' host code was."""
+    return report["severity"] == "error" and (report["kind"] in ("deadlock", "limit-exceeded") or not report["file"])
+
+
 class RunError(RuntimeError):
     """A run ended early, on every rank: a wait's time was over, or a rank is gone. `reports` holds every report as a dict; the message is
-    their text."""
+    their text, or their first line where the rank has been told before (`again`). `raised` are the (rank, exception) of hosts that failed
+    by themselves in that run."""
 
-    def __init__(self, reports):
+    def __init__(self, reports, again=False):
         self.reports = reports
-        super().__init__("\n" + "\n".join(r["text"] for r in reports if r["severity"] == "error"))
+        self.again = again
+        self.raised = []
+        texts = [r["text"] for r in reports if r["severity"] == "error"]
+        super().__init__(f"the run has failed already: {texts[0].splitlines()[0]}" if again else "\n" + "\n".join(texts))
 
     def add_places(self, notes):
         """Appends where the hosts were, when a report is about them."""
-        if any(r["kind"] == "deadlock" or not r["file"] for r in self.reports if r["severity"] == "error"):
+        if any(is_about_hosts(r) for r in self.reports):
             self.args = (self.args[0] + "".join(notes),)
 
 

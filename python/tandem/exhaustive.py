@@ -60,9 +60,8 @@ def run_every_schedule(main, ranks, args=(), limit=LIMIT, reduction=True, check=
             error = caught
         except CompileError:
             raise
-        except RuntimeError:  # as the calls of a run that is ended early do
-            if not _run(search)["redundant"] and not _run(search)["diverged"]:
-                raise
+        except (Exception, SystemExit) as caught:  # of `main`, or of a call of a run that is ended early
+            error = caught
         state = _run(search)
         if state["diverged"]:
             raise Diverged("the program does something else under the same schedule: exhaustive search needs runs that repeat "

@@ -1,9 +1,13 @@
 """Reports of many runs, merged: what was found, where, in which runs, and what the source allows. Knows no output format but text."""
 
 import dataclasses
+import os
 import re
+import traceback
 
 from .allowance import allowances
+from .errors import CompileError, SimulationError, is_about_hosts
+from .session import users_traceback
 
 _NOTE, _ERROR = (re.compile(rf"^(?P<file>\S.*?):(?P<line>\d+)(?::(?P<column>\d+))?: {word}: (?P<message>.*)$", re.M)
                  for word in ("note", "error"))
@@ -13,6 +17,7 @@ _RULE = re.compile(r"\((M\d+(?:, M\d+)*)\)")
 _SEED_NOTE = re.compile(r"^note: seed \d+ gives this run again\n?", re.M)
 _WRITTEN = "last written by "
 _WRITER = re.compile(rf"{_WRITTEN}[^;]*? at (?P<file>[^;\n]+?):(?P<line>\d+)(?=, value|;| \(|$)", re.M)
+EXCEPTION = "exception"  # the kind of what the script itself raised
 _HOST_CALL = re.compile(r"^note: (?P<message>called|freed|first freed) at (?P<file>.+):(?P<line>\d+)$", re.M)
 
 
@@ -98,13 +103,32 @@ def finding_of(report, replay="", host_notes=""):
 
 
 def findings_of(reports, error=None, replay=""):
-    """The findings of one run; `error`: the SimulationError that ended it, which may also say where the hosts were."""
-    notes = ""
-    if error is not None:
+    """The findings of one run; `error`: what ended it, a SimulationError, which may also say where the hosts were, or an exception of
+    the script."""
+    notes, raised = "", [] if error is None else [error]
+    if isinstance(error, SimulationError):
         notes = str(error).removeprefix("\n" + "\n".join(r["text"] for r in error.reports if r["severity"] == "error"))
+        raised = [exception for _, exception in error.raised]
     for report in reports:
-        about_hosts = report["severity"] == "error" and (report["kind"] == "deadlock" or not report["file"])
-        yield finding_of(report, replay, notes if about_hosts else "")
+        yield finding_of(report, replay, notes if is_about_hosts(report) else "")
+    for exception in raised:
+        yield _finding_of_exception(exception, replay)
+
+
+def _finding_of_exception(error, replay):
+    """What the script raised, at its own line; of a kernel that does not compile, at the kernel's."""
+    trace = traceback.TracebackException.from_exception(error.with_traceback(users_traceback(error)))
+    if isinstance(error, CompileError):
+        text = f"{error}\n"
+        places = [*_placed(_ERROR, text)][:1]
+        message = places[0].message if places else text.splitlines()[0]
+    else:
+        message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        places = [Place(frame.filename, frame.lineno, None, None, None, message) for frame in trace.stack[-1:]]
+        text = "".join(trace.format())
+        if isinstance(error, SystemExit):
+            text = f"tandem: {os.path.relpath(places[0].file) if places else 'the script'} exits with {error.code}\n"
+    return Finding(EXCEPTION, "error", message.splitlines()[0], None, places, text, replay)
 
 
 def finding_of_difference(text, ranks, replay):
@@ -121,7 +145,8 @@ class Findings:
 
     def add(self, finding, ranks, seed):
         where = frozenset((p.file, p.line) for p in finding.places if not p.varies) or finding.message
-        kept = self._by_key.setdefault((finding.kind, finding.severity, where), finding)
+        name = finding.message.split(":")[0] if finding.kind == EXCEPTION else ""
+        kept = self._by_key.setdefault((finding.kind, finding.severity, where, name), finding)
         if (ranks, seed) not in kept.runs:
             kept.runs.append((ranks, seed))
 

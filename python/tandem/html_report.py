@@ -5,12 +5,12 @@ import linecache
 import os
 import re
 
+from .rules import names_in, rules
 from .timeline_svg import BARS, timeline_svg
 
 _BUFFER = re.compile(r"`(?P<name>[^`]+)`\[(?P<begin>\d+)\.\.(?P<end>\d+)\) (?:of|on) rank (?P<rank>\d+)")
 _NOTE = re.compile(r"^note: +(.+)$", re.M)
 _CONTEXT = 4  # lines before and behind
-_RULE_TEXT = "docs/spec/memory_model.md"
 
 _STYLE = BARS + """
 :root { color-scheme: light dark; --page: #f6f7f9; --card: #fff; --text: #1d2129; --quiet: #5d6675; --line: #dfe3ea; --code: #f3f5f8;
@@ -106,6 +106,13 @@ def _sides(finding):
     return f'<div class="sides">{"".join(here)}</div>' + (f"<ul>{more}</ul>" if more else "")
 
 
+def _rules(finding):
+    """Each rule that the report names: its title, and behind it its text."""
+    known = rules()
+    return "".join(f"<details><summary>{name} {_marked_up(known[name][0])}</summary>"
+                   f"{_marked_up(known[name][1])}</details>" for name in names_in([finding.rule]))
+
+
 def _facts(finding, total):
     buffer = _BUFFER.search(finding.message)
     ranks = sorted({r for r, _ in finding.runs})
@@ -113,7 +120,7 @@ def _facts(finding, total):
     shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
     what = buffer and f"<code>{_text(buffer['name'])}</code> on rank {buffer['rank']}, bytes {buffer['begin']} to {buffer['end']}"
     facts = [("Buffer", what),
-             ("Rule", f"{_text(finding.rule)} of {_RULE_TEXT}" if finding.rule else ""),
+             ("Rule", _rules(finding)),
              ("Shown", f"in {len(finding.runs)} of {total} run{'s' * (total != 1)}; on {', '.join(map(str, ranks))} ranks"),
              ("Schedules" if any(not isinstance(s, int) for _, s in finding.runs) else "Seeds", _text(shown)),
              ("Suppressed", _marked_up(finding.allowed) if finding.allowed else "")]

@@ -5,19 +5,22 @@ import warnings
 
 import pytest
 
+from .checker import DEFAULT_LIMITS
 from .errors import SimulationError, SimulationWarning
 from .explore import POLICIES
 from .findings import findings_of
 from .session import run_ranks
 
 _MARKER = ("tandem(ranks=[2, 4], seeds=10): call the test, which takes `team`, once on each simulated rank, under the checker, "
-           "for each rank count and seed")
+           "for each rank count and seed; `max_steps=` and `timeout=` end a run that goes on longer")
 
 
 @dataclasses.dataclass(frozen=True)
 class _Run:
     ranks: int
     seed: int
+    max_steps: int
+    timeout: float
 
     def __str__(self):
         return f"ranks={self.ranks}-seed={self.seed}"
@@ -32,8 +35,8 @@ def _counts(value, name, first):
     return values
 
 
-def _runs(ranks=(2, 4), seeds=10):
-    return [_Run(r, s) for r in _counts(ranks, "ranks", 1) for s in _counts(seeds, "seeds", 0)]
+def _runs(ranks=(2, 4), seeds=10, max_steps=DEFAULT_LIMITS["max_steps"], timeout=DEFAULT_LIMITS["timeout"]):
+    return [_Run(r, s, max_steps, timeout) for r in _counts(ranks, "ranks", 1) for s in _counts(seeds, "seeds", 0)]
 
 
 def pytest_configure(config):
@@ -73,7 +76,8 @@ def pytest_pyfunc_call(pyfuncitem):
 
     failed = None
     try:
-        session, _ = run_ranks(main, run.ranks, (), seed=run.seed, check=True, policy=POLICIES[run.seed % len(POLICIES)])
+        session, _ = run_ranks(main, run.ranks, (), seed=run.seed, check=True, policy=POLICIES[run.seed % len(POLICIES)],
+                               max_steps=run.max_steps, timeout=run.timeout)
     except SimulationError as error:
         failed = list(findings_of(error.reports, error))
     if failed is not None:

@@ -3,12 +3,16 @@
 import os
 import pathlib
 
+from .rules import page_uri
+
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 RULES = {
     "race": "Two accesses that the memory model does not order",
     "signal-misuse": "A signal update that may come too early or too late",
     "history-exceeded": "A wait that may need an update which the run no longer remembers",
     "deadlock": "Ranks that wait for what cannot happen",
+    "limit-exceeded": "A run that goes on longer than it may",
+    "exception": "What the script itself raised",
     "schedule-dependent": "Results that depend on the schedule",
     "collective-mismatch": "A collective whose members give different roots or sizes",
 }
@@ -34,7 +38,7 @@ def _result(finding):
               "locations": [_location(p) for p in finding.places[:1]],
               "relatedLocations": [{"id": i, **_location(p, p.message)} for i, p in enumerate(finding.places[1:], 1)],
               "properties": {"ranks": sorted({r for r, _ in finding.runs}), "seeds": sorted({s for _, s in finding.runs}),
-                             "replay": finding.replay}}
+                             "rule": finding.rule, "replay": finding.replay}}
     if finding.allowed:
         result["suppressions"] = [{"kind": "inSource", "justification": finding.allowed}]
     return result
@@ -44,7 +48,7 @@ def sarif(findings):
     """The log of one `tandem check`, as a dict to write as JSON."""
     findings = list(findings)
     kinds = sorted({f.kind for f in findings})
-    rules = [{"id": k, "shortDescription": {"text": RULES.get(k, k.replace("-", " ").capitalize())}} for k in kinds]
+    rules = [{"id": k, "shortDescription": {"text": RULES.get(k, k.replace("-", " ").capitalize())}, "helpUri": page_uri()} for k in kinds]
     results = [_result(f) | {"ruleIndex": kinds.index(f.kind)} for f in findings]
     return {"$schema": SCHEMA, "version": "2.1.0",
             "runs": [{"tool": {"driver": {"name": "tandem", "rules": rules}}, "results": results, "columnKind": "unicodeCodePoints"}]}

@@ -1,10 +1,13 @@
 """Runs: a session of N ranks, the calling thread's team, and `launch`."""
 
+import ctypes
 import dis
 import json
 import linecache
 import os
+import sys
 import threading
+import time
 import traceback
 import types
 import warnings
@@ -13,14 +16,16 @@ import numpy as np
 
 from . import _tandem
 from .arrays import Tensor
-from .errors import CompileError, RunError, SimulationError, SimulationWarning
+from .errors import CompileError, RankStopped, RunError, SimulationError, SimulationWarning
 from .team import Stream, Team, host_place, in_package
 
 _current = threading.local()
 _INTERRUPT_SECONDS = 5
+_GRACE_SECONDS = 1  # for the simulator to end a run by itself when its time is over
 
 
-def _check_default():
+def check_default():
+    """Whether the environment asks for the checker."""
     return os.environ.get("TANDEM_CHECK", "0") not in ("", "0")
 
 
@@ -30,7 +35,7 @@ class Session:
     tensor_type = Tensor
     error = RunError
     is_gpu = False
-    tells_places = False
+    tells_places = False  # each call's host line, for reports
     any_thread = False  # the rank's calls may come from any thread of the process
 
     def __init__(self, ranks, options, search=None):
@@ -40,8 +45,11 @@ class Session:
         except RuntimeError as error:
             raise ValueError(str(error)) from None
         self.ranks = ranks
-        self.tells_places = bool(options.get("check"))  # each call's host line, for reports of races
+        self.checks = bool(options.get("check"))
+        self.timeout = options.get("timeout")
         self.stopped = False  # no rank can use it any more: it failed
+        self.failure = ""     # of the first rank whose host failed, while the others go on
+        self._told = set()    # threads that have been told why it failed
         self.finished = False
 
     def device_of(self, rank):
@@ -68,14 +76,18 @@ class Session:
         reports = self.reports()
         if any(r["severity"] == "error" for r in reports):
             self.stopped = True
-            raise self.error(reports)
+            again = threading.get_ident() in self._told
+            self._told.add(threading.get_ident())
+            raise self.error(reports, again)
 
     def guarded(self, function, *args):
         """Calls into the library; a run that stopped raises its report."""
         try:
             return function(self.handle, *args)
-        except RuntimeError:
+        except RuntimeError as error:
             self.check()
+            if self.failure and str(error) == self.failure:
+                raise RankStopped(self.failure) from None
             raise
         except KeyboardInterrupt:
             self.stopped = True
@@ -87,8 +99,10 @@ class Session:
     def leave(self, rank):
         self.guarded(_tandem.leave, rank)
 
-    def abort(self, rank, why):
-        _tandem.abort(self.handle, rank, why)
+    def fail(self, rank, why):
+        """The host of `rank` has failed."""
+        self.failure = self.failure or f"rank {rank} failed: {why}"
+        _tandem.fail(self.handle, rank, why)
 
     def default_stream(self, team):
         return Stream(team, 0)
@@ -108,15 +122,19 @@ class Session:
 
 class SimulatedSession(Session):
     error = SimulationError
+    tells_places = True
 
-    def __init__(self, ranks, seed=0, trace=False, check=None, search=None, schedule=None, **options):
+    def __init__(self, ranks, seed=0, trace=False, check=None, search=None, schedule=None, timeout=None, **options):
         if schedule is not None:
             options["schedule"] = str(schedule)
+        if timeout is not None:
+            options["timeout"] = float(timeout)
+        options = {name: value for name, value in options.items() if value is not None}
         for name, value in {"ranks": ranks, "seed": seed, **options}.items():
-            if name not in ("policy", "log_stores", "schedule") and not isinstance(value, (int, np.integer)):
+            if name not in ("policy", "log_stores", "schedule", "timeout") and not isinstance(value, (int, np.integer)):
                 raise TypeError(f"`{name}` must be an integer, not {value!r}")
         super().__init__(ranks, {"ranks": int(ranks), "seed": int(seed) % 2**64, "trace": bool(trace),
-                                 "check": _check_default() if check is None else bool(check), **options}, search)
+                                 "check": check_default() if check is None else bool(check), **options}, search)
 
 
 def rank_team():
@@ -222,15 +240,17 @@ class Result:
 
 
 def launch(main, ranks=1, target="sim", seed=0, trace=False, args=(), slots_per_rank=None, check=None,
-           policy="random", wait_timeout=None, devices=None, schedule=None):
+           policy="random", wait_timeout=None, devices=None, schedule=None, max_steps=None, timeout=None):
     """Runs `main(team, *args)` once on each of `ranks` ranks and returns a Result.
 
-    Raises the first exception a rank raised, or SimulationError (on GPUs: RunError) with the reports when the run itself failed.
+    Raises the first exception a rank raised, or SimulationError (on GPUs: RunError) with the reports when the run itself failed; its
+    `raised` are the exceptions of ranks, after which a run under the checker goes on as far as it can.
 
     `target="sim"`: the same seed gives the same run; other seeds give other schedules and delays. `slots_per_rank`: how many programs of a
     rank are resident at once (132). `check`: look for races and misused signals (by default as the environment's TANDEM_CHECK says); a
     report of kind `race` or `signal-misuse` names both places. `policy`: who runs next, one of `tandem.explore`'s. `schedule`: instead of
-    both, the choices of a schedule that an exhaustive search has found.
+    both, the choices of a schedule that an exhaustive search has found. `max_steps` (instructions of programs, turns of programs and
+    streams, calls of hosts that may wait) and `timeout` (seconds) end a run that goes on longer; its report says where each program stands.
 
     `trace`: programs and streams note what they did when; kernels on GPUs are compiled once more for that.
 
@@ -239,7 +259,7 @@ def launch(main, ranks=1, target="sim", seed=0, trace=False, args=(), slots_per_
     """
     try:
         if target == "cuda":
-            for name, value in {"check": check, "slots_per_rank": slots_per_rank}.items():
+            for name, value in {"check": check, "slots_per_rank": slots_per_rank, "max_steps": max_steps, "timeout": timeout}.items():
                 if value:
                     raise ValueError(f"`{name}` is the simulator's: only a simulated run has it")
             from .gpu_session import GpuSession
@@ -247,8 +267,8 @@ def launch(main, ranks=1, target="sim", seed=0, trace=False, args=(), slots_per_
             return Result(session, run_on(session, main, args))
         if target != "sim":
             raise ValueError(f"target `{target}` is not available; this build has: sim, cuda")
-        options = {} if slots_per_rank is None else {"slots_per_rank": slots_per_rank}
-        session, values = run_ranks(main, ranks, args, seed=seed, trace=trace, check=check, policy=policy, schedule=schedule, **options)
+        session, values = run_ranks(main, ranks, args, seed=seed, trace=trace, check=check, policy=policy, schedule=schedule,
+                                    slots_per_rank=slots_per_rank, max_steps=max_steps, timeout=timeout)
         result = Result(session, values)
         for report in result.reports:
             warnings.warn("\n" + report["text"], SimulationWarning, stacklevel=2)
@@ -267,20 +287,26 @@ def run_on(session, main, args):
     """Runs `main(team, *args)` on a thread for each rank; gives what each returned."""
     ranks = session.ranks
     values, failures = [None] * ranks, []
+    teams = []  # what they queued may be carried out after their rank has failed
 
     def body(rank):
         try:
             session.enter(rank)
             _current.team = Team(session, rank)
+            teams.append(_current.team)
             try:
                 values[rank] = main(_current.team, *args)
             except SystemExit as leaving:
                 if leaving.code not in (None, 0):
                     raise
             session.leave(rank)
+        except _OutOfTime as late:
+            _tandem.expire(session.handle)
+            error = session.error(session.reports()).with_traceback(late.__traceback__)
+            failures.append((rank, error))
         except BaseException as error:
             failures.append((rank, error))
-            session.abort(rank, f"{type(error).__name__}: {error}")
+            session.fail(rank, f"{type(error).__name__}: {error}")
         finally:
             _current.team = None
 
@@ -288,8 +314,7 @@ def run_on(session, main, args):
     for thread in threads:
         thread.start()
     try:
-        for thread in threads:
-            thread.join()
+        _join(threads, session.timeout)
     except KeyboardInterrupt:
         _tandem.interrupt(session.handle)
         for thread in threads:
@@ -302,12 +327,38 @@ def run_on(session, main, args):
     return values
 
 
+class _OutOfTime(BaseException):
+    """Raised in host code that goes on without a call of the package when the run's time is over."""
+
+
+def _join(threads, timeout):
+    """Waits for the ranks' threads; interrupts those in code of their own when the time (seconds, or None) is over."""
+    deadline = time.monotonic() + timeout + _GRACE_SECONDS if timeout else None
+    for thread in threads:
+        thread.join(deadline and max(0, deadline - time.monotonic()))
+    busy = list(threads)
+    while any(thread.is_alive() for thread in threads):
+        frames = sys._current_frames()
+        for thread in [t for t in busy if t.ident in frames and not in_package(frames[t.ident].f_code)]:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_OutOfTime))
+            busy.remove(thread)
+        time.sleep(0.1)
+
+
 def _raise_first(session, failures):
     """Raises what ended the run. On GPUs the ranks run at once, and the first to fail is the reason of the others' failures."""
     stops = [f for f in failures if isinstance(f[1], RunError)]
-    rank, error = failures[0] if session.is_gpu else (stops or failures)[0]
+    own = [f for f in failures if not isinstance(f[1], (RunError, RankStopped))]
+    if session.ranks > 1:
+        for rank, error in own:
+            error.add_note(f"raised on rank {rank} of {session.ranks}")
+    error = (failures if session.is_gpu else stops or own or failures)[0][1]
+    reports = session.reports()
+    if not session.is_gpu and any(r["severity"] == "error" for r in reports):
+        error = session.error(reports).with_traceback(error.__traceback__)
+        error.raised = own
+        for rank, raised in own:
+            error.add_note(f"and rank {rank} raised {type(raised).__name__}: {raised}")
     if isinstance(error, RunError):
         error.add_places(_host_notes(stops))
-    elif session.ranks > 1:
-        error.add_note(f"raised on rank {rank} of {session.ranks}")
     raise error.with_traceback(users_traceback(error))

@@ -41,6 +41,7 @@ SCRIPTS = {
     "race_main.py": SHIFT + "def main(team):\n    run(team)\nif __name__ == '__main__':\n    raise ValueError('not as main')\n",
     "good.py": SHIFT.replace("relaxed", "acquire") + "run(tandem.init())\n",
     "raises.py": "import tandem\nteam = tandem.init()\nassert team.size < 4, 'too many'\n",
+    "both.py": SHIFT + "team = tandem.init()\nrun(team)\nassert team.rank, 'rank 0 fails while its kernel is queued'\n",
     "exits.py": "import sys\nsys.exit(3)\n",
     "unclosed.py": "x = = 3\n",
     "deadlock.py": "import tandem\nteam = tandem.init()\nif team.rank:\n    team.barrier()\n",
@@ -80,6 +81,70 @@ def test_a_race_is_told_once_and_its_replay_shows_it(folder, name):
 def test_clean(folder):
     status, out, errors = check(folder, "--ranks", "2", "good.py", "--", "--size", "3")
     assert (status, out, errors) == (0, "0 findings, 0 suppressed; ranks 2, 4 schedules each; results are equal\n", "")
+
+
+@pytest.mark.parametrize("how, runs, options", [("--ranks 2,4 --explore 3", 6, "--ranks 2 --seed 0"),
+                                                ("--exhaustive --ranks 2", 1, "--ranks 2 --schedule")])
+def test_a_race_is_told_beside_an_exception(folder, how, runs, options):
+    status, out, errors = tandem_command(folder, "check", *how.split(), "--json", "out.json", "--sarif", "out.sarif", "--html", "out.html",
+                                         "both.py")
+    assert status == 3, out + errors
+    assert out.count("error: race:") == 1 and f"in {runs} of {runs} run" in out
+    assert errors.count("AssertionError: rank 0 fails while its kernel is queued") == 1
+    assert f"in {runs} of {runs} run" in errors and f"replay: tandem run --check {options}" in errors
+    assert "1 finding, 1 exception of the script, 0 suppressed" in out
+    race, raised = sorted(json.loads((folder / "out.json").read_text()), key=lambda f: f["kind"] == "exception")
+    assert (race["kind"], raised["kind"], raised["places"][0]["line"]) == ("race", "exception", 16)
+    assert {r["ruleId"] for r in json.loads((folder / "out.sarif").read_text())["runs"][0]["results"]} == {"race", "exception"}
+    assert "AssertionError" in (folder / "out.html").read_text()
+    replay = next(line for line in errors.splitlines() if "replay:" in line).split("replay: tandem ")[1]
+    status, _, errors = tandem_command(folder, *shlex.split(replay))
+    assert status == 1 and "error: race:" in errors and "AssertionError: rank 0" in errors
+
+
+def test_an_exception_of_one_rank_count_does_not_end_the_check(folder):
+    (folder / "some.py").write_text(SHIFT + "team = tandem.init()\nassert team.size > 2, 'too few'\nrun(team)\n")
+    status, out, errors = check(folder, "--ranks", "2,4", "some.py")
+    assert status == 3 and "in 4 of 8 runs" in out and "in 4 of 8 runs" in errors and errors.count("too few") == 2  # source and message
+
+
+@pytest.mark.parametrize("options", ["--compat", "--max-steps 100000", "--timeout 60", ""])
+def test_the_replay_has_what_changes_the_run(folder, options):
+    _, out, _ = check(folder, "--ranks", "2", *options.split(), "race.py")
+    assert f"replay: tandem run --check {'--compat ' if options == '--compat' else ''}--ranks 2 --seed 0 " in out
+    assert ("--compat" in options) == ("--compat" in out) and (options in out)
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}", "TANDEM_CHECK": "1"}
+    done = subprocess.run([sys.executable, "-m", "tandem", "run", *options.split(), "--ranks", "2", "race.py"], cwd=folder, env=environment,
+                          capture_output=True, text=True, timeout=120)
+    replay = done.stderr.splitlines()[-1]
+    assert replay.startswith("replay: tandem run --check") and options in replay, done.stderr
+
+
+def test_an_endless_run_is_ended_and_its_replay_ends_too(folder):
+    (folder / "endless.py").write_text("""
+import tandem, tandem.language as tl
+@tandem.jit
+def flips(word_ptr):
+    while tl.atomic_add(word_ptr, 1) >= 0:
+        tl.atomic_add(word_ptr, -1)
+def main(team):
+    flips[(2,)](team.zeros(1, "int32", name="word"))
+""")
+    status, out, _ = check(folder, "--ranks", "2", "--explore", "1", "--max-steps", "20000", "endless.py")
+    assert status == 1 and out.count("error: limit-exceeded") == 1 and "endless.py:5:" in out
+    replay = next(line for line in out.splitlines() if "replay:" in line).split("replay: tandem ")[1]
+    status, _, errors = tandem_command(folder, *shlex.split(replay))
+    assert status == 1 and "error: limit-exceeded: the run is not over after 20000 steps" in errors
+
+
+def test_a_rule_can_be_read(folder):
+    _, out, _ = check(folder, "--ranks", "2", "race.py")
+    command = re.search(r"^rules: `tandem (explain M4 M6)`$", out, re.M)[1]
+    status, out, errors = tandem_command(folder, *command.split())
+    assert (status, errors) == (0, "") and out.startswith("**M4. Fences and scopes.**") and "**M6. " in out
+    assert pathlib.Path(out.splitlines()[-1].removeprefix("the whole page: ")).read_text().startswith("# The memory model")
+    assert tandem_command(folder, "explain")[1].count("\n") == 17
+    assert tandem_command(folder, "explain", "M99")[0] == 2
 
 
 PRINTS = """

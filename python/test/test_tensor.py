@@ -6,6 +6,7 @@ import pytest
 
 import tandem
 import tandem.language as tl
+import tandem.simt as simt
 
 
 @tandem.jit
@@ -57,6 +58,68 @@ def test_only_what_was_written_may_be_read():
         on_ranks(main, ranks=1)
     assert [r["kind"] for r in caught.value.reports] == ["uninitialised-read"]
     assert "`half`" in str(caught.value)
+
+
+READS = {
+    "slice": lambda x: np.asarray(x[2:6]),
+    "element": lambda x: x[5],
+    "list": lambda x: x[[1, 5]],
+    "mask": lambda x: x[np.arange(8) > 2],
+    "all of it": lambda x: np.array(x[:]),
+}
+
+
+@pytest.mark.parametrize("how", READS)
+@pytest.mark.parametrize("check", [False, True])
+def test_the_host_reads_only_what_was_written(how, check):
+    def main(team, everything):
+        x = team.empty(8, "float32", name="half")
+        x[:8 if everything else 4] = 1
+        assert x[2] == 1 and (x[[0, 3]] == 1).all() and (x[np.arange(8) < 4] == 1).all() and (np.asarray(x[:4]) == 1).all()
+        assert (np.asarray(x)[:4] == 1).all()  # the rest is not used
+        return READS[how](x).sum()
+
+    assert tandem.launch(main, args=(True,), check=check).values[0] > 0
+    with pytest.raises(tandem.SimulationError) as caught:
+        tandem.launch(main, args=(False,), check=check)
+    (report,) = caught.value.reports
+    assert report["kind"] == "uninitialised-read" and "the host: read of `half`" in report["message"]
+    assert report["file"] == __file__ and "lambda x: " in report["text"] and "x = team.empty(8" in report["text"]
+
+
+def test_the_host_reads_no_buffer_that_nothing_has_written():
+    with pytest.raises(tandem.SimulationError) as caught:
+        tandem.launch(lambda team: np.asarray(team.empty(8, name="new")))
+    assert "`new`[0..32) on rank 0, whose byte 0 nothing has written" in str(caught.value)
+
+
+def test_a_view_may_be_made_before_it_is_written():
+    def main(team):
+        for x in (team.empty((4, 4), "float32"), team.empty((4, 4), "float32")[:, 1]):
+            view = x.numpy()
+            view[...] = 3
+            assert (np.asarray(x) == 3).all()
+
+    tandem.launch(main, check=True)
+
+
+def test_a_write_of_the_host_wakes_a_kernel_that_spins():
+    @tandem.jit
+    def spins(flag_ptr):
+        while simt.ld(flag_ptr, scope="sys", semantic="acquire") != 1:
+            pass
+
+    def main(team):
+        flag = team.zeros(1, "int64", name="flag")
+        if team.rank:
+            spins[(1,)](flag)
+            return
+        for _ in range(100):
+            team.new_stream().synchronize()
+        flag.peer(1)[...] = 1
+
+    for seed in range(4):
+        tandem.launch(main, ranks=2, seed=seed)
 
 
 def test_a_slice_is_a_kernel_argument():

@@ -1,12 +1,15 @@
 // Passes the baton between the ranks' host threads in rank order.
 #include "runtime/backend/sim/host_baton.h"
 #include <algorithm>
+#include <utility>
 
 namespace tandem::runtime::sim {
 
+constexpr int kPolls = 64;  // a host that polls so often gives way to the devices and to the other hosts
+
 HostBaton::HostBaton(int rankCount, std::function<Progress(const std::function<bool()>&)> progress,
-                     std::function<void(const std::vector<std::string>&)> stuck)
-    : progress_(std::move(progress)), stuck_(std::move(stuck)), hosts_(rankCount) {}
+                     std::function<void(Progress, const std::vector<std::string>&)> ended, std::function<bool()> mayGoOn)
+    : progress_(std::move(progress)), ended_(std::move(ended)), mayGoOn_(std::move(mayGoOn)), hosts_(rankCount) {}
 
 void HostBaton::enter(int rank) {
   std::unique_lock lock(mutex_);
@@ -25,6 +28,18 @@ void HostBaton::leave(int rank) {
   if (holder_ == rank && !stopped_) pass();
 }
 
+void HostBaton::fail(int rank, const std::string& why) {
+  std::unique_lock lock(mutex_);
+  hosts_[rank].state = State::Done;
+  if (failure_.empty()) failure_ = why;
+  if (holder_ == rank && !stopped_) pass();
+}
+
+void HostBaton::expire() {
+  std::unique_lock lock(mutex_);
+  if (!stopped_) end(Progress::Limit);
+}
+
 void HostBaton::stop(const std::string& why) {
   std::unique_lock lock(mutex_);
   stopLocked(why);
@@ -33,7 +48,13 @@ void HostBaton::stop(const std::string& why) {
 void HostBaton::block(int rank, const std::string& what, std::function<bool()> ready) {
   std::unique_lock lock(mutex_);
   if (stopped_) throw RunStopped(why_);
-  if (ready()) return;
+  if (!mayGoOn_()) {
+    end(Progress::Limit);
+    throw RunStopped(why_);
+  }
+  if (ready() && ++polls_ < kPolls) return;
+  if (ready()) letDevicesRun();
+  if (stopped_) throw RunStopped(why_);
   Host& host = hosts_[rank];
   if (host.state != State::Running)
     throw std::logic_error("rank " + std::to_string(rank) + " has not entered or has left");
@@ -58,19 +79,16 @@ void HostBaton::pass() {
   holder_ = -1;
   while (!grantNext()) {
     bool allDone = std::all_of(hosts_.begin(), hosts_.end(), [](const Host& h) { return h.state == State::Done; });
-    if (allDone) return;
-    switch (progress_([this] { return anyReady(); })) {
+    if (allDone && failure_.empty()) return;
+    switch (Progress how = progress_([this] { return anyReady(); })) {
       case Progress::Ready:
         break;
-      case Progress::Stuck: {
-        std::vector<std::string> notes;
-        for (size_t r = 0; r < hosts_.size(); ++r)
-          if (hosts_[r].state == State::Blocked)
-            notes.push_back("the host of rank " + std::to_string(r) + " waits for " + hosts_[r].what);
-        stuck_(notes);
-        stopLocked("deadlock");
+      case Progress::Stuck:
+        if (!failure_.empty()) return stopLocked(failure_);  // what is left waits for the rank that failed
+        [[fallthrough]];
+      case Progress::Limit:
+        end(how);
         return;
-      }
       case Progress::Interrupted:
         stopLocked("interrupted");
         return;
@@ -81,6 +99,25 @@ void HostBaton::pass() {
   }
 }
 
+// Until a stream becomes idle or nothing can run.
+void HostBaton::letDevicesRun() {
+  bool isFirst = true;
+  Progress how = progress_([&] { return !std::exchange(isFirst, false); });
+  if (how == Progress::Limit) end(how);
+  if (how == Progress::Error) stopLocked("the simulator reported an error");
+  if (how == Progress::Interrupted) stopLocked("interrupted");
+  if (how == Progress::Stuck && !failure_.empty() && !anyReady()) stopLocked(failure_);
+}
+
+void HostBaton::end(Progress why) {
+  std::vector<std::string> notes;
+  for (size_t r = 0; r < hosts_.size(); ++r)
+    if (hosts_[r].state == State::Blocked)
+      notes.push_back("the host of rank " + std::to_string(r) + " waits for " + hosts_[r].what);
+  ended_(why, notes);
+  stopLocked(why == Progress::Stuck ? "deadlock" : "the run is over its limit");
+}
+
 bool HostBaton::grantNext() {
   int n = int(hosts_.size());
   for (int i = 1; i <= n; ++i) {
@@ -89,6 +126,7 @@ bool HostBaton::grantNext() {
     if (host.state != State::Blocked || !host.ready()) continue;
     host.state = State::Running;
     holder_ = lastHolder_ = rank;
+    polls_ = 0;
     host.wake.notify_one();
     return true;
   }

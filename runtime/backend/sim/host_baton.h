@@ -15,14 +15,17 @@ using runtime::RunStopped;
 
 class HostBaton {
  public:
-  enum class Progress { Ready, Error, Stuck, Interrupted };
-  // `progress(anyReady)` runs the devices until anyReady() or they cannot go on. `stuck(notes)` reports a deadlock, one
-  // note a blocked host.
+  // Limit: the run takes more steps or time than it may.
+  enum class Progress { Ready, Error, Stuck, Interrupted, Limit };
+  // `progress(anyReady)` runs the devices until anyReady() or they cannot go on. `ended(why, notes)` reports what is Stuck or over its
+  // Limit, one note a blocked host. `mayGoOn()` is asked in each call that may block: false when the run is over its limit.
   HostBaton(int rankCount, std::function<Progress(const std::function<bool()>&)> progress,
-            std::function<void(const std::vector<std::string>&)> stuck);
+            std::function<void(Progress, const std::vector<std::string>&)> ended, std::function<bool()> mayGoOn);
 
   void enter(int rank);  // waits for all ranks to enter, then for this rank's turn
   void leave(int rank);  // this rank's main has returned; never blocks
+  void fail(int rank, const std::string& why);  // its main has failed: the others and the devices go on as far as they can without it
+  void expire();                                // the run is over its limit
   void stop(const std::string& why);  // every rank's current or next blocking call throws RunStopped(why)
   // Waits until ready() (called with no other host running). `what` describes the wait in a deadlock report.
   void block(int rank, const std::string& what, std::function<bool()> ready);
@@ -39,17 +42,22 @@ class HostBaton {
   void pass();  // the caller holds mutex_ and no longer runs
   bool grantNext();
   bool anyReady();
+  void letDevicesRun();
+  void end(Progress why);
   void stopLocked(const std::string& why);
   void await(int rank, std::unique_lock<std::mutex>& lock);
 
   std::function<Progress(const std::function<bool()>&)> progress_;
-  std::function<void(const std::vector<std::string>&)> stuck_;
+  std::function<void(Progress, const std::vector<std::string>&)> ended_;
+  std::function<bool()> mayGoOn_;
   mutable std::mutex mutex_;
   std::vector<Host> hosts_;
   int holder_ = -1;
   int lastHolder_ = -1;
+  int polls_ = 0;  // calls of the holder that need not have waited, since it got the baton
   bool stopped_ = false;
   std::string why_;
+  std::string failure_;  // of the first main that failed
 };
 
 }  // namespace tandem::runtime::sim

@@ -18,8 +18,13 @@ HostBaton::Progress advance(interpreter::World& world, const std::function<bool(
     case Stop::Error: return HostBaton::Progress::Error;
     case Stop::Stuck: return HostBaton::Progress::Stuck;
     case Stop::Interrupted: return HostBaton::Progress::Interrupted;
+    case Stop::Limit: return HostBaton::Progress::Limit;
   }
   return HostBaton::Progress::Stuck;
+}
+
+std::string failureText(int rank, const std::string& why) {
+  return "rank " + std::to_string(rank) + " failed: " + why;
 }
 
 RunReport reportOf(const interpreter::Report& r) {
@@ -35,7 +40,10 @@ Session::Session(const interpreter::WorldOptions& options)
     : world_(options),
       baton_(
           options.rankCount, [this](const std::function<bool()>& done) { return advance(world_, done); },
-          [this](const std::vector<std::string>& notes) { world_.reportDeadlock(notes); }),
+          [this](HostBaton::Progress why, const std::vector<std::string>& notes) {
+            why == HostBaton::Progress::Stuck ? world_.reportDeadlock(notes) : world_.reportLimit(notes);
+          },
+          [this] { return world_.hostStep(); }),
       symmetricAllocations_(options.rankCount),
       streamCounts_(options.rankCount, 1),
       calls_(options.rankCount),
@@ -59,8 +67,20 @@ void Session::leave(int rank) {
 }
 
 void Session::abort(int rank, const std::string& why) {
-  baton_.stop("rank " + std::to_string(rank) + " failed: " + why);
+  baton_.stop(failureText(rank, why));
   baton_.leave(rank);
+}
+
+void Session::fail(int rank, const std::string& why) {
+  if (!world_.options().check) return abort(rank, why);
+  baton_.fail(rank, failureText(rank, why));
+}
+
+void Session::hostAccess(int rank, Address address, uint64_t bytes, interpreter::HostAccess how) {
+  world_.hostAccess(rank, address, bytes, how);
+  using interpreter::HostAccess;
+  if (how == HostAccess::Write || how == HostAccess::View) world_.markInitialised(address, bytes);
+  checkWorld();
 }
 
 void Session::checkWorld() {

@@ -24,6 +24,12 @@ class Session final : public runtime::Session {
   void enter(int rank) override;
   void leave(int rank) override;
   void abort(int rank, const std::string& why) override;
+  // abort(), but under the checker the other ranks and the devices go on as far as they can, so that what led there is seen.
+  void fail(int rank, const std::string& why);
+  // The run has taken longer than it may, in host code that makes no call: reports that and ends it.
+  void expire() { baton_.expire(); }
+  // The host reads or writes device memory itself, or has an array over it. Throws RunStopped after a report.
+  void hostAccess(int rank, Address address, uint64_t bytes, interpreter::HostAccess how);
   void interrupt() override { interruptRequested_ = true; }
   void finish() override { world_.finish(); }
   std::vector<RunReport> reports() const override;

@@ -25,7 +25,8 @@ TEST(HostBaton, RunsRanksInOrder) {
   for (int round = 0; round < 20; ++round) {
     std::vector<int> order;
     int arrived = 0;
-    HostBaton baton(3, [](const std::function<bool()>&) { return HostBaton::Progress::Stuck; }, [](auto&) {});
+    HostBaton baton(3, [](const std::function<bool()>&) { return HostBaton::Progress::Stuck; }, [](auto, auto&) {},
+                    [] { return true; });
     auto threads = start(baton, 3, [&](int r) {
       order.push_back(r);
       ++arrived;
@@ -40,7 +41,7 @@ TEST(HostBaton, RunsRanksInOrder) {
 TEST(HostBaton, StuckNamesEveryBlockedHost) {
   std::vector<std::string> seen;
   HostBaton baton(2, [](const std::function<bool()>&) { return HostBaton::Progress::Stuck; },
-                  [&](const std::vector<std::string>& notes) { seen = notes; });
+                  [&](auto, const std::vector<std::string>& notes) { seen = notes; }, [] { return true; });
   int stopped = 0;
   auto threads = start(baton, 2, [&](int r) {
     try {
@@ -55,13 +56,26 @@ TEST(HostBaton, StuckNamesEveryBlockedHost) {
   EXPECT_EQ(seen, (std::vector<std::string>{"the host of rank 0 waits for a hen", "the host of rank 1 waits for an egg"}));
 }
 
+TEST(HostBaton, ALimitEndsAHostThatOnlyPolls) {
+  int left = 3, told = 0;
+  HostBaton baton(1, [](const std::function<bool()>&) { return HostBaton::Progress::Stuck; },
+                  [&](auto why, auto&) { told += why == HostBaton::Progress::Limit; }, [&] { return left-- > 0; });
+  int polls = 0;
+  auto threads = start(baton, 1, [&](int r) {
+    for (;; ++polls) baton.block(r, "nothing", [] { return true; });
+  });
+  threads[0].join();
+  EXPECT_EQ(polls, 3);
+  EXPECT_EQ(told, 1);
+}
+
 TEST(HostBaton, DevicesRunWhenNoHostCan) {
   bool ran = false;
   HostBaton baton(1, [&](const std::function<bool()>& ready) {
     ran = true;
     EXPECT_TRUE(ready());
     return HostBaton::Progress::Ready;
-  }, [](auto&) {});
+  }, [](auto, auto&) {}, [] { return true; });
   auto threads = start(baton, 1, [&](int r) { baton.block(r, "device", [&] { return ran; }); });
   threads[0].join();
   EXPECT_TRUE(ran);

@@ -1,0 +1,11 @@
+// Which argument of the kernel a pointer was made from.
+#pragma once
+#include "interpreter/memory/access.h"
+
+namespace tandem::interpreter {
+
+// "; the pointer comes from argument `x_ptr`, which is `x` of rank 0": of the instruction that accesses memory. Empty when it is no single
+// argument's, or nobody's instruction.
+std::string pointerOrigin(const Accessor& who, bool write);
+
+}  // namespace tandem::interpreter

@@ -1,0 +1,119 @@
+// Compares the rounds of a loop: what it goes by is hashed where memory stays as it is. Rounds 0, 1, 3, 7, ..., and then each 256th,
+// are kept in turn to compare with, so a state that comes back within 256 rounds is found.
+#include "interpreter/vm/spin.h"
+#include "interpreter/vm/branches.h"
+#include "interpreter/vm/registers.h"
+#include <algorithm>
+#include <unordered_map>
+
+namespace tandem::interpreter {
+namespace {
+
+constexpr uint64_t kLongestCycle = 256;  // rounds
+
+uint64_t mix(uint64_t h, uint64_t v) { return (h ^ v) * 0x9e3779b97f4a7c15ull ^ (h >> 29); }
+
+uint64_t hashBytes(uint64_t h, const uint8_t* p, uint64_t n) {
+  uint64_t word = 0;
+  for (; n >= 8; n -= 8, p += 8) {
+    memcpy(&word, p, 8);
+    h = mix(h, word);
+  }
+  word = 0;
+  memcpy(&word, p, n);
+  return mix(h, word + n);
+}
+
+uint64_t hashCarried(Machine& m, Run& run, const SpinLoop& loop) {
+  uint64_t h = 1;
+  for (Register r : loop.carried) h = hashBytes(h, data(m, run, r), registerBytes(run, r));
+  if (!run.mask.all) h = hashBytes(h, run.mask.bytes.data(), run.mask.bytes.size());
+  return h;
+}
+
+// Whether a loop around this one compares its rounds, and the list of what was read is whole.
+bool isReadListNeeded(const Machine& m, const Run& run) {
+  return run.readCount < Run::kMaxReads && std::any_of(run.spins.begin(), run.spins.end(), [&](const Run::Spin& s) {
+    return s.rounds && s.turn == run.groupTurn && s.version == m.version && s.privateVersion == run.privateVersion &&
+           s.reads == run.readsKept;
+  });
+}
+
+// Whether the op gives its results and does nothing else, not even report.
+bool onlyComputes(const Instruction& i) {
+  switch (i.op) {
+    case Op::Constant: case Op::Copy: case Op::MaskedCopy: case Op::Splat: case Op::Unary: case Op::MulExtended: case Op::Compare:
+    case Op::Select: case Op::Fma: case Op::Clamp: case Op::Convert: case Op::ProgramId: case Op::NumPrograms: case Op::MakeRange:
+    case Op::Reshape: case Op::Broadcast: case Op::Permute: case Op::Join: case Op::Split: case Op::Cat: case Op::AddPtr: case Op::Dot:
+    case Op::DotScaled: case Op::Rank: case Op::NumRanks: case Op::ConsumeToken: case Op::Tid: case Op::Ntid: case Op::Vector:
+    case Op::VectorExtract: case Op::VectorBitcast: return true;
+    case Op::Binary: return !isIntegerDivision(BinaryOp(i.sub));
+    default: return false;
+  }
+}
+
+}  // namespace
+
+SpinLoop spinLoop(const Program& program, uint32_t target, uint32_t pc, const std::vector<Register>& carried) {
+  std::unordered_multimap<Register, uint32_t> writers;
+  std::vector<Register> reached;
+  std::vector<bool> decides(program.registers.size());
+  auto decide = [&](const Instruction& i) {
+    for (uint32_t raw : program.operands(i)) {
+      Register r = raw & ~kLastUse;
+      if (raw == kNone || r == kNone || decides[r]) continue;
+      decides[r] = true;
+      reached.push_back(r);
+    }
+  };
+  for (uint32_t k = target; k < pc; ++k) {
+    const Instruction& i = program.code[k];
+    if (!onlyComputes(i)) decide(i);
+    for (Register r : program.results(i)) writers.emplace(r, k);
+  }
+  while (!reached.empty()) {
+    Register r = reached.back();
+    reached.pop_back();
+    for (auto [at, end] = writers.equal_range(r); at != end; ++at) decide(program.code[at->second]);
+  }
+  SpinLoop loop{pc, {}};
+  for (Register r : carried)
+    if (decides[r]) loop.carried.push_back(r);
+  return loop;
+}
+
+void beginInnerLoops(Run& run, const Prepared& i) {
+  for (size_t k = i.firstInnerLoop; k < i.loop && k < run.spins.size(); ++k) run.spins[k] = {};
+}
+
+Step backEdge(Machine& m, Run& run, const Prepared& i) {
+  beginInnerLoops(run, i);
+  const SpinLoop& loop = run.prepared->loops[i.loop];
+  run.pc = uint32_t(i.immediates[0]);
+  if (run.spins.size() <= i.loop) run.spins.resize(run.prepared->loops.size());
+  Run::Spin& spin = run.spins[i.loop];
+  if (run.readsVersion != m.version) run.forgetReads(m.version);
+  bool still = spin.turn == run.groupTurn && spin.version == m.version && spin.privateVersion == run.privateVersion;
+  if (!still) {
+    spin = {run.groupTurn, m.version, run.privateVersion};
+    return Step::Jumped;
+  }
+  uint64_t hash = hashCarried(m, run, loop);
+  bool again = spin.rounds && hash == spin.hash;
+  if (!again && spin.rounds == spin.keepAt) {
+    if (!isReadListNeeded(m, run)) run.forgetReads(m.version);
+    spin.keepAt += std::min<uint64_t>(spin.keepAt + 1, kLongestCycle);
+    spin.hash = hash;
+    spin.reads = run.readsKept;
+  }
+  ++spin.rounds;
+  if (!again) return Step::Jumped;
+  bool knowsReads = spin.reads == run.readsKept && run.readCount < Run::kMaxReads;
+  spin.version = 0;
+  run.awaited.clear();
+  run.watched = Watched{{}, !knowsReads};
+  if (knowsReads) run.watched.places.assign(run.reads.begin(), run.reads.begin() + run.readCount);
+  return stall(m, run, Blocked::Spin, Step::Yield);
+}
+
+}  // namespace tandem::interpreter

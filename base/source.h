@@ -26,4 +26,17 @@ struct SourceFile {
 
 using SourceFilePtr = std::shared_ptr<const SourceFile>;
 
+// The lines of one file, for those who ask for many of them. The file must outlive it.
+class SourceLines {
+ public:
+  explicit SourceLines(const SourceFile& file);
+
+  // As `SourceFile::lineText`.
+  std::string_view text(uint32_t line) const;
+
+ private:
+  const SourceFile& file_;
+  std::vector<size_t> starts_;  // of each line, in the file's text
+};
+
 }  // namespace tandem

@@ -24,6 +24,16 @@ Diagnostic plainError(const char* kind, const std::string& message) {
   return {Severity::Error, kind, message, nullptr, {}, {}};
 }
 
+// Readers of values go as deep as the values.
+json parseRequest(const std::string& requestJson) {
+  constexpr int kMaxDepth = 500;
+  return json::parse(requestJson, [](int depth, json::parse_event_t, json&) {
+    if (depth > kMaxDepth)
+      throw CompileError(plainError("bad-request", "the request is nested more than " + std::to_string(kMaxDepth) + " deep"));
+    return true;
+  });
+}
+
 std::string render(const std::vector<Diagnostic>& diagnostics, Severity severity) {
   std::string text;
   for (const Diagnostic& d : diagnostics)

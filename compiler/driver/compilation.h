@@ -10,12 +10,14 @@
 namespace tandem::compiler {
 
 Diagnostic plainError(const char* kind, const std::string& message);
+// Throws CompileError for what is nested too deep, and nlohmann's errors for what is no JSON.
+nlohmann::json parseRequest(const std::string& requestJson);
 std::string render(const std::vector<Diagnostic>& diagnostics, Severity severity);  // those of this severity
 
 class Compilation {
  public:
   Compilation(BorrowedContext& context, const std::string& requestJson)
-      : context_(*context), request_(nlohmann::json::parse(requestJson)), collector_(context_, session_) {}
+      : context_(*context), request_(parseRequest(requestJson)), collector_(context_, session_) {}
 
   void emit();
   void canonicalize();

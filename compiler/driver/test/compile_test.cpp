@@ -46,6 +46,15 @@ TEST(Compile, RequestBecomesProgram) {
   EXPECT_TRUE(c.diagnostics.empty());
 }
 
+TEST(Compile, RequestsNestedTooDeepAreRefused) {
+  std::string request = scaleRequest().dump();
+  std::string tuples, ends;
+  for (int i = 0; i < 100000; ++i) tuples += R"({"tuple":[)", ends += "]}";
+  request.insert(request.find(R"({"constexpr":{"int":"128"})"), R"({"name":"x","constexpr":)" + tuples + ends + "},");
+  EXPECT_EQ(compileToProgram(request).error, "error: the request is nested more than 500 deep\n");
+  EXPECT_EQ(emit(request, "tile", false).error, "error: the request is nested more than 500 deep\n");
+}
+
 TEST(Compile, InlinedCallKeepsBothPlaces) {
   json r = scaleRequest();
   r["functions"]["2"]["source"] = "def twice(v):\n    return v + missing\n";

@@ -29,7 +29,7 @@ void Emitter::emitAugAssign(const Stmt& s) {
   const Expr& target = *s.exprs[0];
   Value lhs = evaluate(target);
   Value rhs = evaluate(*s.exprs[1]);
-  assign(target, semantic::binary(cx, s.binary, lhs, rhs));
+  assign(target, made(semantic::binary(cx, s.binary, lhs, rhs)));
 }
 
 void Emitter::emitAnnAssign(const Stmt& s) {

@@ -68,9 +68,11 @@ class Emitter {
                                       const std::string& hint = "");
   [[noreturn]] void failForeign(const std::string& name, const Foreign& foreign);
   void spend(uint64_t amount = 1);
+  uint64_t sizeOf(const Value& value, int depth = 0) const;
 
   // expression.cpp
   Value evaluate(const ast::Expr& e);
+  Value made(Value value);  // a value that an expression made anew, once its size is paid for
   Value evaluateNode(const ast::Expr& e);
   Value integer(const ast::Expr& e);
   Value name(const ast::Expr& e);

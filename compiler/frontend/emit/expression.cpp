@@ -7,7 +7,8 @@ using ast::ExprKind;
 
 Value Emitter::evaluate(const Expr& e) {
   At at(*this, e.range);
-  return evaluateNode(e);
+  bool isMade = e.kind != ExprKind::Name && e.kind != ExprKind::Attribute && e.kind != ExprKind::Subscript;
+  return isMade ? made(evaluateNode(e)) : evaluateNode(e);
 }
 
 Value Emitter::evaluateNode(const Expr& e) {

@@ -3,12 +3,6 @@
 #include "compiler/frontend/semantic/spelling.h"
 
 namespace tandem::frontend {
-namespace {
-
-constexpr uint64_t kMaxSteps = 4'000'000;
-
-}  // namespace
-
 Diagnostic Emitter::note(const SourceRange& range, const std::string& message) const {
   return {Severity::Note, "", message, cx.place.file, range, {}};
 }
@@ -45,12 +39,33 @@ void Emitter::failForeign(const std::string& name, const Foreign& foreign) {
   cx.failAt(cx.place.range, "foreign-value", "`" + name + "` is " + foreign.description + "; kernels cannot use it", foreign.hint);
 }
 
+constexpr uint64_t kMaxSteps = 4'000'000;
+constexpr int kMaxNesting = 100;
+
 // Calls and unrolled loops can make a short text emit without end.
 void Emitter::spend(uint64_t amount) {
   spent_ += amount;
   if (spent_ > kMaxSteps)
     cx.fail("too-large",
-            "the kernel is too large: unrolled loops and inlined calls exceed " + std::to_string(kMaxSteps) + " steps");
+            "the kernel is too large: unrolled loops, inlined calls and the elements of tuples and strings exceed " +
+                std::to_string(kMaxSteps) + " steps");
+}
+
+// The elements of a tuple, those of the tuples in it among them, or the characters of a string. Each level of nesting may hold the one
+// below twice, so the count ends once it is too large for the kernel.
+uint64_t Emitter::sizeOf(const Value& value, int depth) const {
+  if (value.is<std::string>()) return value.as<std::string>().size();
+  if (!value.isTuple()) return 0;
+  if (depth > kMaxNesting) cx.fail("too-large", "tuples are nested more than " + std::to_string(kMaxNesting) + " deep");
+  uint64_t size = value.elements().size();
+  for (const Value& element : value.elements())
+    if (size <= kMaxSteps) size += sizeOf(element, depth + 1);
+  return size;
+}
+
+Value Emitter::made(Value value) {
+  spend(sizeOf(value));
+  return value;
 }
 
 }  // namespace tandem::frontend

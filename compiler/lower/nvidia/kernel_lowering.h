@@ -178,6 +178,15 @@ class KernelLowering {
   bool lowerMemory(mlir::Operation* op);
   void lowerLoad(tile::LoadOp op);
   void lowerStore(tile::StoreOp op);
+  void lowerScalarStore(tile::StoreOp op, const ptx::AccessOptions& options);
+  // Stores that the first thread does for the program, until something else acts.
+  struct ScalarStore {
+    mlir::Location loc;
+    llvm::Value *value, *pointer, *mask;  // mask: null when there is none
+    ptx::AccessOptions options;
+  };
+  static constexpr size_t kMostScalarStores = 64;
+  void flushScalarStores();
   llvm::Value* toHeld(llvm::Value* value, llvm::Type* held);
   llvm::Type* memoryType(llvm::Type* element);
   // Neighbouring elements in one access; `other` may be empty.
@@ -528,6 +537,7 @@ class KernelLowering {
   llvm::GlobalVariable* shared_ = nullptr;
   llvm::DenseMap<mlir::Value, Regs> values_;
   std::unique_ptr<analysis::AxisInfoAnalysis> axes_;  // made at the first block access
+  std::vector<ScalarStore> scalarStores_;
   std::unique_ptr<ThreadValues> threadValues_;        // made at the first question
   llvm::MapVector<mlir::Value, Ring> rings_;          // in the order of the code, so that it decides what is written
   llvm::DenseMap<mlir::Value, Buffer> buffers_;

@@ -83,12 +83,25 @@ void KernelLowering::lowerArguments(func::FuncOp kernel) {
 void KernelLowering::lowerBlock(Block& block) {
   for (Operation& op : block)
     if (!op.hasTrait<OpTrait::IsTerminator>()) lowerOp(&op);
+  flushScalarStores();
+}
+
+static bool isScalarStore(Operation* op) {
+  auto store = dyn_cast<tile::StoreOp>(op);
+  return store && !isa<RankedTensorType>(store.getPointer().getType());
 }
 
 // What all blocks of a cluster would write alike the first one writes.
 void KernelLowering::lowerOp(Operation* op) {
+  if (!isScalarStore(op) && (op->getNumRegions() || !isMemoryEffectFree(op))) flushScalarStores();
   places_.set(b_, op->getLoc());
-  if (transform::gpu::isWhole(op) && op->getNumResults() == 0) return when(isFirstBlock(), [&] { lowerInBlock(op); });
+  if (transform::gpu::isWhole(op) && op->getNumResults() == 0) {
+    flushScalarStores();
+    return when(isFirstBlock(), [&] {
+      lowerInBlock(op);
+      flushScalarStores();
+    });
+  }
   lowerInBlock(op);
   if (op->hasAttr("tgpu.gives_turn") && takeTurns()) giveTurn();
 }

@@ -1,6 +1,7 @@
 // Loads and stores through pointers: neighbouring elements of a thread in one access.
 #include "compiler/lower/nvidia/kernel_lowering.h"
 #include <llvm/ADT/TypeSwitch.h>
+#include <utility>
 
 namespace tandem::lower::nvidia {
 using namespace mlir;
@@ -99,17 +100,15 @@ llvm::Value* KernelLowering::toHeld(llvm::Value* value, llvm::Type* held) {
   return value->getType() == held ? value : toBits(value);
 }
 
-// Through a scalar pointer one thread stores for the program, unless each does for itself.
 void KernelLowering::lowerStore(tile::StoreOp op) {
   ptx::AccessOptions options = accessOptions(op.getCache(), op.getEvict());
+  if (!isa<RankedTensorType>(op.getPointer().getType())) return lowerScalarStore(op, options);
   auto [known, axis] = neighbours(op);
-  bool isTile = isa<RankedTensorType>(op.getPointer().getType());
-  LinearLayout layout = isTile ? layoutOf(op.getPointer()) : LinearLayout();
-  size_t vector = isTile ? vectorLength(layout, known, bitsOf(typeOf(op.getValue().getType())), axis) : 1;
-  bool each = !isTile && threadValues(op).actsEach(op);
-  llvm::Value* owner = isTile ? isOwner(layout) : each ? nullptr : isFirstThread();
+  LinearLayout layout = layoutOf(op.getPointer());
+  size_t vector = vectorLength(layout, known, bitsOf(typeOf(op.getValue().getType())), axis);
+  llvm::Value* owner = isOwner(layout);
   uint64_t copies = layout.freeMask(Dim::Register);
-  for (size_t r = 0, n = isTile ? registersOf(op.getPointer()) : 1; r < n; r += vector) {
+  for (size_t r = 0, n = registersOf(op.getPointer()); r < n; r += vector) {
     if (r & copies) continue;
     Regs values;
     for (size_t i = 0; i < vector; ++i) values.push_back(pick(op.getValue(), r + i));
@@ -117,6 +116,34 @@ void KernelLowering::lowerStore(tile::StoreOp op) {
     if (owner) predicate = predicate ? b_.CreateAnd(predicate, owner) : owner;
     storeVector(values, pick(op.getPointer(), r), predicate, options);
   }
+}
+
+// Through a scalar pointer one thread stores for the program, unless each does for itself. Nobody sees when between two other effects.
+void KernelLowering::lowerScalarStore(tile::StoreOp op, const ptx::AccessOptions& options) {
+  llvm::Value* mask = op.getMask() ? useScalar(op.getMask()) : nullptr;
+  ScalarStore store{op.getLoc(), useScalar(op.getValue()), useScalar(op.getPointer()), mask, options};
+  if (threadValues(op).actsEach(op)) {
+    flushScalarStores();
+    return storeVector({store.value}, store.pointer, store.mask, options);
+  }
+  if (scalarStores_.size() == kMostScalarStores) flushScalarStores();
+  scalarStores_.push_back(store);
+}
+
+// Assemblers take a time that grows by the square of the number of predicated stores, so many share a branch.
+void KernelLowering::flushScalarStores() {
+  if (scalarStores_.empty()) return;
+  std::vector<ScalarStore> stores = std::exchange(scalarStores_, {});
+  bool share = stores.size() > kMostScalarStores / 8;
+  auto storeAll = [&](llvm::Value* owner) {
+    for (const ScalarStore& s : stores) {
+      places_.set(b_, s.loc);
+      storeVector({s.value}, s.pointer, owner && s.mask ? b_.CreateAnd(s.mask, owner) : owner ? owner : s.mask, s.options);
+    }
+  };
+  places_.set(b_, stores.front().loc);
+  if (share) when(isFirstThread(), [&] { storeAll(nullptr); });
+  else storeAll(isFirstThread());
 }
 
 }  // namespace tandem::lower::nvidia

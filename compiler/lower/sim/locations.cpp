@@ -6,7 +6,12 @@ using interpreter::kNoLocation;
 
 Locations::Locations(interpreter::Program& program, const std::vector<SourceFilePtr>& files) : program_(program) {
   for (const SourceFilePtr& file : files)
-    if (file) program_.files.push_back(file);
+    if (file) add(file);
+}
+
+void Locations::add(SourceFilePtr file) {
+  lines_.emplace_back(*file);
+  program_.files.push_back(std::move(file));
 }
 
 uint32_t Locations::indexOf(mlir::Location loc) {
@@ -51,13 +56,13 @@ uint32_t Locations::fileOf(llvm::StringRef name, uint32_t line) {
   uint32_t found = program_.files.size();
   for (uint32_t i = 0; i < program_.files.size(); ++i) {
     if (program_.files[i]->name != name) continue;
-    if (!program_.files[i]->lineText(line).empty()) return i;
+    if (!lines_[i].text(line).empty()) return i;
     if (found == program_.files.size()) found = i;
   }
   if (found < program_.files.size()) return found;
   auto file = std::make_shared<SourceFile>();
   file->name = name.str();
-  program_.files.push_back(std::move(file));
+  add(std::move(file));
   return program_.files.size() - 1;
 }
 

@@ -25,10 +25,12 @@ class Locations {
   uint32_t resolve(mlir::Location loc, uint32_t caller);
   uint32_t enter(const interpreter::Location& location);
   uint32_t fileOf(llvm::StringRef name, uint32_t line);
+  void add(SourceFilePtr file);
 
   interpreter::Program& program_;
   uint32_t fallback_ = interpreter::kNoLocation;
   llvm::DenseMap<mlir::Location, uint32_t> known_;
+  std::vector<SourceLines> lines_;  // of the program's files
   std::map<std::vector<uint32_t>, uint32_t> entered_;
 };
 

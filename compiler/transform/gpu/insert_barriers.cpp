@@ -8,6 +8,7 @@
 #include "compiler/transform/gpu/operands.h"
 #include "compiler/transform/gpu/split_program.h"
 #include "compiler/transform/gpu/thread_dependence.h"
+#include <map>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
 namespace tandem::transform::gpu {
@@ -22,6 +23,7 @@ struct Access {
   bool reads = false, writes = false;
   bool isBulk = false;      // by the asynchronous unit
   bool isWhole = false;     // reads: by every block of the cluster; writes: by the first
+  bool dependsOnThread = false;  // what the op is given
   bool metInBlock = false;  // its block's threads have met since, the other blocks have not
 };
 
@@ -49,18 +51,23 @@ Value rootOf(Value pointer) {
   return nullptr;
 }
 
-// Whether two values are computed alike from the same values.
-bool isSame(Value a, Value b, int depth = 0) {
+bool isSame(Value a, Value b, int& budget) {
   if (a == b) return true;
   Operation *x = a.getDefiningOp(), *y = b.getDefiningOp();
-  if (!x || !y || depth > 12 || x->getName() != y->getName() || x->getNumRegions() || !isMemoryEffectFree(x))
+  if (!x || !y || --budget < 0 || x->getName() != y->getName() || x->getNumRegions() || !isMemoryEffectFree(x))
     return false;
   if (cast<OpResult>(a).getResultNumber() != cast<OpResult>(b).getResultNumber() ||
       x->getAttrDictionary() != y->getAttrDictionary())
     return false;
   if (x->getNumOperands() != y->getNumOperands()) return false;
   return llvm::all_of(llvm::zip(x->getOperands(), y->getOperands()),
-                      [&](auto pair) { return isSame(std::get<0>(pair), std::get<1>(pair), depth + 1); });
+                      [&](auto pair) { return isSame(std::get<0>(pair), std::get<1>(pair), budget); });
+}
+
+// Whether two values are computed alike from the same values, as far as a look at this many operations tells.
+bool isSame(Value a, Value b) {
+  int budget = 64;
+  return isSame(a, b, budget);
 }
 
 bool holdsCopies(const layout::LinearLayout& layout) {
@@ -68,8 +75,14 @@ bool holdsCopies(const layout::LinearLayout& layout) {
          layout.freeMask(layout::Dim::Warp);
 }
 
+// One thread stores for the program.
+bool isFirstThreads(const Access& access) {
+  return isa<tile::StoreOp>(access.op) && !isTile(access.pointer) && !access.dependsOnThread;
+}
+
 // Whether each element is touched by one thread, the same in both, in order.
 bool inSameThreads(const Access& a, const Access& b) {
+  if (isFirstThreads(a) && isFirstThreads(b)) return true;
   if (isa<tgpu::CopyAsyncOp>(a.op) || isa<tgpu::CopyAsyncOp>(b.op)) return false;
   if (a.isBulk || b.isBulk || !isTile(a.pointer) || !isTile(b.pointer) || !isSame(a.pointer, b.pointer)) return false;
   layout::LinearLayout layout = layoutOf(a.pointer);
@@ -137,6 +150,9 @@ bool conflict(const Access& earlier, const Access& later) {
   return (inOtherBlocks(earlier, later) || !inSameThreads(earlier, later)) && !commute(earlier, later);
 }
 
+// Each access is compared with those that are pending: after so many a barrier costs less than the comparisons.
+constexpr size_t kMostPending = 32;
+
 constexpr llvm::StringLiteral kInBlock = "tgpu.in_block";
 
 class Inserter {
@@ -163,15 +179,27 @@ class Inserter {
   void visitLoop(Operation* op, Pending& pending) {
     Operation* condition = op;
     if (auto loop = dyn_cast<scf::WhileOp>(op)) condition = loop.getConditionOp();
-    if (dependOnThread(condition->getOperands().take_front(isa<scf::WhileOp>(op) ? 1 : 3))) return;
-    Pending before = pending;
+    if (threads_.anyOf(condition->getOperands().take_front(isa<scf::WhileOp>(op) ? 1 : 3))) return;
+    auto [at, isNew] = loops_.try_emplace(op);
+    LoopVisit& known = at->second;
+    if (!isNew && llvm::all_of(pending, [&](const Access& access) { return holds(known.before, access); })) {
+      pending = known.after;
+      return;
+    }
+    merge(known.before, pending);
+    pending = known.before;
     for (int pass = 0; pass < 2; ++pass)
       for (Region& region : op->getRegions()) visit(region.front(), pending);
-    merge(pending, before);
+    merge(pending, known.before);
+    known.after = pending;
+  }
+
+  static bool holds(const Pending& all, const Access& access) {
+    return llvm::any_of(all, [&](const Access& a) { return a.op == access.op && a.metInBlock <= access.metInBlock; });
   }
 
   void visitBranch(scf::IfOp op, Pending& pending) {
-    if (dependOnThread(op->getOperands())) return;
+    if (threads_.anyOf(op->getOperands())) return;
     Pending otherwise = pending;
     visit(*op.thenBlock(), pending);
     if (!op.getElseRegion().empty()) visit(*op.elseBlock(), otherwise);
@@ -179,16 +207,17 @@ class Inserter {
   }
 
   void visitAccess(const Access& access, Pending& pending) {
-    if (dependOnThread(access.pointer)) return;
+    if (threads_.anyOf(access.pointer)) return;
     Pending conflicts;
     for (const Access& earlier : pending)
       if (conflict(earlier, access) && !waitsAlone(earlier, access)) conflicts.push_back(earlier);
-    if (!conflicts.empty()) {
+    bool isFull = pending.size() >= kMostPending;
+    if (isFull || !conflicts.empty()) {
       OpBuilder builder(access.op);
       auto barrier = simt::BarrierOp::create(builder, access.op->getLoc());
       if (llvm::any_of(pending, [](const Access& earlier) { return earlier.isBulk; }))
         barrier->setAttr("tgpu.completes_bulk", builder.getUnitAttr());
-      if (llvm::all_of(conflicts, [&](const Access& earlier) { return stayInBlock(earlier, access); }))
+      if (!isFull && llvm::all_of(conflicts, [&](const Access& earlier) { return stayInBlock(earlier, access); }))
         barrier->setAttr(kInBlock, builder.getUnitAttr());
       pass(barrier, pending);
     }
@@ -208,19 +237,19 @@ class Inserter {
   }
 
   // Ops whose lowering lets no access pass: all threads meet in them. Those that meet first and act then are accesses of their own.
-  static bool isBarrier(Operation* op) {
+  bool isBarrier(Operation* op) {
     if (auto rmw = dyn_cast<tile::AtomicRmwOp>(op)) return releases(rmw.getSem());
     if (auto cas = dyn_cast<tile::AtomicCasOp>(op)) return releases(cas.getSem());
-    if (isa<dist::WaitOp, dist::SignalWaitOp>(op)) return !dependOnThread(op->getOperands());
+    if (isa<dist::WaitOp, dist::SignalWaitOp>(op)) return !threads_.anyOf(op->getOperands());
     return isa<simt::BarrierOp, dist::NotifyOp, dist::PutOp, dist::GetOp, dist::PutSignalOp, dist::BarrierOp,
                dist::BroadcastOp, dist::FcollectOp, dist::FenceOp, dist::QuietOp>(op);
   }
 
   static bool releases(tile::Semantic sem) { return sem != tile::Semantic::Relaxed && sem != tile::Semantic::Acquire; }
 
-  static std::optional<Access> accessOf(Operation* op) {
+  std::optional<Access> accessOf(Operation* op) {
     auto make = [&](Value pointer, bool reads, bool writes) {
-      return Access{op, pointer, rootOf(pointer), reads, writes, op->hasAttr("tgpu.tma"), isWhole(op)};
+      return Access{op, pointer, rootOf(pointer), reads, writes, op->hasAttr("tgpu.tma"), isWhole(op), threads_.anyOf(op->getOperands())};
     };
     if (auto o = dyn_cast<tile::LoadOp>(op)) return make(o.getPointer(), true, false);
     if (auto o = dyn_cast<tgpu::CopyAsyncOp>(op)) return make(o.getPointer(), true, false);
@@ -241,7 +270,14 @@ class Inserter {
     for (const Access& access : other) merge(into, access);
   }
 
+  // What was pending before and after all visits of a loop. A loop inside others is visited anew only for what is new before it.
+  struct LoopVisit {
+    Pending before, after;
+  };
+
+  std::map<Operation*, LoopVisit> loops_;
   analysis::AxisInfoAnalysis integers_;
+  ThreadDependence threads_;
   bool isCluster_;
 };
 

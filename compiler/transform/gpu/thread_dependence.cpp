@@ -1,37 +1,57 @@
 // Follows scalars back to thread numbers and what threads exchange.
 #include "compiler/transform/gpu/thread_dependence.h"
 #include "compiler/dialect/simt/simt.h"
-#include <llvm/ADT/DenseSet.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
 namespace tandem::transform::gpu {
 using namespace mlir;
 namespace {
 
-bool dependsOnThread(Value value, llvm::DenseSet<Value>& seen) {
-  if (isa<RankedTensorType>(value.getType()) || !seen.insert(value).second) return false;
-  auto any = [&](ValueRange values) { return llvm::any_of(values, [&](Value v) { return dependsOnThread(v, seen); }); };
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    Operation* parent = argument.getOwner()->getParentOp();
-    if (auto loop = dyn_cast<scf::ForOp>(parent)) return any(loop->getOperands()) || any(loop.getYieldedValues());
-    if (auto loop = dyn_cast<scf::WhileOp>(parent))
-      return any(loop.getInits()) || any(loop.getYieldOp()->getOperands()) || any(loop.getConditionOp()->getOperands());
-    return false;
+bool isSource(Operation* op) {
+  return op && isa<simt::TidOp, simt::ElectOp, simt::ShuffleOp, simt::BallotOp, simt::AtomicRmwOp, simt::AtomicCasOp>(op);
+}
+
+void addSources(BlockArgument argument, SmallVectorImpl<Value>& to) {
+  Operation* parent = argument.getOwner()->getParentOp();
+  if (auto loop = dyn_cast<scf::ForOp>(parent)) {
+    llvm::append_range(to, loop->getOperands());
+    llvm::append_range(to, loop.getYieldedValues());
   }
+  if (auto loop = dyn_cast<scf::WhileOp>(parent)) {
+    llvm::append_range(to, loop.getInits());
+    llvm::append_range(to, loop.getYieldOp()->getOperands());
+    llvm::append_range(to, loop.getConditionOp()->getOperands());
+  }
+}
+
+// What `value` is computed from.
+void addSources(Value value, SmallVectorImpl<Value>& to) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) return addSources(argument, to);
   Operation* op = value.getDefiningOp();
-  if (isa<simt::TidOp, simt::ElectOp, simt::ShuffleOp, simt::BallotOp, simt::AtomicRmwOp, simt::AtomicCasOp>(op))
-    return true;
   for (Region& region : op->getRegions())
-    if (!region.empty() && any(region.front().getTerminator()->getOperands())) return true;
-  return any(op->getOperands());
+    if (!region.empty()) llvm::append_range(to, region.front().getTerminator()->getOperands());
+  llvm::append_range(to, op->getOperands());
 }
 
 }  // namespace
 
-bool dependOnThread(ValueRange values) {
+bool ThreadDependence::anyOf(ValueRange values) {
+  SmallVector<Value> left(values);
   llvm::DenseSet<Value> seen;
-  return llvm::any_of(values, [&](Value v) { return dependsOnThread(v, seen); });
+  while (!left.empty()) {
+    Value value = left.pop_back_val();
+    if (isa<RankedTensorType>(value.getType()) || independent_.contains(value) || !seen.insert(value).second) continue;
+    if (dependent_.contains(value) || isSource(value.getDefiningOp())) {
+      if (values.size() == 1) dependent_.insert(values.front());
+      return true;
+    }
+    addSources(value, left);
+  }
+  independent_.insert(seen.begin(), seen.end());
+  return false;
 }
+
+bool dependOnThread(ValueRange values) { return ThreadDependence().anyOf(values); }
 
 bool isDivergent(Operation* op) {
   for (Operation* parent = op->getParentOp(); parent; parent = parent->getParentOp()) {

@@ -150,6 +150,21 @@ TEST(Error, ForeignValues) {
 TEST(Error, EndlessUnrolling) {
   EXPECT_HAS(errorOf("def k(p):\n    for a in tl.static_range(100000000):\n        pass\n"), "too-large");
 }
+TEST(Error, EndlessValues) {
+  auto thirtyTimes = [](const std::string& first, const std::string& again) {
+    std::string text = "def k(i):\n    a = " + first + "\n";
+    for (int n = 0; n < 30; ++n) text += "    " + again + "\n";
+    return errorOf(text);
+  };
+  EXPECT_HAS(thirtyTimes("(i,)", "a = (a, a)"), "too-large: the kernel is too large: unrolled loops, inlined calls and the elements of");
+  EXPECT_HAS(thirtyTimes("{'x': i}", "a = {'x': a, 'y': a}"), "too-large");
+  EXPECT_HAS(thirtyTimes("(i,)", "a = a + a"), "too-large");
+  EXPECT_HAS(thirtyTimes("(i,)", "a += a"), "too-large");
+  EXPECT_HAS(thirtyTimes("'text'", "a = a + a"), "too-large");
+  EXPECT_HAS(thirtyTimes("'text'", "a = f'{a}{a}'"), "too-large");
+  EXPECT_EQ(errorOf("def k(i):\n    a = (i,)\n    for n in tl.static_range(100000):\n        a = (a,)\n"),
+            "6:13 too-large: tuples are nested more than 100 deep");
+}
 TEST(Error, ConditionalSides) {
   EXPECT_EQ(errorOf("def k(i, b):\n    x = 1.0 if b else i\n"),
             "4:23 type-mismatch: the sides of a conditional expression have types `fp32` and `int32`");

@@ -5,6 +5,8 @@
 # RUN: tandemc %s:written --emit=ptx --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=WRITTEN
 # RUN: tandemc %s:loop --emit=ptx --target sm_90a --signature '*fp32, i32' | FileCheck %s --check-prefix=LOOP
 # RUN: tandemc %s:scalar --emit=ptx --target sm_90a --signature '*i32' | FileCheck %s --check-prefix=SCALAR
+# RUN: tandemc %s:scalars --emit=ptx --target sm_90a --signature '*i32, i32' | FileCheck %s --check-prefix=SCALARS
+# RUN: tandemc %s:many_scalars --emit=ptx --target sm_90a --signature '*i32, i32' | FileCheck %s --check-prefix=MANY
 import triton
 import triton.language as tl
 
@@ -60,3 +62,29 @@ def scalar(x):
     # SCALAR: bar.sync 0
     # SCALAR: st.global
     tl.store(x, tl.load(x) + 1)
+
+
+@triton.jit
+def scalars(x, n):
+    # One thread does all of them, in order.
+    # SCALARS-NOT: bar.sync
+    # SCALARS: @%p{{[0-9]+}} st.global
+    # SCALARS-NOT: bar.sync
+    # SCALARS: @%p{{[0-9]+}} st.global
+    # SCALARS: bar.sync
+    # SCALARS: ld.global
+    # SCALARS: st.global
+    tl.store(x, n)
+    tl.store(x + n, 2)
+    tl.store(x + 2, tl.load(x) + 1)
+
+
+@triton.jit
+def many_scalars(x, n):
+    # In a loop they are stored in each round, by one branch.
+    # MANY: bra
+    # MANY-COUNT-20: {{^}}	st.global
+    # MANY-NOT: st.global
+    for i in range(n):
+        for j in tl.static_range(20):
+            tl.store(x + i * 20 + j, n)

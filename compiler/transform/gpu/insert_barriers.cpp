@@ -180,6 +180,7 @@ class Inserter {
     Operation* condition = op;
     if (auto loop = dyn_cast<scf::WhileOp>(op)) condition = loop.getConditionOp();
     if (threads_.anyOf(condition->getOperands().take_front(isa<scf::WhileOp>(op) ? 1 : 3))) return;
+    relieve(op, pending);
     auto [at, isNew] = loops_.try_emplace(op);
     LoopVisit& known = at->second;
     if (!isNew && llvm::all_of(pending, [&](const Access& access) { return holds(known.before, access); })) {
@@ -200,6 +201,7 @@ class Inserter {
 
   void visitBranch(scf::IfOp op, Pending& pending) {
     if (threads_.anyOf(op->getOperands())) return;
+    relieve(op, pending);
     Pending otherwise = pending;
     visit(*op.thenBlock(), pending);
     if (!op.getElseRegion().empty()) visit(*op.elseBlock(), otherwise);
@@ -211,17 +213,27 @@ class Inserter {
     Pending conflicts;
     for (const Access& earlier : pending)
       if (conflict(earlier, access) && !waitsAlone(earlier, access)) conflicts.push_back(earlier);
-    bool isFull = pending.size() >= kMostPending;
-    if (isFull || !conflicts.empty()) {
-      OpBuilder builder(access.op);
-      auto barrier = simt::BarrierOp::create(builder, access.op->getLoc());
-      if (llvm::any_of(pending, [](const Access& earlier) { return earlier.isBulk; }))
-        barrier->setAttr("tgpu.completes_bulk", builder.getUnitAttr());
-      if (!isFull && llvm::all_of(conflicts, [&](const Access& earlier) { return stayInBlock(earlier, access); }))
-        barrier->setAttr(kInBlock, builder.getUnitAttr());
-      pass(barrier, pending);
+    if (!relieve(access.op, pending) && !conflicts.empty()) {
+      bool stays = llvm::all_of(conflicts, [&](const Access& earlier) { return stayInBlock(earlier, access); });
+      meet(access.op, stays, pending);
     }
     merge(pending, access);
+  }
+
+  void meet(Operation* before, bool inBlock, Pending& pending) {
+    OpBuilder builder(before);
+    auto barrier = simt::BarrierOp::create(builder, before->getLoc());
+    if (llvm::any_of(pending, [](const Access& earlier) { return earlier.isBulk; }))
+      barrier->setAttr("tgpu.completes_bulk", builder.getUnitAttr());
+    if (inBlock) barrier->setAttr(kInBlock, builder.getUnitAttr());
+    pass(barrier, pending);
+  }
+
+  // A barrier before `op` where too much is pending; in a branch of its own it would leave the other side's as it is.
+  bool relieve(Operation* op, Pending& pending) {
+    if (pending.size() < kMostPending) return false;
+    meet(op, false, pending);
+    return true;
   }
 
   // The thread that issued the earlier store waits for it before it issues the later one, and nobody else need know.

@@ -379,9 +379,16 @@ class LayoutAssignment {
     return true;
   }
 
+  // What is repeated many times over is brought into a layout before, whatever it took to compute.
+  static bool isManyTimesLarger(Value tile, Value source) {
+    auto sizeOf = [](Value v) { return cast<RankedTensorType>(v.getType()).getNumElements(); };
+    return isTile(source) && sizeOf(tile) >= 16 * sizeOf(source);
+  }
+
   static bool isCheapTree(Value value, int depth = 0) {
     if (!isTile(value)) return true;
     Operation* op = value.getDefiningOp();
+    if (op && isa<tile::BroadcastOp>(op) && isManyTimesLarger(value, op->getOperand(0))) return true;
     return op && depth < 16 && isCheap(op) &&
            llvm::all_of(op->getOperands(), [&](Value v) { return isCheapTree(v, depth + 1); });
   }

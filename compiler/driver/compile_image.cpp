@@ -5,6 +5,7 @@
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/lower/nvidia/lower.h"
+#include "compiler/lower/nvidia/places.h"
 #include "compiler/transform/gpu/assign_layouts.h"
 #include "compiler/transform/gpu/carry_offsets.h"
 #include "compiler/transform/gpu/defer_sums.h"
@@ -15,10 +16,32 @@
 #include "compiler/transform/gpu/recognise_blocks.h"
 #include "compiler/transform/gpu/select_products.h"
 #include "compiler/transform/gpu/split_program.h"
+#include <algorithm>
 #include <llvm/Support/raw_ostream.h>
+#include <map>
 
 namespace tandem::compiler {
 namespace {
+
+// An assembler takes minutes for more.
+constexpr size_t kMostOperations = 200'000;
+
+// Fails at the line that most operations come from.
+void limitSize(Compilation& c) {
+  size_t count = 0;
+  std::map<std::pair<std::string, unsigned>, std::pair<size_t, mlir::Operation*>> lines;
+  c.kernel().walk([&](mlir::Operation*) { ++count; });
+  if (count <= kMostOperations) return;
+  c.kernel().walk([&](mlir::Operation* op) {
+    auto& [ofLine, first] = lines[lower::nvidia::Places::fileAndLine(op->getLoc())];
+    if (!ofLine++) first = op;
+  });
+  auto [most, at] = std::max_element(lines.begin(), lines.end(), [](auto& a, auto& b) { return a.second.first < b.second.first; })->second;
+  at->emitError() << "the kernel is too large for a GPU: it has " << count << " operations after unrolling and inlining, of which at most "
+                  << kMostOperations << " are compiled, and " << most
+                  << " come from this line; loops by `range`, or tiles in place of single elements, make it shorter";
+  c.collector().fail("too-large");
+}
 
 // 1. A program of several blocks becomes what each of them does: the later stages know one block.
 // 2. Blocks of tensors that the program reads and writes by pointer arithmetic.
@@ -30,6 +53,7 @@ namespace {
 // 8. Layouts, with the conversions between them.
 // 9. Barriers between accesses to the same memory.
 void transform(Compilation& c, const target::TargetInfo& target, bool layouts) {
+  limitSize(c);
   c.kernel().getContext()->getOrLoadDialect<tgpu::TgpuDialect>();
   for (const char* name : {"num_stages", "maxnreg"})
     if (std::string given = c.option(name); !given.empty())

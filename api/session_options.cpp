@@ -97,6 +97,8 @@ std::unique_ptr<runtime::Session> simulated(Options& o, std::shared_ptr<interpre
   w.seed = o.take("seed", uint64_t(0));
   w.trace = o.take("trace", false);
   w.check = o.take("check", false);
+  w.scope = o.take("scope", true);
+  w.portability = o.take("portability", false);
   w.policy = policyOf(o.take<std::string>("policy", "random"));
   w.logStores = o.take("log_stores", false);
   w.slotsPerRank = o.take("slots_per_rank", w.slotsPerRank);

@@ -6,7 +6,7 @@ from race_guide import mended, report_of, sections
 SECTIONS = sections()
 KINDS = {"race", "signal-misuse", "leftover-signal", "deadlock", "out-of-bounds", "use-after-free", "uninitialised-read", "misaligned",
          "asymmetric-allocation", "divergent-block-operation", "collective-mismatch", "bad-rank", "double-free", "unfinished-put",
-         "unfinished-bulk-copy", "mbarrier-misuse", "schedule-dependent"}
+         "unfinished-bulk-copy", "mbarrier-misuse", "schedule-dependent", "scope"}
 
 
 def test_every_kind_has_an_example():

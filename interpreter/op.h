@@ -80,7 +80,7 @@ enum class Op : uint8_t {
   PutValue,     // dest, value, peer ->             elem is the value's
   Signal,       // pointer, value, peer ->          #0 SignalKind
   SignalWait,   // pointer, value -> seen           #0 SignalCompare
-  Fence,        // ->
+  Fence,        // peer opt ->
   Quiet,        // peer opt ->
   Barrier,      // team ->                          #0 syncOnly #1 Group
   Broadcastmem,  // team, dest, source, bytes, root ->  #0 Group #1 is a barrier, too #2 all have the type `elem`

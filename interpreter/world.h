@@ -28,6 +28,8 @@ struct WorldOptions {
   bool trace = false;
   bool check = false;                         // look for races and misused signals
   uint64_t updatesKept = 1ull << 22;          // of words that synchronise, by the check; a wait that may need older ones is reported
+  bool scope = true;                          // check: also for scopes that are too narrow only to the letter
+  bool portability = false;                   // check: also for what is right here and not everywhere
   SchedulePolicy policy = SchedulePolicy::Random;
   bool logStores = false;                     // for firstDifference
   uint64_t maxSteps = 0;                      // instructions, turns and waits of hosts until the run ends with a report; 0: none

@@ -43,9 +43,10 @@ TANDEM_API int td_builtins(char** json);
 
 /* --- sessions. options: {"target": "sim" (the default) or "cuda", "ranks": 4} and
    sim: {"seed": 0, "trace": false (true: programs and streams note what they did when), "slots_per_rank": 132, "check":
-   false, "policy": "random" (or "round-robin", "priority", "slowest-rank"), "log_stores": false, "max_steps": 0 (instructions and turns
-   of programs, turns of streams and calls of hosts that may wait, after which the run ends with a report; 0: never), "timeout": 0.0
-   (seconds from td_session_create on, likewise)}; cuda: {"rank": 2
+   false, "scope": true, "portability": false (whether a check tells of these kinds), "policy": "random" (or "round-robin",
+   "priority", "slowest-rank"), "log_stores": false, "max_steps": 0 (instructions and turns of programs, turns of streams and calls
+   of hosts that may wait, after which the run ends with a report; 0: never), "timeout": 0.0 (seconds from td_session_create on,
+   likewise)}; cuda: {"rank": 2
    (this process is that rank alone; without it all ranks are threads of this process), "rendezvous": "name" (the same
    in all processes of the run), "devices": [0, 1] (one for each rank of this process; without it rank i takes device
    i), "wait_timeout_ms": 0 (of one wait; 0: never), "transport": "auto" (else what $TANDEM_TRANSPORT says, "nvlink" or

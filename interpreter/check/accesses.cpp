@@ -165,6 +165,7 @@ uint32_t Checker::siteOf(const MemoryAccess& a) {
   site.scope = a.scope;
   site.bytes = a.strong ? uint32_t(a.bytes) : 0;
   site.elementBytes = a.strong ? a.elementBytes : 0;
+  if (a.strong) site.type = a.type;
   using By = Site::By;
   site.by = a.transfer     ? By::Transfer
             : a.collective ? By::Collective
@@ -231,9 +232,9 @@ bool Checker::oneKnows(const View& v, Part mine, const Stamp& s, Part theirs) co
     if (theirs == mine && !(mine == kEach && v.changes)) return true;
   }
   Part known = theirs == kEach ? kEveryThread : theirs;  // one thread's release is none of the others' (M4)
-  if (actors_.covers(*v.clock, s, known)) return true;
+  if (actors_.covers(*v.clock, s, known, v.narrow)) return true;
   const Clock* extra = v.program ? v.program->extraOf(mine) : nullptr;
-  return extra && actors_.covers(*extra, s, known);
+  return extra && actors_.covers(*extra, s, known, v.narrow);
 }
 
 // Threads store the same by one operation (M1).
@@ -246,9 +247,10 @@ bool Checker::fenced(const View& v, const Stamp& now, const Stamp& s) const {
   if (!v.program || s.actor != v.self || s.part < kFirstPut || s.part >= kFirstGet) return false;
   if (sites_[s.site].kind == AccessKind::Read || sites_[now.site].kind == AccessKind::Read) return false;
   const auto& threads = v.program->threads;
-  if (s.time <= v.program->orders.transfers) return true;
+  int peer = s.part - kFirstPut;
+  if (s.time <= v.program->orders.of(peer).transfers) return true;
   if (now.part >= threads.size()) return false;
-  const FencePoint& own = threads[now.part].orders;
+  const FencePoint& own = threads[now.part].orders.of(peer);
   return s.time <= own.transfers ||
          std::any_of(own.puts.begin(), own.puts.end(), [&](const ThreadPut& put) { return put.number == s.time; });
 }
@@ -264,7 +266,7 @@ bool Checker::ordered(const View& v, const Stamp& now, const Stamp& s, uint64_t 
   if (s.actor == v.self && now.sameThreads(s)) return true;
   bool isOwn = s.actor == v.self && !isTransfer(s.part);
   Part all = isTransfer(s.part) ? s.part : kEveryThread;
-  if (isOwn ? v.program && s.time <= v.program->barrierTime : actors_.covers(*v.clock, s, all)) return true;
+  if (isOwn ? v.program && s.time <= v.program->barrierTime : actors_.covers(*v.clock, s, all, v.narrow)) return true;
   for (uint64_t at = begin; at < end;) {
     *mine = now.threadAt(at);
     *theirs = s.threadAt(at);
@@ -308,11 +310,15 @@ bool Checker::judge(const View& v, const MemoryAccess& a, const Stamp& now, cons
   bool bulkReads = a.transfer && a.transfer->bulk && site.kind == AccessKind::Read;
   auto check = [&](const Stamp& s) {
     Part mine, theirs;
-    if (!s.actor || compatible(site, now, sites_[s.site], s) || fenced(v, now, s) || storesAgain(v, a, now, s)) return;
+    if (!s.actor || fenced(v, now, s) || storesAgain(v, a, now, s)) return;
+    if (compatible(site, now, sites_[s.site], s)) {
+      if (m_.options.portability) reportPortability(v, a, now, s, address, end);
+      return;
+    }
     uint64_t from = std::max<uint64_t>(address, a.address), to = std::min(end, a.address + a.bytes);
-    if (!ordered(v, now, s, address, end, &mine, &theirs))
-      report(v, a, now, s, from, to, mine, theirs);
-    else if (bulkReads && needsProxyFence(a, s) && !proxyFenced(v, now, s, from, to, &mine, &theirs))
+    if (!ordered(v, now, s, address, end, &mine, &theirs)) {
+      if (!acquiredUpdate(v, now, s, address)) report(v, a, now, s, from, to, mine, theirs);
+    } else if (bulkReads && needsProxyFence(a, s) && !proxyFenced(v, now, s, from, to, &mine, &theirs))
       report(v, a, now, s, from, to, mine, theirs,
              "no `fence_proxy_async` orders what the thread has stored before what a bulk copy reads (M16)");
   };

@@ -3,6 +3,7 @@
 #pragma once
 #include "interpreter/check/clock.h"
 #include "interpreter/program.h"
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -56,19 +57,21 @@ class Actors {
   uint32_t hostOf(int rank) const { return uint32_t(rank) + 1; }
   std::vector<GridLife> grids;
 
-  // Whether `clock` has the part of an actor at that time (by what the clock says of it, or of its grid).
-  bool covers(const Clock& clock, const Stamp& s, Part part) const {
+  // Whether `clock` has the part of an actor at that time (by what the clock says of it, or of its grid). `narrow`: also what it has by
+  // edges that a fence's scope breaks.
+  bool covers(const Clock& clock, const Stamp& s, Part part, bool narrow = false) const {
     if (clock.empty()) return false;
     const Actor& a = actors_[s.actor];
+    auto get = [&](ClockKey key) { return narrow ? std::max(clock.get(key), clock.get(kNarrow | key)) : clock.get(key); };
     if (isTransfer(part))
-      return clock.get(keyOf(s.actor, part)) >= s.time || clock.get(keyOfTransfer(s.time)) ||
-             (part != kBulk && (clock.get(keyOf(s.actor, kAllTransfers)) >= s.time ||
-                                clock.get(keyOf(hostOf(a.rank), kAllTransfers)) >= s.time));
-    if (clock.get(keyOf(s.actor, kEveryThread)) >= s.time) return true;
+      return get(keyOf(s.actor, part)) >= s.time || get(keyOfTransfer(s.time)) ||
+             (part != kBulk &&
+              (get(keyOf(s.actor, kAllTransfers)) >= s.time || get(keyOf(hostOf(a.rank), kAllTransfers)) >= s.time));
+    if (get(keyOf(s.actor, kEveryThread)) >= s.time) return true;
     if (a.kind != ActorKind::Program) return false;
     const GridLife& grid = grids[a.grid];
-    if (grid.endTime && clock.get(keyOf(grid.stream, kEveryThread)) >= grid.endTime) return true;
-    return part != kEveryThread && clock.get(keyOf(s.actor, part)) >= s.time;
+    if (grid.endTime && get(keyOf(grid.stream, kEveryThread)) >= grid.endTime) return true;
+    return part != kEveryThread && get(keyOf(s.actor, part)) >= s.time;
   }
 
  private:

@@ -7,6 +7,7 @@
 #include "interpreter/check/program_state.h"
 #include "interpreter/check/sync.h"
 #include "interpreter/vm/machine.h"
+#include <functional>
 #include <set>
 #include <unordered_map>
 
@@ -20,6 +21,7 @@ struct Site {
   bool strong = false, signal = false;
   Scope scope = Scope::Gpu;
   uint32_t bytes = 0, elementBytes = 0;  // strong only: of one access, and of a vector's elements
+  std::optional<Elem> type;              // strong only
   enum class By : uint8_t { Program, Transfer, Collective, Stream, Host, View } by = By::Program;
   bool operator==(const Site&) const = default;
 };
@@ -31,6 +33,7 @@ struct View {
   const Clock* clock = nullptr;
   const EarlyView* early = nullptr;  // the access may go ahead of waits: `clock` leaves them out
   bool changes = false;              // MemoryAccess's
+  bool narrow = false;               // a fence's scope may leave the other rank out
 };
 
 class Checker : public AccessObserver {
@@ -52,7 +55,7 @@ class Checker : public AccessObserver {
   void proxyFence(const Run& run, bool sharedOnly) override;
   void transferIssued(const Run& run, PendingPut& put) override;
   void bulkWaited(const Run& run, uint32_t lane, uint32_t group, bool read) override;
-  void fence(const Run& run) override;
+  void fence(const Run& run, int peer) override;
   void quiet(const Run& run, int peer) override;
   void arrives(const Run& run, const Collective& meeting) override;
   void leaves(const Run& run, const Collective& meeting) override;
@@ -131,6 +134,9 @@ class Checker : public AccessObserver {
   Stamp stampOf(const MemoryAccess& a, const View& v);
   uint32_t siteOf(const MemoryAccess& a);
   bool includes(Scope scope, uint32_t from, uint32_t to) const;
+  // Includes it, or is no narrower than `gpu`: what today's hardware does all the same.
+  bool reaches(Scope scope, uint32_t from, uint32_t to) const { return scope == Scope::Gpu || includes(scope, from, to); }
+  bool acquiredUpdate(const View& v, const Stamp& now, const Stamp& s, uint64_t address);
 
   // --- releases and acquires (synchronise.cpp) ---
   void synchronise(const MemoryAccess& a);
@@ -139,11 +145,12 @@ class Checker : public AccessObserver {
   void publishOfProgram(ProgramState& p, const MemoryAccess& a);
   void acquire(const MemoryAccess& a);
   void acquire(const MemoryAccess& a, SyncPlace& place, const Acquired& acquired);
-  void acquireAwaited(const MemoryAccess& a, const AwaitedSignal& signal);
-  std::optional<AwaitedSignal> polled(const MemoryAccess& a);
+  void acquireAwaited(const MemoryAccess& a, bool valueUsed, const std::function<bool(uint64_t)>& ends);
+  bool acquirePolled(const MemoryAccess& a);
   void acquireByProgram(ProgramState& p, const MemoryAccess& a, const Release& r);
   static void learnEarly(ProgramState& p, const MemoryAccess& a, const Release& r);
   bool knowsRelease(const ProgramState& p, const MemoryAccess& a, const Release& r) const;
+  void learnFenced(Clock& known, const Clock& pending, Scope scope, int rank) const;
   static bool isWhole(const MemoryAccess& a) { return a.lane >= kFirstPut; }
 
   // --- meetings of ranks (meetings.cpp) ---
@@ -180,6 +187,8 @@ class Checker : public AccessObserver {
   // --- reports (explain.cpp) ---
   void report(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end,
               Part mine, Part theirs, const std::string& missing = "");
+  const char* kindOf(const View& v, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end) const;
+  void reportPortability(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end);
   void reportFreed(const Stamp& s, Part theirs, uint64_t begin, uint64_t bytes, const std::string& file, uint32_t line);
   // What would have ordered two accesses, by its rule, and other places of it.
   struct Missing {
@@ -198,15 +207,16 @@ class Checker : public AccessObserver {
   std::string accessText(const Site& site) const;
   Diagnostic placeOfStamp(const Stamp& s) const;
   Report begin(const Stamp& now, const char* kind) const;
-  // Whether a report of two places is new. The last one that is told ends the run.
-  bool isNew(const char* kind, const Stamp& a, const Stamp& b);
+  // Whether a report of two places is new, and one that is told.
+  bool isNew(const std::string& kind, const Stamp& a, const Stamp& b);
+  // The last one that is told ends the run; `scope` and `portability` never do.
   void tell(Report r);
 
   ProgramState& stateOf(const Run& run) { return *programs_[run.observed]; }
   Serial& serialOf(const Stream& stream);
   Serial& hostOf(int rank) { return hosts_[size_t(rank)]; }
   void prune(Clock& clock) const;
-  void orderLater(const Run& run, bool transfers);
+  void orderLater(const Run& run, bool transfers, int peer);
   Clock callerClock(ProgramState& p, const Run& run);
   void learnByCaller(ProgramState& p, const Run& run, const Clock& clock);
 
@@ -237,6 +247,7 @@ class Checker : public AccessObserver {
   std::map<std::pair<uint32_t, Part>, std::vector<HeldLock>> held_;  // by actor and thread
   LockOrders lockOrders_;
   std::set<std::tuple<std::string, size_t, size_t>> told_;
+  size_t serious_ = 0, minor_ = 0;  // how many were told
   MemoryAccess pending_;
   bool hasPending_ = false;
 };

@@ -44,7 +44,7 @@ std::string threadText(Part thread) {
 std::string releaserText(const Clock& known, uint32_t actor, uint32_t time) {
   std::string text;
   known.each([&](const Clock::Entry& e) {
-    if (actorOf(e.key) != actor || e.key >> 61 || e.time < time || !text.empty()) return;
+    if (actorOf(e.key) != actor || e.key >> 60 || e.time < time || !text.empty()) return;
     if (Part part = Part(e.key); part < kFirstPut) text = "thread " + std::to_string(part);
     else if (part == kEach) text = "each thread for itself";
   });
@@ -101,7 +101,7 @@ void Checker::report(const View& v, const MemoryAccess& a, const Stamp& now, con
   (void)a;
   const Site &here = sites_[now.site], &there = sites_[s.site];
   bool misused = (here.signal && !there.strong) || (there.signal && !here.strong);
-  const char* kind = misused ? "signal-misuse" : "race";
+  const char* kind = misused ? "signal-misuse" : missing.empty() ? kindOf(v, now, s, begin, end) : "race";
   if (!isNew(kind, now, s)) return;
   Report r = this->begin(now, kind);
   r.message = accessText(here) + " of " + addressText(m_, begin, end - begin) + " by " + actorText(now, mine) +
@@ -122,6 +122,39 @@ void Checker::report(const View& v, const MemoryAccess& a, const Stamp& now, con
     r.notes.insert(r.notes.begin() + 1, std::move(place));
     break;
   }
+  tell(std::move(r));
+}
+
+// Whether only a scope is missing that today's hardware does without.
+const char* Checker::kindOf(const View& v, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end) const {
+  const Site &here = sites_[now.site], &there = sites_[s.site];
+  bool isScope;
+  if (here.strong && there.strong) {
+    isScope = areOneSize(here, now, there, s) && reaches(here.scope, now.actor, s.actor) && reaches(there.scope, s.actor, now.actor);
+  } else {
+    View narrow = v;
+    narrow.narrow = true;
+    Part mine, theirs;
+    isScope = ordered(narrow, now, s, begin, end, &mine, &theirs);
+  }
+  return isScope ? "scope" : "race";
+}
+
+// What the model allows and OpenSHMEM, or PTX to the letter, does not.
+void Checker::reportPortability(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end) {
+  const Site &here = sites_[now.site], &there = sites_[s.site];
+  bool isMixed = here.type && there.type && *here.type != *there.type, isVector = here.elementBytes && there.elementBytes;
+  Part mine, theirs;
+  if ((!isMixed && !isVector) || ordered(v, now, s, begin, end, &mine, &theirs) || !isNew("portability", now, s)) return;
+  Report r = this->begin(now, "portability");
+  r.severity = Severity::Warning;
+  r.message = accessText(here) + " of " + addressText(m_, a.address, a.bytes) + " by " + actorText(now, mine) +
+              " is not ordered after the " + accessText(there) + " by " + actorText(s, theirs) + "; " +
+              (isMixed ? "they have different types, which OpenSHMEM does not allow for atomics of one address (M14)"
+                       : "a vector's elements are accesses of their own in PTX, in no order: one may be new and the next old (M1)");
+  Diagnostic first = placeOfStamp(s);
+  first.message = "first access: " + accessText(there) + " by " + actorText(s, theirs);
+  r.notes.insert(r.notes.begin(), std::move(first));
   tell(std::move(r));
 }
 
@@ -152,7 +185,16 @@ std::vector<Diagnostic> Checker::writersOf(Address address) {
   return writers;
 }
 
-bool Checker::isNew(const char* kind, const Stamp& a, const Stamp& b) {
+namespace {
+
+constexpr size_t kTold = 20;
+
+bool isMinor(const std::string& kind) { return kind == "scope" || kind == "portability"; }
+
+}  // namespace
+
+bool Checker::isNew(const std::string& kind, const Stamp& a, const Stamp& b) {
+  if (isMinor(kind) && (minor_ >= kTold || (kind == "scope" && !m_.options.scope))) return false;
   auto placeOf = [&](const Stamp& s) {
     const Site& site = sites_[s.site];
     if (!site.program || site.location >= site.program->locations.size()) return size_t(site.by) + 1;
@@ -164,9 +206,10 @@ bool Checker::isNew(const char* kind, const Stamp& a, const Stamp& b) {
 }
 
 void Checker::tell(Report r) {
-  constexpr size_t kTold = 20;
+  bool minor = isMinor(r.kind);
   m_.reports.push_back(std::move(r));
-  if (told_.size() >= kTold) m_.failed = true;
+  if (minor) ++minor_;
+  else if (++serious_ >= kTold) m_.failed = true;
 }
 
 Checker::Missing Checker::missingEdge(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) {
@@ -237,13 +280,13 @@ Checker::Missing Checker::missedBy(uint32_t actor, const Stamp& s, Part theirs, 
     if (actors_.covers(p->threads[k].extra, s, theirs))
       return "thread " + std::to_string(k) +
              " has acquired it, but no `__syncthreads()` lies between that and the other access (M3)";
-  if (actors_.covers(missed.narrow, s, theirs))
+  Clock known = p ? p->joined() : ended->second.second;
+  if (actors_.covers(missed.narrow, s, theirs) || actors_.covers(known, s, theirs, true))
     return "it was released and seen, but a scope on the way does not include the other side: between ranks it must be "
            "`sys` (M14)";
   if (actors_.covers(missed.relaxed, s, theirs))
     return {"the update that says so was read, but by a relaxed read or wait: it must acquire (M4, M6)", std::move(wait)};
   if (!wait.empty()) return {early, std::move(wait)};
-  Clock known = p ? p->joined() : ended->second.second;
   bool isProgram = actors_[s.actor].kind == ActorKind::Program && !isTransfer(theirs);
   if (actors_.covers(missed.unfenced, s, theirs)) {
     if (std::string by = isProgram ? releaserText(known, s.actor, s.time) : ""; !by.empty())
@@ -300,7 +343,7 @@ std::vector<Diagnostic> Checker::endedEarly(uint32_t actor,
 bool Checker::knowsSibling(const Clock& known, uint32_t actor, uint32_t other) const {
   bool found = false;
   known.each([&](const Clock::Entry& e) {
-    if (e.key >> 61) return;
+    if (e.key >> 60) return;
     uint32_t from = actorOf(e.key);
     const Actor& a = actors_[from];
     found = found || (from != actor && from != other && a.kind == ActorKind::Program && a.grid == actors_[other].grid);

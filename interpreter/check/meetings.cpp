@@ -74,7 +74,7 @@ void Checker::leaves(const Run& run, const Collective& meeting) {
   p.met.join(learns);
   learnByCaller(p, run, learns);
   p.meetEarlyLoads();
-  if (meeting.ordersAll()) fence(run);
+  if (meeting.ordersAll()) fence(run, -1);
   Stamp end;
   end.actor = p.actor;
   end.time = p.time;

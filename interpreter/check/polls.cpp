@@ -1,134 +1,168 @@
-// Looks for the shape: one load, one comparison of it with what the loop does not change, the test, the back edge.
+// Which loops are polls: nothing in them has an effect, and what they load decides only how long they go on.
 #include "interpreter/check/polls.h"
 #include "interpreter/vm/run.h"
 #include <algorithm>
-#include <cstring>
-#include <utility>
+#include <vector>
 
 namespace tandem::interpreter::check {
 namespace {
 
-constexpr size_t kLongest = 12;
+constexpr uint32_t kLongest = 96;
 
-struct Shape {
-  std::optional<uint32_t> load, compare, test;
+bool isLook(const Program& p, const Instruction& i) {
+  constexpr int64_t kMostWords = 1024;  // of a tile: each is judged with all
+  auto isWord = [&] {
+    const RegisterType& type = p.registers[p.results(i)[0]];
+    return type.vectorLength == 1 && type.extent != Extent::Smem && type.count() <= kMostWords;
+  };
+  switch (i.op) {
+    case Op::Ld: return !p.immediates(i)[2] && isWord();
+    case Op::Load: return p.immediates(i)[0] && isWord();
+    case Op::AtomicRmw:
+    case Op::AtomicCas: return isWord();
+    default: return false;
+  }
+}
+
+// Instructions whose only effect is their result; of atomics, those are no polls that change something when they run.
+bool isHarmless(Op op) {
+  switch (op) {
+    case Op::Constant:
+    case Op::Copy:
+    case Op::MaskedCopy:
+    case Op::Splat:
+    case Op::Unary:
+    case Op::Binary:
+    case Op::Compare:
+    case Op::Select:
+    case Op::Fma:
+    case Op::Clamp:
+    case Op::Convert:
+    case Op::AddPtr:
+    case Op::SymmAt:
+    case Op::MakeRange:
+    case Op::Reshape:
+    case Op::Reduce:
+    case Op::ConsumeToken:
+    case Op::ThreadFence:
+    case Op::Load:
+    case Op::Ld:
+    case Op::AtomicRmw:
+    case Op::AtomicCas: return true;
+    default: return false;
+  }
+}
+
+bool isControl(Op op) {
+  switch (op) {
+    case Op::Jump:
+    case Op::Branch:
+    case Op::LoopTest:
+    case Op::IfBegin:
+    case Op::IfElse:
+    case Op::IfEnd: return true;
+    default: return false;
+  }
+}
+
+// What follows from what the looks of a loop find.
+class Consequences {
+ public:
+  Consequences(const Program& p, PollLoop loop) : p_(p), loop_(loop), isOne_(p.registers.size()) {}
+
+  // Of one look. False when anything outside the loop, or another access's address, goes by it.
+  bool stayInside(uint32_t look) {
+    std::fill(isOne_.begin(), isOne_.end(), false);
+    isOne_[p_.results(p_.code[look])[0]] = true;
+    for (bool grows = true; grows;) {
+      grows = false;
+      for (uint32_t pc = loop_.first; pc <= loop_.last; ++pc) grows |= spread(pc);
+    }
+    for (uint32_t pc = 0; pc < p_.code.size(); ++pc) {
+      bool isInside = pc >= loop_.first && pc <= loop_.last;
+      if (usesOne(pc) && (!isInside || isAccess(p_.code[pc].op))) return false;
+    }
+    return true;
+  }
+
+ private:
+  const Program& p_;
+  PollLoop loop_;
+  std::vector<bool> isOne_;  // by register
+
+  static bool isAccess(Op op) { return op == Op::Load || op == Op::Ld || op == Op::AtomicRmw || op == Op::AtomicCas; }
+  bool usesOne(uint32_t pc) const {
+    auto operands = p_.operands(p_.code[pc]);
+    return std::any_of(operands.begin(), operands.end(),
+                       [&](uint32_t r) { return r != kNone && isOne_[r & ~kLastUse]; });
+  }
+  // The instructions that run only on one side of a condition end there.
+  uint32_t endOf(uint32_t pc) const {
+    uint32_t target = uint32_t(p_.immediates(p_.code[pc])[0]);
+    if (target > loop_.last) return pc + 1;  // the loop's own test
+    const Instruction& last = p_.code[p_.code[pc].op == Op::IfBegin ? target : target - 1];
+    bool hasElse = last.op == Op::IfElse || last.op == Op::Jump;
+    return hasElse ? std::min(uint32_t(p_.immediates(last)[0]), loop_.last) : target;
+  }
+  bool mark(uint32_t pc) {
+    bool isNew = false;
+    for (Register r : p_.results(p_.code[pc])) {
+      isNew |= !isOne_[r];
+      isOne_[r] = true;
+    }
+    return isNew;
+  }
+  bool spread(uint32_t pc) {
+    if (!usesOne(pc)) return false;
+    Op op = p_.code[pc].op;
+    if (op != Op::Branch && op != Op::IfBegin) return mark(pc);
+    bool isNew = false;
+    for (uint32_t under = pc + 1; under < endOf(pc); ++under) isNew |= mark(under);
+    return isNew;
+  }
 };
 
-// The one of each kind in [begin, end); nothing when something else has an effect there.
-std::optional<Shape> shapeOf(const Program& p, uint32_t begin, uint32_t end) {
-  Shape s;
-  auto once = [](std::optional<uint32_t>& place, uint32_t pc) { return !std::exchange(place, pc).has_value(); };
-  for (uint32_t pc = begin; pc < end; ++pc) switch (p.code[pc].op) {
-      case Op::Ld:
-        if (!once(s.load, pc)) return std::nullopt;
-        break;
-      case Op::Compare:
-        if (!once(s.compare, pc)) return std::nullopt;
-        break;
-      case Op::Branch:
-      case Op::LoopTest:
-        if (!once(s.test, pc)) return std::nullopt;
-        break;
-      case Op::Constant:
-      case Op::Splat:
-      case Op::AddPtr:
-      case Op::SymmAt:
-      case Op::Binary:
-      case Op::Convert: break;
-      default: return std::nullopt;
-    }
-  if (!s.load || !s.compare || !s.test || !(*s.load < *s.compare && *s.compare < *s.test)) return std::nullopt;
-  return s;
-}
-
-// When a loop that goes on while `seen <op> value` ends.
-std::optional<SignalCompare> endOf(CompareOp goesOn) {
-  switch (goesOn) {
-    case CompareOp::Eq: return SignalCompare::Ne;
-    case CompareOp::Ne: return SignalCompare::Eq;
-    case CompareOp::SLt: return SignalCompare::Ge;
-    case CompareOp::SLe: return SignalCompare::Gt;
-    case CompareOp::SGt: return SignalCompare::Le;
-    case CompareOp::SGe: return SignalCompare::Lt;
-    default: return std::nullopt;
-  }
-}
-
-CompareOp swapped(CompareOp op) {
-  switch (op) {
-    case CompareOp::SLt: return CompareOp::SGt;
-    case CompareOp::SLe: return CompareOp::SGe;
-    case CompareOp::SGt: return CompareOp::SLt;
-    case CompareOp::SGe: return CompareOp::SLe;
-    default: return op;
-  }
-}
-
-// The instruction in [begin, end) that gives `r`.
-const Instruction* definition(const Program& p, Register r, uint32_t begin, uint32_t end) {
-  for (uint32_t pc = begin; pc < end; ++pc)
-    for (Register result : p.results(p.code[pc]))
-      if (result == r) return &p.code[pc];
-  return nullptr;
-}
-
-std::optional<Poll> pollIn(const Program& p, uint32_t begin, uint32_t end, uint32_t& load) {
-  std::optional<Shape> shape = shapeOf(p, begin, end);
-  if (!shape) return std::nullopt;
-  const Instruction &look = p.code[*shape->load], &compare = p.code[*shape->compare];
-  Register seen = p.results(look)[0];
-  auto operand = [&](const Instruction& i, size_t k) { return p.operands(i)[k] & ~kLastUse; };
-  if (operand(p.code[*shape->test], 0) != p.results(compare)[0]) return std::nullopt;
-  bool isFirst = operand(compare, 0) == seen;
-  if (!isFirst && operand(compare, 1) != seen) return std::nullopt;
-  CompareOp goesOn = CompareOp(compare.sub);
-  std::optional<SignalCompare> ends = endOf(isFirst ? goesOn : swapped(goesOn));
-  Register value = operand(compare, isFirst ? 1 : 0);
-  if (const Instruction* made = definition(p, value, begin, end); made && made->op == Op::Splat)
-    value = operand(*made, 0);
-  const RegisterType& type = p.registers[seen];
-  if (!ends || type.vectorLength != 1 || byteSize(type.elem) < 4 || definition(p, value, begin, end))
-    return std::nullopt;
-  // Who looks at the value goes by what it was, not only by the loop's end.
-  auto uses =
-      std::count_if(p.operandPool.begin(), p.operandPool.end(), [&](uint32_t r) { return (r & ~kLastUse) == seen; });
-  if (uses != 1) return std::nullopt;
-  load = *shape->load;
-  return Poll{*ends, value};
+// Where the code begins that runs straight into the loop and has no effect.
+uint32_t leadIn(const Program& p, uint32_t begin) {
+  uint32_t first = begin;
+  while (first > 0 && begin - first < kLongest && (isHarmless(p.code[first - 1].op) || p.code[first - 1].op == Op::LoopBegin)) --first;
+  return first;
 }
 
 }  // namespace
 
-std::unordered_map<uint32_t, Poll> findPolls(const Program& p) {
-  std::unordered_map<uint32_t, Poll> polls;
+std::unordered_map<uint32_t, PollLoop> findPolls(const Program& p) {
+  std::unordered_map<uint32_t, PollLoop> polls;
   for (uint32_t pc = 0; pc < p.code.size(); ++pc) {
     if (p.code[pc].op != Op::LoopBack) continue;
-    uint32_t begin = uint32_t(p.immediates(p.code[pc])[0]), load = 0;
-    if (begin >= pc || pc - begin > kLongest) continue;
-    if (std::optional<Poll> poll = pollIn(p, begin, pc, load)) polls[load] = *poll;
+    uint32_t begin = uint32_t(p.immediates(p.code[pc])[0]);
+    if (begin >= pc || pc - begin > kLongest ||
+        !std::all_of(p.code.begin() + begin, p.code.begin() + pc,
+                     [](const Instruction& i) { return isHarmless(i.op) || isControl(i.op); }))
+      continue;
+    PollLoop loop{leadIn(p, begin), pc};
+    Consequences consequences(p, loop);
+    // A look ahead of the loop is its first one when the loop goes by it.
+    auto isOfLoop = [&](uint32_t look) {
+      if (look >= begin) return true;
+      Register found = p.results(p.code[look])[0];
+      return std::any_of(p.code.begin() + look + 1, p.code.begin() + pc, [&](const Instruction& i) {
+        auto operands = p.operands(i);
+        return std::any_of(operands.begin(), operands.end(), [&](uint32_t r) { return (r & ~kLastUse) == found; });
+      });
+    };
+    for (uint32_t look = loop.first; look < pc; ++look)
+      if (isLook(p, p.code[look]) && isOfLoop(look) && consequences.stayInside(look)) polls[look] = loop;
   }
   return polls;
 }
 
-const Poll* Polls::find(const Run& run) {
+const PollLoop* Polls::find(const Run& run) {
   const Program* program = run.prepared->program.get();
   auto [known, isNew] = known_.try_emplace(program);
   if (isNew) known->second = findPolls(*program);
   auto poll = known->second.find(run.pc);
   return poll == known->second.end() ? nullptr : &poll->second;
-}
-
-std::optional<uint64_t> awaitedValue(const Run& run, const Poll& poll, uint32_t lane) {
-  const RegisterInfo& info = run.info(poll.value);
-  const Slot& slot = run.slots[poll.value];
-  uint64_t value = 0;
-  if (info.extent != Extent::Lanes) {
-    memcpy(&value, &slot.bits, info.elemBytes);
-    return value;
-  }
-  if (lane >= run.lanes) return std::nullopt;
-  if (slot.buffer) memcpy(&value, slot.buffer->data() + size_t(lane) * info.elemBytes, info.elemBytes);
-  return value;
 }
 
 }  // namespace tandem::interpreter::check

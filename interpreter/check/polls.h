@@ -1,34 +1,35 @@
-// Loops that do nothing but load a word until it compares true: waits, written as loops.
+// Loops that do nothing but look at words until these are what they have to be: waits, written as loops.
 #pragma once
 #include "interpreter/program.h"
 #include <optional>
 #include <unordered_map>
 
 namespace tandem::interpreter {
+struct Machine;
 struct Run;
 }
 
 namespace tandem::interpreter::check {
 
-// What the loop around one `ld` waits for.
-struct Poll {
-  SignalCompare ends{};
-  Register value = 0;
+// The instructions of one such loop, and those that lead into it: [first, last]; the loop's back edge is the last one.
+struct PollLoop {
+  uint32_t first = 0, last = 0;
 };
+
+// A program's strong looks at one word of which such a loop goes by, and nobody else: by program counter.
+std::unordered_map<uint32_t, PollLoop> findPolls(const Program& program);
 
 class Polls {
  public:
-  // The poll that the run's current instruction is the load of; null: none.
-  const Poll* find(const Run& run);
+  // The loop for which the run's current instruction looks at a word; null: none.
+  const PollLoop* find(const Run& run);
 
  private:
-  std::unordered_map<const Program*, std::unordered_map<uint32_t, Poll>> known_;  // by program counter
+  std::unordered_map<const Program*, std::unordered_map<uint32_t, PollLoop>> known_;
 };
 
-// The polls of a program, by the program counter of their loads.
-std::unordered_map<uint32_t, Poll> findPolls(const Program& program);
-
-// What `lane` waits for; nothing when that differs by thread and `lane` is not one.
-std::optional<uint64_t> awaitedValue(const Run& run, const Poll& poll, uint32_t lane);
+// Whether the loop ends where its current look at `address`, by `lane`, finds `value` and leaves it there; of a tile's other words as
+// they are. Nothing when that is not known: it may depend on what differs by thread while `lane` is not one.
+std::optional<bool> endsPoll(Machine& m, const Run& run, const PollLoop& loop, uint32_t lane, uint64_t address, uint64_t value);
 
 }  // namespace tandem::interpreter::check

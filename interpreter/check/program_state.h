@@ -19,16 +19,29 @@ struct ThreadPut {
 struct FencePoint {
   Clock common, extra;
   uint32_t barrierTime = 0, time = 0;  // time 0: no fence yet
-  uint32_t transfers = 0;              // the last transfer before it
+  uint32_t transfers = 0;              // the last transfer before it: to a peer that it orders
   Scope scope = Scope::Sys;
   bool byAll = false;
   std::vector<ThreadPut> puts;  // beyond `transfers`, among others that the thread knows nothing of
 };
 
+// What `fence` and `quiet` have ordered: for every peer, and for single ones.
+struct OrderPoints {
+  FencePoint all;
+  std::map<int, FencePoint> single;
+
+  // What orders all peers renews, or ends, the single ones.
+  const FencePoint& of(int peer) const {
+    auto own = single.find(peer);
+    return own == single.end() ? all : own->second;
+  }
+};
+
 struct ThreadState {
   Clock extra;    // learnt since the last barrier by this thread alone
   Clock pending;  // of relaxed reads; a fence makes it `extra`
-  FencePoint fence, orders;
+  FencePoint fence;
+  OrderPoints orders;
 };
 
 // What an acquire might have brought had it been done right: for explanations only.
@@ -60,7 +73,8 @@ struct ProgramState {
   Clock pending;
   std::vector<ThreadState> threads;  // empty until a thread does something alone
   bool anyExtra = false;
-  FencePoint fence, orders;          // by all threads: `simt.fence`; `fence` and `quiet`
+  FencePoint fence;                  // by all threads: `simt.fence`
+  OrderPoints orders;                // by all threads
   Missed missed;
   std::map<int, uint32_t> lastPut;   // number, by peer
   std::vector<ThreadPut> threadPuts;  // since the last barrier

@@ -16,7 +16,7 @@ std::string valueText(uint64_t value, uint64_t bytes) {
 }  // namespace
 
 void Checker::wrote(const MemoryAccess& a, uint64_t old, uint64_t now) {
-  if (m_.failed) return;
+  if (m_.failed || a.preserves) return;
   if (SyncPlace* written = sync_.find(a.address)) remember(*written, a, old, now);
   if (!a.isSignal && a.run) noteLock(a, old, now);
   SignalUses* uses = a.isSignal ? &signals_.at(a.address) : signals_.find(a.address);
@@ -126,6 +126,14 @@ bool Checker::knowsUpdate(const View& v, const Stamp& now, const SyncPlace* plac
   ClockKey key = keyOfUpdates(place->key);
   const Clock* extra = v.program ? v.program->extraOf(now.part) : nullptr;
   return v.clock->get(key) >= update.number || (extra && extra->get(key) >= update.number);
+}
+
+// A plain access behind a wait that has acquired a signal's update, or a later one, comes after it though it was relaxed.
+bool Checker::acquiredUpdate(const View& v, const Stamp& now, const Stamp& s, uint64_t address) {
+  const Site& site = sites_[s.site];
+  if (!site.signal || site.kind == AccessKind::Read) return false;
+  const SyncPlace* place = sync_.find(address - (uint32_t(address) - s.origin));
+  return place && knowsUpdate(v, now, place, {s, 0, place->numberOf(s)});
 }
 
 bool Checker::knowsWait(const View& v, const Stamp& now, const Stamp& wait) const {

@@ -16,6 +16,7 @@ struct Release {
   uint32_t actor = 0;
   int rank = 0;
   Scope scope = Scope::Sys;
+  Scope fence = Scope::Sys;  // of the fence that makes it one
   Clock common, extra;
   Part part = kEveryThread;
   uint32_t partTime = 0, everyTime = 0, tileTime = 0;
@@ -34,6 +35,12 @@ struct Release {
     c.raise(keyOf(actor, part), partTime);
     c.raise(keyOf(actor, 0xffff), tileTime);
     if (puts) c.raise(keyOf(actor, putPart), puts);
+  }
+  // As what comes over an edge that only the fence's scope breaks.
+  void addNarrowTo(Clock& c) const {
+    Clock all;
+    addTo(all);
+    all.each([&](const Clock::Entry& e) { c.raise(e.key >= kSignalOrder ? e.key : kNarrow | e.key, e.time); });
   }
   void addAllTo(Clock& c) const {
     addTo(c);
@@ -113,6 +120,15 @@ class SyncPlace {
   // Null: the value from before all updates, or what has been forgotten.
   const UpdatePoint* update(uint64_t number) const {
     return number > before_ && number <= newest() ? &updates_[number - before_ - 1] : nullptr;
+  }
+  // The number of an update by its stamp; 0: it is forgotten.
+  uint64_t numberOf(const Stamp& by) const {
+    auto author = authorOf_.find({by.actor, by.part});
+    if (author == authorOf_.end()) return 0;
+    const std::vector<uint64_t>& numbers = author->second->numbers;
+    auto isIt = [&](uint64_t n) { return update(n) && update(n)->by.time == by.time; };
+    auto found = std::find_if(numbers.rbegin(), numbers.rend(), isIt);
+    return found == numbers.rend() ? 0 : *found;
   }
   // After a strong write; `reads`: an atomic, which has seen the value before.
   void wrote(const Stamp& by, uint64_t old, uint64_t now, bool reads);

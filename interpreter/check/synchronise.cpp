@@ -17,7 +17,8 @@ void Checker::synchronise(const MemoryAccess& a) {
   hasChain_ = false;
   // A wait acquires when it has seen what it waits for: see waits().
   if (a.kind != AccessKind::Write && !a.isSignal) acquire(a);
-  if (a.kind != AccessKind::Read) publish(a);
+  // Nobody can tell that an update has been there which left the value as it was.
+  if (a.kind != AccessKind::Read && !a.preserves) publish(a);
 }
 
 // What no load goes ahead of: an atomic of the whole program, and the thread barrier behind what a thread has looked at (M7).
@@ -54,7 +55,8 @@ void Checker::publishOfProgram(ProgramState& p, const MemoryAccess& a) {
     return own && own->time > all.time ? *own : all;
   };
   const FencePoint& fence = later(p.fence, thread ? &thread->fence : nullptr);
-  const FencePoint& orders = later(p.orders, thread ? &thread->orders : nullptr);
+  int peer = m_.arena.rankOf(a.address);
+  const FencePoint& orders = later(p.orders.of(peer), thread ? &thread->orders.of(peer) : nullptr);
   // A relaxed write of one thread may be a flag: noted for explanations.
   bool isFlag = a.isSignal || whole || a.run->activeLanes() == 1;
   if (!isRelease && !fence.time && !orders.time && !isFlag) return;
@@ -85,13 +87,14 @@ void Checker::publishOfProgram(ProgramState& p, const MemoryAccess& a) {
     own.carriesChain = hasChain_ && acquires(a.semantic) && !each;
   } else {
     if (fence.time) {
-      Release fenced = make(std::min(a.scope, fence.scope));
+      Release fenced = make(a.scope);
+      fenced.fence = fence.scope;
       addFence(fenced, fence);
       place.add(std::move(fenced));
     }
     if (orders.time) addFence(own, orders);
   }
-  if (int peer = m_.arena.rankOf(a.address); orders.time && peer >= 0) {
+  if (orders.time && peer >= 0) {
     own.putPart = Part(kFirstPut + peer);
     own.puts = orders.transfers;
     for (const ThreadPut& put : orders.puts) {
@@ -109,11 +112,7 @@ void Checker::acquire(const MemoryAccess& a) {
   SyncPlace* place = sync_.find(a.address);
   if (!place) return;
   if (a.run) {
-    if (std::optional<AwaitedSignal> awaited = polled(a)) {
-      if (holds(awaited->compare, wordAt(m_, a.address, unsigned(a.bytes)), awaited->value, awaited->bytes))
-        acquireAwaited(a, *awaited);
-      return;
-    }
+    if (acquirePolled(a)) return;
     if (place->newest()) place->sees(lastStrong_, place->newest(), false);
   }
   acquire(a, *place, place->all());
@@ -130,12 +129,14 @@ void Checker::acquire(const MemoryAccess& a, SyncPlace& place, const Acquired& a
   if (taken.end <= acquired.begin) taken.all = true;
   for (uint64_t k = acquired.end; k-- > std::max(acquired.begin, taken.end);) {
     const Release& r = place.release(k);
-    if (!includes(r.scope, r.actor, actor) || (p && !includes(a.scope, actor, r.actor))) {
-      taken.all = false;
-      if (p) r.addAllTo(p->missed.narrow);
-      continue;
-    }
+    // Accesses of scope `gpu` are reported for themselves, and synchronise.
+    bool isNarrow = !includes(r.fence, r.actor, actor);
+    bool synchronises = reaches(std::min(r.scope, r.fence), r.actor, actor) && (!p || reaches(a.scope, actor, r.actor));
+    if (isNarrow || !synchronises) taken.all = false;
+    if (p && (isNarrow || !synchronises)) r.addAllTo(p->missed.narrow);
+    if (!synchronises) continue;
     if (p) acquireByProgram(*p, a, r);
+    else if (isNarrow) r.addNarrowTo(s->clock);
     else r.addTo(s->clock);
     if (r.carriesChain) break;
   }
@@ -143,25 +144,25 @@ void Checker::acquire(const MemoryAccess& a, SyncPlace& place, const Acquired& a
   hasChain_ = taken.all;
 }
 
-// A loop that loads until a word compares true is a wait; what it sees before it ends orders nothing.
-std::optional<AwaitedSignal> Checker::polled(const MemoryAccess& a) {
-  const Poll* poll = a.kind == AccessKind::Read ? polls_.find(*a.run) : nullptr;
-  std::optional<uint64_t> value = poll ? awaitedValue(*a.run, *poll, a.lane) : std::nullopt;
-  if (!value) return std::nullopt;
-  return AwaitedSignal{a.address, uint32_t(a.bytes), poll->ends, *value};
+// A loop that looks at a word until it compares true is a wait; what it sees before it ends orders nothing. Says whether it is one.
+bool Checker::acquirePolled(const MemoryAccess& a) {
+  const PollLoop* poll = a.kind == AccessKind::Read || a.preserves ? polls_.find(*a.run) : nullptr;
+  if (!poll || a.bytes > 8) return false;
+  auto ends = [&](uint64_t value) { return endsPoll(m_, *a.run, *poll, a.lane, a.address, value); };
+  std::optional<bool> ended = ends(wordAt(m_, a.address, unsigned(a.bytes)));
+  if (ended.value_or(false)) acquireAwaited(a, false, [&](uint64_t value) { return ends(value).value_or(false); });
+  return ended.has_value();
 }
 
 // A wait may have ended with the first update that satisfies it, whatever has come since; another schedule lets it.
-void Checker::acquireAwaited(const MemoryAccess& a, const AwaitedSignal& signal) {
-  SyncPlace* place = sync_.find(signal.address);
+void Checker::acquireAwaited(const MemoryAccess& a, bool valueUsed, const std::function<bool(uint64_t)>& ends) {
+  SyncPlace* place = sync_.find(a.address);
   if (!place) return;
   Acquired acquired = place->all();
-  if (!signal.valueUsed && wordAt(m_, signal.address, signal.bytes) == place->value()) {
+  if (!valueUsed && wordAt(m_, a.address, unsigned(a.bytes)) == place->value()) {
     uint64_t known = lastKnown(a, *place);
     if (place->isForgotten(known)) exceeded(a, *place);
-    auto first = place->firstFrom(
-        known, [&](uint64_t value) { return holds(signal.compare, value, signal.value, signal.bytes); });
-    acquired = first.value_or(acquired);
+    acquired = place->firstFrom(known, ends).value_or(acquired);
   }
   place->sees(stampOf(a, viewOf(a)), acquired.number, true);
   acquire(a, *place, acquired);
@@ -180,12 +181,23 @@ bool Checker::knowsRelease(const ProgramState& p, const MemoryAccess& a, const R
 
 void Checker::acquireByProgram(ProgramState& p, const MemoryAccess& a, const Release& r) {
   bool isAcquire = acquires(a.semantic), whole = isWhole(a);
-  if (isAcquire && whole) learnEarly(p, a, r);
-  if (knowsRelease(p, a, r)) return;
+  bool isNarrow = !includes(r.fence, r.actor, p.actor);
+  if (isAcquire && whole && !isNarrow) learnEarly(p, a, r);
+  if (!isNarrow && knowsRelease(p, a, r)) return;
   r.addAllTo(isAcquire ? p.missed.unfenced : p.missed.relaxed);
   Clock& known = whole ? (isAcquire ? p.common : p.pending)
                        : (isAcquire ? p.extraFor(a.lane, a.run->lanes) : p.thread(a.lane, a.run->lanes).pending);
-  r.addTo(known);
+  if (isNarrow) r.addNarrowTo(known);
+  else r.addTo(known);
+}
+
+// What a fence makes of relaxed reads: at scope `gpu`, what other ranks have done is beyond it.
+void Checker::learnFenced(Clock& known, const Clock& pending, Scope scope, int rank) const {
+  if (scope != Scope::Gpu) return known.join(pending);
+  pending.each([&](const Clock::Entry& e) {
+    bool isFar = !(e.key >> 60) && actors_[actorOf(e.key)].rank != rank;
+    known.raise(isFar ? kNarrow | e.key : e.key, e.time);
+  });
 }
 
 // Loads that may overtake this wait learn nothing by it (M7).
@@ -208,7 +220,7 @@ void Checker::waits(const MemoryAccess& a, const AwaitedSignal& signal, bool don
   if (m_.failed) return;
   flush();
   if (done) {
-    acquireAwaited(a, signal);
+    acquireAwaited(a, signal.valueUsed, [&](uint64_t value) { return holds(signal.compare, value, signal.value, signal.bytes); });
     if (a.run) fenceOfWait(*a.run, a);
   }
   View v = viewOf(a);

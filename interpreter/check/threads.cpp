@@ -69,8 +69,14 @@ void Checker::threadFence(const Run& run, Semantic semantic, Scope scope) {
   bool acquires = semantic != Semantic::Release && semantic != Semantic::Relaxed;
   if (run.mask.all) {
     if (acquires) {
-      p.learn(p.pending);
-      for (uint32_t lane = 0; lane < p.threads.size(); ++lane) p.addExtra(lane, run.lanes, p.threads[lane].pending);
+      Clock known;
+      learnFenced(known, p.pending, scope, p.rank);
+      p.learn(known);
+      for (uint32_t lane = 0; lane < p.threads.size(); ++lane) {
+        Clock own;
+        learnFenced(own, p.threads[lane].pending, scope, p.rank);
+        p.addExtra(lane, run.lanes, own);
+      }
     }
     p.fence = {p.common, Clock(), p.barrierTime, p.time, transfers_, scope, true, {}};
     // What single threads have learnt is theirs to pass on.
@@ -81,8 +87,9 @@ void Checker::threadFence(const Run& run, Semantic semantic, Scope scope) {
       if (!run.laneActive(lane)) continue;
       ThreadState& t = p.thread(lane, run.lanes);
       if (acquires) {
-        Clock known = p.pending;
-        known.join(t.pending);
+        Clock known;
+        learnFenced(known, p.pending, scope, p.rank);
+        learnFenced(known, t.pending, scope, p.rank);
         p.addExtra(lane, run.lanes, known);
       }
       t.fence = {p.common, t.extra, p.barrierTime, p.time, transfers_, scope, false, {}};

@@ -14,7 +14,8 @@ void Checker::transferIssued(const Run& run, PendingPut& put) {
   t->number = ++transfers_;
   t->clock = whole ? p.wholeClock() : p.threadClock(Part(lane));
   ThreadState* thread = whole || p.threads.empty() ? nullptr : &p.threads[lane];
-  uint32_t fenced = std::max(p.orders.transfers, thread ? thread->orders.transfers : 0);
+  const FencePoint* own = thread ? &thread->orders.of(put.peer) : nullptr;
+  uint32_t fenced = std::max(p.orders.of(put.peer).transfers, own ? own->transfers : 0);
   if (put.bulk) {
     t->carried = t->clock;
     t->carried.raise(keyOfTransfer(t->number), 1);
@@ -35,8 +36,8 @@ void Checker::transferIssued(const Run& run, PendingPut& put) {
     else t->carried.raise(keyOfTransfer(t->number), 1);
     last = t->number;
   }
-  if (thread)
-    for (const ThreadPut& before : thread->orders.puts)
+  if (own)
+    for (const ThreadPut& before : own->puts)
       if (before.peer == put.peer && !put.isGet) t->clock.raise(keyOfTransfer(before.number), 1);
   if (!whole) p.threadPuts.push_back({t->number, p.time, Part(lane), put.peer});
   ++p.time;
@@ -61,29 +62,36 @@ void Checker::bulkWaited(const Run& run, uint32_t lane, uint32_t group, bool rea
   else p.addExtra(lane, run.lanes, done);
 }
 
-void Checker::fence(const Run& run) { orderLater(run, true); }
+void Checker::fence(const Run& run, int peer) { orderLater(run, true, peer); }
 
-// `transfers`: those that are not complete come before later ones to the same peer, too.
-void Checker::orderLater(const Run& run, bool transfers) {
+// `transfers`: those that are not complete come before later ones to the same peer, too. `peer`: only what is for that one; -1: all.
+void Checker::orderLater(const Run& run, bool transfers, int peer) {
   flush();
   ProgramState& p = stateOf(run);
-  auto pointOf = [&](const FencePoint& last, const Clock& extra, uint32_t number) {
-    FencePoint point{p.common, extra, p.barrierTime, p.time, number, Scope::Sys, run.mask.all, {}};
-    if (transfers) return point;
-    point.transfers = last.transfers;
-    point.puts = last.puts;
-    return point;
+  auto order = [&](OrderPoints& orders, const Clock& extra, uint32_t number, const std::vector<ThreadPut>& puts) {
+    auto renew = [&](FencePoint& last) {
+      FencePoint point{p.common, extra, p.barrierTime, p.time, number, Scope::Sys, run.mask.all, puts};
+      if (!transfers) {
+        point.transfers = last.transfers;
+        point.puts = std::move(last.puts);
+      }
+      last = std::move(point);
+    };
+    if (peer >= 0) return renew(orders.single.try_emplace(peer, orders.all).first->second);
+    renew(orders.all);
+    if (transfers) return orders.single.clear();
+    for (auto& [to, point] : orders.single) renew(point);
   };
   if (run.mask.all) {
-    p.orders = pointOf(p.orders, Clock(), transfers_);
+    order(p.orders, Clock(), transfers_, {});
     if (p.anyExtra)
-      for (ThreadState& t : p.threads) t.orders = pointOf(t.orders, t.extra, transfers_);
+      for (ThreadState& t : p.threads) order(t.orders, t.extra, transfers_, {});
   } else {
     for (uint32_t lane = 0; lane < run.lanes; ++lane) {
       if (!run.laneActive(lane)) continue;
       ThreadState& t = p.thread(lane, run.lanes);
-      t.orders = pointOf(t.orders, t.extra, p.transfersKnown(Part(lane), transfers_));
-      if (transfers) t.orders.puts = p.putsKnownBeyond(Part(lane), t.orders.transfers);
+      uint32_t known = p.transfersKnown(Part(lane), transfers_);
+      order(t.orders, t.extra, known, p.putsKnownBeyond(Part(lane), known));
     }
   }
   ++p.time;
@@ -111,7 +119,7 @@ void Checker::quiet(const Run& run, int peer) {
       if (peer < 0 || put.peer == peer) complete.raise(keyOfTransfer(put.number), 1);
     p.addExtra(lane, run.lanes, complete);
   }
-  orderLater(run, peer < 0);
+  orderLater(run, peer < 0, -1);
 }
 
 void Checker::gridBarrierArrives(const Run& run) {

@@ -2,6 +2,7 @@
 #include "interpreter/dist/team.h"
 #include "interpreter/vm/handlers.h"
 #include <algorithm>
+#include <set>
 
 namespace tandem::interpreter {
 
@@ -19,6 +20,29 @@ bool checkPeer(Machine& m, Run& run, const Prepared& i, int64_t peer) {
   return false;
 }
 
+bool namesPeer(Machine& m, Run& run, Register peers, int peer) {
+  for (uint32_t lane = 0; lane < (isLanes(run, peers) ? run.lanes : 1); ++lane)
+    if ((!isLanes(run, peers) || run.laneActive(lane)) && integer(m, run, peers, lane) == peer) return true;
+  return false;
+}
+
+bool eachPeer(Machine& m, Run& run, const Prepared& i, Register peers, const std::function<bool(int)>& body) {
+  if (peers == kNone) return body(-1);
+  auto named = [&](uint32_t lane) { return integer(m, run, peers, lane); };
+  if (!isLanes(run, peers)) return checkPeer(m, run, i, named(0)) && body(int(named(0)));
+  LaneMask callers = run.mask;
+  std::set<int64_t> done;
+  bool ok = true;
+  for (uint32_t lane = 0; ok && lane < run.lanes; ++lane) {
+    int64_t peer = named(lane);
+    if (!callers.has(lane) || !done.insert(peer).second) continue;
+    run.mask = makeMask(run.lanes, [&](uint32_t other) { return callers.has(other) && named(other) == peer; });
+    ok = checkPeer(m, run, i, peer) && body(int(peer));
+  }
+  run.mask = std::move(callers);
+  return ok;
+}
+
 bool checkSymmetric(Machine& m, Run& run, const Prepared& i, Address address, const char* what) {
   Allocation* a = m.arena.find(address);
   if (a && !a->shared && a->kind == MemoryKind::Symmetric && !a->freed) return true;
@@ -26,13 +50,37 @@ bool checkSymmetric(Machine& m, Run& run, const Prepared& i, Address address, co
     // One past the end is a legal address to compute, not to use.
     if (Allocation* before = m.arena.nearest(address); before && address == before->end && !before->freed) return true;
   }
-  std::string text = std::string(what) + " needs a symmetric address, but ";
-  text += a ? "`" + a->name + "` of rank " + std::to_string(a->rank) : "address " + hex(address);
-  if (!a) fail(m, run, i, "out-of-bounds", text + " is in no symmetric buffer");
-  else if (a->freed) fail(m, run, i, "use-after-free", text + " has been freed");
-  else fail(m, run, i, "out-of-bounds", text + " is local memory");
+  std::string text = std::string(what) + " needs a symmetric address, but " + notSymmetricText(m, address);
+  fail(m, run, i, a && a->freed ? "use-after-free" : "out-of-bounds", text, strayNotes(m, run, address));
   return false;
 }
+
+namespace {
+
+// Gives addresses on a peer, or in a window, for those of this rank's symmetric memory. Any other may be computed, too, and is wrong
+// where it is used.
+class Translation {
+ public:
+  Translation(Machine& m, Run& run, const Prepared& i) : m_(m), run_(run), location_(i.location) {}
+  template <class To> Address operator()(Address from, To to) {
+    if (last_ && from >= last_->begin && from < last_->end) return to(from);
+    last_ = m_.arena.find(from);
+    bool isOwn = m_.arena.rankOf(from) == run_.rank && m_.arena.isSymmetric(from);
+    Address result = isOwn ? to(from) : from | kStray;
+    if (isOwn && last_) return result;
+    last_ = nullptr;
+    run_.strays[location_] = {from, result};
+    return result;
+  }
+
+ private:
+  Machine& m_;
+  Run& run_;
+  uint32_t location_;
+  Allocation* last_ = nullptr;
+};
+
+}  // namespace
 
 namespace handlers {
 
@@ -75,28 +123,16 @@ Step symmAt(Machine& m, Run& run, const Prepared& i) {
   const auto* pointers = reinterpret_cast<const uint64_t*>(data(m, run, i.a));
   auto* out = reinterpret_cast<uint64_t*>(result.data());
   size_t n = run.count(i.r), pointerStep = run.count(i.a) == n ? 1 : 0;
+  Translation translate(m, run, i);
   bool perElementPeer = run.count(i.b) == n && n > 1, lanes = isLanes(run, i.r);
-  Allocation* last = nullptr;
   for (size_t k = 0; k < n; ++k) {
     if (lanes && !run.laneActive(uint32_t(k))) {
       out[k] = 0;
       continue;
     }
     int64_t peer = signedAt(data(m, run, i.b), perElementPeer ? k : 0, run.info(i.b).elem);
-    Address from = pointers[k * pointerStep];
     if (!checkPeer(m, run, i, peer)) return Step::Failed;
-    // Addresses of a tile may lie outside under a mask; the access checks those.
-    bool inside = last && from >= last->begin && from < last->end;
-    if (!inside && !(run.info(i.a).extent == Extent::Tile && !m.arena.find(from))) {
-      if (!checkSymmetric(m, run, i, from, "`symm_at`")) return Step::Failed;
-      last = m.arena.find(from);
-      if (last && last->rank != run.rank && run.info(i.a).extent != Extent::Tile)
-        return fail(
-            m, run, i, "out-of-bounds",
-            "`symm_at` needs an address of this rank, but `" + last->name + "` of rank " + std::to_string(last->rank) +
-                " is another rank's already");
-    }
-    out[k] = m.arena.rankOf(from) >= 0 ? m.arena.at(from, int(peer)) : from;
+    out[k] = translate(pointers[k * pointerStep], [&](Address from) { return m.arena.at(from, int(peer)); });
   }
   result.commit();
   return Step::Next;
@@ -108,11 +144,11 @@ Step multicastAt(Machine& m, Run& run, const Prepared& i) {
   const auto* pointers = reinterpret_cast<const uint64_t*>(data(m, run, i.b));
   Result result(m, run, i.r);
   auto* out = reinterpret_cast<uint64_t*>(result.data());
+  Translation translate(m, run, i);
   size_t n = run.count(i.r), step = run.count(i.b) == n ? 1 : 0;
   for (size_t k = 0; k < n; ++k) {
     if (isLanes(run, i.r) && !run.laneActive(uint32_t(k))) continue;
-    if (!checkSymmetric(m, run, i, pointers[k * step], "`multicast_at`")) return Step::Failed;
-    out[k] = m.arena.multicastAddress(id, pointers[k * step]);
+    out[k] = translate(pointers[k * step], [&](Address from) { return m.arena.multicastAddress(id, from); });
     if (!out[k]) return fail(m, run, i, "out-of-memory", "too many teams use multicast addresses");
   }
   result.commit();

@@ -126,8 +126,7 @@ Step barrier(Machine& m, Run& run, const Prepared& i) {
   const std::vector<int>* members = teamOperand(m, run, i, i.a, &id);
   if (!members || !isMember(m, run, i, *members, id)) return Step::Failed;
   if (!run.collective && !syncOnly) {
-    run.unfinishedPuts = 0;
-    if (!deliverAll(m, run.runId, -1)) return Step::Failed;
+    if (!quietPuts(m, run, -1)) return Step::Failed;
     if (m.observer) m.observer->quiet(run, -1);
   }
   int64_t began = run.clockNs;

@@ -103,7 +103,7 @@ void queuePut(Machine& m, Run& run, std::unique_ptr<PendingPut> put) {
   put->run = &run;
   put->runId = run.runId;
   put->rank = run.rank;
-  put->epoch = run.fenceEpoch;
+  put->epoch = put->bulk ? 0 : run.puts[size_t(put->peer)].fences;
   put->id = run.id;
   put->launch = run.launch;
   put->number = uint32_t(run.id[0] + run.grids[0] * (run.id[1] + run.grids[1] * run.id[2]));
@@ -155,16 +155,24 @@ bool deliverOneBulk(Machine& m) {
 }
 
 bool deliverFenced(Machine& m, Run& run, int peer) {
-  uint64_t id = run.runId;
-  uint32_t epoch = run.fenceEpoch;
-  return deliverWhere(m, [=](const PendingPut& p) {
-    return !p.bulk && p.runId == id && p.epoch < epoch && (peer < 0 || p.peer == peer);
+  return deliverWhere(m, [&run, peer](const PendingPut& p) {
+    return !p.bulk && p.runId == run.runId && p.epoch < run.puts[size_t(p.peer)].fences && (peer < 0 || p.peer == peer);
   });
 }
 
-bool deliverAll(Machine& m, uint64_t runId, int peer) {
-  return deliverWhere(m,
-                      [=](const PendingPut& p) { return !p.bulk && p.runId == runId && (peer < 0 || p.peer == peer); });
+void fencePuts(Run& run, int peer) {
+  for (size_t to = 0; to < run.puts.size(); ++to) {
+    if (peer >= 0 && to != size_t(peer)) continue;
+    ++run.puts[to].fences;
+    run.puts[to].unfinished = 0;
+  }
+}
+
+bool quietPuts(Machine& m, Run& run, int peer) {
+  fencePuts(run, peer);
+  return deliverWhere(m, [&run, peer](const PendingPut& p) {
+    return !p.bulk && p.runId == run.runId && (peer < 0 || p.peer == peer);
+  });
 }
 
 bool deliverBulk(Machine& m, Run& run, const std::function<bool(const PendingPut&)>& which) {

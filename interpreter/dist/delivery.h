@@ -13,10 +13,12 @@ bool mayArrive(Machine& m, const PendingPut& put);
 bool deliver(Machine& m, PendingPut& put);
 // Completes one bulk copy; false when there is none.
 bool deliverOneBulk(Machine& m);
+// Puts of `run` to `peer` (-1: all) that are still to come arrive after those before.
+void fencePuts(Run& run, int peer);
 // Completes the operations of `run` to `peer` (-1: all) that precede its last fence.
 bool deliverFenced(Machine& m, Run& run, int peer);
 // Completes all operations of `run`, to `peer` or to all (-1).
-bool deliverAll(Machine& m, uint64_t runId, int peer);
+bool quietPuts(Machine& m, Run& run, int peer);
 // Completes those of a program's own bulk copies that `which` names.
 bool deliverBulk(Machine& m, Run& run, const std::function<bool(const PendingPut&)>& which);
 // Completes every put and get issued by a rank.

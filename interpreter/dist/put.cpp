@@ -67,9 +67,10 @@ void traceMove(Machine& m, Run& run, const Prepared& i, SpanKind kind, const Tra
   run.clockNs += nbi ? int64_t(m.nominal.instructionNs * 20) : took;
 }
 
-void noteUnfinished(Run& run, const Prepared& i) {
-  ++run.unfinishedPuts;
-  run.unfinishedLocation = i.location;
+void noteUnfinished(Run& run, const Prepared& i, int peer) {
+  Run::Puts& puts = run.puts[size_t(peer)];
+  ++puts.unfinished;
+  puts.location = i.location;
 }
 
 }  // namespace
@@ -87,7 +88,7 @@ Step put(Machine& m, Run& run, const Prepared& i) {
     m.counters.putBytes += t.bytes;
     auto p = pendingOf(who, run, i, t);
     if (!nbi && !captureNow(who, *p)) return false;
-    if (nbi) noteUnfinished(run, i);
+    if (nbi) noteUnfinished(run, i, t.peer);
     traceMove(m, run, i, SpanKind::Put, t, nbi, "put");
     queuePut(m, run, std::move(p));
     return true;
@@ -134,7 +135,7 @@ Step get(Machine& m, Run& run, const Prepared& i) {
     traceMove(m, run, i, SpanKind::Get, t, nbi, "get");
     if (nbi) {
       p->isGet = true;
-      noteUnfinished(run, i);
+      noteUnfinished(run, i, t.peer);
       queuePut(m, run, std::move(p));
       return true;
     }

@@ -43,19 +43,21 @@ Step signalOp(Machine& m, Run& run, const Prepared& i) {
 }
 
 Step fence(Machine& m, Run& run, const Prepared& i) {
-  ++run.fenceEpoch;
-  run.unfinishedPuts = 0;
-  if (m.observer) m.observer->fence(run);
-  return Step::Next;
+  bool ok = eachPeer(m, run, i, i.a, [&](int peer) {
+    fencePuts(run, peer);
+    if (m.observer) m.observer->fence(run, peer);
+    return true;
+  });
+  return ok ? Step::Next : Step::Failed;
 }
 
 Step quiet(Machine& m, Run& run, const Prepared& i) {
-  int64_t peer = i.a == kNone ? -1 : integer(m, run, i.a);
-  if (i.a != kNone && !checkPeer(m, run, i, peer)) return Step::Failed;
-  run.unfinishedPuts = 0;
-  if (!deliverAll(m, run.runId, int(peer)) || m.failed) return Step::Failed;
-  if (m.observer) m.observer->quiet(run, int(peer));
-  return Step::Next;
+  bool ok = eachPeer(m, run, i, i.a, [&](int peer) {
+    if (!quietPuts(m, run, peer) || m.failed) return false;
+    if (m.observer) m.observer->quiet(run, peer);
+    return true;
+  });
+  return ok ? Step::Next : Step::Failed;
 }
 
 }  // namespace handlers

@@ -8,6 +8,11 @@ namespace tandem::interpreter {
 // Members of the team in register `r` (kNone: the world); null after a report.
 const std::vector<int>* teamOperand(Machine& m, Run& run, const Prepared& i, Register r, int* id);
 bool checkPeer(Machine& m, Run& run, const Prepared& i, int64_t peer);
+// Whether a calling thread's value of `peers` is this one.
+bool namesPeer(Machine& m, Run& run, Register peers, int peer);
+// Calls body(peer) for each peer that `peers` names, while the run's mask has the threads that name it; once with -1
+// where it is kNone: for all peers.
+bool eachPeer(Machine& m, Run& run, const Prepared& i, Register peers, const std::function<bool(int)>& body);
 // Whether the address is in a live symmetric buffer of some rank.
 bool checkSymmetric(Machine& m, Run& run, const Prepared& i, Address address, const char* what);
 

@@ -38,9 +38,13 @@ bool outOfBounds(Accessor& who, Address address, uint64_t bytes, bool write) {
   std::string message = std::string(verb) + " of " + std::to_string(bytes) + " bytes at ";
   int team;
   uint64_t offset;
+  std::vector<Diagnostic> stray = who.run ? strayNotes(who.m, *who.run, address) : std::vector<Diagnostic>();
   auto report = [&](const std::string& where, std::vector<Diagnostic> notes = {}) {
+    notes.insert(notes.end(), stray.begin(), stray.end());
     return failAccess(who, "out-of-bounds", message + where + pointerOrigin(who, write), std::move(notes));
   };
+  if (address & kStray)
+    return report("a peer's address that there is not: `symm_at` needs a symmetric address, but " + notSymmetricText(who.m, address));
   if (address < 4096) return report("null pointer + " + std::to_string(address));
   if (who.m.arena.resolveMulticast(address, &team, &offset))
     return report("a multicast address; only `multimem` operations may use it");
@@ -183,6 +187,8 @@ MemoryAccess accessOf(const Accessor& who, AccessKind kind, Address address, uin
   access.scope = who.scope;
   access.strong = who.synchronises;
   access.isSignal = who.isSignal;
+  access.preserves = who.preserves;
+  access.type = who.type;
   access.sets = who.synchronises && kind == AccessKind::Write;
   access.address = address;
   access.bytes = bytes;
@@ -242,8 +248,7 @@ inline void touched(Accessor& who, Allocation& a, Address address, uint64_t byte
 
 // Writes to a peer come after the puts this program fenced before them (M9).
 inline bool respectFence(Accessor& who, Address address) {
-  return !who.run || !who.run->pendingPuts || !who.run->fenceEpoch ||
-         deliverFenced(who.m, *who.run, who.m.arena.rankOf(address));
+  return !who.run || !who.run->pendingPuts || deliverFenced(who.m, *who.run, who.m.arena.rankOf(address));
 }
 
 }  // namespace
@@ -307,11 +312,16 @@ bool updateMemory(Accessor& who, RmwOp op, Elem elem, Address address, const voi
   unsigned bytes = byteSize(elem);
   Allocation* a = checked(who, address, bytes, bytes, true);
   if (!a || !checkInitialised(who, *a, address, bytes) || !respectFence(who, address)) return false;
-  if (!observe(who, AccessKind::Atomic, address, bytes)) return false;
   void* memory = a->bytesAt(address);
-  if (!applyRmw(op, elem, memory, value, old))
+  alignas(8) uint8_t now[8];
+  memcpy(now, memory, bytes);
+  if (!applyRmw(op, elem, now, value, old))
     return failAccess(who, "unsupported", "this atomic update is not defined for its element type");
-  bool changed = memcmp(memory, old, bytes) != 0;
+  bool changed = memcmp(now, old, bytes) != 0;
+  who.preserves = !changed;
+  who.type = elem;
+  if (!observe(who, AccessKind::Atomic, address, bytes)) return false;
+  memcpy(memory, now, bytes);
   touched(who, *a, address, bytes, changed);
   if (who.m.stores) who.m.stores->updated(address - who.m.arena.base(), bytes);
   if (who.run) who.run->noteRead(address, bytes);
@@ -331,6 +341,8 @@ bool compareAndSwap(Accessor& who, Elem elem, Address address, const void* expec
   if (who.run) who.run->noteRead(address, bytes);
   if (who.m.stores) who.m.stores->updated(address - who.m.arena.base(), bytes);
   bool swaps = memcmp(old, expected, bytes) == 0;
+  who.preserves = memcmp(old, value, bytes) == 0;
+  who.type = elem;
   if (!observe(who, swaps ? AccessKind::Atomic : AccessKind::Read, address, bytes)) return false;
   if (!swaps) {
     if (a->holdsSignals) noteAcquired(who.m, address);
@@ -407,6 +419,7 @@ bool writeSignal(Accessor& who, Address address, SignalKind kind, uint64_t value
   Allocation* a = checked(who, address, bytes, bytes, true);
   if (!a || !respectFence(who, address)) return false;
   who.synchronises = who.isSignal = true;
+  who.type = bytes == 4 ? Elem::I32 : Elem::I64;
   AccessKind as = kind == SignalKind::Add ? AccessKind::Atomic : AccessKind::Write;
   if (!observe(who, as, address, bytes)) return false;
   uint64_t old = valueOf(a->bytesAt(address), bytes);
@@ -422,6 +435,7 @@ bool readSignal(Accessor& who, Address address, unsigned bytes, uint64_t* value)
   Allocation* a = checked(who, address, bytes, bytes, false);
   if (!a) return false;
   who.synchronises = who.isSignal = true;
+  who.type = bytes == 4 ? Elem::I32 : Elem::I64;
   if (!observe(who, AccessKind::Read, address, bytes)) return false;
   noteLook(who.m, Elem::I64, address, bytes);
   *value = 0;

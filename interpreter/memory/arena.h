@@ -12,6 +12,9 @@ namespace tandem::interpreter {
 
 struct Waiter;
 
+// Marks what a translation gives for an address that is not in its rank's symmetric memory: no address of the heaps has it.
+constexpr uint64_t kStray = 1ull << 62;
+
 // Who last wrote a signal, and with what.
 struct SignalRecord {
   bool isSignal = false;  // a signal operation or a wait named this address

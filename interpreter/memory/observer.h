@@ -34,7 +34,9 @@ struct MemoryAccess {
   Scope scope = Scope::Gpu;
   bool strong = false;    // an atomic, a signal, or a non-weak ld/st
   bool isSignal = false;  // a signal operation or a wait
+  std::optional<Elem> type;  // an atomic's or a strong access's
   bool sets = false;      // a strong write that does not depend on the old value
+  bool preserves = false; // an atomic that leaves the value as it is
   bool changes = false;   // a write by each thread that leaves other bytes there
   bool again = false;     // a plain write of what another thread of the same operation has just written
   Address address = 0;
@@ -75,8 +77,8 @@ class AccessObserver {
   virtual void transferIssued(const Run& run, PendingPut& put) = 0;
   // A thread has waited for its groups of bulk stores before `group`: for all of it, or until the sources have been read.
   virtual void bulkWaited(const Run& run, uint32_t lane, uint32_t group, bool read) = 0;
-  virtual void fence(const Run& run) = 0;
-  virtual void quiet(const Run& run, int peer) = 0;  // -1: all peers
+  virtual void fence(const Run& run, int peer) = 0;  // -1: all peers, also below
+  virtual void quiet(const Run& run, int peer) = 0;
 
   // --- meetings of ranks, and of the programs of a launch ---
   virtual void arrives(const Run& run, const Collective& meeting) = 0;

@@ -1,6 +1,7 @@
 // The turn of a world whose schedule a chooser decides: what concerns nobody else is done at once, and before every synchronising operation
 // the chooser says who goes on. A wait is a choice once it holds; a signal that a late put carries is one from the moment it may arrive.
 #include "interpreter/dist/delivery.h"
+#include "interpreter/dist/team.h"
 #include "interpreter/schedule/scheduler.h"
 #include "interpreter/schedule/sync_recorder.h"
 #include "interpreter/vm/fail.h"
@@ -55,8 +56,10 @@ Place placeOfStream(Machine& m, const Stream& s) {
 Place placeOfProgram(Machine& m, Run& run) {
   const Prepared& i = run.prepared->code[run.pc];
   if (!synchronises(i)) return Place::Local;
-  bool quiets = i.op == Op::Quiet || (i.op == Op::Barrier && !i.immediates[0]);
-  if (owesSignal(m, [&](const PendingPut& p) { return p.runId == run.runId && (quiets || p.epoch < run.fenceEpoch); }))
+  auto quiets = [&](const PendingPut& p) {
+    return i.op == Op::Quiet ? i.a == kNone || namesPeer(m, run, i.a, p.peer) : i.op == Op::Barrier && !i.immediates[0];
+  };
+  if (owesSignal(m, [&](const PendingPut& p) { return p.runId == run.runId && (quiets(p) || p.epoch < run.puts[size_t(p.peer)].fences); }))
     return Place::Held;
   if (i.op == Op::Quiet || run.collective || (i.op == Op::GridBarrier && run.awaitedRound != Run::kNoRound))
     return Place::Local;

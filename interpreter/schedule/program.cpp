@@ -87,7 +87,9 @@ void World::Impl::startRun(Grid& g, int slot) {
   run->named.fill({});
   run->awaitedRound = Run::kNoRound;
   run->watched = Watched{};
-  run->fenceEpoch = run->pendingPuts = run->unfinishedPuts = 0;
+  run->puts.assign(size_t(m.options.rankCount), {});
+  run->pendingPuts = 0;
+  run->strays.clear();
   run->spins.clear();
   ++run->groupTurn;
   run->forgetReads(m.version);
@@ -112,8 +114,10 @@ void World::Impl::startRun(Grid& g, int slot) {
 void World::Impl::finishRun(Run& run) {
   Grid& g = *run.grid;
   span(m, run, SpanKind::Compute, run.computeBeganNs, run.clockNs, g.prepared->program->name, 0);
-  if (run.unfinishedPuts)
-    m.unfinished.push_back({run.rank, run.id, g.prepared->program, run.unfinishedLocation, run.unfinishedPuts});
+  Run::Puts left;
+  for (const Run::Puts& puts : run.puts)
+    if (puts.unfinished) left = {0, left.unfinished + puts.unfinished, puts.location};
+  if (left.unfinished) m.unfinished.push_back({run.rank, run.id, g.prepared->program, left.location, left.unfinished});
   m.block(run, Blocked::No);
   if (m.observer) m.observer->programEnds(run);
   dropRegisters(m, run);

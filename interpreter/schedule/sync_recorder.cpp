@@ -137,8 +137,8 @@ void SyncRecorder::threadFence(const Run& run, Semantic semantic, Scope scope) {
 void SyncRecorder::bulkWaited(const Run& run, uint32_t lane, uint32_t group, bool read) {
   if (checker_) checker_->bulkWaited(run, lane, group, read);
 }
-void SyncRecorder::fence(const Run& run) {
-  if (checker_) checker_->fence(run);
+void SyncRecorder::fence(const Run& run, int peer) {
+  if (checker_) checker_->fence(run, peer);
 }
 void SyncRecorder::quiet(const Run& run, int peer) {
   if (checker_) checker_->quiet(run, peer);

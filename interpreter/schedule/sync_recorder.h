@@ -45,7 +45,7 @@ class SyncRecorder final : public AccessObserver {
   }
   void transferIssued(const Run& run, PendingPut& put) override;
   void bulkWaited(const Run& run, uint32_t lane, uint32_t group, bool read) override;
-  void fence(const Run& run) override;
+  void fence(const Run& run, int peer) override;
   void quiet(const Run& run, int peer) override;
   void arrives(const Run& run, const Collective& meeting) override;
   void leaves(const Run& run, const Collective& meeting) override;

@@ -6,8 +6,9 @@
 namespace tandem::interpreter {
 namespace {
 
-Accessor strong(Machine& m, Run& run, const Prepared& i) {
+Accessor strong(Machine& m, Run& run, const Prepared& i, Register value) {
   Accessor who(m, run, i);
+  who.type = run.info(value).elem;
   who.semantic = Semantic(i.immediates[0]);
   who.scope = Scope(i.immediates[1]);
   who.synchronises = !(i.immediateCount > 2 && i.immediates[2]);
@@ -66,7 +67,8 @@ std::vector<Address> multicastTargets(Machine& m, Run& run, const Prepared& i, A
   int team;
   uint64_t offset;
   if (!m.arena.resolveMulticast(address, &team, &offset)) {
-    fail(m, run, i, "out-of-bounds", "`multimem` needs a multicast address, but got " + addressText(m, address, 0));
+    fail(m, run, i, "out-of-bounds", address & kStray ? "`multicast_at` needs a symmetric address, but " + notSymmetricText(m, address)
+                                             : "`multimem` needs a multicast address, but got " + addressText(m, address, 0));
     return targets;
   }
   for (int rank : *m.team(team, run.rank))
@@ -79,7 +81,7 @@ std::vector<Address> multicastTargets(Machine& m, Run& run, const Prepared& i, A
 namespace handlers {
 
 Step ld(Machine& m, Run& run, const Prepared& i) {
-  Accessor who = strong(m, run, i);
+  Accessor who = strong(m, run, i, i.r);
   if (run.info(i.a).extent == Extent::Tile) return ldTile(m, run, i, who);
   const RegisterInfo& to = run.info(i.r);
   unsigned bytes = to.elemBytes * to.vectorLength;
@@ -111,7 +113,7 @@ Step ld(Machine& m, Run& run, const Prepared& i) {
 }
 
 Step st(Machine& m, Run& run, const Prepared& i) {
-  Accessor who = strong(m, run, i);
+  Accessor who = strong(m, run, i, i.b);
   if (run.info(i.a).extent == Extent::Tile) return stTile(m, run, i, who);
   const RegisterInfo& from = run.info(i.b);
   unsigned bytes = from.elemBytes * from.vectorLength;

@@ -226,13 +226,14 @@ TEST(Dist, WaitOnSeveralSignals) {
   }
 }
 
-std::string symmetricFault(int64_t peer, bool local) {
+std::string symmetricFault(int64_t peer, bool local, bool used = false) {
   World world({.rankCount = 2});
   auto data = symmetric(world, 8, "data");
   Address mine = world.allocate(0, 8, MemoryKind::Local, true, "mine");
   ProgramBuilder b;
   Register d = b.pointerArgument("data", Elem::I64), to = b.uniform(Elem::I64);
   b.add(Op::SymmAt, Elem::I64, {d, b.constant(Elem::I32, peer)}, {to});
+  if (used) b.load(to, Elem::I64);
   Launch l;
   l.program = b.finish();
   l.arguments = {{local ? mine : data[0]}};
@@ -245,7 +246,9 @@ TEST(Dist, SymmAtChecksPeerAndPointer) {
   EXPECT_EQ(symmetricFault(1, false), "");
   EXPECT_EQ(symmetricFault(2, false), "bad-rank");
   EXPECT_EQ(symmetricFault(-1, false), "bad-rank");
-  EXPECT_EQ(symmetricFault(1, true), "out-of-bounds");
+  EXPECT_EQ(symmetricFault(1, true), "");
+  EXPECT_EQ(symmetricFault(1, true, true), "out-of-bounds");
+  EXPECT_EQ(symmetricFault(1, false, true), "");
 }
 
 TEST(Dist, LeftoverSignalsAreWarned) {

@@ -59,6 +59,29 @@ std::string addressText(Machine& m, Address address, uint64_t bytes) {
          std::to_string(a->rank);
 }
 
+std::string notSymmetricText(Machine& m, Address address) {
+  address &= ~kStray;
+  Allocation* a = m.arena.find(address);
+  if (!a) return "address " + hex(address) + " is in no symmetric buffer";
+  std::string text = "`" + a->name + "` of rank " + std::to_string(a->rank);
+  if (a->freed) return text + " has been freed";
+  bool isLocal = a->shared || a->kind != MemoryKind::Symmetric;
+  return text + (isLocal ? " is local memory" : " is another rank's already");
+}
+
+std::vector<Diagnostic> strayNotes(Machine& m, const Run& run, Address address) {
+  for (const auto& [location, stray] : run.strays) {
+    bool isIt = address & kStray ? (stray.result & kStray) && m.arena.find(stray.from) == m.arena.find(address & ~kStray)
+                                 : m.arena.following(stray.result) == m.arena.following(address) &&
+                                       m.arena.nearest(stray.result) == m.arena.nearest(address);
+    if (!isIt) continue;
+    Diagnostic place = placeOf(*run.prepared->program, location);
+    place.message = "this was given an address outside the rank's symmetric buffers";
+    return {place};
+  }
+  return {};
+}
+
 const char* compareText(SignalCompare c) {
   switch (c) {
     case SignalCompare::Eq: return "==";

@@ -23,10 +23,21 @@ Step load(Machine& m, Run& run, const Prepared& i) {
   }
   uint64_t moved = 0;
   bool perThread = isLanes(run, i.a);
-  who.laneBytes = perThread ? bytes : 0;
+  // Volatile: each element is a strong load of its own (M1).
+  bool isVolatile = i.immediateCount > 0 && i.immediates[0];
+  who.synchronises = isVolatile;
+  who.scope = isVolatile ? Scope::Sys : who.scope;
+  who.type = run.info(i.r).elem;
+  who.laneBytes = perThread && !isVolatile ? bytes : 0;
   if (!perThread && !run.mask.all) who.threads = &run.mask;
   bool ok = pointers.each(bytes, [&](size_t first, size_t length) {
     moved += length * bytes;
+    for (size_t k = first; isVolatile && k < first + length; ++k) {
+      if (perThread) who.lane = uint32_t(k);
+      if (!readMemory(who, pointers.at[k], out + k * bytes, bytes, bytes)) return false;
+      noteLook(m, run.info(i.r).elem, pointers.at[k], bytes);
+    }
+    if (isVolatile) return true;
     if (perThread) who.lane = uint32_t(first);
     return readMemory(who, pointers.at[first], out + first * bytes, length * bytes, bytes);
   });

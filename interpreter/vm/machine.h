@@ -33,7 +33,7 @@ struct PendingPut {
   uint64_t runId = 0;
   int rank = 0, peer = 0;
   uint32_t launch = 0, number = 0;  // the rank's so manieth, and the program of its grid
-  uint32_t epoch = 0;
+  uint32_t epoch = 0;  // how many fences of its issuer to its peer came before it
   bool isGet = false, held = false;  // held: not before something forces it
   Address dest = 0, source = 0;
   uint64_t bytes = 0;

@@ -117,9 +117,17 @@ struct Run : Task {
   std::array<int32_t, 3> id{0, 0, 0};
   std::array<int32_t, 3> grids{1, 1, 1};
   uint64_t runId = 0;  // unique in the world; pending puts name their issuer by it
-  uint32_t fenceEpoch = 0;
+  struct Puts {
+    uint32_t fences = 0;
+    uint32_t unfinished = 0, location = 0;  // non-blocking ones since the last fence or quiet, and where the last one was called
+  };
+  std::vector<Puts> puts;  // by peer
+  // What `symm_at` or `multicast_at` gave last for an address outside this rank's symmetric buffers, by its location.
+  struct Stray {
+    Address from = 0, result = 0;
+  };
+  std::map<uint32_t, Stray> strays;
   uint32_t pendingPuts = 0;
-  uint32_t unfinishedPuts = 0, unfinishedLocation = 0;  // non-blocking puts since the last fence or quiet
   uint64_t instructions = 0;
   int64_t computeBeganNs = 0;
 

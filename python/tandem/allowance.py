@@ -8,12 +8,16 @@ import linecache
 import re
 import tokenize
 
-KINDS = frozenset({
-    "race", "signal-misuse", "limit-exceeded", "leftover-signal", "unfinished-put",
-    "unfinished-bulk-copy", "deadlock", "schedule-dependent",
-    "collective-mismatch", "out-of-bounds", "misaligned", "use-after-free", "uninitialised-read", "double-free", "invalid-free",
-    "asymmetric-allocation", "out-of-memory", "assertion", "assume-violated", "bad-rank", "index-out-of-range", "history-exceeded",
-    "divergent-block-operation", "non-uniform-warp-operation", "mbarrier-misuse", "bad-tensor-map", "unsupported"})
+# Of reports, the most serious ones first; those of a line are told as they were found, causes before consequences.
+_BY_SERIOUSNESS = (
+    ("out-of-bounds", "use-after-free", "misaligned", "uninitialised-read", "double-free", "invalid-free", "bad-rank", "index-out-of-range",
+     "asymmetric-allocation", "out-of-memory", "divergent-block-operation", "non-uniform-warp-operation",
+     "mbarrier-misuse", "bad-tensor-map", "unsupported", "assertion", "assume-violated"),
+    ("race", "signal-misuse", "collective-mismatch", "history-exceeded", "deadlock", "limit-exceeded"),
+    ("unfinished-put", "unfinished-bulk-copy", "leftover-signal", "schedule-dependent"),
+    ("scope",),
+    ("portability",))
+KINDS = frozenset(kind for group in _BY_SERIOUSNESS for kind in group)
 _ALLOW = re.compile(r"#\s*tandem:\s*allow\(\s*(?P<kinds>[\w-]+(?:\s*,\s*[\w-]+)*)\s*\)(?P<reason>.*)$")
 
 
@@ -27,6 +31,11 @@ class Allowance:
     def unknown(self):
         """The words that are no kind of report."""
         return [k for k in self.kinds if k not in KINDS]
+
+
+def seriousness(kind):
+    """Sorts kinds: the most serious is the least. A word that is none comes first."""
+    return next((place for place, group in enumerate(_BY_SERIOUSNESS) if kind in group), -1)
 
 
 def allowances(file, line):

@@ -25,11 +25,12 @@ DEFAULT_LIMITS = {"max_steps": 1_000_000_000, "timeout": 300.0}  # of each run
 class Check:
     """The runs of one script and what they showed."""
 
-    def __init__(self, script, rank_counts, seeds, limit=None, run_limits=DEFAULT_LIMITS, compat=False):
+    def __init__(self, script, rank_counts, seeds, limit=None, run_limits=DEFAULT_LIMITS, compat=False, kinds=True):
         self.script = script
         self.call_main = script.offers_main()
         self.rank_counts = rank_counts
         self.seeds = seeds
+        self.kinds = kinds  # as `check` of tandem.launch
         self.findings = Findings()
         self.compared = 0
         self.session = None  # of the last run
@@ -42,7 +43,7 @@ class Check:
         """`seed`: or the text of a schedule. `limited`: a limit of the run ended it."""
         by = {"schedule": seed} if isinstance(seed, str) else {"seed": seed, "policy": policy_of(seed)}
         given = {name: value for name, value in self.run_limits.items() if limited or value != DEFAULT_LIMITS[name]}
-        return replay_command(self.script, ranks, check=True, compat=self.compat, main=self.call_main, **by, **given)
+        return replay_command(self.script, ranks, check=self.kinds, compat=self.compat, main=self.call_main, **by, **given)
 
     def run(self):
         """Every rank count under every seed."""
@@ -61,7 +62,7 @@ class Check:
         """The Chrome trace of the first run that showed it, which is run again for that."""
         ranks, seed = finding.runs[0]
         how = {"schedule": seed} if isinstance(seed, str) else {"seed": seed, "policy": policy_of(seed)}
-        session = SimulatedSession(ranks, check=True, trace=True, **how, **self.run_limits)
+        session = SimulatedSession(ranks, check=self.kinds, trace=True, **how, **self.run_limits)
         with silence(), contextlib.suppress(Exception, SystemExit):
             run_on(session, self._main(), ())
         return json.loads(_tandem.chrome_trace(session.handle))
@@ -80,8 +81,8 @@ class Check:
         return on_rank
 
     def _run_all(self, ranks):
-        proof = run_every_schedule(self._main(), ranks, limit=self.limit, replay=lambda schedule: self.replay(ranks, schedule),
-                                   **self.run_limits)
+        proof = run_every_schedule(self._main(), ranks, limit=self.limit, check=self.kinds,
+                                   replay=lambda schedule: self.replay(ranks, schedule), **self.run_limits)
         self.proofs.append((ranks, proof))
         self.compared += proof.runs - 1
         for finding in proof.findings:
@@ -91,7 +92,7 @@ class Check:
     def _run_once(self, ranks, seed, first):
         replay = self.replay(ranks, seed)
         try:
-            session, _ = run_ranks(self._main(), ranks, (), seed=seed, check=True, policy=policy_of(seed), log_stores=True,
+            session, _ = run_ranks(self._main(), ranks, (), seed=seed, check=self.kinds, policy=policy_of(seed), log_stores=True,
                                    **self.run_limits)
         except (Exception, SystemExit) as error:
             self._add(findings_of(getattr(error, "reports", []), error, replay), ranks, seed)
@@ -125,6 +126,12 @@ def silence():
         os.close(shown)
 
 
+def kinds_in_words(check):
+    """The options of a command line for what `tandem.launch` takes."""
+    kinds = check if isinstance(check, dict) else {}
+    return ["--check"] * bool(check) + ["--no-scope"] * (not kinds.get("scope", True)) + ["--portability"] * kinds.get("portability", False)
+
+
 def policy_of(seed):
     """The policy goes with the seed, so that a seed alone names the schedule."""
     return POLICIES[seed % len(POLICIES)]
@@ -133,7 +140,7 @@ def policy_of(seed):
 def replay_command(script, ranks, *, check, seed=0, policy=POLICIES[0], schedule=None, compat=False, main=False, max_steps=None,
                    timeout=None):
     """The `tandem run` that gives a run again. Each option that changes what runs is in it. `script`: its `name` and `arguments`."""
-    words = ["tandem", "run", *(["--check"] if check else []), *(["--compat"] if compat else []), "--ranks", str(ranks)]
+    words = ["tandem", "run", *kinds_in_words(check), *(["--compat"] if compat else []), "--ranks", str(ranks)]
     words += ["--schedule", schedule] if schedule else ["--seed", str(seed)]
     words += ["--policy", policy] if policy != POLICIES[0] and not schedule else []
     words += ["--max-steps", str(max_steps)] if max_steps else []
@@ -228,7 +235,8 @@ def check_script(options):
     limit = (options.limit or LIMIT) if options.exhaustive else None
     seed, runs = options.seed or 0, options.explore or DEFAULT_RUNS
     limits = {"max_steps": options.max_steps or DEFAULT_LIMITS["max_steps"], "timeout": options.timeout or DEFAULT_LIMITS["timeout"]}
-    check, broken = Check(script, options.ranks, range(seed, seed + runs), limit, limits, options.compat), None
+    kinds = {"scope": options.scope, "portability": options.portability}
+    check, broken = Check(script, options.ranks, range(seed, seed + runs), limit, limits, options.compat, kinds), None
     try:
         with silence():
             check.run()

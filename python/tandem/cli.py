@@ -125,6 +125,15 @@ def _add_limits(command, steps="", seconds=""):
                          help="end a run that takes longer, likewise" + seconds.format(**DEFAULT_LIMITS))
 
 
+def _add_kinds(command):
+    command.add_argument("--no-scope", dest="scope", action="store_false", help="no reports of kind `scope`")
+    command.add_argument("--portability", action="store_true", help="also what is right here, and not promised elsewhere")
+
+
+def _kinds(options):
+    return {"scope": options.scope, "portability": options.portability}
+
+
 def _add_check(commands):
     check = commands.add_parser("check", help="look for defects with several rank counts and many schedules", epilog=CHECK_EPILOG,
                                 description="Look for races, misused signals and results that depend on the schedule.",
@@ -139,6 +148,7 @@ def _add_check(commands):
     check.add_argument("--exhaustive", action="store_true", help="every schedule instead, of a small script on 2 or 3 ranks")
     check.add_argument("--limit", type=_run_count, metavar="N",
                        help=f"end an exhaustive search after N schedules (default {LIMIT})")
+    _add_kinds(check)
     check.add_argument("--compat", action="store_true", help="resolve `triton` and `triton_dist` imports to Tandem")
     _add_limits(check, " (default {max_steps:,})", " (default {timeout:g})")
     check.add_argument("script")
@@ -181,6 +191,7 @@ def _parser():
     run.add_argument("--target", default="sim", choices=["sim", "cuda"], help="where to run (default sim)")
     run.add_argument("--seed", type=_seed, help="decides schedule and delays (default 0)")
     run.add_argument("--check", action="store_true", help="look for races and misused signals")
+    _add_kinds(run)
     run.add_argument("--trace", type=_file, metavar="FILE", help="write a Perfetto trace")
     run.add_argument("--timeline", action="store_true", help="draw who computed and who waited")
     run.add_argument("--compat", action="store_true", help="resolve `triton` and `triton_dist` imports to Tandem")
@@ -221,8 +232,8 @@ def _run(options):
     try:
         result = tandem.launch(script.entry(options.main), ranks=options.ranks, target=options.target, seed=options.seed or 0,
                                policy=options.policy or POLICIES[0], trace=bool(options.trace or options.timeline),
-                               check=options.check or None, schedule=options.schedule, max_steps=options.max_steps,
-                               timeout=options.timeout)
+                               check=_kinds(options) if options.check else None, schedule=options.schedule,
+                               max_steps=options.max_steps, timeout=options.timeout)
     except (tandem.SimulationError, tandem.CompileError) as error:
         for _, raised in getattr(error, "raised", []):
             traceback.print_exception(raised.with_traceback(users_traceback(raised)))
@@ -250,7 +261,7 @@ def _run(options):
 
 def _replay(options, script):
     from .session import check_default
-    return replay_command(script, options.ranks, check=options.check or check_default(), seed=options.seed or 0,
+    return replay_command(script, options.ranks, check=_kinds(options) if options.check else check_default(), seed=options.seed or 0,
                           policy=options.policy or POLICIES[0], schedule=options.schedule, compat=options.compat, main=options.main,
                           max_steps=options.max_steps, timeout=options.timeout)
 
@@ -317,6 +328,8 @@ def _run_ranks_on_gpus(options, script):
 def _refuse_in_run(parser, options):
     if options.schedule is not None and (options.seed is not None or options.policy is not None):
         parser.error("`--schedule` says what runs next: `--seed` and `--policy`, which choose it, do not go with it")
+    if not options.check and (not options.scope or options.portability):
+        parser.error("`--no-scope` and `--portability` say what `--check` looks for: they need it")
     if options.target == "sim":
         for name, value in {"--wait-timeout": options.wait_timeout, "--transport": options.transport}.items():
             if value is not None:

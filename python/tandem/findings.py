@@ -5,7 +5,7 @@ import os
 import re
 import traceback
 
-from .allowance import allowances
+from .allowance import allowances, seriousness
 from .errors import CompileError, SimulationError, is_about_hosts
 from .session import users_traceback
 
@@ -151,4 +151,5 @@ class Findings:
             kept.runs.append((ranks, seed))
 
     def __iter__(self):
-        return iter(self._by_key.values())
+        """The most serious first, then as they were found."""
+        return iter(sorted(self._by_key.values(), key=lambda finding: seriousness(finding.kind)))

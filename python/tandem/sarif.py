@@ -14,6 +14,8 @@ RULES = {
     "limit-exceeded": "A run that goes on longer than it may",
     "exception": "What the script itself raised",
     "schedule-dependent": "Results that depend on the schedule",
+    "scope": "An access or a fence whose scope leaves another rank out",
+    "portability": "Right in Tandem's memory model, but not promised elsewhere",
     "collective-mismatch": "A collective whose members give different roots or sizes",
 }
 

@@ -15,6 +15,7 @@ import warnings
 import numpy as np
 
 from . import _tandem
+from .allowance import seriousness
 from .arrays import Tensor
 from .errors import CompileError, RankStopped, RunError, SimulationError, SimulationWarning
 from .team import Stream, Team, host_place, in_package
@@ -27,6 +28,17 @@ _GRACE_SECONDS = 1  # for the simulator to end a run by itself when its time is 
 def check_default():
     """Whether the environment asks for the checker."""
     return os.environ.get("TANDEM_CHECK", "0") not in ("", "0")
+
+
+def _check_options(check):
+    """The session's options for an argument `check`."""
+    if check is None:
+        check = check_default()
+    if not isinstance(check, dict):
+        return {"check": bool(check)}
+    if unknown := set(check) - {"scope", "portability"}:
+        raise ValueError(f"`check` has `scope` and `portability`, not `{min(unknown, key=str)}`")
+    return {"check": True, **{name: bool(value) for name, value in check.items()}}
 
 
 class Session:
@@ -69,7 +81,8 @@ class Session:
         """The rank's streams are idle."""
 
     def reports(self):
-        return json.loads(_tandem.reports(self.handle))
+        """The most serious first."""
+        return sorted(json.loads(_tandem.reports(self.handle)), key=lambda report: seriousness(report["kind"]))
 
     def check(self):
         """Raises what the run has found."""
@@ -134,7 +147,7 @@ class SimulatedSession(Session):
             if name not in ("policy", "log_stores", "schedule", "timeout") and not isinstance(value, (int, np.integer)):
                 raise TypeError(f"`{name}` must be an integer, not {value!r}")
         super().__init__(ranks, {"ranks": int(ranks), "seed": int(seed) % 2**64, "trace": bool(trace),
-                                 "check": check_default() if check is None else bool(check), **options}, search)
+                                 **_check_options(check), **options}, search)
 
 
 def rank_team():
@@ -248,9 +261,11 @@ def launch(main, ranks=1, target="sim", seed=0, trace=False, args=(), slots_per_
 
     `target="sim"`: the same seed gives the same run; other seeds give other schedules and delays. `slots_per_rank`: how many programs of a
     rank are resident at once (132). `check`: look for races and misused signals (by default as the environment's TANDEM_CHECK says); a
-    report of kind `race` or `signal-misuse` names both places. `policy`: who runs next, one of `tandem.explore`'s. `schedule`: instead of
-    both, the choices of a schedule that an exhaustive search has found. `max_steps` (instructions of programs, turns of programs and
-    streams, calls of hosts that may wait) and `timeout` (seconds) end a run that goes on longer; its report says where each program stands.
+    report of kind `race` or `signal-misuse` names both places; `{"scope": False}` looks for all but scopes that are too narrow only to the
+    letter, `{"portability": True}` also for what is right here and not everywhere. `policy`: who runs next, one of `tandem.explore`'s.
+    `schedule`: instead of both, the choices of a schedule that an exhaustive search has found. `max_steps` (instructions of programs, turns
+    of programs and streams, calls of hosts that may wait) and `timeout` (seconds) end a run that goes on longer; its report says where each
+    program stands.
 
     `trace`: programs and streams note what they did when; kernels on GPUs are compiled once more for that.
 

@@ -128,7 +128,7 @@ def produce_narrowly(x_ptr, flag_ptr, N: tl.constexpr, SCOPE: tl.constexpr):
     dl.notify(flag_ptr, dl.rank(), signal=1, sig_op="set", comm_scope=SCOPE)  # <-- notify_for_a_stream
 
 
-@pair("race", "M14", ranks=(1, 2, 4))
+@pair("scope", "M14", ranks=(1, 2, 4))
 def notify_for_a_stream(team, fixed):
     """A copy engine is outside scope `gpu`."""
     x, y, ready, copies = data(team), data(team, "y"), flags(team), team.new_stream()

@@ -4,7 +4,7 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 from case import pair
-from tandem.simt import __syncthreads, atomic_add, fence, ld, st, tid
+from tandem.simt import __syncthreads, atomic_add, atomic_cas, fence, ld, st, tid
 
 N = 32
 
@@ -149,3 +149,78 @@ def polled_by_atomic(x_ptr, y_ptr, flag_ptr, N: tl.constexpr, ORDER: tl.constexp
 @pair("race", "M4")
 def relaxed_atomic_poll(team, fixed):
     polled_by_atomic[(1,)](data(team), data(team, "y"), word(team), N, "acquire" if fixed else "relaxed")
+
+
+@tandem.jit
+def late_poll(x_ptr, y_ptr, z_ptr, count_ptr, N: tl.constexpr, FORM: tl.constexpr, ENOUGH: tl.constexpr):
+    """The reader has work to do before it polls for a count; another form of each poll by an atomic, and of loops around a load."""
+    o = tl.arange(0, N)
+    if dl.rank() == 0:
+        for i in range(4):
+            tl.store(dl.symm_at(x_ptr, 1) + i * N + o, i)  # <-- late_poll_of_an_older_count
+            dl.notify(count_ptr, 1, signal=1, sig_op="add", comm_scope="intra_node")
+    elif dl.rank() == 1:
+        for i in range(200):
+            tl.store(z_ptr + o, i)
+        if FORM == 0:
+            while tl.atomic_add(count_ptr, 0, sem="acquire", scope="sys") < ENOUGH:
+                pass
+        elif FORM == 1:
+            while tl.atomic_or(count_ptr, 0, sem="acquire", scope="sys") < ENOUGH:
+                pass
+        elif FORM == 2:
+            while ENOUGH > tl.atomic_max(count_ptr, 0, sem="acq_rel", scope="sys"):
+                pass
+        elif FORM == 3:
+            goes_on = True
+            while goes_on:
+                goes_on = tl.atomic_add(count_ptr, 0, sem="acquire", scope="sys") < ENOUGH
+        elif FORM == 4:
+            seen = tl.atomic_and(count_ptr, -1, sem="acquire", scope="sys")
+            while seen != 4 and seen < ENOUGH:
+                seen = tl.atomic_and(count_ptr, -1, sem="acquire", scope="sys")
+        elif FORM == 12:
+            while tl.max(tl.atomic_add(count_ptr + tl.arange(0, 2), 0, sem="acquire", scope="sys"), axis=0) < ENOUGH:
+                pass
+        else:
+            if tid(0) == 0:
+                tries = 0
+                if FORM == 5:
+                    while ld(count_ptr, scope="sys", semantic="acquire") < ENOUGH:
+                        tries += 1
+                elif FORM == 6:
+                    while atomic_add(count_ptr, 0, scope="sys", semantic="acquire") < ENOUGH:
+                        tries = tries + 2
+                elif FORM == 7:
+                    while (ld(count_ptr, scope="sys", semantic="acquire") & 7) * 2 + 1 <= 2 * (ENOUGH - 1) + 1:
+                        pass
+                elif FORM == 8:
+                    while ld(count_ptr, scope="sys", semantic="relaxed") < ENOUGH:
+                        fence(semantic="acq_rel", scope="sys")
+                    fence(semantic="acq_rel", scope="sys")
+                elif FORM == 9:
+                    while ENOUGH > tl.load(count_ptr, volatile=True) or tries < 0:
+                        tries += 1
+                    fence(semantic="acq_rel", scope="sys")
+                elif FORM == 10:
+                    done = False
+                    while not done:
+                        if ld(count_ptr, scope="sys", semantic="acquire") >= ENOUGH:
+                            done = True
+                else:
+                    while atomic_cas(count_ptr, ENOUGH + 1, ENOUGH + 1, scope="sys", semantic="acquire") < ENOUGH:
+                        pass
+                tl.store(z_ptr + N, tries)
+            __syncthreads()
+        for i in range(4):
+            tl.store(y_ptr + o, tl.load(x_ptr + i * N + o))  # <-- late_poll_of_an_older_count
+
+
+FORMS = 13
+
+
+@pair("race", "M15", ranks=(2,))
+def late_poll_of_an_older_count(team, fixed):
+    for form in range(FORMS if fixed else 1):
+        x, y, z = data(team, count=4 * N), data(team, "y"), data(team, "z", 2 * N)
+        late_poll[(1,)](x, y, z, word(team, "count", 2), N, form, 4 if fixed else 2)

@@ -34,7 +34,7 @@ def publish(x_ptr, y_ptr, flag_ptr, N: tl.constexpr, SCOPE: tl.constexpr):
     tl.store(y_ptr + o, tl.load(x_ptr + o))
 
 
-@pair("race", "M14")
+@pair("scope", "M14")
 def narrow_scope(team, fixed):
     publish[(1,)](words(team), words(team, "y"), flag(team), N, "sys" if fixed else "gpu")
 

@@ -27,7 +27,7 @@ def notify_and_wait(x_ptr, y_ptr, flag_ptr, N: tl.constexpr, NOTIFY: tl.constexp
     tl.store(y_ptr + o, tl.load(x_ptr + o))
 
 
-@pair("race", "M14")
+@pair("scope", "M14")
 def notify_scope(team, fixed):
     notify_and_wait[(1,)](data(team), data(team, "y"), flag(team), N, "intra_node" if fixed else "gpu", "sys")
 
@@ -42,7 +42,7 @@ def wait_narrow(x_ptr, y_ptr, flag_ptr, N: tl.constexpr, SCOPE: tl.constexpr):
     tl.store(y_ptr + o, tl.load(x_ptr + o))
 
 
-@pair("race", "M14")
+@pair("scope", "M14")
 def wait_scope(team, fixed):
     wait_narrow[(1,)](data(team), data(team, "y"), flag(team), N, "sys" if fixed else "gpu")
 
@@ -55,7 +55,7 @@ def poll_narrow(flag_ptr, SCOPE: tl.constexpr):
             pass
 
 
-@pair("race", "M14")
+@pair("scope", "M14")
 def load_scope(team, fixed):
     poll_narrow[(1,)](flag(team), "sys" if fixed else "gpu")
 
@@ -66,7 +66,7 @@ def count_at_first(counter_ptr, SCOPE: tl.constexpr):
         atomic_add(dl.symm_at(counter_ptr, 0), 1, scope=SCOPE, semantic="relaxed")  # <-- thread_atomic_scope
 
 
-@pair("race", "M14")
+@pair("scope", "M14")
 def thread_atomic_scope(team, fixed):
     count_at_first[(1,)](flag(team, "int32"), "sys" if fixed else "gpu")
 
@@ -76,7 +76,7 @@ def tile_count(counter_ptr, SCOPE: tl.constexpr):
     tl.atomic_add(dl.symm_at(counter_ptr, 0), 1, sem="relaxed", scope=SCOPE)  # <-- tile_atomic_scope
 
 
-@pair("race", "M14")
+@pair("scope", "M14")
 def tile_atomic_scope(team, fixed):
     tile_count[(1,)](flag(team, "int32"), "sys" if fixed else "gpu")
 
@@ -137,7 +137,7 @@ def fenced_for_peer(x_ptr, y_ptr, flag_ptr, N: tl.constexpr, SCOPE: tl.constexpr
     tl.store(y_ptr + o, tl.load(x_ptr + o))  # <-- fence_scope
 
 
-@pair("race", "M14")
+@pair("scope", "M14")
 def fence_scope(team, fixed):
     fenced_for_peer[(1,)](data(team), data(team, "y"), flag(team, "int32"), N, "sys" if fixed else "gpu")
 
@@ -148,6 +148,27 @@ def claim(owner_ptr, SCOPE: tl.constexpr):
         atomic_cas(dl.symm_at(owner_ptr, 0), 0, dl.rank() + 1, scope=SCOPE, semantic="acq_rel")  # <-- claim_scope
 
 
-@pair("race", "M14")
+@pair("scope", "M14")
 def claim_scope(team, fixed):
     claim[(1,)](flag(team, "int32"), "sys" if fixed else "gpu")
+
+
+@tandem.jit
+def fenced_by_the_reader(x_ptr, y_ptr, flag_ptr, N: tl.constexpr, SCOPE: tl.constexpr):
+    """So does the fence behind a relaxed load make it an acquire."""
+    o = tl.arange(0, N)
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    tl.store(dl.symm_at(x_ptr, peer) + o, 4)  # <-- fence_scope_of_the_reader
+    __syncthreads()
+    if tid(0) == 0:
+        st(dl.symm_at(flag_ptr, peer), 1, scope="sys", semantic="release")
+        while ld(flag_ptr, scope="sys", semantic="relaxed") != 1:
+            pass
+        fence(semantic="acq_rel", scope=SCOPE)
+    __syncthreads()
+    tl.store(y_ptr + o, tl.load(x_ptr + o))  # <-- fence_scope_of_the_reader
+
+
+@pair("scope", "M14")
+def fence_scope_of_the_reader(team, fixed):
+    fenced_by_the_reader[(1,)](data(team), data(team, "y"), flag(team, "int32"), N, "sys" if fixed else "gpu")

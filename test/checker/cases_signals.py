@@ -1,8 +1,10 @@
 """Signals: used again without a reset, updated from two sides, reset while somebody waits, counted past a wait."""
 
+import numpy as np
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
+import tandem.shmem as shmem
 from case import pair
 
 N = 32
@@ -97,3 +99,37 @@ def two_waiters(flag_ptr, done_ptr, FIXED: tl.constexpr):
 @pair("signal-misuse", "M15", ranks=(1, 2))
 def reset_while_waiting(team, fixed):
     two_waiters[(2,)](team.zeros(1, "int64", name="flag"), team.zeros(1, "int64", name="done"), fixed)
+
+
+@tandem.jit
+def signal_and_wait(flag_ptr, WAITED: tl.constexpr):
+    peer = (dl.rank() + 1) % dl.num_ranks()
+    shmem.signal_op(flag_ptr, 3, shmem.NVSHMEM_SIGNAL_SET, peer)  # <-- host_reads_a_signal
+    if WAITED:
+        shmem.signal_wait_until(flag_ptr, shmem.NVSHMEM_CMP_EQ, 3)
+
+
+@pair("signal-misuse", "M15")
+def host_reads_a_signal(team, fixed):
+    """Who has acquired a relaxed update comes after it, and so does what its stream and its host do then."""
+    flag = team.zeros(1, "int64", name="flag")
+    signal_and_wait[(1,)](flag, fixed)
+    team.synchronize()
+    assert np.asarray(flag)[0] in (0, 3)  # <-- host_reads_a_signal
+    if fixed:
+        flag[...] = 0
+
+
+@tandem.jit
+def look_by_adding_nothing(flag_ptr, y_ptr, FIXED: tl.constexpr):
+    """An atomic that changes nothing is no update of the signal; one that does is."""
+    if dl.rank() == 0:
+        dl.notify(flag_ptr, 1, signal=1, sig_op="set", comm_scope="intra_node")  # <-- polled_by_an_update
+    elif dl.rank() == 1:
+        tl.store(y_ptr, tl.atomic_add(flag_ptr, 0 if FIXED else 1, sem="relaxed", scope="sys"))  # <-- polled_by_an_update
+        dl.wait(flag_ptr, 1, "sys", "acquire", waitValue=1, compare="ge")
+
+
+@pair("signal-misuse", "M11")
+def polled_by_an_update(team, fixed):
+    look_by_adding_nothing[(1,)](team.zeros(1, "int64", name="flag"), team.zeros(1, "int64"), fixed)

@@ -131,8 +131,9 @@ def Dist_SignalWaitOp : Dist_Op<"signal_wait_until", [MemReadWrite]> {
   let hasVerifier = 1;
 }
 def Dist_FenceOp : Dist_Op<"fence", [MemReadWrite]> {
-  let summary = "orders this program's earlier puts and signals before later ones to the same peer (M9)";
-  let assemblyFormat = "attr-dict";
+  let summary = "orders this program's earlier puts and signals before later ones to the same peer (M9): to `peer`, or to each";
+  let arguments = (ins Optional<I32>:$peer);
+  let assemblyFormat = "(`on` $peer^)? attr-dict";
 }
 def Dist_QuietOp : Dist_Op<"quiet", [MemReadWrite]> {
   let summary = "completes this program's earlier puts and gets (to `peer`, or to all)";

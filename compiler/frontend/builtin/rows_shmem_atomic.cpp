@@ -1,5 +1,5 @@
 // Remote atomics, under MORI's names: an atomic update of the peer's address.
-#include "compiler/frontend/builtin/operands.h"
+#include "compiler/frontend/builtin/vectors.h"
 
 using namespace tandem::frontend::semantic;
 
@@ -68,7 +68,7 @@ static Value generic(Context& c, const Arguments& a) {
     case Amo::FetchOr: return update(c, a, tile::Rmw::Or, a["val"]);
     case Amo::Xor:
     case Amo::FetchXor: return update(c, a, tile::Rmw::Xor, a["val"]);
-    case Amo::Fetch: return update(c, a, tile::Rmw::Add, Int(0));
+    case Amo::Fetch: return threadLoad(c, peerAddress(c, a), 0, {tile::Semantic::Relaxed, tile::Scope::Sys, false});
     case Amo::CompareSwap:
       if (a.values_.contains("compare")) return compareAndSwap(c, a);
   }

@@ -37,18 +37,12 @@ static Builtin waitRow(const std::string& name, dist::Compare compare, Scalar wo
           }};
 }
 
-static Builtin fenceRow(const std::string& name, const std::string& signature) {
-  return {"shmem." + name, signature, [](Context& c, const Arguments&) -> Value {
-            dist::FenceOp::create(c.builder, c.loc());
-            return None{};
-          }};
-}
-
-static Builtin quietRow(const std::string& name, const std::string& signature) {
+// `fence` and `quiet`: of one peer, or of all.
+template <class Order> static Builtin orderRow(const std::string& name, const std::string& signature) {
   return {"shmem." + name, signature, [](Context& c, const Arguments& a) -> Value {
             mlir::Value peer;
             if (a.values_.contains("pe") && !a["pe"].isNone()) peer = integer(c, a["pe"], Scalar::Int32, "pe");
-            dist::QuietOp::create(c.builder, c.loc(), peer);
+            Order::create(c.builder, c.loc(), peer);
             return None{};
           }};
 }
@@ -61,12 +55,12 @@ void addShmemSignalRows(Rows& rows) {
     rows.push_back(waitRow(type + "_wait_until_equals", dist::Compare::Eq, word));
     rows.push_back(waitRow(type + "_wait_until_greater_than", dist::Compare::Gt, word));
   }
-  rows.push_back(fenceRow("fence", ""));
-  rows.push_back(fenceRow("fence_pe", "pe"));
-  rows.push_back(fenceRow("fence_pe_qp", "pe, qp_id"));
-  rows.push_back(quietRow("quiet", ""));
-  rows.push_back(quietRow("quiet_pe", "pe=None"));
-  rows.push_back(quietRow("quiet_pe_qp", "pe, qp_id"));
+  rows.push_back(orderRow<dist::FenceOp>("fence", ""));
+  rows.push_back(orderRow<dist::FenceOp>("fence_pe", "pe"));
+  rows.push_back(orderRow<dist::FenceOp>("fence_pe_qp", "pe, qp_id"));
+  rows.push_back(orderRow<dist::QuietOp>("quiet", ""));
+  rows.push_back(orderRow<dist::QuietOp>("quiet_pe", "pe=None"));
+  rows.push_back(orderRow<dist::QuietOp>("quiet_pe_qp", "pe, qp_id"));
 }
 
 }  // namespace tandem::frontend::builtin

@@ -46,7 +46,9 @@ bool FunctionLowering::lowerDist(Operation* op) {
                     {define(o.getResult())});
         return true;
       })
-      .Case<dist::FenceOp>([&](auto) { return values({Op::Fence}, {}); })
+      .Case<dist::FenceOp>([&](auto o) {
+        return values({Op::Fence, 0, Elem::I32}, {o.getPeer()});
+      })
       .Case<dist::QuietOp>([&](auto o) {
         return values({Op::Quiet, 0, Elem::I32}, {o.getPeer()});
       })

@@ -116,7 +116,7 @@ ProgramPtr loopAroundLoad(bool stores) {
 TEST(Polls, AreLoopsThatOnlyLoadAndCompare) {
   auto polls = check::findPolls(*loopAroundLoad(false));
   ASSERT_EQ(polls.size(), 1u);
-  EXPECT_EQ(polls.begin()->second.ends, SignalCompare::Eq);
+  EXPECT_EQ(polls.begin()->second.last, polls.begin()->first + 3);
   EXPECT_TRUE(check::findPolls(*loopAroundLoad(true)).empty());
 }
 

@@ -15,8 +15,10 @@ func.func @put(%p: !tile.ptr<f32>, %n: i64, %r: i32, %x: f32, %f: !tile.ptr<i64>
   dist.put_signal block nbi %p, %p, %n then set %f, %n on %r : !tile.ptr<f32>, !tile.ptr<f32>, !tile.ptr<i64>
   // CHECK: dist.put_signal thread %{{[a-z0-9]+}}, %{{[a-z0-9]+}}, %{{[a-z0-9]+}} then add %{{[a-z0-9]+}}, %{{[a-z0-9]+}} on %{{[a-z0-9]+}} : !tile.ptr<f32>, !tile.ptr<f32>, !tile.ptr<i64>
   dist.put_signal thread %p, %p, %n then add %f, %n on %r : !tile.ptr<f32>, !tile.ptr<f32>, !tile.ptr<i64>
-  // CHECK: dist.fence
+  // CHECK: dist.fence{{$}}
   dist.fence
+  // CHECK: dist.fence on %{{[a-z0-9]+}}
+  dist.fence on %r
   // CHECK: dist.quiet
   dist.quiet
   // CHECK: dist.quiet on %{{[a-z0-9]+}}

@@ -107,8 +107,8 @@ class GpuSession(Session):
         super().leave(rank)
         self._forget(rank)
 
-    def abort(self, rank, why):
-        super().abort(rank, why)
+    def fail(self, rank, why):
+        super().fail(rank, why)
         self._forget(rank)
 
     def _forget(self, rank):

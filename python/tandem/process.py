@@ -105,7 +105,7 @@ class _Joined:
         if not self.session.finished:
             self.session.finished = True
             set_process_team(None)
-            self.session.abort(self.place.rank, why)
+            self.session.fail(self.place.rank, why)
 
 
 _joined = None

@@ -1,4 +1,4 @@
-"""Random protocols: the checker and an oracle that shares no code with it say the same. `python test/checker/protocols` does it at length."""
+"""Random protocols: the checker and an oracle that shares no code with it say the same. `python test/checker/protocols` at length."""
 
 import pathlib
 import random

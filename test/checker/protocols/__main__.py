@@ -2,8 +2,8 @@
 
     python test/checker/protocols --programs 10000 --seed 0 [--out FILE]
 
-Each program is drawn from a seed of its own, which every line about it names; `--show SEED` prints that program, what the oracle says and the
-checker's reports. The exit code is 1 when checker and oracle disagree."""
+Each program is drawn from a seed of its own, which every line about it names; `--show SEED` prints that program, what the oracle says
+and the checker's reports. The exit code is 1 when checker and oracle disagree."""
 
 import argparse
 import json

@@ -18,7 +18,8 @@ POLICIES = ("random", "round-robin", "priority", "slowest-rank")
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """`small`: every schedule of it can be tried. `program`: what the checker runs, of the same patterns with the same change, as large or larger."""
+    """`small`: every schedule of it can be tried. `program`: what the checker runs, of the same patterns with the same change, as large or
+    larger."""
 
     seed: int
     small: Program

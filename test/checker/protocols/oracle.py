@@ -1,8 +1,8 @@
-"""What the memory model says of an abstract program, by trying every order of its synchronisation and every update that a wait may have seen.
+"""What the memory model says of an abstract program: every order of its synchronisation is tried, and every update that a wait may see.
 
 It shares no code with the checker. What an operation knows is a set of events, kept as the bits of an integer. A plain access changes
-nothing that others see, so only synchronisation is tried in every order. A wait may see any update from the last one that it has to know of
-on (M6), not only the newest."""
+nothing that others see, so only synchronisation is tried in every order. A wait may see any update from the last one that it has to
+know of on (M6), not only the newest."""
 
 import collections
 import dataclasses
@@ -194,8 +194,8 @@ class Oracle:
     # --- synchronisation ---
 
     def _steps(self, state):
-        """Those of a thread whose next operation others cannot do better before, or all. An update of a place that nobody else updates takes
-        nothing from those who wait there: they may still see what was there before."""
+        """All that can happen next, or less where that is enough. An update of a place that nobody else updates comes at once: those who
+        wait there may still see what was there before."""
         threads, updates = state
         for k, (rank, _) in enumerate(self.threads):
             o = self._next(k, threads[k])
@@ -281,7 +281,8 @@ class Oracle:
             signals, late = (tuple(s for s in of if s is not signal) for of in (t.signals, t.late))
             changed = self._with(threads, updates, k, dataclasses.replace(t, signals=signals, late=late))[0]
             place = ("flag", o.peer, o.signal)
-            yield (changed, self._updated(updates, place, o.value, o.adds, self._bit(k, at, 3), Release(rank, SYS, known | self._bit(k, at, 3)), known, views)), True, None
+            bit = self._bit(k, at, 3)
+            yield (changed, self._updated(updates, place, o.value, o.adds, bit, Release(rank, SYS, known | bit), known, views)), True, None
 
     def _is_held(self, k, t, peer, fences):
         """Whether a fence holds a signal to `peer`, with so many before it, back behind one that is on its way there."""
@@ -353,7 +354,8 @@ class Oracle:
         after = dataclasses.replace(t, at=at, known=t.known | bit, views=joined(t.views, ((place, len(history)),)))
         changed = self._with(threads, updates, k, after)[0]
         checks = place[0] == "flag"
-        yield (changed, self._updated(updates, place, value, adds, bit, release, t.known, t.views, is_rmw, checks)), True, (place, bit, True, t.known, rank, release.scope)
+        access = (place, bit, True, t.known, rank, release.scope)
+        yield (changed, self._updated(updates, place, value, adds, bit, release, t.known, t.views, is_rmw, checks)), True, access
 
     @staticmethod
     def _updated(updates, place, value, adds, bit, release, known, views, chained=None, checks=True):

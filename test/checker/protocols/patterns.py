@@ -58,7 +58,8 @@ def ring(size, base):
 
 
 def epochs(size, base):
-    """Each rank stores a block into every other and tells it the epoch; blocks of two epochs lie apart, and one epoch keeps the next but one away."""
+    """Each rank stores a block into every other and tells it the epoch;
+    blocks of two epochs lie apart, as one holds back the next but one."""
     w = Writer(size.ranks, 1, base)
     for r in range(size.ranks):
         peers = [p for p in range(size.ranks) if p != r]
@@ -76,7 +77,7 @@ def epochs(size, base):
 
 
 def arrivals(size, base):
-    """Every program of every rank stores its block on rank 0 and adds to one counter; rank 0 waits for all of a round, and lets them go on."""
+    """Every program of every rank stores its block on rank 0 and adds to one counter; rank 0 waits for a round's and lets them go on."""
     w = Writer(size.ranks, size.programs, base)
     everyone = [(r, p) for r in range(size.ranks) for p in range(size.programs)]
     for i in range(size.rounds):
@@ -302,8 +303,8 @@ def scatter(size, base):
 
 
 def messages(size, base):
-    """Programs of rank 0 each send messages counted by one signal; the last rank reads them behind the last, having looked, without an order,
-    at a flag that comes later still."""
+    """Programs of rank 0 each send messages counted by one signal. The last rank has looked, without an order, at a flag that comes later
+    still, before it waits for some of them and reads."""
     w = Writer(size.ranks, size.programs, base)
     to, adds = size.ranks - 1, size.programs > 1 or size.rng.random() < 0.5
     total = size.programs * size.rounds
@@ -386,8 +387,8 @@ def two_shots(size, base):
     return w.program("two shots")
 
 
-PATTERNS = (ring, epochs, arrivals, tree, words, flags_in_words, tickets, locks, puts, reused_source, barriers, dissemination, queue, scatter, messages, central_barrier,
-            fifo, two_shots)
+PATTERNS = (ring, epochs, arrivals, tree, words, flags_in_words, tickets, locks, puts, reused_source, barriers, dissemination, queue,
+            scatter, messages, central_barrier, fifo, two_shots)
 
 
 def after(first, second):

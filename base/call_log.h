@@ -1,4 +1,4 @@
-// What ranks call of operators that all of them make and call alike. Knows neither streams nor memory.
+// This log compares the calls that ranks make of an operator, which all of them must make alike. It knows neither streams nor memory.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -35,7 +35,7 @@ struct CallMismatch {
 class CallLog {
  public:
   explicit CallLog(int ranks) : ranks_(ranks) {}
-  // What comes next on `rank`. A call that differs from the same call of another rank, if one does.
+  // Adds the next calls of `rank`; returns the first that differs from the same call of another rank, if one does.
   std::optional<CallMismatch> add(int rank, const OperatorCalls& calls);
 
  private:

@@ -31,7 +31,7 @@ class SourceLines {
  public:
   explicit SourceLines(const SourceFile& file);
 
-  // As `SourceFile::lineText`.
+  // This gives the same text as `SourceFile::lineText`.
   std::string_view text(uint32_t line) const;
 
  private:

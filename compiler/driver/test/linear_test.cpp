@@ -23,7 +23,7 @@ std::string requestOf(const std::string& line, int count, const std::string& tar
   return json{{"kernel", "1"}, {"functions", {{"1", function}}}, {"arguments", arguments}, {"options", {{"target", target}}}}.dump();
 }
 
-// Of this thread.
+// The processor time that this thread needs to compile the request up to a stage.
 double seconds(const std::string& request, const char* stage) {
   auto now = [] {
     timespec t;

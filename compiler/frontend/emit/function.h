@@ -63,7 +63,7 @@ struct AggregateClass {
 
 // Whether an annotation says constexpr, by its last word, as Triton decides it.
 bool isConstexprAnnotation(const ast::ExprPtr& annotation);
-// Whether it says that a pointer is only read: `tl.const`, "*kfp32".
+// An annotation may say that a pointer is only read: `tl.const`, "*kfp32".
 bool isConstAnnotation(const ast::ExprPtr& annotation);
 // The last word of a decorator: `triton.jit`, `jit(...)` -> "jit".
 std::string decoratorWord(const ast::Expr& decorator);

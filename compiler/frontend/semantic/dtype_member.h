@@ -1,4 +1,4 @@
-// What a type says of itself, under Triton's names: `x.dtype.primitive_bitwidth`, `tl.int8.is_int()`.
+// Members of a type, under Triton's names: `x.dtype.primitive_bitwidth`, `tl.int8.is_int()`.
 #pragma once
 #include "compiler/frontend/semantic/value.h"
 #include <functional>

@@ -79,7 +79,7 @@ void KernelLowering::applyScales(Held& operand, mlir::Value scales, unsigned dep
   for (auto [r, v] : llvm::enumerate(operand.regs)) v = b_.CreateFMul(v, factors.lookup(wanted.apply(r, 0, 0, 0)));
 }
 
-// Whether bfloat16's 8 bits hold every number of the format times a scale.
+// The 8 bits of a bfloat16's significand may be too few for a number of the format times its scale; this says whether they hold it.
 static bool fitsBfloat16(tile::MicroScale format, mlir::Value scale) {
   bool scaleHasFraction = scale && !getElementTypeOrSelf(scale.getType()).isInteger();
   return format != tile::MicroScale::Fp16 && !(format == tile::MicroScale::Bf16 && scaleHasFraction);

@@ -103,6 +103,8 @@ enum class Op : uint8_t {
   Vector,       // element... -> r
   VectorExtract,  // vector -> r    #0 index
   VectorBitcast,  // a -> r
+  Deal,         // tile -> r (Lanes)  thread t gets element t, modulo the count
+  Collect,      // a (Lanes) -> tile  element e is thread e's
   SmemAlloc,    // init opt -> r (Smem)   optional: #0 elements of a vector #1 rows per phase #2 phases of its swizzle
   SmemRead,     // buffer -> r (Tile)
   SmemLoad,     // buffer, indices... -> r

@@ -1,4 +1,4 @@
-// Per-thread vectors: consecutive elements for each thread.
+// Per-thread vectors: consecutive elements for each thread. A tile's elements dealt to the threads, and collected.
 #include "interpreter/vm/handlers.h"
 #include "interpreter/vm/registers.h"
 
@@ -34,6 +34,23 @@ Step vectorBitcast(Machine& m, Run& run, const Prepared& i) {
   const uint8_t* from = data(m, run, i.a);
   Result result(m, run, i.r);
   memcpy(result.data(), from, std::min(registerBytes(run, i.r), registerBytes(run, i.a)));
+  result.commit();
+  return Step::Next;
+}
+
+Step deal(Machine& m, Run& run, const Prepared& i) {
+  const uint8_t* from = data(m, run, i.a);
+  size_t bytes = run.info(i.r).elemBytes, elements = run.count(i.a), n = run.count(i.r);
+  Result result(m, run, i.r);
+  for (size_t k = 0; k < n; ++k) memcpy(result.data() + k * bytes, from + k % elements * bytes, bytes);
+  result.commit();
+  return Step::Next;
+}
+
+Step collect(Machine& m, Run& run, const Prepared& i) {
+  const uint8_t* from = data(m, run, i.a);
+  Result result(m, run, i.r);
+  memcpy(result.data(), from, registerBytes(run, i.r));
   result.commit();
   return Step::Next;
 }

@@ -74,6 +74,22 @@ TEST(Simt, VectorsLoadStoreAndExtract) {
   }
 }
 
+TEST(Simt, ATilesElementsAreDealtToTheThreadsAndCollected) {
+  World world({.rankCount = 1, .slotsPerRank = 2});
+  Address each = world.allocate(0, 32 * 4, MemoryKind::Local, true, "each"),
+          out = world.allocate(0, 16 * 4, MemoryKind::Local, true, "out");
+  ProgramBuilder b;
+  Register e = b.pointerArgument("each", Elem::I32), o = b.pointerArgument("out", Elem::I32), tid = b.tid();
+  Register got = b.lanes(Elem::I32), tile = b.tile(Elem::I32, {16});
+  b.add(Op::Deal, Elem::I32, {b.range(8)}, {got});
+  b.add(Op::St, Elem::I32, {b.offset(e, tid, 4), got, kNone}, {}, {0, 0, 1});
+  b.add(Op::Collect, Elem::I32, {b.binary(BinaryOp::AddI, got, tid)}, {tile});
+  b.store(b.offset(b.splat(o, {16}), b.range(16), 4), tile);
+  ASSERT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{each, out}}, 1), World::Stop::Done) << renderAll(world);
+  for (int k = 0; k < 32; ++k) EXPECT_EQ(at<int32_t>(each)[k], k % 8);
+  for (int k = 0; k < 16; ++k) EXPECT_EQ(at<int32_t>(out)[k], k % 8 + k);
+}
+
 TEST(Simt, AVectorLoadIsAlignedToItsSize) {
   World world({.rankCount = 1});
   Address in = world.allocate(0, 64, MemoryKind::Local, true, "in");

@@ -14,7 +14,7 @@ namespace tandem::interpreter {
   X(numRanks) X(translateRank) X(symmAt) X(multicastAt) X(waitOp) X(consumeToken) X(notify) X(put) X(putSignal) \
   X(get) X(putValue) X(signalOp) X(signalWait) X(fence) X(quiet) X(barrier) X(broadcastmem) X(fcollect) X(tid) \
   X(ntid) X(special) X(threadBarrier) X(namedBarrier) X(warpBarrier) X(threadFence) X(ld) X(st) X(multimemSt) \
-  X(multimemLdReduce) X(shuffle) X(ballot) X(elect) X(vectorOp) X(vectorExtract) X(vectorBitcast) X(smemAlloc) \
+  X(multimemLdReduce) X(shuffle) X(ballot) X(elect) X(vectorOp) X(vectorExtract) X(vectorBitcast) X(deal) X(collect) X(smemAlloc) \
   X(smemRead) X(smemLoad) X(smemStore) X(smemIndex) X(smemPtr) X(smemAt) X(dynamicSmem) X(gridBarrier) \
   X(mbarrierInit) X(mbarrierArrive) X(mbarrierTryWait) X(mbarrierWait) X(mbarrierInvalidate) X(tmaLoad) X(tmaStore) \
   X(bulkLoad) X(bulkStore) X(bulkCommit) X(bulkWait) X(tensormapReplace) X(tensormapPublish) X(tensormapPrefetch) \

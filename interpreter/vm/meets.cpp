@@ -23,7 +23,8 @@ Meets meetsOf(const Prepared& i) {
     case Op::BlockLoad:
     case Op::BlockStore:
     case Op::Notify:
-    case Op::Print: return Meets::Top;
+    case Op::Print:
+    case Op::Collect: return Meets::Top;
     case Op::SmemAlloc: return i.a == kNone ? Meets::None : Meets::Top;
     case Op::AtomicRmw:
     case Op::AtomicCas: return i.immediateCount > 2 && i.immediates[2] ? Meets::None : Meets::Top;

@@ -105,6 +105,8 @@ Handler handlerOf(Op op) {
     case Op::Vector: return vectorOp;
     case Op::VectorExtract: return vectorExtract;
     case Op::VectorBitcast: return vectorBitcast;
+    case Op::Deal: return deal;
+    case Op::Collect: return collect;
     case Op::SmemAlloc: return smemAlloc;
     case Op::SmemRead: return smemRead;
     case Op::SmemLoad: return smemLoad;

@@ -46,7 +46,7 @@ bool onlyComputes(const Instruction& i) {
     case Op::Select: case Op::Fma: case Op::Clamp: case Op::Convert: case Op::ProgramId: case Op::NumPrograms: case Op::MakeRange:
     case Op::Reshape: case Op::Broadcast: case Op::Permute: case Op::Join: case Op::Split: case Op::Cat: case Op::AddPtr: case Op::Dot:
     case Op::DotScaled: case Op::Rank: case Op::NumRanks: case Op::ConsumeToken: case Op::Tid: case Op::Ntid: case Op::Vector:
-    case Op::VectorExtract: case Op::VectorBitcast: return true;
+    case Op::VectorExtract: case Op::VectorBitcast: case Op::Deal: case Op::Collect: return true;
     case Op::Binary: return !isIntegerDivision(BinaryOp(i.sub));
     default: return false;
   }

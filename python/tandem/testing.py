@@ -234,6 +234,14 @@ def get_dram_gbps(device=None):
     return properties["memory_clock_khz"] * properties["memory_bus_bits"] * 2 / 8 / 1e6
 
 
+def get_max_simd_tflops(dtype, clock_rate, device=None):
+    """What all cores reach at `clock_rate` kHz without tensor cores, in TFLOP/s; 16-bit types go two at a time where they may."""
+    properties = devices()[current_device() if device is None else device]
+    halves = 2 if str(dtype).rpartition(".")[2] in ("float16", "fp16", "bfloat16", "bf16") else 1
+    fused_a_clock = 64 if properties["target"] == "sm_80" else 128
+    return properties["multiprocessors"] * fused_a_clock * halves * 2 * clock_rate * 1e-9
+
+
 @contextlib.contextmanager
 def set_gpu_clock(ref_sm_clock=None, ref_mem_clock=None):
     """Clocks are the machine's business: nothing is set, the maxima are given."""

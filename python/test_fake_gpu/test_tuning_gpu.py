@@ -246,3 +246,11 @@ def test_where_there_is_no_home_there_is_no_cache(monkeypatch):
     assert str(tuning_cache.cache_folder()) == "/at/home/.cache/tandem"
     monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
     assert str(tuning_cache.cache_folder()) == "/caches/tandem"
+
+
+def test_what_the_cores_reach_without_tensor_cores(monkeypatch):
+    gpus = [{"target": "sm_90a", "multiprocessors": 132}, {"target": "sm_80", "multiprocessors": 108}]
+    monkeypatch.setattr(testing, "devices", lambda: gpus)
+    assert testing.get_max_simd_tflops("float32", 1980e3, 0) == pytest.approx(66.9, abs=0.1)
+    assert testing.get_max_simd_tflops(tl.float16, 1980e3, 0) == pytest.approx(133.8, abs=0.1)
+    assert testing.get_max_simd_tflops("float32", 1410e3, 1) == pytest.approx(19.5, abs=0.1)

@@ -338,7 +338,6 @@ def unsupported(x_ptr, TEXT: tl.constexpr, CONSTRAINTS: tl.constexpr):
     ("mov.u32 $0, %envreg7;", "=r,r", "it has no register `%envreg7`"),
     ("ld.acquire.global.b32 $0, [$1];", "=r,l", "`.acquire` needs a scope"),
     ("cvt.rn.e4m3x2.f32 $0, 1.0, 2.0;", "=h,r", "8-bit floats need `.satfinite`"),
-    ("L: bra L;", "=r,r", "a tile's elements cannot branch"),
     ("mov.u32 $0, %laneid;", "=r,r", "a tile's elements have no `%laneid`"),
     ("mov.b32 $0, $1;", "=r,q", "`q` is no PTX register"),
     ("mov.b32 $0, $1;", "=r,r,r", "take 1 input registers, its constraints have 2"),
@@ -348,3 +347,95 @@ def test_what_it_cannot_run_is_an_error_at_the_line(text, constraints, message):
     with pytest.raises(tandem.CompileError, match=message) as error:
         unsupported[(1,)](np.zeros(32, np.int32), text, constraints)
     assert "inline_asm_elementwise(TEXT" in str(error.value)
+
+
+@triton.jit
+def raise_flags(flags, SEM: tl.constexpr):
+    asm_i32(
+        f"""{{ .reg .u32 %t<1>; .reg .pred %p<1>;
+        up: atom.global.{SEM}.sys.cas.b32 %t0, [$1], 0, 1; setp.eq.u32 %p0, %t0, 0; @!%p0 bra up; }}""", "=r, l", [flags])
+
+
+@triton.jit
+def take_flags(flags, SEM: tl.constexpr):
+    asm_i32(
+        f"""{{ .reg .u32 %t<1>; .reg .pred %p<1>;
+        down: atom.global.sys.{SEM}.cas.b32 %t0, [$1], 1, 0; setp.eq.u32 %p0, %t0, 1; @!%p0 bra down; }}""", "=r, l", [flags])
+
+
+@triton.jit
+def sum_of_all(tables_ptr, data_ptr, out_ptr, rank: tl.constexpr, RANKS: tl.constexpr, N: tl.constexpr, RELEASE: tl.constexpr):
+    """Thread r of each program does what the tile of addresses has for rank r, as PyTorch's symmetric memory does."""
+    i, r = tl.program_id(0) * N + tl.arange(0, N), tl.arange(0, RANKS)
+    tl.store(data_ptr + i, i + rank)
+    pads = tl.load(tables_ptr + r).to(tl.pointer_type(tl.int32))
+    theirs = pads + tl.program_id(0) * RANKS + rank
+    mine = tl.load(tables_ptr + rank).to(tl.pointer_type(tl.int32)) + tl.program_id(0) * RANKS + r
+    tl.debug_barrier()
+    if tid(0) < RANKS:
+        raise_flags(theirs, RELEASE)
+        take_flags(mine, "acquire")
+    tl.debug_barrier()
+    total = tl.zeros((N,), tl.int32)
+    for peer in tl.static_range(RANKS):
+        total += tl.load(tl.load(tables_ptr + RANKS + peer).to(tl.pointer_type(tl.int32)) + i)
+    tl.store(out_ptr + i, total)
+
+
+def sum_over(ranks, release, **options):
+
+    def main(team):
+        pads, data, out = team.zeros(3 * ranks, "int32"), team.zeros(3 * 32, "int32"), team.zeros(3 * 32, "int32")
+        tables = np.array([array.peer(peer).data_ptr() for array in (pads, data) for peer in range(ranks)], np.uint64)
+        sum_of_all[(3,)](tables, data, out, team.rank, ranks, 32, release)
+        np.testing.assert_array_equal(np.asarray(out), np.arange(96) * ranks + sum(range(ranks)))
+        assert not np.asarray(pads).any()
+
+    return tandem.launch(main, ranks=ranks, check=True, **options)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_elements_of_a_tile_that_branch_are_threads(ranks):
+    for seed in range(2):
+        assert sum_over(ranks, "release", seed=seed).reports == []
+
+
+def test_a_relaxed_flag_of_such_a_thread_is_a_race():
+    with pytest.raises(tandem.SimulationError, match="race"):
+        sum_over(2, "relaxed")
+
+
+@triton.jit
+def doubled_until(x_ptr, o_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    if tid(0) < 3:
+        asm_i32("st.global.b32 [$1], $2; mov.u32 $0, 0;", "=r,l,r", [o_ptr + N + i, i + 1])
+    x = tl.load(x_ptr + i)
+    tl.store(o_ptr + i, asm_i32(
+        "{ .reg .pred p; mov.b32 $0, $1; more: setp.ge.s32 p, $0, 100; @p bra done; shl.b32 $0, $0, 1; bra more; done: }", "=r,r", [x]))
+
+
+def test_what_such_threads_give_is_a_tile():
+    x, o = np.arange(1, 17, dtype=np.int32), np.zeros(32, np.int32)
+    doubled_until[(1,)](x, o, 16)
+    np.testing.assert_array_equal(o[:16], x * 2**np.ceil(np.log2(100 / x)).astype(int))
+    np.testing.assert_array_equal(o[16:], np.where(np.arange(16) < 3, np.arange(1, 17), 0))
+
+
+@triton.jit
+def under_a_condition(x_ptr, N: tl.constexpr, KEEP: tl.constexpr):
+    i = tl.arange(0, N)
+    if tid(0) < 4:
+        y = asm_i32("atom.relaxed.gpu.global.add.u32 $0, [$1], 1;", "=r,l", [x_ptr + i])
+        if KEEP:
+            y = y + y
+            asm_i32("st.global.b32 [$1], $2; mov.u32 $0, 0;", "=r,l,r", [x_ptr + i, y])
+
+
+@pytest.mark.parametrize("n, keep, message", [
+    (64, False, "a tile of at most 32 elements"),
+    (32, True, "threads that are not here have a part"),
+])
+def test_what_elements_cannot_do_as_threads(n, keep, message):
+    with pytest.raises(tandem.CompileError, match=message):
+        under_a_condition[(1,)](np.zeros(64, np.int32), n, keep, num_warps=1)

@@ -1,4 +1,5 @@
-// tile.inline_asm: its text is assembled for the simulator once, over all groups of `pack` elements.
+// tile.inline_asm: its text is assembled for the simulator once, over all groups of `pack` elements. Of a tile whose elements may go
+// different ways, each is a thread's: where the text branches, and where it touches memory under a condition that differs by thread.
 #include "compiler/dialect/tile/tile.h"
 #include "compiler/lower/sim/assembly.h"
 #include "compiler/lower/sim/function_lowering.h"
@@ -45,17 +46,45 @@ void FunctionLowering::lowerInlineAsm(Operation* op) {
   if (!operands.empty() && like.extent != Extent::Lanes) like = build_.type(operands[0]);
   if (differsByThread(parsed.body) && like.extent == Extent::Uniform) like.extent = Extent::Lanes;
   int64_t count = like.extent == Extent::Tile ? like.count() : 1;
+  bool hasEffect =
+      llvm::any_of(parsed.body.code, [](const ptx::Instruction& in) { return effectOf(in) != PtxRow::Effect::None; });
+  bool divergent = divergence_.isDivergent(op);
+  bool isDealt = like.extent == Extent::Tile && (branches(parsed.body) || (hasEffect && divergent));
   if (pack > 1 && (!isPowerOf2(pack) || !isPowerOf2(count)))
     fail("the simulator cannot run the inline assembly: it packs " + std::to_string(pack) + " of " +
          std::to_string(count) + " elements");
-  for (Register& r : operands)
-    if (like.extent == Extent::Lanes && !build_.isLanes(r)) r = splatToLanes(r);
-  assemble(parsed, like, pack, operands, results, fail);
-  bool hasEffect =
-      llvm::any_of(parsed.body.code, [](const ptx::Instruction& in) { return effectOf(in) != PtxRow::Effect::None; });
+  if (isDealt) checkDealt(op, count, pack, divergent, fail);
+  if (isDealt) like = {like.elem, Extent::Lanes, 1, {}};
+  Registers words = results;
+  for (Register& r : operands) r = dealt(r, like);
+  if (isDealt)
+    for (Register& r : words) r = build_.newRegister({build_.type(r).elem, Extent::Lanes, 1, {}});
+  assemble(parsed, like, pack, operands, words, fail);
+  if (isDealt && !op->use_empty())
+    for (auto [from, to] : llvm::zip(words, results)) build_.emit({Op::Collect, 0, build_.type(to).elem}, {from}, {to});
   if (hasEffect && combine_)
     fail("inline assembly that touches memory or other threads cannot stand in the function of a reduction");
-  if (hasEffect && like.extent != Extent::Tile) program_.perThread = true;
+  if ((hasEffect && like.extent != Extent::Tile) || isDealt) program_.perThread = true;
+}
+
+// Triton repeats a tile that is smaller than the threads, so that thread t has element t modulo the count.
+void FunctionLowering::checkDealt(Operation* op, int64_t count, int64_t pack, bool divergent,
+                                  llvm::function_ref<void(const std::string&)> fail) {
+  int64_t threads = 32 * op->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>("tile.num_warps").getInt();
+  if (count > threads || pack > 1)
+    fail("the simulator cannot run the inline assembly: each element is a thread's here, so it needs a tile of at most " +
+         std::to_string(threads) + " elements, each by itself");
+  if (divergent && !op->use_empty())
+    fail("the simulator cannot run the inline assembly: its result is a tile, of which threads that are not here have a part");
+}
+
+Register FunctionLowering::dealt(Register value, const RegisterType& like) {
+  const RegisterType& type = build_.type(value);
+  if (like.extent != Extent::Lanes || type.extent == Extent::Lanes) return value;
+  if (type.extent != Extent::Tile) return splatToLanes(value);
+  Register result = build_.newRegister({type.elem, Extent::Lanes, 1, {}});
+  build_.emit({Op::Deal, 0, build_.type(value).elem}, {value}, {result});
+  return result;
 }
 
 // Outputs come first among the text's operands, each value in as many of them as its elements take.

@@ -102,6 +102,9 @@ class FunctionLowering {
   void lowerPendingRegions();
   void lowerRegionBody(mlir::Operation* op, interpreter::Region& region);
   void lowerInlineAsm(mlir::Operation* op);
+  void checkDealt(mlir::Operation* op, int64_t count, int64_t pack, bool divergent,
+                  llvm::function_ref<void(const std::string&)> fail);
+  Register dealt(Register value, const interpreter::RegisterType& like);
   void assemble(const ParsedAssembly& parsed, const interpreter::RegisterType& like, int64_t pack, llvm::ArrayRef<Register> operands,
                 llvm::ArrayRef<Register> results, llvm::function_ref<void(const std::string&)> fail);
   // One instruction with the op's operands made alike and its results.

@@ -136,11 +136,8 @@ void Assembler::run() {
 
 // Where paths join, a variable is a register of its own, which each path writes.
 void Assembler::prepareVariables() {
-  for (const ptx::Instruction& in : body_.code) {
-    in_ = &in;
-    if (isBranch(in) && onTile()) fail("a tile's elements cannot branch");
+  for (const ptx::Instruction& in : body_.code)
     isFixed_ = isFixed_ || isBranch(in) || (in.isGuarded && effectOf(in) != PtxRow::Effect::None && !onTile());
-  }
   if (!isFixed_) return;
   for (uint32_t v = 0; v < values_.size(); ++v) {
     Register first = get(v);

@@ -149,6 +149,7 @@ using PtxTable = llvm::StringMap<PtxRow>;
 // By opcode; null for one that the simulator has not.
 const PtxRow* findPtx(llvm::StringRef opcode);
 PtxRow::Effect effectOf(const ptx::Instruction& in);
+bool branches(const ptx::Body& body);
 // Whether what the body computes differs by thread, whatever its operands.
 bool differsByThread(const ptx::Body& body);
 

@@ -9,6 +9,10 @@ constexpr int kMaxDepth = 64;  // of branches in each other
 
 }  // namespace
 
+bool branches(const ptx::Body& body) {
+  return llvm::any_of(body.code, [](const ptx::Instruction& in) { return in.opcode == "bra"; });
+}
+
 void Assembler::guarded(Register condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise) {
   if (!build_.isLanes(condition)) {
     uint32_t branch = build_.emitJump(Op::Branch, {condition});

@@ -1,7 +1,8 @@
-// tandem-opt: reads IR of our dialects, runs the passes named on the command line, prints the result.
+// tandem-opt: reads IR of our dialects, runs the passes named on the command line, or the whole list of a target, prints the result.
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/simt/simt.h"
 #include "compiler/dialect/tgpu/tgpu.h"
+#include "compiler/pipeline/pipeline.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/ControlFlow/IR/ControlFlow.h>
 #include <mlir/Dialect/Func/Extensions/InlinerExtension.h>
@@ -17,8 +18,7 @@ int main(int argc, char **argv) {
                   mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::func::FuncDialect,
                   mlir::math::MathDialect, mlir::scf::SCFDialect>();
   mlir::func::registerInlinerExtension(registry);
-  mlir::registerCanonicalizerPass();
-  mlir::registerCSEPass();
+  tandem::pipeline::registerPasses();
   mlir::registerInlinerPass();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Tandem's optimizer driver\n", registry));
 }

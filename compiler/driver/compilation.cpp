@@ -6,7 +6,6 @@
 #include <llvm/Support/raw_ostream.h>
 #include <mlir/IR/Verifier.h>
 #include <mlir/Pass/PassManager.h>
-#include <mlir/Transforms/Passes.h>
 
 namespace tandem::compiler {
 using nlohmann::json;
@@ -48,13 +47,11 @@ void Compilation::emit() {
   if (mlir::failed(mlir::verify(*kernel_.module))) collector_.fail("verification");
 }
 
-void Compilation::canonicalize() {
+void Compilation::run(llvm::function_ref<void(mlir::OpPassManager&)> addPasses) {
   mlir::PassManager passes(&context_);
   passes.enableVerifier(false);
-  passes.addPass(mlir::createCanonicalizerPass());
-  passes.addPass(mlir::createCSEPass());
-  if (mlir::failed(passes.run(*kernel_.module))) collector_.fail("canonicalisation");
-  kernel_.function = *kernel_.module->getOps<mlir::func::FuncOp>().begin();
+  addPasses(passes.nest<mlir::func::FuncOp>());
+  if (mlir::failed(passes.run(*kernel_.module))) collector_.fail("a pass");
 }
 
 interpreter::ProgramPtr Compilation::lower() {

@@ -5,6 +5,7 @@
 #include "compiler/driver/diagnostics.h"
 #include "compiler/frontend/emit/request.h"
 #include "interpreter/program.h"
+#include <mlir/Pass/PassManager.h>
 #include <nlohmann/json.hpp>
 
 namespace tandem::compiler {
@@ -20,7 +21,8 @@ class Compilation {
       : context_(*context), request_(parseRequest(requestJson)), collector_(context_, session_) {}
 
   void emit();
-  void canonicalize();
+  // Runs the passes that `addPasses` adds.
+  void run(llvm::function_ref<void(mlir::OpPassManager&)> addPasses);
   interpreter::ProgramPtr lower();
   std::string syntaxText();
   std::string moduleText(bool locations);

@@ -2,6 +2,7 @@
 #include "compiler/driver/compile.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/compile_image.h"
+#include "compiler/pipeline/pipeline.h"
 
 namespace tandem::compiler {
 
@@ -9,7 +10,7 @@ Compiled compileToProgram(const std::string& requestJson) {
   Compiled out;
   out.diagnostics = guarded(requestJson, [&](Compilation& c) {
     c.emit();
-    c.canonicalize();
+    c.run(pipeline::addSimPasses);
     out.program = c.lower();
   });
   out.error = render(out.diagnostics, Severity::Error);
@@ -30,11 +31,12 @@ Emitted emit(const std::string& requestJson, const std::string& stage, bool loca
           "bad-request", "unknown stage `" + stage +
                              "`; the stages are `ast`, `tile`, `tile-opt`, `sim`, `gpu`, `layouts`, `llvm` and `ptx`"));
     c.emit();
-    if (stage != "tile") c.canonicalize();
-    if (stage == "gpu" || stage == "layouts" || stage == "llvm" || stage == "ptx")
+    if (stage == "gpu" || stage == "layouts" || stage == "llvm" || stage == "ptx") {
       out.text = gpuText(c, stage, locations);
-    else
-      out.text = stage == "sim" ? interpreter::print(*c.lower()) : c.moduleText(locations);
+      return;
+    }
+    if (stage != "tile") c.run(pipeline::addSimPasses);
+    out.text = stage == "sim" ? interpreter::print(*c.lower()) : c.moduleText(locations);
   });
   out.error = render(diagnostics, Severity::Error);
   out.warnings = render(diagnostics, Severity::Warning);

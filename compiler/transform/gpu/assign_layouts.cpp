@@ -1,11 +1,11 @@
 // Anchors, spreading, defaults, conversions: the four steps of the header.
-#include "compiler/transform/gpu/assign_layouts.h"
 #include "compiler/layout/distributed.h"
 #include "compiler/layout/shape.h"
 #include "compiler/transform/gpu/anchor_layouts.h"
 #include "compiler/transform/gpu/layout_rules.h"
 #include "compiler/transform/gpu/layouts.h"
 #include "compiler/transform/gpu/operands.h"
+#include "compiler/transform/gpu/passes.h"
 #include <algorithm>
 #include <deque>
 #include <llvm/ADT/MapVector.h>
@@ -15,6 +15,8 @@ namespace tandem::transform::gpu {
 using namespace mlir;
 using layout::Dim;
 using layout::LinearLayout;
+#define GEN_PASS_DEF_ASSIGNLAYOUTS
+#include "compiler/transform/gpu/passes.h.inc"
 namespace {
 
 bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
@@ -405,8 +407,12 @@ class LayoutAssignment {
   llvm::DenseMap<OpOperand*, LinearLayout> required_;
 };
 
+struct AssignLayouts : impl::AssignLayoutsBase<AssignLayouts> {
+  using Base::Base;
+  void runOnOperation() override {
+    if (const target::TargetInfo* gpu = targetOf(target)) LayoutAssignment(getOperation(), *gpu).run();
+  }
+};
+
 }  // namespace
-
-void assignLayouts(func::FuncOp kernel, const target::TargetInfo& target) { LayoutAssignment(kernel, target).run(); }
-
 }  // namespace tandem::transform::gpu

@@ -1,12 +1,14 @@
 // Follows a carried tile from the yield back to the argument, then changes what the loop carries in place.
-#include "compiler/transform/gpu/carry_offsets.h"
 #include "compiler/dialect/tile/tile.h"
+#include "compiler/transform/gpu/passes.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/IR/Matchers.h>
 
 namespace tandem::transform::gpu {
 using namespace mlir;
+#define GEN_PASS_DEF_CARRYOFFSETS
+#include "compiler/transform/gpu/passes.h.inc"
 namespace {
 
 bool isPointerTile(Type type) { return isa<RankedTensorType>(type) && isa<tile::PtrType>(getElementTypeOrSelf(type)); }
@@ -115,14 +117,16 @@ class Carrying {
   SmallVector<Offset> offsets_;
 };
 
+struct CarryOffsets : impl::CarryOffsetsBase<CarryOffsets> {
+  using Base::Base;
+  void runOnOperation() override {
+    SmallVector<scf::ForOp> loops;
+    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    bool changed = false;
+    for (scf::ForOp loop : loops) changed |= Carrying(loop).apply();
+    cleanUp(changed);
+  }
+};
+
 }  // namespace
-
-bool carryOffsets(func::FuncOp kernel) {
-  SmallVector<scf::ForOp> loops;
-  kernel.walk([&](scf::ForOp loop) { loops.push_back(loop); });
-  bool changed = false;
-  for (scf::ForOp loop : loops) changed |= Carrying(loop).apply();
-  return changed;
-}
-
 }  // namespace tandem::transform::gpu

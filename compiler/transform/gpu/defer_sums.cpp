@@ -1,7 +1,7 @@
 // Matches the carried sum, then changes what the loop carries in place.
-#include "compiler/transform/gpu/defer_sums.h"
 #include "compiler/dialect/tile/tile.h"
 #include "compiler/transform/gpu/operands.h"
+#include "compiler/transform/gpu/passes.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Math/IR/Math.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -9,6 +9,8 @@
 
 namespace tandem::transform::gpu {
 using namespace mlir;
+#define GEN_PASS_DEF_DEFERSUMS
+#include "compiler/transform/gpu/passes.h.inc"
 namespace {
 
 constexpr int64_t kParts = 8;
@@ -135,15 +137,17 @@ class Deferral {
   int numWarps_;
 };
 
+struct DeferSums : impl::DeferSumsBase<DeferSums> {
+  using Base::Base;
+  void runOnOperation() override {
+    const target::TargetInfo* gpu = targetOf(target);
+    if (!gpu) return;
+    int numWarps = getOperation()->getAttrOfType<IntegerAttr>("tile.num_warps").getInt();
+    SmallVector<scf::ForOp> loops;
+    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    for (scf::ForOp loop : loops) Deferral(loop, *gpu, numWarps).apply();
+  }
+};
+
 }  // namespace
-
-bool deferSums(func::FuncOp kernel, const target::TargetInfo& target) {
-  int numWarps = kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt();
-  SmallVector<scf::ForOp> loops;
-  kernel.walk([&](scf::ForOp loop) { loops.push_back(loop); });
-  bool changed = false;
-  for (scf::ForOp loop : loops) changed |= Deferral(loop, target, numWarps).apply();
-  return changed;
-}
-
 }  // namespace tandem::transform::gpu

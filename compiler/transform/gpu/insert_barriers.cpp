@@ -1,11 +1,11 @@
 // A walk in program order with the accesses since the last barrier; loop bodies are walked twice, for what the end leaves to the beginning.
-#include "compiler/transform/gpu/insert_barriers.h"
 #include "compiler/analysis/axis_info.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/simt/simt.h"
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/transform/gpu/layouts.h"
 #include "compiler/transform/gpu/operands.h"
+#include "compiler/transform/gpu/passes.h"
 #include "compiler/transform/gpu/split_program.h"
 #include "compiler/transform/gpu/thread_dependence.h"
 #include <map>
@@ -13,6 +13,8 @@
 
 namespace tandem::transform::gpu {
 using namespace mlir;
+#define GEN_PASS_DEF_INSERTBARRIERS
+#include "compiler/transform/gpu/passes.h.inc"
 namespace {
 
 bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
@@ -293,11 +295,13 @@ class Inserter {
   bool isCluster_;
 };
 
+struct InsertBarriers : impl::InsertBarriersBase<InsertBarriers> {
+  using Base::Base;
+  void runOnOperation() override {
+    Inserter::Pending pending;
+    Inserter(getOperation()).visit(getOperation().getBody().front(), pending);
+  }
+};
+
 }  // namespace
-
-void insertBarriers(func::FuncOp kernel) {
-  Inserter::Pending pending;
-  Inserter(kernel).visit(kernel.getBody().front(), pending);
-}
-
 }  // namespace tandem::transform::gpu

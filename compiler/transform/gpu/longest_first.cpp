@@ -1,11 +1,13 @@
 // Lengths of loops as sums of products, in which programs' numbers are terms.
-#include "compiler/transform/gpu/longest_first.h"
 #include "compiler/analysis/scalar_expr.h"
 #include "compiler/dialect/tile/tile.h"
+#include "compiler/transform/gpu/passes.h"
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
 namespace tandem::transform::gpu {
 using namespace mlir;
+#define GEN_PASS_DEF_LONGESTFIRST
+#include "compiler/transform/gpu/passes.h.inc"
 namespace {
 
 constexpr unsigned kAxes = 3;
@@ -46,13 +48,16 @@ bool growsAlong(func::FuncOp kernel, unsigned axis) {
   return grows && isKnown;
 }
 
+struct LongestFirst : impl::LongestFirstBase<LongestFirst> {
+  using Base::Base;
+  void runOnOperation() override {
+    func::FuncOp kernel = getOperation();
+    if (mayWaitForOthers(kernel)) return;
+    for (unsigned axis = 0; axis < kAxes; ++axis)
+      if (growsAlong(kernel, axis))
+        return kernel->setAttr("tgpu.longest_first", IntegerAttr::get(IntegerType::get(kernel.getContext(), 32), axis));
+  }
+};
+
 }  // namespace
-
-void longestFirst(func::FuncOp kernel) {
-  if (mayWaitForOthers(kernel)) return;
-  for (unsigned axis = 0; axis < kAxes; ++axis)
-    if (growsAlong(kernel, axis))
-      return kernel->setAttr("tgpu.longest_first", IntegerAttr::get(IntegerType::get(kernel.getContext(), 32), axis));
-}
-
 }  // namespace tandem::transform::gpu

@@ -1,8 +1,8 @@
 // Turns loops by one product.
-#include "compiler/transform/gpu/overlap_products.h"
 #include "compiler/analysis/scalar_expr.h"
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/transform/gpu/layout_rules.h"
+#include "compiler/transform/gpu/passes.h"
 #include <llvm/ADT/SetVector.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Math/IR/Math.h>
@@ -13,6 +13,8 @@
 
 namespace tandem::transform::gpu {
 using namespace mlir;
+#define GEN_PASS_DEF_OVERLAPPRODUCTS
+#include "compiler/transform/gpu/passes.h.inc"
 namespace {
 
 // The only `Op` of the ring in `block`. Null: there is none, or more.
@@ -280,13 +282,15 @@ class Rotation {
   llvm::SetVector<Operation*> later_;  // move with the last product
 };
 
+struct OverlapProducts : impl::OverlapProductsBase<OverlapProducts> {
+  using Base::Base;
+  void runOnOperation() override {
+    SmallVector<scf::ForOp> loops;
+    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    for (scf::ForOp loop : loops)
+      if (std::optional<Rotation> rotation = Rotation::find(loop)) rotation->apply();
+  }
+};
+
 }  // namespace
-
-void overlapProducts(func::FuncOp kernel) {
-  SmallVector<scf::ForOp> loops;
-  kernel.walk([&](scf::ForOp loop) { loops.push_back(loop); });
-  for (scf::ForOp loop : loops)
-    if (std::optional<Rotation> rotation = Rotation::find(loop)) rotation->apply();
-}
-
 }  // namespace tandem::transform::gpu

@@ -1,11 +1,11 @@
 // A loop carries a second set of what addresses are computed from, as it will be some iterations later.
-#include "compiler/transform/gpu/pipeline_loads.h"
 #include "compiler/dialect/simt/simt.h"
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/layout/shared.h"
 #include "compiler/transform/gpu/accesses.h"
 #include "compiler/transform/gpu/anchor_layouts.h"
 #include "compiler/transform/gpu/drop_carried.h"
+#include "compiler/transform/gpu/passes.h"
 #include "compiler/transform/gpu/pointer_form.h"
 #include "compiler/transform/gpu/split_program.h"
 #include "compiler/transform/gpu/thread_dependence.h"
@@ -16,6 +16,8 @@
 
 namespace tandem::transform::gpu {
 using namespace mlir;
+#define GEN_PASS_DEF_PIPELINELOADS
+#include "compiler/transform/gpu/passes.h.inc"
 namespace {
 
 constexpr int64_t kMaxSlots = 8, kDefaultStages = 3, kWordBytes = 4;
@@ -299,17 +301,22 @@ class LoopPipeline {
   Iteration ahead_;
 };
 
+struct PipelineLoads : impl::PipelineLoadsBase<PipelineLoads> {
+  using Base::Base;
+  void runOnOperation() override {
+    const target::TargetInfo* gpu = targetOf(target);
+    if (!gpu) return;
+    func::FuncOp kernel = getOperation();
+    bool haveRoles = kernel.walk([](tgpu::WarpSpecializeOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    if (haveRoles || blocksOf(kernel) > 1) return;
+    SmallVector<scf::ForOp> loops;
+    kernel.walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    bool changed = false;
+    for (scf::ForOp loop : loops) changed |= LoopPipeline(loop, *gpu).apply();
+    if (changed) dropCarried(kernel);
+    cleanUp(changed);
+  }
+};
+
 }  // namespace
-
-bool pipelineLoads(func::FuncOp kernel, const target::TargetInfo& target) {
-  bool haveRoles = kernel.walk([](tgpu::WarpSpecializeOp) { return WalkResult::interrupt(); }).wasInterrupted();
-  if (haveRoles || blocksOf(kernel) > 1) return false;
-  SmallVector<scf::ForOp> loops;
-  kernel.walk([&](scf::ForOp loop) { loops.push_back(loop); });
-  bool changed = false;
-  for (scf::ForOp loop : loops) changed |= LoopPipeline(loop, target).apply();
-  if (changed) dropCarried(kernel);
-  return changed;
-}
-
 }  // namespace tandem::transform::gpu

@@ -1,9 +1,9 @@
 // Finds the accesses that go with products, checks them, replaces them.
-#include "compiler/transform/gpu/recognise_blocks.h"
 #include "compiler/transform/gpu/accesses.h"
 #include "compiler/transform/gpu/block_form.h"
 #include "compiler/transform/gpu/drop_carried.h"
 #include "compiler/transform/gpu/operands.h"
+#include "compiler/transform/gpu/passes.h"
 #include "compiler/transform/gpu/split_program.h"
 #include "compiler/transform/gpu/unobserved.h"
 #include "compiler/transform/gpu/zeros.h"
@@ -15,6 +15,8 @@
 
 namespace tandem::transform::gpu {
 using namespace mlir;
+#define GEN_PASS_DEF_RECOGNISEBLOCKS
+#include "compiler/transform/gpu/passes.h.inc"
 namespace {
 
 bool isFlip(Operation* op) {
@@ -208,10 +210,13 @@ class Recognition {
   llvm::MapVector<Operation*, BlockForm> loads_, stores_;
 };
 
+struct RecogniseBlocks : impl::RecogniseBlocksBase<RecogniseBlocks> {
+  using Base::Base;
+  void runOnOperation() override {
+    const target::TargetInfo* gpu = targetOf(target);
+    if (gpu) cleanUp(gpu->hasTma() && gpu->hasWgmma() && Recognition(getOperation()).run(*gpu));
+  }
+};
+
 }  // namespace
-
-bool recogniseBlocks(func::FuncOp kernel, const target::TargetInfo& target) {
-  return target.hasTma() && target.hasWgmma() && Recognition(kernel).run(target);
-}
-
 }  // namespace tandem::transform::gpu

@@ -1,11 +1,11 @@
 // Rings and roles for products in loops; buffers for the others.
-#include "compiler/transform/gpu/select_products.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/transform/gpu/accesses.h"
 #include "compiler/transform/gpu/epilogue_room.h"
 #include "compiler/transform/gpu/host_expr.h"
 #include "compiler/transform/gpu/joined_products.h"
 #include "compiler/transform/gpu/operands.h"
+#include "compiler/transform/gpu/passes.h"
 #include "compiler/transform/gpu/producer.h"
 #include "compiler/transform/gpu/signaller.h"
 #include "compiler/transform/gpu/split_program.h"
@@ -20,6 +20,8 @@
 
 namespace tandem::transform::gpu {
 using namespace mlir;
+#define GEN_PASS_DEF_SELECTPRODUCTS
+#include "compiler/transform/gpu/passes.h.inc"
 namespace {
 
 int64_t bytesOf(RankedTensorType tile) { return tile.getNumElements() * tile.getElementTypeBitWidth() / 8; }
@@ -56,7 +58,6 @@ class ProductSelection {
   }
 
  private:
-  //===- rings --------------------------------------------------------------------------------------------------===//
   void planRings() {
     llvm::MapVector<Operation*, SmallVector<tile::DotOp>> readers;
     for (tile::DotOp dot : dots_)
@@ -132,7 +133,6 @@ class ProductSelection {
   }
 
   static bool isNested(scf::ForOp a, scf::ForOp b) { return a->isAncestor(b) || b->isAncestor(a); }
-
   // Loops one after the other, or in two branches, fill the same slots in turn, if their tiles are alike.
   int ownerOf(size_t index) {
     const RingPlan& plan = rings_[index];
@@ -335,7 +335,6 @@ class ProductSelection {
     if (once) copy->setAttr("tgpu.evict_first", builder.getUnitAttr());
   }
 
-  //===- what copies come after ---------------------------------------------------------------------------------===//
   SmallVector<Operation*> findWaits(ArrayRef<Operation*> loads) {
     SmallVector<Operation*> waits;
     kernel_.walk([&](Operation* op) {
@@ -401,7 +400,6 @@ class ProductSelection {
     }
   }
 
-  //===- consumers ----------------------------------------------------------------------------------------------===//
   // Where a ring's products add to what the loop carries and nothing else looks at them, they stay under way from each iteration to the
   // next.
   void consume(RingPlan& p) {
@@ -508,7 +506,6 @@ class ProductSelection {
     return isa<scf::YieldOp>(use.getOwner()) && use.getOperandNumber() == accIndex(dot, loop);
   }
 
-  //===- products -----------------------------------------------------------------------------------------------===//
   // `dot` as wgmma. Operands that no ring holds come from registers, or through a buffer.
   void multiply(tile::DotOp dot) {
     OpBuilder builder(dot);
@@ -528,7 +525,6 @@ class ProductSelection {
     Value value, ring;
     bool transposed = false;
   };
-
   Operand operandOf(tile::DotOp dot, bool isLhs, OpBuilder& builder) {
     Value value = isLhs ? dot.getLhs() : dot.getRhs();
     OperandSource source = throughTranspose(value);
@@ -593,8 +589,12 @@ class ProductSelection {
   llvm::DenseMap<Value, Value> staged_;
 };
 
+struct SelectProducts : impl::SelectProductsBase<SelectProducts> {
+  using Base::Base;
+  void runOnOperation() override {
+    if (const target::TargetInfo* gpu = targetOf(target)) ProductSelection(getOperation(), *gpu).run();
+  }
+};
+
 }  // namespace
-
-void selectProducts(func::FuncOp kernel, const target::TargetInfo& target) { ProductSelection(kernel, target).run(); }
-
 }  // namespace tandem::transform::gpu

@@ -5,12 +5,15 @@
 #include "compiler/dialect/simt/simt.h"
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/transform/gpu/layout_rules.h"
+#include "compiler/transform/gpu/passes.h"
 #include "compiler/transform/gpu/program_axes.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tandem::transform::gpu {
 using namespace mlir;
+#define GEN_PASS_DEF_SPLITPROGRAM
+#include "compiler/transform/gpu/passes.h.inc"
 namespace {
 
 constexpr llvm::StringLiteral kBlocks = "tgpu.blocks", kWhole = "tgpu.whole", kOwnPart = "tgpu.own_part";
@@ -190,6 +193,26 @@ class Division {
   Value rank_;
 };
 
+LogicalResult split(func::FuncOp kernel, int64_t blocks, const target::TargetInfo& target) {
+  if (!target.hasClusters())
+    return kernel.emitError() << "`num_ctas` is " << blocks << ", but " << StringRef(target.name()) << " has no clusters";
+  if (!llvm::isPowerOf2_64(blocks) || blocks > target.maxClusterSize())
+    return kernel.emitError() << "`num_ctas` must be a power of two up to " << target.maxClusterSize() << ", but is "
+                              << blocks;
+  separatePositions(kernel);
+  return Division(kernel, blocks).run();
+}
+
+struct SplitProgram : impl::SplitProgramBase<SplitProgram> {
+  using Base::Base;
+  void runOnOperation() override {
+    const target::TargetInfo* gpu = targetOf(target);
+    if (!gpu) return;
+    if (failed(split(getOperation(), blocks, *gpu))) return signalPassFailure();
+    cleanUp(true);
+  }
+};
+
 }  // namespace
 
 int64_t blocksOf(func::FuncOp kernel) {
@@ -200,16 +223,5 @@ int64_t blocksOf(func::FuncOp kernel) {
 bool isWhole(Operation* op) { return op->hasAttr(kWhole); }
 Attribute ownPart(Operation* op) { return op->getAttr(kOwnPart); }
 void setWhole(Operation* op) { op->setAttr(kWhole, UnitAttr::get(op->getContext())); }
-
-LogicalResult splitProgram(func::FuncOp kernel, int64_t blocks, const target::TargetInfo& target) {
-  if (blocks == 1) return success();
-  if (!target.hasClusters())
-    return kernel.emitError() << "`num_ctas` is " << blocks << ", but " << StringRef(target.name()) << " has no clusters";
-  if (!llvm::isPowerOf2_64(blocks) || blocks > target.maxClusterSize())
-    return kernel.emitError() << "`num_ctas` must be a power of two up to " << target.maxClusterSize() << ", but is "
-                              << blocks;
-  separatePositions(kernel);
-  return Division(kernel, blocks).run();
-}
 
 }  // namespace tandem::transform::gpu

@@ -4,11 +4,22 @@
  * An address p in this rank's part of the symmetric heap is p + (peer - rank) * stride on `peer`: the runtime maps the ranks' heaps side by
  * side. A run that goes through NVSHMEM has no stride: `offsets` says how far each peer's part is, if it is mapped. Ranks in `members` and
  * `indices` are the world's. A team's barrier counts in `epoch`, which only this rank's kernels advance, and in `signals`: a symmetric
- * array with a slot for each member, in which member i writes slot i of all others. Both are zero at the start and never cleared. */
+ * array with a slot for each member, in which member i writes slot i of all others: the number of its call, and below it
+ * TANDEM_DIST_MARK_BITS that calls which are alike have alike (tandem_dist_collective, then a hash). Both are zero at the start and never
+ * cleared. */
 #ifndef TANDEM_ABI_DIST_CONTEXT_H
 #define TANDEM_ABI_DIST_CONTEXT_H
 #include "abi/trace.h"
 #include <stdint.h>
+
+#define TANDEM_DIST_MARK_BITS 20
+#define TANDEM_DIST_KIND_BITS 2
+enum tandem_dist_collective { TANDEM_DIST_BARRIER, TANDEM_DIST_BROADCAST, TANDEM_DIST_FCOLLECT };
+
+/* What the watch tells that no wait is: rank `expected` has no address for `signal` here; the member of slot `signal` calls a collective
+ * unlike this rank's, which is the number above TANDEM_DIST_UNLIKE, with `expected` bytes. */
+#define TANDEM_DIST_UNMAPPED_PEER 6
+#define TANDEM_DIST_UNLIKE 7
 
 /* How waits end that nobody satisfies. One for each rank, in host memory that the device reaches; the host zeroes it, kernels look at it
  * only after they have polled for a while. A wait that gives up returns as if it were satisfied: the kernel then runs to its end with
@@ -19,7 +30,7 @@ typedef struct tandem_dist_watch {
   uint64_t timeout_ns; /* of one wait, by the device's clock; 0: never */
   const char* place;   /* device address of the text "file:line:column\0kernel" */
   int32_t program[3];
-  int32_t compare;     /* as in dist: 0 eq, 1 ne, 2 gt, 3 le, 4 lt, 5 ge; 6: no wait, rank `expected` has no address for `signal` here */
+  int32_t compare;     /* as in dist: 0 eq, 1 ne, 2 gt, 3 le, 4 lt, 5 ge; or no wait, as above */
   uint64_t signal;     /* its address on this rank */
   uint64_t expected, seen;
 } tandem_dist_watch;
@@ -29,7 +40,7 @@ typedef struct tandem_dist_team {
   int32_t size;           /* members */
   const int32_t* members; /* [size] ranks, in team order */
   const int32_t* indices; /* [rank_count] a rank's index in the team, or -1 */
-  uint64_t* epoch;        /* barriers that this rank has passed */
+  uint64_t* epoch;        /* barriers that this rank has passed; a collective is two */
   uint64_t* signals;      /* [size] symmetric; this rank's part */
   uint64_t multicast;     /* what heap_base is as a multicast address over the team; 0: none */
 } tandem_dist_team;

@@ -92,11 +92,11 @@ int td_open_operator(td_session* s, int rank, const char* what, const char* name
     required(op, "op") = sessionOf(s, rank).openOperator(rank, name);
   });
 }
-int td_call_operator(td_session* s, int rank, uint64_t op, const int64_t* sizes, int count) {
+int td_call_operator(td_session* s, int rank, uint64_t op, int stream, const int64_t* sizes, int count) {
   return guarded([&] {
     if (count < 0 || count > int(kMostSizes)) throw std::invalid_argument(std::to_string(count) + " sizes of a call");
     if (count) required(sizes, "sizes");
-    sessionOf(s, rank).callOperator(rank, op, {sizes, size_t(count)});
+    sessionOf(s, rank, stream).callOperator(rank, op, StreamId(stream), {sizes, size_t(count)});
   });
 }
 int td_create_stream(td_session* s, int rank, int* stream) {

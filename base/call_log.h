@@ -37,6 +37,7 @@ class CallLog {
   explicit CallLog(int ranks) : ranks_(ranks) {}
   // Adds the next calls of `rank`; returns the first that differs from the same call of another rank, if one does.
   std::optional<CallMismatch> add(int rank, const OperatorCalls& calls);
+  const std::string& nameOf(int rank, uint64_t op) const { return operators_.at(op)[size_t(rank)].name.what; }
 
  private:
   struct Run {

@@ -135,10 +135,11 @@ class Session {
   virtual int createTeam(int rank, const std::vector<int>& members) = 0;
   // [collective over the team, blocks] What each member gives, in the team's order. Streams are not waited for.
   virtual std::vector<std::string> gather(int rank, int team, const std::string& bytes) = 0;
-  // An operator of the whole run: all ranks make the same ones in one order, and call each alike: the same sizes, which
-  // `name` says the names of. What is not alike ends the run, with a report that has both, on GPUs a moment later.
+  // An operator of the whole run: all ranks make the same ones in one order, call each alike (the same sizes, which `name` says the
+  // names of), and those of one stream in one order. What is not alike ends the run, with a report that has both, on GPUs a moment later.
   virtual uint64_t openOperator(int rank, const OperatorName& name) = 0;  // its number
-  virtual void callOperator(int rank, uint64_t op, std::span<const int64_t> sizes) = 0;  // throws where there is no such one
+  // Throws where there is no such one.
+  virtual void callOperator(int rank, uint64_t op, StreamId stream, std::span<const int64_t> sizes) = 0;
   virtual StreamId createStream(int rank) = 0;
   // For copies and signals that go on while a kernel on `stream` waits for them: one stream beside each, made when first asked for.
   virtual StreamId streamBeside(int rank, StreamId stream) = 0;

@@ -82,11 +82,11 @@ class TANDEM_API Team {
 
   // [collective, blocks] What each rank gives, UTF-8 without NULs, in their order. Streams are not waited for.
   std::vector<std::string> gather(const std::string& text);
-  // An operator of the whole run: all ranks open the same ones in one order, and call each with the same sizes. What is not alike ends
-  // the run, with an error that has both: of simulated ranks at once, on GPUs a moment later. `what` it was made for, and the names of a
-  // call's sizes, separated by commas; the number for its calls.
+  // An operator of the whole run: all ranks open the same ones in one order, call each with the same sizes, and those of one stream in one
+  // order. What is not alike ends the run, with an error that has both: of simulated ranks at once, on GPUs a moment later. `what` it was
+  // made for, and the names of a call's sizes, separated by commas; the number for its calls.
   uint64_t openOperator(const std::string& what, const std::string& sizeNames);
-  void callOperator(uint64_t op, std::initializer_list<int64_t> sizes);
+  void callOperator(uint64_t op, int stream, std::initializer_list<int64_t> sizes);
   void barrierOnStream(int stream);  // [collective] of the ranks' streams; the host goes on
   void synchronize();                // [blocks] all streams of this rank
   void synchronize(int stream);

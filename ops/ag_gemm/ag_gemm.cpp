@@ -135,7 +135,7 @@ void AllGatherGemm::run(const Tensor& a, const Tensor& b, const Tensor& c, int64
   checkDType(kOp, "a", a, dtype_);
   checkDType(kOp, "b", b, dtype_);
   checkResult(kOp, "c", c);
-  team_.callOperator(op_, {m});
+  team_.callOperator(op_, stream, {m});
   Plan plan = planned(a, b, c, m);
   if (team_.size() == 1) return multiply(plan, a, b, c, stream);
 

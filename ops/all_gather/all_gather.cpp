@@ -73,7 +73,7 @@ void AllGather::run(const Tensor& x, const Tensor& out, int64_t m, int stream, b
   checkRows(kOp, m, maxM_);
   checkSize(kOp, "x", x, rowsOfRank(m, team_.size(), team_.rank()) * columns_, dtype_);
   checkSize(kOp, "out", out, m * columns_, dtype_);
-  team_.callOperator(op_, {m, symmetricOut});
+  team_.callOperator(op_, stream, {m, symmetricOut});
   if (out.bytes() <= wordsBytes_)
     runWords(x, out, m, stream);
   else

@@ -100,7 +100,7 @@ void AllReduce::run(const Tensor& x, const Tensor& out, int stream, bool symmetr
                 std::to_string(maxElements_));
   checkSize(kOp, "x", x, n, dtype_);
   checkSize(kOp, "out", out, n, dtype_);
-  team_.callOperator(op_, {n, symmetricOut});
+  team_.callOperator(op_, stream, {n, symmetricOut});
   AllReduceWay way = way_ == AllReduceWay::Auto ? wayFor(x.bytes(), team_.size(), reach_) : way_;
   int64_t each = elementsOfPacket(dtype_), shard = shardElements(n, team_.size());
   switch (way) {

@@ -135,7 +135,7 @@ void GemmAllReduce::run(const Tensor& a, const Tensor& b, const Tensor& c, int64
   checkDType(kOp, "a", a, dtype_);
   checkDType(kOp, "b", b, dtype_);
   checkResult(kOp, "c", c);
-  team_.callOperator(op_, {m});
+  team_.callOperator(op_, stream, {m});
   bool blocks = copiesBlocks({a, b}, dtype_, config_.bTransposed, team_.target());
   Plan plan = planned(m, blocks);
   LaunchConfig launch{.grid = {programs_, 1, 1},

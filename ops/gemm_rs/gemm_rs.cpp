@@ -86,7 +86,7 @@ void GemmReduceScatter::run(const Tensor& a, const Tensor& b, const Tensor& out,
   checkDType(kOp, "a", a, dtype_);
   checkDType(kOp, "b", b, dtype_);
   checkResult(kOp, "out", out);
-  team_.callOperator(op_, {m});
+  team_.callOperator(op_, stream, {m});
   bool blocks = copiesBlocks({a, b}, dtype_, config_.bTransposed, team_.target());
   // Tiles go by what all ranks know alike: where a rank's own tensors begin says only how it reads them.
   bool fits = copiesBlocks({anywhere(a), anywhere(b)}, dtype_, config_.bTransposed, team_.target());

@@ -44,7 +44,7 @@ void ReduceScatter::run(const Tensor& x, const Tensor& out, int64_t m, int strea
   checkRows(kOp, m, maxM_);
   checkSize(kOp, "x", x, m * columns_, dtype_);
   checkSize(kOp, "out", out, rowsOfRank(m, team_.size(), team_.rank()) * columns_, dtype_);
-  team_.callOperator(op_, {m});
+  team_.callOperator(op_, stream, {m});
   int64_t shard = shardRows(m, team_.size()) * columns_;
   CollectiveConfig config = sized(given_, config_, shard * byteSize(dtype_), team_);
   int64_t chunk = chunkElements(config, shard, dtype_);

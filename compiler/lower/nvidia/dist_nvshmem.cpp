@@ -6,11 +6,6 @@
 
 namespace tandem::lower::nvidia {
 using namespace mlir;
-namespace {
-
-constexpr int kUnmapped = 6;  // `compare` of the watch
-
-}  // namespace
 
 // Pointers of kernels are generic addresses, whatever LLVM calls them.
 llvm::CallInst* KernelLowering::callNvshmem(const llvm::Twine& name, llvm::Type* result, Scalars arguments) {
@@ -88,7 +83,7 @@ llvm::Value* KernelLowering::mappedAddress(llvm::Value* pointer, llvm::Value* pe
   llvm::Value* unmapped = b_.CreateICmpEQ(offset, b_.getInt64(TANDEM_DIST_UNMAPPED));
   when(unmapped, [&] {
     llvm::Value* watch = rankField(offsetof(tandem_dist_context, watch), b_.getPtrTy(1));
-    tellWatch(watch, {where, kUnmapped, pointer, peer, b_.getInt64(0)});
+    tellWatch(watch, {where, TANDEM_DIST_UNMAPPED_PEER, pointer, peer, b_.getInt64(0)});
   });
   return b_.CreateGEP(b_.getInt8Ty(), pointer, b_.CreateSelect(unmapped, b_.getInt64(0), offset));
 }

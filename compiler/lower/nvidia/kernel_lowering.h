@@ -485,7 +485,14 @@ class KernelLowering {
                     ptx::Order order, ptx::Scope scope);
   llvm::Value* compare(dist::Compare how, llvm::Value* seen, llvm::Value* value);
   bool lowerDistTeam(mlir::Operation* op);
-  void meet(const Callers& callers, mlir::Value team, bool quiet, mlir::Location where);
+  // A call of a team's collective: its number in tandem_dist_collective; bytes and root where it has them.
+  struct TeamCall {
+    mlir::Location where;
+    uint64_t kind = 0;
+    llvm::Value *bytes = nullptr, *root = nullptr;
+  };
+  llvm::Value* markOf(const TeamCall& call);
+  void meet(const Callers& callers, mlir::Value team, bool quiet, const TeamCall& call);
   // dist_poll.cpp
   struct Awaited {
     mlir::Location where;

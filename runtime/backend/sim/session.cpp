@@ -183,7 +183,7 @@ uint64_t Session::openOperator(int rank, const OperatorName& name) {
   return op;
 }
 
-void Session::callOperator(int rank, uint64_t op, std::span<const int64_t> sizes) {
+void Session::callOperator(int rank, uint64_t op, StreamId, std::span<const int64_t> sizes) {
   if (op >= operators_[size_t(rank)]) throw std::out_of_range("operator " + std::to_string(op) + " was never opened");
   logCall(rank, {.op = op, .sizes = {sizes.begin(), sizes.end()}});
 }

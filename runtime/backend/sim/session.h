@@ -47,7 +47,7 @@ class Session final : public runtime::Session {
   int createTeam(int rank, const std::vector<int>& members) override;
   std::vector<std::string> gather(int rank, int team, const std::string& bytes) override;
   uint64_t openOperator(int rank, const OperatorName& name) override;
-  void callOperator(int rank, uint64_t op, std::span<const int64_t> sizes) override;
+  void callOperator(int rank, uint64_t op, StreamId stream, std::span<const int64_t> sizes) override;
   StreamId createStream(int rank) override;
   StreamId streamBeside(int rank, StreamId stream) override;
   StreamId adoptStream(int rank, uint64_t handle) override;

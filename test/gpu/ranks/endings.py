@@ -11,7 +11,7 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 import tandem.shmem as shmem
-from tandem.ops import AllReduce
+from tandem.ops import AllGather, AllReduce
 
 CHECKS = {}
 SOON = 20  # seconds within which a run that has lost a rank is over, with the start of its processes
@@ -87,6 +87,84 @@ def operators_called_unlike(ranks):
         assert re.search(text, str(error)), str(error)
     assert time.monotonic() - started < SOON
     tandem.launch(programs.symm_at, ranks=ranks, target="cuda", wait_timeout=10)
+
+
+@ending
+def operators_in_another_order(ranks):
+    """On one stream they would wait for one another for ever."""
+    def main(team):
+        reduce, gather = AllReduce(team, 1 << 20, "fp32"), AllGather(team, 64 * ranks, 64, "fp32")
+        x, shard = team.zeros(1 << 20, "fp32"), team.zeros((64, 64), "fp32")
+        calls = [lambda: reduce(x), lambda: gather(shard, 64 * ranks)]
+        for k in range(10):
+            for call in calls[::-1] if team.rank == ranks - 1 and k == 9 else calls:
+                call()
+        team.synchronize()
+
+    started = time.monotonic()
+    try:
+        tandem.launch(main, ranks=ranks, target="cuda")
+        raise AssertionError("the run ended well")
+    except tandem.RunError as error:
+        assert [r["kind"] for r in error.reports if r["severity"] == "error"] == ["collective-mismatch"], error.reports
+        assert re.search(rf"rank {ranks - 1} has call 10 of `all_reduce` .* behind call 10 of `all_gather` .* on one stream, and rank 0",
+                         str(error)), str(error)
+    assert time.monotonic() - started < SOON
+    tandem.launch(programs.symm_at, ranks=ranks, target="cuda", wait_timeout=10)
+
+
+@tandem.jit
+def gathers(dest, source, bytes, times):
+    for _ in range(times):
+        shmem.fcollectmem_block(shmem.NVSHMEM_TEAM_WORLD, dest, source, bytes)
+
+
+@tandem.jit
+def gathers_and_meets(dest, source, bytes, swapped):
+    if swapped:
+        shmem.barrier_all_block()
+        shmem.fcollectmem_block(shmem.NVSHMEM_TEAM_WORLD, dest, source, bytes)
+    else:
+        shmem.fcollectmem_block(shmem.NVSHMEM_TEAM_WORLD, dest, source, bytes)
+        shmem.barrier_all_block()
+
+
+def _unlike(ranks, launch, *texts):
+    """The run ends soon, without a time limit, with what rank 0 or another calls."""
+    def main(team):
+        dest, source = team.zeros(1024 * ranks, "int32"), team.zeros(1024, "int32")
+        team.barrier()
+        launch(team, dest, source)
+        team.synchronize()
+
+    started = time.monotonic()
+    try:
+        tandem.launch(main, ranks=ranks, target="cuda")
+        raise AssertionError("the run ended well")
+    except tandem.RunError as error:
+        assert [r["kind"] for r in error.reports if r["severity"] == "error"] == ["collective-mismatch"], error.reports
+        for text in texts:
+            assert re.search(text, " ".join(r["text"] for r in error.reports)), error.reports
+    assert time.monotonic() - started < SOON
+    tandem.launch(programs.symm_at, ranks=ranks, target="cuda", wait_timeout=10)
+
+
+@ending
+def collectives_of_unlike_sizes(ranks):
+    """Each side says what it calls, and with whom it differs."""
+    def launch(team, dest, source):
+        gathers[(1,)](dest, source, 4096, 5)
+        gathers[(1,)](dest, source, 2048 if team.rank == ranks - 1 else 4096, 1)
+
+    _unlike(ranks, launch, r"calls an fcollect of \d+ bytes of team 0, where rank \d+ calls one of another size or root")
+
+
+@ending
+def collectives_in_another_order(ranks):
+    def launch(team, dest, source):
+        gathers_and_meets[(1,)](dest, source, 4096, team.rank == ranks - 1)
+
+    _unlike(ranks, launch, r"calls a(n fcollect of 4096 bytes| barrier) of team 0, where rank \d+ calls a(n fcollect| barrier)")
 
 
 @ending

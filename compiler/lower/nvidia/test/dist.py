@@ -77,8 +77,10 @@ def signal(flag, o):
 def meet(x):
     # MEET: ld.relaxed.gpu.global.b64
     # MEET: fence.acq_rel.sys
-    # MEET: st.release.sys.global.b64
+    # MEET: shl.b64 [[OWN:%rd[0-9]+]], {{.*}}, 20
+    # MEET: st.release.sys.global.b64 [{{.*}}], [[OWN]]
     # MEET: ld.acquire.sys.global.b64
+    # MEET: setp.{{lt|gt}}.u64 {{.*}}, {{-?[0-9]+}}
     # MEET: st.relaxed.gpu.global.b64
     # MEET: bar.sync 0
     tl.store(x, 1.0)

@@ -93,10 +93,10 @@ uint64_t Rank::openOperator(const OperatorName& name) {
   return operators_++;
 }
 
-void Rank::callOperator(uint64_t op, std::span<const int64_t> sizes) {
-  running();
+void Rank::callOperator(uint64_t op, StreamId stream, std::span<const int64_t> sizes) {
+  Open& o = running();
   if (op >= operators_) throw std::out_of_range("operator " + std::to_string(op) + " was never opened");
-  meeting_.noteCall(op, sizes);
+  meeting_.noteCall({uint32_t(op), o.streams.capturing(stream) ? kNoStream : stream}, sizes);
 }
 
 void Rank::throwStopped() {

@@ -42,7 +42,7 @@ class Rank {
   std::vector<std::string> gather(int team, const std::string& bytes);
 
   uint64_t openOperator(const OperatorName& name);
-  void callOperator(uint64_t op, std::span<const int64_t> sizes);
+  void callOperator(uint64_t op, StreamId stream, std::span<const int64_t> sizes);
 
   StreamId createStream() { return running().streams.create(); }
   StreamId streamBeside(StreamId stream) { return running().streams.beside(stream); }
@@ -96,6 +96,7 @@ class Rank {
   bool allIdle() const;
   void reportGivenUpWait();
   void reportHeldStream();
+  std::string unlikeText(const tandem_dist_watch& watch) const;
   RunReport describeWait() const;
   std::string readText(Address at, size_t most) const;
   std::string signalText(Address signal) const;

@@ -74,16 +74,15 @@ TeamSignals RankContext::signalsOf(int team) const {
   return {at, arrived, arrived + uint64_t(rankCount_) * sizeof(uint32_t)};
 }
 
-std::string RankContext::wordText(Address at) const {
-  if (at < signals_ || at >= signals_ + slotBytes_ * teams_.size()) return "";
+std::optional<TeamWord> RankContext::wordAt(Address at) const {
+  if (at < signals_ || at >= signals_ + slotBytes_ * teams_.size()) return {};
   size_t team = (at - signals_) / slotBytes_;
   TeamSignals words = signalsOf(int(team));
   bool ofKernels = at < words.arrived;
   Address first = ofKernels ? words.kernels : at < words.freed ? words.arrived : words.freed;
   size_t member = (at - first) / (ofKernels ? sizeof(uint64_t) : sizeof(uint32_t));
-  if (member >= teams_[team].size()) return "";
-  std::string of = "rank " + std::to_string(teams_[team][member]), which = "team " + std::to_string(team);
-  return ofKernels ? of + "'s count of barriers of " + which : of + "'s flag of a barrier of " + which + " on streams";
+  if (member >= teams_[team].size()) return {};
+  return TeamWord{int(team), teams_[team][member], ofKernels};
 }
 
 const std::vector<int>& RankContext::membersOf(int team) const {

@@ -2,6 +2,7 @@
 #pragma once
 #include "abi/dist_context.h"
 #include "runtime/backend/cuda/ranks/symmetric_heap.h"
+#include <optional>
 
 namespace tandem::runtime::cuda {
 
@@ -14,6 +15,12 @@ struct ContextParts {
 struct TeamSignals {
   Address kernels = 0;             // uint64_t a member: `signals` of tandem_dist_team
   Address arrived = 0, freed = 0;  // uint32_t a member: of barriers on streams
+};
+
+// One of those words: which member writes it, by its world rank.
+struct TeamWord {
+  int team = 0, member = 0;
+  bool ofKernels = false;
 };
 
 class RankContext {
@@ -32,7 +39,7 @@ class RankContext {
   int createTeam(const std::vector<int>& members, Stream stream);
   const std::vector<int>& membersOf(int team) const;  // world ranks; throws when the rank is not in such a team
   TeamSignals signalsOf(int team) const;
-  std::string wordText(Address at) const;  // what a word of a team's barriers says; empty: it is none
+  std::optional<TeamWord> wordAt(Address at) const;  // none: it is no word of a team's
 
  private:
   void checkMembers(const std::vector<int>& members) const;

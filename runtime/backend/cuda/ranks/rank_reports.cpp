@@ -32,6 +32,10 @@ std::string programText(const RunReport& r) {
          std::to_string(r.program[2]) + ")";
 }
 
+const char* collectiveWord(uint64_t kind) {
+  return kind == TANDEM_DIST_BARRIER ? "a barrier" : kind == TANDEM_DIST_BROADCAST ? "a broadcast" : "an fcollect";
+}
+
 }  // namespace
 
 // Byte by byte: the driver refuses a copy that goes beyond the constant's memory.
@@ -47,17 +51,29 @@ std::string Rank::readText(Address at, size_t most) const {
 }
 
 std::string Rank::signalText(Address signal) const {
-  if (std::string text = open_->context.wordText(signal); !text.empty()) return text;
+  if (std::optional<TeamWord> word = open_->context.wordAt(signal))
+    return "rank " + std::to_string(word->member) + (word->ofKernels ? "'s count of barriers" : "'s flag of a barrier") + " of team " +
+           std::to_string(word->team) + (word->ofKernels ? "" : " on streams");
   return open_->heap->contains(signal)
              ? "the signal at offset " + hex(signal - open_->heap->base()) + " of the symmetric heap"
              : "the signal at address " + hex(signal);
+}
+
+// The other rank's size is in its own report.
+std::string Rank::unlikeText(const tandem_dist_watch& w) const {
+  uint64_t mine = uint64_t(w.compare - TANDEM_DIST_UNLIKE), theirs = w.seen & ((1 << TANDEM_DIST_KIND_BITS) - 1);
+  std::string own = collectiveWord(mine);
+  if (mine != TANDEM_DIST_BARRIER) own += " of " + std::to_string(w.expected) + " bytes";
+  std::string other = theirs == mine ? "one of another size or root" : collectiveWord(theirs);
+  TeamWord word = open_->context.wordAt(w.signal).value_or(TeamWord());
+  return "calls " + own + " of team " + std::to_string(word.team) + ", where rank " + std::to_string(word.member) + " calls " + other +
+         ": all members make the same calls in one order (M12)";
 }
 
 RunReport Rank::describeWait() const {
   constexpr size_t longest = 400;
   const tandem_dist_watch& w = open_->watch.words();
   RunReport r;
-  r.kind = "wait-timeout";
   r.rank = options_.rank;
   for (size_t i = 0; i < 3; ++i) r.program[i] = w.program[i];
   if (Address place = Address(reinterpret_cast<uintptr_t>(w.place))) {
@@ -67,19 +83,23 @@ RunReport Rank::describeWait() const {
     r.line = takeNumber(r.file);
   }
   std::string who = "rank " + std::to_string(options_.rank) + ", " + programText(r) + (r.kernel.empty() ? "" : " of `" + r.kernel + "`");
-  constexpr int unmapped = 6;
-  if (w.compare == unmapped) {
-    r.kind = "unmapped-peer";
-    r.message = who + ": rank " + std::to_string(int64_t(w.expected)) +
-                "'s memory is not mapped here, so `symm_at` has no address for it";
-    r.text = placeOf(r) + "error: " + r.message + " [unmapped-peer]\n";
+  auto error = [&](const char* kind, const std::string& message) {
+    r.kind = kind;
+    r.message = who + ": " + message;
+    r.text = placeOf(r) + "error: " + r.message + " [" + r.kind + "]\n";
     return r;
+  };
+  if (w.compare == TANDEM_DIST_UNMAPPED_PEER)
+    return error("unmapped-peer", "rank " + std::to_string(int64_t(w.expected)) +
+                                      "'s memory is not mapped here, so `symm_at` has no address for it");
+  if (w.compare >= TANDEM_DIST_UNLIKE) return error("collective-mismatch", unlikeText(w));
+  std::string signal = signalText(w.signal), expected = std::to_string(int64_t(w.expected)), seen = std::to_string(int64_t(w.seen));
+  if (std::optional<TeamWord> word = open_->context.wordAt(w.signal); word && word->ofKernels) {
+    expected = std::to_string(w.expected >> TANDEM_DIST_MARK_BITS);
+    seen = std::to_string(w.seen >> TANDEM_DIST_MARK_BITS);
   }
   const char* compare = w.compare >= 0 && w.compare <= int(Compare::Ge) ? compareWord(Compare(w.compare)) : "?";
-  r.message = who + ": gave up waiting for " + signalText(w.signal) + " to be " + compare + " " +
-              std::to_string(int64_t(w.expected)) + "; it is " + std::to_string(int64_t(w.seen));
-  r.text = placeOf(r) + "error: " + r.message + " [wait-timeout]\n";
-  return r;
+  return error("wait-timeout", "gave up waiting for " + signal + " to be " + compare + " " + expected + "; it is " + seen);
 }
 
 void Rank::reportGivenUpWait() {

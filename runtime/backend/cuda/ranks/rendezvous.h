@@ -1,6 +1,7 @@
 // Where the ranks of one machine meet: each is connected to each, threads and processes alike. Carries small messages and file descriptors,
 // notices at once when a rank is gone, and makes every rank end with the same reason. Knows nothing of GPUs.
 #pragma once
+#include "base/call_order.h"
 #include "runtime/backend/cuda/ranks/unix_socket.h"
 #include "runtime/session.h"
 #include <atomic>
@@ -36,7 +37,7 @@ class Rendezvous {
   void barrier(const std::vector<int>& members, const std::string& what) { gather(members, what, {}); }
   // What this rank calls. The ranks' monitors compare it every kTick, and stop the run where two calls are not alike.
   void noteOperator(uint64_t op, const OperatorName& name);  // has made it: operators are numbered from 0
-  void noteCall(uint64_t op, std::span<const int64_t> sizes);
+  void noteCall(OrderedCall call, std::span<const int64_t> sizes);
   // Until what was called before has been compared, if it can be; before what may follow from it is told.
   void awaitComparison() const;
   // The others go on without this rank; what they still wait for from it stops them.
@@ -79,8 +80,10 @@ class Rendezvous {
   bool tellCalls();  // false: somebody does not listen now
   void hearCalls(int peer, const std::string& bytes);
   std::vector<OperatorCalls> takeUntold(size_t most);
+  std::vector<OrderedCall> takeUntoldOrder(size_t most);
   bool othersListen() const;
   void compare(int rank, const OperatorCalls& calls);
+  void reportCircle();
   void readFrom(int peer);
   void handle(int peer, Packet packet);
   void lose(int peer);
@@ -96,9 +99,11 @@ class Rendezvous {
   std::condition_variable changed_;
   std::optional<RunReport> reason_;
   CallLog calls_;                      // the monitor's
+  CallOrder order_;                    // the monitor's
   std::atomic<bool> callsAny_ = false;
   std::mutex callsMutex_;
   std::vector<std::deque<OperatorCalls>> untold_;  // of this rank, by operator
+  std::deque<OrderedCall> untoldOrder_;
 };
 
 // A report without a place: `kind` and what happened.

@@ -15,8 +15,10 @@ void Rendezvous::noteOperator(uint64_t op, const OperatorName& name) {
   if (!callsAny_.exchange(true)) wake();
 }
 
-void Rendezvous::noteCall(uint64_t op, std::span<const int64_t> sizes) {
+void Rendezvous::noteCall(OrderedCall ordered, std::span<const int64_t> sizes) {
+  uint64_t op = ordered.op;
   std::lock_guard lock(callsMutex_);
+  untoldOrder_.push_back(ordered);
   std::deque<OperatorCalls>& calls = untold_.at(op);
   if (!calls.empty() && calls.back().made.what.empty() && std::ranges::equal(calls.back().sizes, sizes))
     ++calls.back().count;
@@ -36,6 +38,14 @@ std::vector<OperatorCalls> Rendezvous::takeUntold(size_t most) {
   return taken;
 }
 
+std::vector<OrderedCall> Rendezvous::takeUntoldOrder(size_t most) {
+  std::lock_guard lock(callsMutex_);
+  auto end = untoldOrder_.begin() + ptrdiff_t(std::min(most, untoldOrder_.size()));
+  std::vector<OrderedCall> taken(untoldOrder_.begin(), end);
+  untoldOrder_.erase(untoldOrder_.begin(), end);
+  return taken;
+}
+
 // Two monitors never wait for one another to read: the rest goes later.
 bool Rendezvous::othersListen() const {
   return std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
@@ -45,10 +55,11 @@ bool Rendezvous::othersListen() const {
 }
 
 bool Rendezvous::tellCalls() {
-  constexpr size_t most = 128;  // of a packet
+  constexpr size_t most = 128, mostOrdered = 4096;  // of a packet
   while (othersListen()) {
     std::vector<OperatorCalls> calls = takeUntold(most);
-    if (calls.empty()) return true;
+    std::vector<OrderedCall> order = takeUntoldOrder(mostOrdered);
+    if (calls.empty() && order.empty()) return reportCircle(), true;
     Writer out;
     out.put(uint32_t(calls.size()));
     for (const OperatorCalls& c : calls) {
@@ -57,9 +68,11 @@ bool Rendezvous::tellCalls() {
       out.put(uint32_t(c.sizes.size()));
       for (int64_t size : c.sizes) out.put(size);
     }
+    for (OrderedCall c : order) out.put(c);
     for (int r = 0; r < options_.rankCount; ++r)
       if (r != options_.rank) sendTo(r, Kind::Calls, out.bytes);
     for (const OperatorCalls& c : calls) compare(options_.rank, c);
+    for (OrderedCall c : order) order_.add(options_.rank, c);
   }
   return false;
 }
@@ -76,11 +89,28 @@ void Rendezvous::hearCalls(int peer, const std::string& bytes) {
     for (uint32_t sizes = std::min(kMostSizes, in.get<uint32_t>()); sizes; --sizes) c.sizes.push_back(in.get<int64_t>());
     compare(peer, c);
   }
+  constexpr uint32_t most = 1 << 20;  // no rank has so many operators or streams
+  while (in.left() >= sizeof(OrderedCall)) {
+    auto c = in.get<OrderedCall>();
+    if (c.op < most && (c.stream < most || c.stream == kNoStream)) order_.add(peer, c);
+  }
 }
 
 void Rendezvous::compare(int rank, const OperatorCalls& calls) {
   if (std::optional<CallMismatch> found = calls_.add(rank, calls))
     stop(reportOf("collective-mismatch", found->rank, found->message));
+}
+
+void Rendezvous::reportCircle() {
+  std::vector<CallOrder::Step> circle = order_.circle();
+  if (circle.empty()) return;
+  auto name = [&](const CallOrder::Step& s) { return "call " + std::to_string(s.number) + " of " + calls_.nameOf(s.rank, s.op); };
+  std::string text;
+  for (size_t k = 0; k < circle.size(); ++k)
+    text += (k ? ", and rank " : "rank ") + std::to_string(circle[k].behind) + " has " + name(circle[k]) + " behind " +
+            name(circle[(k + 1) % circle.size()]) + " on one stream";
+  stop(reportOf("collective-mismatch", circle[0].behind,
+                text + ", so they wait for one another: all ranks call the operators of one stream in one order"));
 }
 
 }  // namespace tandem::runtime::cuda

@@ -69,7 +69,9 @@ class GpuSession final : public runtime::Session {
   }
 
   uint64_t openOperator(int rank, const OperatorName& name) override { return at(rank).openOperator(name); }
-  void callOperator(int rank, uint64_t op, std::span<const int64_t> sizes) override { at(rank).callOperator(op, sizes); }
+  void callOperator(int rank, uint64_t op, StreamId stream, std::span<const int64_t> sizes) override {
+    at(rank).callOperator(op, stream, sizes);
+  }
   StreamId createStream(int rank) override { return at(rank).createStream(); }
   StreamId streamBeside(int rank, StreamId stream) override { return at(rank).streamBeside(stream); }
   StreamId adoptStream(int rank, uint64_t handle) override { return at(rank).adoptStream(handle); }

@@ -40,6 +40,7 @@ class Reader {
     at_ += size;
     return bytes_.substr(at_ - size, size);
   }
+  size_t left() const { return bytes_.size() - at_; }
   std::string rest() { return bytes_.substr(at_); }
 
  private:

@@ -190,7 +190,7 @@ TEST_F(NvshmemSessionTest, APeerThatIsNotMappedHasNoAddress) {
                 "rank 1's memory is not mapped on rank 0: only kernels' puts, gets and signals reach it");
       tandem_dist_watch& w = *context.watch;  // as a kernel does
       w.place = place;
-      w.compare = 6;
+      w.compare = TANDEM_DIST_UNMAPPED_PEER;
       w.signal = a;
       w.expected = 1;
       __atomic_store_n(&w.found, 2u, __ATOMIC_RELEASE);

@@ -7,6 +7,7 @@
 #include "runtime/backend/cuda/kernel.h"
 #include "runtime/backend/cuda/test/fake_driver.h"
 #include <atomic>
+#include <barrier>
 #include <cstring>
 #include <sys/wait.h>
 #include <thread>
@@ -291,7 +292,7 @@ TEST_F(SessionTest, RanksThatCallAnOperatorUnlikeOneAnotherEndWithOneError) {
   std::vector<std::string> errors = run(options, [](Session& s, int rank) {
     uint64_t signals = s.allocate(rank, 64, true, true, "signals", kPlace);
     uint64_t op = s.openOperator(rank, {"`sum` of up to 64 fp16", {"elements"}});
-    for (int64_t call = 0; call < 5; ++call) s.callOperator(rank, op, std::array<int64_t, 1>{call == 3 && rank == 2 ? 32 : 64});
+    for (int64_t call = 0; call < 5; ++call) s.callOperator(rank, op, 0, std::array<int64_t, 1>{call == 3 && rank == 2 ? 32 : 64});
     if (rank != 2) signalWait(s, rank, 0, signals, 1, Compare::Ge, 1, 8);  // as the operators of the others do
     s.barrier(rank, 0);
   });
@@ -355,6 +356,35 @@ TEST_F(SessionTest, AKernelsWaitThatGaveUpIsReportedWithItsPlace) {
   EXPECT_EQ(report.kernel, "ring_kernel");
   EXPECT_EQ(report.program, (std::array<int32_t, 3>{3, 0, 0}));
   EXPECT_EQ(report.text.find("dir/k.py:12:5: error: rank 2, program"), 0u) << report.text;
+}
+
+TEST_F(SessionTest, ACollectiveThatAKernelFoundCalledUnlikeIsReportedByBothSides) {
+  static const char place[] = "dir/k.py:12:5\0gather";
+  std::barrier written(2);
+  std::vector<std::string> errors = run(threads(2), [&](Session& s, int rank) {
+    const auto& context = *reinterpret_cast<const tandem_dist_context*>(rankContextOn(0));
+    s.barrier(rank, 0);
+    giveUp(context, place, reinterpret_cast<uint64_t>(context.teams[0].signals + (1 - rank)));
+    context.watch->compare = TANDEM_DIST_UNLIKE + (rank ? TANDEM_DIST_BARRIER : TANDEM_DIST_FCOLLECT);
+    context.watch->expected = 256;
+    context.watch->seen = uint64_t(3) << TANDEM_DIST_MARK_BITS | (rank ? TANDEM_DIST_FCOLLECT : TANDEM_DIST_BARRIER);
+    written.arrive_and_wait();
+    s.synchronize(rank);
+  });
+  std::vector<RunReport> reports = session_->reports();
+  ASSERT_EQ(reports.size(), 2u);
+  EXPECT_EQ(errors[1], errors[0]);
+  EXPECT_EQ(reports[0].message, errors[0]);
+  EXPECT_EQ(reports[0].kind, "collective-mismatch");
+  EXPECT_EQ(reports[1].severity, Severity::Note);
+  int first = reports[0].rank;  // whichever was noticed first
+  const char* said[] = {
+      "rank 0, program (3, 0, 0) of `gather`: calls an fcollect of 256 bytes of team 0, where rank 1 calls a barrier: all members make "
+      "the same calls in one order (M12)",
+      "rank 1, program (3, 0, 0) of `gather`: calls a barrier of team 0, where rank 0 calls an fcollect: all members make the same calls "
+      "in one order (M12)"};
+  EXPECT_EQ(reports[0].message, said[first]);
+  EXPECT_EQ(reports[1].message, said[1 - first]);
 }
 
 TEST_F(SessionTest, AFailedMainEndsTheOthersWaits) {

@@ -1,0 +1,118 @@
+// Calls that are first everywhere have met and make room; heads of streams that are left wait for the heads before them.
+#include "base/call_order.h"
+#include <algorithm>
+
+namespace tandem {
+
+void CallOrder::add(int rank, OrderedCall call) {
+  if (operators_.size() <= call.op) operators_.resize(call.op + 1);
+  Operator& op = operators_[call.op];
+  op.made.resize(streams_.size());
+  Call made{call.op, op.made[size_t(rank)]++};
+  while (op.first + op.meetings.size() <= made.number)
+    op.meetings.push_back({.stream = std::vector<int64_t>(streams_.size(), kUnknown), .left = int(streams_.size())});
+  Meeting& meeting = meetingOf(made);
+  meeting.stream[size_t(rank)] = call.stream == kNoStream ? kFree : int64_t(call.stream);
+  ++meeting.known;
+  std::vector<Node> news;
+  if (call.stream == kNoStream) {
+    meeting.free = true;
+    for (size_t r = 0; r < streams_.size(); ++r)
+      if (meeting.stream[r] >= 0) news.push_back({int(r), uint32_t(meeting.stream[r])});
+    leave(rank, made);
+  } else {
+    auto& streams = streams_[size_t(rank)];
+    if (streams.size() <= call.stream) streams.resize(call.stream + 1);
+    streams[call.stream].push_back(made);
+    news.push_back({rank, call.stream});
+  }
+  settle(std::move(news));
+}
+
+bool CallOrder::isFirst(int rank, Call call) const {
+  int64_t stream = meetingOf(call).stream[size_t(rank)];
+  if (stream < 0) return false;
+  const Call& head = streams_[size_t(rank)][size_t(stream)].front();
+  return head.op == call.op && head.number == call.number;
+}
+
+void CallOrder::settle(std::vector<Node> news) {
+  while (!news.empty()) {
+    Node node = news.back();
+    auto& stream = streams_[size_t(node.rank)][node.stream];
+    if (stream.empty()) {
+      news.pop_back();
+      continue;
+    }
+    Call head = stream.front();
+    const Meeting& meeting = meetingOf(head);
+    if (meeting.free) {
+      stream.pop_front();
+      leave(node.rank, head);
+      continue;
+    }
+    news.pop_back();
+    if (meeting.known < int(streams_.size())) continue;
+    bool met = true;
+    for (size_t r = 0; r < streams_.size() && met; ++r) met = isFirst(int(r), head);
+    if (!met) continue;
+    std::vector<int64_t> where = meeting.stream;
+    for (size_t r = 0; r < streams_.size(); ++r) {
+      streams_[r][size_t(where[r])].pop_front();
+      news.push_back({int(r), uint32_t(where[r])});
+      leave(int(r), head);
+    }
+  }
+}
+
+void CallOrder::leave(int rank, Call call) {
+  Meeting& meeting = meetingOf(call);
+  meeting.stream[size_t(rank)] = kFree;
+  if (--meeting.left) return;
+  Operator& op = operators_[call.op];
+  while (!op.meetings.empty() && !op.meetings.front().left) {
+    op.meetings.pop_front();
+    ++op.first;
+  }
+}
+
+// Each head leads to those that stand before it on other ranks. A walk that takes the first way everywhere and comes to its own path has
+// found a circle; heads from which none is found are not walked again.
+std::vector<CallOrder::Step> CallOrder::circle() const {
+  std::vector<Call> done;
+  auto same = [](Call a) { return [a](Call b) { return a.op == b.op && a.number == b.number; }; };
+  struct At {
+    Step step;
+    Call call;
+    size_t next = 0;  // the next rank to look at
+  };
+  for (size_t rank = 0; rank < streams_.size(); ++rank) {
+    for (const auto& stream : streams_[rank]) {
+      if (stream.empty()) continue;
+      std::vector<At> path{{{int(rank), 0, stream.front().op, stream.front().number + 1}, stream.front()}};
+      while (!path.empty()) {
+        At& at = path.back();
+        size_t other = at.next++;
+        if (other == streams_.size()) {
+          done.push_back(at.call);
+          path.pop_back();
+          continue;
+        }
+        int64_t where = meetingOf(at.call).stream[other];
+        if (where < 0 || isFirst(int(other), at.call)) continue;
+        Call before = streams_[other][size_t(where)].front();
+        at.step.behind = int(other);
+        auto again = std::ranges::find_if(path, [&](const At& a) { return same(before)(a.call); });
+        if (again != path.end()) {
+          std::vector<Step> out;
+          for (; again != path.end(); ++again) out.push_back(again->step);
+          return out;
+        }
+        if (std::ranges::none_of(done, same(before))) path.push_back({{int(other), 0, before.op, before.number + 1}, before});
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace tandem

@@ -1,0 +1,65 @@
+// This log knows in which order the streams of each rank have the calls of operators, and finds calls that keep one another from ending.
+// It knows nothing of what operators do but that a call ends on no rank before it is first in its stream on every rank.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+namespace tandem {
+
+constexpr uint32_t kNoStream = ~0u;  // of a call that is being captured: what runs before it shows when the graph does
+
+struct OrderedCall {
+  uint32_t op = 0, stream = 0;
+};
+
+class CallOrder {
+ public:
+  explicit CallOrder(int ranks) : streams_(size_t(ranks)) {}
+
+  // The next call of `rank`, last in its stream. The calls of one operator are numbered on each rank.
+  void add(int rank, OrderedCall call);
+
+  // A call that is first in the stream of its rank while `behind`, another rank, has it behind the next of the circle.
+  struct Step {
+    int rank = 0, behind = 0;
+    uint32_t op = 0;
+    uint64_t number = 0;  // from 1
+  };
+  // Steps that wait for one another, the last for the first. Empty: there are none among the calls so far.
+  std::vector<Step> circle() const;
+
+ private:
+  struct Call {
+    uint32_t op;
+    uint64_t number;
+  };
+  // A call of one number: where each rank has it.
+  struct Meeting {
+    std::vector<int64_t> stream;  // by rank; kUnknown, kFree or a StreamId
+    int known = 0, left = 0;
+    bool free = false;  // on some rank it stands in no stream
+  };
+  struct Operator {
+    std::vector<uint64_t> made;  // by rank
+    uint64_t first = 0;          // the number of meetings.front()
+    std::deque<Meeting> meetings;
+  };
+  struct Node {
+    int rank;
+    uint32_t stream;
+  };
+  static constexpr int64_t kUnknown = -1, kFree = -2;
+
+  Meeting& meetingOf(Call call) { return operators_[call.op].meetings[call.number - operators_[call.op].first]; }
+  const Meeting& meetingOf(Call call) const { return const_cast<CallOrder*>(this)->meetingOf(call); }
+  bool isFirst(int rank, Call call) const;
+  void settle(std::vector<Node> news);
+  void leave(int rank, Call call);
+
+  std::vector<std::vector<std::deque<Call>>> streams_;  // by rank and stream: the calls that have not met
+  std::vector<Operator> operators_;
+};
+
+}  // namespace tandem

@@ -120,6 +120,7 @@ def two_words(low, high, order: core.constexpr = "low_first", _semantic=None):
     if isinstance(order, core.constexpr):
         order = order.value
     tl.static_assert(order in ["low_first", "high_first"], "no such order", _semantic=_semantic)
+    tl.static_assert(_semantic.builder.options.backend_name == "cuda", _semantic=_semantic)
     low = tl.cast(low, tl.uint32, _semantic=_semantic)
     return tl.inline_asm_elementwise(
         asm="mov.b64 $0, {$1, $2};" if order == "low_first" else "mov.b64 $0, {$2, $1};",

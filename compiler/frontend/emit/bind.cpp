@@ -17,6 +17,18 @@ Value Emitter::defaultOf(const Function& f, const Parameter& p) {
   cx.fail("missing-argument", "argument `" + p.name + "` of `" + f.name + "` is missing");
 }
 
+// What Triton's own functions are handed as `_semantic`: of its compiler's state, what the kernel is compiled for and with.
+static Value semanticOf(const Context& cx) {
+  auto holds = [](const char* name, std::map<std::string, Value> attributes) {
+    auto made = std::make_shared<Namespace>();
+    made->name = name;
+    made->attributes = std::move(attributes);
+    return made;
+  };
+  auto options = holds("_semantic.builder.options", {{"backend_name", std::string("cuda")}, {"num_warps", Int(cx.options.numWarps)}});
+  return holds("_semantic", {{"builder", holds("_semantic.builder", {{"options", options}})}});
+}
+
 void Emitter::bindParameters(Frame& frame, const Positional& positional, const Keywords& keywords) {
   const Function& f = *frame.function;
   size_t next = 0, used = 0, accepted = 0;
@@ -37,7 +49,7 @@ void Emitter::bindParameters(Frame& frame, const Positional& positional, const K
       v = keyword->second;
       ++used;
     } else {
-      v = defaultOf(f, p);
+      v = p.name == "_semantic" ? semanticOf(cx) : defaultOf(f, p);
     }
     accepted += p.kind == Kind::Positional;
     frame.locals[p.name] = {v, p.range, isConstexprAnnotation(p.annotation), false};

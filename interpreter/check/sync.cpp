@@ -21,6 +21,19 @@ void SyncPlace::wrote(const Stamp& by, uint64_t old, uint64_t now, bool reads) {
   if (isLook) comesAfter(by, newest());
 }
 
+void SyncPlace::carryOn(uint32_t actor, Part part, std::optional<Scope> released) {
+  auto author = authorOf_.find({actor, part});
+  if (author == authorOf_.end()) return;
+  uint64_t last = author->second->numbers.back(), end = update(last)->end;
+  const UpdatePoint* before = update(last - 1);
+  for (uint64_t k = std::max(before ? before->end : 0, firstRelease_); k < end; ++k) {
+    Release own = release(k);
+    if (!own.isOfThread || own.actor != actor || own.part != part || (released && own.scope <= *released)) continue;
+    own.carriesChain = false;
+    add(std::move(own));
+  }
+}
+
 void SyncPlace::forgetUpTo(uint64_t number) {
   updates_.erase(updates_.begin(), updates_.begin() + long(number - before_));
   before_ = number;
@@ -55,6 +68,7 @@ void SyncPlace::forgetHalf() {
     same->addTo(both);
     r.addTo(both);
     r.common = std::move(both);
+    r.isOfThread = false;
     r.partTime = 0;  // whoever knows the last of them need not know all
     *same = std::move(r);
   }

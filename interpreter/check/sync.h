@@ -25,6 +25,7 @@ struct Release {
   bool hasSinglePuts = false;  // in `extra`
   bool hasWaits = false;       // in `extra`
   bool carriesChain = false;   // all releases of its chain before it, too
+  bool isOfThread = false;     // one thread's release operation: its later strong writes here carry it on
   // What it would carry with nothing left out.
   uint32_t now = 0, transfers = 0;
 
@@ -100,6 +101,8 @@ class SyncPlace {
   }
 
   void beginChain() { chain_ = endOfReleases(); }
+  // Before a strong write by a thread: its own earlier releases go with it, but those that its release of a scope, if any, stands for.
+  void carryOn(uint32_t actor, Part part, std::optional<Scope> released);
   void add(Release r) { releases_.push_back(std::move(r)); }
   // Whether body(release) says true of one between the update that was enough for a look and what was there when it looked.
   template <class Body>

@@ -59,6 +59,9 @@ void Checker::publishOfProgram(ProgramState& p, const MemoryAccess& a) {
   const FencePoint& orders = later(p.orders.of(peer), thread ? &thread->orders.of(peer) : nullptr);
   // A relaxed write of one thread may be a flag: noted for explanations.
   bool isFlag = a.isSignal || whole || a.run->activeLanes() == 1;
+  bool isOfThread = !whole && !each && !a.isSignal;
+  if (SyncPlace* known = isOfThread ? sync_.find(a.address) : nullptr)
+    known->carryOn(p.actor, part, isRelease ? std::optional(a.scope) : std::nullopt);
   if (!isRelease && !fence.time && !orders.time && !isFlag) return;
   SyncPlace& place = sync_.at(a.address);
   auto make = [&](Scope scope) {
@@ -84,6 +87,7 @@ void Checker::publishOfProgram(ProgramState& p, const MemoryAccess& a) {
     if (const Clock* extra = whole ? nullptr : p.extraOf(part)) own.extra = *extra;
     own.everyTime = whole ? p.time : p.barrierTime;
     own.partTime = p.time;
+    own.isOfThread = isOfThread;
     own.carriesChain = hasChain_ && acquires(a.semantic) && !each;
   } else {
     if (fence.time) {

@@ -6,7 +6,7 @@ import tandem.language as tl
 import tandem.shmem as shmem
 from case import pair
 from tandem.dist import tma
-from tandem.simt import __syncthreads, st, tid
+from tandem.simt import __syncthreads, atomic_add, ld, st, tid
 
 N = 128
 
@@ -114,3 +114,86 @@ def reset_by_notify(flag_ptr, FIXED: tl.constexpr):
 @pair("signal-misuse", "M15")
 def reset_by_the_first_thread(team, fixed):
     reset_by_notify[(1,)](team.zeros(1, "int64", name="flag"), fixed)
+
+
+@tandem.jit
+def set_again(x_ptr, y_ptr, flag_ptr, N: tl.constexpr, BY: tl.constexpr):
+    """The flag goes to 1 with a release, then to 2 without: by the same thread, the second value continues the release."""
+    o = tl.arange(0, N)
+    if dl.rank() == 0:
+        tl.store(dl.symm_at(x_ptr, 1) + o, 5)  # <-- set_again_by_another
+        __syncthreads()
+        if tid(0) == 0:
+            st(dl.symm_at(flag_ptr, 1), 1, scope="sys", semantic="release")
+        __syncthreads()
+        if tid(0) == BY:
+            st(dl.symm_at(flag_ptr, 1), 2, scope="sys", semantic="relaxed")
+    elif dl.rank() == 1:
+        if tid(0) == 0:
+            while ld(flag_ptr, scope="sys", semantic="acquire") != 2:
+                pass
+        __syncthreads()
+        tl.store(y_ptr + o, tl.load(x_ptr + o))  # <-- set_again_by_another
+
+
+@pair("race", "M4", ranks=(2,))
+def set_again_by_another(team, fixed):
+    x, y = team.zeros(N, "int32", name="x"), team.zeros(N, "int32", name="y")
+    set_again[(1,)](x, y, team.zeros(1, "int64", name="flag"), N, 0 if fixed else 32)
+
+
+@tandem.jit
+def notify_and_set(x_ptr, y_ptr, flag_ptr, N: tl.constexpr, ADDS: tl.constexpr):
+    """Nobody knows which thread carries out `notify`: an addition continues its release, a store does not."""
+    o = tl.arange(0, N)
+    if dl.rank() == 0:
+        tl.store(dl.symm_at(x_ptr, 1) + o, 5)  # <-- set_behind_notify
+        dl.notify(flag_ptr, 1, signal=1, sig_op="set", comm_scope="intra_node")
+        __syncthreads()
+        if tid(0) == 0:
+            if ADDS:
+                atomic_add(dl.symm_at(flag_ptr, 1), 1, scope="sys", semantic="relaxed")
+            else:
+                st(dl.symm_at(flag_ptr, 1), 2, scope="sys", semantic="relaxed")
+    elif dl.rank() == 1:
+        if tid(0) == 0:
+            while ld(flag_ptr, scope="sys", semantic="acquire") != 2:
+                pass
+        __syncthreads()
+        tl.store(y_ptr + o, tl.load(x_ptr + o))  # <-- set_behind_notify
+
+
+@pair("race", "M4", ranks=(2,))
+def set_behind_notify(team, fixed):
+    x, y = team.zeros(N, "int32", name="x"), team.zeros(N, "int32", name="y")
+    notify_and_set[(1,)](x, y, team.zeros(1, "int64", name="flag"), N, fixed)
+
+
+@tandem.jit
+def add_to_anothers(x_ptr, y_ptr, flag_ptr, N: tl.constexpr, BY: tl.constexpr):
+    """A store of another thread ends the chain of a release, but not for the thread that made it."""
+    o = tl.arange(0, N)
+    if dl.rank() == 0:
+        tl.store(dl.symm_at(x_ptr, 1) + o, 5)  # <-- added_behind_a_store
+        __syncthreads()
+        if tid(0) == 0:
+            atomic_add(dl.symm_at(flag_ptr, 1), 1, scope="sys", semantic="release")
+            atomic_add(dl.symm_at(flag_ptr, 1), 1, scope="sys", semantic="relaxed")
+        __syncthreads()
+        if tid(0) == 32:
+            st(dl.symm_at(flag_ptr, 1), 7, scope="sys", semantic="relaxed")
+        __syncthreads()
+        if tid(0) == BY:
+            atomic_add(dl.symm_at(flag_ptr, 1), 1, scope="sys", semantic="relaxed")
+    elif dl.rank() == 1:
+        if tid(0) == 0:
+            while ld(flag_ptr, scope="sys", semantic="acquire") != 8:
+                pass
+        __syncthreads()
+        tl.store(y_ptr + o, tl.load(x_ptr + o))  # <-- added_behind_a_store
+
+
+@pair("race", "M4", ranks=(2,))
+def added_behind_a_store(team, fixed):
+    x, y = team.zeros(N, "int32", name="x"), team.zeros(N, "int32", name="y")
+    add_to_anothers[(1,)](x, y, team.zeros(1, "int64", name="flag"), N, 0 if fixed else 64)

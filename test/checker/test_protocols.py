@@ -23,6 +23,12 @@ def test_checker_and_oracle_agree():
     assert counts["judged"] > 180 and counts["wrong"] > 80 and counts["right"] > 40, counts
 
 
+def test_a_thread_continues_its_own_release():
+    """A flag that is released as 1 goes to 2 by a relaxed store of the same thread, and is polled for 1 or more."""
+    assert "set_thread(peer=1, index=9, value=2, order=0)" in str(draw(102727).program)
+    assert verdict_of(draw(102727)) is None and not compare(102727).disagrees
+
+
 def made(name, ranks, programs, rounds):
     (pattern,) = [p for p in PATTERNS if p.__name__ == name]
     return pattern(Size(ranks, programs, rounds, random.Random(0)), 0)

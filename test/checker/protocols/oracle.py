@@ -21,11 +21,13 @@ class Release:
     rank: int
     scope: int
     known: int
+    thread: tuple | None = None  # of a release operation of one thread, which its later stores there continue
 
 
 @dataclasses.dataclass(frozen=True)
 class Update:
-    """One value of a place, and what its reader acquires: its own release and those of the chain of `add`s it continues."""
+    """One value of a place, and what its reader acquires: its own release, those of the chain of `add`s that it continues, and those that
+    its thread has made here before."""
 
     value: int
     event: int
@@ -238,6 +240,9 @@ class Oracle:
         operations = self.threads[k][1]
         return operations[t.at] if t.at < len(operations) else None
 
+    def _kernel(self, k, t):
+        return sum(o.kind == Kind.NEXT_KERNEL for o in self.threads[k][1][:t.at])
+
     @staticmethod
     def _with(threads, updates, k, t):
         return (*threads[:k], t, *threads[k + 1:]), updates
@@ -349,16 +354,17 @@ class Oracle:
             carried |= t.known
         if carried:  # by its own order or that of a fence: who acquires it comes after the update itself
             carried |= bit
-        release = Release(rank, o.scope if o.kind != Kind.SIGNAL else SYS, carried)
+        thread = (k, self._kernel(k, t)) if o.kind == Kind.SET_THREAD else None
+        release = Release(rank, o.scope if o.kind != Kind.SIGNAL else SYS, carried, thread if releases else None)
         is_rmw = adds or reads or o.kind == Kind.SET  # an exchange continues the chain, too
         after = dataclasses.replace(t, at=at, known=t.known | bit, views=joined(t.views, ((place, len(history)),)))
         changed = self._with(threads, updates, k, after)[0]
         checks = place[0] == "flag"
         access = (place, bit, True, t.known, rank, release.scope)
-        yield (changed, self._updated(updates, place, value, adds, bit, release, t.known, t.views, is_rmw, checks)), True, access
+        yield (changed, self._updated(updates, place, value, adds, bit, release, t.known, t.views, is_rmw, checks, thread)), True, access
 
     @staticmethod
-    def _updated(updates, place, value, adds, bit, release, known, views, chained=None, checks=True):
+    def _updated(updates, place, value, adds, bit, release, known, views, chained=None, checks=True, thread=None):
         history = dict(updates).get(place, (Update(0, 0, True, ()),))
         after = history[-1].value + value if adds else value
         if checks:
@@ -368,7 +374,8 @@ class Oracle:
                 if (not adds or u.sets) and not same and not u.event & known and number > seen:
                     raise Wrong("misuse")
         chain = history[-1].releases if (adds if chained is None else chained) else ()
-        update = Update(after, bit, not adds, (*chain, (release, views)))
+        own = (r for u in history for r in u.releases if thread is not None and r[0].thread == thread)
+        update = Update(after, bit, not adds, (*dict.fromkeys((*chain, *own)), (release, views)))
         return tuple(sorted({**dict(updates), place: (*history, update)}.items()))
 
     # --- the end ---

@@ -20,7 +20,7 @@ SENTENCES = [
     "She planted tomatoes and basil in the garden.", "Herbs and vegetables grow behind her house.",
 ]
 
-CHECKED = {"deadlocks": {"deadlock"}, "memory errors": {"out-of-bounds", "misaligned", "use-after-free", "uninitialised-read"},
+CHECKED = {"deadlocks": {"deadlock", "livelock"}, "memory errors": {"out-of-bounds", "misaligned", "use-after-free", "uninitialised-read"},
            "leftover signals": {"leftover-signal"}}
 
 

@@ -7,7 +7,7 @@
 
 namespace tandem::interpreter {
 
-// A kind's word is stable: deadlock, limit-exceeded,
+// A kind's word is stable: deadlock, livelock, limit-exceeded,
 // out-of-bounds, misaligned, use-after-free, uninitialised-read, double-free, invalid-free,
 // asymmetric-allocation, leftover-signal, unfinished-put, assertion, divergent-block-operation, non-uniform-warp-operation,
 // bad-rank, collective-mismatch, index-out-of-range, unsupported, out-of-memory, assume-violated, signal-misuse,

@@ -140,8 +140,9 @@ class World {
   Stop run(const std::function<bool()>& done);
   // Asked every few hundredths of a second while run() works; true ends it with Stop::Interrupted.
   void setInterruptCheck(std::function<bool()> check);
-  // Called when nothing can run and every host is blocked: reports a deadlock with every waiter. `hostNotes` says what hosts wait for.
-  void reportDeadlock(const std::vector<std::string>& hostNotes);
+  // Called when nothing can run and every host is blocked: reports a deadlock or a livelock with every
+  // waiter. `hostNotes` says what hosts wait for.
+  void reportStuck(const std::vector<std::string>& hostNotes);
   // A host comes to a call that may wait; false when the run is over a limit.
   bool hostStep();
   // Called when the run is over a limit: reports where every program and stream stands.

@@ -169,11 +169,9 @@ void Checker::reportFreed(const Stamp& s, Part theirs, uint64_t begin, uint64_t 
 }
 
 std::vector<Diagnostic> Checker::writersOf(Address address) {
-  std::vector<Diagnostic> writers;
+  std::vector<Stamp> stamps;
   auto add = [&](const Stamp& s) {
-    if (!s.actor) return;
-    writers.push_back(placeOfStamp(s));
-    writers.back().message = accessText(sites_[s.site]) + " by " + actorText(s, s.threadAt(address));
+    if (s.actor) stamps.push_back(s);
   };
   history_.eachMade(address / History::kPageBytes * History::kPageBytes, History::kPageBytes,
                     [&](Cell& cell, uint64_t at) {
@@ -182,6 +180,16 @@ std::vector<Diagnostic> Checker::writersOf(Address address) {
                       if (cell.moreWrites)
                         for (const Stamp& s : history_.list(cell.moreWrites)) add(s);
                     });
+  // An atomic that has left the value as it was is no writer.
+  const SyncPlace* place = sync_.find(address);
+  auto isLook = [&](const Stamp& s) { return sites_[s.site].kind == AccessKind::Atomic && !(place && place->numberOf(s)); };
+  std::erase_if(stamps, isLook);
+  if (stamps.empty() && place && place->update(place->newest())) stamps.push_back(place->update(place->newest())->by);
+  std::vector<Diagnostic> writers;
+  for (const Stamp& s : stamps) {
+    writers.push_back(placeOfStamp(s));
+    writers.back().message = accessText(sites_[s.site]) + " by " + actorText(s, s.threadAt(address));
+  }
   return writers;
 }
 

@@ -25,7 +25,7 @@ TEST(Deadlock, NamesTheSignalAndItsLastWriter) {
       b.add(Op::Wait, Elem::I64, {f, b.constant(Elem::I32, 1), b.constant(Elem::I64, 2)}, {token}, {2, 1, 0});
   EXPECT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{flag[0]}, {flag[1]}}), World::Stop::Stuck);
   EXPECT_TRUE(world.reports().empty());
-  world.reportDeadlock({"rank 0 waits in synchronize"});
+  world.reportStuck({"rank 0 waits in synchronize"});
   ASSERT_TRUE(hasReport(world, "deadlock"));
   EXPECT_TRUE(has(world, "2 programs wait")) << renderAll(world);
   EXPECT_TRUE(
@@ -81,7 +81,7 @@ TEST(Deadlock, ASpinSleepsAndIsReported) {
     Address flag = world.allocate(0, 8, MemoryKind::Symmetric, true, "flag");
     EXPECT_EQ(launchAll(world, program, {1, 1, 1}, {{flag}}), World::Stop::Stuck) << renderAll(world);
     EXPECT_LT(world.counters().instructions, 200u);
-    world.reportDeadlock({});
+    world.reportStuck({});
     EXPECT_TRUE(has(world, "loops until memory changes: reads `flag` + 0 of rank 0, sees 0")) << renderAll(world);
   }
 }
@@ -109,7 +109,7 @@ TEST(Deadlock, BarriersNameWhoIsMissing) {
     world.launch(r, 0, l);
   }
   EXPECT_EQ(world.run([] { return false; }), World::Stop::Stuck);
-  world.reportDeadlock({});
+  world.reportStuck({});
   EXPECT_TRUE(has(world, "is in a barrier: has arrived; not arrived: rank 2")) << renderAll(world);
 }
 
@@ -117,7 +117,7 @@ TEST(Deadlock, ProgramsWithoutASlotAreCounted) {
   World world({.rankCount = 1, .slotsPerRank = 2});
   Address flag = world.allocate(0, 8, MemoryKind::Symmetric, true, "flag");
   EXPECT_EQ(launchAll(world, spinUniform(), {5, 1, 1}, {{flag}}), World::Stop::Stuck);
-  world.reportDeadlock({});
+  world.reportStuck({});
   EXPECT_TRUE(has(world, "3 programs of `spin` on rank 0 have not started: all 2 slots are taken")) << renderAll(world);
 }
 
@@ -128,7 +128,7 @@ TEST(Deadlock, StreamsAreWaitersToo) {
   world.signalWaitAsync(0, 0, flag[0], SignalCompare::Ge, 3, 8);
   world.barrierAsync(1, 0, 0);
   EXPECT_EQ(world.run([] { return false; }), World::Stop::Stuck);
-  world.reportDeadlock({});
+  world.reportStuck({});
   EXPECT_TRUE(has(world, "rank 0, stream 0, signal wait expects `flag` + 0 of rank 0 >= 3, sees 0; never written"))
       << renderAll(world);
   EXPECT_TRUE(has(world, "rank 1, stream 0, barrier is in a barrier: has arrived; not arrived: rank 0"))

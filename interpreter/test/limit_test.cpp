@@ -1,6 +1,7 @@
 // A run that does not end is ended by its limit of steps or seconds, and says where each program stood.
 #include "interpreter/test/program_builder.h"
 #include <gtest/gtest.h>
+#include <regex>
 
 namespace tandem::interpreter::test {
 namespace {
@@ -40,6 +41,8 @@ TEST(Limit, OfStepsNamesWhereEverybodyStands) {
       << renderAll(world);
   for (const char* who : {"2 programs of rank 0 are here; the first: rank 0", "2 programs of rank 1 are here; the first: rank 1"})
     EXPECT_TRUE(has(world, who)) << renderAll(world);
+  EXPECT_TRUE(std::regex_search(renderAll(world), std::regex("in round [0-9]{3,} of a loop"))) << renderAll(world);
+  EXPECT_TRUE(has(world, "the loop reads `word` + 0 of rank 0, sees ")) << renderAll(world);
   EXPECT_TRUE(has(world, "the host of rank 0 waits for its streams"));
 }
 

@@ -72,7 +72,8 @@ TEST(Spin, RoundsMayTakeTurnsAndHoldLoops) {
   Address flag = world.allocate(0, 8, MemoryKind::Symmetric, true, "flag");
   ASSERT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{flag}}), World::Stop::Stuck) << renderAll(world);
   EXPECT_LT(world.counters().instructions, 2000u);
-  world.reportDeadlock({});
+  world.reportStuck({});
+  EXPECT_TRUE(hasReport(world, "livelock"));
   EXPECT_TRUE(has(world, "loops until memory changes: reads `flag` + 0 of rank 0, sees 0, never written"))
       << renderAll(world);
 }

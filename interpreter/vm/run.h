@@ -135,6 +135,7 @@ struct Run : Task {
   struct Spin {
     uint64_t turn = 0, version = 0, privateVersion = 0;
     uint64_t rounds = 0, keepAt = 0, hash = 0, reads = 0;
+    uint64_t sinceEntry = 0;  // rounds, whatever has changed
   };
   std::vector<Spin> spins;
   uint64_t groupTurn = 0;       // another number for each turn of a group of threads

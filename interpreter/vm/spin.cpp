@@ -1,5 +1,5 @@
-// Compares the rounds of a loop: what it goes by is hashed where memory stays as it is. Rounds 0, 1, 3, 7, ..., and then each 256th,
-// are kept in turn to compare with, so a state that comes back within 256 rounds is found.
+// Compares the rounds of a loop: what it goes by is hashed where memory stays as it is. Rounds 0, 1, 3, 7, ... are kept in turn to
+// compare with, so a cycle is found within three times as many rounds as it takes to have gone through it once.
 #include "interpreter/vm/spin.h"
 #include "interpreter/vm/branches.h"
 #include "interpreter/vm/registers.h"
@@ -8,8 +8,6 @@
 
 namespace tandem::interpreter {
 namespace {
-
-constexpr uint64_t kLongestCycle = 256;  // rounds
 
 uint64_t mix(uint64_t h, uint64_t v) { return (h ^ v) * 0x9e3779b97f4a7c15ull ^ (h >> 29); }
 
@@ -93,16 +91,17 @@ Step backEdge(Machine& m, Run& run, const Prepared& i) {
   if (run.spins.size() <= i.loop) run.spins.resize(run.prepared->loops.size());
   Run::Spin& spin = run.spins[i.loop];
   if (run.readsVersion != m.version) run.forgetReads(m.version);
+  ++spin.sinceEntry;
   bool still = spin.turn == run.groupTurn && spin.version == m.version && spin.privateVersion == run.privateVersion;
   if (!still) {
-    spin = {run.groupTurn, m.version, run.privateVersion};
+    spin = {.turn = run.groupTurn, .version = m.version, .privateVersion = run.privateVersion, .sinceEntry = spin.sinceEntry};
     return Step::Jumped;
   }
   uint64_t hash = hashCarried(m, run, loop);
   bool again = spin.rounds && hash == spin.hash;
   if (!again && spin.rounds == spin.keepAt) {
     if (!isReadListNeeded(m, run)) run.forgetReads(m.version);
-    spin.keepAt += std::min<uint64_t>(spin.keepAt + 1, kLongestCycle);
+    spin.keepAt += spin.keepAt + 1;
     spin.hash = hash;
     spin.reads = run.readsKept;
   }

@@ -13,7 +13,7 @@ _BY_SERIOUSNESS = (
     ("out-of-bounds", "use-after-free", "misaligned", "uninitialised-read", "double-free", "invalid-free", "bad-rank", "index-out-of-range",
      "asymmetric-allocation", "out-of-memory", "divergent-block-operation", "non-uniform-warp-operation",
      "mbarrier-misuse", "bad-tensor-map", "unsupported", "assertion", "assume-violated"),
-    ("race", "signal-misuse", "collective-mismatch", "history-exceeded", "deadlock", "limit-exceeded"),
+    ("race", "signal-misuse", "collective-mismatch", "history-exceeded", "deadlock", "livelock", "limit-exceeded"),
     ("unfinished-put", "unfinished-bulk-copy", "leftover-signal", "schedule-dependent"),
     ("scope",),
     ("portability",))

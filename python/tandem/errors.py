@@ -13,9 +13,12 @@ class RankStopped(RuntimeError):
     """A call of a rank that cannot go on because another rank's host has failed."""
 
 
+STUCK = ("deadlock", "livelock")  # kinds of runs in which nothing can change any more
+
+
 def is_about_hosts(report):
     """Whether a report is to say where the ranks' host code was."""
-    return report["severity"] == "error" and (report["kind"] in ("deadlock", "limit-exceeded") or not report["file"])
+    return report["severity"] == "error" and (report["kind"] in (*STUCK, "limit-exceeded") or not report["file"])
 
 
 class RunError(RuntimeError):

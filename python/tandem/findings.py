@@ -6,7 +6,7 @@ import re
 import traceback
 
 from .allowance import allowances, seriousness
-from .errors import CompileError, SimulationError, is_about_hosts
+from .errors import STUCK, CompileError, SimulationError, is_about_hosts
 from .session import users_traceback
 
 _NOTE, _ERROR = (re.compile(rf"^(?P<file>\S.*?):(?P<line>\d+)(?::(?P<column>\d+))?: {word}: (?P<message>.*)$", re.M)
@@ -32,7 +32,7 @@ class Place:
 
     @property
     def varies(self):
-        """Who wrote last what a deadlock waits for, and the wait that ended too early, which differ by run."""
+        """Who wrote last what a run that is stuck waits for, and the wait that ended too early, which differ by run."""
         return self.message.startswith((_WRITTEN, "ended early: ", "enough for that wait: "))
 
 
@@ -96,7 +96,7 @@ def finding_of(report, replay="", host_notes=""):
                             tuple(program) if program and report.get("kernel") else None, report["message"]))
     places.extend(_placed(_NOTE, text))
     places.extend(Place(n["file"], int(n["line"]), None, None, None, f"{n['message']} here") for n in _HOST_CALL.finditer(text))
-    if report["kind"] == "deadlock":
+    if report["kind"] in STUCK:
         places.extend(_writers(text))
     rule = _RULE.search(report["message"])
     return Finding(report["kind"], report["severity"], report["message"], rule and rule[1], places, text, replay)

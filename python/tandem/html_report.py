@@ -5,6 +5,7 @@ import linecache
 import os
 import re
 
+from .errors import STUCK
 from .rules import names_in, rules
 from .timeline_svg import BARS, timeline_svg
 
@@ -94,7 +95,7 @@ def _sides(finding):
     if not places:
         return ""
     own = (places[0].file, places[0].line, places[0].rank)
-    stuck = finding.kind == "deadlock"
+    stuck = finding.kind in STUCK
     here = [_source(places[0], "one", "Waits here" if stuck else "Reported here")]
     others = [p for p in places[1:] if (p.file, p.line, p.rank) != own]
     if others:

@@ -11,6 +11,7 @@ RULES = {
     "signal-misuse": "A signal update that may come too early or too late",
     "history-exceeded": "A wait that may need an update which the run no longer remembers",
     "deadlock": "Ranks that wait for what cannot happen",
+    "livelock": "Programs that loop for ever while nothing changes",
     "limit-exceeded": "A run that goes on longer than it may",
     "exception": "What the script itself raised",
     "schedule-dependent": "Results that depend on the schedule",

@@ -3,6 +3,8 @@
 import html
 import re
 
+from .errors import STUCK
+
 ROWS = 8  # of a rank; what comes later in a trace is on few of them
 _WIDTH, _LEFT, _ROW, _BAND, _MARGIN = 1000, 160, 14, 10, 12
 _STREAMS, _PARTS, _PARTS_OF_SLOT = 10000, 20000, 64  # lanes: slots below, then streams, then producers, signallers and warps of slots
@@ -54,7 +56,7 @@ def _bar(event, y, scale):
 def timeline_svg(trace, finding=None, names=(), rows=ROWS, alone=False):
     """The drawing, or an empty string when nothing took time. `names`: of rows by rank and lane; `alone`: as a file of its own."""
     events = [dict(e) for e in (trace or {}).get("traceEvents", ()) if e.get("ph") == "X"]
-    waiters = sorted({int(rank) for rank in _WAITER.findall(finding.text)}) if finding and finding.kind == "deadlock" else []
+    waiters = sorted({int(rank) for rank in _WAITER.findall(finding.text)}) if finding and finding.kind in STUCK else []
     if not events and not waiters:
         return ""
     begin = min((e["ts"] for e in events), default=0)

@@ -25,7 +25,7 @@ print("started", flush=True)
 k[(1,)](x)
 team.synchronize()
 """
-ENDLESS = KERNEL.replace("BODY", "while x >= 0:\n        x = tl.where(x > 1000, 0, x + 1)")
+ENDLESS = KERNEL.replace("BODY", "while x >= 0:\n        x = tl.where(x > 1000000000, 0, x + 1)")
 SCRIPTS = {
     "good.py": "import tandem\nprint('rank', tandem.init().rank)\n",
     "unclosed.py": "import tandem\nx = = 3\n",

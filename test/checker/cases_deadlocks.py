@@ -74,7 +74,7 @@ def set_without_symm_at(flag_ptr, FIXED: tl.constexpr):
                 pass
 
 
-@pair("deadlock", None)
+@pair("livelock", None)
 def missing_symm_at(team, fixed):
     set_without_symm_at[(1,)](flag(team), fixed)
 
@@ -101,7 +101,7 @@ def last_tells(flag_ptr):
                 pass
 
 
-@pair("deadlock", None, ranks=(1, 2), slots=4)
+@pair("livelock", None, ranks=(1, 2), slots=4)
 def too_few_slots(team, fixed):
     last_tells[(4 if fixed else 6,)](flag(team))
 
@@ -113,7 +113,7 @@ def grid_barrier(counter_ptr):
         pass
 
 
-@pair("deadlock", None, ranks=(1, 2), slots=2)
+@pair("livelock", None, ranks=(1, 2), slots=2)
 def grid_larger_than_gpu(team, fixed):
     grid_barrier[(2 if fixed else 3,)](team.zeros(1, "int32", name="counter"))
 

@@ -43,7 +43,7 @@ def test_a_spin_names_its_words_and_their_writer():
     report = report_of(lambda team: packed_words[(1,)](team.zeros(8, "int64", name="words"), team.zeros(8, "int32"), 8))
     text = report["text"]
     (finding,) = findings_of([report])
-    assert (finding.kind, {p.line for p in finding.places}) == ("deadlock", {line_of("reads the word"), line_of("writes the word")})
+    assert (finding.kind, {p.line for p in finding.places}) == ("livelock", {line_of("reads the word"), line_of("writes the word")})
     assert f"reads `words` + 8 of rank 0, sees {(1 << 32) + 1}, last written by the store (write) by rank 1" in text \
         or f"reads `words` + 8 of rank 0, sees {(1 << 32) + 1}, last written by rank 1" in text, text
     assert f":{line_of('writes the word')}" in text and "without end" not in text

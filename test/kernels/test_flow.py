@@ -183,7 +183,7 @@ def test_a_loop_without_effects_that_never_ends_is_reported():
     o = np.zeros(1, np.int32)
     with pytest.raises(tandem.SimulationError, match="loops without end") as error:
         endless[(1,)](o)
-    assert "while 1:" in str(error.value) and "deadlock" in str(error.value)
+    assert "while 1:" in str(error.value) and "livelock" in str(error.value)
     endless_when[(1,)](o, 0)
     assert o[0] == 1
     with pytest.raises(tandem.SimulationError, match="loops without end") as error:

@@ -215,14 +215,14 @@ def test_loops_of_the_text(everywhere):
     everywhere(main, ranks=(1, 2, 4), seeds=range(2), check=True)
 
 
-def test_a_loop_of_the_text_that_waits_for_ever_is_a_deadlock():
+def test_a_loop_of_the_text_that_waits_for_ever_is_a_livelock():
 
     @triton_dist.jit
     def alone(flag_ptr):
         asm_i32("{ .reg .b32 t; .reg .pred p; L: ld.acquire.gpu.global.b32 t, [$1]; setp.eq.s32 p, t, 0; @p bra L; mov.u32 $0, t; }",
                 "=r,l", [flag_ptr])
 
-    with pytest.raises(tandem.SimulationError, match="deadlock"):
+    with pytest.raises(tandem.SimulationError, match="livelock"):
         tandem.launch(lambda team: alone[(1,)](team.zeros(1, "int32")), ranks=1)
 
 

@@ -180,8 +180,8 @@ def nobody_stores(flag_ptr):
             pass
 
 
-def test_branches_that_both_wait_for_ever_are_a_deadlock():
-    with pytest.raises(tandem.SimulationError, match="deadlock") as error:
+def test_branches_that_both_look_for_ever_are_a_livelock():
+    with pytest.raises(tandem.SimulationError, match="livelock") as error:
         tandem.launch(lambda team: nobody_stores[(1,)](np.zeros(2, np.int32)))
     assert "of its 128 threads" in str(error.value)
 

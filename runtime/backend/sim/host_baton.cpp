@@ -115,7 +115,7 @@ void HostBaton::end(Progress why) {
     if (hosts_[r].state == State::Blocked)
       notes.push_back("the host of rank " + std::to_string(r) + " waits for " + hosts_[r].what);
   ended_(why, notes);
-  stopLocked(why == Progress::Stuck ? "deadlock" : "the run is over its limit");
+  stopLocked(why == Progress::Stuck ? "nothing can change any more" : "the run is over its limit");
 }
 
 bool HostBaton::grantNext() {

@@ -27,7 +27,7 @@ class HostBaton {
   void fail(int rank, const std::string& why);  // its main has failed: the others and the devices go on as far as they can without it
   void expire();                                // the run is over its limit
   void stop(const std::string& why);  // every rank's current or next blocking call throws RunStopped(why)
-  // Waits until ready() (called with no other host running). `what` describes the wait in a deadlock report.
+  // Waits until ready() (called with no other host running). `what` describes the wait in the report of a run that is stuck.
   void block(int rank, const std::string& what, std::function<bool()> ready);
   bool stopped() const;
 

@@ -41,7 +41,7 @@ Session::Session(const interpreter::WorldOptions& options)
       baton_(
           options.rankCount, [this](const std::function<bool()>& done) { return advance(world_, done); },
           [this](HostBaton::Progress why, const std::vector<std::string>& notes) {
-            why == HostBaton::Progress::Stuck ? world_.reportDeadlock(notes) : world_.reportLimit(notes);
+            why == HostBaton::Progress::Stuck ? world_.reportStuck(notes) : world_.reportLimit(notes);
           },
           [this] { return world_.hostStep(); }),
       symmetricAllocations_(options.rankCount),

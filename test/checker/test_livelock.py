@@ -163,6 +163,33 @@ def test_a_loop_that_gives_up(kernel, most, tries):
 
 
 @tandem.jit
+def found_late(f_ptr, go_ptr, out_ptr):
+    """Program 0 looks at a thousand words in turn, and sleeps long before program 1 sets one of them."""
+    if tid(0) == 0:
+        if tl.program_id(0) == 0:
+            at = 0
+            while ld(f_ptr + at, scope="gpu", semantic="acquire") < 1:
+                at = (at + 1) % 1000
+            st(out_ptr, at, scope="gpu", semantic="weak")
+        else:
+            while ld(go_ptr, scope="sys", semantic="acquire") < 1:
+                pass
+            st(f_ptr + 700, 1, scope="gpu", semantic="release")
+
+
+def test_a_sleeping_loop_wakes():
+    def main(team):
+        out, go = team.zeros(1, "int32"), team.zeros(1, "int64")
+        found_late[(2,)](team.zeros(1000, "int32"), go, out)
+        team.new_stream().signal_write(go, 1)
+        team.synchronize()
+        return int(out[0])
+
+    for seed in range(6):
+        assert tandem.launch(main, ranks=1, seed=seed, check=True).values == [700]
+
+
+@tandem.jit
 def looks_or_waits(f_ptr, flag_ptr):
     if tl.program_id(0) == 0:
         while tl.load(f_ptr, volatile=True) < 1:

@@ -334,6 +334,7 @@ def unsupported(x_ptr, TEXT: tl.constexpr, CONSTRAINTS: tl.constexpr):
     ("add.s64 $0, $1, $1;", "=r,r", r"`\$1` has 32 bits where 64 belong"),
     ("add.s32 $0, $1;", "=r,r", "it has too few operands"),
     ("mov.b32 $0, $1", "=r,r", "`;` is missing"),
+    ("mbarrier.init.shared::cta.b64 [$0], 1;", "=r,r", "it for threads only"),
     ("mov.b32 $0, other;", "=r,r", "`other` is not declared"),
     ("mov.u32 $0, %envreg7;", "=r,r", "it has no register `%envreg7`"),
     ("ld.acquire.global.b32 $0, [$1];", "=r,l", "`.acquire` needs a scope"),
@@ -439,3 +440,53 @@ def under_a_condition(x_ptr, N: tl.constexpr, KEEP: tl.constexpr):
 def test_what_elements_cannot_do_as_threads(n, keep, message):
     with pytest.raises(tandem.CompileError, match=message):
         under_a_condition[(1,)](np.zeros(64, np.int32), n, keep, num_warps=1)
+
+
+@triton.jit
+def through_shared_memory(x_ptr, o_ptr, N: tl.constexpr, WAITS: tl.constexpr):
+    """One thread brings 4 * N bytes by a bulk copy, all of them add one, and one takes them back by another."""
+    t = tid(0)
+    buffer = dl.smem_get_ptr(dl.allocate_smem(tl.int32, [N])).to(tl.uint64, bitcast=True)
+    barrier = dl.smem_get_ptr(dl.allocate_smem(tl.int64, [1])).to(tl.uint64, bitcast=True)
+    for step in range(2):
+        if t == 0:
+            asm_i32(
+                """{ .reg .u32 s, b; .reg .b64 state; .reg .pred first;
+                cvt.u32.u64 s, $1; cvt.u32.u64 b, $2;
+                setp.eq.s32 first, $4, 0;
+                @first mbarrier.init.shared::cta.b64 [b], 2;
+                mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [b], $5;
+                mbarrier.arrive.shared::cta.b64 state, [b];
+                cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [$3], $5, [b];
+                mov.u32 $0, 0; }""", "=r,l,l,l,r,r", [buffer, barrier, x_ptr + step * N, step, 4 * N])
+        __syncthreads()
+        if WAITS:
+            asm_i32(
+                """{ .reg .pred p; .reg .u32 b; cvt.u32.u64 b, $1;
+                again: mbarrier.try_wait.parity.shared::cta.b64 p, [b], $2, 10000000;
+                @p bra done; bra again; done: mov.u32 $0, 0; }""", "=r,l,r", [barrier, step & 1])
+        asm_i32(
+            """{ .reg .u32 s, v; cvt.u32.u64 s, $1; mad.lo.u32 s, $2, 4, s; ld.shared.u32 v, [s]; add.u32 v, v, 1; st.shared.u32 [s], v;
+            fence.proxy.async.shared::cta; mov.u32 $0, 0; }""", "=r,l,r", [buffer, t])
+        __syncthreads()
+        if t == 0:
+            asm_i32(
+                """{ cp.async.bulk.global.shared::cta.bulk_group [$1], [$2], $3; cp.async.bulk.commit_group;
+                cp.async.bulk.wait_group 0; mov.u32 $0, 0; }""", "=r,l,l,r", [o_ptr + step * N, buffer, 4 * N])
+        __syncthreads()
+
+
+def test_bulk_copies_and_their_mbarriers(everywhere):
+
+    def main(team):
+        x, o = np.arange(128, dtype=np.int32) + team.rank, np.zeros(128, np.int32)
+        through_shared_memory[(1,)](x, o, 64, True, num_warps=2)
+        np.testing.assert_array_equal(o, x + 1)
+
+    everywhere(main, ranks=(1, 2), check=True)
+
+
+def test_a_bulk_copy_that_nobody_waits_for_is_a_race():
+    with pytest.raises(tandem.SimulationError, match="race"):
+        tandem.launch(lambda team: through_shared_memory[(1,)](team.zeros(128, "int32"), team.zeros(128, "int32"), 64, False, num_warps=2),
+                      ranks=1, check=True)

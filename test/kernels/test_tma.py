@@ -335,3 +335,40 @@ def test_dynamic_shared_memory_is_the_first_buffer():
     o = np.zeros(32, np.int8)
     first_buffer[(1,)](o, num_warps=1)
     np.testing.assert_array_equal(o, np.arange(32))
+
+
+@triton.jit
+def transposed_places(source_ptr, out_ptr, maps_ptr, N: tl.constexpr):
+    """The 8 x 8 tile at row 8, column 16 goes to row 16, column 8, by copies that are written as PTX."""
+    map_smem = dl.allocate_smem(tl.int32, [32])
+    stride = tl.cast(N * 4, tl.int64)
+    maps = tl.cast(maps_ptr, tl.uint64, bitcast=True)
+    load_map = create_tmap_2d(map_smem, maps, source_ptr, N, N, stride, 8, 8, ELEM_F32, SWIZZLE_NONE)
+    store_map = create_tmap_2d(map_smem, maps + 128, out_ptr, N, N, stride, 8, 8, ELEM_F32, SWIZZLE_NONE)
+    buffer = tl.cast(dl.smem_get_ptr(dl.allocate_smem(tl.float32, [64])), tl.uint64, bitcast=True)
+    barrier = tl.cast(dl.smem_get_ptr(dl.allocate_smem(tl.int64, [1])), tl.uint64, bitcast=True)
+    if tid(0) == 0:
+        tl.inline_asm_elementwise(
+            """{ .reg .u32 s, b; .reg .pred p;
+            cvt.u32.u64 s, $3; cvt.u32.u64 b, $4;
+            mbarrier.init.shared::cta.b64 [b], 1;
+            mbarrier.arrive.expect_tx.shared::cta.b64 _, [b], 256;
+            cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint [s], [$1, {16, 8}], [b], 0;
+            again: mbarrier.try_wait.parity.shared::cta.b64 p, [b], 0;
+            @!p bra again;
+            cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [$2, {8, 16}], [s];
+            cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
+            mbarrier.inval.shared::cta.b64 [b]; mov.u32 $0, 0; }""", "=r,l,l,l,l", [load_map, store_map, buffer, barrier],
+            dtype=tl.int32, is_pure=False, pack=1)
+
+
+def test_tensor_copies_that_are_written_as_ptx(everywhere):
+
+    def main(team):
+        source, out = np.arange(32 * 32, dtype=np.float32).reshape(32, 32), np.zeros((32, 32), np.float32)
+        transposed_places[(1,)](source, out, np.zeros(256, np.int8), 32)
+        want = np.zeros_like(out)
+        want[16:24, 8:16] = source[8:16, 16:24]
+        np.testing.assert_array_equal(out, want)
+
+    everywhere(main, ranks=(1,), check=True)

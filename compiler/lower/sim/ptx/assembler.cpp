@@ -50,6 +50,7 @@ const PtxRow* findPtx(llvm::StringRef opcode) {
     addAtomics(t);
     addThreads(t);
     addWarps(t);
+    addBulk(t);
     return t;
   }();
   auto found = table.find(opcode);

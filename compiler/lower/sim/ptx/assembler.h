@@ -164,5 +164,6 @@ void addMemory(PtxTable& table);
 void addAtomics(PtxTable& table);
 void addThreads(PtxTable& table);
 void addWarps(PtxTable& table);
+void addBulk(PtxTable& table);
 
 }  // namespace tandem::lower

@@ -33,5 +33,7 @@ PtxAccess takeAccess(Assembler& a, PtxAccessKind kind);
 // The address of the operand [base + offset] with `bytes` added, one for each value.
 interpreter::Register address(Assembler& a, size_t i, const PtxAccess& access, int64_t bytes = 0);
 std::optional<interpreter::Scope> takeScope(Assembler& a);
+// bulk.cpp: what follows `cp.async.bulk`.
+void copyBulk(Assembler& a);
 
 }  // namespace tandem::lower

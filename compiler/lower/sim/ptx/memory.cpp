@@ -126,8 +126,7 @@ void copy(Assembler& a) {
   if (!a.take("async") || !a.take("bulk")) a.fail("of asynchronous copies it has bulk ones only");
   if (a.take("prefetch")) return hint(a);
   if (a.take("commit_group")) return a.emitOnly({Op::BulkCommit}, {});
-  if (!a.take("wait_group"))
-    a.fail("inside assembly it has `.prefetch`, `.commit_group` and `.wait_group` of bulk copies only");
+  if (!a.take("wait_group")) return copyBulk(a);
   a.expectOperands(1, 1);
   bool readsOnly = a.take("read");
   a.emitOnly({Op::BulkWait}, {}, {static_cast<int64_t>(a.immediate(0)), readsOnly});

@@ -2,6 +2,7 @@
 
 import time
 
+import numpy as np
 import pytest
 
 import tandem
@@ -100,6 +101,20 @@ def test_a_host_that_polls_gives_way():
 
     for seed in range(4):
         tandem.launch(main, ranks=2, seed=seed, timeout=60)
+
+
+@pytest.mark.parametrize("reads", [lambda word: word[0], lambda word: np.asarray(word)[0], lambda word: word.numpy()[0]])
+def test_hosts_that_poll_for_a_rank_that_failed_are_ended(reads):
+    def main(team):
+        word = team.zeros(1, "int64", name="word")
+        if team.rank == 2:
+            raise ValueError("boom")
+        while reads(word) != 1:
+            pass
+
+    with pytest.raises((ValueError, tandem.RunError), match="boom") as error:
+        tandem.launch(main, ranks=4, check=True)
+    assert "rank 2" in "".join([str(error.value), *getattr(error.value, "__notes__", [])])
 
 
 def test_no_search_past_a_limit_is_a_proof():

@@ -6,6 +6,7 @@
 namespace tandem::runtime::sim {
 
 constexpr int kPolls = 64;  // a host that polls so often gives way to the devices and to the other hosts
+constexpr int kIdlePolls = 16;  // once a rank has failed, the others give way so often each with nothing for the devices to do
 
 HostBaton::HostBaton(int rankCount, std::function<Progress(const std::function<bool()>&)> progress,
                      std::function<void(Progress, const std::vector<std::string>&)> ended, std::function<bool()> mayGoOn)
@@ -53,7 +54,10 @@ void HostBaton::block(int rank, const std::string& what, std::function<bool()> r
     throw RunStopped(why_);
   }
   if (ready() && ++polls_ < kPolls) return;
-  if (ready()) letDevicesRun();
+  if (ready())
+    letDevicesRun();
+  else
+    idlePolls_ = 0;
   if (stopped_) throw RunStopped(why_);
   Host& host = hosts_[rank];
   if (host.state != State::Running)
@@ -106,7 +110,10 @@ void HostBaton::letDevicesRun() {
   if (how == Progress::Limit) end(how);
   if (how == Progress::Error) stopLocked("the simulator reported an error");
   if (how == Progress::Interrupted) stopLocked("interrupted");
-  if (how == Progress::Stuck && !failure_.empty() && !anyReady()) stopLocked(failure_);
+  if (how != Progress::Stuck) idlePolls_ = 0;
+  if (how != Progress::Stuck || failure_.empty()) return;
+  auto goesOn = std::count_if(hosts_.begin(), hosts_.end(), [](const Host& h) { return h.state != State::Done; });
+  if (++idlePolls_ >= kIdlePolls * goesOn) stopLocked(failure_);  // whoever is left polls for what the failed rank should do
 }
 
 void HostBaton::end(Progress why) {

@@ -55,6 +55,7 @@ class HostBaton {
   int holder_ = -1;
   int lastHolder_ = -1;
   int polls_ = 0;  // calls of the holder that need not have waited, since it got the baton
+  int64_t idlePolls_ = 0;  // how often hosts have given way since there was last something to do for the devices, or to wait for
   bool stopped_ = false;
   std::string why_;
   std::string failure_;  // of the first main that failed

@@ -69,6 +69,31 @@ TEST(HostBaton, ALimitEndsAHostThatOnlyPolls) {
   EXPECT_EQ(told, 1);
 }
 
+// Two hosts poll so often each, -1 for ever, after the third has failed: how many are ended, and by what words.
+std::pair<int, std::string> afterAFailure(int polls) {
+  HostBaton baton(3, [](const std::function<bool()>&) { return HostBaton::Progress::Stuck; }, [](auto, auto&) {},
+                  [] { return true; });
+  std::pair<int, std::string> ended;
+  auto threads = start(baton, 3, [&](int r) {
+    if (r == 2) return baton.fail(2, "rank 2 failed: boom");
+    try {
+      for (int k = 0; k != polls; ++k) baton.block(r, "nothing", [] { return true; });
+    } catch (const RunStopped& stopped) {
+      ended = {ended.first + 1, stopped.what()};
+    }
+  });
+  for (auto& t : threads) t.join();
+  return ended;
+}
+
+TEST(HostBaton, HostsThatPollForARankThatFailedAreEnded) {
+  EXPECT_EQ(afterAFailure(-1), (std::pair<int, std::string>{2, "rank 2 failed: boom"}));
+}
+
+TEST(HostBaton, HostsThatCallOftenAfterAFailureAreNot) {
+  EXPECT_EQ(afterAFailure(1000).first, 0);
+}
+
 TEST(HostBaton, DevicesRunWhenNoHostCan) {
   bool ran = false;
   HostBaton baton(1, [&](const std::function<bool()>& ready) {

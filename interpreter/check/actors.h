@@ -63,15 +63,16 @@ class Actors {
     if (clock.empty()) return false;
     const Actor& a = actors_[s.actor];
     auto get = [&](ClockKey key) { return narrow ? std::max(clock.get(key), clock.get(kNarrow | key)) : clock.get(key); };
-    if (isTransfer(part))
-      return get(keyOf(s.actor, part)) >= s.time || get(keyOfTransfer(s.time)) ||
-             (part != kBulk &&
-              (get(keyOf(s.actor, kAllTransfers)) >= s.time || get(keyOf(hostOf(a.rank), kAllTransfers)) >= s.time));
-    if (get(keyOf(s.actor, kEveryThread)) >= s.time) return true;
+    if (isTransfer(part)) {
+      if (get(keyOf(s.actor, part)) >= s.time || get(keyOfTransfer(s.time))) return true;
+      if (part != kBulk) return get(keyOf(s.actor, kAllTransfers)) >= s.time || get(keyOf(hostOf(a.rank), kAllTransfers)) >= s.time;
+    } else if (get(keyOf(s.actor, kEveryThread)) >= s.time) {
+      return true;
+    }
     if (a.kind != ActorKind::Program) return false;
-    const GridLife& grid = grids[a.grid];
+    const GridLife& grid = grids[a.grid];  // a program's bulk copies end with it, unlike its puts
     if (grid.endTime && get(keyOf(grid.stream, kEveryThread)) >= grid.endTime) return true;
-    return part != kEveryThread && get(keyOf(s.actor, part)) >= s.time;
+    return part != kEveryThread && part != kBulk && get(keyOf(s.actor, part)) >= s.time;
   }
 
  private:

@@ -15,7 +15,8 @@ Checker::Serial& Checker::serialOf(const Stream& stream) {
 
 constexpr size_t kEndedKept = 4096;
 
-// What is known of programs through their ended grids needs no entry of its own.
+// An entry goes when Actors::covers answers without it as it did with it: what is known of programs and their bulk copies through their
+// ended grids, and of their puts and gets through a barrier of their rank's stream.
 void Checker::prune(Clock& clock) const {
   if (clock.size() < 32) return;
   clock.prune([&](const Clock::Entry& e) {
@@ -23,7 +24,7 @@ void Checker::prune(Clock& clock) const {
     const Actor& a = actors_[actorOf(e.key)];
     if (a.kind != ActorKind::Program) return false;
     Part part = Part(e.key);
-    if (isTransfer(part) || part == kAllTransfers)
+    if ((isTransfer(part) && part != kBulk) || part == kAllTransfers)
       return clock.get(keyOf(actors_.hostOf(a.rank), kAllTransfers)) >= e.time;
     const GridLife& grid = actors_.grids[a.grid];
     return grid.endTime && clock.get(keyOf(grid.stream, kEveryThread)) >= grid.endTime;
@@ -83,7 +84,6 @@ void Checker::programEnds(const Run& run) {
   s.gridJoined.join(p.common);
   if (p.anyExtra)
     for (const ThreadState& t : p.threads) s.gridJoined.join(t.extra);
-  s.gridJoined.raise(keyOf(p.actor, kBulk), transfers_);  // its bulk stores end with it
   if (!p.missed.relaxed.empty() || !p.missed.narrow.empty() || !p.missed.unfenced.empty()) {
     if (ended_.size() >= kEndedKept) ended_.clear();
     ended_[p.actor] = {std::move(p.missed), p.joined()};

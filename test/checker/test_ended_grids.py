@@ -1,0 +1,58 @@
+"""What a kernel's programs did is known to what follows on its stream, however many they were and whatever the stream does in between."""
+
+import pytest
+import tandem
+import tandem.dist as dl
+import tandem.language as tl
+from tandem.dist import tma
+from tandem.simt import __syncthreads, tid
+
+PROGRAMS, N = 40, 128  # of more than 32 programs, a clock forgets what follows from others of its entries
+
+
+@tandem.jit
+def stores_in_bulk(y_ptr):
+    buffer = dl.allocate_smem(tl.int32, [128])
+    t = tid(0)
+    dl.smem_store(buffer, t, [t])
+    tma.fence_async_shared()
+    __syncthreads()
+    if t == 0:
+        tma.cp_async_bulk_shared_to_global(y_ptr + tl.program_id(0) * 128, dl.smem_get_ptr(buffer), 512)
+        tma.cp_async_bulk_commit_group()
+        tma.cp_async_bulk_wait_group(0, read=True)
+
+
+@tandem.jit
+def doubles(y_ptr, N: tl.constexpr):
+    i = tl.program_id(0) * N + tl.arange(0, N)
+    tl.store(y_ptr + i, 2 * tl.load(y_ptr + i))
+
+
+@pytest.mark.parametrize("barriers", [0, 1, 3])
+def test_bulk_stores_of_an_earlier_kernel(barriers):
+    def main(team):
+        y = team.zeros(PROGRAMS * N, "int32", name="y")
+        stores_in_bulk[(PROGRAMS,)](y)
+        for _ in range(barriers):
+            team.stream.barrier()
+        doubles[(PROGRAMS,)](y, N)
+
+    for seed in range(4):
+        assert tandem.launch(main, ranks=2, seed=seed, check=True).reports == []
+
+
+def test_bulk_stores_of_a_kernel_on_another_stream():
+    def main(team, fixed):
+        y, other = team.zeros(PROGRAMS * N, "int32", name="y"), team.new_stream()
+        stores_in_bulk[(PROGRAMS,)](y)
+        event = team.stream.record_event()
+        team.stream.barrier()
+        if fixed:
+            other.wait_event(event)
+        doubles[(PROGRAMS,)](y, N, stream=other)
+
+    for seed in range(4):
+        assert tandem.launch(main, ranks=2, seed=seed, args=(True,), check=True).reports == []
+        with pytest.raises(tandem.SimulationError, match="error: race:"):
+            tandem.launch(main, ranks=2, seed=seed, args=(False,), check=True)

@@ -1,29 +1,32 @@
 """The pytest plugin: `@pytest.mark.tandem(ranks=[2, 4], seeds=10)` runs a test of `team` on simulated ranks under the checker."""
 
 import dataclasses
+import inspect
 import warnings
 
 import pytest
 
 from .checker import DEFAULT_LIMITS
 from .errors import SimulationError, SimulationWarning
+from .exhaustive import LIMIT, Diverged, run_every_schedule
 from .explore import POLICIES
 from .findings import findings_of
 from .session import run_ranks
 
-_MARKER = ("tandem(ranks=[2, 4], seeds=10): call the test, which takes `team`, once on each simulated rank, under the checker, "
-           "for each rank count and seed; `max_steps=` and `timeout=` end a run that goes on longer")
+_SHAPE = "tandem(ranks=[2, 4], seeds=10, exhaustive=False, limit=None, scope=True, portability=False, max_steps=N, timeout=S)"
+_MARKER = (f"{_SHAPE}: call the test, which takes `team`, once on each simulated rank, under the checker, for each rank count and seed, or "
+           "under every schedule, at most `limit`; the other names say what to look for and when a run has gone on too long")
 
 
 @dataclasses.dataclass(frozen=True)
 class _Run:
     ranks: int
-    seed: int
-    max_steps: int
-    timeout: float
+    seed: int | None  # None: every schedule
+    limit: int
+    how: dict  # of each run
 
     def __str__(self):
-        return f"ranks={self.ranks}-seed={self.seed}"
+        return f"ranks={self.ranks}-" + ("exhaustive" if self.seed is None else f"seed={self.seed}")
 
 
 def _counts(value, name, first):
@@ -35,8 +38,27 @@ def _counts(value, name, first):
     return values
 
 
-def _runs(ranks=(2, 4), seeds=10, max_steps=DEFAULT_LIMITS["max_steps"], timeout=DEFAULT_LIMITS["timeout"]):
-    return [_Run(r, s, max_steps, timeout) for r in _counts(ranks, "ranks", 1) for s in _counts(seeds, "seeds", 0)]
+def _refuse(name, needs):
+    raise pytest.Collector.CollectError(f"`{name}` of the mark `tandem` {needs}")
+
+
+def _runs(ranks=(2, 4), seeds=None, *, exhaustive=False, limit=None, scope=True, portability=False,
+          max_steps=DEFAULT_LIMITS["max_steps"], timeout=DEFAULT_LIMITS["timeout"]):
+    for name, value in {"exhaustive": exhaustive, "scope": scope, "portability": portability}.items():
+        if not isinstance(value, bool):
+            _refuse(name, f"is True or False, not {value!r}")
+    for name, value in {"limit": 1 if limit is None else limit, "max_steps": max_steps}.items():
+        if not isinstance(value, int) or value < 1:
+            _refuse(name, f"is an integer from 1, not {value!r}")
+    if not isinstance(timeout, (int, float)) or not 0 < timeout < 1e9:
+        _refuse("timeout", f"is a number of seconds above 0, not {timeout!r}")
+    if exhaustive and seeds is not None:
+        _refuse("exhaustive", "means every schedule: `seeds`, which choose some, do not go with it")
+    if limit is not None and not exhaustive:
+        _refuse("limit", "ends an exhaustive search: it needs `exhaustive=True`")
+    how = {"check": {"scope": scope, "portability": portability}, "max_steps": max_steps, "timeout": timeout}
+    chosen = [None] if exhaustive else _counts(10 if seeds is None else seeds, "seeds", 0)
+    return [_Run(r, s, limit or LIMIT, how) for r in _counts(ranks, "ranks", 1) for s in chosen]
 
 
 def pytest_configure(config):
@@ -50,9 +72,10 @@ def pytest_generate_tests(metafunc):
     if "team" not in metafunc.fixturenames:
         raise pytest.Collector.CollectError(f"{metafunc.definition.nodeid} has the mark `tandem`, but takes no `team`")
     try:
-        runs = _runs(*mark.args, **mark.kwargs)
-    except TypeError:
-        raise pytest.Collector.CollectError(f"the mark is {_MARKER.split(':')[0]}, not {mark.args} {mark.kwargs}") from None
+        inspect.signature(_runs).bind(*mark.args, **mark.kwargs)
+    except TypeError as error:
+        raise pytest.Collector.CollectError(f"the mark is {_SHAPE}: {error}") from None
+    runs = _runs(*mark.args, **mark.kwargs)
     metafunc.parametrize("team", runs, indirect=True, ids=str)
 
 
@@ -74,18 +97,37 @@ def pytest_pyfunc_call(pyfuncitem):
     def main(rank_team):
         return pyfuncitem.obj(**{**given, "team": rank_team})
 
+    if run.seed is None:
+        return _search(main, run)
     failed = None
     try:
-        session, _ = run_ranks(main, run.ranks, (), seed=run.seed, check=True, policy=POLICIES[run.seed % len(POLICIES)],
-                               max_steps=run.max_steps, timeout=run.timeout)
+        session, _ = run_ranks(main, run.ranks, (), seed=run.seed, policy=POLICIES[run.seed % len(POLICIES)], **run.how)
     except SimulationError as error:
         failed = list(findings_of(error.reports, error))
     if failed is not None:
         _fail(failed)
-    for finding in findings_of(session.reports()):
+    _warn(findings_of(session.reports()))
+    return True
+
+
+def _search(main, run):
+    """A test under every schedule."""
+    try:
+        proof = run_every_schedule(main, run.ranks, limit=run.limit, replay=lambda schedule: f"schedule {schedule}", **run.how)
+    except Diverged as error:
+        pytest.fail(str(error), pytrace=False)
+    _warn(f for f in proof.findings if f.severity != "error")
+    if any(f.severity == "error" for f in proof.findings):
+        _fail(proof.findings)
+    if not proof.complete:
+        warnings.warn(f"not all schedules of {run.ranks} ranks were run: `limit={run.limit}` ended the search", SimulationWarning, stacklevel=1)
+    return True
+
+
+def _warn(findings):
+    for finding in findings:
         if not finding.allowed:
             warnings.warn("\n" + finding.text, SimulationWarning, stacklevel=1)
-    return True
 
 
 def _fail(findings):

@@ -68,10 +68,62 @@ def test_an_assertion_of_one_rank_fails_the_test(tmp_path):
     assert status == 1 and "6 failed" in out and "raised on rank 1 of" in out
 
 
+def test_every_schedule(tmp_path):
+    status, out = run(tmp_path, TESTS.replace("seeds=3", "exhaustive=True"), "-v")
+    assert status == 0 and "test_shift[ranks=2-exhaustive] PASSED" in out and "4-exhaustive] PASSED" in out, out
+    status, out = run(tmp_path, TESTS.replace("[2, 4], seeds=3", "2, exhaustive=True").replace('"acquire"', '"relaxed"'))
+    assert status == 1 and "test_it.py:9:21: error: race:" in out and "1 failed" in out, out
+    status, out = run(tmp_path, TESTS.replace("[2, 4], seeds=3", "2, exhaustive=True").replace("y.numpy()[0] ==", "7 =="))
+    assert status == 1 and "AssertionError" in out and "1 failed" in out, out
+
+
+NARROW = """
+import pytest, tandem, tandem.language as tl, tandem.dist as dl
+@tandem.jit
+def adds(x_ptr):
+    tl.atomic_add(dl.symm_at(x_ptr, 0), 1, scope="gpu")
+@pytest.mark.tandem(ranks=2, seeds=2)
+def test_adds(team):
+    adds[(1,)](team.zeros(1, "int32"))
+"""
+
+
+def test_a_search_that_its_limit_ended_says_so(tmp_path):
+    right = NARROW.replace('"gpu"', '"sys"')
+    status, out = run(tmp_path, right.replace("seeds=2", "exhaustive=True, limit=1"))
+    assert status == 0 and "not all schedules of 2 ranks were run: `limit=1` ended the search" in out, out
+    status, out = run(tmp_path, right.replace("seeds=2", "exhaustive=True"))
+    assert status == 0 and "not all" not in out, out
+
+
+def test_kinds(tmp_path):
+    status, out = run(tmp_path, NARROW)
+    assert status == 1 and "error: scope:" in out, out
+    status, out = run(tmp_path, NARROW.replace("seeds=2", "seeds=2, scope=False"))
+    assert status == 0 and "scope:" not in out, out
+    types = NARROW.replace('"gpu")', '"sys")\n    tl.atomic_add(y_ptr, 1)').replace("(x_ptr)", "(x_ptr, y_ptr)").replace(
+        'adds[(1,)](team.zeros(1, "int32"))',
+        'y = team.zeros(1, "int32", name="y")\n    adds[(1,)](team.zeros(1, "int32"), y)\n'
+        '    floats[(1,)](y, stream=team.new_stream())') + """
+@tandem.jit
+def floats(y_ptr):
+    tl.atomic_add(y_ptr.to(tl.pointer_type(tl.float32), bitcast=True), 1.0)
+"""
+    assert "portability" not in run(tmp_path, types)[1]
+    status, out = run(tmp_path, types.replace("seeds=2", "seeds=2, portability=True"))
+    assert status == 0 and "warning: portability:" in out, out
+
+
 @pytest.mark.parametrize("old, new, words", [
     ("ranks=[2, 4], seeds=3", "ranks=[0]", "`ranks` of the mark `tandem` is an integer or a list of integers from 1, not [0]"),
     ("ranks=[2, 4], seeds=3", "seeds=0", "`seeds` of the mark `tandem`"),
-    ("ranks=[2, 4], seeds=3", "speed=3", "the mark is tandem(ranks=[2, 4], seeds=10), not"),
+    ("ranks=[2, 4], seeds=3", "speed=3", "timeout=S): got an unexpected keyword argument 'speed'"),
+    ("ranks=[2, 4], seeds=3", "2, 3, True", "timeout=S): too many positional arguments"),
+    ("seeds=3", "scope=0", "`scope` of the mark `tandem` is True or False, not 0"),
+    ("seeds=3", "max_steps=0", "`max_steps` of the mark `tandem` is an integer from 1, not 0"),
+    ("seeds=3", "timeout=-1", "`timeout` of the mark `tandem` is a number of seconds above 0, not -1"),
+    ("seeds=3", "seeds=3, exhaustive=True", "`seeds`, which choose some, do not go with it"),
+    ("seeds=3", "limit=3", "it needs `exhaustive=True`"),
     ("(team, semantic)", "(semantic)", "has the mark `tandem`, but takes no `team`"),
     ("@pytest.mark.tandem(ranks=[2, 4], seeds=3)", "", "`team` is for tests with the mark `tandem`"),
 ])

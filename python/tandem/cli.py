@@ -3,6 +3,8 @@
 import argparse
 import os
 import secrets
+import select
+import signal
 import sys
 import tempfile
 import traceback
@@ -245,6 +247,8 @@ def _run(options):
         print("tandem: interrupted", file=sys.stderr)
         return 130
     except Exception as error:
+        if isinstance(error, BrokenPipeError) and _nobody_reads():
+            raise
         traceback.print_exception(error.with_traceback(_user_frames(error.__traceback__)))
         return 1
     if options.timeline:
@@ -354,6 +358,27 @@ def _refuse_combinations(parser, options):
 
 
 def main(arguments=None):
+    """Runs a command; returns its exit code."""
+    try:
+        try:
+            return _command(arguments)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:  # as after `| head`
+        if not _nobody_reads():
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+
+
+def _nobody_reads():
+    """Whether whoever read the output has gone."""
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), 0)
+    return any(events & select.POLLERR for _, events in poll.poll(0))
+
+
+def _command(arguments):
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.command == "run":

@@ -206,6 +206,24 @@ def test_tandemc_keeps_what_kernels_print_out_of_its_output(folder):
     assert (done.returncode, done.stderr) == (0, "hello 1\n") and "hello" not in done.stdout
 
 
+@pytest.mark.parametrize("arguments", [["explain"], ["explain", "M4"], ["--help"], ["run", "--timeline", "good.py"], ["check", "good.py"],
+                                       ["run", "prints.py"]])
+def test_nobody_reads_the_output(folder, arguments):
+    (folder / "prints.py").write_text("import tandem\ntandem.init()\nprint('x' * 100_000)\n")
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([sys.executable, "-m", "tandem", *arguments], cwd=folder, env=environment(), stdout=writing,
+                          stderr=subprocess.PIPE, text=True, timeout=60)
+    os.close(writing)
+    assert done.returncode == 128 + signal.SIGPIPE and not done.stderr, done
+
+
+def test_a_pipe_of_the_script_that_breaks_is_its_own_error(folder):
+    (folder / "pipe.py").write_text("import os, tandem\ntandem.init()\nr, w = os.pipe()\nos.close(r)\nos.write(w, b'x')\n")
+    status, _, errors = run(folder, "run", "pipe.py")
+    assert status == 1 and "BrokenPipeError" in errors
+
+
 @pytest.mark.skipif(COMPILER is None, reason="tandemc is not beside this package")
 def test_tandemc_on_a_full_disk(folder):
     (folder / "two.py").write_text(TWO_KERNELS)

@@ -83,7 +83,7 @@ enum class Op : uint8_t {
   Fence,        // peer opt ->
   Quiet,        // peer opt ->
   Barrier,      // team ->                          #0 syncOnly #1 Group
-  Broadcastmem,  // team, dest, source, bytes, root ->  #0 Group #1 is a barrier, too #2 all have the type `elem`
+  Broadcastmem,  // team, dest, source, bytes, root ->  #0 Group #1 is a barrier, too #2 string index of the type that all name, or -1
   Fcollect,     // team, dest, source, bytes ->     #0 Group #1, #2 as above
   // --- simt ---
   Tid,          // () -> r (Lanes)  #0 axis

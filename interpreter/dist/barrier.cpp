@@ -87,7 +87,7 @@ Step collective(Machine& m, Run& run, const Prepared& i, Op op, const char* what
     member.source = rawInteger(m, run, i.c, run.firstActiveLane());
     member.bytes = rawInteger(m, run, i.operands[3], run.firstActiveLane());
     member.root = op == Op::Broadcastmem ? int(integer(m, run, i.operands[4])) : 0;
-    if (i.immediates[2]) member.type = elemName(i.elem);
+    if (i.immediates[2] >= 0) member.type = run.prepared->program->strings[size_t(i.immediates[2])];
     member.ordersAll = i.immediates[1] != 0;
     return agree(m, run, i, c, op == Op::Broadcastmem, what);
   };

@@ -184,8 +184,8 @@ TEST(Dist, CollectivesAndTeams) {
            o = b.pointerArgument("one", Elem::I64);
   Register i = b.pointerArgument("ids", Elem::I32), team = b.constant(Elem::I32, odd),
            world0 = b.constant(Elem::I32, 0), bytes = b.constant(Elem::I64, 8);
-  b.add(Op::Fcollect, Elem::I64, {world0, a, d, bytes}, {}, {kBlock, false, false});
-  b.add(Op::Broadcastmem, Elem::I64, {world0, o, d, bytes, b.constant(Elem::I32, 2)}, {}, {kBlock, false, false});
+  b.add(Op::Fcollect, Elem::I64, {world0, a, d, bytes}, {}, {kBlock, false, -1});
+  b.add(Op::Broadcastmem, Elem::I64, {world0, o, d, bytes, b.constant(Elem::I32, 2)}, {}, {kBlock, false, -1});
   Register mine = b.uniform(Elem::I32), count = b.uniform(Elem::I32), translated = b.uniform(Elem::I32);
   b.add(Op::Rank, Elem::I32, {team}, {mine});
   b.add(Op::NumRanks, Elem::I32, {team}, {count});

@@ -112,10 +112,21 @@ def gather_typed(x_ptr, y_ptr, N: tl.constexpr):
     shmem.fcollect_block(0, y_ptr, x_ptr, N)  # <-- types_differ
 
 
+@tandem.jit
+def gather_signed(x_ptr, y_ptr, N: tl.constexpr):
+    shmem.fcollect_block(0, y_ptr, x_ptr, N)  # <-- signs_differ
+
+
 @pair("collective-mismatch", None)
 def types_differ(team, fixed):
     dtype = "int32" if fixed or team.rank else "float32"
     gather_typed[(1,)](team.zeros(N, dtype, name="x"), team.zeros(team.size * N, dtype, name="y"), N)
+
+
+@pair("collective-mismatch", None)
+def signs_differ(team, fixed):
+    dtype = "uint32" if fixed or team.rank else "int32"
+    gather_signed[(1,)](team.zeros(N, dtype, name="x"), team.zeros(team.size * N, dtype, name="y"), N)
 
 
 @tandem.jit

@@ -147,21 +147,21 @@ def Dist_BarrierOp : Dist_Op<"barrier", [MemReadWrite]> {
 }
 def Dist_BroadcastOp : Dist_Op<"broadcast", [MemReadWrite]> {
   let summary =
-    "collective: copies `bytes` from `source` on member `root` of `team` to `dest` on every member. The members' pointers "
-    "have one type where `typed`; with `barrier` it is a barrier before and after (M12)";
-  let arguments = (ins Dist_GroupAttr:$group, UnitAttr:$barrier, UnitAttr:$typed, I32:$team, Tile_Ptr:$dest,
+    "collective: copies `bytes` from `source` on member `root` of `team` to `dest` on every member. `element` "
+    "is the type that all members name, if they name one; with `barrier` it is a barrier before and after (M12)";
+  let arguments = (ins Dist_GroupAttr:$group, UnitAttr:$barrier, OptionalAttr<StrAttr>:$element, I32:$team, Tile_Ptr:$dest,
                    Tile_Ptr:$source, I64:$bytes, I32:$root);
   let assemblyFormat =
-    "$group (`barrier` $barrier^)? (`typed` $typed^)? $team $dest `,` $source `,` $bytes `from` $root attr-dict `:` type($dest) `,` "
+    "$group (`barrier` $barrier^)? (`typed` $element^)? $team $dest `,` $source `,` $bytes `from` $root attr-dict `:` type($dest) `,` "
     "type($source)";
 }
 def Dist_FcollectOp : Dist_Op<"fcollect", [MemReadWrite]> {
   let summary =
     "collective: concatenates `bytes` of `source` of every member of `team`, in team order, into `dest` "
-    "everywhere. `barrier` and `typed` as in `broadcast`";
-  let arguments = (ins Dist_GroupAttr:$group, UnitAttr:$barrier, UnitAttr:$typed, I32:$team, Tile_Ptr:$dest,
+    "everywhere. `barrier` and `element` as in `broadcast`";
+  let arguments = (ins Dist_GroupAttr:$group, UnitAttr:$barrier, OptionalAttr<StrAttr>:$element, I32:$team, Tile_Ptr:$dest,
                    Tile_Ptr:$source, I64:$bytes);
   let assemblyFormat =
-    "$group (`barrier` $barrier^)? (`typed` $typed^)? $team $dest `,` $source `,` $bytes attr-dict `:` type($dest) `,` type($source)";
+    "$group (`barrier` $barrier^)? (`typed` $element^)? $team $dest `,` $source `,` $bytes attr-dict `:` type($dest) `,` type($source)";
 }
 #endif

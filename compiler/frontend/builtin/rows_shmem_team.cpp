@@ -58,12 +58,17 @@ static mlir::Value collectiveBytes(Context& c, const Arguments& a, bool typed) {
   return toTensor(c, binary(c, ast::BinaryOp::Mul, count, Int(size))).value;
 }
 
+// The type that the members must agree on.
+static mlir::StringAttr elementOf(Context& c, const Arguments& a, bool typed) {
+  return typed ? c.builder.getStringAttr(pointer(c, a["dest"], "dest").type.dtype.pointee().name()) : nullptr;
+}
+
 static Builtin broadcastRow(const std::string& name, dist::Group group, bool typed) {
   return {"shmem." + name, "team, dest, source, nelems, pe_root, barrier=False", [=](Context& c, const Arguments& a) -> Value {
             mlir::Value dest = writable(c, a["dest"], "dest").value, source = pointer(c, a["source"], "source").value;
             mlir::Value bytes = collectiveBytes(c, a, typed), root = integer(c, a["pe_root"], Scalar::Int32, "pe_root");
             bool isBarrier = constexprBool(c, a["barrier"], "barrier");
-            dist::BroadcastOp::create(c.builder, c.loc(), group, isBarrier, typed, team(c, a), dest, source, bytes, root);
+            dist::BroadcastOp::create(c.builder, c.loc(), group, isBarrier, elementOf(c, a, typed), team(c, a), dest, source, bytes, root);
             return None{};
           }};
 }
@@ -73,7 +78,7 @@ static Builtin fcollectRow(const std::string& name, dist::Group group, bool type
             mlir::Value dest = writable(c, a["dest"], "dest").value, source = pointer(c, a["source"], "source").value;
             bool isBarrier = constexprBool(c, a["barrier"], "barrier");
             mlir::Value bytes = collectiveBytes(c, a, typed);
-            dist::FcollectOp::create(c.builder, c.loc(), group, isBarrier, typed, team(c, a), dest, source, bytes);
+            dist::FcollectOp::create(c.builder, c.loc(), group, isBarrier, elementOf(c, a, typed), team(c, a), dest, source, bytes);
             return None{};
           }};
 }

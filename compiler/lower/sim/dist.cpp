@@ -58,12 +58,12 @@ bool FunctionLowering::lowerDist(Operation* op) {
       .Case<dist::BroadcastOp>([&](auto o) {
         return values({Op::Broadcastmem, 0, pointeeOf(o.getDest())},
                       {o.getTeam(), o.getDest(), o.getSource(), o.getBytes(), o.getRoot()},
-                      {number(o.getGroup()), o.getBarrier(), o.getTyped()});
+                      {number(o.getGroup()), o.getBarrier(), o.getElement() ? build_.string(*o.getElement()) : -1});
       })
       .Case<dist::FcollectOp>([&](auto o) {
         return values({Op::Fcollect, 0, pointeeOf(o.getDest())},
                       {o.getTeam(), o.getDest(), o.getSource(), o.getBytes()},
-                      {number(o.getGroup()), o.getBarrier(), o.getTyped()});
+                      {number(o.getGroup()), o.getBarrier(), o.getElement() ? build_.string(*o.getElement()) : -1});
       })
       .Default([](Operation*) { return false; });
 }

@@ -102,16 +102,16 @@ TEST_F(EmitTest, SignalsAndOrder) {
 }
 
 TEST_F(EmitTest, Collectives) {
-  Value p = pointer(Scalar::Fp16);
+  Value p = pointer(Scalar::UInt16);
   call("shmem.barrier_all_block");
   call("shmem.team_sync_warp", {Int(2)});
   EXPECT_TRUE(mlir::cast<dist::BarrierOp>(last()).getSyncOnly());
   call("shmem.fcollect_block", {Int(0), p, p, Int(8)});
   auto gathers = mlir::cast<dist::FcollectOp>(last());
-  EXPECT_TRUE(gathers.getTyped() && !gathers.getBarrier());
+  EXPECT_TRUE(gathers.getElement() == "uint16" && !gathers.getBarrier());
   call("shmem.broadcastmem_block", {Int(0), p, p, Int(8), Int(0), true});
   auto sends = mlir::cast<dist::BroadcastOp>(last());
-  EXPECT_TRUE(!sends.getTyped() && sends.getBarrier());
+  EXPECT_TRUE(!sends.getElement() && sends.getBarrier());
   call("shmem.remote_mc_ptr", {Int(2), p});
   call("shmem.team_translate_pe", {Int(2), Int(0), Int(0)});
   EXPECT_TRUE(emitted("dist.fcollect"));

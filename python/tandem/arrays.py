@@ -14,6 +14,7 @@ _WORD_OF = {
     np.dtype(ml_dtypes.float8_e4m3fn): "fp8e4nv", np.dtype(ml_dtypes.float8_e5m2): "fp8e5",
     np.dtype(ml_dtypes.float8_e4m3fnuz): "fp8e4b8", np.dtype(ml_dtypes.float8_e5m2fnuz): "fp8e5b16",
 }
+_DTYPE_OF = {word: dtype for dtype, word in _WORD_OF.items()}
 _BY_NAME = {"bfloat16": ml_dtypes.bfloat16, "bf16": ml_dtypes.bfloat16, "fp16": np.float16, "fp32": np.float32, "fp64": np.float64,
             "float8e4nv": ml_dtypes.float8_e4m3fn, "fp8e4nv": ml_dtypes.float8_e4m3fn, "float8_e4m3fn": ml_dtypes.float8_e4m3fn,
             "float8e5": ml_dtypes.float8_e5m2, "fp8e5": ml_dtypes.float8_e5m2, "float8_e5m2": ml_dtypes.float8_e5m2, "int1": np.bool_}
@@ -36,6 +37,21 @@ def type_word(dtype):
         return _WORD_OF[np.dtype(dtype)]
     except (KeyError, TypeError):
         raise TypeError(f"arrays of dtype `{dtype}` cannot be kernel arguments") from None
+
+
+def numpy_readable(value):
+    """A value for NumPy to read: itself, or a NumPy array over its memory. NumPy refuses a framework's tensors on the host that have a
+    gradient or an element type of which it knows nothing (bf16, fp8), and whatever speaks only DLPack."""
+    if isinstance(value, (np.ndarray, Tensor)) or not (hasattr(value, "data_ptr") or hasattr(value, "__dlpack__")):
+        return value
+    try:
+        array = np.asarray(value)
+    except (TypeError, RuntimeError):
+        array = None
+    if array is not None and array.dtype != object:
+        return array
+    from .host_memory import host_array  # which needs this module
+    return host_array(value).numpy()
 
 
 class Tensor:
@@ -134,7 +150,7 @@ class Tensor:
 
     def __setitem__(self, index, value):
         view = self._view(True)
-        view[index] = value
+        view[index] = numpy_readable(value)
         part = self._raw(False)[index]
         if not isinstance(part, np.ndarray):
             part = self._raw(False)[_slices(index)]
@@ -145,7 +161,7 @@ class Tensor:
         return self
 
     def copy_(self, source):
-        self[...] = np.asarray(source)
+        self[...] = source
         return self
 
     def peer(self, rank):

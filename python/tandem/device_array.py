@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 from . import _tandem
-from .arrays import Tensor, _runs, type_word
+from .arrays import Tensor, _runs, numpy_readable, type_word
 
 _FEW = 256  # copies of single pieces; what has more is read with the gaps between
 _TORCH_NAMES = {"i1": "bool", "u8": "uint8", "fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64",
@@ -102,13 +102,13 @@ class DeviceTensor(Tensor):
         if found is None:
             whole = self._raw(False)
             host = self._fetch(whole)
-            host[index] = np.asarray(value)
+            host[index] = numpy_readable(value)
             return self._send(whole, host)
         part = found[0]
         on_device = self._contiguous_device_memory(value, part)
         self.team.synchronize()
         if on_device is None:
-            return self._send(part, np.asarray(value))
+            return self._send(part, numpy_readable(value))
         if part.size:
             self.team._call(_tandem.copy, self.team.stream.index, _address(part), on_device[0], part.nbytes)
             self.team.stream.synchronize()

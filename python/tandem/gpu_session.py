@@ -5,13 +5,11 @@ import math
 import sys
 
 from . import _tandem, gpu, nvshmem
-from .arrays import _WORD_OF
+from .arrays import _DTYPE_OF
 from .device_array import DeviceTensor
 from .gpu import _torch_stream, element_word, is_cuda_array, letter_of
 from .session import Session
 from .team import Stream
-
-_DTYPE_OF = {word: dtype for dtype, word in _WORD_OF.items()}
 
 
 def device_count():

@@ -8,6 +8,7 @@ import weakref
 
 import numpy as np
 
+from .arrays import _DTYPE_OF, _Memory, _row_major
 from .gpu import element_word
 
 _ON_HOST = (1, 3)  # kDLCPU, kDLCUDAHost
@@ -17,14 +18,21 @@ _DLPACK_WORDS |= {(code, bits): f"{letter}{bits}" for code, letter in ((0, "i"),
 
 
 class HostArray:
-    """`address` of the first element, and [begin, end), the memory around it that kernels may reach. `owner` keeps it alive."""
+    """`address` of the first element, and `reach`, [begin, end) of the memory around it that kernels may use. `strides` in bytes. `owner`
+    keeps it alive."""
 
-    def __init__(self, owner, dtype, address, begin, end, writable=True):
-        self.owner, self.dtype, self.address, self.begin, self.end, self.writable = owner, dtype, address, begin, end, writable
+    def __init__(self, owner, dtype, address, shape, strides, reach, writable=True):
+        self.owner, self.dtype, self.address, self.writable = owner, dtype, address, writable
+        self.shape, self.strides, (self.begin, self.end) = tuple(shape), tuple(strides), reach
 
     def word(self):
         """The kernel language's word for the elements."""
         return self.dtype if isinstance(self.dtype, str) else element_word(self.dtype)
+
+    def numpy(self):
+        """The elements as NumPy reads them, where they lie."""
+        dtype = _DTYPE_OF[self.word()]
+        return np.asarray(_Memory(self.address, self.shape, self.strides, dtype, False, self)).view(dtype)
 
 
 def host_array(value):
@@ -32,7 +40,8 @@ def host_array(value):
     if isinstance(value, np.ndarray):
         begin, end = (np.lib.array_utils if hasattr(np.lib, "array_utils") else np).byte_bounds(value)
         address = value.__array_interface__["data"][0]
-        return HostArray(value, value.dtype, address, begin, end if value.size else begin, value.flags.writeable)
+        reach = begin, end if value.size else begin
+        return HostArray(value, value.dtype, address, value.shape, value.strides, reach, value.flags.writeable)
     if hasattr(value, "data_ptr") and hasattr(value, "dtype"):
         return _of_tensor(value)
     if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
@@ -44,9 +53,9 @@ def _of_tensor(tensor):
     device = getattr(tensor, "device", None)
     if getattr(device, "type", "cpu") != "cpu":
         raise TypeError(f"a tensor on `{device}` is no array of the host")
-    address = tensor.data_ptr()
-    return HostArray(tensor, tensor.dtype, address, *(_storage(tensor) or _bounds(address, tensor.shape, tensor.stride(),
-                                                                                  tensor.element_size())))
+    address, strides = tensor.data_ptr(), [stride * tensor.element_size() for stride in tensor.stride()]
+    reach = _storage(tensor) or _bounds(address, tensor.shape, strides, tensor.element_size())
+    return HostArray(tensor, tensor.dtype, address, tensor.shape, strides, reach)
 
 
 def _storage(tensor):
@@ -59,10 +68,10 @@ def _storage(tensor):
 
 
 def _bounds(address, shape, strides, itemsize):
-    """[begin, end) of the elements; strides are in elements."""
+    """[begin, end) of the elements."""
     if 0 in shape:
         return address, address
-    reach = [(size - 1) * stride * itemsize for size, stride in zip(shape, strides)]
+    reach = [(size - 1) * stride for size, stride in zip(shape, strides)]
     return address + sum(r for r in reach if r < 0), address + sum(r for r in reach if r > 0) + itemsize
 
 
@@ -95,10 +104,10 @@ def _of_dlpack(value):
     kind = (tensor.code, tensor.bits)
     if kind not in _DLPACK_WORDS or tensor.lanes != 1:
         raise TypeError(f"arrays of DLPack's type {kind} cannot be kernel arguments")
-    shape = tensor.shape[:tensor.ndim]
-    strides = tensor.strides[:tensor.ndim] if tensor.strides else [int(np.prod(shape[d + 1:], dtype=np.int64)) for d in range(tensor.ndim)]
+    shape, itemsize = tensor.shape[:tensor.ndim], tensor.bits // 8
+    strides = [n * itemsize for n in tensor.strides[:tensor.ndim]] if tensor.strides else _row_major(shape, itemsize)
     address = (tensor.data or 0) + tensor.byte_offset
-    return HostArray((value, capsule), _DLPACK_WORDS[kind], address, *_bounds(address, shape, strides, tensor.bits // 8), writable)
+    return HostArray((value, capsule), _DLPACK_WORDS[kind], address, shape, strides, _bounds(address, shape, strides, itemsize), writable)
 
 
 _found = []  # weak references to the tensors that were asked for before

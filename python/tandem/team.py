@@ -9,9 +9,10 @@ import threading
 import numpy as np
 
 from . import _tandem
-from .arrays import Tensor, as_dtype, type_word
+from .arrays import Tensor, as_dtype, numpy_readable, type_word
 
 _HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
+_NUMPY = os.path.join(os.path.dirname(np.__file__), "")
 _COMPARE = {"eq": 0, "ne": 1, "gt": 2, "le": 3, "lt": 4, "ge": 5}
 
 
@@ -21,9 +22,9 @@ def in_package(code):
 
 
 def host_place():
-    """(file, line) of the nearest caller outside this package."""
+    """(file, line) of the nearest caller outside this package and NumPy, whose functions read tensors, too."""
     frame = sys._getframe(1)
-    while frame and in_package(frame.f_code):
+    while frame and (in_package(frame.f_code) or frame.f_code.co_filename.startswith(_NUMPY)):
         frame = frame.f_back
     return (frame.f_code.co_filename, frame.f_lineno) if frame else ("", 0)
 
@@ -141,7 +142,7 @@ class Team:
         if self._session.takes(array):
             dtype, shape = self._session.element_type(array), self._session.shape_of(array)
         else:
-            array = np.asarray(array)
+            array = array if isinstance(array, Tensor) else np.asarray(numpy_readable(array))
             dtype, shape = array.dtype, array.shape
         tensor = self._allocate(shape, dtype, symmetric, True, name)
         tensor[...] = array

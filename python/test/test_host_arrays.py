@@ -77,6 +77,29 @@ def test_every_type_of_a_tensor(name):
     np.testing.assert_array_equal(y.astype(np.float32), 2 * (np.arange(16) % 4))
 
 
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "float8_e5m2", "float32", "int8"])
+def test_tensors_of_the_team_hold_every_type(name):
+    dtype = np.dtype(getattr(ml_dtypes, name, None) or name)
+    source = (np.arange(24) % 4).astype(dtype).reshape(4, 6)
+
+    def main(team):
+        for given in (tensor(source), tensor(source.T), tensor(source[1:, ::2]), tensor(source[:0])):
+            expected = source.T if given.shape == (6, 4) else source[:0] if 0 in given.shape else source if given.shape == (4, 6) else \
+                source[1:, ::2]
+            for x in (team.from_array(given), team.local_from_array(given), team.zeros(given.shape, dtype)):
+                x[...] = given
+                assert x.dtype == dtype and (np.asarray(x) == expected).all()
+                assert (np.asarray(x.copy_(given)) == expected).all()
+
+    tandem.launch(main, ranks=2)
+
+
+def test_a_tensor_of_the_team_of_an_unknown_type():
+    for wrong, message in ((tensor(np.zeros(4, np.complex64)), "`torch.complex64` cannot be"), (Exporter(np.zeros(4), True, (5, 64)), "DLPack")):
+        with pytest.raises(TypeError, match=message):
+            tandem.launch(lambda team: team.from_array(wrong))
+
+
 def test_a_type_that_kernels_do_not_have():
     x = tensor(np.zeros(4, np.complex64))
     with pytest.raises(TypeError, match="argument `x_ptr` of kernel `double`: arrays of dtype `torch.complex64` cannot be"):
@@ -265,6 +288,16 @@ def test_dlpack(versioned, dtype, kind):
     np.testing.assert_array_equal(y.astype(np.float32), 2 * (np.arange(16) % 4))
 
 
+def test_tensors_of_the_team_take_dlpack():
+    source = np.arange(16).astype(ml_dtypes.bfloat16).reshape(4, 4)[:, ::2]
+
+    def main(team):
+        x = team.from_array(Exporter(source, True, (4, 16), read_only=True))
+        assert x.dtype == ml_dtypes.bfloat16 and (np.asarray(x) == source).all()
+
+    tandem.launch(main)
+
+
 def test_dlpack_that_is_read_only():
     x = np.ones(4, np.float32)
     with pytest.raises(ValueError, match="wrote to argument `y_ptr`, a host array that is read-only"):
@@ -284,3 +317,19 @@ def test_pytorch():
     tensors = [torch.full((8,), n, dtype=torch.int32) for n in range(3)]
     add_one_through[(3,)](torch.tensor([t.data_ptr() for t in tensors]), 8)
     assert [t.tolist() for t in tensors] == [[n + 1] * 8 for n in range(3)]
+
+
+def test_pytorch_in_tensors_of_the_team():
+    torch = pytest.importorskip("torch")
+
+    def main(team):
+        for dtype in (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2, torch.float32, torch.int64, torch.bool):
+            given = (torch.arange(24) % 4).reshape(4, 6).to(torch.float32).to(dtype)
+            if dtype.is_floating_point:
+                given.requires_grad_()
+            for part in (given, given.t(), given[1:, ::2]):
+                x = team.from_array(part)
+                assert np.asarray(x).astype(np.float32).tolist() == part.detach().to(torch.float32).tolist()
+                x[...] = part
+
+    tandem.launch(main, ranks=2)

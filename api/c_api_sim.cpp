@@ -59,6 +59,13 @@ int td_expire(td_session* s) {
     if (auto* session = simulatedSession(s)) session->expire();
   });
 }
+int td_is_written(td_session* s, int rank, uint64_t address, uint64_t bytes, int* all) {
+  return guarded([&] {
+    sessionOf(s, rank);
+    interpreter::World* world = simulated(s);
+    required(all, "all") = !world || world->isWritten(address, bytes);
+  });
+}
 int td_mark_initialised(td_session* s, uint64_t address, uint64_t bytes) {
   return guarded([&] {
     if (interpreter::World* world = simulated(s)) world->markInitialised(address, bytes);
@@ -74,7 +81,7 @@ int td_host_place(td_session* s, int rank, const char* file, int line) {
 int td_host_access(td_session* s, int rank, uint64_t address, uint64_t bytes, int how) {
   return guarded([&] {
     sessionOf(s, rank);
-    if (how < TD_HOST_READ || how > TD_HOST_READ_WHOLE) throw std::invalid_argument("`how` is " + std::to_string(how) + "; it is 0 to 3");
+    if (how < TD_HOST_READ || how > TD_HOST_USE) throw std::invalid_argument("`how` is " + std::to_string(how) + "; it is 0 to 3");
     if (auto* session = simulatedSession(s)) session->hostAccess(rank, address, bytes, interpreter::HostAccess(how));
   });
 }

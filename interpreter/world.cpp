@@ -112,6 +112,11 @@ void World::markInitialised(Address address, uint64_t bytes) {
   else m.arena.shadow().set(address, bytes);
 }
 
+bool World::isWritten(Address address, uint64_t bytes) const {
+  const Allocation* a = impl_->m.arena.find(address);
+  return !a || !a->viewed || impl_->m.arena.views().firstSet(address, bytes) == bytes;
+}
+
 void World::setHostPlace(int rank, const std::string& file, uint32_t line) {
   impl_->ranks[size_t(rank)].hostLocation = impl_->m.hostPlaces.indexOf(file, line);
 }

@@ -52,9 +52,8 @@ struct Launch {
   uint32_t hostLine = 0;
 };
 
-// View: an array over the bytes, which the host may read or write. Whole: a read of a buffer of which the host may use a part only, so it
-// is wrong only where nothing has written any of it.
-enum class HostAccess : uint8_t { Read, Write, View, Whole };
+// View: an array over the bytes, which the host may read or write, so that all of them count as written. Use: a read through it.
+enum class HostAccess : uint8_t { Read, Write, View, Use };
 
 // Memory of the host that kernels read and write where it lies.
 struct HostMemory {
@@ -95,6 +94,8 @@ class World {
   uint32_t hostPlace(int rank) const;  // that line's number
   // Hosts have called what does not fit together: at these ranks' lines, by number. Ends the run.
   void reportMismatch(std::pair<int, uint32_t> here, std::pair<int, uint32_t> there, const std::string& message);
+  // Whether something has written all of the bytes, apart from the host's being able to.
+  bool isWritten(Address address, uint64_t bytes) const;
   // The host of `rank` reads or writes memory.
   void hostAccess(int rank, Address address, uint64_t bytes, HostAccess how);
   // The host of `rank` has waited until these are idle; has returned from its last symmetric allocation.

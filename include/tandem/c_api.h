@@ -96,14 +96,14 @@ TANDEM_API int td_read_trace(const char* trace, int width, char** json);
 TANDEM_API int td_counters(td_session*, char** json);
 /* Where two finished runs of one computation, both with log_stores, did something else: a diagnostic, or empty. */
 TANDEM_API int td_first_difference(td_session* one, td_session* other, char** text);
-/* These three do nothing on GPUs. */
+/* These do nothing on GPUs. Whether something has written all of the bytes, apart from a host that has an array over them. */
+TANDEM_API int td_is_written(td_session*, int rank, uint64_t address, uint64_t bytes, int* all);
 TANDEM_API int td_mark_initialised(td_session*, uint64_t address, uint64_t bytes);
 /* The host line that makes the rank's next calls: reports of what the host, its streams and copy engines do name it. */
 TANDEM_API int td_host_place(td_session*, int rank, const char* file, int line);
 /* The host of `rank` reads or writes device memory itself, or has an array over it (VIEW); what it may write is initialised. For the
-   checker of races. A read of what nothing has written fails and is reported; READ_WHOLE, of a buffer of which the host may use a part
-   only, where nothing has written any of it. */
-enum { TD_HOST_READ = 0, TD_HOST_WRITE = 1, TD_HOST_VIEW = 2, TD_HOST_READ_WHOLE = 3 };
+   checker of races. A read (READ, or USE: through such an array) of what nothing has written fails and is reported. */
+enum { TD_HOST_READ = 0, TD_HOST_WRITE = 1, TD_HOST_VIEW = 2, TD_HOST_USE = 3 };
 TANDEM_API int td_host_access(td_session*, int rank, uint64_t address, uint64_t bytes, int how);
 
 /* --- memory; file and line name the host's call in reports --- */

@@ -80,6 +80,20 @@ bool brings(const PendingPut& put, Address byte) {
                      [&](const BulkCopy::Piece& piece) { return has(piece.dest, piece.bytes); });
 }
 
+// How much of what the host reads nothing has written, from `first` on, and what to do about it.
+Diagnostic unwrittenNote(const Shadow& shadow, const Allocation& a, Address address, uint64_t bytes, uint64_t first) {
+  uint64_t offset = address - a.begin, length = shadow.firstSet(address + first, bytes - first), count = length;
+  for (uint64_t at = first + length; at < bytes;) {
+    at += shadow.firstUnset(address + at, bytes - at);
+    uint64_t more = shadow.firstSet(address + at, bytes - at);
+    at += more;
+    count += more;
+  }
+  return note("nothing has written " + std::to_string(count) + " of these " + std::to_string(bytes) + " bytes, first [" +
+              std::to_string(offset + first) + ".." + std::to_string(offset + first + length) +
+              "); read a slice of what has been written, or fill the memory first (`zeros`, `full`)");
+}
+
 bool uninitialised(Accessor& who, Allocation& a, Address address, uint64_t bytes, uint64_t first) {
   uint64_t offset = address - a.begin;
   std::vector<Diagnostic> notes{allocationNote(a)};
@@ -96,6 +110,7 @@ bool uninitialised(Accessor& who, Allocation& a, Address address, uint64_t bytes
     notes.push_back(placeOf(*copy->second.program, copy->second.location));
     notes.back().message = "this copy put there what nothing had written where it came from";
   }
+  if (!who.run && !who.transfer && !who.collective) notes.push_back(unwrittenNote(who.m.arena.shadow(), a, address, bytes, first));
   return failAccess(who, "uninitialised-read",
                     "read of `" + a.name + "`[" + std::to_string(offset) + ".." + std::to_string(offset + bytes) +
                         ") on rank " + std::to_string(a.rank) + ", whose byte " + std::to_string(offset + first) +
@@ -241,6 +256,7 @@ inline void touched(Accessor& who, Allocation& a, Address address, uint64_t byte
   bool news = changed;
   a.written = true;
   if (!a.initialised) who.m.arena.shadow().set(address, bytes);
+  if (a.viewed) who.m.arena.views().unset(address, bytes);
   if (!news) return;
   if (a.shared && who.run) ++who.run->privateVersion;
   noteChange(who.m, a, address, bytes);

@@ -20,6 +20,7 @@ Arena::Arena(int rankCount, int slotsPerRank, uint64_t heapBytesPerRank) : rankC
   base_ = reinterpret_cast<Address>(p);
   sharedBase_ = base_ + heaps;
   shadow_.reserve(base_, reserved_);
+  views_.reserve(base_, reserved_);
   areas_.resize(size_t(rankCount) * 2);
   for (int r = 0; r < rankCount; ++r)
     for (int k = 0; k < 2; ++k) {
@@ -147,6 +148,7 @@ Arena::Freed Arena::release(int rank, Address address, Allocation** found) {
   if (a.end > a.begin && !a.shift) {
     dropPages(a.begin, a.end);
     shadow_.clear(a.begin, a.end - a.begin);
+    views_.clear(a.begin, a.end - a.begin);
   }
   area(rank, a.kind).quarantine.push_back(a.begin);
   return Freed::Ok;

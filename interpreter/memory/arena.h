@@ -48,6 +48,7 @@ struct Allocation {
   bool shared = false;        // a program's shared memory
   bool holdsSignals = false;
   bool written = false;       // since it was made, by other than the host itself
+  bool viewed = false;        // some of its bytes are or were in Arena::views
   std::array<int32_t, 3> swizzle{1, 1, 1};  // of a shared buffer: elements of a vector, rows per phase, phases
   std::string name, hostFile;
   uint32_t hostLine = 0;
@@ -132,6 +133,8 @@ class Arena {
   bool resolveMulticast(Address address, int* team, uint64_t* offset) const;
 
   Shadow& shadow() { return shadow_; }
+  // Bytes that count as written only because the host has had an array over them.
+  Shadow& views() { return views_; }
   std::vector<Allocation*> allocationsInOrder();
 
  private:
@@ -162,7 +165,7 @@ class Arena {
   std::vector<uint64_t> symmetricSizes_;  // of the k-th symmetric allocation, by whoever came first
   std::multimap<std::pair<int, Address>, Allocation*> mappings_;  // by rank and where the host's memory begins
   std::vector<Allocation*> cache_ = std::vector<Allocation*>(kCache);
-  Shadow shadow_;
+  Shadow shadow_, views_;
 };
 
 }  // namespace tandem::interpreter

@@ -122,6 +122,43 @@ void World::Impl::turnOfStream(Stream& s) {
   }
 }
 
+// Calls body(begin, bytes) for each run of the range that the shadow has.
+template <class Body>
+static void eachSet(const Shadow& shadow, Address address, uint64_t bytes, Body body) {
+  for (uint64_t at = 0; (at += shadow.firstSet(address + at, bytes - at)) < bytes;) {
+    uint64_t length = shadow.firstUnset(address + at, bytes - at);
+    body(address + at, length);
+    at += length;
+  }
+}
+
+// What nothing has written is in the host's hands from now on.
+static void noteView(Arena& arena, Allocation& a, Address address, uint64_t bytes) {
+  if (a.initialised) return;
+  for (uint64_t at = 0; (at += arena.shadow().firstUnset(address + at, bytes - at)) < bytes;) {
+    uint64_t length = arena.shadow().firstSet(address + at, bytes - at);
+    arena.views().set(address + at, length);
+    a.viewed = true;
+    at += length;
+  }
+}
+
+// Of the bytes that the host uses by its array, those that it has not written either are unwritten. If it has written without telling, as
+// by another array over them, that shows, since memory is made of zeros; then all of them count as written.
+static void tellUnwritten(Arena& arena, Allocation& a, Address address, uint64_t bytes) {
+  if (!a.viewed) return;
+  bool isZero = true;
+  eachSet(arena.views(), a.begin, a.end - a.begin, [&](Address begin, uint64_t length) {
+    auto content = static_cast<const uint8_t*>(a.bytesAt(begin));
+    isZero = isZero && std::all_of(content, content + length, [](uint8_t byte) { return byte == 0; });
+  });
+  if (!isZero) return arena.views().unset(a.begin, a.end - a.begin);
+  eachSet(arena.views(), address, bytes, [&](Address begin, uint64_t length) {
+    if (std::exchange(a.initialised, false)) arena.shadow().set(a.begin, a.end - a.begin);
+    arena.shadow().unset(begin, length);
+  });
+}
+
 // What the host itself reads or writes: in NumPy, or copying to and from its own memory.
 void World::Impl::hostAccess(int rank, Address address, uint64_t bytes, HostAccess how) {
   Allocation* a = bytes ? m.arena.find(address) : nullptr;
@@ -134,11 +171,15 @@ void World::Impl::hostAccess(int rank, Address address, uint64_t bytes, HostAcce
     who.program = &m.hostPlaces.program();
     who.location = location;
   }
-  bool reads = how == HostAccess::Read || how == HostAccess::Whole;
-  who.copies = how == HostAccess::Whole;
+  if (how == HostAccess::Use) {
+    tellUnwritten(m.arena, *a, address, bytes);
+    checkMemory(who, address, bytes, 1, false, true);
+    return;
+  }
+  if (how == HostAccess::View) noteView(m.arena, *a, address, bytes);
+  if (how == HostAccess::Write && a->viewed) m.arena.views().unset(address, bytes);
+  bool reads = how == HostAccess::Read;
   if (reads && !checkMemory(who, address, bytes, 1, false, true)) return;
-  who.copies = false;
-  if (!who.unwritten.empty() && who.unwritten[0].bytes == bytes && !checkMemory(who, address, bytes, 1, false, true)) return;
   if (how == HostAccess::Write) noteChange(m, *a, address, bytes);
   if (!m.observer) return;
   MemoryAccess access;

@@ -5,7 +5,7 @@ import numpy as np
 
 from . import _tandem
 
-_READ, _WRITE, _VIEW, _READ_WHOLE = range(4)  # how the host comes to memory
+_READ, _WRITE, _VIEW, _USE = range(4)  # how the host comes to memory
 
 _WORD_OF = {
     np.dtype(np.bool_): "i1", np.dtype(np.int8): "i8", np.dtype(np.int16): "i16", np.dtype(np.int32): "i32", np.dtype(np.int64): "i64",
@@ -58,7 +58,8 @@ class Tensor:
     """Device memory of one rank seen as an array. Symmetric when it was made by the team on every rank.
 
     `np.asarray(t)` and `t.numpy()` wait for the rank's streams, so they show what earlier kernels wrote. `numpy()` gives a writable view
-    and counts as writing the whole tensor; `np.asarray`, `np.array` and indexing only read.
+    and counts as writing the whole tensor, but for the host itself, which is told if it uses what nothing has written (host_view.py);
+    `np.asarray`, `np.array` and indexing only read.
     """
 
     def __init__(self, team, address, shape, dtype, strides=None, owner=None, symmetric=True):
@@ -123,6 +124,11 @@ class Tensor:
     def numpy(self):
         view = self._view(True)
         self._note(view, _VIEW)
+        if all(self.team._call(_tandem.is_written, address, count) for address, count in _runs(view)):
+            return view
+        from .host_view import HostView  # which needs this module
+        view = view.view(HostView)
+        view._tensor = self
         return view
 
     def _note(self, view, how):
@@ -135,7 +141,7 @@ class Tensor:
 
     def __array__(self, dtype=None, copy=None):
         view = self._view(False)
-        self._note(view, _READ_WHOLE if self._owner is None else _READ)
+        self._note(view, _READ)
         return view.astype(dtype) if dtype is not None and np.dtype(dtype) != self.dtype else view.copy() if copy else view
 
     def __getitem__(self, index):
@@ -150,11 +156,22 @@ class Tensor:
 
     def __setitem__(self, index, value):
         view = self._view(True)
-        view[index] = numpy_readable(value)
         part = self._raw(False)[index]
+        if self._is_copy(part, value):
+            dest = self[index]
+            self.team.stream.copy(dest, value)
+            return self.team.stream.synchronize()
+        view[index] = numpy_readable(value)
         if not isinstance(part, np.ndarray):
             part = self._raw(False)[_slices(index)]
         self._note(part if part.base is not None else view, _WRITE)
+
+    @staticmethod
+    def _is_copy(part, value):
+        """Whether the copy engine does the assignment: it takes along what nothing has written, which the host may not read."""
+        return (isinstance(value, Tensor) and isinstance(part, np.ndarray) and part.base is not None and part.dtype == value.dtype
+                and part.shape == value.shape and part.size > 0 and part.flags.c_contiguous and value.is_contiguous()
+                and not np.may_share_memory(part, value._raw(False)))
 
     def fill_(self, value):
         self[...] = value

@@ -32,7 +32,19 @@ def engine(team, x, y):
     team.barrier()
 
 
+def assigned(team, x, y):
+    assert team.from_array(x).shape == x.shape and y.copy_(x) is y
+    y[...] = x  # the assignment
+
+
+def assigned_from_a_peer(team, x, y):
+    y[...] = x.peer((team.rank + 1) % team.size)  # the assignment from a peer
+    team.barrier()
+
+
 COPIES = {
+    "the assignment": assigned,
+    "the assignment from a peer": assigned_from_a_peer,
     "the put": lambda team, x, y: puts[(1,)](x, y, x.nbytes, False),
     "the put without waiting": lambda team, x, y: puts[(1,)](x, y, x.nbytes, True),
     "the get": lambda team, x, y: gets[(1,)](x, y, x.nbytes, False),
@@ -87,6 +99,149 @@ def test_a_put_of_half_of_what_is_read():
     with pytest.raises(tandem.SimulationError) as error:
         tandem.launch(main, ranks=2, check=True)
     assert error.value.reports[0]["line"] == line_of("the read") and "whose byte 32 nothing" in str(error.value)
+
+
+WHOLE = {
+    "np.asarray": lambda y: np.asarray(y),
+    "a comparison": lambda y: np.testing.assert_array_equal(y, 3),
+    "a sum": lambda y: np.sum(y),
+    "another type": lambda y: np.array(y, dtype=np.float32),
+    "a copy into the host": lambda y: np.copyto(np.zeros(16, np.int32), y),
+    "a tensor of another type": lambda y: y.team.zeros(16, "float32").copy_(y),
+}
+
+
+@pytest.mark.parametrize("how", WHOLE)
+def test_a_put_of_half_of_what_the_host_reads_whole(how):
+    def main(team, bytes):
+        x, y = team.full(16, 3, "int32"), team.empty(16, "int32", name="y")
+        puts[(1,)](x, y, bytes, False)
+        team.barrier()
+        WHOLE[how](y)
+
+    for check in (False, True):
+        assert tandem.launch(main, ranks=2, args=(64,), check=check).reports == []
+        with pytest.raises(tandem.SimulationError) as error:
+            tandem.launch(main, ranks=2, args=(24,), check=check)
+        report = error.value.reports[0]
+        assert report["kind"] == "uninitialised-read" and report["file"] == __file__
+        assert "read of `y`[0..64) on rank" in report["message"] and "whose byte 24 nothing has written" in report["message"]
+        assert "nothing has written 40 of these 64 bytes, first [24..64); read a slice" in report["text"]
+
+
+def test_what_is_unwritten_in_several_places_is_counted():
+    def main(team):
+        x = team.empty(16, "int32", name="x")
+        x[2:4] = x[9:12] = 1
+        np.asarray(x)
+
+    with pytest.raises(tandem.SimulationError, match=r"nothing has written 44 of these 64 bytes, first \[0\.\.8\)"):
+        tandem.launch(main)
+
+
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize("how", ["whole", "element", "slice", "list", "sum", "equal", "assert", "copy", "loop", "print", "in place",
+                                 "of a slice"])
+def test_who_uses_what_nothing_has_written_by_an_array_is_told(how, check):
+    uses = {"whole": lambda v: (v == 3).all(), "element": lambda v: v[6], "slice": lambda v: v[2:8] + 1, "list": lambda v: v[[0, 6]],
+            "sum": lambda v: v.sum(), "equal": lambda v: np.array_equal(v, np.full(16, 3)),
+            "assert": lambda v: np.testing.assert_array_equal(v, 3), "copy": lambda v: v.copy(), "loop": lambda v: [e + 1 for e in v],
+            "print": lambda v: str(v), "in place": lambda v: np.add(v, 1, out=v), "of a slice": lambda v: v[4:].max()}
+
+    def main(team, bytes):
+        x, y = team.full(16, 3, "int32"), team.empty(16, "int32", name="y")
+        puts[(1,)](x, y, bytes, False)
+        team.barrier()
+        before = y.numpy()[:6]
+        assert (before == 3).all() and y.numpy()[1] == 3 and type(before + 1) is np.ndarray
+        uses[how](y.numpy())
+
+    assert tandem.launch(main, ranks=2, args=(64,), check=check).reports == []
+    with pytest.raises(tandem.SimulationError) as error:
+        tandem.launch(main, ranks=2, args=(24,), check=check)
+    report = error.value.reports[0]
+    assert report["kind"] == "uninitialised-read" and report["file"] == __file__ and "byte 24 nothing has written" in report["text"]
+
+
+def test_what_the_host_writes_by_an_array_is_written():
+    def fills(v):
+        v[:] = 3
+
+    def by_memory(v):
+        memoryview(v).cast("B")[:] = bytes(range(1, 65))
+
+    def in_two(v):
+        v[:9], v[9:] = 3, 3
+
+    def by_a_list(v):
+        v[list(range(16))] = 0
+
+    def through_others(v):
+        np.asarray(v)[:] = np.arange(16)
+
+    writes = [fills, by_memory, in_two, by_a_list, through_others, lambda v: v.fill(0), lambda v: np.copyto(v, 0),
+              lambda v: np.multiply(3, 0, out=v), lambda v: v.reshape(4, 4).T.__setitem__(..., 0),
+              lambda v: [v.__setitem__(k, 0) for k in range(16)]]
+
+    def main(team):
+        for write in writes:
+            for part in (team.empty(16, "int32"), team.empty((16, 2), "int32")[:, 1]):
+                if part.is_contiguous() or write is not by_memory:
+                    v = part.numpy()
+                    write(v)
+                    assert v.sum() == part.numpy().sum() == np.asarray(part).sum()
+
+    assert tandem.launch(main, check=True).reports == []
+
+
+def test_an_array_made_before_what_is_written_shows_it():
+    def main(team, bytes):
+        x, y = team.full(16, 0, "int32"), team.empty(16, "int32", name="y")
+        view = y.numpy()
+        team.barrier()
+        puts[(1,)](x, y, bytes, False)
+        team.barrier()
+        return int(view.sum())
+
+    for seed in range(4):
+        assert tandem.launch(main, ranks=2, seed=seed, args=(64,)).values == [0, 0]
+        with pytest.raises(tandem.SimulationError, match="byte 32 nothing has written"):
+            tandem.launch(main, ranks=2, seed=seed, args=(32,))
+
+
+def test_a_put_of_half_of_what_a_kernel_loads():
+    @tandem.jit
+    def adds(y_ptr, out_ptr, N: tl.constexpr):
+        i = tl.arange(0, N)
+        tl.store(out_ptr + i, tl.load(y_ptr + i) + 1)
+
+    def main(team, bytes):
+        x, y, out = team.full(16, 3, "int32"), team.empty(16, "int32", name="y"), team.zeros(16, "int32")
+        puts[(1,)](x, y, bytes, False)
+        team.barrier()
+        adds[(1,)](y, out, 16)
+
+    assert tandem.launch(main, ranks=2, args=(64,), check=True).reports == []
+    with pytest.raises(tandem.SimulationError, match="uninitialised-read: read of `y`.* whose byte 32 nothing has written"):
+        tandem.launch(main, ranks=2, args=(32,), check=True)
+
+
+def test_an_assignment_within_a_tensor_reads_it():
+    def main(team):
+        x = team.empty(16, "int32")
+        x[:12] = np.arange(12)
+        x[4:12] = x[:8]
+        assert (np.asarray(x[:12]) == [0, 1, 2, 3, *range(8)]).all()
+        grid = team.empty((4, 4), "int32")
+        grid[:, :2] = x[:8].numpy().reshape(4, 2)
+        other = team.zeros((4, 4), "int32")
+        other[:, :2] = grid[:, :2]
+        assert other.numpy().sum() == np.asarray(x[:8]).sum()
+        x[0] = team.full(1, 9, "int32")[0]
+        x[1:2] = team.full((), 8, "int32")
+        assert x[0] == 9 and x[1] == 8
+
+    assert tandem.launch(main, check=True).reports == []
 
 
 @tandem.jit

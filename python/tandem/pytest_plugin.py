@@ -120,7 +120,8 @@ def _search(main, run):
     if any(f.severity == "error" for f in proof.findings):
         _fail(proof.findings)
     if not proof.complete:
-        warnings.warn(f"not all schedules of {run.ranks} ranks were run: `limit={run.limit}` ended the search", SimulationWarning, stacklevel=1)
+        warnings.warn(f"not all schedules of {run.ranks} ranks were run: `limit={run.limit}` ended the search", SimulationWarning,
+                      stacklevel=1)
     return True
 
 

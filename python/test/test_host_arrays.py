@@ -95,7 +95,8 @@ def test_tensors_of_the_team_hold_every_type(name):
 
 
 def test_a_tensor_of_the_team_of_an_unknown_type():
-    for wrong, message in ((tensor(np.zeros(4, np.complex64)), "`torch.complex64` cannot be"), (Exporter(np.zeros(4), True, (5, 64)), "DLPack")):
+    for wrong, message in ((tensor(np.zeros(4, np.complex64)), "`torch.complex64` cannot be"),
+                           (Exporter(np.zeros(4), True, (5, 64)), "DLPack")):
         with pytest.raises(TypeError, match=message):
             tandem.launch(lambda team: team.from_array(wrong))
 

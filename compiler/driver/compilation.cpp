@@ -49,7 +49,6 @@ void Compilation::emit() {
 
 void Compilation::run(llvm::function_ref<void(mlir::OpPassManager&)> addPasses) {
   mlir::PassManager passes(&context_);
-  passes.enableVerifier(false);
   addPasses(passes.nest<mlir::func::FuncOp>());
   if (mlir::failed(passes.run(*kernel_.module))) collector_.fail("a pass");
 }

@@ -68,6 +68,7 @@ class Slice {
       return;
     }
     auto result = cast<OpResult>(v);
+    if (places_.contains(result.getOwner())) sound_ = false;  // it is passed, not done again, and so gives no value
     needOp(result.getOwner());
     if (auto loop = dyn_cast<scf::ForOp>(result.getOwner())) needCarried(loop, result.getResultNumber());
     if (auto branch = dyn_cast<scf::IfOp>(result.getOwner())) needChosen(branch, result.getResultNumber());

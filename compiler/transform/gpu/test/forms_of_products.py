@@ -126,6 +126,7 @@ def met(a_ptr, b_ptr, c_ptr, M, N, K):
 # TAKEN-NOT: producer
 # TAKEN: tile.atomic_rmw
 # TAKEN-NOT: tile.atomic_rmw
+# TAKEN-NOT: producer
 @triton.jit
 def taken(a_ptr, b_ptr, c_ptr, counter, M, N, K):
     a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[128, 64])

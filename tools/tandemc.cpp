@@ -1,8 +1,10 @@
 // tandemc: compiles one kernel of a file and prints what a stage of the compiler makes of it, or writes it out for a GPU.
 #include "compiler/driver/bundle.h"
 #include "compiler/driver/compile.h"
+#include "compiler/driver/compile_image.h"
 #include "compiler/driver/image_cache.h"
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -22,6 +24,8 @@ constexpr const char* kExamples = R"(Examples:
   A GPU's code, and the files a C or C++ program launches it with:
     tandemc add.py --emit=ptx --target sm_90a --signature '*fp32:16, *fp32:16, *fp32:16, i32' --constexpr 'BLOCK=1024'
     tandemc add.py --emit=bundle -o kernels --target sm_90a --signature '*fp32:16, *fp32:16, *fp32:16, i32' --constexpr 'BLOCK=1024'
+  The IR behind each pass, or behind one; with TANDEM_DUMP=folder in the environment, any compilation writes it to files:
+    tandemc add.py --emit=ptx --print-after=all --signature '*fp32:16, *fp32:16, *fp32:16, i32' --constexpr 'BLOCK=1024'
   Types: i1 i8 i16 i32 i64 u8 u16 u32 u64 fp16 bf16 fp32 fp64 fp8e4nv fp8e5, *T for a pointer, tensordesc<fp16[64, 32]>.
   `:16` after a pointer or an integer promises a multiple of 16, `i32:1` the value 1.
 Exit codes: 0 done, 1 the kernel has an error, 2 the command line has one.)";
@@ -81,8 +85,30 @@ int putBundle(const tandem::compiler::Bundle& bundle, const std::string& folder)
   return 0;
 }
 
-int emitForGpu(const std::string& request, const std::string& stage, const std::string& output) {
-  tandem::compiler::CompiledImage compiled = tandem::compiler::compileCached(request);
+// Prints the IR behind the pass of that name, or behind each, on the standard error.
+struct PrintAfter {
+  std::string pass;
+  std::vector<std::string> ran{};
+
+  void install() {
+    tandem::compiler::setPassPrinter([this](const std::string& name, const std::string& text) {
+      ran.push_back(name);
+      if (pass == "all" || pass == name) std::cerr << text;
+    });
+  }
+  // 2 where no pass of that name has run.
+  int check() const {
+    if (pass.empty() || pass == "all" || std::find(ran.begin(), ran.end(), pass) != ran.end()) return 0;
+    std::cerr << "error: no pass `" << pass << "` has run; those that have are";
+    for (const std::string& name : ran) std::cerr << " `" << name << '`';
+    std::cerr << '\n';
+    return 2;
+  }
+};
+
+int emitForGpu(const std::string& request, const std::string& stage, const std::string& output, bool cached) {
+  tandem::compiler::CompiledImage compiled =
+      cached ? tandem::compiler::compileCached(request) : tandem::compiler::compileToImage(request);
   for (const tandem::Diagnostic& d : compiled.diagnostics) std::cerr << d.render();
   if (!compiled.image) return 1;
   if (stage == "bundle") return putBundle(tandem::compiler::makeBundle(*compiled.image, request), output);
@@ -114,6 +140,8 @@ int main(int argc, char** argv) {
   app.add_option("--num-stages", gpu.numStages, "loads in flight in a pipelined loop")->capture_default_str();
   app.add_option("--num-ctas", gpu.numCtas, "thread blocks of a program's cluster")->capture_default_str();
   app.add_option("--maxnreg", gpu.maxRegisters, "a thread's registers at most");
+  PrintAfter printAfter;
+  app.add_option("--print-after", printAfter.pass, "print, on the standard error, the IR behind this pass or behind `all`, and its time");
   app.add_flag("--debug", gpu.debug, "keep device_assert");
   app.add_option("-o", output, "where to write (for a bundle: a folder); the standard output otherwise");
   try {
@@ -129,9 +157,14 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::string text = withGpuOptions(request.text, gpu);
-  if (stage == "ptx" || stage == "cubin" || stage == "bundle") return emitForGpu(text, stage, output);
+  if (!printAfter.pass.empty()) printAfter.install();
+  if (stage == "ptx" || stage == "cubin" || stage == "bundle") {
+    int failed = emitForGpu(text, stage, output, printAfter.pass.empty());
+    return failed ? failed : printAfter.check();
+  }
   tandem::compiler::Emitted result = tandem::compiler::emit(text, stage, locations);
   std::cerr << result.error << result.warnings;
   if (!result.error.empty()) return 1;
-  return put(result.text, output);
+  int failed = put(result.text, output);
+  return failed ? failed : printAfter.check();
 }

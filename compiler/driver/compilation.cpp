@@ -1,6 +1,8 @@
 // One compilation, stage by stage.
 #include "compiler/driver/compilation.h"
+#include "compiler/codegen/nvidia/guard.h"
 #include "compiler/driver/compile.h"
+#include "compiler/driver/inspection.h"
 #include "compiler/lower/sim/lower.h"
 #include <cstdio>
 #include <llvm/Support/raw_ostream.h>
@@ -15,6 +17,9 @@ std::function<void(const std::string&)> staticPrinter = [](const std::string& te
   std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
 };
+
+// The file that `onlyReproduceTo` has asked for is written.
+struct Reproduced : std::exception {};
 }  // namespace
 
 void setStaticPrinter(std::function<void(const std::string&)> printer) { staticPrinter = std::move(printer); }
@@ -42,15 +47,43 @@ std::string render(const std::vector<Diagnostic>& diagnostics, Severity severity
 
 void Compilation::emit() {
   frontend::KernelRequest request = frontend::readRequest(session_, request_);
-  request.staticPrint = staticPrinter;
+  request.staticPrint = reproducer_.empty() ? staticPrinter : [](const std::string&) {};
   kernel_ = frontend::emitKernel(context_, session_, request);
   if (mlir::failed(mlir::verify(*kernel_.module))) collector_.fail("verification");
 }
 
 void Compilation::run(llvm::function_ref<void(mlir::OpPassManager&)> addPasses) {
-  mlir::PassManager passes(&context_);
-  addPasses(passes.nest<mlir::func::FuncOp>());
-  if (mlir::failed(passes.run(*kernel_.module))) collector_.fail("a pass");
+  auto passes = std::make_unique<mlir::PassManager>(&context_, mlir::ModuleOp::getOperationName());
+  addPasses(passes->nest<mlir::func::FuncOp>());
+  if (!reproducer_.empty()) {
+    mlir::makeReproducer(mlir::ModuleOp::getOperationName(), passes->getPasses(), module(), reproducer_, true, true);
+    throw Reproduced();
+  }
+  pipeline::PassRecord record;
+  passes->addInstrumentation(std::make_unique<pipeline::Watch>(record, passObserver(module(), kernel().getName())));
+  mlir::PassManager* running = passes.release();  // lost where a failure interrupts it
+  bool isDone = false;
+  survive(record.running, [&] { isDone = mlir::succeeded(running->run(module())); });
+  passes.reset(running);
+  if (isDone) return;
+  if (collector_.errors().empty()) throw InternalFailure(record.running, "it failed without saying why");
+  const Diagnostic& first = collector_.errors().front();
+  if (record.leftBrokenIr) throw InternalFailure(record.running, "it left IR that does not verify: " + first.message);
+  throw CompileError(first);
+}
+
+// The module is lost with what interrupted its change.
+void Compilation::survive(const std::string& stage, llvm::function_ref<void()> work) {
+  std::string why = "it crashed";
+  try {
+    if (codegen::survives(work)) return;
+  } catch (const CompileError&) {
+    throw;
+  } catch (const std::exception& error) {
+    why = error.what();
+  }
+  (void)kernel_.module.release();
+  throw InternalFailure(stage, why);
 }
 
 interpreter::ProgramPtr Compilation::lower() {
@@ -84,6 +117,22 @@ std::vector<Diagnostic> Compilation::warnings() const {
   return all;
 }
 
+// The error of an internal failure, with a file that shows it again where one can be written.
+static Diagnostic reproduce(const std::string& requestJson, llvm::function_ref<void(Compilation&)> work, const InternalFailure& failure) {
+  std::string path = reproducerPath(), words = "the compiler failed in `" + failure.stage + "`: " + failure.what();
+  try {
+    BorrowedContext context;
+    Compilation again(context, requestJson);
+    again.onlyReproduceTo(path);
+    work(again);
+  } catch (const Reproduced&) {
+    words += "; `tandem-opt --run-reproducer " + path + "` shows it again";
+  } catch (const std::exception&) {
+    // Then there is no file, and the failure itself is what matters.
+  }
+  return plainError("internal", words);
+}
+
 std::vector<Diagnostic> guarded(const std::string& requestJson, llvm::function_ref<void(Compilation&)> work) {
   installFatalErrorHandlers();
   try {
@@ -104,6 +153,8 @@ std::vector<Diagnostic> guarded(const std::string& requestJson, llvm::function_r
     return {error.diagnostic};
   } catch (const json::exception& error) {
     return {plainError("bad-request", std::string("the request is not well formed: ") + error.what())};
+  } catch (const InternalFailure& failure) {
+    return {reproduce(requestJson, work, failure)};
   } catch (const std::exception& error) {
     return {plainError("internal", std::string("the compiler failed: ") + error.what())};
   } catch (...) {

@@ -21,8 +21,13 @@ class Compilation {
       : context_(*context), request_(parseRequest(requestJson)), collector_(context_, session_) {}
 
   void emit();
-  // Runs the passes that `addPasses` adds.
+  // Runs the passes that `addPasses` adds. Throws the CompileError that one of them reports, or InternalFailure.
   void run(llvm::function_ref<void(mlir::OpPassManager&)> addPasses);
+  // Runs `work`. A signal, or what it throws other than a CompileError, becomes an InternalFailure in `stage`, which is read then.
+  void survive(const std::string& stage, llvm::function_ref<void()> work);
+  // From now on `run` only writes, to this file, the IR and the passes in the form of `tandem-opt --run-reproducer`. Nothing is printed
+  // while the kernel is emitted.
+  void onlyReproduceTo(const std::string& path) { reproducer_ = path; }
   interpreter::ProgramPtr lower();
   std::string syntaxText();
   std::string moduleText(bool locations);
@@ -40,6 +45,7 @@ class Compilation {
   frontend::Session session_;
   DiagnosticCollector collector_;
   frontend::EmittedKernel kernel_;
+  std::string reproducer_;  // empty: the passes run
 };
 
 // The texts of the stages for GPUs (compile_image.cpp): "gpu" (products chosen), "layouts", "llvm", "ptx".

@@ -34,6 +34,11 @@ Compiled compileToProgram(const std::string& requestJson);
 // Where goes what kernels print while they are compiled; the standard output without this. Called before anything is compiled.
 void setStaticPrinter(std::function<void(const std::string&)> printer);
 
+// Is told behind each pass: its name, and the IR then as text, whose first line is a comment that says how long the pass took.
+// Called before anything is compiled. What an image cache gives is not compiled.
+using PassPrinter = std::function<void(const std::string& pass, const std::string& text)>;
+void setPassPrinter(PassPrinter print);
+
 // The stages' texts for tools: "ast", "tile" (verified IR), "tile-opt" (after canonicalisation), "sim".
 struct Emitted {
   std::string text;

@@ -36,8 +36,14 @@ void withLlvm(Work work) {
   side.reset(s);
 }
 
+void toLlvm(Compilation& c, const target::TargetInfo& target, LlvmSide& side, abi::KernelImage& image) {
+  c.survive("lower-to-llvm", [&] {
+    side.module = tandem::lower::nvidia::lowerToLlvm(c.kernel(), c.sources(), target, *side.context, image);
+  });
+}
+
 std::string toPtx(Compilation& c, const target::TargetInfo& target, LlvmSide& side, abi::KernelImage& image) {
-  side.module = tandem::lower::nvidia::lowerToLlvm(c.kernel(), c.sources(), target, *side.context, image);
+  toLlvm(c, target, side, image);
   codegen::linkNvshmem(*side.module);
   codegen::linkLibdevice(*side.module);
   return codegen::toPtx(*side.module, target);
@@ -56,7 +62,7 @@ std::string gpuText(Compilation& c, const std::string& stage, bool locations) {
       text = toPtx(c, target, side, image);
       return;
     }
-    side.module = tandem::lower::nvidia::lowerToLlvm(c.kernel(), c.sources(), target, *side.context, image);
+    toLlvm(c, target, side, image);
     llvm::raw_string_ostream stream(text);
     side.module->print(stream, nullptr);
   });

@@ -16,6 +16,7 @@ class DiagnosticCollector {
   DiagnosticCollector(mlir::MLIRContext& context, const frontend::Session& session);
   // The first error reported, or one saying that `stage` failed.
   [[noreturn]] void fail(const std::string& stage) const;
+  const std::vector<Diagnostic>& errors() const { return errors_; }
   const std::vector<Diagnostic>& warnings() const { return warnings_; }
 
  private:

@@ -75,12 +75,8 @@ CompileError codegenError(std::string kind, std::string message) {
   return CompileError({Severity::Error, std::move(kind), std::move(message), nullptr, {}, {}});
 }
 
-void guarded(const std::string& stage, llvm::LLVMContext& context, llvm::function_ref<void()> work) {
-  throwFromFatalErrors();
+bool survives(llvm::function_ref<void()> work) {
   SignalHandlers handlers;
-  std::string message;
-  auto previous = context.getDiagnosticHandler();
-  context.setDiagnosticHandler(std::make_unique<FirstError>(message));
   std::exception_ptr thrown;
   llvm::CrashRecoveryContext recovery;
   bool survived = recovery.RunSafely([&] {
@@ -90,6 +86,22 @@ void guarded(const std::string& stage, llvm::LLVMContext& context, llvm::functio
       thrown = std::current_exception();
     }
   });
+  if (thrown) std::rethrow_exception(thrown);
+  return survived;
+}
+
+void guarded(const std::string& stage, llvm::LLVMContext& context, llvm::function_ref<void()> work) {
+  throwFromFatalErrors();
+  std::string message;
+  auto previous = context.getDiagnosticHandler();
+  context.setDiagnosticHandler(std::make_unique<FirstError>(message));
+  std::exception_ptr thrown;
+  bool survived = true;
+  try {
+    survived = survives(work);
+  } catch (...) {
+    thrown = std::current_exception();
+  }
   context.setDiagnosticHandler(std::move(previous));
   if (!message.empty()) throw codegenError("internal", "could not " + stage + ": " + message);
   if (thrown) rethrow(stage, thrown);

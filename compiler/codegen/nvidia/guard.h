@@ -6,6 +6,10 @@
 
 namespace tandem::codegen {
 
+// Runs `work`; false when a signal, such as an access to no memory, has ended it. What it was at is lost then: no destructor has run. What
+// `work` throws passes through.
+bool survives(llvm::function_ref<void()> work);
+
 CompileError codegenError(std::string kind, std::string message);
 
 // `stage` completes "could not ...". A CompileError thrown by `work` passes through; memory that LLVM held is lost on failure.

@@ -1,5 +1,6 @@
 // Why a deadlock cannot end: what each rank would do after its wait is what another waits for.
 #include "interpreter/schedule/deadlock_cycle.h"
+#include "interpreter/schedule/spinning.h"
 #include "interpreter/schedule/stream.h"
 #include "interpreter/vm/fail.h"
 #include <map>
@@ -73,7 +74,7 @@ bool concerns(Machine& m, const Run& run, const Prepared& i, const Buffers& awai
 // The first instruction after the wait that another could wait for.
 const Prepared* behind(Machine& m, const Run& run, const Buffers& awaited) {
   const auto& code = run.prepared->code;
-  for (size_t pc = run.pc + 1; pc < code.size(); ++pc)
+  for (size_t pc = (run.blocked == Blocked::Spin ? endOfSpin(run) : run.pc) + 1; pc < code.size(); ++pc)
     if (mayEndAWait(code[pc].op) && concerns(m, run, code[pc], awaited)) return &code[pc];
   return nullptr;
 }

@@ -7,10 +7,15 @@ namespace {
 
 uint32_t beginOf(const Run& run, const SpinLoop& loop) { return uint32_t(run.prepared->code[loop.pc].immediates[0]); }
 
-std::vector<const Prepared*> loadsOfLoopAt(const Run& run, uint32_t begin) {
+const SpinLoop* loopAt(const Run& run, uint32_t begin) {
   const auto& loops = run.prepared->loops;
   auto loop = std::find_if(loops.begin(), loops.end(), [&](const SpinLoop& l) { return beginOf(run, l) == begin; });
-  return loop == loops.end() ? std::vector<const Prepared*>() : loadsOf(run, *loop);
+  return loop == loops.end() ? nullptr : &*loop;
+}
+
+std::vector<const Prepared*> loadsOfLoopAt(const Run& run, uint32_t begin) {
+  const SpinLoop* loop = loopAt(run, begin);
+  return loop ? loadsOf(run, *loop) : std::vector<const Prepared*>();
 }
 
 bool mayTakeALock(const Prepared* i) {
@@ -36,6 +41,11 @@ std::vector<const Prepared*> loadsOf(const Run& run, const SpinLoop& loop) {
 const Prepared* loadOfSpin(const Run& run) {
   std::vector<const Prepared*> loads = loadsOfLoopAt(run, run.pc);
   return loads.empty() ? nullptr : loads.front();
+}
+
+uint32_t endOfSpin(const Run& run) {
+  const SpinLoop* loop = loopAt(run, run.pc);
+  return loop ? loop->pc : run.pc;
 }
 
 bool onlyLooks(const Run& run) {

@@ -7,6 +7,8 @@ namespace tandem::interpreter {
 std::vector<const Prepared*> loadsOf(const Run& run, const SpinLoop& loop);
 // The first load of the loop that begins at the run's place; null when there is none.
 const Prepared* loadOfSpin(const Run& run);
+// The back edge of that loop; the run's place where no loop begins there.
+uint32_t endOfSpin(const Run& run);
 // Whether all threads of the program that wait for memory are in loops that only look. A loop that tries to take a lock, by an exchange,
 // waits for its holder.
 bool onlyLooks(const Run& run);

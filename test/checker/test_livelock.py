@@ -213,6 +213,15 @@ def looks_before_it_tries(lock_ptr):
 
 
 @tandem.jit
+def looks_then_tries(lock_ptr):
+    if tid(0) == 0:
+        got = False
+        while not got:
+            if ld(lock_ptr, scope="gpu", semantic="relaxed") == 0:
+                got = atomic_cas(lock_ptr, 0, 1, scope="gpu", semantic="acquire") == 0
+
+
+@tandem.jit
 def groups_look_and_meet(f_ptr):
     """Threads of one program: some look, some wait for a barrier that too few reach."""
     t = tid(0)
@@ -226,6 +235,8 @@ def groups_look_and_meet(f_ptr):
 def test_who_waits_is_in_a_deadlock():
     """A wait, and a lock that its holder does not give back."""
     assert error_of(lambda team: looks_before_it_tries[(2,)](team.zeros(1, "int32")))["kind"] == "deadlock"
+    apart = error_of(lambda team: looks_then_tries[(2,)](team.zeros(1, "int32")), ranks=2)
+    assert apart["kind"] == "deadlock" and "wait for each other" not in apart["text"]  # what the loop tries itself is not behind it
     assert error_of(lambda team: groups_look_and_meet[(1,)](team.zeros(1, "int32")))["kind"] == "deadlock"
     both = error_of(lambda team: looks_or_waits[(2,)](team.zeros(1, "int32", name="f"), team.zeros(1, "int64", name="flag")))
     assert both["kind"] == "deadlock" and "reads `f` + 0" in both["text"] and "expects `flag` + 0" in both["text"]

@@ -31,10 +31,17 @@ static AxisInfo withPromises(AxisInfo info, Operation* op) {
 void AxisInfoSolver::run() {
   if (function_.isExternal()) return;
   setArguments();
-  do {
-    changed_ = false;
-    function_->walk<WalkOrder::PreOrder>([&](Operation* op) { visit(op); });
-  } while (changed_);
+  function_->walk<WalkOrder::PreOrder>([&](Operation* op) { visitLater(op); });
+  while (!left_.empty()) {
+    Operation* op = left_.front();
+    left_.pop_front();
+    isLeft_.erase(op);
+    visit(op);
+  }
+}
+
+void AxisInfoSolver::visitLater(Operation* op) {
+  if (isLeft_.insert(op).second) left_.push_back(op);
 }
 
 void AxisInfoSolver::setArguments() {
@@ -53,7 +60,7 @@ void AxisInfoSolver::set(Value value, AxisInfo info) {
   auto [at, isNew] = known_.try_emplace(value, info);
   if (!isNew && at->second == info) return;
   at->second = std::move(info);
-  changed_ = true;
+  for (Operation* user : value.getUsers()) visitLater(user->hasTrait<OpTrait::IsTerminator>() ? user->getParentOp() : user);
 }
 
 void AxisInfoSolver::flow(Value source, Value target) {

@@ -1,6 +1,7 @@
 // The fixpoint over structured control flow: what is not computed yet counts as the best there is, and loop-carried values only get worse.
 #pragma once
 #include "compiler/analysis/axis_lattice.h"
+#include <deque>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
 namespace tandem::analysis {
@@ -14,6 +15,8 @@ class AxisInfoSolver {
  private:
   void setArguments();
   void visit(mlir::Operation* op);
+  // An op is visited again when what it is computed from, or a region of it yields, has changed.
+  void visitLater(mlir::Operation* op);
   void visitFor(mlir::scf::ForOp op);
   void visitWhile(mlir::scf::WhileOp op);
   void visitIf(mlir::scf::IfOp op);
@@ -27,7 +30,8 @@ class AxisInfoSolver {
 
   mlir::func::FuncOp function_;
   llvm::DenseMap<mlir::Value, AxisInfo>& known_;
-  bool changed_ = false;
+  std::deque<mlir::Operation*> left_;
+  llvm::DenseSet<mlir::Operation*> isLeft_;
 };
 
 }  // namespace tandem::analysis

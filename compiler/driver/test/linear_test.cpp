@@ -43,14 +43,29 @@ void expectNearLinear(const std::string& line, const char* stage, const char* ta
   EXPECT_LT(second, 20 * first) << line << ": " << first << " s, " << second << " s";
 }
 
-constexpr const char* kLines[] = {"tl.store(p + #, n)", "v = v * n + tl.load(p + #)", "tl.store(p + # + r, tl.load(p + r))",
-                                  "if n > #: tl.store(p, n)"};
+// What programs have many of, one in a line; `few` is the smaller number of lines.
+struct Family {
+  const char* line;
+  int few;
+};
+constexpr Family kFamilies[] = {{"tl.store(p + #, n)", 500},
+                                {"v = v * n + tl.load(p + #)", 500},
+                                {"tl.store(p + # + r, tl.load(p + r))", 500},
+                                {"if n > #: tl.store(p, n)", 500},
+                                {"if n > #:\n        v += tl.load(p + #)\n    else:\n        v = v * 2", 250},
+                                {"tl.store(p + #, tl.sum(tl.load(p + r) * #))", 60},
+                                {"for i in range(n): v += tl.load(p + i + #)", 100},
+                                {"while v < #: v += tl.load(p + #)", 100},
+                                {"v += tl.atomic_add(p + #, v, sem='acq_rel')", 100},
+                                {"r = tl.where(r > v, r, r * v + #)", 250},
+                                {"tl.debug_barrier()", 500},
+                                {"v = tl.sum(tl.cumsum(r + v, 0))", 30}};
 
 TEST(Linear, Simulator) {
-  for (const char* line : kLines) expectNearLinear(line, "sim", "sim", 500);
+  for (const Family& family : kFamilies) expectNearLinear(family.line, "sim", "sim", family.few);
 }
 TEST(Linear, StagesOfOursForGpus) {
-  for (const char* line : kLines) expectNearLinear(line, "llvm", "sm_90a", 500);
+  for (const Family& family : kFamilies) expectNearLinear(family.line, "llvm", "sm_90a", family.few);
 }
 TEST(Linear, StoresToPtx) { expectNearLinear("tl.store(p + #, n)", "ptx", "sm_90a", 500); }
 

@@ -25,6 +25,9 @@ class Build(build_ext):
         package.mkdir(parents=True, exist_ok=True)
         for library in ("libtandem.so", "libtandem_runtime.so", "_tandem.abi3.so"):
             shutil.copy2(build / "python" / "tandem" / library, package / library)
+        (package / "gradients").mkdir(exist_ok=True)
+        for gradient in ROOT.glob("ops/*/gradient.py"):
+            shutil.copy2(gradient, package / "gradients" / f"{gradient.parent.name}.py")
         shutil.copy2(ROOT / "docs" / "spec" / "memory_model.md", package)  # for `tandem explain`
 
 

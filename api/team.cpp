@@ -217,8 +217,8 @@ uint64_t Team::openOperator(const std::string& what, const std::string& sizeName
   check(td_open_operator(session_, rank_, what.c_str(), sizeNames.c_str(), &op));
   return op;
 }
-void Team::callOperator(uint64_t op, int stream, std::initializer_list<int64_t> sizes) {
-  check(td_call_operator(session_, rank_, op, stream, sizes.begin(), int(sizes.size())));
+void Team::callOperator(uint64_t op, int stream, const std::vector<int64_t>& sizes) {
+  check(td_call_operator(session_, rank_, op, stream, sizes.data(), int(sizes.size())));
 }
 void Team::barrierOnStream(int stream) { check(td_barrier_on_stream(session_, rank_, stream, 0)); }
 void Team::synchronize() { check(td_synchronize(session_, rank_, -1)); }

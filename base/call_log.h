@@ -9,7 +9,7 @@
 
 namespace tandem {
 
-constexpr uint32_t kMostSizes = 16, kMostOperatorText = 200;  // of a call; bytes of a name with all that it says
+constexpr uint32_t kMostSizes = 256, kMostOperatorText = 200;  // of a call; bytes of a name with all that it says
 
 // The operator of a rank: the so manieth that it has made, and what it was made for.
 struct OperatorName {

@@ -1,8 +1,6 @@
 // What collectives share on the host.
 #include "ops/collective.h"
-#include "tandem/error.h"
 #include <algorithm>
-#include <string>
 
 namespace tandem::ops {
 namespace {
@@ -20,8 +18,6 @@ constexpr Defaults kSmallOnGpu = {128, 8, 128 << 10};
 constexpr int64_t kSmallShard = 4 << 20;
 // A thread moves so many times 16 bytes at once, at most.
 constexpr int64_t kVectors = 4;
-
-[[noreturn]] void fail(const char* op, const std::string& what) { throw Error(std::string("`") + op + "`: " + what); }
 
 }  // namespace
 
@@ -59,43 +55,6 @@ int64_t tileElements(const CollectiveConfig& config, int64_t chunk, DType dtype)
   int64_t vectors = kVectors, each = config.numWarps * 32 * 16 / byteSize(dtype);
   while (vectors > 1 && vectors * each > chunk) vectors /= 2;
   return vectors * each;
-}
-
-void checkConfig(const char* op, const CollectiveConfig& config) {
-  const std::pair<const char*, int64_t> members[] = {
-      {"programs", config.programs}, {"num_warps", config.numWarps}, {"chunk_bytes", config.chunkBytes}};
-  for (auto [name, value] : members)
-    if (value < 0) fail(op, std::string("`") + name + "` is " + std::to_string(value));
-}
-
-void checkBytes(const char* op, int64_t rows, int64_t columns, DType dtype) {
-  constexpr int64_t kMost = int64_t(1) << 40;
-  int64_t elements = 0;
-  if (__builtin_mul_overflow(rows, columns, &elements) || elements > kMost / byteSize(dtype))
-    fail(op, std::to_string(rows) + " times " + std::to_string(columns) + " elements of " + name(dtype) +
-                 " are more than 2**40 bytes");
-}
-
-std::string madeFor(const char* op, const std::string& sizes, DType dtype, const CollectiveConfig& config) {
-  std::string out = std::string("`") + op + "` of up to " + sizes + " " + name(dtype);
-  const std::pair<const char*, int64_t> members[] = {
-      {" programs", config.programs}, {" warps", config.numWarps}, {" bytes in a chunk", config.chunkBytes}};
-  for (auto [what, value] : members)
-    if (value) out += ", " + std::to_string(value) + what;
-  return out;
-}
-
-void checkSummed(const char* op, DType dtype) {
-  if (dtype != DType::Float16 && dtype != DType::BFloat16 && dtype != DType::Float32)
-    fail(op, std::string("fp16, bf16 or fp32 is needed, not ") + name(dtype));
-}
-
-void checkSize(const char* op, const char* what, const Tensor& t, int64_t elements, DType dtype) {
-  if (t.dtype != dtype)
-    fail(op, std::string("`") + what + "` is " + name(t.dtype) + ", the operator was made for " + name(dtype));
-  if (t.size() != elements)
-    fail(op, std::string("`") + what + "` has " + std::to_string(t.size()) + " elements, " + std::to_string(elements) +
-                 " are needed");
 }
 
 }  // namespace tandem::ops

@@ -1,7 +1,8 @@
-// What collectives share on the host: their configuration, how elements are dealt, their argument checks.
+// What collectives share on the host: their configuration, and how elements are dealt.
 #pragma once
 #include "ops/cdiv.h"
-#include "tandem/collectives.h"
+#include "ops/table.h"
+#include "tandem/collective_config.h"
 #include <cstdint>
 
 namespace tandem::ops {
@@ -24,13 +25,12 @@ int64_t mostChunks(const CollectiveConfig& config, int64_t mostElements, DType d
 // Elements that a program of a kernel in two shots moves at once.
 int64_t tileElements(const CollectiveConfig& config, int64_t chunk, DType dtype);
 
-// Throw Error that names operator, argument and what was seen.
-void checkConfig(const char* op, const CollectiveConfig& config);
-// What is made for so many elements.
-void checkBytes(const char* op, int64_t rows, int64_t columns, DType dtype);
-void checkSummed(const char* op, DType dtype);
-// For Team::openOperator: what all ranks say alike.
-std::string madeFor(const char* op, const std::string& sizes, DType dtype, const CollectiveConfig& config);
-void checkSize(const char* op, const char* name, const Tensor& t, int64_t elements, DType dtype);
+// The options of CollectiveConfig.
+template <class Config>
+std::vector<Option> collectiveOptions() {
+  return {option<Config>("programs", &CollectiveConfig::programs, "at most", 0),
+          option<Config>("num_warps", &CollectiveConfig::numWarps, "of a program", 0),
+          option<Config>("chunk_bytes", &CollectiveConfig::chunkBytes, "what a program sends under one signal, at most", 0)};
+}
 
 }  // namespace tandem::ops

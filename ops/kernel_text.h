@@ -1,12 +1,10 @@
 // The operators' kernels, embedded at build time from the .py files beside their host code.
 #pragma once
+#include "tandem/kernel.h"
 
 namespace tandem::ops {
 
-extern const char* const kAgGemmText;
-extern const char* const kGemmRsText;
-extern const char* const kGemmArText;
-extern const char* const kTwoShotText;
-extern const char* const kWordsText;
+// The kernel of that name in a file of this room ("ops/ag_gemm/ag_gemm.py").
+const Kernel& kernelOf(const std::string& path, const std::string& name);
 
 }  // namespace tandem::ops

@@ -2,7 +2,8 @@
 #pragma once
 #include "ops/cdiv.h"
 #include "ops/machine.h"
-#include "tandem/ops.h"
+#include "tandem/gemm_config.h"
+#include "tandem/operator.h"
 #include <algorithm>
 #include <string>
 
@@ -37,7 +38,7 @@ struct Slices {
   bool operator==(const Slices&) const = default;
 };
 
-enum class GemmOp { AllGather, ReduceScatter };
+enum class GemmOp : int { AllGather, ReduceScatter };
 
 // One way to carry out a product: tiles, and for GemmOp::AllGather slices.
 struct GemmChoice {

@@ -17,12 +17,6 @@ int callsFor(double microseconds, double wanted) {
   return int(std::clamp(wanted / std::max(1.0, microseconds), 3.0, 50.0));
 }
 
-bool isSame(const GemmConfig& a, const GemmConfig& b) {
-  return a.blockM == b.blockM && a.blockN == b.blockN && a.blockK == b.blockK && a.programs == b.programs &&
-         a.numWarps == b.numWarps && a.numStages == b.numStages && a.chunks == b.chunks && a.slices == b.slices &&
-         a.bands == b.bands && a.pieces == b.pieces;
-}
-
 GemmConfig withCopies(const GemmChoice& choice) {
   GemmConfig config = choice.config;
   config.copies = choice.slices.copies;
@@ -32,7 +26,7 @@ GemmConfig withCopies(const GemmChoice& choice) {
 std::string contribution(const Team& team, const TunedFiles& files) {
   if (team.rank() != 0) return "";
   json out = {{"machine", textOf(machineOfRank(team))}, {"tuned", json::array()}};
-  for (const TunedChoice& choice : files.read()) out["tuned"].push_back(textOf(choice));
+  for (const TunedChoice& choice : files.read()) out["tuned"].push_back(files.textOf(choice));
   return out.dump();
 }
 
@@ -71,19 +65,20 @@ class Planner::Gate {
   bool isHeld_ = false;
 };
 
-Planner::Planner(Team& team, GemmOp op, int64_t n, int64_t k, DType dtype, const GemmConfig& given)
+Planner::Planner(Team& team, const Table& table, GemmOp op, int64_t n, int64_t k, DType dtype, const GemmConfig& given)
     : team_(team),
+      table_(table),
       op_(op),
       n_(n),
       k_(k),
       dtype_(dtype),
       given_(given),
-      files_(op, {0, n, k, team.size(), dtype}, given, team.deviceName()) {
+      files_(table, {0, n, k, team.size(), dtype}, given, team.deviceName()) {
   if (op == GemmOp::AllGather) checkCopies(given, sizes(1), {team.target(), team.residentPrograms(), true});
   json told = json::parse(team.gather(contribution(team, files_)).front());
   machine_ = machineFromText(told.at("machine"));
   for (const json& text : told.at("tuned")) {
-    TunedChoice tuned = tunedFromText(text);
+    TunedChoice tuned = files_.fromText(text);
     kept_[{tuned.m, tuned.blocks}] = tuned;
   }
 }
@@ -92,7 +87,14 @@ std::vector<GemmChoice> Planner::ordered(const Key& key) const {
   return choices(op_, given_, sizes(key.m), {team_.target(), team_.residentPrograms(), key.blocks}, machine_);
 }
 
-// As it was tuned before, if that could have been chosen here: a file may be damaged, or of other thoughts.
+// But for `group`, of which the model says nothing.
+bool Planner::isSame(const GemmChoice& choice, const GemmConfig& tuned) const {
+  GemmConfig config = withCopies(choice);
+  config.group = tuned.group;
+  return table_.key(&config) == table_.key(&tuned);
+}
+
+// As it was tuned before, if that could have been chosen here: a file may be damaged, or come from another version of the planner.
 GemmChoice Planner::firstChoice(const Key& key) {
   constexpr int mostGroup = 64;
   std::vector<GemmChoice> all = ordered(key);
@@ -100,7 +102,7 @@ GemmChoice Planner::firstChoice(const Key& key) {
   if (kept == kept_.end() || kept->second.config.group < 1 || kept->second.config.group > mostGroup) return all.front();
   const TunedChoice& tuned = kept->second;
   for (GemmChoice& choice : all) {
-    if (!isSame(choice.config, tuned.config) || choice.slices.copies != tuned.config.copies) continue;
+    if (!isSame(choice, tuned.config)) continue;
     choice.config.group = tuned.config.group;
     tuned_[key] = {withCopies(choice), choice.microseconds, tuned.measured, tuned.untuned, 0};
     return choice;

@@ -1,6 +1,7 @@
 // How an operator that multiplies runs for each number of rows: as it was tuned, else as the model finds quickest. The same on all ranks.
 #pragma once
 #include "ops/plan.h"
+#include "ops/table.h"
 #include "ops/tuned_files.h"
 #include <functional>
 #include <map>
@@ -10,7 +11,7 @@ namespace tandem::ops {
 class Planner {
  public:
   // [collective, blocks] Everybody takes rank 0's machine and what was tuned before there.
-  Planner(Team& team, GemmOp op, int64_t n, int64_t k, DType dtype, const GemmConfig& given);
+  Planner(Team& team, const Table& table, GemmOp op, int64_t n, int64_t k, DType dtype, const GemmConfig& given);
 
   // `blocks`: this rank copies blocks. Valid until the next call.
   const GemmChoice& choose(int64_t m, bool blocks);
@@ -32,7 +33,10 @@ class Planner {
   double timeOf(const GemmChoice& choice, int calls, Gate& gate, int stream, const std::function<void()>& run);
   double timedCalls(int calls, Gate& gate, int stream, const std::function<void()>& run);
 
+  bool isSame(const GemmChoice& choice, const GemmConfig& tuned) const;
+
   Team& team_;
+  const Table& table_;
   GemmOp op_;
   int64_t n_, k_;
   DType dtype_;

@@ -18,16 +18,6 @@ using nlohmann::json;
 // Packets of a meeting are small, and so is what a rank tells the others.
 constexpr size_t kMostFiles = 1000, kMostBytes = 4096;
 
-struct Member {
-  const char* name;
-  int GemmConfig::*value;
-};
-constexpr Member kMembers[] = {
-    {"block_m", &GemmConfig::blockM},    {"block_n", &GemmConfig::blockN},     {"block_k", &GemmConfig::blockK},
-    {"programs", &GemmConfig::programs}, {"num_warps", &GemmConfig::numWarps}, {"num_stages", &GemmConfig::numStages},
-    {"group", &GemmConfig::group},       {"bands", &GemmConfig::bands},        {"slices", &GemmConfig::slices},
-    {"pieces", &GemmConfig::pieces},     {"chunks", &GemmConfig::chunks}};
-
 std::string nameOf(const std::string& text) {
   std::string out = text;
   for (char& c : out)
@@ -51,34 +41,29 @@ std::string contentOf(const fs::path& place, size_t most) {
 
 }  // namespace
 
-std::string textOf(const TunedChoice& choice) {
-  json out = {{"m", choice.m}, {"blocks", choice.blocks}, {"measured", choice.measured}, {"untuned", choice.untuned}};
-  for (const Member& m : kMembers) out["config"][m.name] = choice.config.*m.value;
-  out["config"]["copies"] = choice.config.copies;
-  return out.dump();
+std::string TunedFiles::textOf(const TunedChoice& choice) const {
+  return json{{"m", choice.m},
+              {"blocks", choice.blocks},
+              {"measured", choice.measured},
+              {"untuned", choice.untuned},
+              {"config", table_.write(&choice.config)}}
+      .dump();
 }
 
-TunedChoice tunedFromText(const std::string& text) {
+TunedChoice TunedFiles::fromText(const std::string& text) const {
   json in = json::parse(text);
   TunedChoice choice{wholeNumber<int64_t>(in.at("m")), in.at("blocks"), {}, in.at("measured"), in.at("untuned")};
-  const json& config = in.at("config");
-  for (const Member& m : kMembers) choice.config.*m.value = wholeNumber<int>(config.at(m.name));
-  for (const json& peer : config.at("copies"))
-    for (choice.config.copies.emplace_back(); const json& count : peer)
-      choice.config.copies.back().push_back(wholeNumber<int>(count));
+  table_.read(in.at("config"), &choice.config);
   return choice;
 }
 
-TunedFiles::TunedFiles(GemmOp op, const GemmSizes& sizes, const GemmConfig& given, const std::string& gpu) {
+TunedFiles::TunedFiles(const Table& table, const GemmSizes& sizes, const GemmConfig& given, const std::string& gpu)
+    : table_(table) {
   std::string cache = compiler::cacheFolder();
   if (gpu.empty() || cache.empty()) return;
-  std::string name = op == GemmOp::AllGather ? "ag_gemm" : "gemm_rs";
-  name += "-n" + std::to_string(sizes.n) + "-k" + std::to_string(sizes.k) + "-" + std::to_string(sizes.ranks) +
-          "ranks-" + tandem::name(sizes.dtype) + (given.bTransposed ? "-bt" : "");
-  for (const Member& m : kMembers)
-    if (given.*m.value != GemmConfig().*m.value) name += std::string("-") + m.name + std::to_string(given.*m.value);
-  if (!given.copies.empty()) name += "-copies" + nameOf(json(given.copies).dump());
-  folder_ = fs::path(cache) / "tuned" / (nameOf(gpu) + "-" + nameOf(compiler::buildId())) / name;
+  std::string name = table.name + "-n" + std::to_string(sizes.n) + "-k" + std::to_string(sizes.k) + "-" +
+                     std::to_string(sizes.ranks) + "ranks-" + tandem::name(sizes.dtype);
+  folder_ = fs::path(cache) / "tuned" / (nameOf(gpu) + "-" + nameOf(compiler::buildId())) / nameOf(name + table.key(&given));
 }
 
 std::vector<TunedChoice> TunedFiles::read() const {
@@ -89,7 +74,7 @@ std::vector<TunedChoice> TunedFiles::read() const {
        file.increment(failed)) {
     if (file->path().extension() != ".json") continue;
     try {
-      out.push_back(tunedFromText(contentOf(file->path(), kMostBytes)));
+      out.push_back(fromText(contentOf(file->path(), kMostBytes)));
     } catch (const std::exception&) {
       continue;
     }

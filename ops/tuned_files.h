@@ -2,6 +2,7 @@
 // it a file for each number of rows. Any number of processes may share it.
 #pragma once
 #include "ops/plan.h"
+#include "ops/table.h"
 
 namespace tandem::ops {
 
@@ -12,18 +13,17 @@ struct TunedChoice {
   double measured = 0, untuned = 0;
 };
 
-std::string textOf(const TunedChoice& choice);
-// Throws std::exception on what is none.
-TunedChoice tunedFromText(const std::string& text);
-
 class TunedFiles {
  public:
   // Keeps nothing where `gpu` is empty or there is no cache directory.
-  TunedFiles(GemmOp op, const GemmSizes& sizes, const GemmConfig& given, const std::string& gpu);
+  TunedFiles(const Table& table, const GemmSizes& sizes, const GemmConfig& given, const std::string& gpu);
   std::vector<TunedChoice> read() const;        // damaged files are left out
   void store(const TunedChoice& choice) const;  // whole or not at all; no error where it cannot be written
+  std::string textOf(const TunedChoice& choice) const;
+  TunedChoice fromText(const std::string& text) const;  // throws std::exception on what is none
 
  private:
+  const Table& table_;
   std::string folder_;  // empty: nothing is kept
 };
 

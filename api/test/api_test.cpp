@@ -413,7 +413,7 @@ TEST(Ops, SizesThatNobodyHas) {
             "`all_gather`: 1099511627776 times 1099511627776 elements of i8 are more than 2**40 bytes");
   EXPECT_EQ(words([](Team& team) { ops::GemmAllReduce(team, kLarge, 16, 16, DType::Float32); }),
             "`gemm_ar`: 1099511627776 times 16 elements of fp32 are more than 2**40 bytes");
-  EXPECT_EQ(words([](Team& team) { ops::AllReduce(team, 8, DType::Float32, ops::AllReduceWay(9)); }),
+  EXPECT_EQ(words([](Team& team) { ops::AllReduce(team, 8, DType::Float32, {.way = ops::AllReduceWay(9)}); }),
             "`all_reduce`: there is no way 9");
 }
 

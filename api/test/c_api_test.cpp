@@ -1,6 +1,5 @@
 // The C ABI as a program outside sees it: this test links the shared library only.
 #include "tandem/c_api.h"
-#include "tandem/collectives_c_api.h"
 #include "tandem/ops_c_api.h"
 #include "tandem/tensor.h"
 #include <fstream>
@@ -159,7 +158,10 @@ TEST(CApi, NullsAreRefusedByOperators) {
   refused(td_all_reduce_run(nullptr, 0, 0, 0, 16, 0), "op");
   refused(td_gemm_ar_run(nullptr, 0, 0, 0, 0, 16, fp32), "op");
   refused(td_all_gather_close(nullptr), "op");
-  refused(td_all_reduce_way(16, 2, nullptr), "way");
+  refused(td_op_choices(nullptr, nullptr), "json");
+  refused(td_op_create(session, 0, nullptr, nullptr, 0, fp32, "{}", &gather), "name");
+  refused(td_op_create(session, 0, "all_gather", nullptr, 2, fp32, "{}", &gather), "sizes");
+  refused(td_op_tables(nullptr), "json");
   td_session_destroy(session);
 }
 

@@ -3,7 +3,6 @@
 #include "tandem/kernel.h"
 #include <array>
 #include <functional>
-#include <initializer_list>
 #include <optional>
 
 namespace tandem {
@@ -86,7 +85,7 @@ class TANDEM_API Team {
   // order. What is not alike ends the run, with an error that has both: of simulated ranks at once, on GPUs a moment later. `what` it was
   // made for, and the names of a call's sizes, separated by commas; the number for its calls.
   uint64_t openOperator(const std::string& what, const std::string& sizeNames);
-  void callOperator(uint64_t op, int stream, std::initializer_list<int64_t> sizes);
+  void callOperator(uint64_t op, int stream, const std::vector<int64_t>& sizes);
   void barrierOnStream(int stream);  // [collective] of the ranks' streams; the host goes on
   void synchronize();                // [blocks] all streams of this rank
   void synchronize(int stream);

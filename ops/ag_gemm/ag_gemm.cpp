@@ -8,18 +8,17 @@
 // each copy, and there are no others.
 //
 // One stream: copies to several peers at once, by all ranks, are much slower than one after the other, each rank to another peer.
-#include "ops/check.h"
+#include "ops/ag_gemm/ag_gemm.h"
+#include "ops/gemm_options.h"
 #include "ops/kernel_text.h"
 #include "ops/planner.h"
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <utility>
+#include <nlohmann/json.hpp>
 
 namespace tandem::ops {
 namespace {
-
-constexpr char kOp[] = "ag_gemm";
 
 // The width of a tile as a sum, the largest first.
 std::array<int64_t, kWidthParts> powersOfTwo(int width) {
@@ -28,9 +27,15 @@ std::array<int64_t, kWidthParts> powersOfTwo(int width) {
   return out;
 }
 
-const Kernel& kernel() {
-  static const Kernel kernel = Kernel::fromText(kAgGemmText, "ops/ag_gemm/ag_gemm.py", "ag_gemm");
-  return kernel;
+void checkWidth(const GemmConfig& config) {
+  std::string seen = "`ag_gemm`: `block_n` is " + std::to_string(config.blockN);
+  if (!config.blockN) return;
+  if (config.blockN < 16 || config.blockN % 16 || std::popcount(unsigned(config.blockN)) > kWidthParts)
+    throw Error(seen + ", a sum of up to " + std::to_string(kWidthParts) + " powers of two from 16 is needed");
+  if (config.pieces > 1 && !std::has_single_bit(unsigned(config.blockN)))
+    throw Error("`ag_gemm`: `pieces` is " + std::to_string(config.pieces) +
+                ", but tiles are cut only where `block_n` is a power of two, which " + std::to_string(config.blockN) +
+                " is not");
 }
 
 }  // namespace
@@ -42,50 +47,62 @@ struct AllGatherGemm::Plan {
   Slices slices = {};
 };
 
+namespace tables {
+
+const Table& ag_gemm() {
+  static const Table table = [] {
+    Table t = gemmTable("ag_gemm", "AllGatherGemm", "out[m, n] = gather(a)[m, k] @ b[k, n]; a is sharded by rows over the ranks.",
+                        "own(m)", "m");
+    t.options = gemmOptions<GemmConfig>({"group", "bands", "slices", "copies", "pieces"});
+    for (Option& o : t.options)
+      if (o.name == "block_n") o.kind = Option::Kind::Number;
+    t.tunes = true;
+    t.checkMore = [](const void* config) { checkWidth(*static_cast<const GemmConfig*>(config)); };
+    t.make = maker<AllGatherGemm, GemmConfig, 3>(ag_gemm);
+    t.choices = [](const nlohmann::json& request) { return gemmChoices(ag_gemm(), GemmOp::AllGather, request); };
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace tables
+
 AllGatherGemm::AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype, const GemmConfig& config)
-    : team_(team), maxM_(maxM), n_(n), k_(k), dtype_(dtype), config_(config) {
-  checkOperator(kOp, maxM, n, k, dtype, config, kWidthParts);
-  op_ = team.openOperator(madeFor(kOp, maxM, n, k, dtype), "m");
-  planner_ = std::make_unique<Planner>(team, GemmOp::AllGather, n, k, dtype, config);
+    : Operator(tables::ag_gemm(), team, {maxM, n, k}, dtype, &config), n_(n), k_(k), config_(config) {
+  planner_ = std::make_unique<Planner>(team, table_, GemmOp::AllGather, n, k, dtype, config);
   TileBounds tiles = tileBounds(config, team.target());
   int64_t shard = shardRows(maxM, team.size());
   pitch_ = (shard + tiles.mostM - 1) / tiles.mostM * tiles.mostM;
   // Row blocks reach behind a shard's last row, into rows that are read and not used.
-  gathered_ = team.zeros({team.size() * pitch_, k}, dtype, "ag_gemm gathered");
-  ready_ = team.zeros({team.size() * kMostBands}, DType::Int64, "ag_gemm ready");
-  done_ = team.zeros({team.size()}, DType::Int64, "ag_gemm done");
-  ended_ = team.localZeros({1}, DType::Int32, "ag_gemm ended");
-  epoch_ = team.localZeros({1}, DType::Int64, "ag_gemm epoch");
-  pieces_ = team.localZeros({mostPieces(config, team.residentPrograms()), tiles.mostM * tiles.mostN}, DType::Float32,
-                            "ag_gemm pieces");
-  brought_ = team.localZeros({team.residentPrograms()}, DType::Int32, "ag_gemm brought");
+  gathered_ = memory_.symmetricZeros({team.size() * pitch_, k}, dtype, "gathered");
+  ready_ = memory_.symmetricZeros({team.size() * kMostBands}, DType::Int64, "ready");
+  done_ = memory_.symmetricZeros({team.size()}, DType::Int64, "done");
+  ended_ = memory_.localZeros({1}, DType::Int32, "ended");
+  epoch_ = memory_.localZeros({1}, DType::Int64, "epoch");
+  pieces_ = memory_.localZeros({mostPieces(config, team.residentPrograms()), tiles.mostM * tiles.mostN}, DType::Float32, "pieces");
+  brought_ = memory_.localZeros({team.residentPrograms()}, DType::Int32, "brought");
 }
 
 AllGatherGemm::~AllGatherGemm() = default;
 
-void AllGatherGemm::close() {
-  if (std::exchange(closed_, true)) return;
-  team_.barrier();
-  for (const Tensor& t : {gathered_, ready_, done_, ended_, epoch_, pieces_, brought_}) team_.release(t);
-}
-
-AllGatherGemm::Plan AllGatherGemm::planned(const Tensor& a, const Tensor& b, const Tensor& c, int64_t m) const {
+AllGatherGemm::Plan AllGatherGemm::planned(const Tensor& a, const Tensor& b, const Tensor& out,
+                                            int64_t m) const {
   Plan plan{.m = m, .shard = shardRows(m, team_.size()), .ownRows = a.shape[0]};
   plan.blocks =
-      copiesBlocks({plan.ownRows ? a : gathered_, gathered_, b, c}, dtype_, config_.bTransposed, team_.target());
+      copiesBlocks({plan.ownRows ? a : gathered_, gathered_, b, out}, dtype_, config_.bTransposed, team_.target());
   const GemmChoice& choice = planner_->choose(m, plan.blocks);
   plan.config = choice.config;
   plan.slices = choice.slices;
   return plan;
 }
 
-void AllGatherGemm::multiply(const Plan& plan, const Tensor& a, const Tensor& b, const Tensor& c, int stream) {
+void AllGatherGemm::multiply(const Plan& plan, const Tensor& a, const Tensor& b, const Tensor& out, int stream) {
   const GemmConfig& config = plan.config;
   LaunchConfig launch{
       .grid = {config.programs, 1, 1}, .numWarps = config.numWarps, .stream = stream, .numStages = config.numStages};
   std::array<int64_t, kWidthParts> widths = powersOfTwo(config.blockN);
-  team_.launch(kernel(), launch,
-               {plan.ownRows ? a : gathered_, gathered_, b, c, ready_, pieces_, brought_, done_, ended_, epoch_, plan.m,
+  team_.launch(kernelOf("ops/ag_gemm/ag_gemm.py", "ag_gemm"), launch,
+               {plan.ownRows ? a : gathered_, gathered_, b, out, ready_, pieces_, brought_, done_, ended_, epoch_, plan.m,
                 n_, k_, std::max<int64_t>(plan.ownRows, 1), plan.shard, pitch_, team_.size() * pitch_,
                 plan.slices.bands, plan.slices.bandRows},
                {{"BLOCK_M", int64_t(config.blockM)},
@@ -126,28 +143,25 @@ void AllGatherGemm::push(const Plan& plan, const Tensor& a, int stream) {
     }
 }
 
-void AllGatherGemm::run(const Tensor& a, const Tensor& b, const Tensor& c, int64_t m, int stream) {
-  checkOpen(kOp, closed_);
-  checkRows(kOp, m, maxM_);
-  checkShape(kOp, "a", a, rowsOfRank(m, team_.size(), team_.rank()), k_);
-  checkShape(kOp, "b", b, config_.bTransposed ? n_ : k_, config_.bTransposed ? k_ : n_);
-  checkShape(kOp, "c", c, m, n_);
-  checkDType(kOp, "a", a, dtype_);
-  checkDType(kOp, "b", b, dtype_);
-  checkResult(kOp, "c", c);
-  team_.callOperator(op_, stream, {m});
-  Plan plan = planned(a, b, c, m);
-  if (team_.size() == 1) return multiply(plan, a, b, c, stream);
+void AllGatherGemm::queue(const Call& call) {
+  const Tensor &a = call.tensors[0], &b = call.tensors[1], &out = call.tensors[2];
+  int stream = call.stream;
+  Plan plan = planned(a, b, out, call.numbers[0]);
+  if (team_.size() == 1) return multiply(plan, a, b, out, stream);
 
   int beside = team_.streamBeside(stream);
   team_.waitEvent(team_.recordEvent(stream), beside);
-  multiply(plan, a, b, c, stream);
+  multiply(plan, a, b, out, stream);
   push(plan, a, beside);
   team_.waitEvent(team_.recordEvent(beside), stream);
 }
 
-TunedGemm AllGatherGemm::tune(const Tensor& a, const Tensor& b, const Tensor& c, int64_t m, int stream) {
-  return planner_->tune(m, stream, [&] { run(a, b, c, m, stream); });
+TunedGemm AllGatherGemm::tune(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int stream) {
+  return planner_->tune(m, stream, [&] { run(a, b, out, m, stream); });
+}
+
+std::string AllGatherGemm::tune(const Call& call) {
+  return textOf(table_, tune(call.tensors[0], call.tensors[1], call.tensors[2], call.numbers[0], call.stream));
 }
 
 }  // namespace tandem::ops

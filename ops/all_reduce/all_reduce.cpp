@@ -1,22 +1,15 @@
 // Host side of all-reduce.
-#include "ops/check.h"
+#include "ops/all_reduce/all_reduce.h"
 #include "ops/collective.h"
 #include "ops/kernel_text.h"
 #include "ops/machine_of_ranks.h"
 #include "ops/words/words.h"
 #include <algorithm>
 #include <limits>
-#include <utility>
+#include <nlohmann/json.hpp>
 
 namespace tandem::ops {
 namespace {
-
-constexpr char kOp[] = "all_reduce";
-
-const Kernel& kernel() {
-  static const Kernel kernel = Kernel::fromText(kTwoShotText, "ops/all_reduce/two_shot.py", "two_shot");
-  return kernel;
-}
 
 // One shot sends (R - 1) · S twice, as half of a word is its flag; two shots in words send 4 · S · (R - 1) / R in two flights; chunks
 // send half of that, with a fence and a signal more in each flight. So the sizes from which the next one is quicker go as what the link
@@ -47,67 +40,80 @@ AllReduceWay wayFor(int64_t bytes, int ranks, double reach) {
 
 AllReduceWay allReduceWay(int64_t bytes, int ranks) { return wayFor(bytes, ranks, 1); }
 
-AllReduce::AllReduce(Team& team, int64_t maxElements, DType dtype, AllReduceWay way, const CollectiveConfig& config)
-    : team_(team), maxElements_(maxElements), dtype_(dtype), way_(way) {
-  checkPositive(kOp, "max_elements", maxElements);
-  checkSummed(kOp, dtype);
-  checkBytes(kOp, maxElements, 1, dtype);
-  checkConfig(kOp, config);
-  if (way > AllReduceWay::TwoShot) throw Error("`all_reduce`: there is no way " + std::to_string(int(way)));
-  op_ = team.openOperator(madeFor(kOp, std::to_string(maxElements), dtype, config) + ", way " + std::to_string(int(way)),
-                          "elements,symmetric_out");
-  given_ = config;
-  config_ = completed(config, team);
+namespace tables {
+
+const Table& all_reduce() {
+  using Kind = Number::Kind;
+  static const Table table = [] {
+    Table t{.name = "all_reduce",
+            .className = "AllReduce",
+            .what = "out = the sum of every rank's x, on every rank. `out` may be `x`.",
+            .sizes = {{"max_elements", "the most elements of x"}},
+            .types = summedTypes(),
+            .typeWords = "fp16, bf16 or fp32",
+            .tensors = {{"x", {"elements"}}, {"out", {"elements"}, true}},
+            .numbers = {{"elements", Kind::Elements, "of x"},
+                        {"symmetric_out", Kind::Flag, "`out` is the same symmetric tensor on every rank"}},
+            .options = collectiveOptions<AllReduceConfig>(),
+            .isFlat = true};
+    Option way{.name = "way", .what = "in how many flights, chosen by size", .kind = Option::Kind::Word, .least = 0};
+    way.words = {"auto", "one_shot", "two_shot_words", "two_shot"};
+    way.get = [](const void* c) { return int64_t(static_cast<const AllReduceConfig*>(c)->way); };
+    way.set = [](void* c, int64_t value) { static_cast<AllReduceConfig*>(c)->way = AllReduceWay(value); };
+    t.options.insert(t.options.begin(), way);
+    t.make = maker<AllReduce, AllReduceConfig, 1>(all_reduce);
+    t.choices = [](const nlohmann::json& request) -> nlohmann::json {
+      AllReduceWay chosen = allReduceWay(request.at("bytes"), request.at("ranks"));
+      return {{{"config", {{"way", all_reduce().options.front().words[size_t(chosen)]}}}}};
+    };
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace tables
+
+AllReduce::AllReduce(Team& team, int64_t maxElements, DType dtype, const AllReduceConfig& config)
+    : Operator(tables::all_reduce(), team, {maxElements}, dtype, &config),
+      way_(config.way),
+      given_(config),
+      config_(completed(config, team)) {
   reach_ = reachOf(machineOfRanks(team));
   // The most elements that go a way; 0: none do.
   auto elementsBy = [&](AllReduceWay wanted) -> int64_t {
-    if (way == wanted) return maxElements;
-    if (way != AllReduceWay::Auto || wanted > wayFor(maxElements * byteSize(dtype), team.size(), reach_)) return 0;
+    if (way_ == wanted) return maxElements;
+    if (way_ != AllReduceWay::Auto || wanted > wayFor(maxElements * byteSize(dtype), team.size(), reach_)) return 0;
     return std::min(maxElements, mostBytes(wanted, team.size(), reach_) / byteSize(dtype));
   };
   int ranks = team.size();
   if (int64_t n = elementsBy(AllReduceWay::OneShot))
-    words_ = std::make_unique<Words>(team, cdiv(n, elementsOfPacket(dtype)), config, "all_reduce");
+    words_ = std::make_unique<Words>(team, memory_, cdiv(n, elementsOfPacket(dtype)), config);
   if (int64_t n = elementsBy(AllReduceWay::TwoShotWords))
-    sharedWords_ = std::make_unique<Words>(team, cdiv(shardElements(n, ranks), elementsOfPacket(dtype)), config,
-                                           "all_reduce shared");
+    sharedWords_ = std::make_unique<Words>(team, memory_, cdiv(shardElements(n, ranks), elementsOfPacket(dtype)),
+                                           config, "shared ");
   if (!elementsBy(AllReduceWay::TwoShot)) return;
   int64_t shard = shardElements(maxElements, ranks);
   mostChunks_ = mostChunks(config_, shard, dtype);
-  parts_ = team.empty({ranks, shard}, dtype, "all_reduce parts");
-  sums_ = team.empty({ranks, shard}, dtype, "all_reduce sums");
-  ready_ = team.zeros({config_.programs * mostChunks_ * ranks}, DType::Int64, "all_reduce ready");
-  done_ = team.zeros({config_.programs * mostChunks_ * ranks}, DType::Int64, "all_reduce done");
-  epochs_ = team.localZeros({config_.programs}, DType::Int64, "all_reduce calls");
+  parts_ = memory_.symmetricEmpty({ranks, shard}, dtype, "parts");
+  sums_ = memory_.symmetricEmpty({ranks, shard}, dtype, "sums");
+  ready_ = memory_.symmetricZeros({config_.programs * mostChunks_ * ranks}, DType::Int64, "ready");
+  done_ = memory_.symmetricZeros({config_.programs * mostChunks_ * ranks}, DType::Int64, "done");
+  epochs_ = memory_.localZeros({config_.programs}, DType::Int64, "calls");
 }
 
 AllReduce::~AllReduce() = default;
 
-void AllReduce::close() {
-  if (std::exchange(closed_, true)) return;
-  team_.barrier();
-  for (Words* words : {words_.get(), sharedWords_.get()})
-    if (words) words->release();
-  if (mostChunks_)
-    for (const Tensor& t : {parts_, sums_, ready_, done_, epochs_}) team_.release(t);
-}
-
-void AllReduce::run(const Tensor& x, const Tensor& out, int stream, bool symmetricOut) {
-  checkOpen(kOp, closed_);
+void AllReduce::queue(const Call& call) {
+  const Tensor &x = call.tensors[0], &out = call.tensors[1];
   int64_t n = x.size();
-  if (n < 1 || n > maxElements_)
-    throw Error("`all_reduce`: `x` has " + std::to_string(n) + " elements, the operator was made for 1 to " +
-                std::to_string(maxElements_));
-  checkSize(kOp, "x", x, n, dtype_);
-  checkSize(kOp, "out", out, n, dtype_);
-  team_.callOperator(op_, stream, {n, symmetricOut});
+  int stream = call.stream;
   AllReduceWay way = way_ == AllReduceWay::Auto ? wayFor(x.bytes(), team_.size(), reach_) : way_;
   int64_t each = elementsOfPacket(dtype_), shard = shardElements(n, team_.size());
   switch (way) {
     case AllReduceWay::OneShot: return words_->launch(wordsKernel("one_shot"), x, out, {n}, cdiv(n, each), stream);
     case AllReduceWay::TwoShotWords:
       return sharedWords_->launch(wordsKernel("two_shot_words"), x, out, {n, shard}, cdiv(shard, each), stream);
-    default: return runTwoShot(x, out, stream, symmetricOut);
+    default: return runTwoShot(x, out, stream, call.numbers[1] != 0);
   }
 }
 
@@ -117,7 +123,8 @@ void AllReduce::runTwoShot(const Tensor& x, const Tensor& out, int stream, bool 
   int64_t chunk = chunkElements(config, shard, dtype_);
   LaunchConfig launch{.grid = {config.programs, 1, 1}, .numWarps = config.numWarps, .stream = stream};
   team_.launch(
-      kernel(), launch, {x, out, parts_, sums_, ready_, done_, epochs_, n, shard, chunk, mostChunks_},
+      kernelOf("ops/all_reduce/two_shot.py", "two_shot"), launch,
+      {x, out, parts_, sums_, ready_, done_, epochs_, n, shard, chunk, mostChunks_},
       {{"RANKS", int64_t(team_.size())}, {"TILE", tileElements(config, chunk, dtype_)}, {"DIRECT", symmetricOut}});
 }
 

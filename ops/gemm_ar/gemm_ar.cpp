@@ -1,16 +1,14 @@
 // Host side of GEMM + AllReduce: one kernel a call.
-#include "ops/check.h"
-#include "ops/collective.h"
+#include "ops/gemm_ar/gemm_ar.h"
+#include "ops/gemm_options.h"
 #include "ops/kernel_text.h"
 #include "ops/plan.h"
 #include "ops/words/words.h"
 #include <algorithm>
-#include <utility>
 
 namespace tandem::ops {
 namespace {
 
-constexpr char kOp[] = "gemm_ar";
 constexpr int kSimulatedPrograms = 6;
 constexpr int kMostSplits = 8, kStepsWorthSplitting = 4;
 // Measured over NVLink between H200s: what a rank sends in a microsecond, and what a flight with its signal takes before.
@@ -47,11 +45,6 @@ int64_t mostWordsBytes(int ranks) {
   return int64_t(kSignalMicroseconds * kBytesPerMicrosecond / std::max(1, ranks - 1));
 }
 
-const Kernel& kernel() {
-  static const Kernel kernel = Kernel::fromText(kGemmArText, "ops/gemm_ar/gemm_ar.py", "gemm_ar");
-  return kernel;
-}
-
 }  // namespace
 
 struct GemmAllReduce::Plan {
@@ -84,15 +77,30 @@ GemmAllReduce::Plan GemmAllReduce::planned(int64_t m, bool blocks) const {
   return plan;
 }
 
+namespace tables {
+
+const Table& gemm_ar() {
+  using Config = GemmAllReduceConfig;
+  static const Table table = [] {
+    Table t = gemmTable("gemm_ar", "GemmAllReduce",
+                        "out[m, n] = the sum over ranks of a[m, k] @ b[k, n], on every rank: for few rows.", "m", "m");
+    t.options = gemmOptions<Config>({});
+    for (Option o : {option<Config>("splits", &Config::splits, "programs that share the inner size of a tile", 0, kMostSplits),
+                     option<Config>("one_shot_bytes", &Config::oneShotBytes,
+                                    "results up to so many are summed by every rank for itself", 0, kNoLimit, -1),
+                     option<Config>("words_bytes", &Config::wordsBytes, "and up to so many travel in words", 0, kNoLimit, -1)})
+      t.options.push_back(o);
+    t.make = maker<GemmAllReduce, Config, 3>(gemm_ar);
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace tables
+
 GemmAllReduce::GemmAllReduce(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype,
                              const GemmAllReduceConfig& config)
-    : team_(team), maxM_(maxM), n_(n), k_(k), dtype_(dtype), config_(config) {
-  checkOperator(kOp, maxM, n, k, dtype, config);
-  op_ = team.openOperator(madeFor(kOp, maxM, n, k, dtype), "m");
-  checkBytes(kOp, maxM, n, DType::Float32);
-  if (config.splits < 0 || config.splits > kMostSplits)
-    throw Error("`gemm_ar`: `splits` is " + std::to_string(config.splits) + ", 0 to " + std::to_string(kMostSplits) +
-                " are possible");
+    : Operator(tables::gemm_ar(), team, {maxM, n, k}, dtype, &config), n_(n), k_(k), config_(config) {
   int wanted = config.programs          ? config.programs
                : team.target() == "sim" ? kSimulatedPrograms
                                         : team.residentPrograms();
@@ -110,42 +118,29 @@ GemmAllReduce::GemmAllReduce(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
       if (plan.words) setWords_ = std::max(setWords_, team.size() * plan.elements() / perPacket * 2);
       if (plan.splits > 1) splitElements = std::max(splitElements, plan.elements() * plan.splits);
     }
-  parts_ = team.empty({2, team.size(), setElements_}, partType(dtype), "gemm_ar parts");
-  sums_ = team.empty({2, setElements_}, partType(dtype), "gemm_ar sums");
-  words_ = team.zeros({2, std::max<int64_t>(setWords_, 1)}, DType::Int64, "gemm_ar words");
-  splits_ = team.localZeros({splitElements}, DType::Float32, "gemm_ar splits");
-  ready_ = team.zeros({tiles * team.size()}, DType::Int64, "gemm_ar ready");
-  done_ = team.zeros({tiles}, DType::Int64, "gemm_ar done");
-  counted_ = team.zeros({items}, DType::Int64, "gemm_ar counted");
-  epochs_ = team.localZeros({programs_}, DType::Int64, "gemm_ar calls");
+  parts_ = memory_.symmetricEmpty({2, team.size(), setElements_}, partType(dtype), "parts");
+  sums_ = memory_.symmetricEmpty({2, setElements_}, partType(dtype), "sums");
+  words_ = memory_.symmetricZeros({2, std::max<int64_t>(setWords_, 1)}, DType::Int64, "words");
+  splits_ = memory_.localZeros({splitElements}, DType::Float32, "splits");
+  ready_ = memory_.symmetricZeros({tiles * team.size()}, DType::Int64, "ready");
+  done_ = memory_.symmetricZeros({tiles}, DType::Int64, "done");
+  counted_ = memory_.symmetricZeros({items}, DType::Int64, "counted");
+  epochs_ = memory_.localZeros({programs_}, DType::Int64, "calls");
 }
 
-void GemmAllReduce::close() {
-  if (std::exchange(closed_, true)) return;
-  team_.barrier();
-  for (const Tensor& t : {parts_, sums_, words_, splits_, ready_, done_, counted_, epochs_}) team_.release(t);
-}
-
-void GemmAllReduce::run(const Tensor& a, const Tensor& b, const Tensor& c, int64_t m, int stream) {
-  checkOpen(kOp, closed_);
-  checkRows(kOp, m, maxM_);
-  checkShape(kOp, "a", a, m, k_);
-  checkShape(kOp, "b", b, config_.bTransposed ? n_ : k_, config_.bTransposed ? k_ : n_);
-  checkShape(kOp, "c", c, m, n_);
-  checkDType(kOp, "a", a, dtype_);
-  checkDType(kOp, "b", b, dtype_);
-  checkResult(kOp, "c", c);
-  team_.callOperator(op_, stream, {m});
+void GemmAllReduce::queue(const Call& call) {
+  const Tensor &a = call.tensors[0], &b = call.tensors[1];
+  int64_t m = call.numbers[0];
   bool blocks = copiesBlocks({a, b}, dtype_, config_.bTransposed, team_.target());
   Plan plan = planned(m, blocks);
   LaunchConfig launch{.grid = {programs_, 1, 1},
                       .numWarps = plan.tile.warps,
-                      .stream = stream,
+                      .stream = call.stream,
                       .numStages = plan.tile.stages,
                       .cooperative = team_.size() > 1};
   team_.launch(
-      kernel(), launch,
-      {a, b, c, parts_, sums_, words_, splits_, ready_, done_, counted_, epochs_, m, n_, k_, setElements_, setWords_},
+      kernelOf("ops/gemm_ar/gemm_ar.py", "gemm_ar"), launch,
+      {a, b, call.tensors[2], parts_, sums_, words_, splits_, ready_, done_, counted_, epochs_, m, n_, k_, setElements_, setWords_},
       {{"RANKS", int64_t(team_.size())},
        {"BM", int64_t(plan.tile.m)},
        {"BN", int64_t(plan.tile.n)},

@@ -4,56 +4,59 @@
 // The push stream begins behind the main stream. For each turn of tiles for a peer it waits for their number in `brought`, puts that back,
 // copies them and tells the peer; the main stream goes on when it is done. So nothing holds a number that changes from call to call, and a
 // captured call replays as it is.
-#include "ops/check.h"
+#include "ops/gemm_rs/gemm_rs.h"
+#include "ops/gemm_options.h"
 #include "ops/kernel_text.h"
 #include "ops/planner.h"
 #include <algorithm>
-#include <utility>
+#include <nlohmann/json.hpp>
 
 namespace tandem::ops {
 namespace {
-
-constexpr char kOp[] = "gemm_rs";
-
-const Kernel& kernel() {
-  static const Kernel kernel = Kernel::fromText(kGemmRsText, "ops/gemm_rs/gemm_rs.py", "gemm_rs");
-  return kernel;
-}
 
 Tensor anywhere(const Tensor& t) { return {0, t.shape, t.dtype}; }
 
 }  // namespace
 
+namespace tables {
+
+const Table& gemm_rs() {
+  static const Table table = [] {
+    Table t = gemmTable("gemm_rs", "GemmReduceScatter",
+                        "out[rows_of_rank(m), n] = this rank's rows of the sum over ranks of a[m, k] @ b[k, n].", "m", "own(m)");
+    t.options = gemmOptions<GemmConfig>({"group", "chunks"});
+    t.tunes = true;
+    t.make = maker<GemmReduceScatter, GemmConfig, 3>(gemm_rs);
+    t.choices = [](const nlohmann::json& request) { return gemmChoices(gemm_rs(), GemmOp::ReduceScatter, request); };
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace tables
+
 GemmReduceScatter::GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype,
                                      const GemmConfig& config)
-    : team_(team), maxM_(maxM), n_(n), k_(k), dtype_(dtype), config_(config) {
-  checkOperator(kOp, maxM, n, k, dtype, config);
-  op_ = team.openOperator(madeFor(kOp, maxM, n, k, dtype), "m");
+    : Operator(tables::gemm_rs(), team, {maxM, n, k}, dtype, &config), n_(n), k_(k), config_(config) {
   if (team.target().ends_with("+nvshmem"))
     throw Error(
         "`gemm_rs` stores to all ranks' memory as one tensor, so it needs the transport `nvlink`, not `nvshmem`");
-  planner_ = std::make_unique<Planner>(team, GemmOp::ReduceScatter, n, k, dtype, config);
+  planner_ = std::make_unique<Planner>(team, table_, GemmOp::ReduceScatter, n, k, dtype, config);
   TileBounds tiles = tileBounds(config, team.target());
   int64_t shard = shardRows(maxM, team.size()), peers = team.size() - 1;
   int64_t rows = cdiv(shard, tiles.mostM) * tiles.mostM, columns = cdiv(n, tiles.mostN) * tiles.mostN;
-  parts_ = team.empty({std::max<int64_t>(peers * rows, 1), columns}, partType(dtype), "gemm_rs parts");
-  ready_ = team.zeros({peers * (rows / tiles.leastM) * (columns / tiles.leastN)}, DType::Int64, "gemm_rs ready");
+  parts_ = memory_.symmetricEmpty({std::max<int64_t>(peers * rows, 1), columns}, partType(dtype), "parts");
+  ready_ = memory_.symmetricZeros({peers * (rows / tiles.leastM) * (columns / tiles.leastN)}, DType::Int64, "ready");
   bool mayCopy = peers && config.chunks != 0;
-  outgoing_ = team.localZeros(mayCopy ? parts_.shape : std::vector<int64_t>{1}, parts_.dtype, "gemm_rs outgoing");
-  arrived_ = team.zeros({std::max<int64_t>(peers, 1)}, DType::Int64, "gemm_rs arrived");
-  brought_ = team.zeros({std::max<int64_t>(peers * kMostChunks, 1)}, DType::Int64, "gemm_rs brought");
-  begun_ = team.zeros({team.size()}, DType::Int64, "gemm_rs begun");
-  epoch_ = team.localZeros({1}, DType::Int64, "gemm_rs epoch");
-  done_ = team.localZeros({1}, DType::Int32, "gemm_rs done");
+  outgoing_ = memory_.localZeros(mayCopy ? parts_.shape : std::vector<int64_t>{1}, parts_.dtype, "outgoing");
+  arrived_ = memory_.symmetricZeros({std::max<int64_t>(peers, 1)}, DType::Int64, "arrived");
+  brought_ = memory_.symmetricZeros({std::max<int64_t>(peers * kMostChunks, 1)}, DType::Int64, "brought");
+  begun_ = memory_.symmetricZeros({team.size()}, DType::Int64, "begun");
+  epoch_ = memory_.localZeros({1}, DType::Int64, "epoch");
+  done_ = memory_.localZeros({1}, DType::Int32, "done");
 }
 
 GemmReduceScatter::~GemmReduceScatter() = default;
-
-void GemmReduceScatter::close() {
-  if (std::exchange(closed_, true)) return;
-  team_.barrier();
-  for (const Tensor& t : {parts_, ready_, outgoing_, arrived_, brought_, begun_, epoch_, done_}) team_.release(t);
-}
 
 // `tiles` of a shard, `bytes` of each, in the order in which the kernel brings them.
 void GemmReduceScatter::push(int64_t tiles, int64_t turn, uint64_t bytes, int stream) {
@@ -77,16 +80,10 @@ void GemmReduceScatter::push(int64_t tiles, int64_t turn, uint64_t bytes, int st
   team_.signals(steps, stream);
 }
 
-void GemmReduceScatter::run(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int stream) {
-  checkOpen(kOp, closed_);
-  checkRows(kOp, m, maxM_);
-  checkShape(kOp, "a", a, m, k_);
-  checkShape(kOp, "b", b, config_.bTransposed ? n_ : k_, config_.bTransposed ? k_ : n_);
-  checkShape(kOp, "out", out, rowsOfRank(m, team_.size(), team_.rank()), n_);
-  checkDType(kOp, "a", a, dtype_);
-  checkDType(kOp, "b", b, dtype_);
-  checkResult(kOp, "out", out);
-  team_.callOperator(op_, stream, {m});
+void GemmReduceScatter::queue(const Call& call) {
+  const Tensor &a = call.tensors[0], &b = call.tensors[1], &out = call.tensors[2];
+  int64_t m = call.numbers[0];
+  int stream = call.stream;
   bool blocks = copiesBlocks({a, b}, dtype_, config_.bTransposed, team_.target());
   // Tiles go by what all ranks know alike: where a rank's own tensors begin says only how it reads them.
   bool fits = copiesBlocks({anywhere(a), anywhere(b)}, dtype_, config_.bTransposed, team_.target());
@@ -110,7 +107,7 @@ void GemmReduceScatter::run(const Tensor& a, const Tensor& b, const Tensor& out,
                       .numStages = config.numStages,
                       .cooperative = team_.size() > 1};
   team_.launch(
-      kernel(), launch,
+      kernelOf("ops/gemm_rs/gemm_rs.py", "gemm_rs"), launch,
       {a, b, out, parts_, firstParts, copied ? arrived_ : ready_, brought_, begun_, epoch_, done_, m, n_, k_,
        shardRows(m, team_.size()), rows, turn, int64_t(copied ? 1 : team_.size()), elements / config.blockN, stride},
       {{"BLOCK_M", int64_t(config.blockM)},
@@ -129,6 +126,10 @@ void GemmReduceScatter::run(const Tensor& a, const Tensor& b, const Tensor& out,
 
 TunedGemm GemmReduceScatter::tune(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int stream) {
   return planner_->tune(m, stream, [&] { run(a, b, out, m, stream); });
+}
+
+std::string GemmReduceScatter::tune(const Call& call) {
+  return textOf(table_, tune(call.tensors[0], call.tensors[1], call.tensors[2], call.numbers[0], call.stream));
 }
 
 }  // namespace tandem::ops

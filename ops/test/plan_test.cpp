@@ -1,5 +1,6 @@
 #include "ops/plan.h"
-#include "ops/check.h"
+#include "ops/gemm_ar/gemm_ar.h"
+#include "ops/table.h"
 #include <gtest/gtest.h>
 #include <numeric>
 
@@ -50,7 +51,8 @@ TEST(GemmPlan, WhatIsGivenStays) {
 TEST(GemmPlan, WhatAnOperatorDoesNotTakeIsRefused) {
   auto refused = [](const char* op, const GemmConfig& given) -> std::string {
     try {
-      checkOperator(op, 64, 64, 64, DType::BFloat16, given);
+      GemmAllReduceConfig config{given};
+      tableOf(op).checkOptions(&config);
     } catch (const Error& error) {
       return error.what();
     }

@@ -117,7 +117,7 @@ def test_a_profile_that_is_none(profile):
 
 
 def test_choices_of_what_is_no_operator():
-    with pytest.raises(RuntimeError, match="`gemm_ar` is not `ag_gemm` or `gemm_rs`"):
+    with pytest.raises(RuntimeError, match="`gemm_ar` is not one of `ag_gemm`, `gemm_rs`, `all_reduce`"):
         choices("gemm_ar", 1, 1, 1, 1)
     with pytest.raises(RuntimeError, match="`ranks` and `programs` are at least 1"):
         choices("ag_gemm", 1, 1, 1, 0)

@@ -1,10 +1,7 @@
 // Slots of collectives in words.
 #include "ops/words/words.h"
 #include "ops/cdiv.h"
-#include "ops/kernel_text.h"
 #include <algorithm>
-#include <map>
-#include <mutex>
 
 namespace tandem::ops {
 namespace {
@@ -14,25 +11,17 @@ constexpr int64_t kPacketBytes = 8;
 
 }  // namespace
 
-const Kernel& wordsKernel(const std::string& name) {
-  static std::mutex mutex;
-  static std::map<std::string, Kernel> kernels;
-  std::lock_guard lock(mutex);
-  auto it = kernels.find(name);
-  if (it == kernels.end()) it = kernels.emplace(name, Kernel::fromText(kWordsText, "ops/words/words.py", name)).first;
-  return it->second;
-}
-
 int64_t elementsOfPacket(DType dtype) { return kPacketBytes / byteSize(dtype); }
 
-Words::Words(Team& team, int64_t maxPackets, const CollectiveConfig& config, const std::string& name) : team_(team) {
+Words::Words(Team& team, Memory& memory, int64_t maxPackets, const CollectiveConfig& config, const std::string& name)
+    : team_(team) {
   bool simulated = team.target() == "sim";
   programs_ = config.programs ? config.programs : simulated ? kSimulatedPrograms : kGpuPrograms;
   programs_ = std::min(programs_, team.residentPrograms());
   numWarps_ = config.numWarps ? config.numWarps : simulated ? kSimulatedWarps : kGpuWarps;
   slotPackets_ = std::max<int64_t>(numWarps_ * 32, cdiv(maxPackets, programs_));
-  slots_ = team.zeros({2, team.size(), programs_, slotPackets_, 2}, DType::Int64, name + " words");
-  epochs_ = team.localZeros({programs_}, DType::Int64, name + " calls");
+  slots_ = memory.symmetricZeros({2, team.size(), programs_, slotPackets_, 2}, DType::Int64, name + "words");
+  epochs_ = memory.localZeros({programs_}, DType::Int64, name + "words calls");
 }
 
 void Words::launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
@@ -49,11 +38,6 @@ void Words::launch(const Kernel& kernel, const Tensor& x, const Tensor& out, con
                 {"ALIGNED", isAligned},
                 {"RANKS", int64_t(team_.size())},
                 {"POLLS", pollsOn(team_)}});
-}
-
-void Words::release() {
-  team_.release(slots_);
-  team_.release(epochs_);
 }
 
 }  // namespace tandem::ops

@@ -1,6 +1,8 @@
 // The symmetric slots of collectives in words that carry their flag, and their launches.
 #pragma once
-#include "tandem/collectives.h"
+#include "ops/kernel_text.h"
+#include "tandem/collective_config.h"
+#include "tandem/operator.h"
 
 namespace tandem::ops {
 
@@ -10,11 +12,10 @@ inline int64_t pollsOn(const Team& team) { return team.target() == "sim" ? 2 : 1
 class Words {
  public:
   // Room for `maxPackets` packets of 8 bytes of data from each rank, in two sets.
-  Words(Team& team, int64_t maxPackets, const CollectiveConfig& config, const std::string& name);
+  Words(Team& team, Memory& memory, int64_t maxPackets, const CollectiveConfig& config, const std::string& name = "");
   // `packets` are dealt to the programs; `sizes` are the kernel's arguments between the epochs and `packets_each`.
   void launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
               int64_t packets, int stream);
-  void release();
 
  private:
   Team& team_;
@@ -23,7 +24,7 @@ class Words {
   Tensor slots_, epochs_;
 };
 
-const Kernel& wordsKernel(const std::string& name);
+inline const Kernel& wordsKernel(const std::string& name) { return kernelOf("ops/words/words.py", name); }
 // How many elements a packet has.
 int64_t elementsOfPacket(DType dtype);
 

@@ -2,9 +2,8 @@
 // later. A td_ function that returns a status raises RuntimeError(td_last_error()); its out parameters become its
 // result.
 #include "gpu_launcher.h"
-#include "tandem/collectives_c_api.h"
 #include "tandem/gpu_c_api.h"
-#include "tandem/ops_c_api.h"
+#include "tandem/op_c_api.h"
 #include "tandem/search_c_api.h"
 #include <cstring>
 #include <string>
@@ -17,34 +16,19 @@ namespace {
 constexpr char kProgram[] = "tandem.program";
 constexpr char kSession[] = "tandem.session";
 constexpr char kSearch[] = "tandem.search";
-constexpr char kAgGemm[] = "tandem.ag_gemm";
-constexpr char kGemmRs[] = "tandem.gemm_rs";
-constexpr char kAllReduce[] = "tandem.all_reduce";
-constexpr char kReduceScatter[] = "tandem.reduce_scatter";
-constexpr char kAllGather[] = "tandem.all_gather";
-constexpr char kGemmAr[] = "tandem.gemm_ar";
+constexpr char kOp[] = "tandem.op";
 using tandem::bindings::kGpuKernel;
 
 template <class Handle> const char* capsuleName();
 template <> const char* capsuleName<td_program>() { return kProgram; }
 template <> const char* capsuleName<td_session>() { return kSession; }
 template <> const char* capsuleName<td_search>() { return kSearch; }
-template <> const char* capsuleName<td_ag_gemm>() { return kAgGemm; }
-template <> const char* capsuleName<td_gemm_rs>() { return kGemmRs; }
-template <> const char* capsuleName<td_all_reduce>() { return kAllReduce; }
-template <> const char* capsuleName<td_reduce_scatter>() { return kReduceScatter; }
-template <> const char* capsuleName<td_all_gather>() { return kAllGather; }
-template <> const char* capsuleName<td_gemm_ar>() { return kGemmAr; }
+template <> const char* capsuleName<td_op>() { return kOp; }
 template <> const char* capsuleName<td_gpu_kernel>() { return kGpuKernel; }
 void destroy(td_program* p) { td_program_release(p); }
 void destroy(td_session* s) { td_session_destroy(s); }
 void destroy(td_search* s) { td_search_destroy(s); }
-void destroy(td_ag_gemm* op) { td_ag_gemm_destroy(op); }
-void destroy(td_gemm_rs* op) { td_gemm_rs_destroy(op); }
-void destroy(td_all_reduce* op) { td_all_reduce_destroy(op); }
-void destroy(td_reduce_scatter* op) { td_reduce_scatter_destroy(op); }
-void destroy(td_all_gather* op) { td_all_gather_destroy(op); }
-void destroy(td_gemm_ar* op) { td_gemm_ar_destroy(op); }
+void destroy(td_op* op) { td_op_destroy(op); }
 void destroy(td_gpu_kernel* k) { td_gpu_kernel_release(k); }
 template <class Handle> void destroyCapsule(PyObject* capsule) {
   destroy(static_cast<Handle*>(PyCapsule_GetPointer(capsule, capsuleName<Handle>())));
@@ -73,6 +57,16 @@ template <> struct Parameter<int> : InParameter {
     return true;
   }
   int pass() { return value; }
+};
+template <> struct Parameter<int64_t> : InParameter {
+  int64_t value = 0;
+  bool read(PyObject* o) {
+    int overflow = 0;
+    value = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (overflow) PyErr_SetString(PyExc_OverflowError, "integer does not fit 64 bits");
+    return !overflow && !(value == -1 && PyErr_Occurred());
+  }
+  int64_t pass() { return value; }
 };
 inline uint64_t above63Bits(PyObject* o) {
   PyObject* number = PyNumber_Index(o);
@@ -119,12 +113,7 @@ template <class Handle> struct HandleParameter : InParameter {
 template <> struct Parameter<td_program*> : HandleParameter<td_program> {};
 template <> struct Parameter<td_session*> : HandleParameter<td_session> {};
 template <> struct Parameter<td_search*> : HandleParameter<td_search> {};
-template <> struct Parameter<td_ag_gemm*> : HandleParameter<td_ag_gemm> {};
-template <> struct Parameter<td_gemm_rs*> : HandleParameter<td_gemm_rs> {};
-template <> struct Parameter<td_all_reduce*> : HandleParameter<td_all_reduce> {};
-template <> struct Parameter<td_reduce_scatter*> : HandleParameter<td_reduce_scatter> {};
-template <> struct Parameter<td_all_gather*> : HandleParameter<td_all_gather> {};
-template <> struct Parameter<td_gemm_ar*> : HandleParameter<td_gemm_ar> {};
+template <> struct Parameter<td_op*> : HandleParameter<td_op> {};
 template <> struct Parameter<td_gpu_kernel*> : HandleParameter<td_gpu_kernel> {};
 template <class Handle> struct HandleOut : OutParameter {
   Handle* value = nullptr;
@@ -134,12 +123,7 @@ template <class Handle> struct HandleOut : OutParameter {
 template <> struct Parameter<td_program**> : HandleOut<td_program> {};
 template <> struct Parameter<td_session**> : HandleOut<td_session> {};
 template <> struct Parameter<td_search**> : HandleOut<td_search> {};
-template <> struct Parameter<td_ag_gemm**> : HandleOut<td_ag_gemm> {};
-template <> struct Parameter<td_gemm_rs**> : HandleOut<td_gemm_rs> {};
-template <> struct Parameter<td_all_reduce**> : HandleOut<td_all_reduce> {};
-template <> struct Parameter<td_reduce_scatter**> : HandleOut<td_reduce_scatter> {};
-template <> struct Parameter<td_all_gather**> : HandleOut<td_all_gather> {};
-template <> struct Parameter<td_gemm_ar**> : HandleOut<td_gemm_ar> {};
+template <> struct Parameter<td_op**> : HandleOut<td_op> {};
 template <> struct Parameter<td_gpu_kernel**> : HandleOut<td_gpu_kernel> {};
 template <> struct Parameter<char**> : OutParameter {
   char* value = nullptr;
@@ -185,6 +169,7 @@ template <class T> struct ListParameter : InParameter {
 };
 template <> struct Parameter<const uint64_t*> : ListParameter<uint64_t> {};
 template <> struct Parameter<const int*> : ListParameter<int> {};
+template <> struct Parameter<const int64_t*> : ListParameter<int64_t> {};
 
 template <class... A, size_t... I>
 PyObject* invoke(int (*function)(A...), PyObject* const* given, Py_ssize_t count, std::index_sequence<I...>) {
@@ -316,28 +301,12 @@ PyMethodDef methods[] = {entry("version", version),
                          TD(microseconds),
                          TD(synchronize),
                          TD(barrier),
-                         TD(ag_gemm_create),
-                         TD(ag_gemm_run),
-                         TD(ag_gemm_tune),
-                         TD(ag_gemm_close),
-                         TD(gemm_rs_create),
-                         TD(gemm_rs_run),
-                         TD(gemm_rs_tune),
-                         TD(gemm_rs_close),
-                         TD(gemm_choices),
-                         TD(all_reduce_create),
-                         TD(all_reduce_run),
-                         TD(all_reduce_close),
-                         TD(all_reduce_way),
-                         TD(reduce_scatter_create),
-                         TD(reduce_scatter_run),
-                         TD(reduce_scatter_close),
-                         TD(all_gather_create),
-                         TD(all_gather_run),
-                         TD(all_gather_close),
-                         TD(gemm_ar_create),
-                         TD(gemm_ar_run),
-                         TD(gemm_ar_close),
+                         TD(op_tables),
+                         TD(op_create),
+                         TD(op_run),
+                         TD(op_tune),
+                         TD(op_close),
+                         TD(op_choices),
                          TD(gpu_devices),
                          TD(gpu_current_device),
                          TD(gpu_probe),

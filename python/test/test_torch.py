@@ -38,7 +38,8 @@ class PlainOperators:
         words = (ctypes.c_float * (rows * columns)).from_address(address)
         return torch.from_numpy(np.frombuffer(words, np.float32)).view(rows, columns)
 
-    def run(self, operation, m, n, k, dtype, transposed, addresses, out_dtype):
+    def run(self, operation, sizes, dtype, transposed, addresses, numbers, out_dtype):
+        m, n, k = (*sizes, *(1, None)[len(sizes) - 1:])
         self.calls.append((operation, m, n, k, transposed))
         shard = -(-m // SIZE)
         first = min(self.rank * shard, m)
@@ -284,11 +285,10 @@ def test_no_session(monkeypatch):
 class Kernel:
     """An operator that notes what it is told to run."""
 
-    def __init__(self, log, max_m):
-        self._op, self.max_m, self.log = self, max_m, log
+    def __init__(self, log, operation, max_m):
+        from tandem.ops.table import TABLES
+        self._op, self.max_m, self.log, self.table = self, max_m, log, TABLES[operation]
 
-    def _launch(self, op, stream, *words):
-        self.log.append((op.max_m, stream, *words))
 
     def close(self):
         self.log.append(("closed", self.max_m))
@@ -315,8 +315,10 @@ def operators(monkeypatch):
         def wait_stream(self, other):
             log.append(("waits", other))
 
-    monkeypatch.setattr(module, "create", lambda team, operation, max_m, *rest: Kernel(log, max_m))
-    monkeypatch.setattr(module, "_tandem", type("Library", (), {"adopt_stream": staticmethod(lambda handle, rank, stream: stream + 100)}))
+    monkeypatch.setattr(module, "create", lambda team, operation, sizes, *rest: Kernel(log, operation, sizes[0]))
+    monkeypatch.setattr(module, "_tandem", type("Library", (), {
+        "adopt_stream": staticmethod(lambda handle, rank, stream: stream + 100),
+        "op_run": staticmethod(lambda op, stream, addresses, _, numbers, __: log.append((op.max_m, stream, *addresses, *numbers)))}))
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device=None: CurrentStream())
     monkeypatch.setattr(torch.cuda, "ExternalStream", lambda handle, device=None: handle)
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: state["capturing"])
@@ -327,13 +329,14 @@ def operators(monkeypatch):
 
 
 def run(operators, m, transposed=True):
-    operators.run("ag_gemm", m, 6, 8, torch.bfloat16, transposed, [1, 2, 3], torch.float32)
+    operators.run("ag_gemm", (m, 6, 8), torch.bfloat16, transposed, [1, 2, 3], [m], torch.float32)
 
 
-@pytest.mark.parametrize("operation,words", [("all_reduce", (100, 0)), ("all_gather", (100, 0)), ("reduce_scatter", (100, ))])
-def test_collectives_are_told_what_their_c_abi_takes(operators, operation, words):
-    operators.run(operation, 100, 6, None, torch.bfloat16, False, [1, 2], torch.bfloat16)
-    assert operators.log == [(128, 107, 1, 2, *words)]
+@pytest.mark.parametrize("operation,values,words", [("all_reduce", {"elements": 600}, (600, 0)), ("all_gather", {"m": 100}, (100, 0)),
+                                                    ("reduce_scatter", {"m": 100}, (100, ))])
+def test_collectives_are_told_what_their_c_abi_takes(operation, values, words):
+    from tandem.torch.shapes import OPERATIONS
+    assert OPERATIONS[operation].numbers(values) == list(words)
 
 
 def test_operators_are_made_once_and_for_more_rows(operators):

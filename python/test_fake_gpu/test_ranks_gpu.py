@@ -18,7 +18,7 @@ import tandem.language as tl
 from tandem import _tandem
 from tandem.arrays import Tensor
 from tandem.ops import GemmReduceScatter
-from tandem.ops.collectives import AllReduce
+from tandem.ops import AllReduce
 
 pytestmark = needs_fake
 ROOT = pathlib.Path(__file__).resolve().parents[2]

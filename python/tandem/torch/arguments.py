@@ -9,12 +9,12 @@ def _name(dtype):
     return str(dtype).removeprefix("torch.")
 
 
-def check_tensor(operation, name, tensor, world):
+def check_tensor(operation, name, tensor, world, any_type):
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"`{operation}`: `{name}` is a `{type(tensor).__name__}`, not a tensor")
     if tensor.device != world.device:
         raise ValueError(f"`{operation}`: `{name}` is on {tensor.device}, this rank's device is {world.device}")
-    if tensor.dtype not in DTYPES and operation != "all_gather":  # which only moves
+    if tensor.dtype not in DTYPES and not any_type:
         raise TypeError(f"`{operation}`: `{name}` is {_name(tensor.dtype)}; float16, bfloat16 and float32 are possible")
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from . import world as worlds
-from .functions import ag_gemm, all_reduce, gemm_ar, gemm_rs
+from .functions import FUNCTIONS
 
 
 class _SumGradients(torch.autograd.Function):
@@ -18,7 +18,7 @@ class _SumGradients(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad):
-        return all_reduce(grad.contiguous())
+        return FUNCTIONS["all_reduce"](grad.contiguous())
 
 
 def _share(features, ranks, what):
@@ -83,7 +83,7 @@ class ColumnParallelLinear(_ParallelLinear):
 
     def _product(self, x):
         if self.sequence_parallel:
-            return ag_gemm(x, self.weight.t())
+            return FUNCTIONS["ag_gemm"](x, self.weight.t())
         if torch.is_grad_enabled() and x.requires_grad:
             x = _SumGradients.apply(x)
         return x @ self.weight.t()
@@ -104,4 +104,4 @@ class RowParallelLinear(_ParallelLinear):
         return whole.chunk(worlds.size(), dim=1)[worlds.rank()] if whole.dim() == 2 else whole
 
     def _product(self, x):
-        return (gemm_rs if self.sequence_parallel else gemm_ar)(x, self.weight.t())
+        return FUNCTIONS["gemm_rs" if self.sequence_parallel else "gemm_ar"](x, self.weight.t())

@@ -14,19 +14,11 @@ _LEAST_ROWS = 128
 @functools.cache
 def number(dtype):
     """The C ABI's number of an element type."""
-    return ops._NUMBER[element_word(dtype)]
+    return ops.NUMBER[element_word(dtype)]
 
 
-_CLASSES = {"ag_gemm": ops.AllGatherGemm, "gemm_rs": ops.GemmReduceScatter, "gemm_ar": ops.GemmAllReduce, "all_gather": ops.AllGather,
-            "reduce_scatter": ops.ReduceScatter, "all_reduce": ops.AllReduce}
-_TAKES_SYMMETRIC_OUT = ("all_gather", "all_reduce")
-
-
-def create(team, operation, max_m, n, k, dtype, transposed):
-    made = _CLASSES[operation]
-    if operation == "all_reduce":
-        return made(team, max_m, dtype)
-    return made(team, max_m, n, dtype) if k is None else made(team, max_m, n, k, dtype, b_transposed=transposed)
+def create(team, operation, sizes, dtype, transposed):
+    return ops.CLASSES[operation](team, *sizes, dtype, **({"b_transposed": True} if transposed else {}))
 
 
 class Made:
@@ -34,6 +26,7 @@ class Made:
 
     def __init__(self, operator, max_m):
         self.operator, self.max_m = operator, max_m
+        self.has_type = ops.number(operator.table, "type") is not None
         self.ran = set()
         self.stream = None
 
@@ -44,9 +37,11 @@ class Operators:
         self._made, self._outgrown = {}, []  # graphs may have captured what is too small for later calls
         self._streams = {}
 
-    def run(self, operation, m, n, k, dtype, transposed, addresses, out_dtype):
-        """Queues a call on PyTorch's current stream. `addresses`: of the inputs and the output."""
-        key = (operation, n, k, dtype, transposed)
+    def run(self, operation, sizes, dtype, transposed, addresses, numbers, out_dtype):
+        """Queues a call on PyTorch's current stream. `sizes`: what it needs to be made for; `addresses`: of the inputs and the output;
+        `numbers`: of the call, but for the output's type."""
+        m, *rest = sizes
+        key = (operation, *rest, dtype, transposed)
         made = self._made.get(key)
         handle = torch.cuda.current_stream(self.device).cuda_stream
         if made is None or m > made.max_m:
@@ -55,9 +50,10 @@ class Operators:
             self._first(made, key, m, out_dtype)
         if handle != made.stream:
             self._change_stream(made, handle)
-        words = (m, number(out_dtype)) if k is not None else (m, 0) if operation in _TAKES_SYMMETRIC_OUT else (m,)
-        launch, op, stream = made.operator._launch, made.operator._op, self._stream(handle)
-        self.team._session.guarded(lambda _: launch(op, stream, *addresses, *words))
+        if made.has_type:
+            numbers = [*numbers, number(out_dtype)]
+        op, words = made.operator._op, (self._stream(handle), addresses, len(addresses), numbers, len(numbers))
+        self.team._session.guarded(lambda _: _tandem.op_run(op, *words))
 
     def _stream(self, handle):
         """The session's number of a stream."""
@@ -67,12 +63,12 @@ class Operators:
         return found
 
     def _make(self, key, m):
-        operation, n, k, dtype, transposed = key
+        operation, *rest, dtype, transposed = key
         self._refuse_capture(key, m)
         max_m = max(_LEAST_ROWS, 1 << (m - 1).bit_length())
         if key in self._made:
             self._outgrown.append(self._made[key])
-        self._made[key] = Made(create(self.team, operation, max_m, n, k, element_word(dtype), transposed), max_m)
+        self._made[key] = Made(create(self.team, operation, (max_m, *rest), element_word(dtype), transposed), max_m)
         return self._made[key]
 
     def _first(self, made, key, m, out_dtype):
@@ -81,10 +77,10 @@ class Operators:
         made.ran.add((m, out_dtype))
 
     def _refuse_capture(self, key, m):
-        operation, n, k, dtype, transposed = key
+        operation, *rest, dtype, transposed = key
         if torch.cuda.is_current_stream_capturing():
-            sizes = f"{m}, {n}" + (f", {k}" if k is not None else "")
-            layout = "" if k is None or transposed else ", weight=False"
+            sizes = ", ".join(map(str, (m, *(rest or (1,)))))
+            layout = "" if len(rest) < 2 or transposed else ", weight=False"
             raise RuntimeError(f"`{operation}` of this size has not run before this graph capture; before it, call it once or "
                                f"tandem.torch.prepare(\"{operation}\", {sizes}, dtype={dtype}{layout}) on every rank")
 

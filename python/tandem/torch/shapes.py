@@ -1,48 +1,83 @@
-"""What each operation takes and gives, as shapes. Works on symbolic sizes too."""
+"""What each operation takes and gives, as shapes, from the operators' tables. Works on symbolic sizes too."""
 
-import dataclasses
+import math
 
 import torch
 
+from ..ops.table import TABLES, counts_of, inputs, is_free, number, output, shape_of
+from ..ops.table import rows_of_rank as rows_of_numbers
 
-def shard_rows(m, ranks):
-    return (m + ranks - 1) // ranks
 
-
-def rows_of_rank(m, rank, ranks):
+def rows_of_rank(m, ranks, rank):
     """Rows of rank's shard of m rows: cdiv(m, ranks), fewer or none on the last ranks."""
-    shard = shard_rows(m, ranks)
-    return torch.sym_min(torch.sym_max(m - rank * shard, 0), shard)
+    return rows_of_numbers(m, ranks, rank, torch.sym_min, torch.sym_max)
 
 
-@dataclasses.dataclass(frozen=True)
 class Operation:
-    """`gathers`: the input is a shard of rows; `scatters`: the output is. `multiplies`: there is a second operand `b`."""
-    name: str
-    multiplies: bool
-    gathers: bool
-    scatters: bool
+    """`gathers`: the input is a shard of rows, so a call may be told `m`. `multiplies`: matrices in, a matrix out; else the input's rows
+    may have any shape."""
 
-    def rows(self, given, m, ranks):
-        """Rows over all ranks. `given`: the input's; where they are a shard's and nobody says `m`, all shards are alike."""
-        if not self.gathers:
-            return given
-        return given * ranks if m is None else m
+    def __init__(self, table):
+        self.table, self.name = table, table["name"]
+        self.inputs = [t["name"] for t in inputs(table)]
+        self.first, self.output = table["tensors"][0], output(table)
+        self.multiplies = len(self.inputs) > 1
+        self.gathers = self.first["shape"][0] == "own(m)"
+        self.is_free = is_free(self.first)
+        self.moves_any_type = not table["types"]
+        self.has_type = number(table, "type") is not None
+        # The numbers of a call that are told, with their defaults.
+        self.told = {"m": None} if self.gathers else {}
+        if number(table, "rank"):
+            self.told[number(table, "rank")["name"]] = 0
+        if number(table, "counts"):
+            self.told["counts"] = None
 
-    def input_shape(self, m, n, k, rank, ranks):
-        return (rows_of_rank(m, rank, ranks) if self.gathers else m, k if self.multiplies else n)
+    def values(self, shape, n, told, ranks):
+        """The table's names, from the first input's shape and the columns of `b`."""
+        values = dict(told)
+        if self.is_free:
+            return {**values, "elements": math.prod(shape)}
+        values.update({"k": shape[1], "n": n} if self.multiplies else {"columns": math.prod(shape[1:])})
+        if "counts" in told:
+            values["counts"] = self._counts(told["counts"], shape[0], ranks)
+        elif not self.gathers:
+            values["m"] = shape[0]
+        elif told["m"] is None:
+            values["m"] = shape[0] * ranks
+        return values
 
-    def output_shape(self, shape, n, m, rank, ranks):
-        """From the input's shape; n: columns of b."""
-        rows = self.rows(shape[0], m, ranks)
-        return (rows_of_rank(rows, rank, ranks) if self.scatters else rows, *((n,) if self.multiplies else shape[1:]))
+    def _counts(self, told, rows, ranks):
+        """`told`: ranks * ranks numbers; else every rank deals its rows alike."""
+        return counts_of(rows if told is None else [told[r * ranks:(r + 1) * ranks] for r in range(ranks)], ranks, rows_of_rank)
+
+    def rows_in(self, values, world):
+        return shape_of(self.first, values, world.size, world.rank, rows=rows_of_rank)[0]
+
+    def output_shape(self, shape, values, world):
+        """`shape`: the first input's."""
+        if self.is_free:
+            return tuple(shape)
+        made = shape_of(self.output, values, world.size, world.rank, rows=rows_of_rank)
+        return made if self.multiplies else (made[0], *shape[1:])
+
+    def sizes(self, values):
+        """What an operator is made for, but for the first size, of which it is made for more than one call's."""
+        rows = values["elements"] if self.is_free else values["m"] if "m" in values else max(self._most(values["counts"]))
+        return (rows, *(values[size["name"]] for size in self.table["sizes"][1:]))
+
+    def _most(self, counts):
+        return [sum(row) for row in counts] + [sum(column) for column in zip(*counts)]
+
+    def numbers(self, values):
+        """As the C ABI takes them, but for the type of the output. Flags, which tell of symmetric memory, are not set."""
+        out = []
+        for n in self.table["numbers"]:
+            if n["kind"] == "counts":
+                out += [count for row in values["counts"] for count in row]
+            elif n["kind"] != "type":
+                out.append(0 if n["kind"] == "flag" else values[n["name"]])
+        return out
 
 
-OPERATIONS: dict[str, Operation] = {o.name: o for o in (
-    Operation("ag_gemm", multiplies=True, gathers=True, scatters=False),
-    Operation("gemm_rs", multiplies=True, gathers=False, scatters=True),
-    Operation("gemm_ar", multiplies=True, gathers=False, scatters=False),
-    Operation("all_gather", multiplies=False, gathers=True, scatters=False),
-    Operation("reduce_scatter", multiplies=False, gathers=False, scatters=True),
-    Operation("all_reduce", multiplies=False, gathers=False, scatters=False),
-)}
+OPERATIONS = {name: Operation(table) for name, table in TABLES.items()}

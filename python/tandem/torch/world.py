@@ -7,6 +7,7 @@ import torch
 
 from .. import session
 from .operators import Operators
+from ..ops.table import counts_of, shape_of
 from .shapes import OPERATIONS
 
 _worlds = {}
@@ -87,12 +88,15 @@ def prepare(name, m, n, k=None, dtype=torch.bfloat16, out_dtype=None, weight=Tru
         raise ValueError(f"`{name}` {'needs `k`' if operation.multiplies else 'has no `k`'}")
     world = current()
     for rows in sorted([m] if isinstance(m, int) else m, reverse=True):
-        inputs = [torch.zeros(operation.input_shape(rows, n, k, world.rank, world.size), dtype=dtype, device=world.device)]
+        values = {"m": rows, "columns": n, "n": n, "k": k, "elements": rows * n, "counts": counts_of(rows, world.size)}
+        shape = (rows, n) if operation.is_free else shape_of(operation.first, values, world.size, world.rank)
+        inputs = [torch.zeros(shape, dtype=dtype, device=world.device)]
         if operation.multiplies:
             b = torch.zeros((n, k) if weight else (k, n), dtype=dtype, device=world.device)
             inputs.append(b.t() if weight else b)
         from .functions import call
-        call(name, world, inputs, rows, out_dtype)
+        told = {**operation.told, "m": rows}
+        call(name, world, inputs, [told[number] for number in operation.told], out_dtype)
     torch.cuda.synchronize(world.device)
 
 

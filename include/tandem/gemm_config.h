@@ -1,0 +1,34 @@
+// How the operators that multiply run, and what tuning finds.
+#pragma once
+#include <vector>
+
+namespace tandem::ops {
+
+// 0 leaves the choice to the operator, which goes by sizes and target. The same on all ranks. An operator refuses what is not its own;
+// its table says what it takes.
+struct GemmConfig {
+  // Tile sizes, powers of two from 16. AllGatherGemm: blockN may be the sum of three; the largest is taken where no blocks are copied.
+  int blockM = 0, blockN = 0, blockK = 0;
+  int programs = 0;  // at most; never more than a rank has resident at once
+  int numWarps = 0, numStages = 0;
+  int group = 0;   // row blocks whose tiles follow one another, as they read the same columns (not GemmAllReduce)
+  int bands = 0;   // of a shard's rows, which travel one after the other (AllGatherGemm)
+  int slices = 0;  // of K, in which a band travels (AllGatherGemm)
+  int pieces = 0;  // of K, into which tiles left over for the last round are cut (AllGatherGemm)
+  bool bTransposed = false;  // b is [n, k]
+  // GemmReduceScatter: in how many copies parts travel to each peer; 0: programs store them there; -1: its choice.
+  int chunks = -1;
+  // AllGatherGemm: how many slices each copy of a band takes, all bands of a peer, then the next peer's.
+  std::vector<std::vector<int>> copies = {};
+};
+
+// What `tune` found. Times are microseconds of one call, of the slowest rank.
+struct TunedGemm {
+  GemmConfig config;
+  double predicted = 0;  // by the model
+  double measured = 0;   // 0 on simulated ranks, which have no time
+  double untuned = 0;    // measured, of what the model would have taken
+  int tried = 0;         // 0: it was known
+};
+
+}  // namespace tandem::ops

@@ -1,0 +1,80 @@
+// What every operator over ranks is: made for sizes and a type, called with tensors and numbers that its table (ops/<name>/<name>.cpp)
+// lists, closed. The classes of the single operators, in `tandem/ops/<name>.h`, say the same with types.
+#pragma once
+#include "tandem/team.h"
+#include <memory>
+
+namespace tandem::ops {
+
+// Rows of an M-row matrix that rank r holds when it is sharded over `ranks`: cdiv(M, ranks), fewer (or none) on the
+// last ones. Throws Error where `ranks` is below 1.
+TANDEM_API int64_t shardRows(int64_t m, int ranks);
+TANDEM_API int64_t rowsOfRank(int64_t m, int ranks, int rank);
+
+struct Table;
+
+// A call's arguments, in the table's order.
+struct Call {
+  std::vector<Tensor> tensors;
+  std::vector<int64_t> numbers;
+  int stream = 0;
+};
+
+// An operator's memory, named after it.
+class TANDEM_API Memory {
+ public:
+  Memory(Team& team, const std::string& owner) : team_(team), owner_(owner) {}
+  // Symmetric [collective, blocks]; of this rank alone.
+  Tensor symmetricEmpty(const std::vector<int64_t>& shape, DType dtype, const std::string& name);
+  Tensor symmetricZeros(const std::vector<int64_t>& shape, DType dtype, const std::string& name);
+  Tensor localZeros(const std::vector<int64_t>& shape, DType dtype, const std::string& name);
+  void release();
+
+ private:
+  Team& team_;
+  std::string owner_;
+  std::vector<Tensor> all_;
+};
+
+// Construction and close() are collective and may wait for other ranks; without close() the memory lives until the run ends. One
+// operator serves one stream at a time. Calls are safe to capture once and replay: what changes from call to call lives on the device.
+class TANDEM_API Operator {
+ public:
+  Operator(const Operator&) = delete;
+  virtual ~Operator();
+
+  // Queues a call. Throws Error that names the operator, the argument, what was seen and what is needed.
+  void call(const Call& call);
+  // The same of contiguous tensors at these addresses, whose shapes and types follow from the table.
+  void callAt(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers, int stream);
+  // [collective, blocks] Tries ways to carry out calls like this one and keeps the best. JSON: {"config", "predicted", "measured",
+  // "untuned" (microseconds), "tried" (0: it was known)}. Throws Error where there is nothing to choose.
+  std::string tuneAt(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers, int stream);
+  // [collective, blocks] Gives the memory back. A second call does nothing.
+  void close();
+
+ protected:
+  // Checks sizes, type and options (`config`: the struct that the table's options read), and tells the other ranks.
+  Operator(const Table& table, Team& team, std::vector<int64_t> sizes, DType dtype, const void* config);
+
+  // Queues a call whose arguments are checked.
+  virtual void queue(const Call& call) = 0;
+  virtual std::string tune(const Call& call);
+
+  const Table& table_;
+  Team& team_;
+  DType dtype_;
+  Memory memory_;  // released by close()
+
+ private:
+  void checkOpen() const;
+  Call at(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers, int stream) const;
+  void begin(const Call& call);
+
+  std::vector<int64_t> sizes_;
+  std::vector<bool> transposed_;  // of each tensor of the table
+  uint64_t op_ = 0;  // for its calls
+  bool closed_ = false;
+};
+
+}  // namespace tandem::ops

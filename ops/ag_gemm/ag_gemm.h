@@ -1,0 +1,41 @@
+// AllGather + GEMM.
+#pragma once
+#include "tandem/gemm_config.h"
+#include "tandem/operator.h"
+
+namespace tandem::ops {
+
+class Planner;
+
+// out[m, n] = gather(A)[m, k] · B[k, n]; A is sharded by rows, B and out belong to the rank. fp16, bf16, fp32 or fp8 (both operands of
+// one type); out is fp16, bf16 or fp32.
+class TANDEM_API AllGatherGemm : public Operator {
+ public:
+  AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype, const GemmConfig& config = {});
+  ~AllGatherGemm() override;
+  // a: [rowsOfRank(m), k], b: [k, n] (bTransposed: [n, k]), out: [m, n], all contiguous. Every rank calls with the same
+  // m <= maxM. Queued on `stream`; a may be overwritten by what follows there.
+  void run(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int stream = 0) {
+    call({{a, b, out}, {m, int64_t(out.dtype)}, stream});
+  }
+  // [collective, blocks] Calls what the model finds quickest a few times on all ranks and keeps the best for calls of this m, in the
+  // cache directory too: operators of these sizes find it there. Arguments as run's; out holds the result.
+  TunedGemm tune(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int stream = 0);
+
+ private:
+  struct Plan;
+  void queue(const Call& call) override;
+  std::string tune(const Call& call) override;
+  Plan planned(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m) const;
+  void multiply(const Plan& plan, const Tensor& a, const Tensor& b, const Tensor& out, int stream);
+  void push(const Plan& plan, const Tensor& a, int stream);
+  int peerAt(int distance) const { return (team_.rank() + distance) % team_.size(); }
+
+  int64_t n_, k_;
+  GemmConfig config_;
+  std::unique_ptr<Planner> planner_;
+  int64_t pitch_;  // rows from one shard to the next in gathered_
+  Tensor gathered_, ready_, done_, ended_, epoch_, pieces_, brought_;
+};
+
+}  // namespace tandem::ops

@@ -1,0 +1,45 @@
+// AllReduce.
+#pragma once
+#include "tandem/collective_config.h"
+#include "tandem/operator.h"
+
+namespace tandem::ops {
+
+class Words;
+
+// OneShot: everybody sends all to everybody, data and flag in one word. TwoShotWords: the same with an owner for each element, who
+// sums and sends the sum. TwoShot: chunks with signals, as fast as the links are.
+enum class AllReduceWay : uint8_t { Auto, OneShot, TwoShotWords, TwoShot };
+
+// What Auto becomes on the machine of the default profile.
+TANDEM_API AllReduceWay allReduceWay(int64_t bytes, int ranks);
+
+struct AllReduceConfig : CollectiveConfig {
+  AllReduceWay way = AllReduceWay::Auto;
+};
+
+// out = sum of every rank's x, on every rank; fp16, bf16 or fp32, summed in fp32 in rank order: the same bits on every rank, in every
+// run, on every way.
+class TANDEM_API AllReduce : public Operator {
+ public:
+  AllReduce(Team& team, int64_t maxElements, DType dtype, const AllReduceConfig& config = {});
+  ~AllReduce() override;
+  // Contiguous, of one size, the same on every rank; out may be x. `symmetricOut`: out is the same symmetric tensor on every rank, so
+  // that two shots write there at once. Queued on `stream`.
+  void run(const Tensor& x, const Tensor& out, int stream = 0, bool symmetricOut = false) {
+    call({{x, out}, {x.size(), symmetricOut}, stream});
+  }
+
+ private:
+  void queue(const Call& call) override;
+  void runTwoShot(const Tensor& x, const Tensor& out, int stream, bool symmetricOut);
+
+  int64_t mostChunks_ = 0;
+  AllReduceWay way_;
+  double reach_ = 1;  // of the sizes at which the way changes, by the machine's profile
+  CollectiveConfig given_, config_;
+  std::unique_ptr<Words> words_, sharedWords_;  // one shot, two shots
+  Tensor parts_, sums_, ready_, done_, epochs_;
+};
+
+}  // namespace tandem::ops

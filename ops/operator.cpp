@@ -1,0 +1,285 @@
+// A call's arguments and an operator's sizes against its table. The only checks of them in C++.
+#include "tandem/operator.h"
+#include "ops/cdiv.h"
+#include "ops/table.h"
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <utility>
+
+namespace tandem::ops {
+namespace {
+
+using Kind = Number::Kind;
+
+// Of what Team::openOperator takes.
+constexpr size_t kMostText = 150;
+
+[[noreturn]] void fail(const Table& table, const std::string& what) { throw Error("`" + table.name + "`: " + what); }
+
+std::string textOf(const std::vector<int64_t>& shape) {
+  std::string out;
+  for (int64_t d : shape) out += (out.empty() ? "" : ", ") + std::to_string(d);
+  return "[" + out + "]";
+}
+
+// The values of the names in a table's shapes.
+struct Values {
+  const Table& table;
+  const std::vector<int64_t>& sizes;
+  const std::vector<int64_t>& numbers;
+  int ranks, rank;
+
+  int64_t named(std::string_view name) const {
+    for (size_t i = 0; i < table.sizes.size(); ++i)
+      if (table.sizes[i].name == name) return sizes[i];
+    for (size_t i = 0; i < table.numbers.size(); ++i)
+      if (table.numbers[i].name == name) return numbers[i];
+    fail(table, "its table has no `" + std::string(name) + "`");
+  }
+  int64_t dimension(std::string_view text) const {
+    auto inside = [&](std::string_view function) {
+      return text.starts_with(function) ? text.substr(function.size(), text.size() - function.size() - 1) : "";
+    };
+    if (auto m = inside("own("); !m.empty()) return rowsOfRank(named(m), ranks, rank);
+    bool sends = !inside("sent(").empty();
+    if (!sends && inside("received(").empty()) return named(text);
+    Counts counts = countsOf(table, numbers, ranks);
+    int64_t rows = 0;
+    for (int peer = 0; peer < ranks; ++peer) rows += sends ? counts.rows(rank, peer) : counts.rows(peer, rank);
+    return rows;
+  }
+  std::vector<int64_t> shape(const Argument& argument, bool transposed) const {
+    std::vector<int64_t> out;
+    for (const std::string& d : argument.shape) out.push_back(dimension(d));
+    if (transposed) std::reverse(out.begin(), out.end());
+    return out;
+  }
+};
+
+int64_t product(const std::vector<int64_t>& shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());
+}
+
+bool isFree(const Argument& argument) { return argument.shape.front() == "elements"; }
+
+DType typeOf(const Table& table, int64_t number) {
+  for (DType t : summedTypes())
+    if (int64_t(t) == number) return t;
+  bool isType = number >= 0 && number <= int64_t(DType::Float64);
+  fail(table, "`out` is " + (isType ? std::string(tandem::name(DType(number))) : "of type " + std::to_string(number)) +
+                  ", fp16, bf16 or fp32 is needed");
+}
+
+DType typeOf(const Table& table, const Argument& argument, const std::vector<int64_t>& numbers, DType dtype) {
+  if (argument.typeBy.empty()) return dtype;
+  for (size_t i = 0; i < table.numbers.size(); ++i)
+    if (table.numbers[i].name == argument.typeBy) return typeOf(table, numbers[i]);
+  return dtype;
+}
+
+// What is made for the largest sizes.
+void checkBytes(const Table& table, const std::vector<int64_t>& sizes, DType dtype) {
+  constexpr int64_t kMost = int64_t(1) << 40;
+  int64_t columns = sizes.size() > 1 ? sizes[1] : 1, elements = 0;
+  if (__builtin_mul_overflow(sizes[0], columns, &elements) || elements > kMost / byteSize(dtype))
+    fail(table, std::to_string(sizes[0]) + " times " + std::to_string(columns) + " elements of " + tandem::name(dtype) +
+                    " are more than 2**40 bytes");
+}
+
+std::string madeFor(const Table& table, const std::vector<int64_t>& sizes, DType dtype, const void* config) {
+  std::string out = "`" + table.name + "` of up to ";
+  for (size_t i = 0; i < sizes.size(); ++i) out += (i ? " x " : "") + std::to_string(sizes[i]);
+  out += std::string(" ") + tandem::name(dtype);
+  nlohmann::json options = table.write(config);
+  for (const Option& o : table.options)
+    if (o.kind == Option::Kind::Word || (options.contains(o.name) && !o.lists))
+      out += ", " + o.name + " " + std::to_string(o.get(config));
+  return out.substr(0, kMostText);
+}
+
+std::string numberNames(const Table& table) {
+  std::string out;
+  for (const Number& n : table.numbers)
+    if (n.kind != Kind::Type) out += (out.empty() ? "" : ",") + n.name;
+  return out;
+}
+
+void checkCounts(const Table& table, const Number& number, const std::vector<int64_t>& numbers, int64_t most, int ranks) {
+  Counts counts = countsOf(table, numbers, ranks);
+  int64_t room = shardRows(most, ranks) * ranks;
+  for (int rank = 0; rank < ranks; ++rank) {
+    int64_t sent = 0, received = 0;
+    for (int peer = 0; peer < ranks; ++peer) {
+      if (counts.rows(rank, peer) < 0 || counts.rows(rank, peer) > room)
+        fail(table, "`" + number.name + "`: rank " + std::to_string(rank) + " sends " +
+                        std::to_string(counts.rows(rank, peer)) + " rows to rank " + std::to_string(peer) + ", 0 to " +
+                        std::to_string(room) + " are possible");
+      sent += counts.rows(rank, peer);
+      received += counts.rows(peer, rank);
+    }
+    for (auto [rows, what] : {std::pair(sent, "sends"), {received, "gets"}})
+      if (rows > room)
+        fail(table, "`" + number.name + "`: rank " + std::to_string(rank) + " " + what + " " + std::to_string(rows) +
+                        " rows, the operator was made for up to " + std::to_string(room));
+  }
+}
+
+void checkNumber(const Table& table, size_t i, const std::vector<int64_t>& sizes, const std::vector<int64_t>& numbers,
+                 int ranks) {
+  const Number& n = table.numbers[i];
+  int64_t value = numbers[i];
+  std::string madeForUpTo = ", the operator was made for 1 to " + std::to_string(sizes[0]);
+  switch (n.kind) {
+    case Kind::Rows:
+      if (value < 1 || value > sizes[0]) fail(table, "`" + n.name + "` is " + std::to_string(value) + madeForUpTo);
+      return;
+    case Kind::Elements:
+      if (value < 1 || value > sizes[0])
+        fail(table, "`" + table.tensors[0].name + "` has " + std::to_string(value) + " elements" + madeForUpTo);
+      return;
+    case Kind::Rank:
+      if (value < 0 || value >= ranks)
+        fail(table, "`" + n.name + "` is " + std::to_string(value) + ", 0 to " + std::to_string(ranks - 1) + " are possible");
+      return;
+    case Kind::Counts: return checkCounts(table, n, numbers, sizes[0], ranks);
+    case Kind::Type: typeOf(table, value); return;
+    case Kind::Flag: return;
+  }
+}
+
+void checkNumbers(const Table& table, const std::vector<int64_t>& sizes, const std::vector<int64_t>& numbers, int ranks) {
+  size_t wanted = table.numbers.size();
+  bool hasCounts = wanted && table.numbers.back().kind == Kind::Counts;
+  if (hasCounts ? numbers.size() < wanted : numbers.size() != wanted)
+    fail(table, std::to_string(numbers.size()) + " numbers given, " + std::to_string(wanted) + " wanted");
+  for (size_t i = 0; i < wanted; ++i) checkNumber(table, i, sizes, numbers, ranks);
+}
+
+}  // namespace
+
+int64_t shardRows(int64_t m, int ranks) {
+  if (ranks < 1) throw Error("`ranks` is " + std::to_string(ranks) + ", at least 1 is needed");
+  return cdiv(m, ranks);
+}
+
+int64_t rowsOfRank(int64_t m, int ranks, int rank) {
+  int64_t shard = shardRows(m, ranks);
+  return std::clamp<int64_t>(m - rank * shard, 0, shard);
+}
+
+int64_t Counts::rows(int from, int to) const {
+  return all.size() == 1 ? rowsOfRank(all[0], ranks, to) : all[size_t(from) * size_t(ranks) + size_t(to)];
+}
+
+Counts countsOf(const Table& table, const std::vector<int64_t>& numbers, int ranks) {
+  auto first = numbers.begin() + int64_t(table.numbers.size()) - 1;
+  std::span<const int64_t> given(first, numbers.end());
+  if (given.size() != 1 && given.size() != size_t(ranks) * size_t(ranks))
+    fail(table, "`" + table.numbers.back().name + "` has " + std::to_string(given.size()) + " numbers, one or " +
+                    std::to_string(ranks) + " times " + std::to_string(ranks) + " are needed");
+  return {given, ranks};
+}
+
+void checkMade(const Table& table, const std::vector<int64_t>& sizes, DType dtype, const void* config) {
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (sizes[i] < 1)
+      fail(table, "`" + table.sizes[i].name + "` is " + std::to_string(sizes[i]) + ", at least 1 is needed");
+  table.checkTypes(dtype);
+  checkBytes(table, sizes, dtype);
+  table.checkOptions(config);
+}
+
+Operator::Operator(const Table& table, Team& team, std::vector<int64_t> sizes, DType dtype, const void* config)
+    : table_(table), team_(team), dtype_(dtype), memory_(team, table.name), sizes_(std::move(sizes)) {
+  checkMade(table, sizes_, dtype, config);
+  for (const Argument& t : table.tensors) {
+    const Option* flag = t.transposedBy.empty() ? nullptr : table.find(t.transposedBy);
+    transposed_.push_back(flag && flag->get(config));
+  }
+  op_ = team.openOperator(madeFor(table, sizes_, dtype, config), numberNames(table));
+}
+
+Operator::~Operator() = default;
+
+void Operator::checkOpen() const {
+  if (closed_) throw Error("`" + table_.name + "` is closed");
+}
+
+// What ranks call alike.
+void Operator::begin(const Call& call) {
+  std::vector<int64_t> told;
+  for (size_t i = 0; i < call.numbers.size(); ++i)
+    if (i >= table_.numbers.size() || table_.numbers[i].kind != Kind::Type) told.push_back(call.numbers[i]);
+  team_.callOperator(op_, call.stream, told);
+}
+
+void Operator::call(const Call& call) {
+  checkOpen();
+  checkNumbers(table_, sizes_, call.numbers, team_.size());
+  Values values{table_, sizes_, call.numbers, team_.size(), team_.rank()};
+  for (size_t i = 0; i < table_.tensors.size(); ++i) {
+    const Argument& argument = table_.tensors[i];
+    const Tensor& t = call.tensors[i];
+    DType wanted = typeOf(table_, argument, call.numbers, dtype_);
+    if (t.dtype != wanted)
+      fail(table_, "`" + argument.name + "` is " + tandem::name(t.dtype) + ", the operator was made for " + tandem::name(wanted));
+    std::vector<int64_t> shape = values.shape(argument, transposed_[i]);
+    if (t.shape == shape) continue;
+    if (!table_.isFlat)
+      fail(table_, "`" + argument.name + "` has shape " + textOf(t.shape) + ", " + textOf(shape) + " is needed");
+    if (t.size() != product(shape))
+      fail(table_, "`" + argument.name + "` has " + std::to_string(t.size()) + " elements, " +
+                       std::to_string(product(shape)) + " are needed");
+  }
+  begin(call);
+  queue(call);
+}
+
+Call Operator::at(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers, int stream) const {
+  checkOpen();
+  if (addresses.size() != table_.tensors.size())
+    fail(table_, std::to_string(addresses.size()) + " tensors given, " + std::to_string(table_.tensors.size()) + " wanted");
+  checkNumbers(table_, sizes_, numbers, team_.size());
+  Values values{table_, sizes_, numbers, team_.size(), team_.rank()};
+  Call call{{}, numbers, stream};
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    const Argument& argument = table_.tensors[i];
+    call.tensors.push_back({addresses[i], values.shape(argument, transposed_[i]), typeOf(table_, argument, numbers, dtype_)});
+  }
+  return call;
+}
+
+void Operator::callAt(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers, int stream) {
+  Call call = at(addresses, numbers, stream);
+  begin(call);
+  queue(call);
+}
+
+std::string Operator::tuneAt(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers, int stream) {
+  return tune(at(addresses, numbers, stream));
+}
+
+std::string Operator::tune(const Call&) { fail(table_, "there is nothing to tune"); }
+
+void Operator::close() {
+  if (std::exchange(closed_, true)) return;
+  team_.barrier();
+  memory_.release();
+}
+
+Tensor Memory::symmetricEmpty(const std::vector<int64_t>& shape, DType dtype, const std::string& name) {
+  return all_.emplace_back(team_.empty(shape, dtype, owner_ + " " + name));
+}
+Tensor Memory::symmetricZeros(const std::vector<int64_t>& shape, DType dtype, const std::string& name) {
+  return all_.emplace_back(team_.zeros(shape, dtype, owner_ + " " + name));
+}
+Tensor Memory::localZeros(const std::vector<int64_t>& shape, DType dtype, const std::string& name) {
+  return all_.emplace_back(team_.localZeros(shape, dtype, owner_ + " " + name));
+}
+void Memory::release() {
+  for (const Tensor& t : all_) team_.release(t);
+  all_.clear();
+}
+
+}  // namespace tandem::ops

@@ -1,0 +1,205 @@
+"""The class of an operator, made from its table: for NumPy arrays and tensors of a team."""
+
+import dataclasses
+import json
+import math
+import operator
+import pathlib
+
+from .. import _tandem
+from ..arrays import Tensor, as_dtype, type_word
+from ..team import Stream
+from .table import counts_of, inputs, is_free, output, shape_of, words_of
+
+_WORDS = "i1 i8 i16 i32 i64 u8 u16 u32 u64 fp8e4nv fp8e5 fp16 bf16 fp32 fp64"  # in the order of tandem::DType
+NUMBER = {word: i for i, word in enumerate(_WORDS.split())}
+# The kernel language's words, which NumPy reads otherwise: its "i8" has 8 bytes.
+_INTEGERS = {f"{letter}{bits}": f"{kind}{bits}" for letter, kind in (("i", "int"), ("u", "uint")) for bits in (8, 16, 32, 64)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Tuned:
+    """What `tune` found; times are microseconds of a call on the slowest rank."""
+
+    config: dict      # may be given to another operator
+    predicted: float  # by the model
+    measured: float   # 0 on simulated ranks, which have no time
+    untuned: float    # measured, of what the model would have taken
+    tried: int        # 0: it was known
+
+
+def _shape_of(array, name):
+    if not hasattr(array, "shape") or not hasattr(array, "dtype"):
+        raise TypeError(f"`{name}` must be an array or a tensor of the team, not `{type(array).__name__}`")
+    return tuple(array.shape)
+
+
+def _integer(name, value):
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"`{name}` must be an integer, not {value!r}") from None
+
+
+class Operator:
+    """Creation, `tune` and `close` are collective: every rank makes the same operators in one order, with one config."""
+
+    table: dict
+
+    def _make(self, team, sizes, dtype, options):
+        if len(team.members) != team._session.ranks:
+            raise ValueError("operators run on the whole world's team")
+        self.team, self._type = team, as_dtype(_INTEGERS.get(dtype, dtype) if isinstance(dtype, str) else dtype)
+        self.dtype = type_word(self._type)
+        self._sizes = {size["name"]: value for size, value in zip(self.table["sizes"], sizes)}
+        vars(self).update(self._sizes)
+        self._options = [name for name, value in options.items() if value]
+        words = (self.table["name"], list(sizes), len(sizes), NUMBER[self.dtype], json.dumps(options))
+        self._op = team._call(_tandem.op_create, *words)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _values(self, arrays, given):
+        """The numbers of a call by name, each checked as far as shapes follow from it."""
+        values, most = dict(self._sizes), next(iter(self._sizes.values()))
+        for n in self.table["numbers"]:
+            name, kind = n["name"], n["kind"]
+            if kind == "elements":
+                values[name] = math.prod(_shape_of(arrays[0], inputs(self.table)[0]["name"]))
+            elif kind == "counts":
+                counts = given[name] if hasattr(given[name], "__len__") else _integer(name, given[name])
+                values[name] = counts_of(counts, self.team.size)
+            elif kind != "type":
+                values[name] = _integer(name, given[name])
+            if kind == "rows" and not 1 <= values[name] <= most:
+                raise ValueError(f"`{name}` is {values[name]}, the operator was made for 1 to {most}")
+        return values
+
+    def _numbers(self, values, given, out):
+        """As the C ABI takes them."""
+        listed = []
+        for n in self.table["numbers"]:
+            if n["kind"] == "type":
+                listed.append(NUMBER[type_word(out.dtype)])
+            elif n["kind"] == "counts" and hasattr(given[n["name"]], "__len__"):
+                listed += [count for row in values[n["name"]] for count in row]
+            else:
+                listed.append(given[n["name"]] if n["kind"] == "counts" else values[n["name"]])
+        return listed
+
+    def _input(self, argument, array, shape):
+        name = argument["name"]
+        if _shape_of(array, name) != (shape or tuple(array.shape)):
+            raise ValueError(f"`{name}` has shape {list(array.shape)}, {list(shape)} is needed")
+        if type_word(array.dtype) != self.dtype:
+            raise TypeError(f"`{name}` is {type_word(array.dtype)}, the operator was made for {self.dtype}")
+        return self._contiguous(name, array)
+
+    def _contiguous(self, name, array):
+        if isinstance(array, Tensor) and not array.is_contiguous():
+            raise ValueError(f"`{name}` must be contiguous")
+        return array
+
+    def _output(self, argument, tensor, shape):
+        if tensor is None:
+            dtype = "bf16" if argument["type_by"] and self.dtype.startswith("fp8") else self._type
+            return self.team.local_empty(shape, dtype, name=f"{self.table['name']} out")
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"`out` must be a tensor of the team, not `{type(tensor).__name__}`")
+        if tuple(tensor.shape) != shape:
+            raise ValueError(f"`out` has shape {list(tensor.shape)}, {list(shape)} is needed")
+        if not argument["type_by"] and type_word(tensor.dtype) != self.dtype:
+            raise TypeError(f"`out` is {type_word(tensor.dtype)}, the operator was made for {self.dtype}")
+        return self._contiguous("out", tensor)
+
+    def _checked(self, arrays, given, out):
+        """The inputs, the output and the numbers of a call."""
+        values, team = self._values(arrays, given), self.team
+        shapes = [shape_of(t, values, team.size, team.rank, self._options) for t in self.table["tensors"]]
+        arrays = [self._input(t, array, shape) for t, array, shape in zip(self.table["tensors"], arrays, shapes)]
+        result = output(self.table)
+        out = self._output(result, out, tuple(arrays[0].shape) if is_free(result) else shapes[-1])
+        return arrays, out, self._numbers(values, given, out)
+
+    def _stream_of(self, given):
+        """The stream of a call: the team's own one, one of the team, or a CUDA stream."""
+        if given is None:
+            return self.team.stream
+        return given if isinstance(given, Stream) else self.team.adopt(given)
+
+    def _give(self, function, stream, arrays, out, numbers):
+        stream = self._stream_of(stream)
+        on_device = [x if isinstance(x, Tensor) else self.team.local_from_array(x, name="host array") for x in arrays]
+        words = ([*(x.address for x in on_device), out.address], len(arrays) + 1, numbers, len(numbers))
+        answer = self.team._call(lambda *_: function(self._op, stream.index, *words))
+        for given, copy in zip(arrays, on_device):
+            if copy is not given:
+                self.team._call(_tandem.release_async, stream.index, copy.address)
+        return answer
+
+    def _run(self, arrays, given, out, stream):
+        arrays, out, numbers = self._checked(arrays, given, out)
+        self._give(_tandem.op_run, stream, arrays, out, numbers)
+        return out
+
+    def _tuned(self, arrays, given, out, stream):
+        arrays, result, numbers = self._checked(arrays, given, out)
+        found = self._give(_tandem.op_tune, stream, arrays, result, numbers)
+        if out is None:
+            self.team._call(_tandem.release_async, self._stream_of(stream).index, result.address)
+        return Tuned(**json.loads(found))
+
+    def close(self):
+        """Gives the operator's symmetric memory back [collective]."""
+        self.team._session.guarded(lambda _: _tandem.op_close(self._op))
+
+
+def _call(table):
+    """Parameters of a call, and how they become `_run`'s arguments. Without `out` one is made; `stream` is the team's or a CUDA stream."""
+    names, given = [t["name"] for t in inputs(table)], [n for n in table["numbers"] if n["kind"] not in ("elements", "type")]
+    needed = [n["name"] for n in given if n["kind"] != "flag"]
+    flags = [f"{n['name']}=False" for n in given if n["kind"] == "flag"]
+    numbers = ", ".join(f'"{n["name"]}": {n["name"]}' for n in given)
+    return ", ".join(["self", *names, *needed, "out=None", "stream=None", *flags]), f"[{', '.join(names)}], {{{numbers}}}, out, stream"
+
+
+def _described(rows):
+    return "\n".join(f"    {row['name']}: {row['what']}" for row in rows)
+
+
+def _tensors(table):
+    return ", ".join(f"{t['name']}: " + ("any shape" if is_free(t) else f"[{', '.join(t['shape'])}]") +
+                     (f" ({t['transposed_by']}: [{', '.join(t['shape'][::-1])}])" if t["transposed_by"] else "") for t in table["tensors"])
+
+
+def made(table):
+    """The class of a table's operator."""
+    sizes, parameters, passed = [s["name"] for s in table["sizes"]], *_call(table)
+    chosen = ", ".join(f"{o['name']}=None" for o in table["options"])
+    options = ", ".join(f'"{o["name"]}": {o["name"]}' for o in table["options"])
+    text = f"""
+def __init__(self, team, {', '.join(sizes)}, dtype, {chosen}, **others):
+    options = {{{options}, **others}}
+    self._make(team, [{', '.join(sizes)}], dtype, {{name: value for name, value in options.items() if value is not None}})
+
+def __call__({parameters}):
+    return self._run({passed})
+"""
+    if table["tunes"]:
+        text += f"\ndef tune({parameters}):\n    return self._tuned({passed})\n"
+    members = {}
+    # Compiled, so that signatures and their errors are Python's own; as of this folder, whose frames are in no report.
+    exec(compile(text, str(pathlib.Path(__file__).with_name(f"{table['class']}.py")), "exec"), members)
+    members.pop("__builtins__")
+    members["__doc__"] = (f"{table['what']}\n\nMade for sizes\n{_described(table['sizes'])}\nand a type: {table['type_words']}. A call "
+                          f"takes {_tensors(table)} and\n{_described(table['numbers'])}\nOptions, which the operator else chooses "
+                          f"itself:\n{words_of(table)}")
+    members["__call__"].__doc__ = f"Queues a call and gives `out`: {_tensors(table)}."
+    if table["tunes"]:
+        members["tune"].__doc__ = ("Times what the model finds quickest on all ranks together, and keeps the best for calls with this m, "
+                                   "on disk too. Arguments as a call's. Returns Tuned [collective].")
+    return type(table["class"], (Operator,), {**members, "table": table, "__module__": "tandem.ops"})

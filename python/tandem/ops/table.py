@@ -1,0 +1,70 @@
+"""Operators' tables, as the C ABI tells them (ops/table.h): what an operator is made for, what a call takes, and the shapes that follow."""
+
+import json
+import operator
+
+from .. import _tandem
+
+TABLES = {table["name"]: table for table in json.loads(_tandem.op_tables())}
+
+
+def shard_rows(m, ranks):
+    """Rows of a shard when m rows are dealt to the ranks; the last ranks may hold fewer."""
+    return -(-m // ranks)
+
+
+def rows_of_rank(m, ranks, rank, least=min, most=max):
+    """Rows of a rank's shard of m: fewer or none on the last ranks. `least`, `most`: for numbers that are symbols."""
+    shard = shard_rows(m, ranks)
+    return least(most(m - rank * shard, 0), shard)
+
+
+def inputs(table):
+    return [t for t in table["tensors"] if not t["output"]]
+
+
+def output(table):
+    return next(t for t in table["tensors"] if t["output"])
+
+
+def number(table, kind):
+    """The table's number of a kind, or None."""
+    return next((n for n in table["numbers"] if n["kind"] == kind), None)
+
+
+def is_free(argument):
+    """Whether a tensor may have any shape."""
+    return argument["shape"] == ["elements"]
+
+
+def counts_of(given, ranks, rows=rows_of_rank):
+    """How many rows each rank sends to each, from m rows of each rank, dealt alike, or from those numbers."""
+    if hasattr(given, "__len__"):
+        if len(given) != ranks or any(len(row) != ranks for row in given):
+            raise ValueError(f"`counts` must be {ranks} lists of {ranks} numbers: what each rank sends to each")
+        return [[operator.index(count) for count in row] for row in given]
+    return [[rows(given, ranks, rank) for rank in range(ranks)]] * ranks
+
+
+def dimension(text, values, ranks, rank, rows=rows_of_rank):
+    """`values`: of the table's sizes and numbers, `counts` as `counts_of` gives them."""
+    function, _, name = text.rstrip(")").rpartition("(")
+    value = values[name]
+    if function == "own":
+        return rows(value, ranks, rank)
+    if function == "sent":
+        return sum(value[rank])
+    return sum(row[rank] for row in value) if function == "received" else value
+
+
+def shape_of(argument, values, ranks, rank, options=(), rows=rows_of_rank):
+    """`options`: those that are set. None: any shape."""
+    if is_free(argument):
+        return None
+    shape = tuple(dimension(text, values, ranks, rank, rows) for text in argument["shape"])
+    return shape[::-1] if argument["transposed_by"] in options else shape
+
+
+def words_of(table):
+    """The options of an operator and what they are, for people."""
+    return "\n".join(f"    {o['name']}: {o['what']}" + (f" ({', '.join(o['words'])})" if o["words"] else "") for o in table["options"])

@@ -1,5 +1,6 @@
-// What the compiler hands to the runtime for one GPU kernel: the code, how to launch it, and what the launcher must
-// prepare from the arguments. Plain data: the compiler writes it, the runtime, the cache and a bundle read it.
+// A KernelImage is all that the compiler hands to the runtime for one GPU kernel: the code, how to launch it, and the
+// values that the launcher must prepare from the arguments. It is plain data: the compiler writes it; the runtime, the
+// cache and bundles read it.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -29,7 +30,7 @@ struct TensorMapRecipe {
   HostExpr base;                      // bytes; 16-byte aligned
   std::vector<HostExpr> shape;        // elements, outermost first
   std::vector<HostExpr> strides;      // elements, outermost first; the last is 1
-  std::vector<int32_t> box;           // elements, outermost first: what one copy moves
+  std::vector<int32_t> box;           // elements that one copy moves, outermost dimension first
   int swizzleBytes = 0;               // 0, 32, 64, 128
   bool nanFill = false;               // value outside: NaN instead of zero
 };

@@ -1,4 +1,5 @@
-// Whether a launcher can carry an image out: checked once when it is read or loaded, so that launches need not look.
+// This check says if a launcher can carry an image out. It runs once, when an image is read or loaded, so that launches
+// need not look.
 #include "abi/kernel_image_io.h"
 
 namespace tandem::abi {

@@ -11,7 +11,7 @@ using nlohmann::json;
 struct Prefix {
   char magic[8];
   uint64_t headerBytes, cubinBytes, ptxBytes;
-  uint64_t checksum;  // of everything after the prefix
+  uint64_t checksum;  // over all bytes after the prefix
 };
 static_assert(sizeof(Prefix) == 40);
 

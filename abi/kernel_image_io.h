@@ -1,4 +1,5 @@
-// A KernelImage as bytes: what the compile cache and bundles keep in files. Reading trusts nothing.
+// These functions turn a KernelImage into bytes and back; the compile cache and bundles keep the bytes in files.
+// Reading trusts nothing.
 #pragma once
 #include "abi/kernel_image.h"
 #include <optional>
@@ -14,10 +15,11 @@ std::string writeImage(const KernelImage& image);
 // The image in `bytes`; none when they are not a whole, undamaged image of this version, and `error` says why.
 std::optional<KernelImage> readImage(std::string_view bytes, std::string& error);
 
-// What a launcher could not carry out, or "": expressions that pop too much, arguments and shapes that do not exist.
+// Returns why a launcher could not carry the image out, or "": an expression pops too much, or an argument or a shape
+// does not exist.
 std::string problemOf(const KernelImage& image);
 
-// How deep an expression may stack its values.
+// An expression may stack at most this many values.
 inline constexpr int kHostExprDepth = 32;
 
 }  // namespace tandem::abi

@@ -1,4 +1,4 @@
-// The C ABI: sessions and what a run leaves behind. No exception leaves this file.
+// This part of the C ABI has the sessions and the results of a run. No exception leaves this file.
 #include "api/guarded.h"
 #include "api/handles.h"
 #include "api/session_options.h"
@@ -29,7 +29,7 @@ json reportJson(const runtime::RunReport& r) {
 
 constexpr int everyRank = -1;
 
-// What ranks on GPUs did goes to the file that the environment names.
+// Writes the trace of the ranks on GPUs to the file that the environment names.
 void keepTrace(const runtime::Session& session, int rank) {
   if (traceFile().empty()) return;
   std::optional<interpreter::Trace> trace = session.trace();

@@ -1,4 +1,5 @@
-// The C ABI: what a rank's host thread calls: memory, teams, streams. No exception leaves this file.
+// This part of the C ABI has the functions that a rank's host thread calls: memory, teams, streams. No exception leaves
+// this file.
 #include "api/code.h"
 #include "api/guarded.h"
 #include "api/handles.h"

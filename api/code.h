@@ -1,4 +1,4 @@
-// What launches ask of compiled code, whichever target it is for.
+// Launches read these facts of compiled code, for the simulator and for GPUs alike.
 #pragma once
 #include "runtime/session.h"
 

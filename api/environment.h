@@ -1,4 +1,4 @@
-// Which rank a process is, as the launchers' environment variables say.
+// A process learns from the launchers' environment variables which rank it is.
 #pragma once
 #include <functional>
 #include <string>
@@ -14,7 +14,8 @@ struct RankPlace {
 // The value of an environment variable, or null.
 using Environment = std::function<const char*(const char* name)>;
 
-// torchrun's variables, else Open MPI's; without either the process is alone. Throws std::runtime_error on what does not fit.
+// Reads torchrun's variables, else Open MPI's; without either the process is the only rank. Throws std::runtime_error
+// if the variables contradict one another.
 RankPlace rankFromEnvironment(const Environment& variable);
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// What the GPU part of the C ABI hands out.
+// These are the handles of the GPU part of the C ABI.
 #pragma once
 #include "runtime/backend/cuda/kernel.h"
 #include "tandem/gpu_c_api.h"

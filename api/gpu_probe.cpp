@@ -1,5 +1,5 @@
-// What the machine's GPUs offer for ranks, for `tandem doctor`: each question is asked on its own, and an error is an answer too. No
-// exception leaves this file.
+// `tandem doctor` asks here for the features of the machine's GPUs that ranks need. Each question is asked on its own,
+// and an error is an answer too. No exception leaves this file.
 #include "api/guarded.h"
 #include "api/required.h"
 #include "api/text_out.h"
@@ -15,11 +15,11 @@ namespace cuda = runtime::cuda;
 
 namespace {
 
-// The driver's numbers for what is asked.
+// The numbers by which the driver names these device attributes.
 constexpr int kVirtualMemory = 102, kPosixDescriptors = 103, kMulticast = 132, kStreamWaitNor = 123;
 constexpr int kAccess = 2, kAtomics = 3, kPerformanceRank = 1;
 
-// Of one pinned allocation on a device that can be exported as a file descriptor: CUmemAllocationProp.
+// This is CUmemAllocationProp for a pinned allocation on a device that can be exported as a file descriptor.
 struct Allocation {
   int type = 1, handle = 1, locationType = 1, device = 0;
   void* attributes = nullptr;

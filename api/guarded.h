@@ -1,4 +1,4 @@
-// How a function of the C ABI fails: no exception leaves it, the reason is kept for td_last_error.
+// Every function of the C ABI fails this way: no exception leaves it, and the reason is kept for td_last_error.
 #pragma once
 #include "tandem/c_api.h"
 #include <exception>

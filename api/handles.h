@@ -1,4 +1,4 @@
-// What the C ABI's handles hold, and the checks of what a caller passes in.
+// This header defines the objects behind the C ABI's handles and the checks of a caller's arguments.
 #pragma once
 #include "api/required.h"
 #include "base/diagnostic.h"

@@ -1,4 +1,4 @@
-// What a Kernel holds, shared by the files of this room.
+// This header defines the state of a Kernel, which the files of this room share.
 #pragma once
 #include "tandem/kernel.h"
 #include <compare>
@@ -6,7 +6,8 @@
 
 namespace tandem {
 
-// What a kernel is compiled for. Types and constants as in compiler::requestForText.
+// A specialisation is one set of inputs for which a kernel is compiled. Types and constants are written as in
+// compiler::requestForText.
 struct Specialisation {
   std::string target, signature, constants;
   int numWarps = 4, numStages = 3;

@@ -10,7 +10,7 @@
 namespace tandem {
 namespace {
 
-// What an array takes; its sizes are the user's, so they may be negative or too many to count.
+// Returns the bytes that an array takes. The sizes come from the user, so they may be negative or too many to count.
 uint64_t bytesOf(const Tensor& t, const std::string& name) {
   int64_t bytes = byteSize(t.dtype);
   for (int64_t size : t.shape) {
@@ -53,7 +53,7 @@ std::string spell(const std::string&, DType v) {
   static const char* const words[] = {"int1",     "int8",    "int16",    "int32",   "int64",
                                       "uint8",    "uint16",  "uint32",   "uint64",  "float8e4nv",
                                       "float8e5", "float16", "bfloat16", "float32", "float64"};
-  byteSize(v);  // which refuses what is none
+  byteSize(v);  // throws if it is no element type
   return std::string("tl.") + words[size_t(v)];
 }
 

@@ -1,4 +1,5 @@
-// This log compares the calls that ranks make of an operator, which all of them must make alike. It knows neither streams nor memory.
+// This log compares the calls of an operator that the ranks make, which must be the same on all ranks. It knows neither
+// streams nor memory.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -11,10 +12,10 @@ namespace tandem {
 
 constexpr uint32_t kMostSizes = 256, kMostOperatorText = 200;  // of a call; bytes of a name with all that it says
 
-// The operator of a rank: the so manieth that it has made, and what it was made for.
+// An operator is known by its number among the rank's operators and by a description of what it was made for.
 struct OperatorName {
   std::string what;                // "`all_reduce` of up to 4096 fp16"
-  std::vector<std::string> sizes;  // what a call's numbers are
+  std::vector<std::string> sizes;  // names of a call's numbers
 };
 
 // Equal calls of one operator by a rank, one after the other. The making of an operator is its first call: it has a name and no sizes.
@@ -25,7 +26,7 @@ struct OperatorCalls {
   uint32_t place = 0;  // of the host line, as whoever adds the call numbers lines
 };
 
-// Two ranks' calls that should be alike and are not.
+// Two ranks' calls that should be equal and differ.
 struct CallMismatch {
   int rank = 0, other = 0;  // `other` is the lower one
   uint32_t place = 0, otherPlace = 0;

@@ -1,5 +1,6 @@
-// This log knows in which order the streams of each rank have the calls of operators, and finds calls that keep one another from ending.
-// It knows nothing of what operators do but that a call ends on no rank before it is first in its stream on every rank.
+// This log knows the order in which each rank's streams hold calls of operators, and finds calls that keep one another
+// from ending. The only fact that it uses of operators is that a call ends on no rank before it is first in its stream
+// on every rank.
 #pragma once
 #include <cstdint>
 #include <deque>

@@ -33,7 +33,7 @@ struct HostPlace {
   uint32_t line = 0;
 };
 
-// What a run found: errors of the kernels, not of calls (those throw).
+// The reports of a run: errors of the kernels, not of calls (those throw).
 struct RunReport {
   Severity severity = Severity::Error;
   std::string kind, message;
@@ -71,7 +71,8 @@ struct SignalStep {
   Compare compare = Compare::Eq;      // of a wait
 };
 
-// A compiled kernel: for the simulator or for a GPU, the other is null. A session refuses what is not for its target.
+// A compiled kernel, for the simulator or for a GPU; the other pointer is null. A session refuses code for another
+// target.
 struct Code {
   std::shared_ptr<const interpreter::Program> program;
   std::shared_ptr<cuda::Kernel> kernel;
@@ -101,12 +102,12 @@ class Session {
   virtual ~Session() = default;
 
   virtual int rankCount() const = 0;
-  // What kernels of the rank are compiled for: "sim", "sm_90a", "sm_90a+nvshmem", "sm_90a+trace" where they record; final once the rank
-  // has entered.
+  // The target for which the rank's kernels are compiled: "sim", "sm_90a", "sm_90a+nvshmem", or "sm_90a+trace" if they
+  // record. It is final once the rank has entered.
   virtual std::string target(int rank) const = 0;
-  // What the rank's GPU calls itself; empty for a simulated rank.
+  // The name of the rank's GPU; empty for a simulated rank.
   virtual std::string deviceName(int rank) const = 0;
-  // How many programs of a rank are resident at once: more may not wait for each other.
+  // The number of a rank's programs that are resident at once: more than that may not wait for each other.
   virtual int residentPrograms(int rank) const = 0;
 
   virtual void enter(int rank) = 0;                          // [collective, blocks]
@@ -115,7 +116,7 @@ class Session {
   virtual void interrupt() = 0;                              // from any thread: blocking calls throw soon
   virtual void finish() = 0;                                 // after all ranks left
   virtual std::vector<RunReport> reports() const = 0;
-  // Of the ranks of this process, on GPUs of those that have left; none when they were not to be traced.
+  // The trace of this process's ranks (on GPUs: of those that have left); none if the session does not trace.
   virtual std::optional<interpreter::Trace> trace() const = 0;
 
   // Symmetric memory is [collective, blocks]; `initialised` holds zeros. Zero bytes are allowed.
@@ -135,8 +136,9 @@ class Session {
   virtual int createTeam(int rank, const std::vector<int>& members) = 0;
   // [collective over the team, blocks] What each member gives, in the team's order. Streams are not waited for.
   virtual std::vector<std::string> gather(int rank, int team, const std::string& bytes) = 0;
-  // An operator of the whole run: all ranks make the same ones in one order, call each alike (the same sizes, which `name` says the
-  // names of), and those of one stream in one order. What is not alike ends the run, with a report that has both, on GPUs a moment later.
+  // An operator of the whole run: all ranks make the same operators in one order, call each with the same sizes (whose
+  // names `name` has), and keep one order of calls on each stream. A difference ends the run with a report that shows
+  // both calls, on GPUs a moment later.
   virtual uint64_t openOperator(int rank, const OperatorName& name) = 0;  // its number
   // Throws where there is no such one.
   virtual void callOperator(int rank, uint64_t op, StreamId stream, std::span<const int64_t> sizes) = 0;

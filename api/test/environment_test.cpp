@@ -1,4 +1,4 @@
-// Which rank a process is, from the variables of a made-up environment.
+// These tests find a process's rank from the variables of a made-up environment.
 #include "api/environment.h"
 #include <gtest/gtest.h>
 #include <map>

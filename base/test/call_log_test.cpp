@@ -1,4 +1,4 @@
-// Calls of operators that ranks make alike, or not.
+// These tests make equal and different calls of operators on several ranks.
 #include "base/call_log.h"
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// How a collective runs.
+// A CollectiveConfig says how a collective runs.
 #pragma once
 #include <cstdint>
 
@@ -8,7 +8,7 @@ namespace tandem::ops {
 struct CollectiveConfig {
   int programs = 0;  // at most; never more than a rank has resident at once
   int numWarps = 0;
-  int64_t chunkBytes = 0;  // what a program sends under one signal, at most
+  int64_t chunkBytes = 0;  // the most bytes that a program sends under one signal
 };
 
 }  // namespace tandem::ops

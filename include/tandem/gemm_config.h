@@ -1,11 +1,11 @@
-// How the operators that multiply run, and what tuning finds.
+// A GemmConfig says how an operator that multiplies runs; a TunedGemm is the result of tuning one.
 #pragma once
 #include <vector>
 
 namespace tandem::ops {
 
-// 0 leaves the choice to the operator, which goes by sizes and target. The same on all ranks. An operator refuses what is not its own;
-// its table says what it takes.
+// A value of 0 leaves the choice to the operator, which goes by sizes and target. All ranks must pass the same values.
+// An operator refuses fields that its table does not list.
 struct GemmConfig {
   // Tile sizes, powers of two from 16. AllGatherGemm: blockN may be the sum of three; the largest is taken where no blocks are copied.
   int blockM = 0, blockN = 0, blockK = 0;
@@ -22,12 +22,12 @@ struct GemmConfig {
   std::vector<std::vector<int>> copies = {};
 };
 
-// What `tune` found. Times are microseconds of one call, of the slowest rank.
+// The result of `tune`. Times are microseconds of one call on the slowest rank.
 struct TunedGemm {
   GemmConfig config;
   double predicted = 0;  // by the model
   double measured = 0;   // 0 on simulated ranks, which have no time
-  double untuned = 0;    // measured, of what the model would have taken
+  double untuned = 0;    // measured time of the model's choice
   int tried = 0;         // 0: it was known
 };
 

@@ -1,5 +1,6 @@
-// What every operator over ranks is: made for sizes and a type, called with tensors and numbers that its table (ops/<name>/<name>.cpp)
-// lists, closed. The classes of the single operators, in `tandem/ops/<name>.h`, say the same with types.
+// All operators over ranks have this interface: an operator is made for sizes and a type, called with the tensors and
+// numbers that its table (ops/<name>/<name>.cpp) lists, and closed. The classes of the single operators, in
+// `tandem/ops/<name>.h`, offer the same with types.
 #pragma once
 #include "tandem/team.h"
 #include <memory>
@@ -43,7 +44,7 @@ class TANDEM_API Operator {
   Operator(const Operator&) = delete;
   virtual ~Operator();
 
-  // Queues a call. Throws Error that names the operator, the argument, what was seen and what is needed.
+  // Queues a call. Throws Error that names the operator and the argument, with the value seen and the value needed.
   void call(const Call& call);
   // The same of contiguous tensors at these addresses, whose shapes and types follow from the table.
   void callAt(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers, int stream);

@@ -34,11 +34,11 @@ class TANDEM_API Team {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
-  // What the rank's kernels are compiled for: "sim", "sm_90a", "sm_90a+nvshmem", "sm_90a+trace".
+  // The target for which the rank's kernels are compiled: "sim", "sm_90a", "sm_90a+nvshmem", "sm_90a+trace".
   const std::string& target() const;
-  // What the rank's GPU calls itself; empty for a simulated rank.
+  // The name of the rank's GPU; empty for a simulated rank.
   std::string deviceName() const;
-  // How many programs of a rank are resident at once. Programs that wait for each other must not be more.
+  // The number of a rank's programs that are resident at once. More programs than that must not wait for each other.
   int residentPrograms() const;
 
   // Symmetric memory [collective, blocks]. `empty` holds nothing: reading it before a write is an error, which the
@@ -81,9 +81,10 @@ class TANDEM_API Team {
 
   // [collective, blocks] What each rank gives, UTF-8 without NULs, in their order. Streams are not waited for.
   std::vector<std::string> gather(const std::string& text);
-  // An operator of the whole run: all ranks open the same ones in one order, call each with the same sizes, and those of one stream in one
-  // order. What is not alike ends the run, with an error that has both: of simulated ranks at once, on GPUs a moment later. `what` it was
-  // made for, and the names of a call's sizes, separated by commas; the number for its calls.
+  // An operator of the whole run: all ranks open the same operators in one order, call each with the same sizes, and
+  // keep one order of calls on each stream. A difference ends the run with an error that shows both calls: at once on
+  // simulated ranks, a moment later on GPUs. `what` describes the operator for messages; `sizeNames` are the names of a
+  // call's sizes, separated by commas. Returns the number by which calls name the operator.
   uint64_t openOperator(const std::string& what, const std::string& sizeNames);
   void callOperator(uint64_t op, int stream, const std::vector<int64_t>& sizes);
   void barrierOnStream(int stream);  // [collective] of the ranks' streams; the host goes on
@@ -107,7 +108,7 @@ class TANDEM_API Team {
 struct RunOptions {
   int ranks = 1;
   uint64_t seed = 0;              // decides schedule and delays; the same seed gives the same run
-  bool trace = false;             // programs and streams note what they did when
+  bool trace = false;             // records the times at which programs and streams did their work
   int slotsPerRank = 132;         // programs of a rank resident at once
   bool check = false;             // look for races and misused signals
   std::string target = "sim";     // or "cuda": rank i is a GPU; seed, slotsPerRank, check and limits are the simulator's
@@ -132,12 +133,12 @@ TANDEM_API RunReport launch(const std::function<void(Team&)>& main, const RunOpt
 class TANDEM_API JoinedRank {
  public:
   JoinedRank(JoinedRank&&) noexcept;
-  // leave() when that has not been called; what it finds then goes to standard error. While an exception ends the rank,
-  // the others are told instead, and their calls throw.
+  // Calls leave() if the caller has not; errors that it finds then go to standard error. While an exception ends the
+  // rank, the destructor tells the other ranks instead, and their calls throw.
   ~JoinedRank();
 
   Team& team();
-  // [blocks] Waits for the rank's streams; throws what the run found. The team is not used any more.
+  // [blocks] Waits for the rank's streams; throws the errors that the run found. The team is not used any more.
   void leave();
 
  private:

@@ -40,8 +40,8 @@ struct Tensor {
     return n;
   }
   int64_t bytes() const { return size() * byteSize(dtype); }
-  // On the simulator device memory is host memory; look at it only when the rank's streams are idle (Team::synchronize).
-  // What shall run on GPUs too uses Team::copyToHost.
+  // On the simulator device memory is host memory; look at it only when the rank's streams are idle
+  // (Team::synchronize). Code that shall run on GPUs too uses Team::copyToHost.
   template <class T> T* data() const { return reinterpret_cast<T*>(address); }
 };
 

@@ -1,15 +1,15 @@
-// Timelines of a run: as a Perfetto-readable trace file, as text for a terminal, as totals. Whether the run was simulated, with modelled
-// time, or on GPUs, with measured time, is all the same (interpreter/trace.h).
+// Timelines of a run: as a Perfetto-readable trace file, as text for a terminal, as totals. Simulated runs, with
+// modelled time, and runs on GPUs, with measured time, are written alike (interpreter/trace.h).
 #pragma once
 #include "interpreter/trace.h"
 #include <string>
 
 namespace tandem::runtime {
 
-// Chrome trace-event JSON, which Perfetto opens: one process a rank, one thread a resident slot, a stream, or what
-// else acts for a slot; one event a line.
+// Chrome trace-event JSON, which Perfetto opens: one process for each rank; one thread for each resident slot, stream,
+// or other actor of a slot; one event on each line.
 std::string chromeTrace(const interpreter::Trace& trace);
-// What chromeTrace() wrote; throws std::runtime_error for anything else.
+// Reads the text that chromeTrace() wrote; throws std::runtime_error for anything else.
 interpreter::Trace readChromeTrace(const std::string& text);
 
 // Writes a file as chromeTrace() gives it. A part of the same run, from another process, that is there already stays in it; processes

@@ -1,4 +1,5 @@
-// Which device the driver's calls of a scope are for. Shares the primary contexts with every other user in the process.
+// A scope selects the device that the driver's calls are for. It shares the primary contexts with every other user in
+// the process.
 #pragma once
 #include "runtime/backend/cuda/driver.h"
 

@@ -1,4 +1,4 @@
-// Which rank's context (abi/dist_context.h) a kernel that names ranks gets when its launch names none.
+// A kernel that names ranks takes a rank's context (abi/dist_context.h) from here when its launch names none.
 #pragma once
 #include "runtime/backend/cuda/driver_abi.h"
 

@@ -1,4 +1,4 @@
-// What a GPU is: its name, its sizes and the word the compiler calls it by.
+// A device is one GPU: its name, its sizes and the compiler's name for its architecture.
 #pragma once
 #include "runtime/backend/cuda/driver.h"
 

@@ -49,7 +49,7 @@ namespace tandem::runtime::cuda {
   F(eventElapsedTime, cuEventElapsedTime, (float*, Event, Event))                                                 \
   F(eventDestroy, cuEventDestroy_v2, (Event))
 
-// What only ranks need; an older driver may lack some: `needed` says so.
+// Only ranks need these functions. An older driver may lack some; `needed` then says so.
 #define TANDEM_CUDA_RANK_FUNCTIONS(F)                                                                      \
   F(memAddressReserve, cuMemAddressReserve, (Address*, size_t, size_t, Address, uint64_t))                 \
   F(memAddressFree, cuMemAddressFree, (Address, size_t))                                                   \
@@ -113,7 +113,7 @@ inline void check(Result result, const char* call) {
     fail(result, call);
 }
 
-// As `check`; the error begins with what was being done.
+// Does the same as `check`, with an error that begins with `doing`, the work at hand.
 inline void check(Result result, const char* call, const std::string& doing) {
   if (result != kSuccess) [[unlikely]]
     fail(result, call, doing);

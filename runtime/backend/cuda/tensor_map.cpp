@@ -19,7 +19,7 @@ int64_t argument(abi::ParamType type, uint64_t bits) {
   }
 }
 
-// As kernels compute: a division by zero gives -1, its remainder the dividend.
+// The arithmetic is that of kernels: a division by zero gives -1, its remainder the dividend.
 int64_t apply(Op op, int64_t a, int64_t b) {
   bool dividesBadly = b == 0 || (b == -1 && a == std::numeric_limits<int64_t>::min());
   switch (op) {

@@ -14,7 +14,8 @@ using ParamTypes = std::span<const abi::ParamType>;
 // The image's check has seen to it that the expression fits the parameters.
 int64_t evaluate(const abi::HostExpr& expression, ParamTypes types, Arguments arguments);
 
-// What a map is made of: a recipe's expressions for given arguments, outermost dimension first. Unused places are 0.
+// The values from which a map is made: a recipe's expressions for given arguments, outermost dimension first. Unused
+// places are 0.
 struct TensorMapValues {
   uint64_t base = 0;
   std::array<int64_t, 5> shape{}, strides{};  // elements
@@ -28,7 +29,7 @@ TensorMap encode(const abi::TensorMapRecipe& recipe, const TensorMapValues& valu
 // The maps made last for one recipe: launches repeat themselves. Thread-safe.
 class TensorMapCache {
  public:
-  // Whether `values` are known; then `map` is theirs.
+  // Returns true if a map for `values` is known, and sets `map` to it.
   bool find(const TensorMapValues& values, TensorMap& map);
   void keep(const TensorMapValues& values, const TensorMap& map);
 

@@ -88,7 +88,7 @@ void HostBaton::pass() {
       case Progress::Ready:
         break;
       case Progress::Stuck:
-        if (!failure_.empty()) return stopLocked(failure_);  // what is left waits for the rank that failed
+        if (!failure_.empty()) return stopLocked(failure_);  // the hosts that are left wait for the rank that failed
         [[fallthrough]];
       case Progress::Limit:
         end(how);
@@ -113,7 +113,7 @@ void HostBaton::letDevicesRun() {
   if (how != Progress::Stuck) idlePolls_ = 0;
   if (how != Progress::Stuck || failure_.empty()) return;
   auto goesOn = std::count_if(hosts_.begin(), hosts_.end(), [](const Host& h) { return h.state != State::Done; });
-  if (++idlePolls_ >= kIdlePolls * goesOn) stopLocked(failure_);  // whoever is left polls for what the failed rank should do
+  if (++idlePolls_ >= kIdlePolls * goesOn) stopLocked(failure_);  // the hosts that are left poll for the work of the failed rank
 }
 
 void HostBaton::end(Progress why) {

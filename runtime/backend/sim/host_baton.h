@@ -17,8 +17,9 @@ class HostBaton {
  public:
   // Limit: the run takes more steps or time than it may.
   enum class Progress { Ready, Error, Stuck, Interrupted, Limit };
-  // `progress(anyReady)` runs the devices until anyReady() or they cannot go on. `ended(why, notes)` reports what is Stuck or over its
-  // Limit, one note a blocked host. `mayGoOn()` is asked in each call that may block: false when the run is over its limit.
+  // `progress(anyReady)` runs the devices until anyReady() or they cannot go on. `ended(why, notes)` reports that the
+  // run is Stuck or over its Limit, with one note for each blocked host. `mayGoOn()` is asked in each call that may
+  // block: false when the run is over its limit.
   HostBaton(int rankCount, std::function<Progress(const std::function<bool()>&)> progress,
             std::function<void(Progress, const std::vector<std::string>&)> ended, std::function<bool()> mayGoOn);
 

@@ -1,4 +1,4 @@
-// One run on N simulated ranks: the world, and what a rank's host code may do with it.
+// A session here is one run on N simulated ranks: the world, and the operations of each rank's host code.
 #pragma once
 #include "interpreter/world.h"
 #include "runtime/backend/sim/host_baton.h"
@@ -88,7 +88,7 @@ class Session final : public runtime::Session {
   std::map<std::vector<int>, std::pair<int, std::vector<uint64_t>>>
       teamCalls_;                          // the latest team and each rank's calls, by members
   std::map<int, std::vector<int>> teams_;  // their members, without team 0
-  // What the ranks of a team have given, by team: each rank's n-th text in the n-th place.
+  // The texts that the ranks of a team have given, by team: each rank's n-th text in the n-th place.
   std::map<int, std::map<int, std::vector<std::string>>> given_;
 };
 

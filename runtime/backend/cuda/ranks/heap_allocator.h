@@ -24,8 +24,8 @@ class HeapAllocator {
   uint64_t used() const;
 
  private:
-  uint64_t capacity_, highest_ = 0;      // the end of what was ever handed out
-  std::map<uint64_t, uint64_t> ranges_;  // offset to bytes, of what is handed out; the gaps are what lies between
+  uint64_t capacity_, highest_ = 0;      // the highest offset that was ever handed out
+  std::map<uint64_t, uint64_t> ranges_;  // offset to bytes of each range in use; the gaps between them are free
 };
 
 }  // namespace tandem::runtime::cuda

@@ -14,7 +14,8 @@ class LocalMemory {
 
   Address allocate(uint64_t bytes);
   bool has(Address address) const { return live_.contains(address); }
-  // Free when all of `after` have passed; what a captured stream gives back stays with its graph.
+  // The memory is free again when all events of `after` have passed. Memory that a captured stream gives back stays
+  // with its graph.
   void release(Address address, const std::vector<Stream>& after);
 
  private:

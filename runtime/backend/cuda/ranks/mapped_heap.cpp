@@ -1,5 +1,6 @@
-// CUDA's virtual memory: each rank creates its pieces, passes them as file descriptors and maps everybody's side by side. What can fail on
-// one rank alone is told to all before anybody goes on, so that all fail alike.
+// This heap uses CUDA's virtual memory: each rank creates its pieces, passes them as file descriptors and maps
+// everybody's side by side. A failure that one rank alone can have is told to all ranks before any goes on, so that all
+// fail in the same way.
 #include "runtime/backend/cuda/ranks/mapped_heap.h"
 #include "runtime/backend/cuda/device.h"
 #include "runtime/backend/cuda/ranks/wire.h"

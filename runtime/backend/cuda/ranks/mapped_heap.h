@@ -27,7 +27,7 @@ class MappedHeap final : public SymmetricHeap {
   void map(int peer, uint64_t bytes, MemoryHandle handle);
   void mapAll(const std::vector<Packet>& pieces, MemoryHandle own, uint64_t bytes);
 
-  uint64_t stride_, granularity_ = 0, size_ = 0;  // of one rank's part: what is mapped
+  uint64_t stride_, granularity_ = 0, size_ = 0;  // `size_`: the bytes of one rank's part that are mapped
   Address base_ = 0;
   HeapAllocator offsets_;
   struct Mapping {

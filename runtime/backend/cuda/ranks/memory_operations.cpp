@@ -1,4 +1,4 @@
-// Which of the driver's four tests carries out a comparison.
+// This file expresses every comparison by one of the four tests that the driver has.
 #include "runtime/backend/cuda/ranks/memory_operations.h"
 #include <algorithm>
 

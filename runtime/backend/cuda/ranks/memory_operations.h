@@ -7,7 +7,8 @@
 
 namespace tandem::runtime::cuda {
 
-// What a stream compares a word with. The ordered comparisons are cyclic: right while word and value are less than half the range apart.
+// A stream compares a word with this value. The ordered comparisons are cyclic: they are right while word and value are
+// less than half the range apart.
 struct WaitTest {
   WaitFlag flag = WaitFlag::Equal;
   uint64_t value = 0;
@@ -22,7 +23,7 @@ class MemoryOperations {
  public:
   void write(Address address, uint64_t value, int bytes);
   void wait(Address address, const WaitTest& test, int bytes);
-  // In order. Splits what the driver does not take at once.
+  // Submits the operations in order, in several calls if the driver does not take that many at once.
   void submit(Stream stream, const std::string& doing);
 
  private:

@@ -1,4 +1,5 @@
-// All ranks make the same pieces and carve them alike, so an address's offset in NVSHMEM's heap is the same on all.
+// All ranks make the same pieces and allocate from them in the same order, so an address has the same offset in
+// NVSHMEM's heap on all ranks.
 #include "runtime/backend/cuda/ranks/nvshmem_heap.h"
 #include "abi/dist_context.h"
 #include "runtime/backend/cuda/nvshmem.h"

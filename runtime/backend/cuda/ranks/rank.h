@@ -1,4 +1,5 @@
-// One rank of a multi-GPU session: its device, its place among the ranks, and what its host thread may do.
+// A Rank is one rank of a multi-GPU session: its device, its place among the ranks, and the operations of its host
+// thread.
 #pragma once
 #include "runtime/backend/cuda/context_registry.h"
 #include "runtime/backend/cuda/ranks/local_memory.h"
@@ -67,7 +68,7 @@ class Rank {
   void barrier(int team);
 
  private:
-  // What a rank has between enter and leave.
+  // The state of a rank between enter and leave.
   struct Open {
     Open(Rendezvous& meeting, const RankOptions& options);
     Watch watch;

@@ -50,7 +50,8 @@ RankContext::RankContext(Rendezvous& ranks, SymmetricHeap& heap, int rank, int r
   synchronizeStream(device, stream);
   std::vector<int> world(static_cast<size_t>(rankCount));
   std::iota(world.begin(), world.end(), 0);
-  // What SHMEM names, by its numbers: the world; those that share memory, and the node; same place in the node, same GPU; one a GPU.
+  // The teams that SHMEM names, in the order of its numbers: the world; ranks that share memory; the node; same place
+  // in the node; same GPU; one rank per GPU.
   for (const std::vector<int>& members : {world, world, world, {rank}, {rank}, world}) {
     teams_.push_back(members);
     place(int(teams_.size()) - 1, members, stream);

@@ -1,4 +1,5 @@
-// Why a rank's waits ended: what the device wrote down, or what a stream is held by, as a report for all ranks.
+// This file says why a rank's waits ended: it turns the device's note, or the wait that holds a stream, into a report
+// for all ranks.
 #include "runtime/backend/cuda/capture.h"
 #include "runtime/backend/cuda/ranks/rank.h"
 #include <charconv>

@@ -84,13 +84,16 @@ void Rank::barrierPhase(MemoryOperations& batch, StreamId stream, const std::vec
   others([&](int, Address flag) { batch.write(flag, 0, bytes); });
 }
 
-// Every value is a constant, so a captured barrier can be replayed. A flag that is put back must not meet the next barrier's 1:
-//  - Peer j writes my `arrived[j]` again in its next barrier, so after this one's second phase, for which it has waited for my
+// Every value is a constant, so a captured barrier can be replayed. A flag that is put back must not meet the next
+// barrier's 1:
+//  - Peer j writes my `arrived[j]` again in its next barrier, so after this one's second phase, for which it has waited
+//    for my
 //    `freed`. I write that after I have put `arrived` back, and a write is released after the stream's earlier writes.
-//  - Peer j writes my `freed[j]` again after the first phase of its next barrier, for which it has waited for my next `arrived`. I write
+//  - Peer j writes my `freed[j]` again after the first phase of its next barrier, for which it has waited for my next
+//    `arrived`. I write
 //    that after I have put `freed` back.
 // One phase would not do: a fast peer's next 1 could come before I have put back its last one, and be lost.
-// Each write has a fence for the whole system before it, so what the stream has done before is visible to whom it lets go.
+// Each write has a fence for the whole system before it, so a peer that it lets go sees the stream's earlier work.
 void Rank::barrierOnStream(StreamId stream, int team) {
   Open& o = running();
   const std::vector<int>& members = o.context.membersOf(team);

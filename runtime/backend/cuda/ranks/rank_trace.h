@@ -1,4 +1,5 @@
-// What a traced rank keeps: the buffer that its kernels record into, the events of its streams, its device's clock.
+// A traced rank keeps these: the buffer that its kernels record into, the events of its streams, and its device's
+// clock.
 #pragma once
 #include "runtime/backend/cuda/ranks/device_clock.h"
 #include "runtime/backend/cuda/ranks/stream_trace.h"

@@ -90,7 +90,7 @@ void Rendezvous::connectToLower() {
   }
 }
 
-// Who connects says at once who it is.
+// A rank that connects says at once who it is.
 bool Rendezvous::greet(Descriptor socket) {
   constexpr int milliseconds = 5000;
   Packet hello;
@@ -241,8 +241,8 @@ bool Rendezvous::allHeard() const {
   return true;
 }
 
-// Each rank tells every other its first reason, so all choose from the same ones: what a rank did counts more than that one is gone, then
-// the lowest rank.
+// Each rank tells every other rank its first reason, so all choose from the same reasons. An error of a rank counts
+// more than a lost connection; among equals the lowest rank's counts.
 RunReport Rendezvous::reason() {
   constexpr std::chrono::milliseconds patience{500};
   std::unique_lock lock(mutex_);

@@ -1,5 +1,6 @@
-// Where the ranks of one machine meet: each is connected to each, threads and processes alike. Carries small messages and file descriptors,
-// notices at once when a rank is gone, and makes every rank end with the same reason. Knows nothing of GPUs.
+// The ranks of one machine meet here: each is connected to each, threads and processes alike. A Rendezvous carries
+// small messages and file descriptors, notices at once when a rank is gone, and makes every rank end with the same
+// reason. It knows nothing of GPUs.
 #pragma once
 #include "base/call_order.h"
 #include "runtime/backend/cuda/ranks/unix_socket.h"
@@ -35,12 +36,15 @@ class Rendezvous {
   std::vector<Packet> gather(const std::vector<int>& members, const std::string& what, const std::string& bytes,
                              std::span<const int> descriptors = {});
   void barrier(const std::vector<int>& members, const std::string& what) { gather(members, what, {}); }
-  // What this rank calls. The ranks' monitors compare it every kTick, and stop the run where two calls are not alike.
+  // These note the operators that this rank makes and calls. The ranks' monitors compare the notes every kTick, and
+  // stop the run where two calls differ.
   void noteOperator(uint64_t op, const OperatorName& name);  // has made it: operators are numbered from 0
   void noteCall(OrderedCall call, std::span<const int64_t> sizes);
-  // Until what was called before has been compared, if it can be; before what may follow from it is told.
+  // Waits until the calls so far have been compared, if they can be, so that a difference is reported before its
+  // consequences.
   void awaitComparison() const;
-  // The others go on without this rank; what they still wait for from it stops them.
+  // Ends this rank's part: the others go on without it. A wait of another rank for a message of this one then stops
+  // that rank.
   void leave();  // and reads no more from them
 
   // The run ends: all ranks' calls throw. The first reason counts.

@@ -1,4 +1,5 @@
-// Ranks tell one another what they call of operators, beside the calls: a call only notes itself, the monitors send and compare.
+// Ranks tell one another about their calls of operators in the background: a call only notes itself, the monitors send
+// and compare.
 #include "runtime/backend/cuda/ranks/rendezvous.h"
 #include "runtime/backend/cuda/ranks/wire.h"
 #include <algorithm>
@@ -89,7 +90,7 @@ void Rendezvous::hearCalls(int peer, const std::string& bytes) {
     for (uint32_t sizes = std::min(kMostSizes, in.get<uint32_t>()); sizes; --sizes) c.sizes.push_back(in.get<int64_t>());
     compare(peer, c);
   }
-  constexpr uint32_t most = 1 << 20;  // no rank has so many operators or streams
+  constexpr uint32_t most = 1 << 20;  // no rank has this many operators or streams
   while (in.left() >= sizeof(OrderedCall)) {
     auto c = in.get<OrderedCall>();
     if (c.op < most && (c.stream < most || c.stream == kNoStream)) order_.add(peer, c);

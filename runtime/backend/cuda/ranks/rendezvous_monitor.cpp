@@ -1,4 +1,4 @@
-// The thread that reads what the other ranks send, and sees them go.
+// The monitor is the thread that reads the other ranks' messages, and notices when they end.
 #include "runtime/backend/cuda/ranks/rendezvous.h"
 #include "runtime/backend/cuda/ranks/wire.h"
 #include <poll.h>

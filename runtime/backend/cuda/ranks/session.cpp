@@ -26,7 +26,7 @@ class GpuSession final : public runtime::Session {
     for (const auto& rank : ranks_)
       if (rank) rank->interrupt();
   }
-  void finish() override {}  // each rank has given back what it had when it left
+  void finish() override {}  // each rank has given back its resources when it left
 
   // The same reason from several ranks is one report.
   std::vector<RunReport> reports() const override {
@@ -118,7 +118,7 @@ class GpuSession final : public runtime::Session {
   bool isTraced_;
 };
 
-// Of no other session of any process.
+// A name that no other session of any process has.
 std::string ownName() {
   static std::atomic<int> count = 0;
   return "threads-" + std::to_string(getpid()) + "-" + std::to_string(count++);

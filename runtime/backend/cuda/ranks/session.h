@@ -7,7 +7,7 @@
 
 namespace tandem::runtime::cuda {
 
-// How ranks reach each other: what `transport` of a session says.
+// A transport is the way in which ranks reach each other; a session's `transport` option chooses it.
 enum class Transport : uint8_t {
   Automatic,  // through NVSHMEM when some rank cannot reach another's device
   NvLink,     // by mapped memory
@@ -23,7 +23,7 @@ struct RanksOptions {
       {};                      // one for each rank of this process; empty: rank r takes device r (modulo their number)
   uint64_t waitTimeoutMs = 0;  // of one wait of a kernel or a stream; 0: never
   Transport transport = Transport::Automatic;
-  bool trace = false;  // kernels that are compiled for the session's target record what they do
+  bool trace = false;  // kernels compiled for the session's target record their times
   uint64_t heapStride = uint64_t(64) << 30;  // addresses reserved for a rank's part of the symmetric heap
 };
 

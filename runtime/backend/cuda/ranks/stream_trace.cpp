@@ -6,7 +6,7 @@
 namespace tandem::runtime::cuda {
 namespace {
 constexpr size_t kMostSpans = size_t(1) << 20;
-constexpr size_t kPending = 1024;  // looked through when there are so many
+constexpr size_t kPending = 1024;  // at this many pending spans the ended ones are collected
 }  // namespace
 
 StreamTrace::~StreamTrace() {

@@ -22,7 +22,8 @@ class StreamTrace {
   // `what` needs no times yet.
   void after(Stream stream, Event before, const interpreter::Span& what);
 
-  // What has ended so far, with times of the device's timer. Call it when all streams are idle to have everything.
+  // Returns the spans that have ended so far, with times of the device's timer. A call when all streams are idle
+  // returns all spans.
   std::vector<interpreter::Span> take();
   uint64_t lost() const { return lost_; }
 

@@ -7,7 +7,7 @@
 
 namespace tandem::runtime::cuda {
 
-// Number 0 is the rank's own stream. What it made it destroys.
+// Number 0 is the rank's own stream. A Streams destroys the streams that it made.
 class Streams {
  public:
   explicit Streams(int device);
@@ -21,7 +21,7 @@ class Streams {
   bool has(StreamId id) const { return id < list_.size(); }
   size_t count() const { return list_.size(); }
   Stream at(StreamId id) const;
-  // For what must get through while all others are held.
+  // The stream for work that must get through while all others are held.
   Stream aside() const { return aside_; }
   bool capturing(StreamId id) const;
   bool idle(StreamId id) const;  // throws on a stream that is being captured

@@ -1,4 +1,4 @@
-// What fails on one rank alone is told to all before anybody goes on, so that all fail alike.
+// A failure that one rank alone can have is told to all ranks before any goes on, so that all fail in the same way.
 #include "runtime/backend/cuda/ranks/symmetric_heap.h"
 #include "runtime/backend/cuda/capture.h"
 #include "runtime/backend/cuda/ranks/wire.h"

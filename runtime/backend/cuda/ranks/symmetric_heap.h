@@ -1,5 +1,5 @@
-// The symmetric heap as one rank sees it. What all ranks must agree on is here; where the memory comes from, and where a peer's part lies,
-// is the matter of MappedHeap and NvshmemHeap.
+// This is the symmetric heap as one rank sees it. It has what all ranks must agree on; MappedHeap and NvshmemHeap say
+// where the memory comes from and where a peer's part lies.
 #pragma once
 #include "runtime/backend/cuda/memory.h"
 #include "runtime/backend/cuda/ranks/rendezvous.h"

@@ -1,4 +1,5 @@
-// Chunks are put together to writers, writers to slots; a program's own time is what lies between its waits and transfers.
+// This file joins chunks to writers and writers to slots. A program's own time is the time between its waits and
+// transfers.
 #include "runtime/backend/cuda/ranks/trace_records.h"
 #include <algorithm>
 #include <charconv>
@@ -75,7 +76,7 @@ std::vector<Writer> writersOf(std::span<const TraceChunk> chunks, uint64_t base,
   return out;
 }
 
-// Programs first; what else writes for one is in its slot.
+// Programs take slots first; other writers take the slot of their program.
 void giveSlots(std::vector<Writer>& writers) {
   using Until = std::pair<uint64_t, int32_t>;
   std::priority_queue<Until, std::vector<Until>, std::greater<>> busy;
@@ -144,7 +145,8 @@ class Walk {
     sinceNs_ = int64_t(r.time_ns);
   }
 
-  // What the writer did since the last wait or transfer. The signaller only waits for others then.
+  // Adds the span of the writer's own work since the last wait or transfer. The signaller has none: it only waits for
+  // others then.
   void own(int64_t untilNs, uint32_t line) {
     bool loads = w_.head.role == kProducer, tells = loads ? !tile_.empty() : w_.speaksForProgram();
     if (tells && untilNs > sinceNs_) {

@@ -1,4 +1,4 @@
-// What a rank's kernels have recorded (abi/trace.h), as spans. Knows nothing of the driver.
+// This header turns the records of a rank's kernels (abi/trace.h) into spans. It knows nothing of the driver.
 #pragma once
 #include "abi/trace.h"
 #include "interpreter/trace.h"
@@ -23,8 +23,8 @@ TraceKernel readSites(const std::string& text);
 
 using TraceChunk = std::array<unsigned char, TANDEM_TRACE_CHUNK_BYTES>;
 
-// `chunks` were filled at device address `base`; `kernelAt` gives what lies at an address of sites. Programs that ran at the same time
-// get different slots, the lowest that is free. Times are the device's.
+// `chunks` were filled at device address `base`; `kernelAt` returns the kernel whose sites lie at an address. Programs
+// that ran at the same time get different slots, the lowest that is free. Times are the device's.
 std::vector<interpreter::Span> spansOf(std::span<const TraceChunk> chunks, uint64_t base,
                                        const std::function<const TraceKernel&(uint64_t)>& kernelAt);
 

@@ -1,4 +1,5 @@
-// What a rank can reach is asked of the driver, for devices that this process sees; of others mapping their memory will tell.
+// The driver says which devices a rank can reach, of those that this process sees. For others the attempt to map their
+// memory decides.
 #include "runtime/backend/cuda/ranks/transport.h"
 #include "runtime/backend/cuda/driver.h"
 #include "runtime/backend/cuda/nvshmem.h"

@@ -1,4 +1,4 @@
-// How the ranks of a run reach each other: by mapped memory, or through NVSHMEM.
+// The ranks of a run reach each other by mapped memory, or through NVSHMEM; this header chooses.
 #pragma once
 #include "runtime/backend/cuda/ranks/rendezvous.h"
 #include "runtime/backend/cuda/ranks/session.h"

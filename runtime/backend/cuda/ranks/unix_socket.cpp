@@ -129,7 +129,8 @@ Received receive(const Descriptor& socket, Packet& packet) {
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
-  // A peer that closes with unread packets resets the connection once; what it had sent can still be read after that.
+  // A peer that closes with unread packets resets the connection once; its earlier packets can still be read after
+  // that.
   ssize_t got = -1;
   do got = restarted([&] { return ::recvmsg(socket.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC); });
   while (got < 0 && errno == ECONNRESET);

@@ -41,7 +41,7 @@ Descriptor acceptFrom(const Descriptor& listener);  // empty: nobody waits
 bool isOfThisUser(const Descriptor& socket);        // the process at the other end
 bool waitReadable(const Descriptor& socket, int milliseconds);
 
-// False: the other end is closed. Throws std::length_error on what no packet holds.
+// Returns false if the other end is closed. Throws std::length_error if the bytes do not fit in a packet.
 bool send(const Descriptor& socket, const std::string& bytes, std::span<const int> descriptors = {});
 enum class Received { Packet, Nothing, Closed };
 Received receive(const Descriptor& socket, Packet& packet);  // does not wait

@@ -1,4 +1,5 @@
-// How values become bytes between ranks of one machine: as they lie in memory, text with its length in front.
+// Values become bytes between ranks of one machine like this: numbers as they lie in memory, text with its length in
+// front.
 #pragma once
 #include "runtime/session.h"
 #include <cstring>
@@ -23,7 +24,7 @@ class Writer {
   std::string bytes;
 };
 
-// What is missing reads as zeros and empty text: a peer's mistake never reads beyond the message.
+// A value that is missing reads as zero or empty text: a peer's mistake never makes it read beyond the message.
 class Reader {
  public:
   explicit Reader(const std::string& bytes) : bytes_(bytes) {}

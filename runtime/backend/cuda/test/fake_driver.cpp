@@ -37,7 +37,7 @@ constexpr int kDevices = 2;
 
 std::mutex mutex;
 std::string text;                        // what happened
-std::map<std::string, Result> failures;  // what the next call of a name returns
+std::map<std::string, Result> failures;  // the result of the next call, by the call's name
 std::set<Address> allocations;
 int streams = 0;
 bool quiet = false;  // launches are not written down: for timing

@@ -1,4 +1,4 @@
-// Tests' side of the fake driver: selects it and reads what it wrote down.
+// This is the tests' side of the fake driver: it selects the driver and reads its record of calls.
 #pragma once
 #include "runtime/backend/cuda/driver.h"
 #include <cstdlib>
@@ -21,7 +21,7 @@ class FakeDriver : public testing::Test {
   void capture(Stream stream, bool on) { call<void(Stream, int)>("fakeCapture")(stream, on); }
   void failNext(const char* name, Result result) { call<void(const char*, int)>("fakeFail")(name, result); }
 
-  // What `body` throws as an `Exception`.
+  // Returns the text of the `Exception` that `body` throws.
   template <class Exception, class Body> std::string errorOf(Body body) {
     try {
       body();

@@ -1,5 +1,6 @@
-// NVSHMEM's host library without a GPU, for tests: each rank's heap is a file in shared memory that all map. What happens is appended to
-// the file that $TANDEM_FAKE_NVSHMEM_LOG names; the rank in $TANDEM_FAKE_NVSHMEM_FAR is mapped by nobody else.
+// This stands in for NVSHMEM's host library in tests without a GPU: each rank's heap is a file in shared memory that
+// all ranks map. Calls are appended to the file that $TANDEM_FAKE_NVSHMEM_LOG names; no other rank maps the heap of the
+// rank in $TANDEM_FAKE_NVSHMEM_FAR.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -33,7 +34,7 @@ void note(const std::string& line) {
 
 std::string heapName(int rank) { return "/" + name + "-" + std::to_string(rank); }
 
-// Of a peer that has not come, the file is empty or missing.
+// The file is missing or empty while the peer has not come.
 char* mapHeap(int rank) {
   for (int tries = 0; tries < 20000; ++tries, std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
     int fd = shm_open(heapName(rank).c_str(), O_RDWR, 0600);

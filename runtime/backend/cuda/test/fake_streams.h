@@ -1,4 +1,4 @@
-// What the parts of the fake driver share: streams as queues, failures on demand, the record of calls.
+// The parts of the fake driver share these: streams as queues, failures on demand, the record of calls.
 #pragma once
 #include "runtime/backend/cuda/driver_abi.h"
 #include <atomic>
@@ -24,7 +24,7 @@ struct EventObject {
 };
 }  // namespace tandem::runtime::cuda
 
-tandem::runtime::cuda::Result result(const char* call);                         // what a test wants the call to return
+tandem::runtime::cuda::Result result(const char* call);                         // the result that a test wants of the call
 tandem::runtime::cuda::Result note(const char* call, const std::string& line);  // and write down when it succeeds
 
 FAKE tandem::runtime::cuda::Result cuStreamCreate(tandem::runtime::cuda::Stream*, unsigned);

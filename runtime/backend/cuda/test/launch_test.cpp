@@ -1,4 +1,5 @@
-// Loading and launching on the fake driver: what reaches the driver, byte by byte, and what is refused before.
+// These tests load and launch on the fake driver: they check, byte by byte, what reaches the driver, and what is
+// refused before.
 #include "abi/dist_context.h"
 #include "runtime/backend/cuda/context_registry.h"
 #include "runtime/backend/cuda/kernel.h"

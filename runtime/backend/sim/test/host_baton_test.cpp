@@ -69,7 +69,8 @@ TEST(HostBaton, ALimitEndsAHostThatOnlyPolls) {
   EXPECT_EQ(told, 1);
 }
 
-// Two hosts poll so often each, -1 for ever, after the third has failed: how many are ended, and by what words.
+// Two hosts poll this many times each (-1: for ever) after the third has failed. Returns how many were ended, and the
+// message.
 std::pair<int, std::string> afterAFailure(int polls) {
   HostBaton baton(3, [](const std::function<bool()>&) { return HostBaton::Progress::Stuck; }, [](auto, auto&) {},
                   [] { return true; });

@@ -1,5 +1,5 @@
-// Sessions on real GPUs: what the fake driver cannot answer for. Skipped where there is none. Processes come first: a process that has used
-// the driver cannot be forked.
+// These tests run sessions on real GPUs, for behaviour that the fake driver cannot show. They are skipped where there
+// is no GPU. Tests with processes come first: a process that has used the driver cannot be forked.
 #include "runtime/backend/cuda/ranks/test/one_signal.h"
 #include "runtime/backend/cuda/device.h"
 #include "runtime/backend/cuda/ranks/session.h"

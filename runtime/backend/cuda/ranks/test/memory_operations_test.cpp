@@ -1,4 +1,4 @@
-// Comparisons as a stream makes them: against what they mean, for words on both sides of the value.
+// These tests compare a stream's waits with the comparisons that they stand for, for words on both sides of the value.
 #include "runtime/backend/cuda/ranks/memory_operations.h"
 #include "runtime/backend/cuda/test/fake_driver.h"
 
@@ -19,7 +19,7 @@ bool means(Compare compare, int64_t word, int64_t value) {
 
 class MemoryOperationsTest : public FakeDriver {
  protected:
-  // Whether a stream with this wait goes on.
+  // Returns true if a stream with this wait goes on.
   bool passes(Compare compare, int64_t word, int64_t value, int bytes) {
     Stream stream = nullptr;
     EXPECT_EQ(driver().streamCreate(&stream, 1), kSuccess);

@@ -1,4 +1,5 @@
-// Sessions through a stand-in for NVSHMEM: how it starts and ends, its heap, which kernels run, and what is said when it cannot be.
+// These tests run sessions through a stand-in for NVSHMEM: its start and end, its heap, the kernels that run, and the
+// errors when it cannot be used.
 #include "runtime/backend/cuda/nvshmem.h"
 #include "abi/dist_context.h"
 #include "runtime/backend/cuda/context_registry.h"

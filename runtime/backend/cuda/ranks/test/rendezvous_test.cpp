@@ -1,4 +1,5 @@
-// Ranks meet as threads and as processes: what they exchange, who is missing, who dies, and that all end with one reason.
+// In these tests ranks meet as threads and as processes. They check the exchange of messages, missing and dying ranks,
+// and that all ranks end with one reason.
 #include "runtime/backend/cuda/ranks/rendezvous.h"
 #include <gtest/gtest.h>
 #include <numeric>
@@ -207,7 +208,7 @@ TEST(Rendezvous, InterruptEndsMeetingAndGathering) {
   EXPECT_EQ(errors, std::vector<std::string>(2, "interrupted"));
 }
 
-// A rank in a process of its own: exits with what `body` returns.
+// Runs a rank in a process of its own, which exits with the value of `body`.
 pid_t inProcess(const std::function<int()>& body) {
   pid_t child = fork();
   if (child) return child;

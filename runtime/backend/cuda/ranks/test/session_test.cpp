@@ -296,7 +296,7 @@ TEST_F(SessionTest, RanksThatCallAnOperatorUnlikeOneAnotherEndWithOneError) {
     if (rank != 2) signalWait(s, rank, 0, signals, 1, Compare::Ge, 1, 8);  // as the operators of the others do
     s.barrier(rank, 0);
   });
-  auto unlike = [](const char* other) {  // the ranks that call alike: whichever is heard of first
+  auto unlike = [](const char* other) {  // the report names either of the two ranks that agree: the one that was heard of first
     return std::string("rank 2's call 4 of an operator is `sum` of up to 64 fp16 with elements 32, where rank ") + other +
            "'s is `sum` of up to 64 fp16 with elements 64: all ranks make the same operators in one order and call them alike";
   };
@@ -320,7 +320,7 @@ TEST_F(SessionTest, ABarrierOnStreamsThatOneRankDoesNotReachNamesThatRank) {
   EXPECT_EQ(errors[2], errors[0]);
 }
 
-// As a kernel does that gives up.
+// Writes the note that a kernel leaves when it gives up waiting.
 void giveUp(const tandem_dist_context& context, const char* place, uint64_t signal) {
   tandem_dist_watch& w = *context.watch;
   w.place = place;
@@ -507,7 +507,7 @@ TEST_F(SessionTest, RefusesOptionsThatDoNotFit) {
 
 class ProcessTest : public SessionTest {
  protected:
-  // A rank in a process of its own; exits with what `body` returns, 90 after an error.
+  // Runs a rank in a process of its own, which exits with the value of `body`, or with 90 after an error.
   pid_t rankProcess(int rank, int ranks, const std::function<int(Session&)>& body) {
     pid_t child = fork();
     if (child) return child;

@@ -36,7 +36,7 @@ class TraceTest : public FakeDriver {
     session->finish();
     return session;
   }
-  // What a kernel finds by its rank's context.
+  // Returns the buffer that a kernel finds by its rank's context.
   static tandem_trace* bufferHere() { return reinterpret_cast<tandem_dist_context*>(rankContextOn(0))->trace; }
 };
 

@@ -94,11 +94,11 @@ enum class Op : uint8_t {
   WarpBarrier,    // ->
   ThreadFence,  // ->               #0 Semantic #1 Scope
   Ld,           // pointer, mask opt -> r     #0 Semantic #1 Scope #2 weak; r may be a vector. Only a tile has a mask: zero where false
-  St,           // pointer, value, mask opt ->  #0 Semantic #1 Scope #2 weak; elem is the value's. As `Ld`
+  St,           // pointer, value, mask opt ->  #0 Semantic #1 Scope #2 weak; elem is the value's. As in `Ld`
   MultimemSt,   // pointer, value ->
   MultimemLdReduce,  // pointer -> r
   Shuffle,      // mask, value, lane -> r   #0 0 idx, 1 up, 2 down, 3 xor
-  Ballot,       // mask opt, predicate -> r   without a mask: of those that are there
+  Ballot,       // mask opt, predicate -> r   without a mask: of the active threads
   Elect,        // () -> r (Lanes I1)
   Vector,       // element... -> r
   VectorExtract,  // vector -> r    #0 index

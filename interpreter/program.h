@@ -23,7 +23,7 @@ constexpr uint32_t byteSize(Elem e) {
   }
 }
 
-// How many values a register holds.
+// The extent of a register decides how many values it holds.
 //   Uniform: one for the program. Lanes: one for each thread (or for each lane of a running region: see Region).
 //   Tile: the shape's product. Smem: a handle to a shared-memory buffer of that shape, by reference.
 // A Uniform or Lanes register may hold a per-thread vector: `vectorLength` consecutive elements for each.

@@ -1,4 +1,5 @@
-// What the simulator found wrong, with places. Rendered with source lines like compiler diagnostics.
+// A report is an error that the simulator found, with places. It is rendered with source lines like compiler
+// diagnostics.
 #pragma once
 #include "base/diagnostic.h"
 #include <array>

@@ -13,7 +13,8 @@ namespace tandem::interpreter {
 // Load: a producer fetches what its program works on; Store: the program hands a block to the copy unit.
 enum class SpanKind : uint8_t { Kernel, Compute, Wait, Put, Get, Copy, Barrier, Signal, Load, Store };
 
-// Lanes: a rank's resident slots from 0, its streams, and what else writes for a program in a slot: its producer, its signaller, warps.
+// Lanes are a rank's resident slots from 0, its streams, and the other writers for a program in a slot: its producer,
+// its signaller, warps.
 inline constexpr int32_t kStreamLanes = 10000, kPartLanes = 20000, kPartsOfSlot = 64;
 inline constexpr int32_t kProducerPart = 0, kSignallerPart = 1, kWarpParts = 2;
 

@@ -16,8 +16,8 @@ using Address = uint64_t;
 using StreamId = uint32_t;  // 0 is the rank's default stream
 using EventId = uint64_t;
 
-// Which runnable program or stream goes on: any; the one that waited longest; that of the highest random priority; any, but one
-// rank only when the others cannot.
+// The policy decides which runnable program or stream goes on: any; the one that waited longest; that of the highest
+// random priority; any, but those of one rank only when the others cannot.
 enum class SchedulePolicy : uint8_t { Random, RoundRobin, Priority, SlowestRank };
 
 struct WorldOptions {
@@ -29,7 +29,7 @@ struct WorldOptions {
   bool check = false;                         // look for races and misused signals
   uint64_t updatesKept = 1ull << 22;          // of words that synchronise, by the check; a wait that may need older ones is reported
   bool scope = true;                          // check: also for scopes that are too narrow only to the letter
-  bool portability = false;                   // check: also for what is right here and not everywhere
+  bool portability = false;                   // check: also for code that is right here and not everywhere
   SchedulePolicy policy = SchedulePolicy::Random;
   bool logStores = false;                     // for firstDifference
   uint64_t maxSteps = 0;                      // instructions, turns and waits of hosts until the run ends with a report; 0: none
@@ -73,12 +73,14 @@ class World {
 
   const WorldOptions& options() const;
 
-  // --- memory: addresses are real addresses of this process, but for memory mapped by mapHost: rank r's heap is at heapBase() + r *
-  // heapStride() ---
-  // Collective by contract of the caller for Symmetric: the k-th symmetric allocation of every rank has the same offset.
+  // --- memory ---
+  // Addresses are real addresses of this process, except for memory mapped by mapHost: rank r's heap is at
+  // heapBase() + r * heapStride().
+
+  // The k-th symmetric allocation has the same offset on every rank: for MemoryKind::Symmetric the call is collective.
   // Reports asymmetric-allocation when sizes differ. Reading bytes that nothing wrote is reported unless `initialised`.
-  // What has no name is called by a number in reports. Red zones lie around each allocation. Returns 0 and reports out-of-memory when the
-  // heap is full.
+  // A buffer without a name has a number in reports. Red zones lie around each allocation. Returns 0 and reports
+  // out-of-memory when the heap is full.
   Address allocate(int rank, uint64_t bytes, MemoryKind kind, bool initialised, const std::string& name, const std::string& hostFile = "",
                    uint32_t hostLine = 0);
   // Reports double-free / invalid-free. The range stays quarantined, so later use is reported as use-after-free.
@@ -86,15 +88,16 @@ class World {
   // Memory of the host as local memory of the rank: kernels read and write it where it lies. An address of the host that a kernel makes a
   // pointer of means this place too. `release` ends one mapping.
   Address mapHost(int rank, const HostMemory& memory, const std::string& hostFile = "", uint32_t hostLine = 0);
-  // Asked for the memory around an address that is in no buffer. What it finds is mapped until the rank's host has waited for all streams.
+  // Sets the function that finds the host's memory around an address that is in no buffer. That memory is mapped until
+  // the rank's host has waited for all streams.
   void setHostFinder(std::function<std::optional<HostMemory>(Address)> finder);
   void markInitialised(Address address, uint64_t bytes);
-  // The host line that queues or accesses what follows, for reports.
+  // Sets the host line that queues or accesses from here on, for reports.
   void setHostPlace(int rank, const std::string& file, uint32_t line);
   uint32_t hostPlace(int rank) const;  // that line's number
   // Hosts have called what does not fit together: at these ranks' lines, by number. Ends the run.
   void reportMismatch(std::pair<int, uint32_t> here, std::pair<int, uint32_t> there, const std::string& message);
-  // Whether something has written all of the bytes, apart from the host's being able to.
+  // Returns true if something has written all of the bytes; that the host could have does not count.
   bool isWritten(Address address, uint64_t bytes) const;
   // The host of `rank` reads or writes memory.
   void hostAccess(int rank, Address address, uint64_t bytes, HostAccess how);
@@ -105,7 +108,8 @@ class World {
   // Marks a buffer as holding signals, so that non-zero values at exit are reported. Signal operations mark on their own.
   Address heapBase() const;
   uint64_t heapStride() const;
-  // Whether the address lies among `rank`'s symmetric memory; what lies there, in words.
+  // isSymmetric() returns true if the address lies in `rank`'s symmetric memory; nameAt() describes the place of an
+  // address in words.
   bool isSymmetric(int rank, Address address) const;
   std::string nameAt(Address address) const;
 

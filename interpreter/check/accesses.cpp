@@ -143,7 +143,7 @@ Stamp Checker::stampOf(const MemoryAccess& a, const View& v) {
   s.actor = v.self;
   if (a.collective) {
     s.actor = stateOf(*a.run).actor;
-    s.time = stateOf(*a.run).time;  // behind what the call has published
+    s.time = stateOf(*a.run).time;  // after everything that the call has published
     s.part = callerOf(*a.collective, a.run->rank).part;
   } else if (a.run) {
     s.time = v.program->time;
@@ -228,7 +228,8 @@ bool Checker::knows(const View& v, Part mine, const Stamp& s, Part theirs) const
 bool Checker::oneKnows(const View& v, Part mine, const Stamp& s, Part theirs) const {
   if (s.actor == v.self && !isTransfer(theirs)) {
     if (!v.program || mine == kEveryThread || theirs == kEveryThread || s.time <= v.program->barrierTime) return true;
-    // Threads that change what the others of them may still read or write are not in order by being the same ones.
+    // Being the same threads does not put them in order if each of them changes memory that others of them may still
+    // read or write.
     if (theirs == mine && !(mine == kEach && v.changes)) return true;
   }
   Part known = theirs == kEach ? kEveryThread : theirs;  // one thread's release is none of the others' (M4)
@@ -255,7 +256,8 @@ bool Checker::fenced(const View& v, const Stamp& now, const Stamp& s) const {
          std::any_of(own.puts.begin(), own.puts.end(), [&](const ThreadPut& put) { return put.number == s.time; });
 }
 
-// Whether `s` happens-before `now` in all of [begin, end); if not, which thread does not know which.
+// Returns true if `s` happens-before `now` in all of [begin, end). If not, sets `mine` and `theirs` to the parts of the
+// two actors between which the order is missing.
 bool Checker::ordered(const View& v, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end, Part* mine,
                       Part* theirs) const {
   if (!now.laneBytes && !s.laneBytes) {

@@ -26,7 +26,7 @@ struct GridLife {
   ProgramPtr program;
 };
 
-// One remembered access: who, when, from where. Of consecutive threads when laneBytes is not 0: then the thread of a
+// One remembered access: its actor, time and place. If laneBytes is not 0, consecutive threads made it: the thread of a
 // byte at address a is lane + (a - origin) / laneBytes, modulo 2^32.
 struct Stamp {
   uint32_t actor = 0;  // 0: none
@@ -57,8 +57,8 @@ class Actors {
   uint32_t hostOf(int rank) const { return uint32_t(rank) + 1; }
   std::vector<GridLife> grids;
 
-  // Whether `clock` has the part of an actor at that time (by what the clock says of it, or of its grid). `narrow`: also what it has by
-  // edges that a fence's scope breaks.
+  // Returns true if `clock` knows the part of an actor at the stamp's time, by an entry for the actor or for its grid.
+  // With `narrow`, knowledge over edges that a fence's scope breaks counts too.
   bool covers(const Clock& clock, const Stamp& s, Part part, bool narrow = false) const {
     if (clock.empty()) return false;
     const Actor& a = actors_[s.actor];

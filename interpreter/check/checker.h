@@ -13,7 +13,7 @@
 
 namespace tandem::interpreter::check {
 
-// An instruction and how it accesses, or what a stream or a host does.
+// A place that accesses memory: an instruction with its kind of access, or an operation of a stream or a host.
 struct Site {
   const Program* program = nullptr;
   uint32_t location = 0;
@@ -26,7 +26,7 @@ struct Site {
   bool operator==(const Site&) const = default;
 };
 
-// Whose eyes an access is judged with.
+// The actor and clock against which an access is judged.
 struct View {
   const ProgramState* program = nullptr;  // null: streams, hosts, transfers, collectives
   uint32_t self = 0;                      // its own accesses are in order; 0: none are
@@ -81,7 +81,7 @@ class Checker : public AccessObserver {
   std::vector<Diagnostic> writersOf(Address address) override;
 
  private:
-  struct Transfer {  // what a put or get knows: the state of its issuer's clock
+  struct Transfer {  // a put or get knows the state of its issuer's clock
     uint32_t number = 0;
     Clock clock;
     Clock carried;  // what its signal carries
@@ -91,14 +91,15 @@ class Checker : public AccessObserver {
     uint32_t actor = 0, time = 1, grid = 0;
     Clock clock;
     Clock gridBase, gridJoined;
-    std::deque<Clock> queued;  // streams: what the host knew at each item
+    std::deque<Clock> queued;  // streams: the host's knowledge at each item
     Clock publish() {
       clock.raise(keyOf(actor, kEveryThread), time++);
       return clock;
     }
   };
 
-  // A meeting under way: what each member knew when it called, what it learns by the call, which of its threads called.
+  // A meeting under way: for each member, its clock when it called, the clock that it learns by the call, and the
+  // threads that called.
   struct Meeting {
     struct Caller {
       Clock called, learns;
@@ -190,7 +191,7 @@ class Checker : public AccessObserver {
   const char* kindOf(const View& v, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end) const;
   void reportPortability(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end);
   void reportFreed(const Stamp& s, Part theirs, uint64_t begin, uint64_t bytes, const std::string& file, uint32_t line);
-  // What would have ordered two accesses, by its rule, and other places of it.
+  // The edge that would have ordered two accesses, named by its rule, with notes on other places of it.
   struct Missing {
     std::string text;
     std::vector<Diagnostic> notes = {};
@@ -207,7 +208,7 @@ class Checker : public AccessObserver {
   std::string accessText(const Site& site) const;
   Diagnostic placeOfStamp(const Stamp& s) const;
   Report begin(const Stamp& now, const char* kind) const;
-  // Whether a report of two places is new, and one that is told.
+  // Returns true if no report of these two places has been made yet, and this one is to be told.
   bool isNew(const std::string& kind, const Stamp& a, const Stamp& b);
   // The last one that is told ends the run; `scope` and `portability` never do.
   void tell(Report r);

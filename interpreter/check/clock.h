@@ -1,4 +1,4 @@
-// What an actor knows of the others: sparse vector clocks, shared until they change. Knows nothing of memory.
+// An actor's knowledge of the others is a sparse vector clock, shared until it changes. Clocks know nothing of memory.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -6,7 +6,7 @@
 
 namespace tandem::interpreter::check {
 
-// Whose time: an actor (a program, a stream, a host) and a part of it.
+// A time belongs to an actor (a program, a stream, a host) and to a part of it.
 using Part = uint16_t;
 constexpr Part kEveryThread = 0xfffd;   // all threads and the tile code together; streams and hosts have no other part
 constexpr Part kEach = 0xfffe;  // every thread for itself
@@ -31,9 +31,9 @@ constexpr ClockKey kProxyFences = ClockKey(3) << 61;
 constexpr ClockKey keyOfProxyFence(uint32_t actor, Part part, bool global) {
   return ClockKey(global ? 2 : 1) << 61 | keyOf(actor, part);
 }
-// What came over an edge whose only fault is that a fence's scope leaves the other rank out.
+// Marks knowledge that came over an edge whose only fault is that a fence's scope leaves the other rank out.
 constexpr ClockKey kNarrow = ClockKey(1) << 60;
-// Of a key that is an actor's.
+// Returns the actor of a key made by keyOf.
 constexpr uint32_t actorOf(ClockKey key) { return uint32_t((key & (kNarrow - 1)) >> 16); }
 
 class Clock {

@@ -125,7 +125,7 @@ void Checker::report(const View& v, const MemoryAccess& a, const Stamp& now, con
   tell(std::move(r));
 }
 
-// Whether only a scope is missing that today's hardware does without.
+// Returns the kind of the report: `scope` if only a scope is missing that today's hardware does without.
 const char* Checker::kindOf(const View& v, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end) const {
   const Site &here = sites_[now.site], &there = sites_[s.site];
   bool isScope;
@@ -140,7 +140,7 @@ const char* Checker::kindOf(const View& v, const Stamp& now, const Stamp& s, uin
   return isScope ? "scope" : "race";
 }
 
-// What the model allows and OpenSHMEM, or PTX to the letter, does not.
+// Reports accesses that the model allows and that OpenSHMEM, or PTX to the letter, does not.
 void Checker::reportPortability(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end) {
   const Site &here = sites_[now.site], &there = sites_[s.site];
   bool isMixed = here.type && there.type && *here.type != *there.type, isVector = here.elementBytes && there.elementBytes;
@@ -270,7 +270,8 @@ Checker::Missing Checker::missingOfTransfer(const View& v, const Stamp& now, con
              : "no `quiet` lies between a put and the reuse of its bytes (M9)";
 }
 
-// What a program almost learnt of an access that it does not know; empty when nothing.
+// Returns the synchronisation by which a program almost learnt of an access that it does not know; empty if there is
+// none.
 Checker::Missing Checker::missedBy(uint32_t actor, const Stamp& s, Part theirs, bool stale) {
   const ProgramState* p = actor < programs_.size() ? programs_[actor].get() : nullptr;
   auto ended = ended_.find(actor);
@@ -347,7 +348,7 @@ std::vector<Diagnostic> Checker::endedEarly(uint32_t actor,
   return notes;
 }
 
-// Whether another program of the other's launch is known.
+// Returns true if the clock knows another program of the other's launch.
 bool Checker::knowsSibling(const Clock& known, uint32_t actor, uint32_t other) const {
   bool found = false;
   known.each([&](const Clock::Entry& e) {

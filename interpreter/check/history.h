@@ -23,7 +23,7 @@ class History {
   History(const History&) = delete;
 
   // Calls body(cell, address of the cell) for each cell of the range, which it makes and splits as needed, until it
-  // says false. `alike`: afterwards all of them hold the same, and become one.
+  // says false. `alike`: body leaves the same content in all cells, which then become one.
   template <class Body>
   bool each(uint64_t address, uint64_t bytes, bool alike, Body body) {
     uint64_t end = address + bytes;

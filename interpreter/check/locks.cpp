@@ -1,5 +1,5 @@
-// Locks taken in opposite order may end in a deadlock in another run. A lock is what a loop takes by an atomic update and its holder
-// gives back by a write of the old value.
+// Locks taken in opposite order may end in a deadlock in another run. A lock is a word that a loop takes by an atomic
+// update, and that its holder gives back by a write of the old value.
 #include "interpreter/check/checker.h"
 #include "interpreter/vm/fail.h"
 #include "interpreter/vm/run.h"
@@ -25,7 +25,7 @@ bool writes(Op op) {
   }
 }
 
-// Whether the atomic at `pc` is repeated by a loop that writes nothing else.
+// Returns true if the atomic at `pc` is repeated by a loop that writes nothing else.
 bool spins(const PreparedProgram& program, uint32_t pc) {
   constexpr uint32_t kLongest = 24;
   const auto& code = program.code;
@@ -79,7 +79,8 @@ void Checker::givesBack(const MemoryAccess& a) {
   });
 }
 
-// A chain of others who each hold what the one before takes, from what `last` takes to what it holds.
+// Finds a chain of other holders, from the lock that `last` takes to the lock that it holds: each holds the lock that
+// the one before it takes.
 void Checker::findCycle(const LockOrder& last) {
   if (!lockOrders_.leads(last.taken, last.held)) return;
   std::vector<const LockOrder*> chain{&last};

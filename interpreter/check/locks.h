@@ -23,7 +23,7 @@ struct LockOrder {
   Part thread = kEveryThread;
   std::vector<uint64_t> others;  // all that it held
   bool heldBack = false, takenBack = false;
-  Clock met;                     // what its program knew when all last met, or began: what is ordered without the locks
+  Clock met;                     // its program's clock when all last met, or began: orders that hold without locks
 };
 
 // All orders, each once for a thread.
@@ -43,13 +43,13 @@ class LockOrders {
       body(*o->second);
     }
   }
-  // Whether body(order) says true of one of those who hold the lock while they take another.
+  // Returns true if body(order) is true for some order whose holder of the lock takes another one.
   template <class Body>
   bool anyFrom(uint64_t held, Body body) const {
     auto orders = from_.find(held);
     return orders != from_.end() && std::any_of(orders->second.begin(), orders->second.end(), [&](const LockOrder* o) { return body(*o); });
   }
-  // Whether orders lead from one lock to another.
+  // Returns true if orders lead from one lock to another.
   bool leads(uint64_t from, uint64_t to) const {
     std::set<uint64_t> reached{from};
     for (std::vector<uint64_t> open{from}; !open.empty();) {

@@ -1,4 +1,5 @@
-// What a poll would do next, had it found another value: its instructions carried out for one thread, beside the run.
+// A trial finds out how a poll would go on, had it found another value: it carries the poll's instructions out for one
+// thread, beside the run.
 #include "interpreter/check/polls.h"
 #include "interpreter/memory/access.h"
 #include "interpreter/vm/run.h"
@@ -42,7 +43,7 @@ class Trial {
   const Run& run_;
   PollLoop loop_;
   uint32_t lane_;
-  std::unordered_map<Register, Values> known_;  // what the trial has computed
+  std::unordered_map<Register, Values> known_;  // the values that the trial has computed
   bool isKnown_ = true;                         // all that it needed
   bool stayed_ = false;                         // the loop's test has said that it goes on
 
@@ -70,7 +71,7 @@ class Trial {
     return int64_t(value << unused) >> unused;
   }
 
-  // Whether an atomic leaves another value there.
+  // Returns true if an atomic changes the value there.
   bool changes(const Prepared& i, uint64_t operand, size_t word, uint64_t value) {
     if (i.op == Op::AtomicCas) {
       Values values = of(i.c);
@@ -81,7 +82,7 @@ class Trial {
     return !applyRmw(RmwOp(i.sub), run_.info(i.b).elem, &after, &operand, &before) || after != value;
   }
 
-  // What an access finds now.
+  // Returns the values that an access finds now.
   Values read(const Prepared& i) {
     Register maskRegister = i.op == Op::Load ? i.b : i.op == Op::AtomicRmw ? i.c : kNone;
     Values pointers = of(i.a), mask = maskRegister == kNone ? Values{1} : of(maskRegister),
@@ -99,7 +100,7 @@ class Trial {
     return found;
   }
 
-  // To one value, by a sum, a maximum or the like.
+  // Reduces a tile to one value, by a sum, a maximum or another operator.
   Values reduced(const Prepared& i) {
     const Region& region = run_.prepared->program->regions[size_t(i.immediates[1])];
     BinaryKernel kernel = region.binary == kNoBinary ? nullptr : binaryKernel(BinaryOp(region.binary), i.elem);

@@ -1,4 +1,4 @@
-// Which loops are polls: nothing in them has an effect, and what they load decides only how long they go on.
+// A loop is a poll if nothing in it has an effect and the values that it loads decide only how long it goes on.
 #include "interpreter/check/polls.h"
 #include "interpreter/vm/run.h"
 #include <algorithm>
@@ -65,12 +65,12 @@ bool isControl(Op op) {
   }
 }
 
-// What follows from what the looks of a loop find.
+// Follows the values that the looks of a loop find to their uses.
 class Consequences {
  public:
   Consequences(const Program& p, PollLoop loop) : p_(p), loop_(loop), isOne_(p.registers.size()) {}
 
-  // Of one look. False when anything outside the loop, or another access's address, goes by it.
+  // Follows one look. Returns false if anything outside the loop, or another access's address, depends on it.
   bool stayInside(uint32_t look) {
     std::fill(isOne_.begin(), isOne_.end(), false);
     isOne_[p_.results(p_.code[look])[0]] = true;

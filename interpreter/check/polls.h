@@ -1,4 +1,4 @@
-// Loops that do nothing but look at words until these are what they have to be: waits, written as loops.
+// A poll is a loop that only looks at words until they have the value that it waits for: a wait, written as a loop.
 #pragma once
 #include "interpreter/program.h"
 #include <optional>
@@ -28,8 +28,9 @@ class Polls {
   std::unordered_map<const Program*, std::unordered_map<uint32_t, PollLoop>> known_;
 };
 
-// Whether the loop ends where its current look at `address`, by `lane`, finds `value` and leaves it there; of a tile's other words as
-// they are. Nothing when that is not known: it may depend on what differs by thread while `lane` is not one.
+// Returns true if the loop ends when its current look at `address`, by `lane`, finds `value` and leaves it there, and a
+// tile's other words stay as they are. Returns nothing if that is not known: it may depend on values that differ by
+// thread while `lane` is not one thread.
 std::optional<bool> endsPoll(Machine& m, const Run& run, const PollLoop& loop, uint32_t lane, uint64_t address, uint64_t value);
 
 }  // namespace tandem::interpreter::check

@@ -1,4 +1,4 @@
-// What the threads of one running program know, and what they have released and fenced.
+// This is the knowledge of the threads of one running program, with their releases and fences.
 #pragma once
 #include "interpreter/check/actors.h"
 #include "interpreter/program.h"
@@ -15,7 +15,7 @@ struct ThreadPut {
   int peer = 0;
 };
 
-// What a fence has ordered before later strong writes (M4) or signals and puts (M9, M11).
+// The knowledge that a fence has ordered before later strong writes (M4) or signals and puts (M9, M11).
 struct FencePoint {
   Clock common, extra;
   uint32_t barrierTime = 0, time = 0;  // time 0: no fence yet
@@ -25,12 +25,12 @@ struct FencePoint {
   std::vector<ThreadPut> puts;  // beyond `transfers`, among others that the thread knows nothing of
 };
 
-// What `fence` and `quiet` have ordered: for every peer, and for single ones.
+// The knowledge that `fence` and `quiet` have ordered: for every peer, and for single ones.
 struct OrderPoints {
   FencePoint all;
   std::map<int, FencePoint> single;
 
-  // What orders all peers renews, or ends, the single ones.
+  // A call that orders all peers renews, or ends, the points of single ones.
   const FencePoint& of(int peer) const {
     auto own = single.find(peer);
     return own == single.end() ? all : own->second;
@@ -44,19 +44,19 @@ struct ThreadState {
   OrderPoints orders;
 };
 
-// What an acquire might have brought had it been done right: for explanations only.
+// The knowledge that an acquire would have brought had it been done right: for explanations only.
 struct Missed {
   Clock relaxed, narrow, unfenced;
 };
 
-// What one of the loads that may go ahead of waits comes after, in any case (M7).
+// The knowledge that one of the loads which may go ahead of waits has in any case (M7).
 struct EarlyView {
   struct Overtaken {
     uint32_t location = 0;  // of the wait
     Clock brought;
   };
   const EarlyLoad* load = nullptr;
-  bool isBehind = false;  // what the program knows, as long as it overtakes nothing
+  bool isBehind = false;  // the program has passed a wait that the load may overtake; the load has only `known`
   Clock known;
   std::vector<Overtaken> overtaken;
 
@@ -68,7 +68,7 @@ struct ProgramState {
   int rank = 0;
   uint32_t time = 1;         // of the accesses to come
   uint32_t barrierTime = 0;  // up to it, all threads know each other's accesses
-  Clock common;              // what all threads know
+  Clock common;              // knowledge that all threads share
   Clock met;                 // of it: what meetings of programs and the launch have brought
   Clock pending;
   std::vector<ThreadState> threads;  // empty until a thread does something alone
@@ -141,7 +141,7 @@ struct ProgramState {
     return known;
   }
 
-  // What a release by one thread, or by the whole program, publishes.
+  // Returns the knowledge that a release by one thread, or by the whole program, publishes.
   Clock threadClock(Part part) const {
     Clock c = common;
     if (const Clock* extra = extraOf(part)) c.join(*extra);
@@ -149,7 +149,7 @@ struct ProgramState {
     c.raise(keyOf(actor, part), time);
     return c;
   }
-  // What the program's threads know together.
+  // Returns the knowledge of the program's threads together.
   Clock joined() const {
     Clock c = common;
     if (anyExtra)

@@ -10,7 +10,7 @@ void Checker::proxyFence(const Run& run, bool sharedOnly) {
   addProxyFence(stateOf(run), run, true, !sharedOnly);
 }
 
-// A fence orders what its thread has done and what it knows of others.
+// A fence orders its thread's own accesses and those of others that the thread knows.
 void Checker::addProxyFence(ProgramState& p, const Run& run, bool shared, bool global) {
   auto add = [&](Clock known, Part part) {
     Clock fence;

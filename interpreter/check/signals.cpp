@@ -1,5 +1,5 @@
-// Signals used twice without order: updates of which either may come last, and updates that take away what a waiter
-// waits for (M11, M15).
+// These rules find signals that are used twice without order: two updates either of which may come last, and updates
+// that take a value away while a waiter waits for it (M11, M15).
 #include "interpreter/check/checker.h"
 #include "interpreter/memory/access.h"
 #include "interpreter/vm/fail.h"
@@ -95,7 +95,7 @@ void Checker::remember(SyncPlace& place, const MemoryAccess& a, uint64_t old, ui
   remembered_ += place.remembered();
 }
 
-// A wait may have ended with an update that is forgotten: what it brings is not known.
+// A wait may have ended with an update that is forgotten: then its knowledge is not known.
 void Checker::exceeded(const MemoryAccess& a, const SyncPlace& place) {
   misuse(a, place.forgotten(),
          "history exceeded: this wait may have ended with one of the signal's first updates, which are forgotten (a run remembers " +
@@ -144,7 +144,8 @@ bool Checker::knowsWait(const View& v, const Stamp& now, const Stamp& wait) cons
   return has(*v.clock) || (extra && has(*extra));
 }
 
-// What a relaxed update comes after all the same: its issuer's waits that have ended, and what those had come after.
+// A relaxed update is still ordered after its issuer's waits that have ended, and after the updates that those waits
+// follow.
 void Checker::orderSignals(ProgramState& p, Part part, bool whole, Release& r) {
   auto take = [&](const Clock& known) {
     known.each([&](const Clock::Entry& e) {
@@ -203,7 +204,7 @@ bool Checker::isOvertaken(const MemoryAccess& a, const AwaitedSignal& signal, Sy
   return false;
 }
 
-// By the rule that orders waits (M6), not by what a wait happened to see.
+// The answer goes by the rule that orders waits (M6), not by the value that a wait happened to see.
 std::vector<Diagnostic> Checker::unacquired(Address signal) {
   SyncPlace* place = sync_.find(signal);
   if (!place || place->isAcquired() || !place->seenBy().actor) return {};

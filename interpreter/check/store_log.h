@@ -1,5 +1,5 @@
-// What memory held in the end and what each program has stored, in its own order, as hashes: where two runs of one computation
-// end with other bytes, they differ first where a program stored something else.
+// The log keeps hashes of memory's last content and of each program's stores in program order. Where two runs of one
+// computation end with other bytes, they differ first where a program stored something else.
 #pragma once
 #include "interpreter/program.h"
 #include <array>
@@ -28,22 +28,24 @@ class StoreLog {
  public:
   struct Who {
     int rank = 0;
-    uint32_t launch = 0;  // the rank's so manieth
+    uint32_t launch = 0;  // the number of the rank's launch
     std::array<int32_t, 3> id{};
     uint32_t lane = 0;  // the thread, or one of the words of observer.h
     auto operator<=>(const Who&) const = default;
   };
   void add(const Who& who, const Program* program, uint32_t location, uint64_t offset, const void* value, uint64_t bytes);
-  // What threads read strongly or wait for, what an atomic changes, a strong store.
+  // These note the words that threads read strongly or wait for, that an atomic changes, and that a strong store
+  // writes.
   void looked(uint64_t offset, uint64_t bytes) { insert(looked_, offset, bytes); }
   void updated(uint64_t offset, uint64_t bytes) { insert(updated_, offset, bytes); }
   void storedWord(const Who& who, uint64_t offset, uint64_t bytes, uint64_t value);
-  // Of a buffer's end: what lies there next is another's.
+  // Forgets a freed buffer: the next buffer at this place is another one.
   void forget(uint64_t offset, uint64_t bytes);
-  // Whether threads go by what lies at `offset`, as a flag or a turn, and stored alike there in both runs.
+  // Returns true if threads use the word at `offset` as a flag or a turn, and stored the same values there in both
+  // runs.
   static bool isTurn(uint64_t offset, const StoreLog& a, const StoreLog& b);
-  std::map<int, std::vector<Buffer>> ended;  // what freed buffers held, by rank in its order
-  std::vector<Buffer> buffers;               // what memory held: these, then what is left in order of allocation
+  std::map<int, std::vector<Buffer>> ended;  // last content of freed buffers, by rank in its order
+  std::vector<Buffer> buffers;               // last content of memory: the freed ones, then the others in order of allocation
 
   struct Difference {
     Who who;
@@ -59,7 +61,7 @@ class StoreLog {
     for (uint64_t word = offset / 4; word * 4 < offset + bytes; ++word) words.insert(word);
   }
   std::unordered_set<uint64_t> looked_, updated_;
-  std::unordered_map<uint64_t, std::map<Who, uint64_t>> words_;  // hashes of what each has stored there
+  std::unordered_map<uint64_t, std::map<Who, uint64_t>> words_;  // by word, a hash of each one's stores
 };
 
 }  // namespace tandem::interpreter::check

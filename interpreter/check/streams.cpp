@@ -15,8 +15,8 @@ Checker::Serial& Checker::serialOf(const Stream& stream) {
 
 constexpr size_t kEndedKept = 4096;
 
-// An entry goes when Actors::covers answers without it as it did with it: what is known of programs and their bulk copies through their
-// ended grids, and of their puts and gets through a barrier of their rank's stream.
+// An entry goes if Actors::covers gives the same answers without it: programs and their bulk copies are known through
+// their ended grids, and their puts and gets through a barrier of their rank's stream.
 void Checker::prune(Clock& clock) const {
   if (clock.size() < 32) return;
   clock.prune([&](const Clock::Entry& e) {

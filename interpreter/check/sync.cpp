@@ -1,4 +1,4 @@
-// The updates of a place, and what is left of them when there are too many.
+// This file keeps the updates of a place, and forgets the older half when there are too many.
 #include "interpreter/check/sync.h"
 
 namespace tandem::interpreter::check {

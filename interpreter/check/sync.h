@@ -1,4 +1,4 @@
-// What strong writes carry to those who read them: messages by address, and how signals have been used.
+// Strong writes carry knowledge to their readers: messages by address, and the uses of signals.
 #pragma once
 #include "interpreter/check/actors.h"
 #include "interpreter/op.h"
@@ -26,7 +26,7 @@ struct Release {
   bool hasWaits = false;       // in `extra`
   bool carriesChain = false;   // all releases of its chain before it, too
   bool isOfThread = false;     // one thread's release operation: its later strong writes here carry it on
-  // What it would carry with nothing left out.
+  // The times that it would carry with nothing left out.
   uint32_t now = 0, transfers = 0;
 
   void addTo(Clock& c) const {
@@ -37,7 +37,7 @@ struct Release {
     c.raise(keyOf(actor, 0xffff), tileTime);
     if (puts) c.raise(keyOf(actor, putPart), puts);
   }
-  // As what comes over an edge that only the fence's scope breaks.
+  // Adds the knowledge as if it had come over an edge that only the fence's scope breaks.
   void addNarrowTo(Clock& c) const {
     Clock all;
     addTo(all);
@@ -56,16 +56,16 @@ struct UpdatePoint {
   uint64_t value = 0, chain = 0, end = 0;
 };
 
-// What a look acquires: releases [begin, end) of a place, and the number of the update that it has to have seen.
+// A look acquires releases [begin, end) of a place; `number` is the update that it must have seen.
 struct Acquired {
   uint64_t begin = 0, end = 0, number = 0;
 };
 
-// A place of memory that strong writes go to: all its updates by number, since none may be left out of those that a wait may have seen.
-// An update that does not depend on the old value begins a chain. Releases have numbers of their own.
+// A place of memory that strong writes go to. It keeps all its updates by number, since a wait may have seen any of
+// them. An update that does not depend on the old value begins a chain. Releases have numbers of their own.
 class SyncPlace {
  public:
-  // Who acquires, and how: the same again brings only what has come since.
+  // One kind of acquiring by one actor: when it acquires again in the same way, only later releases bring anything.
   struct Reader {
     uint32_t actor = 0;
     Part part = kEveryThread;
@@ -82,7 +82,7 @@ class SyncPlace {
     uint64_t end = 0;       // of the releases that were there
     uint64_t allKnown = 0;  // it comes after all updates up to this one
   };
-  // The end of the releases that a reader has been through, and whether it has got what all of them carry.
+  // The end of the releases that a reader has been through; `all`: it has got everything that they carry.
   struct Taken {
     uint64_t end = 0;
     bool all = true;
@@ -104,7 +104,8 @@ class SyncPlace {
   // Before a strong write by a thread: its own earlier releases go with it, but those that its release of a scope, if any, stands for.
   void carryOn(uint32_t actor, Part part, std::optional<Scope> released);
   void add(Release r) { releases_.push_back(std::move(r)); }
-  // Whether body(release) says true of one between the update that was enough for a look and what was there when it looked.
+  // Returns true if body(release) is true for some release between the update that was enough for a look and the last
+  // one there when it looked.
   template <class Body>
   bool anyBetween(const Look& look, Body body) const {
     const UpdatePoint* enough = update(look.number);
@@ -113,14 +114,14 @@ class SyncPlace {
     return false;
   }
   const Release& release(uint64_t number) const { return releases_[number - firstRelease_]; }
-  // What the memory holds now brings all of the last chain.
+  // A look at the current value of memory brings all of the last chain.
   Acquired all() const { return {std::max(chain_, firstRelease_), endOfReleases(), newest()}; }
 
-  // Of those that are remembered.
+  // The numbers of the oldest and the newest update that are remembered.
   uint64_t oldest() const { return before_ + 1; }
   uint64_t newest() const { return before_ + updates_.size(); }
   uint64_t value() const { return value_; }
-  // Null: the value from before all updates, or what has been forgotten.
+  // Returns null for the value from before all updates, and for a forgotten update.
   const UpdatePoint* update(uint64_t number) const {
     return number > before_ && number <= newest() ? &updates_[number - before_ - 1] : nullptr;
   }
@@ -156,7 +157,7 @@ class SyncPlace {
       if (a.numbers.back() <= number) break;
       auto first = std::upper_bound(a.numbers.begin(), a.numbers.end(), number), last = a.numbers.end();
       auto isKnown = [&](uint64_t n) { return knows(update(n)->by); };
-      // Who knows an update of a thread knows those before it; transfers have no order.
+      // Knowing an update of a thread means knowing those before it; transfers have no order.
       if (isTransfer(a.part))
         while (last != first && !isKnown(*(last - 1))) --last;
       else
@@ -179,7 +180,7 @@ class SyncPlace {
   void forgetHalf();
   // The last update that was forgotten so; actor 0: none.
   const Stamp& forgotten() const { return forgotten_; }
-  // Whether somebody who has seen this update may see one that is forgotten, too.
+  // Returns true if a reader that has seen this update may also see one that is forgotten.
   bool isForgotten(uint64_t number) const { return forgotten_.actor && number <= before_; }
 
  private:
@@ -192,7 +193,7 @@ class SyncPlace {
   size_t readersLimit_ = kReaders;
   std::vector<Release> releases_;
   std::vector<UpdatePoint> updates_;
-  std::list<Author> authors_;  // who has updated last comes first
+  std::list<Author> authors_;  // the author of the latest update comes first
   std::map<std::pair<uint32_t, Part>, std::list<Author>::iterator> authorOf_;
   uint64_t firstRelease_ = 0, chain_ = 0;
   uint64_t before_ = 0, value_ = 0, initial_ = 0, lastSeen_ = 0;
@@ -236,7 +237,7 @@ struct SignalList {
 
 struct SignalUses {
   SignalList<SignalUpdate> sets, adds;
-  SignalList<SignalLook> waits;     // that have seen what they waited for
+  SignalList<SignalLook> waits;     // those that have ended
   std::vector<SignalLook> waiting;  // that have not
 };
 

@@ -1,4 +1,5 @@
-// Releases and acquires: what a strong write leaves at its address, and who learns it (M4, M5, M6, M10, M11, M14).
+// This file handles releases and acquires: the knowledge that a strong write leaves at its address, and the readers
+// that learn it (M4, M5, M6, M10, M11, M14).
 #include "interpreter/check/checker.h"
 #include "interpreter/memory/access.h"
 #include "interpreter/schedule/stream.h"
@@ -15,13 +16,13 @@ bool acquires(Semantic s) { return s == Semantic::Acquire || s == Semantic::AcqR
 void Checker::synchronise(const MemoryAccess& a) {
   if (a.run && a.kind != AccessKind::Write) looks(stateOf(*a.run), a);
   hasChain_ = false;
-  // A wait acquires when it has seen what it waits for: see waits().
+  // A wait acquires once its condition holds: see waits().
   if (a.kind != AccessKind::Write && !a.isSignal) acquire(a);
   // Nobody can tell that an update has been there which left the value as it was.
   if (a.kind != AccessKind::Read && !a.preserves) publish(a);
 }
 
-// What no load goes ahead of: an atomic of the whole program, and the thread barrier behind what a thread has looked at (M7).
+// No load goes ahead of an atomic of the whole program, nor of the thread barrier behind a thread's look (M7).
 void Checker::looks(ProgramState& p, const MemoryAccess& a) {
   if (!isWhole(a))
     p.threadsLooked = true;
@@ -47,7 +48,7 @@ void Checker::publish(const MemoryAccess& a) {
 }
 
 void Checker::publishOfProgram(ProgramState& p, const MemoryAccess& a) {
-  // Of each thread's write one is read, nobody knows which: it carries what all threads have in common.
+  // One of the threads' writes is read, and nobody knows which: so it carries the knowledge that all threads share.
   bool each = a.lane == kEachThread, whole = isWhole(a) && !each, isRelease = releases(a.semantic);
   Part part = Part(a.lane);
   ThreadState* thread = whole || each || p.threads.empty() ? nullptr : &p.threads[a.lane];
@@ -148,7 +149,8 @@ void Checker::acquire(const MemoryAccess& a, SyncPlace& place, const Acquired& a
   hasChain_ = taken.all;
 }
 
-// A loop that looks at a word until it compares true is a wait; what it sees before it ends orders nothing. Says whether it is one.
+// A loop that looks at a word until it compares true is a wait; its looks before the last one order nothing. Returns
+// true if the access is part of one.
 bool Checker::acquirePolled(const MemoryAccess& a) {
   const PollLoop* poll = a.kind == AccessKind::Read || a.preserves ? polls_.find(*a.run) : nullptr;
   if (!poll || a.bytes > 8) return false;
@@ -173,7 +175,7 @@ void Checker::acquireAwaited(const MemoryAccess& a, bool valueUsed, const std::f
   learnUpdate(a, *place, acquired.number);
 }
 
-// Whoever knows a release's time knows what it carries.
+// An actor that knows a release's time knows everything that the release carries.
 bool Checker::knowsRelease(const ProgramState& p, const MemoryAccess& a, const Release& r) const {
   if (r.puts || r.hasSinglePuts || r.hasWaits || !r.partTime) return false;
   auto has = [&](const Clock& c) {
@@ -195,7 +197,7 @@ void Checker::acquireByProgram(ProgramState& p, const MemoryAccess& a, const Rel
   else r.addTo(known);
 }
 
-// What a fence makes of relaxed reads: at scope `gpu`, what other ranks have done is beyond it.
+// A fence turns knowledge of relaxed reads into acquired knowledge; at scope `gpu` only that of its own rank.
 void Checker::learnFenced(Clock& known, const Clock& pending, Scope scope, int rank) const {
   if (scope != Scope::Gpu) return known.join(pending);
   pending.each([&](const Clock::Entry& e) {

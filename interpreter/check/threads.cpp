@@ -31,7 +31,7 @@ void Checker::groupMeets(const Run& run, Group group) {
   else if (group == Group::Warp) warpBarrier(run);
 }
 
-// What the calling threads know together.
+// Returns the knowledge of the calling threads together.
 Clock Checker::callerClock(ProgramState& p, const Run& run) {
   if (run.mask.all) return p.wholeClock();
   Clock all = p.common;
@@ -79,7 +79,7 @@ void Checker::threadFence(const Run& run, Semantic semantic, Scope scope) {
       }
     }
     p.fence = {p.common, Clock(), p.barrierTime, p.time, transfers_, scope, true, {}};
-    // What single threads have learnt is theirs to pass on.
+    // Knowledge of single threads is theirs to pass on.
     if (p.anyExtra)
       for (ThreadState& t : p.threads) t.fence = {p.common, t.extra, p.barrierTime, p.time, transfers_, scope, true, {}};
   } else {

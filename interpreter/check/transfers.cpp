@@ -64,7 +64,8 @@ void Checker::bulkWaited(const Run& run, uint32_t lane, uint32_t group, bool rea
 
 void Checker::fence(const Run& run, int peer) { orderLater(run, true, peer); }
 
-// `transfers`: those that are not complete come before later ones to the same peer, too. `peer`: only what is for that one; -1: all.
+// With `transfers`, transfers that are not complete are also ordered before later ones to the same peer. `peer` limits
+// the order to that peer; -1: all.
 void Checker::orderLater(const Run& run, bool transfers, int peer) {
   flush();
   ProgramState& p = stateOf(run);

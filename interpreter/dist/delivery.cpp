@@ -21,7 +21,7 @@ Accessor accessorOf(Machine& m, const PendingPut& p) {
   return who;
 }
 
-// What is left of the ranges behind the first `part` bytes.
+// Returns the rest of the ranges behind the first `part` bytes.
 std::vector<ByteRange> behind(const std::vector<ByteRange>& ranges, uint64_t part) {
   std::vector<ByteRange> left;
   for (auto [begin, bytes] : ranges)

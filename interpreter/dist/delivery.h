@@ -8,7 +8,8 @@ namespace tandem::interpreter {
 void queuePut(Machine& m, Run& run, std::unique_ptr<PendingPut> put);
 // Completes one pending operation by chance; says false when there is none to complete.
 bool deliverOne(Machine& m, bool includeHeld);
-// Whether no signal that a fence puts before this one is still to arrive; completes it, and what is fenced before it.
+// mayArrive() returns true if no signal that a fence orders before this put is still to arrive. deliver() completes the
+// put, and those fenced before it.
 bool mayArrive(Machine& m, const PendingPut& put);
 bool deliver(Machine& m, PendingPut& put);
 // Completes one bulk copy; false when there is none.

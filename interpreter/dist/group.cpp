@@ -1,4 +1,4 @@
-// Who calls: threads, warps, the block.
+// A call has a group of callers: threads, warps, or the block.
 #include "interpreter/dist/team.h"
 
 namespace tandem::interpreter {

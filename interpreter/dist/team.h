@@ -8,19 +8,19 @@ namespace tandem::interpreter {
 // Members of the team in register `r` (kNone: the world); null after a report.
 const std::vector<int>* teamOperand(Machine& m, Run& run, const Prepared& i, Register r, int* id);
 bool checkPeer(Machine& m, Run& run, const Prepared& i, int64_t peer);
-// Whether a calling thread's value of `peers` is this one.
+// Returns true if some calling thread's value of `peers` is this peer.
 bool namesPeer(Machine& m, Run& run, Register peers, int peer);
 // Calls body(peer) for each peer that `peers` names, while the run's mask has the threads that name it; once with -1
 // where it is kNone: for all peers.
 bool eachPeer(Machine& m, Run& run, const Prepared& i, Register peers, const std::function<bool(int)>& body);
-// Whether the address is in a live symmetric buffer of some rank.
+// Returns true if the address is in a live symmetric buffer of some rank.
 bool checkSymmetric(Machine& m, Run& run, const Prepared& i, Address address, const char* what);
 
-// A block call needs all threads; a warp call needs all threads of each warp that calls.
-// Whether the threads have values of their own, as operands or as results.
+// True if the threads have values of their own, as operands or as results.
 bool differs(const Run& run, const Prepared& i);
 // The thread an observer sees when `lane` calls for its group, or once for all.
 uint32_t observedThread(const Run& run, const Prepared& i, Group group, uint32_t lane);
+// A block call needs all threads; a warp call needs all threads of each warp that calls.
 bool checkGroup(Machine& m, Run& run, const Prepared& i, Group group, const char* what);
 // The same for a call that one group of a rank makes: threads that are apart call each group for itself (M12).
 bool checkOneGroup(Machine& m, Run& run, const Prepared& i, Group group, const char* what);

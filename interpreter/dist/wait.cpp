@@ -17,8 +17,9 @@ bool holdsNow(Machine& m, const AwaitedSignal& w) {
   return holds(w.compare, seen, w.value, w.bytes);
 }
 
-// Whether every awaited signal holds; those that do not stay in run.awaited with a watch each. `seen` gets each value.
-// Says Failed, Next (all hold) or Blocked. `threads`: who waits for each; empty: the whole program for all.
+// Checks whether every awaited signal holds; those that do not stay in run.awaited with a watch each. `seen` gets each
+// value. Returns Failed, Next (all hold) or Blocked. `threads` has the waiting thread for each signal; if it is empty,
+// the whole program waits for all.
 Step await(Accessor who, Run& run, const Prepared& i, std::vector<AwaitedSignal>& wanted, std::vector<uint64_t>& seen,
            const std::vector<uint32_t>& threads = {}) {
   Machine& m = who.m;

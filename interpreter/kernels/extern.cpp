@@ -1,4 +1,4 @@
-// Looks device-library functions up by symbol. What they compute is in the three tables.
+// This file looks device-library functions up by symbol. The three tables have their meanings.
 #include "interpreter/kernels/extern_table.h"
 
 namespace tandem::interpreter {

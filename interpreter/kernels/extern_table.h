@@ -1,5 +1,5 @@
-// How a device-library function becomes a table entry: its C++ form, a lambda without captures, gives signature and
-// loop.
+// A device-library function becomes a table entry like this: its C++ form, a lambda without captures, gives signature
+// and loop.
 #pragma once
 #include "interpreter/kernels/loops.h"
 #include <array>

@@ -1,9 +1,8 @@
-// Elementwise, shape, product and conversion loops over plain arrays: the arithmetic of the interpreter.
-// Knows element types and op codes; nothing of programs, registers, tiles' layouts in a machine, or scheduling.
-//
+// These loops over plain arrays are the arithmetic of the interpreter: elementwise, shape, product and conversion. They
+// know element types and op codes, and nothing of programs, registers, tiles' layouts in a machine, or scheduling.
 // Pointers are aligned to their element. Except in the shape section `out` may be any of the inputs (the same address).
-// An I1 element is one byte, 0 or 1. Nothing here fails on any bit pattern: integers wrap, and what the hardware leaves
-// undefined is defined below. fp16, bf16 and fp8 arithmetic computes in float and rounds once, to nearest even.
+// An I1 element is one byte, 0 or 1. Nothing here fails on any bit pattern: integers wrap, and cases that the hardware
+// leaves undefined is defined below. fp16, bf16 and fp8 arithmetic computes in float and rounds once, to nearest even.
 #pragma once
 #include "interpreter/op.h"
 #include "interpreter/program.h"
@@ -35,12 +34,12 @@ BinaryKernel binaryKernel(BinaryOp op, Elem elem);
 // Writes I1. Integer predicates need an integer element, the others a float.
 BinaryKernel compareKernel(CompareOp op, Elem elem);
 
-// Bitcast needs equal widths, TruncI a narrower result, ExtS and ExtU a wider one.
-// FToS and FToU truncate toward zero and saturate at the result's range; NaN gives 0 (PTX cvt.rzi).
-// FToF rounds to nearest even. To an 8-bit float it saturates (PTX cvt.rn.satfinite, which Triton uses on sm_90 for
-// e4m3 and e5m2 alike): what is larger than the largest finite value, infinity included, becomes that value, and NaN
-// stays NaN. To f16, bf16 and f32 overflow gives infinity. FToFRtz rounds toward zero: a finite value stays finite, and
-// infinity stays infinite where the format has one. SToF and UToF round once, to nearest even.
+// Bitcast needs equal widths, TruncI a narrower result, ExtS and ExtU a wider one. FToS and FToU truncate toward zero
+// and saturate at the result's range; NaN gives 0 (PTX cvt.rzi). FToF rounds to nearest even. To an 8-bit float it
+// saturates (PTX cvt.rn.satfinite, which Triton uses on sm_90 for e4m3 and e5m2 alike): a value beyond the largest
+// finite one, infinity included, becomes that one, and NaN stays NaN. To f16, bf16 and f32 overflow gives infinity.
+// FToFRtz rounds toward zero: a finite value stays finite, and infinity stays infinite where the format has one. SToF
+// and UToF round once, to nearest even.
 UnaryKernel convertKernel(ConvertOp op, Elem from, Elem to);
 
 // condition (I1), a, b -> out

@@ -1,5 +1,5 @@
-// The loops all elementwise kernels are instances of. `out` may be an input: an element is read before it is written,
-// and no iteration depends on another, which is what the pragma asserts.
+// All elementwise kernels are instances of these loops. `out` may be an input: an element is read before it is written,
+// and no iteration depends on another, as the pragma asserts.
 #pragma once
 #include "interpreter/kernels/elem_traits.h"
 #include "interpreter/kernels/kernels.h"

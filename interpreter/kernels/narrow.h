@@ -11,8 +11,8 @@ namespace tandem::interpreter {
 
 enum class Rounding : uint8_t { NearestEven, TowardZero };
 
-// Which codes are special. Ieee: exponent all ones is infinity or NaN. Fn: only all ones is NaN. Fnuz: only the code of
-// -0 is NaN.
+// The codes of a format that are special. Ieee: exponent all ones is infinity or NaN. Fn: only all ones is NaN. Fnuz:
+// only the code of -0 is NaN.
 enum class Specials : uint8_t { Ieee, Fn, Fnuz };
 
 template <unsigned exponentBits, unsigned mantissaBits, int exponentBias, Specials kind, bool saturates>

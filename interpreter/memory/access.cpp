@@ -80,7 +80,7 @@ bool brings(const PendingPut& put, Address byte) {
                      [&](const BulkCopy::Piece& piece) { return has(piece.dest, piece.bytes); });
 }
 
-// How much of what the host reads nothing has written, from `first` on, and what to do about it.
+// Says how many of the bytes that the host reads, from `first` on, nothing has written, and what to do about it.
 Diagnostic unwrittenNote(const Shadow& shadow, const Allocation& a, Address address, uint64_t bytes, uint64_t first) {
   uint64_t offset = address - a.begin, length = shadow.firstSet(address + first, bytes - first), count = length;
   for (uint64_t at = first + length; at < bytes;) {
@@ -173,7 +173,7 @@ inline bool checkInitialised(Accessor& who, Allocation& a, Address address, uint
   return true;
 }
 
-// What the copy has brought of bytes that nothing has written is as unwritten as it was.
+// Bytes that nothing had written at the source of a copy count as unwritten at its destination too.
 void leaveUnwritten(Accessor& who, Allocation& a, Address address, uint64_t bytes) {
   Shadow& shadow = who.m.arena.shadow();
   if (std::exchange(a.initialised, false)) shadow.set(a.begin, a.end - a.begin);

@@ -5,11 +5,12 @@
 
 namespace tandem::interpreter {
 
-// Who accesses, for checks and reports. `run` is null for streams and late puts, which name themselves by the rest.
+// The actor of an access, for checks and reports. `run` is null for streams and late puts, whose names are in the other
+// fields.
 struct Accessor {
   Machine& m;
   Run* run = nullptr;
-  // Who it is when there is no run; a collective's copies are made for `behalf`.
+  // The actor if there is no run; a collective's copies are made for `behalf`.
   const Stream* stream = nullptr;
   const PendingPut* transfer = nullptr;
   const Collective* collective = nullptr;
@@ -28,7 +29,8 @@ struct Accessor {
   uint32_t lane = kTileCode, laneBytes = 0, elementBytes = 0;  // as in MemoryAccess
   const LaneMask* threads = nullptr;         // not null: each of these makes the access, which is plain or a read, not `lane`
   bool again = false;                        // as in MemoryAccess
-  // A copy takes on what nothing has written: a read notes which of its bytes those are, and the next write leaves them unwritten.
+  // A copy carries unwritten bytes along: a read notes which of its bytes nothing has written, and the next write
+  // leaves them unwritten.
   bool copies = false;
   std::vector<ByteRange> unwritten;
   int64_t timeNs = 0;
@@ -37,7 +39,8 @@ struct Accessor {
   explicit Accessor(Machine& machine) : m(machine) {}
 };
 
-// The stores of one operation's threads, in turn: which of them store again what one before has.
+// Goes through the stores of one operation's threads in turn, and marks those that store again at an earlier one's
+// place.
 class SameStores {
  public:
   explicit SameStores(Accessor& who) : who_(who) {}
@@ -66,9 +69,9 @@ void noteChange(Machine& m, Allocation& a, Address address, uint64_t bytes);
 bool writeSignal(Accessor& who, Address address, SignalKind kind, uint64_t value, unsigned bytes);
 // Reads a signal to compare it; marks the address as a signal. A signal nobody wrote reads as it lies in memory.
 bool readSignal(Accessor& who, Address address, unsigned bytes, uint64_t* value);
-// Tells the observer what a wait saw.
+// Tells the observer the value that a wait saw.
 void observeWait(Accessor& who, const AwaitedSignal& signal, bool holds);
-// What lies there, of 4 or 8 bytes.
+// Returns the word of 4 or 8 bytes at the address.
 uint64_t wordAt(Machine& m, Address address, unsigned bytes);
 bool holds(SignalCompare compare, uint64_t seen, uint64_t value, unsigned bytes);
 // Remembers what threads go by, for comparing runs.

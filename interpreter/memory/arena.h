@@ -1,5 +1,6 @@
-// The heaps of all ranks in one reserved range of addresses: allocations, red zones, quarantine, and which ones signals
-// live in. Knows nothing of programs; what a caller does wrong comes back as a fault for it to report.
+// The arena has the heaps of all ranks in one reserved range of addresses: allocations, red zones, quarantine, and the
+// allocations that signals live in. It knows nothing of programs; a caller's mistake comes back as a fault for the
+// caller to report.
 #pragma once
 #include "interpreter/memory/shadow.h"
 #include "interpreter/world.h"
@@ -12,10 +13,10 @@ namespace tandem::interpreter {
 
 struct Waiter;
 
-// Marks what a translation gives for an address that is not in its rank's symmetric memory: no address of the heaps has it.
+// Marks the translation of an address that is not in its rank's symmetric memory: no address of the heaps has this bit.
 constexpr uint64_t kStray = 1ull << 62;
 
-// Who last wrote a signal, and with what.
+// The last writer of a signal, and the value that it wrote.
 struct SignalRecord {
   bool isSignal = false;  // a signal operation or a wait named this address
   bool written = false;
@@ -102,14 +103,15 @@ class Arena {
     Allocation* a = mappings_.empty() ? nullptr : find(address);
     return a ? a->bytesAt(address) : reinterpret_cast<void*>(address);
   }
-  // Whether the address is one of the ranks'.
+  // Returns true if the address is in some rank's heap.
   bool holds(Address address) const { return address - base_ < reserved_; }
   // The allocation nearest below or around `address` on its rank, for "past the end of" messages; may be null.
   Allocation* nearest(Address address);
   // The first allocation above `address` on its rank; may be null.
   Allocation* following(Address address);
 
-  // Shared memory of one resident slot: bump allocation, reset when the program ends. Null beyond what a block of a GPU has.
+  // Shared memory of one resident slot: bump allocation, reset when the program ends. Returns null beyond the limit
+  // that a block of a GPU has.
   static constexpr uint64_t kMaxSharedBytes = 227 * 1024;
   Allocation* allocateShared(int rank, int slot, uint64_t bytes);
   void resetShared(int rank, int slot);

@@ -13,8 +13,8 @@ struct AwaitedSignal;
 
 enum class AccessKind : uint8_t { Read, Write, Atomic };  // Atomic: read and written in one step
 
-// Which thread of a program accesses. Tile code is all of them together, in program order.
-// Each thread: every one for itself. All threads: one access, which each of them is in order with.
+// The thread of a program that makes an access. Tile code counts as all threads together, in program order.
+// kEachThread: every thread accesses for itself. kAllThreads: one access, ordered with each of them.
 constexpr uint32_t kTileCode = 0xffff, kEachThread = 0xfffe, kAllThreads = 0xfffd;
 
 struct MemoryAccess {
@@ -27,7 +27,7 @@ struct MemoryAccess {
   const Program* program = nullptr;
   uint32_t location = 0;
   uint32_t lane = kTileCode;
-  uint32_t laneBytes = 0;  // not 0: consecutive threads from `lane` on, so many bytes each
+  uint32_t laneBytes = 0;  // not 0: consecutive threads from `lane` on, with this many bytes each
   uint32_t elementBytes = 0;  // of a vector; 0: a scalar
   AccessKind kind{};
   Semantic semantic = Semantic::Relaxed;
@@ -38,10 +38,10 @@ struct MemoryAccess {
   bool sets = false;      // a strong write that does not depend on the old value
   bool preserves = false; // an atomic that leaves the value as it is
   bool changes = false;   // a write by each thread that leaves other bytes there
-  bool again = false;     // a plain write of what another thread of the same operation has just written
+  bool again = false;     // a plain write to a place that another thread of the same operation has just written
   Address address = 0;
   uint64_t bytes = 0;
-  const void* value = nullptr;  // what a plain write stores
+  const void* value = nullptr;  // the value of a plain write
   bool isView = false;    // the host has NumPy's view of the bytes, to read or to write
 };
 
@@ -103,7 +103,7 @@ class AccessObserver {
 
   // --- hosts ---
   virtual void hostWaited(int rank, const Stream& stream) = 0;
-  virtual void hostArrives(int rank, uint64_t meeting) = 0;  // at the rank's so manieth symmetric allocation
+  virtual void hostArrives(int rank, uint64_t meeting) = 0;  // at its symmetric allocation of this number
   virtual void hostLeaves(int rank, uint64_t meeting) = 0;
   virtual void ended() = 0;
 

@@ -12,7 +12,7 @@ class Shadow {
   ~Shadow();
   void set(uint64_t address, uint64_t bytes);
   void unset(uint64_t address, uint64_t bytes);
-  // Of a whole allocation.
+  // Clears the bytes of a whole allocation.
   void clear(uint64_t address, uint64_t bytes);
   // Offset of the first byte of the range that nothing wrote, or that something wrote; `bytes` when there is none.
   uint64_t firstUnset(uint64_t address, uint64_t bytes) const { return first<false>(address, bytes); }

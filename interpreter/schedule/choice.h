@@ -1,5 +1,6 @@
-// A world whose schedule is chosen one step at a time: what can go on, and what a step had to do with the others' synchronisation.
-// A step is one synchronising operation and the code behind it, up to the next one.
+// The schedule of a world can be chosen one step at a time: the chooser sees the transitions that can go on, and which
+// synchronising memory each step touched. A step is one synchronising operation and the code behind it, up to the next
+// one.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -9,14 +10,14 @@
 
 namespace tandem::interpreter {
 
-// Who goes on. The numbers are the same in every run of one computation.
+// The task that goes on. The numbers are the same in every run of one computation.
 struct Transition {
   enum class Kind : uint8_t { Program, Stream, Put };
   Kind kind{};
   int rank = 0;
-  uint32_t launch = 0;   // the rank's so manieth; of a stream: its number
+  uint32_t launch = 0;   // the number of the rank's launch; for a stream: its number
   uint32_t program = 0;  // of the grid
-  uint32_t put = 0;      // the program's so manieth
+  uint32_t put = 0;      // the number of the program's put
   auto operator<=>(const Transition&) const = default;
 };
 
@@ -31,7 +32,7 @@ struct SyncAccess {
 class Chooser {
  public:
   virtual ~Chooser() = default;
-  // Which of `enabled` (in order, not empty) goes on; nullopt ends the run.
+  // Returns the index in `enabled` (in order, not empty) of the transition that goes on; nullopt ends the run.
   virtual std::optional<size_t> choose(const std::vector<Transition>& enabled) = 0;
   // The step chosen last did this.
   virtual void did(const SyncAccess& access) = 0;

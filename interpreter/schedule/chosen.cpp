@@ -146,7 +146,8 @@ void World::Impl::turnOf(Task& task) {
     runUntil(static_cast<Run&>(task), kLocalTurn, synchronises);
 }
 
-// What has not happened when everything has ended, or nothing can go on: another order might have let it.
+// Tells the chooser the steps that had not happened when everything had ended, or nothing could go on: another order
+// might have let them.
 void World::Impl::tellLeft() {
   if (!m.options.chooser) return;
   auto& recorder = static_cast<SyncRecorder&>(*m.observer);

@@ -7,7 +7,7 @@
 namespace tandem::interpreter {
 namespace {
 
-// What the host has given and nobody wrote is no result: it may hold addresses, which are other ones in each run.
+// Memory that the host has given and nobody wrote is no result: it may hold addresses, which differ from run to run.
 uint64_t contentOf(const Allocation& a) {
   if (a.shift && !a.written) return 0;
   uint64_t h = 1469598103934665603ull;
@@ -65,7 +65,8 @@ void World::Impl::logBuffers() {
     if (!a->freed) m.stores->buffers.push_back({a->rank, a->name, contentOf(*a), a->begin, a->end - a->begin});
 }
 
-// A program may store something else on its way, as long as the result is the same: who comes last adds up, who has the lock adds.
+// A program may store other values on its way, as long as the result is the same: the program that comes last adds up,
+// the one that has the lock adds.
 std::string World::firstDifference(const World& other) const {
   const auto &mine = impl_->m.stores, &theirs = other.impl_->m.stores;
   if (!mine || !theirs) return "";

@@ -1,5 +1,5 @@
-// The report when nothing can change any more, a deadlock or a livelock: every waiter with what it expects, what is there, and who
-// wrote that.
+// When nothing can change any more, this file reports a deadlock or a livelock: every waiter with the value that it
+// expects, the value that is there, and the writer of that value.
 #include "interpreter/schedule/deadlock_cycle.h"
 #include "interpreter/schedule/scheduler.h"
 #include "interpreter/schedule/spinning.h"

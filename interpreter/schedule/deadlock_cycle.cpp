@@ -34,7 +34,7 @@ using Buffers = std::set<uint64_t>;  // by their begin in a rank's heap
 
 uint64_t inHeap(const Machine& m, const Allocation& a) { return a.begin - m.arena.base() - uint64_t(a.rank) * m.arena.stride(); }
 
-// What somebody waits for.
+// Returns the buffers in which some stuck task waits for a word.
 Buffers awaitedBuffers(Machine& m, const std::vector<Task*>& stuck) {
   Buffers buffers;
   auto add = [&](Address address) {
@@ -58,7 +58,7 @@ Register baseOf(const Program& program, Register address) {
   return address;
 }
 
-// Whether a write by this instruction can be what somebody waits for, as far as its address tells.
+// Returns true if a write by this instruction can be the one that a task waits for, as far as its address tells.
 bool concerns(Machine& m, const Run& run, const Prepared& i, const Buffers& awaited) {
   if (i.op != Op::St && i.op != Op::AtomicRmw && i.op != Op::AtomicCas && i.op != Op::PutValue) return true;
   const Program& program = *run.prepared->program;

@@ -1,4 +1,4 @@
-// The part of a deadlock's report that says who waits for whom.
+// This part of a deadlock's report says which task waits for which other.
 #pragma once
 #include "interpreter/vm/machine.h"
 

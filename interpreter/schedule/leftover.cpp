@@ -1,4 +1,5 @@
-// What is not at rest when everything has ended: signals nobody consumed, puts nobody completed (M9, M15).
+// This file reports what is not at rest when everything has ended: signals that nobody consumed, puts that nobody
+// completed (M9, M15).
 #include "interpreter/dist/delivery.h"
 #include "interpreter/schedule/scheduler.h"
 #include "interpreter/vm/fail.h"

@@ -1,4 +1,4 @@
-// Which of the runnable tasks takes the next turn.
+// The policy picks the runnable task that takes the next turn.
 #include "interpreter/schedule/scheduler.h"
 #include <algorithm>
 

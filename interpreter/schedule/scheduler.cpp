@@ -68,7 +68,7 @@ void World::Impl::runUntil(Run& run, uint32_t quantum, bool (*stop)(const Prepar
     if (step == Step::Next) step = i.handler(m, run, i);
     if (step >= Step::Blocked) break;
     --left;
-    // A parked group may still read what is last read here.
+    // A parked group may still read a register whose last read by this group is here.
     for (uint32_t k = 0; k < i.releaseCount && run.parked.empty(); ++k) setBuffer(m, run, i.releases[k], nullptr);
     if (step == Step::Next) ++run.pc;
   }

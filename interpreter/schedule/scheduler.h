@@ -8,7 +8,7 @@
 
 namespace tandem::interpreter {
 
-// Whether the others' memory or progress is concerned (chosen.cpp).
+// Returns true if the instruction touches the others' memory or progress (chosen.cpp).
 bool synchronises(const Prepared& i);
 
 struct World::Impl {

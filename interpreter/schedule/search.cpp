@@ -1,5 +1,6 @@
-// Each run shows which steps depend on each other; where two of different tasks were not ordered otherwise, a later run tries the second
-// first. What a task did in a run that is done need not be tried again until something that depends on it has happened.
+// Each run shows which steps depend on each other. If two such steps of different tasks were not ordered otherwise, a
+// later run tries the second one first. A step that a finished run has tried need not be tried again until a step that
+// depends on it has happened.
 #include "interpreter/schedule/search.h"
 #include <algorithm>
 
@@ -67,7 +68,7 @@ int64_t ScheduleSearch::causeOf(size_t step) const {
 }
 
 void ScheduleSearch::reverse(const Event& event, size_t place, const std::vector<bool>& before) {
-  // What the event's own task had done before it; a transfer begins at the step that caused it.
+  // Steps that the event's own task needs before it; a transfer begins at the step that caused it.
   std::vector<bool> owed(place, false);
   for (size_t k = place; k-- > 0;) {
     bool issued = event.who.kind == Transition::Kind::Put && place < trace_.size() && causeOf(place) == int64_t(k);
@@ -80,7 +81,7 @@ void ScheduleSearch::reverse(const Event& event, size_t place, const std::vector
   for (size_t j = place; j-- > 0;) {
     Node& node = trace_[j];
     if (owed[j] || node.who == event.who || !dependent(node.touched, event.touched)) continue;
-    // What can happen without step j, up to the event; its first steps are those that nothing else of it precedes.
+    // Steps that can happen without step j, up to the event; the first ones are those that none of the others precedes.
     std::vector<size_t> free;
     std::optional<Transition> first;
     bool wanted = false;

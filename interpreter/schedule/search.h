@@ -1,5 +1,5 @@
-// All schedules of a computation, one run after another: dynamic partial-order reduction with sleep sets over a world's steps. Knows steps
-// only by who does them and what they touch.
+// The search runs all schedules of a computation, one run after another: dynamic partial-order reduction with sleep
+// sets over a world's steps. It knows of a step only its task and the memory that it touches.
 #pragma once
 #include "interpreter/schedule/choice.h"
 #include <map>
@@ -14,7 +14,8 @@ class ScheduleSearch final : public Chooser {
 
   // After a run: whether there is a schedule left to run, which the next run will follow.
   bool next();
-  // Of the last run: the choices made, for ForcedSchedule; whether it ended because other runs cover it; its steps.
+  // These describe the last run: its choices, for ForcedSchedule; whether it ended because other runs cover it; its
+  // steps.
   std::string schedule() const;
   bool redundant() const { return redundant_; }
   // The computation did something else under the same choices; the search cannot go on.

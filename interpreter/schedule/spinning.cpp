@@ -1,4 +1,4 @@
-// The loops that programs are in, and what they read memory with.
+// This file finds the loops that programs are in, and the instructions by which the loops read memory.
 #include "interpreter/schedule/spinning.h"
 #include <algorithm>
 

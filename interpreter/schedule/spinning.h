@@ -1,4 +1,4 @@
-// The loops that programs are in, and what they read memory with.
+// These functions find the loops that programs are in, and the instructions by which the loops read memory.
 #pragma once
 #include "interpreter/vm/run.h"
 
@@ -9,8 +9,8 @@ std::vector<const Prepared*> loadsOf(const Run& run, const SpinLoop& loop);
 const Prepared* loadOfSpin(const Run& run);
 // The back edge of that loop; the run's place where no loop begins there.
 uint32_t endOfSpin(const Run& run);
-// Whether all threads of the program that wait for memory are in loops that only look. A loop that tries to take a lock, by an exchange,
-// waits for its holder.
+// Returns true if all threads of the program that wait for memory are in loops that only look. A loop that tries to
+// take a lock, by an exchange, waits for its holder.
 bool onlyLooks(const Run& run);
 
 struct Looping {

@@ -132,7 +132,7 @@ static void eachSet(const Shadow& shadow, Address address, uint64_t bytes, Body 
   }
 }
 
-// What nothing has written is in the host's hands from now on.
+// Unwritten bytes that the host has a view of are in its hands from now on.
 static void noteView(Arena& arena, Allocation& a, Address address, uint64_t bytes) {
   if (a.initialised) return;
   for (uint64_t at = 0; (at += arena.shadow().firstUnset(address + at, bytes - at)) < bytes;) {
@@ -143,8 +143,9 @@ static void noteView(Arena& arena, Allocation& a, Address address, uint64_t byte
   }
 }
 
-// Of the bytes that the host uses by its array, those that it has not written either are unwritten. If it has written without telling, as
-// by another array over them, that shows, since memory is made of zeros; then all of them count as written.
+// The host uses these bytes through its array: those that it has not written either are unwritten. The host may have
+// written without telling, as through another array over the same memory. Memory begins as zeros, so any other byte
+// shows this; then all of them count as written.
 static void tellUnwritten(Arena& arena, Allocation& a, Address address, uint64_t bytes) {
   if (!a.viewed) return;
   bool isZero = true;
@@ -159,7 +160,7 @@ static void tellUnwritten(Arena& arena, Allocation& a, Address address, uint64_t
   });
 }
 
-// What the host itself reads or writes: in NumPy, or copying to and from its own memory.
+// The host itself reads or writes: in NumPy, or by copying to and from its own memory.
 void World::Impl::hostAccess(int rank, Address address, uint64_t bytes, HostAccess how) {
   Allocation* a = bytes ? m.arena.find(address) : nullptr;
   if (!a) return;

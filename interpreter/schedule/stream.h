@@ -1,4 +1,4 @@
-// Streams and grids: what a rank's host has queued, and how much of a launch has run.
+// Streams and grids: the work that a rank's host has queued, and how much of a launch has run.
 #pragma once
 #include "interpreter/vm/machine.h"
 
@@ -10,7 +10,7 @@ struct Stream;
 struct Grid {
   Launch launch;
   const PreparedProgram* prepared = nullptr;
-  uint32_t number = 0;  // the rank's so manieth launch
+  uint32_t number = 0;  // the number of the rank's launch
   Stream* stream = nullptr;
   std::vector<uint32_t> order;  // program numbers in the order they start
   size_t next = 0, running = 0;

@@ -1,4 +1,5 @@
-// Which accesses a step's order against others can matter for, by offset in the heap; meetings have numbers beyond all memory.
+// The recorder notes the accesses for which a step's order against others can matter, by offset in the heap; meetings
+// have numbers beyond all memory.
 #include "interpreter/schedule/sync_recorder.h"
 #include "interpreter/schedule/stream.h"
 
@@ -56,7 +57,7 @@ void SyncRecorder::transferIssued(const Run& run, PendingPut& put) {
   if (checker_) checker_->transferIssued(run, put);
 }
 
-// The so manieth meeting of these ranks.
+// Records an access of the meeting's number; each next meeting of the same ranks has a new number.
 void SyncRecorder::atMeeting(const Collective& meeting, bool ofStreams, SyncKind kind) {
   auto [found, isNew] = meetings_.try_emplace(&meeting, 0);
   if (isNew) {

@@ -13,7 +13,7 @@ class SyncRecorder final : public AccessObserver {
  public:
   SyncRecorder(Machine& m, std::unique_ptr<AccessObserver> checker) : m_(m), checker_(std::move(checker)) {}
 
-  // What follows is the step of this one; local: it belongs to the task's next step.
+  // The accesses from here on belong to the step of this task; local: to the task's next step.
   void begins(const Task* task, bool local);
   uint32_t numberOf(const PendingPut& put) const;
   SyncAccess on(Address address, uint64_t bytes, SyncKind kind) const;

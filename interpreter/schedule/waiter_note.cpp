@@ -1,4 +1,4 @@
-// What a waiter expects, what is there and who wrote that; what the loop of a program reads.
+// A note says what a waiter expects, what is there and who wrote that, or what a program's loop reads.
 #include "interpreter/schedule/waiter_note.h"
 #include "interpreter/schedule/spinning.h"
 #include "interpreter/schedule/stream.h"
@@ -14,7 +14,7 @@ std::string signedText(uint64_t value, unsigned bytes) {
   return std::to_string(bytes == 4 ? int64_t(int32_t(value)) : int64_t(value));
 }
 
-// As the checker remembers it, of what is no signal.
+// Names the writer of a word that is no signal, as the checker remembers it.
 std::string plainWriterText(Machine& m, Address address, bool isZero) {
   std::vector<Diagnostic> writers = m.observer ? m.observer->writersOf(address) : std::vector<Diagnostic>();
   if (writers.empty()) return isZero ? "never written" : "written by no signal operation";
@@ -123,7 +123,7 @@ void addGroups(const Run& run, std::vector<Diagnostic>& notes) {
   }
 }
 
-// What the loop of a program that can run reads: each access with the address it had last.
+// Adds the reads of the loop of a program that can run: each access with the address that it had last.
 void addLoop(Machine& m, Run& run, Diagnostic& d) {
   constexpr size_t kShown = 4;
   Looping in = loopingIn(run);

@@ -1,4 +1,4 @@
-// What a report says of one program or stream: where it is, what it waits for, what its loop reads.
+// A note in a report describes one program or stream: where it is, what it waits for, what its loop reads.
 #pragma once
 #include "interpreter/schedule/stream.h"
 #include "interpreter/vm/machine.h"
@@ -9,7 +9,7 @@ namespace tandem::interpreter {
 Diagnostic waiterNote(Machine& m, Task& t);
 // "`flag` + 8 of rank 1".
 std::string signalName(Machine& m, Address address);
-// What a stream is at.
+// Names the item that a stream is at.
 std::string itemText(const Stream& s);
 // The order of reports: ranks, their programs, their streams.
 bool before(const Task* a, const Task* b);

@@ -13,11 +13,11 @@ struct BulkCopy {
   std::vector<Piece> pieces;
   size_t done = 0;       // pieces delivered
   Address barrier = 0;   // a load's mbarrier; 0: a store
-  uint64_t bytes = 0;    // what the mbarrier counts
+  uint64_t bytes = 0;    // those that the mbarrier counts
   uint64_t fill = 0;     // one element outside the tensor
   unsigned fillBytes = 1;
   uint32_t lane = 0, group = 0;
-  std::vector<uint8_t> captured;  // what a store has read out of shared memory
+  std::vector<uint8_t> captured;  // bytes that a store has read out of shared memory
   bool hasCapture = false;
 
   bool isStore() const { return barrier == 0; }
@@ -31,7 +31,7 @@ bool deliverPieces(Accessor& who, BulkCopy& copy, size_t end);
 bool completeBulkCopy(Accessor& who, PendingPut& put);
 // The end of a program: its stores complete; a copy that still uses its shared memory is an error.
 bool finishBulkCopies(Machine& m, Run& run);
-// Whether the bytes lie in shared memory of this program; says false after a report.
+// Returns true if the bytes lie in shared memory of this program; false after a report.
 bool checkShared(Accessor& who, Address address, uint64_t bytes, unsigned align, bool write, const char* what);
 
 }  // namespace tandem::interpreter

@@ -66,7 +66,7 @@ bool arrive(Accessor& who, Mbarrier& b) {
   return true;
 }
 
-// Whether the phase of that parity is complete for an awake thread; `ok` false after a report.
+// Returns true if the phase of that parity is complete for an awake thread; `ok` is false after a report.
 bool phaseComplete(Accessor& who, Address barrier, uint64_t parity, bool& ok) {
   Mbarrier b;
   who.semantic = Semantic::Acquire;

@@ -4,7 +4,8 @@
 
 namespace tandem::interpreter {
 
-// What the 8 bytes say. A phase is complete when neither arrivals nor bytes are outstanding; then the next begins.
+// The fields of an mbarrier's 8 bytes. A phase is complete when neither arrivals nor bytes are outstanding; then the
+// next begins.
 struct Mbarrier {
   static constexpr uint32_t kMaxCount = (1u << 20) - 1;
 
@@ -18,11 +19,11 @@ struct Mbarrier {
   uint64_t pack() const;
 };
 
-// Whether the address is that of an mbarrier; says false after a report.
+// Returns true if the address is that of an mbarrier; false after a report.
 bool checkMbarrier(Accessor& who, Address barrier);
 // A bulk copy has brought `bytes`.
 bool completeBytes(Accessor& who, Address barrier, uint64_t bytes);
-// What a waiter that is stuck expects and sees.
+// Says what a waiter that is stuck expects and sees.
 std::string mbarrierText(Machine& m, const AwaitedSignal& awaited, const std::string& place);
 
 }  // namespace tandem::interpreter

@@ -1,4 +1,4 @@
-// What a tensor map says about one copy, and the operations that write one.
+// This file turns a tensor map and coordinates into one copy, and has the operations that write a tensor map.
 #include "interpreter/simt/tensor_map.h"
 #include "interpreter/dist/team.h"
 #include "interpreter/vm/handlers.h"
@@ -29,7 +29,7 @@ Address swizzled(Address address, uint32_t mode) {
   return address ^ ((address >> 7 & bits) << 4);
 }
 
-// One row of the box: what lies left of the tensor, inside, and right of it.
+// One row of the box, in three parts: left of the tensor, inside it, and right of it.
 struct Row {
   const TensorMap& map;
   BulkCopy& copy;

@@ -4,8 +4,8 @@
 
 namespace tandem::interpreter {
 
-// As it lies in simulated memory. Dimension 0 is the innermost; strides are bytes, of dimensions 1 and up. The numbers
-// of element types, swizzles and fills are PTX's `tensormap.replace`.
+// A tensor map as it lies in simulated memory. Dimension 0 is the innermost; strides are bytes, of dimensions 1 and up.
+// The numbers of element types, swizzles and fills are PTX's `tensormap.replace`.
 struct TensorMap {
   static constexpr unsigned kMaxRank = 5, kAlignment = 64;
 
@@ -18,7 +18,7 @@ struct TensorMap {
   unsigned rank() const { return rankMinusOne + 1; }
   unsigned elemBytes() const;  // 0: no such type
   uint64_t boxBytes() const;
-  // What is wrong with it for a copy at so many coordinates; empty: nothing.
+  // Says why the map does not fit a copy with this many coordinates; empty if it does.
   std::string fault(size_t coordinateCount) const;
   // The pieces of a copy between the box at `coordinates` and shared memory.
   BulkCopy copyOf(const std::vector<int64_t>& coordinates, Address shared, bool isStore) const;

@@ -22,7 +22,7 @@ Step ntid(Machine& m, Run& run, const Prepared& i) {
 
 namespace {
 
-// What CUDA's cooperative groups lay down there: the workspace's size, then the barrier of the grid, which begins at zero.
+// CUDA's cooperative groups have this workspace: its size, then the barrier of the grid, which begins at zero.
 constexpr uint32_t kGridWorkspace[2] = {sizeof kGridWorkspace, 0};
 
 Address gridWorkspace(Machine& m, Grid& grid, int rank) {

@@ -1,4 +1,4 @@
-// What is said when nothing can run: waits, spins, barriers, programs that cannot start.
+// These tests check the reports when nothing can run: waits, spins, barriers, programs that cannot start.
 #include "interpreter/test/program_builder.h"
 #include "interpreter/vm/machine.h"
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Signals, puts, fences, barriers and collectives between ranks; what the seed may make late.
+// These tests cover signals, puts, fences, barriers and collectives between ranks, and the delays that the seed may
+// cause.
 #include "interpreter/test/program_builder.h"
 #include <gtest/gtest.h>
 
@@ -57,7 +58,7 @@ TEST(Dist, NotifyAfterStoresToAPeer) {
   }
 }
 
-// Rank 0 puts 7 and signals rank 1, which copies what it sees. Gives that.
+// Rank 0 puts 7 and signals rank 1, which copies the value that it sees. Returns that value.
 enum class Order { None, Fence, Quiet, PutSignal, Blocking };
 int64_t seenAfterSignal(uint64_t seed, Order order) {
   World world({.rankCount = 2, .seed = seed});

@@ -110,7 +110,7 @@ TEST(Memory, FreedRangesAreReusedWhenAddressesRunOut) {
   EXPECT_FALSE(world.failed());
 }
 
-// What threads went by in a buffer that is freed says nothing of the next one there.
+// Words by which threads synchronised in a buffer that is freed say nothing of the next buffer there.
 TEST(Memory, WordsOfAFreedBufferAreForgotten) {
   constexpr uint64_t kBytes = 400 << 10;
   auto run = [](World& world, uint8_t value) {

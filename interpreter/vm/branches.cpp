@@ -1,4 +1,5 @@
-// Which group of threads goes on: one that has news, one not started yet, one that need not wait for the others, or none.
+// This file picks the group of threads that goes on: one that has news, one not started yet, one that need not wait for
+// the others, or none.
 #include "interpreter/vm/branches.h"
 #include "interpreter/vm/fail.h"
 #include "interpreter/vm/register_files.h"
@@ -30,7 +31,7 @@ ThreadGroup& park(Machine& m, Run& run, State state) {
   return run.parked.back();
 }
 
-// Makes a parked group the current one. What it waited for is forgotten: it will look again.
+// Makes a parked group the current one. It forgets the words that it waited for: it will look again.
 void resume(Machine& m, Run& run, size_t index) {
   ThreadGroup g = std::move(run.parked[index]);
   run.parked.erase(run.parked.begin() + long(index));
@@ -96,7 +97,7 @@ Step goOn(Machine& m, Run& run) {
   return Step::Jumped;
 }
 
-// Whether the threads of the warp at `first` are all that instruction `i` needs of it.
+// Returns true if the threads of the warp at `first` are all that instruction `i` needs of it.
 bool isWarpTogether(Machine& m, Run& run, const Prepared& i, uint32_t first) {
   uint32_t here = 0, needed = 0;
   for (uint32_t k = 0; k < 32; ++k) {

@@ -1,4 +1,4 @@
-// What an instruction costs in modelled time.
+// This table has the modelled time of each instruction.
 #pragma once
 #include "interpreter/vm/machine.h"
 

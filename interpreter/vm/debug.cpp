@@ -22,7 +22,7 @@ std::string paddedHex(uint64_t raw, Elem elem) {
   return "0x" + std::string(width - std::min(width, digits.size()), '0') + digits;
 }
 
-// As the printf of CUDA prints it.
+// Prints an element as CUDA's printf does.
 std::string elementText(const uint8_t* p, size_t index, Elem elem, Shown shown, bool asHex) {
   unsigned bytes = byteSize(elem);
   uint64_t raw = 0;
@@ -50,7 +50,7 @@ std::string indexText(size_t position, std::span<const int64_t> shape) {
   return "(" + text + ")";
 }
 
-// What the index of a printed value runs over: a tile's shape; threads, and the elements of a thread's vector.
+// Returns the ranges of a printed value's index: a tile's shape; threads, and the elements of a thread's vector.
 std::vector<int64_t> printedShape(const Run& run, Register r) {
   const RegisterType& type = run.prepared->program->registers[r];
   std::vector<int64_t> shape = type.extent == Extent::Tile ? type.shape : std::vector<int64_t>();

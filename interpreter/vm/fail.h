@@ -1,4 +1,4 @@
-// How a handler reports what a program did wrong.
+// A handler reports a program's mistakes by these functions.
 #pragma once
 #include "interpreter/memory/access.h"
 
@@ -13,7 +13,7 @@ std::string hex(uint64_t value);
 std::string hostLineText(const std::string& file, uint32_t line);
 // "`buf`[16..24)" of rank r's memory; or the bare address
 std::string addressText(Machine& m, Address address, uint64_t bytes);
-// What is wrong with an address that is not in a live symmetric buffer: "address 0x10 is in no symmetric buffer".
+// Describes the fault of an address that is not in a live symmetric buffer: "address 0x10 is in no symmetric buffer".
 std::string notSymmetricText(Machine& m, Address address);
 // Where the run's `symm_at` gave such an address, or one in the same gap between buffers.
 std::vector<Diagnostic> strayNotes(Machine& m, const Run& run, Address address);

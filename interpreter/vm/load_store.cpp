@@ -47,7 +47,7 @@ Step load(Machine& m, Run& run, const Prepared& i) {
   return Step::Next;
 }
 
-// Each active thread's store, or one where they agree on what to store where.
+// Makes each active thread's store, or one store where the threads agree on value and address.
 static Step storeScalars(Machine& m, Run& run, const Prepared& i) {
   Accessor who(m, run, i);
   unsigned bytes = run.info(i.b).elemBytes;
@@ -74,7 +74,7 @@ struct StoredRun {
   const uint8_t* value;
 };
 
-// Whether runs that overlap hold the same there; else tells the observer where not.
+// Returns true if runs that overlap hold the same bytes there; else tells the observer where they do not.
 static bool lanesAgree(Machine& m, Accessor& who, const Pointers& pointers, const uint8_t* value, unsigned bytes) {
   std::vector<StoredRun> runs;
   pointers.each(bytes, [&](size_t first, size_t length) {

@@ -1,4 +1,4 @@
-// What every handler needs: registers, memory, reports, pending puts, teams. One a world.
+// Every handler uses this state: registers, memory, reports, pending puts, teams. A world has one.
 #pragma once
 #include "interpreter/check/store_log.h"
 #include "interpreter/random.h"
@@ -32,7 +32,7 @@ struct PendingPut {
   Run* run = nullptr;  // its issuer while run->runId == runId: runs are recycled
   uint64_t runId = 0;
   int rank = 0, peer = 0;
-  uint32_t launch = 0, number = 0;  // the rank's so manieth, and the program of its grid
+  uint32_t launch = 0, number = 0;  // of the rank's launch, and of the program in its grid
   uint32_t epoch = 0;  // how many fences of its issuer to its peer came before it
   bool isGet = false, held = false;  // held: not before something forces it
   Address dest = 0, source = 0;
@@ -54,7 +54,8 @@ struct PendingPut {
   std::shared_ptr<BulkCopy> bulk;  // a program's own bulk copy, which neither fence nor quiet completes
 };
 
-// What a program has started and not waited for: each thread's groups of bulk stores, and when mbarriers complete.
+// Bulk operations that a program has started and not waited for: each thread's groups of bulk stores, and the times at
+// which mbarriers complete.
 struct BulkState {
   std::vector<uint32_t> committed;                                // groups, by thread
   std::map<std::pair<uint32_t, uint32_t>, int64_t> groupNs;       // by thread and group: when its stores arrive
@@ -92,7 +93,7 @@ struct Collective {
   int64_t timeNs = 0;
 
   size_t indexOf(int rank) const { return size_t(std::find(ranks.begin(), ranks.end(), rank) - ranks.begin()); }
-  // Whether all that comes before any member's call happens-before all that comes after any.
+  // Returns true if everything before any member's call happens-before everything after any member's.
   bool ordersAll() const {
     return std::all_of(members.begin(), members.end(), [](const Member& m) { return m.ordersAll; });
   }

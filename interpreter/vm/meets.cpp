@@ -1,4 +1,4 @@
-// Which instructions need threads together.
+// This table says which instructions need threads together.
 #include "interpreter/vm/prepared.h"
 
 namespace tandem::interpreter {
@@ -16,7 +16,7 @@ Meets meetsOf(const Prepared& i) {
     case Op::GridBarrier:
     case Op::Wait:
     case Op::SmemRead: return Meets::Block;
-    // What a whole program does once is done by those who come last.
+    // The threads that come last do what a whole program does once.
     case Op::Return:
     case Op::Load:
     case Op::Store:

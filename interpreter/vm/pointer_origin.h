@@ -1,4 +1,4 @@
-// Which argument of the kernel a pointer was made from.
+// Finds the kernel's argument from which a pointer was made.
 #pragma once
 #include "interpreter/memory/access.h"
 

@@ -30,7 +30,7 @@ struct Pointers {
     if (!combined.empty()) mask = combined.data();
   }
 
-  // How many elements from `first` on are active and consecutive in memory.
+  // Returns the number of elements from `first` on that are active and consecutive in memory.
   size_t runFrom(size_t first, unsigned bytes) const {
     size_t k = first + 1;
     uint64_t base = at[first] - first * bytes;

@@ -11,7 +11,7 @@ struct Machine;
 struct Run;
 struct Prepared;
 
-// What executing an instruction led to. Blocked: nothing happened, execute it again when woken.
+// The outcome of executing an instruction. Blocked: nothing happened, execute it again when woken.
 enum class Step : uint8_t { Next, Jumped, Blocked, Yield, Finished, Failed };
 using Handler = Step (*)(Machine&, Run&, const Prepared&);
 
@@ -52,11 +52,12 @@ struct Prepared {
   bool inPlace = false;  // operand a's buffer may become the result's
   bool resultUsed = false;  // of `SignalWait`
   uint32_t location = 0;
-  // Of a back edge: its index in PreparedProgram::loops, where it may spin; those of the loops inside are from `firstInnerLoop` up to it.
+  // For a back edge: its index in PreparedProgram::loops, where it may spin; the loops inside it are from
+  // `firstInnerLoop` up to it.
   uint32_t loop = ~0u, firstInnerLoop = 0;
 };
 
-// A loop that may spin: the registers whose contents must change for another round to differ in what it does.
+// A loop that may spin: a round does the same again unless the contents of some register in `carried` change.
 struct SpinLoop {
   uint32_t pc = 0;          // of its back edge
   std::vector<Register> carried;

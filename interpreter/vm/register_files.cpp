@@ -14,7 +14,7 @@ void dropSlots(Machine& m, Run& run, std::vector<Slot>& slots) {
   slots.clear();
 }
 
-// A register that is live in both files holds, for each thread, what the file of the thread has.
+// A register that is live in both files keeps, for each thread, the value in that thread's file.
 void takeRegister(Machine& m, Run& run, Register r, Buffer* from, const LaneMask& mask) {
   Buffer*& to = run.slots[r].buffer;
   if (!from || from == to) return;

@@ -49,8 +49,8 @@ void split(Run& run, const std::vector<MaskEntry>& stack, const LaneMask& mask, 
   run.parked.push_back(std::move(g));
 }
 
-// The threads of `g`, which stands behind the end of an `if` or loop, belong no longer to what the other groups have
-// open, and what they have open themselves is their own.
+// The threads of `g`, which stands behind the end of an `if` or loop, leave the `if`s and loops that the other groups
+// have open; those that `g` has open itself become its own.
 void setApart(Run& run, ThreadGroup& g) {
   for (MaskEntry& mine : g.maskStack) {
     eachEntry(run, mine.id, [&](MaskEntry& e) { e.mask = without(e.mask, g.mask, run.lanes); });

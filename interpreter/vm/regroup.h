@@ -1,5 +1,5 @@
-// How groups of a program's threads part and unite: masks, the stacks of open `if`s and loops, registers. Which group
-// goes on is not decided here.
+// Groups of a program's threads part and unite here: masks, the stacks of open `if`s and loops, registers. Another file
+// decides which group goes on.
 #pragma once
 #include "interpreter/vm/machine.h"
 
@@ -13,7 +13,8 @@ bool startOther(Run& run);
 bool releaseEarly(Machine& m, Run& run);
 // Parked group `index` is at the same place as the current one: its open `if`s and loops become the current group's.
 void uniteStacks(Run& run, size_t index);
-// Whether threads of the current group may part where they are: not inside a loop, whose threads leave it one by one.
+// Returns true if threads of the current group may part where they are: not inside a loop, whose threads leave it one
+// by one.
 bool canPart(const Run& run);
 // They become a parked group at the same place, with registers of their own.
 ThreadGroup& partFrom(Run& run, const LaneMask& threads);

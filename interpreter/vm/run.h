@@ -1,4 +1,5 @@
-// One program instance as a state machine: registers, pc, lane masks, what it waits for. Switching to another is a pointer.
+// A run is one program instance as a state machine: registers, pc, lane masks, awaited signals. Switching to another
+// one changes a pointer.
 #pragma once
 #include "interpreter/memory/arena.h"
 #include "interpreter/vm/buffer_pool.h"
@@ -27,7 +28,7 @@ struct Waiter {
   Task* task = nullptr;
 };
 
-// What a blocked task needs to see, for waking and for the deadlock report.
+// A condition that a blocked task waits for, for waking and for the deadlock report.
 struct AwaitedSignal {
   Address address = 0;
   uint32_t bytes = 8;
@@ -100,7 +101,7 @@ struct Run : Task {
   LaneMask mask;
   std::vector<MaskEntry> maskStack;
   uint32_t lastIfId = 0;
-  Watched watched;                  // what the current group waits for when it stalls
+  Watched watched;                  // words that the current group waits for when it stalls
   std::vector<ThreadGroup> parked;  // the other groups
   uint32_t file = 0, lastFile = 0;  // whose registers `slots` are; groups that are apart have their own
   std::map<uint32_t, std::vector<Slot>> files;
@@ -113,7 +114,7 @@ struct Run : Task {
   static constexpr uint32_t kNoRound = ~0u;
   uint32_t awaitedRound = kNoRound;
   int slot = 0;
-  uint32_t launch = 0;  // the rank's so manieth
+  uint32_t launch = 0;  // the number of the rank's launch
   std::array<int32_t, 3> id{0, 0, 0};
   std::array<int32_t, 3> grids{1, 1, 1};
   uint64_t runId = 0;  // unique in the world; pending puts name their issuer by it
@@ -122,7 +123,8 @@ struct Run : Task {
     uint32_t unfinished = 0, location = 0;  // non-blocking ones since the last fence or quiet, and where the last one was called
   };
   std::vector<Puts> puts;  // by peer
-  // What `symm_at` or `multicast_at` gave last for an address outside this rank's symmetric buffers, by its location.
+  // The last result of `symm_at` or `multicast_at` for an address outside this rank's symmetric buffers, by its
+  // location.
   struct Stray {
     Address from = 0, result = 0;
   };
@@ -143,7 +145,7 @@ struct Run : Task {
   static constexpr uint32_t kMaxReads = 8;
   std::array<std::pair<Address, uint32_t>, kMaxReads> reads;
   uint32_t readCount = 0;  // kMaxReads: too many to list
-  uint64_t readsKept = 0, readsVersion = 0;  // a number for what is listed since it was last forgotten, and memory's then
+  uint64_t readsKept = 0, readsVersion = 0;  // a number for the reads listed since they were last forgotten, and memory's then
   std::vector<std::pair<uint32_t, Address>> sharedBuffers;  // by the pc that allocated
 
   bool laneActive(uint32_t lane) const { return mask.has(lane); }

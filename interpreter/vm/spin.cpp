@@ -1,5 +1,6 @@
-// Compares the rounds of a loop: what it goes by is hashed where memory stays as it is. Rounds 0, 1, 3, 7, ... are kept in turn to
-// compare with, so a cycle is found within three times as many rounds as it takes to have gone through it once.
+// Compares the rounds of a loop: the values that decide its course are hashed where memory stays as it is. Rounds 0, 1,
+// 3, 7, ... are kept in turn to compare with, so a cycle is found within three times as many rounds as it takes to go
+// through it once.
 #include "interpreter/vm/spin.h"
 #include "interpreter/vm/branches.h"
 #include "interpreter/vm/registers.h"
@@ -29,7 +30,7 @@ uint64_t hashCarried(Machine& m, Run& run, const SpinLoop& loop) {
   return h;
 }
 
-// Whether a loop around this one compares its rounds, and the list of what was read is whole.
+// Returns true if a loop around this one compares its rounds, and the list of reads is complete.
 bool isReadListNeeded(const Machine& m, const Run& run) {
   return run.readCount < Run::kMaxReads && std::any_of(run.spins.begin(), run.spins.end(), [&](const Run::Spin& s) {
     return s.rounds && s.turn == run.groupTurn && s.version == m.version && s.privateVersion == run.privateVersion &&
@@ -37,7 +38,7 @@ bool isReadListNeeded(const Machine& m, const Run& run) {
   });
 }
 
-// Whether the op gives its results and does nothing else, not even report.
+// Returns true if the op computes its results and does nothing else, not even report.
 bool onlyComputes(const Instruction& i) {
   switch (i.op) {
     case Op::Constant: case Op::Copy: case Op::MaskedCopy: case Op::Splat: case Op::Unary: case Op::MulExtended: case Op::Compare:

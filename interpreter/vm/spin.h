@@ -4,13 +4,14 @@
 
 namespace tandem::interpreter {
 
-// The loop whose back edge jumps from `pc` to `target`: of the registers that it carries from round to round (`carried`), those on which
-// its course or what it does to memory depends. What only counts, or is looked at behind the loop, is none of them.
+// The loop whose back edge jumps from `pc` to `target`, with those of the registers that it carries from round to round
+// (`carried`) on which its course or its effect on memory depends. A register that only counts, or that is only read
+// behind the loop, is none of them.
 SpinLoop spinLoop(const Program& program, uint32_t target, uint32_t pc, const std::vector<Register>& carried);
 // At any back edge `i`: loops inside it begin anew.
 void beginInnerLoops(Run& run, const Prepared& i);
-// At the back edge `i` of a loop that may spin: the program sleeps until something it has read changes, when what the loop goes by is
-// as it was some rounds ago and memory has not changed since.
+// Runs at the back edge `i` of a loop that may spin: the program sleeps until memory that it has read changes, if the
+// loop's state is the same as some rounds ago and memory has not changed since.
 Step backEdge(Machine& m, Run& run, const Prepared& i);
 
 }  // namespace tandem::interpreter

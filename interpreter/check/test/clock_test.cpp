@@ -1,4 +1,4 @@
-// Sparse clocks: what they hold, that copies do not change with the original, joins and pruning.
+// These tests cover sparse clocks: their entries, copies that do not change with the original, joins and pruning.
 #include "interpreter/check/clock.h"
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ TEST(Clock, JoinTakesTheMaximumOfBoth) {
   EXPECT_EQ(a.get(keyOf(2, 0)), 3u);
   EXPECT_EQ(a.get(keyOf(4, 0)), 2u);
   EXPECT_EQ(b.size(), 2u);
-  b.join(a);  // brings what it lacks
+  b.join(a);  // brings an entry that b lacks
   EXPECT_EQ(b.get(keyOf(1, 0)), 7u);
   a.join(b);  // nothing new
   EXPECT_TRUE(a.size() == 3);

@@ -1,4 +1,5 @@
-// Races and their absence between programs, streams, ranks and transfers; what a report says.
+// These tests have races, and programs without them, between programs, streams, ranks and transfers, and check the
+// reports' text.
 #include "interpreter/check/polls.h"
 #include "interpreter/test/program_builder.h"
 #include <gtest/gtest.h>

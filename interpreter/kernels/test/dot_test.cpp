@@ -45,7 +45,7 @@ TEST(Dot, EveryFloatAgainstDouble) {
          c = randomExact(d.batch * d.m * d.n, random);
     auto expected = naive(d, a, b, c);
     for (Elem elem : {Elem::F32, Elem::F16, Elem::BF16, Elem::F8E4M3FN, Elem::F8E5M2}) {
-      // e5m2 cannot hold all of these: compare with what it holds.
+      // e5m2 cannot hold all of these, so compare with their rounded values.
       auto x = encoded(a, elem), y = encoded(b, elem);
       auto want = naive(d, decoded(x, elem), decoded(y, elem), c);
       std::vector<float> out(c.size());

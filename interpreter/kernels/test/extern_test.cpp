@@ -39,7 +39,7 @@ TEST(Extern, Signatures) {
   }
 }
 
-// Every function on unusual operands, so that a sanitizer sees them all; results stay what they are on a second run.
+// Every function runs on unusual operands, so that a sanitizer sees them all; a second run gives the same results.
 TEST(Extern, AllSurviveUnusualOperands) {
   const double reals[] = {0.0, -0.0, 1.5, -3.25, 1e300, -1e300, 1e-310, INFINITY, -INFINITY, NAN, 0.5, 2.0};
   const int64_t integers[] = {0, 1, -1, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 37};

@@ -1,4 +1,4 @@
-// What the kernel tests compare with: slow and obvious forms, and runners for kernels on vectors.
+// The kernel tests compare with these slow and obvious forms; runners call kernels on vectors.
 #pragma once
 #include "interpreter/kernels/kernels.h"
 #include <cmath>

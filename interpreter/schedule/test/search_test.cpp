@@ -17,7 +17,7 @@ using Task = std::vector<Act>;
 struct Result {
   size_t runs = 0, redundant = 0;
   std::set<std::string>
-      outcomes;  // what each task has read, and what is left: equal orders of dependent steps give equal ones
+      outcomes;  // each task's reads, and the last content: equal orders of dependent steps give equal ones
   bool complete = true;
 };
 

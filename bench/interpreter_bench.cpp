@@ -1,5 +1,5 @@
-// How fast the interpreter runs: a signalling ring over many ranks and programs, plain scalar loops, and the cost of a
-// switch.
+// These benchmarks time the interpreter: a signalling ring over many ranks and programs, plain scalar loops, and the
+// cost of a switch.
 #include "interpreter/test/program_builder.h"
 #include <benchmark/benchmark.h>
 

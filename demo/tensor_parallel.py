@@ -6,7 +6,8 @@ import tandem
 import tandem.language as tl
 from tandem.ops import AllGatherGemm, GemmReduceScatter, rows_of_rank, shard_rows
 
-# Small tiles and few programs: the sentences are short, and a program should have several tiles to overlap with what arrives.
+# Tiles are small and programs few: the sentences are short, and a program should have several tiles to overlap with
+# arriving data.
 TILES = {"block_m": 16, "block_n": 64, "block_k": 64, "programs": 12}
 
 

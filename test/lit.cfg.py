@@ -1,4 +1,5 @@
-# How lit runs the text tests of every room. Knows no room; a build's paths come from lit.site.cfg.py.
+# This configures lit, which runs the text tests of every room. It knows no room; a build's paths come from
+# lit.site.cfg.py.
 import os
 import shutil
 import sys

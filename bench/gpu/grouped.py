@@ -51,7 +51,7 @@ def row(shape, ours, theirs):
     result = {"kernel": "matmul_grouped", "shape": shape, "error": error(a, b, c, sizes)}
     if theirs:
         functions |= {("triton", x): call(theirs, a, b, c, tables, (*x[:4], 3)) for x in configs}
-    # As many row blocks as the experts' shares have, in one matrix: the work that is really done.
+    # This matrix has as many row blocks as all experts' shares together: the work that is really done.
     dense = torch.empty(len(tables[0]) * 128, k, device="cuda", dtype=torch.bfloat16).normal_()
     out = torch.empty(len(dense), n, device="cuda", dtype=torch.bfloat16)
     functions["dense", None] = lambda: torch.matmul(dense, b[0].T, out=out)

@@ -7,7 +7,7 @@ import torch
 from contenders import HERE, load, microseconds
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-# (BM, BN, warps, stages), by head dimension. Of the causal form blocks are at least as high as wide.
+# (BM, BN, warps, stages), by head dimension. In the causal form blocks are at least as high as wide.
 OURS = {128: [(128, 128, 8, 2)], 64: [(256, 64, 16, 6), (64, 64, 4, 3), (128, 128, 8, 3), (64, 128, 4, 3)]}
 THEIRS = [(128, 128, 8, 3), (128, 64, 8, 3), (128, 64, 4, 3), (64, 64, 4, 3)]
 

@@ -267,7 +267,8 @@ Reading AffineReader::readShape(Operation* op) {
       .Default([](Operation*) { return Reading(); });
 }
 
-// What every iteration adds to a loop-carried value; nothing unless it is the same everywhere and in all iterations.
+// Returns the amount that every iteration adds to a loop-carried value; nothing unless it is the same in every element
+// and iteration.
 std::optional<ScalarExpr> AffineReader::stepOf(BlockArgument carried, scf::ForOp loop) {
   Value yielded = loop.getTiedLoopYieldedValue(carried)->get();
   scopes_.emplace_back().carried = carried;

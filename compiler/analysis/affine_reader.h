@@ -34,7 +34,7 @@ class AffineReader {
 
  private:
   using Reading = std::optional<AffineTile>;
-  // What was read while some loop-carried values stood for themselves.
+  // Readings made while some loop-carried values stood for themselves.
   struct Scope {
     mlir::Value carried;
     llvm::DenseMap<mlir::Value, Reading> known;

@@ -1,4 +1,5 @@
-// Quotients, remainders and what they look like in bits. Divisors are taken to be positive: they are sizes.
+// This file handles quotients, remainders and their forms with shifts and masks. Divisors are taken to be positive:
+// they are sizes.
 #include "compiler/analysis/axis_transfer.h"
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>

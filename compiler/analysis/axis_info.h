@@ -1,5 +1,6 @@
-// What is known, dimension by dimension, of the integers and addresses a kernel computes: runs of consecutive values, runs of equal
-// values, powers of two that divide them. Knows nothing of layouts or of a target. Integer arithmetic is taken not to overflow.
+// This analysis knows, dimension by dimension, facts of the integers and addresses that a kernel computes: runs of
+// consecutive values, runs of equal values, powers of two that divide them. It knows nothing of layouts or of a target.
+// Integer arithmetic is taken not to overflow.
 #pragma once
 #include <cstdint>
 #include <llvm/ADT/DenseMap.h>
@@ -18,7 +19,7 @@ struct DimInfo {
   bool operator==(const DimInfo&) const = default;
 };
 
-// What is known of one value. A scalar is described as a tile of one dimension of size 1.
+// The facts of one value. A scalar is described as a tile of one dimension of size 1.
 struct AxisInfo {
   llvm::SmallVector<DimInfo, 2> dims = {DimInfo{}};
   std::optional<int64_t> constant;  // every element has this value
@@ -31,10 +32,10 @@ struct AxisInfo {
   bool operator==(const AxisInfo&) const = default;
 };
 
-// The analysis of one function (calls inlined), made once; it must be made again after the function changes.
-// Kernel arguments say what is known of them with the attribute `tandem.divisibility` (an integer); the author's promises are
-// `tandem.divisibility`, `tandem.contiguity` and `tandem.constancy` (arrays with one number a dimension) on the op with the value.
-// Divisors are taken to be positive.
+// The analysis of one function (calls inlined), made once; it must be made again after the function changes. Kernel
+// arguments carry known facts in the attribute `tandem.divisibility` (an integer); the author's promises are
+// `tandem.divisibility`, `tandem.contiguity` and `tandem.constancy` (arrays with one number a dimension) on the op with
+// the value. Divisors are taken to be positive.
 class AxisInfoAnalysis {
  public:
   explicit AxisInfoAnalysis(mlir::func::FuncOp function);
@@ -42,8 +43,9 @@ class AxisInfoAnalysis {
   // Values that are neither integers nor pointers, and values made after the analysis, have nothing known of them.
   const AxisInfo& of(mlir::Value value) const;
 
-  // How many elements along `axis` one access may move: they are consecutive in memory, the first is aligned to all of them
-  // together, and `mask` (may be null) treats them alike. A power of two, not limited by what any machine can do.
+  // Returns the number of elements along `axis` that one access may move: they are consecutive in memory, the first is
+  // aligned to all of them together, and `mask` (may be null) is the same for all. It is a power of two, not limited by
+  // what a machine can do.
   int64_t maxVectorElements(mlir::Value pointer, mlir::Value mask, int axis) const;
 
  private:

@@ -1,4 +1,5 @@
-// What may be concluded from an AxisInfo without knowing the op that made the value: weaker claims, either of two, the type's own limits.
+// These conclusions from an AxisInfo need not know the op that made the value: weaker claims, either of two, the type's
+// own limits.
 #pragma once
 #include "compiler/analysis/axis_info.h"
 
@@ -17,15 +18,15 @@ bool isTracked(mlir::Type type);
 AxisInfo unknownInfo(mlir::Type type);
 AxisInfo constantInfo(mlir::Type type, int64_t value);
 
-// What divides the first of every aligned run of `run` values; consecutive values are `unit` apart.
+// Returns a divisor of the first value of every aligned run of `run` values; consecutive values are `unit` apart.
 int64_t startDivisibility(const DimInfo& dim, int64_t run, int64_t unit = 1);
 // 1 for integers; the bytes of an element for pointers.
 int64_t unitOf(mlir::Type type);
 // The claim for runs of `run`, which is no longer than the runs of `dim`.
 DimInfo withRuns(const DimInfo& dim, int64_t run, int64_t unit);
-// What holds of a value that is either `a` or `b`.
+// Returns the facts that hold of a value that is either `a` or `b`.
 AxisInfo joined(const AxisInfo& a, const AxisInfo& b, mlir::Type type);
-// Fits runs to the type's shape and spreads what one dimension says of every element to the others.
+// Fits runs to the type's shape, and applies a fact that one dimension has for every element to the others.
 AxisInfo settled(AxisInfo info, mlir::Type type);
 
 }  // namespace tandem::analysis

@@ -1,4 +1,5 @@
-// The fixpoint over structured control flow: what is not computed yet counts as the best there is, and loop-carried values only get worse.
+// The solver finds the fixpoint over structured control flow: a value that is not computed yet counts as the best there
+// is, and the facts of loop-carried values only get weaker.
 #pragma once
 #include "compiler/analysis/axis_lattice.h"
 #include <deque>
@@ -15,7 +16,7 @@ class AxisInfoSolver {
  private:
   void setArguments();
   void visit(mlir::Operation* op);
-  // An op is visited again when what it is computed from, or a region of it yields, has changed.
+  // An op is visited again when its operands, or the values that a region of it yields, have changed.
   void visitLater(mlir::Operation* op);
   void visitFor(mlir::scf::ForOp op);
   void visitWhile(mlir::scf::WhileOp op);
@@ -24,7 +25,7 @@ class AxisInfoSolver {
   AxisInfo induction(mlir::scf::ForOp op) const;
   bool allComputed(mlir::ValueRange values) const;
   void set(mlir::Value value, AxisInfo info);
-  // `target` may be `source`, besides what it may be already.
+  // Notes that `target` may be `source`, besides the values that it may already be.
   void flow(mlir::Value source, mlir::Value target);
   void setUnknown(mlir::ValueRange values);
 

@@ -6,7 +6,7 @@
 namespace tandem::analysis {
 using namespace mlir;
 
-// Consecutive values plus what is the same all along the run are consecutive.
+// Consecutive values plus a value that is the same all along the run are consecutive.
 static DimInfo plus(const DimInfo& l, const DimInfo& r) {
   int64_t run = std::max(std::min(l.contiguity, r.constancy), std::min(l.constancy, r.contiguity));
   return {run, std::min(startDivisibility(l, run), startDivisibility(r, run)), std::min(l.constancy, r.constancy)};

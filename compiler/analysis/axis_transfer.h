@@ -1,5 +1,5 @@
-// What each op makes of what is known of its operands: one function a family, which gives nothing for ops of other families. Operands
-// and results are tracked (axis_lattice.h). Knows nothing of control flow.
+// Each function here handles a family of ops: it derives facts of the results from facts of the operands, and returns
+// nothing for ops of other families. Operands and results are tracked (axis_lattice.h). Control flow is not known here.
 #pragma once
 #include "compiler/analysis/axis_lattice.h"
 #include <llvm/ADT/STLExtras.h>

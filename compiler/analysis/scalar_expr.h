@@ -1,5 +1,5 @@
-// A sum of products of scalar integers, multiplied out, so that what is equal compares equal and what cancels is gone. Integer
-// arithmetic is taken not to overflow; sign extensions are seen through.
+// A ScalarExpr is a sum of products of scalar integers, multiplied out, so that equal sums compare equal and terms that
+// cancel are gone. Integer arithmetic is taken not to overflow; sign extensions are seen through.
 #pragma once
 #include "compiler/analysis/axis_info.h"
 #include <llvm/ADT/ArrayRef.h>

@@ -1,4 +1,4 @@
-// Puts what a tile of pointers and its mask say together, dimension by dimension.
+// This file joins the readings of a tile of pointers and of its mask, dimension by dimension.
 #include "compiler/analysis/strides.h"
 #include "compiler/analysis/mask_bounds.h"
 #include "compiler/dialect/tile/tile.h"
@@ -23,8 +23,8 @@ StridedAccess withoutMask(const AffineTile& pointer) {
   return access;
 }
 
-// Bounds are said of the mask's own offset; the access's may differ by what its pointers carry. Two bounds of one kind and
-// dimension must be the same.
+// A mask's bound is relative to the mask's own offset, which may differ from that of the access by what its pointers
+// carry. Two bounds of one kind and dimension must be the same.
 bool addBounds(StridedAccess& access, ArrayRef<MaskBound> bounds) {
   for (const MaskBound& bound : bounds) {
     DimAccess& dim = access.dims[bound.dim];
@@ -65,8 +65,9 @@ bool changesInLoop(const ScalarExpr::Term& term) {
   return llvm::any_of(term.symbols, [](Value v) { return isa<BlockArgument>(v) && !ScalarExpr::symbol(v).isOfArguments(); });
 }
 
-// An unbounded dimension takes what is a multiple of its stride: of one that only the launch knows, or when it changes in the kernel.
-// Anything is a multiple of one: of several dimensions that one takes only what a loop moves on.
+// An unbounded dimension takes a term that is a multiple of its stride if only the launch knows the stride, or if the
+// term changes in the kernel. Every term is a multiple of stride 1: among several dimensions, the one with stride 1
+// takes only terms that a loop changes.
 bool mayTake(const StridedAccess& access, const DimAccess& dim, const ScalarExpr& term) {
   if (dim.bound || dim.lowerBound) return false;
   if (!dim.stride.constant()) return true;
@@ -91,8 +92,8 @@ bool moveTerm(StridedAccess& access, const ScalarExpr& term, bool toBounded) {
   return false;
 }
 
-// What was added to the pointers apart from the indices belongs to the dimension whose stride it is a multiple of: first where a
-// bound has the opposite of it, then to dimensions without a bound.
+// An amount that was added to the pointers apart from the indices belongs to a dimension whose stride divides it: first
+// to one whose bound has its opposite, then to one without a bound.
 void distributeBaseOffset(StridedAccess& access) {
   for (bool toBounded : {true, false}) {
     ScalarExpr whole = access.baseOffset;

@@ -1,5 +1,6 @@
-// Tiles of pointers that step regularly through memory: which address = base + a stride in every dimension, and which elements the
-// mask admits. What is not provably of this form is not recognised. Knows nothing of a target.
+// This header recognises tiles of pointers that step regularly through memory: address = base + a stride in every
+// dimension, and a mask of bounds. An access that is not provably of this form is not recognised. The target is not
+// known here.
 #pragma once
 #include "compiler/analysis/scalar_expr.h"
 #include "compiler/dialect/tile/tile.h"

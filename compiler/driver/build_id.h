@@ -1,4 +1,4 @@
-// Which build of the compiler this is: kernels compiled by another are not reused.
+// The build id names this build of the compiler: kernels compiled by another build are not reused.
 #pragma once
 #include <string>
 

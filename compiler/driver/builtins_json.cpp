@@ -29,7 +29,8 @@ json entry(const std::string& module, const std::string& name) {
   return out;
 }
 
-// What every scalar type, and a pointer ("*"), says of itself: {"fp16": {"attributes": {...}, "methods": {...}}}.
+// Returns the attributes and methods of every scalar type, and of a pointer ("*"): {"fp16": {"attributes": {...},
+// "methods": {...}}}.
 json dtypes() {
   json out = json::object();
   for (int s = int(Scalar::Void); s <= int(Scalar::Fp64) + 1; ++s) {

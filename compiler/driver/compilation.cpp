@@ -72,7 +72,7 @@ void Compilation::run(llvm::function_ref<void(mlir::OpPassManager&)> addPasses) 
   throw CompileError(first);
 }
 
-// The module is lost with what interrupted its change.
+// A module whose change was interrupted is lost.
 void Compilation::survive(const std::string& stage, llvm::function_ref<void()> work) {
   std::string why = "it crashed";
   try {

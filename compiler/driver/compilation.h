@@ -11,7 +11,7 @@
 namespace tandem::compiler {
 
 Diagnostic plainError(const char* kind, const std::string& message);
-// Throws CompileError for what is nested too deep, and nlohmann's errors for what is no JSON.
+// Throws CompileError if the text is nested too deep, and nlohmann's errors if it is not JSON.
 nlohmann::json parseRequest(const std::string& requestJson);
 std::string render(const std::vector<Diagnostic>& diagnostics, Severity severity);  // those of this severity
 
@@ -23,7 +23,8 @@ class Compilation {
   void emit();
   // Runs the passes that `addPasses` adds. Throws the CompileError that one of them reports, or InternalFailure.
   void run(llvm::function_ref<void(mlir::OpPassManager&)> addPasses);
-  // Runs `work`. A signal, or what it throws other than a CompileError, becomes an InternalFailure in `stage`, which is read then.
+  // Runs `work`. A signal, or an exception other than a CompileError, becomes an InternalFailure in `stage`, which is
+  // read then.
   void survive(const std::string& stage, llvm::function_ref<void()> work);
   // From now on `run` only writes, to this file, the IR and the passes in the form of `tandem-opt --run-reproducer`. Nothing is printed
   // while the kernel is emitted.
@@ -51,7 +52,7 @@ class Compilation {
 // The texts of the stages for GPUs (compile_image.cpp): "gpu" (products chosen), "layouts", "llvm", "ptx".
 std::string gpuText(Compilation& compilation, const std::string& stage, bool locations);
 
-// Runs `work` with a compilation; every way to fail becomes a diagnostic. What comes back are errors or warnings.
+// Runs `work` with a compilation; every way to fail becomes a diagnostic. Returns errors or warnings.
 std::vector<Diagnostic> guarded(const std::string& requestJson, llvm::function_ref<void(Compilation&)> work);
 
 }  // namespace tandem::compiler

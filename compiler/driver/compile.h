@@ -24,7 +24,7 @@ namespace tandem::compiler {
 //        it becomes the argument's attribute `tandem.divisibility`.
 //        The types are those of Triton's signatures. A descriptor becomes base pointer, shape (i32..), strides (i64..) arguments.
 struct Compiled {
-  interpreter::ProgramPtr program;      // Program::arguments says what the launch must pass, in order (constexprs left out)
+  interpreter::ProgramPtr program;      // Program::arguments lists the launch's arguments, in order (constexprs left out)
   std::string error;                    // rendered diagnostics when `program` is null
   std::vector<Diagnostic> diagnostics;  // the error, or the warnings
 };
@@ -34,8 +34,9 @@ Compiled compileToProgram(const std::string& requestJson);
 // Where goes what kernels print while they are compiled; the standard output without this. Called before anything is compiled.
 void setStaticPrinter(std::function<void(const std::string&)> printer);
 
-// Is told behind each pass: its name, and the IR then as text, whose first line is a comment that says how long the pass took.
-// Called before anything is compiled. What an image cache gives is not compiled.
+// Sets a function that is called after each pass, with the pass's name and the IR as text, whose first line is a
+// comment with the time that the pass took. It is set before anything is compiled. A kernel from an image cache is not
+// compiled, so nothing is printed.
 using PassPrinter = std::function<void(const std::string& pass, const std::string& text)>;
 void setPassPrinter(PassPrinter print);
 
@@ -48,7 +49,7 @@ struct Emitted {
 // `locations`: the ops of "tile" and "tile-opt" are printed with their places in the source.
 Emitted emit(const std::string& requestJson, const std::string& stage, bool locations = false);
 
-// What the caller's users give types and constants by: tandemc's options, or the names of parameters.
+// Error messages name these sources of types and constants: tandemc's options, or the names of parameters.
 struct RequestWords {
   std::string signature = "--signature", constexprs = "--constexpr";
   bool isCall = false;  // the signature is that of a call's arguments

@@ -1,4 +1,4 @@
-// What a developer of the compiler asks to see of a compilation: the IR behind each pass, and what a failure needs to be shown again.
+// A developer of the compiler can ask for these: the IR after each pass, and a file that reproduces a failure.
 #pragma once
 #include "compiler/pipeline/watch.h"
 #include <stdexcept>
@@ -15,7 +15,7 @@ struct InternalFailure : std::runtime_error {
   std::string stage;
 };
 
-// A new file for what shows a failure again, in `$TANDEM_DUMP` or the folder of temporary files.
+// Returns the path of a new file that will reproduce a failure, in `$TANDEM_DUMP` or the folder of temporary files.
 std::string reproducerPath();
 
 }  // namespace tandem::compiler

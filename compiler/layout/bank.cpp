@@ -1,4 +1,5 @@
-// What one instruction of a warp does to the banks, counted lane by lane; and which registers it carries.
+// This file counts, lane by lane, the accesses that one instruction of a warp makes to each bank, and finds the
+// registers that it carries.
 #include "compiler/layout/gf2.h"
 #include "compiler/layout/shared.h"
 #include <llvm/ADT/DenseSet.h>

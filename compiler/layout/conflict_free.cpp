@@ -22,7 +22,7 @@ Vectors concat(std::initializer_list<llvm::ArrayRef<uint64_t>> lists) {
   return result;
 }
 
-unsigned elementBits(int64_t bytes, unsigned elemBits) {  // log2 of the elements in so many bytes
+unsigned elementBits(int64_t bytes, unsigned elemBits) {  // log2 of the elements in `bytes`
   return bytes * 8 > elemBits ? llvm::Log2_64(bytes * 8 / elemBits) : 0;
 }
 

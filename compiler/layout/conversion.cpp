@@ -26,7 +26,7 @@ bool sameSpan(llvm::ArrayRef<uint64_t> a, llvm::ArrayRef<uint64_t> b) {
   return spanA.dimension() == spanB.dimension() && llvm::all_of(b, [&](uint64_t v) { return spanA.contains(v); });
 }
 
-// Whether warps use different places of the buffer, which each round uses again. `placed` gives offsets.
+// Returns true if warps use different places of the buffer, which each round uses again. `placed` maps to offsets.
 bool warpsKeepApart(const LinearLayout& placed, int64_t room) {
   auto inRoom = [&](uint64_t offset) { return offset & (room - 1); };
   Span used;

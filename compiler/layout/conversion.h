@@ -1,4 +1,4 @@
-// How to move a tensor from one layout to another: the plan, not the code for it.
+// A conversion is the plan for moving a tensor from one layout to another, without the code for it.
 #pragma once
 #include "compiler/layout/shared.h"
 #include <variant>

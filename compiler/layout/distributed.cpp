@@ -1,4 +1,4 @@
-// Each layout is a list of the bits it hands out; what a tensor has beyond them goes to more registers.
+// Each layout is a list of the bits that it hands out; bits of the tensor beyond them become registers.
 #include "compiler/layout/distributed.h"
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/Sequence.h>

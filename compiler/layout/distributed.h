@@ -10,11 +10,11 @@ namespace tandem::layout {
 // `ctasPerCluster`: how many CTAs share each dimension; empty for one CTA.
 LinearLayout blocked(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> sizePerThread, llvm::ArrayRef<int64_t> threadsPerWarp,
                      llvm::ArrayRef<int64_t> warpsPerCta, llvm::ArrayRef<unsigned> order, llvm::ArrayRef<int64_t> ctasPerCluster = {});
-// As many neighbouring elements a thread as 16 bytes hold (fewer if threads would have none), lanes next to each other, then warps, then
-// more registers. An empty order is row-major.
+// Gives each thread as many neighbouring elements as 16 bytes hold (fewer if threads would have none), then puts lanes
+// next to each other, then warps, then more registers. An empty order is row-major.
 LinearLayout defaultBlocked(llvm::ArrayRef<int64_t> shape, unsigned elemBits, int64_t warps, llvm::ArrayRef<unsigned> order = {});
 
-// How the warps of a CTA divide the result [.., M, N] of a product. Powers of two.
+// The division of a product's result [.., M, N] among the warps of a CTA. Powers of two.
 struct WarpGrid {
   int64_t m = 1, n = 1;
 };

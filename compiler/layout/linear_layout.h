@@ -1,5 +1,6 @@
-// Which position of a tensor each register of each thread holds: a map that is linear over XOR from the bits of hardware indices to the
-// bits of the position. Knows nothing of MLIR, of element types, or of a particular architecture.
+// A linear layout says which position of a tensor each register of each thread holds: a map that is linear over XOR
+// from the bits of hardware indices to the bits of the position. It knows nothing of MLIR, of element types, or of a
+// particular architecture.
 #pragma once
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/SmallVector.h>
@@ -11,7 +12,7 @@
 
 namespace tandem::layout {
 
-// What a hardware index counts. Block: a CTA of the cluster. Offset: an element of a buffer in shared memory.
+// The kinds of hardware index. Block: a CTA of the cluster. Offset: an element of a buffer in shared memory.
 enum class Dim : uint8_t { Register, Lane, Warp, Block, Offset };
 constexpr unsigned kDimCount = 5;
 llvm::StringRef name(Dim dim);

@@ -1,5 +1,5 @@
-// How layouts pass through operations that move no data: forwards (`inferX`: the result's layout from the source's) and backwards
-// (`inferXSource`: a layout of the source from which each thread can make its part of the result alone).
+// Layouts pass through operations that move no data: forwards (`inferX`: the result's layout from the source's) and
+// backwards (`inferXSource`: a layout of the source from which each thread can make its part of the result alone).
 // Lowering needs no case per operation: send the result's positions to the source's (`registersFor` below).
 #pragma once
 #include "compiler/layout/linear_layout.h"

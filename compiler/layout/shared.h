@@ -15,10 +15,11 @@ Swizzle widestSwizzle(int64_t innerBytes);
 
 // Offsets in the order of positions; `order` lists the dimensions from the fastest, empty for row-major.
 LinearLayout plainOffsets(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<unsigned> order = {});
-// What TMA writes box by box, and wgmma reads: boxes of rowBytes(swizzle) along the fastest dimension, one after the other; in a box all
-// rows (the other dimensions, row-major or as `order` says); in a row the 16-byte chunk number is XORed with the row number (for narrower
-// patterns, with the number of 128-byte lines). The buffer begins at a multiple of 1024 bytes. With None the boxes are 16 bytes wide:
-// the core matrices of the descriptor without swizzle. The fastest dimension is at least rowBytes(swizzle) long.
+// TMA writes, and wgmma reads, this arrangement box by box: boxes of rowBytes(swizzle) along the fastest dimension, one
+// after the other; in a box all rows (the other dimensions, row-major or as `order` says); in a row the 16-byte chunk
+// number is XORed with the row number (for narrower patterns, with the number of 128-byte lines). The buffer begins at
+// a multiple of 1024 bytes. With None the boxes are 16 bytes wide: the core matrices of the descriptor without swizzle.
+// The fastest dimension is at least rowBytes(swizzle) long.
 LinearLayout swizzledOffsets(llvm::ArrayRef<int64_t> shape, unsigned elemBits, Swizzle swizzle, llvm::ArrayRef<unsigned> order = {});
 
 // `layout` with offsets for positions: a layout of shape [number of offsets] whose positions are where `offsets` puts them.
@@ -27,7 +28,7 @@ LinearLayout offsetsOf(const LinearLayout& layout, const LinearLayout& offsets);
 // For each bit of a position the mask of the offset's bits; XOR over the set bits gives the offset. `offsets` is surjective.
 Bases inverse(const LinearLayout& offsets);
 
-// How the lanes of a warp reach shared memory in one instruction.
+// The ways in which the lanes of a warp reach shared memory in one instruction.
 enum class Access : uint8_t {
   Vector,            // each lane its own elements, `vector` neighbours at a time
   Matrix,            // ldmatrix / stmatrix: rows of 16 bytes, whose addresses come from lanes
@@ -61,13 +62,15 @@ llvm::SmallVector<llvm::SmallVector<unsigned, 8>> matrixWords(const LinearLayout
 // Offset masks of the three bits of a row's number inside an 8x8 matrix: the row's address is the offset of the word's first register in
 // lane 0 of the warp, XOR these.
 std::array<uint64_t, 3> matrixRows(const LinearLayout& layout, bool transposed);
-// Whether ldmatrix and stmatrix (`.trans` if transposed) move exactly these registers. `layout` is offsetsOf(...).
+// Returns true if ldmatrix and stmatrix (`.trans` if transposed) move exactly these registers. `layout` is
+// offsetsOf(...).
 bool fitsMatrix(const LinearLayout& layout, unsigned elemBits, bool transposed);
 
 // The most passes any one access of the warp takes beyond the fewest that its bytes need; 0 is free of conflicts.
 int64_t bankConflicts(const LinearLayout& layout, unsigned elemBits, int64_t vector);
 int64_t matrixBankConflicts(const LinearLayout& layout, unsigned elemBits, bool transposed);
-// What a warp pays to store or load all its registers, in half cycles of one SM: one for an instruction, two for a pass.
+// Returns a warp's cost of storing or loading all its registers, in half cycles of one SM: one for an instruction, two
+// for a pass.
 int64_t accessCost(const LinearLayout& layout, Access access, int64_t vector, unsigned elemBits);
 
 }  // namespace tandem::layout

@@ -62,8 +62,8 @@ class Planner {
     return tag.has_value();
   }
 
-  // P, and M and N where the source's copies allow another choice. False: too few lanes have what a warp wants, because the rest hold
-  // what other warps want.
+  // Chooses P, and M and N where the source's copies allow another choice. Returns false if too few lanes have what a
+  // warp wants, because the rest hold what other warps want.
   bool chooseSteps() {
     Span reached;  // lanes that offer something; tagged by reading lanes
     llvm::SmallVector<unsigned> open;

@@ -1,4 +1,5 @@
-// From a kernel's tiles to a thread block's program with layouts and barriers. What each pass does is in transform/gpu/passes.td.
+// These passes turn a kernel's tiles into a thread block's program with layouts and barriers. transform/gpu/passes.td
+// describes each pass.
 #include "compiler/pipeline/pipeline.h"
 #include "compiler/transform/gpu/passes.h"
 
@@ -7,15 +8,15 @@ using namespace transform::gpu;
 
 void addNvidiaPasses(mlir::OpPassManager& passes, const NvidiaOptions& options) {
   const std::string& target = options.target;
-  addCleanUp(passes);                                               // What no unit has to do is not counted, split or recognised.
+  addCleanUp(passes);                                               // Code that goes away is not counted, split or recognised.
   passes.addPass(createLimitSize());                                // Before passes whose time grows faster than the kernel.
   if (options.blocks != 1) passes.addPass(createSplitProgram({target, options.blocks}));  // Later passes know one block.
   passes.addPass(createRecogniseBlocks({target}));                  // Before products are selected: TMA loads blocks.
-  passes.addPass(createCarryOffsets());                             // Of the addresses that have not become blocks.
+  passes.addPass(createCarryOffsets());                             // For addresses that have not become blocks.
   passes.addPass(createDeferSums({target}));                        // While `tile.dot` still says which loops multiply.
   passes.addPass(createSelectProducts({target}));                   // While tiles are free of layouts, which operands decide.
-  passes.addPass(createOverlapProducts());                          // Of the products that are asynchronous now.
-  passes.addPass(createPipelineLoads({target}));                    // Of what no ring has taken.
+  passes.addPass(createOverlapProducts());                          // For products that are asynchronous now.
+  passes.addPass(createPipelineLoads({target}));                    // For loads that no ring has taken.
   passes.addPass(createLongestFirst());                             // No later pass makes a `tile.program_id`.
   if (!options.layouts) return;
   passes.addPass(createAssignLayouts({target}));

@@ -1,4 +1,4 @@
-// The simulator runs tiles as they are: only what is known at compile time and what is computed twice go.
+// The simulator runs tiles as they are: these passes remove only values known at compile time and those computed twice.
 #include "compiler/pipeline/pipeline.h"
 #include "compiler/transform/gpu/passes.h"
 

@@ -8,13 +8,14 @@
 
 namespace tandem::pipeline {
 
-// Told behind each pass of the list, not of those that a pass runs itself: its name, the IR, and how long it took.
+// Called after each pass of the list, not after those that a pass runs itself, with its name, the IR, and the time it
+// took.
 using PassObserver = std::function<void(llvm::StringRef pass, mlir::Operation* kernel, double milliseconds)>;
 
-// A pass manager owns its instrumentation, so what is seen goes to a record that outlives it.
+// A pass manager owns its instrumentation, so the observations go to a record that outlives it.
 struct PassRecord {
   std::string running;       // the pass of the list that runs, or the one that has failed
-  bool leftBrokenIr = false;  // it has failed, and what it left does not verify: the fault is the compiler's
+  bool leftBrokenIr = false;  // it has failed, and its IR does not verify: the fault is the compiler's
 };
 
 class Watch : public mlir::PassInstrumentation {

@@ -93,7 +93,8 @@ const uint32_t* Parser::findVariable(const std::string& name) const {
   return nullptr;
 }
 
-// What is declared is meant first: `%tid` may be the text's own. A special register may have a part, `%tid.x`.
+// A declared name comes before a special register: the text may declare a `%tid` of its own. A special register may
+// have a part, `%tid.x`.
 Operand Parser::named(const std::string& name) {
   Operand made;
   made.name = name;

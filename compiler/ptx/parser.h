@@ -12,7 +12,7 @@ class Parser {
   Parsed run();
 
  private:
-  // What a `{ ... }` declares. `outer` is the index of the one around it.
+  // The declarations of a `{ ... }`. `outer` is the index of the scope around it.
   struct Scope {
     size_t outer = 0;
     std::map<std::string, uint32_t, std::less<>> variables, labels;

@@ -1,4 +1,4 @@
-// What a GPU can do and how much of it there is, as questions: no pass compares architecture numbers.
+// A TargetInfo answers questions about a GPU's features and sizes, so that no pass compares architecture numbers.
 #pragma once
 #include <string>
 #include <string_view>
@@ -15,7 +15,7 @@ class TargetInfo {
   static std::vector<std::string> knownNames();
 
   const std::string& name() const { return name_; }
-  // As LLVM and ptxas call it: the name without what may follow it.
+  // Returns the name that LLVM and ptxas use: the target without its suffixes.
   std::string architecture() const { return name_.substr(0, name_.find('+')); }
   bool usesNvshmem() const { return name_.ends_with("+nvshmem"); }
   bool recordsTrace() const { return name_.find("+trace") != name_.npos; }

@@ -10,7 +10,8 @@ namespace {
 constexpr int kRanks = 4;
 constexpr int64_t kCount = 256;
 
-// Each rank writes its block into the next rank's memory and says so; then it adds what it was given to its own.
+// Each rank writes its block into the next rank's memory and signals it; then it adds the block that it was given to
+// its own.
 constexpr char kShift[] = R"(
 import tandem
 import tandem.dist as dl

@@ -1,8 +1,9 @@
 // These loops over plain arrays are the arithmetic of the interpreter: elementwise, shape, product and conversion. They
 // know element types and op codes, and nothing of programs, registers, tiles' layouts in a machine, or scheduling.
+//
 // Pointers are aligned to their element. Except in the shape section `out` may be any of the inputs (the same address).
 // An I1 element is one byte, 0 or 1. Nothing here fails on any bit pattern: integers wrap, and cases that the hardware
-// leaves undefined is defined below. fp16, bf16 and fp8 arithmetic computes in float and rounds once, to nearest even.
+// leaves undefined are defined below. fp16, bf16 and fp8 arithmetic computes in float and rounds once, to nearest even.
 #pragma once
 #include "interpreter/op.h"
 #include "interpreter/program.h"

@@ -34,7 +34,7 @@ def made(name, ranks, programs, rounds):
     return pattern(Size(ranks, programs, rounds, random.Random(0)), 0)
 
 
-# What the oracle has to say of changes whose effect is known.
+# The oracle's answers for changes whose effect is known.
 KNOWN = [
     ("ring", ("receive", "removed"), "race"),
     ("ring", ("receive", "relaxed"), "race"),

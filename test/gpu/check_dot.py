@@ -328,7 +328,8 @@ for t, dtype in enumerate(["fp16", "bf16"]):
                 num_stages=3,
             )
 
-# As many slots as fit beside what stores are staged in; 256 columns by one instruction of four warps.
+# These shapes use as many slots as fit beside the staging memory of stores, and 256 columns by one instruction of four
+# warps.
 for bm, bn, bn1, bk, warps, ctas in [(128, 64, 32, 64, 8, 1), (64, 128, 128, 64, 4, 1), (64, 64, 64, 128, 4, 1), (256, 64, 32, 64, 8, 2)]:
 
     def make(rng):

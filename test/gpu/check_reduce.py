@@ -153,7 +153,8 @@ for k, (M, N) in enumerate(SHAPES):
             for d, dtype in enumerate(("fp32", "int32", "fp16", "fp64", "uint8", "int64", "bf16")):
                 if (d + w + k) % 3 == 0:
                     tolerance = {"fp32": 1e-6, "fp16": 4e-3, "bf16": 3e-2, "fp64": 1e-14}.get(dtype, 0)
-                    # Of mean 1 where a sum is rounded at every step: one that cancels has no bound relative to itself.
+                    # The inputs have mean 1 where a sum is rounded at every step: a sum that cancels has no bound
+                    # relative to itself.
                     mean = 1 if dtype in ("fp16", "bf16") else 0
                     make = lambda rng, c=count, d=dtype, M=M, N=N, mean=mean: [
                         (normal(rng, M * N, d) + mean).astype(DTYPES[d]), poisoned(3 * c + 2, d)]

@@ -8,7 +8,7 @@ from cases import DTYPES
 
 PATH = pathlib.Path(__file__).with_name("golden.npz")
 
-# Triton 3.6 refuses these for limits of its own; here they mean what they mean in Python, and hints may be wrong.
+# Triton 3.6 refuses these for limits of its own; here they have their meaning in Python, and hints may be wrong.
 EXTENSIONS = {
     "control.keyword_only_call",
     "control.truth_of_integers",

@@ -18,7 +18,7 @@ from processes import Processes
 STALL_S = 90
 SETS = 8
 BATCH = 250
-# operation, rows over all ranks, columns, inner size of a rank (or columns of what is moved)
+# operation, rows over all ranks, columns, inner size of a rank (or columns of the data that is moved)
 CASES = [("ag_gemm", 512, 256, 128), ("ag_gemm", 509, 136, 72), ("ag_gemm", 8192, 640, 2048),  # between two ranks in bands
          ("gemm_rs", 512, 256, 32), ("gemm_rs", 509, 136, 24), ("gemm_rs", 4096, 4096, 2048),  # the last one's parts are copied
          ("gemm_ar", 64, 256, 32), ("gemm_ar", 1, 512, 32), ("all_reduce", 1, 1024, None), ("all_reduce", 16, 32768, None),

@@ -1,4 +1,4 @@
-// What arithmetic keeps of runs, divisors and equal values.
+// Arithmetic keeps certain runs, divisors and equal values; these tests say which.
 #include "compiler/analysis/test/axis_check.h"
 
 namespace tandem::analysis::test {

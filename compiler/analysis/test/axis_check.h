@@ -1,4 +1,4 @@
-// What the tests of the axis analysis share: a function around a few lines, and the result as text.
+// The tests of the axis analysis share these: a function around a few lines, and the result as text.
 #pragma once
 #include "compiler/analysis/axis_info.h"
 #include "compiler/analysis/test/kernel.h"
@@ -6,7 +6,7 @@
 
 namespace tandem::analysis::test {
 
-// "c16 d64 k1; c1 d1 k128" and what else is known.
+// Returns the facts as text: "c16 d64 k1; c1 d1 k128", then the constant and bounds if they are known.
 inline std::string text(const AxisInfo& info) {
   std::ostringstream out;
   const char* between = "";
@@ -37,7 +37,7 @@ inline std::string wrapped(const std::string& lines) {
          "\nreturn\n}";
 }
 
-// What is known of the value whose op is named "r".
+// Returns the facts of the value whose op is named "r".
 inline AxisInfo infoOf(const std::string& lines) {
   Kernel kernel(wrapped(lines));
   return AxisInfoAnalysis(kernel.function()).of(kernel.value("r"));

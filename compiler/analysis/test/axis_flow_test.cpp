@@ -1,9 +1,9 @@
-// Loops and branches: what is carried around is what holds of the first value and of every next one.
+// Loops and branches: a fact of a loop-carried value holds of the first value and of every next one.
 #include "compiler/analysis/test/axis_check.h"
 
 namespace tandem::analysis::test {
 
-// A loop that carries a tile of pointers by `step` elements; what is known of the pointers inside.
+// Makes a loop that carries a tile of pointers by `step` elements; returns the facts of the pointers inside.
 static std::string carriedPointer(const std::string& step) {
   return known(R"(%ps = tile.splat %p : !tile.ptr<f16> -> tensor<128x!tile.ptr<f16>>
     %first = tile.addptr %ps, %offs : tensor<128x!tile.ptr<f16>>, tensor<128xi32>

@@ -1,5 +1,5 @@
-// A kernel of random integer arithmetic on tiles of 8x16 and, beside its text, every value as numbers. Ops whose values would leave
-// what the analyses take for granted (no overflow, positive divisors) are not chosen.
+// This makes a kernel of random integer arithmetic on tiles of 8x16 and, beside its text, every value as numbers. It
+// does not choose ops whose values would break the analyses' assumptions (no overflow, positive divisors).
 #pragma once
 #include <array>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the analyses claim of random kernels is true of the numbers the kernels compute.
+// The analyses' claims about random kernels must be true of the numbers that the kernels compute.
 #include "compiler/analysis/test/random_kernel.h"
 #include "compiler/analysis/test/strides_check.h"
 

@@ -1,4 +1,4 @@
-// What the tests of strides share: names for scalars, and an access as text.
+// The tests of strides share these: names for scalars, and an access as text.
 #pragma once
 #include "compiler/analysis/strides.h"
 #include "compiler/analysis/test/kernel.h"

@@ -1,4 +1,4 @@
-// What is a regular access and, above all, what is not.
+// These tests have regular accesses and, above all, accesses that are not regular.
 #include "compiler/analysis/test/strides_check.h"
 
 namespace tandem::analysis::test {

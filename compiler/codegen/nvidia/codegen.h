@@ -1,4 +1,5 @@
-// From an LLVM module to what a driver loads: kernel attributes, libdevice, optimisation, PTX, cubin. Knows LLVM, nothing of tiles.
+// This room turns an LLVM module into code that a driver loads: kernel attributes, libdevice, optimisation, PTX, cubin.
+// It knows LLVM, and nothing of tiles.
 //
 // Order of use: prepareModule, build functions (markKernel), linkNvshmem, linkLibdevice, toPtx, toCubin.
 // All of them report by CompileError and never end the process. When one has thrown, the module and its context may be
@@ -23,8 +24,8 @@ void prepareModule(llvm::Module& module, const target::TargetInfo& target);
 // Errors: "missing-libdevice" (names the first function and the places searched), "unknown-libdevice-function".
 void linkLibdevice(llvm::Module& module, const ToolPaths& paths = {}, bool flushDenormals = true);
 
-// Links those functions of NVSHMEM's device library that are called (`nvshmem*`), as internal functions; without such calls nothing is
-// looked for. What the host library must find by name stays visible.
+// Links those functions of NVSHMEM's device library that are called (`nvshmem*`), as internal functions; without such
+// calls no library is looked for. Symbols that the host library must find by name stay visible.
 // Errors: "missing-nvshmem" (names the first function and the places searched, or the file).
 void linkNvshmem(llvm::Module& module);
 

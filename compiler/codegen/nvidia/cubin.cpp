@@ -1,4 +1,4 @@
-// Assembles PTX with ptxas and reads what it says about registers and spills.
+// This file assembles PTX with ptxas and reads its counts of registers and spills.
 #include "compiler/codegen/nvidia/codegen.h"
 #include "compiler/codegen/nvidia/guard.h"
 #include "compiler/codegen/nvidia/subprocess.h"
@@ -15,8 +15,9 @@ std::string readFile(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Of so many instructions most threads keep what they hold in local memory, and ptxas' full effort is long and in vain: a gather of 4096
-// elements a thread takes 44 s and then 1.6 ms, by the least effort 17 s and 1.1 ms, sorts half the time and 2% more. wgmma needs it.
+// In a program this long most threads keep their values in local memory, and ptxas' full effort is long and in vain: a
+// gather of 4096 elements a thread takes 44 s to assemble and 1.6 ms to run, with the least effort 17 s and 1.1 ms;
+// sorts take half the time to assemble and run 2% longer. wgmma needs the full effort.
 constexpr long kLongProgram = 20000;
 
 bool isLong(std::string_view ptx) {

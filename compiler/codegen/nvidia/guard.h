@@ -6,8 +6,8 @@
 
 namespace tandem::codegen {
 
-// Runs `work`; false when a signal, such as an access to no memory, has ended it. What it was at is lost then: no destructor has run. What
-// `work` throws passes through.
+// Runs `work`; returns false if a signal, such as that of a bad access, has ended it. The objects that it was working
+// on are lost then: no destructor has run. Exceptions of `work` pass through.
 bool survives(llvm::function_ref<void()> work);
 
 CompileError codegenError(std::string kind, std::string message);

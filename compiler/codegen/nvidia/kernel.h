@@ -1,4 +1,5 @@
-// What makes an LLVM function a CUDA kernel: calling convention, launch bounds, tensor map parameters, shared memory.
+// These properties make an LLVM function a CUDA kernel: calling convention, launch bounds, tensor map parameters,
+// shared memory.
 #pragma once
 #include <array>
 #include <llvm/IR/Function.h>
@@ -18,7 +19,7 @@ void markKernel(llvm::Function& function, const LaunchBounds& bounds);
 // Makes pointer parameter `index` a tensor map passed by value: 128 bytes in the parameter space, aligned to 64.
 void markTensorMap(llvm::Function& function, unsigned index);
 
-// The block's dynamic shared memory, aligned to 1024 bytes (what a 128-byte swizzle needs). One a module.
+// The block's dynamic shared memory, aligned to 1024 bytes, as a 128-byte swizzle needs. A module has one.
 llvm::GlobalVariable* dynamicShared(llvm::Module& module);
 
 }  // namespace tandem::codegen

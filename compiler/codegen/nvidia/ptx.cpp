@@ -15,8 +15,8 @@
 namespace tandem::codegen {
 namespace {
 
-// LLVM duplicates assembly into both arms of a branch unless it is convergent, which splits a warp that must act together.
-// Assembly without side effects has said itself what it is.
+// LLVM duplicates assembly into both arms of a branch unless it is convergent, which splits a warp that must act
+// together. Assembly without side effects keeps the attributes that it has.
 void markInlineAssembly(llvm::Module& module) {
   for (llvm::Function& function : module)
     for (llvm::Instruction& instruction : llvm::instructions(function)) {

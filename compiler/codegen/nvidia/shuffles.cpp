@@ -18,7 +18,7 @@ bool isShuffleOfWarp(const llvm::Instruction& instruction) {
          mask->isMinusOne();
 }
 
-// What the barrier passes on keeps it between the shuffle and the use of its result.
+// The barrier passes the result through, which keeps it between the shuffle and the use of its result.
 void meetAfter(llvm::Instruction& shuffle) {
   llvm::IRBuilder<> b(shuffle.getNextNode());
   auto* type = llvm::FunctionType::get(shuffle.getType(), {shuffle.getType()}, false);

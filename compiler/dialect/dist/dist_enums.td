@@ -1,4 +1,4 @@
-// The enums of the dialect `dist`: one C++ enum each. The word is what the text of an op shows.
+// The enums of the dialect `dist`: one C++ enum each. The word stands in the text of an op.
 #ifndef TANDEM_DIST_ENUMS
 #define TANDEM_DIST_ENUMS
 include "mlir/IR/EnumAttr.td"

@@ -12,7 +12,7 @@ LogicalResult MulticastAtOp::verify() {
   return fault(*this) << "gives " << getType() << " for a pointer of type " << getPointer().getType();
 }
 
-// What waits poll may be narrower than what signal operations update.
+// The word that a wait polls may be narrower than one that signal operations update.
 static LogicalResult verifyPolled(Operation* op, Type pointer) {
   Type signal = pointeeOf(pointer);
   if (signal.isInteger(32) || signal.isInteger(64)) return success();

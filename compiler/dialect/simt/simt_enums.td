@@ -1,4 +1,4 @@
-// The enums of the dialect `simt`: one C++ enum each. The word is what the text of an op shows.
+// The enums of the dialect `simt`: one C++ enum each. The word stands in the text of an op.
 #ifndef TANDEM_SIMT_ENUMS
 #define TANDEM_SIMT_ENUMS
 include "mlir/IR/EnumAttr.td"

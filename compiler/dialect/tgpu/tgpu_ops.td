@@ -1,4 +1,4 @@
-// The dialect `tgpu`: what one thread block does with its threads, shared memory and asynchronous units.
+// The dialect `tgpu` describes a thread block's use of its threads, shared memory and asynchronous units.
 #ifndef TANDEM_TGPU_OPS
 #define TANDEM_TGPU_OPS
 include "compiler/dialect/tile/tile_base.td"

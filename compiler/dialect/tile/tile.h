@@ -20,6 +20,7 @@
 #include "compiler/dialect/tile/tile_ops.h.inc"
 
 namespace tandem::tile {
-// How many elements of K a scale of `dot_scaled` serves: 16 when it is an e4m3 number, 32 when it is an e8m0 exponent.
+// Returns the number of elements of K that a scale of `dot_scaled` serves: 16 for an e4m3 number, 32 for an e8m0
+// exponent.
 int64_t elementsPerScale(mlir::Value scale);
 }  // namespace tandem::tile

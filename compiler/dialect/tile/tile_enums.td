@@ -1,4 +1,4 @@
-// The enums of the dialect `tile`: one C++ enum each. The word is what the text of an op shows.
+// The enums of the dialect `tile`: one C++ enum each. The word stands in the text of an op.
 #ifndef TANDEM_TILE_ENUMS
 #define TANDEM_TILE_ENUMS
 include "mlir/IR/EnumAttr.td"

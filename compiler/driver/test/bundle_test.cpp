@@ -1,4 +1,4 @@
-// What a bundle's files say, and that the header is C that compiles.
+// These tests check the content of a bundle's files, and that the header is C that compiles.
 #include "compiler/driver/bundle.h"
 #include "abi/kernel_image_io.h"
 #include <cstdlib>

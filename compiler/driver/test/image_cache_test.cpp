@@ -1,4 +1,4 @@
-// The compile cache: where it is, what it keeps, damaged files, many writers at once.
+// These tests cover the compile cache: its place, its entries, damaged files, many writers at once.
 #include "compiler/driver/image_cache.h"
 #include "compiler/driver/build_id.h"
 #include "compiler/driver/compile.h"

@@ -105,7 +105,7 @@ TEST(Inspection, AnInternalFailureNamesThePassAndAFileThatShowsItAgain) {
     EXPECT_NE(text.find("tile.store"), std::string::npos) << text;
     EXPECT_TRUE(std::regex_search(text, std::regex("pipeline: \"builtin.module\\(func.func\\(canonicalize\\{[^\n]*fail\\)\\)\""))) << text;
   }
-  EXPECT_EQ(printed, 4);  // not by what is emitted again
+  EXPECT_EQ(printed, 4);  // emitting the kernel again prints nothing
 }
 
 TEST(Inspection, WhatAPassRefusesIsTheUsersError) {

@@ -43,7 +43,7 @@ void expectNearLinear(const std::string& line, const char* stage, const char* ta
   EXPECT_LT(second, 20 * first) << line << ": " << first << " s, " << second << " s";
 }
 
-// What programs have many of, one in a line; `few` is the smaller number of lines.
+// A line of which programs have many; `few` is the smaller number of lines.
 struct Family {
   const char* line;
   int few;
@@ -69,7 +69,7 @@ TEST(Linear, StagesOfOursForGpus) {
 }
 TEST(Linear, StoresToPtx) { expectNearLinear("tl.store(p + #, n)", "ptx", "sm_90a", 500); }
 
-// Each loop is walked for what is before it, not twice as often as the one around it.
+// The text before each loop is walked once, not twice as often as for the loop around it.
 TEST(Linear, NestedLoops) {
   std::string nest;
   for (int depth = 0; depth < 30; ++depth) nest += (depth ? "\n" + std::string(4 + 4 * depth, ' ') : "") + "for i in range(n):";

@@ -1,4 +1,4 @@
-// How each kind of address becomes a pointer.
+// This file makes a pointer of each kind of address.
 #include "compiler/frontend/builtin/addresses.h"
 
 using namespace tandem::frontend::semantic;

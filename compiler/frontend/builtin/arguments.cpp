@@ -1,4 +1,4 @@
-// Signatures and the binding of calls to them. Knows nothing about what a builtin does.
+// This file has signatures and the binding of calls to them. It knows nothing of a builtin's meaning.
 #include "compiler/frontend/builtin/arguments.h"
 #include "compiler/frontend/parse/parse.h"
 #include "compiler/frontend/semantic/spelling.h"

@@ -1,4 +1,4 @@
-// What the language calls the functions and types of Python's math, of NumPy and of PyTorch.
+// This table has the language's names for the functions and types of Python's math, of NumPy and of PyTorch.
 #include "compiler/frontend/builtin/registry.h"
 #include <map>
 

@@ -1,5 +1,5 @@
-// How rows turn bound arguments into operands of ops: scalar numbers, pointers, and words such as scopes and orders.
-// Typing rules are not here; they are in `semantic`.
+// Rows use these functions to turn bound arguments into operands of ops: scalar numbers, pointers, and words such as
+// scopes and orders. Typing rules are not here; they are in `semantic`.
 #pragma once
 #include "compiler/frontend/builtin/rows.h"
 

@@ -1,5 +1,6 @@
-// The table of every name kernels may use: one row a builtin, with its canonical name, its Python signature and what it
-// emits. The Python package makes its stub modules from this table, so there is one list of names.
+// The registry is the table of every name that kernels may use: each row is a builtin with its canonical name, its
+// Python signature and the code that emits it. The Python package makes its stub modules from this table, so there is
+// one list of names.
 #pragma once
 #include "compiler/frontend/semantic/context.h"
 #include <span>

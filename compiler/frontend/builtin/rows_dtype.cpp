@@ -1,4 +1,4 @@
-// Scalar types as constants, what they answer about themselves, and how pointer types are made.
+// These rows have the scalar types as constants, their attributes and methods, and the way pointer types are made.
 #include "compiler/frontend/builtin/operands.h"
 #include "compiler/frontend/semantic/dtype_member.h"
 

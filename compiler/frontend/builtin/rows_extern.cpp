@@ -17,7 +17,7 @@ static const LibdeviceSymbol* findSymbol(const std::string& symbol) {
 static bool isWide(char letter) { return letter == 'd' || letter == 'l' || letter == 'm'; }
 static bool isFloat(char letter) { return letter == 'f' || letter == 'd'; }
 
-// One entry of the table: what the operands are, the symbol, what it gives.
+// One entry of the table: the operands' types, the symbol, the result's type.
 struct Choice {
   std::vector<DType> operands;
   std::string symbol;

@@ -18,7 +18,7 @@ static DType wordType(int bits) {
   }
 }
 
-// Whether `st` moves the bits as they are: an integer to a float's place or the other way round, of one width.
+// Returns true if `st` moves the bits as they are: an integer to a float's place or the other way round, of one width.
 static bool storesBits(const Value& value, DType to) {
   if (!value.is<Tensor>()) return false;
   DType from = value.as<Tensor>().type.dtype;
@@ -46,7 +46,7 @@ static Value loadAcquireRow(Context& c, const Arguments& a) {
 }
 
 constexpr char kWeak[] = "ptr, scope='', semantic=''";
-// What PTX calls volatile: kernels poll with these.
+// These are PTX's volatile accesses: kernels poll with them.
 constexpr char kVolatile[] = "ptr, scope='sys', semantic='relaxed'";
 
 static Builtin loadBitsRow(const std::string& name, Scalar element, uint32_t length, const char* signature = kWeak) {

@@ -5,7 +5,7 @@ using namespace tandem::frontend::semantic;
 
 namespace tandem::frontend::builtin {
 
-// What is stored, as one unsigned integer or a vector of them. `bits` 0 takes the width of the first value.
+// Returns the value to store, as one unsigned integer or a vector of them. `bits` 0 takes the width of the first value.
 static Tensor payload(Context& c, const Arguments& a, uint32_t length, int bits) {
   std::vector<Tensor> words;
   for (uint32_t i = 0; i < length; ++i) {

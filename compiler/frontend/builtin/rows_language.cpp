@@ -1,5 +1,5 @@
-// Names of Triton that are classes, decorators or target code: what they mean inside a kernel, or why they mean nothing
-// there.
+// Some names of Triton are classes, decorators or target code: these rows say what they mean inside a kernel, or why
+// they mean nothing there.
 #include "compiler/frontend/builtin/operands.h"
 
 using namespace tandem::frontend::semantic;

@@ -1,4 +1,4 @@
-// Program indices, loops' ranges and what a kernel may ask about its target.
+// These rows have program indices, loops' ranges and a kernel's questions about its target.
 #include "compiler/frontend/builtin/operands.h"
 
 using namespace tandem::frontend::semantic;

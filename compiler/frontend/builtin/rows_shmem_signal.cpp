@@ -21,7 +21,7 @@ static Value signalWaitRow(Context& c, const Arguments& a) {
                       signal.type.dtype.pointee().scalar);
 }
 
-// Waits on words of any width. That of a signal's width gives the value seen.
+// Waits on words of any width. A wait on a word as wide as a signal returns the value seen.
 static Builtin waitRow(const std::string& name, dist::Compare compare, Scalar word) {
   return {"shmem." + name, "addr, val", [compare, word](Context& c, const Arguments& a) -> Value {
             DType wide{word, {}};

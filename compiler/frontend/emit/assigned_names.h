@@ -16,7 +16,7 @@ struct ElementAccesses {
   std::set<std::string> accessed, written;
 };
 ElementAccesses elementAccesses(const ast::Body& body);
-// Whether an index names one element: no slice, no `None`, no `...`.
+// Returns true if an index names one element: no slice, no `None`, no `...`.
 bool isElementIndex(const ast::Expr& index);
 
 }  // namespace tandem::frontend

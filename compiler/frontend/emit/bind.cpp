@@ -17,7 +17,8 @@ Value Emitter::defaultOf(const Function& f, const Parameter& p) {
   cx.fail("missing-argument", "argument `" + p.name + "` of `" + f.name + "` is missing");
 }
 
-// What Triton's own functions are handed as `_semantic`: of its compiler's state, what the kernel is compiled for and with.
+// Triton's own functions take a parameter `_semantic`, their compiler's state. This one holds the target and options of
+// the kernel.
 static Value semanticOf(const Context& cx) {
   auto holds = [](const char* name, std::map<std::string, Value> attributes) {
     auto made = std::make_shared<Namespace>();

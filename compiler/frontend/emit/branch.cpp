@@ -1,4 +1,4 @@
-// `if`: a constant test picks a branch; otherwise both are emitted and what they assign is merged.
+// `if`: a constant test picks a branch; otherwise both are emitted and the variables that they assign are merged.
 #include "compiler/frontend/emit/assigned_names.h"
 #include "compiler/frontend/emit/emitter.h"
 
@@ -60,7 +60,7 @@ void Emitter::decayIn(const Branch& branch, Value& value) {
   value = decay(value);
 }
 
-// Objects that exist before the `if` and change in a branch: everyone who holds them must see the change.
+// An object that exists before the `if` may change in a branch: every holder of it must see the change.
 void Emitter::mergeObjects(const Locals& before, Branch& thenBranch, Branch& elseBranch, Merged& merged) {
   std::set<const Aggregate*> seen;
   for (const auto& [name, local] : before) {

@@ -142,7 +142,7 @@ void Emitter::emitKernel(const Function& kernel, const std::map<std::string, Val
   emitBody(kernel.node->body, 0, nullptr);
 }
 
-// A named tuple: its elements are what they are given, as those of any tuple.
+// A named tuple: its elements are the arguments, as those of any tuple.
 Value Emitter::constructTuple(const AggregateClass& type, const Positional& positional, const Keywords& keywords) {
   auto tuple = std::make_shared<Tuple>();
   if (positional.size() > type.fields.size())

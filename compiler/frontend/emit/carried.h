@@ -9,7 +9,8 @@ namespace tandem::frontend {
 void flatten(const Value& v, std::vector<mlir::Value>& out);
 // `pattern` with its SSA values replaced by those from `from` on; `from` moves on.
 Value rebuild(const Value& pattern, const mlir::Value*& from);
-// Text that is equal for values that one loop variable may take in turn: types of what is carried, values of what is constant.
+// Returns a text that is equal for values that one loop variable may take in turn: types of carried values, values of
+// constants.
 std::string signature(const Value& v);
 // Same structure, same constants, same SSA values.
 bool identical(const Value& a, const Value& b);

@@ -14,7 +14,7 @@ struct KernelArgument {
   std::string name;
   Kind kind = Kind::Runtime;
   DType type;                            // Runtime; of a Descriptor: its elements
-  int32_t divisibility = 1;              // Runtime: what the value, of a pointer the address in bytes, is a multiple of
+  int32_t divisibility = 1;              // Runtime: a divisor of the value; for a pointer, of its address in bytes
   Value constant = None{};               // Constexpr
   std::vector<KernelArgument> elements;  // Tuple
   std::vector<std::string> names;        // Tuple: names of a named tuple

@@ -21,7 +21,7 @@ struct Frame {
   const Frame* caller = nullptr;
 };
 
-// Whether control goes on after a statement.
+// Says if control goes on after a statement.
 enum class Flow : uint8_t { Falls, Returned, Broke, Continued };
 
 // The statements that follow the ones being emitted, innermost first.

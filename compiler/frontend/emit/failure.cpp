@@ -1,4 +1,5 @@
-// How the emitter fails: notes at other places, suggestions for misspelt names, the bound on the size of a kernel.
+// The emitter's errors are made here: notes at other places, suggestions for misspelt names, the bound on the size of a
+// kernel.
 #include "compiler/frontend/emit/emitter.h"
 #include "compiler/frontend/semantic/spelling.h"
 

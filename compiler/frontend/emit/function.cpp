@@ -1,4 +1,4 @@
-// Reads what a `def` or an aggregate `class` declares. Does not look into bodies of functions.
+// This file reads the declarations of a `def` or an aggregate `class`. It does not look into bodies of functions.
 #include "compiler/frontend/emit/function.h"
 
 namespace tandem::frontend {

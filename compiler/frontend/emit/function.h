@@ -61,7 +61,7 @@ struct AggregateClass {
   const Field* findField(const std::string& fieldName) const;
 };
 
-// Whether an annotation says constexpr, by its last word, as Triton decides it.
+// Returns true if an annotation says constexpr, by its last word, as Triton decides it.
 bool isConstexprAnnotation(const ast::ExprPtr& annotation);
 // An annotation may say that a pointer is only read: `tl.const`, "*kfp32".
 bool isConstAnnotation(const ast::ExprPtr& annotation);
@@ -70,7 +70,7 @@ std::string decoratorWord(const ast::Expr& decorator);
 bool hasDecorator(const ast::Stmt& definition, std::string_view word);
 
 FunctionPtr makeFunction(ModulePtr module, const ast::Stmt& def, Globals* globals, std::map<std::string, Value> defaults = {});
-// Whether a class is written as a subclass of `NamedTuple`.
+// Returns true if a class is written as a subclass of `NamedTuple`.
 bool isNamedTuple(const ast::Stmt& node);
 std::shared_ptr<const AggregateClass> makeClass(ModulePtr module, const ast::Stmt& node, Globals* globals);
 

@@ -6,7 +6,7 @@ using ast::Stmt;
 
 namespace {
 
-// Sets what a `return` cannot leave, while in scope.
+// Names the statement that a `return` cannot leave, while in scope.
 class ReturnBlock {
  public:
   ReturnBlock(Frame& frame, const char* what) : frame_(frame), saved_(frame.blocksReturn) { frame.blocksReturn = what; }

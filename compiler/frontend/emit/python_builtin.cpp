@@ -22,7 +22,7 @@ bool anyTensor(const Positional& values) {
   return std::any_of(values.begin(), values.end(), [](const Value& v) { return containsTensor(v); });
 }
 
-// Whether `v` is what `x.type` gives for a tile or a constant, which is a bag of attributes.
+// Returns true if `v` is the value of `x.type` for a tile or a constant, which is a namespace of attributes.
 bool isTypeObject(const Value& v, const std::string& attribute) {
   if (!v.is<std::shared_ptr<Namespace>>()) return false;
   const Namespace& type = *v.as<std::shared_ptr<Namespace>>();

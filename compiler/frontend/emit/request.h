@@ -1,4 +1,4 @@
-// Compile requests as JSON (compiler/driver/compile.h says what they hold) to functions, values and arguments.
+// Compile requests in JSON (compiler/driver/compile.h describes them) become functions, values and arguments.
 #pragma once
 #include "compiler/frontend/emit/emit.h"
 #include <nlohmann/json_fwd.hpp>

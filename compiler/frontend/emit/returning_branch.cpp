@@ -1,5 +1,5 @@
-// An `if` with a `return` inside: the statements after it move into the branches that fall through, so that both branches
-// run to the end of the function and the `scf.if` gives what the function returns.
+// An `if` may have a `return` inside: the statements after it move into the branches that fall through, so that both
+// branches run to the end of the function and the `scf.if` yields the function's result.
 #include "compiler/frontend/emit/emitter.h"
 #include "compiler/frontend/semantic/typed_op.h"
 
@@ -56,8 +56,8 @@ Flow Emitter::emitReturningIf(const ast::Stmt& s, mlir::Value condition, const R
   return Flow::Returned;
 }
 
-// What a path that ends without a `return` gives where others return a value: nobody may use it, as in Triton. Nothing when the value has
-// parts that are no tensors.
+// A path that ends without a `return`, where others return a value, returns an undefined value: nobody may use it, as
+// in Triton. Returns nothing if the value has parts that are no tensors.
 std::optional<Value> Emitter::undefinedLike(const Value& pattern) {
   if (pattern.isTensor()) return semantic::broadcastLike(cx, Int(0), pattern.as<Tensor>().type);
   if (!pattern.isTuple()) return {};

@@ -87,7 +87,7 @@ void Emitter::comprehensionClause(const Expr& e, size_t clause, Positional& out)
   }
 }
 
-// What a loop of compile time runs over.
+// Returns the elements that a loop at compile time runs over.
 Positional Emitter::constantElements(const Value& iterable, const SourceRange& range) {
   At at(*this, range);
   if (iterable.isTuple()) {

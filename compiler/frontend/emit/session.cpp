@@ -83,7 +83,7 @@ std::optional<Value> Session::ourMember(const std::string& module, const std::st
   if (std::optional<Value> v = findConstant(canonical)) return v;
   if (const Builtin* b = findBuiltin(canonical)) return Value(b);
   if (std::optional<Value> f = libraryFunction(canonical)) return f;
-  // `triton.cdiv`, `triton.next_power_of_2` and the like are the language's functions.
+  // Triton's own module has functions of the language too: `triton.cdiv`, `triton.next_power_of_2`.
   if (module == "triton") return ourMember("tl", name);
   return {};
 }

@@ -1,4 +1,5 @@
-// What one compilation has loaded: source files, parsed text, and the tables global names come from.
+// A session holds everything that one compilation has loaded: source files, parsed text, and the tables of global
+// names.
 #pragma once
 #include "compiler/frontend/builtin/registry.h"
 #include "compiler/frontend/emit/function.h"
@@ -27,9 +28,9 @@ class Session {
     return raw;
   }
 
-  // What `name` is in one of our modules ("tl", "dl", ...), or nothing.
+  // Returns the value of `name` in one of our modules ("tl", "dl", ...), or nothing.
   std::optional<Value> ourMember(const std::string& canonicalModule, const std::string& name);
-  // What `import name` or an attribute of a module that is not ours gives.
+  // Returns the value of `import name`, or of an attribute of a module that is not ours.
   std::optional<Value> memberOf(const Namespace& module, const std::string& name);
   static Value importedModule(const std::string& name);
 

@@ -73,7 +73,7 @@ void Lexer::failUnterminated(const Place& start, const FString* open, bool tripl
   fail(message, {start.line, start.column, start.line, start.column + 1});
 }
 
-// A backslash and what it hides. `named`: `\N{...}` is one escape, so its braces are text.
+// Skips a backslash and the character that it hides. `named`: `\N{...}` is one escape, so its braces are text.
 void Lexer::skipBackslash(bool named) {
   ++pos_;
   if (atEnd()) return;

@@ -24,7 +24,7 @@ struct Token {
   SourceRange range;
 };
 
-// How the kind is written; a description such as "name" for kinds with many spellings.
+// Returns the spelling of the kind; a description such as "name" for kinds with many spellings.
 std::string_view spelling(TokenKind kind);
 
 // The keyword `word` is, or Name.

@@ -1,4 +1,4 @@
-# Bitonic sort and what is made of the same steps. A tile is seen as [outer, groups, 2, inner]: partners differ in the third index.
+# Bitonic sort, and functions made of its steps. A tile is seen as [outer, groups, 2, inner]: partners differ in the third index.
 import triton
 import triton.language as tl
 

@@ -1,4 +1,4 @@
-// Expression statements, the three kinds of assignment, and what may be assigned to.
+// This part of the parser reads expression statements and the three kinds of assignment, and checks their targets.
 #include "compiler/frontend/parse/parser.h"
 
 namespace tandem::frontend {

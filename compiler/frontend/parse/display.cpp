@@ -1,4 +1,4 @@
-// What brackets enclose: groups, tuples, lists, sets, dicts and comprehensions.
+// This part of the parser reads the insides of brackets: groups, tuples, lists, sets, dicts and comprehensions.
 #include "compiler/frontend/parse/parser.h"
 
 namespace tandem::frontend {

@@ -98,7 +98,7 @@ Tensor modulo(Context& context, const Value& lhs, const Value& rhs) {
   return bySign(context, combine<arith::RemSIOp>, combine<arith::RemUIOp>, a, b);
 }
 
-// Whether `>>` repeats the sign is decided by the shifted tensor's own type, before promotion.
+// The shifted tensor's own type, before promotion, decides if `>>` repeats the sign.
 Tensor shiftRight(Context& context, const Value& lhs, const Value& rhs, const Tensor& a, const Tensor& b) {
   const Tensor& decides = (lhs.isTensor() ? lhs : rhs).as<Tensor>();
   return decides.type.dtype.isSigned() ? combine<arith::ShRSIOp>(context, a, b)

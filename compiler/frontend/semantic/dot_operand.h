@@ -1,4 +1,4 @@
-// What plain and scaled products have in common. `name` is the builtin's name in messages.
+// Plain and scaled products share these functions. `name` is the builtin's name in messages.
 #pragma once
 #include "compiler/frontend/semantic/typed_op.h"
 

@@ -1,4 +1,4 @@
-// Which type two operands are computed in, and how they are brought to it.
+// This file decides the type in which two operands are computed, and converts them to it.
 #include "compiler/frontend/semantic/fold.h"
 #include "compiler/frontend/semantic/typed_op.h"
 

@@ -8,7 +8,7 @@ namespace tandem::frontend::semantic {
 std::vector<Tensor> tilesOf(Context&, const Value& sources, const std::string& what);
 std::vector<mlir::Value> handles(const std::vector<Tensor>&);
 std::vector<mlir::Type> typesOf(Context&, const std::vector<Type>&);
-// Fills `region` with a call of `function` on scalars of `arguments` and yields what it returns, which must have the
+// Fills `region` with a call of `function` on scalars of `arguments` and yields its results, which must have the
 // `wanted` types where there are any. The builder is put back, also when the function fails.
 std::vector<Tensor> callInRegion(Context&, mlir::Region& region, const Value& function,
                                  const std::vector<DType>& arguments, const std::vector<DType>* wanted,

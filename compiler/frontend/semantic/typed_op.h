@@ -1,4 +1,4 @@
-// How the typing rules make ops: an op and the type Triton gives its result, in one step.
+// The typing rules make ops with these functions: an op and the type Triton gives its result, in one step.
 #pragma once
 #include "compiler/frontend/semantic/semantic.h"
 

@@ -1,5 +1,5 @@
-// What a Python expression of a kernel can be while it is compiled: a tensor (an SSA value with Triton's type), or a constant of
-// compile time. Everything that is not a Tensor is a constexpr.
+// A Value is a Python expression of a kernel while it is compiled: a tensor (an SSA value with Triton's type), or a
+// constant of compile time. Everything that is not a Tensor is a constexpr.
 #pragma once
 #include "compiler/frontend/ast/ast.h"
 #include <map>
@@ -128,7 +128,8 @@ class Value : public std::variant<None, EllipsisValue, bool, Int, double, std::s
 };
 
 Value makeTuple(std::vector<Value> elements);
-// How an error message calls the value: "`int32` tensor", "constexpr 64", "module `os`", "function `foo`".
+// Returns the value's description for error messages: "`int32` tensor", "constexpr 64", "module `os`", "function
+// `foo`".
 std::string describe(const Value& value);
 // repr() of a constexpr, as f-strings, static_print and error messages show it.
 std::string repr(const Value& value);

@@ -9,7 +9,7 @@
 
 namespace tandem::layout {
 
-// What a register of a thread holds: a position of the tensor.
+// The position of the tensor that each register of each thread holds.
 class Threads {
  public:
   explicit Threads(const LinearLayout& layout)

@@ -1,5 +1,6 @@
-// tile.inline_asm: its text is assembled for the simulator once, over all groups of `pack` elements. Of a tile whose elements may go
-// different ways, each is a thread's: where the text branches, and where it touches memory under a condition that differs by thread.
+// tile.inline_asm: its text is assembled for the simulator once, over all groups of `pack` elements. If the elements of
+// a tile may go different ways, each element is handled by a thread: where the text branches, and where it touches
+// memory under a condition that differs by thread.
 #include "compiler/dialect/tile/tile.h"
 #include "compiler/lower/sim/assembly.h"
 #include "compiler/lower/sim/function_lowering.h"

@@ -9,7 +9,7 @@ namespace tandem::lower {
 struct ParsedAssembly {
   ptx::Constraints constraints;
   ptx::Body body;
-  std::string error;  // not empty: what is wrong in either
+  std::string error;  // not empty: the mistake in either
 };
 
 ParsedAssembly parseAssembly(tile::InlineAsmOp op);

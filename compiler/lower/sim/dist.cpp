@@ -41,7 +41,7 @@ bool FunctionLowering::lowerDist(Operation* op) {
         return values({Op::MulticastAt, 0, Elem::I32}, {o.getTeam(), o.getPointer()});
       })
       .Case<dist::ConsumeTokenOp>([&](auto o) {
-        // The token only orders: the value stays what it is, even when each thread has a token.
+        // The token only orders: the value stays the same, even when each thread has a token.
         build_.emit({Op::ConsumeToken, 0, elem(o.getValue())}, {use(o.getValue()), use(o.getToken())},
                     {define(o.getResult())});
         return true;

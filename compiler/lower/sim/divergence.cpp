@@ -1,4 +1,4 @@
-// Which values differ from thread to thread.
+// This analysis finds the values that differ from thread to thread.
 #include "compiler/lower/sim/divergence.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/simt/simt.h"

@@ -1,4 +1,5 @@
-// Which values differ from thread to thread. A fixpoint over structured control flow; knows nothing of registers.
+// This analysis finds the values that differ from thread to thread, as a fixpoint over structured control flow. It
+// knows nothing of registers.
 #pragma once
 #include "compiler/lower/sim/locations.h"
 #include <llvm/ADT/DenseSet.h>
@@ -14,7 +15,7 @@ class Divergence {
 
   bool isLanes(mlir::Value value) const { return lanes_.contains(value); }
   bool anyLanes(mlir::ValueRange values) const;
-  // Whether `op` lies under a condition that differs by thread: what it does, each thread does for itself.
+  // Returns true if `op` lies under a condition that differs by thread: each thread then executes it for itself.
   bool isDivergent(mlir::Operation* op) const;
 
  private:

@@ -67,7 +67,7 @@ class Origins {
   SmallVector<Value> todo_;
 };
 
-// Whether the tile goes into products of the load's own loop, or of loops behind the load, and nowhere else.
+// Returns true if the tile goes into products of the load's own loop, or of loops behind the load, and nowhere else.
 bool onlyProductsRead(Operation* load, Operation* tile) {
   return !tile->use_empty() && llvm::all_of(tile->getUsers(), [&](Operation* user) {
     if (isa<tile::PermuteOp, tile::ReshapeOp>(user)) return onlyProductsRead(load, user);

@@ -1,4 +1,5 @@
-// Which loads may be performed before which waits of their program: those of products that a wait's token does not reach (M7).
+// Some loads may be performed before waits of their program: those of products that a wait's token does not reach (M7).
+// This header finds them.
 #pragma once
 #include "compiler/lower/sim/locations.h"
 #include <mlir/Dialect/Func/IR/FuncOps.h>

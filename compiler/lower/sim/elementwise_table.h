@@ -1,4 +1,4 @@
-// Which ops of arith, math and tile are one Unary, Binary or Convert instruction.
+// Each op of arith, math and tile in this table is one Unary, Binary or Convert instruction.
 #pragma once
 #include "interpreter/op.h"
 #include <mlir/IR/Operation.h>

@@ -107,7 +107,7 @@ class FunctionLowering {
   Register dealt(Register value, const interpreter::RegisterType& like);
   void assemble(const ParsedAssembly& parsed, const interpreter::RegisterType& like, int64_t pack, llvm::ArrayRef<Register> operands,
                 llvm::ArrayRef<Register> results, llvm::function_ref<void(const std::string&)> fail);
-  // One instruction with the op's operands made alike and its results.
+  // Emits one instruction with the op's operands, brought to one shape, and its results.
   void emitPlain(mlir::Operation* op, Code code, llvm::ArrayRef<int64_t> immediates = {});
   void emitValues(mlir::Operation* op, Code code, llvm::ArrayRef<mlir::Value> operands,
                   llvm::ArrayRef<int64_t> immediates = {});

@@ -32,7 +32,8 @@ std::optional<uint32_t> regionOf(const Program& p, const Instruction& i) {
 // One piece of code that runs by itself: the main code, or a region.
 class Liveness {
  public:
-  // `atEnd`: what is read after the last instruction. `captured`: by region, what it reads of the main code.
+  // `atEnd`: the registers read after the last instruction. `captured`: by region, the main code's registers that it
+  // reads.
   Liveness(Program& program, uint32_t begin, uint32_t end, Set atEnd, const std::vector<Set>& captured)
       : program_(program), begin_(begin), end_(end), atEnd_(std::move(atEnd)), captured_(captured) {}
 
@@ -113,7 +114,7 @@ class Liveness {
   std::vector<Set> liveIn_;
 };
 
-// A region runs many times over, so what it reads of the main code is never dead inside.
+// A region runs many times over, so a register of the main code that it reads is never dead inside.
 Set capturedBy(const Program& p, const Region& region) {
   Set read(p.registers.size()), written(p.registers.size());
   for (uint32_t pc = region.begin; pc < region.end; ++pc) {

@@ -61,7 +61,7 @@ void FunctionLowering::lowerMaskedFor(scf::ForOp op, Register iv, Register end, 
   build_.emit({Op::LoopEnd}, {}, {});
 }
 
-// What the condition, which runs at least once, asks for again and again is computed ahead of the loop.
+// The condition runs at least once, so its invariant ops are computed ahead of the loop.
 void FunctionLowering::hoistInvariants(scf::WhileOp op) {
   auto isOutside = [&](Value v) { return !op->isAncestor(v.getParentBlock()->getParentOp()); };
   for (Operation& inner : llvm::make_early_inc_range(op.getBeforeBody()->without_terminator())) {
@@ -81,7 +81,7 @@ void FunctionLowering::lowerWhile(scf::WhileOp op) {
     lowerUniformWhile(op, carried);
 }
 
-// What the condition hands on keeps its register in the body and after the loop: nothing writes it there.
+// A value that the condition hands on keeps its register in the body and after the loop: nothing writes it there.
 void FunctionLowering::lowerUniformWhile(scf::WhileOp op, ArrayRef<Register> carried) {
   uint32_t top = build_.pc();
   lowerBlock(*op.getBeforeBody());

@@ -14,7 +14,7 @@ void FunctionLowering::emitMove(Move move, bool masked) {
     build_.emit({Op::Copy, 0, elem}, {move.from}, {move.to});
 }
 
-// A masked copy keeps what the other lanes hold, so they must hold something.
+// A masked copy keeps the other lanes' values, so they must have some.
 void FunctionLowering::clear(llvm::ArrayRef<Register> registers) {
   for (Register r : registers) build_.emit({Op::Constant, 0, build_.type(r).elem}, {}, {r}, {0, 0});
 }

@@ -7,7 +7,7 @@
 
 namespace tandem::lower {
 
-// What an instruction does, before its operands.
+// The operation of an instruction, without its operands.
 struct Code {
   interpreter::Op op;
   uint8_t sub = 0;

@@ -1,4 +1,5 @@
-// The dialect simt: one instruction an op. What each thread does for itself has its operands one a thread.
+// The dialect simt: each op is one instruction. An op that each thread executes for itself has an operand for each
+// thread.
 #include "compiler/dialect/simt/simt.h"
 #include "compiler/lower/sim/function_lowering.h"
 #include "compiler/lower/sim/types.h"

@@ -1,4 +1,4 @@
-// Text to statements: operands, scopes, labels, numbers, and what is wrong.
+// These tests turn text into statements: operands, scopes, labels, numbers, and mistakes.
 #include "compiler/ptx/parse.h"
 #include <bit>
 #include <gtest/gtest.h>

@@ -1,7 +1,9 @@
-// PTX instructions that LLVM has no good intrinsic for, as functions on an IRBuilder; one header for each group.
+// These headers, one for each group, have the PTX instructions that LLVM has no good intrinsic for, as functions on an
+// IRBuilder.
 //
-// Addresses in shared memory may be given as pointers to address space 3 or as 32-bit integers; global ones as pointers to address
-// space 0 or 1 or as 64-bit integers. A null predicate means always. What must be executed by all threads of a warp together is convergent.
+// Addresses in shared memory may be given as pointers to address space 3 or as 32-bit integers; global ones as pointers
+// to address space 0 or 1 or as 64-bit integers. A null predicate means always. A call that all threads of a warp must
+// execute together is convergent.
 #pragma once
 #include "compiler/codegen/nvidia/asm/async_copy.h"
 #include "compiler/codegen/nvidia/asm/atomic.h"

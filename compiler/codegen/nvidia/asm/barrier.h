@@ -15,8 +15,8 @@ void barrierArrive(llvm::IRBuilderBase& b, int id, int threads);
 void mbarrierInit(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* count, llvm::Value* predicate = nullptr);
 void mbarrierInvalidate(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* predicate = nullptr);
 void mbarrierArrive(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* predicate = nullptr);
-// At the barrier of another block of the cluster; `barrier` is an address that `mapShared` gave. `publishes`: what the thread wrote before
-// is visible to who waits there; that costs about a microsecond.
+// Arrives at the barrier of another block of the cluster; `barrier` is an address that `mapShared` gave. With
+// `publishes`, a thread that waits there sees this thread's earlier writes; that costs about a microsecond.
 void mbarrierArriveRemote(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* predicate = nullptr, bool publishes = true);
 // Arrives and adds `bytes` to those that this phase waits for.
 void mbarrierArriveExpect(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* bytes, llvm::Value* predicate = nullptr);
@@ -27,7 +27,7 @@ void mbarrierExpect(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* b
 void mbarrierWait(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* parity, llvm::Value* predicate = nullptr);
 // The same by polling, for targets without try_wait.
 void mbarrierPoll(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* parity, llvm::Value* predicate = nullptr);
-// Whether the phase has ended, without waiting.
+// Returns an i1, which is true if the phase has ended; does not wait.
 llvm::Value* mbarrierTest(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* parity);
 
 }  // namespace tandem::codegen::ptx

@@ -1,4 +1,4 @@
-// Constraint strings, register types, and the attributes that say what a call does.
+// This file makes constraint strings, register types, and the attributes that describe a call's effects.
 #include "compiler/codegen/nvidia/asm/call.h"
 #include <llvm/IR/InlineAsm.h>
 

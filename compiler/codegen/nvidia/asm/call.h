@@ -9,7 +9,7 @@ namespace tandem::codegen::ptx {
 using Values = llvm::SmallVector<llvm::Value*, 4>;
 using ValueRange = llvm::ArrayRef<llvm::Value*>;
 
-// What LLVM may do with a call.
+// The effect of a call decides what LLVM may do with it.
 enum class Effect {
   Pure,        // of its operands alone: may be merged and moved
   Collective,  // of its operands and of the other threads of the warp

@@ -10,7 +10,7 @@ enum class Float8 { E4M3, E5M2 };
 llvm::Value* packHalf(llvm::IRBuilderBase& b, llvm::Value* first, llvm::Value* second, bool towardZero = false);
 llvm::Value* packBfloat(llvm::IRBuilderBase& b, llvm::Value* first, llvm::Value* second, bool towardZero = false);
 
-// i16, `first` in the low byte; what is too large becomes the largest finite value.
+// Returns i16 with `first` in the low byte; a value beyond the largest finite one becomes that one.
 llvm::Value* packFloat8(llvm::IRBuilderBase& b, Float8 type, llvm::Value* first, llvm::Value* second);
 llvm::Value* halfToFloat8(llvm::IRBuilderBase& b, Float8 type, llvm::Value* pair);  // <2 x half> -> i16
 llvm::Value* float8ToHalf(llvm::IRBuilderBase& b, Float8 type, llvm::Value* pair);  // i16 -> <2 x half>, exact

@@ -5,8 +5,8 @@
 namespace tandem::codegen::ptx {
 
 enum class Approximate { Exp2, Log2, Sqrt, ReciprocalSqrt, Sin, Cos, Tanh };
-// Of a float; Exp2 and Tanh also of half, bfloat (sm_90) and two-element vectors of these. `flush` makes denormals zero; Tanh and
-// 16-bit types have no such variant.
+// `x` is a float; Exp2 and Tanh also take half, bfloat (sm_90) and two-element vectors of these. `flush` makes
+// denormals zero; Tanh and 16-bit types have no such variant.
 llvm::Value* approximate(llvm::IRBuilderBase& b, Approximate function, llvm::Value* x, bool flush = true);
 
 }  // namespace tandem::codegen::ptx

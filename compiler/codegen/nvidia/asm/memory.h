@@ -10,7 +10,8 @@ enum class Scope { Block, Cluster, Device, System };
 
 // Triton's cache modifiers. Loads: Ca, Cg, Cs, Cv; stores: Wb, Cg, Cs, Wt.
 enum class Cache { Default, Ca, Cg, Cs, Cv, Wb, Wt };
-// How long a line is kept in L1 (eviction_policy). Ignored where a cache modifier is given, as PTX has no place for both.
+// The eviction priority of a line in L1 (eviction_policy). It is ignored where a cache modifier is given, as PTX has no
+// place for both.
 enum class Evict { Normal, First, Last, NoAllocate };
 
 struct AccessOptions {

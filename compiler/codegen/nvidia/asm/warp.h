@@ -1,4 +1,5 @@
-// What the threads of a warp do together. Masks are i32; null means all 32 lanes, which must then all be here.
+// The threads of a warp do these operations together. Masks are i32; null means all 32 lanes, which must then all be
+// here.
 #pragma once
 #include "compiler/codegen/nvidia/asm/call.h"
 

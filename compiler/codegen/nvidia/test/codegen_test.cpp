@@ -12,7 +12,7 @@
 namespace tandem::codegen::test {
 namespace {
 
-// Where LLVM breaks off in the middle of its work, what it held is lost (guard.h), and so is the kernel it worked on.
+// Where LLVM breaks off in the middle of its work, its memory is lost (guard.h), and so is the kernel it worked on.
 struct LostMemory {
 #if __has_feature(address_sanitizer)
   __lsan::ScopedDisabler disabler;
@@ -262,7 +262,7 @@ TEST(Guard, CrashesAreErrors) {
   EXPECT_EQ(d.message, "could not do it: LLVM crashed");
 }
 
-// Printed, not judged: what a chain of a thousand operations costs in each stage.
+// Prints, without judging it, the time that a chain of a thousand operations takes in each stage.
 TEST(Codegen, CompileTime) {
   using Clock = std::chrono::steady_clock;
   auto ms = [](Clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); };

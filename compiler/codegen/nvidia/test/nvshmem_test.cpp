@@ -1,4 +1,5 @@
-// NVSHMEM's bitcode: what is linked from a library made here, what stays visible, and what is said when there is none.
+// These tests link bitcode from a made-up NVSHMEM library: the functions that are linked, the symbols that stay
+// visible, and the errors when there is no library.
 #include "compiler/codegen/nvidia/subprocess.h"
 #include "compiler/codegen/nvidia/test/build.h"
 #include <cstdlib>
@@ -13,7 +14,8 @@ namespace tandem::codegen::test {
 namespace {
 namespace fs = std::filesystem;
 
-// As NVSHMEM's is made: for another architecture, with state that the host fills in, and more functions than anybody calls.
+// This library is made as NVSHMEM's is: for another architecture, with state that the host fills in, and more functions
+// than anybody calls.
 constexpr const char* kLibrary = R"(
 target datalayout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
 target triple = "nvptx64-nvidia-cuda"

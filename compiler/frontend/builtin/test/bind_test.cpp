@@ -1,4 +1,4 @@
-// Binding of calls: what is accepted, and how refusals read.
+// These tests bind calls: those that are accepted, and the messages of those that are refused.
 #include "compiler/frontend/builtin/test/emit_fixture.h"
 
 namespace tandem::frontend {

@@ -1,4 +1,4 @@
-// Control flow: what becomes structured ops, what is decided at compile time.
+// These tests cover control flow: statements that become structured ops, and those that are decided at compile time.
 #include "compiler/frontend/emit/test/emit_text.h"
 #include <gtest/gtest.h>
 

@@ -71,7 +71,7 @@ TEST(Error, FormatSpecs) {
   EXPECT_EQ(errorOf("def k(i):\n    x: tl.constexpr = f\"{i:>3}\"\n").substr(0, 22), "4:25 constexpr-needed:");
 }
 TEST(Error, ConstexprNeeded) {
-  // As in Triton, a tensor may be passed for a constexpr parameter; only its use as a constant is an error.
+  // Triton allows a tensor for a constexpr parameter; only its use as a constant is an error. Tandem does the same.
   EXPECT_EQ(errorOf("def f(n: tl.constexpr):\n    return n + 1\ndef k(i):\n    f(i)\n"), "");
   EXPECT_EQ(errorOf("def f(n: tl.constexpr):\n    return tl.arange(0, n)\ndef k(i):\n    f(i)\n").substr(0, 22), "4:12 constexpr-needed:");
   EXPECT_EQ(errorOf("def k(i):\n    x: tl.constexpr = i + 1\n"),

@@ -282,7 +282,7 @@ def mutate(lines, rng):
     return "".join(tokens)
 
 
-# What Python 3.12 reads differently from the Python that runs this test.
+# Returns true for text that Python 3.12 reads differently from the Python that runs this test.
 def is_version_dependent(text):
     return not EXACT_FSTRINGS and (re.search(r"\btype\b", text) or re.search(r"(?i)\b(f|rf|fr)['\"]", text) or
                                            re.search(r"\b(def|class)\s+\w+\s*\[", text))

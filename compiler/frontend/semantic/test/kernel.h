@@ -55,7 +55,7 @@ class Kernel : public ::testing::Test {
     }
     return "accepted";
   }
-  // The type of what `make` gives, or its error.
+  // Returns the type of the value that `make` returns, or its error.
   template <class Make> std::string outcome(Make make) {
     std::string type;
     std::string error = errorOf([&] {

@@ -17,7 +17,7 @@ struct PtxType {
   unsigned bits = 32, parts = 1;
   bool isFloat() const { return kind == 'f'; }
 };
-// Whether a register may be wider than the type: conversions, loads and stores allow it.
+// Says if a register may be wider than the type: conversions, loads and stores allow it.
 enum class Width : uint8_t { Exact, Wider };
 
 class Assembler {
@@ -45,11 +45,12 @@ class Assembler {
   const ptx::Operand& operand(size_t i);
   size_t operandCount() const { return in_->operands.size(); }
   void expectOperands(size_t least, size_t most);
-  // Whether the instruction has the modifier, which then counts as understood; what nobody takes is an error.
+  // Returns true if the instruction has the modifier, which then counts as understood; a modifier that nobody takes is
+  // an error.
   bool take(llvm::StringRef modifier);
   // The one of `words` that it has; empty for none.
   llvm::StringRef takeOneOf(llvm::ArrayRef<llvm::StringRef> words);
-  bool isFirst(llvm::StringRef modifier) const;  // of those that nobody has taken
+  bool isFirst(llvm::StringRef modifier) const;  // among those that nobody has taken
   void takePrefixed(llvm::StringRef prefix);
   // Its type suffixes in order; there must be `count`.
   llvm::SmallVector<PtxType, 2> takeTypes(size_t count);
@@ -135,12 +136,12 @@ class Assembler {
   bool isFixed_ = false;          // variables keep their registers, since control flow joins
   int maskDepth_ = 0;             // conditions around, which differ by thread
   Register chosen_ = interpreter::kNone,
-           mask_ = interpreter::kNone;  // the guard, where it chooses what is written, what is accessed
+           mask_ = interpreter::kNone;  // the guard, if it selects results (`chosen_`) or accesses (`mask_`)
   const ptx::Instruction* in_ = nullptr;
   llvm::SmallVector<bool> taken_;  // by modifier
 };
 
-// What an instruction does. Effects run only where their guard holds; the others write only there.
+// The lowering of an instruction. Effects run only where their guard holds; the others write only there.
 struct PtxRow {
   void (*lower)(Assembler&) = nullptr;
   enum class Effect : uint8_t { None, Memory, Threads } effect = Effect::None;
@@ -150,7 +151,7 @@ using PtxTable = llvm::StringMap<PtxRow>;
 const PtxRow* findPtx(llvm::StringRef opcode);
 PtxRow::Effect effectOf(const ptx::Instruction& in);
 bool branches(const ptx::Body& body);
-// Whether what the body computes differs by thread, whatever its operands.
+// Returns true if the results of the body differ by thread, whatever its operands.
 bool differsByThread(const ptx::Body& body);
 
 // The families of instructions.

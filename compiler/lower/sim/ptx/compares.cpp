@@ -12,7 +12,7 @@ struct Comparison {
 };
 using C = CompareOp;
 
-// Of a float, a plain comparison with NaN is false but for `.ne`; one that ends in `u` is true.
+// For floats, a plain comparison with NaN is false except `.ne`; one that ends in `u` is true.
 const Comparison kComparisons[] = {
     {"eq", C::Eq, C::Eq, C::OEq},   {"ne", C::Ne, C::Ne, C::ONe},   {"lt", C::SLt, C::ULt, C::OLt},
     {"le", C::SLe, C::ULe, C::OLe}, {"gt", C::SGt, C::UGt, C::OGt}, {"ge", C::SGe, C::UGe, C::OGe},

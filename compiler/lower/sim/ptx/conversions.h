@@ -1,4 +1,4 @@
-// What conversions share.
+// The conversions share these functions.
 #pragma once
 #include "compiler/lower/sim/ptx/assembler.h"
 

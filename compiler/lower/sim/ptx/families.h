@@ -1,4 +1,4 @@
-// What several families of instructions share.
+// Several families of instructions share these functions.
 #pragma once
 #include "compiler/lower/sim/ptx/assembler.h"
 
@@ -16,7 +16,7 @@ void floatAbs(Assembler& a, PtxType t);
 void floatNeg(Assembler& a, PtxType t);
 [[noreturn]] void noFloat(Assembler& a, PtxType t);
 
-// What is below the least normal number becomes zero of its sign.
+// Replaces numbers below the least normal one by zero of the same sign.
 interpreter::Register flushed(Assembler& a, interpreter::Register r);
 // Held in [0, 1], NaN as 0; not below 0, NaN as it is.
 interpreter::Register saturatedToOne(Assembler& a, interpreter::Register r);
@@ -33,7 +33,7 @@ PtxAccess takeAccess(Assembler& a, PtxAccessKind kind);
 // The address of the operand [base + offset] with `bytes` added, one for each value.
 interpreter::Register address(Assembler& a, size_t i, const PtxAccess& access, int64_t bytes = 0);
 std::optional<interpreter::Scope> takeScope(Assembler& a);
-// bulk.cpp: what follows `cp.async.bulk`.
+// bulk.cpp: the instructions that begin with `cp.async.bulk`.
 void copyBulk(Assembler& a);
 
 }  // namespace tandem::lower

@@ -1,4 +1,5 @@
-// Floats: arithmetic with its rounding and ranges, and the approximate functions. What a GPU approximates is computed to full accuracy.
+// Floats: arithmetic with its rounding and ranges, and the approximate functions, which are computed here to full
+// accuracy.
 #include "compiler/lower/sim/ptx/assembler.h"
 #include "compiler/lower/sim/ptx/families.h"
 

@@ -14,7 +14,7 @@ llvm::SmallVector<int64_t, 3> immediatesOf(const PtxAccess& access) {
   return {static_cast<int64_t>(access.semantic), static_cast<int64_t>(access.scope), access.isWeak};
 }
 
-// What only says how likely the data is wanted again.
+// Takes the modifiers that only say how likely the data is wanted again.
 void takeHints(Assembler& a) {
   a.takePrefixed("L1::");
   a.takePrefixed("L2::");
@@ -114,7 +114,7 @@ void discard(Assembler& a) {
   a.emitOnly({Op::St, 0, Elem::I64}, {address(a, 0, access), line, kNone}, immediatesOf(access));
 }
 
-// A hint without meaning for what memory holds.
+// A hint changes nothing in memory.
 void hint(Assembler& a) { a.takePrefixed(""); }
 
 void createPolicy(Assembler& a) {

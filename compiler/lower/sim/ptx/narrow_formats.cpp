@@ -128,7 +128,7 @@ void unpackExponents(Assembler& a) {
 }  // namespace
 
 bool convertNarrowFormat(Assembler& a, const CvtMode& mode) {
-  // Which comes first is the result's.
+  // The type that comes first is the result's.
   bool makesPair = a.isFirst("e2m1x2"), makesExponents = a.isFirst("ue8m0x2");
   if (a.take("tf32"))
     a.takeTypes(1), toTf32(a, mode);

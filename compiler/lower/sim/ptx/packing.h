@@ -10,13 +10,13 @@ class Packing {
   using Register = interpreter::Register;
   using Elem = interpreter::Elem;
 
-  // The values have the extent and shape of `like`. Of a tile, its elements and `pack` are powers of two unless `pack` is 1.
+  // The values have the extent and shape of `like`. A tile's size and `pack` are powers of two unless `pack` is 1.
   Packing(ProgramBuilder& build, interpreter::RegisterType like, int64_t pack)
       : build_(build), like_(std::move(like)), pack_(pack) {}
 
   // The type of a register that holds one word of each group of `pack` elements.
   interpreter::RegisterType group() const;
-  // How many words a group of such elements takes.
+  // Returns the number of words that a group of such elements takes.
   int64_t words(Elem elem) const { return pack_ / perWord(elem); }
   llvm::SmallVector<Register> pack(Register value);
   // `words`, which may be wider than needed, to `result`.

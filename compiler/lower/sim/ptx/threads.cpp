@@ -1,4 +1,4 @@
-// Barriers, fences, and what a thread does with its time.
+// This file has barriers, fences, and instructions that let time pass.
 #include "compiler/lower/sim/ptx/assembler.h"
 #include "compiler/lower/sim/ptx/families.h"
 
@@ -56,7 +56,7 @@ void fence(Assembler& a) {
   emitFence(a, semantic == "sc" ? Semantic::SeqCst : Semantic::AcqRel, *scope);
 }
 
-// Time and the launches around mean nothing to what memory holds.
+// Instructions about time and about launches before or after this one change nothing in memory.
 void pass(Assembler& a) { a.takePrefixed(""); }
 
 void trap(Assembler& a) {

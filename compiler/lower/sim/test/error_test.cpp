@@ -1,4 +1,4 @@
-// What the simulator cannot run is an error at its line.
+// An op that the simulator cannot run is an error at its line.
 #include "compiler/lower/sim/test/lowered.h"
 
 namespace tandem::lower::test {

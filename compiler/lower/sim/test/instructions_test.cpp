@@ -1,4 +1,4 @@
-// Which instructions ops become, with their operands, immediates and types.
+// Ops become these instructions, with their operands, immediates and types.
 #include "compiler/lower/sim/test/lowered.h"
 
 namespace tandem::lower::test {

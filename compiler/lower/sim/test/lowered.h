@@ -1,4 +1,4 @@
-// Parses MLIR text and lowers its first function; what the tests of this room share.
+// The tests of this room share this: it parses MLIR text and lowers its first function.
 #pragma once
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/simt/simt.h"

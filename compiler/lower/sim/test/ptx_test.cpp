@@ -1,4 +1,5 @@
-// Inline PTX as instructions of the Program: what it becomes, and that no text, however odd, becomes something that cannot run.
+// These tests turn inline PTX into instructions of the Program, and check that no text, however odd, becomes something
+// that cannot run.
 #include "compiler/lower/sim/ptx/assembler.h"
 #include "compiler/lower/sim/test/lowered.h"
 #include "compiler/ptx/parse.h"

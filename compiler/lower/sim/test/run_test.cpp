@@ -1,4 +1,4 @@
-// Lowered programs run on one rank: their memory is what the text says, before and after canonicalisation.
+// Lowered programs run on one rank: their memory agrees with the text, before and after canonicalisation.
 #include "compiler/lower/sim/test/lowered.h"
 #include "interpreter/world.h"
 #include <mlir/Pass/PassManager.h>

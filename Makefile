@@ -13,15 +13,16 @@ build: setup
 demo: build
 	@.venv/bin/python -m demo
 
+# `make test ROOM=compiler/layout` runs the tests of one folder and those below it.
 test: build
-	@ctest --test-dir build --output-on-failure -j 2
+	@ctest --test-dir build --output-on-failure -j 2 $(if $(ROOM),--no-tests=error -L '^$(ROOM)(/|$$)')
 
 # The unit tests again, with AddressSanitizer and UndefinedBehaviorSanitizer. LLVM's arenas poison what they hand out when a header sees
 # ASan; Debian's LLVM is built without it and never unpoisons, so that is off.
 sanitize: setup
 	@cmake -S . -B build-sanitize $(CMAKE_FLAGS) -DTANDEM_SANITIZE=ON >/dev/null
 	@ninja -C build-sanitize --quiet
-	@ASAN_OPTIONS=allow_user_poisoning=0 ctest --test-dir build-sanitize --output-on-failure -j 2 -LE python
+	@ASAN_OPTIONS=allow_user_poisoning=0 ctest --test-dir build-sanitize --output-on-failure -j 2 -LE needs_python
 
 docs: build
 	@ninja -C build docs

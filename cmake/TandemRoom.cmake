@@ -31,6 +31,12 @@ function(tandem_room name)
   endif()
 endfunction()
 
+# tandem_label(NAME ...): `make test ROOM=compiler/layout` finds tests by this label, their room's folder.
+function(tandem_label)
+  file(RELATIVE_PATH room ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  set_property(TEST ${ARGN} APPEND PROPERTY LABELS ${room})
+endfunction()
+
 # tandem_test(NAME SOURCES a_test.cpp ... LINK room ... [MLIR]): one GoogleTest program, one ctest entry.
 function(tandem_test name)
   cmake_parse_arguments(T "MLIR" "" "SOURCES;LINK" ${ARGN})
@@ -42,4 +48,5 @@ function(tandem_test name)
   endif()
   target_compile_definitions(tandem_${name}_test PRIVATE TANDEM_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND tandem_${name}_test --gtest_brief=1)
+  tandem_label(${name})
 endfunction()

@@ -1,4 +1,5 @@
-// The dialect arith, register by register. What integers need beyond one instruction is in integer.cpp.
+// This file lowers the dialect arith, register by register. Integer ops that need more than one instruction are in
+// integer.cpp.
 #include "compiler/lower/nvidia/kernel_lowering.h"
 #include <llvm/ADT/TypeSwitch.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>

@@ -1,4 +1,5 @@
-// Atomic updates of tiles and scalars. Of the threads that hold one position one acts, and gives the others the old value.
+// Atomic updates of tiles and scalars: among the threads that hold one position one acts, and gives the others the old
+// value.
 #include "compiler/lower/nvidia/kernel_lowering.h"
 #include "compiler/transform/gpu/split_program.h"
 #include <llvm/ADT/TypeSwitch.h>

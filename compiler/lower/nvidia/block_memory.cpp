@@ -18,7 +18,7 @@ uint64_t imageOf(const LinearLayout& layout, std::initializer_list<Dim> dims) {
   return bits;
 }
 
-// Whether runs of `count` registers begin at multiples of `count` along `axis`, in every thread.
+// Returns true if runs of `count` registers begin at multiples of `count` along `axis`, in every thread.
 bool startsAligned(const LinearLayout& layout, size_t count, unsigned axis) {
   uint64_t low = (uint64_t(count) - 1) << layout.axisShift(axis);
   auto rest = layout.bases(Dim::Register).drop_front(llvm::Log2_64(count));

@@ -14,7 +14,7 @@ llvm::Constant* constantOf(llvm::Type* type, Attribute value) {
 
 }  // namespace
 
-// Of a tile with different elements every thread looks its own up.
+// If a tile has different elements, every thread looks its own up in this table.
 llvm::Value* KernelLowering::constantTable(DenseElementsAttr values, llvm::Type* element) {
   llvm::SmallVector<llvm::Constant*> elements;
   for (Attribute value : values.getValues<Attribute>()) elements.push_back(constantOf(element, value));

@@ -40,7 +40,7 @@ bool KernelLowering::lowerDebug(Operation* op) {
       .Default([](Operation*) { return false; });
 }
 
-// What printf takes: doubles, 32-bit and 64-bit integers.
+// Converts a value to a type that printf takes: doubles, 32-bit and 64-bit integers.
 llvm::Value* KernelLowering::printable(llvm::Value* value, mlir::Type type, bool isSigned, bool asHex) {
   if (asHex || value->getType()->isPointerTy()) return b_.CreateZExt(toBits(value), b_.getInt64Ty());
   if (isa<FloatType>(type)) {

@@ -1,5 +1,5 @@
-// Ranks and addresses of symmetric memory: arithmetic on what the hidden last parameter points to (abi/dist_context.h). Also who makes a
-// call together.
+// Ranks and addresses of symmetric memory are computed from the context that the hidden last parameter points to
+// (abi/dist_context.h). This file also decides which threads make a call together.
 #include "abi/dist_context.h"
 #include "compiler/lower/nvidia/kernel_lowering.h"
 #include "compiler/lower/nvidia/orders.h"

@@ -58,7 +58,7 @@ void KernelLowering::getBytes(const Callers& callers, const Copy& copy) {
   syncCallers(callers);
 }
 
-// As many 16-byte words as the addresses allow, then 4-byte words, then bytes.
+// Copies as many 16-byte words as the addresses allow, then 4-byte words, then bytes.
 void KernelLowering::copyBytes(const Callers& callers, llvm::Value* dest, llvm::Value* source, llvm::Value* bytes) {
   llvm::Type* wide = b_.getInt64Ty();
   llvm::Value* both = b_.CreateOr(b_.CreatePtrToInt(dest, wide), b_.CreatePtrToInt(source, wide));

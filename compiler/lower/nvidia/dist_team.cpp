@@ -18,7 +18,7 @@ bool KernelLowering::lowerDistTeam(Operation* op) {
       .Default([](Operation*) { return false; });
 }
 
-// What a slot has of a call beside its number: the collective, and a hash of its size and root.
+// A slot has these bits of a call beside its number: the collective, and a hash of its size and root.
 llvm::Value* KernelLowering::markOf(const TeamCall& call) {
   constexpr uint64_t spread = 0x9e3779b97f4a7c15, spreadRoot = 0xc2b2ae3d27d4eb4f;  // odd
   constexpr int kindBits = TANDEM_DIST_KIND_BITS, bits = TANDEM_DIST_MARK_BITS;

@@ -18,7 +18,8 @@ ptx::Element elementOf(mlir::Type type) {
   return isa<Float8E5M2Type>(type) ? E::E5M2 : E::S8;
 }
 
-// The register of the thread with number 0 that holds a position. The other threads' are the same, all positions being moved alike.
+// The register of the thread with number 0 that holds a position. The other threads' are the same, since all positions
+// move by the same distance.
 using RegisterAt = llvm::DenseMap<uint64_t, size_t>;
 RegisterAt registersAt(const LinearLayout& layout) {
   RegisterAt out;
@@ -101,8 +102,8 @@ Regs KernelLowering::multiplyOnce(const ptx::MmaSync& mma, Scalars lhs, Scalars 
   return parts;
 }
 
-// Both operands in shared memory, row-major, in the type that is summed: floats as float32 (float64 as such), integers as int32. Of K a few
-// neighbours at a time.
+// Both operands in shared memory, row-major, in the type that is summed: floats as float32 (float64 as such), integers
+// as int32. A few neighbours along K are taken at a time.
 void KernelLowering::lowerMultiplyAdd(tile::DotOp op) {
   LinearLayout result = layoutOf(op.getResult()), lhs = layoutOf(op.getLhs()), rhs = layoutOf(op.getRhs());
   mlir::Type accumulator = cast<RankedTensorType>(op.getAcc().getType()).getElementType();

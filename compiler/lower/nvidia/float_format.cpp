@@ -1,4 +1,4 @@
-// Bit arithmetic of the 8-bit floats. It gives what the conversion instructions give, and what the simulator computes.
+// Bit arithmetic of the 8-bit floats. It gives the same results as the conversion instructions and the simulator.
 #include "compiler/lower/nvidia/float_format.h"
 #include <bit>
 #include <llvm/ADT/TypeSwitch.h>

@@ -6,7 +6,8 @@
 
 namespace tandem::lower::nvidia {
 
-// Which codes are special. Ieee: exponent all ones is infinity or NaN. Fn: only all ones is NaN. Fnuz: only the code of -0 is NaN.
+// The codes of a format that are special. Ieee: exponent all ones is infinity or NaN. Fn: only all ones is NaN. Fnuz:
+// only the code of -0 is NaN.
 enum class Specials { Ieee, Fn, Fnuz };
 
 struct Float8Format {
@@ -23,7 +24,7 @@ struct Float8Format {
 
 // i8 -> float, exact.
 llvm::Value* decodeFloat8(llvm::IRBuilder<>& b, const Float8Format& format, llvm::Value* code);
-// float -> i8, to nearest even or towards zero; what is too large becomes the largest finite value.
+// float -> i8, to nearest even or towards zero; a value beyond the largest finite one becomes that one.
 llvm::Value* encodeFloat8(llvm::IRBuilder<>& b, const Float8Format& format, llvm::Value* x, bool towardZero);
 
 }  // namespace tandem::lower::nvidia

@@ -19,7 +19,7 @@ llvm::Type* registerType(llvm::IRBuilder<>& b, llvm::StringRef code) {
   return nullptr;
 }
 
-// How many of a thread's elements are in one register.
+// Returns the number of a thread's elements in one register.
 unsigned elementsPerRegister(unsigned bits, unsigned pack) { return std::min(std::max(1u, 32 / bits), pack); }
 
 }  // namespace

@@ -22,7 +22,8 @@ struct Division {
   llvm::Value* remainder() {
     return select(isZero_, x_, isSigned_ ? b_.CreateSRem(x_, divisor_) : b_.CreateURem(x_, divisor_));
   }
-  // One more or less than the quotient, where there is a remainder and the signs of both sides are `alike` or not.
+  // Returns the quotient rounded up or down: one more or less where there is a remainder and the signs of both sides
+  // are the same (up) or differ (down).
   llvm::Value* rounded(bool up) {
     llvm::Value* rest = isSigned_ ? b_.CreateSRem(x_, divisor_) : b_.CreateURem(x_, divisor_);
     llvm::Value* moves = b_.CreateAnd(b_.CreateICmpNE(rest, number(0)), b_.CreateNot(isZero_));
@@ -61,14 +62,14 @@ llvm::Value* upperProduct(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, 
   return b.CreateTrunc(b.CreateLShr(b.CreateMul(widen(x), widen(y)), bits), x->getType());
 }
 
-// Both halves of a product of 32 bits by one instruction. As LLVM's own it would be divided into two.
+// Both halves of a product of 32 bits by one instruction. LLVM's own multiplication would be divided into two.
 llvm::Value* wideProduct(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y) {
   ptx::Call call(b);
   std::string result = call.out(b.getInt64Ty()), left = call.in(x), right = call.in(y);
   return call.emit("mul.wide.u32 " + result + ", " + left + ", " + right + ";", ptx::Effect::Pure)[0];
 }
 
-// Whether both halves of the product are wanted: the other op, with the same operands, is beside this one.
+// Returns true if both halves of the product are used: the other op, with the same operands, is beside this one.
 template <class Other>
 bool isHalf(Operation* op) {
   if (!getElementTypeOrSelf(op->getResult(0).getType()).isInteger(32)) return false;
@@ -140,7 +141,7 @@ llvm::Value* KernelLowering::integerToFloat(Operation* op, llvm::Value* x) {
   return fromFloat(integerToOddFloat(b_, x, isSigned), to);
 }
 
-// Towards zero; what does not fit becomes the nearest number that does, and what is no number becomes zero.
+// Rounds towards zero; a value that does not fit becomes the nearest number that does, and NaN becomes zero.
 llvm::Value* KernelLowering::floatToInteger(Operation* op, llvm::Value* x) {
   namespace I = llvm::Intrinsic;
   bool isSigned = isa<arith::FPToSIOp>(op);

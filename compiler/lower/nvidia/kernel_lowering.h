@@ -80,12 +80,13 @@ class KernelLowering {
   // At the same place of shared memory in block `rank`.
   llvm::Value* remote(llvm::Value* shared, llvm::Value* rank) { return ptx::mapShared(b_, shared, rank); }
   llvm::Value* loadFirstBlock(llvm::Value* shared, unsigned bits);  // an integer
-  // One arrival of each warp at the barrier there is of this kind in each block. `publishes`: what the warp wrote is visible there.
+  // Each warp arrives once at the barrier of this kind in each block. `publishes`: a thread that waits there sees the
+  // warp's writes.
   void arriveEverywhere(llvm::Value* barrier, bool publishes);
   // All blocks, before the first reaches into another's shared memory and after the last has.
   void clusterBarrier();
   bool reachesOthers() const;
-  // All threads that compute the program, in all its blocks. What they did before is visible to each of them after.
+  // Meets all threads that compute the program, in all its blocks. Each of them sees afterwards what any did before.
   void programBarrier();
 
   // program_order.cpp
@@ -102,7 +103,8 @@ class KernelLowering {
   llvm::Value* threadPosition(const LinearLayout& layout);
   // Coordinates of a row-major position in `shape`.
   Regs coordinates(llvm::Value* position, llvm::ArrayRef<int64_t> shape);
-  // Whether this thread is the one that acts for the positions it holds, where others hold them too. Null: always.
+  // Returns a condition that is true if this thread acts for the positions it holds, where others hold them too. Null:
+  // always.
   llvm::Value* isOwner(const LinearLayout& layout);
   void blockBarrier();
   const ThreadValues& threadValues(mlir::Operation* op);
@@ -112,7 +114,7 @@ class KernelLowering {
   // shared.cpp
   llvm::Value* sharedAddress(llvm::Value* byteOffset);  // i32 -> ptr addrspace(3)
   llvm::Value* sharedAddress(int64_t byteOffset) { return sharedAddress(b_.getInt32(byteOffset)); }
-  // Of the element at offset threadOffset ^ own; `threads`: the bits that threadOffset may have.
+  // Returns the address of the element at offset threadOffset ^ own; `threads`: the bits that threadOffset may have.
   llvm::Value* sharedElement(llvm::Value* base, llvm::Value* threadOffset, uint64_t own, uint64_t threads, unsigned bits);
   int64_t allocateShared(int64_t bytes, int64_t alignment);  // kept for the kernel's life
   // A region all short-lived uses share; between two of them lies a barrier.
@@ -204,7 +206,8 @@ class KernelLowering {
     llvm::ArrayRef<int32_t> boundaryCheck;
     bool isDescriptor;
   };
-  // How many registers one access may take: neighbours in memory, aligned together, inside or outside together.
+  // Returns the number of registers that one access may take: neighbours in memory, aligned together, inside or outside
+  // together.
   size_t blockVector(const LinearLayout& layout, unsigned bits, const GlobalBlock& block);
   // Element addresses and in-bounds predicates (null: always), register by register.
   struct BlockAccess {
@@ -225,7 +228,7 @@ class KernelLowering {
   llvm::Value* updateBySwapping(llvm::Value* pointer, llvm::Type* type, const ptx::AtomicOptions& options,
                                 llvm::function_ref<llvm::Value*(llvm::Value*)> update);
   llvm::AllocaInst* temporary(llvm::Type* type);
-  // What owners hold, for every thread that holds the same positions.
+  // Gives the owners' values to every thread that holds the same positions.
   Regs shareOwned(const Regs& owned, const LinearLayout& layout, mlir::Location loc);
   llvm::Value* shareFirst(llvm::Value* value, mlir::Location loc);
 
@@ -268,7 +271,7 @@ class KernelLowering {
   void packForAsm(mlir::Value operand, size_t first, tile::InlineAsmOp op, Regs& words);
   Regs unpackFromAsm(Scalars words, mlir::Type element, unsigned packed);
   Regs callAsm(tile::InlineAsmOp op, const AsmRegisters& registers, const Regs& words);
-  // The scalar region of a reduction, scan or map, on `arguments`; gives what it yields.
+  // Runs the scalar region of a reduction, scan or map on `arguments`; returns the values that it yields.
   Regs callRegion(mlir::Region& region, Scalars arguments);
   // One value for each operand of a region; of these, one for each register.
   using Rows = llvm::SmallVector<Regs, 0>;
@@ -280,8 +283,8 @@ class KernelLowering {
   Rows reduceRegisters(tile::ReduceOp op, const LinearLayout& layout, const Rows& rows);
   void reduceLanes(tile::ReduceOp op, const LinearLayout& layout, Rows& rows);
   Rows reduceWarps(tile::ReduceOp op, const LinearLayout& layout, const LinearLayout& result, const Rows& rows);
-  // scan.cpp: neighbours that one thread has scanned, from register `first` on, and the sum of what lies before them, if there is anything
-  // (null: nothing).
+  // scan.cpp: neighbours that one thread has scanned, from register `first` on, and the sum of those before them, if
+  // there are any (else null).
   struct Chunk {
     size_t first = 0;
     Regs total, before;
@@ -396,11 +399,11 @@ class KernelLowering {
 
   // loops.cpp: loops that no op stands for
   void forEach(llvm::Value* begin, llvm::Value* end, llvm::Value* step, llvm::function_ref<void(llvm::Value*)> body);
-  // `body` changes what is carried from one round to the next, and out.
+  // `body` changes the values that are carried from one round to the next, and out.
   void repeat(Regs& carried, int64_t rounds, llvm::function_ref<void(llvm::Value*, Regs&)> body);
   // Gives the first value of `read` that passes `test`.
   llvm::Value* pollUntil(llvm::function_ref<llvm::Value*()> read, llvm::function_ref<llvm::Value*(llvm::Value*)> test);
-  // Whether threads do different things in this kernel: then each does what `op` says for itself.
+  // Returns true if threads do different things in this kernel: then each executes `op` for itself.
   static bool isPerThread(mlir::Operation* op);
 
   // simt.cpp, simt_memory.cpp, simt_shared.cpp, simt_bulk.cpp
@@ -413,7 +416,7 @@ class KernelLowering {
   void lowerSt(simt::StOp op);
   void lowerThreadAtomic(simt::AtomicRmwOp op);
   bool lowerMultimem(mlir::Operation* op);
-  // Which memory a pointer may lead to: shared memory only where its origin is unknown or says so.
+  // Returns the memory that a pointer may lead to: shared memory only where its origin is unknown or says so.
   static ptx::Space spaceOf(mlir::Value pointer);
   // Elements as instructions move them: at most four, booleans as bytes; and back.
   Regs toWords(const Regs& elements);
@@ -429,7 +432,7 @@ class KernelLowering {
   bool lowerTensormap(mlir::Operation* op);
   void replaceInTensormap(simt::TensormapReplaceOp op);
 
-  // trace.cpp: what a kernel records that is compiled to (abi/trace.h). Of other kernels nothing of it is left.
+  // trace.cpp: the records of a kernel that is compiled to record (abi/trace.h). In other kernels none of it is left.
   void beginTrace();
   llvm::Value* traceWriter(mlir::Operation* op);  // whether this thread records; null: always
   // `body` between two records of one site. `kind` is a word of the trace, `value` may be null.
@@ -473,7 +476,7 @@ class KernelLowering {
   void lowerWait(dist::WaitOp op);
   void lowerNotify(dist::NotifyOp op);
   void lowerSignalWait(dist::SignalWaitOp op);
-  // `pointer` is this rank's address of what changes on `peer`.
+  // `pointer` is this rank's address of the signal that changes on `peer`.
   struct PeerSignal {
     llvm::Value *pointer, *peer;
     llvm::Type* width;
@@ -503,7 +506,7 @@ class KernelLowering {
   };
   // Gives the first value that compares true, or, where the watch ends the wait, another one.
   llvm::Value* pollSignal(const Awaited& awaited);
-  // What a kernel could not do: `compare` as in the watch.
+  // A wait that a kernel gave up: `compare` as in the watch.
   struct GivenUp {
     mlir::Location where;
     int compare;
@@ -546,7 +549,7 @@ class KernelLowering {
   std::unique_ptr<analysis::AxisInfoAnalysis> axes_;  // made at the first block access
   std::vector<ScalarStore> scalarStores_;
   std::unique_ptr<ThreadValues> threadValues_;        // made at the first question
-  llvm::MapVector<mlir::Value, Ring> rings_;          // in the order of the code, so that it decides what is written
+  llvm::MapVector<mlir::Value, Ring> rings_;          // in the order of the code, which decides the order of the output
   llvm::DenseMap<mlir::Value, Buffer> buffers_;
   llvm::DenseMap<mlir::Operation*, unsigned> tensorMaps_;  // index into KernelImage::tensorMaps
   int numWarps_ = 4, blocks_ = 1;

@@ -91,7 +91,7 @@ static bool isScalarStore(Operation* op) {
   return store && !isa<RankedTensorType>(store.getPointer().getType());
 }
 
-// What all blocks of a cluster would write alike the first one writes.
+// If all blocks of a cluster would write the same, only the first one writes.
 void KernelLowering::lowerOp(Operation* op) {
   if (!isScalarStore(op) && (op->getNumRegions() || !isMemoryEffectFree(op))) flushScalarStores();
   places_.set(b_, op->getLoc());

@@ -18,8 +18,8 @@ ptx::AccessOptions accessOptions(tile::Cache cache, tile::Evict evict) {
   return options;
 }
 
-// How many of a thread's first registers are neighbours along the tile's contiguous dimension: what the layout gives, limited by
-// `known`, the number of neighbours in memory.
+// Returns the number of a thread's first registers that are neighbours along the tile's contiguous dimension, by the
+// layout, limited by `known`, the number of neighbours in memory.
 size_t KernelLowering::vectorLength(const LinearLayout& layout, int64_t known, unsigned bits, unsigned axis) {
   size_t length = 1;
   uint64_t basis = uint64_t(1) << layout.axisShift(axis);
@@ -44,7 +44,7 @@ static std::pair<int64_t, unsigned> neighbours(Operation* op) {
   return vector ? std::pair<int64_t, unsigned>(vector[0], vector[1]) : std::pair<int64_t, unsigned>(1, 0);
 }
 
-// As it lies in memory: booleans as bytes, addresses as integers.
+// Returns the type of an element in memory: booleans are bytes, addresses are integers.
 llvm::Type* KernelLowering::memoryType(llvm::Type* element) {
   return element->isIntegerTy(1) ? b_.getInt8Ty() : element->isPointerTy() ? b_.getInt64Ty() : element;
 }
@@ -130,7 +130,7 @@ void KernelLowering::lowerScalarStore(tile::StoreOp op, const ptx::AccessOptions
   scalarStores_.push_back(store);
 }
 
-// Assemblers take a time that grows by the square of the number of predicated stores, so many share a branch.
+// Assemblers take a time that grows by the square of the number of predicated stores, so several share a branch.
 void KernelLowering::flushScalarStores() {
   if (scalarStores_.empty()) return;
   std::vector<ScalarStore> stores = std::exchange(scalarStores_, {});

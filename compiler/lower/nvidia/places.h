@@ -16,7 +16,7 @@ class Places {
 
   // Line table for `function`, whose source is at `loc`.
   void attach(llvm::Function* function, mlir::Location loc);
-  // The location of what `builder` emits next.
+  // Sets the location of the code that `builder` emits next.
   void set(llvm::IRBuilderBase& builder, mlir::Location loc);
   void finish() { table_.finish(); }
 

@@ -1,12 +1,12 @@
-// Which program a block runs: its own, or one such that longer programs start first.
+// A block runs its own program, or another one, chosen such that longer programs start first.
 #include "compiler/lower/nvidia/kernel_lowering.h"
 
 namespace tandem::lower::nvidia {
 
-// Blocks start in the order of their numbers, the first axis fastest. Along the axis `longestFirst_` programs get longer. The other axes
-// make up one number, `lane`; so many lanes as a round of blocks needs are a group, or four rounds where blocks share a multiprocessor
-// (docs/performance/attention.md). Groups follow one another, so that what a lane's programs read in common stays in L2; in a group the
-// longest programs of all its lanes start first.
+// Blocks start in the order of their numbers, the first axis fastest. Along the axis `longestFirst_` programs get
+// longer. The other axes make up one number, `lane`; a group has as many lanes as a round of blocks needs, or as four
+// rounds need where blocks share a multiprocessor (docs/performance/attention.md). Groups follow one another, so that
+// data that a lane's programs share stays in L2; in a group the longest programs of all its lanes start first.
 void KernelLowering::orderPrograms() {
   const int programs = blocksPerMultiprocessor_ == 1 ? 128 : 512 * blocksPerMultiprocessor_;  // of a group
   llvm::IRBuilderBase::InsertPointGuard guard(b_);

@@ -26,7 +26,7 @@ size_t spread(size_t index, ArrayRef<unsigned> bits) {
   return out;
 }
 
-// Whether each basis is nothing or a position bit of its own.
+// Returns true if each basis is nothing or a position bit of its own.
 bool isPlain(const LinearLayout& layout) {
   uint64_t seen = 0;
   for (Dim dim : {Dim::Register, Dim::Lane, Dim::Warp})
@@ -37,8 +37,8 @@ bool isPlain(const LinearLayout& layout) {
   return true;
 }
 
-// Whether the results are the same to the last bit with the two sets of arguments exchanged: each result is of two partners, none is an
-// argument itself.
+// Returns true if the results are the same to the last bit when the two sets of arguments are exchanged: each result is
+// computed from two partners, none is an argument itself.
 bool isSymmetric(Region& region) {
   Block& block = region.front();
   unsigned half = block.getNumArguments() / 2;
@@ -52,7 +52,7 @@ bool isSymmetric(Region& region) {
   });
 }
 
-// What the hardware reduces in one instruction: an int32 operation that is all of the region.
+// Returns the reduction that the hardware does in one instruction: an int32 operation that is all of the region.
 std::optional<ptx::WarpReduction> warpReductionOf(Region& region) {
   using R = ptx::WarpReduction;
   Block& block = region.front();
@@ -144,7 +144,7 @@ void KernelLowering::lowerReduce(tile::ReduceOp op) {
   rows = reduceRegisters(op, layout, rows);
   reduceLanes(op, layout, rows);
   if (!bitsAlong(layout, Dim::Warp, op.getAxis()).empty()) {
-    // What other warps hold is read straight into the results' layout, if they have one in common.
+    // Other warps' values are read straight into the results' layout, if they have one in common.
     mlir::Value first = op.getResult(0);
     bool isTile = isa<RankedTensorType>(first.getType());
     bool isCommon =
@@ -197,7 +197,7 @@ void KernelLowering::reduceLanes(tile::ReduceOp op, const LinearLayout& layout, 
   }
 }
 
-// Every warp writes what it has; a thread reads what all warps have of the positions it holds in `result`.
+// Every warp writes its values; a thread reads the values of all warps at the positions it holds in `result`.
 KernelLowering::Rows KernelLowering::reduceWarps(tile::ReduceOp op, const LinearLayout& layout,
                                                  const LinearLayout& result, const Rows& rows) {
   SmallVector<unsigned> along = bitsAlong(layout, Dim::Warp, op.getAxis());

@@ -11,7 +11,8 @@ using namespace mlir;
 
 namespace {
 
-// Whether each slot that is taken is let go before anything else happens to the ring: then takes and releases are at one slot.
+// Returns true if each slot that is taken is let go before anything else happens to the ring: then takes and releases
+// are at one slot.
 bool releasesAtOnce(Value ring, func::FuncOp kernel) {
   llvm::SmallVector<Operation*> events;
   kernel.walk<WalkOrder::PreOrder>([&](Operation* op) {
@@ -156,7 +157,7 @@ llvm::Value* KernelLowering::slotOffset(mlir::Value buffer, mlir::Value ring, in
   return b_.CreateAdd(b_.CreateMul(slot, b_.getInt32(place.slotBytes)), b_.getInt32(place.offset));
 }
 
-// All that the warp's threads have written comes before what the signaller does.
+// All writes of the warp's threads come before the signaller's work.
 void KernelLowering::post(Ring& mailbox) {
   completeBulkStores();
   ptx::syncWarp(b_);
@@ -195,7 +196,7 @@ bool KernelLowering::lowerRing(Operation* op) {
       .Case<tgpu::ReleaseOp>([&](auto o) {
         Ring& ring = ringOf(o.getRing());
         llvm::Value* address = barrierOf(ring, ring.empty, ring.release);
-        if (ring.isGate) {  // what all threads wrote goes before what TMA reads
+        if (ring.isGate) {  // all threads' writes go before TMA's reads
           ptx::fenceProxyAsync(b_);
           ptx::syncWarp(b_);
         }

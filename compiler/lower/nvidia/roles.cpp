@@ -5,8 +5,8 @@
 namespace tandem::lower::nvidia {
 using namespace mlir;
 
-// How many blocks of few consumers share the multiprocessor: two where the widest instruction leaves registers enough; with roles three,
-// where all products of an iteration do and the buffers are small.
+// Returns the number of blocks of few consumers that share the multiprocessor: two if the widest instruction leaves
+// registers enough; with roles three, if all products of an iteration do and the buffers are small.
 int KernelLowering::blocksThatFit(func::FuncOp kernel) const {
   int64_t widest = 0, groups = std::max(1, numWarps_ / 4);
   llvm::DenseMap<Block*, int64_t> columns;
@@ -25,7 +25,7 @@ int KernelLowering::blocksThatFit(func::FuncOp kernel) const {
   return areFew && widest <= 64 && hasSmallBuffers(kernel) ? 3 : 2;
 }
 
-// A third of the shared memory, with room for what is stored and exchanged.
+// Returns true if the buffers take a third of the shared memory at most, with room for stores and exchanges.
 bool KernelLowering::hasSmallBuffers(func::FuncOp kernel) const {
   constexpr int64_t kBesideBuffers = 16 * 1024;
   int64_t bytes = kBesideBuffers;
@@ -52,8 +52,9 @@ llvm::Value* KernelLowering::turnBarrier(bool ofOther) {
 void KernelLowering::awaitTurn() { ptx::barrierSync(b_, turnBarrier(false), b_.getInt32(kPairThreads)); }
 void KernelLowering::giveTurn() { ptx::barrierArrive(b_, turnBarrier(true), b_.getInt32(kPairThreads)); }
 
-// Registers move from the producer, which needs few, and as few as it can do with where consumers are short of them, to the consumers, in
-// steps of 8, within what the block has been given. Blocks beside it run their products while this one computes or stores.
+// Registers move from the producer to the consumers, in steps of 8, within the block's share. The producer needs few,
+// and keeps as few as it can where consumers are short of them. Blocks beside it run their products while this one
+// computes or stores.
 void KernelLowering::lowerWarpSpecialize(tgpu::WarpSpecializeOp op) {
   constexpr int kProducerWarps = 4;
   const int producerRegisters = blocksPerMultiprocessor_ > 2 || numWarps_ > 8 ? 24 : 40;

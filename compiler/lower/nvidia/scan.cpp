@@ -1,5 +1,6 @@
-// tile.scan: every thread scans its neighbouring registers; then, bit by bit of the position along the axis, what lies before each half
-// of a block comes from the other half: from other registers, from lanes by shuffles, from warps through shared memory.
+// tile.scan: every thread scans its neighbouring registers; then, bit by bit of the position along the axis, the sum
+// before each half of a block comes from the other half: from other registers, from lanes by shuffles, from warps
+// through shared memory.
 #include "compiler/lower/nvidia/kernel_lowering.h"
 
 namespace tandem::lower::nvidia {
@@ -8,7 +9,7 @@ using layout::Dim;
 using layout::LinearLayout;
 namespace {
 
-// Which bit of which hardware index counts a bit of the position along the axis.
+// A bit of a hardware index that counts a bit of the position along the axis.
 struct Place {
   Dim dim;
   unsigned bit;
@@ -68,7 +69,7 @@ Regs KernelLowering::choose(llvm::Value* condition, const Regs& then, const Regs
   return out;
 }
 
-// What lies before a chunk when `earlier` comes in front of what was known.
+// Returns the sum before a chunk when `earlier` comes in front of the sum known so far.
 Regs KernelLowering::withEarlier(tile::ScanOp op, const Chunk& chunk, const Regs& earlier) {
   if (!chunk.hasBefore) return earlier;
   return choose(chunk.hasBefore, combine(op.getCombine(), earlier, chunk.before), earlier);
@@ -110,7 +111,7 @@ KernelLowering::Rows KernelLowering::fromLane(const Rows& rows, int mask) {
   return out;
 }
 
-// As many rows at a time as fit a modest buffer.
+// Takes as many rows at a time as fit a modest buffer.
 KernelLowering::Rows KernelLowering::fromWarp(const Rows& rows, int mask, Location loc) {
   constexpr int64_t kBufferBytes = 32768;
   int64_t threads = 32 * numWarps_, rowBytes = 0;

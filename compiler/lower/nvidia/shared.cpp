@@ -9,7 +9,7 @@ llvm::Value* KernelLowering::sharedAddress(llvm::Value* byteOffset) {
   return b_.CreateGEP(b_.getInt8Ty(), shared_, byteOffset);
 }
 
-// What no thread's part touches of the register's is a constant, which instructions add for nothing.
+// The bits of the register's offset that no thread has are a constant, which instructions add for nothing.
 llvm::Value* KernelLowering::sharedElement(llvm::Value* base, llvm::Value* threadOffset, uint64_t own, uint64_t threads, unsigned bits) {
   llvm::Value* offset = b_.CreateXor(threadOffset, b_.getInt32(own & threads));
   llvm::Value* thread = b_.CreateGEP(b_.getInt8Ty(), base, b_.CreateMul(offset, b_.getInt32(bits / 8)));

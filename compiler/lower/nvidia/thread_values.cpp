@@ -1,4 +1,4 @@
-// Thread numbers and what follows from them.
+// This analysis finds thread numbers and the values that follow from them.
 #include "compiler/lower/nvidia/thread_values.h"
 #include "compiler/dialect/simt/simt.h"
 #include "compiler/dialect/tile/tile.h"
@@ -11,7 +11,7 @@ namespace {
 
 bool isTile(mlir::Value value) { return isa<RankedTensorType>(value.getType()); }
 
-// What the text reads that no two threads have in common.
+// Returns true if the text reads something that no two threads have in common.
 bool readsThread(tile::InlineAsmOp op) {
   StringRef text = op.getAssembly();
   return llvm::any_of(std::initializer_list<StringRef>{"%tid", "%lane", "%warpid", "elect.sync", "atom.", "shfl."},

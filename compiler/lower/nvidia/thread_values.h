@@ -1,4 +1,5 @@
-// Which scalars differ from thread to thread, and which code only some threads run. A fixpoint over structured control flow.
+// This analysis finds the scalars that differ from thread to thread, and the code that only some threads run. It is a
+// fixpoint over structured control flow.
 #pragma once
 #include <llvm/ADT/DenseSet.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
@@ -11,9 +12,9 @@ class ThreadValues {
 
   bool differs(mlir::Value value) const { return differing_.contains(value); }
   bool anyDiffers(mlir::ValueRange values) const;
-  // Whether `op` lies under a condition that differs: then not all threads come to it, or not equally often.
+  // Returns true if `op` lies under a condition that differs: then not all threads come to it, or not equally often.
   bool isDivergent(mlir::Operation* op) const;
-  // Whether each thread does for itself what `op` else does once for the program.
+  // Returns true if each thread executes for itself what `op` otherwise does once for the program.
   bool actsEach(mlir::Operation* op) const { return anyDiffers(op->getOperands()) || isDivergent(op); }
 
  private:

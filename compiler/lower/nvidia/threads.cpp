@@ -1,4 +1,4 @@
-// Who a thread is, which positions of a tile it holds, and barriers among the threads of a role.
+// This file has a thread's numbers, the positions of a tile that it holds, and barriers among the threads of a role.
 #include "compiler/lower/nvidia/kernel_lowering.h"
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
@@ -11,7 +11,8 @@ llvm::Value* KernelLowering::threadId() {
 
 llvm::Value* KernelLowering::laneId() { return b_.CreateAnd(threadId(), 31); }
 
-// Read from lane 0, so that the hardware knows it is one value for the warp; once, so that what follows from it can leave loops.
+// It is read from lane 0, so that the hardware knows it is one value for the warp; once, so that code that depends on
+// it can leave loops.
 llvm::Value* KernelLowering::warpId() {
   if (warpId_) return warpId_;
   llvm::IRBuilderBase::InsertPointGuard guard(b_);

@@ -50,7 +50,8 @@ abi::TensorMapRecipe recipeOf(Op op, RankedTensorType tile, ArrayRef<int64_t> bo
   return recipe;
 }
 
-// What the signaller stores at once: as little as the swizzle's pattern allows, so that loads need not wait long behind it.
+// Returns the box that the signaller stores at once: as little as the swizzle's pattern allows, so that loads need not
+// wait long behind it.
 SmallVector<int64_t> pacedBox(RankedTensorType tile) {
   constexpr int64_t kSwizzledRows = 8;
   SmallVector<int64_t> box = transform::gpu::tmaStoreBox(tile);
@@ -140,8 +141,8 @@ Regs KernelLowering::boxCoordinates(mlir::ValueRange offsets, llvm::Value* row, 
   return at;
 }
 
-// The boxes lie in the slot one after the other, down the columns. Of those for all blocks each block copies as many, to the same place in
-// each; every block's barrier counts what comes to it.
+// The boxes lie in the slot one after the other, down the columns. If the boxes are for all blocks, each block copies
+// an equal number of them, to the same place in each block; every block's barrier counts the bytes that come to it.
 void KernelLowering::lowerTmaLoad(tgpu::TmaLoadOp op) {
   Ring& ring = ringOf(op.getRing());
   RankedTensorType tile = tileOf(op.getBuffer());
@@ -170,8 +171,9 @@ void KernelLowering::lowerTmaLoad(tgpu::TmaLoadOp op) {
   }
 }
 
-// The signaller's. What the program has seen by ordinary accesses comes before the copies' writes. Each copy waits until the one before
-// has left shared memory: more of them to a busy link would hold up the loads behind them.
+// The signaller executes this. Everything that the program has seen by ordinary accesses comes before the copies'
+// writes. Each copy waits until the one before has left shared memory: more of them to a busy link would hold up the
+// loads behind them.
 void KernelLowering::lowerTmaStore(tgpu::TmaStoreOp op) {
   llvm::Value* slot = slotOffset(op.getBuffer(), op.getRing(), 1);
   ptx::fenceProxyAsync(b_);
@@ -223,7 +225,8 @@ void KernelLowering::lowerTmaStore(tile::BlockStoreOp op) {
     ptx::barrierSync(b_, b_.CreateAdd(group, b_.getInt32(kGroupBarrier)), b_.getInt32(32 * std::min(4, numWarps_)));
   };
   std::vector<Panel> panels = panelsOf(layout, panel, 2);
-  // All at once where there is room, else half of the room at a time. What was stored before may be anywhere in the room.
+  // Panels are stored all at once where there is room, else half of the room at a time. Earlier stores may be anywhere
+  // in the room.
   size_t total = panels.size(), room = stagingPanels_, batch = room >= total ? total : std::max<size_t>(1, room / 2);
   for (size_t first = 0; first < total; first += batch) {
     auto baseOf = [&](size_t index) {

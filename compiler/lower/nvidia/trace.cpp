@@ -1,5 +1,5 @@
-// What a kernel writes down that is compiled to record (abi/trace.h). The thread that speaks for a program, a role or a warp keeps in a
-// register where its next record goes; only a new chunk costs an atomic operation.
+// A kernel that is compiled to record writes these records (abi/trace.h). The thread that speaks for a program, a role
+// or a warp keeps in a register where its next record goes; only a new chunk costs an atomic operation.
 #include "abi/dist_context.h"
 #include "compiler/dialect/tile/tile.h"
 #include "compiler/lower/nvidia/kernel_lowering.h"
@@ -12,14 +12,15 @@ namespace {
 constexpr int64_t kChunk = TANDEM_TRACE_CHUNK_BYTES;
 static_assert(sizeof(tandem_trace_chunk) == 32 && sizeof(tandem_trace_record) == 16);
 
-// Whether a value is computed from the program's place in the grid.
+// Returns true if a value is computed from the program's place in the grid.
 bool dependsOnProgram(mlir::Value value, int depth = 8) {
   Operation* op = value.getDefiningOp();
   if (!op || !depth) return false;
   return isa<tile::ProgramIdOp>(op) || llvm::any_of(op->getOperands(), [&](mlir::Value v) { return dependsOnProgram(v, depth - 1); });
 }
 
-// A persistent kernel's: the outermost loop, over what the program takes for itself or with loops inside.
+// Returns true for the loop of a persistent kernel: the outermost one, over tiles that the program takes for itself, or
+// with loops inside.
 bool isOverTiles(Operation* loop) {
   for (Operation* up = loop->getParentOp(); up; up = up->getParentOp())
     if (isa<LoopLikeOpInterface>(up)) return false;

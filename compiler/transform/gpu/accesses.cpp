@@ -15,7 +15,7 @@ namespace tandem::transform::gpu {
 using namespace mlir;
 namespace {
 
-// What an op does to memory, if it is a plain access.
+// The effect of an op on memory, if the op is a plain access.
 struct Effect {
   Value pointer;
   bool writes = false;
@@ -73,7 +73,7 @@ class Origin {
     return collectBoth(loop.getInitArgs()[index], loop.getYieldedValues()[index]);
   }
 
-  // Of both as much as is known.
+  // Collects both, and returns true if both are known.
   bool collectBoth(Value one, Value other) {
     bool known = collect(one);
     return collect(other) && known;
@@ -134,7 +134,8 @@ bool mayRunAheadIn(scf::ForOp loop, Operation* load) {
               .wasInterrupted();
 }
 
-// Whether a thread may have seen what others did by accesses of its own, which a barrier then passes on to the program.
+// Returns true if a thread may have seen other threads' work by accesses of its own, which a barrier then passes on to
+// the program.
 static bool followsThreads(Operation* barrier) {
   return !all(barrier, [&](Operation* op) {
     auto load = dyn_cast<simt::LdOp>(op);

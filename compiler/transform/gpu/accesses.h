@@ -1,4 +1,5 @@
-// Which of a kernel's arguments its accesses go through, and what may not change places with an access that moves.
+// These functions find the kernel's arguments that accesses go through, and the ops that may not change places with an
+// access that moves.
 #pragma once
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -11,26 +12,28 @@ mlir::BlockArgument argumentBehind(mlir::Value pointer);
 // Those of the arguments that a pointer may be computed from which are known, also through choices.
 void addArgumentsBehind(mlir::Value pointer, llvm::SmallVectorImpl<mlir::BlockArgument>& to);
 
-// Whether `load`, which reads through the argument `base`, may run ahead of everything before it and of the loops around it, waits left
-// out (waits.h): nothing there may write through `base` or an unknown pointer, and nothing may meet with others. Other arguments do not
-// overlap `base`.
+// Returns true if `load`, which reads through the argument `base`, may run ahead of everything before it and of the
+// loops around it, waits left out (waits.h): nothing there may write through `base` or an unknown pointer, and nothing
+// may meet with others. Other arguments do not overlap `base`.
 bool mayRunAhead(mlir::Operation* load, mlir::BlockArgument base);
 
-// Whether `load`, an op inside `loop`, may be done for later iterations of it ahead of time: nothing in the loop writes what it may read,
-// waits, or meets with others.
+// Returns true if `load`, an op inside `loop`, may be done for later iterations of it ahead of time: nothing in the
+// loop writes memory that it may read, waits, or meets with others.
 bool mayRunAheadIn(mlir::scf::ForOp loop, mlir::Operation* load);
 
-// Whether a load through one of `bases` that `op` precedes must not start before `op` is done, waits left out: `op` writes through one of
-// them, or it is where the program meets others.
+// Returns true if a load through one of `bases` that `op` precedes must not start before `op` is done, waits left out:
+// `op` writes through one of them, or it is where the program meets others.
 bool holdsUp(mlir::Operation* op, llvm::ArrayRef<mlir::BlockArgument> bases);
 
-// Whether something before `load` or in the loops around it writes through the argument that `load` reads through.
+// Returns true if an op before `load` or in the loops around it writes through the argument that `load` reads through.
 bool isWritten(mlir::Operation* load);
 
-// Whether nothing else in the kernel touches memory through the argument `base` of `store` or depends on when its writes are done.
+// Returns true if nothing else in the kernel touches memory through the argument `base` of `store` or depends on when
+// its writes are done.
 bool isOnlyAccess(mlir::Operation* store, mlir::BlockArgument base);
 
-// Whether nothing but `stores` touches memory through the argument `base`, or may do so through a pointer from elsewhere.
+// Returns true if nothing but `stores` touches memory through the argument `base`, or may do so through a pointer from
+// elsewhere.
 bool areOnlyAccesses(llvm::ArrayRef<mlir::Operation*> stores, mlir::BlockArgument base);
 
 }  // namespace tandem::transform::gpu

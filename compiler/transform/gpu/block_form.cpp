@@ -1,4 +1,4 @@
-// What must be proved of each dimension, then the ops that compute the block.
+// This file proves what each dimension of a block needs, then makes the ops that compute the block.
 #include "compiler/transform/gpu/block_form.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
 
@@ -71,7 +71,7 @@ void addOuter(SmallVectorImpl<OuterDim>& dims, const OuterDim& added) {
   dims.push_back(added);
 }
 
-// What is added to the base, as dimensions of a larger tensor. A map has five dimensions.
+// Turns the offset that programs add to the base into dimensions of a larger tensor. A map has five dimensions.
 bool distribute(const ScalarExpr& baseOffset, int64_t bytes, const AxisInfoAnalysis& axes, BlockForm& form) {
   constexpr size_t kMaxOuter = 3;
   for (const ScalarExpr::Term& term : baseOffset.terms()) {

@@ -10,17 +10,17 @@ struct OuterDim {
   analysis::ScalarExpr stride, offset;
 };
 
-// A tile of rank 2. Outside the tensor the block reads zeros and drops what it writes; the launcher makes the map, and says so when a
-// stride turns out negative.
+// A tile of rank 2. Outside the tensor the block reads zeros and drops writes; the launcher makes the map, and reports
+// a stride that turns out negative.
 struct BlockForm {
   analysis::StridedAccess access;
   llvm::SmallVector<analysis::ScalarExpr, 2>
       extents;                             // by the tile's dimensions, as `offsets` and `strides` in `access` are
   llvm::SmallVector<int64_t, 2> divisors;  // powers of two that divide the extents
-  llvm::SmallVector<bool, 2> wraps;        // what lies behind the extent is no zero: it begins again from the front
+  llvm::SmallVector<bool, 2> wraps;        // behind the extent it begins again from the front, not with zeros
   bool isFlipped = false;                  // the first dimension is the contiguous one
-  llvm::SmallVector<OuterDim, 3> outer;    // what programs add to the base
-  analysis::ScalarExpr shift;              // what arguments add to it, in elements
+  llvm::SmallVector<OuterDim, 3> outer;    // the offset that programs add to the base
+  analysis::ScalarExpr shift;              // the offset that arguments add to it, in elements
 
   // The tile as it lies in memory; as a block of the whole tensor, with an index for each outer dimension.
   mlir::RankedTensorType inMemory(mlir::RankedTensorType tile) const;
@@ -28,8 +28,9 @@ struct BlockForm {
   llvm::SmallVector<int32_t, 5> allDims() const;
 };
 
-// Nothing unless the access provably touches what a block would (apart from `wraps`), arguments alone decide base, extents and strides,
-// and these are aligned as TMA wants it. Where nothing bounds a place, the program stays below 2^31 there.
+// Returns nothing unless the access provably touches the elements of a block (apart from `wraps`), arguments alone
+// decide base, extents and strides, and these are aligned as TMA wants it. Where nothing bounds a place, the program
+// stays below 2^31 there.
 std::optional<BlockForm> blockForm(mlir::Value pointer, mlir::Value mask, const analysis::AxisInfoAnalysis& axes);
 std::optional<BlockForm> blockForm(tile::BlockLoadOp load, const analysis::AxisInfoAnalysis& axes);
 

@@ -1,4 +1,5 @@
-// Follows a carried tile from the yield back to the argument, then changes what the loop carries in place.
+// This pass follows a carried tile from the yield back to the argument, then changes the loop's carried values in
+// place.
 #include "compiler/dialect/tile/tile.h"
 #include "compiler/transform/gpu/passes.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -18,7 +19,7 @@ bool isIntegerTile(Type type) {
   return isa<RankedTensorType>(type) && (element.isInteger(32) || element.isInteger(64));
 }
 
-// Of pointers offsets are 64 bits wide; integers wrap around in their own width.
+// Offsets of pointers are 64 bits wide; integers wrap around in their own width.
 Type offsetType(Type tile) {
   Type element = getElementTypeOrSelf(tile);
   return element.isInteger() ? element : IntegerType::get(tile.getContext(), 64);
@@ -33,7 +34,7 @@ Value uniform(Value tile, OpBuilder& builder) {
   return arith::ConstantOp::create(builder, tile.getLoc(), elements.getSplatValue<IntegerAttr>());
 }
 
-// What is added between the argument and `last`, innermost first. Nothing: something else happens to it.
+// Returns the values added between the argument and `last`, innermost first; nothing if another op lies between.
 std::optional<SmallVector<Value>> addends(Value last, Value argument) {
   SmallVector<Value> added;
   while (last != argument) {
@@ -108,7 +109,7 @@ class Carrying {
   }
 
   struct Offset {
-    unsigned index;  // among what the loop carries
+    unsigned index;  // among the loop's carried values
     Type type;
     SmallVector<Value> numbers;  // that an iteration adds
   };

@@ -1,4 +1,4 @@
-// Matches the carried sum, then changes what the loop carries in place.
+// This pass matches the carried sum, then changes the loop's carried values in place.
 #include "compiler/dialect/tile/tile.h"
 #include "compiler/transform/gpu/operands.h"
 #include "compiler/transform/gpu/passes.h"
@@ -26,7 +26,7 @@ bool addsUp(tile::ReduceOp op) {
 
 // One loop's sum.
 struct RowSum {
-  unsigned index = 0;  // among what the loop carries
+  unsigned index = 0;  // among the loop's carried values
   arith::AddFOp sum;
   tile::ReduceOp added;
   Value factor;
@@ -61,7 +61,7 @@ class Deferral {
     return std::nullopt;
   }
 
-  // Whether the rows are those of a product in the same iteration, which a warpgroup makes.
+  // Returns true if the rows are those of a product in the same iteration, which a warpgroup makes.
   bool suits(tile::ReduceOp op) {
     if (op->getBlock() != loop_.getBody() || !op->hasOneUse() || !addsUp(op) || !isPower(op.getSources()[0]))
       return false;

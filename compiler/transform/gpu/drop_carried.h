@@ -1,4 +1,4 @@
-// What loops carry for nothing.
+// Loops may carry values that nothing uses; this removes them.
 #pragma once
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 

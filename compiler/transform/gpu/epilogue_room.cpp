@@ -10,7 +10,7 @@ namespace {
 
 bool isTile(Value v) { return isa<RankedTensorType>(v.getType()); }
 
-// Whether `op` leaves every element of a tile where a product has put it, or only brings operands of products.
+// Returns true if `op` leaves every element of a tile where a product has put it, or only brings operands of products.
 bool keepsPlaces(Operation* op, ArrayRef<tile::DotOp> products) {
   if (llvm::none_of(op->getOperands(), isTile) && llvm::none_of(op->getResults(), isTile)) return true;
   if (auto dot = dyn_cast<tile::DotOp>(op)) return llvm::is_contained(products, dot);

@@ -1,4 +1,4 @@
-// How much shared memory is kept beside the slots of rings, for what happens to products behind their loops.
+// Beside the slots of rings some shared memory is kept for the ops on products behind their loops; this counts it.
 #pragma once
 #include "compiler/dialect/tile/tile.h"
 #include <mlir/Dialect/Func/IR/FuncOps.h>

@@ -16,7 +16,7 @@ std::optional<abi::HostExpr> hostExpr(mlir::Value value, const Facts& facts = {}
 // The condition that keeps hostExpr from knowing `value`: null when there is none, or something else does.
 mlir::Value undecided(mlir::Value value, const Facts& facts);
 
-// What hostExpr knows, computed from the arguments where `builder` is.
+// Computes a value that hostExpr knows from the arguments, at the place of `builder`.
 mlir::Value computeAnew(mlir::Value value, const Facts& facts, mlir::OpBuilder& builder);
 
 }  // namespace tandem::transform::gpu

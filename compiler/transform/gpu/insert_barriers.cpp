@@ -1,4 +1,5 @@
-// A walk in program order with the accesses since the last barrier; loop bodies are walked twice, for what the end leaves to the beginning.
+// This pass walks the program in order with the accesses since the last barrier. Loop bodies are walked twice, for
+// accesses at the end that conflict with those at the beginning.
 #include "compiler/analysis/axis_info.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/simt/simt.h"
@@ -25,7 +26,7 @@ struct Access {
   bool reads = false, writes = false;
   bool isBulk = false;      // by the asynchronous unit
   bool isWhole = false;     // reads: by every block of the cluster; writes: by the first
-  bool dependsOnThread = false;  // what the op is given
+  bool dependsOnThread = false;  // an operand of the op does
   bool metInBlock = false;  // its block's threads have met since, the other blocks have not
 };
 
@@ -66,7 +67,8 @@ bool isSame(Value a, Value b, int& budget) {
                       [&](auto pair) { return isSame(std::get<0>(pair), std::get<1>(pair), budget); });
 }
 
-// Whether two values are computed alike from the same values, as far as a look at this many operations tells.
+// Returns true if two values are computed by the same ops from the same values, as far as a look at this many
+// operations tells.
 bool isSame(Value a, Value b) {
   int budget = 64;
   return isSame(a, b, budget);
@@ -82,7 +84,7 @@ bool isFirstThreads(const Access& access) {
   return isa<tile::StoreOp>(access.op) && !isTile(access.pointer) && !access.dependsOnThread;
 }
 
-// Whether each element is touched by one thread, the same in both, in order.
+// Returns true if each element is touched by one thread, the same in both accesses, in order.
 bool inSameThreads(const Access& a, const Access& b) {
   if (isFirstThreads(a) && isFirstThreads(b)) return true;
   if (isa<tgpu::CopyAsyncOp>(a.op) || isa<tgpu::CopyAsyncOp>(b.op)) return false;
@@ -98,12 +100,13 @@ bool commute(const Access& a, const Access& b) {
          y.getResult().use_empty();
 }
 
-// Whether the accesses are different blocks', even of one element.
+// Returns true if the accesses are made by different blocks, even to one element.
 bool inOtherBlocks(const Access& a, const Access& b) {
   return a.isWhole != b.isWhole || (a.isWhole && (a.reads || b.reads));
 }
 
-// Whether what both touch is one block's. Stores by TMA are to tensors that the kernel's parameters alone describe.
+// Returns true if all elements that both touch are one block's. Stores by TMA are to tensors that the kernel's
+// parameters alone describe.
 bool stayInBlock(const Access& a, const Access& b) {
   auto x = dyn_cast<tile::BlockStoreOp>(a.op), y = dyn_cast<tile::BlockStoreOp>(b.op);
   if (!a.isBulk || !b.isBulk || !x || !y || !ownPart(x) || ownPart(x) != ownPart(y) ||
@@ -112,7 +115,8 @@ bool stayInBlock(const Access& a, const Access& b) {
   return llvm::equal(x.getStrides(), y.getStrides(), [](Value s, Value t) { return isSame(s, t); });
 }
 
-// What each group of four warps stores of a tile: where its part begins, by the group's number. One thread of the group issues the copies.
+// Returns, for each group of four warps, the place where the part of a tile that it stores begins. One thread of the
+// group issues the copies.
 SmallVector<SmallVector<int64_t>> partsOfGroups(tile::BlockStoreOp store) {
   layout::LinearLayout layout = layoutOf(store.getValue());
   ArrayRef<uint64_t> warps = layout.bases(layout::Dim::Warp);
@@ -121,8 +125,8 @@ SmallVector<SmallVector<int64_t>> partsOfGroups(tile::BlockStoreOp store) {
   return parts;
 }
 
-// Whether what both store by TMA, if they meet at all, is in both the part of one group. Tiles begin at multiples of their size wherever
-// groups divide them, so that parts of different groups are never in one place.
+// Returns true if every element that both store by TMA is in the part of the same group in both. Tiles begin at
+// multiples of their size wherever groups divide them, so that parts of different groups are never in one place.
 bool stayInGroup(const Access& a, const Access& b, const analysis::AxisInfoAnalysis& integers) {
   auto x = dyn_cast<tile::BlockStoreOp>(a.op), y = dyn_cast<tile::BlockStoreOp>(b.op);
   if (!a.isBulk || !b.isBulk || !x || !y || !isSame(x.getBase(), y.getBase())) return false;
@@ -142,7 +146,8 @@ bool stayInGroup(const Access& a, const Access& b, const analysis::AxisInfoAnaly
   return true;
 }
 
-// Within a block the threads that read two parameters' memory have met before what follows from the values is written. Blocks have not.
+// The threads of a block that read two parameters' memory have met before anything that follows from the values is
+// written. Different blocks have not met.
 bool conflict(const Access& earlier, const Access& later) {
   if (!earlier.writes && !later.writes) return false;
   if (earlier.metInBlock && stayInBlock(earlier, later)) return false;
@@ -152,7 +157,7 @@ bool conflict(const Access& earlier, const Access& later) {
   return (inOtherBlocks(earlier, later) || !inSameThreads(earlier, later)) && !commute(earlier, later);
 }
 
-// Each access is compared with those that are pending: after so many a barrier costs less than the comparisons.
+// Each access is compared with those that are pending: beyond this number a barrier costs less than the comparisons.
 constexpr size_t kMostPending = 32;
 
 constexpr llvm::StringLiteral kInBlock = "tgpu.in_block";
@@ -284,7 +289,8 @@ class Inserter {
     for (const Access& access : other) merge(into, access);
   }
 
-  // What was pending before and after all visits of a loop. A loop inside others is visited anew only for what is new before it.
+  // The accesses pending before and after all visits of a loop. A loop inside others is visited again only for accesses
+  // that are new before it.
   struct LoopVisit {
     Pending before, after;
   };

@@ -6,7 +6,7 @@ namespace tandem::transform::gpu {
 using namespace mlir;
 namespace {
 
-// Whether the right operand lies with K innermost, in one panel that no other product reads.
+// Returns true if the right operand lies with K innermost, in one panel that no other product reads.
 bool hasOwnPanel(tile::DotOp dot, ArrayRef<tile::DotOp> all) {
   OperandSource source = throughTranspose(dot.getRhs());
   auto type = cast<RankedTensorType>(source.source.getType());

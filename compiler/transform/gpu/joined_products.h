@@ -4,14 +4,15 @@
 
 namespace tandem::transform::gpu {
 
-// Whether `dot` can be more columns of `before`: of one left operand, and their right ones could be rows of one panel. `all`: the loop's
-// products.
+// Returns true if `dot` can be more columns of `before`: both have one left operand, and their right ones could be rows
+// of one panel. `all`: the loop's products.
 bool canJoin(tile::DotOp before, tile::DotOp dot, llvm::ArrayRef<tile::DotOp> all, int numWarps);
 
-// The product and those behind it that its instructions compute as well; nothing when it is such a one itself.
+// Returns the product and those behind it that its instructions compute as well; nothing if another product's
+// instructions compute this one.
 llvm::SmallVector<tgpu::WgmmaOp> withJoined(tgpu::WgmmaOp op);
 
-// Whether the loop that carries the sum runs once at least and its first product overwrites what the sum was.
+// Returns true if the loop that carries the sum runs at least once and its first product overwrites the sum.
 bool beginsAtZero(mlir::Value carried);
 
 }  // namespace tandem::transform::gpu

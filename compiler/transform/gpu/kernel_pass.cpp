@@ -1,4 +1,4 @@
-// What passes share: folding and common subexpressions, and the lookup of their target.
+// The passes share these: folding and common subexpressions, and the lookup of their target.
 #include "base/diagnostic.h"
 #include "compiler/transform/gpu/passes.h"
 #include <mlir/Pass/PassManager.h>

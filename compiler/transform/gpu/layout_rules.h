@@ -1,4 +1,4 @@
-// What each op says about the layouts of its operands and results.
+// These rules say what each op needs of the layouts of its operands and results.
 #pragma once
 #include "compiler/layout/linear_layout.h"
 #include <mlir/IR/Operation.h>
@@ -6,9 +6,9 @@
 
 namespace tandem::transform::gpu {
 
-// Whether operands and results of the same shape have the same layout: elementwise ops, memory accesses, scans.
+// Returns true if operands and results of the same shape have the same layout: elementwise ops, memory accesses, scans.
 bool isSameLayout(mlir::Operation* op);
-// Whether computing the op again costs little: numbers made of positions, scalars and constants.
+// Returns true if computing the op again costs little: numbers made of positions, scalars and constants.
 bool isCheap(mlir::Operation* op);
 
 // For a tile of pairs, [..., 2], whose pairs lie in two threads: the layout in which that bit of the thread's index has changed places with

@@ -37,7 +37,8 @@ bool dependsOnProduct(Value value, Block& block, llvm::DenseSet<Operation*>& see
   return llvm::any_of(op->getOperands(), [&](Value v) { return dependsOnProduct(v, block, seen); });
 }
 
-// Whether so few iterations are known to run that turning the loop inside out gains nothing: LLVM writes them out one by one.
+// Returns true if so few iterations are known to run that turning the loop inside out gains nothing: LLVM writes them
+// out one by one.
 bool isShort(scf::ForOp loop) {
   constexpr int64_t kFew = 3;
   using analysis::ScalarExpr;
@@ -101,7 +102,7 @@ class Rotation {
     });
   }
 
-  // What lies between the carried sum and the product comes after all else.
+  // Finds the ops between the carried sum and the product, which come after all others.
   bool findLater() {
     llvm::SetVector<Value> todo;
     todo.insert(loop_.getRegionIterArg(index_));
@@ -182,8 +183,8 @@ class Rotation {
     scf::YieldOp::create(b, loop_.getLoc(), yieldedBy(mapping));
   }
 
-  // Whether the powers between the products take at least as long as these. Then warpgroups had better be half an iteration apart than a
-  // product: the other one's turn comes when this one's powers begin.
+  // Returns true if the powers between the products take at least as long as these. Then warpgroups are better half an
+  // iteration apart than a product: the other one's turn comes when this one's powers begin.
   bool powersTakeLongest() {
     constexpr int64_t kBitsForPower = 2048;  // of operands that tensor cores multiply and add while special function units make one power
     auto lhs = cast<RankedTensorType>(product_.getLhs().getType());
@@ -198,7 +199,8 @@ class Rotation {
     return havePowers && (depth + columns) * lhs.getElementTypeBitWidth() <= kBitsForPower;
   }
 
-  // What the sum is multiplied by, where nothing else happens to it before the product and other products decide. Null: it is otherwise.
+  // Returns the factor of the sum, if nothing else happens to the sum before the product and other products decide the
+  // factor; else null.
   Value rescaling() {
     auto scaled = later_.size() == 1 ? dyn_cast<arith::MulFOp>(later_.front()) : arith::MulFOp();
     if (!scaled || scaled.getLhs() == scaled.getRhs()) return nullptr;
@@ -237,7 +239,8 @@ class Rotation {
       if (later_.contains(&op)) b.clone(op, mapping);
   }
 
-  // What the next iteration begins with: the sum that the last product adds to, and behind all others that product's left operand.
+  // Returns the first values of the next iteration: the sum that the last product adds to, and behind all others that
+  // product's left operand.
   SmallVector<Value> yieldedBy(const IRMapping& mapping) {
     SmallVector<Value> out;
     for (Value v : loop_.getYieldedValues()) out.push_back(mapping.lookupOrDefault(v == wait_.getResult() ? product_.getAcc() : v));
@@ -278,7 +281,7 @@ class Rotation {
   tgpu::AdvanceOp advance_;
   tgpu::ReleaseOp release_;
   Operation* narrow_ = nullptr;        // makes the left operand of float32; null: it is made otherwise
-  unsigned index_ = 0;                 // of the sum among what the loop carries
+  unsigned index_ = 0;                 // of the sum among the loop's carried values
   llvm::SetVector<Operation*> later_;  // move with the last product
 };
 

@@ -10,7 +10,7 @@
 
 namespace tandem::transform::gpu {
 
-// What the passes have in common: each transforms one kernel.
+// The passes have this in common: each transforms one kernel.
 class KernelPass : public mlir::OperationPass<mlir::func::FuncOp> {
  protected:
   using OperationPass::OperationPass;

@@ -1,4 +1,4 @@
-// What moves from iteration to iteration is a scalar, so that the tile's own part is computed once.
+// Only a scalar moves from iteration to iteration, so that the tile's own part is computed once.
 #include "compiler/transform/gpu/pointer_form.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
 

@@ -15,7 +15,8 @@ bool hasTiles(Operation* op) {
   return llvm::any_of(op->getResultTypes(), isTile) || llvm::any_of(op->getOperandTypes(), isTile);
 }
 
-// Whether another thread may do what `op` does as well, at a time of its own. A signal's value may be another one then.
+// Returns true if another thread may execute `op` as well, at a time of its own. A signal's value may be another one
+// then.
 bool mayHappenTwice(Operation* op) {
   if (isMemoryEffectFree(op) || isa<dist::WaitOp>(op)) return true;
   if (auto wait = dyn_cast<dist::SignalWaitOp>(op)) return wait.getResult().use_empty() || wait.getCompare() == dist::Compare::Eq;

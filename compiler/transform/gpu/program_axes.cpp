@@ -14,7 +14,7 @@ namespace {
 bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
 ArrayRef<int64_t> shapeOf(Value tile) { return cast<RankedTensorType>(tile.getType()).getShape(); }
 
-// What a block's part of a product must have at least, and where wgmma is still possible.
+// The least rows of a block's part of a product, and the least with which wgmma is still possible.
 constexpr int64_t kLeastRows = 16, kWgmmaRows = 64;
 
 class Axes {

@@ -1,5 +1,6 @@
-// Which dimension of each tile of a program is divided among the blocks of its cluster. Dimensions that ops hand on to each other are one
-// axis of the program: an axis is divided everywhere or nowhere, so that no block needs what another holds. Changes nothing.
+// ProgramAxes say which dimension of each tile of a program is divided among the blocks of its cluster. Dimensions that
+// ops hand on to each other are one axis of the program: an axis is divided everywhere or nowhere, so that no block
+// needs another's elements. This analysis changes nothing.
 #pragma once
 #include <llvm/ADT/DenseMap.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>

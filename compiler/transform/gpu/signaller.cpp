@@ -33,7 +33,7 @@ bool publishesNothing(Operation* op) {
          isMemoryEffectFree(op);
 }
 
-// Whether the signaller can do it for the program without a look at what the program knows only when it runs.
+// Returns true if the signaller can store for the program without values that the program knows only when it runs.
 bool fitsSignaller(tile::BlockStoreOp store, const analysis::AxisInfoAnalysis& axes) {
   auto type = cast<RankedTensorType>(store.getValue().getType());
   if (type.getRank() < 2 || type.getShape().take_back(2)[0] < 64 || !fitsTma(store) || isDivergent(store)) return false;
@@ -77,7 +77,8 @@ class Search {
     }
   }
 
-  // What publishes after the signals waits until these are sent. Among them that would be often: then nothing is gained.
+  // Ops that publish after the signals wait until these are sent. If such an op lies among the signals, that would be
+  // often: then nothing is gained.
   bool findPublications() {
     found_.publications.clear();
     SmallVector<Operation*> moved(found_.notifies);

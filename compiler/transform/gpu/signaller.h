@@ -5,23 +5,23 @@
 
 namespace tandem::transform::gpu {
 
-// What a signaller takes over from the program.
+// The work that a signaller takes over from the program.
 struct Signals {
   llvm::SmallVector<mlir::Operation*> notifies;
   llvm::SmallVector<mlir::Operation*>
       publications;  // what orders, behind the notifies, what others see; comes after they are sent
   llvm::SmallVector<tile::BlockStoreOp>
       stores;      // blocks that TMA stores, of one type of tile; nothing else touches their memory
-  int pieces = 1;  // in so many of equal width a tile goes through shared memory
+  int pieces = 1;  // a tile goes through shared memory in this many pieces of equal width
 
   mlir::RankedTensorType tile() const;   // of the stores, without leading dimensions of size 1
-  mlir::RankedTensorType piece() const;  // what the buffer holds
+  mlir::RankedTensorType piece() const;  // the tile that the buffer holds
   int64_t stagedBytes() const;           // 0 without stores
 };
 
 // Nothing where the program sends no signals, or where something among them orders what others see by itself.
 std::optional<Signals> findSignals(mlir::Block& body);
-// Whether the tiles can go in so many pieces.
+// Returns true if the tiles can go in this many pieces.
 bool canStage(mlir::RankedTensorType tile, int pieces, int numWarps);
 // Moves the signals of the consumers into a signaller.
 void delegateSignals(tgpu::WarpSpecializeOp roles, const Signals& signals);

@@ -24,7 +24,7 @@ bool readsPlace(tile::InlineAsmOp op) {
       [&](StringRef name) { return op.getAssembly().contains(name); });
 }
 
-// Whether `value` is made of positions, scalars and constants alone.
+// Returns true if `value` is made of positions, scalars and constants alone.
 bool isPosition(Value value, int depth = 0) {
   if (!isa<RankedTensorType>(value.getType())) return true;
   Operation* op = value.getDefiningOp();
@@ -143,7 +143,7 @@ class Division {
 
   static int64_t partSize(Value tile, unsigned dim) { return cast<RankedTensorType>(tile.getType()).getDimSize(dim); }
 
-  // What is known of runs along the whole dimension holds of runs within a part.
+  // A promise about runs along the whole dimension holds of runs within a part.
   static void limitPromises(Operation* op, unsigned dim, int64_t part) {
     for (StringRef name : {"tandem.divisibility", "tandem.contiguity", "tandem.constancy"}) {
       auto promised = op->getAttrOfType<DenseI32ArrayAttr>(name);

@@ -1,5 +1,5 @@
-// A program that several blocks run together: each computes its part of the tiles. What is left for later stages is an ordinary program of
-// one block that knows its number.
+// Several blocks may run a program together: each computes its part of the tiles. Later stages see an ordinary program
+// of one block that knows its number.
 #pragma once
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 
@@ -7,7 +7,7 @@ namespace tandem::transform::gpu {
 
 // The blocks that run one program; 1 before split-program.
 int64_t blocksOf(mlir::func::FuncOp kernel);
-// Whether every block holds, or makes, the same as `op`: of its writes only the first block's happen.
+// Returns true if every block holds, or makes, the same as `op`: only the first block makes its writes.
 bool isWhole(mlir::Operation* op);
 void setWhole(mlir::Operation* op);
 // Two stores to one tensor for which this is the same, and not null, touch the same elements in the same block only.

@@ -24,7 +24,7 @@ void addSources(BlockArgument argument, SmallVectorImpl<Value>& to) {
   }
 }
 
-// What `value` is computed from.
+// Adds the values from which `value` is computed.
 void addSources(Value value, SmallVectorImpl<Value>& to) {
   if (auto argument = dyn_cast<BlockArgument>(value)) return addSources(argument, to);
   Operation* op = value.getDefiningOp();

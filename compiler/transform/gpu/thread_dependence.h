@@ -15,7 +15,7 @@ class ThreadDependence {
 };
 
 bool dependOnThread(mlir::ValueRange values);
-// Whether a branch or a loop around `op` goes different ways in different threads.
+// Returns true if a branch or a loop around `op` goes different ways in different threads.
 bool isDivergent(mlir::Operation* op);
 
 }  // namespace tandem::transform::gpu

@@ -1,4 +1,5 @@
-// Follows a tile to the stores it ends in. What is not known to keep rows apart is taken to mix them.
+// This analysis follows a tile to the stores it ends in. An op that is not known to keep rows apart is taken to mix
+// them.
 #include "compiler/transform/gpu/unobserved.h"
 #include "compiler/analysis/mask_bounds.h"
 #include "compiler/dialect/tile/tile.h"

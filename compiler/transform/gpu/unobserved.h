@@ -4,8 +4,8 @@
 
 namespace tandem::transform::gpu {
 
-// Whether no element of `tile` whose index along `dim` is `count` or more reaches memory: each of them only ever becomes the same row (or
-// column) of other tiles, which stores leave out.
+// Returns true if no element of `tile` whose index along `dim` is `count` or more reaches memory: each of them only
+// ever becomes the same row (or column) of other tiles, which stores leave out.
 bool isUnobservedFrom(mlir::Value tile, unsigned dim, const analysis::ScalarExpr& count,
                       const analysis::AxisInfoAnalysis& axes);
 

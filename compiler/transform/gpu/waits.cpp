@@ -39,7 +39,7 @@ class TokenFlow {
       return true;
     }
     if (op->getNumRegions() || op->hasTrait<OpTrait::IsTerminator>()) return false;
-    // What a load gives is there after the wait.
+    // The values of a load are there after the wait.
     if (!isMemoryEffectFree(op)) return accesses.insert(op), true;
     for (Value result : op->getResults()) push(result);
     return true;
@@ -56,7 +56,7 @@ class TokenFlow {
   SmallVector<Value> todo_;
 };
 
-// Whether something in the kernel says that others write what `buffer` leads to.
+// Returns true if an op of the kernel shows that others write the memory of `buffer`.
 bool isShared(BlockArgument buffer) {
   auto leadsThere = [&](Value pointer) {
     SmallVector<BlockArgument> behind;

@@ -1,4 +1,4 @@
-// Which loads come after which waits (M6, M7): a wait whose token is used orders what the token reaches, any other wait orders all.
+// A wait whose token is used orders the loads that the token reaches, any other wait orders all (M6, M7).
 #pragma once
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <llvm/ADT/SetVector.h>
@@ -7,9 +7,10 @@ namespace tandem::transform::gpu {
 
 // dist.wait or dist.signal_wait_until.
 bool isWait(mlir::Operation* op);
-// Whether everything behind `wait` comes after it, and not only what its token reaches.
+// Returns true if everything behind `wait` comes after it, and not only the ops that its token reaches.
 bool ordersAll(mlir::Operation* wait);
-// Whether `op` runs before `access` or in a loop around it, by the order of the outermost ops of the kernel, or of its consumers.
+// Returns true if `op` runs before `access` or in a loop around it, by the order of the outermost ops of the kernel, or
+// of its consumers.
 bool mayPrecede(mlir::Operation* op, mlir::Operation* access);
 
 // The ops with effects whose operands are computed from `token`; nothing when the token decides whether something runs.

@@ -26,7 +26,7 @@ def resident_mib():
 def measure(options):
     """Median seconds of a run, and the MiB by which runs have raised what the process holds at most."""
     from tandem.ops import AllGatherGemm, rows_of_rank, shard_rows
-    from tandem.session import run_ranks
+    from tandem.host.run import run_ranks
     m, n, k = options.m, 256, 256
     a = np.random.default_rng(0).standard_normal((m, k)).astype(np.float16)
     b = np.random.default_rng(1).standard_normal((k, n)).astype(np.float16)

@@ -16,9 +16,9 @@ import time
 
 import numpy as np
 
-from tandem.explore import POLICIES
+from tandem.check.explore import POLICIES
+from tandem.host.run import run_ranks
 from tandem.ops import (AllGather, AllGatherGemm, AllReduce, GemmAllReduce, GemmReduceScatter, ReduceScatter, rows_of_rank, shard_rows)
-from tandem.session import run_ranks
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "docs")]

@@ -4,6 +4,7 @@ import numpy as np
 
 import tandem
 import tandem.language as tl
+from tandem.kernel.element_types import as_dtype
 from tandem.ops import AllGatherGemm, GemmReduceScatter, rows_of_rank, shard_rows
 
 # Tiles are small and programs few: the sentences are short, and a program should have several tiles to overlap with
@@ -44,7 +45,7 @@ class ParallelMLP:
                           team.rank * shard_rows(rows, team.size) + rows_of_rank(rows, team.size, team.rank))
 
     def local(self, array, name):
-        return self.team.local_from_array(np.ascontiguousarray(array).astype(tandem.arrays.as_dtype(self.dtype)), name)
+        return self.team.local_from_array(np.ascontiguousarray(array).astype(as_dtype(self.dtype)), name)
 
     def __call__(self, layer, x, gathered):
         """x: this host's copy of all rows. Writes this rank's rows of the product into `gathered` and waits for the others'."""

@@ -1,5 +1,8 @@
-"""The arrows between rooms point one way: a file includes only its own room and the rooms its row allows. Also: the house's small rules."""
+"""The arrows between rooms point one way: a file includes or imports only its own room and the rooms its row allows. Also: the house's
+small rules."""
 
+import ast
+import graphlib
 import pathlib
 import re
 import sys
@@ -49,6 +52,25 @@ ROOMS = {
 MLIR_FREE = ["base", "interpreter", "compiler/frontend/ast", "compiler/frontend/lex", "compiler/frontend/parse", "compiler/ptx", "runtime",
              "include", "api", "ops",
              "python"]
+# The wings of the Python package and the modules that stand beside them. Each may import what is listed here, itself and PYTHON_BASE;
+# imports inside of functions count. No two modules import each other, however many stand between.
+WINGS = {
+    "kernel": [],
+    "host": ["kernel"],
+    "gpu": ["host", "kernel"],
+    "trace": [],
+    "check": ["trace", "host"],
+    "testing": ["gpu"],
+    "jit": ["gpu", "host", "kernel"],
+    "session": ["gpu", "host"],
+    **dict.fromkeys(["dist", "libdevice", "shmem", "simt"], ["kernel"]),
+    "language": ["jit", "kernel"],
+    "tune": ["language", "dist", "shmem", "simt", "jit", "session", "testing", "gpu", "host", "kernel"],
+    "ops": ["tune", "host", "kernel"],
+    "torch": ["ops", "session", "kernel"],
+}
+WINGS_FRONT = ["compat", "doctor", "rank_process", "pytest_plugin", "cli", "__main__", ""]  # each of them may import all of the package
+PYTHON_BASE = ["_tandem", "errors"]
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "misc"}
 MAX_LINES = 600
 
@@ -86,6 +108,54 @@ def check_includes(name, text):
             yield f"{name}: includes <{target}>, but `{room}` knows nothing of MLIR"
 
 
+def module_of(name):
+    """A file's module below `tandem`: "host.arrays", "host" of the wing's `__init__.py`; None of a file that is not in the package."""
+    inside = name.removeprefix("python/tandem/")
+    return None if inside == name or not name.endswith(".py") else inside[:-3].replace("/", ".").removesuffix("__init__").removesuffix(".")
+
+
+def imports_of(module, name, text, modules):
+    """(line, module of the package) of every import, those inside of functions too."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            package = ["tandem", *module.split(".")]
+            package = package if name.endswith("__init__.py") else package[:-1]
+            base = ".".join(filter(None, [*(package[:len(package) - node.level + 1] if node.level else []), node.module]))
+            found = [f"{base}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for full in found:
+            top, _, inside = full.partition(".")
+            while inside and inside not in modules:  # a name in a module
+                inside = inside.rpartition(".")[0]
+            if top == "tandem":
+                yield node.lineno, inside
+
+
+def check_wings(texts):
+    """Of the package's files, {name: text}."""
+    modules = {module_of(name) for name in texts} | {"_tandem"}
+    graph = {}
+    for name, text in texts.items():
+        module = module_of(name)
+        wing = module.split(".")[0]
+        if wing not in WINGS and wing not in [*WINGS_FRONT, *PYTHON_BASE]:
+            yield f"{name}: `{wing}` is no wing that test/rooms.py knows"
+            continue
+        graph[module] = set()
+        for line, target in imports_of(module, name, text, modules):
+            there = target.split(".")[0]
+            graph[module].add(target)
+            if wing not in WINGS_FRONT and there not in [wing, *PYTHON_BASE, *WINGS.get(wing, [])]:
+                yield f"{name}:{line}: imports `tandem{target and '.' + target}`, which `{wing}` may not"
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        yield f"python/tandem: modules import each other in a circle: {' <- '.join(error.args[1])}"
+
+
 def check_file(name, text):
     path = pathlib.PurePosixPath(name)
     if path.stem in FORBIDDEN_NAMES:
@@ -103,11 +173,15 @@ def check_file(name, text):
 def main():
     problems = []
     count = 0
+    package = {}
     for name, text in sources():
         count += 1
+        if module_of(name) is not None:
+            package[name] = text
         problems += check_file(name, text)
         if name.endswith((".h", ".cpp", ".c")) and room_of(name):
             problems += check_includes(name, text)
+    problems += check_wings(package)
     print("\n".join(problems))
     print(f"{count} files, {len(problems)} problems")
     return 1 if problems or count < 100 else 0

@@ -353,7 +353,7 @@ int pollSignals() {
 // Asks Python for a framework's tensor around an address. The tensor lives until the simulator drops it.
 int findHostMemory(uint64_t address, td_host_memory* found) {
   PyGILState_STATE state = PyGILState_Ensure();
-  PyObject* module = PyImport_ImportModule("tandem.host_memory");
+  PyObject* module = PyImport_ImportModule("tandem.host.memory");
   PyObject* storage = module ? PyObject_CallMethod(module, "storage_at", "K", static_cast<unsigned long long>(address)) : nullptr;
   unsigned long long begin = 0, bytes = 0;
   const char* name = nullptr;

@@ -4,30 +4,23 @@ A kernel is a function under `@tandem.jit`; `tandem.launch(main, ranks=4)` runs 
 """
 
 from . import _tandem
-from . import dist, language, libdevice, shmem, simt
-from ._names import constexpr
-from .arrays import Tensor
-from .autotune import Config, autotune, heuristics
-from .descriptor import TensorDescriptor
+from . import dist, gpu, language, libdevice, shmem, simt, testing
+from .check.explore import Exploration, explore
 from .errors import CompileError, OutOfResources, RunError, SimulationError, SimulationWarning
-from .jit import JITFunction, aggregate, constexpr_function, jit
-from .explore import Exploration, explore
-from .machine_profile import Profile, profile
-from .session import Result, Stream, Team, current_team, init, launch
-from . import compat, gpu, testing
+from .host.arrays import Tensor
+from .host.current import current_team
+from .host.team import Stream, Team
+from .jit import JITFunction, constexpr_function, jit
+from .kernel.descriptor import TensorDescriptor
+from .kernel.names import constexpr
+from .kernel.sizes import cdiv, next_power_of_2
+from .kernel.source import aggregate
+from .session import Result, init, launch
+from .tune.autotune import Config, autotune, heuristics
+from .tune.machine_profile import Profile, profile
+from . import compat
 
 __version__ = _tandem.version()
-
-
-def cdiv(x, y):
-    """x / y rounded up."""
-    return (x + y - 1) // y
-
-
-def next_power_of_2(n):
-    """The smallest power of two not below n."""
-    return 1 << max(0, (n - 1).bit_length())
-
 
 __all__ = ["CompileError", "Config", "Exploration", "JITFunction", "OutOfResources", "Profile", "Result", "RunError", "SimulationError",
            "SimulationWarning", "Stream", "Team", "Tensor", "TensorDescriptor", "aggregate", "autotune", "cdiv", "compat", "constexpr",

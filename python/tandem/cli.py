@@ -9,14 +9,23 @@ import sys
 import tempfile
 import traceback
 
-from . import _tandem
-from .checker import DEFAULT_LIMITS, DEFAULT_RUNS, check_script, replay_command
-from .exhaustive import LIMIT
-from .explore import POLICIES
-from .process import RENDEZVOUS, TRACE, TRANSPORT, WAIT_TIMEOUT, place_in
-from .rules import explain, hint
-from .script import Script, ScriptError, refuses_file
-from .timeline_svg import ROWS
+from . import _tandem, compat
+from .check.checker import DEFAULT_LIMITS, DEFAULT_RUNS, check_script, replay_command
+from .check.exhaustive import LIMIT
+from .check.explore import POLICIES
+from .check.rules import explain, hint
+from .doctor import examine
+from .errors import CompileError, SimulationError
+from .gpu.process import RENDEZVOUS, TRACE, TRANSPORT, WAIT_TIMEOUT, place_in
+from .gpu.session import check_devices
+from .gpu.spawn import run_processes
+from .host.frames import user_frames, users_traceback
+from .host.script import Script, ScriptError, refuses_file
+from .host.session import check_default
+from .rank_process import run_script
+from .session import launch
+from .trace.timeline_svg import ROWS
+from .trace.trace_file import TraceFile, show
 
 EPILOG = """examples:
   tandem run --ranks 4 script.py            run an SPMD script on 4 simulated ranks; it calls team = tandem.init()
@@ -215,10 +224,7 @@ def _parser():
 
 
 def _run(options):
-    import tandem
-    from .session import _user_frames, users_traceback
     if options.compat:
-        from . import compat
         compat.install()
     try:
         script = Script(options.script, options.arguments)
@@ -232,11 +238,11 @@ def _run(options):
         return _run_on_gpu(options, script)
 
     try:
-        result = tandem.launch(script.entry(options.main), ranks=options.ranks, target=options.target, seed=options.seed or 0,
+        result = launch(script.entry(options.main), ranks=options.ranks, target=options.target, seed=options.seed or 0,
                                policy=options.policy or POLICIES[0], trace=bool(options.trace or options.timeline),
                                check=_kinds(options) if options.check else None, schedule=options.schedule,
                                max_steps=options.max_steps, timeout=options.timeout)
-    except (tandem.SimulationError, tandem.CompileError) as error:
+    except (SimulationError, CompileError) as error:
         for _, raised in getattr(error, "raised", []):
             traceback.print_exception(raised.with_traceback(users_traceback(raised)))
         print(error, file=sys.stderr)
@@ -249,7 +255,7 @@ def _run(options):
     except Exception as error:
         if isinstance(error, BrokenPipeError) and _nobody_reads():
             raise
-        traceback.print_exception(error.with_traceback(_user_frames(error.__traceback__)))
+        traceback.print_exception(error.with_traceback(user_frames(error.__traceback__)))
         return 1
     if options.timeline:
         print(result.timeline(), end="")
@@ -264,7 +270,6 @@ def _run(options):
 
 
 def _replay(options, script):
-    from .session import check_default
     return replay_command(script, options.ranks, check=_kinds(options) if options.check else check_default(), seed=options.seed or 0,
                           policy=options.policy or POLICIES[0], schedule=options.schedule, compat=options.compat, main=options.main,
                           max_steps=options.max_steps, timeout=options.timeout)
@@ -298,14 +303,11 @@ def _tell_trace(code, options, path):
             print("tandem: there is no trace: the script has not called tandem.init()", file=sys.stderr)
         return code or 1
     if options.timeline:
-        from .trace_file import TraceFile
         print(TraceFile(path).timeline(), end="")
     return code
 
 
 def _run_ranks_on_gpus(options, script):
-    from . import _tandem
-    from .rank_process import run_script
     if options.ranks == 1:
         if options.wait_timeout is not None:
             os.environ[WAIT_TIMEOUT] = str(options.wait_timeout)
@@ -317,8 +319,6 @@ def _run_ranks_on_gpus(options, script):
             print(error, file=sys.stderr)
             return 1
         return run_script(script, options.main)
-    from .gpu_session import check_devices
-    from .spawn import run_processes
     try:
         check_devices(options.ranks)
     except RuntimeError as error:
@@ -387,15 +387,12 @@ def _command(arguments):
     if options.command == "explain":
         return explain(options.rules)
     if options.command == "trace":
-        from .trace_file import show
         return show(options)
     if options.command == "doctor":
         _refuse_in_doctor(parser, options)
-        from .doctor import examine
         return examine(options)
     _refuse_combinations(parser, options)
     if options.compat:
-        from . import compat
         compat.install()
     return check_script(options)
 

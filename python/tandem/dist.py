@@ -1,5 +1,5 @@
 """Names for kernels: ranks, symmetric addresses, wait and notify."""
 
-from ._names import populate
+from .kernel.names import populate
 
 populate(globals(), "dl")

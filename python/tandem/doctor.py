@@ -6,9 +6,11 @@ import os
 import pathlib
 import sys
 
-from . import _tandem, nvshmem
-from .machine_profile import default_path, profile, read_profile
-from .tuning_cache import cache_folder
+from . import _tandem
+from .gpu import nvshmem
+from .tune.machine_profile import default_path, profile, read_profile
+from .tune.measure import measure
+from .tune.tuning_cache import cache_folder
 
 _LETTERS = {(True, True): "A", (True, False): "x", (False, False): ".", (False, True): "."}
 
@@ -137,7 +139,6 @@ def examine(options):
 
 
 def _measure(options, count):
-    from .measure import measure
     path = pathlib.Path(options.profile) if options.profile else default_path()
     if path is None:
         print("tandem: there is no cache directory (TANDEM_CACHE=0, or no $HOME) for the profile: name a file", file=sys.stderr)

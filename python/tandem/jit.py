@@ -3,83 +3,22 @@
 import functools
 import inspect
 import json
-import struct
 import sys
 import threading
 
 from . import _tandem
-from ._names import DType, constexpr
 from .errors import CompileError, RunError
-from .mock_tensor import warm_up
-from .request import RequestBuilder, source_of, specialized, uses_of
-from .session import rank_team, users_traceback
+from .gpu.launcher import make_launcher
+from .gpu.rank_launch import launch_on_gpu
+from .host.current import rank_team
+from .host.frames import users_traceback
+from .host.launcher import launch_kernel
+from .kernel.mock_tensor import warm_up
+from .kernel.names import constexpr
+from .kernel.request import RequestBuilder, specialized
+from .kernel.source import Source
 
 _CALLERS_MISTAKES = (CompileError, RunError, TypeError, ValueError, OverflowError)
-
-
-class _Source:
-    """A Python object that kernels reach by its source text."""
-
-    kind = "jit"
-
-    def __init__(self, target):
-        self.target = target
-        self.__name__ = target.__name__
-        self.__doc__ = target.__doc__
-        self.__module__ = target.__module__
-        self.__wrapped__ = target
-        self._text = None
-
-    def _load(self):
-        if self._text is None:
-            self._text = source_of(self.target)
-        return self._text
-
-    @property
-    def file(self):
-        return self._load()[0]
-
-    @property
-    def line(self):
-        return self._load()[1]
-
-    @property
-    def source(self):
-        return self._load()[2]
-
-    def functions(self):
-        return [self.target]
-
-    @functools.cached_property
-    def uses(self):
-        """The names from outside that the text reads, each with the attributes it reads of it: {"tl": {"load": {}}}."""
-        code = getattr(self.target, "__code__", None)
-        own = {*code.co_varnames, *code.co_cellvars} if code else ()
-        return {name: attributes for name, attributes in uses_of(self.source).items() if name not in own}
-
-    def place_of(self, name):
-        """(owner, key) of what a name from outside means: a closure's cell, or the namespace of the module."""
-        for function in self.functions():
-            if name in function.__code__.co_freevars:
-                return function.__closure__[function.__code__.co_freevars.index(name)], "cell_contents"
-        return getattr(self.target, "__globals__", None) or vars(sys.modules[self.target.__module__]), name
-
-
-class Aggregate(_Source):
-    """A class whose instances kernels carry as a bundle of their fields (Triton's `@aggregate`)."""
-
-    kind = "aggregate"
-
-    def functions(self):
-        members = (m.target if isinstance(m, _Source) else getattr(m, "__func__", m) for m in vars(self.target).values())
-        return [m for m in members if inspect.isfunction(m)]
-
-    def __call__(self, *args, **kwargs):
-        raise RuntimeError(f"the aggregate `{self.__name__}` can be made only inside a kernel")
-
-
-def aggregate(cls):
-    return Aggregate(cls)
 
 
 class Specialization:
@@ -90,7 +29,7 @@ class Specialization:
         self.info = info
 
 
-class JITFunction(_Source):
+class JITFunction(Source):
     """A kernel, or a function kernels call. `kernel[grid](...)` launches it: on the current rank of a run, or, outside of
     one and given CUDA arrays, on their GPU.
     """
@@ -118,7 +57,6 @@ class JITFunction(_Source):
 
     @functools.cached_property
     def gpu_launcher(self):
-        from .gpu import make_launcher
         return make_launcher(self)
 
     def __call__(self, *args, **kwargs):
@@ -136,7 +74,6 @@ class JITFunction(_Source):
 
     def _run_on_gpu(self, team, grid, args, kwargs):
         """Launches on the rank's GPU."""
-        from .rank_launch import launch_on_gpu
         try:
             return launch_on_gpu(self, team, grid, args, kwargs)
         except _CALLERS_MISTAKES as error:
@@ -144,7 +81,6 @@ class JITFunction(_Source):
 
     def simulate(self, grid, args, kwargs):
         """Launches on the current simulated rank."""
-        from .launcher import launch_kernel
         try:
             return launch_kernel(self, grid, args, kwargs)
         except _CALLERS_MISTAKES as error:
@@ -197,48 +133,3 @@ class ConstexprFunction(JITFunction):
 
 def constexpr_function(function):
     return ConstexprFunction(function)
-
-
-def scalar_type(value):
-    """Triton's type word for a Python number argument."""
-    if isinstance(value, bool):
-        return "i1"
-    if isinstance(value, float):
-        return "fp32"
-    if -2**31 <= value < 2**31:
-        return "i32"
-    if -2**63 <= value < 2**63:
-        return "i64"
-    if 0 <= value < 2**64:
-        return "u64"
-    raise OverflowError(f"integer argument {value} does not fit 64 bits")
-
-
-def scalar_bits(value, word):
-    """The 64 bits an argument of type `word` is passed as."""
-    if word == "fp64":
-        return struct.unpack("<Q", struct.pack("<d", value))[0]
-    if word == "fp32":
-        return struct.unpack("<I", struct.pack("<f", value))[0]
-    if word == "fp16":
-        return struct.unpack("<H", struct.pack("<e", value))[0]
-    if word == "bf16":
-        return struct.unpack("<I", struct.pack("<f", value))[0] >> 16
-    bits = 1 if word == "i1" else int(word[1:])
-    low, high = (-(2 ** (bits - 1)), 2**bits) if word != "i1" else (0, 2)
-    if int(value) != value or not low <= value < high:
-        raise OverflowError(f"argument {value} does not fit type `{word}`")
-    return int(value) & (2**64 - 1)
-
-
-def annotated_type(parameter):
-    """The type word a parameter's annotation asks for (`n: tl.int64`, `n: "i64"`), or None."""
-    annotation = parameter.annotation
-    name = annotation.name if isinstance(annotation, DType) else annotation.split(".")[-1] if isinstance(annotation, str) else ""
-    return _WORDS.get(name)
-
-
-_WORDS = {prefix + bits: word + bits for prefix, word in (("int", "i"), ("uint", "u"), ("i", "i"), ("u", "u"))
-          for bits in ("8", "16", "32", "64")}
-_WORDS |= {"int1": "i1", "i1": "i1", "bf16": "bf16", "bfloat16": "bf16"}
-_WORDS |= {prefix + bits: "fp" + bits for prefix in ("float", "fp") for bits in ("16", "32", "64")}

@@ -1,5 +1,7 @@
 """Names for kernels: the kernel language: Triton's."""
 
-from ._names import populate
+from .jit import constexpr_function, jit as builtin, jit as extern
+from .kernel.names import DType as dtype, constexpr, pointer_type, populate
+from .kernel.source import aggregate as _aggregate
 
 populate(globals(), "tl")

@@ -1,5 +1,5 @@
 """Names for kernels: device math functions."""
 
-from ._names import populate
+from .kernel.names import populate
 
 populate(globals(), "tl.extra.libdevice")

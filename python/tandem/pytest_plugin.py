@@ -6,12 +6,12 @@ import warnings
 
 import pytest
 
-from .checker import DEFAULT_LIMITS
+from .check.checker import DEFAULT_LIMITS
+from .check.exhaustive import LIMIT, Diverged, run_every_schedule
+from .check.explore import POLICIES
+from .check.findings import findings_of
 from .errors import SimulationError, SimulationWarning
-from .exhaustive import LIMIT, Diverged, run_every_schedule
-from .explore import POLICIES
-from .findings import findings_of
-from .session import run_ranks
+from .host.run import run_ranks
 
 _SHAPE = "tandem(ranks=[2, 4], seeds=10, exhaustive=False, limit=None, scope=True, portability=False, max_steps=N, timeout=S)"
 _MARKER = (f"{_SHAPE}: call the test, which takes `team`, once on each simulated rank, under the checker, for each rank count and seed, or "

@@ -7,12 +7,14 @@ import signal
 import sys
 import traceback
 
-from . import process
+from . import compat
 from .errors import CompileError, RunError
-from .script import Script, ScriptError
-from .session import _user_frames, init
+from .gpu import process
+from .gpu.process import STOPPED_BY_ANOTHER
+from .host.frames import user_frames
+from .host.script import Script, ScriptError
+from .session import init
 
-STOPPED_BY_ANOTHER = 71  # exit code of a rank that ended because another one did
 _DIE_WITH_PARENT = 1     # PR_SET_PDEATHSIG
 
 
@@ -76,7 +78,7 @@ def _tell(error, place):
         return 1
     if place and place.ranks > 1:
         error.add_note(f"raised on rank {place.rank} of {place.ranks}")
-    traceback.print_exception(error.with_traceback(_user_frames(error.__traceback__)))
+    traceback.print_exception(error.with_traceback(user_frames(error.__traceback__)))
     return 1
 
 
@@ -89,7 +91,6 @@ def main():
     options = parser.parse_args()
     ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
     if options.compat:
-        from . import compat
         compat.install()
     try:
         script = Script(options.script, options.arguments)

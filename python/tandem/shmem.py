@@ -1,5 +1,5 @@
 """Names for kernels: OpenSHMEM-style device calls (put, get, signal, fence, quiet, barrier)."""
 
-from ._names import populate
+from .kernel.names import populate
 
 populate(globals(), "shmem")

@@ -1,5 +1,5 @@
 """Names for kernels: per-thread code inside a tile program."""
 
-from ._names import populate
+from .kernel.names import populate
 
 populate(globals(), "extra")

@@ -10,7 +10,8 @@ import statistics
 import numpy as np
 
 from . import _tandem
-from .gpu import _stream_handle, current_device, devices
+from .gpu.device import current_device, devices
+from .gpu.streams import stream_handle
 
 _FLUSH_BYTES = 256 << 20  # more than any L2
 
@@ -83,7 +84,7 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
     """
     _check_mode(return_mode)
     device = current_device()
-    stream = _stream_handle(None, device)
+    stream = stream_handle(None, device)
     fn()
     _tandem.gpu_synchronize(device)
     estimate = _estimate(fn, device, stream, flush=True)
@@ -109,7 +110,7 @@ def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mod
         raise RuntimeError("`do_bench_cudagraph` captures with PyTorch, which is not installed") from None
     with torch.cuda.stream(torch.cuda.Stream()):
         device = current_device()
-        stream = _stream_handle(None, device)
+        stream = stream_handle(None, device)
         fn()
         for x in grad_to_none or ():
             x.detach_()

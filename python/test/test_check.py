@@ -11,7 +11,7 @@ import sys
 import pytest
 
 import tandem
-from tandem.allowance import KINDS
+from tandem.host.report_kinds import KINDS
 
 ROOT = pathlib.Path(tandem.__file__).parent.parent
 SHIFT = """

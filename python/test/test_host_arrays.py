@@ -269,7 +269,7 @@ class Exporter:
     def __dlpack__(self, **wanted):
         if wanted and not self.versioned:
             raise TypeError("unexpected keyword")
-        from tandem.host_memory import _DLTensor, _Versioned
+        from tandem.host.memory import _DLTensor, _Versioned
         a, integers = self.array, ctypes.c_int64 * self.array.ndim
         code, bits = self.kind or ({"i": 0, "u": 1, "f": 2}[a.dtype.kind], a.itemsize * 8)
         strides = integers(*(s // a.itemsize for s in a.strides))

@@ -12,8 +12,10 @@ import types
 import pytest
 
 import tandem
-from tandem import doctor, machine_profile, nvshmem, process
-from tandem.gpu_session import milliseconds
+from tandem import doctor
+from tandem.gpu import nvshmem, process
+from tandem.gpu.session import milliseconds
+from tandem.tune import machine_profile
 
 PACKAGE = pathlib.Path(tandem.__file__).parent.parent
 NOWHERE = "/nowhere/libcuda.so.1"
@@ -83,7 +85,7 @@ def run(code, *, environment=None, **options):
 
 SPAWN = """
 import sys
-from tandem.spawn import run_processes
+from tandem.gpu.spawn import run_processes
 sys.exit(run_processes([sys.executable, "-c", {script!r}], 3))
 """
 SCRIPT = """
@@ -264,9 +266,8 @@ def test_ptxas_is_found_where_the_compiler_looks(tmp_path):
 
 
 def test_a_profile_is_written_whole(tmp_path, monkeypatch, capsys):
-    from tandem import measure
     monkeypatch.setenv("TANDEM_CACHE_DIR", str(tmp_path / "new"))
-    monkeypatch.setattr(measure, "measure", lambda ranks, say: {"version": 2, "ranks": ranks})
+    monkeypatch.setattr(doctor, "measure", lambda ranks, say: {"version": 2, "ranks": ranks})
     options = types.SimpleNamespace(profile="", ranks=None)
     assert doctor._measure(options, 3) == 0
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["profile.json"]

@@ -7,6 +7,7 @@ import pytest
 import tandem
 import tandem.language as tl
 import tandem.simt as simt
+from tandem.kernel.element_types import as_dtype
 
 
 @tandem.jit
@@ -23,7 +24,7 @@ def on_ranks(main, ranks=2, **options):
                                    "float8_e4m3fn", "float8_e5m2"])
 def test_every_element_type_goes_through_a_kernel(dtype):
     def main(team):
-        source = np.arange(100).astype(tandem.arrays.as_dtype(dtype))
+        source = np.arange(100).astype(as_dtype(dtype))
         x, y = team.from_array(source), team.empty(100, dtype)
         copy[(2,)](x, y, 100, BLOCK=64)
         np.testing.assert_array_equal(np.asarray(y).view(np.uint8), source.view(np.uint8))

@@ -5,7 +5,7 @@ import pytest
 
 import tandem
 import tandem.language as tl
-from tandem.mock_tensor import MockTensor
+from tandem.kernel.mock_tensor import MockTensor
 
 
 @tandem.jit

@@ -12,6 +12,7 @@ import pytest
 
 import tandem
 from tandem import _tandem
+from tandem.gpu import launcher
 
 LIBRARY = pathlib.Path(_tandem.__file__).parents[2] / "test" / "libtandem_fake_cuda.so"
 os.environ["TANDEM_CUDA_DRIVER"] = str(LIBRARY)
@@ -124,7 +125,7 @@ class Gpu:
 @pytest.fixture
 def gpu(tmp_path, monkeypatch):
     fake = Gpu(tmp_path)
-    monkeypatch.setattr(tandem.gpu, "compile_request", fake.compile)
+    monkeypatch.setattr(launcher, "compile_request", fake.compile)
     monkeypatch.setenv("TANDEM_CACHE_DIR", str(tmp_path / "cache"))
     return fake
 

@@ -16,7 +16,9 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 from tandem import _tandem
-from tandem.arrays import Tensor
+from tandem.gpu import launcher
+from tandem.gpu.session import GpuSession
+from tandem.host.arrays import Tensor
 from tandem.ops import GemmReduceScatter
 from tandem.ops import AllReduce
 
@@ -210,8 +212,8 @@ def test_launch_with_tensors(gpu):
 def test_alignment_facts(gpu, monkeypatch):
     """The same facts for tensors, which the launcher takes, and for arrays of the host, which have copies."""
     seen = []
-    compile_image, compile_program = tandem.gpu.compile_request, _tandem.compile
-    monkeypatch.setattr(tandem.gpu, "compile_request", lambda request: seen.append(request) or compile_image(request))
+    compile_image, compile_program = launcher.compile_request, _tandem.compile
+    monkeypatch.setattr(launcher, "compile_request", lambda request: seen.append(request) or compile_image(request))
     monkeypatch.setattr(_tandem, "compile", lambda request: seen.append(request) or compile_program(request))
 
     def main(team):
@@ -278,8 +280,8 @@ class TorchTensor(FakeTensor):
 
 def test_streams_of_a_framework(gpu, monkeypatch):
     current = [3]
-    monkeypatch.setattr("tandem.gpu_session._torch_stream", lambda: lambda device: current[0])
-    monkeypatch.setattr("tandem.gpu._torch_stream", lambda: lambda device: current[0])
+    for place in ("session", "streams", "launcher"):
+        monkeypatch.setattr(f"tandem.gpu.{place}.torch_stream", lambda: lambda device: current[0])
 
     def main(team):
         x, t = team.zeros(64), TorchTensor(16 << 20)
@@ -344,10 +346,10 @@ def wrong(x_ptr):
 @pytest.mark.parametrize("host", [False, True], ids=["tensors", "arrays of the host"])
 def test_ranks_compile_a_kernel_once(gpu, monkeypatch, host):
     made = []
-    for module, name in ((tandem.gpu, "compile_request"), (_tandem, "compile")):
+    for module, name in ((launcher, "compile_request"), (_tandem, "compile")):
         monkeypatch.setattr(module, name, lambda request, compile=getattr(module, name): made.append(1) or compile(request))
-    monkeypatch.setattr(tandem.gpu, "target_of", lambda device: "sm_90a")
-    monkeypatch.setattr(tandem.gpu_session.GpuSession, "target_of", lambda self, rank: "sm_90a")
+    monkeypatch.setattr(launcher, "target_of", lambda device: "sm_90a")
+    monkeypatch.setattr(GpuSession, "target_of", lambda self, rank: "sm_90a")
     kernel = tandem.jit(add.target)
 
     def main(team):
@@ -388,12 +390,12 @@ def test_streams_have_handles(gpu):
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_doctors_measurements_run(gpu, monkeypatch, tmp_path, ranks):
     """Kernels do nothing on the fake driver; everything around them happens."""
-    from tandem import machine_profile, measure
+    from tandem.tune import machine_profile, measure
     monkeypatch.setattr(measure, "_COPY_BYTES", 1 << 16)
     monkeypatch.setattr(measure, "_STORE_BYTES", 1 << 16)
     monkeypatch.setattr(measure, "_PROGRAMS", (1, 8))
     monkeypatch.setattr(measure, "_DEPTH", 256)
-    monkeypatch.setattr(tandem.gpu_session.GpuSession, "target_of", lambda self, rank: "sm_90a")
+    monkeypatch.setattr(GpuSession, "target_of", lambda self, rank: "sm_90a")
     said = []
     numbers = measure.measure(ranks, said.append)
     path = tmp_path / "p.json"
@@ -405,7 +407,7 @@ def test_doctors_measurements_run(gpu, monkeypatch, tmp_path, ranks):
 
 def test_measured_kernels_are_right():
     """On the simulator, with small sizes."""
-    from tandem import measure
+    from tandem.tune import measure
 
     def main(team):
         x, y, z = (team.zeros(4096, "float32", name=n) for n in "xyz")

@@ -88,7 +88,7 @@ def test_operators_go_by_the_profile_of_the_first_rank(cache):
 
 def test_tensors_of_a_team_are_tuned_on_all_ranks_together(cache, monkeypatch):
     """Rank 1 finds another configuration quickest; the slowest rank counts."""
-    from tandem.rank_clock import RankClock
+    from tandem.tune.rank_clock import RankClock
     times = {0: {32: 10.0, 64: 20.0, 128: 90.0}, 1: {32: 50.0, 64: 30.0, 128: 1.0}}
     calls = []
 
@@ -131,7 +131,7 @@ def test_tensors_of_a_team_are_tuned_on_all_ranks_together(cache, monkeypatch):
                                                    ({"warmup": 40, "rep": 41}, 5)])
 def test_warmup_and_rep_are_whole_batches_of_the_slowest_rank(gpu, monkeypatch, milliseconds, batches):
     """A batch is 20 ms on rank 1. Of the later batches the median counts."""
-    from tandem.rank_clock import RankClock
+    from tandem.tune.rank_clock import RankClock
     taken = {0: [], 1: []}
 
     def microseconds(self, queue, calls, holds):
@@ -169,7 +169,7 @@ def test_a_graph_holds_no_call_that_waits(gpu):
 
 
 def test_a_do_bench_of_ones_own_is_called_on_all_ranks(gpu, monkeypatch):
-    from tandem.rank_clock import RankClock
+    from tandem.tune.rank_clock import RankClock
     monkeypatch.setattr(RankClock, "microseconds", None)
     times = {0: {32: 10.0, 64: 20.0}, 1: {32: 50.0, 64: [30.0, 1.0, 99.0]}}
     here, timed = threading.local(), []
@@ -241,7 +241,7 @@ def test_pruning_may_make_configurations_of_its_own(cache, capfd, monkeypatch):
 
 
 def test_kernels_of_descriptors_are_tuned_together(gpu):
-    from tandem.autotune import team_among
+    from tandem.tune.autotune import team_among
 
     def main(team):
         x = team.zeros((64, 64), "float32")

@@ -10,8 +10,9 @@ from gpu_fake import LIBRARY, FakeTensor, gpu, needs_fake  # noqa: F401
 
 import tandem
 import tandem.language as tl
-from tandem import testing, tuning_cache
-from tandem.autotune import Autotuned
+from tandem import testing
+from tandem.tune import tuning_cache
+from tandem.tune.autotune import Autotuned
 
 pytestmark = needs_fake
 

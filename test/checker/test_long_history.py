@@ -13,8 +13,8 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 import tandem.shmem as shmem
-from tandem.exhaustive import Proof
-from tandem.findings import finding_of
+from tandem.check.exhaustive import Proof
+from tandem.check.findings import finding_of
 from tandem.simt import __syncthreads, atomic_cas, ld, st, tid
 
 N = 4

@@ -8,7 +8,7 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 import tandem.shmem as shmem
-from tandem.findings import findings_of
+from tandem.check.findings import findings_of
 from tandem.simt import atomic_add, ld, st, tid
 
 pytestmark = pytest.mark.filterwarnings("ignore::tandem.SimulationWarning")

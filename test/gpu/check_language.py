@@ -7,7 +7,7 @@ import numpy as np
 import triton
 import triton.language as tl
 from checks import HERE, add, check, compare, normal, poisoned
-from tandem.descriptor import TensorDescriptor
+from tandem.kernel.descriptor import TensorDescriptor
 
 
 @triton.jit

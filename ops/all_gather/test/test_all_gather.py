@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tandem
-from tandem.arrays import as_dtype
+from tandem.kernel.element_types import as_dtype
 from tandem.ops import AllGather, rows_of_rank, shard_rows
 
 WORDS = [0, 1 << 20]  # by copies, in words

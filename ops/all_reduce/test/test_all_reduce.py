@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tandem
-from tandem.arrays import as_dtype
+from tandem.kernel.element_types import as_dtype
 from tandem.ops import AllReduce, all_reduce_way
 
 WAYS = ["one_shot", "two_shot_words", "two_shot"]

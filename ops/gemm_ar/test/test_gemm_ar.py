@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tandem
-from tandem.arrays import as_dtype
+from tandem.kernel.element_types import as_dtype
 from tandem.ops import GemmAllReduce
 
 TOLERANCE = {"fp32": 2e-6, "fp16": 1e-3, "bf16": 8e-3, "fp8e4nv": 8e-3}

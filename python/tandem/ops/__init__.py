@@ -4,8 +4,8 @@ import dataclasses
 import json
 
 from .. import _tandem
-from ..arrays import as_dtype, type_word
-from ..machine_profile import VERSION, Profile
+from ..kernel.element_types import as_dtype, type_word
+from ..tune.machine_profile import VERSION, Profile
 from .operator import NUMBER, Operator, Tuned, made
 from .table import TABLES, number, rows_of_rank, shard_rows
 

@@ -7,8 +7,9 @@ import operator
 import pathlib
 
 from .. import _tandem
-from ..arrays import Tensor, as_dtype, type_word
-from ..team import Stream
+from ..host.arrays import Tensor
+from ..host.team import Stream
+from ..kernel.element_types import as_dtype, type_word
 from .table import counts_of, inputs, is_free, output, shape_of, words_of
 
 _WORDS = "i1 i8 i16 i32 i64 u8 u16 u32 u64 fp8e4nv fp8e5 fp16 bf16 fp32 fp64"  # in the order of tandem::DType

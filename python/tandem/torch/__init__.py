@@ -7,7 +7,8 @@ modules: `ColumnParallelLinear`, `RowParallelLinear`. See docs/guide/pytorch.md.
 from . import library  # registers torch.ops.tandem
 from .functions import FUNCTIONS
 from .linear import ColumnParallelLinear, RowParallelLinear
-from .world import init, prepare, rank, release, size
+from .prepare import prepare
+from .world import init, rank, release, size
 
 globals().update(FUNCTIONS)
 

@@ -6,7 +6,7 @@ import functools
 import torch
 
 from .. import _tandem, ops
-from ..gpu import element_word
+from ..kernel.element_types import element_word
 
 _LEAST_ROWS = 128
 

@@ -15,7 +15,7 @@ import numpy as np
 import products
 import programs
 import tandem
-import tandem.nvshmem
+from tandem.gpu import nvshmem
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
@@ -112,7 +112,7 @@ def _kernel_tests():
 def load_all():
     CHECKS.update({f"threads.{p.__name__}": _program(p) for p in programs.PROGRAMS})
     CHECKS["processes.programs"] = processes
-    if tandem.nvshmem.find():
+    if nvshmem.find():
         CHECKS["processes.through_nvshmem"] = lambda ranks: processes(ranks, "nvshmem")
     else:
         print("left out: processes.through_nvshmem (NVSHMEM is not installed)")

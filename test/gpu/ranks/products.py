@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import tandem
-from tandem.arrays import as_dtype
+from tandem.kernel.element_types import as_dtype
 from tandem.ops import AllGatherGemm, GemmReduceScatter, rows_of_rank, shard_rows
 
 WAIT_SECONDS = 20

@@ -5,6 +5,7 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 import tandem.shmem as shmem
+from tandem.kernel.element_types import as_dtype
 from tandem.simt import tid
 
 COUNT = 1024
@@ -206,7 +207,7 @@ def tensors(team):
     x[[3, 3], [4, 5]] = 9
     bits[:, 1] = np.arange(300)
     bits[::2, 3] = 1
-    h = team.from_array(np.arange(6).astype(tandem.arrays.as_dtype("bfloat16")))
+    h = team.from_array(np.arange(6).astype(as_dtype("bfloat16")))
     h[1:3] = h[4:6]
     team.barrier()
     there = x.peer((team.rank + 1) % team.size)

@@ -1,0 +1,1 @@
+"""Runs of a program under many schedules, and what they found."""

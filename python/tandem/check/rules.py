@@ -1,0 +1,46 @@
+"""The rules of the memory model (M1, M2, ...), out of the page that ships with the package."""
+
+import os
+import pathlib
+import re
+import sys
+
+PAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "memory_model.md")
+_NAME = re.compile(r"\bM\d+\b")
+_RULE = re.compile(r"^\*\*(M\d+)\. (.+?)\*\*(.*?)(?=^\*\*M\d+\. |^#|\Z)", re.M | re.S)
+
+
+def rules():
+    """{"M4": (title, text)} in the page's order; the text begins with the rule's name."""
+    with open(PAGE, encoding="utf-8") as file:
+        return {r[1]: (r[2].rstrip("."), r[0].strip()) for r in _RULE.finditer(file.read())}
+
+
+def names_in(texts):
+    """The rules that reports name, each once."""
+    return list(dict.fromkeys(name for text in texts for name in _NAME.findall(text or "") if name in rules()))
+
+
+def hint(texts):
+    """A line that says how to read the rules that reports name; an empty string when they name none."""
+    names = names_in(texts)
+    return f"rules: `tandem explain {' '.join(names)}`" if names else ""
+
+
+def page_uri():
+    return pathlib.Path(PAGE).as_uri()
+
+
+def explain(names):
+    """The command `tandem explain`: prints the rules, or a list of all. Gives the exit code."""
+    known = rules()
+    unknown = [name for name in names if name.upper() not in known]
+    if unknown:
+        print(f"tandem: there is no rule `{unknown[0]}`; they are {', '.join(known)}", file=sys.stderr)
+        return 2
+    for name in names:
+        print(f"{known[name.upper()][1]}\n")
+    if not names:
+        print(*(f"{name:4} {title}" for name, (title, _) in known.items()), sep="\n")
+    print(f"the whole page: {PAGE}")
+    return 0

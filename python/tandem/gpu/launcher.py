@@ -1,0 +1,84 @@
+"""The launcher of a kernel with CUDA arrays: it keeps the calls it knows, and asks here for the others."""
+
+import functools
+import inspect
+import json
+
+from .. import _tandem
+from ..errors import CompileError
+from ..host.call import COOPERATIVE, bind_call, grid_sizes
+from ..kernel.names import constexpr
+from ..kernel.request import specialized
+from ..kernel.scalars import annotated_type
+from .arguments import Arguments, is_cuda_array, letter_of
+from .compiled import CompiledKernel, compile_request, prepare
+from .device import current_device, is_available, target_of
+from .streams import stream_handle, torch_stream
+
+_DEPENDENT = 2  # TD_DEPENDENT
+
+
+def _compiled(kernel, arguments, options, device):
+    """(the compiled kernel, the reads of host values that it rests on)"""
+    options = {**options, "target": target_of(device)}
+    key = (json.dumps([arguments.specs, options], sort_keys=True), *arguments.builder.items)
+    launch_options = {k: v for k, v in options.items() if k != "target"}
+    with kernel.compiling:
+        return specialized(kernel.gpu_kernels, key, arguments.builder, lambda: kernel.request(arguments.specs, options, arguments.builder),
+                           lambda request: CompiledKernel(kernel, compile_request(request), launch_options, device))
+
+
+def _flags(kwargs):
+    return (COOPERATIVE if kwargs.get("launch_cooperative_grid") else 0) | (_DEPENDENT if kwargs.get("launch_pdl") else 0)
+
+
+def _call(kernel, key, device, stream, grid, args, kwargs):
+    """A call the launcher does not know yet: on a GPU when there is a CUDA array among the arguments, else simulated."""
+    if not any(map(is_cuda_array, (*args, *kwargs.values()))):
+        return kernel.simulate(grid, args, kwargs)
+    values, options, given_stream = bind_call(kernel, args, kwargs)
+    arguments = Arguments(kernel)
+    for parameter in kernel.parameters:
+        arguments.add(parameter, values[parameter.name])
+    device = device if device >= 0 else arguments.device if arguments.device >= 0 else current_device() if is_available() else 0
+    compiled, reads = _compiled(kernel, arguments, options, device)
+    if kwargs.get("warmup"):
+        return compiled
+    prepare(compiled.handle, device)
+    stream = stream if key is not None else stream_handle(given_stream, device)
+    sizes = grid_sizes(grid, values, options)
+    _tandem.gpu_launch(compiled.handle, device, stream, *sizes, arguments.words, len(arguments.words), _flags(kwargs))
+    if key is not None and "?" not in arguments.packs:
+        kernel.gpu_launcher.add(key, compiled.handle, arguments.packs.encode(), _flags(kwargs), options, tuple(reads), compiled)
+    return compiled
+
+
+def _miss(kernel, key, device, stream, grid, args, kwargs):
+    try:
+        return _call(kernel, key, device, stream, grid, args, kwargs)
+    except CompileError as error:
+        raise error.with_traceback(None) from None  # the kernel's mistake: frames of this package would hide it
+
+
+def _kind(kernel, parameter):
+    if kernel.is_constexpr(parameter):
+        return "c"
+    if parameter.name in kernel.do_not_specialize:
+        return "n"
+    if parameter.name in kernel.do_not_specialize_on_alignment:
+        return "a"
+    return "t" if annotated_type(parameter) else "r"
+
+
+def make_launcher(kernel):
+    """The launcher of a JITFunction."""
+    def classify(value):
+        letter = letter_of(value)
+        if letter == "t" and type(value).__module__.startswith("torch"):
+            launcher.stream_of = torch_stream()
+        return letter
+
+    kinds = "".join(_kind(kernel, p) for p in kernel.parameters).encode()
+    launcher = _tandem.GpuLauncher(tuple(kernel.arg_names), kinds, tuple(p.default for p in kernel.parameters), inspect.Parameter.empty,
+                                   constexpr, classify, functools.partial(_miss, kernel))
+    return launcher

@@ -1,0 +1,1 @@
+"""A run's host side: arrays, teams, sessions, and launches on simulated ranks."""

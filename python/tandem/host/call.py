@@ -1,0 +1,63 @@
+"""A call of a kernel: its arguments by name, its options, its grid."""
+
+import math
+import operator
+import os
+
+import numpy as np
+
+from ..kernel.mock_tensor import MockTensor
+from ..kernel.names import constexpr
+
+_OPTIONS = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": None, "debug": None}
+COOPERATIVE = 1  # TD_COOPERATIVE
+_IGNORED = {"grid", "warmup", "launch_cooperative_grid", "launch_pdl", "launch_cluster", "enable_fp_fusion", "waves_per_eu",
+            "matrix_instr_nonkdim", "kpack"}
+
+
+def _is_debugging():
+    """Whether the environment asks for debug mode of every kernel."""
+    return any(os.environ.get(name, "").lower() not in ("", "0", "false", "off", "no") for name in ("TANDEM_DEBUG", "TRITON_DEBUG"))
+
+
+def bind_call(kernel, args, kwargs):
+    """(arguments by name, options, stream) of a call."""
+    options = {**_OPTIONS, "debug": kernel.debug}
+    names = set(kernel.arg_names)
+    stream = None
+    rest = {}
+    for key, value in kwargs.items():
+        if key in options:
+            options[key] = value
+        if key in names:  # also when it is an option: the kernel wants to know it
+            rest[key] = value
+        elif key == "stream":
+            stream = value
+        elif key not in options and key not in _IGNORED:
+            raise TypeError(f"kernel `{kernel.__name__}` has no parameter `{key}`")
+    try:
+        bound = kernel.signature.bind(*args, **rest)
+    except TypeError as error:
+        raise TypeError(f"kernel `{kernel.__name__}`: {error}") from None
+    bound.apply_defaults()
+    options["debug"] = bool(options["debug"]) or _is_debugging()
+    for name, value in bound.arguments.items():
+        if isinstance(value, MockTensor) and not kwargs.get("warmup"):
+            raise TypeError(f"argument `{name}` of kernel `{kernel.__name__}` stands for an array; only `warmup`, which compiles, takes it")
+    return bound.arguments, {k: v for k, v in options.items() if v is not None}, stream
+
+
+def grid_sizes(grid, arguments, options):
+    """The three sizes of a grid, or of what a grid function gives for the arguments."""
+    if callable(grid):
+        grid = grid({**{k: v.value if isinstance(v, constexpr) else v for k, v in arguments.items()}, **options})
+    try:
+        sizes = (grid,) if isinstance(grid, (int, np.integer)) else tuple(grid)
+        sizes = tuple(operator.index(size.value if isinstance(size, constexpr) else size) for size in sizes)
+    except TypeError:
+        raise TypeError(f"a grid is one to three integers, not {grid!r}") from None
+    if not 1 <= len(sizes) <= 3:
+        raise ValueError(f"a grid has one to three sizes, not {len(sizes)}")
+    if min(sizes) < 0 or max(sizes) >= 2**31 or math.prod(sizes) >= 2**40:
+        raise ValueError(f"grid {sizes} is negative or too large: sizes are below 2**31, their product below 2**40")
+    return sizes + (1,) * (3 - len(sizes))

@@ -1,0 +1,189 @@
+"""A rank's view of a run: its team, its memory, its streams and barriers. Knows not whether the ranks are simulated or GPUs."""
+
+import json
+import operator
+import os
+import threading
+
+import numpy as np
+
+from .. import _tandem
+from ..kernel.element_types import as_dtype, type_word
+from .arrays import Tensor, numpy_readable
+from .frames import host_place
+
+_COMPARE = {"eq": 0, "ne": 1, "gt": 2, "le": 3, "lt": 4, "ge": 5}
+
+
+class Stream:
+    """An ordered queue of work on one rank. On a GPU `cuda_stream` is the CUDA stream's handle, as PyTorch's streams have it."""
+
+    def __init__(self, team, index, cuda_stream=None):
+        self.team = team
+        self.index = index
+        self.cuda_stream = cuda_stream
+
+    def _queue(self, function, *args):
+        self.team._session.note_queued(self.team, self)
+        return self.team._call(function, self.index, *args)
+
+    def synchronize(self):
+        self.team._call(_tandem.synchronize, self.index)
+
+    def copy(self, dest, source):
+        """Copy engine: copies one contiguous tensor into another (either may be a peer's)."""
+        for tensor in (dest, source):
+            if not isinstance(tensor, Tensor):
+                raise TypeError(f"the copy engine copies tensors of the team, not `{type(tensor).__name__}`")
+        if dest.nbytes != source.nbytes:
+            raise ValueError(f"copy of {source.nbytes} bytes into {dest.nbytes} bytes")
+        if not (dest.is_contiguous() and source.is_contiguous()):
+            raise ValueError("the copy engine copies contiguous tensors only")
+        self._queue(_tandem.copy, dest.address, source.address, source.nbytes)
+
+    def memset(self, dest, value=0):
+        self._queue(_tandem.set, dest.address, value, dest.nbytes)
+
+    def signal_write(self, signal, value, add=False):
+        """Writes (or adds to) every element of a contiguous 32- or 64-bit signal tensor, in stream order."""
+        self._queue(_tandem.signal_write, signal.address, _signal_count(signal), value, signal.itemsize, int(add))
+
+    def signal_wait(self, signal, value, compare="eq"):
+        """Holds the stream until every element of the signal compares true."""
+        if compare not in _COMPARE:
+            raise ValueError(f"`compare` is `{compare}`; it is one of {', '.join(_COMPARE)}")
+        self._queue(_tandem.signal_wait, signal.address, _signal_count(signal), _COMPARE[compare], value, signal.itemsize)
+
+    def barrier(self):
+        """Joins the team's ranks on their streams."""
+        self._queue(_tandem.barrier_on_stream, self.team.id)
+
+    def record_event(self):
+        return self.team._call(_tandem.record_event, self.index)
+
+    def record_time(self):
+        """An event that remembers when it was reached, until the run ends; on GPUs only."""
+        return self.team._call(_tandem.record_time, self.index)
+
+    def microseconds(self, begin, end):
+        """Waits for two of `record_time` and gives the time between them."""
+        return self.team._call(_tandem.microseconds, begin, end)
+
+    def wait_event(self, event):
+        self._queue(_tandem.wait_event, event)
+
+
+def _signal_count(signal):
+    if not signal.is_contiguous():
+        raise ValueError("signals are elements of a contiguous tensor")
+    return signal.numel()
+
+
+class Team:
+    """The ranks a program runs on, seen from one of them. `team.rank` of `team.size`; memory, kernels, streams, barriers."""
+
+    def __init__(self, session, world_rank, members=None, ident=0):
+        self._session = session
+        self.world_rank = world_rank
+        self.members = list(range(session.ranks)) if members is None else list(members)
+        self.id = ident
+        self.rank = self.members.index(world_rank)
+        self.size = len(self.members)
+        self.num_ranks = self.size
+        self.device = session.device_of(world_rank)
+        self._thread = threading.get_ident()
+        self._held = []
+        self.stream = session.default_stream(self)
+
+    def _call(self, function, *args):
+        if threading.get_ident() != self._thread and not (self._session.finished or self._session.any_thread):
+            raise RuntimeError(f"the team of rank {self.world_rank} is used from another thread than the rank's")
+        if self._session.tells_places:
+            _tandem.host_place(self._session.handle, self.world_rank, *host_place())
+        return self._session.guarded(function, self.world_rank, *args)
+
+    def world_rank_of(self, rank):
+        if not 0 <= rank < self.size:
+            raise IndexError(f"rank {rank} is not one of the team's {self.size} ranks")
+        return self.members[rank]
+
+    def _allocate(self, shape, dtype, symmetric, initialised, name):
+        try:
+            shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(operator.index(d) for d in shape)
+        except TypeError:
+            raise TypeError(f"a shape is an integer or a tuple of integers, not {shape!r}") from None
+        dtype = as_dtype(dtype)
+        type_word(dtype)
+        count = Tensor.size_of(shape)
+        if any(d < 0 for d in shape):
+            raise ValueError(f"negative size in shape {shape}")
+        if count * dtype.itemsize >= 2**63:
+            raise ValueError(f"shape {shape} has more bytes than 64 bits can count")
+        file, line = host_place()
+        name = name or f"{os.path.basename(file)}:{line}"
+        address = self._call(_tandem.allocate, count * dtype.itemsize, int(symmetric), int(initialised), name, file, line)
+        return self._session.tensor_type(self, address, shape, dtype, symmetric=symmetric)
+
+    def _filled(self, array, symmetric, name):
+        if self._session.takes(array):
+            dtype, shape = self._session.element_type(array), self._session.shape_of(array)
+        else:
+            array = array if isinstance(array, Tensor) else np.asarray(numpy_readable(array))
+            dtype, shape = array.dtype, array.shape
+        tensor = self._allocate(shape, dtype, symmetric, True, name)
+        tensor[...] = array
+        return tensor
+
+    def empty(self, shape, dtype="float32", name=None):
+        """Symmetric memory that holds nothing yet: reading it before a write is reported. Every rank calls, with the same size."""
+        return self._allocate(shape, dtype, True, False, name)
+
+    def zeros(self, shape, dtype="float32", name=None):
+        return self._allocate(shape, dtype, True, True, name)
+
+    def full(self, shape, value, dtype="float32", name=None):
+        tensor = self._allocate(shape, dtype, True, True, name)
+        tensor[...] = value
+        return tensor
+
+    def from_array(self, array, name=None):
+        """Symmetric memory holding this rank's array. Shapes and dtypes must agree on all ranks."""
+        return self._filled(array, True, name)
+
+    def local_empty(self, shape, dtype="float32", name=None):
+        """Device memory of this rank alone."""
+        return self._allocate(shape, dtype, False, False, name)
+
+    def local_from_array(self, array, name=None):
+        return self._filled(array, False, name)
+
+    def new_stream(self):
+        return self._session.new_stream(self)
+
+    def adopt(self, stream):
+        """A CUDA stream of PyTorch, or its handle, as a stream of the team; its owner keeps it."""
+        return self._session.adopt(self, stream)
+
+    def synchronize(self):
+        """Waits until all streams of this rank are idle."""
+        self._call(_tandem.synchronize, -1)
+        self._session.note_idle(self)
+        self._held.clear()
+
+    def hold(self, host_arrays):
+        """Keeps the host memory of a queued launch alive until the next `synchronize`."""
+        self._held.append(host_arrays)
+
+    def barrier(self):
+        """Waits for this rank's streams and for every rank of the team to get here."""
+        self._call(_tandem.barrier, self.id)
+        self._session.note_idle(self)
+
+    def gather(self, value):
+        """What each rank gives, anything that JSON takes, in their order [collective]. Streams are not waited for."""
+        return [json.loads(text) for text in json.loads(self._call(_tandem.gather, self.id, json.dumps(value)))]
+
+    def split(self, members):
+        """A team of some of the ranks (their ranks in this team, in order); only they call."""
+        world = [self.world_rank_of(m) for m in members]
+        return Team(self._session, self.world_rank, world, self._call(_tandem.create_team, world, len(world)))

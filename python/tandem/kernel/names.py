@@ -1,0 +1,169 @@
+"""Stub objects for the names kernels use. They are made from the compiler's own table, so there is one list of names."""
+
+import functools
+import json
+import operator
+import sys
+import types
+
+from .. import _tandem
+
+
+class Builtin:
+    """A function of the kernel language. It means something inside a kernel only."""
+
+    def __init__(self, canonical, signature):
+        self.canonical = canonical
+        self.__name__ = canonical.rsplit(".", 1)[-1]
+        self.__doc__ = f"{self.__name__}({signature})"
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError(f"`{self.canonical}` can be called only inside a kernel (a function under @tandem.jit)")
+
+    def __repr__(self):
+        return f"<tandem builtin {self.canonical}>"
+
+
+class DType:
+    """A scalar type of the kernel language, or a pointer to one."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __eq__(self, other):
+        return isinstance(other, DType) and other.name == self.name
+
+    def __hash__(self):
+        return hash(("tandem.dtype", self.name))
+
+    def __repr__(self):
+        return f"tl.{self.name}"
+
+    def __str__(self):
+        return self.name
+
+    def __getattr__(self, name):
+        """What the type says of itself, as in kernels: `primitive_bitwidth`, `is_floating()`, ..."""
+        if name.startswith("__") or name == "name":  # also asked for while an object is being copied
+            raise AttributeError(name)
+        facts = table()["dtypes"].get("*" if self.name.startswith("*") else self.name, {})
+        if name in facts.get("attributes", ()):
+            return plain_value(facts["attributes"][name])
+        if name in facts.get("methods", ()):
+            return lambda: plain_value(facts["methods"][name])
+        raise AttributeError(f"type `{self.name}` has no `{name}`")
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError(f"the type `{self.name}` can be called only inside a kernel")
+
+
+class constexpr:
+    """A compile-time constant. Arithmetic on it gives constants."""
+
+    def __init__(self, value):
+        self.value = value.value if isinstance(value, constexpr) else value
+
+    def __repr__(self):
+        return f"constexpr({self.value!r})"
+
+    def __hash__(self):
+        return hash(self.value)
+
+    def __bool__(self):
+        return bool(self.value)
+
+    def __index__(self):
+        return operator.index(self.value)
+
+    def __int__(self):
+        return int(self.value)
+
+    def __float__(self):
+        return float(self.value)
+
+    def __call__(self, *args, **kwargs):
+        return self.value(*args, **kwargs)
+
+
+def _plain(x):
+    return x.value if isinstance(x, constexpr) else x
+
+
+def _binary(op):
+    return lambda self, other: constexpr(op(self.value, _plain(other)))
+
+
+def _reflected(op):
+    return lambda self, other: constexpr(op(_plain(other), self.value))
+
+
+for _word in "add sub mul truediv floordiv mod pow lshift rshift and or xor".split():
+    _op = getattr(operator, _word if _word not in ("and", "or") else _word + "_")
+    setattr(constexpr, f"__{_word}__", _binary(_op))
+    setattr(constexpr, f"__r{_word}__", _reflected(_op))
+for _word in "eq ne lt le gt ge".split():
+    setattr(constexpr, f"__{_word}__", _binary(getattr(operator, _word)))
+for _word in "neg pos invert".split():
+    setattr(constexpr, f"__{_word}__", lambda self, op=getattr(operator, _word): constexpr(op(self.value)))
+
+
+@functools.cache
+def table():
+    """{"names": [...], "modules": {importable name: canonical module}}, from the compiler."""
+    return json.loads(_tandem.builtins())
+
+
+@functools.cache
+def importable(canonical):
+    """A name the compiler's requests can call a canonical module by."""
+    return next((name for name, module in sorted(table()["modules"].items()) if module == canonical), canonical)
+
+
+def plain_value(value):
+    """The Python object for a VALUE of the compile request (docs/guide/compile_request.md)."""
+    if "namespace" in value:
+        return module_of(value["name"])
+    (kind, payload), = ((k, v) for k, v in value.items() if k != "names")
+    match kind:
+        case "none":
+            return None
+        case "int":
+            return int(payload)
+        case "float":
+            return float(payload)
+        case "dtype":
+            return DType(payload)
+        case "tuple":
+            return tuple(plain_value(v) for v in payload)
+        case _:
+            return payload
+
+
+_modules = {}
+
+
+def module_of(canonical):
+    """The stub module of a canonical module, made on first use."""
+    if canonical not in _modules:
+        module = types.ModuleType(importable(canonical))
+        populate(module.__dict__, canonical, module)
+    return _modules[canonical]
+
+
+def pointer_type(element, address_space=1, const=False):
+    """The type of pointers to an element type."""
+    return DType("*" + element.name)
+
+
+def populate(namespace, canonical, module=None):
+    """Fills a module's namespace with the names of the canonical module, and marks it as ours."""
+    _modules[canonical] = module or sys.modules[namespace["__name__"]]
+    namespace["__tandem_module__"] = canonical
+    for row in table()["names"]:
+        if row["module"] != canonical:
+            continue
+        name = row["name"]
+        if row["kind"] == "constant":
+            namespace.setdefault(name, plain_value(row["value"]))
+        else:
+            namespace.setdefault(name, Builtin(f"{canonical}.{name}", row.get("signature", "")))

@@ -1,0 +1,11 @@
+"""Arithmetic of grids and blocks."""
+
+
+def cdiv(x, y):
+    """x / y rounded up."""
+    return (x + y - 1) // y
+
+
+def next_power_of_2(n):
+    """The smallest power of two not below n."""
+    return 1 << max(0, (n - 1).bit_length())

@@ -1,0 +1,111 @@
+"""Python objects that kernels reach by their source text, and what such a text reads."""
+
+import ast
+import functools
+import inspect
+import sys
+import textwrap
+
+
+class _Uses(ast.NodeVisitor):
+    """The attribute chains and bare names a function reads: {"tl": {"load": {}}, "BLOCK": {}}."""
+
+    def __init__(self):
+        self.tree = {}
+
+    def visit_Name(self, node):
+        self.tree.setdefault(node.id, {})
+
+    def visit_Attribute(self, node):
+        chain = [node.attr]
+        at = node.value
+        while isinstance(at, ast.Attribute):
+            chain.append(at.attr)
+            at = at.value
+        if not isinstance(at, ast.Name):
+            self.generic_visit(node)
+            return
+        level = self.tree.setdefault(at.id, {})
+        for name in reversed(chain):
+            level = level.setdefault(name, {})
+
+
+def uses_of(source):
+    visitor = _Uses()
+    visitor.visit(ast.parse(textwrap.dedent(source)))
+    return visitor.tree
+
+
+def source_of(target):
+    """(file, first line, text) of a function or class, decorators included."""
+    try:
+        lines, line = inspect.getsourcelines(target)
+    except (OSError, TypeError) as error:
+        raise ValueError(f"the source of `{target.__name__}` cannot be read ({error}); define kernels in a file") from None
+    file = inspect.getsourcefile(target) or "<unknown>"
+    return file, max(line, 1), "".join(lines)
+
+
+class Source:
+    """A Python object that kernels reach by its source text."""
+
+    kind = "jit"
+
+    def __init__(self, target):
+        self.target = target
+        self.__name__ = target.__name__
+        self.__doc__ = target.__doc__
+        self.__module__ = target.__module__
+        self.__wrapped__ = target
+        self._text = None
+
+    def _load(self):
+        if self._text is None:
+            self._text = source_of(self.target)
+        return self._text
+
+    @property
+    def file(self):
+        return self._load()[0]
+
+    @property
+    def line(self):
+        return self._load()[1]
+
+    @property
+    def source(self):
+        return self._load()[2]
+
+    def functions(self):
+        return [self.target]
+
+    @functools.cached_property
+    def uses(self):
+        """The names from outside that the text reads, each with the attributes it reads of it: {"tl": {"load": {}}}."""
+        code = getattr(self.target, "__code__", None)
+        own = {*code.co_varnames, *code.co_cellvars} if code else ()
+        return {name: attributes for name, attributes in uses_of(self.source).items() if name not in own}
+
+    def place_of(self, name):
+        """(owner, key) of what a name from outside means: a closure's cell, or the namespace of the module."""
+        for function in self.functions():
+            if name in function.__code__.co_freevars:
+                return function.__closure__[function.__code__.co_freevars.index(name)], "cell_contents"
+        return getattr(self.target, "__globals__", None) or vars(sys.modules[self.target.__module__]), name
+
+
+class Aggregate(Source):
+    """A class whose instances kernels carry as a bundle of their fields (Triton's `@aggregate`)."""
+
+    kind = "aggregate"
+
+    def functions(self):
+        members = (m.target if isinstance(m, Source) else getattr(m, "__func__", m) for m in vars(self.target).values())
+        return [m for m in members if inspect.isfunction(m)]
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError(f"the aggregate `{self.__name__}` can be made only inside a kernel")
+
+
+def aggregate(cls):
+    return Aggregate(cls)

@@ -1,0 +1,1 @@
+"""Traces as timelines."""

@@ -1,4 +1,4 @@
-// The C ABI: what only a simulated run has. No exception leaves this file.
+// This part of the C ABI has the functions that only a simulated run has. No exception leaves this file.
 #include "api/guarded.h"
 #include "api/handles.h"
 #include "api/text_out.h"

@@ -25,7 +25,7 @@ uint64_t narrow(double value, int exponentBits, int mantissaBits) {
   return sign | (steps + (uint64_t(exponent + bias - 1) << mantissaBits));  // a carry moves on into the exponent
 }
 
-// With a sign or without.
+// Returns true if the value fits the type, read as signed or as unsigned.
 bool fits(int64_t value, abi::ParamType type) {
   int bits = type == abi::ParamType::I1 ? 1 : type == abi::ParamType::I8 ? 8 : type == abi::ParamType::I16 ? 16 : 32;
   bool isWide = type == abi::ParamType::I64 || type == abi::ParamType::Pointer;

@@ -1,4 +1,4 @@
-// The thread's last error, and what every library of the C ABI has.
+// Every library of the C ABI has these functions, and the thread's last error.
 #include "api/guarded.h"
 #include <cstdlib>
 

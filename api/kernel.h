@@ -20,7 +20,7 @@ struct Kernel::Impl {
   std::mutex mutex;
   std::map<Specialisation, std::shared_ptr<td_program>> programs;
 
-  // Compiles, or finds what was compiled. Throws Error with the diagnostics.
+  // Compiles the kernel, or finds an earlier compilation. Throws Error with the diagnostics.
   std::shared_ptr<td_program> specialise(const Specialisation& wanted);
 
  private:

@@ -57,7 +57,7 @@ std::vector<int> read(const json& value) {
   return out;
 }
 
-// A session's options by name; what nobody takes is refused.
+// A session's options by name; an option that nobody takes is refused.
 class Options {
  public:
   explicit Options(const std::string& text) : left_(json::parse(text)) {

@@ -12,7 +12,7 @@ namespace tandem {
 std::unique_ptr<runtime::Session> sessionFor(const std::string& optionsJson,
                                              std::shared_ptr<interpreter::Chooser> chooser = nullptr);
 
-// Where sessions on GPUs leave their trace: $TANDEM_TRACE, which also has them traced. Empty: nowhere.
+// Returns the file where sessions on GPUs leave their trace: $TANDEM_TRACE, which also has them traced. Empty: no file.
 std::string traceFile();
 
 }  // namespace tandem

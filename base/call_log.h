@@ -23,7 +23,7 @@ struct OperatorCalls {
   uint64_t op = 0, count = 1;
   std::vector<int64_t> sizes = {};
   OperatorName made = {};
-  uint32_t place = 0;  // of the host line, as whoever adds the call numbers lines
+  uint32_t place = 0;  // of the host line, numbered by the user of the log
 };
 
 // Two ranks' calls that should be equal and differ.

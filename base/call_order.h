@@ -9,7 +9,7 @@
 
 namespace tandem {
 
-constexpr uint32_t kNoStream = ~0u;  // of a call that is being captured: what runs before it shows when the graph does
+constexpr uint32_t kNoStream = ~0u;  // the stream of a call that is being captured: calls before it are known when the graph runs
 
 struct OrderedCall {
   uint32_t op = 0, stream = 0;

@@ -1,4 +1,5 @@
-// Where NVSHMEM is installed: the compiler wants its bitcode, the runtime its host library, both of one version. Opens nothing.
+// These functions find NVSHMEM's installation: the compiler wants its bitcode, the runtime its host library, both of
+// one version. They open no file.
 #pragma once
 #include <optional>
 #include <string>

@@ -13,7 +13,7 @@ enum class Op : uint8_t {
   Copy,         // a -> r     r = a (same type). A value from a block argument, a yield, a loop carry
   MaskedCopy,   // a -> r     active lanes only; r is Lanes, a is Lanes
   Splat,        // scalar -> r (Tile or Lanes)
-  // --- elementwise: all operands and results have one shape; Lanes and Tile alike ---
+  // --- elementwise: all operands and results have one shape, Lanes or Tile ---
   Unary,        // a -> r              sub: UnaryOp
   Binary,       // a, b -> r           sub: BinaryOp
   MulExtended,  // a, b -> low, high   sub: 0 unsigned, 1 signed

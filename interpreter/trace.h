@@ -23,7 +23,7 @@ struct Span {
   int32_t lane = 0;  // resident slot of the rank for programs; kStreamLanes + stream for copy engines and kernels
   SpanKind kind{};
   int64_t beginNs = 0, endNs = 0;
-  std::string name;  // kernel, or what was waited for
+  std::string name;  // kernel, or the name of the thing that was waited for
   std::array<int32_t, 3> program{0, 0, 0};
   uint32_t line = 0;
   int32_t peer = -1;  // Put, Get, Copy, Signal; Wait: who wrote the signal

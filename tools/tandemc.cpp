@@ -1,4 +1,4 @@
-// tandemc: compiles one kernel of a file and prints what a stage of the compiler makes of it, or writes it out for a GPU.
+// tandemc compiles one kernel of a file and prints the output of a stage of the compiler, or writes it out for a GPU.
 #include "compiler/driver/bundle.h"
 #include "compiler/driver/compile.h"
 #include "compiler/driver/compile_image.h"

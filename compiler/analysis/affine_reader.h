@@ -1,5 +1,5 @@
-// Reads the values of a kernel as a base and a sum over dimensions of scalar * index: scalars (no dimension), tiles of integers, tiles of
-// pointers, and what loops carry of them. Knows nothing of masks.
+// The reader takes the values of a kernel as a base and a sum over dimensions of scalar * index: scalars (no
+// dimension), tiles of integers, tiles of pointers, and those that loops carry. It knows nothing of masks.
 #pragma once
 #include "compiler/analysis/scalar_expr.h"
 

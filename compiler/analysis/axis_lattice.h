@@ -5,7 +5,7 @@
 
 namespace tandem::analysis {
 
-// Divides everything that has to be: what zero is divisible by.
+// The divisor of zero: a multiple of every power of two that matters.
 constexpr int64_t kDividesAll = int64_t(1) << 62;
 
 // The largest power of two that divides `value`.

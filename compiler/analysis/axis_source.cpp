@@ -1,4 +1,4 @@
-// Where integers come from: constants, ranges, the numbers of programs and ranks; and casts between their widths.
+// Integers come from constants, ranges, the numbers of programs and ranks, and from casts between their widths.
 #include "compiler/analysis/axis_transfer.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/simt/simt.h"

@@ -25,8 +25,8 @@ struct StridedAccess {
   llvm::SmallVector<DimAccess, 3> dims;
   llvm::SmallVector<mlir::Value, 1> guards;  // scalar conditions without which nothing is accessed
 
-  // Nothing but kernel arguments decides base, strides and bounds: a descriptor of the tensor can be made before the launch, `baseOffset`
-  // apart.
+  // Returns true if kernel arguments alone decide base, strides and bounds: a descriptor of the tensor can then be made
+  // before the launch, `baseOffset` apart.
   bool dimsDescribeArguments() const;
 };
 

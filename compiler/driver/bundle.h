@@ -7,7 +7,7 @@ namespace tandem::compiler {
 
 struct Bundle {
   std::string name;      // of the files: NAME.tdimage, NAME.h, NAME.json
-  std::string image;     // what gpu::Kernel::fromFile loads
+  std::string image;     // the image that gpu::Kernel::fromFile loads
   std::string header;    // C: NAME_launch with the kernel's parameters
   std::string metadata;  // JSON: target, threads, shared memory, registers, parameters
 };

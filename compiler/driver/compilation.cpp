@@ -128,7 +128,7 @@ static Diagnostic reproduce(const std::string& requestJson, llvm::function_ref<v
   } catch (const Reproduced&) {
     words += "; `tandem-opt --run-reproducer " + path + "` shows it again";
   } catch (const std::exception&) {
-    // Then there is no file, and the failure itself is what matters.
+    // Then there is no file; the failure itself is reported.
   }
   return plainError("internal", words);
 }

@@ -31,7 +31,8 @@ struct Compiled {
 // Thread-safe. Never throws, never exits.
 Compiled compileToProgram(const std::string& requestJson);
 
-// Where goes what kernels print while they are compiled; the standard output without this. Called before anything is compiled.
+// Sets where the prints of kernels at compile time go; else they go to the standard output. Called before anything is
+// compiled.
 void setStaticPrinter(std::function<void(const std::string&)> printer);
 
 // Sets a function that is called after each pass, with the pass's name and the IR as text, whose first line is a
@@ -60,7 +61,7 @@ struct RequestWords {
 // `signature`: "*fp16, *fp16, i32" or "x_ptr=*fp16, n=i32"; `constexprs`: "BLOCK=128, FLAG=True".
 Emitted requestForFile(const std::string& path, const std::string& kernel, const std::string& signature,
                        const std::string& constexprs, int numWarps, const RequestWords& words = {});
-// The same for text that is in memory; `fileName` is what diagnostics call it.
+// The same for text that is in memory; diagnostics name it by `fileName`.
 Emitted requestForText(const std::string& text, const std::string& fileName, const std::string& kernel,
                        const std::string& signature, const std::string& constexprs, int numWarps,
                        const RequestWords& words = {});

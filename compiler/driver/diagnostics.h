@@ -1,4 +1,4 @@
-// Collects what MLIR reports (verifier errors, pass failures) as diagnostics at source lines.
+// The collector turns MLIR's reports (verifier errors, pass failures) into diagnostics at source lines.
 #pragma once
 #include "base/diagnostic.h"
 #include "compiler/frontend/emit/session.h"
@@ -7,7 +7,7 @@
 
 namespace tandem::compiler {
 
-// Where `loc` is in the text; calls that were inlined become notes.
+// Returns a diagnostic at the place of `loc` in the text; calls that were inlined become notes.
 Diagnostic diagnosticAt(const frontend::Session& session, mlir::Location loc, Severity severity, std::string kind, std::string message);
 
 // Takes the diagnostics of a context while in scope.

@@ -1,4 +1,4 @@
-// Writes VALUE objects; what requests cannot hold becomes a foreign value.
+// This file writes VALUE objects; a value that requests cannot hold becomes a foreign value.
 #include "compiler/driver/value_json.h"
 #include "compiler/frontend/builtin/registry.h"
 #include <array>

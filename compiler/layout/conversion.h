@@ -27,11 +27,12 @@ struct Shuffle {
   int64_t numSelects(int64_t sourceRegisters) const;
 };
 
-// Through a buffer in shared memory, one round after the other: store, barrier, load; a barrier also before the next round.
+// The conversion goes through a buffer in shared memory, one round after the other: store, barrier, load; a barrier
+// also before the next round.
 struct ThroughShared {
   Scratch scratch;
   LinearLayout store, load;  // src and dst with offsets for positions: `offsetsOf`
-  bool withinWarp = false;   // no warp reads what another wrote: __syncwarp is barrier enough
+  bool withinWarp = false;   // no warp reads another's stores: __syncwarp is barrier enough
 };
 
 // Positions move between the CTAs of a cluster. Only the caller knows how it wants that done.

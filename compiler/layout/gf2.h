@@ -35,7 +35,7 @@ class Span {
 
 // A basis of the intersection of two spans.
 Vectors intersect(llvm::ArrayRef<uint64_t> a, llvm::ArrayRef<uint64_t> b);
-// Those of `candidates`, in order, that each enlarge the span of `space` and of the ones taken before.
+// Returns those of `candidates`, in order, that each enlarge the span of `space` and of the ones taken before.
 Vectors extend(llvm::ArrayRef<uint64_t> space, llvm::ArrayRef<uint64_t> candidates);
 // XOR of `masks[i]` over the set bits `i` of `index`.
 uint64_t combine(llvm::ArrayRef<uint64_t> masks, uint64_t index);

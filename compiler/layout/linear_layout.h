@@ -56,7 +56,8 @@ class LinearLayout {
   // `Dim`) and of lower bits. The indices whose free bits are all zero, in all dimensions, hold every held position exactly once: only they
   // need to store, or to do an atomic.
   uint64_t freeMask(Dim dim) const;
-  // Without the bits whose basis is zero. For registers that removes copies; register numbers close up.
+  // Returns the layout without the bits whose basis is zero. For registers that removes copies; register numbers close
+  // up.
   LinearLayout withoutZeroBases(Dim dim) const;
   // Same bases over another shape of as many elements.
   LinearLayout withShape(llvm::ArrayRef<int64_t> shape) const;

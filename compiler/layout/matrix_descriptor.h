@@ -23,8 +23,8 @@ int64_t instructionK(unsigned elemBits);
 int64_t leadingByteOffset(const MatrixOperand& operand);
 // K-major: between groups of 8 rows of M or N. MN-major: between groups of 8 rows of K (without swizzle: between boxes along M or N).
 int64_t strideByteOffset(const MatrixOperand& operand);
-// From the buffer's beginning to the element (mn, k), which begins an instruction's tile: `mn` a multiple of 8 rows (K-major) or of a box
-// (MN-major), `k` a multiple of instructionK.
+// Returns the distance from the buffer's beginning to the element (mn, k), which begins an instruction's tile: `mn` a
+// multiple of 8 rows (K-major) or of a box (MN-major), `k` a multiple of instructionK.
 int64_t startByteOffset(const MatrixOperand& operand, int64_t mn, int64_t k);
 // 0 none, 1 128 bytes, 2 64 bytes, 3 32 bytes.
 uint64_t swizzleMode(Swizzle swizzle);

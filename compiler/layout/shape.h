@@ -34,9 +34,9 @@ LinearLayout inferSplitSource(const LinearLayout& result);
 LinearLayout inferCat(const LinearLayout& source);
 LinearLayout inferCatSource(const LinearLayout& result);
 
-// For each register of `wanted` the register of `held` with the same position in the same thread; nothing if some thread lacks one.
-// Both have the same shape. To lower, say, a broadcast: `wanted` is the result's layout with each basis sent to the source's position
-// (`projectBroadcast`), and its registers are the result's.
+// Returns for each register of `wanted` the register of `held` with the same position in the same thread; nothing if
+// some thread lacks one. Both have the same shape. To lower, say, a broadcast: `wanted` is the result's layout with
+// each basis sent to the source's position (`projectBroadcast`), and its registers are the result's.
 std::optional<llvm::SmallVector<unsigned>> registersFor(const LinearLayout& wanted, const LinearLayout& held);
 
 // The result's layout with positions of the source, register for register (zero bases kept).

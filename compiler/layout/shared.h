@@ -25,7 +25,8 @@ LinearLayout swizzledOffsets(llvm::ArrayRef<int64_t> shape, unsigned elemBits, S
 // `layout` with offsets for positions: a layout of shape [number of offsets] whose positions are where `offsets` puts them.
 // Every position of `layout` has an offset.
 LinearLayout offsetsOf(const LinearLayout& layout, const LinearLayout& offsets);
-// For each bit of a position the mask of the offset's bits; XOR over the set bits gives the offset. `offsets` is surjective.
+// Returns for each bit of a position the mask of the offset's bits; XOR over the set bits gives the offset. `offsets`
+// is surjective.
 Bases inverse(const LinearLayout& offsets);
 
 // The ways in which the lanes of a warp reach shared memory in one instruction.

@@ -5,7 +5,7 @@
 
 namespace tandem::pipeline {
 
-// From ops as they are emitted to those that compiler/lower/sim takes.
+// Adds the passes from the emitted ops to those that compiler/lower/sim takes.
 void addSimPasses(mlir::OpPassManager& passes);
 
 struct NvidiaOptions {
@@ -13,7 +13,7 @@ struct NvidiaOptions {
   int blocks = 1;                 // of a program's cluster
   bool layouts = true;            // false: only as far as products, copies and the order of programs are chosen
 };
-// From ops as they are emitted to those that compiler/lower/nvidia takes.
+// Adds the passes from the emitted ops to those that compiler/lower/nvidia takes.
 void addNvidiaPasses(mlir::OpPassManager& passes, const NvidiaOptions& options);
 
 // Makes both lists (`sim`, `nvidia`) and their passes known by name.

@@ -1,5 +1,5 @@
-// The text of an inline assembly as statements over variables. Scopes and `.reg` ranges are resolved: each variable and label has
-// an index. Knows which registers and operands there are, not what an instruction means.
+// A Body is the text of an inline assembly as statements over variables. Scopes and `.reg` ranges are resolved: each
+// variable and label has an index. It knows which registers and operands there are, not what an instruction means.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -14,7 +14,7 @@ namespace tandem::gpu {
 struct Device {
   int index = 0;
   std::string name;
-  std::string target;  // what kernels are compiled for: "sm_90a"
+  std::string target;  // the target of its kernels: "sm_90a"
   int major = 0, minor = 0;
   uint64_t memoryBytes = 0;
   int multiprocessors = 0;

@@ -19,7 +19,7 @@ class TANDEM_API Kernel {
  public:
   // `name` may be empty when the file has one kernel. Throws Error when the file cannot be read.
   static Kernel fromFile(const std::string& path, const std::string& name = "");
-  // `fileName` is what diagnostics call the text.
+  // Diagnostics name the text by `fileName`.
   static Kernel fromText(const std::string& text, const std::string& fileName, const std::string& name = "");
 
   const std::string& name() const;

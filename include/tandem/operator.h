@@ -37,8 +37,9 @@ class TANDEM_API Memory {
   std::vector<Tensor> all_;
 };
 
-// Construction and close() are collective and may wait for other ranks; without close() the memory lives until the run ends. One
-// operator serves one stream at a time. Calls are safe to capture once and replay: what changes from call to call lives on the device.
+// Construction and close() are collective and may wait for other ranks; without close() the memory lives until the run
+// ends. One operator serves one stream at a time. Calls are safe to capture once and replay: state that changes from
+// call to call lives on the device.
 class TANDEM_API Operator {
  public:
   Operator(const Operator&) = delete;

@@ -1,4 +1,4 @@
-// The ranks of a run, seen from one of them, and what makes them: `launch` and `joinFromEnvironment`.
+// A Team is the ranks of a run, seen from one of them; `launch` and `joinFromEnvironment` make it.
 #pragma once
 #include "tandem/kernel.h"
 #include <array>
@@ -56,8 +56,9 @@ class TANDEM_API Team {
               const std::map<std::string, Constant>& constants = {});
 
   int newStream();
-  // For copies and signals that go on while a kernel on `stream` waits for them: the same stream each time. On GPUs its priority is
-  // higher, so that it shares no queue with `stream`, however many streams there are.
+  // Returns the stream for copies and signals that go on while a kernel on `stream` waits for them: the same stream
+  // each time. On GPUs its priority is higher, so that it shares no queue with `stream`, however many streams there
+  // are.
   int streamBeside(int stream);
   void copy(const Tensor& dest, const Tensor& source, int stream = 0);  // copy engine; equal sizes
   // Columns `first` to `first + count` of the matrix `source` to the same columns of the equally large matrix `dest`.

@@ -1,5 +1,5 @@
-// Everybody who accesses memory, by number: hosts, streams, programs. Programs of a grid that has ended are known to
-// whoever knows that their stream has passed it.
+// Actors are all who access memory, by number: hosts, streams, programs. An actor that knows that a stream has passed a
+// grid knows the programs of that grid.
 #pragma once
 #include "interpreter/check/clock.h"
 #include "interpreter/program.h"

@@ -19,7 +19,8 @@ using ClockKey = uint64_t;
 constexpr ClockKey keyOf(uint32_t actor, Part part) { return ClockKey(actor) << 16 | part; }
 // One transfer by its number, apart from those before it.
 constexpr ClockKey keyOfTransfer(uint32_t number) { return ClockKey(1) << 63 | number; }
-// The updates of one signal up to a number, and the waits of a thread up to a time: what relaxed updates still order (M11).
+// The updates of one signal up to a number, and the waits of a thread up to a time: relaxed updates still order these
+// (M11).
 constexpr ClockKey kSignalOrder = ClockKey(3) << 62;
 constexpr ClockKey keyOfUpdates(uint32_t signal) { return kSignalOrder | signal; }
 constexpr ClockKey keyOfWaits(uint32_t actor, Part part) {

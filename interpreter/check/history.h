@@ -1,5 +1,5 @@
-// Each byte's last accesses: pages of cells, a cell a range of bytes with the same accesses. Proportional to the
-// memory touched. Knows nothing of order: whoever walks the cells compares.
+// The history has each byte's last accesses: pages of cells, where a cell is a range of bytes with the same accesses.
+// Its size is proportional to the memory touched. It knows nothing of order: the code that walks the cells compares.
 #pragma once
 #include "interpreter/check/actors.h"
 #include <algorithm>

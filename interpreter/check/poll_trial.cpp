@@ -145,7 +145,7 @@ class Trial {
     return result;
   }
 
-  // Gives the next instruction.
+  // Executes one instruction; returns the next one's place.
   uint32_t step(const Prepared& i, uint32_t pc) {
     auto target = [&] { return uint32_t(i.immediates[0]); };
     switch (i.op) {

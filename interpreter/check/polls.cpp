@@ -122,7 +122,7 @@ class Consequences {
   }
 };
 
-// Where the code begins that runs straight into the loop and has no effect.
+// Returns the beginning of the code that runs straight into the loop and has no effect.
 uint32_t leadIn(const Program& p, uint32_t begin) {
   uint32_t first = begin;
   while (first > 0 && begin - first < kLongest && (isHarmless(p.code[first - 1].op) || p.code[first - 1].op == Op::LoopBegin)) --first;
@@ -142,7 +142,7 @@ std::unordered_map<uint32_t, PollLoop> findPolls(const Program& p) {
       continue;
     PollLoop loop{leadIn(p, begin), pc};
     Consequences consequences(p, loop);
-    // A look ahead of the loop is its first one when the loop goes by it.
+    // A look ahead of the loop is the loop's first one if the loop depends on it.
     auto isOfLoop = [&](uint32_t look) {
       if (look >= begin) return true;
       Register found = p.results(p.code[look])[0];

@@ -16,7 +16,7 @@ struct PollLoop {
   uint32_t first = 0, last = 0;
 };
 
-// A program's strong looks at one word of which such a loop goes by, and nobody else: by program counter.
+// Returns, by program counter, a program's strong looks at one word on which such a loop depends, and nothing else.
 std::unordered_map<uint32_t, PollLoop> findPolls(const Program& program);
 
 class Polls {

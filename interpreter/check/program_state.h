@@ -69,7 +69,7 @@ struct ProgramState {
   uint32_t time = 1;         // of the accesses to come
   uint32_t barrierTime = 0;  // up to it, all threads know each other's accesses
   Clock common;              // knowledge that all threads share
-  Clock met;                 // of it: what meetings of programs and the launch have brought
+  Clock met;                 // the part of it that meetings of programs and the launch have brought
   Clock pending;
   std::vector<ThreadState> threads;  // empty until a thread does something alone
   bool anyExtra = false;

@@ -1,4 +1,4 @@
-// Bulk copies read by the asynchronous proxy: what threads have stored reaches it only through a proxy fence (M16).
+// Bulk copies read by the asynchronous proxy: threads' stores reach it only through a proxy fence (M16).
 #include "interpreter/check/checker.h"
 #include "interpreter/simt/bulk_copy.h"
 #include <algorithm>

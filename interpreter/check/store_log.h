@@ -56,7 +56,7 @@ class StoreLog {
 
  private:
   std::map<Who, std::vector<LoggedStore>> stores_;
-  // By words of 4 bytes.
+  // Inserts the words of 4 bytes of a range.
   static void insert(std::unordered_set<uint64_t>& words, uint64_t offset, uint64_t bytes) {
     for (uint64_t word = offset / 4; word * 4 < offset + bytes; ++word) words.insert(word);
   }

@@ -4,7 +4,7 @@
 namespace tandem::interpreter::check {
 
 void SyncPlace::wrote(const Stamp& by, uint64_t old, uint64_t now, bool reads) {
-  // Somebody else has written here: what came before is no value that a wait may still see.
+  // Somebody else has written here: a wait can no longer see the values before that.
   if (newest() > before_ && old != value_) {
     forgetUpTo(newest());
     forgotten_ = Stamp();
@@ -69,7 +69,7 @@ void SyncPlace::forgetHalf() {
     r.addTo(both);
     r.common = std::move(both);
     r.isOfThread = false;
-    r.partTime = 0;  // whoever knows the last of them need not know all
+    r.partTime = 0;  // a reader that knows the last of them need not know all
     *same = std::move(r);
   }
   releases_.erase(releases_.begin(), releases_.begin() + long(end - firstRelease_ - kept.size()));

@@ -123,7 +123,8 @@ void Checker::acquire(const MemoryAccess& a) {
   acquire(a, *place, place->all());
 }
 
-// From the newest on, since that often carries the others. Releases that this reader has been through bring nothing again.
+// Goes from the newest release on, since that often carries the others. Releases that this reader has been through
+// bring nothing again.
 void Checker::acquire(const MemoryAccess& a, SyncPlace& place, const Acquired& acquired) {
   place.forgetReaders([&](uint32_t actor) { return actors_[actor].kind == ActorKind::Program && !programs_[actor]; });
   if (a.transfer || acquired.begin == acquired.end) return;

@@ -1,4 +1,5 @@
-// Puts and gets as actors of their own, what orders and completes them, and meetings of a grid's programs (M8, M9, M10).
+// Puts and gets are actors of their own. This file has the calls that order and complete them, and meetings of a grid's
+// programs (M8, M9, M10).
 #include "interpreter/check/checker.h"
 #include "interpreter/schedule/stream.h"
 #include "interpreter/simt/bulk_copy.h"

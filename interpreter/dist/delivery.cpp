@@ -83,7 +83,7 @@ std::unique_ptr<PendingPut> take(Machine& m, size_t index) {
 
 template <class Which>
 bool deliverWhere(Machine& m, Which which) {
-  // In order of epochs; inside an epoch in an order of the seed.
+  // Delivers in order of epochs; inside an epoch in an order of the seed.
   while (true) {
     std::vector<size_t> ready;
     uint32_t least = ~0u;

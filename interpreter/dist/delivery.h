@@ -1,4 +1,4 @@
-// Puts and gets that are not yet complete, and what forces or lets them complete (M8, M9).
+// These functions let or force puts and gets complete that are not yet complete (M8, M9).
 #pragma once
 #include "interpreter/vm/machine.h"
 

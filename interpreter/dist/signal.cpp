@@ -14,7 +14,7 @@ bool updateSignal(Machine& m, Run& run, const Prepared& i, uint32_t lane, Signal
   Address pointer = rawInteger(m, run, i.a, lane);
   if (!checkPeer(m, run, i, peer) || !checkSymmetric(m, run, i, pointer, "a signal")) return false;
   Accessor who(m, run, i);
-  // `notify` is the whole program's; what each thread adds is its own.
+  // A `notify` is the whole program's; an addition by each thread is the thread's own.
   bool isOwn = kind == SignalKind::Add && run.prepared->program->perThread;
   who.lane = semantic == Semantic::Release ? kTileCode : isOwn ? lane : observedThread(run, i, Group::Thread, lane);
   who.semantic = semantic;

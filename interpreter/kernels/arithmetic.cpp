@@ -59,7 +59,7 @@ TernaryKernel clampKernel(Elem elem, bool propagateNan) {
 void mulExtended(Elem elem, bool isSigned, const void* a, const void* b, void* low, void* high, size_t n) {
   BinaryKernel highKernel = integerMulHigh(isSigned, elem), lowKernel = integerBinary(BinaryOp::MulI, elem);
   if (!highKernel || !lowKernel) return;
-  // By blocks through a buffer, as either result may be either input.
+  // It goes by blocks through a buffer, as either result may be either input.
   alignas(64) std::byte halves[kBlock * sizeof(uint64_t)];
   size_t bytes = byteSize(elem);
   for (size_t at = 0; at < n; at += kBlock) {

@@ -36,8 +36,8 @@ template <class I, bool isSigned> auto value(typename I::U a) {
   else return static_cast<typename I::Unsigned>(a);
 }
 
-// To a narrow float goes through a double that rounds as the integer would: below 2^53 it is exact; above, the last of
-// the kept bits stands for the dropped ones.
+// A conversion to a narrow float goes through a double that rounds as the integer would: below 2^53 it is exact; above,
+// the last of the kept bits stands for the dropped ones.
 inline double toOddDouble(uint64_t magnitude) {
   uint64_t high = magnitude >> 11 | static_cast<uint64_t>((magnitude & 0x7ff) != 0);
   return magnitude >> 53 ? static_cast<double>(high) * 2048.0 : static_cast<double>(magnitude);

@@ -66,7 +66,7 @@ void addElementary(ExternTable& t) {
   });
 }
 
-// Those with a vector form on floats.
+// These functions have a vector form on floats.
 void addExponential(ExternTable& t) {
   addExtern(t, "exp", [](double x) { return std::exp(x); });
   addExtern(t, "exp2", [](double x) { return std::exp2(x); });

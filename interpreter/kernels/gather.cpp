@@ -6,7 +6,7 @@
 namespace tandem::interpreter {
 namespace {
 
-// Where along the source each position of the index array starts: the coordinates of the other axes.
+// Finds where along the source each position of the index array starts: the coordinates of the other axes.
 struct Walk {
   std::vector<int64_t> strides;  // of the source, 0 for the axis
   int64_t axisStride = 1;

@@ -43,7 +43,7 @@ struct FloatFormat {
     return sign ? -value : value;
   }
 
-  // Without branches, so that loops over it become vector code.
+  // The code has no branches, so that loops over it become vector code.
   template <Rounding rounding> static Code encode(float x) {
     uint32_t bits = std::bit_cast<uint32_t>(x), a = bits & 0x7fffffffu;
     constexpr unsigned drop = 23 - man;

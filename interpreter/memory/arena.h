@@ -77,7 +77,8 @@ class Arena {
     bool asymmetric = false;
   };
   Allocated allocate(int rank, uint64_t bytes, MemoryKind kind, bool initialised);
-  // Gives the host's memory addresses of `rank`; what reads and writes them reads and writes it. The same memory has one place.
+  // Gives the host's memory addresses of `rank`; accesses of these are accesses of the host's memory. The same memory
+  // has one place.
   Allocation* map(int rank, const HostMemory& memory);
   // Ends one mapping; says whether others of the same memory go on.
   bool unmap(Allocation& a);
@@ -98,7 +99,7 @@ class Arena {
     Allocation* a = find(address);
     return a && a->shared;
   }
-  // Where the bytes of an address lie.
+  // Returns the place of the bytes of an address.
   void* bytesAt(Address address) {
     Allocation* a = mappings_.empty() ? nullptr : find(address);
     return a ? a->bytesAt(address) : reinterpret_cast<void*>(address);
@@ -164,7 +165,7 @@ class Arena {
   std::vector<int> multicastTeams_;
   std::vector<Area> areas_;
   std::vector<SharedArea> shared_;
-  std::vector<uint64_t> symmetricSizes_;  // of the k-th symmetric allocation, by whoever came first
+  std::vector<uint64_t> symmetricSizes_;  // of the k-th symmetric allocation, by the rank that came first
   std::multimap<std::pair<int, Address>, Allocation*> mappings_;  // by rank and where the host's memory begins
   std::vector<Allocation*> cache_ = std::vector<Allocation*>(kCache);
   Shadow shadow_, views_;

@@ -18,7 +18,8 @@ enum class AccessKind : uint8_t { Read, Write, Atomic };  // Atomic: read and wr
 constexpr uint32_t kTileCode = 0xffff, kEachThread = 0xfffe, kAllThreads = 0xfffd;
 
 struct MemoryAccess {
-  // Who: one of these, or none for the host of `rank`. A collective's copies are the collective's, on behalf of `run`.
+  // The actor: one of these, or none for the host of `rank`. A collective's copies are the collective's, on behalf of
+  // `run`.
   const Run* run = nullptr;
   const Stream* stream = nullptr;
   const PendingPut* transfer = nullptr;
@@ -50,7 +51,7 @@ class AccessObserver {
   virtual ~AccessObserver() = default;
 
   virtual void access(const MemoryAccess& access) = 0;
-  // After a strong write: the value that is there now.
+  // Called after a strong write: `now` is the value that is there now.
   virtual void wrote(const MemoryAccess& access, uint64_t old, uint64_t now) = 0;
   // The host of `rank` frees a symmetric buffer.
   virtual void freed(int rank, Address address, uint64_t bytes, const std::string& file, uint32_t line) = 0;

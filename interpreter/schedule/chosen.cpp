@@ -1,5 +1,6 @@
-// The turn of a world whose schedule a chooser decides: what concerns nobody else is done at once, and before every synchronising operation
-// the chooser says who goes on. A wait is a choice once it holds; a signal that a late put carries is one from the moment it may arrive.
+// The turn of a world whose schedule a chooser decides: operations that concern nobody else are done at once, and
+// before every synchronising operation the chooser picks the task that goes on. A wait is a choice once it holds; a
+// signal that a late put carries is one from the moment it may arrive.
 #include "interpreter/dist/delivery.h"
 #include "interpreter/dist/team.h"
 #include "interpreter/schedule/scheduler.h"

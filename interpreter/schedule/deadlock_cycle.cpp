@@ -1,4 +1,5 @@
-// Why a deadlock cannot end: what each rank would do after its wait is what another waits for.
+// A deadlock cannot end if the operation that each rank would do after its wait is the one that another waits for. This
+// file finds such circles.
 #include "interpreter/schedule/deadlock_cycle.h"
 #include "interpreter/schedule/spinning.h"
 #include "interpreter/schedule/stream.h"

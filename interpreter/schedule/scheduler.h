@@ -1,4 +1,4 @@
-// Chooses by the seed what runs next: programs and streams take turns of random length; nothing else moves the world.
+// The seed decides what runs next: programs and streams take turns of random length; nothing else moves the world.
 #pragma once
 #include "interpreter/schedule/stream.h"
 #include "interpreter/memory/access.h"

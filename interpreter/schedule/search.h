@@ -12,7 +12,7 @@ class ScheduleSearch final : public Chooser {
   // Without reduction every order of steps is a schedule of its own.
   explicit ScheduleSearch(bool reduction) : reduction_(reduction) {}
 
-  // After a run: whether there is a schedule left to run, which the next run will follow.
+  // After a run, returns true if there is a schedule left to run, which the next run will follow.
   bool next();
   // These describe the last run: its choices, for ForcedSchedule; whether it ended because other runs cover it; its
   // steps.

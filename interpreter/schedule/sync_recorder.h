@@ -1,6 +1,5 @@
-// Tells a chooser what each step had to do with synchronisation, and passes everything on to the checker. Plain accesses are left out:
-// where
-// they matter to the order of steps, they race, and the checker says so.
+// The recorder tells a chooser the synchronising accesses of each step, and passes everything on to the checker. Plain
+// accesses are left out: where they matter to the order of steps, they race, and the checker says so.
 #pragma once
 #include "interpreter/memory/observer.h"
 #include "interpreter/schedule/choice.h"

@@ -6,7 +6,7 @@
 namespace tandem::interpreter {
 namespace {
 
-// Where column `column` of a row lies: vectors of a row change places by the row's phase.
+// Returns the place of column `column` in a row: vectors of a row change places by the row's phase.
 int64_t swizzledColumn(const Allocation& a, int64_t row, int64_t column) {
   auto [vector, rowsPerPhase, phases] = a.swizzle;
   return (column / vector ^ row / rowsPerPhase % phases) * vector + column % vector;

@@ -7,7 +7,7 @@
 namespace tandem::interpreter {
 namespace {
 
-// Where a box in shared memory may begin: the swizzle looks at address bits.
+// Returns the alignment of a box in shared memory: the swizzle depends on address bits.
 unsigned sharedAlignment(const TensorMap& map) { return map.swizzle ? 128u << map.swizzle : 128; }
 
 std::vector<int64_t> coordinatesOf(Machine& m, Run& run, const Prepared& i, uint32_t first, uint32_t lane) {

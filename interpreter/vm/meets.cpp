@@ -16,7 +16,7 @@ Meets meetsOf(const Prepared& i) {
     case Op::GridBarrier:
     case Op::Wait:
     case Op::SmemRead: return Meets::Block;
-    // The threads that come last do what a whole program does once.
+    // A thing that a whole program does once is done by the threads that come last.
     case Op::Return:
     case Op::Load:
     case Op::Store:

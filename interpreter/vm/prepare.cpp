@@ -1,4 +1,5 @@
-// Resolves instructions once: handler, kernel, operands without flags, what to release, which back edges may spin.
+// This file resolves each instruction once: its handler, kernel, operands without flags, registers to release, and if a
+// back edge may spin.
 #include "interpreter/vm/prepared.h"
 #include "interpreter/vm/handlers.h"
 #include "interpreter/vm/spin.h"

@@ -67,7 +67,7 @@ struct PreparedProgram {
   ProgramPtr program;
   std::vector<Prepared> code;
   std::vector<RegisterInfo> registers;
-  std::deque<std::vector<Register>> pools;  // what Prepared points into
+  std::deque<std::vector<Register>> pools;  // memory that Prepared points into
   std::vector<SpinLoop> loops;
   std::string error;  // why it cannot run: a malformed instruction
 };

@@ -26,7 +26,7 @@ inline void setBuffer(Machine& m, Run& run, Register r, Buffer* b) {
   run.slots[r].buffer = b;
 }
 
-// Where a handler writes its result: never memory that an operand shares. `commit` makes it the register's value.
+// A handler writes its result here: never into memory that an operand shares. `commit` makes it the register's value.
 class Result {
  public:
   Result(Machine& m, Run& run, Register r) : m_(m), run_(run), register_(r) {

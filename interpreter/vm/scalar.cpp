@@ -1,4 +1,4 @@
-// Handlers for one value: no kernel call, no buffer. They are what loops and address arithmetic consist of.
+// These handlers compute one value, without a kernel call or a buffer. Loops and address arithmetic consist of them.
 #include "interpreter/vm/handlers.h"
 #include "interpreter/vm/run.h"
 

@@ -8,7 +8,7 @@ namespace tandem::interpreter {
 // (`carried`) on which its course or its effect on memory depends. A register that only counts, or that is only read
 // behind the loop, is none of them.
 SpinLoop spinLoop(const Program& program, uint32_t target, uint32_t pc, const std::vector<Register>& carried);
-// At any back edge `i`: loops inside it begin anew.
+// Called at any back edge `i`: loops inside it begin anew.
 void beginInnerLoops(Run& run, const Prepared& i);
 // Runs at the back edge `i` of a loop that may spin: the program sleeps until memory that it has read changes, if the
 // loop's state is the same as some rounds ago and memory has not changed since.

@@ -16,7 +16,7 @@ interpreter::Trace readChromeTrace(const std::string& text);
 // take turns. Throws std::runtime_error when the file cannot be written.
 void addToTraceFile(const std::string& path, const interpreter::Trace& trace);
 
-// Where drawings begin: at 0, but measured times at what happened first.
+// Returns the time at which drawings begin: 0, but for measured times that of the first span.
 int64_t firstNs(const interpreter::Trace& trace);
 
 // A few rows a rank, `width` columns of time: how many of its slots computed and how many waited, and whether its copy

@@ -1,4 +1,4 @@
-// Sums of products: what cancels, what divides, and the ops that compute them again.
+// These tests cover sums of products: terms that cancel, divisors, and the ops that compute them again.
 #include "compiler/analysis/test/strides_check.h"
 
 namespace tandem::analysis::test {

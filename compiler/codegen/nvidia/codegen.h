@@ -48,7 +48,7 @@ struct Cubin {
   int registers = 0;   // a thread's, the most of all entries
   int spillBytes = 0;  // stores and loads, summed over all entries
   int stackBytes = 0;  // a thread's, the most of all entries
-  std::string log;     // what ptxas said
+  std::string log;     // the output of ptxas
 };
 
 // Assembles with ptxas; nothing when no ptxas is found, in which case the driver compiles the PTX.

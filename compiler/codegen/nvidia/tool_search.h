@@ -1,4 +1,5 @@
-// Where NVIDIA's assembler and bitcode library may lie: told, named by the environment, a CUDA toolkit, a Python wheel.
+// NVIDIA's assembler and bitcode library may be told, named by the environment, or lie in a CUDA toolkit or a Python
+// wheel; this header finds them.
 #pragma once
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-// Verifiers of the dialect `dist`: what signals are made of, which orders a wait may have.
+// These verifiers of the dialect `dist` check the types of signals and the orders of waits.
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/tile/type_rules.h"
 

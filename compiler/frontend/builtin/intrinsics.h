@@ -1,4 +1,4 @@
-// LLVM's intrinsics that kernels may name, and what each emits.
+// Kernels may name these intrinsics of LLVM; the table says what each emits.
 #pragma once
 #include "compiler/frontend/builtin/rows.h"
 
@@ -9,7 +9,7 @@ struct Intrinsic {
   std::function<Value(Context&, const std::vector<Value>&)> emit;
 };
 
-// By name; a type suffix (`.f32`, `.v4f32`, `.i64`) is ignored. Null when it is not known.
+// Finds an intrinsic by name; a type suffix (`.f32`, `.v4f32`, `.i64`) is ignored. Returns null if it is not known.
 const Intrinsic* findIntrinsic(const std::string& name);
 
 }  // namespace tandem::frontend::builtin

@@ -9,7 +9,7 @@ namespace tandem::frontend::builtin {
 struct EmbeddedSource { const char* name; const char* module; const char* text; };
 const std::vector<EmbeddedSource>& embeddedSources();
 
-// By canonical name, tensor methods and other spellings included.
+// The library's functions by canonical name, tensor methods and other spellings included.
 const std::unordered_map<std::string, LibraryFunction>& libraryFunctions();
 
 }  // namespace tandem::frontend::builtin

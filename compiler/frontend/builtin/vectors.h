@@ -20,7 +20,7 @@ struct Access {
 };
 Tensor threadLoad(Context&, const Tensor& pointer, uint32_t vectorLength, const Access&);
 void threadStore(Context&, const Tensor& pointer, const Tensor& value, const Access&);
-// From words; two empty words make a weak access.
+// Makes an access from words; two empty words make a weak access.
 Access access(Context&, const Value& scope, const Value& semantic, tile::Semantic strongest);
 
 }  // namespace tandem::frontend::builtin

@@ -1,4 +1,4 @@
-// Assignments: what becomes a tensor, what stays constant, and the targets that are not names.
+// Assignments: some values become tensors, some stay constants, and some targets are not names.
 #include "compiler/frontend/builtin/vectors.h"
 #include "compiler/frontend/emit/emitter.h"
 

@@ -22,7 +22,7 @@ struct Local {
 };
 using Locals = std::map<std::string, Local>;
 
-// A parsed file or function text. Trees point into it, so whoever keeps a tree keeps this.
+// A parsed file or function text. Trees point into it, so a holder of a tree holds this too.
 using ModulePtr = std::shared_ptr<const ast::Module>;
 
 struct Function {

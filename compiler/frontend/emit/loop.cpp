@@ -116,7 +116,8 @@ void Emitter::emitRangeLoop(const Stmt& s, const RangeValue& range) {
   finishLoop(vars, before, results);
 }
 
-// To MLIR a loop without effects is dead code, though it may never end. An empty promise is an effect that costs nothing.
+// MLIR takes a loop without effects for dead code, though it may never end. An empty promise is an effect that costs
+// nothing.
 void Emitter::keepLoop() {
   tile::AssumeOp::create(cx.builder, cx.loc(), semantic::constant(cx, true, DType{Scalar::Int1}).value);
 }

@@ -45,7 +45,7 @@ void Parser::parseCase(ast::Stmt& match) {
   parseBlock(match.body, block);
 }
 
-// Without brackets: one pattern, or a sequence when there is a comma.
+// Parses a pattern without brackets: one pattern, or a sequence when there is a comma.
 void Parser::parseOpenPattern(Exprs& values) {
   bool isStar = parseSequenceElement(values);
   if (isStar && !at(TokenKind::Comma)) failInvalid();

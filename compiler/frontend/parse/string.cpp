@@ -132,8 +132,8 @@ void Parser::parseField(ast::Expr& out, bool& endsInText, bool isRaw) {
   endsInText = false;
 }
 
-// `!s` is what happens anyway. Any other conversion or format wraps the value in an Unsupported node, with the parts of
-// the format behind it.
+// `!s` changes nothing. Any other conversion or format wraps the value in an Unsupported node, with the parts of the
+// format behind it.
 Parser::ExprPtr Parser::parseFieldFormat(Mark first, ExprPtr value, bool isRaw) {
   const char* feature = nullptr;
   if (at(TokenKind::Exclaim)) {

@@ -1,4 +1,4 @@
-// Where ops go while a kernel is compiled: builder, current source position, and the way to fail.
+// The context of a kernel's compilation: the builder, the current source position, and the way to fail.
 #pragma once
 #include "base/diagnostic.h"
 #include "compiler/frontend/semantic/value.h"
@@ -32,7 +32,7 @@ class Context {
   bool mayOverflow = false;  // integer arithmetic made now wraps, also in debug mode
   // The keywords of the call under way, as written; null outside one.
   const std::vector<ast::Keyword>* keywords = nullptr;
-  // Where the call under way gives the keyword, else `place`.
+  // Returns the place of the keyword in the call under way, else `place`.
   SourceRange keywordRange(const std::string& name) const;
   mlir::Location loc() const;  // FileLineColRange of `place`, in CallSiteLocs of its callers
 

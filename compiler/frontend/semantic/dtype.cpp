@@ -12,7 +12,7 @@ struct Row {
   int bits;
   int mantissa = 0, bias = 0;
 };
-// In the order of `Scalar`.
+// The rows are in the order of `Scalar`.
 constexpr std::array<Row, 19> rows{{{"void", 8},
                                     {"int1", 1},
                                     {"int8", 8},

@@ -104,11 +104,11 @@ struct Builtin;         // an entry of the builtin table (builtin/registry.h)
 struct Namespace {      // a module, ours ("tl", "tl.math", "libshmem_device") or a bag of resolved attributes
   std::string name;     // canonical for ours, else as written
   bool ours = false;
-  bool isType = false;  // what `x.type` gives for a tile or a constant
+  bool isType = false;  // the value of `x.type` for a tile or a constant
   std::map<std::string, Value> attributes;
 };
 struct BoundMethod { std::shared_ptr<Value> self; std::string name; };  // x.to, desc.load, aggregate methods
-// A Python object that kernels cannot use; using it is an error that names it, with a hint at what to use instead.
+// A Python object that kernels cannot use; using it is an error that names it, with a hint at a replacement.
 struct Foreign { std::string description, hint = {}; };
 
 class Value : public std::variant<None, EllipsisValue, bool, Int, double, std::string, DType, Tensor, std::shared_ptr<Tuple>, SliceValue,

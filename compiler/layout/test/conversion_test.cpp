@@ -138,7 +138,7 @@ TEST(Conversion, Kinds) {
   LinearLayout byRow({64}, {1, 2}, {4, 8, 16, 32, 0}, {}), byColumn({64}, {2, 1}, {4, 8, 16, 32, 0}, {});
   ASSERT_EQ(kindName(plan(byRow, byColumn, 16, kPlenty)), "register_permute");
   EXPECT_EQ(std::get<RegisterPermute>(plan(byRow, byColumn, 16, kPlenty)).sources, (llvm::SmallVector<unsigned>{0, 2, 1, 3}));
-  // For 8-bit elements operands want four neighbours a thread, results have two.
+  // The operands of 8-bit elements want four neighbours a thread, results have two.
   Conversion bytes = plan(mma, dotOperandA({64, 64}, 8, {4, 1}), 8, kPlenty);
   EXPECT_EQ(kindName(bytes), "shuffle");
   // A vector held in slices: of rows to of columns.

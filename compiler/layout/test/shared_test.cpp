@@ -43,7 +43,7 @@ TEST(Swizzle, OffsetsOfAndInverse) {
       for (int64_t w = 0; w < 4; ++w) EXPECT_EQ(offsets.apply(Dim::Offset, where.apply(r, l, w)), layout.apply(r, l, w));
 }
 
-// A swizzled tile is what ldmatrix reads without conflicts, in both directions.
+// ldmatrix reads a swizzled tile without conflicts, in both directions.
 TEST(Matrix, ReadsSwizzledTiles) {
   LinearLayout tile = swizzledOffsets({64, 64}, 16, Swizzle::Bytes128);
   LinearLayout a = offsetsOf(dotOperandA({64, 64}, 16, {2, 2}), tile), b = offsetsOf(dotOperandB({64, 64}, 16, {2, 2}), tile);

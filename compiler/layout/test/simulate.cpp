@@ -24,7 +24,7 @@ Threads simulateShuffle(const Shuffle& shuffle, const LinearLayout& src, const L
   return after;
 }
 
-// Where each register of each thread lies, by the instruction's own rules rather than the layout's.
+// Finds the place of each register of each thread, by the instruction's own rules rather than the layout's.
 class Accesses {
  public:
   Accesses(const LinearLayout& layout, Access access, int64_t vector, unsigned elemBits)

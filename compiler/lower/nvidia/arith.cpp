@@ -109,7 +109,7 @@ static bool isFloat8(mlir::Type type) {
   return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
 }
 
-// Arithmetic of 8-bit floats is float32's; what only moves or reinterprets bits is not arithmetic.
+// Arithmetic of 8-bit floats is float32's; an op that only moves or reinterprets bits is not arithmetic.
 static bool computesOnFloat8(Operation* op) {
   if (isa<arith::SelectOp, arith::BitcastOp>(op) || op->getNumOperands() == 0) return false;
   return isFloat8(op->getOperand(0).getType()) && !isa<arith::FPToSIOp, arith::FPToUIOp>(op);

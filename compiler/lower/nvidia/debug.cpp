@@ -14,7 +14,7 @@ std::string withoutDirectives(llvm::StringRef text) {
   return out;
 }
 
-// `element`: of the printed tile; `type`: what printf is passed.
+// `element` is the printed tile's type, `type` that of the value passed to printf.
 std::string directiveOf(mlir::Type element, llvm::Type* type, bool isSigned, bool asHex) {
   if (isa<tile::PtrType>(element)) return "%p";
   if (asHex) return "0x%0" + std::to_string(std::max(1u, element.getIntOrFloatBitWidth() / 4)) + "llx";

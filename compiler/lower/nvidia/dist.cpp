@@ -30,7 +30,7 @@ llvm::Value* KernelLowering::rankField(size_t offset, llvm::Type* type) {
   return loadElement(b_.CreateGEP(b_.getInt8Ty(), context, b_.getInt64(offset)), type, b_.getInt32(0));
 }
 
-// Without a team: the world.
+// A call without a team is for the world.
 llvm::Value* KernelLowering::teamField(mlir::Value team, size_t offset, llvm::Type* type) {
   llvm::Value* at = rankField(offsetof(tandem_dist_context, teams), b_.getPtrTy(1));
   llvm::Value* index = team ? b_.CreateSExt(useScalar(team), b_.getInt64Ty()) : b_.getInt64(0);
@@ -78,7 +78,7 @@ bool KernelLowering::lowerDist(Operation* op) {
       .Default([](Operation*) { return false; });
 }
 
-// Through the rank in the world; a number that the source team does not have gives -1.
+// The translation goes through the rank in the world; a number that the source team does not have gives -1.
 llvm::Value* KernelLowering::translateRank(dist::TranslateRankOp op) {
   llvm::Value *index = useScalar(op.getRank()), *none = b_.getInt32(-1);
   llvm::Value* size = teamField(op.getSourceTeam(), offsetof(tandem_dist_team, size), b_.getInt32Ty());

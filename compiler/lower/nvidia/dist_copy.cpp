@@ -71,7 +71,7 @@ void KernelLowering::copyBytes(const Callers& callers, llvm::Value* dest, llvm::
   }
 }
 
-// From byte `first` to byte `end`. Four wide words at a time are under way in each thread.
+// Copies from byte `first` to byte `end`. Four wide words at a time are under way in each thread.
 void KernelLowering::copyWords(const Callers& callers, llvm::Value* dest, llvm::Value* source, llvm::Value* first, llvm::Value* end,
                                unsigned wordBytes) {
   llvm::Type* part = b_.getIntNTy(wordBytes == 1 ? 8 : 32);

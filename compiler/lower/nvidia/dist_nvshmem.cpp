@@ -72,8 +72,8 @@ void KernelLowering::orderNvshmem(const Callers& callers, const char* name) {
   syncCallers(callers);
 }
 
-// Where the peer's memory is not mapped the watch says so, and the kernel goes on with its own memory until it ends. A peer that does not
-// exist may be named by lanes whose accesses are masked.
+// If the peer's memory is not mapped, the watch says so, and the kernel goes on with its own memory until it ends. A
+// peer that does not exist may be named by lanes whose accesses are masked.
 llvm::Value* KernelLowering::mappedAddress(llvm::Value* pointer, llvm::Value* peer, Location where) {
   llvm::Value* count = rankField(offsetof(tandem_dist_context, rank_count), b_.getInt32Ty());
   llvm::Value* rank = rankField(offsetof(tandem_dist_context, rank), b_.getInt32Ty());

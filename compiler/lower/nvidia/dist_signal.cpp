@@ -1,4 +1,4 @@
-// Signals: waits that poll, updates, and what orders them (M5, M6, M9, M11).
+// This file lowers signals: waits that poll, updates, and the fences that order them (M5, M6, M9, M11).
 #include "compiler/lower/nvidia/kernel_lowering.h"
 #include "compiler/lower/nvidia/orders.h"
 #include <llvm/ADT/TypeSwitch.h>

@@ -121,7 +121,7 @@ void KernelLowering::lowerMultiplyAdd(tile::DotOp op) {
   Regs totals = use(op.getAcc());
   if (held != sum)
     for (llvm::Value*& v : totals) v = b_.CreateFPExt(v, sum);
-  // Where the rows and columns of the results begin.
+  // The offsets in shared memory at which the rows and columns of the results begin.
   unsigned rank = result.rank();
   auto without = [&](const LinearLayout& operand, unsigned axis) {
     return result.mapBases(operand.shape(), [&](uint64_t basis) {

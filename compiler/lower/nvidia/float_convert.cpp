@@ -67,7 +67,7 @@ Regs KernelLowering::float8ToHalf(Scalars values, mlir::Type from) {
   return out;
 }
 
-// To float32; float32 and float64 stay.
+// Converts to float32; float32 and float64 stay.
 Regs KernelLowering::toFloats(Scalars values, mlir::Type from) {
   Regs out(values.begin(), values.end());
   if (from.isF32() || from.isF64()) return out;
@@ -83,7 +83,7 @@ Regs KernelLowering::toFloats(Scalars values, mlir::Type from) {
   return out;
 }
 
-// From float32 or float64.
+// Converts from float32 or float64.
 Regs KernelLowering::fromFloats(Scalars values, mlir::Type to, bool towardZero) {
   Regs out(values.begin(), values.end());
   bool isDouble = values[0]->getType()->isDoubleTy();

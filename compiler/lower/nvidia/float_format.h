@@ -15,7 +15,7 @@ struct Float8Format {
   int bias;
   Specials specials;
 
-  // Nothing for a type that is not an 8-bit float.
+  // Returns nothing for a type that is not an 8-bit float.
   static std::optional<Float8Format> of(mlir::Type type);
   unsigned nan() const { return specials == Specials::Fnuz ? 0x80 : 0x7f; }
   unsigned infinity() const { return ((1u << exponentBits) - 1) << mantissaBits; }  // Ieee only

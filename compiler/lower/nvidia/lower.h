@@ -1,4 +1,4 @@
-// From a kernel with layouts to an LLVM module for an NVIDIA GPU, op by op.
+// This room turns a kernel with layouts into an LLVM module for an NVIDIA GPU, op by op.
 #pragma once
 #include "abi/kernel_image.h"
 #include "base/source.h"

@@ -118,7 +118,8 @@ void KernelLowering::lowerStore(tile::StoreOp op) {
   }
 }
 
-// Through a scalar pointer one thread stores for the program, unless each does for itself. Nobody sees when between two other effects.
+// One thread stores through a scalar pointer for the program, unless each does for itself. Nobody sees when between two
+// other effects.
 void KernelLowering::lowerScalarStore(tile::StoreOp op, const ptx::AccessOptions& options) {
   llvm::Value* mask = op.getMask() ? useScalar(op.getMask()) : nullptr;
   ScalarStore store{op.getLoc(), useScalar(op.getValue()), useScalar(op.getPointer()), mask, options};

@@ -22,7 +22,7 @@ std::optional<Instruction> floatInstruction(Rmw rmw, llvm::Type* type, const tar
   return std::nullopt;
 }
 
-// On integers of 32 and 64 bits.
+// Returns the instruction on integers of 32 or 64 bits.
 std::optional<Instruction> integerInstruction(Rmw rmw, bool isWide) {
   using O = ptx::AtomicOp;
   using T = ptx::AtomicType;

@@ -64,7 +64,8 @@ void KernelLowering::allocateBuffers(func::FuncOp kernel) {
     ring.isGate = op.getGate();
     ring.isMailbox = op.getMailbox();
     ring.isCluster = op.getCluster();
-    // Not of two warpgroups that take turns: ptxas gives the turn after the release (docs/performance/attention.md).
+    // This is not done for two warpgroups that take turns: ptxas gives the turn after the release
+    // (docs/performance/attention.md).
     if (numWarps_ != 8 && releasesAtOnce(op.getResult(), kernel)) ring.release = kTake;
     ring.full = allocateShared(8 * ring.slots, 8);
     ring.empty = allocateShared(8 * ring.slots, 8);
@@ -115,7 +116,7 @@ void KernelLowering::initialiseBarriers() {
   b_.CreateIntrinsic(b_.getVoidTy(), llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {b_.getInt32(0)});
 }
 
-// In the function's entry, where LLVM turns them into registers.
+// The counters are made in the function's entry, where LLVM turns them into registers.
 void KernelLowering::makeCounters(Ring& ring) {
   llvm::IRBuilder<>::InsertPointGuard guard(b_);
   llvm::BasicBlock& entry = function_->getEntryBlock();

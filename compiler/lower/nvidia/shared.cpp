@@ -1,4 +1,4 @@
-// Where things lie in the block's shared memory, and moving registers to and from it.
+// This file places things in the block's shared memory, and moves registers to and from it.
 #include "compiler/codegen/nvidia/kernel.h"
 #include "compiler/lower/nvidia/kernel_lowering.h"
 

@@ -213,7 +213,7 @@ void KernelLowering::lowerTmaStore(tile::BlockStoreOp op) {
   LinearLayout offsets = layout::swizzledOffsets(panel, bits, *transform::gpu::panelSwizzle(tile));
   int64_t panelBytes = panel[0] * panel[1] * bits / 8;
   llvm::Value *warp = b_.CreateLShr(threadId(), 5), *group = b_.CreateLShr(warp, 2);
-  // Where the group's part of the tile begins.
+  // This is where the group's part of the tile begins.
   Regs groupAt = coordinates(
       xorOfMasks(group, layout.bases(Dim::Warp).drop_front(std::min<size_t>(2, layout.bases(Dim::Warp).size()))),
       layout.shape());

@@ -101,7 +101,7 @@ void KernelLowering::record(llvm::Value* isWriter, unsigned site, llvm::Value* v
   });
 }
 
-// Where the first record of a new chunk goes. Goes to `none` when nobody traces or there is no room.
+// Returns the place of the first record of a new chunk. Branches to `none` when nobody traces or there is no room.
 llvm::Value* KernelLowering::openChunk(llvm::Value* cursor, llvm::BasicBlock* none) {
   llvm::BasicBlock *take = newBlock("take"), *fill = newBlock("fill");
   llvm::Type* wide = b_.getInt64Ty();

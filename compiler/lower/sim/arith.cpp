@@ -26,7 +26,7 @@ CompareOp compareOp(arith::CmpIPredicate predicate) {
   llvm_unreachable("a predicate outside the enum");
 }
 
-// Nothing for the predicates that are constants.
+// Returns nothing for the predicates that are constants.
 std::optional<CompareOp> compareOp(arith::CmpFPredicate predicate) {
   using P = arith::CmpFPredicate;
   switch (predicate) {

@@ -1,4 +1,4 @@
-// Follows a load's operands, and what decides whether it runs, back to the waits.
+// This file follows a load's operands, and the conditions under which it runs, back to the waits.
 #include "compiler/lower/sim/early_loads.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/tile/tile.h"
@@ -94,7 +94,7 @@ std::vector<interpreter::EarlyLoad> findEarlyLoads(func::FuncOp kernel, Location
   SmallVector<dist::WaitOp> waits;
   kernel.walk([&](dist::WaitOp wait) { waits.push_back(wait); });
   if (llvm::none_of(waits, ordersByToken)) return {};
-  // Copies of one line, of an unrolled loop, share its location: what orders one of them is taken to order all.
+  // Copies of one line, of an unrolled loop, share its location: an order for one of them is taken for all.
   std::map<uint32_t, std::set<uint32_t>> ordered;
   kernel.walk([&](Operation* op) {
     if (!isOfProducts(op)) return;

@@ -6,7 +6,7 @@
 
 namespace tandem::lower {
 
-// By location, as Program keeps them.
+// The loads are sorted by location, as Program keeps them.
 std::vector<interpreter::EarlyLoad> findEarlyLoads(mlir::func::FuncOp kernel, Locations& locations);
 
 }  // namespace tandem::lower

@@ -9,7 +9,7 @@ namespace tandem::transform::gpu {
 // The one argument of the kernel that a pointer, or every pointer of a tile, is computed from; null when that is not known.
 mlir::BlockArgument argumentBehind(mlir::Value pointer);
 
-// Those of the arguments that a pointer may be computed from which are known, also through choices.
+// Adds those of the arguments that a pointer may be computed from which are known, also through choices.
 void addArgumentsBehind(mlir::Value pointer, llvm::SmallVectorImpl<mlir::BlockArgument>& to);
 
 // Returns true if `load`, which reads through the argument `base`, may run ahead of everything before it and of the

@@ -34,7 +34,7 @@ bool isExtent(const ScalarExpr& extent) {
          term.symbols[0].getType().isInteger(32);
 }
 
-// Where the tensor ends in one dimension.
+// Returns the end of the tensor in one dimension.
 std::optional<ScalarExpr> extentOf(const DimAccess& dim) {
   if (dim.lowerBound && !dim.lowerBound->isZero()) return std::nullopt;
   if (!dim.nonNegative && !dim.lowerBound) return std::nullopt;
@@ -103,7 +103,8 @@ class Builder {
     return arith::MaxSIOp::create(b_, where_, wide(e), number(divisor, b_.getI64Type()));
   }
 
-  // Computed wide, as the addresses were; what does not fit 32 bits is outside, and so is everything of an empty tensor.
+  // The offset is computed wide, as the addresses were; one that does not fit 32 bits is outside, and so is everything
+  // of an empty tensor.
   Value offset(const ScalarExpr& e, const ScalarExpr& extent) {
     if (e.constant() && extent.constant()) return number(*e.constant(), b_.getI32Type());
     Value whole = wide(e);

@@ -101,7 +101,7 @@ class Deferral {
     return tile::BroadcastOp::create(b, loc, RankedTensorType::get({rows, kParts}, type.getElementType()), expanded);
   }
 
-  // In the body the carried parts take the place of the sum.
+  // The carried parts take the place of the sum in the body.
   void addParts(RowSum s, Value carried) {
     OpBuilder b(s.sum);
     Location loc = s.sum.getLoc();

@@ -40,7 +40,7 @@ Value sideOf(Value value, bool holds) {
   return (holds ? branch.thenYield() : branch.elseYield()).getOperand(cast<OpResult>(value).getResultNumber());
 }
 
-// Through tokens and decided choices.
+// Looks through tokens and decided choices.
 Value resolved(Value value, const Facts& facts) {
   while (true) {
     if (auto consume = value.getDefiningOp<dist::ConsumeTokenOp>()) {

@@ -10,7 +10,8 @@ namespace tandem::transform::gpu {
 // Conditions of branches and selections that are taken to hold or not.
 using Facts = llvm::SmallVector<std::pair<mlir::Value, bool>, 2>;
 
-// Nothing when the value depends on more than arguments, constants and decided conditions. Tokens of waits change no value.
+// Returns nothing if the value depends on more than arguments, constants and decided conditions. Tokens of waits change
+// no value.
 std::optional<abi::HostExpr> hostExpr(mlir::Value value, const Facts& facts = {});
 
 // The condition that keeps hostExpr from knowing `value`: null when there is none, or something else does.

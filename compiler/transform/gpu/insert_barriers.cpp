@@ -30,7 +30,7 @@ struct Access {
   bool metInBlock = false;  // its block's threads have met since, the other blocks have not
 };
 
-// Through what moves a pointer inside one buffer.
+// Looks through ops that move a pointer inside one buffer.
 Value rootOf(Value pointer) {
   for (int depth = 0; depth < 64; ++depth) {
     if (Operation* op = pointer.getDefiningOp()) {

@@ -22,7 +22,7 @@ bool mayWaitForOthers(func::FuncOp kernel) {
       .wasInterrupted();
 }
 
-// By how much the loop's length grows with the program's number along `axis`. Nothing: it is not known.
+// Returns by how much the loop's length grows with the program's number along `axis`; nothing if that is not known.
 std::optional<int64_t> growth(scf::ForOp loop, unsigned axis) {
   using analysis::ScalarExpr;
   ScalarExpr length = ScalarExpr::of(loop.getUpperBound()) - ScalarExpr::of(loop.getLowerBound());

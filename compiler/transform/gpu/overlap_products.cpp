@@ -49,7 +49,7 @@ bool isShort(scf::ForOp loop) {
 
 class Rotation {
  public:
-  // Nothing: the loop has no product that can be under way while the next iteration computes.
+  // Returns nothing if the loop has no product that can be under way while the next iteration computes.
   static std::optional<Rotation> find(scf::ForOp loop) {
     if (isShort(loop)) return std::nullopt;
     for (auto wait : loop.getBody()->getOps<tgpu::WgmmaWaitOp>()) {

@@ -14,7 +14,8 @@ namespace tandem::transform::gpu {
 class KernelPass : public mlir::OperationPass<mlir::func::FuncOp> {
  protected:
   using OperationPass::OperationPass;
-  // For a pass that leaves unused ops behind where it has changed something: folds, and removes them and common subexpressions.
+  // A pass that leaves unused ops behind where it has changed something calls this: it folds, and removes them and
+  // common subexpressions.
   void cleanUp(bool changed);
   // The target of this name; null where there is none: then the pass has failed with an error that says so.
   const target::TargetInfo* targetOf(llvm::StringRef name);

@@ -146,7 +146,7 @@ class Delegation {
         builder.getI32IntegerAttr(1), builder.getI32IntegerAttr(panelBytes(*panelSwizzle(piece))), nullptr);
   }
 
-  // In the signaller.
+  // Makes the op in the signaller.
   bool receive(Operation* op, OpBuilder& b, IRMapping& mapping) {
     if (auto wait = dyn_cast<dist::WaitOp>(op)) {  // the program has waited before it wrote to the mailbox
       mapping.map(wait.getToken(), arith::ConstantIntOp::create(b, op->getLoc(), 0, 32));

@@ -19,7 +19,7 @@ struct Signals {
   int64_t stagedBytes() const;           // 0 without stores
 };
 
-// Nothing where the program sends no signals, or where something among them orders what others see by itself.
+// Returns nothing if the program sends no signals, or if an op among them orders memory for others by itself.
 std::optional<Signals> findSignals(mlir::Block& body);
 // Returns true if the tiles can go in this many pieces.
 bool canStage(mlir::RankedTensorType tile, int pieces, int numWarps);

@@ -1,4 +1,4 @@
-// In place: types, a few attributes, and offsets by the block's number.
+// This pass works in place: it changes types and a few attributes, and adds offsets by the block's number.
 #include "compiler/transform/gpu/split_program.h"
 #include "compiler/analysis/axis_info.h"
 #include "compiler/dialect/dist/dist.h"

@@ -13,7 +13,7 @@ struct TensorChoice {
   std::shared_ptr<TensorChoice> then, otherwise;
 };
 
-// Nothing when more than kernel arguments describes a tensor, or a condition is not known where the load is.
+// Returns nothing if more than kernel arguments describes a tensor, or if a condition is not known where the load is.
 std::optional<TensorChoice> tensorChoice(tile::BlockLoadOp load);
 
 }  // namespace tandem::transform::gpu

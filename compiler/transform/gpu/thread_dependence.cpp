@@ -1,4 +1,4 @@
-// Follows scalars back to thread numbers and what threads exchange.
+// This analysis follows scalars back to thread numbers and values that threads exchange.
 #include "compiler/transform/gpu/thread_dependence.h"
 #include "compiler/dialect/simt/simt.h"
 #include <mlir/Dialect/SCF/IR/SCF.h>

@@ -68,7 +68,7 @@ class Follower {
     return push(dot.getResult(), dim);
   }
 
-  // Behind the iteration or the branch, what was computed inside has another value or none.
+  // Behind the iteration or the branch, a value computed inside is another one or gone.
   bool followYield(OpOperand& use, unsigned dim) {
     Operation* parent = use.getOwner()->getParentOp();
     if (!count_.isInvariant(parent)) return false;

@@ -1,4 +1,4 @@
-// Through what spreads or converts a constant.
+// Zeros are found through ops that spread or convert a constant.
 #include "compiler/transform/gpu/zeros.h"
 #include "compiler/dialect/tile/tile.h"
 #include <mlir/IR/BuiltinAttributes.h>

@@ -55,7 +55,7 @@ TEST(Narrow, EveryCodeDecodesToItsValueAndBack) {
   }
 }
 
-// Between neighbours: just below the middle, the middle, just above it, from double and from float.
+// The values lie between neighbours: just below the middle, the middle, just above it, from double and from float.
 TEST(Narrow, RoundsToNearestEvenAndTowardZero) {
   for (const Format& f : kFormats) {
     std::vector<double> inputs;

@@ -17,8 +17,9 @@ class RegisteredContext {
   Address context_;
 };
 
-// The calling thread's rank, if it is on the device; else the device's only rank; else a world of one, made at the first call. Throws when
-// the device has several ranks and the thread is none of them. The device's context must be current. Thread-safe.
+// Returns the context of the calling thread's rank, if it is on the device; else the device's only rank; else a world
+// of one, made at the first call. Throws when the device has several ranks and the thread is none of them. The device's
+// context must be current. Thread-safe.
 Address rankContextOn(int device);
 
 // The context of the rank whose run goes through NVSHMEM, of which a process has one; 0: none.

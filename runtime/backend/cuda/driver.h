@@ -1,4 +1,5 @@
-// The CUDA driver, opened at run time: a table of its functions and what becomes of their errors.
+// The CUDA driver is opened at run time: this header has a table of its functions and turns their errors into
+// exceptions.
 #pragma once
 #include "runtime/backend/cuda/driver_abi.h"
 #include <stdexcept>

@@ -50,7 +50,7 @@ class Kernel {
   std::unique_ptr<TensorMapCache[]> maps_;  // one a recipe
   std::atomic<LoadedKernel*> loaded_{nullptr};
   std::mutex loading_;
-  bool callsNvshmem_ = false;  // what reaches peers
+  bool callsNvshmem_ = false;  // it reaches peers through NVSHMEM's device library
 };
 
 }  // namespace tandem::runtime::cuda

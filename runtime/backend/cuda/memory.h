@@ -6,7 +6,7 @@ namespace tandem::runtime::cuda {
 
 Address allocate(int device, uint64_t bytes);  // 256-byte aligned; 0 for no bytes
 void release(int device, Address address);
-// In stream order. Host memory must live until the stream gets there.
+// These copies go in stream order. Host memory must live until the stream gets there.
 void copyFromHost(int device, Stream stream, Address dest, const void* source, uint64_t bytes);
 void copyToHost(int device, Stream stream, void* dest, Address source, uint64_t bytes);
 void copy(int device, Stream stream, Address dest, Address source, uint64_t bytes);

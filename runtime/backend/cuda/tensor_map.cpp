@@ -1,4 +1,5 @@
-// Evaluates recipes, checks what TMA can address and has the driver encode it. The driver wants the innermost dimension first.
+// This file evaluates recipes, checks that TMA can address the tensor, and has the driver encode the map. The driver
+// wants the innermost dimension first.
 #include "runtime/backend/cuda/tensor_map.h"
 #include "abi/kernel_image_io.h"
 #include <cstdio>

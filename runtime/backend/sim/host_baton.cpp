@@ -103,7 +103,7 @@ void HostBaton::pass() {
   }
 }
 
-// Until a stream becomes idle or nothing can run.
+// Runs the devices until a stream becomes idle or nothing can run.
 void HostBaton::letDevicesRun() {
   bool isFirst = true;
   Progress how = progress_([&] { return !std::exchange(isFirst, false); });

@@ -24,7 +24,8 @@ class Session final : public runtime::Session {
   void enter(int rank) override;
   void leave(int rank) override;
   void abort(int rank, const std::string& why) override;
-  // abort(), but under the checker the other ranks and the devices go on as far as they can, so that what led there is seen.
+  // Does the same as abort(), but under the checker the other ranks and the devices go on as far as they can, so that
+  // the cause is seen.
   void fail(int rank, const std::string& why);
   // The run has taken longer than it may, in host code that makes no call: reports that and ends it.
   void expire() { baton_.expire(); }

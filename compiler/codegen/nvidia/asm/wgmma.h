@@ -21,7 +21,7 @@ struct Wgmma {
 llvm::Value* wgmma(llvm::IRBuilderBase& b, const Wgmma& op, ValueRange accumulators);
 Values unpack(llvm::IRBuilderBase& b, llvm::Value* aggregate);
 
-// Before the first product, and after registers of products were touched by other instructions.
+// The fence comes before the first product, and after other instructions have touched registers of products.
 void wgmmaFence(llvm::IRBuilderBase& b);
 void wgmmaCommit(llvm::IRBuilderBase& b);
 // Waits until at most `pending` groups are under way. Registers that a pending product writes must pass through here to be read:

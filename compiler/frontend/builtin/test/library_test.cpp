@@ -4,7 +4,7 @@
 
 namespace tandem::frontend::test {
 
-// A kernel that stores what `body` computes into `y` from a tile `x` of 32 float32.
+// A kernel that computes `body` from a tile `x` of 32 float32 and stores the result into `y`.
 static Result store(const std::string& body) {
   return emitText(
       "import triton\nfrom triton_dist.language.extra import language_extra as le\n@triton.jit\ndef k(p, h, i, l, f):\n"

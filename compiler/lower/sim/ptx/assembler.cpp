@@ -135,7 +135,7 @@ void Assembler::run() {
   lowerRange(0, static_cast<uint32_t>(body_.code.size()), nullptr, 0);
 }
 
-// Where paths join, a variable is a register of its own, which each path writes.
+// If paths join, a variable is a register of its own, which each path writes.
 void Assembler::prepareVariables() {
   for (const ptx::Instruction& in : body_.code)
     isFixed_ = isFixed_ || isBranch(in) || (in.isGuarded && effectOf(in) != PtxRow::Effect::None && !onTile());

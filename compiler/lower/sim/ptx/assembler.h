@@ -55,7 +55,7 @@ class Assembler {
   // Its type suffixes in order; there must be `count`.
   llvm::SmallVector<PtxType, 2> takeTypes(size_t count);
   PtxType takeType() { return takeTypes(1)[0]; }
-  // Where its memory accesses are made, for a guarded instruction on a tile; kNone: everywhere.
+  // Returns the mask under which a guarded instruction on a tile accesses memory; kNone: everywhere.
   Register mask() const { return mask_; }
   bool onTile() const { return like_.extent == interpreter::Extent::Tile; }
 
@@ -147,7 +147,7 @@ struct PtxRow {
   enum class Effect : uint8_t { None, Memory, Threads } effect = Effect::None;
 };
 using PtxTable = llvm::StringMap<PtxRow>;
-// By opcode; null for one that the simulator has not.
+// Finds a row by opcode; returns null for one that the simulator does not have.
 const PtxRow* findPtx(llvm::StringRef opcode);
 PtxRow::Effect effectOf(const ptx::Instruction& in);
 bool branches(const ptx::Body& body);

@@ -37,7 +37,7 @@ void compareAndSwap(Assembler& a, const PtxAccess& access, PtxType t) {
           t);
 }
 
-// Updates the words of operand `i` + 1 at operand `i`; gives what was there, word by word.
+// Updates the words of operand `i` + 1 at operand `i`; returns the old values, word by word.
 llvm::SmallVector<Register> update(Assembler& a, size_t i, const PtxAccess& access, RmwOp op, PtxType t,
                                    llvm::ArrayRef<ptx::Operand> words) {
   llvm::SmallVector<Register> before;

@@ -91,7 +91,7 @@ void Assembler::lowerLoop(uint32_t begin, uint32_t last, int depth) {
 
 void Assembler::testLoop(Loop& loop, Register goesOn) { loop.tests.push_back(build_.emitJump(Op::LoopTest, {goesOn})); }
 
-// Gives the instruction to go on with.
+// Returns the instruction to go on with.
 uint32_t Assembler::lowerBranch(uint32_t at, uint32_t end, Loop* loop, int depth) {
   uint32_t to = target(at);
   Register taken = in_->isGuarded ? guardOf(*in_) : constant(Elem::I1, 1);

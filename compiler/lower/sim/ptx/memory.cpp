@@ -104,7 +104,7 @@ void store(Assembler& a) {
   put(all, 0);
 }
 
-// Whoever reads the line afterwards reads what nobody has promised: a write.
+// A later read of the line finds bytes that nobody has promised, so this is a write.
 void discard(Assembler& a) {
   PtxAccess access = takeAccess(a, PtxAccessKind::Plain);
   if (!a.take("L2") || a.immediate(1) != 128) a.fail("it discards 128 bytes of `.L2`");

@@ -55,7 +55,7 @@ Register named32(Assembler& a, llvm::StringRef name) {
   if (name == "%clock_hi") return half(a, number(a, SpecialRegister::Clock), true);
   if (name == "%globaltimer_lo") return half(a, number(a, SpecialRegister::GlobalTimer), false);
   if (name == "%globaltimer_hi") return half(a, number(a, SpecialRegister::GlobalTimer), true);
-  // Where CUDA puts the address of a cooperative launch's workspace.
+  // CUDA puts the address of a cooperative launch's workspace here.
   if (name == "%envreg1") return half(a, number(a, SpecialRegister::GridWorkspace), true);
   if (name == "%envreg2") return half(a, number(a, SpecialRegister::GridWorkspace), false);
   // A program is a cluster of its own.

@@ -8,7 +8,7 @@ namespace {
 
 bool namesAllLanes(Assembler& a, size_t i) { return static_cast<uint32_t>(a.immediate(i)) == 0xffffffffu; }
 
-// Without a count it is a barrier of all threads, whatever its number.
+// A barrier without a count is one of all threads, whatever its number.
 void barrier(Assembler& a) {
   if (a.take("warp")) {
     if (!a.take("sync")) a.fail("it needs `.sync`");

@@ -9,7 +9,7 @@ class MappedHeap final : public SymmetricHeap {
  public:
   // [all ranks] Reserves addresses; memory comes with the first allocation.
   MappedHeap(Rendezvous& ranks, int rank, int rankCount, int device, uint64_t stride);
-  ~MappedHeap() override;  // what peers have mapped lives on with them
+  ~MappedHeap() override;  // memory that peers have mapped lives on with them
 
   bool release(Address address) override;
   Address base() const override { return base_ + Address(rank_) * stride_; }

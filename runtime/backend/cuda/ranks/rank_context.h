@@ -11,7 +11,7 @@ struct ContextParts {
   Address watch = 0, trace = 0;
 };
 
-// Where a team's symmetric words lie on this rank.
+// The places of a team's symmetric words on this rank.
 struct TeamSignals {
   Address kernels = 0;             // uint64_t a member: `signals` of tandem_dist_team
   Address arrived = 0, freed = 0;  // uint32_t a member: of barriers on streams

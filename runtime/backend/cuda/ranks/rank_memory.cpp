@@ -58,7 +58,7 @@ Address Rank::peerAddress(Address address, int peer) const {
   return open_->heap->onPeer(address, peer);
 }
 
-// In pieces that the meeting carries, all members as many as the longest needs.
+// The text goes in pieces that the meeting carries; all members send as many as the longest text needs.
 std::vector<std::string> Rank::gather(int team, const std::string& bytes) {
   constexpr size_t piece = 50000;
   const std::vector<int>& members = running().context.membersOf(team);

@@ -49,7 +49,8 @@ int64_t StreamTrace::timeOf(Event event) const {
   return int64_t(baseNs_) + std::llround(double(elapsedMs(device_, base_, event)) * nsPerMs);
 }
 
-// In the order they were queued, which is nearly that of time: far from the base the next one becomes the base.
+// Takes the spans in the order they were queued, which is nearly that of time: far from the base the next one becomes
+// the base.
 void StreamTrace::settle(bool all) {
   constexpr int64_t far = 1000000000;
   BesideCapture beside;

@@ -17,7 +17,7 @@ class StreamTrace {
   // Events count from `base`, which has been reached at `deviceNs` of the device's timer and is the trace's from now on.
   void begin(Event base, uint64_t deviceNs);
 
-  // Between the two calls the work is queued. A stream that is being captured is passed over: null.
+  // The work is queued between the two calls. A stream that is being captured is passed over: null.
   Event before(Stream stream);
   // `what` needs no times yet.
   void after(Stream stream, Event before, const interpreter::Span& what);

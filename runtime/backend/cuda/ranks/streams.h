@@ -64,7 +64,7 @@ class Events {
   std::vector<Event> free_;
   std::deque<std::pair<EventId, Event>> live_;  // by number
   std::map<EventId, Event> captured_;           // in graphs: never used again
-  std::map<EventId, Event> times_;              // kept for whoever asks
+  std::map<EventId, Event> times_;              // kept for later questions
 };
 
 }  // namespace tandem::runtime::cuda

@@ -29,7 +29,7 @@ class SymmetricHeap {
 
   virtual Address base() const = 0;    // of this rank's part, once something was allocated
   virtual int64_t stride() const = 0;  // from a rank's part to the next one's; 0: offsets() says where they are
-  // From this rank's part to each rank's, or TANDEM_DIST_UNMAPPED; empty: by stride.
+  // Returns the distances from this rank's part to each rank's, or TANDEM_DIST_UNMAPPED; empty: a constant stride.
   virtual std::vector<int64_t> offsets() const = 0;
   virtual bool contains(Address address) const = 0;
   virtual Address onPeer(Address address,

@@ -8,7 +8,7 @@
 namespace tandem::runtime::cuda {
 namespace {
 
-// In a process of its own: a driver is opened once.
+// Runs in a process of its own: a driver is opened once.
 void openAndExit(const char* file, bool none) {
   setenv("TANDEM_CUDA_DRIVER", file, 1);
   if (none) setenv("TANDEM_FAKE_CUDA_NONE", "1", 1);

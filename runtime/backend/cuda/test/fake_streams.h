@@ -41,7 +41,7 @@ inline bool progress(Stream stream) {
   return stream->pending.empty();
 }
 
-// In stream order; at once where nothing is before it.
+// Runs the work in stream order; at once if nothing is before it.
 inline Result enqueue(Stream stream, std::function<bool()> work) {
   if (isHandle(stream)) {
     while (!work()) std::this_thread::yield();

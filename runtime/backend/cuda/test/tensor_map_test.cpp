@@ -1,4 +1,5 @@
-// Host expressions, what tensor maps refuse, and how the driver is asked for them.
+// These tests cover host expressions, tensor maps that are refused, and the calls by which the driver is asked for
+// maps.
 #include "runtime/backend/cuda/tensor_map.h"
 #include "runtime/backend/cuda/test/fake_driver.h"
 #include <limits>

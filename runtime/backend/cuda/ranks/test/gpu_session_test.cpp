@@ -15,7 +15,7 @@ namespace {
 const HostPlace kPlace;
 constexpr int kSkipped = 77;
 
-// Each rank pushes to the next and signals it, many times, with barriers between; returns what went wrong.
+// Each rank pushes to the next and signals it, many times, with barriers between; returns the first error.
 std::string ring(Session& s, int rank) {
   constexpr uint64_t bytes = 8 << 20;
   int count = s.rankCount(), next = (rank + 1) % count, before = (rank + count - 1) % count;
@@ -50,7 +50,7 @@ std::string ring(Session& s, int rank) {
   return "";
 }
 
-// A rank's main; returns what went wrong.
+// Runs a rank's main; returns its error.
 std::string mainOf(Session& s, int rank, const std::function<std::string(Session&, int)>& body) {
   std::string error;
   try {

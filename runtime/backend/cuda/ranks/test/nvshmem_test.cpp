@@ -48,7 +48,8 @@ class NvshmemSessionTest : public FakeDriver {
     o.transport = transport;
     return o;
   }
-  // `body` in a process a rank; what each had to say, "" for nothing. A body says something by throwing.
+  // Runs `body` in a process for each rank; returns the texts of the exceptions, "" for none. A body reports by
+  // throwing.
   using Body = std::function<void(Session&, int)>;
   std::vector<std::string> run(const std::vector<Transport>& transports, const Body& body) {
     constexpr size_t room = 4096;

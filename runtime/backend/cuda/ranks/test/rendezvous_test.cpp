@@ -18,7 +18,7 @@ std::vector<int> world(int count) {
   return out;
 }
 
-// One thread a rank; what each threw, or nothing.
+// Runs one thread for each rank; returns the exception of each, or nothing.
 std::vector<std::string> onThreads(int count, const std::string& name, std::chrono::milliseconds patience,
                                    const std::function<void(int, Rendezvous&)>& body) {
   std::vector<std::string> errors(static_cast<size_t>(count));

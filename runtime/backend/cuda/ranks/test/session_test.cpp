@@ -31,7 +31,7 @@ class SessionTest : public FakeDriver {
     return o;
   }
 
-  // `body` on a thread a rank, between enter and leave; what each threw, or nothing.
+  // Runs `body` on a thread for each rank, between enter and leave; returns the exception of each, or nothing.
   std::vector<std::string> run(const RanksOptions& options, const std::function<void(Session&, int)>& body) {
     session_ = makeSession(options);
     std::vector<std::string> errors(size_t(options.ranks));

@@ -1,4 +1,5 @@
-// Records as kernels write them, and the spans that are read out of them: chunks, slots, lanes, tiles, what was lost.
+// These tests read spans out of records that are written as kernels write them: chunks, slots, lanes, tiles, lost
+// records.
 #include "runtime/backend/cuda/ranks/trace_records.h"
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,5 @@
-// Traced sessions on the fake driver, whose device clock is the host's and an hour: clocks, streams, what kernels have left in the buffer.
+// These tests trace sessions on the fake driver, whose device clock is the host's plus an hour: clocks, streams, and
+// records that kernels leave in the buffer.
 #include "abi/dist_context.h"
 #include "runtime/backend/cuda/ranks/device_clock.h"
 #include "runtime/backend/cuda/memory.h"

@@ -1,5 +1,5 @@
 # Two commands: `make demo` and `make test`. Both install what is missing, build into build/ and run.
-.PHONY: demo test build setup docs bench sanitize clean
+.PHONY: demo test lint build setup docs bench sanitize clean
 .DEFAULT_GOAL := build
 CMAKE_FLAGS = -G Ninja -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22
 
@@ -16,6 +16,10 @@ demo: build
 # `make test ROOM=compiler/layout` runs the tests of one folder and those below it.
 test: build
 	@ctest --test-dir build --output-on-failure -j 2 $(if $(ROOM),--no-tests=error -L '^$(ROOM)(/|$$)')
+
+# What the tests `rooms`, `links` and `ruff` check, in seconds and without a build.
+lint: setup
+	@python3 test/rooms.py && python3 test/links.py && .venv/bin/ruff check --no-cache --quiet
 
 # The unit tests again, with AddressSanitizer and UndefinedBehaviorSanitizer. LLVM's arenas poison what they hand out when a header sees
 # ASan; Debian's LLVM is built without it and never unpoisons, so that is off.

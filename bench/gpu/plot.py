@@ -7,7 +7,7 @@ import sys
 import matplotlib
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
 TANDEM, TRITON = "#1b6ca8", "#e08e45"
 PRODUCTS = {"matmul": "", "matmul_pointers": "pointers ", "matmul, e4m3": "e4m3 "}

@@ -229,7 +229,7 @@ def _run(options):
     try:
         script = Script(options.script, options.arguments)
     except ScriptError as error:
-        raise SystemExit(str(error))
+        raise SystemExit(str(error)) from None
     if options.trace and (reason := refuses_file(options.trace)):
         raise SystemExit(f"tandem: cannot write {options.trace}: {reason}")
     script.install()
@@ -265,7 +265,7 @@ def _run(options):
         try:
             result.write_trace(options.trace)
         except OSError as error:
-            raise SystemExit(f"tandem: cannot write {options.trace}: {error.strerror}")
+            raise SystemExit(f"tandem: cannot write {options.trace}: {error.strerror}") from None
     return 0
 
 
@@ -291,7 +291,7 @@ def _run_traced(options, script, path):
         with open(path, "w"):  # a run before leaves nothing in it
             pass
     except OSError as error:
-        raise SystemExit(f"tandem: cannot write {options.trace}: {error.strerror}")
+        raise SystemExit(f"tandem: cannot write {options.trace}: {error.strerror}") from None
     os.environ[TRACE] = path
     return _run_ranks_on_gpus(options, script)
 

@@ -87,4 +87,4 @@ def launch(main, ranks=1, target="sim", seed=0, trace=False, args=(), slots_per_
             warnings.warn("\n" + report["text"], SimulationWarning, stacklevel=2)
         return result
     except Exception as error:
-        raise error.with_traceback(users_traceback(error))
+        raise error.with_traceback(users_traceback(error))  # noqa: B904  the same error

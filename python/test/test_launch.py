@@ -30,7 +30,7 @@ def put_byte(x_ptr, value: tl.int8):
 
 
 @tandem.jit
-def put_half(x_ptr, value: "float16"):
+def put_half(x_ptr, value: "float16"):  # noqa: F821
     tl.store(x_ptr, value)
 
 

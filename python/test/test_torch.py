@@ -8,8 +8,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import tandem.torch as tt  # noqa: E402
-from tandem.torch import world as worlds  # noqa: E402
+import tandem.torch as tt
+from tandem.torch import world as worlds
 
 SIZE = 4
 CPU = torch.device("cpu")

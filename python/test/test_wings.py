@@ -6,7 +6,7 @@ import sys
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "test"))
-import rooms  # noqa: E402
+import rooms
 
 
 def problems(**texts):

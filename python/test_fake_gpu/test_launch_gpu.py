@@ -89,7 +89,7 @@ def test_do_not_specialize(gpu):
 
 
 @tandem.jit
-def numbers(x_ptr, a: tl.int8, b: tl.uint64, c: "fp64", d: tl.float16, e, f, g=None):
+def numbers(x_ptr, a: tl.int8, b: tl.uint64, c: "fp64", d: tl.float16, e, f, g=None):  # noqa: F821
     pass
 
 
@@ -104,7 +104,7 @@ def test_numbers(gpu):
 
 
 @tandem.jit
-def narrow(x_ptr, a: tl.int8, c: "fp64"):
+def narrow(x_ptr, a: tl.int8, c: "fp64"):  # noqa: F821
     pass
 
 

@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = pathlib.Path(tandem.__file__).parent.parent
 sys.path.insert(0, str(ROOT / "test" / "gpu" / "ranks"))
 
-import programs  # noqa: E402
+import programs
 
 
 def start(command, assembler, variables=()):

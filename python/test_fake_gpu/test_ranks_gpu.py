@@ -26,7 +26,7 @@ pytestmark = needs_fake
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "test" / "gpu" / "ranks"))
 
-import programs  # noqa: E402
+import programs
 
 
 @pytest.mark.parametrize("program", [programs.streams, programs.tensors], ids=lambda p: p.__name__)
@@ -39,7 +39,7 @@ def test_result(gpu):
     result = on_gpus(lambda team: team.rank * 10)
     assert result.values == [0, 10] and result.reports == []
     with pytest.raises(RuntimeError, match="only a simulated run has counters"):
-        result.counters
+        result.counters  # noqa: B018
     for ask in (lambda: result.summary, result.timeline, lambda: result.write_trace("/nowhere/x")):
         with pytest.raises(RuntimeError, match="the run was not traced: its session is made without `trace`"):
             ask()

@@ -13,7 +13,7 @@ sys.path.insert(0, str(HERE))
 for module in sorted(HERE.glob("cases_*.py")):
     importlib.import_module(module.stem)
 
-from case import PAIRS  # noqa: E402
+from case import PAIRS
 
 SEEDS = range(20)
 RUNS = [(p, ranks) for p in PAIRS for ranks in p.ranks]

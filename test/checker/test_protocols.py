@@ -10,10 +10,10 @@ import pytest
 PROTOCOLS = pathlib.Path(__file__).parent / "protocols"
 sys.path.insert(0, str(PROTOCOLS))
 
-from comparison import compare, draw, tally, verdict_of  # noqa: E402
-from mutations import Mutation, mutate  # noqa: E402
-from oracle import Oracle  # noqa: E402
-from patterns import PATTERNS, Size  # noqa: E402
+from comparison import compare, draw, tally, verdict_of
+from mutations import Mutation, mutate
+from oracle import Oracle
+from patterns import PATTERNS, Size
 
 
 def test_checker_and_oracle_agree():

@@ -10,8 +10,8 @@ import time
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parents[1] / "triton")]
 
-import device  # noqa: E402
-import pool  # noqa: E402
+import device
+import pool
 
 
 def _selected(names, parts):

@@ -1,6 +1,5 @@
 """Matrix products: every element type, sizes 16 to 256, every number of warps, transposed operands, loops, batches, chains."""
 
-import ml_dtypes
 import numpy as np
 import triton
 import triton.language as tl

@@ -1,6 +1,5 @@
 """Elementwise operations of every type, conversions between all types, broadcasting and strided memory."""
 
-import ml_dtypes
 import numpy as np
 import triton
 import triton.language as tl

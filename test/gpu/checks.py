@@ -12,13 +12,13 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "triton"))
 
-import tandem  # noqa: E402
-import tandem.compat  # noqa: E402
+import tandem
+import tandem.compat
 
 tandem.compat.install()
 
-import device  # noqa: E402
-from cases import DTYPES, Output  # noqa: E402
+import device
+from cases import DTYPES, Output
 
 CHECKS = {}
 WARPS = (1, 2, 4, 8, 16)

@@ -9,13 +9,13 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "triton")]
 
-import device  # noqa: E402
+import device
 
 if not device.is_available():
     pytest.skip("no GPU", allow_module_level=True)
 
-import checks  # noqa: E402
-import pool  # noqa: E402
+import checks
+import pool
 
 SEED = int(os.environ.get("TANDEM_TEST_SEED", "0"))
 

@@ -10,9 +10,9 @@ import traceback
 for variable, value in {"NCCL_NVLS_ENABLE": "0", "TORCH_SYMM_MEM_DISABLE_MULTICAST": "1", "NVSHMEM_DISABLE_NVLS": "1"}.items():
     os.environ[variable] = value
 
-import torch  # noqa: E402
+import torch
 
-import tandem.torch as tt  # noqa: E402
+import tandem.torch as tt
 
 BF16 = torch.bfloat16
 

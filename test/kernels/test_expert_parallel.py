@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import triton
 import triton_dist
 import triton.language as tl
 import triton_dist.language as dl

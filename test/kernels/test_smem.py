@@ -186,8 +186,8 @@ def test_outside_the_buffer():
 
 @triton.jit
 def fills_shared_memory(o, BYTES: tl.constexpr):
-    half = dl.allocate_smem(tl.int8, [BYTES // 2])
-    rest = dl.allocate_smem(tl.int8, [BYTES // 2])
+    dl.allocate_smem(tl.int8, [BYTES // 2])
+    dl.allocate_smem(tl.int8, [BYTES // 2])
     st(o, 1)
 
 

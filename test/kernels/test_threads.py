@@ -49,7 +49,6 @@ def warp_sum(value):
 def warp_work(x_ptr, prefix_ptr, sum_ptr, down_ptr, ballot_ptr, compact_ptr, count_ptr):
     thread_idx = tid(axis=0)
     lane_idx = thread_idx % 32
-    warp_id = thread_idx // 32
     x = ld(x_ptr + thread_idx)
     st(prefix_ptr + thread_idx, warp_prefix_sum_kernel(x, lane_idx, 32))
     st(sum_ptr + thread_idx, warp_sum(x))

@@ -72,7 +72,7 @@ def named_tuple_argument(layout, o):
 
 
 @triton.jit
-def typed(o, n: tl.int64, m: "u8", f: tl.float64):
+def typed(o, n: tl.int64, m: "u8", f: tl.float64):  # noqa: F821
     tl.store(o, n * 2**33)
     tl.store(o + 1, m)
     tl.store(o + 2, f)

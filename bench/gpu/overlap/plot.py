@@ -7,9 +7,9 @@ import sys
 import matplotlib
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
-from table import NAMES, TITLES, size_of  # noqa: E402
+from table import NAMES, TITLES, size_of
 
 COLOURS = {"tandem": "#1b6ca8", "nccl": "#9e9e9e", "async_tp": "#e08e45", "one_shot": "#e08e45", "two_shot": "#7a9e7e"}
 

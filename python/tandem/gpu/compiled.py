@@ -65,7 +65,7 @@ class CompiledKernel:
         return (self.info["spill_bytes"] if self.info["registers"] else self._driver_numbers[1]) // 4
 
     def _init_handles(self):
-        self._driver_numbers
+        self._driver_numbers  # noqa: B018  asking loads the code
 
     def __getitem__(self, grid):
         return functools.partial(self.function.run, grid, **self.options)

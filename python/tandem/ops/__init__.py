@@ -7,7 +7,7 @@ from .. import _tandem
 from ..kernel.element_types import as_dtype, type_word
 from ..tune.machine_profile import VERSION, Profile
 from .operator import NUMBER, Operator, Tuned, made
-from .table import TABLES, number, rows_of_rank, shard_rows
+from .table import TABLES, number, rows_of_rank, shard_rows  # noqa: F401
 
 CLASSES = {name: made(table) for name, table in TABLES.items()}
 globals().update({made.__name__: made for made in CLASSES.values()})

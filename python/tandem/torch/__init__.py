@@ -4,7 +4,7 @@
 modules: `ColumnParallelLinear`, `RowParallelLinear`. See docs/guide/pytorch.md.
 """
 
-from . import library  # registers torch.ops.tandem
+from . import library  # noqa: F401  registers torch.ops.tandem
 from .functions import FUNCTIONS
 from .linear import ColumnParallelLinear, RowParallelLinear
 from .prepare import prepare

@@ -13,8 +13,8 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from comparison import compare, draw, tally, verdict_of  # noqa: E402
-from kernel import found_by_checker  # noqa: E402
+from comparison import compare, draw, tally, verdict_of
+from kernel import found_by_checker
 
 
 def show(seed):

@@ -9,7 +9,7 @@ import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-import tandem  # noqa: E402
+import tandem
 
 
 def main():

@@ -7,7 +7,7 @@ import numpy as np
 import tandem
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-import programs  # noqa: E402
+import programs
 
 team = tandem.init()
 results = {program.__name__: program(team) for program in programs.PROGRAMS}

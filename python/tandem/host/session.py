@@ -90,7 +90,7 @@ class Session:
             self.check()
             if self.failure and str(error) == self.failure:
                 raise RankStopped(self.failure) from None
-            raise
+            raise error.with_traceback(None)  # noqa: B904  the same error, raised on purpose: see `users_traceback`
         except KeyboardInterrupt:
             self.stopped = True
             raise

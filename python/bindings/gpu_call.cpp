@@ -1,4 +1,5 @@
-// Looks at each argument once: its word for the launch, and what of it decides which kernel is compiled.
+// This file looks at each argument once: it takes its word for the launch, and the facts of it that decide which kernel
+// is compiled.
 #include "gpu_call.h"
 #include "tandem/gpu_c_api.h"
 #include <cstring>

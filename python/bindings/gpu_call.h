@@ -15,13 +15,13 @@ struct Parameter {
   PyObject* defaultValue;  // null: there is none
 };
 
-// What calls of one kernel have in common. References are owned.
+// The calls of one kernel share this state. References are owned.
 struct LauncherState {
   std::vector<Parameter> parameters;
   PyObject *constexprType = nullptr, *classify = nullptr, *miss = nullptr, *streamOf = nullptr;
   PyObject* entries = nullptr;  // key -> capsule of Entry
   PyObject* kinds = nullptr;    // type -> letter, as a Python integer
-  PyObject* empty = nullptr;    // the default of parameters without one, and what a read gives that finds nothing
+  PyObject* empty = nullptr;    // the default of parameters without one, and the result of a read that finds nothing
 };
 
 // `Slow`: the call is Python's to handle. `Failed`: an exception is set.

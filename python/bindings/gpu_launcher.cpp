@@ -30,7 +30,8 @@ LauncherState& stateOf(PyObject* self) { return *reinterpret_cast<LauncherObject
 
 void destroyEntry(PyObject* capsule) { delete static_cast<Entry*>(PyCapsule_GetPointer(capsule, kEntry)); }
 
-// What a read of a value of the host finds now, as Python's `_look_up`; new reference. Null: nothing, or an exception is set.
+// Returns the value that a read of the host finds now, as Python's `_look_up` does; a new reference. Null: nothing, or
+// an exception is set.
 PyObject* lookUp(PyObject* owner, PyObject* key) {
   if (PyLong_Check(key)) {
     Py_ssize_t at = PyLong_AsSsize_t(key);
@@ -40,7 +41,7 @@ PyObject* lookUp(PyObject* owner, PyObject* key) {
   return Py_XNewRef(PyDict_GetItemWithError(owner, key));
 }
 
-// Whether the values of the host that the kernel was compiled with are the same objects still.
+// Returns true if the values of the host that the kernel was compiled with are still the same objects.
 bool isCurrent(const LauncherState& state, const Entry& entry) {
   for (Py_ssize_t i = 0, n = PyTuple_Size(entry.reads); i < n; ++i) {
     PyObject* read = PyTuple_GetItem(entry.reads, i);
@@ -53,7 +54,7 @@ bool isCurrent(const LauncherState& state, const Entry& entry) {
   return true;
 }
 
-// As Python's scalar_bits: -2^(bits-1) to 2^bits - 1.
+// Returns true for the values that Python's scalar_bits allows: -2^(bits-1) to 2^bits - 1.
 bool fits(uint64_t word, int bits, bool negative) {
   if (bits == 64) return true;
   int64_t v = int64_t(word);
@@ -118,7 +119,7 @@ Outcome gridSizes(PyObject* grid, int sizes[3]) {
   return Outcome::Done;
 }
 
-// What a grid function sees: the options, then every argument by name.
+// Returns the arguments of a grid function: the options, then every argument by name.
 PyObject* metaOf(const LauncherState& state, const Call& call, const Entry& entry) {
   PyObject* meta = PyDict_Copy(entry.options);
   for (size_t i = 0; meta && i < state.parameters.size(); ++i) {
@@ -313,7 +314,8 @@ PyObject* create(PyTypeObject* type, PyObject* arguments, PyObject*) {
   return self;
 }
 
-// The entries' objects are visited here: capsules do not show what they own, and results refer back to the launcher.
+// The entries' objects are visited here: capsules do not show the objects that they own, and results refer back to the
+// launcher.
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(reinterpret_cast<PyObject*>(Py_TYPE(self)));
   LauncherState* state = reinterpret_cast<LauncherObject*>(self)->state;

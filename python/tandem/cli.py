@@ -372,7 +372,7 @@ def main(arguments=None):
 
 
 def _nobody_reads():
-    """Whether whoever read the output has gone."""
+    """Returns true if the reader of the output has gone."""
     poll = select.poll()
     poll.register(sys.stdout.fileno(), 0)
     return any(events & select.POLLERR for _, events in poll.poll(0))

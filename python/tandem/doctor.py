@@ -1,4 +1,4 @@
-"""The command `tandem doctor`: what ranks on this machine's GPUs will use, and how fast it is."""
+"""The command `tandem doctor` shows the features of this machine's GPUs that ranks will use, and their speed."""
 
 import glob
 import json
@@ -63,7 +63,7 @@ def _all_reach(peers):
 
 
 def heap_of(devices, peers):
-    """How the symmetric heap will be shared, in words; None when the GPUs cannot reach each other."""
+    """Says how the symmetric heap will be shared; None if the GPUs cannot reach each other."""
     if len(devices) > 1 and not _all_reach(peers):
         return None
     if all(d["virtual_memory"] is True and d["exports_descriptors"] is True for d in devices):
@@ -72,7 +72,7 @@ def heap_of(devices, peers):
 
 
 def nvshmem_of(peers, environment=os.environ, packages=None):
-    """Whether NVSHMEM is there, and which pairs of GPUs would go through it."""
+    """Says if NVSHMEM is there, and which pairs of GPUs would go through it."""
     folder = nvshmem.find(environment, packages)
     found = "not found (`nvidia-nvshmem-cu13`, TANDEM_NVSHMEM)"
     if folder:
@@ -91,7 +91,7 @@ def _ranks_line(devices, peers):
 
 
 def report(found):
-    """The lines that say what was found."""
+    """Returns the lines of the report."""
     devices, peers = found["devices"], found["peers"]
     yield f"driver         CUDA {found['driver']}"
     for d in devices:

@@ -17,7 +17,7 @@ STUCK = ("deadlock", "livelock")  # kinds of runs in which nothing can change an
 
 
 def is_about_hosts(report):
-    """Whether a report is to say where the ranks' host code was."""
+    """Returns true if a report is to say where the ranks' host code was."""
     return report["severity"] == "error" and (report["kind"] in (*STUCK, "limit-exceeded") or not report["file"])
 
 

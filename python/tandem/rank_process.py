@@ -1,4 +1,4 @@
-"""A script on one GPU rank: `python -m tandem.rank_process` is what `tandem run --target cuda` starts for each rank."""
+"""Runs a script on one GPU rank: `tandem run --target cuda` starts `python -m tandem.rank_process` for each rank."""
 
 import argparse
 import ctypes
@@ -19,7 +19,7 @@ _DIE_WITH_PARENT = 1     # PR_SET_PDEATHSIG
 
 
 def run_script(script, call_main):
-    """Runs the script as this process's rank; gives the exit code. Says what went wrong on stderr."""
+    """Runs the script as this process's rank; returns the exit code. Errors go to stderr."""
     place = process.place_in(os.environ)
     try:
         if call_main:

@@ -23,7 +23,7 @@ def init(wait_timeout=None, transport=None):
 
 
 class Result:
-    """What a run left behind: each rank's return value, reports, counters and the timeline (with `trace=True`)."""
+    """The result of a run: each rank's return value, reports, counters and the timeline (with `trace=True`)."""
 
     def __init__(self, session, values):
         self._session = session

@@ -161,7 +161,8 @@ class Mark:
             yield row
 
     def run(self, show_plots=False, print_data=False, save_path="", return_df=False, **kwargs):
-        """Runs, and prints or saves what is asked for. Returns the rows with `return_df` (one list for each benchmark)."""
+        """Runs, and prints or saves the results as asked. Returns the rows with `return_df` (one list for each
+        benchmark)."""
         single = isinstance(self.benchmarks, Benchmark)
         tables = []
         for bench in [self.benchmarks] if single else self.benchmarks:
@@ -236,7 +237,8 @@ def get_dram_gbps(device=None):
 
 
 def get_max_simd_tflops(dtype, clock_rate, device=None):
-    """What all cores reach at `clock_rate` kHz without tensor cores, in TFLOP/s; 16-bit types go two at a time where they may."""
+    """Returns the speed of all cores at `clock_rate` kHz without tensor cores, in TFLOP/s; 16-bit types go two at a
+    time where they may."""
     properties = devices()[current_device() if device is None else device]
     halves = 2 if str(dtype).rpartition(".")[2] in ("float16", "fp16", "bfloat16", "bf16") else 1
     fused_a_clock = 64 if properties["target"] == "sm_80" else 128

@@ -1,1 +1,1 @@
-"""Runs of a program under many schedules, and what they found."""
+"""Runs of a program under many schedules, and their findings."""

@@ -10,7 +10,6 @@ import tokenize
 
 from ..host.report_kinds import KINDS
 
-# Of reports, the most serious ones first; those of a line are told as they were found, causes before consequences.
 _ALLOW = re.compile(r"#\s*tandem:\s*allow\(\s*(?P<kinds>[\w-]+(?:\s*,\s*[\w-]+)*)\s*\)(?P<reason>.*)$")
 
 
@@ -27,7 +26,7 @@ class Allowance:
 
 
 def allowances(file, line):
-    """Those on the lines of the statement at `line`."""
+    """Returns the comments on the lines of the statement at `line`."""
     text = "".join(linecache.getlines(file))
     first, last = _extents(text).get(line, (line, line))
     return [a for a in _comments(text) if first <= a.line <= last]

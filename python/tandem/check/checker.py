@@ -24,7 +24,7 @@ DEFAULT_LIMITS = {"max_steps": 1_000_000_000, "timeout": 300.0}  # of each run
 
 
 class Check:
-    """The runs of one script and what they showed."""
+    """The runs of one script and their findings."""
 
     def __init__(self, script, rank_counts, seeds, limit=None, run_limits=DEFAULT_LIMITS, compat=False, kinds=True):
         self.script = script
@@ -69,7 +69,7 @@ class Check:
         return json.loads(_tandem.chrome_trace(session.handle))
 
     def was_idle(self):
-        """Whether nothing has run on the ranks in the last run: no kernel, nothing on a stream."""
+        """True if nothing has run on the ranks in the last run: no kernel, nothing on a stream."""
         return self.session is not None and json.loads(_tandem.counters(self.session.handle))["switches"] == 0
 
     def _main(self):
@@ -115,7 +115,7 @@ class Check:
 
 @contextlib.contextmanager
 def silence():
-    """What the script and its kernels print goes nowhere."""
+    """Discards the output of the script and its kernels."""
     sys.stdout.flush()
     shown = os.dup(1)
     try:
@@ -128,7 +128,7 @@ def silence():
 
 
 def kinds_in_words(check):
-    """The options of a command line for what `tandem.launch` takes."""
+    """Returns the options of a command line that set an option of `tandem.launch`."""
     kinds = check if isinstance(check, dict) else {}
     return ["--check"] * bool(check) + ["--no-scope"] * (not kinds.get("scope", True)) + ["--portability"] * kinds.get("portability", False)
 
@@ -140,7 +140,8 @@ def policy_of(seed):
 
 def replay_command(script, ranks, *, check, seed=0, policy=POLICIES[0], schedule=None, compat=False, main=False, max_steps=None,
                    timeout=None):
-    """The `tandem run` that gives a run again. Each option that changes what runs is in it. `script`: its `name` and `arguments`."""
+    """Returns the `tandem run` that repeats a run. Each option that changes the run is in it. `script`: its `name`
+    and `arguments`."""
     words = ["tandem", "run", *kinds_in_words(check), *(["--compat"] if compat else []), "--ranks", str(ranks)]
     words += ["--schedule", schedule] if schedule else ["--seed", str(seed)]
     words += ["--policy", policy] if policy != POLICIES[0] and not schedule else []
@@ -159,7 +160,7 @@ def total_runs(check):
 
 
 def _print(check, out, errors):
-    """Each finding on `out`, and what the script itself raised on `errors`."""
+    """Prints each finding on `out`, and exceptions of the script itself on `errors`."""
     total = total_runs(check)
     for finding in check.findings:
         shown = f"in {len(finding.runs)} of {_counted(total, 'run')}"
@@ -191,7 +192,7 @@ def _print_summary(check, out):
 
 
 def schedules_of(check):
-    """How much was run, in words."""
+    """Says in words how much was run."""
     if check.limit is None:
         return f"ranks {', '.join(map(str, check.rank_counts))}, {_counted(len(check.seeds), 'schedule')} each"
     return "; ".join(f"{_counted(ranks, 'rank')}: {_counted(proof.runs, 'schedule')}, "

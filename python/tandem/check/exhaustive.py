@@ -15,7 +15,8 @@ LIMIT = 10_000
 
 @dataclasses.dataclass
 class Proof:
-    """What running all schedules showed. `runs`: how many were run to their end; `complete`: these are all there are, up to the order of
+    """The result of running all schedules. `runs`: how many were run to their end; `complete`: these are all there
+    are, up to the order of
     steps that do not concern each other (with `reduction=False`: all there are). `redundant`: runs ended early because others cover them.
     `findings`: each defect once, its `replay` being the schedule that showed it first. `steps`: of the longest schedule."""
 

@@ -1,4 +1,4 @@
-"""One program under many schedules: whether what it computes depends on them, and where first."""
+"""Runs one program under many schedules: does its result depend on them, and where first?"""
 
 import dataclasses
 import itertools
@@ -35,8 +35,9 @@ class Exploration:
 
 
 def explore(main, ranks=1, runs=20, args=(), check=True, policies=POLICIES, exhaustive=False, **options):
-    """Runs `main(team, *args)` under `runs` schedules, in turn by each policy, and compares what memory holds in the end bit for
-    bit with the first run's. `main` must compute the same in each run: no random inputs, no state kept between runs. An exception of `main`
+    """Runs `main(team, *args)` under `runs` schedules, in turn by each policy, and compares the final contents of
+    memory bit for bit with the first run's. `main` must compute the same in each run: no random inputs, no state
+    kept between runs. An exception of `main`
     does not end the search: it is raised when no schedule has a report or a difference to tell beside it.
 
     `exhaustive`: under every schedule instead, for small programs; gives a Proof. `limit` (10,000) ends it earlier; `reduction=False` also

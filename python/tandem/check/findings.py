@@ -1,4 +1,5 @@
-"""Reports of many runs, merged: what was found, where, in which runs, and what the source allows. Knows no output format but text."""
+"""Findings are the reports of many runs, merged: each with its places, its runs, and the comment that allows it.
+This file knows no output format but text."""
 
 import dataclasses
 import os
@@ -33,7 +34,8 @@ class Place:
 
     @property
     def varies(self):
-        """Who wrote last what a run that is stuck waits for, and the wait that ended too early, which differ by run."""
+        """True for a note that differs by run: the last writer of a word that a stuck run waits for, and the wait
+        that ended too early."""
         return self.message.startswith((_WRITTEN, "ended early: ", "enough for that wait: "))
 
 
@@ -104,7 +106,8 @@ def finding_of(report, replay="", host_notes=""):
 
 
 def findings_of(reports, error=None, replay=""):
-    """The findings of one run; `error`: what ended it, a SimulationError, which may also say where the hosts were, or an exception of
+    """Returns the findings of one run; `error` is the exception that ended it: a SimulationError, which may also say
+    where the hosts were, or an exception of
     the script."""
     notes, raised = "", [] if error is None else [error]
     if isinstance(error, SimulationError):
@@ -117,7 +120,8 @@ def findings_of(reports, error=None, replay=""):
 
 
 def _finding_of_exception(error, replay):
-    """What the script raised, at its own line; of a kernel that does not compile, at the kernel's."""
+    """Returns the finding of an exception: at the script's own line, or at the kernel's if a kernel does not
+    compile."""
     trace = traceback.TracebackException.from_exception(error.with_traceback(users_traceback(error)))
     if isinstance(error, CompileError):
         text = f"{error}\n"
@@ -133,7 +137,7 @@ def _finding_of_exception(error, replay):
 
 
 def finding_of_difference(text, ranks, replay):
-    """What two schedules did not agree on, as `tandem.explore` tells it."""
+    """Returns the finding of a difference between two schedules, as `tandem.explore` tells it."""
     return Finding("schedule-dependent", "error", f"what is stored depends on the schedule, on {ranks} rank{'s' * (ranks > 1)}", None,
                    [*_placed(_ERROR, text), *_placed(_NOTE, text)], text, replay)
 

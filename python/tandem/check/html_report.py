@@ -1,4 +1,5 @@
-"""Findings as one page that needs nothing else: both sources side by side, what is missing between them, and the timeline of a run."""
+"""Findings as one page that needs nothing else: both sources side by side, the missing edge between them, and the
+timeline of a run."""
 
 import html as _html
 import linecache

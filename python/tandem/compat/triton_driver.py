@@ -40,7 +40,7 @@ class _Active:
         return GPUTarget("cuda", d["major"] * 10 + d["minor"], d["warp_size"])
 
     def get_active_torch_device(self):
-        """Where a script's tensors belong: on the CPU for simulated ranks and where there is no GPU."""
+        """Returns the device of a script's tensors: the CPU for simulated ranks and where there is no GPU."""
         import torch
         return torch.device("cpu") if is_simulating() or not devices() else torch.device("cuda", current_device())
 

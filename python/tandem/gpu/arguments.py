@@ -1,4 +1,4 @@
-"""A launch's arguments on a GPU: which are arrays there, and what the launch passes for each."""
+"""A launch's arguments on a GPU: the arrays among them, and the values that the launch passes."""
 
 import os
 
@@ -18,7 +18,8 @@ _INTEGER_PACKS = {"i1": "o", "i8": "B", "u8": "B", "i16": "H", "u16": "H", "i32"
 
 
 def letter_of(value):
-    """How the launcher treats values of this type (see python/bindings/gpu_launcher.h)."""
+    """Returns the letter by which the launcher knows how to treat values of this type (see
+    python/bindings/gpu_launcher.h)."""
     if type(value) is Tensor or isinstance(value, (np.ndarray, np.generic, tuple, MockTensor)):
         return "s"
     if is_descriptor(value):
@@ -38,7 +39,7 @@ def is_descriptor(value):
 
 
 def is_cuda_array(value):
-    """Whether a GPU launch is meant. A tensor on the CPU is none."""
+    """Returns true if a GPU launch is meant. A tensor on the CPU does not mean one."""
     if isinstance(value, tuple):
         return any(map(is_cuda_array, value))
     match letter_of(value):
@@ -58,7 +59,7 @@ def _address(value):
 
 
 class Arguments:
-    """A call's arguments as ARGUMENTs of the request, and what the launch passes for each."""
+    """A call's arguments as ARGUMENTs of the request, and the values that the launch passes."""
 
     def __init__(self, kernel):
         self.kernel = kernel
@@ -101,11 +102,11 @@ class Arguments:
                         "host descriptors")
 
     def takes(self, value):
-        """Whether a value is an array for the kernel."""
+        """Returns true if a value is an array for the kernel."""
         return is_cuda_array(value)
 
     def memory(self, name, value):
-        """(element word, what is passed, a number of the same remainder by 16) of an array."""
+        """Returns (element word, the value that is passed, a number of the same remainder by 16) of an array."""
         address = _address(value)
         if self.device < 0 and hasattr(value, "get_device"):
             self.device = value.get_device()

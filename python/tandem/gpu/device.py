@@ -1,4 +1,4 @@
-"""The GPUs of this machine, and what kernels for them are compiled for."""
+"""The GPUs of this machine, and the targets of their kernels."""
 
 import functools
 import json

@@ -116,7 +116,8 @@ class DeviceTensor(Tensor):
             self.team.stream.synchronize()
 
     def _contiguous_device_memory(self, value, part):
-        """(address, owner) of what can be copied into the part on the device; None when the host must convert, spread or lay it out."""
+        """Returns (address, owner) of an array that can be copied into the part on the device; None if the host must
+        convert, spread or lay it out."""
         if isinstance(value, Tensor):
             fits = isinstance(value, DeviceTensor) and value.dtype == self.dtype and value.is_contiguous() and value.shape == part.shape
             return (value.address, value) if fits and part.flags.c_contiguous else None
@@ -139,7 +140,8 @@ class DeviceTensor(Tensor):
                 "data": (self.address if self.numel() else 0, False)}
 
     def torch(self):
-        """A PyTorch tensor of the same memory. Work on its stream comes after what the team's default stream has been given."""
+        """Returns a PyTorch tensor of the same memory. Work on its stream comes after the work given to the team's
+        default stream."""
         import torch
         word = type_word(self.dtype)
         dtype = getattr(torch, _TORCH_NAMES.get(word) or ("int" if word[0] == "i" else "uint") + word[1:])

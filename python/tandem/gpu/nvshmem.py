@@ -1,4 +1,5 @@
-"""Where NVSHMEM is installed, if it is: told to the compiler and the runtime through the environment, as only Python knows its packages."""
+"""Tells the compiler and the runtime, through the environment, where NVSHMEM is installed, as only Python knows its
+packages."""
 
 import ctypes
 import os

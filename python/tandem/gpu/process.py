@@ -53,7 +53,7 @@ def place_in(environment):
 
 
 def _rendezvous(environment):
-    """What the launcher gives all processes of one run and no other run has."""
+    """Returns a name that the launcher gives all processes of one run, and that no other run has."""
     if RENDEZVOUS in environment:
         return environment[RENDEZVOUS]
     job = [environment[n] for n in ("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT",
@@ -87,7 +87,7 @@ class _Joined:
         self.team = Team(self.session, place.rank)
 
     def leave(self):
-        """Ends this rank's part; raises what the run has found."""
+        """Ends this rank's part; raises the error that the run has found."""
         if self.session.finished:
             return
         try:

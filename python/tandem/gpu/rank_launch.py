@@ -1,4 +1,4 @@
-"""Launches a kernel on a rank that is a GPU: what its arguments are there, and on which stream it goes."""
+"""Launches a kernel on a rank that is a GPU: finds its arguments there, and the stream on which it goes."""
 
 from .. import _tandem
 from ..host.arrays import Tensor
@@ -37,7 +37,7 @@ class _RankArguments(Arguments):
 
 
 def _arrays_in(value):
-    """What of an argument may be an array."""
+    """Returns the parts of an argument that may be arrays."""
     if isinstance(value, tuple):
         for item in value:
             yield from _arrays_in(item)
@@ -46,7 +46,8 @@ def _arrays_in(value):
 
 
 def _kind(team, value):
-    """"t": a tensor of the team or of a framework on the rank's GPU; "c": no array; None: what the quick way cannot take."""
+    """"t": a tensor of the team or of a framework on the rank's GPU; "c": no array; None: the quick way cannot take
+    it."""
     if isinstance(value, (bool, int, float, constexpr)):
         return "c"
     if is_descriptor(value):
@@ -70,7 +71,7 @@ def stream_of(team, given, arrays):
 
 
 def _launch_quickly(kernel, team, grid, args, kwargs, arrays):
-    """By the launcher of single GPUs: a kernel finds its rank by the device."""
+    """Launches by the launcher of single GPUs: a kernel finds its rank by the device."""
     given = kwargs.get("stream")
     stream = stream_of(team, given, arrays)
     if given is None:

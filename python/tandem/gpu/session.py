@@ -1,4 +1,4 @@
-"""A run on GPUs: which devices its ranks take, and what it shares with PyTorch's streams and tensors."""
+"""A run on GPUs: the devices of its ranks, and its order with PyTorch's streams and tensors."""
 
 import json
 import math
@@ -123,7 +123,7 @@ class GpuSession(Session):
         return Stream(team, *self._make_stream(team.world_rank))
 
     def target_of(self, rank):
-        """What kernels of the rank are compiled for."""
+        """Returns the target of the rank's kernels."""
         if rank not in self._targets:
             self._targets[rank] = _tandem.session_target(self.handle, rank)
         return self._targets[rank]
@@ -173,7 +173,7 @@ class GpuSession(Session):
         return self.adopt(team, current(team.device)) if current else None
 
     def order_framework(self, team):
-        """PyTorch's current stream goes on after what the team's default stream has been given."""
+        """Lets PyTorch's current stream go on only after the work given to the team's default stream."""
         stream = self.adopt_framework(team)
         if stream is not None:
             self._order(team, stream, False)

@@ -1,4 +1,5 @@
-"""Starts a process for each rank, passes on what they print, and ends all when one fails. Knows nothing of GPUs."""
+"""Starts a process for each rank, passes their output on, and ends all when one fails. This file knows nothing of
+GPUs."""
 
 import contextlib
 import os
@@ -24,7 +25,7 @@ def _free_port():
 
 
 def _environment(ranks, wait_timeout):
-    """What the ranks' environments share. The names are torchrun's, so that scripts find what they expect."""
+    """Returns the variables that the ranks' environments share. The names are torchrun's, as scripts expect."""
     shared = {**os.environ, "WORLD_SIZE": str(ranks), "LOCAL_WORLD_SIZE": str(ranks), "PYTHONUNBUFFERED": "1",
               RENDEZVOUS: f"tandem-{os.getpid()}-{secrets.token_hex(8)}"}
     shared.setdefault("MASTER_ADDR", "127.0.0.1")
@@ -48,7 +49,8 @@ class _Rank:
             reader.start()
 
     def send(self, number):
-        """Signals the process and what it has started. The process is not reaped before, so that its number is still its own."""
+        """Signals the process and those that it has started. The process is not reaped before, so that its number is
+        still its own."""
         try:
             os.killpg(self.process.pid, number)
         except (ProcessLookupError, PermissionError):
@@ -62,7 +64,7 @@ class _Rank:
         return self.code is not None
 
     def ending(self):
-        """How it ended, as a sentence."""
+        """Says in a sentence how it ended."""
         if self.code >= 0:
             return f"rank {self.rank} ended with exit code {self.code}"
         return f"rank {self.rank} was killed by {signal.Signals(-self.code).name}"
@@ -98,7 +100,7 @@ def _wait(ranks, seconds=None):
 
 
 def _end(ranks, failed):
-    """Ends what is still there; after a failure also what the ranks have started."""
+    """Ends the ranks that are still there; after a failure also the processes that they have started."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         running = [r for r in ranks if not r.has_ended()]
         for rank in running:

@@ -135,7 +135,8 @@ class Tensor:
 
     @staticmethod
     def _is_copy(part, value):
-        """Whether the copy engine does the assignment: it takes along what nothing has written, which the host may not read."""
+        """Returns true if the copy engine does the assignment: it carries unwritten elements along, which the host
+        may not read."""
         return (isinstance(value, Tensor) and isinstance(part, np.ndarray) and part.base is not None and part.dtype == value.dtype
                 and part.shape == value.shape and part.size > 0 and part.flags.c_contiguous and value.is_contiguous()
                 and not np.may_share_memory(part, value._raw(False)))

@@ -16,7 +16,7 @@ _IGNORED = {"grid", "warmup", "launch_cooperative_grid", "launch_pdl", "launch_c
 
 
 def _is_debugging():
-    """Whether the environment asks for debug mode of every kernel."""
+    """Returns true if the environment asks for debug mode of every kernel."""
     return any(os.environ.get(name, "").lower() not in ("", "0", "false", "off", "no") for name in ("TANDEM_DEBUG", "TRITON_DEBUG"))
 
 
@@ -48,7 +48,7 @@ def bind_call(kernel, args, kwargs):
 
 
 def grid_sizes(grid, arguments, options):
-    """The three sizes of a grid, or of what a grid function gives for the arguments."""
+    """Returns the three sizes of a grid, which may be a function of the arguments."""
     if callable(grid):
         grid = grid({**{k: v.value if isinstance(v, constexpr) else v for k, v in arguments.items()}, **options})
     try:

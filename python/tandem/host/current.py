@@ -1,4 +1,4 @@
-"""Which rank the calling thread is."""
+"""Finds which rank the calling thread is."""
 
 import threading
 
@@ -33,7 +33,7 @@ def rank_team():
 
 
 def is_simulating():
-    """Whether the calling thread is a rank of a simulated run."""
+    """Returns true if the calling thread is a rank of a simulated run."""
     team = rank_team()
     return team is not None and not team._session.is_gpu
 

@@ -1,4 +1,5 @@
-"""Which Python code is the user's: the line that called the package, and tracebacks without the package's frames."""
+"""Tells the user's Python code from the package's: the line that called the package, and tracebacks without the
+package's frames."""
 
 import dis
 import linecache
@@ -16,7 +17,7 @@ _NUMPY = os.path.join(os.path.dirname(np.__file__), "")
 
 
 def in_package(code):
-    """Whether a function is this package's own."""
+    """Returns true if a function is this package's own."""
     return os.path.abspath(code.co_filename).startswith(_HERE)
 
 
@@ -39,7 +40,8 @@ def user_frames(trace):
 
 
 def users_traceback(error):
-    """How the user's code led to an error: without the frames of this package, unless the error is one that it did not mean to raise."""
+    """Returns the traceback of an error without the frames of this package, unless the error is one that it did not
+    mean to raise."""
     last = error.__traceback__
     while last.tb_next:
         last = last.tb_next
@@ -48,7 +50,7 @@ def users_traceback(error):
 
 
 def host_notes(stops):
-    """Where the ranks' host code was when the run stopped: one note a line of code."""
+    """Returns the places of the ranks' host code when the run stopped: one note for each line of code."""
     ranks_at = {}
     for rank, error in sorted(stops, key=lambda stop: stop[0]):
         for frame in traceback.extract_tb(user_frames(error.__traceback__))[-1:]:

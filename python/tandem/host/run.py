@@ -17,13 +17,14 @@ _GRACE_SECONDS = 1  # for the simulator to end a run by itself when its time is 
 
 
 def run_ranks(main, ranks, args, **options):
-    """Runs `main(team, *args)` on each rank of a new simulated session to its end; gives the session and what each rank returned."""
+    """Runs `main(team, *args)` on each rank of a new simulated session to its end; returns the session and each
+    rank's value."""
     session = SimulatedSession(ranks, **options)
     return session, run_on(session, main, args)
 
 
 def run_on(session, main, args):
-    """Runs `main(team, *args)` on a thread for each rank; gives what each returned."""
+    """Runs `main(team, *args)` on a thread for each rank; returns each rank's value."""
     ranks = session.ranks
     values, failures = [None] * ranks, []
     teams = []  # what they queued may be carried out after their rank has failed
@@ -86,7 +87,8 @@ def _join(threads, timeout):
 
 
 def _raise_first(session, failures):
-    """Raises what ended the run. On GPUs the ranks run at once, and the first to fail is the reason of the others' failures."""
+    """Raises the exception that ended the run. On GPUs the ranks run at once, and the first to fail is the reason of
+    the others' failures."""
     stops = [f for f in failures if isinstance(f[1], RunError)]
     own = [f for f in failures if not isinstance(f[1], (RunError, RankStopped))]
     if session.ranks > 1:

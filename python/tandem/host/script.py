@@ -7,7 +7,8 @@ import traceback
 
 
 def refuses_file(path):
-    """Why a file cannot be written there, as far as can be told before the work is done; None when nothing speaks against it."""
+    """Says why a file cannot be written there, as far as can be told before the work is done; None if nothing speaks
+    against it."""
     if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
         return "no such directory"
     return "Is a directory" if os.path.isdir(path) else None
@@ -37,12 +38,13 @@ class Script:
             raise ScriptError(f"tandem: {name} is no Python script: {error}") from None
 
     def install(self):
-        """Makes `sys.argv` and `sys.path` what the script expects."""
+        """Sets `sys.argv` and `sys.path` as the script expects them."""
         sys.argv = [self.name, *self.arguments]
         sys.path.insert(0, os.path.dirname(self.path))
 
     def offers_main(self):
-        """Whether it has a `main(team)` of its own to call: one that takes the team, in a script that never asks for one."""
+        """Returns true if it has a `main(team)` of its own to call: one that takes the team, in a script that never
+        asks for one."""
         calls_init = any(isinstance(n, ast.Call) and getattr(n.func, "attr", getattr(n.func, "id", None)) == "init"
                          for n in ast.walk(self._tree))
         mains = [n.args for n in self._tree.body if isinstance(n, ast.FunctionDef) and n.name == "main"]
@@ -68,7 +70,7 @@ class Script:
         return main
 
     def entry(self, call_main):
-        """What a rank runs: `main(team)` of the script, or the whole script as `__main__`."""
+        """Returns the function that a rank runs: `main(team)` of the script, or the whole script as `__main__`."""
         if call_main:
             return lambda team: self.main()(team)
         return lambda team: self.run() and None

@@ -15,7 +15,7 @@ from .team import Stream
 
 
 def check_default():
-    """Whether the environment asks for the checker."""
+    """Returns true if the environment asks for the checker."""
     return os.environ.get("TANDEM_CHECK", "0") not in ("", "0")
 
 
@@ -57,7 +57,7 @@ class Session:
         return None
 
     def takes(self, array):
-        """Whether a tensor of the team is filled from `array` without NumPy."""
+        """Returns true if a tensor of the team is filled from `array` without NumPy."""
         return False
 
     def adopt(self, team, stream):
@@ -74,7 +74,7 @@ class Session:
         return sorted(json.loads(_tandem.reports(self.handle)), key=lambda report: seriousness(report["kind"]))
 
     def check(self):
-        """Raises what the run has found."""
+        """Raises the error that the run has found."""
         reports = self.reports()
         if any(r["severity"] == "error" for r in reports):
             self.stopped = True
@@ -116,7 +116,7 @@ class Session:
         self.guarded(_tandem.release, rank, address, *host_place())
 
     def end(self):
-        """After all ranks left: raises what was left over."""
+        """Called after all ranks left: raises an error for anything left over."""
         self.finished = True
         _tandem.finish(self.handle)
         self.check()

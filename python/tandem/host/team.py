@@ -180,7 +180,8 @@ class Team:
         self._session.note_idle(self)
 
     def gather(self, value):
-        """What each rank gives, anything that JSON takes, in their order [collective]. Streams are not waited for."""
+        """Returns the values of all ranks, anything that JSON takes, in their order [collective]. Streams are not
+        waited for."""
         return [json.loads(text) for text in json.loads(self._call(_tandem.gather, self.id, json.dumps(value)))]
 
     def split(self, members):

@@ -22,7 +22,7 @@ class HostView(np.ndarray):
         return self.view(np.ndarray)
 
     def _note_index(self, index, how):
-        """Of the elements that an index picks."""
+        """Notes the elements that an index picks."""
         plain = self._plain()
         part = plain[index]
         if not isinstance(part, np.ndarray):

@@ -1,1 +1,1 @@
-"""What a kernel is before anybody runs it: names of the language, source texts, element types, the compile request."""
+"""A kernel before anybody runs it: names of the language, source texts, element types, the compile request."""

@@ -1,4 +1,4 @@
-"""What stands for an array when a kernel is compiled without a launch."""
+"""A mock tensor stands for an array when a kernel is compiled without a launch."""
 
 import numpy as np
 

@@ -43,7 +43,7 @@ class DType:
         return self.name
 
     def __getattr__(self, name):
-        """What the type says of itself, as in kernels: `primitive_bitwidth`, `is_floating()`, ..."""
+        """Gives the type's attributes and methods as kernels see them: `primitive_bitwidth`, `is_floating()`, ..."""
         if name.startswith("__") or name == "name":  # also asked for while an object is being copied
             raise AttributeError(name)
         facts = table()["dtypes"].get("*" if self.name.startswith("*") else self.name, {})

@@ -12,7 +12,7 @@ ABSENT = inspect.Parameter.empty  # what a read gives that finds nothing
 
 
 def _look_up(owner, key):
-    """What `key` means in a namespace, is at a place of a list, or is as an attribute."""
+    """Returns the value of `key` in a namespace, at a place of a list, or as an attribute."""
     if isinstance(key, int):
         return owner[key] if key < len(owner) else ABSENT
     if type(owner) is dict:
@@ -24,12 +24,13 @@ def _look_up(owner, key):
 
 
 def are_current(reads):
-    """Whether the host's values are the objects that they were when they were read."""
+    """Returns true if the host's values are still the objects that they were when they were read."""
     return all(_look_up(owner, key) is value for owner, key, value in reads)
 
 
 def specialized(table, key, builder, make_request, compile_it):
-    """(what `compile_it` made of a request, the reads it rests on), from `table` when it has them. `key` stands for the arguments and the
+    """Returns (the kernel that `compile_it` made of a request, the reads that it depends on), from `table` when it
+    has them. `key` stands for the arguments and the
     options: the request is made again only when a value of the host that it holds may have changed."""
     reads, compiled = table.get(key, (None, None))
     if reads is None or not are_current(reads):
@@ -45,7 +46,7 @@ _MATHEMATICS = {"math", "cmath", "numpy", "torch", "builtins"}
 
 
 def _foreign(x):
-    """The VALUE of an object that kernels cannot use, with what helps to say what to write instead."""
+    """Returns the VALUE of an object that kernels cannot use, with a hint at a replacement."""
     package = str(getattr(x, "__module__", None) or type(x).__module__).split(".")[0]
     name = getattr(x, "__name__", None) or str(x).rpartition(".")[2]
     if package in _MATHEMATICS and name.isidentifier():
@@ -56,7 +57,7 @@ def _foreign(x):
 
 
 def _is_tritons(x):
-    """Whether an object is of an installed Triton, for which ours does not stand in."""
+    """Returns true if an object belongs to an installed Triton, for which ours does not stand in."""
     if isinstance(x, types.ModuleType):
         return x.__name__.split(".")[0] == "triton" and not hasattr(x, "__tandem_compat__")
     homes = str(getattr(x, "__module__", "")), type(x).__module__

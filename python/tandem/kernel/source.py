@@ -1,4 +1,4 @@
-"""Python objects that kernels reach by their source text, and what such a text reads."""
+"""Python objects that kernels reach by their source text, and the names that such a text reads."""
 
 import ast
 import functools
@@ -87,7 +87,8 @@ class Source:
         return {name: attributes for name, attributes in uses_of(self.source).items() if name not in own}
 
     def place_of(self, name):
-        """(owner, key) of what a name from outside means: a closure's cell, or the namespace of the module."""
+        """Returns (owner, key) of the place that a name from outside refers to: a closure's cell, or the namespace
+        of the module."""
         for function in self.functions():
             if name in function.__code__.co_freevars:
                 return function.__closure__[function.__code__.co_freevars.index(name)], "cell_contents"

@@ -14,7 +14,8 @@ globals().update({made.__name__: made for made in CLASSES.values()})
 
 
 def choices(op, m, n, k, ranks, dtype="bf16", target="sm_90a", programs=132, profile=None, **config):
-    """What the model says of all ways to carry out `op` ("ag_gemm" or "gemm_rs") on each of `ranks` ranks, the quickest first: their
+    """Returns the model's predictions for all ways to carry out `op` ("ag_gemm" or "gemm_rs") on each of `ranks`
+    ranks, the quickest first: their
     config and predicted microseconds. `profile`: of `tandem doctor --profile`, as a `tandem.Profile` or the file's dict; else
     the defaults."""
     if isinstance(profile, Profile):

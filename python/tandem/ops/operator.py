@@ -20,7 +20,7 @@ _INTEGERS = {f"{letter}{bits}": f"{kind}{bits}" for letter, kind in (("i", "int"
 
 @dataclasses.dataclass(frozen=True)
 class Tuned:
-    """What `tune` found; times are microseconds of a call on the slowest rank."""
+    """The result of `tune`; times are microseconds of a call on the slowest rank."""
 
     config: dict      # may be given to another operator
     predicted: float  # by the model
@@ -81,7 +81,7 @@ class Operator:
         return values
 
     def _numbers(self, values, given, out):
-        """As the C ABI takes them."""
+        """Returns the numbers as the C ABI takes them."""
         listed = []
         for n in self.table["numbers"]:
             if n["kind"] == "type":

@@ -1,4 +1,5 @@
-"""Operators' tables, as the C ABI tells them (ops/table.h): what an operator is made for, what a call takes, and the shapes that follow."""
+"""Operators' tables, read from the C ABI (ops/table.h): an operator's sizes, a call's arguments, and the shapes that
+follow."""
 
 import json
 import operator
@@ -33,7 +34,7 @@ def number(table, kind):
 
 
 def is_free(argument):
-    """Whether a tensor may have any shape."""
+    """Returns true if a tensor may have any shape."""
     return argument["shape"] == ["elements"]
 
 
@@ -66,5 +67,5 @@ def shape_of(argument, values, ranks, rank, options=(), rows=rows_of_rank):
 
 
 def words_of(table):
-    """The options of an operator and what they are, for people."""
+    """Describes the options of an operator for people."""
     return "\n".join(f"    {o['name']}: {o['what']}" + (f" ({', '.join(o['words'])})" if o["words"] else "") for o in table["options"])

@@ -1,4 +1,4 @@
-"""Checks of what callers hand over: one clear line each."""
+"""Checks of callers' arguments: each error is one clear line."""
 
 import torch
 
@@ -37,7 +37,7 @@ def check_matrices(operation, a, b):
 
 
 def is_transposed(operation, b):
-    """Whether `b` [k, n] is the transpose of a contiguous [n, k] weight rather than contiguous itself."""
+    """Returns true if `b` [k, n] is the transpose of a contiguous [n, k] weight rather than contiguous itself."""
     if b.is_contiguous():
         return False
     if b.t().is_contiguous():

@@ -42,7 +42,7 @@ def call(name, world, inputs, told, out_dtype=None, out=None):
 
 
 def _is_plain(*tensors):
-    """Whether nobody needs to see the call: no trace, no gradient, no subclass, no dispatch mode."""
+    """Returns true if nobody needs to see the call: no trace, no gradient, no subclass, no dispatch mode."""
     if torch.compiler.is_compiling():
         return False
     if not all(isinstance(t, torch.Tensor) for t in tensors):

@@ -1,4 +1,4 @@
-"""What the operators' gradients (ops/<name>/gradient.py) share."""
+"""The operators' gradients (ops/<name>/gradient.py) share these functions."""
 
 import torch
 
@@ -6,7 +6,7 @@ ops = torch.ops.tandem
 
 
 def save(ctx, inputs, output):
-    """Of a product."""
+    """Saves the inputs of a product."""
     ctx.save_for_backward(*inputs[:2])
     ctx.rows = output.shape[0]
 
@@ -18,10 +18,10 @@ def operands(ctx, grad):
 
 
 def save_rows(ctx, inputs, output):
-    """Of an operator with one tensor."""
+    """Saves the number of rows, for an operator with one tensor."""
     ctx.arguments, ctx.rows = len(inputs), inputs[0].shape[0]
 
 
 def others(ctx):
-    """No gradients of what follows the tensor."""
+    """Returns no gradients for the arguments behind the tensor."""
     return (None,) * (ctx.arguments - 1)

@@ -26,7 +26,7 @@ def _define(operation):
     _library.define(f"{name}_out({', '.join(inputs + told)}, Tensor(a!) out) -> ()", tags=_TAGS)
 
     def split(given):
-        """Inputs, told numbers, and what follows them. Arguments at their defaults are not passed."""
+        """Splits arguments into inputs, told numbers, and the rest. Arguments at their defaults are not passed."""
         numbers = [*given[count:count + len(told)], *list(operation.told.values())[max(0, len(given) - count):]]
         return given[:count], numbers, given[count + len(told):]
 

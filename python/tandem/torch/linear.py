@@ -40,7 +40,8 @@ class _ParallelLinear(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self):
-        """As nn.Linear of the whole size does. Ranks draw from their own generators: a replicated bias wants one seed."""
+        """Does the same as nn.Linear of the whole size. Ranks draw from their own generators: a replicated bias
+        wants one seed."""
         bound = 1 / math.sqrt(self.in_features)
         nn.init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:

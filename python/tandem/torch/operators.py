@@ -22,7 +22,7 @@ def create(team, operation, sizes, dtype, transposed):
 
 
 class Made:
-    """An operator, what it has run, and the stream it ran on last."""
+    """An operator, the calls that it has run, and the stream that it ran on last."""
 
     def __init__(self, operator, max_m):
         self.operator, self.max_m = operator, max_m
@@ -38,7 +38,8 @@ class Operators:
         self._streams = {}
 
     def run(self, operation, sizes, dtype, transposed, addresses, numbers, out_dtype):
-        """Queues a call on PyTorch's current stream. `sizes`: what it needs to be made for; `addresses`: of the inputs and the output;
+        """Queues a call on PyTorch's current stream. `sizes`: those that it must be made for; `addresses`: of the
+        inputs and the output;
         `numbers`: of the call, but for the output's type."""
         m, *rest = sizes
         key = (operation, *rest, dtype, transposed)

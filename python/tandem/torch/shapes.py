@@ -1,4 +1,4 @@
-"""What each operation takes and gives, as shapes, from the operators' tables. Works on symbolic sizes too."""
+"""The shapes of each operation's inputs and output, from the operators' tables. Symbolic sizes work too."""
 
 import math
 
@@ -48,7 +48,7 @@ class Operation:
         return values
 
     def _counts(self, told, rows, ranks):
-        """`told`: ranks * ranks numbers; else every rank deals its rows alike."""
+        """`told`: ranks * ranks numbers; else every rank divides its rows in the same way."""
         return counts_of(rows if told is None else [told[r * ranks:(r + 1) * ranks] for r in range(ranks)], ranks, rows_of_rank)
 
     def rows_in(self, values, world):
@@ -62,7 +62,7 @@ class Operation:
         return made if self.multiplies else (made[0], *shape[1:])
 
     def sizes(self, values):
-        """What an operator is made for, but for the first size, of which it is made for more than one call's."""
+        """Returns the sizes of a call's operator, which may be made for more than the first of them."""
         rows = values["elements"] if self.is_free else values["m"] if "m" in values else max(self._most(values["counts"]))
         return (rows, *(values[size["name"]] for size in self.table["sizes"][1:]))
 
@@ -70,7 +70,8 @@ class Operation:
         return [sum(row) for row in counts] + [sum(column) for column in zip(*counts)]
 
     def numbers(self, values):
-        """As the C ABI takes them, but for the type of the output. Flags, which tell of symmetric memory, are not set."""
+        """Returns the numbers as the C ABI takes them, except the type of the output. Flags, which tell of symmetric
+        memory, are not set."""
         out = []
         for n in self.table["numbers"]:
             if n["kind"] == "counts":

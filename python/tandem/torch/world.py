@@ -69,7 +69,7 @@ def rank():
 
 
 def size():
-    """How many ranks there are."""
+    """The number of ranks."""
     return current().size
 
 

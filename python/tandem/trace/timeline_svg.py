@@ -32,7 +32,7 @@ def _place(key):
 
 
 def _rows(events, names, most):
-    """(rank, name of the row, its events), at most so many a rank."""
+    """Returns (rank, name of the row, its events), with a limit on the rows of a rank."""
     rows = {}
     for event in events:
         rows.setdefault((event["pid"], event["tid"]), []).append(event)

@@ -32,7 +32,7 @@ class TraceFile:
         return self._described(1)["summary"]
 
     def keep_kernel(self, name):
-        """Forgets what was before and after the last launch of a kernel, of all ranks' launches together."""
+        """Forgets everything before and after the last launch of a kernel, all ranks' launches taken together."""
         kernels = sorted((e for e in self.events if e["cat"] == "kernel"), key=lambda e: e["ts"])
         launches = {e["pid"]: e for e in kernels if e["name"] == f"kernel {name}"}
         if not launches:

@@ -95,7 +95,7 @@ class Autotuned(_Wrapper):
         return self.fn.run(grid, *args, **{**config.all_kwargs(), **kwargs})
 
     def warmup(self, *args, grid=(1,), **kwargs):
-        """What each configuration worth timing compiles to."""
+        """Returns the compiled kernel of each configuration worth timing."""
         named = {**dict(zip(self.arg_names, args)), **kwargs}
         return [self.fn.warmup(*args, grid=grid, **{**config.all_kwargs(), **kwargs}) for config in self.prune_configs(named, kwargs)]
 
@@ -132,7 +132,8 @@ class Autotuned(_Wrapper):
         return found
 
     def _search_together(self, team, key, grid, args, kwargs, named):
-        """What a configuration takes is what the slowest rank took. Every rank launches as often as the others: kernels may wait for each
+        """The time of a configuration is that of the slowest rank. Every rank launches as often as the others:
+        kernels may wait for each
         other."""
         candidates = self.prune_configs(named, kwargs)
         left = team.gather([str(c) for c in candidates])
@@ -186,7 +187,7 @@ class Autotuned(_Wrapper):
         return statistics.median(batch() for _ in range(max(1, math.ceil((self._rep or 0) / slowest))))
 
     def _call_waits(self, config, named):
-        """Whether a call may wait for its stream, as hooks and arrays of the host do."""
+        """Returns true if a call may wait for its stream, as hooks and arrays of the host do."""
         hooks = (self.reset_to_zero, self.restore_value, self._pre_hook, self._post_hook, config.pre_hook)
         return any(hooks) or any(isinstance(value, np.ndarray) for value in named.values())
 
@@ -263,7 +264,7 @@ class Autotuned(_Wrapper):
 
 
 def _array_of(value):
-    """What a descriptor describes; else the value."""
+    """Returns the array that a descriptor describes; else the value."""
     return getattr(value, "base", value) if hasattr(value, "block_shape") else value
 
 

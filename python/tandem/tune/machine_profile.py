@@ -1,4 +1,5 @@
-"""The machine profile: what `tandem doctor --profile` measured, or defaults. Cost models of the operators read it."""
+"""The machine profile has the speeds that `tandem doctor --profile` measured, or defaults. Cost models of the
+operators read it."""
 
 import dataclasses
 import json
@@ -11,7 +12,8 @@ VERSION = 2
 
 @dataclasses.dataclass(frozen=True)
 class Profile:
-    """Speeds of a machine. GB/s are 10^9 bytes a second; what goes to or comes from a peer counts once. The defaults are round numbers for
+    """Speeds of a machine. GB/s are 10^9 bytes a second; a byte that goes to or comes from a peer counts once. The
+    defaults are round numbers for
     H200s that all reach each other over NVLink."""
 
     device: str = ""                   # name of the GPUs
@@ -30,14 +32,14 @@ class Profile:
     gemm_alone_ratio: float = 1.19     # how much faster a program multiplies when a quarter of them do
 
     def programs_for(self, share=0.9, stores=True):
-        """How many programs reach a share of the best bandwidth to a peer by stores, or loads."""
+        """Returns the number of programs that reach a share of the best bandwidth to a peer by stores, or loads."""
         table = self.store_gbps if stores else self.load_gbps
         best = max(table.values())
         return min(count for count, speed in table.items() if speed >= share * best)
 
 
 def default_path():
-    """Where the profile is kept; None when there is no cache."""
+    """Returns the profile's place; None when there is no cache."""
     folder = cache_folder()
     return folder / "profile.json" if folder else None
 

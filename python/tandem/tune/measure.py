@@ -1,4 +1,4 @@
-"""What `tandem doctor --profile` measures, by Tandem's own kernels on ranks that are threads of this process."""
+"""Measures for `tandem doctor --profile`, by Tandem's own kernels on ranks that are threads of this process."""
 
 import functools
 import json
@@ -84,7 +84,7 @@ def product(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK
 
 
 class _Clock(RankClock):
-    """On a stream of its own."""
+    """Times work on a stream of its own."""
 
     def __init__(self, team):
         super().__init__(team, team.new_stream())
@@ -193,7 +193,8 @@ def _product(team, clock, numbers):
     c = team.local_empty((128 * programs, width), "bfloat16")
 
     def speed(count):
-        """Operations a microsecond of one program: of the second half of the depth, so without what every tile takes."""
+        """Returns the operations a microsecond of one program, measured over the second half of the depth, so
+        without each tile's fixed cost."""
         def seconds(depth):
             return clock.seconds(lambda s: product[(count,)](a, b, c, 128 * count, width, depth, BM=128, BN=256, BK=64, GROUP=8,
                                                              PROGRAMS=count, num_warps=8, num_stages=4, stream=s), 5)

@@ -1,4 +1,4 @@
-"""The time of what is queued on a stream of a rank on a GPU, by events. Knows not what is timed."""
+"""Times work on a stream of a rank on a GPU, by events. It does not know what the work is."""
 
 import numpy as np
 
@@ -20,7 +20,8 @@ class RankClock:
             self._gate.free()
 
     def microseconds(self, queue, calls=1, together=True, holds=True):
-        """Of one of `calls` calls of `queue(stream)`. `together`: every rank of the team does the same, and they begin at one time. Without
+        """Returns the time of one of `calls` calls of `queue(stream)`. `together`: every rank of the team does the
+        same, and they begin at one time. Without
         `holds` calls may wait for the stream."""
         self._held += 1
         if holds:

@@ -1,4 +1,4 @@
-"""What autotuning found, on disk: one small JSON file for each device, kernel, list of configurations and key."""
+"""Autotuning keeps its results on disk: one small JSON file for each device, kernel, list of configurations and key."""
 
 import hashlib
 import json

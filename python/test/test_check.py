@@ -1,4 +1,4 @@
-"""The command `tandem check`: exit codes, merged reports, replays, JSON, SARIF and allowances."""
+"""The command `tandem check`: exit codes, merged reports, replays, JSON, SARIF and suppressions."""
 
 import json
 import os

@@ -164,15 +164,15 @@ def _print(check, out, errors):
     total = total_runs(check)
     for finding in check.findings:
         shown = f"in {len(finding.runs)} of {_counted(total, 'run')}"
-        allowance = finding.allowance()
+        suppression = finding.suppression()
         if finding.allowed:
-            file, allowed = allowance
+            file, allowed = suppression
             print(f"{file}:{allowed.line}: suppressed: {finding.kind}, {shown}: {allowed.reason}\n", file=out)
             continue
         to = errors if finding.kind == EXCEPTION else out
         print(finding.text, end="", file=to)
-        if allowance:
-            file, allowed = allowance
+        if suppression:
+            file, allowed = suppression
             print(f"{file}:{allowed.line}: note: `allow({finding.kind})` suppresses nothing without a reason after it", file=to)
         for file, line, word in finding.misspelt():
             print(f"{file}:{line}: note: `allow({word})` names no kind of report; this one is `{finding.kind}`", file=to)

@@ -9,7 +9,7 @@ import traceback
 from ..errors import STUCK, CompileError, SimulationError, is_about_hosts
 from ..host.frames import users_traceback
 from ..host.report_kinds import seriousness
-from .allowance import allowances
+from .suppression import suppressions
 
 _NOTE, _ERROR = (re.compile(rf"^(?P<file>\S.*?):(?P<line>\d+)(?::(?P<column>\d+))?: {word}: (?P<message>.*)$", re.M)
                  for word in ("note", "error"))
@@ -52,20 +52,21 @@ class Finding:
     replay: str
     runs: list = dataclasses.field(default_factory=list)
 
-    def allowance(self):
-        """(file, Allowance) of the comment that allows this kind where the report points; an empty reason allows nothing. Or None."""
-        found = [(p.file, a) for p in self.places for a in allowances(p.file, p.line) if self.kind in a.kinds]
+    def suppression(self):
+        """Returns (file, Suppression) of the comment that suppresses this kind where the report points, or None. An empty
+        reason suppresses nothing."""
+        found = [(p.file, a) for p in self.places for a in suppressions(p.file, p.line) if self.kind in a.kinds]
         return max(found, key=lambda f: bool(f[1].reason), default=None)
 
     def misspelt(self):
         """(file, line, word) of each comment there that names no kind of report."""
-        return sorted({(p.file, a.line, word) for p in self.places for a in allowances(p.file, p.line) for word in a.unknown})
+        return sorted({(p.file, a.line, word) for p in self.places for a in suppressions(p.file, p.line) for word in a.unknown})
 
     @property
     def allowed(self):
         """The reason why the source allows this, or an empty string."""
-        allowance = self.allowance()
-        return allowance[1].reason if allowance else ""
+        suppression = self.suppression()
+        return suppression[1].reason if suppression else ""
 
     def as_dict(self):
         return {"kind": self.kind, "severity": self.severity, "message": self.message, "rule": self.rule,

@@ -1,4 +1,4 @@
-"""Comments that allow a kind of report: `# tandem: allow(race) reason` on a line of the statement that the report names."""
+"""Comments that suppress a kind of report: `# tandem: allow(race) reason` on a line of the statement that the report names."""
 
 import ast
 import dataclasses
@@ -14,10 +14,10 @@ _ALLOW = re.compile(r"#\s*tandem:\s*allow\(\s*(?P<kinds>[\w-]+(?:\s*,\s*[\w-]+)*
 
 
 @dataclasses.dataclass(frozen=True)
-class Allowance:
+class Suppression:
     line: int
     kinds: tuple
-    reason: str  # empty: it allows nothing
+    reason: str  # empty: it suppresses nothing
 
     @property
     def unknown(self):
@@ -25,7 +25,7 @@ class Allowance:
         return [k for k in self.kinds if k not in KINDS]
 
 
-def allowances(file, line):
+def suppressions(file, line):
     """Returns the comments on the lines of the statement at `line`."""
     text = "".join(linecache.getlines(file))
     first, last = _extents(text).get(line, (line, line))
@@ -39,7 +39,7 @@ def _comments(text):
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             match = token.type == tokenize.COMMENT and _ALLOW.search(token.string)
             if match:
-                found.append(Allowance(token.start[0], tuple(re.split(r"\s*,\s*", match["kinds"])), match["reason"].strip(" \t\r\n:-")))
+                found.append(Suppression(token.start[0], tuple(re.split(r"\s*,\s*", match["kinds"])), match["reason"].strip(" \t\r\n:-")))
     except (tokenize.TokenError, SyntaxError):
         pass  # what was read until there counts
     return found

@@ -15,7 +15,7 @@ from .compiled import CompiledKernel, compile_request, prepare
 from .device import current_device, is_available, target_of
 from .streams import stream_handle, torch_stream
 
-_DEPENDENT = 2  # TD_DEPENDENT
+_DEPENDENT = 2  # TD_GPU_DEPENDENT
 
 
 def _compiled(kernel, arguments, options, device):

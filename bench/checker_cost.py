@@ -1,4 +1,4 @@
-"""What the check costs: AllGather + GEMM on 8 ranks with and without it, each run in a process of its own.
+"""Measures the cost of the check: AllGather + GEMM on 8 ranks with and without it, each run in a process of its own.
 
     python bench/checker_cost.py [--ranks 8] [--m 1024] [--times 5]
 
@@ -24,7 +24,7 @@ def resident_mib():
 
 
 def measure(options):
-    """Median seconds of a run, and the MiB by which runs have raised what the process holds at most."""
+    """Returns the median seconds of a run, and the MiB by which runs have raised the process's peak of memory."""
     from tandem.ops import AllGatherGemm, rows_of_rank, shard_rows
     from tandem.host.run import run_ranks
     m, n, k = options.m, 256, 256

@@ -101,7 +101,7 @@ def all_gather_gemm(team):
 
 
 class TinyModel:
-    """Weights in the place of the demo's, and what they give."""
+    """Weights in the place of the demo's, and the results that they give."""
 
     def __init__(self, hidden, inner):
         self.weights = {"intermediate.dense": (_numbers((inner, hidden), 1) / 8, _numbers((inner,), 2) / 8),
@@ -112,7 +112,7 @@ class TinyModel:
 
 
 def demo_mlp(team):
-    """Two layers, on float32: what each rank computes is close to what NumPy does."""
+    """Runs two layers, on float32: each rank's result is close to NumPy's."""
     from demo.tensor_parallel import ParallelMLP
     rows, hidden, inner = 20, 32, 64
     model = TinyModel(hidden, inner)
@@ -168,7 +168,7 @@ def programs():
 
 
 def found_in(main, ranks, seed, slots=None):
-    """The text of what a run reports or gets wrong; empty: nothing."""
+    """Returns the text of a run's reports and errors; empty if there are none."""
     options = {} if slots is None else {"slots_per_rank": slots}
     try:
         session, _ = run_ranks(main, ranks, (), seed=seed, check=True, policy=POLICIES[seed % len(POLICIES)], **options)

@@ -110,7 +110,7 @@ def launch_seconds():
 
 
 def resident_bytes():
-    """What 64 GiB of symmetric memory on 8 ranks, of which 1 MiB is touched, adds to this process."""
+    """Returns the memory that 64 GiB of symmetric memory on 8 ranks, of which 1 MiB is touched, adds to this process."""
     def rss():
         with open("/proc/self/statm") as file:
             return int(file.read().split()[1]) * resource.getpagesize()

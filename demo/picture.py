@@ -1,4 +1,4 @@
-"""Draws a run's timeline: what each rank's resident programs did when, whole and one layer's MLP enlarged."""
+"""Draws a run's timeline: the spans of each rank's resident programs, whole and with one layer's MLP enlarged."""
 
 import json
 

@@ -25,7 +25,7 @@ def mended(script, mend):
 
 
 def report_of(script, folder, ranks=2):
-    """What `tandem check` says of it, without its summary; empty: nothing."""
+    """Returns the output of `tandem check` for it, without its summary."""
     path = pathlib.Path(folder) / "script.py"
     path.write_text(script)
     done = subprocess.run([sys.executable, "-m", "tandem", "check", "--ranks", str(ranks), "--explore", "8", path.name], cwd=folder,

@@ -1,4 +1,4 @@
-"""Every Python block of the README and the guides runs, the README's error is what the simulator says, the request compiles."""
+"""Every Python block of the README and the guides runs, the README shows the simulator's error, the request compiles."""
 
 import json
 import pathlib

@@ -135,7 +135,7 @@ def imports_of(module, name, text, modules):
 
 
 def check_wings(texts):
-    """Of the package's files, {name: text}."""
+    """Checks the package's files, {name: text}."""
     modules = {module_of(name) for name in texts} | {"_tandem"}
     graph = {}
     for name, text in texts.items():

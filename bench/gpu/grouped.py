@@ -33,7 +33,7 @@ def call(module, a, b, c, tables, config):
 
 
 def error(a, b, c, sizes):
-    """Of every 64th row, against float64."""
+    """Returns the error of every 64th row, against float64."""
     expert = torch.repeat_interleave(torch.arange(len(sizes)), sizes).cuda()[::64]
     exact = torch.stack([b[e].double() @ row for e, row in zip(expert.tolist(), a[::64].double())])
     return ((c[::64].double() - exact).norm() / exact.norm()).item()

@@ -27,7 +27,7 @@ FP8_SHAPES = [(4096, 4096, 4096), (8192, 8192, 8192), (8192, 7168, 8192), (8192,
 
 
 class Tile(typing.NamedTuple):
-    """How a product is divided: BN is one width, or those that make up a tile's; `way` picks the kernel."""
+    """The division of a product: BN is one width, or those that make up a tile's; `way` picks the kernel."""
 
     BM: int
     BN: int | tuple
@@ -97,7 +97,7 @@ def pointers(module, a, b, c, tile):
 
 
 def for_triton(tiles):
-    """What Triton has shared memory for: it keeps whole tiles beside the stages."""
+    """Returns a tile for which Triton has shared memory: it keeps whole tiles beside the stages."""
     fitting = [tile._replace(stages=min(tile.stages, 3 if tile.warps == 8 else 4)) for tile in tiles if tile.ctas == 1]
     return list(dict.fromkeys(fitting))
 

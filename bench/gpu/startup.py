@@ -1,4 +1,4 @@
-"""What comes before a kernel runs: compiling it for the first time, and starting with what was compiled before. Each in its own process."""
+"""Times the start of a kernel: with compiling it for the first time, and from the cache. Each runs in its own process."""
 
 import json
 import os

@@ -43,7 +43,7 @@ def sdpa(q, k, v, causal, backend):
 
 
 def error(out, q, k, v, causal):
-    """Of the first two heads, their first and last 128 queries, against float64."""
+    """Returns the error of the first two heads, their first and last 128 queries, against float64."""
     N, D = q.shape[-2:]
     rows = torch.cat([torch.arange(128), torch.arange(N - 128, N)]).to(q.device)
     q, k, v = q[:1, :2, rows].double(), k[:1, :2].double(), v[:1, :2].double()

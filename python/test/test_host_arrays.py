@@ -25,7 +25,8 @@ class DType:
 
 
 class Tensor:
-    """What a kernel's launch asks of a PyTorch tensor on the CPU; `.numpy()` refuses, as PyTorch does for bf16 and for tensors with a
+    """Has the attributes of a PyTorch tensor on the CPU that a kernel's launch reads; `.numpy()` refuses, as PyTorch
+    does for bf16 and for tensors with a
     gradient."""
 
     device = types.SimpleNamespace(type="cpu")

@@ -1,4 +1,4 @@
-"""The values of the host that a kernel uses: what changes between two launches counts in the second."""
+"""The values of the host that a kernel uses: a value that changes between two launches counts in the second."""
 
 import enum
 import sys

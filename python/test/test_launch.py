@@ -1,4 +1,4 @@
-"""Wrong launches: what a user gets for wrong grids, arguments, ranks, threads and failing ranks."""
+"""Wrong launches: the errors for wrong grids, arguments, ranks, threads and failing ranks."""
 
 import gc
 import os

@@ -16,7 +16,7 @@ CPU = torch.device("cpu")
 
 
 class Exchange:
-    """Where ranks lay down what all read."""
+    """Ranks lay down values here that all read."""
 
     def __init__(self, size):
         self.slots, self.barrier = [None] * size, threading.Barrier(size, timeout=20)
@@ -66,7 +66,7 @@ class PlainWorld:
 
 
 def on_ranks(main):
-    """main(rank) on every rank; what each gives."""
+    """Runs main(rank) on every rank; returns the values."""
     exchange, values, failures = Exchange(SIZE), [None] * SIZE, []
 
     def body(rank):
@@ -283,7 +283,7 @@ def test_no_session(monkeypatch):
 
 
 class Kernel:
-    """An operator that notes what it is told to run."""
+    """An operator that notes its calls."""
 
     def __init__(self, log, operation, max_m):
         from tandem.ops.table import TABLES
@@ -296,7 +296,7 @@ class Kernel:
 
 @pytest.fixture
 def operators(monkeypatch):
-    """Operators over a session that is not there, and what they did."""
+    """Operators over a session that is not there, and the calls that they noted."""
     from tandem.torch import operators as module
     log, state = [], {"capturing": False, "stream": 7}
 

@@ -1,4 +1,4 @@
-"""`kernel.warmup` compiles and runs nothing, with arrays or with what stands for them."""
+"""`kernel.warmup` compiles and runs nothing, with arrays or with mock tensors in their place."""
 
 import numpy as np
 import pytest

@@ -32,7 +32,7 @@ float32, float16, bfloat16 = DType("float32"), DType("float16"), DType("bfloat16
 
 
 class FakeTensor:
-    """Of `torch`, as far as a launch can tell."""
+    """Looks like a tensor of `torch` to a launch."""
 
     def __init__(self, address, dtype=float32, device=0, shape=(64,)):
         self.address, self.dtype, self.device_index, self.shape = address, dtype, device, shape
@@ -92,7 +92,7 @@ def image_bytes(request, shared=0, registers=40):
 
 
 class Gpu:
-    """What the compiler was asked for and what reached the driver."""
+    """Records the compiler's requests and the driver's calls."""
 
     def __init__(self, folder):
         self.driver = ctypes.CDLL(str(LIBRARY))
@@ -144,7 +144,7 @@ open(sys.argv[sys.argv.index("-o") + 1], "w").write("FAKE " + name + " " + (",".
 
 @pytest.fixture(scope="module")
 def assembler(tmp_path_factory):
-    """The compiler is the real one; what it gives the driver is what the fake one loads."""
+    """The compiler is the real one; its output is replaced by a module that the fake driver loads."""
     folder = tmp_path_factory.mktemp("ptxas")
     (folder / "ptxas").write_text(PTXAS.format(python=sys.executable))
     (folder / "ptxas").chmod(0o755)

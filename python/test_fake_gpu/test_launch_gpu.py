@@ -1,4 +1,4 @@
-"""`kernel[grid](...)` with CUDA arrays, on the fake driver: what is asked of the compiler, what reaches the driver, what is refused."""
+"""`kernel[grid](...)` with CUDA arrays, on the fake driver: the compiler's requests, the driver's calls, and refused launches."""
 
 import gc
 import struct
@@ -17,7 +17,7 @@ pytestmark = needs_fake
 
 
 def fresh(text_function):
-    """A kernel without what earlier tests compiled."""
+    """Returns a kernel without the compilations of earlier tests."""
     return tandem.jit(text_function)
 
 

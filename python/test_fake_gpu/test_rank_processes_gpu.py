@@ -96,7 +96,7 @@ def test_a_wrong_environment_is_one_line(tmp_path, assembler):
 
 
 def test_transport_of_processes(tmp_path, assembler):
-    """Through the stand-in for NVSHMEM; by mapped memory without it."""
+    """Processes go through the stand-in for NVSHMEM; without it, by mapped memory."""
     folder = LIBRARY.parent / "nvshmem" / "lib"
     if not folder.exists():
         pytest.skip("the stand-in for NVSHMEM is not built")

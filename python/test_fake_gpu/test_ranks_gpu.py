@@ -138,7 +138,7 @@ def test_stream_wait_that_times_out(gpu):
 
 
 def test_operators_called_unlike(gpu):
-    """Without a timeout: a rank that waits for what cannot come hears of it."""
+    """There is no timeout: a rank that waits for a call that cannot come is told of it."""
     def main(team):
         op = AllReduce(team, 64, "fp32")
         for n in (64, 64, 32 if team.rank else 64):
@@ -406,7 +406,7 @@ def test_doctors_measurements_run(gpu, monkeypatch, tmp_path, ranks):
 
 
 def test_measured_kernels_are_right():
-    """On the simulator, with small sizes."""
+    """The kernels run on the simulator, with small sizes."""
     from tandem.tune import measure
 
     def main(team):
@@ -434,7 +434,7 @@ def test_measured_kernels_are_right():
 
 
 def test_gather_between_gpus(gpu):
-    """Longer than what the meeting carries at once."""
+    """The text is longer than the meeting carries at once."""
     def main(team):
         return [len(text) for text in team.gather("x" * 120000 * team.rank)], team.gather(team.rank)
 

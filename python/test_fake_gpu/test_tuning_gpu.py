@@ -20,7 +20,7 @@ CONFIGS = [tandem.Config({"BLOCK": 32}), tandem.Config({"BLOCK": 64}, num_warps=
 
 
 class Tensor(FakeTensor):
-    """Knows what was done to it."""
+    """Notes the operations on it."""
 
     def __init__(self, log, name):
         super().__init__(0x1000)

@@ -1,4 +1,4 @@
-"""What has not arrived when it is looked for: late puts into memory that nobody has written, signals behind a wait, the host."""
+"""Data that has not arrived when it is looked for: late puts into memory that nobody has written, signals behind a wait, the host."""
 
 import numpy
 import tandem

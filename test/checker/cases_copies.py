@@ -1,4 +1,4 @@
-"""Copy engines, events, signals of streams, the host: what one stream's order does not say about another's."""
+"""Copy engines, events, signals of streams, the host: one stream's order says nothing about another's."""
 
 import tandem
 import tandem.dist as dl

@@ -1,4 +1,4 @@
-"""What every thread does at one place: threads that change it race with each other, and who waits for them waits for all."""
+"""Every thread acts on one place: threads that change it race with each other, and a program that waits for them waits for all."""
 
 import tandem
 import tandem.dist as dl

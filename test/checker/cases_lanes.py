@@ -25,7 +25,7 @@ def two_lanes_one_slot(team, fixed):
 
 @tandem.jit
 def histogram_of_keys(keys_ptr, bins_ptr, N: tl.constexpr, FIXED: tl.constexpr):
-    """Counts by storing what was read plus one lose what another lane stored; an atomic counts every lane."""
+    """A count that stores the old value plus one loses another lane's; an atomic counts every lane."""
     keys = tl.load(keys_ptr + tl.arange(0, N))
     if FIXED:
         tl.atomic_add(bins_ptr + keys, 1)

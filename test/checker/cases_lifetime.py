@@ -1,4 +1,4 @@
-"""The end of a buffer, of a kernel, of a use of a signal: what may still be under way."""
+"""The end of a buffer, of a kernel, of a use of a signal, while accesses may still be under way."""
 
 import tandem
 import tandem.dist as dl

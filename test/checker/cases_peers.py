@@ -1,4 +1,4 @@
-"""What is for one peer only: `fence_pe`, and what an atomic fetch of a peer's word is."""
+"""Calls for one peer only: `fence_pe`, and an atomic fetch of a peer's word."""
 
 import tandem
 import tandem.dist as dl
@@ -63,7 +63,7 @@ def fence_of_another_thread_s_peer(team, fixed):
 
 @tandem.jit
 def store_and_signal(x_ptr, y_ptr, flag_ptr, N: tl.constexpr, FENCED: tl.constexpr):
-    """What was stored at a peer, too, comes before a signal to it by its own fence only."""
+    """A store at a peer, too, comes before a signal to it only by a fence for this peer."""
     rank = dl.rank()
     n = dl.num_ranks()
     o = tl.arange(0, N)

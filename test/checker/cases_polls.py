@@ -1,4 +1,4 @@
-"""Loops that load a word until it has a value: what ends them, with which order and scope, and which update that may have been."""
+"""Loops that load a word until it has a value: the update that may have ended them, its order and its scope."""
 
 import tandem
 import tandem.dist as dl

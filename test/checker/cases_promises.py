@@ -1,4 +1,4 @@
-"""What a collective promises, and what only a barrier does (M12). Each is found under every seed: `test_collectives.py`."""
+"""Promises of collectives, and those of barriers alone (M12). Each is found under every seed: `test_collectives.py`."""
 
 import tandem
 import tandem.dist as dl
@@ -111,5 +111,5 @@ def store_then_send(x_ptr, y_ptr, z_ptr, w_ptr, root, N: tl.constexpr):
 
 @pair("race", None)
 def other_than_the_root(team, fixed):
-    """Who gets data comes after the call of the one whose data it is."""
+    """A rank that gets data comes after the call of the rank that gave it."""
     store_then_send[(1,)](data(team), data(team, "y"), data(team, "z"), data(team, "w"), 0 if fixed else 1, N)

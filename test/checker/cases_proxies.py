@@ -1,4 +1,4 @@
-"""Bulk copies read memory by the asynchronous proxy: what threads store reaches it through a proxy fence only. And who waits for them."""
+"""Bulk copies read memory by the asynchronous proxy: threads' stores reach it through a proxy fence only. Some cases wait for copies."""
 
 import tandem
 import tandem.dist as dl
@@ -35,7 +35,7 @@ def bulk_store_without_proxy_fence(team, fixed):
 
 @tandem.jit
 def one_thread_fences(y_ptr, FIXED: tl.constexpr):
-    """A proxy fence orders what its own thread has stored: before the barrier, each thread needs one."""
+    """A proxy fence orders its own thread's stores: before the barrier, each thread needs one."""
     buffer = dl.allocate_smem(tl.int32, [128])
     t = tid(0)
     dl.smem_store(buffer, t, [t])  # <-- proxy_fence_of_one_thread
@@ -139,7 +139,7 @@ def bulk_store_told_at_once(team, fixed):
 
 @tandem.jit
 def arrive_after_bulk_store(x_ptr, y_ptr, FIXED: tl.constexpr):
-    """An arrival at an mbarrier releases what its thread has done, not the bulk store that it has started."""
+    """An arrival at an mbarrier releases its thread's accesses, not the bulk store that it has started."""
     buffer = dl.allocate_smem(tl.int32, [128])
     done = dl.smem_get_ptr(dl.allocate_smem(tl.int64, [1]))
     t = tid(0)

@@ -1,4 +1,4 @@
-"""Puts and gets: what a call, a fence, a signal and quiet promise, and what they do not."""
+"""Puts and gets: the promises of a call, a fence, a signal and quiet, and their limits."""
 
 import tandem
 import tandem.dist as dl
@@ -250,7 +250,7 @@ def each_thread_puts(x_ptr, y_ptr, flag_ptr, FIXED: tl.constexpr):
 
 @pair("race", "M9")
 def fence_of_one_thread(team, fixed):
-    """A fence orders what comes before it: of other threads' puts, those before a barrier."""
+    """A fence orders the puts before it; other threads' puts only if a barrier lies between."""
     each_thread_puts[(1,)](words(team, count=128), words(team, "y", 128), flag(team), fixed)
 
 

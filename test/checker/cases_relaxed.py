@@ -1,4 +1,4 @@
-"""What relaxed updates order, and what they do not: other signals, waits that have ended; bulk copies that are not waited for."""
+"""Relaxed updates order some things and not others: other signals, waits that have ended; bulk copies that are not waited for."""
 
 import tandem
 import tandem.dist as dl
@@ -13,7 +13,7 @@ N = 128
 
 @tandem.jit
 def reset_another(a_ptr, b_ptr, FIXED: tl.constexpr):
-    """Who has seen the second signal does not come after the first."""
+    """A program that has seen the second signal does not come after the first."""
     peer = (dl.rank() + 1) % dl.num_ranks()
     if tid(0) == 0:
         shmem.signal_op(a_ptr, 17, shmem.NVSHMEM_SIGNAL_SET, peer)  # <-- reset_of_another_signal
@@ -99,7 +99,7 @@ def wrong_parity(team, fixed):
 
 @tandem.jit
 def reset_by_notify(flag_ptr, FIXED: tl.constexpr):
-    """`notify` comes after what any thread of its program has waited for; a thread's own reset does not."""
+    """`notify` comes after the waits of every thread of its program; a thread's own reset does not."""
     peer = (dl.rank() + 1) % dl.num_ranks()
     if tid(0) == 0:
         shmem.signal_op(flag_ptr, 1, shmem.NVSHMEM_SIGNAL_SET, peer)

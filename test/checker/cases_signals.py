@@ -111,7 +111,7 @@ def signal_and_wait(flag_ptr, WAITED: tl.constexpr):
 
 @pair("signal-misuse", "M15")
 def host_reads_a_signal(team, fixed):
-    """Who has acquired a relaxed update comes after it, and so does what its stream and its host do then."""
+    """A program that has acquired a relaxed update comes after it, and so do later operations of its stream and host."""
     flag = team.zeros(1, "int64", name="flag")
     signal_and_wait[(1,)](flag, fixed)
     team.synchronize()

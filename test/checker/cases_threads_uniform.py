@@ -1,4 +1,4 @@
-"""Threads that come alone and agree on all operands: what they access is theirs, not thread 0's, and each of them reads."""
+"""Threads that come alone and agree on all operands: the access is theirs, not thread 0's, and each of them reads."""
 
 import tandem
 import tandem.dist as dl

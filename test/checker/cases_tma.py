@@ -1,4 +1,4 @@
-"""Bulk copies and mbarriers: what waits for a copy, in which thread, and how far."""
+"""Bulk copies and mbarriers: the wait for a copy, its thread, and its reach."""
 
 import tandem
 import tandem.dist as dl

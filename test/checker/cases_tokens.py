@@ -24,7 +24,7 @@ def inside(B: tl.constexpr):
 
 @tandem.jit
 def scaled_product(a_ptr, w_ptr, c_ptr, scale_ptr, ready_ptr, STEPS: tl.constexpr, FIXED: tl.constexpr, B: tl.constexpr):
-    """The token goes to what the epilogue reads, and not to the operand."""
+    """The token goes to the epilogue's loads, and not to the operand."""
     peer = (dl.rank() + 1) % dl.num_ranks()
     tl.store(dl.symm_at(scale_ptr, peer), 2.0)
     for k in range(STEPS):

@@ -1,4 +1,4 @@
-"""What a kernel's programs did is known to what follows on its stream, however many they were and whatever the stream does in between."""
+"""Accesses of a kernel's programs are known to later work of its stream, however many there were and whatever the stream does between."""
 
 import pytest
 import tandem

@@ -1,4 +1,4 @@
-"""Kinds of their own: scopes that are too narrow only to the letter, and what is right here and not everywhere."""
+"""Kinds of their own: scopes that are too narrow only to the letter, and code that is right here and not everywhere."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::tandem.SimulationWarning")
 
 
 def kinds(main, check=True, ranks=2, seeds=4):
-    """Of the reports of each seed, which are the same ones."""
+    """Returns the kinds of the reports, which are the same for each seed."""
     found = set()
     for seed in range(seeds):
         try:
@@ -65,7 +65,7 @@ def test_a_race_is_told_before_narrow_scopes():
 
 @tandem.jit
 def relay(x_ptr, y_ptr, flag_ptr, N: tl.constexpr):
-    """Rank 1 passes on what it has got over a narrow edge: rank 2 has it by that edge only."""
+    """Rank 1 passes on data that it got over a narrow edge: rank 2 has it by that edge only."""
     o = tl.arange(0, N)
     if dl.rank() == 0:
         tl.store(dl.symm_at(x_ptr, 2) + o, 1)

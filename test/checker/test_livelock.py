@@ -1,4 +1,4 @@
-"""Loops of programs that look for ever at what nothing changes: the kind of the report, the line of the look, what it sees."""
+"""Loops of programs that look for ever at words that nothing changes: the kind of the report, the line of the look, the value seen."""
 
 import pathlib
 

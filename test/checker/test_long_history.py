@@ -72,7 +72,7 @@ def sets_and_adds(team, size, missing):
 
 @tandem.jit
 def arrive(x_ptr, y_ptr, count_ptr, work_ptr, least, SIZE: tl.constexpr, N: tl.constexpr):
-    """The last program reads what all others have stored; it has work to do before it waits for them."""
+    """The last program reads all others' stores; it has work to do before it waits for them."""
     o = tl.arange(0, N)
     p = tl.program_id(0)
     if p < SIZE:

@@ -1,4 +1,4 @@
-"""What a report says beside its kind and its two lines: the word waited for, who wrote it, what is queued behind, who wrote last."""
+"""A report's text beside its kind and its two lines: the word waited for, its writers, the work queued behind."""
 
 import pathlib
 import re
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::tandem.SimulationWarning")
 
 
 def line_of(mark):
-    """Of this file, the line that ends in `# mark`."""
+    """Returns the number of this file's line that ends in `# mark`."""
     lines = pathlib.Path(__file__).read_text().splitlines()
     return next(number for number, line in enumerate(lines, 1) if line.endswith(f"# {mark}"))
 

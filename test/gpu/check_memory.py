@@ -152,7 +152,7 @@ def spin_lock(lock, total, count):
 
 @triton.jit
 def last_block(x, partial, counter, o, N: tl.constexpr, P: tl.constexpr):
-    """The program that comes last adds up what all have stored."""
+    """The program that comes last adds up the values of all."""
     p = tl.program_id(0)
     tl.store(partial + p, tl.sum(tl.load(x + p * N + tl.arange(0, N))))
     tl.debug_barrier()
@@ -162,7 +162,7 @@ def last_block(x, partial, counter, o, N: tl.constexpr, P: tl.constexpr):
 
 @triton.jit
 def neighbours(x, y, o, N: tl.constexpr):
-    """What other threads of the program stored is read after a barrier."""
+    """Other threads' stores are read after a barrier."""
     i = tl.arange(0, N)
     for step in range(4):
         tl.store(y + i, tl.load(x + i) + step)

@@ -24,7 +24,7 @@ def uniform(word):
 
 
 def dropped(words):
-    """What the kernels give when `words(n, seed)` decides."""
+    """Returns the kernels' result when `words(n, seed)` decides."""
     return lambda x, out, n, p, seed: np.where(uniform(words(n, seed)) > np.float32(p), x.astype(np.float64) / (1 - p), 0)
 
 

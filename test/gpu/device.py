@@ -7,7 +7,7 @@ _TORCH = {"bf16": "bfloat16", "fp8e4nv": "float8_e4m3fn", "fp8e5": "float8_e5m2"
 
 
 def is_available():
-    """Whether there are PyTorch and a GPU."""
+    """Returns true if there are PyTorch and a GPU."""
     try:
         import torch
     except ImportError:
@@ -16,7 +16,7 @@ def is_available():
 
 
 def is_lost():
-    """Whether an earlier kernel broke this process's context."""
+    """Returns true if an earlier kernel broke this process's context."""
     import torch
 
     try:

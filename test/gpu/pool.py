@@ -15,7 +15,7 @@ _ENOUGH = 1800  # characters of a message
 
 @dataclasses.dataclass
 class Outcome:
-    """What became of one check: "passed", "failed", "crashed" (with its process or context), "hung", or "not run" in the time given."""
+    """The outcome of one check: "passed", "failed", "crashed" (with its process or context), "hung", or "not run" in the time given."""
 
     status: str
     message: str = ""

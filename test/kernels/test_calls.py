@@ -19,7 +19,7 @@ Total = namedtuple("Total", "sum count", defaults=[0])
 
 @triton.jit
 def total(window, FROM: tl.constexpr, TO: tl.constexpr):
-    """Of the elements [FROM, TO), by halves."""
+    """Adds the elements [FROM, TO), by halves."""
     if TO - FROM == 1:
         return Total(tl.load(window.pointer + FROM), 1)
     low = total(window, FROM, (FROM + TO) // 2)

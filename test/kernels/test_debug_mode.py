@@ -25,7 +25,7 @@ def combine(x, y, z, OP: tl.constexpr, N: tl.constexpr):
 
 
 def run(op, a, b, dtype, **options):
-    """What a launch on four elements gives; only the last has the numbers."""
+    """Returns the result of a launch on four elements; only the last has the numbers."""
     x, y, z = np.ones(4, dtype), np.ones(4, dtype), np.zeros(4, dtype)
     x[3], y[3] = a, b
     tandem.launch(lambda team: combine[(1,)](x, y, z, op, 4, **options))

@@ -25,7 +25,7 @@ def pair_up(codes, axis):
 
 
 def operand(rng, form, shape, packed_axis):
-    """What the kernel reads, and what it means."""
+    """Returns the bytes that the kernel reads, and the numbers that they mean."""
     if form == "e2m1":
         codes = rng.integers(0, 16, shape)
         return pair_up(codes, packed_axis), E2M1[codes]

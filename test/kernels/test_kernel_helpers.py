@@ -1,4 +1,4 @@
-"""What such kernels have around them: recorders of the profile, decorators, constants, launches with options, lists
+"""The surroundings of such kernels: recorders of the profile, decorators, constants, launches with options, lists
 and tuples."""
 
 import numpy as np

@@ -24,7 +24,7 @@ from triton_dist.language.extra.language_extra import __syncthreads, ld, st, tid
 
 
 def line_of(function, text):
-    """Where `text` stands in this file."""
+    """Returns the line of `text` in this file."""
     lines = open(__file__, encoding="utf-8").read().split("\n")
     start = next(k for k, line in enumerate(lines) if line.startswith(f"def {function}("))
     return start + 1 + next(k for k, line in enumerate(lines[start:]) if text in line)

@@ -251,7 +251,7 @@ def test_pipeline_of_ranks(everywhere):
 
 
 def test_a_signal_does_not_cover_an_earlier_put():
-    """Without a fence between them some schedule shows the signal first (M9, M11)."""
+    """There is no fence between them, so some schedule shows the signal first (M9, M11)."""
 
     @triton_dist.jit
     def unfenced(src_ptr, dst_ptr, sig_ptr, nbytes):

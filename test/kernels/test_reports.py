@@ -1,4 +1,4 @@
-"""What a kernel prints, asserts and assumes."""
+"""Kernels' prints, assertions and assumptions."""
 
 import re
 

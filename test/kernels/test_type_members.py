@@ -1,4 +1,4 @@
-"""What types say of themselves, in kernels and on the host."""
+"""Attributes and methods of types, in kernels and on the host."""
 
 import numpy as np
 import pytest

@@ -42,7 +42,7 @@ def write(results, about):
 
 
 def read():
-    """(what was recorded, {case name: list of arrays or refusal text})."""
+    """Returns (facts of the recording, {case name: list of arrays or refusal text})."""
     with np.load(PATH) as file:
         index, data = json.loads(file["index"].tobytes()), file["data"].tobytes()
     results = {}

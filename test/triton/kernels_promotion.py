@@ -1,4 +1,4 @@
-"""Which type every operator computes in: tensors of every two types, and tensors with Python numbers on either side."""
+"""The type that every operator computes in: tensors of every two types, and tensors with Python numbers on either side."""
 
 import triton
 import triton.language as tl

@@ -13,7 +13,7 @@ SECONDS = 400
 
 
 class DeviceFailure(str):
-    """What the device said when a case broke it; the process is of no use afterwards."""
+    """The device's error when a case broke it; the process is of no use afterwards."""
 
 
 def to_device(value):

@@ -1,4 +1,4 @@
-"""The list of what is measured: shapes, sizes, and the bytes and operations that each must at least move and do."""
+"""The list of cases: shapes, sizes, and the bytes and operations that each must at least move and do."""
 
 LINK_GB_S = 397  # a copy engine between two GPUs, measured
 PRODUCTS = [(8192, 4096, 12288), (8192, 4096, 14336), (8192, 3584, 14336), (8192, 4608, 36864), (8192, 8192, 28672), (8192, 8192, 30720),

@@ -1,4 +1,4 @@
-"""Who is measured on a case: Tandem, cuBLAS and NCCL in sequence, PyTorch's symmetric memory, and the parts alone.
+"""The contenders of a case: Tandem, cuBLAS and NCCL in sequence, PyTorch's symmetric memory, and the parts alone.
 
 A contender is a function without arguments that queues its work; its inputs and outputs are fixed tensors, so that it can be captured.
 """
@@ -20,7 +20,8 @@ class Contender:
 
 @dataclasses.dataclass
 class Ranks:
-    """What a rank has to build contenders with. `symm`: torch.distributed._symmetric_memory, or None; `tandem`: tandem.torch, or None."""
+    """The modules with which a rank builds contenders. `symm`: torch.distributed._symmetric_memory, or None;
+    `tandem`: tandem.torch, or None."""
     rank: int
     size: int
     device: torch.device
@@ -131,7 +132,7 @@ class Case:
         self._add("copy_engine_alone", lambda: self._pushes(parts, rows, n))
 
     def _pushes(self, parts, rows, columns):
-        """What each peer gets of this rank, copied to the peer: quicker than copied from it."""
+        """Copies to each peer its part of this rank's data: that is quicker than a copy by the peer."""
         r = self.ranks
         landing, handle = self._symmetric(r.size, rows, columns)
         pairs = [(handle.get_buffer(p, landing.shape, torch.bfloat16)[r.rank], part) for p, part in parts.items()]

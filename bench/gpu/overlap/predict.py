@@ -1,4 +1,4 @@
-"""What the operators' model says of the measured rows of AllGather + GEMM and GEMM + ReduceScatter. Needs no GPU.
+"""Prints the operators' model beside the measured rows of AllGather + GEMM and GEMM + ReduceScatter. Needs no GPU.
 
 python bench/gpu/overlap/predict.py RESULT.json [PROFILE.json]
 """

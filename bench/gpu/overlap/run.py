@@ -92,7 +92,7 @@ class Run:
             self._blame(left, at, why)
 
     def _follow(self, processes, progress):
-        """Reads what rank 0 tells until the end. (why it ended early or None, where it was)."""
+        """Reads the lines of rank 0 until the end. Returns (why it ended early or None, where it was)."""
         at, heard, broken = {"contender": "", "phase": "start"}, time.monotonic(), None
         with open(progress) as lines:
             while True:

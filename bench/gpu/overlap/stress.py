@@ -36,7 +36,7 @@ def parse():
 
 
 class Sets:
-    """A case's inputs on this rank and what must come out, for several sets of inputs; the tensors that calls use."""
+    """A case's inputs on this rank and the results, for several sets of inputs; the tensors that calls use."""
 
     def __init__(self, case, rank, size, device, seed):
         import torch
@@ -128,7 +128,7 @@ class Stress:
 
 
 class Watch:
-    """What the ranks have told so far."""
+    """The lines that the ranks have written so far."""
 
     def __init__(self, path, ranks):
         self.files = [pathlib.Path(f"{path}{rank}") for rank in range(ranks)]
@@ -157,7 +157,7 @@ class Watch:
 
 
 def follow(processes, watch, end):
-    """Why it ended early, or None."""
+    """Returns why it ended early, or None."""
     while True:
         watch.look()
         if watch.done():

@@ -38,7 +38,7 @@ def table(rows, times="us"):
 
 
 def notes(rows):
-    """What failed, each once."""
+    """Lists each failure once."""
     found = {}
     for row in rows:
         for name, error in row["errors"].items():

@@ -1,4 +1,4 @@
-"""How calls that involve all ranks are timed on one of them: they take turns in one loop, and all ranks begin each call together."""
+"""Times calls that involve all ranks on one of them: they take turns in one loop, and all ranks begin each call together."""
 
 import time
 

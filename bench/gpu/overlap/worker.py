@@ -27,7 +27,7 @@ USER_ERRORS = (ValueError, TypeError, NotImplementedError, AttributeError)
 
 
 class Broken(Exception):
-    """Ranks no longer agree on what they do."""
+    """The ranks no longer agree on the next call."""
 
 
 class Progress:

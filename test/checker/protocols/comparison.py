@@ -1,4 +1,4 @@
-"""One random program under the checker's seeds, and what the oracle says of it."""
+"""Compares the checker's seeds with the oracle on one random program."""
 
 import dataclasses
 import random
@@ -85,7 +85,7 @@ def draw(seed):
 
 
 def verdict_of(case):
-    """The oracle's on a small program. Of a larger one it only says what is wrong; it is right where nothing has been changed."""
+    """Returns the oracle's verdict on a small program. A larger one is judged by its change: it is right if nothing has been changed."""
     if case.program is case.small:
         return Oracle(case.program).verdict()
     sampled = Oracle(case.program).sampled(random.Random(case.seed), PATHS)

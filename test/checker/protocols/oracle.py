@@ -1,4 +1,5 @@
-"""What the memory model says of an abstract program: every order of its synchronisation is tried, and every update that a wait may see.
+"""The oracle applies the memory model to an abstract program: every order of its synchronisation is tried, and every
+update that a wait may see.
 
 It shares no code with the checker. What an operation knows is a set of events, kept as the bits of an integer. A plain access changes
 nothing that others see, so only synchronisation is tried in every order. A wait may see any update from the last one that it has to
@@ -196,7 +197,8 @@ class Oracle:
     # --- synchronisation ---
 
     def _steps(self, state):
-        """All that can happen next, or less where that is enough. An update of a place that nobody else updates comes at once: those who
+        """Returns all steps that can happen next, or fewer where these are enough. An update of a place that nobody
+        else updates comes at once: those who
         wait there may still see what was there before."""
         threads, updates = state
         for k, (rank, _) in enumerate(self.threads):
@@ -290,7 +292,7 @@ class Oracle:
             yield (changed, self._updated(updates, place, o.value, o.adds, bit, Release(rank, SYS, known | bit), known, views)), True, None
 
     def _is_held(self, k, t, peer, fences):
-        """Whether a fence holds a signal to `peer`, with so many before it, back behind one that is on its way there."""
+        """Returns true if a fence holds a signal to `peer`, with this many before it, back behind one that is on its way there."""
         return any(count < fences and self.threads[k][1][at].peer == peer for at, _, _, count in t.signals)
 
     @staticmethod
@@ -392,7 +394,7 @@ class Oracle:
 
 
 def brings_no_more(old, new, place):
-    """Whether all that a thread knows after it has seen an old update of `place` it also knows after a newer one."""
+    """Returns true if a thread that has seen a newer update of `place` knows all that it would know after an old one."""
     views = dict(new.views)
     return not old.known & ~new.known and all(number <= views.get(p, 0) for p, number in old.views if p != place)
 

@@ -156,7 +156,7 @@ def flags_in_words(size, base):
 
 
 def tickets(size, base):
-    """Who arrives last at a counter reads what all have stored."""
+    """The program that arrives last at a counter reads the stores of all."""
     w = Writer(size.ranks, size.programs, base)
     everyone = [(r, p) for r in range(size.ranks) for p in range(size.programs)]
     for r, p in everyone:
@@ -235,7 +235,7 @@ def reused_source(size, base):
 
 
 def barriers(size, base):
-    """Phases between barriers of the ranks: write to the right, read what the left has written."""
+    """Phases between barriers of the ranks: write to the right, read the left rank's writes."""
     w = Writer(size.ranks, 1, base)
     for r in range(size.ranks):
         right = (r + 1) % size.ranks
@@ -323,7 +323,7 @@ def messages(size, base):
 
 
 def central_barrier(size, base):
-    """Who comes last to a counter tells all the others by a word; blocks of two rounds lie apart."""
+    """The program that comes last to a counter tells all the others by a word; blocks of two rounds lie apart."""
     w = Writer(size.ranks, size.programs, base)
     everyone = [(r, p) for r in range(size.ranks) for p in range(size.programs)]
     scope = SYS if size.ranks > 1 else GPU

@@ -1,4 +1,4 @@
-"""What runs on GPU ranks must do: the simulator's results, by threads and by processes; the examples; endings; PyTorch."""
+"""Checks of runs on GPU ranks: the simulator's results, by threads and by processes; the examples; endings; PyTorch."""
 
 import importlib.util
 import itertools

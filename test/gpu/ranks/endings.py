@@ -1,4 +1,4 @@
-"""How runs end that go wrong: every rank says why, nothing hangs, and the process goes on."""
+"""Runs that go wrong must end: every rank says why, nothing hangs, and the process goes on."""
 
 import pathlib
 import re
@@ -68,7 +68,7 @@ def wait_timeout(ranks):
 
 @ending
 def operators_called_unlike(ranks):
-    """Instead of a hang, an error that names both ranks and what each has called."""
+    """The run ends, instead of hanging, with an error that names both ranks and the call of each."""
     def main(team):
         op = AllReduce(team, 1 << 20, "fp32")
         x = team.zeros(1 << 20, "fp32")

@@ -1,4 +1,4 @@
-"""Programs for ranks on either target. Each returns what the two must agree on, bit for bit."""
+"""Programs for ranks on either target. Each returns values on which the two must agree, bit for bit."""
 
 import numpy as np
 import tandem

@@ -1,4 +1,4 @@
-"""One rank of a run of several processes: runs every program and keeps what it returned. `worker.py FOLDER`."""
+"""One rank of a run of several processes: runs every program and keeps its value. `worker.py FOLDER`."""
 
 import pathlib
 import sys

@@ -68,7 +68,7 @@ def describe_constant(value):
 
 
 def describe(node):
-    """The node in the words of our listing, or None for what is no node there."""
+    """Returns the node in the words of our listing, or None for a node that has none there."""
     name = type(node).__name__
     if name in STATEMENTS:
         payload = ""

@@ -1,4 +1,4 @@
-// What collectives share on the host.
+// The collectives share this code on the host.
 #include "ops/collective.h"
 #include <algorithm>
 
@@ -16,7 +16,7 @@ constexpr Defaults kSimulated = {4, 4, 16 << 10}, kOnGpu = {kEach * 132, 4, 16 <
 // Small shards: each program's in one chunk.
 constexpr Defaults kSmallOnGpu = {128, 8, 128 << 10};
 constexpr int64_t kSmallShard = 4 << 20;
-// A thread moves so many times 16 bytes at once, at most.
+// A thread moves at most this many times 16 bytes at once.
 constexpr int64_t kVectors = 4;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What collectives share on the host: their configuration, and how elements are dealt.
+// The collectives share this on the host: their configuration, and the division of elements among programs.
 #pragma once
 #include "ops/cdiv.h"
 #include "ops/table.h"
@@ -7,7 +7,7 @@
 
 namespace tandem::ops {
 
-// Shards and chunks begin at multiples of so many elements, so that accesses are as wide as they can be.
+// Shards and chunks begin at multiples of this many elements, so that accesses are as wide as they can be.
 constexpr int64_t kChunkElements = 64;
 
 inline int64_t roundUp(int64_t count) { return cdiv(count, kChunkElements) * kChunkElements; }
@@ -15,7 +15,7 @@ inline int64_t shardElements(int64_t n, int ranks) { return roundUp(cdiv(n, rank
 
 // `given` with every 0 replaced; chunks are whole numbers of kChunkElements.
 CollectiveConfig completed(const CollectiveConfig& given, const Team& team);
-// The same for shards of so many bytes: small ones go by fewer programs and warps, where `given` leaves that open.
+// The same for shards of `shardBytes` bytes: small ones go by fewer programs and warps, where `given` leaves that open.
 CollectiveConfig sized(const CollectiveConfig& given, const CollectiveConfig& completed, int64_t shardBytes,
                        const Team& team);
 // Elements of a chunk where `programs` share `shard` elements.

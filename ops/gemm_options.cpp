@@ -27,7 +27,7 @@ std::string textOf(const json& request, const char* name) {
   return value.get<std::string>();
 }
 
-// What may be given to another operator, which says for itself how its `b` lies.
+// Returns the options that may be given to another operator, whose `b` may lie differently.
 json chosen(const Table& table, const GemmConfig& config) {
   json out = table.write(&config);
   out.erase("b_transposed");

@@ -1,4 +1,4 @@
-// What the tables of the operators that multiply share.
+// The tables of the operators that multiply share these options.
 #pragma once
 #include "ops/table.h"
 #include "tandem/gemm_config.h"
@@ -7,14 +7,14 @@
 
 namespace tandem::ops {
 
-// In so many bands of rows a shard travels at most, and into so many pieces a tile is cut along K.
+// The most bands of rows in which a shard travels, and the most pieces into which a tile is cut along K.
 constexpr int kMostBands = 8, kMostPieces = 8;
-// In so many copies parts travel to a peer, at most.
+// The most copies in which parts travel to a peer.
 constexpr int kMostChunks = 64;
-// The width of a tile of AllGather + GEMM is a sum of so many powers of two.
+// The width of a tile of AllGather + GEMM is a sum of at most this many powers of two.
 constexpr int kWidthParts = 3;
 
-// The options of GemmConfig; of those that not every operator has, the operator takes these.
+// Returns the options of GemmConfig. Of the options that not every operator has, it marks `taken` as the operator's.
 template <class Config>
 std::vector<Option> gemmOptions(std::initializer_list<std::string_view> taken) {
   constexpr auto tile = [](Option o) {

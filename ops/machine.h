@@ -1,11 +1,12 @@
-// What the operators' cost model knows of a machine. Knows no team and no file.
+// A Machine has the speeds that the operators' cost model uses. It knows no team and no file.
 #pragma once
 #include "tandem/tensor.h"
 #include <string>
 
 namespace tandem::ops {
 
-// Microseconds, and what is done in one. The defaults were measured on H200s that all reach each other over NVLink.
+// Times are microseconds, rates are per microsecond. The defaults were measured on H200s that all reach each other over
+// NVLink.
 struct Machine {
   double copyBytes = 392e3;       // by a rank's copy engine to one peer, while all ranks do the same
   double storeBytes = 360e3;      // by stores of its programs to one peer
@@ -19,13 +20,13 @@ struct Machine {
   double operations(DType dtype) const;
 };
 
-// Whether the text is a profile of this version, of such GPUs.
+// Returns true if the text is a profile of this version, of such GPUs.
 bool isProfileOf(const std::string& gpu, const std::string& profile);
-// Of the profile that `tandem doctor --profile` writes; the default of what it lacks, and of everything where it is none, or of
-// another GPU than `gpu`.
+// Reads a profile that `tandem doctor --profile` writes. A speed that the profile lacks is the default's; all are the
+// default's if the text is no profile, or one of another GPU than `gpu`.
 Machine machineOf(const std::string& profile, const std::string& gpu);
 
-// As text and back, without loss.
+// These write a machine as text and read it back, without loss.
 std::string textOf(const Machine& machine);
 Machine machineFromText(const std::string& text);
 

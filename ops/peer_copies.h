@@ -20,7 +20,7 @@ class PeerCopies {
   PeerCopies(Team& team, Memory& memory);
   // Returns the stream of the copies.
   int begin(int stream);
-  // `to`: this rank's address of symmetric memory; what lies there on the peer gets `from`.
+  // `to` is this rank's address of symmetric memory; `from` is copied to the same address on the peer.
   void send(int peer, const Tensor& to, const Tensor& from);
   void receive(int peer);
   void receiveAll();  // of the peers that are left

@@ -19,7 +19,8 @@ constexpr Tile kByPointers = {64, 64, 32, 4, 3, 1};  // no copies of blocks, or 
 // Inner sizes are those of 2-byte elements.
 constexpr std::array<Tile, 4> kByBlocks = {
     {{128, 256, 64, 8, 4, 1}, {128, 128, 64, 8, 5, .94}, {64, 128, 128, 4, 4, .6}, {64, 64, 128, 4, 6, .42}}};
-// Of GemmOp::AllGather also. Where B is not transposed their products do not share an instruction, and have the second rate.
+// GemmOp::AllGather has these too. Where B is not transposed their products do not share an instruction, and have the
+// second rate.
 constexpr std::array<std::pair<Tile, double>, 2> kUneven = {
     {{{128, 224, 64, 8, 4, 1}, .93}, {{128, 192, 64, 8, 5, .98}, .97}}};
 
@@ -73,7 +74,8 @@ GemmConfig filled(const GemmConfig& given, const Tile& tile, const GemmPlace& pl
   return config;
 }
 
-// Of the largest tile's rate: what was measured, else by the operations for each element that is read.
+// Returns the rate relative to the largest tile's: a measured one, else one by the operations for each element that is
+// read.
 double rateOf(const GemmConfig& config) {
   auto intensity = [](int m, int n) { return double(m) * n / (m + n); };
   for (const Tile& tile : kByBlocks)
@@ -133,8 +135,8 @@ Copies swelling(int slices) {
   return out;
 }
 
-// How the slices of a peer may travel; a copy more costs the link some microseconds. Where somebody waits for the first data, for
-// the last, and for both.
+// Returns the ways in which the slices of a peer may travel. A copy more costs the link some microseconds, so there are
+// ways for a rank that waits for the first data, for the last, and for both.
 std::vector<Copies> different(int slices, std::initializer_list<Copies> more) {
   std::vector<Copies> ways = {{slices}};
   for (const Copies& way : more)
@@ -208,7 +210,7 @@ int64_t tileCount(const GemmSizes& sizes, const GemmConfig& config) {
   return cdiv(sizes.m, shardRows(sizes.m, sizes.ranks)) * tilesOfShard(sizes, config);
 }
 
-// Into how many pieces the tiles left over for the last round may be cut.
+// Returns the numbers of pieces into which the tiles left over for the last round may be cut.
 std::vector<int> waysToCut(GemmOp op, const GemmConfig& config, const GemmSizes& sizes, const GemmPlace& place) {
   if (op != GemmOp::AllGather) return {0};
   int64_t left = tileCount(sizes, config) % config.programs;

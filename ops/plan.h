@@ -1,4 +1,5 @@
-// How a product over ranks is cut into tiles and slices, from its sizes. Knows no team and queues nothing.
+// This header chooses the tiles and slices of a product over ranks, from its sizes. It knows no team and queues
+// nothing.
 #pragma once
 #include "ops/cdiv.h"
 #include "ops/machine.h"
@@ -9,7 +10,7 @@
 
 namespace tandem::ops {
 
-// As what partial products travel: of fp8 as bf16.
+// Returns the type in which partial products travel: bf16 for fp8, else the operator's.
 inline DType partType(DType dtype) { return byteSize(dtype) == 1 ? DType::BFloat16 : dtype; }
 
 struct GemmSizes {
@@ -25,13 +26,13 @@ struct GemmPlace {
   bool blocks;
 };
 
-// Whether a product of these tensors copies blocks: rows of whole numbers of 16 bytes, from such addresses, and instructions that take
-// operands so.
+// Returns true if a product of these tensors copies blocks: their rows are whole numbers of 16 bytes and begin at such
+// addresses, and the target has instructions that take operands so.
 bool copiesBlocks(const std::vector<Tensor>& tensors, DType operands, bool bTransposed, const std::string& target);
 
-// How a shard travels: in `bands` of `bandRows` rows (the last ones maybe of fewer or none), each in `count` slices of `columns` columns
-// (the last one maybe narrower), counted by its receiver. `copies[d * bands + b]` says how many slices each copy of band b to the d-th
-// peer takes.
+// The way in which a shard travels: in `bands` of `bandRows` rows (the last ones may have fewer or none), each in
+// `count` slices of `columns` columns (the last one may be narrower), counted by its receiver. `copies[d * bands + b]`
+// says how many slices each copy of band b to the d-th peer takes.
 struct Slices {
   int64_t count = 0, columns = 0, bands = 1, bandRows = 0;
   std::vector<std::vector<int>> copies = {};
@@ -47,19 +48,20 @@ struct GemmChoice {
   double microseconds = 0;  // by the model
 };
 
-// Of a resolved GemmOp::ReduceScatter with `tiles` in a shard: by how many tiles peers take turns.
+// For a resolved GemmOp::ReduceScatter with `tiles` in a shard, returns the number of tiles after which the next peer
+// has its turn.
 inline int64_t turnOf(const GemmConfig& config, int64_t tiles) { return cdiv(tiles, std::max(config.chunks, 1)); }
 
-// Everything worth considering, with what `given` leaves open filled in: the quickest by the model first. The same on all ranks for
-// the same sizes and machine; count and width of slices also where ranks differ in copying blocks. Simulated ranks take a first one
-// that has copies of every kind.
+// Returns everything worth considering, with the fields that `given` leaves open filled in, the model's quickest first.
+// The result is the same on all ranks for the same sizes and machine; count and width of slices also where ranks differ
+// in copying blocks. Simulated ranks put first a choice that has copies of every kind.
 std::vector<GemmChoice> choices(GemmOp op, const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
                                 const Machine& machine);
 
 // Throws Error unless `given.copies` is empty or says of every slice, band and peer how it travels.
 void checkCopies(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place);
 
-// How many tiles left over for a round there are at most, in all their pieces together.
+// Returns the most tiles that can be left over for a round, in all their pieces together.
 int64_t mostPieces(const GemmConfig& given, int64_t programs);
 
 // The smallest and the largest tile of all choices for any sizes.

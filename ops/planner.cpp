@@ -1,4 +1,5 @@
-// Rank 0 reads files and tells the others; what a candidate takes is what the slowest rank took. So all ranks come to the same choice.
+// Rank 0 reads files and tells the others; a candidate's time is that of the slowest rank. So all ranks come to the
+// same choice.
 #include "ops/planner.h"
 #include "ops/machine_of_ranks.h"
 #include <algorithm>
@@ -94,7 +95,8 @@ bool Planner::isSame(const GemmChoice& choice, const GemmConfig& tuned) const {
   return table_.key(&config) == table_.key(&tuned);
 }
 
-// As it was tuned before, if that could have been chosen here: a file may be damaged, or come from another version of the planner.
+// Returns the tuned choice, if it could have been chosen here (a file may be damaged, or written by another version),
+// else the model's.
 GemmChoice Planner::firstChoice(const Key& key) {
   constexpr int mostGroup = 64;
   std::vector<GemmChoice> all = ordered(key);

@@ -1,4 +1,5 @@
-// How an operator that multiplies runs for each number of rows: as it was tuned, else as the model finds quickest. The same on all ranks.
+// A Planner chooses how an operator that multiplies runs for each number of rows: as it was tuned, else as the model
+// finds quickest. The choice is the same on all ranks.
 #pragma once
 #include "ops/plan.h"
 #include "ops/table.h"

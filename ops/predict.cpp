@@ -5,7 +5,7 @@
 namespace tandem::ops {
 namespace {
 
-// Measured with bench/gpu/overlap on H200s, in microseconds: what no profile says.
+// These times, which no profile has, were measured with bench/gpu/overlap on H200s, in microseconds.
 constexpr double kFill = 16;    // of a cold kernel: descriptors, instructions, the first stages
 constexpr double kTile = 1.23;  // from a tile's last product to the next one's first
 constexpr double kFinish = 1;   // AllGather + GEMM: the last program's, without its flight
@@ -34,7 +34,7 @@ struct Tiles {
   }
 };
 
-// What a program does in one go: a tile, or the part of K between two shares of it.
+// The work that a program does in one go: a tile, or a piece of one along K.
 struct Item {
   int64_t tile;
   double begin, end;
@@ -60,7 +60,7 @@ Tiles tilesOf(const GemmSizes& sizes, const GemmConfig& c, double rate, int resi
           c.pieces};
 }
 
-// Of the rate of whole rows, where `bytes` of each are copied.
+// Returns the rate relative to that of whole rows, where `bytes` of each row are copied.
 double columnsRate(double bytes) { return std::clamp(.5 + bytes / 10e3, .6, .97); }
 
 // When each slice of each band is there, in the order in which the tiles take them; the own shard, as one band, is.
@@ -83,7 +83,7 @@ std::vector<std::vector<double>> arrivals(const GemmSizes& sizes, const Slices& 
   return all;
 }
 
-// As the kernel's `locate`.
+// This is the same order as in the kernel's `locate`.
 int64_t rowBlockOf(int64_t local, int64_t blocks, int64_t columns, int64_t group) {
   int64_t top = local / (group * columns) * group;
   return top + local % (group * columns) % std::min(blocks - top, group);
@@ -124,7 +124,7 @@ struct Place {
   int64_t nth, local;  // the nth rank after this one, itself last; the tile of its shard
 };
 
-// As the kernel's `locate`.
+// This is the same order as in the kernel's `locate`.
 Place placeOf(int64_t tile, const Tiles& tiles, int64_t turn) {
   int64_t peers = tiles.shards - 1;
   if (tile >= peers * tiles.ofShard) return {peers, tile - peers * tiles.ofShard};
@@ -133,8 +133,9 @@ Place placeOf(int64_t tile, const Tiles& tiles, int64_t turn) {
   return {other % (peers * size) / size, first + other / (peers * size) * size + other % size};
 }
 
-// Parts go through the link one after the other: each when its program has stored it, which holds one that waits for it, or all of a
-// turn when the last one has been brought. All ranks do the same, so what a peer sends is there when what this one sends has got there.
+// Parts go through the link one after the other: each when its program has stored it, which holds up a part that waits
+// for the link, or all of a turn together when the last one is there. All ranks do the same, so a peer's parts arrive
+// here when this rank's arrive there.
 double reduceScatter(const GemmSizes& sizes, const GemmChoice& choice, const Tiles& tiles, const Machine& machine) {
   bool copied = choice.config.chunks > 0;
   int64_t turn = turnOf(choice.config, tiles.ofShard);

@@ -1,4 +1,5 @@
-// How long a product over ranks takes, by a model of its tiles and of what they wait for. Knows no team and no kernel.
+// This model predicts the time of a product over ranks from its tiles and the data they wait for. It knows no team and
+// no kernel.
 #pragma once
 #include "ops/machine.h"
 #include "ops/plan.h"

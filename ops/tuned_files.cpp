@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// Packets of a meeting are small, and so is what a rank tells the others.
+// The packets of a meeting are small, so the text that a rank tells the others is small too.
 constexpr size_t kMostFiles = 1000, kMostBytes = 4096;
 
 std::string nameOf(const std::string& text) {

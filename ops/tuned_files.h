@@ -1,5 +1,5 @@
-// What tuning found, on disk: a folder for each GPU, build, operator, columns, inner size, type, number of ranks and configuration; in
-// it a file for each number of rows. Any number of processes may share it.
+// The results of tuning are kept on disk: a folder for each GPU, build, operator, columns, inner size, type, number of
+// ranks and configuration; in it a file for each number of rows. Any number of processes may share it.
 #pragma once
 #include "ops/plan.h"
 #include "ops/table.h"
@@ -20,7 +20,7 @@ class TunedFiles {
   std::vector<TunedChoice> read() const;        // damaged files are left out
   void store(const TunedChoice& choice) const;  // whole or not at all; no error where it cannot be written
   std::string textOf(const TunedChoice& choice) const;
-  TunedChoice fromText(const std::string& text) const;  // throws std::exception on what is none
+  TunedChoice fromText(const std::string& text) const;  // throws std::exception if it is not such a text
 
  private:
   const Table& table_;

@@ -85,7 +85,8 @@ void GemmReduceScatter::queue(const Call& call) {
   int64_t m = call.numbers[0];
   int stream = call.stream;
   bool blocks = copiesBlocks({a, b}, dtype_, config_.bTransposed, team_.target());
-  // Tiles go by what all ranks know alike: where a rank's own tensors begin says only how it reads them.
+  // Tiles are chosen by facts that all ranks share: the addresses of a rank's own tensors decide only how it reads
+  // them.
   bool fits = copiesBlocks({anywhere(a), anywhere(b)}, dtype_, config_.bTransposed, team_.target());
   const GemmConfig& config = planner_->choose(m, fits).config;
   // Empty tensors have no blocks.

@@ -97,7 +97,7 @@ int bandsFor(const GemmSizes& sizes, const GemmConfig& given, const GemmPlace& p
   return bytes / machine.copyBytes > kBusyLink * operations / machine.operations(sizes.dtype) ? 2 : 1;
 }
 
-// Bands and slices that every rank counts alike: whole steps of the inner size, whichever tile a rank takes.
+// Returns bands and slices that are the same on every rank: whole steps of the inner size, whichever tile a rank takes.
 Slices slicesWithoutCopies(const GemmSizes& sizes, const GemmConfig& given, const GemmPlace& place,
                            const Machine& machine) {
   constexpr int64_t deepest = 256;  // bytes of a tile's inner size

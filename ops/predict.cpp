@@ -63,7 +63,7 @@ Tiles tilesOf(const GemmSizes& sizes, const GemmConfig& c, double rate, int resi
 // Returns the rate relative to that of whole rows, where `bytes` of each row are copied.
 double columnsRate(double bytes) { return std::clamp(.5 + bytes / 10e3, .6, .97); }
 
-// When each slice of each band is there, in the order in which the tiles take them; the own shard, as one band, is.
+// Returns when each slice of each band is there, in the order in which the tiles take them; the own shard is one band.
 std::vector<std::vector<double>> arrivals(const GemmSizes& sizes, const Slices& slices, int64_t shards, double begin,
                                           const Machine& machine) {
   std::vector<std::vector<double>> all(1, std::vector<double>(size_t(slices.count), 0.0));
@@ -133,8 +133,8 @@ Place placeOf(int64_t tile, const Tiles& tiles, int64_t turn) {
   return {other % (peers * size) / size, first + other / (peers * size) * size + other % size};
 }
 
-// Parts go through the link one after the other: each when its program has stored it, which holds up a part that waits
-// for the link, or all of a turn together when the last one is there. All ranks do the same, so a peer's parts arrive
+// Parts go through the link one after the other. A program stores a part when its last one is through the link, or the
+// parts of a turn are copied together when the last of them is there. All ranks do the same, so a peer's parts arrive
 // here when this rank's arrive there.
 double reduceScatter(const GemmSizes& sizes, const GemmChoice& choice, const Tiles& tiles, const Machine& machine) {
   bool copied = choice.config.chunks > 0;

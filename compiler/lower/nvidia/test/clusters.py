@@ -1,4 +1,4 @@
-# What the blocks of a program do together: meet, act once, learn what the first one learnt.
+# The blocks of a program meet, act once, and learn the values that the first one got.
 # RUN: tandemc %s:ticket --emit=ptx --num-ctas 2 --signature '*i32, *i32' | FileCheck %s --check-prefix=TICKET
 # RUN: tandemc %s:reverse --emit=ptx --num-ctas 2 --signature '*fp32' | FileCheck %s --check-prefix=REVERSE
 # RUN: tandemc %s:finish --emit=ptx --num-ctas 2 --signature '*fp32, *i32' | FileCheck %s --check-prefix=FINISH

@@ -20,7 +20,7 @@ class Folder {
     functions_.push_back(f);
     return llvm::IRBuilder<>(llvm::BasicBlock::Create(context_, "", f));
   }
-  // What the functions return, in the order they were begun.
+  // Returns the functions' results, in the order they were begun.
   std::vector<llvm::APInt> fold() {
     llvm::LoopAnalysisManager loops;
     llvm::FunctionAnalysisManager functions;
@@ -70,7 +70,7 @@ class Formats : public testing::TestWithParam<int> {
     return number.convertToFloat();
   }
 
-  // What is too large saturates; only infinity towards zero stays what it is, where there is one.
+  // A value that is too large saturates; only infinity rounded towards zero stays infinite, in formats that have it.
   unsigned encoded(float x, bool towardZero) {
     APFloat number(x);
     bool isInfinite = number.isInfinity(), isNegative = number.isNegative();

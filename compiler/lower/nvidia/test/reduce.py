@@ -106,7 +106,7 @@ def sum_and_left(a, i, b, j):
 def sum_and_any(x, o):
     i = tl.arange(0, 32)
     v = tl.load(x + i)
-    # What is passed on as it is comes from the lower lane in both lanes of a pair.
+    # An argument that is passed on as it is comes from the lower lane in both lanes of a pair.
     # ANY-COUNT-5: selp.f32
     s, j = tl.reduce((v, v * 2), 0, sum_and_left)
     tl.store(o + i, v - s + j)

@@ -1,4 +1,4 @@
-# How many blocks share a multiprocessor, and what registers each role gets of what its block was given.
+# The number of blocks that share a multiprocessor, and the registers of its block that each role gets.
 # RUN: tandemc %s:product --emit=ptx --num-warps 4 --num-stages 3 --constexpr 'BM=64, BN=64' \
 # RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32' | FileCheck %s --check-prefix=THREE
 # RUN: tandemc %s:product --emit=ptx --num-warps 4 --num-stages 4 --constexpr 'BM=64, BN=64' \

@@ -1,4 +1,4 @@
-# What kernels record that are compiled to: when programs, tiles, waits, copies and stores begin and end. Of other kernels nothing of it
+# Kernels that are compiled to record note when programs, tiles, waits, copies and stores begin and end. In other kernels nothing of it
 # is left: no timer, no table, no parameter for it.
 # RUN: tandemc %s:persistent --emit=ptx --target sm_90a+trace --num-warps 4 --num-stages 3 \
 # RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32:16, i32' | FileCheck %s --check-prefix=ON

@@ -1,4 +1,4 @@
-# What a division gives for a row is brought where the tile's pointers are wanted, not the pointers that it is repeated into.
+# A row's quotient is brought to the layout that the tile's pointers want, not the pointers that it is repeated into.
 # RUN: tandemc %s --emit=layouts --target sm_90a --signature '*fp16:16, *fp32:16, i32, i32' | FileCheck %s
 import triton
 import triton.language as tl

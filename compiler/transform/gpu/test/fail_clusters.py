@@ -1,4 +1,4 @@
-# What a program of several blocks cannot do is refused at its line.
+# An operation that a program of several blocks cannot do is refused at its line.
 # RUN: not tandemc %s:volatile --emit=ptx --num-ctas 2 --signature '*i32, *i32' 2>&1 | FileCheck %s --check-prefix=VOLATILE
 # RUN: not tandemc %s:clock --emit=ptx --num-ctas 2 --signature '*i64' 2>&1 | FileCheck %s --check-prefix=CLOCK
 # RUN: not tandemc %s:threads --emit=ptx --num-ctas 2 --signature '*i32' 2>&1 | FileCheck %s --check-prefix=THREADS

@@ -122,7 +122,7 @@ def met(a_ptr, b_ptr, c_ptr, M, N, K):
     c.store([row, column], acc.to(tl.bfloat16))
 
 
-# What must not happen twice cannot be the producer's as well.
+# An operation that must not happen twice cannot be the producer's as well.
 # TAKEN-NOT: producer
 # TAKEN: tile.atomic_rmw
 # TAKEN-NOT: tile.atomic_rmw
@@ -162,7 +162,7 @@ def turned(a_ptr, b_ptr, c_ptr, M, N, K):
     tl.store(c_ptr + at, acc.to(tl.bfloat16))
 
 
-# What one thread has acquired, the barrier behind it passes on, to the producer as well. A barrier before a signal holds nothing up.
+# The barrier behind an acquire by one thread passes the knowledge on, to the producer as well. A barrier before a signal holds nothing up.
 # POLLED: %[[GATE:.*]] = tgpu.ring 1 bytes 0 gate
 # POLLED: simt.ld
 # POLLED: simt.barrier

@@ -30,7 +30,7 @@ import triton
 import triton.language as tl
 
 
-# Of head and batch nothing says where they end, nor of rows that no mask bounds: there the map has all that fits one.
+# Nothing says where head and batch end, nor rows that no mask bounds: there the map is as large as one can be.
 # FREE: producer
 # FREE-COUNT-3: tgpu.tma_load {{.*}} shape(%c2147483647_i64, %c2147483647_i64, %c2147483647_i64, %c64_i64)
 # FREE-NOT: tile.load

@@ -11,7 +11,7 @@
 # Powers that take as long as the products: the turn is given when they begin.
 # RUN: tandemc %s:attend --emit=gpu --num-warps 8 --num-stages 2 --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32, fp32' \
 # RUN:   --constexpr 'BM=128, BN=128, D=64, CAUSAL=False' | FileCheck %s --check-prefix=POWERS
-# What no product decides is multiplied by always:
+# A factor that no product decides is always multiplied by:
 # RUN: tandemc %s:attend --emit=gpu --num-warps 8 --num-stages 2 --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32, fp32' \
 # RUN:   --constexpr 'BM=128, BN=128, D=128, CAUSAL=False, FADES=True' | FileCheck %s --check-prefix=ALWAYS
 # Left operands are packed before the fence, and the wait names them: what the next iteration computes goes to other registers.
@@ -20,7 +20,7 @@
 # Four warpgroups take turns in pairs. Which one a thread is in is found once, before the loops.
 # RUN: tandemc %s:attend --emit=ptx --num-warps 16 --num-stages 3 --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32, fp32' \
 # RUN:   --constexpr 'BM=256, BN=64, D=64, CAUSAL=False' | FileCheck %s --check-prefix=PAIRS
-# What is taken is let go before the next is taken: consumers have one counter for a ring, and so has the producer.
+# A slot is let go before the next is taken: consumers have one counter for a ring, and so has the producer.
 # RUN: tandemc %s:attend --emit=ptx --num-warps 4 --num-stages 3 --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32, fp32' \
 # RUN:   --constexpr 'BM=64, BN=64, D=64, CAUSAL=False' | FileCheck %s --check-prefix=COUNTERS
 # RUN: tandemc %s:attend --emit=ptx --num-warps 8 --num-stages 3 --signature '*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32, fp32' \

@@ -23,7 +23,7 @@ def untied(a_ptr, b_ptr, c_ptr, ready_ptr, M, K):
     tl.store(c_ptr + (row + i[:, None]) * 128 + i[None, :], (acc + first).to(tl.bfloat16))
 
 
-# Neither for what the token reaches nor for what nothing marks as others'.
+# There is no warning for loads that the token reaches, nor for memory that nothing marks as written by others.
 # TIED-NOT: warning
 # TIED: dist.wait
 # TIED: producer

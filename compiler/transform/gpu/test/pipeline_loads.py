@@ -91,7 +91,7 @@ def chased(x, places, o, steps):
     tl.store(o + n, total)
 
 
-# What an iteration writes the next one reads.
+# An iteration reads the writes of the one before.
 @triton.jit
 def written(x, steps):
     n = tl.arange(0, 256)

@@ -141,7 +141,7 @@ def bounded(a_ptr, b_ptr, c_ptr, M, N, K, WHAT: tl.constexpr):
     tl.store(c_ptr + m[:, None] * 4096 + n[None, :], acc, mask=(m[:, None] < M) & (n[None, :] < N))
 
 
-# What lies behind the last row must not show.
+# Elements behind the last row must not show.
 # ADDED-NOT: tile.load
 # ADDED: tile.atomic_rmw
 # ADDED: tgpu.tma_load

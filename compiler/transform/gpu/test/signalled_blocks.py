@@ -86,7 +86,7 @@ def scatter(a_ptr, b_ptr, first_ptr, parts_ptr, out_ptr, ready_ptr, N, K, shard_
             out.store([tl.maximum(block, 0) * 128, 0], acc.to(tl.bfloat16))
 
 
-# What is too large goes in two pieces.
+# A tile that is too large goes in two pieces.
 # WIDE: tgpu.ring 3 bytes
 # WIDE: tgpu.alloc 1 x !tile.smem<128x128xf32>
 # WIDE: tgpu.stage {{.*}} from 0 into

@@ -36,7 +36,7 @@ def rounds(a_ptr, b_ptr, c_ptr, M, N, K):
         tl.store(c_ptr + m[:, None] * N + n[None, :], acc.to(c_ptr.dtype.element_ty), mask=(m < M)[:, None] & (n < N)[None, :])
 
 
-# What is added to a product comes as the product lies.
+# A tile that is added to a product is loaded in the product's layout.
 @triton.jit
 def summed(a_ptr, b_ptr, c_ptr, M, N, K):
     a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[128, 64])

@@ -12,22 +12,22 @@ def LimitSize : KernelPass<"limit-size"> {
 }
 
 def SplitProgram : KernelPass<"split-program"> {
-  let summary = "make what each block of a cluster does of a program that several blocks run together";
+  let summary = "turn a program that several blocks run together into the program of each block of the cluster";
   let description = [{
     1. Separates positions that several tiles share.
     2. Decides which dimension of each tile the `blocks` blocks divide (program_axes.h).
     3. Gives these tiles the shapes of a block's part, and ranges and blocks of tensors the offset of the block's own.
-    4. Marks the accesses that all blocks would make alike.
+    4. Marks the accesses that would be the same in all blocks.
 
-    What is left for later passes is an ordinary program of one block that knows its number. The pass fails, at the line, where the kernel
-    does what a cluster cannot.
+    Later passes see an ordinary program of one block that knows its number. The pass fails, at its line, for an op that a cluster cannot
+    do.
   }];
   let options = [Target, Option<"blocks", "blocks", "int64_t", "1", "blocks of a program's cluster">];
   let dependentDialects = ["::tandem::tgpu::TgpuDialect", "::mlir::arith::ArithDialect"];
 }
 
 def RecogniseBlocks : KernelPass<"recognise-blocks"> {
-  let summary = "make block accesses of what products read and write by pointer arithmetic, so that TMA can do it";
+  let summary = "turn pointer accesses of products into block accesses, so that TMA can do them";
   let description = [{Accesses that are not provably blocks stay as they are.}];
   let options = [Target];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
@@ -62,7 +62,7 @@ def SelectProducts : KernelPass<"select-products"> {
     2. Other products that wgmma can do have their operands brought to shared memory, the left one to registers where it is computed in the
        same block.
 
-    What is left stays `tile.dot`.
+    The other products stay `tile.dot`.
   }];
   let options = [Target];
   let dependentDialects = ["::tandem::tgpu::TgpuDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
@@ -71,14 +71,14 @@ def SelectProducts : KernelPass<"select-products"> {
 def OverlapProducts : KernelPass<"overlap-products"> {
   let summary = "run an iteration's last product beside the next iteration's first ones";
   let description = [{
-    In a loop with products one of which reads, from registers, what is computed from another's result (attention: P·V after Q·Kᵀ), and
-    which only adds to what the loop carries, that last product moves into the next iteration:
+    Take a loop with products of which the last reads, from registers, values computed from another's result (attention: P·V after Q·Kᵀ),
+    and only adds to a value that the loop carries. That last product moves into the next iteration:
 
         first products and computation of iteration 0
         for i = 1...:  start the first products of i, then the last one of i - 1; await the first; compute i; await the last one, rescale
         the last product of the last iteration
 
-    What makes the left operand of float32 (P) comes after the wait for the last product, which reads the one before from registers.
+    The ops that make the left operand of float32 (P) come after the wait for the last product, which reads the one before from registers.
 
     The first product of an iteration has `tgpu.takes_turn`, the last `tgpu.gives_turn`: warpgroups start their products in turn, in pairs,
     so that one computes while the other multiplies. Where exponentials take at least as long as the products, the wait for the first
@@ -92,10 +92,9 @@ def PipelineLoads : KernelPass<"pipeline-loads"> {
   let description = [{
     For each loop with products, or that asks for `num_stages`, in kernels without warp roles:
 
-    1. Chooses the loads that nothing in the loop holds back, whose addresses can be computed ahead, and which memory gives in words.
+    1. Chooses the loads that nothing in the loop holds back, whose addresses can be computed ahead, and whose elements memory gives in whole words.
     2. Gives them a ring of as many slots as stages were asked for, or as fit; with fewer than two all stays as it is.
-    3. Copies for the first iterations before the loop; in the loop, for the iteration that is slots - 1 ahead, what is beyond the end
-       being left out.
+    3. Copies for the first iterations before the loop; in the loop, for the iteration that is slots - 1 ahead, if there is one.
     4. Reads the slots where the loads were.
   }];
   let options = [Target];
@@ -116,7 +115,7 @@ def AssignLayouts : KernelPass<"assign-layouts"> {
   let description = [{
     1. Anchors: products take the layout of their instruction, memory accesses the one that coalesces.
     2. From anchors layouts spread, forwards and backwards, through ops that move no data; products first, then loads, then stores.
-    3. What nothing reaches gets a default.
+    3. A tile that none of these reaches gets a default.
     4. Where an op needs an operand in another layout than it has, cheap operands are computed again, others converted.
   }];
   let options = [Target];
@@ -126,8 +125,8 @@ def AssignLayouts : KernelPass<"assign-layouts"> {
 def InsertBarriers : KernelPass<"insert-barriers"> {
   let summary = "keep a program's accesses to global memory in order by thread barriers (rule M1)";
   let description = [{
-    Puts `simt.barrier` before a tile access that may touch, through other threads, what an earlier one wrote (or, if it writes itself,
-    read). What one thread writes and the same thread reads needs none, so layouts must be known. Different parameters are taken to be
+    Puts `simt.barrier` before a tile access that may touch, through other threads, an element that an earlier one wrote (or, if it writes
+    itself, read). An element that one thread writes and the same thread reads needs none, so layouts must be known. Different parameters are taken to be
     different memory, but for reads after writes. A barrier after which stores of the asynchronous unit must be complete has
     `tgpu.completes_bulk`.
   }];

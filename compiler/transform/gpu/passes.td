@@ -92,7 +92,7 @@ def PipelineLoads : KernelPass<"pipeline-loads"> {
   let description = [{
     For each loop with products, or that asks for `num_stages`, in kernels without warp roles:
 
-    1. Chooses the loads that nothing in the loop holds back, whose addresses can be computed ahead, and whose elements memory gives in whole words.
+    1. Chooses the loads that nothing in the loop holds back, whose addresses can be computed ahead, and whose elements fill whole words.
     2. Gives them a ring of as many slots as stages were asked for, or as fit; with fewer than two all stays as it is.
     3. Copies for the first iterations before the loop; in the loop, for the iteration that is slots - 1 ahead, if there is one.
     4. Reads the slots where the loads were.
@@ -126,9 +126,9 @@ def InsertBarriers : KernelPass<"insert-barriers"> {
   let summary = "keep a program's accesses to global memory in order by thread barriers (rule M1)";
   let description = [{
     Puts `simt.barrier` before a tile access that may touch, through other threads, an element that an earlier one wrote (or, if it writes
-    itself, read). An element that one thread writes and the same thread reads needs none, so layouts must be known. Different parameters are taken to be
-    different memory, but for reads after writes. A barrier after which stores of the asynchronous unit must be complete has
-    `tgpu.completes_bulk`.
+    itself, read). An element that one thread writes and the same thread reads needs none, so layouts must be known. Different parameters
+    are taken to be different memory, but for reads after writes. A barrier after which stores of the asynchronous unit must be complete
+    has `tgpu.completes_bulk`.
   }];
   let dependentDialects = ["::tandem::simt::SimtDialect"];
 }

@@ -1,6 +1,7 @@
 // Kernels from files and text, and their specialisations.
 #include "api/kernel.h"
 #include "compiler/driver/compile.h"
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -15,14 +16,24 @@ Kernel Kernel::fromFile(const std::string& path, const std::string& name) {
   if (!in) throw Error("cannot read `" + path + "`");
   std::stringstream text;
   text << in.rdbuf();
-  return fromText(text.str(), path, name);
+  Kernel kernel = fromText(text.str(), path, name);
+  kernel.impl()->find = compiler::modulesBeside(path);
+  return kernel;
 }
 
-Kernel Kernel::fromText(const std::string& text, const std::string& fileName, const std::string& name) {
+Kernel Kernel::fromText(const std::string& text, const std::string& fileName, const std::string& name,
+                        const std::map<std::string, std::string>& modules) {
   auto impl = std::make_shared<Impl>();
   impl->text = text;
   impl->fileName = fileName;
   impl->name = name;
+  impl->find = [modules](const std::string& module) -> std::optional<compiler::ImportedText> {
+    std::string file = module + ".py";
+    std::replace(file.begin(), file.end() - 3, '.', '/');
+    auto found = modules.find(file);
+    if (found == modules.end()) return {};
+    return compiler::ImportedText{file, found->second};
+  };
   return Kernel(std::move(impl));
 }
 
@@ -30,7 +41,7 @@ const std::string& Kernel::name() const { return impl_->name; }
 
 std::string Kernel::Impl::requestFor(const Specialisation& wanted) const {
   auto made = compiler::requestForText(text, fileName, name, wanted.signature, wanted.constants, wanted.numWarps,
-                                       {"`arguments`", "`constants`", true});
+                                       {"`arguments`", "`constants`", true}, find);
   if (!made.error.empty()) throw Error(made.error);
   nlohmann::json request = nlohmann::json::parse(made.text);
   request["options"]["num_stages"] = wanted.numStages;

@@ -1,5 +1,6 @@
 // This header defines the state of a Kernel, which the files of this room share.
 #pragma once
+#include "compiler/driver/compile.h"
 #include "tandem/kernel.h"
 #include <compare>
 #include <mutex>
@@ -17,6 +18,7 @@ struct Specialisation {
 
 struct Kernel::Impl {
   std::string text, fileName, name;
+  compiler::FindModule find;
   std::mutex mutex;
   std::map<Specialisation, std::shared_ptr<td_program>> programs;
 

@@ -49,7 +49,7 @@ struct Values {
     for (int peer = 0; peer < ranks; ++peer) rows += sends ? counts.rows(rank, peer) : counts.rows(peer, rank);
     return rows;
   }
-  std::vector<int64_t> shape(const Argument& argument, bool transposed) const {
+  std::vector<int64_t> shape(const Operand& argument, bool transposed) const {
     std::vector<int64_t> out;
     for (const std::string& d : argument.shape) out.push_back(dimension(d));
     if (transposed) std::reverse(out.begin(), out.end());
@@ -61,8 +61,6 @@ int64_t product(const std::vector<int64_t>& shape) {
   return std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());
 }
 
-bool isFree(const Argument& argument) { return argument.shape.front() == "elements"; }
-
 DType typeOf(const Table& table, int64_t number) {
   for (DType t : summedTypes())
     if (int64_t(t) == number) return t;
@@ -71,7 +69,7 @@ DType typeOf(const Table& table, int64_t number) {
                   ", fp16, bf16 or fp32 is needed");
 }
 
-DType typeOf(const Table& table, const Argument& argument, const std::vector<int64_t>& numbers, DType dtype) {
+DType typeOf(const Table& table, const Operand& argument, const std::vector<int64_t>& numbers, DType dtype) {
   if (argument.typeBy.empty()) return dtype;
   for (size_t i = 0; i < table.numbers.size(); ++i)
     if (table.numbers[i].name == argument.typeBy) return typeOf(table, numbers[i]);
@@ -193,7 +191,7 @@ void checkMade(const Table& table, const std::vector<int64_t>& sizes, DType dtyp
 Operator::Operator(const Table& table, Team& team, std::vector<int64_t> sizes, DType dtype, const void* config)
     : table_(table), team_(team), dtype_(dtype), memory_(team, table.name), sizes_(std::move(sizes)) {
   checkMade(table, sizes_, dtype, config);
-  for (const Argument& t : table.tensors) {
+  for (const Operand& t : table.tensors) {
     const Option* flag = t.transposedBy.empty() ? nullptr : table.find(t.transposedBy);
     transposed_.push_back(flag && flag->get(config));
   }
@@ -219,7 +217,7 @@ void Operator::call(const Call& call) {
   checkNumbers(table_, sizes_, call.numbers, team_.size());
   Values values{table_, sizes_, call.numbers, team_.size(), team_.rank()};
   for (size_t i = 0; i < table_.tensors.size(); ++i) {
-    const Argument& argument = table_.tensors[i];
+    const Operand& argument = table_.tensors[i];
     const Tensor& t = call.tensors[i];
     DType wanted = typeOf(table_, argument, call.numbers, dtype_);
     if (t.dtype != wanted)
@@ -244,7 +242,7 @@ Call Operator::at(const std::vector<uint64_t>& addresses, const std::vector<int6
   Values values{table_, sizes_, numbers, team_.size(), team_.rank()};
   Call call{{}, numbers, stream};
   for (size_t i = 0; i < addresses.size(); ++i) {
-    const Argument& argument = table_.tensors[i];
+    const Operand& argument = table_.tensors[i];
     call.tensors.push_back({addresses[i], values.shape(argument, transposed_[i]), typeOf(table_, argument, numbers, dtype_)});
   }
   return call;

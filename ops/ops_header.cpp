@@ -42,12 +42,19 @@ std::string call(const json& op, const std::string& function, const std::string&
   std::string name = op["name"], text = "static inline int td_" + name + "_" + function + "(td_" + name + "* op, int stream, " +
                                         joined(op["tensors"], "uint64_t ") + numberParameters(op) + more + ") {\n";
   text += "  const uint64_t tensors[] = {" + joined(op["tensors"], "") + "};\n";
-  std::string tensorCount = std::to_string(op["tensors"].size()), numbers = "counts, count";
-  if (!hasCounts(op)) {
+  std::string tensorCount = std::to_string(op["tensors"].size()), numberCount = std::to_string(op["numbers"].size());
+  if (hasCounts(op)) {
+    json before = op["numbers"];
+    before.erase(before.size() - 1);
+    std::string first = std::to_string(before.size());
+    text += "  int64_t numbers[" + first + " + TD_MOST_COUNTS] = {" + joined(before, "") + "};\n  int i;\n";
+    text += "  if (count > TD_MOST_COUNTS) count = TD_MOST_COUNTS; /* too many are refused */\n";
+    text += "  for (i = 0; i < count; ++i) numbers[" + first + " + i] = counts[i];\n";
+    numberCount = first + " + count";
+  } else {
     text += "  const int64_t numbers[] = {" + joined(op["numbers"], "") + "};\n";
-    numbers = "numbers, " + std::to_string(op["numbers"].size());
   }
-  return text + "  return td_op_" + function + "(op, stream, tensors, " + tensorCount + ", " + numbers + passed + ");\n}\n";
+  return text + "  return td_op_" + function + "(op, stream, tensors, " + tensorCount + ", numbers, " + numberCount + passed + ");\n}\n";
 }
 
 std::string functions(const json& op) {

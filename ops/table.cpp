@@ -138,7 +138,7 @@ json Table::asJson() const {
   for (const Size& s : sizes) out["sizes"].push_back({{"name", s.name}, {"what", s.what}});
   for (DType t : types) out["types"].push_back(tandem::name(t));
   out["type_words"] = typeWords;
-  for (const Argument& t : tensors)
+  for (const Operand& t : tensors)
     out["tensors"].push_back({{"name", t.name},
                               {"shape", t.shape},
                               {"output", t.isOutput},

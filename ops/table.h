@@ -46,7 +46,7 @@ struct Size {
 
 // A tensor of a call, contiguous. A dimension is the name of a size or of a number of the call; `own(m)`, this rank's rows of m;
 // `sent(counts)` or `received(counts)`, the rows that this rank sends or gets. One dimension `elements`: any shape of so many.
-struct Argument {
+struct Operand {
   std::string name;
   std::vector<std::string> shape;
   bool isOutput = false;
@@ -75,7 +75,7 @@ struct Table {
   std::vector<Size> sizes;
   std::vector<DType> types;  // empty: any
   std::string typeWords;     // `types` in words
-  std::vector<Argument> tensors;
+  std::vector<Operand> tensors;
   std::vector<Number> numbers;
   std::vector<Option> options;
   bool isFlat = false;  // C++ callers may give a tensor any shape of as many elements

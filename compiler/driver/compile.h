@@ -3,6 +3,7 @@
 #include "base/diagnostic.h"
 #include "interpreter/program.h"
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace tandem::compiler {
@@ -56,15 +57,23 @@ struct RequestWords {
   bool isCall = false;  // the signature is that of a call's arguments
 };
 
+// The text of a module that a file imports ("ops.words.words"), which may be none, as a file of that name.
+struct ImportedText {
+  std::string file, text;
+};
+using FindModule = std::function<std::optional<ImportedText>(const std::string& module)>;
+// Modules are files below the folder of `path` or below one of the folders that hold it, the nearest first.
+FindModule modulesBeside(const std::string& path);
+
 // A request for a kernel in a file, as tandemc has it: names resolve through the file's imports, constants and functions.
 // `kernel` may be empty when the file has one kernel.
 // `signature`: "*fp16, *fp16, i32" or "x_ptr=*fp16, n=i32"; `constexprs`: "BLOCK=128, FLAG=True".
 Emitted requestForFile(const std::string& path, const std::string& kernel, const std::string& signature,
                        const std::string& constexprs, int numWarps, const RequestWords& words = {});
-// The same for text that is in memory; diagnostics name it by `fileName`.
+// The same for text that is in memory; diagnostics name it by `fileName`. `find` gives what it imports, and what that imports.
 Emitted requestForText(const std::string& text, const std::string& fileName, const std::string& kernel,
                        const std::string& signature, const std::string& constexprs, int numWarps,
-                       const RequestWords& words = {});
+                       const RequestWords& words = {}, const FindModule& find = {});
 
 // JSON {"names": [{"module": "tl", "name": "load", "kind": "function" | "constant" | "library", "value": VALUE, "signature": "..."}],
 //       "modules": {"<importable name>": "<canonical module>"}}.

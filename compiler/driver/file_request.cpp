@@ -1,5 +1,6 @@
 // Makes a request for a kernel of a file from types and constants in words.
 #include "compiler/driver/compile.h"
+#include "compiler/frontend/builtin/registry.h"
 #include "compiler/frontend/emit/function.h"
 #include "compiler/frontend/parse/parse.h"
 #include "compiler/frontend/semantic/spelling.h"
@@ -242,19 +243,67 @@ json makeArguments(const ast::Stmt& kernel, const std::vector<TypeWord>& types,
   return out;
 }
 
+// Host code that this parser does not take is no module of kernels.
+std::optional<ast::Module> parsedModule(const ImportedText& imported) {
+  auto file = std::make_shared<SourceFile>();
+  file->name = imported.file;
+  file->text = imported.text;
+  try {
+    return parse(file);
+  } catch (const CompileError&) {
+    return {};
+  }
+}
+
+void addImports(const ast::Module& importing, const FindModule& find, json& imports) {
+  for (const ast::StmtPtr& s : importing.body) {
+    std::vector<std::string> modules;
+    if (s->kind == ast::StmtKind::ImportFrom) modules.push_back(s->text);
+    if (s->kind == ast::StmtKind::Import)
+      for (const ast::ImportName& n : s->names) modules.push_back(n.name);
+    for (const std::string& name : modules) {
+      if (imports.contains(name) || canonicalModule(name)) continue;
+      std::optional<ImportedText> found = find(name);
+      std::optional<ast::Module> module = found ? parsedModule(*found) : std::nullopt;
+      if (!module) continue;
+      imports[name] = {{"file", found->file}, {"source", found->text}};
+      addImports(*module, find, imports);
+    }
+  }
+}
+
 }  // namespace
+
+FindModule modulesBeside(const std::string& path) {
+  return [path](const std::string& module) -> std::optional<ImportedText> {
+    if (module.starts_with('.')) return {};
+    std::string relative = module + ".py";
+    std::replace(relative.begin(), relative.end() - 3, '.', '/');
+    std::filesystem::path folder = std::filesystem::absolute(path);
+    while (folder != folder.parent_path()) {
+      folder = folder.parent_path();
+      std::error_code ignored;
+      if (std::filesystem::is_regular_file(folder / relative, ignored))
+        return ImportedText{(folder / relative).string(), readFile((folder / relative).string())};
+    }
+    return {};
+  };
+}
 
 Emitted requestForText(const std::string& text, const std::string& fileName, const std::string& kernel,
                        const std::string& signature, const std::string& constexprs, int numWarps,
-                       const RequestWords& words) {
+                       const RequestWords& words, const FindModule& find) {
   try {
     auto file = std::make_shared<SourceFile>();
     file->name = fileName;
     file->text = text;
     ast::Module module = parse(file);
     const ast::Stmt& node = findKernel(module, fileName, kernel);
+    json imports = json::object();
+    if (find) addImports(module, find, imports);
     json request = {
         {"kernel", node.text},
+        {"imports", imports},
         {"module", {{"file", fileName}, {"source", text}}},
         {"arguments", makeArguments(node, readSignature(signature), readConstexprs(constexprs, words), words)},
         {"options", {{"num_warps", numWarps}}}};
@@ -269,7 +318,7 @@ Emitted requestForText(const std::string& text, const std::string& fileName, con
 Emitted requestForFile(const std::string& path, const std::string& kernel, const std::string& signature,
                        const std::string& constexprs, int numWarps, const RequestWords& words) {
   try {
-    return requestForText(readFile(path), path, kernel, signature, constexprs, numWarps, words);
+    return requestForText(readFile(path), path, kernel, signature, constexprs, numWarps, words, modulesBeside(path));
   } catch (const CompileError& error) {
     return {"", error.diagnostic.render()};
   }

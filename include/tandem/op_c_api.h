@@ -10,6 +10,7 @@ extern "C" {
 #endif
 
 typedef struct td_op td_op;
+#define TD_MOST_COUNTS 255 /* numbers that `counts` of a call may have */
 
 /* [{"name", "class", "what", "sizes": [{"name", "what"}], "types" (empty: any), "tensors": [{"name", "shape", "output", "transposed_by",
  * "type_by"}], "numbers": [{"name", "kind", "what"}], "options": [{"name", "kind", "what", "words"}], "tunes"}] */

@@ -16,6 +16,7 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 import tandem.shmem as shmem
+from ops.device.tiles import place_in_shard
 from tandem.simt import __syncthreads, num_warps, tid
 
 
@@ -24,11 +25,8 @@ def locate(tile, rank, shards, blocks, columns, GROUP: tl.constexpr):
     """Shard, row block and column of the tile-th tile: own rows first, then the nearest lower rank's, as the shards arrive; within a
     shard GROUP row blocks share the columns they read."""
     nth = tile // (blocks * columns)
-    local = tile - nth * (blocks * columns)
-    in_group = GROUP * columns
-    top = local // in_group * GROUP
-    in_column = tl.minimum(blocks - top, GROUP)
-    return (rank - nth + shards) % shards, top + local % in_group % in_column, local % in_group // in_column
+    block, column = place_in_shard(tile - nth * (blocks * columns), blocks, columns, GROUP)
+    return (rank - nth + shards) % shards, block, column
 
 
 @tandem.jit

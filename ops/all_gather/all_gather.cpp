@@ -6,24 +6,6 @@
 #include <algorithm>
 
 namespace tandem::ops {
-namespace {
-
-// Bits are moved as integers of one size.
-DType wordType(DType dtype) {
-  switch (byteSize(dtype)) {
-    case 1: return DType::Int8;
-    case 2: return DType::Int16;
-    default: return DType::Int32;
-  }
-}
-
-Tensor asWords(const Tensor& t) {
-  DType word = wordType(t.dtype);
-  return {t.address, {t.bytes() / byteSize(word)}, word};
-}
-
-}  // namespace
-
 namespace tables {
 
 const Table& all_gather() {

@@ -17,16 +17,9 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 import tandem.shmem as shmem
-from tandem.simt import __syncthreads, ld_vector, num_warps, st, st_vector, tid
-
-
-@tandem.jit
-def tell_all(signal_ptr, value, RANKS: tl.constexpr):
-    """One signal a rank, this one included, each from a thread of its own; releases what the program did before."""
-    __syncthreads()
-    peer = tid(0)
-    if peer < RANKS:
-        st(dl.symm_at(signal_ptr, peer), value, scope="sys", semantic="release")
+from ops.device.packets import is_of_call
+from ops.device.signals import tell_all
+from tandem.simt import ld_vector, num_warps, st, st_vector, tid
 
 
 @tandem.jit
@@ -130,7 +123,7 @@ def receive_packets(slot_ptr, stride, epoch, RANKS: tl.constexpr, POLLS: tl.cons
         all_here = True
         for source in tl.static_range(RANKS):
             packet = ld_vector(slot_ptr + source * stride, 2, "sys", "relaxed")
-            all_here = all_here & ((packet[0] >> 32) == epoch) & ((packet[1] >> 32) == epoch)
+            all_here = all_here & is_of_call(packet, epoch)
             fresh += (packet, )
         packets = fresh
         ready = ready | all_here

@@ -19,6 +19,7 @@ are done in one order on all ranks, and parts of an own tile come from tiles tha
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
+from ops.device.tiles import place_in_shard
 
 
 @tandem.jit
@@ -35,16 +36,6 @@ def locate(tile, ranks, shard_tiles, turn):
     round_tiles = tl.maximum(peers * size, 1)
     nth = tl.where(own < 0, other % round_tiles // size, peers)
     return nth, tl.where(own < 0, first + other // round_tiles * size + other % size, own)
-
-
-@tandem.jit
-def place_in_shard(local, shard_blocks, columns, GROUP: tl.constexpr):
-    """Row block and column of a shard's local-th tile: GROUP row blocks share the columns they read."""
-    in_group = GROUP * columns
-    top = local // in_group * GROUP
-    in_column = tl.minimum(shard_blocks - top, GROUP)
-    # No number here is negative; copies of blocks want to know.
-    return tl.maximum(top + local % in_group % in_column, 0), tl.maximum(local % in_group // in_column, 0)
 
 
 @tandem.jit

@@ -2,6 +2,7 @@
 #include "ops/words/words.h"
 #include "ops/cdiv.h"
 #include <algorithm>
+#include <map>
 
 namespace tandem::ops {
 namespace {
@@ -10,6 +11,11 @@ constexpr int kGpuPrograms = 32, kGpuWarps = 16, kSimulatedPrograms = 4, kSimula
 constexpr int64_t kPacketBytes = 8;
 
 }  // namespace
+
+Tensor asWords(const Tensor& t) {
+  DType word = byteSize(t.dtype) == 1 ? DType::Int8 : byteSize(t.dtype) == 2 ? DType::Int16 : DType::Int32;
+  return {t.address, {t.bytes() / byteSize(word)}, word};
+}
 
 int64_t elementsOfPacket(DType dtype) { return kPacketBytes / byteSize(dtype); }
 
@@ -25,19 +31,22 @@ Words::Words(Team& team, Memory& memory, int64_t maxPackets, const CollectiveCon
 }
 
 void Words::launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
-                   int64_t packets, int stream) {
+                   int64_t packets, int stream, const std::vector<Argument>& others,
+                   const std::map<std::string, Constant>& constants) {
   int64_t programs = std::clamp<int64_t>(cdiv(packets, numWarps_ * 32), 1, programs_);
   bool isAligned = x.address % kPacketBytes == 0 && out.address % kPacketBytes == 0;
   for (size_t i = 1; i < sizes.size(); ++i) isAligned &= sizes[i] % elementsOfPacket(x.dtype) == 0;
   std::vector<Argument> arguments = {x, out, slots_, epochs_};
   arguments.insert(arguments.end(), sizes.begin(), sizes.end());
+  arguments.insert(arguments.end(), others.begin(), others.end());
   for (int64_t size : {cdiv(packets, programs), 2 * slotPackets_ * programs_, 2 * slotPackets_})
     arguments.emplace_back(size);
-  team_.launch(kernel, {.grid = {int(programs), 1, 1}, .numWarps = numWarps_, .stream = stream}, arguments,
-               {{"ELEMENTS", elementsOfPacket(x.dtype)},
-                {"ALIGNED", isAligned},
-                {"RANKS", int64_t(team_.size())},
-                {"POLLS", pollsOn(team_)}});
+  std::map<std::string, Constant> all = {{"ELEMENTS", elementsOfPacket(x.dtype)},
+                                         {"ALIGNED", isAligned},
+                                         {"RANKS", int64_t(team_.size())},
+                                         {"POLLS", pollsOn(team_)}};
+  all.insert(constants.begin(), constants.end());
+  team_.launch(kernel, {.grid = {int(programs), 1, 1}, .numWarps = numWarps_, .stream = stream}, arguments, all);
 }
 
 }  // namespace tandem::ops

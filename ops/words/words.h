@@ -13,9 +13,11 @@ class Words {
  public:
   // Room for `maxPackets` packets of 8 bytes of data from each rank, in two sets.
   Words(Team& team, Memory& memory, int64_t maxPackets, const CollectiveConfig& config, const std::string& name = "");
-  // `packets` are dealt to the programs; `sizes` are the kernel's arguments between the epochs and `packets_each`.
+  // `packets` are dealt to the programs; `sizes`, in elements, and `others` are the kernel's arguments between the epochs and
+  // `packets_each`. All sizes but the first say where something begins.
   void launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
-              int64_t packets, int stream);
+              int64_t packets, int stream, const std::vector<Argument>& others = {},
+              const std::map<std::string, Constant>& constants = {});
 
  private:
   Team& team_;
@@ -25,6 +27,8 @@ class Words {
 };
 
 inline const Kernel& wordsKernel(const std::string& name) { return kernelOf("ops/words/words.py", name); }
+// Bits as integers of one size, for what moves any type.
+Tensor asWords(const Tensor& t);
 // How many elements a packet has.
 int64_t elementsOfPacket(DType dtype);
 

@@ -4,6 +4,8 @@ Every check runs on all ranks; the last line of rank 0 is `N passed, N failed`.
 """
 
 import os
+import pathlib
+import runpy
 import sys
 import traceback
 
@@ -166,7 +168,10 @@ def check_streams():
 def main():
     tt.init(wait_timeout=30)
     passed, failed = 0, 0
-    for name, check in [(n, f) for n, f in globals().items() if n.startswith("check_")]:
+    checks = {name: f for name, f in globals().items() if name.startswith("check_")}
+    for path in sorted(pathlib.Path(__file__).resolve().parents[2].glob("ops/*/test/gpu_torch.py")):
+        checks.update(runpy.run_path(str(path), {"random": random, "shard": shard})["CHECKS"])
+    for name, check in checks.items():
         try:
             check()
             passed += 1

@@ -1,5 +1,6 @@
 // Kernels in files, as tandemc takes them.
 #include "compiler/driver/compile.h"
+#include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 
@@ -44,6 +45,31 @@ TEST_F(FileRequest, PositionalAndNamedSignatures) {
   ASSERT_TRUE(tile.error.empty()) << tile.error;
   EXPECT_NE(tile.text.find("func.func @add(%arg0: !tile.ptr<f32>"), std::string::npos) << tile.text;
   EXPECT_NE(tile.text.find("tile.name = \"x_ptr\""), std::string::npos) << tile.text;
+}
+
+TEST_F(FileRequest, FunctionsOfFilesBesideAreImported) {
+  std::filesystem::create_directories(testing::TempDir() + "beside");
+  std::ofstream(testing::TempDir() + "beside/parts.py")
+      << "import triton\nimport triton.language as tl\nfrom beside.more import SCALE\n@triton.jit\ndef scaled(x):\n    return x * SCALE\n";
+  std::ofstream(testing::TempDir() + "beside/more.py") << "SCALE = 3\n";
+  std::ofstream(testing::TempDir() + "beside/host.py") << "def f(x): return x <> 1\n";
+  std::string path = write(R"(import triton
+import triton.language as tl
+import beside.parts as parts
+from .relative import nothing
+from beside.parts import scaled
+from beside.host import f
+
+@triton.jit
+def kernel(x_ptr):
+    tl.store(x_ptr, parts.scaled(scaled(tl.load(x_ptr))))
+)");
+  Emitted tile = emit(requestForFile(path, "kernel", "*i32", "", 4).text, "tile-opt");
+  ASSERT_TRUE(tile.error.empty()) << tile.error;
+  EXPECT_NE(tile.text.find("arith.constant 9 : i32"), std::string::npos) << tile.text;
+  auto words = std::string(kAdd) + "\nfrom nowhere import g\n@triton.jit\ndef unknown(x_ptr):\n    g(x_ptr)\n";
+  EXPECT_NE(emit(requestForFile(write(words), "unknown", "*i32", "", 4).text, "tile").error.find("`g` of module `nowhere`"),
+            std::string::npos);
 }
 
 TEST_F(FileRequest, MissingPiecesAreNamed) {

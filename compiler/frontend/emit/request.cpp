@@ -251,13 +251,19 @@ CompileOptions options(const json& request, const Function& kernel) {
   return o;
 }
 
+SourceFilePtr fileOf(const json& given) {
+  auto file = std::make_shared<SourceFile>();
+  file->name = text(member(given, "file"), "file");
+  file->text = text(member(given, "source"), "source");
+  return file;
+}
+
 Value kernelValue(Session& session, Functions& functions, const json& request, const std::string& kernel) {
   auto module = request.find("module");
   if (module == request.end()) return functions.get(kernel);
-  auto file = std::make_shared<SourceFile>();
-  file->name = text(member(*module, "file"), "file");
-  file->text = text(member(*module, "source"), "source");
-  FunctionPtr f = session.loadModule(file)->function(kernel);
+  if (auto imports = request.find("imports"); imports != request.end())
+    for (const auto& [name, imported] : imports->items()) session.addImport(name, fileOf(imported));
+  FunctionPtr f = session.loadModule(fileOf(*module))->function(kernel);
   return f ? Value(f) : Value(None{});
 }
 

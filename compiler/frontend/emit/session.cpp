@@ -91,7 +91,9 @@ std::optional<Value> Session::ourMember(const std::string& module, const std::st
 std::optional<Value> Session::memberOf(const Namespace& module, const std::string& name) {
   if (module.ours) return ourMember(module.name, name);
   if (auto it = module.attributes.find(name); it != module.attributes.end()) return it->second;
+  if (auto it = imports_.find(module.name); it != imports_.end()) return loadModule(it->second)->find(name);
   std::string path = module.name + "." + name;
+  if (imports_.contains(path)) return importedModule(path);
   if (canonicalModule(path)) return importedModule(path);
   if (module.name == "math") return mathConstant(name);
   return {};

@@ -22,6 +22,8 @@ class Session {
 
   // A file whose own statements define the names of its functions.
   ModuleFile* loadModule(SourceFilePtr file);
+  // What `name`, a module of the user's, is.
+  void addImport(const std::string& name, SourceFilePtr file) { imports_[name] = std::move(file); }
   template <class G> G* own(std::unique_ptr<G> globals) {
     G* raw = globals.get();
     globals_.push_back(std::move(globals));
@@ -43,6 +45,7 @@ class Session {
   std::vector<SourceFilePtr> sources_;
   std::vector<std::unique_ptr<Globals>> globals_;
   std::map<const SourceFile*, ModuleFile*> modules_;
+  std::map<std::string, SourceFilePtr> imports_;
 };
 
 }  // namespace tandem::frontend

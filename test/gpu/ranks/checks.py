@@ -122,5 +122,7 @@ def load_all():
     CHECKS.update(endings.CHECKS)
     CHECKS.update(frameworks.CHECKS)
     CHECKS.update(products.CHECKS)
+    for path in sorted((ROOT / "ops").glob("*/test/gpu.py")):
+        CHECKS.update(_module(path).CHECKS)
     CHECKS.update(_kernel_tests())
     return CHECKS

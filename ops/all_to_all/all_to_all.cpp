@@ -1,0 +1,123 @@
+// Host side of all-to-all: words for small exchanges, copy engines for large ones. All ranks know all counts, so everyone knows where its
+// rows go on every peer.
+#include "ops/all_to_all/all_to_all.h"
+#include "ops/collective.h"
+#include "ops/peer_copies.h"
+#include "ops/words/words.h"
+#include <algorithm>
+
+namespace tandem::ops {
+namespace tables {
+
+const Table& all_to_all() {
+  using Kind = Number::Kind;
+  static const Table table = [] {
+    Table t{.name = "all_to_all",
+            .className = "AllToAll",
+            .what = "x holds the rows for rank 0, then those for rank 1, ...; out the rows of rank 0, then those of rank 1, ...; any type.",
+            .sizes = {{"max_m", "no rank sends or gets more than cdiv(max_m, ranks) * ranks rows"}, {"columns", "of a row"}},
+            .types = {},
+            .typeWords = "any type",
+            .tensors = {{"x", {"sent(counts)", "columns"}}, {"out", {"received(counts)", "columns"}, true}},
+            .numbers = {{"symmetric_out", Kind::Flag, "`out` is the same symmetric tensor on every rank"},
+                        {"counts", Kind::Counts,
+                         "m, each rank sends rank r rows_of_rank(m, ranks, r) rows; or a list for each rank: how many it sends to each"}},
+            .options = collectiveOptions<AllToAllConfig>(),
+            .isFlat = true};
+    t.options.push_back(option<AllToAllConfig>("words_bytes", &AllToAllConfig::wordsBytes,
+                                               "up to so many, the most that a rank sends to one times the ranks, travel in words", 0,
+                                               kNoLimit, AllToAllConfig().wordsBytes));
+    t.make = maker<AllToAll, AllToAllConfig, 2>(all_to_all);
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace tables
+
+AllToAll::AllToAll(Team& team, int64_t maxM, int64_t columns, DType dtype, const AllToAllConfig& config)
+    : Operator(tables::all_to_all(), team, {maxM, columns}, dtype, &config), columns_(columns), wordsBytes_(config.wordsBytes) {
+  int64_t room = shardRows(maxM, team.size()) * team.size() * columns, bytes = room * byteSize(dtype);
+  int64_t most = wordsBytes_ / team.size();
+  if (most > 0) {
+    words_ = std::make_unique<Words>(team, memory_, cdiv(std::min(bytes, most), byteSize(DType::Int64)), config);
+    places_ = memory_.localZeros({4, team.size()}, DType::Int64, "places");
+  }
+  if (bytes <= most) return;
+  landing_ = memory_.symmetricEmpty({room}, dtype, "landing");
+  copies_ = std::make_unique<PeerCopies>(team, memory_);
+}
+
+AllToAll::~AllToAll() = default;
+
+int64_t AllToAll::sentBefore(const Counts& counts, int from, int to) const {
+  int64_t rows = 0;
+  for (int rank = 0; rank < to; ++rank) rows += counts.rows(from, rank);
+  return rows;
+}
+
+int64_t AllToAll::receivedBefore(const Counts& counts, int from, int to) const {
+  int64_t rows = 0;
+  for (int rank = 0; rank < from; ++rank) rows += counts.rows(rank, to);
+  return rows;
+}
+
+void AllToAll::queue(const Call& call) {
+  Counts counts = countsOf(table_, call.numbers, team_.size());
+  int64_t most = 0;
+  for (int from = 0; from < team_.size(); ++from)
+    for (int to = 0; to < team_.size(); ++to) most = std::max(most, counts.rows(from, to));
+  if (words_ && most * columns_ * byteSize(dtype_) <= wordsBytes_ / team_.size())
+    runWords(call.tensors[0], call.tensors[1], counts, most, call.stream);
+  else
+    runCopies(call.tensors[0], call.tensors[1], counts, call.stream, call.numbers[0] != 0);
+}
+
+void AllToAll::runWords(const Tensor& x, const Tensor& out, const Counts& counts, int64_t mostRows, int stream) {
+  Tensor source = asWords(x), dest = asWords(out);
+  int ranks = team_.size(), rank = team_.rank();
+  int64_t row = columns_ * byteSize(dtype_) / byteSize(source.dtype), first = row, own = row;
+  bool isEqual = counts.all.size() == 1;
+  if (isEqual) {
+    first = shardRows(counts.all[0], ranks) * row;
+    own = counts.rows(0, rank) * row;
+  } else {
+    // In stream order, as constants that a captured call replays.
+    std::vector<SignalStep> steps;
+    auto place = [&](int kind, int peer, int64_t rows) {
+      steps.push_back({elementsOf(places_, int64_t(kind) * ranks + peer, 1), uint64_t(rows * row)});
+    };
+    for (int peer = 0; peer < ranks; ++peer) {
+      place(0, peer, sentBefore(counts, rank, peer));
+      place(1, peer, counts.rows(rank, peer));
+      place(2, peer, receivedBefore(counts, peer, rank));
+      place(3, peer, counts.rows(peer, rank));
+    }
+    team_.signals(steps, stream);
+  }
+  int64_t all = isEqual ? counts.all[0] * row : 0;
+  words_->launch(kernelOf("ops/all_to_all/all_to_all.py", "all_to_all"), source, dest, {all, first, own},
+                 cdiv(mostRows * row, elementsOfPacket(source.dtype)), stream, std::vector<Argument>{places_},
+                 {{"EQUAL", isEqual}});
+  if (!isEqual) team_.fill(places_, 0, stream);  // a signal that is not zero in the end looks like one that nobody waited for
+}
+
+void AllToAll::runCopies(const Tensor& x, const Tensor& out, const Counts& counts, int stream, bool symmetricOut) {
+  int ranks = team_.size(), rank = team_.rank();
+  const Tensor& landing = symmetricOut ? out : landing_;
+  auto rowsOf = [&](const Tensor& t, int64_t first, int64_t count) { return elementsOf(t, first * columns_, count * columns_); };
+  auto outgoing = [&](int peer) { return rowsOf(x, sentBefore(counts, rank, peer), counts.rows(rank, peer)); };
+  int64_t ownFirst = receivedBefore(counts, rank, rank), ownCount = counts.rows(rank, rank);
+  int beside = ranks > 1 ? copies_->begin(stream) : stream;
+  if (ownCount) team_.copy(rowsOf(out, ownFirst, ownCount), outgoing(rank), stream);
+  if (ranks == 1) return;
+  for (int peer : copies_->peers())
+    copies_->send(peer, rowsOf(landing, receivedBefore(counts, rank, peer), counts.rows(rank, peer)), outgoing(peer));
+  copies_->receiveAll();
+  int64_t behind = ownFirst + ownCount, all = receivedBefore(counts, ranks, rank);
+  for (auto [first, count] : {std::pair(int64_t(0), ownFirst), {behind, all - behind}})
+    if (count && !symmetricOut) team_.copy(rowsOf(out, first, count), rowsOf(landing, first, count), beside);
+  copies_->end();
+}
+
+}  // namespace tandem::ops

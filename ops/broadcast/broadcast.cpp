@@ -1,0 +1,86 @@
+// Host side of broadcast: words for small tensors; for large ones the root copies a part to each peer, which copies it to the others. So
+// the root sends the tensor once, however many ranks there are.
+#include "ops/broadcast/broadcast.h"
+#include "ops/collective.h"
+#include "ops/peer_copies.h"
+#include "ops/words/words.h"
+#include <algorithm>
+
+namespace tandem::ops {
+namespace tables {
+
+const Table& broadcast() {
+  using Kind = Number::Kind;
+  static const Table table = [] {
+    Table t{.name = "broadcast",
+            .className = "Broadcast",
+            .what = "out = the root's x, on every rank, of any element type. `out` may be `x`.",
+            .sizes = {{"max_elements", "the most elements of x"}},
+            .types = {},
+            .typeWords = "any type",
+            .tensors = {{"x", {"elements"}}, {"out", {"elements"}, true}},
+            .numbers = {{"elements", Kind::Elements, "of x"},
+                        {"root", Kind::Rank, "the rank whose x it is"},
+                        {"symmetric_out", Kind::Flag, "`out` is the same symmetric tensor on every rank"}},
+            .options = collectiveOptions<BroadcastConfig>(),
+            .isFlat = true};
+    t.options.push_back(option<BroadcastConfig>("words_bytes", &BroadcastConfig::wordsBytes,
+                                                "up to so many, sent by the root in all, travel in words", 0, kNoLimit,
+                                                BroadcastConfig().wordsBytes));
+    t.make = maker<Broadcast, BroadcastConfig, 1>(broadcast);
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace tables
+
+Broadcast::Broadcast(Team& team, int64_t maxElements, DType dtype, const BroadcastConfig& config)
+    : Operator(tables::broadcast(), team, {maxElements}, dtype, &config), wordsBytes_(config.wordsBytes) {
+  int64_t bytes = maxElements * byteSize(dtype), most = wordsBytes_ / std::max(1, team.size() - 1);
+  if (most > 0) words_ = std::make_unique<Words>(team, memory_, cdiv(std::min(bytes, most), byteSize(DType::Int64)), config);
+  if (bytes <= most) return;
+  landing_ = memory_.symmetricEmpty({maxElements}, dtype, "landing");
+  copies_ = std::make_unique<PeerCopies>(team, memory_);
+}
+
+Broadcast::~Broadcast() = default;
+
+void Broadcast::queue(const Call& call) {
+  const Tensor &x = call.tensors[0], &out = call.tensors[1];
+  int root = int(call.numbers[1]);
+  if (x.bytes() > wordsBytes_ / std::max(1, team_.size() - 1))
+    return runCopies(x, out, root, call.stream, call.numbers[2] != 0);
+  Tensor source = asWords(x);
+  words_->launch(kernelOf("ops/broadcast/broadcast.py", "broadcast"), source, asWords(out), {source.size()},
+                 cdiv(source.size(), elementsOfPacket(source.dtype)), call.stream,
+                 std::vector<Argument>{int64_t(root)});
+}
+
+void Broadcast::runCopies(const Tensor& x, const Tensor& out, int root, int stream, bool symmetricOut) {
+  int ranks = team_.size(), rank = team_.rank();
+  bool isRoot = rank == root;
+  if (isRoot && out.address != x.address) team_.copy(out, x, stream);
+  if (ranks == 1) return;
+  int64_t n = x.size(), each = cdiv(n, ranks - 1);
+  // The part that the peer passes on.
+  auto part = [&](const Tensor& of, int peer) {
+    int64_t first = std::min(n, ((peer - root + ranks) % ranks - 1) * each);
+    return elementsOf(of, first, std::min(each, n - first));
+  };
+  const Tensor& landing = symmetricOut ? out : landing_;
+  int beside = copies_->begin(stream);
+  if (isRoot) {
+    for (int peer : copies_->peers()) copies_->send(peer, part(landing, peer), part(x, peer));
+  } else {
+    copies_->send(root, landing, elementsOf(landing, 0, 0));
+    copies_->receive(root);
+    for (int peer : copies_->peers())
+      if (peer != root) copies_->send(peer, part(landing, rank), part(landing, rank));
+  }
+  copies_->receiveAll();
+  if (!isRoot && !symmetricOut) team_.copy(out, elementsOf(landing, 0, n), beside);
+  copies_->end();
+}
+
+}  // namespace tandem::ops

@@ -1,0 +1,36 @@
+// Broadcast.
+#pragma once
+#include "tandem/collective_config.h"
+#include "tandem/operator.h"
+
+namespace tandem::ops {
+
+class PeerCopies;
+class Words;
+
+struct BroadcastConfig : CollectiveConfig {
+  int64_t wordsBytes = 512 << 10;  // up to so many, sent by the root in all, travel in words
+};
+
+// out = the root's x, on every rank, of any element type. Small ones travel in words with flags, large ones by copy engines.
+class TANDEM_API Broadcast : public Operator {
+ public:
+  Broadcast(Team& team, int64_t maxElements, DType dtype, const BroadcastConfig& config = {});
+  ~Broadcast() override;
+  // Contiguous, of one size, the same on every rank; out may be x, which only the root reads. Every rank calls with the same root.
+  // `symmetricOut`: out is the same symmetric tensor on every rank, so that copies need no workspace. Queued on `stream`.
+  void run(const Tensor& x, const Tensor& out, int root, int stream = 0, bool symmetricOut = false) {
+    call({{x, out}, {x.size(), root, symmetricOut}, stream});
+  }
+
+ private:
+  void queue(const Call& call) override;
+  void runCopies(const Tensor& x, const Tensor& out, int root, int stream, bool symmetricOut);
+
+  int64_t wordsBytes_;
+  std::unique_ptr<Words> words_;
+  std::unique_ptr<PeerCopies> copies_;
+  Tensor landing_;
+};
+
+}  // namespace tandem::ops

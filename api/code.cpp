@@ -1,4 +1,4 @@
-// Compiled code, for the simulator or for a GPU.
+// These functions read compiled code, for the simulator or for a GPU.
 #include "api/code.h"
 #include "interpreter/program.h"
 #include "runtime/backend/cuda/kernel.h"
@@ -16,7 +16,7 @@ size_t argumentCount(const runtime::Code& code) {
 }
 
 namespace {
-// Code that records runs where nobody traces, and the other way round.
+// A kernel that is compiled to record also runs in a session without a trace, and the other way round.
 std::string withoutTrace(std::string target) {
   const std::string added = "+trace";
   size_t at = target.find(added);

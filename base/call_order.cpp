@@ -76,8 +76,8 @@ void CallOrder::leave(int rank, Call call) {
   }
 }
 
-// Each head leads to those that stand before it on other ranks. A walk that takes the first way everywhere and comes to its own path has
-// found a circle; heads from which none is found are not walked again.
+// Each head leads to the heads that stand before it on other ranks. A walk that always takes the first way and meets
+// its own path has found a circle. Heads from which no circle is found are not walked again.
 std::vector<CallOrder::Step> CallOrder::circle() const {
   std::vector<Call> done;
   auto same = [](Call a) { return [a](Call b) { return a.op == b.op && a.number == b.number; }; };

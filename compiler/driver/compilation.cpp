@@ -28,7 +28,7 @@ Diagnostic plainError(const char* kind, const std::string& message) {
   return {Severity::Error, kind, message, nullptr, {}, {}};
 }
 
-// Readers of values go as deep as the values.
+// Code that reads a value recurses as deep as the value nests.
 json parseRequest(const std::string& requestJson) {
   constexpr int kMaxDepth = 500;
   return json::parse(requestJson, [](int depth, json::parse_event_t, json&) {

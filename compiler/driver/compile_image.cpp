@@ -1,4 +1,4 @@
-// From a kernel's ops to the image of a GPU's code.
+// This file turns a kernel's ops into the image of a GPU's code.
 #include "compiler/driver/compile_image.h"
 #include "compiler/codegen/nvidia/codegen.h"
 #include "compiler/codegen/nvidia/guard.h"

@@ -12,7 +12,7 @@ std::string imageKey(const std::string& requestJson);
 
 // Null when there is no such file, it is damaged or it was stored under another key.
 std::shared_ptr<abi::KernelImage> findImage(const std::string& folder, const std::string& key);
-// Whole or not at all. Why it could not be written; empty when it was.
+// Writes the file whole or not at all. Returns why it could not be written; empty if it was.
 std::string storeImage(const std::string& folder, const std::string& key, const abi::KernelImage& image);
 
 // compileToImage, once for all processes. Warnings are given by the process that compiles. A folder that cannot be written is no error:

@@ -1,4 +1,4 @@
-// Constants as the VALUE objects of requests.
+// These functions write constants as the VALUE objects of requests.
 #pragma once
 #include "compiler/frontend/semantic/value.h"
 #include <nlohmann/json_fwd.hpp>

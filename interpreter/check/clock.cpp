@@ -1,4 +1,4 @@
-// Sorted entries; a join that brings nothing new costs no copy.
+// A clock's entries are sorted; a join that brings nothing new costs no copy.
 #include "interpreter/check/clock.h"
 #include <algorithm>
 

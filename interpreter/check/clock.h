@@ -56,7 +56,7 @@ class Clock {
     if (entries_)
       for (const Entry& e : *entries_) body(e);
   }
-  // Forgets the entries of which `drop(entry)` says so.
+  // Forgets the entries for which `drop(entry)` is true.
   template <class Drop>
   void prune(Drop drop) {
     if (!entries_) return;

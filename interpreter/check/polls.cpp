@@ -24,7 +24,8 @@ bool isLook(const Program& p, const Instruction& i) {
   }
 }
 
-// Instructions whose only effect is their result; of atomics, those are no polls that change something when they run.
+// Returns true for instructions whose only effect is their result. An atomic that changes something when it runs is no
+// poll.
 bool isHarmless(Op op) {
   switch (op) {
     case Op::Constant:

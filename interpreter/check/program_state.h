@@ -110,7 +110,7 @@ struct ProgramState {
     for (EarlyView& e : early)
       if (e.isBehind) e.known.join(c);
   }
-  // No load goes ahead of this (M7).
+  // Called where no load may go ahead (M7).
   void meetEarlyLoads() {
     for (EarlyView& e : early) {
       e.isBehind = false;
@@ -128,7 +128,7 @@ struct ProgramState {
     const Clock* extra = extraOf(thread);
     return put.thread == thread || (extra && extra->get(keyOf(actor, put.thread)) >= put.time);
   }
-  // Up to which of the program's `all` transfers one thread knows every one.
+  // Returns the number up to which one thread knows every one of the program's `all` transfers.
   uint32_t transfersKnown(Part thread, uint32_t all) const {
     for (const ThreadPut& put : threadPuts)
       if (!knows(thread, put)) return put.number - 1;

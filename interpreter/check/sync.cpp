@@ -48,7 +48,7 @@ void SyncPlace::forgetUpTo(uint64_t number) {
   }
 }
 
-// Releases of earlier chains go, too; of the chain that goes on, those of one rank and scope become one.
+// Releases of earlier chains go, too; those of the current chain are joined by rank and scope.
 void SyncPlace::forgetHalf() {
   const UpdatePoint& last = updates_[(updates_.size() - 1) / 2];
   forgotten_ = last.by;

@@ -18,7 +18,7 @@ void Checker::synchronise(const MemoryAccess& a) {
   hasChain_ = false;
   // A wait acquires once its condition holds: see waits().
   if (a.kind != AccessKind::Write && !a.isSignal) acquire(a);
-  // Nobody can tell that an update has been there which left the value as it was.
+  // Nobody can tell that an update has been there if it left the value as it was.
   if (a.kind != AccessKind::Read && !a.preserves) publish(a);
 }
 

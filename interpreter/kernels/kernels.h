@@ -73,7 +73,7 @@ std::vector<std::string> externSymbols();
 
 // n copies of the scalar.
 void splat(const void* scalar, void* out, size_t n, unsigned elemBytes);
-// start, start + 1, ...: wraps.
+// Writes start, start + 1, ..., wrapping around.
 void makeRange(int32_t start, int32_t* out, size_t n);
 // Equal ranks; every input dimension is 1 or the output's.
 void broadcast(const void* in, std::span<const int64_t> inShape, void* out, std::span<const int64_t> outShape,
@@ -84,7 +84,7 @@ void permute(const void* in, std::span<const int64_t> inShape, std::span<const i
 // Interleaves two arrays of n elements along a new last dimension of 2; `split` is its inverse.
 void join(const void* a, const void* b, void* out, size_t n, unsigned elemBytes);
 void split(const void* in, void* a, void* b, size_t n, unsigned elemBytes);
-// `na` elements of a, then `nb` of b.
+// Writes the `na` elements of a, then the `nb` of b.
 void cat(const void* a, size_t na, const void* b, size_t nb, void* out, unsigned elemBytes);
 // out[..., i, ...] = source[..., indices[..., i, ...], ...] along `axis`; out has the indices' shape. Indices are I32
 // or I64, signed. Gives -1, or the flat position of the first index out of range (then `out` is not complete).

@@ -35,7 +35,7 @@ Emitter::Emitter(Context& context, Session& session) : cx(context), session_(ses
     return call(callee, positional, keywords);
   };
   session_.evaluate = [this](const ModulePtr& module, Globals* globals, const Expr& e) {
-    // Host code may call anything; whatever ops that makes are thrown away.
+    // Host code may call anything; the ops that this makes are thrown away.
     mlir::Block scratch;
     mlir::OpBuilder::InsertionGuard guard(cx.builder);
     cx.builder.setInsertionPointToStart(&scratch);

@@ -7,12 +7,12 @@ namespace tandem::frontend {
 
 // The SSA values inside `v`, in a fixed order.
 void flatten(const Value& v, std::vector<mlir::Value>& out);
-// `pattern` with its SSA values replaced by those from `from` on; `from` moves on.
+// Returns `pattern` with its SSA values replaced by those from `from` on; `from` moves on.
 Value rebuild(const Value& pattern, const mlir::Value*& from);
 // Returns a text that is equal for values that one loop variable may take in turn: types of carried values, values of
 // constants.
 std::string signature(const Value& v);
-// Same structure, same constants, same SSA values.
+// Returns true if both have the same structure, the same constants and the same SSA values.
 bool identical(const Value& a, const Value& b);
 bool containsTensor(const Value& v);
 

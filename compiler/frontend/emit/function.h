@@ -1,4 +1,4 @@
-// Functions and classes with source that kernels call, and where their global names come from.
+// This header has the functions and classes with source that kernels call, and the tables of their global names.
 #pragma once
 #include "compiler/frontend/semantic/value.h"
 #include <set>

@@ -1,4 +1,5 @@
-// The variables a loop carries: which they are, their values inside and after the loop, and the rule that their types stay.
+// This file finds the variables that a loop carries, and their values inside and after the loop, and enforces that
+// their types stay.
 #include "compiler/frontend/emit/assigned_names.h"
 #include "compiler/frontend/emit/emitter.h"
 

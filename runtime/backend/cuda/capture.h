@@ -22,7 +22,7 @@ class BesideCapture {
   int mode_ = kRelaxed;
 };
 
-// Also true of the default stream while another that it waits for is being captured.
+// Returns true also for the default stream while another stream that it waits for is being captured.
 inline bool isCapturing(Stream stream) {
   constexpr int none = 0;
   constexpr Result implicit = 906;

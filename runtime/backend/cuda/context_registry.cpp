@@ -1,4 +1,4 @@
-// Contexts of the open ranks by device, and the worlds of one.
+// The registry has the contexts of the open ranks by device, and the worlds of one.
 #include "runtime/backend/cuda/context_registry.h"
 #include "abi/dist_context.h"
 #include "runtime/backend/cuda/capture.h"

@@ -14,7 +14,7 @@ class Nvshmem {
   std::string uniqueId() const;
   // [all ranks] The device's context is current. Throws where NVSHMEM does not start, or was started before.
   void start(int rank, int rankCount, const std::string& uniqueId);
-  // [all ranks] After this the process goes without it.
+  // [all ranks] Ends NVSHMEM; the process goes on without it.
   void end();
   bool runs() const { return state_ == State::Runs; }
   std::string version() const;

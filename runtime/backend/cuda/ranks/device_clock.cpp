@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kRounds = 32;
 constexpr const char* kName = "tandem_clock";
-// Ends by itself when nobody asks any more.
+// This kernel ends by itself when nobody asks any more.
 constexpr const char* kCode = R"(.version 7.0
 .target sm_80
 .address_size 64

@@ -35,7 +35,7 @@ class RankContext {
   RankContext& operator=(const RankContext&) = delete;
 
   Address address() const { return block_; }
-  // [all members] The same number on each: one that no member has for another team.
+  // [all members] Returns the same number on each: one that no member has for another team.
   int createTeam(const std::vector<int>& members, Stream stream);
   const std::vector<int>& membersOf(int team) const;  // world ranks; throws when the rank is not in such a team
   TeamSignals signalsOf(int team) const;

@@ -84,7 +84,7 @@ int Rank::createTeam(const std::vector<int>& members) {
   return collective([&] { return o.context.createTeam(members, o.streams.aside()); });
 }
 
-// -1: of no rank's part of the symmetric heap, or the parts do not lie side by side.
+// Returns -1 if the address is in no rank's part of the symmetric heap, or if the parts do not lie side by side.
 int Rank::rankAt(Address address) const {
   auto stride = uint64_t(open_->heap->stride());
   if (!stride) return -1;

@@ -39,7 +39,7 @@ const char* collectiveWord(uint64_t kind) {
 
 }  // namespace
 
-// Byte by byte: the driver refuses a copy that goes beyond the constant's memory.
+// Reads byte by byte: the driver refuses a copy that goes beyond the constant's memory.
 std::string Rank::readText(Address at, size_t most) const {
   OnDevice scope(options_.device);
   BesideCapture beside;

@@ -141,7 +141,8 @@ void Rank::checkProgress() {
   if (meeting_.stopped()) throwStopped();
 }
 
-// Short work is met at once, long work costs little of the host.
+// Polls quickly at first, so that the end of short work is seen at once, then slowly, so that long work costs the host
+// little.
 void Rank::waitIdle(StreamId stream) {
   constexpr int spins = 2000;
   for (int i = 0; !open_->streams.idle(stream); ++i) {

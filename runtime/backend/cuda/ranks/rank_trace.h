@@ -12,7 +12,7 @@ class RankTrace {
  public:
   static constexpr uint64_t kChunks = uint64_t(1) << 16;
 
-  // `originNs` of the host's clock is the trace's 0.
+  // `originNs` on the host's clock is the trace's time 0.
   RankTrace(int rank, int device, Stream aside, int64_t originNs);
   ~RankTrace();
   RankTrace(const RankTrace&) = delete;
@@ -20,7 +20,7 @@ class RankTrace {
 
   Address address() const { return block_; }  // of the tandem_trace
   StreamTrace& streams() { return streams_; }
-  // Everything so far. The rank's streams are idle.
+  // Returns the trace so far. The rank's streams must be idle.
   interpreter::Trace collect();
 
  private:

@@ -1,4 +1,4 @@
-// When the work of a rank's streams began and ended: an event before and one after each piece.
+// This records when the work of a rank's streams began and ended: an event before and one after each piece.
 #pragma once
 #include "interpreter/trace.h"
 #include "runtime/backend/cuda/memory.h"
@@ -14,7 +14,8 @@ class StreamTrace {
   StreamTrace(const StreamTrace&) = delete;
   StreamTrace& operator=(const StreamTrace&) = delete;
 
-  // Events count from `base`, which has been reached at `deviceNs` of the device's timer and is the trace's from now on.
+  // Times of events are relative to `base`, which is reached at `deviceNs` of the device's timer. The trace owns it from
+  // now on.
   void begin(Event base, uint64_t deviceNs);
 
   // The work is queued between the two calls. A stream that is being captured is passed over: null.

@@ -1,5 +1,5 @@
-// The waits that streams were given: which one a stream is held by, and how to let all of them go when the run ends early. Streams cannot
-// look at a watch, and nothing but the value they wait for ends their waiting.
+// This keeps the waits that streams were given: it knows which one holds a stream, and lets all of them go when the run
+// ends early. Streams cannot look at a watch, and nothing but the value they wait for ends their waiting.
 #pragma once
 #include "runtime/backend/cuda/ranks/memory_operations.h"
 #include "runtime/backend/cuda/ranks/watch.h"
@@ -39,7 +39,7 @@ class StreamWaits {
   bool follow_;
   uint32_t last_ = 0;
   std::vector<StreamWait> latest_ = std::vector<StreamWait>(kRemembered);
-  // Distinct ones, by word: also those of captured graphs, which may run at any time.
+  // The distinct values by word, also those of captured graphs, which may run at any time.
   std::map<std::pair<Address, int>, std::vector<uint64_t>> values_;
   std::map<unsigned, Held> held_;
 };

@@ -72,7 +72,7 @@ bool agreeOnNvshmem(Rendezvous& ranks, const TransportChoice& c) {
   return false;
 }
 
-// Problems are told before anybody makes a call that waits for all.
+// A rank tells its problems before any rank makes a call that waits for all.
 NvshmemWorld::NvshmemWorld(Rendezvous& ranks, const TransportChoice& c) : ranks_(ranks), world_(worldOf(c.rankCount)) {
   std::string problem, id;
   try {

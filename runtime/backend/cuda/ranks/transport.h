@@ -11,18 +11,19 @@ struct TransportChoice {
   bool ownProcess = false;  // no other rank of the run is in this process
 };
 
-// [all ranks] Whether the run goes through NVSHMEM, the same on all; throws where that cannot be. The device's context is current.
+// [all ranks] Returns true if the run goes through NVSHMEM, the same on all; throws if that cannot be. The device's
+// context is current.
 bool agreeOnNvshmem(Rendezvous& ranks, const TransportChoice& choice);
 
-// NVSHMEM while a rank is open.
+// NVSHMEM runs while a rank is open.
 class NvshmemWorld {
  public:
   // [all ranks] Starts it.
   NvshmemWorld(Rendezvous& ranks, const TransportChoice& choice);
   NvshmemWorld(const NvshmemWorld&) = delete;
   NvshmemWorld& operator=(const NvshmemWorld&) = delete;
-  // [all ranks] Ends it once all have come; throws RunStopped when one will not. A world that is not ended stays until the process ends:
-  // its end would wait for every rank.
+  // [all ranks] Ends it once all have come; throws RunStopped when one does not come. A world that is not ended stays
+  // until the process ends: its end would wait for every rank.
   void end();
 
  private:

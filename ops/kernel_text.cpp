@@ -5,7 +5,7 @@
 
 namespace tandem::ops {
 
-// Of the generated file: path and text.
+// The generated file defines this: path and text of each kernel file.
 const std::map<std::string, std::string>& embeddedFiles();
 
 const Kernel& kernelOf(const std::string& path, const std::string& name) {

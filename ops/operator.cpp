@@ -12,7 +12,7 @@ namespace {
 
 using Kind = Number::Kind;
 
-// Of what Team::openOperator takes.
+// The longest text that Team::openOperator takes.
 constexpr size_t kMostText = 150;
 
 [[noreturn]] void fail(const Table& table, const std::string& what) { throw Error("`" + table.name + "`: " + what); }
@@ -76,7 +76,7 @@ DType typeOf(const Table& table, const Operand& argument, const std::vector<int6
   return dtype;
 }
 
-// What is made for the largest sizes.
+// The operator is made for the largest sizes, so these must fit.
 void checkBytes(const Table& table, const std::vector<int64_t>& sizes, DType dtype) {
   constexpr int64_t kMost = int64_t(1) << 40;
   int64_t columns = sizes.size() > 1 ? sizes[1] : 1, elements = 0;
@@ -204,7 +204,7 @@ void Operator::checkOpen() const {
   if (closed_) throw Error("`" + table_.name + "` is closed");
 }
 
-// What ranks call alike.
+// Tells the run this call, which must be the same on all ranks.
 void Operator::begin(const Call& call) {
   std::vector<int64_t> told;
   for (size_t i = 0; i < call.numbers.size(); ++i)

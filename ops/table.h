@@ -1,5 +1,6 @@
-// An operator's table: what it is made for, what a call takes, what may be chosen. From it come the checks, the reading and writing of
-// options as JSON, the C ABI and its header, the names of tuned files, and the classes and functions of Python and PyTorch.
+// An operator's table lists the sizes that it is made for, the tensors and numbers of a call, and the options. From it
+// come the checks, the reading and writing of options as JSON, the C ABI and its header, the names of tuned files, and
+// the classes and functions of Python and PyTorch.
 #pragma once
 #include "tandem/operator.h"
 #include <functional>
@@ -12,7 +13,7 @@ namespace tandem::ops {
 
 constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
-// A member of the operator's config, which may be given to choose what the operator else chooses itself.
+// A member of the operator's config, which a caller may set instead of leaving the choice to the operator.
 struct Option {
   enum class Kind { Number, Tile, Flag, Word, Lists };  // Tile: a number that is a power of two from 16
   std::string name, what;
@@ -44,8 +45,9 @@ struct Size {
   std::string name, what;
 };
 
-// A tensor of a call, contiguous. A dimension is the name of a size or of a number of the call; `own(m)`, this rank's rows of m;
-// `sent(counts)` or `received(counts)`, the rows that this rank sends or gets. One dimension `elements`: any shape of so many.
+// A tensor of a call, contiguous. A dimension is the name of a size or of a number of the call; `own(m)`, this rank's
+// rows of m; `sent(counts)` or `received(counts)`, the rows that this rank sends or gets. One dimension `elements`: any
+// shape with this many elements.
 struct Operand {
   std::string name;
   std::vector<std::string> shape;
@@ -83,20 +85,20 @@ struct Table {
   std::function<void(const void* config)> checkMore = {};  // what concerns several options
   std::function<std::unique_ptr<Operator>(Team&, const std::vector<int64_t>& sizes, DType, const nlohmann::json& config)>
       make = {};
-  // What the model says of all ways to carry out a request; see td_op_choices.
+  // Returns the model's times of all ways to carry out a request; see td_op_choices.
   std::function<nlohmann::json(const nlohmann::json& request)> choices = {};
 
   const Option* find(const std::string& option) const;
   void checkTypes(DType dtype) const;
   // Throws Error unless every option that is given may be.
   void checkOptions(const void* config) const;
-  // Sets what the JSON object gives. Throws Error on a name or type that is none of an option's.
+  // Sets the options that the JSON object has. Throws Error on a name or type that is no option's.
   void read(const nlohmann::json& given, void* config) const;
   // The options that are not left to the operator.
   nlohmann::json write(const void* config) const;
   // Those in one line, for messages and names of files: "-block_m64-way_two_shot".
   std::string key(const void* config) const;
-  // What Python and the generator of the C header read.
+  // Returns the table as Python and the generator of the C header read it.
   nlohmann::json asJson() const;
 };
 
@@ -112,7 +114,7 @@ void checkMade(const Table& table, const std::vector<int64_t>& sizes, DType dtyp
 // The element type of a number. Throws Error where there is none.
 DType checkedDType(int number);
 
-// What `make` of a table is, for a class whose constructor takes a team, `count` sizes, a type and a config.
+// Returns the `make` of a table, for a class whose constructor takes a team, `count` sizes, a type and a config.
 template <class Op, class Config, int count>
 auto maker(const Table& (*table)()) {
   return [table](Team& team, const std::vector<int64_t>& s, DType dtype, const nlohmann::json& given) {
@@ -123,7 +125,7 @@ auto maker(const Table& (*table)()) {
   };
 }
 
-// How many rows each rank sends to each, of a call's last number.
+// The number of rows that each rank sends to each, from a call's last number.
 struct Counts {
   std::span<const int64_t> all;
   int ranks;
@@ -131,7 +133,7 @@ struct Counts {
 };
 Counts countsOf(const Table& table, const std::vector<int64_t>& numbers, int ranks);
 
-// Of all operators, in the order of operators.txt. That of the folder ops/x is what `tables::x()` gives, which the folder defines.
+// Returns the tables of all operators, in the order of operators.txt. The folder ops/x defines `tables::x()`.
 const std::vector<const Table*>& allTables();
 // Throws Error where there is none of that name.
 const Table& tableOf(const std::string& name);

@@ -14,12 +14,13 @@ class TANDEM_API AllGatherGemm : public Operator {
   AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype, const GemmConfig& config = {});
   ~AllGatherGemm() override;
   // a: [rowsOfRank(m), k], b: [k, n] (bTransposed: [n, k]), out: [m, n], all contiguous. Every rank calls with the same
-  // m <= maxM. Queued on `stream`; a may be overwritten by what follows there.
+  // m <= maxM. Queued on `stream`; work queued behind it may overwrite a.
   void run(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int stream = 0) {
     call({{a, b, out}, {m, int64_t(out.dtype)}, stream});
   }
-  // [collective, blocks] Calls what the model finds quickest a few times on all ranks and keeps the best for calls of this m, in the
-  // cache directory too: operators of these sizes find it there. Arguments as run's; out holds the result.
+  // [collective, blocks] Calls the model's quickest choices a few times on all ranks and keeps the best for calls of
+  // this m, in the cache directory too: operators of these sizes find it there. Arguments as run's; out holds the
+  // result.
   TunedGemm tune(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int stream = 0);
 
  private:

@@ -4,8 +4,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import tandem.torch as tt  # noqa: E402
-from tandem.torch import world as worlds  # noqa: E402
+import tandem.torch as tt
+from tandem.torch import world as worlds
 
 COUNTS = [[1, 2, 0, 4], [0, 0, 0, 0], [5, 1, 1, 1], [2, 2, 2, 2]]
 

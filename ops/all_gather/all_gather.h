@@ -9,7 +9,7 @@ class PeerCopies;
 class Words;
 
 struct AllGatherConfig : CollectiveConfig {
-  int64_t wordsBytes = 256 << 10;  // results of at most so many bytes travel in words
+  int64_t wordsBytes = 256 << 10;  // results of at most this many bytes travel in packets
 };
 
 // out[m, columns] = the rows x[rowsOfRank(m), columns] of all ranks, of any element type. Small ones travel in words with flags, large

@@ -11,9 +11,10 @@
 namespace tandem::ops {
 namespace {
 
-// One shot sends (R - 1) · S twice, as half of a word is its flag; two shots in words send 4 · S · (R - 1) / R in two flights; chunks
-// send half of that, with a fence and a signal more in each flight. So the sizes from which the next one is quicker go as what the link
-// carries during a flight: `reach` times what was measured on the machine of the defaults.
+// One shot sends (R - 1) · S twice, as half of a word is its flag; two shots in words send 4 · S · (R - 1) / R in two
+// flights; chunks send half of that, with a fence and a signal more in each flight. So the sizes from which the next
+// one is quicker are proportional to the bytes that the link carries during a flight: `reach` times the sizes measured
+// on the machine of the defaults.
 int64_t mostBytes(AllReduceWay way, int ranks, double reach) {
   switch (way) {
     case AllReduceWay::OneShot: return int64_t(reach * (ranks <= 2 ? 512 << 10 : ranks <= 4 ? 128 << 10 : 64 << 10));
@@ -22,7 +23,7 @@ int64_t mostBytes(AllReduceWay way, int ranks, double reach) {
   }
 }
 
-// Within what a machine may be: the memory for words goes with it.
+// The ratio stays within that of real machines, since the memory for packets grows with it.
 double reachOf(const Machine& machine) {
   constexpr double kMost = 16;
   const Machine measured;

@@ -11,7 +11,7 @@ class Words;
 // sums and sends the sum. TwoShot: chunks with signals, as fast as the links are.
 enum class AllReduceWay : uint8_t { Auto, OneShot, TwoShotWords, TwoShot };
 
-// What Auto becomes on the machine of the default profile.
+// Returns the way that Auto takes on the machine of the default profile.
 TANDEM_API AllReduceWay allReduceWay(int64_t bytes, int ranks);
 
 struct AllReduceConfig : CollectiveConfig {

@@ -10,11 +10,11 @@ class Words;
 struct Counts;
 
 struct AllToAllConfig : CollectiveConfig {
-  int64_t wordsBytes = 256 << 10;  // up to so many, the most that a rank sends to one times the ranks, travel in words
+  int64_t wordsBytes = 256 << 10;  // up to this many bytes, the most that a rank sends to one times the ranks, travel in packets
 };
 
-// Every rank sends rows to every rank, of any element type: x holds what goes to rank 0, then to rank 1, and so on; out what came from
-// rank 0, from rank 1, and so on. Small ones travel in words with flags, large ones by copy engines.
+// Every rank sends rows to every rank, of any element type: x has the rows for rank 0, then those for rank 1, and so on;
+// out gets the rows from rank 0, from rank 1, and so on. Small ones travel in packets, large ones by copy engines.
 class TANDEM_API AllToAll : public Operator {
  public:
   // No rank may send or get more than cdiv(maxM, ranks) * ranks rows.

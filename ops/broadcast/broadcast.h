@@ -9,7 +9,7 @@ class PeerCopies;
 class Words;
 
 struct BroadcastConfig : CollectiveConfig {
-  int64_t wordsBytes = 512 << 10;  // up to so many, sent by the root in all, travel in words
+  int64_t wordsBytes = 512 << 10;  // up to this many bytes, sent by the root in all, travel in packets
 };
 
 // out = the root's x, on every rank, of any element type. Small ones travel in words with flags, large ones by copy engines.

@@ -11,9 +11,10 @@ namespace {
 
 constexpr int kSimulatedPrograms = 6;
 constexpr int kMostSplits = 8, kStepsWorthSplitting = 4;
-// Measured over NVLink between H200s: what a rank sends in a microsecond, and what a flight with its signal takes before.
+// Measured over NVLink between H200s: the bytes that a rank sends in a microsecond, and the time of a flight with its
+// signal before that.
 constexpr double kBytesPerMicrosecond = 370e3, kFlightMicroseconds = 2.5;
-// What a fence before a signal takes, and the loads behind the wait for it: words need neither.
+// The time of a fence before a signal, and of the loads behind the wait for it: packets need neither.
 constexpr double kSignalMicroseconds = 1.2;
 
 struct Tile {
@@ -107,7 +108,8 @@ GemmAllReduce::GemmAllReduce(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
   programs_ = std::min(wanted, team.residentPrograms());
   int64_t tiles = 0, items = 0, splitElements = 1, perPacket = elementsOfPacket(partType(dtype));
   setElements_ = setWords_ = 0;
-  // Of the numbers of rows with equally many tiles the first asks for the most; tiles have a multiple of so many rows.
+  // Among the numbers of rows with equally many tiles the first asks for the most memory; a tile's rows are a multiple
+  // of this.
   constexpr int kLeastTileRows = 16;
   for (int64_t m = 1; m <= maxM; m += kLeastTileRows)
     for (bool blocks : {false, true}) {

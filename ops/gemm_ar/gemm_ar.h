@@ -7,9 +7,9 @@ namespace tandem::ops {
 
 struct GemmAllReduceConfig : GemmConfig {
   int splits = 0;  // programs that share the inner dimension of a tile
-  // Results up to so many bytes are summed by every rank for itself; -1: the operator chooses.
+  // Results up to this many bytes are summed by every rank for itself; -1: the operator chooses.
   int64_t oneShotBytes = -1;
-  int64_t wordsBytes = -1;  // and up to so many their parts travel in words that carry their flag
+  int64_t wordsBytes = -1;  // up to this many bytes, parts travel in packets
 };
 
 // out[m, n] = sum over ranks of A[m, k] · B[k, n] on every rank, k being each rank's share: made for few rows, where reading B takes the

@@ -29,7 +29,7 @@ class Words {
 inline const Kernel& wordsKernel(const std::string& name) { return kernelOf("ops/words/words.py", name); }
 // Bits as integers of one size, for what moves any type.
 Tensor asWords(const Tensor& t);
-// How many elements a packet has.
+// Returns the number of elements in a packet.
 int64_t elementsOfPacket(DType dtype);
 
 }  // namespace tandem::ops

@@ -101,7 +101,7 @@ Regs KernelLowering::convertThroughShared(const Regs& source, const layout::Thro
     else
       blockBarrier();
   };
-  // Of several rounds each moves the elements whose offsets begin with its number.
+  // With several rounds, each moves the elements whose offsets begin with its number.
   auto inRound = [&](llvm::Value* offset, int64_t round) -> llvm::Value* {
     return scratchPlan.rounds == 1
                ? nullptr
@@ -114,7 +114,7 @@ Regs KernelLowering::convertThroughShared(const Regs& source, const layout::Thro
   bool matrixLoad = scratchPlan.load != layout::Access::Vector && scratchPlan.rounds == 1;
   Regs out(plan.load.numRegisters());
   for (int64_t round = 0; round < scratchPlan.rounds; ++round) {
-    // Other warps may still read what the last user of the space left there.
+    // Other warps may still read data that the last user of the space left there.
     if (round == 0)
       blockBarrier();
     else

@@ -21,7 +21,8 @@ ptx::Element elementOf(mlir::Type type) {
   return E::S8;
 }
 
-// Whether the wait leaves only products under way that were started after the one it is about: a carried one before all of this block.
+// Returns true if the wait leaves only products under way that were started after its own: a carried one before all of
+// this block.
 bool completes(tgpu::WgmmaWaitOp wait) {
   if (wait.getPending() == 0) return true;
   Operation* op = wait.getAcc().getDefiningOp();
@@ -195,7 +196,8 @@ Regs KernelLowering::accumulate(const ptx::Wgmma& mma, const Regs& part) {
   return out;
 }
 
-// Which registers of the whole result are those of the instruction whose first element is (row, column) in the first warpgroup.
+// Returns the registers of the whole result that the instruction computes whose first element is (row, column) in the
+// first warpgroup.
 llvm::SmallVector<size_t> KernelLowering::instructionRegisters(const LinearLayout& layout, int64_t row, int64_t column,
                                                                int64_t n) {
   llvm::SmallVector<size_t> out;
@@ -226,7 +228,7 @@ Regs KernelLowering::lhsRegisters(tgpu::WgmmaOp op, int64_t row, int64_t k, int6
   return pack(parts, 32);
 }
 
-// Into panels as TMA would have written them; then the asynchronous proxy may read.
+// Stores into panels as TMA would have written them; then the asynchronous proxy may read.
 void KernelLowering::lowerLocalStore(tgpu::LocalStoreOp op) {
   LinearLayout from = layoutOf(op.getValue());
   auto type = cast<tile::SmemType>(op.getBuffer().getType());

@@ -43,7 +43,7 @@ bool dependsOn(Value value, Operation* product, llvm::DenseSet<Operation*>& seen
   return op == product || llvm::any_of(op->getOperands(), [&](Value v) { return dependsOn(v, product, seen); });
 }
 
-// Whether one of two products in a block computes the other's left operand.
+// Returns true if one of two products in a block computes the other's left operand.
 bool isChained(tile::DotOp op) {
   auto feeds = [](tile::DotOp from, tile::DotOp to) {
     llvm::DenseSet<Operation*> seen;
@@ -52,8 +52,8 @@ bool isChained(tile::DotOp op) {
   return llvm::any_of(op->getBlock()->getOps<tile::DotOp>(), [&](tile::DotOp other) { return feeds(op, other) || feeds(other, op); });
 }
 
-// Warps over the result so that the operands each one reads are small: along M first, then where more rows or columns are left. With
-// whole rows each warp has what it needs of one product for the next.
+// Warps over the result so that the operands each one reads are small: along M first, then where more rows or columns
+// are left. With whole rows each warp has the part of one product that it needs for the next.
 layout::WarpGrid mmaGrid(ArrayRef<int64_t> shape, int numWarps, bool wholeRows) {
   layout::WarpGrid grid;
   int64_t m = shape[shape.size() - 2], n = shape.back();
@@ -69,7 +69,8 @@ layout::WarpGrid mmaGrid(ArrayRef<int64_t> shape, int numWarps, bool wholeRows) 
   return grid;
 }
 
-// Results of a product by multiply-adds: each thread has a patch of rows and columns, so that what it reads serves several results.
+// Results of a product by multiply-adds: each thread has a patch of rows and columns, so that the elements it reads
+// serve several results.
 LinearLayout patches(ArrayRef<int64_t> shape, int numWarps) {
   unsigned rank = shape.size();
   int64_t m = shape[rank - 2], n = shape[rank - 1], rows = 1, columns = 1;

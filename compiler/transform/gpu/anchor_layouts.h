@@ -27,7 +27,7 @@ layout::LinearLayout copiedBlock(mlir::RankedTensorType type, int64_t vector, un
 layout::LinearLayout wgmmaResult(mlir::RankedTensorType type, int numWarps);
 layout::LinearLayout wgmmaLhs(mlir::RankedTensorType type, int numWarps);
 
-// How a `tile.dot` is done, and the layouts it needs.
+// A DotPlan says how a `tile.dot` is done, and which layouts it needs.
 struct DotPlan {
   bool mma = false;  // mma.sync; else multiply-adds by each thread, of operands in any layout
   layout::LinearLayout result, lhs, rhs;

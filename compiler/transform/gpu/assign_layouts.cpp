@@ -98,8 +98,8 @@ class LayoutAssignment {
     return isa<tile::PtrType>(element) ? 8 : std::max(1u, element.getIntOrFloatBitWidth() / 8);
   }
 
-  // How many neighbours each thread moves at once where lanes side by side have whole sectors of memory, or as many bytes as the best
-  // layout's. Zero: they have less.
+  // Returns the number of neighbours that each thread moves at once if lanes side by side have whole sectors of memory,
+  // or as many bytes as with the best layout; zero if they have less.
   static int64_t wordOf(const LinearLayout& layout, const Coalescing& best, int64_t bytes) {
     constexpr int64_t kSectorBytes = 32;
     if (layout.freeMask(Dim::Lane) || layout.freeMask(Dim::Warp)) return 0;
@@ -234,7 +234,7 @@ class LayoutAssignment {
     }
   }
 
-  // Step 3. In the order of the program, so that what follows from a default is not a default itself.
+  // Step 3. It goes in the order of the program, so that a layout that follows from a default is not a default itself.
   void placeDefaults() {
     kernel_.walk<WalkOrder::PreOrder>([&](Operation* op) {
       if (op->getParentOp() && isa<tile::ReduceOp, tile::ScanOp, tile::MapElementwiseOp>(op->getParentOp())) return;
@@ -381,7 +381,8 @@ class LayoutAssignment {
     return true;
   }
 
-  // What is repeated many times over is brought into a layout before, whatever it took to compute.
+  // A tile that is repeated many times over is brought into a layout before it is repeated, whatever it took to
+  // compute.
   static bool isManyTimesLarger(Value tile, Value source) {
     auto sizeOf = [](Value v) { return cast<RankedTensorType>(v.getType()).getNumElements(); };
     return isTile(source) && sizeOf(tile) >= 16 * sizeOf(source);

@@ -1,4 +1,4 @@
-// A loop carries a second set of what addresses are computed from, as it will be some iterations later.
+// The loop carries a second set of the values from which addresses are computed, as they will be some iterations later.
 #include "compiler/dialect/simt/simt.h"
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/layout/shared.h"
@@ -26,7 +26,7 @@ constexpr size_t kMaxSlice = 256;
 RankedTensorType typeOf(Operation* load) { return cast<RankedTensorType>(load->getResult(0).getType()); }
 int64_t bytesOf(RankedTensorType type) { return type.getNumElements() * type.getElementTypeBitWidth() / 8; }
 
-// What addresses need of a loop's body: ops, and which of the carried values.
+// The part of a loop's body that addresses need: ops, and some of the carried values.
 struct Slice {
   llvm::SetVector<Operation*> ops;
   llvm::SetVector<unsigned> carried;
@@ -38,7 +38,7 @@ struct Copied {
   unsigned axis = 0;
 };
 
-// What the copies of one iteration are computed from.
+// The values from which the copies of one iteration are computed.
 struct Iteration {
   Value index, valid;
   SmallVector<Value> carried;  // in the slice's order
@@ -97,7 +97,7 @@ class LoopPipeline {
     return type.getElementTypeBitWidth() >= 8 && !load->use_empty() && mayRunAheadIn(loop_, load);
   }
 
-  // What other copies' addresses are computed from is loaded as before.
+  // Chooses the loads to copy ahead. A load that other copies' addresses need stays as it is.
   void choose() {
     analysis::AxisInfoAnalysis axes(kernel_);
     llvm::SetVector<Operation*> needed;
@@ -217,7 +217,7 @@ class LoopPipeline {
     to.append(from.carried);
   }
 
-  // The same loop, with what the iteration ahead needs behind what it carries.
+  // Makes the same loop, with the values that the iteration ahead needs behind its own carried values.
   void moveBody(const Iteration& ahead, OpBuilder& b) {
     SmallVector<Value> inits(loop_.getInitArgs());
     unsigned own = inits.size();
@@ -260,7 +260,7 @@ class LoopPipeline {
     return next;
   }
 
-  // What is left is compared, for the index may go beyond what its type holds.
+  // The number of iterations left is compared, for the index may go beyond the range of its type.
   Iteration step(const Iteration& at, OpBuilder& b) {
     Location loc = loop_.getLoc();
     Value left = arith::SubIOp::create(b, loc, loop_.getUpperBound(), at.index);

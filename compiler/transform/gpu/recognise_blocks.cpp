@@ -104,7 +104,7 @@ class Recognition {
     });
   }
 
-  // Whether wgmma takes the tile as it lies in memory. Otherwise it would go through registers as it does now.
+  // Returns true if wgmma takes the tile as it lies in memory. Otherwise it would go through registers as it does now.
   bool suitsReaders(Operation* load, const BlockForm& form) const {
     RankedTensorType type = form.inMemory(cast<RankedTensorType>(load->getResult(0).getType()));
     return panelSwizzle(type) && llvm::all_of(readersOf(load), [&](const Reader& reader) {

@@ -5,7 +5,7 @@ using namespace mlir;
 
 namespace tandem::tile {
 
-/// `source` when its type is the result's already.
+/// Returns `source` if it has the result's type already.
 static OpFoldResult foldSameType(Value source, Type result) {
   return source.getType() == result ? source : OpFoldResult();
 }

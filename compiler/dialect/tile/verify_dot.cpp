@@ -81,7 +81,7 @@ static LogicalResult verifyFormat(Operation *op, MicroScale format, Type element
 
 int64_t elementsPerScale(Value scale) { return isa<Float8E4M3FNType>(getElementTypeOrSelf(scale.getType())) ? 16 : 32; }
 
-/// `rows` are those of the scale: M or N.
+/// Verifies one scale; `rows` is its number of rows: M or N.
 static LogicalResult verifyScale(Operation *op, Value scale, int64_t rows, int64_t inner, StringRef which) {
   if (!scale) return success();
   auto type = cast<RankedTensorType>(scale.getType());

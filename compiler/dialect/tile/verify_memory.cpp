@@ -35,7 +35,7 @@ LogicalResult StoreOp::verify() {
   return verifyMask(*this, getMask(), getPointer().getType());
 }
 
-/// What block_load and block_store have in common.
+/// Verifies the operands that block_load and block_store have in common.
 template <typename BlockOp>
 static LogicalResult verifyBlock(BlockOp op, RankedTensorType block) {
   int64_t rank = block.getRank();

@@ -22,7 +22,7 @@ class Session {
 
   // A file whose own statements define the names of its functions.
   ModuleFile* loadModule(SourceFilePtr file);
-  // What `name`, a module of the user's, is.
+  // Says that `name`, which kernels import, is this file of the user's.
   void addImport(const std::string& name, SourceFilePtr file) { imports_[name] = std::move(file); }
   template <class G> G* own(std::unique_ptr<G> globals) {
     G* raw = globals.get();

@@ -56,7 +56,8 @@ size_t KernelLowering::blockVector(const LinearLayout& layout, unsigned bits, co
   return 1;
 }
 
-// Where the registers' and the threads' parts of positions do not overlap, an address is the thread's plus a multiple of strides.
+// If the registers' and the threads' parts of positions do not overlap, an address is the thread's plus a multiple of
+// strides.
 KernelLowering::BlockAccess KernelLowering::blockAccess(const LinearLayout& layout, llvm::Type* element, const GlobalBlock& block,
                                                         size_t vector) {
   bool separable = (imageOf(layout, {Dim::Register}) & imageOf(layout, {Dim::Lane, Dim::Warp})) == 0;

@@ -1,4 +1,5 @@
-// put and get (M8, M9, M10) by ordinary copies through the peer's addresses: there is nothing that they complete later. Or by NVSHMEM.
+// This file lowers put and get (M8, M9, M10) to ordinary copies through the peer's addresses, which leave nothing to
+// complete later, or to NVSHMEM.
 #include "compiler/lower/nvidia/kernel_lowering.h"
 #include <llvm/ADT/TypeSwitch.h>
 

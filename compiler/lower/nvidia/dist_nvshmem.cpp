@@ -7,7 +7,7 @@
 namespace tandem::lower::nvidia {
 using namespace mlir;
 
-// Pointers of kernels are generic addresses, whatever LLVM calls them.
+// Pointers of kernels are generic addresses, even if LLVM's type says otherwise.
 llvm::CallInst* KernelLowering::callNvshmem(const llvm::Twine& name, llvm::Type* result, Scalars arguments) {
   Regs passed;
   llvm::SmallVector<llvm::Type*> types;

@@ -54,7 +54,7 @@ class KernelLowering {
   const Regs& use(mlir::Value value);
   llvm::Value* useScalar(mlir::Value value) { return use(value).front(); }
   void define(mlir::Value value, Regs regs);
-  // Operands register by register; scalars among them are repeated.
+  // Calls `one` on operands register by register; scalars among them are repeated.
   template <class F>
   void mapRegisters(mlir::Operation* op, F one) {
     Regs out;
@@ -77,7 +77,7 @@ class KernelLowering {
   llvm::Value* blockRank();
   llvm::Value* isFirstBlock() { return b_.CreateICmpEQ(blockRank(), b_.getInt32(0)); }
   void allocateMeeting(mlir::func::FuncOp kernel);
-  // At the same place of shared memory in block `rank`.
+  // Returns the address of the same place of shared memory in block `rank`.
   llvm::Value* remote(llvm::Value* shared, llvm::Value* rank) { return ptx::mapShared(b_, shared, rank); }
   llvm::Value* loadFirstBlock(llvm::Value* shared, unsigned bits);  // an integer
   // Each warp arrives once at the barrier of this kind in each block. `publishes`: a thread that waits there sees the
@@ -101,7 +101,7 @@ class KernelLowering {
   // The row-major position of register `reg` of a tile in this thread.
   llvm::Value* position(const LinearLayout& layout, size_t reg);
   llvm::Value* threadPosition(const LinearLayout& layout);
-  // Coordinates of a row-major position in `shape`.
+  // Returns the coordinates of a row-major position in `shape`.
   Regs coordinates(llvm::Value* position, llvm::ArrayRef<int64_t> shape);
   // Returns a condition that is true if this thread acts for the positions it holds, where others hold them too. Null:
   // always.
@@ -120,13 +120,14 @@ class KernelLowering {
   // A region all short-lived uses share; between two of them lies a barrier.
   llvm::Value* scratch(int64_t bytes, mlir::Location loc);
   int64_t scratchBudget() const;
-  // Registers as integers of their bits (booleans as bytes, pointers as 64), and words of other widths from them.
+  // toBits() turns registers into integers of their bits (booleans as bytes, pointers as 64); the others make words of
+  // other widths from them.
   llvm::Value* toBits(llvm::Value* value);
   llvm::Value* fromBits(llvm::Value* bits, llvm::Type* type);
   static unsigned bitsOf(llvm::Type* element);
   Regs pack(Scalars parts, unsigned wordBits);
   Regs unpack(Scalars words, unsigned bits, size_t count);
-  // Neighbouring integers, 16 bytes at most, in one access.
+  // Stores or loads neighbouring integers, 16 bytes at most, in one access.
   void storeShared(llvm::Value* address, Scalars parts);
   Regs loadShared(llvm::Value* address, unsigned bits, size_t count);
 
@@ -152,7 +153,8 @@ class KernelLowering {
   llvm::Value* floatMath(mlir::Operation* op, Scalars operands);
   void lowerExtern(tile::ExternElementwiseOp op);
   void lowerSincos(mlir::Operation* op);
-  // Elements of a float type as float32 (float64 stays), from these rounded, and from one format to another.
+  // toFloats() converts elements of a float type to float32 (float64 stays), fromFloats() rounds these; the last
+  // converts from one format to another.
   Regs toFloats(Scalars values, mlir::Type from);
   Regs fromFloats(Scalars values, mlir::Type to, bool towardZero);
   Regs float8ToHalf(Scalars values, mlir::Type from);
@@ -191,7 +193,7 @@ class KernelLowering {
   void flushScalarStores();
   llvm::Value* toHeld(llvm::Value* value, llvm::Type* held);
   llvm::Type* memoryType(llvm::Type* element);
-  // Neighbouring elements in one access; `other` may be empty.
+  // Loads or stores neighbouring elements in one access; `other` may be empty.
   Regs loadVector(llvm::Type* element, size_t count, llvm::Value* pointer, llvm::Value* predicate, Scalars other,
                   const ptx::AccessOptions& options);
   void storeVector(Scalars values, llvm::Value* pointer, llvm::Value* predicate, const ptx::AccessOptions& options);
@@ -368,7 +370,8 @@ class KernelLowering {
   void resetCounters();
   void post(Ring& mailbox);
   llvm::Value* barrierOf(Ring& ring, int64_t barriers, int counter);  // of the slot that the counter is at
-  // Where in shared memory the slot of `buffer` is that the ring's counter is at (without a ring: slot 0), in bytes.
+  // Returns, in bytes, the place in shared memory of the part of `buffer` in the slot that the ring's counter is at
+  // (without a ring: slot 0).
   llvm::Value* slotOffset(mlir::Value buffer, mlir::Value ring, int counter);
   Regs boxCoordinates(mlir::ValueRange offsets, llvm::Value* row, llvm::Value* column);
   void lowerTmaLoad(tgpu::TmaLoadOp op);
@@ -394,10 +397,10 @@ class KernelLowering {
   void lowerCopyAsync(tgpu::CopyAsyncOp op);
   void lowerLocalLoad(tgpu::LocalLoadOp op);
   LinearLayout offsetsIn(mlir::Value buffer) const;  // in elements from the slot's begin
-  // Where a register's element is, `placed` having offsets for positions.
+  // Returns the address of a register's element; `placed` maps to offsets instead of positions.
   llvm::Value* elementAddress(llvm::Value* base, const LinearLayout& placed, size_t reg, unsigned bits);
 
-  // loops.cpp: loops that no op stands for
+  // loops.cpp: loops that no op stands for.
   void forEach(llvm::Value* begin, llvm::Value* end, llvm::Value* step, llvm::function_ref<void(llvm::Value*)> body);
   // `body` changes the values that are carried from one round to the next, and out.
   void repeat(Regs& carried, int64_t rounds, llvm::function_ref<void(llvm::Value*, Regs&)> body);
@@ -418,7 +421,8 @@ class KernelLowering {
   bool lowerMultimem(mlir::Operation* op);
   // Returns the memory that a pointer may lead to: shared memory only where its origin is unknown or says so.
   static ptx::Space spaceOf(mlir::Value pointer);
-  // Elements as instructions move them: at most four, booleans as bytes; and back.
+  // toWords() turns elements into the words that instructions move: at most four, booleans as bytes; fromWords() turns
+  // them back.
   Regs toWords(const Regs& elements);
   Regs fromWords(const Regs& words, llvm::Type* element, size_t count);
   bool lowerSimtShared(mlir::Operation* op);
@@ -435,7 +439,7 @@ class KernelLowering {
   // trace.cpp: the records of a kernel that is compiled to record (abi/trace.h). In other kernels none of it is left.
   void beginTrace();
   llvm::Value* traceWriter(mlir::Operation* op);  // whether this thread records; null: always
-  // `body` between two records of one site. `kind` is a word of the trace, `value` may be null.
+  // Emits `body` between two records of one site. `kind` is a word of the trace, `value` may be null.
   void traced(const char* kind, mlir::Operation* op, llvm::Value* value, llvm::function_ref<void()> body);
   void traceInstant(const char* kind, mlir::Operation* op, llvm::Value* value);
   void traceTiles(mlir::Operation* loop, llvm::Value* number, llvm::function_ref<void()> body);
@@ -462,7 +466,7 @@ class KernelLowering {
   void onceIn(const Callers& callers, llvm::function_ref<void()> body);
   void completeBulkStores();
   bool lowerDistCopy(mlir::Operation* op);
-  // Between this rank and a peer, by all callers.
+  // A copy between this rank and a peer, by all callers.
   struct Copy {
     llvm::Value *dest = nullptr, *source = nullptr, *bytes = nullptr, *peer = nullptr;
     bool nbi = false;
@@ -518,7 +522,7 @@ class KernelLowering {
   // dist_nvshmem.cpp: the same for targets whose peers are reached through NVSHMEM
   bool throughNvshmem() const { return target_.usesNvshmem() && image_.usesRanks; }
   llvm::CallInst* callNvshmem(const llvm::Twine& name, llvm::Type* result, Scalars arguments);
-  // `name` as the group calls it.
+  // Calls the function `name` in the form for the group.
   void callNvshmem(const Callers& callers, const llvm::Twine& name, Scalars arguments);
   void copyThroughNvshmem(const Callers& callers, const char* name, const Copy& copy);
   void putSignalThroughNvshmem(const Callers& callers, const Copy& copy, const PeerSignal& signal);
@@ -565,7 +569,8 @@ class KernelLowering {
   bool signallerStores_ = false;
   int blocksPerMultiprocessor_ = 1;
   int maxRegisters_ = 0;  // a thread's, by the kernel's options; 0: no bound
-  // Where the next record of this thread goes; a multiple of a chunk's size: there is no room. Null when nothing is recorded.
+  // The place of this thread's next record; a multiple of a chunk's size means that there is no room. Null when nothing
+  // is recorded.
   llvm::AllocaInst* traceCursor_ = nullptr;
   llvm::GlobalVariable* traceSites_ = nullptr;
   std::vector<std::string> traceLines_;

@@ -1,10 +1,10 @@
-// Loops that no op of the kernel stands for, and whether a kernel's threads go ways of their own.
+// This file makes loops that no op of the kernel stands for, and finds out if a kernel's threads go ways of their own.
 #include "compiler/lower/nvidia/kernel_lowering.h"
 
 namespace tandem::lower::nvidia {
 using namespace mlir;
 
-// Counts as unsigned integers.
+// The counter is an unsigned integer.
 void KernelLowering::forEach(llvm::Value* begin, llvm::Value* end, llvm::Value* step, llvm::function_ref<void(llvm::Value*)> body) {
   llvm::BasicBlock *before = b_.GetInsertBlock(), *header = newBlock("each"), *inside = newBlock("item"), *after = newBlock("all");
   b_.CreateBr(header);

@@ -1,4 +1,4 @@
-// Entry of the room: shared memory, arguments, then the body op by op.
+// This is the room's entry: it places shared memory, lowers the arguments, then the body op by op.
 #include "compiler/lower/nvidia/lower.h"
 #include "compiler/codegen/nvidia/codegen.h"
 #include "compiler/lower/nvidia/kernel_lowering.h"
@@ -51,8 +51,8 @@ void KernelLowering::run(func::FuncOp kernel) {
   codegen::markKernel(*function_, bounds);
 }
 
-// Ordinary parameters first; the tensor maps' come when something uses them, so the function is made with all it may need: the recipes
-// are collected before the body.
+// Ordinary parameters come first, then those of tensor maps. The uses of tensor maps decide how many there are, so the
+// recipes are collected before the body, and the function is made with a parameter for each.
 void KernelLowering::lowerArguments(func::FuncOp kernel) {
   llvm::SmallVector<llvm::Type*> types;
   for (mlir::Type type : kernel.getArgumentTypes()) {

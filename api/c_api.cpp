@@ -3,6 +3,7 @@
 #include "api/handles.h"
 #include "api/session_options.h"
 #include "api/text_out.h"
+#include "base/report_kinds.h"
 #include "runtime/trace/trace.h"
 
 using namespace tandem;
@@ -49,6 +50,19 @@ int td_session_create(const char* options, td_session** session) {
     auto made = sessionFor(&required(options, "options"));
     auto& place = required(session, "session");
     place = new td_session{std::move(made)};
+  });
+}
+int td_report_kinds(char** text) {
+  return guarded([&] {
+    auto& place = required(text, "text");
+    json rows = json::array();
+    for (const ReportKindRow& row : kReportKinds)
+      rows.push_back({{"kind", row.word},
+                      {"group", int(row.group)},
+                      {"severity", severityWord(row.severity)},
+                      {"rules", row.rules},
+                      {"what", row.what}});
+    place = copyOut(rows.dump());
   });
 }
 void td_session_destroy(td_session* session) { delete session; }

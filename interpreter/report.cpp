@@ -5,9 +5,9 @@ namespace tandem::interpreter {
 
 std::string Report::render() const {
   Diagnostic d;
-  d.severity = severity;
-  d.kind = kind;
-  d.message = message.starts_with(kind + ":") ? message : kind + ": " + message;
+  d.severity = rowOf(kind).severity;
+  d.kind = wordOf(kind);
+  d.message = message.starts_with(d.kind + ":") ? message : d.kind + ": " + message;
   std::string who;
   auto add = [&](const std::string& part) { who += (who.empty() ? "" : ", ") + part; };
   if (rank >= 0) add("rank " + std::to_string(rank));

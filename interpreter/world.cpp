@@ -8,10 +8,9 @@
 namespace tandem::interpreter {
 namespace {
 
-void hostReport(Machine& m, int rank, const char* kind, std::string message, const std::string& file, uint32_t line,
+void hostReport(Machine& m, int rank, ReportKind kind, std::string message, const std::string& file, uint32_t line,
                 std::vector<Diagnostic> notes = {}) {
-  Report r;
-  r.kind = kind;
+  Report r{kind};
   r.rank = rank;
   r.message = std::move(message);
   r.notes = std::move(notes);
@@ -33,7 +32,7 @@ Address World::allocate(int rank, uint64_t bytes, MemoryKind kind, bool initiali
   const std::string name = given.empty() ? "unnamed " + std::to_string(++impl_->ranks[size_t(rank)].unnamed) : given;
   Arena::Allocated got = m.arena.allocate(rank, bytes, kind, initialised);
   if (got.asymmetric) {
-    hostReport(m, rank, "asymmetric-allocation",
+    hostReport(m, rank, ReportKind::AsymmetricAllocation,
                "symmetric allocation `" + name + "` has " + std::to_string(bytes) + " bytes on rank " +
                    std::to_string(rank) + ", but " + std::to_string(got.otherBytes) + " on another rank",
                hostFile, hostLine);
@@ -41,7 +40,7 @@ Address World::allocate(int rank, uint64_t bytes, MemoryKind kind, bool initiali
   }
   if (!got.allocation) {
     hostReport(
-        m, rank, "out-of-memory",
+        m, rank, ReportKind::OutOfMemory,
         "no room for `" + name + "` of " + std::to_string(bytes) + " bytes in the heap of rank " + std::to_string(rank),
         hostFile, hostLine);
     return 0;
@@ -70,7 +69,7 @@ void World::release(int rank, Address address, const std::string& hostFile, uint
       a->freedLine = hostLine;
       return;
     case Arena::Freed::Double:
-      return hostReport(m, rank, "double-free", "`" + a->name + "` is freed twice", hostFile, hostLine,
+      return hostReport(m, rank, ReportKind::DoubleFree, "`" + a->name + "` is freed twice", hostFile, hostLine,
                         a->freedFile.empty()
                             ? std::vector<Diagnostic>{}
                             : std::vector{note("first freed at " + hostLineText(a->freedFile, a->freedLine))});
@@ -80,7 +79,7 @@ void World::release(int rank, Address address, const std::string& hostFile, uint
       if (a)
         text += "; it is at byte offset " + std::to_string(address - a->begin) + " of `" + a->name + "` of rank " +
                 std::to_string(a->rank);
-      return hostReport(m, rank, "invalid-free", text, hostFile, hostLine);
+      return hostReport(m, rank, ReportKind::InvalidFree, text, hostFile, hostLine);
     }
   }
 }
@@ -88,7 +87,7 @@ void World::release(int rank, Address address, const std::string& hostFile, uint
 Address World::mapHost(int rank, const HostMemory& memory, const std::string& hostFile, uint32_t hostLine) {
   Allocation* a = impl_->m.arena.map(rank, memory);
   if (!a) {
-    hostReport(impl_->m, rank, "out-of-memory",
+    hostReport(impl_->m, rank, ReportKind::OutOfMemory,
                "no room for `" + memory.name + "` of " + std::to_string(memory.bytes) + " bytes in the heap of rank " +
                    std::to_string(rank),
                hostFile, hostLine);
@@ -130,8 +129,7 @@ void World::reportMismatch(std::pair<int, uint32_t> here, std::pair<int, uint32_
   };
   Diagnostic place = placeAt(here.second), other = placeAt(there.second);
   other.message = "rank " + std::to_string(there.first) + " is here";
-  Report r;
-  r.kind = "collective-mismatch";
+  Report r{ReportKind::CollectiveMismatch};
   r.message = message;
   r.rank = here.first;
   r.file = place.file;

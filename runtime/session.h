@@ -36,7 +36,7 @@ struct HostPlace {
 // The reports of a run: errors of the kernels, not of calls (those throw).
 struct RunReport {
   Severity severity = Severity::Error;
-  std::string kind, message;
+  std::string kind, message;  // the kind's word (base/report_kinds.h)
   int rank = -1;  // -1: no single rank
   std::array<int32_t, 3> program{-1, -1, -1};
   std::string kernel, file;

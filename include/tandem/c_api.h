@@ -84,6 +84,9 @@ TANDEM_API int td_set_host_finder(int (*find)(uint64_t address, td_host_memory* 
 TANDEM_API int td_finish(td_session*); /* after all ranks left: looks for leftover signals */
 /* [{"severity", "kind", "message", "rank", "program", "kernel", "file", "line", "column", "text"}] */
 TANDEM_API int td_reports(td_session*, char** json);
+/* Every kind there is: [{"kind", "group" (reports are told by it, ascending; 0 is no fault of kernels' accesses), "severity",
+   "rules" ("M4 M6", which its messages may name), "what"}] */
+TANDEM_API int td_report_kinds(char** json);
 
 /* --- of a run with the option "trace", after its ranks have left; times are modelled or, on GPUs, measured --- */
 TANDEM_API int td_chrome_trace(td_session*, char** json); /* Perfetto opens it */

@@ -46,8 +46,8 @@ void Checker::lanesDiffer(const MemoryAccess& a) {
   flush();
   View v = viewOf(a);
   Stamp now = stampOf(a, v);
-  if (m_.failed || !isNew("race of lanes", now, now)) return;
-  Report r = begin(now, "race");
+  if (m_.failed || !isNew(ReportKind::Race, now, {})) return;  // no place: the store races with itself
+  Report r = begin(now, ReportKind::Race);
   r.message = accessText(sites_[now.site]) + " of " + addressText(m_, a.address, a.bytes) + " by " + actorText(now, now.part) +
               ": several of its lanes write there, and not the same; which of them stays is not defined (M1)";
   tell(std::move(r));

@@ -183,12 +183,12 @@ class Checker : public AccessObserver {
   void remember(SyncPlace& place, const MemoryAccess& a, uint64_t old, uint64_t now);
   void exceeded(const MemoryAccess& a, const SyncPlace& place);
   void misuse(const MemoryAccess& a, const Stamp& other, std::string message, std::string otherText,
-              const char* kind = "signal-misuse");
+              ReportKind kind = ReportKind::SignalMisuse);
 
   // --- reports (explain.cpp) ---
   void report(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end,
               Part mine, Part theirs, const std::string& missing = "");
-  const char* kindOf(const View& v, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end) const;
+  ReportKind kindOf(const View& v, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end) const;
   void reportPortability(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end);
   void reportFreed(const Stamp& s, Part theirs, uint64_t begin, uint64_t bytes, const std::string& file, uint32_t line);
   // The edge that would have ordered two accesses, named by its rule, with notes on other places of it.
@@ -207,9 +207,9 @@ class Checker : public AccessObserver {
   std::string actorText(const Stamp& s, Part thread) const;
   std::string accessText(const Site& site) const;
   Diagnostic placeOfStamp(const Stamp& s) const;
-  Report begin(const Stamp& now, const char* kind) const;
+  Report begin(const Stamp& now, ReportKind kind) const;
   // Returns true if no report of these two places has been made yet, and this one is to be told.
-  bool isNew(const std::string& kind, const Stamp& a, const Stamp& b);
+  bool isNew(ReportKind kind, const Stamp& a, const Stamp& b);
   // The last one that is told ends the run; `scope` and `portability` never do.
   void tell(Report r);
 
@@ -247,7 +247,7 @@ class Checker : public AccessObserver {
   std::unordered_map<const Program*, bool> copiesInBulk_;
   std::map<std::pair<uint32_t, Part>, std::vector<HeldLock>> held_;  // by actor and thread
   LockOrders lockOrders_;
-  std::set<std::tuple<std::string, size_t, size_t>> told_;
+  std::set<std::tuple<ReportKind, size_t, size_t>> told_;
   size_t serious_ = 0, minor_ = 0;  // how many were told
   MemoryAccess pending_;
   bool hasPending_ = false;

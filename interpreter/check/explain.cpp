@@ -81,10 +81,9 @@ Diagnostic Checker::placeOfStamp(const Stamp& s) const {
   return site.program ? placeOf(*site.program, site.location) : note("");
 }
 
-Report Checker::begin(const Stamp& now, const char* kind) const {
+Report Checker::begin(const Stamp& now, ReportKind kind) const {
   const Actor& a = actors_[now.actor];
-  Report r;
-  r.kind = kind;
+  Report r{kind};
   r.rank = a.rank;
   r.program = a.id;
   Diagnostic place = placeOfStamp(now);
@@ -101,7 +100,9 @@ void Checker::report(const View& v, const MemoryAccess& a, const Stamp& now, con
   (void)a;
   const Site &here = sites_[now.site], &there = sites_[s.site];
   bool misused = (here.signal && !there.strong) || (there.signal && !here.strong);
-  const char* kind = misused ? "signal-misuse" : missing.empty() ? kindOf(v, now, s, begin, end) : "race";
+  ReportKind kind = misused           ? ReportKind::SignalMisuse
+                    : missing.empty() ? kindOf(v, now, s, begin, end)
+                                      : ReportKind::Race;
   if (!isNew(kind, now, s)) return;
   Report r = this->begin(now, kind);
   r.message = accessText(here) + " of " + addressText(m_, begin, end - begin) + " by " + actorText(now, mine) +
@@ -126,7 +127,7 @@ void Checker::report(const View& v, const MemoryAccess& a, const Stamp& now, con
 }
 
 // Returns the kind of the report: `scope` if only a scope is missing that today's hardware does without.
-const char* Checker::kindOf(const View& v, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end) const {
+ReportKind Checker::kindOf(const View& v, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end) const {
   const Site &here = sites_[now.site], &there = sites_[s.site];
   bool isScope;
   if (here.strong && there.strong) {
@@ -137,7 +138,7 @@ const char* Checker::kindOf(const View& v, const Stamp& now, const Stamp& s, uin
     Part mine, theirs;
     isScope = ordered(narrow, now, s, begin, end, &mine, &theirs);
   }
-  return isScope ? "scope" : "race";
+  return isScope ? ReportKind::Scope : ReportKind::Race;
 }
 
 // Reports accesses that the model allows and that OpenSHMEM, or PTX to the letter, does not.
@@ -145,9 +146,10 @@ void Checker::reportPortability(const View& v, const MemoryAccess& a, const Stam
   const Site &here = sites_[now.site], &there = sites_[s.site];
   bool isMixed = here.type && there.type && *here.type != *there.type, isVector = here.elementBytes && there.elementBytes;
   Part mine, theirs;
-  if ((!isMixed && !isVector) || ordered(v, now, s, begin, end, &mine, &theirs) || !isNew("portability", now, s)) return;
-  Report r = this->begin(now, "portability");
-  r.severity = Severity::Warning;
+  if ((!isMixed && !isVector) || ordered(v, now, s, begin, end, &mine, &theirs) ||
+      !isNew(ReportKind::Portability, now, s))
+    return;
+  Report r = this->begin(now, ReportKind::Portability);
   r.message = accessText(here) + " of " + addressText(m_, a.address, a.bytes) + " by " + actorText(now, mine) +
               " is not ordered after the " + accessText(there) + " by " + actorText(s, theirs) + "; " +
               (isMixed ? "they have different types, which OpenSHMEM does not allow for atomics of one address (M14)"
@@ -160,8 +162,8 @@ void Checker::reportPortability(const View& v, const MemoryAccess& a, const Stam
 
 void Checker::reportFreed(const Stamp& s, Part theirs, uint64_t begin, uint64_t bytes, const std::string& file,
                           uint32_t line) {
-  if (!isNew("use-after-free", s, s)) return;
-  Report r = this->begin(s, "use-after-free");
+  if (!isNew(ReportKind::UseAfterFree, s, s)) return;
+  Report r = this->begin(s, ReportKind::UseAfterFree);
   r.message = accessText(sites_[s.site]) + " of " + addressText(m_, begin, bytes) + " by " + actorText(s, theirs) +
               " is not ordered before the buffer's end: its host has freed it, and no barrier lies between (M2)";
   r.notes.insert(r.notes.begin(), note("freed at " + hostLineText(file, line)));
@@ -197,12 +199,12 @@ namespace {
 
 constexpr size_t kTold = 20;
 
-bool isMinor(const std::string& kind) { return kind == "scope" || kind == "portability"; }
+bool isMinor(ReportKind kind) { return kind == ReportKind::Scope || kind == ReportKind::Portability; }
 
 }  // namespace
 
-bool Checker::isNew(const std::string& kind, const Stamp& a, const Stamp& b) {
-  if (isMinor(kind) && (minor_ >= kTold || (kind == "scope" && !m_.options.scope))) return false;
+bool Checker::isNew(ReportKind kind, const Stamp& a, const Stamp& b) {
+  if (isMinor(kind) && (minor_ >= kTold || (kind == ReportKind::Scope && !m_.options.scope))) return false;
   auto placeOf = [&](const Stamp& s) {
     const Site& site = sites_[s.site];
     if (!site.program || site.location >= site.program->locations.size()) return size_t(site.by) + 1;

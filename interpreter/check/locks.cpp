@@ -102,8 +102,8 @@ void Checker::findCycle(const LockOrder& last) {
       return false;
     });
   };
-  if (!closes() || !isNew("deadlock", last.by, chain.back()->by)) return;
-  Report r = begin(last.by, "deadlock");
+  if (!closes() || !isNew(ReportKind::Deadlock, last.by, chain.back()->by)) return;
+  Report r = begin(last.by, ReportKind::Deadlock);
   r.message = actorText(last.by, last.thread) + " takes the lock " +
               addressText(m_, last.taken, sites_[last.by.site].bytes) + " while it holds " +
               addressText(m_, last.held, sites_[last.by.site].bytes) +

@@ -16,8 +16,8 @@ void Checker::beginsCall(const Collective& meeting, const MemoryAccess& call, co
   now.site = siteOf(call);
   TeamCall& last = teamCalls_[{call.rank, meeting.team}];
   if (last.by.actor && (last.open || !actors_.covers(known, last.by, last.by.part)) &&
-      isNew("collective-mismatch", now, last.by)) {
-    Report r = begin(now, "collective-mismatch");
+      isNew(ReportKind::CollectiveMismatch, now, last.by)) {
+    Report r = begin(now, ReportKind::CollectiveMismatch);
     r.message = "this call of a barrier or collective by " + actorText(now, now.part) +
                 " is not ordered after the end of the one by " + actorText(last.by, last.by.part) +
                 " for the same team: a rank's calls take turns, as both change the team's state (M12)";

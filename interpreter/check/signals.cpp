@@ -98,9 +98,10 @@ void Checker::remember(SyncPlace& place, const MemoryAccess& a, uint64_t old, ui
 // A wait may have ended with an update that is forgotten: then its knowledge is not known.
 void Checker::exceeded(const MemoryAccess& a, const SyncPlace& place) {
   misuse(a, place.forgotten(),
-         "history exceeded: this wait may have ended with one of the signal's first updates, which are forgotten (a run remembers " +
+         "history exceeded: this wait may have ended with one of the signal's first updates, which are forgotten (a "
+         "run remembers " +
              std::to_string(m_.options.updatesKept) + " updates); nothing is proven (M6)",
-         "the last update forgotten", "history-exceeded");
+         "the last update forgotten", ReportKind::HistoryExceeded);
 }
 
 // Whoever has acquired an update comes after it, though a relaxed one brings nothing else.
@@ -219,7 +220,8 @@ std::vector<Diagnostic> Checker::unacquired(Address signal) {
   return notes;
 }
 
-void Checker::misuse(const MemoryAccess& a, const Stamp& other, std::string message, std::string otherText, const char* kind) {
+void Checker::misuse(const MemoryAccess& a, const Stamp& other, std::string message, std::string otherText,
+                     ReportKind kind) {
   Stamp now = a.kind == AccessKind::Read ? stampOf(a, viewOf(a)) : lastStrong_;
   if (!isNew(kind, now, other)) return;
   Report r = begin(now, kind);

@@ -9,13 +9,13 @@ namespace tandem::interpreter {
 const std::vector<int>* teamOperand(Machine& m, Run& run, const Prepared& i, Register r, int* id) {
   *id = r == kNone ? 0 : int(integer(m, run, r));
   const std::vector<int>* members = m.team(*id, run.rank);
-  if (!members) fail(m, run, i, "bad-rank", "there is no team " + std::to_string(*id));
+  if (!members) fail(m, run, i, ReportKind::BadRank, "there is no team " + std::to_string(*id));
   return members;
 }
 
 bool checkPeer(Machine& m, Run& run, const Prepared& i, int64_t peer) {
   if (peer >= 0 && peer < m.options.rankCount) return true;
-  fail(m, run, i, "bad-rank",
+  fail(m, run, i, ReportKind::BadRank,
        "peer " + std::to_string(peer) + " is outside 0.." + std::to_string(m.options.rankCount - 1));
   return false;
 }
@@ -51,7 +51,8 @@ bool checkSymmetric(Machine& m, Run& run, const Prepared& i, Address address, co
     if (Allocation* before = m.arena.nearest(address); before && address == before->end && !before->freed) return true;
   }
   std::string text = std::string(what) + " needs a symmetric address, but " + notSymmetricText(m, address);
-  fail(m, run, i, a && a->freed ? "use-after-free" : "out-of-bounds", text, strayNotes(m, run, address));
+  fail(m, run, i, a && a->freed ? ReportKind::UseAfterFree : ReportKind::OutOfBounds, text,
+       strayNotes(m, run, address));
   return false;
 }
 
@@ -107,7 +108,7 @@ Step translateRank(Machine& m, Run& run, const Prepared& i) {
   if (!members) return Step::Failed;
   int64_t index = integer(m, run, i.a);
   if (index < 0 || index >= int64_t(members->size()))
-    return fail(m, run, i, "bad-rank",
+    return fail(m, run, i, ReportKind::BadRank,
                 "rank " + std::to_string(index) + " is outside team " + std::to_string(id) + " of " +
                     std::to_string(members->size()));
   int world = (*members)[size_t(index)];
@@ -149,7 +150,7 @@ Step multicastAt(Machine& m, Run& run, const Prepared& i) {
   for (size_t k = 0; k < n; ++k) {
     if (isLanes(run, i.r) && !run.laneActive(uint32_t(k))) continue;
     out[k] = translate(pointers[k * step], [&](Address from) { return m.arena.multicastAddress(id, from); });
-    if (!out[k]) return fail(m, run, i, "out-of-memory", "too many teams use multicast addresses");
+    if (!out[k]) return fail(m, run, i, ReportKind::OutOfMemory, "too many teams use multicast addresses");
   }
   result.commit();
   return Step::Next;

@@ -12,7 +12,8 @@ namespace {
 
 bool isMember(Machine& m, Run& run, const Prepared& i, const std::vector<int>& members, int id) {
   if (std::find(members.begin(), members.end(), run.rank) != members.end()) return true;
-  fail(m, run, i, "bad-rank", "rank " + std::to_string(run.rank) + " is not a member of team " + std::to_string(id));
+  fail(m, run, i, ReportKind::BadRank,
+       "rank " + std::to_string(run.rank) + " is not a member of team " + std::to_string(id));
   return false;
 }
 
@@ -64,8 +65,9 @@ bool agree(Machine& m, Run& run, const Prepared& i, const Collective& c, bool ha
     notes.push_back(std::move(d));
   }
   if (notes.empty()) return true;
-  fail(m, run, i, "collective-mismatch",
-       std::string(what) + " with " + text(mine) + ", and other members of the team give others: all give the same (M12)",
+  fail(m, run, i, ReportKind::CollectiveMismatch,
+       std::string(what) + " with " + text(mine) +
+           ", and other members of the team give others: all give the same (M12)",
        std::move(notes));
   return false;
 }
@@ -93,7 +95,7 @@ Step collective(Machine& m, Run& run, const Prepared& i, Op op, const char* what
   };
   auto all = [&](Collective& c) {
     if (op == Op::Broadcastmem && (c.members[0].root < 0 || size_t(c.members[0].root) >= c.members.size())) {
-      fail(m, run, i, "bad-rank",
+      fail(m, run, i, ReportKind::BadRank,
            std::string(what) + " from root " + std::to_string(c.members[0].root) + " of a team of " +
                std::to_string(c.members.size()));
       return;

@@ -6,7 +6,7 @@ namespace tandem::interpreter {
 bool checkGroup(Machine& m, Run& run, const Prepared& i, Group group, const char* what) {
   if (run.mask.all || group == Group::Thread) return true;
   if (group == Group::Block) {
-    fail(m, run, i, "divergent-block-operation",
+    fail(m, run, i, ReportKind::DivergentBlockOperation,
          std::string(what) + " needs all " + std::to_string(run.lanes) + " threads of the program, but only " +
              std::to_string(run.mask.active) + " call it");
     return false;
@@ -15,7 +15,7 @@ bool checkGroup(Machine& m, Run& run, const Prepared& i, Group group, const char
     uint32_t active = 0;
     for (uint32_t k = 0; k < 32; ++k) active += run.mask.bytes[warp * 32 + k];
     if (active == 0 || active == 32) continue;
-    fail(m, run, i, "non-uniform-warp-operation",
+    fail(m, run, i, ReportKind::NonUniformWarpOperation,
          std::string(what) + " needs all 32 threads of warp " + std::to_string(warp) + ", but only " +
              std::to_string(active) + " call it");
     return false;
@@ -28,7 +28,7 @@ bool checkOneGroup(Machine& m, Run& run, const Prepared& i, Group group, const c
   bool apart = !run.mask.all || !run.maskStack.empty() || differs(run, i);
   uint32_t groups = !apart || group == Group::Block ? 1 : run.activeLanes() / (group == Group::Warp ? 32 : 1);
   if (groups <= 1) return true;
-  fail(m, run, i, "collective-mismatch",
+  fail(m, run, i, ReportKind::CollectiveMismatch,
        std::to_string(groups) + (group == Group::Warp ? " warps" : " threads") + " call " + what +
            ", each for itself: one group of threads of each rank calls (M12)");
   return false;
@@ -47,7 +47,7 @@ uint32_t observedThread(const Run& run, const Prepared& i, Group group, uint32_t
 }
 
 // The threads of the range agree on every operand.
-static bool agree(Machine& m, Run& run, const Prepared& i, uint32_t first, uint32_t count, const char* kind,
+static bool agree(Machine& m, Run& run, const Prepared& i, uint32_t first, uint32_t count, ReportKind kind,
                   const char* what) {
   for (uint32_t k = 0; k < i.operandCount; ++k) {
     Register r = i.operands[k];
@@ -70,11 +70,12 @@ bool eachCaller(Machine& m, Run& run, const Prepared& i, Group group, bool repea
   if (!checkGroup(m, run, i, group, what)) return false;
   if (!run.prepared->program->perThread) return body(0);
   bool differ = differs(run, i);
-  if (group == Group::Block) return agree(m, run, i, 0, run.lanes, "divergent-block-operation", what) && body(0);
+  if (group == Group::Block)
+    return agree(m, run, i, 0, run.lanes, ReportKind::DivergentBlockOperation, what) && body(0);
   if (group == Group::Warp) {
     for (uint32_t warp = 0; warp < run.lanes / 32; ++warp) {
       if (!run.laneActive(warp * 32)) continue;
-      if (!agree(m, run, i, warp * 32, 32, "non-uniform-warp-operation", what)) return false;
+      if (!agree(m, run, i, warp * 32, 32, ReportKind::NonUniformWarpOperation, what)) return false;
       if (!body(warp * 32)) return false;
       if (!differ && !repeats) return true;
     }

@@ -42,7 +42,7 @@ void reportOrder(Machine& m, Task& task, const Collective& c, Op op) {
     d.message = whoText(c.ranks[k], other.id) + " is here";
     notes.push_back(std::move(d));
   }
-  fail(m, run, run.prepared->code[run.pc], "collective-mismatch",
+  fail(m, run, run.prepared->code[run.pc], ReportKind::CollectiveMismatch,
        std::string("this rank enters ") + word(op) + " of the team where another has entered " + word(c.op) +
            ": all members call them in the same order (M12)",
        std::move(notes));

@@ -20,7 +20,7 @@ bool transferOf(Machine& m, Run& run, const Prepared& i, uint32_t lane, Register
   Address dest = rawInteger(m, run, i.a, lane), source = rawInteger(m, run, i.b, lane);
   if (!checkPeer(m, run, i, peer)) return false;
   if (bytes < 0) {
-    fail(m, run, i, "out-of-bounds", std::string(what) + " of " + std::to_string(bytes) + " bytes");
+    fail(m, run, i, ReportKind::OutOfBounds, std::string(what) + " of " + std::to_string(bytes) + " bytes");
     return false;
   }
   t.bytes = uint64_t(bytes);

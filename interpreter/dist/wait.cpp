@@ -80,7 +80,7 @@ Step waitOp(Machine& m, Run& run, const Prepared& i) {
   for (uint32_t lane = 0; lane < (perLane ? run.lanes : 1); ++lane) {
     int64_t count = integer(m, run, i.b, lane);
     if (count < 0 || count > 1 << 16)
-      return fail(m, run, i, "index-out-of-range", "`wait` on " + std::to_string(count) + " signals");
+      return fail(m, run, i, ReportKind::IndexOutOfRange, "`wait` on " + std::to_string(count) + " signals");
     const auto* p = reinterpret_cast<const uint64_t*>(data(m, run, i.a));
     for (int64_t k = 0; k < count; ++k)
       wanted.push_back({heapAddress(m, run.rank, p[isLanes(run, i.a) ? lane : 0] + uint64_t(k) * bytes), bytes,

@@ -41,7 +41,7 @@ bool outOfBounds(Accessor& who, Address address, uint64_t bytes, bool write) {
   std::vector<Diagnostic> stray = who.run ? strayNotes(who.m, *who.run, address) : std::vector<Diagnostic>();
   auto report = [&](const std::string& where, std::vector<Diagnostic> notes = {}) {
     notes.insert(notes.end(), stray.begin(), stray.end());
-    return failAccess(who, "out-of-bounds", message + where + pointerOrigin(who, write), std::move(notes));
+    return failAccess(who, ReportKind::OutOfBounds, message + where + pointerOrigin(who, write), std::move(notes));
   };
   if (address & kStray)
     return report("a peer's address that there is not: `symm_at` needs a symmetric address, but " + notSymmetricText(who.m, address));
@@ -66,7 +66,7 @@ bool outOfBounds(Accessor& who, Address address, uint64_t bytes, bool write) {
 bool useAfterFree(Accessor& who, Allocation& a, Address address, uint64_t bytes, bool write) {
   std::vector<Diagnostic> notes{allocationNote(a)};
   if (!a.freedFile.empty()) notes.push_back(note("freed at " + hostLineText(a.freedFile, a.freedLine)));
-  return failAccess(who, "use-after-free",
+  return failAccess(who, ReportKind::UseAfterFree,
                     std::string(write ? "write" : "read") + " of " + std::to_string(bytes) + " bytes at byte offset " +
                         std::to_string(address - a.begin) + " of `" + a.name + "` on rank " + std::to_string(a.rank) +
                         ", which has been freed",
@@ -111,7 +111,7 @@ bool uninitialised(Accessor& who, Allocation& a, Address address, uint64_t bytes
     notes.back().message = "this copy put there what nothing had written where it came from";
   }
   if (!who.run && !who.transfer && !who.collective) notes.push_back(unwrittenNote(who.m.arena.shadow(), a, address, bytes, first));
-  return failAccess(who, "uninitialised-read",
+  return failAccess(who, ReportKind::UninitialisedRead,
                     "read of `" + a.name + "`[" + std::to_string(offset) + ".." + std::to_string(offset + bytes) +
                         ") on rank " + std::to_string(a.rank) + ", whose byte " + std::to_string(offset + first) +
                         " nothing has written",
@@ -131,11 +131,11 @@ inline Allocation* checked(Accessor& who, Address& address, uint64_t bytes, unsi
     return nullptr;
   }
   if (a->shared && who.run && (a->rank != who.rank)) {
-    failAccess(who, "out-of-bounds", "access to the shared memory of another rank's program");
+    failAccess(who, ReportKind::OutOfBounds, "access to the shared memory of another rank's program");
     return nullptr;
   }
   if (align > 1 && (address & (align - 1))) {
-    failAccess(who, "misaligned",
+    failAccess(who, ReportKind::Misaligned,
                std::string(write ? "write" : "read") + " at byte offset " + std::to_string(address - a->begin) +
                    " of `" + a->name + "` on rank " + std::to_string(a->rank) + " is not aligned to " +
                    std::to_string(align) + " bytes",
@@ -332,7 +332,7 @@ bool updateMemory(Accessor& who, RmwOp op, Elem elem, Address address, const voi
   alignas(8) uint8_t now[8];
   memcpy(now, memory, bytes);
   if (!applyRmw(op, elem, now, value, old))
-    return failAccess(who, "unsupported", "this atomic update is not defined for its element type");
+    return failAccess(who, ReportKind::Unsupported, "this atomic update is not defined for its element type");
   bool changed = memcmp(now, old, bytes) != 0;
   who.preserves = !changed;
   who.type = elem;

@@ -83,8 +83,7 @@ std::string World::firstDifference(const World& other) const {
     seeds = " between seed " + std::to_string(options().seed) + " and seed " + std::to_string(other.options().seed);
   if (auto d = check::StoreLog::firstDifference(*mine, *theirs)) {
     const check::LoggedStore& store = d->mine.program ? d->mine : d->theirs;
-    Report r;
-    r.kind = "schedule-dependent";
+    Report r{ReportKind::ScheduleDependent};
     r.rank = d->who.rank;
     r.program = d->who.id;
     r.kernel = store.program->name;
@@ -99,8 +98,7 @@ std::string World::firstDifference(const World& other) const {
     return r.render();
   }
   const check::Buffer& buffer = differs.first != a.end() ? *differs.first : *differs.second;
-  Report r;
-  r.kind = "schedule-dependent";
+  Report r{ReportKind::ScheduleDependent};
   r.rank = buffer.rank;
   r.message = "`" + buffer.name + "` of rank " + std::to_string(buffer.rank) + " ends with other bytes under another schedule, though " +
               "every program stored the same: transfers, copies or atomic updates came in another order" + seeds;

@@ -46,12 +46,11 @@ void World::reportStuck(const std::vector<std::string>& hostNotes) {
   impl_->tellLeft();
   std::vector<Task*> stuck(m.blockedTasks.begin(), m.blockedTasks.end());
   std::sort(stuck.begin(), stuck.end(), before);
-  Report r;
   size_t programs = size_t(std::count_if(stuck.begin(), stuck.end(), [](Task*t) { return !t->isStream; })),
          streams = stuck.size() - programs;
   auto looks = [](const Task* t) { return t->isStream || onlyLooks(static_cast<const Run&>(*t)); };
   bool isLivelock = programs && std::all_of(stuck.begin(), stuck.end(), looks);
-  r.kind = isLivelock ? "livelock" : "deadlock";
+  Report r{isLivelock ? ReportKind::Livelock : ReportKind::Deadlock};
   std::string waiters;
   if (!isLivelock) addCount(waiters, programs, "program");
   addCount(waiters, streams, "stream");

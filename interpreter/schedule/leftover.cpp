@@ -40,9 +40,7 @@ std::vector<std::vector<Restless>> restless(Machine& m, Allocation& a) {
 }
 
 void reportLeftover(Machine& m, Allocation& a, std::vector<Restless>& signals) {
-  Report r;
-  r.severity = Severity::Warning;
-  r.kind = "leftover-signal";
+  Report r{ReportKind::LeftoverSignal};
   r.rank = a.rank;
   bool isSeen = !signals[0].why.empty();
   r.message = std::to_string(signals.size()) + " signal" + (signals.size() == 1 ? "" : "s") + " of `" + a.name +
@@ -75,9 +73,7 @@ void reportLeftover(Machine& m, Allocation& a, std::vector<Restless>& signals) {
 void World::finish() {
   Machine& m = impl_->m;
   for (const Machine::Unfinished& u : m.unfinished) {
-    Report r;
-    r.severity = Severity::Warning;
-    r.kind = "unfinished-put";
+    Report r{ReportKind::UnfinishedPut};
     r.rank = u.rank;
     r.program = u.id;
     r.kernel = u.program->name;

@@ -55,8 +55,7 @@ void World::reportLimit(const std::vector<std::string>& hostNotes) {
     here.ranks.insert(t->rank);
   }
   bool bySteps = impl_->isOverLimit(false);
-  Report r;
-  r.kind = "limit-exceeded";
+  Report r{ReportKind::LimitExceeded};
   r.message = "limit-exceeded: the run is not over after " +
               (bySteps ? counted(m.options.maxSteps, "step") + " (`max_steps`)" : secondsText(m.options.maxSeconds) + " s (`timeout`)");
   for (auto& [where, standing] : lines) {

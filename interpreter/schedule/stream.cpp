@@ -240,7 +240,7 @@ void World::Impl::turnOfBarrier(Stream& s) {
   const std::vector<int>* members = m.team(item.team, s.rank);
   Accessor who = accessorOf(s, "barrier");
   if (!members || std::find(members->begin(), members->end(), s.rank) == members->end()) {
-    failAccess(who, "bad-rank", "the rank is not a member of team " + std::to_string(item.team));
+    failAccess(who, ReportKind::BadRank, "the rank is not a member of team " + std::to_string(item.team));
     return;
   }
   if (!s.collective) {

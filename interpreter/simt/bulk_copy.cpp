@@ -57,7 +57,7 @@ bool reportUnfinished(Machine& m, const PendingPut& p) {
   Accessor who = accessorOf(m, p);
   std::string what = p.bulk->isStore() ? "a bulk store still reads shared memory"
                                        : "a bulk load still writes shared memory";
-  return failAccess(who, "unfinished-bulk-copy", what + " when its program ends; wait for it before");
+  return failAccess(who, ReportKind::UnfinishedBulkCopy, what + " when its program ends; wait for it before");
 }
 
 }  // namespace
@@ -118,9 +118,9 @@ bool checkShared(Accessor& who, Address address, uint64_t bytes, unsigned align,
   if (!checkMemory(who, address, bytes, align, write, false)) return false;
   for (const auto& [pc, begin] : who.run->sharedBuffers)
     if (who.m.arena.find(begin) == who.m.arena.find(address)) return true;
-  return failAccess(who, "out-of-bounds",
-                    std::string(what) + " must lie in shared memory of the program, not at " +
-                        addressText(who.m, address, bytes));
+  return failAccess(
+      who, ReportKind::OutOfBounds,
+      std::string(what) + " must lie in shared memory of the program, not at " + addressText(who.m, address, bytes));
 }
 
 namespace handlers {

@@ -67,8 +67,9 @@ std::vector<Address> multicastTargets(Machine& m, Run& run, const Prepared& i, A
   int team;
   uint64_t offset;
   if (!m.arena.resolveMulticast(address, &team, &offset)) {
-    fail(m, run, i, "out-of-bounds", address & kStray ? "`multicast_at` needs a symmetric address, but " + notSymmetricText(m, address)
-                                             : "`multimem` needs a multicast address, but got " + addressText(m, address, 0));
+    fail(m, run, i, ReportKind::OutOfBounds,
+         address & kStray ? "`multicast_at` needs a symmetric address, but " + notSymmetricText(m, address)
+                          : "`multimem` needs a multicast address, but got " + addressText(m, address, 0));
     return targets;
   }
   for (int rank : *m.team(team, run.rank))

@@ -25,7 +25,9 @@ uint64_t Mbarrier::pack() const {
 
 namespace {
 
-bool misuse(Accessor& who, std::string message) { return failAccess(who, "mbarrier-misuse", std::move(message)); }
+bool misuse(Accessor& who, std::string message) {
+  return failAccess(who, ReportKind::MbarrierMisuse, std::move(message));
+}
 
 // The mbarrier at an address of shared memory; says false after a report.
 bool readMbarrier(Accessor& who, Address address, Mbarrier& out) {

@@ -27,7 +27,7 @@ bool eachElement(Machine& m, Run& run, const Prepared& i, uint32_t firstIndex, b
     for (size_t d = 0; d < shape.size(); ++d) {
       int64_t index = firstIndex + d < i.operandCount ? integer(m, run, i.operands[firstIndex + d], lane) : 0;
       if (index < 0 || index >= shape[d]) {
-        fail(m, run, i, "index-out-of-range",
+        fail(m, run, i, ReportKind::IndexOutOfRange,
              "index " + std::to_string(index) + " is outside dimension " + std::to_string(d) + " of size " +
                  std::to_string(shape[d]) + (perLane ? " (thread " + std::to_string(lane) + ")" : ""));
         return false;
@@ -66,7 +66,7 @@ Step smemAlloc(Machine& m, Run& run, const Prepared& i) {
   if (!address) {
     Allocation* a = m.arena.allocateShared(run.rank, run.slot, bytes);
     if (!a)
-      return fail(m, run, i, "out-of-memory",
+      return fail(m, run, i, ReportKind::OutOfMemory,
                   "a program's shared memory has no room for " + std::to_string(bytes) + " bytes more: a GPU has " +
                       std::to_string(Arena::kMaxSharedBytes));
     address = a->begin;
@@ -131,7 +131,7 @@ Step smemStore(Machine& m, Run& run, const Prepared& i) {
 Step smemIndex(Machine& m, Run& run, const Prepared& i) {
   int64_t index = integer(m, run, i.b), size = (*run.info(i.a).shape)[0];
   if (index < 0 || index >= size)
-    return fail(m, run, i, "index-out-of-range",
+    return fail(m, run, i, ReportKind::IndexOutOfRange,
                 "index " + std::to_string(index) + " is outside a buffer of " + std::to_string(size));
   run.slots[i.r].bits = run.slots[i.a].bits + uint64_t(index) * uint64_t(run.info(i.r).count) * run.info(i.r).elemBytes;
   return Step::Next;
@@ -161,7 +161,8 @@ Step smemAt(Machine& m, Run& run, const Prepared& i) {
       const Allocation* a = m.arena.find(begin);
       if (a && low - uint32_t(begin) < a->end - begin) found = begin + (low - uint32_t(begin));
     }
-    if (!found) return fail(m, run, i, "out-of-bounds", hex(low) + " is no address in the program's shared memory");
+    if (!found)
+      return fail(m, run, i, ReportKind::OutOfBounds, hex(low) + " is no address in the program's shared memory");
     memcpy(result.data() + lane * 8, &found, 8);
   }
   result.commit();
@@ -169,7 +170,8 @@ Step smemAt(Machine& m, Run& run, const Prepared& i) {
 }
 
 Step dynamicSmem(Machine& m, Run& run, const Prepared& i) {
-  if (run.sharedBuffers.empty()) return fail(m, run, i, "out-of-bounds", "the program has no shared-memory buffer yet");
+  if (run.sharedBuffers.empty())
+    return fail(m, run, i, ReportKind::OutOfBounds, "the program has no shared-memory buffer yet");
   setInteger(m, run, i.r, int64_t(run.sharedBuffers.front().second));
   return Step::Next;
 }

@@ -140,9 +140,10 @@ bool readTensorMap(Accessor& who, Address address, size_t coordinateCount, Tenso
   if (!readMemory(who, address, &out, sizeof(out), TensorMap::kAlignment)) return false;
   std::string where = addressText(who.m, address, sizeof(out));
   if (who.m.arena.isShared(address))
-    return failAccess(who, "bad-tensor-map", "the tensor map of a copy must be in global memory, not at " + where);
+    return failAccess(who, ReportKind::BadTensorMap,
+                      "the tensor map of a copy must be in global memory, not at " + where);
   std::string fault = out.fault(coordinateCount);
-  return fault.empty() || failAccess(who, "bad-tensor-map", "no tensor map at " + where + ": " + fault);
+  return fault.empty() || failAccess(who, ReportKind::BadTensorMap, "no tensor map at " + where + ": " + fault);
 }
 
 namespace handlers {

@@ -65,7 +65,7 @@ Step threadBarrier(Machine& m, Run& run, const Prepared& i) {
 Step namedBarrier(Machine& m, Run& run, const Prepared& i) {
   int64_t threads = i.immediates[1];
   if (threads <= 0 || threads % 32 || threads > int64_t(run.lanes))
-    return fail(m, run, i, "divergent-block-operation",
+    return fail(m, run, i, ReportKind::DivergentBlockOperation,
                 "barrier " + std::to_string(i.immediates[0]) + " of " + std::to_string(threads) +
                     " threads in a program of " + std::to_string(run.lanes));
   if (!checkGroup(m, run, i, Group::Warp, "`barrier`")) return Step::Failed;

@@ -23,7 +23,7 @@ bool checkGlobal(Accessor& who, const BulkCopy& copy, bool isStore) {
     if (!global) continue;
     if (!checkMemory(who, global, piece.bytes, 1, isStore, false)) return false;
     if (who.m.arena.isShared(global))
-      return failAccess(who, "out-of-bounds",
+      return failAccess(who, ReportKind::OutOfBounds,
                         "a bulk copy goes between shared and global memory, but both ends are shared");
   }
   return true;
@@ -58,7 +58,8 @@ bool startBytes(Machine& m, Run& run, const Prepared& i, uint32_t lane, Address 
   bool isStore = barrier == 0;
   int64_t bytes = integer(m, run, i.c, lane);
   if (bytes < 0 || bytes % 16)
-    return failAccess(who, "misaligned", "a bulk copy of " + std::to_string(bytes) + " bytes, no multiple of 16");
+    return failAccess(who, ReportKind::Misaligned,
+                      "a bulk copy of " + std::to_string(bytes) + " bytes, no multiple of 16");
   if (bytes == 0) return true;
   Address dest = rawInteger(m, run, i.a, lane), source = rawInteger(m, run, i.b, lane);
   Address shared = isStore ? source : dest, global = isStore ? dest : source;

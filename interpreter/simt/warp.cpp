@@ -12,14 +12,14 @@ bool checkWarpMask(Machine& m, Run& run, const Prepared& i, const char* what) {
     if (!run.laneActive(lane)) continue;
     uint32_t named = uint32_t(integer(m, run, i.a, lane)), warp = lane / 32 * 32;
     if (!(named >> (lane & 31) & 1)) {
-      fail(m, run, i, "non-uniform-warp-operation",
+      fail(m, run, i, ReportKind::NonUniformWarpOperation,
            std::string(what) + " by thread " + std::to_string(lane) + ", which its mask " + hex(named) +
                " does not name");
       return false;
     }
     for (uint32_t k = 0; k < 32; ++k) {
       if (!(named >> k & 1) || run.laneActive(warp + k)) continue;
-      fail(m, run, i, "non-uniform-warp-operation",
+      fail(m, run, i, ReportKind::NonUniformWarpOperation,
            std::string(what) + " with mask " + hex(named) + " names thread " + std::to_string(warp + k) +
                ", which does not call it");
       return false;
@@ -51,7 +51,7 @@ Step shuffle(Machine& m, Run& run, const Prepared& i) {
     if (from < 0 || from > 31) from = own;
     uint32_t source = lane / 32 * 32 + uint32_t(from);
     if (!run.laneActive(source))
-      return fail(m, run, i, "non-uniform-warp-operation",
+      return fail(m, run, i, ReportKind::NonUniformWarpOperation,
                   "`shfl`: thread " + std::to_string(lane) + " reads thread " + std::to_string(source) +
                       ", which is not active");
     memcpy(result.data() + lane * bytes, value + (valueLanes ? source * bytes : 0), bytes);

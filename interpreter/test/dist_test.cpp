@@ -240,7 +240,7 @@ std::string symmetricFault(int64_t peer, bool local, bool used = false) {
   l.arguments = {{local ? mine : data[0]}};
   world.launch(0, 0, l);
   world.run([&] { return world.idle(0); });
-  return world.reports().empty() ? "" : world.reports()[0].kind;
+  return world.reports().empty() ? "" : wordOf(world.reports()[0].kind);
 }
 
 TEST(Dist, SymmAtChecksPeerAndPointer) {
@@ -261,7 +261,7 @@ TEST(Dist, LeftoverSignalsAreWarned) {
   ASSERT_EQ(launchAll(world, k.b.finish(), {1, 1, 1}, {{flags[0]}, {flags[1]}}), World::Stop::Done);
   world.finish();
   ASSERT_EQ(world.reports().size(), 2u) << renderAll(world);
-  EXPECT_EQ(world.reports()[0].kind, "leftover-signal");
+  EXPECT_EQ(wordOf(world.reports()[0].kind), "leftover-signal");
   EXPECT_EQ(world.reports()[0].severity, Severity::Warning);
   EXPECT_FALSE(world.failed());
   EXPECT_NE(world.reports()[0].message.find("offset 16 holds 1"), std::string::npos) << renderAll(world);

@@ -26,7 +26,7 @@ std::string faultOf(int64_t offset, bool write, bool initialised = true, bool fr
   l.arguments = {{a}};
   world.launch(1, 0, l);
   world.run([&] { return world.idle(1); });
-  return world.reports().empty() ? "" : world.reports()[0].kind + "|" + renderAll(world);
+  return world.reports().empty() ? "" : wordOf(world.reports()[0].kind) + "|" + renderAll(world);
 }
 
 TEST(Memory, FaultsAreNamed) {

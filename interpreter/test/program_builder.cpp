@@ -175,7 +175,7 @@ std::string renderAll(const World& world) {
 }
 
 bool hasReport(const World& world, const std::string& kind) {
-  return world.reports().size() == 1 && world.reports()[0].kind == kind;
+  return world.reports().size() == 1 && wordOf(world.reports()[0].kind) == kind;
 }
 
 }  // namespace tandem::interpreter::test

@@ -129,7 +129,7 @@ std::string sharedFault(bool index) {
   b.add(Op::SmemAlloc, Elem::I32, {kNone}, {buffer});
   b.add(Op::SmemLoad, Elem::I32, {buffer, at}, {v});
   launchAll(world, b.finish(), {1, 1, 1}, {{}}, 1);
-  return world.reports().empty() ? "" : world.reports()[0].kind;
+  return world.reports().empty() ? "" : wordOf(world.reports()[0].kind);
 }
 
 TEST(Simt, SharedMemoryFaults) {

@@ -41,7 +41,7 @@ int uncheckedOverrun(const Block& b) {
 
 Step overrun(Machine& m, Run& run, const Prepared& i, const Block& b, int d) {
   size_t n = size_t(d);
-  return fail(m, run, i, "out-of-bounds",
+  return fail(m, run, i, ReportKind::OutOfBounds,
               "block covers [" + std::to_string(b.offsets[n]) + ".." + std::to_string(b.offsets[n] + b.tile[n]) +
                   ") of dimension " + std::to_string(d) + ", which has size " + std::to_string(b.shape[n]) +
                   "; the dimension is not in `boundary_check`");

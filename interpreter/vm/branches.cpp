@@ -81,8 +81,9 @@ Step failMeeting(Machine& m, Run& run) {
     notes.push_back(std::move(d));
   }
   bool block = i.meets == Meets::Block || i.meets == Meets::Top;
-  return fail(m, run, i, block ? "divergent-block-operation" : "non-uniform-warp-operation",
-              "this needs all " + std::string(block ? std::to_string(run.lanes) + " threads of the program" : "threads of a warp") +
+  return fail(m, run, i, block ? ReportKind::DivergentBlockOperation : ReportKind::NonUniformWarpOperation,
+              "this needs all " +
+                  std::string(block ? std::to_string(run.lanes) + " threads of the program" : "threads of a warp") +
                   ", but only " + std::to_string(run.mask.active) + " come",
               std::move(notes));
 }

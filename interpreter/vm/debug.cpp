@@ -95,7 +95,7 @@ Step assertOp(Machine& m, Run& run, const Prepared& i) {
     std::string text = "assertion failed: " + run.prepared->program->strings[size_t(i.immediates[0])];
     if (lanes) text += " (thread " + std::to_string(k) + ")";
     else if (n > 1) text += " (element " + std::to_string(k) + " of " + std::to_string(n) + ")";
-    return fail(m, run, i, "assertion", text);
+    return fail(m, run, i, ReportKind::Assertion, text);
   }
   return Step::Next;
 }
@@ -104,12 +104,12 @@ Step assumeOp(Machine& m, Run& run, const Prepared& i) {
   const uint8_t* condition = data(m, run, i.a);
   for (size_t k = 0; k < run.count(i.a); ++k)
     if (!condition[k] && (!isLanes(run, i.a) || run.laneActive(uint32_t(k))))
-      return fail(m, run, i, "assume-violated", "`assume` does not hold");
+      return fail(m, run, i, ReportKind::AssumeViolated, "`assume` does not hold");
   return Step::Next;
 }
 
 Step malformed(Machine& m, Run& run, const Prepared& i) {
-  return fail(m, run, i, "unsupported", "this operation is not defined for its operand types");
+  return fail(m, run, i, ReportKind::Unsupported, "this operation is not defined for its operand types");
 }
 
 }  // namespace handlers

@@ -94,10 +94,9 @@ const char* compareText(SignalCompare c) {
   return "==";
 }
 
-static void add(Machine& m, const char* kind, std::string message, int rank, const std::array<int32_t, 3>& id,
+static void add(Machine& m, ReportKind kind, std::string message, int rank, const std::array<int32_t, 3>& id,
                 const Program* program, uint32_t location, std::vector<Diagnostic> notes) {
-  Report r;
-  r.kind = kind;
+  Report r{kind};
   r.message = std::move(message);
   r.rank = rank;
   r.program = id;
@@ -113,13 +112,13 @@ static void add(Machine& m, const char* kind, std::string message, int rank, con
   m.failed = true;
 }
 
-Step fail(Machine& m, const Run& run, const Prepared& i, const char* kind, std::string message,
+Step fail(Machine& m, const Run& run, const Prepared& i, ReportKind kind, std::string message,
           std::vector<Diagnostic> notes) {
   add(m, kind, std::move(message), run.rank, run.id, run.prepared->program.get(), i.location, std::move(notes));
   return Step::Failed;
 }
 
-bool failAccess(Accessor& who, const char* kind, std::string message, std::vector<Diagnostic> notes) {
+bool failAccess(Accessor& who, ReportKind kind, std::string message, std::vector<Diagnostic> notes) {
   if (!who.what.empty()) message = who.what + ": " + message;
   add(who.m, kind, std::move(message), who.rank, who.id, who.program, who.location, std::move(notes));
   return false;

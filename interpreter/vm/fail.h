@@ -20,10 +20,10 @@ std::vector<Diagnostic> strayNotes(Machine& m, const Run& run, Address address);
 const char* compareText(SignalCompare c);
 
 // Adds an error report at the instruction. Gives Step::Failed.
-Step fail(Machine& m, const Run& run, const Prepared& i, const char* kind, std::string message,
+Step fail(Machine& m, const Run& run, const Prepared& i, ReportKind kind, std::string message,
           std::vector<Diagnostic> notes = {});
 // The same for whoever an Accessor is.
-bool failAccess(Accessor& who, const char* kind, std::string message, std::vector<Diagnostic> notes = {});
+bool failAccess(Accessor& who, ReportKind kind, std::string message, std::vector<Diagnostic> notes = {});
 Diagnostic note(std::string message);
 
 }  // namespace tandem::interpreter

@@ -34,7 +34,7 @@ Step dotOp(Machine& m, Run& run, const Prepared& i) {
   Buffer* own = i.inPlace && run.parked.empty() ? run.slots[i.c].buffer : nullptr;
   if (own && own->references == 1) {  // accumulate where the accumulator lies
     if (!interpreter::dot(d, run.info(i.a).elem, a, run.info(i.b).elem, b, accElem, acc, own->data(), int(i.immediates[0])))
-      return fail(m, run, i, "unsupported", "`dot` of these element types is not defined");
+      return fail(m, run, i, ReportKind::Unsupported, "`dot` of these element types is not defined");
     if (i.r != i.c) {
       run.slots[i.c].buffer = nullptr;
       setBuffer(m, run, i.r, own);
@@ -43,7 +43,7 @@ Step dotOp(Machine& m, Run& run, const Prepared& i) {
   }
   Result result(m, run, i.r);
   if (!interpreter::dot(d, run.info(i.a).elem, a, run.info(i.b).elem, b, accElem, acc, result.data(), int(i.immediates[0])))
-    return fail(m, run, i, "unsupported", "`dot` of these element types is not defined");
+    return fail(m, run, i, ReportKind::Unsupported, "`dot` of these element types is not defined");
   result.commit();
   return Step::Next;
 }

@@ -103,7 +103,7 @@ bool runCode(Machine& m, Run& run, uint32_t begin, uint32_t end) {
     for (uint32_t k = 0; k < i.releaseCount; ++k) setBuffer(m, run, i.releases[k], nullptr);
     if (step == Step::Failed) return false;
     if (step == Step::Blocked || step == Step::Yield || step == Step::Finished) {
-      fail(m, run, i, "unsupported", "a region of a reduction cannot wait");
+      fail(m, run, i, ReportKind::Unsupported, "a region of a reduction cannot wait");
       return false;
     }
     ++run.instructions;

@@ -89,7 +89,7 @@ Step gatherOp(Machine& m, Run& run, const Prepared& i) {
   int64_t bad = interpreter::gather(source, shapeOf(run, i.a), indices, run.info(i.b).elem, shapeOf(run, i.b),
                                     i.immediates[0], result.data(), run.info(i.r).elemBytes);
   if (bad >= 0)
-    return fail(m, run, i, "index-out-of-range",
+    return fail(m, run, i, ReportKind::IndexOutOfRange,
                 "`gather` index " + std::to_string(signedAt(indices, size_t(bad), run.info(i.b).elem)) +
                     " is outside 0.." + std::to_string(shapeOf(run, i.a)[size_t(i.immediates[0])] - 1) + " of axis " +
                     std::to_string(i.immediates[0]));

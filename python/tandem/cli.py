@@ -36,7 +36,7 @@ EPILOG = """examples:
   tandem trace t.json --svg t.svg           draw such a file, and print who computed and who waited
   tandem run --target cuda --compat old.py  run a script on the GPU: kernels that are given CUDA arrays
   tandem run --target cuda --ranks 4 s.py   a process for each of 4 GPUs; the same script as on simulated ranks
-  tandem explain M4                         a rule that a report names; without one, the list
+  tandem explain M4 race                    a rule or a kind that a report names; without one, the list
   tandem check --ranks 2,4,8 script.py      many rank counts and schedules under the checker; each defect is told once
 """
 
@@ -175,9 +175,9 @@ def _add_doctor(commands):
 
 
 def _add_explain(commands):
-    explain = commands.add_parser("explain", help="print rules of the memory model, which reports name",
-                                  description="Print rules of the memory model, or without a name the list of them.")
-    explain.add_argument("rules", nargs="*", metavar="RULE", help="M1, M2, ...")
+    explain = commands.add_parser("explain", help="print rules of the memory model and kinds of reports",
+                                  description="Print rules of the memory model and what kinds of reports mean; without a name, both lists.")
+    explain.add_argument("rules", nargs="*", metavar="NAME", help="M1, M2, ..., or a kind: race, deadlock, ...")
 
 
 def _add_trace(commands):

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 import tandem
+from tandem.host.report_kinds import KINDS
 
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE))
@@ -52,6 +53,7 @@ def test_wrong(pair, ranks):
         report = found[0]
         text = report["text"]
         assert report["kind"] == pair.kind, text
+        assert set(re.findall(r"\bM\d+\b", report["message"])) <= set(KINDS[pair.kind].rules.split()), text
         place = rf"^{re.escape(pair.file)}:(\d+):\d+: (?:error|warning|note: (?:first access|the |rank \d+.* is here))"
         places = set(map(int, re.findall(place, text, re.M)))
         assert places == marked_lines(pair), text

@@ -33,7 +33,7 @@ struct Kernel {
     std::vector<std::vector<uint64_t>> arguments;
     for (int r = 0; r < 2; ++r) arguments.push_back({world.allocate(r, 64, MemoryKind::Symmetric, true, "flag")});
     launchAll(world, program, {1, 1, 1}, arguments);
-    return world.reports().empty() ? "" : world.reports()[0].kind + ": " + world.reports()[0].message;
+    return world.reports().empty() ? "" : wordOf(world.reports()[0].kind) + ": " + world.reports()[0].message;
   }
   ProgramPtr program;
 };

@@ -8,7 +8,7 @@ import traceback
 
 from ..errors import STUCK, CompileError, SimulationError, is_about_hosts
 from ..host.frames import users_traceback
-from ..host.report_kinds import seriousness
+from ..host.report_kinds import KINDS
 from .suppression import suppressions
 
 _NOTE, _ERROR = (re.compile(rf"^(?P<file>\S.*?):(?P<line>\d+)(?::(?P<column>\d+))?: {word}: (?P<message>.*)$", re.M)
@@ -158,4 +158,4 @@ class Findings:
 
     def __iter__(self):
         """The most serious first, then as they were found."""
-        return iter(sorted(self._by_key.values(), key=lambda finding: seriousness(finding.kind)))
+        return iter(sorted(self._by_key.values(), key=lambda finding: KINDS[finding.kind].group))

@@ -1,9 +1,11 @@
-"""The rules of the memory model (M1, M2, ...), out of the page that ships with the package."""
+"""The rules of the memory model (M1, M2, ...), out of the page that ships with the package, and `tandem explain`, which prints them."""
 
 import os
 import pathlib
 import re
 import sys
+
+from ..host.report_kinds import KINDS
 
 PAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "memory_model.md")
 _NAME = re.compile(r"\bM\d+\b")
@@ -31,16 +33,20 @@ def page_uri():
     return pathlib.Path(PAGE).as_uri()
 
 
+def _meaning(kind):
+    return f"{kind.kind} ({kind.severity}): {kind.what}" + (f" ({', '.join(kind.rules.split())})" if kind.rules else "")
+
+
 def explain(names):
-    """The command `tandem explain`: prints the rules, or a list of all. Gives the exit code."""
+    """The command `tandem explain`: prints rules and what kinds of reports mean, or a list of all. Gives the exit code."""
     known = rules()
-    unknown = [name for name in names if name.upper() not in known]
+    unknown = [name for name in names if name.upper() not in known and name not in KINDS]
     if unknown:
-        print(f"tandem: there is no rule `{unknown[0]}`; they are {', '.join(known)}", file=sys.stderr)
+        print(f"tandem: there is no rule `{unknown[0]}`; they are {', '.join(known)}; nor is it a kind of report", file=sys.stderr)
         return 2
     for name in names:
-        print(f"{known[name.upper()][1]}\n")
+        print(f"{_meaning(KINDS[name]) if name in KINDS else known[name.upper()][1]}\n")
     if not names:
-        print(*(f"{name:4} {title}" for name, (title, _) in known.items()), sep="\n")
+        print(*(f"{name:4} {title}" for name, (title, _) in known.items()), "", *map(_meaning, KINDS.values()), sep="\n")
     print(f"the whole page: {PAGE}")
     return 0

@@ -3,22 +3,10 @@
 import os
 import pathlib
 
+from ..host.report_kinds import KINDS
 from .rules import page_uri
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-RULES = {
-    "race": "Two accesses that the memory model does not order",
-    "signal-misuse": "A signal update that may come too early or too late",
-    "history-exceeded": "A wait that may need an update which the run no longer remembers",
-    "deadlock": "Ranks that wait for what cannot happen",
-    "livelock": "Programs that loop for ever while nothing changes",
-    "limit-exceeded": "A run that goes on longer than it may",
-    "exception": "What the script itself raised",
-    "schedule-dependent": "Results that depend on the schedule",
-    "scope": "An access or a fence whose scope leaves another rank out",
-    "portability": "Right in Tandem's memory model, but not promised elsewhere",
-    "collective-mismatch": "A collective whose members give different roots or sizes",
-}
 
 
 def _uri(file):
@@ -51,7 +39,7 @@ def sarif(findings):
     """The log of one `tandem check`, as a dict to write as JSON."""
     findings = list(findings)
     kinds = sorted({f.kind for f in findings})
-    rules = [{"id": k, "shortDescription": {"text": RULES.get(k, k.replace("-", " ").capitalize())}, "helpUri": page_uri()} for k in kinds]
+    rules = [{"id": k, "shortDescription": {"text": KINDS[k].what}, "helpUri": page_uri()} for k in kinds]
     results = [_result(f) | {"ruleIndex": kinds.index(f.kind)} for f in findings]
     return {"$schema": SCHEMA, "version": "2.1.0",
             "runs": [{"tool": {"driver": {"name": "tandem", "rules": rules}}, "results": results, "columnKind": "unicodeCodePoints"}]}

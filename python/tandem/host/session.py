@@ -10,7 +10,7 @@ from .. import _tandem
 from ..errors import RankStopped, RunError, SimulationError
 from .arrays import Tensor
 from .frames import host_place
-from .report_kinds import seriousness
+from .report_kinds import KINDS
 from .team import Stream
 
 
@@ -71,7 +71,7 @@ class Session:
 
     def reports(self):
         """The most serious first."""
-        return sorted(json.loads(_tandem.reports(self.handle)), key=lambda report: seriousness(report["kind"]))
+        return sorted(json.loads(_tandem.reports(self.handle)), key=lambda report: KINDS[report["kind"]].group)
 
     def check(self):
         """Raises the error that the run has found."""

@@ -28,8 +28,8 @@ std::string failureText(int rank, const std::string& why) {
 }
 
 RunReport reportOf(const interpreter::Report& r) {
-  return {r.severity,   r.kind,         r.message, r.rank, r.program, r.kernel, r.file ? r.file->name : "",
-          r.range.line, r.range.column, r.render()};
+  return {rowOf(r.kind).severity,     wordOf(r.kind), r.message,      r.rank,    r.program, r.kernel,
+          r.file ? r.file->name : "", r.range.line,   r.range.column, r.render()};
 }
 
 interpreter::HostMemory memoryOf(const HostMemory& m) { return {m.begin, m.bytes, m.name, m.owner}; }

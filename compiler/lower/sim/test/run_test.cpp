@@ -23,7 +23,7 @@ std::vector<int32_t> runProgram(ProgramPtr program, int count) {
   launch.arguments = {{memory}, {static_cast<uint64_t>(count)}};
   world.launch(0, 0, launch);
   world.run([&] { return world.idle(0); });
-  for (const Report& report : world.reports()) ADD_FAILURE() << report.kind << ": " << report.message;
+  for (const Report& report : world.reports()) ADD_FAILURE() << wordOf(report.kind) << ": " << report.message;
   return {data, data + count};
 }
 

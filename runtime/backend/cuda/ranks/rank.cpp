@@ -72,8 +72,8 @@ void Rank::enter() {
     watch_ = &open_->watch;
     if (meeting_.stopped()) open_->watch.stop();
   } catch (const std::exception& e) {
-    meeting_.stop(
-        reportOf("rank-failed", options_.rank, "rank " + std::to_string(options_.rank) + " cannot start: " + e.what()));
+    meeting_.stop(reportOf(ReportKind::RankFailed, options_.rank,
+                           "rank " + std::to_string(options_.rank) + " cannot start: " + e.what()));
     std::lock_guard lock(mutex_);
     reports_.push_back(meeting_.reason());
     throw;
@@ -170,7 +170,7 @@ void Rank::leave() {
 
 void Rank::abort(const std::string& why) {
   std::string who = "rank " + std::to_string(options_.rank);
-  meeting_.stop(reportOf("rank-failed", options_.rank, who + " failed: " + why));
+  meeting_.stop(reportOf(ReportKind::RankFailed, options_.rank, who + " failed: " + why));
   settle();
   close();
 }
@@ -184,18 +184,16 @@ void Rank::collectTrace() {
     OnDevice scope(options_.device);
     trace = open_->trace->collect();
     if (trace.lost)
-      report = reportOf("trace", options_.rank,
+      report = reportOf(ReportKind::Trace, options_.rank,
                         "the trace of rank " + std::to_string(options_.rank) + " has no room for " +
                             std::to_string(trace.lost) + " records");
   } catch (const std::exception& e) {
-    report = reportOf("trace", options_.rank,
+    report = reportOf(ReportKind::Trace, options_.rank,
                       "the trace of rank " + std::to_string(options_.rank) + " cannot be read: " + e.what());
   }
   std::lock_guard lock(mutex_);
   trace_ = std::move(trace);
   if (report.kind.empty()) return;
-  report.severity = Severity::Warning;
-  report.text.replace(report.text.find("error: "), 7, "warning: ");
   reports_.push_back(std::move(report));
 }
 

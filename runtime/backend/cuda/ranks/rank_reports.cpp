@@ -84,23 +84,24 @@ RunReport Rank::describeWait() const {
     r.line = takeNumber(r.file);
   }
   std::string who = "rank " + std::to_string(options_.rank) + ", " + programText(r) + (r.kernel.empty() ? "" : " of `" + r.kernel + "`");
-  auto error = [&](const char* kind, const std::string& message) {
-    r.kind = kind;
+  auto error = [&](ReportKind kind, const std::string& message) {
+    r.kind = wordOf(kind);
     r.message = who + ": " + message;
     r.text = placeOf(r) + "error: " + r.message + " [" + r.kind + "]\n";
     return r;
   };
   if (w.compare == TANDEM_DIST_UNMAPPED_PEER)
-    return error("unmapped-peer", "rank " + std::to_string(int64_t(w.expected)) +
-                                      "'s memory is not mapped here, so `symm_at` has no address for it");
-  if (w.compare >= TANDEM_DIST_UNLIKE) return error("collective-mismatch", unlikeText(w));
+    return error(ReportKind::UnmappedPeer, "rank " + std::to_string(int64_t(w.expected)) +
+                                               "'s memory is not mapped here, so `symm_at` has no address for it");
+  if (w.compare >= TANDEM_DIST_UNLIKE) return error(ReportKind::CollectiveMismatch, unlikeText(w));
   std::string signal = signalText(w.signal), expected = std::to_string(int64_t(w.expected)), seen = std::to_string(int64_t(w.seen));
   if (std::optional<TeamWord> word = open_->context.wordAt(w.signal); word && word->ofKernels) {
     expected = std::to_string(w.expected >> TANDEM_DIST_MARK_BITS);
     seen = std::to_string(w.seen >> TANDEM_DIST_MARK_BITS);
   }
   const char* compare = w.compare >= 0 && w.compare <= int(Compare::Ge) ? compareWord(Compare(w.compare)) : "?";
-  return error("wait-timeout", "gave up waiting for " + signal + " to be " + compare + " " + expected + "; it is " + seen);
+  return error(ReportKind::WaitTimeout,
+               "gave up waiting for " + signal + " to be " + compare + " " + expected + "; it is " + seen);
 }
 
 void Rank::reportGivenUpWait() {
@@ -119,7 +120,7 @@ void Rank::reportHeldStream() {
     cuda::copyToHost(options_.device, open_->streams.aside(), &seen, held->signal, uint64_t(held->bytes));
     synchronizeStream(options_.device, open_->streams.aside());
     if (held->bytes == 4) seen = uint64_t(int64_t(int32_t(seen)));
-    return meeting_.stop(reportOf("wait-timeout", options_.rank,
+    return meeting_.stop(reportOf(ReportKind::WaitTimeout, options_.rank,
                                   "rank " + std::to_string(options_.rank) + ": stream " + std::to_string(id) +
                                       " gave up waiting for " + signalText(held->signal) + " to be " +
                                       compareWord(held->compare) + " " + std::to_string(int64_t(held->value)) +

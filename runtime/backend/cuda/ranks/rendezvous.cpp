@@ -27,12 +27,13 @@ std::string shortName(const std::string& name) {
 
 }  // namespace
 
-RunReport reportOf(const std::string& kind, int rank, const std::string& message) {
+RunReport reportOf(ReportKind kind, int rank, const std::string& message) {
   RunReport r;
-  r.kind = kind;
+  r.severity = rowOf(kind).severity;
+  r.kind = wordOf(kind);
   r.rank = rank;
   r.message = message;
-  r.text = "error: " + message + " [" + kind + "]\n";
+  r.text = std::string(r.severity == Severity::Error ? "error: " : "warning: ") + message + " [" + r.kind + "]\n";
   return r;
 }
 
@@ -117,7 +118,7 @@ void Rendezvous::acceptHigher(const Descriptor& listener) {
 }
 
 void Rendezvous::failMeeting(const std::string& why) {
-  stop(reportOf("rendezvous", options_.rank, why));
+  stop(reportOf(ReportKind::Rendezvous, options_.rank, why));
   throw RunStopped(why);
 }
 
@@ -138,7 +139,7 @@ void Rendezvous::meet() {
       acceptHigher(listener);
       for (int r = 0; r < options_.rankCount; ++r)
         if (peers_[size_t(r)].socket && !peers_[size_t(r)].gone) readFrom(r);
-      if (interrupted_) stop(reportOf("interrupted", -1, "interrupted"));
+      if (interrupted_) stop(reportOf(ReportKind::Interrupted, -1, "interrupted"));
       checkRunning();
       if (Clock::now() > deadline && !missing().empty())
         failMeeting(ranksText(missing()) + " did not come to `" + options_.name + "` within " +
@@ -171,7 +172,7 @@ void Rendezvous::awaitPackets(const std::vector<int>& members, const std::string
     });
   }
   if (!stopped_ && left >= 0)
-    stop(reportOf("rank-left", left,
+    stop(reportOf(ReportKind::RankLeft, left,
                   "rank " + std::to_string(left) + " has left, rank " + std::to_string(options_.rank) +
                       " waits for it in `" + what + "`"));
   checkRunning();
@@ -198,7 +199,7 @@ std::vector<Packet> Rendezvous::takePackets(const std::vector<int>& members, con
   }
   for (size_t i = 1; i < members.size(); ++i)
     if (calls[i] != calls[0]) {
-      stop(reportOf("collective-mismatch", members[i],
+      stop(reportOf(ReportKind::CollectiveMismatch, members[i],
                     "rank " + std::to_string(members[0]) + " calls `" + calls[0] + "`, rank " +
                         std::to_string(members[i]) + " calls `" + calls[i] + "`"));
       throwStopped();
@@ -248,7 +249,7 @@ RunReport Rendezvous::reason() {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, patience, [&] { return allHeard(); });
   auto before = [](const RunReport& a, const RunReport& b) {
-    bool goneA = a.kind == "rank-gone", goneB = b.kind == "rank-gone";
+    bool goneA = a.kind == wordOf(ReportKind::RankGone), goneB = b.kind == wordOf(ReportKind::RankGone);
     return std::tuple(goneA, a.rank, a.text) < std::tuple(goneB, b.rank, b.text);
   };
   RunReport best = *reason_;

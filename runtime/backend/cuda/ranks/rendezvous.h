@@ -3,6 +3,7 @@
 // reason. It knows nothing of GPUs.
 #pragma once
 #include "base/call_order.h"
+#include "base/report_kinds.h"
 #include "runtime/backend/cuda/ranks/unix_socket.h"
 #include "runtime/session.h"
 #include <atomic>
@@ -111,6 +112,6 @@ class Rendezvous {
 };
 
 // A report without a place: `kind` and what happened.
-RunReport reportOf(const std::string& kind, int rank, const std::string& message);
+RunReport reportOf(ReportKind kind, int rank, const std::string& message);
 
 }  // namespace tandem::runtime::cuda

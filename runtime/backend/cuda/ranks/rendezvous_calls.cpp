@@ -99,7 +99,7 @@ void Rendezvous::hearCalls(int peer, const std::string& bytes) {
 
 void Rendezvous::compare(int rank, const OperatorCalls& calls) {
   if (std::optional<CallMismatch> found = calls_.add(rank, calls))
-    stop(reportOf("collective-mismatch", found->rank, found->message));
+    stop(reportOf(ReportKind::CollectiveMismatch, found->rank, found->message));
 }
 
 void Rendezvous::reportCircle() {
@@ -110,7 +110,7 @@ void Rendezvous::reportCircle() {
   for (size_t k = 0; k < circle.size(); ++k)
     text += (k ? ", and rank " : "rank ") + std::to_string(circle[k].behind) + " has " + name(circle[k]) + " behind " +
             name(circle[(k + 1) % circle.size()]) + " on one stream";
-  stop(reportOf("collective-mismatch", circle[0].behind,
+  stop(reportOf(ReportKind::CollectiveMismatch, circle[0].behind,
                 text + ", so they wait for one another: all ranks call the operators of one stream in one order"));
 }
 

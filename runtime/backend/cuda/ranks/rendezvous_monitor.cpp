@@ -22,7 +22,7 @@ void Rendezvous::monitor() {
     int patience = callsAny_ ? int((allTold ? kTick : soon).count()) : -1;
     if (::poll(polled.data(), polled.size(), patience) < 0) continue;  // interrupted by a signal
     if (uint64_t count = 0; polled[0].revents && ::read(wake_.get(), &count, sizeof count) > 0 && interrupted_)
-      stop(reportOf("interrupted", -1, "interrupted"));
+      stop(reportOf(ReportKind::Interrupted, -1, "interrupted"));
     for (size_t i = 1; i < polled.size(); ++i)
       if (polled[i].revents) readFrom(ranks[i]);
     if (auto now = std::chrono::steady_clock::now(); !allTold || now - told >= kTick) {
@@ -66,7 +66,7 @@ void Rendezvous::lose(int rank) {
   bool inOrder = peer.left || peer.heard;
   lock.unlock();
   if (!inOrder)
-    stop(reportOf("rank-gone", rank,
+    stop(reportOf(ReportKind::RankGone, rank,
                   "rank " + std::to_string(rank) + " is gone: its process has ended or closed its connection"));
   changed_.notify_all();
 }

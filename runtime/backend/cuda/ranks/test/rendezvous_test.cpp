@@ -122,7 +122,7 @@ TEST(Rendezvous, DifferentNumbersOfRanksAreOneErrorForBoth) {
 TEST(Rendezvous, OneReasonForAll) {
   auto errors = onThreads(4, ownName("stop"), 20s, [](int rank, Rendezvous& meeting) {
     if (rank >= 2)
-      meeting.stop(reportOf("rank-failed", rank, "rank " + std::to_string(rank) + " failed"));  // two at once
+      meeting.stop(reportOf(ReportKind::RankFailed, rank, "rank " + std::to_string(rank) + " failed"));  // two at once
     meeting.barrier(world(4), "never");
   });
   for (const std::string& e : errors) EXPECT_EQ(e, errors[0]);
@@ -258,7 +258,7 @@ TEST(Rendezvous, AProcessThatAbortsIsHeardBeforeItIsGone) {
   pid_t child = inProcess([&] {
     Rendezvous meeting({name, 1, 2, 20s}, {});
     meeting.meet();
-    meeting.stop(reportOf("rank-failed", 1, "rank 1 failed: no luck"));
+    meeting.stop(reportOf(ReportKind::RankFailed, 1, "rank 1 failed: no luck"));
     return 0;
   });
   std::string error;

@@ -10,6 +10,7 @@
 #ifndef TANDEM_ABI_DIST_CONTEXT_H
 #define TANDEM_ABI_DIST_CONTEXT_H
 #include "abi/trace.h"
+#include "tandem/compare.h"
 #include <stdint.h>
 
 #define TANDEM_DIST_MARK_BITS 20
@@ -18,8 +19,8 @@ enum tandem_dist_collective { TANDEM_DIST_BARRIER, TANDEM_DIST_BROADCAST, TANDEM
 
 /* What the watch tells that no wait is: rank `expected` has no address for `signal` here; the member of slot `signal` calls a collective
  * unlike this rank's, which is the number above TANDEM_DIST_UNLIKE, with `expected` bytes. */
-#define TANDEM_DIST_UNMAPPED_PEER 6
-#define TANDEM_DIST_UNLIKE 7
+#define TANDEM_DIST_UNMAPPED_PEER TD_COMPARE_COUNT
+#define TANDEM_DIST_UNLIKE (TANDEM_DIST_UNMAPPED_PEER + 1)
 
 /* How waits end that nobody satisfies. One for each rank, in host memory that the device reaches; the host zeroes it, kernels look at it
  * only after they have polled for a while. A wait that gives up returns as if it were satisfied: the kernel then runs to its end with
@@ -30,7 +31,7 @@ typedef struct tandem_dist_watch {
   uint64_t timeout_ns; /* of one wait, by the device's clock; 0: never */
   const char* place;   /* device address of the text "file:line:column\0kernel" */
   int32_t program[3];
-  int32_t compare;     /* as in dist: 0 eq, 1 ne, 2 gt, 3 le, 4 lt, 5 ge; or no wait, as above */
+  int32_t compare;     /* one of td_compare, or no wait, as above */
   uint64_t signal;     /* its address on this rank */
   uint64_t expected, seen;
 } tandem_dist_watch;

@@ -186,8 +186,8 @@ int td_signals(td_session* s, int rank, int stream, const td_signal_step* steps,
       checkSignals(step.count, step.bytes);
       runtime::SignalStep made{step.signal, step.count, step.bytes, step.value, step.action >= TD_SIGNAL_WAIT};
       if (made.waits) {
-        checkIndex("comparison", step.action - TD_SIGNAL_WAIT, 6);
-        made.compare = runtime::Compare(step.action - TD_SIGNAL_WAIT);
+        checkIndex("comparison", step.action - TD_SIGNAL_WAIT, TD_COMPARE_COUNT);
+        made.compare = Compare(step.action - TD_SIGNAL_WAIT);
       } else if (step.action == 0 || step.action == 1) {
         made.kind = runtime::SignalKind(step.action);
       } else {

@@ -1,6 +1,7 @@
 // The interpreter's instruction set. Each row: operands -> results; `#` immediates (indices into the immediate pool, in order).
 // "opt" operands are always present by position: a missing one is the register number kNone.
 #pragma once
+#include "tandem/compare.h"
 #include <cstdint>
 
 namespace tandem::interpreter {
@@ -71,7 +72,7 @@ enum class Op : uint8_t {
   TranslateRank,  // rank, sourceTeam, destTeam -> r
   SymmAt,       // pointer, peer -> r
   MulticastAt,  // team, pointer -> r
-  Wait,         // pointer, count, value -> token   #0 Scope #1 Semantic #2 SignalCompare ; elem is the signal's (I32, I64)
+  Wait,         // pointer, count, value -> token   #0 Scope #1 Semantic #2 Compare ; elem is the signal's (I32, I64)
   ConsumeToken,  // value, token -> r
   Notify,       // pointer, peer, value ->          #0 SignalKind #1 Scope
   Put,          // dest, source, bytes, peer ->     #0 nbi #1 Group
@@ -79,7 +80,7 @@ enum class Op : uint8_t {
   Get,          // dest, source, bytes, peer ->     #0 nbi #1 Group
   PutValue,     // dest, value, peer ->             elem is the value's
   Signal,       // pointer, value, peer ->          #0 SignalKind
-  SignalWait,   // pointer, value -> seen           #0 SignalCompare
+  SignalWait,   // pointer, value -> seen           #0 Compare
   Fence,        // peer opt ->
   Quiet,        // peer opt ->
   Barrier,      // team ->                          #0 syncOnly #1 Group
@@ -159,7 +160,6 @@ enum class Scope : uint8_t { Cta, Gpu, Sys };
 // (0 in another launch).
 enum class SpecialRegister : uint8_t { Sm, GlobalTimer, Clock, SmCount, Grid, GridWorkspace };
 enum class Group : uint8_t { Thread, Warp, Block };
-enum class SignalCompare : uint8_t { Eq, Ne, Gt, Le, Lt, Ge };
 enum class SignalKind : uint8_t { Set, Add };
 enum class MicroScale : uint8_t { E2M1, E4M3, E5M2, Bf16, Fp16 };
 enum class MapField : uint8_t {

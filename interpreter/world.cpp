@@ -236,7 +236,7 @@ void World::signalWriteAsync(int rank, StreamId stream, Address signal, uint64_t
                   .signalKind = kind});
 }
 
-void World::signalWaitAsync(int rank, StreamId stream, Address signal, SignalCompare compare, uint64_t value, int bytes,
+void World::signalWaitAsync(int rank, StreamId stream, Address signal, Compare compare, uint64_t value, int bytes,
                             uint64_t count) {
   if (!count) return;
   impl_->enqueue(rank, stream,

@@ -128,7 +128,7 @@ class World {
   void copyToHostAsync(int rank, StreamId stream, void* dest, Address source, uint64_t bytes);
   // `count` consecutive signals.
   void signalWriteAsync(int rank, StreamId stream, Address signal, uint64_t value, int bytes, SignalKind kind, uint64_t count = 1);
-  void signalWaitAsync(int rank, StreamId stream, Address signal, SignalCompare compare, uint64_t value, int bytes, uint64_t count = 1);
+  void signalWaitAsync(int rank, StreamId stream, Address signal, Compare compare, uint64_t value, int bytes, uint64_t count = 1);
   // Joins all ranks of the team on their streams (a stream-ordered barrier that also quiets).
   void barrierAsync(int rank, StreamId stream, int team);
   EventId recordEvent(int rank, StreamId stream);

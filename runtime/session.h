@@ -3,6 +3,7 @@
 #include "base/call_log.h"
 #include "base/diagnostic.h"
 #include "interpreter/trace.h"
+#include "tandem/compare.h"
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -51,7 +52,6 @@ class RunStopped : public std::runtime_error {
 };
 
 enum class SignalKind : uint8_t { Set, Add };
-enum class Compare : uint8_t { Eq, Ne, Gt, Le, Lt, Ge };
 
 // Memory of the host that kernels read and write where it lies.
 struct HostMemory {

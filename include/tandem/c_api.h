@@ -10,6 +10,7 @@
  */
 #ifndef TANDEM_C_API_H
 #define TANDEM_C_API_H
+#include "tandem/compare.h"
 #include <stdint.h>
 
 #if defined(__GNUC__)
@@ -149,7 +150,7 @@ TANDEM_API int td_copy_to_host(td_session*, int rank, int stream, void* dest, ui
 TANDEM_API int td_map_host(td_session*, int rank, void* memory, uint64_t bytes, const char* name, const char* file, int line,
                            uint64_t* address);
 TANDEM_API int td_release_async(td_session*, int rank, int stream, uint64_t address);
-/* `count` consecutive signals. compare: 0 eq, 1 ne, 2 gt, 3 le, 4 lt, 5 ge; kind: 0 set, 1 add; bytes: 4 or 8, of one */
+/* `count` consecutive signals. compare: one of td_compare; kind: 0 set, 1 add; bytes: 4 or 8, of one */
 TANDEM_API int td_signal_write(td_session*, int rank, int stream, uint64_t signal, int count, uint64_t value, int bytes,
                                int kind);
 TANDEM_API int td_signal_wait(td_session*, int rank, int stream, uint64_t signal, int count, int compare,
@@ -159,7 +160,7 @@ TANDEM_API int td_signal_wait(td_session*, int rank, int stream, uint64_t signal
 typedef struct td_signal_step {
   uint64_t signal, value;
   int count, bytes;
-  int action; /* 0 set, 1 add, TD_SIGNAL_WAIT + a comparison */
+  int action; /* 0 set, 1 add, TD_SIGNAL_WAIT + one of td_compare */
 } td_signal_step;
 TANDEM_API int td_signals(td_session*, int rank, int stream, const td_signal_step* steps, int count);
 TANDEM_API int td_barrier_on_stream(td_session*, int rank, int stream, int team);

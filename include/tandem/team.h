@@ -1,14 +1,12 @@
 // A Team is the ranks of a run, seen from one of them; `launch` and `joinFromEnvironment` make it.
 #pragma once
+#include "tandem/compare.h"
 #include "tandem/kernel.h"
 #include <array>
 #include <functional>
 #include <optional>
 
 namespace tandem {
-
-// Comparison of stream-ordered signal waits.
-enum class Compare : uint8_t { Eq, Ne, Gt, Le, Lt, Ge };
 
 // Every element of a tensor of 4- or 8-byte signals: set to a value, or waited for until it compares true.
 struct SignalStep {

@@ -49,7 +49,7 @@ void Checker::wrote(const MemoryAccess& a, uint64_t old, uint64_t now) {
     if (!holds(w.compare, old, w.value, bytes) || holds(w.compare, now, w.value, bytes)) continue;
     misuse(a, w.by,
            "the update from " + valueText(old, bytes) + " to " + valueText(now, bytes) +
-               " takes away the value that a wait for " + compareText(w.compare) + " " + valueText(w.value, bytes) +
+               " takes away the value that a wait for " + signOf(w.compare) + " " + valueText(w.value, bytes) +
                " has not seen yet (M15)",
            "the wait");
     break;
@@ -59,7 +59,7 @@ void Checker::wrote(const MemoryAccess& a, uint64_t old, uint64_t now) {
   });
   if (missed != uses->waits.all.rend())
     misuse(a, missed->by,
-           "the update to " + valueText(now, bytes) + " is not ordered after a wait for " + compareText(missed->compare) +
+           "the update to " + valueText(now, bytes) + " is not ordered after a wait for " + signOf(missed->compare) +
                " " + valueText(missed->value, bytes) + ": that wait may miss its value and never end (M15)",
            "the wait");
   if (a.sets) {  // what conflicts with one of these conflicts with the set
@@ -77,13 +77,13 @@ void Checker::noteWait(SignalUses& uses, const View& v, SignalLook look, const M
   };
   // An update may still have the value of one wait for equality, but not of two.
   auto other = std::find_if(uses.waits.all.rbegin(), uses.waits.all.rend(), [&](const SignalLook& w) {
-    return look.compare == SignalCompare::Eq && w.compare == look.compare && w.value != look.value && isLater(w);
+    return look.compare == Compare::Eq && w.compare == look.compare && w.value != look.value && isLater(w);
   });
   const SignalLook* kept = other == uses.waits.all.rend() ? nullptr : &*other;
   uses.waits.add(look, [&](const SignalLook& w) {
     if (w.compare != look.compare || &w == kept) return false;
-    bool isWeaker = w.value == look.value || w.compare == SignalCompare::Eq ||
-                    (w.compare != SignalCompare::Ne && holds(w.compare, look.value, w.value, unsigned(a.bytes)));
+    bool isWeaker = w.value == look.value || w.compare == Compare::Eq ||
+                    (w.compare != Compare::Ne && holds(w.compare, look.value, w.value, unsigned(a.bytes)));
     return isWeaker && isLater(w);
   });
 }
@@ -196,7 +196,7 @@ bool Checker::isOvertaken(const MemoryAccess& a, const AwaitedSignal& signal, Sy
     while (over > known && !unordered(over)) --over;
     if (over == known) return false;
     misuse(a, place.update(over)->by,
-           "the wait for " + std::string(compareText(signal.compare)) + " " + valueText(signal.value, signal.bytes) +
+           "the wait for " + std::string(signOf(signal.compare)) + " " + valueText(signal.value, signal.bytes) +
                " begins when that value is past: an update, to " + valueText(place.update(over)->value, signal.bytes) +
                ", has come, and nothing orders it after the wait (M15)",
            "the update");

@@ -214,7 +214,7 @@ struct SignalUpdate {
 };
 struct SignalLook {
   Stamp by;
-  SignalCompare compare{};
+  Compare compare{};
   uint64_t value = 0;
   uint64_t number = 0;  // of the last update when the wait looked
 };

@@ -378,17 +378,9 @@ void observeWait(Accessor& who, const AwaitedSignal& signal, bool holds) {
 
 uint64_t wordAt(Machine& m, Address address, unsigned bytes) { return valueOf(m.arena.bytesAt(address), bytes); }
 
-bool holds(SignalCompare compare, uint64_t seen, uint64_t value, unsigned bytes) {
+bool holds(Compare compare, uint64_t seen, uint64_t value, unsigned bytes) {
   int64_t s = bytes == 4 ? int32_t(seen) : int64_t(seen), v = bytes == 4 ? int32_t(value) : int64_t(value);
-  switch (compare) {
-    case SignalCompare::Eq: return s == v;
-    case SignalCompare::Ne: return s != v;
-    case SignalCompare::Gt: return s > v;
-    case SignalCompare::Le: return s <= v;
-    case SignalCompare::Lt: return s < v;
-    case SignalCompare::Ge: return s >= v;
-  }
-  return false;
+  return holds(compare, s, v);
 }
 
 void noteLook(Machine& m, Elem elem, Address address, unsigned bytes) {

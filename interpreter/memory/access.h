@@ -73,7 +73,7 @@ bool readSignal(Accessor& who, Address address, unsigned bytes, uint64_t* value)
 void observeWait(Accessor& who, const AwaitedSignal& signal, bool holds);
 // Returns the word of 4 or 8 bytes at the address.
 uint64_t wordAt(Machine& m, Address address, unsigned bytes);
-bool holds(SignalCompare compare, uint64_t seen, uint64_t value, unsigned bytes);
+bool holds(Compare compare, uint64_t seen, uint64_t value, unsigned bytes);
 // Remembers what threads go by, for comparing runs.
 void noteLook(Machine& m, Elem elem, Address address, unsigned bytes);
 // The record of a signal, or null.

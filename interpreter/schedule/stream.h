@@ -29,7 +29,7 @@ struct StreamItem {
   uint64_t count = 1, destPitch = 0, sourcePitch = 0;  // rows of a copy and signals that are left, and from one to the next
   int signalBytes = 8;
   SignalKind signalKind{};
-  SignalCompare compare{};
+  Compare compare{};
   int team = 0;
   EventId event = 0;
   std::function<void()> callback{};

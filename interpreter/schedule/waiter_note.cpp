@@ -44,7 +44,7 @@ std::string awaitedText(Machine& m, const AwaitedSignal& w) {
   if (w.isMbarrier) return mbarrierText(m, w, signalName(m, w.address));
   uint64_t seen = 0;
   memcpy(&seen, m.arena.bytesAt(w.address), w.bytes);
-  return "expects " + signalName(m, w.address) + " " + compareText(w.compare) + " " + signedText(w.value, w.bytes) +
+  return "expects " + signalName(m, w.address) + " " + signOf(w.compare) + " " + signedText(w.value, w.bytes) +
          ", sees " + signedText(seen, w.bytes) + "; " + writerText(m, w.address, w.bytes);
 }
 

@@ -160,7 +160,7 @@ Step mbarrierWait(Machine& m, Run& run, const Prepared& i) {
     Accessor who(m, run, i);
     who.lane = observedThread(run, i, Group::Thread, lane);
     if (!run.mask.all && !differs(run, i)) who.threads = &run.mask;
-    AwaitedSignal w{rawInteger(m, run, i.a, lane), 8, SignalCompare::Ne, rawInteger(m, run, i.b, lane) & 1, true};
+    AwaitedSignal w{rawInteger(m, run, i.a, lane), 8, Compare::Ne, rawInteger(m, run, i.b, lane) & 1, true};
     bool fine;
     if (phaseComplete(who, w.address, w.value, fine)) {
       auto& times = m.bulkStates[run.runId].barrierNs;

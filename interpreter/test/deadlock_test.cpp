@@ -125,7 +125,7 @@ TEST(Deadlock, StreamsAreWaitersToo) {
   World world({.rankCount = 2});
   Address flag[2];
   for (int r = 0; r < 2; ++r) flag[r] = world.allocate(r, 8, MemoryKind::Symmetric, true, "flag");
-  world.signalWaitAsync(0, 0, flag[0], SignalCompare::Ge, 3, 8);
+  world.signalWaitAsync(0, 0, flag[0], Compare::Ge, 3, 8);
   world.barrierAsync(1, 0, 0);
   EXPECT_EQ(world.run([] { return false; }), World::Stop::Stuck);
   world.reportStuck({});

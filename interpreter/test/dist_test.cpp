@@ -262,7 +262,7 @@ TEST(Dist, LeftoverSignalsAreWarned) {
   world.finish();
   ASSERT_EQ(world.reports().size(), 2u) << renderAll(world);
   EXPECT_EQ(wordOf(world.reports()[0].kind), "leftover-signal");
-  EXPECT_EQ(world.reports()[0].severity, Severity::Warning);
+  EXPECT_EQ(rowOf(world.reports()[0].kind).severity, Severity::Warning);
   EXPECT_FALSE(world.failed());
   EXPECT_NE(world.reports()[0].message.find("offset 16 holds 1"), std::string::npos) << renderAll(world);
   EXPECT_GT(world.reports()[0].range.line, 0u);

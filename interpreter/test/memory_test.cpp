@@ -115,7 +115,7 @@ TEST(Memory, WordsOfAFreedBufferAreForgotten) {
   constexpr uint64_t kBytes = 400 << 10;
   auto run = [](World& world, uint8_t value) {
     Address flag = world.allocate(0, kBytes, MemoryKind::Local, true, "flag");
-    world.signalWaitAsync(0, 0, flag, SignalCompare::Eq, 0, 8);
+    world.signalWaitAsync(0, 0, flag, Compare::Eq, 0, 8);
     ASSERT_EQ(world.run([&] { return world.idle(0); }), World::Stop::Done) << renderAll(world);
     world.release(0, flag);
     Address data = world.allocate(0, kBytes, MemoryKind::Local, true, "data");

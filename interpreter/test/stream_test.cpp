@@ -26,7 +26,7 @@ TEST(Stream, CopiesSignalsAndEventsInOrder) {
     world.waitEvent(0, side, filled);
     world.copyAsync(0, side, data[1], data[0], kBytes);
     world.signalWriteAsync(0, side, flag[1], 1, 8, SignalKind::Set);
-    world.signalWaitAsync(1, 0, flag[1], SignalCompare::Eq, 1, 8);
+    world.signalWaitAsync(1, 0, flag[1], Compare::Eq, 1, 8);
     int seen = -1;
     world.callbackAsync(1, 0, [&] { seen = at<uint8_t>(data[1])[kBytes - 1]; });
     ASSERT_EQ(world.run([&] { return allIdle(world); }), World::Stop::Done) << renderAll(world);

@@ -82,18 +82,6 @@ std::vector<Diagnostic> strayNotes(Machine& m, const Run& run, Address address) 
   return {};
 }
 
-const char* compareText(SignalCompare c) {
-  switch (c) {
-    case SignalCompare::Eq: return "==";
-    case SignalCompare::Ne: return "!=";
-    case SignalCompare::Gt: return ">";
-    case SignalCompare::Le: return "<=";
-    case SignalCompare::Lt: return "<";
-    case SignalCompare::Ge: return ">=";
-  }
-  return "==";
-}
-
 static void add(Machine& m, ReportKind kind, std::string message, int rank, const std::array<int32_t, 3>& id,
                 const Program* program, uint32_t location, std::vector<Diagnostic> notes) {
   Report r{kind};

@@ -17,7 +17,6 @@ std::string addressText(Machine& m, Address address, uint64_t bytes);
 std::string notSymmetricText(Machine& m, Address address);
 // Where the run's `symm_at` gave such an address, or one in the same gap between buffers.
 std::vector<Diagnostic> strayNotes(Machine& m, const Run& run, Address address);
-const char* compareText(SignalCompare c);
 
 // Adds an error report at the instruction. Gives Step::Failed.
 Step fail(Machine& m, const Run& run, const Prepared& i, ReportKind kind, std::string message,

@@ -32,7 +32,7 @@ struct Waiter {
 struct AwaitedSignal {
   Address address = 0;
   uint32_t bytes = 8;
-  SignalCompare compare = SignalCompare::Eq;
+  Compare compare = Compare::Eq;
   uint64_t value = 0;
   bool isMbarrier = false;  // `value` is the parity of the phase that must complete
   bool valueUsed = false;   // the program looks at what made it true

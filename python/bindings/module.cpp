@@ -387,7 +387,12 @@ PyMODINIT_FUNC PyInit__tandem() {
   td_set_host_finder(findHostMemory, dropHostMemory);
   PyObject* module = PyModule_Create(&definition);
   PyObject* launcher = module ? tandem::bindings::makeGpuLauncherType() : nullptr;
-  if (module && (!launcher || PyModule_AddObjectRef(module, "GpuLauncher", launcher))) Py_CLEAR(module);
+#define TANDEM_ROW(name, c_name, word, sign) word " "
+  constexpr char comparisons[] = TANDEM_COMPARISONS(TANDEM_ROW);
+#undef TANDEM_ROW
+  if (module && (!launcher || PyModule_AddObjectRef(module, "GpuLauncher", launcher) ||
+                 PyModule_AddStringConstant(module, "COMPARISONS", comparisons)))
+    Py_CLEAR(module);
   Py_XDECREF(launcher);
   return module;
 }

@@ -9,6 +9,7 @@ class Dist_Enum<string cppName, string what, list<I32EnumAttrCase> cases> : I32E
 }
 def Dist_Group : Dist_Enum<"Group", "the threads that make one call together", [
   I32EnumAttrCase<"Thread", 0, "thread">, I32EnumAttrCase<"Warp", 1, "warp">, I32EnumAttrCase<"Block", 2, "block">]>;
+// The rows of include/tandem/compare.h: compare.h, which converts by name, does not build with others.
 def Dist_Compare : Dist_Enum<"Compare", "comparison of a signal with a value", [
   I32EnumAttrCase<"Eq", 0, "eq">, I32EnumAttrCase<"Ne", 1, "ne">, I32EnumAttrCase<"Gt", 2, "gt">,
   I32EnumAttrCase<"Le", 3, "le">, I32EnumAttrCase<"Lt", 4, "lt">, I32EnumAttrCase<"Ge", 5, "ge">]>;

@@ -1,5 +1,6 @@
 // Conversion of bound arguments to operands: numbers, pointers and the words of memory order, scope and comparison.
 #include "compiler/frontend/builtin/operands.h"
+#include "compiler/dialect/dist/compare.h"
 #include <array>
 
 using namespace tandem::frontend::semantic;
@@ -88,17 +89,19 @@ tile::Semantic order(Context& c, const Value& value, const std::string& what, ti
 }
 
 dist::Compare comparison(Context& c, const Value& value, const std::string& what) {
-  using C = dist::Compare;
   if (value.is<std::string>()) {
-    static const auto words = std::to_array<std::pair<std::string_view, C>>(
-        {{"eq", C::Eq}, {"ne", C::Ne}, {"gt", C::Gt}, {"le", C::Le}, {"lt", C::Lt}, {"ge", C::Ge}});
+    static const auto words = std::to_array<std::pair<std::string_view, dist::Compare>>({
+#define TANDEM_ROW(name, c_name, word, sign) {word, dist::Compare::name},
+        TANDEM_COMPARISONS(TANDEM_ROW)
+#undef TANDEM_ROW
+    });
     return word(c, value, what, words);
   }
   Int number = constexprInt(c, value, what);
-  if (number < 0 || number > 5)
+  if (number < 0 || number >= TD_COMPARE_COUNT)
     c.fail("argument-value",
            "`" + what + "` is " + repr(value) + ", which is no comparison (`NVSHMEM_CMP_EQ` to `NVSHMEM_CMP_GE`)");
-  return static_cast<C>(static_cast<uint32_t>(number));
+  return dist::compareOf(tandem::Compare(static_cast<uint8_t>(number)));
 }
 
 dist::SignalKind signalKind(Context& c, const Value& value, const std::string& what) {

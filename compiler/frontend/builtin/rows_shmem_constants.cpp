@@ -1,6 +1,7 @@
 // Constants of the SHMEM libraries. Vendors number the same meaning differently; ours are NVSHMEM's numbers under every
 // name.
 #include "compiler/frontend/builtin/rows.h"
+#include "tandem/compare.h"
 #include <limits>
 
 namespace tandem::frontend::builtin {
@@ -9,8 +10,11 @@ static void add(Constants& constants, const std::string& name, int64_t value) {
   constants.emplace_back("shmem." + name, Int(value));
 }
 
-static constexpr std::pair<const char*, int64_t> kComparisons[] = {{"EQ", 0}, {"NE", 1}, {"GT", 2},
-                                                                   {"LE", 3}, {"LT", 4}, {"GE", 5}};
+static constexpr std::pair<const char*, int64_t> kComparisons[] = {
+#define TANDEM_ROW(name, c_name, word, sign) {#c_name, TD_COMPARE_##c_name},
+    TANDEM_COMPARISONS(TANDEM_ROW)
+#undef TANDEM_ROW
+};
 static constexpr std::pair<const char*, int64_t> kAmo[] = {{"ACK", 1},
                                                            {"INC", 2},
                                                            {"SET", 3},

@@ -1,5 +1,6 @@
 // Waiting for a signal, and how that ends when nobody sends it: the watch of abi/dist_context.h.
 #include "abi/dist_context.h"
+#include "compiler/dialect/dist/compare.h"
 #include "compiler/lower/nvidia/kernel_lowering.h"
 #include <cstddef>
 
@@ -22,8 +23,16 @@ ptx::AccessOptions relaxedSystem() {
 
 llvm::Value* KernelLowering::compare(dist::Compare how, llvm::Value* seen, llvm::Value* value) {
   using P = llvm::CmpInst;
-  static constexpr P::Predicate predicates[] = {P::ICMP_EQ, P::ICMP_NE, P::ICMP_SGT, P::ICMP_SLE, P::ICMP_SLT, P::ICMP_SGE};
-  return b_.CreateICmp(predicates[static_cast<int>(how)], seen, value);
+  P::Predicate predicate = P::ICMP_EQ;
+  switch (how) {
+    case dist::Compare::Eq: break;
+    case dist::Compare::Ne: predicate = P::ICMP_NE; break;
+    case dist::Compare::Gt: predicate = P::ICMP_SGT; break;
+    case dist::Compare::Le: predicate = P::ICMP_SLE; break;
+    case dist::Compare::Lt: predicate = P::ICMP_SLT; break;
+    case dist::Compare::Ge: predicate = P::ICMP_SGE; break;
+  }
+  return b_.CreateICmp(predicate, seen, value);
 }
 
 llvm::Value* KernelLowering::watchField(llvm::Value* watch, size_t offset) {
@@ -61,7 +70,7 @@ llvm::Value* KernelLowering::pollSignal(const Awaited& a) {
   llvm::Value* taken = b_.CreateSelect(b_.CreateAnd(limited, first), b_.CreateAdd(now, timeout), deadline);
   b_.CreateCondBr(b_.CreateOr(b_.CreateICmpNE(stop, b_.getInt32(0)), isLate), giveUp, poll);
   b_.SetInsertPoint(giveUp);
-  tellWatch(watch, {a.where, static_cast<int>(a.how), a.signal, a.expected, seen});
+  tellWatch(watch, {a.where, int(dist::compareOf(a.how)), a.signal, a.expected, seen});
   b_.CreateBr(after);
 
   polls->addIncoming(b_.getInt32(0), before);

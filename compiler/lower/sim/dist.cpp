@@ -1,5 +1,5 @@
 // The dialect dist: one instruction an op.
-#include "compiler/dialect/dist/dist.h"
+#include "compiler/dialect/dist/compare.h"
 #include "compiler/lower/sim/function_lowering.h"
 #include "compiler/lower/sim/types.h"
 #include <llvm/ADT/TypeSwitch.h>
@@ -99,7 +99,7 @@ bool FunctionLowering::lowerDistSignal(Operation* op) {
   return llvm::TypeSwitch<Operation*, bool>(op)
       .Case<dist::WaitOp>([&](auto o) {
         return values({Op::Wait, 0, elem(o.getValue())}, {o.getPointer(), o.getCount(), o.getValue()},
-                      {number(o.getScope()), number(o.getSem()), number(o.getCompare())});
+                      {number(o.getScope()), number(o.getSem()), number(dist::compareOf(o.getCompare()))});
       })
       .Case<dist::NotifyOp>([&](auto o) {
         return values({Op::Notify, 0, pointeeOf(o.getPointer())}, {o.getPointer(), o.getPeer(), o.getValue()},
@@ -111,7 +111,7 @@ bool FunctionLowering::lowerDistSignal(Operation* op) {
       })
       .Case<dist::SignalWaitOp>([&](auto o) {
         return values({Op::SignalWait, 0, pointeeOf(o.getPointer())}, {o.getPointer(), o.getValue()},
-                      {number(o.getCompare())});
+                      {number(dist::compareOf(o.getCompare()))});
       })
       .Default([](Operation*) { return false; });
 }

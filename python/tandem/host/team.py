@@ -12,7 +12,7 @@ from ..kernel.element_types import as_dtype, type_word
 from .arrays import Tensor, numpy_readable
 from .frames import host_place
 
-_COMPARE = {"eq": 0, "ne": 1, "gt": 2, "le": 3, "lt": 4, "ge": 5}
+_COMPARE = {word: number for number, word in enumerate(_tandem.COMPARISONS.split())}
 
 
 class Stream:

@@ -248,7 +248,7 @@ void Session::copyToHost(int rank, StreamId stream, void* dest, Address source, 
 void Session::signals(int rank, StreamId stream, std::span<const SignalStep> steps) {
   for (const SignalStep& s : steps)
     if (s.waits)
-      world_.signalWaitAsync(rank, stream, s.signal, interpreter::SignalCompare(s.compare), s.value, s.bytes,
+      world_.signalWaitAsync(rank, stream, s.signal, s.compare, s.value, s.bytes,
                              uint64_t(s.count));
     else
       world_.signalWriteAsync(rank, stream, s.signal, s.value, s.bytes, interpreter::SignalKind(s.kind),

@@ -1,4 +1,5 @@
 // Rows of `dl`, `shmem` and `extra`: which ops they emit and which mistakes they name.
+#include "compiler/dialect/dist/compare.h"
 #include "compiler/frontend/builtin/test/emit_fixture.h"
 
 namespace tandem::frontend {
@@ -210,6 +211,14 @@ TEST_F(EmitTest, SharedMemory) {
   EXPECT_EQ(failure("dl.smem_index", {half, Int(0)}), "type");
   EXPECT_EQ(failure("dl.allocate_smem", {f32, makeTuple({Int(0)})}), "argument-value");
   ops();
+}
+
+TEST(Comparison, IsOneOfTheDialectUnderItsWord) {
+  for (int number = 0; number < TD_COMPARE_COUNT; ++number) {
+    Compare compare = Compare(number);
+    EXPECT_EQ(dist::stringifyCompare(dist::compareOf(compare)), wordOf(compare));
+    EXPECT_EQ(dist::compareOf(dist::compareOf(compare)), compare);
+  }
 }
 
 }  // namespace tandem::frontend

@@ -4,11 +4,6 @@
 
 namespace tandem::runtime::cuda {
 
-const char* compareWord(Compare compare) {
-  static constexpr const char* words[] = {"eq", "ne", "gt", "le", "lt", "ge"};
-  return words[size_t(compare)];
-}
-
 // "At least v" is true for the half of the range that begins at v, so "at most v" is "at least" the value half a range below the next one.
 WaitTest waitTest(Compare compare, uint64_t value, int bytes) {
   uint64_t mask = bytes == 8 ? ~uint64_t(0) : 0xffffffffu, half = mask / 2 + 1;

@@ -31,6 +31,5 @@ class MemoryOperations {
   std::vector<MemoryOperation> list_;
 };
 
-const char* compareWord(Compare compare);  // "eq"
 
 }  // namespace tandem::runtime::cuda

@@ -99,7 +99,7 @@ RunReport Rank::describeWait() const {
     expected = std::to_string(w.expected >> TANDEM_DIST_MARK_BITS);
     seen = std::to_string(w.seen >> TANDEM_DIST_MARK_BITS);
   }
-  const char* compare = w.compare >= 0 && w.compare <= int(Compare::Ge) ? compareWord(Compare(w.compare)) : "?";
+  const char* compare = wordOf(Compare(w.compare));
   return error(ReportKind::WaitTimeout,
                "gave up waiting for " + signal + " to be " + compare + " " + expected + "; it is " + seen);
 }
@@ -123,7 +123,7 @@ void Rank::reportHeldStream() {
     return meeting_.stop(reportOf(ReportKind::WaitTimeout, options_.rank,
                                   "rank " + std::to_string(options_.rank) + ": stream " + std::to_string(id) +
                                       " gave up waiting for " + signalText(held->signal) + " to be " +
-                                      compareWord(held->compare) + " " + std::to_string(int64_t(held->value)) +
+                                      wordOf(held->compare) + " " + std::to_string(int64_t(held->value)) +
                                       " after " + std::to_string(options_.waitTimeoutMs) + " ms; it is " +
                                       std::to_string(int64_t(seen))));
   }

@@ -39,9 +39,9 @@ TEST_F(MemoryOperationsTest, EveryComparisonMeansWhatItSays) {
         for (Compare compare : {Compare::Eq, Compare::Ne, Compare::Gt, Compare::Le, Compare::Lt, Compare::Ge}) {
           if (compare == Compare::Ne && value != 0 && value != -1) continue;
           EXPECT_EQ(passes(compare, word, value, bytes), means(compare, word, value))
-              << word << " " << compareWord(compare) << " " << value << " with " << bytes << " bytes";
+              << word << " " << wordOf(compare) << " " << value << " with " << bytes << " bytes";
           uint64_t ends = satisfying(waitTest(compare, uint64_t(value), bytes), bytes);
-          EXPECT_TRUE(passes(compare, int64_t(ends), value, bytes)) << compareWord(compare) << " " << value;
+          EXPECT_TRUE(passes(compare, int64_t(ends), value, bytes)) << wordOf(compare) << " " << value;
         }
 }
 

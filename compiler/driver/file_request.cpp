@@ -68,15 +68,9 @@ json literal(const ast::Expr& e, const std::string& name) {
       return {{e.kind == ExprKind::List ? "list" : "tuple", elements}};
     }
     case ExprKind::Name:
-    case ExprKind::Attribute: {
-      static const std::map<std::string, std::string> words = {{"float16", "fp16"},       {"bfloat16", "bf16"},
-                                                               {"float32", "fp32"},       {"float64", "fp64"},
-                                                               {"float8e4nv", "fp8e4nv"}, {"float8e5", "fp8e5"}};
-      auto word = words.find(e.text);
-      if (std::optional<DType> t = DType::parse(word == words.end() ? e.text : word->second))
-        return {{"dtype", t->name()}};
+    case ExprKind::Attribute:
+      if (std::optional<DType> t = DType::parse(e.text)) return {{"dtype", t->name()}};
       break;
-    }
     default: break;
   }
   fail("the value of constexpr `" + name + "` is not a literal or a dtype");

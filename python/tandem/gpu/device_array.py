@@ -7,11 +7,9 @@ import numpy as np
 from .. import _tandem
 from ..host.arrays import Tensor, numpy_readable
 from ..host.layout import runs_of
-from ..kernel.element_types import type_word
+from ..kernel.element_types import FRAMEWORK_NAME_OF, type_word
 
 _FEW = 256  # copies of single pieces; what has more is read with the gaps between
-_TORCH_NAMES = {"i1": "bool", "u8": "uint8", "fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64",
-                "fp8e4nv": "float8_e4m3fn", "fp8e5": "float8_e5m2", "fp8e4b8": "float8_e4m3fnuz", "fp8e5b16": "float8_e5m2fnuz"}
 
 
 class DeviceTensor(Tensor):
@@ -144,7 +142,7 @@ class DeviceTensor(Tensor):
         default stream."""
         import torch
         word = type_word(self.dtype)
-        dtype = getattr(torch, _TORCH_NAMES.get(word) or ("int" if word[0] == "i" else "uint") + word[1:])
+        dtype = getattr(torch, FRAMEWORK_NAME_OF[word])
         device = torch.device("cuda", self.team.device)
         if not self.numel():
             return torch.empty(self.shape, dtype=dtype, device=device)

@@ -8,13 +8,11 @@ import weakref
 
 import numpy as np
 
-from ..kernel.element_types import DTYPE_OF, element_word
+from ..kernel.element_types import DTYPE_OF, ELEMENT_TYPES, element_word
 from .layout import Memory, row_major
 
 _ON_HOST = (1, 3)  # kDLCPU, kDLCUDAHost
-_DLPACK_WORDS = {(6, 8): "i1", (4, 16): "bf16", (10, 8): "fp8e4nv", (11, 8): "fp8e4b8", (12, 8): "fp8e5", (13, 8): "fp8e5b16"}
-_DLPACK_WORDS |= {(code, bits): f"{letter}{bits}" for code, letter in ((0, "i"), (1, "u"), (2, "fp")) for bits in (8, 16, 32, 64)
-                  if (code, bits) != (2, 8)}
+_DLPACK_WORDS = {(e.dlpack_code, e.dtype.itemsize * 8): e.word for e in ELEMENT_TYPES}
 
 
 class HostArray:

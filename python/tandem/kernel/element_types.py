@@ -1,25 +1,54 @@
-"""The element types that NumPy, frameworks and the kernel language share."""
+"""The element types that NumPy, frameworks and the kernel language share: one row each."""
+
+import typing
 
 import ml_dtypes
 import numpy as np
 
 from .names import DType
 
-_WORD_OF = {
-    np.dtype(np.bool_): "i1", np.dtype(np.int8): "i8", np.dtype(np.int16): "i16", np.dtype(np.int32): "i32", np.dtype(np.int64): "i64",
-    np.dtype(np.uint8): "u8", np.dtype(np.uint16): "u16", np.dtype(np.uint32): "u32", np.dtype(np.uint64): "u64",
-    np.dtype(np.float16): "fp16", np.dtype(np.float32): "fp32", np.dtype(np.float64): "fp64", np.dtype(ml_dtypes.bfloat16): "bf16",
-    np.dtype(ml_dtypes.float8_e4m3fn): "fp8e4nv", np.dtype(ml_dtypes.float8_e5m2): "fp8e5",
-    np.dtype(ml_dtypes.float8_e4m3fnuz): "fp8e4b8", np.dtype(ml_dtypes.float8_e5m2fnuz): "fp8e5b16",
-}
-DTYPE_OF = {word: dtype for dtype, word in _WORD_OF.items()}
-_BY_NAME = {"bfloat16": ml_dtypes.bfloat16, "bf16": ml_dtypes.bfloat16, "fp16": np.float16, "fp32": np.float32, "fp64": np.float64,
-            "float8e4nv": ml_dtypes.float8_e4m3fn, "fp8e4nv": ml_dtypes.float8_e4m3fn, "float8_e4m3fn": ml_dtypes.float8_e4m3fn,
-            "float8e5": ml_dtypes.float8_e5m2, "fp8e5": ml_dtypes.float8_e5m2, "float8_e5m2": ml_dtypes.float8_e5m2, "int1": np.bool_}
-_TORCH_WORDS = {"bool": "i1", "float16": "fp16", "half": "fp16", "bfloat16": "bf16", "float32": "fp32", "float": "fp32",
-                "float64": "fp64", "double": "fp64", "float8_e4m3fn": "fp8e4nv", "float8_e5m2": "fp8e5", "float8_e4m3fnuz": "fp8e4b8",
-                "float8_e5m2fnuz": "fp8e5b16", "int": "i32", "long": "i64", "short": "i16"}
-_TORCH_WORDS |= {f"{sign}int{bits}": f"{'u' if sign else 'i'}{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+
+class ElementType(typing.NamedTuple):
+    word: str         # the kernel language's, of signatures: "i8", "fp16"
+    name: str         # tl's: "int8", "float16"
+    framework: str    # NumPy's (ml_dtypes') and PyTorch's
+    dlpack_code: int
+
+    @property
+    def dtype(self):
+        return np.dtype(getattr(ml_dtypes, self.framework, self.framework))
+
+    @property
+    def is_float(self):
+        return self.word.startswith(("fp", "bf"))
+
+
+ELEMENT_TYPES = tuple(ElementType(*row) for row in (
+    ("i1", "int1", "bool", 6),
+    ("i8", "int8", "int8", 0),
+    ("i16", "int16", "int16", 0),
+    ("i32", "int32", "int32", 0),
+    ("i64", "int64", "int64", 0),
+    ("u8", "uint8", "uint8", 1),
+    ("u16", "uint16", "uint16", 1),
+    ("u32", "uint32", "uint32", 1),
+    ("u64", "uint64", "uint64", 1),
+    ("fp8e4nv", "float8e4nv", "float8_e4m3fn", 10),
+    ("fp8e4b8", "float8e4b8", "float8_e4m3fnuz", 11),
+    ("fp8e5", "float8e5", "float8_e5m2", 12),
+    ("fp8e5b16", "float8e5b16", "float8_e5m2fnuz", 13),
+    ("fp16", "float16", "float16", 2),
+    ("bf16", "bfloat16", "bfloat16", 4),
+    ("fp32", "float32", "float32", 2),
+    ("fp64", "float64", "float64", 2),
+))
+DTYPE_OF = {e.word: e.dtype for e in ELEMENT_TYPES}
+FRAMEWORK_NAME_OF = {e.word: e.framework for e in ELEMENT_TYPES}
+_WORD_OF = {e.dtype: e.word for e in ELEMENT_TYPES}
+# NumPy reads the words of integers otherwise: its "i8" has 8 bytes.
+_BY_NAME = {name: e.dtype for e in ELEMENT_TYPES for name in ((e.word, e.name, e.framework) if e.is_float else (e.name, e.framework))}
+_TORCH_SYNONYMS = {"half": "fp16", "float": "fp32", "double": "fp64", "short": "i16", "int": "i32", "long": "i64"}
+_TORCH_WORDS = {e.framework: e.word for e in ELEMENT_TYPES} | _TORCH_SYNONYMS
 
 
 def as_dtype(dtype):

@@ -2,6 +2,7 @@
 
 import struct
 
+from .element_types import ELEMENT_TYPES
 from .names import DType
 
 
@@ -44,7 +45,5 @@ def annotated_type(parameter):
     return _WORDS.get(name)
 
 
-_WORDS = {prefix + bits: word + bits for prefix, word in (("int", "i"), ("uint", "u"), ("i", "i"), ("u", "u"))
-          for bits in ("8", "16", "32", "64")}
-_WORDS |= {"int1": "i1", "i1": "i1", "bf16": "bf16", "bfloat16": "bf16"}
-_WORDS |= {prefix + bits: "fp" + bits for prefix in ("float", "fp") for bits in ("16", "32", "64")}
+# Scalars have no type of 8 bits but integers.
+_WORDS = {name: e.word for e in ELEMENT_TYPES if not e.word.startswith("fp8") for name in (e.word, e.name)}

@@ -14,6 +14,7 @@ void addNvidiaPasses(mlir::OpPassManager& passes, const NvidiaOptions& options) 
   passes.addPass(createRecogniseBlocks({target}));                  // Before products are selected: TMA loads blocks.
   passes.addPass(createCarryOffsets());                             // For addresses that have not become blocks.
   passes.addPass(createDeferSums({target}));                        // While `tile.dot` still says which loops multiply.
+  passes.addPass(createAccumulateProducts());                       // Before products have instructions with accumulators of their own.
   passes.addPass(createSelectProducts({target}));                   // While tiles are free of layouts, which operands decide.
   passes.addPass(createOverlapProducts());                          // For products that are asynchronous now.
   passes.addPass(createPipelineLoads({target}));                    // For loads that no ring has taken.

@@ -114,12 +114,13 @@ def Tgpu_ReleaseOp : Tgpu_Op<"release", [Tgpu_Effects]> {
 def Tgpu_CopyRingOp : Tgpu_Op<"copy_ring", [MemoryEffects<[MemAlloc]>]> {
   let summary = "the counters of a ring of `slots` slots that the block's threads fill by cp.async";
   let description = [{
-    Before the loop: rewind, then `slots` - 1 times copy_async..., commit. Each iteration: await, then, in any order, reads of the slot
-    (local_load) and the copies of a later iteration with their commit.
+    Before the loop: rewind, then `ahead` times copy_async..., commit. Each iteration: await, then, in any order, reads of the slot
+    (local_load, wgmma) and the copies of a later iteration with their commit. `ahead` is `slots` - 1, or one less where products still
+    read the slot of the iteration before.
   }];
-  let arguments = (ins I32Attr:$slots);
+  let arguments = (ins I32Attr:$slots, I32Attr:$ahead);
   let results = (outs I32:$result);
-  let assemblyFormat = "$slots attr-dict";
+  let assemblyFormat = "$slots `ahead` $ahead attr-dict";
 }
 def Tgpu_RewindOp : Tgpu_Op<"rewind", [Tgpu_Effects]> {
   let summary = "the next fill is of slot 0; all threads have read what the ring held";

@@ -61,6 +61,7 @@ void KernelLowering::lowerFor(scf::ForOp op) {
   b_.CreateBr(header);
   b_.SetInsertPoint(exit);
   defineAll(op.getResults(), carried);
+  for (auto await : op.getBody()->getOps<tgpu::AwaitOp>()) liveRings_ -= ringOf(await.getRing()).isCopied;
 }
 
 void KernelLowering::lowerWhile(scf::WhileOp op) {

@@ -19,6 +19,8 @@ bool KernelLowering::lowerCopies(Operation* op) {
 // A take goes to the next slot first.
 void KernelLowering::rewind(Ring& ring) {
   if (!ring.slot[kFill]) makeCounters(ring);
+  ++liveRings_;
+  if (stagesInRings_) ptx::waitBulk(b_, 0, true);
   blockBarrier();
   b_.CreateStore(b_.getInt32(0), ring.slot[kFill]);
   b_.CreateStore(b_.getInt32(ring.slots - 1), ring.slot[kTake]);
@@ -28,7 +30,8 @@ void KernelLowering::rewind(Ring& ring) {
 // This thread's copies are done, then all threads'; and all have read the slot before, which the next copies fill.
 void KernelLowering::awaitCopies(Ring& ring) {
   advance(ring, kTake);
-  ptx::waitCopies(b_, ring.slots - 2);
+  ptx::waitCopies(b_, ring.ahead - 1);
+  if (ring.feedsProducts) ptx::fenceProxyAsync(b_);
   blockBarrier();
 }
 

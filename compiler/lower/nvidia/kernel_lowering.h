@@ -117,7 +117,8 @@ class KernelLowering {
   // Returns the address of the element at offset threadOffset ^ own; `threads`: the bits that threadOffset may have.
   llvm::Value* sharedElement(llvm::Value* base, llvm::Value* threadOffset, uint64_t own, uint64_t threads, unsigned bits);
   int64_t allocateShared(int64_t bytes, int64_t alignment);  // kept for the kernel's life
-  // A region all short-lived uses share; between two of them lies a barrier.
+  // A region all short-lived uses share; between two of them lies a barrier. Between loops it lies where the rings of loops do.
+  int64_t scratchBegin() const;
   llvm::Value* scratch(int64_t bytes, mlir::Location loc);
   int64_t scratchBudget() const;
   // toBits() turns registers into integers of their bits (booleans as bytes, pointers as 64); the others make words of
@@ -346,6 +347,8 @@ class KernelLowering {
     int slots = 0;
     bool isGate = false, isMailbox = false, isCluster = false;
     bool isCopied = false;  // by the block's own threads: no barriers, and takes come before the reads
+    int ahead = 0;               // of those, how many fills come before their reads
+    bool feedsProducts = false;  // of those, one that wgmma reads
     Counter release = kRelease;  // what releases go by; kTake: of one counter with takes, which releases advance
     int64_t bytes = 0, full = 0, empty = 0;  // offsets of the barriers in shared memory
     // Slot and parity of the next fill, take and release, in this role.
@@ -394,6 +397,9 @@ class KernelLowering {
   bool lowerCopies(mlir::Operation* op);
   void rewind(Ring& ring);
   void awaitCopies(Ring& ring);
+  static mlir::Operation* loopOf(tgpu::CopyRingOp ring);
+  static bool storesBetweenRings(mlir::func::FuncOp kernel);
+  bool isTurned(mlir::Value buffer) const;
   void lowerCopyAsync(tgpu::CopyAsyncOp op);
   void lowerLocalLoad(tgpu::LocalLoadOp op);
   LinearLayout offsetsIn(mlir::Value buffer) const;  // in elements from the slot's begin
@@ -562,7 +568,10 @@ class KernelLowering {
   std::array<llvm::Value*, 3> programs_{};  // the program's numbers then, once somebody has asked
   int64_t meeting_ = -1;  // the offset of the barrier that the program's blocks meet at; -1: they never do
   llvm::AllocaInst* meetingParity_ = nullptr;
-  int64_t sharedBytes_ = 0, scratchBytes_ = 0;
+  int64_t sharedBytes_ = 0, sharedEnd_ = 0;  // what is allocated, and the end of all that is used
+  int liveRings_ = 0;                        // copied ones, from their rewind to the end of their loop
+  int64_t freeBegin_ = 0;                    // from here on nothing lives while no such ring does
+  bool stagesInRings_ = false;               // panels of TMA stores lie where the rings of loops do
   // Panels of TMA stores for each group of four warps, where they are, and the first of the groups' barriers.
   static constexpr int kGroupBarrier = 2;
   int64_t stagingPanels_ = 0, staging_ = 0, stagingBytes_ = 0;

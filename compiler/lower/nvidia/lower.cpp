@@ -42,7 +42,7 @@ void KernelLowering::run(func::FuncOp kernel) {
   });
   b_.CreateRetVoid();
   finishTrace();
-  image_.sharedBytes = llvm::alignTo(sharedBytes_, 128) + scratchBytes_;
+  image_.sharedBytes = std::max<int64_t>(llvm::alignTo(sharedBytes_, 128), sharedEnd_);
   codegen::LaunchBounds bounds;
   bounds.threads = image_.threads;
   bounds.cluster = image_.cluster;

@@ -53,10 +53,12 @@ void KernelLowering::allocateBuffers(func::FuncOp kernel) {
     for (tgpu::WgmmaOp product : transform::gpu::withJoined(op)) right.push_back(product.getRhs().getDefiningOp<tgpu::AllocOp>());
     if (right.size() > 1) allocate(right);
   });
+  auto isCopied = [](tgpu::AllocOp op) { return llvm::any_of(op->getUsers(), llvm::IsaPred<tgpu::CopyAsyncOp>); };
   kernel.walk([&](tgpu::AllocOp op) {
-    if (!buffers_.contains(op.getResult())) allocate(op);
+    if (!buffers_.contains(op.getResult()) && !isCopied(op)) allocate(op);
   });
-  allocateStaging(kernel);
+  stagesInRings_ = storesBetweenRings(kernel);
+  if (!stagesInRings_) allocateStaging(kernel);
   kernel.walk([&](tgpu::RingOp op) {
     Ring ring;
     ring.slots = op.getSlots();
@@ -75,9 +77,53 @@ void KernelLowering::allocateBuffers(func::FuncOp kernel) {
     Ring ring;
     ring.slots = op.getSlots();
     ring.isCopied = true;
+    ring.ahead = op.getAhead();
+    ring.feedsProducts = llvm::any_of(op->getUsers(), llvm::IsaPred<tgpu::WgmmaOp>);
     rings_[op.getResult()] = ring;
   });
   allocateMeeting(kernel);
+
+  // Rings of loops that are not inside one another lie in one place, as does what is needed between the loops.
+  bool haveCopied = llvm::any_of(rings_, [](const auto& entry) { return entry.second.isCopied; });
+  int64_t begin = llvm::alignTo(sharedBytes_, haveCopied ? 1024 : 128), end = begin;
+  freeBegin_ = sharedBytes_ = begin;
+  if (stagesInRings_) {
+    allocateStaging(kernel);
+    freeBegin_ = end = llvm::alignTo(sharedBytes_, 128);
+  }
+  llvm::DenseMap<Operation*, int64_t> endOf;  // by the loop
+  kernel.walk<WalkOrder::PreOrder>([&](tgpu::CopyRingOp op) {
+    sharedBytes_ = begin;
+    for (Operation* around = op->getParentOp(); around; around = around->getParentOp())
+      sharedBytes_ = std::max(sharedBytes_, endOf.lookup(around));
+    for (Operation* user : op->getUsers())
+      if (auto copy = dyn_cast<tgpu::CopyAsyncOp>(user))
+        if (auto buffer = copy.getBuffer().getDefiningOp<tgpu::AllocOp>(); !buffers_.contains(buffer.getResult())) allocate(buffer);
+    endOf[loopOf(op)] = sharedBytes_;
+    end = std::max(end, sharedBytes_);
+  });
+  sharedBytes_ = end;
+}
+
+// The loop that reads the ring.
+Operation* KernelLowering::loopOf(tgpu::CopyRingOp ring) {
+  for (Operation* user : ring->getUsers())
+    if (isa<tgpu::AwaitOp>(user)) return user->getParentOp();
+  return nullptr;
+}
+
+// True if the kernel has copied rings and TMA stores, and all of these come while no such ring is in use.
+bool KernelLowering::storesBetweenRings(func::FuncOp kernel) {
+  auto haveStores = [](Operation* in) {
+    return in->walk([](tile::BlockStoreOp store) { return store->hasAttr("tgpu.tma") ? WalkResult::interrupt() : WalkResult::advance(); })
+        .wasInterrupted();
+  };
+  bool haveRings = false, isBetween = true;
+  kernel.walk([&](tgpu::CopyRingOp op) {
+    haveRings = true;
+    isBetween &= !haveStores(loopOf(op));
+  });
+  return haveRings && isBetween && haveStores(kernel);
 }
 
 // Two panels of TMA stores for each group of four warps, or as many as a group stores where there is room: then none waits for another.

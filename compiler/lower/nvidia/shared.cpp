@@ -22,15 +22,17 @@ int64_t KernelLowering::allocateShared(int64_t bytes, int64_t alignment) {
   return offset;
 }
 
-int64_t KernelLowering::scratchBudget() const { return target_.maxSharedBytes() - llvm::alignTo(sharedBytes_, 128); }
+int64_t KernelLowering::scratchBegin() const { return liveRings_ ? llvm::alignTo(sharedBytes_, 128) : freeBegin_; }
+
+int64_t KernelLowering::scratchBudget() const { return target_.maxSharedBytes() - scratchBegin(); }
 
 llvm::Value* KernelLowering::scratch(int64_t bytes, Location loc) {
   if (bytes > scratchBudget())
     places_.fail(loc, "out-of-shared-memory",
-                 "the kernel needs " + std::to_string(llvm::alignTo(sharedBytes_, 128) + bytes) +
+                 "the kernel needs " + std::to_string(scratchBegin() + bytes) +
                      " bytes of shared memory, " + target_.name() + " has " + std::to_string(target_.maxSharedBytes()));
-  scratchBytes_ = std::max(scratchBytes_, bytes);
-  return sharedAddress(llvm::alignTo(sharedBytes_, 128));
+  sharedEnd_ = std::max(sharedEnd_, scratchBegin() + bytes);
+  return sharedAddress(scratchBegin());
 }
 
 llvm::Value* KernelLowering::toBits(llvm::Value* value) {

@@ -224,6 +224,7 @@ void KernelLowering::lowerTmaStore(tile::BlockStoreOp op) {
   auto groupBarrier = [&] {
     ptx::barrierSync(b_, b_.CreateAdd(group, b_.getInt32(kGroupBarrier)), b_.getInt32(32 * std::min(4, numWarps_)));
   };
+  if (stagesInRings_) blockBarrier();  // other groups' products may still read the ring
   std::vector<Panel> panels = panelsOf(layout, panel, 2);
   // Panels are stored all at once where there is room, else half of the room at a time. Earlier stores may be anywhere
   // in the room.

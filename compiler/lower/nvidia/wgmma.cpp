@@ -75,7 +75,8 @@ KernelLowering::SharedOperand KernelLowering::sharedOperand(mlir::Value buffer, 
                                                             llvm::Value* index, int64_t size) {
   auto type = cast<tile::SmemType>(buffer.getType());
   unsigned bits = type.getElementType().getIntOrFloatBitWidth();
-  ArrayRef<int64_t> shape = type.getShape();
+  SmallVector<int64_t> shape(type.getShape());
+  if (isTurned(buffer)) std::swap(shape[0], shape[1]);
   // A buffer's rows are M or N when K is innermost, else K.
   layout::MatrixOperand operand{kMajor ? shape[0] : shape[1], kMajor ? shape[1] : shape[0], bits, kMajor,
                                 layout::swizzleOfRow(buffers_.find(buffer)->second.swizzle)};
@@ -98,6 +99,9 @@ llvm::Value* KernelLowering::descriptorAt(const SharedOperand& operand, int64_t 
   uint64_t high = layout::descriptorBits(operand.matrix) >> 32 << 32;
   return b_.CreateOr(b_.CreateZExt(low, b_.getInt64Ty()), b_.getInt64(high));
 }
+
+// Whether the first dimension's elements are the neighbours in a buffer.
+bool KernelLowering::isTurned(mlir::Value buffer) const { return buffers_.find(buffer)->second.fastest == 0u; }
 
 void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
   llvm::SmallVector<tgpu::WgmmaOp> products = transform::gpu::withJoined(op);
@@ -123,8 +127,10 @@ void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
   llvm::Value* rowGroup = rowGroups > 1 ? b_.CreateAnd(group, rowGroups - 1) : nullptr;
   llvm::Value* columnGroup = columnGroups > 1 ? b_.CreateLShr(group, llvm::Log2_64(rowGroups)) : nullptr;
 
-  SharedOperand lhs, rhs = sharedOperand(op.getRhs(), op.getRhsRing(), op.getRhsTransposed(), columnGroup, columns);
-  if (!fromRegisters) lhs = sharedOperand(op.getLhs(), op.getLhsRing(), !op.getLhsTransposed(), rowGroup, 64);
+  bool rhsKMajor = op.getRhsTransposed() != isTurned(op.getRhs());
+  bool lhsKMajor = fromRegisters || op.getLhsTransposed() == isTurned(op.getLhs());
+  SharedOperand lhs, rhs = sharedOperand(op.getRhs(), op.getRhsRing(), rhsKMajor, columnGroup, columns);
+  if (!fromRegisters) lhs = sharedOperand(op.getLhs(), op.getLhsRing(), lhsKMajor, rowGroup, 64);
 
   // The first instruction of a sum that begins at zero overwrites what its registers hold.
   Regs acc;
@@ -161,8 +167,8 @@ void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
         mma.n = instructionN;
         mma.a = mma.b = kind;
         mma.accumulator = accumulatorOf(accType.getElementType());
-        mma.transposeA = !fromRegisters && op.getLhsTransposed();
-        mma.transposeB = !op.getRhsTransposed();
+        mma.transposeA = !lhsKMajor;
+        mma.transposeB = !rhsKMajor;
         if (keep && k == 0) mma.keep = keep;
         if (fromRegisters)
           mma.registersA = words[{i, k}];

@@ -54,11 +54,20 @@ def DeferSums : KernelPass<"defer-sums"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def AccumulateProducts : KernelPass<"accumulate-products"> {
+  let summary = "let products add to what their results are added to";
+  let description = [{
+    `x + dot(a, b)` becomes `dot(a, b, x)` where nothing else reads the product: tensor cores add for nothing, and a loop that sums products
+    carries their accumulators.
+  }];
+}
+
 def SelectProducts : KernelPass<"select-products"> {
   let summary = "choose the unit that does each product of tiles, and how its operands come";
   let description = [{
     1. Loops whose products read blocks of strided tensors get rings in shared memory that an added producer warp fills by TMA while the
        program's own warps multiply (`tgpu.warp_specialize`).
+       Not where an operand comes through pointers that TMA can't follow: pipeline-loads copies all that such a loop reads.
     2. Other products that wgmma can do have their operands brought to shared memory, the left one to registers where it is computed in the
        same block.
 
@@ -95,7 +104,9 @@ def PipelineLoads : KernelPass<"pipeline-loads"> {
     1. Chooses the loads that nothing in the loop holds back, whose addresses can be computed ahead, and whose elements fill whole words.
     2. Gives them a ring of as many slots as stages were asked for, or as fit; with fewer than two all stays as it is.
     3. Copies for the first iterations before the loop; in the loop, for the iteration that is slots - 1 ahead, if there is one.
-    4. Reads the slots where the loads were.
+    4. Reads the slots where the loads were. A `tgpu.wgmma` whose operand was stored to a buffer of its own reads the slot itself.
+    5. Where all products of a loop read slots and only add to what the loop carries, one iteration's are still under way while the next
+       one's begin: copies are then slots - 2 ahead, and the ring has a slot more if that costs no block of a multiprocessor.
   }];
   let options = [Target];
   let dependentDialects = ["::tandem::tgpu::TgpuDialect", "::mlir::arith::ArithDialect"];

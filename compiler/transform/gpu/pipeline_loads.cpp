@@ -4,6 +4,7 @@
 #include "compiler/layout/shared.h"
 #include "compiler/transform/gpu/accesses.h"
 #include "compiler/transform/gpu/anchor_layouts.h"
+#include "compiler/transform/gpu/carried_sums.h"
 #include "compiler/transform/gpu/drop_carried.h"
 #include "compiler/transform/gpu/passes.h"
 #include "compiler/transform/gpu/pointer_form.h"
@@ -32,10 +33,18 @@ struct Slice {
   llvm::SetVector<unsigned> carried;
 };
 
+// A buffer that products read and a load's tile is stored to: the products can read the slot itself.
+struct Feed {
+  tgpu::LocalStoreOp store;
+  tgpu::AllocOp buffer;
+  bool transposed = false;  // the buffer has the tile's transpose
+};
+
 struct Copied {
   tile::LoadOp load;
   int64_t vector = 1;  // elements in one copy, along `axis`
   unsigned axis = 0;
+  SmallVector<Feed> feeds;
 };
 
 // The values from which the copies of one iteration are computed.
@@ -58,7 +67,12 @@ class LoopPipeline {
     bool changed = usePointers();
     choose();
     if (copied_.empty()) return changed;
-    slots_ = std::min(asked, room() / bytesInSlot());
+    findSums();
+    int64_t fitting = room() / bytesInSlot();
+    if (fitting < 3) sums_.clear();
+    bool overlap = !sums_.empty();  // one slot is what the products under way read
+    slots_ = std::min(overlap ? std::max<int64_t>(3, asked + isFree(asked + 1)) : asked, fitting);
+    ahead_ = slots_ - 1 - overlap;
     if (slots_ < asked)
       emitRemark(loop_.getLoc(), "the loop asks for ") << asked << " stages, the shared memory of `" << target_.name()
                                                        << "` has room for " << std::max<int64_t>(slots_, 1);
@@ -72,10 +86,51 @@ class LoopPipeline {
   int64_t stagesAsked() {
     auto asked = loop_->getAttrOfType<IntegerAttr>("tile.num_stages");
     bool multiplies =
-        llvm::any_of(*loop_.getBody(), [](Operation& op) { return isa<tile::DotOp, tile::DotScaledOp>(op); });
+        llvm::any_of(*loop_.getBody(), [](Operation& op) { return isa<tile::DotOp, tile::DotScaledOp, tgpu::WgmmaOp>(op); });
     if (!asked && !multiplies) return 1;
     if (!asked) asked = kernel_->getAttrOfType<IntegerAttr>("tile.num_stages");
     return std::min(asked ? asked.getInt() : kDefaultStages, kMaxSlots);
+  }
+
+  // Products whose operands are all slots and which only add to what the loop carries: none is waited for before the next iteration's.
+  void findSums() {
+    for (auto product : loop_.getBody()->getOps<tgpu::WgmmaOp>()) {
+      auto wait = product.getResult().hasOneUse() ? dyn_cast<tgpu::WgmmaWaitOp>(*product->user_begin()) : tgpu::WgmmaWaitOp();
+      auto isFed = [&](Value operand) {
+        auto buffer = operand.getDefiningOp<tgpu::AllocOp>();
+        return buffer && isFeed(buffer);
+      };
+      if (!wait || !onlyAdds(product.getAcc(), wait.getResult(), loop_) || !isFed(product.getLhs()) || !isFed(product.getRhs()))
+        return sums_.clear();
+      sums_.push_back(wait);
+    }
+  }
+
+  // Whether with so many slots as many blocks share a multiprocessor as with one less, or as their sums' registers leave room for.
+  bool isFree(int64_t slots) {
+    constexpr int64_t kOtherRegisters = 64, kBytesBeside = 1024;
+    int64_t threads = 32 * numWarps_, sums = 0;
+    for (tgpu::WgmmaWaitOp wait : sums_) sums += bytesOf(cast<RankedTensorType>(wait.getType())) / kWordBytes / threads;
+    int64_t byRegisters = target_.registersPerMultiprocessor() / ((sums + kOtherRegisters) * threads);
+    auto bySlots = [&](int64_t count) { return target_.maxSharedBytes() / (count * bytesInSlot() + kBytesBeside); };
+    return bySlots(slots) >= std::min(byRegisters, bySlots(slots - 1));
+  }
+
+  // The last wait leaves this iteration's products under way.
+  void keepSumsUnderWay() {
+    SmallVector<unsigned> carried;
+    for (tgpu::WgmmaWaitOp wait : sums_) {
+      auto product = wait.getAcc().getDefiningOp<tgpu::WgmmaOp>();
+      carried.push_back(carriedIndex(product.getAcc(), loop_));
+      if (isZero(loop_.getInitArgs()[carried.back()])) product->setAttr("tgpu.begins_at_zero", UnitAttr::get(loop_.getContext()));
+      if (wait == sums_.back()) {
+        wait.setPending(sums_.size());
+      } else {
+        wait.replaceAllUsesWith(product.getResult());
+        wait.erase();
+      }
+    }
+    if (!carried.empty()) awaitSums(loop_, carried);
   }
 
   //===- which loads --------------------------------------------------------------------------------------------===//
@@ -106,11 +161,74 @@ class LoopPipeline {
       if (load.getIsVolatile() || !isCopyable(load, load.getCache()) || !collectAddress(load, slice)) continue;
       Coalescing c = coalesced(load.getPointer(), load.getMask(), axes, numWarps_, true);
       if (c.neighbours * typeOf(load).getElementTypeBitWidth() < 8 * kWordBytes) continue;
-      copied_.push_back({load, c.neighbours, c.axis});
+      copied_.push_back({load, c.neighbours, c.axis, {}});
       needed.insert_range(slice.ops);
     }
     llvm::erase_if(copied_, [&](const Copied& c) { return needed.contains(c.load); });
-    for (const Copied& c : copied_) collectAddress(c.load, slice_);
+    for (Copied& c : copied_) {
+      collectAddress(c.load, slice_);
+      c.feeds = feedsOf(c);
+    }
+  }
+
+  //===- products that read slots -------------------------------------------------------------------------------===//
+  // wgmma reads swizzled rows of K, of 16-bit types columns too; where the load would have something else than zeros, registers have it.
+  SmallVector<Feed> feedsOf(Copied c) {
+    RankedTensorType type = typeOf(c.load);
+    SmallVector<Feed> feeds;
+    if (type.getRank() != 2 || swizzleOf(c) == layout::Swizzle::None || fillsIn(c.load)) return feeds;
+    auto addStores = [&](Value tile, bool transposed) {
+      for (Operation* user : tile.getUsers()) {
+        auto store = dyn_cast<tgpu::LocalStoreOp>(user);
+        auto buffer = store ? store.getBuffer().getDefiningOp<tgpu::AllocOp>() : nullptr;
+        if (buffer && productsCanRead(buffer, store, transposed ? 1 - c.axis : c.axis)) feeds.push_back({store, buffer, transposed});
+      }
+    };
+    addStores(c.load.getResult(), false);
+    for (Operation* user : c.load->getUsers())
+      if (auto permute = dyn_cast<tile::PermuteOp>(user); permute && permute.getOrder() == ArrayRef<int32_t>{1, 0})
+        addStores(permute.getResult(), true);
+    return feeds;
+  }
+
+  // Whether all else that touches the buffer are products of this loop, which can read it with neighbours along `fastest`.
+  bool productsCanRead(tgpu::AllocOp buffer, tgpu::LocalStoreOp store, unsigned fastest) {
+    return llvm::all_of(buffer->getUsers(), [&](Operation* user) {
+      auto product = dyn_cast<tgpu::WgmmaOp>(user);
+      if (!product) return user == store;
+      bool isLhs = product.getLhs() == buffer.getResult(), isRhs = product.getRhs() == buffer.getResult();
+      unsigned depth = isLhs ? !product.getLhsTransposed() : product.getRhsTransposed();  // the dimension that is summed over
+      bool isWide = cast<tile::SmemType>(buffer.getType()).getElementType().getIntOrFloatBitWidth() == 16;
+      return product->getBlock() == loop_.getBody() && isLhs != isRhs && (isWide || fastest == depth);
+    });
+  }
+
+  static bool fillsIn(tile::LoadOp load) { return load.getMask() && load.getOther() && !isZero(load.getOther()); }
+  static layout::Swizzle swizzleOf(const Copied& c) {
+    RankedTensorType type = typeOf(c.load);
+    return layout::widestSwizzle(type.getDimSize(c.axis) * type.getElementTypeBitWidth() / 8);
+  }
+
+  void feedProducts(const Copied& c, Value buffer) {
+    for (Feed feed : c.feeds) {
+      for (Operation* user : llvm::make_early_inc_range(feed.buffer->getUsers())) {
+        auto product = dyn_cast<tgpu::WgmmaOp>(user);
+        if (!product) continue;
+        if (product.getLhs() == feed.buffer.getResult()) {
+          product.getLhsMutable().assign(buffer);
+          product.getLhsRingMutable().assign(ring_);
+          product.setLhsTransposed(product.getLhsTransposed() != feed.transposed);
+        } else {
+          product.getRhsMutable().assign(buffer);
+          product.getRhsRingMutable().assign(ring_);
+          product.setRhsTransposed(product.getRhsTransposed() != feed.transposed);
+        }
+      }
+      Value stored = feed.store.getValue();
+      feed.store.erase();
+      feed.buffer.erase();
+      if (stored.use_empty() && stored.getDefiningOp<tile::PermuteOp>()) stored.getDefiningOp()->erase();
+    }
   }
 
   bool collectAddress(tile::LoadOp load, Slice& slice) {
@@ -126,7 +244,7 @@ class LoopPipeline {
     }
     Operation* op = value.getDefiningOp();
     if (!loop_->isAncestor(op) || slice.ops.contains(op)) return true;
-    if (op->getBlock() != loop_.getBody() || op->getNumRegions() || isa<tile::DotOp, tile::DotScaledOp>(op))
+    if (op->getBlock() != loop_.getBody() || op->getNumRegions() || isa<tile::DotOp, tile::DotScaledOp, tgpu::WgmmaWaitOp>(op))
       return false;
     auto load = dyn_cast<tile::LoadOp>(op);
     if (load ? load.getIsVolatile() || !mayRunAheadIn(loop_, op) : !isMemoryEffectFree(op)) return false;
@@ -145,11 +263,15 @@ class LoopPipeline {
   int64_t room() {
     int64_t room = target_.maxSharedBytes() - target_.maxSharedBytes() / 5, exchanged = 0;
     kernel_.walk([&](Operation* op) {
-      if (auto alloc = dyn_cast<tgpu::AllocOp>(op)) room -= alloc.getSlots() * sizeOf(alloc.getResult());
+      if (auto alloc = dyn_cast<tgpu::AllocOp>(op); alloc && !isFeed(alloc)) room -= alloc.getSlots() * sizeOf(alloc.getResult());
       if (auto alloc = dyn_cast<simt::SmemAllocOp>(op)) room -= sizeOf(alloc->getResult(0));
       exchanged = std::max(exchanged, bytesExchanged(op));
     });
     return room - exchanged;
+  }
+
+  bool isFeed(tgpu::AllocOp buffer) const {
+    return llvm::any_of(copied_, [&](const Copied& c) { return llvm::any_of(c.feeds, [&](const Feed& f) { return f.buffer == buffer; }); });
   }
 
   static int64_t sizeOf(Value buffer) {
@@ -176,7 +298,7 @@ class LoopPipeline {
     OpBuilder b = OpBuilder::atBlockBegin(&kernel_.getBody().front());
     RankedTensorType type = typeOf(c.load);
     auto smem = tile::SmemType::get(b.getContext(), type.getShape(), type.getElementType());
-    layout::Swizzle swizzle = layout::widestSwizzle(type.getDimSize(c.axis) * type.getElementTypeBitWidth() / 8);
+    layout::Swizzle swizzle = swizzleOf(c);
     bool isPlain = type.getRank() < 2 || swizzle == layout::Swizzle::None;
     IntegerAttr fastest;
     if (c.axis + 1 != type.getRank()) fastest = b.getI32IntegerAttr(c.axis);
@@ -189,19 +311,23 @@ class LoopPipeline {
     for (Copied& c : copied_) buffers_.push_back(makeBuffer(c));
     OpBuilder b(loop_);
     Location loc = loop_.getLoc();
-    ring_ = tgpu::CopyRingOp::create(b, loc, b.getI32Type(), slots_);
+    ring_ = tgpu::CopyRingOp::create(b, loc, b.getI32Type(), slots_, ahead_);
     tgpu::RewindOp::create(b, loc, ring_);
     Iteration ahead = firstIteration(b);
-    for (int64_t i = 0; i + 1 < slots_; ++i) ahead = fill(ahead, b, b);
+    for (int64_t i = 0; i < ahead_; ++i) ahead = fill(ahead, b, b);
     moveBody(ahead, b);
     OpBuilder top = OpBuilder::atBlockBegin(loop_.getBody()), end(loop_.getBody()->getTerminator());
     tgpu::AwaitOp::create(top, loc, ring_);
     bool waits = llvm::any_of(slice_.ops, [](Operation* op) { return isa<tile::LoadOp>(op); });
-    Iteration next = fill(ahead_, top, waits ? end : top);
+    Iteration next = fill(later_, top, waits ? end : top);
     SmallVector<Value> yielded(loop_.getYieldedValues());
     append(next, yielded);
     loop_.getBody()->getTerminator()->setOperands(yielded);
-    for (auto [c, buffer] : llvm::zip(copied_, buffers_)) read(c.load, buffer);
+    for (auto [c, buffer] : llvm::zip(copied_, buffers_)) {
+      feedProducts(c, buffer);
+      read(c.load, buffer);
+    }
+    keepSumsUnderWay();
   }
 
   Iteration firstIteration(OpBuilder& b) {
@@ -234,7 +360,7 @@ class LoopPipeline {
     loop_.erase();
     loop_ = made;
     auto arguments = made.getRegionIterArgs().drop_front(own);
-    ahead_ = {arguments[0], arguments[1], SmallVector<Value>(arguments.drop_front(2))};
+    later_ = {arguments[0], arguments[1], SmallVector<Value>(arguments.drop_front(2))};
   }
 
   // Copies for one iteration, started at `copies`; gives the next. Addresses that are loaded come while the iteration computes.
@@ -281,9 +407,10 @@ class LoopPipeline {
 
   // Zeros have come where the mask is false.
   void read(tile::LoadOp load, Value buffer) {
+    if (load.getResult().use_empty()) return load.erase();
     OpBuilder b(load);
     Value value = tgpu::LocalLoadOp::create(b, load.getLoc(), load.getType(), buffer, ring_);
-    if (load.getMask() && load.getOther() && !isZero(load.getOther()))
+    if (fillsIn(load))
       value = arith::SelectOp::create(b, load.getLoc(), load.getMask(), value, load.getOther());
     load.getResult().replaceAllUsesWith(value);
     load.erase();
@@ -295,10 +422,11 @@ class LoopPipeline {
   int numWarps_;
   SmallVector<Copied> copied_;
   Slice slice_;
-  int64_t slots_ = 0;
+  int64_t slots_ = 0, ahead_ = 0;
+  SmallVector<tgpu::WgmmaWaitOp> sums_;
   Value ring_;
   SmallVector<Value> buffers_;  // one a load
-  Iteration ahead_;
+  Iteration later_;
 };
 
 struct PipelineLoads : impl::PipelineLoadsBase<PipelineLoads> {

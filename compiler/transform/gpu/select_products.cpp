@@ -1,6 +1,7 @@
 // Rings and roles for products in loops; buffers for the others.
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/transform/gpu/accesses.h"
+#include "compiler/transform/gpu/carried_sums.h"
 #include "compiler/transform/gpu/epilogue_room.h"
 #include "compiler/transform/gpu/host_expr.h"
 #include "compiler/transform/gpu/joined_products.h"
@@ -14,6 +15,7 @@
 #include "compiler/transform/gpu/waits.h"
 #include "compiler/transform/gpu/zeros.h"
 #include <llvm/ADT/MapVector.h>
+#include <llvm/ADT/SetVector.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/IR/IRMapping.h>
@@ -83,11 +85,38 @@ class ProductSelection {
       plan->loads.push_back(load);
       plan->bytes += bytesOf(cast<RankedTensorType>(load.getResult().getType()));
     }
+    llvm::erase_if(rings_, [](const RingPlan& p) { return p.loop && llvm::any_of(p.dots, readsTileOfThreads); });
     // The slot is acquired before the program's first load and committed behind its last.
     joinRings();
     for (RingPlan& p : rings_)
       llvm::sort(p.loads, [](tile::BlockLoadOp a, tile::BlockLoadOp b) { return a->isBeforeInBlock(b); });
     for (size_t i = 0; i < rings_.size(); ++i) rings_[i].owner = ownerOf(i);
+  }
+
+  // Whether an operand is loaded in the loop through pointers that no unit follows: then the block's threads copy all of the loop's tiles
+  // ahead, with no producer that others would wait for.
+  static bool readsTileOfThreads(tile::DotOp dot) {
+    return comesThroughPointers(dot.getLhs(), dot->getBlock()) || comesThroughPointers(dot.getRhs(), dot->getBlock());
+  }
+
+  static bool comesThroughPointers(Value operand, Block* body) {
+    constexpr int64_t kPacked = 8;  // numbers in a byte, at most
+    int64_t elements = cast<RankedTensorType>(operand.getType()).getNumElements();
+    llvm::SetVector<Operation*> behind;
+    auto add = [&](Value v) {
+      if (Operation* op = v.getDefiningOp(); op && op->getBlock() == body) behind.insert(op);
+    };
+    bool found = false;
+    add(operand);
+    for (size_t i = 0; i < behind.size(); ++i) {
+      Operation* op = behind[i];
+      if (isa<tile::DotOp, tile::DotScaledOp>(op) || op->getNumRegions()) return false;
+      auto load = dyn_cast<tile::LoadOp>(op);
+      auto type = load ? dyn_cast<RankedTensorType>(load.getType()) : nullptr;
+      found |= type && type.getNumElements() * kPacked >= elements;
+      if (!load) llvm::for_each(op->getOperands(), add);
+    }
+    return found;
   }
 
   // Sums of one loop whose products share operands: one ring for all that they read, and all of an iteration's products stay under way.
@@ -122,7 +151,7 @@ class ProductSelection {
 
   // Whether nothing looks at the products before the loop ends, and the ring holds all that they read.
   static bool onlyAccumulates(const RingPlan& p) {
-    return llvm::all_of(p.dots, [&](tile::DotOp dot) { return accumulates(dot, p.loop) && readsOnly(p, dot); });
+    return llvm::all_of(p.dots, [&](tile::DotOp dot) { return onlyAdds(dot.getAcc(), dot.getResult(), p.loop) && readsOnly(p, dot); });
   }
 
   // The loops in the load's block, each with some of the products in its body.
@@ -413,13 +442,14 @@ class ProductSelection {
     if (overlaps) {
       for (tile::DotOp dot : p.dots) {
         pending_[dot] = kAnother;
-        if (isZero(p.loop.getInitArgs()[accIndex(dot, p.loop)])) beginsAtZero_.insert(dot);
+        if (isZero(p.loop.getInitArgs()[carriedIndex(dot.getAcc(), p.loop)])) beginsAtZero_.insert(dot);
       }
       pending_[last] = startedTogether(p);
       Value later = arith::CmpIOp::create(builder, last.getLoc(), arith::CmpIPredicate::ne, p.loop.getInductionVar(),
                                           p.loop.getLowerBound());
       releaseIf(builder, last.getLoc(), later, p.ring);
-      finishLast(p);
+      OpBuilder end = awaitSums(p.loop, llvm::map_to_vector(p.dots, [&](tile::DotOp dot) { return carriedIndex(dot.getAcc(), p.loop); }));
+      tgpu::ReleaseOp::create(end, last.getLoc(), p.ring);
     } else {
       tgpu::ReleaseOp::create(builder, last.getLoc(), p.ring);
     }
@@ -443,26 +473,6 @@ class ProductSelection {
       before = dot;
     }
     return started;
-  }
-
-  // Behind the loop, if it ran at all: its last products are waited for before their sums meet the initial ones of a loop that did not run.
-  static void finishLast(RingPlan& p) {
-    OpBuilder builder(p.loop);
-    Location loc = p.loop.getLoc();
-    auto isLess = p.loop.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
-    Value runs = arith::CmpIOp::create(builder, loc, isLess, p.loop.getLowerBound(), p.loop.getUpperBound());
-    auto branch = scf::IfOp::create(builder, loc, p.loop.getResultTypes(), runs, true);
-    p.loop.replaceAllUsesWith(branch.getResults());
-    OpBuilder otherwise = OpBuilder::atBlockEnd(branch.elseBlock()), then = OpBuilder::atBlockEnd(branch.thenBlock());
-    scf::YieldOp::create(otherwise, loc, p.loop.getInitArgs());
-    p.loop->moveBefore(branch.thenBlock(), branch.thenBlock()->end());
-    SmallVector<Value> results(p.loop.getResults());
-    for (tile::DotOp dot : p.dots) {
-      Value& sum = results[accIndex(dot, p.loop)];
-      sum = tgpu::WgmmaWaitOp::create(then, loc, sum, then.getI32IntegerAttr(0));
-    }
-    tgpu::ReleaseOp::create(then, loc, p.ring);
-    scf::YieldOp::create(then, loc, results);
   }
 
   // Whether no other ring is filled while the plan's loop runs.
@@ -493,17 +503,6 @@ class ProductSelection {
     auto branch = scf::IfOp::create(builder, loc, condition, false);
     OpBuilder then(branch.thenYield());
     tgpu::ReleaseOp::create(then, loc, ring);
-  }
-
-  static unsigned accIndex(tile::DotOp dot, scf::ForOp loop) {
-    return cast<BlockArgument>(dot.getAcc()).getArgNumber() - loop.getNumInductionVars();
-  }
-
-  static bool accumulates(tile::DotOp dot, scf::ForOp loop) {
-    auto acc = dyn_cast<BlockArgument>(dot.getAcc());
-    if (!acc || acc.getOwner() != loop.getBody() || !acc.hasOneUse() || !dot.getResult().hasOneUse()) return false;
-    OpOperand& use = *dot.getResult().getUses().begin();
-    return isa<scf::YieldOp>(use.getOwner()) && use.getOperandNumber() == accIndex(dot, loop);
   }
 
   // `dot` as wgmma. Operands that no ring holds come from registers, or through a buffer.

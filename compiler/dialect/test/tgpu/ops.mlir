@@ -81,8 +81,8 @@ func.func @cluster(%a: !tile.ptr<f16>, %n: i64) {
 func.func @copies(%a: tensor<32x64x!tile.ptr<f16>>, %mask: tensor<32x64xi1>, %valid: i1) -> tensor<32x64xf16> {
   // CHECK: tgpu.alloc 2 x !tile.smem<32x64xf16> swizzle 64 fastest 0
   %buffer = tgpu.alloc 2 x !tile.smem<32x64xf16> swizzle 64 fastest 0
-  // CHECK: tgpu.copy_ring 2
-  %r = tgpu.copy_ring 2
+  // CHECK: tgpu.copy_ring 2 ahead 1
+  %r = tgpu.copy_ring 2 ahead 1
   // CHECK: tgpu.rewind
   tgpu.rewind %r
   // CHECK: tgpu.copy_async %{{.*}} mask %{{.*}} : tensor<32x64xi1> if %{{.*}} into %{{.*}} of

@@ -19,6 +19,15 @@
 # RUN: tandemc %s:chained --emit=ptx --target sm_80 --num-warps 8 --signature '*fp16:16, *fp16:16, *fp16:16, *fp32:16, i32:16' \
 # RUN:   | FileCheck %s --check-prefix=CHAIN
 # RUN: tandemc %s:turned --emit=ptx --target sm_80 --signature '*fp16:16, *fp16:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=PTX
+# RUN: tandemc %s:gathered --emit=gpu --num-stages 4 --signature '*bf16:16, *bf16:16, *fp32:16, *i32:16, i32:16' \
+# RUN:   --constexpr 'UP=0.0' | FileCheck %s --check-prefix=GATHER
+# RUN: tandemc %s:gathered --emit=gpu --num-stages 4 --signature '*bf16:16, *bf16:16, *fp32:16, *i32:16, i32:16' \
+# RUN:   --constexpr 'UP=1.0' | FileCheck %s --check-prefix=OTHER
+# RUN: tandemc %s:gathered --emit=gpu --num-stages 4 --signature '*fp8e4nv:16, *fp8e4nv:16, *fp32:16, *i32:16, i32:16' \
+# RUN:   --constexpr 'UP=0.0' | FileCheck %s --check-prefix=EIGHT
+# RUN: tandemc %s:gathered --emit=ptx --num-stages 4 --signature '*bf16:16, *bf16:16, *fp32:16, *i32:16, i32:16' \
+# RUN:   --constexpr 'UP=0.0' | FileCheck %s --check-prefix=FENCED
+# RUN: tandemc %s:scaled --emit=gpu --num-stages 4 --signature '*bf16:16, *i8:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=SCALED
 # Stages leave room for what is counted behind the loop:
 # RUN: tandemc %s:counted --emit=ptx --target sm_89 --num-stages 6 --signature '*fp16:16, *fp16:16, *i32:16, *i32:16, i32:16' \
 # RUN:   | FileCheck %s --check-prefix=COUNTED
@@ -29,7 +38,7 @@ import triton.language as tl
 # Addresses of three iterations ahead are carried by the loop, with whether there is such an iteration.
 # CHECK-DAG: %[[A:.*]] = tgpu.alloc 4 x !tile.smem<128x32xf16> swizzle 64
 # CHECK-DAG: %[[B:.*]] = tgpu.alloc 4 x !tile.smem<32x128xf16> swizzle 128
-# CHECK: %[[RING:.*]] = tgpu.copy_ring 4
+# CHECK: %[[RING:.*]] = tgpu.copy_ring 4 ahead 3
 # CHECK: tgpu.rewind %[[RING]]
 # CHECK-COUNT-3: tgpu.commit %[[RING]]
 # CHECK-NOT: tgpu.commit
@@ -168,3 +177,60 @@ def counted(a, b, x, o, K):
         acc = tl.dot(rows, tl.load(b + (start + k)[:, None] * 32 + n[None, :]), acc)
     tl.store(o + 8192 + k[:, None] * 32 + n[None, :], acc.to(tl.int32))
     tl.store(o + tl.arange(0, 8192), tl.histogram(tl.load(x + tl.arange(0, 256)), 8192))
+
+
+# Rows that an index names: wgmma reads the slots themselves, columns of memory as they lie, and an iteration's product is under way while
+# the next one begins.
+# GATHER-DAG: %[[A:.*]] = tgpu.alloc 4 x !tile.smem<64x64xbf16> swizzle 128
+# GATHER-DAG: %[[B:.*]] = tgpu.alloc 4 x !tile.smem<64x128xbf16> swizzle 128 fastest 0
+# GATHER: %[[RING:.*]] = tgpu.copy_ring 4 ahead 2
+# GATHER: scf.if
+# GATHER: scf.for
+# GATHER-NEXT: tgpu.await %[[RING]]
+# GATHER-NOT: {{tile.load|local_load|local_store|arith.addf}}
+# GATHER: %[[SUM:.*]] = tgpu.wgmma %[[A]] of %[[RING]], %[[B]] of %[[RING]], %{{.*}} {tgpu.begins_at_zero}
+# GATHER-NEXT: tgpu.wgmma_wait %[[SUM]] pending 1
+# GATHER: scf.yield
+# GATHER: tgpu.wgmma_wait {{.*}} pending 0
+# What is loaded where the mask is false has to come from registers.
+# OTHER: tgpu.copy_ring 4 ahead 3
+# OTHER: %[[X:.*]] = tgpu.local_load
+# OTHER: %[[FILLED:.*]] = arith.select %{{.*}}, %[[X]],
+# OTHER: tgpu.local_store %[[FILLED]],
+# OTHER: tgpu.wgmma_wait {{.*}} pending 0
+# Sums of eight-bit floats stay the kernel's own.
+# EIGHT: tgpu.copy_ring 4 ahead 3
+# EIGHT: tgpu.wgmma_wait {{.*}} pending 0
+# EIGHT: arith.addf
+# Writes by cp.async come before what the asynchronous unit reads.
+# FENCED: cp.async.wait_group 1
+# FENCED: fence.proxy.async
+# FENCED: bar.sync
+# FENCED: wgmma.mma_async
+# FENCED: wgmma.wait_group.sync.aligned 1
+@triton.jit
+def gathered(a, b, c, rows, K, UP: tl.constexpr):
+    m, n, k = tl.arange(0, 64), tl.arange(0, 128), tl.arange(0, 64)
+    row = tl.load(rows + m)
+    acc = tl.zeros((64, 128), tl.float32)
+    for start in range(0, K, 64):
+        x = tl.load(a + row[:, None] * K + (start + k)[None, :], mask=k[None, :] < K - start, other=UP)
+        acc += tl.dot(x, tl.load(b + n[None, :] * K + (start + k)[:, None]))
+    tl.store(c + m[:, None] * 128 + n[None, :], acc)
+
+
+# An operand that is computed from what was copied goes through registers; the copies are ahead all the same, and no producer is added.
+# SCALED-NOT: tgpu.warp_specialize
+# SCALED: tgpu.copy_ring
+# SCALED: %[[Q:.*]] = tgpu.local_load
+# SCALED: %[[WIDE:.*]] = arith.sitofp %[[Q]]
+# SCALED: tgpu.local_store %[[WIDE]],
+# SCALED: tgpu.wgmma
+@triton.jit
+def scaled(a, b, c, K):
+    m, n, k = tl.arange(0, 64), tl.arange(0, 128), tl.arange(0, 64)
+    acc = tl.zeros((64, 128), tl.float32)
+    for start in range(0, K, 64):
+        x = tl.load(a + m[:, None] * K + (start + k)[None, :])
+        acc += tl.dot(x, tl.load(b + n[None, :] * K + (start + k)[:, None]).to(tl.bfloat16))
+    tl.store(c + m[:, None] * 128 + n[None, :], acc)

@@ -47,7 +47,7 @@ struct Launch {
   int numWarps = 4;
   std::vector<LaunchArgument> arguments;
   bool cooperative = false;  // has a workspace of its own, as CUDA gives one (%envreg1, %envreg2)
-  // Where the host called it from, for reports; may be empty.
+  // the host's line that called it, for reports; may be empty
   std::string hostFile;
   uint32_t hostLine = 0;
 };
@@ -95,7 +95,7 @@ class World {
   // Sets the host line that queues or accesses from here on, for reports.
   void setHostPlace(int rank, const std::string& file, uint32_t line);
   uint32_t hostPlace(int rank) const;  // that line's number
-  // Hosts have called what does not fit together: at these ranks' lines, by number. Ends the run.
+  // Reports calls of two hosts that do not fit together, at these ranks' lines, by number. Ends the run.
   void reportMismatch(std::pair<int, uint32_t> here, std::pair<int, uint32_t> there, const std::string& message);
   // Returns true if something has written all of the bytes; that the host could have does not count.
   bool isWritten(Address address, uint64_t bytes) const;
@@ -143,10 +143,11 @@ class World {
   // Limit: more steps or seconds than the options allow.
   enum class Stop : uint8_t { Done, Error, Stuck, Interrupted, Limit };
   Stop run(const std::function<bool()>& done);
-  // Asked every few hundredths of a second while run() works; true ends it with Stop::Interrupted.
+  // Sets a function that is asked every few hundredths of a second while run() works; true ends it with
+  // Stop::Interrupted.
   void setInterruptCheck(std::function<bool()> check);
-  // Called when nothing can run and every host is blocked: reports a deadlock or a livelock with every
-  // waiter. `hostNotes` says what hosts wait for.
+  // Called when nothing can run and every host is blocked: reports a deadlock or a livelock with every waiter.
+  // `hostNotes` has a note for each host's wait.
   void reportStuck(const std::vector<std::string>& hostNotes);
   // A host comes to a call that may wait; false when the run is over a limit.
   bool hostStep();
@@ -155,8 +156,8 @@ class World {
   // Called when a rank's main has returned and its streams are idle on every rank: reports leftover signals and unfinished puts.
   void finish();
 
-  // Where a finished run of the same computation under another schedule did something else, as text; empty: nowhere. Both with
-  // `logStores`.
+  // Says, as text, where a finished run of the same computation under another schedule first did something else; empty:
+  // nowhere. Both runs need `logStores`.
   std::string firstDifference(const World& other) const;
   const std::vector<Report>& reports() const;  // errors and warnings, in order found
   bool failed() const;

@@ -92,7 +92,8 @@ struct KernelLaunch {
 // ended early throws RunStopped (the reason is in reports()).
 class Session {
  public:
-  // Asked now and then on a thread that simulates or waits; non-zero interrupts that run. One for the process; null for none.
+  // A function that a thread which simulates or waits calls now and then; a non-zero answer interrupts that run. The
+  // process has one; null: none.
   static inline std::atomic<int (*)()> interruptPoll = nullptr;
 
   // Finds the host's memory around an address that a simulated kernel uses and that is in no buffer. One for the process, set before any
@@ -143,7 +144,8 @@ class Session {
   // Throws where there is no such one.
   virtual void callOperator(int rank, uint64_t op, StreamId stream, std::span<const int64_t> sizes) = 0;
   virtual StreamId createStream(int rank) = 0;
-  // For copies and signals that go on while a kernel on `stream` waits for them: one stream beside each, made when first asked for.
+  // Returns the stream for copies and signals that go on while a kernel on `stream` waits for them: each stream has one
+  // beside it, made when first asked for.
   virtual StreamId streamBeside(int rank, StreamId stream) = 0;
   // A stream of the framework around, by the driver's handle. The same handle is the same id; the framework goes on owning it.
   virtual StreamId adoptStream(int rank, uint64_t handle) = 0;

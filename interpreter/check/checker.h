@@ -84,7 +84,7 @@ class Checker : public AccessObserver {
   struct Transfer {  // a put or get knows the state of its issuer's clock
     uint32_t number = 0;
     Clock clock;
-    Clock carried;  // what its signal carries
+    Clock carried;  // the clock that its signal carries
   };
   // A stream or a host: one thread of work.
   struct Serial {
@@ -135,7 +135,8 @@ class Checker : public AccessObserver {
   Stamp stampOf(const MemoryAccess& a, const View& v);
   uint32_t siteOf(const MemoryAccess& a);
   bool includes(Scope scope, uint32_t from, uint32_t to) const;
-  // Includes it, or is no narrower than `gpu`: what today's hardware does all the same.
+  // Returns true if `scope` includes the other actor, or is no narrower than `gpu`, which is enough on today's
+  // hardware.
   bool reaches(Scope scope, uint32_t from, uint32_t to) const { return scope == Scope::Gpu || includes(scope, from, to); }
   bool acquiredUpdate(const View& v, const Stamp& now, const Stamp& s, uint64_t address);
 
@@ -243,7 +244,7 @@ class Checker : public AccessObserver {
   uint32_t signalKeys_ = 0;
   Stamp lastStrong_;                   // before its release advanced the time
   bool hasChain_ = false;              // the current access has acquired all that its place's chain carries
-  std::vector<Clock> proxyFences_{1};  // by number: what each has ordered
+  std::vector<Clock> proxyFences_{1};  // by number: the clock that each has ordered
   std::unordered_map<const Program*, bool> copiesInBulk_;
   std::map<std::pair<uint32_t, Part>, std::vector<HeldLock>> held_;  // by actor and thread
   LockOrders lockOrders_;

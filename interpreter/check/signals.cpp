@@ -62,7 +62,7 @@ void Checker::wrote(const MemoryAccess& a, uint64_t old, uint64_t now) {
            "the update to " + valueText(now, bytes) + " is not ordered after a wait for " + signOf(missed->compare) +
                " " + valueText(missed->value, bytes) + ": that wait may miss its value and never end (M15)",
            "the wait");
-  if (a.sets) {  // what conflicts with one of these conflicts with the set
+  if (a.sets) {  // an update that conflicts with an erased use also conflicts with the set
     std::erase_if(uses->waits.all, afterWait);
     std::erase_if(uses->adds.all, afterUpdate);
   }

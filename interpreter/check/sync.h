@@ -101,7 +101,8 @@ class SyncPlace {
   }
 
   void beginChain() { chain_ = endOfReleases(); }
-  // Before a strong write by a thread: its own earlier releases go with it, but those that its release of a scope, if any, stands for.
+  // Called before a strong write by a thread: the thread's own earlier releases go with it, except those that its
+  // release of a scope, if any, stands for.
   void carryOn(uint32_t actor, Part part, std::optional<Scope> released);
   void add(Release r) { releases_.push_back(std::move(r)); }
   // Returns true if body(release) is true for some release between the update that was enough for a look and the last
@@ -134,7 +135,7 @@ class SyncPlace {
     auto found = std::find_if(numbers.rbegin(), numbers.rend(), isIt);
     return found == numbers.rend() ? 0 : *found;
   }
-  // After a strong write; `reads`: an atomic, which has seen the value before.
+  // Called after a strong write; `reads`: by an atomic, which has seen the value before.
   void wrote(const Stamp& by, uint64_t old, uint64_t now, bool reads);
   // No older value is left for this thread to see.
   void sees(const Stamp& by, uint64_t number, bool waited) {
@@ -176,7 +177,7 @@ class SyncPlace {
   }
 
   size_t remembered() const { return updates_.size(); }
-  // Forgets the older half of the updates. Those who read what memory holds now lose nothing by it.
+  // Forgets the older half of the updates. Readers of the current value lose nothing by it.
   void forgetHalf();
   // The last update that was forgotten so; actor 0: none.
   const Stamp& forgotten() const { return forgotten_; }
@@ -219,7 +220,8 @@ struct SignalLook {
   uint64_t number = 0;  // of the last update when the wait looked
 };
 
-// Those that a later one may still conflict with: what others stand for is left out whenever their number has doubled.
+// The uses of a signal that a later one may still conflict with. Uses that others stand for are left out whenever the
+// number has doubled.
 template <class Use>
 struct SignalList {
   std::vector<Use> all;
@@ -241,7 +243,7 @@ struct SignalUses {
   std::vector<SignalLook> waiting;  // that have not
 };
 
-// By address, in pages so that a range can be forgotten.
+// A map by address, in pages so that a range can be forgotten.
 template <class Value>
 class ByAddress {
  public:

@@ -222,7 +222,7 @@ template <class Tell> void eachThread(const Accessor& who, MemoryAccess& access,
   }
 }
 
-// Says false when the observer has reported.
+// Returns false when the observer has reported.
 inline bool observe(Accessor& who, AccessKind kind, Address address, uint64_t bytes, const void* value = nullptr) {
   if (!who.m.observer) return true;
   MemoryAccess access = accessOf(who, kind, address, bytes);
@@ -244,7 +244,7 @@ void logStore(Accessor& who, Address address, const void* value, uint64_t bytes)
   if (who.synchronises && bytes <= 8) who.m.stores->storedWord(by, address - who.m.arena.base(), bytes, valueOf(value, bytes));
 }
 
-// After a strong write.
+// Tells the observer the value after a strong write.
 inline bool observeValue(Accessor& who, AccessKind kind, Address address, uint64_t bytes, uint64_t old) {
   if (!who.m.observer || !who.synchronises) return true;
   who.m.observer->wrote(accessOf(who, kind, address, bytes), old,

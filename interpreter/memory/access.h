@@ -62,7 +62,7 @@ bool compareAndSwap(Accessor& who, Elem elem, Address address, const void* expec
 // Checks without access: for puts, whose source is read later.
 bool checkMemory(Accessor& who, Address address, uint64_t bytes, unsigned align, bool write, bool mustBeInitialised);
 
-// Bytes have changed: whoever waits for that looks again.
+// Notes that bytes have changed, so that tasks that wait for that look again.
 void noteChange(Machine& m, Allocation& a, Address address, uint64_t bytes);
 
 // Signals: 4 or 8 bytes, aligned; remembers who wrote.
@@ -74,7 +74,7 @@ void observeWait(Accessor& who, const AwaitedSignal& signal, bool holds);
 // Returns the word of 4 or 8 bytes at the address.
 uint64_t wordAt(Machine& m, Address address, unsigned bytes);
 bool holds(Compare compare, uint64_t seen, uint64_t value, unsigned bytes);
-// Remembers what threads go by, for comparing runs.
+// Notes a word by which threads synchronise, for comparing runs.
 void noteLook(Machine& m, Elem elem, Address address, unsigned bytes);
 // The record of a signal, or null.
 SignalRecord* signalRecord(Machine& m, Address address);

@@ -24,7 +24,7 @@ std::string programsText(size_t count, const char* more) {
   return std::to_string(count) + " program" + (count == 1 ? "" : "s") + more;
 }
 
-// Where the host has queued a write of the signal that no stream has come to.
+// Adds the line where the host has queued a write of the signal that no stream has come to.
 void addQueued(Machine& m, const Stream& s, const AwaitedSignal& w, const Task& waiter, std::vector<Diagnostic>& notes) {
   for (size_t k = 1; k < s.items.size(); ++k) {
     const StreamItem& item = s.items[k];

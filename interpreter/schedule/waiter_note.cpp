@@ -22,7 +22,7 @@ std::string plainWriterText(Machine& m, Address address, bool isZero) {
   return "last written by the " + last.message + (last.file ? " at " + last.file->name + ":" + std::to_string(last.range.line) : "");
 }
 
-// "never written", or who wrote it last, where and what.
+// Returns "never written", or the last writer with its place and value.
 std::string writerText(Machine& m, Address address, unsigned bytes) {
   SignalRecord* r = signalRecord(m, address);
   uint64_t seen = 0;
@@ -108,7 +108,7 @@ std::string threadsText(const Run& run) {
   return text + ")";
 }
 
-// Where the other groups of its threads wait, with the calls they are in.
+// Adds where the other groups of the program's threads wait, with the calls they are in.
 void addGroups(const Run& run, std::vector<Diagnostic>& notes) {
   constexpr size_t kMaxGroups = 4;
   for (size_t k = 0; k < run.parked.size() && k < kMaxGroups; ++k) {

@@ -187,7 +187,7 @@ Step tensormapPrefetch(Machine& m, Run& run, const Prepared& i) {
   return ok ? Step::Next : Step::Failed;
 }
 
-// Every access is in order here; what bulk copies do late, only their waits force. So the fence matters to the observer only.
+// Every access is in order here, and only waits force late bulk copies. So the fence matters to the observer only.
 Step proxyFence(Machine& m, Run& run, const Prepared& i) {
   constexpr int64_t kAsync = 0, kAsyncShared = 1;
   int64_t kind = i.immediates[0];

@@ -10,8 +10,8 @@ namespace tandem::interpreter {
 // the run.
 Step stall(Machine& m, Run& run, Blocked why, Step whenBlocked);
 
-// Nothing in the world can run, and the program is blocked: lets threads at the end of an `if` or a loop go on without
-// the others. False when there are none.
+// Called when nothing in the world can run and the program is blocked: lets threads at the end of an `if` or a loop go
+// on without the others. False when there are none.
 bool leaveOthersBehind(Machine& m, Run& run);
 
 // The current group is at the end of the innermost `if` or loop. Next: all of its threads are there, and are one group

@@ -15,13 +15,13 @@ std::string hostLineText(const std::string& file, uint32_t line);
 std::string addressText(Machine& m, Address address, uint64_t bytes);
 // Describes the fault of an address that is not in a live symmetric buffer: "address 0x10 is in no symmetric buffer".
 std::string notSymmetricText(Machine& m, Address address);
-// Where the run's `symm_at` gave such an address, or one in the same gap between buffers.
+// Returns the place where the run's `symm_at` gave such an address, or one in the same gap between buffers.
 std::vector<Diagnostic> strayNotes(Machine& m, const Run& run, Address address);
 
 // Adds an error report at the instruction. Gives Step::Failed.
 Step fail(Machine& m, const Run& run, const Prepared& i, ReportKind kind, std::string message,
           std::vector<Diagnostic> notes = {});
-// The same for whoever an Accessor is.
+// Does the same for any actor that an Accessor names.
 bool failAccess(Accessor& who, ReportKind kind, std::string message, std::vector<Diagnostic> notes = {});
 Diagnostic note(std::string message);
 

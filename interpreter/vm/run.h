@@ -35,7 +35,7 @@ struct AwaitedSignal {
   Compare compare = Compare::Eq;
   uint64_t value = 0;
   bool isMbarrier = false;  // `value` is the parity of the phase that must complete
-  bool valueUsed = false;   // the program looks at what made it true
+  bool valueUsed = false;   // the program uses the value that ended the wait
 };
 
 enum class Blocked : uint8_t { No, Signal, Spin, NamedBarrier, Barrier, Collective, Event, GridBarrier };

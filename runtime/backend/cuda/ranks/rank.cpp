@@ -144,7 +144,7 @@ bool Rank::drain() {
     }
     return true;
   } catch (const std::exception&) {
-    return false;  // the device's error is known to whoever made the call that met it
+    return false;  // the call that met the device's error has reported it
   }
 }
 
@@ -202,7 +202,7 @@ interpreter::Trace Rank::trace() const {
   return trace_;
 }
 
-// After this nobody else's thread uses the rank.
+// After this no other rank's thread uses the rank.
 void Rank::close() {
   collectTrace();
   meeting_.leave();

@@ -32,8 +32,8 @@ class Rendezvous {
 
   // [all ranks] Throws RunStopped that names the ranks which did not come.
   void meet();
-  // [all `members`, world ranks, this one among them] What each contributes, in the members' order. `what` names the call: another call on
-  // another rank stops the run. Throws RunStopped.
+  // [all `members`, world ranks, this one among them] Returns each member's contribution, in the members' order. `what`
+  // names the call: another call on another rank stops the run. Throws RunStopped.
   std::vector<Packet> gather(const std::vector<int>& members, const std::string& what, const std::string& bytes,
                              std::span<const int> descriptors = {});
   void barrier(const std::vector<int>& members, const std::string& what) { gather(members, what, {}); }
@@ -111,7 +111,7 @@ class Rendezvous {
   std::deque<OrderedCall> untoldOrder_;
 };
 
-// A report without a place: `kind` and what happened.
+// Returns a report without a place.
 RunReport reportOf(ReportKind kind, int rank, const std::string& message);
 
 }  // namespace tandem::runtime::cuda

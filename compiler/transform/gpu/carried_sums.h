@@ -10,8 +10,8 @@ unsigned carriedIndex(mlir::Value sum, mlir::scf::ForOp loop);
 // Whether the loop carries `sum`, carries on `result` as its next value, and nothing else reads either.
 bool onlyAdds(mlir::Value sum, mlir::Value result, mlir::scf::ForOp loop);
 
-// The loop runs once at least from now on: in a branch, at whose end the products that add to the carried values of these numbers are waited
-// for, before their sums meet the initial ones of a loop that does not run. Returns the branch's end, behind the waits.
+// The loop runs once at least from now on: in a branch, at whose end the products that add to the carried values of these numbers are
+// waited for, before their sums meet the initial ones of a loop that does not run. Returns the branch's end, behind the waits.
 mlir::OpBuilder awaitSums(mlir::scf::ForOp loop, llvm::ArrayRef<unsigned> sums);
 
 }  // namespace tandem::transform::gpu

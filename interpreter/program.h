@@ -46,7 +46,7 @@ using Register = uint32_t;
 // Set on an operand whose register is not read again before it is next written: its buffer may be freed or reused.
 constexpr uint32_t kLastUse = 1u << 31;
 
-// Operands, results and immediates are ranges of the program's pools. Their meaning by op is in op.h.
+// Operands, results and immediates are ranges of the program's pools. Their meaning by op is in op.def.
 struct Instruction {
   Op op;
   uint8_t sub = 0;  // UnaryOp, BinaryOp, ... as op.h says
@@ -107,6 +107,10 @@ struct Program {
 
   std::span<const uint32_t> operands(const Instruction& i) const { return {operandPool.data() + i.firstOperand, i.operandCount}; }
   std::span<const Register> results(const Instruction& i) const { return {resultPool.data() + i.firstResult, i.resultCount}; }
+  // Immediates by name; only those that the instruction has may be read.
+  template <class Immediates> const Immediates& as(const Instruction& i) const {
+    return *reinterpret_cast<const Immediates*>(immediatePool.data() + i.firstImmediate);
+  }
   std::span<const int64_t> immediates(const Instruction& i) const { return {immediatePool.data() + i.firstImmediate, i.immediateCount}; }
 };
 using ProgramPtr = std::shared_ptr<const Program>;

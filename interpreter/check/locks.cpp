@@ -31,7 +31,7 @@ bool spins(const PreparedProgram& program, uint32_t pc) {
   const auto& code = program.code;
   for (uint32_t at = pc + 1; at < code.size() && at < pc + kLongest && !writes(code[at].op); ++at) {
     if (code[at].op != Op::Jump && code[at].op != Op::LoopBack) continue;
-    int64_t target = code[at].immediates[0];
+    int64_t target = code[at].as<imm::Jump>().target;
     if (target > int64_t(pc)) continue;
     return int64_t(pc) - target < kLongest &&
            std::none_of(code.begin() + target, code.begin() + pc, [](const Prepared& i) { return writes(i.op); });

@@ -29,7 +29,8 @@ class Trial {
     for (int steps = 0; steps < kSteps && isKnown_; ++steps) {
       if (pc < loop_.first || pc > loop_.last) return true;
       const Prepared& i = run_.prepared->code[pc];
-      bool strong = (i.op == Op::Ld && !i.immediates[2]) || (i.op == Op::Load && i.immediates[0]) || i.op == Op::AtomicRmw ||
+      bool strong = (i.op == Op::Ld && !i.as<imm::Ld>().weak) || (i.op == Op::Load && i.as<imm::Load>().isVolatile) ||
+                    i.op == Op::AtomicRmw ||
                     i.op == Op::AtomicCas;
       if (strong && stayed_) return false;  // the next look
       pc = step(i, pc);
@@ -102,7 +103,7 @@ class Trial {
 
   // Reduces a tile to one value, by a sum, a maximum or another operator.
   Values reduced(const Prepared& i) {
-    const Region& region = run_.prepared->program->regions[size_t(i.immediates[1])];
+    const Region& region = run_.prepared->program->regions[size_t(i.as<imm::Reduce>().region)];
     BinaryKernel kernel = region.binary == kNoBinary ? nullptr : binaryKernel(BinaryOp(region.binary), i.elem);
     if (!kernel || i.operandCount != 1 || countOf(i.r) != 1) return unknown();
     Values source = of(i.a);
@@ -120,7 +121,7 @@ class Trial {
       case Op::Select:
       case Op::Fma:
       case Op::Clamp: i.kernel.ternary(&a, &b, &c, &out, 1); break;
-      case Op::AddPtr: return a + uint64_t(asInteger(b, i.b)) * uint64_t(i.immediates[0]);
+      case Op::AddPtr: return a + uint64_t(asInteger(b, i.b)) * uint64_t(i.as<imm::AddPtr>().bytes);
       case Op::SymmAt: return m_.arena.rankOf(a) >= 0 ? m_.arena.at(a, int(asInteger(b, i.b))) : a;
       default: return a;  // copies
     }
@@ -131,11 +132,11 @@ class Trial {
     Values result(countOf(i.r));
     if (i.op == Op::Reduce) return reduced(i);
     if (i.op == Op::Constant) {
-      if (i.immediateCount > 1 && i.immediates[1]) return unknown();
-      return Values(result.size(), uint64_t(i.immediates[0]));
+      if (i.immediateCount > 1 && i.as<imm::Constant>().isOffset) return unknown();
+      return Values(result.size(), uint64_t(i.as<imm::Constant>().bits));
     }
     if (i.op == Op::MakeRange) {
-      for (size_t k = 0; k < result.size(); ++k) result[k] = uint32_t(i.immediates[0] + int64_t(k));
+      for (size_t k = 0; k < result.size(); ++k) result[k] = uint32_t(i.as<imm::MakeRange>().start + int64_t(k));
       return result;
     }
     Values operands[3] = {{0}, {0}, {0}};
@@ -147,7 +148,7 @@ class Trial {
 
   // Executes one instruction; returns the next one's place.
   uint32_t step(const Prepared& i, uint32_t pc) {
-    auto target = [&] { return uint32_t(i.immediates[0]); };
+    auto target = [&] { return uint32_t(i.as<imm::Jump>().target); };
     switch (i.op) {
       case Op::Load:
       case Op::Ld:

@@ -16,8 +16,8 @@ bool isLook(const Program& p, const Instruction& i) {
     return type.vectorLength == 1 && type.extent != Extent::Smem && type.count() <= kMostWords;
   };
   switch (i.op) {
-    case Op::Ld: return !p.immediates(i)[2] && isWord();
-    case Op::Load: return p.immediates(i)[0] && isWord();
+    case Op::Ld: return !p.as<imm::Ld>(i).weak && isWord();
+    case Op::Load: return p.as<imm::Load>(i).isVolatile && isWord();
     case Op::AtomicRmw:
     case Op::AtomicCas: return isWord();
     default: return false;
@@ -99,11 +99,11 @@ class Consequences {
   }
   // The instructions that run only on one side of a condition end there.
   uint32_t endOf(uint32_t pc) const {
-    uint32_t target = uint32_t(p_.immediates(p_.code[pc])[0]);
+    uint32_t target = uint32_t(p_.as<imm::Jump>(p_.code[pc]).target);
     if (target > loop_.last) return pc + 1;  // the loop's own test
     const Instruction& last = p_.code[p_.code[pc].op == Op::IfBegin ? target : target - 1];
     bool hasElse = last.op == Op::IfElse || last.op == Op::Jump;
-    return hasElse ? std::min(uint32_t(p_.immediates(last)[0]), loop_.last) : target;
+    return hasElse ? std::min(uint32_t(p_.as<imm::Jump>(last).target), loop_.last) : target;
   }
   bool mark(uint32_t pc) {
     bool isNew = false;
@@ -136,7 +136,7 @@ std::unordered_map<uint32_t, PollLoop> findPolls(const Program& p) {
   std::unordered_map<uint32_t, PollLoop> polls;
   for (uint32_t pc = 0; pc < p.code.size(); ++pc) {
     if (p.code[pc].op != Op::LoopBack) continue;
-    uint32_t begin = uint32_t(p.immediates(p.code[pc])[0]);
+    uint32_t begin = uint32_t(p.as<imm::LoopBack>(p.code[pc]).target);
     if (begin >= pc || pc - begin > kLongest ||
         !std::all_of(p.code.begin() + begin, p.code.begin() + pc,
                      [](const Instruction& i) { return isHarmless(i.op) || isControl(i.op); }))

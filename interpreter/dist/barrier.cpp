@@ -89,8 +89,8 @@ Step collective(Machine& m, Run& run, const Prepared& i, Op op, const char* what
     member.source = rawInteger(m, run, i.c, run.firstActiveLane());
     member.bytes = rawInteger(m, run, i.operands[3], run.firstActiveLane());
     member.root = op == Op::Broadcastmem ? int(integer(m, run, i.operands[4])) : 0;
-    if (i.immediates[2] >= 0) member.type = run.prepared->program->strings[size_t(i.immediates[2])];
-    member.ordersAll = i.immediates[1] != 0;
+    if (i.as<imm::Broadcastmem>().type >= 0) member.type = run.prepared->program->strings[size_t(i.as<imm::Broadcastmem>().type)];
+    member.ordersAll = i.as<imm::Broadcastmem>().isBarrier != 0;
     return agree(m, run, i, c, op == Op::Broadcastmem, what);
   };
   auto all = [&](Collective& c) {
@@ -109,7 +109,7 @@ Step collective(Machine& m, Run& run, const Prepared& i, Op op, const char* what
         if (!moveBetween(m, c, from, to, from * c.members[0].bytes)) return;
     }
   };
-  if (!checkOneGroup(m, run, i, Group(i.immediates[0]), what)) return Step::Failed;
+  if (!checkOneGroup(m, run, i, Group(i.as<imm::Broadcastmem>().group), what)) return Step::Failed;
   bool done = meet(m, run, id, false, *members, op, open, all);
   if (m.failed) return Step::Failed;
   if (!done) return waitForOthers(m, run, Blocked::Collective);
@@ -123,8 +123,8 @@ namespace handlers {
 
 Step barrier(Machine& m, Run& run, const Prepared& i) {
   int id;
-  bool syncOnly = i.immediates[0] != 0;
-  if (!checkOneGroup(m, run, i, Group(i.immediates[1]), syncOnly ? "`sync`" : "`barrier`")) return Step::Failed;
+  bool syncOnly = i.as<imm::Barrier>().syncOnly != 0;
+  if (!checkOneGroup(m, run, i, Group(i.as<imm::Barrier>().group), syncOnly ? "`sync`" : "`barrier`")) return Step::Failed;
   const std::vector<int>* members = teamOperand(m, run, i, i.a, &id);
   if (!members || !isMember(m, run, i, *members, id)) return Step::Failed;
   if (!run.collective && !syncOnly) {

@@ -78,12 +78,12 @@ void noteUnfinished(Run& run, const Prepared& i, int peer) {
 namespace handlers {
 
 Step put(Machine& m, Run& run, const Prepared& i) {
-  bool nbi = i.immediates[0] != 0;
-  if (m.observer) m.observer->groupMeets(run, Group(i.immediates[1]));
-  bool ok = eachCaller(m, run, i, Group(i.immediates[1]), false, "`put`", [&](uint32_t lane) {
+  bool nbi = i.as<imm::Put>().nbi != 0;
+  if (m.observer) m.observer->groupMeets(run, Group(i.as<imm::Put>().group));
+  bool ok = eachCaller(m, run, i, Group(i.as<imm::Put>().group), false, "`put`", [&](uint32_t lane) {
     Transfer t;
     Accessor who(m, run, i);
-    who.lane = observedThread(run, i, Group(i.immediates[1]), lane);
+    who.lane = observedThread(run, i, Group(i.as<imm::Put>().group), lane);
     if (!transferOf(m, run, i, lane, i.operands[3], false, "`put`", t) || !checkEnds(who, t)) return false;
     m.counters.putBytes += t.bytes;
     auto p = pendingOf(who, run, i, t);
@@ -97,13 +97,13 @@ Step put(Machine& m, Run& run, const Prepared& i) {
 }
 
 Step putSignal(Machine& m, Run& run, const Prepared& i) {
-  bool nbi = i.immediates[0] != 0;
-  SignalKind kind = SignalKind(i.immediates[1]);
-  if (m.observer) m.observer->groupMeets(run, Group(i.immediates[2]));
-  bool ok = eachCaller(m, run, i, Group(i.immediates[2]), kind == SignalKind::Add, "`put_signal`", [&](uint32_t lane) {
+  bool nbi = i.as<imm::PutSignal>().nbi != 0;
+  SignalKind kind = SignalKind(i.as<imm::PutSignal>().kind);
+  if (m.observer) m.observer->groupMeets(run, Group(i.as<imm::PutSignal>().group));
+  bool ok = eachCaller(m, run, i, Group(i.as<imm::PutSignal>().group), kind == SignalKind::Add, "`put_signal`", [&](uint32_t lane) {
     Transfer t;
     Accessor who(m, run, i);
-    who.lane = observedThread(run, i, Group(i.immediates[2]), lane);
+    who.lane = observedThread(run, i, Group(i.as<imm::PutSignal>().group), lane);
     if (!transferOf(m, run, i, lane, i.operands[5], false, "`put_signal`", t) || !checkEnds(who, t)) return false;
     Address signal = rawInteger(m, run, i.operands[3], lane);
     if (!checkSymmetric(m, run, i, signal, "a signal")) return false;
@@ -123,12 +123,12 @@ Step putSignal(Machine& m, Run& run, const Prepared& i) {
 }
 
 Step get(Machine& m, Run& run, const Prepared& i) {
-  bool nbi = i.immediates[0] != 0;
-  if (m.observer) m.observer->groupMeets(run, Group(i.immediates[1]));
-  bool ok = eachCaller(m, run, i, Group(i.immediates[1]), false, "`get`", [&](uint32_t lane) {
+  bool nbi = i.as<imm::Get>().nbi != 0;
+  if (m.observer) m.observer->groupMeets(run, Group(i.as<imm::Get>().group));
+  bool ok = eachCaller(m, run, i, Group(i.as<imm::Get>().group), false, "`get`", [&](uint32_t lane) {
     Transfer t;
     Accessor who(m, run, i);
-    who.lane = observedThread(run, i, Group(i.immediates[1]), lane);
+    who.lane = observedThread(run, i, Group(i.as<imm::Get>().group), lane);
     if (!transferOf(m, run, i, lane, i.operands[3], true, "`get`", t) || !checkEnds(who, t)) return false;
     m.counters.getBytes += t.bytes;
     auto p = pendingOf(who, run, i, t);

@@ -84,12 +84,12 @@ Step waitOp(Machine& m, Run& run, const Prepared& i) {
     const auto* p = reinterpret_cast<const uint64_t*>(data(m, run, i.a));
     for (int64_t k = 0; k < count; ++k)
       wanted.push_back({heapAddress(m, run.rank, p[isLanes(run, i.a) ? lane : 0] + uint64_t(k) * bytes), bytes,
-                        Compare(i.immediates[2]), rawInteger(m, run, i.c, lane)});
+                        Compare(i.as<imm::Wait>().compare), rawInteger(m, run, i.c, lane)});
   }
   std::vector<uint64_t> seen;
   Accessor who(m, run, i);
-  who.scope = Scope(i.immediates[0]);
-  who.semantic = Semantic(i.immediates[1]);
+  who.scope = Scope(i.as<imm::Wait>().scope);
+  who.semantic = Semantic(i.as<imm::Wait>().semantic);
   Step step = await(who, run, i, wanted, seen);
   if (step == Step::Next && i.r != kNone) setInteger(m, run, i.r, 0);
   return step;
@@ -102,7 +102,7 @@ Step signalWait(Machine& m, Run& run, const Prepared& i) {
   std::vector<AwaitedSignal> wanted;
   std::vector<uint32_t> lanes, threads;
   bool ok = eachCaller(m, run, i, Group::Thread, false, "`signal_wait_until`", [&](uint32_t lane) {
-    wanted.push_back({heapAddress(m, run.rank, rawInteger(m, run, i.a, lane)), bytes, Compare(i.immediates[0]),
+    wanted.push_back({heapAddress(m, run.rank, rawInteger(m, run, i.a, lane)), bytes, Compare(i.as<imm::SignalWait>().compare),
                       rawInteger(m, run, i.b, lane), false, i.resultUsed});
     lanes.push_back(lane);
     threads.push_back(observedThread(run, i, Group::Thread, lane));

@@ -58,7 +58,7 @@ Place placeOfProgram(Machine& m, Run& run) {
   const Prepared& i = run.prepared->code[run.pc];
   if (!synchronises(i)) return Place::Local;
   auto quiets = [&](const PendingPut& p) {
-    return i.op == Op::Quiet ? i.a == kNone || namesPeer(m, run, i.a, p.peer) : i.op == Op::Barrier && !i.immediates[0];
+    return i.op == Op::Quiet ? i.a == kNone || namesPeer(m, run, i.a, p.peer) : i.op == Op::Barrier && !i.as<imm::Barrier>().syncOnly;
   };
   if (owesSignal(m, [&](const PendingPut& p) { return p.runId == run.runId && (quiets(p) || p.epoch < run.puts[size_t(p.peer)].fences); }))
     return Place::Held;
@@ -92,7 +92,7 @@ bool synchronises(const Prepared& i) {
     case Op::AtomicRmw:
     case Op::AtomicCas: return true;
     case Op::Ld:
-    case Op::St: return i.immediateCount <= 2 || !i.immediates[2];
+    case Op::St: return i.immediateCount <= 2 || !i.as<imm::St>().weak;
     default: return false;
   }
 }

@@ -83,8 +83,8 @@ std::string absentText(const Collective& c) {
 
 std::string namedBarrierText(const Run& run) {
   const Prepared& i = run.prepared->code[run.pc];
-  uint32_t arrived = run.named[size_t(i.immediates[0]) % run.named.size()].arrived;
-  return "waits at barrier " + std::to_string(i.immediates[0]) + " for " + std::to_string(i.immediates[1]) +
+  uint32_t arrived = run.named[size_t(i.as<imm::NamedBarrier>().id) % run.named.size()].arrived;
+  return "waits at barrier " + std::to_string(i.as<imm::NamedBarrier>().id) + " for " + std::to_string(i.as<imm::NamedBarrier>().threads) +
          " threads; " + std::to_string(arrived) + " have come";
 }
 

@@ -135,8 +135,8 @@ Step bulkCommit(Machine& m, Run& run, const Prepared& i) {
 }
 
 Step bulkWait(Machine& m, Run& run, const Prepared& i) {
-  uint32_t pending = uint32_t(i.immediates[0]);
-  bool read = i.immediates[1] != 0;
+  uint32_t pending = uint32_t(i.as<imm::BulkWait>().pending);
+  bool read = i.as<imm::BulkWait>().read != 0;
   BulkState& state = stateOf(m, run);
   int64_t readyNs = run.clockNs;
   bool ok = eachCaller(m, run, i, Group::Thread, true, "`cp_async_bulk_wait_group`", [&](uint32_t lane) {

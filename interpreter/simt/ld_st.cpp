@@ -9,9 +9,9 @@ namespace {
 Accessor strong(Machine& m, Run& run, const Prepared& i, Register value) {
   Accessor who(m, run, i);
   who.type = run.info(value).elem;
-  who.semantic = Semantic(i.immediates[0]);
-  who.scope = Scope(i.immediates[1]);
-  who.synchronises = !(i.immediateCount > 2 && i.immediates[2]);
+  who.semantic = Semantic(i.as<imm::Ld>().semantic);
+  who.scope = Scope(i.as<imm::Ld>().scope);
+  who.synchronises = !(i.immediateCount > 2 && i.as<imm::Ld>().weak);
   if (run.prepared->program->perThread && run.mask.all && run.info(i.a).extent != Extent::Tile) who.lane = kEachThread;
   return who;
 }

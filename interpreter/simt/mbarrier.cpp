@@ -122,7 +122,7 @@ Step mbarrierInit(Machine& m, Run& run, const Prepared& i) {
 }
 
 Step mbarrierArrive(Machine& m, Run& run, const Prepared& i) {
-  bool arrives = i.immediates[0] != 0;
+  bool arrives = i.as<imm::MbarrierArrive>().arrives != 0;
   bool ok = eachCaller(m, run, i, Group::Thread, true, "`mbarrier_arrive`", [&](uint32_t lane) {
     Accessor who(m, run, i);
     who.lane = run.prepared->program->perThread ? lane : kTileCode;  // each arrival is one thread's

@@ -149,7 +149,7 @@ bool readTensorMap(Accessor& who, Address address, size_t coordinateCount, Tenso
 namespace handlers {
 
 Step tensormapReplace(Machine& m, Run& run, const Prepared& i) {
-  size_t offset = offsetOf(MapField(i.immediates[0]), i.immediates[1]);
+  size_t offset = offsetOf(MapField(i.as<imm::TensormapReplace>().field), i.as<imm::TensormapReplace>().ordinal);
   unsigned bytes = run.info(i.b).elemBytes;
   bool ok = eachCaller(m, run, i, Group::Thread, false, "`tensormap_replace`", [&](uint32_t lane) {
     Accessor who(m, run, i);
@@ -190,7 +190,7 @@ Step tensormapPrefetch(Machine& m, Run& run, const Prepared& i) {
 // Every access is in order here, and only waits force late bulk copies. So the fence matters to the observer only.
 Step proxyFence(Machine& m, Run& run, const Prepared& i) {
   constexpr int64_t kAsync = 0, kAsyncShared = 1;
-  int64_t kind = i.immediates[0];
+  int64_t kind = i.as<imm::ProxyFence>().kind;
   if (m.observer && (kind == kAsync || kind == kAsyncShared)) m.observer->proxyFence(run, kind == kAsyncShared);
   if (i.operandCount == 0 || i.a == kNone) return Step::Next;
   bool ok = eachCaller(m, run, i, Group::Thread, false, "`fence_proxy_tensormap_acquire`", [&](uint32_t lane) {

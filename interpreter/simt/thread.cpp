@@ -9,14 +9,14 @@ namespace tandem::interpreter::handlers {
 
 Step tid(Machine& m, Run& run, const Prepared& i) {
   Result result(m, run, i.r);
-  if (i.immediates[0] == 0) makeRange(0, reinterpret_cast<int32_t*>(result.data()), run.count(i.r));
+  if (i.as<imm::Tid>().axis == 0) makeRange(0, reinterpret_cast<int32_t*>(result.data()), run.count(i.r));
   else memset(result.data(), 0, registerBytes(run, i.r));
   result.commit();
   return Step::Next;
 }
 
 Step ntid(Machine& m, Run& run, const Prepared& i) {
-  setInteger(m, run, i.r, i.immediates[0] == 0 ? run.lanes : 1);
+  setInteger(m, run, i.r, i.as<imm::Ntid>().axis == 0 ? run.lanes : 1);
   return Step::Next;
 }
 
@@ -44,7 +44,7 @@ int64_t readClock(Machine& m, Run& run) {
 
 Step special(Machine& m, Run& run, const Prepared& i) {
   auto read = [&]() -> int64_t {
-    switch (SpecialRegister(i.immediates[0])) {
+    switch (SpecialRegister(i.as<imm::Special>().which)) {
       case SpecialRegister::Sm: return run.slot;
       case SpecialRegister::SmCount: return m.options.slotsPerRank;
       case SpecialRegister::Grid: return run.launch;
@@ -63,29 +63,29 @@ Step threadBarrier(Machine& m, Run& run, const Prepared& i) {
 }
 
 Step namedBarrier(Machine& m, Run& run, const Prepared& i) {
-  int64_t threads = i.immediates[1];
+  int64_t threads = i.as<imm::NamedBarrier>().threads;
   if (threads <= 0 || threads % 32 || threads > int64_t(run.lanes))
     return fail(m, run, i, ReportKind::DivergentBlockOperation,
-                "barrier " + std::to_string(i.immediates[0]) + " of " + std::to_string(threads) +
+                "barrier " + std::to_string(i.as<imm::NamedBarrier>().id) + " of " + std::to_string(threads) +
                     " threads in a program of " + std::to_string(run.lanes));
   if (!checkGroup(m, run, i, Group::Warp, "`barrier`")) return Step::Failed;
-  Run::NamedBarrier& barrier = run.named[size_t(i.immediates[0]) % run.named.size()];
+  Run::NamedBarrier& barrier = run.named[size_t(i.as<imm::NamedBarrier>().id) % run.named.size()];
   if (run.awaitedRound == Run::kNoRound) {
     barrier.arrived += run.activeLanes();
     bool completes = barrier.arrived >= threads;
-    if (m.observer) m.observer->namedBarrierArrives(run, i.immediates[0], completes);
+    if (m.observer) m.observer->namedBarrierArrives(run, i.as<imm::NamedBarrier>().id, completes);
     if (completes) {
       barrier.arrived = 0;
       ++barrier.rounds;
       ++run.privateVersion;  // news for a branch that waits here
-      if (m.observer && !i.immediates[2]) m.observer->namedBarrierLeaves(run, i.immediates[0]);
+      if (m.observer && !i.as<imm::NamedBarrier>().arriveOnly) m.observer->namedBarrierLeaves(run, i.as<imm::NamedBarrier>().id);
       return Step::Next;
     }
-    if (i.immediates[2]) return Step::Next;
+    if (i.as<imm::NamedBarrier>().arriveOnly) return Step::Next;
     run.awaitedRound = barrier.rounds;
   } else if (barrier.rounds != run.awaitedRound) {
     run.awaitedRound = Run::kNoRound;
-    if (m.observer) m.observer->namedBarrierLeaves(run, i.immediates[0]);
+    if (m.observer) m.observer->namedBarrierLeaves(run, i.as<imm::NamedBarrier>().id);
     return Step::Next;
   }
   run.watched = Watched{};
@@ -101,7 +101,7 @@ Step warpBarrier(Machine& m, Run& run, const Prepared& i) {
 
 // Memory is sequentially consistent here; fences matter to the observer only.
 Step threadFence(Machine& m, Run& run, const Prepared& i) {
-  if (m.observer) m.observer->threadFence(run, Semantic(i.immediates[0]), Scope(i.immediates[1]));
+  if (m.observer) m.observer->threadFence(run, Semantic(i.as<imm::ThreadFence>().semantic), Scope(i.as<imm::ThreadFence>().scope));
   return Step::Next;
 }
 

@@ -42,7 +42,7 @@ Step shuffle(Machine& m, Run& run, const Prepared& i) {
   for (uint32_t lane = 0; lane < (resultLanes ? run.lanes : 1); ++lane) {
     if (resultLanes && !run.laneActive(lane)) continue;
     int64_t by = integer(m, run, i.c, lane) & 31, own = lane & 31, from = own;
-    switch (i.immediates[0]) {
+    switch (i.as<imm::Shuffle>().mode) {
       case 0: from = by; break;
       case 1: from = own - by; break;
       case 2: from = own + by; break;

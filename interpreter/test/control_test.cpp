@@ -127,11 +127,16 @@ TEST(Control, DivisionByZeroGoesOn) {
   EXPECT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{0}}), World::Stop::Done);
 }
 
-TEST(Control, PrintNamesEveryOpAndLine) {
+TEST(Control, PrintNamesEveryOpImmediateAndLine) {
   ProgramBuilder b("k");
   Register p = b.pointerArgument("p", Elem::F32);
   b.store(b.offset(p, b.constant(Elem::I32, 3), 4), b.constant(Elem::F32, 0));
+  b.add(Op::Permute, Elem::F32, {p}, {p}, {1, 0});
+  b.add(Op::Wait, Elem::I64, {p, p, p}, {p}, {2, 1, 5});
   std::string text = print(*b.finish());
+  EXPECT_NE(text.find(" bytes=4  ;"), std::string::npos) << text;
+  EXPECT_NE(text.find(" source=1 source=0  ;"), std::string::npos) << text;
+  EXPECT_NE(text.find(" scope=2 semantic=1 compare=5  ;"), std::string::npos) << text;
   EXPECT_NE(text.find("argument r0 p: *f32"), std::string::npos) << text;
   EXPECT_NE(text.find("store f32"), std::string::npos) << text;
   EXPECT_NE(text.find("; line 4"), std::string::npos) << text;

@@ -35,10 +35,10 @@ namespace handlers {
 
 Step atomicRmw(Machine& m, Run& run, const Prepared& i) {
   Accessor who(m, run, i);
-  who.semantic = Semantic(i.immediates[0]);
-  who.scope = Scope(i.immediates[1]);
+  who.semantic = Semantic(i.as<imm::AtomicRmw>().semantic);
+  who.scope = Scope(i.as<imm::AtomicRmw>().scope);
   who.synchronises = true;
-  bool perThread = i.immediateCount > 2 && i.immediates[2];
+  bool perThread = i.immediateCount > 2 && i.as<imm::AtomicRmw>().perThread;
   unsigned bytes = run.info(i.b).elemBytes;
   Elem elem = run.info(i.b).elem;
   const auto* pointers = reinterpret_cast<const uint64_t*>(data(m, run, i.a));
@@ -62,10 +62,10 @@ Step atomicRmw(Machine& m, Run& run, const Prepared& i) {
 
 Step atomicCas(Machine& m, Run& run, const Prepared& i) {
   Accessor who(m, run, i);
-  who.semantic = Semantic(i.immediates[0]);
-  who.scope = Scope(i.immediates[1]);
+  who.semantic = Semantic(i.as<imm::AtomicCas>().semantic);
+  who.scope = Scope(i.as<imm::AtomicCas>().scope);
   who.synchronises = true;
-  bool perThread = i.immediateCount > 2 && i.immediates[2];
+  bool perThread = i.immediateCount > 2 && i.as<imm::AtomicCas>().perThread;
   unsigned bytes = run.info(i.c).elemBytes;
   Elem elem = run.info(i.c).elem;
   const auto* pointers = reinterpret_cast<const uint64_t*>(data(m, run, i.a));

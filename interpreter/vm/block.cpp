@@ -19,7 +19,7 @@ struct Block {
 Block blockOf(Machine& m, Run& run, const Prepared& i, uint32_t firstShape, Register tile, int64_t checked) {
   Block b;
   b.base = rawInteger(m, run, i.a);
-  b.rank = size_t(i.immediates[0]);
+  b.rank = size_t(i.as<imm::BlockLoad>().rank);
   b.checked = checked;
   b.bytes = run.info(tile).elemBytes;
   for (size_t d = 0; d < b.rank; ++d) {
@@ -100,12 +100,12 @@ void fillPadding(uint8_t* out, size_t n, Elem elem, bool nan) {
 namespace handlers {
 
 Step blockLoad(Machine& m, Run& run, const Prepared& i) {
-  Block b = blockOf(m, run, i, 1, i.r, i.immediates[2]);
+  Block b = blockOf(m, run, i, 1, i.r, i.as<imm::BlockLoad>().checked);
   if (int d = uncheckedOverrun(b); d >= 0) return overrun(m, run, i, b, d);
   Accessor who(m, run, i);
   Result result(m, run, i.r);
   uint8_t* out = result.data();
-  if (b.checked) fillPadding(out, run.count(i.r), run.info(i.r).elem, i.immediates[1] == 1);
+  if (b.checked) fillPadding(out, run.count(i.r), run.info(i.r).elem, i.as<imm::BlockLoad>().padding == 1);
   uint64_t touched = b.base;  // the tensor may lie on several ranks
   bool ok = eachRow(b, [&](int64_t position, uint64_t address, int64_t length) {
     touched = address;
@@ -118,11 +118,11 @@ Step blockLoad(Machine& m, Run& run, const Prepared& i) {
 }
 
 Step blockStore(Machine& m, Run& run, const Prepared& i) {
-  Block b = blockOf(m, run, i, 2, i.b, i.immediates[1]);
+  Block b = blockOf(m, run, i, 2, i.b, i.as<imm::BlockStore>().checked);
   if (int d = uncheckedOverrun(b); d >= 0) return overrun(m, run, i, b, d);
   Accessor who(m, run, i);
   const uint8_t* value = data(m, run, i.b);
-  int64_t rmw = i.immediates[2];
+  int64_t rmw = i.as<imm::BlockStore>().rmw;
   who.synchronises = rmw >= 0;
   uint64_t touched = b.base;
   bool ok = eachRow(b, [&](int64_t position, uint64_t address, int64_t length) {

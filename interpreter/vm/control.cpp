@@ -37,18 +37,18 @@ const uint8_t* laneCondition(Machine& m, Run& run, const Prepared& i, std::vecto
 
 namespace handlers {
 
-Step jump(Machine&, Run& run, const Prepared& i) { return jumpTo(run, i.immediates[0]); }
+Step jump(Machine&, Run& run, const Prepared& i) { return jumpTo(run, i.as<imm::Jump>().target); }
 Step jumpBack(Machine&, Run& run, const Prepared& i) {
   beginInnerLoops(run, i);
-  return jumpTo(run, i.immediates[0]);
+  return jumpTo(run, i.as<imm::Jump>().target);
 }
 Step jumpSpin(Machine& m, Run& run, const Prepared& i) { return backEdge(m, run, i); }
 Step loopBack(Machine& m, Run& run, const Prepared& i) { return backEdge(m, run, i); }
 
-Step branch(Machine& m, Run& run, const Prepared& i) { return *data(m, run, i.a) & 1 ? Step::Next : jumpTo(run, i.immediates[0]); }
+Step branch(Machine& m, Run& run, const Prepared& i) { return *data(m, run, i.a) & 1 ? Step::Next : jumpTo(run, i.as<imm::Jump>().target); }
 
 Step forTest(Machine& m, Run& run, const Prepared& i) {
-  return integer(m, run, i.a) >= integer(m, run, i.b) ? jumpTo(run, i.immediates[0]) : Step::Next;
+  return integer(m, run, i.a) >= integer(m, run, i.b) ? jumpTo(run, i.as<imm::Jump>().target) : Step::Next;
 }
 
 Step returnOp(Machine& m, Run& run, const Prepared&) {
@@ -58,17 +58,17 @@ Step returnOp(Machine& m, Run& run, const Prepared&) {
 Step ifBegin(Machine& m, Run& run, const Prepared& i) {
   std::vector<uint8_t> storage;
   const uint8_t* condition = laneCondition(m, run, i, storage);
-  uint32_t elsePc = uint32_t(i.immediates[0]);
+  uint32_t elsePc = uint32_t(i.as<imm::Jump>().target);
   const Prepared& second = run.prepared->code[elsePc];
-  uint32_t endPc = second.op == Op::IfElse ? uint32_t(second.immediates[0]) : elsePc;
+  uint32_t endPc = second.op == Op::IfElse ? uint32_t(second.as<imm::Jump>().target) : elsePc;
   run.maskStack.push_back({run.mask, elsePc, endPc, ++run.lastIfId});
   narrow(run, condition, true);
-  return run.mask.active || run.mask.all ? Step::Next : jumpTo(run, i.immediates[0]);
+  return run.mask.active || run.mask.all ? Step::Next : jumpTo(run, i.as<imm::Jump>().target);
 }
 
 Step ifElse(Machine& m, Run& run, const Prepared& i) {
   MaskEntry& entry = run.maskStack.back();
-  if (entry.split) return jumpTo(run, i.immediates[0]);
+  if (entry.split) return jumpTo(run, i.as<imm::Jump>().target);
   entry.elsePc = MaskEntry::kNoElse;
   // The lanes of the pushed mask that are not in the current one: those that did not take the first branch.
   std::vector<uint8_t> taken = run.mask.bytes;
@@ -77,7 +77,7 @@ Step ifElse(Machine& m, Run& run, const Prepared& i) {
   run.mask = entry.mask;
   if (all) taken.assign(run.lanes, 1);
   narrow(run, taken.data(), false);
-  return run.mask.active ? Step::Next : jumpTo(run, i.immediates[0]);
+  return run.mask.active ? Step::Next : jumpTo(run, i.as<imm::Jump>().target);
 }
 
 Step ifEnd(Machine& m, Run& run, const Prepared&) {
@@ -93,11 +93,11 @@ Step loopBegin(Machine&, Run& run, const Prepared&) {
 }
 
 Step loopTest(Machine& m, Run& run, const Prepared& i) {
-  run.maskStack.back().endPc = uint32_t(i.immediates[0]);
+  run.maskStack.back().endPc = uint32_t(i.as<imm::Jump>().target);
   std::vector<uint8_t> storage;
   const uint8_t* condition = laneCondition(m, run, i, storage);
   narrow(run, condition, true);
-  return run.mask.active || run.mask.all ? Step::Next : jumpTo(run, i.immediates[0]);
+  return run.mask.active || run.mask.all ? Step::Next : jumpTo(run, i.as<imm::Jump>().target);
 }
 
 Step loopEnd(Machine& m, Run& run, const Prepared& i) { return ifEnd(m, run, i); }

@@ -65,7 +65,7 @@ namespace handlers {
 
 // Triton's form: a line for each element, with the program and the element's index.
 Step printOp(Machine& m, Run& run, const Prepared& i) {
-  const std::string& prefix = run.prepared->program->strings[size_t(i.immediates[0])];
+  const std::string& prefix = run.prepared->program->strings[size_t(i.as<imm::Print>().prefix)];
   std::string text, head = m.options.rankCount > 1 ? "[rank " + std::to_string(run.rank) + "] " : "";
   head += "pid (" + std::to_string(run.id[0]) + ", " + std::to_string(run.id[1]) + ", " + std::to_string(run.id[2]) + ")";
   for (uint32_t k = 0; k < i.operandCount; ++k) {
@@ -76,7 +76,7 @@ Step printOp(Machine& m, Run& run, const Prepared& i) {
     for (size_t e = 0, n = run.count(r); e < n; ++e) {
       if (isLanes(run, r) && !run.laneActive(uint32_t(e / run.info(r).vectorLength))) continue;
       text += head + " idx " + indexText(e, shape) + prefix + which +
-              elementText(p, e, run.info(r).elem, Shown(i.immediates[2 + k]), i.immediates[1] != 0) + "\n";
+              elementText(p, e, run.info(r).elem, Shown((&i.as<imm::Print>().shown)[k]), i.as<imm::Print>().hex != 0) + "\n";
     }
   }
   if (!i.operandCount) text = head + prefix + "\n";
@@ -92,7 +92,7 @@ Step assertOp(Machine& m, Run& run, const Prepared& i) {
   bool lanes = isLanes(run, i.a);
   for (size_t k = 0; k < n; ++k) {
     if (condition[k] || (mask && !mask[k * maskStep]) || (lanes && !run.laneActive(uint32_t(k)))) continue;
-    std::string text = "assertion failed: " + run.prepared->program->strings[size_t(i.immediates[0])];
+    std::string text = "assertion failed: " + run.prepared->program->strings[size_t(i.as<imm::Assert>().message)];
     if (lanes) text += " (thread " + std::to_string(k) + ")";
     else if (n > 1) text += " (element " + std::to_string(k) + " of " + std::to_string(n) + ")";
     return fail(m, run, i, ReportKind::Assertion, text);

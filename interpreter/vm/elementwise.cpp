@@ -42,14 +42,14 @@ namespace handlers {
 
 Step constant(Machine& m, Run& run, const Prepared& i) {
   if (run.info(i.r).isInline) {
-    run.slots[i.r].bits = uint64_t(i.immediates[0]);
+    run.slots[i.r].bits = uint64_t(i.as<imm::Constant>().bits);
     return Step::Next;
   }
   Result result(m, run, i.r);
-  if (i.immediateCount > 1 && i.immediates[1]) {
-    memcpy(result.data(), run.prepared->program->constantBytes.data() + i.immediates[0], registerBytes(run, i.r));
+  if (i.immediateCount > 1 && i.as<imm::Constant>().isOffset) {
+    memcpy(result.data(), run.prepared->program->constantBytes.data() + i.as<imm::Constant>().bits, registerBytes(run, i.r));
   } else {
-    splat(&i.immediates[0], result.data(), run.count(i.r), run.info(i.r).elemBytes);
+    splat(&i.as<imm::Constant>().bits, result.data(), run.count(i.r), run.info(i.r).elemBytes);
   }
   result.commit();
   return Step::Next;

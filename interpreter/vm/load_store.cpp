@@ -24,7 +24,7 @@ Step load(Machine& m, Run& run, const Prepared& i) {
   uint64_t moved = 0;
   bool perThread = isLanes(run, i.a);
   // Volatile: each element is a strong load of its own (M1).
-  bool isVolatile = i.immediateCount > 0 && i.immediates[0];
+  bool isVolatile = i.immediateCount > 0 && i.as<imm::Load>().isVolatile;
   who.synchronises = isVolatile;
   who.scope = isVolatile ? Scope::Sys : who.scope;
   who.type = run.info(i.r).elem;

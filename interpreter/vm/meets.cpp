@@ -27,18 +27,18 @@ Meets meetsOf(const Prepared& i) {
     case Op::Collect: return Meets::Top;
     case Op::SmemAlloc: return i.a == kNone ? Meets::None : Meets::Top;
     case Op::AtomicRmw:
-    case Op::AtomicCas: return i.immediateCount > 2 && i.immediates[2] ? Meets::None : Meets::Top;
+    case Op::AtomicCas: return i.immediateCount > 2 && i.as<imm::AtomicRmw>().perThread ? Meets::None : Meets::Top;
     case Op::WarpBarrier:
     case Op::TensormapPublish:
     case Op::NamedBarrier: return Meets::Warp;
     case Op::Ballot: return i.a == kNone ? Meets::None : Meets::NamedThreads;
     case Op::Shuffle: return Meets::NamedThreads;
-    case Op::Put:
-    case Op::Get:
-    case Op::Barrier: return meetsOfGroup(i.immediates[1]);
-    case Op::PutSignal: return meetsOfGroup(i.immediates[2]);
-    case Op::Broadcastmem:
-    case Op::Fcollect: return meetsOfGroup(i.immediates[0]);
+    case Op::Put: return meetsOfGroup(i.as<imm::Put>().group);
+    case Op::Get: return meetsOfGroup(i.as<imm::Get>().group);
+    case Op::Barrier: return meetsOfGroup(i.as<imm::Barrier>().group);
+    case Op::PutSignal: return meetsOfGroup(i.as<imm::PutSignal>().group);
+    case Op::Broadcastmem: return meetsOfGroup(i.as<imm::Broadcastmem>().group);
+    case Op::Fcollect: return meetsOfGroup(i.as<imm::Fcollect>().group);
     default: return Meets::None;
   }
 }

@@ -21,122 +21,11 @@ RegisterInfo infoOf(const RegisterType& t) {
 }
 
 Handler handlerOf(Op op) {
-  using namespace handlers;
-  switch (op) {
-    case Op::Constant: return constant;
-    case Op::Copy: return copy;
-    case Op::MaskedCopy: return maskedCopy;
-    case Op::Splat: return splatOp;
-    case Op::Unary: return unaryOp;
-    case Op::Binary: return binaryOp;
-    case Op::MulExtended: return mulExtendedOp;
-    case Op::Compare: return binaryOp;
-    case Op::Select: return selectOp;
-    case Op::Fma: return ternaryOp;
-    case Op::Clamp: return ternaryOp;
-    case Op::Convert: return unaryOp;
-    case Op::Extern: return externOp;
-    case Op::ProgramId: return programId;
-    case Op::NumPrograms: return numPrograms;
-    case Op::MakeRange: return makeRangeOp;
-    case Op::Reshape: return reshapeOp;
-    case Op::Broadcast: return broadcastOp;
-    case Op::Permute: return permuteOp;
-    case Op::Join: return joinOp;
-    case Op::Split: return splitOp;
-    case Op::Cat: return catOp;
-    case Op::Gather: return gatherOp;
-    case Op::Histogram: return histogramOp;
-    case Op::AddPtr: return addPtr;
-    case Op::Load: return load;
-    case Op::Store: return store;
-    case Op::BlockLoad: return blockLoad;
-    case Op::BlockStore: return blockStore;
-    case Op::AtomicRmw: return atomicRmw;
-    case Op::AtomicCas: return atomicCas;
-    case Op::Dot: return dotOp;
-    case Op::DotScaled: return dotScaledOp;
-    case Op::Reduce: return reduceOp;
-    case Op::Scan: return scanOp;
-    case Op::MapElementwise: return mapElementwise;
-    case Op::Jump: return jump;
-    case Op::Branch: return branch;
-    case Op::ForTest: return forTest;
-    case Op::LoopBack: return loopBack;
-    case Op::Return: return returnOp;
-    case Op::IfBegin: return ifBegin;
-    case Op::IfElse: return ifElse;
-    case Op::IfEnd: return ifEnd;
-    case Op::LoopBegin: return loopBegin;
-    case Op::LoopTest: return loopTest;
-    case Op::LoopEnd: return loopEnd;
-    case Op::Rank: return rankOp;
-    case Op::NumRanks: return numRanks;
-    case Op::TranslateRank: return translateRank;
-    case Op::SymmAt: return symmAt;
-    case Op::MulticastAt: return multicastAt;
-    case Op::Wait: return waitOp;
-    case Op::ConsumeToken: return consumeToken;
-    case Op::Notify: return notify;
-    case Op::Put: return put;
-    case Op::PutSignal: return putSignal;
-    case Op::Get: return get;
-    case Op::PutValue: return putValue;
-    case Op::Signal: return signalOp;
-    case Op::SignalWait: return signalWait;
-    case Op::Fence: return fence;
-    case Op::Quiet: return quiet;
-    case Op::Barrier: return barrier;
-    case Op::Broadcastmem: return broadcastmem;
-    case Op::Fcollect: return fcollect;
-    case Op::Tid: return tid;
-    case Op::Ntid: return ntid;
-    case Op::Special: return special;
-    case Op::ThreadBarrier: return threadBarrier;
-    case Op::NamedBarrier: return namedBarrier;
-    case Op::WarpBarrier: return warpBarrier;
-    case Op::ThreadFence: return threadFence;
-    case Op::Ld: return ld;
-    case Op::St: return st;
-    case Op::MultimemSt: return multimemSt;
-    case Op::MultimemLdReduce: return multimemLdReduce;
-    case Op::Shuffle: return shuffle;
-    case Op::Ballot: return ballot;
-    case Op::Elect: return elect;
-    case Op::Vector: return vectorOp;
-    case Op::VectorExtract: return vectorExtract;
-    case Op::VectorBitcast: return vectorBitcast;
-    case Op::Deal: return deal;
-    case Op::Collect: return collect;
-    case Op::SmemAlloc: return smemAlloc;
-    case Op::SmemRead: return smemRead;
-    case Op::SmemLoad: return smemLoad;
-    case Op::SmemStore: return smemStore;
-    case Op::SmemIndex: return smemIndex;
-    case Op::SmemPtr: return smemPtr;
-    case Op::SmemAt: return smemAt;
-    case Op::DynamicSmem: return dynamicSmem;
-    case Op::GridBarrier: return gridBarrier;
-    case Op::MbarrierInit: return mbarrierInit;
-    case Op::MbarrierArrive: return mbarrierArrive;
-    case Op::MbarrierTryWait: return mbarrierTryWait;
-    case Op::MbarrierWait: return mbarrierWait;
-    case Op::MbarrierInvalidate: return mbarrierInvalidate;
-    case Op::TmaLoad: return tmaLoad;
-    case Op::TmaStore: return tmaStore;
-    case Op::BulkLoad: return bulkLoad;
-    case Op::BulkStore: return bulkStore;
-    case Op::BulkCommit: return bulkCommit;
-    case Op::BulkWait: return bulkWait;
-    case Op::TensormapReplace: return tensormapReplace;
-    case Op::TensormapPublish: return tensormapPublish;
-    case Op::TensormapPrefetch: return tensormapPrefetch;
-    case Op::ProxyFence: return proxyFence;
-    case Op::Print: return printOp;
-    case Op::Assert: return assertOp;
-    case Op::Assume: return assumeOp;
-  }
-  return malformed;
+  static constexpr Handler all[] = {
+#define TANDEM_OP(name, word, handler, ...) handlers::handler,
+#include "interpreter/op.def"
+  };
+  return size_t(op) < std::size(all) ? all[size_t(op)] : handlers::malformed;
 }
 
 // Finds the kernel of an elementwise op; says false when there is none.
@@ -151,7 +40,7 @@ bool resolveKernel(const PreparedProgram& program, const Instruction& i, Prepare
     case Op::Convert: return (p.kernel.unary = convertKernel(ConvertOp(i.sub), i.elem, program.registers[p.r].elem));
     case Op::Extern:
       if (i.operandCount > 8 || i.immediateCount < 1) return false;
-      p.kernel.external = externKernel(program.program->strings[size_t(p.immediates[0])], i.elem, int(i.operandCount));
+      p.kernel.external = externKernel(program.program->strings[size_t(p.as<imm::Extern>().symbol)], i.elem, int(i.operandCount));
       return p.kernel.external;
     default: return true;
   }
@@ -172,7 +61,7 @@ void findSpinLoop(PreparedProgram& out, uint32_t pc, Prepared& p) {
   constexpr uint32_t kLongest = 64;
   const Program& program = *out.program;
   const Instruction& i = program.code[pc];
-  uint32_t target = uint32_t(p.immediates[0]);
+  uint32_t target = uint32_t(p.as<imm::Jump>().target);
   auto inner = std::find_if(out.loops.begin(), out.loops.end(), [=](const SpinLoop& l) { return l.pc >= target; });
   p.loop = uint32_t(out.loops.size());
   p.firstInnerLoop = uint32_t(inner - out.loops.begin());

@@ -41,6 +41,8 @@ struct Prepared {
   const Register* operands = nullptr;  // without kLastUse
   const Register* results = nullptr;
   const int64_t* immediates = nullptr;
+  // Immediates by name; only those that the instruction has may be read.
+  template <class Immediates> const Immediates& as() const { return *reinterpret_cast<const Immediates*>(immediates); }
   const Register* releases = nullptr;  // buffers of operands not read again
   uint32_t operandCount = 0, resultCount = 0, immediateCount = 0, releaseCount = 0;
   Register a = kNone, b = kNone, c = kNone, r = kNone;  // the first operands and the first result

@@ -33,7 +33,7 @@ Step dotOp(Machine& m, Run& run, const Prepared& i) {
   Elem accElem = run.info(i.c).elem;
   Buffer* own = i.inPlace && run.parked.empty() ? run.slots[i.c].buffer : nullptr;
   if (own && own->references == 1) {  // accumulate where the accumulator lies
-    if (!interpreter::dot(d, run.info(i.a).elem, a, run.info(i.b).elem, b, accElem, acc, own->data(), int(i.immediates[0])))
+    if (!interpreter::dot(d, run.info(i.a).elem, a, run.info(i.b).elem, b, accElem, acc, own->data(), int(i.as<imm::Dot>().precision)))
       return fail(m, run, i, ReportKind::Unsupported, "`dot` of these element types is not defined");
     if (i.r != i.c) {
       run.slots[i.c].buffer = nullptr;
@@ -42,7 +42,7 @@ Step dotOp(Machine& m, Run& run, const Prepared& i) {
     return Step::Next;
   }
   Result result(m, run, i.r);
-  if (!interpreter::dot(d, run.info(i.a).elem, a, run.info(i.b).elem, b, accElem, acc, result.data(), int(i.immediates[0])))
+  if (!interpreter::dot(d, run.info(i.a).elem, a, run.info(i.b).elem, b, accElem, acc, result.data(), int(i.as<imm::Dot>().precision)))
     return fail(m, run, i, ReportKind::Unsupported, "`dot` of these element types is not defined");
   result.commit();
   return Step::Next;
@@ -51,16 +51,16 @@ Step dotOp(Machine& m, Run& run, const Prepared& i) {
 Step dotScaledOp(Machine& m, Run& run, const Prepared& i) {
   Register aScale = i.operands[1], b = i.operands[2], bScale = i.operands[3], acc = i.operands[4];
   ScaledOperand lhs, rhs;
-  lhs.format = MicroScale(i.immediates[0]);
+  lhs.format = MicroScale(i.as<imm::DotScaled>().lhsFormat);
   lhs.data = data(m, run, i.a);
   lhs.scales = aScale == kNone ? nullptr : data(m, run, aScale);
   if (lhs.scales) lhs.scaleElem = run.info(aScale).elem;
-  lhs.packedAlongK = i.immediates[2] != 0;
-  rhs.format = MicroScale(i.immediates[1]);
+  lhs.packedAlongK = i.as<imm::DotScaled>().lhsPackedAlongK != 0;
+  rhs.format = MicroScale(i.as<imm::DotScaled>().rhsFormat);
   rhs.data = data(m, run, b);
   rhs.scales = bScale == kNone ? nullptr : data(m, run, bScale);
   if (rhs.scales) rhs.scaleElem = run.info(bScale).elem;
-  rhs.packedAlongK = i.immediates[3] != 0;
+  rhs.packedAlongK = i.as<imm::DotScaled>().rhsPackedAlongK != 0;
   DotDims d = dimsOf(run, i.a, i.r);
   if (lhs.format == MicroScale::E2M1 && lhs.packedAlongK) d.k *= 2;
   chargeFlops(m, run, flops(d));

@@ -116,8 +116,8 @@ bool runCode(Machine& m, Run& run, uint32_t begin, uint32_t end) {
 namespace handlers {
 
 Step reduceOp(Machine& m, Run& run, const Prepared& i) {
-  const Region& region = run.prepared->program->regions[size_t(i.immediates[1])];
-  AxisView v = viewOf(run, i.a, i.immediates[0]);
+  const Region& region = run.prepared->program->regions[size_t(i.as<imm::Reduce>().region)];
+  AxisView v = viewOf(run, i.a, i.as<imm::Reduce>().axis);
   size_t count = i.operandCount;
   Buffers current(count), low(count), high(count);
   for (size_t k = 0; k < count; ++k) {
@@ -161,9 +161,9 @@ Step reduceOp(Machine& m, Run& run, const Prepared& i) {
 }
 
 Step scanOp(Machine& m, Run& run, const Prepared& i) {
-  const Region& region = run.prepared->program->regions[size_t(i.immediates[1])];
-  bool reverse = i.immediates[2] != 0;
-  AxisView v = viewOf(run, i.a, i.immediates[0]);
+  const Region& region = run.prepared->program->regions[size_t(i.as<imm::Scan>().region)];
+  bool reverse = i.as<imm::Scan>().reverse != 0;
+  AxisView v = viewOf(run, i.a, i.as<imm::Scan>().axis);
   size_t count = i.operandCount;
   std::vector<std::vector<uint8_t>> out(count);
   std::vector<const uint8_t*> from(count);
@@ -194,8 +194,8 @@ Step scanOp(Machine& m, Run& run, const Prepared& i) {
 
 // With `pack` p each run of the region takes p consecutive elements of each source, in p arguments a source.
 Step mapElementwise(Machine& m, Run& run, const Prepared& i) {
-  const Region& region = run.prepared->program->regions[size_t(i.immediates[1])];
-  size_t pack = size_t(std::max<int64_t>(1, i.immediates[0])), groups = run.count(i.a) / pack;
+  const Region& region = run.prepared->program->regions[size_t(i.as<imm::MapElementwise>().region)];
+  size_t pack = size_t(std::max<int64_t>(1, i.as<imm::MapElementwise>().pack)), groups = run.count(i.a) / pack;
   auto spread = [&](Register argument, const uint8_t* from, size_t offset) {
     size_t bytes = run.info(argument).elemBytes;
     Buffer* b = m.pool.take(groups * bytes);

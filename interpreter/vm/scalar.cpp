@@ -44,7 +44,7 @@ template <class U, CompareOp op> Step compare(Machine&, Run& run, const Prepared
 }
 
 template <class S> Step addPointer(Machine&, Run& run, const Prepared& i) {
-  run.slots[i.r].bits = run.slots[i.a].bits + uint64_t(int64_t(value<S>(run, i.b)) * i.immediates[0]);
+  run.slots[i.r].bits = run.slots[i.a].bits + uint64_t(int64_t(value<S>(run, i.b)) * i.as<imm::AddPtr>().bytes);
   return Step::Next;
 }
 

@@ -88,7 +88,7 @@ void beginInnerLoops(Run& run, const Prepared& i) {
 Step backEdge(Machine& m, Run& run, const Prepared& i) {
   beginInnerLoops(run, i);
   const SpinLoop& loop = run.prepared->loops[i.loop];
-  run.pc = uint32_t(i.immediates[0]);
+  run.pc = uint32_t(i.as<imm::LoopBack>().target);
   if (run.spins.size() <= i.loop) run.spins.resize(run.prepared->loops.size());
   Run::Spin& spin = run.spins[i.loop];
   if (run.readsVersion != m.version) run.forgetReads(m.version);

@@ -16,18 +16,18 @@ const std::vector<int64_t>& shapeOf(const Run& run, Register r) {
 namespace handlers {
 
 Step programId(Machine& m, Run& run, const Prepared& i) {
-  setInteger(m, run, i.r, run.id[size_t(i.immediates[0])]);
+  setInteger(m, run, i.r, run.id[size_t(i.as<imm::ProgramId>().axis)]);
   return Step::Next;
 }
 
 Step numPrograms(Machine& m, Run& run, const Prepared& i) {
-  setInteger(m, run, i.r, run.grids[size_t(i.immediates[0])]);
+  setInteger(m, run, i.r, run.grids[size_t(i.as<imm::NumPrograms>().axis)]);
   return Step::Next;
 }
 
 Step makeRangeOp(Machine& m, Run& run, const Prepared& i) {
   Result result(m, run, i.r);
-  makeRange(int32_t(i.immediates[0]), reinterpret_cast<int32_t*>(result.data()), run.count(i.r));
+  makeRange(int32_t(i.as<imm::MakeRange>().start), reinterpret_cast<int32_t*>(result.data()), run.count(i.r));
   result.commit();
   return Step::Next;
 }
@@ -87,12 +87,12 @@ Step gatherOp(Machine& m, Run& run, const Prepared& i) {
   const uint8_t *source = data(m, run, i.a), *indices = data(m, run, i.b);
   Result result(m, run, i.r);
   int64_t bad = interpreter::gather(source, shapeOf(run, i.a), indices, run.info(i.b).elem, shapeOf(run, i.b),
-                                    i.immediates[0], result.data(), run.info(i.r).elemBytes);
+                                    i.as<imm::Gather>().axis, result.data(), run.info(i.r).elemBytes);
   if (bad >= 0)
     return fail(m, run, i, ReportKind::IndexOutOfRange,
                 "`gather` index " + std::to_string(signedAt(indices, size_t(bad), run.info(i.b).elem)) +
-                    " is outside 0.." + std::to_string(shapeOf(run, i.a)[size_t(i.immediates[0])] - 1) + " of axis " +
-                    std::to_string(i.immediates[0]));
+                    " is outside 0.." + std::to_string(shapeOf(run, i.a)[size_t(i.as<imm::Gather>().axis)] - 1) + " of axis " +
+                    std::to_string(i.as<imm::Gather>().axis));
   result.commit();
   return Step::Next;
 }
@@ -112,7 +112,7 @@ Step addPtr(Machine& m, Run& run, const Prepared& i) {
   const uint8_t* offsets = data(m, run, i.b);
   size_t n = run.count(i.r);
   size_t pointerStep = run.count(i.a) == n ? 1 : 0, offsetStep = run.count(i.b) == n ? 1 : 0;
-  int64_t bytes = i.immediates[0];
+  int64_t bytes = i.as<imm::AddPtr>().bytes;
   Result result(m, run, i.r);
   auto* out = reinterpret_cast<uint64_t*>(result.data());
   auto addAll = [&]<class T>(const T* offset) {

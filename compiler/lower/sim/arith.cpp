@@ -117,7 +117,7 @@ void FunctionLowering::lowerCompareF(arith::CmpFOp op) {
   if (std::optional<CompareOp> known = compareOp(op.getPredicate()))
     return emitElementwise(op, {Op::Compare, sub(*known), elem(op.getLhs())});
   bool always = op.getPredicate() == arith::CmpFPredicate::AlwaysTrue;
-  build_.emit({Op::Constant, 0, Elem::I1}, {}, {define(op.getResult())}, {always, 0});
+  build_.emit({Op::Constant, 0, Elem::I1}, {}, {define(op.getResult())}, imm::Constant{.bits = always, .isOffset = 0});
 }
 
 // The condition may stay one for the program while the values are many.

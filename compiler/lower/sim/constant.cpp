@@ -28,14 +28,14 @@ void FunctionLowering::lowerConstant(arith::ConstantOp op) {
   Register result = define(op.getResult());  // refuses types of more than 64 bits
   Elem elem = build_.type(result).elem;
   if (std::optional<int64_t> bits = bitsOf(op.getValue())) {
-    build_.emit({Op::Constant, 0, elem}, {}, {result}, {*bits, 0});
+    build_.emit({Op::Constant, 0, elem}, {}, {result}, imm::Constant{.bits = *bits, .isOffset = 0});
     return;
   }
   auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
   if (!dense) failUnsupported(op);
   if (dense.isSplat())
     build_.emit({Op::Constant, 0, elem}, {}, {result},
-                {bitsOfAll(dense.resizeSplat(RankedTensorType::get({1}, dense.getElementType())))[0], 0});
+                imm::Constant{.bits = bitsOfAll(dense.resizeSplat(RankedTensorType::get({1}, dense.getElementType())))[0], .isOffset = 0});
   else if (isa<VectorType>(op.getType()))
     lowerVectorConstant(op, dense);
   else
@@ -50,7 +50,7 @@ void FunctionLowering::lowerDenseConstant(arith::ConstantOp op, DenseElementsAtt
   int64_t offset = bytes.size();
   for (int64_t bits : bitsOfAll(value))
     for (uint32_t i = 0; i < byteSize(elem); ++i) bytes.push_back(bits >> (8 * i));
-  build_.emit({Op::Constant, 0, elem}, {}, {result}, {offset, 1});
+  build_.emit({Op::Constant, 0, elem}, {}, {result}, imm::Constant{.bits = offset, .isOffset = 1});
 }
 
 void FunctionLowering::lowerVectorConstant(arith::ConstantOp op, DenseElementsAttr value) {

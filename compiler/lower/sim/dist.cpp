@@ -53,17 +53,22 @@ bool FunctionLowering::lowerDist(Operation* op) {
         return values({Op::Quiet, 0, Elem::I32}, {o.getPeer()});
       })
       .Case<dist::BarrierOp>([&](auto o) {
-        return values({Op::Barrier, 0, Elem::I32}, {o.getTeam()}, {o.getSyncOnly(), number(o.getGroup())});
+        return values({Op::Barrier, 0, Elem::I32}, {o.getTeam()}, 
+                      imm::Barrier{.syncOnly = o.getSyncOnly(), .group = number(o.getGroup())});
       })
       .Case<dist::BroadcastOp>([&](auto o) {
         return values({Op::Broadcastmem, 0, pointeeOf(o.getDest())},
                       {o.getTeam(), o.getDest(), o.getSource(), o.getBytes(), o.getRoot()},
-                      {number(o.getGroup()), o.getBarrier(), o.getElement() ? build_.string(*o.getElement()) : -1});
+                      imm::Broadcastmem{.group = number(o.getGroup()),
+                                        .isBarrier = o.getBarrier(),
+                                        .type = o.getElement() ? build_.string(*o.getElement()) : -1});
       })
       .Case<dist::FcollectOp>([&](auto o) {
         return values({Op::Fcollect, 0, pointeeOf(o.getDest())},
                       {o.getTeam(), o.getDest(), o.getSource(), o.getBytes()},
-                      {number(o.getGroup()), o.getBarrier(), o.getElement() ? build_.string(*o.getElement()) : -1});
+                      imm::Fcollect{.group = number(o.getGroup()),
+                                    .isBarrier = o.getBarrier(),
+                                    .type = o.getElement() ? build_.string(*o.getElement()) : -1});
       })
       .Default([](Operation*) { return false; });
 }
@@ -75,16 +80,16 @@ bool FunctionLowering::lowerDistTransfer(Operation* op) {
   return llvm::TypeSwitch<Operation*, bool>(op)
       .Case<dist::PutOp>([&](auto o) {
         return values({Op::Put, 0, pointeeOf(o.getDest())}, {o.getDest(), o.getSource(), o.getBytes(), o.getPeer()},
-                      {o.getNbi(), number(o.getGroup())});
+                      imm::Put{.nbi = o.getNbi(), .group = number(o.getGroup())});
       })
       .Case<dist::PutSignalOp>([&](auto o) {
         return values({Op::PutSignal, 0, pointeeOf(o.getSignalPointer())},
                       {o.getDest(), o.getSource(), o.getBytes(), o.getSignalPointer(), o.getValue(), o.getPeer()},
-                      {o.getNbi(), number(o.getSignal()), number(o.getGroup())});
+                      imm::PutSignal{.nbi = o.getNbi(), .kind = number(o.getSignal()), .group = number(o.getGroup())});
       })
       .Case<dist::GetOp>([&](auto o) {
         return values({Op::Get, 0, pointeeOf(o.getDest())}, {o.getDest(), o.getSource(), o.getBytes(), o.getPeer()},
-                      {o.getNbi(), number(o.getGroup())});
+                      imm::Get{.nbi = o.getNbi(), .group = number(o.getGroup())});
       })
       .Case<dist::PutValueOp>([&](auto o) {
         return values({Op::PutValue, 0, elem(o.getValue())}, {o.getDest(), o.getValue(), o.getPeer()});
@@ -99,19 +104,21 @@ bool FunctionLowering::lowerDistSignal(Operation* op) {
   return llvm::TypeSwitch<Operation*, bool>(op)
       .Case<dist::WaitOp>([&](auto o) {
         return values({Op::Wait, 0, elem(o.getValue())}, {o.getPointer(), o.getCount(), o.getValue()},
-                      {number(o.getScope()), number(o.getSem()), number(dist::compareOf(o.getCompare()))});
+                      imm::Wait{.scope = number(o.getScope()),
+                                .semantic = number(o.getSem()),
+                                .compare = number(dist::compareOf(o.getCompare()))});
       })
       .Case<dist::NotifyOp>([&](auto o) {
         return values({Op::Notify, 0, pointeeOf(o.getPointer())}, {o.getPointer(), o.getPeer(), o.getValue()},
-                      {number(o.getSignal()), number(o.getScope())});
+                      imm::Notify{.kind = number(o.getSignal()), .scope = number(o.getScope())});
       })
       .Case<dist::SignalOp>([&](auto o) {
         return values({Op::Signal, 0, pointeeOf(o.getPointer())}, {o.getPointer(), o.getValue(), o.getPeer()},
-                      {number(o.getSignal())});
+                      imm::Signal{.kind = number(o.getSignal())});
       })
       .Case<dist::SignalWaitOp>([&](auto o) {
         return values({Op::SignalWait, 0, pointeeOf(o.getPointer())}, {o.getPointer(), o.getValue()},
-                      {number(dist::compareOf(o.getCompare()))});
+                      imm::SignalWait{.compare = number(dist::compareOf(o.getCompare()))});
       })
       .Default([](Operation*) { return false; });
 }

@@ -10,22 +10,12 @@ namespace {
 
 using Set = llvm::BitVector;
 
-bool hasTarget(Op op) {
-  switch (op) {
-    case Op::Jump:
-    case Op::Branch:
-    case Op::ForTest:
-    case Op::LoopBack:
-    case Op::IfBegin:
-    case Op::IfElse:
-    case Op::LoopTest: return true;
-    default: return false;
-  }
-}
 bool fallsThrough(Op op) { return op != Op::Jump && op != Op::LoopBack && op != Op::Return; }
 
 std::optional<uint32_t> regionOf(const Program& p, const Instruction& i) {
-  if (i.op == Op::Reduce || i.op == Op::Scan || i.op == Op::MapElementwise) return p.immediates(i)[1];
+  static_assert(offsetof(imm::Reduce, region) == offsetof(imm::Scan, region) &&
+                offsetof(imm::Reduce, region) == offsetof(imm::MapElementwise, region));
+  if (i.op == Op::Reduce || i.op == Op::Scan || i.op == Op::MapElementwise) return p.as<imm::Reduce>(i).region;
   return std::nullopt;
 }
 
@@ -53,7 +43,7 @@ class Liveness {
       const Instruction& i = program_.code[pc];
       if (!hasTarget(i.op) && fallsThrough(i.op)) continue;
       starts.push_back(pc + 1);
-      if (hasTarget(i.op)) starts.push_back(program_.immediates(i)[0]);
+      if (hasTarget(i.op)) starts.push_back(program_.as<imm::Jump>(i).target);
     }
     std::sort(starts.begin(), starts.end());
     starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
@@ -84,7 +74,7 @@ class Liveness {
     const Instruction& i = program_.code[last];
     Set live(program_.registers.size());
     if (fallsThrough(i.op)) live |= liveAt(last + 1);
-    if (hasTarget(i.op)) live |= liveAt(program_.immediates(i)[0]);
+    if (hasTarget(i.op)) live |= liveAt(program_.as<imm::Jump>(i).target);
     return live;
   }
 

@@ -28,7 +28,8 @@ void FunctionLowering::assertPositiveStep(scf::ForOp op, Register step) {
   if (matchPattern(op.getStep(), m_ConstantInt(&known)) && known.isStrictlyPositive()) return;
   RegisterType type = build_.type(step);
   Register positive = compare(CompareOp::SGt, step, constant(type, 0));
-  build_.emit({Op::Assert, 0, Elem::I1}, {positive, kNone}, {}, {build_.string("the step of a loop must be positive")});
+  build_.emit({Op::Assert, 0, Elem::I1}, {positive, kNone}, {},
+              imm::Assert{.message = build_.string("the step of a loop must be positive")});
 }
 
 void FunctionLowering::lowerUniformFor(scf::ForOp op, Register iv, Register end, Register step,

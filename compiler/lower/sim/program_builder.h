@@ -19,7 +19,7 @@ class ProgramBuilder {
   using Register = interpreter::Register;
   explicit ProgramBuilder(interpreter::Program& program) : program_(program) {}
 
-  // The instruction's index.
+  // The instruction's index. Immediates are given by name: `imm::Gather{.axis = 1}`.
   uint32_t emit(Code code, llvm::ArrayRef<Register> operands, llvm::ArrayRef<Register> results,
                 llvm::ArrayRef<int64_t> immediates = {});
   uint32_t emitJump(interpreter::Op op, llvm::ArrayRef<Register> operands = {}) {

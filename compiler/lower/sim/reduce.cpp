@@ -28,13 +28,13 @@ bool FunctionLowering::lowerReduction(Operation* op) {
   if (isa<tile::ReduceOp, tile::ScanOp, tile::MapElementwiseOp>(op) && op->getNumOperands() == 0) failUnsupported(op);
   return llvm::TypeSwitch<Operation*, bool>(op)
       .Case<tile::ReduceOp>([&](auto o) {
-        return emit(Op::Reduce, {o.getAxis(), newRegion(o)});
+        return emit(Op::Reduce, imm::Reduce{.axis = o.getAxis(), .region = newRegion(o)});
       })
       .Case<tile::ScanOp>([&](auto o) {
-        return emit(Op::Scan, {o.getAxis(), newRegion(o), o.getReverse()});
+        return emit(Op::Scan, imm::Scan{.axis = o.getAxis(), .region = newRegion(o), .reverse = o.getReverse()});
       })
       .Case<tile::MapElementwiseOp>([&](auto o) {
-        return emit(Op::MapElementwise, {o.getPack(), newRegion(o)});
+        return emit(Op::MapElementwise, imm::MapElementwise{.pack = o.getPack(), .region = newRegion(o)});
       })
       .Default([](Operation*) { return false; });
 }

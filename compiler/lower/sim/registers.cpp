@@ -68,7 +68,7 @@ Register FunctionLowering::splatToLanes(Register scalar) {
 
 Register FunctionLowering::constant(const RegisterType& type, int64_t bits) {
   Register result = build_.newRegister(type);
-  build_.emit({Op::Constant, 0, type.elem}, {}, {result}, {bits, 0});
+  build_.emit({Op::Constant, 0, type.elem}, {}, {result}, imm::Constant{.bits = bits, .isOffset = 0});
   return result;
 }
 

@@ -25,21 +25,21 @@ bool FunctionLowering::lowerSimt(Operation* op) {
     return emitPlain(op, {code, 0, kind}, immediates), true;
   };
   return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<simt::TidOp>([&](auto o) { return plain(Op::Tid, Elem::I32, {o.getAxis()}); })
-      .Case<simt::NtidOp>([&](auto o) { return plain(Op::Ntid, Elem::I32, {o.getAxis()}); })
+      .Case<simt::TidOp>([&](auto o) { return plain(Op::Tid, Elem::I32, imm::Tid{.axis = o.getAxis()}); })
+      .Case<simt::NtidOp>([&](auto o) { return plain(Op::Ntid, Elem::I32, imm::Ntid{.axis = o.getAxis()}); })
       .Case<simt::SpecialOp>(
-          [&](auto o) { return plain(Op::Special, elemOf(o.getType()).value_or(Elem::I64), {number(o.getWhich())}); })
+          [&](auto o) { return plain(Op::Special, elemOf(o.getType()).value_or(Elem::I64), imm::Special{.which = number(o.getWhich())}); })
       .Case<simt::BarrierOp>([&](auto) { return plain(Op::ThreadBarrier, {}); })
       .Case<simt::NamedBarrierOp>([&](auto o) {
-        return plain(Op::NamedBarrier, {}, {o.getId(), o.getThreads(), o.getArriveOnly()});
+        return plain(Op::NamedBarrier, {}, imm::NamedBarrier{.id = o.getId(), .threads = o.getThreads(), .arriveOnly = o.getArriveOnly()});
       })
       .Case<simt::GridBarrierOp>([&](auto) { return plain(Op::GridBarrier, {}); })
       .Case<simt::WarpBarrierOp>([&](auto) { return plain(Op::WarpBarrier, {}); })
       .Case<simt::FenceOp>([&](auto o) {
-        return plain(Op::ThreadFence, {}, {number(o.getSem()), number(o.getScope())});
+        return plain(Op::ThreadFence, {}, imm::ThreadFence{.semantic = number(o.getSem()), .scope = number(o.getScope())});
       })
       .Case<simt::ShuffleOp>([&](auto o) {
-        return emitPerThread(o, {Op::Shuffle, 0, elem(o.getValue())}, {number(o.getMode())}), true;
+        return emitPerThread(o, {Op::Shuffle, 0, elem(o.getValue())}, imm::Shuffle{.mode = number(o.getMode())}), true;
       })
       .Case<simt::BallotOp>([&](auto o) {
         return emitPerThread(o, {Op::Ballot, 0, Elem::I32}, {}), true;
@@ -54,7 +54,7 @@ bool FunctionLowering::lowerSimt(Operation* op) {
           locations_.fail(o, "unsupported",
                           "element " + std::to_string(o.getIndex()) + " of a vector of " +
                               std::to_string(o.getVector().getType().getNumElements()));
-        return plain(Op::VectorExtract, elem(o.getVector()), {number(o.getIndex())});
+        return plain(Op::VectorExtract, elem(o.getVector()), imm::VectorExtract{.index = number(o.getIndex())});
       })
       .Case<simt::VectorBitcastOp>([&](auto o) { return plain(Op::VectorBitcast, elem(o.getSource())); })
       .Default([](Operation*) { return false; });
@@ -67,19 +67,22 @@ bool FunctionLowering::lowerSimtMemory(Operation* op) {
   return llvm::TypeSwitch<Operation*, bool>(op)
       .Case<simt::LdOp>([&](auto o) {
         return plain(Op::Ld, elemOf(o.getType()).value_or(Elem::I32),
-                     {number(o.getSem()), number(o.getScope()), o.getWeak()});
+                     imm::Ld{.semantic = number(o.getSem()), .scope = number(o.getScope()), .weak = o.getWeak()});
       })
       .Case<simt::StOp>([&](auto o) {
-        return plain(Op::St, elem(o.getValue()), {number(o.getSem()), number(o.getScope()), o.getWeak()});
+        return plain(Op::St, elem(o.getValue()),
+                     imm::St{.semantic = number(o.getSem()), .scope = number(o.getScope()), .weak = o.getWeak()});
       })
       .Case<simt::AtomicRmwOp>([&](auto o) {
         Code code{Op::AtomicRmw, static_cast<uint8_t>(o.getRmw()), elem(o.getValue())};
         Registers operands{useLanes(o.getPointer()), useLanes(o.getValue()), kNone};
-        build_.emit(code, operands, {define(o.getResult())}, {number(o.getSem()), number(o.getScope()), 1});
+        build_.emit(code, operands, {define(o.getResult())},
+                    imm::AtomicRmw{.semantic = number(o.getSem()), .scope = number(o.getScope()), .perThread = 1});
         return true;
       })
       .Case<simt::AtomicCasOp>([&](auto o) {
-        return emitPerThread(o, {Op::AtomicCas, 0, elem(o.getValue())}, {number(o.getSem()), number(o.getScope()), 1}),
+        return emitPerThread(o, {Op::AtomicCas, 0, elem(o.getValue())},
+                             imm::AtomicCas{.semantic = number(o.getSem()), .scope = number(o.getScope()), .perThread = 1}),
                true;
       })
       .Case<simt::MultimemStOp>([&](auto o) { return plain(Op::MultimemSt, elem(o.getValue())); })

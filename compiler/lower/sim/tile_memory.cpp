@@ -30,7 +30,8 @@ bool FunctionLowering::lowerTileMemory(Operation* op) {
   return llvm::TypeSwitch<Operation*, bool>(op)
       .Case<tile::LoadOp>([&](auto o) {
         Elem kind = elemOf(o.getType()).value_or(Elem::I32);
-        return emitValues(o, {Op::Load, 0, kind}, {o.getPointer(), o.getMask(), o.getOther()}, {o.getIsVolatile()}),
+        return emitValues(o, {Op::Load, 0, kind}, {o.getPointer(), o.getMask(), o.getOther()},
+                          imm::Load{.isVolatile = o.getIsVolatile()}),
                true;
       })
       .Case<tile::StoreOp>([&](auto o) {
@@ -38,27 +39,34 @@ bool FunctionLowering::lowerTileMemory(Operation* op) {
       })
       .Case<tile::BlockLoadOp>([&](auto o) {
         Elem kind = elemOf(o.getType()).value_or(Elem::I32);
-        emitPlain(
-            o, {Op::BlockLoad, 0, kind},
-            {number(o.getOffsets().size()), number(o.getPadding()), bitMask(o.getBoundaryCheck()), o.getDescriptor()});
+        emitPlain(o, {Op::BlockLoad, 0, kind},
+                  imm::BlockLoad{.rank = number(o.getOffsets().size()),
+                                 .padding = number(o.getPadding()),
+                                 .checked = bitMask(o.getBoundaryCheck()),
+                                 .isDescriptor = o.getDescriptor()});
         return true;
       })
       .Case<tile::BlockStoreOp>([&](auto o) {
         SmallVector<Value> operands = concat({o.getBase(), o.getValue(), o.getShape(), o.getStrides(), o.getOffsets()});
         int64_t reduce = o.getReduce() ? number(*o.getReduce()) : -1;
         emitValues(o, {Op::BlockStore, 0, elem(o.getValue())}, operands,
-                   {number(o.getOffsets().size()), bitMask(o.getBoundaryCheck()), reduce, o.getDescriptor()});
+                   imm::BlockStore{.rank = number(o.getOffsets().size()),
+                                   .checked = bitMask(o.getBoundaryCheck()),
+                                   .rmw = reduce,
+                                   .isDescriptor = o.getDescriptor()});
         return true;
       })
       .Case<tile::AtomicRmwOp>([&](auto o) {
         bool perThread = divergence_.anyLanes(o->getOperands()) || divergence_.isDivergent(o);
         emitValues(o, {Op::AtomicRmw, static_cast<uint8_t>(o.getRmw()), elem(o.getValue())},
-                   {o.getPointer(), o.getValue(), o.getMask()}, {number(o.getSem()), number(o.getScope()), perThread});
+                   {o.getPointer(), o.getValue(), o.getMask()},
+                   imm::AtomicRmw{.semantic = number(o.getSem()), .scope = number(o.getScope()), .perThread = perThread});
         return true;
       })
       .Case<tile::AtomicCasOp>([&](auto o) {
         bool perThread = divergence_.anyLanes(o->getOperands()) || divergence_.isDivergent(o);
-        emitPlain(o, {Op::AtomicCas, 0, elem(o.getValue())}, {number(o.getSem()), number(o.getScope()), perThread});
+        emitPlain(o, {Op::AtomicCas, 0, elem(o.getValue())},
+                  imm::AtomicCas{.semantic = number(o.getSem()), .scope = number(o.getScope()), .perThread = perThread});
         return true;
       })
       .Default([](Operation*) { return false; });
@@ -76,7 +84,7 @@ bool FunctionLowering::lowerTileDebug(Operation* op) {
       })
       .Case<tile::AssertOp>([&](auto o) {
         return emitValues(o, {Op::Assert, 0, Elem::I1}, {o.getCondition(), o.getMask()},
-                          {build_.string(o.getMessage())}),
+                          imm::Assert{.message = build_.string(o.getMessage())}),
                true;
       })
       .Case<tile::AssumeOp>([&](auto o) {

@@ -26,11 +26,11 @@ bool FunctionLowering::lowerTileShape(Operation* op) {
     return plain(code, elem(op->getOperand(0)), immediates);
   };
   return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<tile::ProgramIdOp>([&](auto o) { return plain(Op::ProgramId, Elem::I32, {o.getAxis()}); })
-      .Case<tile::NumProgramsOp>([&](auto o) { return plain(Op::NumPrograms, Elem::I32, {o.getAxis()}); })
+      .Case<tile::ProgramIdOp>([&](auto o) { return plain(Op::ProgramId, Elem::I32, imm::ProgramId{.axis = o.getAxis()}); })
+      .Case<tile::NumProgramsOp>([&](auto o) { return plain(Op::NumPrograms, Elem::I32, imm::NumPrograms{.axis = o.getAxis()}); })
       .Case<tile::MakeRangeOp>([&](auto o) {
         std::optional<Elem> kind = elemOf(o.getType());
-        return plain(Op::MakeRange, kind.value_or(Elem::I32), {static_cast<int32_t>(o.getStart())});
+        return plain(Op::MakeRange, kind.value_or(Elem::I32), imm::MakeRange{.start = static_cast<int32_t>(o.getStart())});
       })
       .Case<tile::SplatOp>([&](auto) { return ofFirst(Op::Splat); })
       .Case<tile::ExpandDimsOp, tile::ReshapeOp>([&](auto) { return ofFirst(Op::Reshape); })
@@ -42,16 +42,18 @@ bool FunctionLowering::lowerTileShape(Operation* op) {
       .Case<tile::JoinOp>([&](auto) { return ofFirst(Op::Join); })
       .Case<tile::SplitOp>([&](auto) { return ofFirst(Op::Split); })
       .Case<tile::CatOp>([&](auto) { return ofFirst(Op::Cat); })
-      .Case<tile::GatherOp>([&](auto o) { return ofFirst(Op::Gather, {o.getAxis()}); })
+      .Case<tile::GatherOp>([&](auto o) { return ofFirst(Op::Gather, imm::Gather{.axis = o.getAxis()}); })
       .Case<tile::HistogramOp>([&](auto o) {
         return emitValues(o, {Op::Histogram, 0, elem(o.getSource())}, {o.getSource(), o.getMask()}), true;
       })
-      .Case<tile::DotOp>([&](auto o) { return ofFirst(Op::Dot, {static_cast<int64_t>(o.getPrecision())}); })
+      .Case<tile::DotOp>([&](auto o) { return ofFirst(Op::Dot, imm::Dot{.precision = static_cast<int64_t>(o.getPrecision())}); })
       .Case<tile::DotScaledOp>([&](auto o) {
         emitValues(o, {Op::DotScaled, 0, elem(o.getLhs())},
                    {o.getLhs(), o.getLhsScale(), o.getRhs(), o.getRhsScale(), o.getAcc()},
-                   {static_cast<int64_t>(o.getLhsFormat()), static_cast<int64_t>(o.getRhsFormat()), o.getLhsKPack(),
-                    o.getRhsKPack()});
+                   imm::DotScaled{.lhsFormat = static_cast<int64_t>(o.getLhsFormat()),
+                                  .rhsFormat = static_cast<int64_t>(o.getRhsFormat()),
+                                  .lhsPackedAlongK = o.getLhsKPack(),
+                                  .rhsPackedAlongK = o.getRhsKPack()});
         return true;
       })
       .Default([](Operation*) { return false; });
@@ -70,7 +72,7 @@ bool FunctionLowering::lowerTilePointer(Operation* op) {
       })
       .Case<tile::ExternElementwiseOp>([&](auto o) {
         Elem kind = o->getNumOperands() ? elem(o->getOperand(0)) : elemOf(o.getType()).value_or(Elem::I32);
-        return emitPlain(o, {Op::Extern, 0, kind}, {build_.string(o.getSymbol())}), true;
+        return emitPlain(o, {Op::Extern, 0, kind}, imm::Extern{.symbol = build_.string(o.getSymbol())}), true;
       })
       .Case<tile::InlineAsmOp>([&](auto o) { return lowerInlineAsm(o), true; })
       .Default([](Operation*) { return false; });
@@ -91,7 +93,7 @@ void FunctionLowering::lowerAddPtr(Operation* op) {
     operands[1] = wide;
   }
   Register result = define(add.getResult());
-  build_.emit({Op::AddPtr, 0, type.elem}, operands, {result}, {byteSize(*pointee)});
+  build_.emit({Op::AddPtr, 0, type.elem}, operands, {result}, imm::AddPtr{.bytes = byteSize(*pointee)});
 }
 
 }  // namespace tandem::lower

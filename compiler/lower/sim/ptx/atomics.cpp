@@ -23,8 +23,10 @@ RmwOp takeUpdate(Assembler& a, PtxType t) {
   a.fail("the simulator has no such update");
 }
 
-llvm::SmallVector<int64_t, 3> immediatesOf(Assembler& a, const PtxAccess& access) {
-  return {static_cast<int64_t>(access.semantic), static_cast<int64_t>(access.scope), !a.onTile()};
+template <class Immediates> Immediates immediatesOf(Assembler& a, const PtxAccess& access) {
+  return {.semantic = static_cast<int64_t>(access.semantic),
+          .scope = static_cast<int64_t>(access.scope),
+          .perThread = !a.onTile()};
 }
 
 void compareAndSwap(Assembler& a, const PtxAccess& access, PtxType t) {
@@ -33,7 +35,7 @@ void compareAndSwap(Assembler& a, const PtxAccess& access, PtxType t) {
   Register at = address(a, 1, access), expected = a.bits(2, t), desired = a.bits(3, t);
   a.write(0,
           a.emit({Op::AtomicCas, 0, a.elemOf(expected)}, {at, expected, desired}, a.elemOf(expected),
-                 immediatesOf(a, access)),
+                 immediatesOf<imm::AtomicCas>(a, access)),
           t);
 }
 
@@ -48,7 +50,8 @@ llvm::SmallVector<Register> update(Assembler& a, size_t i, const PtxAccess& acce
                                 [&](Assembler::Registers part) {
                                   Register to = address(a, i, access, int64_t(at++) * bytes);
                                   return a.emit({Op::AtomicRmw, static_cast<uint8_t>(op), t.elem},
-                                                {to, part[0], a.mask()}, t.elem, immediatesOf(a, access));
+                                                {to, part[0], a.mask()}, t.elem,
+                                                immediatesOf<imm::AtomicRmw>(a, access));
                                 }));
   }
   return before;

@@ -17,7 +17,7 @@ void arrive(Assembler& a, const PtxAccess& access) {
   a.take("release");
   a.expectOperands(2 + expects, 2 + expects);
   Register bytes = expects ? a.value(2, kWord) : kNone;
-  a.emitOnly({Op::MbarrierArrive, 0, Elem::I64}, {address(a, 1, access), bytes}, {1});
+  a.emitOnly({Op::MbarrierArrive, 0, Elem::I64}, {address(a, 1, access), bytes}, imm::MbarrierArrive{.arrives = 1});
   a.write(0, a.constant(Elem::I64, 0), {'b', Elem::I64, 64, 1});
 }
 
@@ -45,7 +45,7 @@ void barrier(Assembler& a) {
   if (what == "init") return a.emitOnly({Op::MbarrierInit, 0, Elem::I64}, {at, a.value(1, kWord)});
   if (what == "inval") return a.emitOnly({Op::MbarrierInvalidate, 0, Elem::I64}, {at});
   if (what != "expect_tx") a.fail("the simulator has no such operation on mbarriers");
-  a.emitOnly({Op::MbarrierArrive, 0, Elem::I64}, {at, a.value(1, kWord)}, {0});
+  a.emitOnly({Op::MbarrierArrive, 0, Elem::I64}, {at, a.value(1, kWord)}, imm::MbarrierArrive{.arrives = 0});
 }
 
 // The coordinates of the operand [map, {c0, c1, ...}], innermost first.

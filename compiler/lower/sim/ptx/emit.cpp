@@ -27,7 +27,7 @@ Register Assembler::emit(Code code, Registers operands, Elem result, llvm::Array
 }
 
 Register Assembler::constant(Elem elem, uint64_t bits) {
-  return emit({Op::Constant, 0, elem}, {}, elem, {static_cast<int64_t>(bits), 0});
+  return emit({Op::Constant, 0, elem}, {}, elem, imm::Constant{.bits = static_cast<int64_t>(bits), .isOffset = 0});
 }
 
 Register Assembler::unary(UnaryOp op, Register a) {
@@ -60,7 +60,7 @@ Register Assembler::resize(Register a, Elem to, bool isSigned) {
 }
 
 Register Assembler::call(const char* symbol, Registers operands, Elem result) {
-  return emit({Op::Extern, 0, elemOf(operands[0])}, operands, result, {build_.string(symbol)});
+  return emit({Op::Extern, 0, elemOf(operands[0])}, operands, result, imm::Extern{.symbol = build_.string(symbol)});
 }
 
 }  // namespace tandem::lower

@@ -10,8 +10,10 @@ constexpr PtxType kWide{'b', Elem::I64, 64, 1}, kWord{'b', Elem::I32, 32, 1};
 
 PtxType asWord(PtxType t) { return {t.kind, Assembler::integerOf(t.bits), t.bits, 1}; }
 
-llvm::SmallVector<int64_t, 3> immediatesOf(const PtxAccess& access) {
-  return {static_cast<int64_t>(access.semantic), static_cast<int64_t>(access.scope), access.isWeak};
+template <class Immediates> Immediates immediatesOf(const PtxAccess& access) {
+  return {.semantic = static_cast<int64_t>(access.semantic),
+          .scope = static_cast<int64_t>(access.scope),
+          .weak = access.isWeak};
 }
 
 // Takes the modifiers that only say how likely the data is wanted again.
@@ -60,19 +62,19 @@ llvm::SmallVector<Register> loadTile(Assembler& a, const Parsed& p) {
   for (size_t k = 0; k < p.length; ++k) {
     Register at = address(a, 1, p.access, int64_t(k) * p.type.bits / 8);
     values.push_back(p.access.isWeak
-                         ? a.emit({Op::Load, 0, Elem::I64}, {at, a.mask(), kNone}, p.type.elem, {0})
-                         : a.emit({Op::Ld, 0, p.type.elem}, {at, a.mask()}, p.type.elem, immediatesOf(p.access)));
+                         ? a.emit({Op::Load, 0, Elem::I64}, {at, a.mask(), kNone}, p.type.elem, imm::Load{.isVolatile = 0})
+                         : a.emit({Op::Ld, 0, p.type.elem}, {at, a.mask()}, p.type.elem, immediatesOf<imm::Ld>(p.access)));
   }
   return values;
 }
 
 llvm::SmallVector<Register> loadVector(Assembler& a, const Parsed& p) {
   Register all = a.fresh(p.type.elem, static_cast<unsigned>(p.length));
-  a.build().emit({Op::Ld, 0, p.type.elem}, {address(a, 1, p.access), kNone}, {all}, immediatesOf(p.access));
+  a.build().emit({Op::Ld, 0, p.type.elem}, {address(a, 1, p.access), kNone}, {all}, immediatesOf<imm::Ld>(p.access));
   if (p.length == 1) return {all};
   llvm::SmallVector<Register> values;
   for (size_t k = 0; k < p.length; ++k)
-    values.push_back(a.emit({Op::VectorExtract, 0, p.type.elem}, {all}, p.type.elem, {static_cast<int64_t>(k)}));
+    values.push_back(a.emit({Op::VectorExtract, 0, p.type.elem}, {all}, p.type.elem, imm::VectorExtract{.index = static_cast<int64_t>(k)}));
   return values;
 }
 
@@ -92,7 +94,7 @@ void store(Assembler& a) {
   auto put = [&](Register value, int64_t bytes) {
     Register at = address(a, 0, p.access, bytes);
     if (a.onTile() && p.access.isWeak) return a.emitOnly({Op::Store, 0, p.type.elem}, {at, value, a.mask()});
-    a.emitOnly({Op::St, 0, p.type.elem}, {at, value, a.mask()}, immediatesOf(p.access));
+    a.emitOnly({Op::St, 0, p.type.elem}, {at, value, a.mask()}, immediatesOf<imm::St>(p.access));
   };
   if (a.onTile()) {
     for (size_t k = 0; k < p.length; ++k) put(values[k], int64_t(k) * p.type.bits / 8);
@@ -110,8 +112,8 @@ void discard(Assembler& a) {
   if (!a.take("L2") || a.immediate(1) != 128) a.fail("it discards 128 bytes of `.L2`");
   if (a.onTile()) a.fail("the simulator discards no lines of a tile's addresses");
   Register line = a.fresh(Elem::I64, 16);
-  a.build().emit({Op::Constant, 0, Elem::I64}, {}, {line}, {0, 0});
-  a.emitOnly({Op::St, 0, Elem::I64}, {address(a, 0, access), line, kNone}, immediatesOf(access));
+  a.build().emit({Op::Constant, 0, Elem::I64}, {}, {line}, imm::Constant{.bits = 0, .isOffset = 0});
+  a.emitOnly({Op::St, 0, Elem::I64}, {address(a, 0, access), line, kNone}, immediatesOf<imm::St>(access));
 }
 
 // A hint changes nothing in memory.
@@ -129,7 +131,7 @@ void copy(Assembler& a) {
   if (!a.take("wait_group")) return copyBulk(a);
   a.expectOperands(1, 1);
   bool readsOnly = a.take("read");
-  a.emitOnly({Op::BulkWait}, {}, {static_cast<int64_t>(a.immediate(0)), readsOnly});
+  a.emitOnly({Op::BulkWait}, {}, imm::BulkWait{.pending = static_cast<int64_t>(a.immediate(0)), .read = readsOnly});
 }
 
 void multimemStore(Assembler& a, const Parsed& p) {
@@ -153,7 +155,7 @@ void multimemLoad(Assembler& a, const PtxAccess& access, size_t length, PtxType 
   a.build().emit({Op::MultimemLdReduce, 0, summed.elem}, {address(a, 1, access)}, {sums});
   a.build().emit({Op::VectorBitcast, 0, summed.elem}, {sums}, {words});
   for (auto [k, to] : llvm::enumerate(elements(a, 0, length)))
-    a.write(to, a.emit({Op::VectorExtract, 0, t.elem}, {words}, t.elem, {static_cast<int64_t>(k)}), t);
+    a.write(to, a.emit({Op::VectorExtract, 0, t.elem}, {words}, t.elem, imm::VectorExtract{.index = static_cast<int64_t>(k)}), t);
 }
 
 void multimem(Assembler& a) {

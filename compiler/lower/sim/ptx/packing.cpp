@@ -120,7 +120,7 @@ Register Packing::repeated(Register value) {
   for (int64_t k = 0; k < perWord(elem); ++k) ones |= uint64_t{1} << (k * 8 * byteSize(elem));
   if (ones == 1) return word;
   Register factor = build_.newRegister(type), made = build_.newRegister(type);
-  build_.emit({Op::Constant, 0, type.elem}, {}, {factor}, {int64_t(ones), 0});
+  build_.emit({Op::Constant, 0, type.elem}, {}, {factor}, imm::Constant{.bits = int64_t(ones), .isOffset = 0});
   build_.emit({Op::Binary, uint8_t(BinaryOp::MulI), type.elem}, {word, factor}, {made});
   return made;
 }

@@ -13,14 +13,14 @@ bool isOfThread(llvm::StringRef name) {
   return name.starts_with("%tid") || name == "%laneid" || name == "%warpid" || name.starts_with("%lanemask_");
 }
 
-Register threadIndex(Assembler& a) { return a.emit({Op::Tid, 0, Elem::I32}, {}, Elem::I32, {0}); }
+Register threadIndex(Assembler& a) { return a.emit({Op::Tid, 0, Elem::I32}, {}, Elem::I32, imm::Tid{.axis = 0}); }
 Register laneIndex(Assembler& a) { return a.binaryWith(BinaryOp::And, threadIndex(a), 31); }
 
 Register ofAxis(Assembler& a, llvm::StringRef base, int axis) {
-  if (base == "%tid") return a.emit({Op::Tid, 0, Elem::I32}, {}, Elem::I32, {axis});
-  if (base == "%ntid") return a.emit({Op::Ntid, 0, Elem::I32}, {}, Elem::I32, {axis});
-  if (base == "%ctaid") return a.emit({Op::ProgramId, 0, Elem::I32}, {}, Elem::I32, {axis});
-  if (base == "%nctaid") return a.emit({Op::NumPrograms, 0, Elem::I32}, {}, Elem::I32, {axis});
+  if (base == "%tid") return a.emit({Op::Tid, 0, Elem::I32}, {}, Elem::I32, imm::Tid{.axis = axis});
+  if (base == "%ntid") return a.emit({Op::Ntid, 0, Elem::I32}, {}, Elem::I32, imm::Ntid{.axis = axis});
+  if (base == "%ctaid") return a.emit({Op::ProgramId, 0, Elem::I32}, {}, Elem::I32, imm::ProgramId{.axis = axis});
+  if (base == "%nctaid") return a.emit({Op::NumPrograms, 0, Elem::I32}, {}, Elem::I32, imm::NumPrograms{.axis = axis});
   return kNone;
 }
 
@@ -41,7 +41,7 @@ Register laneMask(Assembler& a, llvm::StringRef which) {
 Register half(Assembler& a, Register whole, bool high) { return a.part(whole, high, 32); }
 
 Register number(Assembler& a, SpecialRegister which) {
-  return a.emit({Op::Special, 0, Elem::I64}, {}, Elem::I64, {static_cast<int64_t>(which)});
+  return a.emit({Op::Special, 0, Elem::I64}, {}, Elem::I64, imm::Special{.which = static_cast<int64_t>(which)});
 }
 
 Register named32(Assembler& a, llvm::StringRef name) {

@@ -26,11 +26,13 @@ void barrier(Assembler& a) {
   if (a.operandCount() == 1) return a.emitOnly({Op::ThreadBarrier}, {});
   uint64_t threads = a.immediate(1);
   if (threads > 1024) a.fail("there are at most 1024 threads");
-  a.emitOnly({Op::NamedBarrier}, {}, {static_cast<int64_t>(id), static_cast<int64_t>(threads), arrives});
+  a.emitOnly({Op::NamedBarrier}, {}, imm::NamedBarrier{.id = static_cast<int64_t>(id),
+                                                  .threads = static_cast<int64_t>(threads),
+                                                  .arriveOnly = arrives});
 }
 
 void emitFence(Assembler& a, Semantic semantic, Scope scope) {
-  a.emitOnly({Op::ThreadFence}, {}, {static_cast<int64_t>(semantic), static_cast<int64_t>(scope)});
+  a.emitOnly({Op::ThreadFence}, {}, imm::ThreadFence{.semantic = static_cast<int64_t>(semantic), .scope = static_cast<int64_t>(scope)});
 }
 
 void memoryBarrier(Assembler& a) {
@@ -44,7 +46,7 @@ void proxyFence(Assembler& a) {
   if (!a.take("async")) a.fail("of proxies it has `.async`");
   bool isShared = a.take("shared::cta");
   a.take("global");
-  a.emitOnly({Op::ProxyFence}, {}, {isShared});
+  a.emitOnly({Op::ProxyFence}, {}, imm::ProxyFence{.kind = isShared});
 }
 
 void fence(Assembler& a) {
@@ -61,7 +63,7 @@ void pass(Assembler& a) { a.takePrefixed(""); }
 
 void trap(Assembler& a) {
   a.emitOnly({Op::Assert, 0, Elem::I1}, {a.constant(Elem::I1, 0), a.mask()},
-             {a.build().string("the kernel has come to `trap`")});
+             imm::Assert{.message = a.build().string("the kernel has come to `trap`")});
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ struct Source {
   Register lane, inRange;
 };
 Source sourceLane(Assembler& a, llvm::StringRef mode) {
-  Register own = a.binaryWith(BinaryOp::And, a.emit({Op::Tid, 0, Elem::I32}, {}, Elem::I32, {0}), 31);
+  Register own = a.binaryWith(BinaryOp::And, a.emit({Op::Tid, 0, Elem::I32}, {}, Elem::I32, imm::Tid{.axis = 0}), 31);
   Register by = a.binaryWith(BinaryOp::And, a.value(2, kWord), 31), shape = a.value(3, kWord);
   Register shared = a.binaryWith(BinaryOp::And, a.binaryWith(BinaryOp::ShrU, shape, 8), 31);
   Register clamp = a.binaryWith(BinaryOp::And, shape, 31), open = a.binaryWith(BinaryOp::Xor, shared, 31);
@@ -40,7 +40,8 @@ void shuffle(Assembler& a) {
   if (t.bits != 32) a.fail("it moves 32 bits");
   a.expectOperands(5, 5);
   Source source = sourceLane(a, mode);
-  Register got = a.emit({Op::Shuffle, 0, Elem::I32}, {a.value(4, kWord), a.bits(1, t), source.lane}, Elem::I32, {0});
+  Register got = a.emit({Op::Shuffle, 0, Elem::I32}, {a.value(4, kWord), a.bits(1, t), source.lane}, Elem::I32,
+                        imm::Shuffle{.mode = 0});
   const ptx::Operand& to = a.operand(0);
   if (to.kind != ptx::Operand::Kind::Pair) return a.write(0, got, t);
   a.write(to.parts[0], got, t);

@@ -29,7 +29,7 @@ TEST(Instructions, ElementwiseKernel) {
   EXPECT_EQ(BinaryOp(add.sub), BinaryOp::AddF);
   EXPECT_FALSE(isLast(*p, add, 0));
   EXPECT_TRUE(isLast(*p, add, 1));
-  EXPECT_EQ(p->immediates(find(*p, Op::AddPtr))[0], 4);
+  EXPECT_EQ(p->as<imm::AddPtr>(find(*p, Op::AddPtr)).bytes, 4);
   const Instruction& load = find(*p, Op::Load);
   EXPECT_EQ(p->operands(load)[2], kNone);
   EXPECT_FALSE(isLast(*p, load, 0)) << "the store reads the pointer";
@@ -80,11 +80,11 @@ TEST(Instructions, Constants) {
     %d = arith.constant true
     return
   })");
-  EXPECT_EQ(p->immediates(p->code[0])[0], 0xffffffff);
-  EXPECT_EQ(p->immediates(p->code[1])[0], 0x3c00);
-  EXPECT_EQ(p->immediates(p->code[2])[1], 1);
+  EXPECT_EQ(p->as<imm::Constant>(p->code[0]).bits, 0xffffffff);
+  EXPECT_EQ(p->as<imm::Constant>(p->code[1]).bits, 0x3c00);
+  EXPECT_EQ(p->as<imm::Constant>(p->code[2]).isOffset, 1);
   EXPECT_EQ(p->constantBytes, (std::vector<uint8_t>{1, 0, 2, 0, 3, 0, 0xff, 0xff}));
-  EXPECT_EQ(p->immediates(p->code[3])[0], 1);
+  EXPECT_EQ(p->as<imm::Constant>(p->code[3]).bits, 1);
 }
 
 TEST(Instructions, PointerCastsAreNoInstruction) {
@@ -118,7 +118,7 @@ std::string reduceWith(const std::string& body) {
 TEST(Instructions, ReductionsRegionFollowsTheMainCode) {
   auto p = lowered(reduceWith("%c = arith.addf %a, %b : f32"));
   const Instruction& reduce = find(*p, Op::Reduce);
-  EXPECT_EQ(p->immediates(reduce)[0], 1);
+  EXPECT_EQ(p->as<imm::Reduce>(reduce).axis, 1);
   ASSERT_EQ(p->regions.size(), 1u);
   const Region& region = p->regions[0];
   EXPECT_EQ(BinaryOp(region.binary), BinaryOp::AddF);
@@ -158,8 +158,8 @@ TEST(Instructions, UniformForTestsAndJumps) {
   })");
   const Instruction& test = find(*p, Op::ForTest);
   const Instruction& jump = find(*p, Op::Jump);
-  EXPECT_EQ(p->immediates(jump)[0], pcOf(*p, test));
-  EXPECT_EQ(p->immediates(test)[0], pcOf(*p, jump) + 1);
+  EXPECT_EQ(p->as<imm::Jump>(jump).target, pcOf(*p, test));
+  EXPECT_EQ(p->as<imm::ForTest>(test).target, pcOf(*p, jump) + 1);
   EXPECT_FALSE(isLast(*p, test, 0));
   EXPECT_FALSE(isLast(*p, test, 1)) << "the bound is read again in the next round";
   // A swap needs a third register.
@@ -173,7 +173,7 @@ TEST(Instructions, UniformForTestsAndJumps) {
 
 TEST(Instructions, UnknownStepIsChecked) {
   auto p = lowered("func.func @f(%n: i32) { scf.for %i = %n to %n step %n : i32 { } return }");
-  EXPECT_EQ(p->strings[p->immediates(find(*p, Op::Assert))[0]], "the step of a loop must be positive");
+  EXPECT_EQ(p->strings[p->as<imm::Assert>(find(*p, Op::Assert)).message], "the step of a loop must be positive");
 }
 
 }  // namespace

@@ -47,16 +47,16 @@ TEST(Ptx, AccessesAreTheSimulatorsOwn) {
   Assembled strong = assembled("ld.acquire.sys.global.b32 $0, [$2+4];", lanes());
   ASSERT_EQ(strong.error, "");
   const Instruction& ld = find(*strong.program, Op::Ld);
-  EXPECT_EQ(strong.program->immediates(ld)[0], int64_t(Semantic::Acquire));
-  EXPECT_EQ(strong.program->immediates(ld)[1], int64_t(Scope::Sys));
-  EXPECT_EQ(strong.program->immediates(ld)[2], 0);
+  EXPECT_EQ(strong.program->as<imm::Ld>(ld).semantic, int64_t(Semantic::Acquire));
+  EXPECT_EQ(strong.program->as<imm::Ld>(ld).scope, int64_t(Scope::Sys));
+  EXPECT_EQ(strong.program->as<imm::Ld>(ld).weak, 0);
   Assembled weak = assembled("ld.global.nc.L1::no_allocate.v2.b32 {$0, $1}, [$2];", lanes());
   ASSERT_EQ(weak.error, "");
-  EXPECT_EQ(weak.program->immediates(find(*weak.program, Op::Ld))[2], 1);
+  EXPECT_EQ(weak.program->as<imm::Ld>(find(*weak.program, Op::Ld)).weak, 1);
   Assembled volatil = assembled("st.volatile.global.b32 [$2], $0;", uniform());
   ASSERT_EQ(volatil.error, "");
-  EXPECT_EQ(volatil.program->immediates(find(*volatil.program, Op::St))[1], int64_t(Scope::Sys));
-  EXPECT_EQ(volatil.program->immediates(find(*volatil.program, Op::St))[2], 0);
+  EXPECT_EQ(volatil.program->as<imm::St>(find(*volatil.program, Op::St)).scope, int64_t(Scope::Sys));
+  EXPECT_EQ(volatil.program->as<imm::St>(find(*volatil.program, Op::St)).weak, 0);
   EXPECT_TRUE(has(*assembled("st.global.b32 [$2], $0;", tile()).program, Op::Store));
   EXPECT_TRUE(has(*assembled("st.release.gpu.global.b32 [$2], $0;", tile()).program, Op::St));
 }

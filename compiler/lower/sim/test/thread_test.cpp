@@ -37,8 +37,8 @@ TEST(Thread, IfMergesUnderTheMask) {
   })");
   const Instruction& begin = find(*p, Op::IfBegin);
   const Instruction& otherwise = find(*p, Op::IfElse);
-  EXPECT_EQ(p->immediates(begin)[0], pcOf(*p, otherwise));
-  EXPECT_EQ(p->immediates(otherwise)[0], pcOf(*p, find(*p, Op::IfEnd)));
+  EXPECT_EQ(p->as<imm::IfBegin>(begin).target, pcOf(*p, otherwise));
+  EXPECT_EQ(p->as<imm::IfElse>(otherwise).target, pcOf(*p, find(*p, Op::IfEnd)));
   const Instruction &first = find(*p, Op::MaskedCopy, 0), &second = find(*p, Op::MaskedCopy, 1);
   EXPECT_EQ(p->results(first)[0], p->results(second)[0]);
   EXPECT_EQ(resultType(*p, first).extent, Extent::Lanes);
@@ -57,8 +57,8 @@ TEST(Thread, ForWithAThreadsBoundIsMasked) {
     return
   })");
   const Instruction& test = find(*p, Op::LoopTest);
-  EXPECT_EQ(p->immediates(test)[0], pcOf(*p, find(*p, Op::LoopEnd)));
-  EXPECT_EQ(p->immediates(find(*p, Op::Jump))[0], pcOf(*p, find(*p, Op::LoopBegin)) + 1);
+  EXPECT_EQ(p->as<imm::LoopTest>(test).target, pcOf(*p, find(*p, Op::LoopEnd)));
+  EXPECT_EQ(p->as<imm::Jump>(find(*p, Op::Jump)).target, pcOf(*p, find(*p, Op::LoopBegin)) + 1);
   EXPECT_EQ(find(*p, Op::MaskedCopy).op, Op::MaskedCopy);
 }
 
@@ -79,8 +79,8 @@ TEST(Thread, UniformWhileUnderAMaskStaysUniform) {
     return
   })");
   const Instruction& back = find(*p, Op::LoopBack);
-  EXPECT_EQ(p->code[p->immediates(back)[0]].op, Op::Ld);
-  EXPECT_EQ(p->immediates(find(*p, Op::Branch))[0], pcOf(*p, back) + 1);
+  EXPECT_EQ(p->code[p->as<imm::LoopBack>(back).target].op, Op::Ld);
+  EXPECT_EQ(p->as<imm::Branch>(find(*p, Op::Branch)).target, pcOf(*p, back) + 1);
   EXPECT_EQ(resultType(*p, find(*p, Op::Ld)).extent, Extent::Uniform);
 }
 
@@ -100,7 +100,7 @@ TEST(Thread, WhileOnAThreadsConditionWritesResultsBeforeTheTest) {
     return
   })");
   EXPECT_LT(pcOf(*p, find(*p, Op::MaskedCopy)), pcOf(*p, find(*p, Op::LoopTest)));
-  EXPECT_EQ(p->immediates(find(*p, Op::LoopBack))[0], pcOf(*p, find(*p, Op::LoopBegin)) + 1);
+  EXPECT_EQ(p->as<imm::LoopBack>(find(*p, Op::LoopBack)).target, pcOf(*p, find(*p, Op::LoopBegin)) + 1);
 }
 
 TEST(Thread, CarryBecomesAThreadsByItsYield) {
@@ -126,8 +126,8 @@ TEST(Thread, AtomicsOfThreadsSpreadTheirOperands) {
     return
   })");
   const Instruction &each = find(*p, Op::AtomicRmw, 0), &once = find(*p, Op::AtomicRmw, 1);
-  EXPECT_EQ(p->immediates(each)[2], 1);
-  EXPECT_EQ(p->immediates(once)[2], 0);
+  EXPECT_EQ(p->as<imm::AtomicRmw>(each).perThread, 1);
+  EXPECT_EQ(p->as<imm::AtomicRmw>(once).perThread, 0);
   EXPECT_EQ(p->operands(each)[2], kNone);
   EXPECT_EQ(p->operands(once)[2], kNone);
   EXPECT_EQ(resultType(*p, each).extent, Extent::Lanes);
@@ -148,9 +148,9 @@ TEST(Thread, AtomicsUnderAThreadsConditionAreEachOnes) {
     return
   })");
   const Instruction &each = find(*p, Op::AtomicRmw, 0), &once = find(*p, Op::AtomicRmw, 1);
-  EXPECT_EQ(p->immediates(each)[2], 1);
+  EXPECT_EQ(p->as<imm::AtomicRmw>(each).perThread, 1);
   EXPECT_EQ(resultType(*p, each).extent, Extent::Lanes);
-  EXPECT_EQ(p->immediates(once)[2], 0);
+  EXPECT_EQ(p->as<imm::AtomicRmw>(once).perThread, 0);
   EXPECT_EQ(resultType(*p, once).extent, Extent::Uniform);
 }
 

@@ -157,6 +157,7 @@ void Rank::leave() {
       OnDevice scope(options_.device);
       collective([&] { open_->nvshmem->end(); });
     }
+    meeting_.compareLastCalls();
   } catch (const RunStopped&) {
     close();
     if (!told) throw;

@@ -44,6 +44,9 @@ class Rendezvous {
   // Waits until the calls so far have been compared, if they can be, so that a difference is reported before its
   // consequences.
   void awaitComparison() const;
+  // Before leave(): compares what this rank and the others have called last, as far as they have told it. Of two ranks at least the later
+  // one sees a difference. Throws RunStopped.
+  void compareLastCalls();
   // Ends this rank's part: the others go on without it. A wait of another rank for a message of this one then stops
   // that rank.
   void leave();  // and reads no more from them

@@ -31,6 +31,16 @@ void Rendezvous::awaitComparison() const {
   if (callsAny_ && !stopped_) std::this_thread::sleep_for(3 * kTick);
 }
 
+void Rendezvous::compareLastCalls() {
+  if (!callsAny_) return;
+  endMonitor();
+  tellCalls();
+  for (int r = 0; r < options_.rankCount; ++r)
+    if (peers_[size_t(r)].socket && !peers_[size_t(r)].gone) readFrom(r);
+  reportCircle();
+  checkRunning();
+}
+
 std::vector<OperatorCalls> Rendezvous::takeUntold(size_t most) {
   std::vector<OperatorCalls> taken;
   std::lock_guard lock(callsMutex_);

@@ -156,6 +156,19 @@ TEST(Rendezvous, CallsOfOperatorsAreComparedBesideThem) {
   for (const std::string& e : errors) EXPECT_TRUE(e.starts_with(first) || e.starts_with(second)) << e;
 }
 
+TEST(Rendezvous, LastCallsAreComparedBeforeTheRanksPart) {
+  for (int round = 0; round < 20; ++round) {
+    auto errors = onThreads(2, ownName("last"), 20s, [round](int rank, Rendezvous& meeting) {
+      meeting.noteOperator(0, {"`sum`", {"elements"}});
+      int64_t size = round % 2 ? 8 : 7 + rank;
+      meeting.noteCall({0, 0}, std::span(&size, 1));
+      meeting.compareLastCalls();
+      meeting.leave();
+    });
+    EXPECT_EQ(errors[0].empty() && errors[1].empty(), round % 2 == 1) << errors[0] << errors[1];
+  }
+}
+
 TEST(Rendezvous, OperatorsOfOneStreamInAnotherOrderEndTheRun) {
   auto errors = onThreads(2, ownName("orders"), 20s, [](int rank, Rendezvous& meeting) {
     for (const char* name : {"`sum`", "`gather`"}) meeting.noteOperator(name[1] == 'g', {name, {}});

@@ -10,7 +10,7 @@ class AxisInfoAnalysis;
 
 namespace tandem::transform::gpu {
 
-// Whether wgmma does this product, if its operands are where it wants them.
+// Returns true if wgmma does this product, if its operands are where it wants them.
 bool fitsWgmma(tile::DotOp dot, int numWarps, const target::TargetInfo& target);
 
 // A tile in shared memory: panels of this swizzle. Nothing: too narrow for one, or no power of two.
@@ -25,22 +25,24 @@ struct OperandSource {
 OperandSource throughTranspose(mlir::Value operand);
 // The block load that gives `tile`, perhaps with dimensions of size 1 in front that a reshape drops. Null: something else does.
 tile::BlockLoadOp blockLoadBehind(mlir::Value tile);
-// Whether wgmma reads this operand from shared memory when it is stored as `source` is.
+// Returns true if wgmma reads this operand from shared memory when it is stored as `source` is.
 bool readsFromShared(tile::DotOp dot, bool isLhs, const OperandSource& operand);
 
-// Whether the launcher can make the tensor map of this access and TMA can do it.
+// Returns true if the launcher can make the tensor map of this access and TMA can do it.
 bool fitsTma(tile::BlockLoadOp load);
 bool fitsTma(tile::BlockStoreOp store);
 // A block without its leading dimensions.
 mlir::RankedTensorType matrixOf(mlir::RankedTensorType block);
-// What one TMA copy moves: a panel of the tile, at most 256 rows.
+// Returns the box of one TMA copy: a panel of the tile, at most 256 rows.
 llvm::SmallVector<int64_t> tmaBox(mlir::RankedTensorType tile);
-// What one TMA copy moves when each of `blocks` blocks fetches as many parts of the tile for all; nothing: the parts would be too small.
+// Returns the box of one TMA copy when each of `blocks` blocks fetches an equal part of the tile for all; nothing if
+// the parts would be too small.
 std::optional<llvm::SmallVector<int64_t>> multicastBox(mlir::RankedTensorType tile, int64_t blocks);
-// What one TMA store moves: what a warpgroup holds of a panel.
+// Returns the box of one TMA store: a warpgroup's part of a panel.
 llvm::SmallVector<int64_t> tmaStoreBox(mlir::RankedTensorType tile);
 
-// What has to be looked at when the program runs: TMA stores nothing from a negative coordinate, nor from within 16 bytes of a row.
+// An offset that the program has to check when it runs: TMA stores nothing from a negative coordinate, nor from within
+// 16 bytes of a row.
 struct UncertainOffset {
   mlir::Value offset;
   int64_t multiple;  // whether it is a multiple of this; 1: whether it is negative

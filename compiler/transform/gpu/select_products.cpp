@@ -149,7 +149,7 @@ class ProductSelection {
     llvm::sort(into.dots, [](tile::DotOp a, tile::DotOp b) { return a->isBeforeInBlock(b); });
   }
 
-  // Whether nothing looks at the products before the loop ends, and the ring holds all that they read.
+  // Returns true if nothing uses the products before the loop ends, and the ring holds all that they read.
   static bool onlyAccumulates(const RingPlan& p) {
     return llvm::all_of(p.dots, [&](tile::DotOp dot) { return onlyAdds(dot.getAcc(), dot.getResult(), p.loop) && readsOnly(p, dot); });
   }
@@ -162,7 +162,7 @@ class ProductSelection {
   }
 
   static bool isNested(scf::ForOp a, scf::ForOp b) { return a->isAncestor(b) || b->isAncestor(a); }
-  // Loops one after the other, or in two branches, fill the same slots in turn, if their tiles are alike.
+  // Loops one after the other, or in two branches, fill the same slots in turn, if their tiles have the same types.
   int ownerOf(size_t index) {
     const RingPlan& plan = rings_[index];
     auto typesOf = [](const RingPlan& p) {
@@ -186,8 +186,8 @@ class ProductSelection {
     });
   }
 
-  // As many slots as were asked for, or as fit; the epilogue and operands without a ring keep what they need. Tiles that a signaller stores
-  // stay whole if that leaves slots enough.
+  // Takes as many slots as were asked for, or as fit; the epilogue and operands without a ring keep what they need.
+  // Tiles that a signaller stores stay whole if that leaves slots enough.
   bool fitSlots() {
     signals_ = findSignals(kernel_.getBody().front());
     bool staged = signals_ && !signals_->stores.empty();
@@ -284,7 +284,7 @@ class ProductSelection {
     }
   }
 
-  // Whether all blocks of the cluster load the same, so that each can fetch a part for all.
+  // Returns true if all blocks of the cluster load the same tile, so that each can fetch a part for all.
   bool isMulticast(tile::BlockLoadOp load) const {
     return isWhole(load) && multicastBox(matrixOf(cast<RankedTensorType>(load.getResult().getType())), blocks_);
   }
@@ -311,8 +311,8 @@ class ProductSelection {
     return false;
   }
 
-  // Whether the other operand's tensor has no more rows or columns than the tile: every block of this one is then read by one program.
-  // Null: it is not known whether.
+  // Returns a condition that is true if the other operand's tensor has no more rows or columns than the tile: every
+  // block of this one is then read by one program. Null: it cannot be known.
   Value isReadOnce(const RingPlan& p, tile::BlockLoadOp load, OpBuilder& builder) const {
     if (p.dots.empty() || !p.loop) return nullptr;
     Value once;
@@ -334,7 +334,7 @@ class ProductSelection {
     return once;
   }
 
-  // What only this program reads leaves L2 first.
+  // Data that only this program reads leaves L2 first.
   void startCopies(const RingPlan& p, tile::BlockLoadOp load, Value buffer, OpBuilder& builder, IRMapping& mapping) const {
     Value once = isReadOnce(p, load, builder);
     if (!once) return startCopy(load, *tensorChoice(load), buffer, p.ring, false, builder, mapping);
@@ -372,7 +372,7 @@ class ProductSelection {
     return waits;
   }
 
-  // What the program must have done before its later copies start, other than wait.
+  // Finds the ops, other than waits, that the program must have done before its later copies start.
   SmallVector<Operation*> findGates(ArrayRef<Operation*> loads) {
     SmallVector<BlockArgument> bases;
     for (Operation* load : loads) addArgumentsBehind(cast<tile::BlockLoadOp>(load).getBase(), bases);
@@ -429,8 +429,8 @@ class ProductSelection {
     }
   }
 
-  // Where a ring's products add to what the loop carries and nothing else looks at them, they stay under way from each iteration to the
-  // next.
+  // If a ring's products only add to values that the loop carries, and nothing else uses them, they stay under way from
+  // each iteration to the next.
   void consume(RingPlan& p) {
     if (!p.loop) return consumeOnce(p);
     OpBuilder builder(p.dots.front());
@@ -455,7 +455,7 @@ class ProductSelection {
     }
   }
 
-  // How many products an iteration starts when each that can be part of the one before is.
+  // Returns the number of products that an iteration starts if each that can be part of the one before is.
   int startedTogether(const RingPlan& p) {
     int started = 0;
     int64_t columns = 0;
@@ -475,7 +475,7 @@ class ProductSelection {
     return started;
   }
 
-  // Whether no other ring is filled while the plan's loop runs.
+  // Returns true if no other ring is filled while the plan's loop runs.
   bool isAlone(const RingPlan& p) {
     return llvm::all_of(
         rings_, [&](const RingPlan& other) { return &other == &p || (other.loop && !isNested(other.loop, p.loop)); });

@@ -29,6 +29,11 @@ def test_a_thread_continues_its_own_release():
     assert verdict_of(draw(102727)) is None and not compare(102727).disagrees
 
 
+def test_a_fence_orders_the_signals_of_puts():
+    """A signal that one `put_signal` sets goes up by one with the next to that peer, behind a fence."""
+    assert verdict_of(draw(408454)) is None and not compare(408454).disagrees
+
+
 def made(name, ranks, programs, rounds):
     (pattern,) = [p for p in PATTERNS if p.__name__ == name]
     return pattern(Size(ranks, programs, rounds, random.Random(0)), 0)

@@ -289,7 +289,18 @@ class Oracle:
             changed = self._with(threads, updates, k, dataclasses.replace(t, signals=signals, late=late))[0]
             place = ("flag", o.peer, o.signal)
             bit = self._bit(k, at, 3)
+            known |= self._signals_before_fence(k, at)
             yield (changed, self._updated(updates, place, o.value, o.adds, bit, Release(rank, SYS, known | bit), known, views)), True, None
+
+    def _signals_before_fence(self, k, at):
+        """Updates by earlier `put_signal`s to the same peer that a fence or quiet keeps before this one (M11)."""
+        operations, events, unfenced = self.threads[k][1], 0, 0
+        for number, o in enumerate(operations[:at]):
+            if o.kind == Kind.PUT_SIGNAL and o.peer == operations[at].peer:
+                unfenced |= self._bit(k, number, 3)
+            elif o.kind in (Kind.FENCE, Kind.QUIET) or (o.kind in (Kind.FENCE_PEER, Kind.QUIET_PEER) and o.peer == operations[at].peer):
+                events |= unfenced
+        return events
 
     def _is_held(self, k, t, peer, fences):
         """Returns true if a fence holds a signal to `peer`, with this many before it, back behind one that is on its way there."""

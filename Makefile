@@ -17,7 +17,7 @@ demo: build
 test: build
 	@ctest --test-dir build --output-on-failure -j 2 $(if $(ROOM),--no-tests=error -L '^$(ROOM)(/|$$)')
 
-# What the tests `rooms`, `links` and `ruff` check, in seconds and without a build.
+# This target makes the checks of the tests `rooms`, `links` and `ruff`, in seconds and without a build.
 lint: setup
 	@python3 test/rooms.py && python3 test/links.py && .venv/bin/ruff check --no-cache --quiet
 

@@ -14,8 +14,8 @@ enum class Op : uint8_t {
 #include "interpreter/op.def"
 };
 
-// What an instruction has besides its operands, by name, as it lies in the immediate pool: imm::Wait{.scope = ..., ...} makes a row of
-// integers of it, and `as<imm::Wait>()` reads them.
+// The numbers that an instruction has besides its operands, by name, as they lie in the immediate pool: imm::Wait{.scope = ..., ...}
+// makes a row of integers of it, and `as<imm::Wait>()` reads them.
 namespace imm {
 #define TANDEM_OP(name, word, handler, ...)                                             \
   __VA_OPT__(struct name {                                                              \

@@ -100,7 +100,7 @@ llvm::Value* KernelLowering::descriptorAt(const SharedOperand& operand, int64_t 
   return b_.CreateOr(b_.CreateZExt(low, b_.getInt64Ty()), b_.getInt64(high));
 }
 
-// Whether the first dimension's elements are the neighbours in a buffer.
+// Returns true if elements along the first dimension are neighbours in the buffer.
 bool KernelLowering::isTurned(mlir::Value buffer) const { return buffers_.find(buffer)->second.fastest == 0u; }
 
 void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {

@@ -7,7 +7,7 @@ namespace tandem::transform::gpu {
 // Which of the loop's carried values `sum` is; it is one.
 unsigned carriedIndex(mlir::Value sum, mlir::scf::ForOp loop);
 
-// Whether the loop carries `sum`, carries on `result` as its next value, and nothing else reads either.
+// Returns true if the loop carries `sum`, `result` is its next value, and nothing else reads either.
 bool onlyAdds(mlir::Value sum, mlir::Value result, mlir::scf::ForOp loop);
 
 // The loop runs once at least from now on: in a branch, at whose end the products that add to the carried values of these numbers are

@@ -106,7 +106,8 @@ class LoopPipeline {
     }
   }
 
-  // Whether with so many slots as many blocks share a multiprocessor as with one less, or as their sums' registers leave room for.
+  // Returns true if the last of `slots` slots costs no block of a multiprocessor: shared memory has room for as many blocks as without it,
+  // or registers allow no more anyway.
   bool isFree(int64_t slots) {
     constexpr int64_t kOtherRegisters = 64, kBytesBeside = 1024;
     int64_t threads = 32 * numWarps_, sums = 0;
@@ -191,7 +192,7 @@ class LoopPipeline {
     return feeds;
   }
 
-  // Whether all else that touches the buffer are products of this loop, which can read it with neighbours along `fastest`.
+  // Returns true if only `store` and products of this loop use the buffer, and these can read it with neighbours along `fastest`.
   bool productsCanRead(tgpu::AllocOp buffer, tgpu::LocalStoreOp store, unsigned fastest) {
     return llvm::all_of(buffer->getUsers(), [&](Operation* user) {
       auto product = dyn_cast<tgpu::WgmmaOp>(user);

@@ -93,8 +93,8 @@ class ProductSelection {
     for (size_t i = 0; i < rings_.size(); ++i) rings_[i].owner = ownerOf(i);
   }
 
-  // Whether an operand is loaded in the loop through pointers that no unit follows: then the block's threads copy all of the loop's tiles
-  // ahead, with no producer that others would wait for.
+  // Returns true if an operand is loaded in the loop through pointers that TMA cannot follow: then the block's threads copy all of
+  // the loop's tiles ahead, with no producer that others would wait for.
   static bool readsTileOfThreads(tile::DotOp dot) {
     return comesThroughPointers(dot.getLhs(), dot->getBlock()) || comesThroughPointers(dot.getRhs(), dot->getBlock());
   }

@@ -12,7 +12,7 @@
 namespace tandem::codegen::test {
 namespace {
 
-// Where LLVM breaks off in the middle of its work, its memory is lost (guard.h), and so is the kernel it worked on.
+// LLVM's memory is lost if it breaks off in the middle of its work (guard.h), and so is the kernel that it worked on.
 struct LostMemory {
 #if __has_feature(address_sanitizer)
   __lsan::ScopedDisabler disabler;

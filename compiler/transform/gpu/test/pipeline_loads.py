@@ -192,7 +192,7 @@ def counted(a, b, x, o, K):
 # GATHER-NEXT: tgpu.wgmma_wait %[[SUM]] pending 1
 # GATHER: scf.yield
 # GATHER: tgpu.wgmma_wait {{.*}} pending 0
-# What is loaded where the mask is false has to come from registers.
+# A value other than zero where the mask is false has to come from registers.
 # OTHER: tgpu.copy_ring 4 ahead 3
 # OTHER: %[[X:.*]] = tgpu.local_load
 # OTHER: %[[FILLED:.*]] = arith.select %{{.*}}, %[[X]],

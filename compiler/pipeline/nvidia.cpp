@@ -1,10 +1,12 @@
 // These passes turn a kernel's tiles into a thread block's program with layouts and barriers. transform/gpu/passes.td
-// describes each pass.
+// and transform/nvidia/passes.td describe each pass.
 #include "compiler/pipeline/pipeline.h"
 #include "compiler/transform/gpu/passes.h"
+#include "compiler/transform/nvidia/passes.h"
 
 namespace tandem::pipeline {
 using namespace transform::gpu;
+using namespace transform::nvidia;
 
 void addNvidiaPasses(mlir::OpPassManager& passes, const NvidiaOptions& options) {
   const std::string& target = options.target;

@@ -1,6 +1,7 @@
 // The names by which tandem-opt runs passes and lists of them.
 #include "compiler/pipeline/pipeline.h"
 #include "compiler/transform/gpu/passes.h"
+#include "compiler/transform/nvidia/passes.h"
 #include <mlir/Pass/PassRegistry.h>
 #include <mlir/Transforms/Passes.h>
 
@@ -19,6 +20,7 @@ void registerPasses() {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   transform::gpu::registerGpuPasses();
+  transform::nvidia::registerNvidiaPasses();
   mlir::PassPipelineRegistration<> sim("sim", "the passes for the simulator",
                                        [](mlir::OpPassManager& module) { addSimPasses(module.nest<mlir::func::FuncOp>()); });
   mlir::PassPipelineRegistration<NvidiaText> nvidia(

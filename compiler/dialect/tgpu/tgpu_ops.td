@@ -9,7 +9,7 @@ def Tgpu_Dialect : Dialect {
   let cppNamespace = "::tandem::tgpu";
   let summary = "A thread block's layouts, shared-memory rings, asynchronous products and warp roles";
   let description = [{
-    The passes of `compiler/transform/gpu` bring these ops in; kernels never name them. A tile's layout over the threads is the
+    The passes of `compiler/transform` bring these ops in; kernels never name them. A tile's layout over the threads is the
     discardable attribute `tgpu.layout` of the op that defines it (one `#tgpu.layout` a result; null for scalars); the values a loop
     carries have the layouts of the loop's results.
   }];

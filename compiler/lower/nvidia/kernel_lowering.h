@@ -8,8 +8,8 @@
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/layout/conversion.h"
 #include "compiler/layout/matrix_descriptor.h"
-#include "compiler/lower/nvidia/places.h"
-#include "compiler/lower/nvidia/thread_values.h"
+#include "compiler/lower/gpu/places.h"
+#include "compiler/lower/gpu/thread_values.h"
 #include "compiler/target/target_info.h"
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/MapVector.h>

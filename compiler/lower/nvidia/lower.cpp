@@ -1,8 +1,8 @@
 // This is the room's entry: it places shared memory, lowers the arguments, then the body op by op.
 #include "compiler/lower/nvidia/lower.h"
 #include "compiler/codegen/nvidia/codegen.h"
+#include "compiler/dialect/tgpu/cluster.h"
 #include "compiler/lower/nvidia/kernel_lowering.h"
-#include "compiler/transform/gpu/split_program.h"
 #include <llvm/IR/DIBuilder.h>
 
 namespace tandem::lower::nvidia {
@@ -25,7 +25,7 @@ void KernelLowering::run(func::FuncOp kernel) {
   image_.name = kernel.getName().str();
   numWarps_ = kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt();
   image_.threads = 32 * numWarps_;
-  blocks_ = transform::gpu::blocksOf(kernel);
+  blocks_ = tgpu::blocksOf(kernel);
   image_.cluster = {blocks_, 1, 1};
   shared_ = codegen::dynamicShared(module_);
   blocksPerMultiprocessor_ = blocksThatFit(kernel);
@@ -95,7 +95,7 @@ static bool isScalarStore(Operation* op) {
 void KernelLowering::lowerOp(Operation* op) {
   if (!isScalarStore(op) && (op->getNumRegions() || !isMemoryEffectFree(op))) flushScalarStores();
   places_.set(b_, op->getLoc());
-  if (transform::gpu::isWhole(op) && op->getNumResults() == 0) {
+  if (tgpu::isWhole(op) && op->getNumResults() == 0) {
     flushScalarStores();
     return when(isFirstBlock(), [&] {
       lowerInBlock(op);

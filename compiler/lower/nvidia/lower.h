@@ -10,7 +10,7 @@
 
 namespace tandem::lower::nvidia {
 
-// `kernel` has passed compiler/transform/gpu: every op that defines a tile carries `tgpu.layout`. Fills in the
+// `kernel` has passed the passes of compiler/pipeline/nvidia.cpp: every op that defines a tile carries `tgpu.layout`. Fills in the
 // launcher's facts (threads, shared memory, parameters, tensor maps) in `image`. Throws CompileError at the op that the
 // target cannot do.
 std::unique_ptr<llvm::Module> lowerToLlvm(mlir::func::FuncOp kernel, const std::vector<SourceFilePtr>& files,

@@ -1,8 +1,8 @@
 // Rings of slots in shared memory: their barriers, and the counters that each role keeps in registers.
+#include "compiler/analysis/boxes.h"
+#include "compiler/dialect/tgpu/bulk_store.h"
+#include "compiler/dialect/tgpu/products.h"
 #include "compiler/lower/nvidia/kernel_lowering.h"
-#include "compiler/transform/gpu/epilogue_room.h"
-#include "compiler/transform/gpu/joined_products.h"
-#include "compiler/transform/gpu/operands.h"
 #include <llvm/ADT/TypeSwitch.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
@@ -50,7 +50,7 @@ void KernelLowering::allocateBuffers(func::FuncOp kernel) {
   };
   kernel.walk([&](tgpu::WgmmaOp op) {
     llvm::SmallVector<tgpu::AllocOp> right;
-    for (tgpu::WgmmaOp product : transform::gpu::withJoined(op)) right.push_back(product.getRhs().getDefiningOp<tgpu::AllocOp>());
+    for (tgpu::WgmmaOp product : tgpu::withJoined(op)) right.push_back(product.getRhs().getDefiningOp<tgpu::AllocOp>());
     if (right.size() > 1) allocate(right);
   });
   auto isCopied = [](tgpu::AllocOp op) { return llvm::any_of(op->getUsers(), llvm::IsaPred<tgpu::CopyAsyncOp>); };
@@ -115,7 +115,7 @@ Operation* KernelLowering::loopOf(tgpu::CopyRingOp ring) {
 // True if the kernel has copied rings and TMA stores, and all of these come while no such ring is in use.
 bool KernelLowering::storesBetweenRings(func::FuncOp kernel) {
   auto haveStores = [](Operation* in) {
-    return in->walk([](tile::BlockStoreOp store) { return store->hasAttr("tgpu.tma") ? WalkResult::interrupt() : WalkResult::advance(); })
+    return in->walk([](tile::BlockStoreOp store) { return tgpu::isBulk(store) ? WalkResult::interrupt() : WalkResult::advance(); })
         .wasInterrupted();
   };
   bool haveRings = false, isBetween = true;
@@ -130,7 +130,7 @@ bool KernelLowering::storesBetweenRings(func::FuncOp kernel) {
 void KernelLowering::allocateStaging(func::FuncOp kernel) {
   int64_t groups = std::max(1, numWarps_ / 4);
   auto [panelBytes, panels] =
-      transform::gpu::stagedPanels(kernel, numWarps_, [](tile::BlockStoreOp op) { return op->hasAttr("tgpu.tma"); });
+      analysis::stagedPanels(kernel, numWarps_, [](tile::BlockStoreOp op) { return tgpu::isBulk(op); });
   if (!panelBytes) return;
   constexpr int64_t kKeptForScratch = 10 * 1024;
   int64_t room =

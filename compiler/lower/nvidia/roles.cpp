@@ -1,6 +1,6 @@
 // Warp roles: the program's warps consume; of an added warpgroup the first thread produces, one of the second warp signals.
+#include "compiler/dialect/tgpu/products.h"
 #include "compiler/lower/nvidia/kernel_lowering.h"
-#include "compiler/transform/gpu/joined_products.h"
 
 namespace tandem::lower::nvidia {
 using namespace mlir;
@@ -12,7 +12,7 @@ int KernelLowering::blocksThatFit(func::FuncOp kernel) const {
   llvm::DenseMap<Block*, int64_t> columns;
   kernel.walk([&](tgpu::WgmmaOp op) {
     int64_t together = 0;
-    for (tgpu::WgmmaOp product : transform::gpu::withJoined(op)) {
+    for (tgpu::WgmmaOp product : tgpu::withJoined(op)) {
       auto acc = cast<RankedTensorType>(product.getAcc().getType());
       int64_t rowGroups = std::min<int64_t>(groups, acc.getDimSize(0) / 64);
       together += acc.getDimSize(1) * rowGroups / groups;

@@ -1,15 +1,15 @@
 // Copies by the tensor memory accelerator: their tensor maps, loads into rings, stores from staging panels.
+#include "compiler/analysis/boxes.h"
+#include "compiler/analysis/host_expr.h"
 #include "compiler/codegen/nvidia/kernel.h"
-#include "compiler/lower/nvidia/kernel_lowering.h"
+#include "compiler/dialect/tgpu/bulk_store.h"
 #include "compiler/layout/shape.h"
-#include "compiler/transform/gpu/host_expr.h"
-#include "compiler/transform/gpu/operands.h"
+#include "compiler/lower/nvidia/kernel_lowering.h"
 
 namespace tandem::lower::nvidia {
 using namespace mlir;
 using layout::Dim;
 using layout::LinearLayout;
-using transform::gpu::hostExpr;
 namespace {
 
 abi::TensorMapRecipe::Element elementOf(mlir::Type type) {
@@ -41,12 +41,12 @@ template <class Op>
 abi::TensorMapRecipe recipeOf(Op op, RankedTensorType tile, ArrayRef<int64_t> box) {
   abi::TensorMapRecipe recipe;
   recipe.element = elementOf(tile.getElementType());
-  recipe.base = *hostExpr(op.getBase());
-  for (mlir::Value v : op.getShape()) recipe.shape.push_back(*hostExpr(v));
-  for (mlir::Value v : op.getStrides()) recipe.strides.push_back(*hostExpr(v));
+  recipe.base = *analysis::hostExpr(op.getBase());
+  for (mlir::Value v : op.getShape()) recipe.shape.push_back(*analysis::hostExpr(v));
+  for (mlir::Value v : op.getStrides()) recipe.strides.push_back(*analysis::hostExpr(v));
   recipe.box.assign(recipe.shape.size() - box.size(), 1);
   recipe.box.insert(recipe.box.end(), box.begin(), box.end());
-  recipe.swizzleBytes = transform::gpu::panelBytes(*transform::gpu::panelSwizzle(tile));
+  recipe.swizzleBytes = analysis::panelBytes(*analysis::panelSwizzle(tile));
   return recipe;
 }
 
@@ -54,7 +54,7 @@ abi::TensorMapRecipe recipeOf(Op op, RankedTensorType tile, ArrayRef<int64_t> bo
 // wait long behind it.
 SmallVector<int64_t> pacedBox(RankedTensorType tile) {
   constexpr int64_t kSwizzledRows = 8;
-  SmallVector<int64_t> box = transform::gpu::tmaStoreBox(tile);
+  SmallVector<int64_t> box = analysis::tmaStoreBox(tile);
   box[0] = kSwizzledRows;
   return box;
 }
@@ -66,7 +66,7 @@ RankedTensorType tileOf(mlir::Value buffer) {
 
 SmallVector<int64_t> loadBox(tgpu::TmaLoadOp op, int64_t blocks) {
   RankedTensorType tile = tileOf(op.getBuffer());
-  return op.getMulticast() ? *transform::gpu::multicastBox(tile, blocks) : transform::gpu::tmaBox(tile);
+  return op.getMulticast() ? *analysis::multicastBox(tile, blocks) : analysis::tmaBox(tile);
 }
 
 }  // namespace
@@ -88,9 +88,9 @@ void KernelLowering::collectTensorMaps(func::FuncOp kernel) {
     signallerStores_ = true;
   });
   kernel.walk([&](tile::BlockStoreOp op) {
-    if (!op->hasAttr("tgpu.tma")) return;
-    RankedTensorType tile = transform::gpu::matrixOf(cast<RankedTensorType>(op.getValue().getType()));
-    add(op, recipeOf(op, tile, transform::gpu::tmaStoreBox(tile)));
+    if (!tgpu::isBulk(op)) return;
+    RankedTensorType tile = analysis::matrixOf(cast<RankedTensorType>(op.getValue().getType()));
+    add(op, recipeOf(op, tile, analysis::tmaStoreBox(tile)));
   });
 }
 
@@ -103,11 +103,10 @@ bool KernelLowering::lowerTma(Operation* op) {
   if (auto stage = dyn_cast<tgpu::StageOp>(op)) return lowerStage(stage), true;
   if (auto store = dyn_cast<tgpu::TmaStoreOp>(op)) return traced("store", store, nullptr, [&] { lowerTmaStore(store); }), true;
   auto store = dyn_cast<tile::BlockStoreOp>(op);
-  if (!store || !store->hasAttr("tgpu.tma")) return false;
-  if (!axes_) axes_ = std::make_unique<analysis::AxisInfoAnalysis>(store->getParentOfType<func::FuncOp>());
+  if (!store || !tgpu::isBulk(store)) return false;
   llvm::Value* misfit = nullptr;
   auto exclude = [&](llvm::Value* condition) { misfit = misfit ? b_.CreateOr(misfit, condition) : condition; };
-  for (transform::gpu::UncertainOffset o : transform::gpu::uncertainOffsets(store, *axes_)) {
+  for (tgpu::UncertainOffset o : tgpu::uncertainOffsets(store)) {
     llvm::Value* offset = useScalar(o.offset);
     exclude(o.multiple == 1 ? b_.CreateICmpSLT(offset, b_.getInt32(0))
                             : b_.CreateICmpNE(b_.CreateAnd(offset, b_.getInt32(o.multiple - 1)), b_.getInt32(0)));
@@ -192,7 +191,7 @@ void KernelLowering::lowerStage(tgpu::StageOp op) {
   RankedTensorType piece = tileOf(op.getBuffer());
   LinearLayout layout = layoutOf(op.getValue());
   unsigned bits = piece.getElementTypeBitWidth();
-  LinearLayout offsets = layout::swizzledOffsets(piece.getShape(), bits, *transform::gpu::panelSwizzle(piece));
+  LinearLayout offsets = layout::swizzledOffsets(piece.getShape(), bits, *analysis::panelSwizzle(piece));
   llvm::Value* base = sharedAddress(slotOffset(op.getBuffer(), op.getRing(), 0));
   for (const Panel& panel : panelsOf(layout, piece.getShape(), layout.bases(Dim::Warp).size())) {
     if (panel.column != int64_t(op.getColumn())) continue;
@@ -206,11 +205,11 @@ void KernelLowering::lowerStage(tgpu::StageOp op) {
 // Each group of four warps stores its own panels through staging buffers of its own: while one is read out, the next is filled, and no
 // group waits for another.
 void KernelLowering::lowerTmaStore(tile::BlockStoreOp op) {
-  RankedTensorType tile = transform::gpu::matrixOf(cast<RankedTensorType>(op.getValue().getType()));
+  RankedTensorType tile = analysis::matrixOf(cast<RankedTensorType>(op.getValue().getType()));
   LinearLayout layout = layout::inferReshape(layoutOf(op.getValue()), tile.getShape());
   unsigned bits = tile.getElementTypeBitWidth();
-  SmallVector<int64_t> panel = transform::gpu::tmaStoreBox(tile);
-  LinearLayout offsets = layout::swizzledOffsets(panel, bits, *transform::gpu::panelSwizzle(tile));
+  SmallVector<int64_t> panel = analysis::tmaStoreBox(tile);
+  LinearLayout offsets = layout::swizzledOffsets(panel, bits, *analysis::panelSwizzle(tile));
   int64_t panelBytes = panel[0] * panel[1] * bits / 8;
   llvm::Value *warp = b_.CreateLShr(threadId(), 5), *group = b_.CreateLShr(warp, 2);
   // This is where the group's part of the tile begins.

@@ -1,9 +1,9 @@
 // Asynchronous products of warpgroups: descriptors of operands in shared memory, one instruction for each slice of K.
+#include "compiler/analysis/zeros.h"
+#include "compiler/dialect/tgpu/products.h"
 #include "compiler/layout/distributed.h"
 #include "compiler/layout/matrix_descriptor.h"
 #include "compiler/lower/nvidia/kernel_lowering.h"
-#include "compiler/transform/gpu/joined_products.h"
-#include "compiler/transform/gpu/zeros.h"
 #include <llvm/ADT/TypeSwitch.h>
 
 namespace tandem::lower::nvidia {
@@ -104,7 +104,7 @@ llvm::Value* KernelLowering::descriptorAt(const SharedOperand& operand, int64_t 
 bool KernelLowering::isTurned(mlir::Value buffer) const { return buffers_.find(buffer)->second.fastest == 0u; }
 
 void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
-  llvm::SmallVector<tgpu::WgmmaOp> products = transform::gpu::withJoined(op);
+  llvm::SmallVector<tgpu::WgmmaOp> products = tgpu::withJoined(op);
   if (products.empty()) return;
   auto accType = cast<RankedTensorType>(op.getAcc().getType());
   LinearLayout layout = layoutOf(op.getResult());
@@ -135,11 +135,11 @@ void KernelLowering::lowerProduct(tgpu::WgmmaOp op) {
   // The first instruction of a sum that begins at zero overwrites what its registers hold.
   Regs acc;
   for (tgpu::WgmmaOp product : products) acc.append(use(product.getAcc()));
-  bool fromZero = transform::gpu::isZero(op.getAcc());
+  bool fromZero = analysis::isZero(op.getAcc());
   if (fromZero)
     for (llvm::Value*& v : acc) v = llvm::UndefValue::get(v->getType());
   llvm::Value* keep = fromZero ? b_.getFalse() : nullptr;
-  if (transform::gpu::beginsAtZero(op.getAcc())) {
+  if (tgpu::beginsAtZero(op.getAcc())) {
     auto loop = cast<scf::ForOp>(cast<BlockArgument>(op.getAcc()).getOwner()->getParentOp());
     keep = b_.CreateICmpNE(useScalar(loop.getInductionVar()), useScalar(loop.getLowerBound()));
   }

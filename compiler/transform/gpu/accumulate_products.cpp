@@ -1,6 +1,6 @@
 // Sums of products, as the products' own accumulators.
+#include "compiler/analysis/zeros.h"
 #include "compiler/transform/gpu/passes.h"
-#include "compiler/transform/gpu/zeros.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
 
 namespace tandem::transform::gpu {
@@ -18,9 +18,9 @@ bool sumsCoarsely(tile::DotOp dot) {
 Operation* freshProduct(Value value, Operation* sum) {
   Operation* op = value.getDefiningOp();
   if (!op || !value.hasOneUse() || op->getBlock() != sum->getBlock()) return nullptr;
-  if (auto dot = dyn_cast<tile::DotOp>(op)) return isZero(dot.getAcc()) && !sumsCoarsely(dot) ? op : nullptr;
+  if (auto dot = dyn_cast<tile::DotOp>(op)) return analysis::isZero(dot.getAcc()) && !sumsCoarsely(dot) ? op : nullptr;
   auto scaled = dyn_cast<tile::DotScaledOp>(op);
-  return scaled && isZero(scaled.getAcc()) ? op : nullptr;
+  return scaled && analysis::isZero(scaled.getAcc()) ? op : nullptr;
 }
 
 // The product moves to where its sum is, and begins with the other summand.

@@ -32,75 +32,6 @@ int64_t bytesOf(Type element) {
   return isa<tile::PtrType>(element) ? 8 : std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
 }
 
-layout::WarpGrid wgmmaGrid(RankedTensorType type, int numWarps) {
-  int64_t m = std::min<int64_t>(numWarps, std::max<int64_t>(4, type.getDimSize(0) / 16));
-  return {m, numWarps / m};
-}
-
-bool dependsOn(Value value, Operation* product, llvm::DenseSet<Operation*>& seen) {
-  Operation* op = value.getDefiningOp();
-  if (!op || op->getBlock() != product->getBlock() || !seen.insert(op).second) return false;
-  return op == product || llvm::any_of(op->getOperands(), [&](Value v) { return dependsOn(v, product, seen); });
-}
-
-// Returns true if one of two products in a block computes the other's left operand.
-bool isChained(tile::DotOp op) {
-  auto feeds = [](tile::DotOp from, tile::DotOp to) {
-    llvm::DenseSet<Operation*> seen;
-    return from != to && dependsOn(to.getLhs(), from, seen);
-  };
-  return llvm::any_of(op->getBlock()->getOps<tile::DotOp>(), [&](tile::DotOp other) { return feeds(op, other) || feeds(other, op); });
-}
-
-// Warps over the result so that the operands each one reads are small: along M first, then where more rows or columns
-// are left. With whole rows each warp has the part of one product that it needs for the next.
-layout::WarpGrid mmaGrid(ArrayRef<int64_t> shape, int numWarps, bool wholeRows) {
-  layout::WarpGrid grid;
-  int64_t m = shape[shape.size() - 2], n = shape.back();
-  while (grid.m * grid.n < numWarps) {
-    bool moreRows = wholeRows || m / (grid.m * 16) >= n / (grid.n * 8) / 2;
-    if (moreRows && grid.m * 16 < m)
-      grid.m *= 2;
-    else if (grid.n * 8 < n)
-      grid.n *= 2;
-    else
-      grid.m *= 2;
-  }
-  return grid;
-}
-
-// Results of a product by multiply-adds: each thread has a patch of rows and columns, so that the elements it reads
-// serve several results.
-LinearLayout patches(ArrayRef<int64_t> shape, int numWarps) {
-  unsigned rank = shape.size();
-  int64_t m = shape[rank - 2], n = shape[rank - 1], rows = 1, columns = 1;
-  int64_t room = std::clamp<int64_t>(m * n / (32 * numWarps), 1, 16);
-  while (rows * columns < room) (columns <= rows && columns < n ? columns : rows) *= 2;
-  SmallVector<int64_t> perThread(rank, 1), lanes(rank, 1), warps(rank, 1);
-  perThread[rank - 2] = rows;
-  perThread[rank - 1] = columns;
-  lanes[rank - 2] = 4;
-  lanes[rank - 1] = 8;
-  warps[rank - 2] = std::clamp<int64_t>(m / (4 * rows), 1, numWarps);
-  warps[rank - 1] = numWarps / warps[rank - 2];
-  SmallVector<unsigned> order(rank);
-  std::iota(order.rbegin(), order.rend(), 0);
-  return layout::blocked(shape, perThread, lanes, warps, order);
-}
-
-bool fitsMma(tile::DotOp op, const target::TargetInfo& target) {
-  auto lhs = cast<RankedTensorType>(op.getLhs().getType()), acc = cast<RankedTensorType>(op.getAcc().getType());
-  Type in = lhs.getElementType(), out = acc.getElementType();
-  if (in != cast<RankedTensorType>(op.getRhs().getType()).getElementType()) return false;
-  int64_t k = lhs.getShape().back(), bits = in.getIntOrFloatBitWidth();
-  if (acc.getDimSize(acc.getRank() - 2) < 16 || acc.getShape().back() < 8 || k * bits < 256) return false;
-  if (in.isF16()) return out.isF32() || out.isF16();
-  if (in.isBF16()) return out.isF32();
-  if (in.isF32()) return out.isF32() && op.getPrecision() == tile::Precision::Tf32;
-  if (in.isInteger(8)) return out.isInteger(32);
-  return isa<Float8E4M3FNType, Float8E5M2Type>(in) && target.hasFp8Mma() && out.isF32();
-}
-
 }  // namespace
 
 Coalescing coalesced(Value pointers, Value mask, const analysis::AxisInfoAnalysis& axes, int numWarps, bool whole) {
@@ -154,30 +85,21 @@ LinearLayout coalescedBlock(RankedTensorType type, int numWarps) {
   return blockedAlong(type.getShape(), order, vector, numWarps);
 }
 
-LinearLayout wgmmaResult(RankedTensorType type, int numWarps) {
-  layout::WarpGrid grid = wgmmaGrid(type, numWarps);
-  return layout::wgmmaResult(type.getShape(), grid, std::min<int64_t>(256, type.getDimSize(1) / grid.n));
-}
-
-LinearLayout wgmmaLhs(RankedTensorType type, int numWarps) {
-  return layout::wgmmaOperandA(type.getShape(), type.getElementTypeBitWidth(), wgmmaGrid(type, numWarps));
-}
-
-DotPlan planDot(tile::DotOp op, int numWarps, const target::TargetInfo& target) {
-  auto lhs = cast<RankedTensorType>(op.getLhs().getType()), rhs = cast<RankedTensorType>(op.getRhs().getType());
-  auto acc = cast<RankedTensorType>(op.getAcc().getType());
-  DotPlan plan;
-  plan.mma = fitsMma(op, target);
-  if (plan.mma) {
-    layout::WarpGrid grid = mmaGrid(acc.getShape(), numWarps, isChained(op));
-    unsigned bits = lhs.getElementTypeBitWidth();
-    plan.result = layout::mmaV2Result(acc.getShape(), grid);
-    plan.lhs = layout::dotOperandA(lhs.getShape(), bits, grid);
-    plan.rhs = layout::dotOperandB(rhs.getShape(), bits, grid);
-  } else {
-    plan.result = patches(acc.getShape(), numWarps);
-  }
-  return plan;
+LinearLayout patches(ArrayRef<int64_t> shape, int numWarps) {
+  unsigned rank = shape.size();
+  int64_t m = shape[rank - 2], n = shape[rank - 1], rows = 1, columns = 1;
+  int64_t room = std::clamp<int64_t>(m * n / (32 * numWarps), 1, 16);
+  while (rows * columns < room) (columns <= rows && columns < n ? columns : rows) *= 2;
+  SmallVector<int64_t> perThread(rank, 1), lanes(rank, 1), warps(rank, 1);
+  perThread[rank - 2] = rows;
+  perThread[rank - 1] = columns;
+  lanes[rank - 2] = 4;
+  lanes[rank - 1] = 8;
+  warps[rank - 2] = std::clamp<int64_t>(m / (4 * rows), 1, numWarps);
+  warps[rank - 1] = numWarps / warps[rank - 2];
+  SmallVector<unsigned> order(rank);
+  std::iota(order.rbegin(), order.rend(), 0);
+  return layout::blocked(shape, perThread, lanes, warps, order);
 }
 
 }  // namespace tandem::transform::gpu

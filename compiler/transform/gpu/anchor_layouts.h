@@ -1,9 +1,8 @@
-// The layouts that instructions want: products by their unit, memory accesses by how they coalesce.
+// The layouts that accesses to memory and products of threads want.
 #pragma once
 #include "compiler/analysis/axis_info.h"
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/layout/linear_layout.h"
-#include "compiler/target/target_info.h"
 
 namespace tandem::transform::gpu {
 
@@ -24,14 +23,8 @@ layout::LinearLayout coalescedBlock(mlir::RankedTensorType type, int numWarps);
 // Pieces of `vector` elements along `axis`, for copies to shared memory.
 layout::LinearLayout copiedBlock(mlir::RankedTensorType type, int64_t vector, unsigned axis, int numWarps);
 
-layout::LinearLayout wgmmaResult(mlir::RankedTensorType type, int numWarps);
-layout::LinearLayout wgmmaLhs(mlir::RankedTensorType type, int numWarps);
-
-// A DotPlan says how a `tile.dot` is done, and which layouts it needs.
-struct DotPlan {
-  bool mma = false;  // mma.sync; else multiply-adds by each thread, of operands in any layout
-  layout::LinearLayout result, lhs, rhs;
-};
-DotPlan planDot(tile::DotOp op, int numWarps, const target::TargetInfo& target);
+// Results of a product by multiply-adds: each thread has a patch of rows and columns, so that the elements it reads
+// serve several results.
+layout::LinearLayout patches(llvm::ArrayRef<int64_t> shape, int numWarps);
 
 }  // namespace tandem::transform::gpu

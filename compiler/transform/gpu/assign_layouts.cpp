@@ -1,11 +1,12 @@
 // Anchors, spreading, defaults, conversions: the four steps of the header.
+#include "compiler/dialect/tgpu/layouts.h"
+#include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/layout/distributed.h"
 #include "compiler/layout/shape.h"
 #include "compiler/transform/gpu/anchor_layouts.h"
 #include "compiler/transform/gpu/layout_rules.h"
-#include "compiler/transform/gpu/layouts.h"
-#include "compiler/transform/gpu/operands.h"
 #include "compiler/transform/gpu/passes.h"
+#include "compiler/transform/gpu/units.h"
 #include <algorithm>
 #include <deque>
 #include <llvm/ADT/MapVector.h>
@@ -15,7 +16,7 @@ namespace tandem::transform::gpu {
 using namespace mlir;
 using layout::Dim;
 using layout::LinearLayout;
-#define GEN_PASS_DEF_ASSIGNLAYOUTS
+#define GEN_PASS_DEF_ASSIGNTHREADLAYOUTS
 #include "compiler/transform/gpu/passes.h.inc"
 namespace {
 
@@ -23,9 +24,9 @@ bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
 
 class LayoutAssignment {
  public:
-  LayoutAssignment(func::FuncOp kernel, const target::TargetInfo& target)
+  LayoutAssignment(func::FuncOp kernel, const Units& units)
       : kernel_(kernel),
-        target_(target),
+        units_(units),
         axes_(kernel),
         numWarps_(kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt()) {}
 
@@ -37,8 +38,8 @@ class LayoutAssignment {
     spread(stores_);
     placeDefaults();
     placeStores();
-    chooseTmaStores();
-    placeStaged();
+    chooseStores();
+    placeOperandsOfUnits();
     insertConversions();
     hoistConversions();
   }
@@ -47,19 +48,11 @@ class LayoutAssignment {
   // Step 1. The queues hold the values whose layouts begin to spread.
   void placeAnchors() {
     kernel_.walk([&](Operation* op) {
-      if (auto o = dyn_cast<tgpu::WgmmaOp>(op)) {
-        anchor(o.getResult(), wgmmaResult(cast<RankedTensorType>(o.getResult().getType()), numWarps_), products_);
-        if (isTile(o.getLhs()))
-          require(o.getLhsMutable(), wgmmaLhs(cast<RankedTensorType>(o.getLhs().getType()), numWarps_));
-      } else if (auto o = dyn_cast<tgpu::WarpAnyOp>(op)) {
-        require(o.getConditionMutable(), wgmmaResult(cast<RankedTensorType>(o.getCondition().getType()), numWarps_));
+      if (std::optional<Units::Anchors> anchors = units_.anchorsOf(op, numWarps_)) {
+        if (anchors->result) anchor(op->getResult(0), *anchors->result, products_);
+        for (auto& [operand, layout] : anchors->operands) require(*operand, layout);
       } else if (auto o = dyn_cast<tile::DotOp>(op)) {
-        DotPlan plan = planDot(o, numWarps_, target_);
-        if (plan.mma) o->setAttr("tgpu.mma", UnitAttr::get(o.getContext()));
-        anchor(o.getResult(), plan.result, products_);
-        if (!plan.mma) return;
-        require(o.getLhsMutable(), plan.lhs);
-        require(o.getRhsMutable(), plan.rhs);
+        anchor(o.getResult(), patches(cast<RankedTensorType>(o.getAcc().getType()).getShape(), numWarps_), products_);
       } else if (auto o = dyn_cast<tile::LoadOp>(op); o && isTile(o.getPointer())) {
         coalescedAccess(op, o.getPointer(), o.getMask());
         offered_.try_emplace(o.getResult());
@@ -71,7 +64,7 @@ class LayoutAssignment {
       } else if (auto o = dyn_cast<tile::StoreOp>(op); o && isTile(o.getPointer())) {
         coalescedStores_.emplace_back(o, coalescedAccess(op, o.getPointer(), o.getMask()));
         access(op, coalescedStores_.back().second.layout);
-      } else if (auto o = dyn_cast<tile::BlockStoreOp>(op); o && !(target_.hasTma() && fitsTma(o))) {
+      } else if (auto o = dyn_cast<tile::BlockStoreOp>(op); o && !units_.mayStore(o)) {
         require(o.getValueMutable(), coalescedBlock(cast<RankedTensorType>(o.getValue().getType()), numWarps_));
       } else if (auto o = dyn_cast<tile::AtomicRmwOp>(op); o && isTile(o.getPointer())) {
         anchor(o.getResult(), coalesced(o.getPointer(), o.getMask(), axes_, numWarps_).layout, loads_);
@@ -266,51 +259,30 @@ class LayoutAssignment {
     }
   }
 
-  // A store by TMA goes panel by panel; other stores want to coalesce.
-  void chooseTmaStores() {
+  // Blocks that no unit stores want to coalesce.
+  void chooseStores() {
     kernel_.walk([&](tile::BlockStoreOp op) {
-      if (!target_.hasTma() || !fitsTma(op)) return;
-      auto type = cast<RankedTensorType>(op.getValue().getType());
-      RankedTensorType matrix = matrixOf(type);
-      if (panelsInRegisters(layout::inferReshape(known_.find(homeOf(op.getValue()))->second, matrix.getShape()),
-                            tmaStoreBox(matrix)))
-        op->setAttr("tgpu.tma", UnitAttr::get(op.getContext()));
-      else
-        required_[&op.getValueMutable()] = coalescedBlock(type, numWarps_);
+      if (!units_.mayStore(op)) return;
+      if (!units_.takeStore(op, known_.find(homeOf(op.getValue()))->second, axes_))
+        required_[&op.getValueMutable()] = coalescedBlock(cast<RankedTensorType>(op.getValue().getType()), numWarps_);
     });
   }
 
-  // A tile that goes to shared memory in pieces: registers number these.
-  void placeStaged() {
-    kernel_.walk([&](tgpu::StageOp op) {
-      int64_t width = cast<tile::SmemType>(op.getBuffer().getType()).getShape()[1];
-      const LinearLayout& layout = known_.find(homeOf(op.getValue()))->second;
-      auto isInside = [&](uint64_t basis) { return layout.coordinates(basis)[1] < width; };
-      if (!llvm::all_of(layout.bases(Dim::Lane), isInside) || !llvm::all_of(layout.bases(Dim::Warp), isInside))
-        required_[&op.getValueMutable()] = wgmmaResult(cast<RankedTensorType>(op.getValue().getType()), numWarps_);
+  void placeOperandsOfUnits() {
+    kernel_.walk([&](Operation* op) {
+      for (OpOperand& operand : op->getOpOperands()) {
+        if (!isTile(operand.get())) continue;
+        auto layout = [&]() -> const LinearLayout& { return known_.find(homeOf(operand.get()))->second; };
+        if (auto wanted = units_.required(operand, layout, numWarps_)) required_[&operand] = *wanted;
+      }
     });
-  }
-
-  // Four warps share a panel; registers and further warps number the panels.
-  static bool panelsInRegisters(const LinearLayout& layout, ArrayRef<int64_t> panel) {
-    auto inside = [&](uint64_t basis) {
-      SmallVector<int64_t> at = layout.coordinates(basis);
-      return at[0] < panel[0] && at[1] < panel[1];
-    };
-    auto outside = [&](uint64_t basis) {
-      SmallVector<int64_t> at = layout.coordinates(basis);
-      return basis && at[0] % panel[0] == 0 && at[1] % panel[1] == 0;
-    };
-    ArrayRef<uint64_t> warps = layout.bases(layout::Dim::Warp);
-    return llvm::all_of(layout.bases(layout::Dim::Lane), inside) && llvm::all_of(warps.take_front(2), inside) &&
-           llvm::all_of(warps.drop_front(std::min<size_t>(2, warps.size())), outside);
   }
 
   // Step 4.
   void insertConversions() {
     SmallVector<Operation*> ops;
     kernel_.walk<WalkOrder::PreOrder>([&](Operation* op) { ops.push_back(op); });
-    for (auto& [value, layout] : known_) setLayout(value, layout);
+    for (auto& [value, layout] : known_) tgpu::setLayout(value, layout);
     for (Operation* op : ops) {
       if (op->getParentOp() && isa<tile::ReduceOp, tile::ScanOp, tile::MapElementwiseOp>(op->getParentOp())) continue;
       for (OpOperand& operand : op->getOpOperands())
@@ -320,7 +292,7 @@ class LayoutAssignment {
 
   void bringInto(OpOperand& operand) {
     std::optional<LinearLayout> wanted = needed(operand);
-    if (!wanted || *wanted == layoutOf(operand.get())) return;
+    if (!wanted || *wanted == tgpu::layoutOf(operand.get())) return;
     OpBuilder builder(operand.getOwner());
     operand.set(materialise(builder, operand.get(), *wanted));
   }
@@ -329,22 +301,22 @@ class LayoutAssignment {
   std::optional<LinearLayout> needed(OpOperand& operand) {
     if (auto it = required_.find(&operand); it != required_.end()) return it->second;
     Operation* op = operand.getOwner();
-    if (SmallVector<Value> tied = tiedTo(operand); !tied.empty()) return layoutOf(tied.front());
-    if (auto o = dyn_cast<tile::ScanOp>(op)) return layoutOf(o.getResult(0));
-    if (isa<tile::ReduceOp>(op)) return layoutOf(op->getOperand(0));
+    if (SmallVector<Value> tied = tiedTo(operand); !tied.empty()) return tgpu::layoutOf(tied.front());
+    if (auto o = dyn_cast<tile::ScanOp>(op)) return tgpu::layoutOf(o.getResult(0));
+    if (isa<tile::ReduceOp>(op)) return tgpu::layoutOf(op->getOperand(0));
     for (OpResult result : op->getResults())
-      if (isTile(result)) return backward(operand, layoutOf(result));
+      if (isTile(result)) return backward(operand, tgpu::layoutOf(result));
     if (!isSameLayout(op)) return std::nullopt;
     for (Value other : op->getOperands())
-      if (isTile(other)) return layoutOf(other);
+      if (isTile(other)) return tgpu::layoutOf(other);
     return std::nullopt;
   }
 
   Value materialise(OpBuilder& builder, Value value, const LinearLayout& layout) {
-    if (layoutOf(value) == layout) return value;
+    if (tgpu::layoutOf(value) == layout) return value;
     if (isCheapTree(value)) return recompute(builder, value, layout);
     auto convert = tgpu::ConvertLayoutOp::create(builder, value.getLoc(), value.getType(), value);
-    setLayout(convert.getResult(), layout);
+    tgpu::setLayout(convert.getResult(), layout);
     return convert.getResult();
   }
 
@@ -353,7 +325,7 @@ class LayoutAssignment {
     for (OpOperand& operand : copy->getOpOperands())
       if (isTile(operand.get())) operand.set(materialise(builder, operand.get(), *backward(operand, layout)));
     builder.insert(copy);
-    setLayout(copy->getResult(0), layout);
+    tgpu::setLayout(copy->getResult(0), layout);
     return copy->getResult(0);
   }
 
@@ -397,7 +369,7 @@ class LayoutAssignment {
   }
 
   func::FuncOp kernel_;
-  const target::TargetInfo& target_;
+  const Units& units_;
   analysis::AxisInfoAnalysis axes_;
   int numWarps_;
   Queue products_, loads_, stores_;
@@ -408,12 +380,13 @@ class LayoutAssignment {
   llvm::DenseMap<OpOperand*, LinearLayout> required_;
 };
 
-struct AssignLayouts : impl::AssignLayoutsBase<AssignLayouts> {
+struct AssignThreadLayouts : impl::AssignThreadLayoutsBase<AssignThreadLayouts> {
   using Base::Base;
-  void runOnOperation() override {
-    if (const target::TargetInfo* gpu = targetOf(target)) LayoutAssignment(getOperation(), *gpu).run();
-  }
+  void runOnOperation() override { assignLayouts(getOperation(), Units()); }
 };
 
 }  // namespace
+
+void assignLayouts(func::FuncOp kernel, const Units& units) { LayoutAssignment(kernel, units).run(); }
+
 }  // namespace tandem::transform::gpu

@@ -3,11 +3,11 @@
 #include "compiler/analysis/axis_info.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/simt/simt.h"
+#include "compiler/dialect/tgpu/bulk_store.h"
+#include "compiler/dialect/tgpu/cluster.h"
+#include "compiler/dialect/tgpu/layouts.h"
 #include "compiler/dialect/tgpu/tgpu.h"
-#include "compiler/transform/gpu/layouts.h"
-#include "compiler/transform/gpu/operands.h"
 #include "compiler/transform/gpu/passes.h"
-#include "compiler/transform/gpu/split_program.h"
 #include "compiler/transform/gpu/thread_dependence.h"
 #include <map>
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -89,8 +89,8 @@ bool inSameThreads(const Access& a, const Access& b) {
   if (isFirstThreads(a) && isFirstThreads(b)) return true;
   if (isa<tgpu::CopyAsyncOp>(a.op) || isa<tgpu::CopyAsyncOp>(b.op)) return false;
   if (a.isBulk || b.isBulk || !isTile(a.pointer) || !isTile(b.pointer) || !isSame(a.pointer, b.pointer)) return false;
-  layout::LinearLayout layout = layoutOf(a.pointer);
-  return layout == layoutOf(b.pointer) && !holdsCopies(layout);
+  layout::LinearLayout layout = tgpu::layoutOf(a.pointer);
+  return layout == tgpu::layoutOf(b.pointer) && !holdsCopies(layout);
 }
 
 // Updates whose old values nobody asks for may happen in any order.
@@ -109,7 +109,7 @@ bool inOtherBlocks(const Access& a, const Access& b) {
 // parameters alone describe.
 bool stayInBlock(const Access& a, const Access& b) {
   auto x = dyn_cast<tile::BlockStoreOp>(a.op), y = dyn_cast<tile::BlockStoreOp>(b.op);
-  if (!a.isBulk || !b.isBulk || !x || !y || !ownPart(x) || ownPart(x) != ownPart(y) ||
+  if (!a.isBulk || !b.isBulk || !x || !y || !tgpu::ownPart(x) || tgpu::ownPart(x) != tgpu::ownPart(y) ||
       !isSame(x.getBase(), y.getBase()))
     return false;
   return llvm::equal(x.getStrides(), y.getStrides(), [](Value s, Value t) { return isSame(s, t); });
@@ -118,7 +118,7 @@ bool stayInBlock(const Access& a, const Access& b) {
 // Returns, for each group of four warps, the place where the part of a tile that it stores begins. One thread of the
 // group issues the copies.
 SmallVector<SmallVector<int64_t>> partsOfGroups(tile::BlockStoreOp store) {
-  layout::LinearLayout layout = layoutOf(store.getValue());
+  layout::LinearLayout layout = tgpu::layoutOf(store.getValue());
   ArrayRef<uint64_t> warps = layout.bases(layout::Dim::Warp);
   SmallVector<SmallVector<int64_t>> parts;
   for (uint64_t basis : warps.drop_front(std::min<size_t>(2, warps.size()))) parts.push_back(layout.coordinates(basis));
@@ -131,7 +131,7 @@ bool stayInGroup(const Access& a, const Access& b, const analysis::AxisInfoAnaly
   auto x = dyn_cast<tile::BlockStoreOp>(a.op), y = dyn_cast<tile::BlockStoreOp>(b.op);
   if (!a.isBulk || !b.isBulk || !x || !y || !isSame(x.getBase(), y.getBase())) return false;
   if (!llvm::equal(x.getStrides(), y.getStrides(), [](Value s, Value t) { return isSame(s, t); })) return false;
-  if (!uncertainOffsets(x, integers).empty() || !uncertainOffsets(y, integers).empty()) return false;
+  if (!tgpu::uncertainOffsets(x).empty() || !tgpu::uncertainOffsets(y).empty()) return false;
   auto parts = partsOfGroups(x);
   if (parts != partsOfGroups(y)) return false;
   auto isAligned = [&](tile::BlockStoreOp store, size_t dim, int64_t size) {
@@ -166,7 +166,7 @@ class Inserter {
  public:
   using Pending = SmallVector<Access>;
 
-  explicit Inserter(func::FuncOp kernel) : integers_(kernel), isCluster_(blocksOf(kernel) > 1) {}
+  explicit Inserter(func::FuncOp kernel) : integers_(kernel), isCluster_(tgpu::blocksOf(kernel) > 1) {}
 
   void visit(Block& block, Pending& pending) {
     for (Operation& op : llvm::make_early_inc_range(block)) visit(&op, pending);
@@ -268,7 +268,7 @@ class Inserter {
 
   std::optional<Access> accessOf(Operation* op) {
     auto make = [&](Value pointer, bool reads, bool writes) {
-      return Access{op, pointer, rootOf(pointer), reads, writes, op->hasAttr("tgpu.tma"), isWhole(op), threads_.anyOf(op->getOperands())};
+      return Access{op, pointer, rootOf(pointer), reads, writes, tgpu::isBulk(op), tgpu::isWhole(op), threads_.anyOf(op->getOperands())};
     };
     if (auto o = dyn_cast<tile::LoadOp>(op)) return make(o.getPointer(), true, false);
     if (auto o = dyn_cast<tgpu::CopyAsyncOp>(op)) return make(o.getPointer(), true, false);

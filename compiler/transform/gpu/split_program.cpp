@@ -1,8 +1,8 @@
 // This pass works in place: it changes types and a few attributes, and adds offsets by the block's number.
-#include "compiler/transform/gpu/split_program.h"
 #include "compiler/analysis/axis_info.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/simt/simt.h"
+#include "compiler/dialect/tgpu/cluster.h"
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/transform/gpu/layout_rules.h"
 #include "compiler/transform/gpu/passes.h"
@@ -15,8 +15,6 @@ using namespace mlir;
 #define GEN_PASS_DEF_SPLITPROGRAM
 #include "compiler/transform/gpu/passes.h.inc"
 namespace {
-
-constexpr llvm::StringLiteral kBlocks = "tgpu.blocks", kWhole = "tgpu.whole", kOwnPart = "tgpu.own_part";
 
 bool readsPlace(tile::InlineAsmOp op) {
   return llvm::any_of(
@@ -74,7 +72,7 @@ class Division {
     for (Operation* op : ops) mark(op);
     for (auto [value, type] : types) value.setType(type);
     for (Operation* op : ops) shift(op);
-    kernel_->setAttr(kBlocks, builder.getI32IntegerAttr(blocks_));
+    tgpu::setBlocks(kernel_, blocks_);
     return success();
   }
 
@@ -119,7 +117,7 @@ class Division {
     if (isDivided(op)) return;
     if (isa<tile::LoadOp, tile::StoreOp, tile::BlockLoadOp, tile::BlockStoreOp, tile::AtomicRmwOp, tile::AtomicCasOp,
             tile::PrintOp>(op))
-      setWhole(op);
+      tgpu::setWhole(op);
   }
 
   // Blocks of the tensor that begin at multiples of their size: its parts of that size belong to the blocks in turn.
@@ -128,7 +126,7 @@ class Division {
     if (!dim) return;
     int64_t size = cast<RankedTensorType>(store.getValue().getType()).getDimSize(*dim);
     if (integers_.of(store.getOffsets()[*dim]).divisibility(0) % size == 0)
-      store->setAttr(kOwnPart, DenseI64ArrayAttr::get(store.getContext(), {int64_t(*dim), size}));
+      tgpu::setOwnPart(store, DenseI64ArrayAttr::get(store.getContext(), {int64_t(*dim), size}));
   }
 
   //===- the block's own part -----------------------------------------------------------------------------------===//
@@ -214,14 +212,5 @@ struct SplitProgram : impl::SplitProgramBase<SplitProgram> {
 };
 
 }  // namespace
-
-int64_t blocksOf(func::FuncOp kernel) {
-  auto blocks = kernel->getAttrOfType<IntegerAttr>(kBlocks);
-  return blocks ? blocks.getInt() : 1;
-}
-
-bool isWhole(Operation* op) { return op->hasAttr(kWhole); }
-Attribute ownPart(Operation* op) { return op->getAttr(kOwnPart); }
-void setWhole(Operation* op) { op->setAttr(kWhole, UnitAttr::get(op->getContext())); }
 
 }  // namespace tandem::transform::gpu

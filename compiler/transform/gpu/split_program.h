@@ -6,11 +6,11 @@
 namespace tandem::transform::gpu {
 
 // The blocks that run one program; 1 before split-program.
-int64_t blocksOf(mlir::func::FuncOp kernel);
+int64_t tgpu::blocksOf(mlir::func::FuncOp kernel);
 // Returns true if every block holds, or makes, the same as `op`: only the first block makes its writes.
-bool isWhole(mlir::Operation* op);
-void setWhole(mlir::Operation* op);
+bool tgpu::isWhole(mlir::Operation* op);
+void tgpu::setWhole(mlir::Operation* op);
 // Two stores to one tensor for which this is the same, and not null, touch the same elements in the same block only.
-mlir::Attribute ownPart(mlir::Operation* op);
+mlir::Attribute tgpu::ownPart(mlir::Operation* op);
 
 }  // namespace tandem::transform::gpu

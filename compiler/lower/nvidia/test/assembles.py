@@ -20,9 +20,9 @@
 # RUN: tandemc %S/clusters.py:product --emit=cubin -o %t --num-warps 8 --num-ctas 2 \
 # RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, i32:16, i32:16'
 # Copies ahead of their loops:
-# RUN: tandemc %S/../../../transform/gpu/test/pipeline_loads.py:product --emit=cubin -o %t --target sm_80 --num-warps 8 --num-stages 4 \
+# RUN: tandemc %S/../../../transform/nvidia/test/pipeline_loads.py:product --emit=cubin -o %t --target sm_80 --num-warps 8 --num-stages 4 \
 # RUN:   --signature '*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, i32:16' --constexpr 'BM=128, BN=128, BK=32'
-# RUN: tandemc %S/../../../transform/gpu/test/pipeline_loads.py:chained --emit=cubin -o %t --target sm_89 --num-warps 8 \
+# RUN: tandemc %S/../../../transform/nvidia/test/pipeline_loads.py:chained --emit=cubin -o %t --target sm_89 --num-warps 8 \
 # RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, *fp32:16, i32:16'
-# RUN: tandemc %S/../../../transform/gpu/test/pipeline_loads.py:chased --emit=cubin -o %t --target sm_90a \
+# RUN: tandemc %S/../../../transform/nvidia/test/pipeline_loads.py:chased --emit=cubin -o %t --target sm_90a \
 # RUN:   --signature '*fp32:16, *i32:16, *fp32:16, i32'

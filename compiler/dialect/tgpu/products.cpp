@@ -1,0 +1,27 @@
+// Marks of products.
+#include "compiler/dialect/tgpu/products.h"
+
+namespace tandem::tgpu {
+using namespace mlir;
+
+SmallVector<WgmmaOp> withJoined(WgmmaOp op) {
+  auto joins = [](WgmmaOp product) { return product->hasAttr("tgpu.joins_previous"); };
+  SmallVector<WgmmaOp> products;
+  if (joins(op)) return products;
+  products.push_back(op);
+  for (Operation* next = op->getNextNode(); next; next = next->getNextNode()) {
+    auto product = dyn_cast<WgmmaOp>(next);
+    if (product && !joins(product)) break;
+    if (product) products.push_back(product);
+  }
+  return products;
+}
+
+bool beginsAtZero(Value carried) {
+  return llvm::any_of(carried.getUsers(), [&](Operation* user) {
+    auto product = dyn_cast<WgmmaOp>(user);
+    return product && product.getAcc() == carried && product->hasAttr("tgpu.begins_at_zero");
+  });
+}
+
+}  // namespace tandem::tgpu

@@ -1,0 +1,17 @@
+// Sums that a loop carries and products add to: such products can stay under way from each iteration to the next.
+#pragma once
+#include <mlir/Dialect/SCF/IR/SCF.h>
+
+namespace tandem::transform::nvidia {
+
+// Which of the loop's carried values `sum` is; it is one.
+unsigned carriedIndex(mlir::Value sum, mlir::scf::ForOp loop);
+
+// Returns true if the loop carries `sum`, `result` is its next value, and nothing else reads either.
+bool onlyAdds(mlir::Value sum, mlir::Value result, mlir::scf::ForOp loop);
+
+// The loop runs once at least from now on: in a branch, at whose end the products that add to the carried values of these numbers are
+// waited for, before their sums meet the initial ones of a loop that does not run. Returns the branch's end, behind the waits.
+mlir::OpBuilder awaitSums(mlir::scf::ForOp loop, llvm::ArrayRef<unsigned> sums);
+
+}  // namespace tandem::transform::nvidia

@@ -1,0 +1,34 @@
+// Operands of products in shared memory: which tiles wgmma reads, which loads and stores TMA can do.
+#pragma once
+#include "compiler/dialect/tgpu/bulk_store.h"
+#include "compiler/dialect/tgpu/tgpu.h"
+#include "compiler/target/target_info.h"
+
+namespace tandem::analysis {
+class AxisInfoAnalysis;
+}
+
+namespace tandem::transform::nvidia {
+
+// Returns true if wgmma does this product, if its operands are where it wants them.
+bool fitsWgmma(tile::DotOp dot, int numWarps, const target::TargetInfo& target);
+
+// A dot operand that is the tile `source` as it lies in memory, or its transpose.
+struct OperandSource {
+  mlir::Value source;
+  bool transposed = false;
+};
+OperandSource throughTranspose(mlir::Value operand);
+// The block load that gives `tile`, perhaps with dimensions of size 1 in front that a reshape drops. Null: something else does.
+tile::BlockLoadOp blockLoadBehind(mlir::Value tile);
+// Returns true if wgmma reads this operand from shared memory when it is stored as `source` is.
+bool readsFromShared(tile::DotOp dot, bool isLhs, const OperandSource& operand);
+
+// Returns true if the launcher can make the tensor map of this access and TMA can do it.
+bool fitsTma(tile::BlockLoadOp load);
+bool fitsTma(tile::BlockStoreOp store);
+// The offsets of a store that TMA does which the program has to check when it runs: TMA stores nothing from a negative
+// coordinate, nor from within 16 bytes of a row.
+llvm::SmallVector<tgpu::UncertainOffset> uncertainOffsets(tile::BlockStoreOp store, const analysis::AxisInfoAnalysis& axes);
+
+}  // namespace tandem::transform::nvidia

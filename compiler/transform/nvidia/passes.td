@@ -1,0 +1,83 @@
+// The passes for NVIDIA's own units: TMA, wgmma, mma.sync, cp.async, warp roles. Their order is in compiler/pipeline/nvidia.cpp.
+#ifndef TANDEM_TRANSFORM_NVIDIA_PASSES
+#define TANDEM_TRANSFORM_NVIDIA_PASSES
+include "compiler/transform/kernel_pass.td"
+
+def RecogniseBlocks : KernelPass<"recognise-blocks"> {
+  let summary = "turn pointer accesses of products into block accesses, so that TMA can do them";
+  let description = [{Accesses that are not provably blocks stay as they are.}];
+  let options = [Target];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def DeferSums : KernelPass<"defer-sums"> {
+  let summary = "keep the sums of rows that an online softmax carries in parts, and add these up behind the loop";
+  let description = [{
+    `sum = sum * exp(a) + reduce(exp(b))`, whose value nobody looks at in the loop, is carried as eight sums of every eighth column: of a
+    product's result a thread holds just those, so threads exchange sums once a loop, not once an iteration. Powers are never negative, so
+    nothing cancels that did not.
+  }];
+  let options = [Target];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def SelectProducts : KernelPass<"select-products"> {
+  let summary = "choose the unit that does each product of tiles, and how its operands come";
+  let description = [{
+    1. Loops whose products read blocks of strided tensors get rings in shared memory that an added producer warp fills by TMA while the
+       program's own warps multiply (`tgpu.warp_specialize`).
+       Not where an operand comes through pointers that TMA can't follow: pipeline-loads copies all that such a loop reads.
+    2. Other products that wgmma can do have their operands brought to shared memory, the left one to registers where it is computed in the
+       same block.
+
+    The other products stay `tile.dot`.
+  }];
+  let options = [Target];
+  let dependentDialects = ["::tandem::tgpu::TgpuDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def OverlapProducts : KernelPass<"overlap-products"> {
+  let summary = "run an iteration's last product beside the next iteration's first ones";
+  let description = [{
+    Take a loop with products of which the last reads, from registers, values computed from another's result (attention: P·V after Q·Kᵀ),
+    and only adds to a value that the loop carries. That last product moves into the next iteration:
+
+        first products and computation of iteration 0
+        for i = 1...:  start the first products of i, then the last one of i - 1; await the first; compute i; await the last one, rescale
+        the last product of the last iteration
+
+    The ops that make the left operand of float32 (P) come after the wait for the last product, which reads the one before from registers.
+
+    The first product of an iteration has `tgpu.takes_turn`, the last `tgpu.gives_turn`: warpgroups start their products in turn, in pairs,
+    so that one computes while the other multiplies. Where exponentials take at least as long as the products, the wait for the first
+    product has `tgpu.gives_turn` instead, so that the exponentials of the two fall less into one another.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def PipelineLoads : KernelPass<"pipeline-loads"> {
+  let summary = "load for later iterations of a loop by cp.async, while this one computes";
+  let description = [{
+    For each loop with products, or that asks for `num_stages`, in kernels without warp roles:
+
+    1. Chooses the loads that nothing in the loop holds back, whose addresses can be computed ahead, and whose elements fill whole words.
+    2. Gives them a ring of as many slots as stages were asked for, or as fit; with fewer than two all stays as it is.
+    3. Copies for the first iterations before the loop; in the loop, for the iteration that is slots - 1 ahead, if there is one.
+    4. Reads the slots where the loads were. A `tgpu.wgmma` whose operand was stored to a buffer of its own reads the slot itself.
+    5. Where all products of a loop read slots and only add to what the loop carries, one iteration's are still under way while the next
+       one's begin: copies are then slots - 2 ahead, and the ring has a slot more if that costs no block of a multiprocessor.
+  }];
+  let options = [Target];
+  let dependentDialects = ["::tandem::tgpu::TgpuDialect", "::mlir::arith::ArithDialect"];
+}
+
+def AssignLayouts : KernelPass<"assign-layouts"> {
+  let summary = "give every tile a layout over the threads";
+  let description = [{
+    As assign-thread-layouts, but products take the layout of their instruction where wgmma or mma.sync does them, and blocks that TMA
+    can store stay in a product's layout. Marks these products and stores.
+  }];
+  let options = [Target];
+  let dependentDialects = ["::tandem::tgpu::TgpuDialect"];
+}
+#endif

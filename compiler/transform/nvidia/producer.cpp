@@ -1,0 +1,187 @@
+// A backward slice through loops, then a copy of it.
+#include "compiler/transform/nvidia/producer.h"
+#include "compiler/dialect/dist/dist.h"
+#include "compiler/transform/gpu/accesses.h"
+#include "compiler/transform/gpu/waits.h"
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
+
+namespace tandem::transform::nvidia {
+using namespace mlir;
+using namespace gpu;
+namespace {
+
+bool hasTiles(Operation* op) {
+  auto isTile = [](Type t) { return isa<RankedTensorType>(t); };
+  return llvm::any_of(op->getResultTypes(), isTile) || llvm::any_of(op->getOperandTypes(), isTile);
+}
+
+// Returns true if another thread may execute `op` as well, at a time of its own. A signal's value may be another one
+// then.
+bool mayHappenTwice(Operation* op) {
+  if (isMemoryEffectFree(op) || isa<dist::WaitOp>(op)) return true;
+  if (auto wait = dyn_cast<dist::SignalWaitOp>(op)) return wait.getResult().use_empty() || wait.getCompare() == dist::Compare::Eq;
+  auto load = dyn_cast<tile::LoadOp>(op);
+  return load && !load.getIsVolatile() && !isWritten(load);
+}
+
+class Slice {
+ public:
+  Slice(Block& body, ArrayRef<Operation*> roots, ArrayRef<Operation*> places)
+      : body_(body), roots_(roots.begin(), roots.end()), places_(places.begin(), places.end()) {}
+
+  std::optional<Needed> find() {
+    for (Operation* root : roots_) needOp(root);
+    for (Operation* place : places_) needOp(place);
+    while (!todo_.empty() && sound_) visit(todo_.pop_back_val());
+    if (!sound_) return std::nullopt;
+    return std::move(needed_);
+  }
+
+ private:
+  void needOp(Operation* op) {
+    if (needed_.ops.insert(op)) todo_.push_back(op);
+  }
+
+  void visit(Operation* op) {
+    Operation* parent = op->getParentOp();
+    if (op->getBlock() != &body_) needOp(parent);
+    if (isa<scf::ForOp, scf::IfOp>(op)) {
+      // Bounds or condition now; carried values when something uses them.
+      for (Value v : op->getOperands().take_front(isa<scf::ForOp>(op) ? 3 : 1)) needValue(v);
+      return;
+    }
+    if (places_.contains(op)) return;
+    bool isRoot = llvm::is_contained(roots_, op);
+    if (op->getNumRegions() || (!isRoot && hasTiles(op)) || ((!isRoot || isWait(op)) && !mayHappenTwice(op))) {
+      sound_ = false;
+      return;
+    }
+    for (Value v : op->getOperands())
+      if (!isa<RankedTensorType>(v.getType())) needValue(v);
+  }
+
+  void needValue(Value v) {
+    if (auto argument = dyn_cast<BlockArgument>(v)) {
+      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      if (!loop) return;
+      needOp(loop);
+      if (argument.getArgNumber() > 0) needCarried(loop, argument.getArgNumber() - 1);
+      return;
+    }
+    auto result = cast<OpResult>(v);
+    if (places_.contains(result.getOwner())) sound_ = false;  // it is passed, not done again, and so gives no value
+    needOp(result.getOwner());
+    if (auto loop = dyn_cast<scf::ForOp>(result.getOwner())) needCarried(loop, result.getResultNumber());
+    if (auto branch = dyn_cast<scf::IfOp>(result.getOwner())) needChosen(branch, result.getResultNumber());
+  }
+
+  void needChosen(scf::IfOp branch, unsigned index) {
+    if (isa<RankedTensorType>(branch.getResult(index).getType())) {
+      sound_ = false;
+      return;
+    }
+    if (!needed_.carried.insert(branch.getResult(index)).second) return;
+    needValue(branch.thenYield().getOperand(index));
+    needValue(branch.elseYield().getOperand(index));
+  }
+
+  void needCarried(scf::ForOp loop, unsigned index) {
+    if (isa<RankedTensorType>(loop.getResult(index).getType())) {
+      sound_ = false;
+      return;
+    }
+    if (!needed_.carried.insert(loop.getResult(index)).second) return;
+    needValue(loop.getInitArgs()[index]);
+    needValue(loop.getYieldedValues()[index]);
+  }
+
+  Block& body_;
+  SmallVector<Operation*> roots_, todo_;
+  llvm::SetVector<Operation*> places_;
+  Needed needed_;
+  bool sound_ = true;
+};
+
+class Copy {
+ public:
+  using CopyRoot = llvm::function_ref<bool(Operation*, OpBuilder&, IRMapping&)>;
+  Copy(const Needed& needed, IRMapping& mapping, CopyRoot copyRoot)
+      : needed_(needed), mapping_(mapping), copyRoot_(copyRoot) {}
+
+  void block(Block& from, OpBuilder& builder) {
+    for (Operation& op : from) {
+      if (!needed_.ops.contains(&op) || copyRoot_(&op, builder, mapping_)) continue;
+      if (auto loop = dyn_cast<scf::ForOp>(op))
+        copyLoop(loop, builder);
+      else if (auto branch = dyn_cast<scf::IfOp>(op))
+        copyBranch(branch, builder);
+      else
+        builder.clone(op, mapping_);
+    }
+  }
+
+ private:
+  void copyLoop(scf::ForOp loop, OpBuilder& builder) {
+    SmallVector<unsigned> kept;
+    SmallVector<Value> inits;
+    for (auto [i, init] : llvm::enumerate(loop.getInitArgs())) {
+      if (!needed_.carried.contains(loop.getResult(i))) continue;
+      kept.push_back(i);
+      inits.push_back(mapping_.lookupOrDefault(init));
+    }
+    auto copy = scf::ForOp::create(builder, loop.getLoc(), mapping_.lookupOrDefault(loop.getLowerBound()),
+                                   mapping_.lookupOrDefault(loop.getUpperBound()),
+                                   mapping_.lookupOrDefault(loop.getStep()), inits);
+    mapping_.map(loop.getInductionVar(), copy.getInductionVar());
+    for (auto [k, i] : llvm::enumerate(kept)) {
+      mapping_.map(loop.getRegionIterArg(i), copy.getRegionIterArg(k));
+      mapping_.map(loop.getResult(i), copy.getResult(k));
+    }
+    OpBuilder inside = OpBuilder::atBlockBegin(copy.getBody());
+    if (kept.empty()) inside.setInsertionPoint(copy.getBody()->getTerminator());
+    block(*loop.getBody(), inside);
+    if (kept.empty()) return;
+    SmallVector<Value> yielded;
+    for (unsigned i : kept) yielded.push_back(mapping_.lookupOrDefault(loop.getYieldedValues()[i]));
+    scf::YieldOp::create(inside, loop.getLoc(), yielded);
+  }
+
+  void copyBranch(scf::IfOp branch, OpBuilder& builder) {
+    SmallVector<unsigned> kept;
+    for (Value result : branch.getResults())
+      if (needed_.carried.contains(result)) kept.push_back(cast<OpResult>(result).getResultNumber());
+    auto types = llvm::map_to_vector(kept, [&](unsigned i) { return branch.getResult(i).getType(); });
+    bool hasElse = !branch.getElseRegion().empty();
+    auto copy = scf::IfOp::create(builder, branch.getLoc(), types, mapping_.lookupOrDefault(branch.getCondition()), hasElse);
+    copySide(*branch.thenBlock(), *copy.thenBlock(), kept);
+    if (hasElse) copySide(*branch.elseBlock(), *copy.elseBlock(), kept);
+    for (auto [k, i] : llvm::enumerate(kept)) mapping_.map(branch.getResult(i), copy.getResult(k));
+  }
+
+  void copySide(Block& from, Block& to, ArrayRef<unsigned> kept) {
+    OpBuilder inside = kept.empty() ? OpBuilder(to.getTerminator()) : OpBuilder::atBlockBegin(&to);
+    block(from, inside);
+    if (kept.empty()) return;
+    SmallVector<Value> yielded;
+    for (unsigned i : kept) yielded.push_back(mapping_.lookupOrDefault(from.getTerminator()->getOperand(i)));
+    scf::YieldOp::create(inside, from.getTerminator()->getLoc(), yielded);
+  }
+
+  const Needed& needed_;
+  IRMapping& mapping_;
+  CopyRoot copyRoot_;
+};
+
+}  // namespace
+
+std::optional<Needed> neededFor(Block& body, ArrayRef<Operation*> roots, ArrayRef<Operation*> places) {
+  return Slice(body, roots, places).find();
+}
+
+void cloneNeeded(Block& body, const Needed& needed, OpBuilder& builder, IRMapping& mapping,
+                 llvm::function_ref<bool(Operation*, OpBuilder&, IRMapping&)> copyRoot) {
+  Copy(needed, mapping, copyRoot).block(body, builder);
+}
+
+}  // namespace tandem::transform::nvidia

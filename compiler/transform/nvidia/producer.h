@@ -1,0 +1,26 @@
+// The producer has a copy of the part of a kernel that must run so that its TMA copies are issued.
+#pragma once
+#include <llvm/ADT/SetVector.h>
+#include <mlir/IR/Block.h>
+#include <mlir/IR/Builders.h>
+#include <mlir/IR/IRMapping.h>
+#include <optional>
+
+namespace tandem::transform::nvidia {
+
+struct Needed {
+  llvm::SetVector<mlir::Operation*> ops;
+  llvm::DenseSet<mlir::Value> carried;  // results of loops and branches that are needed
+};
+
+// Returns the ops of `body` that ops in `roots` need: operands, their operands in turn, loops and branches around them.
+// Returns nothing if a tile is among them, or control flow that the copy cannot have (one thread runs it), or an op
+// that must not happen twice. The ops of `places` are only passed by.
+std::optional<Needed> neededFor(mlir::Block& body, llvm::ArrayRef<mlir::Operation*> roots, llvm::ArrayRef<mlir::Operation*> places = {});
+
+// Copies the needed ops of `body` to where `builder` is; `copyRoot` makes the op that stands for a root or a place,
+// whose operands are already mapped.
+void cloneNeeded(mlir::Block& body, const Needed& needed, mlir::OpBuilder& builder, mlir::IRMapping& mapping,
+                 llvm::function_ref<bool(mlir::Operation*, mlir::OpBuilder&, mlir::IRMapping&)> copyRoot);
+
+}  // namespace tandem::transform::nvidia

@@ -1,0 +1,89 @@
+// Warps divide a product's result.
+#include "compiler/transform/nvidia/product_layouts.h"
+#include "compiler/layout/distributed.h"
+#include "compiler/transform/gpu/anchor_layouts.h"
+
+namespace tandem::transform::nvidia {
+using namespace mlir;
+using layout::LinearLayout;
+namespace {
+
+layout::WarpGrid wgmmaGrid(RankedTensorType type, int numWarps) {
+  int64_t m = std::min<int64_t>(numWarps, std::max<int64_t>(4, type.getDimSize(0) / 16));
+  return {m, numWarps / m};
+}
+
+bool dependsOn(Value value, Operation* product, llvm::DenseSet<Operation*>& seen) {
+  Operation* op = value.getDefiningOp();
+  if (!op || op->getBlock() != product->getBlock() || !seen.insert(op).second) return false;
+  return op == product || llvm::any_of(op->getOperands(), [&](Value v) { return dependsOn(v, product, seen); });
+}
+
+// Returns true if one of two products in a block computes the other's left operand.
+bool isChained(tile::DotOp op) {
+  auto feeds = [](tile::DotOp from, tile::DotOp to) {
+    llvm::DenseSet<Operation*> seen;
+    return from != to && dependsOn(to.getLhs(), from, seen);
+  };
+  return llvm::any_of(op->getBlock()->getOps<tile::DotOp>(), [&](tile::DotOp other) { return feeds(op, other) || feeds(other, op); });
+}
+
+// Warps over the result so that the operands each one reads are small: along M first, then where more rows or columns
+// are left. With whole rows each warp has the part of one product that it needs for the next.
+layout::WarpGrid mmaGrid(ArrayRef<int64_t> shape, int numWarps, bool wholeRows) {
+  layout::WarpGrid grid;
+  int64_t m = shape[shape.size() - 2], n = shape.back();
+  while (grid.m * grid.n < numWarps) {
+    bool moreRows = wholeRows || m / (grid.m * 16) >= n / (grid.n * 8) / 2;
+    if (moreRows && grid.m * 16 < m)
+      grid.m *= 2;
+    else if (grid.n * 8 < n)
+      grid.n *= 2;
+    else
+      grid.m *= 2;
+  }
+  return grid;
+}
+
+bool fitsMma(tile::DotOp op, const target::TargetInfo& target) {
+  auto lhs = cast<RankedTensorType>(op.getLhs().getType()), acc = cast<RankedTensorType>(op.getAcc().getType());
+  Type in = lhs.getElementType(), out = acc.getElementType();
+  if (in != cast<RankedTensorType>(op.getRhs().getType()).getElementType()) return false;
+  int64_t k = lhs.getShape().back(), bits = in.getIntOrFloatBitWidth();
+  if (acc.getDimSize(acc.getRank() - 2) < 16 || acc.getShape().back() < 8 || k * bits < 256) return false;
+  if (in.isF16()) return out.isF32() || out.isF16();
+  if (in.isBF16()) return out.isF32();
+  if (in.isF32()) return out.isF32() && op.getPrecision() == tile::Precision::Tf32;
+  if (in.isInteger(8)) return out.isInteger(32);
+  return isa<Float8E4M3FNType, Float8E5M2Type>(in) && target.hasFp8Mma() && out.isF32();
+}
+
+}  // namespace
+
+LinearLayout wgmmaResult(RankedTensorType type, int numWarps) {
+  layout::WarpGrid grid = wgmmaGrid(type, numWarps);
+  return layout::wgmmaResult(type.getShape(), grid, std::min<int64_t>(256, type.getDimSize(1) / grid.n));
+}
+
+LinearLayout wgmmaLhs(RankedTensorType type, int numWarps) {
+  return layout::wgmmaOperandA(type.getShape(), type.getElementTypeBitWidth(), wgmmaGrid(type, numWarps));
+}
+
+DotPlan planDot(tile::DotOp op, int numWarps, const target::TargetInfo& target) {
+  auto lhs = cast<RankedTensorType>(op.getLhs().getType()), rhs = cast<RankedTensorType>(op.getRhs().getType());
+  auto acc = cast<RankedTensorType>(op.getAcc().getType());
+  DotPlan plan;
+  plan.mma = fitsMma(op, target);
+  if (plan.mma) {
+    layout::WarpGrid grid = mmaGrid(acc.getShape(), numWarps, isChained(op));
+    unsigned bits = lhs.getElementTypeBitWidth();
+    plan.result = layout::mmaV2Result(acc.getShape(), grid);
+    plan.lhs = layout::dotOperandA(lhs.getShape(), bits, grid);
+    plan.rhs = layout::dotOperandB(rhs.getShape(), bits, grid);
+  } else {
+    plan.result = gpu::patches(acc.getShape(), numWarps);
+  }
+  return plan;
+}
+
+}  // namespace tandem::transform::nvidia

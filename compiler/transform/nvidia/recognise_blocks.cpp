@@ -1,0 +1,224 @@
+// Finds the accesses that go with products, checks them, replaces them.
+#include "compiler/analysis/boxes.h"
+#include "compiler/analysis/zeros.h"
+#include "compiler/dialect/tgpu/cluster.h"
+#include "compiler/transform/gpu/accesses.h"
+#include "compiler/transform/gpu/drop_carried.h"
+#include "compiler/transform/nvidia/block_form.h"
+#include "compiler/transform/nvidia/operands.h"
+#include "compiler/transform/nvidia/passes.h"
+#include "compiler/transform/nvidia/unobserved.h"
+#include <llvm/ADT/MapVector.h>
+#include <llvm/ADT/SetVector.h>
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/IR/Matchers.h>
+
+namespace tandem::transform::nvidia {
+using namespace mlir;
+using namespace gpu;
+#define GEN_PASS_DEF_RECOGNISEBLOCKS
+#include "compiler/transform/nvidia/passes.h.inc"
+namespace {
+
+bool isFlip(Operation* op) {
+  auto permute = dyn_cast<tile::PermuteOp>(op);
+  return permute && permute.getOrder() == ArrayRef<int32_t>{1, 0};
+}
+
+class Recognition {
+ public:
+  explicit Recognition(func::FuncOp kernel)
+      : kernel_(kernel), axes_(kernel), numWarps_(kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt()) {}
+
+  bool run(const target::TargetInfo& target) {
+    kernel_.walk([&](tile::DotOp dot) {
+      if (fitsWgmma(dot, numWarps_, target)) dots_.insert(dot);
+    });
+    if (dots_.empty()) return false;
+    kernel_.walk([&](Operation* op) {
+      if (!isa<tile::LoadOp, tile::BlockLoadOp>(op)) return;
+      if (std::optional<BlockForm> form = formOf(op)) loads_[op] = *form;
+    });
+    keepWholeProducts();
+    for (tile::StoreOp store : storesOfProducts())
+      if (std::optional<BlockForm> form = formOf(store)) stores_[store] = *form;
+    for (auto& [load, form] : loads_) replace(load, form);
+    for (auto& [store, form] : stores_) replace(cast<tile::StoreOp>(store), form);
+    if (loads_.empty() && stores_.empty()) return false;
+    dropCarried(kernel_);
+    return true;
+  }
+
+ private:
+  //===- loads --------------------------------------------------------------------------------------------------===//
+  std::optional<BlockForm> formOf(Operation* load) {
+    if (!isa<RankedTensorType>(load->getResult(0).getType()) || readersOf(load).empty()) return std::nullopt;
+    std::optional<BlockForm> form = readForm(load);
+    if (!form || !suitsReaders(load, *form) || !mayRunAhead(load, cast<BlockArgument>(form->access.base)))
+      return std::nullopt;
+    for (unsigned d : {0u, 1u})
+      if (form->wraps[d] &&
+          !isUnobservedFrom(load->getResult(0), d, form->extents[d] - form->access.dims[d].offset, axes_))
+        return std::nullopt;
+    return form;
+  }
+
+  // Pointers, or a block as block pointers and descriptors in the kernel make it, unless TMA takes that as it stands.
+  std::optional<BlockForm> readForm(Operation* op) {
+    if (auto load = dyn_cast<tile::LoadOp>(op)) {
+      bool isPlain =
+          !load.getIsVolatile() && load.getCache() != tile::Cache::Cv && (!load.getOther() || analysis::isZero(load.getOther()));
+      return isPlain ? blockForm(load.getPointer(), load.getMask(), axes_) : std::nullopt;
+    }
+    auto load = cast<tile::BlockLoadOp>(op);
+    bool readsZeros = load.getBoundaryCheck().empty() || load.getPadding() == tile::Padding::Zero;
+    return readsZeros && !fitsTma(load) ? blockForm(load, axes_) : std::nullopt;
+  }
+
+  struct Reader {
+    tile::DotOp dot;
+    bool isLhs, isFlipped;  // flipped: through a transpose
+  };
+
+  // Empty when something else reads the tile than products of the same iteration, or of loops behind the load.
+  SmallVector<Reader> readersOf(Operation* load) const {
+    SmallVector<Reader> readers;
+    Block* block = load->getBlock();
+    if (!addReaders(load->getResult(0), false, readers)) return {};
+    auto isBeside = [&](const Reader& r) { return r.dot->getBlock() == block; };
+    auto isInLoopBehind = [&](const Reader& r) {
+      auto loop = dyn_cast<scf::ForOp>(r.dot->getParentOp());
+      return loop && loop->getBlock() == block;
+    };
+    bool isInLoop = isa<scf::ForOp>(load->getParentOp()), isOnTop = isa<func::FuncOp>(load->getParentOp());
+    bool isServed = (isInLoop && llvm::all_of(readers, isBeside)) || ((isInLoop || isOnTop) && llvm::all_of(readers, isInLoopBehind));
+    return isServed ? readers : SmallVector<Reader>();
+  }
+
+  bool addReaders(Value tile, bool isFlipped, SmallVector<Reader>& to) const {
+    return llvm::all_of(tile.getUses(), [&](OpOperand& use) {
+      if (isFlip(use.getOwner()) && !isFlipped) return addReaders(use.getOwner()->getResult(0), true, to);
+      auto dot = dyn_cast<tile::DotOp>(use.getOwner());
+      if (!dot || !dots_.contains(dot) || use.get() == dot.getAcc()) return false;
+      to.push_back({dot, use.getOperandNumber() == dot.getLhsMutable().getOperandNumber(), isFlipped});
+      return true;
+    });
+  }
+
+  // Returns true if wgmma takes the tile as it lies in memory. Otherwise it would go through registers as it does now.
+  bool suitsReaders(Operation* load, const BlockForm& form) const {
+    RankedTensorType type = form.inMemory(cast<RankedTensorType>(load->getResult(0).getType()));
+    return analysis::panelSwizzle(type) && llvm::all_of(readersOf(load), [&](const Reader& reader) {
+             bool kMajor = reader.isLhs != (reader.isFlipped != form.isFlipped);
+             return kMajor || type.getElementTypeBitWidth() == 16;
+           });
+  }
+
+  // A product that still has to wait for one operand's load gains nothing from the other's copy.
+  void keepWholeProducts() {
+    auto isLeft = [&](Value operand, Block* block) {
+      auto load = throughTranspose(operand).source.getDefiningOp<tile::LoadOp>();
+      return load && load->getBlock() == block && !loads_.count(load);
+    };
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (Operation* load : llvm::to_vector(llvm::make_first_range(loads_))) {
+        bool lacks = llvm::any_of(readersOf(load), [&](Reader reader) {
+          Block* block = reader.dot->getBlock();
+          return isLeft(reader.dot.getLhs(), block) || isLeft(reader.dot.getRhs(), block);
+        });
+        if (lacks) changed |= loads_.erase(load) > 0;
+      }
+    }
+  }
+
+  void replace(Operation* load, const BlockForm& form) {
+    OpBuilder builder(load);
+    Location loc = load->getLoc();
+    BlockOperands block = buildOperands(form, builder, loc);
+    auto type = cast<RankedTensorType>(load->getResult(0).getType());
+    auto hints = [&](auto op) { return std::pair(op.getCache(), op.getEvict()); };
+    auto [cache, evict] = isa<tile::LoadOp>(load) ? hints(cast<tile::LoadOp>(load)) : hints(cast<tile::BlockLoadOp>(load));
+    Value tile = tile::BlockLoadOp::create(builder, loc, form.block(type), block.base, block.shape, block.strides, block.offsets,
+                                           form.allDims(), tile::Padding::Zero, cache, evict, true);
+    if (tgpu::isWhole(load)) tgpu::setWhole(tile.getDefiningOp());
+    if (!form.outer.empty()) tile = tile::ReshapeOp::create(builder, loc, form.inMemory(type), tile);
+    if (form.isFlipped) {
+      for (Operation* user : llvm::make_early_inc_range(load->getUsers())) {
+        if (!isFlip(user)) continue;
+        user->getResult(0).replaceAllUsesWith(tile);
+        user->erase();
+      }
+      if (!load->use_empty())
+        tile = tile::PermuteOp::create(builder, loc, type, tile, builder.getDenseI32ArrayAttr({1, 0}));
+    }
+    load->getResult(0).replaceAllUsesWith(tile);
+    load->erase();
+  }
+
+  //===- stores -------------------------------------------------------------------------------------------------===//
+  // Those whose value is computed from a product's result element by element.
+  llvm::SetVector<tile::StoreOp> storesOfProducts() const {
+    llvm::SetVector<tile::StoreOp> stores;
+    llvm::DenseSet<Value> seen;
+    SmallVector<Value> todo;
+    auto push = [&](Value v) {
+      if (seen.insert(v).second) todo.push_back(v);
+    };
+    for (Operation* dot : dots_) push(dot->getResult(0));
+    while (!todo.empty()) {
+      Value tile = todo.pop_back_val();
+      for (OpOperand& use : tile.getUses()) {
+        Operation* op = use.getOwner();
+        if (auto store = dyn_cast<tile::StoreOp>(op); store && store.getValue() == tile) stores.insert(store);
+        if (isa<scf::YieldOp>(op) && isa<scf::ForOp, scf::IfOp>(op->getParentOp()))
+          push(op->getParentOp()->getResult(use.getOperandNumber()));
+        if (op->getNumResults() == 1 && (op->hasTrait<OpTrait::Elementwise>() || isa<tile::FpToFpOp>(op)))
+          push(op->getResult(0));
+      }
+    }
+    return stores;
+  }
+
+  // Copies out of one loop iteration may be overtaken by those of the next, so these stay stores.
+  std::optional<BlockForm> formOf(tile::StoreOp store) {
+    if (store.getCache() != tile::Cache::None || store->getParentOfType<scf::ForOp>() ||
+        store->getParentOfType<scf::WhileOp>())
+      return std::nullopt;
+    std::optional<BlockForm> form = blockForm(store.getPointer(), store.getMask(), axes_);
+    if (!form || form->isFlipped || llvm::is_contained(form->wraps, true)) return std::nullopt;
+    auto type = cast<RankedTensorType>(store.getValue().getType());
+    if (!analysis::panelSwizzle(type) || !isOnlyAccess(store, cast<BlockArgument>(form->access.base))) return std::nullopt;
+    return form;
+  }
+
+  void replace(tile::StoreOp store, const BlockForm& form) {
+    OpBuilder builder(store);
+    Location loc = store.getLoc();
+    BlockOperands block = buildOperands(form, builder, loc);
+    Value value = store.getValue();
+    if (!form.outer.empty()) value = tile::ReshapeOp::create(builder, loc, form.block(cast<RankedTensorType>(value.getType())), value);
+    auto blockStore = tile::BlockStoreOp::create(builder, loc, block.base, block.shape, block.strides, block.offsets, value, form.allDims(),
+                                                 tile::RmwAttr(), store.getCache(), store.getEvict(), true);
+    if (tgpu::isWhole(store)) tgpu::setWhole(blockStore);
+    store.erase();
+  }
+
+  func::FuncOp kernel_;
+  analysis::AxisInfoAnalysis axes_;
+  int numWarps_;
+  llvm::SetVector<Operation*> dots_;
+  llvm::MapVector<Operation*, BlockForm> loads_, stores_;
+};
+
+struct RecogniseBlocks : impl::RecogniseBlocksBase<RecogniseBlocks> {
+  using Base::Base;
+  void runOnOperation() override {
+    const target::TargetInfo* gpu = targetOf(target);
+    if (gpu) cleanUp(gpu->hasTma() && gpu->hasWgmma() && Recognition(getOperation()).run(*gpu));
+  }
+};
+
+}  // namespace
+}  // namespace tandem::transform::nvidia

@@ -1,0 +1,12 @@
+// Elements of a tile that nothing a kernel leaves behind depends on.
+#pragma once
+#include "compiler/analysis/scalar_expr.h"
+
+namespace tandem::transform::nvidia {
+
+// Returns true if no element of `tile` whose index along `dim` is `count` or more reaches memory: each of them only
+// ever becomes the same row (or column) of other tiles, which stores leave out.
+bool isUnobservedFrom(mlir::Value tile, unsigned dim, const analysis::ScalarExpr& count,
+                      const analysis::AxisInfoAnalysis& axes);
+
+}  // namespace tandem::transform::nvidia

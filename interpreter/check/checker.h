@@ -109,6 +109,21 @@ class Checker : public AccessObserver {
     std::vector<Caller> callers;  // by member
     size_t from = 0;              // the copies at present are of this member's source
   };
+  // What decides, beside the clock and the ends of grids, whether one access happens before another of an actor without
+  // knowledge of single threads.
+  struct KnownOrder {
+    uint32_t self = 0, barrierTime = 0;
+    bool isProgram = false, changes = false, narrow = false;
+    Part mine = 0, theirs = 0;
+    uint32_t actor = 0, time = 0;
+    bool operator==(const KnownOrder&) const = default;
+  };
+  // The answer holds as long as a clock is the same; its copy here keeps the clock's owner from changing it in place.
+  struct Answer {
+    KnownOrder question;
+    Clock clock;
+    bool known = false;
+  };
   // A rank's last call of a team's barriers and collectives.
   struct TeamCall {
     Stamp by;           // its end, once it has ended
@@ -124,6 +139,7 @@ class Checker : public AccessObserver {
                Part* theirs) const;
   bool fenced(const View& v, const Stamp& now, const Stamp& s) const;
   bool knows(const View& v, Part mine, const Stamp& s, Part theirs) const;
+  bool findOrder(const View& v, Part mine, const Stamp& s, Part theirs) const;
   bool oneKnows(const View& v, Part mine, const Stamp& s, Part theirs) const;
   static bool storesAgain(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s);
   bool areOneSize(const Site& a, const Stamp& now, const Site& b, const Stamp& s) const;
@@ -242,6 +258,7 @@ class Checker : public AccessObserver {
   uint32_t lastSite_ = 0;
   uint32_t transfers_ = 0;
   uint32_t signalKeys_ = 0;
+  mutable std::array<Answer, 16> answers_;  // of knows(), since a grid ended last
   Stamp lastStrong_;                   // before its release advanced the time
   bool hasChain_ = false;              // the current access has acquired all that its place's chain carries
   std::vector<Clock> proxyFences_{1};  // by number: the clock that each has ordered

@@ -20,7 +20,7 @@ std::vector<Stamp>& History::list(uint32_t& index) {
   if (!index) {
     if (freeLists_.empty()) {
       index = uint32_t(lists_.size());
-      lists_.emplace_back();
+      lists_.emplace_back().reserve(4);
     } else {
       index = freeLists_.back();
       freeLists_.pop_back();
@@ -47,6 +47,13 @@ Cell History::part(const Cell& cell, uint32_t from, uint32_t to) {
 }
 
 size_t History::cut(Page& cells, uint32_t from, uint32_t to) {
+  // Most pages are cut into cells of one size, that of a tile's rows.
+  if (cells.empty()) {
+    cells.reserve(std::min<size_t>(kPageBytes / (to - from), 64));
+  } else if (size_t guess = (from - cells[0].begin) / uint32_t(cells[0].end - cells[0].begin);
+             guess < cells.size() && cells[guess].begin == from && cells[guess].end == to) {
+    return guess;
+  }
   auto first = std::partition_point(cells.begin(), cells.end(), [&](const Cell& c) { return c.end <= from; });
   size_t k = size_t(first - cells.begin());
   if (k < cells.size() && cells[k].begin == from && cells[k].end == to) return k;

@@ -59,6 +59,7 @@ void Checker::gridEnds(const Stream& stream) {
   Serial& s = serialOf(stream);
   s.clock.join(s.gridJoined);
   actors_.grids[s.grid].endTime = s.time;
+  answers_ = {};
   s.publish();
   prune(s.clock);
 }

@@ -63,7 +63,7 @@ Allocation* Arena::carve(Area& area, uint64_t bytes) {
     }
     if (best == area.quarantine.end()) return nullptr;
     begin = *best;
-    std::fill(cache_.begin(), cache_.end(), nullptr);
+    forgetFound();
     area.allocations.erase(begin);
     area.quarantine.erase(best);
   }
@@ -207,7 +207,7 @@ void Arena::resetShared(int rank, int slot) {
   SharedArea& s = shared_[size_t(rank) * size_t(slots_) + size_t(slot)];
   if (s.allocations.empty()) return;
   s.next = s.used = 0;
-  std::fill(cache_.begin(), cache_.end(), nullptr);
+  forgetFound();
   s.allocations.clear();
 }
 

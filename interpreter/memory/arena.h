@@ -4,6 +4,7 @@
 #pragma once
 #include "interpreter/memory/shadow.h"
 #include "interpreter/world.h"
+#include <algorithm>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -89,10 +90,12 @@ class Arena {
 
   // The live or freed allocation that holds `address`, or null (red zone, wild, null).
   Allocation* find(Address address) {
+    auto holds = [&](const Allocation* a) { return a && address >= a->begin && address < a->end; };
+    if (holds(last_)) return last_;
     Allocation*& hit = cache_[(address >> 8) & (kCache - 1)];
-    if (hit && address >= hit->begin && address < hit->end) return hit;
+    if (holds(hit)) return last_ = hit;
     Allocation* found = lookUp(address);
-    if (found) hit = found;
+    if (found) last_ = hit = found;
     return found;
   }
   bool isShared(Address address) {
@@ -153,6 +156,10 @@ class Arena {
     std::vector<std::unique_ptr<Allocation>> allocations;
   };
   Allocation* lookUp(Address address);
+  void forgetFound() {
+    std::fill(cache_.begin(), cache_.end(), nullptr);
+    last_ = nullptr;
+  }
   Allocation* carve(Area& area, uint64_t bytes);
   Area& area(int rank, MemoryKind kind) { return areas_[size_t(rank) * 2 + (kind == MemoryKind::Symmetric ? 0 : 1)]; }
 
@@ -168,6 +175,7 @@ class Arena {
   std::vector<uint64_t> symmetricSizes_;  // of the k-th symmetric allocation, by the rank that came first
   std::multimap<std::pair<int, Address>, Allocation*> mappings_;  // by rank and where the host's memory begins
   std::vector<Allocation*> cache_ = std::vector<Allocation*>(kCache);
+  Allocation* last_ = nullptr;  // what find() returned last
   Shadow shadow_, views_;
 };
 

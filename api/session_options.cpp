@@ -105,6 +105,7 @@ std::unique_ptr<runtime::Session> simulated(Options& o, std::shared_ptr<interpre
   if (w.slotsPerRank < 1) throw std::runtime_error("`slots_per_rank` must be at least 1");
   w.maxSteps = o.take("max_steps", w.maxSteps);
   w.maxSeconds = o.take("timeout", w.maxSeconds);
+  if (o.has("machine")) w.machine = model::machineFrom(o.take<std::string>("machine", ""));
   if (!chooser && o.has("schedule"))
     chooser = std::make_shared<interpreter::ForcedSchedule>(o.take<std::string>("schedule", ""));
   o.finish("sim");

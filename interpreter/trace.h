@@ -8,7 +8,7 @@
 
 namespace tandem::interpreter {
 
-// Modelled time: each instruction costs bytes and flops over the rates of a nominal machine, a wait ends when the signal's writer
+// Modelled time: each instruction costs bytes and flops over the rates of a machine (model/clock.h), a wait ends when the signal's writer
 // wrote it. It shows order and overlap; it does not predict a GPU's time.
 // Load: a producer fetches what its program works on; Store: the program hands a block to the copy unit.
 enum class SpanKind : uint8_t { Kernel, Compute, Wait, Put, Get, Copy, Barrier, Signal, Load, Store };

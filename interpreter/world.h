@@ -4,6 +4,7 @@
 #include "interpreter/program.h"
 #include "interpreter/report.h"
 #include "interpreter/trace.h"
+#include "model/machine.h"
 #include <functional>
 #include <memory>
 #include <optional>
@@ -34,6 +35,7 @@ struct WorldOptions {
   bool logStores = false;                     // for firstDifference
   uint64_t maxSteps = 0;                      // instructions, turns and waits of hosts until the run ends with a report; 0: none
   double maxSeconds = 0;                      // from the construction of the World on, likewise
+  model::Machine machine = model::namedMachine("nominal");  // by which time is modelled
   std::shared_ptr<Chooser> chooser = nullptr; // decides instead of seed and policy; programs start in the grid's order
 };
 

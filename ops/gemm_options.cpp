@@ -27,6 +27,21 @@ std::string textOf(const json& request, const char* name) {
   return value.get<std::string>();
 }
 
+model::Machine machineOf(const std::string& profile, const std::string& gpu) {
+  if (profile.empty()) return model::machineOfGpu(gpu);
+  auto fail = [&](const std::string& why) {
+    throw Error("`profile` is not one that `tandem doctor --profile` of this version measured on `" + gpu + "`: " + why);
+  };
+  model::Machine machine;
+  try {
+    machine = model::readMachine(profile);
+  } catch (const std::runtime_error& error) {
+    fail(error.what());
+  }
+  if (machine.device != gpu) fail("it is of `" + machine.device + "`");
+  return machine;
+}
+
 // Returns the options that may be given to another operator, whose `b` may lie differently.
 json chosen(const Table& table, const GemmConfig& config) {
   json out = table.write(&config);
@@ -71,12 +86,11 @@ json gemmChoices(const Table& table, GemmOp op, const json& request) {
   if (sizes.m * sizes.n > kMostResults)
     throw Error("`m` times `n` is " + std::to_string(sizes.m * sizes.n) + ", at most 2**36 is possible");
   checkMade(table, {sizes.m, sizes.n, sizes.k}, sizes.dtype, &config);
-  if (!profile.empty() && !isProfileOf(gpu, profile))
-    throw Error("`profile` is not one that `tandem doctor --profile` of this version measured on `" + gpu + "`");
+  model::Machine machine = machineOf(profile, gpu);
   bool blocks = copiesBlocks({{0, {sizes.m, sizes.k}, sizes.dtype}, {0, {sizes.k, sizes.n}, sizes.dtype}}, sizes.dtype,
                              config.bTransposed, target);
   json all = json::array();
-  for (GemmChoice& c : choices(op, config, sizes, {target, programs, blocks}, machineOf(profile, gpu))) {
+  for (GemmChoice& c : choices(op, config, sizes, {target, programs, blocks}, machine)) {
     c.config.copies = c.slices.copies;
     all.push_back({{"config", chosen(table, c.config)}, {"predicted", c.microseconds}});
   }

@@ -17,13 +17,19 @@ std::string keptProfile() {
 
 }  // namespace
 
-Machine machineOfRank(const Team& team) {
-  std::string gpu = team.deviceName();
-  return gpu.empty() ? Machine() : machineOf(keptProfile(), gpu);
+model::Machine machineOfRank(const Team& team) {
+  std::string gpu = team.deviceName(), profile = gpu.empty() ? "" : keptProfile();
+  if (!profile.empty()) {
+    try {
+      if (model::Machine measured = model::readMachine(profile); measured.device == gpu) return measured;
+    } catch (const std::exception&) {
+    }  // `tandem doctor` says what is wrong with it
+  }
+  return model::machineOfGpu(gpu);
 }
 
-Machine machineOfRanks(Team& team) {
-  return machineFromText(team.gather(team.rank() == 0 ? textOf(machineOfRank(team)) : "").front());
+model::Machine machineOfRanks(Team& team) {
+  return model::readMachine(team.gather(team.rank() == 0 ? textOf(machineOfRank(team)) : "").front());
 }
 
 }  // namespace tandem::ops

@@ -9,6 +9,8 @@
 namespace tandem::ops {
 namespace {
 
+using model::Machine;
+
 struct Tile {
   int m, n, k, warps, stages;
   double rate;  // of the largest tile's, where many are multiplied
@@ -28,9 +30,8 @@ constexpr int kSimulatedPrograms = 32, kSimulatedChunks = 3;
 constexpr int kGroup = 8;
 constexpr int kGroupInBands = 4;  // follows the rows as they come more closely
 constexpr int kSlices = 12;
-// Two ranks: of the product's time. A round's tiles of 128 by 128: a constant, for ranks must agree.
+// Two ranks: of the product's time.
 constexpr double kBusyLink = .7;
-constexpr int64_t kRound = 132;
 // Copies of narrower columns, in bytes, are much slower.
 constexpr int64_t kColumns = 2048;
 // Where there are more tiles, how the first ones begin and the last ones end is nothing.
@@ -90,11 +91,11 @@ int bandsFor(const GemmSizes& sizes, const GemmConfig& given, const GemmPlace& p
   if (given.bands) return given.bands;
   int64_t shard = shardRows(sizes.m, sizes.ranks);
   if (sizes.ranks != 2 || place.target == "sim" || !given.copies.empty() ||
-      cdiv(shard, 128) * cdiv(sizes.n, 128) <= kRound)
+      double(cdiv(shard, 128) * cdiv(sizes.n, 128)) <= machine.multiprocessors)  // a round of small tiles
     return 1;
   double bytes = double(shard * sizes.k * byteSize(sizes.dtype));
   double operations = 2.0 * double(sizes.m) * double(sizes.n) * double(sizes.k);
-  return bytes / machine.copyBytes > kBusyLink * operations / machine.operations(sizes.dtype) ? 2 : 1;
+  return bytes / machine.copyBytes() > kBusyLink * operations / machine.operations(byteSize(sizes.dtype)) ? 2 : 1;
 }
 
 // Returns bands and slices that are the same on every rank: whole steps of the inner size, whichever tile a rank takes.
@@ -259,7 +260,7 @@ bool copiesBlocks(const std::vector<Tensor>& tensors, DType operands, bool bTran
 
 std::vector<GemmChoice> choices(GemmOp op, const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
                                 const Machine& machine) {
-  if (op == GemmOp::AllGather) checkCopies(given, sizes, place);
+  if (op == GemmOp::AllGather) checkCopies(given, sizes, place, machine);
   std::vector<GemmChoice> out;
   std::vector<Slices> all =
       op == GemmOp::AllGather ? waysToSlice(sizes, given, place, machine) : std::vector<Slices>(1);
@@ -292,9 +293,9 @@ std::vector<GemmChoice> choices(GemmOp op, const GemmConfig& given, const GemmSi
   return inOrder(std::move(out), place.target == "sim");
 }
 
-void checkCopies(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place) {
+void checkCopies(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place, const Machine& machine) {
   if (given.copies.empty()) return;
-  auto [wanted, columns, bands, rows, none] = slicesWithoutCopies(sizes, given, place, {});
+  auto [wanted, columns, bands, rows, none] = slicesWithoutCopies(sizes, given, place, machine);
   bool fits = int64_t(given.copies.size()) == (sizes.ranks - 1) * bands;
   for (const Copies& copies : given.copies) {
     int64_t sum = 0;

@@ -1,8 +1,8 @@
 // This header chooses the tiles and slices of a product over ranks, from its sizes. It knows no team and queues
 // nothing.
 #pragma once
+#include "model/machine.h"
 #include "ops/cdiv.h"
-#include "ops/machine.h"
 #include "tandem/gemm_config.h"
 #include "tandem/operator.h"
 #include <algorithm>
@@ -56,10 +56,10 @@ inline int64_t turnOf(const GemmConfig& config, int64_t tiles) { return cdiv(til
 // The result is the same on all ranks for the same sizes and machine; count and width of slices also where ranks differ
 // in copying blocks. Simulated ranks put first a choice that has copies of every kind.
 std::vector<GemmChoice> choices(GemmOp op, const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
-                                const Machine& machine);
+                                const model::Machine& machine);
 
 // Throws Error unless `given.copies` is empty or says of every slice, band and peer how it travels.
-void checkCopies(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place);
+void checkCopies(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place, const model::Machine& machine);
 
 // Returns the most tiles that can be left over for a round, in all their pieces together.
 int64_t mostPieces(const GemmConfig& given, int64_t programs);

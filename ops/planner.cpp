@@ -75,9 +75,9 @@ Planner::Planner(Team& team, const Table& table, GemmOp op, int64_t n, int64_t k
       dtype_(dtype),
       given_(given),
       files_(table, {0, n, k, team.size(), dtype}, given, team.deviceName()) {
-  if (op == GemmOp::AllGather) checkCopies(given, sizes(1), {team.target(), team.residentPrograms(), true});
   json told = json::parse(team.gather(contribution(team, files_)).front());
-  machine_ = machineFromText(told.at("machine"));
+  machine_ = model::readMachine(told.at("machine"));
+  if (op == GemmOp::AllGather) checkCopies(given, sizes(1), {team.target(), team.residentPrograms(), true}, machine_);
   for (const json& text : told.at("tuned")) {
     TunedChoice tuned = files_.fromText(text);
     kept_[{tuned.m, tuned.blocks}] = tuned;

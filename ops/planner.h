@@ -42,7 +42,7 @@ class Planner {
   int64_t n_, k_;
   DType dtype_;
   GemmConfig given_;
-  Machine machine_;
+  model::Machine machine_;
   TunedFiles files_;
   std::map<Key, TunedChoice> kept_;  // of other operators and processes, as they say
   std::map<Key, GemmChoice> chosen_;

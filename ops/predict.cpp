@@ -5,22 +5,16 @@
 namespace tandem::ops {
 namespace {
 
-// These times, which no profile has, were measured with bench/gpu/overlap on H200s, in microseconds.
-constexpr double kFill = 16;    // of a cold kernel: descriptors, instructions, the first stages
-constexpr double kTile = 1.23;  // from a tile's last product to the next one's first
-constexpr double kFinish = 1;   // AllGather + GEMM: the last program's, without its flight
-constexpr double kPieceStored = 13e3, kPiecesAdded = 50e3;  // AllGather + GEMM: of tiles in pieces, bytes a microsecond
-constexpr double kLast = 6.5;                               // GEMM + ReduceScatter: the last sums leave the chip
-constexpr double kPartFence = 2.7;                          // before the signal of a part
-constexpr double kAddBytes = 24e3;                          // of a peer's part, read and added, a microsecond
-constexpr double kStoresBesideProducts = .87;
-constexpr double kRateBesideCopies = 1.03;  // of the rate beside programs' stores to peers
+using model::Machine;
+
+constexpr double kBytesOfGb = 1e3;  // a microsecond's of 1 GB/s
 
 struct Tiles {
   int64_t shards, ofShard;
   int programs;
   double operations;    // of a tile
   double total, alone;  // operations a microsecond: of all programs together, of one at most
+  double between;       // microseconds from a tile's last product to the next one's first
   int pieces;           // of a tile left over
   int64_t count() const { return shards * ofShard; }
   int64_t left() const { return pieces > 1 ? count() % programs : 0; }
@@ -30,7 +24,7 @@ struct Tiles {
   // In the last round few programs are left, and each is faster.
   double microseconds(int64_t item) const {
     int64_t active = std::min<int64_t>(programs, items() - item / programs * programs);
-    return operations / std::min(alone, total / double(active)) + kTile;
+    return operations / std::min(alone, total / double(active)) + between;
   }
 };
 
@@ -50,13 +44,14 @@ Item itemOf(int64_t item, const Tiles& tiles) {
 
 Tiles tilesOf(const GemmSizes& sizes, const GemmConfig& c, double rate, int resident, const Machine& machine) {
   int64_t shard = shardRows(sizes.m, sizes.ranks);
-  double depth = double(cdiv(sizes.k, c.blockK) * c.blockK), total = machine.operations(sizes.dtype) * rate;
+  double depth = double(cdiv(sizes.k, c.blockK) * c.blockK), total = machine.operations(byteSize(sizes.dtype)) * rate;
   return {cdiv(sizes.m, shard),
           cdiv(shard, c.blockM) * cdiv(sizes.n, c.blockN),
           c.programs,
           2.0 * c.blockM * c.blockN * depth,
           total,
-          total / resident * machine.aloneRatio,
+          total / resident * machine.gemmAloneRatio,
+          machine.gemmTileUs,
           c.pieces};
 }
 
@@ -76,7 +71,7 @@ std::vector<std::vector<double>> arrivals(const GemmSizes& sizes, const Slices& 
       int64_t first = int64_t(there.size()) * slices.columns;
       double columns = double(std::min(count * slices.columns, sizes.k - first)) * double(byteSize(sizes.dtype));
       double rate = count < slices.count ? columnsRate(columns) : 1;
-      if (rows) now += machine.copyUs + double(rows) * columns / (machine.copyBytes * rate);
+      if (rows) now += machine.copyUs + double(rows) * columns / (machine.copyBytes() * rate);
       there.insert(there.end(), size_t(count), now);
     }
   }
@@ -91,9 +86,10 @@ int64_t rowBlockOf(int64_t local, int64_t blocks, int64_t columns, int64_t group
 
 double allGather(const GemmSizes& sizes, const GemmChoice& choice, const Tiles& tiles, const Machine& machine) {
   const Slices& slices = choice.slices;
-  double begin = kFill + machine.launchUs, end = begin;
+  double begin = machine.gemmFillUs + machine.launchUs, end = begin;
   auto there = arrivals(sizes, slices, tiles.shards, begin, machine);
   double pieceBytes = 4.0 * choice.config.blockM * choice.config.blockN;
+  double stored = machine.pieceStoreGbps * kBytesOfGb, added = machine.pieceAddGbps * kBytesOfGb;
   std::vector<double> free(size_t(tiles.programs), begin);
   int64_t columns = cdiv(sizes.n, choice.config.blockN), blocks = tiles.ofShard / columns;
   for (int64_t i = 0; i < tiles.items(); ++i) {
@@ -114,10 +110,10 @@ double allGather(const GemmSizes& sizes, const GemmChoice& choice, const Tiles& 
         if (share > 0) now = std::max(now, slice[size_t(s)]) + whole * share;
       }
     }
-    if (i >= tiles.whole()) now += pieceBytes * (1 / kPieceStored + (item.isLast ? tiles.pieces / kPiecesAdded : 0));
+    if (i >= tiles.whole()) now += pieceBytes * (1 / stored + (item.isLast ? tiles.pieces / added : 0));
     end = std::max(end, now);
   }
-  return sizes.ranks == 1 ? end : std::max(end, there.back().back()) + kFinish + machine.roundTripUs;
+  return sizes.ranks == 1 ? end : std::max(end, there.back().back()) + machine.gatheredEndUs + machine.roundTripUs;
 }
 
 struct Place {
@@ -139,33 +135,34 @@ Place placeOf(int64_t tile, const Tiles& tiles, int64_t turn) {
 double reduceScatter(const GemmSizes& sizes, const GemmChoice& choice, const Tiles& tiles, const Machine& machine) {
   bool copied = choice.config.chunks > 0;
   int64_t turn = turnOf(choice.config, tiles.ofShard);
-  double begin = kFill + machine.launchUs, end = begin, link = 0, brought = 0;
+  double begin = machine.gemmFillUs + machine.launchUs, end = begin, link = 0, brought = 0;
   double bytes = double(choice.config.blockM) * choice.config.blockN * (sizes.dtype == DType::Float32 ? 4 : 2);
-  double add = double(tiles.shards - 1) * bytes / kAddBytes, flight = machine.roundTripUs / 2 + kPartFence;
+  double add = double(tiles.shards - 1) * bytes / (machine.partAddGbps * kBytesOfGb);
+  double flight = machine.roundTripUs / 2 + machine.tileFenceUs;
   std::vector<double> free(size_t(tiles.programs), begin), held(size_t(tiles.programs), 0.0);
   std::vector<double> there(size_t(tiles.ofShard), 0.0);
   for (int64_t tile = 0; tile < tiles.count(); ++tile) {
     size_t program = size_t(tile % tiles.programs);
     Place place = placeOf(tile, tiles, turn);
-    double now = free[program] + tiles.microseconds(tile) / (copied ? kRateBesideCopies : 1);
+    double now = free[program] + tiles.microseconds(tile) / (copied ? machine.gemmBesideCopiesRatio : 1);
     int64_t first = place.local / turn * turn, count = std::min(turn, tiles.ofShard - first);
     if (place.nth + 1 == tiles.shards) {
       now = std::max(now, there[size_t(copied ? first : place.local)]) + add;
     } else if (!copied) {
       now = std::max(now, held[program]);
-      link = held[program] = std::max(link, now) + bytes / (machine.storeBytes * kStoresBesideProducts);
+      link = held[program] = std::max(link, now) + bytes / (machine.storeBytes() * machine.storeBesideGemmRatio);
       there[size_t(place.local)] = std::max(there[size_t(place.local)], link + flight);
     } else {
       brought = place.local == first ? now : std::max(brought, now);
       if (place.local + 1 == first + count) {
-        link = std::max(link, brought + kPartFence) + machine.copyUs + double(count) * bytes / machine.copyBytes;
+        link = std::max(link, brought + machine.tileFenceUs) + machine.copyUs + double(count) * bytes / machine.copyBytes();
         there[size_t(first)] = link + machine.roundTripUs / 2;
       }
     }
     free[program] = now;
     end = std::max(end, now);
   }
-  return end + kLast;
+  return end + machine.summedEndUs;
 }
 
 }  // namespace

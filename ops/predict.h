@@ -1,7 +1,6 @@
 // This model predicts the time of a product over ranks from its tiles and the data they wait for. It knows no team and
 // no kernel.
 #pragma once
-#include "ops/machine.h"
 #include "ops/plan.h"
 
 namespace tandem::ops {
@@ -9,6 +8,6 @@ namespace tandem::ops {
 // Microseconds from the launch to the end of a call on the slowest rank. `rate`: of the largest tile's rate. `resident`: programs
 // that a rank has at once.
 double predicted(GemmOp op, const GemmSizes& sizes, const GemmChoice& choice, double rate, int resident,
-                 const Machine& machine);
+                 const model::Machine& machine);
 
 }  // namespace tandem::ops

@@ -13,8 +13,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROOMS = {
     "base": [],
     "abi": ["include/tandem/compare.h"],
+    "model": [],
     "interpreter/kernels": ["interpreter/op.h", "interpreter/program.h", "base"],
-    "interpreter": ["interpreter/kernels", "base", "include/tandem/compare.h"],
+    "interpreter": ["interpreter/kernels", "model", "base", "include/tandem/compare.h"],
     "compiler/dialect": ["compiler/layout", "include/tandem/compare.h"],
     "compiler/layout": [],
     "compiler/frontend/ast": ["base"],
@@ -44,17 +45,17 @@ ROOMS = {
     "runtime": ["interpreter", "base", "include/tandem/compare.h"],
     "runtime/backend/cuda": ["runtime/session.h", "runtime/grid.h", "interpreter/trace.h", "base", "abi"],
     "include/tandem": [],
-    "api": ["compiler/driver/compile.h", "compiler/driver/image_cache.h", "runtime", "interpreter", "include/tandem", "base", "abi"],
-    "ops": ["api/guarded.h", "api/handles.h", "api/required.h", "api/text_out.h", "compiler/driver/build_id.h",
+    "api": ["compiler/driver/compile.h", "compiler/driver/image_cache.h", "runtime", "interpreter", "model", "include/tandem",
+            "base", "abi"],
+    "ops": ["model", "api/guarded.h", "api/handles.h", "api/required.h", "api/text_out.h", "compiler/driver/build_id.h",
             "compiler/driver/image_cache.h", "include/tandem"],
     "python/bindings": ["include/tandem"],
     "tools": ["compiler", "interpreter", "base", "abi"],
     "examples": ["include/tandem"],
     "bench": ["interpreter", "include/tandem", "base"],
 }
-MLIR_FREE = ["base", "interpreter", "compiler/frontend/ast", "compiler/frontend/lex", "compiler/frontend/parse", "compiler/ptx", "runtime",
-             "include", "api", "ops",
-             "python"]
+MLIR_FREE = ["base", "model", "interpreter", "compiler/frontend/ast", "compiler/frontend/lex", "compiler/frontend/parse", "compiler/ptx",
+             "runtime", "include", "api", "ops", "python"]
 # The wings of the Python package and the modules that stand beside them. Each may import what is listed here, itself and PYTHON_BASE;
 # imports inside of functions count. No two modules import each other, however many stand between.
 WINGS = {

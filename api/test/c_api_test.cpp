@@ -162,6 +162,10 @@ TEST(CApi, NullsAreRefusedByOperators) {
   refused(td_op_create(session, 0, nullptr, nullptr, 0, fp32, "{}", &gather), "name");
   refused(td_op_create(session, 0, "all_gather", nullptr, 2, fp32, "{}", &gather), "sizes");
   refused(td_op_tables(nullptr), "json");
+  char* text = nullptr;
+  refused(td_machine_named(nullptr, &text), "name");
+  refused(td_machine_read(nullptr, &text), "profile");
+  refused(td_machine_speeds(nullptr), "json");
   td_session_destroy(session);
 }
 

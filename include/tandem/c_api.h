@@ -42,12 +42,20 @@ TANDEM_API int td_request_for_file(const char* path, const char* kernel, const c
                                    int num_warps, char** request);
 TANDEM_API int td_builtins(char** json);
 
+/* --- machines: the speeds by which operators choose and simulated time is modelled; see model/machine.h --- */
+/* The profile of a machine that comes with Tandem ("h200", "h100", "nominal"); of the text of a profile, as `tandem doctor --profile`
+ * writes it, with all that it lacks. */
+TANDEM_API int td_machine_named(const char* name, char** json);
+TANDEM_API int td_machine_read(const char* profile, char** json);
+/* [{"name", "what", "table" (by numbers of programs)}] */
+TANDEM_API int td_machine_speeds(char** json);
+
 /* --- sessions. options: {"target": "sim" (the default) or "cuda", "ranks": 4} and
    sim: {"seed": 0, "trace": false (true: programs and streams note what they did when), "slots_per_rank": 132, "check":
    false, "scope": true, "portability": false (whether a check tells of these kinds), "policy": "random" (or "round-robin",
    "priority", "slowest-rank"), "log_stores": false, "max_steps": 0 (instructions and turns of programs, turns of streams and calls
    of hosts that may wait, after which the run ends with a report; 0: never), "timeout": 0.0 (seconds from td_session_create on,
-   likewise)}; cuda: {"rank": 2
+   likewise), "machine": "nominal" (a name, or a profile's text: how fast modelled time goes)}; cuda: {"rank": 2
    (this process is that rank alone; without it all ranks are threads of this process), "rendezvous": "name" (the same
    in all processes of the run), "devices": [0, 1] (one for each rank of this process; without it rank i takes device
    i), "wait_timeout_ms": 0 (of one wait; 0: never), "transport": "auto" (else what $TANDEM_TRANSPORT says, "nvlink" or

@@ -85,7 +85,7 @@ bool meet(Machine& m, Task& task, int team, bool onStream, const std::vector<int
     if (std::find(c.waiting.begin(), c.waiting.end(), &task) == c.waiting.end()) c.waiting.push_back(&task);
     return false;
   }
-  task.clockNs = std::max(task.clockNs, c.timeNs) + int64_t(m.nominal.barrierNs);
+  task.clockNs = std::max(task.clockNs, c.timeNs) + m.clock.barrier();
   task.collective = nullptr;
   if (m.observer) {
     if (task.isStream) m.observer->leaves(static_cast<const Stream&>(task), c);

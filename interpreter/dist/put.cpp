@@ -48,7 +48,7 @@ std::unique_ptr<PendingPut> pendingOf(Accessor& who, Run& run, const Prepared& i
   p->peer = t.peer;
   p->location = i.location;
   p->lane = who.lane;
-  p->arrivesNs = run.clockNs + int64_t(m.nominal.peerLatencyNs + double(t.bytes) / m.nominal.peerBytesPerNs);
+  p->arrivesNs = run.clockNs + m.clock.puts(t.bytes, /*toPeer=*/true);
   return p;
 }
 
@@ -61,10 +61,10 @@ bool captureNow(Accessor& who, PendingPut& p) {
 }
 
 void traceMove(Machine& m, Run& run, const Prepared& i, SpanKind kind, const Transfer& t, bool nbi, const char* name) {
-  int64_t began = run.clockNs, took = int64_t(m.nominal.peerLatencyNs + double(t.bytes) / m.nominal.peerBytesPerNs);
+  int64_t began = run.clockNs, took = kind == SpanKind::Get ? m.clock.gets(t.bytes, true) : m.clock.puts(t.bytes, true);
   span(m, run, kind, began, began + took, name, i.location, t.peer, t.bytes);
   if (!nbi) pauseCompute(m, run, began, began + took);
-  run.clockNs += nbi ? int64_t(m.nominal.instructionNs * 20) : took;
+  run.clockNs += nbi ? m.clock.startsTransfer() : took;
 }
 
 void noteUnfinished(Run& run, const Prepared& i, int peer) {

@@ -20,7 +20,7 @@ bool updateSignal(Machine& m, Run& run, const Prepared& i, uint32_t lane, Signal
   who.semantic = semantic;
   who.scope = scope;
   int64_t began = run.clockNs;
-  run.clockNs += int64_t(peer == run.rank ? m.nominal.memoryLatencyNs : m.nominal.peerLatencyNs) / 4;
+  run.clockNs += m.clock.signals(/*toPeer=*/peer != run.rank);
   span(m, run, SpanKind::Signal, began, run.clockNs, "signal", i.location, int(peer));
   return writeSignal(who, m.arena.at(pointer, int(peer)), kind, rawInteger(m, run, value, lane), 8);
 }

@@ -16,7 +16,7 @@ bool World::Impl::startGrid(Stream& s) {
   grid->prepared = slot.get();
   grid->stream = &s;
   grid->number = uint32_t(item.done);
-  grid->startNs = grid->endNs = s.clockNs + int64_t(m.nominal.launchNs);
+  grid->startNs = grid->endNs = s.clockNs + m.clock.launch();
   uint64_t count = 1;
   for (int32_t d : grid->launch.grid) count *= uint64_t(std::max(d, 0));
   grid->order.resize(count);

@@ -74,7 +74,7 @@ void World::Impl::runUntil(Run& run, uint32_t quantum, bool (*stop)(const Prepar
   }
   uint32_t executed = quantum - left;
   m.counters.instructions += executed;
-  run.clockNs += int64_t(executed * m.nominal.instructionNs);
+  run.clockNs += m.clock.instructions(executed);
   if (step == Step::Finished) finishRun(run);
 }
 

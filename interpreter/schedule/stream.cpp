@@ -88,6 +88,7 @@ void World::Impl::turnOfStream(Stream& s) {
     case ItemKind::Copy:
     case ItemKind::Set: return turnOfCopy(s);
     case ItemKind::SignalWrite: {
+      s.clockNs += m.clock.writesSignal();
       Accessor who = accessorOf(s, "signal write");
       who.semantic = Semantic::Release;
       if (!writeSignal(who, item.dest, item.signalKind, item.value, unsigned(item.signalBytes))) return;
@@ -199,6 +200,7 @@ void World::Impl::hostAccess(int rank, Address address, uint64_t bytes, HostAcce
 void World::Impl::turnOfCopy(Stream& s) {
   StreamItem& item = s.items.front();
   bool copy = item.kind == ItemKind::Copy;
+  if (!std::exchange(item.hasBegun, true)) s.clockNs += m.clock.startsCopy();
   uint64_t left = item.bytes - item.done;
   uint64_t piece = m.options.chooser ? left : std::min<uint64_t>(left, uint64_t(256) << m.random.below(14));
   if (left - piece < 64) piece = left;
@@ -209,7 +211,7 @@ void World::Impl::turnOfCopy(Stream& s) {
   if (!writeMemory(who, item.dest + item.done, bytes.data(), piece, 1)) return;
   item.done += piece;
   m.counters.copyBytes += piece;
-  s.clockNs += int64_t(double(piece) / m.nominal.copyEngineBytesPerNs);
+  s.clockNs += m.clock.copies(piece, /*toPeer=*/m.arena.rankOf(item.dest) != m.arena.rankOf(copy ? item.source : item.dest));
   if (item.done < item.bytes) return;
   streamSpan(m, s, SpanKind::Copy, copy ? "copy" : "fill", s.itemBeganNs, item.bytes, m.arena.rankOf(item.dest));
   finishElement(s);

@@ -26,6 +26,7 @@ struct StreamItem {
   Launch launch{};
   Address dest = 0, source = 0;
   uint64_t bytes = 0, done = 0, value = 0;
+  bool hasBegun = false;  // a copy: some of it has been done
   uint64_t count = 1, destPitch = 0, sourcePitch = 0;  // rows of a copy and signals that are left, and from one to the next
   int signalBytes = 8;
   SignalKind signalKind{};

@@ -65,9 +65,8 @@ bool reportUnfinished(Machine& m, const PendingPut& p) {
 void startBulkCopy(Machine& m, Run& run, const Prepared& i, uint32_t lane, BulkCopy copy, int peer) {
   BulkState& state = stateOf(m, run);
   auto put = std::make_unique<PendingPut>();
-  double rate = peer == run.rank ? m.nominal.loadBytesPerNs : m.nominal.peerBytesPerNs;
-  double latency = peer == run.rank ? m.nominal.memoryLatencyNs : m.nominal.peerLatencyNs;
-  put->arrivesNs = run.clockNs + int64_t(latency + double(copy.bytes) / rate);
+  bool toPeer = peer != run.rank;
+  put->arrivesNs = run.clockNs + (copy.isStore() ? m.clock.puts(copy.bytes, toPeer) : m.clock.gets(copy.bytes, toPeer));
   put->location = i.location;
   put->lane = observedThread(run, i, Group::Thread, lane);
   put->peer = -1;
@@ -81,7 +80,7 @@ void startBulkCopy(Machine& m, Run& run, const Prepared& i, uint32_t lane, BulkC
   }
   span(m, run, copy.isStore() ? SpanKind::Put : SpanKind::Get, run.clockNs, put->arrivesNs,
        copy.isStore() ? "bulk store" : "bulk load", i.location, peer, copy.bytes);
-  run.clockNs += int64_t(m.nominal.instructionNs * 20);
+  run.clockNs += m.clock.startsTransfer();
   put->bulk = std::make_shared<BulkCopy>(std::move(copy));
   queuePut(m, run, std::move(put));
 }

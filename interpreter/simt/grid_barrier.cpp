@@ -30,7 +30,7 @@ Step gridBarrier(Machine& m, Run& run, const Prepared& i) {
   }
   run.awaitedRound = Run::kNoRound;
   if (m.observer) m.observer->gridBarrierLeaves(run);
-  int64_t until = std::max(run.clockNs, meeting.timeNs) + int64_t(m.nominal.barrierNs);
+  int64_t until = std::max(run.clockNs, meeting.timeNs) + m.clock.barrier();
   span(m, run, SpanKind::Barrier, run.clockNs, until, "sync_grid", i.location);
   run.clockNs = until;
   return Step::Next;

@@ -35,7 +35,7 @@ Step ldTile(Machine& m, Run& run, const Prepared& i, Accessor& who) {
     return true;
   });
   if (!ok) return Step::Failed;
-  chargeBytes(m, run, registerBytes(run, i.r), m.arena.rankOf(pointers[0]));
+  chargeLoad(m, run, registerBytes(run, i.r), m.arena.rankOf(pointers[0]));
   result.commit();
   return Step::Next;
 }
@@ -52,7 +52,7 @@ Step stTile(Machine& m, Run& run, const Prepared& i, Accessor& who) {
     return true;
   });
   if (!ok) return Step::Failed;
-  chargeBytes(m, run, registerBytes(run, i.b), m.arena.rankOf(pointers[0]));
+  chargeStore(m, run, registerBytes(run, i.b), m.arena.rankOf(pointers[0]));
   return Step::Next;
 }
 
@@ -108,7 +108,7 @@ Step ld(Machine& m, Run& run, const Prepared& i) {
     if (!readMemory(who, pointers[lane], out + lane * bytes, bytes, bytes)) return Step::Failed;
     if (who.synchronises) noteLook(m, to.elem, pointers[lane], bytes);
   }
-  chargeBytes(m, run, uint64_t(run.activeLanes()) * bytes, m.arena.rankOf(pointers[run.firstActiveLane() % run.lanes]));
+  chargeLoad(m, run, uint64_t(run.activeLanes()) * bytes, m.arena.rankOf(pointers[run.firstActiveLane() % run.lanes]));
   result.commit();
   return Step::Next;
 }
@@ -137,7 +137,7 @@ Step st(Machine& m, Run& run, const Prepared& i) {
     if (record || once) recordWriter(who, address, std::min(bytes, 8u));
     if (once) break;
   }
-  chargeBytes(m, run, uint64_t(once ? 1 : run.activeLanes()) * bytes, m.arena.rankOf(pointers[0]));
+  chargeStore(m, run, uint64_t(once ? 1 : run.activeLanes()) * bytes, m.arena.rankOf(pointers[0]));
   return Step::Next;
 }
 

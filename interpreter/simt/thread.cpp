@@ -37,7 +37,7 @@ Address gridWorkspace(Machine& m, Grid& grid, int rank) {
 
 int64_t readClock(Machine& m, Run& run) {
   ++run.privateVersion;  // a loop that looks at the clock is not a spin
-  return run.clockNs += int64_t(m.nominal.instructionNs) + 1;
+  return run.clockNs += m.clock.instructions(1) + 1;
 }
 
 }  // namespace

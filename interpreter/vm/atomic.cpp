@@ -55,7 +55,7 @@ Step atomicRmw(Machine& m, Run& run, const Prepared& i) {
   // Once a program, but wanted by every thread: the old value is broadcast.
   if (!perThread && isLanes(run, i.r))
     for (size_t k = 1; k < resultCount; ++k) memcpy(result.data() + k * bytes, result.data(), bytes);
-  chargeBytes(m, run, registerBytes(run, i.r) * 4, m.arena.rankOf(pointers[0]));
+  chargeStore(m, run, registerBytes(run, i.r) * 4, m.arena.rankOf(pointers[0]));
   result.commit();
   return Step::Next;
 }

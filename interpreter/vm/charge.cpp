@@ -31,7 +31,7 @@ void pauseCompute(Machine& m, Run& run, int64_t beginNs, int64_t endNs) {
 
 void chargeAccess(Machine& m, Run& run, uint32_t location, uint64_t moved, int rank, SpanKind kind, const char* name) {
   int64_t began = run.clockNs;
-  chargeBytes(m, run, moved, rank);
+  kind == SpanKind::Put ? chargeStore(m, run, moved, rank) : chargeLoad(m, run, moved, rank);
   if (rank < 0 || rank == run.rank) return;
   (kind == SpanKind::Put ? m.counters.putBytes : m.counters.getBytes) += moved;
   pauseCompute(m, run, began, run.clockNs);

@@ -4,6 +4,7 @@
 #include "interpreter/random.h"
 #include "interpreter/memory/observer.h"
 #include "interpreter/vm/run.h"
+#include "model/clock.h"
 #include <algorithm>
 #include <functional>
 #include <unordered_set>
@@ -11,16 +12,6 @@
 namespace tandem::interpreter {
 
 struct BulkCopy;
-
-// Rates of the nominal machine of modelled time.
-struct NominalMachine {
-  double instructionNs = 2;
-  double loadBytesPerNs = 3000.0 / 132;   // HBM of one program's share
-  double peerBytesPerNs = 450.0 / 16;     // link to a peer, one program's share
-  double copyEngineBytesPerNs = 400;
-  double flopsPerNs = 800000.0 / 132;
-  double memoryLatencyNs = 500, peerLatencyNs = 1000, launchNs = 4000, barrierNs = 1500;
-};
 
 // Bytes [begin, begin + bytes) of something.
 struct ByteRange {
@@ -119,7 +110,7 @@ struct Machine {
   Arena arena;
   Random random;
   BufferPool pool;
-  NominalMachine nominal;
+  model::Clock clock;
   std::vector<Report> reports;
   bool failed = false;
   Trace trace;

@@ -28,7 +28,7 @@ Step dotOp(Machine& m, Run& run, const Prepared& i) {
   DotDims d = dimsOf(run, i.a, i.r);
   const uint8_t *a = data(m, run, i.a), *b = data(m, run, i.b), *acc = data(m, run, i.c);
   int64_t began = run.clockNs;
-  chargeFlops(m, run, flops(d));
+  run.clockNs += m.clock.multiplies(flops(d), run.info(i.a).elemBytes);
   span(m, run, SpanKind::Compute, began, run.clockNs, "dot", i.location);
   Elem accElem = run.info(i.c).elem;
   Buffer* own = i.inPlace && run.parked.empty() ? run.slots[i.c].buffer : nullptr;
@@ -63,7 +63,7 @@ Step dotScaledOp(Machine& m, Run& run, const Prepared& i) {
   rhs.packedAlongK = i.as<imm::DotScaled>().rhsPackedAlongK != 0;
   DotDims d = dimsOf(run, i.a, i.r);
   if (lhs.format == MicroScale::E2M1 && lhs.packedAlongK) d.k *= 2;
-  chargeFlops(m, run, flops(d));
+  run.clockNs += m.clock.multiplies(flops(d), 1);
   Result result(m, run, i.r);
   // A scale tile of the right operand lies as [n, k / 32 or 16], as in Triton.
   dotScaled(d, lhs, rhs, acc == kNone ? nullptr : reinterpret_cast<const float*>(data(m, run, acc)),

@@ -124,7 +124,7 @@ Step reduceOp(Machine& m, Run& run, const Prepared& i) {
     const uint8_t* from = data(m, run, i.operands[k]);
     current[k].assign(from, from + registerBytes(run, i.operands[k]));
   }
-  chargeFlops(m, run, double(v.outer * v.length * v.inner));
+  run.clockNs += m.clock.adds(double(v.outer * v.length * v.inner));
   {
     RegionScope scope(run);
     Combiner combine(m, run, i, region);
@@ -172,7 +172,7 @@ Step scanOp(Machine& m, Run& run, const Prepared& i) {
     from[k] = data(m, run, i.operands[k]);
     out[k].resize(registerBytes(run, i.operands[k]));
   }
-  chargeFlops(m, run, double(v.outer * v.length * v.inner));
+  run.clockNs += m.clock.adds(double(v.outer * v.length * v.inner));
   {
     RegionScope scope(run);
     Combiner combine(m, run, i, region);

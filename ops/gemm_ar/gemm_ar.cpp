@@ -2,6 +2,7 @@
 #include "ops/gemm_ar/gemm_ar.h"
 #include "ops/gemm_options.h"
 #include "ops/kernel_text.h"
+#include "ops/machine_of_ranks.h"
 #include "ops/plan.h"
 #include "ops/words/words.h"
 #include <algorithm>
@@ -11,11 +12,6 @@ namespace {
 
 constexpr int kSimulatedPrograms = 6;
 constexpr int kMostSplits = 8, kStepsWorthSplitting = 4;
-// Measured over NVLink between H200s: the bytes that a rank sends in a microsecond, and the time of a flight with its
-// signal before that.
-constexpr double kBytesPerMicrosecond = 370e3, kFlightMicroseconds = 2.5;
-// The time of a fence before a signal, and of the loads behind the wait for it: packets need neither.
-constexpr double kSignalMicroseconds = 1.2;
 
 struct Tile {
   int m, n, k, warps, stages;
@@ -36,14 +32,14 @@ Tile tileFor(int64_t m, DType dtype, const std::string& target) {
 }
 
 // One shot sends all to R - 1 ranks; two shots twice the R-th part of that, with one flight more.
-int64_t mostOneShotBytes(int ranks) {
-  double saved = double(ranks - 1) * (1 - 2.0 / ranks);
-  return saved <= 0 ? int64_t(1) << 62 : int64_t(kFlightMicroseconds * kBytesPerMicrosecond / saved);
+int64_t mostOneShotBytes(int ranks, const model::Machine& machine) {
+  double saved = double(ranks - 1) * (1 - 2.0 / ranks), flight = machine.roundTripUs / 2 + machine.signalFenceUs;
+  return saved <= 0 ? int64_t(1) << 62 : int64_t(flight * machine.storeBytes() / saved);
 }
 
-// Words are twice the bytes.
-int64_t mostWordsBytes(int ranks) {
-  return int64_t(kSignalMicroseconds * kBytesPerMicrosecond / std::max(1, ranks - 1));
+// Words are twice the bytes; they need neither a fence before a signal nor loads behind the wait for it.
+int64_t mostWordsBytes(int ranks, const model::Machine& machine) {
+  return int64_t(machine.signalFenceUs * machine.storeBytes() / std::max(1, ranks - 1));
 }
 
 }  // namespace
@@ -72,9 +68,8 @@ GemmAllReduce::Plan GemmAllReduce::planned(int64_t m, bool blocks) const {
   int64_t worth = std::min<int64_t>(kMostSplits, cdiv(k_, tile.k) / kStepsWorthSplitting);
   if (!plan.splits) plan.splits = int(std::clamp<int64_t>(programs_ / plan.tiles, 1, std::max<int64_t>(worth, 1)));
   int64_t bytes = m * n_ * byteSize(partType(dtype_));
-  plan.words = bytes <= (config_.wordsBytes >= 0 ? config_.wordsBytes : mostWordsBytes(team_.size()));
-  plan.oneShot =
-      plan.words || bytes <= (config_.oneShotBytes >= 0 ? config_.oneShotBytes : mostOneShotBytes(team_.size()));
+  plan.words = bytes <= config_.wordsBytes;
+  plan.oneShot = plan.words || bytes <= config_.oneShotBytes;
   return plan;
 }
 
@@ -102,6 +97,9 @@ const Table& gemm_ar() {
 GemmAllReduce::GemmAllReduce(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype,
                              const GemmAllReduceConfig& config)
     : Operator(tables::gemm_ar(), team, {maxM, n, k}, dtype, &config), n_(n), k_(k), config_(config) {
+  model::Machine machine = machineOfRanks(team);
+  if (config.wordsBytes < 0) config_.wordsBytes = mostWordsBytes(team.size(), machine);
+  if (config.oneShotBytes < 0) config_.oneShotBytes = mostOneShotBytes(team.size(), machine);
   int wanted = config.programs          ? config.programs
                : team.target() == "sim" ? kSimulatedPrograms
                                         : team.residentPrograms();

@@ -8,13 +8,14 @@ namespace tandem::ops {
 namespace {
 
 const GemmPlace kGpu{"sm_90a", 132, true};
+const model::Machine& kH200 = model::namedMachine("h200");
 
 GemmConfig chosen(int64_t m, int64_t n, DType dtype = DType::BFloat16, const GemmPlace& place = kGpu) {
-  return choices(GemmOp::ReduceScatter, {}, {m, n, 4096, 4, dtype}, place, {}).front().config;
+  return choices(GemmOp::ReduceScatter, {}, {m, n, 4096, 4, dtype}, place, kH200).front().config;
 }
 
 Slices sliced(const GemmSizes& sizes, const GemmConfig& given = {}, const GemmPlace& place = kGpu) {
-  return choices(GemmOp::AllGather, given, sizes, place, {}).front().slices;
+  return choices(GemmOp::AllGather, given, sizes, place, kH200).front().slices;
 }
 
 TEST(GemmPlan, LargeProductsTakeLargeTiles) {
@@ -42,7 +43,7 @@ TEST(GemmPlan, InnerBlocksHaveTheSameBytesForEveryType) {
 TEST(GemmPlan, WhatIsGivenStays) {
   GemmConfig given{.blockN = 32, .programs = 500, .numStages = 2};
   GemmConfig config =
-      choices(GemmOp::AllGather, given, {8192, 4096, 4096, 4, DType::BFloat16}, kGpu, {}).front().config;
+      choices(GemmOp::AllGather, given, {8192, 4096, 4096, 4, DType::BFloat16}, kGpu, kH200).front().config;
   EXPECT_EQ(config.blockN, 32);
   EXPECT_EQ(config.numStages, 2);
   EXPECT_EQ(config.programs, 132) << "no more than are resident";
@@ -145,7 +146,7 @@ TEST(Slices, AreCountedAlikeByRanksThatCopyBlocksAndThoseThatDoNot) {
 
 TEST(GemmPlan, TilesFollowBandsInSmallGroups) {
   auto groupOf = [](const GemmSizes& sizes, const GemmConfig& given = {}) {
-    return choices(GemmOp::AllGather, given, sizes, kGpu, {}).front().config.group;
+    return choices(GemmOp::AllGather, given, sizes, kGpu, kH200).front().config.group;
   };
   EXPECT_EQ(groupOf({8192, 1152, 36864, 2, DType::BFloat16}), 4);
   EXPECT_EQ(groupOf({8192, 1152, 36864, 2, DType::BFloat16}, {.group = 16}), 16);
@@ -163,12 +164,12 @@ TEST(Slices, TwoRanksThatTheLinkHoldsSendBandsAndTheLastDataInSmallPieces) {
 
 TEST(Choices, CutTheTilesLeftOverWhereALastRoundWouldBeNearlyEmpty) {
   auto pieces = [](const GemmSizes& sizes, const GemmConfig& given = {}) {
-    return choices(GemmOp::AllGather, given, sizes, kGpu, {}).front().config.pieces;
+    return choices(GemmOp::AllGather, given, sizes, kGpu, kH200).front().config.pieces;
   };
   EXPECT_GT(pieces({8192, 1152, 36864, 2, DType::BFloat16}, {.blockN = 256}), 1) << "2.42 rounds";
   EXPECT_EQ(pieces({8192, 1024, 12288, 2, DType::BFloat16}), 1) << "1.94 rounds";
   EXPECT_EQ(pieces({8192, 1152, 36864, 2, DType::BFloat16}, {.blockN = 256, .pieces = 1}), 1);
-  EXPECT_EQ(choices(GemmOp::ReduceScatter, {}, {8192, 4608, 9216, 4, DType::BFloat16}, kGpu, {}).front().config.pieces,
+  EXPECT_EQ(choices(GemmOp::ReduceScatter, {}, {8192, 4608, 9216, 4, DType::BFloat16}, kGpu, kH200).front().config.pieces,
             0);
   EXPECT_EQ(mostPieces({}, 132), 3 * 132);
   EXPECT_EQ(mostPieces({.pieces = 8}, 132), 8 * 132);
@@ -177,7 +178,7 @@ TEST(Choices, CutTheTilesLeftOverWhereALastRoundWouldBeNearlyEmpty) {
 
 TEST(Choices, PartsOfFewRowsAreStoredByProgramsAndOthersCopied) {
   auto first = [](const GemmSizes& sizes, const GemmConfig& given = {}) {
-    return choices(GemmOp::ReduceScatter, given, sizes, kGpu, {}).front().config;
+    return choices(GemmOp::ReduceScatter, given, sizes, kGpu, kH200).front().config;
   };
   EXPECT_GT(first({8192, 4096, 3072, 4, DType::BFloat16}).chunks, 0);
   EXPECT_EQ(first({8192, 4096, 3072, 4, DType::BFloat16}, {.chunks = 0}).chunks, 0);
@@ -206,17 +207,17 @@ TEST(Choices, MayBeGivenToAnotherOperator) {
     for (GemmSizes sizes : {GemmSizes{8192, 1024, 12288, ranks, DType::BFloat16},
                             {300, 64, 1000, ranks, DType::Float16},
                             {8192, 1152, 36864, ranks, DType::Float8E4NV}})
-      for (const GemmChoice& choice : choices(GemmOp::AllGather, {}, sizes, kGpu, {})) {
+      for (const GemmChoice& choice : choices(GemmOp::AllGather, {}, sizes, kGpu, kH200)) {
         GemmConfig given = choice.config;
         given.copies = choice.slices.copies;
-        GemmChoice again = choices(GemmOp::AllGather, given, sizes, kGpu, {}).front();
+        GemmChoice again = choices(GemmOp::AllGather, given, sizes, kGpu, kH200).front();
         EXPECT_EQ(again.slices, choice.slices);
         EXPECT_EQ(again.config.pieces, choice.config.pieces);
       }
 }
 
 TEST(Choices, AreInTheOrderOfTheModelAndAllDifferent) {
-  std::vector<GemmChoice> all = choices(GemmOp::AllGather, {}, {8192, 1024, 12288, 4, DType::BFloat16}, kGpu, {});
+  std::vector<GemmChoice> all = choices(GemmOp::AllGather, {}, {8192, 1024, 12288, 4, DType::BFloat16}, kGpu, kH200);
   EXPECT_GT(all.size(), 20u);
   for (size_t i = 1; i < all.size(); ++i) {
     EXPECT_LT(all[i - 1].microseconds, all[i].microseconds + 5);
@@ -228,9 +229,9 @@ TEST(Choices, AreInTheOrderOfTheModelAndAllDifferent) {
 
 TEST(Choices, ASlowerLinkMovesTheChoice) {
   GemmSizes sizes{2048, 4096, 8192, 4, DType::BFloat16};
-  Machine quicker, slow;
-  quicker.copyBytes *= 20;
-  slow.copyBytes /= 20;
+  model::Machine quicker = kH200, slow = kH200;
+  quicker.copyGbps *= 20;
+  slow.copyGbps /= 20;
   Slices quick = choices(GemmOp::AllGather, {}, sizes, kGpu, quicker).front().slices,
          late = choices(GemmOp::AllGather, {}, sizes, kGpu, slow).front().slices;
   EXPECT_EQ(quick.copies.back().size(), 1u);

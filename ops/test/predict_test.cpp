@@ -4,7 +4,10 @@
 namespace tandem::ops {
 namespace {
 
+using model::Machine;
+
 constexpr int kPrograms = 132;
+const Machine& kH200 = model::namedMachine("h200");
 
 GemmChoice choice(int m, int n, std::vector<std::vector<int>> copies = {}) {
   GemmChoice out;
@@ -13,7 +16,7 @@ GemmChoice choice(int m, int n, std::vector<std::vector<int>> copies = {}) {
   return out;
 }
 
-double allGather(const GemmSizes& sizes, const GemmChoice& choice, const Machine& machine = {}) {
+double allGather(const GemmSizes& sizes, const GemmChoice& choice, const Machine& machine = kH200) {
   return predicted(GemmOp::AllGather, sizes, choice, 1, kPrograms, machine);
 }
 
@@ -23,7 +26,7 @@ TEST(Prediction, IsWithinATenthOfWhatWasMeasured) {
   EXPECT_NEAR(allGather(link, choice(128, 256, {{8}, {8}, {4, 2, 1, 1}})), 490, 49);
   EXPECT_NEAR(allGather(two, choice(128, 256, {{1, 1, 2, 4}})), 388, 39);
   EXPECT_NEAR(
-      predicted(GemmOp::ReduceScatter, {8192, 8192, 2048, 4, DType::BFloat16}, choice(128, 256), 1, kPrograms, {}), 486,
+      predicted(GemmOp::ReduceScatter, {8192, 8192, 2048, 4, DType::BFloat16}, choice(128, 256), 1, kPrograms, kH200), 486,
       49);
 }
 
@@ -46,8 +49,8 @@ TEST(Prediction, PiecesFillARoundAndTakeTimeToAddUp) {
 TEST(Prediction, AQuickLinkLeavesTheProduct) {
   GemmSizes sizes{8192, 1024, 12288, 4, DType::BFloat16}, alone = sizes;
   alone.ranks = 1;
-  Machine quick;
-  quick.copyBytes *= 1e6;
+  Machine quick = kH200;
+  quick.copyGbps *= 1e6;
   quick.copyUs = 1e-3;
   double product = allGather(alone, choice(128, 256));
   EXPECT_NEAR(allGather(sizes, choice(128, 256, {{8}, {8}, {8}}), quick), product, 15);
@@ -56,8 +59,8 @@ TEST(Prediction, AQuickLinkLeavesTheProduct) {
 
 TEST(Prediction, ASlowLinkIsWhatReduceScatterTakes) {
   GemmSizes sizes{8192, 8192, 64, 4, DType::BFloat16};
-  Machine slow;
-  slow.storeBytes = 1e3;
+  Machine slow = kH200;
+  slow.storeGbps = {{1, 1}};
   double bytes = 3.0 / 4 * 8192 * 8192 * 2;
   EXPECT_GT(predicted(GemmOp::ReduceScatter, sizes, choice(128, 256), 1, kPrograms, slow), bytes / 1e3);
 }
@@ -71,15 +74,15 @@ GemmChoice copied(int chunks) {
 TEST(Prediction, CopiesOfPartsHideBehindTheProductUnlessTheyAreTooManyOrTheLastIsTooLarge) {
   GemmSizes sizes{8192, 4096, 3072, 4, DType::BFloat16}, alone = sizes;
   alone.ranks = 1;
-  auto takes = [&](int chunks, const Machine& machine = {}) {
+  auto takes = [&](int chunks, const Machine& machine = kH200) {
     return predicted(GemmOp::ReduceScatter, sizes, copied(chunks), 1, kPrograms, machine);
   };
-  double product = predicted(GemmOp::ReduceScatter, alone, choice(128, 256), 1, kPrograms, {});
+  double product = predicted(GemmOp::ReduceScatter, alone, choice(128, 256), 1, kPrograms, kH200);
   EXPECT_LT(takes(3), product + 40);
   EXPECT_GT(takes(1), takes(3) + 10) << "own tiles wait for whole shards";
   EXPECT_GT(takes(32), takes(3) + 100) << "96 copies one after the other";
-  Machine slow;
-  slow.copyBytes = 1e3;
+  Machine slow = kH200;
+  slow.copyGbps = 1;
   EXPECT_GT(takes(3, slow), 3.0 / 4 * 8192 * 4096 * 2 / 1e3);
 }
 

@@ -123,8 +123,11 @@ def _profile_line():
     path = default_path()
     if path is None or not path.exists():
         return "none: defaults are used (`tandem doctor --profile` measures)"
-    kept = read_profile(path)
-    return f"{path}" if kept is not None and profile().measured else f"{path} is of other GPUs or cannot be read: defaults are used"
+    try:
+        read_profile(path)
+    except (OSError, ValueError) as error:
+        return f"defaults are used: {error}"
+    return f"{path}" if profile().measured else f"{path} is of other GPUs: defaults are used"
 
 
 def examine(options):

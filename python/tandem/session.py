@@ -52,7 +52,7 @@ class Result:
 
 
 def launch(main, ranks=1, target="sim", seed=0, trace=False, args=(), slots_per_rank=None, check=None,
-           policy="random", wait_timeout=None, devices=None, schedule=None, max_steps=None, timeout=None):
+           policy="random", wait_timeout=None, devices=None, schedule=None, max_steps=None, timeout=None, machine=None):
     """Runs `main(team, *args)` once on each of `ranks` ranks and returns a Result.
 
     Raises the first exception a rank raised, or SimulationError (on GPUs: RunError) with the reports when the run itself failed; its
@@ -66,6 +66,8 @@ def launch(main, ranks=1, target="sim", seed=0, trace=False, args=(), slots_per_
     of programs and streams, calls of hosts that may wait) and `timeout` (seconds) end a run that goes on longer; its report says where each
     program stands.
 
+    `machine`: how fast modelled time goes, a `tandem.Profile` or the name of one that comes with Tandem ("nominal", "h200", "h100").
+
     `trace`: programs and streams note what they did when; kernels on GPUs are compiled once more for that.
 
     `target="cuda"`: rank r runs on GPU r, or on `devices[r]`. A wait that takes longer than `wait_timeout` seconds ends the run on every
@@ -73,7 +75,8 @@ def launch(main, ranks=1, target="sim", seed=0, trace=False, args=(), slots_per_
     """
     try:
         if target == "cuda":
-            for name, value in {"check": check, "slots_per_rank": slots_per_rank, "max_steps": max_steps, "timeout": timeout}.items():
+            for name, value in {"check": check, "slots_per_rank": slots_per_rank, "max_steps": max_steps, "timeout": timeout,
+                                "machine": machine}.items():
                 if value:
                     raise ValueError(f"`{name}` is the simulator's: only a simulated run has it")
             session = GpuSession(ranks, devices=devices, wait_timeout=wait_timeout, trace=trace)
@@ -81,7 +84,7 @@ def launch(main, ranks=1, target="sim", seed=0, trace=False, args=(), slots_per_
         if target != "sim":
             raise ValueError(f"target `{target}` is not available; this build has: sim, cuda")
         session, values = run_ranks(main, ranks, args, seed=seed, trace=trace, check=check, policy=policy, schedule=schedule,
-                                    slots_per_rank=slots_per_rank, max_steps=max_steps, timeout=timeout)
+                                    slots_per_rank=slots_per_rank, max_steps=max_steps, timeout=timeout, machine=machine)
         result = Result(session, values)
         for report in result.reports:
             warnings.warn("\n" + report["text"], SimulationWarning, stacklevel=2)

@@ -126,14 +126,17 @@ class SimulatedSession(Session):
     error = SimulationError
     tells_places = True
 
-    def __init__(self, ranks, seed=0, trace=False, check=None, search=None, schedule=None, timeout=None, **options):
+    def __init__(self, ranks, seed=0, trace=False, check=None, search=None, schedule=None, timeout=None, machine=None,
+                 **options):
         if schedule is not None:
             options["schedule"] = str(schedule)
         if timeout is not None:
             options["timeout"] = float(timeout)
+        if machine is not None:
+            options["machine"] = machine if isinstance(machine, str) else machine.text()
         options = {name: value for name, value in options.items() if value is not None}
         for name, value in {"ranks": ranks, "seed": seed, **options}.items():
-            if name not in ("policy", "log_stores", "schedule", "timeout") and not isinstance(value, (int, np.integer)):
+            if name not in ("policy", "log_stores", "schedule", "timeout", "machine") and not isinstance(value, (int, np.integer)):
                 raise TypeError(f"`{name}` must be an integer, not {value!r}")
         super().__init__(ranks, {"ranks": int(ranks), "seed": int(seed) % 2**64, "trace": bool(trace),
                                  **_check_options(check), **options}, search)

@@ -1,11 +1,10 @@
 """Operators over ranks for NumPy arrays and tensors of a team: one class for each operator of the library, made from its table."""
 
-import dataclasses
 import json
 
 from .. import _tandem
 from ..kernel.element_types import as_dtype, type_word
-from ..tune.machine_profile import VERSION, Profile
+from ..tune.machine_profile import Profile
 from .operator import NUMBER, Operator, Tuned, made
 from .table import TABLES, number, rows_of_rank, shard_rows  # noqa: F401
 
@@ -19,7 +18,7 @@ def choices(op, m, n, k, ranks, dtype="bf16", target="sm_90a", programs=132, pro
     config and predicted microseconds. `profile`: of `tandem doctor --profile`, as a `tandem.Profile` or the file's dict; else
     the defaults."""
     if isinstance(profile, Profile):
-        profile = {"version": VERSION, **dataclasses.asdict(profile)}
+        profile = json.loads(profile.text())
     request = {"op": op, "m": m, "n": n, "k": k, "ranks": ranks, "dtype": NUMBER[type_word(as_dtype(dtype))], "target": target,
                "programs": programs, "profile": "" if profile is None else json.dumps(profile),
                "gpu": "" if profile is None else str(profile.get("device", "")), "config": config}

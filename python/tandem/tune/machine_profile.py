@@ -1,41 +1,48 @@
-"""The machine profile has the speeds that `tandem doctor --profile` measured, or defaults. Cost models of the
-operators read it."""
+"""The machine profile has the speeds that `tandem doctor --profile` measured, or those that come with Tandem. Cost models of the operators
+read it, and simulated time can be modelled by it. The library reads and checks profiles (model/machine.h), so it says what speeds there
+are."""
 
 import dataclasses
 import json
 
+from .. import _tandem
 from ..gpu.device import devices
 from .tuning_cache import cache_folder
 
 VERSION = 2
+_SPEEDS = json.loads(_tandem.machine_speeds())
+_TABLES = {speed["name"] for speed in _SPEEDS if speed["table"]}
 
 
-@dataclasses.dataclass(frozen=True)
-class Profile:
-    """Speeds of a machine. GB/s are 10^9 bytes a second; a byte that goes to or comes from a peer counts once. The
-    defaults are round numbers for
-    H200s that all reach each other over NVLink."""
+def _members(text):
+    kept = json.loads(text)
+    del kept["version"]
+    return {name: {int(count): speed for count, speed in value.items()} if name in _TABLES else value for name, value in kept.items()}
 
-    device: str = ""                   # name of the GPUs
-    ranks: int = 0                     # how many were measured
-    measured: bool = False             # not the defaults
-    copy_gbps: float = 392.0           # a copy engine to one peer, while all ranks do the same
-    copy_us: float = 6.2               # a copy with the stream's signal behind it, beside its bytes
-    copy_all_gbps: float = 380.0       # a rank's copy engines to all peers at once, together
-    local_copy_gbps: float = 1900.0    # the copy engine within a GPU, bytes copied
-    store_gbps: dict = dataclasses.field(default_factory=lambda: {1: 20.0, 2: 40.0, 4: 80.0, 8: 150.0, 16: 270.0, 32: 350.0, 64: 360.0})
-    load_gbps: dict = dataclasses.field(default_factory=lambda: {1: 8.0, 2: 16.0, 4: 32.0, 8: 64.0, 16: 120.0, 32: 230.0, 64: 320.0})
-    signal_round_trip_us: float = 3.0  # a signal of a kernel to a peer's kernel and one back
-    signal_write_us: float = 2.0       # a stream's write of a peer's signal
-    launch_us: float = 3.0             # from one kernel's start to the next one's on a stream
-    gemm_bf16_tflops: float = 768.0    # a product on all multiprocessors, without its begin and end
-    gemm_alone_ratio: float = 1.19     # how much faster a program multiplies when a quarter of them do
 
+class _Profile:
     def programs_for(self, share=0.9, stores=True):
         """Returns the number of programs that reach a share of the best bandwidth to a peer by stores, or loads."""
         table = self.store_gbps if stores else self.load_gbps
         best = max(table.values())
         return min(count for count, speed in table.items() if speed >= share * best)
+
+    def text(self):
+        """The profile as a file has it."""
+        return json.dumps({"version": VERSION, **dataclasses.asdict(self)})
+
+
+_DEFAULTS = {**_members(_tandem.machine_named("h200")), "device": "", "source": ""}
+Profile = dataclasses.make_dataclass(
+    "Profile",
+    [(name, type(value), dataclasses.field(default_factory=value.copy) if name in _TABLES else value) for name, value in _DEFAULTS.items()],
+    bases=(_Profile,), frozen=True)
+Profile.__module__ = __name__
+Profile.__doc__ = "\n".join([
+    "Speeds of a machine; the defaults are those of H200s that all reach each other over NVLink. GB/s are 10^9 bytes a second; a byte that",
+    "goes to or comes from a peer counts once.", "", "    device: name of the GPUs", "    source: where the numbers are from",
+    "    ranks: how many GPUs were measured", "    measured: not the defaults",
+    *(f"    {speed['name']}: {speed['what']}" for speed in _SPEEDS)])
 
 
 def default_path():
@@ -44,24 +51,28 @@ def default_path():
     return folder / "profile.json" if folder else None
 
 
+def machine(name):
+    """The Profile of a machine that comes with Tandem: "h200", "h100" or "nominal", by which simulated time is modelled."""
+    return Profile(**_members(_tandem.machine_named(name)))
+
+
 def read_profile(path):
-    """The Profile of a file; None when it is no profile."""
+    """The Profile of a file. Raises OSError, or ValueError that says what is wrong with it."""
     try:
-        kept = json.loads(path.read_text())
-        if kept.pop("version") != VERSION:
-            return None
-        for table in ("store_gbps", "load_gbps"):
-            kept[table] = {int(count): float(speed) for count, speed in kept[table].items()} or getattr(Profile(), table)
-        return Profile(**kept, measured=True)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return None
+        return Profile(**_members(_tandem.machine_read(path.read_text(errors="replace"))))
+    except RuntimeError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def profile(path=None):
     """The profile of this machine: of `path`, else of the cache directory, when it was measured on GPUs of this name; else the defaults."""
     path = path or default_path()
-    kept = read_profile(path) if path else None
     present = devices()
-    if kept is None or (present and present[0]["name"] != kept.device):
-        return Profile(device=present[0]["name"] if present else "")
-    return kept
+    name = present[0]["name"] if present else ""
+    try:
+        kept = read_profile(path) if path else None
+    except (OSError, ValueError):  # `tandem doctor` says why
+        kept = None
+    if kept is not None and (not present or name == kept.device):
+        return kept
+    return Profile(**_members(_tandem.machine_read(json.dumps({"version": VERSION, "device": name, "measured": False}))))

@@ -1,5 +1,7 @@
-// One persistent kernel: program p takes tiles p, p + P, ... A tile begins when its program is free and goes on as the data comes.
+// One persistent kernel: program p takes tiles p, p + P, ... A tile begins when its program is free and goes on as the data comes. The
+// order of the tiles is the kernels' own.
 #include "ops/predict.h"
+#include "ops/device/tiles.h"
 #include <algorithm>
 
 namespace tandem::ops {
@@ -36,10 +38,10 @@ struct Item {
 };
 
 Item itemOf(int64_t item, const Tiles& tiles) {
-  if (item < tiles.whole()) return {item, 0, 1, false};
-  int64_t piece = (item - tiles.whole()) / tiles.left();
+  auto [tile, piece] = kernels::piece_of(item, tiles.whole(), tiles.left());
+  if (item < tiles.whole()) return {tile, 0, 1, false};
   double share = 1.0 / tiles.pieces;
-  return {item - piece * tiles.left(), double(piece) * share, double(piece + 1) * share, piece + 1 == tiles.pieces};
+  return {tile, double(piece) * share, double(piece + 1) * share, piece + 1 == tiles.pieces};
 }
 
 Tiles tilesOf(const GemmSizes& sizes, const GemmConfig& c, double rate, int resident, const Machine& machine) {
@@ -78,12 +80,6 @@ std::vector<std::vector<double>> arrivals(const GemmSizes& sizes, const Slices& 
   return all;
 }
 
-// This is the same order as in the kernel's `locate`.
-int64_t rowBlockOf(int64_t local, int64_t blocks, int64_t columns, int64_t group) {
-  int64_t top = local / (group * columns) * group;
-  return top + local % (group * columns) % std::min(blocks - top, group);
-}
-
 double allGather(const GemmSizes& sizes, const GemmChoice& choice, const Tiles& tiles, const Machine& machine) {
   const Slices& slices = choice.slices;
   double begin = machine.gemmFillUs + machine.launchUs, end = begin;
@@ -94,8 +90,7 @@ double allGather(const GemmSizes& sizes, const GemmChoice& choice, const Tiles& 
   int64_t columns = cdiv(sizes.n, choice.config.blockN), blocks = tiles.ofShard / columns;
   for (int64_t i = 0; i < tiles.items(); ++i) {
     Item item = itemOf(i, tiles);
-    int64_t nth = item.tile / tiles.ofShard;
-    int64_t block = rowBlockOf(item.tile % tiles.ofShard, blocks, columns, choice.config.group);
+    auto [nth, block, column] = kernels::gathered_tile(item.tile, blocks, columns, choice.config.group);
     int64_t band = block * choice.config.blockM / slices.bandRows;
     const std::vector<double>& slice = there[size_t(nth ? (nth - 1) * slices.bands + band + 1 : 0)];
     double& now = free[size_t(i % tiles.programs)];
@@ -116,19 +111,6 @@ double allGather(const GemmSizes& sizes, const GemmChoice& choice, const Tiles& 
   return sizes.ranks == 1 ? end : std::max(end, there.back().back()) + machine.gatheredEndUs + machine.roundTripUs;
 }
 
-struct Place {
-  int64_t nth, local;  // the nth rank after this one, itself last; the tile of its shard
-};
-
-// This is the same order as in the kernel's `locate`.
-Place placeOf(int64_t tile, const Tiles& tiles, int64_t turn) {
-  int64_t peers = tiles.shards - 1;
-  if (tile >= peers * tiles.ofShard) return {peers, tile - peers * tiles.ofShard};
-  int64_t whole = tiles.ofShard / turn * turn, first = tile < peers * whole ? 0 : whole;
-  int64_t size = first ? tiles.ofShard - whole : turn, other = tile - peers * first;
-  return {other % (peers * size) / size, first + other / (peers * size) * size + other % size};
-}
-
 // Parts go through the link one after the other. A program stores a part when its last one is through the link, or the
 // parts of a turn are copied together when the last of them is there. All ranks do the same, so a peer's parts arrive
 // here when this rank's arrive there.
@@ -143,18 +125,18 @@ double reduceScatter(const GemmSizes& sizes, const GemmChoice& choice, const Til
   std::vector<double> there(size_t(tiles.ofShard), 0.0);
   for (int64_t tile = 0; tile < tiles.count(); ++tile) {
     size_t program = size_t(tile % tiles.programs);
-    Place place = placeOf(tile, tiles, turn);
+    auto [nth, local] = kernels::scattered_tile(tile, tiles.shards, tiles.ofShard, turn);
     double now = free[program] + tiles.microseconds(tile) / (copied ? machine.gemmBesideCopiesRatio : 1);
-    int64_t first = place.local / turn * turn, count = std::min(turn, tiles.ofShard - first);
-    if (place.nth + 1 == tiles.shards) {
-      now = std::max(now, there[size_t(copied ? first : place.local)]) + add;
+    int64_t first = local / turn * turn, count = std::min(turn, tiles.ofShard - first);
+    if (nth + 1 == tiles.shards) {
+      now = std::max(now, there[size_t(copied ? first : local)]) + add;
     } else if (!copied) {
       now = std::max(now, held[program]);
       link = held[program] = std::max(link, now) + bytes / (machine.storeBytes() * machine.storeBesideGemmRatio);
-      there[size_t(place.local)] = std::max(there[size_t(place.local)], link + flight);
+      there[size_t(local)] = std::max(there[size_t(local)], link + flight);
     } else {
-      brought = place.local == first ? now : std::max(brought, now);
-      if (place.local + 1 == first + count) {
+      brought = local == first ? now : std::max(brought, now);
+      if (local + 1 == first + count) {
         link = std::max(link, brought + machine.tileFenceUs) + machine.copyUs + double(count) * bytes / machine.copyBytes();
         there[size_t(first)] = link + machine.roundTripUs / 2;
       }

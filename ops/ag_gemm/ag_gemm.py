@@ -16,17 +16,8 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 import tandem.shmem as shmem
-from ops.device.tiles import place_in_shard
+from ops.device.tiles import gathered_tile, piece_of
 from tandem.simt import __syncthreads, num_warps, tid
-
-
-@tandem.jit
-def locate(tile, rank, shards, blocks, columns, GROUP: tl.constexpr):
-    """Shard, row block and column of the tile-th tile: own rows first, then the nearest lower rank's, as the shards arrive; within a
-    shard GROUP row blocks share the columns they read."""
-    nth = tile // (blocks * columns)
-    block, column = place_in_shard(tile - nth * (blocks * columns), blocks, columns, GROUP)
-    return (rank - nth + shards) % shards, block, column
 
 
 @tandem.jit
@@ -107,11 +98,11 @@ def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, pieces_ptr, brought_pt
         begin = 0
         end = steps
         if PIECES > 1:
-            piece = tl.where(item < whole, 0, (item - whole) // tl.maximum(left, 1))
-            tile = item - piece * left
+            tile, piece = piece_of(item, whole, left)
             begin = piece * steps // PIECES
             end = tl.where(item < whole, steps, (piece + 1) * steps // PIECES)
-        shard, block, tile_n = locate(tile, rank, shards, blocks, columns, GROUP)
+        nth, block, tile_n = gathered_tile(tile, blocks, columns, GROUP)
+        shard = (rank - nth + shards) % shards
         column = tile_n * WIDTH
         row = block * BLOCK_M + tl.where(shard == rank, 0, shard * pitch)
         acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)

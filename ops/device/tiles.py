@@ -1,4 +1,8 @@
-"""The order of tiles."""
+"""The order in which kernels take their tiles.
+
+These functions are arithmetic on integers from 0, for the build writes them in C++ as well (tools/host_functions.cpp): the operators'
+models reckon with the order that the kernels follow.
+"""
 
 import tandem
 import tandem.language as tl
@@ -12,3 +16,36 @@ def place_in_shard(local, blocks, columns, GROUP: tl.constexpr):
     in_column = tl.minimum(blocks - top, GROUP)
     # No number here is negative; copies of blocks want to know.
     return tl.maximum(top + local % in_group % in_column, 0), tl.maximum(local % in_group // in_column, 0)
+
+
+@tandem.jit
+def gathered_tile(tile, blocks, columns, GROUP: tl.constexpr):
+    """Of the tile-th tile of gathered rows: its shard, as the nth rank before this one, which comes first; row block and column. So shards
+    follow one another as they arrive."""
+    nth = tile // (blocks * columns)
+    block, column = place_in_shard(tile - nth * (blocks * columns), blocks, columns, GROUP)
+    return nth, block, column
+
+
+@tandem.jit
+def piece_of(item, whole, left):
+    """The tile and its piece of the item-th piece of work: whole tiles first, then the first pieces of the `left` other ones, their second
+    pieces, and so on."""
+    piece = tl.where(item < whole, 0, (item - whole) // tl.maximum(left, 1))
+    return item - piece * left, piece
+
+
+@tandem.jit
+def scattered_tile(tile, ranks, shard_tiles, turn):
+    """The owner of the tile-th tile, as the nth rank after this one, and the tile's number in its shard. Peers take turns by `turn`
+    tiles; this rank is the last one."""
+    peers = ranks - 1
+    own = tile - peers * shard_tiles
+    whole = shard_tiles // turn * turn  # of a shard, in whole turns
+    is_whole = tile < peers * whole
+    size = tl.where(is_whole, turn, tl.maximum(shard_tiles - whole, 1))
+    first = tl.where(is_whole, 0, whole)
+    other = tile - peers * first
+    round_tiles = tl.maximum(peers * size, 1)
+    nth = tl.where(own < 0, other % round_tiles // size, peers)
+    return nth, tl.where(own < 0, first + other // round_tiles * size + other % size, own)

@@ -19,23 +19,7 @@ are done in one order on all ranks, and parts of an own tile come from tiles tha
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-from ops.device.tiles import place_in_shard
-
-
-@tandem.jit
-def locate(tile, ranks, shard_tiles, turn):
-    """The owner of the tile-th tile, as the nth rank after this one, and the tile's number in its shard. Peers take turns by `turn`
-    tiles; this rank is the last one."""
-    peers = ranks - 1
-    own = tile - peers * shard_tiles
-    whole = shard_tiles // turn * turn  # of a shard, in whole turns
-    is_whole = tile < peers * whole
-    size = tl.where(is_whole, turn, tl.maximum(shard_tiles - whole, 1))
-    first = tl.where(is_whole, 0, whole)
-    other = tile - peers * first
-    round_tiles = tl.maximum(peers * size, 1)
-    nth = tl.where(own < 0, other % round_tiles // size, peers)
-    return nth, tl.where(own < 0, first + other // round_tiles * size + other % size, own)
+from ops.device.tiles import place_in_shard, scattered_tile
 
 
 @tandem.jit
@@ -83,7 +67,7 @@ def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, first_parts_ptr, ready_ptr, brough
     turns = 0  # that have arrived from all peers, as far as this program knows
     there = 0
     for tile in tl.range(tl.program_id(0), ranks * shard_tiles, PROGRAMS, flatten=True):
-        nth, local = locate(tile, ranks, shard_tiles, turn)
+        nth, local = scattered_tile(tile, ranks, shard_tiles, turn)
         owner = (rank + 1 + nth) % ranks
         block, tile_n = place_in_shard(local, shard_blocks, columns, GROUP)
         first = owner * shard_rows + block * BLOCK_M

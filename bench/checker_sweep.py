@@ -59,9 +59,9 @@ def reduce_scatter(team):
     op.close()
 
 
-def all_gather(words_bytes):
+def all_gather(packets_bytes):
     def main(team):
-        op = AllGather(team, 40, 24, "fp32", programs=3, num_warps=1, words_bytes=words_bytes)
+        op = AllGather(team, 40, 24, "fp32", programs=3, num_warps=1, packets_bytes=packets_bytes)
         wholes = [_numbers((40 - 13 * call, 24), call) for call in range(CALLS)]
         given = [team.local_from_array(np.ascontiguousarray(_rows(x, team))) for x in wholes]
         _expect([op(own, len(x)) for own, x in zip(given, wholes)], wholes)
@@ -152,15 +152,15 @@ def guides(folder):
 
 def programs():
     """(name, main) of all that is swept."""
-    for way in ("one_shot", "two_shot_words", "two_shot"):
+    for way in ("one_shot", "two_shot_packets", "two_shot"):
         yield f"all_reduce {way}", all_reduce(way)
     yield "reduce_scatter", reduce_scatter
-    for words_bytes in (0, 1 << 20):
-        yield f"all_gather {'words' if words_bytes else 'copies'}", all_gather(words_bytes)
-    yield "gemm_ar words", gemm_all_reduce(words_bytes=1 << 30)
-    yield "gemm_ar one_shot", gemm_all_reduce(words_bytes=0, one_shot_bytes=1 << 30)
-    yield "gemm_ar two_shot", gemm_all_reduce(words_bytes=0, one_shot_bytes=0)
-    yield "gemm_ar splits", gemm_all_reduce(words_bytes=0, one_shot_bytes=0, splits=2)
+    for packets_bytes in (0, 1 << 20):
+        yield f"all_gather {'packets' if packets_bytes else 'copies'}", all_gather(packets_bytes)
+    yield "gemm_ar packets", gemm_all_reduce(packets_bytes=1 << 30)
+    yield "gemm_ar one_shot", gemm_all_reduce(packets_bytes=0, one_shot_bytes=1 << 30)
+    yield "gemm_ar two_shot", gemm_all_reduce(packets_bytes=0, one_shot_bytes=0)
+    yield "gemm_ar splits", gemm_all_reduce(packets_bytes=0, one_shot_bytes=0, splits=2)
     yield "gemm_rs", gemm_reduce_scatter
     yield "ag_gemm", all_gather_gemm
     yield "demo", demo_mlp

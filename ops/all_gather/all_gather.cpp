@@ -1,8 +1,8 @@
-// Host side of all-gather: words for small results, copy engines for large ones.
+// Host side of all-gather: packets for small results, copy engines for large ones.
 #include "ops/all_gather/all_gather.h"
 #include "ops/collective.h"
 #include "ops/peer_copies.h"
-#include "ops/words/words.h"
+#include "ops/packets/packets.h"
 #include <algorithm>
 
 namespace tandem::ops {
@@ -22,9 +22,9 @@ const Table& all_gather() {
                         {"symmetric_out", Kind::Flag, "`out` is the same symmetric tensor on every rank"}},
             .options = collectiveOptions<AllGatherConfig>(),
             .isFlat = true};
-    t.options.push_back(option<AllGatherConfig>("words_bytes", &AllGatherConfig::wordsBytes,
-                                                "results of at most so many bytes travel in words", 0, kNoLimit,
-                                                AllGatherConfig().wordsBytes));
+    t.options.push_back(option<AllGatherConfig>("packets_bytes", &AllGatherConfig::packetsBytes,
+                                                "results of at most so many bytes travel in packets", 0, kNoLimit,
+                                                AllGatherConfig().packetsBytes));
     t.make = maker<AllGather, AllGatherConfig, 2>(all_gather);
     return t;
   }();
@@ -36,13 +36,13 @@ const Table& all_gather() {
 AllGather::AllGather(Team& team, int64_t maxM, int64_t columns, DType dtype, const AllGatherConfig& config)
     : Operator(tables::all_gather(), team, {maxM, columns}, dtype, &config),
       columns_(columns),
-      wordsBytes_(config.wordsBytes) {
+      packetsBytes_(config.packetsBytes) {
   int64_t shard = shardRows(maxM, team.size()) * columns, bytes = maxM * columns * byteSize(dtype);
-  if (wordsBytes_ > 0) {
-    int64_t most = std::min(shard * byteSize(dtype), shardRows(wordsBytes_, team.size()) + columns * byteSize(dtype));
-    words_ = std::make_unique<Words>(team, memory_, cdiv(most, byteSize(DType::Int64)), config);
+  if (packetsBytes_ > 0) {
+    int64_t most = std::min(shard * byteSize(dtype), shardRows(packetsBytes_, team.size()) + columns * byteSize(dtype));
+    packets_ = std::make_unique<Packets>(team, memory_, cdiv(most, byteSize(DType::Int64)), config);
   }
-  if (bytes <= wordsBytes_) return;
+  if (bytes <= packetsBytes_) return;
   gathered_ = memory_.symmetricEmpty({team.size() * shard}, dtype, "gathered");
   copies_ = std::make_unique<PeerCopies>(team, memory_);
 }
@@ -51,16 +51,16 @@ AllGather::~AllGather() = default;
 
 void AllGather::queue(const Call& call) {
   const Tensor &x = call.tensors[0], &out = call.tensors[1];
-  if (out.bytes() <= wordsBytes_)
-    runWords(x, out, call.numbers[0], call.stream);
+  if (out.bytes() <= packetsBytes_)
+    runPackets(x, out, call.numbers[0], call.stream);
   else
     runCopies(x, out, call.numbers[0], call.stream, call.numbers[1] != 0);
 }
 
-void AllGather::runWords(const Tensor& x, const Tensor& out, int64_t m, int stream) {
-  Tensor source = asWords(x), dest = asWords(out);
+void AllGather::runPackets(const Tensor& x, const Tensor& out, int64_t m, int stream) {
+  Tensor source = asIntegers(x), dest = asIntegers(out);
   int64_t shard = shardRows(m, team_.size()) * dest.size() / m;
-  words_->launch(wordsKernel("gather_words"), source, dest, {dest.size(), shard},
+  packets_->launch(packetsKernel("gather_packets"), source, dest, {dest.size(), shard},
                  cdiv(shard, elementsOfPacket(dest.dtype)), stream);
 }
 

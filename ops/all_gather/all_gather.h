@@ -6,13 +6,13 @@
 namespace tandem::ops {
 
 class PeerCopies;
-class Words;
+class Packets;
 
 struct AllGatherConfig : CollectiveConfig {
-  int64_t wordsBytes = 256 << 10;  // results of at most this many bytes travel in packets
+  int64_t packetsBytes = 256 << 10;  // results of at most this many bytes travel in packets
 };
 
-// out[m, columns] = the rows x[rowsOfRank(m), columns] of all ranks, of any element type. Small ones travel in words with flags, large
+// out[m, columns] = the rows x[rowsOfRank(m), columns] of all ranks, of any element type. Small ones travel in packets with flags, large
 // ones by copy engines, which need no multiprocessor.
 class TANDEM_API AllGather : public Operator {
  public:
@@ -26,11 +26,11 @@ class TANDEM_API AllGather : public Operator {
 
  private:
   void queue(const Call& call) override;
-  void runWords(const Tensor& x, const Tensor& out, int64_t m, int stream);
+  void runPackets(const Tensor& x, const Tensor& out, int64_t m, int stream);
   void runCopies(const Tensor& x, const Tensor& out, int64_t m, int stream, bool symmetricOut);
 
-  int64_t columns_, wordsBytes_;
-  std::unique_ptr<Words> words_;
+  int64_t columns_, packetsBytes_;
+  std::unique_ptr<Packets> packets_;
   std::unique_ptr<PeerCopies> copies_;
   Tensor gathered_;
 };

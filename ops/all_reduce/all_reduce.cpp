@@ -3,7 +3,7 @@
 #include "ops/collective.h"
 #include "ops/kernel_text.h"
 #include "ops/machine_of_ranks.h"
-#include "ops/words/words.h"
+#include "ops/packets/packets.h"
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -11,14 +11,14 @@
 namespace tandem::ops {
 namespace {
 
-// One shot sends (R - 1) · S twice, as half of a word is its flag; two shots in words send 4 · S · (R - 1) / R in two
+// One shot sends (R - 1) · S twice, as half of a packet is flags; two shots in packets send 4 · S · (R - 1) / R in two
 // flights; chunks send half of that, with a fence and a signal more in each flight. So the sizes from which the next
 // one is quicker are proportional to the bytes that the link carries during a flight: `reach` times the sizes measured
 // on the machine of the defaults.
 int64_t mostBytes(AllReduceWay way, int ranks, double reach) {
   switch (way) {
     case AllReduceWay::OneShot: return int64_t(reach * (ranks <= 2 ? 512 << 10 : ranks <= 4 ? 128 << 10 : 64 << 10));
-    case AllReduceWay::TwoShotWords: return int64_t(reach * (512 << 10));
+    case AllReduceWay::TwoShotPackets: return int64_t(reach * (512 << 10));
     default: return std::numeric_limits<int64_t>::max();
   }
 }
@@ -32,7 +32,7 @@ double reachOf(const model::Machine& machine) {
 }
 
 AllReduceWay wayFor(int64_t bytes, int ranks, double reach) {
-  for (AllReduceWay way : {AllReduceWay::OneShot, AllReduceWay::TwoShotWords})
+  for (AllReduceWay way : {AllReduceWay::OneShot, AllReduceWay::TwoShotPackets})
     if (bytes <= mostBytes(way, ranks, reach)) return way;
   return AllReduceWay::TwoShot;
 }
@@ -58,7 +58,7 @@ const Table& all_reduce() {
             .options = collectiveOptions<AllReduceConfig>(),
             .isFlat = true};
     Option way{.name = "way", .what = "in how many flights, chosen by size", .kind = Option::Kind::Word, .least = 0};
-    way.words = {"auto", "one_shot", "two_shot_words", "two_shot"};
+    way.words = {"auto", "one_shot", "two_shot_packets", "two_shot"};
     way.get = [](const void* c) { return int64_t(static_cast<const AllReduceConfig*>(c)->way); };
     way.set = [](void* c, int64_t value) { static_cast<AllReduceConfig*>(c)->way = AllReduceWay(value); };
     t.options.insert(t.options.begin(), way);
@@ -88,9 +88,9 @@ AllReduce::AllReduce(Team& team, int64_t maxElements, DType dtype, const AllRedu
   };
   int ranks = team.size();
   if (int64_t n = elementsBy(AllReduceWay::OneShot))
-    words_ = std::make_unique<Words>(team, memory_, cdiv(n, elementsOfPacket(dtype)), config);
-  if (int64_t n = elementsBy(AllReduceWay::TwoShotWords))
-    sharedWords_ = std::make_unique<Words>(team, memory_, cdiv(shardElements(n, ranks), elementsOfPacket(dtype)),
+    packets_ = std::make_unique<Packets>(team, memory_, cdiv(n, elementsOfPacket(dtype)), config);
+  if (int64_t n = elementsBy(AllReduceWay::TwoShotPackets))
+    sharedPackets_ = std::make_unique<Packets>(team, memory_, cdiv(shardElements(n, ranks), elementsOfPacket(dtype)),
                                            config, "shared ");
   if (!elementsBy(AllReduceWay::TwoShot)) return;
   int64_t shard = shardElements(maxElements, ranks);
@@ -111,9 +111,9 @@ void AllReduce::queue(const Call& call) {
   AllReduceWay way = way_ == AllReduceWay::Auto ? wayFor(x.bytes(), team_.size(), reach_) : way_;
   int64_t each = elementsOfPacket(dtype_), shard = shardElements(n, team_.size());
   switch (way) {
-    case AllReduceWay::OneShot: return words_->launch(wordsKernel("one_shot"), x, out, {n}, cdiv(n, each), stream);
-    case AllReduceWay::TwoShotWords:
-      return sharedWords_->launch(wordsKernel("two_shot_words"), x, out, {n, shard}, cdiv(shard, each), stream);
+    case AllReduceWay::OneShot: return packets_->launch(packetsKernel("one_shot"), x, out, {n}, cdiv(n, each), stream);
+    case AllReduceWay::TwoShotPackets:
+      return sharedPackets_->launch(packetsKernel("two_shot_packets"), x, out, {n, shard}, cdiv(shard, each), stream);
     default: return runTwoShot(x, out, stream, call.numbers[1] != 0);
   }
 }

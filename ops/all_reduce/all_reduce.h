@@ -5,11 +5,11 @@
 
 namespace tandem::ops {
 
-class Words;
+class Packets;
 
-// OneShot: everybody sends all to everybody, data and flag in one word. TwoShotWords: the same with an owner for each element, who
+// OneShot: everybody sends all to everybody, data and flag in one packet. TwoShotPackets: the same with an owner for each element, who
 // sums and sends the sum. TwoShot: chunks with signals, as fast as the links are.
-enum class AllReduceWay : uint8_t { Auto, OneShot, TwoShotWords, TwoShot };
+enum class AllReduceWay : uint8_t { Auto, OneShot, TwoShotPackets, TwoShot };
 
 // Returns the way that Auto takes on the machine of the default profile.
 TANDEM_API AllReduceWay allReduceWay(int64_t bytes, int ranks);
@@ -38,7 +38,7 @@ class TANDEM_API AllReduce : public Operator {
   AllReduceWay way_;
   double reach_ = 1;  // of the sizes at which the way changes, by the machine's profile
   CollectiveConfig given_, config_;
-  std::unique_ptr<Words> words_, sharedWords_;  // one shot, two shots
+  std::unique_ptr<Packets> packets_, sharedPackets_;  // one shot, two shots
   Tensor parts_, sums_, ready_, done_, epochs_;
 };
 

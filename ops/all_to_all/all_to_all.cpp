@@ -1,9 +1,9 @@
-// Host side of all-to-all: words for small exchanges, copy engines for large ones. All ranks know all counts, so everyone knows where its
+// Host side of all-to-all: packets for small exchanges, copy engines for large ones. All ranks know all counts, so everyone knows where its
 // rows go on every peer.
 #include "ops/all_to_all/all_to_all.h"
 #include "ops/collective.h"
 #include "ops/peer_copies.h"
-#include "ops/words/words.h"
+#include "ops/packets/packets.h"
 #include <algorithm>
 
 namespace tandem::ops {
@@ -24,9 +24,9 @@ const Table& all_to_all() {
                          "m, each rank sends rank r rows_of_rank(m, ranks, r) rows; or a list for each rank: how many it sends to each"}},
             .options = collectiveOptions<AllToAllConfig>(),
             .isFlat = true};
-    t.options.push_back(option<AllToAllConfig>("words_bytes", &AllToAllConfig::wordsBytes,
-                                               "up to so many, the most that a rank sends to one times the ranks, travel in words", 0,
-                                               kNoLimit, AllToAllConfig().wordsBytes));
+    t.options.push_back(option<AllToAllConfig>("packets_bytes", &AllToAllConfig::packetsBytes,
+                                               "up to so many, the most that a rank sends to one times the ranks, travel in packets", 0,
+                                               kNoLimit, AllToAllConfig().packetsBytes));
     t.make = maker<AllToAll, AllToAllConfig, 2>(all_to_all);
     return t;
   }();
@@ -36,11 +36,11 @@ const Table& all_to_all() {
 }  // namespace tables
 
 AllToAll::AllToAll(Team& team, int64_t maxM, int64_t columns, DType dtype, const AllToAllConfig& config)
-    : Operator(tables::all_to_all(), team, {maxM, columns}, dtype, &config), columns_(columns), wordsBytes_(config.wordsBytes) {
+    : Operator(tables::all_to_all(), team, {maxM, columns}, dtype, &config), columns_(columns), packetsBytes_(config.packetsBytes) {
   int64_t room = shardRows(maxM, team.size()) * team.size() * columns, bytes = room * byteSize(dtype);
-  int64_t most = wordsBytes_ / team.size();
+  int64_t most = packetsBytes_ / team.size();
   if (most > 0) {
-    words_ = std::make_unique<Words>(team, memory_, cdiv(std::min(bytes, most), byteSize(DType::Int64)), config);
+    packets_ = std::make_unique<Packets>(team, memory_, cdiv(std::min(bytes, most), byteSize(DType::Int64)), config);
     places_ = memory_.localZeros({4, team.size()}, DType::Int64, "places");
   }
   if (bytes <= most) return;
@@ -67,14 +67,14 @@ void AllToAll::queue(const Call& call) {
   int64_t most = 0;
   for (int from = 0; from < team_.size(); ++from)
     for (int to = 0; to < team_.size(); ++to) most = std::max(most, counts.rows(from, to));
-  if (words_ && most * columns_ * byteSize(dtype_) <= wordsBytes_ / team_.size())
-    runWords(call.tensors[0], call.tensors[1], counts, most, call.stream);
+  if (packets_ && most * columns_ * byteSize(dtype_) <= packetsBytes_ / team_.size())
+    runPackets(call.tensors[0], call.tensors[1], counts, most, call.stream);
   else
     runCopies(call.tensors[0], call.tensors[1], counts, call.stream, call.numbers[0] != 0);
 }
 
-void AllToAll::runWords(const Tensor& x, const Tensor& out, const Counts& counts, int64_t mostRows, int stream) {
-  Tensor source = asWords(x), dest = asWords(out);
+void AllToAll::runPackets(const Tensor& x, const Tensor& out, const Counts& counts, int64_t mostRows, int stream) {
+  Tensor source = asIntegers(x), dest = asIntegers(out);
   int ranks = team_.size(), rank = team_.rank();
   int64_t row = columns_ * byteSize(dtype_) / byteSize(source.dtype), first = row, own = row;
   bool isEqual = counts.all.size() == 1;
@@ -96,7 +96,7 @@ void AllToAll::runWords(const Tensor& x, const Tensor& out, const Counts& counts
     team_.signals(steps, stream);
   }
   int64_t all = isEqual ? counts.all[0] * row : 0;
-  words_->launch(kernelOf("ops/all_to_all/all_to_all.py", "all_to_all"), source, dest, {all, first, own},
+  packets_->launch(kernelOf("ops/all_to_all/all_to_all.py", "all_to_all"), source, dest, {all, first, own},
                  cdiv(mostRows * row, elementsOfPacket(source.dtype)), stream, std::vector<Argument>{places_},
                  {{"EQUAL", isEqual}});
   if (!isEqual) team_.fill(places_, 0, stream);  // a signal that is not zero in the end looks like one that nobody waited for

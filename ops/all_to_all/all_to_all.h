@@ -6,11 +6,11 @@
 namespace tandem::ops {
 
 class PeerCopies;
-class Words;
+class Packets;
 struct Counts;
 
 struct AllToAllConfig : CollectiveConfig {
-  int64_t wordsBytes = 256 << 10;  // up to this many bytes, the most that a rank sends to one times the ranks, travel in packets
+  int64_t packetsBytes = 256 << 10;  // up to this many bytes, the most that a rank sends to one times the ranks, travel in packets
 };
 
 // Every rank sends rows to every rank, of any element type: x has the rows for rank 0, then those for rank 1, and so on;
@@ -31,13 +31,13 @@ class TANDEM_API AllToAll : public Operator {
 
  private:
   void queue(const Call& call) override;
-  void runWords(const Tensor& x, const Tensor& out, const Counts& counts, int64_t mostRows, int stream);
+  void runPackets(const Tensor& x, const Tensor& out, const Counts& counts, int64_t mostRows, int stream);
   void runCopies(const Tensor& x, const Tensor& out, const Counts& counts, int stream, bool symmetricOut);
   int64_t sentBefore(const Counts& counts, int from, int to) const;      // rows of `from` for ranks before `to`
   int64_t receivedBefore(const Counts& counts, int from, int to) const;  // rows for `to` from ranks before `from`
 
-  int64_t columns_, wordsBytes_;
-  std::unique_ptr<Words> words_;
+  int64_t columns_, packetsBytes_;
+  std::unique_ptr<Packets> packets_;
   std::unique_ptr<PeerCopies> copies_;
   Tensor landing_, places_;
 };

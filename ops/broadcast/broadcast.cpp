@@ -1,9 +1,9 @@
-// Host side of broadcast: words for small tensors; for large ones the root copies a part to each peer, which copies it to the others. So
+// Host side of broadcast: packets for small tensors; for large ones the root copies a part to each peer, which copies it to the others. So
 // the root sends the tensor once, however many ranks there are.
 #include "ops/broadcast/broadcast.h"
 #include "ops/collective.h"
 #include "ops/peer_copies.h"
-#include "ops/words/words.h"
+#include "ops/packets/packets.h"
 #include <algorithm>
 
 namespace tandem::ops {
@@ -24,9 +24,9 @@ const Table& broadcast() {
                         {"symmetric_out", Kind::Flag, "`out` is the same symmetric tensor on every rank"}},
             .options = collectiveOptions<BroadcastConfig>(),
             .isFlat = true};
-    t.options.push_back(option<BroadcastConfig>("words_bytes", &BroadcastConfig::wordsBytes,
-                                                "up to so many, sent by the root in all, travel in words", 0, kNoLimit,
-                                                BroadcastConfig().wordsBytes));
+    t.options.push_back(option<BroadcastConfig>("packets_bytes", &BroadcastConfig::packetsBytes,
+                                                "up to so many, sent by the root in all, travel in packets", 0, kNoLimit,
+                                                BroadcastConfig().packetsBytes));
     t.make = maker<Broadcast, BroadcastConfig, 1>(broadcast);
     return t;
   }();
@@ -36,9 +36,9 @@ const Table& broadcast() {
 }  // namespace tables
 
 Broadcast::Broadcast(Team& team, int64_t maxElements, DType dtype, const BroadcastConfig& config)
-    : Operator(tables::broadcast(), team, {maxElements}, dtype, &config), wordsBytes_(config.wordsBytes) {
-  int64_t bytes = maxElements * byteSize(dtype), most = wordsBytes_ / std::max(1, team.size() - 1);
-  if (most > 0) words_ = std::make_unique<Words>(team, memory_, cdiv(std::min(bytes, most), byteSize(DType::Int64)), config);
+    : Operator(tables::broadcast(), team, {maxElements}, dtype, &config), packetsBytes_(config.packetsBytes) {
+  int64_t bytes = maxElements * byteSize(dtype), most = packetsBytes_ / std::max(1, team.size() - 1);
+  if (most > 0) packets_ = std::make_unique<Packets>(team, memory_, cdiv(std::min(bytes, most), byteSize(DType::Int64)), config);
   if (bytes <= most) return;
   landing_ = memory_.symmetricEmpty({maxElements}, dtype, "landing");
   copies_ = std::make_unique<PeerCopies>(team, memory_);
@@ -49,10 +49,10 @@ Broadcast::~Broadcast() = default;
 void Broadcast::queue(const Call& call) {
   const Tensor &x = call.tensors[0], &out = call.tensors[1];
   int root = int(call.numbers[1]);
-  if (x.bytes() > wordsBytes_ / std::max(1, team_.size() - 1))
+  if (x.bytes() > packetsBytes_ / std::max(1, team_.size() - 1))
     return runCopies(x, out, root, call.stream, call.numbers[2] != 0);
-  Tensor source = asWords(x);
-  words_->launch(kernelOf("ops/broadcast/broadcast.py", "broadcast"), source, asWords(out), {source.size()},
+  Tensor source = asIntegers(x);
+  packets_->launch(kernelOf("ops/broadcast/broadcast.py", "broadcast"), source, asIntegers(out), {source.size()},
                  cdiv(source.size(), elementsOfPacket(source.dtype)), call.stream,
                  std::vector<Argument>{int64_t(root)});
 }

@@ -6,13 +6,13 @@
 namespace tandem::ops {
 
 class PeerCopies;
-class Words;
+class Packets;
 
 struct BroadcastConfig : CollectiveConfig {
-  int64_t wordsBytes = 512 << 10;  // up to this many bytes, sent by the root in all, travel in packets
+  int64_t packetsBytes = 512 << 10;  // up to this many bytes, sent by the root in all, travel in packets
 };
 
-// out = the root's x, on every rank, of any element type. Small ones travel in words with flags, large ones by copy engines.
+// out = the root's x, on every rank, of any element type. Small ones travel in packets with flags, large ones by copy engines.
 class TANDEM_API Broadcast : public Operator {
  public:
   Broadcast(Team& team, int64_t maxElements, DType dtype, const BroadcastConfig& config = {});
@@ -27,8 +27,8 @@ class TANDEM_API Broadcast : public Operator {
   void queue(const Call& call) override;
   void runCopies(const Tensor& x, const Tensor& out, int root, int stream, bool symmetricOut);
 
-  int64_t wordsBytes_;
-  std::unique_ptr<Words> words_;
+  int64_t packetsBytes_;
+  std::unique_ptr<Packets> packets_;
   std::unique_ptr<PeerCopies> copies_;
   Tensor landing_;
 };

@@ -4,7 +4,7 @@
 #include "ops/kernel_text.h"
 #include "ops/machine_of_ranks.h"
 #include "ops/plan.h"
-#include "ops/words/words.h"
+#include "ops/packets/packets.h"
 #include <algorithm>
 
 namespace tandem::ops {
@@ -37,8 +37,8 @@ int64_t mostOneShotBytes(int ranks, const model::Machine& machine) {
   return saved <= 0 ? int64_t(1) << 62 : int64_t(flight * machine.storeBytes() / saved);
 }
 
-// Words are twice the bytes; they need neither a fence before a signal nor loads behind the wait for it.
-int64_t mostWordsBytes(int ranks, const model::Machine& machine) {
+// Packets are twice the bytes; they need neither a fence before a signal nor loads behind the wait for it.
+int64_t mostPacketsBytes(int ranks, const model::Machine& machine) {
   return int64_t(machine.signalFenceUs * machine.storeBytes() / std::max(1, ranks - 1));
 }
 
@@ -48,7 +48,7 @@ struct GemmAllReduce::Plan {
   Tile tile;
   int64_t tiles;
   int splits;
-  bool oneShot, words;
+  bool oneShot, packets;
   int64_t elements() const { return tiles * tile.m * tile.n; }
 };
 
@@ -64,12 +64,12 @@ GemmAllReduce::Plan GemmAllReduce::planned(int64_t m, bool blocks) const {
             .tiles = cdiv(m, tile.m) * cdiv(n_, tile.n),
             .splits = config_.splits,
             .oneShot = false,
-            .words = false};
+            .packets = false};
   int64_t worth = std::min<int64_t>(kMostSplits, cdiv(k_, tile.k) / kStepsWorthSplitting);
   if (!plan.splits) plan.splits = int(std::clamp<int64_t>(programs_ / plan.tiles, 1, std::max<int64_t>(worth, 1)));
   int64_t bytes = m * n_ * byteSize(partType(dtype_));
-  plan.words = bytes <= config_.wordsBytes;
-  plan.oneShot = plan.words || bytes <= config_.oneShotBytes;
+  plan.packets = bytes <= config_.packetsBytes;
+  plan.oneShot = plan.packets || bytes <= config_.oneShotBytes;
   return plan;
 }
 
@@ -84,7 +84,7 @@ const Table& gemm_ar() {
     for (Option o : {option<Config>("splits", &Config::splits, "programs that share the inner size of a tile", 0, kMostSplits),
                      option<Config>("one_shot_bytes", &Config::oneShotBytes,
                                     "results up to so many are summed by every rank for itself", 0, kNoLimit, -1),
-                     option<Config>("words_bytes", &Config::wordsBytes, "and up to so many travel in words", 0, kNoLimit, -1)})
+                     option<Config>("packets_bytes", &Config::packetsBytes, "and up to so many travel in packets", 0, kNoLimit, -1)})
       t.options.push_back(o);
     t.make = maker<GemmAllReduce, Config, 3>(gemm_ar);
     return t;
@@ -98,14 +98,14 @@ GemmAllReduce::GemmAllReduce(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
                              const GemmAllReduceConfig& config)
     : Operator(tables::gemm_ar(), team, {maxM, n, k}, dtype, &config), n_(n), k_(k), config_(config) {
   model::Machine machine = machineOfRanks(team);
-  if (config.wordsBytes < 0) config_.wordsBytes = mostWordsBytes(team.size(), machine);
+  if (config.packetsBytes < 0) config_.packetsBytes = mostPacketsBytes(team.size(), machine);
   if (config.oneShotBytes < 0) config_.oneShotBytes = mostOneShotBytes(team.size(), machine);
   int wanted = config.programs          ? config.programs
                : team.target() == "sim" ? kSimulatedPrograms
                                         : team.residentPrograms();
   programs_ = std::min(wanted, team.residentPrograms());
   int64_t tiles = 0, items = 0, splitElements = 1, perPacket = elementsOfPacket(partType(dtype));
-  setElements_ = setWords_ = 0;
+  setElements_ = setPackets_ = 0;
   // Among the numbers of rows with equally many tiles the first asks for the most memory; a tile's rows are a multiple
   // of this.
   constexpr int kLeastTileRows = 16;
@@ -115,12 +115,12 @@ GemmAllReduce::GemmAllReduce(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
       tiles = std::max(tiles, plan.tiles);
       items = std::max(items, plan.tiles * plan.splits);
       setElements_ = std::max(setElements_, plan.elements());
-      if (plan.words) setWords_ = std::max(setWords_, team.size() * plan.elements() / perPacket * 2);
+      if (plan.packets) setPackets_ = std::max(setPackets_, team.size() * plan.elements() / perPacket * 2);
       if (plan.splits > 1) splitElements = std::max(splitElements, plan.elements() * plan.splits);
     }
   parts_ = memory_.symmetricEmpty({2, team.size(), setElements_}, partType(dtype), "parts");
   sums_ = memory_.symmetricEmpty({2, setElements_}, partType(dtype), "sums");
-  words_ = memory_.symmetricZeros({2, std::max<int64_t>(setWords_, 1)}, DType::Int64, "words");
+  packets_ = memory_.symmetricZeros({2, std::max<int64_t>(setPackets_, 1)}, DType::Int64, "packets");
   splits_ = memory_.localZeros({splitElements}, DType::Float32, "splits");
   ready_ = memory_.symmetricZeros({tiles * team.size()}, DType::Int64, "ready");
   done_ = memory_.symmetricZeros({tiles}, DType::Int64, "done");
@@ -140,14 +140,14 @@ void GemmAllReduce::queue(const Call& call) {
                       .cooperative = team_.size() > 1};
   team_.launch(
       kernelOf("ops/gemm_ar/gemm_ar.py", "gemm_ar"), launch,
-      {a, b, call.tensors[2], parts_, sums_, words_, splits_, ready_, done_, counted_, epochs_, m, n_, k_, setElements_, setWords_},
+      {a, b, call.tensors[2], parts_, sums_, packets_, splits_, ready_, done_, counted_, epochs_, m, n_, k_, setElements_, setPackets_},
       {{"RANKS", int64_t(team_.size())},
        {"BM", int64_t(plan.tile.m)},
        {"BN", int64_t(plan.tile.n)},
        {"BK", int64_t(plan.tile.k)},
        {"SPLITS", int64_t(plan.splits)},
        {"ONE_SHOT", plan.oneShot},
-       {"WORDS", plan.words ? elementsOfPacket(partType(dtype_)) : 0},
+       {"PACKETS", plan.packets ? elementsOfPacket(partType(dtype_)) : 0},
        {"POLLS", pollsOn(team_)},
        {"B_BY_COLUMNS", config_.bTransposed},
        {"DESCRIPTORS", blocks}});

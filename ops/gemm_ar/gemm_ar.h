@@ -9,7 +9,7 @@ struct GemmAllReduceConfig : GemmConfig {
   int splits = 0;  // programs that share the inner dimension of a tile
   // Results up to this many bytes are summed by every rank for itself; -1: the operator chooses.
   int64_t oneShotBytes = -1;
-  int64_t wordsBytes = -1;  // up to this many bytes, parts travel in packets
+  int64_t packetsBytes = -1;  // up to this many bytes, parts travel in packets
 };
 
 // out[m, n] = sum over ranks of A[m, k] · B[k, n] on every rank, k being each rank's share: made for few rows, where reading B takes the
@@ -31,8 +31,8 @@ class TANDEM_API GemmAllReduce : public Operator {
   int64_t n_, k_;
   GemmAllReduceConfig config_;
   int programs_;
-  int64_t setElements_, setWords_;
-  Tensor parts_, sums_, words_, splits_, ready_, done_, counted_, epochs_;
+  int64_t setElements_, setPackets_;
+  Tensor parts_, sums_, packets_, splits_, ready_, done_, counted_, epochs_;
 };
 
 }  // namespace tandem::ops

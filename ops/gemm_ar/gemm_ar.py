@@ -2,8 +2,8 @@
 
 Tiles are products the other way round, B's columns by A's rows, so that few rows of A waste nothing. Each finished tile is
 stored where it is summed and signalled: one shot, on every rank, which sums all tiles for itself; two shots, on the tile's
-owner, which sums it and sends the sum to all. Few rows go in one shot as packets of words that carry the number of the call
-beside the data, as in ops/words: one flight, no fence, no signal. Sums run in rank order in fp32. With SPLITS the inner
+owner, which sums it and sends the sum to all. Few rows go in one shot as packets that carry the number of the call
+beside the data, as in ops/packets: one flight, no fence, no signal. Sums run in rank order in fp32. With SPLITS the inner
 dimension of a tile is shared by several programs, which leave their parts in local memory first.
 
 No program waits before it has multiplied all its tiles, so all that anybody waits for comes.
@@ -17,7 +17,7 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 import tandem.shmem as shmem
-from ops.device.packets import is_of_call
+from ops.device.packets import data_of, is_of_call, make_packet
 from ops.device.signals import tell_all
 from tandem.simt import ld_vector, num_warps, st, st_vector, tid
 
@@ -89,12 +89,12 @@ def sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS: tl.constexp
 
 
 @tandem.jit
-def send_words(part, words_ptr, tile, tiles, rows, epoch, RANKS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+def send_packets(part, packets_ptr, tile, tiles, rows, epoch, RANKS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
                ELEMENTS: tl.constexpr):
-    """The first rows of `part` [BM, BN] to every rank, this one included, in packets of two words of data and epoch. Packets lie as
+    """The first rows of `part` [BM, BN] to every rank, this one included, in packets of data and epoch. Packets lie as
     [rank, tile, BM, BN / ELEMENTS]."""
     rank = dl.rank()
-    dest_ptr = words_ptr + (rank.to(tl.int64) * tiles + tile) * (2 * BM * BN // ELEMENTS)
+    dest_ptr = packets_ptr + (rank.to(tl.int64) * tiles + tile) * (2 * BM * BN // ELEMENTS)
     with dl.simt_exec_region() as (thread, threads):
         for i in range(thread, rows * (BN // ELEMENTS), threads):
             row = i // (BN // ELEMENTS)
@@ -102,9 +102,7 @@ def send_words(part, words_ptr, tile, tiles, rows, epoch, RANKS: tl.constexpr, B
             values = dl.zeros_vector(ELEMENTS, part.dtype)
             for j in tl.static_range(ELEMENTS):
                 values[j] = part[row, column + j]
-            data = values.recast(tl.int32)
-            number = epoch.to(tl.int32)
-            packet = dl.make_vector([data[0], number, data[1], number]).recast(tl.int64)
+            packet = make_packet(values, epoch)
             for step in tl.static_range(1, RANKS + 1):
                 st_vector(dl.symm_at(dest_ptr, (rank + step) % RANKS) + 2 * i, packet, "sys", "relaxed")
 
@@ -136,17 +134,16 @@ def receive_packets(slot_ptr, stride, epoch, RANKS: tl.constexpr, POLLS: tl.cons
 
 
 @tandem.jit
-def sum_words(words_ptr, c_ptr, tile, tiles, first_row, rows, first_column, n, epoch, dtype: tl.constexpr, RANKS: tl.constexpr,
+def sum_packets(packets_ptr, c_ptr, tile, tiles, first_row, rows, first_column, n, epoch, dtype: tl.constexpr, RANKS: tl.constexpr,
               BM: tl.constexpr, BN: tl.constexpr, ELEMENTS: tl.constexpr, POLLS: tl.constexpr):
     """Adds the packets of all ranks in rank order, each thread its own, and stores rows of C."""
-    source_ptr = words_ptr + tile.to(tl.int64) * (2 * BM * BN // ELEMENTS)
+    source_ptr = packets_ptr + tile.to(tl.int64) * (2 * BM * BN // ELEMENTS)
     stride = tiles.to(tl.int64) * (2 * BM * BN // ELEMENTS)
     for i in range(tid(0), rows * (BN // ELEMENTS), num_warps() * 32):
         packets = receive_packets(source_ptr + 2 * i, stride, epoch, RANKS, POLLS)
         total = dl.zeros_vector(ELEMENTS, tl.float32)
         for source in tl.static_range(RANKS):
-            words = packets[source].recast(tl.int32)
-            total = total + dl.make_vector([words[0], words[2]]).recast(dtype).to(tl.float32)
+            total = total + data_of(packets[source], dtype).to(tl.float32)
         column = first_column + i % (BN // ELEMENTS) * ELEMENTS
         out_ptr = c_ptr + (first_row + i // (BN // ELEMENTS)).to(tl.int64) * n + column
         for j in tl.static_range(ELEMENTS):
@@ -155,18 +152,18 @@ def sum_words(words_ptr, c_ptr, tile, tiles, first_row, rows, first_column, n, e
 
 
 @tandem.jit
-def gemm_ar(a_ptr, b_ptr, c_ptr, parts_ptr, sums_ptr, words_ptr, splits_ptr, ready_ptr, done_ptr, counted_ptr, epoch_ptr, m, n, k,
-            set_elements, set_words, RANKS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SPLITS: tl.constexpr,
-            ONE_SHOT: tl.constexpr, WORDS: tl.constexpr, POLLS: tl.constexpr, B_BY_COLUMNS: tl.constexpr, DESCRIPTORS: tl.constexpr):
-    """`set_elements`: of one rank's parts, and of the sums; `set_words`: of all ranks' packets, in 8 bytes. Splits: [tiles, SPLITS, BM,
-    BN] in fp32, of this rank alone. WORDS: elements of a packet where one shot is by packets, else 0."""
+def gemm_ar(a_ptr, b_ptr, c_ptr, parts_ptr, sums_ptr, packets_ptr, splits_ptr, ready_ptr, done_ptr, counted_ptr, epoch_ptr, m, n, k,
+            set_elements, set_packets, RANKS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SPLITS: tl.constexpr,
+            ONE_SHOT: tl.constexpr, PACKETS: tl.constexpr, POLLS: tl.constexpr, B_BY_COLUMNS: tl.constexpr, DESCRIPTORS: tl.constexpr):
+    """`set_elements`: of one rank's parts, and of the sums; `set_packets`: of all ranks' packets, in 8 bytes. Splits: [tiles, SPLITS, BM,
+    BN] in fp32, of this rank alone. PACKETS: elements of a packet where one shot is by packets, else 0."""
     rank = dl.rank()
     pid = tl.program_id(0)
     programs = tl.num_programs(0)
     epoch = tl.load(epoch_ptr + pid) + 1
     parts_ptr += (epoch % 2) * RANKS * set_elements
     sums_ptr += (epoch % 2) * set_elements
-    words_ptr += (epoch % 2) * set_words
+    packets_ptr += (epoch % 2) * set_packets
     rows = tl.cdiv(m, BM)
     tiles = rows * tl.cdiv(n, BN)
     steps = tl.cdiv(k, BK)
@@ -190,9 +187,9 @@ def gemm_ar(a_ptr, b_ptr, c_ptr, parts_ptr, sums_ptr, words_ptr, splits_ptr, rea
         acc = multiply(a, b, a_ptr, b_ptr, m, n, k, first_row, tile // rows * BN, first_step * BK, count, BM, BN, BK, B_BY_COLUMNS,
                        DESCRIPTORS)
         if SPLITS == 1:
-            if WORDS:
-                send_words(acc.T.to(parts_ptr.dtype.element_ty), words_ptr, tile, tiles, tl.minimum(m - first_row, BM), epoch, RANKS, BM,
-                           BN, WORDS)
+            if PACKETS:
+                send_packets(acc.T.to(parts_ptr.dtype.element_ty), packets_ptr, tile, tiles, tl.minimum(m - first_row, BM), epoch, RANKS, BM,
+                           BN, PACKETS)
             else:
                 push_part(acc.T, parts_ptr, ready_ptr, tile, tiles, m, first_row, epoch, RANKS, BM, BN, ONE_SHOT)
         else:
@@ -201,10 +198,10 @@ def gemm_ar(a_ptr, b_ptr, c_ptr, parts_ptr, sums_ptr, words_ptr, splits_ptr, rea
     if SPLITS > 1:
         for tile in range(pid, tiles, programs):
             total = sum_splits(splits_ptr, counted_ptr, tile, epoch, BM, BN, SPLITS)
-            if WORDS:
+            if PACKETS:
                 first_row = tile % rows * BM
-                send_words(total.to(parts_ptr.dtype.element_ty), words_ptr, tile, tiles, tl.minimum(m - first_row, BM), epoch, RANKS, BM,
-                           BN, WORDS)
+                send_packets(total.to(parts_ptr.dtype.element_ty), packets_ptr, tile, tiles, tl.minimum(m - first_row, BM), epoch, RANKS, BM,
+                           BN, PACKETS)
             else:
                 push_part(total, parts_ptr, ready_ptr, tile, tiles, m, tile % rows * BM, epoch, RANKS, BM, BN, ONE_SHOT)
 
@@ -219,9 +216,9 @@ def gemm_ar(a_ptr, b_ptr, c_ptr, parts_ptr, sums_ptr, words_ptr, splits_ptr, rea
     for tile in range(pid, tiles, programs):
         first_row = tile % rows * BM
         first_column = tile // rows * BN
-        if WORDS:
-            sum_words(words_ptr, c_ptr, tile, tiles, first_row, tl.minimum(m - first_row, BM), first_column, n, epoch,
-                      parts_ptr.dtype.element_ty, RANKS, BM, BN, WORDS, POLLS)
+        if PACKETS:
+            sum_packets(packets_ptr, c_ptr, tile, tiles, first_row, tl.minimum(m - first_row, BM), first_column, n, epoch,
+                      parts_ptr.dtype.element_ty, RANKS, BM, BN, PACKETS, POLLS)
         else:
             column = first_column + tl.arange(0, BN)
             mask = (first_row + row < m)[:, None] & (column < n)[None, :]

@@ -61,7 +61,7 @@ TEST(GemmPlan, WhatAnOperatorDoesNotTakeIsRefused) {
   };
   const std::string tiles = "`block_m`, `block_n`, `block_k`, `programs`, `num_warps`, `num_stages`, `b_transposed`, ";
   EXPECT_EQ(refused("gemm_ar", {.group = 4}),
-            "`gemm_ar` does not take `group`; it takes " + tiles + "`splits`, `one_shot_bytes`, `words_bytes`");
+            "`gemm_ar` does not take `group`; it takes " + tiles + "`splits`, `one_shot_bytes`, `packets_bytes`");
   EXPECT_EQ(refused("ag_gemm", {.chunks = 0}),
             "`ag_gemm` does not take `chunks`; it takes " + tiles + "`group`, `bands`, `slices`, `copies`, `pieces`");
   EXPECT_EQ(refused("gemm_rs", {.copies = {{1}}}),

@@ -1,4 +1,4 @@
-"""AllGather on simulated ranks, under the checker: in words and by copies, sizes, types, repeated calls, errors."""
+"""AllGather on simulated ranks, under the checker: in packets and by copies, sizes, types, repeated calls, errors."""
 
 import pathlib
 import re
@@ -10,7 +10,7 @@ import tandem
 from tandem.kernel.element_types import as_dtype
 from tandem.ops import AllGather, rows_of_rank, shard_rows
 
-WORDS = [0, 1 << 20]  # by copies, in words
+PACKETS = [0, 1 << 20]  # by copies, in packets
 
 
 def whole(m, columns, dtype, seed=0):
@@ -27,15 +27,15 @@ def check(values, x):
         assert value.tobytes() == x.tobytes()
 
 
-@pytest.mark.parametrize("words_bytes", WORDS)
+@pytest.mark.parametrize("packets_bytes", PACKETS)
 @pytest.mark.parametrize("m, columns, dtype", [(1, 1, "fp16"), (3, 7, "int8"), (16, 64, "bf16"), (130, 33, "fp32"), (57, 9, "fp64"),
                                                (64, 5, "int16"), (40, 8, "int64")])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
-def test_sizes(ranks, m, columns, dtype, words_bytes):
+def test_sizes(ranks, m, columns, dtype, packets_bytes):
     x = whole(m, columns, dtype)
 
     def main(team):
-        with AllGather(team, m, columns, dtype, words_bytes=words_bytes) as op:
+        with AllGather(team, m, columns, dtype, packets_bytes=packets_bytes) as op:
             return np.array(op(own_rows(x, team), m))
 
     for seed, slots in enumerate([None, 1]):
@@ -44,14 +44,14 @@ def test_sizes(ranks, m, columns, dtype, words_bytes):
         check(result.values, x)
 
 
-@pytest.mark.parametrize("words_bytes", [0, 1000, 1 << 20])
+@pytest.mark.parametrize("packets_bytes", [0, 1000, 1 << 20])
 @pytest.mark.parametrize("ranks", [2, 4, 8])
-def test_many_calls_on_one_operator(ranks, words_bytes):
+def test_many_calls_on_one_operator(ranks, packets_bytes):
     sizes = [64, 1, 64, 1, 1, 37, 64, 5, 50, 2, 64]
     data = [whole(m, 12, "fp16", seed=i) for i, m in enumerate(sizes)]
 
     def main(team):
-        op = AllGather(team, 64, 12, "fp16", programs=3, num_warps=1, words_bytes=words_bytes)
+        op = AllGather(team, 64, 12, "fp16", programs=3, num_warps=1, packets_bytes=packets_bytes)
         given = [team.local_from_array(own_rows(x, team)) for x in data]
         outs = []
         for m, x in zip(sizes, given):
@@ -74,12 +74,12 @@ def test_element_types_by_the_kernel_languages_words():
     assert tandem.launch(main, ranks=2).values == ["int8", "int8"]
 
 
-@pytest.mark.parametrize("words_bytes", WORDS)
-def test_symmetric_results_and_rows_in_place(words_bytes):
+@pytest.mark.parametrize("packets_bytes", PACKETS)
+def test_symmetric_results_and_rows_in_place(packets_bytes):
     x = whole(20, 6, "fp32")
 
     def main(team):
-        op = AllGather(team, 20, 6, "fp32", words_bytes=words_bytes)
+        op = AllGather(team, 20, 6, "fp32", packets_bytes=packets_bytes)
         out = team.empty((20, 6), "float32")
         for _ in range(3):
             assert op(own_rows(x, team), 20, out=out, symmetric_out=True) is out

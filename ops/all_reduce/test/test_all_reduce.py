@@ -10,7 +10,7 @@ import tandem
 from tandem.kernel.element_types import as_dtype
 from tandem.ops import AllReduce, all_reduce_way
 
-WAYS = ["one_shot", "two_shot_words", "two_shot"]
+WAYS = ["one_shot", "two_shot_packets", "two_shot"]
 TOLERANCE = {"fp32": 1e-6, "fp16": 1e-3, "bf16": 8e-3}
 
 
@@ -81,7 +81,7 @@ def test_many_calls_on_one_operator(ranks, way):
 
 def test_ways_that_follow_one_another():
     sizes = [1, 40 << 10, 300 << 10, 3, 200 << 10, 300 << 10]  # of fp32 on 4 ranks: each way
-    assert [all_reduce_way(4 * n, 4) for n in sizes[:3]] == ["one_shot", "two_shot_words", "two_shot"]
+    assert [all_reduce_way(4 * n, 4) for n in sizes[:3]] == ["one_shot", "two_shot_packets", "two_shot"]
     data = [inputs(4, n, "fp32", seed=i) for i, n in enumerate(sizes)]
 
     def main(team):
@@ -144,10 +144,10 @@ def test_two_operators_on_two_streams():
 def test_the_table():
     ways = [all_reduce_way(1 << i, 4) for i in range(30)]
     assert ways[0] == "one_shot" and ways[-1] == "two_shot" and sorted(ways, key=WAYS.index) == ways
-    assert all_reduce_way(128 << 10, 4) == "one_shot" and all_reduce_way((128 << 10) + 1, 4) == "two_shot_words"
-    assert all_reduce_way(512 << 10, 4) == "two_shot_words" and all_reduce_way((512 << 10) + 1, 4) == "two_shot"
-    assert all_reduce_way(128 << 10, 8) == "two_shot_words"
-    assert "two_shot_words" not in [all_reduce_way(1 << i, 2) for i in range(30)]
+    assert all_reduce_way(128 << 10, 4) == "one_shot" and all_reduce_way((128 << 10) + 1, 4) == "two_shot_packets"
+    assert all_reduce_way(512 << 10, 4) == "two_shot_packets" and all_reduce_way((512 << 10) + 1, 4) == "two_shot"
+    assert all_reduce_way(128 << 10, 8) == "two_shot_packets"
+    assert "two_shot_packets" not in [all_reduce_way(1 << i, 2) for i in range(30)]
 
 
 def failing(message, body):

@@ -1,4 +1,4 @@
-"""AllToAll on ranks on GPUs: equal and unequal counts, in words and by copies, calls in a row, a captured call."""
+"""AllToAll on ranks on GPUs: equal and unequal counts, in packets and by copies, calls in a row, a captured call."""
 
 import numpy as np
 from products import on_gpus
@@ -68,8 +68,8 @@ def replays(ranks, counts, times=20):
 
 CHECKS = {
     "operators.all_to_all.counts": calls,
-    "operators.all_to_all.by_copies": lambda ranks: calls(ranks, words_bytes=0),
-    "operators.all_to_all.in_words": lambda ranks: calls(ranks, words_bytes=1 << 30),
+    "operators.all_to_all.by_copies": lambda ranks: calls(ranks, packets_bytes=0),
+    "operators.all_to_all.in_packets": lambda ranks: calls(ranks, packets_bytes=1 << 30),
     "operators.all_to_all.many_calls": lambda ranks: calls(ranks, repeats=10),
     "operators.all_to_all.replays_alike": lambda ranks: replays(ranks, 64),
     "operators.all_to_all.replays_unlike": lambda ranks: replays(ranks, counts_of(ranks)[4]),

@@ -1,4 +1,4 @@
-"""AllToAll on simulated ranks, under the checker: equal and unequal counts, in words and by copies, types, repeated calls, errors."""
+"""AllToAll on simulated ranks, under the checker: equal and unequal counts, in packets and by copies, types, repeated calls, errors."""
 
 import pathlib
 import re
@@ -10,7 +10,7 @@ import tandem
 from tandem.kernel.element_types import as_dtype
 from tandem.ops import AllToAll, rows_of_rank
 
-WORDS = [0, 1 << 20]  # by copies, in words
+PACKETS = [0, 1 << 20]  # by copies, in packets
 
 
 def matrix(counts, ranks):
@@ -39,12 +39,12 @@ def drawn(ranks, seed, most=9):
     return counts.tolist()
 
 
-@pytest.mark.parametrize("words_bytes", WORDS)
+@pytest.mark.parametrize("packets_bytes", PACKETS)
 @pytest.mark.parametrize("columns, dtype", [(1, "fp16"), (7, "int8"), (64, "bf16"), (33, "fp32"), (5, "int16"), (3, "fp64")])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
-def test_counts(ranks, columns, dtype, words_bytes):
+def test_counts(ranks, columns, dtype, packets_bytes):
     def main(team):
-        with AllToAll(team, 90, columns, dtype, words_bytes=words_bytes) as op:
+        with AllToAll(team, 90, columns, dtype, packets_bytes=packets_bytes) as op:
             outs = [op(rows_from(team.rank, c, columns, dtype, ranks), c) for c in given]
             return [np.array(out) for out in outs]
 
@@ -57,13 +57,13 @@ def test_counts(ranks, columns, dtype, words_bytes):
                 assert value.tobytes() == expected(rank, counts, columns, dtype, ranks).tobytes()
 
 
-@pytest.mark.parametrize("words_bytes", [0, 600, 1 << 20])
+@pytest.mark.parametrize("packets_bytes", [0, 600, 1 << 20])
 @pytest.mark.parametrize("ranks", [2, 4])
-def test_many_calls_on_one_operator(ranks, words_bytes):
+def test_many_calls_on_one_operator(ranks, packets_bytes):
     given = [64, 1, drawn(ranks, 3, 12), 64, drawn(ranks, 4), 5, drawn(ranks, 3, 12), 50, [[0] * ranks] * ranks, 2, 64]
 
     def main(team):
-        op = AllToAll(team, 64, 12, "fp16", programs=3, num_warps=1, words_bytes=words_bytes)
+        op = AllToAll(team, 64, 12, "fp16", programs=3, num_warps=1, packets_bytes=packets_bytes)
         inputs = [team.local_from_array(rows_from(team.rank, c, 12, "fp16", ranks, seed=i)) for i, c in enumerate(given)]
         outs = []
         for counts, x in zip(given, inputs):
@@ -80,12 +80,12 @@ def test_many_calls_on_one_operator(ranks, words_bytes):
                 assert values[i].tobytes() == expected(rank, counts, 12, "fp16", ranks, seed=i).tobytes()
 
 
-@pytest.mark.parametrize("words_bytes", WORDS)
-def test_symmetric_results(words_bytes):
+@pytest.mark.parametrize("packets_bytes", PACKETS)
+def test_symmetric_results(packets_bytes):
     counts = [[1, 5, 2], [0, 3, 4], [6, 0, 1]]
 
     def main(team):
-        op = AllToAll(team, 12, 6, "fp32", words_bytes=words_bytes)
+        op = AllToAll(team, 12, 6, "fp32", packets_bytes=packets_bytes)
         out = team.empty((8, 6), "float32")
         mine = out[:len(expected(team.rank, counts, 6, "fp32", 3))]
         for _ in range(3):

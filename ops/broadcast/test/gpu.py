@@ -1,4 +1,4 @@
-"""Broadcast on ranks on GPUs: sizes in words and by copies, roots that change, calls in a row, a captured call."""
+"""Broadcast on ranks on GPUs: sizes in packets and by copies, roots that change, calls in a row, a captured call."""
 
 import numpy as np
 from products import on_gpus
@@ -52,9 +52,9 @@ def replays(ranks, count, times=20):
 
 CHECKS = {
     "operators.broadcast.sizes": calls,
-    "operators.broadcast.by_copies": lambda ranks: calls(ranks, words_bytes=0),
-    "operators.broadcast.in_words": lambda ranks: calls(ranks, words_bytes=1 << 30),
+    "operators.broadcast.by_copies": lambda ranks: calls(ranks, packets_bytes=0),
+    "operators.broadcast.in_packets": lambda ranks: calls(ranks, packets_bytes=1 << 30),
     "operators.broadcast.many_calls": lambda ranks: calls(ranks, repeats=10),
-    "operators.broadcast.replays_in_words": lambda ranks: replays(ranks, 1000),
+    "operators.broadcast.replays_in_packets": lambda ranks: replays(ranks, 1000),
     "operators.broadcast.replays_by_copies": lambda ranks: replays(ranks, 1 << 20),
 }

@@ -1,4 +1,4 @@
-"""Broadcast on simulated ranks, under the checker: in words and by copies, sizes, types, roots, repeated calls, errors."""
+"""Broadcast on simulated ranks, under the checker: in packets and by copies, sizes, types, roots, repeated calls, errors."""
 
 import pathlib
 import re
@@ -10,7 +10,7 @@ import tandem
 from tandem.kernel.element_types import as_dtype
 from tandem.ops import Broadcast
 
-WORDS = [0, 1 << 20]  # by copies, in words
+PACKETS = [0, 1 << 20]  # by copies, in packets
 
 
 def data_of(rank, count, dtype):
@@ -22,15 +22,15 @@ def check(values, x):
         assert value.tobytes() == x.tobytes()
 
 
-@pytest.mark.parametrize("words_bytes", WORDS)
+@pytest.mark.parametrize("packets_bytes", PACKETS)
 @pytest.mark.parametrize("count, dtype", [(1, "fp16"), (37, "int8"), (1024, "bf16"), (4301, "fp32"), (513, "fp64"), (6, "int16"),
                                           (64, "int64")])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
-def test_sizes(ranks, count, dtype, words_bytes):
+def test_sizes(ranks, count, dtype, packets_bytes):
     root = count % ranks
 
     def main(team):
-        with Broadcast(team, count, dtype, words_bytes=words_bytes) as op:
+        with Broadcast(team, count, dtype, packets_bytes=packets_bytes) as op:
             return np.array(op(data_of(team.rank, count, dtype), root))
 
     for seed, slots in enumerate([None, 1]):
@@ -39,13 +39,13 @@ def test_sizes(ranks, count, dtype, words_bytes):
         check(result.values, data_of(root, count, dtype))
 
 
-@pytest.mark.parametrize("words_bytes", [0, 4000, 1 << 20])
+@pytest.mark.parametrize("packets_bytes", [0, 4000, 1 << 20])
 @pytest.mark.parametrize("ranks", [2, 3, 8])
-def test_many_calls_with_changing_roots(ranks, words_bytes):
+def test_many_calls_with_changing_roots(ranks, packets_bytes):
     calls = [(count, root % ranks) for count, root in [(700, 0), (1, 0), (700, 0), (1, 1), (900, 7), (5, 7), (700, 0), (3, 2), (900, 1)]]
 
     def main(team):
-        op = Broadcast(team, 900, "fp16", programs=3, num_warps=1, words_bytes=words_bytes)
+        op = Broadcast(team, 900, "fp16", programs=3, num_warps=1, packets_bytes=packets_bytes)
         given = [team.local_from_array(data_of(10 * i + team.rank, count, "fp16")) for i, (count, _) in enumerate(calls)]
         outs = []
         for (_, root), x in zip(calls, given):
@@ -60,11 +60,11 @@ def test_many_calls_with_changing_roots(ranks, words_bytes):
             check([value[i] for value in result.values], data_of(10 * i + root, count, "fp16"))
 
 
-@pytest.mark.parametrize("words_bytes", WORDS)
+@pytest.mark.parametrize("packets_bytes", PACKETS)
 @pytest.mark.parametrize("symmetric", [False, True])
-def test_in_place_and_in_symmetric_memory(words_bytes, symmetric):
+def test_in_place_and_in_symmetric_memory(packets_bytes, symmetric):
     def main(team):
-        op = Broadcast(team, 300, "fp32", words_bytes=words_bytes)
+        op = Broadcast(team, 300, "fp32", packets_bytes=packets_bytes)
         x = (team.from_array if symmetric else team.local_from_array)(data_of(team.rank, 300, "fp32"))
         assert op(x, 1, out=x, symmetric_out=symmetric) is x
         first = np.array(x)

@@ -11,7 +11,7 @@ from tandem.kernel.element_types import as_dtype
 from tandem.ops import GemmAllReduce
 
 TOLERANCE = {"fp32": 2e-6, "fp16": 1e-3, "bf16": 8e-3, "fp8e4nv": 8e-3}
-WAYS = [{"words_bytes": 1 << 30}, {"words_bytes": 0, "one_shot_bytes": 1 << 30}, {"words_bytes": 0, "one_shot_bytes": 0}]
+WAYS = [{"packets_bytes": 1 << 30}, {"packets_bytes": 0, "one_shot_bytes": 1 << 30}, {"packets_bytes": 0, "one_shot_bytes": 0}]
 
 
 def inputs(ranks, m, n, k, dtype, seed=0):
@@ -85,7 +85,7 @@ def test_many_calls_on_one_operator(ranks):
     data = [inputs(ranks, m, 40, 24, "fp32", seed=i) for i, m in enumerate(sizes)]
 
     def main(team):
-        op = GemmAllReduce(team, 20, 40, 24, "fp32", programs=3, one_shot_bytes=40 * 4 * 17, words_bytes=40 * 4 * 4)
+        op = GemmAllReduce(team, 20, 40, 24, "fp32", programs=3, one_shot_bytes=40 * 4 * 17, packets_bytes=40 * 4 * 4)
         given = [[team.local_from_array(x) for x in pairs[team.rank]] for pairs in data]
         outs = [op(a, b, m) for m, (a, b) in zip(sizes, given)]
         return [np.array(o) for o in outs]

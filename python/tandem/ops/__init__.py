@@ -26,7 +26,7 @@ def choices(op, m, n, k, ranks, dtype="bf16", target="sm_90a", programs=132, pro
 
 
 def all_reduce_way(bytes, ranks):
-    """The way that `AllReduce` takes when it may choose: one_shot, two_shot_words or two_shot."""
+    """The way that `AllReduce` takes when it may choose: one_shot, two_shot_packets or two_shot."""
     return json.loads(_tandem.op_choices(json.dumps({"op": "all_reduce", "bytes": bytes, "ranks": ranks})))[0]["config"]["way"]
 
 

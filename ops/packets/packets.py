@@ -1,4 +1,4 @@
-"""Small collectives in words that carry their own flag: all-reduce in one flight and in two, all-gather.
+"""Small collectives in packets that carry their own flag: all-reduce in one flight and in two, all-gather.
 
 A thread sends its packets (ops/device/packets.py), then polls for those of the peers that lie at the same place. Sums run in
 rank order in fp32.
@@ -93,7 +93,7 @@ def one_shot(x_ptr, out_ptr, slots_ptr, epoch_ptr, n, packets_each, source_strid
 
 
 @tandem.jit
-def two_shot_words(x_ptr, out_ptr, slots_ptr, epoch_ptr, n, shard, packets_each, source_stride, program_stride, ELEMENTS: tl.constexpr,
+def two_shot_packets(x_ptr, out_ptr, slots_ptr, epoch_ptr, n, shard, packets_each, source_stride, program_stride, ELEMENTS: tl.constexpr,
                    ALIGNED: tl.constexpr, RANKS: tl.constexpr, POLLS: tl.constexpr):
     """Rank r owns the elements r * shard on. Slots: a set for parts, one for sums; else as in one_shot."""
     rank = dl.rank()
@@ -131,7 +131,7 @@ def two_shot_words(x_ptr, out_ptr, slots_ptr, epoch_ptr, n, shard, packets_each,
 
 
 @tandem.jit
-def gather_words(x_ptr, out_ptr, slots_ptr, epoch_ptr, n, shard, packets_each, source_stride, program_stride, ELEMENTS: tl.constexpr,
+def gather_packets(x_ptr, out_ptr, slots_ptr, epoch_ptr, n, shard, packets_each, source_stride, program_stride, ELEMENTS: tl.constexpr,
                  ALIGNED: tl.constexpr, RANKS: tl.constexpr, POLLS: tl.constexpr):
     """All-gather: of n elements rank r gives those from r * shard on. Two sets of slots, as in one_shot."""
     rank = dl.rank()

@@ -1,5 +1,5 @@
-// Slots of collectives in words.
-#include "ops/words/words.h"
+// Slots of collectives in packets.
+#include "ops/packets/packets.h"
 #include "ops/cdiv.h"
 #include <algorithm>
 #include <map>
@@ -12,25 +12,25 @@ constexpr int64_t kPacketBytes = 8;
 
 }  // namespace
 
-Tensor asWords(const Tensor& t) {
+Tensor asIntegers(const Tensor& t) {
   DType word = byteSize(t.dtype) == 1 ? DType::Int8 : byteSize(t.dtype) == 2 ? DType::Int16 : DType::Int32;
   return {t.address, {t.bytes() / byteSize(word)}, word};
 }
 
 int64_t elementsOfPacket(DType dtype) { return kPacketBytes / byteSize(dtype); }
 
-Words::Words(Team& team, Memory& memory, int64_t maxPackets, const CollectiveConfig& config, const std::string& name)
+Packets::Packets(Team& team, Memory& memory, int64_t maxPackets, const CollectiveConfig& config, const std::string& name)
     : team_(team) {
   bool simulated = team.target() == "sim";
   programs_ = config.programs ? config.programs : simulated ? kSimulatedPrograms : kGpuPrograms;
   programs_ = std::min(programs_, team.residentPrograms());
   numWarps_ = config.numWarps ? config.numWarps : simulated ? kSimulatedWarps : kGpuWarps;
   slotPackets_ = std::max<int64_t>(numWarps_ * 32, cdiv(maxPackets, programs_));
-  slots_ = memory.symmetricZeros({2, team.size(), programs_, slotPackets_, 2}, DType::Int64, name + "words");
-  epochs_ = memory.localZeros({programs_}, DType::Int64, name + "words calls");
+  slots_ = memory.symmetricZeros({2, team.size(), programs_, slotPackets_, 2}, DType::Int64, name + "packets");
+  epochs_ = memory.localZeros({programs_}, DType::Int64, name + "packets calls");
 }
 
-void Words::launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
+void Packets::launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
                    int64_t packets, int stream, const std::vector<Argument>& others,
                    const std::map<std::string, Constant>& constants) {
   int64_t programs = std::clamp<int64_t>(cdiv(packets, numWarps_ * 32), 1, programs_);

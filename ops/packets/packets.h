@@ -1,4 +1,4 @@
-// The symmetric slots of collectives in words that carry their flag, and their launches.
+// The symmetric slots of collectives in packets that carry their flag, and their launches.
 #pragma once
 #include "ops/kernel_text.h"
 #include "tandem/collective_config.h"
@@ -9,10 +9,10 @@ namespace tandem::ops {
 // Tries until a thread takes the wait that the host can end; a try is about a microsecond. Simulated ranks take it early.
 inline int64_t pollsOn(const Team& team) { return team.target() == "sim" ? 2 : 100000; }
 
-class Words {
+class Packets {
  public:
   // Room for `maxPackets` packets of 8 bytes of data from each rank, in two sets.
-  Words(Team& team, Memory& memory, int64_t maxPackets, const CollectiveConfig& config, const std::string& name = "");
+  Packets(Team& team, Memory& memory, int64_t maxPackets, const CollectiveConfig& config, const std::string& name = "");
   // `packets` are dealt to the programs; `sizes`, in elements, and `others` are the kernel's arguments between the epochs and
   // `packets_each`. All sizes but the first say where something begins.
   void launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
@@ -26,9 +26,9 @@ class Words {
   Tensor slots_, epochs_;
 };
 
-inline const Kernel& wordsKernel(const std::string& name) { return kernelOf("ops/words/words.py", name); }
+inline const Kernel& packetsKernel(const std::string& name) { return kernelOf("ops/packets/packets.py", name); }
 // Bits as integers of one size, for what moves any type.
-Tensor asWords(const Tensor& t);
+Tensor asIntegers(const Tensor& t);
 // Returns the number of elements in a packet.
 int64_t elementsOfPacket(DType dtype);
 

@@ -75,7 +75,7 @@ std::string textOf(const Table& table, const TunedGemm& t) {
       .dump();
 }
 
-json gemmChoices(const Table& table, GemmOp op, const json& request) {
+json gemmChoices(const Table& table, const GemmModel& model, const json& request) {
   GemmSizes sizes{numberOf(request, "m", kMostRows), numberOf(request, "n", kMostRows),
                   numberOf(request, "k", kMostRows), int(numberOf(request, "ranks", kMostRanks)),
                   checkedDType(int(numberOf(request, "dtype", kMostRows)))};
@@ -90,7 +90,7 @@ json gemmChoices(const Table& table, GemmOp op, const json& request) {
   bool blocks = copiesBlocks({{0, {sizes.m, sizes.k}, sizes.dtype}, {0, {sizes.k, sizes.n}, sizes.dtype}}, sizes.dtype,
                              config.bTransposed, target);
   json all = json::array();
-  for (GemmChoice& c : choices(op, config, sizes, {target, programs, blocks}, machine)) {
+  for (GemmChoice& c : choices(model, config, sizes, {target, programs, blocks}, machine)) {
     c.config.copies = c.slices.copies;
     all.push_back({{"config", chosen(table, c.config)}, {"predicted", c.microseconds}});
   }

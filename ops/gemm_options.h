@@ -51,7 +51,7 @@ struct TunedGemm;
 // For td_op_tune.
 std::string textOf(const Table& table, const TunedGemm& tuned);
 // For td_op_choices, of an operator with a model.
-enum class GemmOp;
-nlohmann::json gemmChoices(const Table& table, GemmOp op, const nlohmann::json& request);
+struct GemmModel;
+nlohmann::json gemmChoices(const Table& table, const GemmModel& model, const nlohmann::json& request);
 
 }  // namespace tandem::ops

@@ -5,7 +5,6 @@
 #include "ops/cdiv.h"
 #include "tandem/gemm_config.h"
 #include "tandem/operator.h"
-#include <algorithm>
 #include <string>
 
 namespace tandem::ops {
@@ -39,35 +38,39 @@ struct Slices {
   bool operator==(const Slices&) const = default;
 };
 
-enum class GemmOp : int { AllGather, ReduceScatter };
-
-// One way to carry out a product: tiles, and for GemmOp::AllGather slices.
+// One way to carry out a product: tiles, and slices where shards of an operand travel.
 struct GemmChoice {
   GemmConfig config;
   Slices slices = {};
   double microseconds = 0;  // by the model
 };
 
-// For a resolved GemmOp::ReduceScatter with `tiles` in a shard, returns the number of tiles after which the next peer
-// has its turn.
-inline int64_t turnOf(const GemmConfig& config, int64_t tiles) { return cdiv(tiles, std::max(config.chunks, 1)); }
+int64_t tileCount(const GemmSizes& sizes, const GemmConfig& config);
+
+struct ProductTime;
+
+// What an operator that multiplies knows of its calls; its folder defines it. A config is resolved but for what is asked.
+struct GemmModel {
+  bool hasUnevenTiles = false;  // widths that are no power of two
+  // Throws Error on options that fit no call of these sizes; may be null.
+  void (*check)(const GemmConfig& given, const GemmSizes&, const GemmPlace&, const model::Machine&) = nullptr;
+  // How shards may travel, in how many pieces along K tiles left over may be multiplied, and in how many copies parts may
+  // travel. The first way is taken where the model does not say.
+  std::vector<Slices> (*waysToSlice)(const GemmSizes&, const GemmConfig& given, const GemmPlace&, const model::Machine&);
+  std::vector<int> (*waysToCut)(const GemmConfig&, const GemmSizes&, const GemmPlace&);
+  std::vector<int> (*waysToSend)(const GemmConfig&, const GemmSizes&, const GemmPlace&);
+  // From the launch to the end of a call on the slowest rank.
+  double (*microseconds)(const GemmSizes&, const GemmChoice&, const ProductTime&, const model::Machine&);
+};
+
+// Microseconds of a call. `rate`: of the largest tile's rate. `resident`: programs that a rank has at once.
+double predicted(const GemmModel& model, const GemmSizes& sizes, const GemmChoice& choice, double rate, int resident,
+                 const model::Machine& machine);
 
 // Returns everything worth considering, with the fields that `given` leaves open filled in, the model's quickest first.
 // The result is the same on all ranks for the same sizes and machine; count and width of slices also where ranks differ
 // in copying blocks. Simulated ranks put first a choice that has copies of every kind.
-std::vector<GemmChoice> choices(GemmOp op, const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place,
-                                const model::Machine& machine);
-
-// Throws Error unless `given.copies` is empty or says of every slice, band and peer how it travels.
-void checkCopies(const GemmConfig& given, const GemmSizes& sizes, const GemmPlace& place, const model::Machine& machine);
-
-// Returns the most tiles that can be left over for a round, in all their pieces together.
-int64_t mostPieces(const GemmConfig& given, int64_t programs);
-
-// The smallest and the largest tile of all choices for any sizes.
-struct TileBounds {
-  int leastM, leastN, mostM, mostN;
-};
-TileBounds tileBounds(const GemmConfig& given, const std::string& target);
+std::vector<GemmChoice> choices(const GemmModel& model, const GemmConfig& given, const GemmSizes& sizes,
+                                const GemmPlace& place, const model::Machine& machine);
 
 }  // namespace tandem::ops

@@ -66,10 +66,10 @@ class Planner::Gate {
   bool isHeld_ = false;
 };
 
-Planner::Planner(Team& team, const Table& table, GemmOp op, int64_t n, int64_t k, DType dtype, const GemmConfig& given)
+Planner::Planner(Team& team, const Table& table, const GemmModel& model, int64_t n, int64_t k, DType dtype, const GemmConfig& given)
     : team_(team),
       table_(table),
-      op_(op),
+      model_(model),
       n_(n),
       k_(k),
       dtype_(dtype),
@@ -77,7 +77,7 @@ Planner::Planner(Team& team, const Table& table, GemmOp op, int64_t n, int64_t k
       files_(table, {0, n, k, team.size(), dtype}, given, team.deviceName()) {
   json told = json::parse(team.gather(contribution(team, files_)).front());
   machine_ = model::readMachine(told.at("machine"));
-  if (op == GemmOp::AllGather) checkCopies(given, sizes(1), {team.target(), team.residentPrograms(), true}, machine_);
+  if (model.check) model.check(given, sizes(1), {team.target(), team.residentPrograms(), true}, machine_);
   for (const json& text : told.at("tuned")) {
     TunedChoice tuned = files_.fromText(text);
     kept_[{tuned.m, tuned.blocks}] = tuned;
@@ -85,7 +85,7 @@ Planner::Planner(Team& team, const Table& table, GemmOp op, int64_t n, int64_t k
 }
 
 std::vector<GemmChoice> Planner::ordered(const Key& key) const {
-  return choices(op_, given_, sizes(key.m), {team_.target(), team_.residentPrograms(), key.blocks}, machine_);
+  return choices(model_, given_, sizes(key.m), {team_.target(), team_.residentPrograms(), key.blocks}, machine_);
 }
 
 // But for `group`, of which the model says nothing.

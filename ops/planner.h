@@ -12,7 +12,7 @@ namespace tandem::ops {
 class Planner {
  public:
   // [collective, blocks] Everybody takes rank 0's machine and what was tuned before there.
-  Planner(Team& team, const Table& table, GemmOp op, int64_t n, int64_t k, DType dtype, const GemmConfig& given);
+  Planner(Team& team, const Table& table, const GemmModel& model, int64_t n, int64_t k, DType dtype, const GemmConfig& given);
 
   // `blocks`: this rank copies blocks. Valid until the next call.
   const GemmChoice& choose(int64_t m, bool blocks);
@@ -38,7 +38,7 @@ class Planner {
 
   Team& team_;
   const Table& table_;
-  GemmOp op_;
+  const GemmModel& model_;
   int64_t n_, k_;
   DType dtype_;
   GemmConfig given_;

@@ -9,7 +9,9 @@
 //
 // One stream: copies to several peers at once, by all ranks, are much slower than one after the other, each rank to another peer.
 #include "ops/ag_gemm/ag_gemm.h"
+#include "ops/ag_gemm/model.h"
 #include "ops/gemm_options.h"
+#include "ops/gemm_tiles.h"
 #include "ops/kernel_text.h"
 #include "ops/planner.h"
 #include <algorithm>
@@ -59,7 +61,7 @@ const Table& ag_gemm() {
     t.tunes = true;
     t.checkMore = [](const void* config) { checkWidth(*static_cast<const GemmConfig*>(config)); };
     t.make = maker<AllGatherGemm, GemmConfig, 3>(ag_gemm);
-    t.choices = [](const nlohmann::json& request) { return gemmChoices(ag_gemm(), GemmOp::AllGather, request); };
+    t.choices = [](const nlohmann::json& request) { return gemmChoices(ag_gemm(), gatherModel(), request); };
     return t;
   }();
   return table;
@@ -69,7 +71,7 @@ const Table& ag_gemm() {
 
 AllGatherGemm::AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype, const GemmConfig& config)
     : Operator(tables::ag_gemm(), team, {maxM, n, k}, dtype, &config), n_(n), k_(k), config_(config) {
-  planner_ = std::make_unique<Planner>(team, table_, GemmOp::AllGather, n, k, dtype, config);
+  planner_ = std::make_unique<Planner>(team, table_, gatherModel(), n, k, dtype, config);
   TileBounds tiles = tileBounds(config, team.target());
   int64_t shard = shardRows(maxM, team.size());
   pitch_ = (shard + tiles.mostM - 1) / tiles.mostM * tiles.mostM;

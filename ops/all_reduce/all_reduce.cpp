@@ -1,43 +1,14 @@
 // Host side of all-reduce.
 #include "ops/all_reduce/all_reduce.h"
+#include "ops/all_reduce/model.h"
 #include "ops/collective.h"
 #include "ops/kernel_text.h"
 #include "ops/machine_of_ranks.h"
 #include "ops/packets/packets.h"
 #include <algorithm>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace tandem::ops {
-namespace {
-
-// One shot sends (R - 1) · S twice, as half of a packet is flags; two shots in packets send 4 · S · (R - 1) / R in two
-// flights; chunks send half of that, with a fence and a signal more in each flight. So the sizes from which the next
-// one is quicker are proportional to the bytes that the link carries during a flight: `reach` times the sizes measured
-// on the machine of the defaults.
-int64_t mostBytes(AllReduceWay way, int ranks, double reach) {
-  switch (way) {
-    case AllReduceWay::OneShot: return int64_t(reach * (ranks <= 2 ? 512 << 10 : ranks <= 4 ? 128 << 10 : 64 << 10));
-    case AllReduceWay::TwoShotPackets: return int64_t(reach * (512 << 10));
-    default: return std::numeric_limits<int64_t>::max();
-  }
-}
-
-// The ratio stays within that of real machines, since the memory for packets grows with it.
-double reachOf(const model::Machine& machine) {
-  constexpr double kMost = 16;
-  const model::Machine& measured = model::namedMachine("h200");
-  double reach = machine.roundTripUs * machine.storeBytes() / (measured.roundTripUs * measured.storeBytes());
-  return std::clamp(reach, 1 / kMost, kMost);
-}
-
-AllReduceWay wayFor(int64_t bytes, int ranks, double reach) {
-  for (AllReduceWay way : {AllReduceWay::OneShot, AllReduceWay::TwoShotPackets})
-    if (bytes <= mostBytes(way, ranks, reach)) return way;
-  return AllReduceWay::TwoShot;
-}
-
-}  // namespace
 
 AllReduceWay allReduceWay(int64_t bytes, int ranks) { return wayFor(bytes, ranks, 1); }
 

@@ -1,51 +1,22 @@
 // Host side of GEMM + AllReduce: one kernel a call.
 #include "ops/gemm_ar/gemm_ar.h"
+#include "ops/gemm_ar/model.h"
 #include "ops/gemm_options.h"
 #include "ops/kernel_text.h"
 #include "ops/machine_of_ranks.h"
-#include "ops/plan.h"
 #include "ops/packets/packets.h"
+#include "ops/plan.h"
 #include <algorithm>
 
 namespace tandem::ops {
 namespace {
 
 constexpr int kSimulatedPrograms = 6;
-constexpr int kMostSplits = 8, kStepsWorthSplitting = 4;
-
-struct Tile {
-  int m, n, k, warps, stages;
-};
-
-constexpr Tile kSimulated = {16, 32, 32, 4, 3};
-// Tiles are multiplied the other way round: n is the side of 64 rows of an instruction, m may be small. Inner sizes are those of 2-byte
-// elements.
-constexpr Tile kByRows[] = {
-    {16, 64, 128, 4, 8}, {32, 64, 128, 4, 8}, {64, 64, 128, 4, 6}, {128, 64, 64, 4, 8}, {128, 128, 64, 8, 5}};
-
-Tile tileFor(int64_t m, DType dtype, const std::string& target) {
-  if (target == "sim") return kSimulated;
-  const Tile* tile = std::find_if(std::begin(kByRows), std::end(kByRows) - 1, [&](const Tile& t) { return m <= t.m; });
-  Tile chosen = *tile;
-  chosen.k = int(chosen.k * 2 / byteSize(dtype));
-  return chosen;
-}
-
-// One shot sends all to R - 1 ranks; two shots twice the R-th part of that, with one flight more.
-int64_t mostOneShotBytes(int ranks, const model::Machine& machine) {
-  double saved = double(ranks - 1) * (1 - 2.0 / ranks), flight = machine.roundTripUs / 2 + machine.signalFenceUs;
-  return saved <= 0 ? int64_t(1) << 62 : int64_t(flight * machine.storeBytes() / saved);
-}
-
-// Packets are twice the bytes; they need neither a fence before a signal nor loads behind the wait for it.
-int64_t mostPacketsBytes(int ranks, const model::Machine& machine) {
-  return int64_t(machine.signalFenceUs * machine.storeBytes() / std::max(1, ranks - 1));
-}
 
 }  // namespace
 
 struct GemmAllReduce::Plan {
-  Tile tile;
+  SumTile tile;
   int64_t tiles;
   int splits;
   bool oneShot, packets;
@@ -53,8 +24,7 @@ struct GemmAllReduce::Plan {
 };
 
 GemmAllReduce::Plan GemmAllReduce::planned(int64_t m, bool blocks) const {
-  Tile tile = tileFor(m, dtype_, team_.target());
-  if (!blocks && team_.target() != "sim") tile = {std::min(tile.m, 64), 64, 32, 4, 3};
+  SumTile tile = sumTileFor(m, dtype_, team_.target(), blocks);
   if (config_.blockM) tile.m = config_.blockM;
   if (config_.blockN) tile.n = config_.blockN;
   if (config_.blockK) tile.k = config_.blockK;
@@ -65,8 +35,7 @@ GemmAllReduce::Plan GemmAllReduce::planned(int64_t m, bool blocks) const {
             .splits = config_.splits,
             .oneShot = false,
             .packets = false};
-  int64_t worth = std::min<int64_t>(kMostSplits, cdiv(k_, tile.k) / kStepsWorthSplitting);
-  if (!plan.splits) plan.splits = int(std::clamp<int64_t>(programs_ / plan.tiles, 1, std::max<int64_t>(worth, 1)));
+  if (!plan.splits) plan.splits = splitsFor(programs_, plan.tiles, cdiv(k_, tile.k));
   int64_t bytes = m * n_ * byteSize(partType(dtype_));
   plan.packets = bytes <= config_.packetsBytes;
   plan.oneShot = plan.packets || bytes <= config_.oneShotBytes;

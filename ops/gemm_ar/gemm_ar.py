@@ -90,7 +90,7 @@ def sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS: tl.constexp
 
 @tandem.jit
 def send_packets(part, packets_ptr, tile, tiles, rows, epoch, RANKS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-               ELEMENTS: tl.constexpr):
+                 ELEMENTS: tl.constexpr):
     """The first rows of `part` [BM, BN] to every rank, this one included, in packets of data and epoch. Packets lie as
     [rank, tile, BM, BN / ELEMENTS]."""
     rank = dl.rank()
@@ -188,8 +188,8 @@ def gemm_ar(a_ptr, b_ptr, c_ptr, parts_ptr, sums_ptr, packets_ptr, splits_ptr, r
                        DESCRIPTORS)
         if SPLITS == 1:
             if PACKETS:
-                send_packets(acc.T.to(parts_ptr.dtype.element_ty), packets_ptr, tile, tiles, tl.minimum(m - first_row, BM), epoch, RANKS, BM,
-                           BN, PACKETS)
+                send_packets(acc.T.to(parts_ptr.dtype.element_ty), packets_ptr, tile, tiles, tl.minimum(m - first_row, BM), epoch, RANKS,
+                             BM, BN, PACKETS)
             else:
                 push_part(acc.T, parts_ptr, ready_ptr, tile, tiles, m, first_row, epoch, RANKS, BM, BN, ONE_SHOT)
         else:
@@ -200,8 +200,8 @@ def gemm_ar(a_ptr, b_ptr, c_ptr, parts_ptr, sums_ptr, packets_ptr, splits_ptr, r
             total = sum_splits(splits_ptr, counted_ptr, tile, epoch, BM, BN, SPLITS)
             if PACKETS:
                 first_row = tile % rows * BM
-                send_packets(total.to(parts_ptr.dtype.element_ty), packets_ptr, tile, tiles, tl.minimum(m - first_row, BM), epoch, RANKS, BM,
-                           BN, PACKETS)
+                send_packets(total.to(parts_ptr.dtype.element_ty), packets_ptr, tile, tiles, tl.minimum(m - first_row, BM), epoch, RANKS,
+                             BM, BN, PACKETS)
             else:
                 push_part(total, parts_ptr, ready_ptr, tile, tiles, m, tile % rows * BM, epoch, RANKS, BM, BN, ONE_SHOT)
 

@@ -6,6 +6,8 @@
 // captured call replays as it is.
 #include "ops/gemm_rs/gemm_rs.h"
 #include "ops/gemm_options.h"
+#include "ops/gemm_rs/model.h"
+#include "ops/gemm_tiles.h"
 #include "ops/kernel_text.h"
 #include "ops/planner.h"
 #include <algorithm>
@@ -27,7 +29,7 @@ const Table& gemm_rs() {
     t.options = gemmOptions<GemmConfig>({"group", "chunks"});
     t.tunes = true;
     t.make = maker<GemmReduceScatter, GemmConfig, 3>(gemm_rs);
-    t.choices = [](const nlohmann::json& request) { return gemmChoices(gemm_rs(), GemmOp::ReduceScatter, request); };
+    t.choices = [](const nlohmann::json& request) { return gemmChoices(gemm_rs(), scatterModel(), request); };
     return t;
   }();
   return table;
@@ -41,7 +43,7 @@ GemmReduceScatter::GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_
   if (team.target().ends_with("+nvshmem"))
     throw Error(
         "`gemm_rs` stores to all ranks' memory as one tensor, so it needs the transport `nvlink`, not `nvshmem`");
-  planner_ = std::make_unique<Planner>(team, table_, GemmOp::ReduceScatter, n, k, dtype, config);
+  planner_ = std::make_unique<Planner>(team, table_, scatterModel(), n, k, dtype, config);
   TileBounds tiles = tileBounds(config, team.target());
   int64_t shard = shardRows(maxM, team.size()), peers = team.size() - 1;
   int64_t rows = cdiv(shard, tiles.mostM) * tiles.mostM, columns = cdiv(n, tiles.mostN) * tiles.mostN;

@@ -1,5 +1,7 @@
-#include "ops/plan.h"
+#include "ops/ag_gemm/model.h"
 #include "ops/gemm_ar/gemm_ar.h"
+#include "ops/gemm_rs/model.h"
+#include "ops/gemm_tiles.h"
 #include "ops/table.h"
 #include <gtest/gtest.h>
 #include <numeric>
@@ -11,11 +13,11 @@ const GemmPlace kGpu{"sm_90a", 132, true};
 const model::Machine& kH200 = model::namedMachine("h200");
 
 GemmConfig chosen(int64_t m, int64_t n, DType dtype = DType::BFloat16, const GemmPlace& place = kGpu) {
-  return choices(GemmOp::ReduceScatter, {}, {m, n, 4096, 4, dtype}, place, kH200).front().config;
+  return choices(scatterModel(), {}, {m, n, 4096, 4, dtype}, place, kH200).front().config;
 }
 
 Slices sliced(const GemmSizes& sizes, const GemmConfig& given = {}, const GemmPlace& place = kGpu) {
-  return choices(GemmOp::AllGather, given, sizes, place, kH200).front().slices;
+  return choices(gatherModel(), given, sizes, place, kH200).front().slices;
 }
 
 TEST(GemmPlan, LargeProductsTakeLargeTiles) {
@@ -43,7 +45,7 @@ TEST(GemmPlan, InnerBlocksHaveTheSameBytesForEveryType) {
 TEST(GemmPlan, WhatIsGivenStays) {
   GemmConfig given{.blockN = 32, .programs = 500, .numStages = 2};
   GemmConfig config =
-      choices(GemmOp::AllGather, given, {8192, 4096, 4096, 4, DType::BFloat16}, kGpu, kH200).front().config;
+      choices(gatherModel(), given, {8192, 4096, 4096, 4, DType::BFloat16}, kGpu, kH200).front().config;
   EXPECT_EQ(config.blockN, 32);
   EXPECT_EQ(config.numStages, 2);
   EXPECT_EQ(config.programs, 132) << "no more than are resident";
@@ -146,7 +148,7 @@ TEST(Slices, AreCountedAlikeByRanksThatCopyBlocksAndThoseThatDoNot) {
 
 TEST(GemmPlan, TilesFollowBandsInSmallGroups) {
   auto groupOf = [](const GemmSizes& sizes, const GemmConfig& given = {}) {
-    return choices(GemmOp::AllGather, given, sizes, kGpu, kH200).front().config.group;
+    return choices(gatherModel(), given, sizes, kGpu, kH200).front().config.group;
   };
   EXPECT_EQ(groupOf({8192, 1152, 36864, 2, DType::BFloat16}), 4);
   EXPECT_EQ(groupOf({8192, 1152, 36864, 2, DType::BFloat16}, {.group = 16}), 16);
@@ -164,12 +166,12 @@ TEST(Slices, TwoRanksThatTheLinkHoldsSendBandsAndTheLastDataInSmallPieces) {
 
 TEST(Choices, CutTheTilesLeftOverWhereALastRoundWouldBeNearlyEmpty) {
   auto pieces = [](const GemmSizes& sizes, const GemmConfig& given = {}) {
-    return choices(GemmOp::AllGather, given, sizes, kGpu, kH200).front().config.pieces;
+    return choices(gatherModel(), given, sizes, kGpu, kH200).front().config.pieces;
   };
   EXPECT_GT(pieces({8192, 1152, 36864, 2, DType::BFloat16}, {.blockN = 256}), 1) << "2.42 rounds";
   EXPECT_EQ(pieces({8192, 1024, 12288, 2, DType::BFloat16}), 1) << "1.94 rounds";
   EXPECT_EQ(pieces({8192, 1152, 36864, 2, DType::BFloat16}, {.blockN = 256, .pieces = 1}), 1);
-  EXPECT_EQ(choices(GemmOp::ReduceScatter, {}, {8192, 4608, 9216, 4, DType::BFloat16}, kGpu, kH200).front().config.pieces,
+  EXPECT_EQ(choices(scatterModel(), {}, {8192, 4608, 9216, 4, DType::BFloat16}, kGpu, kH200).front().config.pieces,
             0);
   EXPECT_EQ(mostPieces({}, 132), 3 * 132);
   EXPECT_EQ(mostPieces({.pieces = 8}, 132), 8 * 132);
@@ -178,7 +180,7 @@ TEST(Choices, CutTheTilesLeftOverWhereALastRoundWouldBeNearlyEmpty) {
 
 TEST(Choices, PartsOfFewRowsAreStoredByProgramsAndOthersCopied) {
   auto first = [](const GemmSizes& sizes, const GemmConfig& given = {}) {
-    return choices(GemmOp::ReduceScatter, given, sizes, kGpu, kH200).front().config;
+    return choices(scatterModel(), given, sizes, kGpu, kH200).front().config;
   };
   EXPECT_GT(first({8192, 4096, 3072, 4, DType::BFloat16}).chunks, 0);
   EXPECT_EQ(first({8192, 4096, 3072, 4, DType::BFloat16}, {.chunks = 0}).chunks, 0);
@@ -207,17 +209,17 @@ TEST(Choices, MayBeGivenToAnotherOperator) {
     for (GemmSizes sizes : {GemmSizes{8192, 1024, 12288, ranks, DType::BFloat16},
                             {300, 64, 1000, ranks, DType::Float16},
                             {8192, 1152, 36864, ranks, DType::Float8E4NV}})
-      for (const GemmChoice& choice : choices(GemmOp::AllGather, {}, sizes, kGpu, kH200)) {
+      for (const GemmChoice& choice : choices(gatherModel(), {}, sizes, kGpu, kH200)) {
         GemmConfig given = choice.config;
         given.copies = choice.slices.copies;
-        GemmChoice again = choices(GemmOp::AllGather, given, sizes, kGpu, kH200).front();
+        GemmChoice again = choices(gatherModel(), given, sizes, kGpu, kH200).front();
         EXPECT_EQ(again.slices, choice.slices);
         EXPECT_EQ(again.config.pieces, choice.config.pieces);
       }
 }
 
 TEST(Choices, AreInTheOrderOfTheModelAndAllDifferent) {
-  std::vector<GemmChoice> all = choices(GemmOp::AllGather, {}, {8192, 1024, 12288, 4, DType::BFloat16}, kGpu, kH200);
+  std::vector<GemmChoice> all = choices(gatherModel(), {}, {8192, 1024, 12288, 4, DType::BFloat16}, kGpu, kH200);
   EXPECT_GT(all.size(), 20u);
   for (size_t i = 1; i < all.size(); ++i) {
     EXPECT_LT(all[i - 1].microseconds, all[i].microseconds + 5);
@@ -232,8 +234,8 @@ TEST(Choices, ASlowerLinkMovesTheChoice) {
   model::Machine quicker = kH200, slow = kH200;
   quicker.copyGbps *= 20;
   slow.copyGbps /= 20;
-  Slices quick = choices(GemmOp::AllGather, {}, sizes, kGpu, quicker).front().slices,
-         late = choices(GemmOp::AllGather, {}, sizes, kGpu, slow).front().slices;
+  Slices quick = choices(gatherModel(), {}, sizes, kGpu, quicker).front().slices,
+         late = choices(gatherModel(), {}, sizes, kGpu, slow).front().slices;
   EXPECT_EQ(quick.copies.back().size(), 1u);
   EXPECT_GT(late.copies.back().size(), 1u) << "everybody waits for the last data";
 }

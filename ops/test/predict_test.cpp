@@ -1,4 +1,5 @@
-#include "ops/predict.h"
+#include "ops/ag_gemm/model.h"
+#include "ops/gemm_rs/model.h"
 #include <gtest/gtest.h>
 
 namespace tandem::ops {
@@ -17,7 +18,7 @@ GemmChoice choice(int m, int n, std::vector<std::vector<int>> copies = {}) {
 }
 
 double allGather(const GemmSizes& sizes, const GemmChoice& choice, const Machine& machine = kH200) {
-  return predicted(GemmOp::AllGather, sizes, choice, 1, kPrograms, machine);
+  return predicted(gatherModel(), sizes, choice, 1, kPrograms, machine);
 }
 
 // Times measured with bench/gpu/overlap on H200s.
@@ -26,7 +27,7 @@ TEST(Prediction, IsWithinATenthOfWhatWasMeasured) {
   EXPECT_NEAR(allGather(link, choice(128, 256, {{8}, {8}, {4, 2, 1, 1}})), 490, 49);
   EXPECT_NEAR(allGather(two, choice(128, 256, {{1, 1, 2, 4}})), 388, 39);
   EXPECT_NEAR(
-      predicted(GemmOp::ReduceScatter, {8192, 8192, 2048, 4, DType::BFloat16}, choice(128, 256), 1, kPrograms, kH200), 486,
+      predicted(scatterModel(), {8192, 8192, 2048, 4, DType::BFloat16}, choice(128, 256), 1, kPrograms, kH200), 486,
       49);
 }
 
@@ -62,7 +63,7 @@ TEST(Prediction, ASlowLinkIsWhatReduceScatterTakes) {
   Machine slow = kH200;
   slow.storeGbps = {{1, 1}};
   double bytes = 3.0 / 4 * 8192 * 8192 * 2;
-  EXPECT_GT(predicted(GemmOp::ReduceScatter, sizes, choice(128, 256), 1, kPrograms, slow), bytes / 1e3);
+  EXPECT_GT(predicted(scatterModel(), sizes, choice(128, 256), 1, kPrograms, slow), bytes / 1e3);
 }
 
 GemmChoice copied(int chunks) {
@@ -75,9 +76,9 @@ TEST(Prediction, CopiesOfPartsHideBehindTheProductUnlessTheyAreTooManyOrTheLastI
   GemmSizes sizes{8192, 4096, 3072, 4, DType::BFloat16}, alone = sizes;
   alone.ranks = 1;
   auto takes = [&](int chunks, const Machine& machine = kH200) {
-    return predicted(GemmOp::ReduceScatter, sizes, copied(chunks), 1, kPrograms, machine);
+    return predicted(scatterModel(), sizes, copied(chunks), 1, kPrograms, machine);
   };
-  double product = predicted(GemmOp::ReduceScatter, alone, choice(128, 256), 1, kPrograms, kH200);
+  double product = predicted(scatterModel(), alone, choice(128, 256), 1, kPrograms, kH200);
   EXPECT_LT(takes(3), product + 40);
   EXPECT_GT(takes(1), takes(3) + 10) << "own tiles wait for whole shards";
   EXPECT_GT(takes(32), takes(3) + 100) << "96 copies one after the other";

@@ -1,0 +1,69 @@
+// Tiles in the kernel's own order, and parts that cross the link one after the other.
+#include "ops/gemm_rs/model.h"
+#include "ops/device/tiles.h"
+#include "ops/product_time.h"
+#include <algorithm>
+
+namespace tandem::ops {
+namespace {
+
+using model::Machine;
+
+constexpr int kSimulatedChunks = 3;
+
+// Parts go through the link one after the other. A program stores a part when its last one is through the link, or the
+// parts of a turn are copied together when the last of them is there. All ranks do the same, so a peer's parts arrive
+// here when this rank's arrive there.
+double microseconds(const GemmSizes& sizes, const GemmChoice& choice, const ProductTime& tiles, const Machine& machine) {
+  bool copied = choice.config.chunks > 0;
+  int64_t turn = turnOf(choice.config, tiles.ofShard);
+  double begin = machine.gemmFillUs + machine.launchUs, end = begin, link = 0, brought = 0;
+  double bytes = double(choice.config.blockM) * choice.config.blockN * (sizes.dtype == DType::Float32 ? 4 : 2);
+  double add = double(tiles.shards - 1) * bytes / (machine.partAddGbps * kBytesOfGb);
+  double flight = machine.roundTripUs / 2 + machine.tileFenceUs;
+  std::vector<double> free(size_t(tiles.programs), begin), held(size_t(tiles.programs), 0.0);
+  std::vector<double> there(size_t(tiles.ofShard), 0.0);
+  for (int64_t tile = 0; tile < tiles.count(); ++tile) {
+    size_t program = size_t(tile % tiles.programs);
+    auto [nth, local] = kernels::scattered_tile(tile, tiles.shards, tiles.ofShard, turn);
+    double now = free[program] + tiles.microseconds(tile) / (copied ? machine.gemmBesideCopiesRatio : 1);
+    int64_t first = local / turn * turn, count = std::min(turn, tiles.ofShard - first);
+    if (nth + 1 == tiles.shards) {
+      now = std::max(now, there[size_t(copied ? first : local)]) + add;
+    } else if (!copied) {
+      now = std::max(now, held[program]);
+      link = held[program] = std::max(link, now) + bytes / (machine.storeBytes() * machine.storeBesideGemmRatio);
+      there[size_t(local)] = std::max(there[size_t(local)], link + flight);
+    } else {
+      brought = local == first ? now : std::max(brought, now);
+      if (local + 1 == first + count) {
+        link = std::max(link, brought + machine.tileFenceUs) + machine.copyUs + double(count) * bytes / machine.copyBytes();
+        there[size_t(first)] = link + machine.roundTripUs / 2;
+      }
+    }
+    free[program] = now;
+    end = std::max(end, now);
+  }
+  return end + machine.summedEndUs;
+}
+
+// In how many copies parts travel, 0: programs store them.
+std::vector<int> waysToSend(const GemmConfig& config, const GemmSizes& sizes, const GemmPlace& place) {
+  if (config.chunks >= 0) return {config.chunks};
+  if (sizes.ranks == 1) return {0};
+  if (place.target == "sim") return {kSimulatedChunks, 0};
+  return {4, 2, 8, 0};
+}
+
+}  // namespace
+
+const GemmModel& scatterModel() {
+  static const GemmModel model{
+      .waysToSlice = [](const GemmSizes&, const GemmConfig&, const GemmPlace&, const Machine&) { return std::vector<Slices>(1); },
+      .waysToCut = [](const GemmConfig&, const GemmSizes&, const GemmPlace&) { return std::vector<int>{0}; },
+      .waysToSend = waysToSend,
+      .microseconds = microseconds};
+  return model;
+}
+
+}  // namespace tandem::ops

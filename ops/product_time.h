@@ -1,0 +1,31 @@
+// The time that programs of one persistent kernel take for the tiles of a product over ranks: program p takes items p, p + P, ...
+#pragma once
+#include "ops/plan.h"
+
+namespace tandem::ops {
+
+constexpr double kBytesOfGb = 1e3;  // a microsecond's of 1 GB/s
+
+struct ProductTime {
+  int64_t shards, ofShard;
+  int programs;
+  double operations;    // of a tile
+  double total, alone;  // operations a microsecond: of all programs together, of one at most
+  double between;       // microseconds from a tile's last product to the next one's first
+  int pieces;           // of a tile left over
+  int64_t count() const { return shards * ofShard; }
+  int64_t left() const { return pieces > 1 ? count() % programs : 0; }
+  int64_t whole() const { return count() - left(); }
+  int64_t items() const { return whole() + left() * pieces; }
+
+  // In the last round few programs are left, and each is faster.
+  double microseconds(int64_t item) const {
+    int64_t active = std::min<int64_t>(programs, items() - item / programs * programs);
+    return operations / std::min(alone, total / double(active)) + between;
+  }
+};
+
+// `rate`: of the largest tile's rate. `resident`: programs that a rank has at once.
+ProductTime productTime(const GemmSizes& sizes, const GemmConfig& config, double rate, int resident, const model::Machine& machine);
+
+}  // namespace tandem::ops

@@ -135,6 +135,11 @@ json Table::asJson() const {
   constexpr const char* kNumbers[] = {"rows", "elements", "rank", "flag", "type", "counts"};
   json out = {{"name", name}, {"class", className}, {"what", what}, {"tunes", tunes}};
   for (const char* list : {"sizes", "types", "tensors", "numbers", "options"}) out[list] = json::array();
+  if (!linear.className.empty())
+    out["linear"] = {{"class", linear.className},
+                     {"splits", linear.splitsOutput ? "output" : "input"},
+                     {"sequence_parallel", linear.isSequenceParallel},
+                     {"what", linear.what}};
   for (const Size& s : sizes) out["sizes"].push_back({{"name", s.name}, {"what", s.what}});
   for (DType t : types) out["types"].push_back(tandem::name(t));
   out["type_words"] = typeWords;

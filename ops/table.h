@@ -72,6 +72,14 @@ struct Number {
   std::string what = "";
 };
 
+// A linear layer of PyTorch whose weight is shared by the ranks, of which the operator is one form.
+struct LinearLayer {
+  std::string className;
+  bool splitsOutput = false;  // each rank has its part of the output features, else of the input features
+  bool isSequenceParallel = false;
+  std::string what;  // with this form
+};
+
 struct Table {
   std::string name, className, what;
   std::vector<Size> sizes;
@@ -82,6 +90,7 @@ struct Table {
   std::vector<Option> options;
   bool isFlat = false;  // C++ callers may give a tensor any shape of as many elements
   bool tunes = false;
+  LinearLayer linear = {};  // of an operator that multiplies
   std::function<void(const void* config)> checkMore = {};  // what concerns several options
   std::function<std::unique_ptr<Operator>(Team&, const std::vector<int64_t>& sizes, DType, const nlohmann::json& config)>
       make = {};

@@ -59,6 +59,7 @@ const Table& ag_gemm() {
     for (Option& o : t.options)
       if (o.name == "block_n") o.kind = Option::Kind::Number;
     t.tunes = true;
+    t.linear = {"ColumnParallelLinear", true, true, "x is this rank's rows and all rows come out (AllGather + GEMM in one)"};
     t.checkMore = [](const void* config) { checkWidth(*static_cast<const GemmConfig*>(config)); };
     t.make = maker<AllGatherGemm, GemmConfig, 3>(ag_gemm);
     t.choices = [](const nlohmann::json& request) { return gemmChoices(ag_gemm(), gatherModel(), request); };

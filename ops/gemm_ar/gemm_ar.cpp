@@ -55,6 +55,7 @@ const Table& gemm_ar() {
                                     "results up to so many are summed by every rank for itself", 0, kNoLimit, -1),
                      option<Config>("packets_bytes", &Config::packetsBytes, "and up to so many travel in packets", 0, kNoLimit, -1)})
       t.options.push_back(o);
+    t.linear = {"RowParallelLinear", false, false, "all of y comes out on every rank (GEMM + AllReduce)"};
     t.make = maker<GemmAllReduce, Config, 3>(gemm_ar);
     return t;
   }();

@@ -28,6 +28,8 @@ const Table& gemm_rs() {
                         "out[rows_of_rank(m), n] = this rank's rows of the sum over ranks of a[m, k] @ b[k, n].", "m", "own(m)");
     t.options = gemmOptions<GemmConfig>({"group", "chunks"});
     t.tunes = true;
+    t.linear = {"RowParallelLinear", false, true,
+                "this rank's rows of y come out (GEMM + ReduceScatter in one), and the bias' gradient is that of these rows"};
     t.make = maker<GemmReduceScatter, GemmConfig, 3>(gemm_rs);
     t.choices = [](const nlohmann::json& request) { return gemmChoices(gemm_rs(), scatterModel(), request); };
     return t;

@@ -1,10 +1,12 @@
-"""Linear layers whose weights are sharded over the ranks. The first dimension of activations is the one that is sharded."""
+"""Linear layers whose weights are shared by the ranks, made from the tables of the operators that multiply. The first dimension of
+activations is the one that is sharded."""
 
 import math
 
 import torch
 from torch import nn
 
+from ..ops.table import TABLES
 from . import world as worlds
 from .functions import FUNCTIONS
 
@@ -28,9 +30,19 @@ def _share(features, ranks, what):
 
 
 class _ParallelLinear(nn.Module):
-    def __init__(self, rows, columns, in_features, out_features, bias, sequence_parallel, device, dtype):
+    """A subclass says of which features each rank has its part, and has a function for either value of `sequence_parallel`, or for one."""
+
+    splits: str  # "output" or "input"
+    functions: dict
+
+    def __init__(self, in_features, out_features, bias=True, sequence_parallel=True, device=None, dtype=None):
         super().__init__()
         self.in_features, self.out_features, self.sequence_parallel = in_features, out_features, sequence_parallel
+        rows, columns = out_features, in_features
+        if self.splits == "output":
+            rows = _share(rows, worlds.size(), "output")
+        else:
+            columns = _share(columns, worlds.size(), "input")
         kind = {"device": device if device is not None else worlds.current().device, "dtype": dtype}
         self.weight = nn.Parameter(torch.empty(rows, columns, **kind))
         if bias:
@@ -57,6 +69,18 @@ class _ParallelLinear(nn.Module):
                 made.bias.copy_(made._part(linear.bias))
         return made
 
+    def _part(self, whole):
+        if self.splits == "output":
+            return whole.chunk(worlds.size())[worlds.rank()]
+        return whole.chunk(worlds.size(), dim=1)[worlds.rank()] if whole.dim() == 2 else whole
+
+    def _product(self, x):
+        if function := self.functions.get(bool(self.sequence_parallel)):
+            return function(x, self.weight.t())
+        if torch.is_grad_enabled() and x.requires_grad:
+            x = _SumGradients.apply(x)
+        return x @ self.weight.t()
+
     def forward(self, x):
         columns = x.shape[1:-1]
         out = self._product(x.flatten(0, -2))
@@ -69,40 +93,26 @@ class _ParallelLinear(nn.Module):
                 f"sequence_parallel={self.sequence_parallel}, shard={list(self.weight.shape)}")
 
 
-class ColumnParallelLinear(_ParallelLinear):
-    """y = x @ weight.T + bias, this rank's columns of it: weight is [out_features / ranks, in_features].
-
-    With `sequence_parallel` x is this rank's rows and all rows come out (AllGather + GEMM in one); else x is the same on all ranks.
-    """
-
-    def __init__(self, in_features, out_features, bias=True, sequence_parallel=True, device=None, dtype=None):
-        shard = _share(out_features, worlds.size(), "output")
-        super().__init__(shard, in_features, in_features, out_features, bias, sequence_parallel, device, dtype)
-
-    def _part(self, whole):
-        return whole.chunk(worlds.size())[worlds.rank()]
-
-    def _product(self, x):
-        if self.sequence_parallel:
-            return FUNCTIONS["ag_gemm"](x, self.weight.t())
-        if torch.is_grad_enabled() and x.requires_grad:
-            x = _SumGradients.apply(x)
-        return x @ self.weight.t()
+_WHAT = {
+    "output": "y = x @ weight.T + bias, this rank's columns of it: weight is [out_features / ranks, in_features].",
+    "input": "y = sum over ranks of x @ weight.T, + bias: weight is [out_features, in_features / ranks], x this rank's columns of all "
+             "rows.",
+}
 
 
-class RowParallelLinear(_ParallelLinear):
-    """y = sum over ranks of x @ weight.T, + bias: weight is [out_features, in_features / ranks], x this rank's columns of all rows.
+def _made(name, tables):
+    """The class of that name; `tables`: of its operators."""
+    splits = tables[0]["linear"]["splits"]
+    functions = {table["linear"]["sequence_parallel"]: FUNCTIONS[table["name"]] for table in tables}
+    forms = {table["linear"]["sequence_parallel"]: table["linear"]["what"] for table in tables}
+    lines = [_WHAT[splits], "", f"With `sequence_parallel` {forms[True]};", f"else {forms.get(False, 'x is the same on all ranks')}."]
+    members = {"splits": splits, "functions": functions, "__doc__": "\n".join(lines), "__module__": __name__}
+    return type(name, (_ParallelLinear,), members)
 
-    With `sequence_parallel` this rank's rows of y come out (GEMM + ReduceScatter in one), and the bias' gradient is that of these rows;
-    else all of y comes out on every rank (GEMM + AllReduce).
-    """
 
-    def __init__(self, in_features, out_features, bias=True, sequence_parallel=True, device=None, dtype=None):
-        shard = _share(in_features, worlds.size(), "input")
-        super().__init__(out_features, shard, in_features, out_features, bias, sequence_parallel, device, dtype)
-
-    def _part(self, whole):
-        return whole.chunk(worlds.size(), dim=1)[worlds.rank()] if whole.dim() == 2 else whole
-
-    def _product(self, x):
-        return FUNCTIONS["gemm_rs" if self.sequence_parallel else "gemm_ar"](x, self.weight.t())
+_named = {}
+for _table in TABLES.values():
+    if "linear" in _table:
+        _named.setdefault(_table["linear"]["class"], []).append(_table)
+LAYERS = {name: _made(name, tables) for name, tables in _named.items()}
+globals().update(LAYERS)

@@ -16,6 +16,7 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 import tandem.shmem as shmem
+from ops.device.product import add_product, columns_of, product_by_pointers
 from ops.device.tiles import gathered_tile, piece_of
 from tandem.simt import __syncthreads, num_warps, tid
 
@@ -29,20 +30,6 @@ def store_tile(c, c_ptr, acc, first, column, rows, n, BLOCK_M: tl.constexpr, BLO
         n_range = column + tl.arange(0, BLOCK_N)
         c_ptrs = c_ptr + (first + in_block)[:, None].to(tl.int64) * n + n_range[None, :]
         tl.store(c_ptrs, acc.to(c_ptr.dtype.element_ty), mask=(in_block[:, None] < rows) & (n_range[None, :] < n))
-
-
-@tandem.jit
-def columns_of(b_ptr, n, k, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, B_TRANSPOSED: tl.constexpr):
-    if B_TRANSPOSED:
-        return tl.make_tensor_descriptor(b_ptr, shape=[n, k], strides=[k, 1], block_shape=[BLOCK_N, BLOCK_K])
-    return tl.make_tensor_descriptor(b_ptr, shape=[k, n], strides=[n, 1], block_shape=[BLOCK_K, BLOCK_N])
-
-
-@tandem.jit
-def add_product(x, b, column, inner, acc, B_TRANSPOSED: tl.constexpr):
-    if B_TRANSPOSED:
-        return tl.dot(x, b.load([column, inner]).T, acc, input_precision="ieee")
-    return tl.dot(x, b.load([inner, column]), acc, input_precision="ieee")
 
 
 @tandem.jit
@@ -111,7 +98,6 @@ def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, pieces_ptr, brought_pt
         if BLOCK_N2:
             acc2 = tl.zeros((BLOCK_M, BLOCK_N2), dtype=tl.float32)
         in_block = tl.arange(0, BLOCK_M)
-        n_range = column + tl.arange(0, BLOCK_N)
         rows = tl.minimum(m - shard * shard_rows, shard_rows) - block * BLOCK_M
         ready = ready_ptr + shard * bands + block * BLOCK_M // band_rows
         if BLOCKS:
@@ -131,20 +117,7 @@ def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, pieces_ptr, brought_pt
             if shard != rank:
                 token = dl.wait(ready, 1, "sys", "acquire", waitValue=tl.cdiv(steps, SLICE_STEPS), compare="ge")
                 source = dl.consume_token(source, token)
-            k_range = begin * BLOCK_K + tl.arange(0, BLOCK_K)
-            a_ptrs = source + (row + in_block)[:, None].to(tl.int64) * k + k_range[None, :]
-            if B_TRANSPOSED:
-                b_ptrs = b_ptr + n_range[None, :].to(tl.int64) * k + k_range[:, None]
-                b_step = BLOCK_K
-            else:
-                b_ptrs = b_ptr + k_range[:, None].to(tl.int64) * n + n_range[None, :]
-                b_step = BLOCK_K * n
-            for step in range(end - begin):
-                a_tile = tl.load(a_ptrs, mask=(in_block[:, None] < rows) & (k_range[None, :] < k - step * BLOCK_K), other=0.0)
-                b_tile = tl.load(b_ptrs, mask=(k_range[:, None] < k - step * BLOCK_K) & (n_range[None, :] < n), other=0.0)
-                acc = tl.dot(a_tile, b_tile, acc, input_precision="ieee")
-                a_ptrs += BLOCK_K
-                b_ptrs += b_step
+            acc = product_by_pointers(acc, source, row, rows, b_ptr, column, n, k, begin, end, BLOCK_K, B_TRANSPOSED)
         first = shard * shard_rows + block * BLOCK_M
         if PIECES > 1:
             if item < whole:

@@ -19,6 +19,7 @@ are done in one order on all ranks, and parts of an own tile come from tiles tha
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
+from ops.device.product import add_product, columns_of, product_by_pointers
 from ops.device.tiles import place_in_shard, scattered_tile
 
 
@@ -56,10 +57,7 @@ def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, first_parts_ptr, ready_ptr, brough
     in_block = tl.arange(0, BLOCK_M)
     if BLOCKS:
         a = tl.make_tensor_descriptor(a_ptr, shape=[m, k], strides=[k, 1], block_shape=[BLOCK_M, BLOCK_K])
-        if B_TRANSPOSED:
-            b = tl.make_tensor_descriptor(b_ptr, shape=[n, k], strides=[k, 1], block_shape=[BLOCK_N, BLOCK_K])
-        else:
-            b = tl.make_tensor_descriptor(b_ptr, shape=[k, n], strides=[n, 1], block_shape=[BLOCK_K, BLOCK_N])
+        b = columns_of(b_ptr, n, k, BLOCK_N, BLOCK_K, B_TRANSPOSED)
     peers = tl.make_tensor_descriptor(first_parts_ptr, shape=[rank_count, parts_rows, BLOCK_N], strides=[rank_stride, BLOCK_N, 1],
                                       block_shape=[1, BLOCK_M, BLOCK_N])
     if OUT_BLOCKS:
@@ -77,25 +75,9 @@ def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, first_parts_ptr, ready_ptr, brough
         acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
         if BLOCKS:
             for step in range(steps):
-                if B_TRANSPOSED:
-                    acc = tl.dot(a.load([first, step * BLOCK_K]), b.load([column, step * BLOCK_K]).T, acc, input_precision="ieee")
-                else:
-                    acc = tl.dot(a.load([first, step * BLOCK_K]), b.load([step * BLOCK_K, column]), acc, input_precision="ieee")
+                acc = add_product(a.load([first, step * BLOCK_K]), b, column, step * BLOCK_K, acc, B_TRANSPOSED)
         else:
-            k_range = tl.arange(0, BLOCK_K)
-            a_ptrs = a_ptr + (first + in_block)[:, None].to(tl.int64) * k + k_range[None, :]
-            if B_TRANSPOSED:
-                b_ptrs = b_ptr + n_range[None, :].to(tl.int64) * k + k_range[:, None]
-                b_step = BLOCK_K
-            else:
-                b_ptrs = b_ptr + k_range[:, None].to(tl.int64) * n + n_range[None, :]
-                b_step = BLOCK_K * n
-            for k0 in range(0, k, BLOCK_K):
-                a_tile = tl.load(a_ptrs, mask=(in_block[:, None] < rows) & (k_range[None, :] < k - k0), other=0.0)
-                b_tile = tl.load(b_ptrs, mask=(k_range[:, None] < k - k0) & (n_range[None, :] < n), other=0.0)
-                acc = tl.dot(a_tile, b_tile, acc, input_precision="ieee")
-                a_ptrs += BLOCK_K
-                b_ptrs += b_step
+            acc = product_by_pointers(acc, a_ptr, first, rows, b_ptr, column, n, k, 0, steps, BLOCK_K, B_TRANSPOSED)
 
         if (tile < PROGRAMS) & (ranks > 1):  # this program's first tile
             token = dl.wait(begun_ptr, ranks, "sys", "acquire", waitValue=call, compare="ge")

@@ -1,7 +1,7 @@
 // These functions read compiled code, for the simulator or for a GPU.
 #include "api/code.h"
 #include "interpreter/program.h"
-#include "runtime/backend/cuda/kernel.h"
+#include "abi/kernel_image.h"
 
 namespace tandem {
 

@@ -18,8 +18,8 @@
 namespace tandem::interpreter {
 struct Program;
 }
-namespace tandem::runtime::cuda {
-class Kernel;
+namespace tandem::abi {
+struct KernelImage;
 }
 
 namespace tandem::runtime {
@@ -71,11 +71,18 @@ struct SignalStep {
   Compare compare = Compare::Eq;      // of a wait
 };
 
+// A kernel for a GPU, which the backend of the image's target carries out.
+class GpuKernel {
+ public:
+  virtual ~GpuKernel() = default;
+  virtual const abi::KernelImage& image() const = 0;
+};
+
 // A compiled kernel, for the simulator or for a GPU; the other pointer is null. A session refuses code for another
 // target.
 struct Code {
   std::shared_ptr<const interpreter::Program> program;
-  std::shared_ptr<cuda::Kernel> kernel;
+  std::shared_ptr<GpuKernel> kernel;
 };
 
 struct KernelLaunch {

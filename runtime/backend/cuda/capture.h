@@ -4,22 +4,23 @@
 
 namespace tandem::runtime::cuda {
 
+// The calling thread's mode, which says what it may do while streams are being captured. Returns the mode before.
+constexpr int kRelaxedCapture = 2;
+inline int exchangeCaptureMode(int mode) {
+  if (auto exchange = driver().threadExchangeStreamCaptureMode) exchange(&mode);
+  return mode;
+}
+
 // Until the scope ends the calling thread may allocate, query and synchronise streams that are not being captured.
 class BesideCapture {
  public:
-  BesideCapture() {
-    if (exchange_) exchange_(&mode_);
-  }
-  ~BesideCapture() {
-    if (exchange_) exchange_(&mode_);
-  }
+  BesideCapture() : mode_(exchangeCaptureMode(kRelaxedCapture)) {}
+  ~BesideCapture() { exchangeCaptureMode(mode_); }
   BesideCapture(const BesideCapture&) = delete;
   BesideCapture& operator=(const BesideCapture&) = delete;
 
  private:
-  static constexpr int kRelaxed = 2;
-  Result (*exchange_)(int*) = driver().threadExchangeStreamCaptureMode;
-  int mode_ = kRelaxed;
+  int mode_;
 };
 
 // Returns true also for the default stream while another stream that it waits for is being captured.

@@ -2,6 +2,7 @@
 #pragma once
 #include "runtime/backend/cuda/context.h"
 #include "runtime/backend/cuda/tensor_map.h"
+#include "runtime/session.h"
 #include <array>
 #include <atomic>
 #include <memory>
@@ -26,15 +27,15 @@ struct LaunchShape {
 };
 
 // Thread-safe. Code stays loaded until the process ends: a captured graph may hold the function.
-class Kernel {
+class Kernel final : public GpuKernel {
  public:
   // Throws when the image cannot be carried out.
   explicit Kernel(std::shared_ptr<const abi::KernelImage> image);
-  ~Kernel();
+  ~Kernel() override;
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
 
-  const abi::KernelImage& image() const { return *image_; }
+  const abi::KernelImage& image() const override { return *image_; }
   // Loads the code if needed. `device` -1: the current device. Throws OutOfResources when the device is too small.
   const LoadedKernel& on(int device);
   // One 64-bit word for each of the image's params. An empty grid launches nothing.

@@ -2,11 +2,19 @@
 // everybody's side by side. A failure that one rank alone can have is told to all ranks before any goes on, so that all
 // fail in the same way.
 #include "runtime/backend/cuda/ranks/mapped_heap.h"
-#include "runtime/backend/cuda/device.h"
-#include "runtime/backend/cuda/ranks/wire.h"
+#include "runtime/backend/cuda/context.h"
+#include "runtime/ranks/wire.h"
 #include <algorithm>
 
 namespace tandem::runtime::cuda {
+
+using ranks::bytesText;
+using ranks::Descriptor;
+using ranks::HeapAllocator;
+using ranks::Packet;
+using ranks::Reader;
+using ranks::Writer;
+
 namespace {
 
 constexpr uint64_t kPieceBytes = uint64_t(64) << 20;  // at least
@@ -37,8 +45,14 @@ MemoryProperties propertiesOn(int device, bool shared) {
 
 }  // namespace
 
-MappedHeap::MappedHeap(Rendezvous& ranks, int rank, int rankCount, int device, uint64_t stride)
-    : SymmetricHeap(ranks, rank, rankCount, device), stride_(stride), offsets_(stride) {
+MappedHeap::MappedHeap(ranks::Rendezvous& ranks, ranks::Device& onDevice, const ranks::RankPlace& place)
+    : SymmetricHeap(ranks, place.rank, place.rankCount, onDevice),
+      deviceIndex_(place.device),
+      stride_(place.heapStride),
+      offsets_(place.heapStride) {
+  int device = place.device, rankCount = place.rankCount;
+  uint64_t stride = stride_;
+  OnDevice scope(device);
   checkCapable(device, rankCount);
   const Driver& d = driver();
   MemoryProperties properties = propertiesOn(device, rankCount > 1);
@@ -63,18 +77,19 @@ MappedHeap::MappedHeap(Rendezvous& ranks, int rank, int rankCount, int device, u
 
 // Nothing can be done about a failure here: the process goes on without these addresses.
 MappedHeap::~MappedHeap() {
+  OnDevice scope(deviceIndex_);
   const Driver& d = driver();
   for (const Mapping& m : mappings_) d.memUnmap(m.address, m.bytes);
   if (base_) d.memAddressFree(base_, stride_ * world_.size());
 }
 
 MemoryHandle MappedHeap::create(uint64_t bytes, std::string& problem) {
-  MemoryProperties properties = propertiesOn(device_, world_.size() > 1);
+  MemoryProperties properties = propertiesOn(deviceIndex_, world_.size() > 1);
   MemoryHandle handle = 0;
   Result r = needed(driver().memCreate, "cuMemCreate")(&handle, bytes, &properties, 0);
   if (r == kSuccess) return handle;
   try {
-    check(r, "cuMemCreate", "a piece of " + bytesText(bytes) + " of the heap on device " + std::to_string(device_));
+    check(r, "cuMemCreate", "a piece of " + bytesText(bytes) + " of the heap on device " + std::to_string(deviceIndex_));
   } catch (const DriverError& e) {
     problem = e.what();
   }
@@ -84,10 +99,10 @@ MemoryHandle MappedHeap::create(uint64_t bytes, std::string& problem) {
 void MappedHeap::map(int peer, uint64_t bytes, MemoryHandle handle) {
   Address at = base_ + Address(peer) * stride_ + size_;
   std::string doing =
-      "mapping " + bytesText(bytes) + " of rank " + std::to_string(peer) + " for device " + std::to_string(device_);
+      "mapping " + bytesText(bytes) + " of rank " + std::to_string(peer) + " for device " + std::to_string(deviceIndex_);
   check(driver().memMap(at, bytes, 0, handle, 0), "cuMemMap", doing);
   mappings_.push_back({at, bytes});
-  MemoryAccess access{{MemoryLocation::Device, device_}, MemoryAccess::ReadWrite};
+  MemoryAccess access{{MemoryLocation::Device, deviceIndex_}, MemoryAccess::ReadWrite};
   check(driver().memSetAccess(at, bytes, &access, 1), "cuMemSetAccess", doing);
 }
 
@@ -114,6 +129,7 @@ void MappedHeap::mapAll(const std::vector<Packet>& pieces, MemoryHandle own, uin
 }
 
 void MappedHeap::grow(uint64_t bytes) {
+  OnDevice scope(deviceIndex_);
   const Driver& d = driver();
   uint64_t piece = std::min(roundUp(std::max(bytes, kPieceBytes), granularity_), stride_ - size_);
   std::string problem;
@@ -143,7 +159,7 @@ void MappedHeap::grow(uint64_t bytes) {
   size_ += piece;
 }
 
-SymmetricHeap::Part MappedHeap::take(uint64_t bytes) {
+ranks::SymmetricHeap::Part MappedHeap::take(uint64_t bytes) {
   std::optional<HeapAllocator::Range> range = offsets_.allocate(bytes);
   if (!range)
     throw std::runtime_error("the symmetric heap has no room for " + bytesText(bytes) + ": " +

@@ -1,14 +1,15 @@
 // The symmetric heap of ranks that reach each other's memory: rank r's part at base + r * stride, every part mapped into this process.
 #pragma once
-#include "runtime/backend/cuda/ranks/heap_allocator.h"
-#include "runtime/backend/cuda/ranks/symmetric_heap.h"
+#include "runtime/backend/cuda/driver_abi.h"
+#include "runtime/ranks/heap_allocator.h"
+#include "runtime/ranks/symmetric_heap.h"
 
 namespace tandem::runtime::cuda {
 
-class MappedHeap final : public SymmetricHeap {
+class MappedHeap final : public ranks::SymmetricHeap {
  public:
   // [all ranks] Reserves addresses; memory comes with the first allocation.
-  MappedHeap(Rendezvous& ranks, int rank, int rankCount, int device, uint64_t stride);
+  MappedHeap(ranks::Rendezvous& ranks, ranks::Device& device, const ranks::RankPlace& place);
   ~MappedHeap() override;  // memory that peers have mapped lives on with them
 
   bool release(Address address) override;
@@ -25,11 +26,12 @@ class MappedHeap final : public SymmetricHeap {
   void grow(uint64_t bytes);
   MemoryHandle create(uint64_t bytes, std::string& problem);
   void map(int peer, uint64_t bytes, MemoryHandle handle);
-  void mapAll(const std::vector<Packet>& pieces, MemoryHandle own, uint64_t bytes);
+  void mapAll(const std::vector<ranks::Packet>& pieces, MemoryHandle own, uint64_t bytes);
 
+  int deviceIndex_;
   uint64_t stride_, granularity_ = 0, size_ = 0;  // `size_`: the bytes of one rank's part that are mapped
   Address base_ = 0;
-  HeapAllocator offsets_;
+  ranks::HeapAllocator offsets_;
   struct Mapping {
     Address address;
     uint64_t bytes;

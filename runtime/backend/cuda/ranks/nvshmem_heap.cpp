@@ -6,6 +6,10 @@
 #include <algorithm>
 
 namespace tandem::runtime::cuda {
+
+using ranks::bytesText;
+using ranks::HeapAllocator;
+
 namespace {
 
 constexpr uint64_t kPieceBytes = uint64_t(64) << 20;  // at least
@@ -21,7 +25,7 @@ void NvshmemHeap::grow(uint64_t bytes) {
   pieces_.push_back({at, piece, HeapAllocator(piece)});
 }
 
-SymmetricHeap::Part NvshmemHeap::take(uint64_t bytes) {
+ranks::SymmetricHeap::Part NvshmemHeap::take(uint64_t bytes) {
   for (int round = 0; round < 2; ++round) {
     for (Piece& p : pieces_)
       if (std::optional<HeapAllocator::Range> range = p.ranges.allocate(bytes))

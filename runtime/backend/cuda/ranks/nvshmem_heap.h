@@ -1,12 +1,12 @@
 // The symmetric heap of a run through NVSHMEM: pieces of its memory. They are given back when NVSHMEM ends, so that freeing waits for
 // nobody.
 #pragma once
-#include "runtime/backend/cuda/ranks/heap_allocator.h"
-#include "runtime/backend/cuda/ranks/symmetric_heap.h"
+#include "runtime/ranks/heap_allocator.h"
+#include "runtime/ranks/symmetric_heap.h"
 
 namespace tandem::runtime::cuda {
 
-class NvshmemHeap final : public SymmetricHeap {
+class NvshmemHeap final : public ranks::SymmetricHeap {
  public:
   // NVSHMEM runs until the heap is gone.
   using SymmetricHeap::SymmetricHeap;
@@ -25,7 +25,7 @@ class NvshmemHeap final : public SymmetricHeap {
   struct Piece {
     Address base;
     uint64_t bytes;
-    HeapAllocator ranges;
+    ranks::HeapAllocator ranges;
   };
   std::vector<Piece> pieces_;
 };

@@ -3,11 +3,18 @@
 #include "runtime/backend/cuda/ranks/transport.h"
 #include "runtime/backend/cuda/driver.h"
 #include "runtime/backend/cuda/nvshmem.h"
-#include "runtime/backend/cuda/ranks/wire.h"
+#include "runtime/ranks/wire.h"
 #include <iterator>
 #include <numeric>
 
 namespace tandem::runtime::cuda {
+
+using ranks::Packet;
+using ranks::RankPlace;
+using ranks::Reader;
+using ranks::Rendezvous;
+using ranks::Writer;
+
 namespace {
 
 constexpr const char* kWords[] = {"auto", "nvlink", "nvshmem"};
@@ -33,8 +40,8 @@ bool reaches(int device, const std::string& peerBusId) {
   return can != 0;
 }
 
-void needOwnProcess(const TransportChoice& c, const std::string& why) {
-  if (!c.ownProcess)
+void needOwnProcess(const RankPlace& place, const std::string& why) {
+  if (!place.ownProcess)
     throw std::invalid_argument(why +
                                 "NVSHMEM has one rank a process, and this one has several: start them by `tandem run`");
 }
@@ -47,36 +54,36 @@ Transport transportOf(const std::string& word) {
   throw std::invalid_argument("`transport` is `" + word + "`; it is one of auto, nvlink, nvshmem");
 }
 
-bool agreeOnNvshmem(Rendezvous& ranks, const TransportChoice& c) {
-  std::vector<int> world = worldOf(c.rankCount);
+bool agreeOnNvshmem(Rendezvous& ranks, Transport wish, const RankPlace& place) {
+  std::vector<int> world = worldOf(place.rankCount);
   int unreached = -1;
-  std::vector<Packet> all = ranks.gather(world, "transport", Writer().put(c.wish).text(busIdOf(c.device)).bytes);
+  std::vector<Packet> all = ranks.gather(world, "transport", Writer().put(wish).text(busIdOf(place.device)).bytes);
   auto first = Reader(all[0].bytes).get<Transport>();
   for (int r : world) {
     Reader in(all[size_t(r)].bytes);
-    if (auto wish = in.get<Transport>(); wish != first)
+    if (auto other = in.get<Transport>(); other != first)
       throw std::invalid_argument("the ranks were started with different transports: rank 0 with `" +
                                   std::string(kWords[int(first)]) + "`, rank " + std::to_string(r) + " with `" +
-                                  kWords[int(wish)] + "`");
-    if (unreached < 0 && r != c.rank && !reaches(c.device, in.text())) unreached = r;
+                                  kWords[int(other)] + "`");
+    if (unreached < 0 && r != place.rank && !reaches(place.device, in.text())) unreached = r;
   }
-  if (c.wish == Transport::NvLink) return false;
-  if (c.wish == Transport::Nvshmem) return needOwnProcess(c, ""), true;
+  if (wish == Transport::NvLink) return false;
+  if (wish == Transport::Nvshmem) return needOwnProcess(place, ""), true;
   std::vector<Packet> answers = ranks.gather(world, "reach", Writer().put(unreached).bytes);
   for (int r : world)
     if (int peer = Reader(answers[size_t(r)].bytes).get<int>(); peer >= 0) {
       needOwnProcess(
-          c, "the GPUs of ranks " + std::to_string(r) + " and " + std::to_string(peer) + " have no peer access; ");
+          place, "the GPUs of ranks " + std::to_string(r) + " and " + std::to_string(peer) + " have no peer access; ");
       return true;
     }
   return false;
 }
 
 // A rank tells its problems before any rank makes a call that waits for all.
-NvshmemWorld::NvshmemWorld(Rendezvous& ranks, const TransportChoice& c) : ranks_(ranks), world_(worldOf(c.rankCount)) {
+NvshmemWorld::NvshmemWorld(Rendezvous& ranks, const RankPlace& place) : ranks_(ranks), world_(worldOf(place.rankCount)) {
   std::string problem, id;
   try {
-    if (c.rank == 0)
+    if (place.rank == 0)
       id = nvshmem().uniqueId();
     else
       nvshmem();
@@ -89,7 +96,7 @@ NvshmemWorld::NvshmemWorld(Rendezvous& ranks, const TransportChoice& c) : ranks_
       throw Unavailable("rank " + std::to_string(r) + ": " + told);
   Reader first(all[0].bytes);
   first.text();
-  nvshmem().start(c.rank, c.rankCount, first.text());
+  nvshmem().start(place.rank, place.rankCount, first.text());
 }
 
 void NvshmemWorld::end() {

@@ -1,6 +1,6 @@
 // These tests run sessions on real GPUs, for behaviour that the fake driver cannot show. They are skipped where there
 // is no GPU. Tests with processes come first: a process that has used the driver cannot be forked.
-#include "runtime/backend/cuda/ranks/test/one_signal.h"
+#include "runtime/ranks/test/one_signal.h"
 #include "runtime/backend/cuda/device.h"
 #include "runtime/backend/cuda/ranks/session.h"
 #include <chrono>

@@ -1,6 +1,6 @@
 // Sessions on the fake driver: ranks as threads on one or two devices, and as processes. Streams that wait really wait, memory is really
 // shared.
-#include "runtime/backend/cuda/ranks/test/one_signal.h"
+#include "runtime/ranks/test/one_signal.h"
 #include "runtime/backend/cuda/ranks/session.h"
 #include "abi/dist_context.h"
 #include "runtime/backend/cuda/context_registry.h"
@@ -494,11 +494,11 @@ TEST_F(SessionTest, MemoryComesBackInStreamOrder) {
 
 TEST_F(SessionTest, RefusesOptionsThatDoNotFit) {
   auto error = [&](RanksOptions o) { return errorOf<std::exception>([&] { makeSession(o); }); };
-  EXPECT_EQ(error({.ranks = 0}), "a run has at least 1 rank, not 0");
-  EXPECT_EQ(error({.ranks = 2, .rank = 2}), "rank 2 is not one of 2");
-  EXPECT_EQ(error({.ranks = 2, .rank = 1}), "ranks in processes of their own need the name of a rendezvous");
-  EXPECT_EQ(error({.ranks = 2, .devices = {0}}), "1 devices are named for 2 ranks");
-  EXPECT_EQ(error({.ranks = 2, .devices = {0, 7}}), "device 7 is not one of the 2");
+  EXPECT_EQ(error({{.ranks = 0}}), "a run has at least 1 rank, not 0");
+  EXPECT_EQ(error({{.ranks = 2, .rank = 2}}), "rank 2 is not one of 2");
+  EXPECT_EQ(error({{.ranks = 2, .rank = 1}}), "ranks in processes of their own need the name of a rendezvous");
+  EXPECT_EQ(error({{.ranks = 2, .devices = {0}}}), "1 devices are named for 2 ranks");
+  EXPECT_EQ(error({{.ranks = 2, .devices = {0, 7}}}), "device 7 is not one of the 2");
   RanksOptions odd = threads(2);
   odd.heapStride = 12345;
   for (const std::string& e : run(odd, [](Session&, int) {}))

@@ -1,0 +1,125 @@
+// A Rank is one rank of a multi-GPU session: its device, its place among the ranks, and the operations of its host
+// thread.
+#pragma once
+#include "runtime/ranks/local_memory.h"
+#include "runtime/ranks/rank_context.h"
+#include "runtime/ranks/rank_trace.h"
+#include "runtime/ranks/stream_waits.h"
+#include "runtime/ranks/symmetric_heap.h"
+
+namespace tandem::runtime::ranks {
+
+struct RankOptions {
+  RankPlace place;
+  std::string rendezvous;
+  uint64_t waitTimeoutMs = 0;
+  bool trace = false;
+};
+
+// The calls of runtime::Session for one rank.
+class Rank {
+ public:
+  Rank(const RankOptions& options, const Platform& platform);
+  ~Rank();
+
+  const DeviceFacts& facts() const { return facts_; }
+  std::string target() const;
+  void enter();
+  void leave();
+  void abort(const std::string& why);
+  void interrupt() { meeting_.interrupt(); }
+  std::vector<RunReport> reports() const;
+  interpreter::Trace trace() const;  // once it has left
+
+  Address allocate(uint64_t bytes, bool symmetric, bool initialised, const std::string& name);
+  void release(Address address);
+  void releaseAsync(StreamId stream, Address address);
+  Address peerAddress(Address address, int peer) const;
+  int createTeam(const std::vector<int>& members);
+  std::vector<std::string> gather(int team, const std::string& bytes);
+
+  uint64_t openOperator(const OperatorName& name);
+  void callOperator(uint64_t op, StreamId stream, std::span<const int64_t> sizes);
+
+  StreamId createStream() { return running().streams.create(); }
+  StreamId streamBeside(StreamId stream) { return running().streams.beside(stream); }
+  StreamId adoptStream(uint64_t handle) { return running().streams.adopt(handle); }
+  bool hasStream(StreamId stream) const { return open_ && open_->streams.has(stream); }
+  void launch(StreamId stream, const KernelLaunch& launch);
+  void copy(StreamId stream, Address dest, Address source, uint64_t bytes);
+  void copyRows(StreamId stream, Address dest, uint64_t destPitch, Address source, uint64_t sourcePitch, uint64_t bytes,
+                uint64_t rows);
+  void set(StreamId stream, Address dest, uint8_t value, uint64_t bytes);
+  void copyFromHost(StreamId stream, Address dest, const void* source, uint64_t bytes);
+  void copyToHost(StreamId stream, void* dest, Address source, uint64_t bytes);
+  void signals(StreamId stream, std::span<const SignalStep> steps);
+  void barrierOnStream(StreamId stream, int team);
+  EventId recordEvent(StreamId stream);
+  void waitEvent(StreamId stream, EventId event);
+  EventId recordTime(StreamId stream);
+  double microseconds(EventId from, EventId to);
+
+  void synchronize();
+  void synchronize(StreamId stream);
+  void barrier(int team);
+
+ private:
+  // The state of a rank between enter and leave.
+  struct Open {
+    Open(Rendezvous& meeting, const Platform& platform, const RankOptions& options, Device& device);
+    Watch watch;
+    Streams streams;
+    Events events;
+    StreamWaits waits;
+    std::unique_ptr<Fabric> fabric;
+    SymmetricHeap& heap;
+    std::unique_ptr<RankTrace> trace;  // null: the rank is not traced
+    RankContext context;
+    LocalMemory local;
+    std::shared_ptr<void> published;  // the context
+  };
+
+  Open& running();  // throws RunStopped, and on a rank that is not there
+  template <class Call>
+  auto collective(Call call);
+  [[noreturn]] void throwStopped();
+  void close();
+
+  void checkProgress();
+  void waitIdle(StreamId stream);
+  void settle();
+  bool drain();
+  bool allIdle() const;
+  void reportGivenUpWait();
+  void reportHeldStream();
+  std::string unlikeText(const tandem_dist_watch& watch) const;
+  RunReport describeWait() const;
+  std::string readText(Address at, size_t most) const;
+  std::string signalText(Address signal) const;
+  void queueSignals(StreamId stream, std::span<const SignalStep> steps);
+  void barrierPhase(MemoryOperations& batch, StreamId stream, const std::vector<int>& members, Address flags);
+  std::vector<Stream> liveStreams() const;
+  // Calls `queue`, which gives a stream something to do that the trace shows.
+  template <class Queue>
+  void shown(StreamId stream, interpreter::SpanKind kind, const char* name, Queue queue, uint64_t bytes = 0,
+             std::initializer_list<Address> places = {});
+  int rankAt(Address address) const;
+  void collectTrace();
+
+  int me() const { return options_.place.rank; }
+
+  RankOptions options_;
+  const Platform& platform_;
+  DeviceFacts facts_;
+  std::atomic<Watch*> watch_ = nullptr;  // for the thread that hears of the end
+  Rendezvous meeting_;
+  std::unique_ptr<Device> device_;  // while the rank is open
+  std::unique_ptr<Open> open_;
+  uint64_t operators_ = 0;  // opened
+  bool settled_ = false, told_ = false, stuck_ = false;
+  mutable std::mutex mutex_;  // reports_, trace_
+  std::vector<RunReport> reports_;
+  interpreter::Trace trace_;
+};
+
+}  // namespace tandem::runtime::ranks

@@ -1,0 +1,127 @@
+// Ranks tell one another about their calls of operators in the background: a call only notes itself, the monitors send
+// and compare.
+#include "runtime/ranks/rendezvous.h"
+#include "runtime/ranks/wire.h"
+#include <algorithm>
+#include <poll.h>
+
+namespace tandem::runtime::ranks {
+
+void Rendezvous::noteOperator(uint64_t op, const OperatorName& name) {
+  {
+    std::lock_guard lock(callsMutex_);
+    if (untold_.size() <= op) untold_.resize(op + 1);
+    untold_[op].push_back({.op = op, .made = name});
+  }
+  if (!callsAny_.exchange(true)) wake();
+}
+
+void Rendezvous::noteCall(OrderedCall ordered, std::span<const int64_t> sizes) {
+  uint64_t op = ordered.op;
+  std::lock_guard lock(callsMutex_);
+  untoldOrder_.push_back(ordered);
+  std::deque<OperatorCalls>& calls = untold_.at(op);
+  if (!calls.empty() && calls.back().made.what.empty() && std::ranges::equal(calls.back().sizes, sizes))
+    ++calls.back().count;
+  else
+    calls.push_back({.op = op, .sizes = {sizes.begin(), sizes.end()}});
+}
+
+void Rendezvous::awaitComparison() const {
+  if (callsAny_ && !stopped_) std::this_thread::sleep_for(3 * kTick);
+}
+
+void Rendezvous::compareLastCalls() {
+  if (!callsAny_) return;
+  endMonitor();
+  tellCalls();
+  for (int r = 0; r < options_.rankCount; ++r)
+    if (peers_[size_t(r)].socket && !peers_[size_t(r)].gone) readFrom(r);
+  reportCircle();
+  checkRunning();
+}
+
+std::vector<OperatorCalls> Rendezvous::takeUntold(size_t most) {
+  std::vector<OperatorCalls> taken;
+  std::lock_guard lock(callsMutex_);
+  for (std::deque<OperatorCalls>& calls : untold_)
+    for (; !calls.empty() && taken.size() < most; calls.pop_front()) taken.push_back(std::move(calls.front()));
+  return taken;
+}
+
+std::vector<OrderedCall> Rendezvous::takeUntoldOrder(size_t most) {
+  std::lock_guard lock(callsMutex_);
+  auto end = untoldOrder_.begin() + ptrdiff_t(std::min(most, untoldOrder_.size()));
+  std::vector<OrderedCall> taken(untoldOrder_.begin(), end);
+  untoldOrder_.erase(untoldOrder_.begin(), end);
+  return taken;
+}
+
+// Two monitors never wait for one another to read: the rest goes later.
+bool Rendezvous::othersListen() const {
+  return std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
+    pollfd p{peer.socket.get(), POLLOUT, 0};
+    return !peer.socket || peer.gone || ::poll(&p, 1, 0) > 0;
+  });
+}
+
+bool Rendezvous::tellCalls() {
+  constexpr size_t most = 128, mostOrdered = 4096;  // of a packet
+  while (othersListen()) {
+    std::vector<OperatorCalls> calls = takeUntold(most);
+    std::vector<OrderedCall> order = takeUntoldOrder(mostOrdered);
+    if (calls.empty() && order.empty()) return reportCircle(), true;
+    Writer out;
+    out.put(uint32_t(calls.size()));
+    for (const OperatorCalls& c : calls) {
+      out.put(c.op).put(c.count).text(c.made.what).put(uint32_t(c.made.sizes.size()));
+      for (const std::string& name : c.made.sizes) out.text(name);
+      out.put(uint32_t(c.sizes.size()));
+      for (int64_t size : c.sizes) out.put(size);
+    }
+    for (OrderedCall c : order) out.put(c);
+    for (int r = 0; r < options_.rankCount; ++r)
+      if (r != options_.rank) sendTo(r, Kind::Calls, out.bytes);
+    for (const OperatorCalls& c : calls) compare(options_.rank, c);
+    for (OrderedCall c : order) order_.add(options_.rank, c);
+  }
+  return false;
+}
+
+void Rendezvous::hearCalls(int peer, const std::string& bytes) {
+  Reader in(bytes);
+  for (uint32_t left = in.get<uint32_t>(); left; --left) {
+    OperatorCalls c;
+    c.op = in.get<uint64_t>();
+    c.count = in.get<uint64_t>();
+    if (!c.count) return;
+    c.made.what = in.text();
+    for (uint32_t names = std::min(kMostSizes, in.get<uint32_t>()); names; --names) c.made.sizes.push_back(in.text());
+    for (uint32_t sizes = std::min(kMostSizes, in.get<uint32_t>()); sizes; --sizes) c.sizes.push_back(in.get<int64_t>());
+    compare(peer, c);
+  }
+  constexpr uint32_t most = 1 << 20;  // no rank has this many operators or streams
+  while (in.left() >= sizeof(OrderedCall)) {
+    auto c = in.get<OrderedCall>();
+    if (c.op < most && (c.stream < most || c.stream == kNoStream)) order_.add(peer, c);
+  }
+}
+
+void Rendezvous::compare(int rank, const OperatorCalls& calls) {
+  if (std::optional<CallMismatch> found = calls_.add(rank, calls))
+    stop(reportOf(ReportKind::CollectiveMismatch, found->rank, found->message));
+}
+
+void Rendezvous::reportCircle() {
+  std::vector<CallOrder::Step> circle = order_.circle();
+  if (circle.empty()) return;
+  auto name = [&](const CallOrder::Step& s) { return "call " + std::to_string(s.number) + " of " + calls_.nameOf(s.rank, s.op); };
+  std::string text;
+  for (size_t k = 0; k < circle.size(); ++k)
+    text += (k ? ", and rank " : "rank ") + std::to_string(circle[k].behind) + " has " + name(circle[k]) + " behind " +
+            name(circle[(k + 1) % circle.size()]) + " on one stream";
+  stop(reportOf(ReportKind::CollectiveMismatch, circle[0].behind,
+                text + ", so they wait for one another: all ranks call the operators of one stream in one order"));
+}
+
+}  // namespace tandem::runtime::ranks

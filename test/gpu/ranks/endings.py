@@ -1,5 +1,6 @@
 """Runs that go wrong must end: every rank says why, nothing hangs, and the process goes on."""
 
+import contextlib
 import pathlib
 import re
 import tempfile
@@ -20,6 +21,27 @@ SOON = 20  # seconds within which a run that has lost a rank is over, with the s
 def ending(function):
     CHECKS[f"endings.{function.__name__}"] = function
     return function
+
+
+@contextlib.contextmanager
+def ends_soon(error, ranks):
+    """The run inside ends with the error, soon, and the process goes on with other runs. The list that `as` names holds the error then."""
+    found = []
+    started = time.monotonic()
+    try:
+        yield found
+        raise AssertionError("the run ended well")
+    except error as e:
+        found.append(e)
+    assert time.monotonic() - started < SOON
+    tandem.launch(programs.symm_at, ranks=ranks, target="cuda", wait_timeout=10)
+
+
+def says(error, *texts):
+    """Its only error is a collective's, and its text has each of the texts."""
+    assert [r["kind"] for r in error.reports if r["severity"] == "error"] == ["collective-mismatch"], error.reports
+    for text in texts:
+        assert re.search(text, " ".join(r["text"] for r in error.reports)), error.reports
 
 
 @tandem.jit
@@ -53,17 +75,12 @@ def wait_timeout(ranks):
             seen[team.rank] = str(error)
             raise
 
-    started = time.monotonic()
-    try:
+    with ends_soon(tandem.RunError, ranks) as found:
         tandem.launch(main, ranks=ranks, target="cuda", wait_timeout=1)
-        raise AssertionError("the run ended well")
-    except tandem.RunError as error:
-        assert any(r["line"] == LINE and r["file"].endswith("endings.py") for r in error.reports), error.reports
+    assert any(r["line"] == LINE and r["file"].endswith("endings.py") for r in found[0].reports), found[0].reports
     assert sorted(seen) == list(range(ranks)), f"only ranks {sorted(seen)} raised"
     for text in seen.values():
         assert re.search(rf"endings\.py:{LINE}\b", text), text
-    assert time.monotonic() - started < SOON
-    tandem.launch(programs.symm_at, ranks=ranks, target="cuda", wait_timeout=10)
 
 
 @ending
@@ -77,16 +94,9 @@ def operators_called_unlike(ranks):
         op(x[:1 << 19] if team.rank == ranks - 1 else x)
         team.synchronize()
 
-    started = time.monotonic()
-    try:
+    with ends_soon(tandem.RunError, ranks) as found:
         tandem.launch(main, ranks=ranks, target="cuda")
-        raise AssertionError("the run ended well")
-    except tandem.RunError as error:
-        assert [r["kind"] for r in error.reports if r["severity"] == "error"] == ["collective-mismatch"], error.reports
-        text = rf"rank {ranks - 1}'s call 101 .* with elements {1 << 19}, .*where rank \d+'s is .* with elements {1 << 20}"
-        assert re.search(text, str(error)), str(error)
-    assert time.monotonic() - started < SOON
-    tandem.launch(programs.symm_at, ranks=ranks, target="cuda", wait_timeout=10)
+    says(found[0], rf"rank {ranks - 1}'s call 101 .* with elements {1 << 19}, .*where rank \d+'s is .* with elements {1 << 20}")
 
 
 @ending
@@ -101,16 +111,9 @@ def operators_in_another_order(ranks):
                 call()
         team.synchronize()
 
-    started = time.monotonic()
-    try:
+    with ends_soon(tandem.RunError, ranks) as found:
         tandem.launch(main, ranks=ranks, target="cuda")
-        raise AssertionError("the run ended well")
-    except tandem.RunError as error:
-        assert [r["kind"] for r in error.reports if r["severity"] == "error"] == ["collective-mismatch"], error.reports
-        assert re.search(rf"rank {ranks - 1} has call 10 of `all_reduce` .* behind call 10 of `all_gather` .* on one stream, and rank 0",
-                         str(error)), str(error)
-    assert time.monotonic() - started < SOON
-    tandem.launch(programs.symm_at, ranks=ranks, target="cuda", wait_timeout=10)
+    says(found[0], rf"rank {ranks - 1} has call 10 of `all_reduce` .* behind call 10 of `all_gather` .* on one stream, and rank 0")
 
 
 @tandem.jit
@@ -137,16 +140,9 @@ def _unlike(ranks, launch, *texts):
         launch(team, dest, source)
         team.synchronize()
 
-    started = time.monotonic()
-    try:
+    with ends_soon(tandem.RunError, ranks) as found:
         tandem.launch(main, ranks=ranks, target="cuda")
-        raise AssertionError("the run ended well")
-    except tandem.RunError as error:
-        assert [r["kind"] for r in error.reports if r["severity"] == "error"] == ["collective-mismatch"], error.reports
-        for text in texts:
-            assert re.search(text, " ".join(r["text"] for r in error.reports)), error.reports
-    assert time.monotonic() - started < SOON
-    tandem.launch(programs.symm_at, ranks=ranks, target="cuda", wait_timeout=10)
+    says(found[0], *texts)
 
 
 @ending
@@ -174,11 +170,9 @@ def barrier_without_a_rank(ranks):
         meets[(1,)](3 if team.rank else 2)
         team.synchronize()
 
-    try:
+    with ends_soon(tandem.RunError, ranks) as found:
         tandem.launch(main, ranks=ranks, target="cuda", wait_timeout=1)
-        raise AssertionError("the run ended well")
-    except tandem.RunError as error:
-        assert "rank 0's count of barriers of team 0 to be ge 3; it is 2" in str(error), str(error)
+    assert "rank 0's count of barriers of team 0 to be ge 3; it is 2" in str(found[0]), found[0]
 
 
 @ending
@@ -191,14 +185,9 @@ def exception_on_one_rank(ranks):
         waits_for_nobody[(1,)](flag, out)
         team.barrier()
 
-    started = time.monotonic()
-    try:
+    with ends_soon(KeyError, ranks) as found:
         tandem.launch(main, ranks=ranks, target="cuda")
-        raise AssertionError("the run ended well")
-    except KeyError as error:
-        assert f"raised on rank {ranks - 1} of {ranks}" in error.__notes__
-    assert time.monotonic() - started < SOON
-    tandem.launch(programs.symm_at, ranks=ranks, target="cuda", wait_timeout=10)
+    assert f"raised on rank {ranks - 1} of {ranks}" in found[0].__notes__
 
 
 @ending

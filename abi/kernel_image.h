@@ -2,6 +2,7 @@
 // values that the launcher must prepare from the arguments. It is plain data: the compiler writes it; the runtime, the
 // cache and bundles read it.
 #pragma once
+#include "abi/remark.h"
 #include <array>
 #include <cstdint>
 #include <string>
@@ -48,6 +49,7 @@ struct KernelImage {
   bool usesRanks = false;             // a hidden last parameter: the address of the rank's `tandem_dist_context` (dist_context.h)
   bool usesGridBarrier = false;       // all programs of a launch must be resident at once
   int registers = 0, spillBytes = 0;  // as ptxas says; 0 when unknown
+  std::vector<Remark> remarks;        // by their places in the kernel
 };
 
 }  // namespace tandem::abi

@@ -1,5 +1,6 @@
 // The file: magic, sizes of the three parts, a checksum; then a JSON header, the cubin, the PTX.
 #include "abi/kernel_image_io.h"
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -41,13 +42,20 @@ json toJson(const TensorMapRecipe& r) {
           {"box", r.box},              {"nan_fill", r.nanFill},  {"swizzle_bytes", r.swizzleBytes}};
 }
 
+json toJson(const Remark& r) {
+  return {{"kind", wordOf(r.kind)}, {"outcome", wordOf(r.outcome)}, {"stage", r.stage}, {"message", r.message},
+          {"help", r.help},         {"file", r.file},               {"line", r.line},   {"column", r.column}};
+}
+
 json headerOf(const KernelImage& image) {
-  json params = json::array(), maps = json::array();
+  json params = json::array(), maps = json::array(), remarks = json::array();
   for (ParamType t : image.params) params.push_back(int(t));
   for (const TensorMapRecipe& r : image.tensorMaps) maps.push_back(toJson(r));
+  for (const Remark& r : image.remarks) remarks.push_back(toJson(r));
   return {{"name", image.name},       {"target", image.target},           {"threads", image.threads},     {"cluster", image.cluster},
           {"params", params},         {"shared_bytes", image.sharedBytes}, {"registers", image.registers}, {"tensor_maps", maps},
-          {"spill_bytes", image.spillBytes}, {"uses_ranks", image.usesRanks}, {"uses_grid_barrier", image.usesGridBarrier}};
+          {"spill_bytes", image.spillBytes}, {"uses_ranks", image.usesRanks}, {"uses_grid_barrier", image.usesGridBarrier},
+          {"remarks", remarks}};
 }
 
 // nlohmann's own conversions wrap silently; a size that does not fit is damage.
@@ -64,6 +72,13 @@ template <class Enum> Enum enumOf(const json& value, Enum last) {
   int number = intOf(value);
   if (number < 0 || number > int(last)) throw std::runtime_error("the header has an unknown word " + std::to_string(number));
   return Enum(number);
+}
+
+// The number of a word in its table.
+template <class Enum, size_t n> Enum wordOf(const json& value, const std::string_view (&table)[n]) {
+  auto found = std::find(table, table + n, value.get<std::string>());
+  if (found == table + n) throw std::runtime_error("the header has an unknown word " + value.dump());
+  return Enum(found - table);
 }
 
 HostExpr exprOf(const json& steps) {
@@ -94,6 +109,19 @@ TensorMapRecipe recipeOf(const json& j) {
   return r;
 }
 
+Remark remarkOf(const json& j) {
+  Remark r;
+  r.kind = wordOf<RemarkKind>(j.at("kind"), kRemarkKinds);
+  r.outcome = wordOf<RemarkOutcome>(j.at("outcome"), kRemarkOutcomes);
+  r.stage = j.at("stage").get<std::string>();
+  r.message = j.at("message").get<std::string>();
+  r.help = j.at("help").get<std::string>();
+  r.file = j.at("file").get<std::string>();
+  r.line = intOf(j.at("line"));
+  r.column = intOf(j.at("column"));
+  return r;
+}
+
 KernelImage imageOf(const json& header) {
   KernelImage image;
   image.name = header.at("name").get<std::string>();
@@ -106,6 +134,7 @@ KernelImage imageOf(const json& header) {
   image.registers = intOf(header.at("registers"));
   image.spillBytes = intOf(header.at("spill_bytes"));
   image.usesRanks = header.at("uses_ranks").get<bool>();
+  for (const json& r : header.at("remarks")) image.remarks.push_back(remarkOf(r));
   image.usesGridBarrier = header.at("uses_grid_barrier").get<bool>();
   return image;
 }

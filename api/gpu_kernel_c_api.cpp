@@ -50,8 +50,11 @@ void td_gpu_kernel_release(td_gpu_kernel* kernel) { delete kernel; }
 int td_gpu_kernel_info(td_gpu_kernel* kernel, char** out) {
   return guarded([&] {
     const abi::KernelImage& i = imageOf(kernel);
-    json params = json::array();
+    json params = json::array(), remarks = json::array();
     for (abi::ParamType t : i.params) params.push_back(wordOf(t));
+    for (const abi::Remark& r : i.remarks)
+      remarks.push_back({{"kind", wordOf(r.kind)}, {"outcome", wordOf(r.outcome)}, {"stage", r.stage}, {"message", r.message},
+                         {"help", r.help}, {"file", r.file}, {"line", r.line}, {"column", r.column}, {"text", r.text()}});
     required(out, "json") = copyOut(json{{"name", i.name},
                                          {"target", i.target},
                                          {"params", params},
@@ -60,7 +63,8 @@ int td_gpu_kernel_info(td_gpu_kernel* kernel, char** out) {
                                          {"cluster", i.cluster},
                                          {"registers", i.registers},
                                          {"spill_bytes", i.spillBytes},
-                                         {"tensor_maps", i.tensorMaps.size()}});
+                                         {"tensor_maps", i.tensorMaps.size()},
+                                         {"remarks", remarks}});
   });
 }
 int td_gpu_kernel_ptx(td_gpu_kernel* kernel, char** text) {

@@ -42,6 +42,12 @@ def test_readme_shows_the_deadlock_it_gets(tmp_path):
     assert flat(blocks(page, "text")[0]) in flat(done.stderr)
 
 
+def test_the_remarks_are_those_of_the_page(tmp_path):
+    page = ROOT / "docs/guide/remarks.md"
+    done = run(blocks(page, "python")[0], tmp_path, "product.py")
+    assert done.stdout.replace(str(tmp_path) + "/", "") == blocks(page, "text")[0], done.stderr
+
+
 def test_request_compiles():
     import tandem._tandem as library
     for text in blocks(ROOT / "docs/guide/compile_request.md", "json"):

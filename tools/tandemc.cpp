@@ -3,6 +3,7 @@
 #include "compiler/driver/compile.h"
 #include "compiler/driver/compile_image.h"
 #include "compiler/driver/image_cache.h"
+#include "compiler/driver/remark_file.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -26,6 +27,9 @@ constexpr const char* kExamples = R"(Examples:
     tandemc add.py --emit=bundle -o kernels --target sm_90a --signature '*fp32:16, *fp32:16, *fp32:16, i32' --constexpr 'BLOCK=1024'
   The IR behind each pass, or behind one; with TANDEM_DUMP=folder in the environment, any compilation writes it to files:
     tandemc add.py --emit=ptx --print-after=all --signature '*fp32:16, *fp32:16, *fp32:16, i32' --constexpr 'BLOCK=1024'
+  Why a kernel is as quick or slow as it is: products, loads, conversions, registers; as text, and as a file for LLVM's tools:
+    tandemc gemm.py --remarks --target sm_90a --signature '*fp16:16, *fp16:16, *fp32:16, i32:16'
+    tandemc gemm.py --emit=remarks -o gemm.opt.yaml --target sm_90a --signature '*fp16:16, *fp16:16, *fp32:16, i32:16'
   Types: i1 i8 i16 i32 i64 u8 u16 u32 u64 fp16 bf16 fp32 fp64 fp8e4nv fp8e5, *T for a pointer, tensordesc<fp16[64, 32]>.
   `:16` after a pointer or an integer promises a multiple of 16, `i32:1` the value 1.
 Exit codes: 0 done, 1 the kernel has an error, 2 the command line has one.)";
@@ -106,11 +110,21 @@ struct PrintAfter {
   }
 };
 
-int emitForGpu(const std::string& request, const std::string& stage, const std::string& output, bool cached) {
+std::string textOf(const std::vector<tandem::abi::Remark>& remarks) {
+  std::string text;
+  for (const tandem::abi::Remark& remark : remarks) text += remark.text() + "\n";
+  return text;
+}
+
+// `stage`: ptx, cubin, bundle, remarks, or empty, for nothing but the remarks' text. `remarks`: it goes to the standard error as well.
+int emitForGpu(const std::string& request, const std::string& stage, const std::string& output, bool cached, bool remarks) {
   tandem::compiler::CompiledImage compiled =
       cached ? tandem::compiler::compileCached(request) : tandem::compiler::compileToImage(request);
   for (const tandem::Diagnostic& d : compiled.diagnostics) std::cerr << d.render();
   if (!compiled.image) return 1;
+  if (stage.empty()) return put(textOf(compiled.image->remarks), output);
+  if (remarks) std::cerr << textOf(compiled.image->remarks);
+  if (stage == "remarks") return put(tandem::compiler::remarksAsYaml(*compiled.image), output);
   if (stage == "bundle") return putBundle(tandem::compiler::makeBundle(*compiled.image, request), output);
   if (stage == "cubin" && compiled.image->cubin.empty()) {
     std::cerr << "error: no ptxas was found, so there is PTX but no cubin; $TANDEM_PTXAS may name one\n";
@@ -128,7 +142,7 @@ int main(int argc, char** argv) {
   int numWarps = 4;
   app.add_option("FILE.py[:kernel]", input, "the file, and the kernel when the file has several")->required();
   app.add_option("--emit", stage, "what to print")
-      ->check(CLI::IsMember({"ast", "tile", "tile-opt", "sim", "gpu", "layouts", "llvm", "ptx", "cubin", "bundle"}))
+      ->check(CLI::IsMember({"ast", "tile", "tile-opt", "sim", "gpu", "layouts", "llvm", "ptx", "cubin", "bundle", "remarks"}))
       ->capture_default_str();
   app.add_option("--signature", signature, "types of the parameters: '*fp16, i32' or 'x=*fp16, n=i32'");
   app.add_option("--constexpr", constexprs, "values of the constexpr parameters: 'BLOCK=128, FLAG=True'");
@@ -140,6 +154,8 @@ int main(int argc, char** argv) {
   app.add_option("--num-stages", gpu.numStages, "loads in flight in a pipelined loop")->capture_default_str();
   app.add_option("--num-ctas", gpu.numCtas, "thread blocks of a program's cluster")->capture_default_str();
   app.add_option("--maxnreg", gpu.maxRegisters, "a thread's registers at most");
+  bool remarks = false;
+  app.add_flag("--remarks", remarks, "print what was done for speed and what was not, and why; beside a GPU's code, on the standard error");
   PrintAfter printAfter;
   app.add_option("--print-after", printAfter.pass, "print, on the standard error, the IR behind this pass or behind `all`, and its time");
   app.add_flag("--debug", gpu.debug, "keep device_assert");
@@ -158,9 +174,14 @@ int main(int argc, char** argv) {
   }
   std::string text = withGpuOptions(request.text, gpu);
   if (!printAfter.pass.empty()) printAfter.install();
-  if (stage == "ptx" || stage == "cubin" || stage == "bundle") {
-    int failed = emitForGpu(text, stage, output, printAfter.pass.empty());
+  if (remarks && app.count("--emit") == 0) stage.clear();
+  if (stage.empty() || stage == "ptx" || stage == "cubin" || stage == "bundle" || stage == "remarks") {
+    int failed = emitForGpu(text, stage, output, printAfter.pass.empty(), remarks);
     return failed ? failed : printAfter.check();
+  }
+  if (remarks) {
+    std::cerr << "error: --remarks goes with --emit=ptx, cubin or bundle, or without --emit\n";
+    return 2;
   }
   tandem::compiler::Emitted result = tandem::compiler::emit(text, stage, locations);
   std::cerr << result.error << result.warnings;

@@ -30,6 +30,7 @@ KernelImage sample() {
   image.tensorMaps = {r};
   image.registers = 168;
   image.spillBytes = 8;
+  image.remarks = {{RemarkKind::Load, RemarkOutcome::Missed, "pipeline-loads", "not ahead", "ask for stages", "k.py", 12, 9}};
   image.usesRanks = true;
   image.usesGridBarrier = true;
   return image;
@@ -51,6 +52,7 @@ TEST(KernelImageIo, RoundTrip) {
   EXPECT_EQ(read->cluster, sample().cluster);
   EXPECT_EQ(read->tensorMaps[0].base.steps[1].value, -16);
   EXPECT_TRUE(read->tensorMaps[0].nanFill);
+  EXPECT_EQ(read->remarks, sample().remarks);
 }
 
 TEST(KernelImageIo, EveryDamagedByteIsNoticed) {
@@ -71,7 +73,7 @@ TEST(KernelImageIo, EveryShortFileIsNoticed) {
 TEST(KernelImageIo, AnotherVersionIsNamed) {
   std::string bytes = writeImage(sample());
   bytes[7] = '9';
-  EXPECT_EQ(errorOf(bytes), "the kernel image is of version `09`, this library reads version `01`");
+  EXPECT_EQ(errorOf(bytes), "the kernel image is of version `09`, this library reads version `02`");
   EXPECT_EQ(errorOf("hello"), "these 5 bytes are not a kernel image");
 }
 

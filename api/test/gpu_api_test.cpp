@@ -107,6 +107,7 @@ TEST_F(GpuApi, KernelQuestions) {
   char* json = nullptr;
   ASSERT_EQ(td_gpu_kernel_info(kernel.handle(), &json), 0);
   EXPECT_NE(std::string(json).find("\"params\":[\"pointer\",\"i32\",\"fp32\",\"fp16\",\"bf16\",\"fp64\",\"i1\"]"), std::string::npos);
+  EXPECT_NE(std::string(json).find("\"remarks\":[]"), std::string::npos);
   td_free(json);
 }
 

@@ -37,6 +37,7 @@ class Compilation {
   mlir::func::FuncOp kernel() { return kernel_.function; }
   mlir::ModuleOp module() { return *kernel_.module; }
   const std::vector<SourceFilePtr>& sources() { return session_.sources(); }
+  const frontend::Session& session() const { return session_; }
   std::vector<Diagnostic> warnings() const;
   DiagnosticCollector& collector() { return collector_; }
 

@@ -3,6 +3,7 @@
 #include "compiler/codegen/nvidia/codegen.h"
 #include "compiler/codegen/nvidia/guard.h"
 #include "compiler/driver/compilation.h"
+#include "compiler/driver/remarks.h"
 #include "compiler/lower/nvidia/lower.h"
 #include "compiler/pipeline/pipeline.h"
 #include <llvm/Support/raw_ostream.h>
@@ -74,6 +75,7 @@ CompiledImage compileToImage(const std::string& requestJson) {
   out.diagnostics = guarded(requestJson, [&](Compilation& c) {
     const target::TargetInfo& target = targetOf(c);
     c.emit();
+    RemarkCollector remarks(c);
     transform(c, target, true);
     withLlvm([&](LlvmSide& side) {
       auto image = std::make_shared<abi::KernelImage>();
@@ -81,11 +83,14 @@ CompiledImage compileToImage(const std::string& requestJson) {
       image->ptx = toPtx(c, target, side, *image);
       codegen::CubinOptions options;
       options.lineInfo = true;
-      if (auto cubin = codegen::toCubin(image->ptx, target, options)) {
+      std::optional<codegen::Cubin> cubin = codegen::toCubin(image->ptx, target, options);
+      if (cubin) {
         image->cubin = cubin->image;
         image->registers = cubin->registers;
         image->spillBytes = cubin->spillBytes;
       }
+      remarkResources(c, target, *image, cubin ? &*cubin : nullptr);
+      image->remarks = remarks.take();
       out.image = image;
     });
   });

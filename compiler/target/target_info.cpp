@@ -6,9 +6,9 @@ namespace tandem::target {
 
 const std::vector<TargetInfo>& TargetInfo::table() {
   static const std::vector<TargetInfo> targets = withAdditions({
-      {"sm_80", 163 * 1024, false, false},
-      {"sm_89", 99 * 1024, true, false},
-      {"sm_90a", 227 * 1024, true, true},
+      {"sm_80", 163 * 1024, 2048, 32, false, false},
+      {"sm_89", 99 * 1024, 1536, 24, true, false},
+      {"sm_90a", 227 * 1024, 2048, 32, true, true},
   });
   return targets;
 }

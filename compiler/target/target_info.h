@@ -24,6 +24,11 @@ class TargetInfo {
 
   int warpSize() const { return 32; }
   int registersPerMultiprocessor() const { return 65536; }
+  int threadsPerMultiprocessor() const { return threadsPerMultiprocessor_; }
+  int blocksPerMultiprocessor() const { return blocksPerMultiprocessor_; }
+  // Shared memory of a multiprocessor, of which each block takes what it asks for and `sharedBytesReserved`.
+  int sharedBytesPerMultiprocessor() const { return maxSharedBytes_ + sharedBytesReserved(); }
+  int sharedBytesReserved() const { return 1024; }
   // Dynamic shared memory that one block may ask for.
   int maxSharedBytes() const { return maxSharedBytes_; }
   // Blocks of a cluster that every device of the target can hold; 1 where there are no clusters.
@@ -44,10 +49,12 @@ class TargetInfo {
   bool hasSlowShuffleAssembly() const { return !hasHopper_; }
 
  private:
-  TargetInfo(std::string name, int maxSharedBytes, bool hasFp8, bool hasHopper)
+  TargetInfo(std::string name, int maxSharedBytes, int threadsPerMultiprocessor, int blocksPerMultiprocessor, bool hasFp8, bool hasHopper)
       : name_(std::move(name)),
         features_("+ptx86"),
         maxSharedBytes_(maxSharedBytes),
+        threadsPerMultiprocessor_(threadsPerMultiprocessor),
+        blocksPerMultiprocessor_(blocksPerMultiprocessor),
         hasFp8_(hasFp8),
         hasHopper_(hasHopper) {}
   static std::vector<TargetInfo> withAdditions(std::vector<TargetInfo> architectures);
@@ -55,7 +62,7 @@ class TargetInfo {
 
   std::string name_;
   std::string features_;
-  int maxSharedBytes_;
+  int maxSharedBytes_, threadsPerMultiprocessor_, blocksPerMultiprocessor_;
   bool hasFp8_;
   bool hasHopper_;
 };

@@ -82,13 +82,13 @@ def image_bytes(request, shared=0, registers=40):
     header = json.dumps({"name": name, "target": request["options"]["target"], "threads": 32 * request["options"]["num_warps"],
                          "cluster": [request["options"]["num_ctas"], 1, 1], "params": [_PARAM[w.replace("u", "i")] for w in words],
                          "shared_bytes": shared, "registers": registers, "tensor_maps": [], "spill_bytes": 8,
-                         "uses_ranks": False, "uses_grid_barrier": False}).encode()
+                         "uses_ranks": False, "uses_grid_barrier": False, "remarks": []}).encode()
     body = header + cubin + b".version 8.6"
     checksum = 0xcbf29ce484222325
     for byte in body:
         checksum = (checksum ^ byte) * 0x100000001b3 % 2**64
     sizes = b"".join(n.to_bytes(8, "little") for n in (len(header), len(cubin), 12, checksum))
-    return b"TDIMG\x0001" + sizes + body
+    return b"TDIMG\x0002" + sizes + body
 
 
 class Gpu:

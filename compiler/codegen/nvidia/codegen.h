@@ -48,6 +48,7 @@ struct Cubin {
   int registers = 0;   // a thread's, the most of all entries
   int spillBytes = 0;  // stores and loads, summed over all entries
   int stackBytes = 0;  // a thread's, the most of all entries
+  std::string serialised;  // why ptxas has each wgmma wait for the one before; empty: it has not
   std::string log;     // the output of ptxas
 };
 

@@ -37,6 +37,8 @@ std::vector<std::string> commandLine(const std::string& ptxas, const target::Tar
 void readResources(Cubin& cubin) {
   static const std::regex registers("Used ([0-9]+) registers");
   static const std::regex frame("([0-9]+) bytes stack frame, ([0-9]+) bytes spill stores, ([0-9]+) bytes spill loads");
+  static const std::regex serialised("wgmma.mma_async instructions are serialized due to (.*) in the function");
+  if (std::smatch found; std::regex_search(cubin.log, found, serialised)) cubin.serialised = found[1];
   const std::sregex_iterator end;
   for (std::sregex_iterator it(cubin.log.begin(), cubin.log.end(), registers); it != end; ++it)
     cubin.registers = std::max(cubin.registers, std::stoi((*it)[1]));

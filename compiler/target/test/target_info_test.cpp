@@ -1,5 +1,6 @@
 // The answers of each target, and the refusal of unknown names.
 #include "compiler/target/target_info.h"
+#include "compiler/target/occupancy.h"
 #include "base/diagnostic.h"
 #include <gtest/gtest.h>
 
@@ -66,6 +67,21 @@ TEST(TargetInfo, UnknownNameListsTheKnownOnes) {
     EXPECT_EQ(e.diagnostic.kind, "unknown-target");
     EXPECT_EQ(e.diagnostic.message, "target `sm_70` is unknown; known are `sm_80`, `sm_89`, `sm_90a`");
   }
+}
+
+TEST(Occupancy, NamesWhatLimitsIt) {
+  const TargetInfo& hopper = TargetInfo::named("sm_90a");
+  auto expect = [&](const TargetInfo& target, int threads, int registers, int shared, int blocks, std::string_view limit) {
+    Occupancy found = occupancyOf(target, threads, registers, shared);
+    EXPECT_EQ(found.blocks, blocks);
+    EXPECT_EQ(found.limit, limit);
+  };
+  expect(hopper, 384, 168, 200 * 1024, 1, "registers");
+  expect(hopper, 128, 32, 0, 16, "threads");
+  expect(hopper, 32, 32, 0, 32, "blocks");
+  expect(hopper, 128, 40, 100 * 1024, 2, "shared memory");
+  expect(hopper, 128, 0, 113 * 1024, 2, "shared memory");
+  expect(TargetInfo::named("sm_89"), 256, 40, 0, 6, "threads");
 }
 
 }  // namespace

@@ -82,15 +82,19 @@ class Origin {
   llvm::DenseSet<Value> seen_;
 };
 
-// Calls `isFine` for each op of the kernel around `op`, until one is not.
-bool all(Operation* op, llvm::function_ref<bool(Operation*)> isFine) {
-  auto kernel = op->getParentOfType<func::FuncOp>();
-  return !kernel
-              .walk([&](Operation* other) {
-                return other == kernel || isFine(other) ? WalkResult::advance() : WalkResult::interrupt();
-              })
-              .wasInterrupted();
+// Calls `isFine` for each op inside of `around` until one is not, and returns that one, else null.
+Operation* firstNot(Operation* around, llvm::function_ref<bool(Operation*)> isFine) {
+  Operation* found = nullptr;
+  around->walk([&](Operation* op) {
+    if (op == around || isFine(op)) return WalkResult::advance();
+    found = op;
+    return WalkResult::interrupt();
+  });
+  return found;
 }
+
+// The same for all ops of the kernel around `op`.
+bool all(Operation* op, llvm::function_ref<bool(Operation*)> isFine) { return !firstNot(op->getParentOfType<func::FuncOp>(), isFine); }
 
 }  // namespace
 
@@ -105,8 +109,8 @@ void addArgumentsBehind(Value pointer, SmallVectorImpl<BlockArgument>& to) {
   llvm::append_range(to, origin.arguments);
 }
 
-bool mayRunAhead(Operation* load, BlockArgument base) {
-  return all(load, [&](Operation* op) {
+Operation* holdsBack(Operation* load, BlockArgument base) {
+  return firstNot(load->getParentOfType<func::FuncOp>(), [&](Operation* op) {
     if (isHarmless(op) || isWait(op) || !mayPrecede(op, load)) return true;
     std::optional<Effect> effect = effectOf(op);
     if (!effect) return false;
@@ -116,22 +120,27 @@ bool mayRunAhead(Operation* load, BlockArgument base) {
   });
 }
 
-bool mayRunAheadIn(scf::ForOp loop, Operation* load) {
+Operation* holdsBackIn(scf::ForOp loop, Operation* load) {
   Origin from;
   bool isKnown = from.collect(effectOf(load)->pointer);
-  return !loop
-              ->walk([&](Operation* op) {
-                bool isLocal = isa<tgpu::TgpuDialect>(op->getDialect()) || op->hasTrait<OpTrait::IsTerminator>();
-                if (op == loop || isLocal || isHarmless(op)) return WalkResult::advance();
-                std::optional<Effect> effect = effectOf(op);
-                if (isWait(op) || !effect) return WalkResult::interrupt();
-                if (!effect->writes) return WalkResult::advance();
-                Origin to;
-                bool isElsewhere = isKnown && to.collect(effect->pointer) &&
-                                   llvm::none_of(to.arguments, [&](BlockArgument a) { return from.arguments.contains(a); });
-                return isElsewhere ? WalkResult::advance() : WalkResult::interrupt();
-              })
-              .wasInterrupted();
+  return firstNot(loop, [&](Operation* op) {
+    bool isLocal = isa<tgpu::TgpuDialect>(op->getDialect()) || op->hasTrait<OpTrait::IsTerminator>();
+    if (isLocal || isHarmless(op)) return true;
+    std::optional<Effect> effect = effectOf(op);
+    if (isWait(op) || !effect) return false;
+    if (!effect->writes) return true;
+    Origin to;
+    return isKnown && to.collect(effect->pointer) &&
+           llvm::none_of(to.arguments, [&](BlockArgument a) { return from.arguments.contains(a); });
+  });
+}
+
+remark::Reason heldBackBy(Operation* op) {
+  std::string line = remark::lineOf(op);
+  if (isWait(op)) return {line + " waits for a signal", ""};
+  std::optional<Effect> effect = effectOf(op);
+  if (effect && effect->writes) return {line + " may write what it reads", "a pointer argument of its own"};
+  return {line + " may meet other programs or threads (`" + op->getName().getStringRef().str() + "`)", ""};
 }
 
 // Returns true if a thread may have seen other threads' work by accesses of its own, which a barrier then passes on to

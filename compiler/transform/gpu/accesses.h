@@ -1,6 +1,7 @@
 // These functions find the kernel's arguments that accesses go through, and the ops that may not change places with an
 // access that moves.
 #pragma once
+#include "compiler/remark/remark.h"
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
@@ -12,14 +13,17 @@ mlir::BlockArgument argumentBehind(mlir::Value pointer);
 // Adds those of the arguments that a pointer may be computed from which are known, also through choices.
 void addArgumentsBehind(mlir::Value pointer, llvm::SmallVectorImpl<mlir::BlockArgument>& to);
 
-// Returns true if `load`, which reads through the argument `base`, may run ahead of everything before it and of the
-// loops around it, waits left out (waits.h): nothing there may write through `base` or an unknown pointer, and nothing
-// may meet with others. Other arguments do not overlap `base`.
-bool mayRunAhead(mlir::Operation* load, mlir::BlockArgument base);
+// `load`, which reads through the argument `base`, may run ahead of everything before it and of the loops around it, waits left out
+// (waits.h), unless something there may write through `base` or an unknown pointer, or meet with others: that op, or null. Other
+// arguments do not overlap `base`.
+mlir::Operation* holdsBack(mlir::Operation* load, mlir::BlockArgument base);
 
-// Returns true if `load`, an op inside `loop`, may be done for later iterations of it ahead of time: nothing in the
-// loop writes memory that it may read, waits, or meets with others.
-bool mayRunAheadIn(mlir::scf::ForOp loop, mlir::Operation* load);
+// `load`, an op inside `loop`, may be done for later iterations of it ahead of time, unless an op of the loop writes memory that it may
+// read, waits, or meets with others: that op, or null.
+mlir::Operation* holdsBackIn(mlir::scf::ForOp loop, mlir::Operation* load);
+
+// Says so of an op that one of these has named.
+remark::Reason heldBackBy(mlir::Operation* op);
 
 // Returns true if a load through one of `bases` that `op` precedes must not start before `op` is done, waits left out:
 // `op` writes through one of them, or it is where the program meets others.

@@ -6,6 +6,7 @@
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/passes.h"
 #include "compiler/transform/nvidia/product_layouts.h"
+#include "compiler/transform/nvidia/product_remarks.h"
 
 namespace tandem::transform::nvidia {
 using namespace mlir;
@@ -86,7 +87,10 @@ class NvidiaUnits : public gpu::Units {
 struct AssignLayouts : impl::AssignLayoutsBase<AssignLayouts> {
   using Base::Base;
   void runOnOperation() override {
-    if (const target::TargetInfo* gpu = targetOf(target)) gpu::assignLayouts(getOperation(), NvidiaUnits(*gpu));
+    const target::TargetInfo* gpu = targetOf(target);
+    if (!gpu) return;
+    remarkProducts(getOperation(), *gpu);
+    gpu::assignLayouts(getOperation(), NvidiaUnits(*gpu));
   }
 };
 

@@ -142,20 +142,39 @@ llvm::SmallVector<int32_t, 5> BlockForm::allDims() const {
   return llvm::to_vector<5>(llvm::seq<int32_t>(0, int32_t(outer.size() + 2)));
 }
 
-static std::optional<BlockForm> formOf(std::optional<analysis::StridedAccess> access, Type pointer, const AxisInfoAnalysis& axes) {
-  if (!access || access->dims.size() != 2 || !access->dimsDescribeArguments() || !access->guards.empty() ||
-      axes.of(access->base).divisibility(0) < kAlignment)
+// What the access as a whole lacks.
+static std::optional<remark::Reason> whyNoBlock(const std::optional<analysis::StridedAccess>& access, const AxisInfoAnalysis& axes) {
+  using remark::Reason;
+  if (!access || access->dims.size() != 2)
+    return Reason{"its addresses are no block of a matrix", "pointer + rows * stride + columns, each of tl.arange, and a mask of bounds"};
+  if (!access->dimsDescribeArguments()) return Reason{"its strides or bounds depend on more than the kernel's arguments", ""};
+  if (!access->guards.empty()) return Reason{"its mask has a condition that is no bound of rows or columns", "a branch for that condition"};
+  if (axes.of(access->base).divisibility(0) < kAlignment)
+    return Reason{"its pointer is not known to be a multiple of 16 bytes", "an aligned tensor"};
+  return std::nullopt;
+}
+
+static std::optional<BlockForm> formOf(std::optional<analysis::StridedAccess> access, Type pointer, const AxisInfoAnalysis& axes,
+                                       remark::Reason& why) {
+  auto fail = [&](remark::Reason reason) {
+    why = std::move(reason);
     return std::nullopt;
+  };
+  if (std::optional<remark::Reason> reason = whyNoBlock(access, axes)) return fail(*reason);
   BlockForm form;
   int64_t bytes = analysis::pointeeBytes(pointer);
   auto isUnit = [&](unsigned d) { return access->dims[d].stride.constant() == 1; };
   form.isFlipped = isUnit(0);
-  if (!isUnit(form.isFlipped ? 0 : 1) || !isAligned(access->dims[form.isFlipped ? 1 : 0].stride, bytes, axes) ||
-      !distribute(access->baseOffset, bytes, axes, form))
-    return std::nullopt;
+  if (!isUnit(form.isFlipped ? 0 : 1))
+    return fail({"neither rows nor columns are known to be contiguous", "a stride that is the constant 1"});
+  if (!isAligned(access->dims[form.isFlipped ? 1 : 0].stride, bytes, axes))
+    return fail({"the stride between its rows is not known to be a multiple of 16 bytes", "padded rows, tl.multiple_of for the stride"});
+  if (!distribute(access->baseOffset, bytes, axes, form))
+    return fail({"what is added to its pointer is not known to be a multiple of 16 bytes", "tl.multiple_of for it"});
   for (const DimAccess& dim : access->dims) {
     std::optional<ScalarExpr> extent = extentOf(dim);
-    if (!extent || !isExtent(*extent)) return std::nullopt;
+    if (!extent || !isExtent(*extent))
+      return fail({"its mask is not known to be the bounds of a tensor", "bounds that are 32-bit arguments"});
     form.extents.push_back(*extent);
     form.divisors.push_back(divisorOf(*extent, axes));
     form.wraps.push_back(dim.wrap && !dim.bound);
@@ -164,12 +183,12 @@ static std::optional<BlockForm> formOf(std::optional<analysis::StridedAccess> ac
   return form;
 }
 
-std::optional<BlockForm> blockForm(Value pointer, Value mask, const AxisInfoAnalysis& axes) {
-  return formOf(analysis::StrideAnalysis(axes).of(pointer, mask), pointer.getType(), axes);
+std::optional<BlockForm> blockForm(Value pointer, Value mask, const AxisInfoAnalysis& axes, remark::Reason& why) {
+  return formOf(analysis::StrideAnalysis(axes).of(pointer, mask), pointer.getType(), axes, why);
 }
 
-std::optional<BlockForm> blockForm(tile::BlockLoadOp load, const AxisInfoAnalysis& axes) {
-  return formOf(analysis::StrideAnalysis(axes).of(load), load.getBase().getType(), axes);
+std::optional<BlockForm> blockForm(tile::BlockLoadOp load, const AxisInfoAnalysis& axes, remark::Reason& why) {
+  return formOf(analysis::StrideAnalysis(axes).of(load), load.getBase().getType(), axes, why);
 }
 
 BlockOperands buildOperands(const BlockForm& form, OpBuilder& builder, Location where) {

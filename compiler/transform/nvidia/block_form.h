@@ -2,6 +2,7 @@
 #pragma once
 #include "compiler/analysis/strides.h"
 #include "compiler/dialect/tile/tile.h"
+#include "compiler/remark/remark.h"
 
 namespace tandem::transform::nvidia {
 
@@ -30,9 +31,9 @@ struct BlockForm {
 
 // Returns nothing unless the access provably touches the elements of a block (apart from `wraps`), arguments alone
 // decide base, extents and strides, and these are aligned as TMA wants it. Where nothing bounds a place, the program
-// stays below 2^31 there.
-std::optional<BlockForm> blockForm(mlir::Value pointer, mlir::Value mask, const analysis::AxisInfoAnalysis& axes);
-std::optional<BlockForm> blockForm(tile::BlockLoadOp load, const analysis::AxisInfoAnalysis& axes);
+// stays below 2^31 there. `why` then says what is missing.
+std::optional<BlockForm> blockForm(mlir::Value pointer, mlir::Value mask, const analysis::AxisInfoAnalysis& axes, remark::Reason& why);
+std::optional<BlockForm> blockForm(tile::BlockLoadOp load, const analysis::AxisInfoAnalysis& axes, remark::Reason& why);
 
 // The operands of tile.block_load and tile.block_store, contiguous dimension last.
 struct BlockOperands {

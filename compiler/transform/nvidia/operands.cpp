@@ -4,28 +4,65 @@
 #include "compiler/analysis/boxes.h"
 #include "compiler/analysis/host_expr.h"
 #include "compiler/transform/nvidia/tensor_choice.h"
+#include <llvm/ADT/SetVector.h>
+#include <llvm/Support/FormatVariadic.h>
 #include <mlir/IR/Matchers.h>
 
 namespace tandem::transform::nvidia {
 using namespace mlir;
 
-bool fitsWgmma(tile::DotOp dot, int numWarps, const target::TargetInfo& target) {
-  if (!target.hasWgmma() || numWarps % 4) return false;
-  auto lhs = cast<RankedTensorType>(dot.getLhs().getType()), rhs = cast<RankedTensorType>(dot.getRhs().getType());
+using remark::Reason;
+
+// The types that the operands and the sums of one instruction may have.
+static std::optional<Reason> whyNotTypes(tile::DotOp dot) {
+  Type in = getElementTypeOrSelf(dot.getLhs().getType()), other = getElementTypeOrSelf(dot.getRhs().getType());
+  Type out = getElementTypeOrSelf(dot.getAcc().getType());
+  auto text = [](Type type) { return llvm::formatv("{0}", type).str(); };
+  if (in != other) return Reason{"one operand is of " + text(in) + ", the other of " + text(other), "convert one of them"};
+  if (in.isF32() && dot.getPrecision() != tile::Precision::Tf32)
+    return Reason{"tensor cores round float32 operands", "input_precision=\"tf32\", or operands of 16 bits"};
+  bool fits = in.isF16() ? out.isF32() || out.isF16() : in.isInteger(8) ? out.isInteger(32) : out.isF32();
+  bool isKnown = in.isF16() || in.isBF16() || in.isF32() || in.isInteger(8) || isa<Float8E4M3FNType, Float8E5M2Type>(in);
+  if (!isKnown) return Reason{"tensor cores do not multiply " + text(in), ""};
+  if (!fits) return Reason{"they do not add products of " + text(in) + " to " + text(out), ""};
+  return std::nullopt;
+}
+
+std::optional<Reason> whyNotWgmma(tile::DotOp dot, int numWarps, const target::TargetInfo& target) {
+  auto because = [](auto... parts) { return Reason{llvm::formatv(parts...).str(), ""}; };
+  if (!target.hasWgmma()) return because("{0} has no wgmma", target.name());
+  if (numWarps % 4) return Reason{llvm::formatv("wgmma takes groups of 4 warps, and the kernel has {0} warps", numWarps), "num_warps=4"};
+  auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
   auto acc = cast<RankedTensorType>(dot.getAcc().getType());
-  if (lhs.getRank() != 2 || acc.getDimSize(0) < 64 || acc.getDimSize(1) < 8) return false;
+  if (lhs.getRank() != 2) return because("wgmma multiplies matrices, and the operands have {0} dimensions", lhs.getRank());
+  int64_t rows = acc.getDimSize(0), columns = acc.getDimSize(1);
+  if (rows < 64) return Reason{llvm::formatv("the result has {0} rows, and wgmma computes 64", rows), "tiles of at least 64 rows"};
+  if (columns < 8) return Reason{llvm::formatv("the result has {0} columns, and wgmma computes at least 8", columns), "wider tiles"};
   // wgmma's accumulators cannot be spilled while it runs.
-  if (acc.getNumElements() * acc.getElementTypeBitWidth() >= int64_t(32 * 256) * 32 * numWarps) return false;
+  int64_t sums = acc.getNumElements() * acc.getElementTypeBitWidth() / (int64_t(32) * 32 * numWarps);
+  if (sums >= 256) return Reason{llvm::formatv("the sums take {0} registers of a thread", sums), "more warps, or a smaller tile"};
   // Warpgroups beyond the rows share the columns.
-  int64_t groups = numWarps / 4, rowGroups = acc.getDimSize(0) / 64;
-  if (rowGroups < groups && acc.getDimSize(1) / (groups / rowGroups) < 8) return false;
-  Type in = lhs.getElementType(), out = acc.getElementType();
-  if (in != rhs.getElementType() || lhs.getDimSize(1) * in.getIntOrFloatBitWidth() < 256) return false;
-  if (in.isF16()) return out.isF32() || out.isF16();
-  if (in.isBF16()) return out.isF32();
-  if (in.isF32()) return out.isF32() && dot.getPrecision() == tile::Precision::Tf32;
-  if (in.isInteger(8)) return out.isInteger(32);
-  return isa<Float8E4M3FNType, Float8E5M2Type>(in) && out.isF32();
+  int64_t groups = numWarps / 4, rowGroups = rows / 64;
+  if (rowGroups < groups && columns / (groups / rowGroups) < 8)
+    return Reason{llvm::formatv("{0} groups of 4 warps have fewer than 8 columns each", groups), "fewer warps, or a larger tile"};
+  if (std::optional<Reason> types = whyNotTypes(dot)) return types;
+  int64_t least = 256 / lhs.getElementTypeBitWidth();
+  if (lhs.getDimSize(1) < least)
+    return Reason{llvm::formatv("K is {0}, and one instruction takes {1}", lhs.getDimSize(1), least), "tiles that are longer along K"};
+  return std::nullopt;
+}
+
+std::optional<Reason> whyNotMma(tile::DotOp dot, const target::TargetInfo& target) {
+  auto lhs = cast<RankedTensorType>(dot.getLhs().getType()), acc = cast<RankedTensorType>(dot.getAcc().getType());
+  if (std::optional<Reason> types = whyNotTypes(dot)) return types;
+  if (isa<Float8E4M3FNType, Float8E5M2Type>(lhs.getElementType()) && !target.hasFp8Mma())
+    return Reason{target.name() + " does not multiply floats of 8 bits", "operands of 16 bits"};
+  int64_t rows = acc.getDimSize(acc.getRank() - 2), columns = acc.getShape().back();
+  int64_t depth = lhs.getShape().back(), least = 256 / lhs.getElementTypeBitWidth();
+  if (rows < 16 || columns < 8 || depth < least)
+    return Reason{llvm::formatv("the product is {0} x {1} x {2}, and one instruction does 16 x 8 x {3}", rows, columns, depth, least),
+                  "larger tiles"};
+  return std::nullopt;
 }
 
 OperandSource throughTranspose(Value operand) {
@@ -55,27 +92,66 @@ bool readsFromShared(tile::DotOp dot, bool isLhs, const OperandSource& operand) 
   return (kMajor || type.getElementTypeBitWidth() == 16) && analysis::panelSwizzle(type).has_value();
 }
 
-template <class Op>
-static bool fitsTma(Op op, RankedTensorType type) {
-  APInt last;
-  if (!isMatrix(type) || !analysis::panelSwizzle(type) || op.getBoundaryCheck().size() != size_t(type.getRank())) return false;
-  // A descriptor's last dimension is contiguous whatever its number says.
-  return op.getDescriptor() || (matchPattern(op.getStrides().back(), m_ConstantInt(&last)) && last.isOne());
+bool onlyProductsRead(Operation* tile, ArrayRef<tile::DotOp> dots) {
+  return llvm::all_of(tile->getUsers(), [&](Operation* user) {
+    if (isa<tile::PermuteOp, tile::ReshapeOp>(user)) return onlyProductsRead(user, dots);
+    return llvm::is_contained(dots, dyn_cast<tile::DotOp>(user));
+  });
 }
 
-bool fitsTma(tile::BlockLoadOp load) {
+static bool comesThroughPointers(Value operand, Block* body) {
+  constexpr int64_t kPacked = 8;  // numbers in a byte, at most
+  int64_t elements = cast<RankedTensorType>(operand.getType()).getNumElements();
+  llvm::SetVector<Operation*> behind;
+  auto add = [&](Value v) {
+    if (Operation* op = v.getDefiningOp(); op && op->getBlock() == body) behind.insert(op);
+  };
+  bool found = false;
+  add(operand);
+  for (size_t i = 0; i < behind.size(); ++i) {
+    Operation* op = behind[i];
+    if (isa<tile::DotOp, tile::DotScaledOp>(op) || op->getNumRegions()) return false;
+    auto load = dyn_cast<tile::LoadOp>(op);
+    auto type = load ? dyn_cast<RankedTensorType>(load.getType()) : nullptr;
+    found |= type && type.getNumElements() * kPacked >= elements;
+    if (!load) llvm::for_each(op->getOperands(), add);
+  }
+  return found;
+}
+
+bool readsTileOfThreads(tile::DotOp dot) {
+  return comesThroughPointers(dot.getLhs(), dot->getBlock()) || comesThroughPointers(dot.getRhs(), dot->getBlock());
+}
+
+template <class Op>
+static std::optional<Reason> whyNotTma(Op op, RankedTensorType type) {
+  APInt last;
+  if (!isMatrix(type)) return Reason{"the block has more than two dimensions larger than 1", ""};
+  if (!analysis::panelSwizzle(type)) return Reason{"the block's rows have fewer than 32 bytes", "wider blocks"};
+  if (op.getBoundaryCheck().size() != size_t(type.getRank()))
+    return Reason{"TMA checks every dimension's bounds, and the access does not", "boundary_check for all dimensions"};
+  // A descriptor's last dimension is contiguous whatever its number says.
+  if (op.getDescriptor() || (matchPattern(op.getStrides().back(), m_ConstantInt(&last)) && last.isOne())) return std::nullopt;
+  return Reason{"the stride of the last dimension is not known to be 1", "the constant 1 as that stride"};
+}
+
+std::optional<Reason> whyNotTma(tile::BlockLoadOp load) {
   auto type = cast<RankedTensorType>(load.getResult().getType());
-  if (load.getPadding() != tile::Padding::Zero || !fitsTma(load, type) || !tensorChoice(load)) return false;
+  if (load.getPadding() != tile::Padding::Zero)
+    return Reason{"outside of the tensor something else than zeros is read", "padding of zeros"};
+  if (std::optional<Reason> reason = whyNotTma(load, type)) return reason;
+  if (!tensorChoice(load)) return Reason{"the tensor's address, sizes or strides depend on more than the kernel's arguments", ""};
   // TMA loads from whole 16 bytes of a row.
   analysis::AxisInfoAnalysis axes(load->getParentOfType<func::FuncOp>());
-  return axes.of(load.getOffsets().back()).divisibility(0) % (128 / type.getElementTypeBitWidth()) == 0;
+  if (axes.of(load.getOffsets().back()).divisibility(0) % (128 / type.getElementTypeBitWidth()) == 0) return std::nullopt;
+  return Reason{"the block's first column is not known to be a multiple of 16 bytes", "tl.multiple_of for the column"};
 }
 
 bool fitsTma(tile::BlockStoreOp store) {
   auto onHost = [](Value v) { return analysis::hostExpr(v).has_value(); };
   auto type = cast<RankedTensorType>(store.getValue().getType());
-  return !store.getReduce() && fitsTma(store, type) && onHost(store.getBase()) &&
-         llvm::all_of(store.getShape(), onHost) && llvm::all_of(store.getStrides(), onHost);
+  return !store.getReduce() && !whyNotTma(store, type) && onHost(store.getBase()) && llvm::all_of(store.getShape(), onHost) &&
+         llvm::all_of(store.getStrides(), onHost);
 }
 
 SmallVector<tgpu::UncertainOffset> uncertainOffsets(tile::BlockStoreOp store, const analysis::AxisInfoAnalysis& axes) {

@@ -2,6 +2,7 @@
 #pragma once
 #include "compiler/dialect/tgpu/bulk_store.h"
 #include "compiler/dialect/tgpu/tgpu.h"
+#include "compiler/remark/remark.h"
 #include "compiler/target/target_info.h"
 
 namespace tandem::analysis {
@@ -10,8 +11,11 @@ class AxisInfoAnalysis;
 
 namespace tandem::transform::nvidia {
 
-// Returns true if wgmma does this product, if its operands are where it wants them.
-bool fitsWgmma(tile::DotOp dot, int numWarps, const target::TargetInfo& target);
+// Returns nothing if wgmma does this product, if its operands are where it wants them.
+std::optional<remark::Reason> whyNotWgmma(tile::DotOp dot, int numWarps, const target::TargetInfo& target);
+inline bool fitsWgmma(tile::DotOp dot, int numWarps, const target::TargetInfo& target) { return !whyNotWgmma(dot, numWarps, target); }
+// Returns nothing if mma.sync does this product.
+std::optional<remark::Reason> whyNotMma(tile::DotOp dot, const target::TargetInfo& target);
 
 // A dot operand that is the tile `source` as it lies in memory, or its transpose.
 struct OperandSource {
@@ -24,8 +28,15 @@ tile::BlockLoadOp blockLoadBehind(mlir::Value tile);
 // Returns true if wgmma reads this operand from shared memory when it is stored as `source` is.
 bool readsFromShared(tile::DotOp dot, bool isLhs, const OperandSource& operand);
 
-// Returns true if the launcher can make the tensor map of this access and TMA can do it.
-bool fitsTma(tile::BlockLoadOp load);
+// Returns true if nothing but `dots` reads the tile, apart from other forms of it.
+bool onlyProductsRead(mlir::Operation* tile, llvm::ArrayRef<tile::DotOp> dots);
+// Returns true if an operand is loaded in the product's block through pointers that TMA cannot follow: then the block's threads copy all
+// of the loop's tiles ahead, with no producer that others would wait for.
+bool readsTileOfThreads(tile::DotOp dot);
+
+// Returns nothing if the launcher can make the tensor map of this access and TMA can do it.
+std::optional<remark::Reason> whyNotTma(tile::BlockLoadOp load);
+inline bool fitsTma(tile::BlockLoadOp load) { return !whyNotTma(load); }
 bool fitsTma(tile::BlockStoreOp store);
 // The offsets of a store that TMA does which the program has to check when it runs: TMA stores nothing from a negative
 // coordinate, nor from within 16 bytes of a row.

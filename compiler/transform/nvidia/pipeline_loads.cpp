@@ -12,7 +12,9 @@
 #include "compiler/transform/nvidia/carried_sums.h"
 #include "compiler/transform/nvidia/passes.h"
 #include "compiler/transform/nvidia/product_layouts.h"
+#include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/SetVector.h>
+#include <llvm/Support/FormatVariadic.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/IR/IRMapping.h>
 
@@ -23,6 +25,7 @@ using namespace gpu;
 #include "compiler/transform/nvidia/passes.h.inc"
 namespace {
 
+constexpr remark::Source kRemarks{remark::RemarkKind::Load, "pipeline-loads"};
 constexpr int64_t kMaxSlots = 8, kDefaultStages = 3, kWordBytes = 4;
 constexpr size_t kMaxSlice = 256;
 
@@ -55,17 +58,23 @@ struct Iteration {
   SmallVector<Value> carried;  // in the slice's order
 };
 
+// Why loads are not copied ahead; an empty reason: they come ahead all the same.
+using Reasons = llvm::MapVector<Operation*, remark::Reason>;
+
 class LoopPipeline {
  public:
-  LoopPipeline(scf::ForOp loop, const target::TargetInfo& target)
+  LoopPipeline(scf::ForOp loop, const target::TargetInfo& target, Reasons& reasons)
       : loop_(loop),
+        reasons_(reasons),
         kernel_(loop->getParentOfType<func::FuncOp>()),
         target_(target),
         numWarps_(kernel_->getAttrOfType<IntegerAttr>("tile.num_warps").getInt()) {}
 
   bool apply() {
     int64_t asked = stagesAsked();
-    if (asked < 2 || isDivergent(loop_.getBody()->getTerminator())) return false;
+    if (!asked) return refuse({"its loop multiplies nothing and asks for no stages", "tl.range(..., num_stages=3)"}), false;
+    if (asked < 2) return refuse({"its loop has one stage", "num_stages=3"}), false;
+    if (isDivergent(loop_.getBody()->getTerminator())) return refuse({"its loop is different for threads of a block", ""}), false;
     bool changed = usePointers();
     choose();
     if (copied_.empty()) return changed;
@@ -75,10 +84,10 @@ class LoopPipeline {
     bool overlap = !sums_.empty();  // one slot is what the products under way read
     slots_ = std::min(overlap ? std::max<int64_t>(3, asked + isFree(asked + 1)) : asked, fitting);
     ahead_ = slots_ - 1 - overlap;
-    if (slots_ < asked)
-      emitRemark(loop_.getLoc(), "the loop asks for ") << asked << " stages, the shared memory of `" << target_.name()
-                                                       << "` has room for " << std::max<int64_t>(slots_, 1);
-    if (slots_ < 2) return changed;
+    remark::Reason noRoom{llvm::formatv("the shared memory of {0} has no room for more of {1} bytes", target_.name(), bytesInSlot()),
+                          "smaller tiles"};
+    if (slots_ < 2) return refuse(noRoom), changed;
+    if (slots_ < asked) remark::missed(loop_, kRemarks, llvm::formatv("{0} stages instead of {1}", slots_, asked).str(), noRoom);
     rewrite();
     return true;
   }
@@ -89,7 +98,7 @@ class LoopPipeline {
     auto asked = loop_->getAttrOfType<IntegerAttr>("tile.num_stages");
     bool multiplies =
         llvm::any_of(*loop_.getBody(), [](Operation& op) { return isa<tile::DotOp, tile::DotScaledOp, tgpu::WgmmaOp>(op); });
-    if (!asked && !multiplies) return 1;
+    if (!asked && !multiplies) return 0;
     if (!asked) asked = kernel_->getAttrOfType<IntegerAttr>("tile.num_stages");
     return std::min(asked ? asked.getInt() : kDefaultStages, kMaxSlots);
   }
@@ -142,8 +151,9 @@ class LoopPipeline {
     SmallVector<tile::BlockLoadOp> blocks(loop_.getBody()->getOps<tile::BlockLoadOp>());
     llvm::erase_if(blocks, [&](tile::BlockLoadOp load) {
       Slice slice;
-      return !isCopyable(load, load.getCache()) ||
-             !llvm::all_of(load->getOperands(), [&](Value v) { return collect(v, slice); });
+      bool isFit = isCopyable(load, load.getCache()) && llvm::all_of(load->getOperands(), [&](Value v) { return collect(v, slice); });
+      if (!isFit) reasons_[load] = why_;
+      return !isFit;
     });
     for (tile::BlockLoadOp load : blocks) pointerForm(load, axes);
     return !blocks.empty();
@@ -151,8 +161,12 @@ class LoopPipeline {
 
   bool isCopyable(Operation* load, tile::Cache cache) {
     auto type = dyn_cast<RankedTensorType>(load->getResult(0).getType());
-    if (!type || cache == tile::Cache::Cv || isa<tile::PtrType>(type.getElementType())) return false;
-    return type.getElementTypeBitWidth() >= 8 && !load->use_empty() && mayRunAheadIn(loop_, load);
+    if (!type || load->use_empty()) return false;
+    if (cache == tile::Cache::Cv) return fail({"it is volatile", ""});
+    if (isa<tile::PtrType>(type.getElementType()) || type.getElementTypeBitWidth() < 8)
+      return fail({"cp.async copies whole bytes of numbers", ""});
+    Operation* before = holdsBackIn(loop_, load);
+    return !before || fail(heldBackBy(before));
   }
 
   // Chooses the loads to copy ahead. A load that other copies' addresses need stays as it is.
@@ -161,13 +175,23 @@ class LoopPipeline {
     llvm::SetVector<Operation*> needed;
     for (auto load : loop_.getBody()->getOps<tile::LoadOp>()) {
       Slice slice;
-      if (load.getIsVolatile() || !isCopyable(load, load.getCache()) || !collectAddress(load, slice)) continue;
+      if (load.getIsVolatile() ? !fail({"it is volatile", ""}) : !isCopyable(load, load.getCache()) || !collectAddress(load, slice)) {
+        reasons_[load] = why_;
+        continue;
+      }
       Coalescing c = coalesced(load.getPointer(), load.getMask(), axes, numWarps_, true);
-      if (c.neighbours * typeOf(load).getElementTypeBitWidth() < 8 * kWordBytes) continue;
+      int64_t bytes = c.neighbours * typeOf(load).getElementTypeBitWidth() / 8;
+      if (bytes < kWordBytes) {
+        reasons_[load] = {llvm::formatv("a thread finds {0} bytes side by side, and cp.async copies 4, 8 or 16", bytes),
+                          "contiguous, aligned rows: tl.multiple_of, tl.max_contiguous"};
+        continue;
+      }
       copied_.push_back({load, c.neighbours, c.axis, {}});
       needed.insert_range(slice.ops);
     }
     llvm::erase_if(copied_, [&](const Copied& c) { return needed.contains(c.load); });
+    for (Operation* op : needed)
+      if (isa<tile::LoadOp>(op)) reasons_[op] = {"addresses of other loads need it", ""};
     for (Copied& c : copied_) {
       collectAddress(c.load, slice_);
       c.feeds = feedsOf(c);
@@ -238,6 +262,18 @@ class LoopPipeline {
     return collect(load.getPointer(), slice) && (!load.getMask() || collect(load.getMask(), slice));
   }
 
+  // Leaves a reason, and returns false.
+  bool fail(remark::Reason why) {
+    why_ = std::move(why);
+    return false;
+  }
+
+  // For all loads that are the loop's own.
+  void refuse(const remark::Reason& why) {
+    for (Operation& op : *loop_.getBody())
+      if (isa<tile::LoadOp, tile::BlockLoadOp>(op)) reasons_.try_emplace(&op, why);
+  }
+
   // False: `value` cannot be had ahead.
   bool collect(Value value, Slice& slice) {
     if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -247,12 +283,15 @@ class LoopPipeline {
     }
     Operation* op = value.getDefiningOp();
     if (!loop_->isAncestor(op) || slice.ops.contains(op)) return true;
-    if (op->getBlock() != loop_.getBody() || op->getNumRegions() || isa<tile::DotOp, tile::DotScaledOp, tgpu::WgmmaWaitOp>(op))
-      return false;
+    if (op->getBlock() != loop_.getBody() || op->getNumRegions())
+      return fail({"its address depends on a branch or a loop of the same iteration, " + remark::lineOf(op), ""});
+    if (isa<tile::DotOp, tile::DotScaledOp, tgpu::WgmmaWaitOp>(op))
+      return fail({"its address depends on a product of the same iteration, " + remark::lineOf(op), ""});
     auto load = dyn_cast<tile::LoadOp>(op);
-    if (load ? load.getIsVolatile() || !mayRunAheadIn(loop_, op) : !isMemoryEffectFree(op)) return false;
-    return slice.ops.insert(op) && slice.ops.size() <= kMaxSlice &&
-           llvm::all_of(op->getOperands(), [&](Value v) { return collect(v, slice); });
+    if (load ? load.getIsVolatile() || holdsBackIn(loop_, op) : !isMemoryEffectFree(op))
+      return fail({"its address depends on what " + remark::lineOf(op) + " reads in the same iteration, which the loop may change", ""});
+    if (slice.ops.size() >= kMaxSlice) return fail({"its address takes too many operations to compute it twice", ""});
+    return slice.ops.insert(op) && llvm::all_of(op->getOperands(), [&](Value v) { return collect(v, slice); });
   }
 
   //===- shared memory ------------------------------------------------------------------------------------------===//
@@ -310,7 +349,21 @@ class LoopPipeline {
   }
 
   //===- the new loop -------------------------------------------------------------------------------------------===//
+  void remarkCopies() {
+    for (const Copied& c : copied_) {
+      int64_t bytes = c.vector * typeOf(c.load).getElementTypeBitWidth() / 8;
+      const char* text = "copied by cp.async {0} iterations ahead, {1} bytes a thread at once, into a ring of {2} slots";
+      remark::passed(c.load, kRemarks, llvm::formatv(text, ahead_, bytes, slots_).str());
+    }
+    for (Operation* op : slice_.ops) {
+      if (!isa<tile::LoadOp>(op)) continue;
+      remark::passed(op, kRemarks, llvm::formatv("loaded into registers {0} iterations ahead: addresses of copies need it", ahead_).str());
+      reasons_[op] = {};
+    }
+  }
+
   void rewrite() {
+    remarkCopies();
     for (Copied& c : copied_) buffers_.push_back(makeBuffer(c));
     OpBuilder b(loop_);
     Location loc = loop_.getLoc();
@@ -375,7 +428,9 @@ class LoopPipeline {
     llvm::sort(ops, [](Operation* x, Operation* y) { return x->isBeforeInBlock(y); });
     for (Operation* op : ops) {
       auto load = dyn_cast<tile::LoadOp>(b.clone(*op, mapping));
-      if (load) loadIf(at.valid, load);
+      if (!load) continue;
+      loadIf(at.valid, load);
+      reasons_[load] = {};
     }
     for (auto [c, buffer] : llvm::zip(copied_, buffers_)) {
       Value mask = c.load.getMask() ? mapping.lookupOrDefault(c.load.getMask()) : Value();
@@ -420,6 +475,8 @@ class LoopPipeline {
   }
 
   scf::ForOp loop_;
+  Reasons& reasons_;
+  remark::Reason why_;  // of the last that failed
   func::FuncOp kernel_;
   const target::TargetInfo& target_;
   int numWarps_;
@@ -439,13 +496,27 @@ struct PipelineLoads : impl::PipelineLoadsBase<PipelineLoads> {
     if (!gpu) return;
     func::FuncOp kernel = getOperation();
     bool haveRoles = kernel.walk([](tgpu::WarpSpecializeOp) { return WalkResult::interrupt(); }).wasInterrupted();
-    if (haveRoles || tgpu::blocksOf(kernel) > 1) return;
+    Reasons reasons;
+    if (haveRoles) return remarkOthers(reasons, {"a producer warp copies what the kernel's products read, and nothing else", ""});
+    if (tgpu::blocksOf(kernel) > 1) return remarkOthers(reasons, {"programs of several blocks have no copies by cp.async", "num_ctas=1"});
     SmallVector<scf::ForOp> loops;
     kernel.walk([&](scf::ForOp loop) { loops.push_back(loop); });
     bool changed = false;
-    for (scf::ForOp loop : loops) changed |= LoopPipeline(loop, *gpu).apply();
+    for (scf::ForOp loop : loops) changed |= LoopPipeline(loop, *gpu, reasons).apply();
+    remarkOthers(reasons, {"it is in a branch, or in a loop whose end is not known before it begins", ""});
     if (changed) dropCarried(kernel);
     cleanUp(changed);
+  }
+
+  // Says of each other load in a loop why it is not copied ahead, for its own reason or else for `others`.
+  void remarkOthers(const Reasons& reasons, const remark::Reason& others) {
+    getOperation().walk([&](Operation* op) {
+      if (!isa<tile::LoadOp, tile::BlockLoadOp>(op) || !isa<RankedTensorType>(op->getResult(0).getType()) || op->use_empty()) return;
+      if (!op->getParentOfType<scf::ForOp>() && !op->getParentOfType<scf::WhileOp>()) return;
+      auto found = reasons.find(op);
+      const remark::Reason& why = found == reasons.end() ? others : found->second;
+      if (!why.why.empty()) remark::missed(op, kRemarks, "not copied ahead of its loop", why);
+    });
   }
 };
 

@@ -2,6 +2,7 @@
 #include "compiler/transform/nvidia/product_layouts.h"
 #include "compiler/layout/distributed.h"
 #include "compiler/transform/gpu/anchor_layouts.h"
+#include "compiler/transform/nvidia/operands.h"
 
 namespace tandem::transform::nvidia {
 using namespace mlir;
@@ -45,24 +46,14 @@ layout::WarpGrid mmaGrid(ArrayRef<int64_t> shape, int numWarps, bool wholeRows) 
   return grid;
 }
 
-bool fitsMma(tile::DotOp op, const target::TargetInfo& target) {
-  auto lhs = cast<RankedTensorType>(op.getLhs().getType()), acc = cast<RankedTensorType>(op.getAcc().getType());
-  Type in = lhs.getElementType(), out = acc.getElementType();
-  if (in != cast<RankedTensorType>(op.getRhs().getType()).getElementType()) return false;
-  int64_t k = lhs.getShape().back(), bits = in.getIntOrFloatBitWidth();
-  if (acc.getDimSize(acc.getRank() - 2) < 16 || acc.getShape().back() < 8 || k * bits < 256) return false;
-  if (in.isF16()) return out.isF32() || out.isF16();
-  if (in.isBF16()) return out.isF32();
-  if (in.isF32()) return out.isF32() && op.getPrecision() == tile::Precision::Tf32;
-  if (in.isInteger(8)) return out.isInteger(32);
-  return isa<Float8E4M3FNType, Float8E5M2Type>(in) && target.hasFp8Mma() && out.isF32();
-}
-
 }  // namespace
 
+int64_t wgmmaColumns(RankedTensorType type, int numWarps) {
+  return std::min<int64_t>(256, type.getDimSize(1) / wgmmaGrid(type, numWarps).n);
+}
+
 LinearLayout wgmmaResult(RankedTensorType type, int numWarps) {
-  layout::WarpGrid grid = wgmmaGrid(type, numWarps);
-  return layout::wgmmaResult(type.getShape(), grid, std::min<int64_t>(256, type.getDimSize(1) / grid.n));
+  return layout::wgmmaResult(type.getShape(), wgmmaGrid(type, numWarps), wgmmaColumns(type, numWarps));
 }
 
 LinearLayout wgmmaLhs(RankedTensorType type, int numWarps) {
@@ -73,7 +64,7 @@ DotPlan planDot(tile::DotOp op, int numWarps, const target::TargetInfo& target) 
   auto lhs = cast<RankedTensorType>(op.getLhs().getType()), rhs = cast<RankedTensorType>(op.getRhs().getType());
   auto acc = cast<RankedTensorType>(op.getAcc().getType());
   DotPlan plan;
-  plan.mma = fitsMma(op, target);
+  plan.mma = !whyNotMma(op, target);
   if (plan.mma) {
     layout::WarpGrid grid = mmaGrid(acc.getShape(), numWarps, isChained(op));
     unsigned bits = lhs.getElementTypeBitWidth();

@@ -6,6 +6,8 @@
 
 namespace tandem::transform::nvidia {
 
+// The columns that one instruction computes.
+int64_t wgmmaColumns(mlir::RankedTensorType type, int numWarps);
 layout::LinearLayout wgmmaResult(mlir::RankedTensorType type, int numWarps);
 layout::LinearLayout wgmmaLhs(mlir::RankedTensorType type, int numWarps);
 

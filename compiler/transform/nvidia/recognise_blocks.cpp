@@ -21,6 +21,8 @@ using namespace gpu;
 #include "compiler/transform/nvidia/passes.h.inc"
 namespace {
 
+constexpr remark::Source kRemarks{remark::RemarkKind::Load, "recognise-blocks"};
+
 bool isFlip(Operation* op) {
   auto permute = dyn_cast<tile::PermuteOp>(op);
   return permute && permute.getOrder() == ArrayRef<int32_t>{1, 0};
@@ -41,6 +43,8 @@ class Recognition {
       if (std::optional<BlockForm> form = formOf(op)) loads_[op] = *form;
     });
     keepWholeProducts();
+    for (auto& [load, why] : refused_)
+      if (load->getParentOfType<scf::ForOp>()) remark::missed(load, kRemarks, "not copied by TMA", why);
     for (tile::StoreOp store : storesOfProducts())
       if (std::optional<BlockForm> form = formOf(store)) stores_[store] = *form;
     for (auto& [load, form] : loads_) replace(load, form);
@@ -54,26 +58,35 @@ class Recognition {
   //===- loads --------------------------------------------------------------------------------------------------===//
   std::optional<BlockForm> formOf(Operation* load) {
     if (!isa<RankedTensorType>(load->getResult(0).getType()) || readersOf(load).empty()) return std::nullopt;
-    std::optional<BlockForm> form = readForm(load);
-    if (!form || !suitsReaders(load, *form) || !mayRunAhead(load, cast<BlockArgument>(form->access.base)))
-      return std::nullopt;
+    remark::Reason why;
+    std::optional<BlockForm> form = readForm(load, why);
+    if (form) why = whyNotMoved(load, *form);
+    if (isa<tile::LoadOp>(load) && !why.why.empty()) refused_[load] = why;
+    return why.why.empty() ? form : std::nullopt;
+  }
+
+  // What keeps a block from being copied ahead as it is; empty: nothing.
+  remark::Reason whyNotMoved(Operation* load, const BlockForm& form) {
+    if (!suitsReaders(load, form))
+      return {"wgmma cannot read its rows as they lie in memory", "rows along K of at least 32 bytes, or 16-bit elements"};
+    if (Operation* op = holdsBack(load, cast<BlockArgument>(form.access.base))) return heldBackBy(op);
     for (unsigned d : {0u, 1u})
-      if (form->wraps[d] &&
-          !isUnobservedFrom(load->getResult(0), d, form->extents[d] - form->access.dims[d].offset, axes_))
-        return std::nullopt;
-    return form;
+      if (form.wraps[d] && !isUnobservedFrom(load->getResult(0), d, form.extents[d] - form.access.dims[d].offset, axes_))
+        return {"its indices wrap around, and what they read twice is looked at", "a mask instead of the remainder"};
+    return {};
   }
 
   // Pointers, or a block as block pointers and descriptors in the kernel make it, unless TMA takes that as it stands.
-  std::optional<BlockForm> readForm(Operation* op) {
+  std::optional<BlockForm> readForm(Operation* op, remark::Reason& why) {
     if (auto load = dyn_cast<tile::LoadOp>(op)) {
-      bool isPlain =
-          !load.getIsVolatile() && load.getCache() != tile::Cache::Cv && (!load.getOther() || analysis::isZero(load.getOther()));
-      return isPlain ? blockForm(load.getPointer(), load.getMask(), axes_) : std::nullopt;
+      if (load.getIsVolatile() || load.getCache() == tile::Cache::Cv) why = {"it is volatile", ""};
+      if (load.getOther() && !analysis::isZero(load.getOther()))
+        why = {"outside of the mask it reads something else than zeros", "other=0"};
+      return why.why.empty() ? blockForm(load.getPointer(), load.getMask(), axes_, why) : std::nullopt;
     }
     auto load = cast<tile::BlockLoadOp>(op);
     bool readsZeros = load.getBoundaryCheck().empty() || load.getPadding() == tile::Padding::Zero;
-    return readsZeros && !fitsTma(load) ? blockForm(load, axes_) : std::nullopt;
+    return readsZeros && !fitsTma(load) ? blockForm(load, axes_, why) : std::nullopt;
   }
 
   struct Reader {
@@ -128,7 +141,9 @@ class Recognition {
           Block* block = reader.dot->getBlock();
           return isLeft(reader.dot.getLhs(), block) || isLeft(reader.dot.getRhs(), block);
         });
-        if (lacks) changed |= loads_.erase(load) > 0;
+        if (!lacks) continue;
+        changed |= loads_.erase(load) > 0;
+        if (isa<tile::LoadOp>(load)) refused_[load] = {"the product waits for its other operand, which is not", ""};
       }
     }
   }
@@ -186,7 +201,8 @@ class Recognition {
     if (store.getCache() != tile::Cache::None || store->getParentOfType<scf::ForOp>() ||
         store->getParentOfType<scf::WhileOp>())
       return std::nullopt;
-    std::optional<BlockForm> form = blockForm(store.getPointer(), store.getMask(), axes_);
+    remark::Reason why;
+    std::optional<BlockForm> form = blockForm(store.getPointer(), store.getMask(), axes_, why);
     if (!form || form->isFlipped || llvm::is_contained(form->wraps, true)) return std::nullopt;
     auto type = cast<RankedTensorType>(store.getValue().getType());
     if (!analysis::panelSwizzle(type) || !isOnlyAccess(store, cast<BlockArgument>(form->access.base))) return std::nullopt;
@@ -210,6 +226,7 @@ class Recognition {
   int numWarps_;
   llvm::SetVector<Operation*> dots_;
   llvm::MapVector<Operation*, BlockForm> loads_, stores_;
+  llvm::MapVector<Operation*, remark::Reason> refused_;  // pointer loads of products that do not become blocks
 };
 
 struct RecogniseBlocks : impl::RecogniseBlocksBase<RecogniseBlocks> {

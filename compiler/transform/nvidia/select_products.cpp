@@ -15,9 +15,6 @@
 #include "compiler/transform/nvidia/signaller.h"
 #include "compiler/transform/nvidia/tensor_choice.h"
 #include <llvm/ADT/MapVector.h>
-#include <llvm/ADT/SetVector.h>
-#include <mlir/Dialect/Arith/IR/Arith.h>
-#include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/IR/IRMapping.h>
 
 namespace tandem::transform::nvidia {
@@ -55,7 +52,9 @@ class ProductSelection {
     if (inLoops && fitSlots())
       specialize();
     else
-      rings_.clear();
+      dropRings(inLoops ? remark::Reason{"shared memory has no room for two slots of the loop's tiles", "smaller tiles"}
+                        : remark::Reason{"the loops behind it load their own tiles otherwise", ""});
+    remarkLoads();
     for (tile::DotOp dot : dots_) multiply(dot);
     eraseUnused();
   }
@@ -67,14 +66,22 @@ class ProductSelection {
       for (bool isLhs : {true, false}) {
         OperandSource operand = throughTranspose(isLhs ? dot.getLhs() : dot.getRhs());
         tile::BlockLoadOp load = blockLoadBehind(operand.source);
-        if (!load || !fitsTma(load) || !readsFromShared(dot, isLhs, operand)) continue;
-        readers[load].push_back(dot);
+        if (!load) continue;
+        if (std::optional<remark::Reason> why = whyNotTma(load))
+          refused_[load] = *why;
+        else if (readsFromShared(dot, isLhs, operand))
+          readers[load].push_back(dot);
+        else
+          refused_[load] = {"wgmma reads rows of 8 and 32 bits only along K", "the operand with K last, or 16-bit elements"};
       }
     for (auto& [op, dots] : readers) {
       auto load = cast<tile::BlockLoadOp>(op);
       bool inLoop = isa<scf::ForOp>(op->getParentOp()) &&
                     llvm::all_of(dots, [&](tile::DotOp dot) { return dot->getBlock() == op->getBlock(); });
-      if (!onlyProductsRead(load, dots) || !(inLoop || inLoopsBehind(load, dots))) continue;
+      if (!onlyProductsRead(load, dots) || !(inLoop || inLoopsBehind(load, dots))) {
+        refused_[load] = {"not only products of one loop read it", "a load of its own for what else reads it"};
+        continue;
+      }
       RingPlan* plan = nullptr;
       for (RingPlan& p : rings_)
         if (p.loads.front()->getBlock() == op->getBlock() && p.dots == dots) plan = &p;
@@ -86,7 +93,12 @@ class ProductSelection {
       plan->loads.push_back(load);
       plan->bytes += bytesOf(cast<RankedTensorType>(load.getResult().getType()));
     }
-    llvm::erase_if(rings_, [](const RingPlan& p) { return p.loop && llvm::any_of(p.dots, readsTileOfThreads); });
+    llvm::erase_if(rings_, [&](const RingPlan& p) {
+      if (!p.loop || llvm::none_of(p.dots, readsTileOfThreads)) return false;
+      for (auto load : p.loads)
+        refused_[load] = {"the other operand of its product comes through pointers that TMA cannot follow", "a descriptor for that one"};
+      return true;
+    });
     // The slot is acquired before the program's first load and committed behind its last.
     joinRings();
     for (RingPlan& p : rings_)
@@ -94,30 +106,22 @@ class ProductSelection {
     for (size_t i = 0; i < rings_.size(); ++i) rings_[i].owner = ownerOf(i);
   }
 
-  // Returns true if an operand is loaded in the loop through pointers that TMA cannot follow: then the block's threads copy all of
-  // the loop's tiles ahead, with no producer that others would wait for.
-  static bool readsTileOfThreads(tile::DotOp dot) {
-    return comesThroughPointers(dot.getLhs(), dot->getBlock()) || comesThroughPointers(dot.getRhs(), dot->getBlock());
+  void dropRings(const remark::Reason& why) {
+    for (const RingPlan& p : rings_)
+      for (tile::BlockLoadOp load : p.loads) refused_[load] = why;
+    rings_.clear();
   }
 
-  static bool comesThroughPointers(Value operand, Block* body) {
-    constexpr int64_t kPacked = 8;  // numbers in a byte, at most
-    int64_t elements = cast<RankedTensorType>(operand.getType()).getNumElements();
-    llvm::SetVector<Operation*> behind;
-    auto add = [&](Value v) {
-      if (Operation* op = v.getDefiningOp(); op && op->getBlock() == body) behind.insert(op);
-    };
-    bool found = false;
-    add(operand);
-    for (size_t i = 0; i < behind.size(); ++i) {
-      Operation* op = behind[i];
-      if (isa<tile::DotOp, tile::DotScaledOp>(op) || op->getNumRegions()) return false;
-      auto load = dyn_cast<tile::LoadOp>(op);
-      auto type = load ? dyn_cast<RankedTensorType>(load.getType()) : nullptr;
-      found |= type && type.getNumElements() * kPacked >= elements;
-      if (!load) llvm::for_each(op->getOperands(), add);
-    }
-    return found;
+  void remarkLoads() const {
+    constexpr remark::Source source{remark::RemarkKind::Load, "select-products"};
+    for (const RingPlan& p : rings_)
+      for (tile::BlockLoadOp load : p.loads) {
+        std::string into = p.loop ? "into a ring of " + std::to_string(p.slots) + " slots" : "once for the loops behind it";
+        if (isMulticast(load)) into += ", each part by one block for all of the cluster";
+        remark::passed(load, source, "copied by TMA, by a producer warp, " + into);
+      }
+    for (const auto& [load, why] : refused_)
+      if (load->getParentOfType<scf::ForOp>()) remark::missed(load, source, "not copied by TMA", why);
   }
 
   // Sums of one loop whose products share operands: one ring for all that they read, and all of an iteration's products stay under way.
@@ -180,13 +184,6 @@ class ProductSelection {
     return index;
   }
 
-  static bool onlyProductsRead(Operation* of, ArrayRef<tile::DotOp> dots) {
-    return llvm::all_of(of->getUsers(), [&](Operation* user) {
-      if (isa<tile::PermuteOp, tile::ReshapeOp>(user)) return onlyProductsRead(user, dots);
-      return llvm::is_contained(dots, dyn_cast<tile::DotOp>(user));
-    });
-  }
-
   // Takes as many slots as were asked for, or as fit; the epilogue and operands without a ring keep what they need.
   // Tiles that a signaller stores stay whole if that leaves slots enough.
   bool fitSlots() {
@@ -244,7 +241,9 @@ class ProductSelection {
     llvm::copy_if(waits, std::back_inserter(roots), ordersAll);
     SmallVector<Operation*> gates = findGates(loads);
     auto needed = neededFor(body, roots, gates);
-    if (!needed || llvm::any_of(gates, isDivergent)) return rings_.clear();
+    if (!needed) return dropRings({"a producer warp cannot run ahead of what decides the loop or its addresses", ""});
+    if (auto gate = llvm::find_if(gates, isDivergent); gate != gates.end())
+      return dropRings({remark::lineOf(*gate) + ", which comes before it, is reached by some threads only", ""});
     warnOfOvertaking(loads, waits, *needed);
 
     Location loc = kernel_.getLoc();
@@ -587,6 +586,7 @@ class ProductSelection {
   llvm::DenseSet<Operation*> beginsAtZero_;  // sums of loops that are only entered when they run
   llvm::DenseSet<Operation*> joinsPrevious_;  // products by the instructions of the one before
   llvm::DenseMap<Value, Value> staged_;
+  llvm::MapVector<Operation*, remark::Reason> refused_;  // blocks that products read and TMA does not copy
 };
 
 struct SelectProducts : impl::SelectProductsBase<SelectProducts> {

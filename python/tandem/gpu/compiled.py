@@ -1,5 +1,6 @@
 """A kernel compiled for a GPU."""
 
+import dataclasses
 import functools
 import json
 import types
@@ -34,6 +35,24 @@ class _Asm(dict):
         return name in self._read
 
 
+@dataclasses.dataclass(frozen=True)
+class Remark:
+    """What the compiler says about one decision that makes a kernel quick or slow. `str` gives all of it in one line."""
+
+    kind: str     # "product", "load", "conversion" or "resources"
+    outcome: str  # "passed": it was done; "missed": it was not, and the message says why; "analysis": a number
+    stage: str    # the pass or tool that has decided
+    message: str
+    help: str     # what the kernel's author can do about it; may be empty
+    file: str
+    line: int
+    column: int
+    text: str
+
+    def __str__(self):
+        return self.text
+
+
 class CompiledKernel:
     """A kernel compiled for one GPU and one set of argument types and constants. `kernel[grid](...)` launches it with all arguments."""
 
@@ -46,6 +65,11 @@ class CompiledKernel:
         self.metadata = types.SimpleNamespace(name=self.name, shared=self.info["shared_bytes"], target=self.info["target"],
                                               cluster_dims=tuple(self.info["cluster"]),
                                               **{k: options.get(k) for k in ("num_warps", "num_stages", "num_ctas", "maxnreg")})
+
+    @functools.cached_property
+    def remarks(self):
+        """What the compiler did for the kernel's speed and what it did not, by lines (docs/guide/remarks.md)."""
+        return [Remark(**remark) for remark in self.info["remarks"]]
 
     @property
     def shared(self):

@@ -1,0 +1,63 @@
+// One remark for each product: its unit, its instruction, where its operands are; and why it has no quicker unit.
+#include "compiler/transform/nvidia/product_remarks.h"
+#include "compiler/layout/matrix_descriptor.h"
+#include "compiler/transform/nvidia/product_layouts.h"
+#include "compiler/transform/nvidia/operands.h"
+#include <llvm/Support/FormatVariadic.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+
+namespace tandem::transform::nvidia {
+using namespace mlir;
+namespace {
+
+constexpr remark::Source kRemarks{remark::RemarkKind::Product, "assign-layouts"};
+
+std::string sourceOf(Value operand, Value ring) {
+  if (isa<RankedTensorType>(operand.getType())) return "registers";
+  if (!ring) return "a buffer that threads store to in between";
+  return ring.getDefiningOp<tgpu::CopyRingOp>() ? "a ring that cp.async fills" : "a ring that TMA fills";
+}
+
+// Returns true if the loop around the product waits for it before its next iteration begins.
+bool isAwaited(tgpu::WgmmaOp product) {
+  if (!isa<scf::ForOp>(product->getParentOp())) return false;
+  for (Operation* op = product->getNextNode(); op; op = op->getNextNode())
+    if (auto wait = dyn_cast<tgpu::WgmmaWaitOp>(op); wait && wait.getPending() == 0) return true;
+  return false;
+}
+
+void remarkWgmma(tgpu::WgmmaOp product, int numWarps) {
+  auto type = cast<RankedTensorType>(product.getType());
+  Type element = cast<tile::SmemType>(product.getRhs().getType()).getElementType();
+  std::string text = llvm::formatv("wgmma m64n{0}k{1} of {2}, {3} sums; left operand from {4}, right one from {5}",
+                                   wgmmaColumns(type, numWarps), layout::instructionK(element.getIntOrFloatBitWidth()), element,
+                                   type.getElementType(), sourceOf(product.getLhs(), product.getLhsRing()),
+                                   sourceOf(product.getRhs(), product.getRhsRing()));
+  if (product->hasAttr("tgpu.joins_previous")) text += "; one instruction does it and the product before it";
+  if (isAwaited(product)) text += "; waited for in its own iteration";
+  remark::passed(product, kRemarks, text);
+}
+
+void remarkDot(tile::DotOp dot, int numWarps, const target::TargetInfo& target) {
+  Type element = getElementTypeOrSelf(dot.getLhs().getType());
+  if (std::optional<remark::Reason> why = whyNotMma(dot, target))
+    return remark::missed(dot, kRemarks, "multiply-adds of the threads, not tensor cores", *why);
+  std::string text = llvm::formatv("mma.sync m16n8k{0} of {1}, {2} sums", layout::instructionK(element.getIntOrFloatBitWidth()), element,
+                                   getElementTypeOrSelf(dot.getType()));
+  std::optional<remark::Reason> why = whyNotWgmma(dot, numWarps, target);
+  if (why && target.hasWgmma()) return remark::missed(dot, kRemarks, text + ", not wgmma", *why);
+  remark::passed(dot, kRemarks, text);
+}
+
+}  // namespace
+
+void remarkProducts(func::FuncOp kernel, const target::TargetInfo& target) {
+  int numWarps = kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt();
+  kernel.walk([&](Operation* op) {
+    if (auto product = dyn_cast<tgpu::WgmmaOp>(op)) remarkWgmma(product, numWarps);
+    if (auto dot = dyn_cast<tile::DotOp>(op)) remarkDot(dot, numWarps, target);
+    if (isa<tile::DotScaledOp>(op)) remark::passed(op, kRemarks, "mma.sync m16n8k16 of operands that are first decoded into bf16");
+  });
+}
+
+}  // namespace tandem::transform::nvidia

@@ -43,6 +43,7 @@ class TargetInfo {
   bool hasMbarrierTryWait() const { return hasHopper_; }
   bool hasMultimem() const { return hasHopper_; }
   bool hasBf16Atomics() const { return hasHopper_; }
+  bool hasVectorAtomics() const { return hasHopper_; }
   bool hasFp8Mma() const { return hasFp8_; }
   bool hasFp8Convert() const { return hasFp8_; }
   // ptxas takes time that grows by the square of a basic block's shuffles.

@@ -66,7 +66,11 @@ llvm::Value* KernelLowering::updateElement(Operation* op, size_t reg, llvm::Valu
 void KernelLowering::lowerAtomicTile(Operation* op) {
   LinearLayout layout = layoutOf(pointerOf(op));
   tile::Semantic sem = semanticOf(op);
-  bool wanted = !op->getResult(0).use_empty(), several = layout.numRegisters() > 1, isSequential = sem == tile::Semantic::SeqCst;
+  auto rmw = dyn_cast<tile::AtomicRmwOp>(op);
+  llvm::Type* element = typeOf(op->getResult(0).getType());
+  size_t vector = rmw ? updatedAtOnce(rmw.getRmw(), element, accessLength(op, layout, bitsOf(element))) : 1;
+  bool wanted = !op->getResult(0).use_empty(), isSequential = sem == tile::Semantic::SeqCst;
+  bool several = layout.numRegisters() > int64_t(vector);
   ptx::Order order = several ? ptx::Order::Relaxed : orderOf(sem, wanted);
   if (releases(sem)) {
     programBarrier();
@@ -75,10 +79,18 @@ void KernelLowering::lowerAtomicTile(Operation* op) {
   llvm::Value* owner = isOwner(layout);
   if (tgpu::isWhole(op)) owner = both(b_, owner, isFirstBlock());
   uint64_t copies = layout.freeMask(Dim::Register);
-  Regs old(layout.numRegisters(), llvm::Constant::getNullValue(typeOf(op->getResult(0).getType())));
-  for (size_t r = 0; r < old.size(); ++r) {
+  Regs old(layout.numRegisters(), llvm::Constant::getNullValue(element));
+  for (size_t r = 0; r < old.size(); r += vector) {
     if (r & copies) continue;
-    if (llvm::Value* v = updateElement(op, r, owner, wanted, order)) old[r] = v;
+    if (vector > 1) {
+      Regs values;
+      for (size_t i = 0; i < vector; ++i) values.push_back(pick(rmw.getValue(), r + i));
+      llvm::Value* mask = rmw.getMask() ? pick(rmw.getMask(), r) : nullptr;
+      ptx::AtomicOptions options{order, scopeOf(op), ptx::Space::Global, both(b_, owner, mask)};
+      llvm::copy(addToNeighbours(pick(rmw.getPointer(), r), values, wanted, options), old.begin() + r);
+    } else if (llvm::Value* v = updateElement(op, r, owner, wanted, order)) {
+      old[r] = v;
+    }
   }
   if (wanted && (owner || copies)) old = shareOwned(old, layout, op->getLoc());
   if (wanted && acquires(sem)) {
@@ -133,11 +145,12 @@ Regs KernelLowering::shareOwned(const Regs& owned, const LinearLayout& layout, L
   return out;
 }
 
-void KernelLowering::reduceElement(Operation* op, tile::Rmw rmw, llvm::Value* pointer, llvm::Value* value, llvm::Value* predicate) {
+void KernelLowering::reduceElements(Operation* op, tile::Rmw rmw, llvm::Value* pointer, Scalars values, llvm::Value* predicate) {
   ptx::AtomicOptions options;
   options.order = ptx::Order::Relaxed;
   options.predicate = predicate;
-  readModifyWrite(op, rmw, pointer, value, false, options);
+  if (values.size() > 1) addToNeighbours(pointer, values, false, options);
+  else readModifyWrite(op, rmw, pointer, values[0], false, options);
 }
 
 }  // namespace tandem::lower::nvidia

@@ -138,7 +138,8 @@ void KernelLowering::lowerBlockStore(tile::BlockStoreOp op) {
   llvm::Type* element = typeOf(op.getValue().getType());
   LinearLayout layout = layoutOf(op.getValue());
   GlobalBlock block{op.getBase(), op.getShape(), op.getStrides(), op.getOffsets(), op.getBoundaryCheck(), op.getDescriptor()};
-  size_t vector = op.getReduce() ? 1 : blockVector(layout, bitsOf(element), block);
+  size_t vector = blockVector(layout, bitsOf(element), block);
+  if (op.getReduce()) vector = updatedAtOnce(*op.getReduce(), element, vector);
   BlockAccess access = blockAccess(layout, memoryType(element), block, vector);
   llvm::Value* owner = isOwner(layout);
   uint64_t copies = layout.freeMask(Dim::Register);
@@ -147,10 +148,11 @@ void KernelLowering::lowerBlockStore(tile::BlockStoreOp op) {
     if (r & copies) continue;
     llvm::Value* predicate = access.inBounds[r];
     if (owner) predicate = predicate ? b_.CreateAnd(predicate, owner) : owner;
+    Scalars neighbours = Scalars(values).slice(r, vector);
     if (op.getReduce())
-      reduceElement(op, *op.getReduce(), access.pointers[r], values[r], predicate);
+      reduceElements(op, *op.getReduce(), access.pointers[r], neighbours, predicate);
     else
-      storeVector(Scalars(values).slice(r, vector), access.pointers[r], predicate, accessOptions(op.getCache(), op.getEvict()));
+      storeVector(neighbours, access.pointers[r], predicate, accessOptions(op.getCache(), op.getEvict()));
   }
 }
 

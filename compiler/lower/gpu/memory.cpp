@@ -38,10 +38,10 @@ bool KernelLowering::lowerMemory(Operation* op) {
       .Default([](Operation*) { return false; });
 }
 
-// The attribute that the layout's choice left: how many neighbours one access may take, along which dimension.
-static std::pair<int64_t, unsigned> neighbours(Operation* op) {
+// The attribute that the layout's choice left says how many neighbours one access may take, along which dimension.
+size_t KernelLowering::accessLength(Operation* op, const LinearLayout& layout, unsigned bits) {
   auto vector = op->getAttrOfType<DenseI32ArrayAttr>("tgpu.vector");
-  return vector ? std::pair<int64_t, unsigned>(vector[0], vector[1]) : std::pair<int64_t, unsigned>(1, 0);
+  return vector ? vectorLength(layout, vector[0], bits, vector[1]) : 1;
 }
 
 // Returns the type of an element in memory: booleans are bytes, addresses are integers.
@@ -83,9 +83,8 @@ void KernelLowering::lowerLoad(tile::LoadOp op) {
   llvm::Type* element = typeOf(op.getResult().getType());
   ptx::AccessOptions options = accessOptions(op.getCache(), op.getEvict());
   options.isVolatile = op.getIsVolatile();
-  auto [known, axis] = neighbours(op);
   bool isTile = isa<RankedTensorType>(op.getResult().getType());
-  size_t vector = isTile ? vectorLength(layoutOf(op.getResult()), known, bitsOf(element), axis) : 1;
+  size_t vector = isTile ? accessLength(op, layoutOf(op.getResult()), bitsOf(element)) : 1;
   Regs out;
   for (size_t r = 0, n = registersOf(op.getResult()); r < n; r += vector) {
     Regs other;
@@ -103,9 +102,8 @@ llvm::Value* KernelLowering::toHeld(llvm::Value* value, llvm::Type* held) {
 void KernelLowering::lowerStore(tile::StoreOp op) {
   ptx::AccessOptions options = accessOptions(op.getCache(), op.getEvict());
   if (!isa<RankedTensorType>(op.getPointer().getType())) return lowerScalarStore(op, options);
-  auto [known, axis] = neighbours(op);
   LinearLayout layout = layoutOf(op.getPointer());
-  size_t vector = vectorLength(layout, known, bitsOf(typeOf(op.getValue().getType())), axis);
+  size_t vector = accessLength(op, layout, bitsOf(typeOf(op.getValue().getType())));
   llvm::Value* owner = isOwner(layout);
   uint64_t copies = layout.freeMask(Dim::Register);
   for (size_t r = 0, n = registersOf(op.getPointer()); r < n; r += vector) {

@@ -87,6 +87,31 @@ llvm::Value* KernelLowering::readModifyWrite(Operation* op, Rmw rmw, llvm::Value
   return updateBySwapping(pointer, type, options, [&](llvm::Value* old) { return updated(b_, rmw, old, value); });
 }
 
+size_t KernelLowering::updatedAtOnce(Rmw rmw, llvm::Type* element, size_t count) const {
+  if ((rmw != Rmw::Add && rmw != Rmw::FAdd) || !floatInstruction(rmw, element, target_) || element->isDoubleTy()) return 1;
+  size_t bits = element->getScalarSizeInBits(), most = target_.hasVectorAtomics() ? 128 / bits : 32 / bits;
+  return std::min(count, most);
+}
+
+// Halves go in pairs; old values come back where they are wanted.
+Regs KernelLowering::addToNeighbours(llvm::Value* pointer, Scalars values, bool wanted, const ptx::AtomicOptions& options) {
+  llvm::Type* element = values[0]->getType();
+  using T = ptx::AtomicType;
+  T type = element->isFloatTy() ? T::F32 : element->isHalfTy() ? T::F16x2 : T::BF16x2;
+  Regs words(values.begin(), values.end());
+  if (type != T::F32) {
+    for (llvm::Value*& v : words) v = toBits(v);
+    words = pack(words, 32);
+  }
+  if (!wanted && isReleaseOrRelaxed(options.order))
+    return ptx::reduceInto(b_, ptx::AtomicOp::Add, type, pointer, words, options), Regs();
+  Regs old(ptx::atomics(b_, ptx::AtomicOp::Add, type, pointer, words, options));
+  if (type == T::F32) return old;
+  old = unpack(old, 16, values.size());
+  for (llvm::Value*& v : old) v = fromBits(v, element);
+  return old;
+}
+
 // Floats order like signed integers where they are positive, and like unsigned ones reversed where negative.
 llvm::Value* KernelLowering::floatExtremum(bool isMax, llvm::Value* pointer, llvm::Value* value, const ptx::AtomicOptions& options) {
   llvm::Value* bits = toBits(value);

@@ -199,6 +199,7 @@ class KernelLowering {
                   const ptx::AccessOptions& options);
   void storeVector(Scalars values, llvm::Value* pointer, llvm::Value* predicate, const ptx::AccessOptions& options);
   static size_t vectorLength(const LinearLayout& layout, int64_t known, unsigned bits, unsigned axis);
+  static size_t accessLength(mlir::Operation* op, const LinearLayout& layout, unsigned bits);  // of an access through pointers
   bool lowerBlockMemory(mlir::Operation* op);
   void lowerBlockLoad(tile::BlockLoadOp op);
   void lowerBlockStore(tile::BlockStoreOp op);
@@ -218,13 +219,15 @@ class KernelLowering {
   };
   BlockAccess blockAccess(const LinearLayout& layout, llvm::Type* element, const GlobalBlock& block, size_t vector);
   bool lowerAtomic(mlir::Operation* op);
-  // One element of a block store that updates memory.
-  void reduceElement(mlir::Operation* op, tile::Rmw rmw, llvm::Value* pointer, llvm::Value* value,
-                     llvm::Value* predicate);
+  // Neighbours of a block store that updates memory.
+  void reduceElements(mlir::Operation* op, tile::Rmw rmw, llvm::Value* pointer, Scalars values, llvm::Value* predicate);
   void lowerAtomicTile(mlir::Operation* op);
   void lowerAtomicScalar(mlir::Operation* op);
   // The update of one element that `op` (atomic_rmw or atomic_cas) says; its old value, null when it is not `wanted`.
   llvm::Value* updateElement(mlir::Operation* op, size_t reg, llvm::Value* predicate, bool wanted, ptx::Order order);
+  // The number of neighbours that one instruction updates: a power of two, at most `count`.
+  size_t updatedAtOnce(tile::Rmw rmw, llvm::Type* element, size_t count) const;
+  Regs addToNeighbours(llvm::Value* pointer, Scalars values, bool wanted, const ptx::AtomicOptions& options);
   llvm::Value* readModifyWrite(mlir::Operation* op, tile::Rmw rmw, llvm::Value* pointer, llvm::Value* value,
                                bool wanted, const ptx::AtomicOptions& options);
   llvm::Value* floatExtremum(bool isMax, llvm::Value* pointer, llvm::Value* value, const ptx::AtomicOptions& options);

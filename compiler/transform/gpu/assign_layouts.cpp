@@ -4,6 +4,7 @@
 #include "compiler/layout/distributed.h"
 #include "compiler/layout/shape.h"
 #include "compiler/transform/gpu/anchor_layouts.h"
+#include "compiler/transform/gpu/bring_into.h"
 #include "compiler/transform/gpu/layout_rules.h"
 #include "compiler/transform/gpu/passes.h"
 #include "compiler/transform/gpu/units.h"
@@ -11,6 +12,7 @@
 #include <deque>
 #include <llvm/ADT/MapVector.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/IR/Iterators.h>
 
 namespace tandem::transform::gpu {
 using namespace mlir;
@@ -28,6 +30,7 @@ class LayoutAssignment {
       : kernel_(kernel),
         units_(units),
         axes_(kernel),
+        change_(kernel),
         numWarps_(kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt()) {}
 
   void run() {
@@ -42,6 +45,7 @@ class LayoutAssignment {
     placeOperandsOfUnits();
     insertConversions();
     hoistConversions();
+    dropUnused();
   }
 
  private:
@@ -67,7 +71,7 @@ class LayoutAssignment {
       } else if (auto o = dyn_cast<tile::BlockStoreOp>(op); o && !units_.mayStore(o)) {
         require(o.getValueMutable(), coalescedBlock(cast<RankedTensorType>(o.getValue().getType()), numWarps_));
       } else if (auto o = dyn_cast<tile::AtomicRmwOp>(op); o && isTile(o.getPointer())) {
-        anchor(o.getResult(), coalesced(o.getPointer(), o.getMask(), axes_, numWarps_).layout, loads_);
+        anchor(o.getResult(), coalescedAccess(op, o.getPointer(), o.getMask()).layout, loads_);
       } else if (auto o = dyn_cast<tile::AtomicCasOp>(op); o && isTile(o.getPointer())) {
         anchor(o.getResult(), coalesced(o.getPointer(), nullptr, axes_, numWarps_).layout, loads_);
       }
@@ -293,8 +297,7 @@ class LayoutAssignment {
   void bringInto(OpOperand& operand) {
     std::optional<LinearLayout> wanted = needed(operand);
     if (!wanted || *wanted == tgpu::layoutOf(operand.get())) return;
-    OpBuilder builder(operand.getOwner());
-    operand.set(materialise(builder, operand.get(), *wanted));
+    operand.set(change_.bring(operand.get(), *wanted, operand.getOwner()));
   }
 
   // The layout an operand must have, given those of the results.
@@ -312,23 +315,6 @@ class LayoutAssignment {
     return std::nullopt;
   }
 
-  Value materialise(OpBuilder& builder, Value value, const LinearLayout& layout) {
-    if (tgpu::layoutOf(value) == layout) return value;
-    if (isCheapTree(value)) return recompute(builder, value, layout);
-    auto convert = tgpu::ConvertLayoutOp::create(builder, value.getLoc(), value.getType(), value);
-    tgpu::setLayout(convert.getResult(), layout);
-    return convert.getResult();
-  }
-
-  Value recompute(OpBuilder& builder, Value value, const LinearLayout& layout) {
-    Operation* copy = value.getDefiningOp()->clone();
-    for (OpOperand& operand : copy->getOpOperands())
-      if (isTile(operand.get())) operand.set(materialise(builder, operand.get(), *backward(operand, layout)));
-    builder.insert(copy);
-    tgpu::setLayout(copy->getResult(0), layout);
-    return copy->getResult(0);
-  }
-
   // A tile that a loop hands on again and again, to other ranks above all, goes through shared memory once.
   void hoistConversions() {
     kernel_.walk([](tgpu::ConvertLayoutOp convert) {
@@ -337,6 +323,13 @@ class LayoutAssignment {
         if (!isInvariant(convert, loop, chain)) return;
         for (Operation* op : chain) op->moveBefore(loop);
       }
+    });
+  }
+
+  // Ops whose results are only wanted in other layouts.
+  void dropUnused() {
+    kernel_.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation* op) {
+      if (isOpTriviallyDead(op)) op->erase();
     });
   }
 
@@ -353,24 +346,10 @@ class LayoutAssignment {
     return true;
   }
 
-  // A tile that is repeated many times over is brought into a layout before it is repeated, whatever it took to
-  // compute.
-  static bool isManyTimesLarger(Value tile, Value source) {
-    auto sizeOf = [](Value v) { return cast<RankedTensorType>(v.getType()).getNumElements(); };
-    return isTile(source) && sizeOf(tile) >= 16 * sizeOf(source);
-  }
-
-  static bool isCheapTree(Value value, int depth = 0) {
-    if (!isTile(value)) return true;
-    Operation* op = value.getDefiningOp();
-    if (op && isa<tile::BroadcastOp>(op) && isManyTimesLarger(value, op->getOperand(0))) return true;
-    return op && depth < 16 && isCheap(op) &&
-           llvm::all_of(op->getOperands(), [&](Value v) { return isCheapTree(v, depth + 1); });
-  }
-
   func::FuncOp kernel_;
   const Units& units_;
   analysis::AxisInfoAnalysis axes_;
+  LayoutChange change_;
   int numWarps_;
   Queue products_, loads_, stores_;
   std::vector<std::pair<tile::StoreOp, Coalescing>> coalescedStores_;

@@ -56,7 +56,7 @@ def AssignThreadLayouts : KernelPass<"assign-thread-layouts"> {
     1. Anchors: memory accesses take the layout that coalesces, products by multiply-adds a patch for each thread.
     2. From anchors layouts spread, forwards and backwards, through ops that move no data; products first, then loads, then stores.
     3. A tile that none of these reaches gets a default.
-    4. Where an op needs an operand in another layout than it has, cheap operands are computed again, others converted.
+    4. Where an op needs an operand in another layout than it has, that is converted, or computed again from what is: whichever costs less.
   }];
   let dependentDialects = ["::tandem::tgpu::TgpuDialect"];
 }

@@ -9,44 +9,53 @@ std::string text(AtomicOp op) {
   return names[int(op)];
 }
 
-std::string text(AtomicOp op, AtomicType type) {
+// The type, behind the number of registers where there are several.
+std::string text(AtomicOp op, AtomicType type, size_t count) {
   if (type == AtomicType::S64 && op == AtomicOp::Add) type = AtomicType::U64;
-  static constexpr const char* names[] = {".s32", ".u32",   ".s64",         ".u64",           ".b32", ".b64",
-                                          ".noftz.f16", ".noftz.f16x2", ".noftz.bf16", ".noftz.bf16x2", ".f32", ".f64"};
-  return names[int(type)];
+  static constexpr const char* names[] = {".s32", ".u32",   ".s64",  ".u64",    ".b32", ".b64",
+                                          ".f16", ".f16x2", ".bf16", ".bf16x2", ".f32", ".f64"};
+  bool isHalf = type >= AtomicType::F16 && type <= AtomicType::BF16x2;
+  return std::string(isHalf ? ".noftz" : "") + (count > 1 ? ".v" + std::to_string(count) : "") + names[int(type)];
 }
 
 std::string place(const AtomicOptions& o) { return text(o.order) + text(o.scope) + text(o.space); }
 
-// A place for the old value. Unpredicated operations always write it.
-std::string oldValue(Call& call, llvm::Type* type, llvm::Value* predicate) {
-  return predicate ? call.inOut(llvm::Constant::getNullValue(type)) : call.out(type);
+// Places for old values. Unpredicated operations always write them.
+std::string oldValues(Call& call, llvm::Type* type, size_t count, llvm::Value* predicate) {
+  return predicate ? call.inOuts(Values(count, llvm::Constant::getNullValue(type))) : call.outs(type, count);
 }
 
 }  // namespace
 
-llvm::Value* atomic(llvm::IRBuilderBase& b, AtomicOp op, AtomicType type, llvm::Value* pointer, llvm::Value* value,
-                    const AtomicOptions& options) {
+Values atomics(llvm::IRBuilderBase& b, AtomicOp op, AtomicType type, llvm::Value* pointer, ValueRange values,
+               const AtomicOptions& options) {
   Call call(b);
-  std::string old = oldValue(call, value->getType(), options.predicate);
+  std::string old = oldValues(call, values[0]->getType(), values.size(), options.predicate);
   std::string guard = call.guard(options.predicate);
   std::string at = call.address(pointer);
-  return call.emit(guard + "atom" + place(options) + text(op) + text(op, type) + " " + old + ", " + at + ", " + call.in(value) + ";",
-                   Effect::Acts)[0];
+  return call.emit(guard + "atom" + place(options) + text(op) + text(op, type, values.size()) + " " + old + ", " + at + ", " +
+                       call.ins(values) + ";",
+                   Effect::Acts);
 }
 
-void reduceInto(llvm::IRBuilderBase& b, AtomicOp op, AtomicType type, llvm::Value* pointer, llvm::Value* value,
+llvm::Value* atomic(llvm::IRBuilderBase& b, AtomicOp op, AtomicType type, llvm::Value* pointer, llvm::Value* value,
+                    const AtomicOptions& options) {
+  return atomics(b, op, type, pointer, value, options)[0];
+}
+
+void reduceInto(llvm::IRBuilderBase& b, AtomicOp op, AtomicType type, llvm::Value* pointer, ValueRange values,
                 const AtomicOptions& options) {
   Call call(b);
   std::string guard = call.guard(options.predicate);
   std::string at = call.address(pointer);
-  call.emit(guard + "red" + place(options) + text(op) + text(op, type) + " " + at + ", " + call.in(value) + ";", Effect::Acts);
+  call.emit(guard + "red" + place(options) + text(op) + text(op, type, values.size()) + " " + at + ", " + call.ins(values) + ";",
+            Effect::Acts);
 }
 
 llvm::Value* compareAndSwap(llvm::IRBuilderBase& b, llvm::Value* pointer, llvm::Value* expected, llvm::Value* desired,
                             const AtomicOptions& options) {
   Call call(b);
-  std::string old = oldValue(call, desired->getType(), options.predicate);
+  std::string old = oldValues(call, desired->getType(), 1, options.predicate);
   std::string guard = call.guard(options.predicate);
   std::string at = call.address(pointer);
   std::string operands = at + ", " + call.in(expected);

@@ -201,6 +201,19 @@ TEST(AsmAtomic, OrdersScopesAndSpaces) {
        "atom.acq_rel.sys.global.add.u32", "atom.acq_rel.cta.shared.add.u32", "atom.acq_rel.gpu.add.u32"});
 }
 
+TEST(AsmAtomic, Neighbours) {
+  check(
+      "sm_90a",
+      [](TestKernel& k) {
+        auto& b = k.b;
+        AtomicOptions relaxed{.order = Order::Relaxed, .predicate = k.predicate()};
+        for (auto* old : atomics(b, AtomicOp::Add, AtomicType::F32, k.out(), {k.f32(), k.f32(), k.f32(), k.f32()})) k.keep(old);
+        for (auto* old : atomics(b, AtomicOp::Add, AtomicType::BF16x2, k.out(), {k.i32(), k.i32()}, relaxed)) k.keep(old);
+        reduceInto(b, AtomicOp::Add, AtomicType::F16x2, k.out(), {k.i32(), k.i32(), k.i32(), k.i32()}, relaxed);
+      },
+      {"atom.acq_rel.gpu.global.add.v4.f32", "atom.relaxed.gpu.global.add.noftz.v2.bf16x2", "red.relaxed.gpu.global.add.noftz.v4.f16x2"});
+}
+
 TEST(AsmAtomic, CompareAndSwap) {
   check(
       "sm_80",

@@ -8,6 +8,12 @@
 # RUN: tandemc %s:unused --emit=ptx --target sm_90a --signature '*i64' | FileCheck %s --check-prefix=UNUSED
 # RUN: tandemc %s:largest --emit=ptx --target sm_80 --signature '*fp32, *fp32' | FileCheck %s --check-prefix=LARGEST
 # RUN: tandemc %s:swap --emit=ptx --target sm_90a --signature '*i64, *i64' | FileCheck %s --check-prefix=CAS
+# RUN: tandemc %s:neighbours --emit=ptx --target sm_90a --signature '*bf16:16, *bf16:16, i32:16' | FileCheck %s --check-prefix=EIGHT
+# RUN: tandemc %s:neighbours --emit=ptx --target sm_90a --signature '*fp32:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=FOUR
+# RUN: tandemc %s:neighbours --emit=ptx --target sm_90a --signature '*fp16:16, *fp16:16, i32' | FileCheck %s --check-prefix=ODD
+# RUN: tandemc %s:neighbours --emit=ptx --target sm_80 --signature '*fp16:16, *fp16:16, i32:16' | FileCheck %s --check-prefix=PAIR
+# RUN: tandemc %s:old_neighbours --emit=ptx --target sm_90a --signature '*fp16:16, *fp16:16' | FileCheck %s --check-prefix=BEFORE
+# RUN: tandemc %s:block --emit=ptx --target sm_90a --signature '*fp32:16, *fp32:16, i32:16' | FileCheck %s --check-prefix=BLOCK
 # RUN: tandemc %s:one_thread --emit=ptx --target sm_90a --signature '*i32, *i32' | FileCheck %s --check-prefix=THREAD
 import triton
 import triton.language as tl
@@ -25,6 +31,37 @@ def tiles(p, o):
     # SWAP-NOT: add.noftz.bf16
     # SWAP: atom.acq_rel.gpu.global.cas.b16
     tl.store(o + i, tl.atomic_add(p + i, 1.0))
+
+
+@triton.jit
+def neighbours(p, x, n):
+    i = tl.arange(0, 1024)
+    # One instruction for as many neighbours as have a word and a mask in common.
+    # EIGHT-COUNT-1: @%p{{[0-9]+}} red.relaxed.gpu.global.add.noftz.v4.bf16x2
+    # EIGHT-NOT: red.
+    # FOUR-COUNT-2: @%p{{[0-9]+}} red.relaxed.gpu.global.add.v4.f32
+    # FOUR-NOT: red.
+    # ODD-COUNT-8: @%p{{[0-9]+}} red.relaxed.gpu.global.add.noftz.f16 [
+    # ODD-NOT: red.
+    # PAIR-COUNT-4: @%p{{[0-9]+}} red.relaxed.gpu.global.add.noftz.f16x2 [
+    # PAIR-NOT: red.
+    tl.atomic_add(p + i, tl.load(x + i), mask=i < n, sem="relaxed")
+
+
+@triton.jit
+def old_neighbours(p, o):
+    i = tl.arange(0, 512)
+    # BEFORE: atom.acq_rel.gpu.global.add.noftz.v2.f16x2
+    # BEFORE: st.global.v4.b16
+    tl.store(o + i, tl.atomic_add(p + i, 1.0))
+
+
+@triton.jit
+def block(p, x, n):
+    i = tl.arange(0, 64)
+    out = tl.make_tensor_descriptor(p, shape=[n, 64], strides=[64, 1], block_shape=[16, 64])
+    # BLOCK: red.relaxed.gpu.global.add.v4.f32
+    out.atomic_add([n, 0], tl.load(x + tl.arange(0, 16)[:, None] * 64 + i[None, :]))
 
 
 @triton.jit

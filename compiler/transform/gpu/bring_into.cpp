@@ -1,0 +1,187 @@
+// A plan's cost counts what several of its ops need once. Costs are in quarter cycles of a multiprocessor for each warp: the time of one
+// instruction on 32 bits.
+#include "compiler/transform/gpu/bring_into.h"
+#include "compiler/dialect/tgpu/layouts.h"
+#include "compiler/dialect/tgpu/tgpu.h"
+#include "compiler/layout/conversion.h"
+#include "compiler/transform/gpu/layout_rules.h"
+#include <llvm/ADT/TypeSwitch.h>
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Math/IR/Math.h>
+#include <mlir/IR/Matchers.h>
+
+namespace tandem::transform::gpu {
+using namespace mlir;
+using layout::Dim;
+using layout::LinearLayout;
+using tgpu::layoutOf;
+using tgpu::setLayout;
+namespace {
+
+constexpr size_t kMostPlans = 96;
+
+bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
+
+unsigned bitsOf(Value tile) {
+  Type element = cast<RankedTensorType>(tile.getType()).getElementType();
+  return isa<tile::PtrType>(element) ? 64 : std::max(8u, element.getIntOrFloatBitWidth());
+}
+
+// A tile that is repeated many times over is brought into a layout before it is repeated, whatever it took to compute.
+bool isManyTimesLarger(Value tile, Value source) {
+  auto sizeOf = [](Value v) { return cast<RankedTensorType>(v.getType()).getNumElements(); };
+  return isTile(source) && sizeOf(tile) >= 16 * sizeOf(source);
+}
+
+// Registers of a thread that hold different elements.
+int64_t registersOf(const LinearLayout& layout) {
+  return layout.numRegisters() >> llvm::popcount(layout.freeMask(Dim::Register));
+}
+
+bool isPowerOfTwo(Value tile) {
+  DenseElementsAttr elements;
+  return matchPattern(tile, m_Constant(&elements)) && elements.isSplat() && elements.getSplatValue<APInt>().isPowerOf2();
+}
+
+bool isConstant(Value tile) {
+  DenseElementsAttr elements;
+  return matchPattern(tile, m_Constant(&elements)) && elements.isSplat();
+}
+
+int64_t divisionCost(Operation* op) {
+  return isPowerOfTwo(op->getOperand(1)) ? 2 : isConstant(op->getOperand(1)) ? 8 : 32;
+}
+
+// Of one element; nothing for an op that is not done again.
+std::optional<int64_t> elementCost(Operation* op) {
+  using Cost = std::optional<int64_t>;
+  int64_t words = llvm::divideCeil(bitsOf(op->getResult(0)), 32);
+  return llvm::TypeSwitch<Operation*, Cost>(op)
+      .Case<tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::ReshapeOp, tile::PermuteOp, tile::BitcastOp, tile::PtrToIntOp,
+            tile::IntToPtrOp, arith::ConstantOp>([](auto) { return Cost(0); })
+      .Case<tgpu::LocalLoadOp>([&](auto) { return Cost(4 * words); })
+      .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>([&](auto o) { return Cost(divisionCost(o) * words); })
+      .Case<arith::DivFOp>([](auto) { return Cost(16); })
+      .Case<arith::RemFOp>([](auto) { return Cost(64); })
+      .Case<arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp>([](auto) { return Cost(8); })
+      .Case<tile::FpToFpOp>([](auto) { return Cost(4); })
+      .Case<tile::MulHiUIOp>([&](auto) { return Cost(4 * words); })
+      .Case<tile::MakeRangeOp, tile::AddPtrOp>([&](auto) { return Cost(words); })
+      .Default([&](Operation* o) {
+        if (isa<arith::ArithDialect>(o->getDialect())) return Cost(words);
+        return isa<math::MathDialect>(o->getDialect()) ? Cost(12 * words) : Cost();
+      });
+}
+
+// Each warp loads what few threads would load once, as memory's nearest cache answers.
+std::optional<int64_t> loadCost(tile::LoadOp load, const LinearLayout& layout) {
+  auto type = cast<RankedTensorType>(load.getResult().getType());
+  bool isSmall = type.getNumElements() <= int64_t(32 * layout.numWarps());
+  return isSmall && !load.getIsVolatile() ? std::optional<int64_t>(16 * registersOf(layout)) : std::nullopt;
+}
+
+}  // namespace
+
+bool isCheapTree(Value value, int depth) {
+  if (!isTile(value)) return true;
+  Operation* op = value.getDefiningOp();
+  if (op && isa<tile::BroadcastOp>(op) && isManyTimesLarger(value, op->getOperand(0))) return true;
+  return op && depth < 16 && isCheap(op) && llvm::all_of(op->getOperands(), [&](Value v) { return isCheapTree(v, depth + 1); });
+}
+
+int64_t LayoutChange::conversionCost(Value tile, const LinearLayout& layout) {
+  constexpr int64_t kRoomBytes = 65536, kBarrierLatency = 128;
+  LinearLayout from = layoutOf(tile);
+  layout::Conversion way = layout::plan(from, layout, bitsOf(tile), kRoomBytes);
+  auto* shared = std::get_if<layout::ThroughShared>(&way);
+  return 2 * layout::cost(way, from, bitsOf(tile)) + (shared && !shared->withinWarp ? kBarrierLatency : 0);
+}
+
+Value LayoutChange::known(Value tile, const LinearLayout& layout, Operation* place) const {
+  if (layoutOf(tile) == layout) return tile;
+  for (Value copy : converted_.lookup(tile))
+    if (layoutOf(copy) == layout && dominance_.properlyDominates(copy, place)) return copy;
+  return nullptr;
+}
+
+int64_t LayoutChange::total(ArrayRef<unsigned> parts) const {
+  int64_t sum = 0;
+  for (unsigned part : parts) sum += plans_[part].cost;
+  return sum;
+}
+
+unsigned LayoutChange::plan(Value tile, const LinearLayout& layout, Operation* place) {
+  for (auto [i, planned] : llvm::enumerate(plans_))
+    if (planned.tile == tile && planned.place == place && planned.layout == layout) return i;
+  unsigned index = plans_.size();
+  plans_.push_back({tile, layout, place});
+  plans_[index].parts = {index};
+  if ((plans_[index].made = known(tile, layout, place))) return index;
+  int64_t converting = conversionCost(tile, layout);
+  plans_[index].cost = converting;
+  if (converting == 0) return index;
+  if (std::optional<SmallVector<unsigned>> parts = planAgain(index)) {
+    if (total(*parts) < converting || isCheapTree(tile)) {
+      plans_[index].again = true;
+      plans_[index].parts = std::move(*parts);
+      return index;
+    }
+    plans_[index].cost = converting;
+  }
+  return index;
+}
+
+// Sets the plan's own cost to that of its op.
+std::optional<SmallVector<unsigned>> LayoutChange::planAgain(unsigned index) {
+  Value tile = plans_[index].tile;
+  LinearLayout layout = plans_[index].layout;
+  Operation* op = tile.getDefiningOp();
+  if (!op || op->getNumResults() != 1 || op->getNumRegions() || plans_.size() > kMostPlans) return std::nullopt;
+  std::optional<int64_t> cost;
+  if (auto load = dyn_cast<tile::LoadOp>(op))
+    cost = loadCost(load, layout);
+  else if (std::optional<int64_t> each = isMemoryEffectFree(op) || isa<tgpu::LocalLoadOp>(op) ? elementCost(op) : std::nullopt)
+    // An op that has no other use is not done twice.
+    cost = *each * std::max<int64_t>(0, registersOf(layout) - (tile.hasOneUse() ? registersOf(layoutOf(tile)) : 0));
+  if (!cost) return std::nullopt;
+  Operation* place = isa<tile::LoadOp>(op) ? op : plans_[index].place;  // A load is done again beside the first one, before memory changes.
+  SmallVector<unsigned> parts{index};
+  for (OpOperand& operand : op->getOpOperands()) {
+    if (!isTile(operand.get())) continue;
+    std::optional<LinearLayout> wanted = backward(operand, layout);
+    if (!wanted) return std::nullopt;
+    parts.append(plans_[plan(operand.get(), *wanted, place)].parts);
+  }
+  llvm::sort(parts);
+  parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
+  plans_[index].cost = *cost;
+  return parts;
+}
+
+Value LayoutChange::make(Operation* place, Value tile, const LinearLayout& layout) {
+  unsigned index = plan(tile, layout, place);
+  if (Value made = plans_[index].made) return made;
+  Operation* op = tile.getDefiningOp();
+  bool again = plans_[index].again, isLoad = again && isa<tile::LoadOp>(op);
+  OpBuilder builder(isLoad ? op : place);
+  Value made;
+  if (again) {
+    Operation* copy = op->clone();
+    for (OpOperand& operand : copy->getOpOperands())
+      if (isTile(operand.get())) operand.set(make(isLoad ? op : place, operand.get(), *backward(operand, layout)));
+    builder.insert(copy);
+    made = copy->getResult(0);
+  } else {
+    made = tgpu::ConvertLayoutOp::create(builder, tile.getLoc(), tile.getType(), tile);
+  }
+  setLayout(made, layout);
+  if (isLoad || !again) converted_[tile].push_back(made);
+  return plans_[index].made = made;
+}
+
+Value LayoutChange::bring(Value tile, const LinearLayout& layout, Operation* user) {
+  plans_.clear();
+  return make(user, tile, layout);
+}
+
+}  // namespace tandem::transform::gpu

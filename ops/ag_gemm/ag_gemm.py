@@ -16,6 +16,7 @@ import tandem
 import tandem.dist as dl
 import tandem.language as tl
 import tandem.shmem as shmem
+from ops.device.calls import is_last
 from ops.device.product import add_product, columns_of, product_by_pointers
 from ops.device.tiles import gathered_tile, piece_of
 from tandem.simt import __syncthreads, num_warps, tid
@@ -127,7 +128,7 @@ def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, pieces_ptr, brought_pt
                 parts = pieces_ptr + (tile - whole).to(tl.int64) * (BLOCK_M * BLOCK_N) + in_tile
                 stride = left.to(tl.int64) * (BLOCK_M * BLOCK_N)
                 tl.store(parts + piece * stride, acc)
-                if tl.atomic_add(brought_ptr + (tile - whole), 1, sem="acq_rel", scope="gpu") == PIECES - 1:
+                if is_last(brought_ptr + (tile - whole), PIECES):
                     tl.store(brought_ptr + (tile - whole), 0)
                     total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
                     for p in range(PIECES):
@@ -142,7 +143,7 @@ def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, pieces_ptr, brought_pt
 
     if dl.num_ranks() > 1:
         __syncthreads()
-        if tl.atomic_add(ended_ptr, 1, sem="acq_rel", scope="gpu") == PROGRAMS - 1:
+        if is_last(ended_ptr, PROGRAMS):
             tl.store(ended_ptr, 0)
             __syncthreads()
             end_call(ready_ptr, done_ptr, epoch_ptr, bands, tl.cdiv(steps, SLICE_STEPS))

@@ -59,6 +59,36 @@ def receive_one(slot_ptr, epoch, POLLS: tl.constexpr):
 
 
 @tandem.jit
+def receive(slot_ptr, rank, source_stride, epoch, RANKS: tl.constexpr, POLLS: tl.constexpr, OWN: tl.constexpr = False):
+    """The packets of the other ranks, with OWN of all ranks, in rank order, all polled at once. After POLLS tries in vain, waits that the
+    host can end."""
+    COUNT: tl.constexpr = RANKS if OWN else RANKS - 1
+    packets = ()
+    for i in tl.static_range(COUNT):
+        packets += (dl.zeros_vector(2, tl.int64), )
+    polls = 0
+    ready = False
+    while not ready:
+        ready = polls > POLLS
+        fresh = ()
+        all_here = True
+        for i in tl.static_range(COUNT):
+            source = i if OWN else i + (rank <= i).to(tl.int32)
+            packet = ld_vector(slot_ptr + source * source_stride, 2, "sys", "relaxed")
+            all_here = all_here & is_of_call(packet, epoch)
+            fresh += (packet, )
+        packets = fresh
+        ready = ready | all_here
+        if polls == POLLS:
+            for i in tl.static_range(COUNT):
+                source = i if OWN else i + (rank <= i).to(tl.int32)
+                for half in tl.static_range(2):
+                    shmem.signal_wait_until(slot_ptr + source * source_stride + half, shmem.NVSHMEM_CMP_GE, epoch << 32)
+        polls += 1
+    return packets
+
+
+@tandem.jit
 def make_packet(values, epoch):
     data = values.recast(tl.int32)
     number = epoch.to(tl.int32)

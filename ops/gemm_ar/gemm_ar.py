@@ -16,10 +16,9 @@ may overwrite what call e read, whichever way the calls between sum. Every progr
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-import tandem.shmem as shmem
-from ops.device.packets import data_of, is_of_call, make_packet
+from ops.device.packets import data_of, make_packet, receive
 from ops.device.signals import tell_all
-from tandem.simt import ld_vector, num_warps, st, st_vector, tid
+from tandem.simt import num_warps, st, st_vector, tid
 
 
 @tandem.jit
@@ -108,39 +107,13 @@ def send_packets(part, packets_ptr, tile, tiles, rows, epoch, RANKS: tl.constexp
 
 
 @tandem.jit
-def receive_packets(slot_ptr, stride, epoch, RANKS: tl.constexpr, POLLS: tl.constexpr):
-    """One packet of each rank, all polled at once. After POLLS tries in vain, waits as the host can end them."""
-    packets = ()
-    for source in tl.static_range(RANKS):
-        packets += (dl.zeros_vector(2, tl.int64), )
-    polls = 0
-    ready = False
-    while not ready:
-        ready = polls > POLLS
-        fresh = ()
-        all_here = True
-        for source in tl.static_range(RANKS):
-            packet = ld_vector(slot_ptr + source * stride, 2, "sys", "relaxed")
-            all_here = all_here & is_of_call(packet, epoch)
-            fresh += (packet, )
-        packets = fresh
-        ready = ready | all_here
-        if polls == POLLS:
-            for source in tl.static_range(RANKS):
-                for half in tl.static_range(2):
-                    shmem.signal_wait_until(slot_ptr + source * stride + half, shmem.NVSHMEM_CMP_GE, epoch << 32)
-        polls += 1
-    return packets
-
-
-@tandem.jit
 def sum_packets(packets_ptr, c_ptr, tile, tiles, first_row, rows, first_column, n, epoch, dtype: tl.constexpr, RANKS: tl.constexpr,
               BM: tl.constexpr, BN: tl.constexpr, ELEMENTS: tl.constexpr, POLLS: tl.constexpr):
     """Adds the packets of all ranks in rank order, each thread its own, and stores rows of C."""
     source_ptr = packets_ptr + tile.to(tl.int64) * (2 * BM * BN // ELEMENTS)
     stride = tiles.to(tl.int64) * (2 * BM * BN // ELEMENTS)
     for i in range(tid(0), rows * (BN // ELEMENTS), num_warps() * 32):
-        packets = receive_packets(source_ptr + 2 * i, stride, epoch, RANKS, POLLS)
+        packets = receive(source_ptr + 2 * i, dl.rank(), stride, epoch, RANKS, POLLS, OWN=True)
         total = dl.zeros_vector(ELEMENTS, tl.float32)
         for source in tl.static_range(RANKS):
             total = total + data_of(packets[source], dtype).to(tl.float32)

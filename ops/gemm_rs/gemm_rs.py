@@ -19,6 +19,7 @@ are done in one order on all ranks, and parts of an own tile come from tiles tha
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
+from ops.device.calls import is_last
 from ops.device.product import add_product, columns_of, product_by_pointers
 from ops.device.tiles import place_in_shard, scattered_tile
 
@@ -110,6 +111,6 @@ def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, first_parts_ptr, ready_ptr, brough
                 tl.store(out_ptrs, acc.to(out_ptr.dtype.element_ty), mask=(in_block[:, None] < rows) & (n_range[None, :] < n))
 
     # All programs have read the epoch when the last one is done.
-    if tl.atomic_add(done_ptr, 1, sem="acq_rel", scope="gpu") == PROGRAMS - 1:
+    if is_last(done_ptr, PROGRAMS):
         tl.store(done_ptr, 0)
         tl.store(epoch_ptr, call)

@@ -14,37 +14,8 @@ rank's parts of call e + 1, which the rank sent after it had read the sums of ca
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-import tandem.shmem as shmem
-from ops.device.packets import data_of, end_call, is_of_call, load_elements, make_packet, receive_one, send_to_peers, store_elements
-from tandem.simt import ld, ld_vector, num_warps, st_vector, tid
-
-
-@tandem.jit
-def receive(slot_ptr, rank, source_stride, epoch, RANKS: tl.constexpr, POLLS: tl.constexpr):
-    """The packets of the other ranks, in rank order. After POLLS tries in vain, waits that the host can end."""
-    packets = ()
-    for i in tl.static_range(RANKS - 1):
-        packets += (dl.zeros_vector(2, tl.int64), )
-    polls = 0
-    ready = False
-    while not ready:
-        ready = polls > POLLS
-        fresh = ()
-        all_here = True
-        for i in tl.static_range(RANKS - 1):
-            source = i + (rank <= i).to(tl.int32)
-            packet = ld_vector(slot_ptr + source * source_stride, 2, "sys", "relaxed")
-            all_here = all_here & is_of_call(packet, epoch)
-            fresh += (packet, )
-        packets = fresh
-        ready = ready | all_here
-        if polls == POLLS:
-            for i in tl.static_range(RANKS - 1):
-                source = i + (rank <= i).to(tl.int32)
-                for half in tl.static_range(2):
-                    shmem.signal_wait_until(slot_ptr + source * source_stride + half, shmem.NVSHMEM_CMP_GE, epoch << 32)
-        polls += 1
-    return packets
+from ops.device.packets import data_of, end_call, load_elements, make_packet, receive, receive_one, send_to_peers, store_elements
+from tandem.simt import ld, num_warps, st_vector, tid
 
 
 @tandem.jit

@@ -1,5 +1,6 @@
 """Ranks that are processes: which rank an environment says this is, how `tandem run` starts and ends them. No GPU is needed here."""
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -9,6 +10,7 @@ import sys
 import time
 import types
 
+import numpy as np
 import pytest
 
 import tandem
@@ -297,3 +299,33 @@ def test_profile(tmp_path, monkeypatch):
     monkeypatch.setenv("TANDEM_CACHE", "0")
     assert machine_profile.default_path() is None and not tandem.profile().measured
     assert tandem.profile(path).copy_gbps == tandem.Profile().copy_gbps, "of other GPUs"
+
+
+def test_a_profile_that_cannot_be_read_says_why(tmp_path):
+    path = tmp_path / "profile.json"
+    for text, why in (("x", "the profile is no JSON object"), ('{"version": 1}', "has version 1, 2 is needed"),
+                      ('{"version": 2, "device": "G", "copy_gbps": -1}', "has `copy_gbps` -1, a number above 0 is needed"),
+                      ('{"version": 2, "device": "G", "copy_gpbs": 1}', "has `copy_gpbs`, which is no speed of a machine")):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=f"{path}: .*{why}"):
+            machine_profile.read_profile(path)
+    path.write_text(tandem.Profile(device="G", copy_us=7.25).text())
+    assert machine_profile.read_profile(path) == tandem.Profile(device="G", copy_us=7.25)
+
+
+def test_modelled_time_goes_by_a_machine():
+    def main(team):
+        x, y = team.empty(1 << 20, "uint8"), team.local_from_array(np.ones(1 << 20, np.uint8))
+        team.stream.copy(x.peer(1 - team.rank), y)
+        team.synchronize()
+
+    def took(**given):
+        return tandem.launch(main, ranks=2, trace=True, **given).summary["end_ns"]
+
+    nominal, slow = machine_profile.machine("nominal"), dataclasses.replace(machine_profile.machine("nominal"), copy_gbps=40.0)
+    assert took() == took(machine="nominal") == took(machine=nominal)
+    assert took(machine=slow) > 8 * took() and took(machine="h200") > took()
+    with pytest.raises(ValueError, match="there is no machine `h300`; there are `h200`, `h100`, `nominal`"):
+        took(machine="h300")
+    with pytest.raises(ValueError, match="`machine` is the simulator's"):
+        tandem.launch(main, target="cuda", machine="h200")

@@ -1,12 +1,20 @@
 """The exceptions of the package."""
 
 
-class CompileError(Exception):
+class KernelError(Exception):
+    """What can be wrong with one kernel, or with one of its configurations, before it runs."""
+
+
+class CompileError(KernelError):
     """A kernel that does not compile. The message is the rendered diagnostic: file, line, caret, notes."""
 
 
-class OutOfResources(RuntimeError):
+class OutOfResources(KernelError, RuntimeError):
     """A compiled kernel needs more registers or shared memory than the GPU has; another configuration may fit."""
+
+
+class AutotunerError(OutOfResources):
+    """None of a kernel's configurations is left, or none compiles and fits the GPU."""
 
 
 class RankStopped(RuntimeError):

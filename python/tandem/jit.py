@@ -1,10 +1,12 @@
 """@tandem.jit and its relatives: functions the compiler takes from their source text."""
 
 import functools
+import hashlib
 import inspect
 import json
 import sys
 import threading
+import typing
 
 from . import _tandem
 from .errors import CompileError, RunError
@@ -13,8 +15,9 @@ from .gpu.rank_launch import launch_on_gpu
 from .host.current import rank_team
 from .host.frames import users_traceback
 from .host.launcher import launch_kernel
-from .kernel.mock_tensor import warm_up
+from .kernel.mock_tensor import MockTensor
 from .kernel.names import constexpr
+from .kernel.parameter import KernelParameter, is_constexpr
 from .kernel.request import RequestBuilder, specialized
 from .kernel.source import Source
 
@@ -29,7 +32,25 @@ class Specialization:
         self.info = info
 
 
-class JITFunction(Source):
+_Kernel = typing.TypeVar("_Kernel")
+
+
+class KernelInterface(typing.Generic[_Kernel]):
+    """What launches like a kernel: `kernel[grid](...)` is `kernel.run(..., grid=grid, warmup=False)`."""
+
+    def __getitem__(self, grid):
+        return functools.partial(self.run, grid=grid, warmup=False)
+
+    def run(self, *args, grid, warmup, **kwargs):
+        raise NotImplementedError(f"`{type(self).__name__}` has no `run`")
+
+    def warmup(self, *args, grid=(1,), **kwargs):
+        """The kernel compiled for these arguments; nothing runs. An element type of PyTorch or NumPy stands for an aligned array."""
+        named = {name: MockTensor.wrap_dtype(value) for name, value in kwargs.items()}
+        return self.run(*map(MockTensor.wrap_dtype, args), grid=grid, warmup=True, **named)
+
+
+class JITFunction(Source, KernelInterface[_Kernel]):
     """A kernel, or a function kernels call. `kernel[grid](...)` launches it: on the current rank of a run, or, outside of
     one and given CUDA arrays, on their GPU.
     """
@@ -42,18 +63,23 @@ class JITFunction(Source):
             raise TypeError("`tandem.jit` takes a function made with `def`, not a lambda")
         super().__init__(target)
         self.fn = target
+        self.module, self.__globals__, self.__qualname__ = target.__module__, target.__globals__, target.__qualname__
         self.signature = inspect.signature(target)
         self.parameters = list(self.signature.parameters.values())
         self.arg_names = [p.name for p in self.parameters]
         names = [p.name for p in self.parameters]
         self.do_not_specialize = {names[i] if isinstance(i, int) else i for i in do_not_specialize or ()}
         self.do_not_specialize_on_alignment = {names[i] if isinstance(i, int) else i for i in do_not_specialize_on_alignment or ()}
-        self.debug = debug
+        self.params = [KernelParameter(i, p, p.name in self.do_not_specialize, p.name in self.do_not_specialize_on_alignment)
+                       for i, p in enumerate(self.parameters)]
+        self.constexprs = [p.num for p in self.params if p.is_constexpr]
+        self.debug, self.noinline, self.launch_metadata, self.repr = debug, noinline, launch_metadata, repr or (lambda _: self.__name__)
         self._specializations, self.gpu_kernels = {}, {}  # see `specialized`
         self.compiling = threading.Lock()  # ranks on GPUs run at once; one of them compiles
 
     def __getitem__(self, grid):
-        return functools.partial(self.gpu_launcher.run if rank_team() is None else self.run, grid)
+        straight = rank_team() is None and type(self).run is JITFunction.run
+        return functools.partial(self.gpu_launcher.run, grid) if straight else functools.partial(self.run, grid=grid, warmup=False)
 
     @functools.cached_property
     def gpu_launcher(self):
@@ -62,15 +88,23 @@ class JITFunction(Source):
     def __call__(self, *args, **kwargs):
         raise RuntimeError(f"kernel `{self.__name__}` needs a grid: `{self.__name__}[grid](...)`")
 
-    def run(self, grid, *args, **kwargs):
+    @property
+    def cache_key(self):
+        """A digest of the function's text and of all that it reaches: functions, and the values of names from outside."""
+        if self.hash is None:
+            builder = RequestBuilder()
+            builder.add(self)
+            self.hash = hashlib.sha256(json.dumps(builder.functions, sort_keys=True).encode()).hexdigest()
+        return self.hash
+
+    def run(self, *args, grid, warmup=False, **kwargs):
+        """Launches, or with `warmup` only compiles. Returns the compiled kernel."""
         team = rank_team()
+        if warmup:
+            kwargs["warmup"] = True
         if team is None:
             return self.gpu_launcher.run(grid, *args, **kwargs)
         return self._run_on_gpu(team, grid, args, kwargs) if team._session.is_gpu else self.simulate(grid, args, kwargs)
-
-    def warmup(self, *args, grid=(1,), **kwargs):
-        """The kernel compiled for these arguments; nothing runs. An element type of PyTorch or NumPy stands for an aligned array."""
-        return warm_up(self, grid, args, kwargs)
 
     def _run_on_gpu(self, team, grid, args, kwargs):
         """Launches on the rank's GPU."""
@@ -87,8 +121,7 @@ class JITFunction(Source):
             raise error.with_traceback(users_traceback(error)) from None  # frames of this package would hide the caller's
 
     def is_constexpr(self, parameter):
-        annotation = parameter.annotation
-        return annotation is constexpr or (isinstance(annotation, str) and annotation.split(".")[-1].strip() == "constexpr")
+        return is_constexpr(parameter)
 
     def specialize(self, arguments, options, builder=None):
         """The compiled kernel for arguments in the request's form (a list of ARGUMENT). `builder` knows functions among them."""

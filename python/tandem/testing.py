@@ -6,6 +6,7 @@ import functools
 import math
 import os
 import statistics
+import subprocess
 
 import numpy as np
 
@@ -234,6 +235,27 @@ def get_dram_gbps(device=None):
     """The memory's bandwidth by its clock and width, in GB/s."""
     properties = devices()[current_device() if device is None else device]
     return properties["memory_clock_khz"] * properties["memory_bus_bits"] * 2 / 8 / 1e6
+
+
+def get_max_tensorcore_tflops(dtype, clock_rate, device=None):
+    """Returns the speed of all tensor cores at `clock_rate` kHz, in TFLOP/s (or T operations of integers), without sparsity."""
+    properties = devices()[current_device() if device is None else device]
+    word = str(dtype).rpartition(".")[2]
+    bits = next((bits for bits, words in _TENSOR_CORE_TYPES.items() if word in words), None)
+    if bits is None:
+        raise RuntimeError(f"tensor cores do not multiply `{word}`")
+    a_clock = {"sm_80": 1024, "sm_89": 512}.get(properties["target"], 2048)  # multiply-adds of 16 bits of a multiprocessor
+    return properties["multiprocessors"] * a_clock * 16 // bits * 2 * clock_rate * 1e-9
+
+
+_TENSOR_CORE_TYPES = {32: ("float32", "fp32"), 16: ("float16", "fp16", "bfloat16", "bf16"),
+                      8: ("int8", "float8_e4m3fn", "float8_e5m2", "fp8e4nv", "fp8e5", "float8e4nv", "float8e5")}
+
+
+def nvsmi(attributes):
+    """Integers that nvidia-smi gives for the first GPU, such as of ["clocks.current.sm"]."""
+    command = ["nvidia-smi", "-i", "0", "--query-gpu=" + ",".join(attributes), "--format=csv,noheader,nounits"]
+    return [int(x) for x in subprocess.run(command, check=True, capture_output=True, text=True).stdout.split(",")]
 
 
 def get_max_simd_tflops(dtype, clock_rate, device=None):

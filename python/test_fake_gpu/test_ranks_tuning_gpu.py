@@ -107,13 +107,13 @@ def test_tensors_of_a_team_are_tuned_on_all_ranks_together(cache, monkeypatch):
         def kernel(x_ptr, n, BLOCK: tl.constexpr):
             tl.store(x_ptr + tl.arange(0, BLOCK), n)
 
-        launch = kernel._launch_once
+        launch = kernel.launch_once
 
-        def spy(config, grid, args, kwargs, named):
+        def spy(config, args, kwargs):
             current[args[0].team.rank] = config.kwargs["BLOCK"]
-            return launch(config, grid, args, kwargs, named)
+            return launch(config, args, kwargs)
 
-        kernel._launch_once = spy
+        kernel.launch_once = spy
         return kernel
 
     def main(team, kernel):
@@ -184,13 +184,13 @@ def test_a_do_bench_of_ones_own_is_called_on_all_ranks(gpu, monkeypatch):
     def kernel(x_ptr, BLOCK: tl.constexpr):
         tl.store(x_ptr + tl.arange(0, BLOCK), 1.0)
 
-    launch = kernel._launch_once
+    launch = kernel.launch_once
 
     def spy(config, *rest):
         here.block = config.kwargs["BLOCK"]
         return launch(config, *rest)
 
-    kernel._launch_once = spy
+    kernel.launch_once = spy
 
     def main(team):
         here.rank = team.rank
@@ -207,14 +207,14 @@ def test_a_configuration_that_one_rank_cannot_launch_is_out_for_all(gpu):
     def kernel(x_ptr, BLOCK: tl.constexpr):
         tl.store(x_ptr + tl.arange(0, BLOCK), 1.0)
 
-    launch = kernel._launch_once
+    launch = kernel.launch_once
 
-    def fails(config, grid, args, kwargs, named):
+    def fails(config, args, kwargs):
         if args[0].team.rank == 1 and config.kwargs["BLOCK"] == 32:
             raise tandem.OutOfResources("too large")
-        return launch(config, grid, args, kwargs, named)
+        return launch(config, args, kwargs)
 
-    kernel._launch_once = fails
+    kernel.launch_once = fails
 
     def main(team):
         kernel[(1,)](team.zeros(64, "float32"))

@@ -12,7 +12,7 @@ import tandem
 import tandem.language as tl
 from tandem import testing
 from tandem.tune import tuning_cache
-from tandem.tune.autotune import Autotuned
+from tandem.tune.autotune import Autotuner
 
 pytestmark = needs_fake
 
@@ -55,13 +55,15 @@ def tuned(times, calls=None, **options):
 
     run = kernel.run
 
-    def spy(grid, *args, **kwargs):
+    def spy(*args, **kwargs):
         state["block"] = kwargs["BLOCK"]
-        return run(grid, *args, **kwargs)
+        return run(*args, **kwargs)
 
     kernel.run = spy
     options.setdefault("cache_results", False)
-    return Autotuned(kernel, options.pop("configs", CONFIGS), options.pop("key", ["n"]), do_bench=bench, **options)
+    named = [options.pop(name, default) for name, default in
+             {"configs": CONFIGS, "key": ["n"], "reset_to_zero": None, "restore_value": None}.items()]
+    return Autotuner(kernel, kernel.arg_names, *named, do_bench=bench, **options)
 
 
 def test_the_quickest_wins(gpu):
@@ -81,7 +83,7 @@ def test_hooks_and_restored_values(gpu):
                    post_hook=lambda args, exception: log.append("post"))
     kernel[(1,)](Tensor(log, "x"), Tensor(log, "y"), 16)
     assert log[:5] == ["pre 32", "zero x", "clone y", "restore y", "post"]
-    assert len(log) == 15, "the launch that is not timed has no hooks"
+    assert log[15:] == ["pre 64", "zero x"], "the launch that counts finds zeros; its own hooks would be the configuration's"
 
 
 def test_config_pre_hook_sees_every_launch(gpu):

@@ -1,18 +1,36 @@
-"""Makes `import triton` and `import triton_dist` mean Tandem, so that existing kernels run without an edit."""
+"""Makes `import triton` and `import triton_dist` mean Tandem, so that existing kernels, and libraries of them, run without an edit."""
 
 import importlib.machinery
 import sys
 import types
 
 from .. import dist, language, testing
-from ..errors import OutOfResources
-from ..jit import JITFunction, constexpr_function, jit
+from ..errors import AutotunerError, CompileError, KernelError, OutOfResources
+from ..gpu.compiled import CompiledKernel, disassembly
+from ..jit import ConstexprFunction, JITFunction, KernelInterface, constexpr_function, jit
 from ..kernel.descriptor import TensorDescriptor
 from ..kernel.mock_tensor import MockTensor
-from ..kernel.names import module_of, table
+from ..kernel.names import Builtin, module_of, table
+from ..kernel.parameter import KernelParameter
 from ..kernel.sizes import cdiv, next_power_of_2
-from ..tune.autotune import Autotuned, Config, autotune, heuristics
-from . import triton_driver
+from ..kernel.source import Source
+from ..kernel.tensor_wrapper import TensorWrapper, reinterpret
+from ..tune.autotune import Autotuner, Config, Heuristics, autotune, heuristics
+from . import backends, cache, compilation, knobs, libtriton, mxfp, triton_driver
+
+
+class InterpreterError(KernelError):
+    """Triton's interpreter raises it, which Tandem's simulator stands in for."""
+
+
+class PTXASError(CompileError):
+    """Triton raises it where the assembler fails; Tandem's assembler errors are CompileErrors like others."""
+
+
+def _module(name, **members):
+    module = types.ModuleType(name)
+    module.__dict__.update(members)
+    return module
 
 
 def _host(name, canonical, **members):
@@ -23,27 +41,73 @@ def _host(name, canonical, **members):
     return module
 
 
+def _names(module, words):
+    return {word: getattr(module, word) for word in words.split()}
+
+
+_FUNCTIONS = {"jit": jit, "constexpr_function": constexpr_function, "JITFunction": JITFunction, "KernelInterface": KernelInterface,
+              "MockTensor": MockTensor, "TensorWrapper": TensorWrapper, "reinterpret": reinterpret}
+_TUNING = {"Config": Config, "autotune": autotune, "heuristics": heuristics}
+_ERRORS = {"OutOfResources": OutOfResources, "InterpreterError": InterpreterError}
+_CORE = {**_FUNCTIONS, **_TUNING, **_ERRORS, "cdiv": cdiv, "next_power_of_2": next_power_of_2, "TritonError": KernelError,
+         "CompilationError": CompileError, "compile": compilation.compile, "set_allocator": lambda allocator: None, "__version__": "3.6.0"}
+
+
+def _runtime():
+    """`triton.runtime` and the modules in it."""
+    tuner = {**_TUNING, "Autotuner": Autotuner, "Heuristics": Heuristics}
+    yield _module("triton.runtime", **_FUNCTIONS, **tuner, **_ERRORS, driver=triton_driver.driver)
+    yield _module("triton.runtime.jit", **_FUNCTIONS, KernelParam=KernelParameter, JITCallable=Source, ConstexprFunction=ConstexprFunction,
+                  JitFunctionInfo=knobs.JitFunctionInfo)
+    yield _module("triton.runtime.errors", **_ERRORS, PTXASError=PTXASError, AutotunerError=AutotunerError, TritonError=KernelError)
+    yield _module("triton.runtime.autotuner", **tuner, OutOfResources=OutOfResources, PTXASError=PTXASError, AutotunerError=AutotunerError,
+                  JITFunction=JITFunction, KernelInterface=KernelInterface, driver=triton_driver.driver)
+    yield _module("triton.runtime.cache", **_names(cache, "CacheManager FileCacheManager get_cache_manager get_override_manager "
+                                                          "get_dump_manager triton_key _base32"), get_cache_key=compilation.get_cache_key)
+    yield _module("triton.runtime.driver", driver=triton_driver.driver, active=triton_driver.driver.active)
+
+
+def _compiler():
+    """`triton.compiler` and `triton.backends` with the modules in them."""
+    compiler = {**_names(compilation, "ASTSource compile get_cache_key"), "CompiledKernel": CompiledKernel,
+                "make_backend": backends.make_backend}
+    yield _module("triton.compiler", **compiler, CompilationError=CompileError)
+    yield _module("triton.compiler.compiler", **compiler, triton_key=cache.triton_key, GPUTarget=backends.GPUTarget)
+    yield _module("triton.compiler.errors", CompilationError=CompileError, CompileTimeAssertionFailure=CompileError,
+                  UnsupportedLanguageConstruct=CompileError, TritonError=KernelError)
+    yield _module("triton.errors", TritonError=KernelError)
+    target = _names(backends, "GPUTarget BaseBackend Language")
+    drivers = _names(backends, "DriverBase GPUDriver")
+    yield _module("triton.backends", backends=backends.backends, Backend=backends.Backend, BaseBackend=backends.BaseBackend,
+                  DriverBase=backends.DriverBase)
+    yield _module("triton.backends.compiler", **target)
+    yield _module("triton.backends.driver", **drivers)
+    yield _module("triton.backends.nvidia")
+    yield _module("triton.backends.nvidia.compiler", CUDABackend=backends.CUDABackend, **_names(backends, "get_ptxas get_ptxas_version"))
+    yield _module("triton.backends.nvidia.driver", CudaDriver=backends.CudaDriver, libcuda_dirs=backends.libcuda_dirs)
+
+
+def _tools():
+    yield _module("triton.tools")
+    yield _module("triton.tools.tensor_descriptor", TensorDescriptor=TensorDescriptor)
+    yield _module("triton.tools.mxfp", MXFP4Tensor=mxfp.MXFP4Tensor, MXScaleTensor=mxfp.MXScaleTensor)
+    yield _module("triton.tools.disasm", get_sass=disassembly)
+    yield _module("triton._C")
+    yield _module("triton._C.libtriton", nvidia=libtriton.nvidia, get_cache_invalidating_env_vars=libtriton.get_cache_invalidating_env_vars)
+
+
 def _modules():
     modules = {name: module_of(canonical) for name, canonical in table()["modules"].items() if name.startswith("triton")}
-    core = {"jit": jit, "cdiv": cdiv, "next_power_of_2": next_power_of_2, "Config": Config, "autotune": autotune, "heuristics": heuristics,
-            "constexpr_function": constexpr_function, "JITFunction": JITFunction, "OutOfResources": OutOfResources,
-            "set_allocator": lambda allocator: None, "MockTensor": MockTensor, "__version__": "3.6.0"}
-    modules["triton"] = _host("triton", "triton", **core, language=language)
-    modules["triton_dist"] = _host("triton_dist", "triton_dist", **core, language=dist)
-    runtime = modules["triton.runtime"] = types.ModuleType("triton.runtime")
-    runtime.JITFunction, runtime.driver, runtime.OutOfResources = JITFunction, triton_driver.driver, OutOfResources
-    runtime.Autotuner, runtime.Config, runtime.MockTensor = Autotuned, Config, MockTensor
-    modules["triton.runtime.jit"] = runtime.jit = types.ModuleType("triton.runtime.jit")
-    runtime.jit.JITFunction, runtime.jit.MockTensor = JITFunction, MockTensor
-    modules["triton.testing"] = testing
-    modules |= triton_driver.profiler()
-    for name in ("runtime", "testing", "profiler"):
-        setattr(modules["triton"], name, modules[f"triton.{name}"])
-    modules["triton.tools"] = types.ModuleType("triton.tools")
-    modules["triton.tools.tensor_descriptor"] = types.ModuleType("triton.tools.tensor_descriptor")
-    modules["triton.tools.tensor_descriptor"].TensorDescriptor = TensorDescriptor
+    modules["triton"] = _host("triton", "triton", **_CORE, language=language)
+    modules["triton_dist"] = _host("triton_dist", "triton_dist", **_CORE, language=dist)
+    modules |= {module.__name__: module for part in (_runtime(), _compiler(), _tools()) for module in part}
+    modules |= {"triton.testing": testing, "triton.knobs": knobs} | triton_driver.profiler()
     for name, module in modules.items():
-        if module is not testing:
+        parent, _, last = name.rpartition(".")
+        if parent in modules and parent != "triton.language":
+            names = vars(modules[parent])
+            names[last] = module if isinstance(names.get(last), Builtin) else names.get(last, module)
+        if module is not testing and module is not knobs:
             module.__dict__.setdefault("__path__", [])
     return modules
 

@@ -1,6 +1,5 @@
 """The host names of Triton's runtime that scripts use (`triton.runtime.driver.active`, `triton.profiler`), over Tandem's."""
 
-import collections
 import contextlib
 import types
 
@@ -8,8 +7,7 @@ from .. import testing
 from ..gpu.device import current_device, devices, target_of
 from ..gpu.streams import stream_handle
 from ..host.current import is_simulating
-
-GPUTarget = collections.namedtuple("GPUTarget", ["backend", "arch", "warp_size"])
+from .backends import GPUTarget
 
 
 class _Utils:
@@ -67,6 +65,6 @@ def profiler():
     module.start = module.finalize = module.activate = module.deactivate = nothing
     module.scope = module.cpu_timed_scope = lambda *args, **kwargs: contextlib.nullcontext()
     module.profile = lambda fn=None, **kwargs: fn if fn else (lambda f: f)
-    viewer.parse = viewer.print_tree = nothing
+    viewer.parse, viewer.print_tree = (lambda metrics, *args, **kwargs: (None, metrics)), nothing
     module.viewer = viewer
     return {"triton.profiler": module, "triton.profiler.viewer": viewer}

@@ -49,13 +49,31 @@ def is_cuda_array(value):
             return True
         case "d":
             return is_cuda_array(value.base)
-    return isinstance(value, MockTensor) and (is_available() or "TANDEM_TARGET" in os.environ)
+    return _is_pointer(value) and (is_available() or "TANDEM_TARGET" in os.environ)
+
+
+def _is_pointer(value):
+    """An object that stands for an array on the current GPU, with nothing but `data_ptr()` and `dtype`; a MockTensor is one."""
+    return not isinstance(value, Tensor) and hasattr(value, "data_ptr") and hasattr(value, "dtype")
 
 
 def _address(value):
     if hasattr(value, "data_ptr"):
         return value.data_ptr()
     return value.__cuda_array_interface__["data"][0]
+
+
+def words_of(kernel, specs, values):
+    """The values that a launch passes to a kernel that was compiled for `specs`, the ARGUMENTs of its parameters."""
+    arguments = Arguments(kernel)
+    for parameter, spec in zip(kernel.parameters, specs):
+        value = values[parameter.name]
+        word = spec.get("type", "*")
+        if "constexpr" not in spec and word[0] != "*":
+            arguments.words.append(scalar_bits(value.value if isinstance(value, constexpr) else value, word))
+        elif "constexpr" not in spec:
+            arguments.add(parameter, value)
+    return arguments.words
 
 
 class Arguments:

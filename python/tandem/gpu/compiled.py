@@ -3,23 +3,44 @@
 import dataclasses
 import functools
 import json
+import shutil
+import subprocess
+import tempfile
 import types
 
 from .. import _tandem
 from ..errors import CompileError, OutOfResources
+from ..host.call import grid_sizes
+from ..host.current import rank_team
+from .arguments import words_of
+from .streams import stream_handle
+
+
+after_compilation = None  # called with each new CompiledKernel, and whether only the compilation was asked for
+
+
+def disassembly(cubin):
+    """Returns the machine instructions of a cubin (bytes) as CUDA's `cuobjdump` prints them."""
+    tool = shutil.which("cuobjdump") or shutil.which("cuobjdump", path="/usr/local/cuda/bin")
+    if tool is None:
+        raise RuntimeError("`cuobjdump`, which disassembles, is not on the path; it comes with CUDA")
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(cubin)
+        file.flush()
+        return subprocess.run([tool, "-sass", file.name], check=True, capture_output=True, text=True).stdout
 
 
 class _Asm(dict):
-    """The kernel's texts, read when asked for."""
+    """The kernel's texts, read when asked for; besides those that it lists, "sass" is there where CUDA's tools are."""
 
     def __init__(self, handle):
         super().__init__()
         self._read = {"ptx": lambda: _tandem.gpu_kernel_ptx(handle), "cubin": lambda: _tandem.gpu_kernel_cubin(handle)}
 
     def __missing__(self, name):
-        if name not in self._read:
+        if name not in self._read and name != "sass":
             raise KeyError(name)
-        self[name] = self._read[name]()
+        self[name] = disassembly(self["cubin"]) if name == "sass" else self._read[name]()
         return self[name]
 
     def keys(self):
@@ -54,14 +75,16 @@ class Remark:
 
 
 class CompiledKernel:
-    """A kernel compiled for one GPU and one set of argument types and constants. `kernel[grid](...)` launches it with all arguments."""
+    """A kernel compiled for one GPU and one set of argument types and constants (`specs`, the ARGUMENTs of its parameters).
+    `kernel[grid](...)` launches it; the arguments are those of the function, of which constants are not looked at.
+    """
 
-    def __init__(self, function, handle, options, device):
-        self.function, self.handle, self.device = function, handle, device
+    def __init__(self, function, handle, options, device, specs):
+        self.function, self.handle, self.device, self.specs = function, handle, device, specs
         self.info = json.loads(_tandem.gpu_kernel_info(handle))
         self.asm = _Asm(handle)
         self.name = self.info["name"]
-        self.options = options
+        self.options, self.flags = options, 0
         self.metadata = types.SimpleNamespace(name=self.name, shared=self.info["shared_bytes"], target=self.info["target"],
                                               cluster_dims=tuple(self.info["cluster"]),
                                               **{k: options.get(k) for k in ("num_warps", "num_stages", "num_ctas", "maxnreg")})
@@ -92,7 +115,18 @@ class CompiledKernel:
         self._driver_numbers  # noqa: B018  asking loads the code
 
     def __getitem__(self, grid):
-        return functools.partial(self.function.run, grid, **self.options)
+        if rank_team() is not None:  # whose launches are in an order
+            options = {k: v for k, v in self.options.items() if k not in self.function.arg_names}
+            return functools.partial(self.function.run, grid=grid, warmup=False, **options)
+        return functools.partial(self._launch, grid)
+
+    def _launch(self, grid, *args, stream=None, **kwargs):
+        bound = self.function.signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        sizes = grid_sizes(grid, bound.arguments, self.options)
+        words = words_of(self.function, self.specs, bound.arguments)
+        prepare(self.handle, self.device)
+        _tandem.gpu_launch(self.handle, self.device, stream_handle(stream, self.device), *sizes, words, len(words), self.flags)
 
     def __repr__(self):
         return f"<{self.name} for {self.info['target']}: {self.info['threads']} threads, {self.shared} bytes of shared memory>"

@@ -11,6 +11,7 @@ from ..kernel.names import constexpr
 from ..kernel.request import specialized
 from ..kernel.scalars import annotated_type
 from .arguments import Arguments, is_cuda_array, letter_of
+from . import compiled as compiled_kernels
 from .compiled import CompiledKernel, compile_request, prepare
 from .device import current_device, is_available, target_of
 from .streams import stream_handle, torch_stream
@@ -18,14 +19,20 @@ from .streams import stream_handle, torch_stream
 _DEPENDENT = 2  # TD_GPU_DEPENDENT
 
 
-def _compiled(kernel, arguments, options, device):
+def _compiled(kernel, arguments, options, device, is_warmup):
     """(the compiled kernel, the reads of host values that it rests on)"""
+    def compile_it(request):
+        made = CompiledKernel(kernel, compile_request(request), launch_options, device, arguments.specs)
+        if compiled_kernels.after_compilation:
+            compiled_kernels.after_compilation(made, is_warmup)
+        return made
+
     options = {**options, "target": target_of(device)}
     key = (json.dumps([arguments.specs, options], sort_keys=True), *arguments.builder.items)
     launch_options = {k: v for k, v in options.items() if k != "target"}
     with kernel.compiling:
         return specialized(kernel.gpu_kernels, key, arguments.builder, lambda: kernel.request(arguments.specs, options, arguments.builder),
-                           lambda request: CompiledKernel(kernel, compile_request(request), launch_options, device))
+                           compile_it)
 
 
 def _flags(kwargs):
@@ -41,15 +48,16 @@ def _call(kernel, key, device, stream, grid, args, kwargs):
     for parameter in kernel.parameters:
         arguments.add(parameter, values[parameter.name])
     device = device if device >= 0 else arguments.device if arguments.device >= 0 else current_device() if is_available() else 0
-    compiled, reads = _compiled(kernel, arguments, options, device)
+    compiled, reads = _compiled(kernel, arguments, options, device, bool(kwargs.get("warmup")))
+    compiled.flags = _flags(kwargs)
     if kwargs.get("warmup"):
         return compiled
     prepare(compiled.handle, device)
     stream = stream if key is not None else stream_handle(given_stream, device)
     sizes = grid_sizes(grid, values, options)
-    _tandem.gpu_launch(compiled.handle, device, stream, *sizes, arguments.words, len(arguments.words), _flags(kwargs))
+    _tandem.gpu_launch(compiled.handle, device, stream, *sizes, arguments.words, len(arguments.words), compiled.flags)
     if key is not None and "?" not in arguments.packs:
-        kernel.gpu_launcher.add(key, compiled.handle, arguments.packs.encode(), _flags(kwargs), options, tuple(reads), compiled)
+        kernel.gpu_launcher.add(key, compiled.handle, arguments.packs.encode(), compiled.flags, options, tuple(reads), compiled)
     return compiled
 
 

@@ -51,6 +51,22 @@ _TORCH_SYNONYMS = {"half": "fp16", "float": "fp32", "double": "fp64", "short": "
 _TORCH_WORDS = {e.framework: e.word for e in ELEMENT_TYPES} | _TORCH_SYNONYMS
 
 
+_TYPE_NAMES = {e.word: e.word if e.is_float else e.name for e in ELEMENT_TYPES}  # as the compiler's table spells them
+
+
+def str_to_ty(name, c=None):
+    """The kernel language's type for a word of signatures: "fp32", "*i8"."""
+    element = name.lstrip("*").removeprefix("k")
+    return DType("*" * (len(name) - len(name.lstrip("*"))) + _TYPE_NAMES.get(element, element))
+
+
+def get_int_dtype(bitwidth, signed):
+    """The integers of a width."""
+    if bitwidth not in (1, 8, 16, 32, 64):
+        raise ValueError(f"there are no integers of {bitwidth} bits")
+    return DType(f"{'int' if signed or bitwidth == 1 else 'uint'}{bitwidth}")
+
+
 def as_dtype(dtype):
     """A NumPy dtype from a NumPy dtype, a name ("float16", "bfloat16", "fp8e4nv") or a kernel-language type."""
     name = getattr(dtype, "name", dtype)

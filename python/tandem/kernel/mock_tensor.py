@@ -26,9 +26,3 @@ class MockTensor:
         is_torchs = type(value).__module__ == "torch" and type(value).__name__ == "dtype"
         is_numpys = isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic))
         return MockTensor(value) if is_torchs or is_numpys else value
-
-
-def warm_up(kernel, grid, args, kwargs):
-    """`kernel.run` of a call that only compiles."""
-    named = {name: MockTensor.wrap_dtype(value) for name, value in kwargs.items()}
-    return kernel.run(grid, *map(MockTensor.wrap_dtype, args), **named, warmup=True)

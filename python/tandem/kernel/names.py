@@ -62,6 +62,8 @@ class constexpr:
 
     def __init__(self, value):
         self.value = value.value if isinstance(value, constexpr) else value
+        if isinstance(self.value, types.FunctionType):  # `@tl.constexpr`
+            functools.update_wrapper(self, self.value)
 
     def __repr__(self):
         return f"constexpr({self.value!r})"

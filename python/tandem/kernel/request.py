@@ -6,7 +6,7 @@ import sys
 import types
 
 from .names import Builtin, DType, constexpr, importable
-from .source import Source
+from .source import Source, constant_function
 
 ABSENT = inspect.Parameter.empty  # what a read gives that finds nothing
 
@@ -83,6 +83,7 @@ class RequestBuilder:
         """A VALUE of the request. `attributes`: the members of `x` that are used, for modules and other containers."""
         if isinstance(x, constexpr):
             x = self._read(x, "value")
+            x = constant_function(x) if isinstance(x, types.FunctionType) else x
         if x is None:
             return {"none": True}
         if isinstance(x, bool):

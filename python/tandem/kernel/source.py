@@ -3,6 +3,7 @@
 import ast
 import functools
 import inspect
+import re
 import sys
 import textwrap
 
@@ -58,6 +59,7 @@ class Source:
         self.__module__ = target.__module__
         self.__wrapped__ = target
         self._text = None
+        self.hash = None  # of `cache_key`, once asked for
 
     def _load(self):
         if self._text is None:
@@ -76,6 +78,19 @@ class Source:
     def source(self):
         return self._load()[2]
 
+    @property
+    def src(self):
+        """The text from its `def` or `class` on: without decorators and without the indentation of its first line."""
+        text = textwrap.dedent(self.source)
+        return text[re.search(r"^(def|class)\s", text, re.MULTILINE).start():]
+
+    def _unsafe_update_src(self, text):
+        """Replaces the text that compilations from now on read (Triton's name). What is compiled already stays as it is."""
+        file, line, _ = self._load()
+        self._text = file, line, text
+        self.hash = None
+        self.__dict__.pop("uses", None)
+
     def functions(self):
         return [self.target]
 
@@ -93,6 +108,17 @@ class Source:
             if name in function.__code__.co_freevars:
                 return function.__closure__[function.__code__.co_freevars.index(name)], "cell_contents"
         return getattr(self.target, "__globals__", None) or vars(sys.modules[self.target.__module__]), name
+
+
+class ConstantFunction(Source):
+    """A function of compile time: one under `tl.constexpr`."""
+
+    kind = "constexpr_function"
+
+
+@functools.cache
+def constant_function(function):
+    return ConstantFunction(function)
 
 
 class Aggregate(Source):

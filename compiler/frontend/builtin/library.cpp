@@ -9,7 +9,8 @@ static const char* const kTensorMethods[] = {"argmax",  "argmin", "cdiv",  "cump
                                              "max",     "min",    "ravel", "reduce_or", "sigmoid", "softmax", "sort",
                                              "squeeze", "sum",    "topk",  "unsqueeze", "xor_sum"};
 
-static bool isPublic(const std::string& name) { return !name.starts_with("_") || name.starts_with("__"); }
+// Names with an underscore are the file's own, but for one that Triton's library has too and others' kernels use.
+static bool isPublic(const std::string& name) { return !name.starts_with("_") || name.starts_with("__") || name == "_log2"; }
 
 static std::unordered_map<std::string, LibraryFunction> readLibrary() {
   std::unordered_map<std::string, LibraryFunction> functions;

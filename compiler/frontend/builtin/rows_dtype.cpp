@@ -39,6 +39,7 @@ void addDTypeConstants(Constants& constants) {
   constants.emplace_back("shmem.pi_i64_t", DType{Scalar::Int64, 1});
   constants.emplace_back("shmem.void_ptr", DType{Scalar::Void, 1});
   constants.emplace_back("tl.TRITON_MAX_TENSOR_NUMEL", Int(1048576));
+  constants.emplace_back("tl.CONSTEXPR_0", Int(0));
   constants.push_back(enumeration("tl.PropagateNan", {{"NONE", Int(0)}, {"ALL", Int(0xFFFF)}}));
   constants.push_back(enumeration("tl.dtype.SIGNEDNESS", {{"SIGNED", Int(0)}, {"UNSIGNED", Int(1)}}));
   constants.push_back(enumeration("tl.dtype.KIND", {{"BOOLEAN", Int(0)}, {"INTEGRAL", Int(1)}, {"FLOATING", Int(2)}}));
@@ -72,6 +73,13 @@ void addDTypeRows(Rows& rows) {
   rows.push_back({"tl.pointer_type", "element_ty, address_space=1, const=False", pointerType});
   rows.push_back({"tl.dtype", "name", dtypeOf});
   rows.push_back({"tl.str_to_ty", "name, c=None", dtypeOf});
+  rows.push_back({"tl.get_int_dtype", "bitwidth, signed", [](Context& c, const Arguments& a) -> Value {
+                    Int bits = constexprInt(c, a["bitwidth"], "bitwidth");
+                    const char* sign = constexprBool(c, a["signed"], "signed") || bits == 1 ? "int" : "uint";
+                    std::optional<DType> dtype = DType::parse(sign + std::to_string(int64_t(bits)));
+                    if (!dtype) c.fail("argument-value", "there are no integers of " + repr(a["bitwidth"]) + " bits");
+                    return *dtype;
+                  }});
   rows.push_back({"tl.dtype.is_dtype", "type_str", [](Context& c, const Arguments& a) -> Value {
                     std::optional<DType> dtype = DType::parse(constexprString(c, a["type_str"], "type_str"));
                     return dtype && dtype->name() == a["type_str"].as<std::string>();

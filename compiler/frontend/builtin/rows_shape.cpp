@@ -35,6 +35,7 @@ static Value castRow(Context& c, const Arguments& a) {
   if (rounding != "rtne" && rounding != "rtz")
     c.fail("argument-value", "`fp_downcast_rounding` is `" + rounding + "`, neither `rtne` nor `rtz`");
   DType from = input.type.dtype;
+  if (from == dtype) return input;
   if (!from.isFloat() || !dtype.isFloat() || from.bitWidth() <= dtype.bitWidth())
     c.fail("argument-value", "`fp_downcast_rounding` is for a float that becomes narrower, not for " + from.name() +
                                  " to " + dtype.name());

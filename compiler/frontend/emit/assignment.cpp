@@ -35,15 +35,11 @@ void Emitter::emitAugAssign(const Stmt& s) {
 void Emitter::emitAnnAssign(const Stmt& s) {
   if (s.exprs.size() < 3) return;
   Value v = evaluate(*s.exprs[2]);
-  // Null pointers are made by casts, which Triton lets stand here.
-  bool isPointer = v.isTensor() && v.as<Tensor>().type.dtype.isPointer();
-  if (!isConstexprAnnotation(s.exprs[1]) || isPointer) {
+  // As in Triton, a value of run time under a `tl.constexpr` annotation is what it is.
+  if (!isConstexprAnnotation(s.exprs[1]) || s.exprs[0]->kind != ExprKind::Name) {
     At at(*this, s.exprs[2]->range);
     return assign(*s.exprs[0], v);
   }
-  if (containsTensor(v))
-    cx.failConstexpr(s.exprs[2]->range, "`" + s.exprs[0]->text + "` is annotated `tl.constexpr` but is assigned " + describe(v), v);
-  if (s.exprs[0]->kind != ExprKind::Name) return assign(*s.exprs[0], v);
   assignName(*s.exprs[0], v, true);
 }
 

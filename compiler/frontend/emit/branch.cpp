@@ -83,6 +83,10 @@ void Emitter::mergeName(const std::string& name, const Locals& before, Branch& t
   auto t = thenBranch.locals.find(name), e = elseBranch.locals.find(name);
   bool inThen = t != thenBranch.locals.end() && !t->second.undefined, inElse = e != elseBranch.locals.end() && !e->second.undefined;
   if (!inThen || !inElse) {
+    auto old = before.find(name);
+    bool untouched = t != thenBranch.locals.end() && e != elseBranch.locals.end() && old != before.end() && old->second.lastOf &&
+                     t->second.lastOf == old->second.lastOf && e->second.lastOf == old->second.lastOf;
+    if (untouched) return;
     const Local& only = inThen || e == elseBranch.locals.end() ? t->second : e->second;
     frame_->locals[name] = {None{}, only.definedAt, false, true};
     return;

@@ -129,7 +129,7 @@ class Emitter {
 
   // python_builtin.cpp
   Value callPython(const std::string& name, const Positional& positional, const Keywords& keywords);
-  Value pythonRange(const Positional& positional);
+  Value pythonRange(const Positional& positional, const Keywords& keywords);
   Value pythonExtremum(bool least, const Positional& positional);
   Value pythonLen(const Value& v);
   Value pythonNumber(const std::string& name, const Positional& positional);
@@ -191,6 +191,7 @@ class Emitter {
   void emitUnrolledLoop(const ast::Stmt& s, const Positional& values);
   void emitWhile(const ast::Stmt& s);
   void keepLoop();
+  Tensor lastValue(const LoopEnd& loop);
   struct LoopVariables {
     std::vector<std::string> names;
     std::vector<Value> patterns;

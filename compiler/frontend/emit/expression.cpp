@@ -70,9 +70,11 @@ Value Emitter::integer(const Expr& e) {
 }
 
 Value Emitter::name(const Expr& e) {
-  if (auto it = frame_->locals.find(e.text); it != frame_->locals.end() && it->second.undefined)
+  if (auto it = frame_->locals.find(e.text); it != frame_->locals.end() && it->second.undefined) {
+    if (it->second.lastOf) return lastValue(*it->second.lastOf);
     failWithNotes(e.range, "maybe-undefined", "`" + e.text + "` may be undefined here",
                   {note(it->second.definedAt, "`" + e.text + "` is assigned only on some paths")});
+  }
   std::optional<Value> found = findName(e.text);
   if (!found) failUnknownName(e.text);
   if (found->is<Foreign>()) failForeign(e.text, found->as<Foreign>());

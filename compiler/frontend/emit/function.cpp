@@ -48,7 +48,7 @@ bool hasDecorator(const ast::Stmt& definition, std::string_view word) {
 FunctionPtr makeFunction(ModulePtr module, const ast::Stmt& def, Globals* globals, std::map<std::string, Value> defaults) {
   auto f = std::make_shared<Function>();
   f->name = def.text;
-  f->kind = hasDecorator(def, "constexpr_function") ? Function::Kind::Constexpr : Function::Kind::Jit;
+  f->kind = hasDecorator(def, "constexpr_function") || hasDecorator(def, "constexpr") ? Function::Kind::Constexpr : Function::Kind::Jit;
   f->isStatic = hasDecorator(def, "staticmethod");
   f->module = std::move(module);
   f->node = &def;

@@ -13,12 +13,19 @@ class Globals {
   virtual std::vector<std::string> names() const = 0;
 };
 
+// The bounds of a loop that is over, from which its variable's last value follows.
+struct LoopEnd {
+  Tensor lower, upper, step;
+  bool reversed = false;  // the variable counts down from `upper`'s side
+};
+
 // A variable of a function while it is emitted.
 struct Local {
   Value value;
   SourceRange definedAt;
   bool declaredConstexpr = false;  // by a `tl.constexpr` annotation
   bool undefined = false;          // assigned on some paths only; `value` is then meaningless
+  std::shared_ptr<const LoopEnd> lastOf = nullptr;  // of a variable that only a loop has assigned, which is over
 };
 using Locals = std::map<std::string, Local>;
 

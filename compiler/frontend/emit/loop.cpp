@@ -18,11 +18,6 @@ class ReturnBlock {
   const char* saved_;
 };
 
-struct Bounds {
-  Tensor lower, upper, step;
-  bool reversed = false;
-};
-
 Tensor integerBound(Context& cx, const Value& v, const char* what) {
   if (v.isTensor() || v.is<Int>() || v.is<bool>()) {
     Tensor t = semantic::toTensor(cx, v);
@@ -32,8 +27,8 @@ Tensor integerBound(Context& cx, const Value& v, const char* what) {
 }
 
 // A negative constant step counts up instead, and the loop variable is mirrored.
-Bounds promotedBounds(Context& cx, const RangeValue& range) {
-  Bounds b;
+LoopEnd promotedBounds(Context& cx, const RangeValue& range) {
+  LoopEnd b;
   Value step = *range.step;
   if (step.is<Int>() && step.as<Int>() == 0) cx.fail("zero-step", "the step of a loop must not be zero");
   b.reversed = step.is<Int>() && step.as<Int>() < 0;
@@ -46,6 +41,13 @@ Bounds promotedBounds(Context& cx, const RangeValue& range) {
   if (type.isBool()) type = DType{Scalar::Int32};
   for (Tensor* t : {&b.lower, &b.upper, &b.step}) *t = semantic::cast(cx, *t, type);
   return b;
+}
+
+// Returns the loop's variable for a position that counts up from the lower bound.
+Tensor variableAt(Context& cx, const LoopEnd& loop, Tensor position) {
+  if (!loop.reversed) return position;
+  mlir::Value mirrored = mlir::arith::SubIOp::create(cx.builder, cx.loc(), loop.upper.value, position.value);
+  return {mlir::arith::AddIOp::create(cx.builder, cx.loc(), mirrored, loop.lower.value), position.type};
 }
 
 void setHints(mlir::Operation* loop, const RangeValue& range, mlir::OpBuilder& builder) {
@@ -84,7 +86,7 @@ void Emitter::emitUnrolledLoop(const Stmt& s, const Positional& values) {
 void Emitter::emitRangeLoop(const Stmt& s, const RangeValue& range) {
   const ast::Expr& target = *s.exprs[0];
   if (target.kind != ast::ExprKind::Name) failUnsupported(target.range, "a loop variable other than one name");
-  Bounds bounds = promotedBounds(cx, range);
+  LoopEnd bounds = promotedBounds(cx, range);
   std::set<std::string> names = namesForLoop(s);
   names.erase(target.text);
   frame_->locals.erase(target.text);
@@ -98,12 +100,7 @@ void Emitter::emitRangeLoop(const Stmt& s, const RangeValue& range) {
   Tensor index{loop.getInductionVar(), bounds.lower.type};
   {
     At at(*this, target.range);
-    Value i = index;
-    if (bounds.reversed) {
-      mlir::Value mirrored = mlir::arith::SubIOp::create(cx.builder, cx.loc(), bounds.upper.value, index.value);
-      i = Tensor{mlir::arith::AddIOp::create(cx.builder, cx.loc(), mirrored, bounds.lower.value), index.type};
-    }
-    frame_->locals[target.text] = {i, target.range, false, false};
+    frame_->locals[target.text] = {variableAt(cx, bounds, index), target.range, false, false};
   }
   {
     ReturnBlock block(*frame_, "a `for` loop");
@@ -114,6 +111,22 @@ void Emitter::emitRangeLoop(const Stmt& s, const RangeValue& range) {
   cx.builder.setInsertionPointAfter(loop);
   std::vector<mlir::Value> results(loop.result_begin(), loop.result_end());
   finishLoop(vars, before, results);
+  frame_->locals[target.text] = {None{}, target.range, false, true, std::make_shared<LoopEnd>(bounds)};
+}
+
+// As in Python, the variable keeps its last value. Of a loop that never ran it has no meaning.
+Tensor Emitter::lastValue(const LoopEnd& loop) {
+  auto& builder = cx.builder;
+  mlir::Location loc = cx.loc();
+  mlir::Value one = semantic::constant(cx, Int(1), loop.lower.type.dtype).value;
+  mlir::Value span = mlir::arith::SubIOp::create(builder, loc, loop.upper.value, loop.lower.value);
+  mlir::Value turns = mlir::arith::SubIOp::create(builder, loc, span, one);
+  if (loop.lower.type.dtype.isSigned())
+    turns = mlir::arith::DivSIOp::create(builder, loc, turns, loop.step.value);
+  else
+    turns = mlir::arith::DivUIOp::create(builder, loc, turns, loop.step.value);
+  mlir::Value distance = mlir::arith::MulIOp::create(builder, loc, turns, loop.step.value);
+  return variableAt(cx, loop, {mlir::arith::AddIOp::create(builder, loc, loop.lower.value, distance), loop.lower.type});
 }
 
 // MLIR takes a loop without effects for dead code, though it may never end. An empty promise is an effect that costs

@@ -26,7 +26,11 @@ Emitter::LoopVariables Emitter::prepareLoop(const std::set<std::string>& assigne
   std::set<const Aggregate*> seen;
   for (const std::string& name : assigned) {
     auto it = frame_->locals.find(name);
-    if (it == frame_->locals.end() || it->second.undefined) continue;
+    if (it == frame_->locals.end()) continue;
+    if (it->second.undefined) {
+      it->second.lastOf = nullptr;  // of the loops before, or of the body's: the first round and the others differ
+      continue;
+    }
     Local& local = it->second;
     if (!local.declaredConstexpr) local.value = decay(local.value);
     vars.definedAt[name] = local.definedAt;
@@ -98,7 +102,9 @@ std::vector<mlir::Value> Emitter::collectLoop(const LoopVariables& vars) {
 void Emitter::finishLoop(const LoopVariables& vars, const Locals& before, llvm::ArrayRef<mlir::Value> results) {
   for (auto& [name, local] : frame_->locals) {
     auto known = before.find(name);
-    if (known == before.end() || known->second.undefined) local.undefined = true;
+    if (known != before.end() && !known->second.undefined) continue;
+    local.undefined = true;
+    local.lastOf = known == before.end() ? nullptr : known->second.lastOf;
   }
   const mlir::Value* from = results.data();
   const mlir::Value* initial = vars.initial.data();

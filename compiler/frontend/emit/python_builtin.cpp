@@ -41,9 +41,9 @@ Value Emitter::callPython(const std::string& fullName, const Positional& positio
   std::string name = fullName.substr(fullName.find('.') + 1);
   if (fullName == "dl.simt_exec_region") cx.fail("unsupported-feature", "`simt_exec_region` can only be used in a `with` statement");
   if (name == "print") return pythonPrint(positional, keywords);
+  if (name == "range") return pythonRange(positional, keywords);
   if (!keywords.empty() && name != "constexpr")
     cx.fail("unknown-argument", "`" + name + "` takes no keyword argument `" + keywords.begin()->first + "`");
-  if (name == "range") return pythonRange(positional);
   if (name == "min" || name == "max") return pythonExtremum(name == "min", positional);
   if (name == "isinstance") return pythonIsInstance(positional);
   if (name == "zip") return pythonZip(positional);
@@ -109,7 +109,14 @@ Value Emitter::callPython(const std::string& fullName, const Positional& positio
   return pythonNumber(name, positional);
 }
 
-Value Emitter::pythonRange(const Positional& p) {
+// Python's `range` takes no keyword arguments; Triton's kernels may name the step.
+Value Emitter::pythonRange(const Positional& given, const Keywords& keywords) {
+  Positional p = given;
+  for (const auto& [word, value] : keywords) {
+    if (word != "step" || p.size() != 2)
+      cx.fail("unknown-argument", "`range` takes no keyword argument `" + word + "`" + (word == "step" ? " without a start and an end" : ""));
+    p.push_back(value);
+  }
   expectCount(cx, "range", p, 1, 3);
   auto r = std::make_shared<RangeValue>();
   r->start = std::make_shared<Value>(p.size() == 1 ? Value(Int(0)) : p[0]);

@@ -71,10 +71,10 @@ Tensor nonZero(Context& context, Tensor input) {
 
 Tensor cast(Context& context, Tensor input, DType to, tile::Rounding rounding) {
   DType from = input.type.dtype;
+  if (from == to) return input;
   if (rounding != tile::Rounding::Rtne && !truncates(from, to))
     context.fail("unsupported", "`fp_downcast_rounding` is for conversions to a narrower float, not from `" +
                                     from.name() + "` to `" + to.name() + "`");
-  if (from == to) return input;
   checkFormat(context, from);
   checkFormat(context, to);
   if (to.isBool()) return nonZero(context, input);

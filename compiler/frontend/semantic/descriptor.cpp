@@ -42,6 +42,17 @@ void checkLastStride(Context& context, const Value& strides) {
     context.fail("unsupported", "descriptor has stride " + repr(last) + " in its last dimension, not 1");
 }
 
+// Sizes have 32 bits; as in Triton, wider ones are cut.
+Value narrowed(Context& context, const Value& sizes) {
+  std::vector<Value> out = listOf(sizes);
+  for (Value& size : out) {
+    if (!size.isTensor()) continue;
+    const Tensor& tensor = size.as<Tensor>();
+    if (tensor.type.isScalar() && tensor.type.dtype.isInt() && tensor.type.dtype.bitWidth() > 32) size = cast(context, tensor, int32);
+  }
+  return makeTuple(std::move(out));
+}
+
 // The update for elements of `dtype`; nothing when there is none.
 std::optional<tile::Rmw> updateFor(tile::Rmw reduce, DType dtype) {
   bool wide = dtype.bitWidth() >= 32, half = dtype.isFloat() && dtype.bitWidth() == 16;
@@ -127,7 +138,7 @@ Value makeDescriptor(Context& context, const Value& base, const Value& shape, co
                                        std::to_string(descriptor->blockShape.size()));
   checkRowBytes(context, *descriptor);
   checkLastStride(context, makeTuple(listOf(strides)));
-  descriptor->shape = placeScalars(context, shape, int32, "shape");
+  descriptor->shape = placeScalars(context, narrowed(context, shape), int32, "shape");
   descriptor->strides = placeScalars(context, strides, int64, "strides");
   descriptor->nanPadding = paddingOf(context, padding) == tile::Padding::Nan;
   if (descriptor->nanPadding && !blockType(*descriptor).dtype.isFloat())

@@ -107,11 +107,24 @@ void KernelLowering::lowerThreadAtomic(simt::AtomicRmwOp op) {
   define(op.getResult(), {old ? old : llvm::Constant::getNullValue(element)});
 }
 
-// 16-bit floats travel in pairs.
+// The instructions have vectors of floats only. What a store stores is bits, so several values go as fp32 whatever they are; a sum's 16-bit
+// floats travel in pairs.
 bool KernelLowering::lowerMultimem(Operation* op) {
-  if (!isa<simt::MultimemStOp, simt::MultimemLdReduceOp>(op)) return false;
-  auto store = dyn_cast<simt::MultimemStOp>(op);
-  mlir::Value data = store ? store.getValue() : op->getResult(0);
+  if (auto store = dyn_cast<simt::MultimemStOp>(op)) {
+    using T = ptx::MultimemType;
+    Regs words = use(store.getValue());
+    for (llvm::Value*& word : words) word = toBits(word);
+    unsigned bits = words[0]->getType()->getIntegerBitWidth() * unsigned(words.size());
+    if (!target_.hasMultimem() || bits < 32 || bits > 128 || !llvm::has_single_bit(bits)) failUnsupported(op);
+    T type = words.size() == 1 && bits == 64 ? T::U64 : bits == 32 ? T::U32 : T::F32;
+    if (type != T::U64) words = pack(words, 32);
+    if (type == T::F32)
+      for (llvm::Value*& word : words) word = b_.CreateBitCast(word, b_.getFloatTy());
+    ptx::multimemStore(b_, type, words, useScalar(store.getPointer()));
+    return true;
+  }
+  if (!isa<simt::MultimemLdReduceOp>(op)) return false;
+  mlir::Value data = op->getResult(0);
   mlir::Type type = getElementTypeOrSelf(data.getType());
   std::optional<ptx::MultimemType> kind = multimemType(type);
   llvm::Type* element = typeOf(type);
@@ -119,20 +132,6 @@ bool KernelLowering::lowerMultimem(Operation* op) {
   if (!target_.hasMultimem() || !kind || count % inWord != 0 || !llvm::has_single_bit(count) ||
       bitsOf(element) * count > 128)
     failUnsupported(op);
-  llvm::Type* pair = inWord == 2 ? llvm::FixedVectorType::get(element, 2) : element;
-  if (store) {
-    Regs words;
-    for (size_t i = 0; i < count; i += inWord) {
-      llvm::Value* word = use(data)[i];
-      if (inWord == 2) {
-        word = b_.CreateInsertElement(llvm::PoisonValue::get(pair), word, b_.getInt32(0));
-        word = b_.CreateInsertElement(word, use(data)[i + 1], 1);
-      }
-      words.push_back(word);
-    }
-    ptx::multimemStore(b_, *kind, words, useScalar(store.getPointer()));
-    return true;
-  }
   Regs out;
   for (llvm::Value* word : ptx::multimemLoadAdd(b_, *kind, count / inWord, useScalar(op->getOperand(0))))
     for (size_t i = 0; i < inWord; ++i) out.push_back(inWord == 2 ? b_.CreateExtractElement(word, i) : word);

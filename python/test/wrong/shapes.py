@@ -396,8 +396,8 @@ def clamp_types(x_ptr, n):
 
 @tandem.jit
 def constant_annotation(x_ptr, n):
-    y: tl.constexpr = n + 1  # <-- n + 1: annotated `tl.constexpr`
-    tl.store(x_ptr, y)
+    y: tl.constexpr = n + 1
+    tl.store(x_ptr + tl.arange(0, y), 0.0)  # <-- tl.arange: `end` must be
 
 
 @tandem.jit

@@ -21,8 +21,8 @@ def missing_constexpr_of_product(x_ptr, n):
 
 @tandem.jit
 def constexpr_of_two(x_ptr, n, f):
-    m: tl.constexpr = n + f  # <-- n + f: annotated | `f`, `n` are parameters | declare `f: tl.constexpr`, `n: tl.constexpr`
-    tl.store(x_ptr, m)
+    m: tl.constexpr = n + f
+    tl.store(x_ptr, tl.zeros((m,), tl.float32))  # <-- tl.zeros: `shape` must be | `f`, `n` are parameters | declare `f: tl.constexpr`, `n:
 
 
 @tandem.jit

@@ -39,6 +39,7 @@ TEST_F(EmitTest, CastRounding) {
   EXPECT_EQ(ops(), (Names{"tile.fp_to_fp"}));
   EXPECT_EQ(failure("tl.cast", {x, i32}, {{"fp_downcast_rounding", std::string("rtz")}}), "argument-value");
   EXPECT_EQ(failure("tl.cast", {x, f16}, {{"fp_downcast_rounding", std::string("up")}}), "argument-value");
+  EXPECT_EQ(call("tl.cast", {x, x.as<Tensor>().type.dtype}, {{"fp_downcast_rounding", std::string("rtz")}}).as<Tensor>().value, x.as<Tensor>().value);
 }
 
 TEST_F(EmitTest, MathAndSelection) {
@@ -144,6 +145,9 @@ TEST_F(EmitTest, DTypes) {
   EXPECT_TRUE(call("tl.dtype.is_floating", {f16}).as<bool>());
   EXPECT_FALSE(call("tl.dtype.is_int_signed", {DType{Scalar::UInt8}}).as<bool>());
   EXPECT_EQ(failure("tl.dtype", {std::string("int7")}), "argument-value");
+  EXPECT_EQ(call("tl.get_int_dtype", {Int(16), Value(false)}).as<DType>(), DType{Scalar::UInt16});
+  EXPECT_EQ(call("tl.get_int_dtype", {Int(1), Value(true)}).as<DType>(), DType{Scalar::Int1});
+  EXPECT_EQ(failure("tl.get_int_dtype", {Int(7), Value(true)}), "argument-value");
 }
 
 TEST_F(EmitTest, InlineAssembly) {

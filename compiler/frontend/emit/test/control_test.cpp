@@ -62,6 +62,14 @@ TEST(For, NegativeStepMirrors) {
   EXPECT_HAS(ir, "arith.subi");
   EXPECT_EQ(count(ir, "scf.for"), 1u);
 }
+TEST(For, VariableKeepsItsLastValue) {
+  std::string loop = "    for j in range(1, i, step=2):\n        pass\n", use = "    tl.store(p + j, 1.0)\n";
+  std::string ir = irOf("def k(p, i, b):\n" + loop + "    if b:\n        tl.store(p, 1.0)\n" + use);
+  EXPECT_HAS(ir, "arith.divsi");
+  EXPECT_LACKS(irOf("def k(p, i):\n" + loop), "arith.divsi");
+  ir = irOf("def k(p, i):\n    for a in range(i):\n        for j in range(a):\n            pass\n        tl.store(p + j, 1.0)\n");
+  EXPECT_LACKS(ir, "iter_args");
+}
 TEST(For, HintsBecomeAttributes) {
   std::string ir = irOf("def k(p, i):\n    for j in tl.range(0, i, num_stages=3, warp_specialize=True):\n        tl.store(p + j, 1.0)\n");
   EXPECT_HAS(ir, "tile.num_stages = 3 : i32");

@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib
+import importlib.machinery
 import importlib.util
 import pathlib
 import sys
@@ -136,7 +137,9 @@ def load(folder):
         _enter(f"sglang.kernels.ops.{group}", folder / "sglang/kernels/ops" / group)
     for name in ("bitsandbytes", "bitsandbytes/backends", "torchao", "xformers", "xformers/ops", "native_sparse_attention_pytorch"):
         _enter(name.replace("/", "."), folder / name)
-    sys.modules["sglang.srt.utils"] = _Answers("sglang.srt.utils")
+    for name in ("sglang.srt.utils", "sglang.srt.utils.common"):
+        sys.modules[name] = _Answers(name)
+    sys.modules["xformers"]._is_triton_available = lambda: True
     typing_names = sys.modules["jaxtyping"] = types.ModuleType("jaxtyping")
     typing_names.Float = typing_names.Int = typing_names.Bool = list
     for name in ("tabulate", "pytest", "einx"):  # the tutorials' printing and tests; a name that is only imported
@@ -151,6 +154,7 @@ def _enter(name, folder):
     """A package that is only a folder: the libraries' own `__init__` would load servers and extensions."""
     package = types.ModuleType(name)
     package.__path__ = [str(folder)]
+    package.__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=True)  # PyTorch asks for it
     sys.modules[name] = package
     parent, _, last = name.rpartition(".")
     if parent in sys.modules:

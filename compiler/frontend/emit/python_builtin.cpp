@@ -114,7 +114,8 @@ Value Emitter::pythonRange(const Positional& given, const Keywords& keywords) {
   Positional p = given;
   for (const auto& [word, value] : keywords) {
     if (word != "step" || p.size() != 2)
-      cx.fail("unknown-argument", "`range` takes no keyword argument `" + word + "`" + (word == "step" ? " without a start and an end" : ""));
+      cx.fail("unknown-argument",
+              "`range` takes no keyword argument `" + word + "`" + (word == "step" ? " without a start and an end" : ""));
     p.push_back(value);
   }
   expectCount(cx, "range", p, 1, 3);

@@ -221,3 +221,39 @@ def test_a_while_loop_carries_aggregates(n):
     x, o = np.arange(16, dtype=np.float32), np.zeros(2, np.float32)
     walks[(1,)](x, o, n)
     np.testing.assert_array_equal(o, [x[:n:3].sum(), (n + 2) // 3 * 3])
+
+
+@triton.jit
+def after_loops(o, start, stop):
+    for i in range(start, stop, step=3):
+        for j in range(i, 0, -2):
+            pass
+        tl.store(o + i, j)
+    tl.store(o + 30, i)
+
+
+def test_variables_of_loops_that_are_over():
+    o = np.zeros(31, np.int32)
+    after_loops[(1,)](o, 1, 20)
+    want = np.zeros(31, np.int32)
+    for i in range(1, 20, 3):
+        want[i] = range(i, 0, -2)[-1]
+    want[30] = 19
+    np.testing.assert_array_equal(o, want)
+
+
+@tl.constexpr
+def doubled(n):
+    return 2 * n
+
+
+@triton.jit
+def constants_of_functions(o, n, N: tl.constexpr):
+    m: tl.constexpr = n + doubled(N)
+    tl.store(o + tl.arange(0, doubled(N)), m)
+
+
+def test_functions_under_constexpr():
+    o = np.zeros(16, np.int32)
+    constants_of_functions[(1,)](o, 5, 8)
+    assert (o == 21).all() and doubled(3) == 6

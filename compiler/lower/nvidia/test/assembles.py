@@ -12,6 +12,7 @@
 # RUN: tandemc %S/gather.py:rows --emit=cubin -o %t --target sm_90a --signature '*fp16, *i32, *fp16'
 # RUN: tandemc %S/gather.py:counts --emit=cubin -o %t --target sm_80 --signature '*i32, *i32'
 # RUN: tandemc %S/simt.py:publish --emit=cubin -o %t --target sm_80 --signature '*i32, *i32'
+# RUN: tandemc %S/simt.py:mirrored --emit=cubin -o %t --target sm_90a --signature '*bf16, *i32'
 # RUN: tandemc %S/simt.py:everybody --emit=cubin -o %t --target sm_80 --signature '*i32'
 # RUN: tandemc %S/dist.py:put --emit=cubin -o %t --target sm_80 --signature '*fp32, *fp32, *i64, i64'
 # RUN: tandemc %S/dist.py:meet --emit=cubin -o %t --target sm_90a --signature '*fp32'

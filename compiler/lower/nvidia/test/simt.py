@@ -4,11 +4,12 @@
 # RUN: tandemc %s:lanes --emit=ptx --target sm_80 --signature '*i32' | FileCheck %s --check-prefix=LANES
 # RUN: tandemc %s:shared --emit=ptx --target sm_80 --signature '*fp32' | FileCheck %s --check-prefix=SHARED
 # RUN: tandemc %s:vectors --emit=ptx --target sm_90a --signature '*fp32, *fp32' | FileCheck %s --check-prefix=VECTORS
+# RUN: tandemc %s:mirrored --emit=ptx --target sm_90a --signature '*fp16, *fp32' | FileCheck %s --check-prefix=MIRRORED
 # RUN: tandemc %s:everybody --emit=ptx --target sm_90a --signature '*i32' | FileCheck %s --check-prefix=GRID
 import triton
 import triton.language as tl
 import tandem.dist as dl
-from tandem.simt import __ballot_sync, __shfl_sync_with_mode_i32, __syncthreads, atomic_add, fence, ld, st, sync_grid, tid
+from tandem.simt import __ballot_sync, __shfl_sync_with_mode_i32, __syncthreads, atomic_add, fence, ld, multimem_st_v4, st, sync_grid, tid
 
 
 @triton.jit
@@ -66,3 +67,13 @@ def everybody(o):
     # GRID: ld.acquire.gpu.global.b32
     sync_grid()
     tl.store(o + tl.program_id(0), 1)
+
+
+@triton.jit
+def mirrored(halves, words):
+    t = tid(0)
+    # MIRRORED: multimem.st.relaxed.sys.global.v2.f32
+    # MIRRORED: multimem.st.relaxed.sys.global.v4.f32
+    half, word = ld(halves + t), ld(words + t)
+    multimem_st_v4(halves + t * 4, half, half, half, half)
+    multimem_st_v4(words + t * 4, word, word, word, word)

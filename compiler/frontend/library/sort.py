@@ -78,17 +78,22 @@ def bitonic_merge(x, dim: tl.constexpr = None, descending: tl.constexpr = False)
 
 
 @triton.jit
+def _larger(x, dim: tl.constexpr, distance: tl.constexpr):
+    low, high = _halves(x, dim, distance)
+    return tl.reshape(tl.where(low > high, low, high), x.shape[:dim] + (x.shape[dim] // 2,) + x.shape[dim + 1:])
+
+
+@triton.jit
 def topk(x, k: tl.constexpr, dim: tl.constexpr = None):
+    # Runs of k are in order, one down, the next up: the larger ones of their pairs are the k largest of both.
     axis: tl.constexpr = _axis(x.shape, dim)
-    outer: tl.constexpr = _product(x.shape[:axis])
-    inner: tl.constexpr = _product(x.shape[axis + 1:])
-    shape: tl.constexpr = x.shape[:axis] + (k,) + x.shape[axis + 1:]
-    halvings: tl.constexpr = _log2(x.shape[axis]) - _log2(k)
-    x = tl.reshape(sort(x, axis, True), [outer, x.shape[axis] * inner])
-    for step in tl.static_range(halvings):
-        pairs = tl.reshape(x, [outer, 2, x.shape[1] // 2])
-        x, rest = tl.split(tl.permute(pairs, [0, 2, 1]))
-    return tl.reshape(x, shape)
+    steps: tl.constexpr = _log2(k)
+    halvings: tl.constexpr = _log2(x.shape[axis]) - steps
+    for step in tl.static_range(1, steps + 1):
+        x = _merge(x, axis, step, 2**step, True)
+    for halving in tl.static_range(halvings):
+        x = _merge(_larger(x, axis, k), axis, steps, k, True)
+    return x
 
 
 @triton.jit

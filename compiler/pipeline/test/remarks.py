@@ -32,8 +32,7 @@ def product(a, b, c, K):
         acc = tl.dot(x, tl.load(b + n[None, :] * K + (start + k)[:, None] * 3), acc)
     tl.store(c + m, total(acc))
 
-# YAML: --- !Analysis
-# YAML-NEXT: Pass: ptxas
+# YAML: Pass: ptxas
 # YAML-NEXT: Name: resources
 # YAML-NEXT: DebugLoc: { File: {{.*}}remarks.py
 # YAML: Function: product

@@ -3,6 +3,7 @@
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/layout/shape.h"
 #include "compiler/transform/gpu/units.h"
+#include "compiler/transform/nvidia/conversion_remarks.h"
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/passes.h"
 #include "compiler/transform/nvidia/product_layouts.h"
@@ -91,6 +92,7 @@ struct AssignLayouts : impl::AssignLayoutsBase<AssignLayouts> {
     if (!gpu) return;
     remarkProducts(getOperation(), *gpu);
     gpu::assignLayouts(getOperation(), NvidiaUnits(*gpu));
+    remarkConversions(getOperation(), *gpu);
   }
 };
 

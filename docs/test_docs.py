@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import pydoc
 import re
 import subprocess
 import sys
@@ -46,6 +47,19 @@ def test_the_remarks_are_those_of_the_page(tmp_path):
     page = ROOT / "docs/guide/remarks.md"
     done = run(blocks(page, "python")[0], tmp_path, "product.py")
     assert done.stdout.replace(str(tmp_path) + "/", "") == blocks(page, "text")[0], done.stderr
+
+
+def test_language_page_is_the_compilers_table():
+    sys.path.insert(0, str(ROOT / "docs"))
+    import language
+    assert language.PAGE.read_text() == language.page(), "`python docs/language.py` writes it anew"
+
+
+def test_help_describes_a_builtin():
+    import tandem.dist as dl
+    text = pydoc.render_doc(dl.wait, renderer=pydoc.plaintext)
+    assert "wait(barrierPtrs, numBarriers, scope, semantic, waitValue=1, compare='eq')" in text
+    assert "Executed by all threads of the program together. Memory model: M6." in text
 
 
 def test_request_compiles():

@@ -23,8 +23,14 @@ json entry(const std::string& module, const std::string& name) {
   } else if (const Builtin* b = findBuiltin(canonical)) {
     out["kind"] = "function";
     out["signature"] = b->signature;
+    out["doc"] = b->doc.text;
+    out["by"] = wordOf(b->doc.by);
+    if (!b->doc.rule.empty()) out["rule"] = b->doc.rule;
   } else {
+    std::optional<LibraryFunction> function = findLibraryFunction(canonical);
     out["kind"] = "library";
+    out["signature"] = function->signature;
+    out["doc"] = function->doc;
   }
   return out;
 }

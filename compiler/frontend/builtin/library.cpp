@@ -12,6 +12,23 @@ static const char* const kTensorMethods[] = {"argmax",  "argmin", "cdiv",  "cump
 // Names with an underscore are the file's own, but for one that Triton's library has too and others' kernels use.
 static bool isPublic(const std::string& name) { return !name.starts_with("_") || name.starts_with("__") || name == "_log2"; }
 
+// The parameters of a function as its file writes them, on one line.
+static std::string signatureIn(std::string_view text, const std::string& function) {
+  size_t at = text.find("def " + function + "(");
+  if (at == text.npos) return "*args, **kwargs";  // an aggregate
+  size_t begin = text.find('(', at) + 1, end = text.find("):\n", begin);
+  std::string out;
+  for (char ch : text.substr(begin, end - begin))
+    if (ch != ' ' && ch != '\n') out += ch;
+    else if (!out.empty() && out.back() != ' ') out += ' ';
+  return out;
+}
+
+static std::string docOf(const ast::Stmt& definition) {
+  const ast::Stmt& first = *definition.body.front();
+  return first.kind == ast::StmtKind::Expr && first.exprs[0]->kind == ast::ExprKind::String ? first.exprs[0]->text : "";
+}
+
 static std::unordered_map<std::string, LibraryFunction> readLibrary() {
   std::unordered_map<std::string, LibraryFunction> functions;
   for (const EmbeddedSource& source : embeddedSources()) {
@@ -20,7 +37,7 @@ static std::unordered_map<std::string, LibraryFunction> readLibrary() {
     for (const ast::StmtPtr& statement : module.body)
       if ((statement->kind == ast::StmtKind::Function || statement->kind == ast::StmtKind::Class) &&
           isPublic(statement->text))
-        functions[std::string(source.module) + "." + statement->text] = {file, statement->text};
+        functions[std::string(source.module) + "." + statement->text] = {file, statement->text, signatureIn(file->text, statement->text), docOf(*statement)};
   }
   for (const char* method : kTensorMethods)
     functions[std::string("tl.tensor.") + method] = functions.at(std::string("tl.") + method);

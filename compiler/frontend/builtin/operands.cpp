@@ -155,4 +155,8 @@ int64_t elementBytes(Context& c, const Tensor& pointer, const std::string& what)
   return (element.bitWidth() + 7) / 8;
 }
 
+Caller callerOf(dist::Group group) {
+  return group == dist::Group::Thread ? Caller::Thread : group == dist::Group::Warp ? Caller::Warp : Caller::Block;
+}
+
 }  // namespace tandem::frontend::builtin

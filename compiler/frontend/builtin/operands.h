@@ -5,6 +5,8 @@
 
 namespace tandem::frontend::builtin {
 
+Caller callerOf(dist::Group group);
+
 // A scalar integer of type `dtype` from a Python integer or an integer scalar of any width.
 mlir::Value integer(Context&, const Value&, Scalar dtype, const std::string& what);
 // A scalar pointer. `what` names the parameter.

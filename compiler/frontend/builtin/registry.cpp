@@ -5,6 +5,18 @@
 #include <unordered_map>
 
 namespace tandem::frontend {
+
+const char* wordOf(Caller caller) {
+  switch (caller) {
+    case Caller::Compiler: return "the compiler";
+    case Caller::Program: return "the program";
+    case Caller::Thread: return "each thread";
+    case Caller::Warp: return "the threads of a warp together";
+    case Caller::Block: return "all threads of the program together";
+  }
+  return "?";
+}
+
 namespace builtin {
 
 Rows allRows() {
@@ -46,7 +58,7 @@ static const std::unordered_map<std::string, Value>& constants() {
 }
 
 Builtin unsupported(const std::string& name, const std::string& reason) {
-  return {name, "*args, **kwargs", [name, reason](Context& c, const Arguments&) -> Value {
+  return {name, "*args, **kwargs", {"Not supported: " + reason + ".", Caller::Compiler}, [name, reason](Context& c, const Arguments&) -> Value {
             c.fail("unsupported", "`" + name + "` is not supported: " + reason);
           }};
 }

@@ -16,6 +16,26 @@ class Arguments {
   std::vector<Value> rest_;
 };
 
+// Who carries out a call of a builtin. Outside of `simt_exec_region` a program's threads act as one.
+enum class Caller : uint8_t {
+  Compiler,  // nobody at run time: the call has a meaning while the kernel is compiled
+  Program,   // the program, for whole tensors
+  Thread,    // each thread that calls, for itself
+  Warp,      // the threads of a warp together
+  Block,     // all threads of the program together
+};
+const char* wordOf(Caller caller);  // "the program"
+
+// What people read about a builtin: in Python's `help`, and on docs/guide/language.md.
+struct Doc {
+  // `rule`: of docs/spec/memory_model.md, for a builtin that touches memory others see or orders accesses: "M6".
+  Doc(std::string text, Caller by = Caller::Program, const char* rule = "") : text(std::move(text)), by(by), rule(rule) {}
+  Doc(const char* text) : Doc(std::string(text)) {}
+  std::string text;  // sentences: the result, what is read and written, units
+  Caller by;
+  std::string rule;
+};
+
 // `name` is canonical: "<module>.<name>" with module one of
 //   tl, tl.math, tl.extra.libdevice, dl, shmem (libshmem_device), extra (language_extra), dl.tma
 // `signature` is Python text without `def` ("pointer, mask=None, other=None, *, volatile=False"); a trailing "*args"
@@ -23,6 +43,7 @@ class Arguments {
 struct Builtin {
   std::string name;
   std::string signature;
+  Doc doc;
   std::function<Value(Context&, const Arguments&)> emit;
 };
 
@@ -34,6 +55,7 @@ std::optional<Value> findConstant(const std::string& canonicalName);
 struct LibraryFunction {
   SourceFilePtr file;
   std::string function;
+  std::string signature, doc;  // as they stand in the file
 };
 std::optional<LibraryFunction> findLibraryFunction(const std::string& canonicalName);
 // Binds a call; fails with kind "argument-count", "unknown-argument" or "missing-argument", naming the builtin and its

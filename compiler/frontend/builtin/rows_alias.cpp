@@ -7,7 +7,7 @@ namespace tandem::frontend::builtin {
 static void alias(Rows& rows, const std::string& from, const std::string& to) {
   auto found = std::find_if(rows.begin(), rows.end(), [&](const Builtin& row) { return row.name == from; });
   if (found == rows.end()) std::abort();
-  rows.push_back({to, found->signature, found->emit});
+  rows.push_back({to, found->signature, found->doc, found->emit});
 }
 
 void addAliasRows(Rows& rows) {

@@ -61,11 +61,16 @@ static Value debugBarrier(Context& c, const Arguments&) {
 }
 
 void addDebugRows(Rows& rows) {
-  rows.push_back({"tl.static_assert", "cond, msg=''", staticAssert});
-  rows.push_back({"tl.static_print", "*values, sep=' ', end='\\n', file=None, flush=False", staticPrint});
-  rows.push_back({"tl.device_print", "prefix, *args, hex=False", devicePrint});
-  rows.push_back({"tl.device_assert", "cond, msg='', mask=None", deviceAssert});
-  rows.push_back({"tl.debug_barrier", "", debugBarrier});
+  rows.push_back({"tl.static_assert", "cond, msg=''",
+                  {"Ends the compilation with `msg` if the constant `cond` is false.", Caller::Compiler}, staticAssert});
+  rows.push_back({"tl.static_print", "*values, sep=' ', end='\\n', file=None, flush=False",
+                  {"Prints constants while the kernel is compiled.", Caller::Compiler}, staticPrint});
+  rows.push_back({"tl.device_print", "prefix, *args, hex=False",
+                  "Prints values of the program, each with its program's index.", devicePrint});
+  rows.push_back({"tl.device_assert", "cond, msg='', mask=None",
+                  "Ends the run with `msg` where `cond` is false and `mask` true.", deviceAssert});
+  rows.push_back({"tl.debug_barrier", "",
+                  {"A barrier of the program's threads, which orders their accesses.", Caller::Block, "M3"}, debugBarrier});
 }
 
 }  // namespace tandem::frontend::builtin

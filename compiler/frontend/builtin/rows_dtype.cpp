@@ -1,6 +1,7 @@
 // These rows have the scalar types as constants, their attributes and methods, and the way pointer types are made.
 #include "compiler/frontend/builtin/operands.h"
 #include "compiler/frontend/semantic/dtype_member.h"
+#include "tandem/element_types.h"
 
 using namespace tandem::frontend::semantic;
 
@@ -14,26 +15,12 @@ static std::pair<std::string, Value> enumeration(const std::string& name, std::m
 }
 
 void addDTypeConstants(Constants& constants) {
-  static const std::pair<const char*, Scalar> names[] = {{"void", Scalar::Void},
-                                                         {"int1", Scalar::Int1},
-                                                         {"int8", Scalar::Int8},
-                                                         {"int16", Scalar::Int16},
-                                                         {"int32", Scalar::Int32},
-                                                         {"int64", Scalar::Int64},
-                                                         {"uint8", Scalar::UInt8},
-                                                         {"uint16", Scalar::UInt16},
-                                                         {"uint32", Scalar::UInt32},
-                                                         {"uint64", Scalar::UInt64},
-                                                         {"float8e4nv", Scalar::Fp8E4NV},
-                                                         {"float8e4b8", Scalar::Fp8E4B8},
-                                                         {"float8e4b15", Scalar::Fp8E4B15},
-                                                         {"float8e5", Scalar::Fp8E5},
-                                                         {"float8e5b16", Scalar::Fp8E5B16},
-                                                         {"float16", Scalar::Fp16},
-                                                         {"bfloat16", Scalar::Bf16},
-                                                         {"float32", Scalar::Fp32},
-                                                         {"float64", Scalar::Fp64}};
-  for (const auto& [name, scalar] : names) constants.emplace_back(std::string("tl.") + name, DType{scalar});
+#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, dlpack) \
+  constants.emplace_back(std::string("tl.") + tl, DType{Scalar::scalar});
+  TANDEM_ELEMENT_TYPES(TANDEM_ROW)
+#undef TANDEM_ROW
+  constants.emplace_back("tl.void", DType{Scalar::Void});
+  constants.emplace_back("tl.float8e4b15", DType{Scalar::Fp8E4B15});
   constants.emplace_back("tl.pi32_t", DType{Scalar::Int32, 1});
   constants.emplace_back("shmem.pi_u64_t", DType{Scalar::UInt64, 1});
   constants.emplace_back("shmem.pi_i64_t", DType{Scalar::Int64, 1});
@@ -61,7 +48,10 @@ static Value dtypeOf(Context& c, const Arguments& a) {
 }
 
 static Builtin question(const DTypeMember& member) {
-  return {"tl.dtype." + member.name, "self", [&member](Context& c, const Arguments& a) -> Value {
+  return {"tl.dtype." + member.name,
+          "self",
+          {"A fact about the type.", Caller::Compiler},
+          [&member](Context& c, const Arguments& a) -> Value {
             DType dtype = constexprDType(c, a["self"], "self");
             std::optional<Value> answer = member.of(dtype);
             if (!answer) c.fail("type", "type `" + dtype.name() + "` has no `" + member.name + "`");
@@ -70,17 +60,22 @@ static Builtin question(const DTypeMember& member) {
 }
 
 void addDTypeRows(Rows& rows) {
-  rows.push_back({"tl.pointer_type", "element_ty, address_space=1, const=False", pointerType});
-  rows.push_back({"tl.dtype", "name", dtypeOf});
-  rows.push_back({"tl.str_to_ty", "name, c=None", dtypeOf});
-  rows.push_back({"tl.get_int_dtype", "bitwidth, signed", [](Context& c, const Arguments& a) -> Value {
+  rows.push_back({"tl.pointer_type", "element_ty, address_space=1, const=False",
+                  {"The type of pointers to `element_ty`; with `const` nothing is written through them.", Caller::Compiler}, pointerType});
+  rows.push_back({"tl.dtype", "name",
+                  {"The type that a word names.", Caller::Compiler}, dtypeOf});
+  rows.push_back({"tl.str_to_ty", "name, c=None",
+                  {"The type that a word names.", Caller::Compiler}, dtypeOf});
+  rows.push_back({"tl.get_int_dtype", "bitwidth, signed",
+                  {"The type of integers of `bitwidth` bits.", Caller::Compiler}, [](Context& c, const Arguments& a) -> Value {
                     Int bits = constexprInt(c, a["bitwidth"], "bitwidth");
                     const char* sign = constexprBool(c, a["signed"], "signed") || bits == 1 ? "int" : "uint";
                     std::optional<DType> dtype = DType::parse(sign + std::to_string(int64_t(bits)));
                     if (!dtype) c.fail("argument-value", "there are no integers of " + repr(a["bitwidth"]) + " bits");
                     return *dtype;
                   }});
-  rows.push_back({"tl.dtype.is_dtype", "type_str", [](Context& c, const Arguments& a) -> Value {
+  rows.push_back({"tl.dtype.is_dtype", "type_str",
+                  {"True for the word of a type.", Caller::Compiler}, [](Context& c, const Arguments& a) -> Value {
                     std::optional<DType> dtype = DType::parse(constexprString(c, a["type_str"], "type_str"));
                     return dtype && dtype->name() == a["type_str"].as<std::string>();
                   }});

@@ -107,9 +107,11 @@ static Value intrinsicRow(Context& c, const Arguments& a) {
 void addExternRows(Rows& rows) {
   std::string signature = "lib_name, lib_path, args, arg_type_symbol_dict, is_pure";
   for (const char* module : {"tl.", "dl."})
-    rows.push_back({std::string(module) + "extern_elementwise", signature + ", check_args=True", externRow});
-  rows.push_back({"dl.extern_call", signature, externRow});
-  rows.push_back({"tl.inline_intrinsic_elementwise", "intrinsic, args, dtype, is_pure=True", intrinsicRow});
+    rows.push_back({std::string(module) + "extern_elementwise", signature + ", check_args=True",
+                    "A function of libdevice by its symbol, of each element.", externRow});
+  rows.push_back({"dl.extern_call", signature, "As `extern_elementwise`.", externRow});
+  rows.push_back({"tl.inline_intrinsic_elementwise", "intrinsic, args, dtype, is_pure=True",
+                  "An intrinsic of LLVM's NVPTX target, of each element.", intrinsicRow});
 }
 
 }  // namespace tandem::frontend::builtin

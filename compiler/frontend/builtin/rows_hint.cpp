@@ -34,8 +34,9 @@ static void attach(Context& c, mlir::Value value, const std::string& attribute, 
     function.setArgAttr(argument.getArgNumber(), attribute, c.builder.getI32IntegerAttr(values[0]));
 }
 
-static Builtin hint(const std::string& name, const std::string& attribute) {
-  return {"tl." + name, "input, values", [attribute](Context& c, const Arguments& a) -> Value {
+static Builtin hint(const std::string& name, const std::string& promised, const std::string& attribute) {
+  return {"tl." + name, "input, values",
+          "Promises that, along each dimension, " + promised + ". Returns `input`.", [attribute](Context& c, const Arguments& a) -> Value {
             const Value& input = a["input"];
             std::vector<int32_t> values = promise(c, a["values"], input.isTensor() ? input.as<Tensor>().type.shape.size() : 0);
             if (input.isTensor()) attach(c, input.as<Tensor>().value, attribute, values);
@@ -53,10 +54,11 @@ static Value assume(Context& c, const Arguments& a) {
 }
 
 void addHintRows(Rows& rows) {
-  rows.push_back(hint("multiple_of", "tandem.divisibility"));
-  rows.push_back(hint("max_contiguous", "tandem.contiguity"));
-  rows.push_back(hint("max_constancy", "tandem.constancy"));
-  rows.push_back({"tl.assume", "cond", assume});
+  rows.push_back(hint("multiple_of", "the first of each run of elements is a multiple of the value", "tandem.divisibility"));
+  rows.push_back(hint("max_contiguous", "so many elements in a row count up by one", "tandem.contiguity"));
+  rows.push_back(hint("max_constancy", "so many elements in a row are equal", "tandem.constancy"));
+  rows.push_back({"tl.assume", "cond",
+                  "Promises that `cond` is true.", assume});
 }
 
 }  // namespace tandem::frontend::builtin

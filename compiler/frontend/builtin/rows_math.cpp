@@ -24,8 +24,9 @@ static Value divide(Context& c, const Arguments& a) {
 
 static Value dividePrecisely(Context& c, const Arguments& a) { return precise(c, fdiv(c, a["x"], a["y"])); }
 
-static Builtin binaryRow(const std::string& name, ast::BinaryOp op) {
+static Builtin binaryRow(const std::string& name, const std::string& result, ast::BinaryOp op) {
   return {name, "x, y, sanitize_overflow=True",
+          "The " + result + " of both elements. `sanitize_overflow=False` lets integers wrap.",
           [op](Context& c, const Arguments& a) {
             bool wraps = !constexprBool(c, a["sanitize_overflow"], "sanitize_overflow");
             llvm::SaveAndRestore scope(c.mayOverflow, c.mayOverflow || wraps);
@@ -34,47 +35,64 @@ static Builtin binaryRow(const std::string& name, ast::BinaryOp op) {
 }
 
 // Rows of both `tl` and `tl.math`.
-static void addBoth(Rows& rows, const std::string& name, const std::string& signature,
+static void addBoth(Rows& rows, const std::string& name, const std::string& signature, const char* doc,
                     std::function<Value(Context&, const Arguments&)> emit) {
-  rows.push_back({"tl." + name, signature, emit});
-  rows.push_back({"tl.math." + name, signature, std::move(emit)});
+  rows.push_back({"tl." + name, signature, doc, emit});
+  rows.push_back({"tl.math." + name, signature, doc, std::move(emit)});
 }
 
-static Builtin bitwise(const std::string& name, ast::BinaryOp op) {
-  return {name, "self, other", [op](Context& c, const Arguments& a) {
+static Builtin logical(const std::string& word, ast::BinaryOp op) {
+  return {"tl.tensor.logical_" + word, "self, other", "True where `self` " + word + " `other` are not 0.", [op](Context& c, const Arguments& a) {
             auto truth = [&](const Value& v) { return compare(c, ast::CompareOp::Ne, v, Int(0)); };
             return binary(c, op, truth(a["self"]), truth(a["other"]));
           }};
 }
 
 void addMathRows(Rows& rows) {
-  for (const char* name :
-       {"exp", "exp2", "log", "log2", "sin", "cos", "sqrt", "rsqrt", "erf", "floor", "ceil"})
-    addBoth(rows, name, "x",
+  static const std::pair<const char*, const char*> unary[] = {
+      {"exp", "e to the power of each element."},
+      {"exp2", "2 to the power of each element."},
+      {"log", "The natural logarithm of each element."},
+      {"log2", "The logarithm to base 2 of each element."},
+      {"sin", "The sine of each element, in radians."},
+      {"cos", "The cosine of each element, in radians."},
+      {"sqrt", "The square root of each element, perhaps an ulp off."},
+      {"rsqrt", "1 / sqrt of each element, perhaps some ulps off."},
+      {"erf", "The error function of each element."},
+      {"floor", "Each element rounded down."},
+      {"ceil", "Each element rounded up."}};
+  for (auto [name, doc] : unary)
+    addBoth(rows, name, "x", doc,
             [name = std::string(name)](Context& c, const Arguments& a) -> Value { return mathUnary(c, name, a["x"]); });
-  addBoth(rows, "abs", "x", [](Context& c, const Arguments& a) -> Value { return abs(c, a["x"]); });
-  addBoth(rows, "fma", "x, y, z",
+  addBoth(rows, "abs", "x", "The absolute value of each element.", [](Context& c, const Arguments& a) -> Value { return abs(c, a["x"]); });
+  addBoth(rows, "fma", "x, y, z", "x * y + z, rounded once.",
           [](Context& c, const Arguments& a) -> Value { return fma(c, a["x"], a["y"], a["z"]); });
-  addBoth(rows, "umulhi", "x, y", [](Context& c, const Arguments& a) -> Value { return umulhi(c, a["x"], a["y"]); });
-  addBoth(rows, "sqrt_rn", "x", [](Context& c, const Arguments& a) { return precise(c, mathUnary(c, "sqrt_rn", a["x"])); });
-  addBoth(rows, "fdiv", "x, y, ieee_rounding=False", divide);
-  addBoth(rows, "div_rn", "x, y", dividePrecisely);
-  rows.push_back(binaryRow("tl.add", ast::BinaryOp::Add));
-  rows.push_back(binaryRow("tl.sub", ast::BinaryOp::Sub));
-  rows.push_back(binaryRow("tl.mul", ast::BinaryOp::Mul));
+  addBoth(rows, "umulhi", "x, y", "The upper half of the bits of each product, as of unsigned integers.",
+          [](Context& c, const Arguments& a) -> Value { return umulhi(c, a["x"], a["y"]); });
+  addBoth(rows, "sqrt_rn", "x", "The square root of each element, rounded to nearest.",
+          [](Context& c, const Arguments& a) { return precise(c, mathUnary(c, "sqrt_rn", a["x"])); });
+  addBoth(rows, "fdiv", "x, y, ieee_rounding=False", "x / y, perhaps some ulps off unless `ieee_rounding`.", divide);
+  addBoth(rows, "div_rn", "x, y", "x / y, rounded to nearest.", dividePrecisely);
+  rows.push_back(binaryRow("tl.add", "sum", ast::BinaryOp::Add));
+  rows.push_back(binaryRow("tl.sub", "difference", ast::BinaryOp::Sub));
+  rows.push_back(binaryRow("tl.mul", "product", ast::BinaryOp::Mul));
   rows.push_back({"tl.where", "condition, x, y",
+                  "The elements of `x` where `condition` is true, of `y` elsewhere. Both are computed.",
                   [](Context& c, const Arguments& a) -> Value { return where(c, a["condition"], a["x"], a["y"]); }});
-  rows.push_back({"tl.minimum", "x, y, propagate_nan=PropagateNan.NONE", [](Context& c, const Arguments& a) -> Value {
+  rows.push_back({"tl.minimum", "x, y, propagate_nan=PropagateNan.NONE",
+                  "The smaller of both elements. A NaN loses, unless `propagate_nan` is PropagateNan.ALL.", [](Context& c, const Arguments& a) -> Value {
                     return minimum(c, a["x"], a["y"], propagates(c, a));
                   }});
-  rows.push_back({"tl.maximum", "x, y, propagate_nan=PropagateNan.NONE", [](Context& c, const Arguments& a) -> Value {
+  rows.push_back({"tl.maximum", "x, y, propagate_nan=PropagateNan.NONE",
+                  "The larger of both elements. A NaN loses, unless `propagate_nan` is PropagateNan.ALL.", [](Context& c, const Arguments& a) -> Value {
                     return maximum(c, a["x"], a["y"], propagates(c, a));
                   }});
   rows.push_back(
       {"tl.clamp", "x, min, max, propagate_nan=PropagateNan.NONE",
+       "Each element of `x`, not below `min` and not above `max`.",
        [](Context& c, const Arguments& a) -> Value { return clamp(c, a["x"], a["min"], a["max"], propagates(c, a)); }});
-  rows.push_back(bitwise("tl.tensor.logical_and", ast::BinaryOp::And));
-  rows.push_back(bitwise("tl.tensor.logical_or", ast::BinaryOp::Or));
+  rows.push_back(logical("and", ast::BinaryOp::And));
+  rows.push_back(logical("or", ast::BinaryOp::Or));
 }
 
 }  // namespace tandem::frontend::builtin

@@ -24,8 +24,13 @@ static Transfer transfer(Context& c, const Arguments& a) {
           integer(c, a["bytes"], Scalar::Int64, "bytes"), integer(c, a["pe"], Scalar::Int32, "pe")};
 }
 
+static Doc transferDoc(const std::string& text, dist::Group group, bool nbi, const char* rule) {
+  return {text + (nbi ? " `quiet` completes it." : " When it returns, the source may be changed."), callerOf(group), rule};
+}
+
 static Builtin putRow(const std::string& name, dist::Group group, bool nbi) {
-  return {"shmem." + name, "dest, source, bytes, pe, qp_id=0", [group, nbi](Context& c, const Arguments& a) -> Value {
+  return {"shmem." + name, "dest, source, bytes, pe, qp_id=0",
+          transferDoc("Copies `bytes` bytes to `dest` of the peer.", group, nbi, nbi ? "M9" : "M8"), [group, nbi](Context& c, const Arguments& a) -> Value {
             Transfer t = transfer(c, a);
             dist::PutOp::create(c.builder, c.loc(), group, nbi, t.dest, t.source, t.bytes, t.peer);
             return None{};
@@ -33,7 +38,9 @@ static Builtin putRow(const std::string& name, dist::Group group, bool nbi) {
 }
 
 static Builtin getRow(const std::string& name, dist::Group group, bool nbi) {
-  return {"shmem." + name, "dest, source, bytes, pe", [group, nbi](Context& c, const Arguments& a) -> Value {
+  return {"shmem." + name, "dest, source, bytes, pe",
+          {std::string("Copies `bytes` bytes from `source` of the peer.") + (nbi ? " `quiet` completes it." : ""), callerOf(group), nbi ? "M9" : "M8"},
+          [group, nbi](Context& c, const Arguments& a) -> Value {
             Transfer t = transfer(c, a);
             dist::GetOp::create(c.builder, c.loc(), group, nbi, t.dest, t.source, t.bytes, t.peer);
             return None{};
@@ -42,6 +49,7 @@ static Builtin getRow(const std::string& name, dist::Group group, bool nbi) {
 
 static Builtin putSignalRow(const std::string& name, dist::Group group, bool nbi) {
   return {"shmem." + name, "dest, source, bytes, sig_addr, signal, sig_op, pe, qp_id=0",
+          transferDoc("Copies `bytes` bytes to `dest` of the peer, then sets its signal to `signal`, or adds to it.", group, nbi, "M10"),
           [group, nbi](Context& c, const Arguments& a) -> Value {
             Transfer t = transfer(c, a);
             mlir::Value signal = writableSignal(c, a["sig_addr"], "sig_addr").value;

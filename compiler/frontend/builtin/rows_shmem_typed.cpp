@@ -13,7 +13,8 @@ static Tensor typedPointer(Context& c, const Tensor& p, Scalar element, const st
 }
 
 static Builtin putValueRow(const std::string& name, Scalar element) {
-  return {"shmem." + name, "dest, value, pe, qp_id=0", [element](Context& c, const Arguments& a) -> Value {
+  return {"shmem." + name, "dest, value, pe, qp_id=0",
+          {"Writes one " + DType{element}.name() + " to `dest` of the peer.", Caller::Thread, "M8"}, [element](Context& c, const Arguments& a) -> Value {
             Tensor dest = typedPointer(c, writable(c, a["dest"], "dest"), element, "dest");
             Tensor value = scalarOf(c, a["value"], dest.type.dtype.pointee(), "value");
             dist::PutValueOp::create(c.builder, c.loc(), dest.value, value.value,
@@ -28,7 +29,8 @@ static mlir::Value byteCount(Context& c, const Value& count, int64_t elementSize
 }
 
 static Builtin putArrayRow(const std::string& name, Scalar element) {
-  return {"shmem." + name, "dest, source, nelems, pe, qp_id=0", [element](Context& c, const Arguments& a) -> Value {
+  return {"shmem." + name, "dest, source, nelems, pe, qp_id=0",
+          {"Copies `nelems` elements of " + DType{element}.name() + " to `dest` of the peer. `quiet` completes it.", Caller::Thread, "M9"}, [element](Context& c, const Arguments& a) -> Value {
             Tensor dest = typedPointer(c, writable(c, a["dest"], "dest"), element, "dest"),
                    source = typedPointer(c, pointer(c, a["source"], "source"), element, "source");
             mlir::Value bytes = byteCount(c, a["nelems"], DType{element, {}}.bitWidth() / 8),
@@ -62,7 +64,8 @@ void addShmemTypedRows(Rows& rows) {
   rows.push_back(putArrayRow("put_uint64_nbi", Scalar::UInt64));
   rows.push_back(putArrayRow("put_float_nbi", Scalar::Fp32));
   rows.push_back(putArrayRow("put_double_nbi", Scalar::Fp64));
-  rows.push_back({"shmem.ulong_put_signal", "dest, source, nelems, sig_addr, signal, sig_op, pe", putSignal});
+  rows.push_back({"shmem.ulong_put_signal", "dest, source, nelems, sig_addr, signal, sig_op, pe",
+                  {"Writes `nelems` 8-byte elements to the peer, then its signal.", Caller::Thread, "M10"}, putSignal});
 }
 
 }  // namespace tandem::frontend::builtin

@@ -57,14 +57,22 @@ static Value invalidateRow(Context& c, const Arguments& a) {
 }
 
 static void addMbarrierRows(Rows& rows) {
-  rows.push_back({"dl.tma.mbarrier_init", "mbar_ptr, count", initRow});
-  rows.push_back({"dl.tma.mbarrier_expect_tx", "mbar_ptr, tx_count", arriveExpectRow});
-  rows.push_back({"dl.tma.mbarrier_expect_transaction", "mbar_ptr, tx_count", expectRow});
-  rows.push_back({"dl.tma.mbarrier_arrive", "mbar_ptr", arriveRow});
-  rows.push_back({"dl.tma.mbarrier_arrive_expect_tx", "mbar_ptr, tx_count", arriveExpectRow});
-  rows.push_back({"dl.tma.mbarrier_try_wait_parity", "mbar_ptr, phase", tryWaitRow});
-  rows.push_back({"dl.tma.mbarrier_wait_parity", "mbar_ptr, phase", waitRow});
-  rows.push_back({"dl.tma.mbarrier_invalidate", "mbar_ptr", invalidateRow});
+  rows.push_back({"dl.tma.mbarrier_init", "mbar_ptr, count",
+                  {"Makes the mbarrier expect `count` arrivals in each phase.", Caller::Thread, "M16"}, initRow});
+  rows.push_back({"dl.tma.mbarrier_expect_tx", "mbar_ptr, tx_count",
+                  {"Arrives, and lets the phase expect `tx_count` more bytes.", Caller::Thread, "M16"}, arriveExpectRow});
+  rows.push_back({"dl.tma.mbarrier_expect_transaction", "mbar_ptr, tx_count",
+                  {"Lets the phase expect `tx_count` more bytes.", Caller::Thread, "M16"}, expectRow});
+  rows.push_back({"dl.tma.mbarrier_arrive", "mbar_ptr",
+                  {"Arrives at the mbarrier, which releases the thread's earlier accesses.", Caller::Thread, "M16"}, arriveRow});
+  rows.push_back({"dl.tma.mbarrier_arrive_expect_tx", "mbar_ptr, tx_count",
+                  {"Arrives, and lets the phase expect `tx_count` more bytes.", Caller::Thread, "M16"}, arriveExpectRow});
+  rows.push_back({"dl.tma.mbarrier_try_wait_parity", "mbar_ptr, phase",
+                  {"1 if the phase of parity `phase` is complete, perhaps after a while; else 0.", Caller::Thread, "M16"}, tryWaitRow});
+  rows.push_back({"dl.tma.mbarrier_wait_parity", "mbar_ptr, phase",
+                  {"Waits until the phase of parity `phase` is complete.", Caller::Thread, "M16"}, waitRow});
+  rows.push_back({"dl.tma.mbarrier_invalidate", "mbar_ptr",
+                  {"Ends the mbarrier: its memory is free for other use.", Caller::Thread, "M16"}, invalidateRow});
 }
 
 // --- bulk copies ---
@@ -120,22 +128,34 @@ static Value prefetchBoxRow(Context& c, const Arguments& a) {
 }
 
 static void addCopyRows(Rows& rows) {
-  rows.push_back({"dl.tma.tma_load_2d", "tmap_ptr, smem_ptr, mbar_ptr, coord_0, coord_1", loadRow});
-  rows.push_back({"dl.tma.tma_store_2d", "tmap_ptr, smem_ptr, coord_0, coord_1", storeRow});
+  rows.push_back({"dl.tma.tma_load_2d", "tmap_ptr, smem_ptr, mbar_ptr, coord_0, coord_1",
+                  {"Starts to copy the map's box at the elements `coord_0` (fastest) and `coord_1` to shared memory. The mbarrier "
+                   "counts the bytes.", Caller::Thread, "M16"}, loadRow});
+  rows.push_back({"dl.tma.tma_store_2d", "tmap_ptr, smem_ptr, coord_0, coord_1",
+                  {"Starts to copy the box from shared memory to the elements `coord_0` (fastest) and `coord_1`, in the thread's "
+                   "bulk group.", Caller::Thread, "M16"}, storeRow});
   rows.push_back(
-      {"dl.tma.cp_async_bulk_global_to_shared", "dst_smem_ptr, src_global_ptr, size, mbar_ptr", bulkLoadRow});
-  rows.push_back({"dl.tma.cp_async_bulk_shared_to_global", "dst_global_ptr, src_smem_ptr, size", bulkStoreRow});
-  rows.push_back({"dl.tma.cp_async_bulk_commit_group", "", emitBare<simt::BulkCommitOp>});
-  rows.push_back({"dl.tma.cp_async_bulk_wait_group", "N, read=False", waitGroupRow});
-  rows.push_back({"extra.tma_sync", "N=0", [](Context& c, const Arguments& a) -> Value {
+      {"dl.tma.cp_async_bulk_global_to_shared", "dst_smem_ptr, src_global_ptr, size, mbar_ptr",
+       {"Starts to copy `size` bytes, a multiple of 16, to shared memory. The mbarrier counts the bytes.", Caller::Thread, "M16"}, bulkLoadRow});
+  rows.push_back({"dl.tma.cp_async_bulk_shared_to_global", "dst_global_ptr, src_smem_ptr, size",
+                  {"Starts to copy `size` bytes, a multiple of 16, from shared memory, in the thread's bulk group.", Caller::Thread, "M16"}, bulkStoreRow});
+  rows.push_back({"dl.tma.cp_async_bulk_commit_group", "",
+                  {"Closes the thread's bulk group.", Caller::Thread, "M16"}, emitBare<simt::BulkCommitOp>});
+  rows.push_back({"dl.tma.cp_async_bulk_wait_group", "N, read=False",
+                  {"Waits until at most `N` of the thread's bulk groups are under way; with `read`, until the others have read "
+                   "their source.", Caller::Thread, "M16"}, waitGroupRow});
+  rows.push_back({"extra.tma_sync", "N=0",
+                  {"Waits until at most `N` of the thread's bulk groups are under way.", Caller::Thread, "M16"}, [](Context& c, const Arguments& a) -> Value {
                     Int pending = constexprInt(c, a["N"], "N");
                     if (pending < 0 || pending > INT32_MAX)
                       c.fail("argument-value", "`N` is " + repr(a["N"]) + "; it must not be negative");
                     simt::BulkWaitOp::create(c.builder, c.loc(), static_cast<uint32_t>(pending), false);
                     return None{};
                   }});
-  rows.push_back({"dl.tma.prefetch_tensormap", "tmap_global_ptr", prefetchRow});
-  rows.push_back({"dl.tma.prefetch_tensor_2d_l2", "tmap_global_ptr, coord_0, coord_1", prefetchBoxRow});
+  rows.push_back({"dl.tma.prefetch_tensormap", "tmap_global_ptr",
+                  {"Asks for the tensor map to be cached.", Caller::Thread}, prefetchRow});
+  rows.push_back({"dl.tma.prefetch_tensor_2d_l2", "tmap_global_ptr, coord_0, coord_1",
+                  {"Asks for the box at these elements to be cached in L2.", Caller::Thread}, prefetchBoxRow});
 }
 
 // --- tensor maps ---
@@ -143,7 +163,8 @@ static void addCopyRows(Rows& rows) {
 // `value` names the parameter; a field of a dimension also has `ord`.
 static Builtin replaceRow(const std::string& name, simt::MapField field, const std::string& value, bool ofDimension) {
   std::string signature = "tmap_smem_ptr, " + std::string(ofDimension ? "ord, " : "") + value;
-  return {"dl.tma.tensormap_replace_" + name, signature, [=](Context& c, const Arguments& a) -> Value {
+  return {"dl.tma.tensormap_replace_" + name, signature,
+          {"Writes the field `" + name + "` of the tensor map in shared memory" + (ofDimension ? ", for dimension `ord`." : "."), Caller::Thread, "M16"}, [=](Context& c, const Arguments& a) -> Value {
             mlir::Value map = address(c, a["tmap_smem_ptr"], "tmap_smem_ptr");
             Int ordinal = ofDimension ? constexprInt(c, a["ord"], "ord") : Int(0);
             Int last = field == simt::MapField::GlobalStride ? 3 : ofDimension ? 4 : 0;
@@ -171,7 +192,8 @@ static void addMapRows(Rows& rows) {
   rows.push_back(replaceRow("swizzle_mode", MapField::Swizzle, "mode", false));
   rows.push_back(replaceRow("fill_mode", MapField::Fill, "mode", false));
   rows.push_back(
-      {"dl.tma.tensormap_cp_fenceproxy", "tmap_global_ptr, tmap_smem_ptr", [](Context& c, const Arguments& a) -> Value {
+      {"dl.tma.tensormap_cp_fenceproxy", "tmap_global_ptr, tmap_smem_ptr",
+       {"Copies the tensor map from shared to global memory and releases it for bulk copies.", Caller::Warp, "M16"}, [](Context& c, const Arguments& a) -> Value {
          mlir::Value dest = address(c, a["tmap_global_ptr"], "tmap_global_ptr");
          simt::TensormapPublishOp::create(c.builder, c.loc(), dest, address(c, a["tmap_smem_ptr"], "tmap_smem_ptr"));
          return None{};
@@ -180,8 +202,8 @@ static void addMapRows(Rows& rows) {
 
 // --- fences and addresses ---
 
-static Builtin fenceRow(const std::string& name, simt::ProxyFence kind) {
-  return {"dl.tma." + name, "", [kind](Context& c, const Arguments&) -> Value {
+static Builtin fenceRow(const std::string& name, const char* before, simt::ProxyFence kind) {
+  return {"dl.tma." + name, "", {std::string("Orders the thread's accesses before later ") + before + ".", Caller::Thread, "M16"}, [kind](Context& c, const Arguments&) -> Value {
             simt::ProxyFenceOp::create(c.builder, c.loc(), kind, mlir::Value());
             return None{};
           }};
@@ -201,21 +223,26 @@ void addTmaRows(Rows& rows) {
   addMbarrierRows(rows);
   addCopyRows(rows);
   addMapRows(rows);
-  rows.push_back(fenceRow("fence_async_shared", simt::ProxyFence::AsyncShared));
-  rows.push_back(fenceRow("fence_proxy_async", simt::ProxyFence::Async));
-  rows.push_back(fenceRow("fence_mbarrier_init", simt::ProxyFence::MbarrierInit));
-  rows.push_back({"dl.tma.fence_proxy_tensormap_acquire", "tmap_global_ptr", fenceAcquireRow});
-  rows.push_back({"dl.tma.get_dynamic_smem_pointer", "", [](Context& c, const Arguments&) -> Value {
+  rows.push_back(fenceRow("fence_async_shared", "bulk copies of shared memory", simt::ProxyFence::AsyncShared));
+  rows.push_back(fenceRow("fence_proxy_async", "bulk copies", simt::ProxyFence::Async));
+  rows.push_back(fenceRow("fence_mbarrier_init", "uses of the mbarriers that it has made", simt::ProxyFence::MbarrierInit));
+  rows.push_back({"dl.tma.fence_proxy_tensormap_acquire", "tmap_global_ptr",
+                  {"Makes a tensor map that was written on the device seen by later bulk copies.", Caller::Thread, "M16"}, fenceAcquireRow});
+  rows.push_back({"dl.tma.get_dynamic_smem_pointer", "",
+                  {"The beginning of the block's shared memory.", Caller::Thread}, [](Context& c, const Arguments&) -> Value {
                     Type type{DType{Scalar::Int8, 1}, {}};
                     return Tensor{simt::DynamicSmemOp::create(c.builder, c.loc(), type.toMLIR(c.builder.getContext())),
                                   type};
                   }});
   // Generic and shared addresses have the same low bits, and all who take a 64-bit address take a generic one.
   rows.push_back({"dl.tma.cvta_generic_to_shared", "generic_ptr",
+                  {"A generic address as one within shared memory.", Caller::Thread},
                   [](Context& c, const Arguments& a) { return genericBits(c, a, "generic_ptr"); }});
   rows.push_back({"dl.tma.cvta_global_to_generic_u64", "global_addr_u64",
+                  {"An address in global memory as a generic one.", Caller::Thread},
                   [](Context& c, const Arguments& a) { return genericBits(c, a, "global_addr_u64"); }});
-  rows.push_back({"dl.tma.cvta_shared_to_generic", "shared_u32", [](Context& c, const Arguments& a) -> Value {
+  rows.push_back({"dl.tma.cvta_shared_to_generic", "shared_u32",
+                  {"An address within shared memory as a pointer.", Caller::Thread}, [](Context& c, const Arguments& a) -> Value {
                     return Tensor{address(c, a["shared_u32"], "shared_u32"), Type{DType{Scalar::Int8, 1}, {}}};
                   }});
 }

@@ -6,6 +6,7 @@ from triton_dist.language.extra import language_extra as extra
 
 @triton.jit
 def arrive_inc(barrier_ptr, thread_idx, value, scope: tl.constexpr):
+    """Thread 0 adds `value` to the word at `barrier_ptr`, after all accesses of the program."""
     extra.__syncthreads()
     if thread_idx == 0:
         extra.red_release(barrier_ptr, value, scope)
@@ -13,11 +14,13 @@ def arrive_inc(barrier_ptr, thread_idx, value, scope: tl.constexpr):
 
 @triton.jit
 def arrive_inc_asm(barrier_ptr, thread_idx, value, scope: tl.constexpr = "gpu"):
+    """As `arrive_inc`."""
     arrive_inc(barrier_ptr, thread_idx, value, scope)
 
 
 @triton.jit
 def wait_eq(barrier_ptr, thread_idx, value, scope: tl.constexpr):
+    """Waits until the word at `barrier_ptr` is `value`; thread 0 polls."""
     if thread_idx == 0:
         while extra.ld_acquire(barrier_ptr, scope) != value:
             pass
@@ -26,6 +29,7 @@ def wait_eq(barrier_ptr, thread_idx, value, scope: tl.constexpr):
 
 @triton.jit
 def atomic_add_per_warp(barrier_ptr, value, scope: tl.constexpr, semantic: tl.constexpr):
+    """One lane of each warp adds `value`; all its lanes get the value from before."""
     old = tl.cast(0, barrier_ptr.dtype.element_ty)
     if extra.laneid() == 0:
         old = extra.atomic_add(barrier_ptr, value, scope, semantic)
@@ -34,17 +38,20 @@ def atomic_add_per_warp(barrier_ptr, value, scope: tl.constexpr, semantic: tl.co
 
 @triton.jit
 def multimem_st_p_b32(ptr, val, mask):
+    """Writes 32 bits to every rank's copy where `mask` is not 0."""
     if mask:
         extra.multimem_st_b32(ptr, val)
 
 
 @triton.jit
 def globaltimer_hi():
+    """The high 32 bits of the device's time in nanoseconds."""
     return (extra.globaltimer() >> 32).to(tl.uint32)
 
 
 @triton.jit
 def multimem_ld_reduce_p_v4(ptr, mask):
+    """128 bits from every rank, added element by element, where `mask` is not 0."""
     part_type: tl.constexpr = tl.float32 if ptr.dtype.element_ty == tl.float32 else tl.int32
     a = tl.cast(0, part_type)
     b = tl.cast(0, part_type)

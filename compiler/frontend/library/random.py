@@ -7,6 +7,7 @@ N_ROUNDS_DEFAULT = tl.constexpr(10)
 
 @triton.jit
 def philox_impl(c0, c1, c2, c3, k0, k1, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
+    """Rounds of the counter-based generator Philox on four words and two keys."""
     if c0.dtype == tl.uint32:
         round_a: tl.constexpr = 0xD2511F53
         round_b: tl.constexpr = 0xCD9E8D57
@@ -32,6 +33,7 @@ def philox_impl(c0, c1, c2, c3, k0, k1, n_rounds: tl.constexpr = N_ROUNDS_DEFAUL
 
 @triton.jit
 def philox(seed, c0, c1, c2, c3, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
+    """Four random words from a seed and a counter of four words (Philox)."""
     seed = tl.to_tensor(seed)
     tl.static_assert(seed.dtype.is_int(), "the seed of random numbers is an integer")
     seed = seed.to(tl.uint64)
@@ -54,6 +56,7 @@ def philox(seed, c0, c1, c2, c3, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
 
 @triton.jit
 def randint4x(seed, offset, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
+    """Four int32 tensors of random words, one for each offset."""
     offset = tl.to_tensor(offset)
     low = offset.to(tl.uint32)
     zero = low * 0
@@ -66,12 +69,14 @@ def randint4x(seed, offset, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
 
 @triton.jit
 def randint(seed, offset, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
+    """A random word for each offset, an int32 tensor."""
     r0, r1, r2, r3 = randint4x(seed, offset, n_rounds)
     return r0
 
 
 @triton.jit
 def uint_to_uniform_float(x):
+    """A float from 0 to 1 from a random word."""
     # The largest factor for which the largest integer stays below 1.
     if x.dtype.primitive_bitwidth == 32:
         number = x.to(tl.int32, bitcast=True)
@@ -86,17 +91,20 @@ def uint_to_uniform_float(x):
 
 @triton.jit
 def rand(seed, offset, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
+    """A random float32 in [0, 1) for each offset."""
     return uint_to_uniform_float(randint(seed, offset, n_rounds))
 
 
 @triton.jit
 def rand4x(seed, offset, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
+    """Four tensors of random float32 in [0, 1), one for each offset."""
     r0, r1, r2, r3 = randint4x(seed, offset, n_rounds)
     return uint_to_uniform_float(r0), uint_to_uniform_float(r1), uint_to_uniform_float(r2), uint_to_uniform_float(r3)
 
 
 @triton.jit
 def pair_uniform_to_normal(u1, u2):
+    """Two normally distributed numbers from two uniform ones (Box and Muller)."""
     # Box and Muller's transform.
     u1 = tl.maximum(1.0e-7, u1)
     angle = 6.283185307179586 * u2
@@ -106,6 +114,7 @@ def pair_uniform_to_normal(u1, u2):
 
 @triton.jit
 def randn(seed, offset, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
+    """A normally distributed random float32 for each offset."""
     r0, r1, r2, r3 = randint4x(seed, offset, n_rounds)
     n0, n1 = pair_uniform_to_normal(uint_to_uniform_float(r0), uint_to_uniform_float(r1))
     return n0
@@ -113,6 +122,7 @@ def randn(seed, offset, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
 
 @triton.jit
 def randn4x(seed, offset, n_rounds: tl.constexpr = N_ROUNDS_DEFAULT):
+    """Four tensors of normally distributed random float32, one for each offset."""
     u0, u1, u2, u3 = rand4x(seed, offset, n_rounds)
     n0, n1 = pair_uniform_to_normal(u0, u1)
     n2, n3 = pair_uniform_to_normal(u2, u3)

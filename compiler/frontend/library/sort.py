@@ -64,6 +64,7 @@ def _merge(x, dim: tl.constexpr, stages: tl.constexpr, run: tl.constexpr, descen
 
 @triton.jit
 def sort(x, dim: tl.constexpr = None, descending: tl.constexpr = False):
+    """The elements along `dim` in ascending or descending order. Its size is a power of two."""
     axis: tl.constexpr = _axis(x.shape, dim)
     steps: tl.constexpr = _log2(x.shape[axis])
     for step in tl.static_range(1, steps + 1):
@@ -73,6 +74,7 @@ def sort(x, dim: tl.constexpr = None, descending: tl.constexpr = False):
 
 @triton.jit
 def bitonic_merge(x, dim: tl.constexpr = None, descending: tl.constexpr = False):
+    """The elements along `dim` in order, if they rise and then fall, or the other way round."""
     axis: tl.constexpr = _axis(x.shape, dim)
     return _merge(x, axis, _log2(x.shape[axis]), x.shape[axis], descending)
 
@@ -85,6 +87,7 @@ def _larger(x, dim: tl.constexpr, distance: tl.constexpr):
 
 @triton.jit
 def topk(x, k: tl.constexpr, dim: tl.constexpr = None):
+    """The `k` largest elements along the last dimension, the largest first."""
     # Runs of k are in order, one down, the next up: the larger ones of their pairs are the k largest of both.
     axis: tl.constexpr = _axis(x.shape, dim)
     steps: tl.constexpr = _log2(k)
@@ -98,6 +101,7 @@ def topk(x, k: tl.constexpr, dim: tl.constexpr = None):
 
 @triton.jit
 def flip(x, dim: tl.constexpr = None):
+    """The elements along `dim` from the last to the first."""
     axis: tl.constexpr = _axis(x.shape, dim)
     steps: tl.constexpr = _log2(x.shape[axis])
     for step in tl.static_range(steps):

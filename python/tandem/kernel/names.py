@@ -12,10 +12,10 @@ from .. import _tandem
 class Builtin:
     """A function of the kernel language. It means something inside a kernel only."""
 
-    def __init__(self, canonical, signature):
-        self.canonical = canonical
-        self.__name__ = canonical.rsplit(".", 1)[-1]
-        self.__doc__ = f"{self.__name__}({signature})"
+    def __init__(self, row):
+        self.canonical = f"{row['module']}.{row['name']}"
+        self.__name__ = row["name"]
+        self.__doc__ = f"{self.__name__}({row['signature']})\n\n{described(row)}"
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError(f"`{self.canonical}` can be called only inside a kernel (a function under @tandem.jit)")
@@ -115,6 +115,13 @@ def table():
     return json.loads(_tandem.builtins())
 
 
+def described(row):
+    """A function of the table in sentences: what it does, who executes it, the rule of the memory model."""
+    by = f" Executed by {row['by']}." if "by" in row else ""
+    rule = f" Memory model: {row['rule']}." if "rule" in row else ""
+    return row["doc"] + by + rule
+
+
 @functools.cache
 def importable(canonical):
     """A name the compiler's requests can call a canonical module by."""
@@ -168,4 +175,4 @@ def populate(namespace, canonical, module=None):
         if row["kind"] == "constant":
             namespace.setdefault(name, plain_value(row["value"]))
         else:
-            namespace.setdefault(name, Builtin(f"{canonical}.{name}", row.get("signature", "")))
+            namespace.setdefault(name, Builtin(row))

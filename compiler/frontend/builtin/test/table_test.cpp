@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <regex>
 #include <set>
 
 namespace tandem::frontend {
@@ -20,6 +21,18 @@ TEST(Table, NamesAreUnique) {
 TEST(Table, EverySignatureParses) {
   for (const Builtin& row : builtin::allRows())
     EXPECT_NO_THROW(builtin::signatureOf(*findBuiltin(row.name))) << row.name;
+}
+
+TEST(Table, EveryRowIsDescribed) {
+  static const std::regex rule("|M(1[0-6]|[1-9])");
+  for (const Builtin& row : builtin::allRows()) {
+    EXPECT_TRUE(row.doc.text.ends_with(".")) << row.name << ": " << row.doc.text;
+    EXPECT_TRUE(std::regex_match(row.doc.rule, rule)) << row.name << ": " << row.doc.rule;
+  }
+  for (const auto& [name, function] : builtin::libraryFunctions()) EXPECT_TRUE(function.doc.ends_with(".")) << name;
+  EXPECT_EQ(findLibraryFunction("tl.softmax")->signature, "x, dim=None, keep_dims=False, ieee_rounding=False");
+  EXPECT_EQ(findBuiltin("shmem.putmem_nbi_warp")->doc.by, Caller::Warp);
+  EXPECT_EQ(findBuiltin("shmem.putmem_nbi_warp")->doc.rule, "M9");
 }
 
 TEST(Table, SignaturesHaveDefaultsAndKinds) {

@@ -6,6 +6,7 @@
 #include "api/text_out.h"
 #include "compiler/driver/compile.h"
 #include "compiler/driver/image_cache.h"
+#include "tandem/element_types.h"
 
 using namespace tandem;
 using nlohmann::json;
@@ -15,19 +16,10 @@ namespace {
 const char* typeWord(interpreter::Elem e) {
   using interpreter::Elem;
   switch (e) {
-    case Elem::I1: return "i1";
-    case Elem::I8: return "i8";
-    case Elem::I16: return "i16";
-    case Elem::I32: return "i32";
-    case Elem::I64: return "i64";
-    case Elem::F8E4M3FN: return "fp8e4nv";
-    case Elem::F8E5M2: return "fp8e5";
-    case Elem::F8E4M3FNUZ: return "fp8e4b8";
-    case Elem::F8E5M2FNUZ: return "fp8e5b16";
-    case Elem::F16: return "fp16";
-    case Elem::BF16: return "bf16";
-    case Elem::F32: return "fp32";
-    case Elem::F64: return "fp64";
+#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, dlpack) \
+  case Elem::elem: return word;
+    TANDEM_MEMORY_TYPES(TANDEM_ROW)
+#undef TANDEM_ROW
   }
   return "?";
 }

@@ -1,4 +1,5 @@
 // Element types by number: size and word.
+#include "tandem/element_types.h"
 #include "tandem/error.h"
 #include "tandem/tensor.h"
 #include <iterator>
@@ -7,13 +8,22 @@ namespace tandem {
 namespace {
 
 struct Row {
-  int64_t bytes;
+  DType dtype;
+  int bits;
   const char* word;
 };
-constexpr Row rows[] = {{1, "i1"},    {1, "i8"},   {2, "i16"},  {4, "i32"},  {8, "i64"},
-                        {1, "u8"},    {2, "u16"},  {4, "u32"},  {8, "u64"},  {1, "fp8e4nv"},
-                        {1, "fp8e5"}, {2, "fp16"}, {2, "bf16"}, {4, "fp32"}, {8, "fp64"}};
-static_assert(std::size(rows) == size_t(DType::Float64) + 1);
+constexpr Row rows[] = {
+#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, dlpack) \
+  {DType::dtype, bits, word},
+    TANDEM_ARRAY_TYPES(TANDEM_ROW)
+#undef TANDEM_ROW
+};
+consteval bool areInOrder() {
+  for (size_t i = 0; i < std::size(rows); ++i)
+    if (rows[i].dtype != DType(i)) return false;
+  return std::size(rows) == size_t(DType::Float64) + 1;
+}
+static_assert(areInOrder(), "a row's number is its type's");
 
 const Row& rowOf(DType dtype) {
   if (size_t(dtype) >= std::size(rows))
@@ -23,7 +33,7 @@ const Row& rowOf(DType dtype) {
 
 }  // namespace
 
-int64_t byteSize(DType dtype) { return rowOf(dtype).bytes; }
+int64_t byteSize(DType dtype) { return (rowOf(dtype).bits + 7) / 8; }
 const char* name(DType dtype) { return rowOf(dtype).word; }
 
 }  // namespace tandem

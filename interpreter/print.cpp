@@ -1,12 +1,20 @@
 // A program as text: one instruction a line with registers, types, immediates and source lines.
 #include "interpreter/program.h"
+#include "tandem/element_types.h"
 
 namespace tandem::interpreter {
 namespace {
 
-const char* const kElemNames[] = {"i1",         "i8",         "i16", "i32",  "i64", "f8e4m3fn", "f8e5m2",
-                                  "f8e4m3fnuz", "f8e5m2fnuz", "f16", "bf16", "f32", "f64"};
-static_assert(std::size(kElemNames) == size_t(Elem::F64) + 1);
+// "F16" as "f16".
+template <size_t n>
+struct Lower {
+  constexpr Lower(const char (&name)[n]) {
+    for (size_t i = 0; i < n; ++i) text[i] = name[i] >= 'A' && name[i] <= 'Z' ? char(name[i] - 'A' + 'a') : name[i];
+  }
+  char text[n] = {};
+};
+template <Lower name>
+constexpr const char* kLower = name.text;
 
 const char* const kUnaryNames[] = {"negf",  "absf",  "absi",  "ceil",  "floor", "trunc",   "round", "roundeven",
                                    "sqrt",  "rsqrt", "exp",   "exp2",  "expm1", "log",     "log2",  "log10",
@@ -90,7 +98,15 @@ std::string lineOf(const Program& p, const Instruction& i) {
 
 }  // namespace
 
-const char* elemName(Elem e) { return kElemNames[size_t(e)]; }
+const char* elemName(Elem e) {
+  switch (e) {
+#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, dlpack) \
+  case Elem::elem: return kLower<#elem>;
+    TANDEM_MEMORY_TYPES(TANDEM_ROW)
+#undef TANDEM_ROW
+  }
+  return "?";
+}
 
 std::string print(const Program& p) {
   std::string out = "program " + p.name + (p.perThread ? " per_thread" : "") + "\n";

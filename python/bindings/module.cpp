@@ -5,6 +5,7 @@
 #include "tandem/gpu_c_api.h"
 #include "tandem/op_c_api.h"
 #include "tandem/search_c_api.h"
+#include "tandem/element_types.h"
 #include <cstring>
 #include <string>
 #include <tuple>
@@ -393,8 +394,13 @@ PyMODINIT_FUNC PyInit__tandem() {
 #define TANDEM_ROW(name, c_name, word, sign) word " "
   constexpr char comparisons[] = TANDEM_COMPARISONS(TANDEM_ROW);
 #undef TANDEM_ROW
+#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, dlpack) \
+  word " " tl " " framework " " #dlpack "\n"
+  constexpr char elementTypes[] = TANDEM_ELEMENT_TYPES(TANDEM_ROW);
+#undef TANDEM_ROW
   if (module && (!launcher || PyModule_AddObjectRef(module, "GpuLauncher", launcher) ||
-                 PyModule_AddStringConstant(module, "COMPARISONS", comparisons)))
+                 PyModule_AddStringConstant(module, "COMPARISONS", comparisons) ||
+                 PyModule_AddStringConstant(module, "ELEMENT_TYPES", elementTypes)))
     Py_CLEAR(module);
   Py_XDECREF(launcher);
   return module;

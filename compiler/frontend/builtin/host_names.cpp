@@ -1,5 +1,6 @@
 // This table has the language's names for the functions and types of Python's math, of NumPy and of PyTorch.
 #include "compiler/frontend/builtin/registry.h"
+#include "tandem/element_types.h"
 #include <map>
 
 namespace tandem::frontend {
@@ -12,20 +13,23 @@ const std::map<std::string_view, const char*>& synonyms() {
       {"amax", "tl.max"},               {"amin", "tl.min"},
       {"arccos", "tl.extra.libdevice.acos"}, {"arcsin", "tl.extra.libdevice.asin"},
       {"arctan", "tl.extra.libdevice.atan"}, {"arctan2", "tl.extra.libdevice.atan2"},
-      {"array", "tl.full"},             {"bool", "tl.int1"},
-      {"bool_", "tl.int1"},             {"clip", "tl.clamp"},
+      {"array", "tl.full"},             {"bool_", "tl.int1"},
+      {"clip", "tl.clamp"},
       {"concatenate", "tl.cat"},        {"double", "tl.float64"},
       {"empty", "tl.zeros"},            {"fabs", "tl.abs"},
-      {"float", "tl.float32"},          {"float8_e4m3fn", "tl.float8e4nv"},
-      {"float8_e4m3fnuz", "tl.float8e4b8"}, {"float8_e5m2", "tl.float8e5"},
-      {"float8_e5m2fnuz", "tl.float8e5b16"}, {"fmax", "tl.maximum"},
+      {"float", "tl.float32"},          {"fmax", "tl.maximum"},
       {"fmin", "tl.minimum"},           {"half", "tl.float16"},
       {"int", "tl.int32"},              {"int_", "tl.int64"},
       {"long", "tl.int64"},             {"matmul", "tl.dot"},
       {"mm", "tl.dot"},                 {"bmm", "tl.dot"},
       {"ones", "tl.full"},              {"power", "tl.extra.libdevice.pow"},
       {"short", "tl.int16"},            {"single", "tl.float32"},
-      {"stack", "tl.join"},             {"transpose", "tl.trans"}};
+      {"stack", "tl.join"},             {"transpose", "tl.trans"},
+#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, dlpack) \
+  {framework, "tl." tl},
+      TANDEM_ELEMENT_TYPES(TANDEM_ROW)
+#undef TANDEM_ROW
+  };
   return table;
 }
 

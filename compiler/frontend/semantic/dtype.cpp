@@ -1,71 +1,44 @@
 // Triton's scalar types: widths, names and MLIR's types. Knows no values.
 #include "compiler/dialect/tile/tile.h"
 #include "compiler/frontend/semantic/value.h"
-#include <array>
+#include "tandem/element_types.h"
+#include <algorithm>
+#include <iterator>
 #include <mlir/IR/BuiltinTypes.h>
 
 namespace tandem::frontend {
 namespace {
 
 struct Row {
-  const char* name;
+  Scalar scalar;
+  std::string_view name, word, tl;  // Triton's name: tl's of an integer, the word of a float
   int bits;
   int mantissa = 0, bias = 0;
 };
-// The rows are in the order of `Scalar`.
-constexpr std::array<Row, 19> rows{{{"void", 8},
-                                    {"int1", 1},
-                                    {"int8", 8},
-                                    {"int16", 16},
-                                    {"int32", 32},
-                                    {"int64", 64},
-                                    {"uint8", 8},
-                                    {"uint16", 16},
-                                    {"uint32", 32},
-                                    {"uint64", 64},
-                                    {"fp8e4nv", 8, 3, 7},
-                                    {"fp8e4b8", 8, 3, 8},
-                                    {"fp8e4b15", 8, 3, 15},
-                                    {"fp8e5", 8, 2, 15},
-                                    {"fp8e5b16", 8, 2, 16},
-                                    {"fp16", 16, 10, 15},
-                                    {"bf16", 16, 7, 127},
-                                    {"fp32", 32, 23, 127},
-                                    {"fp64", 64, 52, 1023}}};
+constexpr Row rows[] = {
+    {Scalar::Void, "void", "void", "void", 8},
+    {Scalar::Fp8E4B15, "fp8e4b15", "fp8e4b15", "float8e4b15", 8, 3, 15},
+#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, dlpack) \
+  {Scalar::scalar, mantissa ? word : tl, word, tl, bits, mantissa, bias},
+    TANDEM_ELEMENT_TYPES(TANDEM_ROW)
+#undef TANDEM_ROW
+};
+static_assert(std::size(rows) == size_t(Scalar::Fp64) + 1);
 
-const Row& row(Scalar scalar) { return rows[size_t(scalar)]; }
+const Row& row(Scalar scalar) {
+  return *std::find_if(std::begin(rows), std::end(rows), [&](const Row& r) { return r.scalar == scalar; });
+}
 
 struct Word {
   std::string_view word;
   Scalar scalar;
 };
-constexpr Word synonyms[] = {{"i1", Scalar::Int1},
-                             {"u1", Scalar::Int1},
-                             {"bool", Scalar::Int1},
-                             {"i8", Scalar::Int8},
-                             {"i16", Scalar::Int16},
-                             {"i32", Scalar::Int32},
-                             {"i64", Scalar::Int64},
-                             {"u8", Scalar::UInt8},
-                             {"u16", Scalar::UInt16},
-                             {"u32", Scalar::UInt32},
-                             {"u64", Scalar::UInt64},
-                             {"f16", Scalar::Fp16},
-                             {"float16", Scalar::Fp16},
-                             {"bfloat16", Scalar::Bf16},
-                             {"f32", Scalar::Fp32},
-                             {"float32", Scalar::Fp32},
-                             {"f64", Scalar::Fp64},
-                             {"float64", Scalar::Fp64},
-                             {"float8e4nv", Scalar::Fp8E4NV},
-                             {"float8e4b8", Scalar::Fp8E4B8},
-                             {"float8e4b15", Scalar::Fp8E4B15},
-                             {"float8e5", Scalar::Fp8E5},
-                             {"float8e5b16", Scalar::Fp8E5B16}};
+constexpr Word synonyms[] = {{"u1", Scalar::Int1},  {"bool", Scalar::Int1}, {"f16", Scalar::Fp16},
+                             {"f32", Scalar::Fp32}, {"f64", Scalar::Fp64}};
 
 std::optional<Scalar> scalarOf(std::string_view word) {
-  for (size_t i = 0; i < rows.size(); ++i)
-    if (word == rows[i].name) return Scalar(i);
+  for (const Row& r : rows)
+    if (word == r.word || word == r.tl) return r.scalar;
   for (const Word& synonym : synonyms)
     if (word == synonym.word) return synonym.scalar;
   return std::nullopt;
@@ -73,14 +46,11 @@ std::optional<Scalar> scalarOf(std::string_view word) {
 
 mlir::Type floatType(Scalar scalar, mlir::MLIRContext* context) {
   switch (scalar) {
-    case Scalar::Fp8E4NV: return mlir::Float8E4M3FNType::get(context);
-    case Scalar::Fp8E4B8: return mlir::Float8E4M3FNUZType::get(context);
-    case Scalar::Fp8E5: return mlir::Float8E5M2Type::get(context);
-    case Scalar::Fp8E5B16: return mlir::Float8E5M2FNUZType::get(context);
-    case Scalar::Fp16: return mlir::Float16Type::get(context);
-    case Scalar::Bf16: return mlir::BFloat16Type::get(context);
-    case Scalar::Fp32: return mlir::Float32Type::get(context);
-    case Scalar::Fp64: return mlir::Float64Type::get(context);
+#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, dlpack) \
+  case Scalar::scalar: return mlir::mlirType##Type::get(context);
+    TANDEM_FLOAT_TYPES(TANDEM_ROW)
+    TANDEM_FNUZ_TYPES(TANDEM_ROW)
+#undef TANDEM_ROW
     default: return {};
   }
 }
@@ -94,7 +64,7 @@ int DType::exponentBias() const { return isPointer() ? 0 : row(scalar).bias; }
 
 std::string DType::name() const {
   if (isPointer()) return (isConst ? "const_pointer<" : "pointer<") + pointee().name() + ">";
-  return row(scalar).name;
+  return std::string(row(scalar).name);
 }
 
 std::optional<DType> DType::parse(std::string_view word) {

@@ -1,6 +1,7 @@
 // MLIR types as the interpreter's element and register types.
 #include "compiler/lower/sim/types.h"
 #include "compiler/dialect/tile/tile.h"
+#include "tandem/element_types.h"
 #include <llvm/ADT/TypeSwitch.h>
 #include <limits>
 
@@ -18,11 +19,10 @@ Type elementType(Type type) {
 
 std::optional<Elem> integerElem(unsigned width) {
   switch (width) {
-    case 1: return Elem::I1;
-    case 8: return Elem::I8;
-    case 16: return Elem::I16;
-    case 32: return Elem::I32;
-    case 64: return Elem::I64;
+#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, dlpack) \
+  case bits: return Elem::elem;
+    TANDEM_SIGNED_TYPES(TANDEM_ROW)
+#undef TANDEM_ROW
     default: return std::nullopt;
   }
 }
@@ -34,14 +34,11 @@ std::optional<Elem> elemOf(Type type) {
   return TypeSwitch<Type, Result>(elementType(type))
       .Case<IntegerType>([](IntegerType t) { return integerElem(t.getWidth()); })
       .Case<IndexType, tile::PtrType>([](auto) { return Elem::I64; })
-      .Case<Float8E4M3FNType>([](auto) { return Elem::F8E4M3FN; })
-      .Case<Float8E5M2Type>([](auto) { return Elem::F8E5M2; })
-      .Case<Float8E4M3FNUZType>([](auto) { return Elem::F8E4M3FNUZ; })
-      .Case<Float8E5M2FNUZType>([](auto) { return Elem::F8E5M2FNUZ; })
-      .Case<Float16Type>([](auto) { return Elem::F16; })
-      .Case<BFloat16Type>([](auto) { return Elem::BF16; })
-      .Case<Float32Type>([](auto) { return Elem::F32; })
-      .Case<Float64Type>([](auto) { return Elem::F64; })
+#define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, dlpack) \
+  .Case<mlirType##Type>([](auto) { return Elem::elem; })
+      TANDEM_FLOAT_TYPES(TANDEM_ROW)
+      TANDEM_FNUZ_TYPES(TANDEM_ROW)
+#undef TANDEM_ROW
       .Default([](Type) { return std::nullopt; });
 }
 

@@ -1,10 +1,11 @@
-"""The element types that NumPy, frameworks and the kernel language share: one row each."""
+"""The element types that NumPy, frameworks and the kernel language share: the rows of tandem/element_types.h."""
 
 import typing
 
 import ml_dtypes
 import numpy as np
 
+from .. import _tandem
 from .names import DType
 
 
@@ -23,25 +24,13 @@ class ElementType(typing.NamedTuple):
         return self.word.startswith(("fp", "bf"))
 
 
-ELEMENT_TYPES = tuple(ElementType(*row) for row in (
-    ("i1", "int1", "bool", 6),
-    ("i8", "int8", "int8", 0),
-    ("i16", "int16", "int16", 0),
-    ("i32", "int32", "int32", 0),
-    ("i64", "int64", "int64", 0),
-    ("u8", "uint8", "uint8", 1),
-    ("u16", "uint16", "uint16", 1),
-    ("u32", "uint32", "uint32", 1),
-    ("u64", "uint64", "uint64", 1),
-    ("fp8e4nv", "float8e4nv", "float8_e4m3fn", 10),
-    ("fp8e4b8", "float8e4b8", "float8_e4m3fnuz", 11),
-    ("fp8e5", "float8e5", "float8_e5m2", 12),
-    ("fp8e5b16", "float8e5b16", "float8_e5m2fnuz", 13),
-    ("fp16", "float16", "float16", 2),
-    ("bf16", "bfloat16", "bfloat16", 4),
-    ("fp32", "float32", "float32", 2),
-    ("fp64", "float64", "float64", 2),
-))
+def _rows():
+    for line in _tandem.ELEMENT_TYPES.splitlines():
+        *names, code = line.split()
+        yield ElementType(*names, int(code))
+
+
+ELEMENT_TYPES = tuple(_rows())  # the first ones in the order of tandem::DType
 DTYPE_OF = {e.word: e.dtype for e in ELEMENT_TYPES}
 FRAMEWORK_NAME_OF = {e.word: e.framework for e in ELEMENT_TYPES}
 _WORD_OF = {e.dtype: e.word for e in ELEMENT_TYPES}

@@ -12,8 +12,7 @@ from ..host.team import Stream
 from ..kernel.element_types import ELEMENT_TYPES, as_dtype, type_word
 from .table import counts_of, inputs, is_free, output, shape_of, words_of
 
-_WORDS = "i1 i8 i16 i32 i64 u8 u16 u32 u64 fp8e4nv fp8e5 fp16 bf16 fp32 fp64"  # in the order of tandem::DType
-NUMBER = {word: i for i, word in enumerate(_WORDS.split())}
+NUMBER = {e.word: i for i, e in enumerate(ELEMENT_TYPES)}  # of tandem::DType, for the types that it has
 # The kernel language's words, which NumPy reads otherwise: its "i8" has 8 bytes.
 _INTEGERS = {e.word: e.framework for e in ELEMENT_TYPES if not e.is_float and e.word != "i1"}
 

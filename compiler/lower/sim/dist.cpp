@@ -31,15 +31,6 @@ bool FunctionLowering::lowerDist(Operation* op) {
       .Case<dist::NumRanksOp>([&](auto o) {
         return values({Op::NumRanks, 0, Elem::I32}, {o.getTeam()});
       })
-      .Case<dist::TranslateRankOp>([&](auto o) {
-        return values({Op::TranslateRank, 0, Elem::I32}, {o.getRank(), o.getSourceTeam(), o.getDestTeam()});
-      })
-      .Case<dist::SymmAtOp>([&](auto o) {
-        return values({Op::SymmAt, 0, Elem::I64}, {o.getPointer(), o.getPeer()});
-      })
-      .Case<dist::MulticastAtOp>([&](auto o) {
-        return values({Op::MulticastAt, 0, Elem::I32}, {o.getTeam(), o.getPointer()});
-      })
       .Case<dist::ConsumeTokenOp>([&](auto o) {
         // The token only orders: the value stays the same, even when each thread has a token.
         build_.emit({Op::ConsumeToken, 0, elem(o.getValue())}, {use(o.getValue()), use(o.getToken())},

@@ -6,10 +6,29 @@
 #include "compiler/lower/sim/function_lowering.h"
 #include "compiler/lower/sim/last_use.h"
 #include "compiler/lower/sim/types.h"
+#include <llvm/ADT/StringMap.h>
 
 namespace tandem::lower {
 using namespace mlir;
 using namespace interpreter;
+namespace {
+
+// The instruction of an op that has no case of its own: of the op's name and without immediates, for an op of ours without attributes and
+// regions. Its operands are the op's, in their order; an op with optional operands needs a case, for a missing one is kNone.
+std::optional<Op> instructionOf(Operation* op) {
+  static const llvm::StringMap<Op> byWord = [] {
+    llvm::StringMap<Op> map;
+    for (size_t i = 0; i < std::size(kOps); ++i)
+      if (kOps[i].immediates.empty()) map[llvm::StringRef(kOps[i].word.data(), kOps[i].word.size())] = Op(i);
+    return map;
+  }();
+  if (!isa<tile::TileDialect, dist::DistDialect, simt::SimtDialect>(op->getDialect())) return std::nullopt;
+  if (op->getNumRegions() || !op->getName().getAttributeNames().empty()) return std::nullopt;
+  auto found = byWord.find(op->getName().stripDialect());
+  return found == byWord.end() ? std::nullopt : std::optional(found->second);
+}
+
+}  // namespace
 
 std::shared_ptr<Program> lowerToProgram(func::FuncOp kernel, const std::vector<SourceFilePtr>& files) {
   auto program = std::make_shared<Program>();
@@ -71,6 +90,10 @@ void FunctionLowering::lowerOp(Operation* op) {
   checkPlace(op);
   bool done = lowerArith(op) || lowerMath(op) || lowerControl(op) || lowerTileShape(op) || lowerTilePointer(op) ||
               lowerTileMemory(op) || lowerReduction(op) || lowerTileDebug(op) || lowerDist(op) || lowerSimt(op);
+  if (std::optional<Op> plain = done ? std::nullopt : instructionOf(op)) {
+    emitPlain(op, {*plain, 0, op->getNumOperands() ? elem(op->getOperand(0)) : elem(op->getResult(0))});
+    done = true;
+  }
   if (!done) failUnsupported(op);
   if (!combine_ && isa<simt::SimtDialect>(op->getDialect())) program_.perThread = true;
   build_.setLocation(outer);

@@ -32,16 +32,11 @@ bool FunctionLowering::lowerTileShape(Operation* op) {
         std::optional<Elem> kind = elemOf(o.getType());
         return plain(Op::MakeRange, kind.value_or(Elem::I32), imm::MakeRange{.start = static_cast<int32_t>(o.getStart())});
       })
-      .Case<tile::SplatOp>([&](auto) { return ofFirst(Op::Splat); })
       .Case<tile::ExpandDimsOp, tile::ReshapeOp>([&](auto) { return ofFirst(Op::Reshape); })
-      .Case<tile::BroadcastOp>([&](auto) { return ofFirst(Op::Broadcast); })
       .Case<tile::PermuteOp>([&](auto o) {
         SmallVector<int64_t> order(o.getOrder().begin(), o.getOrder().end());
         return ofFirst(Op::Permute, order);
       })
-      .Case<tile::JoinOp>([&](auto) { return ofFirst(Op::Join); })
-      .Case<tile::SplitOp>([&](auto) { return ofFirst(Op::Split); })
-      .Case<tile::CatOp>([&](auto) { return ofFirst(Op::Cat); })
       .Case<tile::GatherOp>([&](auto o) { return ofFirst(Op::Gather, imm::Gather{.axis = o.getAxis()}); })
       .Case<tile::HistogramOp>([&](auto o) {
         return emitValues(o, {Op::Histogram, 0, elem(o.getSource())}, {o.getSource(), o.getMask()}), true;

@@ -185,4 +185,11 @@ bool deliverRank(Machine& m, int rank) {
   return deliverWhere(m, [=](const PendingPut& p) { return !p.bulk && p.rank == rank; });
 }
 
+bool brings(const PendingPut& put, Address byte) {
+  auto has = [&](Address begin, uint64_t bytes) { return byte >= begin && byte - begin < bytes; };
+  if (!put.bulk) return has(put.dest, put.bytes);
+  return std::any_of(put.bulk->pieces.begin() + int64_t(put.bulk->done), put.bulk->pieces.end(),
+                     [&](const BulkCopy::Piece& piece) { return has(piece.dest, piece.bytes); });
+}
+
 }  // namespace tandem::interpreter

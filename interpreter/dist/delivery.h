@@ -25,4 +25,7 @@ bool deliverBulk(Machine& m, Run& run, const std::function<bool(const PendingPut
 // Completes every put and get issued by a rank.
 bool deliverRank(Machine& m, int rank);
 
+// True if the put is to write the byte, as far as it is not done.
+bool brings(const PendingPut& put, Address byte);
+
 }  // namespace tandem::interpreter

@@ -1,10 +1,8 @@
-// Checked reads and writes of the heaps, and the faults they find.
+// Checked reads and writes of the heaps.
 #include "interpreter/memory/access.h"
 #include "interpreter/dist/delivery.h"
-#include "interpreter/kernels/elem_traits.h"
-#include "interpreter/simt/bulk_copy.h"
+#include "interpreter/memory/access_faults.h"
 #include "interpreter/vm/fail.h"
-#include "interpreter/vm/pointer_origin.h"
 #include "interpreter/vm/registers.h"
 #include <algorithm>
 #include <utility>
@@ -22,101 +20,6 @@ Accessor::Accessor(Machine& machine, Run& r, const Prepared& i)
       timeNs(r.clockNs) {}
 
 namespace {
-
-Diagnostic allocationNote(const Allocation& a) {
-  std::string text = "`" + a.name + "` is " + std::to_string(a.end - a.begin) + " bytes of " +
-                     (a.shared                          ? "shared memory"
-                      : a.kind == MemoryKind::Symmetric ? "symmetric memory"
-                                                        : "local memory") +
-                     " on rank " + std::to_string(a.rank);
-  if (!a.hostFile.empty()) text += ", allocated at " + hostLineText(a.hostFile, a.hostLine);
-  return note(text);
-}
-
-bool outOfBounds(Accessor& who, Address address, uint64_t bytes, bool write) {
-  const char* verb = write ? "write" : "read";
-  std::string message = std::string(verb) + " of " + std::to_string(bytes) + " bytes at ";
-  int team;
-  uint64_t offset;
-  std::vector<Diagnostic> stray = who.run ? strayNotes(who.m, *who.run, address) : std::vector<Diagnostic>();
-  auto report = [&](const std::string& where, std::vector<Diagnostic> notes = {}) {
-    notes.insert(notes.end(), stray.begin(), stray.end());
-    return failAccess(who, ReportKind::OutOfBounds, message + where + pointerOrigin(who, write), std::move(notes));
-  };
-  if (address & kStray)
-    return report("a peer's address that there is not: `symm_at` needs a symmetric address, but " + notSymmetricText(who.m, address));
-  if (address < 4096) return report("null pointer + " + std::to_string(address));
-  if (who.m.arena.resolveMulticast(address, &team, &offset))
-    return report("a multicast address; only `multimem` operations may use it");
-  Allocation* a = who.m.arena.find(address);
-  Allocation* after = a ? nullptr : who.m.arena.following(address);
-  if (!a) a = who.m.arena.nearest(address);
-  if (after && (!a || after->begin - address < address - a->end)) {
-    return report(std::to_string(after->begin - address) + " bytes before `" + after->name + "` on rank " +
-                      std::to_string(after->rank),
-                  {allocationNote(*after)});
-  }
-  if (!a) return report("address " + hex(address) + ", which is in no buffer");
-  int64_t offsetIn = int64_t(address - a->begin);
-  return report("byte offset " + std::to_string(offsetIn) + " of `" + a->name + "` on rank " + std::to_string(a->rank) +
-                    ", which has " + std::to_string(a->end - a->begin) + " bytes",
-                {allocationNote(*a)});
-}
-
-bool useAfterFree(Accessor& who, Allocation& a, Address address, uint64_t bytes, bool write) {
-  std::vector<Diagnostic> notes{allocationNote(a)};
-  if (!a.freedFile.empty()) notes.push_back(note("freed at " + hostLineText(a.freedFile, a.freedLine)));
-  return failAccess(who, ReportKind::UseAfterFree,
-                    std::string(write ? "write" : "read") + " of " + std::to_string(bytes) + " bytes at byte offset " +
-                        std::to_string(address - a.begin) + " of `" + a.name + "` on rank " + std::to_string(a.rank) +
-                        ", which has been freed",
-                    std::move(notes));
-}
-
-bool brings(const PendingPut& put, Address byte) {
-  auto has = [&](Address begin, uint64_t bytes) { return byte >= begin && byte - begin < bytes; };
-  if (!put.bulk) return has(put.dest, put.bytes);
-  return std::any_of(put.bulk->pieces.begin() + int64_t(put.bulk->done), put.bulk->pieces.end(),
-                     [&](const BulkCopy::Piece& piece) { return has(piece.dest, piece.bytes); });
-}
-
-// Says how many of the bytes that the host reads, from `first` on, nothing has written, and what to do about it.
-Diagnostic unwrittenNote(const Shadow& shadow, const Allocation& a, Address address, uint64_t bytes, uint64_t first) {
-  uint64_t offset = address - a.begin, length = shadow.firstSet(address + first, bytes - first), count = length;
-  for (uint64_t at = first + length; at < bytes;) {
-    at += shadow.firstUnset(address + at, bytes - at);
-    uint64_t more = shadow.firstSet(address + at, bytes - at);
-    at += more;
-    count += more;
-  }
-  return note("nothing has written " + std::to_string(count) + " of these " + std::to_string(bytes) + " bytes, first [" +
-              std::to_string(offset + first) + ".." + std::to_string(offset + first + length) +
-              "); read a slice of what has been written, or fill the memory first (`zeros`, `full`)");
-}
-
-bool uninitialised(Accessor& who, Allocation& a, Address address, uint64_t bytes, uint64_t first) {
-  uint64_t offset = address - a.begin;
-  std::vector<Diagnostic> notes{allocationNote(a)};
-  for (auto& put : who.m.pending) {
-    if (!brings(*put, address + first) || !put->program) continue;
-    notes.push_back(placeOf(*put->program, put->location));
-    notes.back().message = "under way: a transfer by " + whoText(put->rank, put->id) +
-                           " brings it, and nothing that this read waits for "
-                           "says that it is complete (M8, M9, M16)";
-    break;
-  }
-  auto copy = a.unwrittenCopies.upper_bound(address + first);
-  if (copy != a.unwrittenCopies.begin() && address + first < (--copy)->second.end && copy->second.program) {
-    notes.push_back(placeOf(*copy->second.program, copy->second.location));
-    notes.back().message = "this copy put there what nothing had written where it came from";
-  }
-  if (!who.run && !who.transfer && !who.collective) notes.push_back(unwrittenNote(who.m.arena.shadow(), a, address, bytes, first));
-  return failAccess(who, ReportKind::UninitialisedRead,
-                    "read of `" + a.name + "`[" + std::to_string(offset) + ".." + std::to_string(offset + bytes) +
-                        ") on rank " + std::to_string(a.rank) + ", whose byte " + std::to_string(offset + first) +
-                        " nothing has written",
-                    std::move(notes));
-}
 
 // The allocation that holds the whole range, alive; null after a report. `address` becomes the rank's place of it.
 inline Allocation* checked(Accessor& who, Address& address, uint64_t bytes, unsigned align, bool write) {
@@ -374,44 +277,6 @@ void observeWait(Accessor& who, const AwaitedSignal& signal, bool holds) {
   if (!who.m.observer) return;
   MemoryAccess access = accessOf(who, AccessKind::Read, signal.address, signal.bytes);
   eachThread(who, access, [&] { who.m.observer->waits(access, signal, holds); });
-}
-
-uint64_t wordAt(Machine& m, Address address, unsigned bytes) { return valueOf(m.arena.bytesAt(address), bytes); }
-
-bool holds(Compare compare, uint64_t seen, uint64_t value, unsigned bytes) {
-  int64_t s = bytes == 4 ? int32_t(seen) : int64_t(seen), v = bytes == 4 ? int32_t(value) : int64_t(value);
-  return holds(compare, s, v);
-}
-
-void noteLook(Machine& m, Elem elem, Address address, unsigned bytes) {
-  if (m.stores && !isFloat(elem) && byteSize(elem) >= 4) m.stores->looked(address - m.arena.base(), bytes);
-}
-
-SignalRecord* signalRecord(Machine& m, Address address) {
-  Allocation* a = m.arena.find(address);
-  if (!a) return nullptr;
-  auto it = a->signals.find(address);
-  return it == a->signals.end() ? nullptr : &it->second;
-}
-
-void noteAcquired(Machine& m, Address address) {
-  if (SignalRecord* r = signalRecord(m, address)) r->acquired = true;
-}
-
-void recordWriter(Accessor& who, Address address, unsigned bytes) {
-  Allocation* a = who.m.arena.find(address);
-  if (!a || a->shared) return;
-  SignalRecord& r = a->signals[address];
-  r.written = true;
-  r.acquired = false;
-  r.bytes = uint8_t(bytes);
-  r.rank = who.rank;
-  r.id = who.id;
-  r.program = who.program;
-  r.location = who.location;
-  r.value = 0;
-  r.timeNs = who.run ? who.run->clockNs : who.timeNs;
-  memcpy(&r.value, a->bytesAt(address), bytes);
 }
 
 static void markSignal(Allocation& a, Address address, unsigned bytes) {

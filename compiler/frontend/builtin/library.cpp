@@ -37,7 +37,8 @@ static std::unordered_map<std::string, LibraryFunction> readLibrary() {
     for (const ast::StmtPtr& statement : module.body)
       if ((statement->kind == ast::StmtKind::Function || statement->kind == ast::StmtKind::Class) &&
           isPublic(statement->text))
-        functions[std::string(source.module) + "." + statement->text] = {file, statement->text, signatureIn(file->text, statement->text), docOf(*statement)};
+        functions[std::string(source.module) + "." + statement->text] = {
+            file, statement->text, signatureIn(file->text, statement->text), docOf(*statement)};
   }
   for (const char* method : kTensorMethods)
     functions[std::string("tl.tensor.") + method] = functions.at(std::string("tl.") + method);

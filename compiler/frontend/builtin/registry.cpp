@@ -58,7 +58,10 @@ static const std::unordered_map<std::string, Value>& constants() {
 }
 
 Builtin unsupported(const std::string& name, const std::string& reason) {
-  return {name, "*args, **kwargs", {"Not supported: " + reason + ".", Caller::Compiler}, [name, reason](Context& c, const Arguments&) -> Value {
+  return {name,
+          "*args, **kwargs",
+          {"Not supported: " + reason + ".", Caller::Compiler},
+          [name, reason](Context& c, const Arguments&) -> Value {
             c.fail("unsupported", "`" + name + "` is not supported: " + reason);
           }};
 }

@@ -6,9 +6,13 @@ using namespace tandem::frontend::semantic;
 namespace tandem::frontend::builtin {
 
 void addAtomicRows(Rows& rows) {
-  static const std::pair<const char*, const char*> updates[] = {
-      {"add", "Adds `val` to"},      {"and", "Keeps only the bits of `val` in"}, {"or", "Adds the bits of `val` to"},   {"xor", "Flips the bits of `val` in"},
-      {"xchg", "Writes `val` over"}, {"max", "Writes `val`, if larger, over"}, {"min", "Writes `val`, if smaller, over"}};
+  static const std::pair<const char*, const char*> updates[] = {{"add", "Adds `val` to"},
+                                                                {"and", "Keeps only the bits of `val` in"},
+                                                                {"or", "Adds the bits of `val` to"},
+                                                                {"xor", "Flips the bits of `val` in"},
+                                                                {"xchg", "Writes `val` over"},
+                                                                {"max", "Writes `val`, if larger, over"},
+                                                                {"min", "Writes `val`, if smaller, over"}};
   for (auto [op, does] : updates)
     rows.push_back({std::string("tl.atomic_") + op, "pointer, val, mask=None, sem=None, scope=None",
                     {std::string(does) +

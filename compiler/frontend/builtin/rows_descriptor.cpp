@@ -44,8 +44,11 @@ static tile::Rmw reduction(Context& c, const std::string& word, DType dtype) {
 }
 
 static Builtin reduceRow(const char* word) {
-  return {std::string("tl.tensor_descriptor.atomic_") + word, "self, offsets, value",
-          {std::string("Combines the block with what is at the elements `offsets`, each element in one step, by ") + word + ".", Caller::Program, "M14"},
+  return {std::string("tl.tensor_descriptor.atomic_") + word,
+          "self, offsets, value",
+          {std::string("Combines the block with what is at the elements `offsets`, each element in one step, by ") +
+               word + ".",
+           Caller::Program, "M14"},
           [word](Context& c, const Arguments& a) -> Value {
             const Descriptor& d = descriptor(c, a["self"]);
             descriptorStore(c, d, a["offsets"], a["value"], reduction(c, word, d.base.type.dtype.pointee()));
@@ -54,22 +57,40 @@ static Builtin reduceRow(const char* word) {
 }
 
 void addDescriptorRows(Rows& rows) {
+  rows.push_back({"tl.make_tensor_descriptor", "base, shape, strides, block_shape, padding_option='zero'",
+                  "A descriptor of the tensor at `base`, which is loaded and stored in blocks of `block_shape`. Sizes "
+                  "and strides are in "
+                  "elements; the last stride is 1.",
+                  makeDescriptorRow});
+  rows.push_back({"tl.load_tensor_descriptor",
+                  "desc, offsets",
+                  {"The block of the tensor that begins at the elements `offsets`. Elements outside are padding.",
+                   Caller::Program, "M1"},
+                  loadRow});
+  rows.push_back({"tl.store_tensor_descriptor",
+                  "desc, offsets, value",
+                  {"Writes the block that begins at the elements `offsets`. Elements outside are left out.",
+                   Caller::Program, "M1"},
+                  storeRow});
+  rows.push_back({"tl.tensor_descriptor.load",
+                  "desc, offsets",
+                  {"The block of the tensor that begins at the elements `offsets`. Elements outside are padding.",
+                   Caller::Program, "M1"},
+                  loadRow});
+  rows.push_back({"tl.tensor_descriptor.store",
+                  "desc, offsets, value",
+                  {"Writes the block that begins at the elements `offsets`. Elements outside are left out.",
+                   Caller::Program, "M1"},
+                  storeRow});
+  rows.push_back({"tl.tensor_descriptor.gather",
+                  "self, x_offsets, y_offset",
+                  {"The rows `x_offsets` of the tensor, from column `y_offset` on.", Caller::Program, "M1"},
+                  gatherRow});
   rows.push_back(
-      {"tl.make_tensor_descriptor", "base, shape, strides, block_shape, padding_option='zero'",
-       "A descriptor of the tensor at `base`, which is loaded and stored in blocks of `block_shape`. Sizes and strides are in "
-       "elements; the last stride is 1.", makeDescriptorRow});
-  rows.push_back({"tl.load_tensor_descriptor", "desc, offsets",
-                  {"The block of the tensor that begins at the elements `offsets`. Elements outside are padding.", Caller::Program, "M1"}, loadRow});
-  rows.push_back({"tl.store_tensor_descriptor", "desc, offsets, value",
-                  {"Writes the block that begins at the elements `offsets`. Elements outside are left out.", Caller::Program, "M1"}, storeRow});
-  rows.push_back({"tl.tensor_descriptor.load", "desc, offsets",
-                  {"The block of the tensor that begins at the elements `offsets`. Elements outside are padding.", Caller::Program, "M1"}, loadRow});
-  rows.push_back({"tl.tensor_descriptor.store", "desc, offsets, value",
-                  {"Writes the block that begins at the elements `offsets`. Elements outside are left out.", Caller::Program, "M1"}, storeRow});
-  rows.push_back({"tl.tensor_descriptor.gather", "self, x_offsets, y_offset",
-                  {"The rows `x_offsets` of the tensor, from column `y_offset` on.", Caller::Program, "M1"}, gatherRow});
-  rows.push_back({"tl.tensor_descriptor.scatter", "self, value, x_offsets, y_offset",
-                  {"Writes rows to the rows `x_offsets` of the tensor, from column `y_offset` on.", Caller::Program, "M1"}, scatterRow});
+      {"tl.tensor_descriptor.scatter",
+       "self, value, x_offsets, y_offset",
+       {"Writes rows to the rows `x_offsets` of the tensor, from column `y_offset` on.", Caller::Program, "M1"},
+       scatterRow});
   for (const char* word : {"add", "min", "max", "and", "or", "xor"}) rows.push_back(reduceRow(word));
 }
 

@@ -92,25 +92,38 @@ static Value notifyRow(Context& c, const Arguments& a) {
 }
 
 void addDistributedRows(Rows& rows) {
-  rows.push_back({"dl.rank", "axis=-1",
-                  "This rank's number, an int32 from 0.", rankRow});
-  rows.push_back({"dl.num_ranks", "axis=-1",
-                  "How many ranks the run has, an int32.", numRanksRow});
-  rows.push_back({"dl.symm_at", "ptr, rank",
-                  {"The address of `rank`'s copy of the symmetric memory at `ptr`.", Caller::Program, "M2"}, symmAtRow});
-  rows.push_back({"dl.wait", "barrierPtrs, numBarriers, scope, semantic, waitValue=1, compare='eq'",
-                  {"Waits until each of the `numBarriers` words from `barrierPtrs` on compares true with `waitValue`, signed. "
-                   "Returns a token for `consume_token`.", Caller::Block, "M6"}, waitRow});
-  rows.push_back({"dl.consume_token", "value, token",
-                  {"`value`, of which every use comes after the wait that made `token`.", Caller::Program, "M7"}, consumeTokenRow});
-  rows.push_back({"dl.notify", "ptr, rank, signal=1, sig_op='set', comm_scope='inter_node'",
-                  {"Releases all earlier writes of the program, then sets the signal at `ptr` of `rank` to `signal`, or adds to it.", Caller::Block, "M5"}, notifyRow});
-  rows.push_back({"dl.simt_exec_region", "",
-                  {"A region of the program in which each thread runs for itself: `with simt_exec_region() as (thread_idx, "
-                   "block_size):`.", Caller::Thread}, [](Context& c, const Arguments&) -> Value {
-                    c.fail("unsupported",
-                           "`simt_exec_region` is used as `with simt_exec_region() as (thread_idx, block_size):`");
-                  }});
+  rows.push_back({"dl.rank", "axis=-1", "This rank's number, an int32 from 0.", rankRow});
+  rows.push_back({"dl.num_ranks", "axis=-1", "How many ranks the run has, an int32.", numRanksRow});
+  rows.push_back({"dl.symm_at",
+                  "ptr, rank",
+                  {"The address of `rank`'s copy of the symmetric memory at `ptr`.", Caller::Program, "M2"},
+                  symmAtRow});
+  rows.push_back(
+      {"dl.wait",
+       "barrierPtrs, numBarriers, scope, semantic, waitValue=1, compare='eq'",
+       {"Waits until each of the `numBarriers` words from `barrierPtrs` on compares true with `waitValue`, signed. "
+        "Returns a token for `consume_token`.",
+        Caller::Block, "M6"},
+       waitRow});
+  rows.push_back({"dl.consume_token",
+                  "value, token",
+                  {"`value`, of which every use comes after the wait that made `token`.", Caller::Program, "M7"},
+                  consumeTokenRow});
+  rows.push_back({"dl.notify",
+                  "ptr, rank, signal=1, sig_op='set', comm_scope='inter_node'",
+                  {"Releases all earlier writes of the program, then sets the signal at `ptr` of `rank` to `signal`, "
+                   "or adds to it.",
+                   Caller::Block, "M5"},
+                  notifyRow});
+  rows.push_back(
+      {"dl.simt_exec_region",
+       "",
+       {"A region of the program in which each thread runs for itself: `with simt_exec_region() as (thread_idx, "
+        "block_size):`.",
+        Caller::Thread},
+       [](Context& c, const Arguments&) -> Value {
+         c.fail("unsupported", "`simt_exec_region` is used as `with simt_exec_region() as (thread_idx, block_size):`");
+       }});
   rows.push_back(unsupported("dl.dispatch", "bitcode libraries other than libdevice are not linked"));
   rows.push_back(unsupported("dl.extract", "inside `simt_exec_region` read an element as `x[i, j]`"));
   rows.push_back(unsupported("dl.insert", "inside `simt_exec_region` write an element as `x[i, j] = value`"));

@@ -50,8 +50,10 @@ constexpr char kWeak[] = "ptr, scope='', semantic=''";
 constexpr char kVolatile[] = "ptr, scope='sys', semantic='relaxed'";
 
 static Builtin loadBitsRow(const std::string& name, Scalar element, uint32_t length, const char* signature = kWeak) {
-  return {"extra." + name, signature,
-          {"The value at `ptr`" + std::string(length ? ", in " + std::to_string(length) + " parts" : "") + ", in one access; without a scope it is a plain one.",
+  return {"extra." + name,
+          signature,
+          {"The value at `ptr`" + std::string(length ? ", in " + std::to_string(length) + " parts" : "") +
+               ", in one access; without a scope it is a plain one.",
            Caller::Thread, "M1"},
           [=](Context& c, const Arguments& a) -> Value {
             Tensor source = pointerTo(c, pointer(c, a["ptr"], "ptr"), DType{element, {}});
@@ -78,8 +80,11 @@ static Tensor word(Context& c, const Value& value, int bits, const std::string& 
 static Builtin storeBitsRow(const std::string& name, int bits, uint32_t length) {
   std::string signature = "ptr, val0";
   for (uint32_t i = 1; i < length; ++i) signature += ", val" + std::to_string(i);
-  return {"extra." + name, signature + ", scope='', semantic=''",
-          {"Writes the values of " + std::to_string(bits) + " bits in one access; without a scope it is a plain one.", Caller::Thread, "M1"}, [=](Context& c, const Arguments& a) -> Value {
+  return {"extra." + name,
+          signature + ", scope='', semantic=''",
+          {"Writes the values of " + std::to_string(bits) + " bits in one access; without a scope it is a plain one.",
+           Caller::Thread, "M1"},
+          [=](Context& c, const Arguments& a) -> Value {
             Tensor destination =
                 pointerTo(c, writable(c, a["ptr"], "ptr"), DType{bits == 64 ? Scalar::UInt64 : Scalar::UInt32});
             std::vector<Tensor> words;
@@ -172,18 +177,27 @@ void addExtraMemoryRows(Rows& rows) {
   rows.push_back(storeBitsRow("st_v4_u32", 32, 4));
   rows.push_back(storeBitsRow("st_v4_b32", 32, 4));
   rows.push_back(storeBitsRow("st_v2_u32", 32, 2));
-  rows.push_back({"extra.atomic_add", "ptr, value, scope='gpu', semantic='relaxed'",
-                  {"Adds `value` in one step. Returns the value from before.", Caller::Thread, "M14"}, atomicAddRow});
-  rows.push_back({"extra.atomic_cas", "ptr, value, target_value, scope='gpu', semantic='relaxed'",
-                  {"Writes `target_value` where the value is `value`, in one step. Returns the value from before.", Caller::Thread, "M14"}, atomicCasRow});
-  rows.push_back({"extra.red_release", "barrier_ptr, value, scope='gpu'",
-                  {"Adds `value` in one step, after all earlier accesses of the thread.", Caller::Thread, "M14"}, redReleaseRow});
-  rows.push_back({"extra.pack", "src, dst_type",
-                  {"The vector's bits as one value of `dst_type`.", Caller::Thread}, packRow});
-  rows.push_back({"extra.unpack", "src, dst_type",
-                  {"The value's bits as a vector of `dst_type`.", Caller::Thread}, unpackRow});
-  rows.push_back({"extra.pack_b32_v2", "val0, val1",
-                  {"Two 32-bit values as one uint64, the first in the low bits.", Caller::Thread}, packPairRow});
+  rows.push_back({"extra.atomic_add",
+                  "ptr, value, scope='gpu', semantic='relaxed'",
+                  {"Adds `value` in one step. Returns the value from before.", Caller::Thread, "M14"},
+                  atomicAddRow});
+  rows.push_back({"extra.atomic_cas",
+                  "ptr, value, target_value, scope='gpu', semantic='relaxed'",
+                  {"Writes `target_value` where the value is `value`, in one step. Returns the value from before.",
+                   Caller::Thread, "M14"},
+                  atomicCasRow});
+  rows.push_back({"extra.red_release",
+                  "barrier_ptr, value, scope='gpu'",
+                  {"Adds `value` in one step, after all earlier accesses of the thread.", Caller::Thread, "M14"},
+                  redReleaseRow});
+  rows.push_back(
+      {"extra.pack", "src, dst_type", {"The vector's bits as one value of `dst_type`.", Caller::Thread}, packRow});
+  rows.push_back(
+      {"extra.unpack", "src, dst_type", {"The value's bits as a vector of `dst_type`.", Caller::Thread}, unpackRow});
+  rows.push_back({"extra.pack_b32_v2",
+                  "val0, val1",
+                  {"Two 32-bit values as one uint64, the first in the low bits.", Caller::Thread},
+                  packPairRow});
 }
 
 }  // namespace tandem::frontend::builtin

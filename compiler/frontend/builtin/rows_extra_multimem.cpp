@@ -28,7 +28,10 @@ static Tensor payload(Context& c, const Arguments& a, uint32_t length, int bits)
 static Builtin storeRow(const std::string& name, uint32_t length, int bits) {
   std::string signature = "ptr";
   for (uint32_t i = 0; i < length; ++i) signature += ", val" + std::to_string(i);
-  return {"extra." + name, signature, {"Writes the values to every rank's copy, through a multicast address.", Caller::Thread, "M2"}, [=](Context& c, const Arguments& a) -> Value {
+  return {"extra." + name,
+          signature,
+          {"Writes the values to every rank's copy, through a multicast address.", Caller::Thread, "M2"},
+          [=](Context& c, const Arguments& a) -> Value {
             Tensor value = payload(c, a, length, bits);
             Tensor destination = pointerTo(c, writable(c, a["ptr"], "ptr"), value.type.dtype);
             simt::MultimemStOp::create(c.builder, c.loc(), destination.value, value.value);
@@ -56,8 +59,12 @@ void addExtraMultimemRows(Rows& rows) {
   rows.push_back(storeRow("multimem_st_b32", 1, 32));
   rows.push_back(storeRow("multimem_st_v2", 2, 0));
   rows.push_back(storeRow("multimem_st_v4", 4, 0));
-  rows.push_back({"extra.multimem_ld_reduce_v4", "ptr, acc_dtype=None",
-                  {"128 bits from every rank at a multicast address, added element by element; given as four 32-bit parts.", Caller::Thread, "M2"}, loadReduce});
+  rows.push_back(
+      {"extra.multimem_ld_reduce_v4",
+       "ptr, acc_dtype=None",
+       {"128 bits from every rank at a multicast address, added element by element; given as four 32-bit parts.",
+        Caller::Thread, "M2"},
+       loadReduce});
 }
 
 }  // namespace tandem::frontend::builtin

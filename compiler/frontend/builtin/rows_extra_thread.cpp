@@ -89,8 +89,12 @@ static Value shuffleByWordRow(Context& c, const Arguments& a) {
   return shuffle(c, *known, a["mask"], a["value"], a["delta"]);
 }
 
-static Builtin shuffleRow(const std::string& name, const std::string& whose, simt::Shuffle mode, const std::string& lane) {
-  return {"extra." + name, "mask, value, " + lane, {"The 32 bits of `value` in " + whose + ".", Caller::Warp}, [mode, lane](Context& c, const Arguments& a) -> Value {
+static Builtin shuffleRow(const std::string& name, const std::string& whose, simt::Shuffle mode,
+                          const std::string& lane) {
+  return {"extra." + name,
+          "mask, value, " + lane,
+          {"The 32 bits of `value` in " + whose + ".", Caller::Warp},
+          [mode, lane](Context& c, const Arguments& a) -> Value {
             return shuffle(c, mode, a["mask"], a["value"], a[lane]);
           }};
 }
@@ -103,16 +107,24 @@ static Value ballotRow(Context& c, const Arguments& a) {
 
 static void addBarriers(Rows& rows) {
   for (const char* name : {"extra.__syncthreads", "extra.sync_threads"})
-    rows.push_back({name, "", {"A barrier of the block's threads, which orders their accesses.", Caller::Block, "M3"}, emitBare<simt::BarrierOp>});
-  rows.push_back({"extra.__syncwarp", "mask=0xFFFFFFFF",
-                  {"A barrier of the warp's threads, which orders their accesses.", Caller::Warp, "M3"}, emitBare<simt::WarpBarrierOp>});
+    rows.push_back({name,
+                    "",
+                    {"A barrier of the block's threads, which orders their accesses.", Caller::Block, "M3"},
+                    emitBare<simt::BarrierOp>});
+  rows.push_back({"extra.__syncwarp",
+                  "mask=0xFFFFFFFF",
+                  {"A barrier of the warp's threads, which orders their accesses.", Caller::Warp, "M3"},
+                  emitBare<simt::WarpBarrierOp>});
   for (const char* module : {"extra.", "dl.tma."}) {
     std::string m = module;
     rows.push_back({m + "bar_warp_sync", "",
                     {"A barrier of the warp's threads, which orders their accesses.", Caller::Warp, "M3"}, emitBare<simt::WarpBarrierOp>});
-    rows.push_back({m + "named_barrier_arrive", "barrier_id, num_threads",
-                    {"Arrives at the block's barrier `barrier_id` (0 to 15) and goes on; `num_threads` arrive or wait in all.", Caller::Warp, "M3"},
-                    [](Context& c, const Arguments& a) { return namedBarrier(c, a, true); }});
+    rows.push_back(
+        {m + "named_barrier_arrive",
+         "barrier_id, num_threads",
+         {"Arrives at the block's barrier `barrier_id` (0 to 15) and goes on; `num_threads` arrive or wait in all.",
+          Caller::Warp, "M3"},
+         [](Context& c, const Arguments& a) { return namedBarrier(c, a, true); }});
     rows.push_back({m + "named_barrier_sync", "barrier_id, num_threads",
                     {"Waits at the block's barrier `barrier_id` (0 to 15) until `num_threads` threads have come.", Caller::Warp, "M3"},
                     [](Context& c, const Arguments& a) { return namedBarrier(c, a, false); }});
@@ -130,10 +142,14 @@ static void addBarriers(Rows& rows) {
 }
 
 void addExtraThreadRows(Rows& rows) {
-  rows.push_back({"extra.tid", "axis",
-                  {"The thread's index in its block along `axis`, an int32.", Caller::Thread}, [](Context& c, const Arguments& a) -> Value { return tid(c, axis(c, a)); }});
-  rows.push_back({"extra.ntid", "axis",
-                  {"The size of the block along `axis` in threads, an int32.", Caller::Thread}, [](Context& c, const Arguments& a) -> Value {
+  rows.push_back({"extra.tid",
+                  "axis",
+                  {"The thread's index in its block along `axis`, an int32.", Caller::Thread},
+                  [](Context& c, const Arguments& a) -> Value { return tid(c, axis(c, a)); }});
+  rows.push_back({"extra.ntid",
+                  "axis",
+                  {"The size of the block along `axis` in threads, an int32.", Caller::Thread},
+                  [](Context& c, const Arguments& a) -> Value {
                     return scalarTensor(simt::NtidOp::create(c.builder, c.loc(), c.builder.getI32Type(), axis(c, a)),
                                         Scalar::Int32);
                   }});
@@ -146,19 +162,28 @@ void addExtraThreadRows(Rows& rows) {
   rows.push_back(specialRow("tl.extra.cuda.smid", kMultiprocessor, simt::Special::SmId, Scalar::Int32));
   rows.push_back(specialRow("extra.globaltimer", kTimer, simt::Special::GlobalTimer, Scalar::UInt64));
   rows.push_back(specialRow("extra.smid", kMultiprocessor, simt::Special::SmId, Scalar::UInt32));
-  rows.push_back(specialRow("extra.globaltimer_lo", "The low 32 bits of `globaltimer`.", simt::Special::GlobalTimer, Scalar::UInt32));
-  rows.push_back(specialRow("extra.clock", "The multiprocessor's count of cycles.", simt::Special::Clock, Scalar::Int64));
+  rows.push_back(specialRow("extra.globaltimer_lo", "The low 32 bits of `globaltimer`.", simt::Special::GlobalTimer,
+                            Scalar::UInt32));
+  rows.push_back(
+      specialRow("extra.clock", "The multiprocessor's count of cycles.", simt::Special::Clock, Scalar::Int64));
   rows.push_back(specialRow("extra.wallclock", kTimer, simt::Special::GlobalTimer, Scalar::Int64));
   rows.push_back(shuffleRow("__shfl_sync_i32", "lane `laneid`", simt::Shuffle::Idx, "laneid"));
   rows.push_back(shuffleRow("__shfl_up_sync_i32", "the lane `delta` below", simt::Shuffle::Up, "delta"));
   rows.push_back(shuffleRow("__shfl_down_sync_i32", "the lane `delta` above", simt::Shuffle::Down, "delta"));
-  rows.push_back(shuffleRow("__shfl_xor_sync_i32", "the lane whose number differs in the bits of `delta`", simt::Shuffle::Xor, "delta"));
-  rows.push_back({"extra.__shfl_sync_with_mode_i32", "mask, value, delta, mode='up', c=31",
-                  {"Another lane's `value`: `mode` is \"idx\", \"up\", \"down\" or \"bfly\".", Caller::Warp}, shuffleByWordRow});
-  rows.push_back({"extra.__ballot_sync", "mask, predicate",
-                  {"A bit for each lane of `mask`: its `predicate`.", Caller::Warp}, ballotRow});
-  rows.push_back({"extra.sync_grid", "",
-                  {"A barrier of all the kernel's programs, which must be resident at once.", Caller::Block, "M3"}, emitBare<simt::GridBarrierOp>});
+  rows.push_back(shuffleRow("__shfl_xor_sync_i32", "the lane whose number differs in the bits of `delta`",
+                            simt::Shuffle::Xor, "delta"));
+  rows.push_back({"extra.__shfl_sync_with_mode_i32",
+                  "mask, value, delta, mode='up', c=31",
+                  {"Another lane's `value`: `mode` is \"idx\", \"up\", \"down\" or \"bfly\".", Caller::Warp},
+                  shuffleByWordRow});
+  rows.push_back({"extra.__ballot_sync",
+                  "mask, predicate",
+                  {"A bit for each lane of `mask`: its `predicate`.", Caller::Warp},
+                  ballotRow});
+  rows.push_back({"extra.sync_grid",
+                  "",
+                  {"A barrier of all the kernel's programs, which must be resident at once.", Caller::Block, "M3"},
+                  emitBare<simt::GridBarrierOp>});
   for (const char* name : {"seid", "cuid", "xccid"})
     rows.push_back(unsupported(std::string("extra.") + name, "it is a register of one vendor's chip; use `smid`"));
 }

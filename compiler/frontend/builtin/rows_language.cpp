@@ -7,7 +7,10 @@ using namespace tandem::frontend::semantic;
 namespace tandem::frontend::builtin {
 
 static Builtin identity(const std::string& name, const std::string& parameter = "fn") {
-  return {name, parameter, {"`" + parameter + "` itself: inside a kernel it has no other meaning.", Caller::Compiler}, [parameter](Context&, const Arguments& a) { return a[parameter]; }};
+  return {name,
+          parameter,
+          {"`" + parameter + "` itself: inside a kernel it has no other meaning.", Caller::Compiler},
+          [parameter](Context&, const Arguments& a) { return a[parameter]; }};
 }
 
 static std::vector<Value> asList(const Value& value) {
@@ -69,13 +72,19 @@ void addLanguageRows(Rows& rows) {
     rows.push_back(identity(name));
   rows.push_back(identity("tl.constexpr", "value"));
   rows.push_back(identity("tl._unwrap_if_constexpr", "o"));
-  rows.push_back({"tl.tuple", "args",
-                  {"A tuple of the elements of `args`.", Caller::Compiler}, [](Context&, const Arguments& a) { return makeTuple(asList(a["args"])); }});
-  rows.push_back({"tl.slice", "start, stop=None, step=None",
-                  {"A slice, as in `x[start:stop:step]`.", Caller::Compiler}, makeSlice});
-  rows.push_back({"tl.inline_asm_elementwise", "asm, constraints, args, dtype, is_pure, pack",
-                  "PTX for each `pack` elements of `args`, whose results have the types `dtype`. `constraints` names the operands "
-                  "as LLVM does; `is_pure` says that calls with the same arguments are one.", inlineAsm});
+  rows.push_back(
+      {"tl.tuple", "args", {"A tuple of the elements of `args`.", Caller::Compiler}, [](Context&, const Arguments& a) {
+         return makeTuple(asList(a["args"]));
+       }});
+  rows.push_back({"tl.slice",
+                  "start, stop=None, step=None",
+                  {"A slice, as in `x[start:stop:step]`.", Caller::Compiler},
+                  makeSlice});
+  rows.push_back(
+      {"tl.inline_asm_elementwise", "asm, constraints, args, dtype, is_pure, pack",
+       "PTX for each `pack` elements of `args`, whose results have the types `dtype`. `constraints` names the operands "
+       "as LLVM does; `is_pure` says that calls with the same arguments are one.",
+       inlineAsm});
   rows.push_back(unsupported("tl.dispatch", "bitcode libraries other than libdevice are not linked"));
   addClasses(rows);
   addHostNames(rows);

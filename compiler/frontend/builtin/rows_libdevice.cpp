@@ -90,7 +90,8 @@ static Value emit(Context& c, const LibdeviceFunction& f, std::vector<Value> val
 void addLibdeviceRows(Rows& rows) {
   for (const LibdeviceFunction& f : libdeviceTable()) {
     size_t arity = f.symbols.front().operands.size();
-    rows.push_back({"tl.extra.libdevice." + f.name, f.parameters, "The function `" + f.symbols.front().symbol + "` of CUDA's libdevice, of each element.",
+    rows.push_back({"tl.extra.libdevice." + f.name, f.parameters,
+                    "The function `" + f.symbols.front().symbol + "` of CUDA's libdevice, of each element.",
                     [&f, arity](Context& c, const Arguments& a) {
                       std::vector<Value> values;
                       for (size_t i = 0; i < arity; ++i) values.push_back(a["arg" + std::to_string(i)]);

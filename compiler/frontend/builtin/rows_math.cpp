@@ -42,7 +42,8 @@ static void addBoth(Rows& rows, const std::string& name, const std::string& sign
 }
 
 static Builtin logical(const std::string& word, ast::BinaryOp op) {
-  return {"tl.tensor.logical_" + word, "self, other", "True where `self` " + word + " `other` are not 0.", [op](Context& c, const Arguments& a) {
+  return {"tl.tensor.logical_" + word, "self, other", "True where `self` " + word + " `other` are not 0.",
+          [op](Context& c, const Arguments& a) {
             auto truth = [&](const Value& v) { return compare(c, ast::CompareOp::Ne, v, Int(0)); };
             return binary(c, op, truth(a["self"]), truth(a["other"]));
           }};
@@ -79,14 +80,14 @@ void addMathRows(Rows& rows) {
   rows.push_back({"tl.where", "condition, x, y",
                   "The elements of `x` where `condition` is true, of `y` elsewhere. Both are computed.",
                   [](Context& c, const Arguments& a) -> Value { return where(c, a["condition"], a["x"], a["y"]); }});
-  rows.push_back({"tl.minimum", "x, y, propagate_nan=PropagateNan.NONE",
-                  "The smaller of both elements. A NaN loses, unless `propagate_nan` is PropagateNan.ALL.", [](Context& c, const Arguments& a) -> Value {
-                    return minimum(c, a["x"], a["y"], propagates(c, a));
-                  }});
-  rows.push_back({"tl.maximum", "x, y, propagate_nan=PropagateNan.NONE",
-                  "The larger of both elements. A NaN loses, unless `propagate_nan` is PropagateNan.ALL.", [](Context& c, const Arguments& a) -> Value {
-                    return maximum(c, a["x"], a["y"], propagates(c, a));
-                  }});
+  rows.push_back(
+      {"tl.minimum", "x, y, propagate_nan=PropagateNan.NONE",
+       "The smaller of both elements. A NaN loses, unless `propagate_nan` is PropagateNan.ALL.",
+       [](Context& c, const Arguments& a) -> Value { return minimum(c, a["x"], a["y"], propagates(c, a)); }});
+  rows.push_back(
+      {"tl.maximum", "x, y, propagate_nan=PropagateNan.NONE",
+       "The larger of both elements. A NaN loses, unless `propagate_nan` is PropagateNan.ALL.",
+       [](Context& c, const Arguments& a) -> Value { return maximum(c, a["x"], a["y"], propagates(c, a)); }});
   rows.push_back(
       {"tl.clamp", "x, min, max, propagate_nan=PropagateNan.NONE",
        "Each element of `x`, not below `min` and not above `max`.",

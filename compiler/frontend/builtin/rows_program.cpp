@@ -62,11 +62,12 @@ void addProgramRows(Rows& rows) {
                   "The indices of a `for` loop, as Python's `range`. `num_stages` is how many rounds of its loads may be under way "
                   "at once; `loop_unroll_factor` repeats the body; the others are accepted.",
                   [](Context&, const Arguments& a) { return range(a, false); }});
-  rows.push_back(
-      {"tl.static_range", "arg1, arg2=None, step=None",
-       {"As `range`, with constants: the loop's body is emitted once for each index.", Caller::Compiler}, [](Context&, const Arguments& a) { return range(a, true); }});
-  rows.push_back({"tl.condition", "arg1, disable_licm=False",
-                  "The condition of a `while` loop.", [](Context&, const Arguments& a) { return a["arg1"]; }});
+  rows.push_back({"tl.static_range",
+                  "arg1, arg2=None, step=None",
+                  {"As `range`, with constants: the loop's body is emitted once for each index.", Caller::Compiler},
+                  [](Context&, const Arguments& a) { return range(a, true); }});
+  rows.push_back({"tl.condition", "arg1, disable_licm=False", "The condition of a `while` loop.",
+                  [](Context&, const Arguments& a) { return a["arg1"]; }});
   for (const char* module : {"tl.extra.cuda.", "extra."}) {
     rows.push_back({std::string(module) + "num_warps", "",
                     {"How many warps of 32 threads the program has, a constant.", Caller::Compiler},
@@ -76,8 +77,8 @@ void addProgramRows(Rows& rows) {
                     [](Context& c, const Arguments&) -> Value { return Int(c.options.numWarps * 32); }});
   }
   // Programmatic launch order is the runtime's; a kernel of ours starts when its inputs are complete.
-  rows.push_back({"tl.extra.cuda.gdc_wait", "",
-                  "Does nothing: a kernel starts when its inputs are complete.", [](Context&, const Arguments&) -> Value { return None{}; }});
+  rows.push_back({"tl.extra.cuda.gdc_wait", "", "Does nothing: a kernel starts when its inputs are complete.",
+                  [](Context&, const Arguments&) -> Value { return None{}; }});
   rows.push_back(
       {"tl.extra.cuda.gdc_launch_dependents", "",
        "Does nothing: the next kernel starts when this one is complete.", [](Context&, const Arguments&) -> Value { return None{}; }});
@@ -87,9 +88,10 @@ void addProgramRows(Rows& rows) {
   rows.push_back(answer("tl.target_info.is_hip_cdna4", false));
   rows.push_back({"tl.target_info.cuda_capability_geq", "major, minor=0",
                   {"True if the target's compute capability is at least `major`.`minor`.", Caller::Compiler}, capabilityAtLeast});
-  rows.push_back(
-      {"tl.target_info.current_target", "",
-       {"The target's name: \"sim\", \"sm_90a\".", Caller::Compiler}, [](Context& c, const Arguments&) -> Value { return c.options.target; }});
+  rows.push_back({"tl.target_info.current_target",
+                  "",
+                  {"The target's name: \"sim\", \"sm_90a\".", Caller::Compiler},
+                  [](Context& c, const Arguments&) -> Value { return c.options.target; }});
 }
 
 }  // namespace tandem::frontend::builtin

@@ -30,7 +30,8 @@ static Doc transferDoc(const std::string& text, dist::Group group, bool nbi, con
 
 static Builtin putRow(const std::string& name, dist::Group group, bool nbi) {
   return {"shmem." + name, "dest, source, bytes, pe, qp_id=0",
-          transferDoc("Copies `bytes` bytes to `dest` of the peer.", group, nbi, nbi ? "M9" : "M8"), [group, nbi](Context& c, const Arguments& a) -> Value {
+          transferDoc("Copies `bytes` bytes to `dest` of the peer.", group, nbi, nbi ? "M9" : "M8"),
+          [group, nbi](Context& c, const Arguments& a) -> Value {
             Transfer t = transfer(c, a);
             dist::PutOp::create(c.builder, c.loc(), group, nbi, t.dest, t.source, t.bytes, t.peer);
             return None{};
@@ -38,8 +39,10 @@ static Builtin putRow(const std::string& name, dist::Group group, bool nbi) {
 }
 
 static Builtin getRow(const std::string& name, dist::Group group, bool nbi) {
-  return {"shmem." + name, "dest, source, bytes, pe",
-          {std::string("Copies `bytes` bytes from `source` of the peer.") + (nbi ? " `quiet` completes it." : ""), callerOf(group), nbi ? "M9" : "M8"},
+  return {"shmem." + name,
+          "dest, source, bytes, pe",
+          {std::string("Copies `bytes` bytes from `source` of the peer.") + (nbi ? " `quiet` completes it." : ""),
+           callerOf(group), nbi ? "M9" : "M8"},
           [group, nbi](Context& c, const Arguments& a) -> Value {
             Transfer t = transfer(c, a);
             dist::GetOp::create(c.builder, c.loc(), group, nbi, t.dest, t.source, t.bytes, t.peer);

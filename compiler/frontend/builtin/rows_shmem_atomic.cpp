@@ -80,10 +80,11 @@ static Value withoutResult(Value) { return None{}; }
 void addShmemAtomicRows(Rows& rows) {
   for (const char* type : {"uint64", "int64"}) {
     std::string suffix = type;
-    rows.push_back({"shmem.atomic_add_" + suffix, "dest, val, pe, qp_id=0", {"Adds `val` at `dest` of the peer in one step.", Caller::Thread, "M14"},
-                    [](Context& c, const Arguments& a) {
-                      return withoutResult(update(c, a, tile::Rmw::Add, a["val"]));
-                    }});
+    rows.push_back(
+        {"shmem.atomic_add_" + suffix,
+         "dest, val, pe, qp_id=0",
+         {"Adds `val` at `dest` of the peer in one step.", Caller::Thread, "M14"},
+         [](Context& c, const Arguments& a) { return withoutResult(update(c, a, tile::Rmw::Add, a["val"])); }});
     rows.push_back({"shmem.atomic_fetch_add_" + suffix, "dest, val, pe, qp_id=0",
                     {"Adds `val` at `dest` of the peer in one step. Returns the value from before.", Caller::Thread, "M14"},
                     [](Context& c, const Arguments& a) { return update(c, a, tile::Rmw::Add, a["val"]); }});

@@ -23,8 +23,11 @@ static Value signalWaitRow(Context& c, const Arguments& a) {
 
 // Waits on words of any width. A wait on a word as wide as a signal returns the value seen.
 static Builtin waitRow(const std::string& name, dist::Compare compare, Scalar word) {
-  return {"shmem." + name, "addr, val",
-          {"Waits until the word is " + std::string(compare == dist::Compare::Eq ? "" : "greater than ") + "`val`, signed.", Caller::Thread, "M6"},
+  return {"shmem." + name,
+          "addr, val",
+          {"Waits until the word is " + std::string(compare == dist::Compare::Eq ? "" : "greater than ") +
+               "`val`, signed.",
+           Caller::Thread, "M6"},
           [compare, word](Context& c, const Arguments& a) -> Value {
             DType wide{word, {}};
             bool isSignal = wide.bitWidth() == 64;
@@ -55,10 +58,15 @@ template <class Order> static Builtin orderRow(const std::string& name, const st
 }
 
 void addShmemSignalRows(Rows& rows) {
-  rows.push_back({"shmem.signal_op", "sig_addr, signal, sig_op, pe, qp_id=0",
-                  {"Sets the peer's signal, or adds to it. It orders nothing before it.", Caller::Thread, "M11"}, signalRow});
-  rows.push_back({"shmem.signal_wait_until", "sig_addr, cmp_, cmp_val",
-                  {"Waits until the signal compares true with `cmp_val`, signed. Returns the value it saw.", Caller::Thread, "M6"}, signalWaitRow});
+  rows.push_back({"shmem.signal_op",
+                  "sig_addr, signal, sig_op, pe, qp_id=0",
+                  {"Sets the peer's signal, or adds to it. It orders nothing before it.", Caller::Thread, "M11"},
+                  signalRow});
+  rows.push_back(
+      {"shmem.signal_wait_until",
+       "sig_addr, cmp_, cmp_val",
+       {"Waits until the signal compares true with `cmp_val`, signed. Returns the value it saw.", Caller::Thread, "M6"},
+       signalWaitRow});
   for (Scalar word : {Scalar::Int32, Scalar::UInt32, Scalar::Int64, Scalar::UInt64}) {
     std::string type = DType{word, {}}.name();
     rows.push_back(waitRow(type + "_wait_until_equals", dist::Compare::Eq, word));

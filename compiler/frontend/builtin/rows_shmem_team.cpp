@@ -26,8 +26,10 @@ static void addQueries(Rows& rows) {
                     return scalarTensor(dist::NumRanksOp::create(c.builder, c.loc(), team(c, a)), Scalar::Int32);
                   }});
   rows.push_back(
-      {"shmem.team_translate_pe", "src_team, pe_in_src_team, dest_team",
-       {"The number in `dest_team` of the rank `pe_in_src_team` of `src_team`; -1: it is not there.", Caller::Thread}, [](Context& c, const Arguments& a) -> Value {
+      {"shmem.team_translate_pe",
+       "src_team, pe_in_src_team, dest_team",
+       {"The number in `dest_team` of the rank `pe_in_src_team` of `src_team`; -1: it is not there.", Caller::Thread},
+       [](Context& c, const Arguments& a) -> Value {
          mlir::Value source = integer(c, a["src_team"], Scalar::Int32, "src_team");
          mlir::Value rank = integer(c, a["pe_in_src_team"], Scalar::Int32, "pe_in_src_team");
          mlir::Value dest = integer(c, a["dest_team"], Scalar::Int32, "dest_team");
@@ -51,8 +53,10 @@ static Value multicastPointer(Context& c, const Arguments& a) {
 }
 
 static Builtin barrierRow(const std::string& name, dist::Group group, bool syncOnly, bool ofWorld) {
-  return {"shmem." + name, ofWorld ? "" : "team",
-          {std::string("Waits until ") + (ofWorld ? "every rank" : "every rank of the team") + " has come" + (syncOnly ? "." : ", with its puts complete."),
+  return {"shmem." + name,
+          ofWorld ? "" : "team",
+          {std::string("Waits until ") + (ofWorld ? "every rank" : "every rank of the team") + " has come" +
+               (syncOnly ? "." : ", with its puts complete."),
            callerOf(group), "M12"},
           [=](Context& c, const Arguments& a) -> Value {
             dist::BarrierOp::create(c.builder, c.loc(), group, syncOnly, ofWorld ? world(c) : team(c, a));
@@ -102,10 +106,15 @@ static Builtin fcollectRow(const std::string& name, dist::Group group, bool type
 
 void addShmemTeamRows(Rows& rows) {
   addQueries(rows);
-  rows.push_back({"shmem.remote_ptr", "local_ptr, pe, dest_pe=None",
-                  {"The address of `pe`'s copy of the symmetric memory at `local_ptr`.", Caller::Thread, "M2"}, remotePointer});
-  rows.push_back({"shmem.remote_mc_ptr", "team, ptr",
-                  {"The multicast address of the team's copies of the symmetric memory at `ptr`.", Caller::Thread, "M2"}, multicastPointer});
+  rows.push_back({"shmem.remote_ptr",
+                  "local_ptr, pe, dest_pe=None",
+                  {"The address of `pe`'s copy of the symmetric memory at `local_ptr`.", Caller::Thread, "M2"},
+                  remotePointer});
+  rows.push_back(
+      {"shmem.remote_mc_ptr",
+       "team, ptr",
+       {"The multicast address of the team's copies of the symmetric memory at `ptr`.", Caller::Thread, "M2"},
+       multicastPointer});
   static const std::pair<const char*, dist::Group> scopes[] = {{"", dist::Group::Thread},
                                                                {"_warp", dist::Group::Warp},
                                                                {"_block", dist::Group::Block},

@@ -13,8 +13,10 @@ static Tensor typedPointer(Context& c, const Tensor& p, Scalar element, const st
 }
 
 static Builtin putValueRow(const std::string& name, Scalar element) {
-  return {"shmem." + name, "dest, value, pe, qp_id=0",
-          {"Writes one " + DType{element}.name() + " to `dest` of the peer.", Caller::Thread, "M8"}, [element](Context& c, const Arguments& a) -> Value {
+  return {"shmem." + name,
+          "dest, value, pe, qp_id=0",
+          {"Writes one " + DType{element}.name() + " to `dest` of the peer.", Caller::Thread, "M8"},
+          [element](Context& c, const Arguments& a) -> Value {
             Tensor dest = typedPointer(c, writable(c, a["dest"], "dest"), element, "dest");
             Tensor value = scalarOf(c, a["value"], dest.type.dtype.pointee(), "value");
             dist::PutValueOp::create(c.builder, c.loc(), dest.value, value.value,
@@ -29,8 +31,11 @@ static mlir::Value byteCount(Context& c, const Value& count, int64_t elementSize
 }
 
 static Builtin putArrayRow(const std::string& name, Scalar element) {
-  return {"shmem." + name, "dest, source, nelems, pe, qp_id=0",
-          {"Copies `nelems` elements of " + DType{element}.name() + " to `dest` of the peer. `quiet` completes it.", Caller::Thread, "M9"}, [element](Context& c, const Arguments& a) -> Value {
+  return {"shmem." + name,
+          "dest, source, nelems, pe, qp_id=0",
+          {"Copies `nelems` elements of " + DType{element}.name() + " to `dest` of the peer. `quiet` completes it.",
+           Caller::Thread, "M9"},
+          [element](Context& c, const Arguments& a) -> Value {
             Tensor dest = typedPointer(c, writable(c, a["dest"], "dest"), element, "dest"),
                    source = typedPointer(c, pointer(c, a["source"], "source"), element, "source");
             mlir::Value bytes = byteCount(c, a["nelems"], DType{element, {}}.bitWidth() / 8),

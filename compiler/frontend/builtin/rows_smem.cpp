@@ -108,21 +108,33 @@ static Value deallocateRow(Context& c, const Arguments& a) {
 }
 
 void addSmemRows(Rows& rows) {
-  rows.push_back({"dl.allocate_smem", "element_ty, shape, vec=1, per_phase=1, max_phase=1",
-                  {"A buffer of the block's shared memory, in elements of `element_ty`, for as long as the program runs.", Caller::Block}, allocateRow});
-  rows.push_back({"dl.smem_index", "smem, index",
-                  {"The part of the buffer at `index` of its first dimension.", Caller::Thread}, indexRow});
-  rows.push_back({"dl.smem_load", "smem, indices",
-                  {"The element at `indices`.", Caller::Thread, "M3"}, loadRow});
-  rows.push_back({"dl.smem_store", "smem, value, indices",
-                  {"Writes the element at `indices`.", Caller::Thread, "M3"}, storeRow});
   rows.push_back(
-      {"dl.smem_get_ptr", "smem, indices=None",
-       {"A pointer to the element at `indices`, or to the buffer.", Caller::Thread}, [](Context& c, const Arguments& a) -> Value { return address(c, a); }});
-  rows.push_back({"dl.get_smem_shared_address_u32", "smem, indices=None",
-                  {"The address within shared memory of the element at `indices`, or of the buffer, in bytes, a uint32.", Caller::Thread}, sharedAddressRow});
-  rows.push_back({"dl.smem_dealloc", "smem",
-                  {"Does nothing: buffers live until the program ends.", Caller::Thread}, deallocateRow});
+      {"dl.allocate_smem",
+       "element_ty, shape, vec=1, per_phase=1, max_phase=1",
+       {"A buffer of the block's shared memory, in elements of `element_ty`, for as long as the program runs.",
+        Caller::Block},
+       allocateRow});
+  rows.push_back({"dl.smem_index",
+                  "smem, index",
+                  {"The part of the buffer at `index` of its first dimension.", Caller::Thread},
+                  indexRow});
+  rows.push_back({"dl.smem_load", "smem, indices", {"The element at `indices`.", Caller::Thread, "M3"}, loadRow});
+  rows.push_back(
+      {"dl.smem_store", "smem, value, indices", {"Writes the element at `indices`.", Caller::Thread, "M3"}, storeRow});
+  rows.push_back({"dl.smem_get_ptr",
+                  "smem, indices=None",
+                  {"A pointer to the element at `indices`, or to the buffer.", Caller::Thread},
+                  [](Context& c, const Arguments& a) -> Value { return address(c, a); }});
+  rows.push_back(
+      {"dl.get_smem_shared_address_u32",
+       "smem, indices=None",
+       {"The address within shared memory of the element at `indices`, or of the buffer, in bytes, a uint32.",
+        Caller::Thread},
+       sharedAddressRow});
+  rows.push_back({"dl.smem_dealloc",
+                  "smem",
+                  {"Does nothing: buffers live until the program ends.", Caller::Thread},
+                  deallocateRow});
 }
 
 }  // namespace tandem::frontend::builtin

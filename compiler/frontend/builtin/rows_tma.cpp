@@ -134,18 +134,31 @@ static void addCopyRows(Rows& rows) {
   rows.push_back({"dl.tma.tma_store_2d", "tmap_ptr, smem_ptr, coord_0, coord_1",
                   {"Starts to copy the box from shared memory to the elements `coord_0` (fastest) and `coord_1`, in the thread's "
                    "bulk group.", Caller::Thread, "M16"}, storeRow});
+  rows.push_back({"dl.tma.cp_async_bulk_global_to_shared",
+                  "dst_smem_ptr, src_global_ptr, size, mbar_ptr",
+                  {"Starts to copy `size` bytes, a multiple of 16, to shared memory. The mbarrier counts the bytes.",
+                   Caller::Thread, "M16"},
+                  bulkLoadRow});
+  rows.push_back({"dl.tma.cp_async_bulk_shared_to_global",
+                  "dst_global_ptr, src_smem_ptr, size",
+                  {"Starts to copy `size` bytes, a multiple of 16, from shared memory, in the thread's bulk group.",
+                   Caller::Thread, "M16"},
+                  bulkStoreRow});
+  rows.push_back({"dl.tma.cp_async_bulk_commit_group",
+                  "",
+                  {"Closes the thread's bulk group.", Caller::Thread, "M16"},
+                  emitBare<simt::BulkCommitOp>});
   rows.push_back(
-      {"dl.tma.cp_async_bulk_global_to_shared", "dst_smem_ptr, src_global_ptr, size, mbar_ptr",
-       {"Starts to copy `size` bytes, a multiple of 16, to shared memory. The mbarrier counts the bytes.", Caller::Thread, "M16"}, bulkLoadRow});
-  rows.push_back({"dl.tma.cp_async_bulk_shared_to_global", "dst_global_ptr, src_smem_ptr, size",
-                  {"Starts to copy `size` bytes, a multiple of 16, from shared memory, in the thread's bulk group.", Caller::Thread, "M16"}, bulkStoreRow});
-  rows.push_back({"dl.tma.cp_async_bulk_commit_group", "",
-                  {"Closes the thread's bulk group.", Caller::Thread, "M16"}, emitBare<simt::BulkCommitOp>});
-  rows.push_back({"dl.tma.cp_async_bulk_wait_group", "N, read=False",
-                  {"Waits until at most `N` of the thread's bulk groups are under way; with `read`, until the others have read "
-                   "their source.", Caller::Thread, "M16"}, waitGroupRow});
-  rows.push_back({"extra.tma_sync", "N=0",
-                  {"Waits until at most `N` of the thread's bulk groups are under way.", Caller::Thread, "M16"}, [](Context& c, const Arguments& a) -> Value {
+      {"dl.tma.cp_async_bulk_wait_group",
+       "N, read=False",
+       {"Waits until at most `N` of the thread's bulk groups are under way; with `read`, until the others have read "
+        "their source.",
+        Caller::Thread, "M16"},
+       waitGroupRow});
+  rows.push_back({"extra.tma_sync",
+                  "N=0",
+                  {"Waits until at most `N` of the thread's bulk groups are under way.", Caller::Thread, "M16"},
+                  [](Context& c, const Arguments& a) -> Value {
                     Int pending = constexprInt(c, a["N"], "N");
                     if (pending < 0 || pending > INT32_MAX)
                       c.fail("argument-value", "`N` is " + repr(a["N"]) + "; it must not be negative");
@@ -163,15 +176,20 @@ static void addCopyRows(Rows& rows) {
 // `value` names the parameter; a field of a dimension also has `ord`.
 static Builtin replaceRow(const std::string& name, simt::MapField field, const std::string& value, bool ofDimension) {
   std::string signature = "tmap_smem_ptr, " + std::string(ofDimension ? "ord, " : "") + value;
-  return {"dl.tma.tensormap_replace_" + name, signature,
-          {"Writes the field `" + name + "` of the tensor map in shared memory" + (ofDimension ? ", for dimension `ord`." : "."), Caller::Thread, "M16"}, [=](Context& c, const Arguments& a) -> Value {
+  return {"dl.tma.tensormap_replace_" + name,
+          signature,
+          {"Writes the field `" + name + "` of the tensor map in shared memory" +
+               (ofDimension ? ", for dimension `ord`." : "."),
+           Caller::Thread, "M16"},
+          [=](Context& c, const Arguments& a) -> Value {
             mlir::Value map = address(c, a["tmap_smem_ptr"], "tmap_smem_ptr");
             Int ordinal = ofDimension ? constexprInt(c, a["ord"], "ord") : Int(0);
             Int last = field == simt::MapField::GlobalStride ? 3 : ofDimension ? 4 : 0;
             if (ordinal < 0 || ordinal > last)
               c.fail("argument-value", "`ord` is " + repr(a["ord"]) + ", outside 0 to " + repr(Value(last)));
             mlir::Value given;
-            if (field == simt::MapField::GlobalAddress) given = addressBits(c, a[value], value);
+            if (field == simt::MapField::GlobalAddress)
+              given = addressBits(c, a[value], value);
             else
               given = integer(c, a[value], field == simt::MapField::GlobalStride ? Scalar::Int64 : Scalar::Int32, value);
             simt::TensormapReplaceOp::create(c.builder, c.loc(), field, static_cast<uint32_t>(ordinal), map, given);
@@ -192,8 +210,10 @@ static void addMapRows(Rows& rows) {
   rows.push_back(replaceRow("swizzle_mode", MapField::Swizzle, "mode", false));
   rows.push_back(replaceRow("fill_mode", MapField::Fill, "mode", false));
   rows.push_back(
-      {"dl.tma.tensormap_cp_fenceproxy", "tmap_global_ptr, tmap_smem_ptr",
-       {"Copies the tensor map from shared to global memory and releases it for bulk copies.", Caller::Warp, "M16"}, [](Context& c, const Arguments& a) -> Value {
+      {"dl.tma.tensormap_cp_fenceproxy",
+       "tmap_global_ptr, tmap_smem_ptr",
+       {"Copies the tensor map from shared to global memory and releases it for bulk copies.", Caller::Warp, "M16"},
+       [](Context& c, const Arguments& a) -> Value {
          mlir::Value dest = address(c, a["tmap_global_ptr"], "tmap_global_ptr");
          simt::TensormapPublishOp::create(c.builder, c.loc(), dest, address(c, a["tmap_smem_ptr"], "tmap_smem_ptr"));
          return None{};
@@ -203,7 +223,10 @@ static void addMapRows(Rows& rows) {
 // --- fences and addresses ---
 
 static Builtin fenceRow(const std::string& name, const char* before, simt::ProxyFence kind) {
-  return {"dl.tma." + name, "", {std::string("Orders the thread's accesses before later ") + before + ".", Caller::Thread, "M16"}, [kind](Context& c, const Arguments&) -> Value {
+  return {"dl.tma." + name,
+          "",
+          {std::string("Orders the thread's accesses before later ") + before + ".", Caller::Thread, "M16"},
+          [kind](Context& c, const Arguments&) -> Value {
             simt::ProxyFenceOp::create(c.builder, c.loc(), kind, mlir::Value());
             return None{};
           }};
@@ -225,11 +248,17 @@ void addTmaRows(Rows& rows) {
   addMapRows(rows);
   rows.push_back(fenceRow("fence_async_shared", "bulk copies of shared memory", simt::ProxyFence::AsyncShared));
   rows.push_back(fenceRow("fence_proxy_async", "bulk copies", simt::ProxyFence::Async));
-  rows.push_back(fenceRow("fence_mbarrier_init", "uses of the mbarriers that it has made", simt::ProxyFence::MbarrierInit));
-  rows.push_back({"dl.tma.fence_proxy_tensormap_acquire", "tmap_global_ptr",
-                  {"Makes a tensor map that was written on the device seen by later bulk copies.", Caller::Thread, "M16"}, fenceAcquireRow});
-  rows.push_back({"dl.tma.get_dynamic_smem_pointer", "",
-                  {"The beginning of the block's shared memory.", Caller::Thread}, [](Context& c, const Arguments&) -> Value {
+  rows.push_back(
+      fenceRow("fence_mbarrier_init", "uses of the mbarriers that it has made", simt::ProxyFence::MbarrierInit));
+  rows.push_back(
+      {"dl.tma.fence_proxy_tensormap_acquire",
+       "tmap_global_ptr",
+       {"Makes a tensor map that was written on the device seen by later bulk copies.", Caller::Thread, "M16"},
+       fenceAcquireRow});
+  rows.push_back({"dl.tma.get_dynamic_smem_pointer",
+                  "",
+                  {"The beginning of the block's shared memory.", Caller::Thread},
+                  [](Context& c, const Arguments&) -> Value {
                     Type type{DType{Scalar::Int8, 1}, {}};
                     return Tensor{simt::DynamicSmemOp::create(c.builder, c.loc(), type.toMLIR(c.builder.getContext())),
                                   type};

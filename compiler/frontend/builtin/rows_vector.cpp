@@ -83,7 +83,10 @@ static Value arithmetic(Context& c, ast::BinaryOp op, const Value& x, const Valu
 
 static Builtin arithmeticRow(const std::string& name, const std::string& signature, ast::BinaryOp op,
                              bool reflected = false) {
-  return {name, signature, {"Elementwise, of vectors of one length, or of a vector and a number.", Caller::Thread}, [op, reflected](Context& c, const Arguments& a) {
+  return {name,
+          signature,
+          {"Elementwise, of vectors of one length, or of a vector and a number.", Caller::Thread},
+          [op, reflected](Context& c, const Arguments& a) {
             return reflected ? arithmetic(c, op, a["y"], a["x"]) : arithmetic(c, op, a["x"], a["y"]);
           }};
 }
@@ -97,14 +100,18 @@ static Value arithmeticByWordRow(Context& c, const Arguments& a) {
 }
 
 void addVectorRows(Rows& rows) {
-  rows.push_back({"dl.make_vector", "*args",
-                  {"A vector of the values, in one thread.", Caller::Thread}, makeVectorRow});
-  rows.push_back({"dl.zeros_vector", "vec_size, dtype",
-                  {"A vector of `vec_size` zeros.", Caller::Thread}, zerosVectorRow});
-  rows.push_back({"dl.fill_vector", "vec_size, dtype, val",
-                  {"A vector with `val` in every element.", Caller::Thread}, fillVectorRow});
-  rows.push_back({"dl.vector_binOp", "x, y, op",
-                  {"The elementwise sum, difference or product: `op` is \"add\", \"sub\" or \"mul\".", Caller::Thread}, arithmeticByWordRow});
+  rows.push_back(
+      {"dl.make_vector", "*args", {"A vector of the values, in one thread.", Caller::Thread}, makeVectorRow});
+  rows.push_back(
+      {"dl.zeros_vector", "vec_size, dtype", {"A vector of `vec_size` zeros.", Caller::Thread}, zerosVectorRow});
+  rows.push_back({"dl.fill_vector",
+                  "vec_size, dtype, val",
+                  {"A vector with `val` in every element.", Caller::Thread},
+                  fillVectorRow});
+  rows.push_back({"dl.vector_binOp",
+                  "x, y, op",
+                  {"The elementwise sum, difference or product: `op` is \"add\", \"sub\" or \"mul\".", Caller::Thread},
+                  arithmeticByWordRow});
   for (const char* module : {"dl.", "extra."}) {
     rows.push_back({std::string(module) + "ld_vector", "ptr, vec_size=1, scope='', semantic=''",
                     {"`vec_size` consecutive elements in one access of the thread.", Caller::Thread, "M1"}, loadRow});

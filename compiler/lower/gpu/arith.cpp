@@ -141,7 +141,9 @@ bool KernelLowering::lowerArith(Operation* op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) return lowerConstant(constant), true;
   if (isa<arith::ExtFOp, arith::TruncFOp, tile::FpToFpOp>(op)) return lowerFloatConvert(op);
   if (isa<arith::MulSIExtendedOp, arith::MulUIExtendedOp, arith::AddUIExtendedOp>(op)) return lowerExtended(op), true;
-  bool ours = op->getNumResults() == 1 && (isa<arith::ArithDialect>(op->getDialect()) || isa<tile::MulHiUIOp>(op));
+  bool isElementwise = isa<arith::ArithDialect>(op->getDialect()) ||
+                       (isa<tile::TileDialect>(op->getDialect()) && op->hasTrait<OpTrait::SameOperandsAndResultType>());
+  bool ours = op->getNumResults() == 1 && isElementwise;
   if (!ours) return false;
   mapRegisters(op, [&](Scalars v) {
     llvm::Value* result = scalarOp(op, v);

@@ -21,7 +21,8 @@ SmallVector<unsigned> orderOf(tile::PermuteOp op) {
 
 bool isSameLayout(Operation* op) {
   if (isa<arith::ArithDialect, math::MathDialect>(op->getDialect())) return true;
-  return isa<tile::AddPtrOp, tile::PtrToIntOp, tile::IntToPtrOp, tile::BitcastOp, tile::FpToFpOp, tile::MulHiUIOp,
+  if (isa<tile::TileDialect>(op->getDialect()) && op->hasTrait<OpTrait::SameOperandsAndResultType>()) return true;
+  return isa<tile::AddPtrOp, tile::PtrToIntOp, tile::IntToPtrOp, tile::BitcastOp, tile::FpToFpOp,
              tile::ExternElementwiseOp, tile::InlineAsmOp, tile::MapElementwiseOp, tile::LoadOp, tile::StoreOp,
              tile::AtomicRmwOp, tile::AtomicCasOp, tile::ScanOp, tgpu::WgmmaWaitOp>(op) ||
          op->getName().getStringRef() == "dist.symm_at" || op->getName().getStringRef() == "dist.consume_token";

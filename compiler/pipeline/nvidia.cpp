@@ -17,9 +17,11 @@ void addNvidiaPasses(mlir::OpPassManager& passes, const NvidiaOptions& options) 
   passes.addPass(createCarryOffsets());                             // For addresses that have not become blocks.
   passes.addPass(createDeferSums({target}));                        // While `tile.dot` still says which loops multiply.
   passes.addPass(createAccumulateProducts());                       // Before products have instructions with accumulators of their own.
+  passes.addPass(createTurnProducts({target}));                     // When sums are products' accumulators.
   passes.addPass(createSelectProducts({target}));                   // While tiles are free of layouts, which operands decide.
   passes.addPass(createOverlapProducts());                          // For products that are asynchronous now.
   passes.addPass(createPipelineLoads({target}));                    // For loads that no ring has taken.
+  passes.addPass(createScheduleProducts());                         // When all products and the events of their rings are there.
   passes.addPass(createLongestFirst());                             // No later pass makes a `tile.program_id`.
   if (!options.layouts) return;
   passes.addPass(createAssignLayouts({target}));

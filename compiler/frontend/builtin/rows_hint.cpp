@@ -1,6 +1,7 @@
 // Promises of the author to the compiler. They are discardable attributes: `tandem.divisibility`, `tandem.contiguity` and
 // `tandem.constancy`, with a number for each dimension on an op, and one number on an argument of the kernel.
 #include "compiler/frontend/builtin/operands.h"
+#include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Interfaces/FunctionInterfaces.h>
 
 using namespace tandem::frontend::semantic;
@@ -20,13 +21,23 @@ static std::vector<int32_t> promise(Context& c, const Value& given, size_t rank)
   return values;
 }
 
-// The values of a loop or a branch come from several places, and no op is theirs alone: they carry nothing.
+// What a loop carries begins as this. Null: the value is none of them.
+static mlir::Value firstOf(mlir::BlockArgument carried) {
+  mlir::Operation* parent = carried.getOwner()->getParentOp();
+  if (auto loop = mlir::dyn_cast<mlir::scf::WhileOp>(parent)) return loop.getInits()[carried.getArgNumber()];
+  auto loop = mlir::dyn_cast<mlir::scf::ForOp>(parent);
+  return loop && carried != loop.getInductionVar() ? loop.getTiedLoopInit(carried)->get() : nullptr;
+}
+
+// The values of a loop or a branch come from several places, and no op is theirs alone. A promise of one that a loop carries holds of its
+// first value, from which each iteration's is computed; others carry nothing.
 static void attach(Context& c, mlir::Value value, const std::string& attribute, const std::vector<int32_t>& values) {
   if (mlir::Operation* op = value.getDefiningOp()) {
     if (op->getNumResults() == 1) op->setAttr(attribute, c.builder.getDenseI32ArrayAttr(values));
     return;
   }
   auto argument = mlir::cast<mlir::BlockArgument>(value);
+  if (mlir::Value first = firstOf(argument)) return attach(c, first, attribute, values);
   auto function = mlir::dyn_cast_or_null<mlir::FunctionOpInterface>(argument.getOwner()->getParentOp());
   if (!function) return;
   auto known = function.getArgAttrOfType<mlir::IntegerAttr>(argument.getArgNumber(), attribute);

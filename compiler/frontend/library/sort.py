@@ -22,6 +22,7 @@ def _product(sizes):
 
 @triton.constexpr_function
 def _log2(n):
+    """The logarithm of `n`, a power of two, to the base of two."""
     result = 0
     while n > 1:
         n = n // 2

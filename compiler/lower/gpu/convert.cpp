@@ -48,13 +48,61 @@ llvm::Value* KernelLowering::xorOfMasks(llvm::Value* id, llvm::ArrayRef<uint64_t
   return sum;
 }
 
-// regs'[i] = regs[i ^ XOR of the masks]: a conditional swap for each mask.
+namespace {
+
+// Registers that a shuffle keeps side by side, so that one word can carry them: `from` are bits of the numbers they have before, `to` of
+// those behind.
+struct Packing {
+  llvm::SmallVector<unsigned, 2> from, to;
+  unsigned fromMask = 0, toMask = 0;
+
+  static Packing of(const layout::Shuffle& plan, unsigned bits) {
+    constexpr unsigned kWordBits = 32;
+    Packing out;
+    for (unsigned to = 1; to < plan.steps.size() && bits << (out.to.size() + 1) <= kWordBits; to *= 2) {
+      unsigned from = plan.steps[0].source ^ plan.steps[to].source;
+      if (llvm::has_single_bit(from) && out.isKept(plan, from, to)) out.add(from, to);
+    }
+    return out;
+  }
+
+  // The numbers of the registers that lie in one word with `first`.
+  static llvm::SmallVector<unsigned> members(unsigned first, llvm::ArrayRef<unsigned> bits) {
+    llvm::SmallVector<unsigned> out{first};
+    for (unsigned bit : bits)
+      for (size_t i = 0, n = out.size(); i < n; ++i) out.push_back(out[i] | bit);
+    return out;
+  }
+
+ private:
+  void add(unsigned fromBit, unsigned toBit) {
+    from.push_back(fromBit);
+    to.push_back(toBit);
+    fromMask |= fromBit;
+    toMask |= toBit;
+  }
+
+  static bool isKept(const layout::Shuffle& plan, unsigned from, unsigned to) {
+    auto touches = [](llvm::ArrayRef<uint64_t> masks, unsigned bit) { return llvm::any_of(masks, [&](uint64_t m) { return m & bit; }); };
+    if (touches(plan.preSwaps, from) || touches(plan.postSwaps, to)) return false;
+    for (unsigned i = 0; i < plan.steps.size(); ++i) {
+      const layout::Shuffle::Step &one = plan.steps[i], &other = plan.steps[i ^ to];
+      if ((one.source ^ from) != other.source || one.lane != other.lane || bool(one.source & from) != bool(i & to)) return false;
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
+// regs'[i] = regs[i ^ XOR of the masks]: a conditional swap for each mask. Null registers stay so.
 Regs KernelLowering::swapRegisters(Regs regs, llvm::Value* id, llvm::ArrayRef<uint64_t> masks) {
   for (auto [bit, mask] : llvm::enumerate(masks)) {
     if (!mask) continue;
     llvm::Value* swap = b_.CreateTrunc(b_.CreateLShr(id, bit), b_.getInt1Ty());
     Regs next(regs.size());
-    for (size_t i = 0; i < regs.size(); ++i) next[i] = b_.CreateSelect(swap, regs[i ^ mask], regs[i]);
+    for (size_t i = 0; i < regs.size(); ++i)
+      if (regs[i]) next[i] = b_.CreateSelect(swap, regs[i ^ mask], regs[i]);
     regs = next;
   }
   return regs;
@@ -75,10 +123,24 @@ llvm::Value* KernelLowering::shuffleBits(llvm::Value* value, llvm::Value* lane) 
 
 Regs KernelLowering::convertByShuffle(Regs regs, const layout::Shuffle& plan) {
   llvm::Value* thread = threadId();
-  regs = swapRegisters(regs, thread, plan.preSwaps);
+  unsigned bits = regs[0]->getType()->getIntegerBitWidth();
+  Packing packing = Packing::of(plan, bits);
+  unsigned together = 1u << packing.to.size();
+  Regs words(regs.size());
+  for (unsigned r = 0; r < regs.size(); ++r) {
+    if (r & packing.fromMask) continue;
+    Regs parts;
+    for (unsigned member : Packing::members(r, packing.from)) parts.push_back(regs[member]);
+    words[r] = pack(parts, bits * together)[0];
+  }
+  regs = swapRegisters(words, thread, plan.preSwaps);
   llvm::Value *lane = laneId(), *laneMask = xorOfMasks(thread, plan.laneMasks);
   Regs moved;
-  for (const layout::Shuffle::Step& step : plan.steps) {
+  for (auto [i, step] : llvm::enumerate(plan.steps)) {
+    if (i & packing.toMask) {
+      moved.push_back(nullptr);
+      continue;
+    }
     llvm::Value* value = regs[step.source];
     if (plan.movesLanes()) {
       // The source lane is this lane with some bits flipped, from the reader's point of view.
@@ -87,7 +149,14 @@ Regs KernelLowering::convertByShuffle(Regs regs, const layout::Shuffle& plan) {
     }
     moved.push_back(value);
   }
-  return swapRegisters(moved, lane, plan.postSwaps);
+  moved = swapRegisters(moved, lane, plan.postSwaps);
+  Regs out(moved.size());
+  for (unsigned r = 0; r < moved.size(); ++r) {
+    if (!moved[r]) continue;
+    Regs parts = unpack({moved[r]}, bits, together);
+    for (auto [member, part] : llvm::zip(Packing::members(r, packing.to), parts)) out[member] = part;
+  }
+  return out;
 }
 
 Regs KernelLowering::convertThroughShared(const Regs& source, const layout::ThroughShared& plan, unsigned bits,

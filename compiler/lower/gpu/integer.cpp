@@ -136,8 +136,12 @@ void KernelLowering::lowerExtended(Operation* op) {
 llvm::Value* KernelLowering::integerToFloat(Operation* op, llvm::Value* x) {
   bool isSigned = isa<arith::SIToFPOp>(op);
   mlir::Type to = getElementTypeOrSelf(op->getResult(0).getType());
-  if (to.isF64() || to.isF32() || to.isF16())
-    return isSigned ? b_.CreateSIToFP(x, typeOf(to)) : b_.CreateUIToFP(x, typeOf(to));
+  constexpr unsigned kExactBits = 16;  // of integers that float32 holds as they are: rounding it again is the only rounding
+  bool isNarrow = x->getType()->getIntegerBitWidth() <= kExactBits;
+  llvm::Type* direct = to.isF64() || to.isF32() || to.isF16() ? typeOf(to) : isNarrow ? b_.getFloatTy() : nullptr;
+  llvm::Value* real = !direct ? nullptr : isSigned ? b_.CreateSIToFP(x, direct) : b_.CreateUIToFP(x, direct);
+  if (direct && direct == typeOf(to)) return real;
+  if (real) return fromFloat(real, to);
   return fromFloat(integerToOddFloat(b_, x, isSigned), to);
 }
 

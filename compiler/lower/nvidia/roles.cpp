@@ -6,7 +6,8 @@ namespace tandem::lower::nvidia {
 using namespace mlir;
 
 // Returns the number of blocks of few consumers that share the multiprocessor: two if the widest instruction leaves
-// registers enough; with roles three, if all products of an iteration do and the buffers are small.
+// registers enough (of eight consumers, without roles, all products of an iteration); with roles three, if all products of an iteration do
+// and the buffers are small.
 int KernelLowering::blocksThatFit(func::FuncOp kernel) const {
   int64_t widest = 0, groups = std::max(1, numWarps_ / 4);
   llvm::DenseMap<Block*, int64_t> columns;
@@ -20,22 +21,23 @@ int KernelLowering::blocksThatFit(func::FuncOp kernel) const {
     }
     widest = std::max(widest, together);
   });
-  if (!widest || widest > 128 || numWarps_ > 4) return 1;
+  if (!widest || widest > 128 || numWarps_ > 8) return 1;
   bool areFew = llvm::all_of(columns, [](const auto& entry) { return entry.second <= 128; });
-  return areFew && widest <= 64 && hasSmallBuffers(kernel) ? 3 : 2;
+  bool haveRoles = kernel.walk([](tgpu::WarpSpecializeOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  if (numWarps_ > 4) return !haveRoles && areFew && hasSmallBuffers(kernel) ? 2 : 1;
+  return haveRoles && areFew && widest <= 64 && hasSmallBuffers(kernel) ? 3 : 2;
 }
 
-// Returns true if the buffers take a third of the shared memory at most, with room for stores and exchanges.
+// Returns true if the buffers take their share of the shared memory at most, with room for stores and exchanges, where two blocks of eight
+// consumers or three of four share it.
 bool KernelLowering::hasSmallBuffers(func::FuncOp kernel) const {
   constexpr int64_t kBesideBuffers = 16 * 1024;
-  int64_t bytes = kBesideBuffers;
-  bool haveRoles = false;
-  kernel.walk([&](tgpu::WarpSpecializeOp) { haveRoles = true; });
+  int64_t bytes = kBesideBuffers, blocks = numWarps_ > 4 ? 2 : 3;
   kernel.walk([&](tgpu::AllocOp op) {
     auto type = cast<tile::SmemType>(op.getType());
     bytes += ShapedType::getNumElements(type.getShape()) * type.getElementType().getIntOrFloatBitWidth() / 8 * op.getSlots();
   });
-  return haveRoles && bytes <= target_.maxSharedBytes() / 3;
+  return bytes <= target_.maxSharedBytes() / blocks;
 }
 
 // Warpgroups take turns in pairs, so that one of a pair computes while the other multiplies. Each waits at a barrier of its own, of the

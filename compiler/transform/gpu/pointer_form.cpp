@@ -1,6 +1,7 @@
 // Only a scalar moves from iteration to iteration, so that the tile's own part is computed once.
 #include "compiler/transform/gpu/pointer_form.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/IR/Matchers.h>
 
 namespace tandem::transform::gpu {
 using namespace mlir;
@@ -73,11 +74,21 @@ class PointerForm {
       all = all ? arith::AndIOp::create(b_, loc_, all, is).getResult() : is;
     };
     for (int32_t d : load_.getBoundaryCheck()) {
-      require(arith::CmpIPredicate::slt, d, arith::SubIOp::create(b_, loc_, load_.getShape()[d], offset(d)));
+      if (!endsBehind(d)) require(arith::CmpIPredicate::slt, d, arith::SubIOp::create(b_, loc_, load_.getShape()[d], offset(d)));
       if (!axes_.of(load_.getOffsets()[d]).nonNegative)
         require(arith::CmpIPredicate::sge, d, arith::SubIOp::create(b_, loc_, number(0), offset(d)));
     }
     return all;
+  }
+
+  // Returns true if the tensor surely goes on behind the tile. One without an end has the extent of all that an index can name.
+  bool endsBehind(unsigned d) {
+    constexpr int64_t kEndless = (int64_t(1) << 31) - 1;
+    APInt extent, offset;
+    if (!matchPattern(load_.getShape()[d], m_ConstantInt(&extent))) return false;
+    if (extent.getSExtValue() >= kEndless) return true;
+    return matchPattern(load_.getOffsets()[d], m_ConstantInt(&offset)) &&
+           offset.getSExtValue() + type_.getDimSize(d) <= extent.getSExtValue();
   }
 
   Value padding() {

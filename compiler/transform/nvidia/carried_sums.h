@@ -1,5 +1,6 @@
 // Sums that a loop carries and products add to: such products can stay under way from each iteration to the next.
 #pragma once
+#include "compiler/dialect/tgpu/tgpu.h"
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
 namespace tandem::transform::nvidia {
@@ -13,5 +14,9 @@ bool onlyAdds(mlir::Value sum, mlir::Value result, mlir::scf::ForOp loop);
 // The loop runs once at least from now on: in a branch, at whose end the products that add to the carried values of these numbers are
 // waited for, before their sums meet the initial ones of a loop that does not run. Returns the branch's end, behind the waits.
 mlir::OpBuilder awaitSums(mlir::scf::ForOp loop, llvm::ArrayRef<unsigned> sums);
+
+// Starts products, each of which only adds to what the loop carries and is awaited where it stands, when the next iteration begins: the
+// left operands that the loop computes are carried there, and those of the next products computed while these are under way.
+void startInNextIteration(mlir::scf::ForOp loop, llvm::ArrayRef<tgpu::WgmmaOp> products);
 
 }  // namespace tandem::transform::nvidia

@@ -21,6 +21,16 @@ def DeferSums : KernelPass<"defer-sums"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def TurnProducts : KernelPass<"turn-products"> {
+  let summary = "compute the transpose of a sum of products whose right operand the loop computes";
+  let description = [{
+    wgmma reads its right operand from shared memory, its left one from registers too. `a · f(b)`, where `a` is loaded and `f(b)` computed
+    (a weight of eight bits made one of sixteen), becomes the transpose of `f(b)ᵀ · aᵀ`: what threads compute stays in their registers.
+  }];
+  let options = [Target];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def SelectProducts : KernelPass<"select-products"> {
   let summary = "choose the unit that does each product of tiles, and how its operands come";
   let description = [{
@@ -65,10 +75,22 @@ def PipelineLoads : KernelPass<"pipeline-loads"> {
     3. Copies for the first iterations before the loop; in the loop, for the iteration that is slots - 1 ahead, if there is one.
     4. Reads the slots where the loads were. A `tgpu.wgmma` whose operand was stored to a buffer of its own reads the slot itself.
     5. Where all products of a loop read slots and only add to what the loop carries, one iteration's are still under way while the next
-       one's begin: copies are then slots - 2 ahead, and the ring has a slot more if that costs no block of a multiprocessor.
+       one's begin. Left operands that the loop computes are carried to the next iteration's begin, where their products start. Copies then
+       come behind the wait for the older products, whose slot they fill, and a barrier: they are `slots` - 1 iterations ahead.
   }];
   let options = [Target];
   let dependentDialects = ["::tandem::tgpu::TgpuDialect", "::mlir::arith::ArithDialect"];
+}
+
+def ScheduleProducts : KernelPass<"schedule-products"> {
+  let summary = "start a loop's products as early, and wait for them as late, as their operands and results allow";
+  let description = [{
+    For loops with several products, each of which select-products has awaited where it stands:
+
+    1. Products whose operands are there when the iteration begins come first.
+    2. A wait goes to the first use of its result, and leaves under way what has been started since.
+    3. A slot is let go when its last product is done.
+  }];
 }
 
 def AssignLayouts : KernelPass<"assign-layouts"> {

@@ -80,10 +80,8 @@ class LoopPipeline {
     if (copied_.empty()) return changed;
     findSums();
     int64_t fitting = room() / bytesInSlot();
-    if (fitting < 3) sums_.clear();
-    bool overlap = !sums_.empty();  // one slot is what the products under way read
-    slots_ = std::min(overlap ? std::max<int64_t>(3, asked + isFree(asked + 1)) : asked, fitting);
-    ahead_ = slots_ - 1 - overlap;
+    slots_ = std::min(asked, fitting);
+    ahead_ = slots_ - 1;
     remark::Reason noRoom{llvm::formatv("the shared memory of {0} has no room for more of {1} bytes", target_.name(), bytesInSlot()),
                           "smaller tiles"};
     if (slots_ < 2) return refuse(noRoom), changed;
@@ -103,7 +101,8 @@ class LoopPipeline {
     return std::min(asked ? asked.getInt() : kDefaultStages, kMaxSlots);
   }
 
-  // Products whose operands are all slots and which only add to what the loop carries: none is waited for before the next iteration's.
+  // Products that only add to what the loop carries, of slots or of left operands in registers: none is waited for before the next
+  // iteration's, or before that one has computed its left operands.
   void findSums() {
     for (auto product : loop_.getBody()->getOps<tgpu::WgmmaOp>()) {
       auto wait = product.getResult().hasOneUse() ? dyn_cast<tgpu::WgmmaWaitOp>(*product->user_begin()) : tgpu::WgmmaWaitOp();
@@ -111,25 +110,21 @@ class LoopPipeline {
         auto buffer = operand.getDefiningOp<tgpu::AllocOp>();
         return buffer && isFeed(buffer);
       };
-      if (!wait || !onlyAdds(product.getAcc(), wait.getResult(), loop_) || !isFed(product.getLhs()) || !isFed(product.getRhs()))
+      bool isInRegisters = isa<RankedTensorType>(product.getLhs().getType());
+      if (!wait || !onlyAdds(product.getAcc(), wait.getResult(), loop_) || !(isInRegisters || isFed(product.getLhs())) ||
+          !isFed(product.getRhs()))
         return sums_.clear();
+      haveComputed_ |= isInRegisters;
       sums_.push_back(wait);
     }
   }
 
-  // Returns true if the last of `slots` slots costs no block of a multiprocessor: shared memory has room for as many blocks as without it,
-  // or registers allow no more anyway.
-  bool isFree(int64_t slots) {
-    constexpr int64_t kOtherRegisters = 64, kBytesBeside = 1024;
-    int64_t threads = 32 * numWarps_, sums = 0;
-    for (tgpu::WgmmaWaitOp wait : sums_) sums += bytesOf(cast<RankedTensorType>(wait.getType())) / kWordBytes / threads;
-    int64_t byRegisters = target_.registersPerMultiprocessor() / ((sums + kOtherRegisters) * threads);
-    auto bySlots = [&](int64_t count) { return target_.maxSharedBytes() / (count * bytesInSlot() + kBytesBeside); };
-    return bySlots(slots) >= std::min(byRegisters, bySlots(slots - 1));
-  }
-
   // The last wait leaves this iteration's products under way.
   void keepSumsUnderWay() {
+    if (haveComputed_ && !sums_.empty()) {
+      auto products = llvm::map_to_vector(sums_, [](tgpu::WgmmaWaitOp wait) { return wait.getAcc().getDefiningOp<tgpu::WgmmaOp>(); });
+      return startInNextIteration(loop_, products);
+    }
     SmallVector<unsigned> carried;
     for (tgpu::WgmmaWaitOp wait : sums_) {
       auto product = wait.getAcc().getDefiningOp<tgpu::WgmmaOp>();
@@ -375,7 +370,9 @@ class LoopPipeline {
     OpBuilder top = OpBuilder::atBlockBegin(loop_.getBody()), end(loop_.getBody()->getTerminator());
     tgpu::AwaitOp::create(top, loc, ring_);
     bool waits = llvm::any_of(slice_.ops, [](Operation* op) { return isa<tile::LoadOp>(op); });
-    Iteration next = fill(later_, top, waits ? end : top);
+    // Where products are under way until the wait, what they read is overwritten behind it, when all threads have waited.
+    if (!sums_.empty()) simt::BarrierOp::create(end, loc);
+    Iteration next = fill(later_, top, waits || !sums_.empty() ? end : top);
     SmallVector<Value> yielded(loop_.getYieldedValues());
     append(next, yielded);
     loop_.getBody()->getTerminator()->setOperands(yielded);
@@ -484,6 +481,7 @@ class LoopPipeline {
   Slice slice_;
   int64_t slots_ = 0, ahead_ = 0;
   SmallVector<tgpu::WgmmaWaitOp> sums_;
+  bool haveComputed_ = false;  // left operands of theirs in registers
   Value ring_;
   SmallVector<Value> buffers_;  // one a load
   Iteration later_;

@@ -46,6 +46,7 @@ class Slice {
   void visit(Operation* op) {
     Operation* parent = op->getParentOp();
     if (op->getBlock() != &body_) needOp(parent);
+    if (auto loop = dyn_cast<scf::WhileOp>(op)) return needValue(loop.getConditionOp().getCondition());
     if (isa<scf::ForOp, scf::IfOp>(op)) {
       // Bounds or condition now; carried values when something uses them.
       for (Value v : op->getOperands().take_front(isa<scf::ForOp>(op) ? 3 : 1)) needValue(v);
@@ -63,6 +64,7 @@ class Slice {
 
   void needValue(Value v) {
     if (auto argument = dyn_cast<BlockArgument>(v)) {
+      if (auto loop = dyn_cast<scf::WhileOp>(argument.getOwner()->getParentOp())) return needOfWhile(loop, argument);
       auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
       if (!loop) return;
       needOp(loop);
@@ -72,6 +74,7 @@ class Slice {
     auto result = cast<OpResult>(v);
     if (places_.contains(result.getOwner())) sound_ = false;  // it is passed, not done again, and so gives no value
     needOp(result.getOwner());
+    if (auto loop = dyn_cast<scf::WhileOp>(result.getOwner())) needPassed(loop, result.getResultNumber());
     if (auto loop = dyn_cast<scf::ForOp>(result.getOwner())) needCarried(loop, result.getResultNumber());
     if (auto branch = dyn_cast<scf::IfOp>(result.getOwner())) needChosen(branch, result.getResultNumber());
   }
@@ -84,6 +87,28 @@ class Slice {
     if (!needed_.carried.insert(branch.getResult(index)).second) return;
     needValue(branch.thenYield().getOperand(index));
     needValue(branch.elseYield().getOperand(index));
+  }
+
+  void needOfWhile(scf::WhileOp loop, BlockArgument argument) {
+    needOp(loop);
+    unsigned index = argument.getArgNumber();
+    if (argument.getOwner() == loop.getAfterBody()) return needPassed(loop, index);
+    if (isa<RankedTensorType>(argument.getType())) {
+      sound_ = false;
+      return;
+    }
+    if (!needed_.carried.insert(argument).second) return;
+    needValue(loop.getInits()[index]);
+    needValue(loop.getYieldOp().getOperand(index));
+  }
+
+  // What the condition passes on to the body and, at last, to whoever comes behind the loop.
+  void needPassed(scf::WhileOp loop, unsigned index) {
+    if (isa<RankedTensorType>(loop.getResult(index).getType())) {
+      sound_ = false;
+      return;
+    }
+    if (needed_.carried.insert(loop.getResult(index)).second) needValue(loop.getConditionOp().getArgs()[index]);
   }
 
   void needCarried(scf::ForOp loop, unsigned index) {
@@ -114,6 +139,8 @@ class Copy {
       if (!needed_.ops.contains(&op) || copyRoot_(&op, builder, mapping_)) continue;
       if (auto loop = dyn_cast<scf::ForOp>(op))
         copyLoop(loop, builder);
+      else if (auto loop = dyn_cast<scf::WhileOp>(op))
+        copyWhile(loop, builder);
       else if (auto branch = dyn_cast<scf::IfOp>(op))
         copyBranch(branch, builder);
       else
@@ -145,6 +172,34 @@ class Copy {
     SmallVector<Value> yielded;
     for (unsigned i : kept) yielded.push_back(mapping_.lookupOrDefault(loop.getYieldedValues()[i]));
     scf::YieldOp::create(inside, loop.getLoc(), yielded);
+  }
+
+  void copyWhile(scf::WhileOp loop, OpBuilder& builder) {
+    SmallVector<unsigned> kept, passed;
+    for (BlockArgument argument : loop.getBeforeArguments())
+      if (needed_.carried.contains(argument)) kept.push_back(argument.getArgNumber());
+    for (OpResult result : loop->getResults())
+      if (needed_.carried.contains(result)) passed.push_back(result.getResultNumber());
+    auto inits = llvm::map_to_vector(kept, [&](unsigned i) { return mapping_.lookupOrDefault(loop.getInits()[i]); });
+    auto types = llvm::map_to_vector(passed, [&](unsigned i) { return loop.getResult(i).getType(); });
+    auto copy = scf::WhileOp::create(builder, loop.getLoc(), types, inits);
+    auto enter = [&](Region& region, Block& from, ArrayRef<unsigned> arguments) {
+      Block& to = region.emplaceBlock();
+      for (unsigned i : arguments)
+        mapping_.map(from.getArgument(i), to.addArgument(from.getArgument(i).getType(), loop.getLoc()));
+      OpBuilder inside = OpBuilder::atBlockEnd(&to);
+      block(from, inside);
+      return inside;
+    };
+    auto mapped = [&](ValueRange values, ArrayRef<unsigned> which) {
+      return llvm::map_to_vector(which, [&](unsigned i) { return mapping_.lookupOrDefault(values[i]); });
+    };
+    OpBuilder before = enter(copy.getBefore(), *loop.getBeforeBody(), kept);
+    scf::ConditionOp test = loop.getConditionOp();
+    scf::ConditionOp::create(before, test.getLoc(), mapping_.lookupOrDefault(test.getCondition()), mapped(test.getArgs(), passed));
+    OpBuilder after = enter(copy.getAfter(), *loop.getAfterBody(), passed);
+    scf::YieldOp::create(after, loop.getYieldOp().getLoc(), mapped(loop.getYieldOp().getOperands(), kept));
+    for (auto [k, i] : llvm::enumerate(passed)) mapping_.map(loop.getResult(i), copy.getResult(k));
   }
 
   void copyBranch(scf::IfOp branch, OpBuilder& builder) {

@@ -12,6 +12,7 @@
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/passes.h"
 #include "compiler/transform/nvidia/producer.h"
+#include "compiler/transform/nvidia/ring_plan.h"
 #include "compiler/transform/nvidia/signaller.h"
 #include "compiler/transform/nvidia/tensor_choice.h"
 #include <llvm/ADT/MapVector.h>
@@ -25,17 +26,6 @@ using namespace gpu;
 namespace {
 
 int64_t bytesOf(RankedTensorType tile) { return tile.getNumElements() * tile.getElementTypeBitWidth() / 8; }
-
-// Loads that one ring serves: they are in one block and the same products read them.
-struct RingPlan {
-  SmallVector<tile::BlockLoadOp> loads;
-  SmallVector<tile::DotOp> dots;  // in the order of the program
-  scf::ForOp loop;  // of the loads and products. Null: the products are in loops behind the loads, and there is one slot
-  int64_t bytes = 0, slots = 1;
-  int owner = -1;  // the plan whose ring and buffers these are; another loop's, which has ended, or its own
-  Value ring;
-  SmallVector<Value> buffers;  // one a load
-};
 
 class ProductSelection {
  public:
@@ -166,19 +156,13 @@ class ProductSelection {
            });
   }
 
-  static bool isNested(scf::ForOp a, scf::ForOp b) { return a->isAncestor(b) || b->isAncestor(a); }
-  // Loops one after the other, or in two branches, fill the same slots in turn, if their tiles have the same types.
+  // Loops one after the other, or in two branches, fill the same slots in turn, if their tiles have the same types. Producer and
+  // consumers go through the slots in the program's order, so it does not matter which loop a slot was filled for.
   int ownerOf(size_t index) {
     const RingPlan& plan = rings_[index];
-    auto typesOf = [](const RingPlan& p) {
-      return llvm::map_to_vector(p.loads, [](tile::BlockLoadOp load) { return load.getResult().getType(); });
-    };
-    for (size_t i = 0; i < index && plan.loop; ++i) {
-      const RingPlan& other = rings_[i];
-      if (other.owner != int(i) || !other.loop || isNested(other.loop, plan.loop) || typesOf(other) != typesOf(plan))
-        continue;
-      bool isTaken = llvm::any_of(
-          rings_, [&](const RingPlan& p) { return &p != &plan && p.owner == int(i) && isNested(p.loop, plan.loop); });
+    for (size_t i = 0; i < index; ++i) {
+      if (rings_[i].owner != int(i) || typesOf(rings_[i]) != typesOf(plan)) continue;
+      bool isTaken = llvm::any_of(rings_, [&](const RingPlan& p) { return &p != &plan && p.owner == int(i) && !areInTurn(p, plan); });
       if (!isTaken) return i;
     }
     return index;
@@ -194,7 +178,17 @@ class ProductSelection {
           std::min(kSlotsBesideTiles, slotsAsked()))
         return true;
     if (signals_) signals_->stores.clear();
-    return fitSlots(target_.maxSharedBytes() - epilogueBytes(kernel_, dots_, numWarps_)) >= 2;
+    int64_t epilogue = epilogueBytes(kernel_, dots_, numWarps_);
+    // A warpgroup that waits for its products leaves the tensor cores to another block's meanwhile.
+    if (numWarps_ <= 4 && awaitsProducts() &&
+        fitSlots((target_.maxSharedBytes() - kBytesBetweenBlocks) / 2 - epilogue) >= std::min<int64_t>(slotsAsked(), 2))
+      return true;
+    return fitSlots(target_.maxSharedBytes() - epilogue) >= 2;
+  }
+
+  // Returns true if a loop needs a product's result before it goes on.
+  bool awaitsProducts() {
+    return llvm::any_of(rings_, [&](const RingPlan& p) { return p.loop && !(isAlone(p) && onlyAccumulates(p)); });
   }
 
   int64_t fitSlots(int64_t budget) {
@@ -572,7 +566,8 @@ class ProductSelection {
     op->erase();
   }
 
-  static constexpr int64_t kScratchBytes = 8 * 1024, kAlignment = 1024, kMaxSlots = 8, kSlotsBesideTiles = 3, kMaxColumns = 256;
+  static constexpr int64_t kScratchBytes = 8 * 1024, kAlignment = 1024, kMaxSlots = 8, kSlotsBesideTiles = 3, kMaxColumns = 256,
+                           kBytesBetweenBlocks = 1024;
 
   func::FuncOp kernel_;
   const target::TargetInfo& target_;

@@ -183,13 +183,15 @@ def counted(a, b, x, o, K):
 # the next one begins.
 # GATHER-DAG: %[[A:.*]] = tgpu.alloc 4 x !tile.smem<64x64xbf16> swizzle 128
 # GATHER-DAG: %[[B:.*]] = tgpu.alloc 4 x !tile.smem<64x128xbf16> swizzle 128 fastest 0
-# GATHER: %[[RING:.*]] = tgpu.copy_ring 4 ahead 2
+# GATHER: %[[RING:.*]] = tgpu.copy_ring 4 ahead 3
 # GATHER: scf.if
 # GATHER: scf.for
 # GATHER-NEXT: tgpu.await %[[RING]]
 # GATHER-NOT: {{tile.load|local_load|local_store|arith.addf}}
 # GATHER: %[[SUM:.*]] = tgpu.wgmma %[[A]] of %[[RING]], %[[B]] of %[[RING]], %{{.*}} {tgpu.begins_at_zero}
 # GATHER-NEXT: tgpu.wgmma_wait %[[SUM]] pending 1
+# GATHER-NEXT: simt.barrier
+# GATHER-NEXT: tgpu.copy_async
 # GATHER: scf.yield
 # GATHER: tgpu.wgmma_wait {{.*}} pending 0
 # A value other than zero where the mask is false has to come from registers.
@@ -203,11 +205,13 @@ def counted(a, b, x, o, K):
 # EIGHT: tgpu.wgmma_wait {{.*}} pending 0
 # EIGHT: arith.addf
 # Writes by cp.async come before what the asynchronous unit reads.
-# FENCED: cp.async.wait_group 1
+# FENCED: cp.async.wait_group 2
 # FENCED: fence.proxy.async
 # FENCED: bar.sync
 # FENCED: wgmma.mma_async
 # FENCED: wgmma.wait_group.sync.aligned 1
+# FENCED: bar.sync
+# FENCED: cp.async.cg
 @triton.jit
 def gathered(a, b, c, rows, K, UP: tl.constexpr):
     m, n, k = tl.arange(0, 64), tl.arange(0, 128), tl.arange(0, 64)
@@ -219,13 +223,23 @@ def gathered(a, b, c, rows, K, UP: tl.constexpr):
     tl.store(c + m[:, None] * 128 + n[None, :], acc)
 
 
-# An operand that is computed from what was copied goes through registers; the copies are ahead all the same, and no producer is added.
+# A right operand that is computed from what was copied becomes the left one, in registers, of the transpose. The next one is computed while
+# the product is under way, which reads the slot of the iteration before; copies to that slot start behind the wait.
 # SCALED-NOT: tgpu.warp_specialize
-# SCALED: tgpu.copy_ring
+# SCALED: %[[RING:.*]] = tgpu.copy_ring 4 ahead 3
+# SCALED-NOT: tgpu.local_store
+# SCALED: tgpu.await %[[RING]]
+# SCALED: arith.sitofp {{.*}} : tensor<64x128xi8> to tensor<64x128xbf16>
+# SCALED: scf.for {{.*}} iter_args({{.*}}%[[LHS:[a-z0-9]+]] = %{{[0-9]+}}) -> (tensor<128x64xf32>,
+# SCALED: %[[SUM:.*]] = tgpu.wgmma %[[LHS]], %{{.*}} of %[[RING]],
+# SCALED: tgpu.await %[[RING]]
 # SCALED: %[[Q:.*]] = tgpu.local_load
-# SCALED: %[[WIDE:.*]] = arith.sitofp %[[Q]]
-# SCALED: tgpu.local_store %[[WIDE]],
+# SCALED: arith.sitofp %[[Q]]
+# SCALED: tgpu.wgmma_wait %[[SUM]] pending 0
+# SCALED-NEXT: simt.barrier
+# SCALED: tgpu.copy_async
 # SCALED: tgpu.wgmma
+# SCALED: tgpu.wgmma_wait {{.*}} pending 0
 @triton.jit
 def scaled(a, b, c, K):
     m, n, k = tl.arange(0, 64), tl.arange(0, 128), tl.arange(0, 64)

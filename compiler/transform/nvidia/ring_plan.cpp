@@ -1,0 +1,21 @@
+// Compares the places of loads and products in the program.
+#include "compiler/transform/nvidia/ring_plan.h"
+
+namespace tandem::transform::nvidia {
+using namespace mlir;
+
+bool areInTurn(const RingPlan& a, const RingPlan& b) {
+  if (a.loop && b.loop) return !isNested(a.loop, b.loop);
+  auto endsBefore = [](const RingPlan& first, const RingPlan& second) {
+    tile::DotOp product = first.dots.back();
+    Operation *last = product->getParentOp(), *next = tile::BlockLoadOp(second.loads.front());
+    return last->getBlock() == next->getBlock() && last->isBeforeInBlock(next);
+  };
+  return !a.loop && !b.loop && (endsBefore(a, b) || endsBefore(b, a));
+}
+
+SmallVector<RankedTensorType> typesOf(const RingPlan& plan) {
+  return llvm::map_to_vector(plan.loads, [](tile::BlockLoadOp load) { return cast<RankedTensorType>(load.getResult().getType()); });
+}
+
+}  // namespace tandem::transform::nvidia

@@ -1,0 +1,222 @@
+// Reorders the products of a loop, their waits, and the events of the rings that they read.
+#include "compiler/analysis/zeros.h"
+#include "compiler/dialect/tgpu/tgpu.h"
+#include "compiler/transform/gpu/accesses.h"
+#include "compiler/transform/nvidia/carried_sums.h"
+#include "compiler/transform/nvidia/passes.h"
+#include <llvm/ADT/MapVector.h>
+#include <llvm/ADT/SetVector.h>
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+
+namespace tandem::transform::nvidia {
+using namespace mlir;
+using namespace gpu;
+#define GEN_PASS_DEF_SCHEDULEPRODUCTS
+#include "compiler/transform/nvidia/passes.h.inc"
+namespace {
+
+// A ring that products of the loop read, and the only events of it in the loop's body.
+struct Reads {
+  tgpu::AwaitOp await;
+  tgpu::AdvanceOp advance;
+  tgpu::ReleaseOp release;  // both null for a ring of copies: the await of the next iteration says that the slot has been read
+  bool isCopied() const { return !advance; }
+};
+
+class Schedule {
+ public:
+  explicit Schedule(scf::ForOp loop) : loop_(loop), body_(loop.getBody()) {}
+
+  bool apply() {
+    if (!collect()) return false;
+    loadFirst();
+    if (haveRegisters()) startEarly();
+    placeAdvances();
+    for (auto& [product, wait] : waits_) awaitLate(product, wait);
+    countPending();
+    return true;
+  }
+
+ private:
+  // Returns false unless each product is awaited where it stands, and each ring has one event of each kind.
+  bool collect() {
+    for (auto product : body_->getOps<tgpu::WgmmaOp>()) {
+      auto wait = dyn_cast<tgpu::WgmmaWaitOp>(product->getNextNode());
+      bool isOwn = wait && wait.getAcc() == product.getResult() && product.getResult().hasOneUse() && wait.getPending() == 0;
+      if (!isOwn || product->hasAttr("tgpu.takes_turn") || product->hasAttr("tgpu.joins_previous")) return false;
+      waits_.insert({product, wait});
+      for (Value ring : {product.getLhsRing(), product.getRhsRing()})
+        if (ring && !addRing(ring)) return false;
+    }
+    int waits = llvm::range_size(body_->getOps<tgpu::WgmmaWaitOp>());
+    return waits_.size() > 1 && waits == int(waits_.size());
+  }
+
+  bool addRing(Value ring) {
+    auto [at, isNew] = rings_.insert({ring, {}});
+    if (!isNew) return true;
+    Reads& reads = at->second;
+    for (Operation* user : ring.getUsers()) {
+      if (user->getBlock() != body_) continue;
+      if (auto op = dyn_cast<tgpu::AwaitOp>(user)) {
+        if (reads.await) return false;
+        reads.await = op;
+      } else if (auto op = dyn_cast<tgpu::AdvanceOp>(user)) {
+        if (reads.advance) return false;
+        reads.advance = op;
+      } else if (auto op = dyn_cast<tgpu::ReleaseOp>(user)) {
+        if (reads.release) return false;
+        reads.release = op;
+      } else if (isa<tgpu::LocalLoadOp>(user)) {
+        return false;
+      }
+    }
+    bool isRing = !ring.getDefiningOp<tgpu::CopyRingOp>();
+    bool isHere = reads.await || reads.advance || reads.release;  // a slot of another block's is there all the time
+    if (isHere && (!reads.await || !reads.advance != !isRing || !reads.release != !isRing)) return false;
+    if (!isHere) rings_.erase(ring);
+    return true;
+  }
+
+  // Products whose operands are there when the iteration begins come first, in their order.
+  void startEarly() {
+    for (auto& [op, wait] : waits_) {
+      auto product = cast<tgpu::WgmmaOp>(op);
+      if (!isThereAtBegin(product)) continue;
+      for (Value ring : {product.getLhsRing(), product.getRhsRing()})
+        if (auto reads = rings_.find(ring); reads != rings_.end()) moveUp(reads->second.await);
+      moveUp(op);
+    }
+  }
+
+  void placeAdvances() {
+    for (auto& [ring, reads] : rings_)
+      if (!reads.isCopied()) reads.advance->moveAfter(lastReader(ring));
+  }
+
+  // Early products' results are all there at once, beside the sums.
+  bool haveRegisters() {
+    constexpr int64_t kMost = 160;
+    int64_t bytes = 0, threads = 32 * loop_->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>("tile.num_warps").getInt();
+    for (auto& [product, wait] : waits_) {
+      auto type = cast<RankedTensorType>(wait.getType());
+      bytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    }
+    return bytes / 4 / threads <= kMost;
+  }
+
+  // Loads of other tiles begin before the first product: what comes behind a wait would be held up by it.
+  void loadFirst() {
+    SmallVector<Operation*> loads;
+    for (auto load : body_->getOps<tile::LoadOp>())
+      if (!load.getIsVolatile() && isa<RankedTensorType>(load.getType()) && !holdsBackIn(loop_, load)) loads.push_back(load);
+    for (Operation* load : loads) {
+      llvm::SetVector<Operation*> needed;
+      if (!collectPure(load, needed)) continue;
+      SmallVector<Operation*> ops(needed.getArrayRef());
+      llvm::sort(ops, [](Operation* a, Operation* b) { return a->isBeforeInBlock(b); });
+      for (Operation* op : ops) moveUp(op);
+    }
+  }
+
+  // False: the op needs another that must stay where it is.
+  bool collectPure(Operation* op, llvm::SetVector<Operation*>& needed) {
+    if (op->getBlock() != body_ || needed.contains(op)) return true;
+    bool moves = needed.empty() || (isMemoryEffectFree(op) && !op->getNumRegions());
+    if (!moves || isa<tgpu::WgmmaOp, tgpu::WgmmaWaitOp>(op)) return false;
+    needed.insert(op);
+    return llvm::all_of(op->getOperands(), [&](Value v) { return !v.getDefiningOp() || collectPure(v.getDefiningOp(), needed); });
+  }
+
+  // To the others that have been moved so, behind them; one that stands before the last of them stays.
+  void moveUp(Operation* op) {
+    if (last_ && (op == last_ || op->isBeforeInBlock(last_))) return;
+    last_ ? op->moveAfter(last_) : op->moveBefore(body_, body_->begin());
+    last_ = op;
+  }
+
+  bool isThereAtBegin(tgpu::WgmmaOp product) {
+    auto isOutside = [&](Value v) { return isa<BlockArgument>(v) || v.getParentBlock() != body_; };
+    if (!isOutside(product.getLhs()) || !(isOutside(product.getAcc()) || analysis::isZero(product.getAcc()))) return false;
+    for (auto [buffer, ring] : {std::pair(product.getLhs(), product.getLhsRing()), std::pair(product.getRhs(), product.getRhsRing())})
+      if (!ring && isa<tile::SmemType>(buffer.getType()) && isStoredHere(buffer)) return false;
+    if (!isOutside(product.getAcc())) moveOut(product.getAcc().getDefiningOp());
+    return true;
+  }
+
+  // A zero depends on nothing but other constants.
+  void moveOut(Operation* op) {
+    for (Value operand : op->getOperands())
+      if (Operation* source = operand.getDefiningOp(); source && source->getBlock() == body_) moveOut(source);
+    op->moveBefore(loop_);
+  }
+
+  bool isStoredHere(Value buffer) {
+    return llvm::any_of(buffer.getUsers(), [&](Operation* user) { return isa<tgpu::LocalStoreOp>(user) && user->getBlock() == body_; });
+  }
+
+  Operation* lastReader(Value ring) {
+    Operation* last = nullptr;
+    for (auto& [op, wait] : waits_) {
+      auto product = cast<tgpu::WgmmaOp>(op);
+      if ((product.getLhsRing() == ring || product.getRhsRing() == ring) && (!last || last->isBeforeInBlock(op))) last = op;
+    }
+    return last;
+  }
+
+  // A product's wait goes to its result's first use. A store to a buffer that the product reads is one: it would overwrite the operand.
+  void awaitLate(Operation* product, tgpu::WgmmaWaitOp wait) {
+    Operation* first = body_->getTerminator();
+    auto consider = [&](Operation* user) {
+      Operation* here = body_->findAncestorOpInBlock(*user);
+      if (here && product->isBeforeInBlock(here) && here->isBeforeInBlock(first)) first = here;
+    };
+    for (Operation* user : wait.getResult().getUsers()) consider(user);
+    for (Value operand : product->getOperands())
+      if (isa<tile::SmemType>(operand.getType()))
+        for (Operation* user : operand.getUsers())
+          if (isa<tgpu::LocalStoreOp>(user)) consider(user);
+    wait->moveBefore(first);
+  }
+
+  // Waits come in the order of the products: one that is behind a later product's is not needed for its own.
+  void countPending() {
+    SmallVector<Operation*> started;
+    llvm::MapVector<Value, Operation*> doneAt;
+    size_t done = 0;
+    for (Operation& op : llvm::make_early_inc_range(*body_)) {
+      if (isa<tgpu::WgmmaOp>(op)) started.push_back(&op);
+      auto wait = dyn_cast<tgpu::WgmmaWaitOp>(op);
+      if (!wait) continue;
+      size_t index = llvm::find(started, wait.getAcc().getDefiningOp()) - started.begin();
+      done = std::max(done, index + 1);
+      wait.setPending(started.size() - done);
+      for (auto& [ring, reads] : rings_) {
+        size_t last = llvm::find(started, lastReader(ring)) - started.begin();
+        if (!reads.isCopied() && last < done && !doneAt.count(ring)) doneAt.insert({ring, wait});
+      }
+    }
+    for (auto& [ring, wait] : doneAt) {
+      Reads& reads = rings_[ring];
+      Operation* behind = reads.advance->isBeforeInBlock(wait) ? wait : reads.advance.getOperation();
+      reads.release->moveAfter(behind);
+    }
+  }
+
+  scf::ForOp loop_;
+  Block* body_;
+  llvm::MapVector<Operation*, tgpu::WgmmaWaitOp> waits_;  // each product's
+  llvm::MapVector<Value, Reads> rings_;
+  Operation* last_ = nullptr;  // of what has been moved to the body's begin
+};
+
+struct ScheduleProducts : impl::ScheduleProductsBase<ScheduleProducts> {
+  using Base::Base;
+  void runOnOperation() override {
+    getOperation().walk([](scf::ForOp loop) { Schedule(loop).apply(); });
+  }
+};
+
+}  // namespace
+}  // namespace tandem::transform::nvidia

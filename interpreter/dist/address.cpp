@@ -104,9 +104,9 @@ Step numRanks(Machine& m, Run& run, const Prepared& i) {
 
 Step translateRank(Machine& m, Run& run, const Prepared& i) {
   int id;
-  const std::vector<int>* members = teamOperand(m, run, i, i.b, &id);
+  const std::vector<int>* members = teamOperand(m, run, i, i.a, &id);
   if (!members) return Step::Failed;
-  int64_t index = integer(m, run, i.a);
+  int64_t index = integer(m, run, i.b);
   if (index < 0 || index >= int64_t(members->size()))
     return fail(m, run, i, ReportKind::BadRank,
                 "rank " + std::to_string(index) + " is outside team " + std::to_string(id) + " of " +

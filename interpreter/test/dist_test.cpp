@@ -190,7 +190,7 @@ TEST(Dist, CollectivesAndTeams) {
   Register mine = b.uniform(Elem::I32), count = b.uniform(Elem::I32), translated = b.uniform(Elem::I32);
   b.add(Op::Rank, Elem::I32, {team}, {mine});
   b.add(Op::NumRanks, Elem::I32, {team}, {count});
-  b.add(Op::TranslateRank, Elem::I32, {b.constant(Elem::I32, 1), team, world0}, {translated});
+  b.add(Op::TranslateRank, Elem::I32, {team, b.constant(Elem::I32, 1), world0}, {translated});
   b.store(i, mine);
   b.store(b.offsetBy(i, 4), count);
   b.store(b.offsetBy(i, 8), translated);

@@ -1,9 +1,9 @@
 // All ways of an operator's model, with all tiles, put in order by the model's time.
 #include "ops/plan.h"
+#include "compiler/target/target_info.h"
 #include "ops/gemm_tiles.h"
 #include "ops/product_time.h"
 #include <algorithm>
-#include <cstdlib>
 
 namespace tandem::ops {
 namespace {
@@ -19,7 +19,8 @@ constexpr size_t kWaysWorthCutting = 6;
 constexpr double kSpareCopyUs = .3;
 
 bool hasBlockCopies(const std::string& target) {
-  return target.starts_with("sm_") && std::atoi(target.c_str() + 3) >= 90;
+  const target::TargetInfo* known = target::TargetInfo::find(target);
+  return known && known->hasTma();
 }
 
 int64_t tilesOfShard(const GemmSizes& sizes, const GemmConfig& config) {

@@ -1,11 +1,8 @@
 // This file turns a kernel's ops into the image of a GPU's code.
 #include "compiler/driver/compile_image.h"
-#include "compiler/codegen/nvidia/codegen.h"
-#include "compiler/codegen/nvidia/guard.h"
+#include "compiler/driver/backend.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/remarks.h"
-#include "compiler/lower/nvidia/lower.h"
-#include "compiler/pipeline/pipeline.h"
 #include <llvm/Support/raw_ostream.h>
 
 namespace tandem::compiler {
@@ -17,8 +14,8 @@ void transform(Compilation& c, const target::TargetInfo& target, bool layouts) {
       c.kernel()->setAttr(std::string("tile.") + name,
                           mlir::IntegerAttr::get(mlir::IntegerType::get(c.kernel().getContext(), 32), std::stoi(given)));
   std::string ctas = c.option("num_ctas");
-  pipeline::NvidiaOptions options{target.name(), ctas.empty() ? 1 : std::stoi(ctas), layouts};
-  c.run([&](mlir::OpPassManager& passes) { pipeline::addNvidiaPasses(passes, options); });
+  int blocks = ctas.empty() ? 1 : std::stoi(ctas);
+  c.run([&](mlir::OpPassManager& passes) { backendOf(target).addPasses(passes, target, blocks, layouts); });
 }
 
 // A failure inside LLVM leaves its context broken: then it is lost, not destroyed.
@@ -39,15 +36,13 @@ void withLlvm(Work work) {
 
 void toLlvm(Compilation& c, const target::TargetInfo& target, LlvmSide& side, abi::KernelImage& image) {
   c.survive("lower-to-llvm", [&] {
-    side.module = tandem::lower::nvidia::lowerToLlvm(c.kernel(), c.sources(), target, *side.context, image);
+    side.module = backendOf(target).lower(c.kernel(), c.sources(), target, *side.context, image);
   });
 }
 
-std::string toPtx(Compilation& c, const target::TargetInfo& target, LlvmSide& side, abi::KernelImage& image) {
+std::string toAssembly(Compilation& c, const target::TargetInfo& target, LlvmSide& side, abi::KernelImage& image) {
   toLlvm(c, target, side, image);
-  codegen::linkNvshmem(*side.module);
-  codegen::linkLibdevice(*side.module);
-  return codegen::toPtx(*side.module, target);
+  return backendOf(target).toAssembly(*side.module, target);
 }
 
 }  // namespace
@@ -60,7 +55,7 @@ std::string gpuText(Compilation& c, const std::string& stage, bool locations) {
   withLlvm([&](LlvmSide& side) {
     abi::KernelImage image;
     if (stage == "ptx") {
-      text = toPtx(c, target, side, image);
+      text = toAssembly(c, target, side, image);
       return;
     }
     toLlvm(c, target, side, image);
@@ -80,15 +75,8 @@ CompiledImage compileToImage(const std::string& requestJson) {
     withLlvm([&](LlvmSide& side) {
       auto image = std::make_shared<abi::KernelImage>();
       image->target = target.name();
-      image->ptx = toPtx(c, target, side, *image);
-      codegen::CubinOptions options;
-      options.lineInfo = true;
-      std::optional<codegen::Cubin> cubin = codegen::toCubin(image->ptx, target, options);
-      if (cubin) {
-        image->cubin = cubin->image;
-        image->registers = cubin->registers;
-        image->spillBytes = cubin->spillBytes;
-      }
+      image->ptx = toAssembly(c, target, side, *image);
+      std::optional<codegen::Cubin> cubin = backendOf(target).assemble(*image, target);
       remarkResources(c, target, *image, cubin ? &*cubin : nullptr);
       image->remarks = remarks.take();
       out.image = image;

@@ -6,7 +6,7 @@
 // broken inside LLVM: release them, do not destroy them.
 #pragma once
 #include "compiler/codegen/nvidia/kernel.h"
-#include "compiler/codegen/nvidia/line_table.h"
+#include "compiler/codegen/gpu/line_table.h"
 #include "compiler/codegen/nvidia/tool_search.h"
 #include "compiler/target/target_info.h"
 #include <llvm/IR/Module.h>

@@ -1,10 +1,12 @@
 // This file lowers the dialect arith, register by register. Integer ops that need more than one instruction are in
 // integer.cpp.
-#include "compiler/lower/nvidia/kernel_lowering.h"
+#include "compiler/lower/gpu/constant.h"
+#include "compiler/lower/gpu/float_convert.h"
+#include "compiler/lower/gpu/integer.h"
+#include "compiler/lower/gpu/kernel.h"
 #include <llvm/ADT/TypeSwitch.h>
-#include <llvm/IR/IntrinsicsNVPTX.h>
 
-namespace tandem::lower::nvidia {
+namespace tandem::lower::gpu {
 using namespace mlir;
 namespace {
 
@@ -92,16 +94,16 @@ std::optional<llvm::Instruction::CastOps> castOf(Operation* op) {
 }  // namespace
 
 // Triton's `/` on float32 is the division of two units in the last place; `div_rn` says that it is precise.
-static llvm::Value* divide(llvm::IRBuilder<>& b, Operation* op, llvm::Value* x, llvm::Value* y) {
+static llvm::Value* divide(KernelContext& cx, Operation* op, llvm::Value* x, llvm::Value* y) {
   if (x->getType()->isFloatTy() && !op->hasAttr("tile.precise"))
-    return b.CreateIntrinsic(x->getType(), llvm::Intrinsic::nvvm_div_full, {x, y});
-  return b.CreateFDiv(x, y);
+    return cx.emit.divideApproximately(x, y);
+  return cx.b.CreateFDiv(x, y);
 }
 
-llvm::Value* KernelLowering::remainder(Operation* op, Scalars v) {
+static llvm::Value* remainder(KernelContext& cx, Operation* op, Scalars v) {
   if (!v[0]->getType()->isFloatTy() && !v[0]->getType()->isDoubleTy())
-    return throughFloat(op, v, [&](Scalars wide) { return remainder(op, wide); });
-  return callLibdevice(v[0]->getType()->isDoubleTy() ? "__nv_fmod" : "__nv_fmodf", v[0]->getType(), v);
+    return throughFloat(cx, op, v, [&](Scalars wide) { return remainder(cx, op, wide); });
+  return cx.emit.callMath("fmod", v[0]->getType(), v);
 }
 
 static bool isFloat8(mlir::Type type) {
@@ -115,42 +117,46 @@ static bool computesOnFloat8(Operation* op) {
   return isFloat8(op->getOperand(0).getType()) && !isa<arith::FPToSIOp, arith::FPToUIOp>(op);
 }
 
-llvm::Value* KernelLowering::scalarOp(Operation* op, Scalars v) {
+static llvm::Value* scalarOp(KernelContext& cx, Operation* op, Scalars v) {
   if (computesOnFloat8(op) && v[0]->getType()->isIntegerTy())
-    return throughFloat(op, v, [&](Scalars wide) { return scalarOp(op, wide); });
-  if (llvm::Value* result = integerOp(op, v)) return result;
-  if (auto binary = binaryOf(op)) return b_.CreateBinOp(*binary, v[0], v[1]);
-  if (auto intrinsic = binaryIntrinsicOf(op)) return b_.CreateBinaryIntrinsic(*intrinsic, v[0], v[1]);
-  if (auto cast = castOf(op)) return b_.CreateCast(*cast, v[0], typeOf(op->getResult(0).getType()));
+    return throughFloat(cx, op, v, [&](Scalars wide) { return scalarOp(cx, op, wide); });
+  if (llvm::Value* result = integerOp(cx, op, v)) return result;
+  if (auto binary = binaryOf(op)) return cx.b.CreateBinOp(*binary, v[0], v[1]);
+  if (auto intrinsic = binaryIntrinsicOf(op)) return cx.b.CreateBinaryIntrinsic(*intrinsic, v[0], v[1]);
+  if (auto cast = castOf(op)) return cx.b.CreateCast(*cast, v[0], cx.typeOf(op->getResult(0).getType()));
   return llvm::TypeSwitch<Operation*, llvm::Value*>(op)
-      .Case<arith::CmpIOp>([&](auto o) { return b_.CreateICmp(predicateOf(o.getPredicate()), v[0], v[1]); })
-      .Case<arith::CmpFOp>([&](auto o) { return b_.CreateFCmp(predicateOf(o.getPredicate()), v[0], v[1]); })
-      .Case<arith::SelectOp>([&](auto) { return b_.CreateSelect(v[0], v[1], v[2]); })
-      .Case<arith::DivFOp>([&](auto) { return divide(b_, op, v[0], v[1]); })
-      .Case<arith::NegFOp>([&](auto) { return b_.CreateFNeg(v[0]); })
-      .Case<arith::RemFOp>([&](auto) { return remainder(op, v); })
-      .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) { return integerToFloat(op, v[0]); })
-      .Case<arith::FPToSIOp, arith::FPToUIOp>([&](auto) { return floatToInteger(op, v[0]); })
-      .Case<arith::IndexCastOp>([&](auto o) { return b_.CreateSExtOrTrunc(v[0], typeOf(o.getResult().getType())); })
-      .Case<arith::IndexCastUIOp>([&](auto o) { return b_.CreateZExtOrTrunc(v[0], typeOf(o.getResult().getType())); })
+      .Case<arith::CmpIOp>([&](auto o) { return cx.b.CreateICmp(predicateOf(o.getPredicate()), v[0], v[1]); })
+      .Case<arith::CmpFOp>([&](auto o) { return cx.b.CreateFCmp(predicateOf(o.getPredicate()), v[0], v[1]); })
+      .Case<arith::SelectOp>([&](auto) { return cx.b.CreateSelect(v[0], v[1], v[2]); })
+      .Case<arith::DivFOp>([&](auto) { return divide(cx, op, v[0], v[1]); })
+      .Case<arith::NegFOp>([&](auto) { return cx.b.CreateFNeg(v[0]); })
+      .Case<arith::RemFOp>([&](auto) { return remainder(cx, op, v); })
+      .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) { return integerToFloat(cx, op, v[0]); })
+      .Case<arith::FPToSIOp, arith::FPToUIOp>([&](auto) { return floatToInteger(cx, op, v[0]); })
+      .Case<arith::IndexCastOp>([&](auto o) { return cx.b.CreateSExtOrTrunc(v[0], cx.typeOf(o.getResult().getType())); })
+      .Case<arith::IndexCastUIOp>([&](auto o) { return cx.b.CreateZExtOrTrunc(v[0], cx.typeOf(o.getResult().getType())); })
       .Default([](Operation*) { return nullptr; });
 }
 
 // The element type decides the arithmetic, so an op that has no scalar form is found out on its first register.
-bool KernelLowering::lowerArith(Operation* op) {
-  if (auto constant = dyn_cast<arith::ConstantOp>(op)) return lowerConstant(constant), true;
-  if (isa<arith::ExtFOp, arith::TruncFOp, tile::FpToFpOp>(op)) return lowerFloatConvert(op);
-  if (isa<arith::MulSIExtendedOp, arith::MulUIExtendedOp, arith::AddUIExtendedOp>(op)) return lowerExtended(op), true;
-  bool isElementwise = isa<arith::ArithDialect>(op->getDialect()) ||
-                       (isa<tile::TileDialect>(op->getDialect()) && op->hasTrait<OpTrait::SameOperandsAndResultType>());
-  bool ours = op->getNumResults() == 1 && isElementwise;
-  if (!ours) return false;
-  mapRegisters(op, [&](Scalars v) {
-    llvm::Value* result = scalarOp(op, v);
-    if (!result) failUnsupported(op);
+static void lowerElementwise(KernelContext& cx, Operation* op) {
+  if (op->getNumResults() != 1) cx.failUnsupported(op);
+  cx.mapRegisters(op, [&](Scalars v) {
+    llvm::Value* result = scalarOp(cx, op, v);
+    if (!result) cx.failUnsupported(op);
     return result;
   });
-  return true;
 }
 
-}  // namespace tandem::lower::nvidia
+void registerArith(Lowerings& table) {
+  table.onDialect<arith::ArithDialect>([](KernelContext& cx, Operation* op) { lowerElementwise(cx, op); });
+  table.onDialect<tile::TileDialect>([](KernelContext& cx, Operation* op) {
+    if (!op->hasTrait<OpTrait::SameOperandsAndResultType>()) cx.failUnsupported(op);
+    lowerElementwise(cx, op);
+  });
+  table.on<arith::ConstantOp>([](KernelContext& cx, auto o) { lowerConstant(cx, o); });
+  table.on<arith::ExtFOp, arith::TruncFOp, tile::FpToFpOp>([](KernelContext& cx, auto o) { lowerFloatConvert(cx, o); });
+  table.on<arith::MulSIExtendedOp, arith::MulUIExtendedOp, arith::AddUIExtendedOp>([](KernelContext& cx, auto o) { lowerExtended(cx, o); });
+}
+
+}  // namespace tandem::lower::gpu

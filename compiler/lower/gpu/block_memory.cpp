@@ -1,14 +1,14 @@
 // Blocks of strided tensors without TMA: every thread computes the addresses of its elements and whether they are inside; neighbours that
 // are surely inside or outside together move in one access.
-#include "compiler/dialect/tgpu/bulk_store.h"
-#include "compiler/lower/nvidia/kernel_lowering.h"
-#include <llvm/ADT/TypeSwitch.h>
+#include "compiler/lower/gpu/block_memory.h"
+#include "compiler/lower/gpu/atomic.h"
+#include "compiler/lower/gpu/memory.h"
+#include "compiler/lower/gpu/read_modify_write.h"
 #include <map>
 
-namespace tandem::lower::nvidia {
+namespace tandem::lower::gpu {
 using namespace mlir;
 using layout::Dim;
-using layout::LinearLayout;
 namespace {
 
 // The position bits that indices in these dimensions reach.
@@ -35,15 +35,22 @@ llvm::Value* paddingOf(llvm::Type* held, mlir::Type element, tile::Padding paddi
   return llvm::ConstantFP::get(held, nan);
 }
 
-}  // namespace
+// A block of a strided tensor in global memory.
+struct GlobalBlock {
+  mlir::Value base;
+  mlir::ValueRange shape, strides, offsets;
+  llvm::ArrayRef<int32_t> boundaryCheck;
+  bool isDescriptor;
+};
 
-// A tensor descriptor promises a base and rows aligned to 16 bytes, and neighbours along the last dimension.
-size_t KernelLowering::blockVector(const LinearLayout& layout, unsigned bits, const GlobalBlock& block) {
+// Returns the number of registers that one access may take: neighbours in memory, aligned together, inside or outside
+// together. A tensor descriptor promises a base and rows aligned to 16 bytes, and neighbours along the last dimension.
+size_t blockVector(KernelContext& cx, const LinearLayout& layout, unsigned bits, const GlobalBlock& block) {
   mlir::Value base = block.base;
-  if (!axes_) axes_ = std::make_unique<analysis::AxisInfoAnalysis>(base.getParentRegion()->getParentOfType<func::FuncOp>());
+  const analysis::AxisInfoAnalysis& axes = cx.axes(base.getParentRegion()->getParentOp());
   int64_t bytes = bits / 8, promised = block.isDescriptor ? 16 / bytes : 1;
-  auto divisor = [&](mlir::Value v) { return axes_->of(v).divisibility(0); };
-  auto isUnit = [&](unsigned d) { return (block.isDescriptor && d + 1 == layout.rank()) || axes_->of(block.strides[d]).constant == 1; };
+  auto divisor = [&](mlir::Value v) { return axes.of(v).divisibility(0); };
+  auto isUnit = [&](unsigned d) { return (block.isDescriptor && d + 1 == layout.rank()) || axes.of(block.strides[d]).constant == 1; };
   for (unsigned axis = layout.rank(); axis-- > 0;) {
     if (!isUnit(axis)) continue;
     int64_t known = std::min(std::max(divisor(block.base) / bytes, promised), divisor(block.offsets[axis]));
@@ -57,103 +64,106 @@ size_t KernelLowering::blockVector(const LinearLayout& layout, unsigned bits, co
   return 1;
 }
 
+// Element addresses and in-bounds predicates (null: always), register by register.
+struct BlockAccess {
+  Regs pointers, inBounds;
+};
+
 // If the registers' and the threads' parts of positions do not overlap, an address is the thread's plus a multiple of
 // strides.
-KernelLowering::BlockAccess KernelLowering::blockAccess(const LinearLayout& layout, llvm::Type* element, const GlobalBlock& block,
+BlockAccess blockAccess(KernelContext& cx, const LinearLayout& layout, llvm::Type* element, const GlobalBlock& block,
                                                         size_t vector) {
   bool separable = (imageOf(layout, {Dim::Register}) & imageOf(layout, {Dim::Lane, Dim::Warp})) == 0;
   unsigned rank = layout.rank();
-  auto wide = [&](mlir::Value v) { return b_.CreateSExt(useScalar(v), b_.getInt64Ty()); };
+  auto wide = [&](mlir::Value v) { return cx.b.CreateSExt(cx.useScalar(v), cx.b.getInt64Ty()); };
   Regs strides, limits(rank, nullptr);
   for (unsigned d = 0; d < rank; ++d) strides.push_back(wide(block.strides[d]));
   for (int32_t d : block.boundaryCheck)
-    limits[d] = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, wide(block.shape[d]), b_.getInt64(0));
+    limits[d] = cx.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, wide(block.shape[d]), cx.b.getInt64(0));
   auto indicesAt = [&](llvm::Value* at) {
-    Regs indices = coordinates(at, layout.shape());
-    for (unsigned d = 0; d < rank; ++d) indices[d] = b_.CreateAdd(wide(block.offsets[d]), b_.CreateZExt(indices[d], b_.getInt64Ty()));
+    Regs indices = cx.coordinates(at, layout.shape());
+    for (unsigned d = 0; d < rank; ++d) indices[d] = cx.b.CreateAdd(wide(block.offsets[d]), cx.b.CreateZExt(indices[d], cx.b.getInt64Ty()));
     return indices;
   };
   auto pointerAt = [&](llvm::Value* base, const Regs& indices) {
-    llvm::Value* offset = b_.getInt64(0);
-    for (unsigned d = 0; d < rank; ++d) offset = b_.CreateAdd(offset, b_.CreateMul(indices[d], strides[d]));
-    return b_.CreateGEP(element, base, offset);
+    llvm::Value* offset = cx.b.getInt64(0);
+    for (unsigned d = 0; d < rank; ++d) offset = cx.b.CreateAdd(offset, cx.b.CreateMul(indices[d], strides[d]));
+    return cx.b.CreateGEP(element, base, offset);
   };
   // A negative index is a large unsigned one.
-  auto isInside = [&](unsigned d, llvm::Value* index) { return b_.CreateICmpULT(index, limits[d]); };
+  auto isInside = [&](unsigned d, llvm::Value* index) { return cx.b.CreateICmpULT(index, limits[d]); };
 
-  Regs threadIndices = indicesAt(threadPosition(layout));
-  llvm::Value* threadPointer = pointerAt(useScalar(block.base), threadIndices);
+  Regs threadIndices = indicesAt(cx.threadPosition(layout));
+  llvm::Value* threadPointer = pointerAt(cx.useScalar(block.base), threadIndices);
   std::map<std::pair<unsigned, int64_t>, llvm::Value*> decided;  // by dimension and the register's part of the index
   BlockAccess out{Regs(layout.numRegisters(), nullptr), Regs(layout.numRegisters(), nullptr)};
   for (size_t r = 0; r < out.pointers.size(); r += vector) {
     llvm::SmallVector<int64_t> own = layout.coordinates(layout.apply(r, 0, 0, 0));
     Regs indices(rank, nullptr);
     if (separable) {
-      for (unsigned d = 0; d < rank; ++d) indices[d] = b_.getInt64(own[d]);
+      for (unsigned d = 0; d < rank; ++d) indices[d] = cx.b.getInt64(own[d]);
       out.pointers[r] = pointerAt(threadPointer, indices);
     } else {
-      indices = indicesAt(position(layout, r));
-      out.pointers[r] = pointerAt(useScalar(block.base), indices);
+      indices = indicesAt(cx.position(layout, r));
+      out.pointers[r] = pointerAt(cx.useScalar(block.base), indices);
     }
     for (unsigned d = 0; d < rank; ++d) {
       if (!limits[d]) continue;
       llvm::Value* ok = nullptr;
       if (separable) {
         llvm::Value*& known = decided[{d, own[d]}];
-        if (!known) known = isInside(d, b_.CreateAdd(threadIndices[d], indices[d]));
+        if (!known) known = isInside(d, cx.b.CreateAdd(threadIndices[d], indices[d]));
         ok = known;
       } else {
         ok = isInside(d, indices[d]);
       }
-      out.inBounds[r] = out.inBounds[r] ? b_.CreateAnd(out.inBounds[r], ok) : ok;
+      out.inBounds[r] = out.inBounds[r] ? cx.b.CreateAnd(out.inBounds[r], ok) : ok;
     }
   }
   return out;
 }
 
-bool KernelLowering::lowerBlockMemory(Operation* op) {
-  return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<tile::BlockLoadOp>([&](auto o) { return lowerBlockLoad(o), true; })
-      .Case<tile::BlockStoreOp>([&](auto o) {
-        if (tgpu::isBulk(o)) return false;
-        return lowerBlockStore(o), true;
-      })
-      .Default([](Operation*) { return false; });
-}
-
-void KernelLowering::lowerBlockLoad(tile::BlockLoadOp op) {
-  llvm::Type* element = typeOf(op.getResult().getType());
-  LinearLayout layout = layoutOf(op.getResult());
+void lowerBlockLoad(KernelContext& cx, tile::BlockLoadOp op) {
+  llvm::Type* element = cx.typeOf(op.getResult().getType());
+  LinearLayout layout = cx.layoutOf(op.getResult());
   GlobalBlock block{op.getBase(), op.getShape(), op.getStrides(), op.getOffsets(), op.getBoundaryCheck(), op.getDescriptor()};
-  size_t vector = blockVector(layout, bitsOf(element), block);
-  llvm::Type* held = memoryType(element);
-  BlockAccess access = blockAccess(layout, held, block, vector);
+  size_t vector = blockVector(cx, layout, cx.bitsOf(element), block);
+  llvm::Type* held = memoryType(cx, element);
+  BlockAccess access = blockAccess(cx, layout, held, block, vector);
   Regs padding(vector, paddingOf(held, getElementTypeOrSelf(op.getType()), op.getPadding())), out;
   for (size_t r = 0; r < access.pointers.size(); r += vector)
-    out.append(loadVector(element, vector, access.pointers[r], access.inBounds[r], padding, accessOptions(op.getCache(), op.getEvict())));
-  define(op.getResult(), out);
+    out.append(loadVector(cx, element, vector, access.pointers[r], access.inBounds[r], padding,
+                          accessOptions(op.getCache(), op.getEvict())));
+  cx.define(op.getResult(), out);
 }
 
-void KernelLowering::lowerBlockStore(tile::BlockStoreOp op) {
-  llvm::Type* element = typeOf(op.getValue().getType());
-  LinearLayout layout = layoutOf(op.getValue());
+}  // namespace
+
+void lowerBlockStore(KernelContext& cx, tile::BlockStoreOp op) {
+  llvm::Type* element = cx.typeOf(op.getValue().getType());
+  LinearLayout layout = cx.layoutOf(op.getValue());
   GlobalBlock block{op.getBase(), op.getShape(), op.getStrides(), op.getOffsets(), op.getBoundaryCheck(), op.getDescriptor()};
-  size_t vector = blockVector(layout, bitsOf(element), block);
-  if (op.getReduce()) vector = updatedAtOnce(*op.getReduce(), element, vector);
-  BlockAccess access = blockAccess(layout, memoryType(element), block, vector);
-  llvm::Value* owner = isOwner(layout);
+  size_t vector = blockVector(cx, layout, cx.bitsOf(element), block);
+  if (op.getReduce()) vector = updatedAtOnce(cx, *op.getReduce(), element, vector);
+  BlockAccess access = blockAccess(cx, layout, memoryType(cx, element), block, vector);
+  llvm::Value* owner = cx.isOwner(layout);
   uint64_t copies = layout.freeMask(Dim::Register);
-  const Regs values = use(op.getValue());
+  const Regs values = cx.use(op.getValue());
   for (size_t r = 0; r < access.pointers.size(); r += vector) {
     if (r & copies) continue;
     llvm::Value* predicate = access.inBounds[r];
-    if (owner) predicate = predicate ? b_.CreateAnd(predicate, owner) : owner;
+    if (owner) predicate = predicate ? cx.b.CreateAnd(predicate, owner) : owner;
     Scalars neighbours = Scalars(values).slice(r, vector);
     if (op.getReduce())
-      reduceElements(op, *op.getReduce(), access.pointers[r], neighbours, predicate);
+      reduceElements(cx, op, *op.getReduce(), access.pointers[r], neighbours, predicate);
     else
-      storeVector(neighbours, access.pointers[r], predicate, accessOptions(op.getCache(), op.getEvict()));
+      storeVector(cx, neighbours, access.pointers[r], predicate, accessOptions(op.getCache(), op.getEvict()));
   }
 }
 
-}  // namespace tandem::lower::nvidia
+void registerBlockMemory(Lowerings& table) {
+  table.on<tile::BlockLoadOp>([](KernelContext& cx, auto o) { lowerBlockLoad(cx, o); });
+  table.on<tile::BlockStoreOp>([](KernelContext& cx, auto o) { lowerBlockStore(cx, o); });
+}
+
+}  // namespace tandem::lower::gpu

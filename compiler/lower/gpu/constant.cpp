@@ -1,7 +1,7 @@
 // arith.constant: numbers, splats, whole tiles.
-#include "compiler/lower/nvidia/kernel_lowering.h"
+#include "compiler/lower/gpu/constant.h"
 
-namespace tandem::lower::nvidia {
+namespace tandem::lower::gpu {
 using namespace mlir;
 namespace {
 
@@ -15,35 +15,35 @@ llvm::Constant* constantOf(llvm::Type* type, Attribute value) {
 }  // namespace
 
 // If a tile has different elements, every thread looks its own up in this table.
-llvm::Value* KernelLowering::constantTable(DenseElementsAttr values, llvm::Type* element) {
+static llvm::Value* constantTable(KernelContext& cx, DenseElementsAttr values, llvm::Type* element) {
   llvm::SmallVector<llvm::Constant*> elements;
   for (Attribute value : values.getValues<Attribute>()) elements.push_back(constantOf(element, value));
   auto* type = llvm::ArrayType::get(element, elements.size());
-  auto* table = new llvm::GlobalVariable(module_, type, true, llvm::GlobalValue::PrivateLinkage, llvm::ConstantArray::get(type, elements),
+  auto* table = new llvm::GlobalVariable(cx.module, type, true, llvm::GlobalValue::PrivateLinkage, llvm::ConstantArray::get(type, elements),
                                          "constant", nullptr, llvm::GlobalValue::NotThreadLocal, 1);
   table->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
   return table;
 }
 
-void KernelLowering::lowerConstant(arith::ConstantOp op) {
-  llvm::Type* type = typeOf(op.getType());
+void lowerConstant(KernelContext& cx, arith::ConstantOp op) {
+  llvm::Type* type = cx.typeOf(op.getType());
   auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
-  if (!dense) return define(op.getResult(), {constantOf(type, op.getValue())});
+  if (!dense) return cx.define(op.getResult(), {constantOf(type, op.getValue())});
   if (dense.isSplat())
-    return define(op.getResult(), Regs(registersOf(op.getResult()), constantOf(type, dense.getSplatValue<Attribute>())));
+    return cx.define(op.getResult(), Regs(cx.registersOf(op.getResult()), constantOf(type, dense.getSplatValue<Attribute>())));
   Regs out;
   if (!isa<RankedTensorType>(op.getType())) {
     for (Attribute value : dense.getValues<Attribute>()) out.push_back(constantOf(type, value));
-    return define(op.getResult(), out);
+    return cx.define(op.getResult(), out);
   }
-  llvm::Type* held = type->isIntegerTy(1) ? b_.getInt8Ty() : type;
-  llvm::Value* table = constantTable(dense, held);
-  LinearLayout layout = layoutOf(op.getResult());
+  llvm::Type* held = type->isIntegerTy(1) ? cx.b.getInt8Ty() : type;
+  llvm::Value* table = constantTable(cx, dense, held);
+  LinearLayout layout = cx.layoutOf(op.getResult());
   for (int64_t r = 0; r < layout.numRegisters(); ++r) {
-    llvm::Value* loaded = b_.CreateLoad(held, b_.CreateGEP(held, table, position(layout, r)));
-    out.push_back(held == type ? loaded : b_.CreateTrunc(loaded, type));
+    llvm::Value* loaded = cx.b.CreateLoad(held, cx.b.CreateGEP(held, table, cx.position(layout, r)));
+    out.push_back(held == type ? loaded : cx.b.CreateTrunc(loaded, type));
   }
-  define(op.getResult(), out);
+  cx.define(op.getResult(), out);
 }
 
-}  // namespace tandem::lower::nvidia
+}  // namespace tandem::lower::gpu

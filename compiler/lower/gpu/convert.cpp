@@ -1,51 +1,26 @@
 // A tile from one layout to another, as the plan of compiler/layout says.
+#include "compiler/lower/gpu/convert.h"
 #include "compiler/layout/conversion.h"
-#include "compiler/lower/nvidia/kernel_lowering.h"
-#include <llvm/IR/IntrinsicsNVPTX.h>
 
-namespace tandem::lower::nvidia {
+namespace tandem::lower::gpu {
 using namespace mlir;
 using layout::Dim;
-using layout::LinearLayout;
 using Groups = llvm::SmallVector<llvm::SmallVector<unsigned, 8>>;
 
-bool KernelLowering::lowerConvertLayout(Operation* op) {
-  auto convert = dyn_cast<tgpu::ConvertLayoutOp>(op);
-  if (!convert) return false;
-  define(convert.getResult(), convertLayout(use(convert.getSource()), layoutOf(convert.getSource()),
-                                            layoutOf(convert.getResult()), typeOf(convert.getType()), op->getLoc()));
-  return true;
-}
-
-Regs KernelLowering::convertLayout(const Regs& source, const LinearLayout& from, const LinearLayout& to,
-                                   llvm::Type* element, Location loc) {
-  unsigned bits = bitsOf(element);
-  layout::MatrixInstructions matrix{true, target_.hasStmatrix()};
-  layout::Conversion plan = layout::plan(from, to, bits, scratchBudget(), matrix);
-  if (std::holds_alternative<layout::NoOp>(plan)) return source;
-  if (auto* permute = std::get_if<layout::RegisterPermute>(&plan)) {
-    Regs out;
-    for (unsigned r : permute->sources) out.push_back(source[r]);
-    return out;
-  }
-  Regs parts;
-  for (llvm::Value* v : source) parts.push_back(toBits(v));
-  if (auto* shuffle = std::get_if<layout::Shuffle>(&plan))
-    parts = convertByShuffle(parts, *shuffle);
-  else
-    parts = convertThroughShared(parts, std::get<layout::ThroughShared>(plan), bits, loc);
-  for (llvm::Value*& v : parts) v = fromBits(v, element);
-  return parts;
-}
-
 // XOR of the masks whose bit of `id` is set.
-llvm::Value* KernelLowering::xorOfMasks(llvm::Value* id, llvm::ArrayRef<uint64_t> masks) {
-  llvm::Value* sum = b_.getInt32(0);
+llvm::Value* xorOfMasks(KernelContext& cx, llvm::Value* id, llvm::ArrayRef<uint64_t> masks) {
+  llvm::Value* sum = cx.b.getInt32(0);
   for (auto [i, mask] : llvm::enumerate(masks))
     if (mask)
-      sum = b_.CreateXor(sum, b_.CreateSelect(b_.CreateTrunc(b_.CreateLShr(id, i), b_.getInt1Ty()), b_.getInt32(mask),
-                                              b_.getInt32(0)));
+      sum = cx.b.CreateXor(sum, cx.b.CreateSelect(cx.b.CreateTrunc(cx.b.CreateLShr(id, i), cx.b.getInt1Ty()), cx.b.getInt32(mask),
+                                                  cx.b.getInt32(0)));
   return sum;
+}
+
+void repeatCopies(Regs& regs, const LinearLayout& layout) {
+  for (size_t r = 0; r < regs.size(); ++r)
+    for (size_t other = 0; !regs[r] && other < r; ++other)
+      if (layout.apply(r, 0, 0, 0) == layout.apply(other, 0, 0, 0)) regs[r] = regs[other];
 }
 
 namespace {
@@ -96,33 +71,30 @@ struct Packing {
 }  // namespace
 
 // regs'[i] = regs[i ^ XOR of the masks]: a conditional swap for each mask. Null registers stay so.
-Regs KernelLowering::swapRegisters(Regs regs, llvm::Value* id, llvm::ArrayRef<uint64_t> masks) {
+static Regs swapRegisters(KernelContext& cx, Regs regs, llvm::Value* id, llvm::ArrayRef<uint64_t> masks) {
   for (auto [bit, mask] : llvm::enumerate(masks)) {
     if (!mask) continue;
-    llvm::Value* swap = b_.CreateTrunc(b_.CreateLShr(id, bit), b_.getInt1Ty());
+    llvm::Value* swap = cx.b.CreateTrunc(cx.b.CreateLShr(id, bit), cx.b.getInt1Ty());
     Regs next(regs.size());
     for (size_t i = 0; i < regs.size(); ++i)
-      if (regs[i]) next[i] = b_.CreateSelect(swap, regs[i ^ mask], regs[i]);
+      if (regs[i]) next[i] = cx.b.CreateSelect(swap, regs[i ^ mask], regs[i]);
     regs = next;
   }
   return regs;
 }
 
-llvm::Value* KernelLowering::shuffleBits(llvm::Value* value, llvm::Value* lane) {
+static llvm::Value* shuffleBits(KernelContext& cx, llvm::Value* value, llvm::Value* lane) {
   unsigned bits = value->getType()->getIntegerBitWidth();
-  auto word = [&](llvm::Value* w) {
-    return b_.CreateIntrinsic(b_.getInt32Ty(), llvm::Intrinsic::nvvm_shfl_sync_idx_i32,
-                              {b_.getInt32(-1), w, lane, b_.getInt32(31)});
-  };
-  if (bits < 32) return b_.CreateTrunc(word(b_.CreateZExt(value, b_.getInt32Ty())), value->getType());
+  auto word = [&](llvm::Value* w) { return cx.emit.shuffle(Shuffle::Index, w, lane); };
+  if (bits < 32) return cx.b.CreateTrunc(word(cx.b.CreateZExt(value, cx.b.getInt32Ty())), value->getType());
   if (bits == 32) return word(value);
-  Regs words = pack({value}, 32);
+  Regs words = cx.pack({value}, 32);
   for (llvm::Value*& w : words) w = word(w);
-  return unpack(words, bits, 1)[0];
+  return cx.unpack(words, bits, 1)[0];
 }
 
-Regs KernelLowering::convertByShuffle(Regs regs, const layout::Shuffle& plan) {
-  llvm::Value* thread = threadId();
+static Regs convertByShuffle(KernelContext& cx, Regs regs, const layout::Shuffle& plan) {
+  llvm::Value* thread = cx.threadId();
   unsigned bits = regs[0]->getType()->getIntegerBitWidth();
   Packing packing = Packing::of(plan, bits);
   unsigned together = 1u << packing.to.size();
@@ -131,10 +103,10 @@ Regs KernelLowering::convertByShuffle(Regs regs, const layout::Shuffle& plan) {
     if (r & packing.fromMask) continue;
     Regs parts;
     for (unsigned member : Packing::members(r, packing.from)) parts.push_back(regs[member]);
-    words[r] = pack(parts, bits * together)[0];
+    words[r] = cx.pack(parts, bits * together)[0];
   }
-  regs = swapRegisters(words, thread, plan.preSwaps);
-  llvm::Value *lane = laneId(), *laneMask = xorOfMasks(thread, plan.laneMasks);
+  regs = swapRegisters(cx, words, thread, plan.preSwaps);
+  llvm::Value *lane = cx.laneId(), *laneMask = xorOfMasks(cx, thread, plan.laneMasks);
   Regs moved;
   for (auto [i, step] : llvm::enumerate(plan.steps)) {
     if (i & packing.toMask) {
@@ -144,40 +116,40 @@ Regs KernelLowering::convertByShuffle(Regs regs, const layout::Shuffle& plan) {
     llvm::Value* value = regs[step.source];
     if (plan.movesLanes()) {
       // The source lane is this lane with some bits flipped, from the reader's point of view.
-      llvm::Value* from = b_.CreateXor(b_.getInt32(step.lane), laneMask);
-      value = shuffleBits(value, from);
+      llvm::Value* from = cx.b.CreateXor(cx.b.getInt32(step.lane), laneMask);
+      value = shuffleBits(cx, value, from);
     }
     moved.push_back(value);
   }
-  moved = swapRegisters(moved, lane, plan.postSwaps);
+  moved = swapRegisters(cx, moved, lane, plan.postSwaps);
   Regs out(moved.size());
   for (unsigned r = 0; r < moved.size(); ++r) {
     if (!moved[r]) continue;
-    Regs parts = unpack({moved[r]}, bits, together);
+    Regs parts = cx.unpack({moved[r]}, bits, together);
     for (auto [member, part] : llvm::zip(Packing::members(r, packing.to), parts)) out[member] = part;
   }
   return out;
 }
 
-Regs KernelLowering::convertThroughShared(const Regs& source, const layout::ThroughShared& plan, unsigned bits,
-                                          Location loc) {
+static Regs convertThroughShared(KernelContext& cx, const Regs& source, const layout::ThroughShared& plan, unsigned bits,
+                                 Location loc) {
   const layout::Scratch& scratchPlan = plan.scratch;
   int64_t elements = plan.store.numElements() / scratchPlan.rounds;
-  llvm::Value* base = scratch(elements * bits / 8, loc);
+  llvm::Value* base = cx.scratch(elements * bits / 8, loc);
   auto syncStored = [&] {
     if (plan.withinWarp)
-      b_.CreateIntrinsic(b_.getVoidTy(), llvm::Intrinsic::nvvm_bar_warp_sync, {b_.getInt32(-1)});
+      cx.emit.warpBarrier();
     else
-      blockBarrier();
+      cx.emit.blockBarrier();
   };
   // With several rounds, each moves the elements whose offsets begin with its number.
   auto inRound = [&](llvm::Value* offset, int64_t round) -> llvm::Value* {
     return scratchPlan.rounds == 1
                ? nullptr
-               : b_.CreateICmpEQ(b_.CreateLShr(offset, llvm::Log2_64(elements)), b_.getInt32(round));
+               : cx.b.CreateICmpEQ(cx.b.CreateLShr(offset, llvm::Log2_64(elements)), cx.b.getInt32(round));
   };
   auto addressOf = [&](llvm::Value* offset) {
-    return b_.CreateGEP(b_.getInt8Ty(), base, b_.CreateMul(b_.CreateAnd(offset, elements - 1), b_.getInt32(bits / 8)));
+    return cx.b.CreateGEP(cx.b.getInt8Ty(), base, cx.b.CreateMul(cx.b.CreateAnd(offset, elements - 1), cx.b.getInt32(bits / 8)));
   };
   bool matrixStore = scratchPlan.store != layout::Access::Vector && scratchPlan.rounds == 1;
   bool matrixLoad = scratchPlan.load != layout::Access::Vector && scratchPlan.rounds == 1;
@@ -185,34 +157,56 @@ Regs KernelLowering::convertThroughShared(const Regs& source, const layout::Thro
   for (int64_t round = 0; round < scratchPlan.rounds; ++round) {
     // Other warps may still read data that the last user of the space left there.
     if (round == 0)
-      blockBarrier();
+      cx.emit.blockBarrier();
     else
       syncStored();
     if (matrixStore)
-      storeMatrices(base, plan.store, source, bits, scratchPlan.store == layout::Access::MatrixTransposed);
+      cx.emit.storeMatrices(base, plan.store, source, bits, scratchPlan.store == layout::Access::MatrixTransposed);
     for (const auto& group : matrixStore ? Groups{} : layout::vectorGroups(plan.store, scratchPlan.storeVector)) {
       Regs values;
       for (unsigned r : group) values.push_back(source[r]);
-      llvm::Value* offset = position(plan.store, group[0]);
-      when(inRound(offset, round), [&] { storeShared(addressOf(offset), values); });
+      llvm::Value* offset = cx.position(plan.store, group[0]);
+      cx.when(inRound(offset, round), [&] { cx.storeShared(addressOf(offset), values); });
     }
     syncStored();
-    if (matrixLoad) loadMatrices(base, plan.load, out, bits, scratchPlan.load == layout::Access::MatrixTransposed);
+    if (matrixLoad) cx.emit.loadMatrices(base, plan.load, out, bits, scratchPlan.load == layout::Access::MatrixTransposed);
     for (const auto& group : matrixLoad ? Groups{} : layout::vectorGroups(plan.load, scratchPlan.loadVector)) {
-      llvm::Value* offset = position(plan.load, group[0]);
-      Regs values = loadShared(addressOf(offset), bits, group.size());
+      llvm::Value* offset = cx.position(plan.load, group[0]);
+      Regs values = cx.loadShared(addressOf(offset), bits, group.size());
       llvm::Value* mine = inRound(offset, round);
-      for (auto [r, v] : llvm::zip(group, values)) out[r] = mine && out[r] ? b_.CreateSelect(mine, v, out[r]) : v;
+      for (auto [r, v] : llvm::zip(group, values)) out[r] = mine && out[r] ? cx.b.CreateSelect(mine, v, out[r]) : v;
     }
   }
   repeatCopies(out, plan.load);
   return out;
 }
 
-void KernelLowering::repeatCopies(Regs& regs, const LinearLayout& layout) {
-  for (size_t r = 0; r < regs.size(); ++r)
-    for (size_t other = 0; !regs[r] && other < r; ++other)
-      if (layout.apply(r, 0, 0, 0) == layout.apply(other, 0, 0, 0)) regs[r] = regs[other];
+Regs convertLayout(KernelContext& cx, const Regs& source, const LinearLayout& from, const LinearLayout& to,
+                                   llvm::Type* element, Location loc) {
+  unsigned bits = cx.bitsOf(element);
+  layout::MatrixInstructions matrix{cx.target.hasLdmatrix(), cx.target.hasStmatrix()};
+  layout::Conversion plan = layout::plan(from, to, bits, cx.scratchBudget(), matrix);
+  if (std::holds_alternative<layout::NoOp>(plan)) return source;
+  if (auto* permute = std::get_if<layout::RegisterPermute>(&plan)) {
+    Regs out;
+    for (unsigned r : permute->sources) out.push_back(source[r]);
+    return out;
+  }
+  Regs parts;
+  for (llvm::Value* v : source) parts.push_back(cx.toBits(v));
+  if (auto* shuffle = std::get_if<layout::Shuffle>(&plan))
+    parts = convertByShuffle(cx, parts, *shuffle);
+  else
+    parts = convertThroughShared(cx, parts, std::get<layout::ThroughShared>(plan), bits, loc);
+  for (llvm::Value*& v : parts) v = cx.fromBits(v, element);
+  return parts;
 }
 
-}  // namespace tandem::lower::nvidia
+void registerConvert(Lowerings& table) {
+  table.on<tgpu::ConvertLayoutOp>([](KernelContext& cx, auto o) {
+    LinearLayout from = cx.layoutOf(o.getSource()), to = cx.layoutOf(o.getResult());
+    cx.define(o.getResult(), convertLayout(cx, cx.use(o.getSource()), from, to, cx.typeOf(o.getType()), o->getLoc()));
+  });
+}
+
+}  // namespace tandem::lower::gpu

@@ -1,11 +1,10 @@
 // Printing, assertions and promises. The device's own printf and assertion handler do the work.
-#include "compiler/lower/nvidia/kernel_lowering.h"
-#include <llvm/ADT/TypeSwitch.h>
+#include "compiler/lower/gpu/debug.h"
+#include "compiler/lower/gpu/float_convert.h"
 
-namespace tandem::lower::nvidia {
+namespace tandem::lower::gpu {
 using namespace mlir;
 using layout::Dim;
-using layout::LinearLayout;
 namespace {
 
 std::string withoutDirectives(llvm::StringRef text) {
@@ -24,111 +23,98 @@ std::string directiveOf(mlir::Type element, llvm::Type* type, bool isSigned, boo
 
 }  // namespace
 
-llvm::Value* KernelLowering::text(llvm::StringRef text) {
-  llvm::Constant* bytes = llvm::ConstantDataArray::getString(context_, text);
-  auto* global = new llvm::GlobalVariable(module_, bytes->getType(), true, llvm::GlobalValue::PrivateLinkage, bytes, "text", nullptr,
+llvm::Value* text(KernelContext& cx, llvm::StringRef text) {
+  llvm::Constant* bytes = llvm::ConstantDataArray::getString(cx.context, text);
+  auto* global = new llvm::GlobalVariable(cx.module, bytes->getType(), true, llvm::GlobalValue::PrivateLinkage, bytes, "text", nullptr,
                                           llvm::GlobalValue::NotThreadLocal, 1);
   global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
-  return b_.CreateAddrSpaceCast(global, b_.getPtrTy());
-}
-
-bool KernelLowering::lowerDebug(Operation* op) {
-  return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<tile::PrintOp>([&](auto o) { return lowerPrint(o), true; })
-      .Case<tile::AssertOp>([&](auto o) { return lowerAssert(o), true; })
-      .Case<tile::AssumeOp>([&](auto o) { return b_.CreateAssumption(useScalar(o.getCondition())), true; })
-      .Default([](Operation*) { return false; });
+  return cx.b.CreateAddrSpaceCast(global, cx.b.getPtrTy());
 }
 
 // Converts a value to a type that printf takes: doubles, 32-bit and 64-bit integers.
-llvm::Value* KernelLowering::printable(llvm::Value* value, mlir::Type type, bool isSigned, bool asHex) {
-  if (asHex || value->getType()->isPointerTy()) return b_.CreateZExt(toBits(value), b_.getInt64Ty());
+static llvm::Value* printable(KernelContext& cx, llvm::Value* value, mlir::Type type, bool isSigned, bool asHex) {
+  if (asHex || value->getType()->isPointerTy()) return cx.b.CreateZExt(cx.toBits(value), cx.b.getInt64Ty());
   if (isa<FloatType>(type)) {
-    llvm::Value* wide = toFloat(value, type);
-    return wide->getType()->isDoubleTy() ? wide : b_.CreateFPExt(wide, b_.getDoubleTy());
+    llvm::Value* wide = toFloat(cx, value, type);
+    return wide->getType()->isDoubleTy() ? wide : cx.b.CreateFPExt(wide, cx.b.getDoubleTy());
   }
   if (value->getType()->getIntegerBitWidth() > 32) return value;
-  return isSigned ? b_.CreateSExt(value, b_.getInt32Ty()) : b_.CreateZExt(value, b_.getInt32Ty());
-}
-
-void KernelLowering::callPrintf(llvm::Value* format, Scalars values) {
-  llvm::SmallVector<llvm::Type*> types;
-  for (llvm::Value* v : values) types.push_back(v->getType());
-  auto* type = llvm::StructType::get(context_, types);
-  llvm::Value* buffer = temporary(type);
-  for (auto [i, v] : llvm::enumerate(values)) b_.CreateStore(v, b_.CreateStructGEP(type, buffer, i));
-  auto callee = module_.getOrInsertFunction("vprintf", b_.getInt32Ty(), b_.getPtrTy(), b_.getPtrTy());
-  b_.CreateCall(callee, {format, buffer});
+  return isSigned ? cx.b.CreateSExt(value, cx.b.getInt32Ty()) : cx.b.CreateZExt(value, cx.b.getInt32Ty());
 }
 
 // The index of a printed value, each coordinate as wide as the dimension's largest.
-std::string indexFormat(llvm::ArrayRef<int64_t> shape) {
+static std::string indexFormat(llvm::ArrayRef<int64_t> shape) {
   std::string text;
   for (int64_t size : shape) text += (text.empty() ? "%" : ", %") + std::to_string(std::to_string(size - 1).size()) + "u";
   return "idx (" + text + ")";
 }
 
+// The thread that speaks for all; where threads differ each speaks for itself (null).
+static llvm::Value* oneThread(KernelContext& cx, Operation* op) {
+  return cx.threadValues(op).actsEach(op) ? nullptr : cx.isFirstThread();
+}
+
 // Triton's form: a line for each element, with the program and the element's index. A value that each thread prints has the thread's.
-void KernelLowering::printValue(tile::PrintOp op, unsigned which) {
+static void printValue(KernelContext& cx, tile::PrintOp op, unsigned which) {
   mlir::Value value = op.getValues()[which];
   mlir::Type element = getElementTypeOrSelf(value.getType());
   bool isTile = isa<RankedTensorType>(value.getType());
   bool isSigned = op.getIsSigned()[which];
-  LinearLayout layout = isTile ? layoutOf(value) : LinearLayout();
-  const Regs regs = use(value);
+  LinearLayout layout = isTile ? cx.layoutOf(value) : LinearLayout();
+  const Regs regs = cx.use(value);
   llvm::SmallVector<int64_t> shape = llvm::to_vector(layout.shape());
-  llvm::Value* speaker = isTile ? isOwner(layout) : oneThread(op);
+  llvm::Value* speaker = isTile ? cx.isOwner(layout) : oneThread(cx, op);
   bool isEach = !isTile && !speaker;
-  if (isEach) shape.push_back(32 * numWarps_);
+  if (isEach) shape.push_back(cx.numThreads());
   if (!isTile && regs.size() > 1) shape.push_back(int64_t(regs.size()));
   std::string line = "pid (%u, %u, %u) " + indexFormat(shape) + withoutDirectives(op.getPrefix());
   if (op.getValues().size() > 1) line += "(operand " + std::to_string(which) + ") ";
-  llvm::Type* printed = isa<FloatType>(element) ? b_.getDoubleTy() : regs[0]->getType();
-  llvm::Value* format = text(line + directiveOf(element, printed, isSigned, op.getHex()) + "\n");
+  llvm::Type* printed = isa<FloatType>(element) ? cx.b.getDoubleTy() : regs[0]->getType();
+  llvm::Value* format = text(cx, line + directiveOf(element, printed, isSigned, op.getHex()) + "\n");
   uint64_t copies = layout.freeMask(Dim::Register);
-  when(speaker, [&] {
+  cx.when(speaker, [&] {
     for (size_t r = 0; r < regs.size(); ++r) {
       if (r & copies) continue;
-      Regs arguments = programIndex();
-      if (isTile) arguments.append(coordinates(position(layout, r), layout.shape()));
-      if (isEach) arguments.push_back(threadId());
-      if (!isTile && regs.size() > 1) arguments.push_back(b_.getInt32(uint32_t(r)));
-      arguments.push_back(printable(regs[r], element, isSigned, op.getHex()));
-      callPrintf(format, arguments);
+      Regs arguments = programIndex(cx);
+      if (isTile) arguments.append(cx.coordinates(cx.position(layout, r), layout.shape()));
+      if (isEach) arguments.push_back(cx.threadId());
+      if (!isTile && regs.size() > 1) arguments.push_back(cx.b.getInt32(uint32_t(r)));
+      arguments.push_back(printable(cx, regs[r], element, isSigned, op.getHex()));
+      cx.emit.print(format, arguments);
     }
   });
 }
 
-void KernelLowering::lowerPrint(tile::PrintOp op) {
-  for (unsigned i = 0; i < op.getValues().size(); ++i) printValue(op, i);
+static void lowerPrint(KernelContext& cx, tile::PrintOp op) {
+  for (unsigned i = 0; i < op.getValues().size(); ++i) printValue(cx, op, i);
   if (!op.getValues().empty()) return;
-  llvm::Value* format = text("pid (%u, %u, %u)" + withoutDirectives(op.getPrefix()) + "\n");
-  when(oneThread(op), [&] { callPrintf(format, programIndex()); });
+  llvm::Value* format = text(cx, "pid (%u, %u, %u)" + withoutDirectives(op.getPrefix()) + "\n");
+  cx.when(oneThread(cx, op), [&] { cx.emit.print(format, programIndex(cx)); });
 }
 
-Regs KernelLowering::programIndex() {
-  return {programId(0), programId(1), programId(2)};
+Regs programIndex(KernelContext& cx) {
+  return {cx.programId(0), cx.programId(1), cx.programId(2)};
 }
 
-// The thread that speaks for all; where threads differ each speaks for itself (null).
-llvm::Value* KernelLowering::oneThread(Operation* op) {
-  return threadValues(op).actsEach(op) ? nullptr : isFirstThread();
-}
-
-void KernelLowering::lowerAssert(tile::AssertOp op) {
-  llvm::Value* fails = b_.getFalse();
-  for (size_t r = 0, n = use(op.getCondition()).size(); r < n; ++r) {
-    llvm::Value* wrong = b_.CreateNot(pick(op.getCondition(), r));
-    if (op.getMask()) wrong = b_.CreateAnd(wrong, pick(op.getMask(), r));
-    fails = b_.CreateOr(fails, wrong);
+static void lowerAssert(KernelContext& cx, tile::AssertOp op) {
+  llvm::Value* fails = cx.b.getFalse();
+  for (size_t r = 0, n = cx.use(op.getCondition()).size(); r < n; ++r) {
+    llvm::Value* wrong = cx.b.CreateNot(cx.pick(op.getCondition(), r));
+    if (op.getMask()) wrong = cx.b.CreateAnd(wrong, cx.pick(op.getMask(), r));
+    fails = cx.b.CreateOr(fails, wrong);
   }
   bool isTile = isa<RankedTensorType>(op.getCondition().getType());
-  if (llvm::Value* speaker = isTile ? isOwner(layoutOf(op.getCondition())) : oneThread(op)) fails = b_.CreateAnd(fails, speaker);
+  llvm::Value* speaker = isTile ? cx.isOwner(cx.layoutOf(op.getCondition())) : oneThread(cx, op);
+  if (speaker) fails = cx.b.CreateAnd(fails, speaker);
   auto [file, line] = Places::fileAndLine(op.getLoc());
-  llvm::Value *message = text(op.getMessage()), *where = text(file), *function = text(function_->getName());
-  auto callee = module_.getOrInsertFunction("__assertfail", b_.getVoidTy(), b_.getPtrTy(), b_.getPtrTy(), b_.getInt32Ty(), b_.getPtrTy(),
-                                            b_.getInt64Ty());
-  when(fails, [&] { b_.CreateCall(callee, {message, where, b_.getInt32(line), function, b_.getInt64(1)}); });
+  llvm::Value *message = text(cx, op.getMessage()), *where = text(cx, file), *function = text(cx, cx.function->getName());
+  cx.when(fails, [&] { cx.emit.failAssertion(message, where, line, function); });
 }
 
-}  // namespace tandem::lower::nvidia
+void registerDebug(Lowerings& table) {
+  table.on<tile::PrintOp>([](KernelContext& cx, auto o) { lowerPrint(cx, o); });
+  table.on<tile::AssertOp>([](KernelContext& cx, auto o) { lowerAssert(cx, o); });
+  table.on<tile::AssumeOp>([](KernelContext& cx, auto o) { cx.b.CreateAssumption(cx.useScalar(o.getCondition())); });
+}
+
+}  // namespace tandem::lower::gpu

@@ -1,15 +1,13 @@
 // Ranks and addresses of symmetric memory are computed from the context that the hidden last parameter points to
 // (abi/dist_context.h). This file also decides which threads make a call together.
 #include "abi/dist_context.h"
-#include "compiler/lower/nvidia/kernel_lowering.h"
-#include "compiler/lower/gpu/orders.h"
+#include "compiler/lower/gpu/dist.h"
 #include <cstddef>
-#include <llvm/ADT/TypeSwitch.h>
 
-namespace tandem::lower::nvidia {
+namespace tandem::lower::gpu {
 using namespace mlir;
 
-bool KernelLowering::usesRanks(func::FuncOp kernel) {
+bool usesRanks(func::FuncOp kernel) {
   return kernel
       ->walk([](Operation* op) {
         bool localOnly = isa<dist::ConsumeTokenOp, dist::FenceOp, dist::QuietOp>(op);
@@ -19,107 +17,106 @@ bool KernelLowering::usesRanks(func::FuncOp kernel) {
 }
 
 // The context does not change while a kernel runs.
-llvm::Value* KernelLowering::loadElement(llvm::Value* array, llvm::Type* type, llvm::Value* index) {
-  llvm::LoadInst* load = b_.CreateLoad(type, b_.CreateGEP(type, array, index));
-  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+llvm::Value* loadElement(KernelContext& cx, llvm::Value* array, llvm::Type* type, llvm::Value* index) {
+  llvm::LoadInst* load = cx.b.CreateLoad(type, cx.b.CreateGEP(type, array, index));
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(cx.context, {}));
   return load;
 }
 
-llvm::Value* KernelLowering::rankField(size_t offset, llvm::Type* type) {
-  llvm::Value* context = function_->getArg(function_->arg_size() - 1);
-  return loadElement(b_.CreateGEP(b_.getInt8Ty(), context, b_.getInt64(offset)), type, b_.getInt32(0));
+llvm::Value* rankField(KernelContext& cx, size_t offset, llvm::Type* type) {
+  llvm::Value* context = cx.function->getArg(cx.function->arg_size() - 1);
+  return loadElement(cx, cx.b.CreateGEP(cx.b.getInt8Ty(), context, cx.b.getInt64(offset)), type, cx.b.getInt32(0));
 }
 
 // A call without a team is for the world.
-llvm::Value* KernelLowering::teamField(mlir::Value team, size_t offset, llvm::Type* type) {
-  llvm::Value* at = rankField(offsetof(tandem_dist_context, teams), b_.getPtrTy(1));
-  llvm::Value* index = team ? b_.CreateSExt(useScalar(team), b_.getInt64Ty()) : b_.getInt64(0);
-  llvm::Value* bytes = b_.CreateAdd(b_.CreateMul(index, b_.getInt64(sizeof(tandem_dist_team))), b_.getInt64(offset));
-  return loadElement(b_.CreateGEP(b_.getInt8Ty(), at, bytes), type, b_.getInt32(0));
+llvm::Value* teamField(KernelContext& cx, mlir::Value team, size_t offset, llvm::Type* type) {
+  llvm::Value* at = rankField(cx, offsetof(tandem_dist_context, teams), cx.b.getPtrTy(1));
+  llvm::Value* index = team ? cx.b.CreateSExt(cx.useScalar(team), cx.b.getInt64Ty()) : cx.b.getInt64(0);
+  llvm::Value* bytes = cx.b.CreateAdd(cx.b.CreateMul(index, cx.b.getInt64(sizeof(tandem_dist_team))), cx.b.getInt64(offset));
+  return loadElement(cx, cx.b.CreateGEP(cx.b.getInt8Ty(), at, bytes), type, cx.b.getInt32(0));
 }
 
-llvm::Value* KernelLowering::addressOn(llvm::Value* pointer, llvm::Value* peer) {
-  llvm::Value* rank = rankField(offsetof(tandem_dist_context, rank), b_.getInt32Ty());
-  llvm::Value* steps = b_.CreateSExt(b_.CreateSub(peer, rank), b_.getInt64Ty());
-  llvm::Value* stride = rankField(offsetof(tandem_dist_context, stride), b_.getInt64Ty());
-  return b_.CreateGEP(b_.getInt8Ty(), pointer, b_.CreateMul(steps, stride));
-}
-
-bool KernelLowering::lowerDist(Operation* op) {
-  if (!isa<dist::DistDialect>(op->getDialect())) return false;
-  if (lowerDistCopy(op) || lowerDistSignal(op) || lowerDistTeam(op)) return true;
-  return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<dist::RankOp>([&](auto o) {
-        llvm::Value* rank = o.getTeam() ? teamField(o.getTeam(), offsetof(tandem_dist_team, rank), b_.getInt32Ty())
-                                        : rankField(offsetof(tandem_dist_context, rank), b_.getInt32Ty());
-        return define(o.getResult(), {rank}), true;
-      })
-      .Case<dist::NumRanksOp>([&](auto o) {
-        llvm::Value* count = o.getTeam() ? teamField(o.getTeam(), offsetof(tandem_dist_team, size), b_.getInt32Ty())
-                                         : rankField(offsetof(tandem_dist_context, rank_count), b_.getInt32Ty());
-        return define(o.getResult(), {count}), true;
-      })
-      .Case<dist::TranslateRankOp>([&](auto o) { return define(o.getResult(), {translateRank(o)}), true; })
-      .Case<dist::SymmAtOp>([&](auto o) {
-        bool mapped = throughNvshmem();
-        auto one = [&](Scalars v) { return mapped ? mappedAddress(v[0], v[1], o.getLoc()) : addressOn(v[0], v[1]); };
-        return mapRegisters(o, one), true;
-      })
-      .Case<dist::MulticastAtOp>([&](auto o) {
-        llvm::Value* base = teamField(o.getTeam(), offsetof(tandem_dist_team, multicast), b_.getInt64Ty());
-        llvm::Value* offset = b_.CreateSub(b_.CreatePtrToInt(useScalar(o.getPointer()), b_.getInt64Ty()),
-                                           rankField(offsetof(tandem_dist_context, heap_base), b_.getInt64Ty()));
-        return define(o.getResult(), {b_.CreateIntToPtr(b_.CreateAdd(base, offset), b_.getPtrTy(1))}), true;
-      })
-      .Case<dist::ConsumeTokenOp>([&](auto o) {
-        Regs same = use(o.getValue());
-        return define(o.getResult(), same), true;
-      })
-      .Default([](Operation*) { return false; });
+llvm::Value* addressOn(KernelContext& cx, llvm::Value* pointer, llvm::Value* peer) {
+  llvm::Value* rank = rankField(cx, offsetof(tandem_dist_context, rank), cx.b.getInt32Ty());
+  llvm::Value* steps = cx.b.CreateSExt(cx.b.CreateSub(peer, rank), cx.b.getInt64Ty());
+  llvm::Value* stride = rankField(cx, offsetof(tandem_dist_context, stride), cx.b.getInt64Ty());
+  return cx.b.CreateGEP(cx.b.getInt8Ty(), pointer, cx.b.CreateMul(steps, stride));
 }
 
 // The translation goes through the rank in the world; a number that the source team does not have gives -1.
-llvm::Value* KernelLowering::translateRank(dist::TranslateRankOp op) {
-  llvm::Value *index = useScalar(op.getRank()), *none = b_.getInt32(-1);
-  llvm::Value* size = teamField(op.getSourceTeam(), offsetof(tandem_dist_team, size), b_.getInt32Ty());
-  llvm::Value* known = b_.CreateICmpULT(index, size);
-  llvm::Value* members = teamField(op.getSourceTeam(), offsetof(tandem_dist_team, members), b_.getPtrTy(1));
-  llvm::Value* rank = loadElement(members, b_.getInt32Ty(), b_.CreateSelect(known, index, b_.getInt32(0)));
-  llvm::Value* indices = teamField(op.getDestTeam(), offsetof(tandem_dist_team, indices), b_.getPtrTy(1));
-  return b_.CreateSelect(known, loadElement(indices, b_.getInt32Ty(), rank), none);
+static llvm::Value* translateRank(KernelContext& cx, dist::TranslateRankOp op) {
+  llvm::Value *index = cx.useScalar(op.getRank()), *none = cx.b.getInt32(-1);
+  llvm::Value* size = teamField(cx, op.getSourceTeam(), offsetof(tandem_dist_team, size), cx.b.getInt32Ty());
+  llvm::Value* known = cx.b.CreateICmpULT(index, size);
+  llvm::Value* members = teamField(cx, op.getSourceTeam(), offsetof(tandem_dist_team, members), cx.b.getPtrTy(1));
+  llvm::Value* rank = loadElement(cx, members, cx.b.getInt32Ty(), cx.b.CreateSelect(known, index, cx.b.getInt32(0)));
+  llvm::Value* indices = teamField(cx, op.getDestTeam(), offsetof(tandem_dist_team, indices), cx.b.getPtrTy(1));
+  return cx.b.CreateSelect(known, loadElement(cx, indices, cx.b.getInt32Ty(), rank), none);
+}
+
+// Returns true if threads do different things in this kernel: then each executes `op` for itself.
+static bool isPerThread(Operation* op) {
+  return op->getParentOfType<func::FuncOp>()
+      ->walk([](Operation* inner) {
+        bool differs = isa<simt::TidOp, simt::ElectOp, simt::ShuffleOp, simt::BallotOp, simt::AtomicRmwOp, simt::AtomicCasOp>(inner);
+        return differs ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 // Tile code calls as the whole block, whatever group it names; where threads differ each group calls for itself. A call that `repeats`
 // acts once for each group in a kernel with per-thread code, even if all come to it.
-KernelLowering::Callers KernelLowering::callersOf(Operation* op, dist::Group group, bool repeats) {
-  bool apart = threadValues(op).isDivergent(op) || threadValues(op).anyDiffers(op->getOperands()) ||
+Callers callersOf(KernelContext& cx, Operation* op, dist::Group group, bool repeats) {
+  bool apart = cx.threadValues(op).isDivergent(op) || cx.threadValues(op).anyDiffers(op->getOperands()) ||
                (repeats && isPerThread(op));
-  if (role_ >= 2)
+  if (cx.isOneThread())
     group = dist::Group::Thread;
   else if (!apart)
     group = dist::Group::Block;
   switch (group) {
-    case dist::Group::Thread: return {b_.getInt32(0), b_.getInt32(1), group};
-    case dist::Group::Warp: return {laneId(), b_.getInt32(32), group};
+    case dist::Group::Thread: return {cx.b.getInt32(0), cx.b.getInt32(1), group};
+    case dist::Group::Warp: return {cx.laneId(), cx.b.getInt32(cx.warpSize()), group};
     case dist::Group::Block: break;
   }
-  return {threadId(), b_.getInt32(32 * numWarps_), group};
+  return {cx.threadId(), cx.b.getInt32(cx.numThreads()), group};
 }
 
-void KernelLowering::syncCallers(const Callers& callers) {
-  if (callers.group == dist::Group::Block) blockBarrier();
-  if (callers.group == dist::Group::Warp) ptx::syncWarp(b_);
+void syncCallers(KernelContext& cx, const Callers& callers) {
+  if (callers.group == dist::Group::Block) cx.emit.blockBarrier();
+  if (callers.group == dist::Group::Warp) cx.emit.warpBarrier();
 }
 
-void KernelLowering::onceIn(const Callers& callers, llvm::function_ref<void()> body) {
-  when(callers.group == dist::Group::Thread ? nullptr : b_.CreateICmpEQ(callers.index, b_.getInt32(0)), body);
+void onceIn(KernelContext& cx, const Callers& callers, llvm::function_ref<void()> body) {
+  cx.when(callers.group == dist::Group::Thread ? nullptr : cx.b.CreateICmpEQ(callers.index, cx.b.getInt32(0)), body);
 }
 
-// Each thread waits for the stores by TMA that it has issued.
-void KernelLowering::completeBulkStores() {
-  if (role_ == 3 ? !signallerStores_ : !stagingBytes_) return;
-  ptx::waitBulk(b_, 0, false);
-  ptx::fenceProxyAsync(b_);
+void registerDist(Lowerings& table) {
+  table.on<dist::RankOp>([](KernelContext& cx, auto o) {
+    llvm::Value* rank = o.getTeam() ? teamField(cx, o.getTeam(), offsetof(tandem_dist_team, rank), cx.b.getInt32Ty())
+                                    : rankField(cx, offsetof(tandem_dist_context, rank), cx.b.getInt32Ty());
+    cx.define(o.getResult(), {rank});
+  });
+  table.on<dist::NumRanksOp>([](KernelContext& cx, auto o) {
+    llvm::Value* count = o.getTeam() ? teamField(cx, o.getTeam(), offsetof(tandem_dist_team, size), cx.b.getInt32Ty())
+                                     : rankField(cx, offsetof(tandem_dist_context, rank_count), cx.b.getInt32Ty());
+    cx.define(o.getResult(), {count});
+  });
+  table.on<dist::TranslateRankOp>([](KernelContext& cx, auto o) { cx.define(o.getResult(), {translateRank(cx, o)}); });
+  table.on<dist::SymmAtOp>([](KernelContext& cx, auto o) {
+    cx.mapRegisters(o, [&](Scalars v) {
+      return cx.peers ? cx.peers->address(v[0], v[1], o.getLoc()) : addressOn(cx, v[0], v[1]);
+    });
+  });
+  table.on<dist::MulticastAtOp>([](KernelContext& cx, auto o) {
+    llvm::Value* base = teamField(cx, o.getTeam(), offsetof(tandem_dist_team, multicast), cx.b.getInt64Ty());
+    llvm::Value* offset = cx.b.CreateSub(cx.b.CreatePtrToInt(cx.useScalar(o.getPointer()), cx.b.getInt64Ty()),
+                                         rankField(cx, offsetof(tandem_dist_context, heap_base), cx.b.getInt64Ty()));
+    cx.define(o.getResult(), {cx.b.CreateIntToPtr(cx.b.CreateAdd(base, offset), cx.b.getPtrTy(1))});
+  });
+  table.on<dist::ConsumeTokenOp>([](KernelContext& cx, auto o) {
+    Regs same = cx.use(o.getValue());
+    cx.define(o.getResult(), same);
+  });
 }
 
-}  // namespace tandem::lower::nvidia
+}  // namespace tandem::lower::gpu

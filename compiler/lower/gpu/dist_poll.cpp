@@ -1,10 +1,11 @@
 // Waiting for a signal, and how that ends when nobody sends it: the watch of abi/dist_context.h.
 #include "abi/dist_context.h"
 #include "compiler/dialect/dist/compare.h"
-#include "compiler/lower/nvidia/kernel_lowering.h"
+#include "compiler/lower/gpu/debug.h"
+#include "compiler/lower/gpu/dist.h"
 #include <cstddef>
 
-namespace tandem::lower::nvidia {
+namespace tandem::lower::gpu {
 using namespace mlir;
 namespace {
 
@@ -12,16 +13,16 @@ constexpr int kEager = 64;        // polls without a pause
 constexpr int kPause = 32;        // nanoseconds between later ones
 constexpr int kLookEvery = 1024;  // polls between looks at the watch; a power of two
 
-ptx::AccessOptions relaxedSystem() {
-  ptx::AccessOptions options;
-  options.order = ptx::Order::Relaxed;
-  options.scope = ptx::Scope::System;
+AccessOptions relaxedSystem() {
+  AccessOptions options;
+  options.order = Order::Relaxed;
+  options.scope = Scope::System;
   return options;
 }
 
 }  // namespace
 
-llvm::Value* KernelLowering::compare(dist::Compare how, llvm::Value* seen, llvm::Value* value) {
+static llvm::Value* compare(KernelContext& cx, dist::Compare how, llvm::Value* seen, llvm::Value* value) {
   using P = llvm::CmpInst;
   P::Predicate predicate = P::ICMP_EQ;
   switch (how) {
@@ -32,84 +33,85 @@ llvm::Value* KernelLowering::compare(dist::Compare how, llvm::Value* seen, llvm:
     case dist::Compare::Lt: predicate = P::ICMP_SLT; break;
     case dist::Compare::Ge: predicate = P::ICMP_SGE; break;
   }
-  return b_.CreateICmp(predicate, seen, value);
+  return cx.b.CreateICmp(predicate, seen, value);
 }
 
-llvm::Value* KernelLowering::watchField(llvm::Value* watch, size_t offset) {
-  return b_.CreateGEP(b_.getInt8Ty(), watch, b_.getInt64(offset));
+static llvm::Value* watchField(KernelContext& cx, llvm::Value* watch, size_t offset) {
+  return cx.b.CreateGEP(cx.b.getInt8Ty(), watch, cx.b.getInt64(offset));
 }
 
 // The deadline is taken at the first look, as the time before that is of no account.
-llvm::Value* KernelLowering::pollSignal(const Awaited& a) {
-  llvm::BasicBlock *before = b_.GetInsertBlock(), *poll = newBlock("poll"), *again = newBlock("again"), *pause = newBlock("pause"),
-                   *look = newBlock("look"), *judge = newBlock("judge"), *giveUp = newBlock("give_up"), *after = newBlock("seen");
-  llvm::Type *word = b_.getInt32Ty(), *wide = b_.getInt64Ty();
-  b_.CreateBr(poll);
-  b_.SetInsertPoint(poll);
-  llvm::PHINode *polls = b_.CreatePHI(word, 5), *deadline = b_.CreatePHI(wide, 5);
-  llvm::Value* seen = ptx::load(b_, a.width, 1, a.signal, nullptr, {}, a.access)[0];
-  b_.CreateCondBr(compare(a.how, seen, a.expected), after, again);
-  b_.SetInsertPoint(again);
-  llvm::Value* count = b_.CreateAdd(polls, b_.getInt32(1));
-  b_.CreateCondBr(b_.CreateICmpULT(count, b_.getInt32(kEager)), poll, pause);
-  b_.SetInsertPoint(pause);
-  ptx::sleepNanoseconds(b_, b_.getInt32(kPause));
-  b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateAnd(count, b_.getInt32(kLookEvery - 1)), b_.getInt32(0)), look, poll);
+llvm::Value* pollSignal(KernelContext& cx, const Awaited& a) {
+  llvm::BasicBlock *before = cx.b.GetInsertBlock(), *poll = cx.newBlock("poll"), *again = cx.newBlock("again"),
+                   *pause = cx.newBlock("pause"), *look = cx.newBlock("look"), *judge = cx.newBlock("judge"),
+                   *giveUp = cx.newBlock("give_up"), *after = cx.newBlock("seen");
+  llvm::Type *word = cx.b.getInt32Ty(), *wide = cx.b.getInt64Ty();
+  cx.b.CreateBr(poll);
+  cx.b.SetInsertPoint(poll);
+  llvm::PHINode *polls = cx.b.CreatePHI(word, 5), *deadline = cx.b.CreatePHI(wide, 5);
+  llvm::Value* seen = cx.emit.load(a.width, 1, a.signal, nullptr, {}, a.access)[0];
+  cx.b.CreateCondBr(compare(cx, a.how, seen, a.expected), after, again);
+  cx.b.SetInsertPoint(again);
+  llvm::Value* count = cx.b.CreateAdd(polls, cx.b.getInt32(1));
+  cx.b.CreateCondBr(cx.b.CreateICmpULT(count, cx.b.getInt32(kEager)), poll, pause);
+  cx.b.SetInsertPoint(pause);
+  cx.emit.sleepNanoseconds(cx.b.getInt32(kPause));
+  cx.b.CreateCondBr(cx.b.CreateICmpEQ(cx.b.CreateAnd(count, cx.b.getInt32(kLookEvery - 1)), cx.b.getInt32(0)), look, poll);
 
-  b_.SetInsertPoint(look);
-  llvm::Value* watch = rankField(offsetof(tandem_dist_context, watch), b_.getPtrTy(1));
-  b_.CreateCondBr(b_.CreateIsNull(watch), poll, judge);
-  b_.SetInsertPoint(judge);
+  cx.b.SetInsertPoint(look);
+  llvm::Value* watch = rankField(cx, offsetof(tandem_dist_context, watch), cx.b.getPtrTy(1));
+  cx.b.CreateCondBr(cx.b.CreateIsNull(watch), poll, judge);
+  cx.b.SetInsertPoint(judge);
   auto get = [&](llvm::Type* type, size_t offset) {
-    return ptx::load(b_, type, 1, watchField(watch, offset), nullptr, {}, relaxedSystem())[0];
+    return cx.emit.load(type, 1, watchField(cx, watch, offset), nullptr, {}, relaxedSystem())[0];
   };
   llvm::Value *stop = get(word, offsetof(tandem_dist_watch, stop)), *timeout = get(wide, offsetof(tandem_dist_watch, timeout_ns));
-  llvm::Value *now = ptx::globalTimer(b_), *none = b_.getInt64(0);
-  llvm::Value *limited = b_.CreateICmpNE(timeout, none), *first = b_.CreateICmpEQ(deadline, none);
-  llvm::Value* isLate = b_.CreateAnd(b_.CreateAnd(limited, b_.CreateNot(first)), b_.CreateICmpUGE(now, deadline));
-  llvm::Value* taken = b_.CreateSelect(b_.CreateAnd(limited, first), b_.CreateAdd(now, timeout), deadline);
-  b_.CreateCondBr(b_.CreateOr(b_.CreateICmpNE(stop, b_.getInt32(0)), isLate), giveUp, poll);
-  b_.SetInsertPoint(giveUp);
-  tellWatch(watch, {a.where, int(dist::compareOf(a.how)), a.signal, a.expected, seen});
-  b_.CreateBr(after);
+  llvm::Value *now = cx.emit.globalTimer(), *none = cx.b.getInt64(0);
+  llvm::Value *limited = cx.b.CreateICmpNE(timeout, none), *first = cx.b.CreateICmpEQ(deadline, none);
+  llvm::Value* isLate = cx.b.CreateAnd(cx.b.CreateAnd(limited, cx.b.CreateNot(first)), cx.b.CreateICmpUGE(now, deadline));
+  llvm::Value* taken = cx.b.CreateSelect(cx.b.CreateAnd(limited, first), cx.b.CreateAdd(now, timeout), deadline);
+  cx.b.CreateCondBr(cx.b.CreateOr(cx.b.CreateICmpNE(stop, cx.b.getInt32(0)), isLate), giveUp, poll);
+  cx.b.SetInsertPoint(giveUp);
+  tellWatch(cx, watch, {a.where, int(dist::compareOf(a.how)), a.signal, a.expected, seen});
+  cx.b.CreateBr(after);
 
-  polls->addIncoming(b_.getInt32(0), before);
+  polls->addIncoming(cx.b.getInt32(0), before);
   deadline->addIncoming(none, before);
   for (llvm::BasicBlock* from : {again, pause, look, judge}) {
     polls->addIncoming(count, from);
     deadline->addIncoming(from == judge ? taken : deadline, from);
   }
-  b_.SetInsertPoint(after);
+  cx.b.SetInsertPoint(after);
   return seen;
 }
 
-// The first wait that gives up says where it is; the others follow it.
-void KernelLowering::tellWatch(llvm::Value* watch, const GivenUp& what) {
-  auto put = [&](size_t offset, llvm::Value* value) { ptx::store(b_, {value}, watchField(watch, offset), nullptr, relaxedSystem()); };
-  auto wide = [&](llvm::Value* value) { return b_.CreateSExt(value, b_.getInt64Ty()); };
-  llvm::Value* found = watchField(watch, offsetof(tandem_dist_watch, found));
-  llvm::Value* old = ptx::compareAndSwap(b_, found, b_.getInt32(0), b_.getInt32(1),
-                                         {ptx::Order::Relaxed, ptx::Scope::System, ptx::Space::Global, nullptr});
-  when(b_.CreateICmpEQ(old, b_.getInt32(0)), [&] {
-    put(offsetof(tandem_dist_watch, place), b_.CreatePtrToInt(placeText(what.where), b_.getInt64Ty()));
-    for (auto [i, index] : llvm::enumerate(programIndex())) put(offsetof(tandem_dist_watch, program) + 4 * i, index);
-    put(offsetof(tandem_dist_watch, compare), b_.getInt32(what.compare));
-    put(offsetof(tandem_dist_watch, signal), b_.CreatePtrToInt(what.signal, b_.getInt64Ty()));
-    put(offsetof(tandem_dist_watch, expected), wide(what.expected));
-    put(offsetof(tandem_dist_watch, seen), wide(what.seen));
-    ptx::AccessOptions release = relaxedSystem();
-    release.order = ptx::Order::Release;
-    ptx::store(b_, {b_.getInt32(2)}, found, nullptr, release);
-  });
-  put(offsetof(tandem_dist_watch, stop), b_.getInt32(1));
-}
-
-llvm::Value* KernelLowering::placeText(Location where) {
+static llvm::Value* placeText(KernelContext& cx, Location where) {
   std::string place = "<unknown>:0:0";
   if (auto at = filePosition(where))
     place = at.getFilename().str() + ":" + std::to_string(at.getStartLine()) + ":" + std::to_string(at.getStartColumn());
   place.push_back('\0');
-  return text(place + image_.name);
+  return text(cx, place + cx.image.name);
 }
 
-}  // namespace tandem::lower::nvidia
+// The first wait that gives up says where it is; the others follow it.
+void tellWatch(KernelContext& cx, llvm::Value* watch, const GivenUp& what) {
+  auto put = [&](size_t offset, llvm::Value* value) { cx.emit.store({value}, watchField(cx, watch, offset), nullptr, relaxedSystem()); };
+  auto wide = [&](llvm::Value* value) { return cx.b.CreateSExt(value, cx.b.getInt64Ty()); };
+  llvm::Value* found = watchField(cx, watch, offsetof(tandem_dist_watch, found));
+  llvm::Value* old = cx.emit.compareAndSwap(found, cx.b.getInt32(0), cx.b.getInt32(1),
+                                            {Order::Relaxed, Scope::System, Space::Global, nullptr});
+  cx.when(cx.b.CreateICmpEQ(old, cx.b.getInt32(0)), [&] {
+    put(offsetof(tandem_dist_watch, place), cx.b.CreatePtrToInt(placeText(cx, what.where), cx.b.getInt64Ty()));
+    for (auto [i, index] : llvm::enumerate(programIndex(cx))) put(offsetof(tandem_dist_watch, program) + 4 * i, index);
+    put(offsetof(tandem_dist_watch, compare), cx.b.getInt32(what.compare));
+    put(offsetof(tandem_dist_watch, signal), cx.b.CreatePtrToInt(what.signal, cx.b.getInt64Ty()));
+    put(offsetof(tandem_dist_watch, expected), wide(what.expected));
+    put(offsetof(tandem_dist_watch, seen), wide(what.seen));
+    AccessOptions release = relaxedSystem();
+    release.order = Order::Release;
+    cx.emit.store({cx.b.getInt32(2)}, found, nullptr, release);
+  });
+  put(offsetof(tandem_dist_watch, stop), cx.b.getInt32(1));
+}
+
+}  // namespace tandem::lower::gpu

@@ -1,9 +1,9 @@
 // This file lowers signals: waits that poll, updates, and the fences that order them (M5, M6, M9, M11).
-#include "compiler/lower/nvidia/kernel_lowering.h"
+#include "compiler/lower/gpu/dist.h"
+#include "compiler/lower/gpu/trace.h"
 #include "compiler/lower/gpu/orders.h"
-#include <llvm/ADT/TypeSwitch.h>
 
-namespace tandem::lower::nvidia {
+namespace tandem::lower::gpu {
 using namespace mlir;
 namespace {
 
@@ -13,106 +13,106 @@ llvm::Type* pointeeOf(mlir::Value pointer, llvm::IRBuilder<>& b) {
 
 }  // namespace
 
-bool KernelLowering::lowerDistSignal(Operation* op) {
-  return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<dist::WaitOp>([&](auto o) { return traced("wait", o, nullptr, [&] { lowerWait(o); }), true; })
-      .Case<dist::NotifyOp>([&](auto o) { return lowerNotify(o), traceInstant("signal", o, useScalar(o.getPeer())), true; })
-      .Case<dist::SignalWaitOp>([&](auto o) { return traced("wait", o, nullptr, [&] { lowerSignalWait(o); }), true; })
-      .Case<dist::SignalOp>([&](auto o) {
-        PeerSignal signal{useScalar(o.getPointer()), useScalar(o.getPeer()), pointeeOf(o.getPointer(), b_), useScalar(o.getValue()),
-                          o.getSignal()};
-        onceIn(callersOf(o, dist::Group::Thread, o.getSignal() == dist::SignalKind::Add),
-               [&] { signalPeer(signal, ptx::Order::Relaxed, ptx::Scope::System); });
-        traceInstant("signal", o, signal.peer);
-        return true;
-      })
-      // The whole program's earlier accesses are in order before the thread that signals later.
-      .Case<dist::FenceOp, dist::QuietOp>([&](auto o) {
-        completeBulkStores();
-        Callers callers = callersOf(o, dist::Group::Thread);
-        syncCallers(callers);
-        ptx::fence(b_, ptx::Scope::System);
-        if (throughNvshmem()) orderNvshmem(callers, isa<dist::FenceOp>(o) ? "fence" : "quiet");
-        return true;
-      })
-      .Default([](Operation*) { return false; });
-}
-
 // One warp polls, a lane a signal; code that only some threads run polls for itself. Copies by TMA may follow.
-void KernelLowering::lowerWait(dist::WaitOp op) {
-  llvm::Type* width = pointeeOf(op.getPointer(), b_);
-  llvm::Value* value = b_.CreateSExtOrTrunc(useScalar(op.getValue()), width);
-  ptx::AccessOptions strong;
-  strong.order = op.getSem() == tile::Semantic::Relaxed ? ptx::Order::Relaxed : ptx::Order::Acquire;
+static void lowerWait(KernelContext& cx, dist::WaitOp op) {
+  llvm::Type* width = pointeeOf(op.getPointer(), cx.b);
+  llvm::Value* value = cx.b.CreateSExtOrTrunc(cx.useScalar(op.getValue()), width);
+  AccessOptions strong;
+  strong.order = op.getSem() == tile::Semantic::Relaxed ? Order::Relaxed : Order::Acquire;
   strong.scope = scopeOf(op.getScope());
-  Callers callers = callersOf(op, dist::Group::Thread);
+  Callers callers = callersOf(cx, op, dist::Group::Thread);
   bool together = callers.group == dist::Group::Block;
   auto pollAll = [&](llvm::Value* first, int step) {
-    forEach(first, useScalar(op.getCount()), b_.getInt32(step), [&](llvm::Value* i) {
-      llvm::Value* signal = b_.CreateGEP(width, useScalar(op.getPointer()), i);
-      pollSignal({op.getLoc(), op.getCompare(), width, signal, value, strong});
+    cx.forEach(first, cx.useScalar(op.getCount()), cx.b.getInt32(step), [&](llvm::Value* i) {
+      llvm::Value* signal = cx.b.CreateGEP(width, cx.useScalar(op.getPointer()), i);
+      pollSignal(cx, {op.getLoc(), op.getCompare(), width, signal, value, strong});
     });
   };
   if (together) {
-    when(b_.CreateICmpULT(threadId(), b_.getInt32(32)), [&] { pollAll(laneId(), 32); });
-    blockBarrier();
+    cx.when(cx.b.CreateICmpULT(cx.threadId(), cx.b.getInt32(cx.warpSize())), [&] { pollAll(cx.laneId(), cx.warpSize()); });
+    cx.emit.blockBarrier();
   } else {
-    pollAll(b_.getInt32(0), 1);
+    pollAll(cx.b.getInt32(0), 1);
   }
-  if (target_.hasTma()) ptx::fenceProxyAsync(b_, ptx::ProxySpace::Global);
-  define(op.getToken(), {b_.getInt32(0)});
+  cx.emit.orderAsyncReads();
+  cx.define(op.getToken(), {cx.b.getInt32(0)});
 }
 
-void KernelLowering::lowerNotify(dist::NotifyOp op) {
-  PeerSignal signal{useScalar(op.getPointer()), useScalar(op.getPeer()), pointeeOf(op.getPointer(), b_), useScalar(op.getValue()),
+static void lowerNotify(KernelContext& cx, dist::NotifyOp op) {
+  PeerSignal signal{cx.useScalar(op.getPointer()), cx.useScalar(op.getPeer()), pointeeOf(op.getPointer(), cx.b),
+                    cx.useScalar(op.getValue()),
                     op.getSignal()};
-  auto update = [&] { signalPeer(signal, ptx::Order::Release, scopeOf(op.getScope())); };
-  completeBulkStores();
-  if (role_ == 3) return update();
-  blockBarrier();
-  when(isFirstThread(), update);
+  auto update = [&] { signalPeer(cx, signal, Order::Release, scopeOf(op.getScope())); };
+  cx.emit.completeStores();
+  if (cx.role == Role::Signaller) return update();
+  cx.emit.blockBarrier();
+  cx.when(cx.isFirstThread(), update);
 }
 
 // The value is one for all threads: the first one's, unless each waits for itself.
-void KernelLowering::lowerSignalWait(dist::SignalWaitOp op) {
-  llvm::Type* width = pointeeOf(op.getPointer(), b_);
-  llvm::Value* value = b_.CreateTrunc(useScalar(op.getValue()), width);
-  ptx::AccessOptions strong;
-  strong.order = ptx::Order::Acquire;
-  strong.scope = ptx::Scope::System;
+static void lowerSignalWait(KernelContext& cx, dist::SignalWaitOp op) {
+  llvm::Type* width = pointeeOf(op.getPointer(), cx.b);
+  llvm::Value* value = cx.b.CreateTrunc(cx.useScalar(op.getValue()), width);
+  AccessOptions strong;
+  strong.order = Order::Acquire;
+  strong.scope = Scope::System;
   auto poll = [&] {
-    return pollSignal({op.getLoc(), op.getCompare(), width, useScalar(op.getPointer()), value, strong});
+    return pollSignal(cx, {op.getLoc(), op.getCompare(), width, cx.useScalar(op.getPointer()), value, strong});
   };
   llvm::Value* seen = nullptr;
-  if (callersOf(op, dist::Group::Thread).group == dist::Group::Block) {
-    llvm::Value* place = scratch(8, op.getLoc());
-    blockBarrier();
-    when(isFirstThread(), [&] { storeShared(place, {poll()}); });
-    blockBarrier();
-    seen = loadShared(place, width->getIntegerBitWidth(), 1)[0];
+  if (callersOf(cx, op, dist::Group::Thread).group == dist::Group::Block) {
+    llvm::Value* place = cx.scratch(8, op.getLoc());
+    cx.emit.blockBarrier();
+    cx.when(cx.isFirstThread(), [&] { cx.storeShared(place, {poll()}); });
+    cx.emit.blockBarrier();
+    seen = cx.loadShared(place, width->getIntegerBitWidth(), 1)[0];
   } else {
     seen = poll();
   }
-  if (target_.hasTma()) ptx::fenceProxyAsync(b_, ptx::ProxySpace::Global);
-  define(op.getResult(), {b_.CreateSExt(seen, b_.getInt64Ty())});
+  cx.emit.orderAsyncReads();
+  cx.define(op.getResult(), {cx.b.CreateSExt(seen, cx.b.getInt64Ty())});
 }
 
-void KernelLowering::signalPeer(const PeerSignal& s, ptx::Order order, ptx::Scope scope) {
-  if (throughNvshmem()) return signalThroughNvshmem(s, order);
-  updateSignal(addressOn(s.pointer, s.peer), s.width, s.value, s.kind, order, scope);
-}
-
-void KernelLowering::updateSignal(llvm::Value* pointer, llvm::Type* width, llvm::Value* value, dist::SignalKind kind,
-                                  ptx::Order order, ptx::Scope scope) {
-  value = b_.CreateTrunc(value, width);
+static void updateSignal(KernelContext& cx, llvm::Value* pointer, llvm::Type* width, llvm::Value* value, dist::SignalKind kind,
+                         Order order, Scope scope) {
+  value = cx.b.CreateTrunc(value, width);
   if (kind == dist::SignalKind::Add) {
-    ptx::AtomicType type = width->isIntegerTy(64) ? ptx::AtomicType::U64 : ptx::AtomicType::U32;
-    return ptx::reduceInto(b_, ptx::AtomicOp::Add, type, pointer, value, {order, scope, ptx::Space::Global, nullptr});
+    AtomicType type = width->isIntegerTy(64) ? AtomicType::U64 : AtomicType::U32;
+    return cx.emit.reduceInto(AtomicOp::Add, type, pointer, value, {order, scope, Space::Global, nullptr});
   }
-  ptx::AccessOptions strong;
+  AccessOptions strong;
   strong.order = order;
   strong.scope = scope;
-  ptx::store(b_, {value}, pointer, nullptr, strong);
+  cx.emit.store({value}, pointer, nullptr, strong);
 }
 
-}  // namespace tandem::lower::nvidia
+void signalPeer(KernelContext& cx, const PeerSignal& s, Order order, Scope scope) {
+  if (cx.peers) return cx.peers->signal(s, order);
+  updateSignal(cx, addressOn(cx, s.pointer, s.peer), s.width, s.value, s.kind, order, scope);
+}
+
+void registerDistSignal(Lowerings& table) {
+  table.on<dist::WaitOp>([](KernelContext& cx, auto o) { traced(cx, "wait", o, nullptr, [&] { lowerWait(cx, o); }); });
+  table.on<dist::NotifyOp>([](KernelContext& cx, auto o) {
+    lowerNotify(cx, o);
+    traceInstant(cx, "signal", o, cx.useScalar(o.getPeer()));
+  });
+  table.on<dist::SignalWaitOp>([](KernelContext& cx, auto o) { traced(cx, "wait", o, nullptr, [&] { lowerSignalWait(cx, o); }); });
+  table.on<dist::SignalOp>([](KernelContext& cx, auto o) {
+    PeerSignal signal{cx.useScalar(o.getPointer()), cx.useScalar(o.getPeer()), pointeeOf(o.getPointer(), cx.b), cx.useScalar(o.getValue()),
+                      o.getSignal()};
+    onceIn(cx, callersOf(cx, o, dist::Group::Thread, o.getSignal() == dist::SignalKind::Add),
+           [&] { signalPeer(cx, signal, Order::Relaxed, Scope::System); });
+    traceInstant(cx, "signal", o, signal.peer);
+  });
+  // The whole program's earlier accesses are in order before the thread that signals later.
+  table.on<dist::FenceOp, dist::QuietOp>([](KernelContext& cx, auto o) {
+    cx.emit.completeStores();
+    Callers callers = callersOf(cx, o, dist::Group::Thread);
+    syncCallers(cx, callers);
+    cx.emit.fence(Scope::System);
+    if (cx.peers) cx.peers->order(callers, isa<dist::QuietOp>(o));
+  });
+}
+
+}  // namespace tandem::lower::gpu

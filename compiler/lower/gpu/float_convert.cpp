@@ -1,16 +1,15 @@
 // Conversions between float formats: exact on the way to float32, one rounding on the way out, two elements in one instruction where the
 // target has one. 8-bit floats are held as bytes.
+#include "compiler/lower/gpu/float_convert.h"
 #include "compiler/lower/gpu/float_format.h"
-#include "compiler/lower/nvidia/kernel_lowering.h"
-#include <llvm/IR/IntrinsicsNVPTX.h>
 
-namespace tandem::lower::nvidia {
+namespace tandem::lower::gpu {
 using namespace mlir;
 namespace {
 
-std::optional<ptx::Float8> instructionFormat(mlir::Type type) {
-  if (isa<Float8E4M3FNType>(type)) return ptx::Float8::E4M3;
-  if (isa<Float8E5M2Type>(type)) return ptx::Float8::E5M2;
+std::optional<codegen::Float8> instructionFormat(mlir::Type type) {
+  if (isa<Float8E4M3FNType>(type)) return codegen::Float8::E4M3;
+  if (isa<Float8E5M2Type>(type)) return codegen::Float8::E5M2;
   return std::nullopt;
 }
 
@@ -43,8 +42,9 @@ template <class Convert> Regs inPairs(llvm::IRBuilder<>& b, Scalars values, Conv
 }
 
 // The float of which every narrower format rounds as the double would: the last bit says whether anything was cut off.
-llvm::Value* roundToOdd(llvm::IRBuilder<>& b, llvm::Value* x) {
-  llvm::Value* cut = b.CreateIntrinsic(b.getFloatTy(), llvm::Intrinsic::nvvm_d2f_rz, {x});
+llvm::Value* roundToOdd(KernelContext& cx, llvm::Value* x) {
+  llvm::IRBuilder<>& b = cx.b;
+  llvm::Value* cut = cx.emit.doubleToFloat(x);
   llvm::Value* isInexact = b.CreateFCmpONE(b.CreateFPExt(cut, b.getDoubleTy()), x);
   llvm::Value* bits = b.CreateOr(b.CreateBitCast(cut, b.getInt32Ty()), b.CreateZExt(isInexact, b.getInt32Ty()));
   return b.CreateBitCast(bits, b.getFloatTy());
@@ -53,107 +53,107 @@ llvm::Value* roundToOdd(llvm::IRBuilder<>& b, llvm::Value* x) {
 }  // namespace
 
 // 8-bit floats to float16, exactly.
-Regs KernelLowering::float8ToHalf(Scalars values, mlir::Type from) {
+static Regs float8ToHalf(KernelContext& cx, Scalars values, mlir::Type from) {
   Regs out;
   if (isa<Float8E5M2Type>(from)) {
-    for (llvm::Value* v : values) out.push_back(e5m2ToHalf(b_, v));
+    for (llvm::Value* v : values) out.push_back(e5m2ToHalf(cx.b, v));
     return out;
   }
-  if (isa<Float8E4M3FNType>(from) && target_.hasFp8Convert())
-    return inPairs(b_, values, [&](llvm::Value* first, llvm::Value* second) {
-      return ptx::float8ToHalf(b_, ptx::Float8::E4M3, joinBytes(b_, first, second));
+  if (isa<Float8E4M3FNType>(from) && cx.target.hasFp8Convert())
+    return inPairs(cx.b, values, [&](llvm::Value* first, llvm::Value* second) {
+      return cx.emit.float8ToHalf(codegen::Float8::E4M3, joinBytes(cx.b, first, second));
     });
-  for (llvm::Value* v : values) out.push_back(b_.CreateFPTrunc(decodeFloat8(b_, *Float8Format::of(from), v), b_.getHalfTy()));
+  for (llvm::Value* v : values) out.push_back(cx.b.CreateFPTrunc(decodeFloat8(cx.b, *Float8Format::of(from), v), cx.b.getHalfTy()));
   return out;
 }
 
 // Converts to float32; float32 and float64 stay.
-Regs KernelLowering::toFloats(Scalars values, mlir::Type from) {
+static Regs toFloats(KernelContext& cx, Scalars values, mlir::Type from) {
   Regs out(values.begin(), values.end());
   if (from.isF32() || from.isF64()) return out;
   if (auto format = Float8Format::of(from)) {
-    bool direct = instructionFormat(from) && (isa<Float8E5M2Type>(from) || target_.hasFp8Convert());
+    bool direct = instructionFormat(from) && (isa<Float8E5M2Type>(from) || cx.target.hasFp8Convert());
     if (!direct) {
-      for (llvm::Value*& v : out) v = decodeFloat8(b_, *format, v);
+      for (llvm::Value*& v : out) v = decodeFloat8(cx.b, *format, v);
       return out;
     }
-    out = float8ToHalf(values, from);
+    out = float8ToHalf(cx, values, from);
   }
-  for (llvm::Value*& v : out) v = b_.CreateFPExt(v, b_.getFloatTy());
+  for (llvm::Value*& v : out) v = cx.b.CreateFPExt(v, cx.b.getFloatTy());
   return out;
 }
 
 // Converts from float32 or float64.
-Regs KernelLowering::fromFloats(Scalars values, mlir::Type to, bool towardZero) {
+static Regs fromFloats(KernelContext& cx, Scalars values, mlir::Type to, bool towardZero) {
   Regs out(values.begin(), values.end());
   bool isDouble = values[0]->getType()->isDoubleTy();
   if (to.isF64()) {
-    for (llvm::Value*& v : out) v = isDouble ? v : b_.CreateFPExt(v, b_.getDoubleTy());
+    for (llvm::Value*& v : out) v = isDouble ? v : cx.b.CreateFPExt(v, cx.b.getDoubleTy());
     return out;
   }
   if (to.isF32()) {
     auto narrow = [&](llvm::Value* v) -> llvm::Value* {
       if (!isDouble) return v;
-      return towardZero ? b_.CreateIntrinsic(b_.getFloatTy(), llvm::Intrinsic::nvvm_d2f_rz, {v}) : b_.CreateFPTrunc(v, b_.getFloatTy());
+      return towardZero ? cx.emit.doubleToFloat(v) : cx.b.CreateFPTrunc(v, cx.b.getFloatTy());
     };
     for (llvm::Value*& v : out) v = narrow(v);
     return out;
   }
   if (isDouble)
-    for (llvm::Value*& v : out) v = roundToOdd(b_, v);
-  if (to.isF16()) return inPairs(b_, out, [&](auto* a, auto* c) { return ptx::packHalf(b_, a, c, towardZero); });
-  if (to.isBF16()) return inPairs(b_, out, [&](auto* a, auto* c) { return ptx::packBfloat(b_, a, c, towardZero); });
-  auto pairType = llvm::FixedVectorType::get(b_.getInt8Ty(), 2);
-  if (auto format = instructionFormat(to); format && target_.hasFp8Convert() && !towardZero)
-    return inPairs(b_, out, [&](auto* a, auto* c) { return b_.CreateBitCast(ptx::packFloat8(b_, *format, a, c), pairType); });
-  for (llvm::Value*& v : out) v = encodeFloat8(b_, *Float8Format::of(to), v, towardZero);
+    for (llvm::Value*& v : out) v = roundToOdd(cx, v);
+  if (to.isF16()) return inPairs(cx.b, out, [&](auto* a, auto* c) { return cx.emit.packFloats(cx.b.getHalfTy(), a, c, towardZero); });
+  if (to.isBF16()) return inPairs(cx.b, out, [&](auto* a, auto* c) { return cx.emit.packFloats(cx.b.getBFloatTy(), a, c, towardZero); });
+  auto pairType = llvm::FixedVectorType::get(cx.b.getInt8Ty(), 2);
+  if (auto format = instructionFormat(to); format && cx.target.hasFp8Convert() && !towardZero)
+    return inPairs(cx.b, out, [&](auto* a, auto* c) { return cx.b.CreateBitCast(cx.emit.packFloat8(*format, a, c), pairType); });
+  for (llvm::Value*& v : out) v = encodeFloat8(cx.b, *Float8Format::of(to), v, towardZero);
   return out;
 }
 
-Regs KernelLowering::convertFloats(Scalars values, mlir::Type from, mlir::Type to, bool towardZero) {
+static Regs convertFloats(KernelContext& cx, Scalars values, mlir::Type from, mlir::Type to, bool towardZero) {
   if (from == to) return Regs(values.begin(), values.end());
-  if (to.isF16() && Float8Format::of(from)) return float8ToHalf(values, from);
-  if (from.isF16() && instructionFormat(to) && target_.hasFp8Convert() && !towardZero) {
-    auto pairType = llvm::FixedVectorType::get(b_.getInt8Ty(), 2);
-    return inPairs(b_, values, [&](auto* a, auto* c) {
-      return b_.CreateBitCast(ptx::halfToFloat8(b_, *instructionFormat(to), joinHalves(b_, a, c)), pairType);
+  if (to.isF16() && Float8Format::of(from)) return float8ToHalf(cx, values, from);
+  if (from.isF16() && instructionFormat(to) && cx.target.hasFp8Convert() && !towardZero) {
+    auto pairType = llvm::FixedVectorType::get(cx.b.getInt8Ty(), 2);
+    return inPairs(cx.b, values, [&](auto* a, auto* c) {
+      return cx.b.CreateBitCast(cx.emit.halfToFloat8(*instructionFormat(to), joinHalves(cx.b, a, c)), pairType);
     });
   }
-  return fromFloats(toFloats(values, from), to, towardZero);
+  return fromFloats(cx, toFloats(cx, values, from), to, towardZero);
 }
 
-llvm::Value* KernelLowering::convertFloat(llvm::Value* value, mlir::Type from, mlir::Type to, bool towardZero) {
-  return convertFloats({value}, from, to, towardZero)[0];
+llvm::Value* convertFloat(KernelContext& cx, llvm::Value* value, mlir::Type from, mlir::Type to, bool towardZero) {
+  return convertFloats(cx, {value}, from, to, towardZero)[0];
 }
 
-llvm::Value* KernelLowering::toFloat(llvm::Value* value, mlir::Type from) { return toFloats({value}, from)[0]; }
-llvm::Value* KernelLowering::fromFloat(llvm::Value* value, mlir::Type to) { return fromFloats({value}, to, false)[0]; }
+llvm::Value* toFloat(KernelContext& cx, llvm::Value* value, mlir::Type from) { return toFloats(cx, {value}, from)[0]; }
+
+llvm::Value* fromFloat(KernelContext& cx, llvm::Value* value, mlir::Type to) { return fromFloats(cx, {value}, to, false)[0]; }
 
 // An op on floats narrower than float32: its operands widened, its result rounded where it is such a float too.
-llvm::Value* KernelLowering::throughFloat(Operation* op, Scalars operands, llvm::function_ref<llvm::Value*(Scalars)> compute) {
+llvm::Value* throughFloat(KernelContext& cx, Operation* op, Scalars operands, llvm::function_ref<llvm::Value*(Scalars)> compute) {
   Regs wide;
   for (auto [value, operand] : llvm::zip(operands, op->getOperands())) {
     mlir::Type type = getElementTypeOrSelf(operand.getType());
-    wide.push_back(isa<FloatType>(type) ? toFloat(value, type) : value);
+    wide.push_back(isa<FloatType>(type) ? toFloat(cx, value, type) : value);
   }
   llvm::Value* result = compute(wide);
   mlir::Type type = getElementTypeOrSelf(op->getResult(0).getType());
-  return result && isa<FloatType>(type) ? fromFloat(result, type) : result;
+  return result && isa<FloatType>(type) ? fromFloat(cx, result, type) : result;
 }
 
-bool KernelLowering::lowerFloatConvert(Operation* op) {
+void lowerFloatConvert(KernelContext& cx, Operation* op) {
   mlir::Type from = getElementTypeOrSelf(op->getOperand(0).getType()), to = getElementTypeOrSelf(op->getResult(0).getType());
   auto isKnown = [](mlir::Type t) { return t.isF64() || t.isF32() || t.isF16() || t.isBF16() || Float8Format::of(t); };
-  if (!isKnown(from) || !isKnown(to)) failUnsupported(op);
+  if (!isKnown(from) || !isKnown(to)) cx.failUnsupported(op);
   bool towardZero = false;
   if (auto convert = dyn_cast<tile::FpToFpOp>(op)) towardZero = convert.getRounding() == tile::Rounding::Rtz;
   if (auto truncation = dyn_cast<arith::TruncFOp>(op)) {
     auto mode = truncation.getRoundingmode().value_or(arith::RoundingMode::to_nearest_even);
     towardZero = mode == arith::RoundingMode::toward_zero;
-    if (!towardZero && mode != arith::RoundingMode::to_nearest_even) failUnsupported(op);
+    if (!towardZero && mode != arith::RoundingMode::to_nearest_even) cx.failUnsupported(op);
   }
-  define(op->getResult(0), convertFloats(Regs(use(op->getOperand(0))), from, to, towardZero));
-  return true;
+  cx.define(op->getResult(0), convertFloats(cx, Regs(cx.use(op->getOperand(0))), from, to, towardZero));
 }
 
-}  // namespace tandem::lower::nvidia
+}  // namespace tandem::lower::gpu

@@ -3,7 +3,7 @@
 #include <bit>
 #include <llvm/ADT/TypeSwitch.h>
 
-namespace tandem::lower::nvidia {
+namespace tandem::lower::gpu {
 
 std::optional<Float8Format> Float8Format::of(mlir::Type type) {
   using Maybe = std::optional<Float8Format>;
@@ -66,4 +66,4 @@ llvm::Value* encodeFloat8(llvm::IRBuilder<>& b, const Float8Format& format, llvm
   return b.CreateTrunc(b.CreateSelect(isNan, b.getInt32(format.nan()), b.CreateOr(code, sign)), b.getInt8Ty());
 }
 
-}  // namespace tandem::lower::nvidia
+}  // namespace tandem::lower::gpu

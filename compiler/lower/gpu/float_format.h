@@ -4,7 +4,7 @@
 #include <mlir/IR/BuiltinTypes.h>
 #include <optional>
 
-namespace tandem::lower::nvidia {
+namespace tandem::lower::gpu {
 
 // The codes of a format that are special. Ieee: exponent all ones is infinity or NaN. Fn: only all ones is NaN. Fnuz:
 // only the code of -0 is NaN.
@@ -27,4 +27,4 @@ llvm::Value* decodeFloat8(llvm::IRBuilder<>& b, const Float8Format& format, llvm
 // float -> i8, to nearest even or towards zero; a value beyond the largest finite one becomes that one.
 llvm::Value* encodeFloat8(llvm::IRBuilder<>& b, const Float8Format& format, llvm::Value* x, bool towardZero);
 
-}  // namespace tandem::lower::nvidia
+}  // namespace tandem::lower::gpu

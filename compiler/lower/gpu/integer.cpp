@@ -1,9 +1,9 @@
 // Integer ops whose meaning LLVM leaves open for some operands (division, shifts, conversions of floats), and those of two results.
-#include "compiler/lower/nvidia/kernel_lowering.h"
+#include "compiler/lower/gpu/integer.h"
+#include "compiler/lower/gpu/float_convert.h"
 #include <llvm/ADT/TypeSwitch.h>
-#include <llvm/IR/IntrinsicsNVPTX.h>
 
-namespace tandem::lower::nvidia {
+namespace tandem::lower::gpu {
 using namespace mlir;
 namespace {
 
@@ -62,13 +62,6 @@ llvm::Value* upperProduct(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, 
   return b.CreateTrunc(b.CreateLShr(b.CreateMul(widen(x), widen(y)), bits), x->getType());
 }
 
-// Both halves of a product of 32 bits by one instruction. LLVM's own multiplication would be divided into two.
-llvm::Value* wideProduct(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y) {
-  ptx::Call call(b);
-  std::string result = call.out(b.getInt64Ty()), left = call.in(x), right = call.in(y);
-  return call.emit("mul.wide.u32 " + result + ", " + left + ", " + right + ";", ptx::Effect::Pure)[0];
-}
-
 // Returns true if both halves of the product are used: the other op, with the same operands, is beside this one.
 template <class Other>
 bool isHalf(Operation* op) {
@@ -80,23 +73,20 @@ bool isHalf(Operation* op) {
 }
 
 // A float of which every narrower format rounds as the integer would.
-llvm::Value* integerToOddFloat(llvm::IRBuilder<>& b, llvm::Value* x, bool isSigned) {
-  bool isWide = x->getType()->getIntegerBitWidth() > 32;
-  llvm::Type* held = isWide ? b.getInt64Ty() : b.getInt32Ty();
+llvm::Value* integerToOddFloat(KernelContext& cx, llvm::Value* x, bool isSigned) {
+  llvm::IRBuilder<>& b = cx.b;
+  llvm::Type* held = x->getType()->getIntegerBitWidth() > 32 ? b.getInt64Ty() : b.getInt32Ty();
   x = isSigned ? b.CreateSExt(x, held) : b.CreateZExt(x, held);
-  namespace I = llvm::Intrinsic;
-  auto id = isWide ? (isSigned ? I::nvvm_ll2f_rz : I::nvvm_ull2f_rz) : (isSigned ? I::nvvm_i2f_rz : I::nvvm_ui2f_rz);
-  auto back = isWide ? (isSigned ? I::nvvm_f2ll_rz : I::nvvm_f2ull_rz) : (isSigned ? I::nvvm_f2i_rz : I::nvvm_f2ui_rz);
-  llvm::Value* cut = b.CreateIntrinsic(b.getFloatTy(), id, {x});
-  llvm::Value* isInexact = b.CreateICmpNE(b.CreateIntrinsic(held, back, {cut}), x);
+  llvm::Value* cut = cx.emit.integerToFloat(x, isSigned);
+  llvm::Value* isInexact = b.CreateICmpNE(cx.emit.floatToInteger(cut, held, isSigned), x);
   llvm::Value* bits = b.CreateOr(b.CreateBitCast(cut, b.getInt32Ty()), b.CreateZExt(isInexact, b.getInt32Ty()));
   return b.CreateBitCast(bits, b.getFloatTy());
 }
 
 }  // namespace
 
-llvm::Value* KernelLowering::integerOp(Operation* op, Scalars v) {
-  auto division = [&](bool isSigned) { return Division(b_, v[0], v[1], isSigned); };
+llvm::Value* integerOp(KernelContext& cx, Operation* op, Scalars v) {
+  auto division = [&](bool isSigned) { return Division(cx.b, v[0], v[1], isSigned); };
   return llvm::TypeSwitch<Operation*, llvm::Value*>(op)
       .Case<arith::DivSIOp>([&](auto) { return division(true).quotient(); })
       .Case<arith::DivUIOp>([&](auto) { return division(false).quotient(); })
@@ -105,68 +95,66 @@ llvm::Value* KernelLowering::integerOp(Operation* op, Scalars v) {
       .Case<arith::CeilDivSIOp>([&](auto) { return division(true).rounded(true); })
       .Case<arith::FloorDivSIOp>([&](auto) { return division(true).rounded(false); })
       .Case<arith::CeilDivUIOp>([&](auto) { return division(false).rounded(true); })
-      .Case<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>([&](auto o) { return shift(b_, o, v[0], v[1]); })
+      .Case<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>([&](auto o) { return shift(cx.b, o, v[0], v[1]); })
       .Case<tile::MulHiUIOp>([&](auto o) -> llvm::Value* {
-        if (!isHalf<arith::MulIOp>(o)) return upperProduct(b_, v[0], v[1], false);
-        return b_.CreateTrunc(b_.CreateLShr(wideProduct(b_, v[0], v[1]), 32), v[0]->getType());
+        if (!isHalf<arith::MulIOp>(o)) return upperProduct(cx.b, v[0], v[1], false);
+        return cx.b.CreateTrunc(cx.b.CreateLShr(cx.emit.multiplyWide(v[0], v[1]), 32), v[0]->getType());
       })
       .Case<arith::MulIOp>([&](auto o) -> llvm::Value* {
-        return isHalf<tile::MulHiUIOp>(o) ? b_.CreateTrunc(wideProduct(b_, v[0], v[1]), v[0]->getType()) : nullptr;
+        return isHalf<tile::MulHiUIOp>(o) ? cx.b.CreateTrunc(cx.emit.multiplyWide(v[0], v[1]), v[0]->getType()) : nullptr;
       })
       .Default([](Operation*) { return nullptr; });
 }
 
-void KernelLowering::lowerExtended(Operation* op) {
+void lowerExtended(KernelContext& cx, Operation* op) {
   Regs low, high;
-  size_t count = std::max(use(op->getOperand(0)).size(), use(op->getOperand(1)).size());
+  size_t count = std::max(cx.use(op->getOperand(0)).size(), cx.use(op->getOperand(1)).size());
   for (size_t r = 0; r < count; ++r) {
-    llvm::Value *x = pick(op->getOperand(0), r), *y = pick(op->getOperand(1), r);
+    llvm::Value *x = cx.pick(op->getOperand(0), r), *y = cx.pick(op->getOperand(1), r);
     if (isa<arith::AddUIExtendedOp>(op)) {
-      low.push_back(b_.CreateAdd(x, y));
-      high.push_back(b_.CreateICmpULT(low.back(), x));
+      low.push_back(cx.b.CreateAdd(x, y));
+      high.push_back(cx.b.CreateICmpULT(low.back(), x));
     } else {
-      low.push_back(b_.CreateMul(x, y));
-      high.push_back(upperProduct(b_, x, y, isa<arith::MulSIExtendedOp>(op)));
+      low.push_back(cx.b.CreateMul(x, y));
+      high.push_back(upperProduct(cx.b, x, y, isa<arith::MulSIExtendedOp>(op)));
     }
   }
-  define(op->getResult(0), low);
-  define(op->getResult(1), high);
+  cx.define(op->getResult(0), low);
+  cx.define(op->getResult(1), high);
 }
 
-llvm::Value* KernelLowering::integerToFloat(Operation* op, llvm::Value* x) {
+llvm::Value* integerToFloat(KernelContext& cx, Operation* op, llvm::Value* x) {
   bool isSigned = isa<arith::SIToFPOp>(op);
   mlir::Type to = getElementTypeOrSelf(op->getResult(0).getType());
   constexpr unsigned kExactBits = 16;  // of integers that float32 holds as they are: rounding it again is the only rounding
   bool isNarrow = x->getType()->getIntegerBitWidth() <= kExactBits;
-  llvm::Type* direct = to.isF64() || to.isF32() || to.isF16() ? typeOf(to) : isNarrow ? b_.getFloatTy() : nullptr;
-  llvm::Value* real = !direct ? nullptr : isSigned ? b_.CreateSIToFP(x, direct) : b_.CreateUIToFP(x, direct);
-  if (direct && direct == typeOf(to)) return real;
-  if (real) return fromFloat(real, to);
-  return fromFloat(integerToOddFloat(b_, x, isSigned), to);
+  llvm::Type* direct = to.isF64() || to.isF32() || to.isF16() ? cx.typeOf(to) : isNarrow ? cx.b.getFloatTy() : nullptr;
+  llvm::Value* real = !direct ? nullptr : isSigned ? cx.b.CreateSIToFP(x, direct) : cx.b.CreateUIToFP(x, direct);
+  if (direct && direct == cx.typeOf(to)) return real;
+  if (real) return fromFloat(cx, real, to);
+  return fromFloat(cx, integerToOddFloat(cx, x, isSigned), to);
 }
 
 // Rounds towards zero; a value that does not fit becomes the nearest number that does, and NaN becomes zero.
-llvm::Value* KernelLowering::floatToInteger(Operation* op, llvm::Value* x) {
+llvm::Value* floatToInteger(KernelContext& cx, Operation* op, llvm::Value* x) {
   namespace I = llvm::Intrinsic;
   bool isSigned = isa<arith::FPToSIOp>(op);
-  x = toFloat(x, getElementTypeOrSelf(op->getOperand(0).getType()));
-  llvm::Type* to = typeOf(op->getResult(0).getType());
+  x = toFloat(cx, x, getElementTypeOrSelf(op->getOperand(0).getType()));
+  llvm::Type* to = cx.typeOf(op->getResult(0).getType());
   bool isDouble = x->getType()->isDoubleTy(), isWide = to->getIntegerBitWidth() > 32;
-  I::ID signedIds[] = {I::nvvm_f2i_rz, I::nvvm_f2ll_rz, I::nvvm_d2i_rz, I::nvvm_d2ll_rz};
-  I::ID unsignedIds[] = {I::nvvm_f2ui_rz, I::nvvm_f2ull_rz, I::nvvm_d2ui_rz, I::nvvm_d2ull_rz};
-  llvm::Type* held = isWide ? b_.getInt64Ty() : b_.getInt32Ty();
-  llvm::Value* whole = b_.CreateIntrinsic(held, (isSigned ? signedIds : unsignedIds)[2 * isDouble + isWide], {x});
-  if (isDouble || isWide) whole = b_.CreateSelect(b_.CreateFCmpUNO(x, x), llvm::ConstantInt::get(held, 0), whole);
+  llvm::Type* held = isWide ? cx.b.getInt64Ty() : cx.b.getInt32Ty();
+  llvm::Value* whole = cx.emit.floatToInteger(x, held, isSigned);
+  if (isDouble || isWide) whole = cx.b.CreateSelect(cx.b.CreateFCmpUNO(x, x), llvm::ConstantInt::get(held, 0), whole);
   if (held == to) return whole;
   unsigned bits = to->getIntegerBitWidth(), heldBits = held->getIntegerBitWidth();
   auto limit = [&](const llvm::APInt& n) {
     return llvm::ConstantInt::get(held, isSigned ? n.sext(heldBits) : n.zext(heldBits));
   };
-  if (isSigned) whole = b_.CreateBinaryIntrinsic(I::smax, whole, limit(llvm::APInt::getSignedMinValue(bits)));
+  if (isSigned) whole = cx.b.CreateBinaryIntrinsic(I::smax, whole, limit(llvm::APInt::getSignedMinValue(bits)));
   whole =
-      b_.CreateBinaryIntrinsic(isSigned ? I::smin : I::umin, whole,
-                               limit(isSigned ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits)));
-  return b_.CreateTrunc(whole, to);
+      cx.b.CreateBinaryIntrinsic(isSigned ? I::smin : I::umin, whole,
+                                 limit(isSigned ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits)));
+  return cx.b.CreateTrunc(whole, to);
 }
 
-}  // namespace tandem::lower::nvidia
+}  // namespace tandem::lower::gpu

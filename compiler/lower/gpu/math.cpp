@@ -1,10 +1,10 @@
 // The dialect math and functions of the device library. Formats narrower than float32 are computed in it.
-#include "compiler/lower/nvidia/kernel_lowering.h"
+#include "compiler/lower/gpu/float_convert.h"
 #include <llvm/ADT/StringMap.h>
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/Dialect/Math/IR/Math.h>
 
-namespace tandem::lower::nvidia {
+namespace tandem::lower::gpu {
 using namespace mlir;
 namespace {
 
@@ -19,7 +19,7 @@ llvm::Intrinsic::ID intrinsicOf(Operation* op) {
   return it == table.end() ? I::not_intrinsic : it->second;
 }
 
-// `__nv_<name>f` of floats, `__nv_<name>` of doubles.
+// Names of the device library.
 llvm::StringRef libraryNameOf(Operation* op) {
   static const llvm::StringMap<llvm::StringRef> table = {
       {"math.round", "round"}, {"math.rsqrt", "rsqrt"}, {"math.exp", "exp"},     {"math.exp2", "exp2"},   {"math.expm1", "expm1"},
@@ -33,14 +33,14 @@ llvm::StringRef libraryNameOf(Operation* op) {
 }
 
 // Triton's exp, exp2, sqrt and rsqrt of float32 are the special function unit's. Null for the others.
-llvm::Value* approximation(llvm::IRBuilder<>& b, Operation* op, llvm::Value* x) {
+llvm::Value* approximation(KernelContext& cx, Operation* op, llvm::Value* x) {
   if (!x->getType()->isFloatTy() || op->hasAttr("tile.precise")) return nullptr;
   constexpr double log2e = 1.4426950408889634;
-  using A = ptx::Approximate;
-  if (isa<math::ExpOp>(op)) return ptx::approximate(b, A::Exp2, b.CreateFMul(x, llvm::ConstantFP::get(x->getType(), log2e)));
-  if (isa<math::Exp2Op>(op)) return ptx::approximate(b, A::Exp2, x);
-  if (isa<math::SqrtOp>(op)) return ptx::approximate(b, A::Sqrt, x);
-  if (isa<math::RsqrtOp>(op)) return ptx::approximate(b, A::ReciprocalSqrt, x);
+  using A = codegen::Approximate;
+  if (isa<math::ExpOp>(op)) return cx.emit.approximate(A::Exp2, cx.b.CreateFMul(x, llvm::ConstantFP::get(x->getType(), log2e)));
+  if (isa<math::Exp2Op>(op)) return cx.emit.approximate(A::Exp2, x);
+  if (isa<math::SqrtOp>(op)) return cx.emit.approximate(A::Sqrt, x);
+  if (isa<math::RsqrtOp>(op)) return cx.emit.approximate(A::ReciprocalSqrt, x);
   return nullptr;
 }
 
@@ -77,76 +77,68 @@ bool isNative16(Operation* op) { return isa<math::FmaOp, math::AbsFOp, math::Cop
 
 }  // namespace
 
-llvm::Value* KernelLowering::callLibdevice(llvm::StringRef name, llvm::Type* result, Scalars operands) {
-  llvm::SmallVector<llvm::Type*> types;
-  for (llvm::Value* v : operands) types.push_back(v->getType());
-  llvm::FunctionCallee callee = module_.getOrInsertFunction(name, llvm::FunctionType::get(result, types, false));
-  return b_.CreateCall(callee, operands);
-}
-
 // `v` are of the op's operand types, all floats of them float32 or float64 unless the op is native in 16 bits.
-llvm::Value* KernelLowering::floatMath(Operation* op, Scalars v) {
+static llvm::Value* floatMath(KernelContext& cx, Operation* op, Scalars v) {
   llvm::Type* type = v[0]->getType();
-  if (I::ID id = intrinsicOf(op); id != I::not_intrinsic) return b_.CreateIntrinsic(type, id, v);
-  if (llvm::Value* fast = approximation(b_, op, v[0])) return fast;
-  auto library = [&](llvm::StringRef name, Scalars operands) {
-    return callLibdevice(("__nv_" + name + (type->isFloatTy() ? "f" : "")).str(), type, operands);
-  };
+  if (I::ID id = intrinsicOf(op); id != I::not_intrinsic) return cx.b.CreateIntrinsic(type, id, v);
+  if (llvm::Value* fast = approximation(cx, op, v[0])) return fast;
+  auto library = [&](llvm::StringRef name, Scalars operands) { return cx.emit.callMath(name, type, operands); };
   if (llvm::StringRef name = libraryNameOf(op); !name.empty()) return library(name, v);
   return llvm::TypeSwitch<Operation*, llvm::Value*>(op)
-      .Case<math::SqrtOp>([&](auto) { return b_.CreateUnaryIntrinsic(I::sqrt, v[0]); })
-      .Case<math::IsNaNOp, math::IsInfOp, math::IsFiniteOp, math::IsNormalOp>([&](auto o) { return classify(b_, o, v[0]); })
-      .Case<math::ClampFOp>([&](auto) { return b_.CreateMinimum(b_.CreateMaximum(v[0], v[1]), v[2]); })
-      .Case<math::FPowIOp>([&](auto) { return library("pow", {v[0], b_.CreateSIToFP(v[1], type)}); })
+      .Case<math::SqrtOp>([&](auto) { return cx.b.CreateUnaryIntrinsic(I::sqrt, v[0]); })
+      .Case<math::IsNaNOp, math::IsInfOp, math::IsFiniteOp, math::IsNormalOp>([&](auto o) { return classify(cx.b, o, v[0]); })
+      .Case<math::ClampFOp>([&](auto) { return cx.b.CreateMinimum(cx.b.CreateMaximum(v[0], v[1]), v[2]); })
+      .Case<math::FPowIOp>([&](auto) { return library("pow", {v[0], cx.b.CreateSIToFP(v[1], type)}); })
       .Default([](Operation*) { return nullptr; });
 }
 
-llvm::Value* KernelLowering::scalarMath(Operation* op, Scalars v) {
-  if (isa<math::CountLeadingZerosOp>(op)) return b_.CreateBinaryIntrinsic(I::ctlz, v[0], b_.getFalse());
-  if (isa<math::CountTrailingZerosOp>(op)) return b_.CreateBinaryIntrinsic(I::cttz, v[0], b_.getFalse());
-  if (isa<math::AbsIOp>(op)) return b_.CreateBinaryIntrinsic(I::abs, v[0], b_.getFalse());
-  if (isa<math::IPowIOp>(op)) return integerPower(b_, v[0], v[1]);
-  if (v[0]->getType()->isFloatTy() || v[0]->getType()->isDoubleTy()) return floatMath(op, v);
+static llvm::Value* scalarMath(KernelContext& cx, Operation* op, Scalars v) {
+  if (isa<math::CountLeadingZerosOp>(op)) return cx.b.CreateBinaryIntrinsic(I::ctlz, v[0], cx.b.getFalse());
+  if (isa<math::CountTrailingZerosOp>(op)) return cx.b.CreateBinaryIntrinsic(I::cttz, v[0], cx.b.getFalse());
+  if (isa<math::AbsIOp>(op)) return cx.b.CreateBinaryIntrinsic(I::abs, v[0], cx.b.getFalse());
+  if (isa<math::IPowIOp>(op)) return integerPower(cx.b, v[0], v[1]);
+  if (v[0]->getType()->isFloatTy() || v[0]->getType()->isDoubleTy()) return floatMath(cx, op, v);
   mlir::Type element = getElementTypeOrSelf(op->getOperand(0).getType());
   bool direct = v[0]->getType()->isIntegerTy() && !isa<FloatType>(element);
-  if (direct || (isNative16(op) && element.getIntOrFloatBitWidth() == 16)) return floatMath(op, v);
-  return throughFloat(op, v, [&](Scalars wide) { return floatMath(op, wide); });
-}
-
-bool KernelLowering::lowerMath(Operation* op) {
-  if (auto call = dyn_cast<tile::ExternElementwiseOp>(op)) return lowerExtern(call), true;
-  if (auto both = dyn_cast<math::SincosOp>(op)) return lowerSincos(both), true;
-  if (!isa<math::MathDialect>(op->getDialect())) return false;
-  mapRegisters(op, [&](Scalars v) {
-    llvm::Value* result = scalarMath(op, v);
-    if (!result) failUnsupported(op);
-    return result;
-  });
-  return true;
+  if (direct || (isNative16(op) && element.getIntOrFloatBitWidth() == 16)) return floatMath(cx, op, v);
+  return throughFloat(cx, op, v, [&](Scalars wide) { return floatMath(cx, op, wide); });
 }
 
 // The library's truth values are 32-bit integers.
-void KernelLowering::lowerExtern(tile::ExternElementwiseOp op) {
-  llvm::Type* result = typeOf(op.getType());
+static void lowerExtern(KernelContext& cx, tile::ExternElementwiseOp op) {
+  llvm::Type* result = cx.typeOf(op.getType());
   bool isTruth = result->isIntegerTy(1);
-  mapRegisters(op, [&](Scalars v) {
-    llvm::Value* called = callLibdevice(op.getSymbol(), isTruth ? b_.getInt32Ty() : result, v);
-    return isTruth ? b_.CreateICmpNE(called, b_.getInt32(0)) : called;
+  cx.mapRegisters(op, [&](Scalars v) -> llvm::Value* {
+    llvm::SmallVector<llvm::Type*> types;
+    for (llvm::Value* operand : v) types.push_back(operand->getType());
+    auto* type = llvm::FunctionType::get(isTruth ? cx.b.getInt32Ty() : result, types, false);
+    llvm::Value* called = cx.b.CreateCall(cx.module.getOrInsertFunction(op.getSymbol(), type), v);
+    return isTruth ? cx.b.CreateICmpNE(called, cx.b.getInt32(0)) : called;
   });
 }
 
-void KernelLowering::lowerSincos(mlir::Operation* op) {
-  auto both = cast<math::SincosOp>(op);
+static void lowerSincos(KernelContext& cx, math::SincosOp both) {
   mlir::Type element = getElementTypeOrSelf(both.getOperand().getType());
   Regs sines, cosines;
-  for (llvm::Value* x : Regs(use(both.getOperand()))) {
-    llvm::Value* wide = toFloat(x, element);
-    bool isDouble = wide->getType()->isDoubleTy();
-    sines.push_back(fromFloat(callLibdevice(isDouble ? "__nv_sin" : "__nv_sinf", wide->getType(), {wide}), element));
-    cosines.push_back(fromFloat(callLibdevice(isDouble ? "__nv_cos" : "__nv_cosf", wide->getType(), {wide}), element));
+  for (llvm::Value* x : Regs(cx.use(both.getOperand()))) {
+    llvm::Value* wide = toFloat(cx, x, element);
+    sines.push_back(fromFloat(cx, cx.emit.callMath("sin", wide->getType(), {wide}), element));
+    cosines.push_back(fromFloat(cx, cx.emit.callMath("cos", wide->getType(), {wide}), element));
   }
-  define(both.getSin(), sines);
-  define(both.getCos(), cosines);
+  cx.define(both.getSin(), sines);
+  cx.define(both.getCos(), cosines);
 }
 
-}  // namespace tandem::lower::nvidia
+void registerMath(Lowerings& table) {
+  table.onDialect<math::MathDialect>([](KernelContext& cx, Operation* op) {
+    cx.mapRegisters(op, [&](Scalars v) {
+      llvm::Value* result = scalarMath(cx, op, v);
+      if (!result) cx.failUnsupported(op);
+      return result;
+    });
+  });
+  table.on<math::SincosOp>([](KernelContext& cx, auto o) { lowerSincos(cx, o); });
+  table.on<tile::ExternElementwiseOp>([](KernelContext& cx, auto o) { lowerExtern(cx, o); });
+}
+
+}  // namespace tandem::lower::gpu

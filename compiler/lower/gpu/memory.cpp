@@ -1,18 +1,19 @@
 // Loads and stores through pointers: neighbouring elements of a thread in one access.
-#include "compiler/lower/nvidia/kernel_lowering.h"
-#include <llvm/ADT/TypeSwitch.h>
+#include "compiler/lower/gpu/memory.h"
 #include <utility>
 
-namespace tandem::lower::nvidia {
+namespace tandem::lower::gpu {
 using namespace mlir;
 using layout::Dim;
-using layout::LinearLayout;
 
-ptx::AccessOptions accessOptions(tile::Cache cache, tile::Evict evict) {
-  using C = ptx::Cache;
+static constexpr size_t kMostScalarStores = 64;
+
+AccessOptions accessOptions(tile::Cache cache, tile::Evict evict) {
+  using C = codegen::Cache;
   static constexpr C caches[] = {C::Default, C::Ca, C::Cg, C::Cv, C::Wb, C::Cs, C::Wt};
-  static constexpr ptx::Evict evicts[] = {ptx::Evict::Normal, ptx::Evict::First, ptx::Evict::Last};
-  ptx::AccessOptions options;
+  using E = codegen::Evict;
+  static constexpr E evicts[] = {E::Normal, E::First, E::Last};
+  AccessOptions options;
   options.cache = caches[static_cast<int>(cache)];
   options.evict = evicts[static_cast<int>(evict)];
   return options;
@@ -20,7 +21,7 @@ ptx::AccessOptions accessOptions(tile::Cache cache, tile::Evict evict) {
 
 // Returns the number of a thread's first registers that are neighbours along the tile's contiguous dimension, by the
 // layout, limited by `known`, the number of neighbours in memory.
-size_t KernelLowering::vectorLength(const LinearLayout& layout, int64_t known, unsigned bits, unsigned axis) {
+size_t vectorLength(const LinearLayout& layout, int64_t known, unsigned bits, unsigned axis) {
   size_t length = 1;
   uint64_t basis = uint64_t(1) << layout.axisShift(axis);
   for (uint64_t b : layout.bases(Dim::Register)) {
@@ -31,118 +32,116 @@ size_t KernelLowering::vectorLength(const LinearLayout& layout, int64_t known, u
   return length;
 }
 
-bool KernelLowering::lowerMemory(Operation* op) {
-  return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<tile::LoadOp>([&](auto o) { return lowerLoad(o), true; })
-      .Case<tile::StoreOp>([&](auto o) { return lowerStore(o), true; })
-      .Default([](Operation*) { return false; });
-}
-
 // The attribute that the layout's choice left says how many neighbours one access may take, along which dimension.
-size_t KernelLowering::accessLength(Operation* op, const LinearLayout& layout, unsigned bits) {
+size_t accessLength(Operation* op, const LinearLayout& layout, unsigned bits) {
   auto vector = op->getAttrOfType<DenseI32ArrayAttr>("tgpu.vector");
   return vector ? vectorLength(layout, vector[0], bits, vector[1]) : 1;
 }
 
 // Returns the type of an element in memory: booleans are bytes, addresses are integers.
-llvm::Type* KernelLowering::memoryType(llvm::Type* element) {
-  return element->isIntegerTy(1) ? b_.getInt8Ty() : element->isPointerTy() ? b_.getInt64Ty() : element;
+llvm::Type* memoryType(KernelContext& cx, llvm::Type* element) {
+  return element->isIntegerTy(1) ? cx.b.getInt8Ty() : element->isPointerTy() ? cx.b.getInt64Ty() : element;
+}
+
+static llvm::Value* toHeld(KernelContext& cx, llvm::Value* value, llvm::Type* held) {
+  return value->getType() == held ? value : cx.toBits(value);
 }
 
 // More than four elements travel as words.
-Regs KernelLowering::loadVector(llvm::Type* element, size_t count, llvm::Value* pointer, llvm::Value* predicate,
-                                Scalars other, const ptx::AccessOptions& options) {
-  llvm::Type* held = memoryType(element);
+Regs loadVector(KernelContext& cx, llvm::Type* element, size_t count, llvm::Value* pointer, llvm::Value* predicate,
+                                Scalars other, const AccessOptions& options) {
+  llvm::Type* held = memoryType(cx, element);
   Regs instead;
-  for (llvm::Value* v : other) instead.push_back(toHeld(v, held));
-  unsigned bits = bitsOf(element);
+  for (llvm::Value* v : other) instead.push_back(toHeld(cx, v, held));
+  unsigned bits = cx.bitsOf(element);
   bool asWords = count > 4;
   if (asWords && !instead.empty()) {
-    for (llvm::Value*& v : instead) v = toBits(v);
-    instead = pack(instead, 32);
+    for (llvm::Value*& v : instead) v = cx.toBits(v);
+    instead = cx.pack(instead, 32);
   }
-  Regs values(ptx::load(b_, asWords ? b_.getInt32Ty() : held, asWords ? count * bits / 32 : count, pointer, predicate,
-                        instead, options));
-  if (asWords) values = unpack(values, bits, count);
-  for (llvm::Value*& v : values) v = fromBits(v->getType()->isIntegerTy() ? v : toBits(v), element);
+  Regs values(cx.emit.load(asWords ? cx.b.getInt32Ty() : held, asWords ? count * bits / 32 : count, pointer, predicate,
+                           instead, options));
+  if (asWords) values = cx.unpack(values, bits, count);
+  for (llvm::Value*& v : values) v = cx.fromBits(v->getType()->isIntegerTy() ? v : cx.toBits(v), element);
   return values;
 }
 
-void KernelLowering::storeVector(Scalars values, llvm::Value* pointer, llvm::Value* predicate,
-                                 const ptx::AccessOptions& options) {
+void storeVector(KernelContext& cx, Scalars values, llvm::Value* pointer, llvm::Value* predicate,
+                                 const AccessOptions& options) {
   Regs held;
-  for (llvm::Value* v : values) held.push_back(toHeld(v, memoryType(v->getType())));
+  for (llvm::Value* v : values) held.push_back(toHeld(cx, v, memoryType(cx, v->getType())));
   if (held.size() > 4) {
-    for (llvm::Value*& v : held) v = toBits(v);
-    held = pack(held, 32);
+    for (llvm::Value*& v : held) v = cx.toBits(v);
+    held = cx.pack(held, 32);
   }
-  ptx::store(b_, held, pointer, predicate, options);
+  cx.emit.store(held, pointer, predicate, options);
 }
 
-void KernelLowering::lowerLoad(tile::LoadOp op) {
-  llvm::Type* element = typeOf(op.getResult().getType());
-  ptx::AccessOptions options = accessOptions(op.getCache(), op.getEvict());
+static void lowerLoad(KernelContext& cx, tile::LoadOp op) {
+  llvm::Type* element = cx.typeOf(op.getResult().getType());
+  AccessOptions options = accessOptions(op.getCache(), op.getEvict());
   options.isVolatile = op.getIsVolatile();
   bool isTile = isa<RankedTensorType>(op.getResult().getType());
-  size_t vector = isTile ? accessLength(op, layoutOf(op.getResult()), bitsOf(element)) : 1;
+  size_t vector = isTile ? accessLength(op, cx.layoutOf(op.getResult()), cx.bitsOf(element)) : 1;
   Regs out;
-  for (size_t r = 0, n = registersOf(op.getResult()); r < n; r += vector) {
+  for (size_t r = 0, n = cx.registersOf(op.getResult()); r < n; r += vector) {
     Regs other;
-    for (size_t i = 0; op.getOther() && i < vector; ++i) other.push_back(pick(op.getOther(), r + i));
-    llvm::Value* predicate = op.getMask() ? pick(op.getMask(), r) : nullptr;
-    out.append(loadVector(element, vector, pick(op.getPointer(), r), predicate, other, options));
+    for (size_t i = 0; op.getOther() && i < vector; ++i) other.push_back(cx.pick(op.getOther(), r + i));
+    llvm::Value* predicate = op.getMask() ? cx.pick(op.getMask(), r) : nullptr;
+    out.append(loadVector(cx, element, vector, cx.pick(op.getPointer(), r), predicate, other, options));
   }
-  define(op.getResult(), out);
-}
-
-llvm::Value* KernelLowering::toHeld(llvm::Value* value, llvm::Type* held) {
-  return value->getType() == held ? value : toBits(value);
-}
-
-void KernelLowering::lowerStore(tile::StoreOp op) {
-  ptx::AccessOptions options = accessOptions(op.getCache(), op.getEvict());
-  if (!isa<RankedTensorType>(op.getPointer().getType())) return lowerScalarStore(op, options);
-  LinearLayout layout = layoutOf(op.getPointer());
-  size_t vector = accessLength(op, layout, bitsOf(typeOf(op.getValue().getType())));
-  llvm::Value* owner = isOwner(layout);
-  uint64_t copies = layout.freeMask(Dim::Register);
-  for (size_t r = 0, n = registersOf(op.getPointer()); r < n; r += vector) {
-    if (r & copies) continue;
-    Regs values;
-    for (size_t i = 0; i < vector; ++i) values.push_back(pick(op.getValue(), r + i));
-    llvm::Value* predicate = op.getMask() ? pick(op.getMask(), r) : nullptr;
-    if (owner) predicate = predicate ? b_.CreateAnd(predicate, owner) : owner;
-    storeVector(values, pick(op.getPointer(), r), predicate, options);
-  }
+  cx.define(op.getResult(), out);
 }
 
 // One thread stores through a scalar pointer for the program, unless each does for itself. Nobody sees when between two
 // other effects.
-void KernelLowering::lowerScalarStore(tile::StoreOp op, const ptx::AccessOptions& options) {
-  llvm::Value* mask = op.getMask() ? useScalar(op.getMask()) : nullptr;
-  ScalarStore store{op.getLoc(), useScalar(op.getValue()), useScalar(op.getPointer()), mask, options};
-  if (threadValues(op).actsEach(op)) {
-    flushScalarStores();
-    return storeVector({store.value}, store.pointer, store.mask, options);
+static void lowerScalarStore(KernelContext& cx, tile::StoreOp op, const AccessOptions& options) {
+  llvm::Value* mask = op.getMask() ? cx.useScalar(op.getMask()) : nullptr;
+  KernelContext::ScalarStore store{op.getLoc(), cx.useScalar(op.getValue()), cx.useScalar(op.getPointer()), mask, options};
+  if (cx.threadValues(op).actsEach(op)) {
+    flushScalarStores(cx);
+    return storeVector(cx, {store.value}, store.pointer, store.mask, options);
   }
-  if (scalarStores_.size() == kMostScalarStores) flushScalarStores();
-  scalarStores_.push_back(store);
+  if (cx.scalarStores.size() == kMostScalarStores) flushScalarStores(cx);
+  cx.scalarStores.push_back(store);
+}
+
+static void lowerStore(KernelContext& cx, tile::StoreOp op) {
+  AccessOptions options = accessOptions(op.getCache(), op.getEvict());
+  if (!isa<RankedTensorType>(op.getPointer().getType())) return lowerScalarStore(cx, op, options);
+  LinearLayout layout = cx.layoutOf(op.getPointer());
+  size_t vector = accessLength(op, layout, cx.bitsOf(cx.typeOf(op.getValue().getType())));
+  llvm::Value* owner = cx.isOwner(layout);
+  uint64_t copies = layout.freeMask(Dim::Register);
+  for (size_t r = 0, n = cx.registersOf(op.getPointer()); r < n; r += vector) {
+    if (r & copies) continue;
+    Regs values;
+    for (size_t i = 0; i < vector; ++i) values.push_back(cx.pick(op.getValue(), r + i));
+    llvm::Value* predicate = op.getMask() ? cx.pick(op.getMask(), r) : nullptr;
+    if (owner) predicate = predicate ? cx.b.CreateAnd(predicate, owner) : owner;
+    storeVector(cx, values, cx.pick(op.getPointer(), r), predicate, options);
+  }
 }
 
 // Assemblers take a time that grows by the square of the number of predicated stores, so several share a branch.
-void KernelLowering::flushScalarStores() {
-  if (scalarStores_.empty()) return;
-  std::vector<ScalarStore> stores = std::exchange(scalarStores_, {});
+void flushScalarStores(KernelContext& cx) {
+  if (cx.scalarStores.empty()) return;
+  std::vector<KernelContext::ScalarStore> stores = std::exchange(cx.scalarStores, {});
   bool share = stores.size() > kMostScalarStores / 8;
   auto storeAll = [&](llvm::Value* owner) {
-    for (const ScalarStore& s : stores) {
-      places_.set(b_, s.loc);
-      storeVector({s.value}, s.pointer, owner && s.mask ? b_.CreateAnd(s.mask, owner) : owner ? owner : s.mask, s.options);
+    for (const KernelContext::ScalarStore& s : stores) {
+      cx.places.set(cx.b, s.loc);
+      storeVector(cx, {s.value}, s.pointer, owner && s.mask ? cx.b.CreateAnd(s.mask, owner) : owner ? owner : s.mask, s.options);
     }
   };
-  places_.set(b_, stores.front().loc);
-  if (share) when(isFirstThread(), [&] { storeAll(nullptr); });
-  else storeAll(isFirstThread());
+  cx.places.set(cx.b, stores.front().loc);
+  if (share) cx.when(cx.isFirstThread(), [&] { storeAll(nullptr); });
+  else storeAll(cx.isFirstThread());
 }
 
-}  // namespace tandem::lower::nvidia
+void registerMemory(Lowerings& table) {
+  table.on<tile::LoadOp>([](KernelContext& cx, auto o) { lowerLoad(cx, o); });
+  table.on<tile::StoreOp>([](KernelContext& cx, auto o) { lowerStore(cx, o); });
+}
+
+}  // namespace tandem::lower::gpu

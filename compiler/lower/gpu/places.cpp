@@ -1,7 +1,7 @@
 // MLIR locations as debug locations and as places of errors.
 #include "compiler/lower/gpu/places.h"
 
-namespace tandem::lower::nvidia {
+namespace tandem::lower::gpu {
 
 mlir::FileLineColRange filePosition(mlir::Location loc) {
   if (auto at = llvm::dyn_cast<mlir::FileLineColRange>(loc)) return at;
@@ -59,4 +59,4 @@ void Places::fail(mlir::Location loc, const char* kind, const std::string& messa
   throw CompileError(d);
 }
 
-}  // namespace tandem::lower::nvidia
+}  // namespace tandem::lower::gpu

@@ -1,13 +1,13 @@
 // Source places: errors that name them, and debug locations so that profilers and memory checkers show kernel lines.
 #pragma once
 #include "base/diagnostic.h"
-#include "compiler/codegen/nvidia/line_table.h"
+#include "compiler/codegen/gpu/line_table.h"
 #include <llvm/IR/IRBuilder.h>
 #include <mlir/IR/Operation.h>
 #include <optional>
 #include <vector>
 
-namespace tandem::lower::nvidia {
+namespace tandem::lower::gpu {
 
 class Places {
  public:
@@ -36,4 +36,4 @@ class Places {
 // The innermost file position of a location; null when it holds none.
 mlir::FileLineColRange filePosition(mlir::Location loc);
 
-}  // namespace tandem::lower::nvidia
+}  // namespace tandem::lower::gpu

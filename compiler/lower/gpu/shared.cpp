@@ -1,65 +1,65 @@
 // This file places things in the block's shared memory, and moves registers to and from it.
-#include "compiler/codegen/nvidia/kernel.h"
-#include "compiler/lower/nvidia/kernel_lowering.h"
+#include "compiler/lower/gpu/shared.h"
+#include "compiler/layout/shared.h"
 
-namespace tandem::lower::nvidia {
+namespace tandem::lower::gpu {
 using namespace mlir;
 
-llvm::Value* KernelLowering::sharedAddress(llvm::Value* byteOffset) {
-  return b_.CreateGEP(b_.getInt8Ty(), shared_, byteOffset);
+llvm::Value* KernelContext::sharedAddress(llvm::Value* byteOffset) {
+  return b.CreateGEP(b.getInt8Ty(), shared_, byteOffset);
 }
 
 // The bits of the register's offset that no thread has are a constant, which instructions add for nothing.
-llvm::Value* KernelLowering::sharedElement(llvm::Value* base, llvm::Value* threadOffset, uint64_t own, uint64_t threads, unsigned bits) {
-  llvm::Value* offset = b_.CreateXor(threadOffset, b_.getInt32(own & threads));
-  llvm::Value* thread = b_.CreateGEP(b_.getInt8Ty(), base, b_.CreateMul(offset, b_.getInt32(bits / 8)));
-  return b_.CreateGEP(b_.getInt8Ty(), thread, b_.getInt32((own & ~threads) * bits / 8));
+llvm::Value* KernelContext::sharedElement(llvm::Value* base, llvm::Value* threadOffset, uint64_t own, uint64_t threads, unsigned bits) {
+  llvm::Value* offset = b.CreateXor(threadOffset, b.getInt32(own & threads));
+  llvm::Value* thread = b.CreateGEP(b.getInt8Ty(), base, b.CreateMul(offset, b.getInt32(bits / 8)));
+  return b.CreateGEP(b.getInt8Ty(), thread, b.getInt32((own & ~threads) * bits / 8));
 }
 
-int64_t KernelLowering::allocateShared(int64_t bytes, int64_t alignment) {
-  int64_t offset = llvm::alignTo(sharedBytes_, alignment);
-  sharedBytes_ = offset + bytes;
+int64_t KernelContext::allocateShared(int64_t bytes, int64_t alignment) {
+  int64_t offset = llvm::alignTo(sharedBytes, alignment);
+  sharedBytes = offset + bytes;
   return offset;
 }
 
-int64_t KernelLowering::scratchBegin() const { return liveRings_ ? llvm::alignTo(sharedBytes_, 128) : freeBegin_; }
+int64_t KernelContext::scratchBegin() const { return liveRings ? llvm::alignTo(sharedBytes, 128) : freeBegin; }
 
-int64_t KernelLowering::scratchBudget() const { return target_.maxSharedBytes() - scratchBegin(); }
+int64_t KernelContext::scratchBudget() const { return target.maxSharedBytes() - scratchBegin(); }
 
-llvm::Value* KernelLowering::scratch(int64_t bytes, Location loc) {
+llvm::Value* KernelContext::scratch(int64_t bytes, Location loc) {
   if (bytes > scratchBudget())
-    places_.fail(loc, "out-of-shared-memory",
-                 "the kernel needs " + std::to_string(scratchBegin() + bytes) +
-                     " bytes of shared memory, " + target_.name() + " has " + std::to_string(target_.maxSharedBytes()));
-  sharedEnd_ = std::max(sharedEnd_, scratchBegin() + bytes);
+    places.fail(loc, "out-of-shared-memory",
+                "the kernel needs " + std::to_string(scratchBegin() + bytes) +
+                " bytes of shared memory, " + target.name() + " has " + std::to_string(target.maxSharedBytes()));
+  sharedEnd = std::max(sharedEnd, scratchBegin() + bytes);
   return sharedAddress(scratchBegin());
 }
 
-llvm::Value* KernelLowering::toBits(llvm::Value* value) {
+llvm::Value* KernelContext::toBits(llvm::Value* value) {
   llvm::Type* type = value->getType();
-  if (type->isPointerTy()) return b_.CreatePtrToInt(value, b_.getInt64Ty());
-  if (type->isIntegerTy(1)) return b_.CreateZExt(value, b_.getInt8Ty());
-  return b_.CreateBitCast(value, b_.getIntNTy(type->getScalarSizeInBits()));
+  if (type->isPointerTy()) return b.CreatePtrToInt(value, b.getInt64Ty());
+  if (type->isIntegerTy(1)) return b.CreateZExt(value, b.getInt8Ty());
+  return b.CreateBitCast(value, b.getIntNTy(type->getScalarSizeInBits()));
 }
 
-llvm::Value* KernelLowering::fromBits(llvm::Value* bits, llvm::Type* type) {
-  if (type->isPointerTy()) return b_.CreateIntToPtr(bits, type);
-  if (type->isIntegerTy(1)) return b_.CreateTrunc(bits, type);
-  return b_.CreateBitCast(bits, type);
+llvm::Value* KernelContext::fromBits(llvm::Value* bits, llvm::Type* type) {
+  if (type->isPointerTy()) return b.CreateIntToPtr(bits, type);
+  if (type->isIntegerTy(1)) return b.CreateTrunc(bits, type);
+  return b.CreateBitCast(bits, type);
 }
 
-unsigned KernelLowering::bitsOf(llvm::Type* element) {
+unsigned KernelContext::bitsOf(llvm::Type* element) {
   return element->isPointerTy() ? 64 : std::max(8u, element->getScalarSizeInBits());
 }
 
 // Integers of one width, lowest first, as words of `wordBits`.
-Regs KernelLowering::pack(Scalars parts, unsigned wordBits) {
+Regs KernelContext::pack(Scalars parts, unsigned wordBits) {
   unsigned bits = parts[0]->getType()->getIntegerBitWidth();
   if (bits >= wordBits) {
     Regs out;
     for (llvm::Value* p : parts)
       for (unsigned at = 0; at < bits; at += wordBits)
-        out.push_back(b_.CreateTrunc(b_.CreateLShr(p, at), b_.getIntNTy(wordBits)));
+        out.push_back(b.CreateTrunc(b.CreateLShr(p, at), b.getIntNTy(wordBits)));
     return out;
   }
   unsigned perWord = wordBits / bits;
@@ -67,53 +67,66 @@ Regs KernelLowering::pack(Scalars parts, unsigned wordBits) {
   for (size_t i = 0; i < parts.size(); i += perWord) {
     llvm::Value* vector = llvm::PoisonValue::get(llvm::FixedVectorType::get(parts[0]->getType(), perWord));
     for (unsigned k = 0; k < perWord; ++k)
-      vector = b_.CreateInsertElement(vector, parts[std::min(i + k, parts.size() - 1)], k);
-    out.push_back(b_.CreateBitCast(vector, b_.getIntNTy(wordBits)));
+      vector = b.CreateInsertElement(vector, parts[std::min(i + k, parts.size() - 1)], k);
+    out.push_back(b.CreateBitCast(vector, b.getIntNTy(wordBits)));
   }
   return out;
 }
 
-Regs KernelLowering::unpack(Scalars words, unsigned bits, size_t count) {
+Regs KernelContext::unpack(Scalars words, unsigned bits, size_t count) {
   unsigned wordBits = words[0]->getType()->getIntegerBitWidth();
   Regs out;
   if (bits >= wordBits) {
     unsigned perPart = bits / wordBits;
     for (size_t i = 0; i < count; ++i) {
-      llvm::Value* part = b_.CreateZExt(words[i * perPart], b_.getIntNTy(bits));
+      llvm::Value* part = b.CreateZExt(words[i * perPart], b.getIntNTy(bits));
       for (unsigned k = 1; k < perPart; ++k)
-        part = b_.CreateOr(part, b_.CreateShl(b_.CreateZExt(words[i * perPart + k], b_.getIntNTy(bits)), k * wordBits));
+        part = b.CreateOr(part, b.CreateShl(b.CreateZExt(words[i * perPart + k], b.getIntNTy(bits)), k * wordBits));
       out.push_back(part);
     }
     return out;
   }
   unsigned perWord = wordBits / bits;
   for (size_t i = 0; i < count; ++i) {
-    llvm::Value* vector = b_.CreateBitCast(words[i / perWord], llvm::FixedVectorType::get(b_.getIntNTy(bits), perWord));
-    out.push_back(b_.CreateExtractElement(vector, i % perWord));
+    llvm::Value* vector = b.CreateBitCast(words[i / perWord], llvm::FixedVectorType::get(b.getIntNTy(bits), perWord));
+    out.push_back(b.CreateExtractElement(vector, i % perWord));
   }
   return out;
 }
 
-void KernelLowering::storeShared(llvm::Value* address, Scalars parts) {
+void KernelContext::storeShared(llvm::Value* address, Scalars parts) {
   unsigned bytes = parts.size() * parts[0]->getType()->getIntegerBitWidth() / 8;
   llvm::Value* value = parts[0];
   if (parts.size() > 1) {
     Regs words = bytes >= 4 ? pack(parts, 32) : Regs(parts.begin(), parts.end());
     value = llvm::PoisonValue::get(llvm::FixedVectorType::get(words[0]->getType(), words.size()));
-    for (auto [i, w] : llvm::enumerate(words)) value = b_.CreateInsertElement(value, w, i);
+    for (auto [i, w] : llvm::enumerate(words)) value = b.CreateInsertElement(value, w, i);
   }
-  b_.CreateAlignedStore(value, address, llvm::Align(bytes));
+  b.CreateAlignedStore(value, address, llvm::Align(bytes));
 }
 
-Regs KernelLowering::loadShared(llvm::Value* address, unsigned bits, size_t count) {
+Regs KernelContext::loadShared(llvm::Value* address, unsigned bits, size_t count) {
   unsigned bytes = bits * count / 8;
-  if (count == 1) return {b_.CreateAlignedLoad(b_.getIntNTy(bits), address, llvm::Align(bytes))};
-  llvm::Type* word = bytes >= 4 ? b_.getInt32Ty() : b_.getIntNTy(bits);
+  if (count == 1) return {b.CreateAlignedLoad(b.getIntNTy(bits), address, llvm::Align(bytes))};
+  llvm::Type* word = bytes >= 4 ? b.getInt32Ty() : b.getIntNTy(bits);
   unsigned words = bytes * 8 / word->getIntegerBitWidth();
-  llvm::Value* vector = b_.CreateAlignedLoad(llvm::FixedVectorType::get(word, words), address, llvm::Align(bytes));
+  llvm::Value* vector = b.CreateAlignedLoad(llvm::FixedVectorType::get(word, words), address, llvm::Align(bytes));
   Regs parts;
-  for (unsigned i = 0; i < words; ++i) parts.push_back(b_.CreateExtractElement(vector, i));
+  for (unsigned i = 0; i < words; ++i) parts.push_back(b.CreateExtractElement(vector, i));
   return unpack(parts, bits, count);
 }
 
-}  // namespace tandem::lower::nvidia
+void storeRowMajor(KernelContext& cx, llvm::Value* base, const LinearLayout& layout, const Regs& regs) {
+  unsigned bits = cx.bitsOf(regs[0]->getType());
+  LinearLayout placed = layout::offsetsOf(layout, layout::plainOffsets(layout.shape()));
+  cx.when(cx.isOwner(layout), [&] {
+    for (const auto& group : layout::vectorGroups(placed, layout::widestVector(placed, bits))) {
+      Regs parts;
+      for (unsigned r : group) parts.push_back(cx.toBits(regs[r]));
+      cx.storeShared(cx.b.CreateGEP(cx.b.getInt8Ty(), base, cx.b.CreateMul(cx.position(placed, group[0]), cx.b.getInt32(bits / 8))),
+                     parts);
+    }
+  });
+}
+
+}  // namespace tandem::lower::gpu

@@ -1,123 +1,110 @@
 // Per-thread code: who a thread is, barriers, fences, exchange between lanes, small vectors.
-#include "compiler/lower/nvidia/kernel_lowering.h"
+#include "compiler/lower/gpu/trace.h"
 #include "compiler/lower/gpu/orders.h"
-#include <llvm/ADT/TypeSwitch.h>
 
-namespace tandem::lower::nvidia {
+namespace tandem::lower::gpu {
 using namespace mlir;
 namespace {
 
-ptx::Shuffle modeOf(simt::Shuffle mode) {
-  using S = ptx::Shuffle;
+Shuffle modeOf(simt::Shuffle mode) {
+  using S = Shuffle;
   static constexpr S modes[] = {S::Index, S::Up, S::Down, S::Butterfly};
   return modes[static_cast<int>(mode)];
 }
 
 }  // namespace
 
-bool KernelLowering::lowerSimt(Operation* op) {
-  if (!isa<simt::SimtDialect>(op->getDialect())) return false;
-  if (lowerSimtMemory(op) || lowerSimtShared(op) || lowerSimtBulk(op) || lowerVector(op)) return true;
-  return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<simt::TidOp>(
-          [&](auto o) { return define(o.getResult(), {o.getAxis() == 0 ? threadId() : b_.getInt32(0)}), true; })
-      .Case<simt::NtidOp>(
-          [&](auto o) { return define(o.getResult(), {b_.getInt32(o.getAxis() == 0 ? 32 * numWarps_ : 1)}), true; })
-      .Case<simt::SpecialOp>([&](auto o) { return lowerSpecial(o), true; })
-      .Case<simt::BarrierOp>([&](auto o) {
-        if (o->hasAttr("tgpu.completes_bulk")) completeBulkStores();
-        return o->hasAttr("tgpu.in_block") ? blockBarrier() : programBarrier(), true;
-      })
-      .Case<simt::NamedBarrierOp>([&](auto o) {
-        if (o.getArriveOnly())
-          ptx::barrierArrive(b_, o.getId(), o.getThreads());
-        else
-          ptx::barrierSync(b_, static_cast<int>(o.getId()), static_cast<int>(o.getThreads()));
-        return true;
-      })
-      .Case<simt::GridBarrierOp>([&](auto o) { return traced("barrier", o, nullptr, [&] { lowerGridBarrier(o.getLoc()); }), true; })
-      .Case<simt::WarpBarrierOp>([&](auto) { return ptx::syncWarp(b_), true; })
-      .Case<simt::FenceOp>(
-          [&](auto o) { return ptx::fence(b_, scopeOf(o.getScope()), o.getSem() == tile::Semantic::SeqCst), true; })
-      .Case<simt::ShuffleOp>([&](auto o) {
-        llvm::Value* moved = ptx::shuffle(b_, modeOf(o.getMode()), useScalar(o.getValue()), useScalar(o.getLane()), 32,
-                                          useScalar(o.getMask()));
-        return define(o.getResult(), {moved}), true;
-      })
-      .Case<simt::BallotOp>([&](auto o) {
-        return define(o.getResult(), {ptx::ballot(b_, useScalar(o.getPredicate()), useScalar(o.getMask()))}), true;
-      })
-      .Case<simt::ElectOp>([&](auto o) {
-        llvm::Value* first = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, ptx::activeMask(b_), b_.getFalse());
-        return define(o.getResult(), {b_.CreateICmpEQ(laneId(), first)}), true;
-      })
-      .Default([](Operation*) { return false; });
-}
-
-void KernelLowering::lowerSpecial(simt::SpecialOp op) {
+static void lowerSpecial(KernelContext& cx, simt::SpecialOp op) {
   llvm::Value* value = nullptr;
   switch (op.getWhich()) {
-    case simt::Special::SmId: value = ptx::special(b_, ptx::Special::Multiprocessor); break;
-    case simt::Special::GlobalTimer: value = ptx::globalTimer(b_); break;
-    case simt::Special::Clock: value = ptx::clock(b_); break;
+    case simt::Special::SmId: value = cx.emit.multiprocessor(); break;
+    case simt::Special::GlobalTimer: value = cx.emit.globalTimer(); break;
+    case simt::Special::Clock: value = cx.emit.clock(); break;
   }
-  define(op.getResult(), {b_.CreateZExtOrTrunc(value, typeOf(op.getType()))});
+  cx.define(op.getResult(), {cx.b.CreateZExtOrTrunc(value, cx.typeOf(op.getType()))});
 }
 
 // The programs count up a word of the module; the first one's count makes its highest bit change when all have come, so that it needs no
 // clearing. Launches of one kernel that run at the same time would share it.
-void KernelLowering::lowerGridBarrier(Location loc) {
+static void lowerGridBarrier(KernelContext& cx, Location loc) {
   constexpr const char* kName = "tandem_grid_barrier";
-  llvm::GlobalVariable* word = module_.getNamedGlobal(kName);
+  llvm::GlobalVariable* word = cx.module.getNamedGlobal(kName);
   if (!word)
-    word = new llvm::GlobalVariable(module_, b_.getInt32Ty(), false, llvm::GlobalValue::InternalLinkage, b_.getInt32(0),
+    word = new llvm::GlobalVariable(cx.module, cx.b.getInt32Ty(), false, llvm::GlobalValue::InternalLinkage, cx.b.getInt32(0),
                                     kName, nullptr, llvm::GlobalValue::NotThreadLocal, 1);
-  image_.usesGridBarrier = true;
-  using S = ptx::Special;
-  blockBarrier();
-  when(isFirstThread(), [&] {
-    llvm::Value* programs = ptx::special(b_, S::BlockCountX);
-    programs = b_.CreateMul(b_.CreateMul(programs, ptx::special(b_, S::BlockCountY)), ptx::special(b_, S::BlockCountZ));
-    llvm::Value* index =
-        b_.CreateOr(b_.CreateOr(ptx::special(b_, S::BlockX), ptx::special(b_, S::BlockY)), ptx::special(b_, S::BlockZ));
-    llvm::Value* rest = b_.CreateSub(b_.getInt32(0x80000001), programs);
-    llvm::Value* step = b_.CreateSelect(b_.CreateICmpEQ(index, b_.getInt32(0)), rest, b_.getInt32(1));
-    ptx::AtomicOptions options{ptx::Order::AcquireRelease, ptx::Scope::Device, ptx::Space::Global, nullptr};
-    llvm::Value* before = ptx::atomic(b_, ptx::AtomicOp::Add, ptx::AtomicType::U32, word, step, options);
-    ptx::AccessOptions strong;
-    strong.order = ptx::Order::Acquire;
-    strong.scope = ptx::Scope::Device;
-    pollUntil([&] { return ptx::load(b_, b_.getInt32Ty(), 1, word, nullptr, {}, strong)[0]; },
-              [&](llvm::Value* now) { return b_.CreateICmpSLT(b_.CreateXor(now, before), b_.getInt32(0)); });
+  cx.image.usesGridBarrier = true;
+  cx.emit.blockBarrier();
+  cx.when(cx.isFirstThread(), [&] {
+    llvm::Value* programs = cx.emit.gridSize(0);
+    programs = cx.b.CreateMul(cx.b.CreateMul(programs, cx.emit.gridSize(1)), cx.emit.gridSize(2));
+    llvm::Value* index = cx.b.CreateOr(cx.b.CreateOr(cx.emit.gridIndex(0), cx.emit.gridIndex(1)), cx.emit.gridIndex(2));
+    llvm::Value* rest = cx.b.CreateSub(cx.b.getInt32(0x80000001), programs);
+    llvm::Value* step = cx.b.CreateSelect(cx.b.CreateICmpEQ(index, cx.b.getInt32(0)), rest, cx.b.getInt32(1));
+    AtomicOptions options{Order::AcquireRelease, Scope::Device, Space::Global, nullptr};
+    llvm::Value* before = cx.emit.atomic(AtomicOp::Add, AtomicType::U32, word, step, options);
+    AccessOptions strong;
+    strong.order = Order::Acquire;
+    strong.scope = Scope::Device;
+    cx.pollUntil([&] { return cx.emit.load(cx.b.getInt32Ty(), 1, word, nullptr, {}, strong)[0]; },
+                 [&](llvm::Value* now) { return cx.b.CreateICmpSLT(cx.b.CreateXor(now, before), cx.b.getInt32(0)); });
   });
-  blockBarrier();
+  cx.emit.blockBarrier();
 }
 
-// A thread's vector is as many values as it has elements.
-bool KernelLowering::lowerVector(Operation* op) {
-  return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<simt::VectorOp>([&](auto o) {
-        Regs elements;
-        for (mlir::Value v : o.getElements()) elements.push_back(useScalar(v));
-        return define(o.getResult(), elements), true;
-      })
-      .Case<simt::VectorExtractOp>([&](auto o) {
-        llvm::Value* element = use(o.getVector())[o.getIndex()];
-        return define(o.getResult(), {element}), true;
-      })
-      .Case<simt::VectorBitcastOp>([&](auto o) {
-        llvm::Type* element = typeOf(o.getResult().getType());
-        unsigned bits = element->getScalarSizeInBits();
-        size_t count = registersOf(o.getResult());
-        Regs parts;
-        for (llvm::Value* v : use(o.getSource())) parts.push_back(toBits(v));
-        unsigned from = parts[0]->getType()->getIntegerBitWidth();
-        if (from < bits) parts = pack(parts, bits);
-        if (from > bits) parts = unpack(parts, bits, count);
-        for (llvm::Value*& v : parts) v = fromBits(v, element);
-        return define(o.getResult(), parts), true;
-      })
-      .Default([](Operation*) { return false; });
+void registerSimt(Lowerings& table) {
+  table.on<simt::TidOp>([](KernelContext& cx, auto o) { cx.define(o.getResult(), {o.getAxis() == 0 ? cx.threadId() : cx.b.getInt32(0)}); });
+  table.on<simt::NtidOp>([](KernelContext& cx, auto o) {
+    cx.define(o.getResult(), {cx.b.getInt32(o.getAxis() == 0 ? cx.numThreads() : 1)});
+  });
+  table.on<simt::SpecialOp>([](KernelContext& cx, auto o) { lowerSpecial(cx, o); });
+  table.on<simt::BarrierOp>([](KernelContext& cx, auto o) {
+    if (o->hasAttr("tgpu.completes_bulk")) cx.emit.completeStores();
+    if (o->hasAttr("tgpu.in_block"))
+      cx.emit.blockBarrier();
+    else
+      cx.emit.programBarrier();
+  });
+  table.on<simt::NamedBarrierOp>([](KernelContext& cx, auto o) {
+    cx.emit.namedBarrier(o.getId(), o.getThreads(), o.getArriveOnly());
+  });
+  table.on<simt::GridBarrierOp>([](KernelContext& cx, auto o) {
+    traced(cx, "barrier", o, nullptr, [&] { lowerGridBarrier(cx, o.getLoc()); });
+  });
+  table.on<simt::WarpBarrierOp>([](KernelContext& cx, auto) { cx.emit.warpBarrier(); });
+  table.on<simt::FenceOp>([](KernelContext& cx, auto o) { cx.emit.fence(scopeOf(o.getScope()), o.getSem() == tile::Semantic::SeqCst); });
+  table.on<simt::ShuffleOp>([](KernelContext& cx, auto o) {
+    llvm::Value *value = cx.useScalar(o.getValue()), *lane = cx.useScalar(o.getLane()), *mask = cx.useScalar(o.getMask());
+    cx.define(o.getResult(), {cx.emit.shuffle(modeOf(o.getMode()), value, lane, mask)});
+  });
+  table.on<simt::BallotOp>([](KernelContext& cx, auto o) {
+    cx.define(o.getResult(), {cx.emit.ballot(cx.useScalar(o.getPredicate()), cx.useScalar(o.getMask()))});
+  });
+  table.on<simt::ElectOp>([](KernelContext& cx, auto o) {
+    llvm::Value* first = cx.b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, cx.emit.activeMask(), cx.b.getFalse());
+    cx.define(o.getResult(), {cx.b.CreateICmpEQ(cx.laneId(), first)});
+  });
+  // A thread's vector is as many values as it has elements.
+  table.on<simt::VectorOp>([](KernelContext& cx, auto o) {
+    Regs elements;
+    for (mlir::Value v : o.getElements()) elements.push_back(cx.useScalar(v));
+    cx.define(o.getResult(), elements);
+  });
+  table.on<simt::VectorExtractOp>([](KernelContext& cx, auto o) {
+    llvm::Value* element = cx.use(o.getVector())[o.getIndex()];
+    cx.define(o.getResult(), {element});
+  });
+  table.on<simt::VectorBitcastOp>([](KernelContext& cx, auto o) {
+    llvm::Type* element = cx.typeOf(o.getResult().getType());
+    unsigned bits = element->getScalarSizeInBits();
+    size_t count = cx.registersOf(o.getResult());
+    Regs parts;
+    for (llvm::Value* v : cx.use(o.getSource())) parts.push_back(cx.toBits(v));
+    unsigned from = parts[0]->getType()->getIntegerBitWidth();
+    if (from < bits) parts = cx.pack(parts, bits);
+    if (from > bits) parts = cx.unpack(parts, bits, count);
+    for (llvm::Value*& v : parts) v = cx.fromBits(v, element);
+    cx.define(o.getResult(), parts);
+  });
 }
 
-}  // namespace tandem::lower::nvidia
+}  // namespace tandem::lower::gpu

@@ -1,33 +1,32 @@
 // Shared-memory buffers of per-thread code: each has its place for the whole kernel.
-#include "compiler/lower/nvidia/kernel_lowering.h"
-#include <llvm/ADT/TypeSwitch.h>
+#include "compiler/lower/gpu/simt_shared.h"
+#include "compiler/lower/gpu/shared.h"
 
-namespace tandem::lower::nvidia {
+namespace tandem::lower::gpu {
 using namespace mlir;
-using layout::LinearLayout;
 
-void KernelLowering::allocateSmem(func::FuncOp kernel) {
+void allocateSmem(KernelContext& cx, func::FuncOp kernel) {
   kernel.walk([&](simt::SmemAllocOp op) {
     auto type = cast<tile::SmemType>(op.getType());
-    int64_t bytes = bitsOf(typeOf(type.getElementType())) / 8;
+    int64_t bytes = cx.bitsOf(cx.typeOf(type.getElementType())) / 8;
     for (int64_t d : type.getShape()) bytes *= d;
     // Boxes that bulk copies swizzle begin at multiples of 1024 bytes.
-    buffers_[op.getResult()] = {allocateShared(bytes, bytes >= 1024 ? 1024 : 128), bytes, 0, std::nullopt};
+    cx.smemOffsets[op.getResult()] = cx.allocateShared(bytes, bytes >= 1024 ? 1024 : 128);
   });
 }
 
-llvm::Value* KernelLowering::toGeneric(llvm::Value* shared) {
-  llvm::Value* generic = b_.CreateAddrSpaceCast(shared, b_.getPtrTy(0));
-  return b_.CreateIntToPtr(b_.CreatePtrToInt(generic, b_.getInt64Ty()), b_.getPtrTy(1));
+static llvm::Value* toGeneric(KernelContext& cx, llvm::Value* shared) {
+  llvm::Value* generic = cx.b.CreateAddrSpaceCast(shared, cx.b.getPtrTy(0));
+  return cx.b.CreateIntToPtr(cx.b.CreatePtrToInt(generic, cx.b.getInt64Ty()), cx.b.getPtrTy(1));
 }
 
-llvm::Value* KernelLowering::fromGeneric(llvm::Value* pointer) {
-  llvm::Value* generic = b_.CreateIntToPtr(b_.CreatePtrToInt(pointer, b_.getInt64Ty()), b_.getPtrTy(0));
-  return b_.CreateAddrSpaceCast(generic, b_.getPtrTy(3));
+llvm::Value* fromGeneric(KernelContext& cx, llvm::Value* pointer) {
+  llvm::Value* generic = cx.b.CreateIntToPtr(cx.b.CreatePtrToInt(pointer, cx.b.getInt64Ty()), cx.b.getPtrTy(0));
+  return cx.b.CreateAddrSpaceCast(generic, cx.b.getPtrTy(3));
 }
 
 // The address of an element of a row-major buffer. In a swizzled one, vectors of a row change places by the row's phase.
-llvm::Value* KernelLowering::smemElement(mlir::Value buffer, Regs indices) {
+static llvm::Value* smemElement(KernelContext& cx, mlir::Value buffer, Regs indices) {
   auto type = cast<tile::SmemType>(buffer.getType());
   mlir::Value whole = buffer;
   while (auto part = whole.getDefiningOp<simt::SmemIndexOp>()) whole = part.getBuffer();
@@ -36,75 +35,76 @@ llvm::Value* KernelLowering::smemElement(mlir::Value buffer, Regs indices) {
   if (alloc && alloc.getSwizzle() && rank > 1) {
     ArrayRef<int32_t> swizzle = *alloc.getSwizzle();
     llvm::Value* row = indices[rank - 2];
-    llvm::Value* phase = b_.CreateURem(b_.CreateUDiv(row, b_.getInt32(swizzle[1])), b_.getInt32(swizzle[2]));
-    indices[rank - 1] = b_.CreateXor(indices[rank - 1], b_.CreateMul(phase, b_.getInt32(swizzle[0])));
+    llvm::Value* phase = cx.b.CreateURem(cx.b.CreateUDiv(row, cx.b.getInt32(swizzle[1])), cx.b.getInt32(swizzle[2]));
+    indices[rank - 1] = cx.b.CreateXor(indices[rank - 1], cx.b.CreateMul(phase, cx.b.getInt32(swizzle[0])));
   }
-  llvm::Value* offset = b_.getInt32(0);
-  for (auto [index, size] : llvm::zip(indices, type.getShape())) offset = b_.CreateAdd(b_.CreateMul(offset, b_.getInt32(size)), index);
-  int64_t bytes = bitsOf(typeOf(type.getElementType())) / 8;
-  return b_.CreateGEP(b_.getInt8Ty(), useScalar(buffer), b_.CreateMul(offset, b_.getInt32(bytes)));
-}
-
-bool KernelLowering::lowerSimtShared(Operation* op) {
-  auto at = [&](auto o) {
-    Regs indices;
-    for (mlir::Value v : o.getIndices()) indices.push_back(useScalar(v));
-    return smemElement(o.getBuffer(), indices);
-  };
-  return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<simt::SmemAllocOp>([&](auto o) { return lowerSmemAlloc(o), true; })
-      .Case<simt::SmemReadOp>([&](auto o) { return lowerSmemRead(o), true; })
-      .Case<simt::SmemLoadOp>([&](auto o) {
-        llvm::Type* element = typeOf(o.getType());
-        return define(o.getResult(), {fromBits(loadShared(at(o), bitsOf(element), 1)[0], element)}), true;
-      })
-      .Case<simt::SmemStoreOp>([&](auto o) { return storeShared(at(o), {toBits(useScalar(o.getValue()))}), true; })
-      .Case<simt::SmemIndexOp>([&](auto o) {
-        auto part = cast<tile::SmemType>(o.getType());
-        int64_t bytes = bitsOf(typeOf(part.getElementType())) / 8;
-        for (int64_t d : part.getShape()) bytes *= d;
-        llvm::Value* offset = b_.CreateMul(useScalar(o.getIndex()), b_.getInt32(bytes));
-        return define(o.getResult(), {b_.CreateGEP(b_.getInt8Ty(), useScalar(o.getBuffer()), offset)}), true;
-      })
-      .Case<simt::SmemPtrOp>([&](auto o) { return define(o.getResult(), {toGeneric(at(o))}), true; })
-      .Case<simt::SmemAtOp>([&](auto o) {
-        return define(o.getResult(), {toGeneric(b_.CreateIntToPtr(useScalar(o.getAddress()), b_.getPtrTy(3)))}), true;
-      })
-      .Case<simt::DynamicSmemOp>([&](auto o) {
-        int64_t first = -1;
-        o->template getParentOfType<func::FuncOp>().walk([&](simt::SmemAllocOp alloc) {
-          if (first < 0) first = buffers_.find(alloc.getResult())->second.offset;
-        });
-        if (first < 0) places_.fail(o.getLoc(), "unsupported", "the program has no shared-memory buffer");
-        return define(o.getResult(), {toGeneric(sharedAddress(first))}), true;
-      })
-      .Default([](Operation*) { return false; });
+  llvm::Value* offset = cx.b.getInt32(0);
+  for (auto [index, size] : llvm::zip(indices, type.getShape()))
+    offset = cx.b.CreateAdd(cx.b.CreateMul(offset, cx.b.getInt32(size)), index);
+  int64_t bytes = cx.bitsOf(cx.typeOf(type.getElementType())) / 8;
+  return cx.b.CreateGEP(cx.b.getInt8Ty(), cx.useScalar(buffer), cx.b.CreateMul(offset, cx.b.getInt32(bytes)));
 }
 
 // A buffer made again, in a loop, is the same place: nobody may still read the old contents.
-void KernelLowering::lowerSmemAlloc(simt::SmemAllocOp op) {
-  llvm::Value* base = sharedAddress(buffers_.find(op.getResult())->second.offset);
-  define(op.getResult(), {base});
+static void lowerSmemAlloc(KernelContext& cx, simt::SmemAllocOp op) {
+  llvm::Value* base = cx.sharedAddress(cx.smemOffsets.lookup(op.getResult()));
+  cx.define(op.getResult(), {base});
   if (!op.getInit()) return;
-  blockBarrier();
-  storeRowMajor(base, layoutOf(op.getInit()), use(op.getInit()));
-  blockBarrier();
+  cx.emit.blockBarrier();
+  storeRowMajor(cx, base, cx.layoutOf(op.getInit()), cx.use(op.getInit()));
+  cx.emit.blockBarrier();
 }
 
-void KernelLowering::lowerSmemRead(simt::SmemReadOp op) {
-  LinearLayout layout = layoutOf(op.getResult());
+static void lowerSmemRead(KernelContext& cx, simt::SmemReadOp op) {
+  LinearLayout layout = cx.layoutOf(op.getResult());
   LinearLayout placed = layout::offsetsOf(layout, layout::plainOffsets(layout.shape()));
-  llvm::Type* element = typeOf(op.getType());
-  unsigned bits = bitsOf(element);
+  llvm::Type* element = cx.typeOf(op.getType());
+  unsigned bits = cx.bitsOf(element);
   llvm::DenseMap<uint64_t, llvm::Value*> at;
   for (const auto& group : layout::vectorGroups(placed, layout::widestVector(placed, bits))) {
-    llvm::Value* offset = b_.CreateMul(position(placed, group[0]), b_.getInt32(bits / 8));
-    Regs values = loadShared(b_.CreateGEP(b_.getInt8Ty(), useScalar(op.getBuffer()), offset), bits, group.size());
-    for (auto [r, v] : llvm::zip(group, values)) at[layout.apply(r, 0, 0, 0)] = fromBits(v, element);
+    llvm::Value* offset = cx.b.CreateMul(cx.position(placed, group[0]), cx.b.getInt32(bits / 8));
+    Regs values = cx.loadShared(cx.b.CreateGEP(cx.b.getInt8Ty(), cx.useScalar(op.getBuffer()), offset), bits, group.size());
+    for (auto [r, v] : llvm::zip(group, values)) at[layout.apply(r, 0, 0, 0)] = cx.fromBits(v, element);
   }
   Regs out;
   for (int64_t r = 0; r < layout.numRegisters(); ++r) out.push_back(at.lookup(layout.apply(r, 0, 0, 0)));
-  define(op.getResult(), out);
+  cx.define(op.getResult(), out);
 }
 
-}  // namespace tandem::lower::nvidia
+template <class Op>
+static llvm::Value* elementOf(KernelContext& cx, Op o) {
+  Regs indices;
+  for (mlir::Value v : o.getIndices()) indices.push_back(cx.useScalar(v));
+  return smemElement(cx, o.getBuffer(), indices);
+}
+
+void registerSimtShared(Lowerings& table) {
+  table.on<simt::SmemAllocOp>([](KernelContext& cx, auto o) { lowerSmemAlloc(cx, o); });
+  table.on<simt::SmemReadOp>([](KernelContext& cx, auto o) { lowerSmemRead(cx, o); });
+  table.on<simt::SmemLoadOp>([](KernelContext& cx, auto o) {
+    llvm::Type* element = cx.typeOf(o.getType());
+    cx.define(o.getResult(), {cx.fromBits(cx.loadShared(elementOf(cx, o), cx.bitsOf(element), 1)[0], element)});
+  });
+  table.on<simt::SmemStoreOp>([](KernelContext& cx, auto o) { cx.storeShared(elementOf(cx, o), {cx.toBits(cx.useScalar(o.getValue()))}); });
+  table.on<simt::SmemIndexOp>([](KernelContext& cx, auto o) {
+    auto part = cast<tile::SmemType>(o.getType());
+    int64_t bytes = cx.bitsOf(cx.typeOf(part.getElementType())) / 8;
+    for (int64_t d : part.getShape()) bytes *= d;
+    llvm::Value* offset = cx.b.CreateMul(cx.useScalar(o.getIndex()), cx.b.getInt32(bytes));
+    cx.define(o.getResult(), {cx.b.CreateGEP(cx.b.getInt8Ty(), cx.useScalar(o.getBuffer()), offset)});
+  });
+  table.on<simt::SmemPtrOp>([](KernelContext& cx, auto o) { cx.define(o.getResult(), {toGeneric(cx, elementOf(cx, o))}); });
+  table.on<simt::SmemAtOp>([](KernelContext& cx, auto o) {
+    cx.define(o.getResult(), {toGeneric(cx, cx.b.CreateIntToPtr(cx.useScalar(o.getAddress()), cx.b.getPtrTy(3)))});
+  });
+  table.on<simt::DynamicSmemOp>([](KernelContext& cx, auto o) {
+    int64_t first = -1;
+    o->template getParentOfType<func::FuncOp>().walk([&](simt::SmemAllocOp alloc) {
+      if (first < 0) first = cx.smemOffsets.lookup(alloc.getResult());
+    });
+    if (first < 0) cx.places.fail(o.getLoc(), "unsupported", "the program has no shared-memory buffer");
+    cx.define(o.getResult(), {toGeneric(cx, cx.sharedAddress(first))});
+  });
+}
+
+}  // namespace tandem::lower::gpu

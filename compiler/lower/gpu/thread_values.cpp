@@ -5,7 +5,7 @@
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
-namespace tandem::lower::nvidia {
+namespace tandem::lower::gpu {
 using namespace mlir;
 namespace {
 
@@ -98,4 +98,4 @@ void ThreadValues::visit(Operation* op) {
       });
 }
 
-}  // namespace tandem::lower::nvidia
+}  // namespace tandem::lower::gpu

@@ -4,7 +4,7 @@
 #include <llvm/ADT/DenseSet.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 
-namespace tandem::lower::nvidia {
+namespace tandem::lower::gpu {
 
 class ThreadValues {
  public:
@@ -27,4 +27,4 @@ class ThreadValues {
   bool changed_ = false;
 };
 
-}  // namespace tandem::lower::nvidia
+}  // namespace tandem::lower::gpu

@@ -1,55 +1,39 @@
 // Types, layouts and the registers that stand for MLIR values.
 #include "compiler/dialect/tgpu/layouts.h"
-#include "compiler/lower/nvidia/kernel_lowering.h"
+#include "compiler/lower/gpu/kernel.h"
 #include <mlir/IR/TypeUtilities.h>
 
-namespace tandem::lower::nvidia {
+namespace tandem::lower::gpu {
 using namespace mlir;
 
 // fp8 and fp4 numbers are held as bytes.
-llvm::Type* KernelLowering::typeOf(mlir::Type type) {
+llvm::Type* KernelContext::typeOf(mlir::Type type) {
   type = getElementTypeOrSelf(type);
-  if (isa<tile::PtrType>(type)) return b_.getPtrTy(1);
-  if (isa<tile::SmemType>(type)) return b_.getPtrTy(3);
-  if (isa<IndexType>(type)) return b_.getInt64Ty();
-  if (type.isF64()) return b_.getDoubleTy();
-  if (type.isF32()) return b_.getFloatTy();
-  if (type.isF16()) return b_.getHalfTy();
-  if (type.isBF16()) return b_.getBFloatTy();
-  return b_.getIntNTy(type.getIntOrFloatBitWidth());
+  if (isa<tile::PtrType>(type)) return b.getPtrTy(1);
+  if (isa<tile::SmemType>(type)) return b.getPtrTy(3);
+  if (isa<IndexType>(type)) return b.getInt64Ty();
+  if (type.isF64()) return b.getDoubleTy();
+  if (type.isF32()) return b.getFloatTy();
+  if (type.isF16()) return b.getHalfTy();
+  if (type.isBF16()) return b.getBFloatTy();
+  return b.getIntNTy(type.getIntOrFloatBitWidth());
 }
 
-abi::ParamType KernelLowering::paramType(mlir::Type type) {
-  using abi::ParamType;
-  if (isa<tile::PtrType>(type)) return ParamType::Pointer;
-  if (type.isF64()) return ParamType::F64;
-  if (type.isF32()) return ParamType::F32;
-  if (type.isF16()) return ParamType::F16;
-  if (type.isBF16()) return ParamType::BF16;
-  switch (type.getIntOrFloatBitWidth()) {
-    case 1: return ParamType::I1;
-    case 8: return ParamType::I8;
-    case 16: return ParamType::I16;
-    case 32: return ParamType::I32;
-    default: return ParamType::I64;
-  }
-}
+LinearLayout KernelContext::layoutOf(mlir::Value value) const { return tgpu::layoutOf(value); }
 
-layout::LinearLayout KernelLowering::layoutOf(mlir::Value value) const { return tgpu::layoutOf(value); }
-
-size_t KernelLowering::registersOf(mlir::Value value) const {
+size_t KernelContext::registersOf(mlir::Value value) const {
   if (auto vector = dyn_cast<VectorType>(value.getType())) return vector.getNumElements();  // of one thread
   return isa<RankedTensorType>(value.getType()) ? layoutOf(value).numRegisters() : 1;
 }
 
-const Regs& KernelLowering::use(mlir::Value value) { return values_.find(value)->second; }
+const Regs& KernelContext::use(mlir::Value value) { return values_.find(value)->second; }
 
-void KernelLowering::define(mlir::Value value, Regs regs) { values_[value] = std::move(regs); }
+void KernelContext::define(mlir::Value value, Regs regs) { values_[value] = std::move(regs); }
 
 // Between basic blocks elements of 16 bits go in pairs, as the hardware's registers hold two.
 static bool travelsInPairs(llvm::Type* element, size_t count) { return count > 1 && (element->isHalfTy() || element->isBFloatTy()); }
 
-llvm::SmallVector<Regs> KernelLowering::useAll(mlir::ValueRange values) {
+llvm::SmallVector<Regs> KernelContext::useAll(mlir::ValueRange values) {
   llvm::SmallVector<Regs> out;
   for (mlir::Value v : values) {
     Regs regs = use(v);
@@ -62,7 +46,7 @@ llvm::SmallVector<Regs> KernelLowering::useAll(mlir::ValueRange values) {
   return out;
 }
 
-void KernelLowering::defineAll(mlir::ValueRange values, llvm::ArrayRef<Regs> regs) {
+void KernelContext::defineAll(mlir::ValueRange values, llvm::ArrayRef<Regs> regs) {
   for (auto [value, held] : llvm::zip(values, regs)) {
     llvm::Type* element = typeOf(value.getType());
     size_t count = registersOf(value);
@@ -75,4 +59,10 @@ void KernelLowering::defineAll(mlir::ValueRange values, llvm::ArrayRef<Regs> reg
   }
 }
 
-}  // namespace tandem::lower::nvidia
+const analysis::AxisInfoAnalysis& KernelContext::axes(mlir::Operation* inKernel) {
+  auto kernel = dyn_cast<func::FuncOp>(inKernel);
+  if (!axes_) axes_ = std::make_unique<analysis::AxisInfoAnalysis>(kernel ? kernel : inKernel->getParentOfType<func::FuncOp>());
+  return *axes_;
+}
+
+}  // namespace tandem::lower::gpu

@@ -1,42 +1,43 @@
 // tile.dot_scaled: the operands are decoded and scaled, exactly, into bfloat16 (tf32 where float16 takes part), then
 // multiplied by mma.sync.
 #include "compiler/layout/distributed.h"
-#include "compiler/lower/nvidia/kernel_lowering.h"
+#include "compiler/lower/gpu/convert.h"
+#include "compiler/lower/gpu/float_convert.h"
+#include "compiler/lower/nvidia/mma.h"
 
 namespace tandem::lower::nvidia {
 using namespace mlir;
 using layout::Dim;
-using layout::LinearLayout;
 
 // Eight magnitudes in halves, four bits each.
-llvm::Value* KernelLowering::decodeE2M1(llvm::Value* nibble) {
-  llvm::Value* shift = b_.CreateShl(b_.CreateAnd(nibble, b_.getInt32(7)), 2);
-  llvm::Value* halves = b_.CreateAnd(b_.CreateLShr(b_.getInt32(0xC8643210), shift), b_.getInt32(15));
+static llvm::Value* decodeE2M1(KernelContext& cx, llvm::Value* nibble) {
+  llvm::Value* shift = cx.b.CreateShl(cx.b.CreateAnd(nibble, cx.b.getInt32(7)), 2);
+  llvm::Value* halves = cx.b.CreateAnd(cx.b.CreateLShr(cx.b.getInt32(0xC8643210), shift), cx.b.getInt32(15));
   llvm::Value* magnitude =
-      b_.CreateFMul(b_.CreateUIToFP(halves, b_.getFloatTy()), llvm::ConstantFP::get(b_.getFloatTy(), 0.5));
-  llvm::Value* sign = b_.CreateShl(b_.CreateAnd(nibble, b_.getInt32(8)), 28);
-  return b_.CreateBitCast(b_.CreateOr(b_.CreateBitCast(magnitude, b_.getInt32Ty()), sign), b_.getFloatTy());
+      cx.b.CreateFMul(cx.b.CreateUIToFP(halves, cx.b.getFloatTy()), llvm::ConstantFP::get(cx.b.getFloatTy(), 0.5));
+  llvm::Value* sign = cx.b.CreateShl(cx.b.CreateAnd(nibble, cx.b.getInt32(8)), 28);
+  return cx.b.CreateBitCast(cx.b.CreateOr(cx.b.CreateBitCast(magnitude, cx.b.getInt32Ty()), sign), cx.b.getFloatTy());
 }
 
 // A number of e4m3, or 2^(byte - 127), of which 255 is NaN.
-llvm::Value* KernelLowering::decodeScale(llvm::Value* byte, mlir::Type type) {
-  if (!type.isInteger()) return convertFloat(byte, type, Float32Type::get(type.getContext()), false);
-  llvm::Value* exponent = b_.CreateZExt(byte, b_.getInt32Ty());
-  llvm::Value* bits = b_.CreateShl(exponent, 23);
-  bits = b_.CreateSelect(b_.CreateICmpEQ(exponent, b_.getInt32(0)), b_.getInt32(0x00400000), bits);
-  bits = b_.CreateSelect(b_.CreateICmpEQ(exponent, b_.getInt32(255)), b_.getInt32(0x7fc00000), bits);
-  return b_.CreateBitCast(bits, b_.getFloatTy());
+static llvm::Value* decodeScale(KernelContext& cx, llvm::Value* byte, mlir::Type type) {
+  if (!type.isInteger()) return convertFloat(cx, byte, type, Float32Type::get(type.getContext()), false);
+  llvm::Value* exponent = cx.b.CreateZExt(byte, cx.b.getInt32Ty());
+  llvm::Value* bits = cx.b.CreateShl(exponent, 23);
+  bits = cx.b.CreateSelect(cx.b.CreateICmpEQ(exponent, cx.b.getInt32(0)), cx.b.getInt32(0x00400000), bits);
+  bits = cx.b.CreateSelect(cx.b.CreateICmpEQ(exponent, cx.b.getInt32(255)), cx.b.getInt32(0x7fc00000), bits);
+  return cx.b.CreateBitCast(bits, cx.b.getFloatTy());
 }
 
 // The operand as floats. Packed pairs come apart into neighbouring registers, along dimension `pairs`.
-KernelLowering::Held KernelLowering::decodeOperand(mlir::Value operand, tile::MicroScale format, unsigned pairs) {
+static Held decodeOperand(KernelContext& cx, mlir::Value operand, tile::MicroScale format, unsigned pairs) {
   MLIRContext* context = operand.getContext();
-  Held in{layoutOf(operand), use(operand)}, out{in.layout, {}};
+  Held in{cx.layoutOf(operand), cx.use(operand)}, out{in.layout, {}};
   if (format != tile::MicroScale::E2M1) {
     mlir::Type types[] = {nullptr, Float8E4M3FNType::get(context), Float8E5M2Type::get(context),
                           BFloat16Type::get(context), Float16Type::get(context)};
     for (llvm::Value* v : in.regs)
-      out.regs.push_back(convertFloat(v, types[static_cast<int>(format)], Float32Type::get(context), false));
+      out.regs.push_back(convertFloat(cx, v, types[static_cast<int>(format)], Float32Type::get(context), false));
     return out;
   }
   SmallVector<int64_t> shape(in.layout.shape());
@@ -52,17 +53,17 @@ KernelLowering::Held KernelLowering::decodeOperand(mlir::Value operand, tile::Mi
   layout::Bases& registers = out.layout.mutableBases(Dim::Register);
   registers.insert(registers.begin(), frame.position(next));
   for (llvm::Value* v : in.regs) {
-    llvm::Value* byte = b_.CreateZExt(v, b_.getInt32Ty());
-    out.regs.push_back(decodeE2M1(b_.CreateAnd(byte, b_.getInt32(15))));
-    out.regs.push_back(decodeE2M1(b_.CreateLShr(byte, 4)));
+    llvm::Value* byte = cx.b.CreateZExt(v, cx.b.getInt32Ty());
+    out.regs.push_back(decodeE2M1(cx, cx.b.CreateAnd(byte, cx.b.getInt32(15))));
+    out.regs.push_back(decodeE2M1(cx, cx.b.CreateLShr(byte, 4)));
   }
   return out;
 }
 
 // Scales are [.., M or N, K / 32]; `depth` is the operand's dimension that is K.
-void KernelLowering::applyScales(Held& operand, mlir::Value scales, unsigned depth, Operation* op) {
+static void applyScales(KernelContext& cx, Held& operand, mlir::Value scales, unsigned depth, Operation* op) {
   if (!scales) return;
-  LinearLayout held = layoutOf(scales), frame(held.shape());
+  LinearLayout held = cx.layoutOf(scales), frame(held.shape());
   unsigned rank = frame.rank(), rows = depth == rank - 1 ? rank - 2 : rank - 1;
   LinearLayout wanted = operand.layout.mapBases(held.shape(), [&](uint64_t basis) {
     SmallVector<int64_t> at = operand.layout.coordinates(basis), to = at;
@@ -72,11 +73,11 @@ void KernelLowering::applyScales(Held& operand, mlir::Value scales, unsigned dep
   });
   // Registers that share a scale take it from one register.
   LinearLayout distinct = wanted.withoutZeroBases(Dim::Register);
-  Regs bytes = convertLayout(use(scales), held, distinct, b_.getInt8Ty(), op->getLoc());
+  Regs bytes = convertLayout(cx, cx.use(scales), held, distinct, cx.b.getInt8Ty(), op->getLoc());
   llvm::DenseMap<uint64_t, llvm::Value*> factors;
   for (auto [r, byte] : llvm::enumerate(bytes))
-    factors[distinct.apply(r, 0, 0, 0)] = decodeScale(byte, getElementTypeOrSelf(scales.getType()));
-  for (auto [r, v] : llvm::enumerate(operand.regs)) v = b_.CreateFMul(v, factors.lookup(wanted.apply(r, 0, 0, 0)));
+    factors[distinct.apply(r, 0, 0, 0)] = decodeScale(cx, byte, getElementTypeOrSelf(scales.getType()));
+  for (auto [r, v] : llvm::enumerate(operand.regs)) v = cx.b.CreateFMul(v, factors.lookup(wanted.apply(r, 0, 0, 0)));
 }
 
 // The 8 bits of a bfloat16's significand may be too few for a number of the format times its scale; this says whether they hold it.
@@ -85,37 +86,37 @@ static bool fitsBfloat16(tile::MicroScale format, mlir::Value scale) {
   return format != tile::MicroScale::Fp16 && !(format == tile::MicroScale::Bf16 && scaleHasFraction);
 }
 
-void KernelLowering::lowerDotScaled(tile::DotScaledOp op) {
+void lowerDotScaled(KernelContext& cx, tile::DotScaledOp op) {
   unsigned rank = cast<RankedTensorType>(op.getAcc().getType()).getRank(), m = rank - 2, n = rank - 1;
-  Held lhs = decodeOperand(op.getLhs(), op.getLhsFormat(), op.getLhsKPack() ? n : m);
-  Held rhs = decodeOperand(op.getRhs(), op.getRhsFormat(), op.getRhsKPack() ? m : n);
-  applyScales(lhs, op.getLhsScale(), n, op);
-  applyScales(rhs, op.getRhsScale(), m, op);
+  Held lhs = decodeOperand(cx, op.getLhs(), op.getLhsFormat(), op.getLhsKPack() ? n : m);
+  Held rhs = decodeOperand(cx, op.getRhs(), op.getRhsFormat(), op.getRhsKPack() ? m : n);
+  applyScales(cx, lhs, op.getLhsScale(), n, op);
+  applyScales(cx, rhs, op.getRhsScale(), m, op);
 
   bool isBf16 = fitsBfloat16(op.getLhsFormat(), op.getLhsScale()) && fitsBfloat16(op.getRhsFormat(), op.getRhsScale());
-  LinearLayout result = layoutOf(op.getResult());
+  LinearLayout result = cx.layoutOf(op.getResult());
   int64_t rows = result.shape()[m], columns = result.shape()[n], depth = lhs.layout.shape()[n];
   if (rows < 16 || columns < 8 || depth < 16)
-    places_.fail(op.getLoc(), "unsupported",
-                 "a scaled product of " + std::to_string(rows) + "x" + std::to_string(depth) + " and " +
-                     std::to_string(depth) + "x" + std::to_string(columns) + ": at least 16x16 and 16x8 on " +
-                     target_.name());
+    cx.places.fail(op.getLoc(), "unsupported",
+                   "a scaled product of " + std::to_string(rows) + "x" + std::to_string(depth) + " and " +
+                   std::to_string(depth) + "x" + std::to_string(columns) + ": at least 16x16 and 16x8 on " +
+                   cx.target.name());
   layout::WarpGrid grid;
-  grid.m = std::min<int64_t>(numWarps_, rows / 16);
-  grid.n = numWarps_ / grid.m;
+  grid.m = std::min<int64_t>(cx.numWarps, rows / 16);
+  grid.n = cx.numWarps / grid.m;
   unsigned bits = isBf16 ? 16 : 32;
   auto bring = [&](Held& operand, const LinearLayout& to) {
-    llvm::Type* type = isBf16 ? b_.getBFloatTy() : b_.getFloatTy();
+    llvm::Type* type = isBf16 ? cx.b.getBFloatTy() : cx.b.getFloatTy();
     if (isBf16)
-      for (llvm::Value*& v : operand.regs) v = b_.CreateFPTrunc(v, type);
-    operand = {to, convertLayout(operand.regs, operand.layout, to, type, op.getLoc())};
+      for (llvm::Value*& v : operand.regs) v = cx.b.CreateFPTrunc(v, type);
+    operand = {to, convertLayout(cx, operand.regs, operand.layout, to, type, op.getLoc())};
   };
   bring(lhs, layout::dotOperandA(lhs.layout.shape(), bits, grid));
   bring(rhs, layout::dotOperandB(rhs.layout.shape(), bits, grid));
   LinearLayout product = layout::mmaV2Result(result.shape(), grid);
-  Held acc{product, convertLayout(use(op.getAcc()), layoutOf(op.getAcc()), product, b_.getFloatTy(), op.getLoc())};
-  Regs out = multiply(lhs, rhs, acc, isBf16 ? ptx::Element::BF16 : ptx::Element::TF32);
-  define(op.getResult(), convertLayout(out, product, result, b_.getFloatTy(), op.getLoc()));
+  Held acc{product, convertLayout(cx, cx.use(op.getAcc()), cx.layoutOf(op.getAcc()), product, cx.b.getFloatTy(), op.getLoc())};
+  Regs out = multiply(cx, lhs, rhs, acc, isBf16 ? ptx::Element::BF16 : ptx::Element::TF32);
+  cx.define(op.getResult(), convertLayout(cx, out, product, result, cx.b.getFloatTy(), op.getLoc()));
 }
 
 }  // namespace tandem::lower::nvidia

@@ -1,6 +1,6 @@
 // tile.inline_asm: the text once for every `pack` elements of a thread, in registers of the kinds its constraints ask for. Elements
 // narrower than 32 bits share registers.
-#include "compiler/lower/nvidia/kernel_lowering.h"
+#include "compiler/lower/nvidia/kernel.h"
 #include <llvm/IR/InlineAsm.h>
 
 namespace tandem::lower::nvidia {
@@ -24,13 +24,18 @@ unsigned elementsPerRegister(unsigned bits, unsigned pack) { return std::min(std
 
 }  // namespace
 
+struct AsmRegisters {
+  std::string constraints;
+  llvm::SmallVector<llvm::Type*> outputs, inputs;
+};
+
 // The kinds of the registers, outputs and then inputs.
-KernelLowering::AsmRegisters KernelLowering::asmRegisters(tile::InlineAsmOp op) {
+static AsmRegisters asmRegisters(KernelContext& cx, tile::InlineAsmOp op) {
   std::string constraints;
   for (char c : op.getConstraints())
     if (!llvm::isSpace(c)) constraints += c;
   auto fail = [&](const std::string& message) {
-    places_.fail(op.getLoc(), "inline-assembly", message + ": `" + op.getConstraints().str() + "`");
+    cx.places.fail(op.getLoc(), "inline-assembly", message + ": `" + op.getConstraints().str() + "`");
   };
   AsmRegisters out;
   out.constraints = constraints;
@@ -39,13 +44,13 @@ KernelLowering::AsmRegisters KernelLowering::asmRegisters(tile::InlineAsmOp op) 
     llvm::StringRef code = info.Codes.empty() ? llvm::StringRef() : llvm::StringRef(info.Codes.front());
     unsigned tied = 0;
     bool isTied = !code.getAsInteger(10, tied);
-    llvm::Type* type = isTied ? (tied < out.outputs.size() ? out.outputs[tied] : nullptr) : registerType(b_, code);
+    llvm::Type* type = isTied ? (tied < out.outputs.size() ? out.outputs[tied] : nullptr) : registerType(cx.b, code);
     if (!type) fail("the assembly has a constraint `" + code.str() + "` that is no PTX register");
     (info.Type == llvm::InlineAsm::isOutput ? out.outputs : out.inputs).push_back(type);
   }
   auto count = [&](TypeRange types) {
     size_t n = 0;
-    for (mlir::Type type : types) n += llvm::divideCeil(op.getPack(), elementsPerRegister(bitsOf(typeOf(type)), op.getPack()));
+    for (mlir::Type type : types) n += llvm::divideCeil(op.getPack(), elementsPerRegister(cx.bitsOf(cx.typeOf(type)), op.getPack()));
     return n;
   };
   auto check = [&](size_t given, size_t wanted, const char* what) {
@@ -58,44 +63,44 @@ KernelLowering::AsmRegisters KernelLowering::asmRegisters(tile::InlineAsmOp op) 
   return out;
 }
 
-llvm::Value* KernelLowering::toAsmRegister(llvm::Value* bits, llvm::Type* type, tile::InlineAsmOp op) {
+static llvm::Value* toAsmRegister(KernelContext& cx, llvm::Value* bits, llvm::Type* type, tile::InlineAsmOp op) {
   unsigned have = bits->getType()->getIntegerBitWidth(), want = type->getPrimitiveSizeInBits();
   if (have > want && want != 1)
-    places_.fail(op.getLoc(), "inline-assembly",
-                 "the assembly has an operand of " + std::to_string(have) + " bits in a register of " + std::to_string(want));
-  return b_.CreateBitCast(b_.CreateZExtOrTrunc(bits, b_.getIntNTy(want)), type);
+    cx.places.fail(op.getLoc(), "inline-assembly",
+                   "the assembly has an operand of " + std::to_string(have) + " bits in a register of " + std::to_string(want));
+  return cx.b.CreateBitCast(cx.b.CreateZExtOrTrunc(bits, cx.b.getIntNTy(want)), type);
 }
 
 // The operand's elements [first, first + pack), the last one repeated beyond the thread's end.
-void KernelLowering::packForAsm(mlir::Value operand, size_t first, tile::InlineAsmOp op, Regs& words) {
-  const Regs& regs = use(operand);
+static void packForAsm(KernelContext& cx, mlir::Value operand, size_t first, tile::InlineAsmOp op, Regs& words) {
+  const Regs& regs = cx.use(operand);
   Regs parts;
-  for (size_t i = 0; i < op.getPack(); ++i) parts.push_back(toBits(regs[std::min(first + i, regs.size() - 1)]));
+  for (size_t i = 0; i < op.getPack(); ++i) parts.push_back(cx.toBits(regs[std::min(first + i, regs.size() - 1)]));
   unsigned bits = parts[0]->getType()->getIntegerBitWidth();
-  words.append(pack(parts, bits * elementsPerRegister(bits, op.getPack())));
+  words.append(cx.pack(parts, bits * elementsPerRegister(bits, op.getPack())));
 }
 
-Regs KernelLowering::unpackFromAsm(Scalars words, mlir::Type element, unsigned packed) {
-  llvm::Type* type = typeOf(element);
-  unsigned bits = bitsOf(type), wordBits = bits * elementsPerRegister(bits, packed);
+static Regs unpackFromAsm(KernelContext& cx, Scalars words, mlir::Type element, unsigned packed) {
+  llvm::Type* type = cx.typeOf(element);
+  unsigned bits = cx.bitsOf(type), wordBits = bits * elementsPerRegister(bits, packed);
   Regs held;
   for (llvm::Value* w : words) {
-    llvm::Value* integer = b_.CreateBitCast(w, b_.getIntNTy(w->getType()->getPrimitiveSizeInBits()));
-    held.push_back(b_.CreateZExtOrTrunc(integer, b_.getIntNTy(wordBits)));
+    llvm::Value* integer = cx.b.CreateBitCast(w, cx.b.getIntNTy(w->getType()->getPrimitiveSizeInBits()));
+    held.push_back(cx.b.CreateZExtOrTrunc(integer, cx.b.getIntNTy(wordBits)));
   }
-  Regs out = unpack(held, bits, packed);
-  for (llvm::Value*& v : out) v = fromBits(v, type);
+  Regs out = cx.unpack(held, bits, packed);
+  for (llvm::Value*& v : out) v = cx.fromBits(v, type);
   return out;
 }
 
-Regs KernelLowering::callAsm(tile::InlineAsmOp op, const AsmRegisters& registers, const Regs& words) {
-  llvm::Type* result = b_.getVoidTy();
+static Regs callAsm(KernelContext& cx, tile::InlineAsmOp op, const AsmRegisters& registers, const Regs& words) {
+  llvm::Type* result = cx.b.getVoidTy();
   if (registers.outputs.size() == 1) result = registers.outputs[0];
-  if (registers.outputs.size() > 1) result = llvm::StructType::get(context_, registers.outputs);
+  if (registers.outputs.size() > 1) result = llvm::StructType::get(cx.context, registers.outputs);
   auto* type = llvm::FunctionType::get(result, registers.inputs, false);
   if (llvm::Error error = llvm::InlineAsm::verify(type, registers.constraints))
-    places_.fail(op.getLoc(), "inline-assembly", "the assembly's constraints are wrong: " + llvm::toString(std::move(error)));
-  llvm::CallInst* call = b_.CreateCall(llvm::InlineAsm::get(type, op.getAssembly(), registers.constraints, !op.getPure()), words);
+    cx.places.fail(op.getLoc(), "inline-assembly", "the assembly's constraints are wrong: " + llvm::toString(std::move(error)));
+  llvm::CallInst* call = cx.b.CreateCall(llvm::InlineAsm::get(type, op.getAssembly(), registers.constraints, !op.getPure()), words);
   call->setDoesNotThrow();
   if (op.getPure()) {
     call->setDoesNotAccessMemory();
@@ -104,32 +109,33 @@ Regs KernelLowering::callAsm(tile::InlineAsmOp op, const AsmRegisters& registers
     call->setConvergent();
   }
   if (registers.outputs.empty()) return {};
-  return registers.outputs.size() == 1 ? Regs{call} : Regs(ptx::unpack(b_, call));
+  return registers.outputs.size() == 1 ? Regs{call} : Regs(ptx::unpack(cx.b, call));
 }
 
-bool KernelLowering::lowerInlineAsm(Operation* operation) {
-  auto op = dyn_cast<tile::InlineAsmOp>(operation);
-  if (!op) return false;
-  AsmRegisters registers = asmRegisters(op);
+static void lowerInlineAsm(KernelContext& cx, tile::InlineAsmOp op) {
+  AsmRegisters registers = asmRegisters(cx, op);
   mlir::Value shape = op->getNumResults() ? op->getResult(0) : op->getNumOperands() ? op->getOperand(0) : mlir::Value();
-  size_t count = shape ? registersOf(shape) : 1;
+  size_t count = shape ? cx.registersOf(shape) : 1;
   llvm::SmallVector<Regs> results(op->getNumResults());
   for (size_t first = 0; first < count; first += op.getPack()) {
     Regs words;
-    for (mlir::Value operand : op->getOperands()) packForAsm(operand, first, op, words);
-    for (auto [word, type] : llvm::zip(words, registers.inputs)) word = toAsmRegister(word, type, op);
-    Regs outputs = callAsm(op, registers, words);
+    for (mlir::Value operand : op->getOperands()) packForAsm(cx, operand, first, op, words);
+    for (auto [word, type] : llvm::zip(words, registers.inputs)) word = toAsmRegister(cx, word, type, op);
+    Regs outputs = callAsm(cx, op, registers, words);
     size_t at = 0;
     for (auto [regs, result] : llvm::zip(results, op->getResults())) {
-      unsigned taken = llvm::divideCeil(op.getPack(), elementsPerRegister(bitsOf(typeOf(result.getType())), op.getPack()));
-      Regs elements = unpackFromAsm(Scalars(outputs).slice(at, taken), result.getType(), op.getPack());
+      unsigned taken = llvm::divideCeil(op.getPack(), elementsPerRegister(cx.bitsOf(cx.typeOf(result.getType())), op.getPack()));
+      Regs elements = unpackFromAsm(cx, Scalars(outputs).slice(at, taken), result.getType(), op.getPack());
       elements.resize(std::min<size_t>(elements.size(), count - first));
       regs.append(elements);
       at += taken;
     }
   }
-  for (auto [value, regs] : llvm::zip(op->getResults(), results)) define(value, regs);
-  return true;
+  for (auto [value, regs] : llvm::zip(op->getResults(), results)) cx.define(value, regs);
+}
+
+void registerInlineAsm(Lowerings& table) {
+  on<tile::InlineAsmOp>(table, [](KernelContext& cx, auto o) { lowerInlineAsm(cx, o); });
 }
 
 }  // namespace tandem::lower::nvidia

@@ -1,10 +1,10 @@
 // stmatrix and ldmatrix: 8x8 matrices of 16-bit words between registers and shared memory.
-#include "compiler/lower/nvidia/kernel_lowering.h"
+#include "compiler/lower/nvidia/matrix.h"
+#include "compiler/lower/gpu/convert.h"
 
 namespace tandem::lower::nvidia {
 using namespace mlir;
 using layout::Dim;
-using layout::LinearLayout;
 namespace {
 
 // Words moved by one instruction: four where their offsets are linear in their number, else fewer.
@@ -17,8 +17,8 @@ size_t wordsAtOnce(const LinearLayout& layout, llvm::ArrayRef<llvm::SmallVector<
 }  // namespace
 
 // The address this lane gives: of row (lane & 7) of matrix (lane >> 3).
-llvm::Value* KernelLowering::matrixAddress(llvm::Value* base, const LinearLayout& layout,
-                                           llvm::ArrayRef<uint64_t> offsets, unsigned bits, bool transposed) {
+static llvm::Value* matrixAddress(KernelContext& cx, llvm::Value* base, const LinearLayout& layout,
+                                  llvm::ArrayRef<uint64_t> offsets, unsigned bits, bool transposed) {
   llvm::SmallVector<uint64_t> masks;
   for (uint64_t row : layout::matrixRows(layout, transposed)) masks.push_back(row);
   if (offsets.size() > 1) masks.push_back(offsets[0] ^ offsets[1]);
@@ -26,12 +26,12 @@ llvm::Value* KernelLowering::matrixAddress(llvm::Value* base, const LinearLayout
   uint64_t threads = 0, own = offsets[0];
   for (llvm::ArrayRef<uint64_t> part : {llvm::ArrayRef<uint64_t>(masks), layout.bases(Dim::Warp)})
     for (uint64_t mask : part) threads |= mask;
-  llvm::Value* offset = xorOfMasks(laneId(), masks);
-  offset = b_.CreateXor(offset, xorOfMasks(b_.CreateLShr(threadId(), 5), layout.bases(Dim::Warp)));
-  return sharedElement(base, offset, own, threads, bits);
+  llvm::Value* offset = xorOfMasks(cx, cx.laneId(), masks);
+  offset = cx.b.CreateXor(offset, xorOfMasks(cx, cx.ownWarp(), layout.bases(Dim::Warp)));
+  return cx.sharedElement(base, offset, own, threads, bits);
 }
 
-void KernelLowering::storeMatrices(llvm::Value* base, const LinearLayout& layout, const Regs& source, unsigned bits,
+void storeMatrices(KernelContext& cx, llvm::Value* base, const LinearLayout& layout, Scalars source, unsigned bits,
                                    bool transposed) {
   auto words = layout::matrixWords(layout, bits, transposed);
   for (size_t first = 0; first < words.size();) {
@@ -41,24 +41,24 @@ void KernelLowering::storeMatrices(llvm::Value* base, const LinearLayout& layout
     for (size_t i = first; i < first + count; ++i) {
       Regs parts;
       for (unsigned r : words[i]) parts.push_back(source[r]);
-      values.push_back(pack(parts, 32)[0]);
+      values.push_back(cx.pack(parts, 32)[0]);
       offsets.push_back(layout.apply(Dim::Register, words[i][0]));
     }
-    ptx::storeMatrix(b_, matrixAddress(base, layout, offsets, bits, transposed), values, transposed);
+    ptx::storeMatrix(cx.b, matrixAddress(cx, base, layout, offsets, bits, transposed), values, transposed);
     first += count;
   }
 }
 
-void KernelLowering::loadMatrices(llvm::Value* base, const LinearLayout& layout, Regs& result, unsigned bits,
-                                  bool transposed) {
+void loadMatrices(KernelContext& cx, llvm::Value* base, const LinearLayout& layout, llvm::MutableArrayRef<llvm::Value*> result,
+                  unsigned bits, bool transposed) {
   auto words = layout::matrixWords(layout, bits, transposed);
   for (size_t first = 0; first < words.size();) {
     size_t count = wordsAtOnce(layout, words, first);
     llvm::SmallVector<uint64_t> offsets;
     for (size_t i = first; i < first + count; ++i) offsets.push_back(layout.apply(Dim::Register, words[i][0]));
-    Regs values = ptx::loadMatrix(b_, matrixAddress(base, layout, offsets, bits, transposed), count, transposed);
+    Regs values = ptx::loadMatrix(cx.b, matrixAddress(cx, base, layout, offsets, bits, transposed), count, transposed);
     for (size_t i = 0; i < count; ++i) {
-      Regs parts = unpack({values[i]}, bits, words[first + i].size());
+      Regs parts = cx.unpack({values[i]}, bits, words[first + i].size());
       for (auto [r, v] : llvm::zip(words[first + i], parts)) result[r] = v;
     }
     first += count;

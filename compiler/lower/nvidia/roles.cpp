@@ -1,15 +1,28 @@
 // Warp roles: the program's warps consume; of an added warpgroup the first thread produces, one of the second warp signals.
 #include "compiler/dialect/tgpu/products.h"
-#include "compiler/lower/nvidia/kernel_lowering.h"
+#include "compiler/lower/nvidia/ring.h"
+#include "compiler/lower/nvidia/roles.h"
 
 namespace tandem::lower::nvidia {
 using namespace mlir;
 
+// Returns true if the buffers take their share of the shared memory at most, with room for stores and exchanges, where two blocks of eight
+// consumers or three of four share it.
+static bool hasSmallBuffers(KernelContext& cx, func::FuncOp kernel) {
+  constexpr int64_t kBesideBuffers = 16 * 1024;
+  int64_t bytes = kBesideBuffers, blocks = cx.numWarps > 4 ? 2 : 3;
+  kernel.walk([&](tgpu::AllocOp op) {
+    auto type = cast<tile::SmemType>(op.getType());
+    bytes += ShapedType::getNumElements(type.getShape()) * type.getElementType().getIntOrFloatBitWidth() / 8 * op.getSlots();
+  });
+  return bytes <= cx.target.maxSharedBytes() / blocks;
+}
+
 // Returns the number of blocks of few consumers that share the multiprocessor: two if the widest instruction leaves
 // registers enough (of eight consumers, without roles, all products of an iteration); with roles three, if all products of an iteration do
 // and the buffers are small.
-int KernelLowering::blocksThatFit(func::FuncOp kernel) const {
-  int64_t widest = 0, groups = std::max(1, numWarps_ / 4);
+int blocksThatFit(KernelContext& cx, func::FuncOp kernel) {
+  int64_t widest = 0, groups = std::max(1, cx.numWarps / 4);
   llvm::DenseMap<Block*, int64_t> columns;
   kernel.walk([&](tgpu::WgmmaOp op) {
     int64_t together = 0;
@@ -21,87 +34,76 @@ int KernelLowering::blocksThatFit(func::FuncOp kernel) const {
     }
     widest = std::max(widest, together);
   });
-  if (!widest || widest > 128 || numWarps_ > 8) return 1;
+  if (!widest || widest > 128 || cx.numWarps > 8) return 1;
   bool areFew = llvm::all_of(columns, [](const auto& entry) { return entry.second <= 128; });
   bool haveRoles = kernel.walk([](tgpu::WarpSpecializeOp) { return WalkResult::interrupt(); }).wasInterrupted();
-  if (numWarps_ > 4) return !haveRoles && areFew && hasSmallBuffers(kernel) ? 2 : 1;
-  return haveRoles && areFew && widest <= 64 && hasSmallBuffers(kernel) ? 3 : 2;
-}
-
-// Returns true if the buffers take their share of the shared memory at most, with room for stores and exchanges, where two blocks of eight
-// consumers or three of four share it.
-bool KernelLowering::hasSmallBuffers(func::FuncOp kernel) const {
-  constexpr int64_t kBesideBuffers = 16 * 1024;
-  int64_t bytes = kBesideBuffers, blocks = numWarps_ > 4 ? 2 : 3;
-  kernel.walk([&](tgpu::AllocOp op) {
-    auto type = cast<tile::SmemType>(op.getType());
-    bytes += ShapedType::getNumElements(type.getShape()) * type.getElementType().getIntOrFloatBitWidth() / 8 * op.getSlots();
-  });
-  return bytes <= target_.maxSharedBytes() / blocks;
+  if (cx.numWarps > 4) return !haveRoles && areFew && hasSmallBuffers(cx, kernel) ? 2 : 1;
+  return haveRoles && areFew && widest <= 64 && hasSmallBuffers(cx, kernel) ? 3 : 2;
 }
 
 // Warpgroups take turns in pairs, so that one of a pair computes while the other multiplies. Each waits at a barrier of its own, of the
 // last of the block's 16, at which the other one arrives.
-bool KernelLowering::takeTurns() const { return numWarps_ == 8 || numWarps_ == 16; }
+bool takeTurns(KernelContext& cx) { return cx.numWarps == 8 || cx.numWarps == 16; }
 
 static constexpr int kPairThreads = 256;
 
-llvm::Value* KernelLowering::turnBarrier(bool ofOther) {
-  llvm::Value* group = b_.CreateLShr(warpId(), 2);
-  return b_.CreateAdd(ofOther ? b_.CreateXor(group, 1) : group, b_.getInt32(16 - numWarps_ / 4));
+static llvm::Value* turnBarrier(KernelContext& cx, bool ofOther) {
+  llvm::Value* group = cx.b.CreateLShr(cx.warpId(), 2);
+  return cx.b.CreateAdd(ofOther ? cx.b.CreateXor(group, 1) : group, cx.b.getInt32(16 - cx.numWarps / 4));
 }
 
-void KernelLowering::awaitTurn() { ptx::barrierSync(b_, turnBarrier(false), b_.getInt32(kPairThreads)); }
-void KernelLowering::giveTurn() { ptx::barrierArrive(b_, turnBarrier(true), b_.getInt32(kPairThreads)); }
+void awaitTurn(KernelContext& cx) { ptx::barrierSync(cx.b, turnBarrier(cx, false), cx.b.getInt32(kPairThreads)); }
+
+void giveTurn(KernelContext& cx) { ptx::barrierArrive(cx.b, turnBarrier(cx, true), cx.b.getInt32(kPairThreads)); }
 
 // Registers move from the producer to the consumers, in steps of 8, within the block's share. The producer needs few,
 // and keeps as few as it can where consumers are short of them. Blocks beside it run their products while this one
 // computes or stores.
-void KernelLowering::lowerWarpSpecialize(tgpu::WarpSpecializeOp op) {
+void lowerWarpSpecialize(KernelContext& cx, tgpu::WarpSpecializeOp op) {
   constexpr int kProducerWarps = 4;
-  const int producerRegisters = blocksPerMultiprocessor_ > 2 || numWarps_ > 8 ? 24 : 40;
-  int consumers = 32 * numWarps_, threads = consumers + 32 * kProducerWarps;
-  image_.threads = threads;
-  int most = target_.registersPerMultiprocessor() / threads / 8 * 8;  // of a thread, where a block is alone
-  maxRegisters_ = std::min(maxRegisters_, most);
-  int even = target_.registersPerMultiprocessor() / blocksPerMultiprocessor_ / threads / 8 * 8;
-  if (maxRegisters_) even = maxRegisters_ / 8 * 8;
+  const int producerRegisters = cx.blocksPerMultiprocessor > 2 || cx.numWarps > 8 ? 24 : 40;
+  int consumers = 32 * cx.numWarps, threads = consumers + 32 * kProducerWarps;
+  cx.image.threads = threads;
+  int most = cx.target.registersPerMultiprocessor() / threads / 8 * 8;  // of a thread, where a block is alone
+  cx.maxRegisters = std::min(cx.maxRegisters, most);
+  int even = cx.target.registersPerMultiprocessor() / cx.blocksPerMultiprocessor / threads / 8 * 8;
+  if (cx.maxRegisters) even = cx.maxRegisters / 8 * 8;
   int spare = even * threads - producerRegisters * 32 * kProducerWarps;
   int consumerRegisters = std::min(240, spare / consumers / 8 * 8);
-  bool moves = target_.hasSetMaxRegister() && even < consumerRegisters && even >= producerRegisters;
+  bool moves = cx.target.hasSetMaxRegister() && even < consumerRegisters && even >= producerRegisters;
 
-  llvm::BasicBlock *consumer = newBlock("consumer"), *producer = newBlock("producer"), *after = newBlock("after");
-  b_.CreateCondBr(b_.CreateICmpULT(warpId(), b_.getInt32(numWarps_)), consumer, producer);
+  llvm::BasicBlock *consumer = cx.newBlock("consumer"), *producer = cx.newBlock("producer"), *after = cx.newBlock("after");
+  cx.b.CreateCondBr(cx.b.CreateICmpULT(cx.warpId(), cx.b.getInt32(cx.numWarps)), consumer, producer);
 
-  b_.SetInsertPoint(producer);
-  if (moves) ptx::decreaseRegisters(b_, producerRegisters);
-  role_ = 2;
-  resetCounters();
-  when(b_.CreateICmpEQ(threadId(), b_.getInt32(consumers)), [&] {
-    for (size_t i = 0; i < image_.tensorMaps.size(); ++i)
-      ptx::prefetchTensorMap(b_, function_->getArg(image_.params.size() + i));
-    lowerBlock(op.getProducer().front());
+  cx.b.SetInsertPoint(producer);
+  if (moves) ptx::decreaseRegisters(cx.b, producerRegisters);
+  cx.role = Role::Producer;
+  resetCounters(cx);
+  cx.when(cx.b.CreateICmpEQ(cx.threadId(), cx.b.getInt32(consumers)), [&] {
+    for (size_t i = 0; i < cx.image.tensorMaps.size(); ++i)
+      ptx::prefetchTensorMap(cx.b, cx.function->getArg(cx.image.params.size() + i));
+    cx.lowerBlock(op.getProducer().front());
   });
   if (!op.getSignaller().empty()) {
-    role_ = 3;
-    resetCounters();
-    when(b_.CreateICmpEQ(threadId(), b_.getInt32(consumers + 32)), [&] { lowerBlock(op.getSignaller().front()); });
+    cx.role = Role::Signaller;
+    resetCounters(cx);
+    cx.when(cx.b.CreateICmpEQ(cx.threadId(), cx.b.getInt32(consumers + 32)), [&] { cx.lowerBlock(op.getSignaller().front()); });
   }
-  b_.CreateBr(after);
+  cx.b.CreateBr(after);
 
-  b_.SetInsertPoint(consumer);
-  if (moves) ptx::increaseRegisters(b_, consumerRegisters);
-  role_ = 1;
-  resetCounters();
+  cx.b.SetInsertPoint(consumer);
+  if (moves) ptx::increaseRegisters(cx.b, consumerRegisters);
+  cx.role = Role::Consumers;
+  resetCounters(cx);
   bool haveTurns = op.getConsumer().walk([](Operation* inner) {
     return inner->hasAttr("tgpu.takes_turn") ? WalkResult::interrupt() : WalkResult::advance();
   }).wasInterrupted();
-  if (haveTurns && takeTurns())  // the pair's first begins
-    when(b_.CreateICmpNE(b_.CreateAnd(warpId(), 4), b_.getInt32(0)), [&] { giveTurn(); });
-  lowerBlock(op.getConsumer().front());
-  b_.CreateBr(after);
-  b_.SetInsertPoint(after);
-  role_ = 0;
+  if (haveTurns && takeTurns(cx))  // the pair's first begins
+    cx.when(cx.b.CreateICmpNE(cx.b.CreateAnd(cx.warpId(), 4), cx.b.getInt32(0)), [&] { giveTurn(cx); });
+  cx.lowerBlock(op.getConsumer().front());
+  cx.b.CreateBr(after);
+  cx.b.SetInsertPoint(after);
+  cx.role = Role::Block;
 }
 
 }  // namespace tandem::lower::nvidia

@@ -1,15 +1,18 @@
 // Copies by the tensor memory accelerator: their tensor maps, loads into rings, stores from staging panels.
 #include "compiler/analysis/boxes.h"
 #include "compiler/analysis/host_expr.h"
-#include "compiler/codegen/nvidia/kernel.h"
 #include "compiler/dialect/tgpu/bulk_store.h"
 #include "compiler/layout/shape.h"
-#include "compiler/lower/nvidia/kernel_lowering.h"
+#include "compiler/lower/gpu/block_memory.h"
+#include "compiler/lower/gpu/convert.h"
+#include "compiler/lower/gpu/trace.h"
+#include "compiler/lower/nvidia/matrix.h"
+#include "compiler/lower/nvidia/ring.h"
+#include "compiler/lower/nvidia/tma.h"
 
 namespace tandem::lower::nvidia {
 using namespace mlir;
 using layout::Dim;
-using layout::LinearLayout;
 namespace {
 
 abi::TensorMapRecipe::Element elementOf(mlir::Type type) {
@@ -71,54 +74,6 @@ SmallVector<int64_t> loadBox(tgpu::TmaLoadOp op, int64_t blocks) {
 
 }  // namespace
 
-void KernelLowering::collectTensorMaps(func::FuncOp kernel) {
-  auto add = [&](Operation* op, const abi::TensorMapRecipe& recipe) {
-    auto& maps = image_.tensorMaps;
-    auto it = llvm::find_if(maps, [&](const auto& known) { return same(known, recipe); });
-    tensorMaps_[op] = it - maps.begin();
-    if (it == maps.end()) maps.push_back(recipe);
-  };
-  kernel.walk([&](tgpu::TmaLoadOp op) {
-    RankedTensorType tile = tileOf(op.getBuffer());
-    add(op, recipeOf(op, tile, loadBox(op, blocks_)));
-  });
-  kernel.walk([&](tgpu::TmaStoreOp op) {
-    RankedTensorType tile = tileOf(op.getBuffer());
-    add(op, recipeOf(op, tile, pacedBox(tile)));
-    signallerStores_ = true;
-  });
-  kernel.walk([&](tile::BlockStoreOp op) {
-    if (!tgpu::isBulk(op)) return;
-    RankedTensorType tile = analysis::matrixOf(cast<RankedTensorType>(op.getValue().getType()));
-    add(op, recipeOf(op, tile, analysis::tmaStoreBox(tile)));
-  });
-}
-
-llvm::Value* KernelLowering::tensorMapOf(Operation* op) {
-  return function_->getArg(image_.params.size() + tensorMaps_.lookup(op));
-}
-
-bool KernelLowering::lowerTma(Operation* op) {
-  if (auto load = dyn_cast<tgpu::TmaLoadOp>(op)) return lowerTmaLoad(load), true;
-  if (auto stage = dyn_cast<tgpu::StageOp>(op)) return lowerStage(stage), true;
-  if (auto store = dyn_cast<tgpu::TmaStoreOp>(op)) return traced("store", store, nullptr, [&] { lowerTmaStore(store); }), true;
-  auto store = dyn_cast<tile::BlockStoreOp>(op);
-  if (!store || !tgpu::isBulk(store)) return false;
-  llvm::Value* misfit = nullptr;
-  auto exclude = [&](llvm::Value* condition) { misfit = misfit ? b_.CreateOr(misfit, condition) : condition; };
-  for (tgpu::UncertainOffset o : tgpu::uncertainOffsets(store)) {
-    llvm::Value* offset = useScalar(o.offset);
-    exclude(o.multiple == 1 ? b_.CreateICmpSLT(offset, b_.getInt32(0))
-                            : b_.CreateICmpNE(b_.CreateAnd(offset, b_.getInt32(o.multiple - 1)), b_.getInt32(0)));
-  }
-  traced("store", store, nullptr, [&] {
-    if (!misfit) return lowerTmaStore(store);
-    when(misfit, [&] { lowerBlockStore(store); });
-    when(b_.CreateNot(misfit), [&] { lowerTmaStore(store); });
-  });
-  return true;
-}
-
 namespace {
 
 // Calls `copy` with each box's offset in the slot, in bytes, and its row and column in the tile.
@@ -131,132 +86,96 @@ void forEachBox(RankedTensorType tile, ArrayRef<int64_t> box,
 
 }  // namespace
 
+void collectTensorMaps(KernelContext& cx, func::FuncOp kernel) {
+  auto add = [&](Operation* op, const abi::TensorMapRecipe& recipe) {
+    auto& maps = cx.image.tensorMaps;
+    auto it = llvm::find_if(maps, [&](const auto& known) { return same(known, recipe); });
+    cx.tensorMaps[op] = it - maps.begin();
+    if (it == maps.end()) maps.push_back(recipe);
+  };
+  kernel.walk([&](tgpu::TmaLoadOp op) {
+    RankedTensorType tile = tileOf(op.getBuffer());
+    add(op, recipeOf(op, tile, loadBox(op, cx.blocks)));
+  });
+  kernel.walk([&](tgpu::TmaStoreOp op) {
+    RankedTensorType tile = tileOf(op.getBuffer());
+    add(op, recipeOf(op, tile, pacedBox(tile)));
+    cx.signallerStores = true;
+  });
+  kernel.walk([&](tile::BlockStoreOp op) {
+    if (!tgpu::isBulk(op)) return;
+    RankedTensorType tile = analysis::matrixOf(cast<RankedTensorType>(op.getValue().getType()));
+    add(op, recipeOf(op, tile, analysis::tmaStoreBox(tile)));
+  });
+}
+
+static llvm::Value* tensorMapOf(KernelContext& cx, Operation* op) {
+  return cx.function->getArg(cx.image.params.size() + cx.tensorMaps.lookup(op));
+}
+
 // Innermost first.
-Regs KernelLowering::boxCoordinates(mlir::ValueRange offsets, llvm::Value* row, llvm::Value* column) {
+static Regs boxCoordinates(KernelContext& cx, mlir::ValueRange offsets, llvm::Value* row, llvm::Value* column) {
   Regs at;
-  for (mlir::Value offset : llvm::reverse(offsets)) at.push_back(useScalar(offset));
-  at[0] = b_.CreateAdd(at[0], column);
-  at[1] = b_.CreateAdd(at[1], row);
+  for (mlir::Value offset : llvm::reverse(offsets)) at.push_back(cx.useScalar(offset));
+  at[0] = cx.b.CreateAdd(at[0], column);
+  at[1] = cx.b.CreateAdd(at[1], row);
   return at;
 }
 
 // The boxes lie in the slot one after the other, down the columns. If the boxes are for all blocks, each block copies
 // an equal number of them, to the same place in each block; every block's barrier counts the bytes that come to it.
-void KernelLowering::lowerTmaLoad(tgpu::TmaLoadOp op) {
-  Ring& ring = ringOf(op.getRing());
+static void lowerTmaLoad(KernelContext& cx, tgpu::TmaLoadOp op) {
+  Ring& ring = cx.ringOf(op.getRing());
   RankedTensorType tile = tileOf(op.getBuffer());
-  SmallVector<int64_t> box = loadBox(op, blocks_);
+  SmallVector<int64_t> box = loadBox(op, cx.blocks);
   int64_t down = tile.getDimSize(0) / box[0], boxes = tile.getNumElements() / (box[0] * box[1]);
   int64_t boxBytes = box[0] * box[1] * tile.getElementTypeBitWidth() / 8;
-  llvm::Value *first = b_.getInt32(0), *toAll = nullptr;
+  llvm::Value *first = cx.b.getInt32(0), *toAll = nullptr;
   if (op.getMulticast()) {
-    boxes /= blocks_;
-    first = b_.CreateMul(blockRank(), b_.getInt32(boxes));
-    toAll = b_.getInt16((1 << blocks_) - 1);
+    boxes /= cx.blocks;
+    first = cx.b.CreateMul(cx.emit.blockRank(), cx.b.getInt32(boxes));
+    toAll = cx.b.getInt16((1 << cx.blocks) - 1);
   }
-  llvm::Value* slot = slotOffset(op.getBuffer(), op.getRing(), 0);
-  llvm::Value* barrier = barrierOf(ring, ring.full, 0);
+  llvm::Value* slot = slotOffset(cx, op.getBuffer(), op.getRing(), 0);
+  llvm::Value* barrier = barrierOf(cx, ring, ring.full, 0);
   // The policy is made at the kernel's begin. Copies that need none name none: the normal policy, named, is slower.
-  llvm::BasicBlock& entry = function_->getEntryBlock();
+  llvm::BasicBlock& entry = cx.function->getEntryBlock();
   llvm::IRBuilder<> early(&entry, entry.begin());
   llvm::Value* policy = op->hasAttr("tgpu.evict_first") ? ptx::cachePolicy(early, ptx::Evict::First) : nullptr;
   for (int64_t i = 0; i < boxes; ++i) {
-    llvm::Value* index = b_.CreateAdd(first, b_.getInt32(i));
-    llvm::Value* row = b_.CreateMul(b_.CreateAnd(index, b_.getInt32(down - 1)), b_.getInt32(box[0]));
-    llvm::Value* column = b_.CreateMul(b_.CreateLShr(index, llvm::Log2_64(down)), b_.getInt32(box[1]));
-    llvm::Value* offset = b_.CreateMul(index, b_.getInt32(boxBytes));
-    ptx::tensorLoad(b_, {tensorMapOf(op), boxCoordinates(op.getOffsets(), row, column), sharedAddress(b_.CreateAdd(slot, offset)),
-                         barrier, toAll, policy});
+    llvm::Value* index = cx.b.CreateAdd(first, cx.b.getInt32(i));
+    llvm::Value* row = cx.b.CreateMul(cx.b.CreateAnd(index, cx.b.getInt32(down - 1)), cx.b.getInt32(box[0]));
+    llvm::Value* column = cx.b.CreateMul(cx.b.CreateLShr(index, llvm::Log2_64(down)), cx.b.getInt32(box[1]));
+    llvm::Value* offset = cx.b.CreateMul(index, cx.b.getInt32(boxBytes));
+    ptx::tensorLoad(cx.b, {tensorMapOf(cx, op), boxCoordinates(cx, op.getOffsets(), row, column),
+                           cx.sharedAddress(cx.b.CreateAdd(slot, offset)), barrier, toAll, policy});
   }
 }
 
 // The signaller executes this. Everything that the program has seen by ordinary accesses comes before the copies'
 // writes. Each copy waits until the one before has left shared memory: more of them to a busy link would hold up the
 // loads behind them.
-void KernelLowering::lowerTmaStore(tgpu::TmaStoreOp op) {
-  llvm::Value* slot = slotOffset(op.getBuffer(), op.getRing(), 1);
-  ptx::fenceProxyAsync(b_);
+static void lowerTmaStore(KernelContext& cx, tgpu::TmaStoreOp op) {
+  llvm::Value* slot = slotOffset(cx, op.getBuffer(), op.getRing(), 1);
+  ptx::fenceProxyAsync(cx.b);
   RankedTensorType tile = tileOf(op.getBuffer());
   forEachBox(tile, pacedBox(tile), [&](int64_t offset, int64_t row, int64_t column) {
-    Regs at = boxCoordinates(op.getOffsets(), b_.getInt32(row), b_.getInt32(column));
-    ptx::tensorStore(b_, {tensorMapOf(op), at, sharedAddress(b_.CreateAdd(slot, b_.getInt32(offset)))});
-    ptx::commitBulk(b_);
-    ptx::waitBulk(b_, 0, true);
+    Regs at = boxCoordinates(cx, op.getOffsets(), cx.b.getInt32(row), cx.b.getInt32(column));
+    ptx::tensorStore(cx.b, {tensorMapOf(cx, op), at, cx.sharedAddress(cx.b.CreateAdd(slot, cx.b.getInt32(offset)))});
+    ptx::commitBulk(cx.b);
+    ptx::waitBulk(cx.b, 0, true);
   });
-  ptx::waitBulk(b_, 0, false);
+  ptx::waitBulk(cx.b, 0, false);
 }
 
-// Each warp its part; nobody waits for the others but the signaller.
-void KernelLowering::lowerStage(tgpu::StageOp op) {
-  RankedTensorType piece = tileOf(op.getBuffer());
-  LinearLayout layout = layoutOf(op.getValue());
-  unsigned bits = piece.getElementTypeBitWidth();
-  LinearLayout offsets = layout::swizzledOffsets(piece.getShape(), bits, *analysis::panelSwizzle(piece));
-  llvm::Value* base = sharedAddress(slotOffset(op.getBuffer(), op.getRing(), 0));
-  for (const Panel& panel : panelsOf(layout, piece.getShape(), layout.bases(Dim::Warp).size())) {
-    if (panel.column != int64_t(op.getColumn())) continue;
-    Regs regs;
-    for (unsigned r : panel.registers) regs.push_back(use(op.getValue())[r]);
-    storePanel(base, layout::offsetsOf(panel.layout, offsets), regs, bits);
-  }
-  ptx::fenceProxyAsync(b_, ptx::ProxySpace::Shared);
-}
-
-// Each group of four warps stores its own panels through staging buffers of its own: while one is read out, the next is filled, and no
-// group waits for another.
-void KernelLowering::lowerTmaStore(tile::BlockStoreOp op) {
-  RankedTensorType tile = analysis::matrixOf(cast<RankedTensorType>(op.getValue().getType()));
-  LinearLayout layout = layout::inferReshape(layoutOf(op.getValue()), tile.getShape());
-  unsigned bits = tile.getElementTypeBitWidth();
-  SmallVector<int64_t> panel = analysis::tmaStoreBox(tile);
-  LinearLayout offsets = layout::swizzledOffsets(panel, bits, *analysis::panelSwizzle(tile));
-  int64_t panelBytes = panel[0] * panel[1] * bits / 8;
-  llvm::Value *warp = b_.CreateLShr(threadId(), 5), *group = b_.CreateLShr(warp, 2);
-  // This is where the group's part of the tile begins.
-  Regs groupAt = coordinates(
-      xorOfMasks(group, layout.bases(Dim::Warp).drop_front(std::min<size_t>(2, layout.bases(Dim::Warp).size()))),
-      layout.shape());
-  Regs corner = boxCoordinates(op.getOffsets(), groupAt[0], groupAt[1]);
-  llvm::Value* staging = sharedAddress(b_.CreateAdd(
-      b_.CreateMul(group, b_.getInt32(stagingBytes_ / std::max(1, numWarps_ / 4))), b_.getInt32(staging_)));
-  llvm::Value* isLeader = b_.CreateICmpEQ(b_.CreateAnd(threadId(), 127), b_.getInt32(0));
-  auto groupBarrier = [&] {
-    ptx::barrierSync(b_, b_.CreateAdd(group, b_.getInt32(kGroupBarrier)), b_.getInt32(32 * std::min(4, numWarps_)));
-  };
-  if (stagesInRings_) blockBarrier();  // other groups' products may still read the ring
-  std::vector<Panel> panels = panelsOf(layout, panel, 2);
-  // Panels are stored all at once where there is room, else half of the room at a time. Earlier stores may be anywhere
-  // in the room.
-  size_t total = panels.size(), room = stagingPanels_, batch = room >= total ? total : std::max<size_t>(1, room / 2);
-  for (size_t first = 0; first < total; first += batch) {
-    auto baseOf = [&](size_t index) {
-      return b_.CreateGEP(b_.getInt8Ty(), staging, b_.getInt32(index % room * panelBytes));
-    };
-    size_t last = std::min(first + batch, total);
-    bool completes = first == 0 && op->hasAttr("tgpu.completes_own");
-    when(isLeader, [&] { ptx::waitBulk(b_, first ? room / batch - 1 : 0, !completes); });
-    groupBarrier();
-    for (size_t index = first; index < last; ++index) {
-      Regs regs;
-      for (unsigned r : panels[index].registers) regs.push_back(use(op.getValue())[r]);
-      storePanel(baseOf(index), layout::offsetsOf(panels[index].layout, offsets), regs, bits);
-    }
-    ptx::fenceProxyAsync(b_, ptx::ProxySpace::Shared);
-    groupBarrier();
-    when(isLeader, [&] {
-      for (size_t index = first; index < last; ++index) {
-        Regs at = corner;
-        at[0] = b_.CreateAdd(at[0], b_.getInt32(panels[index].column));
-        at[1] = b_.CreateAdd(at[1], b_.getInt32(panels[index].row));
-        ptx::tensorStore(b_, {tensorMapOf(op), at, baseOf(index)});
-      }
-      ptx::commitBulk(b_);
-    });
-  }
-}
+struct Panel {
+  LinearLayout layout;  // of the registers named, in the panel
+  llvm::SmallVector<unsigned> registers;
+  int64_t row = 0, column = 0;
+};
 
 // The panels that registers number, and in each the layout of the registers and of the group's threads.
-std::vector<KernelLowering::Panel> KernelLowering::panelsOf(const LinearLayout& layout, ArrayRef<int64_t> panel,
+static std::vector<Panel> panelsOf(const LinearLayout& layout, ArrayRef<int64_t> panel,
                                                             size_t warpBits) {
   LinearLayout inPanel(panel);
   auto isInside = [&](uint64_t basis) {
@@ -287,11 +206,11 @@ std::vector<KernelLowering::Panel> KernelLowering::panelsOf(const LinearLayout& 
   return out;
 }
 
-void KernelLowering::storePanel(llvm::Value* base, const LinearLayout& placed, const Regs& regs, unsigned bits) {
+static void storePanel(KernelContext& cx, llvm::Value* base, const LinearLayout& placed, const Regs& regs, unsigned bits) {
   Regs parts;
-  for (llvm::Value* v : regs) parts.push_back(toBits(v));
-  if (target_.hasStmatrix() && layout::fitsMatrix(placed, bits, false))
-    return storeMatrices(base, placed, parts, bits, false);
+  for (llvm::Value* v : regs) parts.push_back(cx.toBits(v));
+  if (cx.target.hasStmatrix() && layout::fitsMatrix(placed, bits, false))
+    return storeMatrices(cx, base, placed, parts, bits, false);
   int64_t vector = 16 * 8 / bits;
   auto whole = [&](int64_t v) {
     return llvm::all_of(layout::vectorGroups(placed, v), [&](const auto& g) { return int64_t(g.size()) == v; });
@@ -300,9 +219,107 @@ void KernelLowering::storePanel(llvm::Value* base, const LinearLayout& placed, c
   for (const auto& group : layout::vectorGroups(placed, vector)) {
     Regs values;
     for (unsigned r : group) values.push_back(parts[r]);
-    storeShared(b_.CreateGEP(b_.getInt8Ty(), base, b_.CreateMul(position(placed, group[0]), b_.getInt32(bits / 8))),
-                values);
+    cx.storeShared(cx.b.CreateGEP(cx.b.getInt8Ty(), base, cx.b.CreateMul(cx.position(placed, group[0]), cx.b.getInt32(bits / 8))),
+                   values);
   }
+}
+
+// Each warp its part; nobody waits for the others but the signaller.
+static void lowerStage(KernelContext& cx, tgpu::StageOp op) {
+  RankedTensorType piece = tileOf(op.getBuffer());
+  LinearLayout layout = cx.layoutOf(op.getValue());
+  unsigned bits = piece.getElementTypeBitWidth();
+  LinearLayout offsets = layout::swizzledOffsets(piece.getShape(), bits, *analysis::panelSwizzle(piece));
+  llvm::Value* base = cx.sharedAddress(slotOffset(cx, op.getBuffer(), op.getRing(), 0));
+  for (const Panel& panel : panelsOf(layout, piece.getShape(), layout.bases(Dim::Warp).size())) {
+    if (panel.column != int64_t(op.getColumn())) continue;
+    Regs regs;
+    for (unsigned r : panel.registers) regs.push_back(cx.use(op.getValue())[r]);
+    storePanel(cx, base, layout::offsetsOf(panel.layout, offsets), regs, bits);
+  }
+  ptx::fenceProxyAsync(cx.b, ptx::ProxySpace::Shared);
+}
+
+// Each group of four warps stores its own panels through staging buffers of its own: while one is read out, the next is filled, and no
+// group waits for another.
+static void lowerTmaStore(KernelContext& cx, tile::BlockStoreOp op) {
+  RankedTensorType tile = analysis::matrixOf(cast<RankedTensorType>(op.getValue().getType()));
+  LinearLayout layout = layout::inferReshape(cx.layoutOf(op.getValue()), tile.getShape());
+  unsigned bits = tile.getElementTypeBitWidth();
+  SmallVector<int64_t> panel = analysis::tmaStoreBox(tile);
+  LinearLayout offsets = layout::swizzledOffsets(panel, bits, *analysis::panelSwizzle(tile));
+  int64_t panelBytes = panel[0] * panel[1] * bits / 8;
+  llvm::Value *warp = cx.ownWarp(), *group = cx.b.CreateLShr(warp, 2);
+  // This is where the group's part of the tile begins.
+  Regs groupAt = cx.coordinates(
+      xorOfMasks(cx, group, layout.bases(Dim::Warp).drop_front(std::min<size_t>(2, layout.bases(Dim::Warp).size()))),
+      layout.shape());
+  Regs corner = boxCoordinates(cx, op.getOffsets(), groupAt[0], groupAt[1]);
+  llvm::Value* staging = cx.sharedAddress(cx.b.CreateAdd(
+      cx.b.CreateMul(group, cx.b.getInt32(cx.stagingBytes / std::max(1, cx.numWarps / 4))), cx.b.getInt32(cx.staging)));
+  llvm::Value* isLeader = cx.b.CreateICmpEQ(cx.b.CreateAnd(cx.threadId(), 127), cx.b.getInt32(0));
+  auto groupBarrier = [&] {
+    llvm::Value* id = cx.b.CreateAdd(group, cx.b.getInt32(KernelContext::kGroupBarrier));
+    ptx::barrierSync(cx.b, id, cx.b.getInt32(32 * std::min(4, cx.numWarps)));
+  };
+  if (cx.stagesInRings) cx.emit.blockBarrier();  // other groups' products may still read the ring
+  std::vector<Panel> panels = panelsOf(layout, panel, 2);
+  // Panels are stored all at once where there is room, else half of the room at a time. Earlier stores may be anywhere
+  // in the room.
+  size_t total = panels.size(), room = cx.stagingPanels, batch = room >= total ? total : std::max<size_t>(1, room / 2);
+  for (size_t first = 0; first < total; first += batch) {
+    auto baseOf = [&](size_t index) {
+      return cx.b.CreateGEP(cx.b.getInt8Ty(), staging, cx.b.getInt32(index % room * panelBytes));
+    };
+    size_t last = std::min(first + batch, total);
+    bool completes = first == 0 && op->hasAttr("tgpu.completes_own");
+    cx.when(isLeader, [&] { ptx::waitBulk(cx.b, first ? room / batch - 1 : 0, !completes); });
+    groupBarrier();
+    for (size_t index = first; index < last; ++index) {
+      Regs regs;
+      for (unsigned r : panels[index].registers) regs.push_back(cx.use(op.getValue())[r]);
+      storePanel(cx, baseOf(index), layout::offsetsOf(panels[index].layout, offsets), regs, bits);
+    }
+    ptx::fenceProxyAsync(cx.b, ptx::ProxySpace::Shared);
+    groupBarrier();
+    cx.when(isLeader, [&] {
+      for (size_t index = first; index < last; ++index) {
+        Regs at = corner;
+        at[0] = cx.b.CreateAdd(at[0], cx.b.getInt32(panels[index].column));
+        at[1] = cx.b.CreateAdd(at[1], cx.b.getInt32(panels[index].row));
+        ptx::tensorStore(cx.b, {tensorMapOf(cx, op), at, baseOf(index)});
+      }
+      ptx::commitBulk(cx.b);
+    });
+  }
+}
+
+// Where TMA would store nothing the threads store.
+static void lowerBulkStore(KernelContext& cx, tile::BlockStoreOp store) {
+  llvm::Value* misfit = nullptr;
+  auto exclude = [&](llvm::Value* condition) { misfit = misfit ? cx.b.CreateOr(misfit, condition) : condition; };
+  for (tgpu::UncertainOffset o : tgpu::uncertainOffsets(store)) {
+    llvm::Value* offset = cx.useScalar(o.offset);
+    exclude(o.multiple == 1 ? cx.b.CreateICmpSLT(offset, cx.b.getInt32(0))
+                            : cx.b.CreateICmpNE(cx.b.CreateAnd(offset, cx.b.getInt32(o.multiple - 1)), cx.b.getInt32(0)));
+  }
+  traced(cx, "store", store, nullptr, [&] {
+    if (!misfit) return lowerTmaStore(cx, store);
+    cx.when(misfit, [&] { lowerBlockStore(cx, store); });
+    cx.when(cx.b.CreateNot(misfit), [&] { lowerTmaStore(cx, store); });
+  });
+}
+
+void registerTma(Lowerings& table) {
+  on<tgpu::TmaLoadOp>(table, [](KernelContext& cx, auto o) { lowerTmaLoad(cx, o); });
+  on<tgpu::StageOp>(table, [](KernelContext& cx, auto o) { lowerStage(cx, o); });
+  on<tgpu::TmaStoreOp>(table, [](KernelContext& cx, auto o) { traced(cx, "store", o, nullptr, [&] { lowerTmaStore(cx, o); }); });
+  on<tile::BlockStoreOp>(table, [](KernelContext& cx, auto o) {
+    if (tgpu::isBulk(o))
+      lowerBulkStore(cx, o);
+    else
+      lowerBlockStore(cx, o);
+  });
 }
 
 }  // namespace tandem::lower::nvidia

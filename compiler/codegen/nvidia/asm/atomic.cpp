@@ -18,7 +18,7 @@ std::string text(AtomicOp op, AtomicType type, size_t count) {
   return std::string(isHalf ? ".noftz" : "") + (count > 1 ? ".v" + std::to_string(count) : "") + names[int(type)];
 }
 
-std::string place(const AtomicOptions& o) { return text(o.order) + text(o.scope) + text(o.space); }
+std::string place(const AtomicOptions& o) { return ptx::text(o.order) + ptx::text(o.scope) + ptx::text(o.space); }
 
 // Places for old values. Unpredicated operations always write them.
 std::string oldValues(Call& call, llvm::Type* type, size_t count, llvm::Value* predicate) {

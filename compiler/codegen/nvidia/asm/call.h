@@ -1,13 +1,13 @@
 // One inline assembly call under construction: operands get their constraints from their types.
 #pragma once
+#include "compiler/codegen/gpu/access.h"
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/IRBuilder.h>
 #include <string>
 
 namespace tandem::codegen::ptx {
 
-using Values = llvm::SmallVector<llvm::Value*, 4>;
-using ValueRange = llvm::ArrayRef<llvm::Value*>;
+using codegen::ValueRange, codegen::Values;
 
 // The effect of a call decides what LLVM may do with it.
 enum class Effect {

@@ -4,7 +4,7 @@
 
 namespace tandem::codegen::ptx {
 
-enum class Float8 { E4M3, E5M2 };
+using codegen::Float8;
 
 // <2 x half> or <2 x bfloat> of two floats, to nearest even or towards zero.
 llvm::Value* packHalf(llvm::IRBuilderBase& b, llvm::Value* first, llvm::Value* second, bool towardZero = false);

@@ -4,7 +4,7 @@
 
 namespace tandem::codegen::ptx {
 
-enum class Approximate { Exp2, Log2, Sqrt, ReciprocalSqrt, Sin, Cos, Tanh };
+using codegen::Approximate;
 // `x` is a float; Exp2 and Tanh also take half, bfloat (sm_90) and two-element vectors of these. `flush` makes
 // denormals zero; Tanh and 16-bit types have no such variant.
 llvm::Value* approximate(llvm::IRBuilderBase& b, Approximate function, llvm::Value* x, bool flush = true);

@@ -16,11 +16,11 @@ std::string text(Evict evict) {
 
 // Everything between "ld" or "st" and the type.
 std::string modifiers(const AccessOptions& o, size_t count) {
-  std::string order = o.isVolatile ? ".volatile" : text(o.order);
-  if (o.order != Order::Weak && !o.isVolatile) order += text(o.scope);
+  std::string order = o.isVolatile ? ".volatile" : ptx::text(o.order);
+  if (o.order != Order::Weak && !o.isVolatile) order += ptx::text(o.scope);
   std::string hints = o.cache != Cache::Default ? text(o.cache) : text(o.evict);
   if (o.order != Order::Weak || o.isVolatile) hints = "";
-  return order + text(o.space) + hints + (o.l2Policy ? ".L2::cache_hint" : "") + (count > 1 ? ".v" + std::to_string(count) : "");
+  return order + ptx::text(o.space) + hints + (o.l2Policy ? ".L2::cache_hint" : "") + (count > 1 ? ".v" + std::to_string(count) : "");
 }
 
 std::string typeSuffix(llvm::Type* element) {

@@ -5,13 +5,13 @@
 
 namespace tandem::codegen::ptx {
 
-enum class Shuffle { Butterfly, Up, Down, Index };
+using codegen::Shuffle;
 // `value` of 8 to 64 bits from the lane that `lane` (i32) says; `width` lanes (a power of two) exchange among themselves.
 llvm::Value* shuffle(llvm::IRBuilderBase& b, Shuffle mode, llvm::Value* value, llvm::Value* lane, int width = 32,
                      llvm::Value* mask = nullptr);
 
 // i32 over the lanes of the mask, sm_80.
-enum class WarpReduction { Add, MinS32, MaxS32, MinU32, MaxU32, And, Or, Xor };
+using codegen::WarpReduction;
 llvm::Value* reduceWarp(llvm::IRBuilderBase& b, WarpReduction op, llvm::Value* value, llvm::Value* mask = nullptr);
 
 llvm::Value* ballot(llvm::IRBuilderBase& b, llvm::Value* predicate, llvm::Value* mask = nullptr);  // i32

@@ -7,7 +7,7 @@
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <mlir/IR/MLIRContext.h>
 
-namespace tandem::lower::nvidia {
+namespace tandem::lower::gpu {
 namespace {
 
 using llvm::APFloat;
@@ -131,4 +131,4 @@ TEST_P(Formats, EncodesWithOneRounding) {
 INSTANTIATE_TEST_SUITE_P(All, Formats, testing::Range(0, 4));
 
 }  // namespace
-}  // namespace tandem::lower::nvidia
+}  // namespace tandem::lower::gpu

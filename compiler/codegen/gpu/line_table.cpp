@@ -1,5 +1,5 @@
 // Emission kind "directives only": any other makes LLVM write `.target ..., debug`, which turns ptxas' optimiser off.
-#include "compiler/codegen/nvidia/line_table.h"
+#include "compiler/codegen/gpu/line_table.h"
 #include <llvm/BinaryFormat/Dwarf.h>
 #include <llvm/Support/Path.h>
 

@@ -1,0 +1,38 @@
+// The vendors, in the order of target::Vendor.
+#include "compiler/driver/backend.h"
+#include "compiler/lower/nvidia/lower.h"
+#include "compiler/pipeline/pipeline.h"
+
+namespace tandem::compiler {
+namespace {
+
+void addNvidiaPasses(mlir::OpPassManager& passes, const target::TargetInfo& target, int blocks, bool layouts) {
+  pipeline::addNvidiaPasses(passes, {target.name(), blocks, layouts});
+}
+
+std::string toPtx(llvm::Module& module, const target::TargetInfo& target) {
+  codegen::linkNvshmem(module);
+  codegen::linkLibdevice(module);
+  return codegen::toPtx(module, target);
+}
+
+std::optional<codegen::Cubin> assembleCubin(abi::KernelImage& image, const target::TargetInfo& target) {
+  codegen::CubinOptions options;
+  options.lineInfo = true;
+  std::optional<codegen::Cubin> cubin = codegen::toCubin(image.ptx, target, options);
+  if (!cubin) return std::nullopt;
+  image.cubin = cubin->image;
+  image.registers = cubin->registers;
+  image.spillBytes = cubin->spillBytes;
+  return cubin;
+}
+
+constexpr Backend kBackends[] = {
+    {addNvidiaPasses, lower::nvidia::lowerToLlvm, toPtx, assembleCubin},
+};
+
+}  // namespace
+
+const Backend& backendOf(const target::TargetInfo& target) { return kBackends[int(target.vendor())]; }
+
+}  // namespace tandem::compiler

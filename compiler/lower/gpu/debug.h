@@ -1,0 +1,10 @@
+// What kernels say of themselves.
+#pragma once
+#include "compiler/lower/gpu/kernel.h"
+
+namespace tandem::lower::gpu {
+
+llvm::Value* text(KernelContext& cx, llvm::StringRef text);  // a constant string's generic address
+Regs programIndex(KernelContext& cx);                        // of the program, along the three axes
+
+}  // namespace tandem::lower::gpu

@@ -1,0 +1,12 @@
+// Integer ops whose meaning LLVM leaves open for some operands.
+#pragma once
+#include "compiler/lower/gpu/kernel.h"
+
+namespace tandem::lower::gpu {
+
+llvm::Value* integerOp(KernelContext& cx, mlir::Operation* op, Scalars operands);  // null when LLVM's own instruction is right
+llvm::Value* integerToFloat(KernelContext& cx, mlir::Operation* op, llvm::Value* x);
+llvm::Value* floatToInteger(KernelContext& cx, mlir::Operation* op, llvm::Value* x);
+void lowerExtended(KernelContext& cx, mlir::Operation* op);  // of two results
+
+}  // namespace tandem::lower::gpu

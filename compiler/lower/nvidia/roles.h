@@ -1,0 +1,14 @@
+// Warp roles: the program's warps consume; of an added warpgroup the first thread produces, one of the second warp signals.
+#pragma once
+#include "compiler/lower/nvidia/kernel.h"
+
+namespace tandem::lower::nvidia {
+
+int blocksThatFit(KernelContext& cx, mlir::func::FuncOp kernel);
+void lowerWarpSpecialize(KernelContext& cx, tgpu::WarpSpecializeOp op);
+// Warpgroups take turns in pairs.
+bool takeTurns(KernelContext& cx);
+void awaitTurn(KernelContext& cx);
+void giveTurn(KernelContext& cx);
+
+}  // namespace tandem::lower::nvidia

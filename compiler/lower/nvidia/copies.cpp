@@ -24,7 +24,8 @@ static void rewind(KernelContext& cx, Ring& ring) {
 void awaitCopies(KernelContext& cx, Ring& ring) {
   advance(cx, ring, kTake);
   ptx::waitCopies(cx.b, ring.ahead - 1);
-  if (ring.feedsProducts) ptx::fenceProxyAsync(cx.b);
+  // Of shared memory alone: a fence of all memory waits for the device, and for the copies that are still under way.
+  if (ring.feedsProducts) ptx::fenceProxyAsync(cx.b, ptx::ProxySpace::Shared);
   cx.emit.blockBarrier();
 }
 

@@ -206,7 +206,7 @@ def counted(a, b, x, o, K):
 # EIGHT: arith.addf
 # Writes by cp.async come before what the asynchronous unit reads.
 # FENCED: cp.async.wait_group 2
-# FENCED: fence.proxy.async
+# FENCED: fence.proxy.async.shared::cta
 # FENCED: bar.sync
 # FENCED: wgmma.mma_async
 # FENCED: wgmma.wait_group.sync.aligned 1

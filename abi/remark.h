@@ -1,4 +1,4 @@
-// What the compiler tells a kernel's author about the code it has made: one remark for a decision that makes a kernel quick or slow.
+// A remark tells a kernel's author of one decision of the compiler that makes the kernel quick or slow.
 #pragma once
 #include <cstdint>
 #include <string>

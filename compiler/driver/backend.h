@@ -1,4 +1,4 @@
-// What the driver does for a vendor's GPUs: its passes, its lowering, its assembler. A row of the table in backend.cpp each.
+// A backend has the driver's steps for one vendor's GPUs: passes, lowering, assembler. The table in backend.cpp has a row for each.
 #pragma once
 #include "abi/kernel_image.h"
 #include "base/source.h"

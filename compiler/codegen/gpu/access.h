@@ -1,4 +1,4 @@
-// What an access to memory, an exchange within a warp or an approximation may be asked for, whatever the GPU.
+// These enums and options describe accesses to memory, exchanges within a warp and approximations for any GPU.
 #pragma once
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/Value.h>

@@ -16,7 +16,7 @@ class Arguments {
   std::vector<Value> rest_;
 };
 
-// Who carries out a call of a builtin. Outside of `simt_exec_region` a program's threads act as one.
+// A call of a builtin is carried out by these. Outside of `simt_exec_region` a program's threads act as one.
 enum class Caller : uint8_t {
   Compiler,  // nobody at run time: the call has a meaning while the kernel is compiled
   Program,   // the program, for whole tensors
@@ -26,7 +26,7 @@ enum class Caller : uint8_t {
 };
 const char* wordOf(Caller caller);  // "the program"
 
-// What people read about a builtin: in Python's `help`, and on docs/guide/language.md.
+// Python's `help` and docs/guide/language.md show this description of a builtin.
 struct Doc {
   // `rule`: of docs/spec/memory_model.md, for a builtin that touches memory others see or orders accesses: "M6".
   Doc(std::string text, Caller by = Caller::Program, const char* rule = "") : text(std::move(text)), by(by), rule(rule) {}

@@ -21,7 +21,7 @@ static std::vector<int32_t> promise(Context& c, const Value& given, size_t rank)
   return values;
 }
 
-// What a loop carries begins as this. Null: the value is none of them.
+// Returns the value that a loop's carried value has before the first iteration; null if no loop carries `carried`.
 static mlir::Value firstOf(mlir::BlockArgument carried) {
   mlir::Operation* parent = carried.getOwner()->getParentOp();
   if (auto loop = mlir::dyn_cast<mlir::scf::WhileOp>(parent)) return loop.getInits()[carried.getArgNumber()];

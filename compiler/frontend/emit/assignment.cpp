@@ -35,7 +35,7 @@ void Emitter::emitAugAssign(const Stmt& s) {
 void Emitter::emitAnnAssign(const Stmt& s) {
   if (s.exprs.size() < 3) return;
   Value v = evaluate(*s.exprs[2]);
-  // As in Triton, a value of run time under a `tl.constexpr` annotation is what it is.
+  // A value of run time under a `tl.constexpr` annotation stays a value of run time, as in Triton.
   if (!isConstexprAnnotation(s.exprs[1]) || s.exprs[0]->kind != ExprKind::Name) {
     At at(*this, s.exprs[2]->range);
     return assign(*s.exprs[0], v);

@@ -114,7 +114,7 @@ void Emitter::emitRangeLoop(const Stmt& s, const RangeValue& range) {
   frame_->locals[target.text] = {None{}, target.range, false, true, std::make_shared<LoopEnd>(bounds)};
 }
 
-// As in Python, the variable keeps its last value. Of a loop that never ran it has no meaning.
+// The variable keeps its last value, as in Python. After a loop that never ran, its value has no meaning.
 Tensor Emitter::lastValue(const LoopEnd& loop) {
   auto& builder = cx.builder;
   mlir::Location loc = cx.loc();

@@ -1,4 +1,4 @@
-// What kernels say of themselves.
+// Printing and assertions share these parts of a message: its text, and the program that it comes from.
 #pragma once
 #include "compiler/lower/gpu/kernel.h"
 

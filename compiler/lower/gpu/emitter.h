@@ -1,5 +1,5 @@
-// What a GPU has of its own: the lowerings of this room ask a target's emitter for it. All else they emit is LLVM IR that any GPU's back
-// end takes: arithmetic, control flow, loads and stores of shared memory (address space 3).
+// An emitter gives the instructions that a GPU has of its own; the lowerings of this room ask a target's emitter for them. All else they
+// emit is LLVM IR that any GPU's back end takes: arithmetic, control flow, loads and stores of shared memory (address space 3).
 //
 // An emitter emits at the builder of the kernel under construction. Integers are i32 and predicates i1 unless said otherwise; a null
 // predicate means always. All threads of a warp come together to what exchanges among them, of a block to a barrier.
@@ -44,7 +44,8 @@ class Emitter {
   virtual llvm::Value* numBlocks(int axis) = 0;
   virtual llvm::Value* gridIndex(int axis) { return blockId(axis); }  // of each block
   virtual llvm::Value* gridSize(int axis) { return numBlocks(axis); }
-  // Of the blocks that run one program: this one's number, and the first one's shared memory, as an integer of `bits`.
+  // A cluster's blocks run one program. The first function gives this block's number among them, the second loads an integer of `bits`
+  // from the first block's shared memory.
   virtual llvm::Value* blockRank() = 0;
   virtual llvm::Value* loadFirstBlock(llvm::Value* shared, unsigned bits) = 0;
 
@@ -84,7 +85,7 @@ class Emitter {
   virtual void fence(Scope scope, bool sequential = false) = 0;
   // This thread waits for the stores that it has given to an asynchronous unit.
   virtual void completeStores() {}
-  // What the thread has seen by ordinary accesses comes before the reads of asynchronous units.
+  // Orders the ordinary accesses that the thread has seen before the reads of asynchronous units.
   virtual void orderAsyncReads() {}
   // Shared memory to registers and back by matrix instructions; only where the target says that it has these (TargetInfo).
   virtual void storeMatrices(llvm::Value* base, const layout::LinearLayout& layout, Scalars source, unsigned bits, bool transposed);

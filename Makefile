@@ -1,5 +1,5 @@
 # Two commands: `make demo` and `make test`. Both install what is missing, build into build/ and run.
-.PHONY: demo test lint build setup docs bench sanitize clean
+.PHONY: demo test lint format build setup docs bench sanitize clean
 .DEFAULT_GOAL := build
 CMAKE_FLAGS = -G Ninja -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22
 
@@ -17,9 +17,13 @@ demo: build
 test: build
 	@ctest --test-dir build --output-on-failure -j 2 $(if $(ROOM),--no-tests=error -L '^$(ROOM)(/|$$)')
 
-# This target makes the checks of the tests `rooms`, `links` and `ruff`, in seconds and without a build.
+# This target makes the checks of the tests `rooms`, `links`, `ruff` and `format`, in seconds and without a build; `make format` rewrites
+# what is formatted otherwise.
 lint: setup
-	@python3 test/rooms.py && python3 test/links.py && .venv/bin/ruff check --no-cache --quiet
+	@python3 test/rooms.py && python3 test/links.py && .venv/bin/ruff check --no-cache --quiet && scripts/format.sh --check
+
+format: setup
+	@scripts/format.sh
 
 # The unit tests again, with AddressSanitizer and UndefinedBehaviorSanitizer. LLVM's arenas poison what they hand out when a header sees
 # ASan; Debian's LLVM is built without it and never unpoisons, so that is off.

@@ -36,5 +36,4 @@ class Wheel(bdist_wheel):
         return "cp311", "abi3", super().get_tag()[2]
 
 
-setup(ext_modules=[Extension("tandem._tandem", sources=[], py_limited_api=True)],
-      cmdclass={"build_ext": Build, "bdist_wheel": Wheel})
+setup(ext_modules=[Extension("tandem._tandem", sources=[], py_limited_api=True)], cmdclass={"build_ext": Build, "bdist_wheel": Wheel})

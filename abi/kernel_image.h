@@ -10,9 +10,9 @@
 
 namespace tandem::abi {
 
-// An integer computed on the host from the kernel's arguments: postfix, 64-bit, wrapping.
-// `Argument` pushes argument `value` (integers sign-extended, pointers as they are); `Constant` pushes `value`; the others
-// pop two. Divisions round towards zero; dividing by 0 gives 0.
+// An integer computed on the host from the kernel's arguments: postfix, 64-bit, wrapping. `Argument` pushes argument
+// `value` (integers sign-extended, pointers as they are); `Constant` pushes `value`; the others pop two. Divisions
+// round towards zero; dividing by 0 gives 0.
 struct HostExpr {
   enum class Op : uint8_t { Argument, Constant, Add, Sub, Mul, Div, Rem, Min, Max, And };
   struct Step {
@@ -28,25 +28,26 @@ enum class ParamType : uint8_t { Pointer, I1, I8, I16, I32, I64, F16, BF16, F32,
 struct TensorMapRecipe {
   enum class Element : uint8_t { U8, U16, U32, U64, F16, BF16, F32, F64 };
   Element element = Element::F16;
-  HostExpr base;                      // bytes; 16-byte aligned
-  std::vector<HostExpr> shape;        // elements, outermost first
-  std::vector<HostExpr> strides;      // elements, outermost first; the last is 1
-  std::vector<int32_t> box;           // elements that one copy moves, outermost dimension first
-  int swizzleBytes = 0;               // 0, 32, 64, 128
-  bool nanFill = false;               // value outside: NaN instead of zero
+  HostExpr base;                  // bytes; 16-byte aligned
+  std::vector<HostExpr> shape;    // elements, outermost first
+  std::vector<HostExpr> strides;  // elements, outermost first; the last is 1
+  std::vector<int32_t> box;       // elements that one copy moves, outermost dimension first
+  int swizzleBytes = 0;           // 0, 32, 64, 128
+  bool nanFill = false;           // value outside: NaN instead of zero
 };
 
 struct KernelImage {
-  std::string name;                   // the entry's symbol
-  std::string target;                 // "sm_90a"
-  std::string cubin;                  // empty: load `ptx` through the driver
+  std::string name;    // the entry's symbol
+  std::string target;  // "sm_90a"
+  std::string cubin;   // empty: load `ptx` through the driver
   std::string ptx;
-  int threads = 128;                  // a program's threads, warps the compiler added included
-  int sharedBytes = 0;                // dynamic shared memory
+  int threads = 128;    // a program's threads, warps the compiler added included
+  int sharedBytes = 0;  // dynamic shared memory
   std::array<int, 3> cluster{1, 1, 1};
-  std::vector<ParamType> params;      // in the order of Program arguments (constexprs left out)
+  std::vector<ParamType> params;  // in the order of Program arguments (constexprs left out)
   std::vector<TensorMapRecipe> tensorMaps;
-  bool usesRanks = false;             // a hidden last parameter: the address of the rank's `tandem_dist_context` (dist_context.h)
+  // a hidden last parameter: the address of the rank's `tandem_dist_context` (dist_context.h)
+  bool usesRanks = false;
   bool usesGridBarrier = false;       // all programs of a launch must be resident at once
   int registers = 0, spillBytes = 0;  // as ptxas says; 0 when unknown
   std::vector<Remark> remarks;        // by their places in the kernel

@@ -46,7 +46,8 @@ std::string problemOf(const KernelImage& image) {
   std::string who = "kernel `" + image.name + "` ";
   if (image.name.empty() || image.name.find('\0') != std::string::npos) return "a kernel image without a proper name";
   if (image.cubin.empty() && image.ptx.empty()) return who + "has no code";
-  if (image.threads < 1 || image.threads > 1024) return who + "has " + std::to_string(image.threads) + " threads, not 1 to 1024";
+  if (image.threads < 1 || image.threads > 1024)
+    return who + "has " + std::to_string(image.threads) + " threads, not 1 to 1024";
   if (image.sharedBytes < 0) return who + "has a negative size of shared memory";
   for (int size : image.cluster)
     if (size < 1 || size > 16) return who + "has a cluster size of " + std::to_string(size) + ", not 1 to 16";

@@ -38,13 +38,16 @@ json toJson(const std::vector<HostExpr>& list) {
 }
 
 json toJson(const TensorMapRecipe& r) {
-  return {{"element", int(r.element)}, {"base", toJson(r.base)}, {"shape", toJson(r.shape)},         {"strides", toJson(r.strides)},
-          {"box", r.box},              {"nan_fill", r.nanFill},  {"swizzle_bytes", r.swizzleBytes}};
+  return {{"element", int(r.element)},      {"base", toJson(r.base)}, {"shape", toJson(r.shape)},
+          {"strides", toJson(r.strides)},   {"box", r.box},           {"nan_fill", r.nanFill},
+          {"swizzle_bytes", r.swizzleBytes}};
 }
 
 json toJson(const Remark& r) {
-  return {{"kind", wordOf(r.kind)}, {"outcome", wordOf(r.outcome)}, {"stage", r.stage}, {"message", r.message},
-          {"help", r.help},         {"file", r.file},               {"line", r.line},   {"column", r.column}};
+  return {{"kind", wordOf(r.kind)}, {"outcome", wordOf(r.outcome)},
+          {"stage", r.stage},       {"message", r.message},
+          {"help", r.help},         {"file", r.file},
+          {"line", r.line},         {"column", r.column}};
 }
 
 json headerOf(const KernelImage& image) {
@@ -52,9 +55,17 @@ json headerOf(const KernelImage& image) {
   for (ParamType t : image.params) params.push_back(int(t));
   for (const TensorMapRecipe& r : image.tensorMaps) maps.push_back(toJson(r));
   for (const Remark& r : image.remarks) remarks.push_back(toJson(r));
-  return {{"name", image.name},       {"target", image.target},           {"threads", image.threads},     {"cluster", image.cluster},
-          {"params", params},         {"shared_bytes", image.sharedBytes}, {"registers", image.registers}, {"tensor_maps", maps},
-          {"spill_bytes", image.spillBytes}, {"uses_ranks", image.usesRanks}, {"uses_grid_barrier", image.usesGridBarrier},
+  return {{"name", image.name},
+          {"target", image.target},
+          {"threads", image.threads},
+          {"cluster", image.cluster},
+          {"params", params},
+          {"shared_bytes", image.sharedBytes},
+          {"registers", image.registers},
+          {"tensor_maps", maps},
+          {"spill_bytes", image.spillBytes},
+          {"uses_ranks", image.usesRanks},
+          {"uses_grid_barrier", image.usesGridBarrier},
           {"remarks", remarks}};
 }
 
@@ -70,7 +81,8 @@ int intOf(const json& value) {
 
 template <class Enum> Enum enumOf(const json& value, Enum last) {
   int number = intOf(value);
-  if (number < 0 || number > int(last)) throw std::runtime_error("the header has an unknown word " + std::to_string(number));
+  if (number < 0 || number > int(last))
+    throw std::runtime_error("the header has an unknown word " + std::to_string(number));
   return Enum(number);
 }
 

@@ -8,7 +8,10 @@
 namespace tandem::abi {
 
 // Eight bytes every image starts with; the last two are the version.
-inline constexpr std::string_view kImageMagic("TDIMG\0" "02", 8);
+inline constexpr std::string_view kImageMagic(
+    "TDIMG\0"
+    "02",
+    8);
 
 std::string writeImage(const KernelImage& image);
 

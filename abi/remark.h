@@ -48,10 +48,10 @@ constexpr std::string_view wordOf(RemarkOutcome outcome) { return kRemarkOutcome
 struct Remark {
   RemarkKind kind = RemarkKind::Product;
   RemarkOutcome outcome = RemarkOutcome::Analysis;
-  std::string stage;         // the pass or tool that has decided: "pipeline-loads", "ptxas"
-  std::string message;       // one line
-  std::string help;          // what the kernel's author can do about it; empty: nothing in particular
-  std::string file;          // the place in the kernel; empty: none is known
+  std::string stage;    // the pass or tool that has decided: "pipeline-loads", "ptxas"
+  std::string message;  // one line
+  std::string help;     // what the kernel's author can do about it; empty: nothing in particular
+  std::string file;     // the place in the kernel; empty: none is known
   uint32_t line = 0, column = 0;
 
   // "k.py:12:9: missed load: not copied ahead of its loop: ... (help: ...)"

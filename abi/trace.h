@@ -1,9 +1,10 @@
-/* What kernels compiled to record (target "sm_90a+trace") write down: when their programs began, waited and ended. The runtime keeps one
- * buffer for each traced rank in that rank's device memory; `trace` of tandem_dist_context is its address. Not traced: null.
+/* What kernels compiled to record (target "sm_90a+trace") write down: when their programs began, waited and ended.
+ * The runtime keeps one buffer for each traced rank in that rank's device memory; `trace` of tandem_dist_context is
+ * its address. Not traced: null.
  *
- * A writer is one thread that speaks for a program, for one of its warp roles or for a warp. It fills chunks and takes the next one by
- * counting up `taken`: what is counted beyond `capacity` are records that were lost. A chunk is its header, then records in the order of
- * time; a record whose time is 0 was not written. */
+ * A writer is one thread that speaks for a program, for one of its warp roles or for a warp. It fills chunks and
+ * takes the next one by counting up `taken`: what is counted beyond `capacity` are records that were lost. A chunk
+ * is its header, then records in the order of time; a record whose time is 0 was not written. */
 #ifndef TANDEM_ABI_TRACE_H
 #define TANDEM_ABI_TRACE_H
 #include <stdint.h>
@@ -18,7 +19,8 @@ typedef struct tandem_trace {
 
 typedef struct tandem_trace_chunk {
   uint64_t previous; /* the end of the chunk that the writer filled before this one; 0: none */
-  uint64_t sites;    /* device address of a 32-bit length and so many bytes of text: the kernel's name, then a line for each site, "wait
+  uint64_t
+      sites; /* device address of a 32-bit length and so many bytes of text: the kernel's name, then a line for each site, "wait
                       * k.py:12:5" */
   int32_t program[3];
   uint16_t role; /* 0: the program's own threads, 1: they beside a producer, 2: the producer, 3: the signaller */

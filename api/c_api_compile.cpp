@@ -54,7 +54,8 @@ json argumentsOf(const runtime::Code& code) {
     for (abi::ParamType t : code.kernel->image().params) arguments.push_back({{"name", ""}, {"type", wordOf(t)}});
   else
     for (const interpreter::Argument& a : code.program->arguments)
-      arguments.push_back({{"name", a.name}, {"type", std::string(a.isPointer ? "*" : "") + typeWord(a.isPointer ? a.pointee : a.elem)}});
+      arguments.push_back({{"name", a.name},
+                           {"type", std::string(a.isPointer ? "*" : "") + typeWord(a.isPointer ? a.pointee : a.elem)}});
   return arguments;
 }
 
@@ -74,8 +75,8 @@ int td_program_info(td_program* program, char** out) {
     const runtime::Code& code = required(program, "program").code;
     json warnings = json::array();
     for (const Diagnostic& d : program->warnings) warnings.push_back(d.render());
-    required(out, "out") = copyOut(
-        json{{"name", nameOf(code)}, {"target", targetOf(code)}, {"arguments", argumentsOf(code)}, {"warnings", warnings}});
+    required(out, "out") = copyOut(json{
+        {"name", nameOf(code)}, {"target", targetOf(code)}, {"arguments", argumentsOf(code)}, {"warnings", warnings}});
   });
 }
 void td_program_release(td_program* program) { delete program; }
@@ -86,8 +87,8 @@ int td_emit(const char* request, const char* stage, char** text) {
     place = copyOut(emitted.text);
   });
 }
-int td_request_for_file(const char* path, const char* kernel, const char* signature, const char* constexprs, int numWarps,
-                        char** request) {
+int td_request_for_file(const char* path, const char* kernel, const char* signature, const char* constexprs,
+                        int numWarps, char** request) {
   return guarded([&] {
     auto made =
         checked(compiler::requestForFile(&required(path, "path"), kernel ? kernel : "", signature ? signature : "",

@@ -29,7 +29,8 @@ void checkLaunch(const runtime::KernelLaunch& launch) {
     throw std::runtime_error("kernel `" + nameOf(launch.code) + "` takes " + std::to_string(wanted) + " arguments, " +
                              std::to_string(launch.arguments.size()) + " given");
   if (launch.numWarps < 1 || launch.numWarps > kMostWarps)
-    throw std::invalid_argument("`num_warps` is " + std::to_string(launch.numWarps) + ", not 1 to " + std::to_string(kMostWarps));
+    throw std::invalid_argument("`num_warps` is " + std::to_string(launch.numWarps) + ", not 1 to " +
+                                std::to_string(kMostWarps));
 }
 
 void checkMembers(const std::vector<int>& members, int rank, int rankCount) {
@@ -157,7 +158,8 @@ int td_copy_to_host(td_session* s, int rank, int stream, void* dest, uint64_t so
     sessionOf(s, rank, stream).copyToHost(rank, StreamId(stream), dest, source, bytes);
   });
 }
-int td_map_host(td_session* s, int rank, void* memory, uint64_t bytes, const char* name, const char* file, int line, uint64_t* address) {
+int td_map_host(td_session* s, int rank, void* memory, uint64_t bytes, const char* name, const char* file, int line,
+                uint64_t* address) {
   return guarded([&] {
     runtime::HostMemory mapped{reinterpret_cast<uint64_t>(&required(static_cast<char*>(memory), "memory")), bytes,
                                &required(name, "name")};

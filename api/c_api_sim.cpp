@@ -81,7 +81,8 @@ int td_host_place(td_session* s, int rank, const char* file, int line) {
 int td_host_access(td_session* s, int rank, uint64_t address, uint64_t bytes, int how) {
   return guarded([&] {
     sessionOf(s, rank);
-    if (how < TD_HOST_READ || how > TD_HOST_USE) throw std::invalid_argument("`how` is " + std::to_string(how) + "; it is 0 to 3");
+    if (how < TD_HOST_READ || how > TD_HOST_USE)
+      throw std::invalid_argument("`how` is " + std::to_string(how) + "; it is 0 to 3");
     if (auto* session = simulatedSession(s)) session->hostAccess(rank, address, bytes, interpreter::HostAccess(how));
   });
 }

@@ -13,7 +13,8 @@ struct Names {
   const char *rank, *size, *localRank, *localSize;
 };
 constexpr Names kTorchrun{"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"};
-constexpr Names kMpirun{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"};
+constexpr Names kMpirun{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+                        "OMPI_COMM_WORLD_LOCAL_SIZE"};
 
 std::optional<int> number(const Environment& variable, const char* name) {
   const char* text = variable(name);
@@ -36,15 +37,15 @@ std::optional<RankPlace> readRank(const Environment& variable, const Names& name
   std::optional<int> rank = number(variable, names.rank), size = number(variable, names.size);
   if (!rank && !size) return std::nullopt;
   if (!rank || !size)
-    throw std::runtime_error("`" + std::string(rank ? names.rank : names.size) + "` is set, but `" + (rank ? names.size : names.rank) +
-                             "` is not");
+    throw std::runtime_error("`" + std::string(rank ? names.rank : names.size) + "` is set, but `" +
+                             (rank ? names.size : names.rank) + "` is not");
   if (*rank >= *size)
-    throw std::runtime_error("`" + std::string(names.rank) + "` is " + std::to_string(*rank) + ", but there are " + std::to_string(*size) +
-                             " ranks");
+    throw std::runtime_error("`" + std::string(names.rank) + "` is " + std::to_string(*rank) + ", but there are " +
+                             std::to_string(*size) + " ranks");
   int here = number(variable, names.localSize).value_or(*size);
   if (here != *size)
-    throw std::runtime_error(std::to_string(here) + " of the " + std::to_string(*size) +
-                             " ranks are on this host (`" + names.localSize + "`): a group lives on one host");
+    throw std::runtime_error(std::to_string(here) + " of the " + std::to_string(*size) + " ranks are on this host (`" +
+                             names.localSize + "`): a group lives on one host");
   return RankPlace{*rank, *size, number(variable, names.localRank).value_or(*rank), ""};
 }
 

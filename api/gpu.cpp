@@ -72,14 +72,18 @@ Stream::~Stream() {
 }
 void Stream::synchronize() const { check(td_gpu_stream_synchronize(device_, handle_)); }
 
-Buffer::Buffer(uint64_t bytes, int device) : device_(device), bytes_(bytes) { check(td_gpu_malloc(device, bytes, &address_)); }
+Buffer::Buffer(uint64_t bytes, int device) : device_(device), bytes_(bytes) {
+  check(td_gpu_malloc(device, bytes, &address_));
+}
 Buffer::~Buffer() { td_gpu_free(device_, address_); }
 void Buffer::copyFrom(const void* host, uint64_t bytes, uint64_t stream) {
-  if (bytes > bytes_) throw Error("copy of " + std::to_string(bytes) + " bytes into a buffer of " + std::to_string(bytes_));
+  if (bytes > bytes_)
+    throw Error("copy of " + std::to_string(bytes) + " bytes into a buffer of " + std::to_string(bytes_));
   check(td_gpu_copy_from_host(device_, stream, address_, host, bytes));
 }
 void Buffer::copyTo(void* host, uint64_t bytes, uint64_t stream) const {
-  if (bytes > bytes_) throw Error("copy of " + std::to_string(bytes) + " bytes out of a buffer of " + std::to_string(bytes_));
+  if (bytes > bytes_)
+    throw Error("copy of " + std::to_string(bytes) + " bytes out of a buffer of " + std::to_string(bytes_));
   check(td_gpu_copy_to_host(device_, stream, host, address_, bytes));
   check(td_gpu_stream_synchronize(device_, stream));
 }
@@ -106,7 +110,8 @@ void Kernel::launchWords(const LaunchConfig& config, const Word* words, size_t c
   constexpr size_t stackWords = 64;
   const std::vector<abi::ParamType>& types = handle_->kernel.image().params;
   if (count != types.size())
-    throw Error("kernel `" + name() + "` takes " + std::to_string(types.size()) + " arguments, " + std::to_string(count) + " given");
+    throw Error("kernel `" + name() + "` takes " + std::to_string(types.size()) + " arguments, " +
+                std::to_string(count) + " given");
   uint64_t place[stackWords];
   std::vector<uint64_t> many(count > stackWords ? count : 0);
   uint64_t* bits = count > stackWords ? many.data() : place;

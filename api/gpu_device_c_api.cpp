@@ -115,7 +115,8 @@ int td_gpu_event_synchronize(int device, uint64_t event) {
   return guarded([&] { cuda::synchronizeEvent(device, eventOf(event)); });
 }
 int td_gpu_event_elapsed(int device, uint64_t start, uint64_t end, float* milliseconds) {
-  return guarded([&] { required(milliseconds, "milliseconds") = cuda::elapsedMs(device, eventOf(start), eventOf(end)); });
+  return guarded(
+      [&] { required(milliseconds, "milliseconds") = cuda::elapsedMs(device, eventOf(start), eventOf(end)); });
 }
 
 }  // extern "C"

@@ -33,9 +33,7 @@ void load(std::string_view bytes, const std::string& where, td_gpu_kernel** kern
 extern "C" {
 
 int td_gpu_load(const void* image, uint64_t bytes, td_gpu_kernel** kernel) {
-  return guarded([&] {
-    load({&required(static_cast<const char*>(image), "image"), size_t(bytes)}, "", kernel);
-  });
+  return guarded([&] { load({&required(static_cast<const char*>(image), "image"), size_t(bytes)}, "", kernel); });
 }
 int td_gpu_load_file(const char* path, td_gpu_kernel** kernel) {
   return guarded([&] {
@@ -53,8 +51,15 @@ int td_gpu_kernel_info(td_gpu_kernel* kernel, char** out) {
     json params = json::array(), remarks = json::array();
     for (abi::ParamType t : i.params) params.push_back(wordOf(t));
     for (const abi::Remark& r : i.remarks)
-      remarks.push_back({{"kind", wordOf(r.kind)}, {"outcome", wordOf(r.outcome)}, {"stage", r.stage}, {"message", r.message},
-                         {"help", r.help}, {"file", r.file}, {"line", r.line}, {"column", r.column}, {"text", r.text()}});
+      remarks.push_back({{"kind", wordOf(r.kind)},
+                         {"outcome", wordOf(r.outcome)},
+                         {"stage", r.stage},
+                         {"message", r.message},
+                         {"help", r.help},
+                         {"file", r.file},
+                         {"line", r.line},
+                         {"column", r.column},
+                         {"text", r.text()}});
     required(out, "json") = copyOut(json{{"name", i.name},
                                          {"target", i.target},
                                          {"params", params},
@@ -92,10 +97,11 @@ int td_gpu_kernel_prepare(td_gpu_kernel* kernel, int device, int* registers, int
   });
 }
 
-int td_gpu_launch(td_gpu_kernel* kernel, int device, uint64_t stream, int gridX, int gridY, int gridZ, const uint64_t* arguments,
-                  int count, int flags) {
+int td_gpu_launch(td_gpu_kernel* kernel, int device, uint64_t stream, int gridX, int gridY, int gridZ,
+                  const uint64_t* arguments, int count, int flags) {
   return guarded([&] {
-    if (flags & ~(TD_GPU_COOPERATIVE | TD_GPU_DEPENDENT)) throw std::invalid_argument("unknown launch flags " + std::to_string(flags));
+    if (flags & ~(TD_GPU_COOPERATIVE | TD_GPU_DEPENDENT))
+      throw std::invalid_argument("unknown launch flags " + std::to_string(flags));
     if (count < 0) throw std::invalid_argument("a negative count of arguments");
     if (count) required(arguments, "arguments");
     required(kernel, "kernel")

@@ -20,7 +20,8 @@ namespace tandem {
 
 inline void checkIndex(const char* what, int64_t index, int64_t count) {
   if (index < 0 || index >= count)
-    throw std::out_of_range(std::string(what) + " " + std::to_string(index) + " is not one of the " + std::to_string(count));
+    throw std::out_of_range(std::string(what) + " " + std::to_string(index) + " is not one of the " +
+                            std::to_string(count));
 }
 
 inline runtime::Session& sessionOf(td_session* s) { return *required(s, "session").session; }

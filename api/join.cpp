@@ -10,8 +10,8 @@ namespace tandem {
 namespace {
 
 td_session* sessionAt(const RankPlace& place, uint64_t waitTimeoutMs) {
-  nlohmann::json options = {{"target", "cuda"},           {"ranks", place.size},
-                            {"rank", place.rank},         {"rendezvous", place.rendezvous},
+  nlohmann::json options = {{"target", "cuda"},          {"ranks", place.size},
+                            {"rank", place.rank},        {"rendezvous", place.rendezvous},
                             {"devices", {place.device}}, {"wait_timeout_ms", waitTimeoutMs}};
   td_session* session = nullptr;
   if (td_session_create(options.dump().c_str(), &session)) throw Error(td_last_error());

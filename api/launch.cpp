@@ -48,13 +48,9 @@ void hostThread(td_session* session, int rank, int size, const std::function<voi
 
 json sessionOptions(const RunOptions& o) {
   if (o.target == "sim")
-    return {{"ranks", o.ranks},
-            {"seed", o.seed},
-            {"trace", o.trace},
-            {"slots_per_rank", o.slotsPerRank},
-            {"check", o.check},
-            {"max_steps", o.maxSteps},
-            {"timeout", o.timeoutSeconds}};
+    return {
+        {"ranks", o.ranks}, {"seed", o.seed},          {"trace", o.trace},           {"slots_per_rank", o.slotsPerRank},
+        {"check", o.check}, {"max_steps", o.maxSteps}, {"timeout", o.timeoutSeconds}};
   if (o.check) throw Error("`check` is the simulator's: only a simulated run has it");
   json options = {
       {"target", o.target}, {"ranks", o.ranks}, {"devices", o.devices}, {"wait_timeout_ms", o.waitTimeoutMs}};

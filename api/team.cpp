@@ -15,7 +15,8 @@ uint64_t bytesOf(const Tensor& t, const std::string& name) {
   int64_t bytes = byteSize(t.dtype);
   for (int64_t size : t.shape) {
     if (size < 0) throw Error("array `" + name + "` has the negative size " + std::to_string(size));
-    if (__builtin_mul_overflow(bytes, size, &bytes)) throw Error("array `" + name + "` has more bytes than 64 bits can count");
+    if (__builtin_mul_overflow(bytes, size, &bytes))
+      throw Error("array `" + name + "` has more bytes than 64 bits can count");
   }
   return uint64_t(bytes);
 }

@@ -1,4 +1,5 @@
-// Runs of equal calls: those of other ranks with the same numbers are compared, and forgotten when all ranks have made them.
+// Runs of equal calls: those of other ranks with the same numbers are compared, and forgotten when all ranks have made
+// them.
 #include "base/call_log.h"
 #include <algorithm>
 

@@ -18,7 +18,8 @@ struct OperatorName {
   std::vector<std::string> sizes;  // names of a call's numbers
 };
 
-// Equal calls of one operator by a rank, one after the other. The making of an operator is its first call: it has a name and no sizes.
+// Equal calls of one operator by a rank, one after the other. The making of an operator is its first call: it has a
+// name and no sizes.
 struct OperatorCalls {
   uint64_t op = 0, count = 1;
   std::vector<int64_t> sizes = {};

@@ -1,4 +1,5 @@
-// Calls that are first everywhere have met and make room; heads of streams that are left wait for the heads before them.
+// Calls that are first everywhere have met and make room; heads of streams that are left wait for the heads before
+// them.
 #include "base/call_order.h"
 #include <algorithm>
 
@@ -108,7 +109,8 @@ std::vector<CallOrder::Step> CallOrder::circle() const {
           for (; again != path.end(); ++again) out.push_back(again->step);
           return out;
         }
-        if (std::ranges::none_of(done, same(before))) path.push_back({{int(other), 0, before.op, before.number + 1}, before});
+        if (std::ranges::none_of(done, same(before)))
+          path.push_back({{int(other), 0, before.op, before.number + 1}, before});
       }
     }
   }

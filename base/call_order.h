@@ -9,7 +9,8 @@
 
 namespace tandem {
 
-constexpr uint32_t kNoStream = ~0u;  // the stream of a call that is being captured: calls before it are known when the graph runs
+// the stream of a call that is being captured: calls before it are known when the graph runs
+constexpr uint32_t kNoStream = ~0u;
 
 struct OrderedCall {
   uint32_t op = 0, stream = 0;

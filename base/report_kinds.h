@@ -1,12 +1,13 @@
-// The kinds of reports of a run: one row each, which the simulator, the runtime on GPUs, the C ABI, Python and the pages read.
+// The kinds of reports of a run: one row each, which the simulator, the runtime on GPUs, the C ABI, Python and the
+// pages read.
 #pragma once
 #include "base/diagnostic.h"
 #include <string_view>
 
 namespace tandem {
 
-// Reports of a run are told by group in this order, and within a group as they were found. A kind of the group Run is no fault of kernels'
-// accesses: something outside of them ended the run.
+// Reports of a run are told by group in this order, and within a group as they were found. A kind of the group Run is
+// no fault of kernels' accesses: something outside of them ended the run.
 enum class ReportGroup : uint8_t { Run, Memory, Order, Leftover, Scope, Portability };
 
 // X(name, word, group, severity, rules of the memory model that its messages name, what it is). The words are stable.
@@ -85,7 +86,7 @@ struct ReportKindRow {
 inline constexpr ReportKindRow kReportKinds[] = {
 #define TANDEM_ROW(name, word, group, severity, rules, what) \
   {ReportKind::name, word, ReportGroup::group, Severity::severity, rules, what},
-  TANDEM_REPORT_KINDS(TANDEM_ROW)
+    TANDEM_REPORT_KINDS(TANDEM_ROW)
 #undef TANDEM_ROW
 };
 

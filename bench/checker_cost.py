@@ -27,6 +27,7 @@ def measure(options):
     """Returns the median seconds of a run, and the MiB by which runs have raised the process's peak of memory."""
     from tandem.ops import AllGatherGemm, rows_of_rank, shard_rows
     from tandem.host.run import run_ranks
+
     m, n, k = options.m, 256, 256
     a = np.random.default_rng(0).standard_normal((m, k)).astype(np.float16)
     b = np.random.default_rng(1).standard_normal((k, n)).astype(np.float16)
@@ -34,7 +35,7 @@ def measure(options):
     def main(team):
         op = AllGatherGemm(team, m, n, k, "fp16", block_m=64, block_n=64, block_k=32)
         first = team.rank * shard_rows(m, team.size)
-        own = team.local_from_array(np.ascontiguousarray(a[first:first + rows_of_rank(m, team.size, team.rank)]))
+        own = team.local_from_array(np.ascontiguousarray(a[first : first + rows_of_rank(m, team.size, team.rank)]))
         op(own, team.local_from_array(b), m)
         op.close()
 
@@ -58,7 +59,8 @@ def main():
         return 0
     command = [sys.executable, __file__, *sys.argv[1:], "--child"]
     (plain_s, plain_mib), (checked_s, checked_mib) = [
-        json.loads(subprocess.run([*command, kind], check=True, capture_output=True, text=True).stdout) for kind in ("plain", "checked")]
+        json.loads(subprocess.run([*command, kind], check=True, capture_output=True, text=True).stdout) for kind in ("plain", "checked")
+    ]
     time_ratio, memory_ratio = checked_s / plain_s, checked_mib / plain_mib
     print(f"ag_gemm, {options.ranks} ranks, {options.m} x 256 x 256 fp16")
     print(f"time:   {1e3 * plain_s:.0f} ms without, {1e3 * checked_s:.0f} ms with the check: {time_ratio:.2f} x (bar {TIME_BAR} x)")

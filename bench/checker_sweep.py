@@ -18,7 +18,7 @@ import numpy as np
 
 from tandem.check.explore import POLICIES
 from tandem.host.run import run_ranks
-from tandem.ops import (AllGather, AllGatherGemm, AllReduce, GemmAllReduce, GemmReduceScatter, ReduceScatter, rows_of_rank, shard_rows)
+from tandem.ops import AllGather, AllGatherGemm, AllReduce, GemmAllReduce, GemmReduceScatter, ReduceScatter, rows_of_rank, shard_rows
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
@@ -32,7 +32,7 @@ def _numbers(shape, *seed):
 
 def _rows(x, team):
     first = team.rank * shard_rows(len(x), team.size)
-    return x[first:first + rows_of_rank(len(x), team.size, team.rank)]
+    return x[first : first + rows_of_rank(len(x), team.size, team.rank)]
 
 
 def _expect(outs, wants):
@@ -48,6 +48,7 @@ def all_reduce(way):
         given = [team.local_from_array(xs[team.rank]) for xs in parts]
         _expect([op(x) for x in given], map(sum, parts))
         op.close()
+
     return main
 
 
@@ -66,6 +67,7 @@ def all_gather(packets_bytes):
         given = [team.local_from_array(np.ascontiguousarray(_rows(x, team))) for x in wholes]
         _expect([op(own, len(x)) for own, x in zip(given, wholes)], wholes)
         op.close()
+
     return main
 
 
@@ -77,6 +79,7 @@ def gemm_all_reduce(**way):
         given = [[team.local_from_array(x) for x in call[team.rank]] for call in pairs]
         _expect([op(a, b, a.shape[0]) for a, b in given], [sum(a @ b for a, b in call) for call in pairs])
         op.close()
+
     return main
 
 
@@ -104,8 +107,10 @@ class TinyModel:
     """Weights in the place of the demo's, and the results that they give."""
 
     def __init__(self, hidden, inner):
-        self.weights = {"intermediate.dense": (_numbers((inner, hidden), 1) / 8, _numbers((inner,), 2) / 8),
-                        "output.dense": (_numbers((hidden, inner), 3) / 8, None)}
+        self.weights = {
+            "intermediate.dense": (_numbers((inner, hidden), 1) / 8, _numbers((inner,), 2) / 8),
+            "output.dense": (_numbers((hidden, inner), 3) / 8, None),
+        }
 
     def layer(self, index, name):
         return self.weights[name]
@@ -114,6 +119,7 @@ class TinyModel:
 def demo_mlp(team):
     """Runs two layers, on float32: each rank's result is close to NumPy's."""
     from demo.tensor_parallel import ParallelMLP
+
     rows, hidden, inner = 20, 32, 64
     model = TinyModel(hidden, inner)
     mlp = ParallelMLP(team, model, 2, rows, "fp32")
@@ -123,7 +129,7 @@ def demo_mlp(team):
         out = np.zeros((rows, hidden), np.float32)
         mlp(layer, x, out)
         h = x @ up.T + bias
-        want = h * 0.5 * (1 + np.vectorize(math.erf)(h * 0.5 ** 0.5)) @ down.T
+        want = h * 0.5 * (1 + np.vectorize(math.erf)(h * 0.5**0.5)) @ down.T
         np.testing.assert_allclose(out[mlp.mine], want[mlp.mine], rtol=1e-4, atol=1e-4)
     mlp.close()
 
@@ -144,6 +150,7 @@ def _examples():
 def guides(folder):
     """(name, main, ranks) of the mended examples of the guide to race reports, which are written to `folder`."""
     from race_guide import mended, sections
+
     for number, (title, script, report, mend) in enumerate(sections()):
         path = pathlib.Path(folder) / f"guide_{number}.py"
         path.write_text(mended(script, mend))
@@ -207,8 +214,10 @@ def main():
                 if text:
                     bad[name] = bad.get(name, 0) + 1
         seeds += 1
-    print(f"{len(chosen)} programs, {options.ranks} ranks, {seeds} seeds: {runs} runs in {time.monotonic() - began:.0f} s; "
-          + (", ".join(f"{name}: {count} reported" for name, count in bad.items()) or "nothing reported"))
+    print(
+        f"{len(chosen)} programs, {options.ranks} ranks, {seeds} seeds: {runs} runs in {time.monotonic() - began:.0f} s; "
+        + (", ".join(f"{name}: {count} reported" for name, count in bad.items()) or "nothing reported")
+    )
     return bool(bad)
 
 

@@ -50,9 +50,8 @@ void scalarLoop(benchmark::State& state) {
   ProgramBuilder b("loop");
   Register p = b.pointerArgument("out", Elem::I64), sum = b.uniform(Elem::I64), n = b.argument("n", Elem::I64);
   b.add(Op::Constant, Elem::I64, {}, {sum}, {0, 0});
-  b.forLoop(b.constant(Elem::I64, 0), n, [&](Register i) {
-    b.add(Op::Binary, Elem::I64, {sum, i}, {sum}, {}, uint8_t(BinaryOp::AddI));
-  });
+  b.forLoop(b.constant(Elem::I64, 0), n,
+            [&](Register i) { b.add(Op::Binary, Elem::I64, {sum, i}, {sum}, {}, uint8_t(BinaryOp::AddI)); });
   b.store(p, sum);
   ProgramPtr program = b.finish();
   uint64_t instructions = 0;

@@ -81,6 +81,7 @@ def gemm_seconds():
 
 def ring_rates():
     """(instructions a second, seconds a turn) of 64 ranks x 32 programs that signal each other."""
+
     def main(team):
         flags = team.zeros((32,), "int64")
         ring[(32,)](flags, 200)
@@ -96,6 +97,7 @@ def ring_rates():
 
 def launch_seconds():
     """One empty launch, queued, and waited for at the end of a thousand."""
+
     def main(team):
         p = team.local_empty((1,), "float32")
         nothing[(1,)](p)
@@ -111,6 +113,7 @@ def launch_seconds():
 
 def resident_bytes():
     """Returns the memory that 64 GiB of symmetric memory on 8 ranks, of which 1 MiB is touched, adds to this process."""
+
     def rss():
         with open("/proc/self/statm") as file:
             return int(file.read().split()[1]) * resource.getpagesize()
@@ -118,7 +121,7 @@ def resident_bytes():
     def main(team):
         before = rss()
         big = team.empty((8 << 30,), "uint8")
-        big[:1 << 20] = 1
+        big[: 1 << 20] = 1
         team.barrier()
         return rss() - before
 
@@ -131,15 +134,17 @@ def main():
     resident = resident_bytes()
     bar_s = 3 * numpy_s + 0.2
     rows = [
-        ("512x512x512 fp16 GEMM kernel", f"{kernel_s * 1e3:.1f} ms",
-         f"<= {bar_s * 1e3:.0f} ms (3 x NumPy's {numpy_s * 1e3:.1f} ms + 200 ms)", kernel_s <= bar_s),
-        ("64 ranks x 32 signalling programs", f"{instructions / 1e6:.2f} M instructions/s", ">= 1 M/s",
-         instructions >= 1e6),
+        (
+            "512x512x512 fp16 GEMM kernel",
+            f"{kernel_s * 1e3:.1f} ms",
+            f"<= {bar_s * 1e3:.0f} ms (3 x NumPy's {numpy_s * 1e3:.1f} ms + 200 ms)",
+            kernel_s <= bar_s,
+        ),
+        ("64 ranks x 32 signalling programs", f"{instructions / 1e6:.2f} M instructions/s", ">= 1 M/s", instructions >= 1e6),
         ("a turn of the scheduler with its instructions", f"{turn_s * 1e6:.2f} us", "", True),
         ("compiling the GEMM kernel", f"{compile_s * 1e3:.0f} ms", "", True),
         ("an empty launch", f"{launch_seconds() * 1e6:.0f} us", "", True),
-        ("64 GiB symmetric on 8 ranks, 8 MiB touched", f"{resident / 2**20:.0f} MiB resident", "< 100 MiB",
-         resident < 100 << 20),
+        ("64 GiB symmetric on 8 ranks, 8 MiB touched", f"{resident / 2**20:.0f} MiB resident", "< 100 MiB", resident < 100 << 20),
     ]
     for what, measured, bar, met in rows:
         print(f"{what:<52} {measured:<24} {bar:<48} {'' if not bar else 'met' if met else 'MISSED'}".rstrip())

@@ -11,17 +11,29 @@ from demo.picture import draw
 from demo.tensor_parallel import embed
 
 SENTENCES = [
-    "A man is eating food.", "A man is eating a piece of bread.", "The girl is carrying a baby.",
-    "A man is riding a horse.", "A woman is playing the violin.", "Two men pushed carts through the woods.",
-    "Someone in a gorilla costume is playing a set of drums.", "A cheetah is running behind its prey.",
-    "The kernel multiplies the rows it has while its peers send the rest.", "Computation and communication overlap.",
-    "The weather in Lisbon is sunny and warm today.", "It is a bright, hot day in Portugal's capital.",
-    "The committee postponed its decision until next month.", "No decision was taken; the vote comes in four weeks.",
-    "She planted tomatoes and basil in the garden.", "Herbs and vegetables grow behind her house.",
+    "A man is eating food.",
+    "A man is eating a piece of bread.",
+    "The girl is carrying a baby.",
+    "A man is riding a horse.",
+    "A woman is playing the violin.",
+    "Two men pushed carts through the woods.",
+    "Someone in a gorilla costume is playing a set of drums.",
+    "A cheetah is running behind its prey.",
+    "The kernel multiplies the rows it has while its peers send the rest.",
+    "Computation and communication overlap.",
+    "The weather in Lisbon is sunny and warm today.",
+    "It is a bright, hot day in Portugal's capital.",
+    "The committee postponed its decision until next month.",
+    "No decision was taken; the vote comes in four weeks.",
+    "She planted tomatoes and basil in the garden.",
+    "Herbs and vegetables grow behind her house.",
 ]
 
-CHECKED = {"deadlocks": {"deadlock", "livelock"}, "memory errors": {"out-of-bounds", "misaligned", "use-after-free", "uninitialised-read"},
-           "leftover signals": {"leftover-signal"}}
+CHECKED = {
+    "deadlocks": {"deadlock", "livelock"},
+    "memory errors": {"out-of-bounds", "misaligned", "use-after-free", "uninitialised-read"},
+    "leftover signals": {"leftover-signal"},
+}
 
 
 def similarities(embeddings, sentences):
@@ -42,8 +54,10 @@ def main():
     options = parser.parse_args()
     model = Model()
     tokens = sum(map(len, model.tokenize(SENTENCES)))
-    print(f"{len(SENTENCES)} sentences, {tokens} tokens, all-MiniLM-L6-v2; the MLPs of 6 layers on {options.ranks} simulated ranks, "
-          f"{options.dtype}")
+    print(
+        f"{len(SENTENCES)} sentences, {tokens} tokens, all-MiniLM-L6-v2; the MLPs of 6 layers on {options.ranks} simulated ranks, "
+        f"{options.dtype}"
+    )
 
     begin = time.perf_counter()
     plain = model.run(SENTENCES, model.mlp)
@@ -54,11 +68,15 @@ def main():
 
     print("\nnearest sentence to each, cosine similarity:")
     print(similarities(embeddings, SENTENCES))
-    print(f"\nerror against NumPy in float32: {np.linalg.norm(embeddings - plain) / np.linalg.norm(plain):.1e} (relative norm), "
-          f"{np.abs(embeddings @ embeddings.T - plain @ plain.T).max():.1e} (largest difference of a similarity)")
+    print(
+        f"\nerror against NumPy in float32: {np.linalg.norm(embeddings - plain) / np.linalg.norm(plain):.1e} (relative norm), "
+        f"{np.abs(embeddings @ embeddings.T - plain @ plain.T).max():.1e} (largest difference of a similarity)"
+    )
     counters = result.counters
-    print(f"time: {tandem_s:.2f} s simulated, {numpy_s:.2f} s plain NumPy; {counters['launches']} launches, "
-          f"{counters['programs']} programs, {counters['instructions'] / 1e6:.1f} M instructions, {counters['put_bytes'] / 1e6:.1f} MB put")
+    print(
+        f"time: {tandem_s:.2f} s simulated, {numpy_s:.2f} s plain NumPy; {counters['launches']} launches, "
+        f"{counters['programs']} programs, {counters['instructions'] / 1e6:.1f} M instructions, {counters['put_bytes'] / 1e6:.1f} MB put"
+    )
     found = {r["kind"] for r in result.reports}
     for name, kinds in CHECKED.items():
         print(f"checked {name}: {'none' if not found & kinds else ', '.join(found & kinds)}")

@@ -15,8 +15,18 @@ def erf(x):
     """The error function to 1.2e-7 (Abramowitz and Stegun 7.1.28 is coarser; this is the rational form of Numerical Recipes' erfc)."""
     z = np.abs(x)
     t = 1 / (1 + 0.5 * z)
-    poly = -1.26551223 + t * (1.00002368 + t * (0.37409196 + t * (0.09678418 + t * (-0.18628806 + t * (
-        0.27886807 + t * (-1.13520398 + t * (1.48851587 + t * (-0.82215223 + t * 0.17087277))))))))
+    poly = -1.26551223 + t * (
+        1.00002368
+        + t
+        * (
+            0.37409196
+            + t
+            * (
+                0.09678418
+                + t * (-0.18628806 + t * (0.27886807 + t * (-1.13520398 + t * (1.48851587 + t * (-0.82215223 + t * 0.17087277)))))
+            )
+        )
+    )
     return np.sign(x) * (1 - t * np.exp(-z * z + poly))
 
 
@@ -50,7 +60,7 @@ class Model:
 
     def embed(self, ids):
         w = self.weights
-        x = np.concatenate([w["embeddings.word_embeddings.weight"][i] + w["embeddings.position_embeddings.weight"][:len(i)] for i in ids])
+        x = np.concatenate([w["embeddings.word_embeddings.weight"][i] + w["embeddings.position_embeddings.weight"][: len(i)] for i in ids])
         x = x + w["embeddings.token_type_embeddings.weight"][0]
         return layer_norm(x, w["embeddings.LayerNorm.weight"], w["embeddings.LayerNorm.bias"])
 
@@ -59,7 +69,7 @@ class Model:
         q, k, v = (x @ w.T + b for w, b in (self.layer(index, f"attention.self.{n}") for n in ("query", "key", "value")))
         parts, at = [], 0
         for n in lengths:
-            heads = [m[at:at + n].reshape(n, HEADS, -1).transpose(1, 0, 2) for m in (q, k, v)]
+            heads = [m[at : at + n].reshape(n, HEADS, -1).transpose(1, 0, 2) for m in (q, k, v)]
             scores = softmax(heads[0] @ heads[1].transpose(0, 2, 1) / sqrt(heads[0].shape[-1]))
             parts.append((scores @ heads[2]).transpose(1, 0, 2).reshape(n, -1))
             at += n

@@ -16,8 +16,11 @@ ROWS = 14  # what the products use; the elementwise kernel between them fills ma
 
 def boxes(events, row_of):
     """The corners of one rectangle an event."""
-    return [[(e["ts"], row), (e["ts"] + e["dur"], row), (e["ts"] + e["dur"], row + 0.92), (e["ts"], row + 0.92)]
-            for e in events for row in (row_of[e["tid"]],)]
+    return [
+        [(e["ts"], row), (e["ts"] + e["dur"], row), (e["ts"] + e["dur"], row + 0.92), (e["ts"], row + 0.92)]
+        for e in events
+        for row in (row_of[e["tid"]],)
+    ]
 
 
 def panel(axis, spans, rank, low, high):

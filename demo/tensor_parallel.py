@@ -41,8 +41,9 @@ class ParallelMLP:
         self.ag_gemm = AllGatherGemm(team, rows, share, hidden, dtype, **TILES)
         self.gemm_rs = GemmReduceScatter(team, rows, hidden, share, dtype, **TILES)
         # Host memory that all ranks see here; ranks on several hosts would gather.
-        self.mine = slice(team.rank * shard_rows(rows, team.size),
-                          team.rank * shard_rows(rows, team.size) + rows_of_rank(rows, team.size, team.rank))
+        self.mine = slice(
+            team.rank * shard_rows(rows, team.size), team.rank * shard_rows(rows, team.size) + rows_of_rank(rows, team.size, team.rank)
+        )
 
     def local(self, array, name):
         return self.team.local_from_array(np.ascontiguousarray(array).astype(as_dtype(self.dtype)), name)

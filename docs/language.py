@@ -10,8 +10,10 @@ PAGE = pathlib.Path(__file__).resolve().parent / "guide" / "language.md"
 MODULES = {
     "tl": ("tandem.language", "Triton's language. `tl.math` has its elementwise functions, too."),
     "dl": ("tandem.dist", "Ranks, signals, vectors of a thread and shared memory."),
-    "shmem": ("tandem.shmem",
-              "OpenSHMEM on the device. Suffixes say which threads make a call together: `_warp` (also `_wave`), `_block` (also `_wg`)."),
+    "shmem": (
+        "tandem.shmem",
+        "OpenSHMEM on the device. Suffixes say which threads make a call together: `_warp` (also `_wave`), `_block` (also `_wg`).",
+    ),
     "extra": ("tandem.simt", "Functions of a thread."),
     "dl.tma": ("tandem.dist.tma", "Mbarriers, bulk copies and tensor maps."),
     "tl.extra.cuda": ("tandem.language.extra.cuda", "Facts of the GPU."),

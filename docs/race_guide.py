@@ -6,8 +6,11 @@ import subprocess
 import sys
 
 PAGE = pathlib.Path(__file__).resolve().parent / "guide" / "reading_a_race_report.md"
-_SECTION = re.compile(r"^## (?P<title>.*?)\n\n```python\n(?P<script>.*?)```\n\n```text\n(?P<report>.*?)```\n\n"
-                      r".*?^```diff\n(?P<mend>.*?)```\n", re.M | re.S)
+_SECTION = re.compile(
+    r"^## (?P<title>.*?)\n\n```python\n(?P<script>.*?)```\n\n```text\n(?P<report>.*?)```\n\n"
+    r".*?^```diff\n(?P<mend>.*?)```\n",
+    re.M | re.S,
+)
 
 
 def sections():
@@ -28,8 +31,13 @@ def report_of(script, folder, ranks=2):
     """Returns the output of `tandem check` for it, without its summary."""
     path = pathlib.Path(folder) / "script.py"
     path.write_text(script)
-    done = subprocess.run([sys.executable, "-m", "tandem", "check", "--ranks", str(ranks), "--explore", "8", path.name], cwd=folder,
-                          capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-m", "tandem", "check", "--ranks", str(ranks), "--explore", "8", path.name],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode in (0, 1), done.stderr
     text = done.stdout.replace(f"{pathlib.Path(folder).resolve()}/", "")
     return re.split(r"^\n?\d+ findings?, ", text, maxsplit=1, flags=re.M)[0].rstrip("\n") + "\n" if "0 findings" not in text else ""

@@ -52,11 +52,13 @@ def test_the_remarks_are_those_of_the_page(tmp_path):
 def test_language_page_is_the_compilers_table():
     sys.path.insert(0, str(ROOT / "docs"))
     import language
+
     assert language.PAGE.read_text() == language.page(), "`python docs/language.py` writes it anew"
 
 
 def test_help_describes_a_builtin():
     import tandem.dist as dl
+
     text = pydoc.render_doc(dl.wait, renderer=pydoc.plaintext)
     assert "wait(barrierPtrs, numBarriers, scope, semantic, waitValue=1, compare='eq')" in text
     assert "Executed by all threads of the program together. Memory model: M6." in text
@@ -64,15 +66,24 @@ def test_help_describes_a_builtin():
 
 def test_request_compiles():
     import tandem._tandem as library
+
     for text in blocks(ROOT / "docs/guide/compile_request.md", "json"):
         json.loads(text)
         assert "tile.load" in library.emit(text, "tile")
 
 
-@pytest.mark.parametrize("link, problem", [
-    ("other.md", None), ("other.md#a-heading-of-code-it-has", None), ("#here", None), ("https://example.org/none", None),
-    ("none.md", "no such file"), ("other.md#none", "no such heading"), ("#there", "no such heading"),
-])
+@pytest.mark.parametrize(
+    "link, problem",
+    [
+        ("other.md", None),
+        ("other.md#a-heading-of-code-it-has", None),
+        ("#here", None),
+        ("https://example.org/none", None),
+        ("none.md", "no such file"),
+        ("other.md#none", "no such heading"),
+        ("#there", "no such heading"),
+    ],
+)
 def test_links_lead_somewhere(tmp_path, link, problem):
     page = tmp_path / "page.md"
     page.write_text(f"# Here\n\n[a link]({link}), `[no](link.md)`\n\n```\n# There\n[none](none.md)\n```\n")

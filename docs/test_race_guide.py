@@ -4,9 +4,27 @@ import pytest
 from race_guide import mended, report_of, sections
 
 SECTIONS = sections()
-KINDS = {"race", "signal-misuse", "leftover-signal", "deadlock", "livelock", "out-of-bounds", "use-after-free", "uninitialised-read",
-         "misaligned", "asymmetric-allocation", "divergent-block-operation", "collective-mismatch", "bad-rank", "double-free",
-         "unfinished-put", "unfinished-bulk-copy", "mbarrier-misuse", "schedule-dependent", "scope"}
+KINDS = {
+    "race",
+    "signal-misuse",
+    "leftover-signal",
+    "deadlock",
+    "livelock",
+    "out-of-bounds",
+    "use-after-free",
+    "uninitialised-read",
+    "misaligned",
+    "asymmetric-allocation",
+    "divergent-block-operation",
+    "collective-mismatch",
+    "bad-rank",
+    "double-free",
+    "unfinished-put",
+    "unfinished-bulk-copy",
+    "mbarrier-misuse",
+    "schedule-dependent",
+    "scope",
+}
 
 
 def test_every_kind_has_an_example():

@@ -1,6 +1,6 @@
 """AllGather three ways: every rank pulls, every rank pushes, and around a ring.
 
-    tandem run --ranks 4 examples/all_gather.py
+tandem run --ranks 4 examples/all_gather.py
 """
 
 import numpy as np
@@ -28,8 +28,9 @@ def push(shard_ptr, out_ptr, signal_ptr, count, ELEMENT_BYTES: tl.constexpr):
     """Program `peer` puts the own shard on the peer with a signal, then waits for the peer's."""
     rank = dl.rank()
     peer = tl.program_id(0)
-    shmem.putmem_signal_block(out_ptr + rank * count, shard_ptr, count * ELEMENT_BYTES, signal_ptr + rank, 1,
-                              shmem.NVSHMEM_SIGNAL_SET, peer)
+    shmem.putmem_signal_block(
+        out_ptr + rank * count, shard_ptr, count * ELEMENT_BYTES, signal_ptr + rank, 1, shmem.NVSHMEM_SIGNAL_SET, peer
+    )
     shmem.signal_wait_until(signal_ptr + peer, shmem.NVSHMEM_CMP_EQ, 1)
 
 

@@ -1,6 +1,6 @@
 """Expert all-to-all with put + signal: tokens go to the rank that holds their expert, two calls in flight.
 
-    tandem run --ranks 4 examples/low_latency_all_to_all.py
+tandem run --ranks 4 examples/low_latency_all_to_all.py
 """
 
 import numpy as np
@@ -14,16 +14,30 @@ HIDDEN, MAX_TOKENS, EXPERTS_PER_RANK = 64, 32, 2
 
 
 @tandem.jit
-def all_to_all(tokens_ptr, received_ptr, counts_ptr, received_counts_ptr, starts_ptr, signal_ptr, rank, call, RANKS: tl.constexpr,
-               HIDDEN: tl.constexpr, MAX_TOKENS: tl.constexpr, EXPERTS: tl.constexpr, ELEMENT_BYTES: tl.constexpr):
+def all_to_all(
+    tokens_ptr,
+    received_ptr,
+    counts_ptr,
+    received_counts_ptr,
+    starts_ptr,
+    signal_ptr,
+    rank,
+    call,
+    RANKS: tl.constexpr,
+    HIDDEN: tl.constexpr,
+    MAX_TOKENS: tl.constexpr,
+    EXPERTS: tl.constexpr,
+    ELEMENT_BYTES: tl.constexpr,
+):
     """Program `peer` sends the rows of the peer's experts. `call` counts from 1 and picks one of two receive buffers."""
     peer = tl.program_id(0)
     buffer = call % 2
     first = tl.load(starts_ptr + peer * EXPERTS)
     last = tl.load(starts_ptr + (peer + 1) * EXPERTS)
     slot = buffer * RANKS + rank
-    shmem.putmem_nbi_block(received_ptr + slot * MAX_TOKENS * HIDDEN, tokens_ptr + first * HIDDEN,
-                           (last - first) * HIDDEN * ELEMENT_BYTES, peer)
+    shmem.putmem_nbi_block(
+        received_ptr + slot * MAX_TOKENS * HIDDEN, tokens_ptr + first * HIDDEN, (last - first) * HIDDEN * ELEMENT_BYTES, peer
+    )
     shmem.putmem_nbi_block(received_counts_ptr + slot * EXPERTS, counts_ptr + peer * EXPERTS, EXPERTS * 4, peer)
     shmem.fence()  # both puts arrive before the signal
     if tid(0) == 0:
@@ -50,13 +64,26 @@ def main(team):
     for call in range(1, 5):
         tokens[...], counts[...] = routed(team.rank, call, team.size)
         starts = np.concatenate([[0], np.cumsum(np.asarray(counts))]).astype(np.int32)
-        all_to_all[(team.size,)](tokens, received, counts, received_counts, starts, signal, team.rank, call, team.size, HIDDEN, MAX_TOKENS,
-                                 EXPERTS_PER_RANK, ELEMENT_BYTES=2)
+        all_to_all[(team.size,)](
+            tokens,
+            received,
+            counts,
+            received_counts,
+            starts,
+            signal,
+            team.rank,
+            call,
+            team.size,
+            HIDDEN,
+            MAX_TOKENS,
+            EXPERTS_PER_RANK,
+            ELEMENT_BYTES=2,
+        )
         for source in range(team.size):
             rows, split = routed(source, call, team.size)
-            at, end = split[:mine.start].sum(), split[:mine.stop].sum()
+            at, end = split[: mine.start].sum(), split[: mine.stop].sum()
             np.testing.assert_array_equal(np.asarray(received_counts[call % 2, source]), split[mine])
-            np.testing.assert_array_equal(np.asarray(received[call % 2, source, :end - at]), rows[at:end])
+            np.testing.assert_array_equal(np.asarray(received[call % 2, source, : end - at]), rows[at:end])
         team.barrier()
     signal[...] = 0
 

@@ -1,6 +1,6 @@
 """A queue between ranks: each rank sends items to the next through a ring of slots, with notify and wait in both directions.
 
-    tandem run --ranks 4 examples/notify_wait_queue.py
+tandem run --ranks 4 examples/notify_wait_queue.py
 """
 
 import numpy as np

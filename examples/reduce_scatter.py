@@ -1,6 +1,6 @@
 """ReduceScatter two ways: one-shot (read every peer's part) and around a ring (add and pass on).
 
-    tandem run --ranks 4 examples/reduce_scatter.py
+tandem run --ranks 4 examples/reduce_scatter.py
 """
 
 import numpy as np

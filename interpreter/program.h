@@ -16,9 +16,13 @@ namespace tandem::interpreter {
 enum class Elem : uint8_t { I1, I8, I16, I32, I64, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, F16, BF16, F32, F64 };
 constexpr uint32_t byteSize(Elem e) {
   switch (e) {
-    case Elem::I16: case Elem::F16: case Elem::BF16: return 2;
-    case Elem::I32: case Elem::F32: return 4;
-    case Elem::I64: case Elem::F64: return 8;
+    case Elem::I16:
+    case Elem::F16:
+    case Elem::BF16: return 2;
+    case Elem::I32:
+    case Elem::F32: return 4;
+    case Elem::I64:
+    case Elem::F64: return 8;
     default: return 1;
   }
 }
@@ -65,12 +69,13 @@ struct Location {
   uint32_t caller = kNoLocation;
 };
 
-// Code run by Reduce, Scan and MapElementwise: instructions [begin, end). All its argument registers are Lanes; the interpreter
-// chooses how many lanes run at once.
+// Code run by Reduce, Scan and MapElementwise: instructions [begin, end). All its argument registers are Lanes; the
+// interpreter chooses how many lanes run at once.
 struct Region {
   uint32_t begin = 0, end = 0;
   std::vector<Register> arguments, results;
-  // When the region is one two-operand op on its arguments in order (a sum, a maximum), that op: a fast path. Otherwise kNoBinary.
+  // When the region is one two-operand op on its arguments in order (a sum, a maximum), that op: a fast path. Otherwise
+  // kNoBinary.
   uint8_t binary = 0xff;
 };
 constexpr uint8_t kNoBinary = 0xff;
@@ -78,12 +83,13 @@ constexpr uint8_t kNoBinary = 0xff;
 struct Argument {
   std::string name;
   Register reg = 0;
-  Elem elem{};           // of the value: I64 for a pointer
+  Elem elem{};  // of the value: I64 for a pointer
   bool isPointer = false;
-  Elem pointee{};        // pointers only
+  Elem pointee{};  // pointers only
 };
 
-// A load that may be performed before some of the waits ahead of it (M7). Copies of one line, of an unrolled loop, are one.
+// A load that may be performed before some of the waits ahead of it (M7). Copies of one line, of an unrolled loop, are
+// one.
 struct EarlyLoad {
   uint32_t location = 0;
   std::vector<uint32_t> overtakes;  // locations of waits, in order
@@ -95,23 +101,29 @@ struct Program {
   std::vector<Location> locations;
   std::vector<RegisterType> registers;
   std::vector<Argument> arguments;
-  std::vector<Instruction> code;       // starts at 0, ends with Return
-  std::vector<uint32_t> operandPool;   // registers, possibly with kLastUse
+  std::vector<Instruction> code;      // starts at 0, ends with Return
+  std::vector<uint32_t> operandPool;  // registers, possibly with kLastUse
   std::vector<Register> resultPool;
   std::vector<int64_t> immediatePool;
   std::vector<Region> regions;
   std::vector<uint8_t> constantBytes;  // tiles that are not splats
   std::vector<std::string> strings;
-  std::vector<EarlyLoad> earlyLoads;   // by location
-  bool perThread = false;  // any Lanes register or simt op: the launch has 32 * numWarps lanes
+  std::vector<EarlyLoad> earlyLoads;  // by location
+  bool perThread = false;             // any Lanes register or simt op: the launch has 32 * numWarps lanes
 
-  std::span<const uint32_t> operands(const Instruction& i) const { return {operandPool.data() + i.firstOperand, i.operandCount}; }
-  std::span<const Register> results(const Instruction& i) const { return {resultPool.data() + i.firstResult, i.resultCount}; }
+  std::span<const uint32_t> operands(const Instruction& i) const {
+    return {operandPool.data() + i.firstOperand, i.operandCount};
+  }
+  std::span<const Register> results(const Instruction& i) const {
+    return {resultPool.data() + i.firstResult, i.resultCount};
+  }
   // Immediates by name; only those that the instruction has may be read.
   template <class Immediates> const Immediates& as(const Instruction& i) const {
     return *reinterpret_cast<const Immediates*>(immediatePool.data() + i.firstImmediate);
   }
-  std::span<const int64_t> immediates(const Instruction& i) const { return {immediatePool.data() + i.firstImmediate, i.immediateCount}; }
+  std::span<const int64_t> immediates(const Instruction& i) const {
+    return {immediatePool.data() + i.firstImmediate, i.immediateCount};
+  }
 };
 using ProgramPtr = std::shared_ptr<const Program>;
 

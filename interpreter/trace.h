@@ -1,5 +1,5 @@
-// When each program computed, waited and moved data, in nanoseconds: modelled ones of the simulator, measured ones of GPUs. Plain data;
-// the runtime's trace room writes files.
+// When each program computed, waited and moved data, in nanoseconds: modelled ones of the simulator, measured ones of
+// GPUs. Plain data; the runtime's trace room writes files.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace tandem::interpreter {
 
-// Modelled time: each instruction costs bytes and flops over the rates of a machine (model/clock.h), a wait ends when the signal's writer
-// wrote it. It shows order and overlap; it does not predict a GPU's time.
-// Load: a producer fetches what its program works on; Store: the program hands a block to the copy unit.
+// Modelled time: each instruction costs bytes and flops over the rates of a machine (model/clock.h), a wait ends when
+// the signal's writer wrote it. It shows order and overlap; it does not predict a GPU's time. Load: a producer fetches
+// what its program works on; Store: the program hands a block to the copy unit.
 enum class SpanKind : uint8_t { Kernel, Compute, Wait, Put, Get, Copy, Barrier, Signal, Load, Store };
 
 // Lanes are a rank's resident slots from 0, its streams, and the other writers for a program in a slot: its producer,

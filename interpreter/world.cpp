@@ -100,15 +100,19 @@ Address World::mapHost(int rank, const HostMemory& memory, const std::string& ho
   return a->begin;
 }
 
-void World::setHostFinder(std::function<std::optional<HostMemory>(Address)> finder) { impl_->m.findHostMemory = std::move(finder); }
+void World::setHostFinder(std::function<std::optional<HostMemory>(Address)> finder) {
+  impl_->m.findHostMemory = std::move(finder);
+}
 
 void World::markInitialised(Address address, uint64_t bytes) {
   Machine& m = impl_->m;
   Allocation* a = m.arena.find(address);
   if (!a || bytes == 0 || a->initialised) return;
   bytes = std::min(bytes, a->end - address);
-  if (address == a->begin && bytes == a->end - a->begin) a->initialised = true;
-  else m.arena.shadow().set(address, bytes);
+  if (address == a->begin && bytes == a->end - a->begin)
+    a->initialised = true;
+  else
+    m.arena.shadow().set(address, bytes);
 }
 
 bool World::isWritten(Address address, uint64_t bytes) const {
@@ -139,7 +143,9 @@ void World::reportMismatch(std::pair<int, uint32_t> here, std::pair<int, uint32_
   m.failed = true;
 }
 
-void World::hostAccess(int rank, Address address, uint64_t bytes, HostAccess how) { impl_->hostAccess(rank, address, bytes, how); }
+void World::hostAccess(int rank, Address address, uint64_t bytes, HostAccess how) {
+  impl_->hostAccess(rank, address, bytes, how);
+}
 
 void World::hostWaited(int rank) {
   for (StreamId s = 0; s < impl_->ranks[size_t(rank)].streams.size(); ++s) hostWaited(rank, s);
@@ -193,8 +199,8 @@ void World::copyAsync(int rank, StreamId stream, Address dest, Address source, u
   copyRowsAsync(rank, stream, dest, 0, source, 0, bytes, 1);
 }
 
-void World::copyRowsAsync(int rank, StreamId stream, Address dest, uint64_t destPitch, Address source, uint64_t sourcePitch,
-                          uint64_t bytes, uint64_t rows) {
+void World::copyRowsAsync(int rank, StreamId stream, Address dest, uint64_t destPitch, Address source,
+                          uint64_t sourcePitch, uint64_t bytes, uint64_t rows) {
   if (!rows) return;
   impl_->enqueue(rank, stream,
                  {.kind = ItemKind::Copy,
@@ -224,7 +230,8 @@ void World::copyToHostAsync(int rank, StreamId stream, void* dest, Address sourc
   });
 }
 
-void World::signalWriteAsync(int rank, StreamId stream, Address signal, uint64_t value, int bytes, SignalKind kind, uint64_t count) {
+void World::signalWriteAsync(int rank, StreamId stream, Address signal, uint64_t value, int bytes, SignalKind kind,
+                             uint64_t count) {
   if (!count) return;
   impl_->enqueue(rank, stream,
                  {.kind = ItemKind::SignalWrite,

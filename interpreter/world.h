@@ -24,19 +24,22 @@ enum class SchedulePolicy : uint8_t { Random, RoundRobin, Priority, SlowestRank 
 struct WorldOptions {
   int rankCount = 1;
   uint64_t seed = 0;
-  int slotsPerRank = 132;                     // programs of a rank that are resident at once; others start as slots free up
-  uint64_t heapBytesPerRank = 1ull << 36;     // address space, not memory
+  // programs of a rank that are resident at once; others start as slots free up
+  int slotsPerRank = 132;
+  uint64_t heapBytesPerRank = 1ull << 36;  // address space, not memory
   bool trace = false;
-  bool check = false;                         // look for races and misused signals
-  uint64_t updatesKept = 1ull << 22;          // of words that synchronise, by the check; a wait that may need older ones is reported
-  bool scope = true;                          // check: also for scopes that are too narrow only to the letter
-  bool portability = false;                   // check: also for code that is right here and not everywhere
+  bool check = false;  // look for races and misused signals
+  // of words that synchronise, by the check; a wait that may need older ones is reported
+  uint64_t updatesKept = 1ull << 22;
+  bool scope = true;         // check: also for scopes that are too narrow only to the letter
+  bool portability = false;  // check: also for code that is right here and not everywhere
   SchedulePolicy policy = SchedulePolicy::Random;
-  bool logStores = false;                     // for firstDifference
-  uint64_t maxSteps = 0;                      // instructions, turns and waits of hosts until the run ends with a report; 0: none
-  double maxSeconds = 0;                      // from the construction of the World on, likewise
+  bool logStores = false;  // for firstDifference
+  // instructions, turns and waits of hosts until the run ends with a report; 0: none
+  uint64_t maxSteps = 0;
+  double maxSeconds = 0;                                    // from the construction of the World on, likewise
   model::Machine machine = model::namedMachine("nominal");  // by which time is modelled
-  std::shared_ptr<Chooser> chooser = nullptr; // decides instead of seed and policy; programs start in the grid's order
+  std::shared_ptr<Chooser> chooser = nullptr;  // decides instead of seed and policy; programs start in the grid's order
 };
 
 struct LaunchArgument {
@@ -54,7 +57,8 @@ struct Launch {
   uint32_t hostLine = 0;
 };
 
-// View: an array over the bytes, which the host may read or write, so that all of them count as written. Use: a read through it.
+// View: an array over the bytes, which the host may read or write, so that all of them count as written. Use: a read
+// through it.
 enum class HostAccess : uint8_t { Read, Write, View, Use };
 
 // Memory of the host that kernels read and write where it lies.
@@ -83,12 +87,12 @@ class World {
   // Reports asymmetric-allocation when sizes differ. Reading bytes that nothing wrote is reported unless `initialised`.
   // A buffer without a name has a number in reports. Red zones lie around each allocation. Returns 0 and reports
   // out-of-memory when the heap is full.
-  Address allocate(int rank, uint64_t bytes, MemoryKind kind, bool initialised, const std::string& name, const std::string& hostFile = "",
-                   uint32_t hostLine = 0);
+  Address allocate(int rank, uint64_t bytes, MemoryKind kind, bool initialised, const std::string& name,
+                   const std::string& hostFile = "", uint32_t hostLine = 0);
   // Reports double-free / invalid-free. The range stays quarantined, so later use is reported as use-after-free.
   void release(int rank, Address address, const std::string& hostFile = "", uint32_t hostLine = 0);
-  // Memory of the host as local memory of the rank: kernels read and write it where it lies. An address of the host that a kernel makes a
-  // pointer of means this place too. `release` ends one mapping.
+  // Memory of the host as local memory of the rank: kernels read and write it where it lies. An address of the host
+  // that a kernel makes a pointer of means this place too. `release` ends one mapping.
   Address mapHost(int rank, const HostMemory& memory, const std::string& hostFile = "", uint32_t hostLine = 0);
   // Sets the function that finds the host's memory around an address that is in no buffer. That memory is mapped until
   // the rank's host has waited for all streams.
@@ -107,7 +111,8 @@ class World {
   void hostWaited(int rank);
   void hostWaited(int rank, StreamId stream);
   void hostAllocated(int rank);
-  // Marks a buffer as holding signals, so that non-zero values at exit are reported. Signal operations mark on their own.
+  // Marks a buffer as holding signals, so that non-zero values at exit are reported. Signal operations mark on their
+  // own.
   Address heapBase() const;
   uint64_t heapStride() const;
   // isSymmetric() returns true if the address lies in `rank`'s symmetric memory; nameAt() describes the place of an
@@ -122,15 +127,17 @@ class World {
   StreamId createStream(int rank);
   void launch(int rank, StreamId stream, Launch launch);
   void copyAsync(int rank, StreamId stream, Address dest, Address source, uint64_t bytes);  // copy engine
-  void copyRowsAsync(int rank, StreamId stream, Address dest, uint64_t destPitch, Address source, uint64_t sourcePitch, uint64_t bytes,
-                     uint64_t rows);
+  void copyRowsAsync(int rank, StreamId stream, Address dest, uint64_t destPitch, Address source, uint64_t sourcePitch,
+                     uint64_t bytes, uint64_t rows);
   void setAsync(int rank, StreamId stream, Address dest, uint8_t value, uint64_t bytes);
   // Host memory must live until the stream gets there.
   void copyFromHostAsync(int rank, StreamId stream, Address dest, const void* source, uint64_t bytes);
   void copyToHostAsync(int rank, StreamId stream, void* dest, Address source, uint64_t bytes);
   // `count` consecutive signals.
-  void signalWriteAsync(int rank, StreamId stream, Address signal, uint64_t value, int bytes, SignalKind kind, uint64_t count = 1);
-  void signalWaitAsync(int rank, StreamId stream, Address signal, Compare compare, uint64_t value, int bytes, uint64_t count = 1);
+  void signalWriteAsync(int rank, StreamId stream, Address signal, uint64_t value, int bytes, SignalKind kind,
+                        uint64_t count = 1);
+  void signalWaitAsync(int rank, StreamId stream, Address signal, Compare compare, uint64_t value, int bytes,
+                       uint64_t count = 1);
   // Joins all ranks of the team on their streams (a stream-ordered barrier that also quiets).
   void barrierAsync(int rank, StreamId stream, int team);
   EventId recordEvent(int rank, StreamId stream);
@@ -140,9 +147,8 @@ class World {
   bool idle(int rank, StreamId stream) const;
   bool idle(int rank) const;
 
-  // --- progress ---
-  // Runs device work until `done()` (checked first and whenever a stream has become idle), an error report, or nothing can run.
-  // Limit: more steps or seconds than the options allow.
+  // --- progress --- Runs device work until `done()` (checked first and whenever a stream has become idle), an error
+  // report, or nothing can run. Limit: more steps or seconds than the options allow.
   enum class Stop : uint8_t { Done, Error, Stuck, Interrupted, Limit };
   Stop run(const std::function<bool()>& done);
   // Sets a function that is asked every few hundredths of a second while run() works; true ends it with
@@ -155,7 +161,8 @@ class World {
   bool hostStep();
   // Called when the run is over a limit: reports where every program and stream stands.
   void reportLimit(const std::vector<std::string>& hostNotes);
-  // Called when a rank's main has returned and its streams are idle on every rank: reports leftover signals and unfinished puts.
+  // Called when a rank's main has returned and its streams are idle on every rank: reports leftover signals and
+  // unfinished puts.
   void finish();
 
   // Says, as text, where a finished run of the same computation under another schedule first did something else; empty:

@@ -43,8 +43,9 @@ class Clock {
   }
 
   double instructionNs_, memoryLatencyNs_, peerLatencyNs_;
-  double memory_, peerLoads_, peerStores_, copyEngine_, localCopyEngine_;  // bytes a nanosecond: of one program, of a stream
-  double bf16_, fp8_, fp32_;                                               // one program's operations a nanosecond
+  // bytes a nanosecond: of one program, of a stream
+  double memory_, peerLoads_, peerStores_, copyEngine_, localCopyEngine_;
+  double bf16_, fp8_, fp32_;  // one program's operations a nanosecond
   int64_t barrierNs_, launchNs_, copyNs_, signalWriteNs_;
 };
 

@@ -16,8 +16,8 @@ constexpr int kMostPrograms = 1 << 16;
 struct Speed {
   const char* name;
   const char* what;
-  double Machine::*value = nullptr;
-  ByPrograms Machine::*table = nullptr;
+  double Machine::* value = nullptr;
+  ByPrograms Machine::* table = nullptr;
 };
 
 constexpr Speed kSpeeds[] = {
@@ -42,7 +42,8 @@ ByPrograms tableOf(const std::string& name, const json& value) {
   ByPrograms out;
   for (auto& [programs, rate] : value.items()) {
     int count = 0;
-    for (char c : programs) count = c >= '0' && c <= '9' && count < kMostPrograms ? count * 10 + (c - '0') : kMostPrograms;
+    for (char c : programs)
+      count = c >= '0' && c <= '9' && count < kMostPrograms ? count * 10 + (c - '0') : kMostPrograms;
     if (programs.empty() || count < 1 || count >= kMostPrograms)
       fail("has `" + name + "` for `" + programs + "`, a number of programs is needed");
     out[count] = numberOf(name, rate);

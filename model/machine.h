@@ -1,5 +1,5 @@
-// The description of a machine: GPUs of one kind, how fast they copy, signal, launch and multiply, and the links between
-// them. The operators' cost models, the simulator's clock and Python read this description and no other.
+// The description of a machine: GPUs of one kind, how fast they copy, signal, launch and multiply, and the links
+// between them. The operators' cost models, the simulator's clock and Python read this description and no other.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -13,8 +13,8 @@ namespace tandem::model {
 using ByPrograms = std::map<int, double>;
 
 // A profile has the same members as JSON: names in words joined by `_`, and their meaning, are in speeds.inc. GB/s are
-// 10^9 bytes a second; a byte that goes to or comes from a peer counts once. Every GPU reaches every other one, and what
-// it sends to all of them together goes through one link of its own.
+// 10^9 bytes a second; a byte that goes to or comes from a peer counts once. Every GPU reaches every other one, and
+// what it sends to all of them together goes through one link of its own.
 struct Machine {
   std::string device;  // name of the GPUs; empty: any
   std::string source;  // says where the numbers are from

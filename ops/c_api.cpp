@@ -53,14 +53,16 @@ int td_op_tables(char** out) {
     place = copyOut(all);
   });
 }
-int td_op_create(td_session* s, int rank, const char* name, const int64_t* sizes, int count, int dtype, const char* config, td_op** op) {
+int td_op_create(td_session* s, int rank, const char* name, const int64_t* sizes, int count, int dtype,
+                 const char* config, td_op** op) {
   return guarded([&] {
     auto& place = required(op, "op");
     json options = json::parse(&required(config, "config"));
     const ops::Table& table = ops::tableOf(&required(name, "name"));
     std::vector<int64_t> given = list(sizes, count, "sizes");
     if (given.size() != table.sizes.size())
-      throw Error("`" + table.name + "`: " + std::to_string(count) + " sizes given, " + std::to_string(table.sizes.size()) + " wanted");
+      throw Error("`" + table.name + "`: " + std::to_string(count) + " sizes given, " +
+                  std::to_string(table.sizes.size()) + " wanted");
     auto made = std::make_unique<td_op>(Team(s, rank, rankCount(s)), nullptr);
     made->op = table.make(made->team, given, ops::checkedDType(dtype), options);
     place = made.release();
@@ -68,10 +70,12 @@ int td_op_create(td_session* s, int rank, const char* name, const int64_t* sizes
 }
 int td_op_run(td_op* h, int stream, const uint64_t* tensors, int tensorCount, const int64_t* numbers, int numberCount) {
   return guarded([&] {
-    required(h, "op").open().callAt(list(tensors, tensorCount, "tensors"), list(numbers, numberCount, "numbers"), stream);
+    required(h, "op").open().callAt(list(tensors, tensorCount, "tensors"), list(numbers, numberCount, "numbers"),
+                                    stream);
   });
 }
-int td_op_tune(td_op* h, int stream, const uint64_t* tensors, int tensorCount, const int64_t* numbers, int numberCount, char** out) {
+int td_op_tune(td_op* h, int stream, const uint64_t* tensors, int tensorCount, const int64_t* numbers, int numberCount,
+               char** out) {
   return guarded([&] {
     auto& op = required(h, "op").open();
     auto& place = required(out, "json");

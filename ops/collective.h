@@ -30,7 +30,8 @@ template <class Config>
 std::vector<Option> collectiveOptions() {
   return {option<Config>("programs", &CollectiveConfig::programs, "at most", 0),
           option<Config>("num_warps", &CollectiveConfig::numWarps, "of a program", 0),
-          option<Config>("chunk_bytes", &CollectiveConfig::chunkBytes, "what a program sends under one signal, at most", 0)};
+          option<Config>("chunk_bytes", &CollectiveConfig::chunkBytes, "what a program sends under one signal, at most",
+                         0)};
 }
 
 }  // namespace tandem::ops

@@ -30,7 +30,8 @@ std::string textOf(const json& request, const char* name) {
 model::Machine machineOf(const std::string& profile, const std::string& gpu) {
   if (profile.empty()) return model::machineOfGpu(gpu);
   auto fail = [&](const std::string& why) {
-    throw Error("`profile` is not one that `tandem doctor --profile` of this version measured on `" + gpu + "`: " + why);
+    throw Error("`profile` is not one that `tandem doctor --profile` of this version measured on `" + gpu +
+                "`: " + why);
   };
   model::Machine machine;
   try {

@@ -36,7 +36,8 @@ std::vector<Option> gemmOptions(std::initializer_list<std::string_view> taken) {
       option<Config>("slices", &GemmConfig::slices, "of k, in which a band travels"),
       copies,
       option<Config>("pieces", &GemmConfig::pieces, "of k, into which tiles left over are cut", 1, kMostPieces),
-      option<Config>("chunks", &GemmConfig::chunks, "in how many copies parts travel; 0: programs store them", 0, kMostChunks, -1)};
+      option<Config>("chunks", &GemmConfig::chunks, "in how many copies parts travel; 0: programs store them", 0,
+                     kMostChunks, -1)};
   for (Option& o : some) {
     o.isTaken = std::find(taken.begin(), taken.end(), o.name) != taken.end();
     out.push_back(std::move(o));

@@ -14,7 +14,8 @@ const Kernel& kernelOf(const std::string& path, const std::string& name) {
   std::lock_guard lock(mutex);
   auto it = kernels.find({path, name});
   if (it == kernels.end())
-    it = kernels.emplace(std::pair(path, name), Kernel::fromText(embeddedFiles().at(path), path, name, embeddedFiles())).first;
+    it = kernels.emplace(std::pair(path, name), Kernel::fromText(embeddedFiles().at(path), path, name, embeddedFiles()))
+             .first;
   return it->second;
 }
 

@@ -103,7 +103,8 @@ std::string numberNames(const Table& table) {
   return out;
 }
 
-void checkCounts(const Table& table, const Number& number, const std::vector<int64_t>& numbers, int64_t most, int ranks) {
+void checkCounts(const Table& table, const Number& number, const std::vector<int64_t>& numbers, int64_t most,
+                 int ranks) {
   Counts counts = countsOf(table, numbers, ranks);
   int64_t room = shardRows(most, ranks) * ranks;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -138,7 +139,8 @@ void checkNumber(const Table& table, size_t i, const std::vector<int64_t>& sizes
       return;
     case Kind::Rank:
       if (value < 0 || value >= ranks)
-        fail(table, "`" + n.name + "` is " + std::to_string(value) + ", 0 to " + std::to_string(ranks - 1) + " are possible");
+        fail(table,
+             "`" + n.name + "` is " + std::to_string(value) + ", 0 to " + std::to_string(ranks - 1) + " are possible");
       return;
     case Kind::Counts: return checkCounts(table, n, numbers, sizes[0], ranks);
     case Kind::Type: typeOf(table, value); return;
@@ -146,7 +148,8 @@ void checkNumber(const Table& table, size_t i, const std::vector<int64_t>& sizes
   }
 }
 
-void checkNumbers(const Table& table, const std::vector<int64_t>& sizes, const std::vector<int64_t>& numbers, int ranks) {
+void checkNumbers(const Table& table, const std::vector<int64_t>& sizes, const std::vector<int64_t>& numbers,
+                  int ranks) {
   size_t wanted = table.numbers.size();
   bool hasCounts = wanted && table.numbers.back().kind == Kind::Counts;
   if (hasCounts ? numbers.size() < wanted : numbers.size() != wanted)
@@ -221,7 +224,8 @@ void Operator::call(const Call& call) {
     const Tensor& t = call.tensors[i];
     DType wanted = typeOf(table_, argument, call.numbers, dtype_);
     if (t.dtype != wanted)
-      fail(table_, "`" + argument.name + "` is " + tandem::name(t.dtype) + ", the operator was made for " + tandem::name(wanted));
+      fail(table_, "`" + argument.name + "` is " + tandem::name(t.dtype) + ", the operator was made for " +
+                       tandem::name(wanted));
     std::vector<int64_t> shape = values.shape(argument, transposed_[i]);
     if (t.shape == shape) continue;
     if (!table_.isFlat)
@@ -237,13 +241,15 @@ void Operator::call(const Call& call) {
 Call Operator::at(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers, int stream) const {
   checkOpen();
   if (addresses.size() != table_.tensors.size())
-    fail(table_, std::to_string(addresses.size()) + " tensors given, " + std::to_string(table_.tensors.size()) + " wanted");
+    fail(table_,
+         std::to_string(addresses.size()) + " tensors given, " + std::to_string(table_.tensors.size()) + " wanted");
   checkNumbers(table_, sizes_, numbers, team_.size());
   Values values{table_, sizes_, numbers, team_.size(), team_.rank()};
   Call call{{}, numbers, stream};
   for (size_t i = 0; i < addresses.size(); ++i) {
     const Operand& argument = table_.tensors[i];
-    call.tensors.push_back({addresses[i], values.shape(argument, transposed_[i]), typeOf(table_, argument, numbers, dtype_)});
+    call.tensors.push_back(
+        {addresses[i], values.shape(argument, transposed_[i]), typeOf(table_, argument, numbers, dtype_)});
   }
   return call;
 }

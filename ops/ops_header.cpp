@@ -1,4 +1,5 @@
-// Writes the typed C header of the operators from their tables: for each operator functions around td_op_create, td_op_run and so on.
+// Writes the typed C header of the operators from their tables: for each operator functions around td_op_create,
+// td_op_run and so on.
 #include "tandem/op_c_api.h"
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -7,7 +8,8 @@
 namespace {
 using nlohmann::json;
 
-const char kBegin[] = R"(/* The operators over ranks in the C ABI, made from their tables; see op_c_api.h. dtype: the number of
+const char kBegin[] =
+    R"(/* The operators over ranks in the C ABI, made from their tables; see op_c_api.h. dtype: the number of
  * tandem::DType (9 fp8e4nv, 10 fp8e5, 11 fp16, 12 bf16, 13 fp32). Every create and close is [collective, blocks]; close gives the memory
  * back, the handle stays until destroyed. A config is JSON, each member optional. */
 #ifndef TANDEM_OPS_C_API_H
@@ -34,13 +36,15 @@ std::string numberParameters(const json& op) {
 std::string comment(const json& op) {
   std::string out = "/* " + op["what"].get<std::string>() + "\n * config: {";
   for (const json& o : op["options"])
-    out += (out.back() == '{' ? "" : ";\n *          ") + ("\"" + o["name"].get<std::string>() + "\": ") + o["what"].get<std::string>();
+    out += (out.back() == '{' ? "" : ";\n *          ") + ("\"" + o["name"].get<std::string>() + "\": ") +
+           o["what"].get<std::string>();
   return out + "} */\n";
 }
 
 std::string call(const json& op, const std::string& function, const std::string& more, const std::string& passed) {
-  std::string name = op["name"], text = "static inline int td_" + name + "_" + function + "(td_" + name + "* op, int stream, " +
-                                        joined(op["tensors"], "uint64_t ") + numberParameters(op) + more + ") {\n";
+  std::string name = op["name"], text = "static inline int td_" + name + "_" + function + "(td_" + name +
+                                        "* op, int stream, " + joined(op["tensors"], "uint64_t ") +
+                                        numberParameters(op) + more + ") {\n";
   text += "  const uint64_t tensors[] = {" + joined(op["tensors"], "") + "};\n";
   std::string tensorCount = std::to_string(op["tensors"].size()), numberCount = std::to_string(op["numbers"].size());
   if (hasCounts(op)) {
@@ -54,15 +58,16 @@ std::string call(const json& op, const std::string& function, const std::string&
   } else {
     text += "  const int64_t numbers[] = {" + joined(op["numbers"], "") + "};\n";
   }
-  return text + "  return td_op_" + function + "(op, stream, tensors, " + tensorCount + ", numbers, " + numberCount + passed + ");\n}\n";
+  return text + "  return td_op_" + function + "(op, stream, tensors, " + tensorCount + ", numbers, " + numberCount +
+         passed + ");\n}\n";
 }
 
 std::string functions(const json& op) {
   std::string name = op["name"], text = "\ntypedef td_op td_" + name + ";\n" + comment(op);
   text += "static inline int td_" + name + "_create(td_session* session, int rank, " + joined(op["sizes"], "int64_t ") +
-          ", int dtype, const char* config, td_" + name + "** op) {\n  const int64_t sizes[] = {" + joined(op["sizes"], "") +
-          "};\n  return td_op_create(session, rank, \"" + name + "\", sizes, " + std::to_string(op["sizes"].size()) +
-          ", dtype, config, op);\n}\n";
+          ", int dtype, const char* config, td_" + name + "** op) {\n  const int64_t sizes[] = {" +
+          joined(op["sizes"], "") + "};\n  return td_op_create(session, rank, \"" + name + "\", sizes, " +
+          std::to_string(op["sizes"].size()) + ", dtype, config, op);\n}\n";
   text += call(op, "run", "", "");
   if (op["tunes"]) text += call(op, "tune", ", char** json", ", json");
   text += "static inline int td_" + name + "_close(td_" + name + "* op) { return td_op_close(op); }\n";

@@ -8,8 +8,7 @@ Tensor elementsOf(const Tensor& t, int64_t first, int64_t count) {
 }
 
 PeerCopies::PeerCopies(Team& team, Memory& memory)
-    : team_(team),
-      begun_(memory.symmetricZeros({team.size()}, DType::Int32, "begun")),
+    : team_(team), begun_(memory.symmetricZeros({team.size()}, DType::Int32, "begun")),
       ready_(memory.symmetricZeros({team.size()}, DType::Int32, "ready")) {}
 
 std::vector<int> PeerCopies::peers() const {

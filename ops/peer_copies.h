@@ -1,5 +1,5 @@
-// Copies to peers by copy engines, with a handshake at their begin and a signal behind each. The host side of collectives of large
-// tensors: no multiprocessor takes part.
+// Copies to peers by copy engines, with a handshake at their begin and a signal behind each. The host side of
+// collectives of large tensors: no multiprocessor takes part.
 #pragma once
 #include "tandem/operator.h"
 
@@ -12,9 +12,9 @@ namespace tandem::ops {
 //   4. send: copy to the peer, then peer.ready[me] = 1; once to every peer, with or without data
 //   5. receive: wait for ready[peer] == 1, put it back to 0
 //   6. end: the caller's stream waits for this one
-// A peer's 4 comes after my 2, so after my 1: nothing is written into what is still read. Nor is a signal set before its last value was
-// put back: a peer's next 2 comes after its 5, so after my 4 and my 3; its next 4 comes after its next 3, so after my next 2 and my 5.
-// The signals' values are constants, so a captured call replays as it is.
+// A peer's 4 comes after my 2, so after my 1: nothing is written into what is still read. Nor is a signal set before
+// its last value was put back: a peer's next 2 comes after its 5, so after my 4 and my 3; its next 4 comes after its
+// next 3, so after my next 2 and my 5. The signals' values are constants, so a captured call replays as it is.
 class PeerCopies {
  public:
   PeerCopies(Team& team, Memory& memory);

@@ -49,14 +49,16 @@ int64_t tileCount(const GemmSizes& sizes, const GemmConfig& config);
 
 struct ProductTime;
 
-// What an operator that multiplies knows of its calls; its folder defines it. A config is resolved but for what is asked.
+// What an operator that multiplies knows of its calls; its folder defines it. A config is resolved but for what is
+// asked.
 struct GemmModel {
   bool hasUnevenTiles = false;  // widths that are no power of two
   // Throws Error on options that fit no call of these sizes; may be null.
   void (*check)(const GemmConfig& given, const GemmSizes&, const GemmPlace&, const model::Machine&) = nullptr;
-  // How shards may travel, in how many pieces along K tiles left over may be multiplied, and in how many copies parts may
-  // travel. The first way is taken where the model does not say.
-  std::vector<Slices> (*waysToSlice)(const GemmSizes&, const GemmConfig& given, const GemmPlace&, const model::Machine&);
+  // How shards may travel, in how many pieces along K tiles left over may be multiplied, and in how many copies parts
+  // may travel. The first way is taken where the model does not say.
+  std::vector<Slices> (*waysToSlice)(const GemmSizes&, const GemmConfig& given, const GemmPlace&,
+                                     const model::Machine&);
   std::vector<int> (*waysToCut)(const GemmConfig&, const GemmSizes&, const GemmPlace&);
   std::vector<int> (*waysToSend)(const GemmConfig&, const GemmSizes&, const GemmPlace&);
   // From the launch to the end of a call on the slowest rank.

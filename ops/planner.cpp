@@ -66,14 +66,9 @@ class Planner::Gate {
   bool isHeld_ = false;
 };
 
-Planner::Planner(Team& team, const Table& table, const GemmModel& model, int64_t n, int64_t k, DType dtype, const GemmConfig& given)
-    : team_(team),
-      table_(table),
-      model_(model),
-      n_(n),
-      k_(k),
-      dtype_(dtype),
-      given_(given),
+Planner::Planner(Team& team, const Table& table, const GemmModel& model, int64_t n, int64_t k, DType dtype,
+                 const GemmConfig& given)
+    : team_(team), table_(table), model_(model), n_(n), k_(k), dtype_(dtype), given_(given),
       files_(table, {0, n, k, team.size(), dtype}, given, team.deviceName()) {
   json told = json::parse(team.gather(contribution(team, files_)).front());
   machine_ = model::readMachine(told.at("machine"));

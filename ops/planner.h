@@ -12,7 +12,8 @@ namespace tandem::ops {
 class Planner {
  public:
   // [collective, blocks] Everybody takes rank 0's machine and what was tuned before there.
-  Planner(Team& team, const Table& table, const GemmModel& model, int64_t n, int64_t k, DType dtype, const GemmConfig& given);
+  Planner(Team& team, const Table& table, const GemmModel& model, int64_t n, int64_t k, DType dtype,
+          const GemmConfig& given);
 
   // `blocks`: this rank copies blocks. Valid until the next call.
   const GemmChoice& choose(int64_t m, bool blocks);

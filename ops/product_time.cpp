@@ -3,7 +3,8 @@
 
 namespace tandem::ops {
 
-ProductTime productTime(const GemmSizes& sizes, const GemmConfig& c, double rate, int resident, const model::Machine& machine) {
+ProductTime productTime(const GemmSizes& sizes, const GemmConfig& c, double rate, int resident,
+                        const model::Machine& machine) {
   int64_t shard = shardRows(sizes.m, sizes.ranks);
   double depth = double(cdiv(sizes.k, c.blockK) * c.blockK), total = machine.operations(byteSize(sizes.dtype)) * rate;
   return {cdiv(sizes.m, shard),

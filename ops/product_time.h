@@ -1,4 +1,5 @@
-// The time that programs of one persistent kernel take for the tiles of a product over ranks: program p takes items p, p + P, ...
+// The time that programs of one persistent kernel take for the tiles of a product over ranks: program p takes items p,
+// p + P, ...
 #pragma once
 #include "ops/plan.h"
 
@@ -26,6 +27,7 @@ struct ProductTime {
 };
 
 // `rate`: of the largest tile's rate. `resident`: programs that a rank has at once.
-ProductTime productTime(const GemmSizes& sizes, const GemmConfig& config, double rate, int resident, const model::Machine& machine);
+ProductTime productTime(const GemmSizes& sizes, const GemmConfig& config, double rate, int resident,
+                        const model::Machine& machine);
 
 }  // namespace tandem::ops

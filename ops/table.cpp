@@ -53,7 +53,8 @@ int64_t wordFrom(const Table& table, const Option& o, const json& value) {
   if (word != o.words.end()) return word - o.words.begin();
   std::string all;
   for (const std::string& w : o.words) all += (all.empty() ? "" : ", ") + w;
-  fail(table, o, value.is_string() ? "'" + value.get<std::string>() + "'" : value.dump(), "one of " + all + " is needed");
+  fail(table, o, value.is_string() ? "'" + value.get<std::string>() + "'" : value.dump(),
+       "one of " + all + " is needed");
 }
 
 int64_t numberFrom(const Table& table, const Option& o, const json& value) {
@@ -153,8 +154,7 @@ json Table::asJson() const {
     out["numbers"].push_back({{"name", n.name}, {"kind", kNumbers[int(n.kind)]}, {"what", n.what}});
   for (const Option& o : options)
     if (o.isTaken)
-      out["options"].push_back(
-          {{"name", o.name}, {"kind", kKinds[int(o.kind)]}, {"what", o.what}, {"words", o.words}});
+      out["options"].push_back({{"name", o.name}, {"kind", kKinds[int(o.kind)]}, {"what", o.what}, {"words", o.words}});
   return out;
 }
 

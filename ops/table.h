@@ -28,7 +28,7 @@ struct Option {
 };
 
 template <class Config, class Owner, class Value>
-Option option(std::string name, Value Owner::*member, std::string what, int64_t least = 1, int64_t most = kNoLimit,
+Option option(std::string name, Value Owner::* member, std::string what, int64_t least = 1, int64_t most = kNoLimit,
               int64_t unset = 0) {
   Option out{.name = std::move(name), .what = std::move(what), .least = least, .most = most, .unset = unset};
   out.get = [member](const void* c) { return int64_t(static_cast<const Config*>(c)->*member); };
@@ -63,9 +63,11 @@ struct Number {
     Elements,  // the same, of the tensors whose shape is `elements`
     Rank,      // of the team
     Flag,
-    Type,   // of the output, a number of tandem::DType; the ranks need not agree
-    Counts  // the last one, of any length: m, of which every rank sends each rank r its rows_of_rank(m), or for each rank what it
-            // sends to each
+    Type,  // of the output, a number of tandem::DType; the ranks need not agree
+    // the last one, of any length: m, of which every rank sends each rank r its rows_of_rank(m), or for each rank what
+    // it
+    Counts
+    // sends to each
   };
   std::string name;
   Kind kind;
@@ -90,9 +92,10 @@ struct Table {
   std::vector<Option> options;
   bool isFlat = false;  // C++ callers may give a tensor any shape of as many elements
   bool tunes = false;
-  LinearLayer linear = {};  // of an operator that multiplies
+  LinearLayer linear = {};                                 // of an operator that multiplies
   std::function<void(const void* config)> checkMore = {};  // what concerns several options
-  std::function<std::unique_ptr<Operator>(Team&, const std::vector<int64_t>& sizes, DType, const nlohmann::json& config)>
+  std::function<std::unique_ptr<Operator>(Team&, const std::vector<int64_t>& sizes, DType,
+                                          const nlohmann::json& config)>
       make = {};
   // Returns the model's times of all ways to carry out a request; see td_op_choices.
   std::function<nlohmann::json(const nlohmann::json& request)> choices = {};

@@ -63,7 +63,8 @@ TunedFiles::TunedFiles(const Table& table, const GemmSizes& sizes, const GemmCon
   if (gpu.empty() || cache.empty()) return;
   std::string name = table.name + "-n" + std::to_string(sizes.n) + "-k" + std::to_string(sizes.k) + "-" +
                      std::to_string(sizes.ranks) + "ranks-" + tandem::name(sizes.dtype);
-  folder_ = fs::path(cache) / "tuned" / (nameOf(gpu) + "-" + nameOf(compiler::buildId())) / nameOf(name + table.key(&given));
+  folder_ =
+      fs::path(cache) / "tuned" / (nameOf(gpu) + "-" + nameOf(compiler::buildId())) / nameOf(name + table.key(&given));
 }
 
 std::vector<TunedChoice> TunedFiles::read() const {

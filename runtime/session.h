@@ -1,4 +1,5 @@
-// One run on N ranks as its host code drives it, whatever carries it out: simulated ranks (backend/sim) or GPUs (backend/cuda).
+// One run on N ranks as its host code drives it, whatever carries it out: simulated ranks (backend/sim) or GPUs
+// (backend/cuda).
 #pragma once
 #include "base/call_log.h"
 #include "base/diagnostic.h"
@@ -38,14 +39,15 @@ struct HostPlace {
 struct RunReport {
   Severity severity = Severity::Error;
   std::string kind, message;  // the kind's word (base/report_kinds.h)
-  int rank = -1;  // -1: no single rank
+  int rank = -1;              // -1: no single rank
   std::array<int32_t, 3> program{-1, -1, -1};
   std::string kernel, file;
   uint32_t line = 0, column = 0;
   std::string text;  // all of it as people read it
 };
 
-// The run has ended early: a report was made, a rank's main failed or a rank is gone. Thrown out of every rank's blocking calls.
+// The run has ended early: a report was made, a rank's main failed or a rank is gone. Thrown out of every rank's
+// blocking calls.
 class RunStopped : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -94,17 +96,17 @@ struct KernelLaunch {
   HostPlace place;
 };
 
-// Every call names the rank that makes it and is made by that rank's host thread between enter() and leave(). Calls marked [collective]
-// are made by every rank (of the team) in the same order; those marked [blocks] may wait for other ranks. Bad input throws; a run that
-// ended early throws RunStopped (the reason is in reports()).
+// Every call names the rank that makes it and is made by that rank's host thread between enter() and leave(). Calls
+// marked [collective] are made by every rank (of the team) in the same order; those marked [blocks] may wait for other
+// ranks. Bad input throws; a run that ended early throws RunStopped (the reason is in reports()).
 class Session {
  public:
   // A function that a thread which simulates or waits calls now and then; a non-zero answer interrupts that run. The
   // process has one; null: none.
   static inline std::atomic<int (*)()> interruptPoll = nullptr;
 
-  // Finds the host's memory around an address that a simulated kernel uses and that is in no buffer. One for the process, set before any
-  // run; it may be called on any rank's thread.
+  // Finds the host's memory around an address that a simulated kernel uses and that is in no buffer. One for the
+  // process, set before any run; it may be called on any rank's thread.
   static inline std::function<std::optional<HostMemory>(Address)> hostFinder;
 
   virtual ~Session() = default;
@@ -154,7 +156,8 @@ class Session {
   // Returns the stream for copies and signals that go on while a kernel on `stream` waits for them: each stream has one
   // beside it, made when first asked for.
   virtual StreamId streamBeside(int rank, StreamId stream) = 0;
-  // A stream of the framework around, by the driver's handle. The same handle is the same id; the framework goes on owning it.
+  // A stream of the framework around, by the driver's handle. The same handle is the same id; the framework goes on
+  // owning it.
   virtual StreamId adoptStream(int rank, uint64_t handle) = 0;
   virtual bool hasStream(int rank, StreamId stream) const = 0;
 
@@ -168,9 +171,9 @@ class Session {
   // Host memory must live until the stream gets there.
   virtual void copyFromHost(int rank, StreamId stream, Address dest, const void* source, uint64_t bytes) = 0;
   virtual void copyToHost(int rank, StreamId stream, void* dest, Address source, uint64_t bytes) = 0;
-  // One after the other, in stream order; each write is released after the stream's earlier work at system scope, each wait acquires.
-  // They need no multiprocessor on a GPU (SignalKind::Add excepted): a stream may do them while a kernel that waits for them fills the
-  // device. Several in one call are much cheaper there than several calls.
+  // One after the other, in stream order; each write is released after the stream's earlier work at system scope, each
+  // wait acquires. They need no multiprocessor on a GPU (SignalKind::Add excepted): a stream may do them while a kernel
+  // that waits for them fills the device. Several in one call are much cheaper there than several calls.
   virtual void signals(int rank, StreamId stream, std::span<const SignalStep> steps) = 0;
   virtual void barrierOnStream(int rank, StreamId stream,
                                int team) = 0;  // [collective] of the team's ranks on their streams; also quiets

@@ -1,6 +1,6 @@
-// tandem_host_functions FILE NAMESPACE: writes the functions of a kernel file as C++, so that models on the host reckon with what kernels
-// do. The functions are arithmetic on integers: names get a value once, and the last statement returns one or several. What has no such
-// form is an error at its place.
+// tandem_host_functions FILE NAMESPACE: writes the functions of a kernel file as C++, so that models on the host reckon
+// with what kernels do. The functions are arithmetic on integers: names get a value once, and the last statement
+// returns one or several. What has no such form is an error at its place.
 #include "compiler/frontend/parse/parse.h"
 #include <algorithm>
 #include <cstdio>
@@ -24,7 +24,7 @@ const std::map<BinaryOp, const char*> kBinary = {{BinaryOp::Add, "+"},      {Bin
                                                  {BinaryOp::FloorDiv, "/"}, {BinaryOp::Mod, "%"}, {BinaryOp::And, "&"},
                                                  {BinaryOp::Or, "|"}};
 const std::map<CompareOp, const char*> kCompare = {{CompareOp::Eq, "=="}, {CompareOp::Ne, "!="}, {CompareOp::Lt, "<"},
-                                                   {CompareOp::Le, "<="}, {CompareOp::Gt, ">"}, {CompareOp::Ge, ">="}};
+                                                   {CompareOp::Le, "<="}, {CompareOp::Gt, ">"},  {CompareOp::Ge, ">="}};
 const std::map<std::string, const char*> kCalls = {
     {"minimum", "std::min<int64_t>"}, {"maximum", "std::max<int64_t>"}, {"where", "where"}, {"cdiv", "cdiv"}};
 
@@ -54,8 +54,10 @@ class Writer {
 
  private:
   void statement(const Stmt& s, bool isLast) {
-    if (s.kind == StmtKind::Expr && s.exprs[0]->kind == ExprKind::String && !isLast) return;  // the function's description
-    if ((s.kind == StmtKind::Return) != isLast) fail(s.range, "a function for the host returns at its end, and nowhere else");
+    // the function's description
+    if (s.kind == StmtKind::Expr && s.exprs[0]->kind == ExprKind::String && !isLast) return;
+    if ((s.kind == StmtKind::Return) != isLast)
+      fail(s.range, "a function for the host returns at its end, and nowhere else");
     if (s.kind == StmtKind::Return && !s.exprs.empty()) {
       const Expr& value = *s.exprs[0];
       bool isOne = value.kind != ExprKind::Tuple;
@@ -103,7 +105,8 @@ class Writer {
     const Expr* owner = callee.kind == ExprKind::Attribute ? callee.children[0].get() : nullptr;
     bool isBuiltin = owner && owner->kind == ExprKind::Name && owner->text == "tl" && kCalls.contains(callee.text);
     if (isBuiltin && e.keywords.empty()) return kCalls.at(callee.text) + ("(" + list(e.children, 1)) + ")";
-    bool isKnown = callee.kind == ExprKind::Name && std::find(known_.begin(), known_.end(), callee.text) != known_.end();
+    bool isKnown =
+        callee.kind == ExprKind::Name && std::find(known_.begin(), known_.end(), callee.text) != known_.end();
     if (isKnown && e.keywords.empty()) return callee.text + "(" + list(e.children, 1) + ")";
     fail(e.range, "a function for the host calls functions above it, and `tl.minimum`, `maximum`, `where` and `cdiv`");
   }
@@ -123,7 +126,8 @@ int main(int argc, char** argv) {
     for (const StmtPtr& s : frontend::parse(file).body)
       if (s->kind == StmtKind::Function) out.function(*s);
     std::string name = argv[2];
-    std::cout << "// Made from a kernel file by tandem_host_functions.\n" << kBegin << "namespace " << name << " {\n"
+    std::cout << "// Made from a kernel file by tandem_host_functions.\n"
+              << kBegin << "namespace " << name << " {\n"
               << kHelp << out.text << "\n}  // namespace " << name << "\n";
   } catch (const CompileError& error) {
     return std::fputs(error.what(), stderr), 1;

@@ -1,4 +1,5 @@
-// tandem-opt: reads IR of our dialects, runs the passes named on the command line, or the whole list of a target, prints the result.
+// tandem-opt: reads IR of our dialects, runs the passes named on the command line, or the whole list of a target,
+// prints the result.
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/simt/simt.h"
 #include "compiler/dialect/tgpu/tgpu.h"
@@ -12,11 +13,11 @@
 #include <mlir/Tools/mlir-opt/MlirOptMain.h>
 #include <mlir/Transforms/Passes.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   mlir::DialectRegistry registry;
-  registry.insert<tandem::tile::TileDialect, tandem::dist::DistDialect, tandem::simt::SimtDialect, tandem::tgpu::TgpuDialect,
-                  mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::func::FuncDialect,
-                  mlir::math::MathDialect, mlir::scf::SCFDialect>();
+  registry.insert<tandem::tile::TileDialect, tandem::dist::DistDialect, tandem::simt::SimtDialect,
+                  tandem::tgpu::TgpuDialect, mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect,
+                  mlir::func::FuncDialect, mlir::math::MathDialect, mlir::scf::SCFDialect>();
   mlir::func::registerInlinerExtension(registry);
   tandem::pipeline::registerPasses();
   mlir::registerInlinerPass();

@@ -84,7 +84,8 @@ int putBundle(const tandem::compiler::Bundle& bundle, const std::string& folder)
   std::error_code failed;
   std::filesystem::create_directories(folder.empty() ? "." : folder, failed);
   std::string stem = (folder.empty() ? "" : folder + "/") + bundle.name;
-  for (const auto& [suffix, text] : {std::pair{".tdimage", &bundle.image}, {".h", &bundle.header}, {".json", &bundle.metadata}})
+  for (const auto& [suffix, text] :
+       {std::pair{".tdimage", &bundle.image}, {".h", &bundle.header}, {".json", &bundle.metadata}})
     if (!writeFile(stem + suffix, *text)) return cannotWrite(stem + suffix);
   return 0;
 }
@@ -116,8 +117,10 @@ std::string textOf(const std::vector<tandem::abi::Remark>& remarks) {
   return text;
 }
 
-// `stage`: ptx, cubin, bundle, remarks, or empty, for nothing but the remarks' text. `remarks`: it goes to the standard error as well.
-int emitForGpu(const std::string& request, const std::string& stage, const std::string& output, bool cached, bool remarks) {
+// `stage`: ptx, cubin, bundle, remarks, or empty, for nothing but the remarks' text. `remarks`: it goes to the standard
+// error as well.
+int emitForGpu(const std::string& request, const std::string& stage, const std::string& output, bool cached,
+               bool remarks) {
   tandem::compiler::CompiledImage compiled =
       cached ? tandem::compiler::compileCached(request) : tandem::compiler::compileToImage(request);
   for (const tandem::Diagnostic& d : compiled.diagnostics) std::cerr << d.render();
@@ -142,7 +145,8 @@ int main(int argc, char** argv) {
   int numWarps = 4;
   app.add_option("FILE.py[:kernel]", input, "the file, and the kernel when the file has several")->required();
   app.add_option("--emit", stage, "what to print")
-      ->check(CLI::IsMember({"ast", "tile", "tile-opt", "sim", "gpu", "layouts", "llvm", "ptx", "cubin", "bundle", "remarks"}))
+      ->check(CLI::IsMember(
+          {"ast", "tile", "tile-opt", "sim", "gpu", "layouts", "llvm", "ptx", "cubin", "bundle", "remarks"}))
       ->capture_default_str();
   app.add_option("--signature", signature, "types of the parameters: '*fp16, i32' or 'x=*fp16, n=i32'");
   app.add_option("--constexpr", constexprs, "values of the constexpr parameters: 'BLOCK=128, FLAG=True'");
@@ -155,9 +159,11 @@ int main(int argc, char** argv) {
   app.add_option("--num-ctas", gpu.numCtas, "thread blocks of a program's cluster")->capture_default_str();
   app.add_option("--maxnreg", gpu.maxRegisters, "a thread's registers at most");
   bool remarks = false;
-  app.add_flag("--remarks", remarks, "print what was done for speed and what was not, and why; beside a GPU's code, on the standard error");
+  app.add_flag("--remarks", remarks,
+               "print what was done for speed and what was not, and why; beside a GPU's code, on the standard error");
   PrintAfter printAfter;
-  app.add_option("--print-after", printAfter.pass, "print, on the standard error, the IR behind this pass or behind `all`, and its time");
+  app.add_option("--print-after", printAfter.pass,
+                 "print, on the standard error, the IR behind this pass or behind `all`, and its time");
   app.add_flag("--debug", gpu.debug, "keep device_assert");
   app.add_option("-o", output, "where to write (for a bundle: a folder); the standard output otherwise");
   try {

@@ -13,7 +13,10 @@ KernelImage sample() {
   KernelImage image;
   image.name = "matmul";
   image.target = "sm_90a";
-  image.cubin = std::string("\x7f" "ELF\0\xff", 6);
+  image.cubin = std::string(
+      "\x7f"
+      "ELF\0\xff",
+      6);
   image.ptx = ".version 8.6\n";
   image.threads = 384;
   image.sharedBytes = 200000;
@@ -30,7 +33,8 @@ KernelImage sample() {
   image.tensorMaps = {r};
   image.registers = 168;
   image.spillBytes = 8;
-  image.remarks = {{RemarkKind::Load, RemarkOutcome::Missed, "pipeline-loads", "not ahead", "ask for stages", "k.py", 12, 9}};
+  image.remarks = {
+      {RemarkKind::Load, RemarkOutcome::Missed, "pipeline-loads", "not ahead", "ask for stages", "k.py", 12, 9}};
   image.usesRanks = true;
   image.usesGridBarrier = true;
   return image;
@@ -66,7 +70,8 @@ TEST(KernelImageIo, EveryDamagedByteIsNoticed) {
 
 TEST(KernelImageIo, EveryShortFileIsNoticed) {
   std::string bytes = writeImage(sample());
-  for (size_t n = 0; n < bytes.size(); ++n) EXPECT_NE(errorOf(std::string_view(bytes).substr(0, n)), "") << n << " bytes";
+  for (size_t n = 0; n < bytes.size(); ++n)
+    EXPECT_NE(errorOf(std::string_view(bytes).substr(0, n)), "") << n << " bytes";
   EXPECT_EQ(errorOf(bytes + "x"), "the kernel image is damaged");
 }
 
@@ -100,7 +105,8 @@ TEST(KernelImageCheck, SaysWhatIsWrong) {
             "kernel `matmul` tensor map 0 has 2 box sizes, 1 shape sizes and 2 strides");
   EXPECT_EQ(problemAfter([](KernelImage& i) { i.threads = 0; }), "kernel `matmul` has 0 threads, not 1 to 1024");
   EXPECT_EQ(problemAfter([](KernelImage& i) { i.cubin = i.ptx = ""; }), "kernel `matmul` has no code");
-  EXPECT_EQ(problemAfter([](KernelImage& i) { i.cluster[2] = 0; }), "kernel `matmul` has a cluster size of 0, not 1 to 16");
+  EXPECT_EQ(problemAfter([](KernelImage& i) { i.cluster[2] = 0; }),
+            "kernel `matmul` has a cluster size of 0, not 1 to 16");
 }
 
 }  // namespace

@@ -79,7 +79,8 @@ TEST(Launch, EndsWhatGoesOnForEver) {
   auto polls = [](Team& team) {
     for (;;) team.synchronize();
   };
-  for (const RunOptions& limit : {RunOptions{.ranks = 2, .maxSteps = 1000}, RunOptions{.ranks = 2, .timeoutSeconds = 0.1}}) {
+  for (const RunOptions& limit :
+       {RunOptions{.ranks = 2, .maxSteps = 1000}, RunOptions{.ranks = 2, .timeoutSeconds = 0.1}}) {
     try {
       launch(polls, limit);
       ADD_FAILURE() << "it ended by itself";
@@ -91,10 +92,13 @@ TEST(Launch, EndsWhatGoesOnForEver) {
 
 TEST(Launch, SameSeedSameCounters) {
   auto run = [] {
-    return launch([](Team& team) {
-             Tensor x = team.zeros({4}, DType::Int32);
-             for (int i = 0; i < 5; ++i) team.launch(addOne(), {.grid = {1, 1, 1}}, {x});
-           }, {.ranks = 3, .seed = 7}).counters;
+    return launch(
+               [](Team& team) {
+                 Tensor x = team.zeros({4}, DType::Int32);
+                 for (int i = 0; i < 5; ++i) team.launch(addOne(), {.grid = {1, 1, 1}}, {x});
+               },
+               {.ranks = 3, .seed = 7})
+        .counters;
   };
   EXPECT_EQ(run(), run());
 }
@@ -154,7 +158,8 @@ TEST(Errors, WhatNoGridHas) {
     return std::string(thrownBy<Error>(main).what());
   };
   EXPECT_EQ(words({1 << 30, 1 << 15, 16}), "a grid of more than 2147483647 programs");
-  EXPECT_EQ(words({1, 65536, 1}), "kernel `add_one`: the grid has size 65536 in dimension 1, at most 65535 is possible");
+  EXPECT_EQ(words({1, 65536, 1}),
+            "kernel `add_one`: the grid has size 65536 in dimension 1, at most 65535 is possible");
   EXPECT_EQ(words({1, 1, -1}), "kernel `add_one`: the grid has a negative size");
 }
 
@@ -299,7 +304,8 @@ TEST(Streams, SignalsOfAWholeTensor) {
 
 TEST(Streams, OneSignalOfATensorIsOne) {
   auto main = [](Team& team) {
-    Tensor flags = team.zeros({3}, DType::Int64), middle{flags.address + 8, {1}, DType::Int64}, none{flags.address, {0}, DType::Int64};
+    Tensor flags = team.zeros({3}, DType::Int64), middle{flags.address + 8, {1}, DType::Int64},
+           none{flags.address, {0}, DType::Int64};
     team.signalWrite(middle, 7);
     team.signalWait(none, Compare::Eq, 1);
     team.synchronize();
@@ -330,9 +336,12 @@ TEST(Targets, ASimulatedRankSaysSo) {
 }
 
 TEST(Targets, ACooperativeLaunchMustFit) {
-  auto main = [](Team& team) { team.launch(addOne(), {.grid = {100, 2, 1}, .cooperative = true}, {team.zeros({1}, DType::Int32)}); };
+  auto main = [](Team& team) {
+    team.launch(addOne(), {.grid = {100, 2, 1}, .cooperative = true}, {team.zeros({1}, DType::Int32)});
+  };
   EXPECT_STREQ(thrownBy<Error>(main, 1).what(), "a cooperative launch of 200 programs on a rank that has room for 132");
-  launch([](Team& team) { team.launch(addOne(), {.cooperative = true}, {team.zeros({1}, DType::Int32)}); }, {.ranks = 1});
+  launch([](Team& team) { team.launch(addOne(), {.cooperative = true}, {team.zeros({1}, DType::Int32)}); },
+         {.ranks = 1});
 }
 
 TEST(Targets, UnknownOnesAreNamed) {

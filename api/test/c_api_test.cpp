@@ -251,10 +251,11 @@ TEST(CApi, SessionsOfGpusCheckTheirOptions) {
 
 // Requests for both targets come from one text; the simulator takes the first only.
 TEST(CApi, CodeForAnotherTargetIsRefusedWithBothNames) {
-  nlohmann::json request = {{"kernel", "nothing"},
-                            {"module", {{"file", "k.py"}, {"source", std::string(kHeader) + "def nothing(p):\n    tl.store(p, 1)\n"}}},
-                            {"arguments", {{{"name", "p"}, {"type", "*i32"}}}},
-                            {"options", {{"num_warps", 4}}}};
+  nlohmann::json request = {
+      {"kernel", "nothing"},
+      {"module", {{"file", "k.py"}, {"source", std::string(kHeader) + "def nothing(p):\n    tl.store(p, 1)\n"}}},
+      {"arguments", {{{"name", "p"}, {"type", "*i32"}}}},
+      {"options", {{"num_warps", 4}}}};
   td_program *simulated = nullptr, *gpu = nullptr;
   ASSERT_EQ(td_compile(request.dump().c_str(), &simulated), 0) << td_last_error();
   request["options"]["target"] = "sm_90a";

@@ -24,8 +24,12 @@ std::string refusal(const Variables& variables) {
   return "nothing was thrown";
 }
 
-const Variables torchrun = {{"RANK", "2"}, {"WORLD_SIZE", "4"},           {"LOCAL_RANK", "2"}, {"LOCAL_WORLD_SIZE", "4"},
-                            {"MASTER_PORT", "29500"}, {"MASTER_ADDR", "127.0.0.1"}};
+const Variables torchrun = {{"RANK", "2"},
+                            {"WORLD_SIZE", "4"},
+                            {"LOCAL_RANK", "2"},
+                            {"LOCAL_WORLD_SIZE", "4"},
+                            {"MASTER_PORT", "29500"},
+                            {"MASTER_ADDR", "127.0.0.1"}};
 const Variables mpirun = {{"OMPI_COMM_WORLD_RANK", "1"},
                           {"OMPI_COMM_WORLD_SIZE", "2"},
                           {"OMPI_COMM_WORLD_LOCAL_RANK", "0"},

@@ -17,7 +17,8 @@ std::string imageBytes() {
   image.target = "sm_90a";
   image.cubin = "FAKE scale 8,4,4,2,2,8,1 40 0";
   image.ptx = ".version 8.0";
-  image.params = {ParamType::Pointer, ParamType::I32, ParamType::F32, ParamType::F16, ParamType::BF16, ParamType::F64, ParamType::I1};
+  image.params = {ParamType::Pointer, ParamType::I32, ParamType::F32, ParamType::F16,
+                  ParamType::BF16,    ParamType::F64, ParamType::I1};
   image.threads = 256;
   return abi::writeImage(image);
 }
@@ -25,7 +26,9 @@ std::string imageBytes() {
 class GpuApi : public testing::Test {
  protected:
   static void SetUpTestSuite() { setenv("TANDEM_CUDA_DRIVER", TANDEM_FAKE_CUDA, 1); }
-  std::string log() { return reinterpret_cast<const char* (*)()>(dlsym(dlopen(TANDEM_FAKE_CUDA, RTLD_NOW), "fakeLog"))(); }
+  std::string log() {
+    return reinterpret_cast<const char* (*)()>(dlsym(dlopen(TANDEM_FAKE_CUDA, RTLD_NOW), "fakeLog"))();
+  }
   template <class Body> std::string errorOf(Body body) {
     try {
       body();
@@ -52,8 +55,10 @@ TEST_F(GpuApi, NumbersBecomeTheParametersTypes) {
   EXPECT_EQ(kernel.threads(), 256);
   Stream stream;
   kernel.launch({.grid = {2, 3, 1}, .device = 0}, uint64_t(0x1000), -2, 1.5, 65519.0, 1.0, 1, true);
-  EXPECT_NE(log().find("grid 2,3,1 block 256,1,1 shared 0 stream 0 0010000000000000 feffffff 0000c03f ff7b 803f 000000000000f03f 01\n"),
-            std::string::npos)
+  EXPECT_NE(
+      log().find(
+          "grid 2,3,1 block 256,1,1 shared 0 stream 0 0010000000000000 feffffff 0000c03f ff7b 803f 000000000000f03f 01\n"),
+      std::string::npos)
       << log();
   kernel.launch({.device = 0}, uint64_t(0), 0, 0.0f, 5.9604644775390625e-8, -3.5e38, 0.5, false);
   EXPECT_NE(log().find(" 00000000 0100 80ff 000000000000e03f 00\n"), std::string::npos) << log();
@@ -62,13 +67,15 @@ TEST_F(GpuApi, NumbersBecomeTheParametersTypes) {
 TEST_F(GpuApi, WrongCallsSaySo) {
   Kernel kernel = Kernel::fromImage(imageBytes());
   EXPECT_EQ(errorOf([&] { kernel.launch({}, 1); }), "kernel `scale` takes 7 arguments, 1 given");
-  EXPECT_EQ(errorOf([&] { kernel.launch({}, 1.5, 0, 0, 0, 0, 0, 0); }), "a kernel's integer or pointer is given the number 1.500000");
+  EXPECT_EQ(errorOf([&] { kernel.launch({}, 1.5, 0, 0, 0, 0, 0, 0); }),
+            "a kernel's integer or pointer is given the number 1.500000");
   EXPECT_EQ(errorOf([&] { kernel.launch({}, 0, int64_t(1) << 32, 0, 0, 0, 0, 0); }),
             "a kernel's i32 is given 4294967296");
   EXPECT_EQ(errorOf([&] { kernel.launch({}, 0, -(int64_t(1) << 31) - 1, 0, 0, 0, 0, 0); }),
             "a kernel's i32 is given -2147483649");
   EXPECT_EQ(errorOf([&] { kernel.launch({.device = 0}, 0, 4294967295u, 0, 0, 0, 0, 0); }), "nothing was thrown");
-  EXPECT_EQ(errorOf([&] { kernel.launch({.grid = {-1, 1, 1}}, 0, 0, 0, 0, 0, 0, 0); }), "kernel `scale`: the grid has a negative size");
+  EXPECT_EQ(errorOf([&] { kernel.launch({.grid = {-1, 1, 1}}, 0, 0, 0, 0, 0, 0, 0); }),
+            "kernel `scale`: the grid has a negative size");
   EXPECT_EQ(errorOf([&] { Kernel::fromFile("/nowhere/k.tdimage"); }), "cannot read `/nowhere/k.tdimage`");
   EXPECT_EQ(errorOf([&] { Kernel::fromImage("junk"); }), "these 4 bytes are not a kernel image");
   EXPECT_NE(td_gpu_launch(nullptr, 0, 0, 1, 1, 1, nullptr, 0, 0), 0);
@@ -106,7 +113,8 @@ TEST_F(GpuApi, KernelQuestions) {
   EXPECT_EQ(local, 0);
   char* json = nullptr;
   ASSERT_EQ(td_gpu_kernel_info(kernel.handle(), &json), 0);
-  EXPECT_NE(std::string(json).find("\"params\":[\"pointer\",\"i32\",\"fp32\",\"fp16\",\"bf16\",\"fp64\",\"i1\"]"), std::string::npos);
+  EXPECT_NE(std::string(json).find("\"params\":[\"pointer\",\"i32\",\"fp32\",\"fp16\",\"bf16\",\"fp64\",\"i1\"]"),
+            std::string::npos);
   EXPECT_NE(std::string(json).find("\"remarks\":[]"), std::string::npos);
   td_free(json);
 }

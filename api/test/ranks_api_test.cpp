@@ -27,11 +27,13 @@ class RanksApi : public testing::Test {
 RunOptions onOneGpu() { return {.ranks = 1, .target = "cuda", .devices = {0}}; }
 
 td_program* simulated() {
-  nlohmann::json request = {{"kernel", "one"},
-                            {"module", {{"file", "k.py"}, {"source", "@tandem.jit\ndef one(p):\n    tl.store(p, 1)\n"}}},
-                            {"arguments", {{{"name", "p"}, {"type", "*i32"}}}},
-                            {"options", {{"num_warps", 4}}}};
-  request["module"]["source"] = "import tandem\nimport tandem.language as tl\n\n" + request["module"]["source"].get<std::string>();
+  nlohmann::json request = {
+      {"kernel", "one"},
+      {"module", {{"file", "k.py"}, {"source", "@tandem.jit\ndef one(p):\n    tl.store(p, 1)\n"}}},
+      {"arguments", {{{"name", "p"}, {"type", "*i32"}}}},
+      {"options", {{"num_warps", 4}}}};
+  request["module"]["source"] =
+      "import tandem\nimport tandem.language as tl\n\n" + request["module"]["source"].get<std::string>();
   td_program* program = nullptr;
   if (td_compile(request.dump().c_str(), &program)) throw Error(td_last_error());
   return program;
@@ -62,7 +64,8 @@ TEST_F(RanksApi, CopiesFillsAndSignals) {
         target = team.target();
         EXPECT_EQ(team.residentPrograms(), 132);
         std::vector<int32_t> in = {1, 2, 3, 4};
-        Tensor x = team.empty({4}, DType::Int32), y = team.zeros({4}, DType::Int32), flags = team.zeros({3}, DType::Int64);
+        Tensor x = team.empty({4}, DType::Int32), y = team.zeros({4}, DType::Int32),
+               flags = team.zeros({3}, DType::Int64);
         team.copyFromHost(x, in.data());
         team.copy(y, x);
         team.copyToHost(out.data(), y);
@@ -150,7 +153,8 @@ TEST_F(RanksApi, TracesAreMeasured) {
   EXPECT_EQ(text, nullptr);
 
   setenv("TANDEM_TRACE", "/no/such/folder/t.json", 1);
-  EXPECT_EQ(refusal([&] { launch(main, onOneGpu()); }), "cannot write `/no/such/folder/t.json`: No such file or directory");
+  EXPECT_EQ(refusal([&] { launch(main, onOneGpu()); }),
+            "cannot write `/no/such/folder/t.json`: No such file or directory");
   unsetenv("TANDEM_TRACE");
 }
 

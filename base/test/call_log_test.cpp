@@ -17,9 +17,10 @@ TEST(CallLog, TellsTheFirstCallThatDiffers) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->rank, 1);
   EXPECT_EQ(found->otherPlace, 7u);
-  EXPECT_EQ(found->message,
-            "rank 1's call 3 of an operator is `sum` with elements 64, where rank 0's is `sum` with elements 32: all ranks "
-            "make the same operators in one order and call them alike");
+  EXPECT_EQ(
+      found->message,
+      "rank 1's call 3 of an operator is `sum` with elements 64, where rank 0's is `sum` with elements 32: all ranks "
+      "make the same operators in one order and call them alike");
 }
 
 TEST(CallLog, RunsOfEqualCallsMayBeCutAnywhere) {
@@ -39,7 +40,8 @@ TEST(CallLog, OperatorsMadeInAnotherOrder) {
   EXPECT_FALSE(log.add(1, made(1, "`gather`")));
   auto found = log.add(1, made(0, "`sum` of up to 9 fp16"));
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->message.find("rank 1's operator is `sum` of up to 9 fp16, where rank 0's is `sum` of up to 8 fp16"), 0u)
+  EXPECT_EQ(found->message.find("rank 1's operator is `sum` of up to 9 fp16, where rank 0's is `sum` of up to 8 fp16"),
+            0u)
       << found->message;
 }
 

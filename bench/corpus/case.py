@@ -33,6 +33,7 @@ CASES = {}
 
 def case(library, name, **fields):
     """Registers what it decorates as the case's `function`. It imports the library when it is called."""
+
     def add(function):
         CASES[f"{library}/{name}"] = Case(library, name, function=function, **fields)
         return function

@@ -25,8 +25,23 @@ def main():
     folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as wheels:
-        subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--python-version=3.12",
-                        "--dest", wheels, "-r", str(HERE / "libraries.txt")], check=True)
+        subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "pip",
+                "download",
+                "--quiet",
+                "--no-deps",
+                "--only-binary=:all:",
+                "--python-version=3.12",
+                "--dest",
+                wheels,
+                "-r",
+                str(HERE / "libraries.txt"),
+            ],
+            check=True,
+        )
         for wheel in sorted(pathlib.Path(wheels).glob("*.whl")):
             unpack(wheel, folder)
             print(wheel.name)

@@ -10,23 +10,39 @@ def op(module, name):
     return getattr(importlib.import_module(module), name)
 
 
-@case("conch", "static_scaled_int8_quant", inputs=lambda m: (m(m.pick(64, 8192), 4096), torch.full((1,), 0.05, device="cuda")),
-      reference=lambda x, scale: (x / scale).round().clamp(-128, 127), tolerance=2e-2)
+@case(
+    "conch",
+    "static_scaled_int8_quant",
+    inputs=lambda m: (m(m.pick(64, 8192), 4096), torch.full((1,), 0.05, device="cuda")),
+    reference=lambda x, scale: (x / scale).round().clamp(-128, 127),
+    tolerance=2e-2,
+)
 def static_scaled_int8_quant(x, scale):
     return op("conch.ops.quantization.int8", "scaled_int8_quant")(x, scale)[0]
 
 
-@case("conch", "static_scaled_fp8_quant", inputs=lambda m: (m(m.pick(64, 8192), 4096), torch.full((1,), 0.05, device="cuda")),
-      reference=lambda x, scale: (x / scale), tolerance=7e-2)
+@case(
+    "conch",
+    "static_scaled_fp8_quant",
+    inputs=lambda m: (m(m.pick(64, 8192), 4096), torch.full((1,), 0.05, device="cuda")),
+    reference=lambda x, scale: x / scale,
+    tolerance=7e-2,
+)
 def static_scaled_fp8_quant(x, scale):
     return op("conch.ops.quantization.fp8", "scaled_fp8_quant")(x, scale)[0]
 
 
-@case("conch", "scaled_gemm", inputs=lambda m: (m.integers(m.pick(128, 4096), 4096, below=255).sub(127).to(torch.int8),
-                                                m.integers(4096, 4096, below=255).sub(127).to(torch.int8),
-                                                m.uniform(m.pick(128, 4096), 1, low=0.5, dtype=torch.float32),
-                                                m.uniform(4096, 1, low=0.5, dtype=torch.float32)),
-      reference=lambda a, b, x, y: (a.double() @ b.double()) * x * y.t())
+@case(
+    "conch",
+    "scaled_gemm",
+    inputs=lambda m: (
+        m.integers(m.pick(128, 4096), 4096, below=255).sub(127).to(torch.int8),
+        m.integers(4096, 4096, below=255).sub(127).to(torch.int8),
+        m.uniform(m.pick(128, 4096), 1, low=0.5, dtype=torch.float32),
+        m.uniform(4096, 1, low=0.5, dtype=torch.float32),
+    ),
+    reference=lambda a, b, x, y: (a.double() @ b.double()) * x * y.t(),
+)
 def scaled_gemm(a, b, x, y):
     return op("conch.ops.quantization.gemm", "scaled_gemm")(a, b, x, y, torch.bfloat16)
 
@@ -35,8 +51,11 @@ def packed_inputs(m):
     k, n = 4096, 4096
     codes = m.integers(k, n, below=16)
     words = sum(codes[i::8].to(torch.int64) << (4 * i) for i in range(8))
-    return m(m.pick(64, 2048), k, dtype=torch.float16), (words - ((words >> 31) << 32)).to(torch.int32), m.uniform(
-        k // 128, n, low=0.01, high=0.02, dtype=torch.float16)
+    return (
+        m(m.pick(64, 2048), k, dtype=torch.float16),
+        (words - ((words >> 31) << 32)).to(torch.int32),
+        m.uniform(k // 128, n, low=0.01, high=0.02, dtype=torch.float16),
+    )
 
 
 def packed_reference(x, words, scales):
@@ -71,8 +90,13 @@ def blockwise_8bit(x):
     return kernels.dequant_8bit_blockwise(codes, scales, code, 256, dtype=torch.float32)
 
 
-@case("torchao", "fp8_blockwise_gemm", inputs=lambda m: (m(m.pick(128, 4096), 4096), m(4096, 4096)), reference=lambda a, b: a @ b.t(),
-      tolerance=8e-2)
+@case(
+    "torchao",
+    "fp8_blockwise_gemm",
+    inputs=lambda m: (m(m.pick(128, 4096), 4096), m(4096, 4096)),
+    reference=lambda a, b: a @ b.t(),
+    tolerance=8e-2,
+)
 def fp8_blockwise_gemm(a, b):
     module = importlib.import_module("torchao.kernel.blockwise_quantization")
     a, scale_a = module.fp8_blockwise_act_quant(a, 128)

@@ -32,7 +32,7 @@ def step_by_step(q, k, v, decay=None, beta=None, scale=None):
     state first forgets what it holds under k_t (the delta rule)."""
     b, length, h, d = q.shape
     state = q.new_zeros(b, h, d, v.shape[-1])
-    scale = d ** -0.5 if scale is None else scale
+    scale = d**-0.5 if scale is None else scale
     outs = []
     for t in range(length):
         if decay is not None:
@@ -79,8 +79,13 @@ def chunk_linear_attn(q, k, v):
     return fla("ops.linear_attn", "chunk_linear_attn")(q, k, v, normalize=False)[0]
 
 
-@case("fla", "chunk_retention", inputs=plain,
-      reference=lambda q, k, v: step_by_step(q, k, v, retention_decay(q).log().expand(q.shape[:3])), grad=True)
+@case(
+    "fla",
+    "chunk_retention",
+    inputs=plain,
+    reference=lambda q, k, v: step_by_step(q, k, v, retention_decay(q).log().expand(q.shape[:3])),
+    grad=True,
+)
 def chunk_retention(q, k, v):
     return fla("ops.retention", "chunk_retention")(q, k, v)[0]
 
@@ -180,43 +185,72 @@ def parallel_forgetting_attn(q, k, v, g):
     return fla("ops.forgetting_attn", "parallel_forgetting_attn")(q, k, v, g)
 
 
-@case("fla", "l2norm", inputs=lambda m: (m(m.pick(256, 65536), 128, grad=True),), grad=True,
-      reference=lambda x: x * torch.rsqrt((x * x).sum(-1, keepdim=True) + 1e-6))
+@case(
+    "fla",
+    "l2norm",
+    inputs=lambda m: (m(m.pick(256, 65536), 128, grad=True),),
+    grad=True,
+    reference=lambda x: x * torch.rsqrt((x * x).sum(-1, keepdim=True) + 1e-6),
+)
 def l2norm(x):
     return fla("modules.norm.l2norm", "l2norm")(x)
 
 
-@case("fla", "layer_norm", inputs=lambda m: (m(m.pick(256, 8192), 2048, grad=True), m(2048, grad=True), m(2048, grad=True)),
-      reference=lambda x, w, b: F.layer_norm(x, (2048,), w, b), grad=True)
+@case(
+    "fla",
+    "layer_norm",
+    inputs=lambda m: (m(m.pick(256, 8192), 2048, grad=True), m(2048, grad=True), m(2048, grad=True)),
+    reference=lambda x, w, b: F.layer_norm(x, (2048,), w, b),
+    grad=True,
+)
 def layer_norm(x, w, b):
     return fla("modules.norm.layernorm", "layer_norm")(x, w, b)
 
 
-@case("fla", "rms_norm_gated",
-      inputs=lambda m: (m(m.pick(256, 65536), 128, grad=True), m(m.pick(256, 65536), 128, grad=True), m(128, grad=True)),
-      reference=lambda x, g, w: x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * w * F.silu(g), grad=True)
+@case(
+    "fla",
+    "rms_norm_gated",
+    inputs=lambda m: (m(m.pick(256, 65536), 128, grad=True), m(m.pick(256, 65536), 128, grad=True), m(128, grad=True)),
+    reference=lambda x, g, w: x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * w * F.silu(g),
+    grad=True,
+)
 def rms_norm_gated(x, g, w):
     return fla("modules.norm.fused_norm_gate", "rms_norm_gated")(x, g, w, None, "swish")
 
 
 def convolution(x, w):
-    return F.silu(F.conv1d(x.transpose(1, 2), w[:, None], padding=3, groups=x.shape[-1])[..., :x.shape[1]].transpose(1, 2))
+    return F.silu(F.conv1d(x.transpose(1, 2), w[:, None], padding=3, groups=x.shape[-1])[..., : x.shape[1]].transpose(1, 2))
 
 
-@case("fla", "causal_conv1d", inputs=lambda m: (m(m.pick(1, 4), m.pick(128, 4096), 2048, grad=True), m(2048, 4, grad=True)),
-      reference=convolution, grad=True)
+@case(
+    "fla",
+    "causal_conv1d",
+    inputs=lambda m: (m(m.pick(1, 4), m.pick(128, 4096), 2048, grad=True), m(2048, 4, grad=True)),
+    reference=convolution,
+    grad=True,
+)
 def causal_conv1d(x, w):
     return fla("modules.causal_conv1d.ops", "causal_conv1d")(x, w, activation="silu")[0]
 
 
-@case("fla", "token_shift", inputs=lambda m: (m(m.pick(1, 8), m.pick(128, 4096), 2048, grad=True),),
-      reference=lambda x: F.pad(x, (0, 0, 1, -1)) - x, grad=True)
+@case(
+    "fla",
+    "token_shift",
+    inputs=lambda m: (m(m.pick(1, 8), m.pick(128, 4096), 2048, grad=True),),
+    reference=lambda x: F.pad(x, (0, 0, 1, -1)) - x,
+    grad=True,
+)
 def token_shift(x):
     return fla("modules.token_shift", "token_shift")(x)
 
 
-@case("fla", "chunk_local_cumsum", inputs=lambda m: (decays(m, *heads(m)),), tolerance=1e-5,
-      reference=lambda g: g.unflatten(1, (-1, 64)).cumsum(2).flatten(1, 2))
+@case(
+    "fla",
+    "chunk_local_cumsum",
+    inputs=lambda m: (decays(m, *heads(m)),),
+    tolerance=1e-5,
+    reference=lambda g: g.unflatten(1, (-1, 64)).cumsum(2).flatten(1, 2),
+)
 def chunk_local_cumsum(g):
     return fla("ops.utils.cumsum", "chunk_local_cumsum")(g, 64)
 

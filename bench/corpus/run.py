@@ -35,8 +35,13 @@ class Workers:
     def run(self, step, names, keep):
         left = list(names)
         while left:
-            process = subprocess.Popen([sys.executable, str(HERE / "worker.py"), self.backend, str(self.folder), step, *left],
-                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment)
+            process = subprocess.Popen(
+                [sys.executable, str(HERE / "worker.py"), self.backend, str(self.folder), step, *left],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=self.environment,
+            )
             lines, errors = queue.Queue(), []
             threading.Thread(target=lambda: [lines.put(line) for line in process.stdout] + [lines.put(None)], daemon=True).start()
             threading.Thread(target=lambda: errors.extend(process.stderr), daemon=True).start()
@@ -60,8 +65,14 @@ class Workers:
             if left:
                 lost = begun or left[0]
                 left.remove(lost)
-                keep({"name": lost, "step": step, "backend": self.backend,
-                      "failed": reason or f"the process ended: {''.join(errors[-3:]).strip()[-300:]}"})
+                keep(
+                    {
+                        "name": lost,
+                        "step": step,
+                        "backend": self.backend,
+                        "failed": reason or f"the process ended: {''.join(errors[-3:]).strip()[-300:]}",
+                    }
+                )
 
 
 def measure(options, target, names, results):
@@ -80,7 +91,7 @@ def measure(options, target, names, results):
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as caches:
         workers = Workers(target, options.libraries, caches, options.patience)
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            list(pool.map(lambda i: workers.run("compile", names[i::options.jobs], keep), range(options.jobs)))
+            list(pool.map(lambda i: workers.run("compile", names[i :: options.jobs], keep), range(options.jobs)))
         workers.run("measure", names, keep)
 
 

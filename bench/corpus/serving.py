@@ -30,8 +30,12 @@ def silu_and_mul(x):
     return conch("activation.silu_and_mul", "silu_and_mul")(x)
 
 
-@case("conch", "gelu_tanh_and_mul", inputs=lambda m: (m(m.pick(64, 8192), 22016, dtype=torch.float32),),
-      reference=lambda x: F.gelu(x.chunk(2, -1)[0], approximate="tanh") * x.chunk(2, -1)[1])
+@case(
+    "conch",
+    "gelu_tanh_and_mul",
+    inputs=lambda m: (m(m.pick(64, 8192), 22016, dtype=torch.float32),),
+    reference=lambda x: F.gelu(x.chunk(2, -1)[0], approximate="tanh") * x.chunk(2, -1)[1],
+)
 def gelu_tanh_and_mul(x):
     return conch("activation.gelu_tanh_and_mul", "gelu_tanh_and_mul")(x)
 
@@ -61,7 +65,7 @@ def gathered(cache, table, length):
 def paged_reference(q, keys, values, table, lengths):
     length = int(lengths[0])
     k, v = gathered(keys, table, length), gathered(values, table, length)
-    scores = torch.einsum("bhd,bkhd->bhk", q, k) * SIZE ** -0.5
+    scores = torch.einsum("bhd,bkhd->bhk", q, k) * SIZE**-0.5
     return torch.einsum("bhk,bkhd->bhd", scores.softmax(-1), v)
 
 
@@ -84,7 +88,7 @@ def varlen_inputs(m):
 def varlen_reference(q, keys, values, table, lengths, starts):
     length = int(lengths[0])
     k, v = gathered(keys, table, length), gathered(values, table, length)
-    scores = torch.einsum("bqhd,bkhd->bhqk", q.unflatten(0, (-1, length)), k) * SIZE ** -0.5
+    scores = torch.einsum("bqhd,bkhd->bhqk", q.unflatten(0, (-1, length)), k) * SIZE**-0.5
     hidden = torch.ones(length, length, dtype=torch.bool, device="cuda").triu(1)
     return torch.einsum("bhqk,bkhd->bqhd", scores.masked_fill(hidden, -torch.inf).softmax(-1), v).flatten(0, 1)
 
@@ -126,6 +130,7 @@ def cache_reference(key, value, slots):
         cache = x.new_zeros(2 * x.shape[0], GROUPS, SIZE)
         cache[slots] = x
         return cache.view(-1, PAGE, GROUPS, SIZE)
+
     return filled(key), filled(value)
 
 
@@ -170,6 +175,7 @@ def decode_inputs(heads, groups, size, value_size):
         keys = m(batch * length, groups, size)
         values = keys[..., :value_size] if size != value_size else m(batch * length, groups, value_size)
         return m(batch, heads, size), keys, values, starts, slots
+
     return inputs
 
 
@@ -186,8 +192,9 @@ def decode(q, keys, values, starts, slots):
     partial = torch.empty(batch, heads, splits, values.shape[-1], device="cuda")
     sums = torch.empty(batch, heads, splits, device="cuda")
     counts = torch.full((batch,), splits, dtype=torch.int32, device="cuda")
-    sglang("attention.decode_attention", "decode_attention_fwd")(q, keys, values, out, starts, slots, partial, sums, counts, splits,
-                                                                 q.shape[-1] ** -0.5, 1.0, 1.0)
+    sglang("attention.decode_attention", "decode_attention_fwd")(
+        q, keys, values, out, starts, slots, partial, sums, counts, splits, q.shape[-1] ** -0.5, 1.0, 1.0
+    )
     return out
 
 
@@ -199,8 +206,16 @@ case("sglang", "decode_attention_mla", inputs=decode_inputs(128, 1, 576, 512), r
 def extend_inputs(m):
     batch, before, new = m.pick(2, 8), m.pick(96, 1024), m.pick(64, 512)
     starts = torch.arange(batch + 1, dtype=torch.int32, device="cuda")
-    return (m(batch * new, HEADS, SIZE), m(batch * new, GROUPS, SIZE), m(batch * new, GROUPS, SIZE), m(batch * before, GROUPS, SIZE),
-            m(batch * before, GROUPS, SIZE), starts * new, starts * before, m.permutation(batch * before).to(torch.int32))
+    return (
+        m(batch * new, HEADS, SIZE),
+        m(batch * new, GROUPS, SIZE),
+        m(batch * new, GROUPS, SIZE),
+        m(batch * before, GROUPS, SIZE),
+        m(batch * before, GROUPS, SIZE),
+        starts * new,
+        starts * before,
+        m.permutation(batch * before).to(torch.int32),
+    )
 
 
 def extend_reference(q, k, v, keys, values, new_starts, old_starts, slots):
@@ -208,7 +223,7 @@ def extend_reference(q, k, v, keys, values, new_starts, old_starts, slots):
     split = lambda x: x.unflatten(0, (batch, -1))
     k = torch.cat((split(keys[slots.long()]), split(k)), 1).repeat_interleave(HEADS // GROUPS, 2)
     v = torch.cat((split(values[slots.long()]), split(v)), 1).repeat_interleave(HEADS // GROUPS, 2)
-    scores = torch.einsum("bqhd,bkhd->bhqk", split(q), k) * SIZE ** -0.5
+    scores = torch.einsum("bqhd,bkhd->bhqk", split(q), k) * SIZE**-0.5
     hidden = torch.ones(scores.shape[-2:], dtype=torch.bool, device="cuda").triu(1 + scores.shape[-1] - scores.shape[-2])
     return torch.einsum("bhqk,bkhd->bqhd", scores.masked_fill(hidden, -torch.inf).softmax(-1), v).flatten(0, 1)
 
@@ -217,22 +232,28 @@ def extend_reference(q, k, v, keys, values, new_starts, old_starts, slots):
 def extend_attention(q, k, v, keys, values, new_starts, old_starts, slots):
     out = torch.empty_like(q)
     longest = q.shape[0] // (new_starts.shape[0] - 1)
-    sglang("attention.extend_attention", "extend_attention_fwd")(q, k, v, out, keys, values, new_starts, old_starts, slots, None, True,
-                                                                 None, longest, 1.0, 1.0)
+    sglang("attention.extend_attention", "extend_attention_fwd")(
+        q, k, v, out, keys, values, new_starts, old_starts, slots, None, True, None, longest, 1.0, 1.0
+    )
     return out
 
 
 def prefill_inputs(m):
     batch, length = m.pick(2, 4), m.pick(96, 2048)
     starts = torch.arange(0, batch * length, length, dtype=torch.int32, device="cuda")
-    return (m(batch * length, HEADS, SIZE), m(batch * length, GROUPS, SIZE), m(batch * length, GROUPS, SIZE), starts,
-            torch.full_like(starts, length))
+    return (
+        m(batch * length, HEADS, SIZE),
+        m(batch * length, GROUPS, SIZE),
+        m(batch * length, GROUPS, SIZE),
+        starts,
+        torch.full_like(starts, length),
+    )
 
 
 def prefill_reference(q, k, v, starts, lengths):
     split = lambda x: x.unflatten(0, (starts.shape[0], -1))
     k, v = (split(x).repeat_interleave(HEADS // GROUPS, 2) for x in (k, v))
-    scores = torch.einsum("bqhd,bkhd->bhqk", split(q), k) * SIZE ** -0.5
+    scores = torch.einsum("bqhd,bkhd->bhqk", split(q), k) * SIZE**-0.5
     hidden = torch.ones(scores.shape[-2:], dtype=torch.bool, device="cuda").triu(1)
     return torch.einsum("bhqk,bkhd->bqhd", scores.masked_fill(hidden, -torch.inf).softmax(-1), v).flatten(0, 1)
 
@@ -263,9 +284,15 @@ def merge_state(a, x, b, y):
 def state_inputs(m):
     batch, heads, width, states, groups = m.pick(2, 64), 64, 64, 128, 8
     one = lambda *shape: m(*shape, dtype=torch.float32)
-    return (one(batch, heads, width, states), m(batch, heads, width), m(batch, heads)[..., None].expand(-1, -1, width),
-            -m.uniform(heads, low=0.5, high=2.0, dtype=torch.float32)[:, None, None].expand(-1, width, states), m(batch, groups, states),
-            m(batch, groups, states), one(heads)[:, None].expand(-1, width))
+    return (
+        one(batch, heads, width, states),
+        m(batch, heads, width),
+        m(batch, heads)[..., None].expand(-1, -1, width),
+        -m.uniform(heads, low=0.5, high=2.0, dtype=torch.float32)[:, None, None].expand(-1, width, states),
+        m(batch, groups, states),
+        m(batch, groups, states),
+        one(heads)[:, None].expand(-1, width),
+    )
 
 
 def state_reference(state, x, dt, a, b, c, d):

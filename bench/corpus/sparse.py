@@ -21,8 +21,9 @@ def entmax(x, turns=60):
         above = (y - middle).clamp(min=0).pow(2).sum(-1, keepdim=True) >= 1
         low, high = torch.where(above, middle, low).detach(), torch.where(above, high, middle).detach()
     root = (y - low).clamp(min=0).detach()
-    tau = ((y * root).sum(-1, keepdim=True) / root.sum(-1, keepdim=True)) + (low - (y * root).sum(-1, keepdim=True) /
-                                                                           root.sum(-1, keepdim=True)).detach()
+    tau = ((y * root).sum(-1, keepdim=True) / root.sum(-1, keepdim=True)) + (
+        low - (y * root).sum(-1, keepdim=True) / root.sum(-1, keepdim=True)
+    ).detach()
     return (y - tau).clamp(min=0).pow(2)
 
 
@@ -69,12 +70,13 @@ def native_reference(q, k, v, at, used):
 @case("native-sparse-attention", "attention", inputs=native_inputs, reference=native_reference, grad=True)
 def native(q, k, v, at, used):
     return importlib.import_module("native_sparse_attention_pytorch.triton_native_sparse_attention").native_sparse_attend(
-        q, k, v, BLOCK, at, used)
+        q, k, v, BLOCK, at, used
+    )
 
 
 def rows(make):
     source = make(make.pick(512, 16384), 2048)
-    return source, make.permutation(len(source))[:len(source) // 2]
+    return source, make.permutation(len(source))[: len(source) // 2]
 
 
 @case("xformers", "index_select", inputs=rows, reference=lambda x, at: x[at], tolerance=0.0)
@@ -84,8 +86,13 @@ def index_select(x, at):
     return out
 
 
-@case("xformers", "index_select_backward", inputs=lambda m: (*rows(m)[1:], m(m.pick(256, 8192), 2048)), tolerance=0.0,
-      reference=lambda at, dy: dy.new_zeros(2 * len(dy), dy.shape[1]).index_copy(0, at, dy))
+@case(
+    "xformers",
+    "index_select_backward",
+    inputs=lambda m: (*rows(m)[1:], m(m.pick(256, 8192), 2048)),
+    tolerance=0.0,
+    reference=lambda at, dy: dy.new_zeros(2 * len(dy), dy.shape[1]).index_copy(0, at, dy),
+)
 def index_select_backward(at, dy):
     out = torch.zeros(2 * len(dy), dy.shape[1], dtype=dy.dtype, device="cuda")
     importlib.import_module("xformers.ops._triton.k_index_select_cat").index_select_cat_bwd(out, at, dy)

@@ -33,10 +33,12 @@ def summary(rows):
     both = [row for row in rows.values() if "first_call_s" in row.get("tandem", {}) and "first_call_s" in row.get("triton", {})]
     compiled = [sum(row[b]["first_call_s"] for row in both) for b in ("tandem", "triton")]
     above = sum(row["tandem"]["first_call_s"] > row["triton"]["first_call_s"] for row in both)
-    return (f"{len(run)} of {len(rows)} cases run, {sum(map(is_right, rows.values()))} are right. Speed against Triton, geometric mean of "
-            f"{len(ratios)}: {geometric_mean(ratios):.2f}; {sum(r >= 0.95 for r in ratios)} cases at 0.95 or more, "
-            f"{sum(r < 0.8 for r in ratios)} below 0.8. First calls of {len(both)} cases: {compiled[0]:.0f} s, Triton's "
-            f"{compiled[1]:.0f} s; {above} are slower than Triton's.")
+    return (
+        f"{len(run)} of {len(rows)} cases run, {sum(map(is_right, rows.values()))} are right. Speed against Triton, geometric mean of "
+        f"{len(ratios)}: {geometric_mean(ratios):.2f}; {sum(r >= 0.95 for r in ratios)} cases at 0.95 or more, "
+        f"{sum(r < 0.8 for r in ratios)} below 0.8. First calls of {len(both)} cases: {compiled[0]:.0f} s, Triton's "
+        f"{compiled[1]:.0f} s; {above} are slower than Triton's."
+    )
 
 
 def lines(rows):
@@ -48,8 +50,15 @@ def lines(rows):
         speed = number(ratio(row)) if "failed" not in mine else "fails: " + mine["failed"].split("\n")[0][:90].replace("|", "/")
         if "ms" in mine and not is_right(row):
             speed = "wrong"
-        cells = [number(mine.get("ms")), number(theirs.get("ms")), speed, number(mine.get("error"), 2), number(theirs.get("error"), 2),
-                 number(mine.get("first_call_s")), number(theirs.get("first_call_s"))]
+        cells = [
+            number(mine.get("ms")),
+            number(theirs.get("ms")),
+            speed,
+            number(mine.get("error"), 2),
+            number(theirs.get("error"), 2),
+            number(mine.get("first_call_s")),
+            number(theirs.get("first_call_s")),
+        ]
         yield f"| {name} | {' | '.join(cells)} |"
 
 

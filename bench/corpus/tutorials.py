@@ -18,7 +18,7 @@ def tutorial(number):
     import triton.testing
 
     folder = next(p for p in map(pathlib.Path, sys.path) if (p / "python/tutorials").is_dir())
-    path, = folder.glob(f"python/tutorials/{number:02}-*.py")
+    (path,) = folder.glob(f"python/tutorials/{number:02}-*.py")
     libraries = pathlib.Path(getattr(triton, "__file__", None) or "/nowhere").parent / "backends/nvidia/lib"
     place = folder / "third_party/nvidia/backend/lib"  # where Triton's repository has what its wheel has there
     if libraries.is_dir() and not place.exists():
@@ -45,8 +45,13 @@ def add(x, y):
     return tutorial(1).add(x, y)
 
 
-@case("tutorial", "02 softmax", inputs=lambda m: (m(m.pick(1823, 4096), m.pick(781, 12672), dtype=torch.float32),),
-      reference=lambda x: x.softmax(-1), tolerance=1e-4)
+@case(
+    "tutorial",
+    "02 softmax",
+    inputs=lambda m: (m(m.pick(1823, 4096), m.pick(781, 12672), dtype=torch.float32),),
+    reference=lambda x: x.softmax(-1),
+    tolerance=1e-4,
+)
 def softmax(x):
     return tutorial(2).softmax(x)
 
@@ -73,9 +78,17 @@ def dropout(x):
     return torch.where(y == 0, x, y / 2)
 
 
-@case("tutorial", "05 layer norm", inputs=lambda m: (m(m.pick(256, 4096), 8192, dtype=torch.float16, grad=True),
-                                                     m(8192, dtype=torch.float16, grad=True), m(8192, dtype=torch.float16, grad=True)),
-      reference=lambda x, w, b: F.layer_norm(x, (8192,), w, b, 1e-5), grad=True)
+@case(
+    "tutorial",
+    "05 layer norm",
+    inputs=lambda m: (
+        m(m.pick(256, 4096), 8192, dtype=torch.float16, grad=True),
+        m(8192, dtype=torch.float16, grad=True),
+        m(8192, dtype=torch.float16, grad=True),
+    ),
+    reference=lambda x, w, b: F.layer_norm(x, (8192,), w, b, 1e-5),
+    grad=True,
+)
 def layer_norm(x, w, b):
     return tutorial(5).layer_norm(x, (8192,), w, b, 1e-5)
 
@@ -90,6 +103,7 @@ def attention(is_causal):
         if is_causal:
             scores = scores.masked_fill(torch.ones(scores.shape[-2:], dtype=torch.bool, device="cuda").triu(1), -torch.inf)
         return scores.softmax(-1) @ v
+
     return reference
 
 
@@ -99,13 +113,18 @@ for size in (64, 128):
         for grad in (False, True):
             if grad and size == 128:
                 continue
-            case("tutorial", f"06 attention {words}{' and backward' if grad else ''}", inputs=attention_inputs(size, grad),
-                 reference=attention(is_causal), grad=grad)(
-                lambda q, k, v, is_causal=is_causal: tutorial(6).attention(q, k, v, is_causal, 0.5, False))
+            case(
+                "tutorial",
+                f"06 attention {words}{' and backward' if grad else ''}",
+                inputs=attention_inputs(size, grad),
+                reference=attention(is_causal),
+                grad=grad,
+            )(lambda q, k, v, is_causal=is_causal: tutorial(6).attention(q, k, v, is_causal, 0.5, False))
 
 
-@case("tutorial", "07 asin", inputs=lambda m: (m.uniform(m.pick(98432, 1 << 26), dtype=torch.float32),), reference=torch.asin,
-      tolerance=1e-5)
+@case(
+    "tutorial", "07 asin", inputs=lambda m: (m.uniform(m.pick(98432, 1 << 26), dtype=torch.float32),), reference=torch.asin, tolerance=1e-5
+)
 def asin(x):
     module, out = tutorial(7), torch.empty_like(x)
     module.asin_kernel[lambda meta: (-(-x.numel() // meta["BLOCK_SIZE"]),)](x, out, x.numel(), BLOCK_SIZE=1024)
@@ -139,11 +158,17 @@ def grouped_descriptors(a, b):
 def persistent(name, *more):
     def function(a, b):
         return getattr(tutorial(9), name)(a, b if name in ("matmul", "matmul_persistent") else b.t(), *more)
+
     return function
 
 
-for name, *more in (("matmul",), ("matmul_persistent",), ("matmul_tma", False), ("matmul_tma_persistent", False),
-                    ("matmul_descriptor_persistent", False)):
+for name, *more in (
+    ("matmul",),
+    ("matmul_persistent",),
+    ("matmul_tma", False),
+    ("matmul_tma_persistent", False),
+    ("matmul_descriptor_persistent", False),
+):
     case("tutorial", f"09 {name}", inputs=factors, reference=torch.matmul)(persistent(name, *more))
 
 

@@ -5,8 +5,24 @@ import triton.language as tl
 
 
 @triton.jit
-def _attn_fwd_inner(acc, l_i, m_i, q, desc_k, desc_v, first_row, start_m, qk_scale, BM: tl.constexpr, D: tl.constexpr, BN: tl.constexpr,
-                    STAGE: tl.constexpr, offs_m: tl.constexpr, offs_n: tl.constexpr, N_CTX):
+def _attn_fwd_inner(
+    acc,
+    l_i,
+    m_i,
+    q,
+    desc_k,
+    desc_v,
+    first_row,
+    start_m,
+    qk_scale,
+    BM: tl.constexpr,
+    D: tl.constexpr,
+    BN: tl.constexpr,
+    STAGE: tl.constexpr,
+    offs_m: tl.constexpr,
+    offs_n: tl.constexpr,
+    N_CTX,
+):
     """Stage 1: the blocks before the diagonal; 2: those that it crosses; 3: all."""
     if STAGE == 1:
         lo, hi = 0, start_m * BM
@@ -41,8 +57,20 @@ def _attn_fwd_inner(acc, l_i, m_i, q, desc_k, desc_v, first_row, start_m, qk_sca
 
 
 @triton.jit
-def attention(q_ptr, k_ptr, v_ptr, out_ptr, m_ptr, sm_scale, heads_total, N_CTX, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-              STAGE: tl.constexpr):
+def attention(
+    q_ptr,
+    k_ptr,
+    v_ptr,
+    out_ptr,
+    m_ptr,
+    sm_scale,
+    heads_total,
+    N_CTX,
+    D: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    STAGE: tl.constexpr,
+):
     """Blocks by tensor descriptors. STAGE 3: causal; 1: not. q, k, v, out: [heads_total * N_CTX, D]."""
     rows = heads_total * N_CTX
     desc_q = tl.make_tensor_descriptor(q_ptr, shape=[rows, D], strides=[D, 1], block_shape=[BM, D])
@@ -53,15 +81,17 @@ def attention(q_ptr, k_ptr, v_ptr, out_ptr, m_ptr, sm_scale, heads_total, N_CTX,
 
 
 @triton.jit
-def attention_host(desc_q, desc_k, desc_v, desc_o, m_ptr, sm_scale, N_CTX, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-                   STAGE: tl.constexpr):
+def attention_host(
+    desc_q, desc_k, desc_v, desc_o, m_ptr, sm_scale, N_CTX, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, STAGE: tl.constexpr
+):
     """The same with descriptors that the host makes."""
     _attend(desc_q, desc_k, desc_v, desc_o, m_ptr, sm_scale, N_CTX, D, BM, BN, STAGE)
 
 
 @triton.jit
-def _attend(desc_q, desc_k, desc_v, desc_o, m_ptr, sm_scale, N_CTX, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-            STAGE: tl.constexpr):
+def _attend(
+    desc_q, desc_k, desc_v, desc_o, m_ptr, sm_scale, N_CTX, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, STAGE: tl.constexpr
+):
     start_m = tl.program_id(0)
     head = tl.program_id(1)
     first_row = head * N_CTX
@@ -73,8 +103,9 @@ def _attend(desc_q, desc_k, desc_v, desc_o, m_ptr, sm_scale, N_CTX, D: tl.conste
     qk_scale = sm_scale * 1.44269504
     q = desc_q.load([first_row + start_m * BM, 0])
     if STAGE & 1:
-        acc, l_i, m_i = _attn_fwd_inner(acc, l_i, m_i, q, desc_k, desc_v, first_row, start_m, qk_scale, BM, D, BN, 4 - STAGE, offs_m,
-                                        offs_n, N_CTX)
+        acc, l_i, m_i = _attn_fwd_inner(
+            acc, l_i, m_i, q, desc_k, desc_v, first_row, start_m, qk_scale, BM, D, BN, 4 - STAGE, offs_m, offs_n, N_CTX
+        )
     if STAGE & 2:
         acc, l_i, m_i = _attn_fwd_inner(acc, l_i, m_i, q, desc_k, desc_v, first_row, start_m, qk_scale, BM, D, BN, 2, offs_m, offs_n, N_CTX)
     m_i += tl.math.log2(l_i)
@@ -84,8 +115,24 @@ def _attend(desc_q, desc_k, desc_v, desc_o, m_ptr, sm_scale, N_CTX, D: tl.conste
 
 
 @triton.jit
-def _pointer_inner(acc, l_i, m_i, q, k_ptrs, v_ptrs, start_m, qk_scale, stride_kn, stride_vn, BM: tl.constexpr, BN: tl.constexpr,
-                   STAGE: tl.constexpr, offs_m: tl.constexpr, offs_n: tl.constexpr, N_CTX):
+def _pointer_inner(
+    acc,
+    l_i,
+    m_i,
+    q,
+    k_ptrs,
+    v_ptrs,
+    start_m,
+    qk_scale,
+    stride_kn,
+    stride_vn,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    STAGE: tl.constexpr,
+    offs_m: tl.constexpr,
+    offs_n: tl.constexpr,
+    N_CTX,
+):
     if STAGE == 1:
         lo, hi = 0, start_m * BM
     elif STAGE == 2:
@@ -121,8 +168,22 @@ def _pointer_inner(acc, l_i, m_i, q, k_ptrs, v_ptrs, start_m, qk_scale, stride_k
 
 
 @triton.jit
-def attention_pointers(q_ptr, k_ptr, v_ptr, out_ptr, m_ptr, sm_scale, stride_h, stride_n, stride_d, N_CTX, D: tl.constexpr,
-                       BM: tl.constexpr, BN: tl.constexpr, STAGE: tl.constexpr):
+def attention_pointers(
+    q_ptr,
+    k_ptr,
+    v_ptr,
+    out_ptr,
+    m_ptr,
+    sm_scale,
+    stride_h,
+    stride_n,
+    stride_d,
+    N_CTX,
+    D: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    STAGE: tl.constexpr,
+):
     """Blocks by pointers; all four tensors have the same strides."""
     start_m = tl.program_id(0)
     head = tl.program_id(1)
@@ -138,11 +199,13 @@ def attention_pointers(q_ptr, k_ptr, v_ptr, out_ptr, m_ptr, sm_scale, stride_h, 
     qk_scale = sm_scale * 1.44269504
     q = tl.load(q_ptr + base + offs_m[:, None] * stride_n + offs_d[None, :] * stride_d)
     if STAGE & 1:
-        acc, l_i, m_i = _pointer_inner(acc, l_i, m_i, q, k_ptrs, v_ptrs, start_m, qk_scale, stride_n, stride_n, BM, BN, 4 - STAGE,
-                                       offs_m, offs_n, N_CTX)
+        acc, l_i, m_i = _pointer_inner(
+            acc, l_i, m_i, q, k_ptrs, v_ptrs, start_m, qk_scale, stride_n, stride_n, BM, BN, 4 - STAGE, offs_m, offs_n, N_CTX
+        )
     if STAGE & 2:
-        acc, l_i, m_i = _pointer_inner(acc, l_i, m_i, q, k_ptrs, v_ptrs, start_m, qk_scale, stride_n, stride_n, BM, BN, 2, offs_m,
-                                       offs_n, N_CTX)
+        acc, l_i, m_i = _pointer_inner(
+            acc, l_i, m_i, q, k_ptrs, v_ptrs, start_m, qk_scale, stride_n, stride_n, BM, BN, 2, offs_m, offs_n, N_CTX
+        )
     m_i += tl.math.log2(l_i)
     acc = acc / l_i[:, None]
     tl.store(m_ptr + head * N_CTX + offs_m, m_i)

@@ -30,6 +30,7 @@ def kernels():
     """(Tandem's, Triton's) module of kernels; None for Triton's where it is not installed."""
     import tandem
     import tandem.language
+
     path = HERE / "kernels.py"
     ours = load(path, "kernels_of_tandem", {"triton": tandem, "triton.language": tandem.language})
     try:

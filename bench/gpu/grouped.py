@@ -28,8 +28,24 @@ def deal(rows, experts, block):
 def call(module, a, b, c, tables, config):
     bm, bn, bk, warps, stages = config
     experts, n, k = b.shape
-    return lambda: module.matmul_grouped[(132,)](a, b, c, *tables, len(tables[0]), len(a), experts, n, k, BM=bm, BN=bn[0], BN1=bn[1], BK=bk,
-                                                 SMS=132, num_warps=warps, num_stages=stages)
+    return lambda: module.matmul_grouped[(132,)](
+        a,
+        b,
+        c,
+        *tables,
+        len(tables[0]),
+        len(a),
+        experts,
+        n,
+        k,
+        BM=bm,
+        BN=bn[0],
+        BN1=bn[1],
+        BK=bk,
+        SMS=132,
+        num_warps=warps,
+        num_stages=stages,
+    )
 
 
 def error(a, b, c, sizes):

@@ -77,8 +77,9 @@ def place_of(tile, rows, columns, GROUP: tl.constexpr):
 
 
 @triton.jit
-def matmul_persistent(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr,
-                      SMS: tl.constexpr):
+def matmul_persistent(
+    a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr, SMS: tl.constexpr
+):
     """C[M, N] = A[M, K] B[N, K]^T by tensor descriptors; each program takes every SMS-th tile."""
     a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[BM, BK])
     b = tl.make_tensor_descriptor(b_ptr, shape=[N, K], strides=[K, 1], block_shape=[BN, BK])
@@ -95,8 +96,21 @@ def matmul_persistent(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.con
 
 
 @triton.jit
-def matmul_columns(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BN1: tl.constexpr, BN2: tl.constexpr, BK: tl.constexpr,
-                   GROUP: tl.constexpr, SMS: tl.constexpr):
+def matmul_columns(
+    a_ptr,
+    b_ptr,
+    c_ptr,
+    M,
+    N,
+    K,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    BN1: tl.constexpr,
+    BN2: tl.constexpr,
+    BK: tl.constexpr,
+    GROUP: tl.constexpr,
+    SMS: tl.constexpr,
+):
     """The same product by tiles of BN + BN1 + BN2 columns (BN2 may be 0): a width that is no power of two, where that divides the work
     more evenly among the programs."""
     WIDTH: tl.constexpr = BN + BN1 + BN2
@@ -176,8 +190,24 @@ def matmul_halves(a_ptr, b_ptr, c_ptr, part_ptr, flag_ptr, M, N, K, BM: tl.const
 
 
 @triton.jit
-def matmul_pointers(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn, BM: tl.constexpr,
-                    BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr):
+def matmul_pointers(
+    a_ptr,
+    b_ptr,
+    c_ptr,
+    M,
+    N,
+    K,
+    stride_am,
+    stride_ak,
+    stride_bk,
+    stride_bn,
+    stride_cm,
+    stride_cn,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    BK: tl.constexpr,
+    GROUP: tl.constexpr,
+):
     """C[M, N] = A[M, K] B[K, N] by pointer arithmetic, as in Triton's third tutorial."""
     pid = tl.program_id(axis=0)
     num_pid_m = tl.cdiv(M, BM)
@@ -208,8 +238,26 @@ def matmul_pointers(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_b
 
 
 @triton.jit
-def matmul_grouped(a_ptr, b_ptr, c_ptr, expert_ptr, row_ptr, end_ptr, first_ptr, height_ptr, blocks, M, E, N, K, BM: tl.constexpr,
-                   BN: tl.constexpr, BN1: tl.constexpr, BK: tl.constexpr, SMS: tl.constexpr):
+def matmul_grouped(
+    a_ptr,
+    b_ptr,
+    c_ptr,
+    expert_ptr,
+    row_ptr,
+    end_ptr,
+    first_ptr,
+    height_ptr,
+    blocks,
+    M,
+    E,
+    N,
+    K,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    BN1: tl.constexpr,
+    BK: tl.constexpr,
+    SMS: tl.constexpr,
+):
     """C[rows of e] = A[rows of e, K] B[e, N, K]^T for each expert e; row block i belongs to expert[i] and holds rows row[i] to end[i]. The
     height[i] row blocks from first[i] on are an expert's and go together: all of them with one block of B's rows, then with the next.
     A tile has BN + BN1 columns (BN1 may be 0), which divide N."""

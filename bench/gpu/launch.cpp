@@ -1,5 +1,5 @@
-// Times a launch by a program that has the runtime library alone, and a bare one by the driver, in turns: `launch BUNDLE_FOLDER` prints
-// {"tandem": microseconds a launch, "driver": the same of cuLaunchKernel}.
+// Times a launch by a program that has the runtime library alone, and a bare one by the driver, in turns: `launch
+// BUNDLE_FOLDER` prints {"tandem": microseconds a launch, "driver": the same of cuLaunchKernel}.
 #include "tandem/gpu.h"
 #include <algorithm>
 #include <chrono>
@@ -24,7 +24,8 @@ class Bare {
     const char* text =
         ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry nothing(.param .u64 x, .param .u64 y, .param .u64 out, "
         ".param .u32 n) { ret; }\n";
-    if (load(&module, text) || find(&function_, module, "nothing")) throw std::runtime_error("the driver refuses the empty kernel");
+    if (load(&module, text) || find(&function_, module, "nothing"))
+      throw std::runtime_error("the driver refuses the empty kernel");
   }
   void operator()(uint64_t stream, uint64_t x, uint64_t y, uint64_t out, int n) const {
     void* params[] = {&x, &y, &out, &n};
@@ -33,7 +34,8 @@ class Bare {
   }
 
  private:
-  int (*launch_)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**) = nullptr;
+  int (*launch_)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
+                 void**) = nullptr;
   void* function_ = nullptr;
 };
 

@@ -33,10 +33,20 @@ def main(path, picture):
     moved = [r for r in rows if "copy" in r]
     figure, (upper, lower) = plt.subplots(2, 1, figsize=(10, 8))
     labels = [PRODUCTS[r["kernel"]] + "×".join(map(str, r["shape"])) for r in products]
-    pairs(upper, labels, *([r["cublas"] / r[who] for r in products] for who in ("tandem", "triton")), "Products, M×N×K, bf16 and e4m3",
-          "speed, cuBLAS = 1")
-    pairs(lower, [r["kernel"] for r in moved], *([r[who] / r["copy"] for r in moved] for who in ("tandem", "triton")),
-          "Memory-bound kernels, float32", "bytes moved, a device copy = 1")
+    pairs(
+        upper,
+        labels,
+        *([r["cublas"] / r[who] for r in products] for who in ("tandem", "triton")),
+        "Products, M×N×K, bf16 and e4m3",
+        "speed, cuBLAS = 1",
+    )
+    pairs(
+        lower,
+        [r["kernel"] for r in moved],
+        *([r[who] / r["copy"] for r in moved] for who in ("tandem", "triton")),
+        "Memory-bound kernels, float32",
+        "bytes moved, a device copy = 1",
+    )
     figure.tight_layout()
     figure.savefig(picture, dpi=110)
 

@@ -20,9 +20,21 @@ import torch
 from contenders import kernels, microseconds
 
 SQUARES = [(4096, 4096, 4096), (8192, 8192, 8192)]
-SHAPES = SQUARES + [(8192, 1024, 12288), (8192, 1024, 14336), (8192, 896, 14336), (8192, 1152, 36864), (8192, 2048, 28672),
-                    (8192, 2048, 30720), (8192, 7168, 8192), (8192, 4096, 2048), (8192, 14336, 4096), (1024, 7168, 8192), (16, 7168, 8192),
-                    (64, 7168, 8192), (256, 7168, 8192)]
+SHAPES = SQUARES + [
+    (8192, 1024, 12288),
+    (8192, 1024, 14336),
+    (8192, 896, 14336),
+    (8192, 1152, 36864),
+    (8192, 2048, 28672),
+    (8192, 2048, 30720),
+    (8192, 7168, 8192),
+    (8192, 4096, 2048),
+    (8192, 14336, 4096),
+    (1024, 7168, 8192),
+    (16, 7168, 8192),
+    (64, 7168, 8192),
+    (256, 7168, 8192),
+]
 FP8_SHAPES = [(4096, 4096, 4096), (8192, 8192, 8192), (8192, 7168, 8192), (8192, 2048, 28672), (1280, 4096, 12032)]
 
 
@@ -40,11 +52,26 @@ class Tile(typing.NamedTuple):
     way: str = ""
 
 
-LARGE = [Tile(128, 256, 64, 8, 4), Tile(128, 256, 64, 8, 3), Tile(128, 256, 64, 8, 4, group=16), Tile(256, 256, 64, 8, 4, 66, ctas=2),
-         Tile(128, 128, 64, 8, 5), Tile(128, (128, 64), 64, 8, 5), Tile(128, (128, 64, 32), 64, 8, 4)]
-SMALL = [Tile(16, 64, 128, 4, 8, way="few"), Tile(16, 64, 256, 4, 5, way="few"), Tile(64, 64, 128, 4, 6, way="few"),
-         Tile(64, 64, 128, 4, 6), Tile(64, 128, 128, 4, 4), Tile(128, 128, 64, 8, 6), Tile(256, 128, 64, 8, 6, 66, ctas=2),
-         Tile(256, (64, 32, 16), 64, 8, 7, 66, ctas=2), Tile(128, 128, 64, 8, 4, way="halves")]
+LARGE = [
+    Tile(128, 256, 64, 8, 4),
+    Tile(128, 256, 64, 8, 3),
+    Tile(128, 256, 64, 8, 4, group=16),
+    Tile(256, 256, 64, 8, 4, 66, ctas=2),
+    Tile(128, 128, 64, 8, 5),
+    Tile(128, (128, 64), 64, 8, 5),
+    Tile(128, (128, 64, 32), 64, 8, 4),
+]
+SMALL = [
+    Tile(16, 64, 128, 4, 8, way="few"),
+    Tile(16, 64, 256, 4, 5, way="few"),
+    Tile(64, 64, 128, 4, 6, way="few"),
+    Tile(64, 64, 128, 4, 6),
+    Tile(64, 128, 128, 4, 4),
+    Tile(128, 128, 64, 8, 6),
+    Tile(256, 128, 64, 8, 6, 66, ctas=2),
+    Tile(256, (64, 32, 16), 64, 8, 7, 66, ctas=2),
+    Tile(128, 128, 64, 8, 4, way="halves"),
+]
 FP8 = [Tile(128, 256, 128, 8, 4), Tile(128, 256, 128, 8, 3), Tile(128, (256, 64), 64, 8, 6), Tile(128, 128, 128, 8, 6)]
 POINTERS = LARGE[:2] + LARGE[4:5]
 
@@ -92,8 +119,23 @@ def by_descriptors(module, a, b, c, tile):
 def pointers(module, a, b, c, tile):
     (m, k), n = a.shape, b.shape[1]
     grid = (cdiv(m, tile.BM) * cdiv(n, tile.BN),)
-    return lambda: module.matmul_pointers[grid](a, b, c, m, n, k, *a.stride(), *b.stride(), *c.stride(), BM=tile.BM, BN=tile.BN, BK=tile.BK,
-                                                GROUP=8, num_warps=tile.warps, num_stages=tile.stages)
+    return lambda: module.matmul_pointers[grid](
+        a,
+        b,
+        c,
+        m,
+        n,
+        k,
+        *a.stride(),
+        *b.stride(),
+        *c.stride(),
+        BM=tile.BM,
+        BN=tile.BN,
+        BK=tile.BK,
+        GROUP=8,
+        num_warps=tile.warps,
+        num_stages=tile.stages,
+    )
 
 
 def for_triton(tiles):
@@ -145,8 +187,10 @@ def fp8_row(shape, ours, theirs):
     c = torch.full((m, n), float("nan"), device="cuda", dtype=torch.bfloat16)
     one = torch.ones((), device="cuda")
     config = quickest(lambda x: by_descriptors(ours, a, b, c, x), FP8)
-    functions = {"tandem": by_descriptors(ours, a, b, c, config),
-                 "cublas": lambda: torch._scaled_mm(a, b.T, one, one, out_dtype=torch.bfloat16, use_fast_accum=True)}
+    functions = {
+        "tandem": by_descriptors(ours, a, b, c, config),
+        "cublas": lambda: torch._scaled_mm(a, b.T, one, one, out_dtype=torch.bfloat16, use_fast_accum=True),
+    }
     c.fill_(float("nan"))
     functions["tandem"]()
     row = {"kernel": "matmul, e4m3", "shape": shape, "config": config._asdict(), "error": relative_error(c, a.float(), b.float().T)}
@@ -199,9 +243,13 @@ def launch_row(ours, theirs):
 def machine():
     query = ["nvidia-smi", "--query-gpu=name,driver_version,clocks.sm,clocks.max.sm,power.limit", "--format=csv,noheader"]
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, cwd=pathlib.Path(__file__).parent).stdout.strip()
-    return {"gpu": subprocess.run(query, capture_output=True, text=True).stdout.strip().splitlines()[0], "cuda": torch.version.cuda,
-            "torch": torch.__version__, "commit": commit,
-            "library": hashlib.sha256((pathlib.Path(tandem.__file__).parent / "libtandem.so").read_bytes()).hexdigest()[:12]}
+    return {
+        "gpu": subprocess.run(query, capture_output=True, text=True).stdout.strip().splitlines()[0],
+        "cuda": torch.version.cuda,
+        "torch": torch.__version__,
+        "commit": commit,
+        "library": hashlib.sha256((pathlib.Path(tandem.__file__).parent / "libtandem.so").read_bytes()).hexdigest()[:12],
+    }
 
 
 def main(path, *bundle):

@@ -35,8 +35,10 @@ def _first_call(ours, cache):
     """(ms to import, ms of the first call of the GEMM)."""
     environment = {**os.environ, "TANDEM_CACHE_DIR": cache, "TRITON_CACHE_DIR": cache}
     text = _FIRST_CALL.format(here=str(_HERE), ours=ours)
-    return [float(x) for x in subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, text=True,
-                                             check=True).stdout.split()]
+    return [
+        float(x)
+        for x in subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, text=True, check=True).stdout.split()
+    ]
 
 
 def rows(with_triton):
@@ -44,8 +46,14 @@ def rows(with_triton):
         if ours or with_triton:
             with tempfile.TemporaryDirectory() as cache:
                 cold, warm = (_first_call(ours, cache) for _ in range(2))
-            yield {"kernel": "start", "unit": "ms", "contender": name, "import": round(warm[0]), "first_call_compiling": round(cold[1]),
-                   "first_call_cached": round(warm[1])}
+            yield {
+                "kernel": "start",
+                "unit": "ms",
+                "contender": name,
+                "import": round(warm[0]),
+                "first_call_compiling": round(cold[1]),
+                "first_call_cached": round(warm[1]),
+            }
 
 
 def cpp_row(program, bundle):

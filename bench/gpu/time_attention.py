@@ -17,24 +17,29 @@ def modules():
     import tandem.language
     import triton
     import triton.language
+
     triton.set_allocator(lambda size, align, stream: torch.empty(size, device="cuda", dtype=torch.int8))
     path = HERE / "attention.py"
-    return (load(path, "attention_of_tandem", {"triton": tandem, "triton.language": tandem.language}),
-            load(path, "attention_of_triton", {"triton": triton, "triton.language": triton.language}))
+    return (
+        load(path, "attention_of_tandem", {"triton": tandem, "triton.language": tandem.language}),
+        load(path, "attention_of_triton", {"triton": triton, "triton.language": triton.language}),
+    )
 
 
 def run(module, q, k, v, out, m, causal, config):
     BM, BN, warps, stages = config
     Z, H, N, D = q.shape
-    module.attention[(N // BM, Z * H)](q, k, v, out, m, D**-0.5, Z * H, N, D=D, BM=BM, BN=BN, STAGE=3 if causal else 1, num_warps=warps,
-                                       num_stages=stages)
+    module.attention[(N // BM, Z * H)](
+        q, k, v, out, m, D**-0.5, Z * H, N, D=D, BM=BM, BN=BN, STAGE=3 if causal else 1, num_warps=warps, num_stages=stages
+    )
 
 
 def run_pointers(module, q, k, v, out, m, causal, config):
     BM, BN, warps, stages = config
     Z, H, N, D = q.shape
-    module.attention_pointers[(N // BM, Z * H)](q, k, v, out, m, D**-0.5, N * D, D, 1, N, D=D, BM=BM, BN=BN, STAGE=3 if causal else 1,
-                                                num_warps=warps, num_stages=stages)
+    module.attention_pointers[(N // BM, Z * H)](
+        q, k, v, out, m, D**-0.5, N * D, D, 1, N, D=D, BM=BM, BN=BN, STAGE=3 if causal else 1, num_warps=warps, num_stages=stages
+    )
 
 
 def sdpa(q, k, v, causal, backend):
@@ -76,10 +81,12 @@ def measure(N, D, causal, dtype, ours, theirs):
             calls[name, config]()
             errors[name] = max(errors.get(name, 0), error(out, q, k, v, causal))
     ratios = ", ".join(f"{best['tandem'] / t:.2f} x {name}" for name, t in best.items() if name != "tandem")
-    print(f"D {D} causal {causal} N {N} {dtype}: " + ", ".join(f"{name} {t:.0f}" for name, t in best.items()),
-          f"TFLOP/s; {ratios}; blocks {chosen['tandem'][:3]}, Triton's {chosen['triton'][:3]};",
-          ", ".join(f"{name} error {e:.1e}" for name, e in errors.items()),
-          flush=True)
+    print(
+        f"D {D} causal {causal} N {N} {dtype}: " + ", ".join(f"{name} {t:.0f}" for name, t in best.items()),
+        f"TFLOP/s; {ratios}; blocks {chosen['tandem'][:3]}, Triton's {chosen['triton'][:3]};",
+        ", ".join(f"{name} error {e:.1e}" for name, e in errors.items()),
+        flush=True,
+    )
 
 
 def main():

@@ -11,12 +11,14 @@ namespace {
 
 bool isPowerOfTwo(std::optional<int64_t> value) { return value && *value > 0 && powerOfTwoIn(*value) == *value; }
 
-// The longest run of consecutive dividends, starting at a multiple of its length, that no multiple of the divisor cuts in two.
+// The longest run of consecutive dividends, starting at a multiple of its length, that no multiple of the divisor cuts
+// in two.
 int64_t uncutRun(const DimInfo& dividend, const DimInfo& divisor) {
   return std::min({dividend.contiguity, dividend.divisibility, divisor.constancy, startDivisibility(divisor, 1)});
 }
 
-// `towardZero`: values just below zero share the quotient of those above, so nothing is known of runs that may be negative.
+// `towardZero`: values just below zero share the quotient of those above, so nothing is known of runs that may be
+// negative.
 AxisInfo quotient(const AxisInfo& l, const AxisInfo& r, bool towardZero) {
   if (r.constant == 1) return l;
   bool runsKept = !towardZero || l.nonNegative;
@@ -77,9 +79,8 @@ AxisInfo shiftRight(const AxisInfo& l, const AxisInfo& r, Type type) {
   int64_t amount = r.constant.value_or(-1);
   if (amount >= 0 && amount < std::min(62u, integerWidth(type) - 1))
     return quotient(l, constantInfo(type, int64_t(1) << amount), false);
-  return eachDim(l, r, l.nonNegative, [](const DimInfo& x, const DimInfo& y) {
-    return DimInfo{1, 1, std::min(x.constancy, y.constancy)};
-  });
+  return eachDim(l, r, l.nonNegative,
+                 [](const DimInfo& x, const DimInfo& y) { return DimInfo{1, 1, std::min(x.constancy, y.constancy)}; });
 }
 
 }  // namespace

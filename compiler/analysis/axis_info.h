@@ -11,7 +11,8 @@
 
 namespace tandem::analysis {
 
-// One dimension. Every number is a power of two, and runs are aligned: a run of length n begins at an index that n divides.
+// One dimension. Every number is a power of two, and runs are aligned: a run of length n begins at an index that n
+// divides.
 struct DimInfo {
   int64_t contiguity = 1;    // aligned runs of this length hold consecutive values (of pointers: consecutive elements)
   int64_t divisibility = 1;  // divides the first value of each of those runs (of pointers: its address in bytes)

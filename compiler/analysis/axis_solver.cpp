@@ -60,7 +60,8 @@ void AxisInfoSolver::set(Value value, AxisInfo info) {
   auto [at, isNew] = known_.try_emplace(value, info);
   if (!isNew && at->second == info) return;
   at->second = std::move(info);
-  for (Operation* user : value.getUsers()) visitLater(user->hasTrait<OpTrait::IsTerminator>() ? user->getParentOp() : user);
+  for (Operation* user : value.getUsers())
+    visitLater(user->hasTrait<OpTrait::IsTerminator>() ? user->getParentOp() : user);
 }
 
 void AxisInfoSolver::flow(Value source, Value target) {

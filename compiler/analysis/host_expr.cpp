@@ -35,7 +35,8 @@ Value conditionOf(Value value) {
 }
 
 Value sideOf(Value value, bool holds) {
-  if (auto select = value.getDefiningOp<arith::SelectOp>()) return holds ? select.getTrueValue() : select.getFalseValue();
+  if (auto select = value.getDefiningOp<arith::SelectOp>())
+    return holds ? select.getTrueValue() : select.getFalseValue();
   auto branch = value.getDefiningOp<scf::IfOp>();
   return (holds ? branch.thenYield() : branch.elseYield()).getOperand(cast<OpResult>(value).getResultNumber());
 }
@@ -69,13 +70,15 @@ bool append(Value value, const Facts& facts, HostExpr& out, int depth) {
   if (isa<arith::ExtSIOp, arith::IndexCastOp>(op)) return append(op->getOperand(0), facts, out, depth + 1);
   if (auto add = dyn_cast<tile::AddPtrOp>(op)) {
     Type pointee = cast<tile::PtrType>(add.getPointer().getType()).getPointee();
-    if (!append(add.getPointer(), facts, out, depth + 1) || !append(add.getOffset(), facts, out, depth + 1)) return false;
+    if (!append(add.getPointer(), facts, out, depth + 1) || !append(add.getOffset(), facts, out, depth + 1))
+      return false;
     out.steps.push_back({HostOp::Constant, std::max<int64_t>(1, pointee.getIntOrFloatBitWidth() / 8)});
     out.steps.push_back({HostOp::Mul});
     return out.steps.push_back({HostOp::Add}), true;
   }
   std::optional<HostOp> binary = binaryOf(op);
-  if (!binary || !append(op->getOperand(0), facts, out, depth + 1) || !append(op->getOperand(1), facts, out, depth + 1)) return false;
+  if (!binary || !append(op->getOperand(0), facts, out, depth + 1) || !append(op->getOperand(1), facts, out, depth + 1))
+    return false;
   return out.steps.push_back({*binary}), true;
 }
 

@@ -23,9 +23,7 @@ class MaskReader {
         .Case<arith::AndIOp>([&](auto o) { return both(inner(o.getLhs()), inner(o.getRhs())); })
         .Case<arith::CmpIOp>([&](auto o) { return comparison(o); })
         .Case<arith::ConstantOp>([&](auto o) { return always(o); })
-        .Case<tile::SplatOp>([&](auto o) {
-          return MaskReading{{}, {o.getSource()}};
-        })
+        .Case<tile::SplatOp>([&](auto o) { return MaskReading{{}, {o.getSource()}}; })
         .Case<tile::BroadcastOp, tgpu::ConvertLayoutOp>([&](auto o) { return inner(o.getSource()); })
         .Case<tile::ExpandDimsOp>([&](auto o) { return expanded(inner(o.getSource()), o.getAxis()); })
         .Case<tile::PermuteOp>([&](auto o) { return permuted(inner(o.getSource()), o); })

@@ -62,7 +62,8 @@ bool makesBoundsSimpler(const DimAccess& dim, const ScalarExpr& by) {
 bool isUnit(const DimAccess& dim) { return dim.stride.constant() == 1; }
 
 bool changesInLoop(const ScalarExpr::Term& term) {
-  return llvm::any_of(term.symbols, [](Value v) { return isa<BlockArgument>(v) && !ScalarExpr::symbol(v).isOfArguments(); });
+  return llvm::any_of(term.symbols,
+                      [](Value v) { return isa<BlockArgument>(v) && !ScalarExpr::symbol(v).isOfArguments(); });
 }
 
 // An unbounded dimension takes a term that is a multiple of its stride if only the launch knows the stride, or if the
@@ -105,8 +106,7 @@ void distributeBaseOffset(StridedAccess& access) {
 
 bool StridedAccess::dimsDescribeArguments() const {
   auto known = [](const std::optional<ScalarExpr>& e) { return !e || e->isOfArguments(); };
-  return ScalarExpr::symbol(base).isOfArguments() &&
-         llvm::all_of(dims, [&](const DimAccess& d) {
+  return ScalarExpr::symbol(base).isOfArguments() && llvm::all_of(dims, [&](const DimAccess& d) {
            return d.stride.isOfArguments() && known(d.wrap) && known(d.bound) && known(d.lowerBound);
          });
 }

@@ -1,4 +1,5 @@
-// A backend has the driver's steps for one vendor's GPUs: passes, lowering, assembler. The table in backend.cpp has a row for each.
+// A backend has the driver's steps for one vendor's GPUs: passes, lowering, assembler. The table in backend.cpp has a
+// row for each.
 #pragma once
 #include "abi/kernel_image.h"
 #include "base/source.h"
@@ -14,12 +15,13 @@
 namespace tandem::compiler {
 
 struct Backend {
-  // Adds the passes from the emitted ops to those that `lower` takes. `blocks`: of a program's cluster; `layouts`: false
-  // stops before these.
+  // Adds the passes from the emitted ops to those that `lower` takes. `blocks`: of a program's cluster; `layouts`:
+  // false stops before these.
   void (*addPasses)(mlir::OpPassManager& passes, const target::TargetInfo& target, int blocks, bool layouts);
   // Fills in the launcher's facts in `image`. Throws CompileError at the op that the target cannot do.
   std::unique_ptr<llvm::Module> (*lower)(mlir::func::FuncOp kernel, const std::vector<SourceFilePtr>& files,
-                                         const target::TargetInfo& target, llvm::LLVMContext& context, abi::KernelImage& image);
+                                         const target::TargetInfo& target, llvm::LLVMContext& context,
+                                         abi::KernelImage& image);
   // Optimises the module and prints it as assembly.
   std::string (*toAssembly)(llvm::Module& module, const target::TargetInfo& target);
   // Adds the machine's code to an image that has assembly; what the assembler says of it, nothing if none is found.

@@ -15,8 +15,10 @@ struct Search {
 
 bool holds(const dl_phdr_info& object, uintptr_t address) {
   for (int i = 0; i < object.dlpi_phnum; ++i) {
-    const ElfW(Phdr)& h = object.dlpi_phdr[i];
-    if (h.p_type == PT_LOAD && address >= object.dlpi_addr + h.p_vaddr && address < object.dlpi_addr + h.p_vaddr + h.p_memsz) return true;
+    const ElfW(Phdr) & h = object.dlpi_phdr[i];
+    if (h.p_type == PT_LOAD && address >= object.dlpi_addr + h.p_vaddr &&
+        address < object.dlpi_addr + h.p_vaddr + h.p_memsz)
+      return true;
   }
   return false;
 }
@@ -49,8 +51,9 @@ int visit(dl_phdr_info* object, size_t, void* data) {
   auto& search = *static_cast<Search*>(data);
   if (!holds(*object, search.inside)) return 0;
   for (int i = 0; i < object->dlpi_phnum && search.id.empty(); ++i) {
-    const ElfW(Phdr)& h = object->dlpi_phdr[i];
-    if (h.p_type == PT_NOTE) search.id = idInNotes(reinterpret_cast<const char*>(object->dlpi_addr + h.p_vaddr), h.p_memsz);
+    const ElfW(Phdr) & h = object->dlpi_phdr[i];
+    if (h.p_type == PT_NOTE)
+      search.id = idInNotes(reinterpret_cast<const char*>(object->dlpi_addr + h.p_vaddr), h.p_memsz);
   }
   return 1;
 }
@@ -73,7 +76,8 @@ const std::string& buildId() {
 std::string fileIdentity(const std::string& path) {
   struct stat s;
   if (stat(path.c_str(), &s)) return path;
-  return path + ":" + std::to_string(s.st_size) + ":" + std::to_string(s.st_mtim.tv_sec) + "." + std::to_string(s.st_mtim.tv_nsec);
+  return path + ":" + std::to_string(s.st_size) + ":" + std::to_string(s.st_mtim.tv_sec) + "." +
+         std::to_string(s.st_mtim.tv_nsec);
 }
 
 }  // namespace tandem::compiler

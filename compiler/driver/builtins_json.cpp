@@ -43,7 +43,8 @@ json dtypes() {
     DType dtype = s <= int(Scalar::Fp64) ? DType{Scalar(s)} : DType{Scalar::Void, 1};
     json facts = {{"attributes", json::object()}, {"methods", json::object()}};
     for (const DTypeMember& member : dtypeMembers())
-      if (std::optional<Value> answer = member.of(dtype)) facts[member.isMethod ? "methods" : "attributes"][member.name] = toJson(*answer);
+      if (std::optional<Value> answer = member.of(dtype))
+        facts[member.isMethod ? "methods" : "attributes"][member.name] = toJson(*answer);
     out[dtype.isPointer() ? "*" : dtype.name()] = std::move(facts);
   }
   return out;

@@ -33,7 +33,8 @@ json parseRequest(const std::string& requestJson) {
   constexpr int kMaxDepth = 500;
   return json::parse(requestJson, [](int depth, json::parse_event_t, json&) {
     if (depth > kMaxDepth)
-      throw CompileError(plainError("bad-request", "the request is nested more than " + std::to_string(kMaxDepth) + " deep"));
+      throw CompileError(
+          plainError("bad-request", "the request is nested more than " + std::to_string(kMaxDepth) + " deep"));
     return true;
   });
 }
@@ -118,7 +119,8 @@ std::vector<Diagnostic> Compilation::warnings() const {
 }
 
 // The error of an internal failure, with a file that shows it again where one can be written.
-static Diagnostic reproduce(const std::string& requestJson, llvm::function_ref<void(Compilation&)> work, const InternalFailure& failure) {
+static Diagnostic reproduce(const std::string& requestJson, llvm::function_ref<void(Compilation&)> work,
+                            const InternalFailure& failure) {
   std::string path = reproducerPath(), words = "the compiler failed in `" + failure.stage + "`: " + failure.what();
   try {
     BorrowedContext context;

@@ -26,8 +26,8 @@ class Compilation {
   // Runs `work`. A signal, or an exception other than a CompileError, becomes an InternalFailure in `stage`, which is
   // read then.
   void survive(const std::string& stage, llvm::function_ref<void()> work);
-  // From now on `run` only writes, to this file, the IR and the passes in the form of `tandem-opt --run-reproducer`. Nothing is printed
-  // while the kernel is emitted.
+  // From now on `run` only writes, to this file, the IR and the passes in the form of `tandem-opt --run-reproducer`.
+  // Nothing is printed while the kernel is emitted.
   void onlyReproduceTo(const std::string& path) { reproducer_ = path; }
   interpreter::ProgramPtr lower();
   std::string syntaxText();

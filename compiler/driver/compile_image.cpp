@@ -11,8 +11,9 @@ namespace {
 void transform(Compilation& c, const target::TargetInfo& target, bool layouts) {
   for (const char* name : {"num_stages", "maxnreg"})
     if (std::string given = c.option(name); !given.empty())
-      c.kernel()->setAttr(std::string("tile.") + name,
-                          mlir::IntegerAttr::get(mlir::IntegerType::get(c.kernel().getContext(), 32), std::stoi(given)));
+      c.kernel()->setAttr(
+          std::string("tile.") + name,
+          mlir::IntegerAttr::get(mlir::IntegerType::get(c.kernel().getContext(), 32), std::stoi(given)));
   std::string ctas = c.option("num_ctas");
   int blocks = ctas.empty() ? 1 : std::stoi(ctas);
   c.run([&](mlir::OpPassManager& passes) { backendOf(target).addPasses(passes, target, blocks, layouts); });
@@ -35,9 +36,8 @@ void withLlvm(Work work) {
 }
 
 void toLlvm(Compilation& c, const target::TargetInfo& target, LlvmSide& side, abi::KernelImage& image) {
-  c.survive("lower-to-llvm", [&] {
-    side.module = backendOf(target).lower(c.kernel(), c.sources(), target, *side.context, image);
-  });
+  c.survive("lower-to-llvm",
+            [&] { side.module = backendOf(target).lower(c.kernel(), c.sources(), target, *side.context, image); });
 }
 
 std::string toAssembly(Compilation& c, const target::TargetInfo& target, LlvmSide& side, abi::KernelImage& image) {

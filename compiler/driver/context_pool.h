@@ -5,7 +5,8 @@
 
 namespace tandem::compiler {
 
-// A loan of this thread's context. After a failure inside LLVM, `discard` makes sure that nobody meets the broken one again.
+// A loan of this thread's context. After a failure inside LLVM, `discard` makes sure that nobody meets the broken one
+// again.
 class BorrowedContext {
  public:
   BorrowedContext();

@@ -44,7 +44,8 @@ Diagnostic warningOf(const frontend::Session& session, mlir::Diagnostic& from) {
 
 }  // namespace
 
-Diagnostic diagnosticAt(const frontend::Session& session, mlir::Location loc, Severity severity, std::string kind, std::string message) {
+Diagnostic diagnosticAt(const frontend::Session& session, mlir::Location loc, Severity severity, std::string kind,
+                        std::string message) {
   Place p = placeOf(session, loc);
   Diagnostic d{severity, std::move(kind), std::move(message), p.file, p.range, {}};
   addCallers(session, loc, d);

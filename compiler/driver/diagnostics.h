@@ -8,7 +8,8 @@
 namespace tandem::compiler {
 
 // Returns a diagnostic at the place of `loc` in the text; calls that were inlined become notes.
-Diagnostic diagnosticAt(const frontend::Session& session, mlir::Location loc, Severity severity, std::string kind, std::string message);
+Diagnostic diagnosticAt(const frontend::Session& session, mlir::Location loc, Severity severity, std::string kind,
+                        std::string message);
 
 // Takes the diagnostics of a context while in scope.
 class DiagnosticCollector {

@@ -1,4 +1,5 @@
-// One file a kernel, written beside its place and renamed into it: a seal that binds the image to its key, and the image.
+// One file a kernel, written beside its place and renamed into it: a seal that binds the image to its key, and the
+// image.
 #include "compiler/driver/image_cache.h"
 #include "abi/kernel_image_io.h"
 #include "base/nvshmem_install.h"
@@ -50,13 +51,16 @@ std::string sealOf(const std::string& key, std::string_view image) {
 void tellOnce(const std::string& folder, const std::string& why) {
   static std::once_flag told;
   std::call_once(told, [&] {
-    std::fprintf(stderr,
-                 "tandem: compiled kernels are not kept in `%s`: %s; TANDEM_CACHE_DIR names another folder, TANDEM_CACHE=0 keeps none\n",
-                 folder.c_str(), why.c_str());
+    std::fprintf(
+        stderr,
+        "tandem: compiled kernels are not kept in `%s`: %s; TANDEM_CACHE_DIR names another folder, TANDEM_CACHE=0 keeps none\n",
+        folder.c_str(), why.c_str());
   });
 }
 
-fs::path placeOf(const std::string& folder, const std::string& key) { return fs::path(folder) / "images" / key.substr(0, 2) / key; }
+fs::path placeOf(const std::string& folder, const std::string& key) {
+  return fs::path(folder) / "images" / key.substr(0, 2) / key;
+}
 
 }  // namespace
 
@@ -99,8 +103,10 @@ std::string storeImage(const std::string& folder, const std::string& key, const 
   std::ofstream out(beside, std::ios::binary);
   out << sealOf(key, bytes) << bytes;
   out.close();
-  if (!out) failed = std::error_code(errno, std::generic_category());
-  else fs::rename(beside, place, failed);
+  if (!out)
+    failed = std::error_code(errno, std::generic_category());
+  else
+    fs::rename(beside, place, failed);
   if (!failed) return "";
   fs::remove(beside, ignored);
   return failed.message();

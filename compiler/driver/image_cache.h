@@ -1,4 +1,5 @@
-// Compiled kernels on disk: a process that finds its kernels there starts no compiler. Any number of processes may share a folder.
+// Compiled kernels on disk: a process that finds its kernels there starts no compiler. Any number of processes may
+// share a folder.
 #pragma once
 #include "compiler/driver/compile_image.h"
 
@@ -15,8 +16,9 @@ std::shared_ptr<abi::KernelImage> findImage(const std::string& folder, const std
 // Writes the file whole or not at all. Returns why it could not be written; empty if it was.
 std::string storeImage(const std::string& folder, const std::string& key, const abi::KernelImage& image);
 
-// compileToImage, once for all processes. Warnings are given by the process that compiles. A folder that cannot be written is no error:
-// the next process compiles again. The first kernel that could not be kept is told on the standard error.
+// compileToImage, once for all processes. Warnings are given by the process that compiles. A folder that cannot be
+// written is no error: the next process compiles again. The first kernel that could not be kept is told on the standard
+// error.
 CompiledImage compileCached(const std::string& requestJson);
 
 }  // namespace tandem::compiler

@@ -30,7 +30,8 @@ fs::path newFolder(const fs::path& parent, const std::string& kernel) {
   std::error_code failed;
   fs::create_directories(parent, failed);
   for (int n = 1; !failed; ++n)
-    if (fs::path folder = parent / (kernel + "." + std::to_string(n)); fs::create_directory(folder, failed)) return folder;
+    if (fs::path folder = parent / (kernel + "." + std::to_string(n)); fs::create_directory(folder, failed))
+      return folder;
   cannotWrite(parent);
 }
 

@@ -5,8 +5,9 @@
 
 namespace tandem::compiler {
 
-// Writes a kernel's IR into files of a new folder `$TANDEM_DUMP/NAME.N`: `00-emit.mlir`, then one for each pass, whose first line says how
-// long it took. Hands it to the printer of `setPassPrinter` as well. Without either, nothing. Throws CompileError where it cannot write.
+// Writes a kernel's IR into files of a new folder `$TANDEM_DUMP/NAME.N`: `00-emit.mlir`, then one for each pass, whose
+// first line says how long it took. Hands it to the printer of `setPassPrinter` as well. Without either, nothing.
+// Throws CompileError where it cannot write.
 pipeline::PassObserver passObserver(mlir::Operation* module, llvm::StringRef kernel);
 
 // The compiler's own fault, in a pass or behind the last one. The context may be broken.

@@ -34,14 +34,16 @@ abi::RemarkOutcome outcomeOf(llvm::remarks::Type type) {
 
 class Streamer : public engine::MLIRRemarkStreamerBase {
  public:
-  Streamer(const frontend::Session& session, std::shared_ptr<std::vector<abi::Remark>> to) : session_(session), to_(std::move(to)) {}
+  Streamer(const frontend::Session& session, std::shared_ptr<std::vector<abi::Remark>> to)
+      : session_(session), to_(std::move(to)) {}
 
   void streamOptimizationRemark(const engine::Remark& raised) override {
     abi::Remark remark;
     remark.kind = numberOf<abi::RemarkKind>(raised.getRemarkName(), abi::kRemarkKinds);
     remark.outcome = outcomeOf(raised.getRemarkType());
     remark.stage = raised.getCategoryName();
-    for (const engine::Remark::Arg& arg : raised.getArgs()) (arg.key == "Suggestion" ? remark.help : remark.message) += arg.val;
+    for (const engine::Remark::Arg& arg : raised.getArgs())
+      (arg.key == "Suggestion" ? remark.help : remark.message) += arg.val;
     Diagnostic at = usersPlace(session_, raised.getLocation());
     if (at.file) remark.file = at.file->name;
     remark.line = at.range.line;
@@ -75,21 +77,28 @@ std::vector<abi::Remark> RemarkCollector::take() {
   return taken;
 }
 
-void remarkResources(Compilation& c, const target::TargetInfo& target, const abi::KernelImage& image, const codegen::Cubin* cubin) {
+void remarkResources(Compilation& c, const target::TargetInfo& target, const abi::KernelImage& image,
+                     const codegen::Cubin* cubin) {
   mlir::func::FuncOp kernel = c.kernel();
   using abi::RemarkKind;
   remark::Source source{RemarkKind::Resources, "ptxas"};
   if (!cubin)
-    return remark::analysis(kernel, source, "registers are not known: no ptxas was found, and the driver will assemble the kernel");
+    return remark::analysis(kernel, source,
+                            "registers are not known: no ptxas was found, and the driver will assemble the kernel");
   target::Occupancy occupancy = target::occupancyOf(target, image.threads, cubin->registers, image.sharedBytes);
-  remark::analysis(kernel, source,
-                   llvm::formatv("{0} registers of each of {1} threads, {2} bytes of shared memory; {3} blocks on a multiprocessor, by {4}",
-                                 cubin->registers, image.threads, image.sharedBytes, occupancy.blocks, occupancy.limit).str());
+  remark::analysis(
+      kernel, source,
+      llvm::formatv(
+          "{0} registers of each of {1} threads, {2} bytes of shared memory; {3} blocks on a multiprocessor, by {4}",
+          cubin->registers, image.threads, image.sharedBytes, occupancy.blocks, occupancy.limit)
+          .str());
   if (cubin->spillBytes)
-    remark::missed(kernel, source, llvm::formatv("{0} bytes of registers are spilled to memory", cubin->spillBytes).str(),
-                   {llvm::formatv("a thread has at most {0} registers", cubin->registers), "smaller tiles, or more warps"});
+    remark::missed(
+        kernel, source, llvm::formatv("{0} bytes of registers are spilled to memory", cubin->spillBytes).str(),
+        {llvm::formatv("a thread has at most {0} registers", cubin->registers), "smaller tiles, or more warps"});
   if (!cubin->serialised.empty())
-    remark::missed(kernel, {RemarkKind::Product, "ptxas"}, "each wgmma waits for the one before", {cubin->serialised, "smaller tiles"});
+    remark::missed(kernel, {RemarkKind::Product, "ptxas"}, "each wgmma waits for the one before",
+                   {cubin->serialised, "smaller tiles"});
 }
 
 }  // namespace tandem::compiler

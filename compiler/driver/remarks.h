@@ -22,6 +22,7 @@ class RemarkCollector {
 };
 
 // Says what the assembler has found, at the kernel of `c`. `cubin` is null where no assembler was.
-void remarkResources(Compilation& c, const target::TargetInfo& target, const abi::KernelImage& image, const codegen::Cubin* cubin);
+void remarkResources(Compilation& c, const target::TargetInfo& target, const abi::KernelImage& image,
+                     const codegen::Cubin* cubin);
 
 }  // namespace tandem::compiler

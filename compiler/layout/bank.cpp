@@ -96,8 +96,8 @@ int64_t widestVector(const LinearLayout& layout, unsigned elemBits) {
   Span registers(layout.bases(Dim::Register));
   int64_t vector = 1;
   auto aligned = [&](uint64_t basis) { return (basis & vector) == 0; };
-  while (vector * 2 * elemBits <= kRowBits && registers.contains(vector) && llvm::all_of(layout.bases(Dim::Lane), aligned) &&
-         llvm::all_of(layout.bases(Dim::Warp), aligned))
+  while (vector * 2 * elemBits <= kRowBits && registers.contains(vector) &&
+         llvm::all_of(layout.bases(Dim::Lane), aligned) && llvm::all_of(layout.bases(Dim::Warp), aligned))
     vector *= 2;
   return vector;
 }
@@ -116,7 +116,8 @@ llvm::SmallVector<llvm::SmallVector<unsigned, 8>> vectorGroups(const LinearLayou
   return result;
 }
 
-llvm::SmallVector<llvm::SmallVector<unsigned, 8>> matrixWords(const LinearLayout& layout, unsigned elemBits, bool transposed) {
+llvm::SmallVector<llvm::SmallVector<unsigned, 8>> matrixWords(const LinearLayout& layout, unsigned elemBits,
+                                                              bool transposed) {
   if (!transposed) return vectorGroups(layout, kWordBits / elemBits);
   llvm::SmallVector<llvm::SmallVector<unsigned, 8>> result;
   uint64_t pair = layout.bases(Dim::Register)[0];

@@ -1,8 +1,11 @@
-// A scratch buffer's layout from the spans of both sides. An offset's bits are, from the lowest: `low`, the elements of one access; `mid`,
-// the rest of the 32 banks; `high`, which line of banks, of which the top is the round.
-//   1. Choose `low`, a prefix of which is in each side's registers: that side's vector. Several choices are tried and the cheapest kept.
-//   2. Find a complement of `low` that holds the lanes and warps, so that no thread sees the inside of its vectors permuted.
-//   3. In it find `high`, disjoint from the lanes that either side accesses together: two such lanes in one bank would differ by a
+// A scratch buffer's layout from the spans of both sides. An offset's bits are, from the lowest: `low`, the elements of
+// one access; `mid`, the rest of the 32 banks; `high`, which line of banks, of which the top is the round.
+//   1. Choose `low`, a prefix of which is in each side's registers: that side's vector. Several choices are tried and
+//      the cheapest kept.
+//   2. Find a complement of `low` that holds the lanes and warps, so that no thread sees the inside of its vectors
+//      permuted.
+//   3. In it find `high`, disjoint from the lanes that either side accesses together: two such lanes in one bank would
+//      differ by a
 //      vector of `high`. Two spaces of the same dimension always have a common complement.
 #include "compiler/layout/gf2.h"
 #include "compiler/layout/shared.h"
@@ -38,14 +41,16 @@ struct Side {
     llvm::ArrayRef<uint64_t> lanes = bases(Dim::Lane);
     if (access == Access::Matrix) return Vectors(lanes.drop_front(2));
     if (access == Access::MatrixTransposed) return concat({bases(Dim::Register).take_front(1), lanes.take_front(2)});
-    unsigned accessBits = llvm::Log2_64(elemBits) + vectorBits, bits = std::min<unsigned>(5, 10 - std::min(10u, accessBits));
+    unsigned accessBits = llvm::Log2_64(elemBits) + vectorBits,
+             bits = std::min<unsigned>(5, 10 - std::min(10u, accessBits));
     return Vectors(lanes.take_front(bits));
   }
 };
 
 class Builder {
  public:
-  Builder(Side store, Side load, Vectors low, unsigned elemBits) : store_(store), load_(load), low_(std::move(low)), elemBits_(elemBits) {}
+  Builder(Side store, Side load, Vectors low, unsigned elemBits)
+      : store_(store), load_(load), low_(std::move(low)), elemBits_(elemBits) {}
 
   std::optional<LinearLayout> build() {
     for (auto [bit, v] : llvm::enumerate(low_))
@@ -72,14 +77,16 @@ class Builder {
     auto placeAll = [&](llvm::ArrayRef<uint64_t> vectors, uint64_t allowed) {
       return llvm::all_of(vectors, [&](uint64_t v) { return place(v, allowed); });
     };
-    llvm::ArrayRef<uint64_t> lanes = side.bases(Dim::Lane), warps = side.bases(Dim::Warp), registers = side.bases(Dim::Register);
+    llvm::ArrayRef<uint64_t> lanes = side.bases(Dim::Lane), warps = side.bases(Dim::Warp),
+                             registers = side.bases(Dim::Register);
     switch (side.access) {
       case Access::Vector: return placeAll(lanes, all & ~vector) && placeAll(warps, all & ~vector);
       case Access::Matrix: {
         uint64_t inWord = (uint64_t(1) << elementBits(kWordBytes, elemBits_)) - 1;
         return placeAll(lanes.drop_front(2), 0) && placeAll(warps, 0) && placeAll(registers, inWord);
       }
-      case Access::MatrixTransposed: return placeAll(lanes.take_front(2), 0) && placeAll(warps, 0) && placeAll(registers, 0);
+      case Access::MatrixTransposed:
+        return placeAll(lanes.take_front(2), 0) && placeAll(warps, 0) && placeAll(registers, 0);
     }
     return false;
   }
@@ -111,8 +118,8 @@ class Builder {
     Vectors shared = intersect(s, l), onlyStore = extend(shared, s), onlyLoad = extend(shared, l);
     assert(onlyStore.size() == onlyLoad.size());
     for (auto [a, b] : llvm::zip_equal(onlyStore, onlyLoad)) high_.push_back(a ^ b);
-    Vectors rest = extend(concat({s, l}), concat({store_.bases(Dim::Lane), store_.bases(Dim::Warp), load_.bases(Dim::Lane),
-                                                  load_.bases(Dim::Warp)}));
+    Vectors rest = extend(concat({s, l}), concat({store_.bases(Dim::Lane), store_.bases(Dim::Warp),
+                                                  load_.bases(Dim::Lane), load_.bases(Dim::Warp)}));
     for (uint64_t& v : rest) v ^= inLow(v);
     rest = extend(concat({s, l}), concat({rest, complement_}));
     high_.append(rest.begin(), rest.end());
@@ -144,8 +151,10 @@ class Builder {
 
 class Chooser {
  public:
-  Chooser(const LinearLayout& src, const LinearLayout& dst, unsigned elemBits, int64_t scratchBytes, MatrixInstructions instructions)
-      : src_(src), dst_(dst), elemBits_(elemBits), scratchBytes_(std::max<int64_t>(scratchBytes, kRowBytes)), instructions_(instructions) {}
+  Chooser(const LinearLayout& src, const LinearLayout& dst, unsigned elemBits, int64_t scratchBytes,
+          MatrixInstructions instructions)
+      : src_(src), dst_(dst), elemBits_(elemBits), scratchBytes_(std::max<int64_t>(scratchBytes, kRowBytes)),
+        instructions_(instructions) {}
 
   Scratch choose() {
     for (const Vectors& low : lows()) {

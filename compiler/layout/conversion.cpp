@@ -11,8 +11,8 @@
 namespace tandem::layout {
 namespace {
 
-// Costs are in the unit of `accessCost`: a shuffle takes one cycle, a select half of one, a barrier the time until the slowest
-// warp is there. Narrow values are taken to be shuffled and selected packed in words.
+// Costs are in the unit of `accessCost`: a shuffle takes one cycle, a select half of one, a barrier the time until the
+// slowest warp is there. Narrow values are taken to be shuffled and selected packed in words.
 constexpr int64_t kShuffleCost = 2, kSelectCost = 1, kBarrierCost = 32, kWarpBarrierCost = 8;
 
 Vectors heldBy(const LinearLayout& layout, std::initializer_list<Dim> dims) {
@@ -99,12 +99,14 @@ Conversion plan(const LinearLayout& src, const LinearLayout& dst, unsigned elemB
   }
   if (!staysInBlock(src, dst)) return shuffled ? Conversion(*shuffled) : Conversion(AcrossBlocks{});
   ThroughShared through = throughShared(src, dst, elemBits, scratchBytes, instructions);
-  if (shuffled && shuffleCost(*shuffled, src.numRegisters(), elemBits) <= sharedCost(through, elemBits)) return *shuffled;
+  if (shuffled && shuffleCost(*shuffled, src.numRegisters(), elemBits) <= sharedCost(through, elemBits))
+    return *shuffled;
   return through;
 }
 
 int64_t cost(const Conversion& conversion, const LinearLayout& src, unsigned elemBits) {
-  if (const auto* shuffled = std::get_if<Shuffle>(&conversion)) return shuffleCost(*shuffled, src.numRegisters(), elemBits);
+  if (const auto* shuffled = std::get_if<Shuffle>(&conversion))
+    return shuffleCost(*shuffled, src.numRegisters(), elemBits);
   if (const auto* through = std::get_if<ThroughShared>(&conversion)) return sharedCost(*through, elemBits);
   return std::holds_alternative<AcrossBlocks>(conversion) ? std::numeric_limits<int64_t>::max() : 0;
 }
@@ -116,7 +118,8 @@ int64_t scratchBytes(const Conversion& conversion, unsigned elemBits) {
 }
 
 llvm::StringRef kindName(const Conversion& conversion) {
-  static constexpr llvm::StringLiteral names[] = {"no_op", "register_permute", "shuffle", "through_shared", "across_blocks"};
+  static constexpr llvm::StringLiteral names[] = {"no_op", "register_permute", "shuffle", "through_shared",
+                                                  "across_blocks"};
   return names[conversion.index()];
 }
 

@@ -15,7 +15,8 @@ llvm::SmallVector<unsigned> rowMajor(unsigned rank) {
 class Assignment {
  public:
   // `limits`: the part of each dimension that one CTA holds.
-  Assignment(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> limits) : layout_(shape), limits_(limits.begin(), limits.end()) {}
+  Assignment(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> limits)
+      : layout_(shape), limits_(limits.begin(), limits.end()) {}
   explicit Assignment(llvm::ArrayRef<int64_t> shape) : Assignment(shape, shape) {}
 
   // The next bit of `dim` is worth `step` (a power of two) along `axis`, or nothing if the tensor ends before.
@@ -49,8 +50,9 @@ constexpr unsigned kWordBits = 32;
 
 }  // namespace
 
-LinearLayout blocked(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> sizePerThread, llvm::ArrayRef<int64_t> threadsPerWarp,
-                     llvm::ArrayRef<int64_t> warpsPerCta, llvm::ArrayRef<unsigned> order, llvm::ArrayRef<int64_t> ctasPerCluster) {
+LinearLayout blocked(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> sizePerThread,
+                     llvm::ArrayRef<int64_t> threadsPerWarp, llvm::ArrayRef<int64_t> warpsPerCta,
+                     llvm::ArrayRef<unsigned> order, llvm::ArrayRef<int64_t> ctasPerCluster) {
   llvm::SmallVector<int64_t> limits(shape.begin(), shape.end());
   for (auto [limit, ctas] : llvm::zip(limits, ctasPerCluster)) limit = std::max<int64_t>(1, limit / ctas);
   Assignment assignment(shape, limits);
@@ -72,7 +74,8 @@ LinearLayout blocked(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> size
   return layout;
 }
 
-LinearLayout defaultBlocked(llvm::ArrayRef<int64_t> shape, unsigned elemBits, int64_t warps, llvm::ArrayRef<unsigned> order) {
+LinearLayout defaultBlocked(llvm::ArrayRef<int64_t> shape, unsigned elemBits, int64_t warps,
+                            llvm::ArrayRef<unsigned> order) {
   llvm::SmallVector<unsigned> fastestFirst(order.begin(), order.end());
   if (order.empty()) fastestFirst = rowMajor(shape.size());
   LinearLayout layout(shape);
@@ -89,7 +92,8 @@ LinearLayout defaultBlocked(llvm::ArrayRef<int64_t> shape, unsigned elemBits, in
   take(Dim::Register, 0, vectorBits);
   take(Dim::Lane, vectorBits, 5);
   take(Dim::Warp, vectorBits + 5, threadBits - 5);
-  if (bits.size() > vectorBits + threadBits) take(Dim::Register, vectorBits + threadBits, bits.size() - vectorBits - threadBits);
+  if (bits.size() > vectorBits + threadBits)
+    take(Dim::Register, vectorBits + threadBits, bits.size() - vectorBits - threadBits);
   return layout;
 }
 

@@ -31,7 +31,8 @@ std::optional<uint64_t> Span::solve(uint64_t vector) const {
 }
 
 Vectors intersect(llvm::ArrayRef<uint64_t> a, llvm::ArrayRef<uint64_t> b) {
-  // Vectors of `a` that lie in `b` come first: they keep results readable. Then Zassenhaus: a tag is the part made of `a`.
+  // Vectors of `a` that lie in `b` come first: they keep results readable. Then Zassenhaus: a tag is the part made of
+  // `a`.
   Vectors found;
   Span spanB(b), result;
   for (uint64_t v : a)
@@ -40,8 +41,10 @@ Vectors intersect(llvm::ArrayRef<uint64_t> a, llvm::ArrayRef<uint64_t> b) {
   for (uint64_t v : a) both.insert(v, v);
   for (uint64_t v : b) {
     std::optional<uint64_t> partOfA = both.solve(v);
-    if (!partOfA) both.insert(v);
-    else if (result.insert(*partOfA)) found.push_back(*partOfA);
+    if (!partOfA)
+      both.insert(v);
+    else if (result.insert(*partOfA))
+      found.push_back(*partOfA);
   }
   return found;
 }

@@ -9,7 +9,8 @@ namespace tandem::layout {
 
 using Vectors = llvm::SmallVector<uint64_t, 16>;
 
-// A space grown one vector at a time. Each accepted vector keeps the tag (a set of bits, XORed) that names it in solutions.
+// A space grown one vector at a time. Each accepted vector keeps the tag (a set of bits, XORed) that names it in
+// solutions.
 class Span {
  public:
   Span() = default;

@@ -19,8 +19,9 @@ llvm::StringRef name(Dim dim);
 
 using Bases = llvm::SmallVector<uint64_t, 8>;
 
-// Every dimension of a tensor is a power of two (a scalar has rank 0), so a position is the row-major index, log2(numElements) bits, the
-// last dimension lowest. Bit `i` of the index in `dim` contributes `bases(dim)[i]`; contributions are XORed.
+// Every dimension of a tensor is a power of two (a scalar has rank 0), so a position is the row-major index,
+// log2(numElements) bits, the last dimension lowest. Bit `i` of the index in `dim` contributes `bases(dim)[i]`;
+// contributions are XORed.
 class LinearLayout {
  public:
   LinearLayout() = default;  // of a scalar, held by one thread
@@ -52,9 +53,9 @@ class LinearLayout {
   bool isInjective() const;   // no position is held twice
   bool isSurjective() const;  // every position is held
 
-  // The bits of the index in `dim` that add no position: their basis is a combination of those of earlier dimensions (in the order of
-  // `Dim`) and of lower bits. The indices whose free bits are all zero, in all dimensions, hold every held position exactly once: only they
-  // need to store, or to do an atomic.
+  // The bits of the index in `dim` that add no position: their basis is a combination of those of earlier dimensions
+  // (in the order of `Dim`) and of lower bits. The indices whose free bits are all zero, in all dimensions, hold every
+  // held position exactly once: only they need to store, or to do an atomic.
   uint64_t freeMask(Dim dim) const;
   // Returns the layout without the bits whose basis is zero. For registers that removes copies; register numbers close
   // up.
@@ -73,7 +74,8 @@ class LinearLayout {
   bool operator==(const LinearLayout& other) const { return shape_ == other.shape_ && bases_ == other.bases_; }
   bool operator!=(const LinearLayout& other) const { return !(*this == other); }
 
-  // `[64,128] register=[[0,1],[8,0]] lane=[[0,2],...] warp=[[16,0]]`: for each dimension with bits, the coordinates of each basis.
+  // `[64,128] register=[[0,1],[8,0]] lane=[[0,2],...] warp=[[16,0]]`: for each dimension with bits, the coordinates of
+  // each basis.
   std::string str() const;
   // Reads what `str` writes. On failure returns nothing and sets `error`.
   static std::optional<LinearLayout> parse(llvm::StringRef text, std::string* error = nullptr);

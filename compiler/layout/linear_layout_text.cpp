@@ -28,7 +28,9 @@ class Reader {
     if (!accept(c)) fail(std::string("expected `") + c + "`");
   }
   void fail(const llvm::Twine& message) {
-    if (!failed()) error_ = (message + (rest_.empty() ? " at the end of the layout" : " before `" + rest_.take_front(16) + "`")).str();
+    if (!failed())
+      error_ =
+          (message + (rest_.empty() ? " at the end of the layout" : " before `" + rest_.take_front(16) + "`")).str();
   }
   llvm::SmallVector<int64_t> numbers() {
     llvm::SmallVector<int64_t> result;
@@ -72,9 +74,11 @@ void readBasis(Reader& reader, LinearLayout& layout, Dim dim) {
   llvm::SmallVector<int64_t> coordinates = reader.numbers();
   if (reader.failed()) return;
   if (coordinates.size() != layout.rank())
-    return reader.fail("a basis has " + llvm::Twine(coordinates.size()) + " coordinates and the shape " + llvm::Twine(layout.rank()));
+    return reader.fail("a basis has " + llvm::Twine(coordinates.size()) + " coordinates and the shape " +
+                       llvm::Twine(layout.rank()));
   for (auto [coordinate, size] : llvm::zip_equal(coordinates, layout.shape()))
-    if (coordinate >= size) return reader.fail("coordinate " + llvm::Twine(coordinate) + " is outside a dimension of " + llvm::Twine(size));
+    if (coordinate >= size)
+      return reader.fail("coordinate " + llvm::Twine(coordinate) + " is outside a dimension of " + llvm::Twine(size));
   layout.mutableBases(dim).push_back(layout.position(coordinates));
   if (layout.bases(dim).size() > 30) reader.fail("more than 30 bases for `" + name(dim) + "`");
 }

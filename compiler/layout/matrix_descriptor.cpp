@@ -43,7 +43,8 @@ uint64_t swizzleMode(Swizzle swizzle) {
 
 uint64_t descriptorBits(const MatrixOperand& operand) {
   auto field = [](uint64_t bytes) { return bytes >> 4 & 0x3fff; };
-  return field(leadingByteOffset(operand)) << 16 | field(strideByteOffset(operand)) << 32 | swizzleMode(operand.swizzle) << 62;
+  return field(leadingByteOffset(operand)) << 16 | field(strideByteOffset(operand)) << 32 |
+         swizzleMode(operand.swizzle) << 62;
 }
 
 }  // namespace tandem::layout

@@ -31,7 +31,9 @@ LinearLayout projectSlice(const LinearLayout& source, unsigned axis) {
   });
 }
 
-LinearLayout slice(const LinearLayout& source, unsigned axis) { return projectSlice(source, axis).withoutZeroBases(Dim::Register); }
+LinearLayout slice(const LinearLayout& source, unsigned axis) {
+  return projectSlice(source, axis).withoutZeroBases(Dim::Register);
+}
 
 LinearLayout inferExpandDims(const LinearLayout& source, unsigned axis) {
   llvm::SmallVector<int64_t> shape = copy(source.shape());
@@ -48,7 +50,8 @@ LinearLayout inferPermute(const LinearLayout& source, llvm::ArrayRef<unsigned> o
     return llvm::to_vector(llvm::map_range(order, [&](unsigned axis) { return values[axis]; }));
   };
   LinearLayout frame(permuted(source.shape()));
-  return source.mapBases(frame.shape(), [&](uint64_t basis) { return frame.position(permuted(source.coordinates(basis))); });
+  return source.mapBases(frame.shape(),
+                         [&](uint64_t basis) { return frame.position(permuted(source.coordinates(basis))); });
 }
 
 LinearLayout inferPermuteSource(const LinearLayout& result, llvm::ArrayRef<unsigned> order) {
@@ -56,11 +59,14 @@ LinearLayout inferPermuteSource(const LinearLayout& result, llvm::ArrayRef<unsig
 }
 
 LinearLayout inferReshape(const LinearLayout& source, llvm::ArrayRef<int64_t> shape) { return source.withShape(shape); }
-LinearLayout inferReshapeSource(const LinearLayout& result, llvm::ArrayRef<int64_t> shape) { return result.withShape(shape); }
+LinearLayout inferReshapeSource(const LinearLayout& result, llvm::ArrayRef<int64_t> shape) {
+  return result.withShape(shape);
+}
 
 LinearLayout inferBroadcast(const LinearLayout& source, llvm::ArrayRef<int64_t> shape) {
   LinearLayout frame(shape);
-  LinearLayout result = source.mapBases(shape, [&](uint64_t basis) { return frame.position(source.coordinates(basis)); });
+  LinearLayout result =
+      source.mapBases(shape, [&](uint64_t basis) { return frame.position(source.coordinates(basis)); });
   for (unsigned axis = shape.size(); axis-- > 0;)
     for (int64_t step = source.shape()[axis]; step < shape[axis]; step *= 2)
       result.mutableBases(Dim::Register).push_back(uint64_t(step) << frame.axisShift(axis));

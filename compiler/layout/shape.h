@@ -6,7 +6,8 @@
 
 namespace tandem::layout {
 
-// The result of a reduction along `axis`: the axis is gone, threads that differed only along it hold copies (zero bases).
+// The result of a reduction along `axis`: the axis is gone, threads that differed only along it hold copies (zero
+// bases).
 LinearLayout slice(const LinearLayout& source, unsigned axis);
 
 LinearLayout inferExpandDims(const LinearLayout& source, unsigned axis);
@@ -19,14 +20,16 @@ LinearLayout inferPermuteSource(const LinearLayout& result, llvm::ArrayRef<unsig
 LinearLayout inferReshape(const LinearLayout& source, llvm::ArrayRef<int64_t> shape);
 LinearLayout inferReshapeSource(const LinearLayout& result, llvm::ArrayRef<int64_t> shape);
 
-// Dimensions of size 1 grow to those of `shape`; the new positions go to new registers, the lowest ones for the last dimension.
+// Dimensions of size 1 grow to those of `shape`; the new positions go to new registers, the lowest ones for the last
+// dimension.
 LinearLayout inferBroadcast(const LinearLayout& source, llvm::ArrayRef<int64_t> shape);
 LinearLayout inferBroadcastSource(const LinearLayout& result, llvm::ArrayRef<int64_t> shape);
 
 // join(a, b) is [..., 2]. The result's new dimension is register bit 0.
 LinearLayout inferJoin(const LinearLayout& source);
 LinearLayout inferJoinSource(const LinearLayout& result);
-// split of [..., 2]. Nothing if a thread does not hold both elements of each pair: convert to `inferSplitSource` of some layout first.
+// split of [..., 2]. Nothing if a thread does not hold both elements of each pair: convert to `inferSplitSource` of
+// some layout first.
 std::optional<LinearLayout> inferSplit(const LinearLayout& source);
 LinearLayout inferSplitSource(const LinearLayout& result);
 

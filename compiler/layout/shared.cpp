@@ -41,7 +41,8 @@ LinearLayout plainOffsets(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<unsigned
   return LinearLayout::ofOffsets(shape, bases);
 }
 
-LinearLayout swizzledOffsets(llvm::ArrayRef<int64_t> shape, unsigned elemBits, Swizzle swizzle, llvm::ArrayRef<unsigned> order) {
+LinearLayout swizzledOffsets(llvm::ArrayRef<int64_t> shape, unsigned elemBits, Swizzle swizzle,
+                             llvm::ArrayRef<unsigned> order) {
   LinearLayout frame(shape);
   llvm::SmallVector<unsigned> axes = fastestFirst(order, shape.size());
   int64_t inner = shape[axes[0]], boxWidth = std::min(inner, rowBytes(swizzle) * 8 / int64_t(elemBits));

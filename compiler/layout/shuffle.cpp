@@ -1,7 +1,8 @@
-// A conversion inside each warp. Element (r, l) of the result, register r of lane l, is element (R(r) ^ N(l), L(r) ^ M(l)) of the source;
-// all four maps are linear. A shuffle lets each lane read from one other and each lane offer one register, so registers are renumbered by
-// lane on both sides until every lane's readers want the same register of it:
-//   - result register r of lane l is taken in step j = r ^ P(l), with P chosen so that Q = M ^ L*P loses no lane that matters;
+// A conversion inside each warp. Element (r, l) of the result, register r of lane l, is element (R(r) ^ N(l), L(r) ^
+// M(l)) of the source; all four maps are linear. A shuffle lets each lane read from one other and each lane offer one
+// register, so registers are renumbered by lane on both sides until every lane's readers want the same register of it:
+//   - result register r of lane l is taken in step j = r ^ P(l), with P chosen so that Q = M ^ L*P loses no lane that
+//     matters;
 //   - then the register wanted is a linear function S of the lane that offers it.
 #include "compiler/layout/conversion.h"
 #include "compiler/layout/gf2.h"
@@ -49,8 +50,10 @@ class Planner {
     for (auto [bit, basis] : llvm::enumerate(dst_.bases(Dim::Lane))) {
       // Staying in the lane is best.
       std::optional<uint64_t> here = inThread_.solve(basis ^ lanes[bit]);
-      if (here) lanes_.push_back({*here, uint64_t(1) << bit});
-      else if (!append(lanes_, basis)) return false;
+      if (here)
+        lanes_.push_back({*here, uint64_t(1) << bit});
+      else if (!append(lanes_, basis))
+        return false;
     }
     for (auto [bit, basis] : llvm::enumerate(dst_.bases(Dim::Warp)))
       if (!append(warps_, basis ^ warps[bit])) return false;
@@ -99,7 +102,8 @@ class Planner {
   void offerRegisters() {
     Span readers;
     for (auto [bit, place] : llvm::enumerate(lanes_)) readers.insert(place.lane, uint64_t(1) << bit);
-    for (unsigned bit = 0; bit < lanes_.size(); ++bit) readers.insert(uint64_t(1) << bit, uint64_t(1) << (kLaneTag + bit));
+    for (unsigned bit = 0; bit < lanes_.size(); ++bit)
+      readers.insert(uint64_t(1) << bit, uint64_t(1) << (kLaneTag + bit));
     for (unsigned bit = 0; bit < lanes_.size(); ++bit) {
       uint64_t reading = *readers.solve(uint64_t(1) << bit), offered = 0;
       for (auto [lane, place] : llvm::enumerate(lanes_))

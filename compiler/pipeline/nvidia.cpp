@@ -10,22 +10,29 @@ using namespace transform::nvidia;
 
 void addNvidiaPasses(mlir::OpPassManager& passes, const NvidiaOptions& options) {
   const std::string& target = options.target;
-  addCleanUp(passes);                                               // Code that goes away is not counted, split or recognised.
-  passes.addPass(createLimitSize());                                // Before passes whose time grows faster than the kernel.
-  if (options.blocks != 1) passes.addPass(createSplitProgram({target, options.blocks}));  // Later passes know one block.
-  passes.addPass(createRecogniseBlocks({target}));                  // Before products are selected: TMA loads blocks.
-  passes.addPass(createCarryOffsets());                             // For addresses that have not become blocks.
-  passes.addPass(createDeferSums({target}));                        // While `tile.dot` still says which loops multiply.
-  passes.addPass(createAccumulateProducts());                       // Before products have instructions with accumulators of their own.
-  passes.addPass(createTurnProducts({target}));                     // When sums are products' accumulators.
-  passes.addPass(createSelectProducts({target}));                   // While tiles are free of layouts, which operands decide.
-  passes.addPass(createOverlapProducts());                          // For products that are asynchronous now.
-  passes.addPass(createPipelineLoads({target}));                    // For loads that no ring has taken.
-  passes.addPass(createScheduleProducts());                         // When all products and the events of their rings are there.
-  passes.addPass(createLongestFirst());                             // No later pass makes a `tile.program_id`.
+  // Code that goes away is not counted, split or recognised.
+  addCleanUp(passes);
+  // Before passes whose time grows faster than the kernel.
+  passes.addPass(createLimitSize());
+  // Later passes know one block.
+  if (options.blocks != 1) passes.addPass(createSplitProgram({target, options.blocks}));
+  passes.addPass(createRecogniseBlocks({target}));  // Before products are selected: TMA loads blocks.
+  passes.addPass(createCarryOffsets());             // For addresses that have not become blocks.
+  passes.addPass(createDeferSums({target}));        // While `tile.dot` still says which loops multiply.
+  // Before products have instructions with accumulators of their own.
+  passes.addPass(createAccumulateProducts());
+  passes.addPass(createTurnProducts({target}));  // When sums are products' accumulators.
+  // While tiles are free of layouts, which operands decide.
+  passes.addPass(createSelectProducts({target}));
+  passes.addPass(createOverlapProducts());        // For products that are asynchronous now.
+  passes.addPass(createPipelineLoads({target}));  // For loads that no ring has taken.
+  // When all products and the events of their rings are there.
+  passes.addPass(createScheduleProducts());
+  passes.addPass(createLongestFirst());  // No later pass makes a `tile.program_id`.
   if (!options.layouts) return;
   passes.addPass(createAssignLayouts({target}));
-  passes.addPass(createInsertBarriers());                           // A thread's own accesses, by layout, need none between them.
+  // A thread's own accesses, by layout, need none between them.
+  passes.addPass(createInsertBarriers());
 }
 
 }  // namespace tandem::pipeline

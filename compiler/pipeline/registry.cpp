@@ -21,8 +21,9 @@ void registerPasses() {
   mlir::registerCSEPass();
   transform::gpu::registerGpuPasses();
   transform::nvidia::registerNvidiaPasses();
-  mlir::PassPipelineRegistration<> sim("sim", "the passes for the simulator",
-                                       [](mlir::OpPassManager& module) { addSimPasses(module.nest<mlir::func::FuncOp>()); });
+  mlir::PassPipelineRegistration<> sim("sim", "the passes for the simulator", [](mlir::OpPassManager& module) {
+    addSimPasses(module.nest<mlir::func::FuncOp>());
+  });
   mlir::PassPipelineRegistration<NvidiaText> nvidia(
       "nvidia", "the passes for NVIDIA's GPUs", [](mlir::OpPassManager& module, const NvidiaText& text) {
         addNvidiaPasses(module.nest<mlir::func::FuncOp>(), {text.target, text.blocks, text.layouts});

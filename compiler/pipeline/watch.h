@@ -14,7 +14,7 @@ using PassObserver = std::function<void(llvm::StringRef pass, mlir::Operation* k
 
 // A pass manager owns its instrumentation, so the observations go to a record that outlives it.
 struct PassRecord {
-  std::string running;       // the pass of the list that runs, or the one that has failed
+  std::string running;        // the pass of the list that runs, or the one that has failed
   bool leftBrokenIr = false;  // it has failed, and its IR does not verify: the fault is the compiler's
 };
 

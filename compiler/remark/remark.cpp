@@ -11,7 +11,9 @@ mlir::remark::RemarkOpts optionsOf(mlir::Operation* op, const Source& source) {
   auto kernel = llvm::dyn_cast<mlir::FunctionOpInterface>(op);
   if (!kernel) kernel = op->getParentOfType<mlir::FunctionOpInterface>();
   std::string_view word = abi::wordOf(source.kind);
-  return mlir::remark::RemarkOpts::name({word.data(), word.size()}).category(source.stage).function(kernel ? kernel.getName() : "");
+  return mlir::remark::RemarkOpts::name({word.data(), word.size()})
+      .category(source.stage)
+      .function(kernel ? kernel.getName() : "");
 }
 
 }  // namespace
@@ -28,7 +30,8 @@ void missed(mlir::Operation* op, const Source& source, const llvm::Twine& messag
 }
 
 void analysis(mlir::Operation* op, const Source& source, const llvm::Twine& message) {
-  if (auto remark = mlir::remark::analysis(op->getLoc(), optionsOf(op, source))) remark << llvm::StringRef(message.str());
+  if (auto remark = mlir::remark::analysis(op->getLoc(), optionsOf(op, source)))
+    remark << llvm::StringRef(message.str());
 }
 
 std::string lineOf(mlir::Operation* op) {

@@ -1,5 +1,6 @@
 // How passes, the lowering and tools tell a kernel's author what they have done. Remarks go through MLIR's engine
-// (mlir/IR/Remarks.h), which the driver listens to (compiler/driver/remarks.h); `tandem-opt --remarks-filter=.*` prints them.
+// (mlir/IR/Remarks.h), which the driver listens to (compiler/driver/remarks.h); `tandem-opt --remarks-filter=.*` prints
+// them.
 #pragma once
 #include "abi/remark.h"
 #include <llvm/ADT/Twine.h>
@@ -9,8 +10,8 @@ namespace tandem::remark {
 
 using abi::RemarkKind;
 
-// Says why something was not done, in the author's terms, and what the author can do about it; `help` may be empty. Both continue a
-// sentence: lower case, no full stop.
+// Says why something was not done, in the author's terms, and what the author can do about it; `help` may be empty.
+// Both continue a sentence: lower case, no full stop.
 struct Reason {
   std::string why, help;
 };

@@ -14,7 +14,8 @@ Occupancy occupancyOf(const TargetInfo& target, int threads, int registers, int 
   };
   limit(target.threadsPerMultiprocessor() / (warps * target.warpSize()), "threads");
   if (registers) limit(target.registersPerMultiprocessor() / (ofWarp * warps), "registers");
-  limit(target.sharedBytesPerMultiprocessor() / (roundUp(sharedBytes, kSharedUnit) + target.sharedBytesReserved()), "shared memory");
+  limit(target.sharedBytesPerMultiprocessor() / (roundUp(sharedBytes, kSharedUnit) + target.sharedBytesReserved()),
+        "shared memory");
   return best;
 }
 

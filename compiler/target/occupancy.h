@@ -5,11 +5,12 @@
 namespace tandem::target {
 
 struct Occupancy {
-  int blocks = 0;                // of a multiprocessor; 0: not even one fits
-  const char* limit = "";        // what would allow the fewest: "registers", "shared memory", "threads" or "blocks"
+  int blocks = 0;          // of a multiprocessor; 0: not even one fits
+  const char* limit = "";  // what would allow the fewest: "registers", "shared memory", "threads" or "blocks"
 };
 
-// Of a kernel whose blocks have `threads` threads of `registers` registers (0: unknown, taken to allow any number) and `sharedBytes` bytes.
+// Of a kernel whose blocks have `threads` threads of `registers` registers (0: unknown, taken to allow any number) and
+// `sharedBytes` bytes.
 Occupancy occupancyOf(const TargetInfo& target, int threads, int registers, int sharedBytes);
 
 }  // namespace tandem::target

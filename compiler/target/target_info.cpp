@@ -6,7 +6,11 @@ namespace tandem::target {
 namespace {
 
 constexpr Gpu kGpus[] = {
-    {.name = "sm_80", .features = "+ptx86", .maxSharedBytes = 163 * 1024, .ldmatrix = true, .slowShuffleAssembly = true},
+    {.name = "sm_80",
+     .features = "+ptx86",
+     .maxSharedBytes = 163 * 1024,
+     .ldmatrix = true,
+     .slowShuffleAssembly = true},
     {.name = "sm_89",
      .features = "+ptx86",
      .threadsPerMultiprocessor = 1536,

@@ -1,4 +1,5 @@
-// A TargetInfo answers questions about a GPU's features and sizes, so that nothing else compares names of architectures.
+// A TargetInfo answers questions about a GPU's features and sizes, so that nothing else compares names of
+// architectures.
 #pragma once
 #include <string>
 #include <string_view>
@@ -17,17 +18,18 @@ struct Gpu {
   int registersPerMultiprocessor = 65536, threadsPerMultiprocessor = 2048, blocksPerMultiprocessor = 32;
   int maxSharedBytes = 48 * 1024, sharedBytesReserved = 1024;  // of a block
   int maxClusterSize = 1;
-  bool wgmma = false, tma = false, ldmatrix = false, stmatrix = false, setMaxRegister = false, mbarrierTryWait = false, multimem = false,
-       bf16Atomics = false, fp8Mma = false, fp8Convert = false, slowShuffleAssembly = false, vectorAtomics = false;
+  bool wgmma = false, tma = false, ldmatrix = false, stmatrix = false, setMaxRegister = false, mbarrierTryWait = false,
+       multimem = false, bf16Atomics = false, fp8Mma = false, fp8Convert = false, slowShuffleAssembly = false,
+       vectorAtomics = false;
 };
 
 class TargetInfo {
  public:
   explicit TargetInfo(const Gpu& gpu) : gpu_(gpu), name_(gpu.name), features_(gpu.features) {}
 
-  // "sm_80", "sm_89" or "sm_90a"; another name is a CompileError of kind "unknown-target" that lists these. Each may go on with
-  // "+trace": kernels then write down when their programs begin, wait and end (abi/trace.h); and with "+nvshmem": peers are then reached
-  // through NVSHMEM's device functions.
+  // "sm_80", "sm_89" or "sm_90a"; another name is a CompileError of kind "unknown-target" that lists these. Each may go
+  // on with "+trace": kernels then write down when their programs begin, wait and end (abi/trace.h); and with
+  // "+nvshmem": peers are then reached through NVSHMEM's device functions.
   static const TargetInfo& named(std::string_view name);
   // Null where there is none of this name.
   static const TargetInfo* find(std::string_view name);

@@ -33,7 +33,8 @@ TANDEM_API void td_free(char* text);
 /* --- compiler: thread-safe; the request and its answers are JSON, see docs/guide/compile_request.md --- */
 /* For the request's options.target: "sim" (the default) or a GPU ("sm_90a"). Error text: rendered diagnostics. */
 TANDEM_API int td_compile(const char* request, td_program** program);
-/* {"name", "target", "arguments": [{"name", "type"}], "warnings"}; a GPU's arguments have no names and pointers are "pointer" */
+/* {"name", "target", "arguments": [{"name", "type"}], "warnings"}; a GPU's arguments have no names and pointers are
+ * "pointer" */
 TANDEM_API int td_program_info(td_program* program, char** json);
 TANDEM_API void td_program_release(td_program* program);
 TANDEM_API int td_emit(const char* request, const char* stage, char** text); /* "ast", "tile", "tile-opt", "sim" */
@@ -43,24 +44,24 @@ TANDEM_API int td_request_for_file(const char* path, const char* kernel, const c
 TANDEM_API int td_builtins(char** json);
 
 /* --- machines: the speeds by which operators choose and simulated time is modelled; see model/machine.h --- */
-/* The profile of a machine that comes with Tandem ("h200", "h100", "nominal"); of the text of a profile, as `tandem doctor --profile`
- * writes it, with all that it lacks. */
+/* The profile of a machine that comes with Tandem ("h200", "h100", "nominal"); of the text of a profile, as `tandem
+ * doctor --profile` writes it, with all that it lacks. */
 TANDEM_API int td_machine_named(const char* name, char** json);
 TANDEM_API int td_machine_read(const char* profile, char** json);
 /* [{"name", "what", "table" (by numbers of programs)}] */
 TANDEM_API int td_machine_speeds(char** json);
 
 /* --- sessions. options: {"target": "sim" (the default) or "cuda", "ranks": 4} and
-   sim: {"seed": 0, "trace": false (true: programs and streams note what they did when), "slots_per_rank": 132, "check":
-   false, "scope": true, "portability": false (whether a check tells of these kinds), "policy": "random" (or "round-robin",
-   "priority", "slowest-rank"), "log_stores": false, "max_steps": 0 (instructions and turns of programs, turns of streams and calls
-   of hosts that may wait, after which the run ends with a report; 0: never), "timeout": 0.0 (seconds from td_session_create on,
-   likewise), "machine": "nominal" (a name, or a profile's text: how fast modelled time goes)}; cuda: {"rank": 2
-   (this process is that rank alone; without it all ranks are threads of this process), "rendezvous": "name" (the same
-   in all processes of the run), "devices": [0, 1] (one for each rank of this process; without it rank i takes device
-   i), "wait_timeout_ms": 0 (of one wait; 0: never), "transport": "auto" (else what $TANDEM_TRANSPORT says, "nvlink" or
-   "nvshmem": one rank a process), "trace": false (true when the environment's TANDEM_TRACE names a file: td_finish or td_abort adds
-   this process's part to it)} --- */
+ *    sim: {"seed": 0, "trace": false (true: programs and streams note what they did when), "slots_per_rank": 132, "check":
+ *    false, "scope": true, "portability": false (whether a check tells of these kinds), "policy": "random" (or "round-robin",
+ *    "priority", "slowest-rank"), "log_stores": false, "max_steps": 0 (instructions and turns of programs, turns of streams and calls
+ *    of hosts that may wait, after which the run ends with a report; 0: never), "timeout": 0.0 (seconds from td_session_create on,
+ *    likewise), "machine": "nominal" (a name, or a profile's text: how fast modelled time goes)}; cuda: {"rank": 2
+ *    (this process is that rank alone; without it all ranks are threads of this process), "rendezvous": "name" (the same
+ *    in all processes of the run), "devices": [0, 1] (one for each rank of this process; without it rank i takes device
+ *    i), "wait_timeout_ms": 0 (of one wait; 0: never), "transport": "auto" (else what $TANDEM_TRANSPORT says, "nvlink" or
+ *    "nvshmem": one rank a process), "trace": false (true when the environment's TANDEM_TRACE names a file: td_finish or td_abort adds
+ *    this process's part to it)} --- */
 TANDEM_API int td_session_create(const char* options, td_session** session);
 TANDEM_API void td_session_destroy(td_session* session);
 /* What kernels of the rank are compiled for: "sim", "sm_90a", "sm_90a+trace" in a traced run. */
@@ -72,18 +73,20 @@ TANDEM_API int td_resident_programs(td_session*, int rank, int* count);
 TANDEM_API int td_enter(td_session*, int rank); /* [collective, blocks] first call of a rank's host thread */
 TANDEM_API int td_leave(td_session*, int rank); /* [blocks] waits for the rank's streams; last call of the thread */
 TANDEM_API int td_abort(td_session*, int rank, const char* why); /* instead of td_leave when the rank's main failed */
-/* td_abort, but in a simulated run with the option "check" the other ranks and all that is queued go on as far as they can, so that more
-   of what led there is reported. Host memory that is queued to be copied must live until the ranks have ended. */
+/* td_abort, but in a simulated run with the option "check" the other ranks and all that is queued go on as far as
+ * they can, so that more
+ *    of what led there is reported. Host memory that is queued to be copied must live until the ranks have ended. */
 TANDEM_API int td_fail(td_session*, int rank, const char* why);
-/* The run has taken longer than its "timeout" in host code that makes no call: reports that and ends it. From any thread. */
+/* The run has taken longer than its "timeout" in host code that makes no call: reports that and ends it. From any
+ * thread. */
 TANDEM_API int td_expire(td_session*);
 TANDEM_API int td_interrupt(td_session*); /* from any thread: ends the run soon; its blocking calls fail */
 /* `poll` is called now and then on a thread that simulates or waits; non-zero ends that run. One for the process; NULL
  * for none. */
 TANDEM_API int td_set_interrupt_poll(int (*poll)(void));
-/* Memory of the host that a simulated kernel names by an address of its own, such as one out of a table of pointers. `find`
- * says non-zero when it has found what lies around the address; `drop` ends the use of `owner`. One for the process, set
- * before any run; NULL for none. */
+/* Memory of the host that a simulated kernel names by an address of its own, such as one out of a table of pointers.
+ * `find` says non-zero when it has found what lies around the address; `drop` ends the use of `owner`. One for the
+ * process, set before any run; NULL for none. */
 typedef struct {
   uint64_t begin, bytes;
   char name[64];
@@ -93,8 +96,9 @@ TANDEM_API int td_set_host_finder(int (*find)(uint64_t address, td_host_memory* 
 TANDEM_API int td_finish(td_session*); /* after all ranks left: looks for leftover signals */
 /* [{"severity", "kind", "message", "rank", "program", "kernel", "file", "line", "column", "text"}] */
 TANDEM_API int td_reports(td_session*, char** json);
-/* Every kind there is: [{"kind", "group" (reports are told by it, ascending; 0 is no fault of kernels' accesses), "severity",
-   "rules" ("M4 M6", which its messages may name), "what"}] */
+/* Every kind there is: [{"kind", "group" (reports are told by it, ascending; 0 is no fault of kernels' accesses),
+ * "severity",
+ *    "rules" ("M4 M6", which its messages may name), "what"}] */
 TANDEM_API int td_report_kinds(char** json);
 
 /* --- of a run with the option "trace", after its ranks have left; times are modelled or, on GPUs, measured --- */
@@ -108,13 +112,15 @@ TANDEM_API int td_read_trace(const char* trace, int width, char** json);
 TANDEM_API int td_counters(td_session*, char** json);
 /* Where two finished runs of one computation, both with log_stores, did something else: a diagnostic, or empty. */
 TANDEM_API int td_first_difference(td_session* one, td_session* other, char** text);
-/* These do nothing on GPUs. Whether something has written all of the bytes, apart from a host that has an array over them. */
+/* These do nothing on GPUs. Whether something has written all of the bytes, apart from a host that has an array over
+ * them. */
 TANDEM_API int td_is_written(td_session*, int rank, uint64_t address, uint64_t bytes, int* all);
 TANDEM_API int td_mark_initialised(td_session*, uint64_t address, uint64_t bytes);
 /* The host line that makes the rank's next calls: reports of what the host, its streams and copy engines do name it. */
 TANDEM_API int td_host_place(td_session*, int rank, const char* file, int line);
-/* The host of `rank` reads or writes device memory itself, or has an array over it (VIEW); what it may write is initialised. For the
-   checker of races. A read (READ, or USE: through such an array) of what nothing has written fails and is reported. */
+/* The host of `rank` reads or writes device memory itself, or has an array over it (VIEW); what it may write is
+ * initialised. For the
+ *    checker of races. A read (READ, or USE: through such an array) of what nothing has written fails and is reported. */
 enum { TD_HOST_READ = 0, TD_HOST_WRITE = 1, TD_HOST_VIEW = 2, TD_HOST_USE = 3 };
 TANDEM_API int td_host_access(td_session*, int rank, uint64_t address, uint64_t bytes, int how);
 
@@ -130,18 +136,21 @@ TANDEM_API int td_peer_address(td_session*, int rank, uint64_t address, int peer
 TANDEM_API int td_create_team(td_session*, int rank, const int* members, int count, int* team);
 /* [collective over the team, blocks] A JSON array of what each member gives, in the team's order. */
 TANDEM_API int td_gather(td_session*, int rank, int team, const char* text, char** texts);
-/* An operator of the whole run: all ranks make the same ones in one order, call each with the same sizes, and those of one stream in one
- * order. What is not alike ends the run, with a report that has both. `what` says what it was made for, `names` (separated by commas) what
- * a call's sizes, at most 256, are; both have at most 200 bytes. */
+/* An operator of the whole run: all ranks make the same ones in one order, call each with the same sizes, and those
+ * of one stream in one order. What is not alike ends the run, with a report that has both. `what` says what it was
+ * made for, `names` (separated by commas) what a call's sizes, at most 256, are; both have at most 200 bytes. */
 TANDEM_API int td_open_operator(td_session*, int rank, const char* what, const char* names, uint64_t* op);
 TANDEM_API int td_call_operator(td_session*, int rank, uint64_t op, int stream, const int64_t* sizes, int count);
 TANDEM_API int td_create_stream(td_session*, int rank, int* stream);
-/* The stream beside `stream`, for copies and signals that go on while a kernel there waits for them: the same each time. */
+/* The stream beside `stream`, for copies and signals that go on while a kernel there waits for them: the same each
+ * time. */
 TANDEM_API int td_stream_beside(td_session*, int rank, int stream, int* beside);
-/* A stream of the framework around, by its CUstream. The same handle gives the same stream; the framework goes on owning it. */
+/* A stream of the framework around, by its CUstream. The same handle gives the same stream; the framework goes on
+ * owning it. */
 TANDEM_API int td_adopt_stream(td_session*, int rank, uint64_t handle, int* stream);
 #define TD_COOPERATIVE 1 /* all programs resident at once, or the launch fails */
-/* arguments: one word for each of the program's; integers sign-extended, floats as their bits. The program is for the rank's target. */
+/* arguments: one word for each of the program's; integers sign-extended, floats as their bits. The program is for
+ * the rank's target. */
 TANDEM_API int td_launch(td_session*, int rank, int stream, td_program*, int grid_x, int grid_y, int grid_z,
                          int num_warps, int flags, const uint64_t* arguments, int count, const char* file, int line);
 /* The copy engine. */
@@ -153,10 +162,10 @@ TANDEM_API int td_set(td_session*, int rank, int stream, uint64_t dest, int valu
 /* The host memory must live until the stream gets there. */
 TANDEM_API int td_copy_from_host(td_session*, int rank, int stream, uint64_t dest, const void* source, uint64_t bytes);
 TANDEM_API int td_copy_to_host(td_session*, int rank, int stream, void* dest, uint64_t source, uint64_t bytes);
-/* Memory of the host as local memory of a simulated rank: kernels read and write it where it lies. It must live until td_release_async
- * has ended it, as often as it was mapped. */
-TANDEM_API int td_map_host(td_session*, int rank, void* memory, uint64_t bytes, const char* name, const char* file, int line,
-                           uint64_t* address);
+/* Memory of the host as local memory of a simulated rank: kernels read and write it where it lies. It must live
+ * until td_release_async has ended it, as often as it was mapped. */
+TANDEM_API int td_map_host(td_session*, int rank, void* memory, uint64_t bytes, const char* name, const char* file,
+                           int line, uint64_t* address);
 TANDEM_API int td_release_async(td_session*, int rank, int stream, uint64_t address);
 /* `count` consecutive signals. compare: one of td_compare; kind: 0 set, 1 add; bytes: 4 or 8, of one */
 TANDEM_API int td_signal_write(td_session*, int rank, int stream, uint64_t signal, int count, uint64_t value, int bytes,

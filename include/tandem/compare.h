@@ -1,5 +1,5 @@
-/* How a wait compares a signal with a value: X(C++ name, C and NVSHMEM name, word, sign), one row each. A comparison's number is its
- * row's, which is NVSHMEM's. */
+/* How a wait compares a signal with a value: X(C++ name, C and NVSHMEM name, word, sign), one row each. A
+ * comparison's number is its row's, which is NVSHMEM's. */
 #ifndef TANDEM_COMPARE_H
 #define TANDEM_COMPARE_H
 #include <stdint.h>

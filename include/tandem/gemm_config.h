@@ -7,7 +7,8 @@ namespace tandem::ops {
 // A value of 0 leaves the choice to the operator, which goes by sizes and target. All ranks must pass the same values.
 // An operator refuses fields that its table does not list.
 struct GemmConfig {
-  // Tile sizes, powers of two from 16. AllGatherGemm: blockN may be the sum of three; the largest is taken where no blocks are copied.
+  // Tile sizes, powers of two from 16. AllGatherGemm: blockN may be the sum of three; the largest is taken where no
+  // blocks are copied.
   int blockM = 0, blockN = 0, blockK = 0;
   int programs = 0;  // at most; never more than a rank has resident at once
   int numWarps = 0, numStages = 0;

@@ -42,7 +42,8 @@ class TANDEM_API Stream {
 class TANDEM_API Buffer {
  public:
   explicit Buffer(uint64_t bytes, int device = -1);
-  Buffer(Buffer&& other) noexcept : device_(other.device_), address_(std::exchange(other.address_, 0)), bytes_(other.bytes_) {}
+  Buffer(Buffer&& other) noexcept
+      : device_(other.device_), address_(std::exchange(other.address_, 0)), bytes_(other.bytes_) {}
   ~Buffer();
   uint64_t address() const { return address_; }
   uint64_t bytes() const { return bytes_; }
@@ -87,9 +88,9 @@ struct LaunchConfig {
 // A compiled kernel. Cheap to copy; thread-safe.
 class TANDEM_API Kernel {
  public:
-  static Kernel fromFile(const std::string& path);     // NAME.tdimage
+  static Kernel fromFile(const std::string& path);  // NAME.tdimage
   static Kernel fromImage(std::string_view bytes);
-  static Kernel compile(const std::string& request);   // libtandem only; docs/guide/compile_request.md
+  static Kernel compile(const std::string& request);  // libtandem only; docs/guide/compile_request.md
 
   const std::string& name() const;
   const std::string& ptx() const;

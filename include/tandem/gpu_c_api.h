@@ -20,10 +20,10 @@ typedef struct td_gpu_kernel td_gpu_kernel; /* a kernel's code; immutable */
  * there is no GPU. */
 TANDEM_API int td_gpu_devices(char** json);
 TANDEM_API int td_gpu_current_device(int* device);
-/* What the GPUs offer for ranks; never fails for want of something. {"error"} without a driver, else {"driver": "13.0",
- * "devices": [{"index", "name", "target", "memory_bytes", "multiprocessors", "pci", "virtual_memory", "posix_descriptors",
- * "multicast", "stream_wait_nor", "granularity", "exports_descriptors"}], "peers": [[null, {"access", "atomics",
- * "performance_rank"}]]}; what could not be found out is {"error": why}. */
+/* What the GPUs offer for ranks; never fails for want of something. {"error"} without a driver, else {"driver":
+ * "13.0", "devices": [{"index", "name", "target", "memory_bytes", "multiprocessors", "pci", "virtual_memory",
+ * "posix_descriptors", "multicast", "stream_wait_nor", "granularity", "exports_descriptors"}], "peers": [[null,
+ * {"access", "atomics", "performance_rank"}]]}; what could not be found out is {"error": why}. */
 TANDEM_API int td_gpu_probe(char** json);
 
 /* A request as in docs/guide/compile_request.md with options.target "sm_90a". What was compiled before, by any process,

@@ -19,8 +19,8 @@ class TANDEM_API Kernel {
  public:
   // `name` may be empty when the file has one kernel. Throws Error when the file cannot be read.
   static Kernel fromFile(const std::string& path, const std::string& name = "");
-  // Diagnostics name the text by `fileName`. `modules`: files that it may import from, by path ("ops/packets.py" is `ops.words`). A
-  // file imports those below its own folder and the folders that hold it.
+  // Diagnostics name the text by `fileName`. `modules`: files that it may import from, by path ("ops/packets.py" is
+  // `ops.words`). A file imports those below its own folder and the folders that hold it.
   static Kernel fromText(const std::string& text, const std::string& fileName, const std::string& name = "",
                          const std::map<std::string, std::string>& modules = {});
 

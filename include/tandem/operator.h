@@ -49,8 +49,8 @@ class TANDEM_API Operator {
   void call(const Call& call);
   // The same of contiguous tensors at these addresses, whose shapes and types follow from the table.
   void callAt(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers, int stream);
-  // [collective, blocks] Tries ways to carry out calls like this one and keeps the best. JSON: {"config", "predicted", "measured",
-  // "untuned" (microseconds), "tried" (0: it was known)}. Throws Error where there is nothing to choose.
+  // [collective, blocks] Tries ways to carry out calls like this one and keeps the best. JSON: {"config", "predicted",
+  // "measured", "untuned" (microseconds), "tried" (0: it was known)}. Throws Error where there is nothing to choose.
   std::string tuneAt(const std::vector<uint64_t>& addresses, const std::vector<int64_t>& numbers, int stream);
   // [collective, blocks] Gives the memory back. A second call does nothing.
   void close();
@@ -75,7 +75,7 @@ class TANDEM_API Operator {
 
   std::vector<int64_t> sizes_;
   std::vector<bool> transposed_;  // of each tensor of the table
-  uint64_t op_ = 0;  // for its calls
+  uint64_t op_ = 0;               // for its calls
   bool closed_ = false;
 };
 

@@ -106,15 +106,17 @@ class TANDEM_API Team {
 
 struct RunOptions {
   int ranks = 1;
-  uint64_t seed = 0;              // decides schedule and delays; the same seed gives the same run
-  bool trace = false;             // records the times at which programs and streams did their work
-  int slotsPerRank = 132;         // programs of a rank resident at once
-  bool check = false;             // look for races and misused signals
-  std::string target = "sim";     // or "cuda": rank i is a GPU; seed, slotsPerRank, check and limits are the simulator's
+  uint64_t seed = 0;       // decides schedule and delays; the same seed gives the same run
+  bool trace = false;      // records the times at which programs and streams did their work
+  int slotsPerRank = 132;  // programs of a rank resident at once
+  bool check = false;      // look for races and misused signals
+  // or "cuda": rank i is a GPU; seed, slotsPerRank, check and limits are the simulator's
+  std::string target = "sim";
   std::vector<int> devices = {};  // one a rank; empty: rank i takes device i
   uint64_t waitTimeoutMs = 0;     // of one wait on a GPU; 0: never
-  uint64_t maxSteps = 0;          // of a simulated run, until it ends with a report: instructions and turns; 0: no limit
-  double timeoutSeconds = 0;      // of a simulated run, likewise
+  // of a simulated run, until it ends with a report: instructions and turns; 0: no limit
+  uint64_t maxSteps = 0;
+  double timeoutSeconds = 0;  // of a simulated run, likewise
 };
 
 struct RunReport {
@@ -147,8 +149,8 @@ class TANDEM_API JoinedRank {
   std::unique_ptr<Impl> impl_;
 };
 
-// Joins the group that torchrun (RANK, WORLD_SIZE, LOCAL_RANK, MASTER_PORT) or mpirun (OMPI_COMM_WORLD_...) has started on this
-// host, one process a rank; a process that neither has started is alone. [collective, blocks]
+// Joins the group that torchrun (RANK, WORLD_SIZE, LOCAL_RANK, MASTER_PORT) or mpirun (OMPI_COMM_WORLD_...) has started
+// on this host, one process a rank; a process that neither has started is alone. [collective, blocks]
 TANDEM_API JoinedRank joinFromEnvironment(uint64_t waitTimeoutMs = 0);
 
 }  // namespace tandem

@@ -7,9 +7,7 @@
 namespace tandem::interpreter::check {
 
 Checker::Checker(Machine& m)
-    : m_(m),
-      actors_(m.options.rankCount),
-      history_(m.arena.base(), m.arena.reservedBytes()),
+    : m_(m), actors_(m.options.rankCount), history_(m.arena.base(), m.arena.reservedBytes()),
       hosts_(size_t(m.options.rankCount)) {
   for (int r = 0; r < m.options.rankCount; ++r) hosts_[size_t(r)].actor = actors_.hostOf(r);
 }
@@ -48,7 +46,8 @@ void Checker::lanesDiffer(const MemoryAccess& a) {
   Stamp now = stampOf(a, v);
   if (m_.failed || !isNew(ReportKind::Race, now, {})) return;  // no place: the store races with itself
   Report r = begin(now, ReportKind::Race);
-  r.message = accessText(sites_[now.site]) + " of " + addressText(m_, a.address, a.bytes) + " by " + actorText(now, now.part) +
+  r.message = accessText(sites_[now.site]) + " of " + addressText(m_, a.address, a.bytes) + " by " +
+              actorText(now, now.part) +
               ": several of its lanes write there, and not the same; which of them stays is not defined (M1)";
   tell(std::move(r));
 }
@@ -201,8 +200,8 @@ bool Checker::areOneSize(const Site& a, const Stamp& now, const Site& b, const S
 }
 
 bool Checker::compatible(const Site& a, const Stamp& now, const Site& b, const Stamp& s) const {
-  return a.strong && b.strong && areOneSize(a, now, b, s) &&
-         includes(a.scope, now.actor, s.actor) && includes(b.scope, s.actor, now.actor);
+  return a.strong && b.strong && areOneSize(a, now, b, s) && includes(a.scope, now.actor, s.actor) &&
+         includes(b.scope, s.actor, now.actor);
 }
 
 // Whatever races with `old` and comes after `now` races with `now` too.
@@ -215,8 +214,9 @@ bool Checker::supersedes(const Site& now, const Site& old) const {
 // The rows of a tile were last accessed by the same few programs, so most questions are one of the last.
 bool Checker::knows(const View& v, Part mine, const Stamp& s, Part theirs) const {
   if (v.program && v.program->anyExtra) return findOrder(v, mine, s, theirs);
-  KnownOrder question{v.self, v.program ? v.program->barrierTime : 0, v.program != nullptr, v.changes, v.narrow,
-                      mine,   theirs, s.actor, s.time};
+  KnownOrder question{
+      v.self, v.program ? v.program->barrierTime : 0, v.program != nullptr, v.changes, v.narrow, mine, theirs, s.actor,
+      s.time};
   Answer& answer = answers_[(s.actor ^ s.time) % answers_.size()];
   if (answer.question == question && answer.clock.same(*v.clock)) return answer.known;
   answer = {question, *v.clock, findOrder(v, mine, s, theirs)};
@@ -229,7 +229,8 @@ bool Checker::findOrder(const View& v, Part mine, const Stamp& s, Part theirs) c
   bool isOwn = s.actor == v.self && !isTransfer(theirs);
   bool mineDiffer = mine == kEach && v.program && (isOwn || v.program->anyExtra);
   if (!mineDiffer && theirs != kEach) return false;
-  uint32_t myThreads = mineDiffer ? actors_[v.self].lanes : 1, theirThreads = theirs == kEach ? actors_[s.actor].lanes : 1;
+  uint32_t myThreads = mineDiffer ? actors_[v.self].lanes : 1,
+           theirThreads = theirs == kEach ? actors_[s.actor].lanes : 1;
   for (uint32_t m = 0; m < myThreads; ++m)
     for (uint32_t t = 0; t < theirThreads; ++t)
       if (!oneKnows(v, mineDiffer ? Part(m) : mine, s, theirs == kEach ? Part(t) : theirs)) return false;

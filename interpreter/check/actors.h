@@ -62,10 +62,13 @@ class Actors {
   bool covers(const Clock& clock, const Stamp& s, Part part, bool narrow = false) const {
     if (clock.empty()) return false;
     const Actor& a = actors_[s.actor];
-    auto get = [&](ClockKey key) { return narrow ? std::max(clock.get(key), clock.get(kNarrow | key)) : clock.get(key); };
+    auto get = [&](ClockKey key) {
+      return narrow ? std::max(clock.get(key), clock.get(kNarrow | key)) : clock.get(key);
+    };
     if (isTransfer(part)) {
       if (get(keyOf(s.actor, part)) >= s.time || get(keyOfTransfer(s.time))) return true;
-      if (part != kBulk) return get(keyOf(s.actor, kAllTransfers)) >= s.time || get(keyOf(hostOf(a.rank), kAllTransfers)) >= s.time;
+      if (part != kBulk)
+        return get(keyOf(s.actor, kAllTransfers)) >= s.time || get(keyOf(hostOf(a.rank), kAllTransfers)) >= s.time;
     } else if (get(keyOf(s.actor, kEveryThread)) >= s.time) {
       return true;
     }

@@ -126,7 +126,7 @@ class Checker : public AccessObserver {
   };
   // A rank's last call of a team's barriers and collectives.
   struct TeamCall {
-    Stamp by;           // its end, once it has ended
+    Stamp by;  // its end, once it has ended
     bool open = false;
   };
 
@@ -153,7 +153,9 @@ class Checker : public AccessObserver {
   bool includes(Scope scope, uint32_t from, uint32_t to) const;
   // Returns true if `scope` includes the other actor, or is no narrower than `gpu`, which is enough on today's
   // hardware.
-  bool reaches(Scope scope, uint32_t from, uint32_t to) const { return scope == Scope::Gpu || includes(scope, from, to); }
+  bool reaches(Scope scope, uint32_t from, uint32_t to) const {
+    return scope == Scope::Gpu || includes(scope, from, to);
+  }
   bool acquiredUpdate(const View& v, const Stamp& now, const Stamp& s, uint64_t address);
 
   // --- releases and acquires (synchronise.cpp) ---
@@ -206,7 +208,8 @@ class Checker : public AccessObserver {
   void report(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end,
               Part mine, Part theirs, const std::string& missing = "");
   ReportKind kindOf(const View& v, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end) const;
-  void reportPortability(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end);
+  void reportPortability(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s, uint64_t begin,
+                         uint64_t end);
   void reportFreed(const Stamp& s, Part theirs, uint64_t begin, uint64_t bytes, const std::string& file, uint32_t line);
   // The edge that would have ordered two accesses, named by its rule, with notes on other places of it.
   struct Missing {
@@ -219,7 +222,8 @@ class Checker : public AccessObserver {
   Missing missingBetween(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs);
   bool knowsSibling(const Clock& known, uint32_t actor, uint32_t other) const;
   Missing missedBy(uint32_t actor, const Stamp& s, Part theirs, bool stale);
-  std::vector<Diagnostic> endedEarly(uint32_t actor, const std::function<bool(const SyncPlace&, const SyncPlace::Look&)>& isIt);
+  std::vector<Diagnostic> endedEarly(uint32_t actor,
+                                     const std::function<bool(const SyncPlace&, const SyncPlace::Look&)>& isIt);
   Missing missingOfTransfer(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs);
   std::string actorText(const Stamp& s, Part thread) const;
   std::string accessText(const Site& site) const;
@@ -250,7 +254,7 @@ class Checker : public AccessObserver {
   std::deque<Serial> hosts_, streams_;                            // streams by Task::observed - 1
   std::unordered_map<const Collective*, Meeting> meetings_;
   std::map<std::pair<int, int64_t>, TeamCall> teamCalls_;  // by rank and team
-  std::unordered_map<uint32_t, Clock> gridMeetings_;  // by grid
+  std::unordered_map<uint32_t, Clock> gridMeetings_;       // by grid
   std::unordered_map<EventId, Clock> events_;
   std::map<uint64_t, Clock> allocations_;
   std::vector<Site> sites_{1};
@@ -259,9 +263,9 @@ class Checker : public AccessObserver {
   uint32_t transfers_ = 0;
   uint32_t signalKeys_ = 0;
   mutable std::array<Answer, 16> answers_;  // of knows(), since a grid ended last
-  Stamp lastStrong_;                   // before its release advanced the time
-  bool hasChain_ = false;              // the current access has acquired all that its place's chain carries
-  std::vector<Clock> proxyFences_{1};  // by number: the clock that each has ordered
+  Stamp lastStrong_;                        // before its release advanced the time
+  bool hasChain_ = false;                   // the current access has acquired all that its place's chain carries
+  std::vector<Clock> proxyFences_{1};       // by number: the clock that each has ordered
   std::unordered_map<const Program*, bool> copiesInBulk_;
   std::map<std::pair<uint32_t, Part>, std::vector<HeldLock>> held_;  // by actor and thread
   LockOrders lockOrders_;

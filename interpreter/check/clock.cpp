@@ -25,8 +25,10 @@ uint32_t Clock::get(ClockKey key) const {
 }
 
 std::vector<Clock::Entry>& Clock::own() {
-  if (!entries_) entries_ = std::make_shared<std::vector<Entry>>();
-  else if (entries_.use_count() > 1) entries_ = std::make_shared<std::vector<Entry>>(*entries_);
+  if (!entries_)
+    entries_ = std::make_shared<std::vector<Entry>>();
+  else if (entries_.use_count() > 1)
+    entries_ = std::make_shared<std::vector<Entry>>(*entries_);
   return *entries_;
 }
 
@@ -34,8 +36,10 @@ void Clock::raise(ClockKey key, uint32_t time) {
   if (time == 0 || get(key) >= time) return;
   std::vector<Entry>& entries = own();
   auto at = std::lower_bound(entries.begin(), entries.end(), key, byKey);
-  if (at != entries.end() && at->key == key) at->time = time;
-  else entries.insert(at, {key, time});
+  if (at != entries.end() && at->key == key)
+    at->time = time;
+  else
+    entries.insert(at, {key, time});
 }
 
 void Clock::join(const Clock& other) {
@@ -50,8 +54,10 @@ void Clock::join(const Clock& other) {
   auto a = entries_->begin(), aEnd = entries_->end();
   for (const Entry& e : *other.entries_) {
     while (a != aEnd && a->key < e.key) merged->push_back(*a++);
-    if (a != aEnd && a->key == e.key) merged->push_back({e.key, std::max(e.time, (a++)->time)});
-    else merged->push_back(e);
+    if (a != aEnd && a->key == e.key)
+      merged->push_back({e.key, std::max(e.time, (a++)->time)});
+    else
+      merged->push_back(e);
   }
   merged->insert(merged->end(), a, aEnd);
   entries_ = std::move(merged);

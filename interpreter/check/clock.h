@@ -9,7 +9,7 @@ namespace tandem::interpreter::check {
 // A time belongs to an actor (a program, a stream, a host) and to a part of it.
 using Part = uint16_t;
 constexpr Part kEveryThread = 0xfffd;   // all threads and the tile code together; streams and hosts have no other part
-constexpr Part kEach = 0xfffe;  // every thread for itself
+constexpr Part kEach = 0xfffe;          // every thread for itself
 constexpr Part kAllTransfers = 0xfffc;  // the transfers of an actor; of a host: those of its rank's programs
 constexpr Part kFirstPut = 0x4000, kFirstGet = 0x8000;  // + peer: transfers to or from it
 constexpr Part kBulk = 0xbfff, kEndTransfers = 0xc000;  // a program's own bulk copies

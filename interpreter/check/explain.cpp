@@ -45,8 +45,10 @@ std::string releaserText(const Clock& known, uint32_t actor, uint32_t time) {
   std::string text;
   known.each([&](const Clock::Entry& e) {
     if (actorOf(e.key) != actor || e.key >> 60 || e.time < time || !text.empty()) return;
-    if (Part part = Part(e.key); part < kFirstPut) text = "thread " + std::to_string(part);
-    else if (part == kEach) text = "each thread for itself";
+    if (Part part = Part(e.key); part < kFirstPut)
+      text = "thread " + std::to_string(part);
+    else if (part == kEach)
+      text = "each thread for itself";
   });
   return text;
 }
@@ -109,7 +111,8 @@ void Checker::report(const View& v, const MemoryAccess& a, const Stamp& now, con
               " is not ordered after the " + accessText(there) + " by " + actorText(s, theirs) + "; ";
   Missing edge =
       misused ? "a signal is touched only by signal operations, waits, strong accesses of its size and streams (M15)"
-              : missing.empty() ? missingEdge(v, now, s, mine, theirs) : Missing(missing);
+      : missing.empty() ? missingEdge(v, now, s, mine, theirs)
+                        : Missing(missing);
   r.message += edge.text;
   Diagnostic first = placeOfStamp(s);
   first.message = "first access: " + accessText(sites_[s.site]) + " by " + actorText(s, theirs);
@@ -131,7 +134,8 @@ ReportKind Checker::kindOf(const View& v, const Stamp& now, const Stamp& s, uint
   const Site &here = sites_[now.site], &there = sites_[s.site];
   bool isScope;
   if (here.strong && there.strong) {
-    isScope = areOneSize(here, now, there, s) && reaches(here.scope, now.actor, s.actor) && reaches(there.scope, s.actor, now.actor);
+    isScope = areOneSize(here, now, there, s) && reaches(here.scope, now.actor, s.actor) &&
+              reaches(there.scope, s.actor, now.actor);
   } else {
     View narrow = v;
     narrow.narrow = true;
@@ -142,18 +146,22 @@ ReportKind Checker::kindOf(const View& v, const Stamp& now, const Stamp& s, uint
 }
 
 // Reports accesses that the model allows and that OpenSHMEM, or PTX to the letter, does not.
-void Checker::reportPortability(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s, uint64_t begin, uint64_t end) {
+void Checker::reportPortability(const View& v, const MemoryAccess& a, const Stamp& now, const Stamp& s, uint64_t begin,
+                                uint64_t end) {
   const Site &here = sites_[now.site], &there = sites_[s.site];
-  bool isMixed = here.type && there.type && *here.type != *there.type, isVector = here.elementBytes && there.elementBytes;
+  bool isMixed = here.type && there.type && *here.type != *there.type,
+       isVector = here.elementBytes && there.elementBytes;
   Part mine, theirs;
   if ((!isMixed && !isVector) || ordered(v, now, s, begin, end, &mine, &theirs) ||
       !isNew(ReportKind::Portability, now, s))
     return;
   Report r = this->begin(now, ReportKind::Portability);
-  r.message = accessText(here) + " of " + addressText(m_, a.address, a.bytes) + " by " + actorText(now, mine) +
-              " is not ordered after the " + accessText(there) + " by " + actorText(s, theirs) + "; " +
-              (isMixed ? "they have different types, which OpenSHMEM does not allow for atomics of one address (M14)"
-                       : "a vector's elements are accesses of their own in PTX, in no order: one may be new and the next old (M1)");
+  r.message =
+      accessText(here) + " of " + addressText(m_, a.address, a.bytes) + " by " + actorText(now, mine) +
+      " is not ordered after the " + accessText(there) + " by " + actorText(s, theirs) + "; " +
+      (isMixed
+           ? "they have different types, which OpenSHMEM does not allow for atomics of one address (M14)"
+           : "a vector's elements are accesses of their own in PTX, in no order: one may be new and the next old (M1)");
   Diagnostic first = placeOfStamp(s);
   first.message = "first access: " + accessText(there) + " by " + actorText(s, theirs);
   r.notes.insert(r.notes.begin(), std::move(first));
@@ -184,7 +192,9 @@ std::vector<Diagnostic> Checker::writersOf(Address address) {
                     });
   // An atomic that has left the value as it was is no writer.
   const SyncPlace* place = sync_.find(address);
-  auto isLook = [&](const Stamp& s) { return sites_[s.site].kind == AccessKind::Atomic && !(place && place->numberOf(s)); };
+  auto isLook = [&](const Stamp& s) {
+    return sites_[s.site].kind == AccessKind::Atomic && !(place && place->numberOf(s));
+  };
   std::erase_if(stamps, isLook);
   if (stamps.empty() && place && place->update(place->newest())) stamps.push_back(place->update(place->newest())->by);
   std::vector<Diagnostic> writers;
@@ -218,8 +228,10 @@ bool Checker::isNew(ReportKind kind, const Stamp& a, const Stamp& b) {
 void Checker::tell(Report r) {
   bool minor = isMinor(r.kind);
   m_.reports.push_back(std::move(r));
-  if (minor) ++minor_;
-  else if (++serious_ >= kTold) m_.failed = true;
+  if (minor)
+    ++minor_;
+  else if (++serious_ >= kTold)
+    m_.failed = true;
 }
 
 Checker::Missing Checker::missingEdge(const View& v, const Stamp& now, const Stamp& s, Part mine, Part theirs) {
@@ -229,8 +241,7 @@ Checker::Missing Checker::missingEdge(const View& v, const Stamp& now, const Sta
     return "a collective that returns says that the caller's own `dest` is written and its own `source` may be reused, "
            "and nothing of the other members': a barrier lies between, or the call has `barrier=True` (M12)";
   if (a.strong && b.strong) {
-    if (!areOneSize(a, now, b, s))
-      return "both are atomic, but of different addresses or sizes (M1)";
+    if (!areOneSize(a, now, b, s)) return "both are atomic, but of different addresses or sizes (M1)";
     bool mineIsNarrow = !includes(a.scope, now.actor, s.actor);
     Scope narrow = mineIsNarrow ? a.scope : b.scope;
     return std::string("scope ") + scopeText(narrow) + " of " + (mineIsNarrow ? "this access" : "the first access") +
@@ -284,7 +295,8 @@ Checker::Missing Checker::missedBy(uint32_t actor, const Stamp& s, Part theirs, 
       return actors_.covers(all, s, theirs);
     });
   });
-  const char* early = "a wait may have ended with an older update of the signal, which does not order this access (M15)";
+  const char* early =
+      "a wait may have ended with an older update of the signal, which does not order this access (M15)";
   if (!p && ended == ended_.end()) return wait.empty() ? Missing("") : Missing(early, std::move(wait));
   const Missed& missed = p ? p->missed : ended->second.first;
   for (size_t k = 0; p && k < p->threads.size(); ++k)
@@ -296,7 +308,8 @@ Checker::Missing Checker::missedBy(uint32_t actor, const Stamp& s, Part theirs, 
     return "it was released and seen, but a scope on the way does not include the other side: between ranks it must be "
            "`sys` (M14)";
   if (actors_.covers(missed.relaxed, s, theirs))
-    return {"the update that says so was read, but by a relaxed read or wait: it must acquire (M4, M6)", std::move(wait)};
+    return {"the update that says so was read, but by a relaxed read or wait: it must acquire (M4, M6)",
+            std::move(wait)};
   if (!wait.empty()) return {early, std::move(wait)};
   bool isProgram = actors_[s.actor].kind == ActorKind::Program && !isTransfer(theirs);
   if (actors_.covers(missed.unfenced, s, theirs)) {
@@ -346,7 +359,8 @@ std::vector<Diagnostic> Checker::endedEarly(uint32_t actor,
     return d;
   };
   std::vector<Diagnostic> notes{told("ended early: ", wait->by)};
-  if (const UpdatePoint* enough = place->update(wait->number)) notes.push_back(told("enough for that wait: ", enough->by));
+  if (const UpdatePoint* enough = place->update(wait->number))
+    notes.push_back(told("enough for that wait: ", enough->by));
   return notes;
 }
 

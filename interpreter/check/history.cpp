@@ -6,8 +6,10 @@
 namespace tandem::interpreter::check {
 
 History::History(uint64_t base, uint64_t bytes) : base_(base), pageCount_(bytes / kPageBytes + 2) {
-  void* p = mmap(nullptr, pageCount_ * sizeof(Page*), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (p == MAP_FAILED) throw std::runtime_error("cannot reserve address space for the checker; is it limited (`ulimit -v`)?");
+  void* p = mmap(nullptr, pageCount_ * sizeof(Page*), PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED)
+    throw std::runtime_error("cannot reserve address space for the checker; is it limited (`ulimit -v`)?");
   pages_ = static_cast<Page**>(p);
 }
 

@@ -15,15 +15,15 @@ struct HeldLock {
   Stamp by;
 };
 
-// Somebody has taken a lock while it held others. It counts when the same thread has given both back: a word that another
-// thread resets is a flag.
+// Somebody has taken a lock while it held others. It counts when the same thread has given both back: a word that
+// another thread resets is a flag.
 struct LockOrder {
   uint64_t held = 0, taken = 0;
   Stamp by;
   Part thread = kEveryThread;
   std::vector<uint64_t> others;  // all that it held
   bool heldBack = false, takenBack = false;
-  Clock met;                     // its program's clock when all last met, or began: orders that hold without locks
+  Clock met;  // its program's clock when all last met, or began: orders that hold without locks
 };
 
 // All orders, each once for a thread.
@@ -47,7 +47,8 @@ class LockOrders {
   template <class Body>
   bool anyFrom(uint64_t held, Body body) const {
     auto orders = from_.find(held);
-    return orders != from_.end() && std::any_of(orders->second.begin(), orders->second.end(), [&](const LockOrder* o) { return body(*o); });
+    return orders != from_.end() &&
+           std::any_of(orders->second.begin(), orders->second.end(), [&](const LockOrder* o) { return body(*o); });
   }
   // Returns true if orders lead from one lock to another.
   bool leads(uint64_t from, uint64_t to) const {

@@ -30,8 +30,7 @@ class Trial {
       if (pc < loop_.first || pc > loop_.last) return true;
       const Prepared& i = run_.prepared->code[pc];
       bool strong = (i.op == Op::Ld && !i.as<imm::Ld>().weak) || (i.op == Op::Load && i.as<imm::Load>().isVolatile) ||
-                    i.op == Op::AtomicRmw ||
-                    i.op == Op::AtomicCas;
+                    i.op == Op::AtomicRmw || i.op == Op::AtomicCas;
       if (strong && stayed_) return false;  // the next look
       pc = step(i, pc);
     }
@@ -61,7 +60,7 @@ class Trial {
     bool isLane = info.extent == Extent::Lanes;
     if (info.vectorLength != 1 || info.extent == Extent::Smem || (isLane && lane_ >= run_.lanes)) return unknown();
     Values values(countOf(r));
-    const uint8_t* from = info.isInline  ? reinterpret_cast<const uint8_t*>(&slot.bits)
+    const uint8_t* from = info.isInline ? reinterpret_cast<const uint8_t*>(&slot.bits)
                           : slot.buffer ? slot.buffer->data() + (isLane ? size_t(lane_) * info.elemBytes : 0)
                                         : nullptr;
     for (size_t k = 0; from && k < values.size(); ++k) memcpy(&values[k], from + k * info.elemBytes, info.elemBytes);
@@ -173,7 +172,8 @@ class Trial {
 
 }  // namespace
 
-std::optional<bool> endsPoll(Machine& m, const Run& run, const PollLoop& loop, uint32_t lane, uint64_t address, uint64_t value) {
+std::optional<bool> endsPoll(Machine& m, const Run& run, const PollLoop& loop, uint32_t lane, uint64_t address,
+                             uint64_t value) {
   return Trial(m, run, loop, lane).endsWith(address, value);
 }
 

@@ -126,7 +126,9 @@ class Consequences {
 // Returns the beginning of the code that runs straight into the loop and has no effect.
 uint32_t leadIn(const Program& p, uint32_t begin) {
   uint32_t first = begin;
-  while (first > 0 && begin - first < kLongest && (isHarmless(p.code[first - 1].op) || p.code[first - 1].op == Op::LoopBegin)) --first;
+  while (first > 0 && begin - first < kLongest &&
+         (isHarmless(p.code[first - 1].op) || p.code[first - 1].op == Op::LoopBegin))
+    --first;
   return first;
 }
 

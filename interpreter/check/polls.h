@@ -7,7 +7,7 @@
 namespace tandem::interpreter {
 struct Machine;
 struct Run;
-}
+}  // namespace tandem::interpreter
 
 namespace tandem::interpreter::check {
 
@@ -31,6 +31,7 @@ class Polls {
 // Returns true if the loop ends when its current look at `address`, by `lane`, finds `value` and leaves it there, and a
 // tile's other words stay as they are. Returns nothing if that is not known: it may depend on values that differ by
 // thread while `lane` is not one thread.
-std::optional<bool> endsPoll(Machine& m, const Run& run, const PollLoop& loop, uint32_t lane, uint64_t address, uint64_t value);
+std::optional<bool> endsPoll(Machine& m, const Run& run, const PollLoop& loop, uint32_t lane, uint64_t address,
+                             uint64_t value);
 
 }  // namespace tandem::interpreter::check

@@ -60,7 +60,9 @@ struct EarlyView {
   Clock known;
   std::vector<Overtaken> overtaken;
 
-  bool mayOvertake(uint32_t wait) const { return std::binary_search(load->overtakes.begin(), load->overtakes.end(), wait); }
+  bool mayOvertake(uint32_t wait) const {
+    return std::binary_search(load->overtakes.begin(), load->overtakes.end(), wait);
+  }
 };
 
 struct ProgramState {
@@ -73,10 +75,10 @@ struct ProgramState {
   Clock pending;
   std::vector<ThreadState> threads;  // empty until a thread does something alone
   bool anyExtra = false;
-  FencePoint fence;                  // by all threads: `simt.fence`
-  OrderPoints orders;                // by all threads
+  FencePoint fence;    // by all threads: `simt.fence`
+  OrderPoints orders;  // by all threads
   Missed missed;
-  std::map<int, uint32_t> lastPut;   // number, by peer
+  std::map<int, uint32_t> lastPut;    // number, by peer
   std::vector<ThreadPut> threadPuts;  // since the last barrier
   struct NamedBarrier {
     Clock gathering, done;
@@ -87,16 +89,14 @@ struct ProgramState {
     bool byAll;
   };
   std::vector<BulkStore> bulkStores;  // not yet waited for
-  std::vector<EarlyView> early;  // by location of the loads
-  bool threadsLooked = false;    // a thread has made a strong read of its own
+  std::vector<EarlyView> early;       // by location of the loads
+  bool threadsLooked = false;         // a thread has made a strong read of its own
 
   ThreadState& thread(uint32_t lane, uint32_t lanes) {
     if (threads.size() < lanes) threads.resize(lanes);
     return threads[lane];
   }
-  const Clock* extraOf(Part part) const {
-    return anyExtra && part < threads.size() ? &threads[part].extra : nullptr;
-  }
+  const Clock* extraOf(Part part) const { return anyExtra && part < threads.size() ? &threads[part].extra : nullptr; }
   Clock& extraFor(uint32_t lane, uint32_t lanes) {
     anyExtra = true;
     return thread(lane, lanes).extra;

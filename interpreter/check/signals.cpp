@@ -129,7 +129,8 @@ bool Checker::knowsUpdate(const View& v, const Stamp& now, const SyncPlace* plac
   return v.clock->get(key) >= update.number || (extra && extra->get(key) >= update.number);
 }
 
-// A plain access behind a wait that has acquired a signal's update, or a later one, comes after it though it was relaxed.
+// A plain access behind a wait that has acquired a signal's update, or a later one, comes after it though it was
+// relaxed.
 bool Checker::acquiredUpdate(const View& v, const Stamp& now, const Stamp& s, uint64_t address) {
   const Site& site = sites_[s.site];
   if (!site.signal || site.kind == AccessKind::Read) return false;
@@ -175,8 +176,8 @@ uint64_t Checker::lastKnown(const MemoryAccess& a, const SyncPlace& place) {
   return number;
 }
 
-// A wait that begins when the value it waits for is past, though nothing says that it comes so late. Updates before `from` have been
-// looked at, and those up to the first one that is not ordered before the wait bring nothing.
+// A wait that begins when the value it waits for is past, though nothing says that it comes so late. Updates before
+// `from` have been looked at, and those up to the first one that is not ordered before the wait bring nothing.
 bool Checker::isOvertaken(const MemoryAccess& a, const AwaitedSignal& signal, SyncPlace& place, uint64_t from) {
   if (wordAt(m_, signal.address, signal.bytes) != place.value()) return false;
   View v = viewOf(a);
@@ -184,14 +185,16 @@ bool Checker::isOvertaken(const MemoryAccess& a, const AwaitedSignal& signal, Sy
   auto unordered = [&](uint64_t number) {
     const UpdatePoint& u = *place.update(number);
     Part mine, theirs;
-    return !ordered(v, now, u.by, a.address, a.address + a.bytes, &mine, &theirs) && !knowsUpdate(v, now, &place, {u.by, 0, number});
+    return !ordered(v, now, u.by, a.address, a.address + a.bytes, &mine, &theirs) &&
+           !knowsUpdate(v, now, &place, {u.by, 0, number});
   };
   uint64_t& known = place.looks[{now.actor, now.part}].allKnown;
   known = std::max(known, place.oldest() - 1);
   while (known < place.newest() && !unordered(known + 1)) ++known;
   for (uint64_t k = std::max({known, from, place.oldest()}); k <= place.newest(); ++k) {
     const UpdatePoint& u = *place.update(k);
-    if (!holds(signal.compare, u.value, signal.value, signal.bytes) || (u.by.actor != now.actor && !unordered(k))) continue;
+    if (!holds(signal.compare, u.value, signal.value, signal.bytes) || (u.by.actor != now.actor && !unordered(k)))
+      continue;
     uint64_t over = place.newest();
     while (over > known && !unordered(over)) --over;
     if (over == known) return false;

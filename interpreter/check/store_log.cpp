@@ -34,7 +34,8 @@ template <class Words> void eraseWords(Words& words, uint64_t begin, uint64_t en
 
 }  // namespace
 
-void StoreLog::add(const Who& who, const Program* program, uint32_t location, uint64_t offset, const void* value, uint64_t bytes) {
+void StoreLog::add(const Who& who, const Program* program, uint32_t location, uint64_t offset, const void* value,
+                   uint64_t bytes) {
   std::vector<LoggedStore>& stores = stores_[who];
   if (stores.empty() || stores.back().location != location) stores.push_back({program, location, 1});
   stores.back().hash = hashBytes(mix(stores.back().hash, offset), value, bytes);
@@ -61,16 +62,18 @@ bool StoreLog::isTurn(uint64_t offset, const StoreLog& a, const StoreLog& b) {
     auto it = log.words_.find(word);
     return it == log.words_.end() ? none : it->second;
   };
-  return (a.looked_.contains(word) || b.looked_.contains(word)) && !a.updated_.contains(word) && !b.updated_.contains(word) &&
-         stores(a) == stores(b);
+  return (a.looked_.contains(word) || b.looked_.contains(word)) && !a.updated_.contains(word) &&
+         !b.updated_.contains(word) && stores(a) == stores(b);
 }
 
 std::optional<StoreLog::Difference> StoreLog::firstDifference(const StoreLog& a, const StoreLog& b) {
   std::optional<Difference> first;
   size_t firstAt = ~size_t(0);
   auto look = [&](const Who& who, const std::vector<LoggedStore>& mine, const std::vector<LoggedStore>& theirs) {
-    for (size_t k = 0; k < std::max(mine.size(), theirs.size()) && (!first || first->who.launch > who.launch || k < firstAt); ++k) {
-      LoggedStore one = k < mine.size() ? mine[k] : LoggedStore(), other = k < theirs.size() ? theirs[k] : LoggedStore();
+    for (size_t k = 0;
+         k < std::max(mine.size(), theirs.size()) && (!first || first->who.launch > who.launch || k < firstAt); ++k) {
+      LoggedStore one = k < mine.size() ? mine[k] : LoggedStore(),
+                  other = k < theirs.size() ? theirs[k] : LoggedStore();
       if (one.location == other.location && one.hash == other.hash) continue;
       first = Difference{who, one, other};
       firstAt = k;

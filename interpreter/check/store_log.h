@@ -33,7 +33,8 @@ class StoreLog {
     uint32_t lane = 0;  // the thread, or one of the words of observer.h
     auto operator<=>(const Who&) const = default;
   };
-  void add(const Who& who, const Program* program, uint32_t location, uint64_t offset, const void* value, uint64_t bytes);
+  void add(const Who& who, const Program* program, uint32_t location, uint64_t offset, const void* value,
+           uint64_t bytes);
   // These note the words that threads read strongly or wait for, that an atomic changes, and that a strong store
   // writes.
   void looked(uint64_t offset, uint64_t bytes) { insert(looked_, offset, bytes); }
@@ -45,7 +46,8 @@ class StoreLog {
   // runs.
   static bool isTurn(uint64_t offset, const StoreLog& a, const StoreLog& b);
   std::map<int, std::vector<Buffer>> ended;  // last content of freed buffers, by rank in its order
-  std::vector<Buffer> buffers;               // last content of memory: the freed ones, then the others in order of allocation
+  // last content of memory: the freed ones, then the others in order of allocation
+  std::vector<Buffer> buffers;
 
   struct Difference {
     Who who;

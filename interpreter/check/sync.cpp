@@ -15,8 +15,10 @@ void SyncPlace::wrote(const Stamp& by, uint64_t old, uint64_t now, bool reads) {
   bool isLook = reads && old == now && isAcquired();
   updates_.push_back({by, now, std::max(chain_, firstRelease_), endOfReleases()});
   auto [author, isNew] = authorOf_.try_emplace({by.actor, by.part});
-  if (isNew) author->second = authors_.insert(authors_.begin(), {by.actor, by.part, {}});
-  else authors_.splice(authors_.begin(), authors_, author->second);
+  if (isNew)
+    author->second = authors_.insert(authors_.begin(), {by.actor, by.part, {}});
+  else
+    authors_.splice(authors_.begin(), authors_, author->second);
   authors_.front().numbers.push_back(newest());
   if (isLook) comesAfter(by, newest());
 }

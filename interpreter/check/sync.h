@@ -153,7 +153,8 @@ class SyncPlace {
   uint64_t lastKnown(uint32_t actor, Part part, Knows knows) const {
     uint64_t number = 0;
     for (auto look = looks.lower_bound({actor, 0}); look != looks.end() && look->first.first == actor; ++look)
-      if (look->second.number > number && (look->first.second == part || knows(look->second.by))) number = look->second.number;
+      if (look->second.number > number && (look->first.second == part || knows(look->second.by)))
+        number = look->second.number;
     for (const Author& a : authors_) {
       if (a.numbers.back() <= number) break;
       auto first = std::upper_bound(a.numbers.begin(), a.numbers.end(), number), last = a.numbers.end();

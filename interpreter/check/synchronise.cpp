@@ -141,9 +141,12 @@ void Checker::acquire(const MemoryAccess& a, SyncPlace& place, const Acquired& a
     if (isNarrow || !synchronises) taken.all = false;
     if (p && (isNarrow || !synchronises)) r.addAllTo(p->missed.narrow);
     if (!synchronises) continue;
-    if (p) acquireByProgram(*p, a, r);
-    else if (isNarrow) r.addNarrowTo(s->clock);
-    else r.addTo(s->clock);
+    if (p)
+      acquireByProgram(*p, a, r);
+    else if (isNarrow)
+      r.addNarrowTo(s->clock);
+    else
+      r.addTo(s->clock);
     if (r.carriesChain) break;
   }
   taken.end = std::max(taken.end, acquired.end);
@@ -194,8 +197,10 @@ void Checker::acquireByProgram(ProgramState& p, const MemoryAccess& a, const Rel
   r.addAllTo(isAcquire ? p.missed.unfenced : p.missed.relaxed);
   Clock& known = whole ? (isAcquire ? p.common : p.pending)
                        : (isAcquire ? p.extraFor(a.lane, a.run->lanes) : p.thread(a.lane, a.run->lanes).pending);
-  if (isNarrow) r.addNarrowTo(known);
-  else r.addTo(known);
+  if (isNarrow)
+    r.addNarrowTo(known);
+  else
+    r.addTo(known);
 }
 
 // A fence turns knowledge of relaxed reads into acquired knowledge; at scope `gpu` only that of its own rank.
@@ -227,7 +232,8 @@ void Checker::waits(const MemoryAccess& a, const AwaitedSignal& signal, bool don
   if (m_.failed) return;
   flush();
   if (done) {
-    acquireAwaited(a, signal.valueUsed, [&](uint64_t value) { return holds(signal.compare, value, signal.value, signal.bytes); });
+    acquireAwaited(a, signal.valueUsed,
+                   [&](uint64_t value) { return holds(signal.compare, value, signal.value, signal.bytes); });
     if (a.run) fenceOfWait(*a.run, a);
   }
   View v = viewOf(a);

@@ -27,8 +27,10 @@ void Checker::warpBarrier(const Run& run) {
 }
 
 void Checker::groupMeets(const Run& run, Group group) {
-  if (group == Group::Block) threadBarrier(run);
-  else if (group == Group::Warp) warpBarrier(run);
+  if (group == Group::Block)
+    threadBarrier(run);
+  else if (group == Group::Warp)
+    warpBarrier(run);
 }
 
 // Returns the knowledge of the calling threads together.
@@ -81,7 +83,8 @@ void Checker::threadFence(const Run& run, Semantic semantic, Scope scope) {
     p.fence = {p.common, Clock(), p.barrierTime, p.time, transfers_, scope, true, {}};
     // Knowledge of single threads is theirs to pass on.
     if (p.anyExtra)
-      for (ThreadState& t : p.threads) t.fence = {p.common, t.extra, p.barrierTime, p.time, transfers_, scope, true, {}};
+      for (ThreadState& t : p.threads)
+        t.fence = {p.common, t.extra, p.barrierTime, p.time, transfers_, scope, true, {}};
   } else {
     for (uint32_t lane = 0; lane < run.lanes; ++lane) {
       if (!run.laneActive(lane)) continue;

@@ -33,8 +33,10 @@ void Checker::transferIssued(const Run& run, PendingPut& put) {
     t->carried = t->clock;
     // Earlier puts that no fence has ordered are not covered by this one's signal.
     uint32_t& last = p.lastPut[put.peer];
-    if (last <= fenced) t->carried.raise(keyOf(p.actor, part), t->number);
-    else t->carried.raise(keyOfTransfer(t->number), 1);
+    if (last <= fenced)
+      t->carried.raise(keyOf(p.actor, part), t->number);
+    else
+      t->carried.raise(keyOfTransfer(t->number), 1);
     last = t->number;
   }
   if (own)
@@ -59,8 +61,10 @@ void Checker::bulkWaited(const Run& run, uint32_t lane, uint32_t group, bool rea
     all = all || store.byAll;
   }
   if (!read) std::erase_if(p.bulkStores, [&](const auto& store) { return store.lane == lane && store.group < group; });
-  if (all) p.learn(done);
-  else p.addExtra(lane, run.lanes, done);
+  if (all)
+    p.learn(done);
+  else
+    p.addExtra(lane, run.lanes, done);
 }
 
 void Checker::fence(const Run& run, int peer) { orderLater(run, true, peer); }

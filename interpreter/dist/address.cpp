@@ -58,8 +58,8 @@ bool checkSymmetric(Machine& m, Run& run, const Prepared& i, Address address, co
 
 namespace {
 
-// Gives addresses on a peer, or in a window, for those of this rank's symmetric memory. Any other may be computed, too, and is wrong
-// where it is used.
+// Gives addresses on a peer, or in a window, for those of this rank's symmetric memory. Any other may be computed, too,
+// and is wrong where it is used.
 class Translation {
  public:
   Translation(Machine& m, Run& run, const Prepared& i) : m_(m), run_(run), location_(i.location) {}

@@ -89,7 +89,8 @@ Step collective(Machine& m, Run& run, const Prepared& i, Op op, const char* what
     member.source = rawInteger(m, run, i.c, run.firstActiveLane());
     member.bytes = rawInteger(m, run, i.operands[3], run.firstActiveLane());
     member.root = op == Op::Broadcastmem ? int(integer(m, run, i.operands[4])) : 0;
-    if (i.as<imm::Broadcastmem>().type >= 0) member.type = run.prepared->program->strings[size_t(i.as<imm::Broadcastmem>().type)];
+    if (i.as<imm::Broadcastmem>().type >= 0)
+      member.type = run.prepared->program->strings[size_t(i.as<imm::Broadcastmem>().type)];
     member.ordersAll = i.as<imm::Broadcastmem>().isBarrier != 0;
     return agree(m, run, i, c, op == Op::Broadcastmem, what);
   };
@@ -124,7 +125,8 @@ namespace handlers {
 Step barrier(Machine& m, Run& run, const Prepared& i) {
   int id;
   bool syncOnly = i.as<imm::Barrier>().syncOnly != 0;
-  if (!checkOneGroup(m, run, i, Group(i.as<imm::Barrier>().group), syncOnly ? "`sync`" : "`barrier`")) return Step::Failed;
+  if (!checkOneGroup(m, run, i, Group(i.as<imm::Barrier>().group), syncOnly ? "`sync`" : "`barrier`"))
+    return Step::Failed;
   const std::vector<int>* members = teamOperand(m, run, i, i.a, &id);
   if (!members || !isMember(m, run, i, *members, id)) return Step::Failed;
   if (!run.collective && !syncOnly) {

@@ -25,7 +25,8 @@ Accessor accessorOf(Machine& m, const PendingPut& p) {
 std::vector<ByteRange> behind(const std::vector<ByteRange>& ranges, uint64_t part) {
   std::vector<ByteRange> left;
   for (auto [begin, bytes] : ranges)
-    if (uint64_t end = begin + bytes; end > part) left.push_back({std::max(begin, part) - part, end - std::max(begin, part)});
+    if (uint64_t end = begin + bytes; end > part)
+      left.push_back({std::max(begin, part) - part, end - std::max(begin, part)});
   return left;
 }
 
@@ -170,9 +171,8 @@ void fencePuts(Run& run, int peer) {
 
 bool quietPuts(Machine& m, Run& run, int peer) {
   fencePuts(run, peer);
-  return deliverWhere(m, [&run, peer](const PendingPut& p) {
-    return !p.bulk && p.runId == run.runId && (peer < 0 || p.peer == peer);
-  });
+  return deliverWhere(
+      m, [&run, peer](const PendingPut& p) { return !p.bulk && p.runId == run.runId && (peer < 0 || p.peer == peer); });
 }
 
 bool deliverBulk(Machine& m, Run& run, const std::function<bool(const PendingPut&)>& which) {

@@ -33,7 +33,9 @@ void leave(Machine& m, Machine::Meetings& all, Collective& c) {
 void reportOrder(Machine& m, Task& task, const Collective& c, Op op) {
   if (task.isStream) return;
   auto& run = static_cast<Run&>(task);
-  auto word = [](Op o) { return o == Op::Barrier ? "a barrier" : o == Op::Broadcastmem ? "a broadcast" : "an fcollect"; };
+  auto word = [](Op o) {
+    return o == Op::Barrier ? "a barrier" : o == Op::Broadcastmem ? "a broadcast" : "an fcollect";
+  };
   std::vector<Diagnostic> notes;
   for (size_t k = 0; k < c.ranks.size(); ++k) {
     const Collective::Member& other = c.members[k];
@@ -69,8 +71,10 @@ bool meet(Machine& m, Task& task, int team, bool onStream, const std::vector<int
     task.collective = &c;
     c.members[index].task = &task;
     if (m.observer) {
-      if (task.isStream) m.observer->arrives(static_cast<const Stream&>(task), c);
-      else m.observer->arrives(static_cast<const Run&>(task), c);
+      if (task.isStream)
+        m.observer->arrives(static_cast<const Stream&>(task), c);
+      else
+        m.observer->arrives(static_cast<const Run&>(task), c);
     }
     if (++c.arrived == c.ranks.size()) {
       c.complete = true;
@@ -88,8 +92,10 @@ bool meet(Machine& m, Task& task, int team, bool onStream, const std::vector<int
   task.clockNs = std::max(task.clockNs, c.timeNs) + m.clock.barrier();
   task.collective = nullptr;
   if (m.observer) {
-    if (task.isStream) m.observer->leaves(static_cast<const Stream&>(task), c);
-    else m.observer->leaves(static_cast<const Run&>(task), c);
+    if (task.isStream)
+      m.observer->leaves(static_cast<const Stream&>(task), c);
+    else
+      m.observer->leaves(static_cast<const Run&>(task), c);
   }
   leave(m, all, c);
   return true;

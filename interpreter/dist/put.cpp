@@ -100,25 +100,26 @@ Step putSignal(Machine& m, Run& run, const Prepared& i) {
   bool nbi = i.as<imm::PutSignal>().nbi != 0;
   SignalKind kind = SignalKind(i.as<imm::PutSignal>().kind);
   if (m.observer) m.observer->groupMeets(run, Group(i.as<imm::PutSignal>().group));
-  bool ok = eachCaller(m, run, i, Group(i.as<imm::PutSignal>().group), kind == SignalKind::Add, "`put_signal`", [&](uint32_t lane) {
-    Transfer t;
-    Accessor who(m, run, i);
-    who.lane = observedThread(run, i, Group(i.as<imm::PutSignal>().group), lane);
-    if (!transferOf(m, run, i, lane, i.operands[5], false, "`put_signal`", t) || !checkEnds(who, t)) return false;
-    Address signal = rawInteger(m, run, i.operands[3], lane);
-    if (!checkSymmetric(m, run, i, signal, "a signal")) return false;
-    m.counters.putBytes += t.bytes;
-    auto p = pendingOf(who, run, i, t);
-    p->hasSignal = true;
-    p->signal = m.arena.at(signal, t.peer);
-    p->signalValue = rawInteger(m, run, i.operands[4], lane);
-    p->signalKind = kind;
-    if (!checkMemory(who, p->signal, 8, 8, true, false)) return false;
-    if (!nbi && !captureNow(who, *p)) return false;
-    traceMove(m, run, i, SpanKind::Put, t, nbi, "put_signal");
-    queuePut(m, run, std::move(p));
-    return true;
-  });
+  bool ok = eachCaller(
+      m, run, i, Group(i.as<imm::PutSignal>().group), kind == SignalKind::Add, "`put_signal`", [&](uint32_t lane) {
+        Transfer t;
+        Accessor who(m, run, i);
+        who.lane = observedThread(run, i, Group(i.as<imm::PutSignal>().group), lane);
+        if (!transferOf(m, run, i, lane, i.operands[5], false, "`put_signal`", t) || !checkEnds(who, t)) return false;
+        Address signal = rawInteger(m, run, i.operands[3], lane);
+        if (!checkSymmetric(m, run, i, signal, "a signal")) return false;
+        m.counters.putBytes += t.bytes;
+        auto p = pendingOf(who, run, i, t);
+        p->hasSignal = true;
+        p->signal = m.arena.at(signal, t.peer);
+        p->signalValue = rawInteger(m, run, i.operands[4], lane);
+        p->signalKind = kind;
+        if (!checkMemory(who, p->signal, 8, 8, true, false)) return false;
+        if (!nbi && !captureNow(who, *p)) return false;
+        traceMove(m, run, i, SpanKind::Put, t, nbi, "put_signal");
+        queuePut(m, run, std::move(p));
+        return true;
+      });
   return ok ? Step::Next : Step::Failed;
 }
 

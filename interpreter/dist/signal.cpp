@@ -32,13 +32,15 @@ namespace handlers {
 Step notify(Machine& m, Run& run, const Prepared& i) {
   if (!checkGroup(m, run, i, Group::Block, "`notify`")) return Step::Failed;
   SignalKind kind = SignalKind(i.as<imm::Notify>().kind);
-  return updateSignal(m, run, i, 0, kind, i.c, i.b, Semantic::Release, Scope(i.as<imm::Notify>().scope)) ? Step::Next : Step::Failed;
+  return updateSignal(m, run, i, 0, kind, i.c, i.b, Semantic::Release, Scope(i.as<imm::Notify>().scope)) ? Step::Next
+                                                                                                         : Step::Failed;
 }
 
 Step signalOp(Machine& m, Run& run, const Prepared& i) {
   SignalKind kind = SignalKind(i.as<imm::Signal>().kind);
-  bool ok = eachCaller(m, run, i, Group::Thread, kind == SignalKind::Add, "`signal`",
-                       [&](uint32_t lane) { return updateSignal(m, run, i, lane, kind, i.b, i.c, Semantic::Relaxed, Scope::Sys); });
+  bool ok = eachCaller(m, run, i, Group::Thread, kind == SignalKind::Add, "`signal`", [&](uint32_t lane) {
+    return updateSignal(m, run, i, lane, kind, i.b, i.c, Semantic::Relaxed, Scope::Sys);
+  });
   return ok ? Step::Next : Step::Failed;
 }
 

@@ -102,8 +102,8 @@ Step signalWait(Machine& m, Run& run, const Prepared& i) {
   std::vector<AwaitedSignal> wanted;
   std::vector<uint32_t> lanes, threads;
   bool ok = eachCaller(m, run, i, Group::Thread, false, "`signal_wait_until`", [&](uint32_t lane) {
-    wanted.push_back({heapAddress(m, run.rank, rawInteger(m, run, i.a, lane)), bytes, Compare(i.as<imm::SignalWait>().compare),
-                      rawInteger(m, run, i.b, lane), false, i.resultUsed});
+    wanted.push_back({heapAddress(m, run.rank, rawInteger(m, run, i.a, lane)), bytes,
+                      Compare(i.as<imm::SignalWait>().compare), rawInteger(m, run, i.b, lane), false, i.resultUsed});
     lanes.push_back(lane);
     threads.push_back(observedThread(run, i, Group::Thread, lane));
     return true;

@@ -6,7 +6,9 @@
 namespace tandem::interpreter {
 namespace {
 
-struct Fma { template <class T> static T apply(T a, T b, T c) { return std::fma(a, b, c); } };
+struct Fma {
+  template <class T> static T apply(T a, T b, T c) { return std::fma(a, b, c); }
+};
 template <bool propagateNan> struct Clamp {
   template <class T> static T apply(T x, T low, T high) {
     T raised = x > low ? x : low;

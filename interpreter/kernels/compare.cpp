@@ -4,25 +4,47 @@
 namespace tandem::interpreter {
 namespace {
 
-struct Eq { template <class T> static bool apply(T a, T b) { return a == b; } };
-struct Ne { template <class T> static bool apply(T a, T b) { return a != b; } };
-struct Lt { template <class T> static bool apply(T a, T b) { return a < b; } };
-struct Le { template <class T> static bool apply(T a, T b) { return a <= b; } };
-struct Gt { template <class T> static bool apply(T a, T b) { return a > b; } };
-struct Ge { template <class T> static bool apply(T a, T b) { return a >= b; } };
-struct OrderedNe { template <class T> static bool apply(T a, T b) { return (a < b) | (a > b); } };
-struct Ordered { template <class T> static bool apply(T a, T b) { return (a == a) & (b == b); } };
-template <class Op> struct Not { template <class T> static bool apply(T a, T b) { return !Op::apply(a, b); } };
+struct Eq {
+  template <class T> static bool apply(T a, T b) { return a == b; }
+};
+struct Ne {
+  template <class T> static bool apply(T a, T b) { return a != b; }
+};
+struct Lt {
+  template <class T> static bool apply(T a, T b) { return a < b; }
+};
+struct Le {
+  template <class T> static bool apply(T a, T b) { return a <= b; }
+};
+struct Gt {
+  template <class T> static bool apply(T a, T b) { return a > b; }
+};
+struct Ge {
+  template <class T> static bool apply(T a, T b) { return a >= b; }
+};
+struct OrderedNe {
+  template <class T> static bool apply(T a, T b) { return (a < b) | (a > b); }
+};
+struct Ordered {
+  template <class T> static bool apply(T a, T b) { return (a == a) & (b == b); }
+};
+template <class Op> struct Not {
+  template <class T> static bool apply(T a, T b) { return !Op::apply(a, b); }
+};
 // Signed true is -1, so that the order of I1 is the reverse of its codes'.
-template <class Op> struct Reversed { template <class T> static bool apply(T a, T b) { return Op::apply(b, a); } };
+template <class Op> struct Reversed {
+  template <class T> static bool apply(T a, T b) { return Op::apply(b, a); }
+};
 
 template <class Op> BinaryKernel unsignedOf(Elem elem) {
   return forInteger(elem, []<class I>(I) -> BinaryKernel { return binaryLoop<typename I::U, uint8_t, Op>; });
 }
 template <class Op> BinaryKernel signedOf(Elem elem) {
   return forInteger(elem, []<class I>(I) -> BinaryKernel {
-    if constexpr (I::bits == 1) return binaryLoop<uint8_t, uint8_t, Reversed<Op>>;
-    else return binaryLoop<typename I::S, uint8_t, Op>;
+    if constexpr (I::bits == 1)
+      return binaryLoop<uint8_t, uint8_t, Reversed<Op>>;
+    else
+      return binaryLoop<typename I::S, uint8_t, Op>;
   });
 }
 template <class Op> BinaryKernel floatOf(Elem elem) {

@@ -18,8 +18,10 @@ template <class T, class Out, class Op> void widenLoop(const void* a, void* out,
 
 template <class From, class To, bool isSigned> struct Resize {
   static typename To::U apply(typename From::U a) {
-    if constexpr (isSigned) return To::store(static_cast<typename To::Unsigned>(From::asSigned(a)));
-    else return To::store(static_cast<typename To::Unsigned>(a));
+    if constexpr (isSigned)
+      return To::store(static_cast<typename To::Unsigned>(From::asSigned(a)));
+    else
+      return To::store(static_cast<typename To::Unsigned>(a));
   }
 };
 
@@ -32,8 +34,10 @@ template <bool isSigned> UnaryKernel resizeOf(Elem from, Elem to) {
 }
 
 template <class I, bool isSigned> auto value(typename I::U a) {
-  if constexpr (isSigned) return I::asSigned(a);
-  else return static_cast<typename I::Unsigned>(a);
+  if constexpr (isSigned)
+    return I::asSigned(a);
+  else
+    return static_cast<typename I::Unsigned>(a);
 }
 
 // A conversion to a narrow float goes through a double that rounds as the integer would: below 2^53 it is exact; above,
@@ -43,12 +47,14 @@ inline double toOddDouble(uint64_t magnitude) {
   return magnitude >> 53 ? static_cast<double>(high) * 2048.0 : static_cast<double>(magnitude);
 }
 template <class V> float toOddFloat(V v) {
-  if constexpr (sizeof(V) <= 4) return roundToOdd(static_cast<double>(v));
+  if constexpr (sizeof(V) <= 4)
+    return roundToOdd(static_cast<double>(v));
   else if constexpr (std::is_signed_v<V>) {
     uint64_t bits = static_cast<uint64_t>(v);
     float magnitude = roundToOdd(toOddDouble(v < 0 ? uint64_t{0} - bits : bits));
     return v < 0 ? -magnitude : magnitude;
-  } else return roundToOdd(toOddDouble(v));
+  } else
+    return roundToOdd(toOddDouble(v));
 }
 
 template <class I, class Float, bool isSigned> struct IntToFloat {

@@ -9,9 +9,15 @@ template <class T> void copyLoop(const void* a, void* out, size_t n) {
   if (n != 0) std::memmove(out, a, n * sizeof(T));
 }
 
-struct Widen { static double apply(float a) { return static_cast<double>(a); } };
-struct ToOdd { static float apply(double a) { return roundToOdd(a); } };
-struct NearestFloat { static float apply(double a) { return static_cast<float>(a); } };
+struct Widen {
+  static double apply(float a) { return static_cast<double>(a); }
+};
+struct ToOdd {
+  static float apply(double a) { return roundToOdd(a); }
+};
+struct NearestFloat {
+  static float apply(double a) { return static_cast<float>(a); }
+};
 // One step back where rounding to nearest went away from zero.
 struct TruncatedFloat {
   static float apply(double a) {

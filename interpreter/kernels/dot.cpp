@@ -43,8 +43,10 @@ const float* asFloats(Elem elem, const void* data, size_t count, int precision, 
 
 void startSum(const void* accIn, void* sum, size_t count, size_t bytes) {
   if (count == 0 || accIn == sum) return;
-  if (accIn) std::memcpy(sum, accIn, count * bytes);
-  else std::memset(sum, 0, count * bytes);
+  if (accIn)
+    std::memcpy(sum, accIn, count * bytes);
+  else
+    std::memset(sum, 0, count * bytes);
 }
 
 struct Counts {
@@ -57,8 +59,10 @@ void floatDot(const Counts& d, Elem a, const void* lhs, Elem b, const void* rhs,
   const float* y = asFloats(b, rhs, d.batch * d.rhs, precision, Scratch::Rhs);
   size_t total = d.batch * d.out;
   float* sum = acc == Elem::F32 ? static_cast<float*>(out) : scratch(Scratch::Sum, total);
-  if (acc == Elem::F32 || !accIn) startSum(accIn, sum, total, sizeof(float));
-  else convertKernel(ConvertOp::FToF, acc, Elem::F32)(accIn, sum, total);
+  if (acc == Elem::F32 || !accIn)
+    startSum(accIn, sum, total, sizeof(float));
+  else
+    convertKernel(ConvertOp::FToF, acc, Elem::F32)(accIn, sum, total);
   for (size_t i = 0; i < d.batch; ++i) addProduct(d.m, d.n, d.k, x + i * d.lhs, y + i * d.rhs, sum + i * d.out);
   if (acc != Elem::F32) convertKernel(ConvertOp::FToF, Elem::F32, acc)(sum, out, total);
 }
@@ -72,8 +76,10 @@ void doubleDot(const Counts& d, const void* lhs, const void* rhs, const void* ac
 
 std::vector<uint32_t> asWords(Elem elem, const void* data, size_t count) {
   std::vector<uint32_t> words(count);
-  if (elem == Elem::I32) std::memcpy(words.data(), data, count * sizeof(uint32_t));
-  else convertKernel(ConvertOp::ExtS, elem, Elem::I32)(data, words.data(), count);
+  if (elem == Elem::I32)
+    std::memcpy(words.data(), data, count * sizeof(uint32_t));
+  else
+    convertKernel(ConvertOp::ExtS, elem, Elem::I32)(data, words.data(), count);
   return words;
 }
 
@@ -110,11 +116,14 @@ bool dot(const DotDims& dims, Elem a, const void* lhs, Elem b, const void* rhs, 
   Counts d{count(dims.batch), count(dims.m), count(dims.n), count(dims.k), 0, 0, 0};
   d.lhs = d.m * d.k, d.rhs = d.k * d.n, d.out = d.m * d.n;
   bool wordSized = bitWidth(a) <= 32 && bitWidth(b) <= 32;
-  if (!isFloat(a) && !isFloat(b) && acc == Elem::I32 && wordSized) integerDot(d, a, lhs, b, rhs, accIn, out);
-  else if (a == Elem::F64 && b == Elem::F64 && acc == Elem::F64) doubleDot(d, lhs, rhs, accIn, out);
+  if (!isFloat(a) && !isFloat(b) && acc == Elem::I32 && wordSized)
+    integerDot(d, a, lhs, b, rhs, accIn, out);
+  else if (a == Elem::F64 && b == Elem::F64 && acc == Elem::F64)
+    doubleDot(d, lhs, rhs, accIn, out);
   else if (isFloat(a) && isFloat(b) && isFloat(acc) && a != Elem::F64 && b != Elem::F64 && acc != Elem::F64)
     floatDot(d, a, lhs, b, rhs, acc, accIn, out, precision);
-  else return false;
+  else
+    return false;
   return true;
 }
 

@@ -56,8 +56,8 @@ void applyScales(const float* scales, size_t block, const Extent2& extent, float
 
 const float* expand(const ScaledOperand& operand, const Extent2& extent, size_t batch, Scratch slot) {
   size_t count = extent.rows * extent.columns, k = extent.kIsRows ? extent.rows : extent.columns;
-  size_t outer = extent.kIsRows ? extent.columns : extent.rows,
-         block = scaleBlock(operand), scaleCount = outer * ((k + block - 1) / block);
+  size_t outer = extent.kIsRows ? extent.columns : extent.rows, block = scaleBlock(operand),
+         scaleCount = outer * ((k + block - 1) / block);
   float* values = scratch(slot, batch * count);
   if (operand.format == MicroScale::E2M1) {
     for (size_t i = 0; i < batch; ++i)
@@ -84,8 +84,10 @@ void dotScaled(const DotDims& dims, const ScaledOperand& lhs, const ScaledOperan
   auto k = static_cast<size_t>(dims.k);
   const float* x = expand(lhs, {m, k, false}, batch, Scratch::Lhs);
   const float* y = expand(rhs, {k, n, true}, batch, Scratch::Rhs);
-  if (!accIn) std::fill_n(out, batch * m * n, 0.0f);
-  else if (accIn != out) std::copy_n(accIn, batch * m * n, out);
+  if (!accIn)
+    std::fill_n(out, batch * m * n, 0.0f);
+  else if (accIn != out)
+    std::copy_n(accIn, batch * m * n, out);
   for (size_t i = 0; i < batch; ++i) addProduct(m, n, k, x + i * m * k, y + i * k * n, out + i * m * n);
 }
 

@@ -22,8 +22,10 @@ template <unsigned width, class Stored> struct Integer {
   static U store(Unsigned v) { return static_cast<U>(width == 1 ? v & 1 : v); }
   static Unsigned load(U v) { return v; }
   static Signed asSigned(Unsigned v) {
-    if constexpr (width == 1) return -static_cast<Signed>(v & 1);
-    else return static_cast<S>(static_cast<U>(v));
+    if constexpr (width == 1)
+      return -static_cast<Signed>(v & 1);
+    else
+      return static_cast<S>(static_cast<U>(v));
   }
 };
 using Int1 = Integer<1, uint8_t>;

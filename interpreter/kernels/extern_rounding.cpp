@@ -9,13 +9,13 @@ namespace {
 
 // Sets the mode for its lifetime.
 class RoundingScope {
-public:
+ public:
   explicit RoundingScope(int mode) : before_(std::fegetround()) { std::fesetround(mode); }
   ~RoundingScope() { std::fesetround(before_); }
   RoundingScope(const RoundingScope&) = delete;
   RoundingScope& operator=(const RoundingScope&) = delete;
 
-private:
+ private:
   int before_;
 };
 

@@ -16,10 +16,14 @@ struct ExternEntry {
 using ExternTable = std::map<std::string, ExternEntry, std::less<>>;
 
 template <class T> constexpr Elem elemOfType() {
-  if constexpr (std::is_same_v<T, float>) return Elem::F32;
-  else if constexpr (std::is_same_v<T, double>) return Elem::F64;
-  else if constexpr (sizeof(T) == 2) return Elem::I16;
-  else return sizeof(T) == 8 ? Elem::I64 : Elem::I32;
+  if constexpr (std::is_same_v<T, float>)
+    return Elem::F32;
+  else if constexpr (std::is_same_v<T, double>)
+    return Elem::F64;
+  else if constexpr (sizeof(T) == 2)
+    return Elem::I16;
+  else
+    return sizeof(T) == 8 ? Elem::I64 : Elem::I32;
 }
 
 template <class F, class R, class... A, size_t... i>
@@ -45,9 +49,15 @@ template <class F> void addExtern(ExternTable& table, const std::string& name, F
 
 // A function of one, two, three floats, as `__nv_<name>` on doubles and `__nv_<name>f` on floats.
 template <class F> struct OnFloats {
-  template <class T> struct One { T operator()(T a) const { return F{}(a); } };
-  template <class T> struct Two { T operator()(T a, T b) const { return F{}(a, b); } };
-  template <class T> struct Three { T operator()(T a, T b, T c) const { return F{}(a, b, c); } };
+  template <class T> struct One {
+    T operator()(T a) const { return F{}(a); }
+  };
+  template <class T> struct Two {
+    T operator()(T a, T b) const { return F{}(a, b); }
+  };
+  template <class T> struct Three {
+    T operator()(T a, T b, T c) const { return F{}(a, b, c); }
+  };
 };
 template <class F> void addUnary(ExternTable& table, const std::string& name, F) {
   addExtern(table, name, typename OnFloats<F>::template One<double>{});

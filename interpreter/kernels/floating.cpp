@@ -8,14 +8,30 @@ namespace {
 
 template <class T> using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 
-struct AddF { template <class T> static T apply(T a, T b) { return a + b; } };
-struct SubF { template <class T> static T apply(T a, T b) { return a - b; } };
-struct MulF { template <class T> static T apply(T a, T b) { return a * b; } };
-struct DivF { template <class T> static T apply(T a, T b) { return a / b; } };
-struct RemF { template <class T> static T apply(T a, T b) { return std::fmod(a, b); } };
-struct PowF { template <class T> static T apply(T a, T b) { return std::pow(a, b); } };
-struct Atan2 { template <class T> static T apply(T a, T b) { return std::atan2(a, b); } };
-struct CopySign { template <class T> static T apply(T a, T b) { return std::copysign(a, b); } };
+struct AddF {
+  template <class T> static T apply(T a, T b) { return a + b; }
+};
+struct SubF {
+  template <class T> static T apply(T a, T b) { return a - b; }
+};
+struct MulF {
+  template <class T> static T apply(T a, T b) { return a * b; }
+};
+struct DivF {
+  template <class T> static T apply(T a, T b) { return a / b; }
+};
+struct RemF {
+  template <class T> static T apply(T a, T b) { return std::fmod(a, b); }
+};
+struct PowF {
+  template <class T> static T apply(T a, T b) { return std::pow(a, b); }
+};
+struct Atan2 {
+  template <class T> static T apply(T a, T b) { return std::atan2(a, b); }
+};
+struct CopySign {
+  template <class T> static T apply(T a, T b) { return std::copysign(a, b); }
+};
 
 // Equal operands may be zeros of different signs: their bits decide.
 template <class T> T bothBits(T a, T b) {
@@ -43,14 +59,30 @@ struct MaximumF {
   template <class T> static T apply(T a, T b) { return ((a != a) | (b != b)) ? a + b : MaxNumF::apply(a, b); }
 };
 
-struct NegF { template <class T> static T apply(T a) { return -a; } };
-struct AbsF { template <class T> static T apply(T a) { return std::fabs(a); } };
-struct Ceil { template <class T> static T apply(T a) { return std::ceil(a); } };
-struct Floor { template <class T> static T apply(T a) { return std::floor(a); } };
-struct Trunc { template <class T> static T apply(T a) { return std::trunc(a); } };
-struct Round { template <class T> static T apply(T a) { return std::round(a); } };
-struct RoundEven { template <class T> static T apply(T a) { return std::nearbyint(a); } };
-struct Sqrt { template <class T> static T apply(T a) { return std::sqrt(a); } };
+struct NegF {
+  template <class T> static T apply(T a) { return -a; }
+};
+struct AbsF {
+  template <class T> static T apply(T a) { return std::fabs(a); }
+};
+struct Ceil {
+  template <class T> static T apply(T a) { return std::ceil(a); }
+};
+struct Floor {
+  template <class T> static T apply(T a) { return std::floor(a); }
+};
+struct Trunc {
+  template <class T> static T apply(T a) { return std::trunc(a); }
+};
+struct Round {
+  template <class T> static T apply(T a) { return std::round(a); }
+};
+struct RoundEven {
+  template <class T> static T apply(T a) { return std::nearbyint(a); }
+};
+struct Sqrt {
+  template <class T> static T apply(T a) { return std::sqrt(a); }
+};
 struct Rsqrt {
   static float apply(float a) { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(a))); }
   static double apply(double a) { return 1.0 / std::sqrt(a); }
@@ -79,28 +111,64 @@ struct Tanh {
   static float apply(float a) { return fastTanh(a); }
   static double apply(double a) { return std::tanh(a); }
 };
-struct FastSin { static float apply(float a) { return fastSin(a); } };
-struct FastCos { static float apply(float a) { return fastCos(a); } };
-struct Sin { template <class T> static T apply(T a) { return std::sin(a); } };
-struct Cos { template <class T> static T apply(T a) { return std::cos(a); } };
-struct ExpM1 { template <class T> static T apply(T a) { return std::expm1(a); } };
-struct Log1p { template <class T> static T apply(T a) { return std::log1p(a); } };
-struct Tan { template <class T> static T apply(T a) { return std::tan(a); } };
-struct Asin { template <class T> static T apply(T a) { return std::asin(a); } };
-struct Acos { template <class T> static T apply(T a) { return std::acos(a); } };
-struct Atan { template <class T> static T apply(T a) { return std::atan(a); } };
-struct Sinh { template <class T> static T apply(T a) { return std::sinh(a); } };
-struct Cosh { template <class T> static T apply(T a) { return std::cosh(a); } };
-struct Asinh { template <class T> static T apply(T a) { return std::asinh(a); } };
-struct Acosh { template <class T> static T apply(T a) { return std::acosh(a); } };
-struct Atanh { template <class T> static T apply(T a) { return std::atanh(a); } };
+struct FastSin {
+  static float apply(float a) { return fastSin(a); }
+};
+struct FastCos {
+  static float apply(float a) { return fastCos(a); }
+};
+struct Sin {
+  template <class T> static T apply(T a) { return std::sin(a); }
+};
+struct Cos {
+  template <class T> static T apply(T a) { return std::cos(a); }
+};
+struct ExpM1 {
+  template <class T> static T apply(T a) { return std::expm1(a); }
+};
+struct Log1p {
+  template <class T> static T apply(T a) { return std::log1p(a); }
+};
+struct Tan {
+  template <class T> static T apply(T a) { return std::tan(a); }
+};
+struct Asin {
+  template <class T> static T apply(T a) { return std::asin(a); }
+};
+struct Acos {
+  template <class T> static T apply(T a) { return std::acos(a); }
+};
+struct Atan {
+  template <class T> static T apply(T a) { return std::atan(a); }
+};
+struct Sinh {
+  template <class T> static T apply(T a) { return std::sinh(a); }
+};
+struct Cosh {
+  template <class T> static T apply(T a) { return std::cosh(a); }
+};
+struct Asinh {
+  template <class T> static T apply(T a) { return std::asinh(a); }
+};
+struct Acosh {
+  template <class T> static T apply(T a) { return std::acosh(a); }
+};
+struct Atanh {
+  template <class T> static T apply(T a) { return std::atanh(a); }
+};
 struct Erf {
   static float apply(float a) { return fastErf(a); }
   static double apply(double a) { return std::erf(a); }
 };
-struct Erfc { template <class T> static T apply(T a) { return std::erfc(a); } };
-struct Cbrt { template <class T> static T apply(T a) { return std::cbrt(a); } };
-struct IsNan { template <class T> static bool apply(T a) { return a != a; } };
+struct Erfc {
+  template <class T> static T apply(T a) { return std::erfc(a); }
+};
+struct Cbrt {
+  template <class T> static T apply(T a) { return std::cbrt(a); }
+};
+struct IsNan {
+  template <class T> static bool apply(T a) { return a != a; }
+};
 struct IsInf {
   template <class T> static bool apply(T a) { return std::fabs(a) == std::numeric_limits<T>::infinity(); }
 };

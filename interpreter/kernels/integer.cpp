@@ -9,14 +9,30 @@ namespace {
 template <class I> using U = typename I::Unsigned;
 template <class I> using S = typename I::Signed;
 
-struct AddI { template <class I> static U<I> apply(U<I> a, U<I> b) { return a + b; } };
-struct SubI { template <class I> static U<I> apply(U<I> a, U<I> b) { return a - b; } };
-struct MulI { template <class I> static U<I> apply(U<I> a, U<I> b) { return a * b; } };
-struct And { template <class I> static U<I> apply(U<I> a, U<I> b) { return a & b; } };
-struct Or { template <class I> static U<I> apply(U<I> a, U<I> b) { return a | b; } };
-struct Xor { template <class I> static U<I> apply(U<I> a, U<I> b) { return a ^ b; } };
-struct MinU { template <class I> static U<I> apply(U<I> a, U<I> b) { return a < b ? a : b; } };
-struct MaxU { template <class I> static U<I> apply(U<I> a, U<I> b) { return a > b ? a : b; } };
+struct AddI {
+  template <class I> static U<I> apply(U<I> a, U<I> b) { return a + b; }
+};
+struct SubI {
+  template <class I> static U<I> apply(U<I> a, U<I> b) { return a - b; }
+};
+struct MulI {
+  template <class I> static U<I> apply(U<I> a, U<I> b) { return a * b; }
+};
+struct And {
+  template <class I> static U<I> apply(U<I> a, U<I> b) { return a & b; }
+};
+struct Or {
+  template <class I> static U<I> apply(U<I> a, U<I> b) { return a | b; }
+};
+struct Xor {
+  template <class I> static U<I> apply(U<I> a, U<I> b) { return a ^ b; }
+};
+struct MinU {
+  template <class I> static U<I> apply(U<I> a, U<I> b) { return a < b ? a : b; }
+};
+struct MaxU {
+  template <class I> static U<I> apply(U<I> a, U<I> b) { return a > b ? a : b; }
+};
 struct MinS {
   template <class I> static U<I> apply(U<I> a, U<I> b) { return I::asSigned(a) < I::asSigned(b) ? a : b; }
 };
@@ -39,8 +55,12 @@ struct ShrS {
   }
 };
 
-struct DivU { template <class I> static U<I> apply(U<I> a, U<I> b) { return b == 0 ? I::mask : a / b; } };
-struct RemU { template <class I> static U<I> apply(U<I> a, U<I> b) { return b == 0 ? a : a % b; } };
+struct DivU {
+  template <class I> static U<I> apply(U<I> a, U<I> b) { return b == 0 ? I::mask : a / b; }
+};
+struct RemU {
+  template <class I> static U<I> apply(U<I> a, U<I> b) { return b == 0 ? a : a % b; }
+};
 struct CeilDivU {
   template <class I> static U<I> apply(U<I> a, U<I> b) { return b == 0 ? I::mask : a / b + (a % b != 0); }
 };
@@ -73,19 +93,24 @@ struct CeilDivS {
 };
 struct MulHiU {
   template <class I> static U<I> apply(U<I> a, U<I> b) {
-    if constexpr (I::bits == 64) return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * b) >> 64);
-    else return static_cast<U<I>>((uint64_t{a} * b) >> I::bits);
+    if constexpr (I::bits == 64)
+      return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * b) >> 64);
+    else
+      return static_cast<U<I>>((uint64_t{a} * b) >> I::bits);
   }
 };
 struct MulHiS {
   template <class I> static U<I> apply(U<I> a, U<I> b) {
     if constexpr (I::bits == 64)
       return static_cast<uint64_t>((static_cast<__int128>(I::asSigned(a)) * I::asSigned(b)) >> 64);
-    else return static_cast<U<I>>((int64_t{I::asSigned(a)} * I::asSigned(b)) >> I::bits);
+    else
+      return static_cast<U<I>>((int64_t{I::asSigned(a)} * I::asSigned(b)) >> I::bits);
   }
 };
 
-struct AbsI { template <class I> static U<I> apply(U<I> a) { return I::asSigned(a) < 0 ? U<I>{0} - a : a; } };
+struct AbsI {
+  template <class I> static U<I> apply(U<I> a) { return I::asSigned(a) < 0 ? U<I>{0} - a : a; }
+};
 struct Ctlz {
   template <class I> static U<I> apply(U<I> a) {
     return static_cast<U<I>>(std::countl_zero(a)) - (sizeof(U<I>) * 8 - I::bits);
@@ -94,7 +119,9 @@ struct Ctlz {
 struct Cttz {
   template <class I> static U<I> apply(U<I> a) { return a == 0 ? I::bits : static_cast<U<I>>(std::countr_zero(a)); }
 };
-struct Ctpop { template <class I> static U<I> apply(U<I> a) { return static_cast<U<I>>(std::popcount(a)); } };
+struct Ctpop {
+  template <class I> static U<I> apply(U<I> a) { return static_cast<U<I>>(std::popcount(a)); }
+};
 
 // An integer op on stored elements.
 template <class I, class Op> struct Stored {

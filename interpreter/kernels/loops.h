@@ -11,7 +11,7 @@ namespace tandem::interpreter {
 
 // An input that an `out` of wider elements at the same place would overwrite before it is read: then a copy of it.
 class StableInput {
-public:
+ public:
   StableInput(const void* in, size_t inBytes, const void* out, size_t outBytes) : data_(in) {
     auto i = reinterpret_cast<uintptr_t>(in), o = reinterpret_cast<uintptr_t>(out);
     if (outBytes <= inBytes || i >= o + outBytes || o >= i + inBytes) return;
@@ -21,7 +21,7 @@ public:
   }
   const void* data() const { return data_; }
 
-private:
+ private:
   const void* data_;
   std::vector<uint64_t> copy_;
 };

@@ -49,7 +49,7 @@ struct FloatFormat {
     constexpr unsigned drop = 23 - man;
     constexpr uint32_t rebias = uint32_t(127 - exponentBias) << man, leastNormal = uint32_t(128 - exponentBias) << 23;
     constexpr float steps =
-        std::bit_cast<float>(uint32_t(126 + exponentBias + int(man)) << 23); // 1 / quantum of the subnormals
+        std::bit_cast<float>(uint32_t(126 + exponentBias + int(man)) << 23);  // 1 / quantum of the subnormals
     float scaled = std::bit_cast<float>(a < leastNormal ? a : 0u) * steps;
     uint32_t normal, small;
     if constexpr (rounding == Rounding::NearestEven) {

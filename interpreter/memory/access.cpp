@@ -10,14 +10,8 @@
 namespace tandem::interpreter {
 
 Accessor::Accessor(Machine& machine, Run& r, const Prepared& i)
-    : m(machine),
-      run(&r),
-      rank(r.rank),
-      id(r.id),
-      program(r.prepared->program.get()),
-      location(i.location),
-      lane(r.mask.all ? kTileCode : r.firstActiveLane()),
-      timeNs(r.clockNs) {}
+    : m(machine), run(&r), rank(r.rank), id(r.id), program(r.prepared->program.get()), location(i.location),
+      lane(r.mask.all ? kTileCode : r.firstActiveLane()), timeNs(r.clockNs) {}
 
 namespace {
 
@@ -48,8 +42,8 @@ inline Allocation* checked(Accessor& who, Address& address, uint64_t bytes, unsi
   return a;
 }
 
-// A put under way that brings the byte may have arrived already: it does now, and whether the reader is ordered after it is the
-// observer's to say. Without one the read finds nothing there.
+// A put under way that brings the byte may have arrived already: it does now, and whether the reader is ordered after
+// it is the observer's to say. Without one the read finds nothing there.
 bool arrivesNow(Accessor& who, Address byte) {
   if (!who.m.observer || who.transfer) return false;
   for (auto& put : who.m.pending) {
@@ -144,14 +138,14 @@ inline uint64_t valueOf(const void* from, uint64_t bytes) {
 void logStore(Accessor& who, Address address, const void* value, uint64_t bytes) {
   check::StoreLog::Who by{who.rank, who.run->launch, who.id, who.lane};
   who.m.stores->add(by, who.program, who.location, address - who.m.arena.base(), value, bytes);
-  if (who.synchronises && bytes <= 8) who.m.stores->storedWord(by, address - who.m.arena.base(), bytes, valueOf(value, bytes));
+  if (who.synchronises && bytes <= 8)
+    who.m.stores->storedWord(by, address - who.m.arena.base(), bytes, valueOf(value, bytes));
 }
 
 // Tells the observer the value after a strong write.
 inline bool observeValue(Accessor& who, AccessKind kind, Address address, uint64_t bytes, uint64_t old) {
   if (!who.m.observer || !who.synchronises) return true;
-  who.m.observer->wrote(accessOf(who, kind, address, bytes), old,
-                        valueOf(who.m.arena.bytesAt(address), bytes));
+  who.m.observer->wrote(accessOf(who, kind, address, bytes), old, valueOf(who.m.arena.bytesAt(address), bytes));
   return !who.m.failed;
 }
 

@@ -24,11 +24,12 @@ struct Accessor {
   Scope scope = Scope::Gpu;
   bool synchronises = false;  // an atomic, a signal, or a non-weak ld/st
   bool isSignal = false;
-  bool preserves = false;       // as in MemoryAccess
-  std::optional<Elem> type;     // as in MemoryAccess
+  bool preserves = false;                                      // as in MemoryAccess
+  std::optional<Elem> type;                                    // as in MemoryAccess
   uint32_t lane = kTileCode, laneBytes = 0, elementBytes = 0;  // as in MemoryAccess
-  const LaneMask* threads = nullptr;         // not null: each of these makes the access, which is plain or a read, not `lane`
-  bool again = false;                        // as in MemoryAccess
+  // not null: each of these makes the access, which is plain or a read, not `lane`
+  const LaneMask* threads = nullptr;
+  bool again = false;  // as in MemoryAccess
   // A copy carries unwritten bytes along: a read notes which of its bytes nothing has written, and the next write
   // leaves them unwritten.
   bool copies = false;

@@ -27,7 +27,8 @@ bool outOfBounds(Accessor& who, Address address, uint64_t bytes, bool write) {
     return failAccess(who, ReportKind::OutOfBounds, message + where + pointerOrigin(who, write), std::move(notes));
   };
   if (address & kStray)
-    return report("a peer's address that there is not: `symm_at` needs a symmetric address, but " + notSymmetricText(who.m, address));
+    return report("a peer's address that there is not: `symm_at` needs a symmetric address, but " +
+                  notSymmetricText(who.m, address));
   if (address < 4096) return report("null pointer + " + std::to_string(address));
   if (who.m.arena.resolveMulticast(address, &team, &offset))
     return report("a multicast address; only `multimem` operations may use it");
@@ -57,7 +58,8 @@ bool useAfterFree(Accessor& who, Allocation& a, Address address, uint64_t bytes,
 }
 
 // Says how many of the bytes that the host reads, from `first` on, nothing has written, and what to do about it.
-static Diagnostic unwrittenNote(const Shadow& shadow, const Allocation& a, Address address, uint64_t bytes, uint64_t first) {
+static Diagnostic unwrittenNote(const Shadow& shadow, const Allocation& a, Address address, uint64_t bytes,
+                                uint64_t first) {
   uint64_t offset = address - a.begin, length = shadow.firstSet(address + first, bytes - first), count = length;
   for (uint64_t at = first + length; at < bytes;) {
     at += shadow.firstUnset(address + at, bytes - at);
@@ -65,8 +67,8 @@ static Diagnostic unwrittenNote(const Shadow& shadow, const Allocation& a, Addre
     at += more;
     count += more;
   }
-  return note("nothing has written " + std::to_string(count) + " of these " + std::to_string(bytes) + " bytes, first [" +
-              std::to_string(offset + first) + ".." + std::to_string(offset + first + length) +
+  return note("nothing has written " + std::to_string(count) + " of these " + std::to_string(bytes) +
+              " bytes, first [" + std::to_string(offset + first) + ".." + std::to_string(offset + first + length) +
               "); read a slice of what has been written, or fill the memory first (`zeros`, `full`)");
 }
 
@@ -86,7 +88,8 @@ bool uninitialised(Accessor& who, Allocation& a, Address address, uint64_t bytes
     notes.push_back(placeOf(*copy->second.program, copy->second.location));
     notes.back().message = "this copy put there what nothing had written where it came from";
   }
-  if (!who.run && !who.transfer && !who.collective) notes.push_back(unwrittenNote(who.m.arena.shadow(), a, address, bytes, first));
+  if (!who.run && !who.transfer && !who.collective)
+    notes.push_back(unwrittenNote(who.m.arena.shadow(), a, address, bytes, first));
   return failAccess(who, ReportKind::UninitialisedRead,
                     "read of `" + a.name + "`[" + std::to_string(offset) + ".." + std::to_string(offset + bytes) +
                         ") on rank " + std::to_string(a.rank) + ", whose byte " + std::to_string(offset + first) +

@@ -21,7 +21,7 @@ constexpr uint64_t kStray = 1ull << 62;
 struct SignalRecord {
   bool isSignal = false;  // a signal operation or a wait named this address
   bool written = false;
-  bool acquired = false;   // somebody saw the last update
+  bool acquired = false;  // somebody saw the last update
   uint8_t bytes = 8;
   int rank = -1;
   std::array<int32_t, 3> id{-1, -1, -1};
@@ -46,11 +46,11 @@ struct Allocation {
   int rank = 0;
   MemoryKind kind{};
   bool freed = false;
-  bool initialised = false;   // whole: no look at the shadow is needed
-  bool shared = false;        // a program's shared memory
+  bool initialised = false;  // whole: no look at the shadow is needed
+  bool shared = false;       // a program's shared memory
   bool holdsSignals = false;
-  bool written = false;       // since it was made, by other than the host itself
-  bool viewed = false;        // some of its bytes are or were in Arena::views
+  bool written = false;                     // since it was made, by other than the host itself
+  bool viewed = false;                      // some of its bytes are or were in Arena::views
   std::array<int32_t, 3> swizzle{1, 1, 1};  // of a shared buffer: elements of a vector, rows per phase, phases
   std::string name, hostFile;
   uint32_t hostLine = 0;

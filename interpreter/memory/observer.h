@@ -28,22 +28,22 @@ struct MemoryAccess {
   const Program* program = nullptr;
   uint32_t location = 0;
   uint32_t lane = kTileCode;
-  uint32_t laneBytes = 0;  // not 0: consecutive threads from `lane` on, with this many bytes each
+  uint32_t laneBytes = 0;     // not 0: consecutive threads from `lane` on, with this many bytes each
   uint32_t elementBytes = 0;  // of a vector; 0: a scalar
   AccessKind kind{};
   Semantic semantic = Semantic::Relaxed;
   Scope scope = Scope::Gpu;
-  bool strong = false;    // an atomic, a signal, or a non-weak ld/st
-  bool isSignal = false;  // a signal operation or a wait
+  bool strong = false;       // an atomic, a signal, or a non-weak ld/st
+  bool isSignal = false;     // a signal operation or a wait
   std::optional<Elem> type;  // an atomic's or a strong access's
-  bool sets = false;      // a strong write that does not depend on the old value
-  bool preserves = false; // an atomic that leaves the value as it is
-  bool changes = false;   // a write by each thread that leaves other bytes there
-  bool again = false;     // a plain write to a place that another thread of the same operation has just written
+  bool sets = false;         // a strong write that does not depend on the old value
+  bool preserves = false;    // an atomic that leaves the value as it is
+  bool changes = false;      // a write by each thread that leaves other bytes there
+  bool again = false;        // a plain write to a place that another thread of the same operation has just written
   Address address = 0;
   uint64_t bytes = 0;
   const void* value = nullptr;  // the value of a plain write
-  bool isView = false;    // the host has NumPy's view of the bytes, to read or to write
+  bool isView = false;          // the host has NumPy's view of the bytes, to read or to write
 };
 
 class AccessObserver {
@@ -76,7 +76,8 @@ class AccessObserver {
 
   // --- transfers ---
   virtual void transferIssued(const Run& run, PendingPut& put) = 0;
-  // A thread has waited for its groups of bulk stores before `group`: for all of it, or until the sources have been read.
+  // A thread has waited for its groups of bulk stores before `group`: for all of it, or until the sources have been
+  // read.
   virtual void bulkWaited(const Run& run, uint32_t lane, uint32_t group, bool read) = 0;
   virtual void fence(const Run& run, int peer) = 0;  // -1: all peers, also below
   virtual void quiet(const Run& run, int peer) = 0;
@@ -108,9 +109,8 @@ class AccessObserver {
   virtual void hostLeaves(int rank, uint64_t meeting) = 0;
   virtual void ended() = 0;
 
-  // --- for reports, when all has ended ---
-  // Why no wait need have come after the last update of a signal that somebody has seen: that wait, and the update that is enough for
-  // it. Empty: one had to.
+  // --- for reports, when all has ended --- Why no wait need have come after the last update of a signal that somebody
+  // has seen: that wait, and the update that is enough for it. Empty: one had to.
   virtual std::vector<Diagnostic> unacquired(Address signal) = 0;
   // The accesses that may have written the byte last.
   virtual std::vector<Diagnostic> writersOf(Address address) = 0;

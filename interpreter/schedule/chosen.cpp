@@ -58,9 +58,12 @@ Place placeOfProgram(Machine& m, Run& run) {
   const Prepared& i = run.prepared->code[run.pc];
   if (!synchronises(i)) return Place::Local;
   auto quiets = [&](const PendingPut& p) {
-    return i.op == Op::Quiet ? i.a == kNone || namesPeer(m, run, i.a, p.peer) : i.op == Op::Barrier && !i.as<imm::Barrier>().syncOnly;
+    return i.op == Op::Quiet ? i.a == kNone || namesPeer(m, run, i.a, p.peer)
+                             : i.op == Op::Barrier && !i.as<imm::Barrier>().syncOnly;
   };
-  if (owesSignal(m, [&](const PendingPut& p) { return p.runId == run.runId && (quiets(p) || p.epoch < run.puts[size_t(p.peer)].fences); }))
+  if (owesSignal(m, [&](const PendingPut& p) {
+        return p.runId == run.runId && (quiets(p) || p.epoch < run.puts[size_t(p.peer)].fences);
+      }))
     return Place::Held;
   if (i.op == Op::Quiet || run.collective || (i.op == Op::GridBarrier && run.awaitedRound != Run::kNoRound))
     return Place::Local;

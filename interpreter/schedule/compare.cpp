@@ -21,8 +21,10 @@ bool haveSameBytes(const check::Buffer& mine, const check::Buffer& theirs) {
 }
 
 // The first byte that differs and is no turn, of buffers that are still there.
-std::optional<uint64_t> firstByte(Machine& one, const check::Buffer& mine, Machine& other, const check::Buffer& theirs) {
-  auto *a = static_cast<const uint8_t*>(one.arena.bytesAt(mine.begin)), *b = static_cast<const uint8_t*>(other.arena.bytesAt(theirs.begin));
+std::optional<uint64_t> firstByte(Machine& one, const check::Buffer& mine, Machine& other,
+                                  const check::Buffer& theirs) {
+  auto *a = static_cast<const uint8_t*>(one.arena.bytesAt(mine.begin)),
+       *b = static_cast<const uint8_t*>(other.arena.bytesAt(theirs.begin));
   for (uint64_t at = 0; (at = uint64_t(std::mismatch(a + at, a + mine.bytes, b + at).first - a)) < mine.bytes; ++at)
     if (!check::StoreLog::isTurn(mine.begin + at - one.arena.base(), *one.stores, *other.stores)) return at;
   return std::nullopt;
@@ -60,7 +62,8 @@ void World::Impl::logEnd(const Allocation& a) {
 void World::Impl::logBuffers() {
   if (!m.stores) return;
   m.stores->buffers.clear();
-  for (auto& [rank, ended] : m.stores->ended) m.stores->buffers.insert(m.stores->buffers.end(), ended.begin(), ended.end());
+  for (auto& [rank, ended] : m.stores->ended)
+    m.stores->buffers.insert(m.stores->buffers.end(), ended.begin(), ended.end());
   for (Allocation* a : m.arena.allocationsInOrder())
     if (!a->freed) m.stores->buffers.push_back({a->rank, a->name, contentOf(*a), a->begin, a->end - a->begin});
 }
@@ -71,12 +74,11 @@ std::string World::firstDifference(const World& other) const {
   const auto &mine = impl_->m.stores, &theirs = other.impl_->m.stores;
   if (!mine || !theirs) return "";
   const auto &a = mine->buffers, &b = theirs->buffers;
-  auto differs = std::mismatch(a.begin(), a.end(), b.begin(), b.end(),
-                               [&](const check::Buffer& x, const check::Buffer& y) {
-                                 if (x.rank != y.rank) return false;
-                                 return x.hash == y.hash ||
-                                        (haveSameBytes(x, y) && !firstByte(impl_->m, x, other.impl_->m, y));
-                               });
+  auto differs =
+      std::mismatch(a.begin(), a.end(), b.begin(), b.end(), [&](const check::Buffer& x, const check::Buffer& y) {
+        if (x.rank != y.rank) return false;
+        return x.hash == y.hash || (haveSameBytes(x, y) && !firstByte(impl_->m, x, other.impl_->m, y));
+      });
   if (differs.first == a.end() && differs.second == b.end()) return "";
   std::string seeds;
   if (!options().chooser)
@@ -100,9 +102,11 @@ std::string World::firstDifference(const World& other) const {
   const check::Buffer& buffer = differs.first != a.end() ? *differs.first : *differs.second;
   Report r{ReportKind::ScheduleDependent};
   r.rank = buffer.rank;
-  r.message = "`" + buffer.name + "` of rank " + std::to_string(buffer.rank) + " ends with other bytes under another schedule, though " +
+  r.message = "`" + buffer.name + "` of rank " + std::to_string(buffer.rank) +
+              " ends with other bytes under another schedule, though " +
               "every program stored the same: transfers, copies or atomic updates came in another order" + seeds;
-  if (differs.first != a.end() && differs.second != b.end()) nameWriters(r, impl_->m, *differs.first, other.impl_->m, *differs.second);
+  if (differs.first != a.end() && differs.second != b.end())
+    nameWriters(r, impl_->m, *differs.first, other.impl_->m, *differs.second);
   return r.render();
 }
 

@@ -25,16 +25,18 @@ std::string programsText(size_t count, const char* more) {
 }
 
 // Adds the line where the host has queued a write of the signal that no stream has come to.
-void addQueued(Machine& m, const Stream& s, const AwaitedSignal& w, const Task& waiter, std::vector<Diagnostic>& notes) {
+void addQueued(Machine& m, const Stream& s, const AwaitedSignal& w, const Task& waiter,
+               std::vector<Diagnostic>& notes) {
   for (size_t k = 1; k < s.items.size(); ++k) {
     const StreamItem& item = s.items[k];
     bool writesThere = item.kind == ItemKind::SignalWrite && w.address - item.dest < item.count * item.destPitch;
     if (!writesThere || notes.size() >= kMaxNotes) continue;
     bool isBehind = &waiter == &s || (!waiter.isStream && static_cast<const Run&>(waiter).grid->stream == &s);
     Diagnostic d = placeOf(m.hostPlaces.program(), item.hostLocation);
-    d.message = "a write of " + signalName(m, w.address) + " is queued on stream " + std::to_string(s.id) + " of rank " +
-                std::to_string(s.rank) + ", behind the " +
-                (isBehind ? (waiter.isStream ? "wait itself" : "kernel that waits for it") : itemText(s) + " that the stream is at");
+    d.message = "a write of " + signalName(m, w.address) + " is queued on stream " + std::to_string(s.id) +
+                " of rank " + std::to_string(s.rank) + ", behind the " +
+                (isBehind ? (waiter.isStream ? "wait itself" : "kernel that waits for it")
+                          : itemText(s) + " that the stream is at");
     notes.push_back(std::move(d));
   }
 }
@@ -46,7 +48,7 @@ void World::reportStuck(const std::vector<std::string>& hostNotes) {
   impl_->tellLeft();
   std::vector<Task*> stuck(m.blockedTasks.begin(), m.blockedTasks.end());
   std::sort(stuck.begin(), stuck.end(), before);
-  size_t programs = size_t(std::count_if(stuck.begin(), stuck.end(), [](Task*t) { return !t->isStream; })),
+  size_t programs = size_t(std::count_if(stuck.begin(), stuck.end(), [](Task* t) { return !t->isStream; })),
          streams = stuck.size() - programs;
   auto looks = [](const Task* t) { return t->isStream || onlyLooks(static_cast<const Run&>(*t)); };
   bool isLivelock = programs && std::all_of(stuck.begin(), stuck.end(), looks);
@@ -55,8 +57,8 @@ void World::reportStuck(const std::vector<std::string>& hostNotes) {
   if (!isLivelock) addCount(waiters, programs, "program");
   addCount(waiters, streams, "stream");
   addCount(waiters, hostNotes.size(), "host");
-  r.message = isLivelock ? "livelock: " + programsText(programs, programs == 1 ? " loops" : " loop") + " for ever, and nothing changes" +
-                               (waiters.empty() ? "" : "; " + waiters)
+  r.message = isLivelock ? "livelock: " + programsText(programs, programs == 1 ? " loops" : " loop") +
+                               " for ever, and nothing changes" + (waiters.empty() ? "" : "; " + waiters)
                          : "deadlock: nothing can run; " + waiters;
   for (auto& rank : impl_->ranks)
     for (Grid* g : rank.starting)
@@ -96,7 +98,8 @@ void World::reportStuck(const std::vector<std::string>& hostNotes) {
     const auto& [rank, file, line] = where;
     if (count > kMaxAlike)
       r.notes.push_back(note(programsText(count - kMaxAlike, " more") + " of rank " + std::to_string(rank) +
-                             (count - kMaxAlike == 1 ? " waits" : " wait") + " at " + file + ":" + std::to_string(line)));
+                             (count - kMaxAlike == 1 ? " waits" : " wait") + " at " + file + ":" +
+                             std::to_string(line)));
   }
   if (left) r.notes.push_back(note("and " + std::to_string(left) + " waiters more"));
   for (const std::string& h : hostNotes) r.notes.push_back(note(h));

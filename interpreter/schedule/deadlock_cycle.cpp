@@ -28,12 +28,15 @@ bool mayEndAWait(Op op) {
 
 std::string placeText(const Run& run, const Prepared& i) {
   Diagnostic place = placeOf(*run.prepared->program, i.location);
-  return place.file ? place.file->name + ":" + std::to_string(place.range.line) : "`" + run.prepared->program->name + "`";
+  return place.file ? place.file->name + ":" + std::to_string(place.range.line)
+                    : "`" + run.prepared->program->name + "`";
 }
 
 using Buffers = std::set<uint64_t>;  // by their begin in a rank's heap
 
-uint64_t inHeap(const Machine& m, const Allocation& a) { return a.begin - m.arena.base() - uint64_t(a.rank) * m.arena.stride(); }
+uint64_t inHeap(const Machine& m, const Allocation& a) {
+  return a.begin - m.arena.base() - uint64_t(a.rank) * m.arena.stride();
+}
 
 // Returns the buffers in which some stuck task waits for a word.
 Buffers awaitedBuffers(Machine& m, const std::vector<Task*>& stuck) {

@@ -14,7 +14,8 @@ struct Restless {
   std::vector<Diagnostic> why;
 };
 
-// Signals of a buffer that are neither zero nor acquired since their last update, in order; one list for each line that wrote them.
+// Signals of a buffer that are neither zero nor acquired since their last update, in order; one list for each line that
+// wrote them.
 std::vector<std::vector<Restless>> restless(Machine& m, Allocation& a) {
   std::vector<Restless> found;
   for (auto& [address, record] : a.signals) {
@@ -49,7 +50,8 @@ void reportLeftover(Machine& m, Allocation& a, std::vector<Restless>& signals) {
   constexpr size_t kShown = 8;
   for (size_t k = 0; k < signals.size() && k < kShown; ++k) {
     const SignalRecord& s = a.signals[signals[k].address];
-    std::string at = "offset " + std::to_string(signals[k].address - a.begin) + " holds " + std::to_string(int64_t(s.value));
+    std::string at =
+        "offset " + std::to_string(signals[k].address - a.begin) + " holds " + std::to_string(int64_t(s.value));
     r.message += (k ? ", " : " ") + at;
     Diagnostic d = s.program ? placeOf(*s.program, s.location) : note("");
     d.message = at + ", written by " +

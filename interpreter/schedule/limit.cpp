@@ -56,8 +56,9 @@ void World::reportLimit(const std::vector<std::string>& hostNotes) {
   }
   bool bySteps = impl_->isOverLimit(false);
   Report r{ReportKind::LimitExceeded};
-  r.message = "limit-exceeded: the run is not over after " +
-              (bySteps ? counted(m.options.maxSteps, "step") + " (`max_steps`)" : secondsText(m.options.maxSeconds) + " s (`timeout`)");
+  r.message =
+      "limit-exceeded: the run is not over after " + (bySteps ? counted(m.options.maxSteps, "step") + " (`max_steps`)"
+                                                              : secondsText(m.options.maxSeconds) + " s (`timeout`)");
   for (auto& [where, standing] : lines) {
     std::string& text = standing.first.message;
     text = standing.count == 1 ? text + " is here"

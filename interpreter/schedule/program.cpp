@@ -103,8 +103,10 @@ void World::Impl::startRun(Grid& g, int slot) {
   run->slots.assign(program.registers.size(), Slot{0});
   for (size_t a = 0; a < program.arguments.size() && a < g.launch.arguments.size(); ++a) {
     Register r = program.arguments[a].reg;
-    if (g.prepared->registers[r].isInline) run->slots[r].bits = g.launch.arguments[a].bits;
-    else setInteger(m, *run, r, int64_t(g.launch.arguments[a].bits));
+    if (g.prepared->registers[r].isInline)
+      run->slots[r].bits = g.launch.arguments[a].bits;
+    else
+      setInteger(m, *run, r, int64_t(g.launch.arguments[a].bits));
   }
   ++m.counters.programs;
   if (m.observer) m.observer->programStarts(*run, *g.stream);

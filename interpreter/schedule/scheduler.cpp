@@ -35,8 +35,10 @@ bool World::Impl::turn() {
   if (m.runnable.empty()) return deliverOne(m, false) || deliverOne(m, true) || leaveBehind();
   ++m.counters.switches;
   Task& t = pick();
-  if (t.isStream) turnOfStream(static_cast<Stream&>(t));
-  else turnOfProgram(static_cast<Run&>(t));
+  if (t.isStream)
+    turnOfStream(static_cast<Stream&>(t));
+  else
+    turnOfProgram(static_cast<Run&>(t));
   return true;
 }
 

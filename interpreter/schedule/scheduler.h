@@ -20,11 +20,11 @@ struct World::Impl {
     std::vector<std::unique_ptr<Stream>> streams;
     std::vector<int> freeSlots;
     std::vector<int64_t> slotClockNs;
-    uint64_t allocations = 0;     // symmetric ones
+    uint64_t allocations = 0;  // symmetric ones
     uint32_t launches = 0;
-    uint32_t unnamed = 0;         // allocations that the host gave no name
+    uint32_t unnamed = 0;                 // allocations that the host gave no name
     uint32_t hostLocation = kNoLocation;  // of the call under way, in Machine::hostPlaces
-    std::vector<Grid*> starting;  // grids with programs not yet started
+    std::vector<Grid*> starting;          // grids with programs not yet started
   };
   std::vector<RankState> ranks;
   std::vector<Event> events{1};  // an EventId is an index

@@ -46,7 +46,8 @@ class ScheduleSearch final : public Chooser {
   // The step that let this one's task go on, or -1.
   int64_t causeOf(size_t step) const;
   void findReversals();
-  // Makes a run happen in which `event` comes before the last step of another task that it depends on, where that is possible.
+  // Makes a run happen in which `event` comes before the last step of another task that it depends on, where that is
+  // possible.
   void reverse(const Event& event, size_t place, const std::vector<bool>& before);
 
   bool reduction_;

@@ -5,7 +5,9 @@
 namespace tandem::interpreter {
 namespace {
 
-uint32_t beginOf(const Run& run, const SpinLoop& loop) { return uint32_t(run.prepared->code[loop.pc].as<imm::LoopBack>().target); }
+uint32_t beginOf(const Run& run, const SpinLoop& loop) {
+  return uint32_t(run.prepared->code[loop.pc].as<imm::LoopBack>().target);
+}
 
 const SpinLoop* loopAt(const Run& run, uint32_t begin) {
   const auto& loops = run.prepared->loops;

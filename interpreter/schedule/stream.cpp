@@ -211,7 +211,8 @@ void World::Impl::turnOfCopy(Stream& s) {
   if (!writeMemory(who, item.dest + item.done, bytes.data(), piece, 1)) return;
   item.done += piece;
   m.counters.copyBytes += piece;
-  s.clockNs += m.clock.copies(piece, /*toPeer=*/m.arena.rankOf(item.dest) != m.arena.rankOf(copy ? item.source : item.dest));
+  s.clockNs +=
+      m.clock.copies(piece, /*toPeer=*/m.arena.rankOf(item.dest) != m.arena.rankOf(copy ? item.source : item.dest));
   if (item.done < item.bytes) return;
   streamSpan(m, s, SpanKind::Copy, copy ? "copy" : "fill", s.itemBeganNs, item.bytes, m.arena.rankOf(item.dest));
   finishElement(s);
@@ -251,8 +252,7 @@ void World::Impl::turnOfBarrier(Stream& s) {
   }
   if (!meet(
           m, s, item.team, true, *members, Op::Barrier,
-          [](Collective&, Collective::Member& member) { return member.ordersAll = true; },
-          [](Collective&) {}))
+          [](Collective&, Collective::Member& member) { return member.ordersAll = true; }, [](Collective&) {}))
     return m.block(s, Blocked::Barrier);
   streamSpan(m, s, SpanKind::Barrier, "barrier", s.itemBeganNs);
   finishItem(s);

@@ -27,7 +27,8 @@ struct StreamItem {
   Address dest = 0, source = 0;
   uint64_t bytes = 0, done = 0, value = 0;
   bool hasBegun = false;  // a copy: some of it has been done
-  uint64_t count = 1, destPitch = 0, sourcePitch = 0;  // rows of a copy and signals that are left, and from one to the next
+  // rows of a copy and signals that are left, and from one to the next
+  uint64_t count = 1, destPitch = 0, sourcePitch = 0;
   int signalBytes = 8;
   SignalKind signalKind{};
   Compare compare{};

@@ -19,7 +19,8 @@ std::string plainWriterText(Machine& m, Address address, bool isZero) {
   std::vector<Diagnostic> writers = m.observer ? m.observer->writersOf(address) : std::vector<Diagnostic>();
   if (writers.empty()) return isZero ? "never written" : "written by no signal operation";
   const Diagnostic& last = writers.back();
-  return "last written by the " + last.message + (last.file ? " at " + last.file->name + ":" + std::to_string(last.range.line) : "");
+  return "last written by the " + last.message +
+         (last.file ? " at " + last.file->name + ":" + std::to_string(last.range.line) : "");
 }
 
 // Returns "never written", or the last writer with its place and value.
@@ -84,8 +85,8 @@ std::string absentText(const Collective& c) {
 std::string namedBarrierText(const Run& run) {
   const Prepared& i = run.prepared->code[run.pc];
   uint32_t arrived = run.named[size_t(i.as<imm::NamedBarrier>().id) % run.named.size()].arrived;
-  return "waits at barrier " + std::to_string(i.as<imm::NamedBarrier>().id) + " for " + std::to_string(i.as<imm::NamedBarrier>().threads) +
-         " threads; " + std::to_string(arrived) + " have come";
+  return "waits at barrier " + std::to_string(i.as<imm::NamedBarrier>().id) + " for " +
+         std::to_string(i.as<imm::NamedBarrier>().threads) + " threads; " + std::to_string(arrived) + " have come";
 }
 
 std::string gridBarrierText(Machine& m, const Run& run) {
@@ -146,13 +147,11 @@ std::string signalName(Machine& m, Address address) {
   return "`" + a->name + "` + " + std::to_string(address - a->begin) + " of rank " + std::to_string(a->rank);
 }
 
-
 std::string itemText(const Stream& s) {
   static const char* const words[] = {"launch",  "copy",         "fill",       "signal write", "signal wait",
                                       "barrier", "event record", "event wait", "callback"};
   return words[size_t(s.items.front().kind)];
 }
-
 
 Diagnostic waiterNote(Machine& m, Task& t) {
   Diagnostic d;

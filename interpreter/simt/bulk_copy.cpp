@@ -55,8 +55,8 @@ bool capture(Machine& m, const PendingPut& p) {
 
 bool reportUnfinished(Machine& m, const PendingPut& p) {
   Accessor who = accessorOf(m, p);
-  std::string what = p.bulk->isStore() ? "a bulk store still reads shared memory"
-                                       : "a bulk load still writes shared memory";
+  std::string what =
+      p.bulk->isStore() ? "a bulk store still reads shared memory" : "a bulk load still writes shared memory";
   return failAccess(who, ReportKind::UnfinishedBulkCopy, what + " when its program ends; wait for it before");
 }
 

@@ -11,10 +11,10 @@ struct BulkCopy {
     uint32_t offset = 0;  // into `captured`
   };
   std::vector<Piece> pieces;
-  size_t done = 0;       // pieces delivered
-  Address barrier = 0;   // a load's mbarrier; 0: a store
-  uint64_t bytes = 0;    // those that the mbarrier counts
-  uint64_t fill = 0;     // one element outside the tensor
+  size_t done = 0;      // pieces delivered
+  Address barrier = 0;  // a load's mbarrier; 0: a store
+  uint64_t bytes = 0;   // those that the mbarrier counts
+  uint64_t fill = 0;    // one element outside the tensor
   unsigned fillBytes = 1;
   uint32_t lane = 0, group = 0;
   std::vector<uint8_t> captured;  // bytes that a store has read out of shared memory

@@ -176,12 +176,16 @@ Step multimemLdReduce(Machine& m, Run& run, const Prepared& i) {
     alignas(16) uint8_t read[256], part[512], sum[512];
     for (size_t k = 0; k < targets.size(); ++k) {
       if (!readMemory(who, targets[k], read, bytes, bytes)) return false;
-      if (half) widen(read, k ? part : sum, to.vectorLength);
-      else memcpy(k ? part : sum, read, bytes);
+      if (half)
+        widen(read, k ? part : sum, to.vectorLength);
+      else
+        memcpy(k ? part : sum, read, bytes);
       if (k) add(sum, part, sum, to.vectorLength);
     }
-    if (half) narrow(sum, out, to.vectorLength);
-    else memcpy(out, sum, bytes);
+    if (half)
+      narrow(sum, out, to.vectorLength);
+    else
+      memcpy(out, sum, bytes);
     return !targets.empty();
   });
   if (!ok) return Step::Failed;

@@ -73,8 +73,7 @@ Step smemAlloc(Machine& m, Run& run, const Prepared& i) {
     if (const auto& places = run.prepared->program->locations; i.location < places.size())
       a->name = "shared memory of line " + std::to_string(places[i.location].range.line);
     if (m.observer) m.observer->forget(address, bytes);
-    for (uint32_t k = 0; k < i.immediateCount && k < a->swizzle.size(); ++k)
-      a->swizzle[k] = int32_t(i.immediates[k]);
+    for (uint32_t k = 0; k < i.immediateCount && k < a->swizzle.size(); ++k) a->swizzle[k] = int32_t(i.immediates[k]);
     run.sharedBuffers.push_back({run.pc, address});
   }
   if (i.a != kNone) {

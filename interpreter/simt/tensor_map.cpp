@@ -39,8 +39,10 @@ struct Row {
     while (bytes) {
       uint64_t step = map.swizzle ? std::min<uint64_t>(bytes, 16 - (shared & 15)) : bytes;
       Address at = swizzled(shared, map.swizzle);
-      if (isStore) copy.pieces.push_back({global, at, uint32_t(step)});
-      else copy.pieces.push_back({at, global, uint32_t(step)});
+      if (isStore)
+        copy.pieces.push_back({global, at, uint32_t(step)});
+      else
+        copy.pieces.push_back({at, global, uint32_t(step)});
       shared += step;
       if (global) global += step;
       bytes -= step;
@@ -96,7 +98,8 @@ std::string TensorMap::fault(size_t coordinateCount) const {
     if (globalDim[d] == 0) return "the size" + of + "0";
     if (boxDim[d] == 0 || boxDim[d] > 256) return "the box size" + of + number(boxDim[d]) + ", not 1 to 256";
     if (elementStride[d] != 1) return "the element stride" + of + number(elementStride[d]) + "; only 1 can be used";
-    if (d && globalStride[d - 1] % 16) return "the stride" + of + number(globalStride[d - 1]) + ", no multiple of 16 bytes";
+    if (d && globalStride[d - 1] % 16)
+      return "the stride" + of + number(globalStride[d - 1]) + ", no multiple of 16 bytes";
   }
   uint64_t inner = uint64_t(boxDim[0]) * elemBytes();
   if (inner % 16) return "a row of its box has " + number(inner) + " bytes, no multiple of 16";
@@ -112,7 +115,8 @@ BulkCopy TensorMap::copyOf(const std::vector<int64_t>& coordinates, Address shar
   copy.fillBytes = elemBytes();
   copy.fill = fill && isFloat(elemType) ? notANumber(elemType) : 0;
   int64_t size = elemBytes(), x = coordinates[0], width = boxDim[0];
-  int64_t first = std::clamp<int64_t>(-x, 0, width), last = std::clamp<int64_t>(int64_t(globalDim[0]) - x, first, width);
+  int64_t first = std::clamp<int64_t>(-x, 0, width),
+          last = std::clamp<int64_t>(int64_t(globalDim[0]) - x, first, width);
   uint64_t rows = copy.bytes / uint64_t(width * size);
   for (uint64_t r = 0; r < rows; ++r) {
     bool inside = true;

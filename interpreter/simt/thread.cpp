@@ -9,8 +9,10 @@ namespace tandem::interpreter::handlers {
 
 Step tid(Machine& m, Run& run, const Prepared& i) {
   Result result(m, run, i.r);
-  if (i.as<imm::Tid>().axis == 0) makeRange(0, reinterpret_cast<int32_t*>(result.data()), run.count(i.r));
-  else memset(result.data(), 0, registerBytes(run, i.r));
+  if (i.as<imm::Tid>().axis == 0)
+    makeRange(0, reinterpret_cast<int32_t*>(result.data()), run.count(i.r));
+  else
+    memset(result.data(), 0, registerBytes(run, i.r));
   result.commit();
   return Step::Next;
 }
@@ -78,7 +80,8 @@ Step namedBarrier(Machine& m, Run& run, const Prepared& i) {
       barrier.arrived = 0;
       ++barrier.rounds;
       ++run.privateVersion;  // news for a branch that waits here
-      if (m.observer && !i.as<imm::NamedBarrier>().arriveOnly) m.observer->namedBarrierLeaves(run, i.as<imm::NamedBarrier>().id);
+      if (m.observer && !i.as<imm::NamedBarrier>().arriveOnly)
+        m.observer->namedBarrierLeaves(run, i.as<imm::NamedBarrier>().id);
       return Step::Next;
     }
     if (i.as<imm::NamedBarrier>().arriveOnly) return Step::Next;
@@ -101,7 +104,8 @@ Step warpBarrier(Machine& m, Run& run, const Prepared& i) {
 
 // Memory is sequentially consistent here; fences matter to the observer only.
 Step threadFence(Machine& m, Run& run, const Prepared& i) {
-  if (m.observer) m.observer->threadFence(run, Semantic(i.as<imm::ThreadFence>().semantic), Scope(i.as<imm::ThreadFence>().scope));
+  if (m.observer)
+    m.observer->threadFence(run, Semantic(i.as<imm::ThreadFence>().semantic), Scope(i.as<imm::ThreadFence>().scope));
   return Step::Next;
 }
 

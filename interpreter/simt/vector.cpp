@@ -20,7 +20,8 @@ Step vectorOp(Machine& m, Run& run, const Prepared& i) {
 
 Step vectorExtract(Machine& m, Run& run, const Prepared& i) {
   const uint8_t* from = data(m, run, i.a);
-  size_t bytes = run.info(i.r).elemBytes, length = run.info(i.a).vectorLength, index = size_t(i.as<imm::VectorExtract>().index);
+  size_t bytes = run.info(i.r).elemBytes, length = run.info(i.a).vectorLength,
+         index = size_t(i.as<imm::VectorExtract>().index);
   Result result(m, run, i.r);
   size_t n = run.count(i.r);
   bool lanes = isLanes(run, i.a);

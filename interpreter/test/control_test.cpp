@@ -12,9 +12,8 @@ TEST(Control, SumsALoop) {
   Register p = b.pointerArgument("out", Elem::I64), n = b.argument("n", Elem::I64);
   Register sum = b.uniform(Elem::I64);
   b.add(Op::Constant, Elem::I64, {}, {sum}, {0, 0});
-  b.forLoop(b.constant(Elem::I64, 0), n, [&](Register i) {
-    b.add(Op::Binary, Elem::I64, {sum, i}, {sum}, {}, uint8_t(BinaryOp::AddI));
-  });
+  b.forLoop(b.constant(Elem::I64, 0), n,
+            [&](Register i) { b.add(Op::Binary, Elem::I64, {sum, i}, {sum}, {}, uint8_t(BinaryOp::AddI)); });
   b.store(p, sum);
   ASSERT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{out, 1000}}), World::Stop::Done) << renderAll(world);
   EXPECT_EQ(*at<int64_t>(out), 499500);

@@ -167,8 +167,10 @@ TEST(Dist, BarrierMakesPutsVisibleAndSyncDoesNot) {
       ASSERT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{data[0], out[0]}, {data[1], out[1]}, {data[2], out[2]}}),
                 World::Stop::Done);
       for (int r = 0; r < 3; ++r) {
-        if (syncOnly) stale += *at<int64_t>(out[r]) == 0;
-        else ASSERT_EQ(*at<int64_t>(out[r]), 1);
+        if (syncOnly)
+          stale += *at<int64_t>(out[r]) == 0;
+        else
+          ASSERT_EQ(*at<int64_t>(out[r]), 1);
       }
     }
   EXPECT_GT(stale, 0);
@@ -214,9 +216,8 @@ TEST(Dist, WaitOnSeveralSignals) {
     ProgramBuilder& b = k.b;
     Register f = b.pointerArgument("flags", Elem::I64), o = b.pointerArgument("out", Elem::I64);
     Register mine = b.offset(f, k.rank, 8);
-    b.forLoop(b.constant(Elem::I32, 0), k.n, [&](Register peer) {
-      b.add(Op::Signal, Elem::I64, {mine, k.one, peer}, {}, {kAdd});
-    });
+    b.forLoop(b.constant(Elem::I32, 0), k.n,
+              [&](Register peer) { b.add(Op::Signal, Elem::I64, {mine, k.one, peer}, {}, {kAdd}); });
     wait(b, f, k.n, k.one, kGe);
     b.store(o, k.one);
     ASSERT_EQ(launchAll(world, b.finish(), {1, 1, 1},

@@ -97,7 +97,8 @@ TEST_F(Groups, AWarpMeetsInsideAnIf) {
 TEST_F(Groups, AnUpdateOfTheWholeProgramIsDoneOnce) {
   when(isThread(0), [&] { await(number(0)); });
   when(isThread(1), [&] { set(number(0)); });
-  b.add(Op::AtomicRmw, Elem::I32, {outPointer_, b.constant(Elem::I32, 5), kNone}, {b.uniform(Elem::I32)}, {3, 1}, uint8_t(RmwOp::Add));
+  b.add(Op::AtomicRmw, Elem::I32, {outPointer_, b.constant(Elem::I32, 5), kNone}, {b.uniform(Elem::I32)}, {3, 1},
+        uint8_t(RmwOp::Add));
   ASSERT_EQ(run(), World::Stop::Done) << renderAll(world_);
   EXPECT_EQ(at<int32_t>(out_)[0], 5);
 }
@@ -118,7 +119,8 @@ TEST_F(Groups, WhatNobodySetsIsALivelockThatSaysWhereAllAre) {
   EXPECT_EQ(run(), World::Stop::Stuck);
   world_.reportStuck({});
   EXPECT_TRUE(hasReport(world_, "livelock"));
-  EXPECT_NE(renderAll(world_).find("1 of its 64 threads; 63 wait for the others at"), std::string::npos) << renderAll(world_);
+  EXPECT_NE(renderAll(world_).find("1 of its 64 threads; 63 wait for the others at"), std::string::npos)
+      << renderAll(world_);
 }
 
 // Threads 0 and 32 wait in different `if`s, one inside the other's second branch, through many rounds of a loop.

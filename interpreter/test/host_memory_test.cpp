@@ -1,4 +1,5 @@
-// Memory of the host that kernels use where it lies: by its place in the heap and by its own addresses, as long as it is mapped.
+// Memory of the host that kernels use where it lies: by its place in the heap and by its own addresses, as long as it
+// is mapped.
 #include "interpreter/test/program_builder.h"
 #include <gtest/gtest.h>
 
@@ -13,7 +14,9 @@ ProgramPtr increment() {
   return b.finish();
 }
 
-HostMemory memoryOf(std::vector<int32_t>& words) { return {reinterpret_cast<Address>(words.data()), 4 * words.size(), "words"}; }
+HostMemory memoryOf(std::vector<int32_t>& words) {
+  return {reinterpret_cast<Address>(words.data()), 4 * words.size(), "words"};
+}
 
 std::string faultAt(World& world, Address address) {
   launchAll(world, increment(), {1, 1, 1}, {{address}});

@@ -36,10 +36,12 @@ TEST(Limit, OfStepsNamesWhereEverybodyStands) {
   world.reportLimit({"the host of rank 0 waits for its streams"});
   ASSERT_TRUE(hasReport(world, "limit-exceeded"));
   EXPECT_TRUE(world.failed());
-  EXPECT_TRUE(has(world, "error: limit-exceeded: the run is not over after 5000 steps (`max_steps`)")) << renderAll(world);
+  EXPECT_TRUE(has(world, "error: limit-exceeded: the run is not over after 5000 steps (`max_steps`)"))
+      << renderAll(world);
   EXPECT_TRUE(has(world, "kernel `endless` expects `word` + 0 of rank 1 == 1, sees 0; never written"))
       << renderAll(world);
-  for (const char* who : {"2 programs of rank 0 are here; the first: rank 0", "2 programs of rank 1 are here; the first: rank 1"})
+  for (const char* who :
+       {"2 programs of rank 0 are here; the first: rank 0", "2 programs of rank 1 are here; the first: rank 1"})
     EXPECT_TRUE(has(world, who)) << renderAll(world);
   EXPECT_TRUE(std::regex_search(renderAll(world), std::regex("in round [0-9]{3,} of a loop"))) << renderAll(world);
   EXPECT_TRUE(has(world, "the loop reads `word` + 0 of rank 0, sees ")) << renderAll(world);

@@ -11,8 +11,10 @@ namespace {
 ProgramPtr touch(int64_t offset, bool write) {
   ProgramBuilder b;
   Register p = b.offsetBy(b.pointerArgument("out", Elem::I32), offset);
-  if (write) b.store(p, b.constant(Elem::I32, 1));
-  else b.load(p, Elem::I32);
+  if (write)
+    b.store(p, b.constant(Elem::I32, 1));
+  else
+    b.load(p, Elem::I32);
   return b.finish();
 }
 
@@ -130,7 +132,8 @@ TEST(Memory, WordsOfAFreedBufferAreForgotten) {
   run(same, 1);
   run(other, 2);
   EXPECT_EQ(one.firstDifference(same), "");
-  EXPECT_NE(one.firstDifference(other).find("`data` of rank 0 ends with other bytes"), std::string::npos) << one.firstDifference(other);
+  EXPECT_NE(one.firstDifference(other).find("`data` of rank 0 ends with other bytes"), std::string::npos)
+      << one.firstDifference(other);
 }
 
 TEST(Memory, MaskedTileLoadsAndStores) {

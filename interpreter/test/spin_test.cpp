@@ -10,8 +10,8 @@ bool has(const World& w, const std::string& text) { return renderAll(w).find(tex
 // tries = 0; while ld(flag) != 1 [and tries < most]: tries += 1; store(out, tries)
 ProgramPtr counting(int64_t most) {
   ProgramBuilder b("spin");
-  Register f = b.pointerArgument("flag", Elem::I64), out = b.pointerArgument("out", Elem::I64), seen = b.uniform(Elem::I64),
-           tries = b.uniform(Elem::I64), one = b.constant(Elem::I64, 1);
+  Register f = b.pointerArgument("flag", Elem::I64), out = b.pointerArgument("out", Elem::I64),
+           seen = b.uniform(Elem::I64), tries = b.uniform(Elem::I64), one = b.constant(Elem::I64, 1);
   b.add(Op::Copy, Elem::I64, {b.constant(Elem::I64, 0)}, {tries});
   uint32_t head = b.pc();
   b.add(Op::Ld, Elem::I64, {f}, {seen}, {1, 2, 0});
@@ -60,7 +60,8 @@ TEST(Spin, RoundsMayTakeTurnsAndHoldLoops) {
   b.add(Op::Copy, Elem::I64, {zero}, {tries});
   uint32_t inner = b.pc();
   uint32_t done =
-      b.add(Op::Branch, Elem::I1, {b.compare(CompareOp::SLt, tries, b.binary(BinaryOp::AddI, side, b.constant(Elem::I64, 5)))}, {}, {0});
+      b.add(Op::Branch, Elem::I1,
+            {b.compare(CompareOp::SLt, tries, b.binary(BinaryOp::AddI, side, b.constant(Elem::I64, 5)))}, {}, {0});
   b.add(Op::Copy, Elem::I64, {b.binary(BinaryOp::AddI, tries, one)}, {tries});
   b.add(Op::LoopBack, Elem::I64, {tries}, {}, {inner});
   b.patch(done, b.pc());
@@ -95,7 +96,8 @@ TEST(Spin, ALoopThatIsEnteredAgainBeginsAnew) {
   EXPECT_EQ(launchAll(world, b.finish(), {1, 1, 1}, {{}}), World::Stop::Done);
 }
 
-// Both come to two barriers a round. Between those of the tenth rank 0 sets the flag of rank 1, which looks after each round.
+// Both come to two barriers a round. Between those of the tenth rank 0 sets the flag of rank 1, which looks after each
+// round.
 TEST(Spin, MeetingsAreProgress) {
   for (uint64_t seed = 0; seed < 30; ++seed) {
     ProgramBuilder b("meet");

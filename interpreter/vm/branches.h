@@ -1,6 +1,7 @@
 // The threads of a program when they are not all at one place: groups of them take turns, and each group's threads go
 // in step. Groups part at the branches of a per-thread `if`, and at the end of an `if` or a loop when those that are
-// there could go on and nothing else in the world can. They meet again at such an end, or at an instruction that needs them all.
+// there could go on and nothing else in the world can. They meet again at such an end, or at an instruction that needs
+// them all.
 #pragma once
 #include "interpreter/vm/machine.h"
 

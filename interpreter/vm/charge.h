@@ -6,8 +6,12 @@ namespace tandem::interpreter {
 
 // Moving bytes between the program and a rank's memory.
 inline bool isPeer(const Run& run, int rank) { return rank >= 0 && rank != run.rank; }
-inline void chargeLoad(Machine& m, Run& run, uint64_t bytes, int rank) { run.clockNs += m.clock.loads(bytes, isPeer(run, rank)); }
-inline void chargeStore(Machine& m, Run& run, uint64_t bytes, int rank) { run.clockNs += m.clock.stores(bytes, isPeer(run, rank)); }
+inline void chargeLoad(Machine& m, Run& run, uint64_t bytes, int rank) {
+  run.clockNs += m.clock.loads(bytes, isPeer(run, rank));
+}
+inline void chargeStore(Machine& m, Run& run, uint64_t bytes, int rank) {
+  run.clockNs += m.clock.stores(bytes, isPeer(run, rank));
+}
 
 // Adds a span when the world is traced. A wait and a barrier end the program's stretch of computing.
 void span(Machine& m, Run& run, SpanKind kind, int64_t beginNs, int64_t endNs, const std::string& name,

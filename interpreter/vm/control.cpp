@@ -45,7 +45,9 @@ Step jumpBack(Machine&, Run& run, const Prepared& i) {
 Step jumpSpin(Machine& m, Run& run, const Prepared& i) { return backEdge(m, run, i); }
 Step loopBack(Machine& m, Run& run, const Prepared& i) { return backEdge(m, run, i); }
 
-Step branch(Machine& m, Run& run, const Prepared& i) { return *data(m, run, i.a) & 1 ? Step::Next : jumpTo(run, i.as<imm::Jump>().target); }
+Step branch(Machine& m, Run& run, const Prepared& i) {
+  return *data(m, run, i.a) & 1 ? Step::Next : jumpTo(run, i.as<imm::Jump>().target);
+}
 
 Step forTest(Machine& m, Run& run, const Prepared& i) {
   return integer(m, run, i.a) >= integer(m, run, i.b) ? jumpTo(run, i.as<imm::Jump>().target) : Step::Next;

@@ -31,8 +31,10 @@ std::string elementText(const uint8_t* p, size_t index, Elem elem, Shown shown, 
   if (asHex) return paddedHex(raw, elem);
   if (UnaryKernel widen = convertKernel(ConvertOp::FToF, elem, Elem::F64); widen || elem == Elem::F64) {
     double value;
-    if (elem == Elem::F64) memcpy(&value, &raw, 8);
-    else widen(&raw, &value, 1);
+    if (elem == Elem::F64)
+      memcpy(&value, &raw, 8);
+    else
+      widen(&raw, &value, 1);
     return value != value ? "nan" : numberText("%f", value);
   }
   return shown == Shown::Signed ? std::to_string(signedAt(p, index, elem)) : std::to_string(raw);
@@ -67,7 +69,8 @@ namespace handlers {
 Step printOp(Machine& m, Run& run, const Prepared& i) {
   const std::string& prefix = run.prepared->program->strings[size_t(i.as<imm::Print>().prefix)];
   std::string text, head = m.options.rankCount > 1 ? "[rank " + std::to_string(run.rank) + "] " : "";
-  head += "pid (" + std::to_string(run.id[0]) + ", " + std::to_string(run.id[1]) + ", " + std::to_string(run.id[2]) + ")";
+  head +=
+      "pid (" + std::to_string(run.id[0]) + ", " + std::to_string(run.id[1]) + ", " + std::to_string(run.id[2]) + ")";
   for (uint32_t k = 0; k < i.operandCount; ++k) {
     Register r = i.operands[k];
     const uint8_t* p = data(m, run, r);
@@ -76,12 +79,15 @@ Step printOp(Machine& m, Run& run, const Prepared& i) {
     for (size_t e = 0, n = run.count(r); e < n; ++e) {
       if (isLanes(run, r) && !run.laneActive(uint32_t(e / run.info(r).vectorLength))) continue;
       text += head + " idx " + indexText(e, shape) + prefix + which +
-              elementText(p, e, run.info(r).elem, Shown((&i.as<imm::Print>().shown)[k]), i.as<imm::Print>().hex != 0) + "\n";
+              elementText(p, e, run.info(r).elem, Shown((&i.as<imm::Print>().shown)[k]), i.as<imm::Print>().hex != 0) +
+              "\n";
     }
   }
   if (!i.operandCount) text = head + prefix + "\n";
-  if (m.printer) m.printer(text);
-  else fputs(text.c_str(), stdout), fflush(stdout);  // seen even if the program never ends, and piped too
+  if (m.printer)
+    m.printer(text);
+  else
+    fputs(text.c_str(), stdout), fflush(stdout);  // seen even if the program never ends, and piped too
   return Step::Next;
 }
 
@@ -93,8 +99,10 @@ Step assertOp(Machine& m, Run& run, const Prepared& i) {
   for (size_t k = 0; k < n; ++k) {
     if (condition[k] || (mask && !mask[k * maskStep]) || (lanes && !run.laneActive(uint32_t(k)))) continue;
     std::string text = "assertion failed: " + run.prepared->program->strings[size_t(i.as<imm::Assert>().message)];
-    if (lanes) text += " (thread " + std::to_string(k) + ")";
-    else if (n > 1) text += " (element " + std::to_string(k) + " of " + std::to_string(n) + ")";
+    if (lanes)
+      text += " (thread " + std::to_string(k) + ")";
+    else if (n > 1)
+      text += " (element " + std::to_string(k) + " of " + std::to_string(n) + ")";
     return fail(m, run, i, ReportKind::Assertion, text);
   }
   return Step::Next;

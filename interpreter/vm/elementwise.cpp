@@ -1,4 +1,5 @@
-// Elementwise ops: one kernel call over all elements of the result. Knows no masks: inactive lanes compute too, and nobody looks.
+// Elementwise ops: one kernel call over all elements of the result. Knows no masks: inactive lanes compute too, and
+// nobody looks.
 #include "interpreter/vm/fail.h"
 #include "interpreter/vm/handlers.h"
 #include "interpreter/vm/registers.h"
@@ -47,7 +48,8 @@ Step constant(Machine& m, Run& run, const Prepared& i) {
   }
   Result result(m, run, i.r);
   if (i.immediateCount > 1 && i.as<imm::Constant>().isOffset) {
-    memcpy(result.data(), run.prepared->program->constantBytes.data() + i.as<imm::Constant>().bits, registerBytes(run, i.r));
+    memcpy(result.data(), run.prepared->program->constantBytes.data() + i.as<imm::Constant>().bits,
+           registerBytes(run, i.r));
   } else {
     splat(&i.as<imm::Constant>().bits, result.data(), run.count(i.r), run.info(i.r).elemBytes);
   }
@@ -87,7 +89,8 @@ Step splatOp(Machine& m, Run& run, const Prepared& i) {
   uint64_t one = uint64_t(run.info(i.a).count) * run.info(i.a).elemBytes;  // a vector is splat as a whole
   const uint8_t* from = data(m, run, i.a);
   Result result(m, run, i.r);
-  if (one == to.elemBytes) splat(from, result.data(), run.count(i.r), to.elemBytes);
+  if (one == to.elemBytes)
+    splat(from, result.data(), run.count(i.r), to.elemBytes);
   else
     for (uint64_t at = 0; at + one <= registerBytes(run, i.r); at += one) memcpy(result.data() + at, from, one);
   result.commit();

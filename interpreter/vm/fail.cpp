@@ -47,7 +47,8 @@ std::string hex(uint64_t value) {
 std::string hostLineText(const std::string& file, uint32_t line) {
   std::string place = file + ":" + std::to_string(line), text;
   std::ifstream in(file);
-  for (uint32_t k = 0; k < line && std::getline(in, text); ++k) {}
+  for (uint32_t k = 0; k < line && std::getline(in, text); ++k) {
+  }
   return in ? place + "\n    " + text : place;
 }
 
@@ -71,9 +72,10 @@ std::string notSymmetricText(Machine& m, Address address) {
 
 std::vector<Diagnostic> strayNotes(Machine& m, const Run& run, Address address) {
   for (const auto& [location, stray] : run.strays) {
-    bool isIt = address & kStray ? (stray.result & kStray) && m.arena.find(stray.from) == m.arena.find(address & ~kStray)
-                                 : m.arena.following(stray.result) == m.arena.following(address) &&
-                                       m.arena.nearest(stray.result) == m.arena.nearest(address);
+    bool isIt = address & kStray
+                    ? (stray.result & kStray) && m.arena.find(stray.from) == m.arena.find(address & ~kStray)
+                    : m.arena.following(stray.result) == m.arena.following(address) &&
+                          m.arena.nearest(stray.result) == m.arena.nearest(address);
     if (!isIt) continue;
     Diagnostic place = placeOf(*run.prepared->program, location);
     place.message = "this was given an address outside the rank's symmetric buffers";

@@ -23,8 +23,8 @@ struct PendingPut {
   Run* run = nullptr;  // its issuer while run->runId == runId: runs are recycled
   uint64_t runId = 0;
   int rank = 0, peer = 0;
-  uint32_t launch = 0, number = 0;  // of the rank's launch, and of the program in its grid
-  uint32_t epoch = 0;  // how many fences of its issuer to its peer came before it
+  uint32_t launch = 0, number = 0;   // of the rank's launch, and of the program in its grid
+  uint32_t epoch = 0;                // how many fences of its issuer to its peer came before it
   bool isGet = false, held = false;  // held: not before something forces it
   Address dest = 0, source = 0;
   uint64_t bytes = 0;
@@ -41,16 +41,16 @@ struct PendingPut {
   int64_t arrivesNs = 0;
   std::shared_ptr<const void> observed;  // the observer's
   uint32_t observedActor = 0;
-  uint32_t lane = kTileCode;  // the thread that called, as in MemoryAccess
+  uint32_t lane = kTileCode;       // the thread that called, as in MemoryAccess
   std::shared_ptr<BulkCopy> bulk;  // a program's own bulk copy, which neither fence nor quiet completes
 };
 
 // Bulk operations that a program has started and not waited for: each thread's groups of bulk stores, and the times at
 // which mbarriers complete.
 struct BulkState {
-  std::vector<uint32_t> committed;                                // groups, by thread
-  std::map<std::pair<uint32_t, uint32_t>, int64_t> groupNs;       // by thread and group: when its stores arrive
-  std::unordered_map<Address, int64_t> barrierNs;                 // when the last copy of an mbarrier's phase arrived
+  std::vector<uint32_t> committed;                           // groups, by thread
+  std::map<std::pair<uint32_t, uint32_t>, int64_t> groupNs;  // by thread and group: when its stores arrive
+  std::unordered_map<Address, int64_t> barrierNs;            // when the last copy of an mbarrier's phase arrived
 };
 
 // The programs of one launch at a grid-wide barrier.
@@ -67,8 +67,8 @@ struct Collective {
     Address dest = 0, source = 0;
     uint64_t bytes = 0;
     int root = 0;
-    std::string type;          // of its elements; empty: bytes
-    bool ordersAll = false;    // a barrier, or a collective that is to be one
+    std::string type;        // of its elements; empty: bytes
+    bool ordersAll = false;  // a barrier, or a collective that is to be one
     const Task* task = nullptr;
     uint32_t location = 0;
     const Program* program = nullptr;
@@ -124,10 +124,10 @@ struct Machine {
   std::unordered_map<int, std::vector<int>> teams;
   int nextTeam = 16;
 
-  uint64_t version = 1;                 // bumped by every write that changes memory
+  uint64_t version = 1;  // bumped by every write that changes memory
   std::vector<Task*> runnable;
   std::unordered_set<Task*> blockedTasks;
-  std::vector<Task*> sleepers;          // spins that read too much to watch it all: any change wakes them
+  std::vector<Task*> sleepers;  // spins that read too much to watch it all: any change wakes them
   std::vector<std::unique_ptr<PendingPut>> pending;
   size_t heldPuts = 0;
   // Non-blocking puts whose program ended without fence or quiet, by rank; a stream's barrier clears them.
@@ -153,7 +153,7 @@ struct Machine {
 
   // --- scheduling ---
   void makeRunnable(Task& t);
-  void block(Task& t, Blocked why);   // takes it off the runnable list
+  void block(Task& t, Blocked why);  // takes it off the runnable list
   void wake(Task& t);
   void watch(Task& t, Address address, uint32_t bytes);
   void clearWaiters(Task& t);

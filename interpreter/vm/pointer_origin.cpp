@@ -11,12 +11,25 @@ namespace {
 std::span<const uint32_t> pointersOf(const Program& program, const Instruction& i) {
   auto operands = program.operands(i);
   switch (i.op) {
-    case Op::AddPtr: case Op::SymmAt: case Op::MulticastAt: case Op::ConsumeToken: case Op::Splat: case Op::Broadcast:
-    case Op::Reshape: case Op::Permute: case Op::Split: case Op::Gather: case Op::Deal:
-      return operands.first(1);
-    case Op::Copy: case Op::MaskedCopy: case Op::Join: case Op::Cat: case Op::Convert: return operands;
+    case Op::AddPtr:
+    case Op::SymmAt:
+    case Op::MulticastAt:
+    case Op::ConsumeToken:
+    case Op::Splat:
+    case Op::Broadcast:
+    case Op::Reshape:
+    case Op::Permute:
+    case Op::Split:
+    case Op::Gather:
+    case Op::Deal: return operands.first(1);
+    case Op::Copy:
+    case Op::MaskedCopy:
+    case Op::Join:
+    case Op::Cat:
+    case Op::Convert: return operands;
     case Op::Select: return operands.subspan(1);
-    case Op::Binary: return BinaryOp(i.sub) == BinaryOp::AddI || BinaryOp(i.sub) == BinaryOp::SubI ? operands : operands.first(0);
+    case Op::Binary:
+      return BinaryOp(i.sub) == BinaryOp::AddI || BinaryOp(i.sub) == BinaryOp::SubI ? operands : operands.first(0);
     default: return operands.first(0);
   }
 }

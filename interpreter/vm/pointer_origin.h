@@ -4,8 +4,8 @@
 
 namespace tandem::interpreter {
 
-// "; the pointer comes from argument `x_ptr`, which is `x` of rank 0": of the instruction that accesses memory. Empty when it is no single
-// argument's, or nobody's instruction.
+// "; the pointer comes from argument `x_ptr`, which is `x` of rank 0": of the instruction that accesses memory. Empty
+// when it is no single argument's, or nobody's instruction.
 std::string pointerOrigin(const Accessor& who, bool write);
 
 }  // namespace tandem::interpreter

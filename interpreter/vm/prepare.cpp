@@ -40,7 +40,8 @@ bool resolveKernel(const PreparedProgram& program, const Instruction& i, Prepare
     case Op::Convert: return (p.kernel.unary = convertKernel(ConvertOp(i.sub), i.elem, program.registers[p.r].elem));
     case Op::Extern:
       if (i.operandCount > 8 || i.immediateCount < 1) return false;
-      p.kernel.external = externKernel(program.program->strings[size_t(p.as<imm::Extern>().symbol)], i.elem, int(i.operandCount));
+      p.kernel.external =
+          externKernel(program.program->strings[size_t(p.as<imm::Extern>().symbol)], i.elem, int(i.operandCount));
       return p.kernel.external;
     default: return true;
   }
@@ -82,7 +83,8 @@ void findSpinLoop(PreparedProgram& out, uint32_t pc, Prepared& p) {
 }
 
 bool isRead(const Program& program, Register r) {
-  return std::any_of(program.operandPool.begin(), program.operandPool.end(), [=](uint32_t o) { return (o & ~kLastUse) == r; });
+  return std::any_of(program.operandPool.begin(), program.operandPool.end(),
+                     [=](uint32_t o) { return (o & ~kLastUse) == r; });
 }
 
 void prepareOne(PreparedProgram& out, uint32_t pc) {
@@ -119,8 +121,10 @@ void prepareOne(PreparedProgram& out, uint32_t pc) {
   p.meets = meetsOf(p);
   p.elemBytes = uint8_t(byteSize(i.elem));
   p.location = i.location;
-  if (!resolveKernel(out, i, p)) p.handler = handlers::malformed;
-  else if (Handler scalar = scalarHandler(out, i, p)) p.handler = scalar;
+  if (!resolveKernel(out, i, p))
+    p.handler = handlers::malformed;
+  else if (Handler scalar = scalarHandler(out, i, p))
+    p.handler = scalar;
   Register reused = i.op == Op::Dot ? p.c : p.a;  // whose buffer the result may take
   if (p.r != kNone && reused != kNone) {
     const RegisterInfo &a = out.registers[reused], &r = out.registers[p.r];
@@ -136,8 +140,13 @@ void prepareOne(PreparedProgram& out, uint32_t pc) {
 
 bool isIntegerDivision(BinaryOp op) {
   switch (op) {
-    case BinaryOp::DivS: case BinaryOp::DivU: case BinaryOp::RemS: case BinaryOp::RemU:
-    case BinaryOp::FloorDivS: case BinaryOp::CeilDivS: case BinaryOp::CeilDivU: return true;
+    case BinaryOp::DivS:
+    case BinaryOp::DivU:
+    case BinaryOp::RemS:
+    case BinaryOp::RemU:
+    case BinaryOp::FloorDivS:
+    case BinaryOp::CeilDivS:
+    case BinaryOp::CeilDivU: return true;
     default: return false;
   }
 }

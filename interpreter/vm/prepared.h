@@ -15,8 +15,8 @@ struct Prepared;
 enum class Step : uint8_t { Next, Jumped, Blocked, Yield, Finished, Failed };
 using Handler = Step (*)(Machine&, Run&, const Prepared&);
 
-// Threads that must come to an instruction together: none; all, where no per-thread condition is open; all; whole warps;
-// those that its mask operand names.
+// Threads that must come to an instruction together: none; all, where no per-thread condition is open; all; whole
+// warps; those that its mask operand names.
 enum class Meets : uint8_t { None, Top, Block, Warp, NamedThreads };
 
 struct RegisterInfo {
@@ -51,7 +51,7 @@ struct Prepared {
   Meets meets{};
   Elem elem{};
   uint8_t elemBytes = 4;
-  bool inPlace = false;  // operand a's buffer may become the result's
+  bool inPlace = false;     // operand a's buffer may become the result's
   bool resultUsed = false;  // of `SignalWait`
   uint32_t location = 0;
   // For a back edge: its index in PreparedProgram::loops, where it may spin; the loops inside it are from
@@ -61,7 +61,7 @@ struct Prepared {
 
 // A loop that may spin: a round does the same again unless the contents of some register in `carried` change.
 struct SpinLoop {
-  uint32_t pc = 0;          // of its back edge
+  uint32_t pc = 0;  // of its back edge
   std::vector<Register> carried;
 };
 

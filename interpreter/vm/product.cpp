@@ -33,7 +33,8 @@ Step dotOp(Machine& m, Run& run, const Prepared& i) {
   Elem accElem = run.info(i.c).elem;
   Buffer* own = i.inPlace && run.parked.empty() ? run.slots[i.c].buffer : nullptr;
   if (own && own->references == 1) {  // accumulate where the accumulator lies
-    if (!interpreter::dot(d, run.info(i.a).elem, a, run.info(i.b).elem, b, accElem, acc, own->data(), int(i.as<imm::Dot>().precision)))
+    if (!interpreter::dot(d, run.info(i.a).elem, a, run.info(i.b).elem, b, accElem, acc, own->data(),
+                          int(i.as<imm::Dot>().precision)))
       return fail(m, run, i, ReportKind::Unsupported, "`dot` of these element types is not defined");
     if (i.r != i.c) {
       run.slots[i.c].buffer = nullptr;
@@ -42,7 +43,8 @@ Step dotOp(Machine& m, Run& run, const Prepared& i) {
     return Step::Next;
   }
   Result result(m, run, i.r);
-  if (!interpreter::dot(d, run.info(i.a).elem, a, run.info(i.b).elem, b, accElem, acc, result.data(), int(i.as<imm::Dot>().precision)))
+  if (!interpreter::dot(d, run.info(i.a).elem, a, run.info(i.b).elem, b, accElem, acc, result.data(),
+                        int(i.as<imm::Dot>().precision)))
     return fail(m, run, i, ReportKind::Unsupported, "`dot` of these element types is not defined");
   result.commit();
   return Step::Next;

@@ -14,7 +14,8 @@ struct AxisView {
 AxisView viewOf(const Run& run, Register r, int64_t axis) {
   AxisView v;
   const std::vector<int64_t>& shape = *run.info(r).shape;
-  for (size_t d = 0; d < shape.size(); ++d) (int64_t(d) < axis ? v.outer : int64_t(d) == axis ? v.length : v.inner) *= size_t(shape[d]);
+  for (size_t d = 0; d < shape.size(); ++d)
+    (int64_t(d) < axis ? v.outer : int64_t(d) == axis ? v.length : v.inner) *= size_t(shape[d]);
   return v;
 }
 
@@ -44,7 +45,8 @@ using Buffers = std::vector<std::vector<uint8_t>>;
 class Combiner {
  public:
   Combiner(Machine& m, Run& run, const Prepared& i, const Region& region) : m_(m), run_(run), region_(region) {
-    if (region.binary != kNoBinary && i.operandCount == 1) fast_ = binaryKernel(BinaryOp(region.binary), run.info(i.a).elem);
+    if (region.binary != kNoBinary && i.operandCount == 1)
+      fast_ = binaryKernel(BinaryOp(region.binary), run.info(i.a).elem);
   }
   bool operator()(Buffers& a, const Buffers& b, size_t n) {
     if (fast_) {
@@ -62,8 +64,10 @@ class Combiner {
       Register r = region_.results[k];
       size_t bytes = run_.info(r).elemBytes;
       const uint8_t* from = data(m_, run_, r);
-      if (isLanes(run_, r)) memcpy(a[k].data(), from, n * bytes);
-      else splat(from, a[k].data(), n, unsigned(bytes));
+      if (isLanes(run_, r))
+        memcpy(a[k].data(), from, n * bytes);
+      else
+        splat(from, a[k].data(), n, unsigned(bytes));
     }
     return true;
   }
@@ -84,12 +88,15 @@ class Combiner {
 void slice(const uint8_t* from, const AxisView& v, size_t first, size_t count, size_t bytes, std::vector<uint8_t>& to) {
   to.resize(v.outer * count * v.inner * bytes);
   size_t block = count * v.inner * bytes;
-  for (size_t o = 0; o < v.outer; ++o) memcpy(to.data() + o * block, from + (o * v.length + first) * v.inner * bytes, block);
+  for (size_t o = 0; o < v.outer; ++o)
+    memcpy(to.data() + o * block, from + (o * v.length + first) * v.inner * bytes, block);
 }
 
-void unslice(const std::vector<uint8_t>& from, const AxisView& v, size_t first, size_t count, size_t bytes, uint8_t* to) {
+void unslice(const std::vector<uint8_t>& from, const AxisView& v, size_t first, size_t count, size_t bytes,
+             uint8_t* to) {
   size_t block = count * v.inner * bytes;
-  for (size_t o = 0; o < v.outer; ++o) memcpy(to + (o * v.length + first) * v.inner * bytes, from.data() + o * block, block);
+  for (size_t o = 0; o < v.outer; ++o)
+    memcpy(to + (o * v.length + first) * v.inner * bytes, from.data() + o * block, block);
 }
 
 }  // namespace
@@ -181,7 +188,8 @@ Step scanOp(Machine& m, Run& run, const Prepared& i) {
       for (size_t k = 0; k < count; ++k)
         slice(from[k], v, at, 1, run.info(i.operands[k]).elemBytes, step ? next[k] : running[k]);
       if (step && !combine(running, next, v.outer * v.inner)) return Step::Failed;
-      for (size_t k = 0; k < count; ++k) unslice(running[k], v, at, 1, run.info(i.operands[k]).elemBytes, out[k].data());
+      for (size_t k = 0; k < count; ++k)
+        unslice(running[k], v, at, 1, run.info(i.operands[k]).elemBytes, out[k].data());
     }
   }
   for (size_t k = 0; k < count; ++k) {

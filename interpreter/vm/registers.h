@@ -30,8 +30,10 @@ inline void setBuffer(Machine& m, Run& run, Register r, Buffer* b) {
 class Result {
  public:
   Result(Machine& m, Run& run, Register r) : m_(m), run_(run), register_(r) {
-    if (run.info(r).isInline) data_ = reinterpret_cast<uint8_t*>(&scalar_);
-    else data_ = (buffer_ = m.pool.take(registerBytes(run, r)))->data();
+    if (run.info(r).isInline)
+      data_ = reinterpret_cast<uint8_t*>(&scalar_);
+    else
+      data_ = (buffer_ = m.pool.take(registerBytes(run, r)))->data();
   }
   ~Result() { m_.pool.drop(buffer_); }
   Result(const Result&) = delete;

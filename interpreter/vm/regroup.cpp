@@ -148,7 +148,8 @@ void uniteStacks(Run& run, size_t index) {
 }
 
 bool canPart(const Run& run) {
-  return std::none_of(run.maskStack.begin(), run.maskStack.end(), [](const MaskEntry& e) { return e.isLoop && !e.split; });
+  return std::none_of(run.maskStack.begin(), run.maskStack.end(),
+                      [](const MaskEntry& e) { return e.isLoop && !e.split; });
 }
 
 ThreadGroup& partFrom(Run& run, const LaneMask& threads) {

@@ -66,7 +66,7 @@ struct MaskEntry {
   uint32_t elsePc = kNoElse;
   uint32_t endPc = kNoElse;  // of its IfEnd or LoopEnd
   uint32_t id = 0;
-  bool split = false;   // its threads are in several groups
+  bool split = false;  // its threads are in several groups
   bool isLoop = false;
 };
 
@@ -120,7 +120,8 @@ struct Run : Task {
   uint64_t runId = 0;  // unique in the world; pending puts name their issuer by it
   struct Puts {
     uint32_t fences = 0;
-    uint32_t unfinished = 0, location = 0;  // non-blocking ones since the last fence or quiet, and where the last one was called
+    // non-blocking ones since the last fence or quiet, and where the last one was called
+    uint32_t unfinished = 0, location = 0;
   };
   std::vector<Puts> puts;  // by peer
   // The last result of `symm_at` or `multicast_at` for an address outside this rank's symmetric buffers, by its
@@ -133,7 +134,8 @@ struct Run : Task {
   uint64_t instructions = 0;
   int64_t computeBeganNs = 0;
 
-  // Spin detection (spin.h), for each loop: since when memory has not changed, and the round that later ones are compared with.
+  // Spin detection (spin.h), for each loop: since when memory has not changed, and the round that later ones are
+  // compared with.
   struct Spin {
     uint64_t turn = 0, version = 0, privateVersion = 0;
     uint64_t rounds = 0, keepAt = 0, hash = 0, reads = 0;
@@ -145,7 +147,8 @@ struct Run : Task {
   static constexpr uint32_t kMaxReads = 8;
   std::array<std::pair<Address, uint32_t>, kMaxReads> reads;
   uint32_t readCount = 0;  // kMaxReads: too many to list
-  uint64_t readsKept = 0, readsVersion = 0;  // a number for the reads listed since they were last forgotten, and memory's then
+  // a number for the reads listed since they were last forgotten, and memory's then
+  uint64_t readsKept = 0, readsVersion = 0;
   std::vector<std::pair<uint32_t, Address>> sharedBuffers;  // by the pc that allocated
 
   bool laneActive(uint32_t lane) const { return mask.has(lane); }

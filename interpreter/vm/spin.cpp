@@ -32,20 +32,51 @@ uint64_t hashCarried(Machine& m, Run& run, const SpinLoop& loop) {
 
 // Returns true if a loop around this one compares its rounds, and the list of reads is complete.
 bool isReadListNeeded(const Machine& m, const Run& run) {
-  return run.readCount < Run::kMaxReads && std::any_of(run.spins.begin(), run.spins.end(), [&](const Run::Spin& s) {
-    return s.rounds && s.turn == run.groupTurn && s.version == m.version && s.privateVersion == run.privateVersion &&
-           s.reads == run.readsKept;
-  });
+  return run.readCount < Run::kMaxReads && std::any_of(
+                                               run.spins.begin(), run.spins.end(),
+                                               [&](const Run::Spin& s) {
+                                                 return s.rounds && s.turn == run.groupTurn && s.version == m.version &&
+                                                        s.privateVersion == run.privateVersion &&
+                                                        s.reads == run.readsKept;
+                                               });
 }
 
 // Returns true if the op computes its results and does nothing else, not even report.
 bool onlyComputes(const Instruction& i) {
   switch (i.op) {
-    case Op::Constant: case Op::Copy: case Op::MaskedCopy: case Op::Splat: case Op::Unary: case Op::MulExtended: case Op::Compare:
-    case Op::Select: case Op::Fma: case Op::Clamp: case Op::Convert: case Op::ProgramId: case Op::NumPrograms: case Op::MakeRange:
-    case Op::Reshape: case Op::Broadcast: case Op::Permute: case Op::Join: case Op::Split: case Op::Cat: case Op::AddPtr: case Op::Dot:
-    case Op::DotScaled: case Op::Rank: case Op::NumRanks: case Op::ConsumeToken: case Op::Tid: case Op::Ntid: case Op::Vector:
-    case Op::VectorExtract: case Op::VectorBitcast: case Op::Deal: case Op::Collect: return true;
+    case Op::Constant:
+    case Op::Copy:
+    case Op::MaskedCopy:
+    case Op::Splat:
+    case Op::Unary:
+    case Op::MulExtended:
+    case Op::Compare:
+    case Op::Select:
+    case Op::Fma:
+    case Op::Clamp:
+    case Op::Convert:
+    case Op::ProgramId:
+    case Op::NumPrograms:
+    case Op::MakeRange:
+    case Op::Reshape:
+    case Op::Broadcast:
+    case Op::Permute:
+    case Op::Join:
+    case Op::Split:
+    case Op::Cat:
+    case Op::AddPtr:
+    case Op::Dot:
+    case Op::DotScaled:
+    case Op::Rank:
+    case Op::NumRanks:
+    case Op::ConsumeToken:
+    case Op::Tid:
+    case Op::Ntid:
+    case Op::Vector:
+    case Op::VectorExtract:
+    case Op::VectorBitcast:
+    case Op::Deal:
+    case Op::Collect: return true;
     case Op::Binary: return !isIntegerDivision(BinaryOp(i.sub));
     default: return false;
   }
@@ -95,7 +126,10 @@ Step backEdge(Machine& m, Run& run, const Prepared& i) {
   ++spin.sinceEntry;
   bool still = spin.turn == run.groupTurn && spin.version == m.version && spin.privateVersion == run.privateVersion;
   if (!still) {
-    spin = {.turn = run.groupTurn, .version = m.version, .privateVersion = run.privateVersion, .sinceEntry = spin.sinceEntry};
+    spin = {.turn = run.groupTurn,
+            .version = m.version,
+            .privateVersion = run.privateVersion,
+            .sinceEntry = spin.sinceEntry};
     return Step::Jumped;
   }
   uint64_t hash = hashCarried(m, run, loop);

@@ -91,8 +91,8 @@ Step gatherOp(Machine& m, Run& run, const Prepared& i) {
   if (bad >= 0)
     return fail(m, run, i, ReportKind::IndexOutOfRange,
                 "`gather` index " + std::to_string(signedAt(indices, size_t(bad), run.info(i.b).elem)) +
-                    " is outside 0.." + std::to_string(shapeOf(run, i.a)[size_t(i.as<imm::Gather>().axis)] - 1) + " of axis " +
-                    std::to_string(i.as<imm::Gather>().axis));
+                    " is outside 0.." + std::to_string(shapeOf(run, i.a)[size_t(i.as<imm::Gather>().axis)] - 1) +
+                    " of axis " + std::to_string(i.as<imm::Gather>().axis));
   result.commit();
   return Step::Next;
 }

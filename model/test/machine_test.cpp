@@ -34,19 +34,22 @@ TEST(Profile, IsReadAndWhatItLacksIsTheGpus) {
   EXPECT_EQ(machine.loadGbps, namedMachine("h200").loadGbps) << "one GPU measures no peer";
   EXPECT_EQ(machine.multiprocessors, 132);
   EXPECT_DOUBLE_EQ(readMachine(R"({"version": 2, "device": "G", "gemm_alone_ratio": 0.5})").gemmAloneRatio, 1);
-  EXPECT_DOUBLE_EQ(readMachine(R"({"version": 2, "device": "G", "gemm_bf16_tflops": 384, "gemm_fp8_tflops": 900})").operations(1), 900e6);
-  EXPECT_EQ(readMachine(R"({"version": 2, "device": "NVIDIA H100 80GB HBM3"})").memoryGbps, namedMachine("h100").memoryGbps);
+  EXPECT_DOUBLE_EQ(
+      readMachine(R"({"version": 2, "device": "G", "gemm_bf16_tflops": 384, "gemm_fp8_tflops": 900})").operations(1),
+      900e6);
+  EXPECT_EQ(readMachine(R"({"version": 2, "device": "NVIDIA H100 80GB HBM3"})").memoryGbps,
+            namedMachine("h100").memoryGbps);
 }
 
 TEST(Profile, SaysWhyItIsNone) {
-  for (const char* text : {"", "x", "[1]", "{", R"({"version": 2, "device": "G", "copy_gbps": NaN})", R"({"version": 2})"})
+  for (const char* text :
+       {"", "x", "[1]", "{", R"({"version": 2, "device": "G", "copy_gbps": NaN})", R"({"version": 2})"})
     EXPECT_THROW(readMachine(text), std::runtime_error) << text;
   try {
     readMachine(R"({"version": 1, "device": "GPU A"})");
     FAIL();
   } catch (const std::runtime_error& error) {
-    EXPECT_STREQ(error.what(),
-                 "the profile has version 1, 2 is needed: measure again with `tandem doctor --profile`");
+    EXPECT_STREQ(error.what(), "the profile has version 1, 2 is needed: measure again with `tandem doctor --profile`");
   }
 }
 

@@ -1,13 +1,15 @@
-// Host side of AllGather + GEMM: the shards travel by copy engines on the stream beside the caller's while one kernel multiplies.
+// Host side of AllGather + GEMM: the shards travel by copy engines on the stream beside the caller's while one kernel
+// multiplies.
 //
-// That stream waits for the caller's, then pushes the slices of each band, each copy followed by peer.ready[me, band] = how many
-// there are now; where a band has no rows all are there. The kernel's last program waits until all of the call has
-// arrived, puts `ready` back to 0 and meets its like on the other ranks, so nothing is pushed into what is still read, and no
-// signal is set that has yet to be put back. What changes from call to call, the number by which they meet, lives on the
-// device: a captured call replays as it is. A write of a signal by a stream takes it about two microseconds: one follows
-// each copy, and there are no others.
+// That stream waits for the caller's, then pushes the slices of each band, each copy followed by peer.ready[me, band] =
+// how many there are now; where a band has no rows all are there. The kernel's last program waits until all of the call
+// has arrived, puts `ready` back to 0 and meets its like on the other ranks, so nothing is pushed into what is still
+// read, and no signal is set that has yet to be put back. What changes from call to call, the number by which they
+// meet, lives on the device: a captured call replays as it is. A write of a signal by a stream takes it about two
+// microseconds: one follows each copy, and there are no others.
 //
-// One stream: copies to several peers at once, by all ranks, are much slower than one after the other, each rank to another peer.
+// One stream: copies to several peers at once, by all ranks, are much slower than one after the other, each rank to
+// another peer.
 #include "ops/ag_gemm/ag_gemm.h"
 #include "ops/ag_gemm/model.h"
 #include "ops/gemm_options.h"
@@ -53,13 +55,14 @@ namespace tables {
 
 const Table& ag_gemm() {
   static const Table table = [] {
-    Table t = gemmTable("ag_gemm", "AllGatherGemm", "out[m, n] = gather(a)[m, k] @ b[k, n]; a is sharded by rows over the ranks.",
-                        "own(m)", "m");
+    Table t = gemmTable("ag_gemm", "AllGatherGemm",
+                        "out[m, n] = gather(a)[m, k] @ b[k, n]; a is sharded by rows over the ranks.", "own(m)", "m");
     t.options = gemmOptions<GemmConfig>({"group", "bands", "slices", "copies", "pieces"});
     for (Option& o : t.options)
       if (o.name == "block_n") o.kind = Option::Kind::Number;
     t.tunes = true;
-    t.linear = {"ColumnParallelLinear", true, true, "x is this rank's rows and all rows come out (AllGather + GEMM in one)"};
+    t.linear = {"ColumnParallelLinear", true, true,
+                "x is this rank's rows and all rows come out (AllGather + GEMM in one)"};
     t.checkMore = [](const void* config) { checkWidth(*static_cast<const GemmConfig*>(config)); };
     t.make = maker<AllGatherGemm, GemmConfig, 3>(ag_gemm);
     t.choices = [](const nlohmann::json& request) { return gemmChoices(ag_gemm(), gatherModel(), request); };
@@ -82,14 +85,14 @@ AllGatherGemm::AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DTy
   done_ = memory_.symmetricZeros({team.size()}, DType::Int64, "done");
   ended_ = memory_.localZeros({1}, DType::Int32, "ended");
   epoch_ = memory_.localZeros({1}, DType::Int64, "epoch");
-  pieces_ = memory_.localZeros({mostPieces(config, team.residentPrograms()), tiles.mostM * tiles.mostN}, DType::Float32, "pieces");
+  pieces_ = memory_.localZeros({mostPieces(config, team.residentPrograms()), tiles.mostM * tiles.mostN}, DType::Float32,
+                               "pieces");
   brought_ = memory_.localZeros({team.residentPrograms()}, DType::Int32, "brought");
 }
 
 AllGatherGemm::~AllGatherGemm() = default;
 
-AllGatherGemm::Plan AllGatherGemm::planned(const Tensor& a, const Tensor& b, const Tensor& out,
-                                            int64_t m) const {
+AllGatherGemm::Plan AllGatherGemm::planned(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m) const {
   Plan plan{.m = m, .shard = shardRows(m, team_.size()), .ownRows = a.shape[0]};
   plan.blocks =
       copiesBlocks({plan.ownRows ? a : gathered_, gathered_, b, out}, dtype_, config_.bTransposed, team_.target());
@@ -105,8 +108,8 @@ void AllGatherGemm::multiply(const Plan& plan, const Tensor& a, const Tensor& b,
       .grid = {config.programs, 1, 1}, .numWarps = config.numWarps, .stream = stream, .numStages = config.numStages};
   std::array<int64_t, kWidthParts> widths = powersOfTwo(config.blockN);
   team_.launch(kernelOf("ops/ag_gemm/ag_gemm.py", "ag_gemm"), launch,
-               {plan.ownRows ? a : gathered_, gathered_, b, out, ready_, pieces_, brought_, done_, ended_, epoch_, plan.m,
-                n_, k_, std::max<int64_t>(plan.ownRows, 1), plan.shard, pitch_, team_.size() * pitch_,
+               {plan.ownRows ? a : gathered_, gathered_, b, out, ready_, pieces_, brought_, done_, ended_, epoch_,
+                plan.m, n_, k_, std::max<int64_t>(plan.ownRows, 1), plan.shard, pitch_, team_.size() * pitch_,
                 plan.slices.bands, plan.slices.bandRows},
                {{"BLOCK_M", int64_t(config.blockM)},
                 {"BLOCK_N", widths[0]},

@@ -7,8 +7,8 @@ namespace tandem::ops {
 
 class Planner;
 
-// out[m, n] = gather(A)[m, k] · B[k, n]; A is sharded by rows, B and out belong to the rank. fp16, bf16, fp32 or fp8 (both operands of
-// one type); out is fp16, bf16 or fp32.
+// out[m, n] = gather(A)[m, k] · B[k, n]; A is sharded by rows, B and out belong to the rank. fp16, bf16, fp32 or fp8
+// (both operands of one type); out is fp16, bf16 or fp32.
 class TANDEM_API AllGatherGemm : public Operator {
  public:
   AllGatherGemm(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype, const GemmConfig& config = {});

@@ -50,10 +50,39 @@ def end_call(ready_ptr, done_ptr, epoch_ptr, bands, slices):
 
 
 @tandem.jit
-def ag_gemm(a_ptr, gathered_ptr, b_ptr, c_ptr, ready_ptr, pieces_ptr, brought_ptr, done_ptr, ended_ptr, epoch_ptr, m, n, k, own_rows,
-            shard_rows, pitch, gathered_rows, bands, band_rows, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_N1: tl.constexpr,
-            BLOCK_N2: tl.constexpr, BLOCK_K: tl.constexpr, SLICE_STEPS: tl.constexpr, GROUP: tl.constexpr, PIECES: tl.constexpr,
-            PROGRAMS: tl.constexpr, BLOCKS: tl.constexpr, WHOLE_BLOCKS: tl.constexpr, B_TRANSPOSED: tl.constexpr):
+def ag_gemm(
+    a_ptr,
+    gathered_ptr,
+    b_ptr,
+    c_ptr,
+    ready_ptr,
+    pieces_ptr,
+    brought_ptr,
+    done_ptr,
+    ended_ptr,
+    epoch_ptr,
+    m,
+    n,
+    k,
+    own_rows,
+    shard_rows,
+    pitch,
+    gathered_rows,
+    bands,
+    band_rows,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_N1: tl.constexpr,
+    BLOCK_N2: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    SLICE_STEPS: tl.constexpr,
+    GROUP: tl.constexpr,
+    PIECES: tl.constexpr,
+    PROGRAMS: tl.constexpr,
+    BLOCKS: tl.constexpr,
+    WHOLE_BLOCKS: tl.constexpr,
+    B_TRANSPOSED: tl.constexpr,
+):
     """BLOCKS: operands are read as blocks, for which rows must be whole numbers of 16 bytes; without, and with PIECES, the tile is
     BLOCK_N wide. WHOLE_BLOCKS: no row block reaches into the next shard, so C is stored as blocks too. `pieces`: room for the
     pieces of all tiles left over; `brought`: a zero for each of these tiles, which is a zero again in the end, as `ended`. The last

@@ -1,5 +1,5 @@
-// Copies of slices that arrive one after the other, and tiles that begin when their program is free and go on as the data comes. The
-// order of the tiles is the kernel's own.
+// Copies of slices that arrive one after the other, and tiles that begin when their program is free and go on as the
+// data comes. The order of the tiles is the kernel's own.
 #include "ops/ag_gemm/model.h"
 #include "ops/device/tiles.h"
 #include "ops/gemm_tiles.h"
@@ -57,7 +57,8 @@ std::vector<std::vector<double>> arrivals(const GemmSizes& sizes, const Slices& 
   return all;
 }
 
-double microseconds(const GemmSizes& sizes, const GemmChoice& choice, const ProductTime& tiles, const Machine& machine) {
+double microseconds(const GemmSizes& sizes, const GemmChoice& choice, const ProductTime& tiles,
+                    const Machine& machine) {
   const Slices& slices = choice.slices;
   double begin = machine.gemmFillUs + machine.launchUs, end = begin;
   auto there = arrivals(sizes, slices, tiles.shards, begin, machine);
@@ -88,7 +89,8 @@ double microseconds(const GemmSizes& sizes, const GemmChoice& choice, const Prod
   return sizes.ranks == 1 ? end : std::max(end, there.back().back()) + machine.gatheredEndUs + machine.roundTripUs;
 }
 
-// The one shard of two ranks may be more than a round of tiles: while the link has much to carry, the first need not wait for all.
+// The one shard of two ranks may be more than a round of tiles: while the link has much to carry, the first need not
+// wait for all.
 int bandsFor(const GemmSizes& sizes, const GemmConfig& given, const GemmPlace& place, const Machine& machine) {
   if (given.bands) return given.bands;
   int64_t shard = shardRows(sizes.m, sizes.ranks);
@@ -170,7 +172,8 @@ std::vector<Copies> waysForBoth(int slices) {
                             swelling(slices)});
 }
 
-// Programs may wait for the first band, for the last one after everything else, and where the link takes longest for all.
+// Programs may wait for the first band, for the last one after everything else, and where the link takes longest for
+// all.
 void sliceBands(const GemmConfig& given, const Slices& slices, int peers, bool simulated, std::vector<Slices>& out) {
   int all = int(slices.count);
   size_t parts = size_t(peers * slices.bands);
@@ -243,9 +246,8 @@ const GemmModel& gatherModel() {
                                .check = checkCopies,
                                .waysToSlice = waysToSlice,
                                .waysToCut = waysToCut,
-                               .waysToSend = [](const GemmConfig& config, const GemmSizes&, const GemmPlace&) {
-                                 return std::vector<int>{config.chunks};
-                               },
+                               .waysToSend = [](const GemmConfig& config, const GemmSizes&,
+                                                const GemmPlace&) { return std::vector<int>{config.chunks}; },
                                .microseconds = microseconds};
   return model;
 }

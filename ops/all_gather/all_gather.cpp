@@ -34,8 +34,7 @@ const Table& all_gather() {
 }  // namespace tables
 
 AllGather::AllGather(Team& team, int64_t maxM, int64_t columns, DType dtype, const AllGatherConfig& config)
-    : Operator(tables::all_gather(), team, {maxM, columns}, dtype, &config),
-      columns_(columns),
+    : Operator(tables::all_gather(), team, {maxM, columns}, dtype, &config), columns_(columns),
       packetsBytes_(config.packetsBytes) {
   int64_t shard = shardRows(maxM, team.size()) * columns, bytes = maxM * columns * byteSize(dtype);
   if (packetsBytes_ > 0) {
@@ -61,7 +60,7 @@ void AllGather::runPackets(const Tensor& x, const Tensor& out, int64_t m, int st
   Tensor source = asIntegers(x), dest = asIntegers(out);
   int64_t shard = shardRows(m, team_.size()) * dest.size() / m;
   packets_->launch(packetsKernel("gather_packets"), source, dest, {dest.size(), shard},
-                 cdiv(shard, elementsOfPacket(dest.dtype)), stream);
+                   cdiv(shard, elementsOfPacket(dest.dtype)), stream);
 }
 
 void AllGather::runCopies(const Tensor& x, const Tensor& out, int64_t m, int stream, bool symmetricOut) {

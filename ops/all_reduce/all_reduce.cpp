@@ -46,9 +46,7 @@ const Table& all_reduce() {
 }  // namespace tables
 
 AllReduce::AllReduce(Team& team, int64_t maxElements, DType dtype, const AllReduceConfig& config)
-    : Operator(tables::all_reduce(), team, {maxElements}, dtype, &config),
-      way_(config.way),
-      given_(config),
+    : Operator(tables::all_reduce(), team, {maxElements}, dtype, &config), way_(config.way), given_(config),
       config_(completed(config, team)) {
   reach_ = reachOf(machineOfRanks(team));
   // The most elements that go a way; 0: none do.
@@ -62,7 +60,7 @@ AllReduce::AllReduce(Team& team, int64_t maxElements, DType dtype, const AllRedu
     packets_ = std::make_unique<Packets>(team, memory_, cdiv(n, elementsOfPacket(dtype)), config);
   if (int64_t n = elementsBy(AllReduceWay::TwoShotPackets))
     sharedPackets_ = std::make_unique<Packets>(team, memory_, cdiv(shardElements(n, ranks), elementsOfPacket(dtype)),
-                                           config, "shared ");
+                                               config, "shared ");
   if (!elementsBy(AllReduceWay::TwoShot)) return;
   int64_t shard = shardElements(maxElements, ranks);
   mostChunks_ = mostChunks(config_, shard, dtype);

@@ -7,8 +7,8 @@ namespace tandem::ops {
 
 class Packets;
 
-// OneShot: everybody sends all to everybody, data and flag in one packet. TwoShotPackets: the same with an owner for each element, who
-// sums and sends the sum. TwoShot: chunks with signals, as fast as the links are.
+// OneShot: everybody sends all to everybody, data and flag in one packet. TwoShotPackets: the same with an owner for
+// each element, who sums and sends the sum. TwoShot: chunks with signals, as fast as the links are.
 enum class AllReduceWay : uint8_t { Auto, OneShot, TwoShotPackets, TwoShot };
 
 // Returns the way that Auto takes on the machine of the default profile.
@@ -18,14 +18,14 @@ struct AllReduceConfig : CollectiveConfig {
   AllReduceWay way = AllReduceWay::Auto;
 };
 
-// out = sum of every rank's x, on every rank; fp16, bf16 or fp32, summed in fp32 in rank order: the same bits on every rank, in every
-// run, on every way.
+// out = sum of every rank's x, on every rank; fp16, bf16 or fp32, summed in fp32 in rank order: the same bits on every
+// rank, in every run, on every way.
 class TANDEM_API AllReduce : public Operator {
  public:
   AllReduce(Team& team, int64_t maxElements, DType dtype, const AllReduceConfig& config = {});
   ~AllReduce() override;
-  // Contiguous, of one size, the same on every rank; out may be x. `symmetricOut`: out is the same symmetric tensor on every rank, so
-  // that two shots write there at once. Queued on `stream`.
+  // Contiguous, of one size, the same on every rank; out may be x. `symmetricOut`: out is the same symmetric tensor on
+  // every rank, so that two shots write there at once. Queued on `stream`.
   void run(const Tensor& x, const Tensor& out, int stream = 0, bool symmetricOut = false) {
     call({{x, out}, {x.size(), symmetricOut}, stream});
   }

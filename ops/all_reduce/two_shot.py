@@ -64,8 +64,22 @@ def store_everywhere(out_ptr, sums_ptr, first, total, mask, RANKS: tl.constexpr,
 
 
 @tandem.jit
-def reduce_chunk(x_ptr, out_ptr, parts_ptr, sums_ptr, ready_ptr, done_ptr, start, chunk, shard, n, epoch, RANKS: tl.constexpr,
-                 TILE: tl.constexpr, DIRECT: tl.constexpr):
+def reduce_chunk(
+    x_ptr,
+    out_ptr,
+    parts_ptr,
+    sums_ptr,
+    ready_ptr,
+    done_ptr,
+    start,
+    chunk,
+    shard,
+    n,
+    epoch,
+    RANKS: tl.constexpr,
+    TILE: tl.constexpr,
+    DIRECT: tl.constexpr,
+):
     rank = dl.rank()
     token = dl.wait(ready_ptr, RANKS, "sys", "acquire", waitValue=epoch, compare="ge")
     parts = dl.consume_token(parts_ptr, token)
@@ -95,8 +109,22 @@ def take_sums(out_ptr, sums_ptr, done_ptr, start, chunk, shard, n, epoch, RANKS:
 
 
 @tandem.jit
-def two_shot(x_ptr, out_ptr, parts_ptr, sums_ptr, ready_ptr, done_ptr, epoch_ptr, n, shard, chunk, most_steps, RANKS: tl.constexpr,
-             TILE: tl.constexpr, DIRECT: tl.constexpr):
+def two_shot(
+    x_ptr,
+    out_ptr,
+    parts_ptr,
+    sums_ptr,
+    ready_ptr,
+    done_ptr,
+    epoch_ptr,
+    n,
+    shard,
+    chunk,
+    most_steps,
+    RANKS: tl.constexpr,
+    TILE: tl.constexpr,
+    DIRECT: tl.constexpr,
+):
     """`shard` and `chunk` are multiples of 16 elements. Signals: [programs, most_steps, RANKS] in each flight."""
     pid = tl.program_id(0)
     epoch = tl.load(epoch_ptr + pid) + 1
@@ -110,16 +138,18 @@ def two_shot(x_ptr, out_ptr, parts_ptr, sums_ptr, ready_ptr, done_ptr, epoch_ptr
         if step < steps:
             push_parts(x_ptr, parts_ptr, ready, start, chunk, shard, n, epoch, RANKS, TILE)
         if (step >= 1) & (step <= steps):
-            reduce_chunk(x_ptr, out_ptr, parts_ptr, sums_ptr, ready - RANKS, done - RANKS, start - back, chunk, shard, n, epoch, RANKS,
-                         TILE, DIRECT)
+            reduce_chunk(
+                x_ptr, out_ptr, parts_ptr, sums_ptr, ready - RANKS, done - RANKS, start - back, chunk, shard, n, epoch, RANKS, TILE, DIRECT
+            )
         if step >= 2:
             take_sums(out_ptr, sums_ptr, done - 2 * RANKS, start - 2 * back, chunk, shard, n, epoch, RANKS, TILE, DIRECT)
     tl.store(epoch_ptr + pid, epoch)
 
 
 @tandem.jit
-def reduce_scatter(x_ptr, out_ptr, parts_ptr, ready_ptr, epoch_ptr, n, shard, chunk, most_steps, set_elements, RANKS: tl.constexpr,
-                   TILE: tl.constexpr):
+def reduce_scatter(
+    x_ptr, out_ptr, parts_ptr, ready_ptr, epoch_ptr, n, shard, chunk, most_steps, set_elements, RANKS: tl.constexpr, TILE: tl.constexpr
+):
     """The first flight alone: out is this rank's shard of the sum. Two sets of parts are used in turn: whoever pushes in call e + 2
     has ended call e + 1, thus seen everybody's signals of it, sent after call e had ended there."""
     rank = dl.rank()

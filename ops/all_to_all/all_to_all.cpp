@@ -1,5 +1,5 @@
-// Host side of all-to-all: packets for small exchanges, copy engines for large ones. All ranks know all counts, so everyone knows where its
-// rows go on every peer.
+// Host side of all-to-all: packets for small exchanges, copy engines for large ones. All ranks know all counts, so
+// everyone knows where its rows go on every peer.
 #include "ops/all_to_all/all_to_all.h"
 #include "ops/collective.h"
 #include "ops/peer_copies.h"
@@ -12,21 +12,26 @@ namespace tables {
 const Table& all_to_all() {
   using Kind = Number::Kind;
   static const Table table = [] {
-    Table t{.name = "all_to_all",
-            .className = "AllToAll",
-            .what = "x holds the rows for rank 0, then those for rank 1, ...; out the rows of rank 0, then those of rank 1, ...; any type.",
-            .sizes = {{"max_m", "no rank sends or gets more than cdiv(max_m, ranks) * ranks rows"}, {"columns", "of a row"}},
-            .types = {},
-            .typeWords = "any type",
-            .tensors = {{"x", {"sent(counts)", "columns"}}, {"out", {"received(counts)", "columns"}, true}},
-            .numbers = {{"symmetric_out", Kind::Flag, "`out` is the same symmetric tensor on every rank"},
-                        {"counts", Kind::Counts,
-                         "m, each rank sends rank r rows_of_rank(m, ranks, r) rows; or a list for each rank: how many it sends to each"}},
-            .options = collectiveOptions<AllToAllConfig>(),
-            .isFlat = true};
-    t.options.push_back(option<AllToAllConfig>("packets_bytes", &AllToAllConfig::packetsBytes,
-                                               "up to so many, the most that a rank sends to one times the ranks, travel in packets", 0,
-                                               kNoLimit, AllToAllConfig().packetsBytes));
+    Table t{
+        .name = "all_to_all",
+        .className = "AllToAll",
+        .what =
+            "x holds the rows for rank 0, then those for rank 1, ...; out the rows of rank 0, then those of rank 1, ...; any type.",
+        .sizes = {{"max_m", "no rank sends or gets more than cdiv(max_m, ranks) * ranks rows"},
+                  {"columns", "of a row"}},
+        .types = {},
+        .typeWords = "any type",
+        .tensors = {{"x", {"sent(counts)", "columns"}}, {"out", {"received(counts)", "columns"}, true}},
+        .numbers =
+            {{"symmetric_out", Kind::Flag, "`out` is the same symmetric tensor on every rank"},
+             {"counts", Kind::Counts,
+              "m, each rank sends rank r rows_of_rank(m, ranks, r) rows; or a list for each rank: how many it sends to each"}},
+        .options = collectiveOptions<AllToAllConfig>(),
+        .isFlat = true};
+    t.options.push_back(
+        option<AllToAllConfig>("packets_bytes", &AllToAllConfig::packetsBytes,
+                               "up to so many, the most that a rank sends to one times the ranks, travel in packets", 0,
+                               kNoLimit, AllToAllConfig().packetsBytes));
     t.make = maker<AllToAll, AllToAllConfig, 2>(all_to_all);
     return t;
   }();
@@ -36,7 +41,8 @@ const Table& all_to_all() {
 }  // namespace tables
 
 AllToAll::AllToAll(Team& team, int64_t maxM, int64_t columns, DType dtype, const AllToAllConfig& config)
-    : Operator(tables::all_to_all(), team, {maxM, columns}, dtype, &config), columns_(columns), packetsBytes_(config.packetsBytes) {
+    : Operator(tables::all_to_all(), team, {maxM, columns}, dtype, &config), columns_(columns),
+      packetsBytes_(config.packetsBytes) {
   int64_t room = shardRows(maxM, team.size()) * team.size() * columns, bytes = room * byteSize(dtype);
   int64_t most = packetsBytes_ / team.size();
   if (most > 0) {
@@ -97,15 +103,18 @@ void AllToAll::runPackets(const Tensor& x, const Tensor& out, const Counts& coun
   }
   int64_t all = isEqual ? counts.all[0] * row : 0;
   packets_->launch(kernelOf("ops/all_to_all/all_to_all.py", "all_to_all"), source, dest, {all, first, own},
-                 cdiv(mostRows * row, elementsOfPacket(source.dtype)), stream, std::vector<Argument>{places_},
-                 {{"EQUAL", isEqual}});
-  if (!isEqual) team_.fill(places_, 0, stream);  // a signal that is not zero in the end looks like one that nobody waited for
+                   cdiv(mostRows * row, elementsOfPacket(source.dtype)), stream, std::vector<Argument>{places_},
+                   {{"EQUAL", isEqual}});
+  // a signal that is not zero in the end looks like one that nobody waited for
+  if (!isEqual) team_.fill(places_, 0, stream);
 }
 
 void AllToAll::runCopies(const Tensor& x, const Tensor& out, const Counts& counts, int stream, bool symmetricOut) {
   int ranks = team_.size(), rank = team_.rank();
   const Tensor& landing = symmetricOut ? out : landing_;
-  auto rowsOf = [&](const Tensor& t, int64_t first, int64_t count) { return elementsOf(t, first * columns_, count * columns_); };
+  auto rowsOf = [&](const Tensor& t, int64_t first, int64_t count) {
+    return elementsOf(t, first * columns_, count * columns_);
+  };
   auto outgoing = [&](int peer) { return rowsOf(x, sentBefore(counts, rank, peer), counts.rows(rank, peer)); };
   int64_t ownFirst = receivedBefore(counts, rank, rank), ownCount = counts.rows(rank, rank);
   int beside = ranks > 1 ? copies_->begin(stream) : stream;

@@ -29,8 +29,24 @@ def incoming(places_ptr, source, own, RANKS: tl.constexpr, EQUAL: tl.constexpr):
 
 
 @tandem.jit
-def all_to_all(x_ptr, out_ptr, slots_ptr, epoch_ptr, n, shard, own, places_ptr, packets_each, source_stride, program_stride,
-               ELEMENTS: tl.constexpr, ALIGNED: tl.constexpr, RANKS: tl.constexpr, POLLS: tl.constexpr, EQUAL: tl.constexpr):
+def all_to_all(
+    x_ptr,
+    out_ptr,
+    slots_ptr,
+    epoch_ptr,
+    n,
+    shard,
+    own,
+    places_ptr,
+    packets_each,
+    source_stride,
+    program_stride,
+    ELEMENTS: tl.constexpr,
+    ALIGNED: tl.constexpr,
+    RANKS: tl.constexpr,
+    POLLS: tl.constexpr,
+    EQUAL: tl.constexpr,
+):
     """EQUAL: of n elements those for rank r begin at r * shard, and every rank sends `own` to this one. Else `places`, [4, RANKS]: first
     element and count for each rank, first element and count from each. Program p takes packets p * packets_each on of every pair."""
     rank = dl.rank()

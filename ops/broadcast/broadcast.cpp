@@ -1,5 +1,5 @@
-// Host side of broadcast: packets for small tensors; for large ones the root copies a part to each peer, which copies it to the others. So
-// the root sends the tensor once, however many ranks there are.
+// Host side of broadcast: packets for small tensors; for large ones the root copies a part to each peer, which copies
+// it to the others. So the root sends the tensor once, however many ranks there are.
 #include "ops/broadcast/broadcast.h"
 #include "ops/collective.h"
 #include "ops/peer_copies.h"
@@ -25,8 +25,8 @@ const Table& broadcast() {
             .options = collectiveOptions<BroadcastConfig>(),
             .isFlat = true};
     t.options.push_back(option<BroadcastConfig>("packets_bytes", &BroadcastConfig::packetsBytes,
-                                                "up to so many, sent by the root in all, travel in packets", 0, kNoLimit,
-                                                BroadcastConfig().packetsBytes));
+                                                "up to so many, sent by the root in all, travel in packets", 0,
+                                                kNoLimit, BroadcastConfig().packetsBytes));
     t.make = maker<Broadcast, BroadcastConfig, 1>(broadcast);
     return t;
   }();
@@ -38,7 +38,8 @@ const Table& broadcast() {
 Broadcast::Broadcast(Team& team, int64_t maxElements, DType dtype, const BroadcastConfig& config)
     : Operator(tables::broadcast(), team, {maxElements}, dtype, &config), packetsBytes_(config.packetsBytes) {
   int64_t bytes = maxElements * byteSize(dtype), most = packetsBytes_ / std::max(1, team.size() - 1);
-  if (most > 0) packets_ = std::make_unique<Packets>(team, memory_, cdiv(std::min(bytes, most), byteSize(DType::Int64)), config);
+  if (most > 0)
+    packets_ = std::make_unique<Packets>(team, memory_, cdiv(std::min(bytes, most), byteSize(DType::Int64)), config);
   if (bytes <= most) return;
   landing_ = memory_.symmetricEmpty({maxElements}, dtype, "landing");
   copies_ = std::make_unique<PeerCopies>(team, memory_);
@@ -53,8 +54,8 @@ void Broadcast::queue(const Call& call) {
     return runCopies(x, out, root, call.stream, call.numbers[2] != 0);
   Tensor source = asIntegers(x);
   packets_->launch(kernelOf("ops/broadcast/broadcast.py", "broadcast"), source, asIntegers(out), {source.size()},
-                 cdiv(source.size(), elementsOfPacket(source.dtype)), call.stream,
-                 std::vector<Argument>{int64_t(root)});
+                   cdiv(source.size(), elementsOfPacket(source.dtype)), call.stream,
+                   std::vector<Argument>{int64_t(root)});
 }
 
 void Broadcast::runCopies(const Tensor& x, const Tensor& out, int root, int stream, bool symmetricOut) {

@@ -13,8 +13,21 @@ from tandem.simt import ld, num_warps, tid
 
 
 @tandem.jit
-def broadcast(x_ptr, out_ptr, slots_ptr, epoch_ptr, n, root, packets_each, source_stride, program_stride, ELEMENTS: tl.constexpr,
-              ALIGNED: tl.constexpr, RANKS: tl.constexpr, POLLS: tl.constexpr):
+def broadcast(
+    x_ptr,
+    out_ptr,
+    slots_ptr,
+    epoch_ptr,
+    n,
+    root,
+    packets_each,
+    source_stride,
+    program_stride,
+    ELEMENTS: tl.constexpr,
+    ALIGNED: tl.constexpr,
+    RANKS: tl.constexpr,
+    POLLS: tl.constexpr,
+):
     """Program p takes packets p * packets_each on. Slots: two sets, of each rank, of each program; strides in 8 bytes."""
     rank = dl.rank()
     pid = tl.program_id(0)

@@ -65,7 +65,7 @@ def receive(slot_ptr, rank, source_stride, epoch, RANKS: tl.constexpr, POLLS: tl
     COUNT: tl.constexpr = RANKS if OWN else RANKS - 1
     packets = ()
     for i in tl.static_range(COUNT):
-        packets += (dl.zeros_vector(2, tl.int64), )
+        packets += (dl.zeros_vector(2, tl.int64),)
     polls = 0
     ready = False
     while not ready:
@@ -76,7 +76,7 @@ def receive(slot_ptr, rank, source_stride, epoch, RANKS: tl.constexpr, POLLS: tl
             source = i if OWN else i + (rank <= i).to(tl.int32)
             packet = ld_vector(slot_ptr + source * source_stride, 2, "sys", "relaxed")
             all_here = all_here & is_of_call(packet, epoch)
-            fresh += (packet, )
+            fresh += (packet,)
         packets = fresh
         ready = ready | all_here
         if polls == POLLS:

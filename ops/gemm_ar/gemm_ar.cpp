@@ -50,10 +50,12 @@ const Table& gemm_ar() {
     Table t = gemmTable("gemm_ar", "GemmAllReduce",
                         "out[m, n] = the sum over ranks of a[m, k] @ b[k, n], on every rank: for few rows.", "m", "m");
     t.options = gemmOptions<Config>({});
-    for (Option o : {option<Config>("splits", &Config::splits, "programs that share the inner size of a tile", 0, kMostSplits),
-                     option<Config>("one_shot_bytes", &Config::oneShotBytes,
-                                    "results up to so many are summed by every rank for itself", 0, kNoLimit, -1),
-                     option<Config>("packets_bytes", &Config::packetsBytes, "and up to so many travel in packets", 0, kNoLimit, -1)})
+    for (Option o :
+         {option<Config>("splits", &Config::splits, "programs that share the inner size of a tile", 0, kMostSplits),
+          option<Config>("one_shot_bytes", &Config::oneShotBytes,
+                         "results up to so many are summed by every rank for itself", 0, kNoLimit, -1),
+          option<Config>("packets_bytes", &Config::packetsBytes, "and up to so many travel in packets", 0, kNoLimit,
+                         -1)})
       t.options.push_back(o);
     t.linear = {"RowParallelLinear", false, false, "all of y comes out on every rank (GEMM + AllReduce)"};
     t.make = maker<GemmAllReduce, Config, 3>(gemm_ar);
@@ -108,19 +110,19 @@ void GemmAllReduce::queue(const Call& call) {
                       .stream = call.stream,
                       .numStages = plan.tile.stages,
                       .cooperative = team_.size() > 1};
-  team_.launch(
-      kernelOf("ops/gemm_ar/gemm_ar.py", "gemm_ar"), launch,
-      {a, b, call.tensors[2], parts_, sums_, packets_, splits_, ready_, done_, counted_, epochs_, m, n_, k_, setElements_, setPackets_},
-      {{"RANKS", int64_t(team_.size())},
-       {"BM", int64_t(plan.tile.m)},
-       {"BN", int64_t(plan.tile.n)},
-       {"BK", int64_t(plan.tile.k)},
-       {"SPLITS", int64_t(plan.splits)},
-       {"ONE_SHOT", plan.oneShot},
-       {"PACKETS", plan.packets ? elementsOfPacket(partType(dtype_)) : 0},
-       {"POLLS", pollsOn(team_)},
-       {"B_BY_COLUMNS", config_.bTransposed},
-       {"DESCRIPTORS", blocks}});
+  team_.launch(kernelOf("ops/gemm_ar/gemm_ar.py", "gemm_ar"), launch,
+               {a, b, call.tensors[2], parts_, sums_, packets_, splits_, ready_, done_, counted_, epochs_, m, n_, k_,
+                setElements_, setPackets_},
+               {{"RANKS", int64_t(team_.size())},
+                {"BM", int64_t(plan.tile.m)},
+                {"BN", int64_t(plan.tile.n)},
+                {"BK", int64_t(plan.tile.k)},
+                {"SPLITS", int64_t(plan.splits)},
+                {"ONE_SHOT", plan.oneShot},
+                {"PACKETS", plan.packets ? elementsOfPacket(partType(dtype_)) : 0},
+                {"POLLS", pollsOn(team_)},
+                {"B_BY_COLUMNS", config_.bTransposed},
+                {"DESCRIPTORS", blocks}});
 }
 
 }  // namespace tandem::ops

@@ -12,13 +12,13 @@ struct GemmAllReduceConfig : GemmConfig {
   int64_t packetsBytes = -1;  // up to this many bytes, parts travel in packets
 };
 
-// out[m, n] = sum over ranks of A[m, k] · B[k, n] on every rank, k being each rank's share: made for few rows, where reading B takes the
-// time. Types and order as GemmReduceScatter's, and the same bits on every rank.
+// out[m, n] = sum over ranks of A[m, k] · B[k, n] on every rank, k being each rank's share: made for few rows, where
+// reading B takes the time. Types and order as GemmReduceScatter's, and the same bits on every rank.
 class TANDEM_API GemmAllReduce : public Operator {
  public:
   GemmAllReduce(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype, const GemmAllReduceConfig& config = {});
-  // a: [m, k], b: [k, n] (bTransposed: [n, k]), out: [m, n], all contiguous. Every rank calls with the same m <= maxM. Queued on
-  // `stream`.
+  // a: [m, k], b: [k, n] (bTransposed: [n, k]), out: [m, n], all contiguous. Every rank calls with the same m <= maxM.
+  // Queued on `stream`.
   void run(const Tensor& a, const Tensor& b, const Tensor& out, int64_t m, int stream = 0) {
     call({{a, b, out}, {m, int64_t(out.dtype)}, stream});
   }

@@ -22,8 +22,24 @@ from tandem.simt import num_warps, st, st_vector, tid
 
 
 @tandem.jit
-def multiply(a, b, a_ptr, b_ptr, m, n, k, first_row, first_column, first_k, steps, BM: tl.constexpr, BN: tl.constexpr,
-             BK: tl.constexpr, B_BY_COLUMNS: tl.constexpr, DESCRIPTORS: tl.constexpr):
+def multiply(
+    a,
+    b,
+    a_ptr,
+    b_ptr,
+    m,
+    n,
+    k,
+    first_row,
+    first_column,
+    first_k,
+    steps,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    BK: tl.constexpr,
+    B_BY_COLUMNS: tl.constexpr,
+    DESCRIPTORS: tl.constexpr,
+):
     """The transposed tile [BN, BM] of steps * BK inner elements; a and b are descriptors, if there are."""
     row = first_row + tl.arange(0, BM)
     column = first_column + tl.arange(0, BN)
@@ -46,8 +62,20 @@ def multiply(a, b, a_ptr, b_ptr, m, n, k, first_row, first_column, first_k, step
 
 
 @tandem.jit
-def push_part(part, parts_ptr, ready_ptr, tile, tiles, m, first_row, epoch, RANKS: tl.constexpr, BM: tl.constexpr,
-              BN: tl.constexpr, ONE_SHOT: tl.constexpr):
+def push_part(
+    part,
+    parts_ptr,
+    ready_ptr,
+    tile,
+    tiles,
+    m,
+    first_row,
+    epoch,
+    RANKS: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    ONE_SHOT: tl.constexpr,
+):
     """`part` is [BM, BN]. Parts lie as [rank, tile, BM, BN]."""
     rank = dl.rank()
     row = tl.arange(0, BM)
@@ -88,8 +116,9 @@ def sum_parts(parts_ptr, ready_ptr, tile, tiles, mask, epoch, RANKS: tl.constexp
 
 
 @tandem.jit
-def send_packets(part, packets_ptr, tile, tiles, rows, epoch, RANKS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-                 ELEMENTS: tl.constexpr):
+def send_packets(
+    part, packets_ptr, tile, tiles, rows, epoch, RANKS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, ELEMENTS: tl.constexpr
+):
     """The first rows of `part` [BM, BN] to every rank, this one included, in packets of data and epoch. Packets lie as
     [rank, tile, BM, BN / ELEMENTS]."""
     rank = dl.rank()
@@ -107,8 +136,23 @@ def send_packets(part, packets_ptr, tile, tiles, rows, epoch, RANKS: tl.constexp
 
 
 @tandem.jit
-def sum_packets(packets_ptr, c_ptr, tile, tiles, first_row, rows, first_column, n, epoch, dtype: tl.constexpr, RANKS: tl.constexpr,
-              BM: tl.constexpr, BN: tl.constexpr, ELEMENTS: tl.constexpr, POLLS: tl.constexpr):
+def sum_packets(
+    packets_ptr,
+    c_ptr,
+    tile,
+    tiles,
+    first_row,
+    rows,
+    first_column,
+    n,
+    epoch,
+    dtype: tl.constexpr,
+    RANKS: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    ELEMENTS: tl.constexpr,
+    POLLS: tl.constexpr,
+):
     """Adds the packets of all ranks in rank order, each thread its own, and stores rows of C."""
     source_ptr = packets_ptr + tile.to(tl.int64) * (2 * BM * BN // ELEMENTS)
     stride = tiles.to(tl.int64) * (2 * BM * BN // ELEMENTS)
@@ -125,9 +169,34 @@ def sum_packets(packets_ptr, c_ptr, tile, tiles, first_row, rows, first_column, 
 
 
 @tandem.jit
-def gemm_ar(a_ptr, b_ptr, c_ptr, parts_ptr, sums_ptr, packets_ptr, splits_ptr, ready_ptr, done_ptr, counted_ptr, epoch_ptr, m, n, k,
-            set_elements, set_packets, RANKS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SPLITS: tl.constexpr,
-            ONE_SHOT: tl.constexpr, PACKETS: tl.constexpr, POLLS: tl.constexpr, B_BY_COLUMNS: tl.constexpr, DESCRIPTORS: tl.constexpr):
+def gemm_ar(
+    a_ptr,
+    b_ptr,
+    c_ptr,
+    parts_ptr,
+    sums_ptr,
+    packets_ptr,
+    splits_ptr,
+    ready_ptr,
+    done_ptr,
+    counted_ptr,
+    epoch_ptr,
+    m,
+    n,
+    k,
+    set_elements,
+    set_packets,
+    RANKS: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    BK: tl.constexpr,
+    SPLITS: tl.constexpr,
+    ONE_SHOT: tl.constexpr,
+    PACKETS: tl.constexpr,
+    POLLS: tl.constexpr,
+    B_BY_COLUMNS: tl.constexpr,
+    DESCRIPTORS: tl.constexpr,
+):
     """`set_elements`: of one rank's parts, and of the sums; `set_packets`: of all ranks' packets, in 8 bytes. Splits: [tiles, SPLITS, BM,
     BN] in fp32, of this rank alone. PACKETS: elements of a packet where one shot is by packets, else 0."""
     rank = dl.rank()
@@ -157,12 +226,23 @@ def gemm_ar(a_ptr, b_ptr, c_ptr, parts_ptr, sums_ptr, packets_ptr, splits_ptr, r
         first_row = tile % rows * BM
         first_step = split * steps_each
         count = tl.minimum(steps_each, steps - first_step)
-        acc = multiply(a, b, a_ptr, b_ptr, m, n, k, first_row, tile // rows * BN, first_step * BK, count, BM, BN, BK, B_BY_COLUMNS,
-                       DESCRIPTORS)
+        acc = multiply(
+            a, b, a_ptr, b_ptr, m, n, k, first_row, tile // rows * BN, first_step * BK, count, BM, BN, BK, B_BY_COLUMNS, DESCRIPTORS
+        )
         if SPLITS == 1:
             if PACKETS:
-                send_packets(acc.T.to(parts_ptr.dtype.element_ty), packets_ptr, tile, tiles, tl.minimum(m - first_row, BM), epoch, RANKS,
-                             BM, BN, PACKETS)
+                send_packets(
+                    acc.T.to(parts_ptr.dtype.element_ty),
+                    packets_ptr,
+                    tile,
+                    tiles,
+                    tl.minimum(m - first_row, BM),
+                    epoch,
+                    RANKS,
+                    BM,
+                    BN,
+                    PACKETS,
+                )
             else:
                 push_part(acc.T, parts_ptr, ready_ptr, tile, tiles, m, first_row, epoch, RANKS, BM, BN, ONE_SHOT)
         else:
@@ -173,8 +253,18 @@ def gemm_ar(a_ptr, b_ptr, c_ptr, parts_ptr, sums_ptr, packets_ptr, splits_ptr, r
             total = sum_splits(splits_ptr, counted_ptr, tile, epoch, BM, BN, SPLITS)
             if PACKETS:
                 first_row = tile % rows * BM
-                send_packets(total.to(parts_ptr.dtype.element_ty), packets_ptr, tile, tiles, tl.minimum(m - first_row, BM), epoch, RANKS,
-                             BM, BN, PACKETS)
+                send_packets(
+                    total.to(parts_ptr.dtype.element_ty),
+                    packets_ptr,
+                    tile,
+                    tiles,
+                    tl.minimum(m - first_row, BM),
+                    epoch,
+                    RANKS,
+                    BM,
+                    BN,
+                    PACKETS,
+                )
             else:
                 push_part(total, parts_ptr, ready_ptr, tile, tiles, m, tile % rows * BM, epoch, RANKS, BM, BN, ONE_SHOT)
 
@@ -190,8 +280,23 @@ def gemm_ar(a_ptr, b_ptr, c_ptr, parts_ptr, sums_ptr, packets_ptr, splits_ptr, r
         first_row = tile % rows * BM
         first_column = tile // rows * BN
         if PACKETS:
-            sum_packets(packets_ptr, c_ptr, tile, tiles, first_row, tl.minimum(m - first_row, BM), first_column, n, epoch,
-                      parts_ptr.dtype.element_ty, RANKS, BM, BN, PACKETS, POLLS)
+            sum_packets(
+                packets_ptr,
+                c_ptr,
+                tile,
+                tiles,
+                first_row,
+                tl.minimum(m - first_row, BM),
+                first_column,
+                n,
+                epoch,
+                parts_ptr.dtype.element_ty,
+                RANKS,
+                BM,
+                BN,
+                PACKETS,
+                POLLS,
+            )
         else:
             column = first_column + tl.arange(0, BN)
             mask = (first_row + row < m)[:, None] & (column < n)[None, :]

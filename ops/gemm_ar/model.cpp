@@ -16,7 +16,8 @@ constexpr SumTile kByRows[] = {
 
 SumTile sumTileFor(int64_t m, DType dtype, const std::string& target, bool blocks) {
   if (target == "sim") return kSimulated;
-  SumTile chosen = *std::find_if(std::begin(kByRows), std::end(kByRows) - 1, [&](const SumTile& t) { return m <= t.m; });
+  SumTile chosen =
+      *std::find_if(std::begin(kByRows), std::end(kByRows) - 1, [&](const SumTile& t) { return m <= t.m; });
   if (!blocks) return {std::min(chosen.m, 64), 64, 32, 4, 3};
   chosen.k = int(chosen.k * 2 / byteSize(dtype));
   return chosen;

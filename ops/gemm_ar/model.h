@@ -12,7 +12,8 @@ struct SumTile {
 SumTile sumTileFor(int64_t m, DType dtype, const std::string& target, bool blocks);
 
 constexpr int kMostSplits = 8;
-// Returns the number of programs that share a tile's inner dimension of `steps` steps, where there are so many programs.
+// Returns the number of programs that share a tile's inner dimension of `steps` steps, where there are so many
+// programs.
 int splitsFor(int64_t programs, int64_t tiles, int64_t steps);
 
 // Results up to so many bytes are quickest in one shot, and in packets.

@@ -1,9 +1,9 @@
-// Host side of GEMM + ReduceScatter: one kernel a call, and copies of its parts on a stream of their own where these do not go straight to
-// the peers.
+// Host side of GEMM + ReduceScatter: one kernel a call, and copies of its parts on a stream of their own where these do
+// not go straight to the peers.
 //
-// The push stream begins behind the main stream. For each turn of tiles for a peer it waits for their number in `brought`, puts that back,
-// copies them and tells the peer; the main stream goes on when it is done. So nothing holds a number that changes from call to call, and a
-// captured call replays as it is.
+// The push stream begins behind the main stream. For each turn of tiles for a peer it waits for their number in
+// `brought`, puts that back, copies them and tells the peer; the main stream goes on when it is done. So nothing holds
+// a number that changes from call to call, and a captured call replays as it is.
 #include "ops/gemm_rs/gemm_rs.h"
 #include "ops/gemm_options.h"
 #include "ops/gemm_rs/model.h"
@@ -25,11 +25,13 @@ namespace tables {
 const Table& gemm_rs() {
   static const Table table = [] {
     Table t = gemmTable("gemm_rs", "GemmReduceScatter",
-                        "out[rows_of_rank(m), n] = this rank's rows of the sum over ranks of a[m, k] @ b[k, n].", "m", "own(m)");
+                        "out[rows_of_rank(m), n] = this rank's rows of the sum over ranks of a[m, k] @ b[k, n].", "m",
+                        "own(m)");
     t.options = gemmOptions<GemmConfig>({"group", "chunks"});
     t.tunes = true;
-    t.linear = {"RowParallelLinear", false, true,
-                "this rank's rows of y come out (GEMM + ReduceScatter in one), and the bias' gradient is that of these rows"};
+    t.linear = {
+        "RowParallelLinear", false, true,
+        "this rank's rows of y come out (GEMM + ReduceScatter in one), and the bias' gradient is that of these rows"};
     t.make = maker<GemmReduceScatter, GemmConfig, 3>(gemm_rs);
     t.choices = [](const nlohmann::json& request) { return gemmChoices(gemm_rs(), scatterModel(), request); };
     return t;

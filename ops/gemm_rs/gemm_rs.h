@@ -7,9 +7,9 @@ namespace tandem::ops {
 
 class Planner;
 
-// out[rowsOfRank(m), n] = this rank's rows of the sum over ranks of A[m, k] · B[k, n], k being each rank's share. Types as
-// AllGatherGemm's; partial products travel in the operator's type, of fp8 in bf16. The sum runs in fp32, in one order: the same
-// bits in every run.
+// out[rowsOfRank(m), n] = this rank's rows of the sum over ranks of A[m, k] · B[k, n], k being each rank's share. Types
+// as AllGatherGemm's; partial products travel in the operator's type, of fp8 in bf16. The sum runs in fp32, in one
+// order: the same bits in every run.
 class TANDEM_API GemmReduceScatter : public Operator {
  public:
   GemmReduceScatter(Team& team, int64_t maxM, int64_t n, int64_t k, DType dtype, const GemmConfig& config = {});

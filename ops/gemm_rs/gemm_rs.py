@@ -34,10 +34,36 @@ def packed(tile, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
 
 
 @tandem.jit
-def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, first_parts_ptr, ready_ptr, brought_ptr, begun_ptr, epoch_ptr, done_ptr, m, n, k,
-            shard_rows, own_rows, turn, rank_count, parts_rows, rank_stride,
-            BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr, COPIED: tl.constexpr,
-            PROGRAMS: tl.constexpr, BLOCKS: tl.constexpr, OUT_BLOCKS: tl.constexpr, B_TRANSPOSED: tl.constexpr):
+def gemm_rs(
+    a_ptr,
+    b_ptr,
+    out_ptr,
+    parts_ptr,
+    first_parts_ptr,
+    ready_ptr,
+    brought_ptr,
+    begun_ptr,
+    epoch_ptr,
+    done_ptr,
+    m,
+    n,
+    k,
+    shard_rows,
+    own_rows,
+    turn,
+    rank_count,
+    parts_rows,
+    rank_stride,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    GROUP: tl.constexpr,
+    COPIED: tl.constexpr,
+    PROGRAMS: tl.constexpr,
+    BLOCKS: tl.constexpr,
+    OUT_BLOCKS: tl.constexpr,
+    B_TRANSPOSED: tl.constexpr,
+):
     """BLOCKS, OUT_BLOCKS: operands are read and the result is written as blocks, for which rows must be whole numbers of 16 bytes.
     Parts lie tile by tile, all BLOCK_M rows and BLOCK_N columns of each: that of the own tile t from the s-th peer begins at row
     (s * tiles + t) * BLOCK_M of a matrix of `parts_rows` rows. Rank 0's begins at `first_parts_ptr`, those of the others follow
@@ -59,8 +85,9 @@ def gemm_rs(a_ptr, b_ptr, out_ptr, parts_ptr, first_parts_ptr, ready_ptr, brough
     if BLOCKS:
         a = tl.make_tensor_descriptor(a_ptr, shape=[m, k], strides=[k, 1], block_shape=[BLOCK_M, BLOCK_K])
         b = columns_of(b_ptr, n, k, BLOCK_N, BLOCK_K, B_TRANSPOSED)
-    peers = tl.make_tensor_descriptor(first_parts_ptr, shape=[rank_count, parts_rows, BLOCK_N], strides=[rank_stride, BLOCK_N, 1],
-                                      block_shape=[1, BLOCK_M, BLOCK_N])
+    peers = tl.make_tensor_descriptor(
+        first_parts_ptr, shape=[rank_count, parts_rows, BLOCK_N], strides=[rank_stride, BLOCK_N, 1], block_shape=[1, BLOCK_M, BLOCK_N]
+    )
     if OUT_BLOCKS:
         out = tl.make_tensor_descriptor(out_ptr, shape=[own_rows, n], strides=[n, 1], block_shape=[BLOCK_M, BLOCK_N])
     turns = 0  # that have arrived from all peers, as far as this program knows

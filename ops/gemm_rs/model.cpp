@@ -14,7 +14,8 @@ constexpr int kSimulatedChunks = 3;
 // Parts go through the link one after the other. A program stores a part when its last one is through the link, or the
 // parts of a turn are copied together when the last of them is there. All ranks do the same, so a peer's parts arrive
 // here when this rank's arrive there.
-double microseconds(const GemmSizes& sizes, const GemmChoice& choice, const ProductTime& tiles, const Machine& machine) {
+double microseconds(const GemmSizes& sizes, const GemmChoice& choice, const ProductTime& tiles,
+                    const Machine& machine) {
   bool copied = choice.config.chunks > 0;
   int64_t turn = turnOf(choice.config, tiles.ofShard);
   double begin = machine.gemmFillUs + machine.launchUs, end = begin, link = 0, brought = 0;
@@ -37,7 +38,8 @@ double microseconds(const GemmSizes& sizes, const GemmChoice& choice, const Prod
     } else {
       brought = local == first ? now : std::max(brought, now);
       if (local + 1 == first + count) {
-        link = std::max(link, brought + machine.tileFenceUs) + machine.copyUs + double(count) * bytes / machine.copyBytes();
+        link = std::max(link, brought + machine.tileFenceUs) + machine.copyUs +
+               double(count) * bytes / machine.copyBytes();
         there[size_t(first)] = link + machine.roundTripUs / 2;
       }
     }
@@ -59,7 +61,8 @@ std::vector<int> waysToSend(const GemmConfig& config, const GemmSizes& sizes, co
 
 const GemmModel& scatterModel() {
   static const GemmModel model{
-      .waysToSlice = [](const GemmSizes&, const GemmConfig&, const GemmPlace&, const Machine&) { return std::vector<Slices>(1); },
+      .waysToSlice = [](const GemmSizes&, const GemmConfig&, const GemmPlace&,
+                        const Machine&) { return std::vector<Slices>(1); },
       .waysToCut = [](const GemmConfig&, const GemmSizes&, const GemmPlace&) { return std::vector<int>{0}; },
       .waysToSend = waysToSend,
       .microseconds = microseconds};

@@ -19,7 +19,8 @@ Tensor asIntegers(const Tensor& t) {
 
 int64_t elementsOfPacket(DType dtype) { return kPacketBytes / byteSize(dtype); }
 
-Packets::Packets(Team& team, Memory& memory, int64_t maxPackets, const CollectiveConfig& config, const std::string& name)
+Packets::Packets(Team& team, Memory& memory, int64_t maxPackets, const CollectiveConfig& config,
+                 const std::string& name)
     : team_(team) {
   bool simulated = team.target() == "sim";
   programs_ = config.programs ? config.programs : simulated ? kSimulatedPrograms : kGpuPrograms;
@@ -31,8 +32,8 @@ Packets::Packets(Team& team, Memory& memory, int64_t maxPackets, const Collectiv
 }
 
 void Packets::launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
-                   int64_t packets, int stream, const std::vector<Argument>& others,
-                   const std::map<std::string, Constant>& constants) {
+                     int64_t packets, int stream, const std::vector<Argument>& others,
+                     const std::map<std::string, Constant>& constants) {
   int64_t programs = std::clamp<int64_t>(cdiv(packets, numWarps_ * 32), 1, programs_);
   bool isAligned = x.address % kPacketBytes == 0 && out.address % kPacketBytes == 0;
   for (size_t i = 1; i < sizes.size(); ++i) isAligned &= sizes[i] % elementsOfPacket(x.dtype) == 0;

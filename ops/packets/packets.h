@@ -6,15 +6,16 @@
 
 namespace tandem::ops {
 
-// Tries until a thread takes the wait that the host can end; a try is about a microsecond. Simulated ranks take it early.
+// Tries until a thread takes the wait that the host can end; a try is about a microsecond. Simulated ranks take it
+// early.
 inline int64_t pollsOn(const Team& team) { return team.target() == "sim" ? 2 : 100000; }
 
 class Packets {
  public:
   // Room for `maxPackets` packets of 8 bytes of data from each rank, in two sets.
   Packets(Team& team, Memory& memory, int64_t maxPackets, const CollectiveConfig& config, const std::string& name = "");
-  // `packets` are dealt to the programs; `sizes`, in elements, and `others` are the kernel's arguments between the epochs and
-  // `packets_each`. All sizes but the first say where something begins.
+  // `packets` are dealt to the programs; `sizes`, in elements, and `others` are the kernel's arguments between the
+  // epochs and `packets_each`. All sizes but the first say where something begins.
   void launch(const Kernel& kernel, const Tensor& x, const Tensor& out, const std::vector<int64_t>& sizes,
               int64_t packets, int stream, const std::vector<Argument>& others = {},
               const std::map<std::string, Constant>& constants = {});

@@ -35,8 +35,20 @@ def add_in_rank_order(own, packets, rank, ELEMENTS: tl.constexpr, RANKS: tl.cons
 
 
 @tandem.jit
-def one_shot(x_ptr, out_ptr, slots_ptr, epoch_ptr, n, packets_each, source_stride, program_stride, ELEMENTS: tl.constexpr,
-             ALIGNED: tl.constexpr, RANKS: tl.constexpr, POLLS: tl.constexpr):
+def one_shot(
+    x_ptr,
+    out_ptr,
+    slots_ptr,
+    epoch_ptr,
+    n,
+    packets_each,
+    source_stride,
+    program_stride,
+    ELEMENTS: tl.constexpr,
+    ALIGNED: tl.constexpr,
+    RANKS: tl.constexpr,
+    POLLS: tl.constexpr,
+):
     """Program p takes packets p * packets_each on. Slots: two sets, of each rank, of each program; strides in 8 bytes."""
     rank = dl.rank()
     pid = tl.program_id(0)
@@ -64,8 +76,21 @@ def one_shot(x_ptr, out_ptr, slots_ptr, epoch_ptr, n, packets_each, source_strid
 
 
 @tandem.jit
-def two_shot_packets(x_ptr, out_ptr, slots_ptr, epoch_ptr, n, shard, packets_each, source_stride, program_stride, ELEMENTS: tl.constexpr,
-                   ALIGNED: tl.constexpr, RANKS: tl.constexpr, POLLS: tl.constexpr):
+def two_shot_packets(
+    x_ptr,
+    out_ptr,
+    slots_ptr,
+    epoch_ptr,
+    n,
+    shard,
+    packets_each,
+    source_stride,
+    program_stride,
+    ELEMENTS: tl.constexpr,
+    ALIGNED: tl.constexpr,
+    RANKS: tl.constexpr,
+    POLLS: tl.constexpr,
+):
     """Rank r owns the elements r * shard on. Slots: a set for parts, one for sums; else as in one_shot."""
     rank = dl.rank()
     pid = tl.program_id(0)
@@ -102,8 +127,21 @@ def two_shot_packets(x_ptr, out_ptr, slots_ptr, epoch_ptr, n, shard, packets_eac
 
 
 @tandem.jit
-def gather_packets(x_ptr, out_ptr, slots_ptr, epoch_ptr, n, shard, packets_each, source_stride, program_stride, ELEMENTS: tl.constexpr,
-                 ALIGNED: tl.constexpr, RANKS: tl.constexpr, POLLS: tl.constexpr):
+def gather_packets(
+    x_ptr,
+    out_ptr,
+    slots_ptr,
+    epoch_ptr,
+    n,
+    shard,
+    packets_each,
+    source_stride,
+    program_stride,
+    ELEMENTS: tl.constexpr,
+    ALIGNED: tl.constexpr,
+    RANKS: tl.constexpr,
+    POLLS: tl.constexpr,
+):
     """All-gather: of n elements rank r gives those from r * shard on. Two sets of slots, as in one_shot."""
     rank = dl.rank()
     pid = tl.program_id(0)

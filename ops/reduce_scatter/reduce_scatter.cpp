@@ -26,9 +26,7 @@ const Table& reduce_scatter() {
 }  // namespace tables
 
 ReduceScatter::ReduceScatter(Team& team, int64_t maxM, int64_t columns, DType dtype, const CollectiveConfig& config)
-    : Operator(tables::reduce_scatter(), team, {maxM, columns}, dtype, &config),
-      columns_(columns),
-      given_(config),
+    : Operator(tables::reduce_scatter(), team, {maxM, columns}, dtype, &config), columns_(columns), given_(config),
       config_(completed(config, team)) {
   int64_t shard = roundUp(shardRows(maxM, team.size()) * columns);
   mostChunks_ = mostChunks(config_, shard, dtype);
@@ -43,7 +41,8 @@ void ReduceScatter::queue(const Call& call) {
   int64_t chunk = chunkElements(config, shard, dtype_);
   LaunchConfig launch{.grid = {config.programs, 1, 1}, .numWarps = config.numWarps, .stream = call.stream};
   team_.launch(kernelOf("ops/all_reduce/two_shot.py", "reduce_scatter"), launch,
-               {call.tensors[0], call.tensors[1], parts_, ready_, epochs_, m * columns_, shard, chunk, mostChunks_, parts_.size() / 2},
+               {call.tensors[0], call.tensors[1], parts_, ready_, epochs_, m * columns_, shard, chunk, mostChunks_,
+                parts_.size() / 2},
                {{"RANKS", int64_t(team_.size())}, {"TILE", tileElements(config, chunk, dtype_)}});
 }
 

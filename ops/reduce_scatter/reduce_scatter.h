@@ -5,7 +5,8 @@
 
 namespace tandem::ops {
 
-// out[rowsOfRank(m), columns] = this rank's rows of the sum of every rank's x[m, columns]. Types and order as AllReduce's.
+// out[rowsOfRank(m), columns] = this rank's rows of the sum of every rank's x[m, columns]. Types and order as
+// AllReduce's.
 class TANDEM_API ReduceScatter : public Operator {
  public:
   ReduceScatter(Team& team, int64_t maxM, int64_t columns, DType dtype, const CollectiveConfig& config = {});

@@ -44,8 +44,7 @@ TEST(GemmPlan, InnerBlocksHaveTheSameBytesForEveryType) {
 
 TEST(GemmPlan, WhatIsGivenStays) {
   GemmConfig given{.blockN = 32, .programs = 500, .numStages = 2};
-  GemmConfig config =
-      choices(gatherModel(), given, {8192, 4096, 4096, 4, DType::BFloat16}, kGpu, kH200).front().config;
+  GemmConfig config = choices(gatherModel(), given, {8192, 4096, 4096, 4, DType::BFloat16}, kGpu, kH200).front().config;
   EXPECT_EQ(config.blockN, 32);
   EXPECT_EQ(config.numStages, 2);
   EXPECT_EQ(config.programs, 132) << "no more than are resident";
@@ -171,8 +170,7 @@ TEST(Choices, CutTheTilesLeftOverWhereALastRoundWouldBeNearlyEmpty) {
   EXPECT_GT(pieces({8192, 1152, 36864, 2, DType::BFloat16}, {.blockN = 256}), 1) << "2.42 rounds";
   EXPECT_EQ(pieces({8192, 1024, 12288, 2, DType::BFloat16}), 1) << "1.94 rounds";
   EXPECT_EQ(pieces({8192, 1152, 36864, 2, DType::BFloat16}, {.blockN = 256, .pieces = 1}), 1);
-  EXPECT_EQ(choices(scatterModel(), {}, {8192, 4608, 9216, 4, DType::BFloat16}, kGpu, kH200).front().config.pieces,
-            0);
+  EXPECT_EQ(choices(scatterModel(), {}, {8192, 4608, 9216, 4, DType::BFloat16}, kGpu, kH200).front().config.pieces, 0);
   EXPECT_EQ(mostPieces({}, 132), 3 * 132);
   EXPECT_EQ(mostPieces({.pieces = 8}, 132), 8 * 132);
   EXPECT_EQ(mostPieces({.pieces = 1}, 132), 1);

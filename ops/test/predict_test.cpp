@@ -26,9 +26,8 @@ TEST(Prediction, IsWithinATenthOfWhatWasMeasured) {
   GemmSizes link{8192, 1024, 12288, 4, DType::BFloat16}, two{8192, 1024, 12288, 2, DType::BFloat16};
   EXPECT_NEAR(allGather(link, choice(128, 256, {{8}, {8}, {4, 2, 1, 1}})), 490, 49);
   EXPECT_NEAR(allGather(two, choice(128, 256, {{1, 1, 2, 4}})), 388, 39);
-  EXPECT_NEAR(
-      predicted(scatterModel(), {8192, 8192, 2048, 4, DType::BFloat16}, choice(128, 256), 1, kPrograms, kH200), 486,
-      49);
+  EXPECT_NEAR(predicted(scatterModel(), {8192, 8192, 2048, 4, DType::BFloat16}, choice(128, 256), 1, kPrograms, kH200),
+              486, 49);
 }
 
 TEST(Prediction, LastDataInSmallPiecesEndsSoonerWhereTheLinkTakesLongest) {

@@ -36,12 +36,22 @@ def test_sizes(ranks):
             op(small)  # <-- sizes
         team.synchronize()
 
-    fails(main, r"rank 1's call 4 of an operator is `all_reduce` of up to 1024 fp32, way 0 with elements 128, symmetric_out 0, "
-                r"where rank 0's is .* with elements 64", "sizes", ranks)
+    fails(
+        main,
+        r"rank 1's call 4 of an operator is `all_reduce` of up to 1024 fp32, way 0 with elements 128, symmetric_out 0, "
+        r"where rank 0's is .* with elements 64",
+        "sizes",
+        ranks,
+    )
 
 
-OPERATORS = {"all_gather": AllGather, "reduce_scatter": ReduceScatter, "ag_gemm": AllGatherGemm, "gemm_rs": GemmReduceScatter,
-             "gemm_ar": GemmAllReduce}
+OPERATORS = {
+    "all_gather": AllGather,
+    "reduce_scatter": ReduceScatter,
+    "ag_gemm": AllGatherGemm,
+    "gemm_rs": GemmReduceScatter,
+    "gemm_ar": GemmAllReduce,
+}
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -55,8 +65,12 @@ def test_rows(name):
         op(x, *rest)  # <-- rows
         team.synchronize()
 
-    fails(main, rf"rank 1's call 1 of an operator is `{name}` .* with m {M - 1}(, symmetric_out 0)?, where rank 0's is .* with m {M}",
-          "rows", 2)
+    fails(
+        main,
+        rf"rank 1's call 1 of an operator is `{name}` .* with m {M - 1}(, symmetric_out 0)?, where rank 0's is .* with m {M}",
+        "rows",
+        2,
+    )
 
 
 def test_types():
@@ -77,6 +91,7 @@ def test_order():
 
 def test_each_operator_counts_for_itself():
     """On streams of their own, operators may be called in any order."""
+
     def main(team):
         ops = [AllReduce(team, N, "fp32"), AllReduce(team, N, "fp32")]
         streams, x = [team.stream, team.new_stream()], team.full((2, N), 1.0, "fp32")

@@ -29,28 +29,35 @@ def world(monkeypatch):
     return made
 
 
-@pytest.mark.parametrize("name, given, told, shape, numbers", [
-    ("broadcast", (5, 3), (2,), (5, 3), [15, 2, 0]),
-    ("broadcast", (7,), (), (7,), [7, 0, 0]),
-    ("all_to_all", (8, 3, 2), (), (8, 3, 2), [0] + [2] * 16),
-    ("all_to_all", (9, 3), (), (12, 3), [0] + [3, 3, 3, 0] * 4),
-    ("all_to_all", (0, 3), (COUNTS,), (5, 3), [0, 1, 2, 0, 4, 0, 0, 0, 0, 5, 1, 1, 1, 2, 2, 2, 2]),
-    ("all_gather", (3, 2), (10,), (10, 2), [10, 0]),
-    ("reduce_scatter", (10, 2), (), (3, 2), [10]),
-])
+@pytest.mark.parametrize(
+    "name, given, told, shape, numbers",
+    [
+        ("broadcast", (5, 3), (2,), (5, 3), [15, 2, 0]),
+        ("broadcast", (7,), (), (7,), [7, 0, 0]),
+        ("all_to_all", (8, 3, 2), (), (8, 3, 2), [0] + [2] * 16),
+        ("all_to_all", (9, 3), (), (12, 3), [0] + [3, 3, 3, 0] * 4),
+        ("all_to_all", (0, 3), (COUNTS,), (5, 3), [0, 1, 2, 0, 4, 0, 0, 0, 0, 5, 1, 1, 1, 2, 2, 2, 2]),
+        ("all_gather", (3, 2), (10,), (10, 2), [10, 0]),
+        ("reduce_scatter", (10, 2), (), (3, 2), [10]),
+    ],
+)
 def test_shapes_and_numbers(world, name, given, told, shape, numbers):
     from torch._subclasses.fake_tensor import FakeTensorMode
+
     assert tuple(getattr(tt, name)(torch.empty(given), *told).shape) == shape
     assert world.told[0][0] == name and world.told[0][2] == numbers
     with FakeTensorMode():
         assert tuple(getattr(tt, name)(torch.empty(given), *told).shape) == shape
 
 
-@pytest.mark.parametrize("name, given, told, message", [
-    ("all_to_all", (3, 2), (COUNTS,), "the input has 3 rows; rank 1 of 4 holds 0 of"),
-    ("all_to_all", (3, 2), ([[1, 2]],), "`counts`"),
-    ("broadcast", (), (), "`broadcast`: `x` has no dimension"),
-])
+@pytest.mark.parametrize(
+    "name, given, told, message",
+    [
+        ("all_to_all", (3, 2), (COUNTS,), "the input has 3 rows; rank 1 of 4 holds 0 of"),
+        ("all_to_all", (3, 2), ([[1, 2]],), "`counts`"),
+        ("broadcast", (), (), "`broadcast`: `x` has no dimension"),
+    ],
+)
 def test_wrong_arguments(world, name, given, told, message):
     with pytest.raises(ValueError, match=message):
         getattr(tt, name)(torch.empty(given), *told)
@@ -58,6 +65,7 @@ def test_wrong_arguments(world, name, given, told, message):
 
 def test_traced_whole(world):
     from torch._dynamo.testing import CompileCounter
+
     counter = CompileCounter()
     with torch.no_grad():
         out = torch.compile(lambda x: tt.all_to_all(tt.broadcast(x, 1)), backend=counter, fullgraph=True)(torch.ones(8, 3))

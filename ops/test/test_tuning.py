@@ -12,12 +12,14 @@ OPERATORS = {"ag_gemm": AllGatherGemm, "gemm_rs": GemmReduceScatter}
 
 def case(name, team):
     """The inputs of a rank and its result."""
-    a, b = (np.random.default_rng(seed).integers(-4, 5, size).astype(np.float32)
-            for seed, size in ((1, (team.size, M, K)), (2, (team.size, K, N))))
+    a, b = (
+        np.random.default_rng(seed).integers(-4, 5, size).astype(np.float32)
+        for seed, size in ((1, (team.size, M, K)), (2, (team.size, K, N)))
+    )
     first, count = team.rank * shard_rows(M, team.size), rows_of_rank(M, team.size, team.rank)
     if name == "ag_gemm":
-        return a[0, first:first + count], b[team.rank], a[0] @ b[team.rank]
-    return a[team.rank], b[team.rank], sum(x @ y for x, y in zip(a, b))[first:first + count]
+        return a[0, first : first + count], b[team.rank], a[0] @ b[team.rank]
+    return a[team.rank], b[team.rank], sum(x @ y for x, y in zip(a, b))[first : first + count]
 
 
 @pytest.mark.parametrize("name, ranks", [("ag_gemm", 2), ("ag_gemm", 3), ("gemm_rs", 2)])
@@ -66,8 +68,9 @@ def test_copies_that_are_no_lists_of_integers(copies):
         choices("ag_gemm", 8192, 1024, 8192, 2, copies=copies)
 
 
-@pytest.mark.parametrize("name, choice", [("ag_gemm", {"chunks": 0}), ("gemm_rs", {"copies": [[1]]}), ("gemm_rs", {"slices": 2}),
-                                          ("gemm_rs", {"pieces": 1})])
+@pytest.mark.parametrize(
+    "name, choice", [("ag_gemm", {"chunks": 0}), ("gemm_rs", {"copies": [[1]]}), ("gemm_rs", {"slices": 2}), ("gemm_rs", {"pieces": 1})]
+)
 def test_choices_that_an_operator_does_not_take(name, choice):
     own = {"ag_gemm": "`bands`, `slices`, `copies`, `pieces`", "gemm_rs": "`chunks`"}[name]
     words = rf"`{name}` does not take `{next(iter(choice))}`; it takes `block_m`, .*`group`, {own}(\n|$)"
@@ -99,18 +102,27 @@ def test_ranks_that_tune_for_other_numbers_of_rows():
         tandem.launch(main, ranks=2)
 
 
-@pytest.mark.parametrize("wrong, words", [
-    ({"m": 8192.5}, "`m` is 8192.5, an integer is needed"), ({"k": "8192"}, '`k` is "8192", an integer is needed'),
-    ({"target": None}, "`target` is null, a text is needed"), ({"ranks": 10**6}, "`ranks` is 1000000, at most 1024 is possible"),
-    ({"programs": 1 << 29}, "`programs` is 536870912, at most 65536 is possible"), ({"m": 1 << 40}, "`m` is 1099511627776, at most"),
-    ({"m": 1 << 30, "n": 1 << 30}, r"`m` times `n` is 1152921504606846976, at most 2\*\*36 is possible")])
+@pytest.mark.parametrize(
+    "wrong, words",
+    [
+        ({"m": 8192.5}, "`m` is 8192.5, an integer is needed"),
+        ({"k": "8192"}, '`k` is "8192", an integer is needed'),
+        ({"target": None}, "`target` is null, a text is needed"),
+        ({"ranks": 10**6}, "`ranks` is 1000000, at most 1024 is possible"),
+        ({"programs": 1 << 29}, "`programs` is 536870912, at most 65536 is possible"),
+        ({"m": 1 << 40}, "`m` is 1099511627776, at most"),
+        ({"m": 1 << 30, "n": 1 << 30}, r"`m` times `n` is 1152921504606846976, at most 2\*\*36 is possible"),
+    ],
+)
 def test_sizes_that_are_none(wrong, words):
     with pytest.raises(RuntimeError, match=words):
         choices(**{"op": "ag_gemm", "m": 8192, "n": 1024, "k": 8192, "ranks": 2, **wrong})
 
 
-@pytest.mark.parametrize("profile", [{}, {"version": 2}, {"version": 1, "device": "any", "copy_gbps": 1},
-                                     {"version": 2, "device": "any", "copy_gbps": float("nan")}])
+@pytest.mark.parametrize(
+    "profile",
+    [{}, {"version": 2}, {"version": 1, "device": "any", "copy_gbps": 1}, {"version": 2, "device": "any", "copy_gbps": float("nan")}],
+)
 def test_a_profile_that_is_none(profile):
     with pytest.raises(RuntimeError, match="`profile` is not one that `tandem doctor --profile` of this version measured on"):
         choices("ag_gemm", 8192, 1024, 8192, 2, profile=profile)
@@ -133,8 +145,14 @@ def test_a_profile_moves_what_the_model_says():
 
 def test_python_and_the_operators_have_the_same_defaults():
     profile = tandem.Profile()
-    kept = {"version": 2, "device": "any", **{name: getattr(profile, name) for name in (
-        "copy_gbps", "copy_us", "store_gbps", "signal_round_trip_us", "launch_us", "gemm_bf16_tflops", "gemm_alone_ratio")}}
+    kept = {
+        "version": 2,
+        "device": "any",
+        **{
+            name: getattr(profile, name)
+            for name in ("copy_gbps", "copy_us", "store_gbps", "signal_round_trip_us", "launch_us", "gemm_bf16_tflops", "gemm_alone_ratio")
+        },
+    }
     for op in OPERATORS:
         assert choices(op, 8192, 1024, 12288, 4, profile=kept) == choices(op, 8192, 1024, 12288, 4)
         assert choices(op, 8192, 1024, 12288, 4, profile=tandem.Profile(device="any")) == choices(op, 8192, 1024, 12288, 4)

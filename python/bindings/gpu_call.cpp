@@ -28,9 +28,10 @@ bool readAddress(PyObject* number, uint64_t& out) {
 }  // namespace
 
 const Names& names() {
-  static const Names all = {interned("data_ptr"),    interned("dtype"),  interned("get_device"),  interned("__cuda_array_interface__"),
-                            interned("base"),        interned("shape"),  interned("strides"),     interned("block_shape"),
-                            interned("padding"),     interned("stream"), interned("cuda_stream"), interned("value")};
+  static const Names all = {
+      interned("data_ptr"), interned("dtype"),  interned("get_device"),  interned("__cuda_array_interface__"),
+      interned("base"),     interned("shape"),  interned("strides"),     interned("block_shape"),
+      interned("padding"),  interned("stream"), interned("cuda_stream"), interned("value")};
   return all;
 }
 
@@ -62,8 +63,7 @@ Outcome Call::extra(PyObject* newReference) {
 Outcome Call::bind(PyObject* const* given, Py_ssize_t count, PyObject* keywordNames) {
   const std::vector<Parameter>& parameters = state_.parameters;
   if (parameters.size() > size_t(kMaxSlots) || count < 1 || size_t(count) - 1 > parameters.size()) return Outcome::Slow;
-  for (size_t i = 0; i < parameters.size(); ++i)
-    slots_[i] = i + 1 < size_t(count) ? given[i + 1] : nullptr;
+  for (size_t i = 0; i < parameters.size(); ++i) slots_[i] = i + 1 < size_t(count) ? given[i + 1] : nullptr;
   Py_ssize_t keywords = keywordNames ? PyTuple_Size(keywordNames) : 0;
   for (Py_ssize_t k = 0; k < keywords; ++k) {
     PyObject *name = PyTuple_GetItem(keywordNames, k), *value = given[count + k];
@@ -178,8 +178,10 @@ Outcome Call::pointer(uint64_t address, bool specialise) {
 }
 
 void Call::noteDevice(int device) {
-  if (device_ < 0) device_ = device;
-  else if (device != device_) otherDevice_ = device;
+  if (device_ < 0)
+    device_ = device;
+  else if (device != device_)
+    otherDevice_ = device;
 }
 
 Outcome Call::tensor(PyObject* value, bool specialise) {
@@ -205,7 +207,8 @@ Outcome Call::interfaceArray(PyObject* value, bool specialise) {
   PyObject* type = PyDict_Check(interface) ? PyDict_GetItemString(interface, "typestr") : nullptr;
   Outcome o = Outcome::Slow;
   uint64_t address = 0;
-  if (data && type && PyTuple_Check(data) && PyTuple_Size(data) == 2 && readAddress(Py_NewRef(PyTuple_GetItem(data, 0)), address)) {
+  if (data && type && PyTuple_Check(data) && PyTuple_Size(data) == 2 &&
+      readAddress(Py_NewRef(PyTuple_GetItem(data, 0)), address)) {
     o = extra(Py_NewRef(type));
     if (o == Outcome::Done) o = pointer(address, specialise);
   }
@@ -232,7 +235,10 @@ Outcome Call::descriptor(PyObject* value) {
   PyObject* base = PyObject_GetAttr(value, names().base);
   if (!base) return Outcome::Failed;
   int kind = letterOf(base);
-  Outcome o = !kind ? Outcome::Failed : kind == 't' ? tensor(base, true) : kind == 'i' ? interfaceArray(base, true) : Outcome::Slow;
+  Outcome o = !kind         ? Outcome::Failed
+              : kind == 't' ? tensor(base, true)
+              : kind == 'i' ? interfaceArray(base, true)
+                            : Outcome::Slow;
   Py_DECREF(base);
   if (o == Outcome::Done) o = descriptorSizes(value, names().shape);
   if (o == Outcome::Done) o = descriptorSizes(value, names().strides);

@@ -29,7 +29,8 @@ enum class Outcome { Done, Slow, Failed };
 
 // The attribute and method names used on every call.
 struct Names {
-  PyObject *dataPtr, *dtype, *getDevice, *arrayInterface, *base, *shape, *strides, *blockShape, *padding, *stream, *cudaStream, *value;
+  PyObject *dataPtr, *dtype, *getDevice, *arrayInterface, *base, *shape, *strides, *blockShape, *padding, *stream,
+      *cudaStream, *value;
 };
 const Names& names();
 
@@ -41,7 +42,7 @@ class Call {
 
   Outcome bind(PyObject* const* given, Py_ssize_t count, PyObject* keywordNames);
   Outcome classify();
-  PyObject* makeKey();         // new reference; null: Failed
+  PyObject* makeKey();  // new reference; null: Failed
   Outcome findStream();
 
   int device() const { return device_; }

@@ -22,8 +22,7 @@ struct Entry {
 };
 
 struct LauncherObject {
-  PyObject_HEAD
-  LauncherState* state;
+  PyObject_HEAD LauncherState* state;
 };
 
 LauncherState& stateOf(PyObject* self) { return *reinterpret_cast<LauncherObject*>(self)->state; }
@@ -78,8 +77,10 @@ Outcome packNumber(PyObject* value, bool wide, uint64_t& out) {
   }
   float narrow = float(number);
   out = 0;
-  if (wide) std::memcpy(&out, &number, sizeof number);
-  else std::memcpy(&out, &narrow, sizeof narrow);
+  if (wide)
+    std::memcpy(&out, &number, sizeof number);
+  else
+    std::memcpy(&out, &narrow, sizeof narrow);
   return Outcome::Done;
 }
 
@@ -156,10 +157,9 @@ Outcome launch(const LauncherState& state, Call& call, const Entry& entry, PyObj
     if (Outcome o = packSlot(call, i, entry.packs[i], words, count); o != Outcome::Done) return o;
   if (Outcome o = findGrid(state, call, entry, grid, sizes); o != Outcome::Done) return o;
   int status;
-  Py_BEGIN_ALLOW_THREADS
-  status = td_gpu_launch(entry.kernel, call.device(), call.stream(), sizes[0], sizes[1], sizes[2], words, count, entry.flags);
-  Py_END_ALLOW_THREADS
-  if (!status) return Outcome::Done;
+  Py_BEGIN_ALLOW_THREADS status = td_gpu_launch(entry.kernel, call.device(), call.stream(), sizes[0], sizes[1],
+                                                sizes[2], words, count, entry.flags);
+  Py_END_ALLOW_THREADS if (!status) return Outcome::Done;
   PyErr_SetString(PyExc_RuntimeError, td_last_error());
   return Outcome::Failed;
 }
@@ -171,17 +171,18 @@ PyObject* entryFor(const LauncherState& state, PyObject* key) {
   return isCurrent(state, *static_cast<Entry*>(PyCapsule_GetPointer(capsule, kEntry))) ? Py_NewRef(capsule) : nullptr;
 }
 
-PyObject* callMiss(const LauncherState& state, const Call& call, PyObject* key, PyObject* const* given, Py_ssize_t count,
-                   PyObject* keywordNames) {
+PyObject* callMiss(const LauncherState& state, const Call& call, PyObject* key, PyObject* const* given,
+                   Py_ssize_t count, PyObject* keywordNames) {
   PyObject* positional = PyTuple_New(count - 1);
   PyObject* keywords = PyDict_New();
   bool ok = positional && keywords;
   for (Py_ssize_t i = 1; ok && i < count; ++i) PyTuple_SetItem(positional, i - 1, Py_NewRef(given[i]));
   for (Py_ssize_t k = 0, n = keywordNames ? PyTuple_Size(keywordNames) : 0; ok && k < n; ++k)
     ok = !PyDict_SetItem(keywords, PyTuple_GetItem(keywordNames, k), given[count + k]);
-  PyObject* arguments = ok ? Py_BuildValue("(OiKOOO)", key ? key : Py_None, key ? call.device() : -1,
-                                           static_cast<unsigned long long>(call.stream()), given[0], positional, keywords)
-                           : nullptr;
+  PyObject* arguments =
+      ok ? Py_BuildValue("(OiKOOO)", key ? key : Py_None, key ? call.device() : -1,
+                         static_cast<unsigned long long>(call.stream()), given[0], positional, keywords)
+         : nullptr;
   PyObject* result = arguments ? PyObject_CallObject(state.miss, arguments) : nullptr;
   Py_XDECREF(arguments);
   Py_XDECREF(positional);
@@ -226,8 +227,8 @@ PyObject* add(PyObject* self, PyObject* arguments) {
   const char* packs;
   Py_ssize_t packCount;
   int flags;
-  if (!PyArg_ParseTuple(arguments, "OOy#iO!O!O", &key, &kernel, &packs, &packCount, &flags, &PyDict_Type, &options, &PyTuple_Type,
-                        &reads, &result))
+  if (!PyArg_ParseTuple(arguments, "OOy#iO!O!O", &key, &kernel, &packs, &packCount, &flags, &PyDict_Type, &options,
+                        &PyTuple_Type, &reads, &result))
     return nullptr;
   LauncherState& state = stateOf(self);
   auto* handle = static_cast<td_gpu_kernel*>(PyCapsule_GetPointer(kernel, kGpuKernel));
@@ -243,8 +244,9 @@ PyObject* add(PyObject* self, PyObject* arguments) {
       return nullptr;
     }
   }
-  auto* entry = new Entry{Py_NewRef(kernel),      handle,                 std::string(packs, size_t(packCount)), flags,
-                          PyDict_Copy(options), Py_NewRef(reads), Py_NewRef(result)};
+  auto* entry =
+      new Entry{Py_NewRef(kernel), handle,           std::string(packs, size_t(packCount)), flags, PyDict_Copy(options),
+                Py_NewRef(reads),  Py_NewRef(result)};
   PyObject* capsule = entry->options ? PyCapsule_New(entry, kEntry, destroyEntry) : nullptr;
   if (!capsule) {
     delete entry;
@@ -269,13 +271,14 @@ void release(LauncherState* state) {
     Py_XDECREF(p.name);
     Py_XDECREF(p.defaultValue);
   }
-  for (PyObject* o :
-       {state->constexprType, state->classify, state->miss, state->streamOf, state->entries, state->kinds, state->empty})
+  for (PyObject* o : {state->constexprType, state->classify, state->miss, state->streamOf, state->entries, state->kinds,
+                      state->empty})
     Py_XDECREF(o);
   delete state;
 }
 
-bool readParameters(LauncherState& state, PyObject* names, const char* kinds, Py_ssize_t count, PyObject* defaults, PyObject* empty) {
+bool readParameters(LauncherState& state, PyObject* names, const char* kinds, Py_ssize_t count, PyObject* defaults,
+                    PyObject* empty) {
   if (PyTuple_Size(names) != count || PyTuple_Size(defaults) != count) {
     PyErr_SetString(PyExc_ValueError, "names, kinds and defaults have different lengths");
     return false;
@@ -293,8 +296,8 @@ PyObject* create(PyTypeObject* type, PyObject* arguments, PyObject*) {
   PyObject *names, *defaults, *empty, *constexprType, *classify, *miss;
   const char* kinds;
   Py_ssize_t count;
-  if (!PyArg_ParseTuple(arguments, "O!y#O!OOOO", &PyTuple_Type, &names, &kinds, &count, &PyTuple_Type, &defaults, &empty, &constexprType,
-                        &classify, &miss))
+  if (!PyArg_ParseTuple(arguments, "O!y#O!OOOO", &PyTuple_Type, &names, &kinds, &count, &PyTuple_Type, &defaults,
+                        &empty, &constexprType, &classify, &miss))
     return nullptr;
   auto* state = new LauncherState;
   state->empty = Py_NewRef(empty);
@@ -364,7 +367,8 @@ PyObject* makeGpuLauncherType() {
                                 {Py_tp_methods, methods},
                                 {Py_tp_getset, properties},
                                 {0, nullptr}};
-  static PyType_Spec spec = {"tandem._tandem.GpuLauncher", sizeof(LauncherObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
+  static PyType_Spec spec = {"tandem._tandem.GpuLauncher", sizeof(LauncherObject), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
   return PyType_FromSpec(&spec);
 }
 

@@ -9,16 +9,17 @@ namespace tandem::bindings {
 // The type `GpuLauncher`; one object a kernel. New reference; null with an exception set.
 //
 // GpuLauncher(names, kinds, defaults, empty, constexpr_type, classify, miss)
-//   kinds: one letter a parameter: "c" constexpr, "r" specialised, "a" specialised but not on alignment, "n" not specialised,
+//   kinds: one letter a parameter: "c" constexpr, "r" specialised, "a" specialised but not on alignment, "n" not
+//   specialised,
 //          "t" of an annotated type
 //   empty: the default of parameters without one
 //   classify(value) -> a letter for its type: "t" tensor with data_ptr(), dtype and get_device(); "i" array with
 //          __cuda_array_interface__; "d" host descriptor; "c" constant; "s" anything else
 //   miss(key, device, stream, grid, args, kwargs): what to do with a call that is not known; key is None when the call
 //          cannot be made known
-// run(grid, *args, **kwargs)
-// add(key, kernel, packs, flags, options, reads, result)
-//   packs: one letter a parameter: "s" not passed, "c" passed as it is, "f" "d" as fp32 or fp64, "o" "B" "H" "W" "Q" as an
+// run(grid, *args, **kwargs) add(key, kernel, packs, flags, options, reads, result)
+//   packs: one letter a parameter: "s" not passed, "c" passed as it is, "f" "d" as fp32 or fp64, "o" "B" "H" "W" "Q" as
+//   an
 //          integer of 1 bit, 1, 2, 4 or 8 bytes
 //   reads: (owner, key, value)s of the host's values, which must still hold; `empty` as a value: nothing was found
 // stream_of: None, or a function from a device to its current stream

@@ -187,10 +187,8 @@ PyObject* invoke(int (*function)(A...), PyObject* const* given, Py_ssize_t count
   }() && ...);
   if (!ok) return nullptr;
   int status;
-  Py_BEGIN_ALLOW_THREADS
-  status = function(std::get<I>(parameters).pass()...);
-  Py_END_ALLOW_THREADS
-  if (status) {
+  Py_BEGIN_ALLOW_THREADS status = function(std::get<I>(parameters).pass()...);
+  Py_END_ALLOW_THREADS if (status) {
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, td_last_error());
     return nullptr;
   }
@@ -221,7 +219,8 @@ PyObject* gpuKernelCubin(PyObject*, PyObject* const* given, Py_ssize_t count) {
   const void* bytes = nullptr;
   uint64_t size = 0;
   if (!kernel) return nullptr;
-  if (!td_gpu_kernel_cubin(kernel, &bytes, &size)) return PyBytes_FromStringAndSize(static_cast<const char*>(bytes), Py_ssize_t(size));
+  if (!td_gpu_kernel_cubin(kernel, &bytes, &size))
+    return PyBytes_FromStringAndSize(static_cast<const char*>(bytes), Py_ssize_t(size));
   PyErr_SetString(PyExc_RuntimeError, td_last_error());
   return nullptr;
 }
@@ -236,7 +235,8 @@ PyObject* gpuKernelPrepare(PyObject*, PyObject* const* given, Py_ssize_t count) 
   }
   td_gpu_kernel* kernel = gpuKernel(given, 1);
   if (!kernel || !device.read(given[1])) return nullptr;
-  if (!td_gpu_kernel_prepare(kernel, device.pass(), &registers, &localBytes)) return Py_BuildValue("(ii)", registers, localBytes);
+  if (!td_gpu_kernel_prepare(kernel, device.pass(), &registers, &localBytes))
+    return Py_BuildValue("(ii)", registers, localBytes);
   PyErr_SetString(PyExc_RuntimeError, td_last_error());
   return nullptr;
 }
@@ -359,7 +359,8 @@ int pollSignals() {
 int findHostMemory(uint64_t address, td_host_memory* found) {
   PyGILState_STATE state = PyGILState_Ensure();
   PyObject* module = PyImport_ImportModule("tandem.host.memory");
-  PyObject* storage = module ? PyObject_CallMethod(module, "storage_at", "K", static_cast<unsigned long long>(address)) : nullptr;
+  PyObject* storage =
+      module ? PyObject_CallMethod(module, "storage_at", "K", static_cast<unsigned long long>(address)) : nullptr;
   unsigned long long begin = 0, bytes = 0;
   const char* name = nullptr;
   PyObject* owner = nullptr;

@@ -88,7 +88,7 @@ def _rank_count(text):
 
 def _seed(text):
     seed = _integer(text, "seed")
-    if not -2**63 <= seed < 2**64:
+    if not -(2**63) <= seed < 2**64:
         raise argparse.ArgumentTypeError("a seed has 64 bits")
     return seed
 
@@ -129,11 +129,16 @@ def _positive(text):
 
 def _add_limits(command, steps="", seconds=""):
     """The limits of a simulated run; `steps` and `seconds` say what they are by default."""
-    command.add_argument("--max-steps", type=_positive, metavar="N",
-                         help="end a run after so many instructions, turns and waits of hosts; the report says where each program "
-                         "stands" + steps.format(**DEFAULT_LIMITS))
-    command.add_argument("--timeout", type=_seconds, metavar="SECONDS",
-                         help="end a run that takes longer, likewise" + seconds.format(**DEFAULT_LIMITS))
+    command.add_argument(
+        "--max-steps",
+        type=_positive,
+        metavar="N",
+        help="end a run after so many instructions, turns and waits of hosts; the report says where each program "
+        "stands" + steps.format(**DEFAULT_LIMITS),
+    )
+    command.add_argument(
+        "--timeout", type=_seconds, metavar="SECONDS", help="end a run that takes longer, likewise" + seconds.format(**DEFAULT_LIMITS)
+    )
 
 
 def _add_kinds(command):
@@ -146,19 +151,21 @@ def _kinds(options):
 
 
 def _add_check(commands):
-    check = commands.add_parser("check", help="look for defects with several rank counts and many schedules", epilog=CHECK_EPILOG,
-                                description="Look for races, misused signals and results that depend on the schedule.",
-                                formatter_class=argparse.RawDescriptionHelpFormatter)
+    check = commands.add_parser(
+        "check",
+        help="look for defects with several rank counts and many schedules",
+        epilog=CHECK_EPILOG,
+        description="Look for races, misused signals and results that depend on the schedule.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     check.add_argument("--ranks", type=_rank_counts, default=[2, 4], metavar="R,R,...", help="rank counts (default 2,4)")
-    check.add_argument("--explore", type=_run_count, metavar="N",
-                       help=f"schedules for each rank count (default {DEFAULT_RUNS})")
+    check.add_argument("--explore", type=_run_count, metavar="N", help=f"schedules for each rank count (default {DEFAULT_RUNS})")
     check.add_argument("--seed", type=_seed, help="the first schedule's seed (default 0)")
     check.add_argument("--json", type=_file, metavar="FILE", help="also write the findings as JSON")
     check.add_argument("--sarif", type=_file, metavar="FILE", help="also write the findings as SARIF 2.1.0")
     check.add_argument("--html", type=_file, metavar="FILE", help="also write a report to look at in a browser")
     check.add_argument("--exhaustive", action="store_true", help="every schedule instead, of a small script on 2 or 3 ranks")
-    check.add_argument("--limit", type=_run_count, metavar="N",
-                       help=f"end an exhaustive search after N schedules (default {LIMIT})")
+    check.add_argument("--limit", type=_run_count, metavar="N", help=f"end an exhaustive search after N schedules (default {LIMIT})")
     _add_kinds(check)
     check.add_argument("--compat", action="store_true", help="resolve `triton` and `triton_dist` imports to Tandem")
     _add_limits(check, " (default {max_steps:,})", " (default {timeout:g})")
@@ -167,23 +174,37 @@ def _add_check(commands):
 
 
 def _add_doctor(commands):
-    doctor = commands.add_parser("doctor", help="say what this machine's GPUs can do, and measure it",
-                                 description="Say what ranks on this machine's GPUs will use. Exit code 0 when there is a GPU, else 1.")
-    doctor.add_argument("--profile", nargs="?", const="", metavar="FILE",
-                        help="measure copies, stores, loads, signals and products; write the profile (default: in the cache directory)")
+    doctor = commands.add_parser(
+        "doctor",
+        help="say what this machine's GPUs can do, and measure it",
+        description="Say what ranks on this machine's GPUs will use. Exit code 0 when there is a GPU, else 1.",
+    )
+    doctor.add_argument(
+        "--profile",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="measure copies, stores, loads, signals and products; write the profile (default: in the cache directory)",
+    )
     doctor.add_argument("--ranks", type=_rank_count, help="how many GPUs to measure (default all)")
 
 
 def _add_explain(commands):
-    explain = commands.add_parser("explain", help="print rules of the memory model and kinds of reports",
-                                  description="Print rules of the memory model and what kinds of reports mean; without a name, both lists.")
+    explain = commands.add_parser(
+        "explain",
+        help="print rules of the memory model and kinds of reports",
+        description="Print rules of the memory model and what kinds of reports mean; without a name, both lists.",
+    )
     explain.add_argument("rules", nargs="*", metavar="NAME", help="M1, M2, ..., or a kind: race, deadlock, ...")
 
 
 def _add_trace(commands):
-    trace = commands.add_parser("trace", help="draw a trace that a run has written, simulated or on GPUs",
-                                description="Print the timeline and the totals of a trace that `--trace`, `write_trace` or "
-                                "TANDEM_TRACE has written; with `--svg` draw it.")
+    trace = commands.add_parser(
+        "trace",
+        help="draw a trace that a run has written, simulated or on GPUs",
+        description="Print the timeline and the totals of a trace that `--trace`, `write_trace` or "
+        "TANDEM_TRACE has written; with `--svg` draw it.",
+    )
     trace.add_argument("file")
     trace.add_argument("--kernel", metavar="NAME", help="only the last launch of this kernel, on all ranks")
     trace.add_argument("--svg", type=_file, metavar="FILE", help="also draw it")
@@ -192,12 +213,17 @@ def _add_trace(commands):
 
 
 def _parser():
-    parser = argparse.ArgumentParser(prog="tandem", description="Run kernels that compute and communicate, on simulated ranks or on GPUs.",
-                                     epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="tandem",
+        description="Run kernels that compute and communicate, on simulated ranks or on GPUs.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--version", action="version", version=f"tandem {_tandem.version()}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-    run = commands.add_parser("run", help="run a script once on every rank", epilog=EPILOG,
-                              formatter_class=argparse.RawDescriptionHelpFormatter)
+    run = commands.add_parser(
+        "run", help="run a script once on every rank", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     run.add_argument("--ranks", type=_rank_count, default=1, help="how many ranks (default 1)")
     run.add_argument("--target", default="sim", choices=["sim", "cuda"], help="where to run (default sim)")
     run.add_argument("--seed", type=_seed, help="decides schedule and delays (default 0)")
@@ -207,10 +233,14 @@ def _parser():
     run.add_argument("--timeline", action="store_true", help="draw who computed and who waited")
     run.add_argument("--compat", action="store_true", help="resolve `triton` and `triton_dist` imports to Tandem")
     run.add_argument("--policy", choices=POLICIES, help="who runs next (default random)")
-    run.add_argument("--wait-timeout", type=_seconds, metavar="SECONDS",
-                     help="on GPUs: end the run when a wait lasts longer (default never)")
-    run.add_argument("--transport", choices=["auto", "nvlink", "nvshmem"],
-                     help="on GPUs: how kernels reach peers (default auto: NVSHMEM where a GPU cannot reach another)")
+    run.add_argument(
+        "--wait-timeout", type=_seconds, metavar="SECONDS", help="on GPUs: end the run when a wait lasts longer (default never)"
+    )
+    run.add_argument(
+        "--transport",
+        choices=["auto", "nvlink", "nvshmem"],
+        help="on GPUs: how kernels reach peers (default auto: NVSHMEM where a GPU cannot reach another)",
+    )
     run.add_argument("--schedule", metavar="S", help="instead of seed and policy: choices that an exhaustive check has found, as 0.2.1")
     _add_limits(run)
     run.add_argument("--main", action="store_true", help="call the script's main(team) instead of running it as __main__")
@@ -238,10 +268,18 @@ def _run(options):
         return _run_on_gpu(options, script)
 
     try:
-        result = launch(script.entry(options.main), ranks=options.ranks, target=options.target, seed=options.seed or 0,
-                               policy=options.policy or POLICIES[0], trace=bool(options.trace or options.timeline),
-                               check=_kinds(options) if options.check else None, schedule=options.schedule,
-                               max_steps=options.max_steps, timeout=options.timeout)
+        result = launch(
+            script.entry(options.main),
+            ranks=options.ranks,
+            target=options.target,
+            seed=options.seed or 0,
+            policy=options.policy or POLICIES[0],
+            trace=bool(options.trace or options.timeline),
+            check=_kinds(options) if options.check else None,
+            schedule=options.schedule,
+            max_steps=options.max_steps,
+            timeout=options.timeout,
+        )
     except (SimulationError, CompileError) as error:
         for _, raised in getattr(error, "raised", []):
             traceback.print_exception(raised.with_traceback(users_traceback(raised)))
@@ -270,9 +308,18 @@ def _run(options):
 
 
 def _replay(options, script):
-    return replay_command(script, options.ranks, check=_kinds(options) if options.check else check_default(), seed=options.seed or 0,
-                          policy=options.policy or POLICIES[0], schedule=options.schedule, compat=options.compat, main=options.main,
-                          max_steps=options.max_steps, timeout=options.timeout)
+    return replay_command(
+        script,
+        options.ranks,
+        check=_kinds(options) if options.check else check_default(),
+        seed=options.seed or 0,
+        policy=options.policy or POLICIES[0],
+        schedule=options.schedule,
+        compat=options.compat,
+        main=options.main,
+        max_steps=options.max_steps,
+        timeout=options.timeout,
+    )
 
 
 def _run_on_gpu(options, script):
@@ -339,8 +386,14 @@ def _refuse_in_run(parser, options):
             if value is not None:
                 parser.error(f"`{name}` is of ranks on GPUs: it needs `--target cuda`")
     else:
-        for name, value in {"--check": options.check or None, "--seed": options.seed, "--policy": options.policy,
-                            "--schedule": options.schedule, "--max-steps": options.max_steps, "--timeout": options.timeout}.items():
+        for name, value in {
+            "--check": options.check or None,
+            "--seed": options.seed,
+            "--policy": options.policy,
+            "--schedule": options.schedule,
+            "--max-steps": options.max_steps,
+            "--timeout": options.timeout,
+        }.items():
             if value is not None:
                 parser.error(f"`{name}` is the simulator's: only a simulated run has it")
 

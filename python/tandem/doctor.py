@@ -20,8 +20,14 @@ def find_ptxas(environment=os.environ):
     if named := environment.get("TANDEM_PTXAS"):
         return named if os.path.isfile(named) else None
     folders = [f for f in environment.get("PATH", "").split(":") if f]
-    roots = [environment.get("CUDA_HOME"), environment.get("CUDA_PATH"), "/usr/local/cuda", *sorted(glob.glob("/usr/local/cuda-*"))[::-1],
-             "/usr/lib/cuda", "/usr/lib/nvidia-cuda-toolkit"]
+    roots = [
+        environment.get("CUDA_HOME"),
+        environment.get("CUDA_PATH"),
+        "/usr/local/cuda",
+        *sorted(glob.glob("/usr/local/cuda-*"))[::-1],
+        "/usr/lib/cuda",
+        "/usr/lib/nvidia-cuda-toolkit",
+    ]
     folders += [f"{root}/bin" for root in roots if root]
     for packages in environment.get("TANDEM_SITE_PACKAGES", "").split(":"):
         folders += [f"{packages}/{f}" for f in ("nvidia/cuda_nvcc/bin", "nvidia/cu13/bin", "triton/backends/nvidia/bin") if packages]

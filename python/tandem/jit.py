@@ -55,8 +55,17 @@ class JITFunction(Source, KernelInterface[_Kernel]):
     one and given CUDA arrays, on their GPU.
     """
 
-    def __init__(self, target, do_not_specialize=(), launch_metadata=None, repr=None, noinline=None, debug=None,
-                 do_not_specialize_on_alignment=(), **_):
+    def __init__(
+        self,
+        target,
+        do_not_specialize=(),
+        launch_metadata=None,
+        repr=None,
+        noinline=None,
+        debug=None,
+        do_not_specialize_on_alignment=(),
+        **_,
+    ):
         if not inspect.isfunction(target):
             raise TypeError(f"`tandem.jit` takes a function, not {target!r}")
         if target.__name__ == "<lambda>":
@@ -70,8 +79,10 @@ class JITFunction(Source, KernelInterface[_Kernel]):
         names = [p.name for p in self.parameters]
         self.do_not_specialize = {names[i] if isinstance(i, int) else i for i in do_not_specialize or ()}
         self.do_not_specialize_on_alignment = {names[i] if isinstance(i, int) else i for i in do_not_specialize_on_alignment or ()}
-        self.params = [KernelParameter(i, p, p.name in self.do_not_specialize, p.name in self.do_not_specialize_on_alignment)
-                       for i, p in enumerate(self.parameters)]
+        self.params = [
+            KernelParameter(i, p, p.name in self.do_not_specialize, p.name in self.do_not_specialize_on_alignment)
+            for i, p in enumerate(self.parameters)
+        ]
         self.constexprs = [p.num for p in self.params if p.is_constexpr]
         self.debug, self.noinline, self.launch_metadata, self.repr = debug, noinline, launch_metadata, repr or (lambda _: self.__name__)
         self._specializations, self.gpu_kernels = {}, {}  # see `specialized`

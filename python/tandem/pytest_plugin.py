@@ -14,8 +14,10 @@ from .errors import SimulationError, SimulationWarning
 from .host.run import run_ranks
 
 _SHAPE = "tandem(ranks=[2, 4], seeds=10, exhaustive=False, limit=None, scope=True, portability=False, max_steps=N, timeout=S)"
-_MARKER = (f"{_SHAPE}: call the test, which takes `team`, once on each simulated rank, under the checker, for each rank count and seed, or "
-           "under every schedule, at most `limit`; the other names say what to look for and when a run has gone on too long")
+_MARKER = (
+    f"{_SHAPE}: call the test, which takes `team`, once on each simulated rank, under the checker, for each rank count and seed, or "
+    "under every schedule, at most `limit`; the other names say what to look for and when a run has gone on too long"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +36,8 @@ def _counts(value, name, first):
     values = [value] if name == "ranks" and isinstance(value, int) else range(value) if isinstance(value, int) else list(value)
     if not values or not all(isinstance(v, int) and v >= first for v in values):
         raise pytest.Collector.CollectError(
-            f"`{name}` of the mark `tandem` is an integer or a list of integers from {first}, not {value!r}")
+            f"`{name}` of the mark `tandem` is an integer or a list of integers from {first}, not {value!r}"
+        )
     return values
 
 
@@ -42,8 +45,17 @@ def _refuse(name, needs):
     raise pytest.Collector.CollectError(f"`{name}` of the mark `tandem` {needs}")
 
 
-def _runs(ranks=(2, 4), seeds=None, *, exhaustive=False, limit=None, scope=True, portability=False,
-          max_steps=DEFAULT_LIMITS["max_steps"], timeout=DEFAULT_LIMITS["timeout"]):
+def _runs(
+    ranks=(2, 4),
+    seeds=None,
+    *,
+    exhaustive=False,
+    limit=None,
+    scope=True,
+    portability=False,
+    max_steps=DEFAULT_LIMITS["max_steps"],
+    timeout=DEFAULT_LIMITS["timeout"],
+):
     for name, value in {"exhaustive": exhaustive, "scope": scope, "portability": portability}.items():
         if not isinstance(value, bool):
             _refuse(name, f"is True or False, not {value!r}")
@@ -120,8 +132,9 @@ def _search(main, run):
     if any(f.severity == "error" for f in proof.findings):
         _fail(proof.findings)
     if not proof.complete:
-        warnings.warn(f"not all schedules of {run.ranks} ranks were run: `limit={run.limit}` ended the search", SimulationWarning,
-                      stacklevel=1)
+        warnings.warn(
+            f"not all schedules of {run.ranks} ranks were run: `limit={run.limit}` ended the search", SimulationWarning, stacklevel=1
+        )
     return True
 
 

@@ -15,7 +15,7 @@ from .host.frames import user_frames
 from .host.script import Script, ScriptError
 from .session import init
 
-_DIE_WITH_PARENT = 1     # PR_SET_PDEATHSIG
+_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
 
 def run_script(script, call_main):
@@ -72,8 +72,9 @@ def _tell_run_error(error, rank):
 
 def _tell(error, place):
     text = str(error)
-    if isinstance(error, RuntimeError) and ("GPUs, this machine has" in text or "GPU, this machine has" in text or
-                                            text.startswith("no NVIDIA GPU")):
+    if isinstance(error, RuntimeError) and (
+        "GPUs, this machine has" in text or "GPU, this machine has" in text or text.startswith("no NVIDIA GPU")
+    ):
         print(f"tandem: {text}", file=sys.stderr)
         return 1
     if place and place.ranks > 1:

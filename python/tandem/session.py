@@ -51,8 +51,23 @@ class Result:
             file.write(trace)
 
 
-def launch(main, ranks=1, target="sim", seed=0, trace=False, args=(), slots_per_rank=None, check=None,
-           policy="random", wait_timeout=None, devices=None, schedule=None, max_steps=None, timeout=None, machine=None):
+def launch(
+    main,
+    ranks=1,
+    target="sim",
+    seed=0,
+    trace=False,
+    args=(),
+    slots_per_rank=None,
+    check=None,
+    policy="random",
+    wait_timeout=None,
+    devices=None,
+    schedule=None,
+    max_steps=None,
+    timeout=None,
+    machine=None,
+):
     """Runs `main(team, *args)` once on each of `ranks` ranks and returns a Result.
 
     Raises the first exception a rank raised, or SimulationError (on GPUs: RunError) with the reports when the run itself failed; its
@@ -75,16 +90,33 @@ def launch(main, ranks=1, target="sim", seed=0, trace=False, args=(), slots_per_
     """
     try:
         if target == "cuda":
-            for name, value in {"check": check, "slots_per_rank": slots_per_rank, "max_steps": max_steps, "timeout": timeout,
-                                "machine": machine}.items():
+            for name, value in {
+                "check": check,
+                "slots_per_rank": slots_per_rank,
+                "max_steps": max_steps,
+                "timeout": timeout,
+                "machine": machine,
+            }.items():
                 if value:
                     raise ValueError(f"`{name}` is the simulator's: only a simulated run has it")
             session = GpuSession(ranks, devices=devices, wait_timeout=wait_timeout, trace=trace)
             return Result(session, run_on(session, main, args))
         if target != "sim":
             raise ValueError(f"target `{target}` is not available; this build has: sim, cuda")
-        session, values = run_ranks(main, ranks, args, seed=seed, trace=trace, check=check, policy=policy, schedule=schedule,
-                                    slots_per_rank=slots_per_rank, max_steps=max_steps, timeout=timeout, machine=machine)
+        session, values = run_ranks(
+            main,
+            ranks,
+            args,
+            seed=seed,
+            trace=trace,
+            check=check,
+            policy=policy,
+            schedule=schedule,
+            slots_per_rank=slots_per_rank,
+            max_steps=max_steps,
+            timeout=timeout,
+            machine=machine,
+        )
         result = Result(session, values)
         for report in result.reports:
             warnings.warn("\n" + report["text"], SimulationWarning, stacklevel=2)

@@ -138,8 +138,9 @@ def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mod
 class Benchmark:
     """A plot: `x_vals` of `x_names`, one line for each of `line_vals` of `line_arg`, other arguments in `args`."""
 
-    def __init__(self, x_names, x_vals, line_arg, line_vals, line_names, plot_name, args, xlabel="", ylabel="", x_log=False, y_log=False,
-                 styles=None):
+    def __init__(
+        self, x_names, x_vals, line_arg, line_vals, line_names, plot_name, args, xlabel="", ylabel="", x_log=False, y_log=False, styles=None
+    ):
         self.x_names, self.x_vals, self.line_arg, self.line_vals, self.line_names = x_names, x_vals, line_arg, line_vals, line_names
         self.plot_name, self.args, self.xlabel, self.ylabel = plot_name, args, xlabel, ylabel
         self.x_log, self.y_log, self.styles = x_log, y_log, styles
@@ -248,8 +249,11 @@ def get_max_tensorcore_tflops(dtype, clock_rate, device=None):
     return properties["multiprocessors"] * a_clock * 16 // bits * 2 * clock_rate * 1e-9
 
 
-_TENSOR_CORE_TYPES = {32: ("float32", "fp32"), 16: ("float16", "fp16", "bfloat16", "bf16"),
-                      8: ("int8", "float8_e4m3fn", "float8_e5m2", "fp8e4nv", "fp8e5", "float8e4nv", "float8e5")}
+_TENSOR_CORE_TYPES = {
+    32: ("float32", "fp32"),
+    16: ("float16", "fp16", "bfloat16", "bf16"),
+    8: ("int8", "float8_e4m3fn", "float8_e5m2", "fp8e4nv", "fp8e5", "float8e4nv", "float8e5"),
+}
 
 
 def nvsmi(attributes):

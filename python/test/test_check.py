@@ -58,8 +58,9 @@ def folder(tmp_path):
 
 def tandem_command(folder, *arguments):
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
-    done = subprocess.run([sys.executable, "-m", "tandem", *arguments], cwd=folder, env=environment, capture_output=True, text=True,
-                          timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-m", "tandem", *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+    )
     return done.returncode, done.stdout, done.stderr
 
 
@@ -84,11 +85,13 @@ def test_clean(folder):
     assert (status, out, errors) == (0, "0 findings, 0 suppressed; ranks 2, 4 schedules each; results are equal\n", "")
 
 
-@pytest.mark.parametrize("how, runs, options", [("--ranks 2,4 --explore 3", 6, "--ranks 2 --seed 0"),
-                                                ("--exhaustive --ranks 2", 1, "--ranks 2 --schedule")])
+@pytest.mark.parametrize(
+    "how, runs, options", [("--ranks 2,4 --explore 3", 6, "--ranks 2 --seed 0"), ("--exhaustive --ranks 2", 1, "--ranks 2 --schedule")]
+)
 def test_a_race_is_told_beside_an_exception(folder, how, runs, options):
-    status, out, errors = tandem_command(folder, "check", *how.split(), "--json", "out.json", "--sarif", "out.sarif", "--html", "out.html",
-                                         "both.py")
+    status, out, errors = tandem_command(
+        folder, "check", *how.split(), "--json", "out.json", "--sarif", "out.sarif", "--html", "out.html", "both.py"
+    )
     assert status == 3, out + errors
     assert out.count("error: race:") == 1 and f"in {runs} of {runs} run" in out
     assert errors.count("AssertionError: rank 0 fails while its kernel is queued") == 1
@@ -115,8 +118,14 @@ def test_the_replay_has_what_changes_the_run(folder, options):
     assert f"replay: tandem run --check {'--compat ' if options == '--compat' else ''}--ranks 2 --seed 0 " in out
     assert ("--compat" in options) == ("--compat" in out) and (options in out)
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}", "TANDEM_CHECK": "1"}
-    done = subprocess.run([sys.executable, "-m", "tandem", "run", *options.split(), "--ranks", "2", "race.py"], cwd=folder, env=environment,
-                          capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-m", "tandem", "run", *options.split(), "--ranks", "2", "race.py"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     replay = done.stderr.splitlines()[-1]
     assert replay.startswith("replay: tandem run --check") and options in replay, done.stderr
 
@@ -207,25 +216,28 @@ def main(team):
     assert status == 0 and out.endswith("results are equal\n")
 
 
-@pytest.mark.parametrize("line, code, words", [
-    ("raises.py", 2, "AssertionError: too many"),
-    ("raises.py", 2, "replay: tandem run --check --ranks 4 --seed 0 raises.py"),
-    ("exits.py", 2, "exits.py exits with 3"),
-    ("unclosed.py", 2, "SyntaxError"),
-    ("missing.py", 2, "cannot read missing.py"),
-    ("--ranks 2,x good.py", 2, "invalid"),
-    ("--ranks 0 good.py", 2, "ranks are 1 to 1024"),
-    ("--explore 0 good.py", 2, "at least 1 schedule"),
-    ("--json no/such/file good.py", 2, "cannot write no/such/file"),
-    ("--sarif . good.py", 2, "cannot write .: Is a directory"),
-    ("--explore 1 --html /dev/full good.py", 2, "cannot write /dev/full: No space left on device"),
-    ("", 2, "required: script"),
-    ("--ranks 2,,4 good.py", 2, "invalid rank count ``"),
-    ("--seed x good.py", 2, "invalid seed `x`"),
-    ("--seed 99999999999999999999999 good.py", 2, "a seed has 64 bits"),
-    ("--limit 3 good.py", 2, "needs `--exhaustive`"),
-    ("--json out.json --sarif ./out.json good.py", 2, "need a file each"),
-])
+@pytest.mark.parametrize(
+    "line, code, words",
+    [
+        ("raises.py", 2, "AssertionError: too many"),
+        ("raises.py", 2, "replay: tandem run --check --ranks 4 --seed 0 raises.py"),
+        ("exits.py", 2, "exits.py exits with 3"),
+        ("unclosed.py", 2, "SyntaxError"),
+        ("missing.py", 2, "cannot read missing.py"),
+        ("--ranks 2,x good.py", 2, "invalid"),
+        ("--ranks 0 good.py", 2, "ranks are 1 to 1024"),
+        ("--explore 0 good.py", 2, "at least 1 schedule"),
+        ("--json no/such/file good.py", 2, "cannot write no/such/file"),
+        ("--sarif . good.py", 2, "cannot write .: Is a directory"),
+        ("--explore 1 --html /dev/full good.py", 2, "cannot write /dev/full: No space left on device"),
+        ("", 2, "required: script"),
+        ("--ranks 2,,4 good.py", 2, "invalid rank count ``"),
+        ("--seed x good.py", 2, "invalid seed `x`"),
+        ("--seed 99999999999999999999999 good.py", 2, "a seed has 64 bits"),
+        ("--limit 3 good.py", 2, "needs `--exhaustive`"),
+        ("--json out.json --sarif ./out.json good.py", 2, "need a file each"),
+    ],
+)
 def test_wrong(folder, line, code, words):
     status, _, errors = check(folder, *line.split())
     assert status == code and words in errors, errors
@@ -263,12 +275,15 @@ def test_json_and_sarif(folder):
 ALLOWED_LINE = "tl.store(dl.symm_at(x_ptr, peer), dl.rank())"
 
 
-@pytest.mark.parametrize("comment, code", [
-    ("# tandem: allow(race) known since spring", 0),
-    ("# tandem: allow(deadlock, race): known since spring", 0),
-    ("# tandem: allow(race)", 1),
-    ("# tandem: allow(deadlock) known since spring", 1),
-])
+@pytest.mark.parametrize(
+    "comment, code",
+    [
+        ("# tandem: allow(race) known since spring", 0),
+        ("# tandem: allow(deadlock, race): known since spring", 0),
+        ("# tandem: allow(race)", 1),
+        ("# tandem: allow(deadlock) known since spring", 1),
+    ],
+)
 def test_a_comment_allows_a_kind_on_its_line(folder, comment, code):
     (folder / "allowed.py").write_text(SCRIPTS["race.py"].replace(ALLOWED_LINE, f"{ALLOWED_LINE}  {comment}"))
     status, out, _ = check(folder, "--ranks", "2", "--json", "out.json", "--sarif", "out.sarif", "allowed.py")
@@ -284,24 +299,30 @@ def test_a_comment_allows_a_kind_on_its_line(folder, comment, code):
         assert ("`allow(race)` suppresses nothing without a reason" in out) == ("allow(race)" in comment)
 
 
-@pytest.mark.parametrize("comment, words", [
-    ("# tandem: allow(rase) as agreed", "allowed.py:7: note: `allow(rase)` names no kind of report; this one is `race`"),
-    ("# tandem: allow(Race) as agreed", "allowed.py:7: note: `allow(Race)` names no kind of report; this one is `race`"),
-    ("# tandem: allow(deadlock) as agreed", None),
-])
+@pytest.mark.parametrize(
+    "comment, words",
+    [
+        ("# tandem: allow(rase) as agreed", "allowed.py:7: note: `allow(rase)` names no kind of report; this one is `race`"),
+        ("# tandem: allow(Race) as agreed", "allowed.py:7: note: `allow(Race)` names no kind of report; this one is `race`"),
+        ("# tandem: allow(deadlock) as agreed", None),
+    ],
+)
 def test_a_word_that_is_no_kind_is_told(folder, comment, words):
     (folder / "allowed.py").write_text(SCRIPTS["race.py"].replace(ALLOWED_LINE, f"{ALLOWED_LINE}  {comment}"))
     status, out, _ = check(folder, "--ranks", "2", "allowed.py")
     assert status == 1 and (words in out if words else "names no kind" not in out), out
 
 
-@pytest.mark.parametrize("line, code", [
-    ("tl.store(\n        dl.symm_at(x_ptr, peer),\n        dl.rank())  # tandem: allow(race) as agreed", 0),
-    ("tl.store(  # tandem: allow(race) as agreed\n        dl.symm_at(x_ptr, peer), dl.rank())", 0),
-    (f"{ALLOWED_LINE}\n    n = 0  # tandem: allow(race) of another statement", 1),
-    (f"{ALLOWED_LINE}; n = '# tandem: allow(race) in a text'", 1),
-    (f"if peer >= 0:  # tandem: allow(race) of the condition\n        {ALLOWED_LINE}", 1),
-])
+@pytest.mark.parametrize(
+    "line, code",
+    [
+        ("tl.store(\n        dl.symm_at(x_ptr, peer),\n        dl.rank())  # tandem: allow(race) as agreed", 0),
+        ("tl.store(  # tandem: allow(race) as agreed\n        dl.symm_at(x_ptr, peer), dl.rank())", 0),
+        (f"{ALLOWED_LINE}\n    n = 0  # tandem: allow(race) of another statement", 1),
+        (f"{ALLOWED_LINE}; n = '# tandem: allow(race) in a text'", 1),
+        (f"if peer >= 0:  # tandem: allow(race) of the condition\n        {ALLOWED_LINE}", 1),
+    ],
+)
 def test_a_comment_allows_on_any_line_of_the_statement(folder, line, code):
     (folder / "allowed.py").write_text(SCRIPTS["race.py"].replace(ALLOWED_LINE, line))
     status, out, _ = check(folder, "--ranks", "2", "allowed.py")

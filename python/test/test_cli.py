@@ -54,12 +54,7 @@ def environment():
 
 def run(folder, *arguments):
     done = subprocess.run(
-        [sys.executable, "-m", "tandem", *arguments],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=120,
+        [sys.executable, "-m", "tandem", *arguments], cwd=folder, env=environment(), capture_output=True, text=True, timeout=120
     )
     return done.returncode, done.stdout, done.stderr
 
@@ -96,8 +91,9 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("line", ["run --trace= good.py", "check --json= good.py", "check --sarif= good.py", "check --html= good.py",
-                                  "trace --svg= good.json"])
+@pytest.mark.parametrize(
+    "line", ["run --trace= good.py", "check --json= good.py", "check --sarif= good.py", "check --html= good.py", "trace --svg= good.json"]
+)
 def test_files_have_names(folder, line):
     status, _, errors = run(folder, *line.split())
     assert status == 2 and "the name of a file is needed" in errors
@@ -126,17 +122,11 @@ def test_good_command_lines(folder):
 
 
 @pytest.mark.parametrize(
-    "command",
-    [["-m", "tandem", "run", "--ranks", "2", "endless.py"], ["-m", "tandem", "run", "endless.py"], ["endless.py"]],
+    "command", [["-m", "tandem", "run", "--ranks", "2", "endless.py"], ["-m", "tandem", "run", "endless.py"], ["endless.py"]]
 )
 def test_interrupt_ends_a_simulation(folder, command):
     child = subprocess.Popen(
-        [sys.executable, *command],
-        cwd=folder,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        [sys.executable, *command], cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert child.stdout.readline() == "started\n"
     time.sleep(0.3)
@@ -189,9 +179,7 @@ COMPILATIONS = [
 
 
 @pytest.mark.skipif(COMPILER is None, reason="tandemc is not beside this package")
-@pytest.mark.parametrize(
-    "arguments, code, words", COMPILATIONS, ids=[" ".join(c[0]) or "nothing" for c in COMPILATIONS]
-)
+@pytest.mark.parametrize("arguments, code, words", COMPILATIONS, ids=[" ".join(c[0]) or "nothing" for c in COMPILATIONS])
 def test_tandemc(folder, arguments, code, words):
     (folder / "two.py").write_text(TWO_KERNELS)
     done = subprocess.run([COMPILER, *arguments], cwd=folder, capture_output=True, text=True, timeout=60)
@@ -206,14 +194,22 @@ def test_tandemc_keeps_what_kernels_print_out_of_its_output(folder):
     assert (done.returncode, done.stderr) == (0, "hello 1\n") and "hello" not in done.stdout
 
 
-@pytest.mark.parametrize("arguments", [["explain"], ["explain", "M4"], ["--help"], ["run", "--timeline", "good.py"], ["check", "good.py"],
-                                       ["run", "prints.py"]])
+@pytest.mark.parametrize(
+    "arguments", [["explain"], ["explain", "M4"], ["--help"], ["run", "--timeline", "good.py"], ["check", "good.py"], ["run", "prints.py"]]
+)
 def test_nobody_reads_the_output(folder, arguments):
     (folder / "prints.py").write_text("import tandem\ntandem.init()\nprint('x' * 100_000)\n")
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run([sys.executable, "-m", "tandem", *arguments], cwd=folder, env=environment(), stdout=writing,
-                          stderr=subprocess.PIPE, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-m", "tandem", *arguments],
+        cwd=folder,
+        env=environment(),
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+    )
     os.close(writing)
     assert done.returncode == 128 + signal.SIGPIPE and not done.stderr, done
 

@@ -96,17 +96,13 @@ def test_tabs(tmp_path):
 
 
 def test_windows_line_ends(tmp_path):
-    path, m = module_of(
-        tmp_path, "@tandem.jit\ndef k(x_ptr):\n    y = 1\n    tl.store(x_ptr, zzz)  # <-- zzz\n", newline="\r\n"
-    )
+    path, m = module_of(tmp_path, "@tandem.jit\ndef k(x_ptr):\n    y = 1\n    tl.store(x_ptr, zzz)  # <-- zzz\n", newline="\r\n")
     check_marked(path, m.k)
     assert "\r" not in compile_error(m.k)
 
 
 def test_letters_of_other_scripts_before_the_error(tmp_path):
-    path, m = module_of(
-        tmp_path, "@tandem.jit\ndef k(x_ptr):\n    größe = 'грöße 大'; tl.store(x_ptr, zzz)  # <-- zzz\n"
-    )
+    path, m = module_of(tmp_path, "@tandem.jit\ndef k(x_ptr):\n    größe = 'грöße 大'; tl.store(x_ptr, zzz)  # <-- zzz\n")
     text = compile_error(m.k)
     source, caret = text.splitlines()[1:3]
     assert source[caret.index("^") :].startswith("zzz"), text
@@ -175,9 +171,7 @@ def k(
 
 def test_error_in_an_imported_function_names_both_files(tmp_path):
     inner, _ = module_of(tmp_path, "@tandem.jit\ndef f(x):\n    return x + zzz\n", name="inner")
-    path, m = module_of(
-        tmp_path, "from wrong_inner import f\n@tandem.jit\ndef k(x_ptr):\n    tl.store(x_ptr, f(1.0))\n"
-    )
+    path, m = module_of(tmp_path, "from wrong_inner import f\n@tandem.jit\ndef k(x_ptr):\n    tl.store(x_ptr, f(1.0))\n")
     text = compile_error(m.k)
     check(text, inner, 5, 16, ["name `zzz` is not defined", "`f` is called from here"])
     assert f"{path}:6:21: note: `f` is called from here" in text

@@ -85,8 +85,15 @@ def test_tensors_of_the_team_hold_every_type(name):
 
     def main(team):
         for given in (tensor(source), tensor(source.T), tensor(source[1:, ::2]), tensor(source[:0])):
-            expected = source.T if given.shape == (6, 4) else source[:0] if 0 in given.shape else source if given.shape == (4, 6) else \
-                source[1:, ::2]
+            expected = (
+                source.T
+                if given.shape == (6, 4)
+                else source[:0]
+                if 0 in given.shape
+                else source
+                if given.shape == (4, 6)
+                else source[1:, ::2]
+            )
             for x in (team.from_array(given), team.local_from_array(given), team.zeros(given.shape, dtype)):
                 x[...] = given
                 assert x.dtype == dtype and (np.asarray(x) == expected).all()
@@ -96,8 +103,10 @@ def test_tensors_of_the_team_hold_every_type(name):
 
 
 def test_a_tensor_of_the_team_of_an_unknown_type():
-    for wrong, message in ((tensor(np.zeros(4, np.complex64)), "`torch.complex64` cannot be"),
-                           (Exporter(np.zeros(4), True, (5, 64)), "DLPack")):
+    for wrong, message in (
+        (tensor(np.zeros(4, np.complex64)), "`torch.complex64` cannot be"),
+        (Exporter(np.zeros(4), True, (5, 64)), "DLPack"),
+    ):
         with pytest.raises(TypeError, match=message):
             tandem.launch(lambda team: team.from_array(wrong))
 
@@ -222,8 +231,11 @@ def all_write(x_ptr):
 
 def test_programs_race_on_host_arrays(torch):
     x = tensor(np.zeros(8, np.int32))
-    for run in (lambda team: all_write[(2,)](x.memory), lambda team: all_write[(2,)](x),
-                lambda team: add_one_through[(2,)](np.array([x.data_ptr()] * 2), 8)):
+    for run in (
+        lambda team: all_write[(2,)](x.memory),
+        lambda team: all_write[(2,)](x),
+        lambda team: add_one_through[(2,)](np.array([x.data_ptr()] * 2), 8),
+    ):
         with pytest.raises(tandem.SimulationError, match="race"):
             tandem.launch(run, check=True)
 
@@ -271,6 +283,7 @@ class Exporter:
         if wanted and not self.versioned:
             raise TypeError("unexpected keyword")
         from tandem.host.memory import _DLTensor, _Versioned
+
         a, integers = self.array, ctypes.c_int64 * self.array.ndim
         code, bits = self.kind or ({"i": 0, "u": 1, "f": 2}[a.dtype.kind], a.itemsize * 8)
         strides = integers(*(s // a.itemsize for s in a.strides))
@@ -282,8 +295,9 @@ class Exporter:
 
 
 @pytest.mark.parametrize("versioned", [True, False])
-@pytest.mark.parametrize("dtype, kind", [(np.float32, None), (np.int16, None), (ml_dtypes.bfloat16, (4, 16)),
-                                         (ml_dtypes.float8_e4m3fn, (10, 8))])
+@pytest.mark.parametrize(
+    "dtype, kind", [(np.float32, None), (np.int16, None), (ml_dtypes.bfloat16, (4, 16)), (ml_dtypes.float8_e4m3fn, (10, 8))]
+)
 def test_dlpack(versioned, dtype, kind):
     x, y = (np.arange(16) % 4).astype(dtype), np.zeros(16, dtype)
     double[(1,)](Exporter(x, versioned, kind), Exporter(y, versioned, kind), 16)

@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 
-SCRIPT = '''
+SCRIPT = """
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
@@ -23,7 +23,7 @@ def shift(x_ptr, y_ptr, flag_ptr):
 
 def main(team):
     shift[(1,)](team.zeros(1, "int32", name="x"), team.zeros(1, "int32", name="y"), team.zeros(1, "int64", name="flag"))
-'''
+"""
 VOID = {"meta", "rect", "line"}
 
 
@@ -73,8 +73,15 @@ def test_a_race(tmp_path):
     lines = [re.sub(r"^\d+", "", line).strip() for line in page.marked]
     assert lines == ["tl.store(y_ptr, tl.load(dl.consume_token(x_ptr, token)))", "tl.store(dl.symm_at(x_ptr, peer), dl.rank())"]
     assert "<b>not bold</b>" not in text and "&lt;b&gt;not bold&lt;/b&gt; &amp; plain" in text
-    for word in ("Missing:", "it must acquire", "<code>x</code> on rank 1, bytes 0 to 4", "M4, M6", "rank 1, program (0,0,0)",
-                 "in 4 of 4 runs", "tandem run --check --ranks 2 --seed 0 --main s.py"):
+    for word in (
+        "Missing:",
+        "it must acquire",
+        "<code>x</code> on rank 1, bytes 0 to 4",
+        "M4, M6",
+        "rank 1, program (0,0,0)",
+        "in 4 of 4 runs",
+        "tandem run --check --ranks 2 --seed 0 --main s.py",
+    ):
         assert word in text, word
     assert page.bars >= 2
 

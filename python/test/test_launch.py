@@ -61,8 +61,11 @@ WRONG = {
     "empty grid": (lambda: one[()](zeros()), ValueError, "one to three sizes, not 0"),
     "huge grid": (lambda: one[(1 << 40,)](zeros()), ValueError, "too large"),
     "product of sizes beyond 64 bits": (lambda: one[(1 << 30, 1 << 30, 1 << 30)](zeros()), ValueError, "too large"),
-    "grid beyond y": (lambda: one[(1, 65536)](zeros()), RuntimeError,
-                      "kernel `one`: the grid has size 65536 in dimension 1, at most 65535 is possible"),
+    "grid beyond y": (
+        lambda: one[(1, 65536)](zeros()),
+        RuntimeError,
+        "kernel `one`: the grid has size 65536 in dimension 1, at most 65535 is possible",
+    ),
     "grid beyond z": (lambda: one[(1, 1, 65536)](zeros()), RuntimeError, "the grid has size 65536 in dimension 2, at most 65535"),
     "called without a grid": (lambda: one(zeros()), RuntimeError, r"`one\[grid\]\(...\)`"),
     "missing argument": (lambda: put[(1,)](zeros()), TypeError, "`put`: missing a required argument: 'value'"),
@@ -82,16 +85,8 @@ WRONG = {
     "complex number": (lambda: put[(1,)](zeros(), 1j), TypeError, "has type `complex`"),
     "bytes": (lambda: put[(1,)](zeros(), b"a"), TypeError, "has type `bytes`"),
     "huge integer": (lambda: put[(1,)](zeros(), 1 << 70), OverflowError, "does not fit 64 bits"),
-    "huge negative integer": (
-        lambda: put[(1,)](zeros(), -(1 << 63) - 1),
-        OverflowError,
-        "`value` of kernel `put`.* does not fit 64 bits",
-    ),
-    "integer beyond its annotation": (
-        lambda: put_byte[(1,)](zeros(), 1000),
-        OverflowError,
-        "1000 does not fit type `i8`",
-    ),
+    "huge negative integer": (lambda: put[(1,)](zeros(), -(1 << 63) - 1), OverflowError, "`value` of kernel `put`.* does not fit 64 bits"),
+    "integer beyond its annotation": (lambda: put_byte[(1,)](zeros(), 1000), OverflowError, "1000 does not fit type `i8`"),
     "fraction for an integer": (lambda: put_byte[(1,)](zeros(), 1.5), OverflowError, "1.5 does not fit type `i8`"),
     "three warps": (lambda: one[(1,)](zeros(), num_warps=3), tandem.CompileError, "power of two"),
     "64 warps": (lambda: one[(1,)](zeros(), num_warps=64), tandem.CompileError, "a power of two between 1 and 32, but is 64"),
@@ -119,7 +114,7 @@ TEAM = {
     "negative size": (lambda t: t.zeros(-4), ValueError, "negative size"),
     "uncountable size": (lambda t: t.empty((2**40, 2**40)), ValueError, "has more bytes than 64 bits can count"),
     "uncountable signal": (lambda t: t.stream.signal_write(t.zeros(1, "int64"), 2**70), OverflowError, "does not fit 64 bits"),
-    "signal of many bits": (lambda t: t.stream.signal_write(t.zeros(1, "int64"), -2**63 - 1), OverflowError, "does not fit 64 bits"),
+    "signal of many bits": (lambda t: t.stream.signal_write(t.zeros(1, "int64"), -(2**63) - 1), OverflowError, "does not fit 64 bits"),
     "unknown type": (lambda t: t.zeros(4, "float31"), TypeError, "`float31` is not an element type"),
     "array of objects": (lambda t: t.from_array(np.array([None, 1])), TypeError, "dtype `object`"),
     "peer outside": (lambda t: t.zeros(4).peer(2), IndexError, "rank 2 is not one of the team's 2 ranks"),
@@ -180,8 +175,16 @@ def test_an_exception_of_one_rank_releases_the_others():
     assert failure.traceback[-1].name == "main"
 
 
-@pytest.mark.parametrize("run", [WRONG["huge integer"][0], WRONG["negative grid"][0], WRONG["list"][0], lambda: tandem.init().zeros(2.5),
-                                 lambda: ops.AllReduce(tandem.init(), 8, "fp32", way="ring")])
+@pytest.mark.parametrize(
+    "run",
+    [
+        WRONG["huge integer"][0],
+        WRONG["negative grid"][0],
+        WRONG["list"][0],
+        lambda: tandem.init().zeros(2.5),
+        lambda: ops.AllReduce(tandem.init(), 8, "fp32", way="ring"),
+    ],
+)
 def test_a_wrong_call_is_the_last_line_of_its_traceback(run):
     """Frames of the package say nothing to the caller; of the run around them only that of `launch` is left."""
     with pytest.raises(Exception) as failure:

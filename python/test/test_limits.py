@@ -78,8 +78,9 @@ def polls_an_array(team):
         pass
 
 
-@pytest.mark.parametrize("main, limit", [(polls_a_call, {"max_steps": 1000}), (polls_a_call, {"timeout": 0.3}),
-                                         (polls_an_array, {"timeout": 0.3})])
+@pytest.mark.parametrize(
+    "main, limit", [(polls_a_call, {"max_steps": 1000}), (polls_a_call, {"timeout": 0.3}), (polls_an_array, {"timeout": 0.3})]
+)
 def test_a_host_that_never_returns(main, limit):
     with pytest.raises(tandem.SimulationError) as error:
         tandem.launch(main, ranks=2, **limit)
@@ -125,9 +126,15 @@ def test_no_search_past_a_limit_is_a_proof():
     assert not proof.proven and [f.kind for f in proof.findings] == ["limit-exceeded"]
 
 
-@pytest.mark.parametrize("options, words", [({"max_steps": 1.5}, "must be an integer"), ({"timeout": -1}, "a number from 0"),
-                                            ({"max_steps": -1}, "an integer from 0"),
-                                            ({"target": "cuda", "timeout": 1}, "the simulator's")])
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({"max_steps": 1.5}, "must be an integer"),
+        ({"timeout": -1}, "a number from 0"),
+        ({"max_steps": -1}, "an integer from 0"),
+        ({"target": "cuda", "timeout": 1}, "the simulator's"),
+    ],
+)
 def test_wrong(options, words):
     with pytest.raises((TypeError, ValueError), match=words):
         tandem.launch(lambda team: None, **options)

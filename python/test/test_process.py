@@ -22,10 +22,23 @@ from tandem.tune import machine_profile
 PACKAGE = pathlib.Path(tandem.__file__).parent.parent
 NOWHERE = "/nowhere/libcuda.so.1"
 
-TORCHRUN = {"RANK": "2", "WORLD_SIZE": "4", "LOCAL_RANK": "2", "LOCAL_WORLD_SIZE": "4", "MASTER_ADDR": "here", "MASTER_PORT": "29500",
-            "TORCHELASTIC_RUN_ID": "none", "TORCHELASTIC_RESTART_COUNT": "0"}
-MPIRUN = {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_LOCAL_RANK": "1", "OMPI_COMM_WORLD_LOCAL_SIZE": "2",
-          "PMIX_NAMESPACE": "job-17"}
+TORCHRUN = {
+    "RANK": "2",
+    "WORLD_SIZE": "4",
+    "LOCAL_RANK": "2",
+    "LOCAL_WORLD_SIZE": "4",
+    "MASTER_ADDR": "here",
+    "MASTER_PORT": "29500",
+    "TORCHELASTIC_RUN_ID": "none",
+    "TORCHELASTIC_RESTART_COUNT": "0",
+}
+MPIRUN = {
+    "OMPI_COMM_WORLD_RANK": "1",
+    "OMPI_COMM_WORLD_SIZE": "2",
+    "OMPI_COMM_WORLD_LOCAL_RANK": "1",
+    "OMPI_COMM_WORLD_LOCAL_SIZE": "2",
+    "PMIX_NAMESPACE": "job-17",
+}
 
 
 def test_no_launcher():
@@ -50,9 +63,15 @@ def test_tandem_run():
     assert process.place_in({"RANK": "1", "WORLD_SIZE": "2", "TANDEM_RENDEZVOUS": "r"}) == process.Place(1, 2, 1, "r")
 
 
-@pytest.mark.parametrize("change, words", [
-    ({"RANK": "4"}, "RANK is 4, but there are 4 ranks"), ({"RANK": "x"}, "RANK is `x`, not a number"),
-    ({"WORLD_SIZE": "-1"}, "WORLD_SIZE is `-1`"), ({"WORLD_SIZE": "8"}, "4 of the 8 ranks are on this host; ranks on GPUs share one host")])
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"RANK": "4"}, "RANK is 4, but there are 4 ranks"),
+        ({"RANK": "x"}, "RANK is `x`, not a number"),
+        ({"WORLD_SIZE": "-1"}, "WORLD_SIZE is `-1`"),
+        ({"WORLD_SIZE": "8"}, "4 of the 8 ranks are on this host; ranks on GPUs share one host"),
+    ],
+)
 def test_wrong_environment(change, words):
     with pytest.raises(RuntimeError, match=words):
         process.place_in({**TORCHRUN, **change})
@@ -81,8 +100,14 @@ def test_wrong_wait_timeout(seconds):
 def run(code, *, environment=None, **options):
     """A Python process with the package and without a GPU."""
     clean = {k: v for k, v in os.environ.items() if k not in TORCHRUN and k not in MPIRUN}
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60,
-                          env={**clean, "PYTHONPATH": str(PACKAGE), "TANDEM_CUDA_DRIVER": NOWHERE, **(environment or {})}, **options)
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**clean, "PYTHONPATH": str(PACKAGE), "TANDEM_CUDA_DRIVER": NOWHERE, **(environment or {})},
+        **options,
+    )
 
 
 SPAWN = """
@@ -114,9 +139,14 @@ def test_lines_stay_whole():
     assert sorted(done.stdout.splitlines()) == sorted(str(r) * 100 for r in range(3) for _ in range(200))
 
 
-@pytest.mark.parametrize("deed, code, words", [
-    ("sys.exit(5)", 5, "rank 1 ended with exit code 5"), ("raise ValueError('mine')", 1, "ValueError: mine"),
-    ("os.kill(os.getpid(), signal.SIGKILL)", 137, "rank 1 was killed by SIGKILL")])
+@pytest.mark.parametrize(
+    "deed, code, words",
+    [
+        ("sys.exit(5)", 5, "rank 1 ended with exit code 5"),
+        ("raise ValueError('mine')", 1, "ValueError: mine"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", 137, "rank 1 was killed by SIGKILL"),
+    ],
+)
 def test_one_that_fails_ends_the_others(deed, code, words):
     done, seconds = spawn(f"if rank == 1:\n    {deed}\ntime.sleep(100)")
     assert done.returncode == code and words in done.stderr, done.stderr
@@ -132,16 +162,22 @@ def test_the_first_failure_is_told_from_its_consequences():
 
 
 def test_ranks_that_ignore_sigterm_are_killed():
-    done, seconds = spawn("signal.signal(signal.SIGTERM, signal.SIG_IGN)\nif rank == 1:\n    time.sleep(0.5)\n    sys.exit(4)\n"
-                          "while True:\n    time.sleep(1)")
+    done, seconds = spawn(
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nif rank == 1:\n    time.sleep(0.5)\n    sys.exit(4)\nwhile True:\n    time.sleep(1)"
+    )
     assert done.returncode == 4 and seconds < 20
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signals_end_all(number, code, tmp_path):
     script = SCRIPT + f"open({str(tmp_path)!r} + '/' + str(os.getpid()), 'w')\nprint('started', flush=True)\ntime.sleep(100)"
-    child = subprocess.Popen([sys.executable, "-c", SPAWN.format(script=script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                             env={**os.environ, "PYTHONPATH": str(PACKAGE)})
+    child = subprocess.Popen(
+        [sys.executable, "-c", SPAWN.format(script=script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE)},
+    )
     for _ in range(3):
         assert child.stdout.readline() == "started\n"
     child.send_signal(number)
@@ -175,16 +211,20 @@ def test_without_a_gpu():
     assert "RuntimeError: 2 ranks on GPUs need 2 GPUs, this machine has 0: no NVIDIA GPU: " in done.stderr
     done = run("import tandem\ntandem.init()", environment=TORCHRUN)
     assert "RuntimeError: 4 ranks on GPUs need 4 GPUs, this machine has 0: no NVIDIA GPU: " in done.stderr
-    done = run("from tandem.cli import main; import sys; sys.exit(main(['run', '--target', 'cuda', '--ranks', '3', 'x.py']))",
-               cwd=pathlib.Path(__file__).parent)
+    done = run(
+        "from tandem.cli import main; import sys; sys.exit(main(['run', '--target', 'cuda', '--ranks', '3', 'x.py']))",
+        cwd=pathlib.Path(__file__).parent,
+    )
     assert done.returncode == 1 and "x.py" in done.stderr
 
 
 def test_run_without_a_gpu(tmp_path):
     (tmp_path / "x.py").write_text("import tandem\nprint(tandem.init().rank)\n")
     for ranks, words in ((3, "3 ranks on GPUs need 3 GPUs, this machine has 0: no NVIDIA GPU: "), (1, "no NVIDIA GPU: ")):
-        done = run(f"from tandem.cli import main; import sys; sys.exit(main(['run', '--target', 'cuda', '--ranks', '{ranks}', 'x.py']))",
-                   cwd=tmp_path)
+        done = run(
+            f"from tandem.cli import main; import sys; sys.exit(main(['run', '--target', 'cuda', '--ranks', '{ranks}', 'x.py']))",
+            cwd=tmp_path,
+        )
         assert done.returncode == 1 and done.stdout == "" and done.stderr.count("\n") == 1 and words in done.stderr, done.stderr
 
 
@@ -209,11 +249,27 @@ def test_doctor_without_a_driver():
     assert done.returncode == 1 and done.stdout.startswith("tandem: no NVIDIA GPU: ") and done.stdout.count("\n") == 1, done.stderr
 
 
-PROBE = {"driver": "13.0", "devices": [
-    {"index": i, "name": "NVIDIA H200", "target": "sm_90a", "memory_bytes": 150 << 30, "multiprocessors": 132, "pci": f"0000:{i}9:00.0",
-     "virtual_memory": True, "posix_descriptors": True, "multicast": True, "stream_wait_nor": True, "granularity": 2 << 20,
-     "exports_descriptors": True} for i in range(2)],
-    "peers": [[None, {"access": 1, "atomics": 1, "performance_rank": 0}], [{"access": 1, "atomics": 0, "performance_rank": 0}, None]]}
+PROBE = {
+    "driver": "13.0",
+    "devices": [
+        {
+            "index": i,
+            "name": "NVIDIA H200",
+            "target": "sm_90a",
+            "memory_bytes": 150 << 30,
+            "multiprocessors": 132,
+            "pci": f"0000:{i}9:00.0",
+            "virtual_memory": True,
+            "posix_descriptors": True,
+            "multicast": True,
+            "stream_wait_nor": True,
+            "granularity": 2 << 20,
+            "exports_descriptors": True,
+        }
+        for i in range(2)
+    ],
+    "peers": [[None, {"access": 1, "atomics": 1, "performance_rank": 0}], [{"access": 1, "atomics": 0, "performance_rank": 0}, None]],
+}
 
 
 def test_doctors_report():
@@ -287,8 +343,10 @@ def test_profile(tmp_path, monkeypatch):
     for text in ("", "{}", "[]", '{"version": 0}', '{"version": 2, "device": "NVIDIA H200", "store_gbps": 3, "load_gbps": {}}'):
         path.write_text(text)
         assert not tandem.profile().measured
-    path.write_text('{"version": 2, "device": "NVIDIA H200", "ranks": 4, "copy_gbps": 401.5, "store_gbps": {"1": 10, "4": 39, "16": 40},'
-                    ' "load_gbps": {"1": 5}}')
+    path.write_text(
+        '{"version": 2, "device": "NVIDIA H200", "ranks": 4, "copy_gbps": 401.5, "store_gbps": {"1": 10, "4": 39, "16": 40},'
+        ' "load_gbps": {"1": 5}}'
+    )
     found = tandem.profile()
     assert found.measured and found.copy_gbps == 401.5 and found.programs_for() == 4 and found.programs_for(stores=False) == 1
     assert found.launch_us == tandem.Profile().launch_us, "what was not measured has its default"
@@ -303,9 +361,12 @@ def test_profile(tmp_path, monkeypatch):
 
 def test_a_profile_that_cannot_be_read_says_why(tmp_path):
     path = tmp_path / "profile.json"
-    for text, why in (("x", "the profile is no JSON object"), ('{"version": 1}', "has version 1, 2 is needed"),
-                      ('{"version": 2, "device": "G", "copy_gbps": -1}', "has `copy_gbps` -1, a number above 0 is needed"),
-                      ('{"version": 2, "device": "G", "copy_gpbs": 1}', "has `copy_gpbs`, which is no speed of a machine")):
+    for text, why in (
+        ("x", "the profile is no JSON object"),
+        ('{"version": 1}', "has version 1, 2 is needed"),
+        ('{"version": 2, "device": "G", "copy_gbps": -1}', "has `copy_gbps` -1, a number above 0 is needed"),
+        ('{"version": 2, "device": "G", "copy_gpbs": 1}', "has `copy_gpbs`, which is no speed of a machine"),
+    ):
         path.write_text(text)
         with pytest.raises(ValueError, match=f"{path}: .*{why}"):
             machine_profile.read_profile(path)

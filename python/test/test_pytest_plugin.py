@@ -34,8 +34,14 @@ def test_shift(team, semantic):
 def run(folder, text, *options):
     (folder / "test_it.py").write_text(text)
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
-    done = subprocess.run([sys.executable, "-m", "pytest", "-p", "tandem.pytest_plugin", "-p", "no:cacheprovider", *options, "test_it.py"],
-                          cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "tandem.pytest_plugin", "-p", "no:cacheprovider", *options, "test_it.py"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     return done.returncode, done.stdout + done.stderr
 
 
@@ -101,32 +107,41 @@ def test_kinds(tmp_path):
     assert status == 1 and "error: scope:" in out, out
     status, out = run(tmp_path, NARROW.replace("seeds=2", "seeds=2, scope=False"))
     assert status == 0 and "scope:" not in out, out
-    types = NARROW.replace('"gpu")', '"sys")\n    tl.atomic_add(y_ptr, 1)').replace("(x_ptr)", "(x_ptr, y_ptr)").replace(
-        'adds[(1,)](team.zeros(1, "int32"))',
-        'y = team.zeros(1, "int32", name="y")\n    adds[(1,)](team.zeros(1, "int32"), y)\n'
-        '    floats[(1,)](y, stream=team.new_stream())') + """
+    types = (
+        NARROW.replace('"gpu")', '"sys")\n    tl.atomic_add(y_ptr, 1)')
+        .replace("(x_ptr)", "(x_ptr, y_ptr)")
+        .replace(
+            'adds[(1,)](team.zeros(1, "int32"))',
+            'y = team.zeros(1, "int32", name="y")\n    adds[(1,)](team.zeros(1, "int32"), y)\n'
+            "    floats[(1,)](y, stream=team.new_stream())",
+        )
+        + """
 @tandem.jit
 def floats(y_ptr):
     tl.atomic_add(y_ptr.to(tl.pointer_type(tl.float32), bitcast=True), 1.0)
 """
+    )
     assert "portability" not in run(tmp_path, types)[1]
     status, out = run(tmp_path, types.replace("seeds=2", "seeds=2, portability=True"))
     assert status == 0 and "warning: portability:" in out, out
 
 
-@pytest.mark.parametrize("old, new, words", [
-    ("ranks=[2, 4], seeds=3", "ranks=[0]", "`ranks` of the mark `tandem` is an integer or a list of integers from 1, not [0]"),
-    ("ranks=[2, 4], seeds=3", "seeds=0", "`seeds` of the mark `tandem`"),
-    ("ranks=[2, 4], seeds=3", "speed=3", "timeout=S): got an unexpected keyword argument 'speed'"),
-    ("ranks=[2, 4], seeds=3", "2, 3, True", "timeout=S): too many positional arguments"),
-    ("seeds=3", "scope=0", "`scope` of the mark `tandem` is True or False, not 0"),
-    ("seeds=3", "max_steps=0", "`max_steps` of the mark `tandem` is an integer from 1, not 0"),
-    ("seeds=3", "timeout=-1", "`timeout` of the mark `tandem` is a number of seconds above 0, not -1"),
-    ("seeds=3", "seeds=3, exhaustive=True", "`seeds`, which choose some, do not go with it"),
-    ("seeds=3", "limit=3", "it needs `exhaustive=True`"),
-    ("(team, semantic)", "(semantic)", "has the mark `tandem`, but takes no `team`"),
-    ("@pytest.mark.tandem(ranks=[2, 4], seeds=3)", "", "`team` is for tests with the mark `tandem`"),
-])
+@pytest.mark.parametrize(
+    "old, new, words",
+    [
+        ("ranks=[2, 4], seeds=3", "ranks=[0]", "`ranks` of the mark `tandem` is an integer or a list of integers from 1, not [0]"),
+        ("ranks=[2, 4], seeds=3", "seeds=0", "`seeds` of the mark `tandem`"),
+        ("ranks=[2, 4], seeds=3", "speed=3", "timeout=S): got an unexpected keyword argument 'speed'"),
+        ("ranks=[2, 4], seeds=3", "2, 3, True", "timeout=S): too many positional arguments"),
+        ("seeds=3", "scope=0", "`scope` of the mark `tandem` is True or False, not 0"),
+        ("seeds=3", "max_steps=0", "`max_steps` of the mark `tandem` is an integer from 1, not 0"),
+        ("seeds=3", "timeout=-1", "`timeout` of the mark `tandem` is a number of seconds above 0, not -1"),
+        ("seeds=3", "seeds=3, exhaustive=True", "`seeds`, which choose some, do not go with it"),
+        ("seeds=3", "limit=3", "it needs `exhaustive=True`"),
+        ("(team, semantic)", "(semantic)", "has the mark `tandem`, but takes no `team`"),
+        ("@pytest.mark.tandem(ranks=[2, 4], seeds=3)", "", "`team` is for tests with the mark `tandem`"),
+    ],
+)
 def test_wrong_use(tmp_path, old, new, words):
     status, out = run(tmp_path, TESTS.replace(old, new))
     assert status != 0 and words in out, out

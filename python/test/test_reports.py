@@ -194,95 +194,35 @@ CASES = [  # name of the mark, ranks, run, kind, words
         OOB,
         "byte offset 256|400 bytes|program (1,0,0)",
     ),
-    (
-        "shifted store",
-        1,
-        lambda t: shifted[(1,)](t.zeros(64, name="a"), 1, 64),
-        OOB,
-        "byte offset 4 of `a`|has 256 bytes|allocated at",
-    ),
+    ("shifted store", 1, lambda t: shifted[(1,)](t.zeros(64, name="a"), 1, 64), OOB, "byte offset 4 of `a`|has 256 bytes|allocated at"),
     ("shifted store", 1, lambda t: shifted[(1,)](second_of_two(t), -1, 64), OOB, "4 bytes before `b`"),
     ("shifted store", 1, lambda t: shifted[(1,)](t.zeros(64), 1 << 30, 64), OOB, "byte offset 4294967296"),
     ("shifted store", 1, lambda t: shifted[(1,)](t.zeros(64), -(1 << 30), 64), OOB, ""),
     ("shifted store", 1, lambda t: shifted[(1,)](t.zeros(0, name="none"), 0, 4), OOB, "`none`|has 0 bytes"),
-    (
-        "rows without mask",
-        1,
-        lambda t: columns_masked[(1,)](t.zeros((10, 10), name="a"), 10, 16),
-        OOB,
-        "byte offset 400 of `a`",
-    ),
-    (
-        "nested load",
-        1,
-        lambda t: pick_nested[(1,)](t.zeros(8), t.zeros(8), 8),
-        OOB,
-        "return tl.load(x_ptr + i)|called from here",
-    ),
+    ("rows without mask", 1, lambda t: columns_masked[(1,)](t.zeros((10, 10), name="a"), 10, 16), OOB, "byte offset 400 of `a`"),
+    ("nested load", 1, lambda t: pick_nested[(1,)](t.zeros(8), t.zeros(8), 8), OOB, "return tl.load(x_ptr + i)|called from here"),
     ("ld", 1, lambda t: one_word[(1,)](t.zeros(8, "int32"), 8), OOB, "byte offset 32"),
-    (
-        "misaligned store",
-        1,
-        lambda t: wide[(1,)](t.zeros(8, "int32"), 1),
-        "misaligned",
-        "byte offset 4|not aligned to 8 bytes",
-    ),
-    (
-        "element",
-        1,
-        lambda t: element[(1,)](t.empty(8, name="raw"), t.zeros(8), 2),
-        "uninitialised-read",
-        "`raw`[8..12)",
-    ),
+    ("misaligned store", 1, lambda t: wide[(1,)](t.zeros(8, "int32"), 1), "misaligned", "byte offset 4|not aligned to 8 bytes"),
+    ("element", 1, lambda t: element[(1,)](t.empty(8, name="raw"), t.zeros(8), 2), "uninitialised-read", "`raw`[8..12)"),
     ("element", 1, lambda t: element[(1,)](freed(t), t.zeros(8), 2), "use-after-free", "`gone`|freed at"),
     ("element", 1, freed_while_queued, "use-after-free", "`gone`|freed at"),
-    (
-        "symm_at",
-        2,
-        lambda t: to_peer[(1,)](t.local_empty(8, name="mine"), 0),
-        OOB,
-        "needs a symmetric address|`mine` of rank",
-    ),
+    ("symm_at", 2, lambda t: to_peer[(1,)](t.local_empty(8, name="mine"), 0), OOB, "needs a symmetric address|`mine` of rank"),
     ("symm_at", 2, lambda t: to_peer[(1,)](host_array(), 0), OOB, "needs a symmetric address|`host array`"),
     ("symm_at", 2, lambda t: to_peer[(1,)](t.zeros(8), 2), "bad-rank", "peer 2 is outside 0..1"),
     ("symm_at", 2, lambda t: to_peer[(1,)](t.zeros(8), -1), "bad-rank", "peer -1 is outside 0..1"),
-    (
-        "signal",
-        2,
-        lambda t: signal[(1,)](t.local_from_array(np.zeros(1, "i8"))),
-        OOB,
-        "a signal needs a symmetric address",
-    ),
+    ("signal", 2, lambda t: signal[(1,)](t.local_from_array(np.zeros(1, "i8"))), OOB, "a signal needs a symmetric address"),
     ("put", 2, lambda t: put[(1,)](t.zeros(8, name="d"), t.zeros(64), 256, 1), OOB, "write of 256 bytes|`d` on rank 1"),
-    (
-        "put",
-        2,
-        lambda t: put[(1,)](t.local_from_array(host_array()), t.zeros(64), 16, 1),
-        OOB,
-        "`put` needs a symmetric address",
-    ),
+    ("put", 2, lambda t: put[(1,)](t.local_from_array(host_array()), t.zeros(64), 16, 1), OOB, "`put` needs a symmetric address"),
     ("put", 2, lambda t: put[(1,)](t.zeros(8), t.zeros(64), 16, 7), "bad-rank", "peer 7 is outside 0..1"),
     ("put", 2, lambda t: put[(1,)](t.zeros(8), t.zeros(64), -16, 1), OOB, "-16 bytes"),
     ("get", 2, lambda t: get[(1,)](t.zeros(64), t.zeros(8, name="s"), 256, 1), OOB, "read of 256 bytes|`s` on rank 1"),
     ("get", 2, lambda t: get[(1,)](t.zeros(8), t.zeros(8), 16, -3), "bad-rank", "peer -3"),
     ("device_assert", 1, lambda t: checked[(1,)](5, debug=True), "assertion", "n must be four"),
-    (
-        "barrier of one thread",
-        2,
-        lambda t: barrier_in_thread[(1,)](t.zeros(1)),
-        "divergent-block-operation",
-        "all 128 threads",
-    ),
+    ("barrier of one thread", 2, lambda t: barrier_in_thread[(1,)](t.zeros(1)), "divergent-block-operation", "all 128 threads"),
     ("wait", 2, lambda t: await_one[(1,)](flag(t)), "deadlock", "`flag` + 0 of rank 1 == 1, sees 0; never written"),
     ("cyclic wait", 1, overshot, "deadlock", "== 1, sees 2"),
     ("cyclic wait", 3, lambda t: ring[(1,)](flag(t)), "deadlock", "3 programs wait|of rank 2 == 1, sees 0"),
-    (
-        "spin on a load",
-        2,
-        lambda t: spin_load[(1,)](flag(t)),
-        "livelock",
-        "reads `flag` + 0 of rank 0, sees 0, never written",
-    ),
+    ("spin on a load", 2, lambda t: spin_load[(1,)](flag(t)), "livelock", "reads `flag` + 0 of rank 0, sees 0, never written"),
     ("spin on a load", 1, lambda t: spin_load[(1,)](np.zeros(1, "i8")), "livelock", "reads `host array`"),
     ("spin on atomic_cas", 2, lambda t: spin_cas[(1,)](flag(t)), "deadlock", "reads `flag`"),
     ("spin on ld", 2, lambda t: spin_ld[(1,)](flag(t)), "livelock", "reads `flag`"),
@@ -367,9 +307,7 @@ HOSTS = [
 def test_hosts_that_wait_for_ever(run, name, words):
     text = str(reports_of(run, 2))
     assert words in text
-    assert re.search(
-        rf"{re.escape(__file__)}:{mark_line(name)}: note: the host of ranks? [01, ]*1 is here\n", text
-    ), text
+    assert re.search(rf"{re.escape(__file__)}:{mark_line(name)}: note: the host of ranks? [01, ]*1 is here\n", text), text
     assert "0 programs" not in text
 
 
@@ -392,10 +330,7 @@ def test_leftover_signals_are_warned_of():
         forget[(1,)](signal_tensor, 1 - team.rank)
         team.barrier()
 
-    with pytest.warns(
-        tandem.SimulationWarning,
-        match=rf"{re.escape(__file__)}:{mark_line('leftover signal')}:.*leftover-signal.*`flag`",
-    ):
+    with pytest.warns(tandem.SimulationWarning, match=rf"{re.escape(__file__)}:{mark_line('leftover signal')}:.*leftover-signal.*`flag`"):
         tandem.launch(main, ranks=2)
 
 

@@ -21,14 +21,23 @@ def run_with(tmp_path, **stubs):
 PLENTY = 'echo "h"; echo "d 9 9 99999 9 /"'
 
 
-@pytest.mark.parametrize("stubs,line", [
-    (dict(dpkg_query="exit 1", df=PLENTY, apt_get='echo "E: Failed to fetch" ; exit 100'),
-     "apt-get update failed (is there a network?): E: Failed to fetch"),
-    (dict(dpkg_query="exit 1", df='echo "h"; echo "d 9 9 12 9 /"', apt_get="exit 0"),
-     "the disk under /usr has 12 MB free, 2500 MB are needed"),
-    (dict(dpkg_query='echo "install ok installed"', df='echo "h"; echo "d 9 9 12 9 /"'),
-     "this disk has 12 MB free, 1500 MB are needed"),
-])
+@pytest.mark.parametrize(
+    "stubs,line",
+    [
+        (
+            dict(dpkg_query="exit 1", df=PLENTY, apt_get='echo "E: Failed to fetch" ; exit 100'),
+            "apt-get update failed (is there a network?): E: Failed to fetch",
+        ),
+        (
+            dict(dpkg_query="exit 1", df='echo "h"; echo "d 9 9 12 9 /"', apt_get="exit 0"),
+            "the disk under /usr has 12 MB free, 2500 MB are needed",
+        ),
+        (
+            dict(dpkg_query='echo "install ok installed"', df='echo "h"; echo "d 9 9 12 9 /"'),
+            "this disk has 12 MB free, 1500 MB are needed",
+        ),
+    ],
+)
 def test_one_line(tmp_path, stubs, line):
     done = run_with(tmp_path, **stubs)
     assert done.returncode == 1

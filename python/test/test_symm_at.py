@@ -50,8 +50,19 @@ def buffer(team, local):
     return team.local_empty(8, "int32", name="mine") if local else team.zeros(8, "int32", name="x")
 
 
-CASES = [(scalar, 8, False), (scalar, 100, False), (scalar, 1 << 24, False), (scalar, -3, False), (scalar, 1 << 40, False),
-         (scalar, 0, True), (threads, 9, False), (threads, 0, True), (tile, 9, False), (tile, 1, True), (twice, 0, False)]
+CASES = [
+    (scalar, 8, False),
+    (scalar, 100, False),
+    (scalar, 1 << 24, False),
+    (scalar, -3, False),
+    (scalar, 1 << 40, False),
+    (scalar, 0, True),
+    (threads, 9, False),
+    (threads, 0, True),
+    (tile, 9, False),
+    (tile, 1, True),
+    (twice, 0, False),
+]
 
 
 @pytest.mark.parametrize("kernel, offset, local", CASES)

@@ -35,7 +35,7 @@ def test_copy_engine_feeds_a_waiting_kernel(ranks, seed):
         copies = team.new_stream()
         for peer in range(team.size):
             copies.copy(parts.peer(peer)[team.rank], mine)
-            copies.signal_write(ready.peer(peer)[team.rank:team.rank + 1], 1)
+            copies.signal_write(ready.peer(peer)[team.rank : team.rank + 1], 1)
         return np.asarray(out).copy()
 
     result = tandem.launch(main, ranks=ranks, seed=seed)
@@ -46,6 +46,7 @@ def test_copy_engine_feeds_a_waiting_kernel(ranks, seed):
 
 def test_events_order_streams():
     for seed in range(8):
+
         def main(team):
             x, y = team.local_from_array(np.zeros(64, np.float32)), team.local_empty(64)
             first, second = team.new_stream(), team.new_stream()
@@ -120,6 +121,7 @@ def test_bad_arguments_of_launch():
 
 def test_gather():
     """Texts of any length, on the world and on a part of it; each call has its own."""
+
     def main(team):
         first = team.gather({"rank": team.rank, "text": "ä" * 70000 * team.rank})
         second = team.gather(-team.rank)

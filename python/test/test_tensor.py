@@ -20,8 +20,10 @@ def on_ranks(main, ranks=2, **options):
     return tandem.launch(main, ranks=ranks, **options)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64", "uint64", "float16", "bfloat16", "float32", "float64",
-                                   "float8_e4m3fn", "float8_e5m2"])
+@pytest.mark.parametrize(
+    "dtype",
+    ["int8", "uint8", "int16", "int32", "int64", "uint64", "float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2"],
+)
 def test_every_element_type_goes_through_a_kernel(dtype):
     def main(team):
         source = np.arange(100).astype(as_dtype(dtype))
@@ -35,8 +37,14 @@ def test_every_element_type_goes_through_a_kernel(dtype):
 def test_indexing_reads_and_writes_like_numpy():
     def main(team):
         t, mirror = team.zeros((4, 6), "bfloat16"), np.zeros((4, 6), ml_dtypes.bfloat16)
-        for index, value in (((1, 2), 3), (-1, 2), ((slice(0, 2), slice(1, None, 2)), 5), ((2, slice(None)), np.arange(6)), ((..., 0), 7),
-                             ([0, 3], 9)):
+        for index, value in (
+            ((1, 2), 3),
+            (-1, 2),
+            ((slice(0, 2), slice(1, None, 2)), 5),
+            ((2, slice(None)), np.arange(6)),
+            ((..., 0), 7),
+            ([0, 3], 9),
+        ):
             t[index] = value
             mirror[index] = value
         np.testing.assert_array_equal(np.asarray(t), mirror)
@@ -77,7 +85,7 @@ READS = {
 def test_the_host_reads_only_what_was_written(how, check):
     def main(team, everything):
         x = team.empty(8, "float32", name="half")
-        x[:8 if everything else 4] = 1
+        x[: 8 if everything else 4] = 1
         assert x[2] == 1 and (x[[0, 3]] == 1).all() and (x[np.arange(8) < 4] == 1).all() and (np.asarray(x[:4]) == 1).all()
         return READS[how](x).sum()
 

@@ -39,7 +39,7 @@ class PlainOperators:
         return torch.from_numpy(np.frombuffer(words, np.float32)).view(rows, columns)
 
     def run(self, operation, sizes, dtype, transposed, addresses, numbers, out_dtype):
-        m, n, k = (*sizes, *(1, None)[len(sizes) - 1:])
+        m, n, k = (*sizes, *(1, None)[len(sizes) - 1 :])
         self.calls.append((operation, m, n, k, transposed))
         shard = -(-m // SIZE)
         first = min(self.rank * shard, m)
@@ -55,7 +55,7 @@ class PlainOperators:
             whole = sum(self.exchange.all(self.rank, whole))
         scatters = operation in ("gemm_rs", "reduce_scatter")
         out = self._at(addresses[-1], rows if scatters else m, n)
-        out.copy_(whole[first:first + rows] if scatters else whole)
+        out.copy_(whole[first : first + rows] if scatters else whole)
         self.exchange.barrier.wait()
 
 
@@ -164,6 +164,7 @@ def test_the_gradient_of_gemm_rs_to_its_input_alone_is_ag_gemm():
         x = shard(a, rank, 1).requires_grad_()
         tt.gemm_rs(x, shard(b, rank)).sum().backward()
         return [call[0] for call in worlds.current().operators.calls], x.grad
+
     got = on_ranks(main)
     assert all(calls == ["gemm_rs", "ag_gemm"] for calls, _ in got)
     torch.testing.assert_close(torch.cat([g for _, g in got], 1), torch.ones(16, 12) @ b.t())
@@ -193,6 +194,7 @@ def test_two_layers_are_the_unsharded_ones(sequence_parallel):
         out = down(torch.relu(up(mine)))
         out.square().sum().backward()
         return out.detach(), mine.grad, up.weight.grad, down.weight.grad, up.bias.grad, down.bias.grad
+
     got = on_ranks(main)
     for i, tensor in enumerate((want.detach(), whole.grad)):
         parts = [g[i] for g in got]
@@ -228,15 +230,19 @@ def test_compiled_training_without_a_break():
     def main(rank):
         compiled = torch.compile(lambda x, w: tt.ag_gemm(x, w), backend="aot_eager", fullgraph=True)
         return gradients(compiled, shard(a, rank), shard(b, rank, 1))
+
     got = on_ranks(main)
     torch.testing.assert_close(torch.cat([g[0] for g in got]), want_a)
     torch.testing.assert_close(torch.cat([g[1] for g in got], 1), want_b)
 
 
-@pytest.mark.parametrize("operation,x,shape", [("ag_gemm", (4, 8), (16, 6)), ("gemm_rs", (16, 8), (4, 6)), ("gemm_ar", (16, 8), (16, 6)),
-                                               ("gemm_rs", (13, 8), (4, 6))])
+@pytest.mark.parametrize(
+    "operation,x,shape",
+    [("ag_gemm", (4, 8), (16, 6)), ("gemm_rs", (16, 8), (4, 6)), ("gemm_ar", (16, 8), (16, 6)), ("gemm_rs", (13, 8), (4, 6))],
+)
 def test_traced_shapes(one_rank, operation, x, shape):
     from torch._subclasses.fake_tensor import FakeTensorMode
+
     with FakeTensorMode():
         out = getattr(tt, operation)(torch.empty(x), torch.empty(8, 6), out_dtype=torch.bfloat16)
     assert tuple(out.shape) == shape and out.dtype == torch.bfloat16
@@ -250,6 +256,7 @@ def test_the_registration_is_well_formed():
             x = shard(a, rank, 0 if name == "ag_gemm" else 1).requires_grad_()
             w = (b if name == "ag_gemm" else shard(b, rank)).clone().requires_grad_()
             torch.library.opcheck(getattr(torch.ops.tandem, name).default, (x, w), test_utils=("test_schema", "test_autograd_registration"))
+
     on_ranks(main)
 
 
@@ -287,8 +294,8 @@ class Kernel:
 
     def __init__(self, log, operation, max_m):
         from tandem.ops.table import TABLES
-        self._op, self.max_m, self.log, self.table = self, max_m, log, TABLES[operation]
 
+        self._op, self.max_m, self.log, self.table = self, max_m, log, TABLES[operation]
 
     def close(self):
         self.log.append(("closed", self.max_m))
@@ -298,6 +305,7 @@ class Kernel:
 def operators(monkeypatch):
     """Operators over a session that is not there, and the calls that they noted."""
     from tandem.torch import operators as module
+
     log, state = [], {"capturing": False, "stream": 7}
 
     class Session:
@@ -316,9 +324,18 @@ def operators(monkeypatch):
             log.append(("waits", other))
 
     monkeypatch.setattr(module, "create", lambda team, operation, sizes, *rest: Kernel(log, operation, sizes[0]))
-    monkeypatch.setattr(module, "_tandem", type("Library", (), {
-        "adopt_stream": staticmethod(lambda handle, rank, stream: stream + 100),
-        "op_run": staticmethod(lambda op, stream, addresses, _, numbers, __: log.append((op.max_m, stream, *addresses, *numbers)))}))
+    monkeypatch.setattr(
+        module,
+        "_tandem",
+        type(
+            "Library",
+            (),
+            {
+                "adopt_stream": staticmethod(lambda handle, rank, stream: stream + 100),
+                "op_run": staticmethod(lambda op, stream, addresses, _, numbers, __: log.append((op.max_m, stream, *addresses, *numbers))),
+            },
+        ),
+    )
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device=None: CurrentStream())
     monkeypatch.setattr(torch.cuda, "ExternalStream", lambda handle, device=None: handle)
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: state["capturing"])
@@ -332,10 +349,13 @@ def run(operators, m, transposed=True):
     operators.run("ag_gemm", (m, 6, 8), torch.bfloat16, transposed, [1, 2, 3], [m], torch.float32)
 
 
-@pytest.mark.parametrize("operation,values,words", [("all_reduce", {"elements": 600}, (600, 0)), ("all_gather", {"m": 100}, (100, 0)),
-                                                    ("reduce_scatter", {"m": 100}, (100, ))])
+@pytest.mark.parametrize(
+    "operation,values,words",
+    [("all_reduce", {"elements": 600}, (600, 0)), ("all_gather", {"m": 100}, (100, 0)), ("reduce_scatter", {"m": 100}, (100,))],
+)
 def test_collectives_are_told_what_their_c_abi_takes(operation, values, words):
     from tandem.torch.shapes import OPERATIONS
+
     assert OPERATIONS[operation].numbers(values) == list(words)
 
 
@@ -360,8 +380,14 @@ def test_a_capture_needs_a_call_before(operators):
     run(operators, 100)
     operators.state["capturing"] = True
     run(operators, 100)
-    raises(RuntimeError, r"`ag_gemm` of this size has not run before this graph capture; before it, call it once or "
-           r'tandem.torch.prepare\("ag_gemm", 64, 6, 8, dtype=torch.bfloat16\) on every rank', run, operators, 64)
+    raises(
+        RuntimeError,
+        r"`ag_gemm` of this size has not run before this graph capture; before it, call it once or "
+        r'tandem.torch.prepare\("ag_gemm", 64, 6, 8, dtype=torch.bfloat16\) on every rank',
+        run,
+        operators,
+        64,
+    )
     raises(RuntimeError, r"prepare\(.*weight=False\)", run, operators, 100, transposed=False)
 
 

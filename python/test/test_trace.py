@@ -85,16 +85,21 @@ def test_rows(file, tmp_path):
     def drawn(count):
         assert trace(file, "--rows", count, "--svg", tmp_path / "t.svg")[0] == 0
         return (tmp_path / "t.svg").read_text()
+
     assert ">stream 0<" in drawn(1) and ">slot 0<" not in drawn(1)
     assert ">slot 0<" in drawn(2)
 
 
-@pytest.mark.parametrize("content, words", [(None, "cannot read {}: No such file or directory"),
-                                            ("hello", "{} is not a trace that Tandem wrote"),
-                                            ("[]", "{} is not a trace that Tandem wrote"),
-                                            (json.dumps({"traceEvents": []}), "{} is not a trace that Tandem wrote"),
-                                            (json.dumps({"traceEvents": [{"ph": "X", "name": 3}], "otherData": {"clock": "modelled"}}),
-                                             "not a trace that Tandem wrote: ")])
+@pytest.mark.parametrize(
+    "content, words",
+    [
+        (None, "cannot read {}: No such file or directory"),
+        ("hello", "{} is not a trace that Tandem wrote"),
+        ("[]", "{} is not a trace that Tandem wrote"),
+        (json.dumps({"traceEvents": []}), "{} is not a trace that Tandem wrote"),
+        (json.dumps({"traceEvents": [{"ph": "X", "name": 3}], "otherData": {"clock": "modelled"}}), "not a trace that Tandem wrote: "),
+    ],
+)
 def test_wrong_files(tmp_path, content, words):
     path = tmp_path / "x.json"
     if content is not None:
@@ -103,9 +108,14 @@ def test_wrong_files(tmp_path, content, words):
     assert code == 1 and output == "" and words.format(path) in errors and errors.count("\n") == 1
 
 
-@pytest.mark.parametrize("options, code, words", [
-    (["--svg", "no/such/file.svg"], 1, "tandem: cannot write no/such/file.svg: No such file or directory"),
-    (["--rows", "0"], 2, "--rows: it is at least 1"), (["--width", "x"], 2, "--width: invalid count `x`")])
+@pytest.mark.parametrize(
+    "options, code, words",
+    [
+        (["--svg", "no/such/file.svg"], 1, "tandem: cannot write no/such/file.svg: No such file or directory"),
+        (["--rows", "0"], 2, "--rows: it is at least 1"),
+        (["--width", "x"], 2, "--width: invalid count `x`"),
+    ],
+)
 def test_wrong_options(file, options, code, words):
     found, _, errors = trace(file, *options)
     assert found == code and words in errors

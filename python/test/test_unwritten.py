@@ -140,13 +140,24 @@ def test_what_is_unwritten_in_several_places_is_counted():
 
 
 @pytest.mark.parametrize("check", [False, True])
-@pytest.mark.parametrize("how", ["whole", "element", "slice", "list", "sum", "equal", "assert", "copy", "loop", "print", "in place",
-                                 "of a slice"])
+@pytest.mark.parametrize(
+    "how", ["whole", "element", "slice", "list", "sum", "equal", "assert", "copy", "loop", "print", "in place", "of a slice"]
+)
 def test_who_uses_what_nothing_has_written_by_an_array_is_told(how, check):
-    uses = {"whole": lambda v: (v == 3).all(), "element": lambda v: v[6], "slice": lambda v: v[2:8] + 1, "list": lambda v: v[[0, 6]],
-            "sum": lambda v: v.sum(), "equal": lambda v: np.array_equal(v, np.full(16, 3)),
-            "assert": lambda v: np.testing.assert_array_equal(v, 3), "copy": lambda v: v.copy(), "loop": lambda v: [e + 1 for e in v],
-            "print": lambda v: str(v), "in place": lambda v: np.add(v, 1, out=v), "of a slice": lambda v: v[4:].max()}
+    uses = {
+        "whole": lambda v: (v == 3).all(),
+        "element": lambda v: v[6],
+        "slice": lambda v: v[2:8] + 1,
+        "list": lambda v: v[[0, 6]],
+        "sum": lambda v: v.sum(),
+        "equal": lambda v: np.array_equal(v, np.full(16, 3)),
+        "assert": lambda v: np.testing.assert_array_equal(v, 3),
+        "copy": lambda v: v.copy(),
+        "loop": lambda v: [e + 1 for e in v],
+        "print": lambda v: str(v),
+        "in place": lambda v: np.add(v, 1, out=v),
+        "of a slice": lambda v: v[4:].max(),
+    }
 
     def main(team, bytes):
         x, y = team.full(16, 3, "int32"), team.empty(16, "int32", name="y")
@@ -179,9 +190,18 @@ def test_what_the_host_writes_by_an_array_is_written():
     def through_others(v):
         np.asarray(v)[:] = np.arange(16)
 
-    writes = [fills, by_memory, in_two, by_a_list, through_others, lambda v: v.fill(0), lambda v: np.copyto(v, 0),
-              lambda v: np.multiply(3, 0, out=v), lambda v: v.reshape(4, 4).T.__setitem__(..., 0),
-              lambda v: [v.__setitem__(k, 0) for k in range(16)]]
+    writes = [
+        fills,
+        by_memory,
+        in_two,
+        by_a_list,
+        through_others,
+        lambda v: v.fill(0),
+        lambda v: np.copyto(v, 0),
+        lambda v: np.multiply(3, 0, out=v),
+        lambda v: v.reshape(4, 4).T.__setitem__(..., 0),
+        lambda v: [v.__setitem__(k, 0) for k in range(16)],
+    ]
 
     def main(team):
         for write in writes:

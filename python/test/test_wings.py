@@ -14,9 +14,19 @@ def problems(**texts):
     return list(rooms.check_wings({f"python/tandem/{name.replace('__', '/', 1)}.py": text for name, text in texts.items()}))
 
 
-@pytest.mark.parametrize("text", ["from ..gpu import device", "from ..gpu.device import devices", "import tandem.gpu.device",
-                                  "from tandem.gpu.device import devices", "def f():\n    from ..gpu import device", "import tandem",
-                                  "from .. import cli", "from ..cli import main"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from ..gpu import device",
+        "from ..gpu.device import devices",
+        "import tandem.gpu.device",
+        "from tandem.gpu.device import devices",
+        "def f():\n    from ..gpu import device",
+        "import tandem",
+        "from .. import cli",
+        "from ..cli import main",
+    ],
+)
 def test_an_import_upwards(text):
     found = problems(host__arrays=text, gpu__device="", cli="")
     assert len(found) == 1 and found[0].startswith("python/tandem/host/arrays.py:") and "which `host` may not" in found[0]
@@ -24,8 +34,15 @@ def test_an_import_upwards(text):
 
 def test_imports_that_are_allowed():
     arrays = "from .. import _tandem\nfrom ..kernel.names import x\nfrom .layout import y\nimport numpy, tandemonium"
-    assert not problems(host__arrays=arrays, host__layout="from . import frames", host__frames="from ..errors import z", kernel__names="",
-                        errors="", cli="from .host import arrays\nfrom . import session", session="from .host.arrays import x")
+    assert not problems(
+        host__arrays=arrays,
+        host__layout="from . import frames",
+        host__frames="from ..errors import z",
+        kernel__names="",
+        errors="",
+        cli="from .host import arrays\nfrom . import session",
+        session="from .host.arrays import x",
+    )
 
 
 def test_a_circle_within_a_wing():

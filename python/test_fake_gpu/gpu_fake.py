@@ -58,8 +58,22 @@ class CupyArray:
         self.__cuda_array_interface__ = {"data": (address, False), "typestr": typestr, "shape": (64,), "version": 3}
 
 
-_SIZES = {"*": 8, "i1": 1, "i8": 1, "u8": 1, "i16": 2, "u16": 2, "i32": 4, "u32": 4, "i64": 8, "u64": 8, "fp16": 2, "bf16": 2, "fp32": 4,
-          "fp64": 8}
+_SIZES = {
+    "*": 8,
+    "i1": 1,
+    "i8": 1,
+    "u8": 1,
+    "i16": 2,
+    "u16": 2,
+    "i32": 4,
+    "u32": 4,
+    "i64": 8,
+    "u64": 8,
+    "fp16": 2,
+    "bf16": 2,
+    "fp32": 4,
+    "fp64": 8,
+}
 _PARAM = {"*": 0, "i1": 1, "i8": 2, "i16": 3, "i32": 4, "i64": 5, "fp16": 6, "bf16": 7, "fp32": 8, "fp64": 9}
 
 
@@ -79,14 +93,26 @@ def image_bytes(request, shared=0, registers=40):
     words = list(_words(request["arguments"]))
     name = request["kernel"].split("#")[0]
     cubin = f"FAKE {name} {','.join(str(_SIZES[w]) for w in words) or 0} {registers} 0".encode()
-    header = json.dumps({"name": name, "target": request["options"]["target"], "threads": 32 * request["options"]["num_warps"],
-                         "cluster": [request["options"]["num_ctas"], 1, 1], "params": [_PARAM[w.replace("u", "i")] for w in words],
-                         "shared_bytes": shared, "registers": registers, "tensor_maps": [], "spill_bytes": 8,
-                         "uses_ranks": False, "uses_grid_barrier": False, "remarks": []}).encode()
+    header = json.dumps(
+        {
+            "name": name,
+            "target": request["options"]["target"],
+            "threads": 32 * request["options"]["num_warps"],
+            "cluster": [request["options"]["num_ctas"], 1, 1],
+            "params": [_PARAM[w.replace("u", "i")] for w in words],
+            "shared_bytes": shared,
+            "registers": registers,
+            "tensor_maps": [],
+            "spill_bytes": 8,
+            "uses_ranks": False,
+            "uses_grid_barrier": False,
+            "remarks": [],
+        }
+    ).encode()
     body = header + cubin + b".version 8.6"
-    checksum = 0xcbf29ce484222325
+    checksum = 0xCBF29CE484222325
     for byte in body:
-        checksum = (checksum ^ byte) * 0x100000001b3 % 2**64
+        checksum = (checksum ^ byte) * 0x100000001B3 % 2**64
     sizes = b"".join(n.to_bytes(8, "little") for n in (len(header), len(cubin), 12, checksum))
     return b"TDIMG\x0002" + sizes + body
 

@@ -21,8 +21,9 @@ def in_compat(script):
     """Runs a script with the compatibility modules; returns what it prints."""
     text = "import tandem.compat\ntandem.compat.install()\nimport triton\nimport triton.language as tl\n" + textwrap.dedent(script)
     environment = {k: v for k, v in os.environ.items() if k in ("PYTHONPATH", "PATH", "HOME")}
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True,
-                          env={"TANDEM_CUDA_DRIVER": str(LIBRARY), **environment})
+    done = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, env={"TANDEM_CUDA_DRIVER": str(LIBRARY), **environment}
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
 
@@ -78,8 +79,13 @@ def scale(x_ptr, n, factor: tl.float32, num_stages: tl.constexpr, BLOCK: tl.cons
 
 def test_parameters_and_source():
     names = [(p.num, p.name, p.is_constexpr, p.do_not_specialize, p.has_default) for p in scale.params]
-    assert names == [(0, "x_ptr", False, False, False), (1, "n", False, True, False), (2, "factor", False, False, False),
-                     (3, "num_stages", True, False, False), (4, "BLOCK", True, False, True)]
+    assert names == [
+        (0, "x_ptr", False, False, False),
+        (1, "n", False, True, False),
+        (2, "factor", False, False, False),
+        (3, "num_stages", True, False, False),
+        (4, "BLOCK", True, False, True),
+    ]
     assert scale.constexprs == [3, 4] and scale.params[4].default == 64 and scale.params[2].annotation == "fp32"
     assert scale.src.startswith("def scale(") and scale.__globals__ is globals()
 
@@ -173,6 +179,7 @@ def test_heuristics_win_over_the_call(gpu):
 def test_compiling_without_a_call(gpu, monkeypatch):
     from tandem.compat.backends import GPUTarget
     from tandem.compat.compilation import ASTSource, compile
+
     monkeypatch.setattr("tandem.compat.compilation.compile_request", gpu.compile)
     types = {"x_ptr": "*fp32", "n": "i32", "factor": "fp32"}
     source = ASTSource(scale, types, {"num_stages": 2, (4,): 64}, {(0,): [["tt.divisibility", 16]]})

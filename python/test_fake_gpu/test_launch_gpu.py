@@ -37,10 +37,15 @@ def hexed(format, value):
 def test_launch(gpu):
     kernel = fresh(add_kernel)
     compiled = kernel[(3,)](FakeTensor(0x1000), FakeTensor(0x2004), 64, BLOCK=32, num_warps=8)
-    assert gpu.launches == ["launch add_kernel on 0 grid 3,1,1 block 256,1,1 shared 0 stream 0 "
-                            f"{hexed('<Q', 0x1000)} {hexed('<Q', 0x2004)} {hexed('<i', 64)}"]
-    assert gpu.arguments == {"x_ptr": {"type": "*fp32", "divisibility": 16}, "y_ptr": {"type": "*fp32"},
-                             "n": {"type": "i32", "divisibility": 16}, "BLOCK": {"constexpr": {"int": "32"}}}
+    assert gpu.launches == [
+        f"launch add_kernel on 0 grid 3,1,1 block 256,1,1 shared 0 stream 0 {hexed('<Q', 0x1000)} {hexed('<Q', 0x2004)} {hexed('<i', 64)}"
+    ]
+    assert gpu.arguments == {
+        "x_ptr": {"type": "*fp32", "divisibility": 16},
+        "y_ptr": {"type": "*fp32"},
+        "n": {"type": "i32", "divisibility": 16},
+        "BLOCK": {"constexpr": {"int": "32"}},
+    }
     assert gpu.requests[0]["options"] == {"num_warps": 8, "num_stages": 3, "num_ctas": 1, "debug": False, "target": "sm_90a"}
     assert compiled.n_regs == 40 and compiled.n_spills == 2 and compiled.shared == 0
     assert compiled.asm["ptx"] == ".version 8.6" and compiled.asm["cubin"].startswith(b"FAKE add_kernel")
@@ -57,11 +62,26 @@ def test_second_launch_is_the_same(gpu):
     assert words(gpu.launches[1]) == [hexed("<Q", 0x3000), hexed("<Q", 0x4000), hexed("<i", 128)]
 
 
-@pytest.mark.parametrize("change, count", [
-    (dict(n=63), 2), (dict(n=1), 2), (dict(n=2**40), 2), (dict(n=2**63 + 16), 2), (dict(n=True), 2), (dict(BLOCK=64), 2),
-    (dict(BLOCK=32.0), 2), (dict(x_ptr=FakeTensor(0x1004)), 2), (dict(x_ptr=FakeTensor(0x1000, float16)), 2),
-    (dict(x_ptr=FakeTensor(0x1000, device=1), y_ptr=FakeTensor(0x1000, device=1)), 2),
-    (dict(num_stages=4), 2), (dict(n=0), 1), (dict(n=-32), 1), (dict(x_ptr=FakeTensor(0)), 1), (dict(x_ptr=CupyArray(0x1000)), 1)])
+@pytest.mark.parametrize(
+    "change, count",
+    [
+        (dict(n=63), 2),
+        (dict(n=1), 2),
+        (dict(n=2**40), 2),
+        (dict(n=2**63 + 16), 2),
+        (dict(n=True), 2),
+        (dict(BLOCK=64), 2),
+        (dict(BLOCK=32.0), 2),
+        (dict(x_ptr=FakeTensor(0x1004)), 2),
+        (dict(x_ptr=FakeTensor(0x1000, float16)), 2),
+        (dict(x_ptr=FakeTensor(0x1000, device=1), y_ptr=FakeTensor(0x1000, device=1)), 2),
+        (dict(num_stages=4), 2),
+        (dict(n=0), 1),
+        (dict(n=-32), 1),
+        (dict(x_ptr=FakeTensor(0)), 1),
+        (dict(x_ptr=CupyArray(0x1000)), 1),
+    ],
+)
 def test_specialisation(gpu, change, count):
     kernel = fresh(add_kernel)
     base = dict(x_ptr=FakeTensor(0x1000), y_ptr=FakeTensor(0x1000), n=64, BLOCK=32)
@@ -98,7 +118,8 @@ def test_numbers(gpu):
     for a in (-3, 255):
         numbers[(1,)](FakeTensor(16), a, 2**64 - 1, 3, 1.5, 2.5, False)
     assert [words(line)[1:] for line in gpu.launches] == [
-        [hexed("<B", a % 256), hexed("<Q", 2**64 - 1), hexed("<d", 3), hexed("<e", 1.5), hexed("<f", 2.5), "00"] for a in (-3, 255)]
+        [hexed("<B", a % 256), hexed("<Q", 2**64 - 1), hexed("<d", 3), hexed("<e", 1.5), hexed("<f", 2.5), "00"] for a in (-3, 255)
+    ]
     with pytest.raises(OverflowError, match="256 does not fit type `i8`"):
         numbers[(1,)](FakeTensor(16), 256, 0, 0, 0, 0.0, False)
 
@@ -219,8 +240,15 @@ def make_mixed():
 
 def test_whatever_the_kernel_read_of_the_host_is_looked_at_before_a_quick_launch(gpu):
     mixed, change_offset = make_mixed()
-    changes = [lambda: None, lambda: None, lambda: WIDTHS.append(9), lambda: WIDTHS.__setitem__(0, 4),
-               lambda: setattr(options, "factor", 8), change_offset, lambda: delattr(options, "factor")]
+    changes = [
+        lambda: None,
+        lambda: None,
+        lambda: WIDTHS.append(9),
+        lambda: WIDTHS.__setitem__(0, 4),
+        lambda: setattr(options, "factor", 8),
+        change_offset,
+        lambda: delattr(options, "factor"),
+    ]
     compiled = []
     for change in changes:
         change()

@@ -43,7 +43,7 @@ def finished(child, seconds=60):
 START = f"""
 import os, signal, sys, time
 import numpy as np, tandem
-sys.path.insert(0, {str(ROOT / 'test' / 'gpu' / 'ranks')!r})
+sys.path.insert(0, {str(ROOT / "test" / "gpu" / "ranks")!r})
 import programs
 team = tandem.init()
 assert tandem.init() is team and tandem.current_team() is team
@@ -64,8 +64,10 @@ def test_processes(script):
     text = "print(team.rank, team.size, team.device, int(programs.streams(team).sum()), int(programs.tensors(team).sum()), sys.argv[1])"
     code, output, errors = finished(script(text, "word"))
     assert code == 0, errors
-    expected = [f"{r} 2 {r} {int(a.sum())} {int(b.sum())} word" for r, (a, b) in enumerate(
-        zip(tandem.launch(programs.streams, ranks=2).values, tandem.launch(programs.tensors, ranks=2).values))]
+    expected = [
+        f"{r} 2 {r} {int(a.sum())} {int(b.sum())} word"
+        for r, (a, b) in enumerate(zip(tandem.launch(programs.streams, ranks=2).values, tandem.launch(programs.tensors, ranks=2).values))
+    ]
     assert sorted(output.splitlines()) == expected
 
 
@@ -92,7 +94,10 @@ def test_a_wrong_environment_is_one_line(tmp_path, assembler):
     (tmp_path / "good.py").write_text("import tandem\ntandem.init()\n")
     command = ["-m", "tandem", "run", "--target", "cuda", tmp_path / "good.py"]
     assert finished(start(command, assembler, {"RANK": "5", "WORLD_SIZE": "3"})) == (
-        1, "", "the environment's RANK is 5, but there are 3 ranks\n")
+        1,
+        "",
+        "the environment's RANK is 5, but there are 3 ranks\n",
+    )
 
 
 def test_transport_of_processes(tmp_path, assembler):
@@ -119,11 +124,23 @@ def test_transport_of_processes(tmp_path, assembler):
 WAIT = "\nteam.stream.signal_wait(team.zeros(1, 'int32'), 1)\n{}\nteam.synchronize()\n"
 
 
-@pytest.mark.parametrize("deed, code, expected", [
-    ("raise KeyError('mine')", 1, ["KeyError: 'mine'", "raised on rank 1 of 2", "tandem: rank 0 ended: rank 1 failed: KeyError: 'mine'",
-                                   "tandem: rank 1 ended with exit code 1"]),
-    ("sys.exit(9)", 9, ["tandem: rank 0 ended: rank 1 failed: it exits with 9", "tandem: rank 1 ended with exit code 9"]),
-    ("os.kill(os.getpid(), signal.SIGKILL)", 137, ["tandem: rank 0 ended: rank 1 ", "tandem: rank 1 was killed by SIGKILL"])])
+@pytest.mark.parametrize(
+    "deed, code, expected",
+    [
+        (
+            "raise KeyError('mine')",
+            1,
+            [
+                "KeyError: 'mine'",
+                "raised on rank 1 of 2",
+                "tandem: rank 0 ended: rank 1 failed: KeyError: 'mine'",
+                "tandem: rank 1 ended with exit code 1",
+            ],
+        ),
+        ("sys.exit(9)", 9, ["tandem: rank 0 ended: rank 1 failed: it exits with 9", "tandem: rank 1 ended with exit code 9"]),
+        ("os.kill(os.getpid(), signal.SIGKILL)", 137, ["tandem: rank 0 ended: rank 1 ", "tandem: rank 1 was killed by SIGKILL"]),
+    ],
+)
 def test_a_process_that_fails_ends_the_others(script, deed, code, expected):
     started = time.monotonic()
     found, _, errors = finished(script(WAIT.format(f"if team.rank:\n    {deed}")))

@@ -50,8 +50,10 @@ def test_too_few_gpus(gpu):
         on_gpus(lambda team: 0, ranks=3)
 
 
-@pytest.mark.parametrize("devices, words", [([0], "names 1 GPUs for 2 ranks"), ([0, 2], "names GPU 2, this machine has 2"),
-                                            ([1, 1], "each rank needs a GPU of its own")])
+@pytest.mark.parametrize(
+    "devices, words",
+    [([0], "names 1 GPUs for 2 ranks"), ([0, 2], "names GPU 2, this machine has 2"), ([1, 1], "each rank needs a GPU of its own")],
+)
 def test_wrong_devices(gpu, devices, words):
     with pytest.raises(ValueError, match=words):
         on_gpus(lambda team: 0, devices=devices)
@@ -139,6 +141,7 @@ def test_stream_wait_that_times_out(gpu):
 
 def test_operators_called_unlike(gpu):
     """There is no timeout: a rank that waits for a call that cannot come is told of it."""
+
     def main(team):
         op = AllReduce(team, 64, "fp32")
         for n in (64, 64, 32 if team.rank else 64):
@@ -203,7 +206,7 @@ def test_launch_with_tensors(gpu):
         team.synchronize()
         return x.address, y.address + 4
 
-    (x, y), = on_gpus(main, ranks=1).values
+    ((x, y),) = on_gpus(main, ranks=1).values
     line, again = gpu.launches
     assert line == again and line.startswith("launch add on 0 grid 2,1,1 block 64,1,1 ")
     assert words(line) == [address(x), address(y), struct.pack("<i", 64).hex()]
@@ -223,8 +226,12 @@ def test_alignment_facts(gpu, monkeypatch):
 
     on_gpus(main, ranks=1)
     requests = [json.loads(text) for text in seen]
-    assert [[a.get("divisibility") for a in r["arguments"][:3]] for r in requests] == [[16, None, 16], [16, 16, 16], [16, None, 16],
-                                                                                      [16, 16, 16]]
+    assert [[a.get("divisibility") for a in r["arguments"][:3]] for r in requests] == [
+        [16, None, 16],
+        [16, 16, 16],
+        [16, None, 16],
+        [16, 16, 16],
+    ]
     options = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "debug": False, "target": "sm_90a"}
     assert [r["options"] for r in requests] == [options] * 4
 
@@ -236,7 +243,7 @@ def test_kernel_with_ranks_gets_the_context(gpu):
         team.synchronize()
         return [address(flag.address), address(x.address), struct.pack("<i", 5).hex()]
 
-    expected, = on_gpus(main, ranks=1).values
+    (expected,) = on_gpus(main, ranks=1).values
     found = words(gpu.launches[0])
     assert found[:3] == expected and len(found) == 4 and int.from_bytes(bytes.fromhex(found[3]), "little")
 
@@ -256,9 +263,10 @@ def test_host_arrays_are_copied_there_and_back(gpu):
 
 def test_where_tensors_begin_does_not_say_which_tiles_parts_have(gpu):
     """GEMM + ReduceScatter's parts lie tile by tile, and every rank reads those of the others."""
+
     def main(team):
         with GemmReduceScatter(team, 4096, 2048, 256, "bf16", b_transposed=True) as op:
-            whole = team.local_empty((4096 * 256 + 1, ), "bf16")
+            whole = team.local_empty((4096 * 256 + 1,), "bf16")
             for at in (0, 1):
                 a = Tensor(team, whole.address + 2 * at, (4096, 256), whole.dtype, owner=whole, symmetric=False)
                 op(a, team.local_empty((2048, 256), "bf16"), 4096)
@@ -391,6 +399,7 @@ def test_streams_have_handles(gpu):
 def test_doctors_measurements_run(gpu, monkeypatch, tmp_path, ranks):
     """Kernels do nothing on the fake driver; everything around them happens."""
     from tandem.tune import machine_profile, measure
+
     monkeypatch.setattr(measure, "_COPY_BYTES", 1 << 16)
     monkeypatch.setattr(measure, "_STORE_BYTES", 1 << 16)
     monkeypatch.setattr(measure, "_PROGRAMS", (1, 8))
@@ -435,6 +444,7 @@ def test_measured_kernels_are_right():
 
 def test_gather_between_gpus(gpu):
     """The text is longer than the meeting carries at once."""
+
     def main(team):
         return [len(text) for text in team.gather("x" * 120000 * team.rank)], team.gather(team.rank)
 

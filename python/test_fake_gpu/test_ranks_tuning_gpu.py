@@ -89,6 +89,7 @@ def test_operators_go_by_the_profile_of_the_first_rank(cache):
 def test_tensors_of_a_team_are_tuned_on_all_ranks_together(cache, monkeypatch):
     """Rank 1 finds another configuration quickest; the slowest rank counts."""
     from tandem.tune.rank_clock import RankClock
+
     times = {0: {32: 10.0, 64: 20.0, 128: 90.0}, 1: {32: 50.0, 64: 30.0, 128: 1.0}}
     calls = []
 
@@ -127,11 +128,13 @@ def test_tensors_of_a_team_are_tuned_on_all_ranks_together(cache, monkeypatch):
     assert on_gpus(main, args=(make(),)).values == [64, 64] and len(calls) == 6, "found on disk"
 
 
-@pytest.mark.parametrize("milliseconds, batches", [({}, 1), ({"warmup": 0, "rep": 1}, 2), ({"rep": 100}, 6),
-                                                   ({"warmup": 40, "rep": 41}, 5)])
+@pytest.mark.parametrize(
+    "milliseconds, batches", [({}, 1), ({"warmup": 0, "rep": 1}, 2), ({"rep": 100}, 6), ({"warmup": 40, "rep": 41}, 5)]
+)
 def test_warmup_and_rep_are_whole_batches_of_the_slowest_rank(gpu, monkeypatch, milliseconds, batches):
     """A batch is 20 ms on rank 1. Of the later batches the median counts."""
     from tandem.tune.rank_clock import RankClock
+
     taken = {0: [], 1: []}
 
     def microseconds(self, queue, calls, holds):
@@ -155,8 +158,9 @@ def test_a_graph_holds_no_call_that_waits(gpu):
         kernel[(1,)](team.zeros(64, "float32"))
 
     def make(**hooks):
-        @tandem.autotune([tandem.Config({"BLOCK": 32}), tandem.Config({"BLOCK": 64})], key=[], cache_results=False, use_cuda_graph=True,
-                         **hooks)
+        @tandem.autotune(
+            [tandem.Config({"BLOCK": 32}), tandem.Config({"BLOCK": 64})], key=[], cache_results=False, use_cuda_graph=True, **hooks
+        )
         @tandem.jit
         def kernel(x_ptr, BLOCK: tl.constexpr):
             tl.store(x_ptr + tl.arange(0, BLOCK), 1.0)
@@ -170,6 +174,7 @@ def test_a_graph_holds_no_call_that_waits(gpu):
 
 def test_a_do_bench_of_ones_own_is_called_on_all_ranks(gpu, monkeypatch):
     from tandem.tune.rank_clock import RankClock
+
     monkeypatch.setattr(RankClock, "microseconds", None)
     times = {0: {32: 10.0, 64: 20.0}, 1: {32: 50.0, 64: [30.0, 1.0, 99.0]}}
     here, timed = threading.local(), []
@@ -226,8 +231,11 @@ def test_a_configuration_that_one_rank_cannot_launch_is_out_for_all(gpu):
 def test_pruning_may_make_configurations_of_its_own(cache, capfd, monkeypatch):
     monkeypatch.setenv("TANDEM_PRINT_AUTOTUNING", "1")
 
-    @tandem.autotune([tandem.Config({"BLOCK": 32}), tandem.Config({"BLOCK": 64})], key=[],
-                     prune_configs_by={"early_config_prune": lambda configs, *_, **__: [tandem.Config({"BLOCK": 16})]})
+    @tandem.autotune(
+        [tandem.Config({"BLOCK": 32}), tandem.Config({"BLOCK": 64})],
+        key=[],
+        prune_configs_by={"early_config_prune": lambda configs, *_, **__: [tandem.Config({"BLOCK": 16})]},
+    )
     @tandem.jit
     def kernel(x_ptr, BLOCK: tl.constexpr):
         tl.store(x_ptr + tl.arange(0, BLOCK), 1.0)

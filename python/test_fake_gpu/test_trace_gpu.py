@@ -19,6 +19,7 @@ def _one(x):
 
 def test_trace(gpu, tmp_path):
     """Kernels as their streams see them."""
+
     def main(team):
         x = team.zeros(64, "float32")
         y = team.empty(64, "float32")

@@ -61,8 +61,10 @@ def tuned(times, calls=None, **options):
 
     kernel.run = spy
     options.setdefault("cache_results", False)
-    named = [options.pop(name, default) for name, default in
-             {"configs": CONFIGS, "key": ["n"], "reset_to_zero": None, "restore_value": None}.items()]
+    named = [
+        options.pop(name, default)
+        for name, default in {"configs": CONFIGS, "key": ["n"], "reset_to_zero": None, "restore_value": None}.items()
+    ]
     return Autotuner(kernel, kernel.arg_names, *named, do_bench=bench, **options)
 
 
@@ -78,9 +80,13 @@ def test_the_quickest_wins(gpu):
 
 def test_hooks_and_restored_values(gpu):
     log = []
-    kernel = tuned({32: 3.0, 64: 1.0, 128: 2.0}, reset_to_zero=["x_ptr"], restore_value=["y_ptr"],
-                   pre_hook=lambda args, reset_only=False: log.append(f"pre {args['BLOCK']}"),
-                   post_hook=lambda args, exception: log.append("post"))
+    kernel = tuned(
+        {32: 3.0, 64: 1.0, 128: 2.0},
+        reset_to_zero=["x_ptr"],
+        restore_value=["y_ptr"],
+        pre_hook=lambda args, reset_only=False: log.append(f"pre {args['BLOCK']}"),
+        post_hook=lambda args, exception: log.append("post"),
+    )
     kernel[(1,)](Tensor(log, "x"), Tensor(log, "y"), 16)
     assert log[:5] == ["pre 32", "zero x", "clone y", "restore y", "post"]
     assert log[15:] == ["pre 64", "zero x"], "the launch that counts finds zeros; its own hooks would be the configuration's"
@@ -107,8 +113,11 @@ def test_configurations_that_do_not_fit_are_passed_over(gpu):
 
 def test_pruning(gpu):
     calls = []
-    prune = {"early_config_prune": lambda configs, named, **kwargs: [c for c in configs if c.kwargs["BLOCK"] > named["n"]],
-             "perf_model": lambda BLOCK, n, num_warps, **kwargs: BLOCK, "top_k": 1}
+    prune = {
+        "early_config_prune": lambda configs, named, **kwargs: [c for c in configs if c.kwargs["BLOCK"] > named["n"]],
+        "perf_model": lambda BLOCK, n, num_warps, **kwargs: BLOCK,
+        "top_k": 1,
+    }
     kernel = tuned({32: 3.0, 64: 1.0, 128: 2.0}, calls, prune_configs_by=prune)
     kernel[(1,)](FakeTensor(16), FakeTensor(16), 48)
     assert calls == [] and kernel.best_config is CONFIGS[1], "one that is left needs no timing"
@@ -206,8 +215,9 @@ print("fine")
 
 
 def test_triton_names():
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True,
-                          env={"TANDEM_CUDA_DRIVER": str(LIBRARY), **_path()})
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, env={"TANDEM_CUDA_DRIVER": str(LIBRARY), **_path()}
+    )
     assert done.stdout == "fine\n", done.stderr
 
 
@@ -217,8 +227,9 @@ def _path():
 
 def test_no_gpu():
     script = "import tandem; print(tandem.gpu.is_available()); tandem.gpu.target_of(0)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
-                          env={"TANDEM_CUDA_DRIVER": "/nowhere/libcuda.so.1", **_path()})
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env={"TANDEM_CUDA_DRIVER": "/nowhere/libcuda.so.1", **_path()}
+    )
     assert done.stdout == "False\n" and "RuntimeError: no NVIDIA GPU: the CUDA driver cannot be opened" in done.stderr
 
 

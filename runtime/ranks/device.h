@@ -1,5 +1,5 @@
-// A GPU as the ranks' common code uses it. This header is all that runtime/ranks sees of a vendor: a backend implements Device, Fabric and
-// Platform, and test/host_platform.h does it in the host's memory.
+// A GPU as the ranks' common code uses it. This header is all that runtime/ranks sees of a vendor: a backend implements
+// Device, Fabric and Platform, and test/host_platform.h does it in the host's memory.
 #pragma once
 #include "runtime/ranks/host_clock.h"
 #include "runtime/session.h"
@@ -20,11 +20,12 @@ enum class StreamKind : uint8_t {
   Aside,   // for work that must get through while all others are held
 };
 
-// How a stream compares a word with a value. `AtLeast` compares cyclically: the difference as a signed number is not negative.
+// How a stream compares a word with a value. `AtLeast` compares cyclically: the difference as a signed number is not
+// negative.
 enum class WaitFlag : uint8_t { AtLeast, Equal, And /* a common bit */, Nor /* a bit that neither has */ };
 
-// A word of 4 or 8 bytes that a stream writes or waits for by itself, without a multiprocessor. A write is released after the stream's
-// earlier work at system scope, a wait acquires.
+// A word of 4 or 8 bytes that a stream writes or waits for by itself, without a multiprocessor. A write is released
+// after the stream's earlier work at system scope, a wait acquires.
 struct WordOperation {
   bool waits = false;
   int bytes = 8;
@@ -43,13 +44,13 @@ struct SharedWords {
 class DeviceClock {
  public:
   virtual ~DeviceClock() = default;
-  // Asks the device some times and keeps the quickest answer. Needs a multiprocessor for a moment. `then` (null: none) is
-  // recorded where the stream goes on, right after `lastNs`.
+  // Asks the device some times and keeps the quickest answer. Needs a multiprocessor for a moment. `then` (null: none)
+  // is recorded where the stream goes on, right after `lastNs`.
   virtual ClockPair compare(Stream stream, Event then) = 0;
 };
 
-// One rank's device between enter and leave. A call that fails throws std::runtime_error; `doing` begins its text. Calls on a stream queue
-// work and return.
+// One rank's device between enter and leave. A call that fails throws std::runtime_error; `doing` begins its text.
+// Calls on a stream queue work and return.
 class Device {
  public:
   virtual ~Device() = default;
@@ -62,8 +63,8 @@ class Device {
   virtual void releaseShared(SharedWords words) noexcept = 0;
 
   virtual void copy(Stream stream, Address dest, Address source, uint64_t bytes) = 0;
-  virtual void copyRows(Stream stream, Address dest, uint64_t destPitch, Address source, uint64_t sourcePitch, uint64_t bytes,
-                        uint64_t rows) = 0;
+  virtual void copyRows(Stream stream, Address dest, uint64_t destPitch, Address source, uint64_t sourcePitch,
+                        uint64_t bytes, uint64_t rows) = 0;
   virtual void set(Stream stream, Address dest, uint8_t value, uint64_t bytes) = 0;
   virtual void copyFromHost(Stream stream, Address dest, const void* source, uint64_t bytes) = 0;
   virtual void copyToHost(Stream stream, void* dest, Address source, uint64_t bytes) = 0;
@@ -74,7 +75,8 @@ class Device {
   virtual bool idle(Stream stream, const std::string& doing) = 0;
   // One after the other.
   virtual void submit(Stream stream, std::span<const WordOperation> operations, const std::string& doing) = 0;
-  // Adds to `count` consecutive words of `bytes` (4 or 8), each released at system scope. Needs a multiprocessor for a moment.
+  // Adds to `count` consecutive words of `bytes` (4 or 8), each released at system scope. Needs a multiprocessor for a
+  // moment.
   virtual void addToSignals(Stream stream, Address signal, int count, uint64_t value, int bytes) = 0;
   // `context`: the rank's tandem_dist_context.
   virtual void launch(Stream stream, const KernelLaunch& launch, Address context) = 0;
@@ -87,10 +89,11 @@ class Device {
   virtual double millisecondsBetween(Event from, Event to) = 0;
   virtual std::unique_ptr<DeviceClock> clock() = 0;
 
-  // Work of a stream that is being captured becomes a graph. Also true for the default stream while another that it waits for is captured.
+  // Work of a stream that is being captured becomes a graph. Also true for the default stream while another that it
+  // waits for is captured.
   virtual bool capturing(Stream stream) = 0;
-  // While another library captures, a driver may forbid a thread to allocate, and to query and synchronise streams that are not captured.
-  // This allows it to the calling thread; the returned mode undoes that.
+  // While another library captures, a driver may forbid a thread to allocate, and to query and synchronise streams that
+  // are not captured. This allows it to the calling thread; the returned mode undoes that.
   virtual int relaxCaptureMode() = 0;
   virtual void restoreCaptureMode(int mode) = 0;
 };
@@ -138,9 +141,9 @@ struct RankPlace {
 class Platform {
  public:
   virtual ~Platform() = default;
-  virtual int deviceCount() const = 0;                // throws where there is none
-  virtual DeviceFacts facts(int device) const = 0;    // throws where there is no such device
-  virtual std::string expectedSuffix() const = 0;     // of the fabric, before the ranks have met
+  virtual int deviceCount() const = 0;              // throws where there is none
+  virtual DeviceFacts facts(int device) const = 0;  // throws where there is no such device
+  virtual std::string expectedSuffix() const = 0;   // of the fabric, before the ranks have met
   virtual std::unique_ptr<Device> open(int device) const = 0;
   // [all ranks] The same kind of fabric on all, or an exception on all.
   virtual std::unique_ptr<Fabric> connect(Rendezvous& ranks, Device& device, const RankPlace& place) const = 0;

@@ -1,5 +1,5 @@
-// Hands out ranges of offsets. The same calls give the same offsets, so ranks that make the same calls need not speak about them. Knows
-// nothing of memory.
+// Hands out ranges of offsets. The same calls give the same offsets, so ranks that make the same calls need not speak
+// about them. Knows nothing of memory.
 #pragma once
 #include <cstdint>
 #include <map>

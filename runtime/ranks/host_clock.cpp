@@ -6,7 +6,8 @@
 namespace tandem::runtime::ranks {
 
 int64_t hostClockNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 HostTime::HostTime(const ClockPair& first, const ClockPair& last) : first_(first) {

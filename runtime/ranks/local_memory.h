@@ -1,5 +1,5 @@
-// Memory of one rank alone, given back in stream order. Freed memory is kept for the next allocation of its size: the driver's own free
-// may wait for the device, and a kernel there may wait for a peer.
+// Memory of one rank alone, given back in stream order. Freed memory is kept for the next allocation of its size: the
+// driver's own free may wait for the device, and a kernel there may wait for a peer.
 #pragma once
 #include "runtime/ranks/streams.h"
 

@@ -3,7 +3,8 @@
 
 namespace tandem::runtime::ranks {
 
-// "At least v" is true for the half of the range that begins at v, so "at most v" is "at least" the value half a range below the next one.
+// "At least v" is true for the half of the range that begins at v, so "at most v" is "at least" the value half a range
+// below the next one.
 WaitTest waitTest(Compare compare, uint64_t value, int bytes) {
   uint64_t mask = bytes == 8 ? ~uint64_t(0) : 0xffffffffu, half = mask / 2 + 1;
   value &= mask;

@@ -21,22 +21,15 @@ std::unique_ptr<RankTrace> traceFor(Rendezvous& meeting, const RankPlace& place,
 }  // namespace
 
 Rank::Open::Open(Rendezvous& meeting, const Platform& platform, const RankOptions& o, Device& device)
-    : watch(device, o.waitTimeoutMs),
-      streams(device),
-      events(device),
-      waits(watch, o.waitTimeoutMs > 0),
-      fabric(platform.connect(meeting, device, o.place)),
-      heap(fabric->heap()),
+    : watch(device, o.waitTimeoutMs), streams(device), events(device), waits(watch, o.waitTimeoutMs > 0),
+      fabric(platform.connect(meeting, device, o.place)), heap(fabric->heap()),
       trace(o.trace ? traceFor(meeting, o.place, device, streams.aside()) : nullptr),
       context(meeting, heap, o.place.rank, o.place.rankCount, device, {watch.onDevice(), trace ? trace->address() : 0},
               streams.aside()),
-      local(device, events),
-      published(fabric->publish(context.address())) {}
+      local(device, events), published(fabric->publish(context.address())) {}
 
 Rank::Rank(const RankOptions& options, const Platform& platform)
-    : options_(options),
-      platform_(platform),
-      facts_(platform.facts(options.place.device)),
+    : options_(options), platform_(platform), facts_(platform.facts(options.place.device)),
       meeting_({options.rendezvous, options.place.rank, options.place.rankCount}, [this] {
         if (Watch* watch = watch_) watch->stop();
       }) {}
@@ -60,8 +53,8 @@ void Rank::enter() {
     watch_ = &open_->watch;
     if (meeting_.stopped()) open_->watch.stop();
   } catch (const std::exception& e) {
-    meeting_.stop(reportOf(ReportKind::RankFailed, me(),
-                           "rank " + std::to_string(me()) + " cannot start: " + e.what()));
+    meeting_.stop(
+        reportOf(ReportKind::RankFailed, me(), "rank " + std::to_string(me()) + " cannot start: " + e.what()));
     std::lock_guard lock(mutex_);
     reports_.push_back(meeting_.reason());
     throw;
@@ -116,8 +109,8 @@ bool Rank::allIdle() const {
   return true;
 }
 
-// Kernels see the watch; streams are held by words, which are written until no stream is held. False: something goes on, or the device
-// does not answer; its memory cannot be given back then.
+// Kernels see the watch; streams are held by words, which are written until no stream is held. False: something goes
+// on, or the device does not answer; its memory cannot be given back then.
 bool Rank::drain() {
   constexpr std::chrono::seconds patience{10};
   auto deadline = std::chrono::steady_clock::now() + patience;
@@ -168,12 +161,12 @@ void Rank::collectTrace() {
   try {
     trace = open_->trace->collect();
     if (trace.lost)
-      report = reportOf(ReportKind::Trace, me(),
-                        "the trace of rank " + std::to_string(me()) + " has no room for " +
-                            std::to_string(trace.lost) + " records");
+      report = reportOf(
+          ReportKind::Trace, me(),
+          "the trace of rank " + std::to_string(me()) + " has no room for " + std::to_string(trace.lost) + " records");
   } catch (const std::exception& e) {
-    report = reportOf(ReportKind::Trace, me(),
-                      "the trace of rank " + std::to_string(me()) + " cannot be read: " + e.what());
+    report =
+        reportOf(ReportKind::Trace, me(), "the trace of rank " + std::to_string(me()) + " cannot be read: " + e.what());
   }
   std::lock_guard lock(mutex_);
   trace_ = std::move(trace);

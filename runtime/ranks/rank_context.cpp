@@ -1,5 +1,5 @@
-// One block of device memory: the context, kMaxTeams teams, each team's lists and epoch, then the distances to peers' memory. Kernels that
-// run may read it while a team is added, so nothing in it moves; they cannot know the new team.
+// One block of device memory: the context, kMaxTeams teams, each team's lists and epoch, then the distances to peers'
+// memory. Kernels that run may read it while a team is added, so nothing in it moves; they cannot know the new team.
 #include "runtime/ranks/rank_context.h"
 #include "runtime/ranks/wire.h"
 #include <algorithm>
@@ -21,12 +21,9 @@ uint64_t roundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / un
 
 }  // namespace
 
-RankContext::RankContext(Rendezvous& ranks, SymmetricHeap& heap, int rank, int rankCount, Device& device, ContextParts parts,
-                         Stream stream)
-    : ranks_(ranks),
-      rank_(rank),
-      rankCount_(rankCount),
-      device_(device),
+RankContext::RankContext(Rendezvous& ranks, SymmetricHeap& heap, int rank, int rankCount, Device& device,
+                         ContextParts parts, Stream stream)
+    : ranks_(ranks), rank_(rank), rankCount_(rankCount), device_(device),
       slotBytes_(roundUp(uint64_t(rankCount) * (sizeof(uint64_t) + 2 * sizeof(uint32_t)), 128)),
       listBytes_(roundUp(sizeof(uint64_t) + uint64_t(rankCount) * 2 * sizeof(int32_t), 16)) {
   signals_ = heap.allocate({slotBytes_ * kMaxTeams, true, "team signals"}, stream, [] {});
@@ -58,9 +55,7 @@ RankContext::RankContext(Rendezvous& ranks, SymmetricHeap& heap, int rank, int r
   }
 }
 
-RankContext::~RankContext() {
-  device_.release(block_);
-}
+RankContext::~RankContext() { device_.release(block_); }
 
 Address RankContext::lists(int team) const {
   return block_ + kTeams + kMaxTeams * sizeof(tandem_dist_team) + uint64_t(team) * listBytes_;
@@ -103,8 +98,8 @@ void RankContext::checkMembers(const std::vector<int>& members) const {
     throw std::invalid_argument("rank " + std::to_string(rank_) + " makes a team that it is not in");
 }
 
-// Each member proposes the first number it has never used; the largest is free on all. Teams without common members may get the same one:
-// their signals lie on different ranks.
+// Each member proposes the first number it has never used; the largest is free on all. Teams without common members may
+// get the same one: their signals lie on different ranks.
 int RankContext::createTeam(const std::vector<int>& members, Stream stream) {
   checkMembers(members);
   size_t team = teams_.size();

@@ -51,8 +51,8 @@ Address Rank::peerAddress(Address address, int peer) const {
     throw std::invalid_argument("there is no rank " + std::to_string(peer) + " among " +
                                 std::to_string(options_.place.rankCount));
   if (!open_->heap.contains(address))
-    throw std::invalid_argument("address " + std::to_string(address) + " is not in rank " +
-                                std::to_string(me()) + "'s symmetric memory");
+    throw std::invalid_argument("address " + std::to_string(address) + " is not in rank " + std::to_string(me()) +
+                                "'s symmetric memory");
   return open_->heap.onPeer(address, peer);
 }
 

@@ -57,7 +57,8 @@ std::string Rank::readText(Address at, size_t most) const {
 
 std::string Rank::signalText(Address signal) const {
   if (std::optional<TeamWord> word = open_->context.wordAt(signal))
-    return "rank " + std::to_string(word->member) + (word->ofKernels ? "'s count of barriers" : "'s flag of a barrier") + " of team " +
+    return "rank " + std::to_string(word->member) +
+           (word->ofKernels ? "'s count of barriers" : "'s flag of a barrier") + " of team " +
            std::to_string(word->team) + (word->ofKernels ? "" : " on streams");
   return open_->heap.contains(signal)
              ? "the signal at offset " + hex(signal - open_->heap.base()) + " of the symmetric heap"
@@ -71,8 +72,8 @@ std::string Rank::unlikeText(const tandem_dist_watch& w) const {
   if (mine != TANDEM_DIST_BARRIER) own += " of " + std::to_string(w.expected) + " bytes";
   std::string other = theirs == mine ? "one of another size or root" : collectiveWord(theirs);
   TeamWord word = open_->context.wordAt(w.signal).value_or(TeamWord());
-  return "calls " + own + " of team " + std::to_string(word.team) + ", where rank " + std::to_string(word.member) + " calls " + other +
-         ": all members make the same calls in one order (M12)";
+  return "calls " + own + " of team " + std::to_string(word.team) + ", where rank " + std::to_string(word.member) +
+         " calls " + other + ": all members make the same calls in one order (M12)";
 }
 
 RunReport Rank::describeWait() const {
@@ -87,7 +88,8 @@ RunReport Rank::describeWait() const {
     r.column = takeNumber(r.file);
     r.line = takeNumber(r.file);
   }
-  std::string who = "rank " + std::to_string(me()) + ", " + programText(r) + (r.kernel.empty() ? "" : " of `" + r.kernel + "`");
+  std::string who =
+      "rank " + std::to_string(me()) + ", " + programText(r) + (r.kernel.empty() ? "" : " of `" + r.kernel + "`");
   auto error = [&](ReportKind kind, const std::string& message) {
     r.kind = wordOf(kind);
     r.message = who + ": " + message;
@@ -98,7 +100,8 @@ RunReport Rank::describeWait() const {
     return error(ReportKind::UnmappedPeer, "rank " + std::to_string(int64_t(w.expected)) +
                                                "'s memory is not mapped here, so `symm_at` has no address for it");
   if (w.compare >= TANDEM_DIST_UNLIKE) return error(ReportKind::CollectiveMismatch, unlikeText(w));
-  std::string signal = signalText(w.signal), expected = std::to_string(int64_t(w.expected)), seen = std::to_string(int64_t(w.seen));
+  std::string signal = signalText(w.signal), expected = std::to_string(int64_t(w.expected)),
+              seen = std::to_string(int64_t(w.seen));
   if (std::optional<TeamWord> word = open_->context.wordAt(w.signal); word && word->ofKernels) {
     expected = std::to_string(w.expected >> TANDEM_DIST_MARK_BITS);
     seen = std::to_string(w.seen >> TANDEM_DIST_MARK_BITS);
@@ -123,12 +126,11 @@ void Rank::reportHeldStream() {
     device_->copyToHost(open_->streams.aside(), &seen, held->signal, uint64_t(held->bytes));
     device_->synchronize(open_->streams.aside());
     if (held->bytes == 4) seen = uint64_t(int64_t(int32_t(seen)));
-    return meeting_.stop(reportOf(ReportKind::WaitTimeout, me(),
-                                  "rank " + std::to_string(me()) + ": stream " + std::to_string(id) +
-                                      " gave up waiting for " + signalText(held->signal) + " to be " +
-                                      wordOf(held->compare) + " " + std::to_string(int64_t(held->value)) +
-                                      " after " + std::to_string(options_.waitTimeoutMs) + " ms; it is " +
-                                      std::to_string(int64_t(seen))));
+    return meeting_.stop(reportOf(
+        ReportKind::WaitTimeout, me(),
+        "rank " + std::to_string(me()) + ": stream " + std::to_string(id) + " gave up waiting for " +
+            signalText(held->signal) + " to be " + wordOf(held->compare) + " " + std::to_string(int64_t(held->value)) +
+            " after " + std::to_string(options_.waitTimeoutMs) + " ms; it is " + std::to_string(int64_t(seen))));
   }
 }
 

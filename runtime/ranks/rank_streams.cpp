@@ -20,8 +20,7 @@ void checkSignal(Address signal, int count, int bytes) {
 void Rank::launch(StreamId stream, const KernelLaunch& launch) {
   Open& o = running();
   if (!launch.code.kernel)
-    throw std::invalid_argument("rank " + std::to_string(me()) +
-                                " is a GPU: it cannot run a kernel of the simulator");
+    throw std::invalid_argument("rank " + std::to_string(me()) + " is a GPU: it cannot run a kernel of the simulator");
   Stream on = o.streams.at(stream);
   shown(stream, interpreter::SpanKind::Kernel, launch.code.kernel->image().name.c_str(),
         [&] { device_->launch(on, launch, o.context.address()); });

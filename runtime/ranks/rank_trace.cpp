@@ -18,9 +18,7 @@ RankTrace::RankTrace(int rank, Device& device, Stream aside, int64_t originNs)
   device.synchronize(aside);
 }
 
-RankTrace::~RankTrace() {
-  device_.release(block_);
-}
+RankTrace::~RankTrace() { device_.release(block_); }
 
 std::vector<TraceChunk> RankTrace::read(uint64_t& lost) {
   tandem_trace trace{};

@@ -38,11 +38,8 @@ RunReport reportOf(ReportKind kind, int rank, const std::string& message) {
 }
 
 Rendezvous::Rendezvous(const RendezvousOptions& options, std::function<void()> onStop)
-    : options_(options),
-      onStop_(std::move(onStop)),
-      peers_(size_t(options.rankCount)),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      calls_(options.rankCount), order_(options.rankCount) {
+    : options_(options), onStop_(std::move(onStop)), peers_(size_t(options.rankCount)),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), calls_(options.rankCount), order_(options.rankCount) {
   if (!wake_) throw std::system_error(errno, std::generic_category(), "opening an event descriptor");
 }
 

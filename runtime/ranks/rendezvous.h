@@ -44,8 +44,8 @@ class Rendezvous {
   // Waits until the calls so far have been compared, if they can be, so that a difference is reported before its
   // consequences.
   void awaitComparison() const;
-  // Before leave(): compares what this rank and the others have called last, as far as they have told it. Of two ranks at least the later
-  // one sees a difference. Throws RunStopped.
+  // Before leave(): compares what this rank and the others have called last, as far as they have told it. Of two ranks
+  // at least the later one sees a difference. Throws RunStopped.
   void compareLastCalls();
   // Ends this rank's part: the others go on without it. A wait of another rank for a message of this one then stops
   // that rank.
@@ -106,8 +106,8 @@ class Rendezvous {
   mutable std::mutex mutex_;  // peers' inboxes and states, reason_
   std::condition_variable changed_;
   std::optional<RunReport> reason_;
-  CallLog calls_;                      // the monitor's
-  CallOrder order_;                    // the monitor's
+  CallLog calls_;    // the monitor's
+  CallOrder order_;  // the monitor's
   std::atomic<bool> callsAny_ = false;
   std::mutex callsMutex_;
   std::vector<std::deque<OperatorCalls>> untold_;  // of this rank, by operator

@@ -97,7 +97,8 @@ void Rendezvous::hearCalls(int peer, const std::string& bytes) {
     if (!c.count) return;
     c.made.what = in.text();
     for (uint32_t names = std::min(kMostSizes, in.get<uint32_t>()); names; --names) c.made.sizes.push_back(in.text());
-    for (uint32_t sizes = std::min(kMostSizes, in.get<uint32_t>()); sizes; --sizes) c.sizes.push_back(in.get<int64_t>());
+    for (uint32_t sizes = std::min(kMostSizes, in.get<uint32_t>()); sizes; --sizes)
+      c.sizes.push_back(in.get<int64_t>());
     compare(peer, c);
   }
   constexpr uint32_t most = 1 << 20;  // no rank has this many operators or streams
@@ -115,7 +116,9 @@ void Rendezvous::compare(int rank, const OperatorCalls& calls) {
 void Rendezvous::reportCircle() {
   std::vector<CallOrder::Step> circle = order_.circle();
   if (circle.empty()) return;
-  auto name = [&](const CallOrder::Step& s) { return "call " + std::to_string(s.number) + " of " + calls_.nameOf(s.rank, s.op); };
+  auto name = [&](const CallOrder::Step& s) {
+    return "call " + std::to_string(s.number) + " of " + calls_.nameOf(s.rank, s.op);
+  };
   std::string text;
   for (size_t k = 0; k < circle.size(); ++k)
     text += (k ? ", and rank " : "rank ") + std::to_string(circle[k].behind) + " has " + name(circle[k]) + " behind " +

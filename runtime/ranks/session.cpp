@@ -150,8 +150,11 @@ std::unique_ptr<runtime::Session> makeSession(const RanksOptions& options, std::
   std::vector<RankOptions> here;
   for (int r = 0; r < options.ranks; ++r)
     if (options.rank < 0 || r == options.rank)
-      here.push_back({{r, options.ranks, deviceFor(options, r, *platform), options.rank >= 0 || options.ranks == 1, options.heapStride},
-                      name, options.waitTimeoutMs, options.trace});
+      here.push_back({{r, options.ranks, deviceFor(options, r, *platform), options.rank >= 0 || options.ranks == 1,
+                       options.heapStride},
+                      name,
+                      options.waitTimeoutMs,
+                      options.trace});
   return std::make_unique<RanksSession>(options.ranks, here, std::move(platform));
 }
 

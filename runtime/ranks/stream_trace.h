@@ -13,8 +13,8 @@ class StreamTrace {
   StreamTrace(const StreamTrace&) = delete;
   StreamTrace& operator=(const StreamTrace&) = delete;
 
-  // Times of events are relative to `base`, which is reached at `deviceNs` of the device's timer. The trace owns it from
-  // now on.
+  // Times of events are relative to `base`, which is reached at `deviceNs` of the device's timer. The trace owns it
+  // from now on.
   void begin(Event base, uint64_t deviceNs);
 
   // The work is queued between the two calls. A stream that is being captured is passed over: null.

@@ -1,4 +1,5 @@
-// The number of a wait is a constant of its batch, so a replayed graph writes the same one again: begun and passed are equal between waits.
+// The number of a wait is a constant of its batch, so a replayed graph writes the same one again: begun and passed are
+// equal between waits.
 #include "runtime/ranks/stream_waits.h"
 
 namespace tandem::runtime::ranks {

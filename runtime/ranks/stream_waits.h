@@ -25,8 +25,8 @@ class StreamWaits {
   void add(MemoryOperations& batch, unsigned stream, const StreamWait& wait);
   // The wait that `stream` has been held by, as far as the caller has seen, for at least `time`.
   std::optional<StreamWait> heldFor(unsigned stream, std::chrono::milliseconds time);
-  // Gives every word one of the values that a stream waits for in it, in turn: repeated until the streams are idle, for they change words
-  // as they go on and see a word only now and then.
+  // Gives every word one of the values that a stream waits for in it, in turn: repeated until the streams are idle, for
+  // they change words as they go on and see a word only now and then.
   void letGo(Device& device, Stream stream, size_t round) const;
 
  private:

@@ -111,7 +111,8 @@ void Events::wait(Stream stream, EventId id) const {
 }
 
 EventId Events::recordTime(Stream stream) {
-  if (device_.capturing(stream)) throw std::invalid_argument("a stream that is being captured into a graph has no time");
+  if (device_.capturing(stream))
+    throw std::invalid_argument("a stream that is being captured into a graph has no time");
   Event event = take();
   times_.emplace(++last_, event);
   device_.record(stream, event);
@@ -124,9 +125,7 @@ Event Events::timed(EventId id) const {
   return found->second;
 }
 
-bool Events::reached(EventId id) const {
-  return device_.reached(timed(id));
-}
+bool Events::reached(EventId id) const { return device_.reached(timed(id)); }
 
 double Events::microseconds(EventId from, EventId to) const {
   return 1e3 * device_.millisecondsBetween(timed(from), timed(to));

@@ -15,7 +15,7 @@ class Streams {
   Streams& operator=(const Streams&) = delete;
 
   StreamId create();
-  StreamId beside(StreamId id);  // the same each time
+  StreamId beside(StreamId id);     // the same each time
   StreamId adopt(uint64_t handle);  // the same handle is the same number
   bool has(StreamId id) const { return id < list_.size(); }
   size_t count() const { return list_.size(); }
@@ -50,7 +50,7 @@ class Events {
   EventId recordTime(Stream stream);
   bool reached(EventId id) const;  // throws on a number that recordTime has not given
   double microseconds(EventId from, EventId to) const;
-  bool passed(EventId id);                     // false as long as it is not known; never for one of a captured stream
+  bool passed(EventId id);  // false as long as it is not known; never for one of a captured stream
 
  private:
   Event eventOf(EventId id) const;  // null: passed

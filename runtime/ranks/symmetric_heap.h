@@ -22,8 +22,9 @@ class SymmetricHeap {
   SymmetricHeap(const SymmetricHeap&) = delete;
   SymmetricHeap& operator=(const SymmetricHeap&) = delete;
 
-  // [all ranks] Returns when every rank has the memory, with zeros if asked for. Different sizes throw std::invalid_argument on every rank.
-  // `beforeReuse` is called when a part was in use before: earlier work on it must have ended when it returns.
+  // [all ranks] Returns when every rank has the memory, with zeros if asked for. Different sizes throw
+  // std::invalid_argument on every rank. `beforeReuse` is called when a part was in use before: earlier work on it must
+  // have ended when it returns.
   Address allocate(const HeapRequest& request, Stream stream, const std::function<void()>& beforeReuse);
   virtual bool release(Address address) = 0;  // of this rank alone; false: nothing of this heap begins there
 

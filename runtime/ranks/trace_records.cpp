@@ -30,9 +30,9 @@ struct Writer {
 };
 
 SpanKind kindOf(const std::string& word) {
-  static const std::map<std::string, SpanKind> kinds = {
-      {"wait", SpanKind::Wait}, {"barrier", SpanKind::Barrier}, {"put", SpanKind::Put},
-      {"get", SpanKind::Get},   {"signal", SpanKind::Signal},   {"store", SpanKind::Store}};
+  static const std::map<std::string, SpanKind> kinds = {{"wait", SpanKind::Wait},     {"barrier", SpanKind::Barrier},
+                                                        {"put", SpanKind::Put},       {"get", SpanKind::Get},
+                                                        {"signal", SpanKind::Signal}, {"store", SpanKind::Store}};
   auto found = kinds.find(word);
   return found == kinds.end() ? SpanKind::Compute : found->second;
 }

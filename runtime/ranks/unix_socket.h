@@ -1,4 +1,5 @@
-// Unix sockets with abstract names that keep message boundaries; file descriptors travel with messages. Knows nothing of ranks.
+// Unix sockets with abstract names that keep message boundaries; file descriptors travel with messages. Knows nothing
+// of ranks.
 #pragma once
 #include <span>
 #include <string>

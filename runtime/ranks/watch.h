@@ -1,5 +1,5 @@
-// A rank's `tandem_dist_watch` (abi/dist_context.h) in memory of the host that the device reaches, and beside it how far its streams' own
-// waits have come.
+// A rank's `tandem_dist_watch` (abi/dist_context.h) in memory of the host that the device reaches, and beside it how
+// far its streams' own waits have come.
 #pragma once
 #include "abi/dist_context.h"
 #include "runtime/ranks/device.h"
@@ -29,7 +29,9 @@ class Watch {
   uint32_t passed(unsigned stream) const {
     return __atomic_load_n(&host_->progress[stream % kStreams][1], __ATOMIC_ACQUIRE);
   }
-  Address begunWord(unsigned stream) const { return shared_.device + offsetof(Words, progress) + stream % kStreams * 8; }
+  Address begunWord(unsigned stream) const {
+    return shared_.device + offsetof(Words, progress) + stream % kStreams * 8;
+  }
   Address passedWord(unsigned stream) const { return begunWord(stream) + 4; }
 
  private:

@@ -1,4 +1,5 @@
-// Spans as trace events: one a line, between a head that says which run it is and an end, so that the parts of several processes join.
+// Spans as trace events: one a line, between a head that says which run it is and an end, so that the parts of several
+// processes join.
 #include "runtime/trace/chrome_trace.h"
 #include <nlohmann/json.hpp>
 #include <set>

@@ -12,8 +12,8 @@ std::string chromeTrace(const interpreter::Trace& trace);
 // Reads the text that chromeTrace() wrote; throws std::runtime_error for anything else.
 interpreter::Trace readChromeTrace(const std::string& text);
 
-// Writes a file as chromeTrace() gives it. A part of the same run, from another process, that is there already stays in it; processes
-// take turns. Throws std::runtime_error when the file cannot be written.
+// Writes a file as chromeTrace() gives it. A part of the same run, from another process, that is there already stays in
+// it; processes take turns. Throws std::runtime_error when the file cannot be written.
 void addToTraceFile(const std::string& path, const interpreter::Trace& trace);
 
 // Returns the time at which drawings begin: 0, but for measured times that of the first span.
@@ -24,8 +24,8 @@ int64_t firstNs(const interpreter::Trace& trace);
 std::string timeline(const interpreter::Trace& trace, int width);
 
 // JSON {"end_ns" (after firstNs), "lost" (records), "ranks": [{"rank", "compute_ns", "wait_ns", "transfer_ns",
-// "overlapped_ns", "bytes"}]}: wait is summed over the rank's programs, overlapped is the time in which the rank computed and
-// moved data at once.
+// "overlapped_ns", "bytes"}]}: wait is summed over the rank's programs, overlapped is the time in which the rank
+// computed and moved data at once.
 std::string traceSummary(const interpreter::Trace& trace);
 
 }  // namespace tandem::runtime

@@ -135,7 +135,7 @@ def slot_of_two_teams(team, fixed):
     flag = flags(team, 2)
     if team.rank in (0, 2):
         slot = team.rank // 2 if fixed else 0
-        team_signals[(1,)](flag[slot:slot + 1], team.rank + 1, 1)
+        team_signals[(1,)](flag[slot : slot + 1], team.rank + 1, 1)
 
 
 @tandem.jit

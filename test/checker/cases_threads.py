@@ -64,8 +64,9 @@ def hand_over(x_ptr, y_ptr, flag_ptr, N: tl.constexpr, STORE: tl.constexpr):
 
 @pair("race", "M4", ranks=(1, 2))
 def relaxed_flag(team, fixed):
-    hand_over[(2,)](team.zeros(N, "int32", name="x"), team.zeros(N, "int32"), team.zeros(1, "int32", name="flag"), N,
-                    "release" if fixed else "relaxed")
+    hand_over[(2,)](
+        team.zeros(N, "int32", name="x"), team.zeros(N, "int32"), team.zeros(1, "int32", name="flag"), N, "release" if fixed else "relaxed"
+    )
 
 
 @tandem.jit

@@ -61,16 +61,16 @@ def putting(team):
 
 # (main, ranks, all orders, orders of dependent steps)
 COUNTS = {
-    "apart": (counting(2, False), 2, 6, 1),          # 4! / (2! 2!); no step concerns the other rank
+    "apart": (counting(2, False), 2, 6, 1),  # 4! / (2! 2!); no step concerns the other rank
     "one counter": (counting(1, True), 2, 2, 2),
     "one counter, twice": (counting(2, True), 2, 6, 6),
     "one counter, 3 ranks": (counting(1, True), 3, 6, 6),
-    "exchange": (with_flag(exchange), 2, 4, 1),      # both notifies, then both waits: 2 * 2
-    "ring of 3": (with_flag(exchange), 3, 48, 1),    # each wait after two of the notifies
-    "arrivals": (with_flag(arrive), 3, 6, 1),        # 3! orders of additions, which commute
-    "barriers": (with_flag(meet_twice), 3, 36, 1),   # 3! arrivals, twice
-    "late puts": (putting, 2, 6, 1),                 # two deliveries, each before one of the waits: 4! / 4
-    "late puts, 3 ranks": (putting, 3, 90, 1),       # 6! / 2^3
+    "exchange": (with_flag(exchange), 2, 4, 1),  # both notifies, then both waits: 2 * 2
+    "ring of 3": (with_flag(exchange), 3, 48, 1),  # each wait after two of the notifies
+    "arrivals": (with_flag(arrive), 3, 6, 1),  # 3! orders of additions, which commute
+    "barriers": (with_flag(meet_twice), 3, 36, 1),  # 3! arrivals, twice
+    "late puts": (putting, 2, 6, 1),  # two deliveries, each before one of the waits: 4! / 4
+    "late puts, 3 ranks": (putting, 3, 90, 1),  # 6! / 2^3
 }
 
 
@@ -187,6 +187,7 @@ def test_the_command(tmp_path):
 
 def runs_of_pairs():
     from test_checker import PAIRS
+
     return [pair for pair in PAIRS if 2 in pair.ranks]
 
 
@@ -194,6 +195,7 @@ def runs_of_pairs():
 @pytest.mark.parametrize("pair", runs_of_pairs(), ids=lambda pair: pair.name)
 def test_pairs(pair, fixed):
     """Every schedule, or 200 of them. A right run may store what depends on the schedule, as the value of a counter."""
+
     def main(team):
         pair.main(team, fixed)
         team.synchronize()

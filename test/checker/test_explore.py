@@ -90,7 +90,7 @@ def test_whose_turn_it_was_is_no_result():
 def test_a_word_beside_a_turn_is_none(place):
     def main(team):
         words = team.zeros(8, "int32", name="words")
-        come_last[(2,)](words[place:], words[1 - place if place < 2 else 4:])
+        come_last[(2,)](words[place:], words[1 - place if place < 2 else 4 :])
 
     assert not tandem.explore(main, runs=12).deterministic
 

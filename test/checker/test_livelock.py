@@ -62,7 +62,8 @@ def backs_off_without_end(f_ptr, out_ptr):
 def either(f_ptr, out_ptr):
     if tid(0) == 0:
         while (ld(f_ptr, scope="gpu", semantic="acquire") < 1) and (  # <-- either
-                ld(f_ptr + 1, scope="gpu", semantic="acquire") < 1):
+            ld(f_ptr + 1, scope="gpu", semantic="acquire") < 1
+        ):
             pass
 
 
@@ -117,8 +118,18 @@ def in_a_for(f_ptr, out_ptr):
             pass
 
 
-SPINS = [counts, backs_off, backs_off_without_end, either, in_turn, by_a_function, where_data_say, by_adding_nothing, by_a_lane_each,
-         in_a_for]
+SPINS = [
+    counts,
+    backs_off,
+    backs_off_without_end,
+    either,
+    in_turn,
+    by_a_function,
+    where_data_say,
+    by_adding_nothing,
+    by_a_lane_each,
+    in_a_for,
+]
 
 
 @pytest.mark.parametrize("check", [False, True])

@@ -190,7 +190,8 @@ def put_each(x_ptr, y_ptr, z_ptr, flag_ptr, last_ptr, least, SIZE: tl.constexpr,
     if dl.rank() == 0:
         for i in range(SIZE):
             shmem.putmem_signal_nbi_block(  # <-- puts_with_signals
-                y_ptr + i * N, x_ptr + i * N, N * 4, flag_ptr, 1, shmem.NVSHMEM_SIGNAL_ADD, 1)
+                y_ptr + i * N, x_ptr + i * N, N * 4, flag_ptr, 1, shmem.NVSHMEM_SIGNAL_ADD, 1
+            )
             shmem.fence()
         shmem.quiet()
         shmem.signal_op(last_ptr, 1, shmem.NVSHMEM_SIGNAL_SET, 1)
@@ -320,6 +321,7 @@ def test_family(name, size):
 @pytest.mark.parametrize("count", [2, 5, 9, 300])
 def test_a_circle_of_locks(count):
     """However long it is, and however many orders of locks there are; slots are few, so that most runs get through."""
+
     def kinds(seed, fixed):
         try:
             main = lambda team: take_two[(count,)](team.zeros(count, "int32", name="lock"), count, fixed)
@@ -353,6 +355,11 @@ def test_the_wait_that_ended_early_is_named(name):
 
 
 def test_a_run_that_forgot_updates_proves_nothing():
-    report = {"severity": "error", "kind": "history-exceeded", "message": "history exceeded: this wait may have ended (M6)", "text": "",
-              "file": None}
+    report = {
+        "severity": "error",
+        "kind": "history-exceeded",
+        "message": "history exceeded: this wait may have ended (M6)",
+        "text": "",
+        "file": None,
+    }
     assert not Proof(1, True, 0, 1, [finding_of(report)]).proven

@@ -44,8 +44,10 @@ def test_a_spin_names_its_words_and_their_writer():
     text = report["text"]
     (finding,) = findings_of([report])
     assert (finding.kind, {p.line for p in finding.places}) == ("livelock", {line_of("reads the word"), line_of("writes the word")})
-    assert f"reads `words` + 8 of rank 0, sees {(1 << 32) + 1}, last written by the store (write) by rank 1" in text \
-        or f"reads `words` + 8 of rank 0, sees {(1 << 32) + 1}, last written by rank 1" in text, text
+    assert (
+        f"reads `words` + 8 of rank 0, sees {(1 << 32) + 1}, last written by the store (write) by rank 1" in text
+        or f"reads `words` + 8 of rank 0, sees {(1 << 32) + 1}, last written by rank 1" in text
+    ), text
     assert f":{line_of('writes the word')}" in text and "without end" not in text
     assert "only after that" not in text  # nobody waits for what it stores to itself
     assert "(8 of its 128 threads; 120 are done)" in text
@@ -71,8 +73,12 @@ def test_a_signal_queued_behind_its_waiter():
 @tandem.jit
 def first_of_two(next_ptr, sum_ptr):
     if tid(0) == 0:
-        atomic_add(sum_ptr, atomic_add(next_ptr, 1, scope="gpu", semantic="relaxed") * tl.program_id(0), scope="gpu",  # the last atomic
-                   semantic="relaxed")
+        atomic_add(
+            sum_ptr,
+            atomic_add(next_ptr, 1, scope="gpu", semantic="relaxed") * tl.program_id(0),
+            scope="gpu",  # the last atomic
+            semantic="relaxed",
+        )
 
 
 def test_a_stream_that_waits_is_named_by_the_line_that_queued_it():
@@ -272,16 +278,19 @@ def fence_behind_a_get(x_ptr, y_ptr, flag_ptr):
     shmem.quiet()
 
 
-@pytest.mark.parametrize("kernel, grid, expected", [
-    (other_threads_word, 2, "it was released by thread 5, but no `__syncthreads()` lies between the access and that release"),
-    (neighbour_of_the_warp, 1, "no `__syncthreads()`, or `__syncwarp()` within a warp, lies between them (M3)"),
-    (one_of_two_tells, 2, "what was acquired is an update of another program of that launch"),
-    (fence_behind_a_get, 1, "it takes a `quiet` before it, a `fence` does not complete gets (M9)"),
-])
+@pytest.mark.parametrize(
+    "kernel, grid, expected",
+    [
+        (other_threads_word, 2, "it was released by thread 5, but no `__syncthreads()` lies between the access and that release"),
+        (neighbour_of_the_warp, 1, "no `__syncthreads()`, or `__syncwarp()` within a warp, lies between them (M3)"),
+        (one_of_two_tells, 2, "what was acquired is an update of another program of that launch"),
+        (fence_behind_a_get, 1, "it takes a `quiet` before it, a `fence` does not complete gets (M9)"),
+    ],
+)
 def test_says_which_edge_is_missing(kernel, grid, expected):
     def main(team):
         buffers = [team.zeros(128, "int32", name="x"), team.zeros(128, "int32", name="y"), team.zeros(1, "int64", name="flag")]
-        kernel[(grid,)](*buffers[:2 if kernel is neighbour_of_the_warp else 3])
+        kernel[(grid,)](*buffers[: 2 if kernel is neighbour_of_the_warp else 3])
 
     text = report_of(main)["text"]
     assert expected in text, text

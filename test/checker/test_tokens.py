@@ -76,5 +76,5 @@ def test_ordered(way, ranks):
 @pytest.mark.parametrize("ranks", (2, 4))
 def test_overtaken(ranks):
     for seed in range(8):
-        report, = reports("untied", ranks, seed)
+        (report,) = reports("untied", ranks, seed)
         assert "the wait's token does not reach it" in report["text"] and "overtaken: this wait" in report["text"]

@@ -7,8 +7,24 @@ from checks import check, normal, poisoned, wide
 
 
 @triton.jit
-def forms(q_ptr, k_ptr, v_ptr, out_ptr, stride_z, stride_h, stride_n, stride_d, H, N, scale, BM: tl.constexpr, BN: tl.constexpr,
-          D: tl.constexpr, FORM: tl.constexpr, CAUSAL: tl.constexpr):
+def forms(
+    q_ptr,
+    k_ptr,
+    v_ptr,
+    out_ptr,
+    stride_z,
+    stride_h,
+    stride_n,
+    stride_d,
+    H,
+    N,
+    scale,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    D: tl.constexpr,
+    FORM: tl.constexpr,
+    CAUSAL: tl.constexpr,
+):
     row = tl.program_id(0) * BM
     z, h = tl.program_id(1) // H, tl.program_id(1) % H
     base = z.to(tl.int64) * stride_z + h.to(tl.int64) * stride_h
@@ -159,5 +175,16 @@ for _strides in ((256 * 64, 64, 1), (256 * 72 + 8, 72, 1), (256 * 66, 66, 1), (6
             view(whole)[:] = expected(True, (0, 1, 2))(*(view(wide(t)) for t in (q, k, v)), *numbers)
             return whole
 
-        check(two_loops, make, reference, f"{'.'.join(map(str, _strides))}.w{_warps}", (256 // _bm, 2), 2e-3, 2e-3, BM=_bm, BN=64, D=64,
-              num_warps=_warps)
+        check(
+            two_loops,
+            make,
+            reference,
+            f"{'.'.join(map(str, _strides))}.w{_warps}",
+            (256 // _bm, 2),
+            2e-3,
+            2e-3,
+            BM=_bm,
+            BN=64,
+            D=64,
+            num_warps=_warps,
+        )

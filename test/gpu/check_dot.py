@@ -334,9 +334,23 @@ for bm, bn, bn1, bk, warps, ctas in [(128, 64, 32, 64, 8, 1), (64, 128, 128, 64,
     def make(rng):
         return [normal(rng, (500, 1504), "bf16"), normal(rng, (768, 1504), "bf16"), poisoned((500, 768), "bf16"), 500, 768, 1504]
 
-    check(columns, make, lambda a, b, o, *rest: _wide(a) @ _wide(b.T), f"bf16.slots.{bm}x{bn}x{bn1}x{bk}.w{warps}.c{ctas}",
-          (768 // (bn + bn1),), ROUNDED["bf16"], ROUNDED["bf16"], BM=bm, BN=bn, BN1=bn1, BK=bk, STEP=bm, num_warps=warps, num_stages=8,
-          **({"num_ctas": ctas} if ctas > 1 else {}))
+    check(
+        columns,
+        make,
+        lambda a, b, o, *rest: _wide(a) @ _wide(b.T),
+        f"bf16.slots.{bm}x{bn}x{bn1}x{bk}.w{warps}.c{ctas}",
+        (768 // (bn + bn1),),
+        ROUNDED["bf16"],
+        ROUNDED["bf16"],
+        BM=bm,
+        BN=bn,
+        BN1=bn1,
+        BK=bk,
+        STEP=bm,
+        num_warps=warps,
+        num_stages=8,
+        **({"num_ctas": ctas} if ctas > 1 else {}),
+    )
 
 for t, dtype in enumerate(["fp16", "bf16", "fp32", "int8"]):
     for s, (B, M, N, K) in enumerate([(1, 16, 16, 16), (2, 32, 16, 32), (4, 64, 64, 32), (8, 16, 32, 64)]):

@@ -92,8 +92,19 @@ for _stages in (1, 2, 3, 4, 6):
             def make(rng, columns=_columns, dtype=_dtype):
                 return [normal(rng, (32, max(columns, 16)), dtype), poisoned((32,)), columns, max(columns, 16)]
 
-            check(row_sums, make, _row_sums, f"{_dtype}.{_columns}.s{_stages}", (2,), 1e-5, 1e-5, BM=16, BN=64, STAGES=_stages,
-                  num_warps=(1, 4)[_stages % 2])
+            check(
+                row_sums,
+                make,
+                _row_sums,
+                f"{_dtype}.{_columns}.s{_stages}",
+                (2,),
+                1e-5,
+                1e-5,
+                BM=16,
+                BN=64,
+                STAGES=_stages,
+                num_warps=(1, 4)[_stages % 2],
+            )
     for _steps in (0, 1, 2, 5, 40):
 
         def make(rng, steps=_steps):
@@ -112,5 +123,17 @@ for _stages in (1, 2, 3, 4, 6):
                 rows = rng.integers(-1, 40, 128).astype(np.int32)
                 return [normal(rng, (40, K), "fp16"), rows, normal(rng, (64, K), "fp16"), poisoned((128, 64)), 64, K]
 
-            check(gathered, make, _gathered, f"{_bm}.{_k}.w{_warps}.s{_stages}", (128 // _bm, 1), 1e-5, 1e-5, BM=_bm, BN=64, BK=32,
-                  num_warps=_warps, num_stages=_stages)
+            check(
+                gathered,
+                make,
+                _gathered,
+                f"{_bm}.{_k}.w{_warps}.s{_stages}",
+                (128 // _bm, 1),
+                1e-5,
+                1e-5,
+                BM=_bm,
+                BN=64,
+                BK=32,
+                num_warps=_warps,
+                num_stages=_stages,
+            )

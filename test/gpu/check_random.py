@@ -12,8 +12,12 @@ def philox(counter, seed):
     low, key = np.uint64(0xFFFFFFFF), [seed & 0xFFFFFFFF, seed >> 32]
     for _ in range(10):
         first, second = words[0] * np.uint64(0xD2511F53), words[2] * np.uint64(0xCD9E8D57)
-        words = [second >> np.uint64(32) ^ words[1] ^ np.uint64(key[0]), second & low,
-                 first >> np.uint64(32) ^ words[3] ^ np.uint64(key[1]), first & low]
+        words = [
+            second >> np.uint64(32) ^ words[1] ^ np.uint64(key[0]),
+            second & low,
+            first >> np.uint64(32) ^ words[3] ^ np.uint64(key[1]),
+            first & low,
+        ]
         key = [(key[0] + 0x9E3779B9) & 0xFFFFFFFF, (key[1] + 0xBB67AE85) & 0xFFFFFFFF]
     return words
 

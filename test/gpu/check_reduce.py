@@ -157,7 +157,9 @@ for k, (M, N) in enumerate(SHAPES):
                     # relative to itself.
                     mean = 1 if dtype in ("fp16", "bf16") else 0
                     make = lambda rng, c=count, d=dtype, M=M, N=N, mean=mean: [
-                        (normal(rng, M * N, d) + mean).astype(DTYPES[d]), poisoned(3 * c + 2, d)]
+                        (normal(rng, M * N, d) + mean).astype(DTYPES[d]),
+                        poisoned(3 * c + 2, d),
+                    ]
                     check(
                         reduced,
                         make,

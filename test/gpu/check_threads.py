@@ -54,8 +54,12 @@ def atomics(c):
 
 
 check(stores, lambda rng: [normal(rng, 128, "int32"), poisoned(1024, "int32")], stores_reference, num_warps=4)
-check(atomics, lambda rng: [Output(np.zeros(8, np.int32))], lambda c: np.array([1, 96, sum(k * k for k in range(96)), 9, 4, 6, 254, 192]),
-      num_warps=4)
+check(
+    atomics,
+    lambda rng: [Output(np.zeros(8, np.int32))],
+    lambda c: np.array([1, 96, sum(k * k for k in range(96)), 9, 4, 6, 254, 192]),
+    num_warps=4,
+)
 
 
 @triton.jit
@@ -99,5 +103,17 @@ def bounded(a, b, o, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
 
 for warps, registers in ((4, 64), (4, 96), (4, 168), (8, 96), (8, 255)):
     make = lambda rng: [normal(rng, (128, 256), "fp16"), normal(rng, (256, 64), "fp16"), poisoned((128, 64)), 256]
-    check(bounded, make, lambda a, b, o, K: wide(a) @ wide(b), f"w{warps}.r{registers}", (1,), 1e-5, 1e-5, BM=128, BN=64, BK=64,
-          num_warps=warps, maxnreg=registers)
+    check(
+        bounded,
+        make,
+        lambda a, b, o, K: wide(a) @ wide(b),
+        f"w{warps}.r{registers}",
+        (1,),
+        1e-5,
+        1e-5,
+        BM=128,
+        BN=64,
+        BK=64,
+        num_warps=warps,
+        maxnreg=registers,
+    )

@@ -101,13 +101,7 @@ def push_by_warps(shard_ptr, out_ptr, signal_ptr, n, bytes_per_element, NUM_CHUN
         source = shard_ptr + c * chunk
         if SIGNAL:
             libshmem_device.putmem_signal_nbi_warp(
-                dest,
-                source,
-                chunk * bytes_per_element,
-                signal_ptr + rank * NUM_CHUNKS + c,
-                1,
-                libshmem_device.NVSHMEM_SIGNAL_SET,
-                peer,
+                dest, source, chunk * bytes_per_element, signal_ptr + rank * NUM_CHUNKS + c, 1, libshmem_device.NVSHMEM_SIGNAL_SET, peer
             )
         else:
             libshmem_device.putmem_nbi_warp(dest, source, chunk * bytes_per_element, peer)
@@ -296,9 +290,7 @@ def collect(shard_ptr, out_ptr, n, KIND: tl.constexpr):
             libshmem_device.broadcast_block(libshmem_device.NVSHMEM_TEAM_WORLD, out_ptr + root * n, shard_ptr, n, root)
     else:
         for root in range(dl.num_ranks()):
-            libshmem_device.broadcastmem_block(
-                libshmem_device.NVSHMEM_TEAM_WORLD, out_ptr + root * n, shard_ptr, n * 4, root
-            )
+            libshmem_device.broadcastmem_block(libshmem_device.NVSHMEM_TEAM_WORLD, out_ptr + root * n, shard_ptr, n * 4, root)
 
 
 @pytest.mark.parametrize("kind", ["block", "warp", "thread", "broadcast", "broadcastmem"])
@@ -323,13 +315,7 @@ def ring_push_1d(shard_ptr, out_ptr, signal_ptr, n, bytes):
                 libshmem_device.signal_wait_until(signal_ptr + segment, libshmem_device.NVSHMEM_CMP_GE, 1)
             __syncthreads()
         libshmem_device.putmem_signal_block(
-            out_ptr + segment * n,
-            out_ptr + segment * n,
-            bytes,
-            signal_ptr + segment,
-            1,
-            libshmem_device.NVSHMEM_SIGNAL_ADD,
-            right,
+            out_ptr + segment * n, out_ptr + segment * n, bytes, signal_ptr + segment, 1, libshmem_device.NVSHMEM_SIGNAL_ADD, right
         )
     last = (rank + 1) % world_size
     if world_size > 1:

@@ -199,9 +199,7 @@ def test_double_tree(everywhere):
 
 
 @triton_dist.jit
-def ring_reduce_scatter(
-    x_ptr, inbox_ptr, signal_ptr, out_ptr, m_per_rank, n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr
-):
+def ring_reduce_scatter(x_ptr, inbox_ptr, signal_ptr, out_ptr, m_per_rank, n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
     """Each rank adds its part of a segment to what came from the left and puts it to the right; it ends with its own
     segment."""
     rank = dl.rank()
@@ -238,9 +236,7 @@ def test_ring_reduce_scatter(everywhere):
         x, inbox = team.from_array(parts(team.rank)), team.empty((team.size, m, n), "float32", name="inbox")
         signal, out = team.zeros((team.size, 3), "int32", name="signal"), np.zeros((m, n), np.float32)
         team.barrier()
-        ring_reduce_scatter[lambda meta: (triton.cdiv(n, meta["BLOCK_N"]),)](
-            x, inbox, signal, out, m, n, BLOCK_M=8, BLOCK_N=16
-        )
+        ring_reduce_scatter[lambda meta: (triton.cdiv(n, meta["BLOCK_N"]),)](x, inbox, signal, out, m, n, BLOCK_M=8, BLOCK_N=16)
         np.testing.assert_array_equal(out, sum(parts(r)[team.rank] for r in range(team.size)))
         team.barrier()
 

@@ -119,9 +119,7 @@ def barrier_all_intra_node_non_atomic_block(local_rank, rank, num_ranks, symm_fl
 
 
 @triton_dist.jit(do_not_specialize=["local_rank", "rank", "num_ranks", "target_value"])
-def barrier_all_intra_node_non_atomic(
-    local_rank, rank, num_ranks, symm_flags, target_value, use_cooperative: tl.constexpr
-):
+def barrier_all_intra_node_non_atomic(local_rank, rank, num_ranks, symm_flags, target_value, use_cooperative: tl.constexpr):
     tl.static_assert(symm_flags.dtype.element_ty == tl.int32)
     barrier_on_this_grid(symm_flags + 2 * num_ranks, use_cooperative)
     if tl.program_id(0) == 0:
@@ -130,9 +128,7 @@ def barrier_all_intra_node_non_atomic(
 
 
 @triton_dist.jit(do_not_specialize=["rank", "num_ranks", "target_value"])
-def shift_between_barriers(
-    x_ptr, out_ptr, symm_flags, rank, num_ranks, target_value, KIND: tl.constexpr, BLOCK: tl.constexpr
-):
+def shift_between_barriers(x_ptr, out_ptr, symm_flags, rank, num_ranks, target_value, KIND: tl.constexpr, BLOCK: tl.constexpr):
     """Writes x, joins the ranks, reads the neighbour's, joins again before anybody writes the next."""
     offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(x_ptr + offs, offs * target_value + rank)

@@ -32,10 +32,21 @@ def run(op, a, b, dtype, **options):
     return z[3]
 
 
-OVERFLOWS = [("add", 2**31 - 1, 1, np.int32), ("add", -(2**31), -1, np.int32), ("add", 2**15 - 1, 1, np.int16), ("add", 255, 1, np.uint8),
-             ("add", 2**32 - 1, 1, np.uint32), ("sub", -(2**31), 1, np.int32), ("sub", 0, 1, np.uint32), ("mul", 2**30, 2, np.int32),
-             ("mul", -(2**31), -1, np.int32), ("mul", 2**32 - 1, 2**32 - 1, np.uint32), ("mul", 2**16, 2**16, np.uint32),
-             ("mul", 16, 8, np.int8), ("neg", -(2**31), 0, np.int32)]
+OVERFLOWS = [
+    ("add", 2**31 - 1, 1, np.int32),
+    ("add", -(2**31), -1, np.int32),
+    ("add", 2**15 - 1, 1, np.int16),
+    ("add", 255, 1, np.uint8),
+    ("add", 2**32 - 1, 1, np.uint32),
+    ("sub", -(2**31), 1, np.int32),
+    ("sub", 0, 1, np.uint32),
+    ("mul", 2**30, 2, np.int32),
+    ("mul", -(2**31), -1, np.int32),
+    ("mul", 2**32 - 1, 2**32 - 1, np.uint32),
+    ("mul", 2**16, 2**16, np.uint32),
+    ("mul", 16, 8, np.int8),
+    ("neg", -(2**31), 0, np.int32),
+]
 
 
 @pytest.mark.parametrize("op, a, b, dtype", OVERFLOWS)
@@ -50,10 +61,18 @@ def test_overflow_is_found(op, a, b, dtype):
     run(op, a, b, dtype)
 
 
-@pytest.mark.parametrize("op, a, b, dtype", [("add", 2**31 - 1, 0, np.int32), ("add", -(2**31), 2**31 - 1, np.int32),
-                                             ("sub", 0, 2**31 - 1, np.int32), ("mul", -(2**30), 2, np.int32),
-                                             ("mul", 65535, 65537, np.uint32),
-                                             ("add", 2**63 - 1, 1, np.int64), ("add", 3e38, 3e38, np.float32)])
+@pytest.mark.parametrize(
+    "op, a, b, dtype",
+    [
+        ("add", 2**31 - 1, 0, np.int32),
+        ("add", -(2**31), 2**31 - 1, np.int32),
+        ("sub", 0, 2**31 - 1, np.int32),
+        ("mul", -(2**30), 2, np.int32),
+        ("mul", 65535, 65537, np.uint32),
+        ("add", 2**63 - 1, 1, np.int64),
+        ("add", 3e38, 3e38, np.float32),
+    ],
+)
 def test_what_fits_passes(op, a, b, dtype):
     with np.errstate(over="ignore"):
         want = np.array({"add": np.add, "sub": np.subtract, "mul": np.multiply}[op](dtype(a), dtype(b)))
@@ -85,10 +104,19 @@ def asked(x):
     tl.device_assert(tl.load(x) > 0, "positive")
 
 
-@pytest.mark.parametrize("kernel, options, environment, stops", [
-    (always, {}, {}, True), (always, {"debug": False}, {}, False), (asked, {}, {}, False), (asked, {"debug": True}, {}, True),
-    (asked, {}, {"TRITON_DEBUG": "1"}, True), (asked, {}, {"TANDEM_DEBUG": "1"}, True), (asked, {}, {"TRITON_DEBUG": "0"}, False),
-    (asked, {"debug": False}, {"TRITON_DEBUG": "1"}, True)])
+@pytest.mark.parametrize(
+    "kernel, options, environment, stops",
+    [
+        (always, {}, {}, True),
+        (always, {"debug": False}, {}, False),
+        (asked, {}, {}, False),
+        (asked, {"debug": True}, {}, True),
+        (asked, {}, {"TRITON_DEBUG": "1"}, True),
+        (asked, {}, {"TANDEM_DEBUG": "1"}, True),
+        (asked, {}, {"TRITON_DEBUG": "0"}, False),
+        (asked, {"debug": False}, {"TRITON_DEBUG": "1"}, True),
+    ],
+)
 def test_who_asks_for_it(monkeypatch, kernel, options, environment, stops):
     for name, value in environment.items():
         monkeypatch.setenv(name, value)

@@ -64,14 +64,7 @@ def reduce_into(x, o, M, N, OP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr
         desc.atomic_xor([row, col], tile)
 
 
-REDUCE = {
-    "add": np.add,
-    "min": np.minimum,
-    "max": np.maximum,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-}
+REDUCE = {"add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
 REDUCED = [(op, t) for op in REDUCE for t in (np.int32, np.uint32, np.int64, np.uint64)]
 REDUCED += [(op, t) for op in ("add", "min", "max") for t in (np.float16, ml_dtypes.bfloat16)] + [("add", np.float32)]
 
@@ -88,9 +81,7 @@ def test_reductions_into_memory(op, dtype):
     np.testing.assert_array_equal(o, want)
 
 
-@pytest.mark.parametrize(
-    "op, dtype, text", [("and", np.float16, "and"), ("max", np.float32, "fp32"), ("add", np.int8, "int8")]
-)
+@pytest.mark.parametrize("op, dtype, text", [("and", np.float16, "and"), ("max", np.float32, "fp32"), ("add", np.int8, "int8")])
 def test_refused_reductions(op, dtype, text):
     with pytest.raises(tandem.CompileError, match=text):
         reduce_into[(1, 1)](np.zeros((8, 16), dtype), np.zeros((8, 16), dtype), 8, 16, op, 8, 16)
@@ -149,16 +140,11 @@ def copy_rank(x, o, RANK: tl.constexpr, n: tl.constexpr):
         a = tl.make_tensor_descriptor(x, [2, 2, 3, n], [6 * n, 3 * n, n, 1], [1, 2, 2, 8])
         b = tl.make_tensor_descriptor(o, [2, 2, 3, n], [6 * n, 3 * n, n, 1], [1, 2, 2, 8])
         for k in range(0, 4, 2):
-            b.store(
-                [tl.program_id(1), 0, k, tl.program_id(0) * 8], a.load([tl.program_id(1), 0, k, tl.program_id(0) * 8])
-            )
+            b.store([tl.program_id(1), 0, k, tl.program_id(0) * 8], a.load([tl.program_id(1), 0, k, tl.program_id(0) * 8]))
     else:
         a = tl.make_tensor_descriptor(x, [2, 1, 2, 3, n], [6 * n, 6 * n, 3 * n, n, 1], [1, 1, 2, 4, 8])
         b = tl.make_tensor_descriptor(o, [2, 1, 2, 3, n], [6 * n, 6 * n, 3 * n, n, 1], [1, 1, 2, 4, 8])
-        b.store(
-            [tl.program_id(1), 0, 0, 0, tl.program_id(0) * 8],
-            a.load([tl.program_id(1), 0, 0, 0, tl.program_id(0) * 8]) + 0,
-        )
+        b.store([tl.program_id(1), 0, 0, 0, tl.program_id(0) * 8], a.load([tl.program_id(1), 0, 0, 0, tl.program_id(0) * 8]) + 0)
 
 
 @pytest.mark.parametrize("rank", [1, 4, 5])
@@ -213,7 +199,5 @@ def test_descriptors_made_by_the_host():
     from triton.tools.tensor_descriptor import TensorDescriptor
 
     x, o = np.arange(7 * 20, dtype=np.float32).reshape(7, 20), np.zeros((7, 20), np.float32)
-    host_described[(2, 3)](
-        TensorDescriptor(x, [7, 20], [20, 1], [4, 8]), TensorDescriptor(o, [7, 20], [20, 1], [4, 8]), 4, 8
-    )
+    host_described[(2, 3)](TensorDescriptor(x, [7, 20], [20, 1], [4, 8]), TensorDescriptor(o, [7, 20], [20, 1], [4, 8]), 4, 8)
     np.testing.assert_array_equal(o, x + 1)

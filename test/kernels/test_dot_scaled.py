@@ -8,19 +8,12 @@ import triton
 import triton.language as tl
 
 E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6], np.float64)
-DTYPES = {
-    "e4m3": ml_dtypes.float8_e4m3fn,
-    "e5m2": ml_dtypes.float8_e5m2,
-    "bf16": ml_dtypes.bfloat16,
-    "fp16": np.float16,
-}
+DTYPES = {"e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2, "bf16": ml_dtypes.bfloat16, "fp16": np.float16}
 
 
 def pair_up(codes, axis):
     """Two 4-bit codes that follow each other along `axis` share a byte, the first in the low half."""
-    low, high = np.take(codes, range(0, codes.shape[axis], 2), axis), np.take(
-        codes, range(1, codes.shape[axis], 2), axis
-    )
+    low, high = np.take(codes, range(0, codes.shape[axis], 2), axis), np.take(codes, range(1, codes.shape[axis], 2), axis)
     return (low | high << 4).astype(np.uint8)
 
 
@@ -145,9 +138,7 @@ def test_scales_of_either_side_have_their_own_type():
 def formats_as_bits(a, b, o, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     x = tl.load(a + tl.arange(0, M)[:, None] * K + tl.arange(0, K)[None, :])
     y = tl.load(b + tl.arange(0, K)[:, None] * N + tl.arange(0, N)[None, :])
-    tl.store(
-        o + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :], tl.dot_scaled(x, None, "e4m3", y, None, "e5m2")
-    )
+    tl.store(o + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :], tl.dot_scaled(x, None, "e4m3", y, None, "e5m2"))
 
 
 def test_bytes_are_read_as_the_format():
@@ -186,9 +177,7 @@ def batch(a, b, o):
 
 def test_batches():
     rng = np.random.default_rng(3)
-    a, b = rng.standard_normal((2, 16, 32)).astype(DTYPES["e4m3"]), rng.standard_normal((2, 32, 16)).astype(
-        DTYPES["e4m3"]
-    )
+    a, b = rng.standard_normal((2, 16, 32)).astype(DTYPES["e4m3"]), rng.standard_normal((2, 32, 16)).astype(DTYPES["e4m3"])
     o = np.zeros((2, 16, 16), np.float32)
     batch[(1,)](a, b, o)
     np.testing.assert_allclose(o, a.astype(np.float64) @ b.astype(np.float64), rtol=1e-5, atol=1e-4)

@@ -125,16 +125,12 @@ def test_dispatch_and_combine(everywhere, combine):
     def main(team):
         topk = min(TOPK, team.size * EXPERTS_PER_RANK)
         rows, chosen = routing(team.rank, team.size)
-        tokens, received = team.from_array(rows), team.empty(
-            (EXPERTS_PER_RANK, CAPACITY * team.size, HIDDEN), "float16", name="received"
-        )
+        tokens, received = team.from_array(rows), team.empty((EXPERTS_PER_RANK, CAPACITY * team.size, HIDDEN), "float16", name="received")
         counter = team.zeros(EXPERTS_PER_RANK, "int32", name="counter")
         slots, out = np.zeros((TOKENS, topk), np.int32), np.zeros_like(rows)
         capacity = CAPACITY * team.size
         team.barrier()
-        kernel_dispatch_token[(2,)](
-            tokens, chosen, received, counter, slots, TOKENS, topk, EXPERTS_PER_RANK, HIDDEN, capacity, HIDDEN * 2
-        )
+        kernel_dispatch_token[(2,)](tokens, chosen, received, counter, slots, TOKENS, topk, EXPERTS_PER_RANK, HIDDEN, capacity, HIDDEN * 2)
         team.barrier()
         for local in range(EXPERTS_PER_RANK):
             expert = team.rank * EXPERTS_PER_RANK + local
@@ -186,18 +182,10 @@ def all_to_all_v2(
     first = tl.load(offsets + peer * EXPERTS + expert)
     count = tl.load(splits + peer * EXPERTS + expert)
     slot = (phase * world_size + rank) * EXPERTS + expert
-    libshmem_device.putmem_nbi_block(
-        recv_buf + slot * MAX_M * hidden, send_buf + first * hidden, count * HIDDEN_BYTES, peer
-    )
+    libshmem_device.putmem_nbi_block(recv_buf + slot * MAX_M * hidden, send_buf + first * hidden, count * HIDDEN_BYTES, peer)
     libshmem_device.fence()
     libshmem_device.putmem_signal_nbi_block(
-        recv_splits + slot,
-        splits + peer * EXPERTS + expert,
-        4,
-        signal_buf + slot,
-        call_count,
-        libshmem_device.NVSHMEM_SIGNAL_SET,
-        peer,
+        recv_splits + slot, splits + peer * EXPERTS + expert, 4, signal_buf + slot, call_count, libshmem_device.NVSHMEM_SIGNAL_SET, peer
     )
     mine = (phase * world_size + peer) * EXPERTS + expert
     if thread_idx == 0:
@@ -212,8 +200,9 @@ def test_low_latency_all_to_all(everywhere):
         topk = min(TOPK, experts)
         send = team.empty((CAPACITY, HIDDEN), "float16", name="send")
         received = team.empty((2, size, EXPERTS_PER_RANK, CAPACITY, HIDDEN), "float16", name="received")
-        splits, recv_splits = team.empty(experts, "int32", name="splits"), team.empty(
-            (2, size, EXPERTS_PER_RANK), "int32", name="recv_splits"
+        splits, recv_splits = (
+            team.empty(experts, "int32", name="splits"),
+            team.empty((2, size, EXPERTS_PER_RANK), "int32", name="recv_splits"),
         )
         signal = team.zeros((2, size, EXPERTS_PER_RANK), "uint64", name="signal")
 
@@ -230,18 +219,7 @@ def test_low_latency_all_to_all(everywhere):
             send[: len(rows)], splits[...] = rows, counts
             offsets = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int32)
             all_to_all_v2[(size, EXPERTS_PER_RANK)](
-                send,
-                received,
-                splits,
-                recv_splits,
-                offsets,
-                signal,
-                call,
-                HIDDEN * 2,
-                CAPACITY,
-                EXPERTS_PER_RANK,
-                HIDDEN,
-                True,
+                send, received, splits, recv_splits, offsets, signal, call, HIDDEN * 2, CAPACITY, EXPERTS_PER_RANK, HIDDEN, True
             )
             for peer in range(size):
                 rows, expert = outgoing(peer, call)

@@ -15,15 +15,7 @@ HEADS, HEAD_DIM, KEYS_PER_RANK = 4, 16, 40
 
 @triton.jit
 def split_kv(
-    q_ptr,
-    k_ptr,
-    v_ptr,
-    partial_ptr,
-    kv_len,
-    sm_scale,
-    BLOCK_DMODEL: tl.constexpr,
-    BLOCK_N: tl.constexpr,
-    NUM_KV_SPLITS: tl.constexpr,
+    q_ptr, k_ptr, v_ptr, partial_ptr, kv_len, sm_scale, BLOCK_DMODEL: tl.constexpr, BLOCK_N: tl.constexpr, NUM_KV_SPLITS: tl.constexpr
 ):
     """Program (head, split): attention over its keys; the result and the logarithm of its weight lie together."""
     head = tl.program_id(0)
@@ -87,13 +79,7 @@ def gather_partials(mine_ptr, all_ptr, signal_ptr, nbytes, elements, call_count)
     rank = dl.rank()
     peer = tl.program_id(0)
     libshmem_device.putmem_signal_block(
-        all_ptr + rank * elements,
-        mine_ptr,
-        nbytes,
-        signal_ptr + rank,
-        call_count,
-        libshmem_device.NVSHMEM_SIGNAL_SET,
-        peer,
+        all_ptr + rank * elements, mine_ptr, nbytes, signal_ptr + rank, call_count, libshmem_device.NVSHMEM_SIGNAL_SET, peer
     )
     if tid(0) == 0:
         libshmem_device.signal_wait_until(signal_ptr + peer, libshmem_device.NVSHMEM_CMP_GE, call_count)
@@ -115,9 +101,7 @@ def test_distributed_flash_decode(everywhere, splits):
         gathered = team.empty((size, HEADS, width), "float32", name="gathered")
         signal = team.zeros(size, "uint64", name="signal")
         out = np.zeros((HEADS, HEAD_DIM), np.float32)
-        split_kv[(HEADS, splits)](
-            q, k[mine].copy(), v[mine].copy(), partial, KEYS_PER_RANK, scale, HEAD_DIM, 16, splits
-        )
+        split_kv[(HEADS, splits)](q, k[mine].copy(), v[mine].copy(), partial, KEYS_PER_RANK, scale, HEAD_DIM, 16, splits)
         combine[(HEADS,)](partial, combined, splits * width, width, HEAD_DIM, splits, False)
         gather_partials[(size,)](combined, gathered, signal, HEADS * width * 4, HEADS * width, 1)
         combine[(HEADS,)](gathered, out, width, HEADS * width, HEAD_DIM, size, True)

@@ -20,8 +20,7 @@ def counted(o, start, stop, step):
 
 
 @pytest.mark.parametrize(
-    "start, stop, step",
-    [(0, 10, 3), (0, 0, 1), (5, 2, 1), (-5, 5, 4), (2**31 - 4, 2**31 - 1, 1), (2**40, 2**40 + 7, 3)],
+    "start, stop, step", [(0, 10, 3), (0, 0, 1), (5, 2, 1), (-5, 5, 4), (2**31 - 4, 2**31 - 1, 1), (2**40, 2**40 + 7, 3)]
 )
 def test_bounds(start, stop, step):
     o, want = np.zeros(2, np.int64), list(range(start, stop, step))

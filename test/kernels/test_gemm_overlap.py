@@ -100,12 +100,8 @@ def kernel_consumer_gemm_persistent(
             token = dl.wait(ready_ptr + rank_beg, rank_end - rank_beg + 1, "gpu", "acquire", waitValue=1)
             a_ptr = dl.consume_token(a_ptr, token)
         offs_k = ki * BLOCK_SIZE_K + tl.arange(0, BLOCK_SIZE_K)
-        a = tl.load(
-            a_ptr + offs_am[:, None] * stride_am + offs_k[None, :] * stride_ak, mask=offs_k[None, :] < K, other=0.0
-        )
-        b = tl.load(
-            b_ptr + offs_k[:, None] * stride_bk + offs_bn[None, :] * stride_bn, mask=offs_k[:, None] < K, other=0.0
-        )
+        a = tl.load(a_ptr + offs_am[:, None] * stride_am + offs_k[None, :] * stride_ak, mask=offs_k[None, :] < K, other=0.0)
+        b = tl.load(b_ptr + offs_k[:, None] * stride_bk + offs_bn[None, :] * stride_bn, mask=offs_k[:, None] < K, other=0.0)
         accumulator = tl.dot(a, b, accumulator)
         if ki == k_tiles - 1:
             offs_cm = pid_m * BLOCK_SIZE_M + tl.arange(0, BLOCK_SIZE_M)
@@ -142,29 +138,7 @@ def test_copy_engine_allgather_gemm(everywhere, block_m):
             copies.signal_write(ready[peer : peer + 1], 1)
         b = team.local_from_array(b)
         kernel_consumer_gemm_persistent[(4,)](
-            workspace,
-            b,
-            c,
-            m,
-            N,
-            K,
-            K,
-            1,
-            N,
-            1,
-            N,
-            1,
-            ready,
-            rank,
-            size,
-            block_m,
-            16,
-            32,
-            4,
-            4,
-            stream=compute,
-            num_stages=3,
-            num_warps=4,
+            workspace, b, c, m, N, K, K, 1, N, 1, N, 1, ready, rank, size, block_m, 16, 32, 4, 4, stream=compute, num_stages=3, num_warps=4
         )
         team.stream.wait_event(copies.record_event())
         team.stream.wait_event(compute.record_event())
@@ -224,9 +198,7 @@ def kernel_gemm_rs_producer(
 
 
 @triton_dist.jit
-def kernel_ring_reduce(
-    scatter_ptr, out_ptr, signal_ptr, m_per_rank, N, rank, num_ranks: tl.constexpr, expected, BLOCK: tl.constexpr
-):
+def kernel_ring_reduce(scatter_ptr, out_ptr, signal_ptr, m_per_rank, N, rank, num_ranks: tl.constexpr, expected, BLOCK: tl.constexpr):
     for block in range(tl.program_id(0), tl.cdiv(m_per_rank * N, BLOCK), tl.num_programs(0)):
         offs = block * BLOCK + tl.arange(0, BLOCK)
         mask = offs < m_per_rank * N
@@ -248,9 +220,7 @@ def test_gemm_reduce_scatter(everywhere, use_notify):
         a = lambda r: np.random.default_rng([3, r]).integers(-3, 4, (m, K)).astype(np.float16)
         scatter = team.empty((size, M_PER_RANK, N), "float32", name="scatter")
         signal = team.zeros(size, "int64", name="signal")
-        counter, out = team.zeros(size, "int32", name="counter"), team.local_empty(
-            (M_PER_RANK, N), "float32", name="out"
-        )
+        counter, out = team.zeros(size, "int32", name="counter"), team.local_empty((M_PER_RANK, N), "float32", name="out")
         team.barrier()
         tiles = M_PER_RANK // block_m * (N // block_n)
         reduce_stream = team.new_stream()
@@ -270,9 +240,7 @@ def test_gemm_reduce_scatter(everywhere, use_notify):
             32,
             use_notify,
         )
-        kernel_ring_reduce[(2,)](
-            scatter, out, signal, M_PER_RANK, N, rank, size, 1 if use_notify else tiles, 256, stream=reduce_stream
-        )
+        kernel_ring_reduce[(2,)](scatter, out, signal, M_PER_RANK, N, rank, size, 1 if use_notify else tiles, 256, stream=reduce_stream)
         reduce_stream.synchronize()
         wanted = sum(a(r).astype(np.float32) @ b_of(r).astype(np.float32) for r in range(size))
         np.testing.assert_array_equal(np.asarray(out), wanted[rank * M_PER_RANK : (rank + 1) * M_PER_RANK])

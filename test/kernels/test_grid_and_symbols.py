@@ -8,12 +8,7 @@ import triton.language as tl
 import triton_dist.language as dl
 from triton.language import core
 from triton_dist.language.extra import libshmem_device
-from triton_dist.language.extra.language_extra import (
-    multimem_ld_reduce_p_v4,
-    st,
-    sync_grid,
-    tid,
-)
+from triton_dist.language.extra.language_extra import multimem_ld_reduce_p_v4, st, sync_grid, tid
 
 
 @triton.jit
@@ -65,10 +60,13 @@ def test_a_program_that_stays_away_is_a_deadlock():
 @core.extern
 def hyperbolic(x, _semantic=None):
     return core.extern_elementwise(
-        "libdevice", "", [x],
-        {(core.dtype("fp32"),): ("__nv_tanhf", core.dtype("fp32")),
-         (core.dtype("fp64"),): ("__nv_tanh", core.dtype("fp64"))},
-        is_pure=True, _semantic=_semantic)
+        "libdevice",
+        "",
+        [x],
+        {(core.dtype("fp32"),): ("__nv_tanhf", core.dtype("fp32")), (core.dtype("fp64"),): ("__nv_tanh", core.dtype("fp64"))},
+        is_pure=True,
+        _semantic=_semantic,
+    )
 
 
 @triton.jit
@@ -123,7 +121,8 @@ def test_unknown_symbols_are_refused_at_their_line(kernel, text):
 @core.extern
 def thread_index(axis: core.constexpr, _semantic=None):
     return tl.inline_intrinsic_elementwise(
-        intrinsic=f"llvm.mxc.thread.id.{axis.value}", args=[], dtype=tl.int32, is_pure=True, _semantic=_semantic)
+        intrinsic=f"llvm.mxc.thread.id.{axis.value}", args=[], dtype=tl.int32, is_pure=True, _semantic=_semantic
+    )
 
 
 @triton.jit

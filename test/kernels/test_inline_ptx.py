@@ -87,10 +87,17 @@ def copy_of_tiles(x_ptr, o_ptr, n, N: tl.constexpr):
             mov.b32 $0, 7; mov.b32 $1, 7; mov.b32 $2, 7; mov.b32 $3, 7;
             @%p0 ld.global.L1::no_allocate.v4.b32 {$0, $1, $2, $3}, [$4];
         }""",
-        "=r,=r,=r,=r,l,r", [x_ptr + i * 4, (i < n).to(tl.int32)], dtype=(tl.int32, tl.int32, tl.int32, tl.int32), is_pure=False, pack=1,
+        "=r,=r,=r,=r,l,r",
+        [x_ptr + i * 4, (i < n).to(tl.int32)],
+        dtype=(tl.int32, tl.int32, tl.int32, tl.int32),
+        is_pure=False,
+        pack=1,
     )
-    asm_i32("{ .reg .pred %p; setp.lt.s32 %p, $6, 13; @%p st.global.v4.b32 [$1], {$2, $3, $4, $5}; mov.u32 $0, 0; }",
-            "=r,l,r,r,r,r,r", [o_ptr + i * 4, a, b, c, d, i])
+    asm_i32(
+        "{ .reg .pred %p; setp.lt.s32 %p, $6, 13; @%p st.global.v4.b32 [$1], {$2, $3, $4, $5}; mov.u32 $0, 0; }",
+        "=r,l,r,r,r,r,r",
+        [o_ptr + i * 4, a, b, c, d, i],
+    )
 
 
 def test_guarded_vectors_of_a_tile():
@@ -103,8 +110,12 @@ def test_guarded_vectors_of_a_tile():
 def copy_by_threads(x_ptr, o_ptr, n):
     i = tid(0)
     a, b = tl.inline_asm_elementwise(
-        "{ .reg .pred p; setp.lt.s32 p, $3, $4; @p ld.global.nc.v2.b64 {$0, $1}, [$2+16]; @!p mov.b64 $0, -1; }", "=l,=l,l,r,r",
-        [x_ptr + i * 4, i, n], dtype=(tl.int64, tl.int64), is_pure=False, pack=1,
+        "{ .reg .pred p; setp.lt.s32 p, $3, $4; @p ld.global.nc.v2.b64 {$0, $1}, [$2+16]; @!p mov.b64 $0, -1; }",
+        "=l,=l,l,r,r",
+        [x_ptr + i * 4, i, n],
+        dtype=(tl.int64, tl.int64),
+        is_pure=False,
+        pack=1,
     )
     asm_i32("st.global.wb.v2.u64 [$1], {$2, $3}; prefetch.global.L2 [$1]; nanosleep.u32 20;", "=r,l,l,l", [o_ptr + i * 4, a, b])
 
@@ -155,24 +166,32 @@ def ring_of(ranks, store, load, **options):
     return tandem.launch(main, ranks=ranks, check=True, **options)
 
 
-@pytest.mark.parametrize("store, load", [
-    ("st.release.sys.global.b32", "ld.global.acquire.sys.b32"),
-    ("fence.acq_rel.sys; st.relaxed.sys.global.b32",
-     "{ .reg .b32 t; ld.relaxed.sys.global.b32 t, [$1]; } fence.acq_rel.sys; ld.acquire.sys.global.b32"),
-    ("membar.sys; st.volatile.global.u32", "ld.acquire.sys.global.u32"),
-    ("red.release.sys.global.add.s32", "ld.acquire.sys.global.b32"),
-])
+@pytest.mark.parametrize(
+    "store, load",
+    [
+        ("st.release.sys.global.b32", "ld.global.acquire.sys.b32"),
+        (
+            "fence.acq_rel.sys; st.relaxed.sys.global.b32",
+            "{ .reg .b32 t; ld.relaxed.sys.global.b32 t, [$1]; } fence.acq_rel.sys; ld.acquire.sys.global.b32",
+        ),
+        ("membar.sys; st.volatile.global.u32", "ld.acquire.sys.global.u32"),
+        ("red.release.sys.global.add.s32", "ld.acquire.sys.global.b32"),
+    ],
+)
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_flags_order_data(ranks, store, load):
     for seed in range(2):
         assert ring_of(ranks, store, load, seed=seed).reports == []
 
 
-@pytest.mark.parametrize("store, load", [
-    ("st.relaxed.sys.global.b32", "ld.acquire.sys.global.b32"),
-    ("st.release.sys.global.b32", "ld.relaxed.sys.global.b32"),
-    ("st.global.b32", "ld.acquire.sys.global.b32"),
-])
+@pytest.mark.parametrize(
+    "store, load",
+    [
+        ("st.relaxed.sys.global.b32", "ld.acquire.sys.global.b32"),
+        ("st.release.sys.global.b32", "ld.relaxed.sys.global.b32"),
+        ("st.global.b32", "ld.acquire.sys.global.b32"),
+    ],
+)
 def test_weaker_flags_are_races(store, load):
     with pytest.raises(tandem.SimulationError, match="race"):
         ring_of(2, store, load)
@@ -199,7 +218,9 @@ def handshake(flags_ptr, count_ptr):
             DONE_${:uid}:
                 mov.u32 $0, 0;
             }""",
-            "=r,l,l", [dl.symm_at(flags_ptr, i) + dl.rank(), flags_ptr + i])
+            "=r,l,l",
+            [dl.symm_at(flags_ptr, i) + dl.rank(), flags_ptr + i],
+        )
     __syncthreads()
     asm_i32("{ .reg .u32 t; mov.u32 t, %tid.x; red.relaxed.gpu.global.add.u32 [$1], t; mov.u32 $0, 0; }", "=r,l", [count_ptr])
 
@@ -219,8 +240,11 @@ def test_a_loop_of_the_text_that_waits_for_ever_is_a_livelock():
 
     @triton_dist.jit
     def alone(flag_ptr):
-        asm_i32("{ .reg .b32 t; .reg .pred p; L: ld.acquire.gpu.global.b32 t, [$1]; setp.eq.s32 p, t, 0; @p bra L; mov.u32 $0, t; }",
-                "=r,l", [flag_ptr])
+        asm_i32(
+            "{ .reg .b32 t; .reg .pred p; L: ld.acquire.gpu.global.b32 t, [$1]; setp.eq.s32 p, t, 0; @p bra L; mov.u32 $0, t; }",
+            "=r,l",
+            [flag_ptr],
+        )
 
     with pytest.raises(tandem.SimulationError, match="livelock"):
         tandem.launch(lambda team: alone[(1,)](team.zeros(1, "int32")), ranks=1)
@@ -244,14 +268,16 @@ def branches(x_ptr, o_ptr):
         JOIN2:
         JOIN: add.s32 $0, $0, $1;
         }""",
-        "=r,r", [tl.load(x_ptr + i)])
+        "=r,r",
+        [tl.load(x_ptr + i)],
+    )
     tl.store(o_ptr + i, r)
 
 
 def test_branches_of_the_text():
     x, o = (np.arange(32, dtype=np.int32) * 7) % 19, np.zeros(32, np.int32)
     branches[(1,)](x, o, num_warps=1)
-    np.testing.assert_array_equal(o, np.where(x < 10, 2**np.minimum(x, 10) + x, 1000 + x))
+    np.testing.assert_array_equal(o, np.where(x < 10, 2 ** np.minimum(x, 10) + x, 1000 + x))
 
 
 @triton.jit
@@ -260,17 +286,35 @@ def warp_work(x_ptr, o_ptr, N: tl.constexpr):
     x = tl.load(x_ptr + i)
     tl.store(o_ptr + i, asm_i32("shfl.sync.up.b32 $0, $1, 1, 0, 0xffffffff;", "=r,r", [x]))
     tl.store(o_ptr + N + i, asm_i32("shfl.sync.bfly.b32 $0, $1, 4, 0x181f, -1;", "=r,r", [x]))
-    tl.store(o_ptr + 2 * N + i, asm_i32(
-        "{ .reg .pred p, q; shfl.sync.down.b32 $0|p, $1, 3, 0x1807, $2; @!p mov.b32 $0, -1; }", "=r,r,r", [x, 0xFFFFFFFF]))
+    tl.store(
+        o_ptr + 2 * N + i,
+        asm_i32("{ .reg .pred p, q; shfl.sync.down.b32 $0|p, $1, 3, 0x1807, $2; @!p mov.b32 $0, -1; }", "=r,r,r", [x, 0xFFFFFFFF]),
+    )
     tl.store(o_ptr + 3 * N + i, asm_i32("{ .reg .pred p; setp.gt.s32 p, $1, 7; vote.sync.ballot.b32 $0, p, -1; }", "=r,r", [x]))
-    tl.store(o_ptr + 4 * N + i, asm_i32(
-        "{ .reg .pred p, q; setp.gt.s32 p, $1, 7; vote.sync.any.pred q, p, -1; bar.warp.sync -1; selp.b32 $0, 1, 0, q; }", "=r,r", [x]))
-    tl.store(o_ptr + 5 * N + i, asm_i32(
-        """{ .reg .u32 a, b; mov.u32 a, %laneid; mov.u32 b, %warpid; mad.lo.u32 a, b, 32, a;
-        mov.u32 b, %ntid.x; mad.lo.u32 $0, a, 1000, b; }""", "=r", []))
-    tl.store(o_ptr + 6 * N + i, asm_i32(
-        """{ .reg .u32 a, b; mov.u32 a, %lanemask_lt; mov.u32 b, %lanemask_ge; popc.b32 a, a; xor.b32 b, b, a;
-        mov.u32 $0, b; }""", "=r", []))
+    tl.store(
+        o_ptr + 4 * N + i,
+        asm_i32(
+            "{ .reg .pred p, q; setp.gt.s32 p, $1, 7; vote.sync.any.pred q, p, -1; bar.warp.sync -1; selp.b32 $0, 1, 0, q; }", "=r,r", [x]
+        ),
+    )
+    tl.store(
+        o_ptr + 5 * N + i,
+        asm_i32(
+            """{ .reg .u32 a, b; mov.u32 a, %laneid; mov.u32 b, %warpid; mad.lo.u32 a, b, 32, a;
+        mov.u32 b, %ntid.x; mad.lo.u32 $0, a, 1000, b; }""",
+            "=r",
+            [],
+        ),
+    )
+    tl.store(
+        o_ptr + 6 * N + i,
+        asm_i32(
+            """{ .reg .u32 a, b; mov.u32 a, %lanemask_lt; mov.u32 b, %lanemask_ge; popc.b32 a, a; xor.b32 b, b, a;
+        mov.u32 $0, b; }""",
+            "=r",
+            [],
+        ),
+    )
 
 
 def test_threads_of_a_warp():
@@ -327,23 +371,26 @@ def unsupported(x_ptr, TEXT: tl.constexpr, CONSTRAINTS: tl.constexpr):
     tl.store(x_ptr + i, tl.inline_asm_elementwise(TEXT, CONSTRAINTS, [x], dtype=tl.int32, is_pure=True, pack=1))
 
 
-@pytest.mark.parametrize("text, constraints, message", [
-    ("wgmma.fence.sync.aligned;", "=r,r", "`wgmma.fence.sync.aligned`: it has no `wgmma`"),
-    ("add.s32.cc $0, $1, $1;", "=r,r", "it has no `.cc` there"),
-    ("add.b32 $0, $1, $1;", "=r,r", "it needs `.u` or `.s`"),
-    ("add.s64 $0, $1, $1;", "=r,r", r"`\$1` has 32 bits where 64 belong"),
-    ("add.s32 $0, $1;", "=r,r", "it has too few operands"),
-    ("mov.b32 $0, $1", "=r,r", "`;` is missing"),
-    ("mbarrier.init.shared::cta.b64 [$0], 1;", "=r,r", "it for threads only"),
-    ("mov.b32 $0, other;", "=r,r", "`other` is not declared"),
-    ("mov.u32 $0, %envreg7;", "=r,r", "it has no register `%envreg7`"),
-    ("ld.acquire.global.b32 $0, [$1];", "=r,l", "`.acquire` needs a scope"),
-    ("cvt.rn.e4m3x2.f32 $0, 1.0, 2.0;", "=h,r", "8-bit floats need `.satfinite`"),
-    ("mov.u32 $0, %laneid;", "=r,r", "a tile's elements have no `%laneid`"),
-    ("mov.b32 $0, $1;", "=r,q", "`q` is no PTX register"),
-    ("mov.b32 $0, $1;", "=r,r,r", "take 1 input registers, its constraints have 2"),
-    ("mov.b32 $0, $1;", "=r,h", "an operand of 32 bits in a register of 16"),
-])
+@pytest.mark.parametrize(
+    "text, constraints, message",
+    [
+        ("wgmma.fence.sync.aligned;", "=r,r", "`wgmma.fence.sync.aligned`: it has no `wgmma`"),
+        ("add.s32.cc $0, $1, $1;", "=r,r", "it has no `.cc` there"),
+        ("add.b32 $0, $1, $1;", "=r,r", "it needs `.u` or `.s`"),
+        ("add.s64 $0, $1, $1;", "=r,r", r"`\$1` has 32 bits where 64 belong"),
+        ("add.s32 $0, $1;", "=r,r", "it has too few operands"),
+        ("mov.b32 $0, $1", "=r,r", "`;` is missing"),
+        ("mbarrier.init.shared::cta.b64 [$0], 1;", "=r,r", "it for threads only"),
+        ("mov.b32 $0, other;", "=r,r", "`other` is not declared"),
+        ("mov.u32 $0, %envreg7;", "=r,r", "it has no register `%envreg7`"),
+        ("ld.acquire.global.b32 $0, [$1];", "=r,l", "`.acquire` needs a scope"),
+        ("cvt.rn.e4m3x2.f32 $0, 1.0, 2.0;", "=h,r", "8-bit floats need `.satfinite`"),
+        ("mov.u32 $0, %laneid;", "=r,r", "a tile's elements have no `%laneid`"),
+        ("mov.b32 $0, $1;", "=r,q", "`q` is no PTX register"),
+        ("mov.b32 $0, $1;", "=r,r,r", "take 1 input registers, its constraints have 2"),
+        ("mov.b32 $0, $1;", "=r,h", "an operand of 32 bits in a register of 16"),
+    ],
+)
 def test_what_it_cannot_run_is_an_error_at_the_line(text, constraints, message):
     with pytest.raises(tandem.CompileError, match=message) as error:
         unsupported[(1,)](np.zeros(32, np.int32), text, constraints)
@@ -354,14 +401,20 @@ def test_what_it_cannot_run_is_an_error_at_the_line(text, constraints, message):
 def raise_flags(flags, SEM: tl.constexpr):
     asm_i32(
         f"""{{ .reg .u32 %t<1>; .reg .pred %p<1>;
-        up: atom.global.{SEM}.sys.cas.b32 %t0, [$1], 0, 1; setp.eq.u32 %p0, %t0, 0; @!%p0 bra up; }}""", "=r, l", [flags])
+        up: atom.global.{SEM}.sys.cas.b32 %t0, [$1], 0, 1; setp.eq.u32 %p0, %t0, 0; @!%p0 bra up; }}""",
+        "=r, l",
+        [flags],
+    )
 
 
 @triton.jit
 def take_flags(flags, SEM: tl.constexpr):
     asm_i32(
         f"""{{ .reg .u32 %t<1>; .reg .pred %p<1>;
-        down: atom.global.sys.{SEM}.cas.b32 %t0, [$1], 1, 0; setp.eq.u32 %p0, %t0, 1; @!%p0 bra down; }}""", "=r, l", [flags])
+        down: atom.global.sys.{SEM}.cas.b32 %t0, [$1], 1, 0; setp.eq.u32 %p0, %t0, 1; @!%p0 bra down; }}""",
+        "=r, l",
+        [flags],
+    )
 
 
 @triton.jit
@@ -412,14 +465,18 @@ def doubled_until(x_ptr, o_ptr, N: tl.constexpr):
     if tid(0) < 3:
         asm_i32("st.global.b32 [$1], $2; mov.u32 $0, 0;", "=r,l,r", [o_ptr + N + i, i + 1])
     x = tl.load(x_ptr + i)
-    tl.store(o_ptr + i, asm_i32(
-        "{ .reg .pred p; mov.b32 $0, $1; more: setp.ge.s32 p, $0, 100; @p bra done; shl.b32 $0, $0, 1; bra more; done: }", "=r,r", [x]))
+    tl.store(
+        o_ptr + i,
+        asm_i32(
+            "{ .reg .pred p; mov.b32 $0, $1; more: setp.ge.s32 p, $0, 100; @p bra done; shl.b32 $0, $0, 1; bra more; done: }", "=r,r", [x]
+        ),
+    )
 
 
 def test_what_such_threads_give_is_a_tile():
     x, o = np.arange(1, 17, dtype=np.int32), np.zeros(32, np.int32)
     doubled_until[(1,)](x, o, 16)
-    np.testing.assert_array_equal(o[:16], x * 2**np.ceil(np.log2(100 / x)).astype(int))
+    np.testing.assert_array_equal(o[:16], x * 2 ** np.ceil(np.log2(100 / x)).astype(int))
     np.testing.assert_array_equal(o[16:], np.where(np.arange(16) < 3, np.arange(1, 17), 0))
 
 
@@ -433,10 +490,9 @@ def under_a_condition(x_ptr, N: tl.constexpr, KEEP: tl.constexpr):
             asm_i32("st.global.b32 [$1], $2; mov.u32 $0, 0;", "=r,l,r", [x_ptr + i, y])
 
 
-@pytest.mark.parametrize("n, keep, message", [
-    (64, False, "a tile of at most 32 elements"),
-    (32, True, "threads that are not here have a part"),
-])
+@pytest.mark.parametrize(
+    "n, keep, message", [(64, False, "a tile of at most 32 elements"), (32, True, "threads that are not here have a part")]
+)
 def test_what_elements_cannot_do_as_threads(n, keep, message):
     with pytest.raises(tandem.CompileError, match=message):
         under_a_condition[(1,)](np.zeros(64, np.int32), n, keep, num_warps=1)
@@ -458,21 +514,33 @@ def through_shared_memory(x_ptr, o_ptr, N: tl.constexpr, WAITS: tl.constexpr):
                 mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [b], $5;
                 mbarrier.arrive.shared::cta.b64 state, [b];
                 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [$3], $5, [b];
-                mov.u32 $0, 0; }""", "=r,l,l,l,r,r", [buffer, barrier, x_ptr + step * N, step, 4 * N])
+                mov.u32 $0, 0; }""",
+                "=r,l,l,l,r,r",
+                [buffer, barrier, x_ptr + step * N, step, 4 * N],
+            )
         __syncthreads()
         if WAITS:
             asm_i32(
                 """{ .reg .pred p; .reg .u32 b; cvt.u32.u64 b, $1;
                 again: mbarrier.try_wait.parity.shared::cta.b64 p, [b], $2, 10000000;
-                @p bra done; bra again; done: mov.u32 $0, 0; }""", "=r,l,r", [barrier, step & 1])
+                @p bra done; bra again; done: mov.u32 $0, 0; }""",
+                "=r,l,r",
+                [barrier, step & 1],
+            )
         asm_i32(
             """{ .reg .u32 s, v; cvt.u32.u64 s, $1; mad.lo.u32 s, $2, 4, s; ld.shared.u32 v, [s]; add.u32 v, v, 1; st.shared.u32 [s], v;
-            fence.proxy.async.shared::cta; mov.u32 $0, 0; }""", "=r,l,r", [buffer, t])
+            fence.proxy.async.shared::cta; mov.u32 $0, 0; }""",
+            "=r,l,r",
+            [buffer, t],
+        )
         __syncthreads()
         if t == 0:
             asm_i32(
                 """{ cp.async.bulk.global.shared::cta.bulk_group [$1], [$2], $3; cp.async.bulk.commit_group;
-                cp.async.bulk.wait_group 0; mov.u32 $0, 0; }""", "=r,l,l,r", [o_ptr + step * N, buffer, 4 * N])
+                cp.async.bulk.wait_group 0; mov.u32 $0, 0; }""",
+                "=r,l,l,r",
+                [o_ptr + step * N, buffer, 4 * N],
+            )
         __syncthreads()
 
 
@@ -488,5 +556,8 @@ def test_bulk_copies_and_their_mbarriers(everywhere):
 
 def test_a_bulk_copy_that_nobody_waits_for_is_a_race():
     with pytest.raises(tandem.SimulationError, match="race"):
-        tandem.launch(lambda team: through_shared_memory[(1,)](team.zeros(128, "int32"), team.zeros(128, "int32"), 64, False, num_warps=2),
-                      ranks=1, check=True)
+        tandem.launch(
+            lambda team: through_shared_memory[(1,)](team.zeros(128, "int32"), team.zeros(128, "int32"), 64, False, num_warps=2),
+            ranks=1,
+            check=True,
+        )

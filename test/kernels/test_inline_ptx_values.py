@@ -40,10 +40,10 @@ def samples(dtype, seed):
     if dtype.kind in "iu":
         bits = dtype.itemsize * 8
         values = rng.integers(0, 1 << bits, N, dtype=np.uint64) >> rng.integers(0, bits, N).astype(np.uint64)
-        values[: 7] = [0, 1, (1 << bits) - 1, 1 << (bits - 1), (1 << (bits - 1)) - 1, 31, 32]
+        values[:7] = [0, 1, (1 << bits) - 1, 1 << (bits - 1), (1 << (bits - 1)) - 1, 31, 32]
         return rng.permutation(values).astype(f"u{dtype.itemsize}").view(dtype)
     values = (rng.standard_normal(N) * np.exp2(rng.integers(-12, 12, N))).astype(dtype)
-    values[: 8] = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, np.inf, -np.inf]
+    values[:8] = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, np.inf, -np.inf]
     values[8] = np.nan
     return rng.permutation(values)
 
@@ -156,10 +156,18 @@ INTEGERS = [
     ("abs.s32 $0, $1;", I4, [I4], each(I4, abs)),
     ("neg.s64 $0, $1;", I8, [I8], each(I8, lambda a: -a)),
     ("min.u16x2 $0, $1, $2;", U4, [U4, U4], each(U4, lambda a, b: min(a >> 16, b >> 16) << 16 | min(a & 0xFFFF, b & 0xFFFF))),
-    ("dp4a.s32.s32 $0, $1, $2, $3;", I4, [I4, I4, I4],
-     each(I4, lambda a, b, c: c + sum(x * y for x, y in zip(bytes_of(a, True), bytes_of(b, True))))),
-    ("dp4a.u32.s32 $0, $1, $2, $3;", I4, [U4, I4, I4],
-     each(I4, lambda a, b, c: c + sum(x * y for x, y in zip(bytes_of(a, False), bytes_of(b, True))))),
+    (
+        "dp4a.s32.s32 $0, $1, $2, $3;",
+        I4,
+        [I4, I4, I4],
+        each(I4, lambda a, b, c: c + sum(x * y for x, y in zip(bytes_of(a, True), bytes_of(b, True)))),
+    ),
+    (
+        "dp4a.u32.s32 $0, $1, $2, $3;",
+        I4,
+        [U4, I4, I4],
+        each(I4, lambda a, b, c: c + sum(x * y for x, y in zip(bytes_of(a, False), bytes_of(b, True)))),
+    ),
 ]
 
 BITS = [
@@ -190,27 +198,48 @@ BITS = [
     ("bfe.s64 $0, $1, 60, 5;", U8, [U8], each(U8, lambda a: field(a, 60, 5, 64, True))),
     ("bfi.b32 $0, $1, $2, $3, 7;", U4, [U4, U4, U4], each(U4, lambda a, b, c: inserted(a, b, c, 7))),
     ("{ .reg .b16 l, h; mov.b32 {l, h}, $1; mov.b32 $0, {h, l}; }", U4, [U4], each(U4, lambda a: a << 16 | a >> 16)),
-    ("{ .reg .b8 b<4>; mov.b32 {b0, b1, b2, b3}, $1; mov.b32 $0, {b3, b2, b1, b0}; }", U4, [U4],
-     each(U4, lambda a: int.from_bytes(a.to_bytes(4, "little"), "big"))),
+    (
+        "{ .reg .b8 b<4>; mov.b32 {b0, b1, b2, b3}, $1; mov.b32 $0, {b3, b2, b1, b0}; }",
+        U4,
+        [U4],
+        each(U4, lambda a: int.from_bytes(a.to_bytes(4, "little"), "big")),
+    ),
     ("mov.b64 $0, {$1, $2};", U8, [U4, U4], each(U8, lambda a, b: b << 32 | a)),
     ("{ .reg .b32 h; mov.b64 {_, h}, $1; mov.b32 $0, h; }", U4, [U8], each(U4, lambda a: a >> 32)),
 ]
 
 
 def compared(name, f):
-    return (f"{{ .reg .pred p; setp.{name} p, $1, $2; selp.b32 $0, 7, 9, p; }}", I4,
-            [F4 if ".f32" in name else U4 if ".u32" in name else I4] * 2, lambda a, b: np.where(f(a, b), 7, 9))
+    return (
+        f"{{ .reg .pred p; setp.{name} p, $1, $2; selp.b32 $0, 7, 9, p; }}",
+        I4,
+        [F4 if ".f32" in name else U4 if ".u32" in name else I4] * 2,
+        lambda a, b: np.where(f(a, b), 7, 9),
+    )
 
 
 COMPARES = [
-    compared("lt.s32", np.less), compared("hs.u32", np.greater_equal), compared("ne.b32", np.not_equal),
-    compared("eq.f32", np.equal), compared("gt.f32", np.greater),
-    compared("neu.f32", np.not_equal), compared("ltu.f32", lambda a, b: ~(a >= b)),
-    compared("ne.f32", lambda a, b: (a < b) | (a > b)), compared("num.f32", lambda a, b: ~np.isnan(a) & ~np.isnan(b)),
-    ("{ .reg .pred p, q; setp.gt.s32 p, $2, 0; setp.lt.and.s32 p|q, $1, $2, p; selp.b32 $0, 1, 0, p; @q add.s32 $0, $0, 2; }", I4,
-     [I4, I4], lambda a, b: ((a < b) & (b > 0)) + 2 * ((a >= b) & (b > 0))),
-    ("{ .reg .pred p; setp.lt.s32 p, $1, 0; mov.b32 $0, 5; @p mov.b32 $0, 6; @!p add.s32 $0, $0, $1; }", I4, [I4],
-     lambda a: np.where(a < 0, 6, (a + np.int64(5)).astype(np.int32))),
+    compared("lt.s32", np.less),
+    compared("hs.u32", np.greater_equal),
+    compared("ne.b32", np.not_equal),
+    compared("eq.f32", np.equal),
+    compared("gt.f32", np.greater),
+    compared("neu.f32", np.not_equal),
+    compared("ltu.f32", lambda a, b: ~(a >= b)),
+    compared("ne.f32", lambda a, b: (a < b) | (a > b)),
+    compared("num.f32", lambda a, b: ~np.isnan(a) & ~np.isnan(b)),
+    (
+        "{ .reg .pred p, q; setp.gt.s32 p, $2, 0; setp.lt.and.s32 p|q, $1, $2, p; selp.b32 $0, 1, 0, p; @q add.s32 $0, $0, 2; }",
+        I4,
+        [I4, I4],
+        lambda a, b: ((a < b) & (b > 0)) + 2 * ((a >= b) & (b > 0)),
+    ),
+    (
+        "{ .reg .pred p; setp.lt.s32 p, $1, 0; mov.b32 $0, 5; @p mov.b32 $0, 6; @!p add.s32 $0, $0, $1; }",
+        I4,
+        [I4],
+        lambda a: np.where(a < 0, 6, (a + np.int64(5)).astype(np.int32)),
+    ),
     ("set.gt.u32.s32 $0, $1, $2;", U4, [I4, I4], lambda a, b: np.where(a > b, 0xFFFFFFFF, 0)),
     ("set.le.f32.f32 $0, $1, $2;", F4, [F4, F4], lambda a, b: a <= b),
     ("slct.s32.f32 $0, $2, $3, $1;", I4, [F4, I4, I4], lambda c, a, b: np.where(c >= 0, a, b)),
@@ -226,13 +255,21 @@ FLOATS = [
     ("sub.f64 $0, $1, $2;", F8, [F8, F8], np.subtract),
     ("mul.sat.f32 $0, $1, $2;", F4, [F4, F4], lambda a, b: np.nan_to_num(np.clip(a * b, 0, 1), nan=0.0)),
     ("mul.ftz.f32 $0, $1, 0f00800000;", F4, [F4], lambda a: flushed(flushed(a) * np.float32(2.0**-126))),
-    ("fma.rn.f32 $0, $1, $2, $3;", F4, [F4, F4, F4],
-     lambda a, b, c: (a.astype(np.longdouble) * b.astype(np.longdouble) + c.astype(np.longdouble)).astype(F4)),
+    (
+        "fma.rn.f32 $0, $1, $2, $3;",
+        F4,
+        [F4, F4, F4],
+        lambda a, b, c: (a.astype(np.longdouble) * b.astype(np.longdouble) + c.astype(np.longdouble)).astype(F4),
+    ),
     ("div.rn.f32 $0, $1, $2;", F4, [F4, F4], np.divide),
     ("min.f32 $0, $1, $2;", F4, [F4, F4], np.fmin),
     ("max.NaN.f32 $0, $1, $2;", F4, [F4, F4], np.maximum),
-    ("min.xorsign.abs.f32 $0, $1, $2;", F4, [F4, F4],
-     lambda a, b: np.copysign(np.fmin(np.abs(a), np.abs(b)), np.where(np.signbit(a) ^ np.signbit(b), -1, 1))),
+    (
+        "min.xorsign.abs.f32 $0, $1, $2;",
+        F4,
+        [F4, F4],
+        lambda a, b: np.copysign(np.fmin(np.abs(a), np.abs(b)), np.where(np.signbit(a) ^ np.signbit(b), -1, 1)),
+    ),
     ("abs.f32 $0, $1;", F4, [F4], np.abs),
     ("neg.f64 $0, $1;", F8, [F8], np.negative),
     ("copysign.f32 $0, $1, $2;", F4, [F4, F4], lambda a, b: np.copysign(b, a)),
@@ -252,10 +289,12 @@ TOLERANT = [
 
 def exactly_rounded(f, toward):
     """The f32 next to an f64 result, toward an end of the line."""
+
     def rounded(*inputs):
         exact = f(*[i.astype(np.float64) for i in inputs])
         near = exact.astype(np.float32)
         return np.where((near > exact) if toward < 0 else (near < exact), np.nextafter(near, np.float32(toward * np.inf)), near)
+
     return rounded
 
 
@@ -263,15 +302,21 @@ ROUNDINGS = [
     ("add.rm.f32 $0, $1, 0f3F800001;", F4, [F4], exactly_rounded(lambda a: a + np.float64(np.float32(1.0000001)), -1)),
     ("mul.rp.f32 $0, $1, 0f3F800001;", F4, [F4], exactly_rounded(lambda a: a * np.float64(np.float32(1.0000001)), 1)),
     ("cvt.rm.f32.f64 $0, $1;", F4, [F8], exactly_rounded(lambda a: a, -1)),
-    ("cvt.rp.f32.s64 $0, $1;", F4, [I8],
-     lambda a: [np.nextafter(np.float32(v), np.float32(np.inf)) if int(np.float32(v)) < int(v) else np.float32(v) for v in a]),
+    (
+        "cvt.rp.f32.s64 $0, $1;",
+        F4,
+        [I8],
+        lambda a: [np.nextafter(np.float32(v), np.float32(np.inf)) if int(np.float32(v)) < int(v) else np.float32(v) for v in a],
+    ),
 ]
 
 
 def limited(a, to, rounding):
     info = np.iinfo(to)
-    return [0 if math.isnan(v) else min(max(rounding(v), info.min), info.max) if math.isfinite(v) else info.max if v > 0 else info.min
-            for v in map(float, a)]
+    return [
+        0 if math.isnan(v) else min(max(rounding(v), info.min), info.max) if math.isfinite(v) else info.max if v > 0 else info.min
+        for v in map(float, a)
+    ]
 
 
 CONVERSIONS = [
@@ -282,8 +327,12 @@ CONVERSIONS = [
     ("cvt.sat.u8.s32 $0, $1;", U4, [I4], lambda a: np.clip(a, 0, 255)),
     ("cvt.sat.s32.u64 $0, $1;", I4, [U8], each(I4, lambda a: min(a, 2**31 - 1))),
     ("cvt.rn.f32.u64 $0, $1;", F4, [U8], lambda a: a),
-    ("cvt.rz.f32.s32 $0, $1;", F4, [I4],
-     lambda a: [np.nextafter(np.float32(v), np.float32(0)) if abs(int(np.float32(v))) > abs(int(v)) else np.float32(v) for v in a]),
+    (
+        "cvt.rz.f32.s32 $0, $1;",
+        F4,
+        [I4],
+        lambda a: [np.nextafter(np.float32(v), np.float32(0)) if abs(int(np.float32(v))) > abs(int(v)) else np.float32(v) for v in a],
+    ),
     ("cvt.rni.s32.f32 $0, $1;", I4, [F4], lambda a: limited(a, I4, round)),
     ("cvt.rmi.s32.f32 $0, $1;", I4, [F4], lambda a: limited(a, I4, math.floor)),
     ("cvt.rzi.u32.f32 $0, $1;", U4, [F4], lambda a: limited(a, U4, math.trunc)),
@@ -292,15 +341,26 @@ CONVERSIONS = [
     ("cvt.f64.f32 $0, $1;", F8, [F4], lambda a: a),
     ("{ .reg .b16 h; cvt.rn.f16.f32 h, $1; cvt.f32.f16 $0, h; }", F4, [F4], lambda a: a.astype(np.float16)),
     ("{ .reg .b16 h; cvt.rn.bf16.f32 h, $1; cvt.f32.bf16 $0, h; }", F4, [F4], lambda a: a.astype(ml_dtypes.bfloat16)),
-    ("{ .reg .b16 h; cvt.rn.relu.satfinite.f16.f32 h, $1; cvt.f32.f16 $0, h; }", F4, [F4],
-     lambda a: np.clip(np.where(np.isnan(a), a, np.maximum(a, 0)), 0, 65504).astype(np.float16)),
-    ("cvt.pack.sat.s16.s32 $0, $1, $2;", U4, [I4, I4],
-     each(U4, lambda a, b: (min(max(a, -32768), 32767) & 0xFFFF) << 16 | min(max(b, -32768), 32767) & 0xFFFF)),
+    (
+        "{ .reg .b16 h; cvt.rn.relu.satfinite.f16.f32 h, $1; cvt.f32.f16 $0, h; }",
+        F4,
+        [F4],
+        lambda a: np.clip(np.where(np.isnan(a), a, np.maximum(a, 0)), 0, 65504).astype(np.float16),
+    ),
+    (
+        "cvt.pack.sat.s16.s32 $0, $1, $2;",
+        U4,
+        [I4, I4],
+        each(U4, lambda a, b: (min(max(a, -32768), 32767) & 0xFFFF) << 16 | min(max(b, -32768), 32767) & 0xFFFF),
+    ),
 ]
 
 
-@pytest.mark.parametrize("rows", [INTEGERS, BITS, COMPARES, FLOATS, ROUNDINGS, CONVERSIONS],
-                         ids=["integers", "bits", "compares", "floats", "roundings", "conversions"])
+@pytest.mark.parametrize(
+    "rows",
+    [INTEGERS, BITS, COMPARES, FLOATS, ROUNDINGS, CONVERSIONS],
+    ids=["integers", "bits", "compares", "floats", "roundings", "conversions"],
+)
 def test_exact_values(rows):
     for row in rows:
         try:

@@ -84,11 +84,7 @@ def configs():
 
 @triton.autotune(configs=configs(), key=["n"])
 @triton.heuristics({"EVEN": lambda args: args["n"] % args["BLOCK_SIZE"] == 0})
-@triton.jit(
-    do_not_specialize=["value"],
-    repr=lambda spec: "tuned_add",
-    launch_metadata=lambda grid, kernel, args: {"name": "tuned"},
-)
+@triton.jit(do_not_specialize=["value"], repr=lambda spec: "tuned_add", launch_metadata=lambda grid, kernel, args: {"name": "tuned"})
 def tuned_add(x_ptr, out_ptr, n, value, BLOCK_SIZE: tl.constexpr, EVEN: tl.constexpr):
     offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
     if EVEN:
@@ -148,9 +144,7 @@ def bisect_right_kernel(sorted_values_ptr, target_values, N: tl.constexpr):
 
 
 @triton_dist.jit
-def helpers(
-    sorted_ptr, targets_ptr, found_ptr, words_ptr, COUNT: tl.constexpr, SIZES: tl.constexpr, MODE: tl.constexpr = None
-):
+def helpers(sorted_ptr, targets_ptr, found_ptr, words_ptr, COUNT: tl.constexpr, SIZES: tl.constexpr, MODE: tl.constexpr = None):
     tl.static_assert(COUNT % WARP_SIZE == 0, "whole warps")
     offs = tl.arange(0, COUNT)
     tl.store(found_ptr + offs, bisect_right_kernel(sorted_ptr, tl.load(targets_ptr + offs), SIZES[0]))
@@ -209,9 +203,7 @@ def test_task_queue(everywhere):
     def main(team):
         xs = [team.local_from_array(np.random.default_rng(i).standard_normal(64).astype(np.float32)) for i in range(2)]
         ptrs = np.array([x.data_ptr() for x in xs], np.int64)
-        tasks = np.array(
-            [(kind, which, tile) for kind in range(3) for which in range(2) for tile in range(2)], np.int32
-        )
+        tasks = np.array([(kind, which, tile) for kind in range(3) for which in range(2) for tile in range(2)], np.int32)
         np.random.default_rng(0).shuffle(tasks)
         out = np.zeros((2, 3, 2, 32), np.float32)
         take_turns[(5,)](ptrs, out, tasks, len(tasks), 32, 3)

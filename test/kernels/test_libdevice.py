@@ -62,9 +62,7 @@ def bessel_j(order, x):
 
 def bessel_y(order, x):
     first = integral(lambda t: math.sin(x * math.sin(t) - order * t), 0, math.pi, 2000) / math.pi
-    second = integral(
-        lambda t: (math.exp(order * t) + (-1) ** order * math.exp(-order * t)) * math.exp(-x * math.sinh(t)), 0, 8, 8000
-    )
+    second = integral(lambda t: (math.exp(order * t) + (-1) ** order * math.exp(-order * t)) * math.exp(-x * math.sinh(t)), 0, 8, 8000)
     return first - second / math.pi
 
 
@@ -214,12 +212,8 @@ def test_next_number_and_power(dtype):
 def test_bessel_functions_of_any_order(dtype):
     n = np.arange(64, dtype=np.int32) % 5
     x = np.random.default_rng(3).uniform(1, 8, 64).astype(dtype)
-    np.testing.assert_allclose(
-        run("jn", n, x, out=dtype), [bessel_j(int(k), float(v)) for k, v in zip(n, x)], rtol=1e-4, atol=1e-6
-    )
-    np.testing.assert_allclose(
-        run("yn", n, x, out=dtype), [bessel_y(int(k), float(v)) for k, v in zip(n, x)], rtol=1e-3, atol=1e-4
-    )
+    np.testing.assert_allclose(run("jn", n, x, out=dtype), [bessel_j(int(k), float(v)) for k, v in zip(n, x)], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(run("yn", n, x, out=dtype), [bessel_y(int(k), float(v)) for k, v in zip(n, x)], rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -280,14 +274,7 @@ def test_directed_roundings(mode, dtype):
     np.testing.assert_array_equal(run(f"sqrt_{mode}", abs(x), out=dtype), [exact_root(abs(v), mode, dtype) for v in x])
 
 
-CONVERSIONS = {
-    "float": np.float32,
-    "double": np.float64,
-    "int": np.int32,
-    "uint": np.uint32,
-    "ll": np.int64,
-    "ull": np.uint64,
-}
+CONVERSIONS = {"float": np.float32, "double": np.float64, "int": np.int32, "uint": np.uint32, "ll": np.int64, "ull": np.uint64}
 TO_INTEGER = {"rn": round, "rz": math.trunc, "rd": math.floor, "ru": math.ceil}
 
 
@@ -295,9 +282,7 @@ TO_INTEGER = {"rn": round, "rz": math.trunc, "rd": math.floor, "ru": math.ceil}
 @pytest.mark.parametrize("source", ["float", "double"])
 @pytest.mark.parametrize("target", ["int", "uint", "ll", "ull"])
 def test_floats_to_integers(source, target, mode):
-    x = np.r_[np.random.default_rng(6).uniform(-99, 99, 56), 0.5, 1.5, 2.5, -0.5, 0, 7, 7.25, 1e6].astype(
-        CONVERSIONS[source]
-    )
+    x = np.r_[np.random.default_rng(6).uniform(-99, 99, 56), 0.5, 1.5, 2.5, -0.5, 0, 7, 7.25, 1e6].astype(CONVERSIONS[source])
     if target.startswith("u"):
         x = abs(x)
     got = run(f"{source}2{target}_{mode}", x, out=CONVERSIONS[target])
@@ -315,15 +300,7 @@ def test_floats_out_of_range_saturate(name):
 @pytest.mark.parametrize("mode", TO_INTEGER)
 @pytest.mark.parametrize(
     "source, target",
-    [
-        ("int", "float"),
-        ("uint", "float"),
-        ("ll", "float"),
-        ("ull", "float"),
-        ("ll", "double"),
-        ("ull", "double"),
-        ("double", "float"),
-    ],
+    [("int", "float"), ("uint", "float"), ("ll", "float"), ("ull", "float"), ("ll", "double"), ("ull", "double"), ("double", "float")],
 )
 def test_conversions_that_round(source, target, mode):
     rng = np.random.default_rng(7)
@@ -336,9 +313,7 @@ def test_conversions_that_round(source, target, mode):
 def test_conversions_without_rounding():
     i = np.random.default_rng(8).integers(-(2**31), 2**31, 64).astype(np.int32)
     np.testing.assert_array_equal(run("int2double_rn", i, out=np.float64), i.astype(np.float64))
-    np.testing.assert_array_equal(
-        run("uint2double_rn", i.view(np.uint32), out=np.float64), i.view(np.uint32).astype(np.float64)
-    )
+    np.testing.assert_array_equal(run("uint2double_rn", i.view(np.uint32), out=np.float64), i.view(np.uint32).astype(np.float64))
     d = np.random.default_rng(8).standard_normal(64)
     words = d.view(np.int32).reshape(-1, 2)
     low, high = words[:, 0].copy(), words[:, 1].copy()
@@ -356,9 +331,7 @@ def test_conversions_without_rounding():
 
 def words(dtype, seed=9):
     info = np.iinfo(dtype)
-    return np.r_[
-        np.random.default_rng(seed).integers(info.min, info.max, 60, dtype), np.array([0, 1, info.min, info.max], dtype)
-    ]
+    return np.r_[np.random.default_rng(seed).integers(info.min, info.max, 60, dtype), np.array([0, 1, info.min, info.max], dtype)]
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64, np.uint64])
@@ -442,9 +415,7 @@ def test_classes_of_floats(dtype):
 def test_floats_to_whole_numbers(dtype):
     x = np.r_[np.random.default_rng(14).uniform(-99, 99, 60), 0.5, 1.5, -2.5, 2.5].astype(dtype)
     np.testing.assert_array_equal(run("llrint", x, out=np.int64), [round(float(v)) for v in x])
-    np.testing.assert_array_equal(
-        run("llround", x, out=np.int64), [math.trunc(float(v) + math.copysign(0.5, v)) for v in x]
-    )
+    np.testing.assert_array_equal(run("llround", x, out=np.int64), [math.trunc(float(v) + math.copysign(0.5, v)) for v in x])
     np.testing.assert_array_equal(run("ilogb", x, out=np.int32), [math.frexp(float(v))[1] - 1 for v in x])
 
 

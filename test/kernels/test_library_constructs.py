@@ -118,9 +118,7 @@ def test_tree_by_pulls(everywhere):
         signal = team.zeros((2, size), "uint64", name="signal")
         child = lambda k: 2 * rank + k if 2 * rank + k < size else -1
         team.barrier()
-        tree_by_pulls[(2,)](
-            x, signal, out, child(1), child(2), (rank - 1) // 2 if rank else -1, COUNT, rank, size, 64, 32
-        )
+        tree_by_pulls[(2,)](x, signal, out, child(1), child(2), (rank - 1) // 2 if rank else -1, COUNT, rank, size, 64, 32)
         np.testing.assert_array_equal(out, sum(data_of(r) for r in range(size)))
         team.barrier()
         signal[...] = 0
@@ -129,16 +127,7 @@ def test_tree_by_pulls(everywhere):
 
 
 @triton.jit(do_not_specialize=["rank"])
-def two_shot_push(
-    input_ptr,
-    symm_out_ptr,
-    symm_signal_ptr,
-    out_ptr,
-    rank,
-    world_size: tl.constexpr,
-    n_elements,
-    BLOCK_SIZE: tl.constexpr,
-):
+def two_shot_push(input_ptr, symm_out_ptr, symm_signal_ptr, out_ptr, rank, world_size: tl.constexpr, n_elements, BLOCK_SIZE: tl.constexpr):
     """One program: resets the signals, pushes each part to its owner, adds, pushes the sums to all. `out_ptr` may be
     None."""
     thread_idx = tid(0)
@@ -208,14 +197,7 @@ def test_two_shot_push(everywhere, copied):
 
 @triton_dist.jit
 def first_of_each_rank(
-    topk_indices,
-    found_ptr,
-    counter_ptr,
-    slot_ptr,
-    num_tokens,
-    topk: int,
-    experts_per_rank: tl.constexpr,
-    num_warps: tl.constexpr,
+    topk_indices, found_ptr, counter_ptr, slot_ptr, num_tokens, topk: int, experts_per_rank: tl.constexpr, num_warps: tl.constexpr
 ):
     """For each (token, k) by warps: whether an earlier k goes to the same rank, and which; without `break`."""
     WARP_SIZE = threads_per_warp()
@@ -237,16 +219,11 @@ def first_of_each_rank(
                 skip_this_token = False
                 first = j
                 for topk_idx in range(j):
-                    if (
-                        not skip_this_token
-                        and ld(topk_indices + token_offset * topk + topk_idx) // experts_per_rank == expert_rank
-                    ):
+                    if not skip_this_token and ld(topk_indices + token_offset * topk + topk_idx) // experts_per_rank == expert_rank:
                         skip_this_token = True
                         first = topk_idx
                 if not skip_this_token:
-                    libshmem_device.putmem_warp(
-                        found_ptr + token_offset * topk + j, slot_ptr + token_offset * topk + j, 0, expert_rank
-                    )
+                    libshmem_device.putmem_warp(found_ptr + token_offset * topk + j, slot_ptr + token_offset * topk + j, 0, expert_rank)
                     if lane_id == 0:
                         st(found_ptr + token_offset * topk + j, -1)
                 else:
@@ -263,9 +240,7 @@ def test_flags_set_by_threads(everywhere, warps):
         # the last expert is for dropped tokens
         chosen = np.random.default_rng(team.rank).integers(0, experts + 1, (tokens, topk)).astype(np.int32)
         found = team.full((tokens, topk), 77, "int32", name="found")
-        counter, slots = team.zeros(team.size, "int32", name="counter"), team.full(
-            (tokens, topk), -1, "int32", name="slots"
-        )
+        counter, slots = team.zeros(team.size, "int32", name="counter"), team.full((tokens, topk), -1, "int32", name="slots")
         first_of_each_rank[(2,)](chosen, found, counter, slots, tokens, topk, 2, num_warps=warps)
         for t in range(tokens):
             for j in range(topk):
@@ -301,9 +276,7 @@ def multicast_in_bytes(in_ptr, symm_in_ptr, symm_out_ptr, out_ptr, elems, BLOCK_
         st_v4_b32(out_ptr + idx * VEC_SIZE, val0, val1, val2, val3)
     __syncthreads()
     ptr = tl.cast(out_ptr, tl.pointer_type(tl.int8))
-    mc_ptr = tl.cast(
-        libshmem_device.remote_mc_ptr(libshmem_device.NVSHMEMX_TEAM_NODE, symm_out_ptr), tl.pointer_type(tl.int8)
-    )
+    mc_ptr = tl.cast(libshmem_device.remote_mc_ptr(libshmem_device.NVSHMEMX_TEAM_NODE, symm_out_ptr), tl.pointer_type(tl.int8))
     mc_ptr += rank * elems * elem_size
     for n in range(thread_idx, elems * elem_size // 16, ntid(axis=0)):
         val0, val1 = load_v2_b64(ptr + n * 16)

@@ -120,11 +120,7 @@ def test_pairs_of_two_sources_and_two_results():
 
 
 def test_sources_are_broadcast():
-    x, y, o = (
-        np.arange(32, dtype=np.float32).reshape(4, 8),
-        np.arange(4, dtype=np.float32),
-        np.zeros((4, 8), np.float32),
-    )
+    x, y, o = (np.arange(32, dtype=np.float32).reshape(4, 8), np.arange(4, dtype=np.float32), np.zeros((4, 8), np.float32))
     matrix_and_column[(1,)](x, y, o, 4, 8)
     np.testing.assert_array_equal(o, x + y[:, None])
 

@@ -94,22 +94,9 @@ def put_with_signal(src_ptr, dst_ptr, sig_ptr, nbytes, value, KIND: tl.constexpr
     __syncthreads()
 
 
+@pytest.mark.parametrize("op", [libshmem_device.NVSHMEM_SIGNAL_SET, libshmem_device.NVSHMEM_SIGNAL_ADD], ids=["set", "add"])
 @pytest.mark.parametrize(
-    "op", [libshmem_device.NVSHMEM_SIGNAL_SET, libshmem_device.NVSHMEM_SIGNAL_ADD], ids=["set", "add"]
-)
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "block",
-        "nbi_block",
-        "rma_nbi_block",
-        "warp",
-        "nbi_warp",
-        "thread",
-        "nbi",
-        "put_fence_signal",
-        "put_quiet_signal",
-    ],
+    "kind", ["block", "nbi_block", "rma_nbi_block", "warp", "nbi_warp", "thread", "nbi", "put_fence_signal", "put_quiet_signal"]
 )
 @pytest.mark.parametrize("dtype", ["uint64", "int64"])
 def test_put_with_signal(everywhere, kind, op, dtype):
@@ -135,9 +122,7 @@ def waits(sig_ptr, out_ptr, CMP: tl.constexpr, value, sent):
         st(out_ptr, seen.to(tl.int64))
 
 
-@pytest.mark.parametrize(
-    "compare, value, sent", [("EQ", 5, 5), ("NE", 0, 5), ("GT", 4, 5), ("GE", 5, 5), ("LT", 0, -5), ("LE", -5, -5)]
-)
+@pytest.mark.parametrize("compare, value, sent", [("EQ", 5, 5), ("NE", 0, 5), ("GT", 4, 5), ("GE", 5, 5), ("LT", 0, -5), ("LE", -5, -5)])
 def test_every_comparison(everywhere, compare, value, sent):
 
     def main(team):

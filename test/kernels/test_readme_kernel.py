@@ -22,9 +22,7 @@ HIDDEN, MAX_M, EXPERTS = 16, 32, 2
 def published_text():
     """The decorated function, from its decorator to the first line that is not indented."""
     for path in sorted(SEEDS.glob("*.txt")):
-        found = re.search(
-            r"^@triton\.jit\ndef all_to_all_kernel\(\n(?:[ )].*\n|\n)*", path.read_text(errors="replace"), re.MULTILINE
-        )
+        found = re.search(r"^@triton\.jit\ndef all_to_all_kernel\(\n(?:[ )].*\n|\n)*", path.read_text(errors="replace"), re.MULTILINE)
         if found:
             return found.group(0)
     return None
@@ -92,9 +90,7 @@ def main(team, kernel, with_scale, data_seed, calls):
             np.testing.assert_array_equal(np.asarray(splits_dst)[call % 2, peer], split[mine])
             np.testing.assert_array_equal(np.asarray(received)[call % 2, peer, :count], rows[first : first + count])
             if with_scale:
-                np.testing.assert_array_equal(
-                    np.asarray(scale_dst)[call % 2, peer, :count], scales[first : first + count]
-                )
+                np.testing.assert_array_equal(np.asarray(scale_dst)[call % 2, peer, :count], scales[first : first + count])
         team.barrier()
     signal[...] = 0
 

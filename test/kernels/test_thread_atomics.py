@@ -36,14 +36,7 @@ def updates(p, old_ptr, OP: tl.constexpr):
     st(old_ptr + t, old)
 
 
-COMBINE = {
-    "max": max,
-    "min": min,
-    "and": lambda a, b: a & b,
-    "or": lambda a, b: a | b,
-    "xor": lambda a, b: a ^ b,
-    "xchg": lambda a, b: b,
-}
+COMBINE = {"max": max, "min": min, "and": lambda a, b: a & b, "or": lambda a, b: a | b, "xor": lambda a, b: a ^ b, "xchg": lambda a, b: b}
 
 
 @pytest.mark.parametrize("op", COMBINE)

@@ -267,12 +267,7 @@ def registers(elected, times, sms, sizes):
 @pytest.mark.parametrize("num_warps", [1, 2, 8, 16])
 def test_registers(num_warps):
     n = 32 * num_warps
-    elected, times, sms, sizes = (
-        np.zeros(n, np.int32),
-        np.zeros(n, np.int64),
-        np.full(n, -1, np.int32),
-        np.zeros(5, np.int32),
-    )
+    elected, times, sms, sizes = (np.zeros(n, np.int32), np.zeros(n, np.int64), np.full(n, -1, np.int32), np.zeros(5, np.int32))
     registers[(1,)](elected, times, sms, sizes, num_warps=num_warps)
     np.testing.assert_array_equal(elected.reshape(num_warps, 32).sum(axis=1), 1)
     assert (times >= 0).all() and (sms == sms[0]).all() and sms[0] >= 0

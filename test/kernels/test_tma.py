@@ -37,8 +37,18 @@ from triton_dist.language.tma import (
 
 
 @triton.jit
-def copy_pipeline(source_ptr, out_ptr, maps_ptr, M, N, BM: tl.constexpr, BN: tl.constexpr, STAGES: tl.constexpr,
-                  IN_FLIGHT: tl.constexpr, SWIZZLE: tl.constexpr):
+def copy_pipeline(
+    source_ptr,
+    out_ptr,
+    maps_ptr,
+    M,
+    N,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    STAGES: tl.constexpr,
+    IN_FLIGHT: tl.constexpr,
+    SWIZZLE: tl.constexpr,
+):
     """Warp 0 loads tiles into a ring; warp 1 stores them to the next rank and releases the oldest."""
     pid = tl.program_id(0)
     programs = tl.num_programs(0)
@@ -49,11 +59,22 @@ def copy_pipeline(source_ptr, out_ptr, maps_ptr, M, N, BM: tl.constexpr, BN: tl.
     empty = dl.allocate_smem(tl.int64, [STAGES])
     pipeline = TmaPipeline(ready, empty, buffers, STAGES)
     stride = tl.cast(N * 2, tl.int64)
-    load_map = create_tmap_2d(map_smem, tl.cast(maps_ptr + pid * 256, tl.uint64, bitcast=True), source_ptr, N, M,
-                              stride, BN, BM, ELEM_BF16, SWIZZLE)
+    load_map = create_tmap_2d(
+        map_smem, tl.cast(maps_ptr + pid * 256, tl.uint64, bitcast=True), source_ptr, N, M, stride, BN, BM, ELEM_BF16, SWIZZLE
+    )
     peer = (dl.rank() + 1) % dl.num_ranks()
-    store_map = create_tmap_2d(map_smem, tl.cast(maps_ptr + pid * 256 + 128, tl.uint64, bitcast=True),
-                               dl.symm_at(out_ptr, peer), N, M, stride, BN, BM, ELEM_BF16, SWIZZLE)
+    store_map = create_tmap_2d(
+        map_smem,
+        tl.cast(maps_ptr + pid * 256 + 128, tl.uint64, bitcast=True),
+        dl.symm_at(out_ptr, peer),
+        N,
+        M,
+        stride,
+        BN,
+        BM,
+        ELEM_BF16,
+        SWIZZLE,
+    )
     if t == 0:
         pipeline.init_barriers(tl.cast(1, tl.int32))
     __syncthreads()
@@ -89,9 +110,7 @@ def copy_pipeline(source_ptr, out_ptr, maps_ptr, M, N, BM: tl.constexpr, BN: tl.
         pipeline.invalidate_barriers()
 
 
-@pytest.mark.parametrize(
-    "m, n, programs, swizzle", [(64, 128, 1, 0), (64, 128, 3, 0), (50, 72, 2, 0), (64, 128, 2, 3), (33, 88, 2, 3)]
-)
+@pytest.mark.parametrize("m, n, programs, swizzle", [(64, 128, 1, 0), (64, 128, 3, 0), (50, 72, 2, 0), (64, 128, 2, 3), (33, 88, 2, 3)])
 def test_a_double_buffered_copy_to_the_next_rank(everywhere, m, n, programs, swizzle):
 
     def main(team):
@@ -141,8 +160,7 @@ def test_a_stage_that_is_never_released_is_a_deadlock_at_the_call():
 
 
 @triton.jit
-def matmul(a_ptr, b_ptr, c_ptr, maps_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
-           STAGES: tl.constexpr):
+def matmul(a_ptr, b_ptr, c_ptr, maps_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, STAGES: tl.constexpr):
     """C = A B: two loads a stage on one barrier, products from shared memory, the result stored by TMA."""
     pid_m = tl.program_id(0)
     pid_n = tl.program_id(1)
@@ -171,10 +189,8 @@ def matmul(a_ptr, b_ptr, c_ptr, maps_ptr, M, N, K, BM: tl.constexpr, BN: tl.cons
             barrier = dl.smem_get_ptr(full, [slot])
             if ahead < steps:
                 mbarrier_arrive_expect_tx(barrier, (BM * BK + BK * BN) * 4)
-            tma_load_2d_pred(a_map, dl.smem_get_ptr(a_smem, [slot, 0, 0]), barrier, ahead * BK, pid_m * BM,
-                             ahead < steps)
-            tma_load_2d_pred(b_map, dl.smem_get_ptr(b_smem, [slot, 0, 0]), barrier, pid_n * BN, ahead * BK,
-                             ahead < steps)
+            tma_load_2d_pred(a_map, dl.smem_get_ptr(a_smem, [slot, 0, 0]), barrier, ahead * BK, pid_m * BM, ahead < steps)
+            tma_load_2d_pred(b_map, dl.smem_get_ptr(b_smem, [slot, 0, 0]), barrier, pid_n * BN, ahead * BK, ahead < steps)
         if k >= 0:
             now = k % STAGES
             mbarrier_wait_parity(dl.smem_get_ptr(full, [now]), k // STAGES & 1)
@@ -208,8 +224,23 @@ def test_a_product_loaded_and_stored_by_tma(everywhere, m, n, k, stages):
 
 
 @triton.jit
-def box(x_ptr, o_ptr, maps_ptr, N, M, column, row, T: tl.constexpr, BN: tl.constexpr, BM: tl.constexpr,
-        ELEM: tl.constexpr, SWIZZLE: tl.constexpr, FILL: tl.constexpr, VEC: tl.constexpr, PHASES: tl.constexpr):
+def box(
+    x_ptr,
+    o_ptr,
+    maps_ptr,
+    N,
+    M,
+    column,
+    row,
+    T: tl.constexpr,
+    BN: tl.constexpr,
+    BM: tl.constexpr,
+    ELEM: tl.constexpr,
+    SWIZZLE: tl.constexpr,
+    FILL: tl.constexpr,
+    VEC: tl.constexpr,
+    PHASES: tl.constexpr,
+):
     """Loads one box and shows it element by element."""
     t = tid(0)
     map_smem = dl.allocate_smem(tl.int32, [32])
@@ -240,7 +271,7 @@ def test_a_box_is_filled_outside_the_tensor(everywhere, column, row):
             o, maps = np.zeros((8, 16), np.float32), np.zeros(128, np.uint8)
             box[(1,)](x, o, maps, 12, 7, column, row, tl.float32, 16, 8, ELEM_F32, 0, fill, 1, 1, num_warps=1)
             expected = np.where(padded == 0, np.nan, padded) if fill else padded
-            np.testing.assert_array_equal(o, expected[16 + row:24 + row, 40 + column:56 + column])
+            np.testing.assert_array_equal(o, expected[16 + row : 24 + row, 40 + column : 56 + column])
 
     everywhere(main, ranks=(1,))
 
@@ -287,8 +318,18 @@ def test_a_map_can_be_moved_to_another_tensor():
 
 
 @triton.jit
-def faulty(x_ptr, maps_ptr, N, M, STRIDE: tl.constexpr, BN: tl.constexpr, BM: tl.constexpr, ELEM: tl.constexpr,
-           SWIZZLE: tl.constexpr, OFFSET: tl.constexpr):
+def faulty(
+    x_ptr,
+    maps_ptr,
+    N,
+    M,
+    STRIDE: tl.constexpr,
+    BN: tl.constexpr,
+    BM: tl.constexpr,
+    ELEM: tl.constexpr,
+    SWIZZLE: tl.constexpr,
+    OFFSET: tl.constexpr,
+):
     t = tid(0)
     map_smem = dl.allocate_smem(tl.int32, [32])
     buffer = dl.allocate_smem(tl.float32, [64, 64])
@@ -358,8 +399,13 @@ def transposed_places(source_ptr, out_ptr, maps_ptr, N: tl.constexpr):
             @!p bra again;
             cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [$2, {8, 16}], [s];
             cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
-            mbarrier.inval.shared::cta.b64 [b]; mov.u32 $0, 0; }""", "=r,l,l,l,l", [load_map, store_map, buffer, barrier],
-            dtype=tl.int32, is_pure=False, pack=1)
+            mbarrier.inval.shared::cta.b64 [b]; mov.u32 $0, 0; }""",
+            "=r,l,l,l,l",
+            [load_map, store_map, buffer, barrier],
+            dtype=tl.int32,
+            is_pure=False,
+            pack=1,
+        )
 
 
 def test_tensor_copies_that_are_written_as_ptx(everywhere):

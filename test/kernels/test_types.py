@@ -50,8 +50,7 @@ def test_eight_bit_floats_round_to_nearest(dtype):
     x, o = np.random.default_rng(0).standard_normal(128).astype(dtype), np.zeros(128, dtype)
     through_float[(1,)](x, o, 128)
     np.testing.assert_array_equal(
-        o.astype(np.float64),
-        (x.astype(np.float32) * np.float32(1.5) + np.float32(0.25)).astype(dtype).astype(np.float64),
+        o.astype(np.float64), (x.astype(np.float32) * np.float32(1.5) + np.float32(0.25)).astype(dtype).astype(np.float64)
     )
 
 

@@ -7,14 +7,7 @@ import triton
 import triton.language as tl
 import triton_dist.language as dl
 from triton_dist.language.extra import libshmem_device
-from triton_dist.language.extra.language_extra import (
-    __syncthreads,
-    ld,
-    named_barrier_arrive,
-    named_barrier_sync,
-    st,
-    tid,
-)
+from triton_dist.language.extra.language_extra import __syncthreads, ld, named_barrier_arrive, named_barrier_sync, st, tid
 
 
 @triton.jit

@@ -1,5 +1,5 @@
-// tandem-null: reads a kernel, runs the passes for any GPU, lowers it for the null target, prints what the target is asked, line by line,
-// and then, with `--llvm`, the module. It is to the null target what the driver is to others.
+// tandem-null: reads a kernel, runs the passes for any GPU, lowers it for the null target, prints what the target is
+// asked, line by line, and then, with `--llvm`, the module. It is to the null target what the driver is to others.
 #include "base/diagnostic.h"
 #include "compiler/transform/gpu/passes.h"
 #include "test/null_gpu/null_emitter.h"

@@ -9,7 +9,8 @@ const char* nameOf(AtomicOp op) {
   return names[int(op)];
 }
 const char* nameOf(AtomicType type) {
-  static constexpr const char* names[] = {"s32", "u32", "s64", "u64", "b32", "b64", "f16", "f16x2", "bf16", "bf16x2", "f32", "f64"};
+  static constexpr const char* names[] = {"s32", "u32",   "s64",  "u64",    "b32", "b64",
+                                          "f16", "f16x2", "bf16", "bf16x2", "f32", "f64"};
   return names[int(type)];
 }
 const char* nameOf(Scope scope) {
@@ -55,11 +56,14 @@ void NullEmitter::finish(llvm::Function& function) { out_ << "kernel " << functi
 
 llvm::GlobalVariable* NullEmitter::sharedMemory(llvm::Module& module) {
   return new llvm::GlobalVariable(module, llvm::ArrayType::get(llvm::Type::getInt8Ty(module.getContext()), 0), false,
-                                  llvm::GlobalValue::ExternalLinkage, nullptr, "shared", nullptr, llvm::GlobalValue::NotThreadLocal, 3);
+                                  llvm::GlobalValue::ExternalLinkage, nullptr, "shared", nullptr,
+                                  llvm::GlobalValue::NotThreadLocal, 3);
 }
 
 // A program has one block.
-llvm::Value* NullEmitter::loadFirstBlock(llvm::Value* shared, unsigned bits) { return b_.CreateLoad(b_.getIntNTy(bits), shared); }
+llvm::Value* NullEmitter::loadFirstBlock(llvm::Value* shared, unsigned bits) {
+  return b_.CreateLoad(b_.getIntNTy(bits), shared);
+}
 
 void NullEmitter::namedBarrier(int id, int threads, bool arriveOnly) {
   ask(llvm::Twine(arriveOnly ? "arrive at" : "barrier ") + llvm::Twine(id) + " of " + llvm::Twine(threads));
@@ -67,12 +71,14 @@ void NullEmitter::namedBarrier(int id, int threads, bool arriveOnly) {
 
 llvm::Value* NullEmitter::shuffle(Shuffle mode, llvm::Value* value, llvm::Value* lane, llvm::Value*) {
   static constexpr const char* names[] = {"butterfly", "up", "down", "index"};
-  std::string by = llvm::isa<llvm::ConstantInt>(lane) ? " by " + std::to_string(llvm::cast<llvm::ConstantInt>(lane)->getZExtValue()) : "";
+  std::string by = llvm::isa<llvm::ConstantInt>(lane)
+                       ? " by " + std::to_string(llvm::cast<llvm::ConstantInt>(lane)->getZExtValue())
+                       : "";
   return ask(std::string("shuffle ") + names[int(mode)] + by, value->getType(), {value, lane});
 }
 
-Values NullEmitter::load(llvm::Type* element, unsigned count, llvm::Value* pointer, llvm::Value* predicate, Scalars other,
-                         const AccessOptions& options) {
+Values NullEmitter::load(llvm::Type* element, unsigned count, llvm::Value* pointer, llvm::Value* predicate,
+                         Scalars other, const AccessOptions& options) {
   llvm::Type* type = count == 1 ? element : llvm::FixedVectorType::get(element, count);
   llvm::Value* all = ask("load" + textOf(options, predicate), type, {pointer});
   if (count == 1) return {all};
@@ -91,19 +97,26 @@ bool NullEmitter::hasAtomic(AtomicOp op, AtomicType type) const {
   using T = AtomicType;
   return type == T::S32 || type == T::U32 || type == T::B32 || (op == AtomicOp::Add && type == T::F32);
 }
-llvm::Value* NullEmitter::atomic(AtomicOp op, AtomicType type, llvm::Value* pointer, llvm::Value* value, const AtomicOptions& options) {
-  return ask(llvm::Twine("atomic ") + nameOf(op) + " " + nameOf(type) + textOf(options), value->getType(), {pointer, value});
+llvm::Value* NullEmitter::atomic(AtomicOp op, AtomicType type, llvm::Value* pointer, llvm::Value* value,
+                                 const AtomicOptions& options) {
+  return ask(llvm::Twine("atomic ") + nameOf(op) + " " + nameOf(type) + textOf(options), value->getType(),
+             {pointer, value});
 }
-Values NullEmitter::atomics(AtomicOp op, AtomicType type, llvm::Value* pointer, Scalars values, const AtomicOptions& options) {
+Values NullEmitter::atomics(AtomicOp op, AtomicType type, llvm::Value* pointer, Scalars values,
+                            const AtomicOptions& options) {
   return {atomic(op, type, pointer, values[0], options)};
 }
-void NullEmitter::reduceInto(AtomicOp op, AtomicType type, llvm::Value* pointer, Scalars values, const AtomicOptions& options) {
+void NullEmitter::reduceInto(AtomicOp op, AtomicType type, llvm::Value* pointer, Scalars values,
+                             const AtomicOptions& options) {
   ask(std::string("reduce ") + nameOf(op) + " " + nameOf(type) + textOf(options), {pointer, values[0]});
 }
-llvm::Value* NullEmitter::compareAndSwap(llvm::Value* pointer, llvm::Value* expected, llvm::Value* desired, const AtomicOptions& options) {
+llvm::Value* NullEmitter::compareAndSwap(llvm::Value* pointer, llvm::Value* expected, llvm::Value* desired,
+                                         const AtomicOptions& options) {
   return ask("compare and swap" + textOf(options), desired->getType(), {pointer, expected, desired});
 }
-void NullEmitter::fence(Scope scope, bool sequential) { ask(llvm::Twine(sequential ? "sequential fence " : "fence ") + nameOf(scope)); }
+void NullEmitter::fence(Scope scope, bool sequential) {
+  ask(llvm::Twine(sequential ? "sequential fence " : "fence ") + nameOf(scope));
+}
 
 llvm::Value* NullEmitter::approximate(codegen::Approximate function, llvm::Value* x) {
   static constexpr const char* names[] = {"exp2", "log2", "sqrt", "rsqrt", "sin", "cos", "tanh"};

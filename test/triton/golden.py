@@ -36,9 +36,7 @@ def write(results, about):
             blobs.append(a.tobytes())
             at += a.nbytes
     text = json.dumps({"about": about, "cases": index}, separators=(",", ":"))
-    np.savez_compressed(
-        PATH, index=np.frombuffer(text.encode(), np.uint8), data=np.frombuffer(b"".join(blobs), np.uint8)
-    )
+    np.savez_compressed(PATH, index=np.frombuffer(text.encode(), np.uint8), data=np.frombuffer(b"".join(blobs), np.uint8))
 
 
 def read():
@@ -72,8 +70,7 @@ def assert_close(found, expected, case, which):
     if not good.all():
         at = tuple(int(k) for k in np.argwhere(~good)[0])
         raise AssertionError(
-            f"output {which} differs in {int((~good).sum())} of {good.size} places; at {at}: "
-            f"{found[at]} here, {expected[at]} in Triton"
+            f"output {which} differs in {int((~good).sum())} of {good.size} places; at {at}: {found[at]} here, {expected[at]} in Triton"
         )
 
 

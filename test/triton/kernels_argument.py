@@ -123,9 +123,7 @@ def function_argument(x, o, ACTIVATION: tl.constexpr, N: tl.constexpr):
 
 
 @triton.jit
-def constexpr_kinds(
-    o, I: tl.constexpr, F: tl.constexpr, B: tl.constexpr, S: tl.constexpr, T: tl.constexpr, P: tl.constexpr
-):
+def constexpr_kinds(o, I: tl.constexpr, F: tl.constexpr, B: tl.constexpr, S: tl.constexpr, T: tl.constexpr, P: tl.constexpr):
     tl.store(o, I + F)
     if B:
         tl.store(o + 1, len(S))
@@ -150,12 +148,5 @@ case(defaults, out(2, "int32"), 4, 1, C=2, D=3, tag="given")
 case(hints, bell(32, seed=6), out(32), 24, N=32)
 case(globals_used, out(4, "int32"))
 for activation in [None, negated, squared]:
-    case(
-        function_argument,
-        bell(16, seed=7),
-        out(16),
-        ACTIVATION=activation,
-        N=16,
-        tag=activation.fn.__name__ if activation else "none",
-    )
+    case(function_argument, bell(16, seed=7), out(16), ACTIVATION=activation, N=16, tag=activation.fn.__name__ if activation else "none")
 case(constexpr_kinds, out(4), I=3, F=0.25, B=True, S="three", T=tl.int8, P=(1, 2))

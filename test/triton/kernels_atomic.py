@@ -80,16 +80,7 @@ def histogram_by_atomics(x, counts, n, N: tl.constexpr):
 for t in ["int32", "uint32", "int64", "uint64"]:
     low = -(2**30) if t.startswith("int") else 0
     for op in ["add", "max", "min", "and", "or", "xor", "xchg"]:
-        case(
-            masked,
-            inout(integers(32, low, 2**30, t, 1)),
-            integers(32, low, 2**30, t, 2),
-            out(32, t),
-            27,
-            N=32,
-            OP=op,
-            tag=f"{op}.{t}",
-        )
+        case(masked, inout(integers(32, low, 2**30, t, 1)), integers(32, low, 2**30, t, 2), out(32, t), 27, N=32, OP=op, tag=f"{op}.{t}")
 for t in ["fp16", "bf16", "fp32", "fp64"]:
     case(masked, inout(bell(32, t, 3)), bell(32, t, 4), out(32, t), 27, N=32, OP="add", tag=f"add.{t}")
 for t in ["fp32", "fp64"]:

@@ -91,9 +91,7 @@ def special(dtype):
         0.1,
     ]
     with np.errstate(over="ignore"):
-        return np.concatenate(
-            [array(edge, dtype), bell(36, dtype, 1) * DTYPES[dtype](4), bell(64, dtype, 2) * DTYPES[dtype](0.01)]
-        )
+        return np.concatenate([array(edge, dtype), bell(36, dtype, 1) * DTYPES[dtype](4), bell(64, dtype, 2) * DTYPES[dtype](0.01)])
 
 
 FLOATS = ["fp16", "bf16", "fp32", "fp64"]
@@ -107,12 +105,7 @@ for b in ["fp8e4nv", "fp8e5"]:
     case(convert, finite, out(128, b), N=128, tag=f"fp32.{b}")
     case(
         convert,
-        np.concatenate(
-            [
-                finite[:64],
-                array([448, 464, 465, 480, 1e4, -1e4, 57344, 61439, 61441, 7e4, -7e4, np.inf] + [1] * 52, "fp32"),
-            ]
-        ),
+        np.concatenate([finite[:64], array([448, 464, 465, 480, 1e4, -1e4, 57344, 61439, 61441, 7e4, -7e4, np.inf] + [1] * 52, "fp32")]),
         out(128, b),
         N=128,
         tag=f"fp32.{b}.saturating",
@@ -136,27 +129,7 @@ for a in WHOLE:
         signed = -100 if a.startswith("int") else 0
         case(convert, uniform(64, signed, 100, b, 4), out(64, a), N=64, tag=f"{b}.{a}")
     case(truth, array([0, 1, 2, 64, 128, 100, 0, 3], "uint8").astype(DTYPES[a]), out(8, "int32"), N=8, tag=a)
-edges = array(
-    [
-        2.0**31,
-        -(2.0**31),
-        3e9,
-        -3e9,
-        5e9,
-        np.inf,
-        -np.inf,
-        np.nan,
-        -1.5,
-        0.5,
-        1.5,
-        2.5,
-        -0.5,
-        1e20,
-        -1e20,
-        4294967040.0,
-    ],
-    "fp32",
-)
+edges = array([2.0**31, -(2.0**31), 3e9, -3e9, 5e9, np.inf, -np.inf, np.nan, -1.5, 0.5, 1.5, 2.5, -0.5, 1e20, -1e20, 4294967040.0], "fp32")
 case(convert, edges, out(16, "int32"), N=16, tag="fp32.int32.saturating")
 case(convert, edges, out(16, "uint32"), N=16, tag="fp32.uint32.saturating")
 edges[7] = 7

@@ -96,24 +96,8 @@ for t in ["fp16", "bf16", "fp32", "fp8e4nv", "fp8e5"]:
         rtol=3e-3 if "fp8" in t else 2e-5,
         atol=6e-3 if "fp8" in t else 2e-5,
     )
-case(
-    product,
-    integers((16, 32), -128, 128, "int8", 1),
-    integers((32, 32), -128, 128, "int8", 2),
-    out((16, 32), "int32"),
-    **S,
-    tag="int8",
-)
-case(
-    product,
-    bell((16, 32), "fp64", 1),
-    bell((32, 32), "fp64", 2),
-    out((16, 32), "fp64"),
-    **S,
-    tag="fp64",
-    rtol=1e-12,
-    atol=1e-12,
-)
+case(product, integers((16, 32), -128, 128, "int8", 1), integers((32, 32), -128, 128, "int8", 2), out((16, 32), "int32"), **S, tag="int8")
+case(product, bell((16, 32), "fp64", 1), bell((32, 32), "fp64", 2), out((16, 32), "fp64"), **S, tag="fp64", rtol=1e-12, atol=1e-12)
 for precision in ["tf32", "tf32x3"]:
     case(
         tf32_product,
@@ -139,26 +123,10 @@ case(
     rtol=2e-5,
     atol=2e-5,
 )
-case(
-    half_result, bell((16, 32), "fp16", 6), bell((32, 32), "fp16", 7), out((16, 32), "fp16"), **S, rtol=4e-3, atol=1e-2
-)
+case(half_result, bell((16, 32), "fp16", 6), bell((32, 32), "fp16", 7), out((16, 32), "fp16"), **S, rtol=4e-3, atol=1e-2)
 for t in ["fp16", "fp32"]:
-    case(
-        batched,
-        bell((4, 16, 16), t, 8),
-        bell((4, 16, 16), t, 9),
-        out((4, 16, 16)),
-        B=4,
-        M=16,
-        N=16,
-        K=16,
-        tag=t,
-        rtol=2e-5,
-        atol=2e-5,
-    )
-case(
-    transposed_operand, bell((16, 32), "bf16", 10), bell((32, 32), "bf16", 11), out((16, 32)), **S, rtol=2e-5, atol=2e-5
-)
+    case(batched, bell((4, 16, 16), t, 8), bell((4, 16, 16), t, 9), out((4, 16, 16)), B=4, M=16, N=16, K=16, tag=t, rtol=2e-5, atol=2e-5)
+case(transposed_operand, bell((16, 32), "bf16", 10), bell((32, 32), "bf16", 11), out((16, 32)), **S, rtol=2e-5, atol=2e-5)
 scales = [integers((n, 2), 120, 132, "uint8", 12 + n) for n in (32, 64)]
 D = {"M": 32, "N": 64, "K": 64}
 case(
@@ -203,13 +171,4 @@ case(
     rtol=1e-3,
     atol=1e-1,
 )
-case(
-    scaled_one_side,
-    bell((32, 64), "fp8e4nv", 15),
-    scales[0],
-    bell((64, 64), "bf16", 16),
-    out((32, 64)),
-    **D,
-    rtol=1e-3,
-    atol=1e-1,
-)
+case(scaled_one_side, bell((32, 64), "fp8e4nv", 15), scales[0], bell((64, 64), "bf16", 16), out((32, 64)), **D, rtol=1e-3, atol=1e-1)

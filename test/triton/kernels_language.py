@@ -219,12 +219,5 @@ case(mapped, integers(32, -99, 99, "int32", 11), integers(32, -99, 99, "int32", 
 case(running_place, integers((4, 16), -9, 9, "fp32", 13), out((3, 4, 16)), M=4, N=16)
 case(atomics_in_two_axes, bell((8, 4), seed=14), inout(bell((8, 4), seed=15)), out((8, 4)), 5, M=8, N=4)
 case(carried_pointers, bell((5, 16), seed=16), out(17), 5, N=16, rtol=1e-6, atol=1e-6)
-case(
-    narrow_stores,
-    array([0, 1, -1, 127, 128, -129, 300, 70000], "int32"),
-    out(8, "int8"),
-    out(8, "fp16"),
-    out(9, "uint16"),
-    N=8,
-)
+case(narrow_stores, array([0, 1, -1, 127, 128, -129, 300, 70000], "int32"), out(8, "int8"), out(8, "fp16"), out(9, "uint16"), N=8)
 case(float_literals, out(7), 0.3, rtol=1e-6)

@@ -150,17 +150,7 @@ pairs = array([[1, nan, nan, 0.0, -0.0, inf, -inf, 2], [nan, 1, nan, -0.0, 0.0, 
 case(nan_rules, pairs[0].copy(), pairs[1].copy(), out((7, 8)), N=8, PROPAGATE=False, tag="none")
 case(nan_rules, pairs[0].copy(), pairs[1].copy(), out((7, 8)), N=8, PROPAGATE=True, tag="all")
 case(math_module, bell(64, seed=7), out((3, 64)), N=64, rtol=1e-5, atol=1e-5)
-ties = np.concatenate(
-    [array([0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 1e9, -3.49999], "fp32"), bell(24, seed=8) * np.float32(5)]
-)
+ties = np.concatenate([array([0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 1e9, -3.49999], "fp32"), bell(24, seed=8) * np.float32(5)])
 case(library_exact, ties, bell(32, seed=9), out((16, 32)), N=32)
-case(
-    library_integers,
-    bits(64, 10).astype(np.int32),
-    integers(64, -(2**31), 2**31, "int32", 11),
-    out((7, 64), "int32"),
-    N=64,
-)
-case(
-    exact_functions, uniform(64, 2e-38, 1e-37, seed=12), uniform(64, 1.0, 9.0, seed=13), out((8, 64)), N=64, tag="small"
-)
+case(library_integers, bits(64, 10).astype(np.int32), integers(64, -(2**31), 2**31, "int32", 11), out((7, 64), "int32"), N=64)
+case(exact_functions, uniform(64, 2e-38, 1e-37, seed=12), uniform(64, 1.0, 9.0, seed=13), out((8, 64)), N=64, tag="small")

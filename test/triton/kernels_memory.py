@@ -167,15 +167,7 @@ def descriptor_shape_members(x, o, M, N, BM: tl.constexpr, BN: tl.constexpr):
     tl.store(o + 3, d.dtype.primitive_bitwidth)
 
 
-case(
-    descriptor_extrema,
-    integers((8, 16), -99, 99, "int32", 17),
-    inout(integers((20, 32), -99, 99, "int32", 18)),
-    20,
-    32,
-    BM=8,
-    BN=16,
-)
+case(descriptor_extrema, integers((8, 16), -99, 99, "int32", 17), inout(integers((20, 32), -99, 99, "int32", 18)), 20, 32, BM=8, BN=16)
 case(descriptor_shape_members, bell((20, 32), "fp16", 19), out(4, "int32"), 20, 32, BM=8, BN=16)
 case(masked_copy, bell(64, seed=1), out(64, fill=5), 40, N=64)
 for t in ["int8", "int32", "fp16", "bf16", "fp32", "uint8", "int64"]:
@@ -192,31 +184,8 @@ case(scattered, bell(16, seed=9), array([(7 * k + 5) % 16 for k in range(16)], "
 case(pointer_arithmetic, bell(16, seed=10), out(16), N=16)
 case(typed_pointer, bell(16, seed=11), out(16), N=16)
 for padding in ["zero", "nan"]:
-    case(
-        block_pointer_copy,
-        bell((20, 30), seed=12),
-        out((32, 32)),
-        20,
-        27,
-        30,
-        BM=16,
-        BN=16,
-        PADDING=padding,
-        grid=2,
-        tag=padding,
-    )
-    case(
-        descriptor_copy,
-        bell((20, 32), seed=14),
-        out((20, 32)),
-        20,
-        32,
-        BM=8,
-        BN=16,
-        PADDING=padding,
-        grid=(3, 2),
-        tag=padding,
-    )
+    case(block_pointer_copy, bell((20, 30), seed=12), out((32, 32)), 20, 27, 30, BM=16, BN=16, PADDING=padding, grid=2, tag=padding)
+    case(descriptor_copy, bell((20, 32), seed=14), out((20, 32)), 20, 32, BM=8, BN=16, PADDING=padding, grid=(3, 2), tag=padding)
     for row, column in [(17, 24), (-2, 4), (3, -4), (40, 0)]:
         case(
             descriptor_padding,

@@ -5,21 +5,7 @@ import triton.language as tl
 from cases import array, case, out
 
 N = 16
-TYPES = [
-    "int1",
-    "int8",
-    "uint8",
-    "int16",
-    "uint16",
-    "int32",
-    "uint32",
-    "int64",
-    "uint64",
-    "fp16",
-    "bf16",
-    "fp32",
-    "fp64",
-]
+TYPES = ["int1", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "fp16", "bf16", "fp32", "fp64"]
 
 
 @triton.jit
@@ -113,15 +99,7 @@ def results():
 
 
 GROUPS = ["linear", "truediv", "floordiv", "mod", "bits", "shift", "extremum"]
-NUMBERS = {
-    "true": True,
-    "three": 3,
-    "minus_three": -3,
-    "two_to_31": 2**31,
-    "two_to_40": 2**40,
-    "two_and_half": 2.5,
-    "big_float": 1e300,
-}
+NUMBERS = {"true": True, "three": 3, "minus_three": -3, "two_to_31": 2**31, "two_to_40": 2**40, "two_and_half": 2.5, "big_float": 1e300}
 SHIFTS = ("true", "three")
 
 for a in TYPES:

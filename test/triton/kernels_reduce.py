@@ -123,15 +123,7 @@ for t in ["int32", "fp32", "fp64", "int64"]:
     case(sums, integers((8, 16), -50, 50, t, 1), out(27, t), M=8, N=16, tag=t)
 case(sums, bell((8, 16), seed=1), out(27), M=8, N=16, tag="rounded", rtol=1e-5, atol=1e-5)
 for t in ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "fp16", "bf16", "fp32", "fp64"]:
-    case(
-        sum_type,
-        integers(64, 0, 127, t, 2),
-        out(4, "int32"),
-        out(5, "fp64"),
-        N=64,
-        tag=t,
-        rtol=8e-3 if t in ("fp16", "bf16") else 0,
-    )
+    case(sum_type, integers(64, 0, 127, t, 2), out(4, "int32"), out(5, "fp64"), N=64, tag=t, rtol=8e-3 if t in ("fp16", "bf16") else 0)
 case(sum_in, integers(64, -128, 128, "int8", 3), out(1, "int64"), N=64, T=tl.int64, tag="int64")
 case(sum_in, integers(64, -128, 128, "int8", 3), out(1, "int64"), N=64, T=tl.int8, tag="int8")
 case(sum_in, integers(64, 0, 2, "int1", 3), out(1, "int64"), N=64, T=tl.int32, tag="int1")
@@ -149,26 +141,11 @@ def nan_places(x, values, where, M: tl.constexpr, N: tl.constexpr):
 
 
 nan = float("nan")
-case(
-    nan_places,
-    array([[1, 2, 3, nan], [nan, 1, 2, 3], [4, nan, 5, 5], [7, 7, nan, nan]], "fp32"),
-    out(4),
-    out((2, 4), "int32"),
-    M=4,
-    N=4,
-)
+case(nan_places, array([[1, 2, 3, nan], [nan, 1, 2, 3], [4, nan, 5, 5], [7, 7, nan, nan]], "fp32"), out(4), out((2, 4), "int32"), M=4, N=4)
 ties = array([[1, 5, 5, 2, 5, 0, 0, 3], [7] * 8, [-1, -2, -1, -3, -3, -9, -9, -1], [0, 1, 2, 3, 4, 5, 6, 6]], "fp32")
 case(extrema, ties, out((4, 4)), out((4, 4), "int32"), M=4, N=8, tag="ties")
 case(extrema, ties.astype("int32"), out((4, 4), "int32"), out((4, 4), "int32"), M=4, N=8, tag="ties_int")
-case(
-    extrema,
-    integers((4, 8), 0, 2**32, "uint32", 4),
-    out((4, 4), "uint32"),
-    out((4, 4), "int32"),
-    M=4,
-    N=8,
-    tag="unsigned",
-)
+case(extrema, integers((4, 8), 0, 2**32, "uint32", 4), out((4, 4), "uint32"), out((4, 4), "int32"), M=4, N=8, tag="unsigned")
 case(extrema, integers((4, 8), 0, 255, "uint8", 4), out((4, 4), "uint8"), out((4, 4), "int32"), M=4, N=8, tag="uint8")
 case(extrema, bell((8, 32), "bf16", 4), out((4, 8)), out((4, 8), "int32"), M=8, N=32, tag="bf16")
 case(
@@ -194,10 +171,4 @@ def nan_extrema(x, o, M: tl.constexpr, N: tl.constexpr):
     tl.store(o + M + m, tl.min(v, 1))
 
 
-case(
-    nan_extrema,
-    array([[nan, 1, 2, 3], [1, nan, 3, 2], [nan, nan, nan, nan], [3, 2, 1, nan]], "fp32"),
-    out((2, 4)),
-    M=4,
-    N=4,
-)
+case(nan_extrema, array([[nan, 1, 2, 3], [1, nan, 3, 2], [nan, nan, nan, nan], [3, 2, 1, nan]], "fp32"), out((2, 4)), M=4, N=4)

@@ -51,16 +51,7 @@ def own_scans(x, o, N: tl.constexpr, REVERSE: tl.constexpr):
 for axis in (0, 1):
     for reverse in (False, True):
         tag = f"axis{axis}" + (".reverse" if reverse else "")
-        case(
-            running,
-            integers((8, 16), -2, 3, "int32", 1),
-            out((2, 8, 16), "int32"),
-            M=8,
-            N=16,
-            AXIS=axis,
-            REVERSE=reverse,
-            tag=tag,
-        )
+        case(running, integers((8, 16), -2, 3, "int32", 1), out((2, 8, 16), "int32"), M=8, N=16, AXIS=axis, REVERSE=reverse, tag=tag)
         case(
             running,
             1 + bell((8, 16), seed=2) * bell((8, 16), seed=3) / 8,
@@ -86,13 +77,4 @@ for t in ["int8", "uint8", "int16", "int32", "int64", "fp16", "bf16", "fp32"]:
 case(running_type, integers(32, 0, 100, "int8", 4), out(33, "fp64"), N=32, T=tl.int64, tag="to_int64")
 case(running_type, integers(32, 0, 100, "fp16", 4), out(33, "fp64"), N=32, T=tl.float32, tag="to_fp32")
 for reverse in (False, True):
-    case(
-        own_scans,
-        bell(32, seed=5),
-        out((4, 32)),
-        N=32,
-        REVERSE=reverse,
-        tag="reverse" if reverse else "",
-        rtol=1e-5,
-        atol=1e-6,
-    )
+    case(own_scans, bell(32, seed=5), out((4, 32)), N=32, REVERSE=reverse, tag="reverse" if reverse else "", rtol=1e-5, atol=1e-6)

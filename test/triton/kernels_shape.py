@@ -136,58 +136,22 @@ def more_axes(x, o, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr):
     tl.store(o + 3 * n + i, tl.flip(v, 2).reshape(n))
     tl.store(o + 4 * n + i, tl.join(v, v).permute(3, 0, 1, 2).sum(0).reshape(n))
     tl.store(o + 5 * n + i, (v - v.max(2, keep_dims=True) + tl.argmin(v, 1)[:, None, :]).reshape(n))
-    tl.store(
-        o + 6 * n + i, tl.interleave(tl.sum(v, 2), tl.max(v, 2)).reshape(2 * A * B).to(tl.float32).sum() + v.reshape(n)
-    )
+    tl.store(o + 6 * n + i, tl.interleave(tl.sum(v, 2), tl.max(v, 2)).reshape(2 * A * B).to(tl.float32).sum() + v.reshape(n))
 
 
 for down in (False, True):
     tag = "down" if down else "up"
     case(sort_rows, bell((4, 32), seed=1), out((2, 4, 32)), M=4, N=32, DOWN=down, tag=tag)
-    case(
-        sort_rows,
-        integers((4, 32), -9, 9, "int32", 1),
-        out((2, 4, 32), "int32"),
-        M=4,
-        N=32,
-        DOWN=down,
-        tag=tag + ".int32",
-    )
-    case(
-        sort_rows,
-        integers((2, 16), 0, 255, "uint8", 1),
-        out((2, 2, 16), "uint8"),
-        M=2,
-        N=16,
-        DOWN=down,
-        tag=tag + ".uint8",
-    )
+    case(sort_rows, integers((4, 32), -9, 9, "int32", 1), out((2, 4, 32), "int32"), M=4, N=32, DOWN=down, tag=tag + ".int32")
+    case(sort_rows, integers((2, 16), 0, 255, "uint8", 1), out((2, 2, 16), "uint8"), M=2, N=16, DOWN=down, tag=tag + ".uint8")
     case(sort_rows, bell((2, 16), "fp16", 1), out((2, 2, 16), "fp16"), M=2, N=16, DOWN=down, tag=tag + ".fp16")
 case(more_axes, integers((4, 8, 4), -50, 50, "int32", 14), out((7, 128)), A=4, B=8, C=4)
 case(largest, bell((4, 32), seed=2), out((4, 8)), M=4, N=32, K=8)
 case(largest, bell((4, 32), seed=2), out((4, 1)), M=4, N=32, K=1, tag="one")
 case(flip_axes, bell((8, 16), seed=3), out((2, 8, 16)), M=8, N=16)
 case(flip_first, bell(32, seed=3), out(32), N=32)
-case(
-    gather_rows,
-    bell((8, 16), seed=4),
-    integers((8, 16), 0, 8, "int32", 4),
-    out((8, 16)),
-    M=8,
-    N=16,
-    AXIS=0,
-    tag="axis0",
-)
-case(
-    gather_rows,
-    bell((8, 16), seed=4),
-    integers((8, 16), 0, 16, "int64", 4),
-    out((8, 16)),
-    M=8,
-    N=16,
-    AXIS=1,
-    tag="axis1",
-)
+case(gather_rows, bell((8, 16), seed=4), integers((8, 16), 0, 8, "int32", 4), out((8, 16)), M=8, N=16, AXIS=0, tag="axis0")
+case(gather_rows, bell((8, 16), seed=4), integers((8, 16), 0, 16, "int64", 4), out((8, 16)), M=8, N=16, AXIS=1, tag="axis1")
 case(count_values, integers(256, 0, 16, "int32", 5), out(16, "int32"), N=256, B=16)
 case(count_masked, integers(256, 0, 16, "int32", 5), out(16, "int32"), 200, N=256, B=16)
 case(joins, bell(16, seed=6), out(80), N=16, rtol=1e-6)
@@ -199,11 +163,5 @@ case(added_axes, bell(16, seed=10), out(16), N=16)
 case(concatenated, bell(16, seed=11), bell(16, seed=12), out(32), N=16)
 case(shapes_as_values, bell((8, 16), "fp16", 13), out(8, "int32"), M=8, N=16)
 case(
-    sort_rows,
-    array([[3, float("inf"), -0.0, 0.0, float("-inf"), 1, 2, -7]], "fp32"),
-    out((2, 1, 8)),
-    M=1,
-    N=8,
-    DOWN=False,
-    tag="infinite",
+    sort_rows, array([[3, float("inf"), -0.0, 0.0, float("-inf"), 1, 2, -7]], "fp32"), out((2, 1, 8)), M=1, N=8, DOWN=False, tag="infinite"
 )

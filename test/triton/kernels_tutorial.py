@@ -100,9 +100,7 @@ def matmul(
 
 
 @triton.jit
-def attention_block(
-    acc, l, m, q, k, v, first, last, n, rows, scale, CAUSAL: tl.constexpr, BN: tl.constexpr, D: tl.constexpr
-):
+def attention_block(acc, l, m, q, k, v, first, last, n, rows, scale, CAUSAL: tl.constexpr, BN: tl.constexpr, D: tl.constexpr):
     for start in range(first, last, BN):
         start = tl.multiple_of(start, BN)
         at = start + tl.arange(0, BN)
@@ -126,9 +124,7 @@ def attention_block(
 
 
 @triton.jit
-def attention(
-    q, k, v, o, lse, heads, n, scale, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr, CAUSAL: tl.constexpr
-):
+def attention(q, k, v, o, lse, heads, n, scale, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr, CAUSAL: tl.constexpr):
     tl.static_assert(BN <= D or BN >= 16)
     base = tl.program_id(1).to(tl.int64) * n * D
     rows = tl.program_id(0) * BM + tl.arange(0, BM)
@@ -139,24 +135,9 @@ def attention(
     scale *= 1.44269504
     tile = tl.load(q + base + rows[:, None] * D + d[None, :])
     if CAUSAL:
+        acc, l, m = attention_block(acc, l, m, tile, k + base, v + base, 0, tl.program_id(0) * BM, n, rows, scale, False, BN, D)
         acc, l, m = attention_block(
-            acc, l, m, tile, k + base, v + base, 0, tl.program_id(0) * BM, n, rows, scale, False, BN, D
-        )
-        acc, l, m = attention_block(
-            acc,
-            l,
-            m,
-            tile,
-            k + base,
-            v + base,
-            tl.program_id(0) * BM,
-            (tl.program_id(0) + 1) * BM,
-            n,
-            rows,
-            scale,
-            True,
-            BN,
-            D,
+            acc, l, m, tile, k + base, v + base, tl.program_id(0) * BM, (tl.program_id(0) + 1) * BM, n, rows, scale, True, BN, D
         )
     else:
         acc, l, m = attention_block(acc, l, m, tile, k + base, v + base, 0, n, n, rows, scale, False, BN, D)
@@ -165,9 +146,7 @@ def attention(
 
 
 @triton.jit
-def grouped_product(
-    a, b, o, sizes, starts, groups, programs, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr
-):
+def grouped_product(a, b, o, sizes, starts, groups, programs, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     tile = tl.program_id(0)
     done = 0
     for g in range(groups):
@@ -321,14 +300,4 @@ case(
     rtol=1e-2,
     atol=1e-2,
 )
-case(
-    cross_entropy,
-    bell((4, 100), "bf16", 18),
-    integers(4, -1, 100, "int64", 19),
-    out(4),
-    100,
-    N=32,
-    grid=4,
-    rtol=1e-5,
-    atol=1e-5,
-)
+case(cross_entropy, bell((4, 100), "bf16", 18), integers(4, -1, 100, "int64", 19), out(4), 100, N=32, grid=4, rtol=1e-5, atol=1e-5)

@@ -100,15 +100,11 @@ def main(workers):
     import torch
     import triton
 
-    golden.write(
-        results, {"triton": triton.__version__, "torch": torch.__version__, "gpu": torch.cuda.get_device_name()}
-    )
+    golden.write(results, {"triton": triton.__version__, "torch": torch.__version__, "gpu": torch.cuda.get_device_name()})
     for name, result in sorted(results.items()):
         if isinstance(result, str) and not name.startswith("promotion."):
             print("refused:", name, "|", result)
-    print(
-        len(results), "of", len(names), "cases recorded;", sum(isinstance(r, str) for r in results.values()), "refused"
-    )
+    print(len(results), "of", len(names), "cases recorded;", sum(isinstance(r, str) for r in results.values()), "refused")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ class Contender:
 class Ranks:
     """The modules with which a rank builds contenders. `symm`: torch.distributed._symmetric_memory, or None;
     `tandem`: tandem.torch, or None."""
+
     rank: int
     size: int
     device: torch.device
@@ -75,6 +76,7 @@ class Case:
 
         def call():
             kept["result"] = compute()
+
         self._add(name, lambda: Contender(call, lambda: kept["result"], lambda: _fill_nan(kept)))
 
     def _ag_gemm(self):
@@ -90,6 +92,7 @@ class Case:
         def sequence():
             dist.all_gather_into_tensor(gathered, a)
             torch.mm(gathered, b, out=theirs)
+
         self.reference = exact
         self._tandem("ag_gemm", a, b, out=out)
         self._add("nccl", lambda: Contender(sequence, lambda: theirs, lambda: theirs.fill_(float("nan"))))
@@ -120,6 +123,7 @@ class Case:
         def sequence():
             torch.mm(a, b, out=partial)
             dist.reduce_scatter_tensor(theirs, partial)
+
         self.reference = exact
         self._tandem("gemm_rs", a, b, out=out)
         self._add("nccl", lambda: Contender(sequence, lambda: theirs, lambda: theirs.fill_(float("nan"))))
@@ -128,7 +132,7 @@ class Case:
         if r.symm is None:
             return
         self._remember("async_tp", lambda: torch.ops.symm_mem.fused_matmul_reduce_scatter(a, b, "sum", 0, r.group))
-        parts = {p: partial[p * rows:(p + 1) * rows] for p in self._peers()}
+        parts = {p: partial[p * rows : (p + 1) * rows] for p in self._peers()}
         self._add("copy_engine_alone", lambda: self._pushes(parts, rows, n))
 
     def _pushes(self, parts, rows, columns):
@@ -140,6 +144,7 @@ class Case:
         def call():
             for remote, own in pairs:
                 remote.copy_(own)
+
         self._held = landing
         return Contender(call)
 
@@ -157,6 +162,7 @@ class Case:
         def sequence():
             torch.mm(a, b, out=theirs)
             dist.all_reduce(theirs)
+
         self.reference = exact
         self._tandem("gemm_ar", a, b, out=out)
         self._add("nccl", lambda: Contender(sequence, lambda: theirs, lambda: theirs.fill_(float("nan"))))
@@ -175,6 +181,7 @@ class Case:
             total = x.double()
             dist.all_reduce(total)
             return total
+
         self.reference = exact
         self._tandem("all_reduce", x, out=out)
         self._add("nccl", lambda: Contender(lambda: dist.all_reduce(theirs), lambda: theirs, reset=lambda: theirs.copy_(x)))
@@ -200,6 +207,7 @@ class Case:
             if produce:
                 produce(symmetric)
             operations.two_shot_all_reduce_(symmetric, "sum", group)
+
         reset = None if produce else lambda: symmetric.copy_(source)
         self._add("one_shot", lambda: Contender(one_shot, lambda: kept["result"], lambda: _fill_nan(kept), reset))
         self._add("two_shot", lambda: Contender(two_shot, lambda: symmetric, reset=reset))

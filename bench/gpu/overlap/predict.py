@@ -51,7 +51,7 @@ def on_the_simulator(row, config):
     slices = -(-steps // -(-steps // min(12, steps)))
     copies = []
     for given in config["copies"]:
-        ends = sorted({max(1, round(sum(given[:i + 1]) * slices / sum(given))) for i in range(len(given))})
+        ends = sorted({max(1, round(sum(given[: i + 1]) * slices / sum(given))) for i in range(len(given))})
         copies.append([end - begin for begin, end in zip([0, *ends], ends)])
     return {**config, "copies": copies}
 
@@ -71,7 +71,7 @@ def simulated(row, ranks, profile):
 def errors_of(rows):
     """The median and the 90th percentile of |predicted / measured - 1|."""
     errors = sorted(abs(predicted / measured - 1) for predicted, measured in rows)
-    return statistics.median(errors), errors[min(len(errors) - 1, round(.9 * (len(errors) - 1)))]
+    return statistics.median(errors), errors[min(len(errors) - 1, round(0.9 * (len(errors) - 1)))]
 
 
 def report(what, rows):
@@ -98,8 +98,10 @@ def main():
     profile, ranks = read_profile(options.profile) if options.profile else machine("h200"), kept["machine"]["ranks"]
     measured = [row for row in kept["rows"] if row["op"] in options.ops.split(",") and "tandem" in row["us"]]
     if of_model := [row for row in measured if row["op"] in ("ag_gemm", "gemm_rs")]:
-        report("The operators' model", [(row["op"], label(row), modelled(row, ranks, profile)["predicted"], row["us"]["tandem"])
-                                        for row in of_model])
+        report(
+            "The operators' model",
+            [(row["op"], label(row), modelled(row, ranks, profile)["predicted"], row["us"]["tandem"]) for row in of_model],
+        )
     if options.simulate:
         small = [row for row in measured if row.get("flop", 0) * ranks <= options.simulate * 1e9]
         report("The simulator's clock", [(row["op"], label(row), simulated(row, ranks, profile), row["us"]["tandem"]) for row in small])

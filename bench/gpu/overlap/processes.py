@@ -23,11 +23,26 @@ class Processes:
         port = str(free_port())
         self.children = []
         for rank in range(ranks):
-            environment = {**os.environ, **NO_MULTICAST, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(ranks),
-                           "LOCAL_WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+            environment = {
+                **os.environ,
+                **NO_MULTICAST,
+                "RANK": str(rank),
+                "LOCAL_RANK": str(rank),
+                "WORLD_SIZE": str(ranks),
+                "LOCAL_WORLD_SIZE": str(ranks),
+                "MASTER_ADDR": "127.0.0.1",
+                "MASTER_PORT": port,
+            }
             with open(self.logs[rank], "w") as output:
-                self.children.append(subprocess.Popen([sys.executable, str(script), *map(str, arguments)], env=environment, stdout=output,
-                                                      stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL))
+                self.children.append(
+                    subprocess.Popen(
+                        [sys.executable, str(script), *map(str, arguments)],
+                        env=environment,
+                        stdout=output,
+                        stderr=subprocess.STDOUT,
+                        stdin=subprocess.DEVNULL,
+                    )
+                )
 
     def codes(self):
         """Exit codes; None for those that run."""

@@ -78,9 +78,22 @@ class Run:
         progress, plan = self.folder / f"progress{start}", self.folder / f"plan{start}.json"
         progress.touch()
         items = [{"index": i, "case": self.cases[i], "skip": list(self.skip[i]), "errors": self._errors(i)} for i in left]
-        plan.write_text(json.dumps({"cases": items, "progress": str(progress), "port": free_port(), "seed": o.seed + start,
-                                    "lead_us": o.lead_us, "weights": o.weights, "without": o.without, "graphs": not o.no_graphs,
-                                    "repetitions": 20 if o.quick else 100, "long_repetitions": 10 if o.quick else 30}))
+        plan.write_text(
+            json.dumps(
+                {
+                    "cases": items,
+                    "progress": str(progress),
+                    "port": free_port(),
+                    "seed": o.seed + start,
+                    "lead_us": o.lead_us,
+                    "weights": o.weights,
+                    "without": o.without,
+                    "graphs": not o.no_graphs,
+                    "repetitions": 20 if o.quick else 100,
+                    "long_repetitions": 10 if o.quick else 30,
+                }
+            )
+        )
         processes = Processes(o.ranks, HERE / "worker.py", [plan], self.options.out.with_suffix(""))
         try:
             why, at = self._follow(processes, progress)

@@ -19,10 +19,20 @@ STALL_S = 90
 SETS = 8
 BATCH = 250
 # operation, rows over all ranks, columns, inner size of a rank (or columns of the data that is moved)
-CASES = [("ag_gemm", 512, 256, 128), ("ag_gemm", 509, 136, 72), ("ag_gemm", 8192, 640, 2048),  # between two ranks in bands
-         ("gemm_rs", 512, 256, 32), ("gemm_rs", 509, 136, 24), ("gemm_rs", 4096, 4096, 2048),  # the last one's parts are copied
-         ("gemm_ar", 64, 256, 32), ("gemm_ar", 1, 512, 32), ("all_reduce", 1, 1024, None), ("all_reduce", 16, 32768, None),
-         ("reduce_scatter", 512, 256, None), ("all_gather", 512, 256, None)]
+CASES = [
+    ("ag_gemm", 512, 256, 128),
+    ("ag_gemm", 509, 136, 72),
+    ("ag_gemm", 8192, 640, 2048),  # between two ranks in bands
+    ("gemm_rs", 512, 256, 32),
+    ("gemm_rs", 509, 136, 24),
+    ("gemm_rs", 4096, 4096, 2048),  # the last one's parts are copied
+    ("gemm_ar", 64, 256, 32),
+    ("gemm_ar", 1, 512, 32),
+    ("all_reduce", 1, 1024, None),
+    ("all_reduce", 16, 32768, None),
+    ("reduce_scatter", 512, 256, None),
+    ("all_gather", 512, 256, None),
+]
 
 
 def parse():
@@ -40,12 +50,14 @@ class Sets:
 
     def __init__(self, case, rank, size, device, seed):
         import torch
+
         self.name, m, n, k = case
         self.case = case
         generator = torch.Generator().manual_seed(seed)
 
         def integers(*shape):
             return torch.randint(-1, 2, shape, generator=generator).double()
+
         shard = -(-m // size)
         rows = slice(min(rank * shard, m), min((rank + 1) * shard, m))
         self.m = m
@@ -68,6 +80,7 @@ class Sets:
 
     def call(self):
         import tandem.torch
+
         function = getattr(tandem.torch, self.name)
         function(*self.now, *((self.m,) if self.name in ("ag_gemm", "all_gather") else ()), out=self.out)
 
@@ -76,6 +89,7 @@ class Stress:
     def __init__(self, plan):
         import torch
         import tandem.torch
+
         self.torch, self.plan = torch, plan
         self.rank, self.size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
         self.team = tandem.torch.init(wait_timeout=30)
@@ -114,6 +128,7 @@ class Stress:
 
     def run(self):
         from timing import captured
+
         for case in self.cases:
             title = " ".join(str(v) for v in case.case if v is not None)
             self.loop(title, [case], [case.call])
@@ -124,6 +139,7 @@ class Stress:
             self.loop("all mixed", self.cases, [case.call for case in self.cases])
         self.tell(done=True)
         import tandem.torch
+
         tandem.torch.release()
 
 
@@ -178,8 +194,9 @@ def main():
     expected = (2 * len(cases) + (len(cases) > 1)) * options.iterations
     with tempfile.TemporaryDirectory() as folder:
         plan = pathlib.Path(folder) / "plan.json"
-        plan.write_text(json.dumps({"cases": cases, "iterations": options.iterations, "seed": options.seed,
-                                    "progress": f"{folder}/progress"}))
+        plan.write_text(
+            json.dumps({"cases": cases, "iterations": options.iterations, "seed": options.seed, "progress": f"{folder}/progress"})
+        )
         watch = Watch(f"{folder}/progress", options.ranks)
         processes = Processes(options.ranks, __file__, ["--worker", plan], f"{folder}/stress")
         try:

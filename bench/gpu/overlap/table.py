@@ -5,8 +5,16 @@ import pathlib
 import sys
 
 TITLES = {"ag_gemm": "AllGather + GEMM", "gemm_rs": "GEMM + ReduceScatter", "gemm_ar": "GEMM + AllReduce", "all_reduce": "AllReduce"}
-NAMES = {"tandem": "Tandem", "nccl": "cuBLAS, NCCL", "async_tp": "async-TP", "one_shot": "one-shot", "two_shot": "two-shot",
-         "gemm": "GEMM alone", "nccl_alone": "NCCL alone", "copy_engine_alone": "copies alone"}
+NAMES = {
+    "tandem": "Tandem",
+    "nccl": "cuBLAS, NCCL",
+    "async_tp": "async-TP",
+    "one_shot": "one-shot",
+    "two_shot": "two-shot",
+    "gemm": "GEMM alone",
+    "nccl_alone": "NCCL alone",
+    "copy_engine_alone": "copies alone",
+}
 
 
 def number(value, digits=1):
@@ -26,13 +34,25 @@ def table(rows, times="us"):
     """One operation's rows. `times`: "us", or "graph_us" for replays."""
     names = [n for n in NAMES if any(n in row.get(times, {}) for row in rows)]
     own = "graph" if times == "graph_us" else None
-    heads = ["M, N, K" if rows[0]["op"] != "all_reduce" else "size", *(NAMES[n] for n in names), "bound", "bound / Tandem",
-             "best other / Tandem", "overlap"]
+    heads = [
+        "M, N, K" if rows[0]["op"] != "all_reduce" else "size",
+        *(NAMES[n] for n in names),
+        "bound",
+        "bound / Tandem",
+        "best other / Tandem",
+        "overlap",
+    ]
     lines = ["| " + " | ".join(heads) + " |", "| " + " | ".join("---" for _ in heads) + " |"]
     for row in rows:
         found = row.get(own, {}) if own else row
-        cells = [size_of(row), *(number(row.get(times, {}).get(n)) for n in names), number(found.get("bound_us")),
-                 number(found.get("of_bound"), 2), number(found.get("speedup_over_best"), 2), number(found.get("overlap_efficiency"), 2)]
+        cells = [
+            size_of(row),
+            *(number(row.get(times, {}).get(n)) for n in names),
+            number(found.get("bound_us")),
+            number(found.get("of_bound"), 2),
+            number(found.get("speedup_over_best"), 2),
+            number(found.get("overlap_efficiency"), 2),
+        ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

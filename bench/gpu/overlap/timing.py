@@ -36,7 +36,7 @@ class Timer:
         host = {name: [] for name in calls}
         names = list(calls)
         for i in range(repetitions):
-            for name in names[i % len(names):] + names[:i % len(names)]:
+            for name in names[i % len(names) :] + names[: i % len(names)]:
                 if name in resets:
                     resets[name]()
                 start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))

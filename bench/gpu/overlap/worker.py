@@ -62,8 +62,14 @@ class Worker:
         self.progress.tell("at", contender="", phase="start")
         store = dist.TCPStore(os.environ["MASTER_ADDR"], int(plan["port"]), self.size, self.rank == 0, timeout=timedelta(seconds=60))
         self.agree = Agreement(dist.PrefixStore("agree", store), self.rank, self.size)
-        dist.init_process_group("nccl", store=dist.PrefixStore("group", store), rank=self.rank, world_size=self.size,
-                                timeout=timedelta(seconds=60), device_id=self.device)
+        dist.init_process_group(
+            "nccl",
+            store=dist.PrefixStore("group", store),
+            rank=self.rank,
+            world_size=self.size,
+            timeout=timedelta(seconds=60),
+            device_id=self.device,
+        )
         torch.manual_seed(1000 * plan["seed"] + self.rank)
         self.setup_errors = {}
         self.ranks = Ranks(self.rank, self.size, self.device, dist.group.WORLD.group_name)
@@ -86,12 +92,14 @@ class Worker:
 
     def _symmetric_memory(self):
         import torch.distributed._symmetric_memory as symm
+
         symm.enable_symm_mem_for_group(self.ranks.group)
         return symm
 
     @staticmethod
     def _tandem():
         import tandem.torch
+
         tandem.torch.init(wait_timeout=20)
         return tandem.torch
 
@@ -109,17 +117,27 @@ class Worker:
         return lambda: dist.all_reduce(word)
 
     def _machine(self):
-        query = ["nvidia-smi", "--query-gpu=name,driver_version,clocks.sm,clocks.max.sm,power.draw,power.limit,temperature.gpu",
-                 "--format=csv,noheader"]
-        machine = {"ranks": self.size, "torch": torch.__version__, "cuda": torch.version.cuda, "gpus": _output(query).splitlines(),
-                   "commit": _output(["git", "rev-parse", "HEAD"], pathlib.Path(__file__).parent),
-                   "lead_us": self.plan["lead_us"], "weights": self.plan["weights"]}
+        query = [
+            "nvidia-smi",
+            "--query-gpu=name,driver_version,clocks.sm,clocks.max.sm,power.draw,power.limit,temperature.gpu",
+            "--format=csv,noheader",
+        ]
+        machine = {
+            "ranks": self.size,
+            "torch": torch.__version__,
+            "cuda": torch.version.cuda,
+            "gpus": _output(query).splitlines(),
+            "commit": _output(["git", "rev-parse", "HEAD"], pathlib.Path(__file__).parent),
+            "lead_us": self.plan["lead_us"],
+            "weights": self.plan["weights"],
+        }
         try:
             machine["nccl"] = ".".join(map(str, torch.cuda.nccl.version()))
         except Exception as error:
             machine["nccl"] = first_line(error)
         if self.ranks.tandem:
             import tandem
+
             library = pathlib.Path(tandem.__file__).parent / "libtandem.so"
             machine |= {"tandem": tandem.__version__, "library": hashlib.sha256(library.read_bytes()).hexdigest()[:16]}
         return machine
@@ -180,12 +198,14 @@ class Worker:
 
     def _check(self, contender, name, phase, exact, row, call):
         """Runs a contender on the inputs as they are and compares; notes a wrong result. False where it did not run."""
+
         def once():
             contender.poison()
             if contender.reset:
                 contender.reset()
             torch.cuda.synchronize()
             call()
+
         ok = self._attempt(name, phase, once, row["errors"])[1]
         if not ok or contender.output is None:
             return ok
@@ -199,8 +219,9 @@ class Worker:
     def _times(self, active, repetitions, phase):
         """name -> (device, host) microseconds: median of a rank, largest of the ranks."""
         self.progress.tell("at", contender="", phase=phase)
-        measured = self.timer.measure({k: c.call for k, c in active.items()}, repetitions,
-                                      {k: c.reset for k, c in active.items() if c.reset})
+        measured = self.timer.measure(
+            {k: c.call for k, c in active.items()}, repetitions, {k: c.reset for k, c in active.items() if c.reset}
+        )
         own = {k: [median(v) for v in values] for k, values in measured.items()}
         everyone = self.agree.all(own)
         return {k: [max(each[k][i] for each in everyone) for i in (0, 1)] for k in own}

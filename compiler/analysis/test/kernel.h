@@ -1,4 +1,5 @@
-// Parses the text of one function; a test finds its values by the attribute `name` of their ops, or as the n-th argument.
+// Parses the text of one function; a test finds its values by the attribute `name` of their ops, or as the n-th
+// argument.
 #pragma once
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/simt/simt.h"
@@ -17,8 +18,9 @@ namespace tandem::analysis::test {
 class Kernel {
  public:
   explicit Kernel(const std::string& text) {
-    context_.loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect,
-                         mlir::scf::SCFDialect, tile::TileDialect, dist::DistDialect, simt::SimtDialect, tgpu::TgpuDialect>();
+    context_
+        .loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect, mlir::scf::SCFDialect,
+                     tile::TileDialect, dist::DistDialect, simt::SimtDialect, tgpu::TgpuDialect>();
     module_ = mlir::parseSourceString<mlir::ModuleOp>(text, mlir::ParserConfig(&context_), "k.mlir");
     if (!module_) throw std::runtime_error("the test's text does not parse:\n" + text);
   }

@@ -9,8 +9,8 @@ LineTable::LineTable(llvm::Module& module, llvm::StringRef mainFile, bool enable
   if (!enabled) return;
   module.setModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
   builder_ = std::make_unique<llvm::DIBuilder>(module);
-  builder_->createCompileUnit(llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_Python), file(mainFile), "tandem", true, "", 0, "",
-                              llvm::DICompileUnit::DebugDirectivesOnly);
+  builder_->createCompileUnit(llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_Python), file(mainFile), "tandem", true,
+                              "", 0, "", llvm::DICompileUnit::DebugDirectivesOnly);
 }
 
 LineTable::~LineTable() = default;

@@ -19,9 +19,9 @@ namespace tandem::codegen {
 // Gives `module` the target's triple and data layout; to be called before instructions are built.
 void prepareModule(llvm::Module& module, const target::TargetInfo& target);
 
-// Links those functions of libdevice that are called (`__nv_*`), as internal functions; without such calls nothing is looked for.
-// `flushDenormals` picks libdevice's flushing variants, as Triton does.
-// Errors: "missing-libdevice" (names the first function and the places searched), "unknown-libdevice-function".
+// Links those functions of libdevice that are called (`__nv_*`), as internal functions; without such calls nothing is
+// looked for. `flushDenormals` picks libdevice's flushing variants, as Triton does. Errors: "missing-libdevice" (names
+// the first function and the places searched), "unknown-libdevice-function".
 void linkLibdevice(llvm::Module& module, const ToolPaths& paths = {}, bool flushDenormals = true);
 
 // Links those functions of NVSHMEM's device library that are called (`nvshmem*`), as internal functions; without such
@@ -30,7 +30,7 @@ void linkLibdevice(llvm::Module& module, const ToolPaths& paths = {}, bool flush
 void linkNvshmem(llvm::Module& module);
 
 struct PtxOptions {
-  int optLevel = 3;       // 0 to 3, of the IR's pipeline and of the code generator
+  int optLevel = 3;        // 0 to 3, of the IR's pipeline and of the code generator
   bool fuseMulAdd = true;  // a * b + c may become one fma
 };
 
@@ -45,11 +45,11 @@ struct CubinOptions {
 
 struct Cubin {
   std::string image;
-  int registers = 0;   // a thread's, the most of all entries
-  int spillBytes = 0;  // stores and loads, summed over all entries
-  int stackBytes = 0;  // a thread's, the most of all entries
+  int registers = 0;       // a thread's, the most of all entries
+  int spillBytes = 0;      // stores and loads, summed over all entries
+  int stackBytes = 0;      // a thread's, the most of all entries
   std::string serialised;  // why ptxas has each wgmma wait for the one before; empty: it has not
-  std::string log;     // the output of ptxas
+  std::string log;         // the output of ptxas
 };
 
 // Assembles with ptxas; nothing when no ptxas is found, in which case the driver compiles the PTX.

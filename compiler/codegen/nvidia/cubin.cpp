@@ -24,8 +24,9 @@ bool isLong(std::string_view ptx) {
   return std::count(ptx.begin(), ptx.end(), ';') > kLongProgram && ptx.find("wgmma.") == ptx.npos;
 }
 
-std::vector<std::string> commandLine(const std::string& ptxas, const target::TargetInfo& target, const CubinOptions& options, bool isLong,
-                                     const std::string& input, const std::string& output) {
+std::vector<std::string> commandLine(const std::string& ptxas, const target::TargetInfo& target,
+                                     const CubinOptions& options, bool isLong, const std::string& input,
+                                     const std::string& output) {
   std::vector<std::string> arguments{ptxas, "-arch=" + target.architecture(), "-v"};
   if (isLong) arguments.push_back("-O1");
   if (options.maxRegisters > 0) arguments.push_back("--maxrregcount=" + std::to_string(options.maxRegisters));
@@ -63,7 +64,8 @@ std::optional<Cubin> toCubin(std::string_view ptx, const target::TargetInfo& tar
   cubin.image = readFile(output);
   // Where the host ignores its children's ends (-1), the output alone tells.
   if (status > 0 || cubin.image.empty())
-    throw codegenError("ptxas-failed", "`" + *ptxas + "` failed with status " + std::to_string(status) + ":\n" + cubin.log);
+    throw codegenError("ptxas-failed",
+                       "`" + *ptxas + "` failed with status " + std::to_string(status) + ":\n" + cubin.log);
   readResources(cubin);
   return cubin;
 }

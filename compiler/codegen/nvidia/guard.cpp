@@ -1,4 +1,5 @@
-// Three nets: an exception from LLVM's fatal error handler, crash recovery for signals, a diagnostic handler on the context.
+// Three nets: an exception from LLVM's fatal error handler, crash recovery for signals, a diagnostic handler on the
+// context.
 #include "compiler/codegen/nvidia/guard.h"
 #include <llvm/IR/DiagnosticHandler.h>
 #include <llvm/IR/DiagnosticInfo.h>

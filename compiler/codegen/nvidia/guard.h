@@ -12,7 +12,8 @@ bool survives(llvm::function_ref<void()> work);
 
 CompileError codegenError(std::string kind, std::string message);
 
-// `stage` completes "could not ...". A CompileError thrown by `work` passes through; memory that LLVM held is lost on failure.
+// `stage` completes "could not ...". A CompileError thrown by `work` passes through; memory that LLVM held is lost on
+// failure.
 void guarded(const std::string& stage, llvm::LLVMContext& context, llvm::function_ref<void()> work);
 
 }  // namespace tandem::codegen

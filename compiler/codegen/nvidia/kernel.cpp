@@ -15,7 +15,8 @@ void markKernel(llvm::Function& function, const LaunchBounds& bounds) {
   function.addFnAttr("nvvm.reqntid", std::to_string(bounds.threads) + ",1,1");
   const auto& c = bounds.cluster;
   if (c[0] * c[1] * c[2] > 1)
-    function.addFnAttr("nvvm.cluster_dim", std::to_string(c[0]) + "," + std::to_string(c[1]) + "," + std::to_string(c[2]));
+    function.addFnAttr("nvvm.cluster_dim",
+                       std::to_string(c[0]) + "," + std::to_string(c[1]) + "," + std::to_string(c[2]));
   if (bounds.maxRegisters > 0) function.addFnAttr("nvvm.maxnreg", std::to_string(bounds.maxRegisters));
   if (bounds.minBlocks > 0) function.addFnAttr("nvvm.minctasm", std::to_string(bounds.minBlocks));
 }
@@ -31,8 +32,8 @@ void markTensorMap(llvm::Function& function, unsigned index) {
 llvm::GlobalVariable* dynamicShared(llvm::Module& module) {
   if (auto* existing = module.getGlobalVariable(kSharedName)) return existing;
   auto* type = llvm::ArrayType::get(llvm::Type::getInt8Ty(module.getContext()), 0);
-  auto* shared = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::ExternalLinkage, nullptr, kSharedName, nullptr,
-                                          llvm::GlobalValue::NotThreadLocal, kSharedSpace);
+  auto* shared = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::ExternalLinkage, nullptr, kSharedName,
+                                          nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
   shared->setAlignment(llvm::Align(1024));
   return shared;
 }

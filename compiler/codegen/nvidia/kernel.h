@@ -8,10 +8,10 @@
 namespace tandem::codegen {
 
 struct LaunchBounds {
-  int threads = 128;                     // of a block, exactly
-  std::array<int, 3> cluster{1, 1, 1};   // blocks of a cluster; all 1: no cluster
-  int maxRegisters = 0;                  // a thread's; 0: the assembler decides
-  int minBlocks = 0;                     // blocks that a multiprocessor shall hold at once; 0: the assembler decides
+  int threads = 128;                    // of a block, exactly
+  std::array<int, 3> cluster{1, 1, 1};  // blocks of a cluster; all 1: no cluster
+  int maxRegisters = 0;                 // a thread's; 0: the assembler decides
+  int minBlocks = 0;                    // blocks that a multiprocessor shall hold at once; 0: the assembler decides
 };
 
 void markKernel(llvm::Function& function, const LaunchBounds& bounds);

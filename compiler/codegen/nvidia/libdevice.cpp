@@ -20,15 +20,15 @@ std::vector<std::string> missingFunctions(const llvm::Module& module) {
 std::unique_ptr<llvm::Module> readLibrary(const std::string& path, llvm::Module& module) {
   llvm::SMDiagnostic error;
   auto library = llvm::getLazyIRFileModule(path, error, module.getContext());
-  if (!library)
-    throw codegenError("missing-libdevice", "cannot read `" + path + "`: " + error.getMessage().str());
+  if (!library) throw codegenError("missing-libdevice", "cannot read `" + path + "`: " + error.getMessage().str());
   library->setTargetTriple(module.getTargetTriple());
   library->setDataLayout(module.getDataLayout());
   return library;
 }
 
 void internalise(llvm::Module& module, const llvm::StringSet<>& linked) {
-  llvm::internalizeModule(module, [&](const llvm::GlobalValue& v) { return !v.hasName() || !linked.contains(v.getName()); });
+  llvm::internalizeModule(module,
+                          [&](const llvm::GlobalValue& v) { return !v.hasName() || !linked.contains(v.getName()); });
 }
 
 std::string join(const std::vector<std::string>& places) {
@@ -45,14 +45,16 @@ void linkLibdevice(llvm::Module& module, const ToolPaths& paths, bool flushDenor
   std::vector<std::string> searched;
   std::optional<std::string> path = findLibdevice(paths, searched);
   if (!path)
-    throw codegenError("missing-libdevice", "`" + wanted.front() + "` needs `libdevice.10.bc`, which was looked for at" + join(searched));
+    throw codegenError("missing-libdevice",
+                       "`" + wanted.front() + "` needs `libdevice.10.bc`, which was looked for at" + join(searched));
   guarded("link libdevice", module.getContext(), [&] {
     module.setModuleFlag(llvm::Module::Override, "nvvm-reflect-ftz", unsigned(flushDenormals));
     if (llvm::Linker::linkModules(module, readLibrary(*path, module), llvm::Linker::LinkOnlyNeeded, internalise))
       throw codegenError("missing-libdevice", "cannot link `" + *path + "`");
   });
   std::vector<std::string> left = missingFunctions(module);
-  if (!left.empty()) throw codegenError("unknown-libdevice-function", "`" + left.front() + "` is not in `" + *path + "`");
+  if (!left.empty())
+    throw codegenError("unknown-libdevice-function", "`" + left.front() + "` is not in `" + *path + "`");
 }
 
 }  // namespace tandem::codegen

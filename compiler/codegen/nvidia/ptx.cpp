@@ -62,15 +62,17 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, int level) {
   builder.registerLoopAnalyses(p->loops);
   builder.crossRegisterProxies(p->loops, p->functions, p->components, p->modules);
   using Level = llvm::OptimizationLevel;
-  if (level <= 0) p->passes = builder.buildO0DefaultPipeline(Level::O0);
-  else p->passes = builder.buildPerModuleDefaultPipeline(level == 1 ? Level::O1 : level == 2 ? Level::O2 : Level::O3);
+  if (level <= 0)
+    p->passes = builder.buildO0DefaultPipeline(Level::O0);
+  else
+    p->passes = builder.buildPerModuleDefaultPipeline(level == 1 ? Level::O1 : level == 2 ? Level::O2 : Level::O3);
   p->passes.run(module, p->modules);
   pipeline.reset(p);
 }
 
-// Straight-line strength reduction compares every address with those before it, so its time grows by the square of a function's length
-// and more: a second at this many instructions, most of a minute at four times as many. A thread that holds so much keeps most of it in
-// local memory, beside which a multiplication saved is nothing.
+// Straight-line strength reduction compares every address with those before it, so its time grows by the square of a
+// function's length and more: a second at this many instructions, most of a minute at four times as many. A thread that
+// holds so much keeps most of it in local memory, beside which a multiplication saved is nothing.
 constexpr unsigned kLongFunction = 10000;
 
 class WithoutStrengthReduction : public llvm::OptPassGate {
@@ -100,7 +102,8 @@ std::string print(llvm::Module& module, llvm::TargetMachine& machine) {
 std::string kernelNames(const llvm::Module& module) {
   std::string names;
   for (const llvm::Function& f : module)
-    if (f.getCallingConv() == llvm::CallingConv::PTX_Kernel) names += (names.empty() ? "`" : ", `") + f.getName().str() + "`";
+    if (f.getCallingConv() == llvm::CallingConv::PTX_Kernel)
+      names += (names.empty() ? "`" : ", `") + f.getName().str() + "`";
   return names;
 }
 

@@ -14,8 +14,8 @@ bool isShuffleOfWarp(const llvm::Instruction& instruction) {
   if (auto* assembly = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()))
     return assembly->getAsmString().starts_with("shfl.sync.") && assembly->getAsmString().ends_with(", -1;");
   auto* mask = call->arg_empty() ? nullptr : llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(0));
-  return call->getCalledFunction() && call->getCalledFunction()->getName().starts_with("llvm.nvvm.shfl.sync.") && mask &&
-         mask->isMinusOne();
+  return call->getCalledFunction() && call->getCalledFunction()->getName().starts_with("llvm.nvvm.shfl.sync.") &&
+         mask && mask->isMinusOne();
 }
 
 // The barrier passes the result through, which keeps it between the shuffle and the use of its result.

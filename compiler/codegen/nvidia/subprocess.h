@@ -17,7 +17,8 @@ class TemporaryFolder {
   std::string path_;
 };
 
-// The exit status, 128 + n for signal n, or -1 when it could not be started or awaited. Output and errors go to file `log`.
+// The exit status, 128 + n for signal n, or -1 when it could not be started or awaited. Output and errors go to file
+// `log`.
 int runProgram(const std::vector<std::string>& arguments, const std::string& log);
 
 }  // namespace tandem::codegen

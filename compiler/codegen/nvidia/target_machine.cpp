@@ -28,7 +28,8 @@ void registerBackEnd() {
 
 }  // namespace
 
-std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const target::TargetInfo& target, int optLevel, bool fuseMulAdd) {
+std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const target::TargetInfo& target, int optLevel,
+                                                       bool fuseMulAdd) {
   registerBackEnd();
   llvm::Triple triple("nvptx64-nvidia-cuda");
   std::string error;
@@ -37,8 +38,8 @@ std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const target::TargetInfo&
   llvm::TargetOptions options;
   options.AllowFPOpFusion = fuseMulAdd ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Strict;
   auto level = llvm::CodeGenOpt::getLevel(optLevel).value_or(llvm::CodeGenOptLevel::Aggressive);
-  return std::unique_ptr<llvm::TargetMachine>(
-      found->createTargetMachine(triple, target.architecture(), target.features(), options, std::nullopt, std::nullopt, level));
+  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
+      triple, target.architecture(), target.features(), options, std::nullopt, std::nullopt, level));
 }
 
 }  // namespace tandem::codegen

@@ -69,7 +69,8 @@ std::optional<std::string> findPtxas(const ToolPaths& paths, Strings& searched) 
   for (const std::string& folder : splitAtColons(environment("PATH"))) candidates.push_back(folder + "/ptxas");
   for (const std::string& root : toolkits()) candidates.push_back(root + "/bin/ptxas");
   for (const std::string& folder : wheelFolders(paths))
-    for (const char* inside : {"/nvidia/cuda_nvcc/bin/ptxas", "/nvidia/cu13/bin/ptxas", "/triton/backends/nvidia/bin/ptxas"})
+    for (const char* inside :
+         {"/nvidia/cuda_nvcc/bin/ptxas", "/nvidia/cu13/bin/ptxas", "/triton/backends/nvidia/bin/ptxas"})
       candidates.push_back(folder + inside);
   return firstFile(candidates, searched);
 }
@@ -83,7 +84,8 @@ std::optional<std::string> findLibdevice(const ToolPaths& paths, Strings& search
     candidates.push_back(root + "/libdevice/libdevice.10.bc");
   }
   for (const std::string& folder : wheelFolders(paths))
-    for (const char* inside : {"/nvidia/cuda_nvcc/nvvm/libdevice", "/nvidia/cu13/nvvm/libdevice", "/triton/backends/nvidia/lib"})
+    for (const char* inside :
+         {"/nvidia/cuda_nvcc/nvvm/libdevice", "/nvidia/cu13/nvvm/libdevice", "/triton/backends/nvidia/lib"})
       candidates.push_back(folder + inside + "/libdevice.10.bc");
   return firstFile(candidates, searched);
 }

@@ -13,9 +13,9 @@ struct ToolPaths {
   std::vector<std::string> sitePackages{};  // folders that hold the packages `nvidia` or `triton`
 };
 
-// A file that exists, or nothing; the places looked at are added to `searched`.
-// Order: `paths`; $TANDEM_PTXAS or $TANDEM_LIBDEVICE; (ptxas) $PATH; $CUDA_HOME; $CUDA_PATH; /usr/local/cuda*; Debian's folders;
-// `paths.sitePackages`; the folders of $TANDEM_SITE_PACKAGES, separated by colons.
+// A file that exists, or nothing; the places looked at are added to `searched`. Order: `paths`; $TANDEM_PTXAS or
+// $TANDEM_LIBDEVICE; (ptxas) $PATH; $CUDA_HOME; $CUDA_PATH; /usr/local/cuda*; Debian's folders; `paths.sitePackages`;
+// the folders of $TANDEM_SITE_PACKAGES, separated by colons.
 std::optional<std::string> findPtxas(const ToolPaths& paths, std::vector<std::string>& searched);
 std::optional<std::string> findLibdevice(const ToolPaths& paths, std::vector<std::string>& searched);
 

@@ -4,7 +4,7 @@
 
 using namespace mlir;
 
-void tandem::simt::LdOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+void tandem::simt::LdOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>& effects) {
   effects.emplace_back(MemoryEffects::Read::get());
   if (!getWeak()) effects.emplace_back(MemoryEffects::Write::get());
 }

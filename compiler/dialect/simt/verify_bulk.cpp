@@ -7,7 +7,7 @@ using namespace tandem::tile;
 
 namespace tandem::simt {
 
-static LogicalResult verifyCoordinates(Operation *op, OperandRange coordinates) {
+static LogicalResult verifyCoordinates(Operation* op, OperandRange coordinates) {
   if (coordinates.size() >= 1 && coordinates.size() <= 5) return success();
   return fault(op) << "has " << coordinates.size() << " coordinates, not 1 to 5";
 }

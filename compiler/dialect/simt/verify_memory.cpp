@@ -8,14 +8,14 @@ using namespace tandem::tile;
 namespace tandem::simt {
 
 /// One thread accesses the pointee, or a vector of consecutive pointees.
-static LogicalResult verifyAccess(Operation *op, Type pointer, Type value) {
+static LogicalResult verifyAccess(Operation* op, Type pointer, Type value) {
   Type pointee = pointeeOf(pointer);
   auto vector = dyn_cast<VectorType>(value);
   if (value == pointee || (vector && vector.getRank() == 1 && vector.getElementType() == pointee)) return success();
   return fault(op) << "accesses " << value << " through a pointer to " << pointee;
 }
 
-static LogicalResult verifyOrder(Operation *op, Semantic sem, bool weak, Semantic strongest) {
+static LogicalResult verifyOrder(Operation* op, Semantic sem, bool weak, Semantic strongest) {
   if (sem != Semantic::Relaxed && sem != strongest)
     return fault(op) << "cannot have order `" << stringifySemantic(sem) << "`; it is `relaxed` or `"
                      << stringifySemantic(strongest) << "`";
@@ -51,13 +51,13 @@ LogicalResult MultimemLdReduceOp::verify() { return verifyAccess(*this, getPoint
 
 static SmemType smemOf(Value buffer) { return cast<SmemType>(buffer.getType()); }
 
-static LogicalResult verifyWhole(Operation *op, SmemType buffer, Type tile) {
+static LogicalResult verifyWhole(Operation* op, SmemType buffer, Type tile) {
   Type expected = RankedTensorType::get(buffer.getShape(), buffer.getElementType());
   if (tile == expected) return success();
   return fault(op) << "has a tile of type " << tile << " for a buffer of " << expected;
 }
 
-static LogicalResult verifyElement(Operation *op, SmemType buffer, size_t indexCount, Type element) {
+static LogicalResult verifyElement(Operation* op, SmemType buffer, size_t indexCount, Type element) {
   if (indexCount != buffer.getShape().size())
     return fault(op) << "has " << indexCount << " indices into a buffer of rank " << buffer.getShape().size();
   if (element != buffer.getElementType())
@@ -66,7 +66,7 @@ static LogicalResult verifyElement(Operation *op, SmemType buffer, size_t indexC
 }
 
 /// Vectors of a row change places among as many as there are phases, so a row must hold them.
-static LogicalResult verifySwizzle(Operation *op, SmemType buffer, ArrayRef<int32_t> swizzle) {
+static LogicalResult verifySwizzle(Operation* op, SmemType buffer, ArrayRef<int32_t> swizzle) {
   if (swizzle.size() != 3 || llvm::any_of(swizzle, [](int32_t n) { return n < 1 || (n & (n - 1)) != 0; }))
     return fault(op) << "has a swizzle that is not three powers of two";
   int64_t row = buffer.getShape().back(), needed = int64_t(swizzle[0]) * swizzle[2];

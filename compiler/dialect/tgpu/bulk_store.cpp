@@ -21,7 +21,8 @@ bool isBulk(Operation* op) { return op->hasAttr(kBulk); }
 SmallVector<UncertainOffset> uncertainOffsets(tile::BlockStoreOp store) {
   SmallVector<UncertainOffset> out;
   auto checks = store->getAttrOfType<DenseI64ArrayAttr>(kUncertain);
-  for (int64_t i = 0; checks && i < checks.size(); i += 2) out.push_back({store.getOffsets()[checks[i]], checks[i + 1]});
+  for (int64_t i = 0; checks && i < checks.size(); i += 2)
+    out.push_back({store.getOffsets()[checks[i]], checks[i + 1]});
   return out;
 }
 

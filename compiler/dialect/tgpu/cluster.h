@@ -1,5 +1,5 @@
-// A program may be run by several blocks, a cluster. The attributes that say so: `tgpu.blocks` of the kernel, `tgpu.whole` and
-// `tgpu.own_part` of its accesses.
+// A program may be run by several blocks, a cluster. The attributes that say so: `tgpu.blocks` of the kernel,
+// `tgpu.whole` and `tgpu.own_part` of its accesses.
 #pragma once
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 

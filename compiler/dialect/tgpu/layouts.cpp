@@ -11,8 +11,8 @@ namespace {
 
 constexpr llvm::StringLiteral kResults = "tgpu.layout", kBefore = "tgpu.before_layout";
 
-// The attribute that holds a value's layout, and the place in it. A loop's carried values share its results' layouts, but for the values of
-// a while's condition region, which have the inits' number and order.
+// The attribute that holds a value's layout, and the place in it. A loop's carried values share its results' layouts,
+// but for the values of a while's condition region, which have the inits' number and order.
 struct Home {
   Operation* op;
   StringRef name;

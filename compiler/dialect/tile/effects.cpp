@@ -7,12 +7,12 @@ namespace tandem::tile {
 
 using Effects = SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
 
-void LoadOp::getEffects(Effects &effects) {
+void LoadOp::getEffects(Effects& effects) {
   effects.emplace_back(MemoryEffects::Read::get());
   if (getIsVolatile()) effects.emplace_back(MemoryEffects::Write::get());
 }
 
-void InlineAsmOp::getEffects(Effects &effects) {
+void InlineAsmOp::getEffects(Effects& effects) {
   if (getPure()) return;
   effects.emplace_back(MemoryEffects::Read::get());
   effects.emplace_back(MemoryEffects::Write::get());

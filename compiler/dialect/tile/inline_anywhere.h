@@ -6,8 +6,8 @@ namespace tandem::tile {
 
 struct InlineAnywhere : mlir::DialectInlinerInterface {
   using mlir::DialectInlinerInterface::DialectInlinerInterface;
-  bool isLegalToInline(mlir::Operation *, mlir::Region *, bool, mlir::IRMapping &) const override { return true; }
-  bool isLegalToInline(mlir::Region *, mlir::Region *, bool, mlir::IRMapping &) const override { return true; }
+  bool isLegalToInline(mlir::Operation*, mlir::Region*, bool, mlir::IRMapping&) const override { return true; }
+  bool isLegalToInline(mlir::Region*, mlir::Region*, bool, mlir::IRMapping&) const override { return true; }
 };
 
 }  // namespace tandem::tile

@@ -6,7 +6,7 @@ using namespace mlir;
 
 namespace tandem::tile {
 
-InFlightDiagnostic fault(Operation *op) { return op->emitError() << "`" << op->getName().getStringRef() << "` "; }
+InFlightDiagnostic fault(Operation* op) { return op->emitError() << "`" << op->getName().getStringRef() << "` "; }
 
 ArrayRef<int64_t> shapeOf(Type type) {
   auto shaped = dyn_cast<ShapedType>(type);
@@ -40,18 +40,18 @@ std::string shapeText(ArrayRef<int64_t> shape) {
       "x");
 }
 
-LogicalResult verifyAxis(Operation *op, int32_t axis, int64_t rank) {
+LogicalResult verifyAxis(Operation* op, int32_t axis, int64_t rank) {
   if (axis >= 0 && axis < rank) return success();
   return fault(op) << "axis " << axis << " is outside 0 to " << rank - 1;
 }
 
-LogicalResult verifyPointed(Operation *op, Type pointer, Type value, StringRef what) {
+LogicalResult verifyPointed(Operation* op, Type pointer, Type value, StringRef what) {
   Type expected = withElement(pointer, pointeeOf(pointer));
   if (value == expected) return success();
   return fault(op) << what << " has type " << value << " but its pointer gives " << expected;
 }
 
-LogicalResult verifyMask(Operation *op, Value mask, Type like) {
+LogicalResult verifyMask(Operation* op, Value mask, Type like) {
   if (!mask) return success();
   if (!getElementTypeOrSelf(mask).isInteger(1)) return fault(op) << "mask has type " << mask.getType() << ", not i1";
   if (!sameShape(mask.getType(), like))
@@ -64,7 +64,7 @@ static bool isWideNumber(Type element) {
   return element.isIntOrFloat() && (element.getIntOrFloatBitWidth() == 32 || element.getIntOrFloatBitWidth() == 64);
 }
 
-LogicalResult verifyRmw(Operation *op, Rmw rmw, Type element, bool block) {
+LogicalResult verifyRmw(Operation* op, Rmw rmw, Type element, bool block) {
   bool isFloat = isa<FloatType>(element), isHalf = element.isF16() || element.isBF16(), allowed = false;
   switch (rmw) {
     case Rmw::FAdd: allowed = isHalf || (isFloat && isWideNumber(element)); break;
@@ -77,12 +77,12 @@ LogicalResult verifyRmw(Operation *op, Rmw rmw, Type element, bool block) {
   return fault(op) << "cannot do atomic `" << stringifyRmw(rmw) << "` on elements of type " << element;
 }
 
-LogicalResult verifyCas(Operation *op, Type element) {
+LogicalResult verifyCas(Operation* op, Type element) {
   if (isWideNumber(element) || (element.isIntOrFloat() && element.getIntOrFloatBitWidth() == 16)) return success();
   return fault(op) << "cannot compare and swap elements of type " << element << "; they have 16, 32 or 64 bits";
 }
 
-LogicalResult verifySignal(Operation *op, Type pointer) {
+LogicalResult verifySignal(Operation* op, Type pointer) {
   if (pointeeOf(pointer).isInteger(64)) return success();
   return fault(op) << "signal has type " << pointeeOf(pointer) << ", not i64";
 }

@@ -6,7 +6,7 @@ using namespace mlir;
 // Far above any target's shared memory; keeps sizes in bytes small numbers.
 static constexpr int64_t kMostElements = 1 << 24;
 
-Type tandem::tile::SmemType::parse(AsmParser &parser) {
+Type tandem::tile::SmemType::parse(AsmParser& parser) {
   SmallVector<int64_t> shape;
   Type elementType;
   SMLoc start = parser.getCurrentLocation();
@@ -16,7 +16,7 @@ Type tandem::tile::SmemType::parse(AsmParser &parser) {
   return parser.getChecked<SmemType>(start, parser.getContext(), ArrayRef<int64_t>(shape), elementType);
 }
 
-void tandem::tile::SmemType::print(AsmPrinter &printer) const {
+void tandem::tile::SmemType::print(AsmPrinter& printer) const {
   printer << "<";
   printer.printDimensionList(getShape());
   if (!getShape().empty()) printer << "x";

@@ -5,7 +5,7 @@ using namespace mlir;
 
 namespace tandem::tile {
 
-static LogicalResult verifySameShape(Operation *op, Type a, Type b) {
+static LogicalResult verifySameShape(Operation* op, Type a, Type b) {
   if (sameShape(a, b)) return success();
   return fault(op) << "has shapes " << shapeText(shapeOf(a)) << " and " << shapeText(shapeOf(b));
 }
@@ -17,7 +17,7 @@ LogicalResult AddPtrOp::verify() {
   return verifySameShape(*this, getPointer().getType(), getOffset().getType());
 }
 
-static LogicalResult verifyAddress(Operation *op, Type pointer, Type integer) {
+static LogicalResult verifyAddress(Operation* op, Type pointer, Type integer) {
   if (!getElementTypeOrSelf(integer).isInteger(64)) return fault(op) << "address has type " << integer << ", not i64";
   return verifySameShape(op, pointer, integer);
 }

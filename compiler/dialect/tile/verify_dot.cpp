@@ -16,7 +16,7 @@ Matrix matrixOf(RankedTensorType type) { return {type.getShape().take_back(2).fr
 
 }  // namespace
 
-static LogicalResult verifyRanks(Operation *op, RankedTensorType lhs, RankedTensorType rhs, RankedTensorType acc) {
+static LogicalResult verifyRanks(Operation* op, RankedTensorType lhs, RankedTensorType rhs, RankedTensorType acc) {
   if (lhs.getRank() != rhs.getRank() || lhs.getRank() != acc.getRank() || lhs.getRank() < 2 || lhs.getRank() > 3)
     return fault(op) << "operands have ranks " << lhs.getRank() << ", " << rhs.getRank() << " and " << acc.getRank()
                      << ", not all 2 or all 3";
@@ -26,7 +26,7 @@ static LogicalResult verifyRanks(Operation *op, RankedTensorType lhs, RankedTens
   return success();
 }
 
-static LogicalResult verifyProduct(Operation *op, Matrix lhs, Matrix rhs, Matrix acc) {
+static LogicalResult verifyProduct(Operation* op, Matrix lhs, Matrix rhs, Matrix acc) {
   if (lhs.columns != rhs.rows)
     return fault(op) << "operands have inner dimensions " << lhs.columns << " and " << rhs.rows;
   if (lhs.rows != acc.rows || rhs.columns != acc.columns)
@@ -69,7 +69,7 @@ static bool holds(MicroScale format, Type element) {
   return false;
 }
 
-static LogicalResult verifyFormat(Operation *op, MicroScale format, Type element, bool kPack, StringRef which) {
+static LogicalResult verifyFormat(Operation* op, MicroScale format, Type element, bool kPack, StringRef which) {
   if (!holds(format, element))
     return fault(op) << which << " has elements of type " << element << ", which do not hold `"
                      << stringifyMicroScale(format) << "`";
@@ -82,7 +82,7 @@ static LogicalResult verifyFormat(Operation *op, MicroScale format, Type element
 int64_t elementsPerScale(Value scale) { return isa<Float8E4M3FNType>(getElementTypeOrSelf(scale.getType())) ? 16 : 32; }
 
 /// Verifies one scale; `rows` is its number of rows: M or N.
-static LogicalResult verifyScale(Operation *op, Value scale, int64_t rows, int64_t inner, StringRef which) {
+static LogicalResult verifyScale(Operation* op, Value scale, int64_t rows, int64_t inner, StringRef which) {
   if (!scale) return success();
   auto type = cast<RankedTensorType>(scale.getType());
   Matrix seen = type.getRank() < 2 ? Matrix{0, 0} : matrixOf(type);

@@ -6,12 +6,12 @@ using namespace mlir;
 
 namespace tandem::tile {
 
-static LogicalResult verifyLoadCache(Operation *op, Cache cache) {
+static LogicalResult verifyLoadCache(Operation* op, Cache cache) {
   if (cache != Cache::Wb && cache != Cache::Wt) return success();
   return fault(op) << "cannot read with cache operator `" << stringifyCache(cache) << "`";
 }
 
-static LogicalResult verifyStoreCache(Operation *op, Cache cache) {
+static LogicalResult verifyStoreCache(Operation* op, Cache cache) {
   if (cache != Cache::Ca && cache != Cache::Cv) return success();
   return fault(op) << "cannot write with cache operator `" << stringifyCache(cache) << "`";
 }

@@ -5,7 +5,7 @@ using namespace mlir;
 
 namespace tandem::tile {
 
-static LogicalResult verifySources(Operation *op, ValueRange sources) {
+static LogicalResult verifySources(Operation* op, ValueRange sources) {
   if (sources.empty()) return fault(op) << "has no sources";
   for (Value source : sources)
     if (!sameShape(source.getType(), sources[0].getType()))
@@ -14,7 +14,7 @@ static LogicalResult verifySources(Operation *op, ValueRange sources) {
   return success();
 }
 
-static LogicalResult verifyTypes(Operation *op, TypeRange seen, TypeRange expected, StringRef what) {
+static LogicalResult verifyTypes(Operation* op, TypeRange seen, TypeRange expected, StringRef what) {
   if (seen.size() != expected.size())
     return fault(op) << "region " << what << " " << seen.size() << " values, not " << expected.size();
   for (auto [index, pair] : llvm::enumerate(llvm::zip(seen, expected)))
@@ -24,8 +24,8 @@ static LogicalResult verifyTypes(Operation *op, TypeRange seen, TypeRange expect
   return success();
 }
 
-static LogicalResult verifyRegion(Operation *op, Region &region, TypeRange arguments, TypeRange yields) {
-  Block &block = region.front();
+static LogicalResult verifyRegion(Operation* op, Region& region, TypeRange arguments, TypeRange yields) {
+  Block& block = region.front();
   auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back());
   if (!yield) return fault(op) << "region does not end in `tile.yield`";
   if (failed(verifyTypes(op, block.getArgumentTypes(), arguments, "takes"))) return failure();
@@ -39,13 +39,13 @@ static SmallVector<Type> repeatEach(TypeRange types, int64_t count) {
 }
 
 /// The region of a reduction or a scan: two rows of elements in, one out.
-static LogicalResult verifyCombine(Operation *op, Region &region, ValueRange sources) {
+static LogicalResult verifyCombine(Operation* op, Region& region, ValueRange sources) {
   SmallVector<Type> row = repeatEach(sources.getTypes(), 1), rows(row);
   rows.append(row);
   return verifyRegion(op, region, rows, row);
 }
 
-static LogicalResult verifyResults(Operation *op, TypeRange results, TypeRange expected) {
+static LogicalResult verifyResults(Operation* op, TypeRange results, TypeRange expected) {
   if (results.size() != expected.size())
     return fault(op) << "has " << expected.size() << " sources but " << results.size() << " results";
   for (auto [result, type] : llvm::zip(results, expected))

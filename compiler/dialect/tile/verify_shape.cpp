@@ -7,18 +7,18 @@ using namespace mlir;
 
 namespace tandem::tile {
 
-static LogicalResult verifyResult(Operation *op, Type result, Type expected) {
+static LogicalResult verifyResult(Operation* op, Type result, Type expected) {
   if (result == expected) return success();
   return fault(op) << "result has type " << result << " but its operands give " << expected;
 }
 
-static LogicalResult verifySameElement(Operation *op, Type a, Type b) {
+static LogicalResult verifySameElement(Operation* op, Type a, Type b) {
   Type left = getElementTypeOrSelf(a), right = getElementTypeOrSelf(b);
   if (left == right) return success();
   return fault(op) << "has elements of type " << left << " and " << right;
 }
 
-static LogicalResult verifySameRank(Operation *op, Type a, Type b) {
+static LogicalResult verifySameRank(Operation* op, Type a, Type b) {
   size_t left = shapeOf(a).size(), right = shapeOf(b).size();
   if (left == right) return success();
   return fault(op) << "has tiles of rank " << left << " and " << right;

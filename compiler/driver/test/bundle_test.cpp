@@ -29,10 +29,12 @@ TEST(Bundle, Files) {
   EXPECT_EQ(b.name, "scale");
   std::string why;
   EXPECT_EQ(abi::readImage(b.image, why)->name, "scale");
-  EXPECT_NE(b.header.find("static inline int scale_launch(td_gpu_kernel* kernel, int device, uint64_t stream, int grid_x, int grid_y, "
-                          "int grid_z,\n    uint64_t x /* a multiple of 16 */,\n    float factor,\n    uint64_t d /* a multiple of 16 */,\n"
-                          "    int32_t d_shape0,\n    int64_t d_stride0,\n    int32_t t_0) {"),
-            std::string::npos)
+  EXPECT_NE(
+      b.header.find(
+          "static inline int scale_launch(td_gpu_kernel* kernel, int device, uint64_t stream, int grid_x, int grid_y, "
+          "int grid_z,\n    uint64_t x /* a multiple of 16 */,\n    float factor,\n    uint64_t d /* a multiple of 16 */,\n"
+          "    int32_t d_shape0,\n    int64_t d_stride0,\n    int32_t t_0) {"),
+      std::string::npos)
       << b.header;
   auto metadata = nlohmann::json::parse(b.metadata);
   EXPECT_EQ(metadata["parameters"][1], (nlohmann::json{{"name", "factor"}, {"type", "fp32"}, {"divisibility", 1}}));
@@ -49,10 +51,12 @@ TEST(Bundle, NamesWithoutARequest) {
 TEST(Bundle, TheHeaderIsC) {
   std::string stem = testing::TempDir() + "bundle-" + std::to_string(getpid());
   std::ofstream(stem + ".h") << makeBundle(image(), kRequest).header;
-  std::ofstream(stem + ".c") << "#include \"" << stem
-                             << ".h\"\nint use(td_gpu_kernel* k) { return scale_launch(k, 0, 0, 1, 1, 1, 0, 2.5f, 0, 3, 4, 1); }\n";
-  std::string command = std::string(TANDEM_C_COMPILER " -std=c99 -Wall -Werror -fsyntax-only -I" TANDEM_SOURCE_DIR "/include ") +
-                        stem + ".c";
+  std::ofstream(stem + ".c")
+      << "#include \"" << stem
+      << ".h\"\nint use(td_gpu_kernel* k) { return scale_launch(k, 0, 0, 1, 1, 1, 0, 2.5f, 0, 3, 4, 1); }\n";
+  std::string command =
+      std::string(TANDEM_C_COMPILER " -std=c99 -Wall -Werror -fsyntax-only -I" TANDEM_SOURCE_DIR "/include ") + stem +
+      ".c";
   EXPECT_EQ(std::system(command.c_str()), 0);
 }
 

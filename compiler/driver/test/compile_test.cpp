@@ -9,9 +9,10 @@ namespace {
 using nlohmann::json;
 using namespace tandem::compiler;
 
-const char* kScale = "@jit\ndef scale(x, n, BLOCK: tl.constexpr):\n"
-                     "    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
-                     "    tl.store(x + i, twice(tl.load(x + i, mask=i < n)), mask=i < n)\n";
+const char* kScale =
+    "@jit\ndef scale(x, n, BLOCK: tl.constexpr):\n"
+    "    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+    "    tl.store(x + i, twice(tl.load(x + i, mask=i < n)), mask=i < n)\n";
 
 json scaleRequest() {
   return {{"kernel", "1"},
@@ -116,7 +117,9 @@ TEST(Compile, PromisesOfTheRequestAndOfTheAuthorAreAttributes) {
     std::string text = emit(r.dump(), stage).text;
     EXPECT_NE(text.find("%arg0: !tile.ptr<f32> {tandem.divisibility = 16 : i32,"), std::string::npos) << text;
     EXPECT_NE(text.find("%arg1: i32 {tandem.divisibility = 8 : i32,"), std::string::npos) << text;
-    EXPECT_NE(text.find("{tandem.contiguity = array<i32: 32>, tandem.divisibility = array<i32: 64>}"), std::string::npos) << text;
+    EXPECT_NE(text.find("{tandem.contiguity = array<i32: 32>, tandem.divisibility = array<i32: 64>}"),
+              std::string::npos)
+        << text;
     EXPECT_NE(text.find("tandem.constancy = array<i32: 4>"), std::string::npos) << text;
     EXPECT_NE(text.find("tile.assume"), std::string::npos) << text;
   }
@@ -128,20 +131,22 @@ TEST(Compile, PromisesOfTheRequestAndOfTheAuthorAreAttributes) {
   }
   r["arguments"][0]["divisibility"] = 16;
   r["arguments"][0]["type"] = "fp32";
-  EXPECT_NE(compileToProgram(r.dump()).error.find("`divisibility` is for pointers and integers, but argument `x` is neither"),
-            std::string::npos);
+  EXPECT_NE(
+      compileToProgram(r.dump()).error.find("`divisibility` is for pointers and integers, but argument `x` is neither"),
+      std::string::npos);
 }
 
 TEST(Compile, LaunchOptionsAreChecked) {
-  for (auto [name, value, words] : {std::tuple("num_warps", json(3), "must be a power of two between 1 and 32, but is 3"),
-                                    std::tuple("num_warps", json(0), "must be a positive integer, but is 0"),
-                                    std::tuple("num_ctas", json(-1), "must be a positive integer, but is -1"),
-                                    std::tuple("num_ctas", json(3), "must be a power of two up to 8, but is 3"),
-                                    std::tuple("num_ctas", json(16), "must be a power of two up to 8, but is 16"),
-                                    std::tuple("num_stages", json(0), "must be a positive integer, but is 0"),
-                                    std::tuple("num_stages", json(1.5), "must be a positive integer, but is 1.5"),
-                                    std::tuple("maxnreg", json("64"), "must be a positive integer, but is \"64\""),
-                                    std::tuple("maxnreg", json(256), "must be 1 to 255, but is 256")}) {
+  for (auto [name, value, words] :
+       {std::tuple("num_warps", json(3), "must be a power of two between 1 and 32, but is 3"),
+        std::tuple("num_warps", json(0), "must be a positive integer, but is 0"),
+        std::tuple("num_ctas", json(-1), "must be a positive integer, but is -1"),
+        std::tuple("num_ctas", json(3), "must be a power of two up to 8, but is 3"),
+        std::tuple("num_ctas", json(16), "must be a power of two up to 8, but is 16"),
+        std::tuple("num_stages", json(0), "must be a positive integer, but is 0"),
+        std::tuple("num_stages", json(1.5), "must be a positive integer, but is 1.5"),
+        std::tuple("maxnreg", json("64"), "must be a positive integer, but is \"64\""),
+        std::tuple("maxnreg", json(256), "must be 1 to 255, but is 256")}) {
     json r = scaleRequest();
     r["options"] = {{name, value}};
     Compiled c = compileToProgram(r.dump());

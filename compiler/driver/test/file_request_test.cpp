@@ -10,7 +10,8 @@ using namespace tandem::compiler;
 class FileRequest : public testing::Test {
  protected:
   std::string write(const std::string& text) {
-    std::string path = testing::TempDir() + "tandem_" + testing::UnitTest::GetInstance()->current_test_info()->name() + ".py";
+    std::string path =
+        testing::TempDir() + "tandem_" + testing::UnitTest::GetInstance()->current_test_info()->name() + ".py";
     std::ofstream(path) << text;
     return path;
   }
@@ -68,8 +69,9 @@ def kernel(x_ptr):
   ASSERT_TRUE(tile.error.empty()) << tile.error;
   EXPECT_NE(tile.text.find("arith.constant 9 : i32"), std::string::npos) << tile.text;
   auto words = std::string(kAdd) + "\nfrom nowhere import g\n@triton.jit\ndef unknown(x_ptr):\n    g(x_ptr)\n";
-  EXPECT_NE(emit(requestForFile(write(words), "unknown", "*i32", "", 4).text, "tile").error.find("`g` of module `nowhere`"),
-            std::string::npos);
+  EXPECT_NE(
+      emit(requestForFile(write(words), "unknown", "*i32", "", 4).text, "tile").error.find("`g` of module `nowhere`"),
+      std::string::npos);
 }
 
 TEST_F(FileRequest, MissingPiecesAreNamed) {
@@ -94,11 +96,13 @@ TEST_F(FileRequest, MissingPiecesAreNamed) {
   EXPECT_NE(requestForFile(path, "", "x_prt=*fp32, n=i32", "BLOCK=1", 4)
                 .error.find("`add` has no parameter `x_prt`, which --signature names; did you mean `x_ptr`?"),
             std::string::npos);
-  EXPECT_NE(requestForFile(path, "", "n=i32, n=i64", "BLOCK=1", 4).error.find("`n` has two types in --signature"), std::string::npos);
+  EXPECT_NE(requestForFile(path, "", "n=i32, n=i64", "BLOCK=1", 4).error.find("`n` has two types in --signature"),
+            std::string::npos);
   EXPECT_NE(requestForFile(path, "", "BLOCK=i32", "BLOCK=1", 4)
                 .error.find("`BLOCK` has a type in --signature and a value in --constexpr"),
             std::string::npos);
-  EXPECT_NE(requestForFile(testing::TempDir(), "", "", "", 4).error.find("is a directory, not a file"), std::string::npos);
+  EXPECT_NE(requestForFile(testing::TempDir(), "", "", "", 4).error.find("is a directory, not a file"),
+            std::string::npos);
 }
 
 TEST_F(FileRequest, ErrorsSpeakOfWhatTheCallerGives) {
@@ -128,7 +132,8 @@ TEST_F(FileRequest, ConstantsThatAreNoKeywords) {
 
 TEST_F(FileRequest, SyntaxErrorHasItsPlace) {
   std::string path = write("def f(:\n");
-  EXPECT_NE(requestForFile(path, "", "", "", 4).error.find(":1:7: error:"), std::string::npos) << requestForFile(path, "", "", "", 4).error;
+  EXPECT_NE(requestForFile(path, "", "", "", 4).error.find(":1:7: error:"), std::string::npos)
+      << requestForFile(path, "", "", "", 4).error;
 }
 
 }  // namespace

@@ -13,8 +13,9 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string requestWithBlock(const std::string& size) {
-  std::string text = "import triton\nimport triton.language as tl\n\n@triton.jit\ndef k(x, N: tl.constexpr):\n"
-                     "    tl.store(x + tl.arange(0, N), 1)\n";
+  std::string text =
+      "import triton\nimport triton.language as tl\n\n@triton.jit\ndef k(x, N: tl.constexpr):\n"
+      "    tl.store(x + tl.arange(0, N), 1)\n";
   auto request = nlohmann::json::parse(requestForText(text, "k.py", "k", "*i32", "N=" + size, 4).text);
   request["options"]["target"] = "sm_80";
   return request.dump();

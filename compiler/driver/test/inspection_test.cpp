@@ -16,7 +16,8 @@ namespace tandem::compiler {
 namespace {
 namespace fs = std::filesystem;
 
-const std::string kRequest = R"({"kernel": "1", "functions": {"1": {"kind": "jit", "name": "fill", "file": "k.py", "line": 1,
+const std::string kRequest =
+    R"({"kernel": "1", "functions": {"1": {"kind": "jit", "name": "fill", "file": "k.py", "line": 1,
   "source": "@jit\ndef fill(x):\n    tl.static_print('once')\n    tl.store(x, 1.0)\n", "globals": {"tl": {"module": "triton.language"}}}},
   "arguments": [{"name": "x", "type": "*fp32"}]})";
 
@@ -103,7 +104,9 @@ TEST(Inspection, AnInternalFailureNamesThePassAndAFileThatShowsItAgain) {
     ASSERT_TRUE(std::regex_search(d.message, path, std::regex("tandem-opt --run-reproducer (\\S+)`"))) << d.message;
     std::string text = contentsOf(path[1].str());
     EXPECT_NE(text.find("tile.store"), std::string::npos) << text;
-    EXPECT_TRUE(std::regex_search(text, std::regex("pipeline: \"builtin.module\\(func.func\\(canonicalize\\{[^\n]*fail\\)\\)\""))) << text;
+    EXPECT_TRUE(std::regex_search(
+        text, std::regex("pipeline: \"builtin.module\\(func.func\\(canonicalize\\{[^\n]*fail\\)\\)\"")))
+        << text;
   }
   EXPECT_EQ(printed, 4);  // emitting the kernel again prints nothing
 }

@@ -20,7 +20,9 @@ std::string requestOf(const std::string& line, int count, const std::string& tar
   json globals = {{"tl", {{"module", "triton.language"}}}};
   json function = {{"kind", "jit"}, {"name", "k"}, {"file", "k.py"}, {"source", source}, {"globals", globals}};
   json arguments = {{{"name", "p"}, {"type", "*i32"}}, {{"name", "n"}, {"type", "i32"}}};
-  return json{{"kernel", "1"}, {"functions", {{"1", function}}}, {"arguments", arguments}, {"options", {{"target", target}}}}.dump();
+  return json{
+      {"kernel", "1"}, {"functions", {{"1", function}}}, {"arguments", arguments}, {"options", {{"target", target}}}}
+      .dump();
 }
 
 // The processor time that this thread needs to compile the request up to a stage.
@@ -72,7 +74,8 @@ TEST(Linear, StoresToPtx) { expectNearLinear("tl.store(p + #, n)", "ptx", "sm_90
 // The text before each loop is walked once, not twice as often as for the loop around it.
 TEST(Linear, NestedLoops) {
   std::string nest;
-  for (int depth = 0; depth < 30; ++depth) nest += (depth ? "\n" + std::string(4 + 4 * depth, ' ') : "") + "for i in range(n):";
+  for (int depth = 0; depth < 30; ++depth)
+    nest += (depth ? "\n" + std::string(4 + 4 * depth, ' ') : "") + "for i in range(n):";
   EXPECT_LT(seconds(requestOf(nest + " tl.store(p + i, tl.load(p))", 1, "sm_90a"), "layouts"), 2);
 }
 

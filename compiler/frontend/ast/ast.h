@@ -17,8 +17,32 @@ using StmtPtr = std::unique_ptr<Stmt>;
 using Body = std::vector<StmtPtr>;
 
 enum class ExprKind : uint8_t {
-  Name, None, Bool, Int, Float, String, Ellipsis, FString, Tuple, List, Dict, Set, Unary, Binary, BoolOp, Compare, Call,
-  Attribute, Subscript, Slice, Conditional, Lambda, Comprehension, Starred, Walrus, Unsupported
+  Name,
+  None,
+  Bool,
+  Int,
+  Float,
+  String,
+  Ellipsis,
+  FString,
+  Tuple,
+  List,
+  Dict,
+  Set,
+  Unary,
+  Binary,
+  BoolOp,
+  Compare,
+  Call,
+  Attribute,
+  Subscript,
+  Slice,
+  Conditional,
+  Lambda,
+  Comprehension,
+  Starred,
+  Walrus,
+  Unsupported
 };
 enum class UnaryOp : uint8_t { Neg, Pos, Not, Invert };
 enum class BinaryOp : uint8_t { Add, Sub, Mul, Div, FloorDiv, Mod, Pow, MatMul, LShift, RShift, And, Or, Xor };
@@ -53,15 +77,15 @@ struct Expr {
 
   std::string text;  // Name: identifier. Attribute: member. String: decoded value. Int: digits as written, without '_'.
                      // Unsupported: the feature ("`await`"). Comprehension: "list", "set", "generator" or "dict".
-  bool boolean = false;     // Bool
-  double number = 0;        // Float
-  UnaryOp unary{};          // Unary: children[0]
-  BinaryOp binary{};        // Binary: children[0], children[1]
-  BoolOpKind boolOp{};      // BoolOp: children[0..n)
+  bool boolean = false;               // Bool
+  double number = 0;                  // Float
+  UnaryOp unary{};                    // Unary: children[0]
+  BinaryOp binary{};                  // Binary: children[0], children[1]
+  BoolOpKind boolOp{};                // BoolOp: children[0..n)
   std::vector<CompareOp> compareOps;  // Compare: children[0] ops[0] children[1] ops[1] ...
   // Tuple/List/Set: elements. Dict: key, value, ... (null key: **). FString: String and other parts in order.
-  // Attribute/Starred: [value]. Subscript: [value, index]. Slice: [lower, upper, step], each may be null.
-  // Call: [callee, positional...]. Conditional: [test, then, else]. Lambda: [body]. Comprehension: [element] ([key, value]).
+  // Attribute/Starred: [value]. Subscript: [value, index]. Slice: [lower, upper, step], each may be null. Call:
+  // [callee, positional...]. Conditional: [test, then, else]. Lambda: [body]. Comprehension: [element] ([key, value]).
   // Walrus: [Name, value].
   std::vector<ExprPtr> children;
   std::vector<Keyword> keywords;      // Call
@@ -70,8 +94,24 @@ struct Expr {
 };
 
 enum class StmtKind : uint8_t {
-  Function, Class, Return, Assign, AugAssign, AnnAssign, For, While, If, With, Assert, Pass, Break, Continue, Expr, Import,
-  ImportFrom, Unsupported
+  Function,
+  Class,
+  Return,
+  Assign,
+  AugAssign,
+  AnnAssign,
+  For,
+  While,
+  If,
+  With,
+  Assert,
+  Pass,
+  Break,
+  Continue,
+  Expr,
+  Import,
+  ImportFrom,
+  Unsupported
 };
 
 // `import a.b as c` and `from m import a as c`.
@@ -87,18 +127,21 @@ struct Stmt {
   StmtKind kind;
   SourceRange range;
 
-  std::string text;  // Function/Class: name. ImportFrom: module with its leading dots. Unsupported: the feature ("`try`").
+  // Function/Class: name. ImportFrom: module with its leading dots. Unsupported: the feature ("`try`").
+  std::string text;
   // Return: [value?]. Assign: [value, target...]. AugAssign: [target, value]. AnnAssign: [target, annotation, value?].
-  // For: [target, iterable]. While/If: [test]. Assert: [test, message?]. Expr: [value]. Class: bases. Missing ones are absent.
+  // For: [target, iterable]. While/If: [test]. Assert: [test, message?]. Expr: [value]. Class: bases. Missing ones are
+  // absent.
   std::vector<ExprPtr> exprs;
   BinaryOp binary{};                  // AugAssign
   std::vector<ExprPtr> decorators;    // Function, Class
   std::vector<Parameter> parameters;  // Function
   ExprPtr returns;                    // Function, may be null
-  Body body, orElse;                  // For/While/If: else branch (elif is one If in orElse). Unsupported: nested bodies joined.
-  SourceRange elseRange;              // For/While: the word `else`
-  std::vector<WithItem> items;        // With
-  std::vector<ImportName> names;      // Import, ImportFrom ("*" for a star import)
+  // For/While/If: else branch (elif is one If in orElse). Unsupported: nested bodies joined.
+  Body body, orElse;
+  SourceRange elseRange;          // For/While: the word `else`
+  std::vector<WithItem> items;    // With
+  std::vector<ImportName> names;  // Import, ImportFrom ("*" for a star import)
 };
 
 // A whole file, or the text of one function.

@@ -7,9 +7,9 @@ namespace tandem::frontend::ast {
 namespace {
 
 constexpr auto exprNames = std::to_array<std::string_view>(
-    {"Name", "None", "Bool", "Int", "Float", "String", "Ellipsis", "FString", "Tuple",
-     "List", "Dict", "Set", "Unary", "Binary", "BoolOp", "Compare", "Call", "Attribute",
-     "Subscript", "Slice", "Conditional", "Lambda", "Comprehension", "Starred", "Walrus", "Unsupported"});
+    {"Name",      "None",  "Bool",        "Int",    "Float",         "String",  "Ellipsis", "FString",    "Tuple",
+     "List",      "Dict",  "Set",         "Unary",  "Binary",        "BoolOp",  "Compare",  "Call",       "Attribute",
+     "Subscript", "Slice", "Conditional", "Lambda", "Comprehension", "Starred", "Walrus",   "Unsupported"});
 constexpr auto stmtNames = std::to_array<std::string_view>(
     {"Function", "Class", "Return", "Assign", "AugAssign", "AnnAssign", "For", "While", "If", "With", "Assert", "Pass",
      "Break", "Continue", "Expr", "Import", "ImportFrom", "Unsupported"});

@@ -20,8 +20,8 @@ static Tensor pointerAt(Context& c, const Value& value, const std::string& what)
   if (bits.type.dtype.bitWidth() == 64) return cast(c, bits, type.dtype);
   if (bits.type.dtype.bitWidth() == 32)
     return {simt::SmemAtOp::create(c.builder, c.loc(), type.toMLIR(mlir), bits.value), type};
-  c.fail("type", "`" + what + "` must be an address of 64 bits, or one of 32 bits in shared memory, not " +
-                     describe(value));
+  c.fail("type",
+         "`" + what + "` must be an address of 64 bits, or one of 32 bits in shared memory, not " + describe(value));
 }
 
 mlir::Value address(Context& c, const Value& value, const std::string& what) { return pointerAt(c, value, what).value; }

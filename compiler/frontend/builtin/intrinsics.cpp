@@ -37,12 +37,12 @@ void addIndices(Table& table) {
     table["llvm.nvvm.read.ptx.sreg.nctaid." + letter] = programs;
   }
   table["llvm.nvvm.read.ptx.sreg.laneid"] = {0, [](Context& c, const Operands&) -> Value {
-                                               auto tid = simt::TidOp::create(c.builder, c.loc(), c.builder.getI32Type(), 0);
+                                               auto tid =
+                                                   simt::TidOp::create(c.builder, c.loc(), c.builder.getI32Type(), 0);
                                                return binary(c, ast::BinaryOp::Mod, int32Of(tid), Int(32));
                                              }};
-  table["llvm.nvvm.read.ptx.sreg.warpsize"] = {0, [](Context& c, const Operands&) -> Value {
-                                                 return constant(c, Int(32), DType{Scalar::Int32});
-                                               }};
+  table["llvm.nvvm.read.ptx.sreg.warpsize"] = {
+      0, [](Context& c, const Operands&) -> Value { return constant(c, Int(32), DType{Scalar::Int32}); }};
 }
 
 void addRegisters(Table& table) {
@@ -76,21 +76,17 @@ void addEffects(Table& table) {
 
 void addMath(Table& table) {
   for (const char* name : {"sqrt", "exp", "exp2", "log", "log2", "sin", "cos", "floor", "ceil"})
-    table[std::string("llvm.") + name] = {1, [name](Context& c, const Operands& a) -> Value {
-                                            return mathUnary(c, name, a[0]);
-                                          }};
+    table[std::string("llvm.") + name] = {
+        1, [name](Context& c, const Operands& a) -> Value { return mathUnary(c, name, a[0]); }};
   auto absolute = [](Context& c, const Operands& a) -> Value { return semantic::abs(c, a[0]); };
   table["llvm.fabs"] = table["llvm.nvvm.fabs"] = {1, absolute};
-  table["llvm.fma"] = table["llvm.fmuladd"] = {3, [](Context& c, const Operands& a) -> Value {
-                                                 return fma(c, a[0], a[1], a[2]);
-                                               }};
+  table["llvm.fma"] =
+      table["llvm.fmuladd"] = {3, [](Context& c, const Operands& a) -> Value { return fma(c, a[0], a[1], a[2]); }};
   for (bool propagates : {false, true}) {
-    table[propagates ? "llvm.minimum" : "llvm.minnum"] = {2, [=](Context& c, const Operands& a) -> Value {
-                                                            return minimum(c, a[0], a[1], propagates);
-                                                          }};
-    table[propagates ? "llvm.maximum" : "llvm.maxnum"] = {2, [=](Context& c, const Operands& a) -> Value {
-                                                            return maximum(c, a[0], a[1], propagates);
-                                                          }};
+    table[propagates ? "llvm.minimum" : "llvm.minnum"] = {
+        2, [=](Context& c, const Operands& a) -> Value { return minimum(c, a[0], a[1], propagates); }};
+    table[propagates ? "llvm.maximum" : "llvm.maxnum"] = {
+        2, [=](Context& c, const Operands& a) -> Value { return maximum(c, a[0], a[1], propagates); }};
   }
 }
 
@@ -101,7 +97,8 @@ Value ofSign(Context& c, const Operands& a, bool isSigned, bool isMinimum) {
     if (!t.type.dtype.isInt()) c.fail("type", "this intrinsic takes integers, not " + describe(value));
     int bits = t.type.dtype.bitWidth();
     Scalar narrow = bits == 8 ? (isSigned ? Scalar::Int8 : Scalar::UInt8) : (isSigned ? Scalar::Int16 : Scalar::UInt16);
-    Scalar wide = bits == 32 ? (isSigned ? Scalar::Int32 : Scalar::UInt32) : (isSigned ? Scalar::Int64 : Scalar::UInt64);
+    Scalar wide =
+        bits == 32 ? (isSigned ? Scalar::Int32 : Scalar::UInt32) : (isSigned ? Scalar::Int64 : Scalar::UInt64);
     return cast(c, t, DType{bits < 32 ? narrow : wide});
   };
   return isMinimum ? minimum(c, as(a[0]), as(a[1]), false) : maximum(c, as(a[0]), as(a[1]), false);

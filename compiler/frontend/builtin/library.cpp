@@ -1,4 +1,5 @@
-// Finds the functions of the embedded sources: every public function and aggregate of a file is a name of the file's module.
+// Finds the functions of the embedded sources: every public function and aggregate of a file is a name of the file's
+// module.
 #include "compiler/frontend/builtin/library.h"
 #include "compiler/frontend/parse/parse.h"
 
@@ -10,7 +11,9 @@ static const char* const kTensorMethods[] = {"argmax",  "argmin", "cdiv",  "cump
                                              "squeeze", "sum",    "topk",  "unsqueeze", "xor_sum"};
 
 // Names with an underscore are the file's own, but for one that Triton's library has too and others' kernels use.
-static bool isPublic(const std::string& name) { return !name.starts_with("_") || name.starts_with("__") || name == "_log2"; }
+static bool isPublic(const std::string& name) {
+  return !name.starts_with("_") || name.starts_with("__") || name == "_log2";
+}
 
 // The parameters of a function as its file writes them, on one line.
 static std::string signatureIn(std::string_view text, const std::string& function) {
@@ -19,8 +22,10 @@ static std::string signatureIn(std::string_view text, const std::string& functio
   size_t begin = text.find('(', at) + 1, end = text.find("):\n", begin);
   std::string out;
   for (char ch : text.substr(begin, end - begin))
-    if (ch != ' ' && ch != '\n') out += ch;
-    else if (!out.empty() && out.back() != ' ') out += ' ';
+    if (ch != ' ' && ch != '\n')
+      out += ch;
+    else if (!out.empty() && out.back() != ' ')
+      out += ' ';
   return out;
 }
 

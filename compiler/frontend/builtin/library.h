@@ -6,7 +6,11 @@
 namespace tandem::frontend::builtin {
 
 // An embedded source: its file name and its text.
-struct EmbeddedSource { const char* name; const char* module; const char* text; };
+struct EmbeddedSource {
+  const char* name;
+  const char* module;
+  const char* text;
+};
 const std::vector<EmbeddedSource>& embeddedSources();
 
 // The library's functions by canonical name, tensor methods and other spellings included.

@@ -29,7 +29,8 @@ const char* wordOf(Caller caller);  // "the program"
 // Python's `help` and docs/guide/language.md show this description of a builtin.
 struct Doc {
   // `rule`: of docs/spec/memory_model.md, for a builtin that touches memory others see or orders accesses: "M6".
-  Doc(std::string text, Caller by = Caller::Program, const char* rule = "") : text(std::move(text)), by(by), rule(rule) {}
+  Doc(std::string text, Caller by = Caller::Program, const char* rule = "")
+      : text(std::move(text)), by(by), rule(rule) {}
   Doc(const char* text) : Doc(std::string(text)) {}
   std::string text;  // sentences: the result, what is read and written, units
   Caller by;
@@ -73,7 +74,8 @@ Arguments bind(Context&, const Builtin&, const std::vector<Value>& positional,
 std::optional<std::string> canonicalModule(std::string_view importedName);
 // Every importable name with its canonical module.
 std::map<std::string, std::string> importNames();
-// "use `tl.sqrt`" for a name of Python's math, NumPy or PyTorch, such as "sqrt" or "bool_"; "" when the language has nothing like it.
+// "use `tl.sqrt`" for a name of Python's math, NumPy or PyTorch, such as "sqrt" or "bool_"; "" when the language has
+// nothing like it.
 std::string hintForHostName(const std::string& name);
 // All names of a canonical module, sorted, for star imports and for the Python package.
 std::vector<std::string> namesOf(const std::string& canonicalModule);

@@ -14,19 +14,25 @@ void addAtomicRows(Rows& rows) {
                                                                 {"max", "Writes `val`, if larger, over"},
                                                                 {"min", "Writes `val`, if smaller, over"}};
   for (auto [op, does] : updates)
-    rows.push_back({std::string("tl.atomic_") + op, "pointer, val, mask=None, sem=None, scope=None",
-                    {std::string(does) +
-                         " the value at `pointer` in one step, where `mask` is true. Returns the value from before. `sem` is acq_rel and "
-                         "`scope` gpu unless given.",
-                     Caller::Program, "M14"},
-                    [op = std::string(op)](Context& c, const Arguments& a) {
-                      return atomicRmw(c, op, a["pointer"], a["val"], a["mask"], a["sem"], a["scope"]);
-                    }});
-  rows.push_back({"tl.atomic_cas", "pointer, cmp, val, sem=None, scope=None",
-                  {"Writes `val` where the value is `cmp`, in one step. Returns the value from before. `sem` is acq_rel and `scope` "
-                   "gpu unless given.", Caller::Program, "M14"}, [](Context& c, const Arguments& a) {
-                    return atomicCas(c, a["pointer"], a["cmp"], a["val"], a["sem"], a["scope"]);
-                  }});
+    rows.push_back(
+        {std::string("tl.atomic_") + op,
+         "pointer, val, mask=None, sem=None, scope=None",
+         {std::string(does) +
+              " the value at `pointer` in one step, where `mask` is true. Returns the value from before. `sem` is acq_rel and "
+              "`scope` gpu unless given.",
+          Caller::Program, "M14"},
+         [op = std::string(op)](Context& c, const Arguments& a) {
+           return atomicRmw(c, op, a["pointer"], a["val"], a["mask"], a["sem"], a["scope"]);
+         }});
+  rows.push_back(
+      {"tl.atomic_cas",
+       "pointer, cmp, val, sem=None, scope=None",
+       {"Writes `val` where the value is `cmp`, in one step. Returns the value from before. `sem` is acq_rel and `scope` "
+        "gpu unless given.",
+        Caller::Program, "M14"},
+       [](Context& c, const Arguments& a) {
+         return atomicCas(c, a["pointer"], a["cmp"], a["val"], a["sem"], a["scope"]);
+       }});
 }
 
 }  // namespace tandem::frontend::builtin

@@ -7,7 +7,8 @@ namespace tandem::frontend::builtin {
 
 static Value staticAssert(Context& c, const Arguments& a) {
   if (a["cond"].isTensor())
-    c.failConstexpr(c.place.range, "`static_assert` needs a condition known at compile time, not " + describe(a["cond"]), a["cond"]);
+    c.failConstexpr(c.place.range,
+                    "`static_assert` needs a condition known at compile time, not " + describe(a["cond"]), a["cond"]);
   if (truth(c, a["cond"])) return None{};
   std::string message = a["msg"].is<std::string>() ? a["msg"].as<std::string>() : repr(a["msg"]);
   c.fail("static-assert", message.empty() ? "static assertion failed" : "static assertion failed: " + message);
@@ -61,16 +62,22 @@ static Value debugBarrier(Context& c, const Arguments&) {
 }
 
 void addDebugRows(Rows& rows) {
-  rows.push_back({"tl.static_assert", "cond, msg=''",
-                  {"Ends the compilation with `msg` if the constant `cond` is false.", Caller::Compiler}, staticAssert});
-  rows.push_back({"tl.static_print", "*values, sep=' ', end='\\n', file=None, flush=False",
-                  {"Prints constants while the kernel is compiled.", Caller::Compiler}, staticPrint});
+  rows.push_back({"tl.static_assert",
+                  "cond, msg=''",
+                  {"Ends the compilation with `msg` if the constant `cond` is false.", Caller::Compiler},
+                  staticAssert});
+  rows.push_back({"tl.static_print",
+                  "*values, sep=' ', end='\\n', file=None, flush=False",
+                  {"Prints constants while the kernel is compiled.", Caller::Compiler},
+                  staticPrint});
   rows.push_back({"tl.device_print", "prefix, *args, hex=False",
                   "Prints values of the program, each with its program's index.", devicePrint});
   rows.push_back({"tl.device_assert", "cond, msg='', mask=None",
                   "Ends the run with `msg` where `cond` is false and `mask` true.", deviceAssert});
-  rows.push_back({"tl.debug_barrier", "",
-                  {"A barrier of the program's threads, which orders their accesses.", Caller::Block, "M3"}, debugBarrier});
+  rows.push_back({"tl.debug_barrier",
+                  "",
+                  {"A barrier of the program's threads, which orders their accesses.", Caller::Block, "M3"},
+                  debugBarrier});
 }
 
 }  // namespace tandem::frontend::builtin

@@ -21,13 +21,14 @@ void addDotRows(Rows& rows) {
        "input, other, acc=None, input_precision=None, allow_tf32=None, max_num_imprecise_acc=None, out_dtype=float32",
        "acc + input · other, of matrices, or of batches of them. Every size is at least 1; products are summed in `out_dtype`.",
        dotRow});
-  rows.push_back({"tl.dot_scaled",
-                  "lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc=None, fast_math=False, lhs_k_pack=True, "
-                  "rhs_k_pack=True, "
-                  "out_dtype=float32",
-                  "acc + (lhs · lhs_scale) · (rhs · rhs_scale) of microscaling formats: \"e2m1\", \"e4m3\", \"e5m2\", \"bf16\", "
-                  "\"fp16\". A scale is for 32 elements along K as an exponent, for 16 as an fp8e4nv number.",
-                  dotScaledRow});
+  rows.push_back(
+      {"tl.dot_scaled",
+       "lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc=None, fast_math=False, lhs_k_pack=True, "
+       "rhs_k_pack=True, "
+       "out_dtype=float32",
+       "acc + (lhs · lhs_scale) · (rhs · rhs_scale) of microscaling formats: \"e2m1\", \"e4m3\", \"e5m2\", \"bf16\", "
+       "\"fp16\". A scale is for 32 elements along K as an exponent, for 16 as an fp8e4nv number.",
+       dotScaledRow});
 }
 
 }  // namespace tandem::frontend::builtin

@@ -60,22 +60,27 @@ static Builtin question(const DTypeMember& member) {
 }
 
 void addDTypeRows(Rows& rows) {
-  rows.push_back({"tl.pointer_type", "element_ty, address_space=1, const=False",
-                  {"The type of pointers to `element_ty`; with `const` nothing is written through them.", Caller::Compiler}, pointerType});
-  rows.push_back({"tl.dtype", "name",
-                  {"The type that a word names.", Caller::Compiler}, dtypeOf});
-  rows.push_back({"tl.str_to_ty", "name, c=None",
-                  {"The type that a word names.", Caller::Compiler}, dtypeOf});
-  rows.push_back({"tl.get_int_dtype", "bitwidth, signed",
-                  {"The type of integers of `bitwidth` bits.", Caller::Compiler}, [](Context& c, const Arguments& a) -> Value {
+  rows.push_back(
+      {"tl.pointer_type",
+       "element_ty, address_space=1, const=False",
+       {"The type of pointers to `element_ty`; with `const` nothing is written through them.", Caller::Compiler},
+       pointerType});
+  rows.push_back({"tl.dtype", "name", {"The type that a word names.", Caller::Compiler}, dtypeOf});
+  rows.push_back({"tl.str_to_ty", "name, c=None", {"The type that a word names.", Caller::Compiler}, dtypeOf});
+  rows.push_back({"tl.get_int_dtype",
+                  "bitwidth, signed",
+                  {"The type of integers of `bitwidth` bits.", Caller::Compiler},
+                  [](Context& c, const Arguments& a) -> Value {
                     Int bits = constexprInt(c, a["bitwidth"], "bitwidth");
                     const char* sign = constexprBool(c, a["signed"], "signed") || bits == 1 ? "int" : "uint";
                     std::optional<DType> dtype = DType::parse(sign + std::to_string(int64_t(bits)));
                     if (!dtype) c.fail("argument-value", "there are no integers of " + repr(a["bitwidth"]) + " bits");
                     return *dtype;
                   }});
-  rows.push_back({"tl.dtype.is_dtype", "type_str",
-                  {"True for the word of a type.", Caller::Compiler}, [](Context& c, const Arguments& a) -> Value {
+  rows.push_back({"tl.dtype.is_dtype",
+                  "type_str",
+                  {"True for the word of a type.", Caller::Compiler},
+                  [](Context& c, const Arguments& a) -> Value {
                     std::optional<DType> dtype = DType::parse(constexprString(c, a["type_str"], "type_str"));
                     return dtype && dtype->name() == a["type_str"].as<std::string>();
                   }});

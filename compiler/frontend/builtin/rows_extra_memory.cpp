@@ -161,13 +161,19 @@ static Value packPairRow(Context& c, const Arguments& a) {
 
 void addExtraMemoryRows(Rows& rows) {
   for (const char* name : {"extra.ld", "extra.load"})
-    rows.push_back({name, "ptr, scope='gpu', semantic='relaxed'",
-                    {"The value at `ptr`, by a strong access of the thread.", Caller::Thread, "M1"}, loadRow});
+    rows.push_back({name,
+                    "ptr, scope='gpu', semantic='relaxed'",
+                    {"The value at `ptr`, by a strong access of the thread.", Caller::Thread, "M1"},
+                    loadRow});
   for (const char* name : {"extra.st", "extra.store"})
-    rows.push_back({name, "ptr, val, scope='gpu', semantic='relaxed'",
-                    {"Writes `val` at `ptr` by a strong access of the thread.", Caller::Thread, "M1"}, storeRow});
-  rows.push_back({"extra.ld_acquire", "ptr, scope='gpu'",
-                  {"The value at `ptr`; later accesses of the thread come after it.", Caller::Thread, "M4"}, loadAcquireRow});
+    rows.push_back({name,
+                    "ptr, val, scope='gpu', semantic='relaxed'",
+                    {"Writes `val` at `ptr` by a strong access of the thread.", Caller::Thread, "M1"},
+                    storeRow});
+  rows.push_back({"extra.ld_acquire",
+                  "ptr, scope='gpu'",
+                  {"The value at `ptr`; later accesses of the thread come after it.", Caller::Thread, "M4"},
+                  loadAcquireRow});
   rows.push_back(loadBitsRow("ld_b32", Scalar::Int32, 0));
   rows.push_back(loadBitsRow("load_v4_u32", Scalar::UInt32, 4, kVolatile));
   rows.push_back(loadBitsRow("load_v4_b32", Scalar::Int32, 4));

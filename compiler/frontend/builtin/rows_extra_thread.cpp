@@ -49,7 +49,8 @@ constexpr const char* kTimer = "The device's time in nanoseconds.";
 constexpr const char* kMultiprocessor = "The number of the multiprocessor that runs the thread.";
 
 static Builtin specialRow(const std::string& name, const char* doc, simt::Special which, Scalar dtype) {
-  return {name, "", {doc, Caller::Thread}, [=](Context& c, const Arguments&) -> Value { return special(c, which, dtype); }};
+  return {
+      name, "", {doc, Caller::Thread}, [=](Context& c, const Arguments&) -> Value { return special(c, which, dtype); }};
 }
 
 static Value namedBarrier(Context& c, const Arguments& a, bool arriveOnly) {
@@ -117,28 +118,36 @@ static void addBarriers(Rows& rows) {
                   emitBare<simt::WarpBarrierOp>});
   for (const char* module : {"extra.", "dl.tma."}) {
     std::string m = module;
-    rows.push_back({m + "bar_warp_sync", "",
-                    {"A barrier of the warp's threads, which orders their accesses.", Caller::Warp, "M3"}, emitBare<simt::WarpBarrierOp>});
+    rows.push_back({m + "bar_warp_sync",
+                    "",
+                    {"A barrier of the warp's threads, which orders their accesses.", Caller::Warp, "M3"},
+                    emitBare<simt::WarpBarrierOp>});
     rows.push_back(
         {m + "named_barrier_arrive",
          "barrier_id, num_threads",
          {"Arrives at the block's barrier `barrier_id` (0 to 15) and goes on; `num_threads` arrive or wait in all.",
           Caller::Warp, "M3"},
          [](Context& c, const Arguments& a) { return namedBarrier(c, a, true); }});
-    rows.push_back({m + "named_barrier_sync", "barrier_id, num_threads",
-                    {"Waits at the block's barrier `barrier_id` (0 to 15) until `num_threads` threads have come.", Caller::Warp, "M3"},
+    rows.push_back({m + "named_barrier_sync",
+                    "barrier_id, num_threads",
+                    {"Waits at the block's barrier `barrier_id` (0 to 15) until `num_threads` threads have come.",
+                     Caller::Warp, "M3"},
                     [](Context& c, const Arguments& a) { return namedBarrier(c, a, false); }});
-    rows.push_back({m + "elect_one_sync", "",
-                    {"True in one thread of the warp.", Caller::Warp}, electRow});
-    rows.push_back({m + "warp_idx", "",
-                    {"The index of the thread's warp in its block.", Caller::Thread}, warpRow});
+    rows.push_back({m + "elect_one_sync", "", {"True in one thread of the warp.", Caller::Warp}, electRow});
+    rows.push_back({m + "warp_idx", "", {"The index of the thread's warp in its block.", Caller::Thread}, warpRow});
   }
-  rows.push_back({"extra.fence", "semantic='sc', scope='gpu'",
-                  {"Orders the thread's accesses, at `scope` cta, gpu or sys.", Caller::Thread, "M4"}, fenceRow});
-  rows.push_back({"extra.__fence", "semantic='sc', scope='gpu'",
-                  {"Orders the thread's accesses, at `scope` cta, gpu or sys.", Caller::Thread, "M4"}, fenceRow});
-  rows.push_back({"extra.membar", "scope='cta'",
-                  {"A sequentially consistent fence of the thread.", Caller::Thread, "M4"}, membarRow});
+  rows.push_back({"extra.fence",
+                  "semantic='sc', scope='gpu'",
+                  {"Orders the thread's accesses, at `scope` cta, gpu or sys.", Caller::Thread, "M4"},
+                  fenceRow});
+  rows.push_back({"extra.__fence",
+                  "semantic='sc', scope='gpu'",
+                  {"Orders the thread's accesses, at `scope` cta, gpu or sys.", Caller::Thread, "M4"},
+                  fenceRow});
+  rows.push_back({"extra.membar",
+                  "scope='cta'",
+                  {"A sequentially consistent fence of the thread.", Caller::Thread, "M4"},
+                  membarRow});
 }
 
 void addExtraThreadRows(Rows& rows) {
@@ -153,10 +162,10 @@ void addExtraThreadRows(Rows& rows) {
                     return scalarTensor(simt::NtidOp::create(c.builder, c.loc(), c.builder.getI32Type(), axis(c, a)),
                                         Scalar::Int32);
                   }});
-  rows.push_back({"extra.laneid", "",
-                  {"The thread's index in its warp, 0 to 31.", Caller::Thread}, laneRow});
-  rows.push_back({"extra.threads_per_warp", "",
-                  {"32.", Caller::Compiler}, [](Context&, const Arguments&) -> Value { return Int(32); }});
+  rows.push_back({"extra.laneid", "", {"The thread's index in its warp, 0 to 31.", Caller::Thread}, laneRow});
+  rows.push_back({"extra.threads_per_warp", "", {"32.", Caller::Compiler}, [](Context&, const Arguments&) -> Value {
+                    return Int(32);
+                  }});
   addBarriers(rows);
   rows.push_back(specialRow("tl.extra.cuda.globaltimer", kTimer, simt::Special::GlobalTimer, Scalar::Int64));
   rows.push_back(specialRow("tl.extra.cuda.smid", kMultiprocessor, simt::Special::SmId, Scalar::Int32));

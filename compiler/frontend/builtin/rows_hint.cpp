@@ -1,5 +1,5 @@
-// Promises of the author to the compiler. They are discardable attributes: `tandem.divisibility`, `tandem.contiguity` and
-// `tandem.constancy`, with a number for each dimension on an op, and one number on an argument of the kernel.
+// Promises of the author to the compiler. They are discardable attributes: `tandem.divisibility`, `tandem.contiguity`
+// and `tandem.constancy`, with a number for each dimension on an op, and one number on an argument of the kernel.
 #include "compiler/frontend/builtin/operands.h"
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Interfaces/FunctionInterfaces.h>
@@ -16,8 +16,8 @@ static std::vector<int32_t> promise(Context& c, const Value& given, size_t rank)
     values.push_back(int32_t(v));
   }
   if (values.size() != std::max<size_t>(1, rank))
-    c.fail("argument-value", "`values` has " + std::to_string(values.size()) + " numbers for a tensor of rank " +
-                                 std::to_string(rank));
+    c.fail("argument-value",
+           "`values` has " + std::to_string(values.size()) + " numbers for a tensor of rank " + std::to_string(rank));
   return values;
 }
 
@@ -29,8 +29,8 @@ static mlir::Value firstOf(mlir::BlockArgument carried) {
   return loop && carried != loop.getInductionVar() ? loop.getTiedLoopInit(carried)->get() : nullptr;
 }
 
-// The values of a loop or a branch come from several places, and no op is theirs alone. A promise of one that a loop carries holds of its
-// first value, from which each iteration's is computed; others carry nothing.
+// The values of a loop or a branch come from several places, and no op is theirs alone. A promise of one that a loop
+// carries holds of its first value, from which each iteration's is computed; others carry nothing.
 static void attach(Context& c, mlir::Value value, const std::string& attribute, const std::vector<int32_t>& values) {
   if (mlir::Operation* op = value.getDefiningOp()) {
     if (op->getNumResults() == 1) op->setAttr(attribute, c.builder.getDenseI32ArrayAttr(values));
@@ -46,10 +46,11 @@ static void attach(Context& c, mlir::Value value, const std::string& attribute, 
 }
 
 static Builtin hint(const std::string& name, const std::string& promised, const std::string& attribute) {
-  return {"tl." + name, "input, values",
-          "Promises that, along each dimension, " + promised + ". Returns `input`.", [attribute](Context& c, const Arguments& a) -> Value {
+  return {"tl." + name, "input, values", "Promises that, along each dimension, " + promised + ". Returns `input`.",
+          [attribute](Context& c, const Arguments& a) -> Value {
             const Value& input = a["input"];
-            std::vector<int32_t> values = promise(c, a["values"], input.isTensor() ? input.as<Tensor>().type.shape.size() : 0);
+            std::vector<int32_t> values =
+                promise(c, a["values"], input.isTensor() ? input.as<Tensor>().type.shape.size() : 0);
             if (input.isTensor()) attach(c, input.as<Tensor>().value, attribute, values);
             return input;
           }};
@@ -65,11 +66,11 @@ static Value assume(Context& c, const Arguments& a) {
 }
 
 void addHintRows(Rows& rows) {
-  rows.push_back(hint("multiple_of", "the first of each run of elements is a multiple of the value", "tandem.divisibility"));
+  rows.push_back(
+      hint("multiple_of", "the first of each run of elements is a multiple of the value", "tandem.divisibility"));
   rows.push_back(hint("max_contiguous", "so many elements in a row count up by one", "tandem.contiguity"));
   rows.push_back(hint("max_constancy", "so many elements in a row are equal", "tandem.constancy"));
-  rows.push_back({"tl.assume", "cond",
-                  "Promises that `cond` is true.", assume});
+  rows.push_back({"tl.assume", "cond", "Promises that `cond` is true.", assume});
 }
 
 }  // namespace tandem::frontend::builtin

@@ -13,7 +13,8 @@ static bool propagates(Context& c, const Arguments& a) {
 // GPUs approximate float32 `/` and `sqrt` unless told not to.
 static Value precise(Context& c, Tensor result) {
   mlir::Operation* op = result.value.getDefiningOp();
-  if (op && mlir::isa<mlir::arith::DivFOp, mlir::math::SqrtOp>(op)) op->setAttr("tile.precise", c.builder.getUnitAttr());
+  if (op && mlir::isa<mlir::arith::DivFOp, mlir::math::SqrtOp>(op))
+    op->setAttr("tile.precise", c.builder.getUnitAttr());
   return result;
 }
 
@@ -65,7 +66,8 @@ void addMathRows(Rows& rows) {
   for (auto [name, doc] : unary)
     addBoth(rows, name, "x", doc,
             [name = std::string(name)](Context& c, const Arguments& a) -> Value { return mathUnary(c, name, a["x"]); });
-  addBoth(rows, "abs", "x", "The absolute value of each element.", [](Context& c, const Arguments& a) -> Value { return abs(c, a["x"]); });
+  addBoth(rows, "abs", "x", "The absolute value of each element.",
+          [](Context& c, const Arguments& a) -> Value { return abs(c, a["x"]); });
   addBoth(rows, "fma", "x, y, z", "x * y + z, rounded once.",
           [](Context& c, const Arguments& a) -> Value { return fma(c, a["x"], a["y"], a["z"]); });
   addBoth(rows, "umulhi", "x, y", "The upper half of the bits of each product, as of unsigned integers.",

@@ -47,21 +47,24 @@ static Value capabilityAtLeast(Context& c, const Arguments& a) {
 }
 
 static Builtin answer(const std::string& name, bool value) {
-  return {name, "", {value ? "True." : "False.", Caller::Compiler}, [value](Context&, const Arguments&) -> Value { return value; }};
+  return {name, "", {value ? "True." : "False.", Caller::Compiler}, [value](Context&, const Arguments&) -> Value {
+            return value;
+          }};
 }
 
 void addProgramRows(Rows& rows) {
-  rows.push_back({"tl.program_id", "axis",
-                  "The program's index in the grid along `axis` (0, 1 or 2), an int32.", programId});
-  rows.push_back({"tl.num_programs", "axis",
-                  "The size of the grid along `axis` (0, 1 or 2) in programs, an int32.", numPrograms});
-  rows.push_back({"tl.range",
-                  "arg1, arg2=None, step=None, num_stages=None, loop_unroll_factor=None, "
-                  "disallow_acc_multi_buffer=False, flatten=False, "
-                  "warp_specialize=False, disable_licm=False",
-                  "The indices of a `for` loop, as Python's `range`. `num_stages` is how many rounds of its loads may be under way "
-                  "at once; `loop_unroll_factor` repeats the body; the others are accepted.",
-                  [](Context&, const Arguments& a) { return range(a, false); }});
+  rows.push_back(
+      {"tl.program_id", "axis", "The program's index in the grid along `axis` (0, 1 or 2), an int32.", programId});
+  rows.push_back(
+      {"tl.num_programs", "axis", "The size of the grid along `axis` (0, 1 or 2) in programs, an int32.", numPrograms});
+  rows.push_back(
+      {"tl.range",
+       "arg1, arg2=None, step=None, num_stages=None, loop_unroll_factor=None, "
+       "disallow_acc_multi_buffer=False, flatten=False, "
+       "warp_specialize=False, disable_licm=False",
+       "The indices of a `for` loop, as Python's `range`. `num_stages` is how many rounds of its loads may be under way "
+       "at once; `loop_unroll_factor` repeats the body; the others are accepted.",
+       [](Context&, const Arguments& a) { return range(a, false); }});
   rows.push_back({"tl.static_range",
                   "arg1, arg2=None, step=None",
                   {"As `range`, with constants: the loop's body is emitted once for each index.", Caller::Compiler},
@@ -69,25 +72,29 @@ void addProgramRows(Rows& rows) {
   rows.push_back({"tl.condition", "arg1, disable_licm=False", "The condition of a `while` loop.",
                   [](Context&, const Arguments& a) { return a["arg1"]; }});
   for (const char* module : {"tl.extra.cuda.", "extra."}) {
-    rows.push_back({std::string(module) + "num_warps", "",
+    rows.push_back({std::string(module) + "num_warps",
+                    "",
                     {"How many warps of 32 threads the program has, a constant.", Caller::Compiler},
                     [](Context& c, const Arguments&) -> Value { return Int(c.options.numWarps); }});
-    rows.push_back({std::string(module) + "num_threads", "",
+    rows.push_back({std::string(module) + "num_threads",
+                    "",
                     {"How many threads the program has, a constant.", Caller::Compiler},
                     [](Context& c, const Arguments&) -> Value { return Int(c.options.numWarps * 32); }});
   }
   // Programmatic launch order is the runtime's; a kernel of ours starts when its inputs are complete.
   rows.push_back({"tl.extra.cuda.gdc_wait", "", "Does nothing: a kernel starts when its inputs are complete.",
                   [](Context&, const Arguments&) -> Value { return None{}; }});
-  rows.push_back(
-      {"tl.extra.cuda.gdc_launch_dependents", "",
-       "Does nothing: the next kernel starts when this one is complete.", [](Context&, const Arguments&) -> Value { return None{}; }});
+  rows.push_back({"tl.extra.cuda.gdc_launch_dependents", "",
+                  "Does nothing: the next kernel starts when this one is complete.",
+                  [](Context&, const Arguments&) -> Value { return None{}; }});
   rows.push_back(answer("tl.target_info.is_cuda", true));
   rows.push_back(answer("tl.target_info.is_hip", false));
   rows.push_back(answer("tl.target_info.is_hip_cdna3", false));
   rows.push_back(answer("tl.target_info.is_hip_cdna4", false));
-  rows.push_back({"tl.target_info.cuda_capability_geq", "major, minor=0",
-                  {"True if the target's compute capability is at least `major`.`minor`.", Caller::Compiler}, capabilityAtLeast});
+  rows.push_back({"tl.target_info.cuda_capability_geq",
+                  "major, minor=0",
+                  {"True if the target's compute capability is at least `major`.`minor`.", Caller::Compiler},
+                  capabilityAtLeast});
   rows.push_back({"tl.target_info.current_target",
                   "",
                   {"The target's name: \"sim\", \"sm_90a\".", Caller::Compiler},

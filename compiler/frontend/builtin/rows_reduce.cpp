@@ -47,11 +47,14 @@ static Value mapRow(Context& c, const Arguments& a) {
 }
 
 void addReduceRows(Rows& rows) {
-  rows.push_back({"tl.reduce", "input, axis, combine_fn, keep_dims=False",
-                  "`input`, or each tensor of a tuple, combined along `axis` by `combine_fn` in any order; without an axis, all of "
-                  "it.", reduceRow});
+  rows.push_back(
+      {"tl.reduce", "input, axis, combine_fn, keep_dims=False",
+       "`input`, or each tensor of a tuple, combined along `axis` by `combine_fn` in any order; without an axis, all of "
+       "it.",
+       reduceRow});
   rows.push_back({"tl.associative_scan", "input, axis, combine_fn, reverse=False",
-                  "The partial results of `combine_fn` along `axis`, from the first element on, or from the last.", scanRow});
+                  "The partial results of `combine_fn` along `axis`, from the first element on, or from the last.",
+                  scanRow});
   rows.push_back({"tl._reduce_with_indices", "input, axis, combine_fn, keep_dims=False",
                   "As `reduce`, of the elements and their positions along the axis.", reduceWithIndicesRow});
   rows.push_back({"tl.map_elementwise", "scalar_fn, *args, pack=1",

@@ -122,46 +122,47 @@ static Value histogramRow(Context& c, const Arguments& a) {
 }
 
 void addShapeRows(Rows& rows) {
-  rows.push_back({"tl.arange", "start, end",
-                  "The int32 values from `start` to `end` - 1. Both are constants, and their difference is a power of two.", arangeRow});
-  rows.push_back({"tl.full", "shape, value, dtype",
-                  "A tensor of `shape` with `value` in every element.", fullRow});
-  rows.push_back({"tl.zeros", "shape, dtype",
-                  "A tensor of `shape` with zeros.", zerosRow});
-  rows.push_back({"tl.zeros_like", "input",
-                  "Zeros in the shape and type of `input`.", zerosLikeRow});
-  rows.push_back({"tl.cast", "input, dtype, fp_downcast_rounding=None, bitcast=False",
-                  "`input` converted to `dtype`. Floats round to nearest even unless `fp_downcast_rounding` is \"rtz\"; `bitcast` "
-                  "keeps the bits.", castRow});
-  rows.push_back({"tl.to_tensor", "x",
-                  "`x` as a tensor, if it is a number.", [](Context& c, const Arguments& a) -> Value { return toTensor(c, a["x"]); }});
-  rows.push_back({"tl.broadcast", "input, other",
-                  "Both operands in their common shape.", broadcastRow});
+  rows.push_back(
+      {"tl.arange", "start, end",
+       "The int32 values from `start` to `end` - 1. Both are constants, and their difference is a power of two.",
+       arangeRow});
+  rows.push_back({"tl.full", "shape, value, dtype", "A tensor of `shape` with `value` in every element.", fullRow});
+  rows.push_back({"tl.zeros", "shape, dtype", "A tensor of `shape` with zeros.", zerosRow});
+  rows.push_back({"tl.zeros_like", "input", "Zeros in the shape and type of `input`.", zerosLikeRow});
+  rows.push_back(
+      {"tl.cast", "input, dtype, fp_downcast_rounding=None, bitcast=False",
+       "`input` converted to `dtype`. Floats round to nearest even unless `fp_downcast_rounding` is \"rtz\"; `bitcast` "
+       "keeps the bits.",
+       castRow});
+  rows.push_back({"tl.to_tensor", "x", "`x` as a tensor, if it is a number.",
+                  [](Context& c, const Arguments& a) -> Value { return toTensor(c, a["x"]); }});
+  rows.push_back({"tl.broadcast", "input, other", "Both operands in their common shape.", broadcastRow});
   rows.push_back({"tl.broadcast_to", "input, *shape",
                   "`input` repeated along its dimensions of size 1 until it has `shape`.", broadcastToRow});
   rows.push_back({"tl.expand_dims", "input, axis",
                   "`input` with a dimension of size 1 at each place that `axis` names.", expandDimsRow});
   rows.push_back({"tl.reshape", "input, *shape, can_reorder=False",
-                  "The elements of `input` in row-major order, in `shape`. `can_reorder` allows any order.", reshapeRow});
-  rows.push_back({"tl.view", "input, *shape",
-                  "As `reshape`, in any order of the elements.", viewRow});
-  rows.push_back({"tl.permute", "input, *dims",
-                  "`input` with its dimensions in the order `dims`.", permuteRow});
+                  "The elements of `input` in row-major order, in `shape`. `can_reorder` allows any order.",
+                  reshapeRow});
+  rows.push_back({"tl.view", "input, *shape", "As `reshape`, in any order of the elements.", viewRow});
+  rows.push_back({"tl.permute", "input, *dims", "`input` with its dimensions in the order `dims`.", permuteRow});
   rows.push_back({"tl.trans", "input, *dims",
-                  "`input` with its dimensions in the order `dims`; without them the last two change places.", transRow});
+                  "`input` with its dimensions in the order `dims`; without them the last two change places.",
+                  transRow});
   rows.push_back({"tl.cat", "input, other, can_reorder=False",
                   "The elements of both operands in one tensor, in any order; `can_reorder` must be true.", catRow});
-  rows.push_back({"tl.join", "a, b",
-                  "Both operands along a new last dimension of size 2.", joinRow});
-  rows.push_back({"tl.split", "a",
-                  "The two halves of `a` along its last dimension, which has size 2.", splitRow});
-  rows.push_back({"tl.interleave", "a, b",
-                  "The elements of both operands by turns along the last dimension.", interleaveRow});
+  rows.push_back({"tl.join", "a, b", "Both operands along a new last dimension of size 2.", joinRow});
+  rows.push_back({"tl.split", "a", "The two halves of `a` along its last dimension, which has size 2.", splitRow});
+  rows.push_back(
+      {"tl.interleave", "a, b", "The elements of both operands by turns along the last dimension.", interleaveRow});
   rows.push_back({"tl.gather", "src, index, axis",
-                  "The elements of `src` at the positions `index` along `axis`. Positions outside are an error.", gatherRow});
-  rows.push_back({"tl.histogram", "input, num_bins, mask=None",
-                  "How many elements of `input` have each value from 0 to `num_bins` - 1, an int32 tensor. Elements where `mask` is "
-                  "false are left out.", histogramRow});
+                  "The elements of `src` at the positions `index` along `axis`. Positions outside are an error.",
+                  gatherRow});
+  rows.push_back(
+      {"tl.histogram", "input, num_bins, mask=None",
+       "How many elements of `input` have each value from 0 to `num_bins` - 1, an int32 tensor. Elements where `mask` is "
+       "false are left out.",
+       histogramRow});
 }
 
 }  // namespace tandem::frontend::builtin

@@ -25,7 +25,8 @@ static Transfer transfer(Context& c, const Arguments& a) {
 }
 
 static Doc transferDoc(const std::string& text, dist::Group group, bool nbi, const char* rule) {
-  return {text + (nbi ? " `quiet` completes it." : " When it returns, the source may be changed."), callerOf(group), rule};
+  return {text + (nbi ? " `quiet` completes it." : " When it returns, the source may be changed."), callerOf(group),
+          rule};
 }
 
 static Builtin putRow(const std::string& name, dist::Group group, bool nbi) {
@@ -52,7 +53,8 @@ static Builtin getRow(const std::string& name, dist::Group group, bool nbi) {
 
 static Builtin putSignalRow(const std::string& name, dist::Group group, bool nbi) {
   return {"shmem." + name, "dest, source, bytes, sig_addr, signal, sig_op, pe, qp_id=0",
-          transferDoc("Copies `bytes` bytes to `dest` of the peer, then sets its signal to `signal`, or adds to it.", group, nbi, "M10"),
+          transferDoc("Copies `bytes` bytes to `dest` of the peer, then sets its signal to `signal`, or adds to it.",
+                      group, nbi, "M10"),
           [group, nbi](Context& c, const Arguments& a) -> Value {
             Transfer t = transfer(c, a);
             mlir::Value signal = writableSignal(c, a["sig_addr"], "sig_addr").value;

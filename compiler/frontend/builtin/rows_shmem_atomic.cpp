@@ -85,16 +85,22 @@ void addShmemAtomicRows(Rows& rows) {
          "dest, val, pe, qp_id=0",
          {"Adds `val` at `dest` of the peer in one step.", Caller::Thread, "M14"},
          [](Context& c, const Arguments& a) { return withoutResult(update(c, a, tile::Rmw::Add, a["val"])); }});
-    rows.push_back({"shmem.atomic_fetch_add_" + suffix, "dest, val, pe, qp_id=0",
-                    {"Adds `val` at `dest` of the peer in one step. Returns the value from before.", Caller::Thread, "M14"},
-                    [](Context& c, const Arguments& a) { return update(c, a, tile::Rmw::Add, a["val"]); }});
-    rows.push_back({"shmem.atomic_" + suffix + "_nonfetch", "dest, val, amo_type, pe, qp_id=0",
-                    {"Updates `dest` of the peer in one step, as NVSHMEM's number `amo_type` says.", Caller::Thread, "M14"},
-                    [](Context& c, const Arguments& a) { return withoutResult(generic(c, a)); }});
-    rows.push_back({"shmem.atomic_" + suffix + "_fetch", "dest, val, compare, amo_type, pe, qp_id=0",
-                    {"Updates `dest` of the peer in one step, as NVSHMEM's number `amo_type` says. Returns the value from before.",
-                     Caller::Thread, "M14"},
-                    generic});
+    rows.push_back(
+        {"shmem.atomic_fetch_add_" + suffix,
+         "dest, val, pe, qp_id=0",
+         {"Adds `val` at `dest` of the peer in one step. Returns the value from before.", Caller::Thread, "M14"},
+         [](Context& c, const Arguments& a) { return update(c, a, tile::Rmw::Add, a["val"]); }});
+    rows.push_back(
+        {"shmem.atomic_" + suffix + "_nonfetch",
+         "dest, val, amo_type, pe, qp_id=0",
+         {"Updates `dest` of the peer in one step, as NVSHMEM's number `amo_type` says.", Caller::Thread, "M14"},
+         [](Context& c, const Arguments& a) { return withoutResult(generic(c, a)); }});
+    rows.push_back(
+        {"shmem.atomic_" + suffix + "_fetch",
+         "dest, val, compare, amo_type, pe, qp_id=0",
+         {"Updates `dest` of the peer in one step, as NVSHMEM's number `amo_type` says. Returns the value from before.",
+          Caller::Thread, "M14"},
+         generic});
   }
 }
 

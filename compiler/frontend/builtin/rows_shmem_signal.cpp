@@ -23,28 +23,30 @@ static Value signalWaitRow(Context& c, const Arguments& a) {
 
 // Waits on words of any width. A wait on a word as wide as a signal returns the value seen.
 static Builtin waitRow(const std::string& name, dist::Compare compare, Scalar word) {
-  return {"shmem." + name,
-          "addr, val",
-          {"Waits until the word is " + std::string(compare == dist::Compare::Eq ? "" : "greater than ") +
-               "`val`, signed.",
-           Caller::Thread, "M6"},
-          [compare, word](Context& c, const Arguments& a) -> Value {
-            DType wide{word, {}};
-            bool isSignal = wide.bitWidth() == 64;
-            Tensor address = isSignal ? signalPointer(c, a["addr"], "addr") : pointer(c, a["addr"], "addr");
-            DType element = address.type.dtype.pointee();
-            if (!element.isInt() || element.bitWidth() != wide.bitWidth())
-              c.fail("type", "`addr` must point to " + std::to_string(wide.bitWidth()) + "-bit integers, not " + element.name());
-            Tensor value{integer(c, a["val"], word, "val"), Type{wide, {}}};
-            mlir::Value wanted = integer(c, value, Scalar::Int64, "val");
-            auto wait = dist::SignalWaitOp::create(c.builder, c.loc(), address.value, compare, wanted);
-            return isSignal ? Value(scalarTensor(wait, element.scalar)) : Value(None{});
-          }};
+  return {
+      "shmem." + name,
+      "addr, val",
+      {"Waits until the word is " + std::string(compare == dist::Compare::Eq ? "" : "greater than ") + "`val`, signed.",
+       Caller::Thread, "M6"},
+      [compare, word](Context& c, const Arguments& a) -> Value {
+        DType wide{word, {}};
+        bool isSignal = wide.bitWidth() == 64;
+        Tensor address = isSignal ? signalPointer(c, a["addr"], "addr") : pointer(c, a["addr"], "addr");
+        DType element = address.type.dtype.pointee();
+        if (!element.isInt() || element.bitWidth() != wide.bitWidth())
+          c.fail("type",
+                 "`addr` must point to " + std::to_string(wide.bitWidth()) + "-bit integers, not " + element.name());
+        Tensor value{integer(c, a["val"], word, "val"), Type{wide, {}}};
+        mlir::Value wanted = integer(c, value, Scalar::Int64, "val");
+        auto wait = dist::SignalWaitOp::create(c.builder, c.loc(), address.value, compare, wanted);
+        return isSignal ? Value(scalarTensor(wait, element.scalar)) : Value(None{});
+      }};
 }
 
 // `fence` and `quiet`: of one peer, or of all.
 template <class Order> static Builtin orderRow(const std::string& name, const std::string& signature) {
-  return {"shmem." + name, signature,
+  return {"shmem." + name,
+          signature,
           {std::string(std::is_same_v<Order, dist::FenceOp> ? "Orders the thread's earlier puts before its later ones"
                                                             : "Completes the thread's puts and gets") +
                (signature.starts_with("pe") ? " to the peer." : " to all peers."),

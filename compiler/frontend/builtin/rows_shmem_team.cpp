@@ -9,20 +9,28 @@ static mlir::Value team(Context& c, const Arguments& a) { return integer(c, a["t
 static mlir::Value world(Context& c) { return constant(c, Int(0), DType{Scalar::Int32}).value; }
 
 static void addQueries(Rows& rows) {
-  rows.push_back({"shmem.my_pe", "",
-                  {"This rank's number, an int32 from 0.", Caller::Thread}, [](Context& c, const Arguments&) -> Value {
+  rows.push_back({"shmem.my_pe",
+                  "",
+                  {"This rank's number, an int32 from 0.", Caller::Thread},
+                  [](Context& c, const Arguments&) -> Value {
                     return scalarTensor(dist::RankOp::create(c.builder, c.loc(), mlir::Value()), Scalar::Int32);
                   }});
-  rows.push_back({"shmem.n_pes", "",
-                  {"How many ranks the run has, an int32.", Caller::Thread}, [](Context& c, const Arguments&) -> Value {
+  rows.push_back({"shmem.n_pes",
+                  "",
+                  {"How many ranks the run has, an int32.", Caller::Thread},
+                  [](Context& c, const Arguments&) -> Value {
                     return scalarTensor(dist::NumRanksOp::create(c.builder, c.loc(), mlir::Value()), Scalar::Int32);
                   }});
-  rows.push_back({"shmem.team_my_pe", "team",
-                  {"This rank's number in the team, an int32 from 0.", Caller::Thread}, [](Context& c, const Arguments& a) -> Value {
+  rows.push_back({"shmem.team_my_pe",
+                  "team",
+                  {"This rank's number in the team, an int32 from 0.", Caller::Thread},
+                  [](Context& c, const Arguments& a) -> Value {
                     return scalarTensor(dist::RankOp::create(c.builder, c.loc(), team(c, a)), Scalar::Int32);
                   }});
-  rows.push_back({"shmem.team_n_pes", "team",
-                  {"How many ranks the team has, an int32.", Caller::Thread}, [](Context& c, const Arguments& a) -> Value {
+  rows.push_back({"shmem.team_n_pes",
+                  "team",
+                  {"How many ranks the team has, an int32.", Caller::Thread},
+                  [](Context& c, const Arguments& a) -> Value {
                     return scalarTensor(dist::NumRanksOp::create(c.builder, c.loc(), team(c, a)), Scalar::Int32);
                   }});
   rows.push_back(
@@ -35,8 +43,10 @@ static void addQueries(Rows& rows) {
          mlir::Value dest = integer(c, a["dest_team"], Scalar::Int32, "dest_team");
          return scalarTensor(dist::TranslateRankOp::create(c.builder, c.loc(), source, rank, dest), Scalar::Int32);
        }});
-  rows.push_back({"shmem.set_rocshmem_ctx", "ctx",
-                  {"Does nothing.", Caller::Thread}, [](Context&, const Arguments&) -> Value { return None{}; }});
+  rows.push_back(
+      {"shmem.set_rocshmem_ctx", "ctx", {"Does nothing.", Caller::Thread}, [](Context&, const Arguments&) -> Value {
+         return None{};
+       }});
 }
 
 // MORI's third argument is the destination; its second is then the caller's own rank.
@@ -77,31 +87,37 @@ static mlir::StringAttr elementOf(Context& c, const Arguments& a, bool typed) {
 }
 
 static Builtin broadcastRow(const std::string& name, dist::Group group, bool typed) {
-  return {"shmem." + name, "team, dest, source, nelems, pe_root, barrier=False",
-          {std::string("Copies `nelems` ") + (typed ? "elements" : "bytes") +
-               " of the rank `pe_root` of the team to every member's `dest`. With `barrier`, barriers come before and after.",
-           callerOf(group), "M12"},
-          [=](Context& c, const Arguments& a) -> Value {
-            mlir::Value dest = writable(c, a["dest"], "dest").value, source = pointer(c, a["source"], "source").value;
-            mlir::Value bytes = collectiveBytes(c, a, typed), root = integer(c, a["pe_root"], Scalar::Int32, "pe_root");
-            bool isBarrier = constexprBool(c, a["barrier"], "barrier");
-            dist::BroadcastOp::create(c.builder, c.loc(), group, isBarrier, elementOf(c, a, typed), team(c, a), dest, source, bytes, root);
-            return None{};
-          }};
+  return {
+      "shmem." + name,
+      "team, dest, source, nelems, pe_root, barrier=False",
+      {std::string("Copies `nelems` ") + (typed ? "elements" : "bytes") +
+           " of the rank `pe_root` of the team to every member's `dest`. With `barrier`, barriers come before and after.",
+       callerOf(group), "M12"},
+      [=](Context& c, const Arguments& a) -> Value {
+        mlir::Value dest = writable(c, a["dest"], "dest").value, source = pointer(c, a["source"], "source").value;
+        mlir::Value bytes = collectiveBytes(c, a, typed), root = integer(c, a["pe_root"], Scalar::Int32, "pe_root");
+        bool isBarrier = constexprBool(c, a["barrier"], "barrier");
+        dist::BroadcastOp::create(c.builder, c.loc(), group, isBarrier, elementOf(c, a, typed), team(c, a), dest,
+                                  source, bytes, root);
+        return None{};
+      }};
 }
 
 static Builtin fcollectRow(const std::string& name, dist::Group group, bool typed) {
-  return {"shmem." + name, "team, dest, source, nelems, barrier=False",
-          {std::string("Copies `nelems` ") + (typed ? "elements" : "bytes") +
-               " of every member to every member's `dest`, in the team's order. With `barrier`, barriers come before and after.",
-           callerOf(group), "M12"},
-          [=](Context& c, const Arguments& a) -> Value {
-            mlir::Value dest = writable(c, a["dest"], "dest").value, source = pointer(c, a["source"], "source").value;
-            bool isBarrier = constexprBool(c, a["barrier"], "barrier");
-            mlir::Value bytes = collectiveBytes(c, a, typed);
-            dist::FcollectOp::create(c.builder, c.loc(), group, isBarrier, elementOf(c, a, typed), team(c, a), dest, source, bytes);
-            return None{};
-          }};
+  return {
+      "shmem." + name,
+      "team, dest, source, nelems, barrier=False",
+      {std::string("Copies `nelems` ") + (typed ? "elements" : "bytes") +
+           " of every member to every member's `dest`, in the team's order. With `barrier`, barriers come before and after.",
+       callerOf(group), "M12"},
+      [=](Context& c, const Arguments& a) -> Value {
+        mlir::Value dest = writable(c, a["dest"], "dest").value, source = pointer(c, a["source"], "source").value;
+        bool isBarrier = constexprBool(c, a["barrier"], "barrier");
+        mlir::Value bytes = collectiveBytes(c, a, typed);
+        dist::FcollectOp::create(c.builder, c.loc(), group, isBarrier, elementOf(c, a, typed), team(c, a), dest, source,
+                                 bytes);
+        return None{};
+      }};
 }
 
 void addShmemTeamRows(Rows& rows) {

@@ -69,8 +69,10 @@ void addShmemTypedRows(Rows& rows) {
   rows.push_back(putArrayRow("put_uint64_nbi", Scalar::UInt64));
   rows.push_back(putArrayRow("put_float_nbi", Scalar::Fp32));
   rows.push_back(putArrayRow("put_double_nbi", Scalar::Fp64));
-  rows.push_back({"shmem.ulong_put_signal", "dest, source, nelems, sig_addr, signal, sig_op, pe",
-                  {"Writes `nelems` 8-byte elements to the peer, then its signal.", Caller::Thread, "M10"}, putSignal});
+  rows.push_back({"shmem.ulong_put_signal",
+                  "dest, source, nelems, sig_addr, signal, sig_op, pe",
+                  {"Writes `nelems` 8-byte elements to the peer, then its signal.", Caller::Thread, "M10"},
+                  putSignal});
 }
 
 }  // namespace tandem::frontend::builtin

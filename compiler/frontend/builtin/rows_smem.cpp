@@ -13,20 +13,22 @@ static const SmemBuffer& buffer(Context& c, const Value& value) {
 }
 
 // Vector, rows per phase, phases; nothing when rows are not swizzled.
-static std::optional<std::array<int32_t, 3>> swizzle(Context& c, const Arguments& a, const std::vector<int64_t>& shape) {
+static std::optional<std::array<int32_t, 3>> swizzle(Context& c, const Arguments& a,
+                                                     const std::vector<int64_t>& shape) {
   std::array<int32_t, 3> parts;
   static const char* const names[] = {"vec", "per_phase", "max_phase"};
   for (size_t k = 0; k < parts.size(); ++k) {
     Int value = constexprInt(c, a[names[k]], names[k]);
     if (value < 1 || value > 1024 || (value & (value - 1)) != 0)
-      c.fail("argument-value", "`" + std::string(names[k]) + "` is " + repr(a[names[k]]) +
-                                   "; it must be a power of two up to 1024");
+      c.fail("argument-value",
+             "`" + std::string(names[k]) + "` is " + repr(a[names[k]]) + "; it must be a power of two up to 1024");
     parts[k] = static_cast<int32_t>(value);
   }
   if (parts[2] == 1 || shape.size() < 2) return std::nullopt;
   if (shape.back() % (int64_t(parts[0]) * parts[2]) != 0)
-    c.fail("argument-value", "`max_phase` vectors of `vec` elements are " + std::to_string(int64_t(parts[0]) * parts[2]) +
-                                 ", which do not divide rows of " + std::to_string(shape.back()));
+    c.fail("argument-value", "`max_phase` vectors of `vec` elements are " +
+                                 std::to_string(int64_t(parts[0]) * parts[2]) + ", which do not divide rows of " +
+                                 std::to_string(shape.back()));
   return parts;
 }
 

@@ -57,22 +57,39 @@ static Value invalidateRow(Context& c, const Arguments& a) {
 }
 
 static void addMbarrierRows(Rows& rows) {
-  rows.push_back({"dl.tma.mbarrier_init", "mbar_ptr, count",
-                  {"Makes the mbarrier expect `count` arrivals in each phase.", Caller::Thread, "M16"}, initRow});
-  rows.push_back({"dl.tma.mbarrier_expect_tx", "mbar_ptr, tx_count",
-                  {"Arrives, and lets the phase expect `tx_count` more bytes.", Caller::Thread, "M16"}, arriveExpectRow});
-  rows.push_back({"dl.tma.mbarrier_expect_transaction", "mbar_ptr, tx_count",
-                  {"Lets the phase expect `tx_count` more bytes.", Caller::Thread, "M16"}, expectRow});
-  rows.push_back({"dl.tma.mbarrier_arrive", "mbar_ptr",
-                  {"Arrives at the mbarrier, which releases the thread's earlier accesses.", Caller::Thread, "M16"}, arriveRow});
-  rows.push_back({"dl.tma.mbarrier_arrive_expect_tx", "mbar_ptr, tx_count",
-                  {"Arrives, and lets the phase expect `tx_count` more bytes.", Caller::Thread, "M16"}, arriveExpectRow});
-  rows.push_back({"dl.tma.mbarrier_try_wait_parity", "mbar_ptr, phase",
-                  {"1 if the phase of parity `phase` is complete, perhaps after a while; else 0.", Caller::Thread, "M16"}, tryWaitRow});
-  rows.push_back({"dl.tma.mbarrier_wait_parity", "mbar_ptr, phase",
-                  {"Waits until the phase of parity `phase` is complete.", Caller::Thread, "M16"}, waitRow});
-  rows.push_back({"dl.tma.mbarrier_invalidate", "mbar_ptr",
-                  {"Ends the mbarrier: its memory is free for other use.", Caller::Thread, "M16"}, invalidateRow});
+  rows.push_back({"dl.tma.mbarrier_init",
+                  "mbar_ptr, count",
+                  {"Makes the mbarrier expect `count` arrivals in each phase.", Caller::Thread, "M16"},
+                  initRow});
+  rows.push_back({"dl.tma.mbarrier_expect_tx",
+                  "mbar_ptr, tx_count",
+                  {"Arrives, and lets the phase expect `tx_count` more bytes.", Caller::Thread, "M16"},
+                  arriveExpectRow});
+  rows.push_back({"dl.tma.mbarrier_expect_transaction",
+                  "mbar_ptr, tx_count",
+                  {"Lets the phase expect `tx_count` more bytes.", Caller::Thread, "M16"},
+                  expectRow});
+  rows.push_back({"dl.tma.mbarrier_arrive",
+                  "mbar_ptr",
+                  {"Arrives at the mbarrier, which releases the thread's earlier accesses.", Caller::Thread, "M16"},
+                  arriveRow});
+  rows.push_back({"dl.tma.mbarrier_arrive_expect_tx",
+                  "mbar_ptr, tx_count",
+                  {"Arrives, and lets the phase expect `tx_count` more bytes.", Caller::Thread, "M16"},
+                  arriveExpectRow});
+  rows.push_back(
+      {"dl.tma.mbarrier_try_wait_parity",
+       "mbar_ptr, phase",
+       {"1 if the phase of parity `phase` is complete, perhaps after a while; else 0.", Caller::Thread, "M16"},
+       tryWaitRow});
+  rows.push_back({"dl.tma.mbarrier_wait_parity",
+                  "mbar_ptr, phase",
+                  {"Waits until the phase of parity `phase` is complete.", Caller::Thread, "M16"},
+                  waitRow});
+  rows.push_back({"dl.tma.mbarrier_invalidate",
+                  "mbar_ptr",
+                  {"Ends the mbarrier: its memory is free for other use.", Caller::Thread, "M16"},
+                  invalidateRow});
 }
 
 // --- bulk copies ---
@@ -109,7 +126,8 @@ static Value bulkStoreRow(Context& c, const Arguments& a) {
 
 static Value waitGroupRow(Context& c, const Arguments& a) {
   Int pending = constexprInt(c, a["N"], "N");
-  if (pending < 0 || pending > INT32_MAX) c.fail("argument-value", "`N` is " + repr(a["N"]) + "; it must not be negative");
+  if (pending < 0 || pending > INT32_MAX)
+    c.fail("argument-value", "`N` is " + repr(a["N"]) + "; it must not be negative");
   simt::BulkWaitOp::create(c.builder, c.loc(), static_cast<uint32_t>(pending), constexprBool(c, a["read"], "read"));
   return None{};
 }
@@ -128,12 +146,20 @@ static Value prefetchBoxRow(Context& c, const Arguments& a) {
 }
 
 static void addCopyRows(Rows& rows) {
-  rows.push_back({"dl.tma.tma_load_2d", "tmap_ptr, smem_ptr, mbar_ptr, coord_0, coord_1",
-                  {"Starts to copy the map's box at the elements `coord_0` (fastest) and `coord_1` to shared memory. The mbarrier "
-                   "counts the bytes.", Caller::Thread, "M16"}, loadRow});
-  rows.push_back({"dl.tma.tma_store_2d", "tmap_ptr, smem_ptr, coord_0, coord_1",
-                  {"Starts to copy the box from shared memory to the elements `coord_0` (fastest) and `coord_1`, in the thread's "
-                   "bulk group.", Caller::Thread, "M16"}, storeRow});
+  rows.push_back(
+      {"dl.tma.tma_load_2d",
+       "tmap_ptr, smem_ptr, mbar_ptr, coord_0, coord_1",
+       {"Starts to copy the map's box at the elements `coord_0` (fastest) and `coord_1` to shared memory. The mbarrier "
+        "counts the bytes.",
+        Caller::Thread, "M16"},
+       loadRow});
+  rows.push_back(
+      {"dl.tma.tma_store_2d",
+       "tmap_ptr, smem_ptr, coord_0, coord_1",
+       {"Starts to copy the box from shared memory to the elements `coord_0` (fastest) and `coord_1`, in the thread's "
+        "bulk group.",
+        Caller::Thread, "M16"},
+       storeRow});
   rows.push_back({"dl.tma.cp_async_bulk_global_to_shared",
                   "dst_smem_ptr, src_global_ptr, size, mbar_ptr",
                   {"Starts to copy `size` bytes, a multiple of 16, to shared memory. The mbarrier counts the bytes.",
@@ -165,10 +191,14 @@ static void addCopyRows(Rows& rows) {
                     simt::BulkWaitOp::create(c.builder, c.loc(), static_cast<uint32_t>(pending), false);
                     return None{};
                   }});
-  rows.push_back({"dl.tma.prefetch_tensormap", "tmap_global_ptr",
-                  {"Asks for the tensor map to be cached.", Caller::Thread}, prefetchRow});
-  rows.push_back({"dl.tma.prefetch_tensor_2d_l2", "tmap_global_ptr, coord_0, coord_1",
-                  {"Asks for the box at these elements to be cached in L2.", Caller::Thread}, prefetchBoxRow});
+  rows.push_back({"dl.tma.prefetch_tensormap",
+                  "tmap_global_ptr",
+                  {"Asks for the tensor map to be cached.", Caller::Thread},
+                  prefetchRow});
+  rows.push_back({"dl.tma.prefetch_tensor_2d_l2",
+                  "tmap_global_ptr, coord_0, coord_1",
+                  {"Asks for the box at these elements to be cached in L2.", Caller::Thread},
+                  prefetchBoxRow});
 }
 
 // --- tensor maps ---
@@ -191,7 +221,8 @@ static Builtin replaceRow(const std::string& name, simt::MapField field, const s
             if (field == simt::MapField::GlobalAddress)
               given = addressBits(c, a[value], value);
             else
-              given = integer(c, a[value], field == simt::MapField::GlobalStride ? Scalar::Int64 : Scalar::Int32, value);
+              given =
+                  integer(c, a[value], field == simt::MapField::GlobalStride ? Scalar::Int64 : Scalar::Int32, value);
             simt::TensormapReplaceOp::create(c.builder, c.loc(), field, static_cast<uint32_t>(ordinal), map, given);
             return None{};
           }};
@@ -264,14 +295,18 @@ void addTmaRows(Rows& rows) {
                                   type};
                   }});
   // Generic and shared addresses have the same low bits, and all who take a 64-bit address take a generic one.
-  rows.push_back({"dl.tma.cvta_generic_to_shared", "generic_ptr",
+  rows.push_back({"dl.tma.cvta_generic_to_shared",
+                  "generic_ptr",
                   {"A generic address as one within shared memory.", Caller::Thread},
                   [](Context& c, const Arguments& a) { return genericBits(c, a, "generic_ptr"); }});
-  rows.push_back({"dl.tma.cvta_global_to_generic_u64", "global_addr_u64",
+  rows.push_back({"dl.tma.cvta_global_to_generic_u64",
+                  "global_addr_u64",
                   {"An address in global memory as a generic one.", Caller::Thread},
                   [](Context& c, const Arguments& a) { return genericBits(c, a, "global_addr_u64"); }});
-  rows.push_back({"dl.tma.cvta_shared_to_generic", "shared_u32",
-                  {"An address within shared memory as a pointer.", Caller::Thread}, [](Context& c, const Arguments& a) -> Value {
+  rows.push_back({"dl.tma.cvta_shared_to_generic",
+                  "shared_u32",
+                  {"An address within shared memory as a pointer.", Caller::Thread},
+                  [](Context& c, const Arguments& a) -> Value {
                     return Tensor{address(c, a["shared_u32"], "shared_u32"), Type{DType{Scalar::Int8, 1}, {}}};
                   }});
 }

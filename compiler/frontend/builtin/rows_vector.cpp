@@ -113,15 +113,23 @@ void addVectorRows(Rows& rows) {
                   {"The elementwise sum, difference or product: `op` is \"add\", \"sub\" or \"mul\".", Caller::Thread},
                   arithmeticByWordRow});
   for (const char* module : {"dl.", "extra."}) {
-    rows.push_back({std::string(module) + "ld_vector", "ptr, vec_size=1, scope='', semantic=''",
-                    {"`vec_size` consecutive elements in one access of the thread.", Caller::Thread, "M1"}, loadRow});
-    rows.push_back({std::string(module) + "st_vector", "ptr, vec, scope='', semantic=''",
-                    {"Writes the vector's elements in one access of the thread.", Caller::Thread, "M1"}, storeRow});
+    rows.push_back({std::string(module) + "ld_vector",
+                    "ptr, vec_size=1, scope='', semantic=''",
+                    {"`vec_size` consecutive elements in one access of the thread.", Caller::Thread, "M1"},
+                    loadRow});
+    rows.push_back({std::string(module) + "st_vector",
+                    "ptr, vec, scope='', semantic=''",
+                    {"Writes the vector's elements in one access of the thread.", Caller::Thread, "M1"},
+                    storeRow});
   }
-  rows.push_back({"dl.vector.recast", "self, new_elem_dtype",
-                  {"The vector's bits as elements of another type.", Caller::Thread}, recastRow});
-  rows.push_back({"dl.vector.to", "self, dtype, fp_downcast_rounding=None, bitcast=False",
-                  {"Each element converted to `dtype`.", Caller::Thread}, toRow});
+  rows.push_back({"dl.vector.recast",
+                  "self, new_elem_dtype",
+                  {"The vector's bits as elements of another type.", Caller::Thread},
+                  recastRow});
+  rows.push_back({"dl.vector.to",
+                  "self, dtype, fp_downcast_rounding=None, bitcast=False",
+                  {"Each element converted to `dtype`.", Caller::Thread},
+                  toRow});
   static const std::pair<const char*, ast::BinaryOp> ops[] = {
       {"add", ast::BinaryOp::Add}, {"sub", ast::BinaryOp::Sub}, {"mul", ast::BinaryOp::Mul}};
   for (const auto& [word, op] : ops) {

@@ -81,18 +81,19 @@ std::set<std::string> assignedNames(const Stmt& s) {
     addTargets(inner, out);
     if (inner.kind == StmtKind::With) out.merge(elementAccesses(inner.body).written);
   };
-  walk(s, onStmt,
-       [&](const Expr& e) {
-         if (e.kind == ExprKind::Walrus) addTarget(*e.children[0], out);
-       });
+  walk(s, onStmt, [&](const Expr& e) {
+    if (e.kind == ExprKind::Walrus) addTarget(*e.children[0], out);
+  });
   return out;
 }
 
 std::set<std::string> mentionedNames(const Stmt& s) {
   std::set<std::string> out;
-  walk(s, [](const Stmt&) {}, [&](const Expr& e) {
-    if (e.kind == ExprKind::Name) out.insert(e.text);
-  });
+  walk(
+      s, [](const Stmt&) {},
+      [&](const Expr& e) {
+        if (e.kind == ExprKind::Name) out.insert(e.text);
+      });
   return out;
 }
 
@@ -105,7 +106,8 @@ bool containsReturn(const ast::Body& body) {
 
 bool isElementIndex(const Expr& index) {
   if (index.kind == ExprKind::Tuple)
-    return std::all_of(index.children.begin(), index.children.end(), [](const ast::ExprPtr& c) { return isElementIndex(*c); });
+    return std::all_of(index.children.begin(), index.children.end(),
+                       [](const ast::ExprPtr& c) { return isElementIndex(*c); });
   return index.kind != ExprKind::Slice && index.kind != ExprKind::None && index.kind != ExprKind::Ellipsis;
 }
 

@@ -59,7 +59,8 @@ void Emitter::assignName(const Expr& target, const Value& value, bool declaredCo
 }
 
 void Emitter::assignSequence(const Expr& target, const Value& value) {
-  if (!value.isTuple()) cx.failAt(target.range, "type-error", "cannot unpack " + describe(value) + " into several variables");
+  if (!value.isTuple())
+    cx.failAt(target.range, "type-error", "cannot unpack " + describe(value) + " into several variables");
   const Positional values = value.elements();
   size_t count = target.children.size(), star = count;
   for (size_t i = 0; i < count; ++i)
@@ -96,8 +97,9 @@ void Emitter::assignAttribute(const Expr& target, const Value& value) {
     failUnknownMember("aggregate `" + a.type->name + "`", target.text, candidates);
   }
   if (field->isConstexpr && containsTensor(value))
-    cx.failConstexpr(target.range,
-                     "field `" + field->name + "` of `" + a.type->name + "` needs a constant, but got " + describe(value), value);
+    cx.failConstexpr(
+        target.range,
+        "field `" + field->name + "` of `" + a.type->name + "` needs a constant, but got " + describe(value), value);
   bool constant = frame_->constant;
   frame_->constant = constant && !frame_->keepsNumbers;
   a.fields[target.text] = field->isConstexpr ? value : decay(value);
@@ -109,8 +111,8 @@ Value Emitter::withElement(const Tensor& vector, const Expr& place, const Value&
   At at(*this, place.range);
   int64_t index = semantic::constexprInt(cx, evaluate(place), "index"), length = vector.type.vectorLength;
   if (index < -length || index >= length)
-    cx.fail("out-of-range", "index " + std::to_string(index) + " is outside a vector of " + std::to_string(length) +
-                                " elements");
+    cx.fail("out-of-range",
+            "index " + std::to_string(index) + " is outside a vector of " + std::to_string(length) + " elements");
   std::vector<Tensor> elements = builtin::elements(cx, vector);
   Tensor given = value.isTensor() ? value.as<Tensor>() : semantic::constant(cx, value, vector.type.dtype);
   if (!given.type.isScalar())

@@ -22,7 +22,8 @@ Value Emitter::attributeOf(const Value& base, const std::string& name) {
   if (base.is<DType>()) return dtypeAttribute(base.as<DType>(), name);
   if (base.is<std::shared_ptr<Namespace>>()) return namespaceAttribute(*base.as<std::shared_ptr<Namespace>>(), name);
   if (base.is<std::shared_ptr<Aggregate>>()) return aggregateAttribute(base, name);
-  if (base.is<std::shared_ptr<const AggregateClass>>()) return classAttribute(*base.as<std::shared_ptr<const AggregateClass>>(), name);
+  if (base.is<std::shared_ptr<const AggregateClass>>())
+    return classAttribute(*base.as<std::shared_ptr<const AggregateClass>>(), name);
   if (base.is<std::shared_ptr<Descriptor>>()) return descriptorAttribute(base, name);
   if (base.isTuple()) return tupleAttribute(base, name);
   if (base.isNumber() || base.is<std::string>()) return numberAttribute(base, name);
@@ -41,8 +42,8 @@ Value Emitter::attributeOf(const Value& base, const std::string& name) {
     if (name == "nbytes") return bytes;
   }
   if (name == "value" && !base.is<const Builtin*>()) return base;
-  // `float8.name`-like members of classes of the language (`tl.tensor`, `tl.range`) do not exist, but members of builtins that are
-  // also modules do.
+  // `float8.name`-like members of classes of the language (`tl.tensor`, `tl.range`) do not exist, but members of
+  // builtins that are also modules do.
   if (base.is<const Builtin*>())
     if (std::optional<Value> v = session_.ourMember(base.as<const Builtin*>()->name, name)) return *v;
   failUnknownMember(describe(base), name, {});
@@ -68,13 +69,15 @@ Value Emitter::aggregateAttribute(const Value& base, const std::string& name) {
   std::vector<std::string> candidates;
   for (const auto& [field, value] : a.fields) candidates.push_back(field);
   for (const auto& [method, f] : a.type->methods) candidates.push_back(method);
-  if (a.type->findField(name)) cx.fail("unknown-name", "field `" + name + "` of `" + a.type->name + "` has not been assigned yet");
+  if (a.type->findField(name))
+    cx.fail("unknown-name", "field `" + name + "` of `" + a.type->name + "` has not been assigned yet");
   failUnknownMember("aggregate `" + a.type->name + "`", name, candidates);
 }
 
 Value Emitter::classAttribute(const AggregateClass& c, const std::string& name) {
   if (auto it = c.methods.find(name); it != c.methods.end()) return it->second;
-  if (auto it = c.constants.find(name); it != c.constants.end()) return session_.evaluate(c.module, c.globals, *it->second);
+  if (auto it = c.constants.find(name); it != c.constants.end())
+    return session_.evaluate(c.module, c.globals, *it->second);
   failUnknownMember("class `" + c.name + "`", name, {});
 }
 
@@ -85,9 +88,11 @@ Value Emitter::tupleAttribute(const Value& base, const std::string& name) {
   if (name == "value") return base;
   if (name == "index" || name == "count") return BoundMethod{std::make_shared<Value>(base), name};
   bool changes = name == "append" || name == "extend" || name == "insert";
-  failUnknownMember(describe(base), name, t.names,
-                    t.isList && changes ? "lists of kernels do not change; write `values = values + [x]`, in a loop over `tl.static_range`"
-                                        : "");
+  failUnknownMember(
+      describe(base), name, t.names,
+      t.isList && changes
+          ? "lists of kernels do not change; write `values = values + [x]`, in a loop over `tl.static_range`"
+          : "");
 }
 
 Value Emitter::numberAttribute(const Value& base, const std::string& name) {

@@ -8,7 +8,8 @@ using Kind = ast::Parameter::Kind;
 
 void Emitter::checkConstexprParameter(const Function& f, const Parameter& p, const Value& v) {
   if (!isConstexprAnnotation(p.annotation) || !containsTensor(v)) return;
-  cx.failConstexpr(cx.place.range, "parameter `" + p.name + "` of `" + f.name + "` needs a constant, but got " + describe(v), v);
+  cx.failConstexpr(cx.place.range,
+                   "parameter `" + p.name + "` of `" + f.name + "` needs a constant, but got " + describe(v), v);
 }
 
 Value Emitter::defaultOf(const Function& f, const Parameter& p) {
@@ -26,7 +27,8 @@ static Value semanticOf(const Context& cx) {
     made->attributes = std::move(attributes);
     return made;
   };
-  auto options = holds("_semantic.builder.options", {{"backend_name", std::string("cuda")}, {"num_warps", Int(cx.options.numWarps)}});
+  auto options = holds("_semantic.builder.options",
+                       {{"backend_name", std::string("cuda")}, {"num_warps", Int(cx.options.numWarps)}});
   return holds("_semantic", {{"builder", holds("_semantic.builder", {{"options", options}})}});
 }
 

@@ -9,7 +9,8 @@ Flow Emitter::emitIf(const Stmt& s, const Rest* rest) {
   Value test = evaluate(*s.exprs[0]);
   if (!test.isTensor()) return emitBody(semantic::truth(cx, test) ? s.body : s.orElse, 0, rest);
   if (frame_->constant && !frame_->keepsNumbers)
-    cx.failAt(s.exprs[0]->range, "constexpr-needed", "a function of compile time needs a constant, but got " + describe(test));
+    cx.failAt(s.exprs[0]->range, "constexpr-needed",
+              "a function of compile time needs a constant, but got " + describe(test));
   mlir::Value condition;
   {
     At at(*this, s.exprs[0]->range);
@@ -70,22 +71,26 @@ void Emitter::mergeObjects(const Locals& before, Branch& thenBranch, Branch& els
     Value a = thenBranch.clones.at(object), b = elseBranch.clones.at(object);
     if (identical(a, b) && identical(a, Value(object))) continue;
     if (signature(a) != signature(b))
-      failWithNotes(cx.place.range, "type-mismatch",
-                    "`" + name + "` is " + signature(a) + " when the condition holds and " + signature(b) + " when it does not",
-                    {note(local.definedAt, "`" + name + "` is assigned here")});
+      failWithNotes(
+          cx.place.range, "type-mismatch",
+          "`" + name + "` is " + signature(a) + " when the condition holds and " + signature(b) + " when it does not",
+          {note(local.definedAt, "`" + name + "` is assigned here")});
     flatten(a, merged.thenValues);
     flatten(b, merged.elseValues);
     merged.objects.emplace_back(object, a);
   }
 }
 
-void Emitter::mergeName(const std::string& name, const Locals& before, Branch& thenBranch, Branch& elseBranch, Merged& merged) {
+void Emitter::mergeName(const std::string& name, const Locals& before, Branch& thenBranch, Branch& elseBranch,
+                        Merged& merged) {
   auto t = thenBranch.locals.find(name), e = elseBranch.locals.find(name);
-  bool inThen = t != thenBranch.locals.end() && !t->second.undefined, inElse = e != elseBranch.locals.end() && !e->second.undefined;
+  bool inThen = t != thenBranch.locals.end() && !t->second.undefined,
+       inElse = e != elseBranch.locals.end() && !e->second.undefined;
   if (!inThen || !inElse) {
     auto old = before.find(name);
-    bool untouched = t != thenBranch.locals.end() && e != elseBranch.locals.end() && old != before.end() && old->second.lastOf &&
-                     t->second.lastOf == old->second.lastOf && e->second.lastOf == old->second.lastOf;
+    bool untouched = t != thenBranch.locals.end() && e != elseBranch.locals.end() && old != before.end() &&
+                     old->second.lastOf && t->second.lastOf == old->second.lastOf &&
+                     e->second.lastOf == old->second.lastOf;
     if (untouched) return;
     const Local& only = inThen || e == elseBranch.locals.end() ? t->second : e->second;
     frame_->locals[name] = {None{}, only.definedAt, false, true};
@@ -127,12 +132,14 @@ void Emitter::mergeName(const std::string& name, const Locals& before, Branch& t
 void Emitter::failBranchTypes(const std::string& name, const Local& a, const Local& b, const Locals& before) {
   auto old = before.find(name);
   auto assignedIn = [&](const Local& l) {
-    return old == before.end() || old->second.definedAt.line != l.definedAt.line || old->second.definedAt.column != l.definedAt.column;
+    return old == before.end() || old->second.definedAt.line != l.definedAt.line ||
+           old->second.definedAt.column != l.definedAt.column;
   };
   const Local& at = assignedIn(b) ? b : a;
   const Local& other = assignedIn(b) ? a : b;
   failWithNotes(at.definedAt, "type-mismatch",
-                "`" + name + "` is " + signature(a.value) + " when the condition holds and " + signature(b.value) + " when it does not",
+                "`" + name + "` is " + signature(a.value) + " when the condition holds and " + signature(b.value) +
+                    " when it does not",
                 {note(other.definedAt, "`" + name + "` is " + signature(other.value) + " here")});
 }
 
@@ -143,7 +150,8 @@ mlir::Operation* Emitter::finishIf(mlir::Operation* op, const Merged& merged) {
   cx.builder.setInsertionPoint(empty);
   mlir::scf::IfOp done = empty;
   if (!merged.thenValues.empty()) {
-    done = mlir::scf::IfOp::create(cx.builder, loc, mlir::ValueRange(merged.thenValues).getTypes(), empty.getCondition(), false, false);
+    done = mlir::scf::IfOp::create(cx.builder, loc, mlir::ValueRange(merged.thenValues).getTypes(),
+                                   empty.getCondition(), false, false);
     done.getThenRegion().takeBody(empty.getThenRegion());
     done.getElseRegion().takeBody(empty.getElseRegion());
     empty.erase();
@@ -152,7 +160,8 @@ mlir::Operation* Emitter::finishIf(mlir::Operation* op, const Merged& merged) {
   mlir::scf::YieldOp::create(cx.builder, loc, merged.thenValues);
   cx.builder.setInsertionPointToEnd(done.elseBlock());
   mlir::scf::YieldOp::create(cx.builder, loc, merged.elseValues);
-  if (done.elseBlock()->getOperations().size() == 1 && merged.elseValues.empty()) done.getElseRegion().getBlocks().clear();
+  if (done.elseBlock()->getOperations().size() == 1 && merged.elseValues.empty())
+    done.getElseRegion().getBlocks().clear();
   cx.builder.setInsertionPointAfter(done);
   return done;
 }

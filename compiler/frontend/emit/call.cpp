@@ -57,7 +57,8 @@ Value Emitter::callExpression(const Expr& e) {
   for (size_t i = 1; i < e.children.size(); ++i) {
     const Expr& argument = *e.children[i];
     if (argument.kind == ExprKind::Starred) {
-      for (Value& v : constantElements(evaluate(*argument.children[0]), argument.range)) positional.push_back(std::move(v));
+      for (Value& v : constantElements(evaluate(*argument.children[0]), argument.range))
+        positional.push_back(std::move(v));
     } else {
       positional.push_back(evaluate(argument));
     }
@@ -109,7 +110,8 @@ void Emitter::limitDepth(const Function& f) {
                            " deep; conditions known when the kernel is compiled must end it sooner");
 }
 
-Value Emitter::callFunction(const Function& f, const Positional& positional, const Keywords& keywords, bool keepsNumbers) {
+Value Emitter::callFunction(const Function& f, const Positional& positional, const Keywords& keywords,
+                            bool keepsNumbers) {
   limitDepth(f);
   Frame frame;
   frame.function = &f;
@@ -172,7 +174,8 @@ Value Emitter::constructTuple(const AggregateClass& type, const Positional& posi
   return tuple;
 }
 
-Value Emitter::construct(const std::shared_ptr<const AggregateClass>& type, const Positional& positional, const Keywords& keywords) {
+Value Emitter::construct(const std::shared_ptr<const AggregateClass>& type, const Positional& positional,
+                         const Keywords& keywords) {
   if (type->isTuple) return constructTuple(*type, positional, keywords);
   auto object = std::make_shared<Aggregate>();
   object->type = type;
@@ -182,13 +185,14 @@ Value Emitter::construct(const std::shared_ptr<const AggregateClass>& type, cons
     callFunction(*init->second, withSelf, keywords, true);
   } else {
     if (positional.size() > type->fields.size())
-      cx.fail("argument-count", "`" + type->name + "` has " + std::to_string(type->fields.size()) + " fields, but got " +
-                                    std::to_string(positional.size()) + " arguments");
+      cx.fail("argument-count", "`" + type->name + "` has " + std::to_string(type->fields.size()) +
+                                    " fields, but got " + std::to_string(positional.size()) + " arguments");
     for (size_t i = 0; i < positional.size(); ++i)
       object->fields[type->fields[i].name] = type->fields[i].isConstexpr ? positional[i] : decay(positional[i]);
     for (const auto& [name, v] : keywords) {
       const AggregateClass::Field* field = type->findField(name);
-      if (!field || object->fields.contains(name)) cx.fail("unknown-argument", "`" + type->name + "` has no free field `" + name + "`");
+      if (!field || object->fields.contains(name))
+        cx.fail("unknown-argument", "`" + type->name + "` has no free field `" + name + "`");
       object->fields[name] = field->isConstexpr ? v : decay(v);
     }
   }

@@ -101,7 +101,8 @@ std::string signature(const Value& v) {
   }
   if (v.is<Ptr<BlockPointer>>()) {
     const BlockPointer& b = *v.as<Ptr<BlockPointer>>();
-    return "block pointer " + b.base.type.name() + signatureOf(b.shape) + signatureOf(b.blockShape) + signatureOf(b.order);
+    return "block pointer " + b.base.type.name() + signatureOf(b.shape) + signatureOf(b.blockShape) +
+           signatureOf(b.order);
   }
   if (v.is<Ptr<Descriptor>>()) {
     const Descriptor& d = *v.as<Ptr<Descriptor>>();

@@ -1,4 +1,5 @@
-// Values as the SSA values they are made of, so that branches and loops can carry them. Knows nothing of the syntax tree.
+// Values as the SSA values they are made of, so that branches and loops can carry them. Knows nothing of the syntax
+// tree.
 #pragma once
 #include "compiler/frontend/emit/function.h"
 #include <mlir/IR/Value.h>

@@ -1,5 +1,5 @@
-// Walks the syntax tree of a kernel and of the functions it calls, and emits their ops. Each construct has its own file.
-// Knows names, scopes, calls and control flow; typing rules are those of semantic.h, builtins those of the table.
+// Walks the syntax tree of a kernel and of the functions it calls, and emits their ops. Each construct has its own
+// file. Knows names, scopes, calls and control flow; typing rules are those of semantic.h, builtins those of the table.
 #pragma once
 #include "compiler/frontend/emit/carried.h"
 #include "compiler/frontend/emit/session.h"
@@ -48,7 +48,9 @@ class Emitter {
   // The source position while in scope.
   class At {
    public:
-    At(Emitter& e, const SourceRange& range) : context_(e.cx), saved_(e.cx.place.range) { context_.place.range = range; }
+    At(Emitter& e, const SourceRange& range) : context_(e.cx), saved_(e.cx.place.range) {
+      context_.place.range = range;
+    }
     ~At() { context_.place.range = saved_; }
     At(const At&) = delete;
 
@@ -64,8 +66,8 @@ class Emitter {
                                   std::vector<Diagnostic> notes);
   [[noreturn]] void failUnsupported(const SourceRange& range, const std::string& feature, const std::string& hint = "");
   [[noreturn]] void failUnknownName(const std::string& name);
-  [[noreturn]] void failUnknownMember(const std::string& owner, const std::string& name, const std::vector<std::string>& candidates,
-                                      const std::string& hint = "");
+  [[noreturn]] void failUnknownMember(const std::string& owner, const std::string& name,
+                                      const std::vector<std::string>& candidates, const std::string& hint = "");
   [[noreturn]] void failForeign(const std::string& name, const Foreign& foreign);
   void spend(uint64_t amount = 1);
   uint64_t sizeOf(const Value& value, int depth = 0) const;
@@ -120,12 +122,14 @@ class Emitter {
   // call.cpp, bind.cpp
   Value callExpression(const ast::Expr& e);
   void limitDepth(const Function& f);
-  Value callFunction(const Function& f, const Positional& positional, const Keywords& keywords, bool keepsNumbers = false);
+  Value callFunction(const Function& f, const Positional& positional, const Keywords& keywords,
+                     bool keepsNumbers = false);
   void bindParameters(Frame& frame, const Positional& positional, const Keywords& keywords);
   Value defaultOf(const Function& f, const ast::Parameter& p);
   void checkConstexprParameter(const Function& f, const ast::Parameter& p, const Value& v);
   Value constructTuple(const AggregateClass& type, const Positional& positional, const Keywords& keywords);
-  Value construct(const std::shared_ptr<const AggregateClass>& type, const Positional& positional, const Keywords& keywords);
+  Value construct(const std::shared_ptr<const AggregateClass>& type, const Positional& positional,
+                  const Keywords& keywords);
 
   // python_builtin.cpp
   Value callPython(const std::string& name, const Positional& positional, const Keywords& keywords);
@@ -171,11 +175,13 @@ class Emitter {
   };
   void emitDynamicIf(const ast::Stmt& s, mlir::Value condition);
   Flow emitReturningIf(const ast::Stmt& s, mlir::Value condition, const Rest* rest);
-  Branch emitBranch(const char* name, mlir::Block* block, const Locals& before, const ast::Body& body, const Rest* rest, bool thenReturns);
+  Branch emitBranch(const char* name, mlir::Block* block, const Locals& before, const ast::Body& body, const Rest* rest,
+                    bool thenReturns);
   struct Merged {
     std::vector<mlir::Value> thenValues, elseValues;
-    std::vector<std::pair<std::shared_ptr<Aggregate>, Value>> objects;  // changed in place; with the pattern of the result
-    std::vector<std::pair<std::string, Value>> names;                   // likewise
+    // changed in place; with the pattern of the result
+    std::vector<std::pair<std::shared_ptr<Aggregate>, Value>> objects;
+    std::vector<std::pair<std::string, Value>> names;  // likewise
   };
   void mergeName(const std::string& name, const Locals& before, Branch& thenBranch, Branch& elseBranch, Merged& merged);
   [[noreturn]] void failBranchTypes(const std::string& name, const Local& a, const Local& b, const Locals& before);
@@ -196,7 +202,7 @@ class Emitter {
     std::vector<std::string> names;
     std::vector<Value> patterns;
     std::vector<mlir::Value> initial;
-    std::map<std::string, std::string> fixed;  // name -> signature of constants that must not change
+    std::map<std::string, std::string> fixed;                   // name -> signature of constants that must not change
     std::map<std::string, std::shared_ptr<Aggregate>> aliases;  // names of objects that are carried under another name
     std::map<std::string, SourceRange> definedAt;
   };

@@ -8,7 +8,9 @@ template <class T> bool both(const Value& a, const Value& b) { return a.is<T>() 
 template <class T> bool equalAs(const Value& a, const Value& b) { return both<T>(a, b) && a.as<T>() == b.as<T>(); }
 
 bool sameNumber(const Value& a, const Value& b) {
-  auto real = [](const Value& v) { return v.is<double>() ? v.as<double>() : v.is<bool>() ? double(v.as<bool>()) : double(v.as<Int>()); };
+  auto real = [](const Value& v) {
+    return v.is<double>() ? v.as<double>() : v.is<bool>() ? double(v.as<bool>()) : double(v.as<Int>());
+  };
   auto whole = [](const Value& v) { return v.is<bool>() ? Int(v.as<bool>()) : v.as<Int>(); };
   if (a.is<double>() || b.is<double>()) return real(a) == real(b);
   return whole(a) == whole(b);

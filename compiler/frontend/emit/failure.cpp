@@ -8,7 +8,8 @@ Diagnostic Emitter::note(const SourceRange& range, const std::string& message) c
   return {Severity::Note, "", message, cx.place.file, range, {}};
 }
 
-void Emitter::failWithNotes(const SourceRange& range, const std::string& kind, const std::string& message, std::vector<Diagnostic> notes) {
+void Emitter::failWithNotes(const SourceRange& range, const std::string& kind, const std::string& message,
+                            std::vector<Diagnostic> notes) {
   try {
     cx.failAt(range, kind, message);
   } catch (const CompileError& error) {
@@ -27,17 +28,19 @@ void Emitter::failUnknownName(const std::string& name) {
   for (const auto& [local, value] : frame_->locals) candidates.push_back(local);
   if (frame_->globals)
     for (std::string& global : frame_->globals->names()) candidates.push_back(std::move(global));
-  cx.failAt(cx.place.range, "unknown-name", "name `" + name + "` is not defined", didYouMean(closestName(name, candidates)));
+  cx.failAt(cx.place.range, "unknown-name", "name `" + name + "` is not defined",
+            didYouMean(closestName(name, candidates)));
 }
 
-void Emitter::failUnknownMember(const std::string& owner, const std::string& name, const std::vector<std::string>& candidates,
-                                const std::string& hint) {
+void Emitter::failUnknownMember(const std::string& owner, const std::string& name,
+                                const std::vector<std::string>& candidates, const std::string& hint) {
   std::string near = closestName(name, candidates);
   cx.failAt(cx.place.range, "unknown-name", owner + " has no `" + name + "`", near.empty() ? hint : didYouMean(near));
 }
 
 void Emitter::failForeign(const std::string& name, const Foreign& foreign) {
-  cx.failAt(cx.place.range, "foreign-value", "`" + name + "` is " + foreign.description + "; kernels cannot use it", foreign.hint);
+  cx.failAt(cx.place.range, "foreign-value", "`" + name + "` is " + foreign.description + "; kernels cannot use it",
+            foreign.hint);
 }
 
 constexpr uint64_t kMaxSteps = 4'000'000;
@@ -52,8 +55,8 @@ void Emitter::spend(uint64_t amount) {
                 std::to_string(kMaxSteps) + " steps");
 }
 
-// The elements of a tuple, those of the tuples in it among them, or the characters of a string. Each level of nesting may hold the one
-// below twice, so the count ends once it is too large for the kernel.
+// The elements of a tuple, those of the tuples in it among them, or the characters of a string. Each level of nesting
+// may hold the one below twice, so the count ends once it is too large for the kernel.
 uint64_t Emitter::sizeOf(const Value& value, int depth) const {
   if (value.is<std::string>()) return value.as<std::string>().size();
   if (!value.isTuple()) return 0;

@@ -27,7 +27,8 @@ bool isConstAnnotation(const ast::ExprPtr& annotation) {
     case ast::ExprKind::Attribute: return annotation->text == "const";
     case ast::ExprKind::String: {
       const std::string& text = annotation->text;
-      return text.starts_with("*k") || (text.find("const") != std::string::npos && text.find("constexpr") == std::string::npos);
+      return text.starts_with("*k") ||
+             (text.find("const") != std::string::npos && text.find("constexpr") == std::string::npos);
     }
     default: return false;
   }
@@ -45,10 +46,12 @@ bool hasDecorator(const ast::Stmt& definition, std::string_view word) {
   return false;
 }
 
-FunctionPtr makeFunction(ModulePtr module, const ast::Stmt& def, Globals* globals, std::map<std::string, Value> defaults) {
+FunctionPtr makeFunction(ModulePtr module, const ast::Stmt& def, Globals* globals,
+                         std::map<std::string, Value> defaults) {
   auto f = std::make_shared<Function>();
   f->name = def.text;
-  f->kind = hasDecorator(def, "constexpr_function") || hasDecorator(def, "constexpr") ? Function::Kind::Constexpr : Function::Kind::Jit;
+  f->kind = hasDecorator(def, "constexpr_function") || hasDecorator(def, "constexpr") ? Function::Kind::Constexpr
+                                                                                      : Function::Kind::Jit;
   f->isStatic = hasDecorator(def, "staticmethod");
   f->module = std::move(module);
   f->node = &def;
@@ -76,7 +79,8 @@ std::shared_ptr<const AggregateClass> makeClass(ModulePtr module, const ast::Stm
       if (c->isTuple && s->exprs.size() == 3) c->constants[s->exprs[0]->text] = s->exprs[2].get();
     } else if (s->kind == ast::StmtKind::Function) {
       c->methods[s->text] = makeFunction(module, *s, globals);
-    } else if (s->kind == ast::StmtKind::Assign && named && s->exprs.size() == 2 && s->exprs[1]->kind == ast::ExprKind::Name) {
+    } else if (s->kind == ast::StmtKind::Assign && named && s->exprs.size() == 2 &&
+               s->exprs[1]->kind == ast::ExprKind::Name) {
       c->constants[s->exprs[1]->text] = s->exprs[0].get();
     }
   }

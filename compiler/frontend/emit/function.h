@@ -23,8 +23,8 @@ struct LoopEnd {
 struct Local {
   Value value;
   SourceRange definedAt;
-  bool declaredConstexpr = false;  // by a `tl.constexpr` annotation
-  bool undefined = false;          // assigned on some paths only; `value` is then meaningless
+  bool declaredConstexpr = false;                   // by a `tl.constexpr` annotation
+  bool undefined = false;                           // assigned on some paths only; `value` is then meaningless
   std::shared_ptr<const LoopEnd> lastOf = nullptr;  // of a variable that only a loop has assigned, which is over
 };
 using Locals = std::map<std::string, Local>;
@@ -36,13 +36,13 @@ struct Function {
   enum class Kind : uint8_t { Jit, Constexpr, Lambda };
   std::string name;
   Kind kind = Kind::Jit;
-  bool isStatic = false;              // a method without `self`
+  bool isStatic = false;  // a method without `self`
   ModulePtr module;
-  const ast::Stmt* node = nullptr;    // the `def`; null for lambdas
-  const ast::Expr* lambda = nullptr;  // the lambda expression; null for `def`s
-  Globals* globals = nullptr;         // owned by the session; may be null
+  const ast::Stmt* node = nullptr;        // the `def`; null for lambdas
+  const ast::Expr* lambda = nullptr;      // the lambda expression; null for `def`s
+  Globals* globals = nullptr;             // owned by the session; may be null
   std::map<std::string, Value> defaults;  // given from outside; they win over the text's
-  Locals captured;                    // lambdas: the variables around it
+  Locals captured;                        // lambdas: the variables around it
 
   const SourceFilePtr& file() const { return module->file; }
   const std::vector<ast::Parameter>& parameters() const { return node ? node->parameters : lambda->parameters; }
@@ -59,9 +59,10 @@ struct AggregateClass {
   std::string name;
   std::vector<Field> fields;
   std::map<std::string, FunctionPtr> methods;
-  std::map<std::string, const ast::Expr*> constants;  // `X = 4` in the class body; of named tuples: the fields' defaults
+  // `X = 4` in the class body; of named tuples: the fields' defaults
+  std::map<std::string, const ast::Expr*> constants;
   bool isTuple = false;
-  std::map<std::string, Value> defaults;              // of named tuples: the fields', given from outside
+  std::map<std::string, Value> defaults;  // of named tuples: the fields', given from outside
   ModulePtr module;
   Globals* globals = nullptr;
 
@@ -76,7 +77,8 @@ bool isConstAnnotation(const ast::ExprPtr& annotation);
 std::string decoratorWord(const ast::Expr& decorator);
 bool hasDecorator(const ast::Stmt& definition, std::string_view word);
 
-FunctionPtr makeFunction(ModulePtr module, const ast::Stmt& def, Globals* globals, std::map<std::string, Value> defaults = {});
+FunctionPtr makeFunction(ModulePtr module, const ast::Stmt& def, Globals* globals,
+                         std::map<std::string, Value> defaults = {});
 // Returns true if a class is written as a subclass of `NamedTuple`.
 bool isNamedTuple(const ast::Stmt& node);
 std::shared_ptr<const AggregateClass> makeClass(ModulePtr module, const ast::Stmt& node, Globals* globals);

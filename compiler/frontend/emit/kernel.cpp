@@ -114,7 +114,8 @@ EmittedKernel emitKernel(mlir::MLIRContext& mlir, Session& session, const Kernel
     }
     if (!known) cx.fail("unknown-argument", "kernel `" + kernel.name + "` has no parameter `" + a.name + "`");
     Value value = signature.value(a, *entry);
-    if (isConst && value.isTensor() && value.as<Tensor>().type.dtype.isPointer()) value.as<Tensor>().type.dtype.isConst = true;
+    if (isConst && value.isTensor() && value.as<Tensor>().type.dtype.isPointer())
+      value.as<Tensor>().type.dtype.isConst = true;
     values[a.name] = value;
   }
   emitter.emitKernel(kernel, values);

@@ -1,4 +1,5 @@
-// `for`: ranges become `scf.for` with the loop's hints as attributes; constant sequences and static ranges are unrolled.
+// `for`: ranges become `scf.for` with the loop's hints as attributes; constant sequences and static ranges are
+// unrolled.
 #include "compiler/frontend/emit/emitter.h"
 
 namespace tandem::frontend {
@@ -92,7 +93,8 @@ void Emitter::emitRangeLoop(const Stmt& s, const RangeValue& range) {
   frame_->locals.erase(target.text);
   LoopVariables vars = prepareLoop(names);
   Locals before = frame_->locals;
-  auto loop = mlir::scf::ForOp::create(cx.builder, cx.loc(), bounds.lower.value, bounds.upper.value, bounds.step.value, vars.initial);
+  auto loop = mlir::scf::ForOp::create(cx.builder, cx.loc(), bounds.lower.value, bounds.upper.value, bounds.step.value,
+                                       vars.initial);
   setHints(loop, range, cx.builder);
   cx.builder.setInsertionPointToStart(loop.getBody());
   std::vector<mlir::Value> inside(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());

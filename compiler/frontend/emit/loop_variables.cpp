@@ -34,7 +34,8 @@ Emitter::LoopVariables Emitter::prepareLoop(const std::set<std::string>& assigne
     Local& local = it->second;
     if (!local.declaredConstexpr) local.value = decay(local.value);
     vars.definedAt[name] = local.definedAt;
-    if (local.value.is<std::shared_ptr<Aggregate>>() && !seen.insert(local.value.as<std::shared_ptr<Aggregate>>().get()).second) {
+    if (local.value.is<std::shared_ptr<Aggregate>>() &&
+        !seen.insert(local.value.as<std::shared_ptr<Aggregate>>().get()).second) {
       vars.aliases[name] = local.value.as<std::shared_ptr<Aggregate>>();
       continue;
     }
@@ -66,7 +67,8 @@ std::vector<mlir::Value> Emitter::collectLoop(const LoopVariables& vars) {
     if (!now.undefined && signature(now.value) == before) continue;
     std::vector<Diagnostic> notes = {note(vars.definedAt.at(name), "`" + name + "` is " + before + " before the loop")};
     if (now.value.isNumber() || now.value.isTensor())
-      failWithNotes(now.definedAt, "constexpr-reassigned", "cannot reassign constexpr `" + name + "` in the loop", std::move(notes));
+      failWithNotes(now.definedAt, "constexpr-reassigned", "cannot reassign constexpr `" + name + "` in the loop",
+                    std::move(notes));
     failWithNotes(now.definedAt, "type-mismatch",
                   "`" + name + "` is " + before + " before the loop and " + signature(now.value) + " after its body",
                   std::move(notes));
@@ -89,7 +91,8 @@ std::vector<mlir::Value> Emitter::collectLoop(const LoopVariables& vars) {
                     std::move(notes));
     std::string before = signature(vars.patterns[i]), after = signature(now.value);
     if (now.declaredConstexpr && now.value.isNumber())
-      failWithNotes(now.definedAt, "constexpr-reassigned", "cannot reassign constexpr `" + name + "` in the loop", std::move(notes));
+      failWithNotes(now.definedAt, "constexpr-reassigned", "cannot reassign constexpr `" + name + "` in the loop",
+                    std::move(notes));
     if (before != after)
       failWithNotes(now.definedAt, "type-mismatch",
                     "`" + name + "` is " + before + " before the loop and " + after + " after its body",

@@ -97,7 +97,8 @@ void ModuleFile::indexTarget(const ast::Expr& target, const ast::Expr& value, Ov
     return define(name, overwrite, [this, name, &value] { return constant(name, value); });
   }
   if (target.kind != ExprKind::Tuple && target.kind != ExprKind::List) return;
-  bool paired = (value.kind == ExprKind::Tuple || value.kind == ExprKind::List) && value.children.size() == target.children.size();
+  bool paired = (value.kind == ExprKind::Tuple || value.kind == ExprKind::List) &&
+                value.children.size() == target.children.size();
   for (size_t i = 0; i < target.children.size(); ++i) {
     const ast::Expr& t = *target.children[i];
     if (paired)

@@ -1,5 +1,5 @@
-// The names a Python file defines at its top level, found without running it: imports, constants, functions, aggregates.
-// Everything else is a Foreign value, so host code never produces an error unless a kernel uses it.
+// The names a Python file defines at its top level, found without running it: imports, constants, functions,
+// aggregates. Everything else is a Foreign value, so host code never produces an error unless a kernel uses it.
 #pragma once
 #include "compiler/frontend/emit/session.h"
 

@@ -1,4 +1,5 @@
-// Operators that Python does not evaluate strictly: boolean operators, comparisons, conditionals. The rest is semantic's.
+// Operators that Python does not evaluate strictly: boolean operators, comparisons, conditionals. The rest is
+// semantic's.
 #include "compiler/frontend/emit/emitter.h"
 #include "compiler/frontend/emit/equality.h"
 
@@ -85,9 +86,10 @@ Value Emitter::conditional(const Expr& e) {
     sides[i] = decay(evaluate(*e.children[i + 1]));
   }
   if (signature(sides[0]) != signature(sides[1]))
-    failWithNotes(e.children[2]->range, "type-mismatch",
-                  "the sides of a conditional expression have types " + signature(sides[0]) + " and " + signature(sides[1]),
-                  {note(e.children[1]->range, "the other side is here")});
+    failWithNotes(
+        e.children[2]->range, "type-mismatch",
+        "the sides of a conditional expression have types " + signature(sides[0]) + " and " + signature(sides[1]),
+        {note(e.children[1]->range, "the other side is here")});
   Merged merged;
   flatten(sides[0], merged.thenValues);
   flatten(sides[1], merged.elseValues);

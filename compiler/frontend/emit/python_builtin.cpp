@@ -10,7 +10,8 @@ namespace {
 void expectCount(Context& cx, const std::string& name, const Positional& positional, size_t least, size_t most) {
   if (positional.size() >= least && positional.size() <= most) return;
   std::string expected = least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most);
-  cx.fail("argument-count", "`" + name + "` takes " + expected + " arguments, but got " + std::to_string(positional.size()));
+  cx.fail("argument-count",
+          "`" + name + "` takes " + expected + " arguments, but got " + std::to_string(positional.size()));
 }
 
 double toDouble(const Value& v) {
@@ -31,7 +32,8 @@ bool isTypeObject(const Value& v, const std::string& attribute) {
 
 std::string binaryText(Int n) {
   std::string digits;
-  for (Int rest = n < 0 ? -n : n; rest || digits.empty(); rest /= 2) digits.insert(digits.begin(), rest % 2 ? '1' : '0');
+  for (Int rest = n < 0 ? -n : n; rest || digits.empty(); rest /= 2)
+    digits.insert(digits.begin(), rest % 2 ? '1' : '0');
   return (n < 0 ? "-0b" : "0b") + digits;
 }
 
@@ -39,7 +41,8 @@ std::string binaryText(Int n) {
 
 Value Emitter::callPython(const std::string& fullName, const Positional& positional, const Keywords& keywords) {
   std::string name = fullName.substr(fullName.find('.') + 1);
-  if (fullName == "dl.simt_exec_region") cx.fail("unsupported-feature", "`simt_exec_region` can only be used in a `with` statement");
+  if (fullName == "dl.simt_exec_region")
+    cx.fail("unsupported-feature", "`simt_exec_region` can only be used in a `with` statement");
   if (name == "print") return pythonPrint(positional, keywords);
   if (name == "range") return pythonRange(positional, keywords);
   if (!keywords.empty() && name != "constexpr")
@@ -83,7 +86,8 @@ Value Emitter::callPython(const std::string& fullName, const Positional& positio
   }
   if (name == "constexpr") {
     if (containsTensor(positional[0]))
-      cx.failConstexpr(cx.place.range, "`tl.constexpr` needs a constant, but got " + describe(positional[0]), positional[0]);
+      cx.failConstexpr(cx.place.range, "`tl.constexpr` needs a constant, but got " + describe(positional[0]),
+                       positional[0]);
     return positional[0];
   }
   if (name == "str") {
@@ -99,7 +103,8 @@ Value Emitter::callPython(const std::string& fullName, const Positional& positio
       if (name == "sum")
         total = semantic::binary(cx, ast::BinaryOp::Add, total, v);
       else if (!total.isTensor() && !v.isTensor())
-        total = name == "all" ? semantic::truth(cx, total) && semantic::truth(cx, v) : semantic::truth(cx, total) || semantic::truth(cx, v);
+        total = name == "all" ? semantic::truth(cx, total) && semantic::truth(cx, v)
+                              : semantic::truth(cx, total) || semantic::truth(cx, v);
       else
         total = semantic::logical(cx, name == "all" ? ast::BoolOpKind::And : ast::BoolOpKind::Or, total, v);
     }
@@ -114,8 +119,8 @@ Value Emitter::pythonRange(const Positional& given, const Keywords& keywords) {
   Positional p = given;
   for (const auto& [word, value] : keywords) {
     if (word != "step" || p.size() != 2)
-      cx.fail("unknown-argument",
-              "`range` takes no keyword argument `" + word + "`" + (word == "step" ? " without a start and an end" : ""));
+      cx.fail("unknown-argument", "`range` takes no keyword argument `" + word + "`" +
+                                      (word == "step" ? " without a start and an end" : ""));
     p.push_back(value);
   }
   expectCount(cx, "range", p, 1, 3);
@@ -135,7 +140,8 @@ Value Emitter::pythonExtremum(bool least, const Positional& positional) {
   for (size_t i = 1; i < values.size(); ++i) {
     const Value& v = values[i];
     if (best.isNumber() && v.isNumber()) {
-      bool better = semantic::truth(cx, semantic::compare(cx, least ? ast::CompareOp::Lt : ast::CompareOp::Gt, v, best));
+      bool better =
+          semantic::truth(cx, semantic::compare(cx, least ? ast::CompareOp::Lt : ast::CompareOp::Gt, v, best));
       if (better) best = v;
     } else {
       best = least ? semantic::minimum(cx, best, v, false) : semantic::maximum(cx, best, v, false);
@@ -157,7 +163,8 @@ Value Emitter::pythonLen(const Value& v) {
 Value Emitter::pythonNumber(const std::string& name, const Positional& positional) {
   const Value& v = positional[0];
   if (containsTensor(v))
-    cx.failConstexpr(cx.place.range, "`" + name + "` needs a constant, but got " + describe(v) + "; use `.to(dtype)` for tensors", v);
+    cx.failConstexpr(cx.place.range,
+                     "`" + name + "` needs a constant, but got " + describe(v) + "; use `.to(dtype)` for tensors", v);
   if (name == "bool") return semantic::truth(cx, v);
   if (v.is<std::string>()) {
     const std::string& text = v.as<std::string>();

@@ -31,7 +31,8 @@ std::string text(const json& value, const char* what) {
 Int integer(const std::string& digits) {
   Int value = 0;
   bool negative = digits.starts_with('-');
-  if (digits.size() == negative || digits.size() > 30) failRequest("integer `" + digits + "` of the request is out of range");
+  if (digits.size() == negative || digits.size() > 30)
+    failRequest("integer `" + digits + "` of the request is out of range");
   for (size_t i = negative; i < digits.size(); ++i) {
     if (digits[i] < '0' || digits[i] > '9') failRequest("`" + digits + "` of the request is not an integer");
     value = value * 10 + (digits[i] - '0');
@@ -42,7 +43,8 @@ Int integer(const std::string& digits) {
 double real(const std::string& digits) {
   double value = 0;
   auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size()) failRequest("`" + digits + "` of the request is not a number");
+  if (error != std::errc() || end != digits.data() + digits.size())
+    failRequest("`" + digits + "` of the request is not a number");
   return value;
 }
 
@@ -61,7 +63,6 @@ class Functions {
 
  private:
   Value namedTuple(const json& c);
-
 
   Session& session_;
   const json& table_;
@@ -187,7 +188,8 @@ int32_t divisibility(const KernelArgument& a, const json& given) {
   if (!divides) failRequest("`divisibility` is for pointers and integers, but argument `" + a.name + "` is neither");
   int64_t value = given.is_number_integer() ? given.get<int64_t>() : 0;
   if (value < 1 || value > INT32_MAX)
-    failRequest("`divisibility` of argument `" + a.name + "` must be a positive 32-bit integer, but is " + given.dump());
+    failRequest("`divisibility` of argument `" + a.name + "` must be a positive 32-bit integer, but is " +
+                given.dump());
   return int32_t(value);
 }
 
@@ -196,8 +198,8 @@ bool nanPadding(const KernelArgument& descriptor, const std::string& padding) {
   if (padding != "nan")
     failRequest("`padding` of descriptor `" + descriptor.name + "` is \"" + padding + "\", not \"zero\" or \"nan\"");
   if (!descriptor.type.isFloat())
-    failRequest("`padding` \"nan\" of descriptor `" + descriptor.name + "` is not supported for blocks of `" + descriptor.type.name() +
-                "`");
+    failRequest("`padding` \"nan\" of descriptor `" + descriptor.name + "` is not supported for blocks of `" +
+                descriptor.type.name() + "`");
   return true;
 }
 
@@ -272,7 +274,8 @@ Value kernelValue(Session& session, Functions& functions, const json& request, c
 KernelRequest readRequest(Session& session, const json& request) {
   try {
     auto it = request.find("functions");
-    Functions& functions = session.own(std::make_unique<FunctionTable>(session, it == request.end() ? emptyObject() : *it))->functions;
+    Functions& functions =
+        session.own(std::make_unique<FunctionTable>(session, it == request.end() ? emptyObject() : *it))->functions;
     KernelRequest out;
     std::string kernel = text(member(request, "kernel"), "kernel");
     Value v = kernelValue(session, functions, request, kernel);

@@ -38,8 +38,8 @@ Flow Emitter::emitReturningIf(const ast::Stmt& s, mlir::Value condition, const R
   const Value& b = branches[1].returned;
   if (signature(a) != signature(b))
     cx.failAt(cx.place.range, "type-mismatch",
-              "`" + frame_->function->name + "` returns " + signature(a) + " when the condition holds and " + signature(b) +
-                  " when it does not",
+              "`" + frame_->function->name + "` returns " + signature(a) + " when the condition holds and " +
+                  signature(b) + " when it does not",
               a.isNone() || b.isNone() ? "give every `return` of the function a value, or none" : "");
   Merged merged;
   mergeObjects(before, branches[0], branches[1], merged);

@@ -101,7 +101,8 @@ Positional Emitter::constantElements(const Value& iterable, const SourceRange& r
     for (char c : iterable.as<std::string>()) out.push_back(std::string(1, c));
     return out;
   }
-  if (!iterable.is<std::shared_ptr<RangeValue>>()) cx.fail("not-iterable", describe(iterable) + " cannot be iterated over");
+  if (!iterable.is<std::shared_ptr<RangeValue>>())
+    cx.fail("not-iterable", describe(iterable) + " cannot be iterated over");
   const RangeValue& r = *iterable.as<std::shared_ptr<RangeValue>>();
   Int start = semantic::constexprInt(cx, *r.start, "start");
   Int stop = semantic::constexprInt(cx, *r.stop, "stop");

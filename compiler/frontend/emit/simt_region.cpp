@@ -1,4 +1,5 @@
-// `with simt_exec_region() as (tid, n)`: code by thread. Tiles whose elements it touches lie in shared memory meanwhile.
+// `with simt_exec_region() as (tid, n)`: code by thread. Tiles whose elements it touches lie in shared memory
+// meanwhile.
 #include "compiler/frontend/emit/assigned_names.h"
 #include "compiler/frontend/emit/emitter.h"
 
@@ -10,7 +11,8 @@ void Emitter::emitWith(const ast::Stmt& s, const Rest* rest) {
     bool isCall = item.context->kind == ast::ExprKind::Call;
     Value callee = isCall ? evaluate(*item.context->children[0]) : Value(None{});
     bool isRegion = callee.is<const Builtin*>() && callee.as<const Builtin*>()->name == "dl.simt_exec_region";
-    if (!isRegion || s.items.size() != 1) failUnsupported(item.context->range, "`with` of anything but `simt_exec_region()`");
+    if (!isRegion || s.items.size() != 1)
+      failUnsupported(item.context->range, "`with` of anything but `simt_exec_region()`");
   }
   emitSimtRegion(s);
 }
@@ -26,7 +28,8 @@ void Emitter::emitSimtRegion(const ast::Stmt& s) {
     const Tensor tile = it->second.value.as<Tensor>();
     if (!tile.type.isTile()) continue;
     tiles[name] = it->second;
-    mlir::Type type = tandem::tile::SmemType::get(builder.getContext(), tile.type.shape, tile.type.dtype.toMLIR(builder.getContext()));
+    mlir::Type type = tandem::tile::SmemType::get(builder.getContext(), tile.type.shape,
+                                                  tile.type.dtype.toMLIR(builder.getContext()));
     mlir::Value buffer = simt::SmemAllocOp::create(builder, cx.loc(), type, tile.value);
     it->second.value = std::make_shared<SmemBuffer>(SmemBuffer{buffer, tile.type.dtype, tile.type.shape});
   }

@@ -12,7 +12,8 @@ std::vector<mlir::Value> Emitter::elementIndices(const SmemBuffer& buffer, const
   for (const Value& v : indices) {
     if (!v.isTensor() && !v.is<Int>()) cx.fail("type-mismatch", "an index must be an integer, but is " + describe(v));
     Tensor t = semantic::toTensor(cx, v);
-    if (!t.type.isScalar() || !t.type.dtype.isInt()) cx.fail("type-mismatch", "an index must be an integer scalar, but is " + describe(v));
+    if (!t.type.isScalar() || !t.type.dtype.isInt())
+      cx.fail("type-mismatch", "an index must be an integer scalar, but is " + describe(v));
     out.push_back(semantic::cast(cx, t, DType{Scalar::Int32}).value);
   }
   return out;
@@ -21,7 +22,9 @@ std::vector<mlir::Value> Emitter::elementIndices(const SmemBuffer& buffer, const
 Value Emitter::loadElement(const SmemBuffer& buffer, const Value& index) {
   std::vector<mlir::Value> indices = elementIndices(buffer, index);
   Type type{buffer.dtype, {}, 0};
-  return Tensor{tandem::simt::SmemLoadOp::create(cx.builder, cx.loc(), type.toMLIR(cx.builder.getContext()), buffer.value, indices), type};
+  return Tensor{tandem::simt::SmemLoadOp::create(cx.builder, cx.loc(), type.toMLIR(cx.builder.getContext()),
+                                                 buffer.value, indices),
+                type};
 }
 
 void Emitter::storeElement(const SmemBuffer& buffer, const Value& index, const Value& value) {

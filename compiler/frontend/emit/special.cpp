@@ -8,10 +8,9 @@ namespace {
 const std::vector<Builtin>& pythonBuiltins() {
   static const std::vector<Builtin> table = [] {
     std::vector<Builtin> t;
-    for (const char* name : {"range", "min",   "max",        "len",   "float", "int",     "bool",      "str",
-                             "abs",   "print", "isinstance", "tuple", "list",  "zip",     "enumerate", "sum",
-                             "any",   "all",   "reversed",   "round", "pow",   "getattr", "hasattr",   "slice",
-                             "bin"})
+    for (const char* name : {"range",    "min",        "max",   "len",     "float",   "int",       "bool", "str", "abs",
+                             "print",    "isinstance", "tuple", "list",    "zip",     "enumerate", "sum",  "any", "all",
+                             "reversed", "round",      "pow",   "getattr", "hasattr", "slice",     "bin"})
       t.push_back({std::string("python.") + name, "*args", "", nullptr});
     return t;
   }();
@@ -21,7 +20,8 @@ const std::vector<Builtin>& pythonBuiltins() {
 }  // namespace
 
 const Builtin* findSpecial(const std::string& canonicalName) {
-  static const std::vector<Builtin> table = {{"tl.constexpr", "value", "", nullptr}, {"dl.simt_exec_region", "", "", nullptr}};
+  static const std::vector<Builtin> table = {{"tl.constexpr", "value", "", nullptr},
+                                             {"dl.simt_exec_region", "", "", nullptr}};
   auto it = std::find_if(table.begin(), table.end(), [&](const Builtin& b) { return b.name == canonicalName; });
   return it == table.end() ? nullptr : &*it;
 }

@@ -6,7 +6,8 @@ using ast::Stmt;
 using ast::StmtKind;
 
 // A way out for statements that leave a loop early.
-static constexpr char kLeaveLoop[] = "keep the result in a variable and end the loop by its condition (`while going and ...`)";
+static constexpr char kLeaveLoop[] =
+    "keep the result in a variable and end the loop by its condition (`while going and ...`)";
 
 Flow Emitter::emitBody(const ast::Body& body, size_t from, const Rest* rest) {
   for (size_t i = from; i < body.size(); ++i) {
@@ -54,7 +55,8 @@ Flow Emitter::emit(const Stmt& s, const Rest* rest) {
       failUnsupported(s.range, "`break`", kLeaveLoop);
     case StmtKind::Continue:
       if (frame_->constant) return Flow::Continued;
-      failUnsupported(s.range, "`continue`", "put what follows it in the loop's body under an `if` of the opposite condition");
+      failUnsupported(s.range, "`continue`",
+                      "put what follows it in the loop's body under an `if` of the opposite condition");
     case StmtKind::Function: failUnsupported(s.range, "a nested function");
     case StmtKind::Class: failUnsupported(s.range, "a nested class");
     case StmtKind::Import:
@@ -65,7 +67,8 @@ Flow Emitter::emit(const Stmt& s, const Rest* rest) {
 }
 
 void Emitter::failBlockedReturn(const SourceRange& range) {
-  failUnsupported(range, std::string("`return` inside ") + frame_->blocksReturn, std::string(kLeaveLoop) + ", and `return` after it");
+  failUnsupported(range, std::string("`return` inside ") + frame_->blocksReturn,
+                  std::string(kLeaveLoop) + ", and `return` after it");
 }
 
 Flow Emitter::emitReturn(const Stmt& s) {
@@ -73,8 +76,9 @@ Flow Emitter::emitReturn(const Stmt& s) {
   frame_->returned = s.exprs.empty() ? Value(None{}) : evaluate(*s.exprs[0]);
   bool isKernel = frame_->function && !frame_->caller;
   if (isKernel && !frame_->returned.isNone())
-    cx.failAt(s.range, "kernel-return",
-              "kernel `" + frame_->function->name + "` must not return a value, but returns " + describe(frame_->returned));
+    cx.failAt(
+        s.range, "kernel-return",
+        "kernel `" + frame_->function->name + "` must not return a value, but returns " + describe(frame_->returned));
   return Flow::Returned;
 }
 
@@ -90,8 +94,10 @@ void Emitter::emitAssert(const Stmt& s) {
   }
   if (!cx.options.debug) return;
   Tensor condition = test.as<Tensor>();
-  if (!condition.type.dtype.isBool()) condition = semantic::compare(cx, ast::CompareOp::Ne, test, Value(Int(0))).as<Tensor>();
-  tandem::tile::AssertOp::create(cx.builder, cx.loc(), condition.value, cx.builder.getStringAttr(message), mlir::Value());
+  if (!condition.type.dtype.isBool())
+    condition = semantic::compare(cx, ast::CompareOp::Ne, test, Value(Int(0))).as<Tensor>();
+  tandem::tile::AssertOp::create(cx.builder, cx.loc(), condition.value, cx.builder.getStringAttr(message),
+                                 mlir::Value());
 }
 
 }  // namespace tandem::frontend

@@ -21,8 +21,11 @@ Value blockType(const Tensor& t) {
   auto type = std::make_shared<Namespace>();
   type->name = t.type.name();
   type->isType = true;
-  type->attributes = {{"element_ty", t.type.dtype}, {"scalar", t.type.dtype}, {"shape", shapeTuple(t.type.shape)},
-                      {"numel", Int(t.type.numel())}, {"primitive_bitwidth", Int(t.type.dtype.bitWidth())},
+  type->attributes = {{"element_ty", t.type.dtype},
+                      {"scalar", t.type.dtype},
+                      {"shape", shapeTuple(t.type.shape)},
+                      {"numel", Int(t.type.numel())},
+                      {"primitive_bitwidth", Int(t.type.dtype.bitWidth())},
                       {"nbytes", Int(t.type.numel() * t.type.dtype.bitWidth() / 8)}};
   for (const DTypeMember& member : dtypeMembers())
     if (member.isMethod) type->attributes[member.name] = BoundMethod{std::make_shared<Value>(t), member.name};
@@ -40,7 +43,8 @@ Value Emitter::tensorAttribute(const Tensor& t, const std::string& name) {
   if (name == "element_ty" || name == "scalar") return t.type.dtype;
   if (name == "value" || name == "handle") return t;
   if (name == "T") {
-    if (t.type.shape.size() != 2) cx.fail("rank-mismatch", "`.T` needs a tensor of 2 dimensions, but got " + describe(Value(t)));
+    if (t.type.shape.size() != 2)
+      cx.fail("rank-mismatch", "`.T` needs a tensor of 2 dimensions, but got " + describe(Value(t)));
     return semantic::permute(cx, t, {1, 0});
   }
   if (isTypeQuestion(name) || tensorMethod(name) || (t.type.isVector() && findBuiltin("dl.vector." + name)))
@@ -84,14 +88,17 @@ Value Emitter::callMethod(const BoundMethod& method, const Positional& positiona
     const Function& f = *self.as<std::shared_ptr<Aggregate>>()->type->methods.at(method.name);
     return callFunction(f, f.isStatic ? positional : withSelf, keywords);
   }
-  if (self.is<std::shared_ptr<Descriptor>>()) return call(Value(findBuiltin("tl.tensor_descriptor." + method.name)), withSelf, keywords);
-  if (self.is<std::shared_ptr<BlockPointer>>()) return call(Value(findBuiltin("tl.tensor." + method.name)), withSelf, keywords);
+  if (self.is<std::shared_ptr<Descriptor>>())
+    return call(Value(findBuiltin("tl.tensor_descriptor." + method.name)), withSelf, keywords);
+  if (self.is<std::shared_ptr<BlockPointer>>())
+    return call(Value(findBuiltin("tl.tensor." + method.name)), withSelf, keywords);
   if (self.is<DType>()) return call(Value(findBuiltin("tl.dtype." + method.name)), withSelf, keywords);
   if (self.isTensor()) {
     const Type& type = self.as<Tensor>().type;
     if (method.name == "is_block") return type.isTile();
     if (method.name == "get_block_shapes") return shapeTuple(type.shape);
-    if (isTypeQuestion(method.name)) return call(Value(findBuiltin("tl.dtype." + method.name)), {Value(type.dtype)}, {});
+    if (isTypeQuestion(method.name))
+      return call(Value(findBuiltin("tl.dtype." + method.name)), {Value(type.dtype)}, {});
     const Builtin* ofVector = type.isVector() ? findBuiltin("dl.vector." + method.name) : nullptr;
     return call(ofVector ? Value(ofVector) : *tensorMethod(method.name), withSelf, keywords);
   }

@@ -32,8 +32,7 @@ void Lexer::lexRadixNumber(bool (*isDigit)(char), const char* name) {
   pos_ += 2;
   if (peek() == '_') ++pos_;
   skipDigits(isDigit, name);
-  if (isDecimal(peek()))
-    fail(std::string("invalid digit `") + peek() + "` in " + name + " literal", rangeHere(1));
+  if (isDecimal(peek())) fail(std::string("invalid digit `") + peek() + "` in " + name + " literal", rangeHere(1));
   checkNumberEnd(name);
   emit(TokenKind::Int, start);
 }

@@ -79,9 +79,7 @@ Parser::StmtPtr Parser::parseExprStatement() {
   return s;
 }
 
-Parser::ExprPtr Parser::parseAssignedValue() {
-  return at(TokenKind::KwYield) ? parseYield() : parseStarExpressions();
-}
+Parser::ExprPtr Parser::parseAssignedValue() { return at(TokenKind::KwYield) ? parseYield() : parseStarExpressions(); }
 
 Parser::StmtPtr Parser::parseAssign(Mark first, ExprPtr target) {
   Exprs exprs(1);

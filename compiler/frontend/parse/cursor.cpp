@@ -114,8 +114,6 @@ void Parser::failHere(std::string message) const {
   fail(std::move(message), t.range);
 }
 
-void Parser::failInvalid() const {
-  failHere(at(TokenKind::Indent) ? "unexpected indent" : "invalid syntax");
-}
+void Parser::failInvalid() const { failHere(at(TokenKind::Indent) ? "unexpected indent" : "invalid syntax"); }
 
 }  // namespace tandem::frontend

@@ -66,8 +66,8 @@ Parser::StmtPtr Parser::parseSimple() {
     case TokenKind::KwFinally: failInvalid();
     default: break;
   }
-  bool alias = atWord("type") && kind(1) == TokenKind::Name &&
-               (kind(2) == TokenKind::Equal || kind(2) == TokenKind::LBracket);
+  bool alias =
+      atWord("type") && kind(1) == TokenKind::Name && (kind(2) == TokenKind::Equal || kind(2) == TokenKind::LBracket);
   return alias ? parseTypeAlias() : parseExprStatement();
 }
 

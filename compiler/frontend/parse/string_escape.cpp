@@ -70,8 +70,8 @@ class Decoder {
     for (size_t i = 0; i < count; ++i) {
       int digit = at_ + skip + i < text_.size() ? digitValue(text_[at_ + skip + i]) : radix;
       if (digit >= radix)
-        return fail(skip + i, "truncated `\\" + std::string(1, next()) + "` escape: expected " +
-                                  std::to_string(count) + " hexadecimal digits");
+        return fail(skip + i, "truncated `\\" + std::string(1, next()) + "` escape: expected " + std::to_string(count) +
+                                  " hexadecimal digits");
       value = value * uint32_t(radix) + uint32_t(digit);
     }
     if (value > 0x10ffff) return fail(skip + count, "escape is beyond the last Unicode character");

@@ -164,8 +164,10 @@ Tensor addPointer(Context& context, Tensor pointer, Tensor offset) {
   if (!dtype.isInt())
     context.fail("type-mismatch", "a pointer moves by an integer number of elements, not by a " + describe(offset));
   // The offset is read as signed, so a narrow unsigned one is widened first.
-  if (dtype.isUnsigned() && dtype.bitWidth() < 64) offset = cast(context, offset, int64);
-  else if (dtype.bitWidth() < 32) offset = cast(context, offset, int32);
+  if (dtype.isUnsigned() && dtype.bitWidth() < 64)
+    offset = cast(context, offset, int64);
+  else if (dtype.bitWidth() < 32)
+    offset = cast(context, offset, int32);
   auto [a, b] = broadcast(context, pointer, offset);
   return {tile::AddPtrOp::create(context.builder, context.loc(), a.value, b.value), a.type};
 }

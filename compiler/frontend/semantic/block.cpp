@@ -59,7 +59,8 @@ Value makeBlockPointer(Context& context, const Value& base, const Value& shape, 
   block->base = pointerOperand(context, base, "make_block_ptr");
   if (!block->base.type.isScalar())
     context.fail("type-mismatch", "`make_block_ptr` needs a pointer, not a " + describe(base));
-  if (block->base.type.dtype.pointee().isBool()) block->base = cast(context, block->base, block->base.type.dtype.withPointee(int8));
+  if (block->base.type.dtype.pointee().isBool())
+    block->base = cast(context, block->base, block->base.type.dtype.withPointee(int8));
   block->blockShape = constexprShape(context, blockShape, "block_shape");
   block->shape = placeScalars(context, shape, int64, "shape");
   block->strides = placeScalars(context, strides, int64, "strides");

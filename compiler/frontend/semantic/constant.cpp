@@ -12,8 +12,9 @@ constexpr int64_t maxElements = 1048576;
 
 [[noreturn]] void failConstant(Context& context, const Value& value, const std::string& what, const char* wanted) {
   if (value.isTensor())
-    context.failConstexpr(context.place.range,
-                          "`" + what + "` must be " + wanted + " known when the kernel is compiled, not a " + describe(value), value);
+    context.failConstexpr(
+        context.place.range,
+        "`" + what + "` must be " + wanted + " known when the kernel is compiled, not a " + describe(value), value);
   context.fail("type-mismatch", "`" + what + "` must be " + wanted + ", not " + describe(value));
 }
 
@@ -140,8 +141,10 @@ void checkShape(Context& context, const std::vector<int64_t>& shape, const std::
       context.failAt(context.place.range, "shape",
                      "`" + what + "` has size " + std::to_string(size) + " in dimension " + std::to_string(i) +
                          ", which is not a power of 2",
-                     size < 1 ? "" : "use " + std::to_string(std::bit_ceil(uint64_t(size))) + ", which `triton.next_power_of_2(" +
-                                         std::to_string(size) + ")` gives, and a mask for the elements beyond");
+                     size < 1
+                         ? ""
+                         : "use " + std::to_string(std::bit_ceil(uint64_t(size))) + ", which `triton.next_power_of_2(" +
+                               std::to_string(size) + ")` gives, and a mask for the elements beyond");
     if (size > maxElements / count)
       context.fail("shape", "`" + what + "` " + shapeText(shape) + " has more than " + std::to_string(maxElements) +
                                 " elements");

@@ -51,14 +51,16 @@ bool madeOfParameters(mlir::Value value, std::set<std::string>& names, int depth
     mlir::Operation* owner = argument.getOwner()->getParentOp();
     auto attributes = owner ? owner->getAttrOfType<mlir::ArrayAttr>("arg_attrs") : nullptr;
     if (!attributes) return false;
-    auto name = llvm::cast<mlir::DictionaryAttr>(attributes[argument.getArgNumber()]).getAs<mlir::StringAttr>("tile.name");
+    auto name =
+        llvm::cast<mlir::DictionaryAttr>(attributes[argument.getArgNumber()]).getAs<mlir::StringAttr>("tile.name");
     if (name) names.insert(name.str());
     return name != nullptr;
   }
   mlir::Operation* op = value.getDefiningOp();
   if (!mlir::isMemoryEffectFree(op) || op->getNumRegions()) return false;
   if (op->getNumOperands() == 0) return op->hasTrait<mlir::OpTrait::ConstantLike>();
-  return llvm::all_of(op->getOperands(), [&](mlir::Value operand) { return madeOfParameters(operand, names, depth - 1); });
+  return llvm::all_of(op->getOperands(),
+                      [&](mlir::Value operand) { return madeOfParameters(operand, names, depth - 1); });
 }
 
 }  // namespace

@@ -8,9 +8,9 @@ namespace tandem::frontend {
 
 struct CompileOptions {
   int numWarps = 4, numStages = 3, numCtas = 1;
-  int maxRegisters = 0;            // 0: the target's choice
-  std::string target = "sim";      // "sim", "sm_90a", ...
-  bool debug = false;              // device_assert is kept, integer overflow is asserted not to be
+  int maxRegisters = 0;        // 0: the target's choice
+  std::string target = "sim";  // "sim", "sm_90a", ...
+  bool debug = false;          // device_assert is kept, integer overflow is asserted not to be
   std::string defaultDotPrecision = "tf32";
 };
 
@@ -21,7 +21,8 @@ class Context {
   mlir::OpBuilder builder;
   const CompileOptions& options;
 
-  // The position that ops made now and errors thrown now belong to. The emitter keeps it up to date; `caller` chains inlined calls.
+  // The position that ops made now and errors thrown now belong to. The emitter keeps it up to date; `caller` chains
+  // inlined calls.
   struct Place {
     SourceFilePtr file;
     SourceRange range;
@@ -48,7 +49,9 @@ class Context {
   std::function<void(const std::string&)> staticPrint;  // where tl.static_print goes
 
   // Calls a function value (jit function, builtin, combine lambda) with the arguments; set by the emitter.
-  std::function<Value(const Value& callee, const std::vector<Value>& positional, const std::map<std::string, Value>& keywords)> call;
+  std::function<Value(const Value& callee, const std::vector<Value>& positional,
+                      const std::map<std::string, Value>& keywords)>
+      call;
 };
 
 }  // namespace tandem::frontend

@@ -48,7 +48,8 @@ Value narrowed(Context& context, const Value& sizes) {
   for (Value& size : out) {
     if (!size.isTensor()) continue;
     const Tensor& tensor = size.as<Tensor>();
-    if (tensor.type.isScalar() && tensor.type.dtype.isInt() && tensor.type.dtype.bitWidth() > 32) size = cast(context, tensor, int32);
+    if (tensor.type.isScalar() && tensor.type.dtype.isInt() && tensor.type.dtype.bitWidth() > 32)
+      size = cast(context, tensor, int32);
   }
   return makeTuple(std::move(out));
 }

@@ -40,7 +40,8 @@ tile::Precision precisionOf(Context& context, const DotOptions& options) {
   std::string text = context.options.defaultDotPrecision;
   if (!options.inputPrecision.isNone() && !options.allowTf32.isNone())
     context.fail("conflicting-arguments", "`dot` has both `input_precision` and `allow_tf32`");
-  if (!options.inputPrecision.isNone()) text = constexprString(context, options.inputPrecision, "input_precision");
+  if (!options.inputPrecision.isNone())
+    text = constexprString(context, options.inputPrecision, "input_precision");
   else if (!options.allowTf32.isNone())
     text = constexprBool(context, options.allowTf32, "allow_tf32") ? "tf32" : "ieee";
   for (char& c : text) c = char(std::tolower(static_cast<unsigned char>(c)));

@@ -1,4 +1,5 @@
-// Products of operands in a microscaling format: 8-bit exponents scale 32 elements of K each, fp8e4nv numbers 16 (nvfp4).
+// Products of operands in a microscaling format: 8-bit exponents scale 32 elements of K each, fp8e4nv numbers 16
+// (nvfp4).
 #include "compiler/frontend/semantic/dot_operand.h"
 
 namespace tandem::frontend::semantic {

@@ -15,12 +15,11 @@ struct Row {
   int bits;
   int mantissa = 0, bias = 0;
 };
-constexpr Row rows[] = {
-    {Scalar::Void, "void", "void", "void", 8},
-    {Scalar::Fp8E4B15, "fp8e4b15", "fp8e4b15", "float8e4b15", 8, 3, 15},
+constexpr Row rows[] = {{Scalar::Void, "void", "void", "void", 8},
+                        {Scalar::Fp8E4B15, "fp8e4b15", "fp8e4b15", "float8e4b15", 8, 3, 15},
 #define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, dlpack) \
   {Scalar::scalar, mantissa ? word : tl, word, tl, bits, mantissa, bias},
-    TANDEM_ELEMENT_TYPES(TANDEM_ROW)
+                        TANDEM_ELEMENT_TYPES(TANDEM_ROW)
 #undef TANDEM_ROW
 };
 static_assert(std::size(rows) == size_t(Scalar::Fp64) + 1);
@@ -33,8 +32,8 @@ struct Word {
   std::string_view word;
   Scalar scalar;
 };
-constexpr Word synonyms[] = {{"u1", Scalar::Int1},  {"bool", Scalar::Int1}, {"f16", Scalar::Fp16},
-                             {"f32", Scalar::Fp32}, {"f64", Scalar::Fp64}};
+constexpr Word synonyms[] = {
+    {"u1", Scalar::Int1}, {"bool", Scalar::Int1}, {"f16", Scalar::Fp16}, {"f32", Scalar::Fp32}, {"f64", Scalar::Fp64}};
 
 std::optional<Scalar> scalarOf(std::string_view word) {
   for (const Row& r : rows)
@@ -72,9 +71,12 @@ std::optional<DType> DType::parse(std::string_view word) {
   bool isConst = word.starts_with("*k");
   if (isConst) ++depth, word.remove_prefix(2);
   for (; depth < 8; ++depth) {
-    if (word.starts_with("*")) word.remove_prefix(1);
-    else if (word.starts_with("pointer<") && word.ends_with(">")) word = word.substr(8, word.size() - 9);
-    else break;
+    if (word.starts_with("*"))
+      word.remove_prefix(1);
+    else if (word.starts_with("pointer<") && word.ends_with(">"))
+      word = word.substr(8, word.size() - 9);
+    else
+      break;
   }
   std::optional<Scalar> scalar = scalarOf(word);
   if (!scalar) return std::nullopt;

@@ -4,7 +4,7 @@
 namespace tandem::frontend {
 namespace {
 
-enum Signedness : int8_t { Signed, Unsigned };  // tl.dtype.SIGNEDNESS
+enum Signedness : int8_t { Signed, Unsigned };       // tl.dtype.SIGNEDNESS
 enum Kind : int8_t { Boolean, Integral, Floating };  // tl.dtype.KIND
 
 using Answer = std::optional<Value>;

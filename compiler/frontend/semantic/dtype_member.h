@@ -7,7 +7,7 @@ namespace tandem::frontend {
 
 struct DTypeMember {
   std::string name;
-  bool isMethod;  // of no arguments
+  bool isMethod;                                  // of no arguments
   std::function<std::optional<Value>(DType)> of;  // nothing: types of this kind have no such member
 };
 

@@ -99,7 +99,8 @@ bool truth(Context& context, const Value& value) {
   if (value.is<std::string>()) return !value.as<std::string>().empty();
   if (value.isTuple()) return !value.elements().empty();
   if (value.isTensor())
-    context.failConstexpr(context.place.range, "the truth of a " + describe(value) + " is not known when the kernel is compiled", value);
+    context.failConstexpr(context.place.range,
+                          "the truth of a " + describe(value) + " is not known when the kernel is compiled", value);
   return true;
 }
 

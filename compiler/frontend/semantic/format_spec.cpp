@@ -44,7 +44,7 @@ class Reader {
   char take() { return text_[at_++]; }
   bool isDigit() const { return peek() >= '0' && peek() <= '9'; }
   bool number(int& out) {
-    for (out = 0; isDigit(); ) {
+    for (out = 0; isDigit();) {
       out = out * 10 + (take() - '0');
       if (out > kMaxWidth) return false;
     }
@@ -59,7 +59,8 @@ std::string padded(const Spec& s, char fallback, const std::string& head, const 
   size_t length = head.size() + body.size(), room = size_t(s.width) > length ? size_t(s.width) - length : 0;
   char align = s.align ? s.align : fallback;
   size_t before = align == '>' ? room : align == '^' ? room / 2 : 0, inside = align == '=' ? room : 0;
-  return std::string(before, s.fill) + head + std::string(inside, s.fill) + body + std::string(room - before - inside, s.fill);
+  return std::string(before, s.fill) + head + std::string(inside, s.fill) + body +
+         std::string(room - before - inside, s.fill);
 }
 
 std::string digitsOf(Int value, unsigned base, bool upper) {
@@ -75,7 +76,9 @@ void group(std::string& digits, size_t end, size_t size, char separator) {
   for (size_t at = end; at > size; at -= size) digits.insert(at - size, 1, separator);
 }
 
-std::string signText(const Spec& s, bool negative) { return negative ? "-" : s.sign == '-' ? "" : std::string(1, s.sign); }
+std::string signText(const Spec& s, bool negative) {
+  return negative ? "-" : s.sign == '-' ? "" : std::string(1, s.sign);
+}
 
 std::optional<std::string> formatInteger(const Spec& s, Int value) {
   unsigned base = s.type == 'b' ? 2 : s.type == 'o' ? 8 : s.type == 'x' || s.type == 'X' ? 16 : 10;

@@ -32,7 +32,8 @@ Value withAxis(Context& context, const Value& results, std::optional<int> axis, 
 Value reduce(Context& context, const Value& sources, std::optional<int> axis, const Value& combine, bool keepDims) {
   std::vector<Tensor> tiles = tilesOf(context, sources, "reduce");
   size_t rank = tiles[0].type.shape.size();
-  if (axis) axis = wrapAxis(context, *axis, rank, "axis");
+  if (axis)
+    axis = wrapAxis(context, *axis, rank, "axis");
   else
     for (Tensor& tile : tiles) tile = reshape(context, tile, {tile.type.numel()}, true);
   int along = axis.value_or(0);
@@ -57,7 +58,8 @@ Tensor onlyElement(Context& context, Tensor tensor) {
   auto op = tile::ReduceOp::create(context.builder, context.loc(), typesOf(context, {type}), handles({tensor}), 0u);
   mlir::OpBuilder::InsertionGuard guard(context.builder);
   mlir::Type element = type.toMLIR(context.builder.getContext());
-  mlir::Block* block = context.builder.createBlock(&op.getCombine(), {}, {element, element}, {context.loc(), context.loc()});
+  mlir::Block* block =
+      context.builder.createBlock(&op.getCombine(), {}, {element, element}, {context.loc(), context.loc()});
   tile::YieldOp::create(context.builder, context.loc(), mlir::ValueRange(block->getArgument(0)));
   return {op->getResult(0), type};
 }

@@ -17,12 +17,15 @@ Tensor subscriptTile(Context& context, Tensor tensor, const Value& index) {
   size_t rank = tensor.type.shape.size(), kept = 0;
   int axis = 0;
   for (const Value& item : listOf(index)) {
-    if (item.isNone()) tensor = expandDims(context, tensor, axis);
+    if (item.isNone())
+      tensor = expandDims(context, tensor, axis);
     else if (!isFullSlice(item))
-      context.failAt(context.place.range, "unsupported",
-                     "a tensor is indexed with `:` and `None` only, not with " + describe(item),
-                     "take one element by a reduction, `tl.sum(tl.where(tl.arange(0, N) == k, x, 0))`, or load it from memory");
-    else if (rank == 0) continue;  // as in Triton, `:` of a scalar is nothing
+      context.failAt(
+          context.place.range, "unsupported",
+          "a tensor is indexed with `:` and `None` only, not with " + describe(item),
+          "take one element by a reduction, `tl.sum(tl.where(tl.arange(0, N) == k, x, 0))`, or load it from memory");
+    else if (rank == 0)
+      continue;  // as in Triton, `:` of a scalar is nothing
     else if (++kept > rank)
       context.fail("shape-mismatch", "a tensor of rank " + std::to_string(rank) + " is indexed with " +
                                          std::to_string(kept) + " or more `:`");

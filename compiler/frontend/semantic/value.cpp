@@ -16,11 +16,16 @@ std::string stringRepr(const std::string& text) {
   char quote = text.find('\'') != std::string::npos && text.find('"') == std::string::npos ? '"' : '\'';
   std::string out(1, quote);
   for (char c : text) {
-    if (c == '\n') out += "\\n";
-    else if (c == '\t') out += "\\t";
-    else if (c == '\r') out += "\\r";
-    else if (c == '\\' || c == quote) out += std::string("\\") + c;
-    else out += c;
+    if (c == '\n')
+      out += "\\n";
+    else if (c == '\t')
+      out += "\\t";
+    else if (c == '\r')
+      out += "\\r";
+    else if (c == '\\' || c == quote)
+      out += std::string("\\") + c;
+    else
+      out += c;
   }
   return out + quote;
 }
@@ -45,7 +50,10 @@ struct Describer {
   std::string operator()(const DType& dtype) const { return "type `" + dtype.name() + "`"; }
   std::string operator()(const Tensor& tensor) const { return "`" + tensor.type.name() + "` tensor"; }
   std::string operator()(const std::shared_ptr<Tuple>& tuple) const {
-    return (tuple->isDictionary ? "dictionary of " : tuple->isList ? "list of " : "tuple of ") + std::to_string(tuple->elements.size());
+    return (tuple->isDictionary ? "dictionary of "
+            : tuple->isList     ? "list of "
+                                : "tuple of ") +
+           std::to_string(tuple->elements.size());
   }
   std::string operator()(const SliceValue&) const { return "slice"; }
   std::string operator()(const std::shared_ptr<RangeValue>&) const { return "range"; }

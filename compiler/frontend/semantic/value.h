@@ -14,8 +14,25 @@ namespace tandem::frontend {
 
 // Triton's scalar types. Signedness lives here, not in MLIR's types.
 enum class Scalar : uint8_t {
-  Void, Int1, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64,
-  Fp8E4NV, Fp8E4B8, Fp8E4B15, Fp8E5, Fp8E5B16, Fp16, Bf16, Fp32, Fp64
+  Void,
+  Int1,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  UInt8,
+  UInt16,
+  UInt32,
+  UInt64,
+  Fp8E4NV,
+  Fp8E4B8,
+  Fp8E4B15,
+  Fp8E5,
+  Fp8E5B16,
+  Fp16,
+  Bf16,
+  Fp32,
+  Fp64
 };
 
 // A scalar type, or a pointer (to a pointer ...) to one.
@@ -32,10 +49,11 @@ struct DType {
   bool isUnsigned() const { return isInt() && (scalar >= Scalar::UInt8 || scalar == Scalar::Int1); }
   bool isFloat() const { return !isPointer() && scalar >= Scalar::Fp8E4NV; }
   bool isFp8() const { return !isPointer() && scalar >= Scalar::Fp8E4NV && scalar <= Scalar::Fp8E5B16; }
-  int bitWidth() const;              // 64 for pointers, 1 for int1
-  int mantissaBits() const;          // floats: explicit bits (fp16 10, bf16 7, fp32 23, ...)
-  int exponentBias() const;          // floats: fp16 15, bf16 127, ...
-  std::string name() const;          // Triton's word: "int1", "uint8", "fp16", "bf16", "fp8e4nv", "pointer<fp16>", "const_pointer<fp16>"
+  int bitWidth() const;      // 64 for pointers, 1 for int1
+  int mantissaBits() const;  // floats: explicit bits (fp16 10, bf16 7, fp32 23, ...)
+  int exponentBias() const;  // floats: fp16 15, bf16 127, ...
+  // Triton's word: "int1", "uint8", "fp16", "bf16", "fp8e4nv", "pointer<fp16>", "const_pointer<fp16>"
+  std::string name() const;
   DType pointee() const { return {scalar, uint8_t(pointerDepth - 1)}; }
   DType pointerTo() const { return {scalar, uint8_t(pointerDepth + 1)}; }
   DType withPointee(DType element) const { return {element.scalar, uint8_t(element.pointerDepth + 1), isConst}; }
@@ -67,20 +85,27 @@ struct Tensor {
 using Int = __int128;  // Python integers of kernels: 64-bit signed and unsigned, and room to see overflow
 class Value;
 
-struct None { bool operator==(const None&) const = default; };
-struct EllipsisValue { bool operator==(const EllipsisValue&) const = default; };
-struct Tuple {                       // also lists; `names` for named tuples
+struct None {
+  bool operator==(const None&) const = default;
+};
+struct EllipsisValue {
+  bool operator==(const EllipsisValue&) const = default;
+};
+struct Tuple {  // also lists; `names` for named tuples
   std::vector<Value> elements;
   std::vector<std::string> names;
   bool isList = false;
-  bool isDictionary = false;         // `elements` are pairs of key and value
+  bool isDictionary = false;  // `elements` are pairs of key and value
 };
-struct SliceValue { std::shared_ptr<Value> lower, upper, step; };
+struct SliceValue {
+  std::shared_ptr<Value> lower, upper, step;
+};
 // range(...), tl.range(...), tl.static_range(...).
 struct RangeValue {
   std::shared_ptr<Value> start, stop, step;
   bool isStatic = false;
-  std::map<std::string, Value> hints;  // num_stages, loop_unroll_factor, disallow_acc_multi_buffer, flatten, warp_specialize, disable_licm
+  // num_stages, loop_unroll_factor, disallow_acc_multi_buffer, flatten, warp_specialize, disable_licm
+  std::map<std::string, Value> hints;
 };
 // tl.make_block_ptr(...): a block of a strided tensor; `advance` gives another with other offsets.
 struct BlockPointer {
@@ -96,25 +121,39 @@ struct Descriptor {
   std::vector<int64_t> blockShape;
   bool nanPadding = false;
 };
-struct SmemBuffer { mlir::Value value; DType dtype; std::vector<int64_t> shape; };
+struct SmemBuffer {
+  mlir::Value value;
+  DType dtype;
+  std::vector<int64_t> shape;
+};
 struct Function;        // a jit or constexpr function with source (emit/function.h)
 struct AggregateClass;  // a class under @aggregate
-struct Aggregate { std::shared_ptr<const AggregateClass> type; std::map<std::string, Value> fields; };
-struct Builtin;         // an entry of the builtin table (builtin/registry.h)
-struct Namespace {      // a module, ours ("tl", "tl.math", "libshmem_device") or a bag of resolved attributes
-  std::string name;     // canonical for ours, else as written
+struct Aggregate {
+  std::shared_ptr<const AggregateClass> type;
+  std::map<std::string, Value> fields;
+};
+struct Builtin;      // an entry of the builtin table (builtin/registry.h)
+struct Namespace {   // a module, ours ("tl", "tl.math", "libshmem_device") or a bag of resolved attributes
+  std::string name;  // canonical for ours, else as written
   bool ours = false;
   bool isType = false;  // the value of `x.type` for a tile or a constant
   std::map<std::string, Value> attributes;
 };
-struct BoundMethod { std::shared_ptr<Value> self; std::string name; };  // x.to, desc.load, aggregate methods
+struct BoundMethod {
+  std::shared_ptr<Value> self;
+  std::string name;
+};  // x.to, desc.load, aggregate methods
 // A Python object that kernels cannot use; using it is an error that names it, with a hint at a replacement.
-struct Foreign { std::string description, hint = {}; };
+struct Foreign {
+  std::string description, hint = {};
+};
 
-class Value : public std::variant<None, EllipsisValue, bool, Int, double, std::string, DType, Tensor, std::shared_ptr<Tuple>, SliceValue,
-                                  std::shared_ptr<RangeValue>, std::shared_ptr<BlockPointer>, std::shared_ptr<Descriptor>,
-                                  std::shared_ptr<SmemBuffer>, std::shared_ptr<const Function>, std::shared_ptr<const AggregateClass>,
-                                  std::shared_ptr<Aggregate>, const Builtin*, std::shared_ptr<Namespace>, BoundMethod, Foreign> {
+class Value
+    : public std::variant<None, EllipsisValue, bool, Int, double, std::string, DType, Tensor, std::shared_ptr<Tuple>,
+                          SliceValue, std::shared_ptr<RangeValue>, std::shared_ptr<BlockPointer>,
+                          std::shared_ptr<Descriptor>, std::shared_ptr<SmemBuffer>, std::shared_ptr<const Function>,
+                          std::shared_ptr<const AggregateClass>, std::shared_ptr<Aggregate>, const Builtin*,
+                          std::shared_ptr<Namespace>, BoundMethod, Foreign> {
  public:
   using variant::variant;
   template <class T> bool is() const { return std::holds_alternative<T>(*this); }

@@ -20,13 +20,15 @@ void expectAllConvert(const LinearLayout& src, const LinearLayout& dst, unsigned
 
 TEST(Conversion, RandomLayouts) {
   Random random(1);
-  const llvm::SmallVector<int64_t> shapes[] = {{}, {1}, {2}, {16}, {128}, {1024}, {4, 4}, {16, 64}, {64, 32}, {2, 8, 16}};
+  const llvm::SmallVector<int64_t> shapes[] = {{},     {1},    {2},      {16},     {128},
+                                               {1024}, {4, 4}, {16, 64}, {64, 32}, {2, 8, 16}};
   unsigned elemBits[] = {8, 16, 32, 64};
   for (int trial = 0; trial < 800; ++trial) {
     const auto& shape = shapes[random() % std::size(shapes)];
     unsigned warpBits = random() % 4;
     bool mixed = random() % 3 == 0;
-    LinearLayout src = randomLayout(shape, 5, warpBits, mixed, random), dst = randomLayout(shape, 5, warpBits, mixed, random);
+    LinearLayout src = randomLayout(shape, 5, warpBits, mixed, random),
+                 dst = randomLayout(shape, 5, warpBits, mixed, random);
     ASSERT_TRUE(src.isSurjective() && dst.isSurjective());
     int64_t budget = random() % 2 ? kPlenty : 64 << random() % 6;
     expectAllConvert(src, dst, elemBits[random() % 4], budget, random() % 2 ? kAll : MatrixInstructions{});
@@ -134,10 +136,12 @@ TEST(Conversion, Kinds) {
   LinearLayout mma = mmaV2Result({64, 64}, {4, 1}), operand = dotOperandA({64, 64}, 16, {4, 1});
   // The result of one product feeds the next without leaving its thread.
   EXPECT_EQ(kindName(plan(mma, operand, 16, kPlenty)), "no_op");
-  EXPECT_EQ(kindName(plan(wgmmaResult({64, 64}, {4, 1}, 64), wgmmaOperandA({64, 64}, 16, {4, 1}), 16, kPlenty)), "no_op");
+  EXPECT_EQ(kindName(plan(wgmmaResult({64, 64}, {4, 1}, 64), wgmmaOperandA({64, 64}, 16, {4, 1}), 16, kPlenty)),
+            "no_op");
   LinearLayout byRow({64}, {1, 2}, {4, 8, 16, 32, 0}, {}), byColumn({64}, {2, 1}, {4, 8, 16, 32, 0}, {});
   ASSERT_EQ(kindName(plan(byRow, byColumn, 16, kPlenty)), "register_permute");
-  EXPECT_EQ(std::get<RegisterPermute>(plan(byRow, byColumn, 16, kPlenty)).sources, (llvm::SmallVector<unsigned>{0, 2, 1, 3}));
+  EXPECT_EQ(std::get<RegisterPermute>(plan(byRow, byColumn, 16, kPlenty)).sources,
+            (llvm::SmallVector<unsigned>{0, 2, 1, 3}));
   // The operands of 8-bit elements want four neighbours a thread, results have two.
   Conversion bytes = plan(mma, dotOperandA({64, 64}, 8, {4, 1}), 8, kPlenty);
   EXPECT_EQ(kindName(bytes), "shuffle");
@@ -145,8 +149,8 @@ TEST(Conversion, Kinds) {
   LinearLayout blockedLayout = defaultBlocked({64, 64}, 32, 4);
   LinearLayout overRows = slice(blockedLayout, 1), overColumns = slice(blockedLayout, 0);
   LinearLayout spread = defaultBlocked({64}, 32, 4);
-  for (const auto& [src, dst] : {std::pair(overRows, overColumns), std::pair(overColumns, overRows), std::pair(overRows, spread),
-                                 std::pair(spread, overRows)})
+  for (const auto& [src, dst] : {std::pair(overRows, overColumns), std::pair(overColumns, overRows),
+                                 std::pair(overRows, spread), std::pair(spread, overRows)})
     expectAllConvert(src, dst, 32, kPlenty, kAll);
   // Copies everywhere become one part each by selection alone.
   LinearLayout copies({8}, {1, 2, 4}, {0, 0, 0, 0, 0}, {0, 0}), parts({8}, {}, {1, 2, 4, 0, 0}, {0, 0});

@@ -10,10 +10,12 @@ TEST(Blocked, MatchesTheDefinition) {
   Random random(7);
   for (int trial = 0; trial < 200; ++trial) {
     auto power = [&](int most) { return int64_t(1) << random() % (most + 1); };
-    int64_t shape[] = {power(6), power(6)}, spt[] = {power(2), power(2)}, laneRows = power(5), wpc[] = {power(1), power(1)};
+    int64_t shape[] = {power(6), power(6)}, spt[] = {power(2), power(2)}, laneRows = power(5),
+            wpc[] = {power(1), power(1)};
     int64_t tpw[] = {laneRows, 32 / laneRows};
     bool rowMajor = random() % 2;
-    llvm::SmallVector<unsigned> order = rowMajor ? llvm::SmallVector<unsigned>{1, 0} : llvm::SmallVector<unsigned>{0, 1};
+    llvm::SmallVector<unsigned> order =
+        rowMajor ? llvm::SmallVector<unsigned>{1, 0} : llvm::SmallVector<unsigned>{0, 1};
     LinearLayout layout = blocked(shape, spt, tpw, wpc, order);
     EXPECT_TRUE(layout.isSurjective());
     EXPECT_EQ(layout.numLanes(), 32);
@@ -33,15 +35,17 @@ TEST(Blocked, MatchesTheDefinition) {
         }
       }
     // Neighbours along the fastest dimension are neighbouring registers.
-    for (int64_t r = 0; r < std::min(spt[fast], shape[fast]); ++r) EXPECT_EQ(layout.coordinates(layout.apply(r, 0, 0))[fast], r);
+    for (int64_t r = 0; r < std::min(spt[fast], shape[fast]); ++r)
+      EXPECT_EQ(layout.coordinates(layout.apply(r, 0, 0))[fast], r);
   }
 }
 
 TEST(Blocked, Text) {
   EXPECT_EQ(blocked({16, 64}, {1, 4}, {2, 16}, {4, 1}, {1, 0}).str(),
             "[16,64] register=[[0,1],[0,2],[8,0]] lane=[[0,4],[0,8],[0,16],[0,32],[1,0]] warp=[[2,0],[4,0]]");
-  EXPECT_EQ(blocked({16, 64}, {1, 4}, {2, 16}, {2, 1}, {1, 0}, {2, 2}).str(),
-            "[16,64] register=[[0,1],[0,2],[4,0]] lane=[[0,4],[0,8],[0,16],[0,0],[1,0]] warp=[[2,0]] block=[[0,32],[8,0]]");
+  EXPECT_EQ(
+      blocked({16, 64}, {1, 4}, {2, 16}, {2, 1}, {1, 0}, {2, 2}).str(),
+      "[16,64] register=[[0,1],[0,2],[4,0]] lane=[[0,4],[0,8],[0,16],[0,0],[1,0]] warp=[[2,0]] block=[[0,32],[8,0]]");
 }
 
 TEST(DefaultBlocked, FillsThreadsBeforeVectors) {
@@ -68,10 +72,12 @@ TEST(MmaV2, OperandFragments16) {
   for (int64_t lane = 0; lane < 32; ++lane) {
     for (int64_t i = 0; i < 8; ++i) {
       int64_t row = (i < 2 || (i >= 4 && i < 6)) ? lane / 4 : lane / 4 + 8;
-      EXPECT_EQ(a.coordinates(a.apply(i, lane, 0)), (llvm::SmallVector<int64_t>{row, lane % 4 * 2 + i % 2 + (i >= 4 ? 8 : 0)}));
+      EXPECT_EQ(a.coordinates(a.apply(i, lane, 0)),
+                (llvm::SmallVector<int64_t>{row, lane % 4 * 2 + i % 2 + (i >= 4 ? 8 : 0)}));
     }
     for (int64_t i = 0; i < 4; ++i)
-      EXPECT_EQ(b.coordinates(b.apply(i, lane, 0)), (llvm::SmallVector<int64_t>{lane % 4 * 2 + i % 2 + (i >= 2 ? 8 : 0), lane / 4}));
+      EXPECT_EQ(b.coordinates(b.apply(i, lane, 0)),
+                (llvm::SmallVector<int64_t>{lane % 4 * 2 + i % 2 + (i >= 2 ? 8 : 0), lane / 4}));
   }
 }
 
@@ -80,10 +86,12 @@ TEST(MmaV2, OperandFragments8) {
   for (int64_t lane = 0; lane < 32; ++lane) {
     for (int64_t i = 0; i < 16; ++i) {
       int64_t row = (i < 4 || (i >= 8 && i < 12)) ? lane / 4 : lane / 4 + 8;
-      EXPECT_EQ(a.coordinates(a.apply(i, lane, 0)), (llvm::SmallVector<int64_t>{row, lane % 4 * 4 + i % 4 + (i >= 8 ? 16 : 0)}));
+      EXPECT_EQ(a.coordinates(a.apply(i, lane, 0)),
+                (llvm::SmallVector<int64_t>{row, lane % 4 * 4 + i % 4 + (i >= 8 ? 16 : 0)}));
     }
     for (int64_t i = 0; i < 8; ++i)
-      EXPECT_EQ(b.coordinates(b.apply(i, lane, 0)), (llvm::SmallVector<int64_t>{lane % 4 * 4 + i % 4 + (i >= 4 ? 16 : 0), lane / 4}));
+      EXPECT_EQ(b.coordinates(b.apply(i, lane, 0)),
+                (llvm::SmallVector<int64_t>{lane % 4 * 4 + i % 4 + (i >= 4 ? 16 : 0), lane / 4}));
   }
 }
 
@@ -91,7 +99,8 @@ TEST(MmaV2, OperandFragmentsTf32) {
   LinearLayout a = dotOperandA({16, 8}, 32, {1, 1}), b = dotOperandB({8, 8}, 32, {1, 1});
   for (int64_t lane = 0; lane < 32; ++lane) {
     for (int64_t i = 0; i < 4; ++i)
-      EXPECT_EQ(a.coordinates(a.apply(i, lane, 0)), (llvm::SmallVector<int64_t>{lane / 4 + i % 2 * 8, lane % 4 + i / 2 * 4}));
+      EXPECT_EQ(a.coordinates(a.apply(i, lane, 0)),
+                (llvm::SmallVector<int64_t>{lane / 4 + i % 2 * 8, lane % 4 + i / 2 * 4}));
     for (int64_t i = 0; i < 2; ++i)
       EXPECT_EQ(b.coordinates(b.apply(i, lane, 0)), (llvm::SmallVector<int64_t>{lane % 4 + i * 4, lane / 4}));
   }
@@ -100,7 +109,8 @@ TEST(MmaV2, OperandFragmentsTf32) {
 // A warp has the rows of A and the columns of B of its part of the result.
 TEST(MmaV2, WarpsAgree) {
   WarpGrid warps{2, 4};
-  LinearLayout a = dotOperandA({64, 32}, 16, warps), b = dotOperandB({32, 128}, 16, warps), c = mmaV2Result({64, 128}, warps);
+  LinearLayout a = dotOperandA({64, 32}, 16, warps), b = dotOperandB({32, 128}, 16, warps),
+               c = mmaV2Result({64, 128}, warps);
   for (int64_t w = 0; w < 8; ++w) {
     std::set<int64_t> rowsOfA, columnsOfB, rowsOfC, columnsOfC;
     for (int64_t l = 0; l < 32; ++l) {
@@ -124,8 +134,9 @@ TEST(Wgmma, ResultFragment) {
   for (int64_t warp = 0; warp < 8; ++warp)
     for (int64_t lane = 0; lane < 32; ++lane)
       for (int64_t i = 0; i < 64; ++i)
-        EXPECT_EQ(layout.coordinates(layout.apply(i, lane, warp)),
-                  (llvm::SmallVector<int64_t>{16 * warp + lane / 4 + (i / 2 % 2) * 8, 8 * (i / 4) + lane % 4 * 2 + i % 2}));
+        EXPECT_EQ(
+            layout.coordinates(layout.apply(i, lane, warp)),
+            (llvm::SmallVector<int64_t>{16 * warp + lane / 4 + (i / 2 % 2) * 8, 8 * (i / 4) + lane % 4 * 2 + i % 2}));
   EXPECT_TRUE(wgmmaResult({256, 128}, {4, 2}, 32).isInjective());
 }
 
@@ -135,7 +146,8 @@ TEST(Wgmma, OperandAFragment) {
     for (int64_t lane = 0; lane < 32; ++lane)
       for (int64_t i = 0; i < 8; ++i)
         EXPECT_EQ(layout.coordinates(layout.apply(i, lane, warp)),
-                  (llvm::SmallVector<int64_t>{16 * (warp % 4) + lane / 4 + (i / 2 % 2) * 8, lane % 4 * 2 + i % 2 + i / 4 * 8}));
+                  (llvm::SmallVector<int64_t>{16 * (warp % 4) + lane / 4 + (i / 2 % 2) * 8,
+                                              lane % 4 * 2 + i % 2 + i / 4 * 8}));
   EXPECT_EQ(layout.freeMask(Dim::Warp), 4u);
 }
 

@@ -30,7 +30,9 @@ TEST(Gf2, SolutionsAddUp) {
     for (uint64_t v = 0; v < 256; ++v) {
       std::optional<uint64_t> solution = span.solve(v);
       EXPECT_EQ(solution.has_value(), span.contains(v));
-      if (solution) { EXPECT_EQ(combine(vectors, *solution), v); }
+      if (solution) {
+        EXPECT_EQ(combine(vectors, *solution), v);
+      }
     }
   }
 }
@@ -44,7 +46,8 @@ TEST(LinearLayout, FreeBitsAreExactlyTheCopies) {
     for (int64_t r = 0; r < layout.numRegisters(); ++r)
       for (int64_t l = 0; l < 32; ++l)
         for (int64_t w = 0; w < 4; ++w) {
-          bool copy = (r & layout.freeMask(Dim::Register)) || (l & layout.freeMask(Dim::Lane)) || (w & layout.freeMask(Dim::Warp));
+          bool copy = (r & layout.freeMask(Dim::Register)) || (l & layout.freeMask(Dim::Lane)) ||
+                      (w & layout.freeMask(Dim::Warp));
           if (!copy) kept.insert(layout.apply(r, l, w));
         }
     EXPECT_EQ(kept.size(), 128u);
@@ -84,7 +87,8 @@ TEST(LinearLayout, TextErrors) {
   EXPECT_EQ(errorOf(""), "expected `[` at the end of the layout");
   EXPECT_EQ(errorOf("[3]"), "a dimension of 3 is not a power of two at the end of the layout");
   EXPECT_EQ(errorOf("[4] lanes=[[1]]"), "expected `=` before `s=[[1]]`");
-  EXPECT_EQ(errorOf("[4] thread=[[1]]"), "expected `register`, `lane`, `warp`, `block` or `offset` before `thread=[[1]]`");
+  EXPECT_EQ(errorOf("[4] thread=[[1]]"),
+            "expected `register`, `lane`, `warp`, `block` or `offset` before `thread=[[1]]`");
   EXPECT_EQ(errorOf("[4] lane=[[1,2]]"), "a basis has 2 coordinates and the shape 1 before `]`");
   EXPECT_EQ(errorOf("[4] lane=[[4]]"), "coordinate 4 is outside a dimension of 4 before `]`");
   EXPECT_EQ(errorOf("[4] lane=[[1]] lane=[[2]]"), "`lane` is given twice before `=[[2]]`");

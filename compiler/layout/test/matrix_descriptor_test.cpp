@@ -40,7 +40,8 @@ TEST(MatrixDescriptor, WalksTheOperand) {
               for (int64_t k = 0; k < slice; ++k) {
                 int64_t seen = swizzled(fields.start + canonicalByte(fields, kMajor, mn, k, bytes), fields.chunks);
                 int64_t offset = combine(offsets, LinearLayout({operand.mn, operand.k}).position({mn0 + mn, k0 + k}));
-                ASSERT_EQ(seen, base + offset * bytes) << elemBits << " " << int(swizzle) << " " << kMajor << " " << mn << " " << k;
+                ASSERT_EQ(seen, base + offset * bytes)
+                    << elemBits << " " << int(swizzle) << " " << kMajor << " " << mn << " " << k;
               }
           }
       }

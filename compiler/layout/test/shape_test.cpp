@@ -17,7 +17,9 @@ void forEachIndex(const LinearLayout& layout, Check check) {
 void expectLocal(const LinearLayout& projected, const LinearLayout& source) {
   std::optional<llvm::SmallVector<unsigned>> sources = registersFor(projected, source);
   ASSERT_TRUE(sources) << projected.str() << "\n" << source.str();
-  forEachIndex(projected, [&](int64_t r, int64_t l, int64_t w) { EXPECT_EQ(source.apply((*sources)[r], l, w), projected.apply(r, l, w)); });
+  forEachIndex(projected, [&](int64_t r, int64_t l, int64_t w) {
+    EXPECT_EQ(source.apply((*sources)[r], l, w), projected.apply(r, l, w));
+  });
 }
 
 TEST(Shape, Slice) {
@@ -40,7 +42,8 @@ TEST(Shape, Slice) {
 
 // Reduce, expand and broadcast again: no data moves.
 TEST(Shape, SliceComesBackByBroadcast) {
-  for (const LinearLayout& layout : {mmaV2Result({64, 64}, {2, 2}), wgmmaResult({128, 64}, {4, 1}, 64), defaultBlocked({16, 256}, 16, 4)})
+  for (const LinearLayout& layout :
+       {mmaV2Result({64, 64}, {2, 2}), wgmmaResult({128, 64}, {4, 1}, 64), defaultBlocked({16, 256}, 16, 4)})
     for (unsigned axis : {0u, 1u}) {
       llvm::SmallVector<int64_t> shape(layout.shape());
       shape[axis] = 1;
@@ -74,7 +77,8 @@ TEST(Shape, Permute) {
     LinearLayout source = randomLayout({4, 8, 16}, 5, 1, trial % 2, random), result = inferPermute(source, order);
     EXPECT_EQ(result.shape(), llvm::ArrayRef<int64_t>({16, 4, 8}));
     forEachIndex(source, [&](int64_t r, int64_t l, int64_t w) {
-      llvm::SmallVector<int64_t> from = source.coordinates(source.apply(r, l, w)), to = result.coordinates(result.apply(r, l, w));
+      llvm::SmallVector<int64_t> from = source.coordinates(source.apply(r, l, w)),
+                                 to = result.coordinates(result.apply(r, l, w));
       for (unsigned i = 0; i < 3; ++i) EXPECT_EQ(to[i], from[order[i]]);
     });
     EXPECT_EQ(inferPermuteSource(result, order), source);
@@ -90,7 +94,9 @@ TEST(Shape, Reshape) {
 TEST(Shape, JoinAndSplit) {
   LinearLayout source = defaultBlocked({16, 32}, 32, 4), joined = inferJoin(source);
   EXPECT_EQ(joined.shape(), llvm::ArrayRef<int64_t>({16, 32, 2}));
-  forEachIndex(joined, [&](int64_t r, int64_t l, int64_t w) { EXPECT_EQ(joined.apply(r, l, w), source.apply(r / 2, l, w) * 2 + r % 2); });
+  forEachIndex(joined, [&](int64_t r, int64_t l, int64_t w) {
+    EXPECT_EQ(joined.apply(r, l, w), source.apply(r / 2, l, w) * 2 + r % 2);
+  });
   EXPECT_EQ(inferJoinSource(joined), source);
   EXPECT_EQ(inferSplit(joined), source);
   EXPECT_EQ(inferSplitSource(source), joined);

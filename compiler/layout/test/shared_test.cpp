@@ -40,13 +40,15 @@ TEST(Swizzle, OffsetsOfAndInverse) {
   LinearLayout where = offsetsOf(layout, offsets);
   for (int64_t r = 0; r < layout.numRegisters(); ++r)
     for (int64_t l = 0; l < 32; ++l)
-      for (int64_t w = 0; w < 4; ++w) EXPECT_EQ(offsets.apply(Dim::Offset, where.apply(r, l, w)), layout.apply(r, l, w));
+      for (int64_t w = 0; w < 4; ++w)
+        EXPECT_EQ(offsets.apply(Dim::Offset, where.apply(r, l, w)), layout.apply(r, l, w));
 }
 
 // ldmatrix reads a swizzled tile without conflicts, in both directions.
 TEST(Matrix, ReadsSwizzledTiles) {
   LinearLayout tile = swizzledOffsets({64, 64}, 16, Swizzle::Bytes128);
-  LinearLayout a = offsetsOf(dotOperandA({64, 64}, 16, {2, 2}), tile), b = offsetsOf(dotOperandB({64, 64}, 16, {2, 2}), tile);
+  LinearLayout a = offsetsOf(dotOperandA({64, 64}, 16, {2, 2}), tile),
+               b = offsetsOf(dotOperandB({64, 64}, 16, {2, 2}), tile);
   EXPECT_TRUE(fitsMatrix(a, 16, false));
   EXPECT_FALSE(fitsMatrix(a, 16, true));
   EXPECT_TRUE(fitsMatrix(b, 16, true));

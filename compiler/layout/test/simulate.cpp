@@ -19,7 +19,8 @@ Threads simulateShuffle(const Shuffle& shuffle, const LinearLayout& src, const L
       }
     }
     for (int64_t l = 0; l < dst.numLanes(); ++l)
-      for (int64_t r = 0; r < dst.numRegisters(); ++r) after.at(r, l, w) = taken.at(r ^ combine(shuffle.postSwaps, l), l, w);
+      for (int64_t r = 0; r < dst.numRegisters(); ++r)
+        after.at(r, l, w) = taken.at(r ^ combine(shuffle.postSwaps, l), l, w);
   }
   return after;
 }
@@ -69,7 +70,8 @@ class Accesses {
   unsigned elemBits_;
 };
 
-Threads simulateShared(const ThroughShared& through, const LinearLayout& src, const LinearLayout& dst, unsigned elemBits) {
+Threads simulateShared(const ThroughShared& through, const LinearLayout& src, const LinearLayout& dst,
+                       unsigned elemBits) {
   Threads before = Threads::holding(src), after(dst);
   const Scratch& scratch = through.scratch;
   uint64_t room = scratch.offsets.size(Dim::Offset) / scratch.rounds;
@@ -83,14 +85,18 @@ Threads simulateShared(const ThroughShared& through, const LinearLayout& src, co
         if (int64_t(offset / room) != round) return;
         buffer.at(offset % room) = {before.at(r, l, w), w};
         int64_t& user = users.at(offset % room);
-        if (through.withinWarp && user >= 0) { EXPECT_EQ(user, w); }
+        if (through.withinWarp && user >= 0) {
+          EXPECT_EQ(user, w);
+        }
         user = w;
       });
     for (int64_t w = 0; w < dst.numWarps(); ++w)
       loads.ofWarp(w, [&](uint64_t r, uint64_t l, uint64_t offset) {
         if (int64_t(offset / room) != round) return;
         after.at(r, l, w) = buffer.at(offset % room).first;
-        if (through.withinWarp) { EXPECT_EQ(buffer.at(offset % room).second, w); }
+        if (through.withinWarp) {
+          EXPECT_EQ(buffer.at(offset % room).second, w);
+        }
       });
   }
   // Copies in registers are not accessed again; they take the value of the register they copy.
@@ -112,21 +118,24 @@ int64_t conflictsOf(const LinearLayout& layout, Access access, int64_t vector, u
     if (access == Access::Vector) {
       for (const auto& group : vectorGroups(layout, vector)) {
         auto& addresses = instructions.emplace_back();
-        for (int64_t l = 0; l < layout.numLanes(); ++l) addresses.push_back(layout.apply(group[0], l, w) * elemBits / 8);
+        for (int64_t l = 0; l < layout.numLanes(); ++l)
+          addresses.push_back(layout.apply(group[0], l, w) * elemBits / 8);
       }
     } else {
       bool transposed = access == Access::MatrixTransposed;
       for (const auto& word : matrixWords(layout, elemBits, transposed)) {
         auto& addresses = instructions.emplace_back();
         for (uint64_t row = 0; row < 8; ++row)
-          addresses.push_back((layout.apply(word[0], 0, w) ^ combine(matrixRows(layout, transposed), row)) * elemBits / 8);
+          addresses.push_back((layout.apply(word[0], 0, w) ^ combine(matrixRows(layout, transposed), row)) * elemBits /
+                              8);
       }
     }
     for (const auto& addresses : instructions)
       for (size_t first = 0; first < addresses.size(); first += together) {
         std::map<uint64_t, std::set<uint64_t>> banks;
         for (size_t i = first; i < std::min(addresses.size(), first + together); ++i)
-          for (int64_t byte = 0; byte < bytes; ++byte) banks[(addresses[i] + byte) / 4 % 32].insert((addresses[i] + byte) / 4);
+          for (int64_t byte = 0; byte < bytes; ++byte)
+            banks[(addresses[i] + byte) / 4 % 32].insert((addresses[i] + byte) / 4);
         for (const auto& [bank, words] : banks) worst = std::max<int64_t>(worst, words.size() - 1);
       }
   }
@@ -145,7 +154,8 @@ Threads simulate(const Conversion& conversion, const LinearLayout& src, const Li
     return after;
   }
   if (const auto* shuffled = std::get_if<Shuffle>(&conversion)) return simulateShuffle(*shuffled, src, dst);
-  if (const auto* through = std::get_if<ThroughShared>(&conversion)) return simulateShared(*through, src, dst, elemBits);
+  if (const auto* through = std::get_if<ThroughShared>(&conversion))
+    return simulateShared(*through, src, dst, elemBits);
   return Threads(dst);
 }
 
@@ -155,7 +165,8 @@ int64_t countConflicts(const ThroughShared& through, unsigned elemBits) {
                   conflictsOf(through.load, scratch.load, scratch.loadVector, elemBits));
 }
 
-LinearLayout randomLayout(llvm::ArrayRef<int64_t> shape, unsigned laneBits, unsigned warpBits, bool mixed, Random& random) {
+LinearLayout randomLayout(llvm::ArrayRef<int64_t> shape, unsigned laneBits, unsigned warpBits, bool mixed,
+                          Random& random) {
   unsigned bits = LinearLayout(shape).positionBits();
   Vectors basis = unitVectors(bits);
   std::shuffle(basis.begin(), basis.end(), random);

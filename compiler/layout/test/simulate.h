@@ -13,9 +13,7 @@ namespace tandem::layout {
 class Threads {
  public:
   explicit Threads(const LinearLayout& layout)
-      : registers_(layout.numRegisters()),
-        lanes_(layout.numLanes()),
-        warps_(layout.numWarps()),
+      : registers_(layout.numRegisters()), lanes_(layout.numLanes()), warps_(layout.numWarps()),
         held_(registers_ * lanes_ * warps_, kNothing) {}
   static Threads holding(const LinearLayout& layout) {
     Threads result(layout);
@@ -41,13 +39,15 @@ Threads simulate(const Conversion& conversion, const LinearLayout& src, const Li
 // Passes beyond the fewest, most over all accesses of all warps, counted from byte addresses.
 int64_t countConflicts(const ThroughShared& through, unsigned elemBits);
 
-inline void expectConverts(const Conversion& conversion, const LinearLayout& src, const LinearLayout& dst, unsigned elemBits) {
+inline void expectConverts(const Conversion& conversion, const LinearLayout& src, const LinearLayout& dst,
+                           unsigned elemBits) {
   Threads after = simulate(conversion, src, dst, elemBits), wanted = Threads::holding(dst);
   EXPECT_TRUE(after == wanted) << kindName(conversion).str() << "\nfrom " << src.str() << "\nto   " << dst.str();
 }
 
 using Random = std::mt19937_64;
 // A layout that holds every position: random bases (unit vectors, or any if `mixed`), some of them copies.
-LinearLayout randomLayout(llvm::ArrayRef<int64_t> shape, unsigned laneBits, unsigned warpBits, bool mixed, Random& random);
+LinearLayout randomLayout(llvm::ArrayRef<int64_t> shape, unsigned laneBits, unsigned warpBits, bool mixed,
+                          Random& random);
 
 }  // namespace tandem::layout

@@ -95,8 +95,7 @@ std::optional<llvm::Instruction::CastOps> castOf(Operation* op) {
 
 // Triton's `/` on float32 is the division of two units in the last place; `div_rn` says that it is precise.
 static llvm::Value* divide(KernelContext& cx, Operation* op, llvm::Value* x, llvm::Value* y) {
-  if (x->getType()->isFloatTy() && !op->hasAttr("tile.precise"))
-    return cx.emit.divideApproximately(x, y);
+  if (x->getType()->isFloatTy() && !op->hasAttr("tile.precise")) return cx.emit.divideApproximately(x, y);
   return cx.b.CreateFDiv(x, y);
 }
 
@@ -133,8 +132,10 @@ static llvm::Value* scalarOp(KernelContext& cx, Operation* op, Scalars v) {
       .Case<arith::RemFOp>([&](auto) { return remainder(cx, op, v); })
       .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) { return integerToFloat(cx, op, v[0]); })
       .Case<arith::FPToSIOp, arith::FPToUIOp>([&](auto) { return floatToInteger(cx, op, v[0]); })
-      .Case<arith::IndexCastOp>([&](auto o) { return cx.b.CreateSExtOrTrunc(v[0], cx.typeOf(o.getResult().getType())); })
-      .Case<arith::IndexCastUIOp>([&](auto o) { return cx.b.CreateZExtOrTrunc(v[0], cx.typeOf(o.getResult().getType())); })
+      .Case<arith::IndexCastOp>(
+          [&](auto o) { return cx.b.CreateSExtOrTrunc(v[0], cx.typeOf(o.getResult().getType())); })
+      .Case<arith::IndexCastUIOp>(
+          [&](auto o) { return cx.b.CreateZExtOrTrunc(v[0], cx.typeOf(o.getResult().getType())); })
       .Default([](Operation*) { return nullptr; });
 }
 
@@ -156,7 +157,8 @@ void registerArith(Lowerings& table) {
   });
   table.on<arith::ConstantOp>([](KernelContext& cx, auto o) { lowerConstant(cx, o); });
   table.on<arith::ExtFOp, arith::TruncFOp, tile::FpToFpOp>([](KernelContext& cx, auto o) { lowerFloatConvert(cx, o); });
-  table.on<arith::MulSIExtendedOp, arith::MulUIExtendedOp, arith::AddUIExtendedOp>([](KernelContext& cx, auto o) { lowerExtended(cx, o); });
+  table.on<arith::MulSIExtendedOp, arith::MulUIExtendedOp, arith::AddUIExtendedOp>(
+      [](KernelContext& cx, auto o) { lowerExtended(cx, o); });
 }
 
 }  // namespace tandem::lower::gpu

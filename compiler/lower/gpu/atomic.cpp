@@ -33,9 +33,12 @@ Order orderOf(tile::Semantic sem, bool wanted) {
 
 mlir::Value pointerOf(Operation* op) { return op->getOperand(0); }
 
-llvm::Value* both(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y) { return x && y ? b.CreateAnd(x, y) : x ? x : y; }
+llvm::Value* both(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y) {
+  return x && y ? b.CreateAnd(x, y) : x ? x : y;
+}
 
-llvm::Value* updateElement(KernelContext& cx, Operation* op, size_t reg, llvm::Value* predicate, bool wanted, Order order) {
+llvm::Value* updateElement(KernelContext& cx, Operation* op, size_t reg, llvm::Value* predicate, bool wanted,
+                           Order order) {
   AtomicOptions options;
   options.order = order;
   options.scope = scopeOf(op);
@@ -48,11 +51,12 @@ llvm::Value* updateElement(KernelContext& cx, Operation* op, size_t reg, llvm::V
   auto cas = cast<tile::AtomicCasOp>(op);
   llvm::Value *expected = cx.pick(cas.getExpected(), reg), *desired = cx.pick(cas.getValue(), reg);
   if (cx.bitsOf(desired->getType()) < 16) cx.failUnsupported(op);
-  return cx.fromBits(cx.emit.compareAndSwap(pointer, cx.toBits(expected), cx.toBits(desired), options), desired->getType());
+  return cx.fromBits(cx.emit.compareAndSwap(pointer, cx.toBits(expected), cx.toBits(desired), options),
+                     desired->getType());
 }
 
-// The barriers also order every thread's accesses with the first thread's update. The last one frees the scratch space for uses within
-// a warp. The first thread is the first block's.
+// The barriers also order every thread's accesses with the first thread's update. The last one frees the scratch space
+// for uses within a warp. The first thread is the first block's.
 llvm::Value* shareFirst(KernelContext& cx, llvm::Value* value, Location loc) {
   llvm::Value* place = cx.scratch(8, loc);
   cx.emit.programBarrier();
@@ -79,12 +83,14 @@ Regs shareOwned(KernelContext& cx, const Regs& owned, const LinearLayout& layout
   });
   cx.emit.blockBarrier();
   Regs out;
-  for (size_t r = 0; r < owned.size(); ++r) out.push_back(cx.fromBits(cx.loadShared(placeOf(r), bytes * 8, 1)[0], element));
+  for (size_t r = 0; r < owned.size(); ++r)
+    out.push_back(cx.fromBits(cx.loadShared(placeOf(r), bytes * 8, 1)[0], element));
   cx.emit.blockBarrier();
   return out;
 }
 
-// All threads' earlier accesses come before a release, their later ones after an acquire. Several registers share one fence on each side.
+// All threads' earlier accesses come before a release, their later ones after an acquire. Several registers share one
+// fence on each side.
 void lowerAtomicTile(KernelContext& cx, Operation* op) {
   LinearLayout layout = cx.layoutOf(pointerOf(op));
   tile::Semantic sem = semanticOf(op);
@@ -138,7 +144,8 @@ void lowerAtomicScalar(KernelContext& cx, Operation* op) {
 
 }  // namespace
 
-void reduceElements(KernelContext& cx, Operation* op, tile::Rmw rmw, llvm::Value* pointer, Scalars values, llvm::Value* predicate) {
+void reduceElements(KernelContext& cx, Operation* op, tile::Rmw rmw, llvm::Value* pointer, Scalars values,
+                    llvm::Value* predicate) {
   AtomicOptions options;
   options.order = Order::Relaxed;
   options.predicate = predicate;

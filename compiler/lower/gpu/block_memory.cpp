@@ -1,5 +1,5 @@
-// Blocks of strided tensors without TMA: every thread computes the addresses of its elements and whether they are inside; neighbours that
-// are surely inside or outside together move in one access.
+// Blocks of strided tensors without TMA: every thread computes the addresses of its elements and whether they are
+// inside; neighbours that are surely inside or outside together move in one access.
 #include "compiler/lower/gpu/block_memory.h"
 #include "compiler/lower/gpu/atomic.h"
 #include "compiler/lower/gpu/memory.h"
@@ -24,7 +24,8 @@ bool startsAligned(const LinearLayout& layout, size_t count, unsigned axis) {
   uint64_t low = (uint64_t(count) - 1) << layout.axisShift(axis);
   auto rest = layout.bases(Dim::Register).drop_front(llvm::Log2_64(count));
   auto isClear = [&](uint64_t basis) { return (basis & low) == 0; };
-  return llvm::all_of(rest, isClear) && llvm::all_of(layout.bases(Dim::Lane), isClear) && llvm::all_of(layout.bases(Dim::Warp), isClear);
+  return llvm::all_of(rest, isClear) && llvm::all_of(layout.bases(Dim::Lane), isClear) &&
+         llvm::all_of(layout.bases(Dim::Warp), isClear);
 }
 
 llvm::Value* paddingOf(llvm::Type* held, mlir::Type element, tile::Padding padding) {
@@ -50,11 +51,14 @@ size_t blockVector(KernelContext& cx, const LinearLayout& layout, unsigned bits,
   const analysis::AxisInfoAnalysis& axes = cx.axes(base.getParentRegion()->getParentOp());
   int64_t bytes = bits / 8, promised = block.isDescriptor ? 16 / bytes : 1;
   auto divisor = [&](mlir::Value v) { return axes.of(v).divisibility(0); };
-  auto isUnit = [&](unsigned d) { return (block.isDescriptor && d + 1 == layout.rank()) || axes.of(block.strides[d]).constant == 1; };
+  auto isUnit = [&](unsigned d) {
+    return (block.isDescriptor && d + 1 == layout.rank()) || axes.of(block.strides[d]).constant == 1;
+  };
   for (unsigned axis = layout.rank(); axis-- > 0;) {
     if (!isUnit(axis)) continue;
     int64_t known = std::min(std::max(divisor(block.base) / bytes, promised), divisor(block.offsets[axis]));
-    if (llvm::is_contained(block.boundaryCheck, static_cast<int32_t>(axis))) known = std::min(known, divisor(block.shape[axis]));
+    if (llvm::is_contained(block.boundaryCheck, static_cast<int32_t>(axis)))
+      known = std::min(known, divisor(block.shape[axis]));
     for (unsigned d = 0; d < layout.rank(); ++d)
       if (d != axis) known = std::min(known, std::max(divisor(block.strides[d]), promised));
     size_t count = vectorLength(layout, known, bits, axis);
@@ -72,7 +76,7 @@ struct BlockAccess {
 // If the registers' and the threads' parts of positions do not overlap, an address is the thread's plus a multiple of
 // strides.
 BlockAccess blockAccess(KernelContext& cx, const LinearLayout& layout, llvm::Type* element, const GlobalBlock& block,
-                                                        size_t vector) {
+                        size_t vector) {
   bool separable = (imageOf(layout, {Dim::Register}) & imageOf(layout, {Dim::Lane, Dim::Warp})) == 0;
   unsigned rank = layout.rank();
   auto wide = [&](mlir::Value v) { return cx.b.CreateSExt(cx.useScalar(v), cx.b.getInt64Ty()); };
@@ -82,7 +86,8 @@ BlockAccess blockAccess(KernelContext& cx, const LinearLayout& layout, llvm::Typ
     limits[d] = cx.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, wide(block.shape[d]), cx.b.getInt64(0));
   auto indicesAt = [&](llvm::Value* at) {
     Regs indices = cx.coordinates(at, layout.shape());
-    for (unsigned d = 0; d < rank; ++d) indices[d] = cx.b.CreateAdd(wide(block.offsets[d]), cx.b.CreateZExt(indices[d], cx.b.getInt64Ty()));
+    for (unsigned d = 0; d < rank; ++d)
+      indices[d] = cx.b.CreateAdd(wide(block.offsets[d]), cx.b.CreateZExt(indices[d], cx.b.getInt64Ty()));
     return indices;
   };
   auto pointerAt = [&](llvm::Value* base, const Regs& indices) {
@@ -126,7 +131,8 @@ BlockAccess blockAccess(KernelContext& cx, const LinearLayout& layout, llvm::Typ
 void lowerBlockLoad(KernelContext& cx, tile::BlockLoadOp op) {
   llvm::Type* element = cx.typeOf(op.getResult().getType());
   LinearLayout layout = cx.layoutOf(op.getResult());
-  GlobalBlock block{op.getBase(), op.getShape(), op.getStrides(), op.getOffsets(), op.getBoundaryCheck(), op.getDescriptor()};
+  GlobalBlock block{op.getBase(),    op.getShape(),         op.getStrides(),
+                    op.getOffsets(), op.getBoundaryCheck(), op.getDescriptor()};
   size_t vector = blockVector(cx, layout, cx.bitsOf(element), block);
   llvm::Type* held = memoryType(cx, element);
   BlockAccess access = blockAccess(cx, layout, held, block, vector);
@@ -142,7 +148,8 @@ void lowerBlockLoad(KernelContext& cx, tile::BlockLoadOp op) {
 void lowerBlockStore(KernelContext& cx, tile::BlockStoreOp op) {
   llvm::Type* element = cx.typeOf(op.getValue().getType());
   LinearLayout layout = cx.layoutOf(op.getValue());
-  GlobalBlock block{op.getBase(), op.getShape(), op.getStrides(), op.getOffsets(), op.getBoundaryCheck(), op.getDescriptor()};
+  GlobalBlock block{op.getBase(),    op.getShape(),         op.getStrides(),
+                    op.getOffsets(), op.getBoundaryCheck(), op.getDescriptor()};
   size_t vector = blockVector(cx, layout, cx.bitsOf(element), block);
   if (op.getReduce()) vector = updatedAtOnce(cx, *op.getReduce(), element, vector);
   BlockAccess access = blockAccess(cx, layout, memoryType(cx, element), block, vector);

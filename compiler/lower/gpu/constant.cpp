@@ -6,7 +6,8 @@ using namespace mlir;
 namespace {
 
 llvm::Constant* constantOf(llvm::Type* type, Attribute value) {
-  if (auto i = dyn_cast<IntegerAttr>(value)) return llvm::ConstantInt::get(type, i.getValue().zextOrTrunc(type->getIntegerBitWidth()));
+  if (auto i = dyn_cast<IntegerAttr>(value))
+    return llvm::ConstantInt::get(type, i.getValue().zextOrTrunc(type->getIntegerBitWidth()));
   llvm::APFloat number = cast<FloatAttr>(value).getValue();
   if (type->isIntegerTy()) return llvm::ConstantInt::get(type, number.bitcastToAPInt());
   return llvm::ConstantFP::get(type, number);
@@ -19,8 +20,9 @@ static llvm::Value* constantTable(KernelContext& cx, DenseElementsAttr values, l
   llvm::SmallVector<llvm::Constant*> elements;
   for (Attribute value : values.getValues<Attribute>()) elements.push_back(constantOf(element, value));
   auto* type = llvm::ArrayType::get(element, elements.size());
-  auto* table = new llvm::GlobalVariable(cx.module, type, true, llvm::GlobalValue::PrivateLinkage, llvm::ConstantArray::get(type, elements),
-                                         "constant", nullptr, llvm::GlobalValue::NotThreadLocal, 1);
+  auto* table = new llvm::GlobalVariable(cx.module, type, true, llvm::GlobalValue::PrivateLinkage,
+                                         llvm::ConstantArray::get(type, elements), "constant", nullptr,
+                                         llvm::GlobalValue::NotThreadLocal, 1);
   table->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
   return table;
 }
@@ -30,7 +32,8 @@ void lowerConstant(KernelContext& cx, arith::ConstantOp op) {
   auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
   if (!dense) return cx.define(op.getResult(), {constantOf(type, op.getValue())});
   if (dense.isSplat())
-    return cx.define(op.getResult(), Regs(cx.registersOf(op.getResult()), constantOf(type, dense.getSplatValue<Attribute>())));
+    return cx.define(op.getResult(),
+                     Regs(cx.registersOf(op.getResult()), constantOf(type, dense.getSplatValue<Attribute>())));
   Regs out;
   if (!isa<RankedTensorType>(op.getType())) {
     for (Attribute value : dense.getValues<Attribute>()) out.push_back(constantOf(type, value));

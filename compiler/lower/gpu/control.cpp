@@ -10,7 +10,8 @@ static void addIncoming(KernelContext& cx, ArrayRef<Regs> phis, ArrayRef<Regs> i
     for (auto [phi, r] : llvm::zip(group, regs)) llvm::cast<llvm::PHINode>(phi)->addIncoming(r, from);
 }
 
-static llvm::SmallVector<Regs> phis(KernelContext& cx, ValueRange values, ArrayRef<Regs> incoming, llvm::BasicBlock* from) {
+static llvm::SmallVector<Regs> phis(KernelContext& cx, ValueRange values, ArrayRef<Regs> incoming,
+                                    llvm::BasicBlock* from) {
   llvm::SmallVector<Regs> out;
   for (const Regs& regs : incoming) {
     Regs& group = out.emplace_back();

@@ -12,8 +12,8 @@ llvm::Value* xorOfMasks(KernelContext& cx, llvm::Value* id, llvm::ArrayRef<uint6
   llvm::Value* sum = cx.b.getInt32(0);
   for (auto [i, mask] : llvm::enumerate(masks))
     if (mask)
-      sum = cx.b.CreateXor(sum, cx.b.CreateSelect(cx.b.CreateTrunc(cx.b.CreateLShr(id, i), cx.b.getInt1Ty()), cx.b.getInt32(mask),
-                                                  cx.b.getInt32(0)));
+      sum = cx.b.CreateXor(sum, cx.b.CreateSelect(cx.b.CreateTrunc(cx.b.CreateLShr(id, i), cx.b.getInt1Ty()),
+                                                  cx.b.getInt32(mask), cx.b.getInt32(0)));
   return sum;
 }
 
@@ -25,8 +25,8 @@ void repeatCopies(Regs& regs, const LinearLayout& layout) {
 
 namespace {
 
-// Registers that a shuffle keeps side by side, so that one word can carry them: `from` are bits of the numbers they have before, `to` of
-// those behind.
+// Registers that a shuffle keeps side by side, so that one word can carry them: `from` are bits of the numbers they
+// have before, `to` of those behind.
 struct Packing {
   llvm::SmallVector<unsigned, 2> from, to;
   unsigned fromMask = 0, toMask = 0;
@@ -58,11 +58,14 @@ struct Packing {
   }
 
   static bool isKept(const layout::Shuffle& plan, unsigned from, unsigned to) {
-    auto touches = [](llvm::ArrayRef<uint64_t> masks, unsigned bit) { return llvm::any_of(masks, [&](uint64_t m) { return m & bit; }); };
+    auto touches = [](llvm::ArrayRef<uint64_t> masks, unsigned bit) {
+      return llvm::any_of(masks, [&](uint64_t m) { return m & bit; });
+    };
     if (touches(plan.preSwaps, from) || touches(plan.postSwaps, to)) return false;
     for (unsigned i = 0; i < plan.steps.size(); ++i) {
       const layout::Shuffle::Step &one = plan.steps[i], &other = plan.steps[i ^ to];
-      if ((one.source ^ from) != other.source || one.lane != other.lane || bool(one.source & from) != bool(i & to)) return false;
+      if ((one.source ^ from) != other.source || one.lane != other.lane || bool(one.source & from) != bool(i & to))
+        return false;
     }
     return true;
   }
@@ -131,8 +134,8 @@ static Regs convertByShuffle(KernelContext& cx, Regs regs, const layout::Shuffle
   return out;
 }
 
-static Regs convertThroughShared(KernelContext& cx, const Regs& source, const layout::ThroughShared& plan, unsigned bits,
-                                 Location loc) {
+static Regs convertThroughShared(KernelContext& cx, const Regs& source, const layout::ThroughShared& plan,
+                                 unsigned bits, Location loc) {
   const layout::Scratch& scratchPlan = plan.scratch;
   int64_t elements = plan.store.numElements() / scratchPlan.rounds;
   llvm::Value* base = cx.scratch(elements * bits / 8, loc);
@@ -149,7 +152,8 @@ static Regs convertThroughShared(KernelContext& cx, const Regs& source, const la
                : cx.b.CreateICmpEQ(cx.b.CreateLShr(offset, llvm::Log2_64(elements)), cx.b.getInt32(round));
   };
   auto addressOf = [&](llvm::Value* offset) {
-    return cx.b.CreateGEP(cx.b.getInt8Ty(), base, cx.b.CreateMul(cx.b.CreateAnd(offset, elements - 1), cx.b.getInt32(bits / 8)));
+    return cx.b.CreateGEP(cx.b.getInt8Ty(), base,
+                          cx.b.CreateMul(cx.b.CreateAnd(offset, elements - 1), cx.b.getInt32(bits / 8)));
   };
   bool matrixStore = scratchPlan.store != layout::Access::Vector && scratchPlan.rounds == 1;
   bool matrixLoad = scratchPlan.load != layout::Access::Vector && scratchPlan.rounds == 1;
@@ -169,7 +173,8 @@ static Regs convertThroughShared(KernelContext& cx, const Regs& source, const la
       cx.when(inRound(offset, round), [&] { cx.storeShared(addressOf(offset), values); });
     }
     syncStored();
-    if (matrixLoad) cx.emit.loadMatrices(base, plan.load, out, bits, scratchPlan.load == layout::Access::MatrixTransposed);
+    if (matrixLoad)
+      cx.emit.loadMatrices(base, plan.load, out, bits, scratchPlan.load == layout::Access::MatrixTransposed);
     for (const auto& group : matrixLoad ? Groups{} : layout::vectorGroups(plan.load, scratchPlan.loadVector)) {
       llvm::Value* offset = cx.position(plan.load, group[0]);
       Regs values = cx.loadShared(addressOf(offset), bits, group.size());
@@ -182,7 +187,7 @@ static Regs convertThroughShared(KernelContext& cx, const Regs& source, const la
 }
 
 Regs convertLayout(KernelContext& cx, const Regs& source, const LinearLayout& from, const LinearLayout& to,
-                                   llvm::Type* element, Location loc) {
+                   llvm::Type* element, Location loc) {
   unsigned bits = cx.bitsOf(element);
   layout::MatrixInstructions matrix{cx.target.hasLdmatrix(), cx.target.hasStmatrix()};
   layout::Conversion plan = layout::plan(from, to, bits, cx.scratchBudget(), matrix);

@@ -4,8 +4,8 @@
 
 namespace tandem::lower::gpu {
 
-Regs convertLayout(KernelContext& cx, const Regs& source, const LinearLayout& from, const LinearLayout& to, llvm::Type* element,
-                   mlir::Location loc);
+Regs convertLayout(KernelContext& cx, const Regs& source, const LinearLayout& from, const LinearLayout& to,
+                   llvm::Type* element, mlir::Location loc);
 // Copies of one position, which are read once.
 void repeatCopies(Regs& regs, const LinearLayout& layout);
 // XOR of the masks whose bit of `id` is set.

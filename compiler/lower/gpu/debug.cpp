@@ -25,8 +25,8 @@ std::string directiveOf(mlir::Type element, llvm::Type* type, bool isSigned, boo
 
 llvm::Value* text(KernelContext& cx, llvm::StringRef text) {
   llvm::Constant* bytes = llvm::ConstantDataArray::getString(cx.context, text);
-  auto* global = new llvm::GlobalVariable(cx.module, bytes->getType(), true, llvm::GlobalValue::PrivateLinkage, bytes, "text", nullptr,
-                                          llvm::GlobalValue::NotThreadLocal, 1);
+  auto* global = new llvm::GlobalVariable(cx.module, bytes->getType(), true, llvm::GlobalValue::PrivateLinkage, bytes,
+                                          "text", nullptr, llvm::GlobalValue::NotThreadLocal, 1);
   global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
   return cx.b.CreateAddrSpaceCast(global, cx.b.getPtrTy());
 }
@@ -45,7 +45,8 @@ static llvm::Value* printable(KernelContext& cx, llvm::Value* value, mlir::Type 
 // The index of a printed value, each coordinate as wide as the dimension's largest.
 static std::string indexFormat(llvm::ArrayRef<int64_t> shape) {
   std::string text;
-  for (int64_t size : shape) text += (text.empty() ? "%" : ", %") + std::to_string(std::to_string(size - 1).size()) + "u";
+  for (int64_t size : shape)
+    text += (text.empty() ? "%" : ", %") + std::to_string(std::to_string(size - 1).size()) + "u";
   return "idx (" + text + ")";
 }
 
@@ -54,7 +55,8 @@ static llvm::Value* oneThread(KernelContext& cx, Operation* op) {
   return cx.threadValues(op).actsEach(op) ? nullptr : cx.isFirstThread();
 }
 
-// Triton's form: a line for each element, with the program and the element's index. A value that each thread prints has the thread's.
+// Triton's form: a line for each element, with the program and the element's index. A value that each thread prints has
+// the thread's.
 static void printValue(KernelContext& cx, tile::PrintOp op, unsigned which) {
   mlir::Value value = op.getValues()[which];
   mlir::Type element = getElementTypeOrSelf(value.getType());
@@ -92,9 +94,7 @@ static void lowerPrint(KernelContext& cx, tile::PrintOp op) {
   cx.when(oneThread(cx, op), [&] { cx.emit.print(format, programIndex(cx)); });
 }
 
-Regs programIndex(KernelContext& cx) {
-  return {cx.programId(0), cx.programId(1), cx.programId(2)};
-}
+Regs programIndex(KernelContext& cx) { return {cx.programId(0), cx.programId(1), cx.programId(2)}; }
 
 static void lowerAssert(KernelContext& cx, tile::AssertOp op) {
   llvm::Value* fails = cx.b.getFalse();
@@ -107,7 +107,8 @@ static void lowerAssert(KernelContext& cx, tile::AssertOp op) {
   llvm::Value* speaker = isTile ? cx.isOwner(cx.layoutOf(op.getCondition())) : oneThread(cx, op);
   if (speaker) fails = cx.b.CreateAnd(fails, speaker);
   auto [file, line] = Places::fileAndLine(op.getLoc());
-  llvm::Value *message = text(cx, op.getMessage()), *where = text(cx, file), *function = text(cx, cx.function->getName());
+  llvm::Value *message = text(cx, op.getMessage()), *where = text(cx, file),
+              *function = text(cx, cx.function->getName());
   cx.when(fails, [&] { cx.emit.failAssertion(message, where, line, function); });
 }
 

@@ -32,7 +32,8 @@ llvm::Value* rankField(KernelContext& cx, size_t offset, llvm::Type* type) {
 llvm::Value* teamField(KernelContext& cx, mlir::Value team, size_t offset, llvm::Type* type) {
   llvm::Value* at = rankField(cx, offsetof(tandem_dist_context, teams), cx.b.getPtrTy(1));
   llvm::Value* index = team ? cx.b.CreateSExt(cx.useScalar(team), cx.b.getInt64Ty()) : cx.b.getInt64(0);
-  llvm::Value* bytes = cx.b.CreateAdd(cx.b.CreateMul(index, cx.b.getInt64(sizeof(tandem_dist_team))), cx.b.getInt64(offset));
+  llvm::Value* bytes =
+      cx.b.CreateAdd(cx.b.CreateMul(index, cx.b.getInt64(sizeof(tandem_dist_team))), cx.b.getInt64(offset));
   return loadElement(cx, cx.b.CreateGEP(cx.b.getInt8Ty(), at, bytes), type, cx.b.getInt32(0));
 }
 
@@ -58,14 +59,16 @@ static llvm::Value* translateRank(KernelContext& cx, dist::TranslateRankOp op) {
 static bool isPerThread(Operation* op) {
   return op->getParentOfType<func::FuncOp>()
       ->walk([](Operation* inner) {
-        bool differs = isa<simt::TidOp, simt::ElectOp, simt::ShuffleOp, simt::BallotOp, simt::AtomicRmwOp, simt::AtomicCasOp>(inner);
+        bool differs =
+            isa<simt::TidOp, simt::ElectOp, simt::ShuffleOp, simt::BallotOp, simt::AtomicRmwOp, simt::AtomicCasOp>(
+                inner);
         return differs ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }
 
-// Tile code calls as the whole block, whatever group it names; where threads differ each group calls for itself. A call that `repeats`
-// acts once for each group in a kernel with per-thread code, even if all come to it.
+// Tile code calls as the whole block, whatever group it names; where threads differ each group calls for itself. A call
+// that `repeats` acts once for each group in a kernel with per-thread code, even if all come to it.
 Callers callersOf(KernelContext& cx, Operation* op, dist::Group group, bool repeats) {
   bool apart = cx.threadValues(op).isDivergent(op) || cx.threadValues(op).anyDiffers(op->getOperands()) ||
                (repeats && isPerThread(op));
@@ -103,9 +106,8 @@ void registerDist(Lowerings& table) {
   });
   table.on<dist::TranslateRankOp>([](KernelContext& cx, auto o) { cx.define(o.getResult(), {translateRank(cx, o)}); });
   table.on<dist::SymmAtOp>([](KernelContext& cx, auto o) {
-    cx.mapRegisters(o, [&](Scalars v) {
-      return cx.peers ? cx.peers->address(v[0], v[1], o.getLoc()) : addressOn(cx, v[0], v[1]);
-    });
+    cx.mapRegisters(
+        o, [&](Scalars v) { return cx.peers ? cx.peers->address(v[0], v[1], o.getLoc()) : addressOn(cx, v[0], v[1]); });
   });
   table.on<dist::MulticastAtOp>([](KernelContext& cx, auto o) {
     llvm::Value* base = teamField(cx, o.getTeam(), offsetof(tandem_dist_team, multicast), cx.b.getInt64Ty());

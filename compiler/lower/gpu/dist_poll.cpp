@@ -56,7 +56,8 @@ llvm::Value* pollSignal(KernelContext& cx, const Awaited& a) {
   cx.b.CreateCondBr(cx.b.CreateICmpULT(count, cx.b.getInt32(kEager)), poll, pause);
   cx.b.SetInsertPoint(pause);
   cx.emit.sleepNanoseconds(cx.b.getInt32(kPause));
-  cx.b.CreateCondBr(cx.b.CreateICmpEQ(cx.b.CreateAnd(count, cx.b.getInt32(kLookEvery - 1)), cx.b.getInt32(0)), look, poll);
+  cx.b.CreateCondBr(cx.b.CreateICmpEQ(cx.b.CreateAnd(count, cx.b.getInt32(kLookEvery - 1)), cx.b.getInt32(0)), look,
+                    poll);
 
   cx.b.SetInsertPoint(look);
   llvm::Value* watch = rankField(cx, offsetof(tandem_dist_context, watch), cx.b.getPtrTy(1));
@@ -65,10 +66,12 @@ llvm::Value* pollSignal(KernelContext& cx, const Awaited& a) {
   auto get = [&](llvm::Type* type, size_t offset) {
     return cx.emit.load(type, 1, watchField(cx, watch, offset), nullptr, {}, relaxedSystem())[0];
   };
-  llvm::Value *stop = get(word, offsetof(tandem_dist_watch, stop)), *timeout = get(wide, offsetof(tandem_dist_watch, timeout_ns));
+  llvm::Value *stop = get(word, offsetof(tandem_dist_watch, stop)),
+              *timeout = get(wide, offsetof(tandem_dist_watch, timeout_ns));
   llvm::Value *now = cx.emit.globalTimer(), *none = cx.b.getInt64(0);
   llvm::Value *limited = cx.b.CreateICmpNE(timeout, none), *first = cx.b.CreateICmpEQ(deadline, none);
-  llvm::Value* isLate = cx.b.CreateAnd(cx.b.CreateAnd(limited, cx.b.CreateNot(first)), cx.b.CreateICmpUGE(now, deadline));
+  llvm::Value* isLate =
+      cx.b.CreateAnd(cx.b.CreateAnd(limited, cx.b.CreateNot(first)), cx.b.CreateICmpUGE(now, deadline));
   llvm::Value* taken = cx.b.CreateSelect(cx.b.CreateAnd(limited, first), cx.b.CreateAdd(now, timeout), deadline);
   cx.b.CreateCondBr(cx.b.CreateOr(cx.b.CreateICmpNE(stop, cx.b.getInt32(0)), isLate), giveUp, poll);
   cx.b.SetInsertPoint(giveUp);
@@ -88,14 +91,17 @@ llvm::Value* pollSignal(KernelContext& cx, const Awaited& a) {
 static llvm::Value* placeText(KernelContext& cx, Location where) {
   std::string place = "<unknown>:0:0";
   if (auto at = filePosition(where))
-    place = at.getFilename().str() + ":" + std::to_string(at.getStartLine()) + ":" + std::to_string(at.getStartColumn());
+    place =
+        at.getFilename().str() + ":" + std::to_string(at.getStartLine()) + ":" + std::to_string(at.getStartColumn());
   place.push_back('\0');
   return text(cx, place + cx.image.name);
 }
 
 // The first wait that gives up says where it is; the others follow it.
 void tellWatch(KernelContext& cx, llvm::Value* watch, const GivenUp& what) {
-  auto put = [&](size_t offset, llvm::Value* value) { cx.emit.store({value}, watchField(cx, watch, offset), nullptr, relaxedSystem()); };
+  auto put = [&](size_t offset, llvm::Value* value) {
+    cx.emit.store({value}, watchField(cx, watch, offset), nullptr, relaxedSystem());
+  };
   auto wide = [&](llvm::Value* value) { return cx.b.CreateSExt(value, cx.b.getInt64Ty()); };
   llvm::Value* found = watchField(cx, watch, offsetof(tandem_dist_watch, found));
   llvm::Value* old = cx.emit.compareAndSwap(found, cx.b.getInt32(0), cx.b.getInt32(1),

@@ -29,7 +29,8 @@ static void lowerWait(KernelContext& cx, dist::WaitOp op) {
     });
   };
   if (together) {
-    cx.when(cx.b.CreateICmpULT(cx.threadId(), cx.b.getInt32(cx.warpSize())), [&] { pollAll(cx.laneId(), cx.warpSize()); });
+    cx.when(cx.b.CreateICmpULT(cx.threadId(), cx.b.getInt32(cx.warpSize())),
+            [&] { pollAll(cx.laneId(), cx.warpSize()); });
     cx.emit.blockBarrier();
   } else {
     pollAll(cx.b.getInt32(0), 1);
@@ -40,8 +41,7 @@ static void lowerWait(KernelContext& cx, dist::WaitOp op) {
 
 static void lowerNotify(KernelContext& cx, dist::NotifyOp op) {
   PeerSignal signal{cx.useScalar(op.getPointer()), cx.useScalar(op.getPeer()), pointeeOf(op.getPointer(), cx.b),
-                    cx.useScalar(op.getValue()),
-                    op.getSignal()};
+                    cx.useScalar(op.getValue()), op.getSignal()};
   auto update = [&] { signalPeer(cx, signal, Order::Release, scopeOf(op.getScope())); };
   cx.emit.completeStores();
   if (cx.role == Role::Signaller) return update();
@@ -73,8 +73,8 @@ static void lowerSignalWait(KernelContext& cx, dist::SignalWaitOp op) {
   cx.define(op.getResult(), {cx.b.CreateSExt(seen, cx.b.getInt64Ty())});
 }
 
-static void updateSignal(KernelContext& cx, llvm::Value* pointer, llvm::Type* width, llvm::Value* value, dist::SignalKind kind,
-                         Order order, Scope scope) {
+static void updateSignal(KernelContext& cx, llvm::Value* pointer, llvm::Type* width, llvm::Value* value,
+                         dist::SignalKind kind, Order order, Scope scope) {
   value = cx.b.CreateTrunc(value, width);
   if (kind == dist::SignalKind::Add) {
     AtomicType type = width->isIntegerTy(64) ? AtomicType::U64 : AtomicType::U32;
@@ -97,10 +97,11 @@ void registerDistSignal(Lowerings& table) {
     lowerNotify(cx, o);
     traceInstant(cx, "signal", o, cx.useScalar(o.getPeer()));
   });
-  table.on<dist::SignalWaitOp>([](KernelContext& cx, auto o) { traced(cx, "wait", o, nullptr, [&] { lowerSignalWait(cx, o); }); });
+  table.on<dist::SignalWaitOp>(
+      [](KernelContext& cx, auto o) { traced(cx, "wait", o, nullptr, [&] { lowerSignalWait(cx, o); }); });
   table.on<dist::SignalOp>([](KernelContext& cx, auto o) {
-    PeerSignal signal{cx.useScalar(o.getPointer()), cx.useScalar(o.getPeer()), pointeeOf(o.getPointer(), cx.b), cx.useScalar(o.getValue()),
-                      o.getSignal()};
+    PeerSignal signal{cx.useScalar(o.getPointer()), cx.useScalar(o.getPeer()), pointeeOf(o.getPointer(), cx.b),
+                      cx.useScalar(o.getValue()), o.getSignal()};
     onceIn(cx, callersOf(cx, o, dist::Group::Thread, o.getSignal() == dist::SignalKind::Add),
            [&] { signalPeer(cx, signal, Order::Relaxed, Scope::System); });
     traceInstant(cx, "signal", o, signal.peer);

@@ -21,12 +21,16 @@ static llvm::Value* markOf(KernelContext& cx, const TeamCall& call) {
   llvm::Value* kind = cx.b.getInt64(call.kind);
   if (!call.bytes) return kind;
   llvm::Value* mixed = cx.b.CreateMul(call.bytes, cx.b.getInt64(spread));
-  if (call.root) mixed = cx.b.CreateAdd(mixed, cx.b.CreateMul(cx.b.CreateZExt(call.root, cx.b.getInt64Ty()), cx.b.getInt64(spreadRoot)));
-  return cx.b.CreateOr(cx.b.CreateShl(cx.b.CreateLShr(mixed, cx.b.getInt64(64 - (bits - kindBits))), cx.b.getInt64(kindBits)), kind);
+  if (call.root)
+    mixed =
+        cx.b.CreateAdd(mixed, cx.b.CreateMul(cx.b.CreateZExt(call.root, cx.b.getInt64Ty()), cx.b.getInt64(spreadRoot)));
+  return cx.b.CreateOr(
+      cx.b.CreateShl(cx.b.CreateLShr(mixed, cx.b.getInt64(64 - (bits - kindBits))), cx.b.getInt64(kindBits)), kind);
 }
 
-// Each member writes the number of this call, with its mark, into its slot on every other, then waits until all slots of its own have come
-// as far. A member whose mark is another one can't have gone past this call, so both see it. The lanes of one warp share the members.
+// Each member writes the number of this call, with its mark, into its slot on every other, then waits until all slots
+// of its own have come as far. A member whose mark is another one can't have gone past this call, so both see it. The
+// lanes of one warp share the members.
 static void meet(KernelContext& cx, const Callers& callers, mlir::Value team, bool quiet, const TeamCall& call) {
   llvm::Type *word = cx.b.getInt32Ty(), *wide = cx.b.getInt64Ty(), *pointer = cx.b.getPtrTy(1);
   if (quiet) cx.emit.completeStores();
@@ -49,7 +53,8 @@ static void meet(KernelContext& cx, const Callers& callers, mlir::Value team, bo
     cx.emit.fence(Scope::System);
     cx.forEach(callers.index, size, lanes, [&](llvm::Value* i) {
       llvm::Value* slot = cx.b.CreateGEP(wide, signals, mine);
-      signalPeer(cx, {slot, loadElement(cx, members, word, i), wide, own, dist::SignalKind::Set}, Order::Release, Scope::System);
+      signalPeer(cx, {slot, loadElement(cx, members, word, i), wide, own, dist::SignalKind::Set}, Order::Release,
+                 Scope::System);
     });
     cx.forEach(callers.index, size, lanes, [&](llvm::Value* i) {
       strong.order = Order::Acquire;
@@ -100,10 +105,13 @@ static void lowerFcollect(KernelContext& cx, dist::FcollectOp op) {
 
 void registerDistTeam(Lowerings& table) {
   table.on<dist::BarrierOp>([](KernelContext& cx, auto o) {
-    traced(cx, "barrier", o, nullptr, [&] { meet(cx, callersOf(cx, o, o.getGroup()), o.getTeam(), !o.getSyncOnly(), {o.getLoc()}); });
+    traced(cx, "barrier", o, nullptr,
+           [&] { meet(cx, callersOf(cx, o, o.getGroup()), o.getTeam(), !o.getSyncOnly(), {o.getLoc()}); });
   });
-  table.on<dist::BroadcastOp>([](KernelContext& cx, auto o) { traced(cx, "get", o, nullptr, [&] { lowerBroadcast(cx, o); }); });
-  table.on<dist::FcollectOp>([](KernelContext& cx, auto o) { traced(cx, "get", o, nullptr, [&] { lowerFcollect(cx, o); }); });
+  table.on<dist::BroadcastOp>(
+      [](KernelContext& cx, auto o) { traced(cx, "get", o, nullptr, [&] { lowerBroadcast(cx, o); }); });
+  table.on<dist::FcollectOp>(
+      [](KernelContext& cx, auto o) { traced(cx, "get", o, nullptr, [&] { lowerFcollect(cx, o); }); });
 }
 
 }  // namespace tandem::lower::gpu

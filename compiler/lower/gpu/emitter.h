@@ -1,8 +1,10 @@
-// An emitter gives the instructions that a GPU has of its own; the lowerings of this room ask a target's emitter for them. All else they
-// emit is LLVM IR that any GPU's back end takes: arithmetic, control flow, loads and stores of shared memory (address space 3).
+// An emitter gives the instructions that a GPU has of its own; the lowerings of this room ask a target's emitter for
+// them. All else they emit is LLVM IR that any GPU's back end takes: arithmetic, control flow, loads and stores of
+// shared memory (address space 3).
 //
-// An emitter emits at the builder of the kernel under construction. Integers are i32 and predicates i1 unless said otherwise; a null
-// predicate means always. All threads of a warp come together to what exchanges among them, of a block to a barrier.
+// An emitter emits at the builder of the kernel under construction. Integers are i32 and predicates i1 unless said
+// otherwise; a null predicate means always. All threads of a warp come together to what exchanges among them, of a
+// block to a barrier.
 #pragma once
 #include "abi/kernel_image.h"
 #include "compiler/codegen/gpu/access.h"
@@ -13,8 +15,8 @@
 
 namespace tandem::lower::gpu {
 
-using codegen::AccessOptions, codegen::AtomicOp, codegen::AtomicOptions, codegen::AtomicType, codegen::Order, codegen::Scope,
-    codegen::Shuffle, codegen::Space, codegen::Values, codegen::WarpReduction;
+using codegen::AccessOptions, codegen::AtomicOp, codegen::AtomicOptions, codegen::AtomicType, codegen::Order,
+    codegen::Scope, codegen::Shuffle, codegen::Space, codegen::Values, codegen::WarpReduction;
 
 using Scalars = llvm::ArrayRef<llvm::Value*>;
 
@@ -44,8 +46,8 @@ class Emitter {
   virtual llvm::Value* numBlocks(int axis) = 0;
   virtual llvm::Value* gridIndex(int axis) { return blockId(axis); }  // of each block
   virtual llvm::Value* gridSize(int axis) { return numBlocks(axis); }
-  // A cluster's blocks run one program. The first function gives this block's number among them, the second loads an integer of `bits`
-  // from the first block's shared memory.
+  // A cluster's blocks run one program. The first function gives this block's number among them, the second loads an
+  // integer of `bits` from the first block's shared memory.
   virtual llvm::Value* blockRank() = 0;
   virtual llvm::Value* loadFirstBlock(llvm::Value* shared, unsigned bits) = 0;
 
@@ -66,46 +68,54 @@ class Emitter {
   // An i32 over all lanes in one instruction; null: the target has none.
   virtual llvm::Value* reduceWarp(WarpReduction, llvm::Value*) { return nullptr; }
 
-  //===- memory -------------------------------------------------------------------------------------------------===//
-  // `count` (1, 2, 4) neighbouring elements of `element` (8 to 64 bits), aligned to their whole size, at most 16 bytes. Where
-  // `predicate` is false the result is `other`, element by element, or zero when `other` is empty.
+  // ===- memory -------------------------------------------------------------------------------------------------===//
+  // `count` (1, 2, 4) neighbouring elements of `element` (8 to 64 bits), aligned to their whole size, at most 16 bytes.
+  // Where `predicate` is false the result is `other`, element by element, or zero when `other` is empty.
   virtual Values load(llvm::Type* element, unsigned count, llvm::Value* pointer, llvm::Value* predicate, Scalars other,
                       const AccessOptions& options = {}) = 0;
-  virtual void store(Scalars values, llvm::Value* pointer, llvm::Value* predicate, const AccessOptions& options = {}) = 0;
+  virtual void store(Scalars values, llvm::Value* pointer, llvm::Value* predicate,
+                     const AccessOptions& options = {}) = 0;
   // Returns true if the target has this atomic instruction.
   virtual bool hasAtomic(AtomicOp, AtomicType) const = 0;
   // The old value, of `value`'s type; zero where the predicate is false.
-  virtual llvm::Value* atomic(AtomicOp op, AtomicType type, llvm::Value* pointer, llvm::Value* value, const AtomicOptions& options) = 0;
-  // The same for 2 or 4 neighbours (F32, F16x2, BF16x2), register by register; more than one where TargetInfo says hasVectorAtomics.
-  virtual Values atomics(AtomicOp op, AtomicType type, llvm::Value* pointer, Scalars values, const AtomicOptions& options) = 0;
+  virtual llvm::Value* atomic(AtomicOp op, AtomicType type, llvm::Value* pointer, llvm::Value* value,
+                              const AtomicOptions& options) = 0;
+  // The same for 2 or 4 neighbours (F32, F16x2, BF16x2), register by register; more than one where TargetInfo says
+  // hasVectorAtomics.
+  virtual Values atomics(AtomicOp op, AtomicType type, llvm::Value* pointer, Scalars values,
+                         const AtomicOptions& options) = 0;
   // The same without the old values. Order is Relaxed or Release.
-  virtual void reduceInto(AtomicOp op, AtomicType type, llvm::Value* pointer, Scalars values, const AtomicOptions& options) = 0;
+  virtual void reduceInto(AtomicOp op, AtomicType type, llvm::Value* pointer, Scalars values,
+                          const AtomicOptions& options) = 0;
   // The old value; 16, 32 or 64 bits wide.
-  virtual llvm::Value* compareAndSwap(llvm::Value* pointer, llvm::Value* expected, llvm::Value* desired, const AtomicOptions& options) = 0;
+  virtual llvm::Value* compareAndSwap(llvm::Value* pointer, llvm::Value* expected, llvm::Value* desired,
+                                      const AtomicOptions& options) = 0;
   virtual void fence(Scope scope, bool sequential = false) = 0;
   // This thread waits for the stores that it has given to an asynchronous unit.
   virtual void completeStores() {}
   // Orders the ordinary accesses that the thread has seen before the reads of asynchronous units.
   virtual void orderAsyncReads() {}
-  // Shared memory to registers and back by matrix instructions; only where the target says that it has these (TargetInfo).
-  virtual void storeMatrices(llvm::Value* base, const layout::LinearLayout& layout, Scalars source, unsigned bits, bool transposed);
-  virtual void loadMatrices(llvm::Value* base, const layout::LinearLayout& layout, llvm::MutableArrayRef<llvm::Value*> result,
-                            unsigned bits, bool transposed);
+  // Shared memory to registers and back by matrix instructions; only where the target says that it has these
+  // (TargetInfo).
+  virtual void storeMatrices(llvm::Value* base, const layout::LinearLayout& layout, Scalars source, unsigned bits,
+                             bool transposed);
+  virtual void loadMatrices(llvm::Value* base, const layout::LinearLayout& layout,
+                            llvm::MutableArrayRef<llvm::Value*> result, unsigned bits, bool transposed);
 
   //===- arithmetic ---------------------------------------------------------------------------------------------===//
   // `x` is a float; a few ulp.
   virtual llvm::Value* approximate(codegen::Approximate function, llvm::Value* x) = 0;
   virtual llvm::Value* divideApproximately(llvm::Value* x, llvm::Value* y) = 0;  // floats; two ulp
   virtual llvm::Value* multiplyWide(llvm::Value* x, llvm::Value* y) = 0;         // unsigned i32 to i64
-  // Towards zero; an integer of 32 or 64 bits. A float beyond its range becomes the nearest integer, NaN of a float zero or,
-  // of 64 bits or from a double, anything.
+  // Towards zero; an integer of 32 or 64 bits. A float beyond its range becomes the nearest integer, NaN of a float
+  // zero or, of 64 bits or from a double, anything.
   virtual llvm::Value* integerToFloat(llvm::Value* x, bool isSigned) = 0;
   virtual llvm::Value* floatToInteger(llvm::Value* x, llvm::Type* integer, bool isSigned) = 0;
   virtual llvm::Value* doubleToFloat(llvm::Value* x) = 0;  // towards zero
   // <2 x half> or <2 x bfloat> of two floats, to nearest even or towards zero.
   virtual llvm::Value* packFloats(llvm::Type* element, llvm::Value* first, llvm::Value* second, bool towardZero) = 0;
-  // Two 8-bit floats as i16, `first` in the low byte; only where TargetInfo says hasFp8Convert. A value beyond the largest
-  // finite one becomes that one.
+  // Two 8-bit floats as i16, `first` in the low byte; only where TargetInfo says hasFp8Convert. A value beyond the
+  // largest finite one becomes that one.
   virtual llvm::Value* packFloat8(codegen::Float8 type, llvm::Value* first, llvm::Value* second);
   virtual llvm::Value* halfToFloat8(codegen::Float8 type, llvm::Value* pair);  // <2 x half>
   virtual llvm::Value* float8ToHalf(codegen::Float8 type, llvm::Value* pair);  // to <2 x half>, exactly
@@ -113,8 +123,8 @@ class Emitter {
   virtual llvm::Value* callMath(llvm::StringRef name, llvm::Type* type, Scalars operands) = 0;
 
   //===- the rest -----------------------------------------------------------------------------------------------===//
-  virtual llvm::Value* globalTimer() = 0;                      // i64, nanoseconds
-  virtual llvm::Value* clock() = 0;                            // i64, cycles
+  virtual llvm::Value* globalTimer() = 0;  // i64, nanoseconds
+  virtual llvm::Value* clock() = 0;        // i64, cycles
   virtual llvm::Value* multiprocessor() = 0;
   virtual void sleepNanoseconds(llvm::Value* nanoseconds) = 0;
   // printf on the device: values are doubles and integers of 32 and 64 bits.

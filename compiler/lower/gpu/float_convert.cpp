@@ -1,5 +1,5 @@
-// Conversions between float formats: exact on the way to float32, one rounding on the way out, two elements in one instruction where the
-// target has one. 8-bit floats are held as bytes.
+// Conversions between float formats: exact on the way to float32, one rounding on the way out, two elements in one
+// instruction where the target has one. 8-bit floats are held as bytes.
 #include "compiler/lower/gpu/float_convert.h"
 #include "compiler/lower/gpu/float_format.h"
 
@@ -63,7 +63,8 @@ static Regs float8ToHalf(KernelContext& cx, Scalars values, mlir::Type from) {
     return inPairs(cx.b, values, [&](llvm::Value* first, llvm::Value* second) {
       return cx.emit.float8ToHalf(codegen::Float8::E4M3, joinBytes(cx.b, first, second));
     });
-  for (llvm::Value* v : values) out.push_back(cx.b.CreateFPTrunc(decodeFloat8(cx.b, *Float8Format::of(from), v), cx.b.getHalfTy()));
+  for (llvm::Value* v : values)
+    out.push_back(cx.b.CreateFPTrunc(decodeFloat8(cx.b, *Float8Format::of(from), v), cx.b.getHalfTy()));
   return out;
 }
 
@@ -101,11 +102,15 @@ static Regs fromFloats(KernelContext& cx, Scalars values, mlir::Type to, bool to
   }
   if (isDouble)
     for (llvm::Value*& v : out) v = roundToOdd(cx, v);
-  if (to.isF16()) return inPairs(cx.b, out, [&](auto* a, auto* c) { return cx.emit.packFloats(cx.b.getHalfTy(), a, c, towardZero); });
-  if (to.isBF16()) return inPairs(cx.b, out, [&](auto* a, auto* c) { return cx.emit.packFloats(cx.b.getBFloatTy(), a, c, towardZero); });
+  if (to.isF16())
+    return inPairs(cx.b, out, [&](auto* a, auto* c) { return cx.emit.packFloats(cx.b.getHalfTy(), a, c, towardZero); });
+  if (to.isBF16())
+    return inPairs(cx.b, out,
+                   [&](auto* a, auto* c) { return cx.emit.packFloats(cx.b.getBFloatTy(), a, c, towardZero); });
   auto pairType = llvm::FixedVectorType::get(cx.b.getInt8Ty(), 2);
   if (auto format = instructionFormat(to); format && cx.target.hasFp8Convert() && !towardZero)
-    return inPairs(cx.b, out, [&](auto* a, auto* c) { return cx.b.CreateBitCast(cx.emit.packFloat8(*format, a, c), pairType); });
+    return inPairs(cx.b, out,
+                   [&](auto* a, auto* c) { return cx.b.CreateBitCast(cx.emit.packFloat8(*format, a, c), pairType); });
   for (llvm::Value*& v : out) v = encodeFloat8(cx.b, *Float8Format::of(to), v, towardZero);
   return out;
 }
@@ -128,10 +133,13 @@ llvm::Value* convertFloat(KernelContext& cx, llvm::Value* value, mlir::Type from
 
 llvm::Value* toFloat(KernelContext& cx, llvm::Value* value, mlir::Type from) { return toFloats(cx, {value}, from)[0]; }
 
-llvm::Value* fromFloat(KernelContext& cx, llvm::Value* value, mlir::Type to) { return fromFloats(cx, {value}, to, false)[0]; }
+llvm::Value* fromFloat(KernelContext& cx, llvm::Value* value, mlir::Type to) {
+  return fromFloats(cx, {value}, to, false)[0];
+}
 
 // An op on floats narrower than float32: its operands widened, its result rounded where it is such a float too.
-llvm::Value* throughFloat(KernelContext& cx, Operation* op, Scalars operands, llvm::function_ref<llvm::Value*(Scalars)> compute) {
+llvm::Value* throughFloat(KernelContext& cx, Operation* op, Scalars operands,
+                          llvm::function_ref<llvm::Value*(Scalars)> compute) {
   Regs wide;
   for (auto [value, operand] : llvm::zip(operands, op->getOperands())) {
     mlir::Type type = getElementTypeOrSelf(operand.getType());
@@ -143,7 +151,8 @@ llvm::Value* throughFloat(KernelContext& cx, Operation* op, Scalars operands, ll
 }
 
 void lowerFloatConvert(KernelContext& cx, Operation* op) {
-  mlir::Type from = getElementTypeOrSelf(op->getOperand(0).getType()), to = getElementTypeOrSelf(op->getResult(0).getType());
+  mlir::Type from = getElementTypeOrSelf(op->getOperand(0).getType()),
+             to = getElementTypeOrSelf(op->getResult(0).getType());
   auto isKnown = [](mlir::Type t) { return t.isF64() || t.isF32() || t.isF16() || t.isBF16() || Float8Format::of(t); };
   if (!isKnown(from) || !isKnown(to)) cx.failUnsupported(op);
   bool towardZero = false;

@@ -9,7 +9,8 @@ llvm::Value* convertFloat(KernelContext& cx, llvm::Value* value, mlir::Type from
 llvm::Value* toFloat(KernelContext& cx, llvm::Value* value, mlir::Type from);
 llvm::Value* fromFloat(KernelContext& cx, llvm::Value* value, mlir::Type to);
 // An op on floats narrower than float32: its operands widened, its result rounded where it is such a float too.
-llvm::Value* throughFloat(KernelContext& cx, mlir::Operation* op, Scalars operands, llvm::function_ref<llvm::Value*(Scalars)> compute);
+llvm::Value* throughFloat(KernelContext& cx, mlir::Operation* op, Scalars operands,
+                          llvm::function_ref<llvm::Value*(Scalars)> compute);
 void lowerFloatConvert(KernelContext& cx, mlir::Operation* op);
 
 }  // namespace tandem::lower::gpu

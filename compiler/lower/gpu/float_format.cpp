@@ -21,11 +21,15 @@ llvm::Value* decodeFloat8(llvm::IRBuilder<>& b, const Float8Format& format, llvm
   llvm::Value* sign = b.CreateShl(b.CreateAnd(bits, 0x80), 24);
   // Subnormals are a count of the format's smallest step, so that no subnormal float is needed.
   float step = std::bit_cast<float>(uint32_t(128 - format.bias - int(format.mantissaBits)) << 23);
-  llvm::Value* small = b.CreateFMul(b.CreateUIToFP(magnitude, b.getFloatTy()), llvm::ConstantFP::get(b.getFloatTy(), step));
-  llvm::Value* normal = b.CreateAdd(b.CreateShl(magnitude, 23 - format.mantissaBits), b.getInt32(uint32_t(127 - format.bias) << 23));
+  llvm::Value* small =
+      b.CreateFMul(b.CreateUIToFP(magnitude, b.getFloatTy()), llvm::ConstantFP::get(b.getFloatTy(), step));
+  llvm::Value* normal =
+      b.CreateAdd(b.CreateShl(magnitude, 23 - format.mantissaBits), b.getInt32(uint32_t(127 - format.bias) << 23));
   llvm::Value* isSmall = b.CreateICmpULT(magnitude, b.getInt32(1u << format.mantissaBits));
   llvm::Value* value = b.CreateSelect(isSmall, b.CreateBitCast(small, b.getInt32Ty()), normal);
-  auto where = [&](llvm::Value* condition, uint32_t special) { value = b.CreateSelect(condition, b.getInt32(special), value); };
+  auto where = [&](llvm::Value* condition, uint32_t special) {
+    value = b.CreateSelect(condition, b.getInt32(special), value);
+  };
   if (format.specials == Specials::Ieee) {
     where(b.CreateICmpEQ(magnitude, b.getInt32(format.infinity())), 0x7f800000);
     where(b.CreateICmpUGT(magnitude, b.getInt32(format.infinity())), 0x7fc00000);
@@ -43,7 +47,8 @@ llvm::Value* encodeFloat8(llvm::IRBuilder<>& b, const Float8Format& format, llvm
   llvm::Value* size = b.CreateAnd(bits, 0x7fffffff);
   // Below the least normal number the code counts the format's smallest step.
   float steps = std::bit_cast<float>(uint32_t(126 + format.bias + int(mantissa)) << 23);
-  llvm::Value* scaled = b.CreateFMul(b.CreateBitCast(size, b.getFloatTy()), llvm::ConstantFP::get(b.getFloatTy(), steps));
+  llvm::Value* scaled =
+      b.CreateFMul(b.CreateBitCast(size, b.getFloatTy()), llvm::ConstantFP::get(b.getFloatTy(), steps));
   llvm::Value *rounded = size, *small;
   if (towardZero) {
     small = b.CreateIntrinsic(llvm::Intrinsic::fptoui_sat, {b.getInt32Ty(), b.getFloatTy()}, {scaled});
@@ -61,7 +66,8 @@ llvm::Value* encodeFloat8(llvm::IRBuilder<>& b, const Float8Format& format, llvm
   if (format.specials == Specials::Ieee && towardZero)
     code = b.CreateSelect(b.CreateICmpEQ(size, b.getInt32(0x7f800000)), b.getInt32(format.infinity()), code);
   llvm::Value* sign = b.CreateAnd(b.CreateLShr(bits, 24), 0x80);
-  if (format.specials == Specials::Fnuz) sign = b.CreateSelect(b.CreateICmpEQ(code, b.getInt32(0)), b.getInt32(0), sign);
+  if (format.specials == Specials::Fnuz)
+    sign = b.CreateSelect(b.CreateICmpEQ(code, b.getInt32(0)), b.getInt32(0), sign);
   llvm::Value* isNan = b.CreateICmpUGT(size, b.getInt32(0x7f800000));
   return b.CreateTrunc(b.CreateSelect(isNan, b.getInt32(format.nan()), b.CreateOr(code, sign)), b.getInt8Ty());
 }

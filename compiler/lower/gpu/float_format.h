@@ -19,7 +19,9 @@ struct Float8Format {
   static std::optional<Float8Format> of(mlir::Type type);
   unsigned nan() const { return specials == Specials::Fnuz ? 0x80 : 0x7f; }
   unsigned infinity() const { return ((1u << exponentBits) - 1) << mantissaBits; }  // Ieee only
-  unsigned largest() const { return specials == Specials::Ieee ? infinity() - 1 : specials == Specials::Fn ? 0x7e : 0x7f; }
+  unsigned largest() const {
+    return specials == Specials::Ieee ? infinity() - 1 : specials == Specials::Fn ? 0x7e : 0x7f;
+  }
 };
 
 // i8 -> float, exact.

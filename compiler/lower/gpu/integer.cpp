@@ -1,4 +1,5 @@
-// Integer ops whose meaning LLVM leaves open for some operands (division, shifts, conversions of floats), and those of two results.
+// Integer ops whose meaning LLVM leaves open for some operands (division, shifts, conversions of floats), and those of
+// two results.
 #include "compiler/lower/gpu/integer.h"
 #include "compiler/lower/gpu/float_convert.h"
 #include <llvm/ADT/TypeSwitch.h>
@@ -7,7 +8,8 @@ namespace tandem::lower::gpu {
 using namespace mlir;
 namespace {
 
-// A divisor of zero gives all ones and the dividend as remainder; -1 negates, the one case in which a quotient may not fit.
+// A divisor of zero gives all ones and the dividend as remainder; -1 negates, the one case in which a quotient may not
+// fit.
 struct Division {
   Division(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, bool isSigned)
       : b_(b), x_(x), y_(y), isSigned_(isSigned) {
@@ -101,7 +103,8 @@ llvm::Value* integerOp(KernelContext& cx, Operation* op, Scalars v) {
         return cx.b.CreateTrunc(cx.b.CreateLShr(cx.emit.multiplyWide(v[0], v[1]), 32), v[0]->getType());
       })
       .Case<arith::MulIOp>([&](auto o) -> llvm::Value* {
-        return isHalf<tile::MulHiUIOp>(o) ? cx.b.CreateTrunc(cx.emit.multiplyWide(v[0], v[1]), v[0]->getType()) : nullptr;
+        return isHalf<tile::MulHiUIOp>(o) ? cx.b.CreateTrunc(cx.emit.multiplyWide(v[0], v[1]), v[0]->getType())
+                                          : nullptr;
       })
       .Default([](Operation*) { return nullptr; });
 }
@@ -126,7 +129,8 @@ void lowerExtended(KernelContext& cx, Operation* op) {
 llvm::Value* integerToFloat(KernelContext& cx, Operation* op, llvm::Value* x) {
   bool isSigned = isa<arith::SIToFPOp>(op);
   mlir::Type to = getElementTypeOrSelf(op->getResult(0).getType());
-  constexpr unsigned kExactBits = 16;  // of integers that float32 holds as they are: rounding it again is the only rounding
+  // of integers that float32 holds as they are: rounding it again is the only rounding
+  constexpr unsigned kExactBits = 16;
   bool isNarrow = x->getType()->getIntegerBitWidth() <= kExactBits;
   llvm::Type* direct = to.isF64() || to.isF32() || to.isF16() ? cx.typeOf(to) : isNarrow ? cx.b.getFloatTy() : nullptr;
   llvm::Value* real = !direct ? nullptr : isSigned ? cx.b.CreateSIToFP(x, direct) : cx.b.CreateUIToFP(x, direct);
@@ -151,9 +155,9 @@ llvm::Value* floatToInteger(KernelContext& cx, Operation* op, llvm::Value* x) {
     return llvm::ConstantInt::get(held, isSigned ? n.sext(heldBits) : n.zext(heldBits));
   };
   if (isSigned) whole = cx.b.CreateBinaryIntrinsic(I::smax, whole, limit(llvm::APInt::getSignedMinValue(bits)));
-  whole =
-      cx.b.CreateBinaryIntrinsic(isSigned ? I::smin : I::umin, whole,
-                                 limit(isSigned ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits)));
+  whole = cx.b.CreateBinaryIntrinsic(
+      isSigned ? I::smin : I::umin, whole,
+      limit(isSigned ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits)));
   return cx.b.CreateTrunc(whole, to);
 }
 

@@ -4,7 +4,8 @@
 
 namespace tandem::lower::gpu {
 
-llvm::Value* integerOp(KernelContext& cx, mlir::Operation* op, Scalars operands);  // null when LLVM's own instruction is right
+// null when LLVM's own instruction is right
+llvm::Value* integerOp(KernelContext& cx, mlir::Operation* op, Scalars operands);
 llvm::Value* integerToFloat(KernelContext& cx, mlir::Operation* op, llvm::Value* x);
 llvm::Value* floatToInteger(KernelContext& cx, mlir::Operation* op, llvm::Value* x);
 void lowerExtended(KernelContext& cx, mlir::Operation* op);  // of two results

@@ -27,16 +27,16 @@ class PeerLibrary;
 using Regs = llvm::SmallVector<llvm::Value*, 4>;
 using layout::LinearLayout;
 
-// The threads that run the code being lowered: the whole block, the consumers among its warps, one thread that produces or
-// one that signals. The numbers are those of traces.
+// The threads that run the code being lowered: the whole block, the consumers among its warps, one thread that produces
+// or one that signals. The numbers are those of traces.
 enum class Role { Block, Consumers, Producer, Signaller };
 
 class KernelContext {
  public:
   KernelContext(llvm::IRBuilder<>& builder, llvm::Module& module, Places& places, const target::TargetInfo& target,
                 abi::KernelImage& image, Emitter& emitter, const Lowerings& lowerings)
-      : b(builder), module(module), context(module.getContext()), places(places), target(target), image(image), emit(emitter),
-        lowerings_(lowerings) {}
+      : b(builder), module(module), context(module.getContext()), places(places), target(target), image(image),
+        emit(emitter), lowerings_(lowerings) {}
 
   llvm::IRBuilder<>& b;
   llvm::Module& module;
@@ -88,7 +88,7 @@ class KernelContext {
   int numThreads() const { return warpSize() * numWarps; }
   llvm::Value* threadId() { return emit.threadId(); }
   llvm::Value* laneId();
-  llvm::Value* warpId();  // one value for the warp, made once, so that code that depends on it can leave loops
+  llvm::Value* warpId();   // one value for the warp, made once, so that code that depends on it can leave loops
   llvm::Value* ownWarp();  // the same as a thread computes it
   llvm::Value* isFirstThread() { return b.CreateICmpEQ(threadId(), b.getInt32(0)); }
   llvm::Value* isFirstBlock() { return b.CreateICmpEQ(emit.blockRank(), b.getInt32(0)); }
@@ -122,15 +122,17 @@ class KernelContext {
   llvm::Value* sharedAddress(llvm::Value* byteOffset);  // i32 -> ptr addrspace(3)
   llvm::Value* sharedAddress(int64_t byteOffset) { return sharedAddress(b.getInt32(byteOffset)); }
   // Returns the address of the element at offset threadOffset ^ own; `threads`: the bits that threadOffset may have.
-  llvm::Value* sharedElement(llvm::Value* base, llvm::Value* threadOffset, uint64_t own, uint64_t threads, unsigned bits);
+  llvm::Value* sharedElement(llvm::Value* base, llvm::Value* threadOffset, uint64_t own, uint64_t threads,
+                             unsigned bits);
   int64_t allocateShared(int64_t bytes, int64_t alignment);  // kept for the kernel's life
-  // A region all short-lived uses share; between two of them lies a barrier. Between loops it lies where the rings of loops do.
+  // A region all short-lived uses share; between two of them lies a barrier. Between loops it lies where the rings of
+  // loops do.
   int64_t scratchBegin() const;
   llvm::Value* scratch(int64_t bytes, mlir::Location loc);
   int64_t scratchBudget() const;
-  int64_t sharedBytes = 0, sharedEnd = 0;  // what is allocated, and the end of all that is used
-  int64_t freeBegin = 0;                   // from here on nothing lives while no ring of a loop does
-  int liveRings = 0;                       // rings of loops whose contents live
+  int64_t sharedBytes = 0, sharedEnd = 0;            // what is allocated, and the end of all that is used
+  int64_t freeBegin = 0;                             // from here on nothing lives while no ring of a loop does
+  int liveRings = 0;                                 // rings of loops whose contents live
   llvm::DenseMap<mlir::Value, int64_t> smemOffsets;  // of the kernel's own buffers (simt.smem_alloc)
 
   // toBits() turns registers into integers of their bits (booleans as bytes, pointers as 64); the others make words of
@@ -152,8 +154,8 @@ class KernelContext {
     AccessOptions options;
   };
   std::vector<ScalarStore> scalarStores;
-  // The records of a kernel that is compiled to record (trace.h). The cursor is the place of this thread's next record; a multiple of a
-  // chunk's size means that there is no room. Null when nothing is recorded.
+  // The records of a kernel that is compiled to record (trace.h). The cursor is the place of this thread's next record;
+  // a multiple of a chunk's size means that there is no room. Null when nothing is recorded.
   struct Trace {
     llvm::AllocaInst* cursor = nullptr;
     llvm::GlobalVariable* sites = nullptr;

@@ -4,7 +4,9 @@
 namespace tandem::lower::gpu {
 using namespace mlir;
 
-llvm::BasicBlock* KernelContext::newBlock(const char* name) { return llvm::BasicBlock::Create(context, name, function); }
+llvm::BasicBlock* KernelContext::newBlock(const char* name) {
+  return llvm::BasicBlock::Create(context, name, function);
+}
 
 llvm::AllocaInst* KernelContext::temporary(llvm::Type* type) {
   llvm::BasicBlock& entry = function->getEntryBlock();
@@ -12,8 +14,10 @@ llvm::AllocaInst* KernelContext::temporary(llvm::Type* type) {
 }
 
 // The counter is an unsigned integer.
-void KernelContext::forEach(llvm::Value* begin, llvm::Value* end, llvm::Value* step, llvm::function_ref<void(llvm::Value*)> body) {
-  llvm::BasicBlock *before = b.GetInsertBlock(), *header = newBlock("each"), *inside = newBlock("item"), *after = newBlock("all");
+void KernelContext::forEach(llvm::Value* begin, llvm::Value* end, llvm::Value* step,
+                            llvm::function_ref<void(llvm::Value*)> body) {
+  llvm::BasicBlock *before = b.GetInsertBlock(), *header = newBlock("each"), *inside = newBlock("item"),
+                   *after = newBlock("all");
   b.CreateBr(header);
   b.SetInsertPoint(header);
   llvm::PHINode* at = b.CreatePHI(begin->getType(), 2);
@@ -49,7 +53,8 @@ void KernelContext::repeat(Regs& carried, int64_t rounds, llvm::function_ref<voi
   b.SetInsertPoint(after);
 }
 
-llvm::Value* KernelContext::pollUntil(llvm::function_ref<llvm::Value*()> read, llvm::function_ref<llvm::Value*(llvm::Value*)> test) {
+llvm::Value* KernelContext::pollUntil(llvm::function_ref<llvm::Value*()> read,
+                                      llvm::function_ref<llvm::Value*(llvm::Value*)> test) {
   llvm::BasicBlock *poll = newBlock("poll"), *after = newBlock("seen");
   b.CreateBr(poll);
   b.SetInsertPoint(poll);

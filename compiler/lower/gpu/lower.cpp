@@ -9,10 +9,11 @@ namespace tandem::lower::gpu {
 using namespace mlir;
 
 void registerAnyGpu(Lowerings& table) {
-  for (auto add : {registerArith, registerAtomic, registerBlockMemory, registerControl, registerConvert, registerDebug,
-                   registerDist, registerDistCopy, registerDistSignal, registerDistTeam, registerDot, registerGather,
-                   registerMapElementwise, registerMath, registerMemory, registerReduce, registerScan, registerShape, registerSimt,
-                   registerSimtMemory, registerSimtShared})
+  for (auto add : {registerArith,     registerAtomic, registerBlockMemory,    registerControl,    registerConvert,
+                   registerDebug,     registerDist,   registerDistCopy,       registerDistSignal, registerDistTeam,
+                   registerDot,       registerGather, registerMapElementwise, registerMath,       registerMemory,
+                   registerReduce,    registerScan,   registerShape,          registerSimt,       registerSimtMemory,
+                   registerSimtShared})
     add(table);
 }
 
@@ -108,7 +109,8 @@ void KernelContext::lowerOp(Operation* op) {
 }
 
 void KernelContext::failUnsupported(Operation* op) {
-  places.fail(op->getLoc(), "unsupported", "`" + op->getName().getStringRef().str() + "` is not supported on " + target.name());
+  places.fail(op->getLoc(), "unsupported",
+              "`" + op->getName().getStringRef().str() + "` is not supported on " + target.name());
 }
 
 }  // namespace tandem::lower::gpu

@@ -15,7 +15,8 @@ class Lowerings {
   // place of an earlier one, so that a target's rows come behind those of any GPU.
   template <class... Ops, class F>
   void on(F) {
-    ((rows_[mlir::TypeID::get<Ops>()] = [](KernelContext& cx, mlir::Operation* op) { F{}(cx, mlir::cast<Ops>(op)); }), ...);
+    ((rows_[mlir::TypeID::get<Ops>()] = [](KernelContext& cx, mlir::Operation* op) { F{}(cx, mlir::cast<Ops>(op)); }),
+     ...);
   }
   // The ops of the dialect that have no row of their own.
   template <class Dialect, class F>

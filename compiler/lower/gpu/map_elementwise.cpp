@@ -1,4 +1,5 @@
-// tile.map_elementwise: the scalar region on each register, or on packs of neighbouring positions that one thread holds.
+// tile.map_elementwise: the scalar region on each register, or on packs of neighbouring positions that one thread
+// holds.
 #include "compiler/lower/gpu/convert.h"
 #include "compiler/lower/gpu/region.h"
 
@@ -36,7 +37,8 @@ static void lowerMapElementwise(KernelContext& cx, tile::MapElementwiseOp op) {
   if (!startsWithPack(layout, pack)) layout = packedLayout(layout.shape(), pack, cx.warpSize(), cx.numWarps);
   SmallVector<Regs> sources;
   for (mlir::Value source : op.getSources())
-    sources.push_back(convertLayout(cx, cx.use(source), cx.layoutOf(source), layout, cx.typeOf(source.getType()), op.getLoc()));
+    sources.push_back(
+        convertLayout(cx, cx.use(source), cx.layoutOf(source), layout, cx.typeOf(source.getType()), op.getLoc()));
   Rows rows(layout.numRegisters());
   for (size_t first = 0; first < rows.size(); first += pack) {
     Regs arguments;

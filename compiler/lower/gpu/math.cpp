@@ -12,8 +12,9 @@ namespace I = llvm::Intrinsic;
 
 // LLVM's own functions, which are one or two instructions.
 llvm::Intrinsic::ID intrinsicOf(Operation* op) {
-  static const llvm::StringMap<I::ID> table = {{"math.absf", I::fabs},           {"math.ceil", I::ceil},         {"math.floor", I::floor},
-                                               {"math.trunc", I::trunc},         {"math.roundeven", I::roundeven}, {"math.fma", I::fma},
+  static const llvm::StringMap<I::ID> table = {{"math.absf", I::fabs},           {"math.ceil", I::ceil},
+                                               {"math.floor", I::floor},         {"math.trunc", I::trunc},
+                                               {"math.roundeven", I::roundeven}, {"math.fma", I::fma},
                                                {"math.copysign", I::copysign},   {"math.ctpop", I::ctpop}};
   auto it = table.find(op->getName().getStringRef());
   return it == table.end() ? I::not_intrinsic : it->second;
@@ -22,12 +23,13 @@ llvm::Intrinsic::ID intrinsicOf(Operation* op) {
 // Names of the device library.
 llvm::StringRef libraryNameOf(Operation* op) {
   static const llvm::StringMap<llvm::StringRef> table = {
-      {"math.round", "round"}, {"math.rsqrt", "rsqrt"}, {"math.exp", "exp"},     {"math.exp2", "exp2"},   {"math.expm1", "expm1"},
-      {"math.log", "log"},     {"math.log2", "log2"},   {"math.log10", "log10"}, {"math.log1p", "log1p"}, {"math.sin", "sin"},
-      {"math.cos", "cos"},     {"math.tan", "tan"},     {"math.asin", "asin"},   {"math.acos", "acos"},   {"math.atan", "atan"},
-      {"math.sinh", "sinh"},   {"math.cosh", "cosh"},   {"math.tanh", "tanh"},   {"math.asinh", "asinh"}, {"math.acosh", "acosh"},
-      {"math.atanh", "atanh"}, {"math.erf", "erf"},     {"math.erfc", "erfc"},   {"math.cbrt", "cbrt"},   {"math.powf", "pow"},
-      {"math.atan2", "atan2"}};
+      {"math.round", "round"}, {"math.rsqrt", "rsqrt"}, {"math.exp", "exp"},     {"math.exp2", "exp2"},
+      {"math.expm1", "expm1"}, {"math.log", "log"},     {"math.log2", "log2"},   {"math.log10", "log10"},
+      {"math.log1p", "log1p"}, {"math.sin", "sin"},     {"math.cos", "cos"},     {"math.tan", "tan"},
+      {"math.asin", "asin"},   {"math.acos", "acos"},   {"math.atan", "atan"},   {"math.sinh", "sinh"},
+      {"math.cosh", "cosh"},   {"math.tanh", "tanh"},   {"math.asinh", "asinh"}, {"math.acosh", "acosh"},
+      {"math.atanh", "atanh"}, {"math.erf", "erf"},     {"math.erfc", "erfc"},   {"math.cbrt", "cbrt"},
+      {"math.powf", "pow"},    {"math.atan2", "atan2"}};
   auto it = table.find(op->getName().getStringRef());
   return it == table.end() ? llvm::StringRef() : it->second;
 }
@@ -37,7 +39,8 @@ llvm::Value* approximation(KernelContext& cx, Operation* op, llvm::Value* x) {
   if (!x->getType()->isFloatTy() || op->hasAttr("tile.precise")) return nullptr;
   constexpr double log2e = 1.4426950408889634;
   using A = codegen::Approximate;
-  if (isa<math::ExpOp>(op)) return cx.emit.approximate(A::Exp2, cx.b.CreateFMul(x, llvm::ConstantFP::get(x->getType(), log2e)));
+  if (isa<math::ExpOp>(op))
+    return cx.emit.approximate(A::Exp2, cx.b.CreateFMul(x, llvm::ConstantFP::get(x->getType(), log2e)));
   if (isa<math::Exp2Op>(op)) return cx.emit.approximate(A::Exp2, x);
   if (isa<math::SqrtOp>(op)) return cx.emit.approximate(A::Sqrt, x);
   if (isa<math::RsqrtOp>(op)) return cx.emit.approximate(A::ReciprocalSqrt, x);
@@ -86,7 +89,8 @@ static llvm::Value* floatMath(KernelContext& cx, Operation* op, Scalars v) {
   if (llvm::StringRef name = libraryNameOf(op); !name.empty()) return library(name, v);
   return llvm::TypeSwitch<Operation*, llvm::Value*>(op)
       .Case<math::SqrtOp>([&](auto) { return cx.b.CreateUnaryIntrinsic(I::sqrt, v[0]); })
-      .Case<math::IsNaNOp, math::IsInfOp, math::IsFiniteOp, math::IsNormalOp>([&](auto o) { return classify(cx.b, o, v[0]); })
+      .Case<math::IsNaNOp, math::IsInfOp, math::IsFiniteOp, math::IsNormalOp>(
+          [&](auto o) { return classify(cx.b, o, v[0]); })
       .Case<math::ClampFOp>([&](auto) { return cx.b.CreateMinimum(cx.b.CreateMaximum(v[0], v[1]), v[2]); })
       .Case<math::FPowIOp>([&](auto) { return library("pow", {v[0], cx.b.CreateSIToFP(v[1], type)}); })
       .Default([](Operation*) { return nullptr; });

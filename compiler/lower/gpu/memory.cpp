@@ -49,7 +49,7 @@ static llvm::Value* toHeld(KernelContext& cx, llvm::Value* value, llvm::Type* he
 
 // More than four elements travel as words.
 Regs loadVector(KernelContext& cx, llvm::Type* element, size_t count, llvm::Value* pointer, llvm::Value* predicate,
-                                Scalars other, const AccessOptions& options) {
+                Scalars other, const AccessOptions& options) {
   llvm::Type* held = memoryType(cx, element);
   Regs instead;
   for (llvm::Value* v : other) instead.push_back(toHeld(cx, v, held));
@@ -67,7 +67,7 @@ Regs loadVector(KernelContext& cx, llvm::Type* element, size_t count, llvm::Valu
 }
 
 void storeVector(KernelContext& cx, Scalars values, llvm::Value* pointer, llvm::Value* predicate,
-                                 const AccessOptions& options) {
+                 const AccessOptions& options) {
   Regs held;
   for (llvm::Value* v : values) held.push_back(toHeld(cx, v, memoryType(cx, v->getType())));
   if (held.size() > 4) {
@@ -97,7 +97,8 @@ static void lowerLoad(KernelContext& cx, tile::LoadOp op) {
 // other effects.
 static void lowerScalarStore(KernelContext& cx, tile::StoreOp op, const AccessOptions& options) {
   llvm::Value* mask = op.getMask() ? cx.useScalar(op.getMask()) : nullptr;
-  KernelContext::ScalarStore store{op.getLoc(), cx.useScalar(op.getValue()), cx.useScalar(op.getPointer()), mask, options};
+  KernelContext::ScalarStore store{op.getLoc(), cx.useScalar(op.getValue()), cx.useScalar(op.getPointer()), mask,
+                                   options};
   if (cx.threadValues(op).actsEach(op)) {
     flushScalarStores(cx);
     return storeVector(cx, {store.value}, store.pointer, store.mask, options);
@@ -131,12 +132,18 @@ void flushScalarStores(KernelContext& cx) {
   auto storeAll = [&](llvm::Value* owner) {
     for (const KernelContext::ScalarStore& s : stores) {
       cx.places.set(cx.b, s.loc);
-      storeVector(cx, {s.value}, s.pointer, owner && s.mask ? cx.b.CreateAnd(s.mask, owner) : owner ? owner : s.mask, s.options);
+      storeVector(cx, {s.value}, s.pointer,
+                  owner && s.mask ? cx.b.CreateAnd(s.mask, owner)
+                  : owner         ? owner
+                                  : s.mask,
+                  s.options);
     }
   };
   cx.places.set(cx.b, stores.front().loc);
-  if (share) cx.when(cx.isFirstThread(), [&] { storeAll(nullptr); });
-  else storeAll(cx.isFirstThread());
+  if (share)
+    cx.when(cx.isFirstThread(), [&] { storeAll(nullptr); });
+  else
+    storeAll(cx.isFirstThread());
 }
 
 void registerMemory(Lowerings& table) {

@@ -13,9 +13,10 @@ size_t accessLength(mlir::Operation* op, const LinearLayout& layout, unsigned bi
 // Returns the type of an element in memory: booleans are bytes, addresses are integers.
 llvm::Type* memoryType(KernelContext& cx, llvm::Type* element);
 // Loads or stores neighbouring elements in one access; `other` may be empty.
-Regs loadVector(KernelContext& cx, llvm::Type* element, size_t count, llvm::Value* pointer, llvm::Value* predicate, Scalars other,
-                const AccessOptions& options);
-void storeVector(KernelContext& cx, Scalars values, llvm::Value* pointer, llvm::Value* predicate, const AccessOptions& options);
+Regs loadVector(KernelContext& cx, llvm::Type* element, size_t count, llvm::Value* pointer, llvm::Value* predicate,
+                Scalars other, const AccessOptions& options);
+void storeVector(KernelContext& cx, Scalars values, llvm::Value* pointer, llvm::Value* predicate,
+                 const AccessOptions& options);
 // Emits the scalar stores that are pending.
 void flushScalarStores(KernelContext& cx);
 

@@ -65,7 +65,8 @@ llvm::Value* updated(llvm::IRBuilder<>& b, Rmw rmw, llvm::Value* old, llvm::Valu
 bool isReleaseOrRelaxed(Order order) { return order == Order::Relaxed || order == Order::Release; }
 
 // Floats order like signed integers where they are positive, and like unsigned ones reversed where negative.
-llvm::Value* floatExtremum(KernelContext& cx, bool isMax, llvm::Value* pointer, llvm::Value* value, const AtomicOptions& options) {
+llvm::Value* floatExtremum(KernelContext& cx, bool isMax, llvm::Value* pointer, llvm::Value* value,
+                           const AtomicOptions& options) {
   llvm::Value* bits = cx.toBits(value);
   bool isWide = bits->getType()->isIntegerTy(64);
   llvm::Value* isNegative = cx.b.CreateICmpSLT(bits, llvm::ConstantInt::get(bits->getType(), 0));
@@ -75,15 +76,15 @@ llvm::Value* floatExtremum(KernelContext& cx, bool isMax, llvm::Value* pointer, 
     return narrowed;
   };
   auto larger = isMax ? AtomicOp::Max : AtomicOp::Min, smaller = isMax ? AtomicOp::Min : AtomicOp::Max;
-  llvm::Value* fromPositive =
-      cx.emit.atomic(larger, isWide ? AtomicType::S64 : AtomicType::S32, pointer, bits, only(cx.b.CreateNot(isNegative)));
+  llvm::Value* fromPositive = cx.emit.atomic(larger, isWide ? AtomicType::S64 : AtomicType::S32, pointer, bits,
+                                             only(cx.b.CreateNot(isNegative)));
   llvm::Value* fromNegative =
       cx.emit.atomic(smaller, isWide ? AtomicType::U64 : AtomicType::U32, pointer, bits, only(isNegative));
   return cx.fromBits(cx.b.CreateSelect(isNegative, fromNegative, fromPositive), value->getType());
 }
 
 llvm::Value* updateBySwapping(KernelContext& cx, llvm::Value* pointer, llvm::Type* type, const AtomicOptions& options,
-                                              llvm::function_ref<llvm::Value*(llvm::Value*)> update) {
+                              llvm::function_ref<llvm::Value*(llvm::Value*)> update) {
   llvm::Type* held = cx.b.getIntNTy(cx.bitsOf(type));
   llvm::AllocaInst* result = cx.temporary(held);
   cx.b.CreateStore(llvm::ConstantInt::get(held, 0), result);
@@ -98,7 +99,8 @@ llvm::Value* updateBySwapping(KernelContext& cx, llvm::Value* pointer, llvm::Typ
     llvm::Value* expected = cx.b.CreateLoad(held, result);
     AtomicOptions always = options;
     always.predicate = nullptr;
-    llvm::Value* seen = cx.emit.compareAndSwap(pointer, expected, cx.toBits(update(cx.fromBits(expected, type))), always);
+    llvm::Value* seen =
+        cx.emit.compareAndSwap(pointer, expected, cx.toBits(update(cx.fromBits(expected, type))), always);
     cx.b.CreateStore(seen, result);
     cx.b.CreateCondBr(cx.b.CreateICmpEQ(seen, expected), done, again);
     cx.b.SetInsertPoint(done);
@@ -108,12 +110,13 @@ llvm::Value* updateBySwapping(KernelContext& cx, llvm::Value* pointer, llvm::Typ
 
 }  // namespace
 
-llvm::Value* readModifyWrite(KernelContext& cx, Operation* op, Rmw rmw, llvm::Value* pointer, llvm::Value* value, bool wanted,
-                                             const AtomicOptions& options) {
+llvm::Value* readModifyWrite(KernelContext& cx, Operation* op, Rmw rmw, llvm::Value* pointer, llvm::Value* value,
+                             bool wanted, const AtomicOptions& options) {
   llvm::Type* type = value->getType();
   unsigned bits = cx.bitsOf(type);
   bool isFloat = type->isFloatingPointTy();
-  if (isFloat && bits >= 32 && (rmw == Rmw::Max || rmw == Rmw::Min)) return floatExtremum(cx, rmw == Rmw::Max, pointer, value, options);
+  if (isFloat && bits >= 32 && (rmw == Rmw::Max || rmw == Rmw::Min))
+    return floatExtremum(cx, rmw == Rmw::Max, pointer, value, options);
   std::optional<Instruction> instruction;
   if (isFloat && rmw != Rmw::Xchg)
     instruction = floatInstruction(rmw, type);
@@ -137,7 +140,8 @@ size_t updatedAtOnce(KernelContext& cx, Rmw rmw, llvm::Type* element, size_t cou
 }
 
 // Halves go in pairs; old values come back where they are wanted.
-Regs addToNeighbours(KernelContext& cx, llvm::Value* pointer, Scalars values, bool wanted, const AtomicOptions& options) {
+Regs addToNeighbours(KernelContext& cx, llvm::Value* pointer, Scalars values, bool wanted,
+                     const AtomicOptions& options) {
   llvm::Type* element = values[0]->getType();
   using T = AtomicType;
   T type = element->isFloatTy() ? T::F32 : element->isHalfTy() ? T::F16x2 : T::BF16x2;
@@ -146,7 +150,8 @@ Regs addToNeighbours(KernelContext& cx, llvm::Value* pointer, Scalars values, bo
     for (llvm::Value*& v : words) v = cx.toBits(v);
     words = cx.pack(words, 32);
   }
-  if (!wanted && isReleaseOrRelaxed(options.order)) return cx.emit.reduceInto(AtomicOp::Add, type, pointer, words, options), Regs();
+  if (!wanted && isReleaseOrRelaxed(options.order))
+    return cx.emit.reduceInto(AtomicOp::Add, type, pointer, words, options), Regs();
   Regs old(cx.emit.atomics(AtomicOp::Add, type, pointer, words, options));
   if (type == T::F32) return old;
   old = cx.unpack(old, 16, values.size());

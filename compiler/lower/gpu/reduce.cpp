@@ -1,4 +1,5 @@
-// tile.reduce: first each thread's registers, then the lanes of a warp by shuffles, then the warps through shared memory.
+// tile.reduce: first each thread's registers, then the lanes of a warp by shuffles, then the warps through shared
+// memory.
 #include "compiler/layout/shape.h"
 #include "compiler/lower/gpu/region.h"
 #include <llvm/ADT/TypeSwitch.h>
@@ -28,7 +29,8 @@ size_t spread(size_t index, ArrayRef<unsigned> bits) {
 bool isSymmetric(Region& region) {
   Block& block = region.front();
   unsigned half = block.getNumArguments() / 2;
-  if (llvm::any_of(block.getTerminator()->getOperands(), [](mlir::Value v) { return isa<BlockArgument>(v); })) return false;
+  if (llvm::any_of(block.getTerminator()->getOperands(), [](mlir::Value v) { return isa<BlockArgument>(v); }))
+    return false;
   return llvm::all_of(block.without_terminator(), [&](Operation& op) {
     if (!op.hasTrait<OpTrait::IsCommutative>() || op.getNumOperands() != 2) return false;
     auto first = dyn_cast<BlockArgument>(op.getOperand(0)), second = dyn_cast<BlockArgument>(op.getOperand(1));
@@ -77,8 +79,8 @@ static Rows reduceRegisters(KernelContext& cx, tile::ReduceOp op, const LinearLa
   return out;
 }
 
-// Afterwards all lanes that differ only along the axis hold the same, to the last bit: where the region may round otherwise with its
-// arguments exchanged, both lanes of a pair put the lower one's first.
+// Afterwards all lanes that differ only along the axis hold the same, to the last bit: where the region may round
+// otherwise with its arguments exchanged, both lanes of a pair put the lower one's first.
 static void reduceLanes(KernelContext& cx, tile::ReduceOp op, const LinearLayout& layout, Rows& rows) {
   SmallVector<unsigned> lanes = bitsAlong(layout, Dim::Lane, op.getAxis());
   bool isWhole = lanes.size() == llvm::Log2_32(cx.warpSize());
@@ -106,8 +108,8 @@ static void reduceLanes(KernelContext& cx, tile::ReduceOp op, const LinearLayout
 }
 
 // Every warp writes its values; a thread reads the values of all warps at the positions it holds in `result`.
-static Rows reduceWarps(KernelContext& cx, tile::ReduceOp op, const LinearLayout& layout,
-                                                 const LinearLayout& result, const Rows& rows) {
+static Rows reduceWarps(KernelContext& cx, tile::ReduceOp op, const LinearLayout& layout, const LinearLayout& result,
+                        const Rows& rows) {
   SmallVector<unsigned> along = bitsAlong(layout, Dim::Warp, op.getAxis());
   int64_t warps = int64_t(1) << along.size();
   LinearLayout reduced = layout::slice(layout, op.getAxis());
@@ -125,8 +127,9 @@ static Rows reduceWarps(KernelContext& cx, tile::ReduceOp op, const LinearLayout
   llvm::Value* base = cx.scratch(bytes, op.getLoc());
   auto addressOf = [&](size_t operand, llvm::Value* element) {
     unsigned width = cx.bitsOf(rows[0][operand]->getType()) / 8;
-    return cx.b.CreateGEP(cx.b.getInt8Ty(), base,
-                          cx.b.CreateAdd(cx.b.CreateMul(element, cx.b.getInt32(width)), cx.b.getInt32(begins[operand])));
+    return cx.b.CreateGEP(
+        cx.b.getInt8Ty(), base,
+        cx.b.CreateAdd(cx.b.CreateMul(element, cx.b.getInt32(width)), cx.b.getInt32(begins[operand])));
   };
   cx.emit.blockBarrier();
   cx.when(cx.isOwner(partial), [&] {
@@ -142,8 +145,8 @@ static Rows reduceWarps(KernelContext& cx, tile::ReduceOp op, const LinearLayout
       llvm::Type* type = rows[0][k]->getType();
       int64_t vector = std::min<int64_t>(warps, 128 / cx.bitsOf(type));
       for (int64_t w = 0; w < warps; w += vector)
-        for (auto [i, v] :
-             llvm::enumerate(cx.loadShared(addressOf(k, cx.b.CreateAdd(first, cx.b.getInt32(w))), cx.bitsOf(type), vector)))
+        for (auto [i, v] : llvm::enumerate(
+                 cx.loadShared(addressOf(k, cx.b.CreateAdd(first, cx.b.getInt32(w))), cx.bitsOf(type), vector)))
           parts[w + i].push_back(cx.fromBits(v, type));
     }
     out.push_back(combineAll(cx, op.getCombine(), std::move(parts)));

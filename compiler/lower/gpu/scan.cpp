@@ -47,7 +47,9 @@ static Regs withEarlier(KernelContext& cx, tile::ScanOp op, const Chunk& chunk, 
 
 // Chunks of one thread whose registers differ in `bit`.
 static void scanRegisters(KernelContext& cx, tile::ScanOp op, std::vector<Chunk>& chunks, size_t bit) {
-  auto at = [&](size_t first) -> Chunk& { return *llvm::find_if(chunks, [&](const Chunk& c) { return c.first == first; }); };
+  auto at = [&](size_t first) -> Chunk& {
+    return *llvm::find_if(chunks, [&](const Chunk& c) { return c.first == first; });
+  };
   for (Chunk& low : chunks) {
     if (low.first & bit) continue;
     Chunk& high = at(low.first | bit);

@@ -1,4 +1,5 @@
-// Ops that move no data between threads: each register of the result is a register of a source, or a function of its position.
+// Ops that move no data between threads: each register of the result is a register of a source, or a function of its
+// position.
 #include "compiler/layout/shape.h"
 #include "compiler/lower/gpu/convert.h"
 
@@ -26,8 +27,8 @@ static void lowerJoin(KernelContext& cx, tile::JoinOp op) {
     LinearLayout layout = cx.layoutOf(op.getResult());
     Regs out;
     for (int64_t r = 0; r < layout.numRegisters(); ++r)
-      out.push_back(cx.b.CreateSelect(cx.b.CreateTrunc(cx.position(layout, r), cx.b.getInt1Ty()), cx.useScalar(op.getRhs()),
-                                      cx.useScalar(op.getLhs())));
+      out.push_back(cx.b.CreateSelect(cx.b.CreateTrunc(cx.position(layout, r), cx.b.getInt1Ty()),
+                                      cx.useScalar(op.getRhs()), cx.useScalar(op.getLhs())));
     return cx.define(op.getResult(), out);
   }
   LinearLayout result = cx.layoutOf(op.getResult());
@@ -44,8 +45,10 @@ static void lowerJoin(KernelContext& cx, tile::JoinOp op) {
 static void lowerSplit(KernelContext& cx, tile::SplitOp op) {
   LinearLayout source = cx.layoutOf(op.getSource());
   if (!isa<RankedTensorType>(op.getLhs().getType())) {
-    LinearLayout everywhere(source.shape(), {1}, layout::Bases(5, 0), layout::Bases(source.bases(layout::Dim::Warp).size(), 0));
-    Regs both = convertLayout(cx, cx.use(op.getSource()), source, everywhere, cx.typeOf(op.getLhs().getType()), op->getLoc());
+    LinearLayout everywhere(source.shape(), {1}, layout::Bases(5, 0),
+                            layout::Bases(source.bases(layout::Dim::Warp).size(), 0));
+    Regs both =
+        convertLayout(cx, cx.use(op.getSource()), source, everywhere, cx.typeOf(op.getLhs().getType()), op->getLoc());
     cx.define(op.getLhs(), {both[0]});
     cx.define(op.getRhs(), {both[1]});
     return;
@@ -73,7 +76,8 @@ static void lowerCat(KernelContext& cx, tile::CatOp op) {
 
 void registerShape(Lowerings& table) {
   table.on<tile::ProgramIdOp>([](KernelContext& cx, auto o) { cx.define(o.getResult(), {cx.programId(o.getAxis())}); });
-  table.on<tile::NumProgramsOp>([](KernelContext& cx, auto o) { cx.define(o.getResult(), {cx.emit.numBlocks(o.getAxis())}); });
+  table.on<tile::NumProgramsOp>(
+      [](KernelContext& cx, auto o) { cx.define(o.getResult(), {cx.emit.numBlocks(o.getAxis())}); });
   table.on<tile::MakeRangeOp>([](KernelContext& cx, auto o) {
     LinearLayout layout = cx.layoutOf(o.getResult());
     Regs out;
@@ -103,7 +107,8 @@ void registerShape(Lowerings& table) {
   table.on<tile::AddPtrOp>([](KernelContext& cx, auto o) {
     llvm::Type* pointee = cx.typeOf(cast<tile::PtrType>(getElementTypeOrSelf(o.getPointer().getType())).getPointee());
     if (pointee->isIntegerTy(1)) pointee = cx.b.getInt8Ty();
-    cx.mapRegisters(o, [&](Scalars v) { return cx.b.CreateGEP(pointee, v[0], cx.b.CreateSExt(v[1], cx.b.getInt64Ty())); });
+    cx.mapRegisters(o,
+                    [&](Scalars v) { return cx.b.CreateGEP(pointee, v[0], cx.b.CreateSExt(v[1], cx.b.getInt64Ty())); });
   });
   table.on<tile::PtrToIntOp>([](KernelContext& cx, auto o) {
     cx.mapRegisters(o, [&](Scalars v) { return cx.b.CreatePtrToInt(v[0], cx.b.getInt64Ty()); });

@@ -10,7 +10,8 @@ llvm::Value* KernelContext::sharedAddress(llvm::Value* byteOffset) {
 }
 
 // The bits of the register's offset that no thread has are a constant, which instructions add for nothing.
-llvm::Value* KernelContext::sharedElement(llvm::Value* base, llvm::Value* threadOffset, uint64_t own, uint64_t threads, unsigned bits) {
+llvm::Value* KernelContext::sharedElement(llvm::Value* base, llvm::Value* threadOffset, uint64_t own, uint64_t threads,
+                                          unsigned bits) {
   llvm::Value* offset = b.CreateXor(threadOffset, b.getInt32(own & threads));
   llvm::Value* thread = b.CreateGEP(b.getInt8Ty(), base, b.CreateMul(offset, b.getInt32(bits / 8)));
   return b.CreateGEP(b.getInt8Ty(), thread, b.getInt32((own & ~threads) * bits / 8));
@@ -29,8 +30,8 @@ int64_t KernelContext::scratchBudget() const { return target.maxSharedBytes() - 
 llvm::Value* KernelContext::scratch(int64_t bytes, Location loc) {
   if (bytes > scratchBudget())
     places.fail(loc, "out-of-shared-memory",
-                "the kernel needs " + std::to_string(scratchBegin() + bytes) +
-                " bytes of shared memory, " + target.name() + " has " + std::to_string(target.maxSharedBytes()));
+                "the kernel needs " + std::to_string(scratchBegin() + bytes) + " bytes of shared memory, " +
+                    target.name() + " has " + std::to_string(target.maxSharedBytes()));
   sharedEnd = std::max(sharedEnd, scratchBegin() + bytes);
   return sharedAddress(scratchBegin());
 }
@@ -123,7 +124,8 @@ void storeRowMajor(KernelContext& cx, llvm::Value* base, const LinearLayout& lay
     for (const auto& group : layout::vectorGroups(placed, layout::widestVector(placed, bits))) {
       Regs parts;
       for (unsigned r : group) parts.push_back(cx.toBits(regs[r]));
-      cx.storeShared(cx.b.CreateGEP(cx.b.getInt8Ty(), base, cx.b.CreateMul(cx.position(placed, group[0]), cx.b.getInt32(bits / 8))),
+      cx.storeShared(cx.b.CreateGEP(cx.b.getInt8Ty(), base,
+                                    cx.b.CreateMul(cx.position(placed, group[0]), cx.b.getInt32(bits / 8))),
                      parts);
     }
   });

@@ -24,14 +24,14 @@ static void lowerSpecial(KernelContext& cx, simt::SpecialOp op) {
   cx.define(op.getResult(), {cx.b.CreateZExtOrTrunc(value, cx.typeOf(op.getType()))});
 }
 
-// The programs count up a word of the module; the first one's count makes its highest bit change when all have come, so that it needs no
-// clearing. Launches of one kernel that run at the same time would share it.
+// The programs count up a word of the module; the first one's count makes its highest bit change when all have come, so
+// that it needs no clearing. Launches of one kernel that run at the same time would share it.
 static void lowerGridBarrier(KernelContext& cx, Location loc) {
   constexpr const char* kName = "tandem_grid_barrier";
   llvm::GlobalVariable* word = cx.module.getNamedGlobal(kName);
   if (!word)
-    word = new llvm::GlobalVariable(cx.module, cx.b.getInt32Ty(), false, llvm::GlobalValue::InternalLinkage, cx.b.getInt32(0),
-                                    kName, nullptr, llvm::GlobalValue::NotThreadLocal, 1);
+    word = new llvm::GlobalVariable(cx.module, cx.b.getInt32Ty(), false, llvm::GlobalValue::InternalLinkage,
+                                    cx.b.getInt32(0), kName, nullptr, llvm::GlobalValue::NotThreadLocal, 1);
   cx.image.usesGridBarrier = true;
   cx.emit.blockBarrier();
   cx.when(cx.isFirstThread(), [&] {
@@ -52,7 +52,9 @@ static void lowerGridBarrier(KernelContext& cx, Location loc) {
 }
 
 void registerSimt(Lowerings& table) {
-  table.on<simt::TidOp>([](KernelContext& cx, auto o) { cx.define(o.getResult(), {o.getAxis() == 0 ? cx.threadId() : cx.b.getInt32(0)}); });
+  table.on<simt::TidOp>([](KernelContext& cx, auto o) {
+    cx.define(o.getResult(), {o.getAxis() == 0 ? cx.threadId() : cx.b.getInt32(0)});
+  });
   table.on<simt::NtidOp>([](KernelContext& cx, auto o) {
     cx.define(o.getResult(), {cx.b.getInt32(o.getAxis() == 0 ? cx.numThreads() : 1)});
   });
@@ -64,16 +66,16 @@ void registerSimt(Lowerings& table) {
     else
       cx.emit.programBarrier();
   });
-  table.on<simt::NamedBarrierOp>([](KernelContext& cx, auto o) {
-    cx.emit.namedBarrier(o.getId(), o.getThreads(), o.getArriveOnly());
-  });
-  table.on<simt::GridBarrierOp>([](KernelContext& cx, auto o) {
-    traced(cx, "barrier", o, nullptr, [&] { lowerGridBarrier(cx, o.getLoc()); });
-  });
+  table.on<simt::NamedBarrierOp>(
+      [](KernelContext& cx, auto o) { cx.emit.namedBarrier(o.getId(), o.getThreads(), o.getArriveOnly()); });
+  table.on<simt::GridBarrierOp>(
+      [](KernelContext& cx, auto o) { traced(cx, "barrier", o, nullptr, [&] { lowerGridBarrier(cx, o.getLoc()); }); });
   table.on<simt::WarpBarrierOp>([](KernelContext& cx, auto) { cx.emit.warpBarrier(); });
-  table.on<simt::FenceOp>([](KernelContext& cx, auto o) { cx.emit.fence(scopeOf(o.getScope()), o.getSem() == tile::Semantic::SeqCst); });
+  table.on<simt::FenceOp>(
+      [](KernelContext& cx, auto o) { cx.emit.fence(scopeOf(o.getScope()), o.getSem() == tile::Semantic::SeqCst); });
   table.on<simt::ShuffleOp>([](KernelContext& cx, auto o) {
-    llvm::Value *value = cx.useScalar(o.getValue()), *lane = cx.useScalar(o.getLane()), *mask = cx.useScalar(o.getMask());
+    llvm::Value *value = cx.useScalar(o.getValue()), *lane = cx.useScalar(o.getLane()),
+                *mask = cx.useScalar(o.getMask());
     cx.define(o.getResult(), {cx.emit.shuffle(modeOf(o.getMode()), value, lane, mask)});
   });
   table.on<simt::BallotOp>([](KernelContext& cx, auto o) {

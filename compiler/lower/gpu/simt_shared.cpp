@@ -25,7 +25,8 @@ llvm::Value* fromGeneric(KernelContext& cx, llvm::Value* pointer) {
   return cx.b.CreateAddrSpaceCast(generic, cx.b.getPtrTy(3));
 }
 
-// The address of an element of a row-major buffer. In a swizzled one, vectors of a row change places by the row's phase.
+// The address of an element of a row-major buffer. In a swizzled one, vectors of a row change places by the row's
+// phase.
 static llvm::Value* smemElement(KernelContext& cx, mlir::Value buffer, Regs indices) {
   auto type = cast<tile::SmemType>(buffer.getType());
   mlir::Value whole = buffer;
@@ -63,7 +64,8 @@ static void lowerSmemRead(KernelContext& cx, simt::SmemReadOp op) {
   llvm::DenseMap<uint64_t, llvm::Value*> at;
   for (const auto& group : layout::vectorGroups(placed, layout::widestVector(placed, bits))) {
     llvm::Value* offset = cx.b.CreateMul(cx.position(placed, group[0]), cx.b.getInt32(bits / 8));
-    Regs values = cx.loadShared(cx.b.CreateGEP(cx.b.getInt8Ty(), cx.useScalar(op.getBuffer()), offset), bits, group.size());
+    Regs values =
+        cx.loadShared(cx.b.CreateGEP(cx.b.getInt8Ty(), cx.useScalar(op.getBuffer()), offset), bits, group.size());
     for (auto [r, v] : llvm::zip(group, values)) at[layout.apply(r, 0, 0, 0)] = cx.fromBits(v, element);
   }
   Regs out;
@@ -85,7 +87,8 @@ void registerSimtShared(Lowerings& table) {
     llvm::Type* element = cx.typeOf(o.getType());
     cx.define(o.getResult(), {cx.fromBits(cx.loadShared(elementOf(cx, o), cx.bitsOf(element), 1)[0], element)});
   });
-  table.on<simt::SmemStoreOp>([](KernelContext& cx, auto o) { cx.storeShared(elementOf(cx, o), {cx.toBits(cx.useScalar(o.getValue()))}); });
+  table.on<simt::SmemStoreOp>(
+      [](KernelContext& cx, auto o) { cx.storeShared(elementOf(cx, o), {cx.toBits(cx.useScalar(o.getValue()))}); });
   table.on<simt::SmemIndexOp>([](KernelContext& cx, auto o) {
     auto part = cast<tile::SmemType>(o.getType());
     int64_t bytes = cx.bitsOf(cx.typeOf(part.getElementType())) / 8;
@@ -93,7 +96,8 @@ void registerSimtShared(Lowerings& table) {
     llvm::Value* offset = cx.b.CreateMul(cx.useScalar(o.getIndex()), cx.b.getInt32(bytes));
     cx.define(o.getResult(), {cx.b.CreateGEP(cx.b.getInt8Ty(), cx.useScalar(o.getBuffer()), offset)});
   });
-  table.on<simt::SmemPtrOp>([](KernelContext& cx, auto o) { cx.define(o.getResult(), {toGeneric(cx, elementOf(cx, o))}); });
+  table.on<simt::SmemPtrOp>(
+      [](KernelContext& cx, auto o) { cx.define(o.getResult(), {toGeneric(cx, elementOf(cx, o))}); });
   table.on<simt::SmemAtOp>([](KernelContext& cx, auto o) {
     cx.define(o.getResult(), {toGeneric(cx, cx.b.CreateIntToPtr(cx.useScalar(o.getAddress()), cx.b.getPtrTy(3)))});
   });

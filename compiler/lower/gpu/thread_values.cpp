@@ -89,8 +89,10 @@ void ThreadValues::visit(Operation* op) {
         markWhere(o.getConditionOp().getArgs(), o.getAfterArguments());
         markWhere(o.getConditionOp().getArgs(), o.getResults());
       })
-      .Case<scf::ExecuteRegionOp>([&](auto o) { markWhere(o.getRegion().front().getTerminator()->getOperands(), o.getResults()); })
-      .Case<tile::ReduceOp, tile::ScanOp, tile::MapElementwiseOp>([&](auto o) { markAll(o->getRegion(0).getArguments()); })
+      .Case<scf::ExecuteRegionOp>(
+          [&](auto o) { markWhere(o.getRegion().front().getTerminator()->getOperands(), o.getResults()); })
+      .Case<tile::ReduceOp, tile::ScanOp, tile::MapElementwiseOp>(
+          [&](auto o) { markAll(o->getRegion(0).getArguments()); })
       .Case<func::FuncOp>([](auto) {})
       .Default([&](Operation* o) {
         bool updates = isa<tile::AtomicRmwOp, tile::AtomicCasOp>(o) && !isTile(o->getOperand(0));

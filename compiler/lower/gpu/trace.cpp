@@ -18,7 +18,8 @@ static_assert(sizeof(tandem_trace_chunk) == 32 && sizeof(tandem_trace_record) ==
 bool dependsOnProgram(mlir::Value value, int depth = 8) {
   Operation* op = value.getDefiningOp();
   if (!op || !depth) return false;
-  return isa<tile::ProgramIdOp>(op) || llvm::any_of(op->getOperands(), [&](mlir::Value v) { return dependsOnProgram(v, depth - 1); });
+  return isa<tile::ProgramIdOp>(op) ||
+         llvm::any_of(op->getOperands(), [&](mlir::Value v) { return dependsOnProgram(v, depth - 1); });
 }
 
 // Returns true for the loop of a persistent kernel: the outermost one, over tiles that the program takes for itself, or
@@ -27,9 +28,11 @@ bool isOverTiles(Operation* loop) {
   for (Operation* up = loop->getParentOp(); up; up = up->getParentOp())
     if (isa<LoopLikeOpInterface>(up)) return false;
   if (auto range = dyn_cast<scf::ForOp>(loop); range && dependsOnProgram(range.getLowerBound())) return true;
-  return loop->walk([&](LoopLikeOpInterface inner) {
-    return inner.getOperation() != loop ? WalkResult::interrupt() : WalkResult::advance();
-  }).wasInterrupted();
+  return loop
+      ->walk([&](LoopLikeOpInterface inner) {
+        return inner.getOperation() != loop ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 }  // namespace
@@ -37,12 +40,12 @@ bool isOverTiles(Operation* loop) {
 void beginTrace(KernelContext& cx) {
   cx.trace.cursor = cx.b.CreateAlloca(cx.b.getInt64Ty());
   cx.b.CreateStore(cx.b.getInt64(0), cx.trace.cursor);
-  cx.trace.sites = new llvm::GlobalVariable(cx.module, cx.b.getInt32Ty(), true, llvm::GlobalValue::ExternalLinkage, nullptr, "sites",
-                                           nullptr,
-                                            llvm::GlobalValue::NotThreadLocal, 1);
+  cx.trace.sites = new llvm::GlobalVariable(cx.module, cx.b.getInt32Ty(), true, llvm::GlobalValue::ExternalLinkage,
+                                            nullptr, "sites", nullptr, llvm::GlobalValue::NotThreadLocal, 1);
 }
 
-// One thread for a program and for each of its added roles; where threads go ways of their own, the first of each warp that is here.
+// One thread for a program and for each of its added roles; where threads go ways of their own, the first of each warp
+// that is here.
 static llvm::Value* traceWriter(KernelContext& cx, Operation* op) {
   if (cx.isOneThread()) return nullptr;
   if (isa<func::FuncOp>(op)) return cx.isFirstThread();
@@ -54,8 +57,9 @@ static llvm::Value* traceWriter(KernelContext& cx, Operation* op) {
 
 static unsigned traceSite(KernelContext& cx, const char* kind, Location loc) {
   auto at = filePosition(loc);
-  std::string place = at ? at.getFilename().str() + ":" + std::to_string(at.getStartLine()) + ":" + std::to_string(at.getStartColumn())
-                         : "<unknown>:0:0";
+  std::string place =
+      at ? at.getFilename().str() + ":" + std::to_string(at.getStartLine()) + ":" + std::to_string(at.getStartColumn())
+         : "<unknown>:0:0";
   std::string line = std::string(kind) + " " + place;
   auto known = llvm::find(cx.trace.lines, line);
   unsigned site = unsigned(known - cx.trace.lines.begin());
@@ -71,8 +75,8 @@ static llvm::Value* openChunk(KernelContext& cx, llvm::Value* cursor, llvm::Basi
   cx.b.CreateCondBr(cx.b.CreateIsNull(trace), none, take);
   cx.b.SetInsertPoint(take);
   auto field = [&](size_t offset) { return cx.b.CreateGEP(cx.b.getInt8Ty(), trace, cx.b.getInt64(offset)); };
-  llvm::Value* number = cx.emit.atomic(AtomicOp::Add, AtomicType::U64, field(offsetof(tandem_trace, taken)), cx.b.getInt64(1),
-                                       {Order::Relaxed, Scope::Device, Space::Global, nullptr});
+  llvm::Value* number = cx.emit.atomic(AtomicOp::Add, AtomicType::U64, field(offsetof(tandem_trace, taken)),
+                                       cx.b.getInt64(1), {Order::Relaxed, Scope::Device, Space::Global, nullptr});
   llvm::Value* capacity = loadElement(cx, field(offsetof(tandem_trace, capacity)), wide, cx.b.getInt32(0));
   cx.b.CreateCondBr(cx.b.CreateICmpULT(number, capacity), fill, none);
   cx.b.SetInsertPoint(fill);
@@ -105,7 +109,8 @@ static void record(KernelContext& cx, llvm::Value* isWriter, unsigned site, llvm
     at->addIncoming(cursor, before);
     at->addIncoming(first, opened);
     llvm::Value* says = value ? cx.b.CreateZExtOrTrunc(value, cx.b.getInt32Ty()) : cx.b.getInt32(-1);
-    llvm::Value* words = cx.b.CreateOr(cx.b.CreateShl(cx.b.CreateZExt(says, cx.b.getInt64Ty()), 32), cx.b.getInt64(site));
+    llvm::Value* words =
+        cx.b.CreateOr(cx.b.CreateShl(cx.b.CreateZExt(says, cx.b.getInt64Ty()), 32), cx.b.getInt64(site));
     cx.emit.store({time, words}, cx.b.CreateIntToPtr(at, cx.b.getPtrTy(1)), nullptr);
     cx.b.CreateStore(cx.b.CreateAdd(at, cx.b.getInt64(sizeof(tandem_trace_record))), cx.trace.cursor);
     cx.b.CreateBr(after);
@@ -137,9 +142,10 @@ void finishTrace(KernelContext& cx) {
   std::string lines = cx.image.name;
   for (const std::string& line : cx.trace.lines) lines += "\n" + line;
   llvm::Constant* length = cx.b.getInt32(unsigned(lines.size()));
-  llvm::Constant* table = llvm::ConstantStruct::getAnon({length, llvm::ConstantDataArray::getString(cx.context, lines, false)});
-  auto* sites = new llvm::GlobalVariable(cx.module, table->getType(), true, llvm::GlobalValue::InternalLinkage, table, "tandem_trace_sites",
-                                         nullptr, llvm::GlobalValue::NotThreadLocal, 1);
+  llvm::Constant* table =
+      llvm::ConstantStruct::getAnon({length, llvm::ConstantDataArray::getString(cx.context, lines, false)});
+  auto* sites = new llvm::GlobalVariable(cx.module, table->getType(), true, llvm::GlobalValue::InternalLinkage, table,
+                                         "tandem_trace_sites", nullptr, llvm::GlobalValue::NotThreadLocal, 1);
   cx.trace.sites->replaceAllUsesWith(sites);
   cx.trace.sites->eraseFromParent();
 }

@@ -31,7 +31,9 @@ const Regs& KernelContext::use(mlir::Value value) { return values_.find(value)->
 void KernelContext::define(mlir::Value value, Regs regs) { values_[value] = std::move(regs); }
 
 // Between basic blocks elements of 16 bits go in pairs, as the hardware's registers hold two.
-static bool travelsInPairs(llvm::Type* element, size_t count) { return count > 1 && (element->isHalfTy() || element->isBFloatTy()); }
+static bool travelsInPairs(llvm::Type* element, size_t count) {
+  return count > 1 && (element->isHalfTy() || element->isBFloatTy());
+}
 
 llvm::SmallVector<Regs> KernelContext::useAll(mlir::ValueRange values) {
   llvm::SmallVector<Regs> out;
@@ -61,7 +63,8 @@ void KernelContext::defineAll(mlir::ValueRange values, llvm::ArrayRef<Regs> regs
 
 const analysis::AxisInfoAnalysis& KernelContext::axes(mlir::Operation* inKernel) {
   auto kernel = dyn_cast<func::FuncOp>(inKernel);
-  if (!axes_) axes_ = std::make_unique<analysis::AxisInfoAnalysis>(kernel ? kernel : inKernel->getParentOfType<func::FuncOp>());
+  if (!axes_)
+    axes_ = std::make_unique<analysis::AxisInfoAnalysis>(kernel ? kernel : inKernel->getParentOfType<func::FuncOp>());
   return *axes_;
 }
 

@@ -1,4 +1,5 @@
-// A program of several blocks: who a block is, and how the blocks meet. They are one cluster along the grid's first axis.
+// A program of several blocks: who a block is, and how the blocks meet. They are one cluster along the grid's first
+// axis.
 #include "compiler/lower/nvidia/cluster.h"
 
 namespace tandem::lower::nvidia {
@@ -8,7 +9,8 @@ void allocateMeeting(KernelContext& cx, func::FuncOp kernel) {
   auto meets = [](Operation* op) {
     return isa<tile::AtomicRmwOp, tile::AtomicCasOp>(op) || (isa<simt::BarrierOp>(op) && !op->hasAttr("tgpu.in_block"));
   };
-  bool some = kernel.walk([&](Operation* op) { return meets(op) ? WalkResult::interrupt() : WalkResult::advance(); }).wasInterrupted();
+  bool some = kernel.walk([&](Operation* op) { return meets(op) ? WalkResult::interrupt() : WalkResult::advance(); })
+                  .wasInterrupted();
   if (some && cx.blocks > 1) cx.meeting = cx.allocateShared(8, 8);
 }
 
@@ -17,7 +19,9 @@ bool reachesOthers(KernelContext& cx) {
 }
 
 // Returns the address of the same place of shared memory in block `rank`.
-static llvm::Value* remote(KernelContext& cx, llvm::Value* shared, llvm::Value* rank) { return ptx::mapShared(cx.b, shared, rank); }
+static llvm::Value* remote(KernelContext& cx, llvm::Value* shared, llvm::Value* rank) {
+  return ptx::mapShared(cx.b, shared, rank);
+}
 
 void arriveEverywhere(KernelContext& cx, llvm::Value* barrier, bool publishes) {
   llvm::Value* block = cx.b.CreateAnd(cx.laneId(), cx.b.getInt32(cx.blocks - 1));

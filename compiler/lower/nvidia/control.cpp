@@ -10,7 +10,8 @@ void registerControl(Lowerings& table) {
   // A sum that begins at zero is overwritten by its first product.
   on<scf::ForOp>(table, [](KernelContext& cx, auto o) {
     lowerFor(cx, o, tgpu::beginsAtZero);
-    for (auto await : o.getBody()->template getOps<tgpu::AwaitOp>()) cx.liveRings -= cx.ringOf(await.getRing()).isCopied;
+    for (auto await : o.getBody()->template getOps<tgpu::AwaitOp>())
+      cx.liveRings -= cx.ringOf(await.getRing()).isCopied;
   });
   on<tgpu::WarpSpecializeOp>(table, [](KernelContext& cx, auto o) { lowerWarpSpecialize(cx, o); });
 }

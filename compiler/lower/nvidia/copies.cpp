@@ -1,4 +1,5 @@
-// cp.async: tiles that the block's own threads copy ahead into slots of shared memory, and reading them from there in any layout.
+// cp.async: tiles that the block's own threads copy ahead into slots of shared memory, and reading them from there in
+// any layout.
 #include "compiler/lower/nvidia/copies.h"
 #include "compiler/lower/gpu/convert.h"
 #include "compiler/lower/gpu/memory.h"
@@ -43,7 +44,8 @@ static LinearLayout offsetsIn(KernelContext& cx, mlir::Value buffer) {
                                  layout::swizzleOfRow(place.swizzle), order);
 }
 
-static llvm::Value* elementAddress(KernelContext& cx, llvm::Value* base, const LinearLayout& placed, size_t reg, unsigned bits) {
+static llvm::Value* elementAddress(KernelContext& cx, llvm::Value* base, const LinearLayout& placed, size_t reg,
+                                   unsigned bits) {
   uint64_t threads = 0;
   for (Dim dim : {Dim::Lane, Dim::Warp})
     for (uint64_t basis : placed.bases(dim)) threads |= basis;
@@ -82,7 +84,8 @@ static void lowerLocalLoad(KernelContext& cx, tgpu::LocalLoadOp op) {
     loadMatrices(cx, base, placed, out, bits, !isStraight);
   } else {
     for (const auto& group : layout::vectorGroups(placed, layout::widestVector(placed, bits)))
-      for (auto [r, v] : llvm::zip(group, cx.loadShared(elementAddress(cx, base, placed, group[0], bits), bits, group.size())))
+      for (auto [r, v] :
+           llvm::zip(group, cx.loadShared(elementAddress(cx, base, placed, group[0], bits), bits, group.size())))
         out[r] = v;
   }
   repeatCopies(out, placed);

@@ -39,12 +39,13 @@ uint64_t positionAt(const LinearLayout& layout, ArrayRef<int64_t> corner, int64_
 static void lowerMma(KernelContext& cx, tile::DotOp op) {
   mlir::Type element = cast<RankedTensorType>(op.getLhs().getType()).getElementType();
   Held lhs{cx.layoutOf(op.getLhs()), cx.use(op.getLhs())}, rhs{cx.layoutOf(op.getRhs()), cx.use(op.getRhs())};
-  cx.define(op.getResult(), multiply(cx, lhs, rhs, {cx.layoutOf(op.getResult()), cx.use(op.getAcc())}, elementOf(element)));
+  cx.define(op.getResult(),
+            multiply(cx, lhs, rhs, {cx.layoutOf(op.getResult()), cx.use(op.getAcc())}, elementOf(element)));
 }
 
 // The packed words of one instruction's operand that begins at `corner` of the whole one.
-static Regs operandWords(KernelContext& cx, const Held& operand, const LinearLayout& instruction, ArrayRef<int64_t> corner,
-                         ptx::Element kind) {
+static Regs operandWords(KernelContext& cx, const Held& operand, const LinearLayout& instruction,
+                         ArrayRef<int64_t> corner, ptx::Element kind) {
   RegisterAt at = registersAt(operand.layout);
   Regs parts;
   for (int64_t r = 0; r < instruction.numRegisters(); ++r) {
@@ -65,8 +66,8 @@ static Regs multiplyOnce(KernelContext& cx, const ptx::MmaSync& mma, Scalars lhs
   return parts;
 }
 
-// acc + lhs · rhs, in layouts dotOperandA, dotOperandB and mmaV2Result of one grid of warps. Four registers of the result are one
-// instruction's; an operand's words are made once.
+// acc + lhs · rhs, in layouts dotOperandA, dotOperandB and mmaV2Result of one grid of warps. Four registers of the
+// result are one instruction's; an operand's words are made once.
 Regs multiply(KernelContext& cx, const Held& lhs, const Held& rhs, const Held& acc, ptx::Element kind) {
   unsigned bits = ptx::bitsOf(kind);
   int64_t instructionK = 256 / bits, depth = lhs.layout.shape().back();

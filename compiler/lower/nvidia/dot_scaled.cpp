@@ -80,7 +80,8 @@ static void applyScales(KernelContext& cx, Held& operand, mlir::Value scales, un
   for (auto [r, v] : llvm::enumerate(operand.regs)) v = cx.b.CreateFMul(v, factors.lookup(wanted.apply(r, 0, 0, 0)));
 }
 
-// The 8 bits of a bfloat16's significand may be too few for a number of the format times its scale; this says whether they hold it.
+// The 8 bits of a bfloat16's significand may be too few for a number of the format times its scale; this says whether
+// they hold it.
 static bool fitsBfloat16(tile::MicroScale format, mlir::Value scale) {
   bool scaleHasFraction = scale && !getElementTypeOrSelf(scale.getType()).isInteger();
   return format != tile::MicroScale::Fp16 && !(format == tile::MicroScale::Bf16 && scaleHasFraction);
@@ -99,8 +100,8 @@ void lowerDotScaled(KernelContext& cx, tile::DotScaledOp op) {
   if (rows < 16 || columns < 8 || depth < 16)
     cx.places.fail(op.getLoc(), "unsupported",
                    "a scaled product of " + std::to_string(rows) + "x" + std::to_string(depth) + " and " +
-                   std::to_string(depth) + "x" + std::to_string(columns) + ": at least 16x16 and 16x8 on " +
-                   cx.target.name());
+                       std::to_string(depth) + "x" + std::to_string(columns) + ": at least 16x16 and 16x8 on " +
+                       cx.target.name());
   layout::WarpGrid grid;
   grid.m = std::min<int64_t>(cx.numWarps, rows / 16);
   grid.n = cx.numWarps / grid.m;
@@ -114,7 +115,8 @@ void lowerDotScaled(KernelContext& cx, tile::DotScaledOp op) {
   bring(lhs, layout::dotOperandA(lhs.layout.shape(), bits, grid));
   bring(rhs, layout::dotOperandB(rhs.layout.shape(), bits, grid));
   LinearLayout product = layout::mmaV2Result(result.shape(), grid);
-  Held acc{product, convertLayout(cx, cx.use(op.getAcc()), cx.layoutOf(op.getAcc()), product, cx.b.getFloatTy(), op.getLoc())};
+  Held acc{product,
+           convertLayout(cx, cx.use(op.getAcc()), cx.layoutOf(op.getAcc()), product, cx.b.getFloatTy(), op.getLoc())};
   Regs out = multiply(cx, lhs, rhs, acc, isBf16 ? ptx::Element::BF16 : ptx::Element::TF32);
   cx.define(op.getResult(), convertLayout(cx, out, product, result, cx.b.getFloatTy(), op.getLoc()));
 }

@@ -26,7 +26,8 @@ void NvidiaEmitter::addParameters(func::FuncOp kernel, llvm::SmallVectorImpl<llv
 }
 
 void NvidiaEmitter::markParameters(llvm::Function& function) {
-  for (size_t i = 0; i < cx_->image.tensorMaps.size(); ++i) codegen::markTensorMap(function, cx_->image.params.size() + i);
+  for (size_t i = 0; i < cx_->image.tensorMaps.size(); ++i)
+    codegen::markTensorMap(function, cx_->image.params.size() + i);
 }
 
 void NvidiaEmitter::enter() { initialiseBarriers(*cx_); }
@@ -64,8 +65,12 @@ llvm::Value* NvidiaEmitter::blockId(int axis) {
 llvm::Value* NvidiaEmitter::numBlocks(int axis) {
   return axis == 0 && cx_->blocks > 1 ? ptx::special(b_, ptx::Special::ClusterCountX) : gridSize(axis);
 }
-llvm::Value* NvidiaEmitter::gridIndex(int axis) { return ptx::special(b_, ptx::Special(int(ptx::Special::BlockX) + axis)); }
-llvm::Value* NvidiaEmitter::gridSize(int axis) { return ptx::special(b_, ptx::Special(int(ptx::Special::BlockCountX) + axis)); }
+llvm::Value* NvidiaEmitter::gridIndex(int axis) {
+  return ptx::special(b_, ptx::Special(int(ptx::Special::BlockX) + axis));
+}
+llvm::Value* NvidiaEmitter::gridSize(int axis) {
+  return ptx::special(b_, ptx::Special(int(ptx::Special::BlockCountX) + axis));
+}
 llvm::Value* NvidiaEmitter::blockRank() { return ptx::special(b_, ptx::Special::ClusterRank); }
 llvm::Value* NvidiaEmitter::loadFirstBlock(llvm::Value* shared, unsigned bits) {
   AccessOptions options;
@@ -87,21 +92,26 @@ void NvidiaEmitter::namedBarrier(int id, int threads, bool arriveOnly) {
 
 // LLVM knows the plain form.
 llvm::Value* NvidiaEmitter::shuffle(Shuffle mode, llvm::Value* value, llvm::Value* lane, llvm::Value* mask) {
-  if (mode != Shuffle::Index || mask || !value->getType()->isIntegerTy(32)) return ptx::shuffle(b_, mode, value, lane, 32, mask);
-  return b_.CreateIntrinsic(b_.getInt32Ty(), I::nvvm_shfl_sync_idx_i32, {b_.getInt32(-1), value, lane, b_.getInt32(31)});
+  if (mode != Shuffle::Index || mask || !value->getType()->isIntegerTy(32))
+    return ptx::shuffle(b_, mode, value, lane, 32, mask);
+  return b_.CreateIntrinsic(b_.getInt32Ty(), I::nvvm_shfl_sync_idx_i32,
+                            {b_.getInt32(-1), value, lane, b_.getInt32(31)});
 }
 
 //===- memory ---------------------------------------------------------------------------------------------------===//
-bool NvidiaEmitter::hasAtomic(AtomicOp, AtomicType type) const { return type != AtomicType::BF16 || cx_->target.hasBf16Atomics(); }
+bool NvidiaEmitter::hasAtomic(AtomicOp, AtomicType type) const {
+  return type != AtomicType::BF16 || cx_->target.hasBf16Atomics();
+}
 void NvidiaEmitter::completeStores() { completeBulkStores(*cx_); }
 void NvidiaEmitter::orderAsyncReads() {
   if (cx_->target.hasTma()) ptx::fenceProxyAsync(b_, ptx::ProxySpace::Global);
 }
-void NvidiaEmitter::storeMatrices(llvm::Value* base, const LinearLayout& layout, Scalars source, unsigned bits, bool transposed) {
+void NvidiaEmitter::storeMatrices(llvm::Value* base, const LinearLayout& layout, Scalars source, unsigned bits,
+                                  bool transposed) {
   nvidia::storeMatrices(*cx_, base, layout, source, bits, transposed);
 }
-void NvidiaEmitter::loadMatrices(llvm::Value* base, const LinearLayout& layout, llvm::MutableArrayRef<llvm::Value*> result, unsigned bits,
-                                 bool transposed) {
+void NvidiaEmitter::loadMatrices(llvm::Value* base, const LinearLayout& layout,
+                                 llvm::MutableArrayRef<llvm::Value*> result, unsigned bits, bool transposed) {
   nvidia::loadMatrices(*cx_, base, layout, result, bits, transposed);
 }
 
@@ -130,10 +140,13 @@ llvm::Value* NvidiaEmitter::floatToInteger(llvm::Value* x, llvm::Type* integer, 
   return b_.CreateIntrinsic(integer, (isSigned ? signedIds : unsignedIds)[form], {x});
 }
 
-llvm::Value* NvidiaEmitter::doubleToFloat(llvm::Value* x) { return b_.CreateIntrinsic(b_.getFloatTy(), I::nvvm_d2f_rz, {x}); }
+llvm::Value* NvidiaEmitter::doubleToFloat(llvm::Value* x) {
+  return b_.CreateIntrinsic(b_.getFloatTy(), I::nvvm_d2f_rz, {x});
+}
 
 llvm::Value* NvidiaEmitter::packFloats(llvm::Type* element, llvm::Value* first, llvm::Value* second, bool towardZero) {
-  return element->isHalfTy() ? ptx::packHalf(b_, first, second, towardZero) : ptx::packBfloat(b_, first, second, towardZero);
+  return element->isHalfTy() ? ptx::packHalf(b_, first, second, towardZero)
+                             : ptx::packBfloat(b_, first, second, towardZero);
 }
 
 llvm::Value* NvidiaEmitter::packFloat8(codegen::Float8 type, llvm::Value* first, llvm::Value* second) {
@@ -160,8 +173,8 @@ void NvidiaEmitter::print(llvm::Value* format, Scalars values) {
 }
 
 void NvidiaEmitter::failAssertion(llvm::Value* message, llvm::Value* file, unsigned line, llvm::Value* function) {
-  auto callee = cx_->module.getOrInsertFunction("__assertfail", b_.getVoidTy(), b_.getPtrTy(), b_.getPtrTy(), b_.getInt32Ty(),
-                                                b_.getPtrTy(), b_.getInt64Ty());
+  auto callee = cx_->module.getOrInsertFunction("__assertfail", b_.getVoidTy(), b_.getPtrTy(), b_.getPtrTy(),
+                                                b_.getInt32Ty(), b_.getPtrTy(), b_.getInt64Ty());
   b_.CreateCall(callee, {message, file, b_.getInt32(line), function, b_.getInt64(1)});
 }
 

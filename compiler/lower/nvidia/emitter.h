@@ -44,26 +44,33 @@ class NvidiaEmitter : public Emitter {
     ptx::store(b_, values, pointer, predicate, options);
   }
   bool hasAtomic(AtomicOp op, AtomicType type) const override;
-  llvm::Value* atomic(AtomicOp op, AtomicType type, llvm::Value* pointer, llvm::Value* value, const AtomicOptions& options) override {
+  llvm::Value* atomic(AtomicOp op, AtomicType type, llvm::Value* pointer, llvm::Value* value,
+                      const AtomicOptions& options) override {
     return ptx::atomic(b_, op, type, pointer, value, options);
   }
-  Values atomics(AtomicOp op, AtomicType type, llvm::Value* pointer, Scalars values, const AtomicOptions& options) override {
+  Values atomics(AtomicOp op, AtomicType type, llvm::Value* pointer, Scalars values,
+                 const AtomicOptions& options) override {
     return ptx::atomics(b_, op, type, pointer, values, options);
   }
-  void reduceInto(AtomicOp op, AtomicType type, llvm::Value* pointer, Scalars values, const AtomicOptions& options) override {
+  void reduceInto(AtomicOp op, AtomicType type, llvm::Value* pointer, Scalars values,
+                  const AtomicOptions& options) override {
     ptx::reduceInto(b_, op, type, pointer, values, options);
   }
-  llvm::Value* compareAndSwap(llvm::Value* pointer, llvm::Value* expected, llvm::Value* desired, const AtomicOptions& options) override {
+  llvm::Value* compareAndSwap(llvm::Value* pointer, llvm::Value* expected, llvm::Value* desired,
+                              const AtomicOptions& options) override {
     return ptx::compareAndSwap(b_, pointer, expected, desired, options);
   }
   void fence(Scope scope, bool sequential) override { ptx::fence(b_, scope, sequential); }
   void completeStores() override;
   void orderAsyncReads() override;
-  void storeMatrices(llvm::Value* base, const LinearLayout& layout, Scalars source, unsigned bits, bool transposed) override;
-  void loadMatrices(llvm::Value* base, const LinearLayout& layout, llvm::MutableArrayRef<llvm::Value*> result, unsigned bits,
-                    bool transposed) override;
+  void storeMatrices(llvm::Value* base, const LinearLayout& layout, Scalars source, unsigned bits,
+                     bool transposed) override;
+  void loadMatrices(llvm::Value* base, const LinearLayout& layout, llvm::MutableArrayRef<llvm::Value*> result,
+                    unsigned bits, bool transposed) override;
 
-  llvm::Value* approximate(codegen::Approximate function, llvm::Value* x) override { return ptx::approximate(b_, function, x); }
+  llvm::Value* approximate(codegen::Approximate function, llvm::Value* x) override {
+    return ptx::approximate(b_, function, x);
+  }
   llvm::Value* divideApproximately(llvm::Value* x, llvm::Value* y) override;
   llvm::Value* multiplyWide(llvm::Value* x, llvm::Value* y) override;
   llvm::Value* integerToFloat(llvm::Value* x, bool isSigned) override;
@@ -71,8 +78,12 @@ class NvidiaEmitter : public Emitter {
   llvm::Value* doubleToFloat(llvm::Value* x) override;
   llvm::Value* packFloats(llvm::Type* element, llvm::Value* first, llvm::Value* second, bool towardZero) override;
   llvm::Value* packFloat8(codegen::Float8 type, llvm::Value* first, llvm::Value* second) override;
-  llvm::Value* halfToFloat8(codegen::Float8 type, llvm::Value* pair) override { return ptx::halfToFloat8(b_, type, pair); }
-  llvm::Value* float8ToHalf(codegen::Float8 type, llvm::Value* pair) override { return ptx::float8ToHalf(b_, type, pair); }
+  llvm::Value* halfToFloat8(codegen::Float8 type, llvm::Value* pair) override {
+    return ptx::halfToFloat8(b_, type, pair);
+  }
+  llvm::Value* float8ToHalf(codegen::Float8 type, llvm::Value* pair) override {
+    return ptx::float8ToHalf(b_, type, pair);
+  }
   llvm::Value* callMath(llvm::StringRef name, llvm::Type* type, Scalars operands) override;
 
   llvm::Value* globalTimer() override { return ptx::globalTimer(b_); }

@@ -1,5 +1,5 @@
-// tile.inline_asm: the text once for every `pack` elements of a thread, in registers of the kinds its constraints ask for. Elements
-// narrower than 32 bits share registers.
+// tile.inline_asm: the text once for every `pack` elements of a thread, in registers of the kinds its constraints ask
+// for. Elements narrower than 32 bits share registers.
 #include "compiler/lower/nvidia/kernel.h"
 #include <llvm/IR/InlineAsm.h>
 
@@ -50,7 +50,8 @@ static AsmRegisters asmRegisters(KernelContext& cx, tile::InlineAsmOp op) {
   }
   auto count = [&](TypeRange types) {
     size_t n = 0;
-    for (mlir::Type type : types) n += llvm::divideCeil(op.getPack(), elementsPerRegister(cx.bitsOf(cx.typeOf(type)), op.getPack()));
+    for (mlir::Type type : types)
+      n += llvm::divideCeil(op.getPack(), elementsPerRegister(cx.bitsOf(cx.typeOf(type)), op.getPack()));
     return n;
   };
   auto check = [&](size_t given, size_t wanted, const char* what) {
@@ -66,8 +67,9 @@ static AsmRegisters asmRegisters(KernelContext& cx, tile::InlineAsmOp op) {
 static llvm::Value* toAsmRegister(KernelContext& cx, llvm::Value* bits, llvm::Type* type, tile::InlineAsmOp op) {
   unsigned have = bits->getType()->getIntegerBitWidth(), want = type->getPrimitiveSizeInBits();
   if (have > want && want != 1)
-    cx.places.fail(op.getLoc(), "inline-assembly",
-                   "the assembly has an operand of " + std::to_string(have) + " bits in a register of " + std::to_string(want));
+    cx.places.fail(
+        op.getLoc(), "inline-assembly",
+        "the assembly has an operand of " + std::to_string(have) + " bits in a register of " + std::to_string(want));
   return cx.b.CreateBitCast(cx.b.CreateZExtOrTrunc(bits, cx.b.getIntNTy(want)), type);
 }
 
@@ -99,8 +101,10 @@ static Regs callAsm(KernelContext& cx, tile::InlineAsmOp op, const AsmRegisters&
   if (registers.outputs.size() > 1) result = llvm::StructType::get(cx.context, registers.outputs);
   auto* type = llvm::FunctionType::get(result, registers.inputs, false);
   if (llvm::Error error = llvm::InlineAsm::verify(type, registers.constraints))
-    cx.places.fail(op.getLoc(), "inline-assembly", "the assembly's constraints are wrong: " + llvm::toString(std::move(error)));
-  llvm::CallInst* call = cx.b.CreateCall(llvm::InlineAsm::get(type, op.getAssembly(), registers.constraints, !op.getPure()), words);
+    cx.places.fail(op.getLoc(), "inline-assembly",
+                   "the assembly's constraints are wrong: " + llvm::toString(std::move(error)));
+  llvm::CallInst* call =
+      cx.b.CreateCall(llvm::InlineAsm::get(type, op.getAssembly(), registers.constraints, !op.getPure()), words);
   call->setDoesNotThrow();
   if (op.getPure()) {
     call->setDoesNotAccessMemory();
@@ -124,7 +128,8 @@ static void lowerInlineAsm(KernelContext& cx, tile::InlineAsmOp op) {
     Regs outputs = callAsm(cx, op, registers, words);
     size_t at = 0;
     for (auto [regs, result] : llvm::zip(results, op->getResults())) {
-      unsigned taken = llvm::divideCeil(op.getPack(), elementsPerRegister(cx.bitsOf(cx.typeOf(result.getType())), op.getPack()));
+      unsigned taken =
+          llvm::divideCeil(op.getPack(), elementsPerRegister(cx.bitsOf(cx.typeOf(result.getType())), op.getPack()));
       Regs elements = unpackFromAsm(cx, Scalars(outputs).slice(at, taken), result.getType(), op.getPack());
       elements.resize(std::min<size_t>(elements.size(), count - first));
       regs.append(elements);

@@ -11,8 +11,8 @@ static const Lowerings& lowerings() {
   static const Lowerings table = [] {
     Lowerings rows;
     registerAnyGpu(rows);
-    for (auto add : {registerCluster, registerControl, registerCopies, registerDot, registerInlineAsm, registerMultimem, registerRing,
-                     registerSimtBulk, registerTensormap, registerTma, registerWgmma})
+    for (auto add : {registerCluster, registerControl, registerCopies, registerDot, registerInlineAsm, registerMultimem,
+                     registerRing, registerSimtBulk, registerTensormap, registerTma, registerWgmma})
       add(rows);
     return rows;
   }();

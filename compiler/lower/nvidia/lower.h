@@ -10,10 +10,11 @@
 
 namespace tandem::lower::nvidia {
 
-// `kernel` has passed the passes of compiler/pipeline/nvidia.cpp: every op that defines a tile carries `tgpu.layout`. Fills in the
-// launcher's facts (threads, shared memory, parameters, tensor maps) in `image`. Throws CompileError at the op that the
-// target cannot do.
+// `kernel` has passed the passes of compiler/pipeline/nvidia.cpp: every op that defines a tile carries `tgpu.layout`.
+// Fills in the launcher's facts (threads, shared memory, parameters, tensor maps) in `image`. Throws CompileError at
+// the op that the target cannot do.
 std::unique_ptr<llvm::Module> lowerToLlvm(mlir::func::FuncOp kernel, const std::vector<SourceFilePtr>& files,
-                                          const target::TargetInfo& target, llvm::LLVMContext& context, abi::KernelImage& image);
+                                          const target::TargetInfo& target, llvm::LLVMContext& context,
+                                          abi::KernelImage& image);
 
 }  // namespace tandem::lower::nvidia

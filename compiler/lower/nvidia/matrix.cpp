@@ -32,7 +32,7 @@ static llvm::Value* matrixAddress(KernelContext& cx, llvm::Value* base, const Li
 }
 
 void storeMatrices(KernelContext& cx, llvm::Value* base, const LinearLayout& layout, Scalars source, unsigned bits,
-                                   bool transposed) {
+                   bool transposed) {
   auto words = layout::matrixWords(layout, bits, transposed);
   for (size_t first = 0; first < words.size();) {
     size_t count = wordsAtOnce(layout, words, first);
@@ -49,8 +49,8 @@ void storeMatrices(KernelContext& cx, llvm::Value* base, const LinearLayout& lay
   }
 }
 
-void loadMatrices(KernelContext& cx, llvm::Value* base, const LinearLayout& layout, llvm::MutableArrayRef<llvm::Value*> result,
-                  unsigned bits, bool transposed) {
+void loadMatrices(KernelContext& cx, llvm::Value* base, const LinearLayout& layout,
+                  llvm::MutableArrayRef<llvm::Value*> result, unsigned bits, bool transposed) {
   auto words = layout::matrixWords(layout, bits, transposed);
   for (size_t first = 0; first < words.size();) {
     size_t count = wordsAtOnce(layout, words, first);

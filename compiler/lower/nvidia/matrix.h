@@ -5,8 +5,9 @@
 namespace tandem::lower::nvidia {
 
 // `layout` has offsets in elements from `base` for positions.
-void storeMatrices(KernelContext& cx, llvm::Value* base, const LinearLayout& layout, Scalars source, unsigned bits, bool transposed);
-void loadMatrices(KernelContext& cx, llvm::Value* base, const LinearLayout& layout, llvm::MutableArrayRef<llvm::Value*> result,
-                  unsigned bits, bool transposed);
+void storeMatrices(KernelContext& cx, llvm::Value* base, const LinearLayout& layout, Scalars source, unsigned bits,
+                   bool transposed);
+void loadMatrices(KernelContext& cx, llvm::Value* base, const LinearLayout& layout,
+                  llvm::MutableArrayRef<llvm::Value*> result, unsigned bits, bool transposed);
 
 }  // namespace tandem::lower::nvidia

@@ -1,4 +1,5 @@
-// Multicast accesses: one address stands for the same place on every device. The instructions have vectors of floats only.
+// Multicast accesses: one address stands for the same place on every device. The instructions have vectors of floats
+// only.
 #include "compiler/lower/nvidia/kernel.h"
 
 namespace tandem::lower::nvidia {
@@ -36,7 +37,8 @@ static void lowerMultimemSum(KernelContext& cx, simt::MultimemLdReduceOp op) {
   std::optional<ptx::MultimemType> kind = multimemType(type);
   llvm::Type* element = cx.typeOf(type);
   size_t count = cx.registersOf(data), inWord = cx.bitsOf(element) == 16 ? 2 : 1;
-  if (!cx.target.hasMultimem() || !kind || count % inWord != 0 || !llvm::has_single_bit(count) || cx.bitsOf(element) * count > 128)
+  if (!cx.target.hasMultimem() || !kind || count % inWord != 0 || !llvm::has_single_bit(count) ||
+      cx.bitsOf(element) * count > 128)
     cx.failUnsupported(op);
   Regs out;
   for (llvm::Value* word : ptx::multimemLoadAdd(cx.b, *kind, count / inWord, cx.useScalar(op->getOperand(0))))

@@ -1,5 +1,5 @@
-// Puts, gets, signals and their order by the device functions of NVSHMEM, for targets that end in "+nvshmem". The functions are only
-// named here; codegen links them.
+// Puts, gets, signals and their order by the device functions of NVSHMEM, for targets that end in "+nvshmem". The
+// functions are only named here; codegen links them.
 #include "compiler/lower/nvidia/nvshmem.h"
 #include "abi/dist_context.h"
 #include <cstddef>
@@ -36,7 +36,9 @@ void Nvshmem::callFor(const Callers& callers, const llvm::Twine& name, Scalars a
 }
 
 // NVSHMEM_SIGNAL_SET, NVSHMEM_SIGNAL_ADD. Its signals have 64 bits, as the language's.
-llvm::Value* Nvshmem::kindOf(const PeerSignal& signal) { return cx_.b.getInt32(signal.kind == dist::SignalKind::Add ? 10 : 9); }
+llvm::Value* Nvshmem::kindOf(const PeerSignal& signal) {
+  return cx_.b.getInt32(signal.kind == dist::SignalKind::Add ? 10 : 9);
+}
 
 void Nvshmem::copy(const Callers& callers, const char* name, const Copy& copy) {
   syncCallers(cx_, callers);

@@ -38,7 +38,10 @@ static Operation* loopOf(tgpu::CopyRingOp ring) {
 // True if the kernel has copied rings and TMA stores, and all of these come while no such ring is in use.
 static bool storesBetweenRings(func::FuncOp kernel) {
   auto haveStores = [](Operation* in) {
-    return in->walk([](tile::BlockStoreOp store) { return tgpu::isBulk(store) ? WalkResult::interrupt() : WalkResult::advance(); })
+    return in
+        ->walk([](tile::BlockStoreOp store) {
+          return tgpu::isBulk(store) ? WalkResult::interrupt() : WalkResult::advance();
+        })
         .wasInterrupted();
   };
   bool haveRings = false, isBetween = true;
@@ -49,15 +52,16 @@ static bool storesBetweenRings(func::FuncOp kernel) {
   return haveRings && isBetween && haveStores(kernel);
 }
 
-// Two panels of TMA stores for each group of four warps, or as many as a group stores where there is room: then none waits for another.
+// Two panels of TMA stores for each group of four warps, or as many as a group stores where there is room: then none
+// waits for another.
 static void allocateStaging(KernelContext& cx, func::FuncOp kernel) {
   int64_t groups = std::max(1, cx.numWarps / 4);
   auto [panelBytes, panels] =
       analysis::stagedPanels(kernel, cx.numWarps, [](tile::BlockStoreOp op) { return tgpu::isBulk(op); });
   if (!panelBytes) return;
   constexpr int64_t kKeptForScratch = 10 * 1024;
-  int64_t room =
-      (cx.target.maxSharedBytes() / cx.blocksPerMultiprocessor - cx.sharedBytes - kKeptForScratch) / (groups * panelBytes);
+  int64_t room = (cx.target.maxSharedBytes() / cx.blocksPerMultiprocessor - cx.sharedBytes - kKeptForScratch) /
+                 (groups * panelBytes);
   cx.stagingPanels = std::min(std::max<int64_t>(1, panels), std::max<int64_t>(2, room));
   cx.stagingBytes = groups * cx.stagingPanels * panelBytes;  // the groups' shares are equal, whatever they store
   cx.staging = cx.allocateShared(cx.stagingBytes, 1024);
@@ -132,14 +136,16 @@ void allocateBuffers(KernelContext& cx, func::FuncOp kernel) {
       cx.sharedBytes = std::max(cx.sharedBytes, endOf.lookup(around));
     for (Operation* user : op->getUsers())
       if (auto copy = dyn_cast<tgpu::CopyAsyncOp>(user))
-        if (auto buffer = copy.getBuffer().getDefiningOp<tgpu::AllocOp>(); !cx.buffers.contains(buffer.getResult())) allocate(buffer);
+        if (auto buffer = copy.getBuffer().getDefiningOp<tgpu::AllocOp>(); !cx.buffers.contains(buffer.getResult()))
+          allocate(buffer);
     endOf[loopOf(op)] = cx.sharedBytes;
     end = std::max(end, cx.sharedBytes);
   });
   cx.sharedBytes = end;
 }
 
-// One thread makes the barriers ready: a slot is full when its bytes have come, empty when every consumer warp has let it go.
+// One thread makes the barriers ready: a slot is full when its bytes have come, empty when every consumer warp has let
+// it go.
 void initialiseBarriers(KernelContext& cx) {
   bool haveBarriers = llvm::any_of(cx.rings, [](const auto& entry) { return !entry.second.isCopied; });
   if (!haveBarriers && cx.meeting < 0) return;
@@ -150,7 +156,8 @@ void initialiseBarriers(KernelContext& cx) {
   cx.when(cx.isFirstThread(), [&] {
     for (auto& [value, ring] : cx.rings)
       for (int slot = 0; slot < ring.slots && !ring.isCopied; ++slot) {
-        ptx::mbarrierInit(cx.b, cx.sharedAddress(ring.full + 8 * slot), cx.b.getInt32(ring.isMailbox ? cx.numWarps : 1));
+        ptx::mbarrierInit(cx.b, cx.sharedAddress(ring.full + 8 * slot),
+                          cx.b.getInt32(ring.isMailbox ? cx.numWarps : 1));
         int releases = ring.isMailbox ? 1 : ring.isCluster ? cx.numWarps * cx.blocks : cx.numWarps;
         ptx::mbarrierInit(cx.b, cx.sharedAddress(ring.empty + 8 * slot), cx.b.getInt32(releases));
       }
@@ -178,7 +185,8 @@ void resetCounters(KernelContext& cx) {
   for (auto& [value, ring] : cx.rings)
     for (int c = 0; c < 3; ++c) {
       cx.b.CreateStore(cx.b.getInt32(0), ring.slot[c]);
-      // The first round of fills waits for the phase before the first, which has passed; at a gate consumers come first.
+      // The first round of fills waits for the phase before the first, which has passed; at a gate consumers come
+      // first.
       cx.b.CreateStore(cx.b.getInt32(c == kFill && !ring.isGate ? 1 : 0), ring.parity[c]);
     }
 }
@@ -207,7 +215,8 @@ llvm::Value* slotOffset(KernelContext& cx, mlir::Value buffer, mlir::Value ring,
 static void post(KernelContext& cx, Ring& mailbox) {
   cx.emit.completeStores();
   ptx::syncWarp(cx.b);
-  ptx::mbarrierArrive(cx.b, barrierOf(cx, mailbox, mailbox.full, kFill), cx.b.CreateICmpEQ(cx.laneId(), cx.b.getInt32(0)));
+  ptx::mbarrierArrive(cx.b, barrierOf(cx, mailbox, mailbox.full, kFill),
+                      cx.b.CreateICmpEQ(cx.laneId(), cx.b.getInt32(0)));
 }
 
 void completeBulkStores(KernelContext& cx) {
@@ -220,11 +229,13 @@ void registerRing(Lowerings& table) {
   on<tgpu::AllocOp, tgpu::RingOp>(table, [](KernelContext&, auto) {});
   on<tgpu::AcquireOp>(table, [](KernelContext& cx, auto o) {
     Ring& ring = cx.ringOf(o.getRing());
-    ptx::mbarrierWait(cx.b, barrierOf(cx, ring, ring.empty, kFill), cx.b.CreateLoad(cx.b.getInt32Ty(), ring.parity[kFill]));
+    ptx::mbarrierWait(cx.b, barrierOf(cx, ring, ring.empty, kFill),
+                      cx.b.CreateLoad(cx.b.getInt32Ty(), ring.parity[kFill]));
     if (ring.isGate && ring.isCluster) ptx::fence(cx.b, ptx::Scope::Cluster);
     if (ring.isGate) ptx::fenceProxyAsync(cx.b);
     if (cx.role == Role::Signaller) cx.emit.completeStores();
-    if (!ring.isMailbox) ptx::mbarrierArriveExpect(cx.b, barrierOf(cx, ring, ring.full, kFill), cx.b.getInt32(ring.bytes));
+    if (!ring.isMailbox)
+      ptx::mbarrierArriveExpect(cx.b, barrierOf(cx, ring, ring.full, kFill), cx.b.getInt32(ring.bytes));
   });
   on<tgpu::CommitOp>(table, [](KernelContext& cx, auto o) {
     Ring& ring = cx.ringOf(o.getRing());
@@ -235,7 +246,8 @@ void registerRing(Lowerings& table) {
   on<tgpu::AwaitOp>(table, [](KernelContext& cx, auto o) {
     Ring& ring = cx.ringOf(o.getRing());
     if (ring.isCopied) return awaitCopies(cx, ring);
-    ptx::mbarrierWait(cx.b, barrierOf(cx, ring, ring.full, kTake), cx.b.CreateLoad(cx.b.getInt32Ty(), ring.parity[kTake]));
+    ptx::mbarrierWait(cx.b, barrierOf(cx, ring, ring.full, kTake),
+                      cx.b.CreateLoad(cx.b.getInt32Ty(), ring.parity[kTake]));
   });
   on<tgpu::AdvanceOp>(table, [](KernelContext& cx, auto o) {
     Ring& ring = cx.ringOf(o.getRing());

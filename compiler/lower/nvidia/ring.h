@@ -11,7 +11,8 @@ void initialiseBarriers(KernelContext& cx);
 void makeCounters(KernelContext& cx, Ring& ring);
 void resetCounters(KernelContext& cx);
 void advance(KernelContext& cx, Ring& ring, int counter);
-llvm::Value* barrierOf(KernelContext& cx, Ring& ring, int64_t barriers, int counter);  // of the slot that the counter is at
+// of the slot that the counter is at
+llvm::Value* barrierOf(KernelContext& cx, Ring& ring, int64_t barriers, int counter);
 // Returns, in bytes, the place in shared memory of the part of `buffer` in the slot that the ring's counter is at
 // (without a ring: slot 0).
 llvm::Value* slotOffset(KernelContext& cx, mlir::Value buffer, mlir::Value ring, int counter);

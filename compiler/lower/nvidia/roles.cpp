@@ -1,4 +1,5 @@
-// Warp roles: the program's warps consume; of an added warpgroup the first thread produces, one of the second warp signals.
+// Warp roles: the program's warps consume; of an added warpgroup the first thread produces, one of the second warp
+// signals.
 #include "compiler/dialect/tgpu/products.h"
 #include "compiler/lower/nvidia/ring.h"
 #include "compiler/lower/nvidia/roles.h"
@@ -6,21 +7,22 @@
 namespace tandem::lower::nvidia {
 using namespace mlir;
 
-// Returns true if the buffers take their share of the shared memory at most, with room for stores and exchanges, where two blocks of eight
-// consumers or three of four share it.
+// Returns true if the buffers take their share of the shared memory at most, with room for stores and exchanges, where
+// two blocks of eight consumers or three of four share it.
 static bool hasSmallBuffers(KernelContext& cx, func::FuncOp kernel) {
   constexpr int64_t kBesideBuffers = 16 * 1024;
   int64_t bytes = kBesideBuffers, blocks = cx.numWarps > 4 ? 2 : 3;
   kernel.walk([&](tgpu::AllocOp op) {
     auto type = cast<tile::SmemType>(op.getType());
-    bytes += ShapedType::getNumElements(type.getShape()) * type.getElementType().getIntOrFloatBitWidth() / 8 * op.getSlots();
+    bytes +=
+        ShapedType::getNumElements(type.getShape()) * type.getElementType().getIntOrFloatBitWidth() / 8 * op.getSlots();
   });
   return bytes <= cx.target.maxSharedBytes() / blocks;
 }
 
 // Returns the number of blocks of few consumers that share the multiprocessor: two if the widest instruction leaves
-// registers enough (of eight consumers, without roles, all products of an iteration); with roles three, if all products of an iteration do
-// and the buffers are small.
+// registers enough (of eight consumers, without roles, all products of an iteration); with roles three, if all products
+// of an iteration do and the buffers are small.
 int blocksThatFit(KernelContext& cx, func::FuncOp kernel) {
   int64_t widest = 0, groups = std::max(1, cx.numWarps / 4);
   llvm::DenseMap<Block*, int64_t> columns;
@@ -41,8 +43,8 @@ int blocksThatFit(KernelContext& cx, func::FuncOp kernel) {
   return haveRoles && areFew && widest <= 64 && hasSmallBuffers(cx, kernel) ? 3 : 2;
 }
 
-// Warpgroups take turns in pairs, so that one of a pair computes while the other multiplies. Each waits at a barrier of its own, of the
-// last of the block's 16, at which the other one arrives.
+// Warpgroups take turns in pairs, so that one of a pair computes while the other multiplies. Each waits at a barrier of
+// its own, of the last of the block's 16, at which the other one arrives.
 bool takeTurns(KernelContext& cx) { return cx.numWarps == 8 || cx.numWarps == 16; }
 
 static constexpr int kPairThreads = 256;
@@ -72,7 +74,8 @@ void lowerWarpSpecialize(KernelContext& cx, tgpu::WarpSpecializeOp op) {
   int consumerRegisters = std::min(240, spare / consumers / 8 * 8);
   bool moves = cx.target.hasSetMaxRegister() && even < consumerRegisters && even >= producerRegisters;
 
-  llvm::BasicBlock *consumer = cx.newBlock("consumer"), *producer = cx.newBlock("producer"), *after = cx.newBlock("after");
+  llvm::BasicBlock *consumer = cx.newBlock("consumer"), *producer = cx.newBlock("producer"),
+                   *after = cx.newBlock("after");
   cx.b.CreateCondBr(cx.b.CreateICmpULT(cx.warpId(), cx.b.getInt32(cx.numWarps)), consumer, producer);
 
   cx.b.SetInsertPoint(producer);
@@ -87,7 +90,8 @@ void lowerWarpSpecialize(KernelContext& cx, tgpu::WarpSpecializeOp op) {
   if (!op.getSignaller().empty()) {
     cx.role = Role::Signaller;
     resetCounters(cx);
-    cx.when(cx.b.CreateICmpEQ(cx.threadId(), cx.b.getInt32(consumers + 32)), [&] { cx.lowerBlock(op.getSignaller().front()); });
+    cx.when(cx.b.CreateICmpEQ(cx.threadId(), cx.b.getInt32(consumers + 32)),
+            [&] { cx.lowerBlock(op.getSignaller().front()); });
   }
   cx.b.CreateBr(after);
 
@@ -95,9 +99,11 @@ void lowerWarpSpecialize(KernelContext& cx, tgpu::WarpSpecializeOp op) {
   if (moves) ptx::increaseRegisters(cx.b, consumerRegisters);
   cx.role = Role::Consumers;
   resetCounters(cx);
-  bool haveTurns = op.getConsumer().walk([](Operation* inner) {
-    return inner->hasAttr("tgpu.takes_turn") ? WalkResult::interrupt() : WalkResult::advance();
-  }).wasInterrupted();
+  bool haveTurns = op.getConsumer()
+                       .walk([](Operation* inner) {
+                         return inner->hasAttr("tgpu.takes_turn") ? WalkResult::interrupt() : WalkResult::advance();
+                       })
+                       .wasInterrupted();
   if (haveTurns && takeTurns(cx))  // the pair's first begins
     cx.when(cx.b.CreateICmpNE(cx.b.CreateAnd(cx.warpId(), 4), cx.b.getInt32(0)), [&] { giveTurn(cx); });
   cx.lowerBlock(op.getConsumer().front());

@@ -1,4 +1,5 @@
-// Warp roles: the program's warps consume; of an added warpgroup the first thread produces, one of the second warp signals.
+// Warp roles: the program's warps consume; of an added warpgroup the first thread produces, one of the second warp
+// signals.
 #pragma once
 #include "compiler/lower/nvidia/kernel.h"
 

@@ -1,4 +1,5 @@
-// Bulk copies, their mbarriers, and tensor maps, one for one (M16). Pointers of kernels are generic; these instructions want shared ones.
+// Bulk copies, their mbarriers, and tensor maps, one for one (M16). Pointers of kernels are generic; these instructions
+// want shared ones.
 #include "compiler/lower/gpu/simt_shared.h"
 #include "compiler/lower/nvidia/kernel.h"
 
@@ -41,8 +42,10 @@ void registerSimtBulk(Lowerings& table) {
   on<simt::MbarrierTryWaitOp>(table, [](KernelContext& cx, auto o) {
     cx.define(o.getResult(), {ptx::mbarrierTest(cx.b, shared(cx, o.getBarrier()), cx.useScalar(o.getParity()))});
   });
-  on<simt::MbarrierWaitOp>(table, [](KernelContext& cx, auto o) { wait(cx, shared(cx, o.getBarrier()), cx.useScalar(o.getParity())); });
-  on<simt::MbarrierInvalidateOp>(table, [](KernelContext& cx, auto o) { ptx::mbarrierInvalidate(cx.b, shared(cx, o.getBarrier())); });
+  on<simt::MbarrierWaitOp>(
+      table, [](KernelContext& cx, auto o) { wait(cx, shared(cx, o.getBarrier()), cx.useScalar(o.getParity())); });
+  on<simt::MbarrierInvalidateOp>(
+      table, [](KernelContext& cx, auto o) { ptx::mbarrierInvalidate(cx.b, shared(cx, o.getBarrier())); });
   on<simt::TmaLoadOp>(table, [](KernelContext& cx, auto o) {
     Regs at = coordinatesOf(cx, o);
     requireTma(cx, o);
@@ -55,7 +58,8 @@ void registerSimtBulk(Lowerings& table) {
   });
   on<simt::BulkLoadOp>(table, [](KernelContext& cx, auto o) {
     requireTma(cx, o);
-    ptx::bulkLoad(cx.b, shared(cx, o.getDest()), cx.useScalar(o.getSource()), cx.useScalar(o.getBytes()), shared(cx, o.getBarrier()));
+    ptx::bulkLoad(cx.b, shared(cx, o.getDest()), cx.useScalar(o.getSource()), cx.useScalar(o.getBytes()),
+                  shared(cx, o.getBarrier()));
   });
   on<simt::BulkStoreOp>(table, [](KernelContext& cx, auto o) {
     requireTma(cx, o);

@@ -13,7 +13,8 @@ static void replaceInTensormap(KernelContext& cx, simt::TensormapReplaceOp op) {
   bool hasOrdinal =
       field == F::BoxDim || field == F::GlobalDim || field == F::GlobalStride || field == F::ElementStride;
   bool isChoice = field == F::ElemType || field == F::Interleave || field == F::Swizzle || field == F::Fill;
-  llvm::Value* value = cx.b.CreateZExtOrTrunc(cx.useScalar(op.getValue()), isWide ? cx.b.getInt64Ty() : cx.b.getInt32Ty());
+  llvm::Value* value =
+      cx.b.CreateZExtOrTrunc(cx.useScalar(op.getValue()), isWide ? cx.b.getInt64Ty() : cx.b.getInt32Ty());
   if (isChoice && !isa<llvm::ConstantInt>(value))
     cx.places.fail(op.getLoc(), "unsupported",
                    "`" + stringifyMapField(field).str() + "` of a tensor map is a constant on " + cx.target.name());
@@ -22,15 +23,17 @@ static void replaceInTensormap(KernelContext& cx, simt::TensormapReplaceOp op) {
   std::string ordinal = hasOrdinal ? ", " + std::to_string(op.getOrdinal()) : "";
   std::string to = isChoice ? call.immediateOrIn(value) : call.in(value);
   call.emit("tensormap.replace.tile." + stringifyMapField(field).str() + ".b1024." + (isWide ? "b64 " : "b32 ") + at +
-            ordinal + ", " + to + ";",
+                ordinal + ", " + to + ";",
             ptx::Effect::Acts);
 }
 
 // A map in shared memory, published to global memory.
 static void publish(KernelContext& cx, simt::TensormapPublishOp op) {
   ptx::Call call(cx.b);
-  std::string to = call.address(cx.useScalar(op.getDest())), from = call.address(fromGeneric(cx, cx.useScalar(op.getSource())));
-  call.emit("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned " + to + ", " + from + ", 128;",
+  std::string to = call.address(cx.useScalar(op.getDest())),
+              from = call.address(fromGeneric(cx, cx.useScalar(op.getSource())));
+  call.emit("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned " + to + ", " +
+                from + ", 128;",
             ptx::Effect::Acts);
 }
 
@@ -39,20 +42,22 @@ static void prefetch(KernelContext& cx, simt::TensormapPrefetchOp op) {
   ptx::Call call(cx.b);
   std::string map = call.in(cx.useScalar(op.getMap())), at;
   for (mlir::Value v : op.getCoordinates()) at += (at.empty() ? "" : ", ") + call.in(cx.useScalar(v));
-  call.emit("cp.async.bulk.prefetch.tensor." + std::to_string(op.getCoordinates().size()) + "d.L2.global.tile [" + map + ", {" + at + "}];",
+  call.emit("cp.async.bulk.prefetch.tensor." + std::to_string(op.getCoordinates().size()) + "d.L2.global.tile [" + map +
+                ", {" + at + "}];",
             ptx::Effect::Acts);
 }
 
 void registerTensormap(Lowerings& table) {
-  on<simt::TensormapReplaceOp, simt::TensormapPublishOp, simt::TensormapPrefetchOp>(table, [](KernelContext& cx, auto o) {
-    if (!cx.target.hasTma()) cx.failUnsupported(o);
-    if constexpr (std::is_same_v<decltype(o), simt::TensormapReplaceOp>)
-      replaceInTensormap(cx, o);
-    else if constexpr (std::is_same_v<decltype(o), simt::TensormapPublishOp>)
-      publish(cx, o);
-    else
-      prefetch(cx, o);
-  });
+  on<simt::TensormapReplaceOp, simt::TensormapPublishOp, simt::TensormapPrefetchOp>(
+      table, [](KernelContext& cx, auto o) {
+        if (!cx.target.hasTma()) cx.failUnsupported(o);
+        if constexpr (std::is_same_v<decltype(o), simt::TensormapReplaceOp>)
+          replaceInTensormap(cx, o);
+        else if constexpr (std::is_same_v<decltype(o), simt::TensormapPublishOp>)
+          publish(cx, o);
+        else
+          prefetch(cx, o);
+      });
 }
 
 }  // namespace tandem::lower::nvidia

@@ -175,8 +175,7 @@ struct Panel {
 };
 
 // The panels that registers number, and in each the layout of the registers and of the group's threads.
-static std::vector<Panel> panelsOf(const LinearLayout& layout, ArrayRef<int64_t> panel,
-                                                            size_t warpBits) {
+static std::vector<Panel> panelsOf(const LinearLayout& layout, ArrayRef<int64_t> panel, size_t warpBits) {
   LinearLayout inPanel(panel);
   auto isInside = [&](uint64_t basis) {
     llvm::SmallVector<int64_t> at = layout.coordinates(basis);
@@ -206,7 +205,8 @@ static std::vector<Panel> panelsOf(const LinearLayout& layout, ArrayRef<int64_t>
   return out;
 }
 
-static void storePanel(KernelContext& cx, llvm::Value* base, const LinearLayout& placed, const Regs& regs, unsigned bits) {
+static void storePanel(KernelContext& cx, llvm::Value* base, const LinearLayout& placed, const Regs& regs,
+                       unsigned bits) {
   Regs parts;
   for (llvm::Value* v : regs) parts.push_back(cx.toBits(v));
   if (cx.target.hasStmatrix() && layout::fitsMatrix(placed, bits, false))
@@ -219,8 +219,9 @@ static void storePanel(KernelContext& cx, llvm::Value* base, const LinearLayout&
   for (const auto& group : layout::vectorGroups(placed, vector)) {
     Regs values;
     for (unsigned r : group) values.push_back(parts[r]);
-    cx.storeShared(cx.b.CreateGEP(cx.b.getInt8Ty(), base, cx.b.CreateMul(cx.position(placed, group[0]), cx.b.getInt32(bits / 8))),
-                   values);
+    cx.storeShared(
+        cx.b.CreateGEP(cx.b.getInt8Ty(), base, cx.b.CreateMul(cx.position(placed, group[0]), cx.b.getInt32(bits / 8))),
+        values);
   }
 }
 
@@ -240,8 +241,8 @@ static void lowerStage(KernelContext& cx, tgpu::StageOp op) {
   ptx::fenceProxyAsync(cx.b, ptx::ProxySpace::Shared);
 }
 
-// Each group of four warps stores its own panels through staging buffers of its own: while one is read out, the next is filled, and no
-// group waits for another.
+// Each group of four warps stores its own panels through staging buffers of its own: while one is read out, the next is
+// filled, and no group waits for another.
 static void lowerTmaStore(KernelContext& cx, tile::BlockStoreOp op) {
   RankedTensorType tile = analysis::matrixOf(cast<RankedTensorType>(op.getValue().getType()));
   LinearLayout layout = layout::inferReshape(cx.layoutOf(op.getValue()), tile.getShape());
@@ -300,8 +301,9 @@ static void lowerBulkStore(KernelContext& cx, tile::BlockStoreOp store) {
   auto exclude = [&](llvm::Value* condition) { misfit = misfit ? cx.b.CreateOr(misfit, condition) : condition; };
   for (tgpu::UncertainOffset o : tgpu::uncertainOffsets(store)) {
     llvm::Value* offset = cx.useScalar(o.offset);
-    exclude(o.multiple == 1 ? cx.b.CreateICmpSLT(offset, cx.b.getInt32(0))
-                            : cx.b.CreateICmpNE(cx.b.CreateAnd(offset, cx.b.getInt32(o.multiple - 1)), cx.b.getInt32(0)));
+    exclude(o.multiple == 1
+                ? cx.b.CreateICmpSLT(offset, cx.b.getInt32(0))
+                : cx.b.CreateICmpNE(cx.b.CreateAnd(offset, cx.b.getInt32(o.multiple - 1)), cx.b.getInt32(0)));
   }
   traced(cx, "store", store, nullptr, [&] {
     if (!misfit) return lowerTmaStore(cx, store);
@@ -313,7 +315,8 @@ static void lowerBulkStore(KernelContext& cx, tile::BlockStoreOp store) {
 void registerTma(Lowerings& table) {
   on<tgpu::TmaLoadOp>(table, [](KernelContext& cx, auto o) { lowerTmaLoad(cx, o); });
   on<tgpu::StageOp>(table, [](KernelContext& cx, auto o) { lowerStage(cx, o); });
-  on<tgpu::TmaStoreOp>(table, [](KernelContext& cx, auto o) { traced(cx, "store", o, nullptr, [&] { lowerTmaStore(cx, o); }); });
+  on<tgpu::TmaStoreOp>(
+      table, [](KernelContext& cx, auto o) { traced(cx, "store", o, nullptr, [&] { lowerTmaStore(cx, o); }); });
   on<tile::BlockStoreOp>(table, [](KernelContext& cx, auto o) {
     if (tgpu::isBulk(o))
       lowerBulkStore(cx, o);

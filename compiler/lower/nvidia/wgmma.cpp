@@ -48,7 +48,7 @@ static bool isTurned(KernelContext& cx, mlir::Value buffer) { return cx.buffers.
 
 // An operand whose warpgroup `index` begins `size` rows or columns behind the one before. Null: all read the same.
 static SharedOperand sharedOperand(KernelContext& cx, mlir::Value buffer, mlir::Value ring, bool kMajor,
-                                                            llvm::Value* index, int64_t size) {
+                                   llvm::Value* index, int64_t size) {
   auto type = cast<tile::SmemType>(buffer.getType());
   unsigned bits = type.getElementType().getIntOrFloatBitWidth();
   SmallVector<int64_t> shape(type.getShape());
@@ -69,7 +69,8 @@ static SharedOperand sharedOperand(KernelContext& cx, mlir::Value buffer, mlir::
   return {operand, low};
 }
 
-// One addition for each instruction: shared memory ends below the 2^18 bytes that the start's 14 bits can name, so nothing is carried on.
+// One addition for each instruction: shared memory ends below the 2^18 bytes that the start's 14 bits can name, so
+// nothing is carried on.
 static llvm::Value* descriptorAt(KernelContext& cx, const SharedOperand& operand, int64_t mn, int64_t k) {
   llvm::Value* low = cx.b.CreateAdd(operand.low, cx.b.getInt32(layout::startByteOffset(operand.matrix, mn, k) >> 4));
   uint64_t high = layout::descriptorBits(operand.matrix) >> 32 << 32;
@@ -139,8 +140,8 @@ static void lowerProduct(KernelContext& cx, tgpu::WgmmaOp op) {
   int64_t groups = cx.numWarps / 4, rowGroups = std::min<int64_t>(groups, accType.getDimSize(0) / 64),
           columnGroups = groups / rowGroups;
   int64_t columns = accType.getDimSize(1) / columnGroups, instructionN = std::min<int64_t>(256, columns);
-  int64_t rowSteps = accType.getDimSize(0) / 64 / rowGroups, columnSteps = columns / instructionN,
-          ownN = instructionN, instructionK = layout::instructionK(bits);
+  int64_t rowSteps = accType.getDimSize(0) / 64 / rowGroups, columnSteps = columns / instructionN, ownN = instructionN,
+          instructionK = layout::instructionK(bits);
   for (tgpu::WgmmaOp joined : llvm::drop_begin(products))
     instructionN += cast<RankedTensorType>(joined.getType()).getDimSize(1);
   llvm::Value* group = cx.b.CreateLShr(cx.warpId(), 2);
@@ -178,7 +179,8 @@ static void lowerProduct(KernelContext& cx, tgpu::WgmmaOp op) {
       size_t before = layout.numRegisters();
       for (tgpu::WgmmaOp joined : llvm::drop_begin(products)) {
         LinearLayout other = cx.layoutOf(joined.getResult());
-        for (size_t r : instructionRegisters(other, i * 64 * rowGroups, 0, other.shape()[1])) from.push_back(before + r);
+        for (size_t r : instructionRegisters(other, i * 64 * rowGroups, 0, other.shape()[1]))
+          from.push_back(before + r);
         before += other.numRegisters();
       }
       for (size_t r : from) part.push_back(acc[r]);
@@ -224,15 +226,17 @@ static void lowerLocalStore(KernelContext& cx, tgpu::LocalStoreOp op) {
   for (const auto& group : grouped(vector)) {
     Regs parts;
     for (unsigned r : group) parts.push_back(cx.toBits(cx.use(op.getValue())[r]));
-    cx.storeShared(cx.b.CreateGEP(cx.b.getInt8Ty(), base, cx.b.CreateMul(cx.position(placed, group[0]), cx.b.getInt32(bits / 8))),
-                   parts);
+    cx.storeShared(
+        cx.b.CreateGEP(cx.b.getInt8Ty(), base, cx.b.CreateMul(cx.position(placed, group[0]), cx.b.getInt32(bits / 8))),
+        parts);
   }
   ptx::fenceProxyAsync(cx.b, ptx::ProxySpace::Shared);
   cx.emit.blockBarrier();
 }
 
 static void lowerWait(KernelContext& cx, tgpu::WgmmaWaitOp op) {
-  // Registers of a product still under way are not touched: its sum's, nor those of its left operand, which the wait still names.
+  // Registers of a product still under way are not touched: its sum's, nor those of its left operand, which the wait
+  // still names.
   Regs acc = cx.use(op.getAcc());
   if (!completes(op)) {
     ptx::wgmmaWait(cx.b, op.getPending(), {});

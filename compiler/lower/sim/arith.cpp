@@ -77,12 +77,10 @@ bool FunctionLowering::lowerArith(Operation* op) {
         return emitElementwise(o, {Op::Compare, sub(compareOp(o.getPredicate())), elem(o.getLhs())}), true;
       })
       .Case<arith::CmpFOp>([&](auto o) { return lowerCompareF(o), true; })
-      .Case<arith::MulSIExtendedOp>([&](auto o) {
-        return emitElementwise(o, {Op::MulExtended, 1, elem(o.getLhs())}), true;
-      })
-      .Case<arith::MulUIExtendedOp>([&](auto o) {
-        return emitElementwise(o, {Op::MulExtended, 0, elem(o.getLhs())}), true;
-      })
+      .Case<arith::MulSIExtendedOp>(
+          [&](auto o) { return emitElementwise(o, {Op::MulExtended, 1, elem(o.getLhs())}), true; })
+      .Case<arith::MulUIExtendedOp>(
+          [&](auto o) { return emitElementwise(o, {Op::MulExtended, 0, elem(o.getLhs())}), true; })
       .Case<arith::AddUIExtendedOp>([&](auto o) { return lowerAddExtended(o), true; })
       .Case<arith::TruncFOp>([&](auto o) { return lowerTruncF(o), true; })
       .Case<arith::IndexCastOp>([&](auto o) { return lowerIndexCast(o, true), true; })

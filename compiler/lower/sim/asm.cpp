@@ -73,10 +73,12 @@ void FunctionLowering::checkDealt(Operation* op, int64_t count, int64_t pack, bo
                                   llvm::function_ref<void(const std::string&)> fail) {
   int64_t threads = 32 * op->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>("tile.num_warps").getInt();
   if (count > threads || pack > 1)
-    fail("the simulator cannot run the inline assembly: each element is a thread's here, so it needs a tile of at most " +
-         std::to_string(threads) + " elements, each by itself");
+    fail(
+        "the simulator cannot run the inline assembly: each element is a thread's here, so it needs a tile of at most " +
+        std::to_string(threads) + " elements, each by itself");
   if (divergent && !op->use_empty())
-    fail("the simulator cannot run the inline assembly: its result is a tile, of which threads that are not here have a part");
+    fail(
+        "the simulator cannot run the inline assembly: its result is a tile, of which threads that are not here have a part");
 }
 
 Register FunctionLowering::dealt(Register value, const RegisterType& like) {

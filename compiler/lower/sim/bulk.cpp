@@ -12,7 +12,9 @@ bool FunctionLowering::lowerSimtBulk(Operation* op) {
     return emitPlain(op, {code, 0, Elem::I64}, immediates), true;
   };
   auto arrival = [&](Value barrier, Value bytes, bool arrives) {
-    return emitValues(op, {Op::MbarrierArrive, 0, Elem::I64}, {barrier, bytes}, imm::MbarrierArrive{.arrives = arrives}), true;
+    return emitValues(op, {Op::MbarrierArrive, 0, Elem::I64}, {barrier, bytes},
+                      imm::MbarrierArrive{.arrives = arrives}),
+           true;
   };
   return llvm::TypeSwitch<Operation*, bool>(op)
       .Case<simt::MbarrierInitOp>([&](auto) { return plain(Op::MbarrierInit); })
@@ -26,13 +28,16 @@ bool FunctionLowering::lowerSimtBulk(Operation* op) {
       .Case<simt::BulkLoadOp>([&](auto) { return plain(Op::BulkLoad); })
       .Case<simt::BulkStoreOp>([&](auto) { return plain(Op::BulkStore); })
       .Case<simt::BulkCommitOp>([&](auto) { return plain(Op::BulkCommit); })
-      .Case<simt::BulkWaitOp>([&](auto o) { return plain(Op::BulkWait, imm::BulkWait{.pending = o.getPending(), .read = o.getRead()}); })
+      .Case<simt::BulkWaitOp>(
+          [&](auto o) { return plain(Op::BulkWait, imm::BulkWait{.pending = o.getPending(), .read = o.getRead()}); })
       .Case<simt::TensormapReplaceOp>([&](auto o) {
-        return plain(Op::TensormapReplace, imm::TensormapReplace{.field = static_cast<int64_t>(o.getField()), .ordinal = o.getOrdinal()});
+        return plain(Op::TensormapReplace,
+                     imm::TensormapReplace{.field = static_cast<int64_t>(o.getField()), .ordinal = o.getOrdinal()});
       })
       .Case<simt::TensormapPublishOp>([&](auto) { return plain(Op::TensormapPublish); })
       .Case<simt::TensormapPrefetchOp>([&](auto) { return plain(Op::TensormapPrefetch); })
-      .Case<simt::ProxyFenceOp>([&](auto o) { return plain(Op::ProxyFence, imm::ProxyFence{.kind = static_cast<int64_t>(o.getKind())}); })
+      .Case<simt::ProxyFenceOp>(
+          [&](auto o) { return plain(Op::ProxyFence, imm::ProxyFence{.kind = static_cast<int64_t>(o.getKind())}); })
       .Default([](Operation*) { return false; });
 }
 

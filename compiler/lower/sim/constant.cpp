@@ -34,8 +34,10 @@ void FunctionLowering::lowerConstant(arith::ConstantOp op) {
   auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
   if (!dense) failUnsupported(op);
   if (dense.isSplat())
-    build_.emit({Op::Constant, 0, elem}, {}, {result},
-                imm::Constant{.bits = bitsOfAll(dense.resizeSplat(RankedTensorType::get({1}, dense.getElementType())))[0], .isOffset = 0});
+    build_.emit(
+        {Op::Constant, 0, elem}, {}, {result},
+        imm::Constant{.bits = bitsOfAll(dense.resizeSplat(RankedTensorType::get({1}, dense.getElementType())))[0],
+                      .isOffset = 0});
   else if (isa<VectorType>(op.getType()))
     lowerVectorConstant(op, dense);
   else

@@ -25,26 +25,18 @@ bool FunctionLowering::lowerDist(Operation* op) {
     return emitValues(op, code, operands, immediates), true;
   };
   return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<dist::RankOp>([&](auto o) {
-        return values({Op::Rank, 0, Elem::I32}, {o.getTeam()});
-      })
-      .Case<dist::NumRanksOp>([&](auto o) {
-        return values({Op::NumRanks, 0, Elem::I32}, {o.getTeam()});
-      })
+      .Case<dist::RankOp>([&](auto o) { return values({Op::Rank, 0, Elem::I32}, {o.getTeam()}); })
+      .Case<dist::NumRanksOp>([&](auto o) { return values({Op::NumRanks, 0, Elem::I32}, {o.getTeam()}); })
       .Case<dist::ConsumeTokenOp>([&](auto o) {
         // The token only orders: the value stays the same, even when each thread has a token.
         build_.emit({Op::ConsumeToken, 0, elem(o.getValue())}, {use(o.getValue()), use(o.getToken())},
                     {define(o.getResult())});
         return true;
       })
-      .Case<dist::FenceOp>([&](auto o) {
-        return values({Op::Fence, 0, Elem::I32}, {o.getPeer()});
-      })
-      .Case<dist::QuietOp>([&](auto o) {
-        return values({Op::Quiet, 0, Elem::I32}, {o.getPeer()});
-      })
+      .Case<dist::FenceOp>([&](auto o) { return values({Op::Fence, 0, Elem::I32}, {o.getPeer()}); })
+      .Case<dist::QuietOp>([&](auto o) { return values({Op::Quiet, 0, Elem::I32}, {o.getPeer()}); })
       .Case<dist::BarrierOp>([&](auto o) {
-        return values({Op::Barrier, 0, Elem::I32}, {o.getTeam()}, 
+        return values({Op::Barrier, 0, Elem::I32}, {o.getTeam()},
                       imm::Barrier{.syncOnly = o.getSyncOnly(), .group = number(o.getGroup())});
       })
       .Case<dist::BroadcastOp>([&](auto o) {

@@ -105,8 +105,9 @@ class FunctionLowering {
   void checkDealt(mlir::Operation* op, int64_t count, int64_t pack, bool divergent,
                   llvm::function_ref<void(const std::string&)> fail);
   Register dealt(Register value, const interpreter::RegisterType& like);
-  void assemble(const ParsedAssembly& parsed, const interpreter::RegisterType& like, int64_t pack, llvm::ArrayRef<Register> operands,
-                llvm::ArrayRef<Register> results, llvm::function_ref<void(const std::string&)> fail);
+  void assemble(const ParsedAssembly& parsed, const interpreter::RegisterType& like, int64_t pack,
+                llvm::ArrayRef<Register> operands, llvm::ArrayRef<Register> results,
+                llvm::function_ref<void(const std::string&)> fail);
   // Emits one instruction with the op's operands, brought to one shape, and its results.
   void emitPlain(mlir::Operation* op, Code code, llvm::ArrayRef<int64_t> immediates = {});
   void emitValues(mlir::Operation* op, Code code, llvm::ArrayRef<mlir::Value> operands,

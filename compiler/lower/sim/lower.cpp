@@ -13,8 +13,9 @@ using namespace mlir;
 using namespace interpreter;
 namespace {
 
-// The instruction of an op that has no case of its own: of the op's name and without immediates, for an op of ours without attributes and
-// regions. Its operands are the op's, in their order; an op with optional operands needs a case, for a missing one is kNone.
+// The instruction of an op that has no case of its own: of the op's name and without immediates, for an op of ours
+// without attributes and regions. Its operands are the op's, in their order; an op with optional operands needs a case,
+// for a missing one is kNone.
 std::optional<Op> instructionOf(Operation* op) {
   static const llvm::StringMap<Op> byWord = [] {
     llvm::StringMap<Op> map;

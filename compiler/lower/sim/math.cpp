@@ -20,12 +20,8 @@ int64_t allOnes(Elem elem) {
 
 bool FunctionLowering::lowerMath(Operation* op) {
   return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<math::FmaOp>([&](auto o) {
-        return emitElementwise(o, {Op::Fma, 0, elem(o.getA())}), true;
-      })
-      .Case<math::ClampFOp>([&](auto o) {
-        return emitElementwise(o, {Op::Clamp, 1, elem(o.getValue())}), true;
-      })
+      .Case<math::FmaOp>([&](auto o) { return emitElementwise(o, {Op::Fma, 0, elem(o.getA())}), true; })
+      .Case<math::ClampFOp>([&](auto o) { return emitElementwise(o, {Op::Clamp, 1, elem(o.getValue())}), true; })
       .Case<math::SincosOp>([&](auto o) {
         Register operand = use(o.getOperand());
         Elem kind = build_.type(operand).elem;

@@ -16,7 +16,8 @@ void FunctionLowering::emitMove(Move move, bool masked) {
 
 // A masked copy keeps the other lanes' values, so they must have some.
 void FunctionLowering::clear(llvm::ArrayRef<Register> registers) {
-  for (Register r : registers) build_.emit({Op::Constant, 0, build_.type(r).elem}, {}, {r}, imm::Constant{.bits = 0, .isOffset = 0});
+  for (Register r : registers)
+    build_.emit({Op::Constant, 0, build_.type(r).elem}, {}, {r}, imm::Constant{.bits = 0, .isOffset = 0});
 }
 
 void FunctionLowering::moveAll(llvm::ArrayRef<Register> from, llvm::ArrayRef<Register> to, bool masked) {

@@ -27,9 +27,8 @@ bool FunctionLowering::lowerReduction(Operation* op) {
   };
   if (isa<tile::ReduceOp, tile::ScanOp, tile::MapElementwiseOp>(op) && op->getNumOperands() == 0) failUnsupported(op);
   return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<tile::ReduceOp>([&](auto o) {
-        return emit(Op::Reduce, imm::Reduce{.axis = o.getAxis(), .region = newRegion(o)});
-      })
+      .Case<tile::ReduceOp>(
+          [&](auto o) { return emit(Op::Reduce, imm::Reduce{.axis = o.getAxis(), .region = newRegion(o)}); })
       .Case<tile::ScanOp>([&](auto o) {
         return emit(Op::Scan, imm::Scan{.axis = o.getAxis(), .region = newRegion(o), .reverse = o.getReverse()});
       })

@@ -27,23 +27,24 @@ bool FunctionLowering::lowerSimt(Operation* op) {
   return llvm::TypeSwitch<Operation*, bool>(op)
       .Case<simt::TidOp>([&](auto o) { return plain(Op::Tid, Elem::I32, imm::Tid{.axis = o.getAxis()}); })
       .Case<simt::NtidOp>([&](auto o) { return plain(Op::Ntid, Elem::I32, imm::Ntid{.axis = o.getAxis()}); })
-      .Case<simt::SpecialOp>(
-          [&](auto o) { return plain(Op::Special, elemOf(o.getType()).value_or(Elem::I64), imm::Special{.which = number(o.getWhich())}); })
+      .Case<simt::SpecialOp>([&](auto o) {
+        return plain(Op::Special, elemOf(o.getType()).value_or(Elem::I64), imm::Special{.which = number(o.getWhich())});
+      })
       .Case<simt::BarrierOp>([&](auto) { return plain(Op::ThreadBarrier, {}); })
       .Case<simt::NamedBarrierOp>([&](auto o) {
-        return plain(Op::NamedBarrier, {}, imm::NamedBarrier{.id = o.getId(), .threads = o.getThreads(), .arriveOnly = o.getArriveOnly()});
+        return plain(Op::NamedBarrier, {},
+                     imm::NamedBarrier{.id = o.getId(), .threads = o.getThreads(), .arriveOnly = o.getArriveOnly()});
       })
       .Case<simt::GridBarrierOp>([&](auto) { return plain(Op::GridBarrier, {}); })
       .Case<simt::WarpBarrierOp>([&](auto) { return plain(Op::WarpBarrier, {}); })
       .Case<simt::FenceOp>([&](auto o) {
-        return plain(Op::ThreadFence, {}, imm::ThreadFence{.semantic = number(o.getSem()), .scope = number(o.getScope())});
+        return plain(Op::ThreadFence, {},
+                     imm::ThreadFence{.semantic = number(o.getSem()), .scope = number(o.getScope())});
       })
       .Case<simt::ShuffleOp>([&](auto o) {
         return emitPerThread(o, {Op::Shuffle, 0, elem(o.getValue())}, imm::Shuffle{.mode = number(o.getMode())}), true;
       })
-      .Case<simt::BallotOp>([&](auto o) {
-        return emitPerThread(o, {Op::Ballot, 0, Elem::I32}, {}), true;
-      })
+      .Case<simt::BallotOp>([&](auto o) { return emitPerThread(o, {Op::Ballot, 0, Elem::I32}, {}), true; })
       .Case<simt::ElectOp>([&](auto) { return plain(Op::Elect, Elem::I1); })
       .Case<simt::VectorOp>([&](auto o) {
         if (o.getElements().empty()) failUnsupported(o);
@@ -81,8 +82,9 @@ bool FunctionLowering::lowerSimtMemory(Operation* op) {
         return true;
       })
       .Case<simt::AtomicCasOp>([&](auto o) {
-        return emitPerThread(o, {Op::AtomicCas, 0, elem(o.getValue())},
-                             imm::AtomicCas{.semantic = number(o.getSem()), .scope = number(o.getScope()), .perThread = 1}),
+        return emitPerThread(
+                   o, {Op::AtomicCas, 0, elem(o.getValue())},
+                   imm::AtomicCas{.semantic = number(o.getSem()), .scope = number(o.getScope()), .perThread = 1}),
                true;
       })
       .Case<simt::MultimemStOp>([&](auto o) { return plain(Op::MultimemSt, elem(o.getValue())); })

@@ -58,15 +58,17 @@ bool FunctionLowering::lowerTileMemory(Operation* op) {
       })
       .Case<tile::AtomicRmwOp>([&](auto o) {
         bool perThread = divergence_.anyLanes(o->getOperands()) || divergence_.isDivergent(o);
-        emitValues(o, {Op::AtomicRmw, static_cast<uint8_t>(o.getRmw()), elem(o.getValue())},
-                   {o.getPointer(), o.getValue(), o.getMask()},
-                   imm::AtomicRmw{.semantic = number(o.getSem()), .scope = number(o.getScope()), .perThread = perThread});
+        emitValues(
+            o, {Op::AtomicRmw, static_cast<uint8_t>(o.getRmw()), elem(o.getValue())},
+            {o.getPointer(), o.getValue(), o.getMask()},
+            imm::AtomicRmw{.semantic = number(o.getSem()), .scope = number(o.getScope()), .perThread = perThread});
         return true;
       })
       .Case<tile::AtomicCasOp>([&](auto o) {
         bool perThread = divergence_.anyLanes(o->getOperands()) || divergence_.isDivergent(o);
-        emitPlain(o, {Op::AtomicCas, 0, elem(o.getValue())},
-                  imm::AtomicCas{.semantic = number(o.getSem()), .scope = number(o.getScope()), .perThread = perThread});
+        emitPlain(
+            o, {Op::AtomicCas, 0, elem(o.getValue())},
+            imm::AtomicCas{.semantic = number(o.getSem()), .scope = number(o.getScope()), .perThread = perThread});
         return true;
       })
       .Default([](Operation*) { return false; });

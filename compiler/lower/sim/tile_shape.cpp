@@ -26,11 +26,14 @@ bool FunctionLowering::lowerTileShape(Operation* op) {
     return plain(code, elem(op->getOperand(0)), immediates);
   };
   return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<tile::ProgramIdOp>([&](auto o) { return plain(Op::ProgramId, Elem::I32, imm::ProgramId{.axis = o.getAxis()}); })
-      .Case<tile::NumProgramsOp>([&](auto o) { return plain(Op::NumPrograms, Elem::I32, imm::NumPrograms{.axis = o.getAxis()}); })
+      .Case<tile::ProgramIdOp>(
+          [&](auto o) { return plain(Op::ProgramId, Elem::I32, imm::ProgramId{.axis = o.getAxis()}); })
+      .Case<tile::NumProgramsOp>(
+          [&](auto o) { return plain(Op::NumPrograms, Elem::I32, imm::NumPrograms{.axis = o.getAxis()}); })
       .Case<tile::MakeRangeOp>([&](auto o) {
         std::optional<Elem> kind = elemOf(o.getType());
-        return plain(Op::MakeRange, kind.value_or(Elem::I32), imm::MakeRange{.start = static_cast<int32_t>(o.getStart())});
+        return plain(Op::MakeRange, kind.value_or(Elem::I32),
+                     imm::MakeRange{.start = static_cast<int32_t>(o.getStart())});
       })
       .Case<tile::ExpandDimsOp, tile::ReshapeOp>([&](auto) { return ofFirst(Op::Reshape); })
       .Case<tile::PermuteOp>([&](auto o) {
@@ -41,7 +44,8 @@ bool FunctionLowering::lowerTileShape(Operation* op) {
       .Case<tile::HistogramOp>([&](auto o) {
         return emitValues(o, {Op::Histogram, 0, elem(o.getSource())}, {o.getSource(), o.getMask()}), true;
       })
-      .Case<tile::DotOp>([&](auto o) { return ofFirst(Op::Dot, imm::Dot{.precision = static_cast<int64_t>(o.getPrecision())}); })
+      .Case<tile::DotOp>(
+          [&](auto o) { return ofFirst(Op::Dot, imm::Dot{.precision = static_cast<int64_t>(o.getPrecision())}); })
       .Case<tile::DotScaledOp>([&](auto o) {
         emitValues(o, {Op::DotScaled, 0, elem(o.getLhs())},
                    {o.getLhs(), o.getLhsScale(), o.getRhs(), o.getRhsScale(), o.getAcc()},

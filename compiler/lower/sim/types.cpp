@@ -36,8 +36,7 @@ std::optional<Elem> elemOf(Type type) {
       .Case<IndexType, tile::PtrType>([](auto) { return Elem::I64; })
 #define TANDEM_ROW(dtype, scalar, elem, mlirType, word, tl, framework, bits, mantissa, bias, dlpack) \
   .Case<mlirType##Type>([](auto) { return Elem::elem; })
-      TANDEM_FLOAT_TYPES(TANDEM_ROW)
-      TANDEM_FNUZ_TYPES(TANDEM_ROW)
+          TANDEM_FLOAT_TYPES(TANDEM_ROW) TANDEM_FNUZ_TYPES(TANDEM_ROW)
 #undef TANDEM_ROW
       .Default([](Type) { return std::nullopt; });
 }

@@ -71,7 +71,8 @@ TEST(TargetInfo, UnknownNameListsTheKnownOnes) {
 
 TEST(Occupancy, NamesWhatLimitsIt) {
   const TargetInfo& hopper = TargetInfo::named("sm_90a");
-  auto expect = [&](const TargetInfo& target, int threads, int registers, int shared, int blocks, std::string_view limit) {
+  auto expect = [&](const TargetInfo& target, int threads, int registers, int shared, int blocks,
+                    std::string_view limit) {
     Occupancy found = occupancyOf(target, threads, registers, shared);
     EXPECT_EQ(found.blocks, blocks);
     EXPECT_EQ(found.limit, limit);

@@ -94,7 +94,9 @@ Operation* firstNot(Operation* around, llvm::function_ref<bool(Operation*)> isFi
 }
 
 // The same for all ops of the kernel around `op`.
-bool all(Operation* op, llvm::function_ref<bool(Operation*)> isFine) { return !firstNot(op->getParentOfType<func::FuncOp>(), isFine); }
+bool all(Operation* op, llvm::function_ref<bool(Operation*)> isFine) {
+  return !firstNot(op->getParentOfType<func::FuncOp>(), isFine);
+}
 
 }  // namespace
 

@@ -7,19 +7,20 @@
 
 namespace tandem::transform::gpu {
 
-// The one argument of the kernel that a pointer, or every pointer of a tile, is computed from; null when that is not known.
+// The one argument of the kernel that a pointer, or every pointer of a tile, is computed from; null when that is not
+// known.
 mlir::BlockArgument argumentBehind(mlir::Value pointer);
 
 // Adds those of the arguments that a pointer may be computed from which are known, also through choices.
 void addArgumentsBehind(mlir::Value pointer, llvm::SmallVectorImpl<mlir::BlockArgument>& to);
 
-// `load`, which reads through the argument `base`, may run ahead of everything before it and of the loops around it, waits left out
-// (waits.h), unless something there may write through `base` or an unknown pointer, or meet with others: that op, or null. Other
-// arguments do not overlap `base`.
+// `load`, which reads through the argument `base`, may run ahead of everything before it and of the loops around it,
+// waits left out (waits.h), unless something there may write through `base` or an unknown pointer, or meet with others:
+// that op, or null. Other arguments do not overlap `base`.
 mlir::Operation* holdsBack(mlir::Operation* load, mlir::BlockArgument base);
 
-// `load`, an op inside `loop`, may be done for later iterations of it ahead of time, unless an op of the loop writes memory that it may
-// read, waits, or meets with others: that op, or null.
+// `load`, an op inside `loop`, may be done for later iterations of it ahead of time, unless an op of the loop writes
+// memory that it may read, waits, or meets with others: that op, or null.
 mlir::Operation* holdsBackIn(mlir::scf::ForOp loop, mlir::Operation* load);
 
 // Says so of an op that one of these has named.

@@ -9,10 +9,9 @@ using namespace mlir;
 #include "compiler/transform/gpu/passes.h.inc"
 namespace {
 
-// Tensor cores add products of eight-bit floats with fewer bits than the sum has: a kernel that adds them itself wants all of its bits.
-bool sumsCoarsely(tile::DotOp dot) {
-  return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(dot.getLhs()));
-}
+// Tensor cores add products of eight-bit floats with fewer bits than the sum has: a kernel that adds them itself wants
+// all of its bits.
+bool sumsCoarsely(tile::DotOp dot) { return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(dot.getLhs())); }
 
 // The product of nothing but its operands that only `sum` reads. Null: `value` is none.
 Operation* freshProduct(Value value, Operation* sum) {

@@ -10,7 +10,8 @@ using layout::Dim;
 using layout::LinearLayout;
 namespace {
 
-// Blocked, `vector` elements a thread along the fastest dimension, lanes and then warps filling the dimensions in `order`.
+// Blocked, `vector` elements a thread along the fastest dimension, lanes and then warps filling the dimensions in
+// `order`.
 LinearLayout blockedAlong(ArrayRef<int64_t> shape, ArrayRef<unsigned> order, int64_t vector, int numWarps) {
   SmallVector<int64_t> perThread(shape.size(), 1), lanes(shape.size(), 1), warps(shape.size(), 1);
   perThread[order[0]] = vector;
@@ -55,7 +56,8 @@ LinearLayout copiedBlock(RankedTensorType type, int64_t vector, unsigned axis, i
   return blockedAlong(type.getShape(), order, vector, numWarps);
 }
 
-std::optional<LinearLayout> coalescedInWarps(const LinearLayout& computed, const Coalescing& best, int64_t elementBytes) {
+std::optional<LinearLayout> coalescedInWarps(const LinearLayout& computed, const Coalescing& best,
+                                             int64_t elementBytes) {
   constexpr int64_t kLineBytes = 128;
   uint64_t kept = 0;
   for (uint64_t basis : computed.bases(Dim::Warp)) {

@@ -6,17 +6,20 @@
 
 namespace tandem::transform::gpu {
 
-// Neighbouring addresses in neighbouring lanes, as many in one thread as one access can move: `neighbours` along `axis`.
+// Neighbouring addresses in neighbouring lanes, as many in one thread as one access can move: `neighbours` along
+// `axis`.
 struct Coalescing {
   layout::LinearLayout layout;
   int64_t neighbours = 1;
   unsigned axis = 0;
 };
 // `whole`: accesses as wide as memory allows, though some threads then have none.
-Coalescing coalesced(mlir::Value pointers, mlir::Value mask, const analysis::AxisInfoAnalysis& axes, int numWarps, bool whole = false);
-// `best` as far as each warp can have it that keeps the part of the tile it has in `computed`. Nothing: that part has no whole lines of
-// memory.
-std::optional<layout::LinearLayout> coalescedInWarps(const layout::LinearLayout& computed, const Coalescing& best, int64_t elementBytes);
+Coalescing coalesced(mlir::Value pointers, mlir::Value mask, const analysis::AxisInfoAnalysis& axes, int numWarps,
+                     bool whole = false);
+// `best` as far as each warp can have it that keeps the part of the tile it has in `computed`. Nothing: that part has
+// no whole lines of memory.
+std::optional<layout::LinearLayout> coalescedInWarps(const layout::LinearLayout& computed, const Coalescing& best,
+                                                     int64_t elementBytes);
 // `coalesced` for a block whose last dimension is contiguous.
 layout::LinearLayout coalescedBlock(mlir::RankedTensorType type, int numWarps);
 

@@ -27,10 +27,7 @@ bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
 class LayoutAssignment {
  public:
   LayoutAssignment(func::FuncOp kernel, const Units& units)
-      : kernel_(kernel),
-        units_(units),
-        axes_(kernel),
-        change_(kernel),
+      : kernel_(kernel), units_(units), axes_(kernel), change_(kernel),
         numWarps_(kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt()) {}
 
   void run() {
@@ -248,8 +245,8 @@ class LayoutAssignment {
     });
   }
 
-  // A computed tile is stored as it lies in the threads where that fills whole sectors, else after a change inside each warp, for which no
-  // warp waits for another.
+  // A computed tile is stored as it lies in the threads where that fills whole sectors, else after a change inside each
+  // warp, for which no warp waits for another.
   void placeStores() {
     for (auto& [store, best] : coalescedStores_) {
       if (isCheapTree(store.getValue())) continue;

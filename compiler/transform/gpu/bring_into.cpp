@@ -1,5 +1,5 @@
-// A plan's cost counts what several of its ops need once. Costs are in quarter cycles of a multiprocessor for each warp: the time of one
-// instruction on 32 bits.
+// A plan's cost counts what several of its ops need once. Costs are in quarter cycles of a multiprocessor for each
+// warp: the time of one instruction on 32 bits.
 #include "compiler/transform/gpu/bring_into.h"
 #include "compiler/dialect/tgpu/layouts.h"
 #include "compiler/dialect/tgpu/tgpu.h"
@@ -40,7 +40,8 @@ int64_t registersOf(const LinearLayout& layout) {
 
 bool isPowerOfTwo(Value tile) {
   DenseElementsAttr elements;
-  return matchPattern(tile, m_Constant(&elements)) && elements.isSplat() && elements.getSplatValue<APInt>().isPowerOf2();
+  return matchPattern(tile, m_Constant(&elements)) && elements.isSplat() &&
+         elements.getSplatValue<APInt>().isPowerOf2();
 }
 
 bool isConstant(Value tile) {
@@ -57,10 +58,11 @@ std::optional<int64_t> elementCost(Operation* op) {
   using Cost = std::optional<int64_t>;
   int64_t words = llvm::divideCeil(bitsOf(op->getResult(0)), 32);
   return llvm::TypeSwitch<Operation*, Cost>(op)
-      .Case<tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::ReshapeOp, tile::PermuteOp, tile::BitcastOp, tile::PtrToIntOp,
-            tile::IntToPtrOp, arith::ConstantOp>([](auto) { return Cost(0); })
+      .Case<tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::ReshapeOp, tile::PermuteOp, tile::BitcastOp,
+            tile::PtrToIntOp, tile::IntToPtrOp, arith::ConstantOp>([](auto) { return Cost(0); })
       .Case<tgpu::LocalLoadOp>([&](auto) { return Cost(4 * words); })
-      .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>([&](auto o) { return Cost(divisionCost(o) * words); })
+      .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(
+          [&](auto o) { return Cost(divisionCost(o) * words); })
       .Case<arith::DivFOp>([](auto) { return Cost(16); })
       .Case<arith::RemFOp>([](auto) { return Cost(64); })
       .Case<arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp>([](auto) { return Cost(8); })
@@ -86,7 +88,8 @@ bool isCheapTree(Value value, int depth) {
   if (!isTile(value)) return true;
   Operation* op = value.getDefiningOp();
   if (op && isa<tile::BroadcastOp>(op) && isManyTimesLarger(value, op->getOperand(0))) return true;
-  return op && depth < 16 && isCheap(op) && llvm::all_of(op->getOperands(), [&](Value v) { return isCheapTree(v, depth + 1); });
+  return op && depth < 16 && isCheap(op) &&
+         llvm::all_of(op->getOperands(), [&](Value v) { return isCheapTree(v, depth + 1); });
 }
 
 int64_t LayoutChange::conversionCost(Value tile, const LinearLayout& layout) {
@@ -140,11 +143,13 @@ std::optional<SmallVector<unsigned>> LayoutChange::planAgain(unsigned index) {
   std::optional<int64_t> cost;
   if (auto load = dyn_cast<tile::LoadOp>(op))
     cost = loadCost(load, layout);
-  else if (std::optional<int64_t> each = isMemoryEffectFree(op) || isa<tgpu::LocalLoadOp>(op) ? elementCost(op) : std::nullopt)
+  else if (std::optional<int64_t> each =
+               isMemoryEffectFree(op) || isa<tgpu::LocalLoadOp>(op) ? elementCost(op) : std::nullopt)
     // An op that has no other use is not done twice.
     cost = *each * std::max<int64_t>(0, registersOf(layout) - (tile.hasOneUse() ? registersOf(layoutOf(tile)) : 0));
   if (!cost) return std::nullopt;
-  Operation* place = isa<tile::LoadOp>(op) ? op : plans_[index].place;  // A load is done again beside the first one, before memory changes.
+  // A load is done again beside the first one, before memory changes.
+  Operation* place = isa<tile::LoadOp>(op) ? op : plans_[index].place;
   SmallVector<unsigned> parts{index};
   for (OpOperand& operand : op->getOpOperands()) {
     if (!isTile(operand.get())) continue;

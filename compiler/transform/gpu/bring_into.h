@@ -1,5 +1,6 @@
-// Tiles come into the layouts that their users need where that costs least: the tile itself changes layout, or what it is computed from
-// does, before that is converted to wider elements or repeated over a larger tile, and the ops between are done again.
+// Tiles come into the layouts that their users need where that costs least: the tile itself changes layout, or what it
+// is computed from does, before that is converted to wider elements or repeated over a larger tile, and the ops between
+// are done again.
 #pragma once
 #include "compiler/layout/linear_layout.h"
 #include <llvm/ADT/DenseMap.h>
@@ -10,8 +11,8 @@
 
 namespace tandem::transform::gpu {
 
-// Returns true if the tile is cheap to compute again in any layout: all that it is made of is, or is repeated so many times over that it is
-// best brought into a layout before.
+// Returns true if the tile is cheap to compute again in any layout: all that it is made of is, or is repeated so many
+// times over that it is best brought into a layout before.
 bool isCheapTree(mlir::Value tile, int depth = 0);
 
 // The layouts of a kernel's tiles are known when this is made. It stays valid while only it adds ops.
@@ -25,7 +26,8 @@ class LayoutChange {
  private:
   using LinearLayout = layout::LinearLayout;
 
-  // One tile in one layout before one op, as it might be had. `parts` are the plans that it needs, itself among them, each once.
+  // One tile in one layout before one op, as it might be had. `parts` are the plans that it needs, itself among them,
+  // each once.
   struct Plan {
     mlir::Value tile;
     LinearLayout layout;
@@ -45,7 +47,7 @@ class LayoutChange {
 
   mlir::DominanceInfo dominance_;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 2>> converted_;  // by the tile that they come from
-  std::vector<Plan> plans_;  // of the request under way
+  std::vector<Plan> plans_;                                                   // of the request under way
 };
 
 }  // namespace tandem::transform::gpu

@@ -4,7 +4,8 @@
 
 namespace tandem::transform::gpu {
 
-// A loop that carries values, pointers above all, only to move them on carries the first ones instead, which canonicalisation removes.
+// A loop that carries values, pointers above all, only to move them on carries the first ones instead, which
+// canonicalisation removes.
 void dropCarried(mlir::func::FuncOp kernel);
 
 }  // namespace tandem::transform::gpu

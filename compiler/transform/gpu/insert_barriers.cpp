@@ -24,10 +24,10 @@ struct Access {
   Operation* op = nullptr;
   Value pointer, root;  // root: the kernel's parameter that the pointer comes from; null when unknown
   bool reads = false, writes = false;
-  bool isBulk = false;      // by the asynchronous unit
-  bool isWhole = false;     // reads: by every block of the cluster; writes: by the first
+  bool isBulk = false;           // by the asynchronous unit
+  bool isWhole = false;          // reads: by every block of the cluster; writes: by the first
   bool dependsOnThread = false;  // an operand of the op does
-  bool metInBlock = false;  // its block's threads have met since, the other blocks have not
+  bool metInBlock = false;       // its block's threads have met since, the other blocks have not
 };
 
 // Looks through ops that move a pointer inside one buffer.
@@ -255,7 +255,8 @@ class Inserter {
     for (Access& access : pending) access.metInBlock = true;
   }
 
-  // Ops whose lowering lets no access pass: all threads meet in them. Those that meet first and act then are accesses of their own.
+  // Ops whose lowering lets no access pass: all threads meet in them. Those that meet first and act then are accesses
+  // of their own.
   bool isBarrier(Operation* op) {
     if (auto rmw = dyn_cast<tile::AtomicRmwOp>(op)) return releases(rmw.getSem());
     if (auto cas = dyn_cast<tile::AtomicCasOp>(op)) return releases(cas.getSem());
@@ -268,7 +269,8 @@ class Inserter {
 
   std::optional<Access> accessOf(Operation* op) {
     auto make = [&](Value pointer, bool reads, bool writes) {
-      return Access{op, pointer, rootOf(pointer), reads, writes, tgpu::isBulk(op), tgpu::isWhole(op), threads_.anyOf(op->getOperands())};
+      return Access{op,     pointer,          rootOf(pointer),   reads,
+                    writes, tgpu::isBulk(op), tgpu::isWhole(op), threads_.anyOf(op->getOperands())};
     };
     if (auto o = dyn_cast<tile::LoadOp>(op)) return make(o.getPointer(), true, false);
     if (auto o = dyn_cast<tgpu::CopyAsyncOp>(op)) return make(o.getPointer(), true, false);

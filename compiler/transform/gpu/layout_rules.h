@@ -11,8 +11,8 @@ bool isSameLayout(mlir::Operation* op);
 // Returns true if computing the op again costs little: numbers made of positions, scalars and constants.
 bool isCheap(mlir::Operation* op);
 
-// For a tile of pairs, [..., 2], whose pairs lie in two threads: the layout in which that bit of the thread's index has changed places with
-// one of the registers', so that a thread holds whole pairs and no pair is held twice.
+// For a tile of pairs, [..., 2], whose pairs lie in two threads: the layout in which that bit of the thread's index has
+// changed places with one of the registers', so that a thread holds whole pairs and no pair is held twice.
 layout::LinearLayout withPairInRegister(const layout::LinearLayout& layout);
 
 // The layout of result `index` when operand `operand` has `layout`. Nothing: the op does not pass it on.

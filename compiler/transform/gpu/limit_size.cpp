@@ -33,7 +33,8 @@ struct LimitSize : impl::LimitSizeBase<LimitSize> {
     auto isLess = [](auto& a, auto& b) { return a.second.first < b.second.first; };
     auto [most, at] = std::max_element(lines.begin(), lines.end(), isLess)->second;
     at->emitError() << "the kernel is too large for a GPU: it has " << count
-                    << " operations after unrolling and inlining, of which at most " << kMostOperations << " are compiled, and " << most
+                    << " operations after unrolling and inlining, of which at most " << kMostOperations
+                    << " are compiled, and " << most
                     << " come from this line; loops by `range`, or tiles in place of single elements, make it shorter";
     signalPassFailure();
   }

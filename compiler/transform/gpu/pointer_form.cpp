@@ -10,10 +10,7 @@ namespace {
 class PointerForm {
  public:
   PointerForm(tile::BlockLoadOp load, const analysis::AxisInfoAnalysis& axes)
-      : load_(load),
-        axes_(axes),
-        b_(load),
-        loc_(load.getLoc()),
+      : load_(load), axes_(axes), b_(load), loc_(load.getLoc()),
         type_(cast<RankedTensorType>(load.getResult().getType())) {}
 
   tile::LoadOp build() {
@@ -74,14 +71,16 @@ class PointerForm {
       all = all ? arith::AndIOp::create(b_, loc_, all, is).getResult() : is;
     };
     for (int32_t d : load_.getBoundaryCheck()) {
-      if (!endsBehind(d)) require(arith::CmpIPredicate::slt, d, arith::SubIOp::create(b_, loc_, load_.getShape()[d], offset(d)));
+      if (!endsBehind(d))
+        require(arith::CmpIPredicate::slt, d, arith::SubIOp::create(b_, loc_, load_.getShape()[d], offset(d)));
       if (!axes_.of(load_.getOffsets()[d]).nonNegative)
         require(arith::CmpIPredicate::sge, d, arith::SubIOp::create(b_, loc_, number(0), offset(d)));
     }
     return all;
   }
 
-  // Returns true if the tensor surely goes on behind the tile. One without an end has the extent of all that an index can name.
+  // Returns true if the tensor surely goes on behind the tile. One without an end has the extent of all that an index
+  // can name.
   bool endsBehind(unsigned d) {
     constexpr int64_t kEndless = (int64_t(1) << 31) - 1;
     APInt extent, offset;

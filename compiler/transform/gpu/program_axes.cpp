@@ -105,12 +105,8 @@ class Axes {
           for (auto [d, from] : llvm::enumerate(o.getOrder())) tie(o.getResult(), d, o.getSource(), from);
         })
         .Case<tile::ReshapeOp>([&](auto o) { relateReshape(o); })
-        .Case<tile::JoinOp>([&](auto o) {
-          relatePairs({o.getLhs(), o.getRhs()}, o.getResult());
-        })
-        .Case<tile::SplitOp>([&](auto o) {
-          relatePairs({o.getLhs(), o.getRhs()}, o.getSource());
-        })
+        .Case<tile::JoinOp>([&](auto o) { relatePairs({o.getLhs(), o.getRhs()}, o.getResult()); })
+        .Case<tile::SplitOp>([&](auto o) { relatePairs({o.getLhs(), o.getRhs()}, o.getSource()); })
         .Case<tile::ReduceOp>([&](auto o) { relateReduce(o); })
         .Case<tile::ScanOp>([&](auto o) {
           tieSame(o);

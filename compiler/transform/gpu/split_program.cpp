@@ -30,7 +30,8 @@ bool isPosition(Value value, int depth = 0) {
          llvm::all_of(op->getOperands(), [&](Value v) { return isPosition(v, depth + 1); });
 }
 
-// One range may number the rows of one tile and the columns of another: of positions each use gets its own, so that these stay two axes.
+// One range may number the rows of one tile and the columns of another: of positions each use gets its own, so that
+// these stay two axes.
 void separatePositions(func::FuncOp kernel) {
   constexpr int kMostCopies = 4096;
   SmallVector<Operation*> positions;
@@ -171,7 +172,8 @@ class Division {
   static void shrink(arith::ConstantOp constant) {
     auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
     auto type = dyn_cast<RankedTensorType>(constant.getType());
-    if (elements && elements.getType() != type) constant.setValueAttr(cast<TypedAttr>(Attribute(elements.resizeSplat(type))));
+    if (elements && elements.getType() != type)
+      constant.setValueAttr(cast<TypedAttr>(Attribute(elements.resizeSplat(type))));
   }
 
   template <class Op>
@@ -193,7 +195,8 @@ class Division {
 
 LogicalResult split(func::FuncOp kernel, int64_t blocks, const target::TargetInfo& target) {
   if (!target.hasClusters())
-    return kernel.emitError() << "`num_ctas` is " << blocks << ", but " << StringRef(target.name()) << " has no clusters";
+    return kernel.emitError() << "`num_ctas` is " << blocks << ", but " << StringRef(target.name())
+                              << " has no clusters";
   if (!llvm::isPowerOf2_64(blocks) || blocks > target.maxClusterSize())
     return kernel.emitError() << "`num_ctas` must be a power of two up to " << target.maxClusterSize() << ", but is "
                               << blocks;

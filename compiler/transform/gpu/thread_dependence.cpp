@@ -8,7 +8,8 @@ using namespace mlir;
 namespace {
 
 bool isSource(Operation* op) {
-  return op && isa<simt::TidOp, simt::ElectOp, simt::ShuffleOp, simt::BallotOp, simt::AtomicRmwOp, simt::AtomicCasOp>(op);
+  return op &&
+         isa<simt::TidOp, simt::ElectOp, simt::ShuffleOp, simt::BallotOp, simt::AtomicRmwOp, simt::AtomicCasOp>(op);
 }
 
 void addSources(BlockArgument argument, SmallVectorImpl<Value>& to) {
@@ -56,8 +57,10 @@ bool dependOnThread(ValueRange values) { return ThreadDependence().anyOf(values)
 bool isDivergent(Operation* op) {
   for (Operation* parent = op->getParentOp(); parent; parent = parent->getParentOp()) {
     if (auto branch = dyn_cast<scf::IfOp>(parent); branch && dependOnThread(branch.getCondition())) return true;
-    if (auto loop = dyn_cast<scf::ForOp>(parent); loop && dependOnThread(loop->getOperands().take_front(3))) return true;
-    if (auto loop = dyn_cast<scf::WhileOp>(parent); loop && dependOnThread(loop.getConditionOp().getCondition())) return true;
+    if (auto loop = dyn_cast<scf::ForOp>(parent); loop && dependOnThread(loop->getOperands().take_front(3)))
+      return true;
+    if (auto loop = dyn_cast<scf::WhileOp>(parent); loop && dependOnThread(loop.getConditionOp().getCondition()))
+      return true;
   }
   return false;
 }

@@ -5,7 +5,8 @@
 
 namespace tandem::transform::gpu {
 
-// Answers about one kernel, each value of which is looked at once. It holds as long as no value that was asked about changes.
+// Answers about one kernel, each value of which is looked at once. It holds as long as no value that was asked about
+// changes.
 class ThreadDependence {
  public:
   bool anyOf(mlir::ValueRange values);

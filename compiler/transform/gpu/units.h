@@ -1,4 +1,5 @@
-// What a target's own units, such as its matrix units, want of layouts. A target whose units the compiler does not use needs none of it.
+// What a target's own units, such as its matrix units, want of layouts. A target whose units the compiler does not use
+// needs none of it.
 #pragma once
 #include "compiler/dialect/tile/tile.h"
 #include "compiler/layout/linear_layout.h"
@@ -23,14 +24,19 @@ class Units {
   // unit executes it.
   virtual std::optional<Anchors> anchorsOf(mlir::Operation*, int numWarps) const { return std::nullopt; }
   // Returns the layout that the operand must have where it turns out to have `layout()`; nothing: that one will do.
-  virtual std::optional<layout::LinearLayout> required(mlir::OpOperand&, llvm::function_ref<const layout::LinearLayout&()> layout,
+  virtual std::optional<layout::LinearLayout> required(mlir::OpOperand&,
+                                                       llvm::function_ref<const layout::LinearLayout&()> layout,
                                                        int numWarps) const {
     return std::nullopt;
   }
   // Returns true if a unit can store this block from some layouts.
   virtual bool mayStore(tile::BlockStoreOp) const { return false; }
-  // Returns true if a unit stores the block, whose value has `layout`, and leaves at the op what its lowering has to know.
-  virtual bool takeStore(tile::BlockStoreOp, const layout::LinearLayout& layout, const analysis::AxisInfoAnalysis&) const { return false; }
+  // Returns true if a unit stores the block, whose value has `layout`, and leaves at the op what its lowering has to
+  // know.
+  virtual bool takeStore(tile::BlockStoreOp, const layout::LinearLayout& layout,
+                         const analysis::AxisInfoAnalysis&) const {
+    return false;
+  }
 };
 
 // Gives every tile of the kernel a layout over the threads, as the pass assign-thread-layouts describes it.

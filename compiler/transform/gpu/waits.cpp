@@ -68,8 +68,10 @@ bool isShared(BlockArgument buffer) {
         bool says = false;
         if (auto consume = dyn_cast<dist::ConsumeTokenOp>(op))
           says = isa<tile::PtrType>(getElementTypeOrSelf(consume.getType())) && leadsThere(consume.getValue());
-        else if (auto at = dyn_cast<dist::SymmAtOp>(op)) says = leadsThere(at.getPointer());
-        else if (isa<dist::PutOp, dist::PutSignalOp, dist::PutValueOp>(op)) says = leadsThere(op->getOperand(0));
+        else if (auto at = dyn_cast<dist::SymmAtOp>(op))
+          says = leadsThere(at.getPointer());
+        else if (isa<dist::PutOp, dist::PutSignalOp, dist::PutValueOp>(op))
+          says = leadsThere(op->getOperand(0));
         return says ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
@@ -102,7 +104,8 @@ void warnOfOvertaking(Operation* load, ArrayRef<BlockArgument> bases, Operation*
   if (llvm::none_of(bases, isShared)) return;
   InFlightDiagnostic warning =
       emitWarning(load->getLoc(), "this load may start before the wait, because the wait's token does not reach it");
-  warning.attachNote(wait->getLoc()) << "the wait is here; `dl.consume_token(x, token)` on the load's pointer or descriptor orders them";
+  warning.attachNote(wait->getLoc())
+      << "the wait is here; `dl.consume_token(x, token)` on the load's pointer or descriptor orders them";
 }
 
 }  // namespace tandem::transform::gpu

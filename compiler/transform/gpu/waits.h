@@ -16,8 +16,8 @@ bool mayPrecede(mlir::Operation* op, mlir::Operation* access);
 // The ops with effects whose operands are computed from `token`; nothing when the token decides whether something runs.
 std::optional<llvm::SetVector<mlir::Operation*>> reachedBy(mlir::Value token);
 
-// Tells the author of a load through one of `bases` that goes ahead of `wait`, though it looks as if others write there: the kernel ties
-// the buffer to a wait elsewhere, or accesses it on other ranks.
+// Tells the author of a load through one of `bases` that goes ahead of `wait`, though it looks as if others write
+// there: the kernel ties the buffer to a wait elsewhere, or accesses it on other ranks.
 void warnOfOvertaking(mlir::Operation* load, llvm::ArrayRef<mlir::BlockArgument> bases, mlir::Operation* wait);
 
 }  // namespace tandem::transform::gpu

@@ -67,16 +67,19 @@ class NvidiaUnits : public gpu::Units {
     int64_t width = cast<tile::SmemType>(stage.getBuffer().getType()).getShape()[1];
     const LinearLayout& have = layout();
     auto isInside = [&](uint64_t basis) { return have.coordinates(basis)[1] < width; };
-    if (llvm::all_of(have.bases(Dim::Lane), isInside) && llvm::all_of(have.bases(Dim::Warp), isInside)) return std::nullopt;
+    if (llvm::all_of(have.bases(Dim::Lane), isInside) && llvm::all_of(have.bases(Dim::Warp), isInside))
+      return std::nullopt;
     return wgmmaResult(typeOf(stage.getValue()), numWarps);
   }
 
   bool mayStore(tile::BlockStoreOp op) const override { return target_.hasTma() && fitsTma(op); }
 
   // A store by TMA goes panel by panel.
-  bool takeStore(tile::BlockStoreOp op, const LinearLayout& layout, const analysis::AxisInfoAnalysis& axes) const override {
+  bool takeStore(tile::BlockStoreOp op, const LinearLayout& layout,
+                 const analysis::AxisInfoAnalysis& axes) const override {
     RankedTensorType matrix = analysis::matrixOf(typeOf(op.getValue()));
-    if (!panelsInRegisters(layout::inferReshape(layout, matrix.getShape()), analysis::tmaStoreBox(matrix))) return false;
+    if (!panelsInRegisters(layout::inferReshape(layout, matrix.getShape()), analysis::tmaStoreBox(matrix)))
+      return false;
     tgpu::setBulk(op, uncertainOffsets(op, axes));
     return true;
   }

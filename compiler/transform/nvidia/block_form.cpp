@@ -97,7 +97,8 @@ class Builder {
   }
   Value wide(const ScalarExpr& e) { return e.build(b_, where_, b_.getI64Type()); }
 
-  // A map has no empty dimensions. Where the argument is not positive, `offset` keeps away from the place this makes up.
+  // A map has no empty dimensions. Where the argument is not positive, `offset` keeps away from the place this makes
+  // up.
   Value extent(const ScalarExpr& e, int64_t divisor) {
     if (e.constant()) return wide(e);
     return arith::MaxSIOp::create(b_, where_, wide(e), number(divisor, b_.getI64Type()));
@@ -143,19 +144,23 @@ llvm::SmallVector<int32_t, 5> BlockForm::allDims() const {
 }
 
 // What the access as a whole lacks.
-static std::optional<remark::Reason> whyNoBlock(const std::optional<analysis::StridedAccess>& access, const AxisInfoAnalysis& axes) {
+static std::optional<remark::Reason> whyNoBlock(const std::optional<analysis::StridedAccess>& access,
+                                                const AxisInfoAnalysis& axes) {
   using remark::Reason;
   if (!access || access->dims.size() != 2)
-    return Reason{"its addresses are no block of a matrix", "pointer + rows * stride + columns, each of tl.arange, and a mask of bounds"};
-  if (!access->dimsDescribeArguments()) return Reason{"its strides or bounds depend on more than the kernel's arguments", ""};
-  if (!access->guards.empty()) return Reason{"its mask has a condition that is no bound of rows or columns", "a branch for that condition"};
+    return Reason{"its addresses are no block of a matrix",
+                  "pointer + rows * stride + columns, each of tl.arange, and a mask of bounds"};
+  if (!access->dimsDescribeArguments())
+    return Reason{"its strides or bounds depend on more than the kernel's arguments", ""};
+  if (!access->guards.empty())
+    return Reason{"its mask has a condition that is no bound of rows or columns", "a branch for that condition"};
   if (axes.of(access->base).divisibility(0) < kAlignment)
     return Reason{"its pointer is not known to be a multiple of 16 bytes", "an aligned tensor"};
   return std::nullopt;
 }
 
-static std::optional<BlockForm> formOf(std::optional<analysis::StridedAccess> access, Type pointer, const AxisInfoAnalysis& axes,
-                                       remark::Reason& why) {
+static std::optional<BlockForm> formOf(std::optional<analysis::StridedAccess> access, Type pointer,
+                                       const AxisInfoAnalysis& axes, remark::Reason& why) {
   auto fail = [&](remark::Reason reason) {
     why = std::move(reason);
     return std::nullopt;
@@ -168,7 +173,8 @@ static std::optional<BlockForm> formOf(std::optional<analysis::StridedAccess> ac
   if (!isUnit(form.isFlipped ? 0 : 1))
     return fail({"neither rows nor columns are known to be contiguous", "a stride that is the constant 1"});
   if (!isAligned(access->dims[form.isFlipped ? 1 : 0].stride, bytes, axes))
-    return fail({"the stride between its rows is not known to be a multiple of 16 bytes", "padded rows, tl.multiple_of for the stride"});
+    return fail({"the stride between its rows is not known to be a multiple of 16 bytes",
+                 "padded rows, tl.multiple_of for the stride"});
   if (!distribute(access->baseOffset, bytes, axes, form))
     return fail({"what is added to its pointer is not known to be a multiple of 16 bytes", "tl.multiple_of for it"});
   for (const DimAccess& dim : access->dims) {

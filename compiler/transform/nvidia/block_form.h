@@ -1,4 +1,5 @@
-// A tile of pointers and its mask as a block of a strided tensor that a tensor map can describe. Knows nothing of why it is wanted.
+// A tile of pointers and its mask as a block of a strided tensor that a tensor map can describe. Knows nothing of why
+// it is wanted.
 #pragma once
 #include "compiler/analysis/strides.h"
 #include "compiler/dialect/tile/tile.h"
@@ -32,7 +33,8 @@ struct BlockForm {
 // Returns nothing unless the access provably touches the elements of a block (apart from `wraps`), arguments alone
 // decide base, extents and strides, and these are aligned as TMA wants it. Where nothing bounds a place, the program
 // stays below 2^31 there. `why` then says what is missing.
-std::optional<BlockForm> blockForm(mlir::Value pointer, mlir::Value mask, const analysis::AxisInfoAnalysis& axes, remark::Reason& why);
+std::optional<BlockForm> blockForm(mlir::Value pointer, mlir::Value mask, const analysis::AxisInfoAnalysis& axes,
+                                   remark::Reason& why);
 std::optional<BlockForm> blockForm(tile::BlockLoadOp load, const analysis::AxisInfoAnalysis& axes, remark::Reason& why);
 
 // The operands of tile.block_load and tile.block_store, contiguous dimension last.

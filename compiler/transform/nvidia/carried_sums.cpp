@@ -14,7 +14,8 @@ unsigned carriedIndex(Value sum, scf::ForOp loop) {
 
 bool onlyAdds(Value sum, Value result, scf::ForOp loop) {
   auto carried = dyn_cast<BlockArgument>(sum);
-  if (!carried || carried.getOwner() != loop.getBody() || carried == loop.getInductionVar() || !carried.hasOneUse() || !result.hasOneUse())
+  if (!carried || carried.getOwner() != loop.getBody() || carried == loop.getInductionVar() || !carried.hasOneUse() ||
+      !result.hasOneUse())
     return false;
   OpOperand& use = *result.getUses().begin();
   return isa<scf::YieldOp>(use.getOwner()) && use.getOwner()->getBlock() == loop.getBody() &&
@@ -41,7 +42,8 @@ namespace {
 
 class Turning {
  public:
-  Turning(scf::ForOp loop, ArrayRef<tgpu::WgmmaOp> products) : loop_(loop), products_(products.begin(), products.end()) {
+  Turning(scf::ForOp loop, ArrayRef<tgpu::WgmmaOp> products)
+      : loop_(loop), products_(products.begin(), products.end()) {
     for (tgpu::WgmmaOp product : products_) {
       left_.insert(product);
       left_.insert(*product->user_begin());
@@ -94,8 +96,8 @@ class Turning {
     scf::YieldOp::create(b, loc, results);
   }
 
-  // The ops that make the operand of float32 come behind the wait, which names their source: ptxas may give the new operand the registers
-  // of the one that the product reads until then.
+  // The ops that make the operand of float32 come behind the wait, which names their source: ptxas may give the new
+  // operand the registers of the one that the product reads until then.
   void findNarrowing(Value lhs) {
     SmallVector<Operation*> ops;
     Operation* op = lhs.getDefiningOp();
@@ -156,9 +158,9 @@ class Turning {
 
   scf::ForOp loop_;
   SmallVector<tgpu::WgmmaOp> products_;
-  llvm::DenseSet<Operation*> left_;  // the products and their waits
-  SmallVector<unsigned> sums_;       // each product's, among the loop's carried values
-  SmallVector<Value> computed_;      // left operands
+  llvm::DenseSet<Operation*> left_;    // the products and their waits
+  SmallVector<unsigned> sums_;         // each product's, among the loop's carried values
+  SmallVector<Value> computed_;        // left operands
   SmallVector<Operation*> narrowing_;  // makes them, of float32
 };
 

@@ -1,4 +1,5 @@
-// The lowering plans a conversion again, by the shared memory that is left then; with less of it than the target has, it takes more rounds.
+// The lowering plans a conversion again, by the shared memory that is left then; with less of it than the target has,
+// it takes more rounds.
 #include "compiler/transform/nvidia/conversion_remarks.h"
 #include "compiler/dialect/tgpu/layouts.h"
 #include "compiler/dialect/tgpu/tgpu.h"
@@ -16,8 +17,8 @@ void remarkConversions(func::FuncOp kernel, const target::TargetInfo& target) {
     auto type = cast<RankedTensorType>(convert.getType());
     Type element = type.getElementType();
     unsigned bits = element.isIntOrFloat() ? std::max(8u, element.getIntOrFloatBitWidth()) : 64;
-    layout::Conversion plan = layout::plan(tgpu::layoutOf(convert.getSource()), tgpu::layoutOf(convert.getResult()), bits,
-                                           target.maxSharedBytes(), {true, target.hasStmatrix()});
+    layout::Conversion plan = layout::plan(tgpu::layoutOf(convert.getSource()), tgpu::layoutOf(convert.getResult()),
+                                           bits, target.maxSharedBytes(), {true, target.hasStmatrix()});
     auto* through = std::get_if<layout::ThroughShared>(&plan);
     if (!through) return;
     Operation* reader = *convert->user_begin();

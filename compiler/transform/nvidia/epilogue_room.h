@@ -5,7 +5,8 @@
 
 namespace tandem::transform::nvidia {
 
-// Room for two panels a group, or the one that it stores; where more happens to tiles than that `products` are stored, for exchanges too.
+// Room for two panels a group, or the one that it stores; where more happens to tiles than that `products` are stored,
+// for exchanges too.
 int64_t epilogueBytes(mlir::func::FuncOp kernel, llvm::ArrayRef<tile::DotOp> products, int numWarps);
 
 }  // namespace tandem::transform::nvidia

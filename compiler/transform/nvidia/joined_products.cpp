@@ -12,7 +12,8 @@ bool hasOwnPanel(tile::DotOp dot, ArrayRef<tile::DotOp> all) {
   OperandSource source = throughTranspose(dot.getRhs());
   auto type = cast<RankedTensorType>(source.source.getType());
   int readers = llvm::count_if(all, [&](tile::DotOp other) {
-    return throughTranspose(other.getRhs()).source == source.source || throughTranspose(other.getLhs()).source == source.source;
+    return throughTranspose(other.getRhs()).source == source.source ||
+           throughTranspose(other.getLhs()).source == source.source;
   });
   int64_t rowBytes = type.getDimSize(1) * type.getElementTypeBitWidth() / 8;
   return source.transposed && readers == 1 && rowBytes == analysis::panelBytes(*analysis::panelSwizzle(type));

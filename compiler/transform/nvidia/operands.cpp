@@ -18,11 +18,13 @@ static std::optional<Reason> whyNotTypes(tile::DotOp dot) {
   Type in = getElementTypeOrSelf(dot.getLhs().getType()), other = getElementTypeOrSelf(dot.getRhs().getType());
   Type out = getElementTypeOrSelf(dot.getAcc().getType());
   auto text = [](Type type) { return llvm::formatv("{0}", type).str(); };
-  if (in != other) return Reason{"one operand is of " + text(in) + ", the other of " + text(other), "convert one of them"};
+  if (in != other)
+    return Reason{"one operand is of " + text(in) + ", the other of " + text(other), "convert one of them"};
   if (in.isF32() && dot.getPrecision() != tile::Precision::Tf32)
     return Reason{"tensor cores round float32 operands", "input_precision=\"tf32\", or operands of 16 bits"};
   bool fits = in.isF16() ? out.isF32() || out.isF16() : in.isInteger(8) ? out.isInteger(32) : out.isF32();
-  bool isKnown = in.isF16() || in.isBF16() || in.isF32() || in.isInteger(8) || isa<Float8E4M3FNType, Float8E5M2Type>(in);
+  bool isKnown =
+      in.isF16() || in.isBF16() || in.isF32() || in.isInteger(8) || isa<Float8E4M3FNType, Float8E5M2Type>(in);
   if (!isKnown) return Reason{"tensor cores do not multiply " + text(in), ""};
   if (!fits) return Reason{"they do not add products of " + text(in) + " to " + text(out), ""};
   return std::nullopt;
@@ -31,24 +33,32 @@ static std::optional<Reason> whyNotTypes(tile::DotOp dot) {
 std::optional<Reason> whyNotWgmma(tile::DotOp dot, int numWarps, const target::TargetInfo& target) {
   auto because = [](auto... parts) { return Reason{llvm::formatv(parts...).str(), ""}; };
   if (!target.hasWgmma()) return because("{0} has no wgmma", target.name());
-  if (numWarps % 4) return Reason{llvm::formatv("wgmma takes groups of 4 warps, and the kernel has {0} warps", numWarps), "num_warps=4"};
+  if (numWarps % 4)
+    return Reason{llvm::formatv("wgmma takes groups of 4 warps, and the kernel has {0} warps", numWarps),
+                  "num_warps=4"};
   auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
   auto acc = cast<RankedTensorType>(dot.getAcc().getType());
-  if (lhs.getRank() != 2) return because("wgmma multiplies matrices, and the operands have {0} dimensions", lhs.getRank());
+  if (lhs.getRank() != 2)
+    return because("wgmma multiplies matrices, and the operands have {0} dimensions", lhs.getRank());
   int64_t rows = acc.getDimSize(0), columns = acc.getDimSize(1);
-  if (rows < 64) return Reason{llvm::formatv("the result has {0} rows, and wgmma computes 64", rows), "tiles of at least 64 rows"};
-  if (columns < 8) return Reason{llvm::formatv("the result has {0} columns, and wgmma computes at least 8", columns), "wider tiles"};
+  if (rows < 64)
+    return Reason{llvm::formatv("the result has {0} rows, and wgmma computes 64", rows), "tiles of at least 64 rows"};
+  if (columns < 8)
+    return Reason{llvm::formatv("the result has {0} columns, and wgmma computes at least 8", columns), "wider tiles"};
   // wgmma's accumulators cannot be spilled while it runs.
   int64_t sums = acc.getNumElements() * acc.getElementTypeBitWidth() / (int64_t(32) * 32 * numWarps);
-  if (sums >= 256) return Reason{llvm::formatv("the sums take {0} registers of a thread", sums), "more warps, or a smaller tile"};
+  if (sums >= 256)
+    return Reason{llvm::formatv("the sums take {0} registers of a thread", sums), "more warps, or a smaller tile"};
   // Warpgroups beyond the rows share the columns.
   int64_t groups = numWarps / 4, rowGroups = rows / 64;
   if (rowGroups < groups && columns / (groups / rowGroups) < 8)
-    return Reason{llvm::formatv("{0} groups of 4 warps have fewer than 8 columns each", groups), "fewer warps, or a larger tile"};
+    return Reason{llvm::formatv("{0} groups of 4 warps have fewer than 8 columns each", groups),
+                  "fewer warps, or a larger tile"};
   if (std::optional<Reason> types = whyNotTypes(dot)) return types;
   int64_t least = 256 / lhs.getElementTypeBitWidth();
   if (lhs.getDimSize(1) < least)
-    return Reason{llvm::formatv("K is {0}, and one instruction takes {1}", lhs.getDimSize(1), least), "tiles that are longer along K"};
+    return Reason{llvm::formatv("K is {0}, and one instruction takes {1}", lhs.getDimSize(1), least),
+                  "tiles that are longer along K"};
   return std::nullopt;
 }
 
@@ -60,7 +70,8 @@ std::optional<Reason> whyNotMma(tile::DotOp dot, const target::TargetInfo& targe
   int64_t rows = acc.getDimSize(acc.getRank() - 2), columns = acc.getShape().back();
   int64_t depth = lhs.getShape().back(), least = 256 / lhs.getElementTypeBitWidth();
   if (rows < 16 || columns < 8 || depth < least)
-    return Reason{llvm::formatv("the product is {0} x {1} x {2}, and one instruction does 16 x 8 x {3}", rows, columns, depth, least),
+    return Reason{llvm::formatv("the product is {0} x {1} x {2}, and one instruction does 16 x 8 x {3}", rows, columns,
+                                depth, least),
                   "larger tiles"};
   return std::nullopt;
 }
@@ -131,7 +142,8 @@ static std::optional<Reason> whyNotTma(Op op, RankedTensorType type) {
   if (op.getBoundaryCheck().size() != size_t(type.getRank()))
     return Reason{"TMA checks every dimension's bounds, and the access does not", "boundary_check for all dimensions"};
   // A descriptor's last dimension is contiguous whatever its number says.
-  if (op.getDescriptor() || (matchPattern(op.getStrides().back(), m_ConstantInt(&last)) && last.isOne())) return std::nullopt;
+  if (op.getDescriptor() || (matchPattern(op.getStrides().back(), m_ConstantInt(&last)) && last.isOne()))
+    return std::nullopt;
   return Reason{"the stride of the last dimension is not known to be 1", "the constant 1 as that stride"};
 }
 
@@ -140,18 +152,20 @@ std::optional<Reason> whyNotTma(tile::BlockLoadOp load) {
   if (load.getPadding() != tile::Padding::Zero)
     return Reason{"outside of the tensor something else than zeros is read", "padding of zeros"};
   if (std::optional<Reason> reason = whyNotTma(load, type)) return reason;
-  if (!tensorChoice(load)) return Reason{"the tensor's address, sizes or strides depend on more than the kernel's arguments", ""};
+  if (!tensorChoice(load))
+    return Reason{"the tensor's address, sizes or strides depend on more than the kernel's arguments", ""};
   // TMA loads from whole 16 bytes of a row.
   analysis::AxisInfoAnalysis axes(load->getParentOfType<func::FuncOp>());
-  if (axes.of(load.getOffsets().back()).divisibility(0) % (128 / type.getElementTypeBitWidth()) == 0) return std::nullopt;
+  if (axes.of(load.getOffsets().back()).divisibility(0) % (128 / type.getElementTypeBitWidth()) == 0)
+    return std::nullopt;
   return Reason{"the block's first column is not known to be a multiple of 16 bytes", "tl.multiple_of for the column"};
 }
 
 bool fitsTma(tile::BlockStoreOp store) {
   auto onHost = [](Value v) { return analysis::hostExpr(v).has_value(); };
   auto type = cast<RankedTensorType>(store.getValue().getType());
-  return !store.getReduce() && !whyNotTma(store, type) && onHost(store.getBase()) && llvm::all_of(store.getShape(), onHost) &&
-         llvm::all_of(store.getStrides(), onHost);
+  return !store.getReduce() && !whyNotTma(store, type) && onHost(store.getBase()) &&
+         llvm::all_of(store.getShape(), onHost) && llvm::all_of(store.getStrides(), onHost);
 }
 
 SmallVector<tgpu::UncertainOffset> uncertainOffsets(tile::BlockStoreOp store, const analysis::AxisInfoAnalysis& axes) {

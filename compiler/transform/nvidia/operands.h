@@ -13,7 +13,9 @@ namespace tandem::transform::nvidia {
 
 // Returns nothing if wgmma does this product, if its operands are where it wants them.
 std::optional<remark::Reason> whyNotWgmma(tile::DotOp dot, int numWarps, const target::TargetInfo& target);
-inline bool fitsWgmma(tile::DotOp dot, int numWarps, const target::TargetInfo& target) { return !whyNotWgmma(dot, numWarps, target); }
+inline bool fitsWgmma(tile::DotOp dot, int numWarps, const target::TargetInfo& target) {
+  return !whyNotWgmma(dot, numWarps, target);
+}
 // Returns nothing if mma.sync does this product.
 std::optional<remark::Reason> whyNotMma(tile::DotOp dot, const target::TargetInfo& target);
 
@@ -23,15 +25,16 @@ struct OperandSource {
   bool transposed = false;
 };
 OperandSource throughTranspose(mlir::Value operand);
-// The block load that gives `tile`, perhaps with dimensions of size 1 in front that a reshape drops. Null: something else does.
+// The block load that gives `tile`, perhaps with dimensions of size 1 in front that a reshape drops. Null: something
+// else does.
 tile::BlockLoadOp blockLoadBehind(mlir::Value tile);
 // Returns true if wgmma reads this operand from shared memory when it is stored as `source` is.
 bool readsFromShared(tile::DotOp dot, bool isLhs, const OperandSource& operand);
 
 // Returns true if nothing but `dots` reads the tile, apart from other forms of it.
 bool onlyProductsRead(mlir::Operation* tile, llvm::ArrayRef<tile::DotOp> dots);
-// Returns true if an operand is loaded in the product's block through pointers that TMA cannot follow: then the block's threads copy all
-// of the loop's tiles ahead, with no producer that others would wait for.
+// Returns true if an operand is loaded in the product's block through pointers that TMA cannot follow: then the block's
+// threads copy all of the loop's tiles ahead, with no producer that others would wait for.
 bool readsTileOfThreads(tile::DotOp dot);
 
 // Returns nothing if the launcher can make the tensor map of this access and TMA can do it.
@@ -40,6 +43,7 @@ inline bool fitsTma(tile::BlockLoadOp load) { return !whyNotTma(load); }
 bool fitsTma(tile::BlockStoreOp store);
 // The offsets of a store that TMA does which the program has to check when it runs: TMA stores nothing from a negative
 // coordinate, nor from within 16 bytes of a row.
-llvm::SmallVector<tgpu::UncertainOffset> uncertainOffsets(tile::BlockStoreOp store, const analysis::AxisInfoAnalysis& axes);
+llvm::SmallVector<tgpu::UncertainOffset> uncertainOffsets(tile::BlockStoreOp store,
+                                                          const analysis::AxisInfoAnalysis& axes);
 
 }  // namespace tandem::transform::nvidia

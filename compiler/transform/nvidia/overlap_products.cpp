@@ -114,7 +114,8 @@ class Rotation {
           if (op->getOperand(use.getOperandNumber()) != product_.getAcc()) return false;
           continue;
         }
-        if (op->getBlock() != body_ || op->getNumRegions() || isa<scf::YieldOp>(op) || !isMemoryEffectFree(op)) return false;
+        if (op->getBlock() != body_ || op->getNumRegions() || isa<scf::YieldOp>(op) || !isMemoryEffectFree(op))
+          return false;
         later_.insert(op);
         for (Value result : op->getResults()) todo.insert(result);
       }
@@ -162,7 +163,8 @@ class Rotation {
   void fill(scf::ForOp rotated, OpBuilder& b) {
     IRMapping mapping;
     mapping.map(loop_.getInductionVar(), rotated.getInductionVar());
-    for (auto [argument, now] : llvm::zip(loop_.getRegionIterArgs(), rotated.getRegionIterArgs())) mapping.map(argument, now);
+    for (auto [argument, now] : llvm::zip(loop_.getRegionIterArgs(), rotated.getRegionIterArgs()))
+      mapping.map(argument, now);
     Value product;
     cloneFirst(b, mapping, [&] {
       b.getInsertionBlock()->back().setAttr("tgpu.takes_turn", b.getUnitAttr());
@@ -171,7 +173,8 @@ class Rotation {
     Value giver = powersTakeLongest() ? mapping.lookup(firstWait_.getResult()) : product;
     giver.getDefiningOp()->setAttr("tgpu.gives_turn", b.getUnitAttr());
     Value sum = finish(b, product);
-    if (narrow_) {  // behind the wait: ptxas may give the new operand the registers of the one that the product reads until then
+    // behind the wait: ptxas may give the new operand the registers of the one that the product reads until then
+    if (narrow_) {
       mapping.map(narrow_->getOperand(0), wait(b, mapping.lookup(narrow_->getOperand(0)), 0));
       b.clone(*narrow_, mapping);
     }
@@ -187,7 +190,8 @@ class Rotation {
   // Returns true if the powers between the products take at least as long as these. Then warpgroups are better half an
   // iteration apart than a product: the other one's turn comes when this one's powers begin.
   bool powersTakeLongest() {
-    constexpr int64_t kBitsForPower = 2048;  // of operands that tensor cores multiply and add while special function units make one power
+    // of operands that tensor cores multiply and add while special function units make one power
+    constexpr int64_t kBitsForPower = 2048;
     auto lhs = cast<RankedTensorType>(product_.getLhs().getType());
     bool havePowers = llvm::any_of(*body_, [&](Operation& op) {
       auto made = isa<math::ExpOp, math::Exp2Op>(op) ? dyn_cast<RankedTensorType>(op.getResult(0).getType()) : nullptr;
@@ -214,7 +218,8 @@ class Rotation {
   static Value rescale(OpBuilder& b, Value sum, Value factor) {
     Location loc = sum.getLoc();
     auto type = cast<RankedTensorType>(factor.getType());
-    Value one = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, b.getFloatAttr(type.getElementType(), 1.0)));
+    Value one =
+        arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, b.getFloatAttr(type.getElementType(), 1.0)));
     Value moved = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, factor, one);
     auto branch = scf::IfOp::create(b, loc, sum.getType(), tgpu::WarpAnyOp::create(b, loc, b.getI1Type(), moved), true);
     OpBuilder then = OpBuilder::atBlockEnd(branch.thenBlock()), otherwise = OpBuilder::atBlockEnd(branch.elseBlock());
@@ -244,7 +249,8 @@ class Rotation {
   // product's left operand.
   SmallVector<Value> yieldedBy(const IRMapping& mapping) {
     SmallVector<Value> out;
-    for (Value v : loop_.getYieldedValues()) out.push_back(mapping.lookupOrDefault(v == wait_.getResult() ? product_.getAcc() : v));
+    for (Value v : loop_.getYieldedValues())
+      out.push_back(mapping.lookupOrDefault(v == wait_.getResult() ? product_.getAcc() : v));
     out.push_back(mapping.lookupOrDefault(product_.getLhs()));
     return out;
   }

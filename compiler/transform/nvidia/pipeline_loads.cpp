@@ -64,17 +64,16 @@ using Reasons = llvm::MapVector<Operation*, remark::Reason>;
 class LoopPipeline {
  public:
   LoopPipeline(scf::ForOp loop, const target::TargetInfo& target, Reasons& reasons)
-      : loop_(loop),
-        reasons_(reasons),
-        kernel_(loop->getParentOfType<func::FuncOp>()),
-        target_(target),
+      : loop_(loop), reasons_(reasons), kernel_(loop->getParentOfType<func::FuncOp>()), target_(target),
         numWarps_(kernel_->getAttrOfType<IntegerAttr>("tile.num_warps").getInt()) {}
 
   bool apply() {
     int64_t asked = stagesAsked();
-    if (!asked) return refuse({"its loop multiplies nothing and asks for no stages", "tl.range(..., num_stages=3)"}), false;
+    if (!asked)
+      return refuse({"its loop multiplies nothing and asks for no stages", "tl.range(..., num_stages=3)"}), false;
     if (asked < 2) return refuse({"its loop has one stage", "num_stages=3"}), false;
-    if (isDivergent(loop_.getBody()->getTerminator())) return refuse({"its loop is different for threads of a block", ""}), false;
+    if (isDivergent(loop_.getBody()->getTerminator()))
+      return refuse({"its loop is different for threads of a block", ""}), false;
     bool changed = usePointers();
     choose();
     if (copied_.empty()) return changed;
@@ -82,10 +81,12 @@ class LoopPipeline {
     int64_t fitting = room() / bytesInSlot();
     slots_ = std::min(asked, fitting);
     ahead_ = slots_ - 1;
-    remark::Reason noRoom{llvm::formatv("the shared memory of {0} has no room for more of {1} bytes", target_.name(), bytesInSlot()),
-                          "smaller tiles"};
+    remark::Reason noRoom{
+        llvm::formatv("the shared memory of {0} has no room for more of {1} bytes", target_.name(), bytesInSlot()),
+        "smaller tiles"};
     if (slots_ < 2) return refuse(noRoom), changed;
-    if (slots_ < asked) remark::missed(loop_, kRemarks, llvm::formatv("{0} stages instead of {1}", slots_, asked).str(), noRoom);
+    if (slots_ < asked)
+      remark::missed(loop_, kRemarks, llvm::formatv("{0} stages instead of {1}", slots_, asked).str(), noRoom);
     rewrite();
     return true;
   }
@@ -94,25 +95,26 @@ class LoopPipeline {
   // A loop's own number of stages, else, if it has products, the kernel's.
   int64_t stagesAsked() {
     auto asked = loop_->getAttrOfType<IntegerAttr>("tile.num_stages");
-    bool multiplies =
-        llvm::any_of(*loop_.getBody(), [](Operation& op) { return isa<tile::DotOp, tile::DotScaledOp, tgpu::WgmmaOp>(op); });
+    bool multiplies = llvm::any_of(
+        *loop_.getBody(), [](Operation& op) { return isa<tile::DotOp, tile::DotScaledOp, tgpu::WgmmaOp>(op); });
     if (!asked && !multiplies) return 0;
     if (!asked) asked = kernel_->getAttrOfType<IntegerAttr>("tile.num_stages");
     return std::min(asked ? asked.getInt() : kDefaultStages, kMaxSlots);
   }
 
-  // Products that only add to what the loop carries, of slots or of left operands in registers: none is waited for before the next
-  // iteration's, or before that one has computed its left operands.
+  // Products that only add to what the loop carries, of slots or of left operands in registers: none is waited for
+  // before the next iteration's, or before that one has computed its left operands.
   void findSums() {
     for (auto product : loop_.getBody()->getOps<tgpu::WgmmaOp>()) {
-      auto wait = product.getResult().hasOneUse() ? dyn_cast<tgpu::WgmmaWaitOp>(*product->user_begin()) : tgpu::WgmmaWaitOp();
+      auto wait =
+          product.getResult().hasOneUse() ? dyn_cast<tgpu::WgmmaWaitOp>(*product->user_begin()) : tgpu::WgmmaWaitOp();
       auto isFed = [&](Value operand) {
         auto buffer = operand.getDefiningOp<tgpu::AllocOp>();
         return buffer && isFeed(buffer);
       };
       bool isInRegisters = isa<RankedTensorType>(product.getLhs().getType());
-      if (!wait || !onlyAdds(product.getAcc(), wait.getResult(), loop_) || !(isInRegisters || isFed(product.getLhs())) ||
-          !isFed(product.getRhs()))
+      if (!wait || !onlyAdds(product.getAcc(), wait.getResult(), loop_) ||
+          !(isInRegisters || isFed(product.getLhs())) || !isFed(product.getRhs()))
         return sums_.clear();
       haveComputed_ |= isInRegisters;
       sums_.push_back(wait);
@@ -122,14 +124,16 @@ class LoopPipeline {
   // The last wait leaves this iteration's products under way.
   void keepSumsUnderWay() {
     if (haveComputed_ && !sums_.empty()) {
-      auto products = llvm::map_to_vector(sums_, [](tgpu::WgmmaWaitOp wait) { return wait.getAcc().getDefiningOp<tgpu::WgmmaOp>(); });
+      auto products = llvm::map_to_vector(
+          sums_, [](tgpu::WgmmaWaitOp wait) { return wait.getAcc().getDefiningOp<tgpu::WgmmaOp>(); });
       return startInNextIteration(loop_, products);
     }
     SmallVector<unsigned> carried;
     for (tgpu::WgmmaWaitOp wait : sums_) {
       auto product = wait.getAcc().getDefiningOp<tgpu::WgmmaOp>();
       carried.push_back(carriedIndex(product.getAcc(), loop_));
-      if (analysis::isZero(loop_.getInitArgs()[carried.back()])) product->setAttr("tgpu.begins_at_zero", UnitAttr::get(loop_.getContext()));
+      if (analysis::isZero(loop_.getInitArgs()[carried.back()]))
+        product->setAttr("tgpu.begins_at_zero", UnitAttr::get(loop_.getContext()));
       if (wait == sums_.back()) {
         wait.setPending(sums_.size());
       } else {
@@ -146,7 +150,8 @@ class LoopPipeline {
     SmallVector<tile::BlockLoadOp> blocks(loop_.getBody()->getOps<tile::BlockLoadOp>());
     llvm::erase_if(blocks, [&](tile::BlockLoadOp load) {
       Slice slice;
-      bool isFit = isCopyable(load, load.getCache()) && llvm::all_of(load->getOperands(), [&](Value v) { return collect(v, slice); });
+      bool isFit = isCopyable(load, load.getCache()) &&
+                   llvm::all_of(load->getOperands(), [&](Value v) { return collect(v, slice); });
       if (!isFit) reasons_[load] = why_;
       return !isFit;
     });
@@ -170,7 +175,8 @@ class LoopPipeline {
     llvm::SetVector<Operation*> needed;
     for (auto load : loop_.getBody()->getOps<tile::LoadOp>()) {
       Slice slice;
-      if (load.getIsVolatile() ? !fail({"it is volatile", ""}) : !isCopyable(load, load.getCache()) || !collectAddress(load, slice)) {
+      if (load.getIsVolatile() ? !fail({"it is volatile", ""})
+                               : !isCopyable(load, load.getCache()) || !collectAddress(load, slice)) {
         reasons_[load] = why_;
         continue;
       }
@@ -193,8 +199,9 @@ class LoopPipeline {
     }
   }
 
-  //===- products that read slots -------------------------------------------------------------------------------===//
-  // wgmma reads swizzled rows of K, of 16-bit types columns too; where the load would have something else than zeros, registers have it.
+  // ===- products that read slots -------------------------------------------------------------------------------===//
+  // wgmma reads swizzled rows of K, of 16-bit types columns too; where the load would have something else than zeros,
+  // registers have it.
   SmallVector<Feed> feedsOf(Copied c) {
     RankedTensorType type = typeOf(c.load);
     SmallVector<Feed> feeds;
@@ -203,7 +210,8 @@ class LoopPipeline {
       for (Operation* user : tile.getUsers()) {
         auto store = dyn_cast<tgpu::LocalStoreOp>(user);
         auto buffer = store ? store.getBuffer().getDefiningOp<tgpu::AllocOp>() : nullptr;
-        if (buffer && productsCanRead(buffer, store, transposed ? 1 - c.axis : c.axis)) feeds.push_back({store, buffer, transposed});
+        if (buffer && productsCanRead(buffer, store, transposed ? 1 - c.axis : c.axis))
+          feeds.push_back({store, buffer, transposed});
       }
     };
     addStores(c.load.getResult(), false);
@@ -213,19 +221,23 @@ class LoopPipeline {
     return feeds;
   }
 
-  // Returns true if only `store` and products of this loop use the buffer, and these can read it with neighbours along `fastest`.
+  // Returns true if only `store` and products of this loop use the buffer, and these can read it with neighbours along
+  // `fastest`.
   bool productsCanRead(tgpu::AllocOp buffer, tgpu::LocalStoreOp store, unsigned fastest) {
     return llvm::all_of(buffer->getUsers(), [&](Operation* user) {
       auto product = dyn_cast<tgpu::WgmmaOp>(user);
       if (!product) return user == store;
       bool isLhs = product.getLhs() == buffer.getResult(), isRhs = product.getRhs() == buffer.getResult();
-      unsigned depth = isLhs ? !product.getLhsTransposed() : product.getRhsTransposed();  // the dimension that is summed over
+      // the dimension that is summed over
+      unsigned depth = isLhs ? !product.getLhsTransposed() : product.getRhsTransposed();
       bool isWide = cast<tile::SmemType>(buffer.getType()).getElementType().getIntOrFloatBitWidth() == 16;
       return product->getBlock() == loop_.getBody() && isLhs != isRhs && (isWide || fastest == depth);
     });
   }
 
-  static bool fillsIn(tile::LoadOp load) { return load.getMask() && load.getOther() && !analysis::isZero(load.getOther()); }
+  static bool fillsIn(tile::LoadOp load) {
+    return load.getMask() && load.getOther() && !analysis::isZero(load.getOther());
+  }
   static layout::Swizzle swizzleOf(const Copied& c) {
     RankedTensorType type = typeOf(c.load);
     return layout::widestSwizzle(type.getDimSize(c.axis) * type.getElementTypeBitWidth() / 8);
@@ -284,7 +296,9 @@ class LoopPipeline {
       return fail({"its address depends on a product of the same iteration, " + remark::lineOf(op), ""});
     auto load = dyn_cast<tile::LoadOp>(op);
     if (load ? load.getIsVolatile() || holdsBackIn(loop_, op) : !isMemoryEffectFree(op))
-      return fail({"its address depends on what " + remark::lineOf(op) + " reads in the same iteration, which the loop may change", ""});
+      return fail({"its address depends on what " + remark::lineOf(op) +
+                       " reads in the same iteration, which the loop may change",
+                   ""});
     if (slice.ops.size() >= kMaxSlice) return fail({"its address takes too many operations to compute it twice", ""});
     return slice.ops.insert(op) && llvm::all_of(op->getOperands(), [&](Value v) { return collect(v, slice); });
   }
@@ -300,7 +314,8 @@ class LoopPipeline {
   int64_t room() {
     int64_t room = target_.maxSharedBytes() - target_.maxSharedBytes() / 5, exchanged = 0;
     kernel_.walk([&](Operation* op) {
-      if (auto alloc = dyn_cast<tgpu::AllocOp>(op); alloc && !isFeed(alloc)) room -= alloc.getSlots() * sizeOf(alloc.getResult());
+      if (auto alloc = dyn_cast<tgpu::AllocOp>(op); alloc && !isFeed(alloc))
+        room -= alloc.getSlots() * sizeOf(alloc.getResult());
       if (auto alloc = dyn_cast<simt::SmemAllocOp>(op)) room -= sizeOf(alloc->getResult(0));
       exchanged = std::max(exchanged, bytesExchanged(op));
     });
@@ -308,7 +323,9 @@ class LoopPipeline {
   }
 
   bool isFeed(tgpu::AllocOp buffer) const {
-    return llvm::any_of(copied_, [&](const Copied& c) { return llvm::any_of(c.feeds, [&](const Feed& f) { return f.buffer == buffer; }); });
+    return llvm::any_of(copied_, [&](const Copied& c) {
+      return llvm::any_of(c.feeds, [&](const Feed& f) { return f.buffer == buffer; });
+    });
   }
 
   static int64_t sizeOf(Value buffer) {
@@ -347,12 +364,15 @@ class LoopPipeline {
   void remarkCopies() {
     for (const Copied& c : copied_) {
       int64_t bytes = c.vector * typeOf(c.load).getElementTypeBitWidth() / 8;
-      const char* text = "copied by cp.async {0} iterations ahead, {1} bytes a thread at once, into a ring of {2} slots";
+      const char* text =
+          "copied by cp.async {0} iterations ahead, {1} bytes a thread at once, into a ring of {2} slots";
       remark::passed(c.load, kRemarks, llvm::formatv(text, ahead_, bytes, slots_).str());
     }
     for (Operation* op : slice_.ops) {
       if (!isa<tile::LoadOp>(op)) continue;
-      remark::passed(op, kRemarks, llvm::formatv("loaded into registers {0} iterations ahead: addresses of copies need it", ahead_).str());
+      remark::passed(
+          op, kRemarks,
+          llvm::formatv("loaded into registers {0} iterations ahead: addresses of copies need it", ahead_).str());
       reasons_[op] = {};
     }
   }
@@ -370,7 +390,8 @@ class LoopPipeline {
     OpBuilder top = OpBuilder::atBlockBegin(loop_.getBody()), end(loop_.getBody()->getTerminator());
     tgpu::AwaitOp::create(top, loc, ring_);
     bool waits = llvm::any_of(slice_.ops, [](Operation* op) { return isa<tile::LoadOp>(op); });
-    // Where products are under way until the wait, what they read is overwritten behind it, when all threads have waited.
+    // Where products are under way until the wait, what they read is overwritten behind it, when all threads have
+    // waited.
     if (!sums_.empty()) simt::BarrierOp::create(end, loc);
     Iteration next = fill(later_, top, waits || !sums_.empty() ? end : top);
     SmallVector<Value> yielded(loop_.getYieldedValues());
@@ -416,7 +437,8 @@ class LoopPipeline {
     later_ = {arguments[0], arguments[1], SmallVector<Value>(arguments.drop_front(2))};
   }
 
-  // Copies for one iteration, started at `copies`; gives the next. Addresses that are loaded come while the iteration computes.
+  // Copies for one iteration, started at `copies`; gives the next. Addresses that are loaded come while the iteration
+  // computes.
   Iteration fill(const Iteration& at, OpBuilder& b, OpBuilder& copies) {
     IRMapping mapping;
     mapping.map(loop_.getInductionVar(), at.index);
@@ -465,8 +487,7 @@ class LoopPipeline {
     if (load.getResult().use_empty()) return load.erase();
     OpBuilder b(load);
     Value value = tgpu::LocalLoadOp::create(b, load.getLoc(), load.getType(), buffer, ring_);
-    if (fillsIn(load))
-      value = arith::SelectOp::create(b, load.getLoc(), load.getMask(), value, load.getOther());
+    if (fillsIn(load)) value = arith::SelectOp::create(b, load.getLoc(), load.getMask(), value, load.getOther());
     load.getResult().replaceAllUsesWith(value);
     load.erase();
   }
@@ -495,8 +516,10 @@ struct PipelineLoads : impl::PipelineLoadsBase<PipelineLoads> {
     func::FuncOp kernel = getOperation();
     bool haveRoles = kernel.walk([](tgpu::WarpSpecializeOp) { return WalkResult::interrupt(); }).wasInterrupted();
     Reasons reasons;
-    if (haveRoles) return remarkOthers(reasons, {"a producer warp copies what the kernel's products read, and nothing else", ""});
-    if (tgpu::blocksOf(kernel) > 1) return remarkOthers(reasons, {"programs of several blocks have no copies by cp.async", "num_ctas=1"});
+    if (haveRoles)
+      return remarkOthers(reasons, {"a producer warp copies what the kernel's products read, and nothing else", ""});
+    if (tgpu::blocksOf(kernel) > 1)
+      return remarkOthers(reasons, {"programs of several blocks have no copies by cp.async", "num_ctas=1"});
     SmallVector<scf::ForOp> loops;
     kernel.walk([&](scf::ForOp loop) { loops.push_back(loop); });
     bool changed = false;
@@ -509,7 +532,9 @@ struct PipelineLoads : impl::PipelineLoadsBase<PipelineLoads> {
   // Says of each other load in a loop why it is not copied ahead, for its own reason or else for `others`.
   void remarkOthers(const Reasons& reasons, const remark::Reason& others) {
     getOperation().walk([&](Operation* op) {
-      if (!isa<tile::LoadOp, tile::BlockLoadOp>(op) || !isa<RankedTensorType>(op->getResult(0).getType()) || op->use_empty()) return;
+      if (!isa<tile::LoadOp, tile::BlockLoadOp>(op) || !isa<RankedTensorType>(op->getResult(0).getType()) ||
+          op->use_empty())
+        return;
       if (!op->getParentOfType<scf::ForOp>() && !op->getParentOfType<scf::WhileOp>()) return;
       auto found = reasons.find(op);
       const remark::Reason& why = found == reasons.end() ? others : found->second;

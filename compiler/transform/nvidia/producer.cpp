@@ -20,7 +20,8 @@ bool hasTiles(Operation* op) {
 // then.
 bool mayHappenTwice(Operation* op) {
   if (isMemoryEffectFree(op) || isa<dist::WaitOp>(op)) return true;
-  if (auto wait = dyn_cast<dist::SignalWaitOp>(op)) return wait.getResult().use_empty() || wait.getCompare() == dist::Compare::Eq;
+  if (auto wait = dyn_cast<dist::SignalWaitOp>(op))
+    return wait.getResult().use_empty() || wait.getCompare() == dist::Compare::Eq;
   auto load = dyn_cast<tile::LoadOp>(op);
   return load && !load.getIsVolatile() && !isWritten(load);
 }
@@ -196,7 +197,8 @@ class Copy {
     };
     OpBuilder before = enter(copy.getBefore(), *loop.getBeforeBody(), kept);
     scf::ConditionOp test = loop.getConditionOp();
-    scf::ConditionOp::create(before, test.getLoc(), mapping_.lookupOrDefault(test.getCondition()), mapped(test.getArgs(), passed));
+    scf::ConditionOp::create(before, test.getLoc(), mapping_.lookupOrDefault(test.getCondition()),
+                             mapped(test.getArgs(), passed));
     OpBuilder after = enter(copy.getAfter(), *loop.getAfterBody(), passed);
     scf::YieldOp::create(after, loop.getYieldOp().getLoc(), mapped(loop.getYieldOp().getOperands(), kept));
     for (auto [k, i] : llvm::enumerate(passed)) mapping_.map(loop.getResult(i), copy.getResult(k));
@@ -208,7 +210,8 @@ class Copy {
       if (needed_.carried.contains(result)) kept.push_back(cast<OpResult>(result).getResultNumber());
     auto types = llvm::map_to_vector(kept, [&](unsigned i) { return branch.getResult(i).getType(); });
     bool hasElse = !branch.getElseRegion().empty();
-    auto copy = scf::IfOp::create(builder, branch.getLoc(), types, mapping_.lookupOrDefault(branch.getCondition()), hasElse);
+    auto copy =
+        scf::IfOp::create(builder, branch.getLoc(), types, mapping_.lookupOrDefault(branch.getCondition()), hasElse);
     copySide(*branch.thenBlock(), *copy.thenBlock(), kept);
     if (hasElse) copySide(*branch.elseBlock(), *copy.elseBlock(), kept);
     for (auto [k, i] : llvm::enumerate(kept)) mapping_.map(branch.getResult(i), copy.getResult(k));

@@ -16,7 +16,8 @@ struct Needed {
 // Returns the ops of `body` that ops in `roots` need: operands, their operands in turn, loops and branches around them.
 // Returns nothing if a tile is among them, or control flow that the copy cannot have (one thread runs it), or an op
 // that must not happen twice. The ops of `places` are only passed by.
-std::optional<Needed> neededFor(mlir::Block& body, llvm::ArrayRef<mlir::Operation*> roots, llvm::ArrayRef<mlir::Operation*> places = {});
+std::optional<Needed> neededFor(mlir::Block& body, llvm::ArrayRef<mlir::Operation*> roots,
+                                llvm::ArrayRef<mlir::Operation*> places = {});
 
 // Copies the needed ops of `body` to where `builder` is; `copyRoot` makes the op that stands for a root or a place,
 // whose operands are already mapped.

@@ -26,7 +26,8 @@ bool isChained(tile::DotOp op) {
     llvm::DenseSet<Operation*> seen;
     return from != to && dependsOn(to.getLhs(), from, seen);
   };
-  return llvm::any_of(op->getBlock()->getOps<tile::DotOp>(), [&](tile::DotOp other) { return feeds(op, other) || feeds(other, op); });
+  return llvm::any_of(op->getBlock()->getOps<tile::DotOp>(),
+                      [&](tile::DotOp other) { return feeds(op, other) || feeds(other, op); });
 }
 
 // Warps over the result so that the operands each one reads are small: along M first, then where more rows or columns

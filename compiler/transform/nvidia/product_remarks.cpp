@@ -30,8 +30,8 @@ void remarkWgmma(tgpu::WgmmaOp product, int numWarps) {
   auto type = cast<RankedTensorType>(product.getType());
   Type element = cast<tile::SmemType>(product.getRhs().getType()).getElementType();
   std::string text = llvm::formatv("wgmma m64n{0}k{1} of {2}, {3} sums; left operand from {4}, right one from {5}",
-                                   wgmmaColumns(type, numWarps), layout::instructionK(element.getIntOrFloatBitWidth()), element,
-                                   type.getElementType(), sourceOf(product.getLhs(), product.getLhsRing()),
+                                   wgmmaColumns(type, numWarps), layout::instructionK(element.getIntOrFloatBitWidth()),
+                                   element, type.getElementType(), sourceOf(product.getLhs(), product.getLhsRing()),
                                    sourceOf(product.getRhs(), product.getRhsRing()));
   if (product->hasAttr("tgpu.joins_previous")) text += "; one instruction does it and the product before it";
   if (isAwaited(product)) text += "; waited for in its own iteration";
@@ -42,8 +42,9 @@ void remarkDot(tile::DotOp dot, int numWarps, const target::TargetInfo& target) 
   Type element = getElementTypeOrSelf(dot.getLhs().getType());
   if (std::optional<remark::Reason> why = whyNotMma(dot, target))
     return remark::missed(dot, kRemarks, "multiply-adds of the threads, not tensor cores", *why);
-  std::string text = llvm::formatv("mma.sync m16n8k{0} of {1}, {2} sums", layout::instructionK(element.getIntOrFloatBitWidth()), element,
-                                   getElementTypeOrSelf(dot.getType()));
+  std::string text =
+      llvm::formatv("mma.sync m16n8k{0} of {1}, {2} sums", layout::instructionK(element.getIntOrFloatBitWidth()),
+                    element, getElementTypeOrSelf(dot.getType()));
   std::optional<remark::Reason> why = whyNotWgmma(dot, numWarps, target);
   if (why && target.hasWgmma()) return remark::missed(dot, kRemarks, text + ", not wgmma", *why);
   remark::passed(dot, kRemarks, text);
@@ -56,7 +57,8 @@ void remarkProducts(func::FuncOp kernel, const target::TargetInfo& target) {
   kernel.walk([&](Operation* op) {
     if (auto product = dyn_cast<tgpu::WgmmaOp>(op)) remarkWgmma(product, numWarps);
     if (auto dot = dyn_cast<tile::DotOp>(op)) remarkDot(dot, numWarps, target);
-    if (isa<tile::DotScaledOp>(op)) remark::passed(op, kRemarks, "mma.sync m16n8k16 of operands that are first decoded into bf16");
+    if (isa<tile::DotScaledOp>(op))
+      remark::passed(op, kRemarks, "mma.sync m16n8k16 of operands that are first decoded into bf16");
   });
 }
 

@@ -68,10 +68,12 @@ class Recognition {
   // What keeps a block from being copied ahead as it is; empty: nothing.
   remark::Reason whyNotMoved(Operation* load, const BlockForm& form) {
     if (!suitsReaders(load, form))
-      return {"wgmma cannot read its rows as they lie in memory", "rows along K of at least 32 bytes, or 16-bit elements"};
+      return {"wgmma cannot read its rows as they lie in memory",
+              "rows along K of at least 32 bytes, or 16-bit elements"};
     if (Operation* op = holdsBack(load, cast<BlockArgument>(form.access.base))) return heldBackBy(op);
     for (unsigned d : {0u, 1u})
-      if (form.wraps[d] && !isUnobservedFrom(load->getResult(0), d, form.extents[d] - form.access.dims[d].offset, axes_))
+      if (form.wraps[d] &&
+          !isUnobservedFrom(load->getResult(0), d, form.extents[d] - form.access.dims[d].offset, axes_))
         return {"its indices wrap around, and what they read twice is looked at", "a mask instead of the remainder"};
     return {};
   }
@@ -105,7 +107,8 @@ class Recognition {
       return loop && loop->getBlock() == block;
     };
     bool isInLoop = isa<scf::ForOp>(load->getParentOp()), isOnTop = isa<func::FuncOp>(load->getParentOp());
-    bool isServed = (isInLoop && llvm::all_of(readers, isBeside)) || ((isInLoop || isOnTop) && llvm::all_of(readers, isInLoopBehind));
+    bool isServed = (isInLoop && llvm::all_of(readers, isBeside)) ||
+                    ((isInLoop || isOnTop) && llvm::all_of(readers, isInLoopBehind));
     return isServed ? readers : SmallVector<Reader>();
   }
 
@@ -154,9 +157,10 @@ class Recognition {
     BlockOperands block = buildOperands(form, builder, loc);
     auto type = cast<RankedTensorType>(load->getResult(0).getType());
     auto hints = [&](auto op) { return std::pair(op.getCache(), op.getEvict()); };
-    auto [cache, evict] = isa<tile::LoadOp>(load) ? hints(cast<tile::LoadOp>(load)) : hints(cast<tile::BlockLoadOp>(load));
-    Value tile = tile::BlockLoadOp::create(builder, loc, form.block(type), block.base, block.shape, block.strides, block.offsets,
-                                           form.allDims(), tile::Padding::Zero, cache, evict, true);
+    auto [cache, evict] =
+        isa<tile::LoadOp>(load) ? hints(cast<tile::LoadOp>(load)) : hints(cast<tile::BlockLoadOp>(load));
+    Value tile = tile::BlockLoadOp::create(builder, loc, form.block(type), block.base, block.shape, block.strides,
+                                           block.offsets, form.allDims(), tile::Padding::Zero, cache, evict, true);
     if (tgpu::isWhole(load)) tgpu::setWhole(tile.getDefiningOp());
     if (!form.outer.empty()) tile = tile::ReshapeOp::create(builder, loc, form.inMemory(type), tile);
     if (form.isFlipped) {
@@ -205,7 +209,8 @@ class Recognition {
     std::optional<BlockForm> form = blockForm(store.getPointer(), store.getMask(), axes_, why);
     if (!form || form->isFlipped || llvm::is_contained(form->wraps, true)) return std::nullopt;
     auto type = cast<RankedTensorType>(store.getValue().getType());
-    if (!analysis::panelSwizzle(type) || !isOnlyAccess(store, cast<BlockArgument>(form->access.base))) return std::nullopt;
+    if (!analysis::panelSwizzle(type) || !isOnlyAccess(store, cast<BlockArgument>(form->access.base)))
+      return std::nullopt;
     return form;
   }
 
@@ -214,9 +219,11 @@ class Recognition {
     Location loc = store.getLoc();
     BlockOperands block = buildOperands(form, builder, loc);
     Value value = store.getValue();
-    if (!form.outer.empty()) value = tile::ReshapeOp::create(builder, loc, form.block(cast<RankedTensorType>(value.getType())), value);
-    auto blockStore = tile::BlockStoreOp::create(builder, loc, block.base, block.shape, block.strides, block.offsets, value, form.allDims(),
-                                                 tile::RmwAttr(), store.getCache(), store.getEvict(), true);
+    if (!form.outer.empty())
+      value = tile::ReshapeOp::create(builder, loc, form.block(cast<RankedTensorType>(value.getType())), value);
+    auto blockStore =
+        tile::BlockStoreOp::create(builder, loc, block.base, block.shape, block.strides, block.offsets, value,
+                                   form.allDims(), tile::RmwAttr(), store.getCache(), store.getEvict(), true);
     if (tgpu::isWhole(store)) tgpu::setWhole(blockStore);
     store.erase();
   }

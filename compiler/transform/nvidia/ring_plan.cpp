@@ -14,8 +14,17 @@ bool areInTurn(const RingPlan& a, const RingPlan& b) {
   return !a.loop && !b.loop && (endsBefore(a, b) || endsBefore(b, a));
 }
 
+void join(RingPlan& into, const RingPlan& other) {
+  into.loads.append(other.loads);
+  into.bytes += other.bytes;
+  for (tile::DotOp dot : other.dots)
+    if (!llvm::is_contained(into.dots, dot)) into.dots.push_back(dot);
+  llvm::sort(into.dots, [](tile::DotOp a, tile::DotOp b) { return a->isBeforeInBlock(b); });
+}
+
 SmallVector<RankedTensorType> typesOf(const RingPlan& plan) {
-  return llvm::map_to_vector(plan.loads, [](tile::BlockLoadOp load) { return cast<RankedTensorType>(load.getResult().getType()); });
+  return llvm::map_to_vector(plan.loads,
+                             [](tile::BlockLoadOp load) { return cast<RankedTensorType>(load.getResult().getType()); });
 }
 
 }  // namespace tandem::transform::nvidia

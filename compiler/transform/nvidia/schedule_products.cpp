@@ -20,7 +20,8 @@ namespace {
 struct Reads {
   tgpu::AwaitOp await;
   tgpu::AdvanceOp advance;
-  tgpu::ReleaseOp release;  // both null for a ring of copies: the await of the next iteration says that the slot has been read
+  // both null for a ring of copies: the await of the next iteration says that the slot has been read
+  tgpu::ReleaseOp release;
   bool isCopied() const { return !advance; }
 };
 
@@ -43,7 +44,8 @@ class Schedule {
   bool collect() {
     for (auto product : body_->getOps<tgpu::WgmmaOp>()) {
       auto wait = dyn_cast<tgpu::WgmmaWaitOp>(product->getNextNode());
-      bool isOwn = wait && wait.getAcc() == product.getResult() && product.getResult().hasOneUse() && wait.getPending() == 0;
+      bool isOwn =
+          wait && wait.getAcc() == product.getResult() && product.getResult().hasOneUse() && wait.getPending() == 0;
       if (!isOwn || product->hasAttr("tgpu.takes_turn") || product->hasAttr("tgpu.joins_previous")) return false;
       waits_.insert({product, wait});
       for (Value ring : {product.getLhsRing(), product.getRhsRing()})
@@ -98,7 +100,9 @@ class Schedule {
   // Early products' results are all there at once, beside the sums.
   bool haveRegisters() {
     constexpr int64_t kMost = 160;
-    int64_t bytes = 0, threads = 32 * loop_->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>("tile.num_warps").getInt();
+    int64_t bytes = 0,
+            threads =
+                32 * loop_->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>("tile.num_warps").getInt();
     for (auto& [product, wait] : waits_) {
       auto type = cast<RankedTensorType>(wait.getType());
       bytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
@@ -110,7 +114,8 @@ class Schedule {
   void loadFirst() {
     SmallVector<Operation*> loads;
     for (auto load : body_->getOps<tile::LoadOp>())
-      if (!load.getIsVolatile() && isa<RankedTensorType>(load.getType()) && !holdsBackIn(loop_, load)) loads.push_back(load);
+      if (!load.getIsVolatile() && isa<RankedTensorType>(load.getType()) && !holdsBackIn(loop_, load))
+        loads.push_back(load);
     for (Operation* load : loads) {
       llvm::SetVector<Operation*> needed;
       if (!collectPure(load, needed)) continue;
@@ -126,7 +131,8 @@ class Schedule {
     bool moves = needed.empty() || (isMemoryEffectFree(op) && !op->getNumRegions());
     if (!moves || isa<tgpu::WgmmaOp, tgpu::WgmmaWaitOp>(op)) return false;
     needed.insert(op);
-    return llvm::all_of(op->getOperands(), [&](Value v) { return !v.getDefiningOp() || collectPure(v.getDefiningOp(), needed); });
+    return llvm::all_of(op->getOperands(),
+                        [&](Value v) { return !v.getDefiningOp() || collectPure(v.getDefiningOp(), needed); });
   }
 
   // To the others that have been moved so, behind them; one that stands before the last of them stays.
@@ -138,8 +144,10 @@ class Schedule {
 
   bool isThereAtBegin(tgpu::WgmmaOp product) {
     auto isOutside = [&](Value v) { return isa<BlockArgument>(v) || v.getParentBlock() != body_; };
-    if (!isOutside(product.getLhs()) || !(isOutside(product.getAcc()) || analysis::isZero(product.getAcc()))) return false;
-    for (auto [buffer, ring] : {std::pair(product.getLhs(), product.getLhsRing()), std::pair(product.getRhs(), product.getRhsRing())})
+    if (!isOutside(product.getLhs()) || !(isOutside(product.getAcc()) || analysis::isZero(product.getAcc())))
+      return false;
+    for (auto [buffer, ring] :
+         {std::pair(product.getLhs(), product.getLhsRing()), std::pair(product.getRhs(), product.getRhsRing())})
       if (!ring && isa<tile::SmemType>(buffer.getType()) && isStoredHere(buffer)) return false;
     if (!isOutside(product.getAcc())) moveOut(product.getAcc().getDefiningOp());
     return true;
@@ -153,19 +161,22 @@ class Schedule {
   }
 
   bool isStoredHere(Value buffer) {
-    return llvm::any_of(buffer.getUsers(), [&](Operation* user) { return isa<tgpu::LocalStoreOp>(user) && user->getBlock() == body_; });
+    return llvm::any_of(buffer.getUsers(),
+                        [&](Operation* user) { return isa<tgpu::LocalStoreOp>(user) && user->getBlock() == body_; });
   }
 
   Operation* lastReader(Value ring) {
     Operation* last = nullptr;
     for (auto& [op, wait] : waits_) {
       auto product = cast<tgpu::WgmmaOp>(op);
-      if ((product.getLhsRing() == ring || product.getRhsRing() == ring) && (!last || last->isBeforeInBlock(op))) last = op;
+      if ((product.getLhsRing() == ring || product.getRhsRing() == ring) && (!last || last->isBeforeInBlock(op)))
+        last = op;
     }
     return last;
   }
 
-  // A product's wait goes to its result's first use. A store to a buffer that the product reads is one: it would overwrite the operand.
+  // A product's wait goes to its result's first use. A store to a buffer that the product reads is one: it would
+  // overwrite the operand.
   void awaitLate(Operation* product, tgpu::WgmmaWaitOp wait) {
     Operation* first = body_->getTerminator();
     auto consider = [&](Operation* user) {

@@ -62,7 +62,8 @@ class ProductSelection {
         else if (readsFromShared(dot, isLhs, operand))
           readers[load].push_back(dot);
         else
-          refused_[load] = {"wgmma reads rows of 8 and 32 bits only along K", "the operand with K last, or 16-bit elements"};
+          refused_[load] = {"wgmma reads rows of 8 and 32 bits only along K",
+                            "the operand with K last, or 16-bit elements"};
       }
     for (auto& [op, dots] : readers) {
       auto load = cast<tile::BlockLoadOp>(op);
@@ -86,7 +87,8 @@ class ProductSelection {
     llvm::erase_if(rings_, [&](const RingPlan& p) {
       if (!p.loop || llvm::none_of(p.dots, readsTileOfThreads)) return false;
       for (auto load : p.loads)
-        refused_[load] = {"the other operand of its product comes through pointers that TMA cannot follow", "a descriptor for that one"};
+        refused_[load] = {"the other operand of its product comes through pointers that TMA cannot follow",
+                          "a descriptor for that one"};
       return true;
     });
     // The slot is acquired before the program's first load and committed behind its last.
@@ -106,7 +108,8 @@ class ProductSelection {
     constexpr remark::Source source{remark::RemarkKind::Load, "select-products"};
     for (const RingPlan& p : rings_)
       for (tile::BlockLoadOp load : p.loads) {
-        std::string into = p.loop ? "into a ring of " + std::to_string(p.slots) + " slots" : "once for the loops behind it";
+        std::string into =
+            p.loop ? "into a ring of " + std::to_string(p.slots) + " slots" : "once for the loops behind it";
         if (isMulticast(load)) into += ", each part by one block for all of the cluster";
         remark::passed(load, source, "copied by TMA, by a producer warp, " + into);
       }
@@ -114,7 +117,8 @@ class ProductSelection {
       if (load->getParentOfType<scf::ForOp>()) remark::missed(load, source, "not copied by TMA", why);
   }
 
-  // Sums of one loop whose products share operands: one ring for all that they read, and all of an iteration's products stay under way.
+  // Sums of one loop whose products share operands: one ring for all that they read, and all of an iteration's products
+  // stay under way.
   void joinRings() {
     auto share = [](const RingPlan& a, const RingPlan& b) {
       return a.loop && a.loop == b.loop &&
@@ -136,17 +140,10 @@ class ProductSelection {
     }
   }
 
-  static void join(RingPlan& into, const RingPlan& other) {
-    into.loads.append(other.loads);
-    into.bytes += other.bytes;
-    for (tile::DotOp dot : other.dots)
-      if (!llvm::is_contained(into.dots, dot)) into.dots.push_back(dot);
-    llvm::sort(into.dots, [](tile::DotOp a, tile::DotOp b) { return a->isBeforeInBlock(b); });
-  }
-
   // Returns true if nothing uses the products before the loop ends, and the ring holds all that they read.
   static bool onlyAccumulates(const RingPlan& p) {
-    return llvm::all_of(p.dots, [&](tile::DotOp dot) { return onlyAdds(dot.getAcc(), dot.getResult(), p.loop) && readsOnly(p, dot); });
+    return llvm::all_of(
+        p.dots, [&](tile::DotOp dot) { return onlyAdds(dot.getAcc(), dot.getResult(), p.loop) && readsOnly(p, dot); });
   }
 
   // The loops in the load's block, each with some of the products in its body.
@@ -156,13 +153,15 @@ class ProductSelection {
            });
   }
 
-  // Loops one after the other, or in two branches, fill the same slots in turn, if their tiles have the same types. Producer and
-  // consumers go through the slots in the program's order, so it does not matter which loop a slot was filled for.
+  // Loops one after the other, or in two branches, fill the same slots in turn, if their tiles have the same types.
+  // Producer and consumers go through the slots in the program's order, so it does not matter which loop a slot was
+  // filled for.
   int ownerOf(size_t index) {
     const RingPlan& plan = rings_[index];
     for (size_t i = 0; i < index; ++i) {
       if (rings_[i].owner != int(i) || typesOf(rings_[i]) != typesOf(plan)) continue;
-      bool isTaken = llvm::any_of(rings_, [&](const RingPlan& p) { return &p != &plan && p.owner == int(i) && !areInTurn(p, plan); });
+      bool isTaken = llvm::any_of(
+          rings_, [&](const RingPlan& p) { return &p != &plan && p.owner == int(i) && !areInTurn(p, plan); });
       if (!isTaken) return i;
     }
     return index;
@@ -280,13 +279,15 @@ class ProductSelection {
 
   // Returns true if all blocks of the cluster load the same tile, so that each can fetch a part for all.
   bool isMulticast(tile::BlockLoadOp load) const {
-    return tgpu::isWhole(load) && analysis::multicastBox(analysis::matrixOf(cast<RankedTensorType>(load.getResult().getType())), blocks_);
+    return tgpu::isWhole(load) &&
+           analysis::multicastBox(analysis::matrixOf(cast<RankedTensorType>(load.getResult().getType())), blocks_);
   }
 
   static Value makeBuffer(OpBuilder& builder, Location loc, RankedTensorType type, int64_t slots) {
     auto smem = tile::SmemType::get(builder.getContext(), type.getShape().take_back(2), type.getElementType());
     return tgpu::AllocOp::create(builder, loc, smem, builder.getI32IntegerAttr(slots),
-                                 builder.getI32IntegerAttr(analysis::panelBytes(*analysis::panelSwizzle(type))), nullptr);
+                                 builder.getI32IntegerAttr(analysis::panelBytes(*analysis::panelSwizzle(type))),
+                                 nullptr);
   }
 
   // The first load of a ring's slot acquires it, the last commits.
@@ -322,14 +323,15 @@ class ProductSelection {
       if (!analysis::hostExpr(size)) return nullptr;
       int64_t ofProgram = type.getDimSize(dim) * (tgpu::isWhole(other) ? 1 : blocks_);
       Value tile = arith::ConstantIntOp::create(builder, load.getLoc(), ofProgram, 64);
-      once = arith::CmpIOp::create(builder, load.getLoc(), arith::CmpIPredicate::sle, analysis::computeAnew(size, {}, builder),
-                                   tile);
+      once = arith::CmpIOp::create(builder, load.getLoc(), arith::CmpIPredicate::sle,
+                                   analysis::computeAnew(size, {}, builder), tile);
     }
     return once;
   }
 
   // Data that only this program reads leaves L2 first.
-  void startCopies(const RingPlan& p, tile::BlockLoadOp load, Value buffer, OpBuilder& builder, IRMapping& mapping) const {
+  void startCopies(const RingPlan& p, tile::BlockLoadOp load, Value buffer, OpBuilder& builder,
+                   IRMapping& mapping) const {
     Value once = isReadOnce(p, load, builder);
     if (!once) return startCopy(load, *tensorChoice(load), buffer, p.ring, false, builder, mapping);
     auto branch = scf::IfOp::create(builder, load.getLoc(), once, true);
@@ -338,8 +340,8 @@ class ProductSelection {
     startCopy(load, *tensorChoice(load), buffer, p.ring, false, otherwise, mapping);
   }
 
-  void startCopy(tile::BlockLoadOp load, const TensorChoice& choice, Value buffer, Value ring, bool once, OpBuilder& builder,
-                 IRMapping& mapping) const {
+  void startCopy(tile::BlockLoadOp load, const TensorChoice& choice, Value buffer, Value ring, bool once,
+                 OpBuilder& builder, IRMapping& mapping) const {
     if (choice.condition) {
       auto branch = scf::IfOp::create(builder, load.getLoc(), mapping.lookupOrDefault(choice.condition), true);
       OpBuilder then(branch.thenYield()), otherwise(branch.elseYield());
@@ -353,8 +355,8 @@ class ProductSelection {
     Value base = here(load.getBase());
     SmallVector<Value> shape = llvm::map_to_vector(load.getShape(), here),
                        strides = llvm::map_to_vector(load.getStrides(), here);
-    auto copy = tgpu::TmaLoadOp::create(builder, load.getLoc(), base, shape, strides, offsets, buffer, ring, load.getPadding(),
-                                        isMulticast(load));
+    auto copy = tgpu::TmaLoadOp::create(builder, load.getLoc(), base, shape, strides, offsets, buffer, ring,
+                                        load.getPadding(), isMulticast(load));
     if (once) copy->setAttr("tgpu.evict_first", builder.getUnitAttr());
   }
 
@@ -408,8 +410,8 @@ class ProductSelection {
     tgpu::AdvanceOp::create(builder, op->getLoc(), gate);
   }
 
-  // The producer has waited before it fills a slot, and consumers come after that through the slot's barrier: where a token reaches nothing
-  // else, they need not wait as well.
+  // The producer has waited before it fills a slot, and consumers come after that through the slot's barrier: where a
+  // token reaches nothing else, they need not wait as well.
   static void dropWaits(const Needed& needed, ArrayRef<Operation*> loads) {
     for (Operation* op : needed.ops) {
       auto wait = dyn_cast<dist::WaitOp>(op);
@@ -442,7 +444,8 @@ class ProductSelection {
       Value later = arith::CmpIOp::create(builder, last.getLoc(), arith::CmpIPredicate::ne, p.loop.getInductionVar(),
                                           p.loop.getLowerBound());
       releaseIf(builder, last.getLoc(), later, p.ring);
-      OpBuilder end = awaitSums(p.loop, llvm::map_to_vector(p.dots, [&](tile::DotOp dot) { return carriedIndex(dot.getAcc(), p.loop); }));
+      OpBuilder end = awaitSums(
+          p.loop, llvm::map_to_vector(p.dots, [&](tile::DotOp dot) { return carriedIndex(dot.getAcc(), p.loop); }));
       tgpu::ReleaseOp::create(end, last.getLoc(), p.ring);
     } else {
       tgpu::ReleaseOp::create(builder, last.getLoc(), p.ring);
@@ -485,7 +488,8 @@ class ProductSelection {
     tgpu::ReleaseOp::create(builder, last->getLoc(), p.ring);
   }
 
-  // Another operand's buffer or registers are filled anew by the next iteration, while this one's product would still read them.
+  // Another operand's buffer or registers are filled anew by the next iteration, while this one's product would still
+  // read them.
   static bool readsOnly(const RingPlan& p, tile::DotOp dot) {
     auto isLoaded = [&](Value operand) {
       return llvm::is_contained(p.loads, blockLoadBehind(throughTranspose(operand).source));
@@ -566,8 +570,8 @@ class ProductSelection {
     op->erase();
   }
 
-  static constexpr int64_t kScratchBytes = 8 * 1024, kAlignment = 1024, kMaxSlots = 8, kSlotsBesideTiles = 3, kMaxColumns = 256,
-                           kBytesBetweenBlocks = 1024;
+  static constexpr int64_t kScratchBytes = 8 * 1024, kAlignment = 1024, kMaxSlots = 8, kSlotsBesideTiles = 3,
+                           kMaxColumns = 256, kBytesBetweenBlocks = 1024;
 
   func::FuncOp kernel_;
   const target::TargetInfo& target_;
@@ -576,9 +580,9 @@ class ProductSelection {
   SmallVector<tile::DotOp> dots_;
   SmallVector<RingPlan> rings_;
   std::optional<Signals> signals_;
-  static constexpr int kAnother = -1;        // another product's wait is this one's as well
-  llvm::DenseMap<Operation*, int> pending_;  // how many products a product's wait leaves under way; 0: none
-  llvm::DenseSet<Operation*> beginsAtZero_;  // sums of loops that are only entered when they run
+  static constexpr int kAnother = -1;         // another product's wait is this one's as well
+  llvm::DenseMap<Operation*, int> pending_;   // how many products a product's wait leaves under way; 0: none
+  llvm::DenseSet<Operation*> beginsAtZero_;   // sums of loops that are only entered when they run
   llvm::DenseSet<Operation*> joinsPrevious_;  // products by the instructions of the one before
   llvm::DenseMap<Value, Value> staged_;
   llvm::MapVector<Operation*, remark::Reason> refused_;  // blocks that products read and TMA does not copy

@@ -1,5 +1,5 @@
-// The signaller is a slice of the consumers, as the producer is; mailboxes tell it that tiles are in shared memory, and that the writes
-// before a notify have been made.
+// The signaller is a slice of the consumers, as the producer is; mailboxes tell it that tiles are in shared memory, and
+// that the writes before a notify have been made.
 #include "compiler/transform/nvidia/signaller.h"
 #include "compiler/analysis/axis_info.h"
 #include "compiler/analysis/boxes.h"
@@ -145,7 +145,8 @@ class Delegation {
     staged_ = tgpu::RingOp::create(builder, loc, builder.getI32Type(), 1, 0, false, true);
     buffer_ = tgpu::AllocOp::create(
         builder, loc, tile::SmemType::get(builder.getContext(), piece.getShape(), piece.getElementType()),
-        builder.getI32IntegerAttr(1), builder.getI32IntegerAttr(analysis::panelBytes(*analysis::panelSwizzle(piece))), nullptr);
+        builder.getI32IntegerAttr(1), builder.getI32IntegerAttr(analysis::panelBytes(*analysis::panelSwizzle(piece))),
+        nullptr);
   }
 
   // Makes the op in the signaller.
@@ -239,7 +240,8 @@ std::optional<Signals> findSignals(Block& body) { return Search(body).run(); }
 
 bool canStage(RankedTensorType tile, int pieces, int numWarps) {
   int64_t width = tile.getDimSize(1) / pieces;
-  if (!width || !analysis::panelSwizzle(RankedTensorType::get({tile.getDimSize(0), width}, tile.getElementType()))) return false;
+  if (!width || !analysis::panelSwizzle(RankedTensorType::get({tile.getDimSize(0), width}, tile.getElementType())))
+    return false;
   layout::LinearLayout layout = wgmmaResult(tile, numWarps);
   auto isInside = [&](uint64_t basis) { return layout.coordinates(basis)[1] < width; };
   return llvm::all_of(layout.bases(layout::Dim::Lane), isInside) &&

@@ -1,4 +1,5 @@
-// A role of its own for signals to other ranks and for the tiles before them: consumers go on while it waits until all is where it belongs.
+// A role of its own for signals to other ranks and for the tiles before them: consumers go on while it waits until all
+// is where it belongs.
 #pragma once
 #include "compiler/dialect/tgpu/tgpu.h"
 #include <optional>

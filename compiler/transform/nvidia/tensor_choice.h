@@ -8,7 +8,8 @@ namespace tandem::transform::nvidia {
 
 // A decision tree.
 struct TensorChoice {
-  analysis::Facts facts;            // how the conditions on the way here are decided: then the host knows base, shape and strides
+  // how the conditions on the way here are decided: then the host knows base, shape and strides
+  analysis::Facts facts;
   mlir::Value condition;  // null: no choice is left
   std::shared_ptr<TensorChoice> then, otherwise;
 };

@@ -20,8 +20,10 @@ RankedTensorType turnedType(Type type) {
 
 Value turned(Value tile, OpBuilder& builder) {
   if (OperandSource source = throughTranspose(tile); source.transposed) return source.source;
-  if (analysis::isZero(tile)) return arith::ConstantOp::create(builder, tile.getLoc(), builder.getZeroAttr(turnedType(tile.getType())));
-  return tile::PermuteOp::create(builder, tile.getLoc(), turnedType(tile.getType()), tile, builder.getDenseI32ArrayAttr({1, 0}));
+  if (analysis::isZero(tile))
+    return arith::ConstantOp::create(builder, tile.getLoc(), builder.getZeroAttr(turnedType(tile.getType())));
+  return tile::PermuteOp::create(builder, tile.getLoc(), turnedType(tile.getType()), tile,
+                                 builder.getDenseI32ArrayAttr({1, 0}));
 }
 
 // Returns true if the block computes the tile from others, which wgmma would find in no memory.
@@ -30,8 +32,8 @@ bool isComputed(Value operand, Block* body) {
   return op && op->getBlock() == body && !isa<tile::LoadOp, tile::BlockLoadOp, arith::ConstantOp>(op);
 }
 
-// Returns true if the block loads what the tile is computed from in elements no wider than its own: threads read them from shared memory
-// one by one where the product wants them, and by 16 bytes otherwise.
+// Returns true if the block loads what the tile is computed from in elements no wider than its own: threads read them
+// from shared memory one by one where the product wants them, and by 16 bytes otherwise.
 bool comesNarrow(Value operand, Block* body) {
   unsigned width = getElementTypeOrSelf(operand.getType()).getIntOrFloatBitWidth();
   llvm::SetVector<Operation*> behind;
@@ -61,8 +63,8 @@ bool fitsTurned(RankedTensorType sum, int numWarps) {
 bool gainsByTurning(tile::DotOp dot, scf::ForOp loop, int numWarps, const target::TargetInfo& target) {
   Block* body = loop.getBody();
   return fitsWgmma(dot, numWarps, target) && fitsTurned(cast<RankedTensorType>(dot.getType()), numWarps) &&
-         onlyAdds(dot.getAcc(), dot.getResult(), loop) && isComputed(dot.getRhs(), body) && !isComputed(dot.getLhs(), body) &&
-         comesNarrow(dot.getRhs(), body);
+         onlyAdds(dot.getAcc(), dot.getResult(), loop) && isComputed(dot.getRhs(), body) &&
+         !isComputed(dot.getLhs(), body) && comesNarrow(dot.getRhs(), body);
 }
 
 void turn(tile::DotOp dot, scf::ForOp loop) {

@@ -11,7 +11,8 @@ constexpr int64_t kRelaxed = 0, kAcquire = 1, kRelease = 2, kGpu = 1, kSys = 2, 
 
 std::vector<Address> symmetric(World& w, uint64_t bytes, const std::string& name) {
   std::vector<Address> all;
-  for (int r = 0; r < w.options().rankCount; ++r) all.push_back(w.allocate(r, bytes, MemoryKind::Symmetric, true, name));
+  for (int r = 0; r < w.options().rankCount; ++r)
+    all.push_back(w.allocate(r, bytes, MemoryKind::Symmetric, true, name));
   return all;
 }
 
@@ -52,7 +53,8 @@ TEST(Race, NothingIsCheckedUnlessAsked) {
 // A kernel on stream 0 and a copy of its result on another.
 bool copyIsReported(uint64_t seed, bool event) {
   World world({.seed = seed, .check = true});
-  Address x = world.allocate(0, 512, MemoryKind::Local, true, "x"), y = world.allocate(0, 512, MemoryKind::Local, true, "y");
+  Address x = world.allocate(0, 512, MemoryKind::Local, true, "x"),
+          y = world.allocate(0, 512, MemoryKind::Local, true, "y");
   StreamId other = world.createStream(0);
   Launch launch;
   launch.program = storeRows(16);
@@ -126,8 +128,10 @@ TEST(Race, ReleaseAndAcquireAtTheRightScope) {
     EXPECT_EQ(handOver(seed, kRelease, kSys, kAcquire, kSys), "");
     EXPECT_NE(handOver(seed, kRelaxed, kSys, kAcquire, kSys).find("race"), std::string::npos);
     EXPECT_NE(handOver(seed, kRelease, kSys, kRelaxed, kSys).find("must acquire (M4, M6)"), std::string::npos);
-    EXPECT_NE(handOver(seed, kRelease, kGpu, kAcquire, kSys).find("between ranks it must be `sys` (M14)"), std::string::npos);
-    EXPECT_NE(handOver(seed, kRelease, kSys, kAcquire, kGpu).find("between ranks it must be `sys` (M14)"), std::string::npos);
+    EXPECT_NE(handOver(seed, kRelease, kGpu, kAcquire, kSys).find("between ranks it must be `sys` (M14)"),
+              std::string::npos);
+    EXPECT_NE(handOver(seed, kRelease, kSys, kAcquire, kGpu).find("between ranks it must be `sys` (M14)"),
+              std::string::npos);
   }
 }
 
@@ -137,8 +141,10 @@ std::string putThenSignal(uint64_t seed, Between between) {
   World world({.rankCount = 2, .seed = seed, .check = true});
   auto x = symmetric(world, 64, "x"), y = symmetric(world, 64, "y"), flag = symmetric(world, 8, "flag");
   ProgramBuilder b;
-  Register p = b.pointerArgument("x", Elem::I64), q = b.pointerArgument("y", Elem::I64), f = b.pointerArgument("flag", Elem::I64);
-  Register rank = b.uniform(Elem::I32), one32 = b.constant(Elem::I32, 1), one = b.constant(Elem::I64, 1), bytes = b.constant(Elem::I64, 64);
+  Register p = b.pointerArgument("x", Elem::I64), q = b.pointerArgument("y", Elem::I64),
+           f = b.pointerArgument("flag", Elem::I64);
+  Register rank = b.uniform(Elem::I32), one32 = b.constant(Elem::I32, 1), one = b.constant(Elem::I64, 1),
+           bytes = b.constant(Elem::I64, 64);
   b.add(Op::Rank, Elem::I32, {kNone}, {rank});
   uint32_t branch = b.add(Op::Branch, Elem::I1, {b.compare(CompareOp::Eq, rank, b.constant(Elem::I32, 0))}, {}, {0});
   b.add(Op::Put, Elem::I64, {q, p, bytes, one32}, {}, {1, kBlock});

@@ -24,8 +24,8 @@ struct Kernel {
     b.add(Op::Notify, Elem::I64, {slot(k), b.constant(Elem::I32, to), b.constant(Elem::I64, value)}, {}, {kind, kSys});
   }
   void wait(int64_t k, int64_t value, int64_t compare = kEq, int64_t semantic = kAcquire) {
-    b.add(Op::Wait, Elem::I64, {slot(k), b.constant(Elem::I32, 1), b.constant(Elem::I64, value)}, {b.uniform(Elem::I32)},
-          {kSys, semantic, compare});
+    b.add(Op::Wait, Elem::I64, {slot(k), b.constant(Elem::I32, 1), b.constant(Elem::I64, value)},
+          {b.uniform(Elem::I32)}, {kSys, semantic, compare});
   }
   // The first report of a run on two ranks.
   std::string run(uint64_t seed, uint64_t updatesKept = 1000) {
@@ -79,7 +79,8 @@ TEST(SignalMisuse, ACounterPastAWaitForEquality) {
   size_t overshoots = 0;
   for (uint64_t seed = 0; seed < 20; ++seed) {
     std::string text = k.run(seed);
-    EXPECT_TRUE(contains(text, "(M15)") || text.empty()) << text;  // empty: stuck, the value is past when the wait begins
+    // empty: stuck, the value is past when the wait begins
+    EXPECT_TRUE(contains(text, "(M15)") || text.empty()) << text;
     overshoots += contains(text, "signal-misuse");
   }
   EXPECT_GT(overshoots, 5u);

@@ -197,7 +197,10 @@ TEST(Select, MayOverwriteItsCondition) {
 
 TEST(Compare, FloatPredicates) {
   std::vector<float> a = {1, 2, 2, NAN}, b = {2, 1, 2, 1};
-  struct Row { CompareOp op; std::vector<uint8_t> expected; };
+  struct Row {
+    CompareOp op;
+    std::vector<uint8_t> expected;
+  };
   const Row rows[] = {{CompareOp::OEq, {0, 0, 1, 0}},  {CompareOp::ONe, {1, 1, 0, 0}},  {CompareOp::OLt, {1, 0, 0, 0}},
                       {CompareOp::OLe, {1, 0, 1, 0}},  {CompareOp::OGt, {0, 1, 0, 0}},  {CompareOp::OGe, {0, 1, 1, 0}},
                       {CompareOp::UEq, {0, 0, 1, 1}},  {CompareOp::UNe, {1, 1, 0, 1}},  {CompareOp::ULtF, {1, 0, 0, 1}},

@@ -147,8 +147,8 @@ TEST(DotScaled, ScaleLimits) {
             &out);
   EXPECT_EQ(out, 64.0f);
   uint8_t pair[] = {0x40, 0x30};  // 2 and 0.5 in e4m3, for 16 elements each
-  dotScaled(d, {MicroScale::E4M3, ones.data(), pair, true, Elem::F8E4M3FN}, {MicroScale::Fp16, half.data(), nullptr, true},
-            nullptr, &out);
+  dotScaled(d, {MicroScale::E4M3, ones.data(), pair, true, Elem::F8E4M3FN},
+            {MicroScale::Fp16, half.data(), nullptr, true}, nullptr, &out);
   EXPECT_EQ(out, 40.0f);
 }
 

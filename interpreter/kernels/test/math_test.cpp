@@ -10,19 +10,37 @@ struct Function {
   UnaryOp op;
   double (*reference)(double);
 };
-const Function kFunctions[] = {
-    {"exp", UnaryOp::Exp, std::exp}, {"exp2", UnaryOp::Exp2, std::exp2}, {"expm1", UnaryOp::ExpM1, std::expm1},
-    {"log", UnaryOp::Log, std::log}, {"log2", UnaryOp::Log2, std::log2}, {"log10", UnaryOp::Log10, std::log10},
-    {"log1p", UnaryOp::Log1p, std::log1p}, {"sin", UnaryOp::Sin, std::sin}, {"cos", UnaryOp::Cos, std::cos},
-    {"tan", UnaryOp::Tan, std::tan}, {"tanh", UnaryOp::Tanh, std::tanh}, {"sinh", UnaryOp::Sinh, std::sinh},
-    {"cosh", UnaryOp::Cosh, std::cosh}, {"asin", UnaryOp::Asin, std::asin}, {"acos", UnaryOp::Acos, std::acos},
-    {"atan", UnaryOp::Atan, std::atan}, {"asinh", UnaryOp::Asinh, std::asinh}, {"acosh", UnaryOp::Acosh, std::acosh},
-    {"atanh", UnaryOp::Atanh, std::atanh}, {"erf", UnaryOp::Erf, std::erf}, {"erfc", UnaryOp::Erfc, std::erfc},
-    {"cbrt", UnaryOp::Cbrt, std::cbrt}, {"sqrt", UnaryOp::Sqrt, std::sqrt},
-    {"rsqrt", UnaryOp::Rsqrt, [](double x) { return 1 / std::sqrt(x); }}, {"ceil", UnaryOp::Ceil, std::ceil},
-    {"floor", UnaryOp::Floor, std::floor}, {"trunc", UnaryOp::Trunc, std::trunc}, {"round", UnaryOp::Round, std::round},
-    {"roundeven", UnaryOp::RoundEven, std::nearbyint}, {"negate", UnaryOp::NegF, [](double x) { return -x; }},
-    {"abs", UnaryOp::AbsF, std::fabs}};
+const Function kFunctions[] = {{"exp", UnaryOp::Exp, std::exp},
+                               {"exp2", UnaryOp::Exp2, std::exp2},
+                               {"expm1", UnaryOp::ExpM1, std::expm1},
+                               {"log", UnaryOp::Log, std::log},
+                               {"log2", UnaryOp::Log2, std::log2},
+                               {"log10", UnaryOp::Log10, std::log10},
+                               {"log1p", UnaryOp::Log1p, std::log1p},
+                               {"sin", UnaryOp::Sin, std::sin},
+                               {"cos", UnaryOp::Cos, std::cos},
+                               {"tan", UnaryOp::Tan, std::tan},
+                               {"tanh", UnaryOp::Tanh, std::tanh},
+                               {"sinh", UnaryOp::Sinh, std::sinh},
+                               {"cosh", UnaryOp::Cosh, std::cosh},
+                               {"asin", UnaryOp::Asin, std::asin},
+                               {"acos", UnaryOp::Acos, std::acos},
+                               {"atan", UnaryOp::Atan, std::atan},
+                               {"asinh", UnaryOp::Asinh, std::asinh},
+                               {"acosh", UnaryOp::Acosh, std::acosh},
+                               {"atanh", UnaryOp::Atanh, std::atanh},
+                               {"erf", UnaryOp::Erf, std::erf},
+                               {"erfc", UnaryOp::Erfc, std::erfc},
+                               {"cbrt", UnaryOp::Cbrt, std::cbrt},
+                               {"sqrt", UnaryOp::Sqrt, std::sqrt},
+                               {"rsqrt", UnaryOp::Rsqrt, [](double x) { return 1 / std::sqrt(x); }},
+                               {"ceil", UnaryOp::Ceil, std::ceil},
+                               {"floor", UnaryOp::Floor, std::floor},
+                               {"trunc", UnaryOp::Trunc, std::trunc},
+                               {"round", UnaryOp::Round, std::round},
+                               {"roundeven", UnaryOp::RoundEven, std::nearbyint},
+                               {"negate", UnaryOp::NegF, [](double x) { return -x; }},
+                               {"abs", UnaryOp::AbsF, std::fabs}};
 
 // One float in 4001, all signs and exponents, NaN and infinity among them; and some near 1 and 0.
 std::vector<float> samples() {
@@ -82,8 +100,10 @@ TEST(Math, DoublesAreTheLibrarys) {
     auto out = run<double>(unaryKernel(f.op, Elem::F64), in);
     for (size_t i = 0; i < in.size(); ++i) {
       double expected = f.reference(in[i]);
-      if (!std::isnan(expected)) EXPECT_DOUBLE_EQ(out[i], expected) << f.name;
-      else EXPECT_TRUE(std::isnan(out[i])) << f.name;
+      if (!std::isnan(expected))
+        EXPECT_DOUBLE_EQ(out[i], expected) << f.name;
+      else
+        EXPECT_TRUE(std::isnan(out[i])) << f.name;
     }
   }
 }

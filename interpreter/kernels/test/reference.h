@@ -31,10 +31,14 @@ struct Format {
     bool negative = code >> (bits() - 1) & 1, full = exponent == (1u << exponentBits) - 1;
     double magnitude;
     if (fnuz && negative && exponent == 0 && fraction == 0) return NAN;
-    if (infinities && full) magnitude = fraction ? NAN : INFINITY;
-    else if (!infinities && !fnuz && full && fraction == (1u << mantissaBits) - 1) magnitude = NAN;
-    else if (exponent == 0) magnitude = std::ldexp(fraction, 1 - bias - mantissaBits);
-    else magnitude = std::ldexp((1u << mantissaBits) + fraction, int(exponent) - bias - mantissaBits);
+    if (infinities && full)
+      magnitude = fraction ? NAN : INFINITY;
+    else if (!infinities && !fnuz && full && fraction == (1u << mantissaBits) - 1)
+      magnitude = NAN;
+    else if (exponent == 0)
+      magnitude = std::ldexp(fraction, 1 - bias - mantissaBits);
+    else
+      magnitude = std::ldexp((1u << mantissaBits) + fraction, int(exponent) - bias - mantissaBits);
     return negative ? -magnitude : magnitude;
   }
 };

@@ -1,4 +1,5 @@
-// The search over computations of a few tasks that read, write and await variables: every outcome of all orders is met, few orders are run.
+// The search over computations of a few tasks that read, write and await variables: every outcome of all orders is met,
+// few orders are run.
 #include "interpreter/schedule/search.h"
 #include <array>
 #include <gtest/gtest.h>

@@ -22,7 +22,7 @@ def inputs(ranks, m, n, k, dtype, seed=0):
 
 def rows(a, m, team):
     first = team.rank * shard_rows(m, team.size)
-    return a[first:first + rows_of_rank(m, team.size, team.rank)]
+    return a[first : first + rows_of_rank(m, team.size, team.rank)]
 
 
 def check(values, a, bs, dtype):
@@ -246,13 +246,16 @@ def failing(message, body, ranks=2):
         tandem.launch(body, ranks=ranks)
 
 
-@pytest.mark.parametrize("a, b, m, dtype, message", [
-    ((4, 16), (16, 8), 10, "fp32", r"`a` has shape \[4, 16\], \[5, 16\] is needed"),
-    ((5, 16), (8, 16), 10, "fp32", r"`b` has shape \[8, 16\], \[16, 8\] is needed"),
-    ((5, 16), (16, 8), 11, "fp32", r"`m` is 11, the operator was made for 1 to 10"),
-    ((0, 16), (16, 8), 0, "fp32", r"`m` is 0, the operator was made for 1 to 10"),
-    ((5, 16), (16, 8), 10, "fp16", r"`a` is fp16, the operator was made for fp32"),
-])
+@pytest.mark.parametrize(
+    "a, b, m, dtype, message",
+    [
+        ((4, 16), (16, 8), 10, "fp32", r"`a` has shape \[4, 16\], \[5, 16\] is needed"),
+        ((5, 16), (8, 16), 10, "fp32", r"`b` has shape \[8, 16\], \[16, 8\] is needed"),
+        ((5, 16), (16, 8), 11, "fp32", r"`m` is 11, the operator was made for 1 to 10"),
+        ((0, 16), (16, 8), 0, "fp32", r"`m` is 0, the operator was made for 1 to 10"),
+        ((5, 16), (16, 8), 10, "fp16", r"`a` is fp16, the operator was made for fp32"),
+    ],
+)
 def test_wrong_arguments(a, b, m, dtype, message):
     def main(team):
         AllGatherGemm(team, 10, 8, 16, "fp32")(np.zeros(a, as_dtype(dtype)), np.zeros(b, np.float32), m)
@@ -268,16 +271,26 @@ def test_wrong_output_shape():
     failing(r"`out` has shape \[8, 10\], \[10, 8\] is needed", main)
 
 
-@pytest.mark.parametrize("sizes, config, message", [
-    ((0, 8, 16, "fp32"), {}, "`max_m` is 0"), ((8, -1, 16, "fp32"), {}, "`n` is -1"),
-    ((8, 8, 0, "fp32"), {}, "`k` is 0"),
-    ((8, 8, 8, "i32"), {}, "i32"), ((8, 8, 8, "float7"), {}, "float7"),
-    ((8, 8, 8, "fp32"), {"block_m": 24}, "`block_m` is 24"), ((8, 8, 8, "fp32"), {"programs": 0}, "`programs` is 0"),
-    ((8, 8, 8, "fp32"), {"blockm": 16}, "`blockm`"),
-    ((8, 8, 8, "fp32"), {"block_n": 40}, "`block_n` is 40, a sum of up to 3 powers of two from 16 is needed"),
-    ((8, 8, 8, "fp32"), {"block_n": 240}, "`block_n` is 240, a sum of up to 3"),
-    ((8, 8, 8, "fp32"), {"block_n": 48, "pieces": 2}, "`pieces` is 2, but tiles are cut only where `block_n` is a power of two, which 48"),
-])
+@pytest.mark.parametrize(
+    "sizes, config, message",
+    [
+        ((0, 8, 16, "fp32"), {}, "`max_m` is 0"),
+        ((8, -1, 16, "fp32"), {}, "`n` is -1"),
+        ((8, 8, 0, "fp32"), {}, "`k` is 0"),
+        ((8, 8, 8, "i32"), {}, "i32"),
+        ((8, 8, 8, "float7"), {}, "float7"),
+        ((8, 8, 8, "fp32"), {"block_m": 24}, "`block_m` is 24"),
+        ((8, 8, 8, "fp32"), {"programs": 0}, "`programs` is 0"),
+        ((8, 8, 8, "fp32"), {"blockm": 16}, "`blockm`"),
+        ((8, 8, 8, "fp32"), {"block_n": 40}, "`block_n` is 40, a sum of up to 3 powers of two from 16 is needed"),
+        ((8, 8, 8, "fp32"), {"block_n": 240}, "`block_n` is 240, a sum of up to 3"),
+        (
+            (8, 8, 8, "fp32"),
+            {"block_n": 48, "pieces": 2},
+            "`pieces` is 2, but tiles are cut only where `block_n` is a power of two, which 48",
+        ),
+    ],
+)
 def test_wrong_operators(sizes, config, message):
     failing(message, lambda team: AllGatherGemm(team, *sizes, **config))
 

@@ -19,7 +19,7 @@ def whole(m, columns, dtype, seed=0):
 
 def own_rows(x, team):
     first = team.rank * shard_rows(len(x), team.size)
-    return x[first:first + rows_of_rank(len(x), team.size, team.rank)]
+    return x[first : first + rows_of_rank(len(x), team.size, team.rank)]
 
 
 def check(values, x):
@@ -28,8 +28,10 @@ def check(values, x):
 
 
 @pytest.mark.parametrize("packets_bytes", PACKETS)
-@pytest.mark.parametrize("m, columns, dtype", [(1, 1, "fp16"), (3, 7, "int8"), (16, 64, "bf16"), (130, 33, "fp32"), (57, 9, "fp64"),
-                                               (64, 5, "int16"), (40, 8, "int64")])
+@pytest.mark.parametrize(
+    "m, columns, dtype",
+    [(1, 1, "fp16"), (3, 7, "int8"), (16, 64, "bf16"), (130, 33, "fp32"), (57, 9, "fp64"), (64, 5, "int16"), (40, 8, "int64")],
+)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
 def test_sizes(ranks, m, columns, dtype, packets_bytes):
     x = whole(m, columns, dtype)
@@ -84,7 +86,7 @@ def test_symmetric_results_and_rows_in_place(packets_bytes):
         for _ in range(3):
             assert op(own_rows(x, team), 20, out=out, symmetric_out=True) is out
         first = team.rank * shard_rows(20, team.size)
-        mine = out[first:first + rows_of_rank(20, team.size, team.rank)]
+        mine = out[first : first + rows_of_rank(20, team.size, team.rank)]
         op(mine, 20, out=out, symmetric_out=True)
         return np.array(out)
 
@@ -94,15 +96,18 @@ def test_symmetric_results_and_rows_in_place(packets_bytes):
         check(result.values, x)
 
 
-@pytest.mark.parametrize("body, message", [
-    (lambda team: AllGather(team, 8, 4, "fp32")(np.zeros((5, 4), np.float32), 9), "`m` is 9, the operator was made for 1 to 8"),
-    (lambda team: AllGather(team, 8, 4, "fp32")(np.zeros((8, 4), np.float32), 8), r"`x` has shape \[8, 4\], \[4, 4\] is needed"),
-    (lambda team: AllGather(team, 8, 4, "fp32")(np.zeros((4, 4), np.float16), 8), "`x` is fp16"),
-    (lambda team: AllGather(team, 8, 4, "fp32")(np.zeros((4, 4), np.float32), 8.0), "`m` must be an integer, not 8.0"),
-    (lambda team: AllGather(team, 8, 4, "fp32")([[0.0] * 4] * 4, 8), "`x` must be an array or a tensor of the team, not `list`"),
-    (lambda team: AllGather(team, 0, 4, "fp32"), "`max_m` is 0"),
-    (lambda team: AllGather(team, 8, 4, "fp32", words=3), "no option `words`"),
-])
+@pytest.mark.parametrize(
+    "body, message",
+    [
+        (lambda team: AllGather(team, 8, 4, "fp32")(np.zeros((5, 4), np.float32), 9), "`m` is 9, the operator was made for 1 to 8"),
+        (lambda team: AllGather(team, 8, 4, "fp32")(np.zeros((8, 4), np.float32), 8), r"`x` has shape \[8, 4\], \[4, 4\] is needed"),
+        (lambda team: AllGather(team, 8, 4, "fp32")(np.zeros((4, 4), np.float16), 8), "`x` is fp16"),
+        (lambda team: AllGather(team, 8, 4, "fp32")(np.zeros((4, 4), np.float32), 8.0), "`m` must be an integer, not 8.0"),
+        (lambda team: AllGather(team, 8, 4, "fp32")([[0.0] * 4] * 4, 8), "`x` must be an array or a tensor of the team, not `list`"),
+        (lambda team: AllGather(team, 0, 4, "fp32"), "`max_m` is 0"),
+        (lambda team: AllGather(team, 8, 4, "fp32", words=3), "no option `words`"),
+    ],
+)
 def test_wrong_arguments(body, message):
     with pytest.raises((ValueError, TypeError, RuntimeError), match=message):
         tandem.launch(body, ranks=2)

@@ -2,8 +2,8 @@
 #include "tandem/ops/all_to_all.h"
 #include <gtest/gtest.h>
 
-extern "C" int allToAllFromC(td_session* session, int rank, uint64_t x, uint64_t out, int64_t maxM, int64_t columns, const int64_t* counts,
-                             int count);
+extern "C" int allToAllFromC(td_session* session, int rank, uint64_t x, uint64_t out, int64_t maxM, int64_t columns,
+                             const int64_t* counts, int count);
 
 namespace tandem {
 namespace {
@@ -25,7 +25,8 @@ TEST(AllToAll, FromCppAndC) {
       return t;
     };
     bool isFirst = team.rank() == 0;
-    std::vector<int> equal = isFirst ? std::vector<int>{0, 1, 2, 100, 101, 102} : std::vector<int>{3, 4, 5, 103, 104, 105};
+    std::vector<int> equal =
+        isFirst ? std::vector<int>{0, 1, 2, 100, 101, 102} : std::vector<int>{3, 4, 5, 103, 104, 105};
     std::vector<int> unequal = isFirst ? std::vector<int>{0, 100, 101} : std::vector<int>{1, 2, 3, 4};
     ops::AllToAll op(team, kRows, kColumns, DType::Int32);
     op.run(x, out, kEqual);
@@ -37,7 +38,9 @@ TEST(AllToAll, FromCppAndC) {
     op.close();
     for (const std::vector<int64_t>* counts : {&kEqual, &kUnequal}) {
       team.fill(out, 0);
-      EXPECT_EQ(allToAllFromC(team.session(), team.rank(), x.address, out.address, kRows, kColumns, counts->data(), int(counts->size())), 0)
+      EXPECT_EQ(allToAllFromC(team.session(), team.rank(), x.address, out.address, kRows, kColumns, counts->data(),
+                              int(counts->size())),
+                0)
           << td_last_error();
       team.synchronize();
       expectRows(out, counts == &kEqual ? equal : unequal);

@@ -18,8 +18,9 @@ def counts_of(ranks):
 
 def rows(rank, counts, ranks, seed):
     table = counts if isinstance(counts, list) else [[rows_of_rank(counts, ranks, r) for r in range(ranks)]] * ranks
-    parts = [np.random.default_rng([seed, rank, peer]).integers(-1000, 1000, (n, COLUMNS)).astype(np.int16)
-             for peer, n in enumerate(table[rank])]
+    parts = [
+        np.random.default_rng([seed, rank, peer]).integers(-1000, 1000, (n, COLUMNS)).astype(np.int16) for peer, n in enumerate(table[rank])
+    ]
     return table, parts
 
 

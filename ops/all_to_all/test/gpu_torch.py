@@ -7,8 +7,11 @@ import tandem.torch as tt
 
 def rows(rank, counts, columns=24):
     """Row i for rank j is 1000 * rank + 100 * j + i in all columns."""
-    return torch.cat([1000 * rank + 100 * peer + torch.arange(n, device="cuda") for peer, n in enumerate(counts[rank])])[:, None].repeat(
-        1, columns).float()
+    return (
+        torch.cat([1000 * rank + 100 * peer + torch.arange(n, device="cuda") for peer, n in enumerate(counts[rank])])[:, None]
+        .repeat(1, columns)
+        .float()
+    )
 
 
 def exchanged():

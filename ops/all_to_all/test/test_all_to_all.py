@@ -26,7 +26,7 @@ def expected(rank, counts, columns, dtype, ranks, seed=0):
     table, parts = matrix(counts, ranks), []
     for source in range(ranks):
         first = sum(table[source][:rank])
-        parts.append(rows_from(source, counts, columns, dtype, ranks, seed)[first:first + table[source][rank]])
+        parts.append(rows_from(source, counts, columns, dtype, ranks, seed)[first : first + table[source][rank]])
     return np.concatenate(parts)
 
 
@@ -87,7 +87,7 @@ def test_symmetric_results(packets_bytes):
     def main(team):
         op = AllToAll(team, 12, 6, "fp32", packets_bytes=packets_bytes)
         out = team.empty((8, 6), "float32")
-        mine = out[:len(expected(team.rank, counts, 6, "fp32", 3))]
+        mine = out[: len(expected(team.rank, counts, 6, "fp32", 3))]
         for _ in range(3):
             op(rows_from(team.rank, counts, 6, "fp32", 3), counts, out=mine, symmetric_out=True)
         return np.array(mine)
@@ -116,8 +116,9 @@ def test_wrong_arguments():
     failing([[8, 1], [0, 0]], 9, "`x` has shape|rank 0 sends 9 rows, the operator was made for up to 8")
     failing([[1, 2.5], [3, 4]], 3, "float")
     failing(2.5, 3, "`counts` must be an integer, not 2.5")
-    failing(lambda rank: [[1, 2], [2, 1 + rank]], 3,
-            "with symmetric_out 0, counts 1, 2, 2, 2, where rank 0's is .* counts 1, 2, 2, 1|has shape")
+    failing(
+        lambda rank: [[1, 2], [2, 1 + rank]], 3, "with symmetric_out 0, counts 1, 2, 2, 2, where rank 0's is .* counts 1, 2, 2, 1|has shape"
+    )
 
 
 def test_readme_example():

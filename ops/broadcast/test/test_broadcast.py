@@ -23,8 +23,9 @@ def check(values, x):
 
 
 @pytest.mark.parametrize("packets_bytes", PACKETS)
-@pytest.mark.parametrize("count, dtype", [(1, "fp16"), (37, "int8"), (1024, "bf16"), (4301, "fp32"), (513, "fp64"), (6, "int16"),
-                                          (64, "int64")])
+@pytest.mark.parametrize(
+    "count, dtype", [(1, "fp16"), (37, "int8"), (1024, "bf16"), (4301, "fp32"), (513, "fp64"), (6, "int16"), (64, "int64")]
+)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
 def test_sizes(ranks, count, dtype, packets_bytes):
     root = count % ranks
@@ -78,16 +79,22 @@ def test_in_place_and_in_symmetric_memory(packets_bytes, symmetric):
             check([value[which] for value in result.values], data_of(1, 300, "fp32"))
 
 
-@pytest.mark.parametrize("body, message", [
-    (lambda team: Broadcast(team, 8, "fp32")(np.zeros(9, np.float32), 0), "`x` has 9 elements, the operator was made for 1 to 8"),
-    (lambda team: Broadcast(team, 8, "fp32")(np.zeros(8, np.float32), 2), "`root` is 2, 0 to 1 are possible"),
-    (lambda team: Broadcast(team, 8, "fp32")(np.zeros(8, np.float32), -1), "`root` is -1, 0 to 1 are possible"),
-    (lambda team: Broadcast(team, 8, "fp32")(np.zeros(8, np.float32), 0.5), "`root` must be an integer, not 0.5"),
-    (lambda team: Broadcast(team, 8, "fp32")(np.zeros(8, np.float32), team.rank), "with elements 8, root 1, .* with elements 8, root 0"),
-    (lambda team: Broadcast(team, 8, "fp32")(np.zeros(8, np.float16), 0), "`x` is fp16, the operator was made for fp32"),
-    (lambda team: Broadcast(team, 0, "fp32"), "`max_elements` is 0"),
-    (lambda team: Broadcast(team, 8, "fp32", words=3), "`broadcast` has no option `words`; it takes `programs`"),
-])
+@pytest.mark.parametrize(
+    "body, message",
+    [
+        (lambda team: Broadcast(team, 8, "fp32")(np.zeros(9, np.float32), 0), "`x` has 9 elements, the operator was made for 1 to 8"),
+        (lambda team: Broadcast(team, 8, "fp32")(np.zeros(8, np.float32), 2), "`root` is 2, 0 to 1 are possible"),
+        (lambda team: Broadcast(team, 8, "fp32")(np.zeros(8, np.float32), -1), "`root` is -1, 0 to 1 are possible"),
+        (lambda team: Broadcast(team, 8, "fp32")(np.zeros(8, np.float32), 0.5), "`root` must be an integer, not 0.5"),
+        (
+            lambda team: Broadcast(team, 8, "fp32")(np.zeros(8, np.float32), team.rank),
+            "with elements 8, root 1, .* with elements 8, root 0",
+        ),
+        (lambda team: Broadcast(team, 8, "fp32")(np.zeros(8, np.float16), 0), "`x` is fp16, the operator was made for fp32"),
+        (lambda team: Broadcast(team, 0, "fp32"), "`max_elements` is 0"),
+        (lambda team: Broadcast(team, 8, "fp32", words=3), "`broadcast` has no option `words`; it takes `programs`"),
+    ],
+)
 def test_wrong_arguments(body, message):
     with pytest.raises((ValueError, TypeError, RuntimeError), match=message):
         tandem.launch(body, ranks=2)

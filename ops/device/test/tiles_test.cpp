@@ -1,4 +1,5 @@
-// The order of tiles as kernels have it, on the simulator, against what the build has made of the same text for the models.
+// The order of tiles as kernels have it, on the simulator, against what the build has made of the same text for the
+// models.
 #include "ops/device/tiles.h"
 #include "tandem/tandem.h"
 #include <fstream>
@@ -47,8 +48,8 @@ Kernel kernel(const std::string& name) {
 }
 
 // What the kernel stores of `count` tiles, `each` numbers of a tile.
-std::vector<int64_t> stored(Team& team, const Kernel& kernel, int64_t count, int64_t each, std::vector<Argument> arguments,
-                            const std::map<std::string, Constant>& constants = {}) {
+std::vector<int64_t> stored(Team& team, const Kernel& kernel, int64_t count, int64_t each,
+                            std::vector<Argument> arguments, const std::map<std::string, Constant>& constants = {}) {
   Tensor out = team.localZeros({count * each}, DType::Int64);
   arguments.insert(arguments.begin(), {out, count});
   team.launch(kernel, {}, arguments, constants);
@@ -68,47 +69,55 @@ class Shapes {
 };
 
 TEST(OrderOfTiles, OfGatheredRowsIsTheKernels) {
-  launch([](Team& team) {
-    Kernel order = kernel("gathered");
-    Shapes shapes;
-    for (int i = 0; i < 40; ++i) {
-      int64_t shards = shapes.upTo(4), blocks = shapes.upTo(12), columns = shapes.upTo(12), group = int64_t(1) << (i % 5);
-      int64_t count = shards * blocks * columns;
-      std::vector<int64_t> want;
-      for (int64_t tile = 0; tile < count; ++tile)
-        for (int64_t number : kernels::gathered_tile(tile, blocks, columns, group)) want.push_back(number);
-      EXPECT_EQ(stored(team, order, count, 3, {blocks, columns}, {{"GROUP", group}}), want) << blocks << " " << columns << " " << group;
-    }
-  }, {.ranks = 1});
+  launch(
+      [](Team& team) {
+        Kernel order = kernel("gathered");
+        Shapes shapes;
+        for (int i = 0; i < 40; ++i) {
+          int64_t shards = shapes.upTo(4), blocks = shapes.upTo(12), columns = shapes.upTo(12),
+                  group = int64_t(1) << (i % 5);
+          int64_t count = shards * blocks * columns;
+          std::vector<int64_t> want;
+          for (int64_t tile = 0; tile < count; ++tile)
+            for (int64_t number : kernels::gathered_tile(tile, blocks, columns, group)) want.push_back(number);
+          EXPECT_EQ(stored(team, order, count, 3, {blocks, columns}, {{"GROUP", group}}), want)
+              << blocks << " " << columns << " " << group;
+        }
+      },
+      {.ranks = 1});
 }
 
 TEST(OrderOfTiles, OfPiecesIsTheKernels) {
-  launch([](Team& team) {
-    Kernel order = kernel("pieces");
-    Shapes shapes;
-    for (int i = 0; i < 40; ++i) {
-      int64_t whole = shapes.upTo(200) - 1, left = shapes.upTo(60) - 1, count = whole + left * shapes.upTo(8) + 1;
-      if (!left) count = whole + 1;
-      std::vector<int64_t> want;
-      for (int64_t item = 0; item < count; ++item)
-        for (int64_t number : kernels::piece_of(item, whole, left)) want.push_back(number);
-      EXPECT_EQ(stored(team, order, count, 2, {whole, left}), want) << whole << " " << left;
-    }
-  }, {.ranks = 1});
+  launch(
+      [](Team& team) {
+        Kernel order = kernel("pieces");
+        Shapes shapes;
+        for (int i = 0; i < 40; ++i) {
+          int64_t whole = shapes.upTo(200) - 1, left = shapes.upTo(60) - 1, count = whole + left * shapes.upTo(8) + 1;
+          if (!left) count = whole + 1;
+          std::vector<int64_t> want;
+          for (int64_t item = 0; item < count; ++item)
+            for (int64_t number : kernels::piece_of(item, whole, left)) want.push_back(number);
+          EXPECT_EQ(stored(team, order, count, 2, {whole, left}), want) << whole << " " << left;
+        }
+      },
+      {.ranks = 1});
 }
 
 TEST(OrderOfTiles, OfScatteredPartsIsTheKernels) {
-  launch([](Team& team) {
-    Kernel order = kernel("scattered");
-    Shapes shapes;
-    for (int i = 0; i < 60; ++i) {
-      int64_t ranks = shapes.upTo(8), tiles = shapes.upTo(60), turn = shapes.upTo(tiles), count = ranks * tiles;
-      std::vector<int64_t> want;
-      for (int64_t tile = 0; tile < count; ++tile)
-        for (int64_t number : kernels::scattered_tile(tile, ranks, tiles, turn)) want.push_back(number);
-      EXPECT_EQ(stored(team, order, count, 2, {ranks, tiles, turn}), want) << ranks << " " << tiles << " " << turn;
-    }
-  }, {.ranks = 1});
+  launch(
+      [](Team& team) {
+        Kernel order = kernel("scattered");
+        Shapes shapes;
+        for (int i = 0; i < 60; ++i) {
+          int64_t ranks = shapes.upTo(8), tiles = shapes.upTo(60), turn = shapes.upTo(tiles), count = ranks * tiles;
+          std::vector<int64_t> want;
+          for (int64_t tile = 0; tile < count; ++tile)
+            for (int64_t number : kernels::scattered_tile(tile, ranks, tiles, turn)) want.push_back(number);
+          EXPECT_EQ(stored(team, order, count, 2, {ranks, tiles, turn}), want) << ranks << " " << tiles << " " << turn;
+        }
+      },
+      {.ranks = 1});
 }
 
 // Every tile has its turn once, the own shard first or last.

@@ -112,10 +112,16 @@ def test_operators_on_several_streams():
             check([v[i] for v in values], pairs, "fp32")
 
 
-@pytest.mark.parametrize("sizes, config, message", [
-    ((0, 8, 16, "fp32"), {}, "`max_m` is 0"), ((8, 8, 8, "int32"), {}, "i32"), ((8, 8, 8, "fp32"), {"block_m": 24}, "`block_m` is 24"),
-    ((8, 8, 8, "fp32"), {"splits": 9}, "`splits` is 9"), ((8, 8, 8, "fp32"), {"blockm": 16}, "`blockm`"),
-])
+@pytest.mark.parametrize(
+    "sizes, config, message",
+    [
+        ((0, 8, 16, "fp32"), {}, "`max_m` is 0"),
+        ((8, 8, 8, "int32"), {}, "i32"),
+        ((8, 8, 8, "fp32"), {"block_m": 24}, "`block_m` is 24"),
+        ((8, 8, 8, "fp32"), {"splits": 9}, "`splits` is 9"),
+        ((8, 8, 8, "fp32"), {"blockm": 16}, "`blockm`"),
+    ],
+)
 def test_wrong_operators(sizes, config, message):
     with pytest.raises((ValueError, TypeError, RuntimeError), match=message):
         tandem.launch(lambda team: GemmAllReduce(team, *sizes, **config), ranks=2)

@@ -202,13 +202,16 @@ def failing(message, body, ranks=2):
         tandem.launch(body, ranks=ranks)
 
 
-@pytest.mark.parametrize("a, b, m, dtype, message", [
-    ((9, 16), (16, 8), 10, "fp32", r"`a` has shape \[9, 16\], \[10, 16\] is needed"),
-    ((10, 16), (8, 16), 10, "fp32", r"`b` has shape \[8, 16\], \[16, 8\] is needed"),
-    ((11, 16), (16, 8), 11, "fp32", r"`m` is 11, the operator was made for 1 to 10"),
-    ((0, 16), (16, 8), 0, "fp32", r"`m` is 0, the operator was made for 1 to 10"),
-    ((10, 16), (16, 8), 10, "fp16", r"`a` is fp16, the operator was made for fp32"),
-])
+@pytest.mark.parametrize(
+    "a, b, m, dtype, message",
+    [
+        ((9, 16), (16, 8), 10, "fp32", r"`a` has shape \[9, 16\], \[10, 16\] is needed"),
+        ((10, 16), (8, 16), 10, "fp32", r"`b` has shape \[8, 16\], \[16, 8\] is needed"),
+        ((11, 16), (16, 8), 11, "fp32", r"`m` is 11, the operator was made for 1 to 10"),
+        ((0, 16), (16, 8), 0, "fp32", r"`m` is 0, the operator was made for 1 to 10"),
+        ((10, 16), (16, 8), 10, "fp16", r"`a` is fp16, the operator was made for fp32"),
+    ],
+)
 def test_wrong_arguments(a, b, m, dtype, message):
     def main(team):
         GemmReduceScatter(team, 10, 8, 16, "fp32")(np.zeros(a, as_dtype(dtype)), np.zeros(b, np.float32), m)
@@ -224,13 +227,20 @@ def test_wrong_output_shape():
     failing(r"`out` has shape \[8, 10\], \[5, 8\] is needed", main)
 
 
-@pytest.mark.parametrize("sizes, config, message", [
-    ((0, 8, 16, "fp32"), {}, "`max_m` is 0"), ((8, -1, 16, "fp32"), {}, "`n` is -1"),
-    ((8, 8, 0, "fp32"), {}, "`k` is 0"),
-    ((8, 8, 8, "i32"), {}, "i32"), ((8, 8, 8, "float7"), {}, "float7"),
-    ((8, 8, 8, "fp32"), {"block_n": 24}, "`block_n` is 24"), ((8, 8, 8, "fp32"), {"programs": 0}, "`programs` is 0"),
-    ((8, 8, 8, "fp32"), {"warps": 16}, "`warps`"), ((8, 8, 8, "fp32"), {"chunks": 65}, "`chunks` is 65, 0 to 64 are possible"),
-])
+@pytest.mark.parametrize(
+    "sizes, config, message",
+    [
+        ((0, 8, 16, "fp32"), {}, "`max_m` is 0"),
+        ((8, -1, 16, "fp32"), {}, "`n` is -1"),
+        ((8, 8, 0, "fp32"), {}, "`k` is 0"),
+        ((8, 8, 8, "i32"), {}, "i32"),
+        ((8, 8, 8, "float7"), {}, "float7"),
+        ((8, 8, 8, "fp32"), {"block_n": 24}, "`block_n` is 24"),
+        ((8, 8, 8, "fp32"), {"programs": 0}, "`programs` is 0"),
+        ((8, 8, 8, "fp32"), {"warps": 16}, "`warps`"),
+        ((8, 8, 8, "fp32"), {"chunks": 65}, "`chunks` is 65, 0 to 64 are possible"),
+    ],
+)
 def test_wrong_operators(sizes, config, message):
     failing(message, lambda team: GemmReduceScatter(team, *sizes, **config))
 

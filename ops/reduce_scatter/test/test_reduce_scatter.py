@@ -59,14 +59,17 @@ def test_many_calls_on_one_operator(ranks):
             check([value[i] for value in result.values], xs)
 
 
-@pytest.mark.parametrize("body, message", [
-    (lambda team: ReduceScatter(team, 8, 4, "fp32")(np.zeros((9, 4), np.float32), 9), "`m` is 9, the operator was made for 1 to 8"),
-    (lambda team: ReduceScatter(team, 8, 4, "fp32")(np.zeros((8, 5), np.float32), 8), r"`x` has shape \[8, 5\], \[8, 4\] is needed"),
-    (lambda team: ReduceScatter(team, 8, 4, "fp32")(np.zeros((8, 4), np.float16), 8), "`x` is fp16"),
-    (lambda team: ReduceScatter(team, 8, 0, "fp32"), "`columns` is 0"),
-    (lambda team: ReduceScatter(team, 8, 4, "int8"), "not i8"),
-    (lambda team: ReduceScatter(team, 8, 4, "fp32", programs=-1), "`programs` is -1"),
-])
+@pytest.mark.parametrize(
+    "body, message",
+    [
+        (lambda team: ReduceScatter(team, 8, 4, "fp32")(np.zeros((9, 4), np.float32), 9), "`m` is 9, the operator was made for 1 to 8"),
+        (lambda team: ReduceScatter(team, 8, 4, "fp32")(np.zeros((8, 5), np.float32), 8), r"`x` has shape \[8, 5\], \[8, 4\] is needed"),
+        (lambda team: ReduceScatter(team, 8, 4, "fp32")(np.zeros((8, 4), np.float16), 8), "`x` is fp16"),
+        (lambda team: ReduceScatter(team, 8, 0, "fp32"), "`columns` is 0"),
+        (lambda team: ReduceScatter(team, 8, 4, "int8"), "not i8"),
+        (lambda team: ReduceScatter(team, 8, 4, "fp32", programs=-1), "`programs` is -1"),
+    ],
+)
 def test_wrong_arguments(body, message):
     with pytest.raises((ValueError, TypeError, RuntimeError), match=message):
         tandem.launch(body, ranks=2)

@@ -38,7 +38,7 @@ class Check:
         self.limit = limit  # not None: every schedule, at most so many
         self.run_limits = run_limits
         self.compat = compat
-        self.proofs = []    # (ranks, Proof), of exhaustive runs
+        self.proofs = []  # (ranks, Proof), of exhaustive runs
 
     def replay(self, ranks, seed, limited=False):
         """`seed`: or the text of a schedule. `limited`: a limit of the run ended it."""
@@ -82,8 +82,9 @@ class Check:
         return on_rank
 
     def _run_all(self, ranks):
-        proof = run_every_schedule(self._main(), ranks, limit=self.limit, check=self.kinds,
-                                   replay=lambda schedule: self.replay(ranks, schedule), **self.run_limits)
+        proof = run_every_schedule(
+            self._main(), ranks, limit=self.limit, check=self.kinds, replay=lambda schedule: self.replay(ranks, schedule), **self.run_limits
+        )
         self.proofs.append((ranks, proof))
         self.compared += proof.runs - 1
         for finding in proof.findings:
@@ -93,8 +94,9 @@ class Check:
     def _run_once(self, ranks, seed, first):
         replay = self.replay(ranks, seed)
         try:
-            session, _ = run_ranks(self._main(), ranks, (), seed=seed, check=self.kinds, policy=policy_of(seed), log_stores=True,
-                                   **self.run_limits)
+            session, _ = run_ranks(
+                self._main(), ranks, (), seed=seed, check=self.kinds, policy=policy_of(seed), log_stores=True, **self.run_limits
+            )
         except (Exception, SystemExit) as error:
             self._add(findings_of(getattr(error, "reports", []), error, replay), ranks, seed)
             return first
@@ -138,8 +140,9 @@ def policy_of(seed):
     return POLICIES[seed % len(POLICIES)]
 
 
-def replay_command(script, ranks, *, check, seed=0, policy=POLICIES[0], schedule=None, compat=False, main=False, max_steps=None,
-                   timeout=None):
+def replay_command(
+    script, ranks, *, check, seed=0, policy=POLICIES[0], schedule=None, compat=False, main=False, max_steps=None, timeout=None
+):
     """Returns the `tandem run` that repeats a run. Each option that changes the run is in it. `script`: its `name`
     and `arguments`."""
     words = ["tandem", "run", *kinds_in_words(check), *(["--compat"] if compat else []), "--ranks", str(ranks)]
@@ -195,9 +198,11 @@ def schedules_of(check):
     """Says in words how much was run."""
     if check.limit is None:
         return f"ranks {', '.join(map(str, check.rank_counts))}, {_counted(len(check.seeds), 'schedule')} each"
-    return "; ".join(f"{_counted(ranks, 'rank')}: {_counted(proof.runs, 'schedule')}, "
-                     + ("all there are" if proof.complete else f"not all: `--limit {check.limit}` ended it")
-                     for ranks, proof in check.proofs)
+    return "; ".join(
+        f"{_counted(ranks, 'rank')}: {_counted(proof.runs, 'schedule')}, "
+        + ("all there are" if proof.complete else f"not all: `--limit {check.limit}` ended it")
+        for ranks, proof in check.proofs
+    )
 
 
 def _write(path, text):

@@ -66,8 +66,10 @@ def run_every_schedule(main, ranks, args=(), limit=LIMIT, reduction=True, check=
             error = caught
         state = _run(search)
         if state["diverged"]:
-            raise Diverged("the program does something else under the same schedule: exhaustive search needs runs that repeat "
-                           "(no random inputs, no state kept between runs)")
+            raise Diverged(
+                "the program does something else under the same schedule: exhaustive search needs runs that repeat "
+                "(no random inputs, no state kept between runs)"
+            )
         if state["redundant"]:
             proof.redundant += 1
         else:

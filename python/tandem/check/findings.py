@@ -11,8 +11,9 @@ from ..host.frames import users_traceback
 from ..host.report_kinds import KINDS
 from .suppression import suppressions
 
-_NOTE, _ERROR = (re.compile(rf"^(?P<file>\S.*?):(?P<line>\d+)(?::(?P<column>\d+))?: {word}: (?P<message>.*)$", re.M)
-                 for word in ("note", "error"))
+_NOTE, _ERROR = (
+    re.compile(rf"^(?P<file>\S.*?):(?P<line>\d+)(?::(?P<column>\d+))?: {word}: (?P<message>.*)$", re.M) for word in ("note", "error")
+)
 _RANK = re.compile(r"\brank (\d+)")
 _PROGRAM = re.compile(r"\bprogram \((\d+),(\d+),(\d+)\)")
 _RULE = re.compile(r"\((M\d+(?:, M\d+)*)\)")
@@ -69,10 +70,18 @@ class Finding:
         return suppression[1].reason if suppression else ""
 
     def as_dict(self):
-        return {"kind": self.kind, "severity": self.severity, "message": self.message, "rule": self.rule,
-                "places": [dataclasses.asdict(p) for p in self.places], "ranks": sorted({r for r, _ in self.runs}),
-                "seeds": sorted({s for _, s in self.runs}), "runs": len(self.runs), "suppressed": self.allowed or None,
-                "replay": self.replay}
+        return {
+            "kind": self.kind,
+            "severity": self.severity,
+            "message": self.message,
+            "rule": self.rule,
+            "places": [dataclasses.asdict(p) for p in self.places],
+            "ranks": sorted({r for r, _ in self.runs}),
+            "seeds": sorted({s for _, s in self.runs}),
+            "runs": len(self.runs),
+            "suppressed": self.allowed or None,
+            "replay": self.replay,
+        }
 
 
 def _writers(text):
@@ -86,8 +95,14 @@ def _writers(text):
 def _placed(pattern, text):
     for note in pattern.finditer(text):
         rank, program = _RANK.search(note["message"]), _PROGRAM.search(note["message"])
-        yield Place(note["file"], int(note["line"]), int(note["column"]) if note["column"] else None, int(rank[1]) if rank else None,
-                    tuple(map(int, program.groups())) if program else None, note["message"])
+        yield Place(
+            note["file"],
+            int(note["line"]),
+            int(note["column"]) if note["column"] else None,
+            int(rank[1]) if rank else None,
+            tuple(map(int, program.groups())) if program else None,
+            note["message"],
+        )
 
 
 def finding_of(report, replay="", host_notes=""):
@@ -96,8 +111,16 @@ def finding_of(report, replay="", host_notes=""):
     rank, program = report.get("rank"), report.get("program")
     places = []
     if report["file"]:
-        places.append(Place(report["file"], report["line"], report["column"] or None, rank if rank is not None and rank >= 0 else None,
-                            tuple(program) if program and report.get("kernel") else None, report["message"]))
+        places.append(
+            Place(
+                report["file"],
+                report["line"],
+                report["column"] or None,
+                rank if rank is not None and rank >= 0 else None,
+                tuple(program) if program and report.get("kernel") else None,
+                report["message"],
+            )
+        )
     places.extend(_placed(_NOTE, text))
     places.extend(Place(n["file"], int(n["line"]), None, None, None, f"{n['message']} here") for n in _HOST_CALL.finditer(text))
     if report["kind"] in STUCK:
@@ -139,8 +162,15 @@ def _finding_of_exception(error, replay):
 
 def finding_of_difference(text, ranks, replay):
     """Returns the finding of a difference between two schedules, as `tandem.explore` tells it."""
-    return Finding("schedule-dependent", "error", f"what is stored depends on the schedule, on {ranks} rank{'s' * (ranks > 1)}", None,
-                   [*_placed(_ERROR, text), *_placed(_NOTE, text)], text, replay)
+    return Finding(
+        "schedule-dependent",
+        "error",
+        f"what is stored depends on the schedule, on {ranks} rank{'s' * (ranks > 1)}",
+        None,
+        [*_placed(_ERROR, text), *_placed(_NOTE, text)],
+        text,
+        replay,
+    )
 
 
 class Findings:

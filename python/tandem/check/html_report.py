@@ -14,7 +14,9 @@ _BUFFER = re.compile(r"`(?P<name>[^`]+)`\[(?P<begin>\d+)\.\.(?P<end>\d+)\) (?:of
 _NOTE = re.compile(r"^note: +(.+)$", re.M)
 _CONTEXT = 4  # lines before and behind
 
-_STYLE = BARS + """
+_STYLE = (
+    BARS
+    + """
 :root { color-scheme: light dark; --page: #f6f7f9; --card: #fff; --text: #1d2129; --quiet: #5d6675; --line: #dfe3ea; --code: #f3f5f8;
   --first: #d9480f; --first-back: #fff0e6; --second: #1864ab; --second-back: #e7f2fc; --error: #c92a2a; --warning: #b26a00;
   --good: #2b8a3e; }
@@ -61,6 +63,7 @@ svg text { fill: var(--quiet); font: 12px system-ui, sans-serif; }
 @media (prefers-color-scheme: dark) { .k-kernel { fill: #59616e; } }
 .stuck { fill: none; stroke: var(--error); stroke-dasharray: 4 3; } svg text.stuck-text { fill: var(--error); }
 """
+)
 
 
 def _text(value):
@@ -82,12 +85,16 @@ def _who(place):
 def _source(place, css, title):
     lines = linecache.getlines(place.file)
     first, last = max(place.line - _CONTEXT, 1), min(place.line + _CONTEXT, len(lines))
-    rows = "".join(f'<span class="l{" mark" if n == place.line else ""}"><i>{n}</i>{_text(lines[n - 1].rstrip()) or " "}</span>'
-                   for n in range(first, last + 1))
+    rows = "".join(
+        f'<span class="l{" mark" if n == place.line else ""}"><i>{n}</i>{_text(lines[n - 1].rstrip()) or " "}</span>'
+        for n in range(first, last + 1)
+    )
     who = f" · {_text(_who(place))}" if _who(place) else ""
     where = f"{_text(os.path.relpath(place.file))}:{place.line}"
-    return (f'<div class="side {css}"><header><b>{_text(title)}{who}</b><span class="quiet">{where}</span></header>'
-            f'<pre>{rows or "<span class=l>(the source is not there)</span>"}</pre></div>')
+    return (
+        f'<div class="side {css}"><header><b>{_text(title)}{who}</b><span class="quiet">{where}</span></header>'
+        f"<pre>{rows or '<span class=l>(the source is not there)</span>'}</pre></div>"
+    )
 
 
 def _sides(finding):
@@ -111,8 +118,10 @@ def _sides(finding):
 def _rules(finding):
     """Each rule that the report names: its title, and behind it its text."""
     known = rules()
-    return "".join(f"<details><summary>{name} {_marked_up(known[name][0])}</summary>"
-                   f"{_marked_up(known[name][1])}</details>" for name in names_in([finding.rule]))
+    return "".join(
+        f"<details><summary>{name} {_marked_up(known[name][0])}</summary>{_marked_up(known[name][1])}</details>"
+        for name in names_in([finding.rule])
+    )
 
 
 def _facts(finding, total):
@@ -121,11 +130,13 @@ def _facts(finding, total):
     names = list(dict.fromkeys(str(s) for _, s in finding.runs))
     shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
     what = buffer and f"<code>{_text(buffer['name'])}</code> on rank {buffer['rank']}, bytes {buffer['begin']} to {buffer['end']}"
-    facts = [("Buffer", what),
-             ("Rule", _rules(finding)),
-             ("Shown", f"in {len(finding.runs)} of {total} run{'s' * (total != 1)}; on {', '.join(map(str, ranks))} ranks"),
-             ("Schedules" if any(not isinstance(s, int) for _, s in finding.runs) else "Seeds", _text(shown)),
-             ("Suppressed", _marked_up(finding.allowed) if finding.allowed else "")]
+    facts = [
+        ("Buffer", what),
+        ("Rule", _rules(finding)),
+        ("Shown", f"in {len(finding.runs)} of {total} run{'s' * (total != 1)}; on {', '.join(map(str, ranks))} ranks"),
+        ("Schedules" if any(not isinstance(s, int) for _, s in finding.runs) else "Seeds", _text(shown)),
+        ("Suppressed", _marked_up(finding.allowed) if finding.allowed else ""),
+    ]
     return "<dl>" + "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts if value) + "</dl>"
 
 
@@ -133,22 +144,31 @@ def _section(number, finding, total, drawn):
     state = "suppressed" if finding.allowed else finding.severity
     message, _, missing = finding.message.partition("; ") if finding.rule else (finding.message, "", "")
     message = message.removeprefix(f"{finding.kind}: ")
-    timeline = f'<h3>The run that showed it, in modelled time</h3>{drawn}' if drawn else ""
+    timeline = f"<h3>The run that showed it, in modelled time</h3>{drawn}" if drawn else ""
     kind = _text(finding.kind) + (" (suppressed)" if finding.allowed else "")
-    return (f'<section id="f{number}"><h2><span class="badge {state}">{kind}</span>'
-            f"{_marked_up(message)}</h2>" + (f'<p class="missing"><b>Missing:</b> {_marked_up(missing)}</p>' if missing else "")
-            + _facts(finding, total) + _sides(finding)
-            + f'<h3>Again</h3><pre class="replay">{_text(finding.replay)}</pre>{timeline}'
-            f'<details><summary>The whole report as text</summary><pre class="text">{_text(finding.text)}</pre></details></section>')
+    return (
+        f'<section id="f{number}"><h2><span class="badge {state}">{kind}</span>'
+        f"{_marked_up(message)}</h2>"
+        + (f'<p class="missing"><b>Missing:</b> {_marked_up(missing)}</p>' if missing else "")
+        + _facts(finding, total)
+        + _sides(finding)
+        + f'<h3>Again</h3><pre class="replay">{_text(finding.replay)}</pre>{timeline}'
+        f'<details><summary>The whole report as text</summary><pre class="text">{_text(finding.text)}</pre></details></section>'
+    )
 
 
 def html(name, findings, summary, total, trace_of):
     """The page. `total`: how many runs; `trace_of(finding)`: the Chrome trace of the run that showed it, or None."""
     findings = sorted(findings, key=lambda f: (bool(f.allowed), f.severity != "error"))
-    entries = "".join(f'<li><a href="#f{k}"><span class="{f.severity}">{_text(f.kind)}</span></a> {_marked_up(f.message[:160])}'
-                      f'{"…" if len(f.message) > 160 else ""}</li>' for k, f in enumerate(findings, 1))
+    entries = "".join(
+        f'<li><a href="#f{k}"><span class="{f.severity}">{_text(f.kind)}</span></a> {_marked_up(f.message[:160])}'
+        f"{'…' if len(f.message) > 160 else ''}</li>"
+        for k, f in enumerate(findings, 1)
+    )
     body = "".join(_section(k, f, total, timeline_svg(trace_of(f), f)) for k, f in enumerate(findings, 1))
     found = f"<nav><ol>{entries}</ol></nav>" if findings else '<section><span class="badge good">nothing found</span></section>'
-    return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-            f"<title>tandem check {_text(name)}</title><style>{_STYLE}</style></head><body><main>"
-            f'<h1>tandem check {_text(name)}</h1><div class="quiet">{_text(summary)}</div>{found}{body}</main></body></html>\n')
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>tandem check {_text(name)}</title><style>{_STYLE}</style></head><body><main>"
+        f'<h1>tandem check {_text(name)}</h1><div class="quiet">{_text(summary)}</div>{found}{body}</main></body></html>\n'
+    )

@@ -24,12 +24,19 @@ def _location(place, message=None):
 
 
 def _result(finding):
-    result = {"ruleId": finding.kind, "level": "error" if finding.severity == "error" else "warning",
-              "message": {"text": finding.message},
-              "locations": [_location(p) for p in finding.places[:1]],
-              "relatedLocations": [{"id": i, **_location(p, p.message)} for i, p in enumerate(finding.places[1:], 1)],
-              "properties": {"ranks": sorted({r for r, _ in finding.runs}), "seeds": sorted({s for _, s in finding.runs}),
-                             "rule": finding.rule, "replay": finding.replay}}
+    result = {
+        "ruleId": finding.kind,
+        "level": "error" if finding.severity == "error" else "warning",
+        "message": {"text": finding.message},
+        "locations": [_location(p) for p in finding.places[:1]],
+        "relatedLocations": [{"id": i, **_location(p, p.message)} for i, p in enumerate(finding.places[1:], 1)],
+        "properties": {
+            "ranks": sorted({r for r, _ in finding.runs}),
+            "seeds": sorted({s for _, s in finding.runs}),
+            "rule": finding.rule,
+            "replay": finding.replay,
+        },
+    }
     if finding.allowed:
         result["suppressions"] = [{"kind": "inSource", "justification": finding.allowed}]
     return result
@@ -41,5 +48,8 @@ def sarif(findings):
     kinds = sorted({f.kind for f in findings})
     rules = [{"id": k, "shortDescription": {"text": KINDS[k].what}, "helpUri": page_uri()} for k in kinds]
     results = [_result(f) | {"ruleIndex": kinds.index(f.kind)} for f in findings]
-    return {"$schema": SCHEMA, "version": "2.1.0",
-            "runs": [{"tool": {"driver": {"name": "tandem", "rules": rules}}, "results": results, "columnKind": "unicodeCodePoints"}]}
+    return {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": {"name": "tandem", "rules": rules}}, "results": results, "columnKind": "unicodeCodePoints"}],
+    }

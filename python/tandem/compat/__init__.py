@@ -45,41 +45,88 @@ def _names(module, words):
     return {word: getattr(module, word) for word in words.split()}
 
 
-_FUNCTIONS = {"jit": jit, "constexpr_function": constexpr_function, "JITFunction": JITFunction, "KernelInterface": KernelInterface,
-              "MockTensor": MockTensor, "TensorWrapper": TensorWrapper, "reinterpret": reinterpret}
+_FUNCTIONS = {
+    "jit": jit,
+    "constexpr_function": constexpr_function,
+    "JITFunction": JITFunction,
+    "KernelInterface": KernelInterface,
+    "MockTensor": MockTensor,
+    "TensorWrapper": TensorWrapper,
+    "reinterpret": reinterpret,
+}
 _TUNING = {"Config": Config, "autotune": autotune, "heuristics": heuristics}
 _ERRORS = {"OutOfResources": OutOfResources, "InterpreterError": InterpreterError}
-_CORE = {**_FUNCTIONS, **_TUNING, **_ERRORS, "cdiv": cdiv, "next_power_of_2": next_power_of_2, "TritonError": KernelError,
-         "CompilationError": CompileError, "compile": compilation.compile, "set_allocator": lambda allocator: None, "__version__": "3.6.0"}
+_CORE = {
+    **_FUNCTIONS,
+    **_TUNING,
+    **_ERRORS,
+    "cdiv": cdiv,
+    "next_power_of_2": next_power_of_2,
+    "TritonError": KernelError,
+    "CompilationError": CompileError,
+    "compile": compilation.compile,
+    "set_allocator": lambda allocator: None,
+    "__version__": "3.6.0",
+}
 
 
 def _runtime():
     """`triton.runtime` and the modules in it."""
     tuner = {**_TUNING, "Autotuner": Autotuner, "Heuristics": Heuristics}
     yield _module("triton.runtime", **_FUNCTIONS, **tuner, **_ERRORS, driver=triton_driver.driver)
-    yield _module("triton.runtime.jit", **_FUNCTIONS, KernelParam=KernelParameter, JITCallable=Source, ConstexprFunction=ConstexprFunction,
-                  JitFunctionInfo=knobs.JitFunctionInfo)
+    yield _module(
+        "triton.runtime.jit",
+        **_FUNCTIONS,
+        KernelParam=KernelParameter,
+        JITCallable=Source,
+        ConstexprFunction=ConstexprFunction,
+        JitFunctionInfo=knobs.JitFunctionInfo,
+    )
     yield _module("triton.runtime.errors", **_ERRORS, PTXASError=PTXASError, AutotunerError=AutotunerError, TritonError=KernelError)
-    yield _module("triton.runtime.autotuner", **tuner, OutOfResources=OutOfResources, PTXASError=PTXASError, AutotunerError=AutotunerError,
-                  JITFunction=JITFunction, KernelInterface=KernelInterface, driver=triton_driver.driver)
-    yield _module("triton.runtime.cache", **_names(cache, "CacheManager FileCacheManager get_cache_manager get_override_manager "
-                                                          "get_dump_manager triton_key _base32"), get_cache_key=compilation.get_cache_key)
+    yield _module(
+        "triton.runtime.autotuner",
+        **tuner,
+        OutOfResources=OutOfResources,
+        PTXASError=PTXASError,
+        AutotunerError=AutotunerError,
+        JITFunction=JITFunction,
+        KernelInterface=KernelInterface,
+        driver=triton_driver.driver,
+    )
+    yield _module(
+        "triton.runtime.cache",
+        **_names(cache, "CacheManager FileCacheManager get_cache_manager get_override_manager get_dump_manager triton_key _base32"),
+        get_cache_key=compilation.get_cache_key,
+    )
     yield _module("triton.runtime.driver", driver=triton_driver.driver, active=triton_driver.driver.active)
 
 
 def _compiler():
     """`triton.compiler` and `triton.backends` with the modules in them."""
-    compiler = {**_names(compilation, "ASTSource compile get_cache_key"), "CompiledKernel": CompiledKernel,
-                "make_backend": backends.make_backend}
+    compiler = {
+        **_names(compilation, "ASTSource compile get_cache_key"),
+        "CompiledKernel": CompiledKernel,
+        "make_backend": backends.make_backend,
+    }
     yield _module("triton.compiler", **compiler, CompilationError=CompileError)
     yield _module("triton.compiler.compiler", **compiler, triton_key=cache.triton_key, GPUTarget=backends.GPUTarget)
-    yield _module("triton.compiler.errors", CompilationError=CompileError, CompileTimeAssertionFailure=CompileError,
-                  UnsupportedLanguageConstruct=CompileError, TritonError=KernelError)
+    yield _module(
+        "triton.compiler.errors",
+        CompilationError=CompileError,
+        CompileTimeAssertionFailure=CompileError,
+        UnsupportedLanguageConstruct=CompileError,
+        TritonError=KernelError,
+    )
     yield _module("triton.errors", TritonError=KernelError)
     target = _names(backends, "GPUTarget BaseBackend Language")
     drivers = _names(backends, "DriverBase GPUDriver")
-    yield _module("triton.backends", backends=backends.backends, Backend=backends.Backend, BaseBackend=backends.BaseBackend,
-                  DriverBase=backends.DriverBase)
+    yield _module(
+        "triton.backends",
+        backends=backends.backends,
+        Backend=backends.Backend,
+        BaseBackend=backends.BaseBackend,
+        DriverBase=backends.DriverBase,
+    )
     yield _module("triton.backends.compiler", **target)
     yield _module("triton.backends.driver", **drivers)
     yield _module("triton.backends.nvidia")

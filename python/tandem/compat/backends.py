@@ -56,9 +56,20 @@ class CUDABackend(BaseBackend):
         return f"tandem-{_tandem.version()}-{self.target.arch}"
 
     def parse_options(self, options):
-        defaults = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": None, "enable_fp_fusion": True, "extern_libs": None,
-                    "debug": False, "backend_name": "cuda", "arch": f"sm{self.target.arch}", "launch_cooperative_grid": False,
-                    "launch_pdl": False, "warp_size": 32}
+        defaults = {
+            "num_warps": 4,
+            "num_stages": 3,
+            "num_ctas": 1,
+            "maxnreg": None,
+            "enable_fp_fusion": True,
+            "extern_libs": None,
+            "debug": False,
+            "backend_name": "cuda",
+            "arch": f"sm{self.target.arch}",
+            "launch_cooperative_grid": False,
+            "launch_pdl": False,
+            "warp_size": 32,
+        }
         parsed = types.SimpleNamespace(**{**defaults, **options})
         parsed.hash = lambda: hashlib.sha256(repr(sorted((k, str(v)) for k, v in vars(parsed).items() if k != "hash")).encode()).hexdigest()
         return parsed

@@ -202,10 +202,25 @@ def _caller_of(hook):
         key = function.cache_key
         signature = {spec["name"]: spec.get("type", "constexpr") for spec in kernel.specs}
         constants = {spec["name"]: spec["constexpr"] for spec in kernel.specs if "constexpr" in spec}
-        info = {"key": key, "signature": signature, "device": kernel.device, "constants": constants, **kernel.options,
-                "extern_libs": None, "configs": [], "specialization_data": None, "is_warmup": is_warmup}
-        hook(key=key, repr=repr(kernel), fn=JitFunctionInfo(function.module, function.__name__, function), compile=info,
-             is_manual_warmup=is_warmup, already_compiled=False)
+        info = {
+            "key": key,
+            "signature": signature,
+            "device": kernel.device,
+            "constants": constants,
+            **kernel.options,
+            "extern_libs": None,
+            "configs": [],
+            "specialization_data": None,
+            "is_warmup": is_warmup,
+        }
+        hook(
+            key=key,
+            repr=repr(kernel),
+            fn=JitFunctionInfo(function.module, function.__name__, function),
+            compile=info,
+            is_manual_warmup=is_warmup,
+            already_compiled=False,
+        )
 
     return call
 

@@ -12,6 +12,7 @@ class CublasLt:
     def matmul(self, a, b, c):
         """c = a @ b.T"""
         import torch
+
         if a.dtype.itemsize > 1:
             torch.mm(a, b.t(), out=c)
         else:

@@ -24,16 +24,19 @@ class MXFP4Tensor(_Codes):
 
     def random(self):
         import torch
+
         self.data = torch.randint(0, 16, self.size, dtype=torch.uint8, device=self.device)
         return self
 
     def to(self, dtype):
         import torch
+
         return torch.tensor([*_MAGNITUDES, *(-m for m in _MAGNITUDES)], dtype=dtype, device=self.device)[self.data.long()]
 
     def _encode(self, values):
         """The nearest number, of two the one with an even code; what is too large, and NaN, becomes the largest."""
         import torch
+
         table = torch.tensor(_MAGNITUDES, device=values.device)
         size = values.float().abs().nan_to_num(nan=6.0, posinf=6.0).clamp(max=6.0)
         above = torch.searchsorted(table, size.contiguous()).clamp(max=7)
@@ -45,12 +48,17 @@ class MXFP4Tensor(_Codes):
     def to_packed_tensor(self, dim):
         """Two neighbours along `dim` in each byte, the first one in the low half."""
         import torch
-        pairs = self.data.unflatten(dim, (-1, 2)) if self.data.shape[dim] % 2 == 0 else torch.nn.functional.pad(
-            self.data, [0, 0] * (self.data.ndim - dim - 1) + [0, 1]).unflatten(dim, (-1, 2))
+
+        pairs = (
+            self.data.unflatten(dim, (-1, 2))
+            if self.data.shape[dim] % 2 == 0
+            else torch.nn.functional.pad(self.data, [0, 0] * (self.data.ndim - dim - 1) + [0, 1]).unflatten(dim, (-1, 2))
+        )
         return pairs.select(dim + 1, 0) | (pairs.select(dim + 1, 1) << 4)
 
     def unpack_packed_tensor(self, packed_tensor, dim, original_shape):
         import torch
+
         codes = torch.stack((packed_tensor & 15, packed_tensor >> 4), dim=dim + 1).flatten(dim, dim + 1)
         return codes.narrow(dim, 0, original_shape[dim])
 
@@ -60,18 +68,21 @@ class MXScaleTensor(_Codes):
 
     def random(self, low=None, high=None):
         import torch
+
         exponent = lambda x, none: none if x is None else min(254, max(0, math.floor(math.log2(x)) + _BIAS))
         self.data = torch.randint(exponent(low, 0), exponent(high, 254) + 1, self.size, dtype=torch.uint8, device=self.device)
         return self
 
     def to(self, dtype):
         import torch
+
         values = torch.ldexp(torch.ones((), device=self.device), self.data.int() - _BIAS)
         return torch.where(self.data == _NAN, torch.nan, values).to(dtype)
 
     def _encode(self, values):
         """The power of two at or below a number; NaN for what is not a positive number."""
         import torch
+
         right = torch.isfinite(values) & (values > 0)
         exponent = torch.frexp(torch.where(right, values.float(), 1.0)).exponent - 1
         return torch.where(right, (exponent + _BIAS).clamp(0, 254), _NAN).to(torch.uint8)

@@ -15,9 +15,15 @@ class _Utils:
     def get_device_properties(device=0):
         target_of(device)  # raises the reason when there is no GPU
         d = devices()[device]
-        return {"max_shared_mem": d["max_shared_bytes"], "max_num_regs": d["max_registers"], "multiprocessor_count": d["multiprocessors"],
-                "warpSize": d["warp_size"], "sm_clock_rate": d["clock_khz"], "mem_clock_rate": d["memory_clock_khz"],
-                "mem_bus_width": d["memory_bus_bits"]}
+        return {
+            "max_shared_mem": d["max_shared_bytes"],
+            "max_num_regs": d["max_registers"],
+            "multiprocessor_count": d["multiprocessors"],
+            "warpSize": d["warp_size"],
+            "sm_clock_rate": d["clock_khz"],
+            "mem_clock_rate": d["memory_clock_khz"],
+            "mem_bus_width": d["memory_bus_bits"],
+        }
 
 
 class _Active:
@@ -40,10 +46,12 @@ class _Active:
     def get_active_torch_device(self):
         """Returns the device of a script's tensors: the CPU for simulated ranks and where there is no GPU."""
         import torch
+
         return torch.device("cpu") if is_simulating() or not devices() else torch.device("cuda", current_device())
 
     def get_device_interface(self):
         import torch
+
         return torch.cuda
 
     def get_benchmarker(self):

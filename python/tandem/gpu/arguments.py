@@ -116,8 +116,10 @@ class Arguments:
         if self.takes(value):
             return self._array(name, value, parameter), "c"
         what = "an array of the host" if isinstance(value, np.ndarray) or hasattr(value, "data_ptr") else f"a `{type(value).__name__}`"
-        raise TypeError(f"argument `{name}` of kernel `{self.kernel.__name__}` is {what}; on a GPU kernels take CUDA arrays, numbers and "
-                        "host descriptors")
+        raise TypeError(
+            f"argument `{name}` of kernel `{self.kernel.__name__}` is {what}; on a GPU kernels take CUDA arrays, numbers and "
+            "host descriptors"
+        )
 
     def takes(self, value):
         """Returns true if a value is an array for the kernel."""
@@ -137,8 +139,9 @@ class Arguments:
         return self._aligned({"name": name, "type": "*" + word}, alignment, parameter)
 
     def _aligned(self, spec, value, parameter):
-        exempt = parameter and (parameter.name in self.kernel.do_not_specialize or
-                                parameter.name in self.kernel.do_not_specialize_on_alignment)
+        exempt = parameter and (
+            parameter.name in self.kernel.do_not_specialize or parameter.name in self.kernel.do_not_specialize_on_alignment
+        )
         return spec if exempt or value % 16 else spec | {"divisibility": 16}
 
     def _number(self, name, value, parameter):

@@ -60,11 +60,11 @@ class _Asm(dict):
 class Remark:
     """What the compiler says about one decision that makes a kernel quick or slow. `str` gives all of it in one line."""
 
-    kind: str     # "product", "load", "conversion" or "resources"
+    kind: str  # "product", "load", "conversion" or "resources"
     outcome: str  # "passed": it was done; "missed": it was not, and the message says why; "analysis": a number
-    stage: str    # the pass or tool that has decided
+    stage: str  # the pass or tool that has decided
     message: str
-    help: str     # what the kernel's author can do about it; may be empty
+    help: str  # what the kernel's author can do about it; may be empty
     file: str
     line: int
     column: int
@@ -85,9 +85,13 @@ class CompiledKernel:
         self.asm = _Asm(handle)
         self.name = self.info["name"]
         self.options, self.flags = options, 0
-        self.metadata = types.SimpleNamespace(name=self.name, shared=self.info["shared_bytes"], target=self.info["target"],
-                                              cluster_dims=tuple(self.info["cluster"]),
-                                              **{k: options.get(k) for k in ("num_warps", "num_stages", "num_ctas", "maxnreg")})
+        self.metadata = types.SimpleNamespace(
+            name=self.name,
+            shared=self.info["shared_bytes"],
+            target=self.info["target"],
+            cluster_dims=tuple(self.info["cluster"]),
+            **{k: options.get(k) for k in ("num_warps", "num_stages", "num_ctas", "maxnreg")},
+        )
 
     @functools.cached_property
     def remarks(self):

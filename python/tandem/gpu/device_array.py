@@ -60,8 +60,10 @@ class DeviceTensor(Tensor):
     def _part(self, index):
         """(the view that an index names, whether it names one element); None for an index that is not slices and integers."""
         index = index if isinstance(index, tuple) else (index,)
-        if not all(i is None or i is Ellipsis or isinstance(i, slice) or (isinstance(i, (int, np.integer)) and not isinstance(i, bool))
-                   for i in index):
+        if not all(
+            i is None or i is Ellipsis or isinstance(i, slice) or (isinstance(i, (int, np.integer)) and not isinstance(i, bool))
+            for i in index
+        ):
             return None
         whole = any(i is Ellipsis for i in index)
         part = self._raw(False)[index if whole else (*index, ...)]
@@ -134,13 +136,19 @@ class DeviceTensor(Tensor):
     def _interface(self, typestr):
         self._raw(False)
         self.team._session.order_framework(self.team)
-        return {"version": 3, "shape": self.shape, "strides": None if self.is_contiguous() else self.strides, "typestr": typestr,
-                "data": (self.address if self.numel() else 0, False)}
+        return {
+            "version": 3,
+            "shape": self.shape,
+            "strides": None if self.is_contiguous() else self.strides,
+            "typestr": typestr,
+            "data": (self.address if self.numel() else 0, False),
+        }
 
     def torch(self):
         """Returns a PyTorch tensor of the same memory. Work on its stream comes after the work given to the team's
         default stream."""
         import torch
+
         word = type_word(self.dtype)
         dtype = getattr(torch, FRAMEWORK_NAME_OF[word])
         device = torch.device("cuda", self.team.device)

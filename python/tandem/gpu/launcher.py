@@ -21,6 +21,7 @@ _DEPENDENT = 2  # TD_GPU_DEPENDENT
 
 def _compiled(kernel, arguments, options, device, is_warmup):
     """(the compiled kernel, the reads of host values that it rests on)"""
+
     def compile_it(request):
         made = CompiledKernel(kernel, compile_request(request), launch_options, device, arguments.specs)
         if compiled_kernels.after_compilation:
@@ -31,8 +32,9 @@ def _compiled(kernel, arguments, options, device, is_warmup):
     key = (json.dumps([arguments.specs, options], sort_keys=True), *arguments.builder.items)
     launch_options = {k: v for k, v in options.items() if k != "target"}
     with kernel.compiling:
-        return specialized(kernel.gpu_kernels, key, arguments.builder, lambda: kernel.request(arguments.specs, options, arguments.builder),
-                           compile_it)
+        return specialized(
+            kernel.gpu_kernels, key, arguments.builder, lambda: kernel.request(arguments.specs, options, arguments.builder), compile_it
+        )
 
 
 def _flags(kwargs):
@@ -80,6 +82,7 @@ def _kind(kernel, parameter):
 
 def make_launcher(kernel):
     """The launcher of a JITFunction."""
+
     def classify(value):
         letter = letter_of(value)
         if letter == "t" and type(value).__module__.startswith("torch"):
@@ -87,6 +90,13 @@ def make_launcher(kernel):
         return letter
 
     kinds = "".join(_kind(kernel, p) for p in kernel.parameters).encode()
-    launcher = _tandem.GpuLauncher(tuple(kernel.arg_names), kinds, tuple(p.default for p in kernel.parameters), inspect.Parameter.empty,
-                                   constexpr, classify, functools.partial(_miss, kernel))
+    launcher = _tandem.GpuLauncher(
+        tuple(kernel.arg_names),
+        kinds,
+        tuple(p.default for p in kernel.parameters),
+        inspect.Parameter.empty,
+        constexpr,
+        classify,
+        functools.partial(_miss, kernel),
+    )
     return launcher

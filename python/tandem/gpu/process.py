@@ -10,8 +10,10 @@ from ..host.team import Team
 from .session import GpuSession, check_devices, device_count
 
 # rank, ranks, rank on this host, ranks on this host
-_NAMES = (("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"),
-          ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"))
+_NAMES = (
+    ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"),
+)
 RENDEZVOUS = "TANDEM_RENDEZVOUS"  # set by `tandem run`
 WAIT_TIMEOUT = "TANDEM_WAIT_TIMEOUT"
 TRANSPORT = "TANDEM_TRANSPORT"
@@ -56,8 +58,18 @@ def _rendezvous(environment):
     """Returns a name that the launcher gives all processes of one run, and that no other run has."""
     if RENDEZVOUS in environment:
         return environment[RENDEZVOUS]
-    job = [environment[n] for n in ("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT",
-                                    "TORCHELASTIC_RESTART_COUNT") if environment.get(n)]
+    job = [
+        environment[n]
+        for n in (
+            "PMIX_NAMESPACE",
+            "OMPI_MCA_ess_base_jobid",
+            "TORCHELASTIC_RUN_ID",
+            "MASTER_ADDR",
+            "MASTER_PORT",
+            "TORCHELASTIC_RESTART_COUNT",
+        )
+        if environment.get(n)
+    ]
     return "-".join(["tandem", str(os.getuid()), *(job or [str(os.getppid())])])
 
 
@@ -81,8 +93,14 @@ class _Joined:
         device = device_for(place, count, visible)
         self.place = place
         self.failure = None
-        self.session = GpuSession(place.ranks, devices=device, wait_timeout=wait_timeout, rank=place.rank,
-                                  rendezvous=f"{place.rendezvous}-{number}" if number else place.rendezvous, transport=transport)
+        self.session = GpuSession(
+            place.ranks,
+            devices=device,
+            wait_timeout=wait_timeout,
+            rank=place.rank,
+            rendezvous=f"{place.rendezvous}-{number}" if number else place.rendezvous,
+            transport=transport,
+        )
         self.session.enter(place.rank)
         self.team = Team(self.session, place.rank)
 

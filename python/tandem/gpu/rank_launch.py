@@ -29,8 +29,10 @@ class _RankArguments(Arguments):
         if is_cuda_array(value):
             device = value.get_device() if hasattr(value, "get_device") else -1
             if device not in (-1, self.team.device):
-                raise ValueError(f"argument `{name}` of kernel `{self.kernel.__name__}` is on GPU {device}, rank {self.team.rank} has GPU "
-                                 f"{self.team.device}")
+                raise ValueError(
+                    f"argument `{name}` of kernel `{self.kernel.__name__}` is on GPU {device}, rank {self.team.rank} has GPU "
+                    f"{self.team.device}"
+                )
             return super().memory(name, value)
         array = host_array(value)
         return array.word(), lambda: self.host.address(array), self.host.offset(array)
@@ -46,7 +48,7 @@ def _arrays_in(value):
 
 
 def _kind(team, value):
-    """"t": a tensor of the team or of a framework on the rank's GPU; "c": no array; None: the quick way cannot take
+    """ "t": a tensor of the team or of a framework on the rank's GPU; "c": no array; None: the quick way cannot take
     it."""
     if isinstance(value, (bool, int, float, constexpr)):
         return "c"

@@ -58,8 +58,7 @@ class GpuSession(Session):
     is_gpu = True
     any_thread = True  # PyTorch's threads of autograd launch too
 
-    def __init__(self, ranks, devices=None, wait_timeout=None, rank=None, rendezvous="", transport=None,
-                 trace=False):
+    def __init__(self, ranks, devices=None, wait_timeout=None, rank=None, rendezvous="", transport=None, trace=False):
         if isinstance(ranks, bool) or not isinstance(ranks, int):
             raise TypeError(f"`ranks` must be an integer, not {ranks!r}")
         if ranks < 1:

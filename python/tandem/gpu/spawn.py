@@ -14,7 +14,7 @@ import time
 from .process import RENDEZVOUS, STOPPED_BY_ANOTHER, WAIT_TIMEOUT
 
 _NOTICE_SECONDS = 5.0  # for ranks to notice by themselves that another one is gone
-_LEAVE_SECONDS = 2.0   # from SIGTERM to SIGKILL
+_LEAVE_SECONDS = 2.0  # from SIGTERM to SIGKILL
 _POLL_SECONDS = 0.02
 
 
@@ -26,8 +26,13 @@ def _free_port():
 
 def _environment(ranks, wait_timeout):
     """Returns the variables that the ranks' environments share. The names are torchrun's, as scripts expect."""
-    shared = {**os.environ, "WORLD_SIZE": str(ranks), "LOCAL_WORLD_SIZE": str(ranks), "PYTHONUNBUFFERED": "1",
-              RENDEZVOUS: f"tandem-{os.getpid()}-{secrets.token_hex(8)}"}
+    shared = {
+        **os.environ,
+        "WORLD_SIZE": str(ranks),
+        "LOCAL_WORLD_SIZE": str(ranks),
+        "PYTHONUNBUFFERED": "1",
+        RENDEZVOUS: f"tandem-{os.getpid()}-{secrets.token_hex(8)}",
+    }
     shared.setdefault("MASTER_ADDR", "127.0.0.1")
     shared.setdefault("MASTER_PORT", str(_free_port()))
     if wait_timeout is not None:
@@ -41,8 +46,14 @@ class _Rank:
     def __init__(self, rank, command, environment):
         self.rank = rank
         self.code = None  # once it has ended; negative: the signal
-        self.process = subprocess.Popen(command, env={**environment, "RANK": str(rank), "LOCAL_RANK": str(rank)}, stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        self.process = subprocess.Popen(
+            command,
+            env={**environment, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
         pairs = ((self.process.stdout, sys.stdout), (self.process.stderr, sys.stderr))
         self.readers = [threading.Thread(target=_pass_on, args=pair, daemon=True) for pair in pairs]
         for reader in self.readers:

@@ -118,8 +118,9 @@ class Tensor:
             view = self._view(False)
             self._tell(runs_of(view[as_slices(index)]) if np.ndim(part) == 0 else selected_runs(view, index), READ)
             return view[index]
-        return Tensor(self.team, part.__array_interface__["data"][0], part.shape, self.dtype, part.strides, owner=self,
-                      symmetric=self.symmetric)
+        return Tensor(
+            self.team, part.__array_interface__["data"][0], part.shape, self.dtype, part.strides, owner=self, symmetric=self.symmetric
+        )
 
     def __setitem__(self, index, value):
         view = self._view(True)
@@ -137,9 +138,17 @@ class Tensor:
     def _is_copy(part, value):
         """Returns true if the copy engine does the assignment: it carries unwritten elements along, which the host
         may not read."""
-        return (isinstance(value, Tensor) and isinstance(part, np.ndarray) and part.base is not None and part.dtype == value.dtype
-                and part.shape == value.shape and part.size > 0 and part.flags.c_contiguous and value.is_contiguous()
-                and not np.may_share_memory(part, value._raw(False)))
+        return (
+            isinstance(value, Tensor)
+            and isinstance(part, np.ndarray)
+            and part.base is not None
+            and part.dtype == value.dtype
+            and part.shape == value.shape
+            and part.size > 0
+            and part.flags.c_contiguous
+            and value.is_contiguous()
+            and not np.may_share_memory(part, value._raw(False))
+        )
 
     def fill_(self, value):
         self[...] = value

@@ -11,8 +11,18 @@ from ..kernel.names import constexpr
 
 _OPTIONS = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": None, "debug": None}
 COOPERATIVE = 1  # TD_COOPERATIVE
-_IGNORED = {"grid", "warmup", "launch_cooperative_grid", "launch_pdl", "launch_cluster", "enable_fp_fusion", "waves_per_eu",
-            "matrix_instr_nonkdim", "kpack", "sanitize_overflow"}
+_IGNORED = {
+    "grid",
+    "warmup",
+    "launch_cooperative_grid",
+    "launch_pdl",
+    "launch_cluster",
+    "enable_fp_fusion",
+    "waves_per_eu",
+    "matrix_instr_nonkdim",
+    "kpack",
+    "sanitize_overflow",
+}
 _LIBRARIES = {"libdevice"}  # of device functions that are at hand; calls of them need no file
 
 
@@ -25,8 +35,10 @@ def _check_libraries(kernel, libraries):
     """`extern_libs` names files of device functions: a dict or pairs. Those of libdevice are at hand whatever the file."""
     unknown = sorted(set(dict(libraries or ())) - _LIBRARIES)
     if unknown:
-        raise TypeError(f"kernel `{kernel.__name__}`: `extern_libs` names `{unknown[0]}`, whose functions kernels cannot call; "
-                        f"known: {', '.join(sorted(_LIBRARIES))}")
+        raise TypeError(
+            f"kernel `{kernel.__name__}`: `extern_libs` names `{unknown[0]}`, whose functions kernels cannot call; "
+            f"known: {', '.join(sorted(_LIBRARIES))}"
+        )
 
 
 def bind_call(kernel, args, kwargs):

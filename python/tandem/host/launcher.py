@@ -64,8 +64,9 @@ class _Packer:
             return spec | {"names": list(value._fields)} if hasattr(value, "_fields") else spec
         if value is None or isinstance(value, (str, DType, Source)):
             return self.constant(name, value)
-        raise TypeError(f"argument `{name}` of kernel `{self.kernel.__name__}` has type `{type(value).__name__}`, "
-                        "which kernels cannot take")
+        raise TypeError(
+            f"argument `{name}` of kernel `{self.kernel.__name__}` has type `{type(value).__name__}`, which kernels cannot take"
+        )
 
     def number(self, name, value, parameter):
         wanted = annotated_type(parameter) if parameter else None

@@ -10,8 +10,13 @@ class Memory:
 
     def __init__(self, address, shape, strides, dtype, writable, owner):
         plain = dtype if dtype.isbuiltin == 1 else np.dtype(f"u{dtype.itemsize}")
-        self.__array_interface__ = {"version": 3, "shape": tuple(shape), "strides": tuple(strides), "typestr": plain.str,
-                                    "data": (address, not writable)}
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": tuple(shape),
+            "strides": tuple(strides),
+            "typestr": plain.str,
+            "data": (address, not writable),
+        }
         self._owner = owner
 
 
@@ -47,7 +52,7 @@ def runs_of(array):
         return
     if array.ndim <= 1:
         for i in range(array.shape[0] if array.ndim else 1):
-            yield array[i:i + 1].__array_interface__["data"][0], array.itemsize
+            yield array[i : i + 1].__array_interface__["data"][0], array.itemsize
         return
     for row in array:
         yield from runs_of(row)

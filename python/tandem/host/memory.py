@@ -74,14 +74,29 @@ def _bounds(address, shape, strides, itemsize):
 
 
 class _DLTensor(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32), ("ndim", ctypes.c_int32),
-                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
-                ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
 
 
 class _Versioned(ctypes.Structure):
-    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("manager", ctypes.c_void_p), ("deleter", ctypes.c_void_p),
-                ("flags", ctypes.c_uint64), ("tensor", _DLTensor)]
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("manager", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _DLTensor),
+    ]
 
 
 def _of_dlpack(value):
@@ -102,8 +117,8 @@ def _of_dlpack(value):
     kind = (tensor.code, tensor.bits)
     if kind not in _DLPACK_WORDS or tensor.lanes != 1:
         raise TypeError(f"arrays of DLPack's type {kind} cannot be kernel arguments")
-    shape, itemsize = tensor.shape[:tensor.ndim], tensor.bits // 8
-    strides = [n * itemsize for n in tensor.strides[:tensor.ndim]] if tensor.strides else row_major(shape, itemsize)
+    shape, itemsize = tensor.shape[: tensor.ndim], tensor.bits // 8
+    strides = [n * itemsize for n in tensor.strides[: tensor.ndim]] if tensor.strides else row_major(shape, itemsize)
     address = (tensor.data or 0) + tensor.byte_offset
     return HostArray((value, capsule), _DLPACK_WORDS[kind], address, shape, strides, _bounds(address, shape, strides, itemsize), writable)
 

@@ -8,10 +8,10 @@ from .. import _tandem
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    kind: str      # its word: "race"
-    group: int     # the most serious is the least
+    kind: str  # its word: "race"
+    group: int  # the most serious is the least
     severity: str  # "error" or "warning"
-    rules: str     # of the memory model, which its messages may name: "M4 M6"
+    rules: str  # of the memory model, which its messages may name: "M4 M6"
     what: str
 
 

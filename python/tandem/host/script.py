@@ -45,16 +45,18 @@ class Script:
     def offers_main(self):
         """Returns true if it has a `main(team)` of its own to call: one that takes the team, in a script that never
         asks for one."""
-        calls_init = any(isinstance(n, ast.Call) and getattr(n.func, "attr", getattr(n.func, "id", None)) == "init"
-                         for n in ast.walk(self._tree))
+        calls_init = any(
+            isinstance(n, ast.Call) and getattr(n.func, "attr", getattr(n.func, "id", None)) == "init" for n in ast.walk(self._tree)
+        )
         mains = [n.args for n in self._tree.body if isinstance(n, ast.FunctionDef) and n.name == "main"]
         return not calls_init and any(len(a.posonlyargs + a.args) - len(a.defaults) == 1 for a in mains)
 
     def tell_forgotten_main(self):
         """Says so when nothing in it could have run the main(team) that it offers."""
         if self.offers_main() and not any(isinstance(n, ast.Name) and n.id == "main" for n in ast.walk(self._tree)):
-            print(f"tandem: main(team) of {self.name} has not run: the script never calls tandem.init(); `--main` calls it",
-                  file=sys.stderr)
+            print(
+                f"tandem: main(team) of {self.name} has not run: the script never calls tandem.init(); `--main` calls it", file=sys.stderr
+            )
 
     def run(self, name="__main__"):
         """Executes the script with module globals of its own (imported modules are shared by the ranks), and returns them."""

@@ -49,8 +49,8 @@ class Session:
         self.checks = bool(options.get("check"))
         self.timeout = options.get("timeout")
         self.stopped = False  # no rank can use it any more: it failed
-        self.failure = ""     # of the first rank whose host failed, while the others go on
-        self._told = set()    # threads that have been told why it failed
+        self.failure = ""  # of the first rank whose host failed, while the others go on
+        self._told = set()  # threads that have been told why it failed
         self.finished = False
 
     def device_of(self, rank):
@@ -126,8 +126,7 @@ class SimulatedSession(Session):
     error = SimulationError
     tells_places = True
 
-    def __init__(self, ranks, seed=0, trace=False, check=None, search=None, schedule=None, timeout=None, machine=None,
-                 **options):
+    def __init__(self, ranks, seed=0, trace=False, check=None, search=None, schedule=None, timeout=None, machine=None, **options):
         if schedule is not None:
             options["schedule"] = str(schedule)
         if timeout is not None:
@@ -138,5 +137,6 @@ class SimulatedSession(Session):
         for name, value in {"ranks": ranks, "seed": seed, **options}.items():
             if name not in ("policy", "log_stores", "schedule", "timeout", "machine") and not isinstance(value, (int, np.integer)):
                 raise TypeError(f"`{name}` must be an integer, not {value!r}")
-        super().__init__(ranks, {"ranks": int(ranks), "seed": int(seed) % 2**64, "trace": bool(trace),
-                                 **_check_options(check), **options}, search)
+        super().__init__(
+            ranks, {"ranks": int(ranks), "seed": int(seed) % 2**64, "trace": bool(trace), **_check_options(check), **options}, search
+        )

@@ -83,6 +83,27 @@ def _reader(name):
     return lambda self, *arguments, **options: method(_used(self), *arguments, **options)
 
 
-for _name in ("argmax", "argmin", "argsort", "astype", "copy", "cumprod", "cumsum", "dot", "item", "nonzero", "repeat", "take", "tobytes",
-              "tolist", "__repr__", "__str__", "__format__", "__bool__", "__int__", "__float__", "__reduce_ex__"):
+for _name in (
+    "argmax",
+    "argmin",
+    "argsort",
+    "astype",
+    "copy",
+    "cumprod",
+    "cumsum",
+    "dot",
+    "item",
+    "nonzero",
+    "repeat",
+    "take",
+    "tobytes",
+    "tolist",
+    "__repr__",
+    "__str__",
+    "__format__",
+    "__bool__",
+    "__int__",
+    "__float__",
+    "__reduce_ex__",
+):
     setattr(HostView, _name, _reader(_name))

@@ -10,9 +10,9 @@ from .names import DType
 
 
 class ElementType(typing.NamedTuple):
-    word: str         # the kernel language's, of signatures: "i8", "fp16"
-    name: str         # tl's: "int8", "float16"
-    framework: str    # NumPy's (ml_dtypes') and PyTorch's
+    word: str  # the kernel language's, of signatures: "i8", "fp16"
+    name: str  # tl's: "int8", "float16"
+    framework: str  # NumPy's (ml_dtypes') and PyTorch's
     dlpack_code: int
 
     @property

@@ -10,7 +10,7 @@ class MockTensor:
         self.dtype, self.shape = dtype, [1] if shape is None else list(shape)
 
     def stride(self):
-        return tuple(int(np.prod(self.shape[i + 1:])) for i in range(len(self.shape)))
+        return tuple(int(np.prod(self.shape[i + 1 :])) for i in range(len(self.shape)))
 
     @staticmethod
     def data_ptr():

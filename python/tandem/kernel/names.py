@@ -132,7 +132,7 @@ def plain_value(value):
     """The Python object for a VALUE of the compile request (docs/guide/compile_request.md)."""
     if "namespace" in value:
         return module_of(value["name"])
-    (kind, payload), = ((k, v) for k, v in value.items() if k != "names")
+    ((kind, payload),) = ((k, v) for k, v in value.items() if k != "names")
     match kind:
         case "none":
             return None

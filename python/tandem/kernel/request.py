@@ -116,8 +116,10 @@ class RequestBuilder:
         if isinstance(x, types.ModuleType) and hasattr(x, "__tandem_module__"):
             return {"module": importable(x.__tandem_module__)}
         if _is_tritons(x):
-            return {"foreign": "of the installed Triton",
-                    "hint": "run the program with `tandem run --compat`, or `import tandem.language as tl`"}
+            return {
+                "foreign": "of the installed Triton",
+                "hint": "run the program with `tandem run --compat`, or `import tandem.language as tl`",
+            }
         if attributes and not isinstance(x, dict):
             members = {}
             for name, inner in attributes.items():
@@ -159,6 +161,6 @@ class RequestBuilder:
         code = target.__code__
         given = self._read(target, "__defaults__") or ()
         named = self._read(target, "__kwdefaults__") or {}
-        values = dict(zip(code.co_varnames[code.co_argcount - len(given):code.co_argcount], given))
+        values = dict(zip(code.co_varnames[code.co_argcount - len(given) : code.co_argcount], given))
         values |= {name: self._read(named, name) for name in named}
         return {name: self.value(value) for name, value in values.items()}

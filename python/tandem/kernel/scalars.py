@@ -12,9 +12,9 @@ def scalar_type(value):
         return "i1"
     if isinstance(value, float):
         return "fp32"
-    if -2**31 <= value < 2**31:
+    if -(2**31) <= value < 2**31:
         return "i32"
-    if -2**63 <= value < 2**63:
+    if -(2**63) <= value < 2**63:
         return "i64"
     if 0 <= value < 2**64:
         return "u64"

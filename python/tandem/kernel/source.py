@@ -82,7 +82,7 @@ class Source:
     def src(self):
         """The text from its `def` or `class` on: without decorators and without the indentation of its first line."""
         text = textwrap.dedent(self.source)
-        return text[re.search(r"^(def|class)\s", text, re.MULTILINE).start():]
+        return text[re.search(r"^(def|class)\s", text, re.MULTILINE).start() :]
 
     def _unsafe_update_src(self, text):
         """Replaces the text that compilations from now on read (Triton's name). What is compiled already stays as it is."""

@@ -19,9 +19,19 @@ def choices(op, m, n, k, ranks, dtype="bf16", target="sm_90a", programs=132, pro
     the defaults."""
     if isinstance(profile, Profile):
         profile = json.loads(profile.text())
-    request = {"op": op, "m": m, "n": n, "k": k, "ranks": ranks, "dtype": NUMBER[type_word(as_dtype(dtype))], "target": target,
-               "programs": programs, "profile": "" if profile is None else json.dumps(profile),
-               "gpu": "" if profile is None else str(profile.get("device", "")), "config": config}
+    request = {
+        "op": op,
+        "m": m,
+        "n": n,
+        "k": k,
+        "ranks": ranks,
+        "dtype": NUMBER[type_word(as_dtype(dtype))],
+        "target": target,
+        "programs": programs,
+        "profile": "" if profile is None else json.dumps(profile),
+        "gpu": "" if profile is None else str(profile.get("device", "")),
+        "config": config,
+    }
     return json.loads(_tandem.op_choices(json.dumps(request)))
 
 

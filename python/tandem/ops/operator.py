@@ -21,11 +21,11 @@ _INTEGERS = {e.word: e.framework for e in ELEMENT_TYPES if not e.is_float and e.
 class Tuned:
     """The result of `tune`; times are microseconds of a call on the slowest rank."""
 
-    config: dict      # may be given to another operator
+    config: dict  # may be given to another operator
     predicted: float  # by the model
-    measured: float   # 0 on simulated ranks, which have no time
-    untuned: float    # measured, of what the model would have taken
-    tried: int        # 0: it was known
+    measured: float  # 0 on simulated ranks, which have no time
+    untuned: float  # measured, of what the model would have taken
+    tried: int  # 0: it was known
 
 
 def _shape_of(array, name):
@@ -172,8 +172,12 @@ def _described(rows):
 
 
 def _tensors(table):
-    return ", ".join(f"{t['name']}: " + ("any shape" if is_free(t) else f"[{', '.join(t['shape'])}]") +
-                     (f" ({t['transposed_by']}: [{', '.join(t['shape'][::-1])}])" if t["transposed_by"] else "") for t in table["tensors"])
+    return ", ".join(
+        f"{t['name']}: "
+        + ("any shape" if is_free(t) else f"[{', '.join(t['shape'])}]")
+        + (f" ({t['transposed_by']}: [{', '.join(t['shape'][::-1])}])" if t["transposed_by"] else "")
+        for t in table["tensors"]
+    )
 
 
 def made(table):
@@ -182,9 +186,9 @@ def made(table):
     chosen = ", ".join(f"{o['name']}=None" for o in table["options"])
     options = ", ".join(f'"{o["name"]}": {o["name"]}' for o in table["options"])
     text = f"""
-def __init__(self, team, {', '.join(sizes)}, dtype, {chosen}, **others):
+def __init__(self, team, {", ".join(sizes)}, dtype, {chosen}, **others):
     options = {{{options}, **others}}
-    self._make(team, [{', '.join(sizes)}], dtype, {{name: value for name, value in options.items() if value is not None}})
+    self._make(team, [{", ".join(sizes)}], dtype, {{name: value for name, value in options.items() if value is not None}})
 
 def __call__({parameters}):
     return self._run({passed})
@@ -195,11 +199,15 @@ def __call__({parameters}):
     # Compiled, so that signatures and their errors are Python's own; as of this folder, whose frames are in no report.
     exec(compile(text, str(pathlib.Path(__file__).with_name(f"{table['class']}.py")), "exec"), members)
     members.pop("__builtins__")
-    members["__doc__"] = (f"{table['what']}\n\nMade for sizes\n{_described(table['sizes'])}\nand a type: {table['type_words']}. A call "
-                          f"takes {_tensors(table)} and\n{_described(table['numbers'])}\nOptions, which the operator else chooses "
-                          f"itself:\n{words_of(table)}")
+    members["__doc__"] = (
+        f"{table['what']}\n\nMade for sizes\n{_described(table['sizes'])}\nand a type: {table['type_words']}. A call "
+        f"takes {_tensors(table)} and\n{_described(table['numbers'])}\nOptions, which the operator else chooses "
+        f"itself:\n{words_of(table)}"
+    )
     members["__call__"].__doc__ = f"Queues a call and gives `out`: {_tensors(table)}."
     if table["tunes"]:
-        members["tune"].__doc__ = ("Times what the model finds quickest on all ranks together, and keeps the best for calls with this m, "
-                                   "on disk too. Arguments as a call's. Returns Tuned [collective].")
+        members["tune"].__doc__ = (
+            "Times what the model finds quickest on all ranks together, and keeps the best for calls with this m, "
+            "on disk too. Arguments as a call's. Returns Tuned [collective]."
+        )
     return type(table["class"], (Operator,), {**members, "table": table, "__module__": "tandem.ops"})

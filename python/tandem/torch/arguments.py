@@ -20,8 +20,9 @@ def check_tensor(operation, name, tensor, world, any_type):
 
 def check_contiguous(operation, name, tensor):
     if not tensor.is_contiguous():
-        raise ValueError(f"`{operation}`: `{name}` of shape {list(tensor.shape)} has strides {list(tensor.stride())}, it must be "
-                         "contiguous")
+        raise ValueError(
+            f"`{operation}`: `{name}` of shape {list(tensor.shape)} has strides {list(tensor.stride())}, it must be contiguous"
+        )
 
 
 def check_same_dtype(operation, a, b):
@@ -42,8 +43,10 @@ def is_transposed(operation, b):
         return False
     if b.t().is_contiguous():
         return True
-    raise ValueError(f"`{operation}`: `b` of shape {list(b.shape)} has strides {list(b.stride())}; it must be contiguous or the transpose "
-                     "of a contiguous weight")
+    raise ValueError(
+        f"`{operation}`: `b` of shape {list(b.shape)} has strides {list(b.stride())}; it must be contiguous or the transpose "
+        "of a contiguous weight"
+    )
 
 
 def check_shape(operation, name, tensor, shape):

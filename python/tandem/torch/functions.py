@@ -47,14 +47,21 @@ def _is_plain(*tensors):
         return False
     if not all(isinstance(t, torch.Tensor) for t in tensors):
         return True  # what is no tensor gets our own error
-    return (all(type(t) is torch.Tensor or type(t) is torch.nn.Parameter for t in tensors) and torch._C._len_torch_dispatch_stack() == 0
-            and not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors)))
+    return (
+        all(type(t) is torch.Tensor or type(t) is torch.nn.Parameter for t in tensors)
+        and torch._C._len_torch_dispatch_stack() == 0
+        and not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors))
+    )
 
 
 def _flat(told):
     """Nested lists, which torch.library does not take, in one."""
-    return tuple([count for row in value for count in row] if isinstance(value, (list, tuple)) and value and
-                 isinstance(value[0], (list, tuple)) else value for value in told)
+    return tuple(
+        [count for row in value for count in row]
+        if isinstance(value, (list, tuple)) and value and isinstance(value[0], (list, tuple))
+        else value
+        for value in told
+    )
 
 
 def _queue(name, tensors, told, out_dtype, out):

@@ -27,8 +27,8 @@ def _define(operation):
 
     def split(given):
         """Splits arguments into inputs, told numbers, and the rest. Arguments at their defaults are not passed."""
-        numbers = [*given[count:count + len(told)], *list(operation.told.values())[max(0, len(given) - count):]]
-        return given[:count], numbers, given[count + len(told):]
+        numbers = [*given[count : count + len(told)], *list(operation.told.values())[max(0, len(given) - count) :]]
+        return given[:count], numbers, given[count + len(told) :]
 
     def kernel(*args):
         inputs, numbers, dtype = split(args)

@@ -89,14 +89,16 @@ class _ParallelLinear(nn.Module):
         return out.unflatten(0, (-1, *columns)) if columns else out
 
     def extra_repr(self):
-        return (f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}, "
-                f"sequence_parallel={self.sequence_parallel}, shard={list(self.weight.shape)}")
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}, "
+            f"sequence_parallel={self.sequence_parallel}, shard={list(self.weight.shape)}"
+        )
 
 
 _WHAT = {
     "output": "y = x @ weight.T + bias, this rank's columns of it: weight is [out_features / ranks, in_features].",
     "input": "y = sum over ranks of x @ weight.T, + bias: weight is [out_features, in_features / ranks], x this rank's columns of all "
-             "rows.",
+    "rows.",
 }
 
 

@@ -82,8 +82,10 @@ class Operators:
         if torch.cuda.is_current_stream_capturing():
             sizes = ", ".join(map(str, (m, *(rest or (1,)))))
             layout = "" if len(rest) < 2 or transposed else ", weight=False"
-            raise RuntimeError(f"`{operation}` of this size has not run before this graph capture; before it, call it once or "
-                               f"tandem.torch.prepare(\"{operation}\", {sizes}, dtype={dtype}{layout}) on every rank")
+            raise RuntimeError(
+                f"`{operation}` of this size has not run before this graph capture; before it, call it once or "
+                f'tandem.torch.prepare("{operation}", {sizes}, dtype={dtype}{layout}) on every rank'
+            )
 
     def _change_stream(self, made, handle):
         """An operator serves one stream at a time, so another stream waits for the last one's work."""

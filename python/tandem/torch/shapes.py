@@ -49,7 +49,7 @@ class Operation:
 
     def _counts(self, told, rows, ranks):
         """`told`: ranks * ranks numbers; else every rank divides its rows in the same way."""
-        return counts_of(rows if told is None else [told[r * ranks:(r + 1) * ranks] for r in range(ranks)], ranks, rows_of_rank)
+        return counts_of(rows if told is None else [told[r * ranks : (r + 1) * ranks] for r in range(ranks)], ranks, rows_of_rank)
 
     def rows_in(self, values, world):
         return shape_of(self.first, values, world.size, world.rank, rows=rows_of_rank)[0]

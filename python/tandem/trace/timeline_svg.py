@@ -8,12 +8,22 @@ from ..errors import STUCK
 ROWS = 8  # of a rank; what comes later in a trace is on few of them
 _WIDTH, _LEFT, _ROW, _BAND, _MARGIN = 1000, 160, 14, 10, 12
 _STREAMS, _PARTS, _PARTS_OF_SLOT = 10000, 20000, 64  # lanes: slots below, then streams, then producers, signallers and warps of slots
-_COLOURS = {"compute": "#4c8f5d", "wait": "#d9a441", "transfer": "#3f7fbf", "signal": "#8a5cc2", "barrier": "#b5555f", "kernel": "#a3abb8",
-            "load": "#8fbfa0"}
+_COLOURS = {
+    "compute": "#4c8f5d",
+    "wait": "#d9a441",
+    "transfer": "#3f7fbf",
+    "signal": "#8a5cc2",
+    "barrier": "#b5555f",
+    "kernel": "#a3abb8",
+    "load": "#8fbfa0",
+}
 BARS = "".join(f".k-{kind} {{ fill: {colour}; }}\n" for kind, colour in _COLOURS.items())
-_STYLE = BARS + """text { fill: #4a5361; font: 12px system-ui, sans-serif; }
+_STYLE = (
+    BARS
+    + """text { fill: #4a5361; font: 12px system-ui, sans-serif; }
 .page { fill: #fff; } .axis { stroke: #c5ccd6; }
 """
+)
 _AS = {"put": "transfer", "get": "transfer", "copy": "transfer", "store": "transfer"}
 _WAITER = re.compile(r"note: rank (\d+), program \([\d,]+\), kernel `[^`]+` (?:expects|loops)")
 
@@ -49,8 +59,10 @@ def _bar(event, y, scale):
     where = f", line {event['args']['line']}" if event.get("args", {}).get("line") else ""
     title = f"{event['name']}: {event['ts']:.2f} to {event['ts'] + event.get('dur', 0):.2f} us{where}"
     title += f", peer {peer}" if peer is not None else ""
-    return (f'<rect class="k-{_kind(event)}" x="{begin:.1f}" y="{y}" width="{length:.1f}" height="{_ROW - 3}" rx="2">'
-            f"<title>{html.escape(title)}</title></rect>")
+    return (
+        f'<rect class="k-{_kind(event)}" x="{begin:.1f}" y="{y}" width="{length:.1f}" height="{_ROW - 3}" rx="2">'
+        f"<title>{html.escape(title)}</title></rect>"
+    )
 
 
 def timeline_svg(trace, finding=None, names=(), rows=ROWS, alone=False):
@@ -74,8 +86,10 @@ def timeline_svg(trace, finding=None, names=(), rows=ROWS, alone=False):
             parts.append(f'<text x="0" y="{y + 10}" font-weight="600">rank {rank}</text>')
             if rank in waiters:
                 x = _LEFT + span * scale + 6
-                parts.append(f'<rect class="stuck" x="{x:.1f}" y="{y}" width="112" height="{_ROW}"/>'
-                             f'<text class="stuck-text" x="{x + 8:.1f}" y="{y + 11}">waits for ever</text>')
+                parts.append(
+                    f'<rect class="stuck" x="{x:.1f}" y="{y}" width="112" height="{_ROW}"/>'
+                    f'<text class="stuck-text" x="{x + 8:.1f}" y="{y + 11}">waits for ever</text>'
+                )
             last = rank
         parts.append(f'<text x="58" y="{y + 10}">{name}</text>')
         parts.extend(_bar(e, y + 1, scale) for e in sorted(inside, key=lambda e: -e.get("dur", 0)))
@@ -100,5 +114,7 @@ def _drawing(parts, height, alone):
         return f'<svg viewBox="0 0 {_WIDTH} {height}" {what}>{"".join(parts)}</svg>'
     box = (-_MARGIN, -_MARGIN, _WIDTH + 2 * _MARGIN, height + 2 * _MARGIN)
     page = '<rect class="page" x="{}" y="{}" width="{}" height="{}"/>'.format(*box)
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{" ".join(map(str, box))}" {what}><style>{_STYLE}</style>{page}'
-            f'{"".join(parts)}</svg>\n')
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{" ".join(map(str, box))}" {what}><style>{_STYLE}</style>{page}'
+        f"{''.join(parts)}</svg>\n"
+    )

@@ -27,8 +27,13 @@ class Config:
         self.pre_hook, self.ir_override = pre_hook, ir_override
 
     def all_kwargs(self):
-        options = {"num_warps": self.num_warps, "num_ctas": self.num_ctas, "num_stages": self.num_stages, "maxnreg": self.maxnreg,
-                   "ir_override": self.ir_override}
+        options = {
+            "num_warps": self.num_warps,
+            "num_ctas": self.num_ctas,
+            "num_stages": self.num_stages,
+            "maxnreg": self.maxnreg,
+            "ir_override": self.ir_override,
+        }
         return {**self.kwargs, **{k: v for k, v in options.items() if v is not None}}
 
     def __eq__(self, other):
@@ -72,8 +77,23 @@ class Autotuner(_Wrapper):
     call's positional arguments by name.
     """
 
-    def __init__(self, fn, arg_names, configs, key, reset_to_zero, restore_value, pre_hook=None, post_hook=None, prune_configs_by=None,
-                 warmup=None, rep=None, use_cuda_graph=False, do_bench=None, cache_results=False):
+    def __init__(
+        self,
+        fn,
+        arg_names,
+        configs,
+        key,
+        reset_to_zero,
+        restore_value,
+        pre_hook=None,
+        post_hook=None,
+        prune_configs_by=None,
+        warmup=None,
+        rep=None,
+        use_cuda_graph=False,
+        do_bench=None,
+        cache_results=False,
+    ):
         super().__init__(fn, arg_names)
         self.configs, self.keys = list(configs) or [Config({})], list(key or ())
         self.best_config = self.configs[0]
@@ -212,7 +232,7 @@ class Autotuner(_Wrapper):
             keep = int(len(self.configs) * keep) if isinstance(keep, float) and keep <= 1.0 else int(keep)
             if len(candidates) > keep:
                 estimate = {c: self.perf_model(**{**self.nargs, **kwargs, **c.all_kwargs()}) for c in candidates}
-                candidates = sorted(candidates, key=estimate.get)[:max(1, keep)]
+                candidates = sorted(candidates, key=estimate.get)[: max(1, keep)]
         return candidates
 
     def _bench(self, *args, config, **kwargs):
@@ -284,8 +304,20 @@ class Heuristics(_Wrapper):
         return self.fn.run(*args, **kwargs)
 
 
-def autotune(configs, key=(), prune_configs_by=None, reset_to_zero=None, restore_value=None, pre_hook=None, post_hook=None, warmup=None,
-             rep=None, use_cuda_graph=False, do_bench=None, cache_results=True):
+def autotune(
+    configs,
+    key=(),
+    prune_configs_by=None,
+    reset_to_zero=None,
+    restore_value=None,
+    pre_hook=None,
+    post_hook=None,
+    warmup=None,
+    rep=None,
+    use_cuda_graph=False,
+    do_bench=None,
+    cache_results=True,
+):
     """Chooses among `configs` once for each device, each value of the arguments named in `key` and each set of element types.
 
     `prune_configs_by`: {"early_config_prune": f(configs, arguments, **kwargs), "perf_model": f(**arguments), "top_k": count or share}.
@@ -297,8 +329,22 @@ def autotune(configs, key=(), prune_configs_by=None, reset_to_zero=None, restore
     `use_cuda_graph` or without; `warmup` and `rep` become whole batches, one when not given. Every rank calls `do_bench` for each
     configuration, and the slowest one's number counts; where ranks wait for each other it has to launch as often on all of them.
     """
-    return lambda fn: Autotuner(fn, fn.arg_names, configs, key, reset_to_zero, restore_value, pre_hook, post_hook, prune_configs_by, warmup,
-                                rep, use_cuda_graph, do_bench, cache_results)
+    return lambda fn: Autotuner(
+        fn,
+        fn.arg_names,
+        configs,
+        key,
+        reset_to_zero,
+        restore_value,
+        pre_hook,
+        post_hook,
+        prune_configs_by,
+        warmup,
+        rep,
+        use_cuda_graph,
+        do_bench,
+        cache_results,
+    )
 
 
 def heuristics(values):

@@ -36,13 +36,22 @@ _DEFAULTS = {**_members(_tandem.machine_named("h200")), "device": "", "source": 
 Profile = dataclasses.make_dataclass(
     "Profile",
     [(name, type(value), dataclasses.field(default_factory=value.copy) if name in _TABLES else value) for name, value in _DEFAULTS.items()],
-    bases=(_Profile,), frozen=True)
+    bases=(_Profile,),
+    frozen=True,
+)
 Profile.__module__ = __name__
-Profile.__doc__ = "\n".join([
-    "Speeds of a machine; the defaults are those of H200s that all reach each other over NVLink. GB/s are 10^9 bytes a second; a byte that",
-    "goes to or comes from a peer counts once.", "", "    device: name of the GPUs", "    source: where the numbers are from",
-    "    ranks: how many GPUs were measured", "    measured: not the defaults",
-    *(f"    {speed['name']}: {speed['what']}" for speed in _SPEEDS)])
+Profile.__doc__ = "\n".join(
+    [
+        "Speeds of a machine; the defaults are those of H200s that all reach each other over NVLink. GB/s are 10^9 bytes a second;",
+        "a byte that goes to or comes from a peer counts once.",
+        "",
+        "    device: name of the GPUs",
+        "    source: where the numbers are from",
+        "    ranks: how many GPUs were measured",
+        "    measured: not the defaults",
+        *(f"    {speed['name']}: {speed['what']}" for speed in _SPEEDS),
+    ]
+)
 
 
 def default_path():

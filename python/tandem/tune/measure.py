@@ -63,8 +63,9 @@ def nothing(x_ptr):
 
 
 @jit
-def product(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr,
-            PROGRAMS: tl.constexpr):
+def product(
+    a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr, PROGRAMS: tl.constexpr
+):
     """C[M, N] = A[M, K] B[N, K]^T; each program takes every PROGRAMS-th tile."""
     a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[BM, BK])
     b = tl.make_tensor_descriptor(b_ptr, shape=[N, K], strides=[K, 1], block_shape=[BN, BK])
@@ -106,12 +107,12 @@ def _copies(team, clock, numbers):
     team.barrier()
     if peers:
         numbers["copy_gbps"] = _COPY_BYTES / clock.seconds(lambda s: s.copy(there.peer(peers[0]), here)) / 1e9
-        numbers["signal_write_us"] = _each(clock, lambda s, i: s.signal_write(signals.peer(peers[0])[i:i + 1], 1))
+        numbers["signal_write_us"] = _each(clock, lambda s, i: s.signal_write(signals.peer(peers[0])[i : i + 1], 1))
         small = there.peer(peers[0])[:_SMALL_COPY], here[:_SMALL_COPY]
 
         def copy_and_signal(stream, i):
             stream.copy(*small)
-            stream.signal_write(signals.peer(peers[0])[i:i + 1], 1)
+            stream.signal_write(signals.peer(peers[0])[i : i + 1], 1)
 
         numbers["copy_us"] = max(0.1, _each(clock, copy_and_signal) - _SMALL_COPY / numbers["copy_gbps"] / 1e3)
         team.barrier()
@@ -121,7 +122,7 @@ def _copies(team, clock, numbers):
             start = stream.record_event()
             for i, (peer, side) in enumerate(zip(peers, streams)):
                 side.wait_event(start)
-                side.copy(there.peer(peer)[i * part:(i + 1) * part], here[i * part:(i + 1) * part])
+                side.copy(there.peer(peer)[i * part : (i + 1) * part], here[i * part : (i + 1) * part])
                 stream.wait_event(side.record_event())
 
         numbers["copy_all_gbps"] = part * len(peers) / clock.seconds(to_all) / 1e9
@@ -132,6 +133,7 @@ def _copies(team, clock, numbers):
 
 def _each(clock, queue):
     """Microseconds of one of many."""
+
     def many(stream):
         for i in range(_MANY):
             queue(stream, i)
@@ -195,9 +197,14 @@ def _product(team, clock, numbers):
     def speed(count):
         """Returns the operations a microsecond of one program, measured over the second half of the depth, so
         without each tile's fixed cost."""
+
         def seconds(depth):
-            return clock.seconds(lambda s: product[(count,)](a, b, c, 128 * count, width, depth, BM=128, BN=256, BK=64, GROUP=8,
-                                                             PROGRAMS=count, num_warps=8, num_stages=4, stream=s), 5)
+            return clock.seconds(
+                lambda s: product[(count,)](
+                    a, b, c, 128 * count, width, depth, BM=128, BN=256, BK=64, GROUP=8, PROGRAMS=count, num_warps=8, num_stages=4, stream=s
+                ),
+                5,
+            )
 
         return 128 * width * _DEPTH / max(1e-9, seconds(_DEPTH) - seconds(_DEPTH // 2)) / 1e6
 

@@ -67,8 +67,10 @@ class _Search:
             return timing[0] if isinstance(timing, (tuple, list)) else timing
         waits = self._call_waits(config)
         if waits and tuner.use_cuda_graph:
-            raise ValueError(f"`use_cuda_graph` of kernel `{tuner.__name__}`: a call with hooks or arrays of the host waits for its "
-                             "stream, so no graph can hold it")
+            raise ValueError(
+                f"`use_cuda_graph` of kernel `{tuner.__name__}`: a call with hooks or arrays of the host waits for its "
+                "stream, so no graph can hold it"
+            )
         return self._time_batches(clock, call, holds=not waits)
 
     def _time_batches(self, clock, call, holds, calls=10):

@@ -37,8 +37,14 @@ class TuningCache:
         path = self._path(kernel, configs, key)
         if path is None:
             return
-        text = json.dumps({"kernel": kernel.__name__, "key": [str(k) for k in key], "config": _plain(best),
-                           "milliseconds": [[_plain(c), t] for c, t in timings.items()]})
+        text = json.dumps(
+            {
+                "kernel": kernel.__name__,
+                "key": [str(k) for k in key],
+                "config": _plain(best),
+                "milliseconds": [[_plain(c), t] for c, t in timings.items()],
+            }
+        )
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
@@ -54,8 +60,14 @@ class TuningCache:
         device = devices()[key[0]]
         builder = RequestBuilder()
         builder.add(kernel)
-        identity = [device["name"], device["target"], _tandem.version(), builder.functions, [_plain(c) for c in configs],
-                    [str(k) for k in key[1:]]]
+        identity = [
+            device["name"],
+            device["target"],
+            _tandem.version(),
+            builder.functions,
+            [_plain(c) for c in configs],
+            [str(k) for k in key[1:]],
+        ]
         return folder / "autotune" / (hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest() + ".json")
 
 

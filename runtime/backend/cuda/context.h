@@ -8,8 +8,8 @@ namespace tandem::runtime::cuda {
 // The device of the calling thread's context; 0 when the thread has none.
 int currentDevice();
 
-// Makes a device's context current. A thread's current context is used as it is when it belongs to the device; otherwise
-// the device's primary context is current until the scope ends (and stays so on a thread that had none).
+// Makes a device's context current. A thread's current context is used as it is when it belongs to the device;
+// otherwise the device's primary context is current until the scope ends (and stays so on a thread that had none).
 // `device` -1: the current device.
 class OnDevice {
  public:

@@ -66,7 +66,8 @@ Address makeWorldOfOne(int device) {
 
 }  // namespace
 
-RegisteredContext::RegisteredContext(int device, Address context, bool throughNvshmem) : device_(device), context_(context) {
+RegisteredContext::RegisteredContext(int device, Address context, bool throughNvshmem)
+    : device_(device), context_(context) {
   if (throughNvshmem) throughNvshmemNow = context;
   std::lock_guard lock(registry().mutex);
   registry().open.push_back({device, context});

@@ -4,7 +4,8 @@
 
 namespace tandem::runtime::cuda {
 
-// Makes a rank's context known on its device and the calling thread its host thread, until the object dies (on any thread).
+// Makes a rank's context known on its device and the calling thread its host thread, until the object dies (on any
+// thread).
 class RegisteredContext {
  public:
   RegisteredContext(int device, Address context, bool throughNvshmem = false);

@@ -10,8 +10,8 @@ struct DeviceProperties {
   int major = 0, minor = 0;
   uint64_t memoryBytes = 0;
   int multiprocessors = 0, warpSize = 0, maxThreads = 0;
-  int maxSharedBytes = 0;   // of one block, opted in
-  int maxRegisters = 0;     // of one block
+  int maxSharedBytes = 0;  // of one block, opted in
+  int maxRegisters = 0;    // of one block
   int l2Bytes = 0;
   int clockKhz = 0, memoryClockKhz = 0, memoryBusBits = 0;
 };

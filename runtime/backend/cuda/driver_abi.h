@@ -1,4 +1,5 @@
-// The part of the CUDA driver's binary interface that the runtime uses, in its own words: nothing of NVIDIA's is needed to build.
+// The part of the CUDA driver's binary interface that the runtime uses, in its own words: nothing of NVIDIA's is needed
+// to build.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -144,7 +145,8 @@ union MemoryOperation {
 static_assert(sizeof(MemoryOperation) == 48 && sizeof(MemoryOperation::Value) == 40);
 static_assert(offsetof(MemoryOperation::Value, address) == 8 && offsetof(MemoryOperation::Value, value) == 16 &&
               offsetof(MemoryOperation::Value, flags) == 24 && offsetof(MemoryOperation::Value, alias) == 32);
-// `AtLeast` compares cyclically: the difference as a signed number is not negative. `And`: a common bit; `Nor`: a bit that neither has.
+// `AtLeast` compares cyclically: the difference as a signed number is not negative. `And`: a common bit; `Nor`: a bit
+// that neither has.
 enum class WaitFlag : unsigned { AtLeast = 0, Equal = 1, And = 2, Nor = 3 };
 
 }  // namespace tandem::runtime::cuda

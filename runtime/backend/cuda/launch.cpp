@@ -1,4 +1,5 @@
-// The way of a launch: arguments, tensor maps, attributes, one driver call. It allocates nothing for kernels of usual size.
+// The way of a launch: arguments, tensor maps, attributes, one driver call. It allocates nothing for kernels of usual
+// size.
 #include "runtime/backend/cuda/context_registry.h"
 #include "runtime/backend/cuda/kernel.h"
 #include "runtime/grid.h"
@@ -62,8 +63,8 @@ void Kernel::run(const OnDevice& scope, const LaunchShape& shape, void** params)
 Address Kernel::contextFor(const OnDevice& scope, const LaunchShape& shape) const {
   Address context = shape.rankContext ? shape.rankContext : rankContextOn(scope.device());
   if ((context == nvshmemContext()) != callsNvshmem_)
-    throw std::invalid_argument("kernel `" + image_->name + "` is compiled for `" + image_->target + "`, but its rank's run goes " +
-                                (callsNvshmem_ ? "without" : "through") + " NVSHMEM");
+    throw std::invalid_argument("kernel `" + image_->name + "` is compiled for `" + image_->target +
+                                "`, but its rank's run goes " + (callsNvshmem_ ? "without" : "through") + " NVSHMEM");
   return context;
 }
 

@@ -15,7 +15,8 @@ Module loadModule(const abi::KernelImage& image, int device) {
   char log[8192] = "";
   JitOption options[] = {JitOption::ErrorLogBuffer, JitOption::ErrorLogBufferSizeBytes};
   void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
-  bool isForeign = image.target.substr(0, image.target.find('+')) != propertiesOf(device).target;  // PTX runs on later devices
+  // PTX runs on later devices
+  bool isForeign = image.target.substr(0, image.target.find('+')) != propertiesOf(device).target;
   const std::string& code = image.cubin.empty() || (isForeign && !image.ptx.empty()) ? image.ptx : image.cubin;
   Module module = nullptr;
   Result r = driver().moduleLoadDataEx(&module, code.c_str(), 2, options, values);
@@ -23,7 +24,8 @@ Module loadModule(const abi::KernelImage& image, int device) {
   std::string who = "kernel `" + image.name + "`: ";
   if (r == kNoBinaryForGpu)
     throw DriverError(who + "its code is for `" + image.target + "`, device " + std::to_string(device) + " is `" +
-                      propertiesOf(device).target + "`", r);
+                          propertiesOf(device).target + "`",
+                      r);
   log[sizeof log - 1] = 0;
   try {
     fail(r, "cuModuleLoadDataEx");
@@ -42,17 +44,21 @@ void checkSize(const abi::KernelImage& image, Function function, const DevicePro
   std::string who = "out of resources: kernel `" + image.name + "` needs ";
   int shared = image.sharedBytes + attribute(function, FunctionAttribute::SharedSizeBytes);
   if (shared > device.maxSharedBytes)
-    throw OutOfResources(who + std::to_string(shared) + " bytes of shared memory, the device has " + std::to_string(device.maxSharedBytes));
+    throw OutOfResources(who + std::to_string(shared) + " bytes of shared memory, the device has " +
+                         std::to_string(device.maxSharedBytes));
   int threads = attribute(function, FunctionAttribute::MaxThreadsPerBlock);
   if (image.threads > threads)
-    throw OutOfResources(who + std::to_string(image.threads) + " threads, its registers leave room for " + std::to_string(threads));
+    throw OutOfResources(who + std::to_string(image.threads) + " threads, its registers leave room for " +
+                         std::to_string(threads));
 }
 
 void prepare(const abi::KernelImage& image, Function function) {
   if (image.sharedBytes > kDefaultSharedBytes)
-    check(driver().funcSetAttribute(function, FunctionAttribute::MaxDynamicSharedSizeBytes, image.sharedBytes), "cuFuncSetAttribute");
+    check(driver().funcSetAttribute(function, FunctionAttribute::MaxDynamicSharedSizeBytes, image.sharedBytes),
+          "cuFuncSetAttribute");
   if (image.cluster[0] * image.cluster[1] * image.cluster[2] > kPortableClusterSize)
-    check(driver().funcSetAttribute(function, FunctionAttribute::NonPortableClusterSizeAllowed, 1), "cuFuncSetAttribute");
+    check(driver().funcSetAttribute(function, FunctionAttribute::NonPortableClusterSizeAllowed, 1),
+          "cuFuncSetAttribute");
 }
 
 }  // namespace

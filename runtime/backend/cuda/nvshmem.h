@@ -1,5 +1,5 @@
-// NVSHMEM's host library, opened at run time when a run goes through it. It has one rank a process and starts once. Knows nothing of how
-// ranks meet.
+// NVSHMEM's host library, opened at run time when a run goes through it. It has one rank a process and starts once.
+// Knows nothing of how ranks meet.
 #pragma once
 #include "runtime/backend/cuda/driver_abi.h"
 #include <mutex>
@@ -21,7 +21,8 @@ class Nvshmem {
 
   Address allocate(uint64_t bytes) const;           // [all ranks] 0: there is no more
   Address onPeer(Address address, int peer) const;  // 0: the peer's memory is not mapped
-  // Makes a loaded module known whose kernels call NVSHMEM; a module without such kernels is left alone. Throws when NVSHMEM does not run.
+  // Makes a loaded module known whose kernels call NVSHMEM; a module without such kernels is left alone. Throws when
+  // NVSHMEM does not run.
   void prepare(Module module);
 
  private:

@@ -40,14 +40,18 @@ struct ElementRow {
   int bytes;
 };
 ElementRow rowOf(Element e) {
-  static constexpr ElementRow rows[] = {{MapElement::U8, 1},  {MapElement::U16, 2},  {MapElement::U32, 4}, {MapElement::U64, 8},
-                                        {MapElement::F16, 2}, {MapElement::BF16, 2}, {MapElement::F32, 4}, {MapElement::F64, 8}};
+  static constexpr ElementRow rows[] = {{MapElement::U8, 1},  {MapElement::U16, 2}, {MapElement::U32, 4},
+                                        {MapElement::U64, 8}, {MapElement::F16, 2}, {MapElement::BF16, 2},
+                                        {MapElement::F32, 4}, {MapElement::F64, 8}};
   static_assert(std::size(rows) == size_t(Element::F64) + 1);
   return rows[size_t(e)];
 }
 
 MapSwizzle swizzleOf(int bytes) {
-  return bytes == 128 ? MapSwizzle::Bytes128 : bytes == 64 ? MapSwizzle::Bytes64 : bytes == 32 ? MapSwizzle::Bytes32 : MapSwizzle::None;
+  return bytes == 128  ? MapSwizzle::Bytes128
+         : bytes == 64 ? MapSwizzle::Bytes64
+         : bytes == 32 ? MapSwizzle::Bytes32
+                       : MapSwizzle::None;
 }
 
 std::string hex(uint64_t value) {
@@ -59,27 +63,32 @@ std::string hex(uint64_t value) {
 void checkValues(const abi::TensorMapRecipe& r, const TensorMapValues& v, int elementBytes, const std::string& who) {
   constexpr int64_t maxSize = int64_t(1) << 32, maxStrideBytes = int64_t(1) << 40;
   size_t rank = r.box.size();
-  if (v.base % 16) throw std::invalid_argument(who + ": the base address " + hex(v.base) + " is not a multiple of 16 bytes");
+  if (v.base % 16)
+    throw std::invalid_argument(who + ": the base address " + hex(v.base) + " is not a multiple of 16 bytes");
   if (v.strides[rank - 1] != 1)
     throw std::invalid_argument(who + ": the last stride is " + std::to_string(v.strides[rank - 1]) + ", not 1");
   for (size_t i = 0; i < rank; ++i) {
     std::string dimension = "dimension " + std::to_string(i);
     if (v.shape[i] < 1 || v.shape[i] > maxSize)
-      throw std::invalid_argument(who + ": " + dimension + " has size " + std::to_string(v.shape[i]) + ", not 1 to 2**32");
+      throw std::invalid_argument(who + ": " + dimension + " has size " + std::to_string(v.shape[i]) +
+                                  ", not 1 to 2**32");
     if (r.box[i] < 1 || r.box[i] > 256)
-      throw std::invalid_argument(who + ": " + dimension + " of the box has size " + std::to_string(r.box[i]) + ", not 1 to 256");
+      throw std::invalid_argument(who + ": " + dimension + " of the box has size " + std::to_string(r.box[i]) +
+                                  ", not 1 to 256");
     if (i + 1 == rank) continue;
     bool sensible = v.strides[i] >= 0 && v.strides[i] < maxStrideBytes / elementBytes;
     if (!sensible || (v.strides[i] * elementBytes) % 16)
-      throw std::invalid_argument(who + ": the stride of " + dimension + " is " + std::to_string(v.strides[i]) + " elements of " +
-                                  std::to_string(elementBytes) + " bytes, not a multiple of 16 bytes below 2**40");
+      throw std::invalid_argument(who + ": the stride of " + dimension + " is " + std::to_string(v.strides[i]) +
+                                  " elements of " + std::to_string(elementBytes) +
+                                  " bytes, not a multiple of 16 bytes below 2**40");
   }
   int boxBytes = r.box[rank - 1] * elementBytes;
   if (boxBytes % 16)
-    throw std::invalid_argument(who + ": a row of the box has " + std::to_string(boxBytes) + " bytes, not a multiple of 16");
+    throw std::invalid_argument(who + ": a row of the box has " + std::to_string(boxBytes) +
+                                " bytes, not a multiple of 16");
   if (r.swizzleBytes && boxBytes > r.swizzleBytes)
-    throw std::invalid_argument(who + ": a row of the box has " + std::to_string(boxBytes) + " bytes, more than the swizzle's " +
-                                std::to_string(r.swizzleBytes));
+    throw std::invalid_argument(who + ": a row of the box has " + std::to_string(boxBytes) +
+                                " bytes, more than the swizzle's " + std::to_string(r.swizzleBytes));
 }
 
 }  // namespace
@@ -124,12 +133,14 @@ TensorMap encode(const abi::TensorMapRecipe& recipe, const TensorMapValues& valu
     if (i > 0) strideBytes[i - 1] = uint64_t(values.strides[from] * element.bytes);
   }
   TensorMap map{};
-  Result r = driver().tensorMapEncodeTiled(&map, element.word, uint32_t(rank), reinterpret_cast<void*>(values.base), sizes, strideBytes,
-                                           box, steps, MapInterleave::None, swizzleOf(recipe.swizzleBytes), MapL2Promotion::Bytes256,
-                                           recipe.nanFill ? MapFill::Nan : MapFill::Zero);
+  Result r =
+      driver().tensorMapEncodeTiled(&map, element.word, uint32_t(rank), reinterpret_cast<void*>(values.base), sizes,
+                                    strideBytes, box, steps, MapInterleave::None, swizzleOf(recipe.swizzleBytes),
+                                    MapL2Promotion::Bytes256, recipe.nanFill ? MapFill::Nan : MapFill::Zero);
   if (r == kInvalidValue)
-    throw DriverError(who + ": `cuTensorMapEncodeTiled` refuses the values (base " + hex(values.base) + ", innermost size " +
-                      std::to_string(sizes[0]) + ")", r);
+    throw DriverError(who + ": `cuTensorMapEncodeTiled` refuses the values (base " + hex(values.base) +
+                          ", innermost size " + std::to_string(sizes[0]) + ")",
+                      r);
   check(r, "cuTensorMapEncodeTiled");
   return map;
 }

@@ -23,7 +23,8 @@ struct TensorMapValues {
 };
 TensorMapValues evaluate(const abi::TensorMapRecipe& recipe, ParamTypes types, Arguments arguments);
 
-// Asks the driver for the map. Throws with `who` ("tensor map 0 of kernel `k`") when the hardware cannot take the values.
+// Asks the driver for the map. Throws with `who` ("tensor map 0 of kernel `k`") when the hardware cannot take the
+// values.
 TensorMap encode(const abi::TensorMapRecipe& recipe, const TensorMapValues& values, const std::string& who);
 
 // The maps made last for one recipe: launches repeat themselves. Thread-safe.

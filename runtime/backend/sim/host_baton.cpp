@@ -6,10 +6,12 @@
 namespace tandem::runtime::sim {
 
 constexpr int kPolls = 64;  // a host that polls so often gives way to the devices and to the other hosts
-constexpr int kIdlePolls = 16;  // once a rank has failed, the others give way so often each with nothing for the devices to do
+// once a rank has failed, the others give way so often each with nothing for the devices to do
+constexpr int kIdlePolls = 16;
 
 HostBaton::HostBaton(int rankCount, std::function<Progress(const std::function<bool()>&)> progress,
-                     std::function<void(Progress, const std::vector<std::string>&)> ended, std::function<bool()> mayGoOn)
+                     std::function<void(Progress, const std::vector<std::string>&)> ended,
+                     std::function<bool()> mayGoOn)
     : progress_(std::move(progress)), ended_(std::move(ended)), mayGoOn_(std::move(mayGoOn)), hosts_(rankCount) {}
 
 void HostBaton::enter(int rank) {
@@ -85,20 +87,13 @@ void HostBaton::pass() {
     bool allDone = std::all_of(hosts_.begin(), hosts_.end(), [](const Host& h) { return h.state == State::Done; });
     if (allDone && failure_.empty()) return;
     switch (Progress how = progress_([this] { return anyReady(); })) {
-      case Progress::Ready:
-        break;
+      case Progress::Ready: break;
       case Progress::Stuck:
         if (!failure_.empty()) return stopLocked(failure_);  // the hosts that are left wait for the rank that failed
         [[fallthrough]];
-      case Progress::Limit:
-        end(how);
-        return;
-      case Progress::Interrupted:
-        stopLocked("interrupted");
-        return;
-      case Progress::Error:
-        stopLocked("the simulator reported an error");
-        return;
+      case Progress::Limit: end(how); return;
+      case Progress::Interrupted: stopLocked("interrupted"); return;
+      case Progress::Error: stopLocked("the simulator reported an error"); return;
     }
   }
 }
@@ -113,7 +108,8 @@ void HostBaton::letDevicesRun() {
   if (how != Progress::Stuck) idlePolls_ = 0;
   if (how != Progress::Stuck || failure_.empty()) return;
   auto goesOn = std::count_if(hosts_.begin(), hosts_.end(), [](const Host& h) { return h.state != State::Done; });
-  if (++idlePolls_ >= kIdlePolls * goesOn) stopLocked(failure_);  // the hosts that are left poll for the work of the failed rank
+  // the hosts that are left poll for the work of the failed rank
+  if (++idlePolls_ >= kIdlePolls * goesOn) stopLocked(failure_);
 }
 
 void HostBaton::end(Progress why) {

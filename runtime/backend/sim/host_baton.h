@@ -25,10 +25,12 @@ class HostBaton {
 
   void enter(int rank);  // waits for all ranks to enter, then for this rank's turn
   void leave(int rank);  // this rank's main has returned; never blocks
-  void fail(int rank, const std::string& why);  // its main has failed: the others and the devices go on as far as they can without it
-  void expire();                                // the run is over its limit
+  // its main has failed: the others and the devices go on as far as they can without it
+  void fail(int rank, const std::string& why);
+  void expire();                      // the run is over its limit
   void stop(const std::string& why);  // every rank's current or next blocking call throws RunStopped(why)
-  // Waits until ready() (called with no other host running). `what` describes the wait in the report of a run that is stuck.
+  // Waits until ready() (called with no other host running). `what` describes the wait in the report of a run that is
+  // stuck.
   void block(int rank, const std::string& what, std::function<bool()> ready);
   bool stopped() const;
 
@@ -56,7 +58,8 @@ class HostBaton {
   int holder_ = -1;
   int lastHolder_ = -1;
   int polls_ = 0;  // calls of the holder that need not have waited, since it got the baton
-  int64_t idlePolls_ = 0;  // how often hosts have given way since there was last something to do for the devices, or to wait for
+  // how often hosts have given way since there was last something to do for the devices, or to wait for
+  int64_t idlePolls_ = 0;
   bool stopped_ = false;
   std::string why_;
   std::string failure_;  // of the first main that failed

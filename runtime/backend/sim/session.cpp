@@ -23,9 +23,7 @@ HostBaton::Progress advance(interpreter::World& world, const std::function<bool(
   return HostBaton::Progress::Stuck;
 }
 
-std::string failureText(int rank, const std::string& why) {
-  return "rank " + std::to_string(rank) + " failed: " + why;
-}
+std::string failureText(int rank, const std::string& why) { return "rank " + std::to_string(rank) + " failed: " + why; }
 
 RunReport reportOf(const interpreter::Report& r) {
   return {rowOf(r.kind).severity,     wordOf(r.kind), r.message,      r.rank,    r.program, r.kernel,
@@ -44,9 +42,7 @@ Session::Session(const interpreter::WorldOptions& options)
             why == HostBaton::Progress::Stuck ? world_.reportStuck(notes) : world_.reportLimit(notes);
           },
           [this] { return world_.hostStep(); }),
-      symmetricAllocations_(options.rankCount),
-      streamCounts_(options.rankCount, 1),
-      calls_(options.rankCount),
+      symmetricAllocations_(options.rankCount), streamCounts_(options.rankCount, 1), calls_(options.rankCount),
       operators_(options.rankCount) {
   world_.setInterruptCheck([this] {
     auto poll = interruptPoll.load();
@@ -248,8 +244,7 @@ void Session::copyToHost(int rank, StreamId stream, void* dest, Address source, 
 void Session::signals(int rank, StreamId stream, std::span<const SignalStep> steps) {
   for (const SignalStep& s : steps)
     if (s.waits)
-      world_.signalWaitAsync(rank, stream, s.signal, s.compare, s.value, s.bytes,
-                             uint64_t(s.count));
+      world_.signalWaitAsync(rank, stream, s.signal, s.compare, s.value, s.bytes, uint64_t(s.count));
     else
       world_.signalWriteAsync(rank, stream, s.signal, s.value, s.bytes, interpreter::SignalKind(s.kind),
                               uint64_t(s.count));

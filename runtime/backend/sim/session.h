@@ -83,7 +83,7 @@ class Session final : public runtime::Session {
   std::vector<uint64_t> symmetricAllocations_;  // how many each rank has made
   std::vector<StreamId> streamCounts_;          // by rank
   CallLog calls_;
-  std::vector<uint64_t> operators_;             // how many each rank has opened
+  std::vector<uint64_t> operators_;                      // how many each rank has opened
   std::map<std::pair<int, StreamId>, StreamId> beside_;  // by rank and stream
   EventId lastEvent_ = 0;
   std::map<std::vector<int>, std::pair<int, std::vector<uint64_t>>>

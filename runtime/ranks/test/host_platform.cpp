@@ -38,13 +38,16 @@ class HostClock final : public DeviceClock {
 class HostHeap final : public SymmetricHeap {
  public:
   HostHeap(Rendezvous& ranks, Device& device, const RankPlace& place, Address first)
-      : SymmetricHeap(ranks, place.rank, place.rankCount, device), first_(first), stride_(place.heapStride), offsets_(stride_) {}
+      : SymmetricHeap(ranks, place.rank, place.rankCount, device), first_(first), stride_(place.heapStride),
+        offsets_(stride_) {}
   bool release(Address address) override { return contains(address) && offsets_.release(address - base()); }
   Address base() const override { return first_ + uint64_t(rank_) * stride_; }
   int64_t stride() const override { return int64_t(stride_); }
   std::vector<int64_t> offsets() const override { return {}; }
   bool contains(Address address) const override { return address >= base() && address - base() < stride_; }
-  Address onPeer(Address address, int peer) const override { return address + Address(int64_t(peer - rank_)) * stride_; }
+  Address onPeer(Address address, int peer) const override {
+    return address + Address(int64_t(peer - rank_)) * stride_;
+  }
 
  private:
   Part take(uint64_t bytes) override {
@@ -59,7 +62,8 @@ class HostHeap final : public SymmetricHeap {
 
 class HostFabric final : public Fabric {
  public:
-  HostFabric(Rendezvous& ranks, Device& device, const RankPlace& place, Address first) : heap_(ranks, device, place, first) {}
+  HostFabric(Rendezvous& ranks, Device& device, const RankPlace& place, Address first)
+      : heap_(ranks, device, place, first) {}
   SymmetricHeap& heap() override { return heap_; }
   std::string targetSuffix() const override { return "+met"; }
   std::shared_ptr<void> publish(Address) override { return nullptr; }
@@ -113,8 +117,8 @@ SharedWords HostDevice::allocateShared(uint64_t bytes, const std::string&) {
 void HostDevice::copy(Stream stream, Address dest, Address source, uint64_t bytes) {
   enqueue(stream, [=] { return std::memcpy(pointer(dest), pointer(source), bytes), true; });
 }
-void HostDevice::copyRows(Stream stream, Address dest, uint64_t destPitch, Address source, uint64_t sourcePitch, uint64_t bytes,
-                          uint64_t rows) {
+void HostDevice::copyRows(Stream stream, Address dest, uint64_t destPitch, Address source, uint64_t sourcePitch,
+                          uint64_t bytes, uint64_t rows) {
   for (uint64_t r = 0; r < rows; ++r) copy(stream, dest + r * destPitch, source + r * sourcePitch, bytes);
 }
 void HostDevice::set(Stream stream, Address dest, uint8_t value, uint64_t bytes) {
@@ -132,8 +136,7 @@ void HostDevice::synchronize(Stream stream) {
 }
 
 void HostDevice::submit(Stream stream, std::span<const WordOperation> operations, const std::string&) {
-  for (const WordOperation& o : operations)
-    enqueue(stream, [o] { return o.waits ? holds(o) : (write(o), true); });
+  for (const WordOperation& o : operations) enqueue(stream, [o] { return o.waits ? holds(o) : (write(o), true); });
 }
 
 void HostDevice::addToSignals(Stream stream, Address signal, int count, uint64_t value, int bytes) {

@@ -1,5 +1,5 @@
-// Devices that are memory and queues of this process: what the ranks' common code does is tested on them, without a driver. Streams really
-// wait. Ranks are threads; each makes its own streams go on when it asks for them.
+// Devices that are memory and queues of this process: what the ranks' common code does is tested on them, without a
+// driver. Streams really wait. Ranks are threads; each makes its own streams go on when it asks for them.
 #pragma once
 #include "abi/kernel_image.h"
 #include "runtime/ranks/device.h"

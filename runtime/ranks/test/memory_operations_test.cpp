@@ -42,8 +42,9 @@ TEST(MemoryOperations, SaysWhatAStreamCannotTest) {
     waitTest(Compare::Ne, 5, 8);
     FAIL() << "nothing was thrown";
   } catch (const std::invalid_argument& e) {
-    EXPECT_STREQ(e.what(),
-                 "a stream of a GPU cannot wait for `ne 5`; it can for eq, gt, ge, lt and le, and for `ne` with 0 and -1");
+    EXPECT_STREQ(
+        e.what(),
+        "a stream of a GPU cannot wait for `ne 5`; it can for eq, gt, ge, lt and le, and for `ne` with 0 and -1");
   }
 }
 

@@ -1,4 +1,5 @@
-// The parts of a rank, each alone on a device in the host's memory: its streams and events, its memory, its waits, its trace.
+// The parts of a rank, each alone on a device in the host's memory: its streams and events, its memory, its waits, its
+// trace.
 #include "runtime/ranks/local_memory.h"
 #include "runtime/ranks/stream_trace.h"
 #include "runtime/ranks/stream_waits.h"

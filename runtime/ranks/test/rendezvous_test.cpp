@@ -152,7 +152,8 @@ TEST(Rendezvous, CallsOfOperatorsAreComparedBesideThem) {
   });
   std::string want = "call 100001 of an operator is `sum` with elements ";
   std::string first = "rank 1's " + want + "7, where rank 0's is `sum` with elements 8";
-  std::string second = "rank 2's " + want + "8, where rank 1's is `sum` with elements 7";  // where rank 0 is heard later
+  // where rank 0 is heard later
+  std::string second = "rank 2's " + want + "8, where rank 1's is `sum` with elements 7";
   for (const std::string& e : errors) EXPECT_TRUE(e.starts_with(first) || e.starts_with(second)) << e;
 }
 
@@ -181,8 +182,10 @@ TEST(Rendezvous, OperatorsOfOneStreamInAnotherOrderEndTheRun) {
     meeting.checkRunning();
   });
   for (const std::string& e : errors)
-    EXPECT_EQ(e, "rank 1 has call 5001 of `sum` behind call 5001 of `gather` on one stream, and rank 0 has call 5001 of `gather` behind "
-                 "call 5001 of `sum` on one stream, so they wait for one another: all ranks call the operators of one stream in one order");
+    EXPECT_EQ(
+        e,
+        "rank 1 has call 5001 of `sum` behind call 5001 of `gather` on one stream, and rank 0 has call 5001 of `gather` behind "
+        "call 5001 of `sum` on one stream, so they wait for one another: all ranks call the operators of one stream in one order");
 }
 
 TEST(Rendezvous, WhoLeavesIsNotGoneButCannotBeWaitedFor) {

@@ -1,4 +1,5 @@
-// Sessions of ranks that are threads, on devices in the host's memory: meeting, symmetric memory, signals, barriers, reports.
+// Sessions of ranks that are threads, on devices in the host's memory: meeting, symmetric memory, signals, barriers,
+// reports.
 #include "abi/dist_context.h"
 #include "runtime/ranks/test/host_platform.h"
 #include "runtime/ranks/test/one_signal.h"
@@ -69,7 +70,8 @@ TEST_F(RanksSession, PeersHaveOneHeap) {
                   EXPECT_EQ(words(again)[0], 0u) << "zeros again";
                 }),
             none(3));
-  EXPECT_EQ(makeSession(threads(1), std::make_shared<HostPlatform>(1))->target(0), "host+expected") << "before they have met";
+  EXPECT_EQ(makeSession(threads(1), std::make_shared<HostPlatform>(1))->target(0), "host+expected")
+      << "before they have met";
 }
 
 TEST_F(RanksSession, StreamsSignalAndWaitWithoutTheHost) {
@@ -92,25 +94,27 @@ TEST_F(RanksSession, StreamsSignalAndWaitWithoutTheHost) {
 }
 
 TEST_F(RanksSession, AKernelGetsItsRanksContext) {
-  EXPECT_EQ(run(threads(2),
-                [](Session& s, int rank) {
-                  Address x = s.allocate(rank, 64, true, true, "x", kPlace);
-                  auto kernel = std::make_shared<HostKernel>("shift", [rank](Address context, std::vector<uint64_t> arguments) {
-                    const auto& c = *reinterpret_cast<const tandem_dist_context*>(context);
-                    EXPECT_EQ(c.rank, rank);
-                    EXPECT_EQ(c.rank_count, 2);
-                    words(arguments[0] + Address(int64_t(1 - 2 * rank)) * uint64_t(c.stride))[0] = uint64_t(10 + rank);
-                  });
-                  KernelLaunch launch;
-                  launch.code.kernel = kernel;
-                  launch.arguments = {&x, 1};
-                  s.launch(rank, 0, launch);
-                  s.barrierOnStream(rank, 0, 0);
-                  s.synchronize(rank);
-                  EXPECT_EQ(words(x)[0], uint64_t(11 - rank));
-                  EXPECT_THROW(s.launch(rank, 0, KernelLaunch()), std::invalid_argument) << "a program of the simulator";
-                }),
-            none(2));
+  EXPECT_EQ(
+      run(threads(2),
+          [](Session& s, int rank) {
+            Address x = s.allocate(rank, 64, true, true, "x", kPlace);
+            auto kernel =
+                std::make_shared<HostKernel>("shift", [rank](Address context, std::vector<uint64_t> arguments) {
+                  const auto& c = *reinterpret_cast<const tandem_dist_context*>(context);
+                  EXPECT_EQ(c.rank, rank);
+                  EXPECT_EQ(c.rank_count, 2);
+                  words(arguments[0] + Address(int64_t(1 - 2 * rank)) * uint64_t(c.stride))[0] = uint64_t(10 + rank);
+                });
+            KernelLaunch launch;
+            launch.code.kernel = kernel;
+            launch.arguments = {&x, 1};
+            s.launch(rank, 0, launch);
+            s.barrierOnStream(rank, 0, 0);
+            s.synchronize(rank);
+            EXPECT_EQ(words(x)[0], uint64_t(11 - rank));
+            EXPECT_THROW(s.launch(rank, 0, KernelLaunch()), std::invalid_argument) << "a program of the simulator";
+          }),
+      none(2));
 }
 
 TEST_F(RanksSession, TheWaitThatHoldsAStreamIsOneReportForAll) {
@@ -122,7 +126,8 @@ TEST_F(RanksSession, TheWaitThatHoldsAStreamIsOneReportForAll) {
     s.synchronize(rank);
     s.barrier(rank, 0);
   });
-  EXPECT_NE(errors[1].find("rank 1: stream 0 gave up waiting for the signal at offset"), std::string::npos) << errors[1];
+  EXPECT_NE(errors[1].find("rank 1: stream 0 gave up waiting for the signal at offset"), std::string::npos)
+      << errors[1];
   EXPECT_NE(errors[1].find("to be eq 7 after 50 ms; it is 0"), std::string::npos) << errors[1];
   EXPECT_EQ(errors[0], errors[1]);
   EXPECT_EQ(session_->reports().size(), 1u);
@@ -143,7 +148,8 @@ TEST_F(RanksSession, TeamsMeetAloneAndGatherLongTexts) {
                 [](Session& s, int rank) {
                   std::vector<int> members = rank % 2 ? std::vector<int>{3, 1} : std::vector<int>{0, 2};
                   int team = s.createTeam(rank, members);
-                  std::vector<std::string> all = s.gather(rank, team, std::string(size_t(60000 * (rank + 1)), char('a' + rank)));
+                  std::vector<std::string> all =
+                      s.gather(rank, team, std::string(size_t(60000 * (rank + 1)), char('a' + rank)));
                   ASSERT_EQ(all.size(), 2u);
                   for (size_t i = 0; i < 2; ++i)
                     EXPECT_EQ(all[i], std::string(size_t(60000 * (members[i] + 1)), char('a' + members[i])));
@@ -175,7 +181,9 @@ TEST_F(RanksSession, ATracedRunShowsItsStreams) {
 }
 
 TEST_F(RanksSession, RefusesOptionsThatDoNotFit) {
-  auto refused = [](const RanksOptions& o) { EXPECT_THROW(makeSession(o, std::make_shared<HostPlatform>(2)), std::invalid_argument); };
+  auto refused = [](const RanksOptions& o) {
+    EXPECT_THROW(makeSession(o, std::make_shared<HostPlatform>(2)), std::invalid_argument);
+  };
   refused(threads(0));
   RanksOptions o = threads(3);
   o.devices = {0, 1};

@@ -9,10 +9,10 @@ from oracle import UNKNOWN, Oracle
 from patterns import generate
 from program import Program
 
-RUNS = 4             # of the checker, each under a seed and policy of its own
-MORE = 40            # runs at most where the first ones show nothing: who takes a lock first is the schedule's choice
-PATHS = 2            # of the oracle in a large program
-OPERATIONS = 1000    # of a large program, at most
+RUNS = 4  # of the checker, each under a seed and policy of its own
+MORE = 40  # runs at most where the first ones show nothing: who takes a lock first is the schedule's choice
+PATHS = 2  # of the oracle in a large program
+OPERATIONS = 1000  # of a large program, at most
 POLICIES = ("random", "round-robin", "priority", "slowest-rank")
 
 
@@ -32,7 +32,7 @@ class Case:
 class Result:
     case: Case
     verdict: str | None  # the oracle's; None: right
-    found: tuple         # of each run, the kinds that were reported
+    found: tuple  # of each run, the kinds that were reported
 
     @property
     def is_judged(self):
@@ -52,8 +52,10 @@ class Result:
 
     def __str__(self):
         kinds = sorted(set().union(*self.found))
-        return (f"seed {self.case.seed}: {self.case.program.name}: oracle {self.verdict or 'right'}; "
-                f"checker {', '.join(kinds) or 'silent'} in {self.hits} of {len(self.found)} runs")
+        return (
+            f"seed {self.case.seed}: {self.case.program.name}: oracle {self.verdict or 'right'}; "
+            f"checker {', '.join(kinds) or 'silent'} in {self.hits} of {len(self.found)} runs"
+        )
 
 
 def _sizes(rng):
@@ -105,6 +107,13 @@ def compare(seed):
 def tally(results):
     judged = [r for r in results if r.is_judged]
     wrong, right = [r for r in judged if r.is_wrong], [r for r in judged if not r.is_wrong]
-    return {"programs": len(results), "judged": len(judged), "wrong": len(wrong), "found": sum(r.hits > 0 for r in wrong),
-            "found in every run": sum(r.hits == len(r.found) for r in wrong), "right": len(right),
-            "reported though right": sum(r.hits > 0 for r in right), "disagreements": sum(r.disagrees for r in results)}
+    return {
+        "programs": len(results),
+        "judged": len(judged),
+        "wrong": len(wrong),
+        "found": sum(r.hits > 0 for r in wrong),
+        "found in every run": sum(r.hits == len(r.found) for r in wrong),
+        "right": len(right),
+        "reported though right": sum(r.hits > 0 for r in right),
+        "disagreements": sum(r.disagrees for r in results),
+    }

@@ -65,8 +65,9 @@ def protocol(table_ptr, first_ptr, x_ptr, word_ptr, flag_ptr, y_ptr, BLOCK: tl.c
         elif kind == WAIT:
             for v in tl.static_range(8):
                 if variant == v:
-                    dl.wait(flag_ptr + index, 1, SCOPES[v % 2], ACQUIRES[v // 2 % 2], waitValue=value.to(tl.int64),
-                            compare=COMPARES[v // 4])
+                    dl.wait(
+                        flag_ptr + index, 1, SCOPES[v % 2], ACQUIRES[v // 2 % 2], waitValue=value.to(tl.int64), compare=COMPARES[v // 4]
+                    )
         elif kind == SIGNAL:
             if tid(0) == 0:
                 if variant >= 4:

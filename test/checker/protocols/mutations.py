@@ -57,8 +57,10 @@ def _put_apart(o):
     """The signal of a put sent by itself."""
     if o.kind != Kind.PUT_SIGNAL:
         return None
-    return (dataclasses.replace(o, kind=Kind.PUT_NBI, signal=0, value=0, adds=False),
-            dataclasses.replace(o, kind=Kind.SIGNAL, index=o.signal, source=0, signal=0))
+    return (
+        dataclasses.replace(o, kind=Kind.PUT_NBI, signal=0, value=0, adds=False),
+        dataclasses.replace(o, kind=Kind.SIGNAL, index=o.signal, source=0, signal=0),
+    )
 
 
 def _not_blocking(o):
@@ -66,9 +68,19 @@ def _not_blocking(o):
 
 
 CHANGES = {
-    "removed": _removed, "relaxed": _relaxed, "narrowed": _narrow, "one fewer": _fewer, "half": _half, "one more": _more,
-    "made a fence": _quiet_becomes_fence, "of another peer": _other_peer, "unordered": _unordered, "set, not added": _sets,
-    "put apart": _put_apart, "not blocking": _not_blocking}
+    "removed": _removed,
+    "relaxed": _relaxed,
+    "narrowed": _narrow,
+    "one fewer": _fewer,
+    "half": _half,
+    "one more": _more,
+    "made a fence": _quiet_becomes_fence,
+    "of another peer": _other_peer,
+    "unordered": _unordered,
+    "set, not added": _sets,
+    "put apart": _put_apart,
+    "not blocking": _not_blocking,
+}
 EARLIER = "earlier"  # the operation changes places with the one before it
 
 
@@ -99,8 +111,9 @@ EXTENTS = ("everywhere", "in one program", "once")
 
 def mutate(program, mutation):
     """Changes every operation of the role, those of the last program of the last rank that has it, or of those the last but one, if any."""
-    holders = [(r, p) for r, rank in enumerate(program.threads) for p, thread in enumerate(rank)
-               if any(o.role == mutation.role for o in thread)]
+    holders = [
+        (r, p) for r, rank in enumerate(program.threads) for p, thread in enumerate(rank) if any(o.role == mutation.role for o in thread)
+    ]
 
     def changed(r, p, thread):
         if mutation.extent != "everywhere" and (r, p) != holders[-1]:

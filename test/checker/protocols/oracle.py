@@ -39,14 +39,14 @@ class Update:
 @dataclasses.dataclass(frozen=True)
 class Thread:
     at: int = 0
-    known: int = 0      # events
+    known: int = 0  # events
     fenced: tuple = ()  # (peer, events): what a signal without an order of its own carries to a peer
-    views: tuple = ()   # (place, number of the update): what it can no longer see past
-    puts: tuple = ()    # (peer, events, fenced): not completed by quiet
+    views: tuple = ()  # (place, number of the update): what it can no longer see past
+    puts: tuple = ()  # (peer, events, fenced): not completed by quiet
     owed: bool = False  # a non-blocking put that nothing has followed
     fences: tuple = ()  # (peer, how many)
-    signals: tuple = () # of puts, on their way: (operation's index, known, views and fences to its peer at the call)
-    late: tuple = ()    # of `signals`: those of programs that have ended
+    signals: tuple = ()  # of puts, on their way: (operation's index, known, views and fences to its peer at the call)
+    late: tuple = ()  # of `signals`: those of programs that have ended
     waited: tuple = ()  # (place, number) of what its waits have read
 
 
@@ -191,8 +191,9 @@ class Oracle:
         signals = t.signals
         if o.kind == Kind.PUT_SIGNAL:
             signals += ((t.at, t.known | read | write, t.views, dict(t.fences).get(o.peer, 0)),)
-        return dataclasses.replace(t, known=known, puts=(*t.puts, (o.peer, pending, False)), signals=signals,
-                                   owed=t.owed or o.kind == Kind.PUT_NBI)
+        return dataclasses.replace(
+            t, known=known, puts=(*t.puts, (o.peer, pending, False)), signals=signals, owed=t.owed or o.kind == Kind.PUT_NBI
+        )
 
     # --- synchronisation ---
 
@@ -243,11 +244,11 @@ class Oracle:
         return operations[t.at] if t.at < len(operations) else None
 
     def _kernel(self, k, t):
-        return sum(o.kind == Kind.NEXT_KERNEL for o in self.threads[k][1][:t.at])
+        return sum(o.kind == Kind.NEXT_KERNEL for o in self.threads[k][1][: t.at])
 
     @staticmethod
     def _with(threads, updates, k, t):
-        return (*threads[:k], t, *threads[k + 1:]), updates
+        return (*threads[:k], t, *threads[k + 1 :]), updates
 
     def _meet(self, threads, updates):
         if any(threads[k].signals for k in self.leaders):

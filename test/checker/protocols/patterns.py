@@ -161,8 +161,17 @@ def tickets(size, base):
     everyone = [(r, p) for r in range(size.ranks) for p in range(size.programs)]
     for r, p in everyone:
         w.add(r, p, Kind.STORE, "part", peer=0, index=r * size.programs + p, value=1)
-        w.add(r, p, Kind.TICKET, "arrive", peer=0, index=0, value=len(everyone) - 1, source=len(everyone),
-              scope=SYS if size.ranks > 1 else GPU)
+        w.add(
+            r,
+            p,
+            Kind.TICKET,
+            "arrive",
+            peer=0,
+            index=0,
+            value=len(everyone) - 1,
+            source=len(everyone),
+            scope=SYS if size.ranks > 1 else GPU,
+        )
         for k in range(len(everyone)):
             w.add(r, p, Kind.LOAD, "read", peer=0, index=k)
     return w.program("tickets")
@@ -257,7 +266,7 @@ def dissemination(size, base):
             for p in range(size.ranks):
                 w.add(r, 0, Kind.STORE, "send", peer=p, index=(i % 2) * size.ranks + r, value=i)
             for k in range(steps):
-                w.add(r, 0, Kind.NOTIFY, "tell", peer=(r + 2 ** k) % size.ranks, index=k, value=i)
+                w.add(r, 0, Kind.NOTIFY, "tell", peer=(r + 2**k) % size.ranks, index=k, value=i)
                 w.add(r, 0, Kind.WAIT, "hear", index=k, value=i)
             for p in range(size.ranks):
                 w.add(r, 0, Kind.LOAD, "read", peer=r, index=(i % 2) * size.ranks + p)
@@ -387,8 +396,26 @@ def two_shots(size, base):
     return w.program("two shots")
 
 
-PATTERNS = (ring, epochs, arrivals, tree, words, flags_in_words, tickets, locks, puts, reused_source, barriers, dissemination, queue,
-            scatter, messages, central_barrier, fifo, two_shots)
+PATTERNS = (
+    ring,
+    epochs,
+    arrivals,
+    tree,
+    words,
+    flags_in_words,
+    tickets,
+    locks,
+    puts,
+    reused_source,
+    barriers,
+    dissemination,
+    queue,
+    scatter,
+    messages,
+    central_barrier,
+    fifo,
+    two_shots,
+)
 
 
 def after(first, second):

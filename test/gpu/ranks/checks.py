@@ -98,12 +98,13 @@ def _kernel_test(function, case):
 def _kernel_tests():
     """Tests of test/kernels that run one program everywhere: here everywhere is the GPUs."""
     import tandem.compat
+
     tandem.compat.install()
     for stem in KERNEL_FILES:
         for name, function in vars(_module(ROOT / "test" / "kernels" / f"{stem}.py")).items():
             if "multicast" in name:  # the runtime sets up no multicast memory
                 continue
-            if name.startswith("test_") and "everywhere" in function.__code__.co_varnames[:function.__code__.co_argcount]:
+            if name.startswith("test_") and "everywhere" in function.__code__.co_varnames[: function.__code__.co_argcount]:
                 for case in _cases_of(function):
                     label = ",".join(str(getattr(v, "value", v)) for v in case.values())
                     yield f"kernels.{stem[5:]}.{name[5:]}[{label}]", _kernel_test(function, case)

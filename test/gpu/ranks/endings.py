@@ -86,12 +86,13 @@ def wait_timeout(ranks):
 @ending
 def operators_called_unlike(ranks):
     """The run ends, instead of hanging, with an error that names both ranks and the call of each."""
+
     def main(team):
         op = AllReduce(team, 1 << 20, "fp32")
         x = team.zeros(1 << 20, "fp32")
         for _ in range(100):
             op(x)
-        op(x[:1 << 19] if team.rank == ranks - 1 else x)
+        op(x[: 1 << 19] if team.rank == ranks - 1 else x)
         team.synchronize()
 
     with ends_soon(tandem.RunError, ranks) as found:
@@ -102,6 +103,7 @@ def operators_called_unlike(ranks):
 @ending
 def operators_in_another_order(ranks):
     """On one stream they would wait for one another for ever."""
+
     def main(team):
         reduce, gather = AllReduce(team, 1 << 20, "fp32"), AllGather(team, 64 * ranks, 64, "fp32")
         x, shard = team.zeros(1 << 20, "fp32"), team.zeros((64, 64), "fp32")
@@ -134,6 +136,7 @@ def gathers_and_meets(dest, source, bytes, swapped):
 
 def _unlike(ranks, launch, *texts):
     """The run ends soon, without a time limit, with what rank 0 or another calls."""
+
     def main(team):
         dest, source = team.zeros(1024 * ranks, "int32"), team.zeros(1024, "int32")
         team.barrier()
@@ -148,6 +151,7 @@ def _unlike(ranks, launch, *texts):
 @ending
 def collectives_of_unlike_sizes(ranks):
     """Each side says what it calls, and with whom it differs."""
+
     def launch(team, dest, source):
         gathers[(1,)](dest, source, 4096, 5)
         gathers[(1,)](dest, source, 2048 if team.rank == ranks - 1 else 4096, 1)
@@ -166,6 +170,7 @@ def collectives_in_another_order(ranks):
 @ending
 def barrier_without_a_rank(ranks):
     """A wait inside a barrier that gives up says which rank has not come, and how far it is."""
+
     def main(team):
         meets[(1,)](3 if team.rank else 2)
         team.synchronize()

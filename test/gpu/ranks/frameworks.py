@@ -58,9 +58,9 @@ def launches_with_its_tensors(ranks):
         for stream in (torch.cuda.current_stream(), side):
             with torch.cuda.stream(stream):
                 y.zero_()
-                scale[(8,)](x, y, 2.0, 1000, BLOCK=128)       # PyTorch's tensors alone
-                scale[(8,)](y, t, 2.0, 1000, BLOCK=128)       # with one of the team
-                scale[(8,)](t, t, 0.5, 1000, BLOCK=128)       # the team's alone: after the last one
+                scale[(8,)](x, y, 2.0, 1000, BLOCK=128)  # PyTorch's tensors alone
+                scale[(8,)](y, t, 2.0, 1000, BLOCK=128)  # with one of the team
+                scale[(8,)](t, t, 0.5, 1000, BLOCK=128)  # the team's alone: after the last one
                 np.testing.assert_array_equal(np.asarray(t), 2.0 * np.arange(1000))
         scale[(8,)](x, t, 5.0, 1000, BLOCK=128, stream=side)
         np.testing.assert_array_equal(np.asarray(t), 5.0 * np.arange(1000))

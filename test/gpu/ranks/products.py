@@ -28,7 +28,7 @@ class Gathered:
 
     def operands(self, rank):
         first = rank * shard_rows(self.m, self.ranks)
-        return self.a[first:first + rows_of_rank(self.m, self.ranks, rank)], self._b(rank)
+        return self.a[first : first + rows_of_rank(self.m, self.ranks, rank)], self._b(rank)
 
     def _b(self, rank):
         return np.ascontiguousarray(self.bs[rank].T) if self.transposed else self.bs[rank]
@@ -56,7 +56,7 @@ class Scattered(Gathered):
 
     def exact(self, rank):
         first = rank * shard_rows(self.m, self.ranks)
-        return self._sum[first:first + rows_of_rank(self.m, self.ranks, rank)]
+        return self._sum[first : first + rows_of_rank(self.m, self.ranks, rank)]
 
 
 def compare(found, cases, dtype):
@@ -93,6 +93,7 @@ def replays(Case, m, n, k, count=20, **config):
 
     def check(ranks):
         import torch
+
         cases = [Case(ranks, m, n, k, "bf16", True, seed) for seed in range(count)]
 
         def main(team):

@@ -156,7 +156,7 @@ def copy_engine(team):
         for step in range(team.size):
             peer = (team.rank + step) % team.size
             copies.copy(parts.peer(peer)[team.rank], mine)
-            copies.signal_write(ready.peer(peer)[team.rank:team.rank + 1], 1)
+            copies.signal_write(ready.peer(peer)[team.rank : team.rank + 1], 1)
         found = np.array(out)
         np.testing.assert_array_equal(found, sum(data_of(r) for r in range(team.size)))
         team.barrier()
@@ -211,8 +211,21 @@ def tensors(team):
     h[1:3] = h[4:6]
     team.barrier()
     there = x.peer((team.rank + 1) % team.size)
-    found = [np.array(x), np.array(x[:, 1::2]), x[1, 1], x[-1], there[2], there[3, 4], np.array(x[x.shape[0] - 1, None]), x[[0, 2]],
-             np.array(bits), np.array(bits[:, 1]), np.array(h, dtype=np.float32), x.numpy().sum(), np.array(x[1:1])]
+    found = [
+        np.array(x),
+        np.array(x[:, 1::2]),
+        x[1, 1],
+        x[-1],
+        there[2],
+        there[3, 4],
+        np.array(x[x.shape[0] - 1, None]),
+        x[[0, 2]],
+        np.array(bits),
+        np.array(bits[:, 1]),
+        np.array(h, dtype=np.float32),
+        x.numpy().sum(),
+        np.array(x[1:1]),
+    ]
     team.barrier()
     return np.concatenate([np.array(f, dtype=np.float64).ravel() for f in found])
 

@@ -11,7 +11,8 @@ void copyAsync(llvm::IRBuilderBase& b, llvm::Value* shared, llvm::Value* global,
   std::string from = call.address(global);
   std::string size = ", " + std::to_string(bytes);
   if (sourceBytes) size += ", " + call.in(sourceBytes);
-  call.emit(guard + "cp.async." + (bytes == 16 ? "cg" : "ca") + ".shared.global " + to + ", " + from + size + ";", Effect::Acts);
+  call.emit(guard + "cp.async." + (bytes == 16 ? "cg" : "ca") + ".shared.global " + to + ", " + from + size + ";",
+            Effect::Acts);
 }
 
 void commitCopies(llvm::IRBuilderBase& b) { Call(b).emit("cp.async.commit_group;", Effect::Acts); }

@@ -33,8 +33,8 @@ Values atomics(llvm::IRBuilderBase& b, AtomicOp op, AtomicType type, llvm::Value
   std::string old = oldValues(call, values[0]->getType(), values.size(), options.predicate);
   std::string guard = call.guard(options.predicate);
   std::string at = call.address(pointer);
-  return call.emit(guard + "atom" + place(options) + text(op) + text(op, type, values.size()) + " " + old + ", " + at + ", " +
-                       call.ins(values) + ";",
+  return call.emit(guard + "atom" + place(options) + text(op) + text(op, type, values.size()) + " " + old + ", " + at +
+                       ", " + call.ins(values) + ";",
                    Effect::Acts);
 }
 
@@ -48,7 +48,8 @@ void reduceInto(llvm::IRBuilderBase& b, AtomicOp op, AtomicType type, llvm::Valu
   Call call(b);
   std::string guard = call.guard(options.predicate);
   std::string at = call.address(pointer);
-  call.emit(guard + "red" + place(options) + text(op) + text(op, type, values.size()) + " " + at + ", " + call.ins(values) + ";",
+  call.emit(guard + "red" + place(options) + text(op) + text(op, type, values.size()) + " " + at + ", " +
+                call.ins(values) + ";",
             Effect::Acts);
 }
 
@@ -61,7 +62,9 @@ llvm::Value* compareAndSwap(llvm::IRBuilderBase& b, llvm::Value* pointer, llvm::
   std::string operands = at + ", " + call.in(expected);
   operands += ", " + call.in(desired);
   unsigned bits = desired->getType()->isPointerTy() ? 64 : unsigned(desired->getType()->getPrimitiveSizeInBits());
-  return call.emit(guard + "atom" + place(options) + ".cas.b" + std::to_string(bits) + " " + old + ", " + operands + ";", Effect::Acts)[0];
+  return call.emit(
+      guard + "atom" + place(options) + ".cas.b" + std::to_string(bits) + " " + old + ", " + operands + ";",
+      Effect::Acts)[0];
 }
 
 void fence(llvm::IRBuilderBase& b, Scope scope, bool sequential) {
@@ -69,7 +72,8 @@ void fence(llvm::IRBuilderBase& b, Scope scope, bool sequential) {
 }
 
 void fenceProxyAsync(llvm::IRBuilderBase& b, ProxySpace space) {
-  static constexpr const char* names[] = {"fence.proxy.async;", "fence.proxy.async.global;", "fence.proxy.async.shared::cta;"};
+  static constexpr const char* names[] = {"fence.proxy.async;", "fence.proxy.async.global;",
+                                          "fence.proxy.async.shared::cta;"};
   Call(b).emit(names[int(space)], Effect::Acts);
 }
 

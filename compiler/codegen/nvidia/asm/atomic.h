@@ -5,8 +5,8 @@
 namespace tandem::codegen::ptx {
 
 // PTX has: Add of all but B32 and B64; Min and Max of S32 to U64 (F16x2 and BF16x2 too, from sm_90 on only as vectors);
-// And, Or, Xor, Exchange of B32 and B64. BF16 needs sm_90. S64 adds as U64 does. From sm_90 on, Add updates neighbours that 2 or 4
-// registers of F32, F16x2 or BF16x2 hold: each element by itself, all at an address aligned to all of them.
+// And, Or, Xor, Exchange of B32 and B64. BF16 needs sm_90. S64 adds as U64 does. From sm_90 on, Add updates neighbours
+// that 2 or 4 registers of F32, F16x2 or BF16x2 hold: each element by itself, all at an address aligned to all of them.
 using codegen::AtomicOp, codegen::AtomicOptions, codegen::AtomicType;
 
 // The old value, of `value`'s type; zero where the predicate is false.

@@ -11,7 +11,8 @@ void numbered(llvm::IRBuilderBase& b, const char* name, llvm::Value* id, llvm::V
 }
 
 // `@p name [barrier]` with an optional last operand.
-void act(llvm::IRBuilderBase& b, const std::string& name, llvm::Value* barrier, llvm::Value* operand, llvm::Value* predicate) {
+void act(llvm::IRBuilderBase& b, const std::string& name, llvm::Value* barrier, llvm::Value* operand,
+         llvm::Value* predicate) {
   Call call(b);
   std::string guard = call.guard(predicate);
   std::string text = guard + name + " " + call.address(barrier);
@@ -19,7 +20,8 @@ void act(llvm::IRBuilderBase& b, const std::string& name, llvm::Value* barrier, 
   call.emit(text + ";", Effect::Acts);
 }
 
-void loop(llvm::IRBuilderBase& b, const std::string& test, llvm::Value* barrier, llvm::Value* parity, llvm::Value* predicate) {
+void loop(llvm::IRBuilderBase& b, const std::string& test, llvm::Value* barrier, llvm::Value* parity,
+          llvm::Value* predicate) {
   Call call(b);
   std::string at = call.address(barrier);
   std::string operands = at + ", " + call.in(parity);
@@ -31,10 +33,16 @@ void loop(llvm::IRBuilderBase& b, const std::string& test, llvm::Value* barrier,
 
 }  // namespace
 
-void barrierSync(llvm::IRBuilderBase& b, llvm::Value* id, llvm::Value* threads) { numbered(b, "bar.sync", id, threads); }
+void barrierSync(llvm::IRBuilderBase& b, llvm::Value* id, llvm::Value* threads) {
+  numbered(b, "bar.sync", id, threads);
+}
 void barrierSync(llvm::IRBuilderBase& b, int id, int threads) { barrierSync(b, b.getInt32(id), b.getInt32(threads)); }
-void barrierArrive(llvm::IRBuilderBase& b, llvm::Value* id, llvm::Value* threads) { numbered(b, "bar.arrive", id, threads); }
-void barrierArrive(llvm::IRBuilderBase& b, int id, int threads) { barrierArrive(b, b.getInt32(id), b.getInt32(threads)); }
+void barrierArrive(llvm::IRBuilderBase& b, llvm::Value* id, llvm::Value* threads) {
+  numbered(b, "bar.arrive", id, threads);
+}
+void barrierArrive(llvm::IRBuilderBase& b, int id, int threads) {
+  barrierArrive(b, b.getInt32(id), b.getInt32(threads));
+}
 
 void mbarrierInit(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* count, llvm::Value* predicate) {
   act(b, "mbarrier.init.shared::cta.b64", barrier, count, predicate);
@@ -73,7 +81,8 @@ llvm::Value* mbarrierTest(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Va
   Call call(b);
   std::string result = call.out(b.getInt1Ty());
   std::string at = call.address(barrier);
-  return call.emit("mbarrier.test_wait.parity.shared::cta.b64 " + result + ", " + at + ", " + call.in(parity) + ";", Effect::Acts)[0];
+  return call.emit("mbarrier.test_wait.parity.shared::cta.b64 " + result + ", " + at + ", " + call.in(parity) + ";",
+                   Effect::Acts)[0];
 }
 
 }  // namespace tandem::codegen::ptx

@@ -17,13 +17,16 @@ void mbarrierInvalidate(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Valu
 void mbarrierArrive(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* predicate = nullptr);
 // Arrives at the barrier of another block of the cluster; `barrier` is an address that `mapShared` gave. With
 // `publishes`, a thread that waits there sees this thread's earlier writes; that costs about a microsecond.
-void mbarrierArriveRemote(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* predicate = nullptr, bool publishes = true);
+void mbarrierArriveRemote(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* predicate = nullptr,
+                          bool publishes = true);
 // Arrives and adds `bytes` to those that this phase waits for.
-void mbarrierArriveExpect(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* bytes, llvm::Value* predicate = nullptr);
+void mbarrierArriveExpect(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* bytes,
+                          llvm::Value* predicate = nullptr);
 // Adds `bytes` without arriving.
 void mbarrierExpect(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* bytes, llvm::Value* predicate = nullptr);
 
-// Waits until the phase of parity `parity` (i32, 0 or 1) has ended; needs hasMbarrierTryWait. Threads with a false predicate pass.
+// Waits until the phase of parity `parity` (i32, 0 or 1) has ended; needs hasMbarrierTryWait. Threads with a false
+// predicate pass.
 void mbarrierWait(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* parity, llvm::Value* predicate = nullptr);
 // The same by polling, for targets without try_wait.
 void mbarrierPoll(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* parity, llvm::Value* predicate = nullptr);

@@ -37,6 +37,8 @@ llvm::Value* float8ToHalf(llvm::IRBuilderBase& b, Float8 type, llvm::Value* pair
   return convert(b, "cvt.rn.f16x2." + name(type), pairOf(b.getHalfTy()), {pair});
 }
 
-llvm::Value* roundToTf32(llvm::IRBuilderBase& b, llvm::Value* x) { return convert(b, "cvt.rna.tf32.f32", b.getInt32Ty(), {x}); }
+llvm::Value* roundToTf32(llvm::IRBuilderBase& b, llvm::Value* x) {
+  return convert(b, "cvt.rna.tf32.f32", b.getInt32Ty(), {x});
+}
 
 }  // namespace tandem::codegen::ptx

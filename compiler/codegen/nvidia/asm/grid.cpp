@@ -4,7 +4,8 @@
 namespace tandem::codegen::ptx {
 
 void clusterArrive(llvm::IRBuilderBase& b, bool relaxed) {
-  Call(b).emit(relaxed ? "barrier.cluster.arrive.relaxed.aligned;" : "barrier.cluster.arrive.release.aligned;", Effect::Acts);
+  Call(b).emit(relaxed ? "barrier.cluster.arrive.relaxed.aligned;" : "barrier.cluster.arrive.release.aligned;",
+               Effect::Acts);
 }
 
 void clusterWait(llvm::IRBuilderBase& b) { Call(b).emit("barrier.cluster.wait.acquire.aligned;", Effect::Acts); }

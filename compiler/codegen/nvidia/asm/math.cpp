@@ -18,7 +18,8 @@ llvm::Value* approximate(llvm::IRBuilderBase& b, Approximate function, llvm::Val
   bool bfloat = type->getScalarType()->isBFloatTy();
   bool flushes = function != Approximate::Tanh && (type->isFloatTy() ? flush : bfloat);
   Call call(b);
-  std::string text = std::string(names[int(function)]) + ".approx" + (flushes ? ".ftz" : "") + typeName(type) + " " + call.out(type) + ", ";
+  std::string text = std::string(names[int(function)]) + ".approx" + (flushes ? ".ftz" : "") + typeName(type) + " " +
+                     call.out(type) + ", ";
   return call.emit(text + call.in(x) + ";", Effect::Pure)[0];
 }
 

@@ -37,7 +37,8 @@ Values loadMatrix(llvm::IRBuilderBase& b, llvm::Value* address, unsigned count, 
 void storeMatrix(llvm::IRBuilderBase& b, llvm::Value* address, ValueRange matrices, bool transposed) {
   Call call(b);
   std::string to = call.address(address);
-  call.emit("stmatrix" + shape(matrices.size(), transposed) + to + ", " + braced(call.ins(matrices)) + ";", Effect::Acts);
+  call.emit("stmatrix" + shape(matrices.size(), transposed) + to + ", " + braced(call.ins(matrices)) + ";",
+            Effect::Acts);
 }
 
 Values mmaSync(llvm::IRBuilderBase& builder, const MmaSync& op, ValueRange a, ValueRange b, ValueRange c) {
@@ -48,8 +49,8 @@ Values mmaSync(llvm::IRBuilderBase& builder, const MmaSync& op, ValueRange a, Va
   operands += braced(call.ins(b)) + ", ";
   operands += braced(call.ins(c));
   std::string accumulator = text(op.accumulator);
-  return call.emit("mma.sync.aligned.m16n8k" + std::to_string(k) + ".row.col." + accumulator + "." + text(op.a) + "." + text(op.b) + "." +
-                       accumulator + " " + d + ", " + operands + ";",
+  return call.emit("mma.sync.aligned.m16n8k" + std::to_string(k) + ".row.col." + accumulator + "." + text(op.a) + "." +
+                       text(op.b) + "." + accumulator + " " + d + ", " + operands + ";",
                    Effect::Collective);
 }
 

@@ -4,7 +4,8 @@
 
 namespace tandem::codegen::ptx {
 
-// `count` (1, 2, 4) matrices; lanes 0-7, 8-15, ... give the row addresses of each. An i32 register (two elements) a matrix.
+// `count` (1, 2, 4) matrices; lanes 0-7, 8-15, ... give the row addresses of each. An i32 register (two elements) a
+// matrix.
 Values loadMatrix(llvm::IRBuilderBase& b, llvm::Value* address, unsigned count, bool transposed);
 void storeMatrix(llvm::IRBuilderBase& b, llvm::Value* address, ValueRange matrices, bool transposed);
 

@@ -20,7 +20,8 @@ std::string modifiers(const AccessOptions& o, size_t count) {
   if (o.order != Order::Weak && !o.isVolatile) order += ptx::text(o.scope);
   std::string hints = o.cache != Cache::Default ? text(o.cache) : text(o.evict);
   if (o.order != Order::Weak || o.isVolatile) hints = "";
-  return order + ptx::text(o.space) + hints + (o.l2Policy ? ".L2::cache_hint" : "") + (count > 1 ? ".v" + std::to_string(count) : "");
+  return order + ptx::text(o.space) + hints + (o.l2Policy ? ".L2::cache_hint" : "") +
+         (count > 1 ? ".v" + std::to_string(count) : "");
 }
 
 std::string typeSuffix(llvm::Type* element) {
@@ -28,7 +29,9 @@ std::string typeSuffix(llvm::Type* element) {
   return ".b" + std::to_string(std::max(bits, 8u));
 }
 
-Effect effectOf(const AccessOptions& o) { return o.order == Order::Weak && !o.isVolatile ? Effect::Reads : Effect::Acts; }
+Effect effectOf(const AccessOptions& o) {
+  return o.order == Order::Weak && !o.isVolatile ? Effect::Reads : Effect::Acts;
+}
 
 }  // namespace
 
@@ -47,8 +50,8 @@ std::string text(Scope scope) {
   return names[int(scope)];
 }
 
-Values load(llvm::IRBuilderBase& b, llvm::Type* element, unsigned count, llvm::Value* pointer, llvm::Value* predicate, ValueRange other,
-            const AccessOptions& options) {
+Values load(llvm::IRBuilderBase& b, llvm::Type* element, unsigned count, llvm::Value* pointer, llvm::Value* predicate,
+            ValueRange other, const AccessOptions& options) {
   Call call(b);
   std::string results;
   if (predicate) {
@@ -61,16 +64,19 @@ Values load(llvm::IRBuilderBase& b, llvm::Type* element, unsigned count, llvm::V
   std::string guard = call.guard(predicate);
   std::string from = call.address(pointer);
   if (options.l2Policy) from += ", " + call.in(options.l2Policy);
-  return call.emit(guard + "ld" + modifiers(options, count) + typeSuffix(element) + " " + results + ", " + from + ";", effectOf(options));
+  return call.emit(guard + "ld" + modifiers(options, count) + typeSuffix(element) + " " + results + ", " + from + ";",
+                   effectOf(options));
 }
 
-void store(llvm::IRBuilderBase& b, ValueRange values, llvm::Value* pointer, llvm::Value* predicate, const AccessOptions& options) {
+void store(llvm::IRBuilderBase& b, ValueRange values, llvm::Value* pointer, llvm::Value* predicate,
+           const AccessOptions& options) {
   Call call(b);
   std::string guard = call.guard(predicate);
   std::string to = call.address(pointer);
   std::string what = call.ins(values);
   if (options.l2Policy) what += ", " + call.in(options.l2Policy);
-  call.emit(guard + "st" + modifiers(options, values.size()) + typeSuffix(values[0]->getType()) + " " + to + ", " + what + ";",
+  call.emit(guard + "st" + modifiers(options, values.size()) + typeSuffix(values[0]->getType()) + " " + to + ", " +
+                what + ";",
             Effect::Acts);
 }
 
@@ -78,7 +84,8 @@ llvm::Value* cachePolicy(llvm::IRBuilderBase& b, Evict evict) {
   static constexpr const char* names[] = {"evict_normal", "evict_first", "evict_last", "evict_unchanged"};
   Call call(b);
   std::string result = call.out(b.getInt64Ty());
-  return call.emit("createpolicy.fractional.L2::" + std::string(names[int(evict)]) + ".b64 " + result + ", 1.0;", Effect::Pure)[0];
+  return call.emit("createpolicy.fractional.L2::" + std::string(names[int(evict)]) + ".b64 " + result + ", 1.0;",
+                   Effect::Pure)[0];
 }
 
 }  // namespace tandem::codegen::ptx

@@ -8,10 +8,11 @@ using codegen::AccessOptions, codegen::Cache, codegen::Evict, codegen::Order, co
 
 // `count` (1, 2, 4) neighbouring elements of `element` (8 to 64 bits), aligned to their whole size, at most 16 bytes.
 // Where `predicate` is false the result is `other`, element by element, or zero when `other` is empty.
-Values load(llvm::IRBuilderBase& b, llvm::Type* element, unsigned count, llvm::Value* pointer, llvm::Value* predicate, ValueRange other,
-            const AccessOptions& options = {});
+Values load(llvm::IRBuilderBase& b, llvm::Type* element, unsigned count, llvm::Value* pointer, llvm::Value* predicate,
+            ValueRange other, const AccessOptions& options = {});
 
-void store(llvm::IRBuilderBase& b, ValueRange values, llvm::Value* pointer, llvm::Value* predicate, const AccessOptions& options = {});
+void store(llvm::IRBuilderBase& b, ValueRange values, llvm::Value* pointer, llvm::Value* predicate,
+           const AccessOptions& options = {});
 
 // A 64-bit L2 policy for all of an access (createpolicy.fractional).
 llvm::Value* cachePolicy(llvm::IRBuilderBase& b, Evict evict);

@@ -30,16 +30,18 @@ std::string vector(size_t count) { return count > 1 ? ".v" + std::to_string(coun
 Values multimemLoadAdd(llvm::IRBuilderBase& b, MultimemType type, unsigned count, llvm::Value* pointer) {
   Call call(b);
   std::string results = call.outs(llvmType(b, type), count);
-  return call.emit("multimem.ld_reduce.relaxed.sys.global.add" + std::string(isPair(type) ? ".acc::f32" : "") + vector(count) + name(type) +
-                       " " + results + ", " + call.address(pointer) + ";",
+  return call.emit("multimem.ld_reduce.relaxed.sys.global.add" + std::string(isPair(type) ? ".acc::f32" : "") +
+                       vector(count) + name(type) + " " + results + ", " + call.address(pointer) + ";",
                    Effect::Acts);
 }
 
-void multimemStore(llvm::IRBuilderBase& b, MultimemType type, ValueRange values, llvm::Value* pointer, llvm::Value* predicate) {
+void multimemStore(llvm::IRBuilderBase& b, MultimemType type, ValueRange values, llvm::Value* pointer,
+                   llvm::Value* predicate) {
   Call call(b);
   std::string guard = call.guard(predicate);
   std::string to = call.address(pointer);
-  call.emit(guard + "multimem.st.relaxed.sys.global" + vector(values.size()) + name(type) + " " + to + ", " + call.ins(values) + ";",
+  call.emit(guard + "multimem.st.relaxed.sys.global" + vector(values.size()) + name(type) + " " + to + ", " +
+                call.ins(values) + ";",
             Effect::Acts);
 }
 

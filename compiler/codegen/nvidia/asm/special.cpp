@@ -8,10 +8,18 @@ namespace {
 namespace in = llvm::Intrinsic;
 
 constexpr in::ID kIntrinsics[] = {
-    in::nvvm_read_ptx_sreg_ctaid_x,     in::nvvm_read_ptx_sreg_ctaid_y,      in::nvvm_read_ptx_sreg_ctaid_z,
-    in::nvvm_read_ptx_sreg_nctaid_x,    in::nvvm_read_ptx_sreg_nctaid_y,     in::nvvm_read_ptx_sreg_nctaid_z,
-    in::nvvm_read_ptx_sreg_laneid,      in::not_intrinsic,                   in::not_intrinsic,
-    in::nvvm_read_ptx_sreg_clusterid_x, in::nvvm_read_ptx_sreg_nclusterid_x, in::nvvm_read_ptx_sreg_cluster_ctarank,
+    in::nvvm_read_ptx_sreg_ctaid_x,
+    in::nvvm_read_ptx_sreg_ctaid_y,
+    in::nvvm_read_ptx_sreg_ctaid_z,
+    in::nvvm_read_ptx_sreg_nctaid_x,
+    in::nvvm_read_ptx_sreg_nctaid_y,
+    in::nvvm_read_ptx_sreg_nctaid_z,
+    in::nvvm_read_ptx_sreg_laneid,
+    in::not_intrinsic,
+    in::not_intrinsic,
+    in::nvvm_read_ptx_sreg_clusterid_x,
+    in::nvvm_read_ptx_sreg_nclusterid_x,
+    in::nvvm_read_ptx_sreg_cluster_ctarank,
 };
 
 const char* registerOf(Special which) { return which == Special::Multiprocessor ? "%smid" : "%nsmid"; }

@@ -5,10 +5,18 @@
 namespace tandem::codegen::ptx {
 
 enum class Special {
-  BlockX, BlockY, BlockZ,              // in the grid
-  BlockCountX, BlockCountY, BlockCountZ,
-  Lane, Multiprocessor, MultiprocessorCount,
-  ClusterX, ClusterCountX, ClusterRank,
+  BlockX,
+  BlockY,
+  BlockZ,  // in the grid
+  BlockCountX,
+  BlockCountY,
+  BlockCountZ,
+  Lane,
+  Multiprocessor,
+  MultiprocessorCount,
+  ClusterX,
+  ClusterCountX,
+  ClusterRank,
 };
 llvm::Value* special(llvm::IRBuilderBase& b, Special which);  // i32; fixed for a thread's life
 

@@ -21,8 +21,8 @@ std::string policyModifier(llvm::Value* policy) { return policy ? ".L2::cache_hi
 void tensorLoad(llvm::IRBuilderBase& b, const TensorLoad& copy) {
   Call call(b);
   std::string text = call.guard(copy.predicate) + "cp.async.bulk.tensor" + dimensions(copy.coordinates) +
-                     ".shared::cluster.global.mbarrier::complete_tx::bytes" + (copy.multicast ? ".multicast::cluster" : "") +
-                     policyModifier(copy.l2Policy) + " ";
+                     ".shared::cluster.global.mbarrier::complete_tx::bytes" +
+                     (copy.multicast ? ".multicast::cluster" : "") + policyModifier(copy.l2Policy) + " ";
   text += call.address(copy.shared) + ", ";
   text += tile(call, copy.map, copy.coordinates) + ", ";
   text += call.address(copy.barrier);
@@ -35,8 +35,8 @@ void tensorStore(llvm::IRBuilderBase& b, const TensorStore& copy, BulkReduction 
   bool reduces = reduction != BulkReduction::None;
   Call call(b);
   std::string text = call.guard(copy.predicate) + (reduces ? "cp.reduce.async.bulk.tensor" : "cp.async.bulk.tensor") +
-                     dimensions(copy.coordinates) + ".global.shared::cta" + names[int(reduction)] + (reduces ? ".tile" : "") +
-                     ".bulk_group" + policyModifier(copy.l2Policy) + " ";
+                     dimensions(copy.coordinates) + ".global.shared::cta" + names[int(reduction)] +
+                     (reduces ? ".tile" : "") + ".bulk_group" + policyModifier(copy.l2Policy) + " ";
   text += tile(call, copy.map, copy.coordinates) + ", ";
   text += call.address(copy.shared);
   call.emit(text + policyOperand(call, copy.l2Policy) + ";", Effect::Acts);
@@ -48,8 +48,8 @@ void prefetchTensorMap(llvm::IRBuilderBase& b, llvm::Value* map, llvm::Value* pr
   call.emit(guard + "prefetch.tensormap " + call.address(map) + ";", Effect::Acts);
 }
 
-void bulkLoad(llvm::IRBuilderBase& b, llvm::Value* shared, llvm::Value* global, llvm::Value* bytes, llvm::Value* barrier,
-              llvm::Value* l2Policy, llvm::Value* predicate) {
+void bulkLoad(llvm::IRBuilderBase& b, llvm::Value* shared, llvm::Value* global, llvm::Value* bytes,
+              llvm::Value* barrier, llvm::Value* l2Policy, llvm::Value* predicate) {
   Call call(b);
   std::string text = call.guard(predicate) + "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes" +
                      policyModifier(l2Policy) + " ";
@@ -60,10 +60,11 @@ void bulkLoad(llvm::IRBuilderBase& b, llvm::Value* shared, llvm::Value* global, 
   call.emit(text + policyOperand(call, l2Policy) + ";", Effect::Acts);
 }
 
-void bulkStore(llvm::IRBuilderBase& b, llvm::Value* global, llvm::Value* shared, llvm::Value* bytes, llvm::Value* l2Policy,
-               llvm::Value* predicate) {
+void bulkStore(llvm::IRBuilderBase& b, llvm::Value* global, llvm::Value* shared, llvm::Value* bytes,
+               llvm::Value* l2Policy, llvm::Value* predicate) {
   Call call(b);
-  std::string text = call.guard(predicate) + "cp.async.bulk.global.shared::cta.bulk_group" + policyModifier(l2Policy) + " ";
+  std::string text =
+      call.guard(predicate) + "cp.async.bulk.global.shared::cta.bulk_group" + policyModifier(l2Policy) + " ";
   text += call.address(global) + ", ";
   text += call.address(shared) + ", ";
   text += call.in(bytes);
@@ -73,7 +74,8 @@ void bulkStore(llvm::IRBuilderBase& b, llvm::Value* global, llvm::Value* shared,
 void commitBulk(llvm::IRBuilderBase& b) { Call(b).emit("cp.async.bulk.commit_group;", Effect::Acts); }
 
 void waitBulk(llvm::IRBuilderBase& b, int pending, bool readOnly) {
-  Call(b).emit(std::string("cp.async.bulk.wait_group") + (readOnly ? ".read " : " ") + std::to_string(pending) + ";", Effect::Acts);
+  Call(b).emit(std::string("cp.async.bulk.wait_group") + (readOnly ? ".read " : " ") + std::to_string(pending) + ";",
+               Effect::Acts);
 }
 
 }  // namespace tandem::codegen::ptx

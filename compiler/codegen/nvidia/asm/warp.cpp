@@ -6,7 +6,8 @@ namespace {
 
 std::string maskOperand(Call& call, llvm::Value* mask) { return mask ? call.immediateOrIn(mask) : "-1"; }
 
-llvm::Value* shuffle32(llvm::IRBuilderBase& b, Shuffle mode, llvm::Value* value, llvm::Value* lane, int width, llvm::Value* mask) {
+llvm::Value* shuffle32(llvm::IRBuilderBase& b, Shuffle mode, llvm::Value* value, llvm::Value* lane, int width,
+                       llvm::Value* mask) {
   static constexpr const char* names[] = {"bfly", "up", "down", "idx"};
   // Bits 8-12: which lane bits name the segment; bits 0-4: the last lane of a segment (for `up`, the first).
   int clamp = ((32 - width) << 8) | (mode == Shuffle::Up ? 0 : 31);
@@ -17,7 +18,8 @@ llvm::Value* shuffle32(llvm::IRBuilderBase& b, Shuffle mode, llvm::Value* value,
   return call.emit(text + maskOperand(call, mask) + ";", Effect::Collective)[0];
 }
 
-llvm::Value* one(llvm::IRBuilderBase& b, const std::string& name, llvm::Type* result, llvm::Value* value, llvm::Value* mask) {
+llvm::Value* one(llvm::IRBuilderBase& b, const std::string& name, llvm::Type* result, llvm::Value* value,
+                 llvm::Value* mask) {
   Call call(b);
   std::string text = name + " " + call.out(result) + ", ";
   text += call.in(value) + ", ";
@@ -26,14 +28,17 @@ llvm::Value* one(llvm::IRBuilderBase& b, const std::string& name, llvm::Type* re
 
 }  // namespace
 
-llvm::Value* shuffle(llvm::IRBuilderBase& b, Shuffle mode, llvm::Value* value, llvm::Value* lane, int width, llvm::Value* mask) {
+llvm::Value* shuffle(llvm::IRBuilderBase& b, Shuffle mode, llvm::Value* value, llvm::Value* lane, int width,
+                     llvm::Value* mask) {
   llvm::Type* type = value->getType();
-  if (type->isPointerTy()) return b.CreateIntToPtr(shuffle(b, mode, b.CreatePtrToInt(value, b.getInt64Ty()), lane, width, mask), type);
+  if (type->isPointerTy())
+    return b.CreateIntToPtr(shuffle(b, mode, b.CreatePtrToInt(value, b.getInt64Ty()), lane, width, mask), type);
   unsigned bits = type->getPrimitiveSizeInBits();
   llvm::Value* plain = b.CreateBitCast(value, b.getIntNTy(bits));
   llvm::Value* moved = nullptr;
   if (bits <= 32) {
-    moved = b.CreateTrunc(shuffle32(b, mode, b.CreateZExt(plain, b.getInt32Ty()), lane, width, mask), b.getIntNTy(bits));
+    moved =
+        b.CreateTrunc(shuffle32(b, mode, b.CreateZExt(plain, b.getInt32Ty()), lane, width, mask), b.getIntNTy(bits));
   } else {
     llvm::Value* low = shuffle32(b, mode, b.CreateTrunc(plain, b.getInt32Ty()), lane, width, mask);
     llvm::Value* high = shuffle32(b, mode, b.CreateTrunc(b.CreateLShr(plain, 32), b.getInt32Ty()), lane, width, mask);
@@ -43,7 +48,8 @@ llvm::Value* shuffle(llvm::IRBuilderBase& b, Shuffle mode, llvm::Value* value, l
 }
 
 llvm::Value* reduceWarp(llvm::IRBuilderBase& b, WarpReduction op, llvm::Value* value, llvm::Value* mask) {
-  static constexpr const char* names[] = {"add.s32", "min.s32", "max.s32", "min.u32", "max.u32", "and.b32", "or.b32", "xor.b32"};
+  static constexpr const char* names[] = {"add.s32", "min.s32", "max.s32", "min.u32",
+                                          "max.u32", "and.b32", "or.b32",  "xor.b32"};
   return one(b, std::string("redux.sync.") + names[int(op)], b.getInt32Ty(), value, mask);
 }
 

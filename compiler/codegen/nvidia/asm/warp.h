@@ -6,7 +6,8 @@
 namespace tandem::codegen::ptx {
 
 using codegen::Shuffle;
-// `value` of 8 to 64 bits from the lane that `lane` (i32) says; `width` lanes (a power of two) exchange among themselves.
+// `value` of 8 to 64 bits from the lane that `lane` (i32) says; `width` lanes (a power of two) exchange among
+// themselves.
 llvm::Value* shuffle(llvm::IRBuilderBase& b, Shuffle mode, llvm::Value* value, llvm::Value* lane, int width = 32,
                      llvm::Value* mask = nullptr);
 

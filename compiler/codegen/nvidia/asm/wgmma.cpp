@@ -21,9 +21,9 @@ llvm::Value* wgmma(llvm::IRBuilderBase& b, const Wgmma& op, ValueRange accumulat
   std::string operands = op.descriptorA ? call.in(op.descriptorA) : call.ins(op.registersA);
   operands += ", " + call.in(op.descriptorB);
   std::string keep = op.keep ? call.in(op.keep) : "keep";
-  std::string text = "wgmma.mma_async.sync.aligned.m64n" + std::to_string(op.n) + "k" + std::to_string(256 / bitsOf(op.a)) + "." +
-                     ptx::text(op.accumulator) + "." + ptx::text(op.a) + "." + ptx::text(op.b) + " " + d + ", " + operands + ", " + keep +
-                     immediates(op) + ";";
+  std::string text = "wgmma.mma_async.sync.aligned.m64n" + std::to_string(op.n) + "k" +
+                     std::to_string(256 / bitsOf(op.a)) + "." + ptx::text(op.accumulator) + "." + ptx::text(op.a) +
+                     "." + ptx::text(op.b) + " " + d + ", " + operands + ", " + keep + immediates(op) + ";";
   if (!op.keep) text = "{\n.reg .pred keep;\nsetp.ne.b32 keep, 1, 0;\n" + text + "\n}";
   return call.emitRaw(text, Effect::Acts);
 }

@@ -13,19 +13,19 @@ struct Wgmma {
   ValueRange registersA{};             // four i32
   llvm::Value* descriptorB = nullptr;
   bool transposeA = false, transposeB = false;  // m-major A (in shared memory), n-major B; 16-bit elements only
-  llvm::Value* keep = nullptr;         // i1: false drops the old D; null: kept
+  llvm::Value* keep = nullptr;                  // i1: false drops the old D; null: kept
 };
 
-// n/2 accumulators of float or i32, n/4 of i32 (pairs of f16). Gives them as one struct (`unpack` takes it apart): a struct that is
-// carried through a loop as one value compiles faster than its scalars.
+// n/2 accumulators of float or i32, n/4 of i32 (pairs of f16). Gives them as one struct (`unpack` takes it apart): a
+// struct that is carried through a loop as one value compiles faster than its scalars.
 llvm::Value* wgmma(llvm::IRBuilderBase& b, const Wgmma& op, ValueRange accumulators);
 Values unpack(llvm::IRBuilderBase& b, llvm::Value* aggregate);
 
 // The fence comes before the first product, and after other instructions have touched registers of products.
 void wgmmaFence(llvm::IRBuilderBase& b);
 void wgmmaCommit(llvm::IRBuilderBase& b);
-// Waits until at most `pending` groups are under way. Registers that a pending product writes must pass through here to be read:
-// gives `carried` back, after the wait.
+// Waits until at most `pending` groups are under way. Registers that a pending product writes must pass through here to
+// be read: gives `carried` back, after the wait.
 Values wgmmaWait(llvm::IRBuilderBase& b, int pending, ValueRange carried = {});
 
 }  // namespace tandem::codegen::ptx

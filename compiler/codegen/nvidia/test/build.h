@@ -12,8 +12,8 @@ namespace tandem::codegen::test {
 class TestKernel {
  public:
   explicit TestKernel(const char* target, int threads = 128)
-      : target_(target::TargetInfo::named(target)), context_(new llvm::LLVMContext), module_(new llvm::Module("m", *context_)),
-        b(*context_) {
+      : target_(target::TargetInfo::named(target)), context_(new llvm::LLVMContext),
+        module_(new llvm::Module("m", *context_)), b(*context_) {
     prepareModule(*module_, target_);
     auto* global = llvm::PointerType::get(*context_, 1);
     llvm::Type* types[] = {global, global, b.getInt32Ty(), b.getInt64Ty(), b.getFloatTy(), b.getPtrTy()};

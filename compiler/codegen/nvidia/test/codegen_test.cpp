@@ -65,8 +65,8 @@ TEST(Codegen, FusedMultiplyAddOnlyWhereAllowed) {
   }
 }
 
-// Rows of a matrix, each read by a multiple of its width: the next address is the last one plus the width, unless the function is so long
-// that LLVM would look for such neighbours for minutes.
+// Rows of a matrix, each read by a multiple of its width: the next address is the last one plus the width, unless the
+// function is so long that LLVM would look for such neighbours for minutes.
 TEST(Codegen, LongFunctionsKeepTheirMultiplications) {
   for (bool isLong : {false, true}) {
     TestKernel k("sm_90a");
@@ -77,7 +77,8 @@ TEST(Codegen, LongFunctionsKeepTheirMultiplications) {
     }
     std::string ptx = k.ptx();
     EXPECT_EQ(countOf(ptx, "ld.volatile.global.b32"), size_t(rows));
-    EXPECT_EQ(countOf(ptx, "mul") + countOf(ptx, "mad") + countOf(ptx, "shl") > size_t(rows) / 2, isLong) << ptx.substr(0, 3000);
+    EXPECT_EQ(countOf(ptx, "mul") + countOf(ptx, "mad") + countOf(ptx, "shl") > size_t(rows) / 2, isLong)
+        << ptx.substr(0, 3000);
   }
 }
 
@@ -107,7 +108,8 @@ TEST(Codegen, ShufflesOfSomeThreadsAreNotDivided) {
   TestKernel k("sm_80");
   llvm::Value* value = k.i32();
   for (int i = 0; i < 600; ++i)
-    value = k.b.CreateMul(ptx::shuffle(k.b, ptx::Shuffle::Index, value, k.b.getInt32(0), 32, k.b.getInt32(0xffff)), k.i32());
+    value = k.b.CreateMul(ptx::shuffle(k.b, ptx::Shuffle::Index, value, k.b.getInt32(0), 32, k.b.getInt32(0xffff)),
+                          k.i32());
   k.keep(value);
   EXPECT_EQ(countOf(k.ptx(), "bar.warp.sync"), 0u);
 }

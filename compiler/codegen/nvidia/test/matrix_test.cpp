@@ -8,7 +8,8 @@ TEST(AsmMatrix, LoadsAndStores) {
   for (unsigned count : {1, 2, 4})
     for (bool transposed : {false, true}) {
       std::string form = ".sync.aligned.m8n8.x" + std::to_string(count) + (transposed ? ".trans" : "") + ".shared.b16";
-      check("sm_80", [&](TestKernel& k) { k.keep(loadMatrix(k.b, k.shared(), count, transposed)); }, {("ldmatrix" + form).c_str()});
+      check("sm_80", [&](TestKernel& k) { k.keep(loadMatrix(k.b, k.shared(), count, transposed)); },
+            {("ldmatrix" + form).c_str()});
       check("sm_90a",
             [&](TestKernel& k) {
               storeMatrix(k.b, k.shared(), loadMatrix(k.b, k.b.getInt32(256), count, transposed), transposed);
@@ -104,14 +105,13 @@ TEST(AsmWgmma, Widths) {
 }
 
 TEST(AsmWgmma, Transpositions) {
-  check(
-      "sm_90a",
-      [](TestKernel& k) {
-        Values d(4, k.f32());
-        Wgmma op{.n = 8, .descriptorA = k.i64(), .descriptorB = k.i64(), .transposeA = true, .transposeB = true};
-        k.keep(unpack(k.b, wgmma(k.b, op, d)));
-      },
-      {", keep, 1, 1, 1, 1;"});
+  check("sm_90a",
+        [](TestKernel& k) {
+          Values d(4, k.f32());
+          Wgmma op{.n = 8, .descriptorA = k.i64(), .descriptorB = k.i64(), .transposeA = true, .transposeB = true};
+          k.keep(unpack(k.b, wgmma(k.b, op, d)));
+        },
+        {", keep, 1, 1, 1, 1;"});
 }
 
 // Accumulators carried through a loop stay where they are: no copies, no spills, no serialisation by ptxas.

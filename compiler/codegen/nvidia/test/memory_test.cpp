@@ -9,7 +9,8 @@ TEST(AsmLoad, EveryWidth) {
     for (unsigned count : {1, 2, 4}) {
       if (bits * count > 128) continue;
       std::string vector = count > 1 ? ".v" + std::to_string(count) : "";
-      std::string ld = "ld.global" + vector + ".b" + std::to_string(bits), st = "st.global" + vector + ".b" + std::to_string(bits);
+      std::string ld = "ld.global" + vector + ".b" + std::to_string(bits),
+                  st = "st.global" + vector + ".b" + std::to_string(bits);
       check("sm_80",
             [&](TestKernel& k) {
               Values v = load(k.b, k.b.getIntNTy(bits), count, k.in(), nullptr, {});
@@ -36,36 +37,35 @@ TEST(AsmLoad, FloatsHalvesAndVectorsKeepTheirType) {
 }
 
 TEST(AsmLoad, AMaskedLoadBeginsAsOther) {
-  std::string ptx = check(
-      "sm_80",
-      [](TestKernel& k) {
-        k.keep(load(k.b, k.b.getFloatTy(), 2, k.in(), k.predicate(), {k.f32(), llvm::ConstantFP::get(k.b.getFloatTy(), 1.0)}));
-        k.keep(load(k.b, k.b.getInt32Ty(), 1, k.in(), k.predicate(), {}));
-      },
-      {"ld.global.v2.b32 {", ", 1065353216;"});
+  std::string ptx = check("sm_80",
+                          [](TestKernel& k) {
+                            k.keep(load(k.b, k.b.getFloatTy(), 2, k.in(), k.predicate(),
+                                        {k.f32(), llvm::ConstantFP::get(k.b.getFloatTy(), 1.0)}));
+                            k.keep(load(k.b, k.b.getInt32Ty(), 1, k.in(), k.predicate(), {}));
+                          },
+                          {"ld.global.v2.b32 {", ", 1065353216;"});
   EXPECT_EQ(countOf(ptx, "@%p"), 2u) << ptx;
 }
 
 // In a chase of pointers the address and the result must not share a register before the load has read it.
 TEST(AsmLoad, AChaseOfPointersAssembles) {
-  check(
-      "sm_80",
-      [](TestKernel& k) {
-        auto& b = k.b;
-        auto* loop = llvm::BasicBlock::Create(b.getContext(), "loop", &k.function());
-        auto* end = llvm::BasicBlock::Create(b.getContext(), "end", &k.function());
-        auto* entry = b.GetInsertBlock();
-        auto* mask = k.predicate();
-        b.CreateBr(loop);
-        b.SetInsertPoint(loop);
-        auto* p = b.CreatePHI(b.getPtrTy(), 2);
-        p->addIncoming(k.generic(), entry);
-        auto* next = load(b, b.getPtrTy(), 1, p, mask, {}, {.space = Space::Generic})[0];
-        p->addIncoming(next, loop);
-        b.CreateCondBr(b.CreateIsNotNull(next), loop, end);
-        b.SetInsertPoint(end);
-      },
-      {"ld.b64"});
+  check("sm_80",
+        [](TestKernel& k) {
+          auto& b = k.b;
+          auto* loop = llvm::BasicBlock::Create(b.getContext(), "loop", &k.function());
+          auto* end = llvm::BasicBlock::Create(b.getContext(), "end", &k.function());
+          auto* entry = b.GetInsertBlock();
+          auto* mask = k.predicate();
+          b.CreateBr(loop);
+          b.SetInsertPoint(loop);
+          auto* p = b.CreatePHI(b.getPtrTy(), 2);
+          p->addIncoming(k.generic(), entry);
+          auto* next = load(b, b.getPtrTy(), 1, p, mask, {}, {.space = Space::Generic})[0];
+          p->addIncoming(next, loop);
+          b.CreateCondBr(b.CreateIsNotNull(next), loop, end);
+          b.SetInsertPoint(end);
+        },
+        {"ld.b64"});
 }
 
 TEST(AsmLoad, CacheAndEviction) {
@@ -92,8 +92,8 @@ TEST(AsmLoad, CacheAndEviction) {
       },
       {"ld.global.ca.b32", "ld.global.cg.b32", "ld.global.cs.b32", "ld.global.cv.b32", "ld.global.L1::evict_first.b32",
        "ld.global.L1::evict_last.b32", "ld.global.L1::no_allocate.b32", "createpolicy.fractional.L2::evict_first.b64",
-       "ld.global.L2::cache_hint.b32", "ld.volatile.global.b32", "st.global.wb.b32", "st.global.cg.b32", "st.global.cs.b32",
-       "st.global.wt.b32", "st.global.L1::evict_last.b32", "st.global.L2::cache_hint.b32"});
+       "ld.global.L2::cache_hint.b32", "ld.volatile.global.b32", "st.global.wb.b32", "st.global.cg.b32",
+       "st.global.cs.b32", "st.global.wt.b32", "st.global.L1::evict_last.b32", "st.global.L2::cache_hint.b32"});
 }
 
 TEST(AsmLoad, OrderAndScope) {
@@ -107,24 +107,24 @@ TEST(AsmLoad, OrderAndScope) {
           store(k.b, {k.i64()}, k.out(), nullptr, {.order = Order::Relaxed, .scope = scope});
         }
         k.keep(load(k.b, k.b.getInt32Ty(), 4, k.in(), nullptr, {}, {.order = Order::Relaxed, .scope = Scope::System}));
-        store(k.b, {k.i32(), k.i32(), k.i32(), k.i32()}, k.out(), nullptr, {.order = Order::Relaxed, .scope = Scope::System});
+        store(k.b, {k.i32(), k.i32(), k.i32(), k.i32()}, k.out(), nullptr,
+              {.order = Order::Relaxed, .scope = Scope::System});
       },
-      {"ld.acquire.cta.global.b32", "ld.acquire.cluster.global.b32", "ld.acquire.gpu.global.b32", "ld.acquire.sys.global.b32",
-       "ld.relaxed.sys.global.b64", "st.release.sys.global.b32", "st.relaxed.gpu.global.b64", "ld.relaxed.sys.global.v4.b32",
-       "st.relaxed.sys.global.v4.b32"});
+      {"ld.acquire.cta.global.b32", "ld.acquire.cluster.global.b32", "ld.acquire.gpu.global.b32",
+       "ld.acquire.sys.global.b32", "ld.relaxed.sys.global.b64", "st.release.sys.global.b32",
+       "st.relaxed.gpu.global.b64", "ld.relaxed.sys.global.v4.b32", "st.relaxed.sys.global.v4.b32"});
 }
 
 TEST(AsmLoad, Spaces) {
-  check(
-      "sm_90a",
-      [](TestKernel& k) {
-        k.keep(load(k.b, k.b.getInt32Ty(), 4, k.shared(), nullptr, {}, {.space = Space::Shared}));
-        auto* remote = mapShared(k.b, k.shared(), k.b.getInt32(1));
-        k.keep(load(k.b, k.b.getInt32Ty(), 1, remote, nullptr, {}, {.space = Space::SharedCluster}));
-        k.keep(load(k.b, k.b.getInt32Ty(), 1, k.generic(), nullptr, {}, {.space = Space::Generic}));
-        store(k.b, {k.i32()}, remote, nullptr, {.space = Space::SharedCluster});
-      },
-      {"ld.shared.v4.b32", "mapa.shared::cluster.u32", "ld.shared::cluster.b32", "ld.b32", "st.shared::cluster.b32"});
+  check("sm_90a",
+        [](TestKernel& k) {
+          k.keep(load(k.b, k.b.getInt32Ty(), 4, k.shared(), nullptr, {}, {.space = Space::Shared}));
+          auto* remote = mapShared(k.b, k.shared(), k.b.getInt32(1));
+          k.keep(load(k.b, k.b.getInt32Ty(), 1, remote, nullptr, {}, {.space = Space::SharedCluster}));
+          k.keep(load(k.b, k.b.getInt32Ty(), 1, k.generic(), nullptr, {}, {.space = Space::Generic}));
+          store(k.b, {k.i32()}, remote, nullptr, {.space = Space::SharedCluster});
+        },
+        {"ld.shared.v4.b32", "mapa.shared::cluster.u32", "ld.shared::cluster.b32", "ld.b32", "st.shared::cluster.b32"});
 }
 
 // A load without order may be merged and dropped; one with order stays.
@@ -152,116 +152,126 @@ TEST(AsmLoad, LoadsStayBehindABarrier) {
 }
 
 TEST(AsmAtomic, OperationsAndTypes) {
-  check(
-      "sm_90a",
-      [](TestKernel& k) {
-        auto& b = k.b;
-        auto* pair = llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(2), llvm::ConstantFP::get(b.getHalfTy(), 1.0));
-        auto* bpair = llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(2), llvm::ConstantFP::get(b.getBFloatTy(), 1.0));
-        struct Row {
-          AtomicOp op;
-          AtomicType type;
-          llvm::Value* value;
-        } rows[] = {{AtomicOp::Add, AtomicType::S32, k.i32()},       {AtomicOp::Add, AtomicType::S64, k.i64()},
-                    {AtomicOp::Add, AtomicType::F32, k.f32()},
-                    {AtomicOp::Add, AtomicType::F16, b.CreateFPTrunc(k.f32(), b.getHalfTy())},
-                    {AtomicOp::Add, AtomicType::F16x2, pair},        {AtomicOp::Add, AtomicType::BF16x2, bpair},
-                    {AtomicOp::Add, AtomicType::BF16, b.CreateFPTrunc(k.f32(), b.getBFloatTy())},
-                    {AtomicOp::Add, AtomicType::F64, b.CreateFPExt(k.f32(), b.getDoubleTy())},
-                    {AtomicOp::Min, AtomicType::S32, k.i32()},       {AtomicOp::Max, AtomicType::U64, k.i64()},
-                    {AtomicOp::And, AtomicType::B32, k.i32()},       {AtomicOp::Or, AtomicType::B64, k.i64()},
-                    {AtomicOp::Xor, AtomicType::B32, k.i32()},       {AtomicOp::Exchange, AtomicType::B64, k.i64()}};
-        for (const Row& row : rows) {
-          auto* old = atomic(b, row.op, row.type, k.out(), row.value);
-          EXPECT_EQ(old->getType(), row.value->getType());
-          k.keep(old);
-          if (row.op == AtomicOp::Exchange) continue;
-          reduceInto(b, row.op, row.type, k.out(), row.value, {.order = Order::Release, .scope = Scope::System});
-        }
-      },
-      {"atom.acq_rel.gpu.global.add.s32", "atom.acq_rel.gpu.global.add.u64", "atom.acq_rel.gpu.global.add.f32",
-       "atom.acq_rel.gpu.global.add.noftz.f16 ", "atom.acq_rel.gpu.global.add.noftz.f16x2", "add.noftz.bf16x2", "add.noftz.bf16 ",
-       "global.add.f64", "global.min.s32", "global.max.u64", "global.and.b32", "global.or.b64", "global.xor.b32", "global.exch.b64",
-       "red.release.sys.global.add.s32", "red.release.sys.global.add.noftz.f16x2",
-       "red.release.sys.global.max.u64"});
+  check("sm_90a",
+        [](TestKernel& k) {
+          auto& b = k.b;
+          auto* pair = llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(2),
+                                                      llvm::ConstantFP::get(b.getHalfTy(), 1.0));
+          auto* bpair = llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(2),
+                                                       llvm::ConstantFP::get(b.getBFloatTy(), 1.0));
+          struct Row {
+            AtomicOp op;
+            AtomicType type;
+            llvm::Value* value;
+          } rows[] = {{AtomicOp::Add, AtomicType::S32, k.i32()},
+                      {AtomicOp::Add, AtomicType::S64, k.i64()},
+                      {AtomicOp::Add, AtomicType::F32, k.f32()},
+                      {AtomicOp::Add, AtomicType::F16, b.CreateFPTrunc(k.f32(), b.getHalfTy())},
+                      {AtomicOp::Add, AtomicType::F16x2, pair},
+                      {AtomicOp::Add, AtomicType::BF16x2, bpair},
+                      {AtomicOp::Add, AtomicType::BF16, b.CreateFPTrunc(k.f32(), b.getBFloatTy())},
+                      {AtomicOp::Add, AtomicType::F64, b.CreateFPExt(k.f32(), b.getDoubleTy())},
+                      {AtomicOp::Min, AtomicType::S32, k.i32()},
+                      {AtomicOp::Max, AtomicType::U64, k.i64()},
+                      {AtomicOp::And, AtomicType::B32, k.i32()},
+                      {AtomicOp::Or, AtomicType::B64, k.i64()},
+                      {AtomicOp::Xor, AtomicType::B32, k.i32()},
+                      {AtomicOp::Exchange, AtomicType::B64, k.i64()}};
+          for (const Row& row : rows) {
+            auto* old = atomic(b, row.op, row.type, k.out(), row.value);
+            EXPECT_EQ(old->getType(), row.value->getType());
+            k.keep(old);
+            if (row.op == AtomicOp::Exchange) continue;
+            reduceInto(b, row.op, row.type, k.out(), row.value, {.order = Order::Release, .scope = Scope::System});
+          }
+        },
+        {"atom.acq_rel.gpu.global.add.s32", "atom.acq_rel.gpu.global.add.u64", "atom.acq_rel.gpu.global.add.f32",
+         "atom.acq_rel.gpu.global.add.noftz.f16 ", "atom.acq_rel.gpu.global.add.noftz.f16x2", "add.noftz.bf16x2",
+         "add.noftz.bf16 ", "global.add.f64", "global.min.s32", "global.max.u64", "global.and.b32", "global.or.b64",
+         "global.xor.b32", "global.exch.b64", "red.release.sys.global.add.s32",
+         "red.release.sys.global.add.noftz.f16x2", "red.release.sys.global.max.u64"});
 }
 
 TEST(AsmAtomic, OrdersScopesAndSpaces) {
-  check(
-      "sm_90a",
-      [](TestKernel& k) {
-        for (Order order : {Order::Relaxed, Order::Acquire, Order::Release, Order::AcquireRelease})
-          for (Scope scope : {Scope::Block, Scope::Cluster, Scope::Device, Scope::System})
-            k.keep(atomic(k.b, AtomicOp::Add, AtomicType::U32, k.out(), k.i32(),
-                          {.order = order, .scope = scope, .predicate = k.predicate()}));
-        k.keep(atomic(k.b, AtomicOp::Add, AtomicType::U32, k.shared(), k.i32(), {.scope = Scope::Block, .space = Space::Shared}));
-        k.keep(atomic(k.b, AtomicOp::Add, AtomicType::U32, k.generic(), k.i32(), {.space = Space::Generic}));
-      },
-      {"atom.relaxed.cta.global.add.u32", "atom.acquire.cluster.global.add.u32", "atom.release.sys.global.add.u32",
-       "atom.acq_rel.sys.global.add.u32", "atom.acq_rel.cta.shared.add.u32", "atom.acq_rel.gpu.add.u32"});
+  check("sm_90a",
+        [](TestKernel& k) {
+          for (Order order : {Order::Relaxed, Order::Acquire, Order::Release, Order::AcquireRelease})
+            for (Scope scope : {Scope::Block, Scope::Cluster, Scope::Device, Scope::System})
+              k.keep(atomic(k.b, AtomicOp::Add, AtomicType::U32, k.out(), k.i32(),
+                            {.order = order, .scope = scope, .predicate = k.predicate()}));
+          k.keep(atomic(k.b, AtomicOp::Add, AtomicType::U32, k.shared(), k.i32(),
+                        {.scope = Scope::Block, .space = Space::Shared}));
+          k.keep(atomic(k.b, AtomicOp::Add, AtomicType::U32, k.generic(), k.i32(), {.space = Space::Generic}));
+        },
+        {"atom.relaxed.cta.global.add.u32", "atom.acquire.cluster.global.add.u32", "atom.release.sys.global.add.u32",
+         "atom.acq_rel.sys.global.add.u32", "atom.acq_rel.cta.shared.add.u32", "atom.acq_rel.gpu.add.u32"});
 }
 
 TEST(AsmAtomic, Neighbours) {
-  check(
-      "sm_90a",
-      [](TestKernel& k) {
-        auto& b = k.b;
-        AtomicOptions relaxed{.order = Order::Relaxed, .predicate = k.predicate()};
-        for (auto* old : atomics(b, AtomicOp::Add, AtomicType::F32, k.out(), {k.f32(), k.f32(), k.f32(), k.f32()})) k.keep(old);
-        for (auto* old : atomics(b, AtomicOp::Add, AtomicType::BF16x2, k.out(), {k.i32(), k.i32()}, relaxed)) k.keep(old);
-        reduceInto(b, AtomicOp::Add, AtomicType::F16x2, k.out(), {k.i32(), k.i32(), k.i32(), k.i32()}, relaxed);
-      },
-      {"atom.acq_rel.gpu.global.add.v4.f32", "atom.relaxed.gpu.global.add.noftz.v2.bf16x2", "red.relaxed.gpu.global.add.noftz.v4.f16x2"});
+  check("sm_90a",
+        [](TestKernel& k) {
+          auto& b = k.b;
+          AtomicOptions relaxed{.order = Order::Relaxed, .predicate = k.predicate()};
+          for (auto* old : atomics(b, AtomicOp::Add, AtomicType::F32, k.out(), {k.f32(), k.f32(), k.f32(), k.f32()}))
+            k.keep(old);
+          for (auto* old : atomics(b, AtomicOp::Add, AtomicType::BF16x2, k.out(), {k.i32(), k.i32()}, relaxed))
+            k.keep(old);
+          reduceInto(b, AtomicOp::Add, AtomicType::F16x2, k.out(), {k.i32(), k.i32(), k.i32(), k.i32()}, relaxed);
+        },
+        {"atom.acq_rel.gpu.global.add.v4.f32", "atom.relaxed.gpu.global.add.noftz.v2.bf16x2",
+         "red.relaxed.gpu.global.add.noftz.v4.f16x2"});
 }
 
 TEST(AsmAtomic, CompareAndSwap) {
-  check(
-      "sm_80",
-      [](TestKernel& k) {
-        auto& b = k.b;
-        k.keep(compareAndSwap(b, k.out(), k.i32(), b.getInt32(7), {.order = Order::AcquireRelease, .scope = Scope::System}));
-        k.keep(compareAndSwap(b, k.out(), k.i64(), b.getInt64(7), {.order = Order::Acquire, .predicate = k.predicate()}));
-        k.keep(compareAndSwap(b, k.out(), b.CreateTrunc(k.i32(), b.getInt16Ty()), b.getInt16(7), {.order = Order::Relaxed}));
-      },
-      {"atom.acq_rel.sys.global.cas.b32", "atom.acquire.gpu.global.cas.b64", "atom.relaxed.gpu.global.cas.b16"});
+  check("sm_80",
+        [](TestKernel& k) {
+          auto& b = k.b;
+          k.keep(compareAndSwap(b, k.out(), k.i32(), b.getInt32(7),
+                                {.order = Order::AcquireRelease, .scope = Scope::System}));
+          k.keep(compareAndSwap(b, k.out(), k.i64(), b.getInt64(7),
+                                {.order = Order::Acquire, .predicate = k.predicate()}));
+          k.keep(compareAndSwap(b, k.out(), b.CreateTrunc(k.i32(), b.getInt16Ty()), b.getInt16(7),
+                                {.order = Order::Relaxed}));
+        },
+        {"atom.acq_rel.sys.global.cas.b32", "atom.acquire.gpu.global.cas.b64", "atom.relaxed.gpu.global.cas.b16"});
 }
 
 TEST(AsmAtomic, AmpereHasTheRest) {
-  check(
-      "sm_80",
-      [](TestKernel& k) {
-        k.keep(atomic(k.b, AtomicOp::Add, AtomicType::F32, k.out(), k.f32(), {.order = Order::Relaxed, .scope = Scope::System}));
-        reduceInto(k.b, AtomicOp::Max, AtomicType::S32, k.out(), k.i32(), {.order = Order::Relaxed, .predicate = k.predicate()});
-      },
-      {"atom.relaxed.sys.global.add.f32", "red.relaxed.gpu.global.max.s32"});
+  check("sm_80",
+        [](TestKernel& k) {
+          k.keep(atomic(k.b, AtomicOp::Add, AtomicType::F32, k.out(), k.f32(),
+                        {.order = Order::Relaxed, .scope = Scope::System}));
+          reduceInto(k.b, AtomicOp::Max, AtomicType::S32, k.out(), k.i32(),
+                     {.order = Order::Relaxed, .predicate = k.predicate()});
+        },
+        {"atom.relaxed.sys.global.add.f32", "red.relaxed.gpu.global.max.s32"});
 }
 
 TEST(AsmFence, ScopesAndProxies) {
-  check(
-      "sm_90a",
-      [](TestKernel& k) {
-        for (Scope scope : {Scope::Block, Scope::Cluster, Scope::Device, Scope::System})
-          for (bool sequential : {false, true}) fence(k.b, scope, sequential);
-        for (ProxySpace space : {ProxySpace::All, ProxySpace::Global, ProxySpace::Shared}) fenceProxyAsync(k.b, space);
-        fenceBarrierInit(k.b);
-      },
-      {"fence.acq_rel.cta;", "fence.acq_rel.cluster;", "fence.acq_rel.gpu;", "fence.acq_rel.sys;", "fence.sc.cta;", "fence.sc.gpu;",
-       "fence.sc.sys;", "fence.proxy.async;", "fence.proxy.async.global;", "fence.proxy.async.shared::cta;",
-       "fence.mbarrier_init.release.cluster;"});
+  check("sm_90a",
+        [](TestKernel& k) {
+          for (Scope scope : {Scope::Block, Scope::Cluster, Scope::Device, Scope::System})
+            for (bool sequential : {false, true}) fence(k.b, scope, sequential);
+          for (ProxySpace space : {ProxySpace::All, ProxySpace::Global, ProxySpace::Shared})
+            fenceProxyAsync(k.b, space);
+          fenceBarrierInit(k.b);
+        },
+        {"fence.acq_rel.cta;", "fence.acq_rel.cluster;", "fence.acq_rel.gpu;", "fence.acq_rel.sys;", "fence.sc.cta;",
+         "fence.sc.gpu;", "fence.sc.sys;", "fence.proxy.async;", "fence.proxy.async.global;",
+         "fence.proxy.async.shared::cta;", "fence.mbarrier_init.release.cluster;"});
 }
 
 TEST(AsmMultimem, LoadAddAndStore) {
-  check(
-      "sm_90a",
-      [](TestKernel& k) {
-        Values sums = multimemLoadAdd(k.b, MultimemType::F32, 4, k.in());
-        multimemStore(k.b, MultimemType::F32, sums, k.out(), k.predicate());
-        Values pairs = multimemLoadAdd(k.b, MultimemType::BF16x2, 4, k.in());
-        multimemStore(k.b, MultimemType::BF16x2, pairs, k.out());
-        k.keep(multimemLoadAdd(k.b, MultimemType::U32, 1, k.in()));
-      },
-      {"multimem.ld_reduce.relaxed.sys.global.add.v4.f32", "multimem.st.relaxed.sys.global.v4.f32",
-       "multimem.ld_reduce.relaxed.sys.global.add.acc::f32.v4.bf16x2", "multimem.st.relaxed.sys.global.v4.bf16x2"});
+  check("sm_90a",
+        [](TestKernel& k) {
+          Values sums = multimemLoadAdd(k.b, MultimemType::F32, 4, k.in());
+          multimemStore(k.b, MultimemType::F32, sums, k.out(), k.predicate());
+          Values pairs = multimemLoadAdd(k.b, MultimemType::BF16x2, 4, k.in());
+          multimemStore(k.b, MultimemType::BF16x2, pairs, k.out());
+          k.keep(multimemLoadAdd(k.b, MultimemType::U32, 1, k.in()));
+        },
+        {"multimem.ld_reduce.relaxed.sys.global.add.v4.f32", "multimem.st.relaxed.sys.global.v4.f32",
+         "multimem.ld_reduce.relaxed.sys.global.add.acc::f32.v4.bf16x2", "multimem.st.relaxed.sys.global.v4.bf16x2"});
 }
 
 }  // namespace

@@ -5,34 +5,36 @@ namespace tandem::codegen::test {
 namespace {
 
 TEST(AsmWarp, Shuffles) {
-  std::string ptx = check(
-      "sm_80",
-      [](TestKernel& k) {
-        auto* one = k.b.getInt32(1);
-        k.keep(shuffle(k.b, Shuffle::Butterfly, k.i32(), k.b.getInt32(16)));
-        k.keep(shuffle(k.b, Shuffle::Up, k.i32(), one));
-        k.keep(shuffle(k.b, Shuffle::Down, k.f32(), one, 8));
-        k.keep(shuffle(k.b, Shuffle::Index, k.i64(), k.i32()));
-        k.keep(shuffle(k.b, Shuffle::Index, k.b.CreateFPTrunc(k.f32(), k.b.getHalfTy()), k.i32(), 32, k.b.getInt32(255)));
-        k.keep(shuffle(k.b, Shuffle::Index, k.generic(), one));
-      },
-      {"shfl.sync.bfly.b32", ", 16, 31, -1;", "shfl.sync.up.b32", ", 1, 0, -1;", "shfl.sync.down.b32", ", 1, 6175, -1;", ", 31, 255;"});
+  std::string ptx = check("sm_80",
+                          [](TestKernel& k) {
+                            auto* one = k.b.getInt32(1);
+                            k.keep(shuffle(k.b, Shuffle::Butterfly, k.i32(), k.b.getInt32(16)));
+                            k.keep(shuffle(k.b, Shuffle::Up, k.i32(), one));
+                            k.keep(shuffle(k.b, Shuffle::Down, k.f32(), one, 8));
+                            k.keep(shuffle(k.b, Shuffle::Index, k.i64(), k.i32()));
+                            k.keep(shuffle(k.b, Shuffle::Index, k.b.CreateFPTrunc(k.f32(), k.b.getHalfTy()), k.i32(),
+                                           32, k.b.getInt32(255)));
+                            k.keep(shuffle(k.b, Shuffle::Index, k.generic(), one));
+                          },
+                          {"shfl.sync.bfly.b32", ", 16, 31, -1;", "shfl.sync.up.b32", ", 1, 0, -1;",
+                           "shfl.sync.down.b32", ", 1, 6175, -1;", ", 31, 255;"});
   EXPECT_EQ(countOf(ptx, "shfl.sync.idx"), 5u) << ptx;
 }
 
 TEST(AsmWarp, ReductionsAndBallots) {
-  check(
-      "sm_90a",
-      [](TestKernel& k) {
-        for (WarpReduction op : {WarpReduction::Add, WarpReduction::MinS32, WarpReduction::MaxS32, WarpReduction::MinU32,
-                                 WarpReduction::MaxU32, WarpReduction::And, WarpReduction::Or, WarpReduction::Xor})
-          k.keep(reduceWarp(k.b, op, k.i32()));
-        k.keep(ballot(k.b, k.predicate()));
-        k.keep(activeMask(k.b));
-        syncWarp(k.b);
-      },
-      {"redux.sync.add.s32", "redux.sync.min.s32", "redux.sync.max.s32", "redux.sync.min.u32", "redux.sync.max.u32", "redux.sync.and.b32",
-       "redux.sync.or.b32", "redux.sync.xor.b32", "vote.sync.ballot.b32", "activemask.b32", "bar.warp.sync -1;"});
+  check("sm_90a",
+        [](TestKernel& k) {
+          for (WarpReduction op :
+               {WarpReduction::Add, WarpReduction::MinS32, WarpReduction::MaxS32, WarpReduction::MinU32,
+                WarpReduction::MaxU32, WarpReduction::And, WarpReduction::Or, WarpReduction::Xor})
+            k.keep(reduceWarp(k.b, op, k.i32()));
+          k.keep(ballot(k.b, k.predicate()));
+          k.keep(activeMask(k.b));
+          syncWarp(k.b);
+        },
+        {"redux.sync.add.s32", "redux.sync.min.s32", "redux.sync.max.s32", "redux.sync.min.u32", "redux.sync.max.u32",
+         "redux.sync.and.b32", "redux.sync.or.b32", "redux.sync.xor.b32", "vote.sync.ballot.b32", "activemask.b32",
+         "bar.warp.sync -1;"});
 }
 
 // A result needed only behind a branch is still computed by the whole warp before it.
@@ -63,9 +65,8 @@ TEST(AsmSpecial, Registers) {
         sleepNanoseconds(k.b, k.i32());
         trap(k.b, k.predicate());
       },
-      {"%ctaid.x", "%ctaid.y", "%ctaid.z", "%nctaid.x", "%nctaid.y", "%nctaid.z", "%laneid", "%smid",
-       "%nsmid", "%clusterid.x", "%nclusterid.x", "%cluster_ctarank", "%globaltimer", "%clock64",
-       "nanosleep.u32 100;", "trap;"});
+      {"%ctaid.x", "%ctaid.y", "%ctaid.z", "%nctaid.x", "%nctaid.y", "%nctaid.z", "%laneid", "%smid", "%nsmid",
+       "%clusterid.x", "%nclusterid.x", "%cluster_ctarank", "%globaltimer", "%clock64", "nanosleep.u32 100;", "trap;"});
 }
 
 TEST(AsmSpecial, TwoReadingsOfTheClockStayTwo) {
@@ -76,31 +77,29 @@ TEST(AsmSpecial, TwoReadingsOfTheClockStayTwo) {
 }
 
 TEST(AsmMath, Floats) {
-  check(
-      "sm_80",
-      [](TestKernel& k) {
-        for (int f = 0; f <= int(Approximate::Tanh); ++f) k.keep(approximate(k.b, Approximate(f), k.f32()));
-        k.keep(approximate(k.b, Approximate::Exp2, k.f32(), false));
-      },
-      {"ex2.approx.ftz.f32", "lg2.approx.ftz.f32", "sqrt.approx.ftz.f32", "rsqrt.approx.ftz.f32",
-       "sin.approx.ftz.f32", "cos.approx.ftz.f32", "tanh.approx.f32", "ex2.approx.f32"});
+  check("sm_80",
+        [](TestKernel& k) {
+          for (int f = 0; f <= int(Approximate::Tanh); ++f) k.keep(approximate(k.b, Approximate(f), k.f32()));
+          k.keep(approximate(k.b, Approximate::Exp2, k.f32(), false));
+        },
+        {"ex2.approx.ftz.f32", "lg2.approx.ftz.f32", "sqrt.approx.ftz.f32", "rsqrt.approx.ftz.f32",
+         "sin.approx.ftz.f32", "cos.approx.ftz.f32", "tanh.approx.f32", "ex2.approx.f32"});
 }
 
 TEST(AsmMath, SixteenBits) {
-  check(
-      "sm_90a",
-      [](TestKernel& k) {
-        for (llvm::Type* scalar : {k.b.getHalfTy(), k.b.getBFloatTy()}) {
-          auto* x = k.b.CreateFPTrunc(k.f32(), scalar);
-          auto* pair = k.b.CreateVectorSplat(2, x);
-          for (Approximate f : {Approximate::Exp2, Approximate::Tanh}) {
-            k.keep(approximate(k.b, f, x));
-            k.keep(approximate(k.b, f, pair));
+  check("sm_90a",
+        [](TestKernel& k) {
+          for (llvm::Type* scalar : {k.b.getHalfTy(), k.b.getBFloatTy()}) {
+            auto* x = k.b.CreateFPTrunc(k.f32(), scalar);
+            auto* pair = k.b.CreateVectorSplat(2, x);
+            for (Approximate f : {Approximate::Exp2, Approximate::Tanh}) {
+              k.keep(approximate(k.b, f, x));
+              k.keep(approximate(k.b, f, pair));
+            }
           }
-        }
-      },
-      {"ex2.approx.f16 ", "ex2.approx.f16x2", "tanh.approx.f16 ", "tanh.approx.f16x2", "ex2.approx.ftz.bf16 ", "ex2.approx.ftz.bf16x2",
-       "tanh.approx.bf16 ", "tanh.approx.bf16x2"});
+        },
+        {"ex2.approx.f16 ", "ex2.approx.f16x2", "tanh.approx.f16 ", "tanh.approx.f16x2", "ex2.approx.ftz.bf16 ",
+         "ex2.approx.ftz.bf16x2", "tanh.approx.bf16 ", "tanh.approx.bf16x2"});
 }
 
 // Equal calls are merged, unused ones dropped: they depend on their operands alone.
@@ -114,24 +113,23 @@ TEST(AsmMath, PureCallsAreMerged) {
 }
 
 TEST(AsmConvert, Packed) {
-  check(
-      "sm_90a",
-      [](TestKernel& k) {
-        auto* one = llvm::ConstantFP::get(k.b.getFloatTy(), 1.0);
-        auto* half = packHalf(k.b, k.f32(), one);
-        k.keep(half);
-        k.keep(packHalf(k.b, k.f32(), one, true));
-        k.keep(packBfloat(k.b, k.f32(), one));
-        k.keep(packBfloat(k.b, k.f32(), one, true));
-        for (Float8 type : {Float8::E4M3, Float8::E5M2}) {
-          k.keep(packFloat8(k.b, type, k.f32(), one));
-          k.keep(float8ToHalf(k.b, type, halfToFloat8(k.b, type, half)));
-        }
-        k.keep(roundToTf32(k.b, k.f32()));
-      },
-      {"cvt.rn.f16x2.f32", "cvt.rz.f16x2.f32", "cvt.rn.bf16x2.f32", "cvt.rz.bf16x2.f32", "cvt.rn.satfinite.e4m3x2.f32",
-       "cvt.rn.satfinite.e5m2x2.f32", "cvt.rn.satfinite.e4m3x2.f16x2", "cvt.rn.satfinite.e5m2x2.f16x2", "cvt.rn.f16x2.e4m3x2",
-       "cvt.rn.f16x2.e5m2x2", "cvt.rna.tf32.f32"});
+  check("sm_90a",
+        [](TestKernel& k) {
+          auto* one = llvm::ConstantFP::get(k.b.getFloatTy(), 1.0);
+          auto* half = packHalf(k.b, k.f32(), one);
+          k.keep(half);
+          k.keep(packHalf(k.b, k.f32(), one, true));
+          k.keep(packBfloat(k.b, k.f32(), one));
+          k.keep(packBfloat(k.b, k.f32(), one, true));
+          for (Float8 type : {Float8::E4M3, Float8::E5M2}) {
+            k.keep(packFloat8(k.b, type, k.f32(), one));
+            k.keep(float8ToHalf(k.b, type, halfToFloat8(k.b, type, half)));
+          }
+          k.keep(roundToTf32(k.b, k.f32()));
+        },
+        {"cvt.rn.f16x2.f32", "cvt.rz.f16x2.f32", "cvt.rn.bf16x2.f32", "cvt.rz.bf16x2.f32",
+         "cvt.rn.satfinite.e4m3x2.f32", "cvt.rn.satfinite.e5m2x2.f32", "cvt.rn.satfinite.e4m3x2.f16x2",
+         "cvt.rn.satfinite.e5m2x2.f16x2", "cvt.rn.f16x2.e4m3x2", "cvt.rn.f16x2.e5m2x2", "cvt.rna.tf32.f32"});
 }
 
 // The first element is the lower one, which PTX names last.

@@ -97,8 +97,8 @@ TEST_F(EmitTest, SignalsAndOrder) {
   call("shmem.quiet_pe", {Int(1)});
   call("shmem.fence_pe", {Int(1)});
   EXPECT_TRUE(mlir::cast<dist::FenceOp>(last()).getPeer());
-  EXPECT_EQ(ops(), (Names{"dist.signal", "dist.signal_wait_until", "arith.extui", "dist.signal_wait_until", "dist.fence",
-                          "dist.quiet", "dist.quiet", "dist.fence"}));
+  EXPECT_EQ(ops(), (Names{"dist.signal", "dist.signal_wait_until", "arith.extui", "dist.signal_wait_until",
+                          "dist.fence", "dist.quiet", "dist.quiet", "dist.fence"}));
   EXPECT_EQ(failure("shmem.signal_wait_until", {signal, Int(9), Int(7)}), "argument-value");
 }
 
@@ -129,7 +129,8 @@ TEST_F(EmitTest, TypedAndAtomic) {
   call("shmem.atomic_uint64_fetch",
        {pointer(Scalar::UInt64), Int(1), Int(0), *findConstant("shmem.MORI_AMO_COMPARE_SWAP"), Int(1)});
   EXPECT_TRUE(emitted("simt.atomic_cas"));
-  call("shmem.atomic_uint64_fetch", {pointer(Scalar::UInt64), Int(0), Int(0), *findConstant("shmem.MORI_AMO_FETCH"), Int(1)});
+  call("shmem.atomic_uint64_fetch",
+       {pointer(Scalar::UInt64), Int(0), Int(0), *findConstant("shmem.MORI_AMO_FETCH"), Int(1)});
   EXPECT_EQ(mlir::cast<simt::LdOp>(last()).getScope(), tile::Scope::Sys);
   EXPECT_EQ(failure("shmem.atomic_uint64_nonfetch", {pointer(Scalar::UInt64), Int(1), Int(19), Int(1)}),
             "argument-value");

@@ -77,7 +77,7 @@ TEST(Library, Sorting) {
   Result sorted = store("  tl.store(p + o, tl.sort(x))");
   EXPECT_EMITS(sorted, "tile.split");
   EXPECT_EQ(count(sorted.ir, "tile.split"), 15u);  // 1 + 2 + ... + log2(32) steps
-  EXPECT_EQ(count(sorted.ir, "arith.cmpf"), 15u);   // one a step, whichever way its runs go
+  EXPECT_EQ(count(sorted.ir, "arith.cmpf"), 15u);  // one a step, whichever way its runs go
   EXPECT_EMITS(
       store("  y = tl.sort(tl.reshape(x, [4, 8]), dim=0, descending=True)\n  tl.static_assert(y.shape == (4, 8))"),
       "tile.join");

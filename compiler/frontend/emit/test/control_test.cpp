@@ -37,8 +37,9 @@ TEST(If, EarlyReturnMovesTheRest) {
   EXPECT_EQ(count(ir, "tile.store"), 2u);
 }
 TEST(If, EarlyReturnOfValues) {
-  std::string ir = irOf("def f(i):\n    if i > 3:\n        return 1.0, i\n    elif i > 2:\n        return 2.0, i + 1\n    return 3.0, i\n"
-                        "def k(p, i):\n    x, j = f(i)\n    tl.store(p + j, x)\n");
+  std::string ir = irOf(
+      "def f(i):\n    if i > 3:\n        return 1.0, i\n    elif i > 2:\n        return 2.0, i + 1\n    return 3.0, i\n"
+      "def k(p, i):\n    x, j = f(i)\n    tl.store(p + j, x)\n");
   EXPECT_EQ(count(ir, "-> (f32, i32)"), 2u);
 }
 TEST(Conditional, Dynamic) {
@@ -56,7 +57,9 @@ TEST(For, NamesOfABodyEndWithEveryLoop) {
   std::string loop = "    for j in range(i):\n        v = j * 2\n        tl.store(p + v, 1.0)\n";
   EXPECT_LACKS(irOf("def k(p, i):\n" + loop + loop + loop), "iter_args");
 }
-TEST(For, BoundsArePromoted) { EXPECT_HAS(irOf("def k(l, i):\n    for j in range(i, l):\n        pass\n"), "arith.extsi"); }
+TEST(For, BoundsArePromoted) {
+  EXPECT_HAS(irOf("def k(l, i):\n    for j in range(i, l):\n        pass\n"), "arith.extsi");
+}
 TEST(For, NegativeStepMirrors) {
   std::string ir = irOf("def k(p, i):\n    for j in range(i, 0, -1):\n        tl.store(p + j, 1.0)\n");
   EXPECT_HAS(ir, "arith.subi");
@@ -67,11 +70,13 @@ TEST(For, VariableKeepsItsLastValue) {
   std::string ir = irOf("def k(p, i, b):\n" + loop + "    if b:\n        tl.store(p, 1.0)\n" + use);
   EXPECT_HAS(ir, "arith.divsi");
   EXPECT_LACKS(irOf("def k(p, i):\n" + loop), "arith.divsi");
-  ir = irOf("def k(p, i):\n    for a in range(i):\n        for j in range(a):\n            pass\n        tl.store(p + j, 1.0)\n");
+  ir = irOf(
+      "def k(p, i):\n    for a in range(i):\n        for j in range(a):\n            pass\n        tl.store(p + j, 1.0)\n");
   EXPECT_LACKS(ir, "iter_args");
 }
 TEST(For, HintsBecomeAttributes) {
-  std::string ir = irOf("def k(p, i):\n    for j in tl.range(0, i, num_stages=3, warp_specialize=True):\n        tl.store(p + j, 1.0)\n");
+  std::string ir = irOf(
+      "def k(p, i):\n    for j in tl.range(0, i, num_stages=3, warp_specialize=True):\n        tl.store(p + j, 1.0)\n");
   EXPECT_HAS(ir, "tile.num_stages = 3 : i32");
   EXPECT_HAS(ir, "tile.warp_specialize = true");
 }
@@ -82,16 +87,19 @@ TEST(For, ConstantSequencesUnroll) {
   EXPECT_EQ(count(ir, "scf.for"), 0u);
   EXPECT_EQ(count(ir, "tile.store"), 5u);
 }
-TEST(For, StepsMayBeDynamic) { EXPECT_HAS(irOf("def k(p, i):\n    for j in range(0, 100, i):\n        tl.store(p + j, 1.0)\n"), "step %"); }
+TEST(For, StepsMayBeDynamic) {
+  EXPECT_HAS(irOf("def k(p, i):\n    for j in range(0, 100, i):\n        tl.store(p + j, 1.0)\n"), "step %");
+}
 TEST(While, CarriesAssignedNames) {
   std::string ir = irOf("def k(p, i):\n    n = i\n    while n > 0:\n        n -= 1\n    tl.store(p + n, 1.0)\n");
   EXPECT_HAS(ir, "scf.while");
   EXPECT_HAS(ir, "scf.condition");
 }
 TEST(For, BlockPointersAreCarried) {
-  std::string ir = irOf("def k(h, i):\n    b = tl.make_block_ptr(h, (i, i), (i, 1), (0, 0), (16, 16), (1, 0))\n    for j in range(i):\n"
-                        "        tl.store(b, tl.load(b) + 1)\n        b = tl.advance(b, (16, 0))\n"
-                        "        b = b.advance((0, 16))\n        b.store(b.load())\n");
+  std::string ir = irOf(
+      "def k(h, i):\n    b = tl.make_block_ptr(h, (i, i), (i, 1), (0, 0), (16, 16), (1, 0))\n    for j in range(i):\n"
+      "        tl.store(b, tl.load(b) + 1)\n        b = tl.advance(b, (16, 0))\n"
+      "        b = b.advance((0, 16))\n        b.store(b.load())\n");
   EXPECT_HAS(ir, "iter_args");
 }
 TEST(Assert, DynamicNeedsDebug) {

@@ -27,7 +27,9 @@ KernelArgument argumentFor(const std::string& name) {
   return a;
 }
 
-std::string at(const Diagnostic& d) { return std::to_string(d.range.line) + ":" + std::to_string(d.range.column) + " "; }
+std::string at(const Diagnostic& d) {
+  return std::to_string(d.range.line) + ":" + std::to_string(d.range.column) + " ";
+}
 
 }  // namespace
 

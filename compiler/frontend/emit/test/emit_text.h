@@ -10,8 +10,9 @@ struct Result {
   std::string notes;  // "line:column message" of each note, one a line
 };
 
-// `text` is a file (after two import lines for `tl` and `dl`, so that its first line is line 3) whose function `k` is the kernel.
-// Parameters called p* are `*fp32`, h* `*fp16`, i* i32, l* i64, f* fp32, b* i1; upper-case ones are the constant 32.
+// `text` is a file (after two import lines for `tl` and `dl`, so that its first line is line 3) whose function `k` is
+// the kernel. Parameters called p* are `*fp32`, h* `*fp16`, i* i32, l* i64, f* fp32, b* i1; upper-case ones are the
+// constant 32.
 Result emitText(const std::string& text, bool debug = false);
 
 size_t count(const std::string& text, const std::string& what);

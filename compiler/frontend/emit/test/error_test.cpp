@@ -40,7 +40,8 @@ TEST(Error, MissingConstexprNamesTheParameter) {
 TEST(Error, Arguments) {
   const std::string f = "def f(a, b, *, c=1):\n    return a\n";
   EXPECT_EQ(errorOf(f + "def k(i):\n    f(i)\n"), "6:5 missing-argument: argument `b` of `f` is missing");
-  EXPECT_EQ(errorOf(f + "def k(i):\n    f(i, i, i)\n"), "6:5 argument-count: `f` takes 2 positional arguments, but got 3");
+  EXPECT_EQ(errorOf(f + "def k(i):\n    f(i, i, i)\n"),
+            "6:5 argument-count: `f` takes 2 positional arguments, but got 3");
   EXPECT_EQ(errorOf(f + "def k(i):\n    f(i, i, d=i)\n"), "6:13 unknown-argument: `f` has no parameter `d`");
   EXPECT_EQ(errorOf(f + "def k(i):\n    f(i, i, a=i)\n"), "6:5 argument-count: argument `a` of `f` is given twice");
   EXPECT_EQ(errorOf(f + "def k(i):\n    f(i, b=i, b=i)\n"), "6:15 argument-count: keyword argument `b` is given twice");
@@ -63,7 +64,8 @@ TEST(Error, LoopElse) {
             "6:5 unsupported-feature: `else` of a loop is not supported in kernels");
 }
 TEST(Error, KeywordDictionaries) {
-  EXPECT_EQ(errorOf("def k(p, i):\n    tl.load(p, **i)\n"), "4:16 unsupported-feature: `**` in a call is not supported in kernels");
+  EXPECT_EQ(errorOf("def k(p, i):\n    tl.load(p, **i)\n"),
+            "4:16 unsupported-feature: `**` in a call is not supported in kernels");
 }
 TEST(Error, FormatSpecs) {
   EXPECT_EQ(errorOf("def k(N: tl.constexpr):\n    x: tl.constexpr = f\"{N:.2q}\"\n"),
@@ -73,14 +75,20 @@ TEST(Error, FormatSpecs) {
 TEST(Error, ConstexprNeeded) {
   // Triton allows a tensor for a constexpr parameter; only its use as a constant is an error. Tandem does the same.
   EXPECT_EQ(errorOf("def f(n: tl.constexpr):\n    return n + 1\ndef k(i):\n    f(i)\n"), "");
-  EXPECT_EQ(errorOf("def f(n: tl.constexpr):\n    return tl.arange(0, n)\ndef k(i):\n    f(i)\n").substr(0, 22), "4:12 constexpr-needed:");
-  EXPECT_EQ(errorOf("def k(i):\n    x: tl.constexpr = i + 1\n    tl.arange(0, x)\n").substr(0, 22), "5:5 constexpr-needed: ");
-  EXPECT_EQ(errorOf("def k(i):\n    p: tl.constexpr = tl.cast(tl.cast(i, tl.int64), tl.pointer_type(tl.int8), bitcast=True)\n"), "");
+  EXPECT_EQ(errorOf("def f(n: tl.constexpr):\n    return tl.arange(0, n)\ndef k(i):\n    f(i)\n").substr(0, 22),
+            "4:12 constexpr-needed:");
+  EXPECT_EQ(errorOf("def k(i):\n    x: tl.constexpr = i + 1\n    tl.arange(0, x)\n").substr(0, 22),
+            "5:5 constexpr-needed: ");
+  EXPECT_EQ(
+      errorOf(
+          "def k(i):\n    p: tl.constexpr = tl.cast(tl.cast(i, tl.int64), tl.pointer_type(tl.int8), bitcast=True)\n"),
+      "");
 }
 TEST(Error, Recursion) {
   Result r = emitText("def f(a):\n    return g(a)\ndef g(a):\n    return f(a)\ndef k(i):\n    f(i)\n");
-  EXPECT_EQ(r.error, "4:12 recursion: `f` calls itself more than 100 deep; conditions known when the kernel is compiled must "
-                     "end it sooner");
+  EXPECT_EQ(r.error,
+            "4:12 recursion: `f` calls itself more than 100 deep; conditions known when the kernel is compiled must "
+            "end it sooner");
   EXPECT_HAS(r.notes, "8:5 `f` is called from here");
   EXPECT_HAS(errorOf("def f(a):\n    r = a\n    if a > 3:\n        r = f(a - 1)\n    return r\ndef k(i):\n    f(i)\n"),
              "6:13 recursion: ");
@@ -105,11 +113,14 @@ TEST(Error, MaybeUndefined) {
   EXPECT_HAS(r.notes, "5:9 `x` is assigned only on some paths");
   EXPECT_EQ(errorOf("def k(p, i):\n    for j in range(i):\n        y = 1.0\n    tl.store(p, y)\n"),
             "6:17 maybe-undefined: `y` may be undefined here");
-  std::string loop = "    for j in range(i):\n        pass\n", reads = "    for a in range(i):\n        tl.store(p + j, 1.0)\n";
+  std::string loop = "    for j in range(i):\n        pass\n",
+              reads = "    for a in range(i):\n        tl.store(p + j, 1.0)\n";
   EXPECT_EQ(errorOf("def k(p, i):\n" + loop + reads), "");
-  EXPECT_HAS(errorOf("def k(p, i):\n" + loop + reads + "        for j in range(a):\n            pass\n"), "`j` may be undefined here");
-  EXPECT_HAS(errorOf("def k(p, i, b):\n    if b:\n        for j in range(i):\n            pass\n    tl.store(p + j, 1.0)\n"),
+  EXPECT_HAS(errorOf("def k(p, i):\n" + loop + reads + "        for j in range(a):\n            pass\n"),
              "`j` may be undefined here");
+  EXPECT_HAS(
+      errorOf("def k(p, i, b):\n    if b:\n        for j in range(i):\n            pass\n    tl.store(p + j, 1.0)\n"),
+      "`j` may be undefined here");
 }
 TEST(Error, LoopTypes) {
   Result r = emitText("def k(i):\n    x = 0\n    for j in range(i):\n        x = 1.5\n");
@@ -117,28 +128,35 @@ TEST(Error, LoopTypes) {
   EXPECT_HAS(r.notes, "4:5 ");
   EXPECT_EQ(errorOf("def k(i, N: tl.constexpr):\n    for j in range(i):\n        N = N + 1\n"),
             "5:9 constexpr-reassigned: cannot reassign constexpr `N` in the loop");
-  EXPECT_EQ(errorOf("def k(i):\n    t = tl.float32\n    for j in range(i):\n        t = tl.float16\n").substr(0, 18), "6:9 type-mismatch:");
+  EXPECT_EQ(errorOf("def k(i):\n    t = tl.float32\n    for j in range(i):\n        t = tl.float16\n").substr(0, 18),
+            "6:9 type-mismatch:");
 }
 TEST(Error, UnsupportedFeatures) {
-  EXPECT_EQ(errorOf("def k(i):\n    for j in range(i):\n        break\n"), "5:9 unsupported-feature: `break` is not supported in kernels");
-  EXPECT_EQ(errorOf("def k(i):\n    while i > 0:\n        continue\n"), "5:9 unsupported-feature: `continue` is not supported in kernels");
+  EXPECT_EQ(errorOf("def k(i):\n    for j in range(i):\n        break\n"),
+            "5:9 unsupported-feature: `break` is not supported in kernels");
+  EXPECT_EQ(errorOf("def k(i):\n    while i > 0:\n        continue\n"),
+            "5:9 unsupported-feature: `continue` is not supported in kernels");
   EXPECT_EQ(errorOf("def k(i):\n    for j in range(i):\n        return\n"),
             "5:9 unsupported-feature: `return` inside a `for` loop is not supported in kernels");
   EXPECT_EQ(errorOf("def k(i):\n    while i > 0:\n        if i == 3:\n            return\n"),
             "6:13 unsupported-feature: `return` inside a `while` loop is not supported in kernels");
-  EXPECT_HAS(errorOf("def k(i):\n    try:\n        i = 1\n    except ValueError:\n        i = 2\n"), "4:5 unsupported-feature: `try`");
+  EXPECT_HAS(errorOf("def k(i):\n    try:\n        i = 1\n    except ValueError:\n        i = 2\n"),
+             "4:5 unsupported-feature: `try`");
   EXPECT_HAS(errorOf("def k(i):\n    yield i\n"), "4:5 unsupported-feature: ");
-  EXPECT_EQ(errorOf("def k(i):\n    x = {**i}\n"), "4:12 unsupported-feature: `**` in a dictionary is not supported in kernels");
+  EXPECT_EQ(errorOf("def k(i):\n    x = {**i}\n"),
+            "4:12 unsupported-feature: `**` in a dictionary is not supported in kernels");
   EXPECT_HAS(errorOf("def k(i):\n    x = {1: 2}[3]\n"), "unknown-name: the dictionary has no key 3");
   EXPECT_EQ(errorOf("def k(i):\n    def g():\n        pass\n").substr(0, 24), "4:5 unsupported-feature:");
   EXPECT_EQ(errorOf("def k(i):\n    with open('x'):\n        pass\n").substr(0, 10), "4:10 unkno");
 }
 TEST(Error, Values) {
   EXPECT_EQ(errorOf("def k(i):\n    a, b = (1, 2, 3)\n"), "4:5 unpack-count: cannot unpack 3 values into 2 variables");
-  EXPECT_EQ(errorOf("def k(i):\n    a, b = i\n"), "4:5 type-error: cannot unpack `int32` tensor into several variables");
+  EXPECT_EQ(errorOf("def k(i):\n    a, b = i\n"),
+            "4:5 type-error: cannot unpack `int32` tensor into several variables");
   EXPECT_HAS(errorOf("def k(i):\n    i(3)\n"), "4:5 not-callable: ");
   EXPECT_HAS(errorOf("def k(i):\n    for j in i:\n        pass\n"), "4:14 not-iterable: ");
-  EXPECT_EQ(errorOf("def k(i):\n    for j in range(0, i, 0):\n        pass\n"), "4:14 zero-step: the step of a loop must not be zero");
+  EXPECT_EQ(errorOf("def k(i):\n    for j in range(0, i, 0):\n        pass\n"),
+            "4:14 zero-step: the step of a loop must not be zero");
   EXPECT_HAS(errorOf("def k(f):\n    for j in range(f):\n        pass\n"),
              "4:14 type-mismatch: the end of a loop must be an integer scalar");
   EXPECT_HAS(errorOf("def k(i):\n    return i\n"), "kernel-return");
@@ -149,7 +167,8 @@ TEST(Error, Asserts) {
 TEST(Error, ForeignValues) {
   EXPECT_EQ(errorOf("table = load_table('x')\ndef k(p):\n    tl.store(p, table)\n"),
             "5:17 foreign-value: `table` is host value `table`, not a constant of compile time; kernels cannot use it");
-  EXPECT_HAS(errorOf("import torch\ndef k(p):\n    tl.store(p, torch.pi)\n"), "5:17 unknown-name: module `torch` has no `pi`");
+  EXPECT_HAS(errorOf("import torch\ndef k(p):\n    tl.store(p, torch.pi)\n"),
+             "5:17 unknown-name: module `torch` has no `pi`");
 }
 TEST(Error, EndlessUnrolling) {
   EXPECT_HAS(errorOf("def k(p):\n    for a in tl.static_range(100000000):\n        pass\n"), "too-large");
@@ -160,7 +179,8 @@ TEST(Error, EndlessValues) {
     for (int n = 0; n < 30; ++n) text += "    " + again + "\n";
     return errorOf(text);
   };
-  EXPECT_HAS(thirtyTimes("(i,)", "a = (a, a)"), "too-large: the kernel is too large: unrolled loops, inlined calls and the elements of");
+  EXPECT_HAS(thirtyTimes("(i,)", "a = (a, a)"),
+             "too-large: the kernel is too large: unrolled loops, inlined calls and the elements of");
   EXPECT_HAS(thirtyTimes("{'x': i}", "a = {'x': a, 'y': a}"), "too-large");
   EXPECT_HAS(thirtyTimes("(i,)", "a = a + a"), "too-large");
   EXPECT_HAS(thirtyTimes("(i,)", "a += a"), "too-large");

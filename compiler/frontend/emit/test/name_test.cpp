@@ -42,7 +42,8 @@ TEST(Assign, NumbersBecomeTensors) {
   EXPECT_HAS(ir, "arith.constant 3 : i32");
 }
 TEST(Assign, UnpackingAndAugmented) {
-  irOf("def k(p, i):\n    a, (b, *c) = i, (1, 2, 3)\n    a += b\n    assert len(c) == 2\n    tl.store(p + a + c[1], 1.0)\n");
+  irOf(
+      "def k(p, i):\n    a, (b, *c) = i, (1, 2, 3)\n    a += b\n    assert len(c) == 2\n    tl.store(p + a + c[1], 1.0)\n");
 }
 TEST(Call, InlinesWithDefaultsKeywordsAndRest) {
   std::string ir = irOf(
@@ -135,7 +136,8 @@ def k(p, i):
 )");
 }
 TEST(Expression, KeysOfDictionariesStayConstant) {
-  EXPECT_HAS(irOf("def k(p, i):\n    table = {1: i, 'two': 3.0}\n    tl.store(p + table[1], table['two'])\n"), "tile.store");
+  EXPECT_HAS(irOf("def k(p, i):\n    table = {1: i, 'two': 3.0}\n    tl.store(p + table[1], table['two'])\n"),
+             "tile.store");
 }
 TEST(Aggregate, FieldsMethodsAndLoops) {
   std::string ir = irOf(R"(@aggregate
@@ -229,10 +231,12 @@ TEST(SimtRegion, OutsideElementsCannotBeAssigned) {
 }
 
 TEST(Name, TensorMethodsAreTheTables) {
-  EXPECT_EQ(emitText("def k(p):\n    x = tl.load(p + tl.arange(0, 32)).unsqueeze(1)\n    tl.static_assert(x.shape == (32, 1))\n"
-                     "    y = x.squeeze(1)\n    tl.static_assert(y.shape == (32,))\n    z = y.where(y, y).zeros_like()\n")
-                .error,
-            "");
+  EXPECT_EQ(
+      emitText(
+          "def k(p):\n    x = tl.load(p + tl.arange(0, 32)).unsqueeze(1)\n    tl.static_assert(x.shape == (32, 1))\n"
+          "    y = x.squeeze(1)\n    tl.static_assert(y.shape == (32,))\n    z = y.where(y, y).zeros_like()\n")
+          .error,
+      "");
   Result r = emitText("def k(p):\n    tl.load(p).unsqueze(0)\n");
   EXPECT_HAS(r.notes, "did you mean `unsqueeze`?");
 }

@@ -65,7 +65,9 @@ TEST(Lex, TabsAreEightColumnsUnlessTheMixtureIsAmbiguous) {
 }
 
 TEST(Lex, LineEndsAndMarksOfOtherSystems) {
-  EXPECT_EQ(tokens("\xef\xbb\xbf" "a\r\n\fb\r\n"), "<a> <end of line> <b> <end of line> <end of file>");
+  EXPECT_EQ(tokens("\xef\xbb\xbf"
+                   "a\r\n\fb\r\n"),
+            "<a> <end of line> <b> <end of line> <end of file>");
   EXPECT_EQ(lex(source("a\r\nb")).tokens[2].range.line, 2u);
 }
 
@@ -104,8 +106,7 @@ TEST(Lex, FStrings) {
 }
 
 TEST(Lex, UnicodeNames) {
-  EXPECT_EQ(tokens("\xc3\xa9t\xc3\xa9 \xe5\x90\x8d"),
-            "<\xc3\xa9t\xc3\xa9> <\xe5\x90\x8d> <end of line> <end of file>");
+  EXPECT_EQ(tokens("\xc3\xa9t\xc3\xa9 \xe5\x90\x8d"), "<\xc3\xa9t\xc3\xa9> <\xe5\x90\x8d> <end of line> <end of file>");
   EXPECT_EQ(errorOf("a \xe2\x80\x9cx"), "1:3 invalid character `\xe2\x80\x9c` (U+201C)");
   EXPECT_EQ(errorOf("a\xc2\xa0= 1"), "1:2 invalid non-printable character U+00A0");
 }

@@ -181,9 +181,7 @@ TEST_F(Arithmetic, Subscripts) {
             "a tensor is indexed with `:` and `None` only, not with `...`");
   EXPECT_EQ(outcome([&] { return subscript(context, tile, tail); }),
             "a tensor is indexed with `:` and `None` only, not with slice");
-  EXPECT_EQ(outcome([&] {
-              return subscript(context, tile, list({all, all, all}));
-            }),
+  EXPECT_EQ(outcome([&] { return subscript(context, tile, list({all, all, all})); }),
             "a tensor of rank 2 is indexed with 3 or more `:`");
   Value numbers = list({Int(1), Int(2), Int(3)});
   EXPECT_EQ(outcome([&] { return subscript(context, numbers, Int(-1)); }), "3");
@@ -230,14 +228,10 @@ TEST_F(Arithmetic, Shapes) {
   EXPECT_EQ(outcome([&] { return arange(context, 4, 4); }),
             "`arange` from 4 to 4 is empty; its end must be greater than its start");
   EXPECT_EQ(outcome([&] { return reshape(context, arg("fp16", {4, 8}), {2, 16}, false); }), "fp16[2, 16]");
-  EXPECT_EQ(outcome([&] {
-              return reshape(context, arg("fp16", {4, 8}), {16}, false);
-            }),
+  EXPECT_EQ(outcome([&] { return reshape(context, arg("fp16", {4, 8}), {16}, false); }),
             "cannot reshape [4, 8] of 32 elements to [16] of 16");
   EXPECT_EQ(outcome([&] { return permute(context, arg("fp16", {2, 4, 8}), {2, 0, 1}); }), "fp16[8, 2, 4]");
-  EXPECT_EQ(outcome([&] {
-              return permute(context, arg("fp16", {2, 4}), {0, 0});
-            }),
+  EXPECT_EQ(outcome([&] { return permute(context, arg("fp16", {2, 4}), {0, 0}); }),
             "`permute` [0, 0] names dimension 0 twice");
   EXPECT_EQ(outcome([&] { return join(context, arg("fp16"), arg("fp16")); }), "fp16[2]");
   EXPECT_EQ(outcome([&] { return join(context, arg("fp16", {4}), arg("fp16")); }), "fp16[4, 2]");
@@ -249,15 +243,11 @@ TEST_F(Arithmetic, Shapes) {
   EXPECT_EQ(outcome([&] { return cat(context, arg("fp16", {4}), arg("fp16", {8})); }),
             "`cat` has size 12 in dimension 0, which is not a power of 2");
   EXPECT_EQ(outcome([&] { return gather(context, arg("fp16", {4, 8}), arg("int8", {4, 2}), -1); }), "fp16[4, 2]");
-  EXPECT_EQ(outcome([&] {
-              return gather(context, arg("fp16", {4, 8}), arg("int32", {2, 2}), 1);
-            }),
+  EXPECT_EQ(outcome([&] { return gather(context, arg("fp16", {4, 8}), arg("int32", {2, 2}), 1); }),
             "`gather` source and indices have sizes 4 and 2 in dimension 0");
   EXPECT_EQ(outcome([&] { return histogram(context, arg("int32", {64}), 16, arg("int1", {64})); }), "int32[16]");
   EXPECT_EQ(outcome([&] { return broadcastTo(context, arg("fp16", {1, 8}), {4, 8}); }), "fp16[4, 8]");
-  EXPECT_EQ(outcome([&] {
-              return broadcastTo(context, arg("fp16", {2, 8}), {4, 8});
-            }),
+  EXPECT_EQ(outcome([&] { return broadcastTo(context, arg("fp16", {2, 8}), {4, 8}); }),
             "cannot broadcast shape [2, 8] to [4, 8]: dimension 0 has size 2, which is neither 1 nor 4");
   EXPECT_EQ(outcome([&] { return expandDims(context, arg("fp16", {4}), 2); }), "`axis` 2 is outside the 2 dimensions");
 }

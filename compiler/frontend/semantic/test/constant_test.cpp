@@ -177,13 +177,9 @@ TEST_F(Constants, AreDemandedByName) {
   EXPECT_EQ(constexprDType(context, std::string("fp16"), "dtype"), fp16);
   EXPECT_EQ(constexprShape(context, list({integer(4), integer(8)}), "shape"), (std::vector<int64_t>{4, 8}));
   EXPECT_EQ(constexprShape(context, integer(16), "shape"), (std::vector<int64_t>{16}));
-  EXPECT_EQ(errorOf([&] {
-              constexprShape(context, list({integer(4), integer(6)}), "shape");
-            }),
+  EXPECT_EQ(errorOf([&] { constexprShape(context, list({integer(4), integer(6)}), "shape"); }),
             "`shape` has size 6 in dimension 1, which is not a power of 2");
-  EXPECT_EQ(errorOf([&] {
-              constexprShape(context, list({integer(2048), integer(1024)}), "shape");
-            }),
+  EXPECT_EQ(errorOf([&] { constexprShape(context, list({integer(2048), integer(1024)}), "shape"); }),
             "`shape` [2048, 1024] has more than 1048576 elements");
   EXPECT_EQ(errorOf([&] { constexprShape(context, list({integer(0)}), "shape"); }),
             "`shape` has size 0 in dimension 0; sizes are 1 to 1048576");
@@ -195,17 +191,37 @@ TEST_F(Constants, FormatSpecs) {
     Value value;
     const char *spec, *text;
   };
-  const Row rows[] = {{integer(42), "5", "   42"},       {integer(42), "<5", "42   "},      {integer(42), "^5", " 42  "},
-                      {integer(-42), "06", "-00042"},    {integer(255), "#x", "0xff"},      {integer(255), "08b", "11111111"},
-                      {integer(255), "X", "FF"},         {integer(1234567), ",", "1,234,567"}, {integer(3), "+d", "+3"},
-                      {integer(3), ".2f", "3.00"},       {integer(-3), "*>6", "****-3"},    {true, "d", "1"},
-                      {number(3.14159), ".2f", "3.14"},  {number(3.14159), "10.3e", " 3.142e+00"}, {number(0.5), ".0%", "50%"},
-                      {number(-2.5), "08.1f", "-00002.5"}, {number(1234.5), ",.2f", "1,234.50"}, {number(2.0), "6", "   2.0"},
-                      {number(1e20), "g", "1e+20"},      {std::string("ab"), "4", "ab  "},  {std::string("abcd"), ">6.2s", "    ab"}};
+  const Row rows[] = {{integer(42), "5", "   42"},
+                      {integer(42), "<5", "42   "},
+                      {integer(42), "^5", " 42  "},
+                      {integer(-42), "06", "-00042"},
+                      {integer(255), "#x", "0xff"},
+                      {integer(255), "08b", "11111111"},
+                      {integer(255), "X", "FF"},
+                      {integer(1234567), ",", "1,234,567"},
+                      {integer(3), "+d", "+3"},
+                      {integer(3), ".2f", "3.00"},
+                      {integer(-3), "*>6", "****-3"},
+                      {true, "d", "1"},
+                      {number(3.14159), ".2f", "3.14"},
+                      {number(3.14159), "10.3e", " 3.142e+00"},
+                      {number(0.5), ".0%", "50%"},
+                      {number(-2.5), "08.1f", "-00002.5"},
+                      {number(1234.5), ",.2f", "1,234.50"},
+                      {number(2.0), "6", "   2.0"},
+                      {number(1e20), "g", "1e+20"},
+                      {std::string("ab"), "4", "ab  "},
+                      {std::string("abcd"), ">6.2s", "    ab"}};
   for (const Row& row : rows) EXPECT_EQ(formatConstant(context, row.value, row.spec), row.text) << row.spec;
-  for (auto [value, spec] : {std::pair(integer(1), ".2d"), {integer(1), "z"}, {std::string("a"), "d"}, {integer(1), "99999"},
-                             {Value(DType{Scalar::Fp16}), ">8"}, {number(1.5), "x"}, {number(1.5), ".3"}})
-    EXPECT_NE(errorOf([&] { formatConstant(context, value, spec); }).find("is not supported for"), std::string::npos) << spec;
+  for (auto [value, spec] : {std::pair(integer(1), ".2d"),
+                             {integer(1), "z"},
+                             {std::string("a"), "d"},
+                             {integer(1), "99999"},
+                             {Value(DType{Scalar::Fp16}), ">8"},
+                             {number(1.5), "x"},
+                             {number(1.5), ".3"}})
+    EXPECT_NE(errorOf([&] { formatConstant(context, value, spec); }).find("is not supported for"), std::string::npos)
+        << spec;
 }
 
 TEST_F(Constants, ErrorsCarryTheCallChain) {

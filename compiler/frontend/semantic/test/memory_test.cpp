@@ -17,9 +17,7 @@ LoadOptions masked(Value mask, Value other = {}) {
 
 TEST_F(Memory, LoadsBroadcastMaskAndOther) {
   EXPECT_EQ(outcome([&] { return load(context, arg("*fp16"), {}); }), "fp16");
-  EXPECT_EQ(outcome([&] {
-              return load(context, arg("*fp16", {4, 8}), masked(arg("int1", {8}), Int(0)));
-            }),
+  EXPECT_EQ(outcome([&] { return load(context, arg("*fp16", {4, 8}), masked(arg("int1", {8}), Int(0))); }),
             "fp16[4, 8]");
   EXPECT_EQ(outcome([&] { return load(context, arg("*fp16", {4, 1}), masked(arg("int1", {1, 8}))); }), "fp16[4, 8]");
   EXPECT_EQ(outcome([&] { return load(context, arg("*int1", {8}), masked(true, false)); }), "int1[8]");
@@ -73,20 +71,14 @@ TEST_F(Memory, BlockPointers) {
   EXPECT_EQ(outcome([&] { return load(context, block, bounded); }), "fp16[16, 32]");
   Value moved = advance(context, block, list({Int(16), Int(0)}));
   EXPECT_EQ(errorOf([&] { store(context, moved, arg("fp32", {16, 32}), {}); }), "accepted");
-  EXPECT_EQ(errorOf([&] {
-              store(context, moved, arg("fp32", {32, 16}), {});
-            }),
+  EXPECT_EQ(errorOf([&] { store(context, moved, arg("fp32", {32, 16}), {}); }),
             "`store` has a block of shape [16, 32] but a value of shape [32, 16]");
   EXPECT_EQ(errorOf([&] { load(context, block, masked(true)); }),
             "`load` through a block pointer has no `mask` or `other`; use `boundary_check`");
   EXPECT_EQ(errorOf([&] { make(list({Int(16)}), list({Int(0)})); }), "`shape` has 2 entries but `block_shape` has 1");
-  EXPECT_EQ(errorOf([&] {
-              make(list({Int(16), Int(32)}), list({Int(1), Int(1)}));
-            }),
+  EXPECT_EQ(errorOf([&] { make(list({Int(16), Int(32)}), list({Int(1), Int(1)})); }),
             "`order` (1, 1) is not a permutation of 0 to 1");
-  EXPECT_EQ(errorOf([&] {
-              advance(context, block, list({arg("int64"), Int(0)}));
-            }),
+  EXPECT_EQ(errorOf([&] { advance(context, block, list({arg("int64"), Int(0)})); }),
             "`offsets` has 32 bits but was given a `int64` tensor; add a `.to(tl.int32)`");
 }
 
@@ -96,26 +88,20 @@ TEST_F(Memory, Descriptors) {
   Value row = makeDescriptor(context, arg("*fp16"), shape, strides, list({Int(1), Int(64)}), {});
   const Descriptor &whole = *tile.as<std::shared_ptr<Descriptor>>(), &rows = *row.as<std::shared_ptr<Descriptor>>();
   EXPECT_EQ(outcome([&] { return descriptorLoad(context, whole, list({Int(0), arg("int32")})); }), "fp16[16, 64]");
-  EXPECT_EQ(errorOf([&] {
-              descriptorStore(context, whole, list({Int(0), Int(0)}), arg("fp32", {16, 64}), tile::Rmw::Max);
-            }),
-            "accepted");
+  EXPECT_EQ(
+      errorOf([&] { descriptorStore(context, whole, list({Int(0), Int(0)}), arg("fp32", {16, 64}), tile::Rmw::Max); }),
+      "accepted");
   EXPECT_EQ(outcome([&] { return descriptorGather(context, rows, arg("int32", {8}), Int(64)); }), "fp16[8, 64]");
-  EXPECT_EQ(errorOf([&] {
-              descriptorScatter(context, rows, arg("fp16", {8, 64}), arg("int32", {8}), Int(64));
-            }),
+  EXPECT_EQ(errorOf([&] { descriptorScatter(context, rows, arg("fp16", {8, 64}), arg("int32", {8}), Int(64)); }),
             "accepted");
   EXPECT_EQ(outcome([&] { return descriptorGather(context, whole, arg("int32", {8}), Int(0)); }),
             "gather and scatter need a descriptor block of one row, not [16, 64]");
   EXPECT_EQ(outcome([&] { return descriptorLoad(context, whole, list({Int(0)})); }),
             "descriptor of rank 2 is accessed with 1 offsets");
-  EXPECT_EQ(errorOf([&] {
-              descriptorStore(context, whole, list({Int(0), Int(0)}), arg("fp16", {16, 64}), tile::Rmw::And);
-            }),
-            "descriptor cannot reduce `fp16` with `and`");
-  EXPECT_EQ(errorOf([&] {
-              makeDescriptor(context, arg("*fp16"), shape, strides, list({Int(16), Int(4)}), {});
-            }),
+  EXPECT_EQ(
+      errorOf([&] { descriptorStore(context, whole, list({Int(0), Int(0)}), arg("fp16", {16, 64}), tile::Rmw::And); }),
+      "descriptor cannot reduce `fp16` with `and`");
+  EXPECT_EQ(errorOf([&] { makeDescriptor(context, arg("*fp16"), shape, strides, list({Int(16), Int(4)}), {}); }),
             "descriptor block has 4 * 2 = 8 bytes in its last dimension; at least 16 are needed");
   EXPECT_EQ(errorOf([&] {
               makeDescriptor(context, arg("*fp16"), shape, list({Int(1), Int(2)}), list({Int(16), Int(64)}), {});
@@ -222,23 +208,15 @@ TEST_F(Region, ReductionsCallTheCombineFunction) {
   EXPECT_EQ(outcome([&] { return reduce(context, arg("fp32", {8}), 0, None{}, false); }), "fp32");
   EXPECT_EQ(outcome([&] { return reduce(context, arg("fp32", {4, 8}), std::nullopt, None{}, false); }), "fp32");
   EXPECT_EQ(outcome([&] { return reduce(context, arg("fp32", {4, 8}), std::nullopt, None{}, true); }), "fp32[1, 1]");
-  EXPECT_EQ(outcome([&] {
-              return reduce(context, list({arg("fp32", {8}), arg("int32", {8})}), 0, None{}, false);
-            }),
+  EXPECT_EQ(outcome([&] { return reduce(context, list({arg("fp32", {8}), arg("int32", {8})}), 0, None{}, false); }),
             "(fp32, int32)");
   EXPECT_EQ(outcome([&] { return scan(context, arg("int8", {4, 8}), -1, None{}, true); }), "int8[4, 8]");
-  EXPECT_EQ(outcome([&] {
-              return mapElementwise(context, None{}, {arg("fp32", {4, 8}), arg("int32", {8})}, 1);
-            }),
+  EXPECT_EQ(outcome([&] { return mapElementwise(context, None{}, {arg("fp32", {4, 8}), arg("int32", {8})}, 1); }),
             "fp32[4, 8]");
-  EXPECT_EQ(outcome([&] {
-              return mapElementwise(context, None{}, {arg("fp16", {8}), arg("int32", {8})}, 2);
-            }),
+  EXPECT_EQ(outcome([&] { return mapElementwise(context, None{}, {arg("fp16", {8}), arg("int32", {8})}, 2); }),
             "fp16[8]");
   EXPECT_EQ(context.builder.getInsertionBlock(), body);
-  EXPECT_EQ(outcome([&] {
-              return reduce(context, arg("fp32", {4, 8}), 2, None{}, false);
-            }),
+  EXPECT_EQ(outcome([&] { return reduce(context, arg("fp32", {4, 8}), 2, None{}, false); }),
             "`axis` 2 is outside the 2 dimensions");
   EXPECT_EQ(outcome([&] { return reduce(context, arg("fp32"), 0, None{}, false); }),
             "`reduce` needs a tile, not `fp32` tensor");

@@ -1,4 +1,5 @@
-// The bit arithmetic of the 8-bit floats against LLVM's own numbers: every code, and floats around every place where rounding turns.
+// The bit arithmetic of the 8-bit floats against LLVM's own numbers: every code, and floats around every place where
+// rounding turns.
 #include "compiler/lower/gpu/float_format.h"
 #include <gtest/gtest.h>
 #include <llvm/IR/Module.h>
@@ -16,7 +17,8 @@ using llvm::APFloat;
 class Folder {
  public:
   llvm::IRBuilder<> begin(llvm::Type* result, llvm::Type* operand) {
-    auto* f = llvm::Function::Create(llvm::FunctionType::get(result, {operand}, false), llvm::GlobalValue::ExternalLinkage, "f", module_);
+    auto* f = llvm::Function::Create(llvm::FunctionType::get(result, {operand}, false),
+                                     llvm::GlobalValue::ExternalLinkage, "f", module_);
     functions_.push_back(f);
     return llvm::IRBuilder<>(llvm::BasicBlock::Create(context_, "", f));
   }
@@ -124,7 +126,8 @@ TEST_P(Formats, EncodesWithOneRounding) {
     }
     std::vector<llvm::APInt> folded = folder.fold();
     for (size_t i = 0; i < numbers.size(); ++i)
-      EXPECT_EQ(folded[i].getZExtValue(), encoded(numbers[i], towardZero)) << numbers[i] << (towardZero ? " towards zero" : " to nearest");
+      EXPECT_EQ(folded[i].getZExtValue(), encoded(numbers[i], towardZero))
+          << numbers[i] << (towardZero ? " towards zero" : " to nearest");
   }
 }
 

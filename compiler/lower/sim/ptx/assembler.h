@@ -1,5 +1,5 @@
-// Inline PTX as instructions of the simulator: each PTX instruction becomes a few of them, which work on one value of the program, on
-// one of each thread, or on all elements of a tile. Knows nothing of MLIR.
+// Inline PTX as instructions of the simulator: each PTX instruction becomes a few of them, which work on one value of
+// the program, on one of each thread, or on all elements of a tile. Knows nothing of MLIR.
 #pragma once
 #include "compiler/lower/sim/program_builder.h"
 #include "compiler/ptx/body.h"
@@ -29,10 +29,7 @@ class Assembler {
   // Values have the extent and shape of `like`. `fail` does not return.
   Assembler(ProgramBuilder& build, const ptx::Body& body, interpreter::RegisterType like,
             std::function<void(const std::string&)> fail)
-      : build_(build),
-        body_(body),
-        like_(std::move(like)),
-        fail_(std::move(fail)),
+      : build_(build), body_(body), like_(std::move(like)), fail_(std::move(fail)),
         values_(body.variables.size(), interpreter::kNone) {}
 
   // The register of $`operand`, an integer of its constraint's width. One that nothing has set is zero.

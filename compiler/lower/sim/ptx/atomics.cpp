@@ -1,4 +1,5 @@
-// atom and red through the simulator's own atomics. Each element of a vector or pair is an update of its own, as in PTX.
+// atom and red through the simulator's own atomics. Each element of a vector or pair is an update of its own, as in
+// PTX.
 #include "compiler/lower/sim/ptx/assembler.h"
 #include "compiler/lower/sim/ptx/families.h"
 

@@ -1,4 +1,5 @@
-// mbarrier and the bulk copies between global and shared memory, through the instructions that the language's own functions have.
+// mbarrier and the bulk copies between global and shared memory, through the instructions that the language's own
+// functions have.
 #include "compiler/lower/sim/ptx/assembler.h"
 #include "compiler/lower/sim/ptx/families.h"
 

@@ -33,7 +33,8 @@ CompareOp takeCompareOp(Assembler& a, PtxType t) {
 
 Register invertedPredicate(Assembler& a, Register p) { return a.binaryWith(BinaryOp::Xor, p, 1); }
 
-// The comparison joined with a third predicate by `.and`, `.or` or `.xor`; `inverse`, when asked for, is that of its negation.
+// The comparison joined with a third predicate by `.and`, `.or` or `.xor`; `inverse`, when asked for, is that of its
+// negation.
 Register joined(Assembler& a, Register compared, size_t third, Register* inverse) {
   llvm::StringRef with = a.takeOneOf({"and", "or", "xor"});
   a.expectOperands(third + !with.empty(), third + !with.empty());

@@ -1,4 +1,5 @@
-// Loads, stores and hints through the simulator's own ld and st: weak or strong as the text says, vectors as one access of a thread.
+// Loads, stores and hints through the simulator's own ld and st: weak or strong as the text says, vectors as one access
+// of a thread.
 #include "compiler/lower/sim/ptx/assembler.h"
 #include "compiler/lower/sim/ptx/families.h"
 
@@ -61,9 +62,10 @@ llvm::SmallVector<Register> loadTile(Assembler& a, const Parsed& p) {
   llvm::SmallVector<Register> values;
   for (size_t k = 0; k < p.length; ++k) {
     Register at = address(a, 1, p.access, int64_t(k) * p.type.bits / 8);
-    values.push_back(p.access.isWeak
-                         ? a.emit({Op::Load, 0, Elem::I64}, {at, a.mask(), kNone}, p.type.elem, imm::Load{.isVolatile = 0})
-                         : a.emit({Op::Ld, 0, p.type.elem}, {at, a.mask()}, p.type.elem, immediatesOf<imm::Ld>(p.access)));
+    values.push_back(
+        p.access.isWeak
+            ? a.emit({Op::Load, 0, Elem::I64}, {at, a.mask(), kNone}, p.type.elem, imm::Load{.isVolatile = 0})
+            : a.emit({Op::Ld, 0, p.type.elem}, {at, a.mask()}, p.type.elem, immediatesOf<imm::Ld>(p.access)));
   }
   return values;
 }
@@ -74,7 +76,8 @@ llvm::SmallVector<Register> loadVector(Assembler& a, const Parsed& p) {
   if (p.length == 1) return {all};
   llvm::SmallVector<Register> values;
   for (size_t k = 0; k < p.length; ++k)
-    values.push_back(a.emit({Op::VectorExtract, 0, p.type.elem}, {all}, p.type.elem, imm::VectorExtract{.index = static_cast<int64_t>(k)}));
+    values.push_back(a.emit({Op::VectorExtract, 0, p.type.elem}, {all}, p.type.elem,
+                            imm::VectorExtract{.index = static_cast<int64_t>(k)}));
   return values;
 }
 
@@ -155,7 +158,10 @@ void multimemLoad(Assembler& a, const PtxAccess& access, size_t length, PtxType 
   a.build().emit({Op::MultimemLdReduce, 0, summed.elem}, {address(a, 1, access)}, {sums});
   a.build().emit({Op::VectorBitcast, 0, summed.elem}, {sums}, {words});
   for (auto [k, to] : llvm::enumerate(elements(a, 0, length)))
-    a.write(to, a.emit({Op::VectorExtract, 0, t.elem}, {words}, t.elem, imm::VectorExtract{.index = static_cast<int64_t>(k)}), t);
+    a.write(
+        to,
+        a.emit({Op::VectorExtract, 0, t.elem}, {words}, t.elem, imm::VectorExtract{.index = static_cast<int64_t>(k)}),
+        t);
 }
 
 void multimem(Assembler& a) {

@@ -1,4 +1,5 @@
-// mov with its packing and unpacking, and cvta: an address is the same in its state space, where shared memory has the low 32 bits.
+// mov with its packing and unpacking, and cvta: an address is the same in its state space, where shared memory has the
+// low 32 bits.
 #include "compiler/lower/sim/ptx/assembler.h"
 
 namespace tandem::lower {

@@ -1,4 +1,5 @@
-// The values of `pack` elements as words for the text's registers, and back. Elements narrower than 32 bits share a word, the first lowest.
+// The values of `pack` elements as words for the text's registers, and back. Elements narrower than 32 bits share a
+// word, the first lowest.
 #pragma once
 #include "compiler/lower/sim/program_builder.h"
 #include <llvm/ADT/SmallVector.h>

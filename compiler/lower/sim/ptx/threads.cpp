@@ -26,13 +26,14 @@ void barrier(Assembler& a) {
   if (a.operandCount() == 1) return a.emitOnly({Op::ThreadBarrier}, {});
   uint64_t threads = a.immediate(1);
   if (threads > 1024) a.fail("there are at most 1024 threads");
-  a.emitOnly({Op::NamedBarrier}, {}, imm::NamedBarrier{.id = static_cast<int64_t>(id),
-                                                  .threads = static_cast<int64_t>(threads),
-                                                  .arriveOnly = arrives});
+  a.emitOnly({Op::NamedBarrier}, {},
+             imm::NamedBarrier{
+                 .id = static_cast<int64_t>(id), .threads = static_cast<int64_t>(threads), .arriveOnly = arrives});
 }
 
 void emitFence(Assembler& a, Semantic semantic, Scope scope) {
-  a.emitOnly({Op::ThreadFence}, {}, imm::ThreadFence{.semantic = static_cast<int64_t>(semantic), .scope = static_cast<int64_t>(scope)});
+  a.emitOnly({Op::ThreadFence}, {},
+             imm::ThreadFence{.semantic = static_cast<int64_t>(semantic), .scope = static_cast<int64_t>(scope)});
 }
 
 void memoryBarrier(Assembler& a) {

@@ -12,8 +12,8 @@ void expectSync(Assembler& a) {
   if (a.onTile()) a.fail("a tile's elements are no threads of a warp");
 }
 
-// The lane to read, and whether it is in range, by the segments that the last operand but one describes: bits 0 to 4 clamp, bits 8 to 12
-// say which bits of the lane number a segment's lanes share.
+// The lane to read, and whether it is in range, by the segments that the last operand but one describes: bits 0 to 4
+// clamp, bits 8 to 12 say which bits of the lane number a segment's lanes share.
 struct Source {
   Register lane, inRange;
 };

@@ -46,10 +46,8 @@ MemoryProperties propertiesOn(int device, bool shared) {
 }  // namespace
 
 MappedHeap::MappedHeap(ranks::Rendezvous& ranks, ranks::Device& onDevice, const ranks::RankPlace& place)
-    : SymmetricHeap(ranks, place.rank, place.rankCount, onDevice),
-      deviceIndex_(place.device),
-      stride_(place.heapStride),
-      offsets_(place.heapStride) {
+    : SymmetricHeap(ranks, place.rank, place.rankCount, onDevice), deviceIndex_(place.device),
+      stride_(place.heapStride), offsets_(place.heapStride) {
   int device = place.device, rankCount = place.rankCount;
   uint64_t stride = stride_;
   OnDevice scope(device);
@@ -89,7 +87,8 @@ MemoryHandle MappedHeap::create(uint64_t bytes, std::string& problem) {
   Result r = needed(driver().memCreate, "cuMemCreate")(&handle, bytes, &properties, 0);
   if (r == kSuccess) return handle;
   try {
-    check(r, "cuMemCreate", "a piece of " + bytesText(bytes) + " of the heap on device " + std::to_string(deviceIndex_));
+    check(r, "cuMemCreate",
+          "a piece of " + bytesText(bytes) + " of the heap on device " + std::to_string(deviceIndex_));
   } catch (const DriverError& e) {
     problem = e.what();
   }
@@ -98,8 +97,8 @@ MemoryHandle MappedHeap::create(uint64_t bytes, std::string& problem) {
 
 void MappedHeap::map(int peer, uint64_t bytes, MemoryHandle handle) {
   Address at = base_ + Address(peer) * stride_ + size_;
-  std::string doing =
-      "mapping " + bytesText(bytes) + " of rank " + std::to_string(peer) + " for device " + std::to_string(deviceIndex_);
+  std::string doing = "mapping " + bytesText(bytes) + " of rank " + std::to_string(peer) + " for device " +
+                      std::to_string(deviceIndex_);
   check(driver().memMap(at, bytes, 0, handle, 0), "cuMemMap", doing);
   mappings_.push_back({at, bytes});
   MemoryAccess access{{MemoryLocation::Device, deviceIndex_}, MemoryAccess::ReadWrite};

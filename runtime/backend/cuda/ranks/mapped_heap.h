@@ -1,4 +1,5 @@
-// The symmetric heap of ranks that reach each other's memory: rank r's part at base + r * stride, every part mapped into this process.
+// The symmetric heap of ranks that reach each other's memory: rank r's part at base + r * stride, every part mapped
+// into this process.
 #pragma once
 #include "runtime/backend/cuda/driver_abi.h"
 #include "runtime/ranks/heap_allocator.h"

@@ -1,5 +1,5 @@
-// The symmetric heap of a run through NVSHMEM: pieces of its memory. They are given back when NVSHMEM ends, so that freeing waits for
-// nobody.
+// The symmetric heap of a run through NVSHMEM: pieces of its memory. They are given back when NVSHMEM ends, so that
+// freeing waits for nobody.
 #pragma once
 #include "runtime/ranks/heap_allocator.h"
 #include "runtime/ranks/symmetric_heap.h"

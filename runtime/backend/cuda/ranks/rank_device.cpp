@@ -27,7 +27,8 @@ Stream createAbove(int device, int belowGreatest) {
 
 MemoryOperation operationOf(const ranks::WordOperation& o) {
   constexpr unsigned withBarrier = 0;
-  constexpr WaitFlag flags[] = {WaitFlag::AtLeast, WaitFlag::Equal, WaitFlag::And, WaitFlag::Nor};  // in the order of ranks::WaitFlag
+  // in the order of ranks::WaitFlag
+  constexpr WaitFlag flags[] = {WaitFlag::AtLeast, WaitFlag::Equal, WaitFlag::And, WaitFlag::Nor};
   MemoryOperation::Type wait = o.bytes == 8 ? MemoryOperation::Wait64 : MemoryOperation::Wait32;
   MemoryOperation::Type write = o.bytes == 8 ? MemoryOperation::Write64 : MemoryOperation::Write32;
   MemoryOperation out{};
@@ -54,7 +55,8 @@ ranks::SharedWords RankDevice::allocateShared(uint64_t bytes, const std::string&
   OnDevice scope(device_);
   std::string what = doing + " on device " + std::to_string(scope.device());
   ranks::SharedWords out;
-  check(needed(driver().memHostAlloc, "cuMemHostAlloc")(&out.host, bytes, portable | deviceMap), "cuMemHostAlloc", what);
+  check(needed(driver().memHostAlloc, "cuMemHostAlloc")(&out.host, bytes, portable | deviceMap), "cuMemHostAlloc",
+        what);
   std::memset(out.host, 0, bytes);
   if (Result r = needed(driver().memHostGetDevicePointer, "cuMemHostGetDevicePointer_v2")(&out.device, out.host, 0)) {
     driver().memFreeHost(out.host);
@@ -68,8 +70,8 @@ void RankDevice::releaseShared(ranks::SharedWords words) noexcept { driver().mem
 void RankDevice::copy(ranks::Stream stream, Address dest, Address source, uint64_t bytes) {
   cuda::copy(device_, driverStream(stream), dest, source, bytes);
 }
-void RankDevice::copyRows(ranks::Stream stream, Address dest, uint64_t destPitch, Address source, uint64_t sourcePitch, uint64_t bytes,
-                          uint64_t rows) {
+void RankDevice::copyRows(ranks::Stream stream, Address dest, uint64_t destPitch, Address source, uint64_t sourcePitch,
+                          uint64_t bytes, uint64_t rows) {
   cuda::copyRows(device_, driverStream(stream), dest, destPitch, source, sourcePitch, bytes, rows);
 }
 void RankDevice::set(ranks::Stream stream, Address dest, uint8_t value, uint64_t bytes) {
@@ -108,7 +110,8 @@ bool RankDevice::idle(ranks::Stream stream, const std::string& doing) {
 }
 
 // The driver takes 256 operations at once.
-void RankDevice::submit(ranks::Stream stream, std::span<const ranks::WordOperation> operations, const std::string& doing) {
+void RankDevice::submit(ranks::Stream stream, std::span<const ranks::WordOperation> operations,
+                        const std::string& doing) {
   constexpr size_t most = 256;
   auto call = needed(driver().streamBatchMemOp, "cuStreamBatchMemOp");
   MemoryOperation list[most];
@@ -140,8 +143,12 @@ void RankDevice::destroyEvent(ranks::Event event) noexcept {
   OnDevice scope(device_);
   driver().eventDestroy(driverEvent(event));
 }
-void RankDevice::record(ranks::Stream stream, ranks::Event event) { recordEvent(device_, driverStream(stream), driverEvent(event)); }
-void RankDevice::wait(ranks::Stream stream, ranks::Event event) { waitEvent(device_, driverStream(stream), driverEvent(event)); }
+void RankDevice::record(ranks::Stream stream, ranks::Event event) {
+  recordEvent(device_, driverStream(stream), driverEvent(event));
+}
+void RankDevice::wait(ranks::Stream stream, ranks::Event event) {
+  waitEvent(device_, driverStream(stream), driverEvent(event));
+}
 
 bool RankDevice::reached(ranks::Event event) {
   Result r = needed(driver().eventQuery, "cuEventQuery")(driverEvent(event));

@@ -15,8 +15,8 @@ class RankDevice final : public ranks::Device {
   void releaseShared(ranks::SharedWords words) noexcept override;
 
   void copy(ranks::Stream stream, Address dest, Address source, uint64_t bytes) override;
-  void copyRows(ranks::Stream stream, Address dest, uint64_t destPitch, Address source, uint64_t sourcePitch, uint64_t bytes,
-                uint64_t rows) override;
+  void copyRows(ranks::Stream stream, Address dest, uint64_t destPitch, Address source, uint64_t sourcePitch,
+                uint64_t bytes, uint64_t rows) override;
   void set(ranks::Stream stream, Address dest, uint8_t value, uint64_t bytes) override;
   void copyFromHost(ranks::Stream stream, Address dest, const void* source, uint64_t bytes) override;
   void copyToHost(ranks::Stream stream, void* dest, Address source, uint64_t bytes) override;
@@ -25,7 +25,8 @@ class RankDevice final : public ranks::Device {
   void destroyStream(ranks::Stream stream) noexcept override;
   void synchronize(ranks::Stream stream) override;
   bool idle(ranks::Stream stream, const std::string& doing) override;
-  void submit(ranks::Stream stream, std::span<const ranks::WordOperation> operations, const std::string& doing) override;
+  void submit(ranks::Stream stream, std::span<const ranks::WordOperation> operations,
+              const std::string& doing) override;
   void addToSignals(ranks::Stream stream, Address signal, int count, uint64_t value, int bytes) override;
   void launch(ranks::Stream stream, const KernelLaunch& launch, Address context) override;
 

@@ -19,7 +19,9 @@ class MappedFabric final : public ranks::Fabric {
       : device_(place.device), heap_(ranks, device, place) {}
   ranks::SymmetricHeap& heap() override { return heap_; }
   std::string targetSuffix() const override { return ""; }
-  std::shared_ptr<void> publish(Address context) override { return std::make_shared<RegisteredContext>(device_, context); }
+  std::shared_ptr<void> publish(Address context) override {
+    return std::make_shared<RegisteredContext>(device_, context);
+  }
   void end() override {}
 
  private:
@@ -65,7 +67,8 @@ class Gpus final : public ranks::Platform {
     BesideCapture beside;
     return std::make_unique<RankDevice>(device);
   }
-  std::unique_ptr<ranks::Fabric> connect(ranks::Rendezvous& ranks, ranks::Device& device, const ranks::RankPlace& place) const override {
+  std::unique_ptr<ranks::Fabric> connect(ranks::Rendezvous& ranks, ranks::Device& device,
+                                         const ranks::RankPlace& place) const override {
     OnDevice scope(place.device);
     if (agreeOnNvshmem(ranks, wish_, place)) return std::make_unique<NvshmemFabric>(ranks, device, place);
     return std::make_unique<MappedFabric>(ranks, device, place);

@@ -16,7 +16,8 @@ struct RanksOptions : ranks::RanksOptions {
   Transport transport = Transport::Automatic;
 };
 
-// Throws Unavailable without a driver or a device, std::invalid_argument on options that do not fit. The ranks meet in enter().
+// Throws Unavailable without a driver or a device, std::invalid_argument on options that do not fit. The ranks meet in
+// enter().
 std::unique_ptr<runtime::Session> makeSession(const RanksOptions& options);
 
 }  // namespace tandem::runtime::cuda

@@ -80,7 +80,8 @@ bool agreeOnNvshmem(Rendezvous& ranks, Transport wish, const RankPlace& place) {
 }
 
 // A rank tells its problems before any rank makes a call that waits for all.
-NvshmemWorld::NvshmemWorld(Rendezvous& ranks, const RankPlace& place) : ranks_(ranks), world_(worldOf(place.rankCount)) {
+NvshmemWorld::NvshmemWorld(Rendezvous& ranks, const RankPlace& place)
+    : ranks_(ranks), world_(worldOf(place.rankCount)) {
   std::string problem, id;
   try {
     if (place.rank == 0)

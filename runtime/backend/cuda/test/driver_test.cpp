@@ -47,7 +47,9 @@ TEST_F(Devices, Properties) {
 TEST_F(Devices, ScopeKeepsTheContextThatFits) {
   std::thread([] {
     EXPECT_EQ(currentDevice(), 0);
-    { OnDevice scope(1); }
+    {
+      OnDevice scope(1);
+    }
     EXPECT_EQ(currentDevice(), 1) << "a thread without a context keeps the first";
     Context before = nullptr, inside = nullptr;
     driver().ctxGetCurrent(&before);
@@ -87,8 +89,10 @@ TEST_F(Memory, ErrorsNameTheCall) {
   failNext("cuMemAlloc", kOutOfMemory);
   EXPECT_EQ(errorOf<DriverError>([] { allocate(0, 64); }), "device 0 has no 64 bytes left");
   failNext("cuCtxSynchronize", kInvalidValue);
-  EXPECT_EQ(errorOf<DriverError>([] { synchronize(0); }), "`cuCtxSynchronize` failed: invalid argument (CUDA_ERROR_INVALID_VALUE)");
-  EXPECT_EQ(errorOf<DriverError>([] { release(0, 12); }), "`cuMemFree` failed: invalid argument (CUDA_ERROR_INVALID_VALUE)");
+  EXPECT_EQ(errorOf<DriverError>([] { synchronize(0); }),
+            "`cuCtxSynchronize` failed: invalid argument (CUDA_ERROR_INVALID_VALUE)");
+  EXPECT_EQ(errorOf<DriverError>([] { release(0, 12); }),
+            "`cuMemFree` failed: invalid argument (CUDA_ERROR_INVALID_VALUE)");
 }
 
 TEST_F(Memory, StreamsAndEvents) {

@@ -154,7 +154,8 @@ FAKE Result cuModuleLoadDataEx(Module* module, const void* image, unsigned count
   }
   std::string code = static_cast<const char*>(image);
   if (code.starts_with(".version"))
-    code = code.find("tandem_clock") != code.npos ? "FAKE tandem_clock 8,4 16 0" : "FAKE tandem_signal_add 8,8,4,4 16 0";
+    code =
+        code.find("tandem_clock") != code.npos ? "FAKE tandem_clock 8,4 16 0" : "FAKE tandem_signal_add 8,8,4,4 16 0";
   std::istringstream in(code);
   std::string magic, sizes, size;
   auto made = std::make_unique<ModuleObject>();

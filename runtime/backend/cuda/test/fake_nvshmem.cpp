@@ -39,7 +39,7 @@ char* mapHeap(int rank) {
   for (int tries = 0; tries < 20000; ++tries, std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
     int fd = shm_open(heapName(rank).c_str(), O_RDWR, 0600);
     if (fd < 0) continue;
-    struct stat about {};
+    struct stat about{};
     bool made = fstat(fd, &about) == 0 && size_t(about.st_size) == kHeapBytes;
     void* at = made ? mmap(nullptr, kHeapBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0) : MAP_FAILED;
     close(fd);

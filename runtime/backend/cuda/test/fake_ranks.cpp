@@ -1,5 +1,5 @@
-// The fake driver's part for ranks: "device" memory that is passed between processes as file descriptors and mapped where it is asked for,
-// and words that streams write and wait for.
+// The fake driver's part for ranks: "device" memory that is passed between processes as file descriptors and mapped
+// where it is asked for, and words that streams write and wait for.
 #include "runtime/backend/cuda/test/fake_streams.h"
 #include <cstdio>
 #include <cstdlib>

@@ -24,7 +24,8 @@ struct EventObject {
 };
 }  // namespace tandem::runtime::cuda
 
-tandem::runtime::cuda::Result result(const char* call);                         // the result that a test wants of the call
+// the result that a test wants of the call
+tandem::runtime::cuda::Result result(const char* call);
 tandem::runtime::cuda::Result note(const char* call, const std::string& line);  // and write down when it succeeds
 
 FAKE tandem::runtime::cuda::Result cuStreamCreate(tandem::runtime::cuda::Stream*, unsigned);

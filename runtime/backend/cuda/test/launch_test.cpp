@@ -48,7 +48,8 @@ constexpr uint64_t kArguments[] = {0x1000, 64, 0x3c00};
 TEST_F(Launch, ArgumentsAreReadWithTheirOwnSizes) {
   auto kernel = make(plain());
   kernel->launch(0, {.grid = {5, 6, 7}}, kArguments);
-  EXPECT_NE(log().find("launch add on 0 grid 5,6,7 block 128,1,1 shared 0 stream 0 0010000000000000 40000000 003c\n"), std::string::npos)
+  EXPECT_NE(log().find("launch add on 0 grid 5,6,7 block 128,1,1 shared 0 stream 0 0010000000000000 40000000 003c\n"),
+            std::string::npos)
       << log();
   EXPECT_EQ(kernel->on(0).registers, 40);
   EXPECT_EQ(kernel->on(0).localBytes, 16);
@@ -97,11 +98,14 @@ TEST_F(Launch, AttributesAndLargeSharedMemory) {
   image.cluster = {4, 2, 2};
   image.sharedBytes = 200000;
   image.threads = 384;
-  make(image)->launch(0, {.grid = {3, 1, 1}, .stream = reinterpret_cast<Stream>(uintptr_t(2)), .cooperative = true, .dependent = true},
-                      kArguments);
+  make(image)->launch(
+      0, {.grid = {3, 1, 1}, .stream = reinterpret_cast<Stream>(uintptr_t(2)), .cooperative = true, .dependent = true},
+      kArguments);
   std::string text = log();
   EXPECT_NE(text.find("attribute 8 = 200000\nattribute 14 = 1\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("grid 12,2,2 block 384,1,1 shared 200000 stream 2 cluster 4,2,2 cooperative dependent "), std::string::npos) << text;
+  EXPECT_NE(text.find("grid 12,2,2 block 384,1,1 shared 200000 stream 2 cluster 4,2,2 cooperative dependent "),
+            std::string::npos)
+      << text;
 }
 
 TEST_F(Launch, TensorMapsFollowTheArgumentsAndAreEncodedOnce) {
@@ -137,7 +141,8 @@ TEST_F(Launch, AnEmptyGridLaunchesNothing) {
 
 TEST_F(Launch, RefusesWrongCalls) {
   auto kernel = make(plain());
-  EXPECT_EQ(errorOf<std::invalid_argument>([&] { kernel->launch(0, {}, {}); }), "kernel `add` takes 3 arguments, 0 given");
+  EXPECT_EQ(errorOf<std::invalid_argument>([&] { kernel->launch(0, {}, {}); }),
+            "kernel `add` takes 3 arguments, 0 given");
   EXPECT_EQ(errorOf<std::invalid_argument>([&] { kernel->launch(0, {.grid = {1, -1, 1}}, kArguments); }),
             "kernel `add`: the grid has a negative size");
   EXPECT_EQ(errorOf<std::invalid_argument>([&] { kernel->launch(0, {.grid = {1, 1, 65536}}, kArguments); }),
@@ -162,10 +167,12 @@ TEST_F(Launch, SaysWhenTheDeviceIsTooSmall) {
 
 TEST_F(Launch, LoadErrorsCarryTheDriversLog) {
   failNext("cuModuleLoadDataEx", kInvalidValue);
-  EXPECT_EQ(refusal(plain()),
-            "kernel `add`: `cuModuleLoadDataEx` failed: invalid argument (CUDA_ERROR_INVALID_VALUE)\nptxas error: no such instruction");
+  EXPECT_EQ(
+      refusal(plain()),
+      "kernel `add`: `cuModuleLoadDataEx` failed: invalid argument (CUDA_ERROR_INVALID_VALUE)\nptxas error: no such instruction");
   failNext("cuModuleLoadDataEx", kNoBinaryForGpu);
-  EXPECT_EQ(errorOf<DriverError>([&] { make(plain())->on(1); }), "kernel `add`: its code is for `sm_90a`, device 1 is `sm_80`");
+  EXPECT_EQ(errorOf<DriverError>([&] { make(plain())->on(1); }),
+            "kernel `add`: its code is for `sm_90a`, device 1 is `sm_80`");
   EXPECT_EQ(make(plain())->on(0).registers, 40) << "a failed load can be repeated";
 }
 

@@ -12,7 +12,9 @@ using Op = HostExpr::Op;
 
 constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
 
-int64_t of(Op op, int64_t a, int64_t b) { return evaluate(HostExpr{{{Op::Constant, a}, {Op::Constant, b}, {op}}}, {}, {}); }
+int64_t of(Op op, int64_t a, int64_t b) {
+  return evaluate(HostExpr{{{Op::Constant, a}, {Op::Constant, b}, {op}}}, {}, {});
+}
 
 TEST(HostExpr, Arithmetic) {
   EXPECT_EQ(of(Op::Add, std::numeric_limits<int64_t>::max(), 1), kLeast);
@@ -31,7 +33,8 @@ TEST(HostExpr, Arithmetic) {
 
 TEST(HostExpr, ArgumentsAreSignExtendedByTheirType) {
   const uint64_t arguments[] = {0xffffffff, 0xffffffff, 0xff, 0xffff, 0xffffffffffffffff, 3};
-  const ParamType types[] = {ParamType::I32, ParamType::Pointer, ParamType::I8, ParamType::I16, ParamType::I64, ParamType::I1};
+  const ParamType types[] = {ParamType::I32, ParamType::Pointer, ParamType::I8,
+                             ParamType::I16, ParamType::I64,     ParamType::I1};
   const int64_t wanted[] = {-1, 0xffffffff, -1, -1, -1, 1};
   for (int i = 0; i < 6; ++i) EXPECT_EQ(evaluate(HostExpr{{{Op::Argument, i}}}, types, arguments), wanted[i]) << i;
 }
@@ -71,8 +74,9 @@ TEST_F(TensorMaps, RefusesAnUnalignedBase) {
 }
 TEST_F(TensorMaps, RefusesAStrideThatIsNoMultipleOf16Bytes) {
   values_.strides[1] = 500;
-  EXPECT_EQ(refusal(),
-            "tensor map 0 of kernel `k`: the stride of dimension 1 is 500 elements of 2 bytes, not a multiple of 16 bytes below 2**40");
+  EXPECT_EQ(
+      refusal(),
+      "tensor map 0 of kernel `k`: the stride of dimension 1 is 500 elements of 2 bytes, not a multiple of 16 bytes below 2**40");
   values_.strides[1] = -8;
   EXPECT_NE(refusal().find("dimension 1 is -8 elements"), std::string::npos);
   values_.strides[1] = kLeast;

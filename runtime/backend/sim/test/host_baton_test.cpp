@@ -25,8 +25,9 @@ TEST(HostBaton, RunsRanksInOrder) {
   for (int round = 0; round < 20; ++round) {
     std::vector<int> order;
     int arrived = 0;
-    HostBaton baton(3, [](const std::function<bool()>&) { return HostBaton::Progress::Stuck; }, [](auto, auto&) {},
-                    [] { return true; });
+    HostBaton baton(
+        3, [](const std::function<bool()>&) { return HostBaton::Progress::Stuck; }, [](auto, auto&) {},
+        [] { return true; });
     auto threads = start(baton, 3, [&](int r) {
       order.push_back(r);
       ++arrived;
@@ -40,8 +41,9 @@ TEST(HostBaton, RunsRanksInOrder) {
 
 TEST(HostBaton, StuckNamesEveryBlockedHost) {
   std::vector<std::string> seen;
-  HostBaton baton(2, [](const std::function<bool()>&) { return HostBaton::Progress::Stuck; },
-                  [&](auto, const std::vector<std::string>& notes) { seen = notes; }, [] { return true; });
+  HostBaton baton(
+      2, [](const std::function<bool()>&) { return HostBaton::Progress::Stuck; },
+      [&](auto, const std::vector<std::string>& notes) { seen = notes; }, [] { return true; });
   int stopped = 0;
   auto threads = start(baton, 2, [&](int r) {
     try {
@@ -53,13 +55,15 @@ TEST(HostBaton, StuckNamesEveryBlockedHost) {
   });
   for (auto& t : threads) t.join();
   EXPECT_EQ(stopped, 2);
-  EXPECT_EQ(seen, (std::vector<std::string>{"the host of rank 0 waits for a hen", "the host of rank 1 waits for an egg"}));
+  EXPECT_EQ(seen,
+            (std::vector<std::string>{"the host of rank 0 waits for a hen", "the host of rank 1 waits for an egg"}));
 }
 
 TEST(HostBaton, ALimitEndsAHostThatOnlyPolls) {
   int left = 3, told = 0;
-  HostBaton baton(1, [](const std::function<bool()>&) { return HostBaton::Progress::Stuck; },
-                  [&](auto why, auto&) { told += why == HostBaton::Progress::Limit; }, [&] { return left-- > 0; });
+  HostBaton baton(
+      1, [](const std::function<bool()>&) { return HostBaton::Progress::Stuck; },
+      [&](auto why, auto&) { told += why == HostBaton::Progress::Limit; }, [&] { return left-- > 0; });
   int polls = 0;
   auto threads = start(baton, 1, [&](int r) {
     for (;; ++polls) baton.block(r, "nothing", [] { return true; });
@@ -72,8 +76,9 @@ TEST(HostBaton, ALimitEndsAHostThatOnlyPolls) {
 // Two hosts poll this many times each (-1: for ever) after the third has failed. Returns how many were ended, and the
 // message.
 std::pair<int, std::string> afterAFailure(int polls) {
-  HostBaton baton(3, [](const std::function<bool()>&) { return HostBaton::Progress::Stuck; }, [](auto, auto&) {},
-                  [] { return true; });
+  HostBaton baton(
+      3, [](const std::function<bool()>&) { return HostBaton::Progress::Stuck; }, [](auto, auto&) {},
+      [] { return true; });
   std::pair<int, std::string> ended;
   auto threads = start(baton, 3, [&](int r) {
     if (r == 2) return baton.fail(2, "rank 2 failed: boom");
@@ -91,17 +96,18 @@ TEST(HostBaton, HostsThatPollForARankThatFailedAreEnded) {
   EXPECT_EQ(afterAFailure(-1), (std::pair<int, std::string>{2, "rank 2 failed: boom"}));
 }
 
-TEST(HostBaton, HostsThatCallOftenAfterAFailureAreNot) {
-  EXPECT_EQ(afterAFailure(1000).first, 0);
-}
+TEST(HostBaton, HostsThatCallOftenAfterAFailureAreNot) { EXPECT_EQ(afterAFailure(1000).first, 0); }
 
 TEST(HostBaton, DevicesRunWhenNoHostCan) {
   bool ran = false;
-  HostBaton baton(1, [&](const std::function<bool()>& ready) {
-    ran = true;
-    EXPECT_TRUE(ready());
-    return HostBaton::Progress::Ready;
-  }, [](auto, auto&) {}, [] { return true; });
+  HostBaton baton(
+      1,
+      [&](const std::function<bool()>& ready) {
+        ran = true;
+        EXPECT_TRUE(ready());
+        return HostBaton::Progress::Ready;
+      },
+      [](auto, auto&) {}, [] { return true; });
   auto threads = start(baton, 1, [&](int r) { baton.block(r, "device", [&] { return ran; }); });
   threads[0].join();
   EXPECT_TRUE(ran);

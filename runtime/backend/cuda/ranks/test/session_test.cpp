@@ -1,5 +1,5 @@
-// Sessions on the fake driver: ranks as threads on one or two devices, and as processes. Streams that wait really wait, memory is really
-// shared.
+// Sessions on the fake driver: ranks as threads on one or two devices, and as processes. Streams that wait really wait,
+// memory is really shared.
 #include "runtime/ranks/test/one_signal.h"
 #include "runtime/backend/cuda/ranks/session.h"
 #include "abi/dist_context.h"
@@ -292,12 +292,15 @@ TEST_F(SessionTest, RanksThatCallAnOperatorUnlikeOneAnotherEndWithOneError) {
   std::vector<std::string> errors = run(options, [](Session& s, int rank) {
     uint64_t signals = s.allocate(rank, 64, true, true, "signals", kPlace);
     uint64_t op = s.openOperator(rank, {"`sum` of up to 64 fp16", {"elements"}});
-    for (int64_t call = 0; call < 5; ++call) s.callOperator(rank, op, 0, std::array<int64_t, 1>{call == 3 && rank == 2 ? 32 : 64});
+    for (int64_t call = 0; call < 5; ++call)
+      s.callOperator(rank, op, 0, std::array<int64_t, 1>{call == 3 && rank == 2 ? 32 : 64});
     if (rank != 2) signalWait(s, rank, 0, signals, 1, Compare::Ge, 1, 8);  // as the operators of the others do
     s.barrier(rank, 0);
   });
-  auto unlike = [](const char* other) {  // the report names either of the two ranks that agree: the one that was heard of first
-    return std::string("rank 2's call 4 of an operator is `sum` of up to 64 fp16 with elements 32, where rank ") + other +
+  // the report names either of the two ranks that agree: the one that was heard of first
+  auto unlike = [](const char* other) {
+    return std::string("rank 2's call 4 of an operator is `sum` of up to 64 fp16 with elements 32, where rank ") +
+           other +
            "'s is `sum` of up to 64 fp16 with elements 64: all ranks make the same operators in one order and call them alike";
   };
   EXPECT_TRUE(errors[0] == unlike("0") || errors[0] == unlike("1")) << errors[0];

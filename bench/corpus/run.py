@@ -85,6 +85,7 @@ def measure(options, target, names, results):
             for key in ("failed", "first_call_s") if step == "compile" else ("failed", "error", "ms", "host_ms"):
                 row.pop(key, None)
             row.update(told)
+            options.out.write_text(json.dumps({"rows": results}, indent=1) + "\n")
             figures = " ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={str(v)[:200]!r}" for k, v in told.items())
             print(f"{backend} {step} {name}: {figures}", file=sys.stderr, flush=True)
 
@@ -110,7 +111,6 @@ def main():
         start = time.monotonic()
         measure(options, backend, names, results)
         print(f"{backend}: {len(names)} cases in {time.monotonic() - start:.0f} s", file=sys.stderr)
-        options.out.write_text(json.dumps({"rows": results}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

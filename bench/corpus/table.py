@@ -28,14 +28,15 @@ def number(value, digits=3):
 
 
 def summary(rows):
-    run = [row for row in rows.values() if "ms" in row.get("tandem", {})]
+    ran = [row for row in rows.values() if row.get("tandem") and "failed" not in row["tandem"]]
+    checked = [row for row in rows.values() if "error" in row.get("tandem", {})]
     ratios = [r for row in rows.values() if (r := ratio(row))]
     both = [row for row in rows.values() if "first_call_s" in row.get("tandem", {}) and "first_call_s" in row.get("triton", {})]
     compiled = [sum(row[b]["first_call_s"] for row in both) for b in ("tandem", "triton")]
     above = sum(row["tandem"]["first_call_s"] > row["triton"]["first_call_s"] for row in both)
     return (
-        f"{len(run)} of {len(rows)} cases run, {sum(map(is_right, rows.values()))} are right. Speed against Triton, geometric mean of "
-        f"{len(ratios)}: {geometric_mean(ratios):.2f}; {sum(r >= 0.95 for r in ratios)} cases at 0.95 or more, "
+        f"{len(ran)} of {len(rows)} cases run; of {len(checked)} that were checked, {sum(map(is_right, checked))} are right. Speed against "
+        f"Triton, geometric mean of {len(ratios)} that were timed on both sides: {geometric_mean(ratios):.2f}; {sum(r >= 0.95 for r in ratios)} cases at 0.95 or more, "
         f"{sum(r < 0.8 for r in ratios)} below 0.8. First calls of {len(both)} cases: {compiled[0]:.0f} s, Triton's "
         f"{compiled[1]:.0f} s; {above} are slower than Triton's."
     )

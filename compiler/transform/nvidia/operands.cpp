@@ -103,6 +103,12 @@ bool readsFromShared(tile::DotOp dot, bool isLhs, const OperandSource& operand) 
   return (kMajor || type.getElementTypeBitWidth() == 16) && analysis::panelSwizzle(type).has_value();
 }
 
+bool staysInRegisters(tile::DotOp dot) {
+  Value lhs = dot.getLhs();
+  return lhs.getParentBlock() == dot->getBlock() &&
+         !isa_and_nonnull<tile::LoadOp, tile::BlockLoadOp>(lhs.getDefiningOp());
+}
+
 bool onlyProductsRead(Operation* tile, ArrayRef<tile::DotOp> dots) {
   return llvm::all_of(tile->getUsers(), [&](Operation* user) {
     if (isa<tile::PermuteOp, tile::ReshapeOp>(user)) return onlyProductsRead(user, dots);

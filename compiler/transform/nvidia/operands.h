@@ -31,6 +31,13 @@ tile::BlockLoadOp blockLoadBehind(mlir::Value tile);
 // Returns true if wgmma reads this operand from shared memory when it is stored as `source` is.
 bool readsFromShared(tile::DotOp dot, bool isLhs, const OperandSource& operand);
 
+// Returns true if wgmma reads the left operand from the registers in which the product's own block computes it.
+bool staysInRegisters(tile::DotOp dot);
+// The bytes that a tile takes in shared memory.
+inline int64_t bytesOf(mlir::RankedTensorType tile) {
+  return tile.getNumElements() * tile.getElementTypeBitWidth() / 8;
+}
+
 // Returns true if nothing but `dots` reads the tile, apart from other forms of it.
 bool onlyProductsRead(mlir::Operation* tile, llvm::ArrayRef<tile::DotOp> dots);
 // Returns true if an operand is loaded in the product's block through pointers that TMA cannot follow: then the block's

@@ -1,8 +1,16 @@
 // Compares the places of loads and products in the program.
 #include "compiler/transform/nvidia/ring_plan.h"
+#include "compiler/transform/nvidia/carried_sums.h"
+#include "compiler/transform/nvidia/operands.h"
 
 namespace tandem::transform::nvidia {
 using namespace mlir;
+
+void RingPlans::drop(const remark::Reason& why) {
+  for (const RingPlan& p : rings)
+    for (tile::BlockLoadOp load : p.loads) refused[load] = why;
+  rings.clear();
+}
 
 bool areInTurn(const RingPlan& a, const RingPlan& b) {
   if (a.loop && b.loop) return !isNested(a.loop, b.loop);
@@ -25,6 +33,22 @@ void join(RingPlan& into, const RingPlan& other) {
 SmallVector<RankedTensorType> typesOf(const RingPlan& plan) {
   return llvm::map_to_vector(plan.loads,
                              [](tile::BlockLoadOp load) { return cast<RankedTensorType>(load.getResult().getType()); });
+}
+
+bool onlyAccumulates(const RingPlan& plan) {
+  auto isLoaded = [&](Value operand) {
+    return llvm::is_contained(plan.loads, blockLoadBehind(throughTranspose(operand).source));
+  };
+  return llvm::all_of(plan.dots, [&](tile::DotOp dot) {
+    return onlyAdds(dot.getAcc(), dot.getResult(), plan.loop) && isLoaded(dot.getLhs()) && isLoaded(dot.getRhs());
+  });
+}
+
+bool canStayUnderWay(const RingPlan& plan, ArrayRef<RingPlan> rings) {
+  bool isAlone = llvm::all_of(rings, [&](const RingPlan& other) {
+    return &other == &plan || (other.loop && !isNested(other.loop, plan.loop));
+  });
+  return isAlone && onlyAccumulates(plan);
 }
 
 }  // namespace tandem::transform::nvidia

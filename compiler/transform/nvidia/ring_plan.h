@@ -1,6 +1,8 @@
-// What select-products plans to load through one ring, and which plans take turns.
+// What select-products plans to load through one ring, and what is known of such plans.
 #pragma once
 #include "compiler/dialect/tile/tile.h"
+#include "compiler/remark/remark.h"
+#include <llvm/ADT/MapVector.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
 namespace tandem::transform::nvidia {
@@ -17,6 +19,18 @@ struct RingPlan {
   llvm::SmallVector<mlir::Value> buffers;  // one a load
 };
 
+// All plans of a kernel.
+struct RingPlans {
+  llvm::SmallVector<RingPlan> rings;
+  llvm::MapVector<mlir::Operation*, remark::Reason> refused;  // blocks that products read and TMA does not copy
+
+  bool haveLoop() const {
+    return llvm::any_of(rings, [](const RingPlan& p) { return p.loop != nullptr; });
+  }
+  // Gives up all rings.
+  void drop(const remark::Reason& why);
+};
+
 // or the same
 inline bool isNested(mlir::scf::ForOp a, mlir::scf::ForOp b) { return a->isAncestor(b) || b->isAncestor(a); }
 
@@ -27,5 +41,13 @@ bool areInTurn(const RingPlan& a, const RingPlan& b);
 void join(RingPlan& into, const RingPlan& other);
 
 llvm::SmallVector<mlir::RankedTensorType> typesOf(const RingPlan& plan);
+
+// Returns true if nothing uses the products before the loop ends, and the ring holds all that they read. Another
+// operand's buffer or registers would be filled anew by the next iteration, while this one's product still reads them.
+bool onlyAccumulates(const RingPlan& plan);
+
+// Returns true if the products of an iteration can be under way while the next one's start: they only accumulate, and
+// no other ring of `rings` is filled while the plan's loop runs.
+bool canStayUnderWay(const RingPlan& plan, llvm::ArrayRef<RingPlan> rings);
 
 }  // namespace tandem::transform::nvidia

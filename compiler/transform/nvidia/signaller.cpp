@@ -23,8 +23,6 @@ namespace {
 
 constexpr int kSlots = 8;  // notifies under way
 
-int64_t bytesOf(RankedTensorType type) { return type.getNumElements() * type.getElementTypeBitWidth() / 8; }
-
 // Ops that do not publish anything by themselves, so that a notify before them may be late.
 bool publishesNothing(Operation* op) {
   if (isa<tile::LoadOp, tile::StoreOp, tile::BlockLoadOp, tile::AssumeOp, tile::AssertOp, tile::PrintOp,

@@ -118,3 +118,20 @@ func.func @branch(%p: tensor<512x!tile.ptr<f32>>, %n: i32, %c: i1) -> tensor<512
   } {tile.num_stages = 3 : i32}
   return %r : tensor<512xf32>
 }
+
+// CHECK: [Passed] load | {{.*}} | Function=next |
+// CHECK-SAME: copied by cp.async 1 iteration ahead, 16 bytes a thread at once, into a ring of 2 slots
+func.func @next(%x: !tile.ptr<f32> {tandem.divisibility = 16 : i32}, %n: i32) -> tensor<512xf32> attributes {tile.num_warps = 4 : i32} {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<512xf32>
+  %range = tile.make_range 0 to 512 : tensor<512xi32>
+  %base = tile.splat %x : !tile.ptr<f32> -> tensor<512x!tile.ptr<f32>>
+  %p = tile.addptr %base, %range : tensor<512x!tile.ptr<f32>>, tensor<512xi32>
+  %r = scf.for %i = %zero to %n step %one iter_args(%sum = %none) -> (tensor<512xf32>) : i32 {
+    %v = tile.load %p : tensor<512x!tile.ptr<f32>> -> tensor<512xf32>
+    %s = arith.addf %sum, %v : tensor<512xf32>
+    scf.yield %s : tensor<512xf32>
+  } {tile.num_stages = 2 : i32}
+  return %r : tensor<512xf32>
+}

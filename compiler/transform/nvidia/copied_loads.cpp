@@ -1,0 +1,131 @@
+// Follows addresses through the loop's body.
+#include "compiler/transform/nvidia/copied_loads.h"
+#include "compiler/analysis/zeros.h"
+#include "compiler/transform/gpu/accesses.h"
+#include "compiler/transform/gpu/anchor_layouts.h"
+#include "compiler/transform/gpu/pointer_form.h"
+#include <llvm/Support/FormatVariadic.h>
+
+namespace tandem::transform::nvidia {
+using namespace mlir;
+using namespace gpu;
+namespace {
+
+constexpr int64_t kWordBytes = 4;
+constexpr size_t kMaxSlice = 256;
+
+class LoadChoice {
+ public:
+  LoadChoice(scf::ForOp loop, Reasons& reasons)
+      : loop_(loop), kernel_(loop->getParentOfType<func::FuncOp>()), reasons_(reasons) {}
+
+  bool usePointers() {
+    analysis::AxisInfoAnalysis axes(kernel_);
+    SmallVector<tile::BlockLoadOp> blocks(loop_.getBody()->getOps<tile::BlockLoadOp>());
+    llvm::erase_if(blocks, [&](tile::BlockLoadOp load) {
+      Slice slice;
+      bool isFit = isCopyable(load, load.getCache()) &&
+                   llvm::all_of(load->getOperands(), [&](Value v) { return collect(v, slice); });
+      if (!isFit) reasons_[load] = why_;
+      return !isFit;
+    });
+    for (tile::BlockLoadOp load : blocks) pointerForm(load, axes);
+    return !blocks.empty();
+  }
+
+  CopiedLoads choose() {
+    analysis::AxisInfoAnalysis axes(kernel_);
+    int numWarps = kernel_->getAttrOfType<IntegerAttr>("tile.num_warps").getInt();
+    CopiedLoads chosen;
+    llvm::SetVector<Operation*> needed;
+    for (auto load : loop_.getBody()->getOps<tile::LoadOp>()) {
+      Slice slice;
+      if (load.getIsVolatile() ? !fail({"it is volatile", ""})
+                               : !isCopyable(load, load.getCache()) || !collectAddress(load, slice)) {
+        reasons_[load] = why_;
+        continue;
+      }
+      Coalescing c = coalesced(load.getPointer(), load.getMask(), axes, numWarps, true);
+      CopiedLoad copied{load, c.neighbours, c.axis, {}};
+      if (int64_t bytes = copied.bytesAtOnce(); bytes < kWordBytes) {
+        reasons_[load] = {llvm::formatv("a thread finds {0} bytes side by side, and cp.async copies 4, 8 or 16", bytes),
+                          "contiguous, aligned rows: tl.multiple_of, tl.max_contiguous"};
+        continue;
+      }
+      chosen.loads.push_back(copied);
+      needed.insert_range(slice.ops);
+    }
+    llvm::erase_if(chosen.loads, [&](const CopiedLoad& c) { return needed.contains(c.load); });
+    for (Operation* op : needed)
+      if (isa<tile::LoadOp>(op)) reasons_[op] = {"addresses of other loads need it", ""};
+    for (const CopiedLoad& c : chosen.loads) collectAddress(c.load, chosen.slice);
+    return chosen;
+  }
+
+ private:
+  bool isCopyable(Operation* load, tile::Cache cache) {
+    auto type = dyn_cast<RankedTensorType>(load->getResult(0).getType());
+    if (!type || load->use_empty()) return false;
+    if (cache == tile::Cache::Cv) return fail({"it is volatile", ""});
+    if (isa<tile::PtrType>(type.getElementType()) || type.getElementTypeBitWidth() < 8)
+      return fail({"cp.async copies whole bytes of numbers", ""});
+    Operation* before = holdsBackIn(loop_, load);
+    return !before || fail(heldBackBy(before));
+  }
+
+  bool collectAddress(tile::LoadOp load, Slice& slice) {
+    return collect(load.getPointer(), slice) && (!load.getMask() || collect(load.getMask(), slice));
+  }
+
+  // Returns false if `value` cannot be had ahead.
+  bool collect(Value value, Slice& slice) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      if (argument.getOwner() != loop_.getBody() || argument == loop_.getInductionVar()) return true;
+      unsigned i = argument.getArgNumber() - loop_.getNumInductionVars();
+      return !slice.carried.insert(i) || collect(loop_.getYieldedValues()[i], slice);
+    }
+    Operation* op = value.getDefiningOp();
+    if (!loop_->isAncestor(op) || slice.ops.contains(op)) return true;
+    if (op->getBlock() != loop_.getBody() || op->getNumRegions())
+      return fail({"its address depends on a branch or a loop of the same iteration, " + remark::lineOf(op), ""});
+    if (isa<tile::DotOp, tile::DotScaledOp, tgpu::WgmmaWaitOp>(op))
+      return fail({"its address depends on a product of the same iteration, " + remark::lineOf(op), ""});
+    auto load = dyn_cast<tile::LoadOp>(op);
+    if (load ? load.getIsVolatile() || holdsBackIn(loop_, op) : !isMemoryEffectFree(op))
+      return fail({"its address depends on what " + remark::lineOf(op) +
+                       " reads in the same iteration, which the loop may change",
+                   ""});
+    if (slice.ops.size() >= kMaxSlice) return fail({"its address takes too many operations to compute it twice", ""});
+    return slice.ops.insert(op) && llvm::all_of(op->getOperands(), [&](Value v) { return collect(v, slice); });
+  }
+
+  // Leaves a reason, and returns false.
+  bool fail(remark::Reason why) {
+    why_ = std::move(why);
+    return false;
+  }
+
+  scf::ForOp loop_;
+  func::FuncOp kernel_;
+  Reasons& reasons_;
+  remark::Reason why_;  // of the last that failed
+};
+
+}  // namespace
+
+RankedTensorType CopiedLoad::type() const { return cast<RankedTensorType>(tile::LoadOp(load).getResult().getType()); }
+
+layout::Swizzle CopiedLoad::swizzle() const {
+  return layout::widestSwizzle(type().getDimSize(axis) * type().getElementTypeBitWidth() / 8);
+}
+
+bool CopiedLoad::fillsIn() const {
+  tile::LoadOp op = load;
+  return op.getMask() && op.getOther() && !analysis::isZero(op.getOther());
+}
+
+bool usePointers(scf::ForOp loop, Reasons& reasons) { return LoadChoice(loop, reasons).usePointers(); }
+
+CopiedLoads chooseLoads(scf::ForOp loop, Reasons& reasons) { return LoadChoice(loop, reasons).choose(); }
+
+}  // namespace tandem::transform::nvidia

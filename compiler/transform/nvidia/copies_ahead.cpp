@@ -1,0 +1,170 @@
+// The loop carries a second set of the values from which addresses are computed, as they will be some iterations later.
+#include "compiler/transform/nvidia/copies_ahead.h"
+#include "compiler/dialect/simt/simt.h"
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+#include <mlir/IR/IRMapping.h>
+
+namespace tandem::transform::nvidia {
+using namespace mlir;
+namespace {
+
+// The values from which the copies of one iteration are computed.
+struct Iteration {
+  Value index, valid;
+  SmallVector<Value> carried;  // in the slice's order
+};
+
+class CopiesAhead {
+ public:
+  CopiesAhead(scf::ForOp loop, const CopiedLoads& copied, int64_t slots, Reasons& reasons)
+      : loop_(loop), copied_(copied), slots_(slots), reasons_(reasons) {}
+
+  void run(const SlotSums& sums) {
+    for (const CopiedLoad& c : copied_.loads) buffers_.push_back(makeBuffer(c));
+    OpBuilder b(loop_);
+    Location loc = loop_.getLoc();
+    int64_t ahead = slots_ - 1;
+    ring_ = tgpu::CopyRingOp::create(b, loc, b.getI32Type(), slots_, ahead);
+    tgpu::RewindOp::create(b, loc, ring_);
+    Iteration later = firstIteration(b);
+    for (int64_t i = 0; i < ahead; ++i) later = fill(later, b, b);
+    later = moveBody(later, b);
+    OpBuilder top = OpBuilder::atBlockBegin(loop_.getBody()), end(loop_.getBody()->getTerminator());
+    tgpu::AwaitOp::create(top, loc, ring_);
+    bool haveSums = !sums.waits.empty();
+    bool waits = llvm::any_of(copied_.slice.ops, [](Operation* op) { return isa<tile::LoadOp>(op); });
+    // Where products are under way until the wait, what they read is overwritten behind it, when all threads have
+    // waited.
+    if (haveSums) simt::BarrierOp::create(end, loc);
+    Iteration next = fill(later, top, waits || haveSums ? end : top);
+    SmallVector<Value> yielded(loop_.getYieldedValues());
+    append(next, yielded);
+    loop_.getBody()->getTerminator()->setOperands(yielded);
+    for (auto [c, buffer] : llvm::zip(copied_.loads, buffers_)) {
+      readSlots(c, buffer, ring_);
+      read(c, buffer);
+    }
+    keepUnderWay(loop_, sums);
+  }
+
+ private:
+  Value makeBuffer(const CopiedLoad& c) const {
+    auto kernel = loop_->getParentOfType<func::FuncOp>();
+    OpBuilder b = OpBuilder::atBlockBegin(&kernel.getBody().front());
+    RankedTensorType type = c.type();
+    auto smem = tile::SmemType::get(b.getContext(), type.getShape(), type.getElementType());
+    bool isPlain = type.getRank() < 2 || c.swizzle() == layout::Swizzle::None;
+    IntegerAttr fastest;
+    if (c.axis + 1 != type.getRank()) fastest = b.getI32IntegerAttr(c.axis);
+    return tgpu::AllocOp::create(b, tile::LoadOp(c.load).getLoc(), smem, b.getI32IntegerAttr(slots_),
+                                 b.getI32IntegerAttr(isPlain ? 0 : layout::rowBytes(c.swizzle())), fastest);
+  }
+
+  Iteration firstIteration(OpBuilder& b) {
+    auto isLess = loop_.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+    Iteration first{loop_.getLowerBound(), {}, {}};
+    first.valid = arith::CmpIOp::create(b, loop_.getLoc(), isLess, loop_.getLowerBound(), loop_.getUpperBound());
+    for (unsigned i : copied_.slice.carried) first.carried.push_back(loop_.getInitArgs()[i]);
+    return first;
+  }
+
+  static void append(const Iteration& from, SmallVector<Value>& to) {
+    to.append({from.index, from.valid});
+    to.append(from.carried);
+  }
+
+  // Makes the same loop, with the values that the iteration ahead needs behind its own carried values; returns these as
+  // the new loop's body has them.
+  Iteration moveBody(const Iteration& ahead, OpBuilder& b) {
+    SmallVector<Value> inits(loop_.getInitArgs());
+    unsigned own = inits.size();
+    append(ahead, inits);
+    auto made =
+        scf::ForOp::create(b, loop_.getLoc(), loop_.getLowerBound(), loop_.getUpperBound(), loop_.getStep(), inits);
+    made.setUnsignedCmp(loop_.getUnsignedCmp());
+    made->setDiscardableAttrs(loop_->getDiscardableAttrDictionary());
+    Block& body = *made.getBody();
+    if (!body.empty()) body.back().erase();
+    for (auto [from, to] : llvm::zip(loop_.getBody()->getArguments(), body.getArguments())) from.replaceAllUsesWith(to);
+    body.getOperations().splice(body.end(), loop_.getBody()->getOperations());
+    for (auto [from, to] : llvm::zip(loop_.getResults(), made.getResults())) from.replaceAllUsesWith(to);
+    loop_.erase();
+    loop_ = made;
+    auto arguments = made.getRegionIterArgs().drop_front(own);
+    return {arguments[0], arguments[1], SmallVector<Value>(arguments.drop_front(2))};
+  }
+
+  // Makes the copies for one iteration, started at `copies`; gives the next. Addresses that are loaded come while the
+  // iteration computes.
+  Iteration fill(const Iteration& at, OpBuilder& b, OpBuilder& copies) {
+    IRMapping mapping;
+    mapping.map(loop_.getInductionVar(), at.index);
+    const Slice& slice = copied_.slice;
+    for (auto [i, value] : llvm::zip(slice.carried, at.carried)) mapping.map(loop_.getRegionIterArgs()[i], value);
+    SmallVector<Operation*> ops(slice.ops.getArrayRef());
+    llvm::sort(ops, [](Operation* x, Operation* y) { return x->isBeforeInBlock(y); });
+    for (Operation* op : ops) {
+      auto load = dyn_cast<tile::LoadOp>(b.clone(*op, mapping));
+      if (!load) continue;
+      loadIf(at.valid, load);
+      reasons_[load] = {};
+    }
+    for (auto [c, buffer] : llvm::zip(copied_.loads, buffers_)) {
+      tile::LoadOp load = c.load;
+      Value mask = load.getMask() ? mapping.lookupOrDefault(load.getMask()) : Value();
+      Value pointer = mapping.lookupOrDefault(load.getPointer());
+      auto copy = tgpu::CopyAsyncOp::create(copies, load.getLoc(), pointer, mask, at.valid, buffer, ring_);
+      copy->setAttr("tgpu.vector", b.getDenseI32ArrayAttr({int32_t(c.vector), int32_t(c.axis)}));
+    }
+    tgpu::CommitOp::create(copies, loop_.getLoc(), ring_);
+    Iteration next = step(at, b);
+    for (unsigned i : slice.carried) next.carried.push_back(mapping.lookupOrDefault(loop_.getYieldedValues()[i]));
+    return next;
+  }
+
+  // The number of iterations left is compared, for the index may go beyond the range of its type.
+  Iteration step(const Iteration& at, OpBuilder& b) {
+    Location loc = loop_.getLoc();
+    Value left = arith::SubIOp::create(b, loc, loop_.getUpperBound(), at.index);
+    Value more = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt, left, loop_.getStep());
+    return {
+        arith::AddIOp::create(b, loc, at.index, loop_.getStep()), arith::AndIOp::create(b, loc, at.valid, more), {}};
+  }
+
+  // Beyond the loop's end an address may be anything.
+  static void loadIf(Value valid, tile::LoadOp load) {
+    OpBuilder b(load);
+    Value mask = valid;
+    if (auto type = dyn_cast<RankedTensorType>(load.getPointer().getType()))
+      mask = tile::SplatOp::create(b, load.getLoc(), RankedTensorType::get(type.getShape(), b.getI1Type()), valid);
+    if (load.getMask()) mask = arith::AndIOp::create(b, load.getLoc(), load.getMask(), mask);
+    load.getMaskMutable().assign(mask);
+  }
+
+  // Zeros have come where the mask is false.
+  void read(const CopiedLoad& c, Value buffer) {
+    tile::LoadOp load = c.load;
+    if (load.getResult().use_empty()) return load.erase();
+    OpBuilder b(load);
+    Value value = tgpu::LocalLoadOp::create(b, load.getLoc(), load.getType(), buffer, ring_);
+    if (c.fillsIn()) value = arith::SelectOp::create(b, load.getLoc(), load.getMask(), value, load.getOther());
+    load.getResult().replaceAllUsesWith(value);
+    load.erase();
+  }
+
+  scf::ForOp loop_;
+  const CopiedLoads& copied_;
+  int64_t slots_;
+  Reasons& reasons_;
+  Value ring_;
+  SmallVector<Value> buffers_;  // one a load
+};
+
+}  // namespace
+
+void copyAhead(scf::ForOp loop, const CopiedLoads& copied, int64_t slots, const SlotSums& sums, Reasons& reasons) {
+  CopiesAhead(loop, copied, slots, reasons).run(sums);
+}
+
+}  // namespace tandem::transform::nvidia

@@ -1,0 +1,14 @@
+// The third decision of pipeline-loads: how many slots fit.
+#pragma once
+#include "compiler/target/target_info.h"
+#include "compiler/transform/nvidia/copied_loads.h"
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+
+namespace tandem::transform::nvidia {
+
+// The shared memory that one slot takes: a tile of each load.
+int64_t bytesInSlot(llvm::ArrayRef<CopiedLoad> loads);
+// The shared memory that `kernel` has for slots, when the buffers are gone that slots of `loads` replace.
+int64_t roomForSlots(mlir::func::FuncOp kernel, llvm::ArrayRef<CopiedLoad> loads, const target::TargetInfo& target);
+
+}  // namespace tandem::transform::nvidia

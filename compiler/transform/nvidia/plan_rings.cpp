@@ -1,0 +1,120 @@
+// Looks at who reads each load; changes nothing.
+#include "compiler/transform/nvidia/plan_rings.h"
+#include "compiler/transform/nvidia/operands.h"
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+
+namespace tandem::transform::nvidia {
+using namespace mlir;
+namespace {
+
+using Readers = llvm::MapVector<Operation*, SmallVector<tile::DotOp>>;
+
+// Returns the products that read each load that TMA can bring to where wgmma reads it.
+Readers readersOf(ArrayRef<tile::DotOp> dots, RingPlans& plans) {
+  Readers readers;
+  for (tile::DotOp dot : dots)
+    for (bool isLhs : {true, false}) {
+      OperandSource operand = throughTranspose(isLhs ? dot.getLhs() : dot.getRhs());
+      tile::BlockLoadOp load = blockLoadBehind(operand.source);
+      if (!load) continue;
+      if (std::optional<remark::Reason> why = whyNotTma(load))
+        plans.refused[load] = *why;
+      else if (readsFromShared(dot, isLhs, operand))
+        readers[load].push_back(dot);
+      else
+        plans.refused[load] = {"wgmma reads rows of 8 and 32 bits only along K",
+                               "the operand with K last, or 16-bit elements"};
+    }
+  return readers;
+}
+
+// The loops in the load's block, each with some of the products in its body.
+bool inLoopsBehind(tile::BlockLoadOp load, ArrayRef<tile::DotOp> dots) {
+  return isa<func::FuncOp, scf::ForOp>(load->getParentOp()) && llvm::all_of(dots, [&](tile::DotOp dot) {
+           return isa<scf::ForOp>(dot->getParentOp()) && dot->getParentOp()->getBlock() == load->getBlock();
+         });
+}
+
+// Loads of one block that the same products read share a ring.
+void addLoad(tile::BlockLoadOp load, ArrayRef<tile::DotOp> dots, RingPlans& plans) {
+  bool inLoop = isa<scf::ForOp>(load->getParentOp()) &&
+                llvm::all_of(dots, [&](tile::DotOp dot) { return dot->getBlock() == load->getBlock(); });
+  if (!onlyProductsRead(load, dots) || !(inLoop || inLoopsBehind(load, dots))) {
+    plans.refused[load] = {"not only products of one loop read it", "a load of its own for what else reads it"};
+    return;
+  }
+  RingPlan* plan = nullptr;
+  for (RingPlan& p : plans.rings)
+    if (p.loads.front()->getBlock() == load->getBlock() && p.dots == dots) plan = &p;
+  if (!plan) {
+    plan = &plans.rings.emplace_back();
+    if (inLoop) plan->loop = cast<scf::ForOp>(load->getParentOp());
+    plan->dots.assign(dots.begin(), dots.end());
+  }
+  plan->loads.push_back(load);
+  plan->bytes += bytesOf(cast<RankedTensorType>(load.getResult().getType()));
+}
+
+// The threads of a block copy all that a loop reads if they copy some of it.
+void refuseTilesOfThreads(RingPlans& plans) {
+  llvm::erase_if(plans.rings, [&](const RingPlan& p) {
+    if (!p.loop || llvm::none_of(p.dots, readsTileOfThreads)) return false;
+    for (auto load : p.loads)
+      plans.refused[load] = {"the other operand of its product comes through pointers that TMA cannot follow",
+                             "a descriptor for that one"};
+    return true;
+  });
+}
+
+// Sums of one loop whose products share operands: one ring for all that they read, and all of an iteration's products
+// stay under way.
+void joinRings(SmallVector<RingPlan>& rings) {
+  auto share = [](const RingPlan& a, const RingPlan& b) {
+    return a.loop && a.loop == b.loop &&
+           llvm::any_of(a.dots, [&](tile::DotOp dot) { return llvm::is_contained(b.dots, dot); });
+  };
+  for (size_t i = 0; i < rings.size(); ++i) {
+    RingPlan joined = rings[i];
+    llvm::SmallDenseSet<size_t> members{i};
+    for (size_t j = i + 1; j < rings.size(); ++j) {
+      if (members.contains(j) || !share(joined, rings[j])) continue;
+      join(joined, rings[j]);
+      members.insert(j);
+      j = i;
+    }
+    if (members.size() == 1 || !onlyAccumulates(joined)) continue;
+    size_t at = 0;
+    llvm::erase_if(rings, [&](const RingPlan&) { return members.contains(at++); });
+    rings.insert(rings.begin() + i, joined);
+  }
+}
+
+// Loops one after the other, or in two branches, fill the same slots in turn, if their tiles have the same types.
+// Producer and consumers go through the slots in the program's order, so it does not matter which loop a slot was
+// filled for.
+int ownerOf(size_t index, ArrayRef<RingPlan> rings) {
+  const RingPlan& plan = rings[index];
+  for (size_t i = 0; i < index; ++i) {
+    if (rings[i].owner != int(i) || typesOf(rings[i]) != typesOf(plan)) continue;
+    bool isTaken =
+        llvm::any_of(rings, [&](const RingPlan& p) { return &p != &plan && p.owner == int(i) && !areInTurn(p, plan); });
+    if (!isTaken) return i;
+  }
+  return index;
+}
+
+}  // namespace
+
+RingPlans planRings(ArrayRef<tile::DotOp> dots) {
+  RingPlans plans;
+  for (auto& [load, readers] : readersOf(dots, plans)) addLoad(cast<tile::BlockLoadOp>(load), readers, plans);
+  refuseTilesOfThreads(plans);
+  joinRings(plans.rings);
+  // The slot is acquired before the program's first load and committed behind its last.
+  for (RingPlan& p : plans.rings)
+    llvm::sort(p.loads, [](tile::BlockLoadOp a, tile::BlockLoadOp b) { return a->isBeforeInBlock(b); });
+  for (size_t i = 0; i < plans.rings.size(); ++i) plans.rings[i].owner = ownerOf(i, plans.rings);
+  return plans;
+}
+
+}  // namespace tandem::transform::nvidia

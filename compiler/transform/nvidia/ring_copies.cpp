@@ -1,0 +1,101 @@
+// What is known of a load when the kernel is launched decides how its copies are made.
+#include "compiler/transform/nvidia/ring_copies.h"
+#include "compiler/analysis/boxes.h"
+#include "compiler/dialect/tgpu/cluster.h"
+#include "compiler/dialect/tgpu/tgpu.h"
+#include "compiler/transform/nvidia/operands.h"
+#include "compiler/transform/nvidia/tensor_choice.h"
+#include <mlir/Dialect/Arith/IR/Arith.h>
+
+namespace tandem::transform::nvidia {
+using namespace mlir;
+namespace {
+
+class SlotCopy {
+ public:
+  SlotCopy(const RingPlan& plan, tile::BlockLoadOp load, int64_t blocks, IRMapping& mapping)
+      : plan_(plan), load_(load), blocks_(blocks), mapping_(mapping),
+        buffer_(plan.buffers[llvm::find(plan.loads, load) - plan.loads.begin()]) {}
+
+  // Data that only this program reads leaves L2 first.
+  void start(OpBuilder& builder) {
+    TensorChoice tensor = *tensorChoice(load_);
+    Value once = isReadOnce(builder);
+    if (!once) return start(tensor, false, builder);
+    auto branch = scf::IfOp::create(builder, load_.getLoc(), once, true);
+    OpBuilder then(branch.thenYield()), otherwise(branch.elseYield());
+    start(tensor, true, then);
+    start(tensor, false, otherwise);
+  }
+
+ private:
+  // Returns a condition that is true if the other operand's tensor has no more rows or columns than the tile: every
+  // block of this one is then read by one program. Null: it cannot be known.
+  Value isReadOnce(OpBuilder& builder) {
+    if (plan_.dots.empty() || !plan_.loop) return nullptr;
+    Value once;
+    for (tile::DotOp dot : plan_.dots) {
+      OperandSource lhs = throughTranspose(dot.getLhs()), rhs = throughTranspose(dot.getRhs());
+      bool isLhs = blockLoadBehind(lhs.source) == load_;
+      if (!isLhs && blockLoadBehind(rhs.source) != load_) continue;
+      tile::BlockLoadOp other = blockLoadBehind(isLhs ? rhs.source : lhs.source);
+      if (once || !other || other == load_) return nullptr;
+      auto type = cast<RankedTensorType>(other.getResult().getType());
+      size_t dim = type.getRank() - 2 + (isLhs ? !rhs.transposed : lhs.transposed);
+      Value size = other.getShape()[dim];
+      if (!analysis::hostExpr(size)) return nullptr;
+      int64_t ofProgram = type.getDimSize(dim) * (tgpu::isWhole(other) ? 1 : blocks_);
+      Value tile = arith::ConstantIntOp::create(builder, load_.getLoc(), ofProgram, 64);
+      once = arith::CmpIOp::create(builder, load_.getLoc(), arith::CmpIPredicate::sle,
+                                   analysis::computeAnew(size, {}, builder), tile);
+    }
+    return once;
+  }
+
+  void start(const TensorChoice& choice, bool once, OpBuilder& builder) {
+    if (choice.condition) {
+      auto branch = scf::IfOp::create(builder, load_.getLoc(), mapping_.lookupOrDefault(choice.condition), true);
+      OpBuilder then(branch.thenYield()), otherwise(branch.elseYield());
+      start(*choice.then, once, then);
+      return start(*choice.otherwise, once, otherwise);
+    }
+    auto here = [&](Value v) {
+      return choice.facts.empty() ? mapping_.lookupOrDefault(v) : analysis::computeAnew(v, choice.facts, builder);
+    };
+    auto offsets = llvm::map_to_vector(load_.getOffsets(), [&](Value v) { return mapping_.lookupOrDefault(v); });
+    Value base = here(load_.getBase());
+    SmallVector<Value> shape = llvm::map_to_vector(load_.getShape(), here),
+                       strides = llvm::map_to_vector(load_.getStrides(), here);
+    auto copy = tgpu::TmaLoadOp::create(builder, load_.getLoc(), base, shape, strides, offsets, buffer_, plan_.ring,
+                                        load_.getPadding(), isMulticast(load_, blocks_));
+    if (once) copy->setAttr("tgpu.evict_first", builder.getUnitAttr());
+  }
+
+  const RingPlan& plan_;
+  tile::BlockLoadOp load_;
+  int64_t blocks_;
+  IRMapping& mapping_;
+  Value buffer_;
+};
+
+}  // namespace
+
+bool isMulticast(tile::BlockLoadOp load, int64_t blocks) {
+  return tgpu::isWhole(load) &&
+         analysis::multicastBox(analysis::matrixOf(cast<RankedTensorType>(load.getResult().getType())), blocks);
+}
+
+Value makeBuffer(OpBuilder& builder, Location loc, RankedTensorType type, int64_t slots) {
+  auto smem = tile::SmemType::get(builder.getContext(), type.getShape().take_back(2), type.getElementType());
+  return tgpu::AllocOp::create(builder, loc, smem, builder.getI32IntegerAttr(slots),
+                               builder.getI32IntegerAttr(analysis::panelBytes(*analysis::panelSwizzle(type))), nullptr);
+}
+
+void copyIntoSlot(const RingPlan& plan, tile::BlockLoadOp load, int64_t blocks, OpBuilder& builder,
+                  IRMapping& mapping) {
+  if (load == plan.loads.front()) tgpu::AcquireOp::create(builder, load.getLoc(), plan.ring);
+  SlotCopy(plan, load, blocks, mapping).start(builder);
+  if (load == plan.loads.back()) tgpu::CommitOp::create(builder, load.getLoc(), plan.ring);
+}
+
+}  // namespace tandem::transform::nvidia

@@ -1,0 +1,19 @@
+// The copies by TMA that fill the slots of rings.
+#pragma once
+#include "compiler/transform/nvidia/ring_plan.h"
+#include <mlir/IR/IRMapping.h>
+
+namespace tandem::transform::nvidia {
+
+// Returns true if all `blocks` blocks of the cluster load the same tile, so that each can fetch a part for all.
+bool isMulticast(tile::BlockLoadOp load, int64_t blocks);
+
+// Makes a buffer in shared memory of `slots` tiles of this type, swizzled as TMA and wgmma want them.
+mlir::Value makeBuffer(mlir::OpBuilder& builder, mlir::Location loc, mlir::RankedTensorType type, int64_t slots);
+
+// Copies `load` into a slot of `plan`'s ring, one of its loads, whose operands are mapped: the first load of the ring
+// acquires the slot, the last commits it.
+void copyIntoSlot(const RingPlan& plan, tile::BlockLoadOp load, int64_t blocks, mlir::OpBuilder& builder,
+                  mlir::IRMapping& mapping);
+
+}  // namespace tandem::transform::nvidia

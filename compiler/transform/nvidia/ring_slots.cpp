@@ -1,0 +1,89 @@
+// Counts shared memory.
+#include "compiler/transform/nvidia/ring_slots.h"
+#include "compiler/transform/nvidia/epilogue_room.h"
+#include "compiler/transform/nvidia/operands.h"
+
+namespace tandem::transform::nvidia {
+using namespace mlir;
+namespace {
+
+constexpr int64_t kScratchBytes = 8 * 1024, kAlignment = 1024, kMaxSlots = 8, kSlotsBesideTiles = 3,
+                  kBytesBetweenBlocks = 1024;
+
+class SlotCount {
+ public:
+  SlotCount(func::FuncOp kernel, ArrayRef<tile::DotOp> dots, MutableArrayRef<RingPlan> rings,
+            const target::TargetInfo& target)
+      : kernel_(kernel), dots_(dots), rings_(rings), maxBytes_(target.maxSharedBytes()),
+        numWarps_(kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt()) {
+    auto asked = kernel->getAttrOfType<IntegerAttr>("tile.num_stages");
+    asked_ = asked ? std::clamp<int64_t>(asked.getInt(), 2, kMaxSlots) : kMaxSlots;
+  }
+
+  bool fit(std::optional<Signals>& signals) {
+    bool staged = signals && !signals->stores.empty();
+    for (; staged && canStage(signals->tile(), signals->pieces, numWarps_); signals->pieces *= 2)
+      if (fitInto(maxBytes_ - kScratchBytes - signals->stagedBytes()) >= std::min(kSlotsBesideTiles, asked_))
+        return true;
+    if (signals) signals->stores.clear();
+    int64_t epilogue = epilogueBytes(kernel_, dots_, numWarps_);
+    // A warpgroup that waits for its products leaves the tensor cores to another block's meanwhile.
+    if (numWarps_ <= 4 && awaitsProducts() &&
+        fitInto((maxBytes_ - kBytesBetweenBlocks) / 2 - epilogue) >= std::min<int64_t>(asked_, 2))
+      return true;
+    return fitInto(maxBytes_ - epilogue) >= 2;
+  }
+
+ private:
+  // Gives rings in loops as many slots as were asked for, or as fit into `budget` bytes; returns how many.
+  int64_t fitInto(int64_t budget) {
+    int64_t perSlot = 0, room = budget - bytesWithoutRing();
+    for (auto [i, p] : llvm::enumerate(rings_)) {
+      if (p.owner != int(i)) continue;
+      for (tile::BlockLoadOp load : p.loads) {
+        int64_t bytes = llvm::alignTo(bytesOf(cast<RankedTensorType>(load.getResult().getType())), kAlignment);
+        p.loop ? perSlot += bytes : room -= bytes;
+      }
+    }
+    int64_t slots = std::min(room / perSlot, asked_);
+    for (RingPlan& p : rings_)
+      if (p.loop) p.slots = slots;
+    return slots;
+  }
+
+  // Returns true if a loop needs a product's result before it goes on.
+  bool awaitsProducts() const {
+    return llvm::any_of(rings_, [&](const RingPlan& p) { return p.loop && !canStayUnderWay(p, rings_); });
+  }
+
+  // The bytes of operands that are stored to shared memory, each once.
+  int64_t bytesWithoutRing() const {
+    llvm::DenseSet<Value> seen;
+    int64_t bytes = 0;
+    for (tile::DotOp dot : dots_)
+      for (bool isLhs : {true, false}) {
+        Value source = throughTranspose(isLhs ? dot.getLhs() : dot.getRhs()).source;
+        bool inRing = llvm::any_of(
+            rings_, [&](const RingPlan& p) { return llvm::is_contained(p.loads, blockLoadBehind(source)); });
+        if (inRing || (isLhs && staysInRegisters(dot)) || !seen.insert(source).second) continue;
+        bytes += bytesOf(cast<RankedTensorType>(source.getType()));
+      }
+    return bytes;
+  }
+
+  func::FuncOp kernel_;
+  ArrayRef<tile::DotOp> dots_;
+  MutableArrayRef<RingPlan> rings_;
+  int64_t maxBytes_;
+  int numWarps_;
+  int64_t asked_;
+};
+
+}  // namespace
+
+bool fitSlots(func::FuncOp kernel, ArrayRef<tile::DotOp> dots, MutableArrayRef<RingPlan> rings,
+              std::optional<Signals>& signals, const target::TargetInfo& target) {
+  return SlotCount(kernel, dots, rings, target).fit(signals);
+}
+
+}  // namespace tandem::transform::nvidia

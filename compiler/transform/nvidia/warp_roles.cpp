@@ -1,0 +1,163 @@
+// The producer is a slice of the kernel. It waits for signals itself; at other ops that its copies must come after it
+// passes a gate, which the consumers open behind them.
+#include "compiler/transform/nvidia/warp_roles.h"
+#include "compiler/dialect/dist/dist.h"
+#include "compiler/dialect/tgpu/cluster.h"
+#include "compiler/transform/gpu/accesses.h"
+#include "compiler/transform/gpu/thread_dependence.h"
+#include "compiler/transform/gpu/waits.h"
+#include "compiler/transform/nvidia/producer.h"
+#include "compiler/transform/nvidia/ring_copies.h"
+#include <mlir/Dialect/Arith/IR/Arith.h>
+
+namespace tandem::transform::nvidia {
+using namespace mlir;
+using namespace gpu;
+namespace {
+
+class ProducerSplit {
+ public:
+  ProducerSplit(func::FuncOp kernel, MutableArrayRef<RingPlan> rings)
+      : kernel_(kernel), rings_(rings), blocks_(tgpu::blocksOf(kernel)) {
+    for (RingPlan& p : rings)
+      for (tile::BlockLoadOp load : p.loads) loads_.push_back(load);
+    kernel.walk([&](Operation* op) {
+      if (isWait(op) && mayPrecedeLoads(op)) waits_.push_back(op);
+    });
+    findGates();
+  }
+
+  tgpu::WarpSpecializeOp run(remark::Reason& whyNot) {
+    Block& body = kernel_.getBody().front();
+    SmallVector<Operation*> roots = loads_;
+    llvm::copy_if(waits_, std::back_inserter(roots), ordersAll);
+    auto needed = neededFor(body, roots, gates_);
+    if (!needed) {
+      whyNot = {"a producer warp cannot run ahead of what decides the loop or its addresses", ""};
+      return nullptr;
+    }
+    if (auto gate = llvm::find_if(gates_, isDivergent); gate != gates_.end()) {
+      whyNot = {remark::lineOf(*gate) + ", which comes before it, is reached by some threads only", ""};
+      return nullptr;
+    }
+    warnOfWaits(*needed);
+    return split(body, *needed);
+  }
+
+ private:
+  bool mayPrecedeLoads(Operation* op) const {
+    return llvm::any_of(loads_, [&](Operation* load) { return mayPrecede(op, load); });
+  }
+
+  // Finds the ops, other than waits, that the program must have done before its later copies start.
+  void findGates() {
+    SmallVector<BlockArgument> bases;
+    for (Operation* load : loads_) addArgumentsBehind(cast<tile::BlockLoadOp>(load).getBase(), bases);
+    kernel_.walk([&](Operation* op) {
+      if (op != kernel_ && holdsUp(op, bases) && mayPrecedeLoads(op)) gates_.push_back(op);
+    });
+  }
+
+  void warnOfWaits(const Needed& needed) {
+    for (Operation* wait : waits_)
+      for (Operation* load : loads_) {
+        if (needed.ops.contains(wait) || !mayPrecede(wait, load)) continue;
+        SmallVector<BlockArgument> bases;
+        addArgumentsBehind(cast<tile::BlockLoadOp>(load).getBase(), bases);
+        warnOfOvertaking(load, bases, wait);
+      }
+  }
+
+  tgpu::WarpSpecializeOp split(Block& body, const Needed& needed) {
+    OpBuilder builder = OpBuilder::atBlockBegin(&body);
+    for (auto [i, p] : llvm::enumerate(rings_)) {
+      if (p.owner == int(i)) makeRing(p, builder);
+      p.ring = rings_[p.owner].ring;
+      p.buffers = rings_[p.owner].buffers;
+    }
+    Value gate = gates_.empty() ? nullptr : makeGate(builder);
+    auto roles = tgpu::WarpSpecializeOp::create(builder, kernel_.getLoc());
+    Block& consumer = roles.getConsumer().emplaceBlock();
+    Block& producer = roles.getProducer().emplaceBlock();
+    consumer.getOperations().splice(consumer.end(), body.getOperations(), std::next(roles->getIterator()),
+                                    std::prev(body.end()));
+
+    OpBuilder inProducer = OpBuilder::atBlockEnd(&producer);
+    IRMapping mapping;
+    cloneNeeded(consumer, needed, inProducer, mapping, [&](Operation* op, OpBuilder& b, IRMapping& map) {
+      if (llvm::is_contained(gates_, op)) return passGate(op, gate, b);
+      return copyLoad(op, b, map);
+    });
+    for (Operation* op : gates_) openGate(op, gate);
+    dropWaits(needed);
+    return roles;
+  }
+
+  void makeRing(RingPlan& p, OpBuilder& builder) {
+    Location loc = p.loads.front().getLoc();
+    bool cluster = llvm::any_of(rings_, [&](const RingPlan& other) {
+      return &rings_[other.owner] == &p &&
+             llvm::any_of(other.loads, [&](auto load) { return isMulticast(load, blocks_); });
+    });
+    p.ring = tgpu::RingOp::create(builder, loc, builder.getI32Type(), p.slots, p.bytes, false, false, cluster);
+    for (tile::BlockLoadOp load : p.loads) {
+      auto type = cast<RankedTensorType>(load.getResult().getType());
+      p.buffers.push_back(makeBuffer(builder, load.getLoc(), type, p.slots));
+    }
+  }
+
+  bool copyLoad(Operation* op, OpBuilder& builder, IRMapping& mapping) {
+    auto load = dyn_cast<tile::BlockLoadOp>(op);
+    auto plan = llvm::find_if(rings_, [&](const RingPlan& p) { return llvm::is_contained(p.loads, load); });
+    if (!load || plan == rings_.end()) return false;
+    copyIntoSlot(*plan, load, blocks_, builder, mapping);
+    return true;
+  }
+
+  // A ring without bytes in which the roles meet: the consumers come first, the producer passes when all are there.
+  Value makeGate(OpBuilder& builder) const {
+    return tgpu::RingOp::create(builder, builder.getUnknownLoc(), builder.getI32Type(), 1, 0, true, false, blocks_ > 1);
+  }
+
+  static bool passGate(Operation* op, Value gate, OpBuilder& builder) {
+    tgpu::AcquireOp::create(builder, op->getLoc(), gate);
+    tgpu::CommitOp::create(builder, op->getLoc(), gate);
+    return true;
+  }
+
+  static void openGate(Operation* op, Value gate) {
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    tgpu::ReleaseOp::create(builder, op->getLoc(), gate);
+    tgpu::AwaitOp::create(builder, op->getLoc(), gate);
+    tgpu::AdvanceOp::create(builder, op->getLoc(), gate);
+  }
+
+  // The producer has waited before it fills a slot, and consumers come after that through the slot's barrier: where a
+  // token reaches nothing else, they need not wait as well.
+  void dropWaits(const Needed& needed) {
+    for (Operation* op : needed.ops) {
+      auto wait = dyn_cast<dist::WaitOp>(op);
+      if (!wait || wait.getToken().use_empty()) continue;
+      auto reached = reachedBy(wait.getToken());
+      if (!reached || !llvm::all_of(*reached, [&](Operation* access) { return llvm::is_contained(loads_, access); }))
+        continue;
+      OpBuilder builder(wait);
+      wait.getToken().replaceAllUsesWith(arith::ConstantIntOp::create(builder, wait.getLoc(), 0, 32));
+      wait.erase();
+    }
+  }
+
+  func::FuncOp kernel_;
+  MutableArrayRef<RingPlan> rings_;
+  int64_t blocks_;
+  SmallVector<Operation*> loads_, waits_, gates_;
+};
+
+}  // namespace
+
+tgpu::WarpSpecializeOp addProducer(func::FuncOp kernel, MutableArrayRef<RingPlan> rings, remark::Reason& whyNot) {
+  return ProducerSplit(kernel, rings).run(whyNot);
+}
+
+}  // namespace tandem::transform::nvidia

@@ -1,0 +1,86 @@
+// One product after the other; tiles that several read are stored once.
+#include "compiler/transform/nvidia/wgmma_products.h"
+#include "compiler/dialect/tgpu/tgpu.h"
+#include "compiler/transform/nvidia/operands.h"
+#include "compiler/transform/nvidia/ring_copies.h"
+
+namespace tandem::transform::nvidia {
+using namespace mlir;
+namespace {
+
+struct Operand {
+  Value value, ring;
+  bool transposed = false;
+};
+
+class Multiplication {
+ public:
+  Multiplication(func::FuncOp kernel, ArrayRef<RingPlan> rings) : kernel_(kernel), rings_(rings) {}
+
+  void replace(tile::DotOp dot, const ProductTiming& timing) {
+    OpBuilder builder(dot);
+    Operand lhs = operandOf(dot, true, builder), rhs = operandOf(dot, false, builder);
+    auto product = tgpu::WgmmaOp::create(builder, dot.getLoc(), dot.getType(), lhs.value, rhs.value, dot.getAcc(),
+                                         lhs.ring, rhs.ring, lhs.transposed, rhs.transposed);
+    if (timing.beginsAtZero) product->setAttr("tgpu.begins_at_zero", builder.getUnitAttr());
+    if (timing.joinsPrevious) product->setAttr("tgpu.joins_previous", builder.getUnitAttr());
+    Value result = product.getResult();
+    if (timing.pending)
+      result = tgpu::WgmmaWaitOp::create(builder, dot.getLoc(), result, builder.getI32IntegerAttr(*timing.pending));
+    dot.getResult().replaceAllUsesWith(result);
+    dot.erase();
+  }
+
+ private:
+  Operand operandOf(tile::DotOp dot, bool isLhs, OpBuilder& builder) {
+    Value value = isLhs ? dot.getLhs() : dot.getRhs();
+    OperandSource source = throughTranspose(value);
+    for (const RingPlan& p : rings_)
+      for (auto [load, buffer] : llvm::zip(p.loads, p.buffers))
+        if (load == blockLoadBehind(source.source)) return {buffer, p.ring, source.transposed};
+    if (isLhs && staysInRegisters(dot)) return {value, nullptr, false};
+    if (!readsFromShared(dot, isLhs, source)) source = {kMajorCopy(dot, isLhs, builder), !isLhs};
+    return {stage(source.source), nullptr, source.transposed};
+  }
+
+  // The operand's transpose, computed in registers, where wgmma wants K innermost.
+  static Value kMajorCopy(tile::DotOp dot, bool isLhs, OpBuilder& builder) {
+    if (isLhs) return dot.getLhs();
+    auto type = cast<RankedTensorType>(dot.getRhs().getType());
+    auto flipped = RankedTensorType::get({type.getDimSize(1), type.getDimSize(0)}, type.getElementType());
+    return tile::PermuteOp::create(builder, dot.getLoc(), flipped, dot.getRhs(), builder.getDenseI32ArrayAttr({1, 0}));
+  }
+
+  // A tile in shared memory, stored where it is computed, once for all products that read it.
+  Value stage(Value tile) {
+    Value& buffer = staged_[tile];
+    if (buffer) return buffer;
+    OpBuilder top = OpBuilder::atBlockBegin(&kernel_.getBody().front());
+    buffer = makeBuffer(top, tile.getLoc(), cast<RankedTensorType>(tile.getType()), 1);
+    OpBuilder builder(kernel_.getContext());
+    builder.setInsertionPointAfterValue(tile);
+    tgpu::LocalStoreOp::create(builder, tile.getLoc(), tile, buffer);
+    return buffer;
+  }
+
+  func::FuncOp kernel_;
+  ArrayRef<RingPlan> rings_;
+  llvm::DenseMap<Value, Value> staged_;
+};
+
+void eraseWithUsers(Operation* op) {
+  for (Operation* user : llvm::make_early_inc_range(op->getUsers())) eraseWithUsers(user);
+  op->erase();
+}
+
+}  // namespace
+
+void multiplyByWgmma(func::FuncOp kernel, ArrayRef<tile::DotOp> dots, ArrayRef<RingPlan> rings,
+                     const ProductTimings& timings) {
+  Multiplication multiplication(kernel, rings);
+  for (tile::DotOp dot : dots) multiplication.replace(dot, timings.lookup(dot));
+  for (const RingPlan& p : rings)
+    for (tile::BlockLoadOp load : p.loads) eraseWithUsers(load);
+}
+
+}  // namespace tandem::transform::nvidia

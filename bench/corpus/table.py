@@ -37,8 +37,8 @@ def summary(rows):
     return (
         f"{len(ran)} of {len(rows)} cases run; of {len(checked)} that were checked, {sum(map(is_right, checked))} are right. Speed against "
         f"Triton, geometric mean of {len(ratios)} that were timed on both sides: {geometric_mean(ratios):.2f}; "
-        f"{sum(r >= 0.95 for r in ratios)} cases at 0.95 or more, {sum(r < 0.8 for r in ratios)} below 0.8. First calls of {len(both)} cases: {compiled[0]:.0f} s, Triton's "
-        f"{compiled[1]:.0f} s; {above} are slower than Triton's."
+        f"{sum(r >= 0.95 for r in ratios)} cases at 0.95 or more, {sum(r < 0.8 for r in ratios)} below 0.8. "
+        f"First calls of {len(both)} cases: {compiled[0]:.0f} s, Triton's {compiled[1]:.0f} s; {above} are slower than Triton's."
     )
 
 

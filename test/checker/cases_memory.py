@@ -133,14 +133,9 @@ def misaligned_word(team, fixed):
 
 @tandem.jit
 def signal_in_a_half(flag_ptr, AT: tl.constexpr):
-    dl.notify(
-        (flag_ptr + AT).to(tl.pointer_type(tl.int64), bitcast=True),
-        dl.rank(),
-        signal=1,
-        sig_op="set",  # <-- misaligned_signal
-        comm_scope="intra_node",
-    )
-    dl.wait((flag_ptr + AT).to(tl.pointer_type(tl.int64), bitcast=True), 1, "sys", "acquire", waitValue=1)
+    flag = (flag_ptr + AT).to(tl.pointer_type(tl.int64), bitcast=True)
+    dl.notify(flag, dl.rank(), signal=1, sig_op="set", comm_scope="intra_node")  # <-- misaligned_signal
+    dl.wait(flag, 1, "sys", "acquire", waitValue=1)
 
 
 @pair("misaligned", None, ranks=(1, 2))

@@ -1,0 +1,59 @@
+// Two products of an iteration: the second one's operands are there when the iteration begins, so it starts beside the first, and the
+// first one's wait leaves it under way.
+// RUN: tandem-opt --schedule-products %s | FileCheck %s
+
+// CHECK-LABEL: func.func @two
+// CHECK: scf.for
+// CHECK: %[[S:.*]] = tgpu.wgmma
+// CHECK: %[[T:.*]] = tgpu.wgmma
+// CHECK: tgpu.wgmma_wait %[[S]] pending 1
+// CHECK: arith.addf
+// CHECK: tgpu.wgmma_wait %[[T]] pending 0
+// CHECK: tgpu.release
+func.func @two(%a: tensor<64x64xf16>, %b: tensor<64x64xf16>, %n: i32) -> tensor<64x64xf32> attributes {tile.num_warps = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %ring = tgpu.ring 2 bytes 8192
+  %k = tgpu.alloc 2 x !tile.smem<64x64xf16> swizzle 128
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) : i32 {
+    tgpu.await %ring
+    %s = tgpu.wgmma %a, %k of %ring, %zero : tensor<64x64xf16>, !tile.smem<64x64xf16> -> tensor<64x64xf32>
+    %sw = tgpu.wgmma_wait %s pending 0 : tensor<64x64xf32>
+    %e = arith.addf %sw, %sum : tensor<64x64xf32>
+    %t = tgpu.wgmma %b, %k of %ring, %zero : tensor<64x64xf16>, !tile.smem<64x64xf16> -> tensor<64x64xf32>
+    %tw = tgpu.wgmma_wait %t pending 0 : tensor<64x64xf32>
+    tgpu.advance %ring
+    tgpu.release %ring
+    %next = arith.addf %e, %tw : tensor<64x64xf32>
+    scf.yield %next : tensor<64x64xf32>
+  }
+  return %r : tensor<64x64xf32>
+}
+
+// A product whose left operand comes from the other's result cannot start before that.
+// CHECK-LABEL: func.func @dependent
+// CHECK: %[[S:.*]] = tgpu.wgmma
+// CHECK: tgpu.wgmma_wait %[[S]] pending 0
+// CHECK: tile.fp_to_fp
+// CHECK: tgpu.wgmma
+// CHECK: tgpu.wgmma_wait %{{.*}} pending 0
+func.func @dependent(%a: tensor<64x64xf16>, %n: i32) -> tensor<64x64xf32> attributes {tile.num_warps = 4 : i32} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %ring = tgpu.ring 2 bytes 8192
+  %k = tgpu.alloc 2 x !tile.smem<64x64xf16> swizzle 128
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) : i32 {
+    tgpu.await %ring
+    %s = tgpu.wgmma %a, %k of %ring, %zero : tensor<64x64xf16>, !tile.smem<64x64xf16> -> tensor<64x64xf32>
+    %sw = tgpu.wgmma_wait %s pending 0 : tensor<64x64xf32>
+    %p = tile.fp_to_fp %sw : tensor<64x64xf32> -> tensor<64x64xf16>
+    %t = tgpu.wgmma %p, %k of %ring, %sum : tensor<64x64xf16>, !tile.smem<64x64xf16> -> tensor<64x64xf32>
+    %tw = tgpu.wgmma_wait %t pending 0 : tensor<64x64xf32>
+    tgpu.advance %ring
+    tgpu.release %ring
+    scf.yield %tw : tensor<64x64xf32>
+  }
+  return %r : tensor<64x64xf32>
+}

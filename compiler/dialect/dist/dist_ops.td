@@ -15,7 +15,7 @@ def Dist_GroupAttr : EnumAttr<Dist_Dialect, Dist_Group, "group">;
 def Dist_CompareAttr : EnumAttr<Dist_Dialect, Dist_Compare, "compare">;
 def Dist_SignalKindAttr : EnumAttr<Dist_Dialect, Dist_SignalKind, "signal">;
 
-class Dist_Op<string word, list<Trait> traits = []> : Op<Dist_Dialect, word, traits>;
+class Dist_Op<string word, list<Trait> traits = []> : Op<Dist_Dialect, word, traits> { string example = ""; }
 def MemReadWrite : MemoryEffects<[MemRead, MemWrite]>;
 
 def Dist_RankOp : Dist_Op<"rank", [Pure]> {

@@ -16,7 +16,7 @@ def Simt_SpecialAttr : EnumAttr<Simt_Dialect, Simt_Special, "special">;
 def Simt_MapFieldAttr : EnumAttr<Simt_Dialect, Simt_MapField, "map_field">;
 def Simt_ProxyFenceAttr : EnumAttr<Simt_Dialect, Simt_ProxyFence, "proxy_fence">;
 
-class Simt_Op<string word, list<Trait> traits = []> : Op<Simt_Dialect, word, traits>;
+class Simt_Op<string word, list<Trait> traits = []> : Op<Simt_Dialect, word, traits> { string example = ""; }
 def Simt_ReadWrite : MemoryEffects<[MemRead, MemWrite]>;
 
 def Simt_TidOp : Simt_Op<"tid", [Pure]> {

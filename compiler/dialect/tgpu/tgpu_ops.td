@@ -25,7 +25,7 @@ def Tgpu_LayoutAttr : AttrDef<Tgpu_Dialect, "Layout"> {
   let hasCustomAssemblyFormat = 1;
 }
 
-class Tgpu_Op<string word, list<Trait> traits = []> : Op<Tgpu_Dialect, word, traits>;
+class Tgpu_Op<string word, list<Trait> traits = []> : Op<Tgpu_Dialect, word, traits> { string example = ""; }
 def Tgpu_Effects : MemoryEffects<[MemRead, MemWrite]>;
 
 //===- tiles ---------------------------------------------------------------------------------------------------===//

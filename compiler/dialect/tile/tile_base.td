@@ -66,6 +66,8 @@ def Tile_Tile : Type<CPred<"::llvm::isa<::mlir::RankedTensorType>($_self) && "
                            "::llvm::cast<::mlir::RankedTensorType>($_self).hasStaticShape()">, "tile (static ranked tensor)">;
 def Tile_Smem : Type<CPred<"::llvm::isa<::tandem::tile::SmemType>($_self)">, "shared-memory buffer">;
 
-class Tile_Op<string word, list<Trait> traits = []> : Op<Tile_Dialect, word, traits>;
+// An op. `example` is a round trip, which test/every_op.test makes: a line with the operands and their types, a line with the op. An op
+// that has only one form needs no other.
+class Tile_Op<string word, list<Trait> traits = []> : Op<Tile_Dialect, word, traits> { string example = ""; }
 class Tile_PureOp<string word, list<Trait> traits = []> : Tile_Op<word, !listconcat(traits, [Pure])>;
 #endif

@@ -40,6 +40,10 @@ def Tile_ExpandDimsOp : Tile_PureOp<"expand_dims"> {
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$source `at` $axis attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
+  let example = [{
+    %row: tensor<4xf32>
+    %0 = tile.expand_dims %row at 1 : tensor<4xf32> -> tensor<4x1xf32>
+  }];
 }
 def Tile_BroadcastOp : Tile_PureOp<"broadcast"> {
   let summary = "repeats dimensions of size 1";
@@ -64,6 +68,10 @@ def Tile_PermuteOp : Tile_PureOp<"permute"> {
   let assemblyFormat = "$source $order attr-dict `:` type($source) `->` type($result)";
   let hasFolder = 1;
   let hasVerifier = 1;
+  let example = [{
+    %box: tensor<4x8xf32>
+    %0 = tile.permute %box [1, 0] : tensor<4x8xf32> -> tensor<8x4xf32>
+  }];
 }
 def Tile_JoinOp : Tile_PureOp<"join", [AllTypesMatch<["lhs", "rhs"]>]> {
   let summary = "stacks two tiles along a new last dimension of size 2";
@@ -85,6 +93,10 @@ def Tile_CatOp : Tile_PureOp<"cat"> {
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
   let hasVerifier = 1;
+  let example = [{
+    %box: tensor<4x8xf32>
+    %0 = tile.cat %box, %box : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<8x8xf32>
+  }];
 }
 def Tile_GatherOp : Tile_PureOp<"gather"> {
   let summary = "result[.., i, ..] = source[.., indices[.., i, ..], ..] along `axis`; an index outside is an error";
@@ -94,6 +106,10 @@ def Tile_GatherOp : Tile_PureOp<"gather"> {
     "$source `[` $indices `]` `along` $axis attr-dict `:` type($source) `,` type($indices) `->` "
     "type($result)";
   let hasVerifier = 1;
+  let example = [{
+    %box: tensor<4x8xf32>, %at: tensor<2x8xi32>
+    %0 = tile.gather %box[%at] along 0 : tensor<4x8xf32>, tensor<2x8xi32> -> tensor<2x8xf32>
+  }];
 }
 def Tile_HistogramOp : Tile_PureOp<"histogram"> {
   let summary = "counts of the values 0..n-1 in `source` where `mask`; other values are not counted";
@@ -129,6 +145,10 @@ def Tile_PtrToIntOp : Tile_PureOp<"ptr_to_int"> {
   let results = (outs Tile_Int:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
+  let example = [{
+    %p: tensor<8x!tile.ptr<f16>>
+    %0 = tile.ptr_to_int %p : tensor<8x!tile.ptr<f16>> -> tensor<8xi64>
+  }];
 }
 def Tile_IntToPtrOp : Tile_PureOp<"int_to_ptr"> {
   let summary = "a 64-bit integer as an address";
@@ -136,6 +156,10 @@ def Tile_IntToPtrOp : Tile_PureOp<"int_to_ptr"> {
   let results = (outs Tile_PtrLike:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
+  let example = [{
+    %i: tensor<8xi64>
+    %0 = tile.int_to_ptr %i : tensor<8xi64> -> tensor<8x!tile.ptr<f16>>
+  }];
 }
 def Tile_BitcastOp : Tile_PureOp<"bitcast"> {
   let summary = "the same bits as another type of the same width (numbers, or pointer to pointer)";
@@ -161,6 +185,10 @@ def Tile_MulHiUIOp : Tile_PureOp<"mulhi_ui", [SameOperandsAndResultType]> {
   let arguments = (ins Tile_Int:$lhs, Tile_Int:$rhs);
   let results = (outs Tile_Int:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
+  let example = [{
+    %n: tensor<8xi32>
+    %0 = tile.mulhi_ui %n, %n : tensor<8xi32>
+  }];
 }
 def Tile_ExternElementwiseOp : Tile_PureOp<"extern_elementwise"> {
   let summary = "a device-library function applied to every element (`__nv_erff`, ...)";

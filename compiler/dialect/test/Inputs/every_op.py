@@ -1,4 +1,5 @@
-# Compares the ops in TableGen with the text tests: each is in a CHECK line; each with a verifier is named by an expected error.
+# Compares the ops in TableGen with the text tests: each is in a CHECK line or has an example, which is read and printed here; each with a
+# verifier is named by an expected error.
 import json
 import pathlib
 import re
@@ -7,13 +8,32 @@ import sys
 
 
 def ops(source, include, dialect):
-    """The ops of a dialect by name; the value says whether it has a verifier."""
+    """The records of a dialect's ops by name."""
     record = source / "compiler/dialect" / dialect / f"{dialect}_ops.td"
     dump = subprocess.run(["llvm-tblgen", "-dump-json", "-I", source, "-I", include, record], check=True, capture_output=True)
     data = json.loads(dump.stdout)
     records = (data[name] for name in data["!instanceof"]["Op"])
-    own = (r for r in records if data[r["opDialect"]["def"]]["name"] == dialect)
-    return {f"{dialect}.{r['opName']}": bool(r["hasVerifier"]) for r in own}
+    return {f"{dialect}.{r['opName']}": r for r in records if data[r["opDialect"]["def"]]["name"] == dialect}
+
+
+def printed(text, *options):
+    """What tandem-opt makes of a text: its lines, all values called `%`."""
+    run = subprocess.run(["tandem-opt", *options, "-"], input=text, capture_output=True, text=True)
+    return run.stdout if options else {unnamed(line) for line in run.stdout.splitlines()} | set(run.stderr.splitlines()[:1])
+
+
+def unnamed(line):
+    return re.sub(r"%[a-z0-9_]+", "%", line.strip())
+
+
+def trip_examples(examples):
+    """Complaints about examples, (op, its operands, its line), that are printed otherwise than they were written."""
+    functions = "\n".join(f"func.func @f{i}({operands}) {{\n{line}\nreturn\n}}" for i, (_, operands, line) in enumerate(examples))
+    for lines in (printed(functions), printed(printed(functions, "--mlir-print-op-generic"))):
+        for op, _, line in examples:
+            if unnamed(line) not in lines:
+                seen = sorted(x for x in lines if op in x or "error" in x)
+                yield f"`{op}`: its example is not printed as it is written; printed is {seen}"
 
 
 def main(source, include):
@@ -25,10 +45,13 @@ def main(source, include):
         found = ops(source, include, dialect)
         if not found:
             missing.append(f"dialect `{dialect}` has no ops")
-        for op, has_verifier in found.items():
+        examples = [(op, *(line.strip() for line in r["example"].strip().split("\n"))) for op, r in found.items() if r["example"]]
+        missing += trip_examples(examples)
+        tripped |= {op for op, operands, line in examples if f"{op} " in line}
+        for op, r in found.items():
             if op not in tripped:
                 missing.append(f"`{op}` has no round trip")
-            if has_verifier and op not in refused:
+            if r["hasVerifier"] and op not in refused:
                 missing.append(f"`{op}` has a verifier but no input that it refuses")
     print("\n".join(missing))
     return bool(missing)

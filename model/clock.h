@@ -8,7 +8,7 @@ class Clock {
  public:
   explicit Clock(const Machine& machine);
 
-  // What a program does by itself.
+  // The time of what a program does by itself.
   int64_t instructions(uint32_t count) const { return int64_t(count * instructionNs_); }
   int64_t loads(uint64_t bytes, bool fromPeer) const { return ns(bytes, fromPeer ? peerLoads_ : memory_); }
   int64_t stores(uint64_t bytes, bool toPeer) const { return ns(bytes, toPeer ? peerStores_ : memory_); }
@@ -27,7 +27,7 @@ class Clock {
   int64_t barrier() const { return barrierNs_; }
   int64_t launch() const { return launchNs_; }
 
-  // Of a stream: bytes of a copy, what a copy takes beside them, and a write of a signal.
+  // The time of a stream's work: the bytes of a copy, what a copy takes beside them, the write of a signal.
   int64_t copies(uint64_t bytes, bool toPeer) const { return ns(bytes, toPeer ? copyEngine_ : localCopyEngine_); }
   int64_t startsCopy() const { return copyNs_; }
   int64_t writesSignal() const { return signalWriteNs_; }

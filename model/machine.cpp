@@ -96,7 +96,7 @@ struct Named {
   std::map<std::string, Machine, std::less<>> machines;
 };
 
-// What a machine that comes with Tandem lacks is the first one's.
+// A value that the profile of a machine lacks is that of the first machine.
 const Named& named() {
   static const Named all = [] {
     Named out;

@@ -11,7 +11,7 @@ namespace {
 using model::Machine;
 
 constexpr int kGroupInBands = 4;  // follows the rows as they come more closely
-// Where there are more tiles, how the first ones begin and the last ones end is nothing.
+// With more tiles than these, slices gain nothing: how the first tiles begin and the last ones end no longer counts.
 constexpr int64_t kTilesWorthSlicing = 3000;
 // With pieces only the quickest ways without are tried.
 constexpr size_t kWaysWorthCutting = 6;

@@ -18,7 +18,7 @@ struct GemmSizes {
   DType dtype;
 };
 
-// Where the kernels run, and whether they copy blocks.
+// The GPU on which the kernels run, and whether they copy blocks.
 struct GemmPlace {
   std::string target;
   int residentPrograms;
@@ -49,8 +49,8 @@ int64_t tileCount(const GemmSizes& sizes, const GemmConfig& config);
 
 struct ProductTime;
 
-// What an operator that multiplies knows of its calls; its folder defines it. A config is resolved but for what is
-// asked.
+// An operator that multiplies tells by these functions what its calls take; its folder defines them. A config that they
+// get is resolved but for what they are asked.
 struct GemmModel {
   bool hasUnevenTiles = false;  // widths that are no power of two
   // Throws Error on options that fit no call of these sizes; may be null.

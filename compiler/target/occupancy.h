@@ -9,8 +9,8 @@ struct Occupancy {
   const char* limit = "";  // what would allow the fewest: "registers", "shared memory", "threads" or "blocks"
 };
 
-// Of a kernel whose blocks have `threads` threads of `registers` registers (0: unknown, taken to allow any number) and
-// `sharedBytes` bytes.
+// Returns the occupancy of a kernel whose blocks have `threads` threads of `registers` registers (0: unknown, taken to
+// allow any number) and `sharedBytes` bytes of shared memory.
 Occupancy occupancyOf(const TargetInfo& target, int threads, int registers, int sharedBytes);
 
 }  // namespace tandem::target

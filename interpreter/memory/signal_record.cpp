@@ -1,4 +1,4 @@
-// What the simulator remembers of words that are signals.
+// The simulator keeps a record of each word that is a signal.
 #include "interpreter/kernels/elem_traits.h"
 #include "interpreter/memory/access.h"
 #include <algorithm>

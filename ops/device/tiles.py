@@ -20,8 +20,8 @@ def place_in_shard(local, blocks, columns, GROUP: tl.constexpr):
 
 @tandem.jit
 def gathered_tile(tile, blocks, columns, GROUP: tl.constexpr):
-    """Of the tile-th tile of gathered rows: its shard, as the nth rank before this one, which comes first; row block and column. So shards
-    follow one another as they arrive."""
+    """Where the tile-th tile of gathered rows is: its shard, as the nth rank before this one; its row block and its column. This rank's
+    own shard comes first, and the others as they arrive."""
     nth = tile // (blocks * columns)
     block, column = place_in_shard(tile - nth * (blocks * columns), blocks, columns, GROUP)
     return nth, block, column

@@ -40,7 +40,10 @@ def multiply(
     B_BY_COLUMNS: tl.constexpr,
     DESCRIPTORS: tl.constexpr,
 ):
-    """The transposed tile [BN, BM] of steps * BK inner elements; a and b are descriptors, if there are."""
+    """The transposed tile [BN, BM] of steps * BK inner elements; a and b are descriptors, if there are.
+
+    ops/device/product.py loads its left operand before its right one. Here B's block is the left one, and A's is loaded first: that
+    file's loop with the operands changed round would load them in the other order."""
     row = first_row + tl.arange(0, BM)
     column = first_column + tl.arange(0, BN)
     acc = tl.zeros((BN, BM), dtype=tl.float32)
@@ -223,6 +226,7 @@ def gemm_ar(
     for item in tl.range(pid, tiles * SPLITS, programs, flatten=True):
         tile = item // SPLITS
         split = item % SPLITS
+        # This is the order of place_in_shard (ops/device/tiles.py) with one group of all row blocks, which takes no further arithmetic.
         first_row = tile % rows * BM
         first_step = split * steps_each
         count = tl.minimum(steps_each, steps - first_step)

@@ -62,7 +62,7 @@ std::optional<Cubin> toCubin(std::string_view ptx, const target::TargetInfo& tar
   Cubin cubin;
   cubin.log = readFile(log);
   cubin.image = readFile(output);
-  // Where the host ignores its children's ends (-1), the output alone tells.
+  // A host that ignores its children's ends gives -1: then only the output shows whether ptxas succeeded.
   if (status > 0 || cubin.image.empty())
     throw codegenError("ptxas-failed",
                        "`" + *ptxas + "` failed with status " + std::to_string(status) + ":\n" + cubin.log);

@@ -25,7 +25,7 @@ static void rewind(KernelContext& cx, Ring& ring) {
 void awaitCopies(KernelContext& cx, Ring& ring) {
   advance(cx, ring, kTake);
   ptx::waitCopies(cx.b, ring.ahead - 1);
-  // Of shared memory alone: a fence of all memory waits for the device, and for the copies that are still under way.
+  // The fence is of shared memory alone: one of all memory waits for the device, and for copies still under way.
   if (ring.feedsProducts) ptx::fenceProxyAsync(cx.b, ptx::ProxySpace::Shared);
   cx.emit.blockBarrier();
 }

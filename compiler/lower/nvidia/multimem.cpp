@@ -16,7 +16,7 @@ static std::optional<ptx::MultimemType> multimemType(mlir::Type type) {
   return std::nullopt;
 }
 
-// What a store stores is bits, so several values go as fp32 whatever they are.
+// A store only moves bits, so several values go as fp32 whatever they are.
 static void lowerMultimemStore(KernelContext& cx, simt::MultimemStOp op) {
   using T = ptx::MultimemType;
   Regs words = cx.use(op.getValue());

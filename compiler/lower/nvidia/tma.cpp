@@ -295,7 +295,7 @@ static void lowerTmaStore(KernelContext& cx, tile::BlockStoreOp op) {
   }
 }
 
-// Where TMA would store nothing the threads store.
+// The threads store what TMA would leave out.
 static void lowerBulkStore(KernelContext& cx, tile::BlockStoreOp store) {
   llvm::Value* misfit = nullptr;
   auto exclude = [&](llvm::Value* condition) { misfit = misfit ? cx.b.CreateOr(misfit, condition) : condition; };

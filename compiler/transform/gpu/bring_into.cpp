@@ -53,7 +53,7 @@ int64_t divisionCost(Operation* op) {
   return isPowerOfTwo(op->getOperand(1)) ? 2 : isConstant(op->getOperand(1)) ? 8 : 32;
 }
 
-// Of one element; nothing for an op that is not done again.
+// Returns the cost of doing `op` again for one element; nothing for an op that is not done again.
 std::optional<int64_t> elementCost(Operation* op) {
   using Cost = std::optional<int64_t>;
   int64_t words = llvm::divideCeil(bitsOf(op->getResult(0)), 32);

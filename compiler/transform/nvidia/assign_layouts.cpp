@@ -1,4 +1,4 @@
-// What wgmma, mma.sync and TMA want of layouts.
+// The layouts that wgmma, mma.sync and TMA want.
 #include "compiler/analysis/boxes.h"
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/layout/shape.h"

@@ -143,7 +143,7 @@ llvm::SmallVector<int32_t, 5> BlockForm::allDims() const {
   return llvm::to_vector<5>(llvm::seq<int32_t>(0, int32_t(outer.size() + 2)));
 }
 
-// What the access as a whole lacks.
+// Returns why the access as a whole is no block; nothing if it may be one.
 static std::optional<remark::Reason> whyNoBlock(const std::optional<analysis::StridedAccess>& access,
                                                 const AxisInfoAnalysis& axes) {
   using remark::Reason;

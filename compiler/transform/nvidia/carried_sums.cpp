@@ -132,7 +132,7 @@ class Turning {
     }
   }
 
-  // What the iteration carries on, and behind it the left operands.
+  // Returns the values that the iteration carries on, and behind them the left operands.
   SmallVector<Value> yielded(IRMapping& mapping) {
     SmallVector<Value> out;
     for (Value v : loop_.getYieldedValues()) out.push_back(mapping.lookupOrDefault(v));

@@ -103,7 +103,7 @@ class Slice {
     needValue(loop.getYieldOp().getOperand(index));
   }
 
-  // What the condition passes on to the body and, at last, to whoever comes behind the loop.
+  // Needs the value that the condition passes on to the body and, when the loop ends, to the ops behind it.
   void needPassed(scf::WhileOp loop, unsigned index) {
     if (isa<RankedTensorType>(loop.getResult(index).getType())) {
       sound_ = false;

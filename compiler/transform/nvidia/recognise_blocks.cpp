@@ -65,7 +65,7 @@ class Recognition {
     return why.why.empty() ? form : std::nullopt;
   }
 
-  // What keeps a block from being copied ahead as it is; empty: nothing.
+  // Returns why a block is not copied ahead as it is; an empty reason if it is.
   remark::Reason whyNotMoved(Operation* load, const BlockForm& form) {
     if (!suitsReaders(load, form))
       return {"wgmma cannot read its rows as they lie in memory",

@@ -47,7 +47,7 @@ Kernel kernel(const std::string& name) {
   return Kernel::fromText(kKernels, "ops/test.py", name, files);
 }
 
-// What the kernel stores of `count` tiles, `each` numbers of a tile.
+// Returns the numbers that the kernel stores for `count` tiles, `each` of them for a tile.
 std::vector<int64_t> stored(Team& team, const Kernel& kernel, int64_t count, int64_t each,
                             std::vector<Argument> arguments, const std::map<std::string, Constant>& constants = {}) {
   Tensor out = team.localZeros({count * each}, DType::Int64);

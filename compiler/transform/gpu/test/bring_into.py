@@ -43,7 +43,7 @@ def widened(x, out):
     tl.store(out + j[None, :] * 64 + i[:, None], tile)
 
 
-# What has changed for one op is there for the next, which is done in the new layout.
+# An op that reads a tile whose layout has changed is done in the new layout too.
 # TWICE-COUNT-1: tgpu.convert_layout
 # TWICE-NOT: convert_layout
 # TWICE: return

@@ -5,8 +5,8 @@ import triton
 import triton.language as tl
 
 
-# As in the backward pass of attention: two products whose operands are there at once come first, each is awaited at the first use of its
-# result, and a slot is let go when its last product is done.
+# The backward pass of attention has such loops: two products whose operands are there at once come first, each is awaited at the first
+# use of its result, and a slot is let go when its last product is done.
 # CHECK: consumer
 # CHECK: scf.for
 # CHECK-NEXT: tgpu.await %[[Q:.*]]

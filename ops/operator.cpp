@@ -3,6 +3,7 @@
 #include "ops/cdiv.h"
 #include "ops/table.h"
 #include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <utility>
@@ -23,21 +24,35 @@ std::string textOf(const std::vector<int64_t>& shape) {
   return "[" + out + "]";
 }
 
+// Cuts `text` at each `separator`, without spaces.
+std::vector<std::string> parts(const std::string& text, char separator) {
+  std::vector<std::string> out = {""};
+  for (char c : text)
+    if (c == separator)
+      out.emplace_back();
+    else if (c != ' ')
+      out.back() += c;
+  return out;
+}
+
 // The values of the names in a table's shapes.
 struct Values {
   const Table& table;
   const std::vector<int64_t>& sizes;
   const std::vector<int64_t>& numbers;
+  const std::map<std::string, int64_t>& flags;
   int ranks, rank;
 
-  int64_t named(std::string_view name) const {
+  int64_t named(const std::string& name) const {
+    if (name[0] == '-' || std::isdigit(static_cast<unsigned char>(name[0]))) return std::stoll(name);
     for (size_t i = 0; i < table.sizes.size(); ++i)
       if (table.sizes[i].name == name) return sizes[i];
     for (size_t i = 0; i < table.numbers.size(); ++i)
       if (table.numbers[i].name == name) return numbers[i];
-    fail(table, "its table has no `" + std::string(name) + "`");
+    if (auto flag = flags.find(name); flag != flags.end()) return flag->second;
+    fail(table, "its table has no `" + name + "`");
   }
-  int64_t dimension(std::string_view text) const {
+  int64_t factor(const std::string& text) const {
     auto inside = [&](std::string_view function) {
       return text.starts_with(function) ? text.substr(function.size(), text.size() - function.size() - 1) : "";
     };
@@ -48,6 +63,15 @@ struct Values {
     int64_t rows = 0;
     for (int peer = 0; peer < ranks; ++peer) rows += sends ? counts.rows(rank, peer) : counts.rows(peer, rank);
     return rows;
+  }
+  int64_t dimension(const std::string& text) const {
+    int64_t sum = 0;
+    for (const std::string& term : parts(text, '+')) {
+      int64_t product = 1;
+      for (const std::string& f : parts(term, '*')) product *= factor(f);
+      sum += product;
+    }
+    return sum;
   }
   std::vector<int64_t> shape(const Operand& argument, bool transposed) const {
     std::vector<int64_t> out;
@@ -70,6 +94,7 @@ DType typeOf(const Table& table, int64_t number) {
 }
 
 DType typeOf(const Table& table, const Operand& argument, const std::vector<int64_t>& numbers, DType dtype) {
+  if (argument.always) return *argument.always;
   if (argument.typeBy.empty()) return dtype;
   for (size_t i = 0; i < table.numbers.size(); ++i)
     if (table.numbers[i].name == argument.typeBy) return typeOf(table, numbers[i]);
@@ -198,6 +223,8 @@ Operator::Operator(const Table& table, Team& team, std::vector<int64_t> sizes, D
     const Option* flag = t.transposedBy.empty() ? nullptr : table.find(t.transposedBy);
     transposed_.push_back(flag && flag->get(config));
   }
+  for (const Option& o : table.options)
+    if (o.kind == Option::Kind::Flag) flags_[o.name] = o.get(config);
   op_ = team.openOperator(madeFor(table, sizes_, dtype, config), numberNames(table));
 }
 
@@ -218,14 +245,14 @@ void Operator::begin(const Call& call) {
 void Operator::call(const Call& call) {
   checkOpen();
   checkNumbers(table_, sizes_, call.numbers, team_.size());
-  Values values{table_, sizes_, call.numbers, team_.size(), team_.rank()};
+  Values values{table_, sizes_, call.numbers, flags_, team_.size(), team_.rank()};
   for (size_t i = 0; i < table_.tensors.size(); ++i) {
     const Operand& argument = table_.tensors[i];
     const Tensor& t = call.tensors[i];
     DType wanted = typeOf(table_, argument, call.numbers, dtype_);
     if (t.dtype != wanted)
-      fail(table_, "`" + argument.name + "` is " + tandem::name(t.dtype) + ", the operator was made for " +
-                       tandem::name(wanted));
+      fail(table_, "`" + argument.name + "` is " + tandem::name(t.dtype) +
+                       (argument.always ? ", it must be " : ", the operator was made for ") + tandem::name(wanted));
     std::vector<int64_t> shape = values.shape(argument, transposed_[i]);
     if (t.shape == shape) continue;
     if (!table_.isFlat)
@@ -244,7 +271,7 @@ Call Operator::at(const std::vector<uint64_t>& addresses, const std::vector<int6
     fail(table_,
          std::to_string(addresses.size()) + " tensors given, " + std::to_string(table_.tensors.size()) + " wanted");
   checkNumbers(table_, sizes_, numbers, team_.size());
-  Values values{table_, sizes_, numbers, team_.size(), team_.rank()};
+  Values values{table_, sizes_, numbers, flags_, team_.size(), team_.rank()};
   Call call{{}, numbers, stream};
   for (size_t i = 0; i < addresses.size(); ++i) {
     const Operand& argument = table_.tensors[i];
@@ -268,6 +295,7 @@ std::string Operator::tune(const Call&) { fail(table_, "there is nothing to tune
 
 void Operator::close() {
   if (std::exchange(closed_, true)) return;
+  closeParts();
   team_.barrier();
   memory_.release();
 }

@@ -149,7 +149,8 @@ json Table::asJson() const {
                               {"shape", t.shape},
                               {"output", t.isOutput},
                               {"transposed_by", t.transposedBy},
-                              {"type_by", t.typeBy}});
+                              {"type_by", t.typeBy},
+                              {"type", t.always ? tandem::name(*t.always) : ""}});
   for (const Number& n : numbers)
     out["numbers"].push_back({{"name", n.name}, {"kind", kNumbers[int(n.kind)]}, {"what", n.what}});
   for (const Option& o : options)

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -45,15 +46,16 @@ struct Size {
   std::string name, what;
 };
 
-// A tensor of a call, contiguous. A dimension is the name of a size or of a number of the call; `own(m)`, this rank's
-// rows of m; `sent(counts)` or `received(counts)`, the rows that this rank sends or gets. One dimension `elements`: any
-// shape with this many elements.
+// A tensor of a call, contiguous. A dimension is a sum of products, as `64 + 2*m*n`, of integers, the names of sizes, of
+// numbers of the call and of flags (1 where set); `own(m)`, this rank's rows of m; `sent(counts)` or `received(counts)`,
+// the rows that this rank sends or gets. One dimension `elements`: any shape with this many elements.
 struct Operand {
   std::string name;
   std::vector<std::string> shape;
   bool isOutput = false;
-  std::string transposedBy = "";  // the flag with which the two dimensions are swapped
-  std::string typeBy = "";        // the number that says the type: fp16, bf16 or fp32; else it is the operator's
+  std::string transposedBy = "";     // the flag with which the two dimensions are swapped
+  std::string typeBy = "";           // the number that says the type: fp16, bf16 or fp32; else it is the operator's
+  std::optional<DType> always = {};  // the type, whatever the operator's
 };
 
 // A number of a call.
@@ -134,6 +136,7 @@ auto maker(const Table& (*table)()) {
     if constexpr (count == 1) return std::make_unique<Op>(team, s[0], dtype, config);
     if constexpr (count == 2) return std::make_unique<Op>(team, s[0], s[1], dtype, config);
     if constexpr (count == 3) return std::make_unique<Op>(team, s[0], s[1], s[2], dtype, config);
+    if constexpr (count == 5) return std::make_unique<Op>(team, s[0], s[1], s[2], s[3], s[4], dtype, config);
   };
 }
 

@@ -13,7 +13,7 @@ typedef struct td_op td_op;
 #define TD_MOST_COUNTS 255 /* numbers that `counts` of a call may have */
 
 /* [{"name", "class", "what", "sizes": [{"name", "what"}], "types" (empty: any), "tensors": [{"name", "shape",
- * "output", "transposed_by", "type_by"}], "numbers": [{"name", "kind", "what"}], "options": [{"name", "kind",
+ * "output", "transposed_by", "type_by", "type" (always; else empty)}], "numbers": [{"name", "kind", "what"}], "options": [{"name", "kind",
  * "what", "words"}], "tunes", "linear" (of some): {"class", "splits", "sequence_parallel", "what"}}] */
 TANDEM_API int td_op_tables(char** json);
 /* [collective, blocks] sizes: what the table lists. dtype: the number of tandem::DType (9 fp8e4nv, 10 fp8e5, 11

@@ -62,6 +62,8 @@ class TANDEM_API Operator {
   // Queues a call whose arguments are checked.
   virtual void queue(const Call& call) = 0;
   virtual std::string tune(const Call& call);
+  // [collective, blocks] Closes the operators that this one is made of.
+  virtual void closeParts() {}
 
   const Table& table_;
   Team& team_;
@@ -74,8 +76,9 @@ class TANDEM_API Operator {
   void begin(const Call& call);
 
   std::vector<int64_t> sizes_;
-  std::vector<bool> transposed_;  // of each tensor of the table
-  uint64_t op_ = 0;               // for its calls
+  std::vector<bool> transposed_;          // of each tensor of the table
+  std::map<std::string, int64_t> flags_;  // of the table's options: 1 where set
+  uint64_t op_ = 0;                       // for its calls
   bool closed_ = false;
 };
 

@@ -15,11 +15,10 @@ the first pieces of all, which share what they read. Who brings the last piece o
 import tandem
 import tandem.dist as dl
 import tandem.language as tl
-import tandem.shmem as shmem
-from ops.device.calls import is_last
+from ops.device.calls import end_gathering, is_last
 from ops.device.product import add_product, columns_of, product_by_pointers
 from ops.device.tiles import gathered_tile, piece_of
-from tandem.simt import __syncthreads, num_warps, tid
+from tandem.simt import __syncthreads
 
 
 @tandem.jit
@@ -31,22 +30,6 @@ def store_tile(c, c_ptr, acc, first, column, rows, n, BLOCK_M: tl.constexpr, BLO
         n_range = column + tl.arange(0, BLOCK_N)
         c_ptrs = c_ptr + (first + in_block)[:, None].to(tl.int64) * n + n_range[None, :]
         tl.store(c_ptrs, acc.to(c_ptr.dtype.element_ty), mask=(in_block[:, None] < rows) & (n_range[None, :] < n))
-
-
-@tandem.jit
-def end_call(ready_ptr, done_ptr, epoch_ptr, bands, slices):
-    """Puts `ready` back once all of the call has arrived, then waits until every rank has done so. Each thread for its peers."""
-    rank = dl.rank()
-    call = tl.load(epoch_ptr) + 1
-    for peer in range(tid(0), dl.num_ranks(), num_warps() * 32):
-        if peer != rank:
-            for band in range(peer * bands, (peer + 1) * bands):
-                shmem.signal_wait_until(ready_ptr + band, shmem.NVSHMEM_CMP_EQ, slices)
-                shmem.signal_op(ready_ptr + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)
-            shmem.fence()
-            shmem.signal_op(done_ptr + rank, call, shmem.NVSHMEM_SIGNAL_SET, peer)
-            shmem.signal_wait_until(done_ptr + peer, shmem.NVSHMEM_CMP_GE, call)
-    tl.store(epoch_ptr, call)
 
 
 @tandem.jit
@@ -175,4 +158,4 @@ def ag_gemm(
         if is_last(ended_ptr, PROGRAMS):
             tl.store(ended_ptr, 0)
             __syncthreads()
-            end_call(ready_ptr, done_ptr, epoch_ptr, bands, tl.cdiv(steps, SLICE_STEPS))
+            end_gathering(ready_ptr, done_ptr, epoch_ptr, bands, tl.cdiv(steps, SLICE_STEPS))

@@ -1,10 +1,30 @@
 """The end of a call, and of work that several programs share."""
 
 import tandem
+import tandem.dist as dl
 import tandem.language as tl
+import tandem.shmem as shmem
+from tandem.simt import num_warps, tid
 
 
 @tandem.jit
 def is_last(count_ptr, COUNT: tl.constexpr):
     """True in the last of COUNT programs that get here. It sees what the others did before; it has to put the count back to 0."""
     return tl.atomic_add(count_ptr, 1, sem="acq_rel", scope="gpu") == COUNT - 1
+
+
+@tandem.jit
+def end_gathering(ready_ptr, done_ptr, epoch_ptr, bands, slices):
+    """Ends a call whose shards the peers push: ready[s, b] counts the slices that are there of the b-th band of shard s. Puts `ready` back
+    once all of the call has arrived, then waits until every rank has done so. Each thread for its peers."""
+    rank = dl.rank()
+    call = tl.load(epoch_ptr) + 1
+    for peer in range(tid(0), dl.num_ranks(), num_warps() * 32):
+        if peer != rank:
+            for band in range(peer * bands, (peer + 1) * bands):
+                shmem.signal_wait_until(ready_ptr + band, shmem.NVSHMEM_CMP_EQ, slices)
+                shmem.signal_op(ready_ptr + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)
+            shmem.fence()
+            shmem.signal_op(done_ptr + rank, call, shmem.NVSHMEM_SIGNAL_SET, peer)
+            shmem.signal_wait_until(done_ptr + peer, shmem.NVSHMEM_CMP_GE, call)
+    tl.store(epoch_ptr, call)

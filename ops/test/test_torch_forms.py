@@ -71,3 +71,59 @@ def test_traced_whole(world):
         out = torch.compile(lambda x: tt.all_to_all(tt.broadcast(x, 1)), backend=counter, fullgraph=True)(torch.ones(8, 3))
     assert out.shape == (8, 3) and counter.frame_count == 1
     assert [call[0] for call in world.told] == ["broadcast", "all_to_all"]
+
+
+class SolvedWorld(World):
+    def run(self, name, sizes, dtype, transposed, addresses, numbers, out_dtype, options):
+        self.told.append((name, sizes, numbers, dict(options)))
+
+
+@pytest.mark.parametrize(
+    "name, shapes, told, sizes, shape",
+    [
+        ("route", [(10, 6), (6,)], {"top_k": 2}, (10, 6, 2), (64 + 60 + 80,)),
+        ("route_ids", [(10, 2), (10, 2)], {"experts": 6}, (10, 6, 2), (204,)),
+        ("grouped_gemm", [(10, 8), (6, 4, 8), (204,)], {}, (10, 4, 8, 6, 2), (20, 4)),
+        ("grouped_gemm", [(20, 8), (6, 8, 8), (204,)], {"m": 10, "sorted": True, "gated": True}, (10, 4, 8, 6, 2), (20, 4)),
+        ("ag_moe", [(3, 8), (6, 4, 8), (64 + 60 + 96,)], {}, (12, 4, 8, 6, 2), (24, 4)),
+        ("ag_moe", [(3, 8), (6, 4, 8), (204,)], {"m": 10}, (10, 4, 8, 6, 2), (20, 4)),
+        ("moe_rs", [(20, 4), (6, 8, 4), (204,)], {"m": 10, "parts": 2}, (10, 8, 4, 6, 2), (3, 8)),
+        ("moe_ar", [(20, 4), (6, 8, 4), (204,)], {"m": 10}, (10, 8, 4, 6, 2), (10, 8)),
+        ("moe_mlp", [(3, 8), (6, 8, 8), (6, 8, 4), (204,)], {"m": 10, "gated": True}, (10, 8, 4, 6, 2), (3, 8)),
+    ],
+)
+def test_sizes_that_follow_from_several_shapes(monkeypatch, name, shapes, told, sizes, shape):
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    from tandem.ops.table import TABLES, inputs
+
+    world = SolvedWorld()
+    monkeypatch.setattr(worlds._of_thread, "world", world, raising=False)
+    types = {"i32": torch.int32, "fp32": torch.float32, "": torch.int32 if name == "route_ids" else torch.bfloat16}
+    kinds = [types[t["type"]] for t in inputs(TABLES[name])]
+    options = {key: value for key, value in told.items() if key not in ("m", "top_k", "experts")}
+
+    def called():
+        return getattr(tt, name)(*(torch.empty(s, dtype=kind) for s, kind in zip(shapes, kinds)), **told)
+
+    assert tuple(called().shape) == shape
+    assert world.told == [(name, sizes, [sizes[0]], options)]
+    with FakeTensorMode():
+        out = called()
+    assert tuple(out.shape) == shape and out.dtype == (torch.int32 if name.startswith("route") else torch.bfloat16)
+
+
+def test_wrong_shapes_of_several_inputs(monkeypatch):
+    monkeypatch.setattr(worlds._of_thread, "world", SolvedWorld(), raising=False)
+    x, w, route = torch.empty(3, 8), torch.empty(6, 4, 8), torch.empty(204, dtype=torch.int32)
+    for given, message in [
+        ((x, w.transpose(1, 2), route), r"`ag_moe`: `w` of shape .* must be contiguous|`w` has shape"),
+        ((x, torch.empty(6, 4, 7), route), r"`ag_moe`: `w` has shape \[6, 4, 7\], \[6, 4, 8\] is needed"),
+        ((x, w, route.long()), "`ag_moe`: `route` is torch.int64, torch.int32 is needed"),
+        ((x, w, route[:-1]), r"`ag_moe`: `route` has shape \[203\]"),
+        ((x, w[0], route), r"`ag_moe`: `w` has 2 dimensions, \[experts, n \+ gated\*n, k\] is needed"),
+    ]:
+        with pytest.raises((ValueError, TypeError), match=message):
+            tt.ag_moe(*given, m=10)
+    with pytest.raises(ValueError, match="`moe_rs` needs `m`"):
+        tt.moe_rs(torch.empty(20, 8), w, route)

@@ -6,6 +6,7 @@ from .. import _tandem
 from ..kernel.element_types import as_dtype, type_word
 from ..tune.machine_profile import Profile
 from .operator import NUMBER, Operator, Tuned, made
+from .routes import RouteParts, route_parts, route_words
 from .table import TABLES, number, rows_of_rank, shard_rows  # noqa: F401
 
 CLASSES = {name: made(table) for name, table in TABLES.items()}
@@ -40,4 +41,15 @@ def all_reduce_way(bytes, ranks):
     return json.loads(_tandem.op_choices(json.dumps({"op": "all_reduce", "bytes": bytes, "ranks": ranks})))[0]["config"]["way"]
 
 
-__all__ = [*(made.__name__ for made in CLASSES.values()), "Operator", "Tuned", "all_reduce_way", "choices", "rows_of_rank", "shard_rows"]
+__all__ = [
+    *(made.__name__ for made in CLASSES.values()),
+    "Operator",
+    "RouteParts",
+    "Tuned",
+    "all_reduce_way",
+    "choices",
+    "route_parts",
+    "route_words",
+    "rows_of_rank",
+    "shard_rows",
+]

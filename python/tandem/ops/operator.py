@@ -10,7 +10,7 @@ from .. import _tandem
 from ..host.arrays import Tensor
 from ..host.team import Stream
 from ..kernel.element_types import ELEMENT_TYPES, as_dtype, type_word
-from .table import counts_of, inputs, is_free, output, shape_of, words_of
+from .table import counts_of, flags_of, inputs, is_free, output, shape_of, words_of
 
 NUMBER = {e.word: i for i, e in enumerate(ELEMENT_TYPES)}  # of tandem::DType, for the types that it has
 # The kernel language's words, which NumPy reads otherwise: its "i8" has 8 bytes.
@@ -65,7 +65,7 @@ class Operator:
 
     def _values(self, arrays, given):
         """The numbers of a call by name, each checked as far as shapes follow from it."""
-        values, most = dict(self._sizes), next(iter(self._sizes.values()))
+        values, most = {**flags_of(self.table, self._options), **self._sizes}, next(iter(self._sizes.values()))
         for n in self.table["numbers"]:
             name, kind = n["name"], n["kind"]
             if kind == "elements":
@@ -95,8 +95,9 @@ class Operator:
         name = argument["name"]
         if _shape_of(array, name) != (shape or tuple(array.shape)):
             raise ValueError(f"`{name}` has shape {list(array.shape)}, {list(shape)} is needed")
-        if type_word(array.dtype) != self.dtype:
-            raise TypeError(f"`{name}` is {type_word(array.dtype)}, the operator was made for {self.dtype}")
+        if type_word(array.dtype) != (argument["type"] or self.dtype):
+            wanted = f"it must be {argument['type']}" if argument["type"] else f"the operator was made for {self.dtype}"
+            raise TypeError(f"`{name}` is {type_word(array.dtype)}, {wanted}")
         return self._contiguous(name, array)
 
     def _contiguous(self, name, array):
@@ -106,15 +107,19 @@ class Operator:
 
     def _output(self, argument, tensor, shape):
         if tensor is None:
-            dtype = "bf16" if argument["type_by"] and self.dtype.startswith("fp8") else self._type
+            dtype = "bf16" if argument["type_by"] and self.dtype.startswith("fp8") else self._type_of(argument)
             return self.team.local_empty(shape, dtype, name=f"{self.table['name']} out")
         if not isinstance(tensor, Tensor):
             raise TypeError(f"`out` must be a tensor of the team, not `{type(tensor).__name__}`")
         if tuple(tensor.shape) != shape:
             raise ValueError(f"`out` has shape {list(tensor.shape)}, {list(shape)} is needed")
-        if not argument["type_by"] and type_word(tensor.dtype) != self.dtype:
-            raise TypeError(f"`out` is {type_word(tensor.dtype)}, the operator was made for {self.dtype}")
+        if not argument["type_by"] and type_word(tensor.dtype) != (argument["type"] or self.dtype):
+            raise TypeError(f"`out` is {type_word(tensor.dtype)}, the operator was made for {argument['type'] or self.dtype}")
         return self._contiguous("out", tensor)
+
+    def _type_of(self, argument):
+        word = argument["type"]
+        return as_dtype(_INTEGERS.get(word, word)) if word else self._type
 
     def _checked(self, arrays, given, out):
         """The inputs, the output and the numbers of a call."""

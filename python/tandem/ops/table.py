@@ -2,6 +2,7 @@
 follow."""
 
 import json
+import math
 import operator
 
 from .. import _tandem
@@ -47,15 +48,25 @@ def counts_of(given, ranks, rows=rows_of_rank):
     return [[rows(given, ranks, rank) for rank in range(ranks)]] * ranks
 
 
-def dimension(text, values, ranks, rank, rows=rows_of_rank):
-    """`values`: of the table's sizes and numbers, `counts` as `counts_of` gives them."""
+def factor(text, values, ranks, rank, rows):
     function, _, name = text.rstrip(")").rpartition("(")
-    value = values[name]
+    value = int(name) if name.lstrip("-").isdigit() else values[name]
     if function == "own":
         return rows(value, ranks, rank)
     if function == "sent":
         return sum(value[rank])
     return sum(row[rank] for row in value) if function == "received" else value
+
+
+def dimension(text, values, ranks, rank, rows=rows_of_rank):
+    """A sum of products. `values`: of the table's sizes, numbers and flags, `counts` as `counts_of` gives them."""
+    terms = [[factor(f, values, ranks, rank, rows) for f in term.replace(" ", "").split("*")] for term in text.split("+")]
+    return sum(math.prod(term) for term in terms)
+
+
+def flags_of(table, options=()):
+    """The table's flags by name, 1 for those among the `options` that are set."""
+    return {o["name"]: int(o["name"] in options) for o in table["options"] if o["kind"] == "flag"}
 
 
 def shape_of(argument, values, ranks, rank, options=(), rows=rows_of_rank):

@@ -1,8 +1,12 @@
 """The public functions, one for each operator's table. Plain tensors outside of a trace go straight to the operators; everything else
 goes through torch.library."""
 
+import json
+
 import torch
 
+from ..ops.table import words_of
+from . import solved
 from . import world as worlds
 from .arguments import check_contiguous, check_matrices, check_rows, check_same_dtype, check_shape, check_tensor, is_transposed
 from .shapes import OPERATIONS
@@ -97,5 +101,31 @@ def made(operation):
     return function
 
 
+def _queue_solved(name, tensors, told, options, out):
+    text = json.dumps({option: value for option, value in options.items() if value is not None})
+    if _is_plain(*(tensors if out is None else (*tensors, out))):
+        return solved.call(name, worlds.of(tensors[0]), tensors, told, text, out)
+    if out is None:
+        return getattr(torch.ops.tandem, name)(*tensors, *told, text)
+    getattr(torch.ops.tandem, name + "_out")(*tensors, *told, text, out)
+    return out
+
+
+def made_solved(operation):
+    """The function of an operator whose sizes follow from several shapes: with its options as keywords."""
+    tensors, told = ", ".join(operation.inputs), ", ".join(operation.told)
+    options = [name for name in operation.options if name not in operation.told]
+    parameters = [*operation.inputs, *operation.needed, "m=None", "*", *(f"{name}=None" for name in options), "out=None"]
+    given = ", ".join(f'"{name}": {name}' for name in options)
+    passed = f'"{operation.name}", ({tensors},), ({told},), {{{given}}}, out'
+    members = {"_queue": _queue_solved}
+    exec(compile(f"def {operation.name}({', '.join(parameters)}):\n    return _queue({passed})", f"<{operation.name}>", "exec"), members)
+    function = members[operation.name]
+    function.__module__ = __name__
+    function.__doc__ = f"{operation.table['what']} [collective], on the current stream.\n\nOptions:\n{words_of(operation.table)}"
+    return function
+
+
 FUNCTIONS = {name: made(operation) for name, operation in OPERATIONS.items()}
+FUNCTIONS |= {name: made_solved(operation) for name, operation in solved.OPERATIONS.items()}
 globals().update(FUNCTIONS)

@@ -5,6 +5,7 @@ import importlib.util
 
 import torch
 
+from . import solved
 from . import world as worlds
 from .functions import call
 from .shapes import OPERATIONS
@@ -58,7 +59,36 @@ def _gradient(name):
     torch.library.register_autograd(f"tandem::{name}", module.backward, setup_context=module.save, lib=_library)
 
 
+def _define_solved(operation):
+    name, count = operation.name, len(operation.inputs)
+    inputs = ", ".join(f"Tensor {name}" for name in operation.inputs)
+    needed = "".join(f", SymInt {name}" for name in operation.needed)
+    _library.define(f"{name}({inputs}{needed}, SymInt? m=None, str options='{{}}') -> Tensor", tags=_TAGS)
+    _library.define(f"{name}_out({inputs}{needed}, SymInt? m, str options, Tensor(a!) out) -> ()", tags=_TAGS)
+
+    def split(given):
+        told = given[count:]
+        needed = told[: len(operation.needed)]
+        m, options = [*told[len(operation.needed) :], *(None, "{}")[len(told) - len(operation.needed) :]]
+        return given[:count], (*needed, m), options
+
+    def kernel(*args):
+        tensors, told, options = split(args)
+        return solved.call(name, worlds.of(tensors[0]), tensors, told, options)
+
+    def kernel_out(*args):
+        tensors, told, options = split(args[:-1])
+        solved.call(name, worlds.of(tensors[0]), tensors, told, options, args[-1])
+
+    _library.impl(name, kernel, "CompositeExplicitAutograd")
+    _library.impl(f"{name}_out", kernel_out, "CompositeExplicitAutograd")
+    torch.library.register_fake(f"tandem::{name}", lambda *args: solved.fake(name, *split(args)), lib=_library)
+    torch.library.register_fake(f"tandem::{name}_out", lambda *args: None, lib=_library)
+
+
 for _operation in OPERATIONS.values():
     _define(_operation)
+for _operation in solved.OPERATIONS.values():
+    _define_solved(_operation)
 for _name in OPERATIONS:
     _gradient(_name)

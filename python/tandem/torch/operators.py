@@ -17,8 +17,9 @@ def number(dtype):
     return ops.NUMBER[element_word(dtype)]
 
 
-def create(team, operation, sizes, dtype, transposed):
-    return ops.CLASSES[operation](team, *sizes, dtype, **({"b_transposed": True} if transposed else {}))
+def create(team, operation, sizes, dtype, transposed, options=()):
+    layout = {"b_transposed": True} if transposed else {}
+    return ops.CLASSES[operation](team, *sizes, dtype, **layout, **dict(options))
 
 
 class Made:
@@ -37,12 +38,12 @@ class Operators:
         self._made, self._outgrown = {}, []  # graphs may have captured what is too small for later calls
         self._streams = {}
 
-    def run(self, operation, sizes, dtype, transposed, addresses, numbers, out_dtype):
+    def run(self, operation, sizes, dtype, transposed, addresses, numbers, out_dtype, options=()):
         """Queues a call on PyTorch's current stream. `sizes`: those that it must be made for; `addresses`: of the
         inputs and the output;
         `numbers`: of the call, but for the output's type."""
         m, *rest = sizes
-        key = (operation, *rest, dtype, transposed)
+        key = (operation, *rest, dtype, transposed, options)
         made = self._made.get(key)
         handle = torch.cuda.current_stream(self.device).cuda_stream
         if made is None or m > made.max_m:
@@ -64,12 +65,12 @@ class Operators:
         return found
 
     def _make(self, key, m):
-        operation, *rest, dtype, transposed = key
+        operation, *rest, dtype, transposed, options = key
         self._refuse_capture(key, m)
         max_m = max(_LEAST_ROWS, 1 << (m - 1).bit_length())
         if key in self._made:
             self._outgrown.append(self._made[key])
-        self._made[key] = Made(create(self.team, operation, (max_m, *rest), element_word(dtype), transposed), max_m)
+        self._made[key] = Made(create(self.team, operation, (max_m, *rest), element_word(dtype), transposed, options), max_m)
         return self._made[key]
 
     def _first(self, made, key, m, out_dtype):
@@ -78,7 +79,7 @@ class Operators:
         made.ran.add((m, out_dtype))
 
     def _refuse_capture(self, key, m):
-        operation, *rest, dtype, transposed = key
+        operation, *rest, dtype, transposed, options = key
         if torch.cuda.is_current_stream_capturing():
             sizes = ", ".join(map(str, (m, *(rest or (1,)))))
             layout = "" if len(rest) < 2 or transposed else ", weight=False"

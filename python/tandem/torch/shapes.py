@@ -81,4 +81,4 @@ class Operation:
         return out
 
 
-OPERATIONS = {name: Operation(table) for name, table in TABLES.items()}
+OPERATIONS = {name: Operation(table) for name, table in TABLES.items() if not any(t["type"] for t in table["tensors"])}

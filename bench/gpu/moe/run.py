@@ -1,0 +1,180 @@
+"""Times routing and grouped products on one GPU, beside what PyTorch has: JSON lines, times in microseconds of a call within a graph.
+
+python bench/gpu/moe/run.py [route] [grouped] [few]
+"""
+
+import json
+import sys
+
+import torch
+
+import tandem.torch as tt
+from tandem import _tandem
+from tandem.ops import GroupedGemm, Route, RouteIds, route_words
+from tandem.torch import world as worlds
+
+# Tokens, columns of the result and of x on one of two ranks, experts, top_k: up projections of the layers of docs/performance/moe.md.
+LAYERS = {
+    "moe_2": (8192, 1536, 2048, 32, 2),
+    "moe_5": (8192, 2048, 4096, 32, 2),
+    "qwen3_30b": (8192, 768, 2048, 128, 8),
+    "deepseek_moe": (8192, 1408, 2048, 64, 6),
+    "mixtral_8x7b": (8192, 14336, 4096, 8, 2),
+    "deepseek_v3": (8192, 2048, 7168, 256, 8),
+}
+FEW = {"qwen3_30b_16": (16, 768, 2048, 128, 8), "qwen3_30b_64": (64, 768, 2048, 128, 8), "mixtral_8x7b_16": (16, 14336, 4096, 8, 2)}
+SORTED = [(128, 256, 64, 8, 4), (128, 128, 64, 8, 5), (128, 128, 64, 4, 4)]
+GATHERED = [(128, 256, 64, 8, 3), (128, 128, 64, 8, 4), (128, 128, 64, 4, 4), (64, 256, 64, 4, 3), (64, 256, 64, 8, 3), (64, 128, 64, 4, 4)]
+SMALL = [(16, 128, 128, 4, 4), (16, 64, 128, 4, 4), (16, 64, 256, 4, 3), (16, 128, 64, 4, 6), (64, 128, 64, 4, 4)]
+
+
+def call(op, tensors, numbers):
+    """Queues an operator's call on PyTorch's current stream."""
+    world = worlds.current()
+    words = ([t.data_ptr() for t in tensors], len(tensors), numbers, len(numbers))
+    stream = world.operators._stream(torch.cuda.current_stream().cuda_stream)
+    world.team._session.guarded(lambda _: _tandem.op_run(op._op, stream, *words))
+
+
+def in_graph(function, calls=10, replays=10):
+    """The time of a call: graphs of `calls`, the median of `replays`."""
+    function()
+    torch.cuda.synchronize()
+    graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+    with torch.cuda.graph(graph, stream=stream):
+        for _ in range(calls):
+            function()
+    graph.replay()
+    times = []
+    for _ in range(replays):
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        graph.replay()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(begin.elapsed_time(end) * 1000 / calls)
+    return round(sorted(times)[len(times) // 2], 2)
+
+
+def tried(function, *args):
+    try:
+        return function(*args)
+    except Exception as error:  # a contender, or a tile, that does not run is named in the row
+        return str(error)[:200]
+
+
+def given_ids(m, experts, top_k):
+    ids = torch.rand(m, experts, device="cuda").topk(top_k).indices.int()
+    return ids, torch.rand(m, top_k, device="cuda")
+
+
+def routed(m, experts, top_k, ids, weights, **options):
+    op = RouteIds(worlds.current().team, m, experts, top_k, "i32", **options)
+    out = torch.zeros(route_words(m, experts, top_k), dtype=torch.int32, device="cuda")
+    call(op, [ids, weights, out], [m])
+    torch.cuda.synchronize()
+    return op, out
+
+
+def order_in(route, experts, slots):
+    return route[64 + 2 * experts :][:slots].long()
+
+
+def route():
+    for m, experts, top_k in [(8192, 256, 8), (8192, 128, 8), (8192, 32, 2), (128, 256, 8), (128, 128, 8), (16, 128, 8), (1, 256, 8)]:
+        ids, weights = given_ids(m, experts, top_k)
+        op, out = routed(m, experts, top_k, ids, weights)
+        flat = ids.flatten().long()
+        order = flat.argsort(stable=True)
+        offsets = torch.bincount(flat, minlength=experts).cumsum(0)
+        right = torch.equal(order_in(out, experts, flat.numel()), order) and torch.equal(out[65 : 65 + experts].long(), offsets)
+        logits, bias = torch.randn(m, experts, device="cuda"), torch.zeros(experts, device="cuda")
+        scored = Route(worlds.current().team, m, experts, top_k, "fp32", renormalise=True)
+        call(scored, [logits, bias, out], [m])
+        best, chosen = logits.softmax(1).topk(top_k)
+        right_scores = torch.equal(order_in(out, experts, flat.numel()), chosen.flatten().argsort(stable=True))
+        found = out[64 + 2 * experts + 2 * flat.numel() :][: flat.numel()].view(torch.float32).view(m, top_k)
+        worst = (found - best / best.sum(1, keepdim=True)).abs().max().item()
+
+        def theirs():
+            order = flat.argsort(stable=True)
+            counts = torch.zeros(experts, dtype=torch.long, device="cuda").scatter_add_(0, flat, torch.ones_like(flat))
+            return order, counts.cumsum(0)
+
+        def theirs_scored():
+            chosen = logits.softmax(1).topk(top_k).indices.flatten()
+            order = chosen.argsort(stable=True)
+            counts = torch.zeros(experts, dtype=torch.long, device="cuda").scatter_add_(0, chosen, torch.ones_like(chosen))
+            return order, counts.cumsum(0)
+
+        row = {"route": [m, experts, top_k], "right": right, "right_scores": right_scores, "weights_off": worst}
+        row["ids"] = in_graph(lambda: call(op, [ids, weights, out], [m]))
+        row["scores"] = in_graph(lambda: call(scored, [logits, bias, out], [m]))
+        row["torch_ids"], row["torch_scores"] = tried(in_graph, theirs), tried(in_graph, theirs_scored)
+        for programs in (17, 33, 129) if m * top_k > 2048 else ():
+            other, _ = routed(m, experts, top_k, ids, weights, programs=programs)
+            row[f"ids_{programs}"] = in_graph(lambda: call(other, [ids, weights, out], [m]))
+        print(json.dumps(row), flush=True)
+
+
+def error_of(out, x, w, ids, order, sorted_rows):
+    """Against float64, in some rows."""
+    rows = torch.randint(len(order), (16,), device="cuda")
+    slots = order[rows]
+    a = x[rows] if sorted_rows else x[slots // ids.shape[1]]
+    exact = torch.einsum("rk,rnk->rn", a.double(), w[ids.flatten()[slots].long()].double())
+    return ((out[rows].double() - exact).norm() / exact.norm()).item()
+
+
+def grouped(layers=LAYERS, few=False):
+    for name, (m, n, k, experts, top_k) in layers.items():
+        ids, weights = given_ids(m, experts, top_k)
+        slots = m * top_k
+        w = torch.randn(experts, n, k, device="cuda", dtype=torch.bfloat16) / k**0.5
+        tokens = torch.randn(m, k, device="cuda", dtype=torch.bfloat16)
+        out = torch.full((slots, n), float("nan"), device="cuda", dtype=torch.bfloat16)
+        _, plain = routed(m, experts, top_k, ids, weights)
+        order = order_in(plain, experts, slots)
+        rows = tokens[order // top_k]
+        offsets = plain[65 : 65 + experts].clone()
+        row = {"layer": name, "shape": [m, n, k, experts, top_k], "best": {}}
+        for kind, x, tiles in (("sorted", rows, SMALL if few else SORTED), ("gathered", tokens, SMALL if few else GATHERED)):
+            for tile in tiles:
+                bm, bn, bk, warps, stages = tile
+                _, dealt = routed(m, experts, top_k, ids, weights, block_m=bm)
+                config = {"block_m": bm, "block_n": bn, "block_k": bk, "num_warps": warps, "num_stages": stages}
+                op = GroupedGemm(worlds.current().team, m, n, k, experts, top_k, "bf16", sorted=kind == "sorted", **config)
+
+                def ours():
+                    call(op, [x, w, dealt, out], [m])
+
+                out.fill_(float("nan"))
+                us = tried(in_graph, ours, 5, 6)
+                row[f"{kind} {tile}"] = us
+                if isinstance(us, float) and us < row.get(kind, 1e9):
+                    row[kind] = us
+                    row[f"{kind}_error"] = error_of(out, x, w, ids, order, kind == "sorted")
+        row["torch_grouped"] = tried(in_graph, lambda: torch._grouped_mm(rows, w.transpose(1, 2), offs=offsets), 5, 6)
+        if few:
+            active = torch.unique(ids).numel() * n * k * 2
+            row["active_bytes"], row["tb_per_s"] = active, round(active / min(row["sorted"], row["gathered"]) / 1e6, 3)
+        else:
+            blocks = int((torch.bincount(ids.flatten().long(), minlength=experts) + 127).div(128, rounding_mode="floor").sum())
+            dense = torch.randn(blocks * 128, k, device="cuda", dtype=torch.bfloat16)
+            product = torch.empty(blocks * 128, n, device="cuda", dtype=torch.bfloat16)
+            row["dense"] = in_graph(lambda: torch.matmul(dense, w[0].T, out=product), 5, 6)
+        print(json.dumps(row), flush=True)
+
+
+def main():
+    tt.init()
+    asked = sys.argv[1:] or ["route", "grouped", "few"]
+    if "route" in asked:
+        route()
+    if "grouped" in asked:
+        grouped()
+    if "few" in asked:
+        grouped(FEW, few=True)
+
+
+main()

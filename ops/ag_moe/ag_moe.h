@@ -1,0 +1,38 @@
+// AllGather + grouped GEMM.
+#pragma once
+#include "tandem/moe_config.h"
+#include "tandem/operator.h"
+
+namespace tandem::ops {
+
+class GroupedProduct;
+
+struct AgMoeConfig : GroupedConfig {
+  bool gated = false;  // w has gate rows, then up rows; out = silu(x · gate^T) · (x · up^T)
+};
+
+// out = the rows of each expert of gather(x) times that expert's matrix: the first half of a mixture of experts whose
+// matrices are divided among the ranks by their rows. x is sharded by rows. fp16, bf16 or fp32.
+class TANDEM_API AgMoe : public Operator {
+ public:
+  // `maxM`: tokens of all ranks; `n`: columns of this rank's result; `k`: columns of x.
+  AgMoe(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, int64_t topK, DType dtype,
+        const AgMoeConfig& config = {});
+  ~AgMoe() override;
+  // x: [rowsOfRank(m), k]; w: [experts, n, k], of twice the rows with `gated`; route: of all m tokens, made on this rank;
+  // out: [m * topK, n], the route's rows. Every rank calls with the same m <= maxM. Queued on `stream`; work queued
+  // behind it may overwrite x.
+  void run(const Tensor& x, const Tensor& w, const Tensor& route, const Tensor& out, int64_t m, int stream = 0) {
+    call({{x, w, route, out}, {m}, stream});
+  }
+
+ private:
+  void queue(const Call& call) override;
+  void push(const Tensor& x, int64_t m, int stream);
+
+  int64_t k_;
+  std::unique_ptr<GroupedProduct> product_;
+  Tensor gathered_, ready_, done_, ended_, epoch_;
+};
+
+}  // namespace tandem::ops

@@ -1,0 +1,182 @@
+"""Products of the rows of each expert with that expert's matrix, over the blocks of a route (ops/device/routes.py).
+
+One persistent kernel: a program takes every PROGRAMS-th tile, and an expert without rows has none. Tiles of a group of row blocks follow
+one another column by column, as they read the same rows of B. Rows of A are read where the route says (GATHER), or stand in order.
+
+Over ranks, rows of A may be on their way: AWAITED, this rank's stand `apart` elements behind where the others arrive, and `ready` says of
+each shard when it is there. Results may be awaited: COUNTED, tiles of the first columns come first, and `brought` counts the tiles of
+each part of the columns.
+"""
+
+import tandem
+import tandem.dist as dl
+import tandem.language as tl
+from ops.device.calls import end_gathering, is_last
+from ops.device.product import add_product
+from ops.device.routes import BLOCK_WORDS, BLOCKS, ROWS, blocks_of, order_of, place_of, weights_of
+from tandem.simt import __syncthreads
+
+
+@tandem.jit
+def silu(x):
+    return x / (1 + tl.exp(-x))
+
+
+@tandem.jit
+def tile_at(tile, blocks_ptr, blocks, columns):
+    """Row block and column of the tile-th tile: the blocks of a group with one column, then with the next."""
+    at = tl.minimum(tile // columns, blocks - 1)
+    first = tl.load(blocks_ptr + at * BLOCK_WORDS + 4)
+    height = tl.load(blocks_ptr + at * BLOCK_WORDS + 5)
+    inside = tile - first * columns
+    return first + inside % height, inside // height
+
+
+@tandem.jit
+def arrived(source, ready_ptr, rank, ranks, turn):
+    """`source`, once the shards of the `turn` ranks before this one are there."""
+    token = dl.wait(ready_ptr + tl.maximum(rank - turn, 0), tl.minimum(turn, rank), "sys", "acquire", waitValue=1, compare="ge")
+    source = dl.consume_token(source, token)
+    behind = tl.maximum(turn - rank, 0)
+    token = dl.wait(ready_ptr + ranks - behind, behind, "sys", "acquire", waitValue=1, compare="ge")
+    return dl.consume_token(source, token)
+
+
+@tandem.jit
+def clear_row(out_ptr, row, n, BLOCK_N: tl.constexpr):
+    for column in range(0, n, BLOCK_N):
+        n_range = column + tl.arange(0, BLOCK_N)
+        tl.store(out_ptr + row.to(tl.int64) * n + n_range, tl.zeros((BLOCK_N,), out_ptr.dtype.element_ty), mask=n_range < n)
+
+
+@tandem.jit
+def grouped_gemm(
+    a_ptr,
+    b_ptr,
+    out_ptr,
+    route_ptr,
+    ready_ptr,
+    done_ptr,
+    ended_ptr,
+    epoch_ptr,
+    brought_ptr,
+    a_rows,
+    n,
+    k,
+    slots,
+    shard_rows,
+    apart,
+    part_columns,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    PROGRAMS: tl.constexpr,
+    E: tl.constexpr,
+    TOP_K: tl.constexpr,
+    BLOCKS_OF_A: tl.constexpr,
+    BLOCKS_OF_B: tl.constexpr,
+    EVEN_K: tl.constexpr,
+    GATED: tl.constexpr,
+    GATHER: tl.constexpr,
+    SCATTER: tl.constexpr,
+    WEIGH: tl.constexpr,
+    AWAITED: tl.constexpr,
+    COUNTED: tl.constexpr,
+):
+    """out[rows, n] = A · B[e]^T, of B[E, n, k]. GATED: B[E, 2 n, k] has gate rows, then up rows, and out = silu(A · gate^T) · (A · up^T).
+    GATHER: A's rows are tokens, else the route's rows. SCATTER: out's rows are slots, else the route's rows. WEIGH: rows are multiplied
+    with the route's weights. BLOCKS_OF_A, BLOCKS_OF_B: these are read as blocks, for which rows must be whole numbers of 16 bytes."""
+    blocks = tl.load(route_ptr + BLOCKS)
+    blocks_ptr = blocks_of(route_ptr, E, slots)
+    order_ptr = order_of(route_ptr, E)
+    columns = tl.cdiv(n, BLOCK_N)
+    part = columns
+    if COUNTED:
+        part = part_columns
+    steps = tl.cdiv(k, BLOCK_K)
+    WIDE: tl.constexpr = 2 if GATED else 1
+    if BLOCKS_OF_A:
+        a = tl.make_tensor_descriptor(a_ptr, shape=[a_rows, k], strides=[k, 1], block_shape=[BLOCK_M, BLOCK_K])
+    if BLOCKS_OF_B:
+        b = tl.make_tensor_descriptor(b_ptr, shape=[E * WIDE * n, k], strides=[k, 1], block_shape=[BLOCK_N, BLOCK_K])
+    rank = dl.rank()
+    ranks = dl.num_ranks()
+    in_block = tl.arange(0, BLOCK_M)
+    in_step = tl.arange(0, BLOCK_K)
+    for tile in tl.range(tl.program_id(0), blocks * columns, PROGRAMS, flatten=True):
+        skipped = tile // (blocks * part)
+        width = tl.minimum(part, columns - skipped * part)
+        block, column = tile_at(tile - skipped * (blocks * part), blocks_ptr, blocks, width)
+        column = (column + skipped * part) * BLOCK_N
+        words = blocks_ptr + block * BLOCK_WORDS
+        of_expert = tl.load(words) * (WIDE * n) + column
+        row = tl.load(words + 1)
+        end = tl.load(words + 2)
+        m_range = row + in_block
+        n_range = column + tl.arange(0, BLOCK_N)
+        # Rows behind the block's are its last one again, which is there when the others are.
+        real_row = tl.minimum(m_range, end - 1)
+        slot = real_row
+        if GATHER or SCATTER or WEIGH:
+            slot = tl.load(order_ptr + real_row)
+        source = a_ptr
+        if AWAITED:
+            source = arrived(a_ptr, ready_ptr, rank, ranks, tl.load(words + 3))
+        acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+        if GATED:
+            up = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+        if not BLOCKS_OF_A:
+            a_row = real_row.to(tl.int64) * k
+            if GATHER:
+                token = slot // TOP_K
+                a_row = token.to(tl.int64) * k
+                if AWAITED:
+                    a_row += tl.where(token // shard_rows == rank, apart, 0)
+            a_ptrs = source + a_row[:, None] + in_step[None, :]
+        if not BLOCKS_OF_B:
+            b_ptrs = b_ptr + (of_expert + tl.arange(0, BLOCK_N))[None, :].to(tl.int64) * k + in_step[:, None]
+            inside = n_range[None, :] < n
+        for step in range(steps):
+            if BLOCKS_OF_A:
+                x = a.load([row, step * BLOCK_K])
+            elif EVEN_K:
+                x = tl.load(a_ptrs)
+                a_ptrs += BLOCK_K
+            else:
+                x = tl.load(a_ptrs, mask=(m_range < end)[:, None] & (in_step[None, :] < k - step * BLOCK_K), other=0.0)
+                a_ptrs += BLOCK_K
+            if BLOCKS_OF_B:
+                acc = add_product(x, b, of_expert, step * BLOCK_K, acc, True)
+                if GATED:
+                    up = add_product(x, b, of_expert + n, step * BLOCK_K, up, True)
+            else:
+                mask = inside & (in_step[:, None] < k - step * BLOCK_K)
+                acc = tl.dot(x, tl.load(b_ptrs, mask=mask, other=0.0), acc, input_precision="ieee")
+                if GATED:
+                    up = tl.dot(x, tl.load(b_ptrs + n.to(tl.int64) * k, mask=mask, other=0.0), up, input_precision="ieee")
+                b_ptrs += BLOCK_K
+        if GATED:
+            acc = silu(acc) * up
+        if WEIGH:
+            acc *= tl.load(weights_of(route_ptr, E, slots) + slot)[:, None]
+        to = slot if SCATTER else m_range
+        c_ptrs = out_ptr + to[:, None].to(tl.int64) * n + n_range[None, :]
+        tl.store(c_ptrs, acc.to(out_ptr.dtype.element_ty), mask=(m_range < end)[:, None] & (n_range[None, :] < n))
+        if COUNTED:
+            dl.notify(brought_ptr + skipped, rank, signal=1, sig_op="add", comm_scope="gpu")
+
+    # Rows that no slot goes to.
+    if SCATTER and not COUNTED:
+        if tl.load(route_ptr + ROWS) < slots:
+            for slot in range(tl.program_id(0), slots, PROGRAMS):
+                if tl.load(place_of(route_ptr, E, slots) + slot) < 0:
+                    clear_row(out_ptr, slot, n, BLOCK_N)
+    elif not SCATTER:
+        for row in range(tl.load(route_ptr + ROWS) + tl.program_id(0), slots, PROGRAMS):
+            clear_row(out_ptr, row, n, BLOCK_N)
+    if AWAITED:
+        __syncthreads()
+        if is_last(ended_ptr, PROGRAMS):
+            tl.store(ended_ptr, 0)
+            __syncthreads()
+            end_gathering(ready_ptr, done_ptr, epoch_ptr, 1, 1)

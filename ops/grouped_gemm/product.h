@@ -1,0 +1,61 @@
+// Launches of the kernel that multiplies the rows of each expert with that expert's matrix.
+#pragma once
+#include "ops/route/blocks.h"
+#include "tandem/operator.h"
+
+namespace tandem::ops {
+
+// What is multiplied; each kernel of this shape is compiled once.
+struct GroupedWay {
+  bool gated = false, gather = false, scatter = false, weigh = false;
+};
+
+class GroupedProduct {
+ public:
+  GroupedProduct(const Table& table, Team& team, int64_t n, int64_t k, int64_t experts, int64_t topK, DType dtype,
+                 const GroupedConfig& config, const GroupedWay& way);
+
+  // Over ranks: rows of the other ranks' shards lie in `a`, those of this rank's in `own`; `ready` says which are there.
+  struct Awaited {
+    Tensor own, ready, done, ended, epoch;
+    int64_t shardRows;
+  };
+  // brought[i] counts the tiles of the i-th part, of `columns` columns.
+  struct Counted {
+    Tensor brought;
+    int64_t columns;
+  };
+  // a: tokens or the route's rows; m: tokens. At most `programs` programs, where that is not 0.
+  void launch(const Tensor& a, const Tensor& w, const Tensor& out, const Tensor& route, int64_t m, int stream,
+              const Awaited* awaited = nullptr, const Counted* counted = nullptr, int programs = 0) const;
+  // Columns of a tile of a call with m tokens.
+  int64_t tileColumns(int64_t m) const { return tiles(m).blockN; }
+  int programs() const { return config_.programs; }
+
+ private:
+  GroupedConfig tiles(int64_t m) const;
+
+  Team& team_;
+  int64_t n_, k_, experts_, topK_;
+  DType dtype_;
+  GroupedConfig config_;
+  GroupedWay way_;
+};
+
+template <class Config>
+std::vector<Option> groupedOptions() {
+  std::vector<Option> out = dealOptions<Config>();
+  for (Option o : {option<Config>("block_n", &GroupedConfig::blockN, "columns of a tile"),
+                   option<Config>("block_k", &GroupedConfig::blockK, "inner size of a tile")}) {
+    o.kind = Option::Kind::Tile;
+    out.push_back(std::move(o));
+  }
+  out.push_back(option<Config>("num_warps", &GroupedConfig::numWarps, "of a program"));
+  out.push_back(option<Config>("num_stages", &GroupedConfig::numStages, "how far loads run ahead"));
+  return out;
+}
+
+// The sizes of an operator that multiplies by experts.
+std::vector<Size> groupedSizes();
+
+}  // namespace tandem::ops

@@ -1,0 +1,66 @@
+// Host side of grouped GEMM + AllReduce: the product, the sums over slots, and ops/all_reduce, one behind the other.
+#include "ops/moe_ar/moe_ar.h"
+#include "ops/all_reduce/all_reduce.h"
+#include "ops/cdiv.h"
+#include "ops/grouped_gemm/product.h"
+#include "ops/kernel_text.h"
+#include <algorithm>
+
+namespace tandem::ops {
+namespace tables {
+
+const Table& moe_ar() {
+  static const Table table = [] {
+    Table t{.name = "moe_ar",
+            .className = "MoeAr",
+            .what = "out[m, n] = the sum over ranks and slots of h @ w[e]^T, by the route's weights, on every rank.",
+            .sizes = groupedSizes(),
+            .types = summedTypes(),
+            .typeWords = "fp16, bf16 or fp32",
+            .tensors = {{.name = "h", .shape = {"m*top_k", "k"}},
+                        {.name = "w", .shape = {"experts", "n", "k"}},
+                        {.name = "route", .shape = {kRouteWords}, .always = DType::Int32},
+                        {.name = "out", .shape = {"m", "n"}, .isOutput = true}},
+            .numbers = {{"m", Number::Kind::Rows, "tokens"}},
+            .options = groupedOptions<GroupedConfig>()};
+    t.make = maker<MoeAr, GroupedConfig, 5>(moe_ar);
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace tables
+
+MoeAr::MoeAr(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, int64_t topK, DType dtype,
+             const GroupedConfig& config)
+    : Operator(tables::moe_ar(), team, {maxM, n, k, experts, topK}, dtype, &config), n_(n), experts_(experts),
+      topK_(topK) {
+  product_ = std::make_unique<GroupedProduct>(table_, team, n, k, experts, topK, dtype, config,
+                                              GroupedWay{.scatter = true, .weigh = true});
+  reduce_ = std::make_unique<AllReduce>(team, maxM * n, dtype);
+  slots_ = memory_.localZeros({maxM * topK, n}, dtype, "slots");
+  sums_ = memory_.localZeros({maxM, n}, dtype, "sums");
+}
+
+MoeAr::~MoeAr() = default;
+
+void MoeAr::closeParts() { reduce_->close(); }
+
+void MoeAr::queue(const Call& call) {
+  const Tensor &h = call.tensors[0], &w = call.tensors[1], &route = call.tensors[2], &out = call.tensors[3];
+  int64_t m = call.numbers[0];
+  bool simulated = team_.target() == "sim";
+  int64_t rows = simulated ? 16 : 8, columns = simulated ? 32 : 256;
+  int programs =
+      int(std::min<int64_t>(cdiv(m, rows) * cdiv(n_, columns), simulated ? 4 : 2 * team_.residentPrograms()));
+  product_->launch(h, w, slots_, route, m, call.stream);
+  Tensor sums{sums_.address, {m, n_}, dtype_};
+  const Tensor& into = team_.size() > 1 ? sums : out;
+  team_.launch(
+      kernelOf("ops/moe_ar/moe_ar.py", "sum_slots"),
+      {.grid = {programs, 1, 1}, .numWarps = simulated ? 2 : 4, .stream = call.stream}, {slots_, route, into, m, n_},
+      {{"PROGRAMS", int64_t(programs)}, {"E", experts_}, {"TOP_K", topK_}, {"ROWS", rows}, {"COLUMNS", columns}});
+  if (team_.size() > 1) reduce_->run(sums, out, call.stream);
+}
+
+}  // namespace tandem::ops

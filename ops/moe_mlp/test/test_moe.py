@@ -1,0 +1,218 @@
+"""AgMoe, MoeRs, MoeAr and MoeMlp on simulated ranks, under the checker: exact on small integers, whatever the schedule."""
+
+import functools
+import pathlib
+import re
+import sys
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "route/test"))
+
+from moe_reference import down_projected, drawn_ids, drawn_weights, integers, rows_of, up_projected
+
+import tandem
+from tandem.ops import AgMoe, MoeAr, MoeMlp, MoeRs, RouteIds, route_parts, rows_of_rank, shard_rows
+
+KINDS = ["uniform", "zipf", "one", "few", "dropped"]
+
+
+class Case:
+    """The operands of all ranks, and what comes of them. `inner`: columns that a rank has of the experts' inner layer."""
+
+    def __init__(self, ranks, m, hidden, inner, experts, top_k, kind="uniform", seed=0, dtype="fp32", gated=False):
+        self.ranks, self.sizes, self.dtype, self.gated = ranks, (m, hidden, inner, experts, top_k), dtype, gated
+        self.ids, self.weights = drawn_ids(m, experts, top_k, kind, seed), drawn_weights(m, top_k, seed)
+        self.x = integers((m, hidden), dtype, seed, 1, most=1)
+        self.up = [integers((experts, inner * (1 + gated), hidden), dtype, seed, 2, r, most=1) for r in range(ranks)]
+        self.down = [integers((experts, hidden, inner), dtype, seed, 3, r, most=1) for r in range(ranks)]
+
+    def inner_of(self, rank):
+        return up_projected(self.x, self.up[rank], self.ids, self.gated)
+
+    def result(self):
+        return sum(down_projected(self.inner_of(r), self.down[r], self.ids, self.weights) for r in range(self.ranks))
+
+    def route(self, team, op=None):
+        m, _, _, experts, top_k = self.sizes
+        return (op or RouteIds(team, m, experts, top_k, "i32"))(self.ids, self.weights, m)
+
+
+def made(cls, team, case, swapped=False, **options):
+    m, hidden, inner, experts, top_k = case.sizes
+    n, k = (hidden, inner) if swapped else (inner, hidden)
+    return cls(team, m, n, k, experts, top_k, case.dtype, **options)
+
+
+def rows_on(rank, m, ranks, whole):
+    first = rank * shard_rows(m, ranks)
+    return whole[first : first + rows_of_rank(m, ranks, rank)]
+
+
+def launched(main, ranks, seed, slots=None):
+    policy = "slowest-rank" if seed % 3 == 2 else "random"
+    result = tandem.launch(main, ranks=ranks, seed=seed, slots_per_rank=slots, policy=policy, check=True)
+    assert result.reports == []
+    return result.values
+
+
+def gathers(case, seed, slots=None, **options):
+    m, _, inner, experts, top_k = case.sizes
+
+    def main(team):
+        route = case.route(team)
+        with made(AgMoe, team, case, gated=case.gated, **options) as op:
+            out = op(rows_of(case.x, team), case.up[team.rank], route, m)
+            return route_parts(route, m, experts, top_k).order, np.array(out)
+
+    for rank, (order, out) in enumerate(launched(main, case.ranks, seed, slots)):
+        want = case.inner_of(rank)[order]
+        if case.gated:
+            np.testing.assert_allclose(out[: len(order)], want, rtol=1e-4, atol=1e-3)
+        else:
+            np.testing.assert_array_equal(out[: len(order)], want)
+        assert (out[len(order) :] == 0).all()
+
+
+def scatters(case, seed, slots=None, cls=MoeRs, **options):
+    m = case.sizes[0]
+    inner = [case.inner_of(r) for r in range(case.ranks)]
+
+    def main(team):
+        route = case.route(team)
+        order = route_parts(route, m, *case.sizes[3:]).order
+        h = np.zeros_like(inner[team.rank], dtype=case.x.dtype)
+        h[: len(order)] = inner[team.rank][order]
+        with made(cls, team, case, swapped=True, **options) as op:
+            return np.array(op(h, case.down[team.rank], route, m))
+
+    want = case.result()
+    for rank, out in enumerate(launched(main, case.ranks, seed, slots)):
+        np.testing.assert_array_equal(out, want if cls is MoeAr else rows_on(rank, m, case.ranks, want))
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
+def test_seeds(ranks):
+    """The instance of every rank count, under twenty seeds: kinds of dealing and rows in turn."""
+    for seed in range(20):
+        case = Case(ranks, 37, 24, 20, 5, 2, KINDS[seed % len(KINDS)], seed)
+        gathers(case, seed)
+        scatters(case, seed, combiners=seed // 5 % 3)
+
+
+@pytest.mark.parametrize("m, hidden, inner, experts, top_k", [(1, 1, 1, 1, 1), (3, 70, 33, 7, 3), (65, 33, 40, 11, 2), (40, 64, 32, 40, 4)])
+@pytest.mark.parametrize("ranks", [2, 3, 8])
+def test_sizes(ranks, m, hidden, inner, experts, top_k):
+    case = Case(ranks, m, hidden, inner, experts, top_k, "zipf", seed=m)
+    gathers(case, m)
+    scatters(case, m)
+    scatters(case, m, cls=MoeAr)
+
+
+@pytest.mark.parametrize("slots", [1, 2, 5])
+def test_few_resident_programs(slots):
+    for seed in range(3):
+        case = Case(3, 50, 40, 24, 5, 2, "dropped", seed)
+        gathers(case, seed, slots)
+        scatters(case, seed, slots)
+        scatters(case, seed, slots, cls=MoeAr)
+
+
+def test_parts_and_programs():
+    for parts, combiners in [(1, 0), (3, 1), (16, 3), (2, 7)]:
+        scatters(Case(2, 70, 96, 24, 5, 2, "zipf", parts), parts, parts=parts, combiners=combiners, programs=5)
+
+
+def test_types():
+    for dtype in ("fp16", "bf16"):
+        case = Case(2, 30, 16, 16, 4, 2, seed=3, dtype=dtype)
+        gathers(case, 0)
+    gathers(Case(2, 30, 16, 16, 4, 2, seed=3, gated=True), 0)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("gated", [False, True])
+def test_whole_layer(ranks, gated):
+    def layer(team, case):
+        with made(MoeMlp, team, case, swapped=True, gated=gated) as op:
+            return np.array(op(rows_of(case.x, team), case.up[team.rank], case.down[team.rank], case.route(team), 41))
+
+    for seed in range(4):
+        case = Case(ranks, 41, 24, 20, 6, 3, KINDS[seed], seed, gated=gated)
+        want = case.result()
+        for rank, out in enumerate(launched(functools.partial(layer, case=case), ranks, seed)):
+            np.testing.assert_allclose(out, rows_on(rank, 41, ranks, want), rtol=1e-4, atol=1e-2 if gated else 0)
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_calls_in_a_row(ranks):
+    """As a captured graph replays them: the same addresses, other routing and rows, nothing waited for between the calls."""
+    cases = [Case(ranks, 26, 16, 12, 5, 2, KINDS[seed % len(KINDS)], seed) for seed in range(6)]
+    m = 26
+
+    def main(team):
+        first = cases[0]
+        dealt, op = RouteIds(team, m, 5, 2, "i32"), made(MoeMlp, team, first, swapped=True)
+        moved = team.local_from_array
+        ids, weights, x = moved(first.ids), moved(first.weights), moved(rows_of(first.x, team))
+        up, down = moved(first.up[team.rank]), moved(first.down[team.rank])
+        given = [[moved(a) for a in (c.ids, rows_of(c.x, team), c.up[team.rank], c.down[team.rank], c.weights)] for c in cases]
+        outs = [team.local_empty(rows_of(first.x, team).shape, "float32") for _ in cases]
+        out, route = team.local_empty(outs[0].shape, "float32"), None
+        for data, kept in zip(given, outs):
+            for to, source in zip((ids, x, up, down, weights), data):
+                if source.size:
+                    team.stream.copy(to, source)
+            route = dealt(ids, weights, m, out=route)
+            op(x, up, down, route, m, out=out)
+            if kept.size:
+                team.stream.copy(kept, out)
+        return [np.array(a) for a in outs]
+
+    wants = [case.result() for case in cases]
+    for seed in range(6):
+        for rank, outs in enumerate(launched(main, ranks, seed)):
+            for out, want in zip(outs, wants):
+                np.testing.assert_array_equal(out, rows_on(rank, m, ranks, want))
+
+
+def test_same_bits_whatever_the_schedule():
+    case = Case(3, 40, 24, 16, 5, 2, "zipf")
+    rng = np.random.default_rng(5)
+    case.x, h = rng.standard_normal(case.x.shape).astype(np.float32), rng.standard_normal((3, 80, 16)).astype(np.float32)
+
+    def main(team):
+        route = case.route(team)
+        up = made(AgMoe, team, case)(rows_of(case.x, team), case.up[team.rank], route, 40)
+        down = made(MoeRs, team, case, swapped=True)(h[team.rank], case.down[team.rank], route, 40)
+        return np.array(up).tobytes(), np.array(down).tobytes()
+
+    found = [launched(main, 3, seed) for seed in range(6)]
+    assert all(values == found[0] for values in found)
+
+
+def test_wrong_arguments():
+    case = Case(2, 16, 8, 4, 4, 2)
+
+    def failing(message, cls, *shapes, m=16):
+        def main(team):
+            op = made(cls, team, case, swapped=cls is not AgMoe)
+            op(*(np.zeros(s, np.float32) for s in shapes[:-1]), np.zeros(shapes[-1], np.int32), m)
+
+        with pytest.raises((ValueError, TypeError, RuntimeError), match=message):
+            tandem.launch(main, ranks=2)
+
+    failing(r"`x` has shape \[16, 8\], \[8, 8\] is needed", AgMoe, (16, 8), (4, 4, 8), 232)
+    failing(r"`w` has shape \[4, 8, 4\], \[4, 4, 8\] is needed", AgMoe, (8, 8), (4, 8, 4), 232)
+    failing(r"`route` has shape \[231\], \[232\] is needed", AgMoe, (8, 8), (4, 4, 8), 231)
+    failing(r"`h` has shape \[16, 4\], \[32, 4\] is needed", MoeRs, (16, 4), (4, 8, 4), 232)
+    failing("`m` is 17, the operator was made for 1 to 16", MoeRs, (32, 4), (4, 8, 4), 232, m=17)
+    failing(r"`down` has shape \[4, 4, 8\], \[4, 8, 4\] is needed", MoeMlp, (8, 8), (4, 4, 8), (4, 4, 8), 232)
+
+
+@pytest.mark.parametrize("name", ["ag_moe", "moe_rs", "moe_ar", "moe_mlp"])
+def test_readme_example(name):
+    text = (pathlib.Path(__file__).parents[2] / name / "README.md").read_text()
+    for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(compile(code, "README.md", "exec"), {})

@@ -1,0 +1,134 @@
+"""Errors planted in the protocols of ag_moe and moe_rs, in their kernels and on the host: every one is reported, at its lines; as they are,
+they are right, of a small instance under every schedule."""
+
+import pathlib
+import re
+import sys
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "route/test"))
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+import protocol
+from test_moe import Case, rows_on
+
+import tandem
+
+GEMM, RS, CALLS, ROUTE = "grouped_gemm/grouped_gemm.py", "moe_rs/moe_rs.py", "device/calls.py", "route/route.py"
+STORE = "        tl.store(c_ptrs, acc.to(out_ptr.dtype.element_ty), mask=(m_range < end)[:, None] & (n_range[None, :] < n))\n"
+BROUGHT = '            dl.notify(brought_ptr + skipped, rank, signal=1, sig_op="add", comm_scope="gpu")\n'
+SENT = "                tl.store(there + at, total.to(parts_ptr.dtype.element_ty), mask=inside)\n"
+TOLD = '                dl.notify(signal + slot, owner, signal=call, sig_op="set", comm_scope="intra_node")\n'
+ARRIVED = 'tl.minimum(turn, rank), "sys", "acquire", waitValue=1, compare="ge")'
+SOURCE = "            source = arrived(a_ptr, ready_ptr, rank, ranks, tl.load(words + 3))\n"
+BLOCKS = "tl.where(here == total, all_blocks, here // BLOCK)"
+RESET = "                shmem.signal_op(ready_ptr + band, 0, shmem.NVSHMEM_SIGNAL_SET, rank)\n"
+MEETING = "            shmem.signal_wait_until(done_ptr + peer, shmem.NVSHMEM_CMP_GE, call)\n"
+CALL = "    call = tl.load(epoch_ptr) + 1\n"
+BEGUN = '        token = dl.wait(begun_ptr, ranks, "sys", "acquire", waitValue=call, compare="ge")\n'
+RESET_PARTS = '            dl.notify(brought_ptr + part, rank, signal=0, sig_op="set", comm_scope="gpu")\n'
+OWN = '                token = dl.wait(signal, ranks - 1, "sys", "acquire", waitValue=call, compare="ge")\n'
+OF_PART = '            token = dl.wait(brought_ptr + part, 1, "gpu", "acquire", waitValue=tiles, compare="ge")\n'
+
+# The name; the change of the kernels or what the host does; words of the kinds of reports; texts of lines that reports name.
+GATHER = {
+    "wait dropped": ((GEMM, SOURCE, "            source = a_ptr\n"), "race", ["tl.load(a_ptrs"]),
+    "one shard too few": ((GEMM, "ranks, tl.load(words + 3))", "ranks, tl.load(words + 3) - 1)"), "race", ["tl.load(a_ptrs"]),
+    "first instead of last shard": ((ROUTE, BLOCKS, "tl.cdiv(here, BLOCK)"), "race", ["tl.load(a_ptrs"]),
+    "relaxed wait": ((GEMM, ARRIVED, ARRIVED.replace("acquire", "relaxed")), "race", ["tl.load(a_ptrs"]),
+    "narrow wait": ((GEMM, ARRIVED, ARRIVED.replace("sys", "gpu")), "scope|race", ["tl.minimum(turn, rank)"]),
+    "stale wait": ((GEMM, ARRIVED, ARRIVED.replace("waitValue=1", "waitValue=0")), "race", ["tl.load(a_ptrs"]),
+    "reset omitted": ((CALLS, RESET, ""), "race|signal-misuse|leftover", []),
+    "meeting left out": ((CALLS, MEETING, ""), "race|signal|leftover", []),
+    "stale epoch": ((CALLS, CALL, CALL.replace(" + 1", "")), "race|signal|leftover", []),
+    "ended by the last but one": (
+        (GEMM, "is_last(ended_ptr, PROGRAMS)", "is_last(ended_ptr, PROGRAMS - 1)"),
+        "race|signal|leftover|deadlock",
+        [],
+    ),
+    "signal before copy": ("signal first", "race", ["self.beside.copy(there, x)"]),
+    "wrong slot": ("wrong slot", "deadlock|race|signal", []),
+}
+SCATTER = {
+    "tiles not awaited": ((RS, OF_PART, "            token = 0\n"), "race", []),
+    "one tile too few": ((RS, "waitValue=tiles", "waitValue=tiles - 1"), "race", ["acc.to(out_ptr"]),
+    "tile told before it is stored": (
+        (GEMM, STORE + "        if COUNTED:\n" + BROUGHT, "        if COUNTED:\n" + BROUGHT + STORE),
+        "race",
+        ["acc.to(out_ptr"],
+    ),
+    "relaxed wait for tiles": ((RS, OF_PART, OF_PART.replace("acquire", "relaxed")), "race", ["acc.to(out_ptr"]),
+    "begun not awaited": ((RS, BEGUN, "        token = 0\n"), "race|leftover", []),
+    "sum told before it is stored": ((RS, SENT + TOLD, TOLD + SENT), "race", ["tl.store(there + at"]),
+    "narrow signal": ((RS, TOLD, TOLD.replace("intra_node", "gpu")), "scope|race", ["dl.notify(signal + slot"]),
+    "own sums do not wait": ((RS, OWN, "                token = 0\n"), "race|leftover|uninitialised", []),
+    "one peer too few": ((RS, OWN, OWN.replace("ranks - 1", "ranks - 2")), "race|leftover|uninitialised", []),
+    "stale signal": ((RS, OWN, OWN.replace("=call", "=call - 1")), "race|leftover|uninitialised", []),
+    "wrong slot": ((RS, "slot = rank - tl.where(rank > owner, 1, 0)", "slot = tl.where(rank > owner, 1, 0)"), "race|deadlock|signal", []),
+    "reset omitted": ((RS, RESET_PARTS, "            pass\n"), "race|leftover", []),
+    "reset by the last but one": (
+        (RS, "is_last(done_ptr, PROGRAMS)", "is_last(done_ptr, PROGRAMS - 1)"),
+        "race|signal|leftover|deadlock",
+        [],
+    ),
+    "stale epoch": ((RS, CALL, CALL.replace(" + 1", "")), "race|leftover|uninitialised", []),
+    "sums not awaited": ("sums not awaited", "race", []),
+    "combines early": ("combines early", "race|signal", []),
+}
+
+
+def cases(ranks, calls):
+    """The first call has the most tiles."""
+    return [Case(ranks, 12 * ranks, 32, 16, 3, 2, ["uniform", "zipf", "dropped"][i % 3], seed=i) for i in range(calls)]
+
+
+def reports_of(half, ranks, kernels, host, seed):
+    given = cases(ranks, 3)
+
+    def main(team):
+        return protocol.calls(team, given, kernels, host, half)
+
+    try:
+        return tandem.launch(main, ranks=ranks, seed=seed, check=True, policy="slowest-rank" if seed % 2 else "random").reports
+    except tandem.SimulationError as error:
+        return error.reports
+
+
+@pytest.mark.parametrize("half", ["gather", "scatter", "both"])
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_as_they_are(tmp_path, half, ranks):
+    given, kernels = cases(ranks, 3), protocol.kernels(tmp_path)
+    for seed in range(4):
+        result = tandem.launch(lambda team: protocol.calls(team, given, kernels, (), half), ranks=ranks, seed=seed, check=True)
+        assert result.reports == []
+        if half != "gather":
+            for rank, outs in enumerate(result.values):
+                for case, out in zip(given, outs):
+                    np.testing.assert_array_equal(out, rows_on(rank, case.sizes[0], ranks, case.result()))
+
+
+@pytest.mark.parametrize("half, name", [("gather", name) for name in GATHER] + [("scatter", name) for name in SCATTER])
+def test_planted_errors(tmp_path, half, name):
+    change, kinds, lines = (GATHER if half == "gather" else SCATTER)[name]
+    is_host = isinstance(change, str)
+    kernels = protocol.kernels(tmp_path, *([] if is_host else [change]))
+    for seed in range(12):
+        reports = reports_of(half, 3, kernels, (change,) if is_host else (), seed)
+        if reports:
+            break
+    assert reports, "not found"
+    report = reports[0]
+    assert re.search(kinds, report["kind"]), report["text"]
+    for line in lines:
+        assert line in report["text"], report["text"]
+
+
+@pytest.mark.parametrize("half", ["gather", "scatter"])
+def test_every_schedule(tmp_path, half):
+    """The smallest instance with a block that needs both ranks."""
+    kernels = protocol.kernels(tmp_path)
+    case = Case(2, 2, 16, 16, 1, 1)
+    proof = tandem.explore(lambda team: protocol.calls(team, [case], kernels, (), half), ranks=2, exhaustive=True, limit=200_000)
+    assert proof.proven, str(proof)

@@ -1,0 +1,40 @@
+// Grouped GEMM + ReduceScatter.
+#pragma once
+#include "tandem/moe_config.h"
+#include "tandem/operator.h"
+
+namespace tandem::ops {
+
+class GroupedProduct;
+
+struct MoeRsConfig : GroupedConfig {
+  int parts = 0;       // of the columns, of which one travels while the next is multiplied
+  int combiners = -1;  // programs that sum and send beside the product; 0: behind it; -1: the operator's choice
+};
+
+// out = this rank's tokens of the sum over ranks and slots of h · w[e]^T, by the route's weights: the second half of a
+// mixture of experts whose matrices are divided among the ranks by their columns. fp16, bf16 or fp32; sums run in fp32,
+// over slots, then over ranks, in their order: the same bits in every run.
+class TANDEM_API MoeRs : public Operator {
+ public:
+  // `maxM`: tokens of all ranks; `n`: columns of the result; `k`: this rank's columns of h.
+  MoeRs(Team& team, int64_t maxM, int64_t n, int64_t k, int64_t experts, int64_t topK, DType dtype,
+        const MoeRsConfig& config = {});
+  ~MoeRs() override;
+  // h: [m * topK, k], the route's rows; w: [experts, n, k]; route: of all m tokens, made on this rank; out:
+  // [rowsOfRank(m), n]. Every rank calls with the same m <= maxM. Queued on `stream`.
+  void run(const Tensor& h, const Tensor& w, const Tensor& route, const Tensor& out, int64_t m, int stream = 0) {
+    call({{h, w, route, out}, {m}, stream});
+  }
+
+ private:
+  void queue(const Call& call) override;
+  void combine(const Tensor& route, const Tensor& out, int64_t m, int64_t partColumns, int programs, int stream);
+
+  int64_t n_, experts_, topK_;
+  MoeRsConfig config_;
+  std::unique_ptr<GroupedProduct> product_;
+  Tensor slots_, parts_, brought_, ready_, begun_, done_, epoch_;
+};
+
+}  // namespace tandem::ops

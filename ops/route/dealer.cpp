@@ -1,0 +1,102 @@
+// Divides tokens among programs, and sizes their tiles.
+#include "ops/route/dealer.h"
+#include "ops/cdiv.h"
+#include "ops/kernel_text.h"
+#include <algorithm>
+#include <bit>
+
+namespace tandem::ops {
+namespace {
+
+// Slots of a program, and up to how many one program takes alone.
+constexpr int64_t kSlotsEach = 1024, kAlone = 2048;
+constexpr int64_t kSimulatedSlotsEach = 64, kSimulatedAlone = 64;
+constexpr int kWarps = 8, kSimulatedWarps = 2;
+constexpr int64_t kMostSharedWords = 24 << 10;
+constexpr int kGroup = 8;                                 // blocks that share the columns that they read
+constexpr int64_t kTile = 8192;                           // elements of a tile of counts
+constexpr int64_t kScores = 4096;                         // of a tile of scores
+constexpr int64_t kAtOnce = 1024, kSimulatedAtOnce = 64;  // blocks of the table
+
+int64_t padded(int64_t n) { return int64_t(std::bit_ceil(uint64_t(n))); }
+
+}  // namespace
+
+int blockRows(int64_t slots, int64_t experts, const DealConfig& given, const std::string& target) {
+  if (given.blockM) return given.blockM;
+  if (target == "sim") return 16;
+  int64_t each = slots / experts;
+  return each > 48 ? 128 : each > 16 ? 64 : 16;
+}
+
+void checkExperts(const Table& table, int64_t experts, int64_t topK) {
+  auto check = [&](const char* name, int64_t value, int64_t most) {
+    if (value > most)
+      throw Error("`" + table.name + "`: `" + name + "` is " + std::to_string(value) + ", 1 to " +
+                  std::to_string(most) + " are possible");
+  };
+  check("experts", experts, kMostExperts);
+  check("top_k", topK, std::min(experts, kMostTopK));
+}
+
+Dealer::Dealer(Team& team, Memory& memory, int64_t maxM, int64_t experts, int64_t topK, bool scores,
+               const DealConfig& config)
+    : team_(team), experts_(experts), topK_(topK), scores_(scores), config_(config) {
+  int64_t ranges = std::max<int64_t>(team.size(), team.residentPrograms());
+  int64_t blocks = cdiv(maxM * topK, 16) + experts + kAtOnce;
+  ids_ = memory.localZeros({scores ? maxM * topK : 1}, DType::Int32, "ids");
+  counts_ = memory.localZeros({ranges * experts}, DType::Int32, "counts");
+  base_ = memory.localZeros({ranges * experts}, DType::Int32, "base");
+  marks_ = memory.localZeros({blocks}, DType::Int32, "marks");
+  runs_ = memory.localZeros({3 * team.size() * experts}, DType::Int32, "runs");
+}
+
+Dealer::Ranges Dealer::rangesFor(int64_t m) const {
+  bool simulated = team_.target() == "sim";
+  int64_t ranks = team_.size(), shard = shardRows(m, team_.size());
+  int64_t most = std::min<int64_t>(team_.residentPrograms(), config_.programs ? config_.programs : 1 << 16) - 1;
+  Ranges out{1, shard, false, simulated ? kSimulatedWarps : kWarps};
+  if (m * topK_ > (simulated ? kSimulatedAlone : kAlone) && most >= ranks) {
+    out.isMany = true;
+    out.parts = std::clamp(cdiv(shard * topK_, simulated ? kSimulatedSlotsEach : kSlotsEach), int64_t(1), most / ranks);
+    out.tokens = cdiv(shard, out.parts);
+  }
+  int64_t each = experts_ * (out.isMany ? 1 : ranks);
+  while (out.warps > 1 && out.warps * each > kMostSharedWords) out.warps /= 2;
+  return out;
+}
+
+void Dealer::launch(const Given& given, const Tensor& route, int64_t m, int stream,
+                    const std::map<std::string, Constant>& constants) {
+  Ranges ranges = rangesFor(m);
+  int64_t columns = padded(experts_), atOnce = team_.target() == "sim" ? kSimulatedAtOnce : kAtOnce;
+  int64_t programs = ranges.parts * team_.size();
+  std::map<std::string, Constant> all = {{"E", experts_},
+                                         {"PADDED", columns},
+                                         {"BITS", int64_t(std::bit_width(uint64_t(experts_ - 1)))},
+                                         {"K", topK_},
+                                         {"R", int64_t(team_.size())},
+                                         {"WARPS", int64_t(ranges.warps)},
+                                         {"MANY", ranges.isMany},
+                                         {"ROWS_AT_ONCE", std::clamp<int64_t>(kTile / columns, 1, padded(programs))},
+                                         {"TOKENS_AT_ONCE", std::clamp<int64_t>(kScores / columns, 1, 64)},
+                                         {"SCORES", scores_},
+                                         {"SIGMOID", false},
+                                         {"GROUPS", int64_t(1)},
+                                         {"TOP_GROUPS", int64_t(1)},
+                                         {"RENORMALISE", false},
+                                         {"BLOCK", int64_t(blockRows(m * topK_, experts_, config_, team_.target()))},
+                                         {"GROUP", int64_t(kGroup)},
+                                         {"AT_ONCE", atOnce}};
+  for (const auto& [name, value] : constants) all[name] = value;
+  LaunchConfig launch{.grid = {int(ranges.isMany ? programs + 1 : 1), 1, 1},
+                      .numWarps = ranges.warps,
+                      .stream = stream,
+                      .cooperative = ranges.isMany};
+  team_.launch(kernelOf("ops/route/route.py", "route"), launch,
+               {given.logits, given.bias, given.ids, given.weights, route, counts_, base_, marks_, runs_, m,
+                shardRows(m, team_.size()), ranges.tokens, ranges.parts},
+               all);
+}
+
+}  // namespace tandem::ops

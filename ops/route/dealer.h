@@ -1,0 +1,37 @@
+// Launches of the kernel that deals tokens to experts.
+#pragma once
+#include "ops/route/blocks.h"
+#include "tandem/operator.h"
+
+namespace tandem::ops {
+
+class Dealer {
+ public:
+  // `scores`: ids are found from logits.
+  Dealer(Team& team, Memory& memory, int64_t maxM, int64_t experts, int64_t topK, bool scores,
+         const DealConfig& config);
+  // ids [m, topK] and weights, with the route. With scores ids are its own and `constants` say how they are found.
+  struct Given {
+    Tensor logits, bias, ids, weights;
+  };
+  void launch(const Given& given, const Tensor& route, int64_t m, int stream,
+              const std::map<std::string, Constant>& constants);
+  const Tensor& ids() const { return ids_; }
+
+ private:
+  // How the tokens of a shard are divided.
+  struct Ranges {
+    int64_t parts, tokens;
+    bool isMany;  // a program for each
+    int warps;
+  };
+  Ranges rangesFor(int64_t m) const;
+
+  Team& team_;
+  int64_t experts_, topK_;
+  bool scores_;
+  DealConfig config_;
+  Tensor ids_, counts_, base_, marks_, runs_;
+};
+
+}  // namespace tandem::ops

@@ -1,0 +1,194 @@
+"""Routes against NumPy on simulated ranks, under the checker: sizes, kinds of dealing, one program and many, scores, bad ids, errors."""
+
+import pathlib
+import re
+import sys
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+from moe_reference import blocks_of, drawn_ids, drawn_weights, order_of
+
+import tandem
+from tandem.ops import Route, RouteIds, route_parts
+
+KINDS = ["uniform", "zipf", "one", "few", "dropped"]
+
+
+def check(parts, ids, weights, experts, ranks, rank, block=16):
+    order, _ = order_of(ids, experts, ranks, rank)
+    np.testing.assert_array_equal(parts.order, order)
+    place = np.full(ids.size, -1)
+    place[order] = np.arange(len(order))
+    np.testing.assert_array_equal(parts.place, place)
+    np.testing.assert_array_equal(parts.counts, np.bincount(ids.reshape(-1)[order], minlength=experts))
+    np.testing.assert_array_equal(parts.weights, weights.reshape(-1))
+    assert [tuple(words) for words in parts.blocks[:, :4]] == blocks_of(ids, experts, block, ranks, rank)
+    for at, (expert, _, _, turn, first, height, *_) in enumerate(parts.blocks):
+        group = parts.blocks[first : first + height]
+        assert first <= at < first + height and height <= 8 and (group[:, 0] == expert).all() and (group[:, 3] == turn).all()
+
+
+def run(ranks, m, experts, top_k, kind="uniform", seed=0, slots=None, block=16, **config):
+    ids, weights = drawn_ids(m, experts, top_k, kind, seed), drawn_weights(m, top_k, seed)
+
+    def main(team):
+        with RouteIds(team, m, experts, top_k, "i32", **config) as op:
+            return route_parts(op(ids, weights, m), m, experts, top_k)
+
+    result = tandem.launch(main, ranks=ranks, seed=seed, slots_per_rank=slots, check=True)
+    assert result.reports == []
+    for rank, parts in enumerate(result.values):
+        check(parts, ids, weights, experts, ranks, rank, block)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("m, experts, top_k", [(1, 1, 1), (37, 5, 2), (130, 7, 3), (200, 64, 8)])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
+def test_dealing(ranks, m, experts, top_k, kind):
+    run(ranks, m, experts, top_k, kind, seed=m + ranks)
+
+
+@pytest.mark.parametrize("slots", [1, 2, 5])
+def test_few_resident_programs(slots):
+    """With too few for all ranges at once, one program does everything."""
+    for seed in range(3):
+        run(3, 120, 9, 2, "zipf", seed, slots=slots)
+
+
+def test_blocks_and_programs():
+    run(2, 300, 5, 2, "zipf", block_m=64, block=64)
+    run(2, 300, 5, 2, block_m=32, block=32, programs=4)
+    run(1, 300, 300, 2, programs=1)
+
+
+def test_many_blocks():
+    """More than are written at once."""
+    run(2, 1500, 3, 2, "uniform", seed=4)
+
+
+def test_same_bits_whatever_the_schedule():
+    ids, weights = drawn_ids(150, 11, 3, "dropped"), drawn_weights(150, 3)
+
+    def main(team):
+        parts = route_parts(RouteIds(team, 150, 11, 3, "i32")(ids, weights, 150), 150, 11, 3)
+        return b"".join(x.tobytes() for x in (parts.offsets, parts.order, parts.place, parts.weights, parts.blocks))
+
+    results = [tandem.launch(main, ranks=2, seed=seed, check=True).values for seed in range(8)]
+    assert all(values == results[0] for values in results)
+
+
+def test_routing_that_changes_between_calls():
+    sizes = [64, 1, 64, 40, 3, 64]
+    given = [(drawn_ids(m, 6, 2, KINDS[i % len(KINDS)], i), drawn_weights(m, 2, i)) for i, m in enumerate(sizes)]
+
+    def main(team):
+        op = RouteIds(team, 64, 6, 2, "i32")
+        made = [op(*[team.local_from_array(x) for x in pair], len(pair[0])) for pair in given]
+        return [route_parts(route, m, 6, 2) for route, m in zip(made, sizes)]
+
+    for seed in range(4):
+        result = tandem.launch(main, ranks=2, seed=seed, check=True)
+        assert result.reports == []
+        for rank, found in enumerate(result.values):
+            for parts, (ids, weights) in zip(found, given):
+                check(parts, ids, weights, 6, 2, rank)
+
+
+def chosen(logits, bias, top_k, score="softmax", groups=1, top_groups=1, renormalise=False):
+    x = logits.astype(np.float64)
+    scores = 1 / (1 + np.exp(-x)) if score == "sigmoid" else np.exp(x) / np.exp(x).sum(1, keepdims=True)
+    selection = scores + bias
+    if top_groups < groups:
+        of_group = selection.reshape(len(x), groups, -1)
+        best = np.argsort(-np.sort(of_group)[:, :, -2:].sum(2), axis=1, kind="stable")[:, :top_groups]
+        kept = np.zeros((len(x), groups), bool)
+        np.put_along_axis(kept, best, True, axis=1)
+        selection = np.where(kept[:, :, None], of_group, -np.inf).reshape(selection.shape)
+    ids = np.argsort(-selection, axis=1, kind="stable")[:, :top_k].astype(np.int32)
+    weights = np.take_along_axis(scores, ids, axis=1)
+    return ids, weights / weights.sum(1, keepdims=True) if renormalise else weights
+
+
+@pytest.mark.parametrize(
+    "experts, top_k, options",
+    [
+        (1, 1, {}),
+        (5, 2, {"renormalise": True}),
+        (60, 4, {"score": "sigmoid"}),
+        (32, 4, {"score": "sigmoid", "groups": 8, "top_groups": 4, "renormalise": True}),
+        (16, 2, {"groups": 4, "top_groups": 1}),
+    ],
+)
+@pytest.mark.parametrize("m", [1, 33, 100])
+@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+def test_scores(dtype, m, experts, top_k, options):
+    from tandem.kernel.element_types import as_dtype
+
+    rng = np.random.default_rng(m)
+    # few distinct values, so ties are decided by the expert's number
+    logits = (rng.integers(-8, 9, (m, experts)) / 4).astype(as_dtype(dtype))
+    bias = (rng.permutation(experts) / 1024).astype(np.float32)
+    ids, weights = chosen(logits, bias, top_k, **options)
+
+    def main(team):
+        with Route(team, m, experts, top_k, dtype, **options) as op:
+            return route_parts(op(logits, bias, m), m, experts, top_k)
+
+    for ranks in (1, 2):
+        result = tandem.launch(main, ranks=ranks, check=True)
+        assert result.reports == []
+        for rank, parts in enumerate(result.values):
+            np.testing.assert_allclose(parts.weights, weights.reshape(-1), rtol=1e-5)
+            check(parts, ids, parts.weights, experts, ranks, rank)
+
+
+def test_ids_of_no_expert_are_dropped_counted_and_named():
+    ids, weights = drawn_ids(40, 5, 2), drawn_weights(40, 2)
+    ids[7, 1], ids[11, 0], ids[12, 0] = 5, -2, 1 << 30
+
+    def main(team):
+        return np.array(RouteIds(team, 40, 5, 2, "i32")(ids, weights, 40)[:10]).tolist(), team.rank
+
+    result = tandem.launch(main, ranks=2, check=True)
+    assert result.reports == []
+    for header, rank in result.values:
+        assert header == [3, 15, 40, 2, 5, 16, header[6], 77, 2, rank]
+
+    def reads(team):
+        route_parts(RouteIds(team, 40, 5, 2, "i32")(ids, weights, 40), 40, 5, 2)
+
+    with pytest.raises(ValueError, match="`ids`: 3 are no expert's; the first is that of token 7, slot 1; -1 to 4 are possible"):
+        tandem.launch(reads, ranks=1)
+
+
+def failing(message, make, *arguments):
+    def main(team):
+        make(team)(*arguments)
+
+    with pytest.raises((ValueError, TypeError, RuntimeError), match=message):
+        tandem.launch(main, ranks=1)
+
+
+def test_wrong_arguments():
+    ids, weights = drawn_ids(8, 4, 2), drawn_weights(8, 2)
+    failing("`top_k` is 5, 1 to 4 are possible", lambda team: RouteIds(team, 8, 4, 5, "i32"), ids, weights, 8)
+    failing("`experts` is 1025, 1 to 1024 are possible", lambda team: Route(team, 8, 1025, 2, "fp32"), ids, weights, 8)
+    failing("`route_ids`: i32 is needed, not fp32", lambda team: RouteIds(team, 8, 4, 2, "fp32"), ids, weights, 8)
+    failing("`ids` is i64, the operator was made for i32", lambda team: RouteIds(team, 8, 4, 2, "i32"), ids.astype(np.int64), weights, 8)
+    failing("`weights` is fp64, it must be fp32", lambda team: RouteIds(team, 8, 4, 2, "i32"), ids, weights.astype(float), 8)
+    failing(r"`ids` has shape \[8, 2\], \[7, 2\] is needed", lambda team: RouteIds(team, 8, 4, 2, "i32"), ids, weights, 7)
+    failing("`m` is 9, the operator was made for 1 to 8", lambda team: RouteIds(team, 8, 4, 2, "i32"), ids, weights, 9)
+    failing("`block_m` is 20, a power of two from 16 is needed", lambda team: RouteIds(team, 8, 4, 2, "i32", block_m=20), ids, weights, 8)
+    failing("`top_groups` is 3, 1 to 2 are possible", lambda team: Route(team, 8, 4, 2, "fp32", groups=2, top_groups=3))
+    with pytest.raises(ValueError, match=r"`route` has shape \[3\], \[168\] is that of 8 tokens, 4 experts and top_k 2"):
+        route_parts(np.zeros(3, np.int32), 8, 4, 2)
+
+
+def test_readme_examples():
+    for folder in ("route", "route_ids"):
+        text = (pathlib.Path(__file__).parents[2] / folder / "README.md").read_text()
+        for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+            exec(compile(code, "README.md", "exec"), {})

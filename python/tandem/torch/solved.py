@@ -1,0 +1,118 @@
+"""Operations whose sizes follow from the shapes of several inputs: those whose tables have tensors with types of their own."""
+
+import json
+import re
+
+import torch
+
+from ..ops.table import TABLES, dimension, flags_of, inputs, output
+from . import world as worlds
+from .arguments import check_contiguous, check_shape
+from .shapes import rows_of_rank
+
+_TYPES = {"i32": torch.int32, "fp32": torch.float32}
+
+
+def is_solved(table):
+    return any(t["type"] for t in table["tensors"])
+
+
+def _names(text):
+    return set(re.findall(r"[a-z_]+", text)) - {"own"}
+
+
+class Solved:
+    """`told`: the sizes that no input's shape has, then `m`, which may be left out where an input is this rank's rows or all of them."""
+
+    def __init__(self, table):
+        self.table, self.name = table, table["name"]
+        self.tensors, self.output = inputs(table), output(table)
+        self.inputs = [t["name"] for t in self.tensors]
+        shown = set().union(*(_names(text) for t in self.tensors for text in t["shape"]))
+        self.needed = [s["name"] for s in table["sizes"][1:] if s["name"] not in shown]
+        self.told = [*self.needed, "m"]
+        self.options = [o["name"] for o in table["options"]]
+
+    def values(self, shapes, told, options, ranks):
+        """The table's names, from the inputs' shapes and what is told: a dimension with one unknown name gives it."""
+        values = flags_of(self.table, [name for name, value in options.items() if value])
+        values.update({name: value for name, value in zip(self.told, told) if value is not None})
+        dimensions = []
+        for t, shape in zip(self.tensors, shapes):
+            if len(shape) != len(t["shape"]):
+                raise ValueError(f"`{self.name}`: `{t['name']}` has {len(shape)} dimensions, [{', '.join(t['shape'])}] is needed")
+            dimensions += zip(t["shape"], shape)
+        for _ in self.table["sizes"]:
+            for text, size in dimensions:
+                unknown = self._unknown(text, values)
+                if len(unknown) == 1:
+                    self._solve(values, unknown.pop(), text, size, ranks)
+        for name in ["m", *(s["name"] for s in self.table["sizes"][1:])]:
+            if name not in values:
+                raise ValueError(f"`{self.name}` needs `{name}`")
+        return values
+
+    def _unknown(self, text, values):
+        """Names without a value, but for those that a flag that is not set stands beside."""
+        flags = flags_of(self.table)
+        terms = [term for term in map(_names, text.split("+")) if all(values[name] for name in term & set(flags))]
+        return set().union(*terms) - set(values)
+
+    def _solve(self, values, name, text, size, ranks):
+        if text == f"own({name})":
+            values[name] = size * ranks
+            return
+        known = {**dict.fromkeys(_names(text), 0), **values}  # what has no value stands beside a flag that is not set
+        none, one = (dimension(text, {**known, name: value}, ranks, 0, rows_of_rank) for value in (0, 1))
+        if one != none:
+            values[name] = (size - none) // (one - none)
+
+    def shape_of(self, tensor, values, world):
+        return tuple(dimension(text, values, world.size, world.rank, rows_of_rank) for text in tensor["shape"])
+
+    def sizes(self, values):
+        return (values["m"], *(values[s["name"]] for s in self.table["sizes"][1:]))
+
+    def type_of(self, tensor, x):
+        return _TYPES.get(tensor["type"], x.dtype)
+
+
+OPERATIONS = {name: Solved(table) for name, table in TABLES.items() if is_solved(table)}
+
+
+def fake(name, tensors, told, options):
+    operation, world = OPERATIONS[name], worlds.of(tensors[0])
+    values = operation.values([t.shape for t in tensors], told, json.loads(options), world.size)
+    return tensors[0].new_empty(operation.shape_of(operation.output, values, world), dtype=operation.type_of(operation.output, tensors[0]))
+
+
+def _check(operation, tensor, x, world, shape, name, wanted):
+    if not isinstance(x, torch.Tensor):
+        raise TypeError(f"`{operation.name}`: `{name}` is a `{type(x).__name__}`, not a tensor")
+    if x.device != world.device:
+        raise ValueError(f"`{operation.name}`: `{name}` is on {x.device}, this rank's device is {world.device}")
+    if x.dtype != wanted:
+        raise TypeError(f"`{operation.name}`: `{name}` is {x.dtype}, {wanted} is needed")
+    check_contiguous(operation.name, name, x)
+    check_shape(operation.name, name, x, shape)
+
+
+def call(name, world, tensors, told, options, out=None):
+    """Checks the arguments, allocates the output and queues the operator. `options`: JSON."""
+    operation, given = OPERATIONS[name], json.loads(options)
+    for tensor, x in zip(operation.tensors, tensors):
+        if not isinstance(x, torch.Tensor):
+            raise TypeError(f"`{name}`: `{tensor['name']}` is a `{type(x).__name__}`, not a tensor")
+    values = operation.values([t.shape for t in tensors], told, given, world.size)
+    for tensor, x in zip(operation.tensors, tensors):
+        wanted = operation.type_of(tensor, tensors[0])
+        _check(operation, tensor, x, world, operation.shape_of(tensor, values, world), tensor["name"], wanted)
+    shape, dtype = operation.shape_of(operation.output, values, world), operation.type_of(operation.output, tensors[0])
+    if out is None:
+        out = torch.empty(shape, dtype=dtype, device=tensors[0].device)
+    else:
+        _check(operation, operation.output, out, world, shape, "out", dtype)
+    addresses = [t.data_ptr() for t in (*tensors, out)]
+    more = tuple(sorted(given.items()))
+    world.operators.run(name, operation.sizes(values), tensors[0].dtype, False, addresses, [values["m"]], out.dtype, more)
+    return out

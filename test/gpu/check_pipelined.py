@@ -33,6 +33,23 @@ def gathered(a, rows, b, o, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.con
 
 
 @triton.jit
+def described(numbers, sizes, a, b, o, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """Descriptors made again for each problem, of sizes, strides and places that are loaded; rows end anywhere, a problem may be empty."""
+    for g in range(tl.load(numbers)):
+        m, n, k = tl.load(sizes + g * 6), tl.load(sizes + g * 6 + 1), tl.load(sizes + g * 6 + 2)
+        stride = (k + 7) // 8 * 8
+        da = tl.make_tensor_descriptor(a + tl.load(sizes + g * 6 + 3), shape=[m, k], strides=[stride, 1], block_shape=[BM, BK])
+        db = tl.make_tensor_descriptor(b + tl.load(sizes + g * 6 + 4), shape=[n, k], strides=[stride, 1], block_shape=[BN, BK])
+        do = tl.make_tensor_descriptor(o + tl.load(sizes + g * 6 + 5), shape=[m, n], strides=[n, 1], block_shape=[BM, BN])
+        for i in range(0, m, BM):
+            for j in range(0, n, BN):
+                acc = tl.zeros([BM, BN], tl.float32)
+                for at in range(0, k, BK):
+                    acc = tl.dot(da.load([i, at]), db.load([j, at]).T, acc)
+                do.store([i, j], acc)
+
+
+@triton.jit
 def chased(x, places, o, steps, W: tl.constexpr, STAGES: tl.constexpr):
     """Addresses that are loaded themselves, and a bound that the loop must not run beyond."""
     n = tl.arange(0, W)
@@ -71,6 +88,15 @@ def _row_sums(x, o, columns, stride):
 def _gathered(a, rows, b, o, N, K):
     picked = np.where(rows[:, None] >= 0, wide(a)[np.maximum(rows, 0)], 0)
     return picked @ wide(b).T
+
+
+def _described(numbers, sizes, a, b, o):
+    out = np.array(o)
+    for m, n, k, x, y, z in sizes[: numbers[0]]:
+        stride = (k + 7) // 8 * 8
+        left, right = wide(a)[x : x + m * stride].reshape(m, stride), wide(b)[y : y + n * stride].reshape(n, stride)
+        out[z : z + m * n] = (left[:, :k] @ right[:, :k].T).reshape(-1)
+    return out
 
 
 def _chased(x, places, o, steps):
@@ -137,3 +163,31 @@ for _stages in (1, 2, 3, 4, 6):
                 num_warps=_warps,
                 num_stages=_stages,
             )
+
+
+def _problems(rng):
+    sizes, at = [], [0, 0, 0]
+    for m, n, k in ((128, 128, 64), (100, 72, 40), (0, 64, 64), (7, 4, 33), (64, 260, 200), (130, 64, 0), (1, 8, 8)):
+        stride = (k + 7) // 8 * 8
+        sizes.append([m, n, k, *at])
+        at = [at[0] + m * stride, at[1] + n * stride, at[2] + m * n]
+    a, b = normal(rng, (at[0] + 8,), "fp16"), normal(rng, (at[1] + 8,), "fp16")
+    return [np.array([len(sizes)], np.int32), np.array(sizes, np.int32), a, b, poisoned((at[2] + 5,))]
+
+
+for _warps, _bm, _bn in ((4, 64, 64), (8, 128, 64), (4, 128, 256)):
+    for _stages in (2, 3):
+        check(
+            described,
+            _problems,
+            _described,
+            f"{_bm}x{_bn}.w{_warps}.s{_stages}",
+            (1,),
+            1e-5,
+            1e-5,
+            BM=_bm,
+            BN=_bn,
+            BK=64,
+            num_warps=_warps,
+            num_stages=_stages,
+        )

@@ -127,11 +127,16 @@ def Tgpu_RewindOp : Tgpu_Op<"rewind", [Tgpu_Effects]> {
   let arguments = (ins I32:$ring);
   let assemblyFormat = "$ring attr-dict";
 }
-def Tgpu_CopyAsyncOp : Tgpu_Op<"copy_async", [Tgpu_Effects]> {
+def Tgpu_CopyAsyncOp : Tgpu_Op<"copy_async", [AttrSizedOperandSegments, Tgpu_Effects]> {
   let summary = "where `valid`, starts the copy of a tile to the slot being filled; where `mask` is false zeros come";
-  let arguments = (ins Tile_Tile:$pointer, Optional<Tile_Tile>:$mask, I1:$valid, Tile_Smem:$buffer, I32:$ring);
+  let description = [{
+    `tgpu.vector` has the number of elements that are copied at once, and the dimension along which they are neighbours; the mask is one
+    for all of them. From element `end` of that dimension on zeros come too.
+  }];
+  let arguments = (ins Tile_Tile:$pointer, Optional<Tile_Tile>:$mask, Optional<I64>:$end, I1:$valid, Tile_Smem:$buffer, I32:$ring);
   let assemblyFormat =
-    "$pointer (`mask` $mask^ `:` type($mask))? `if` $valid `into` $buffer `of` $ring attr-dict `:` type($pointer) `,` type($buffer)";
+    "$pointer (`mask` $mask^ `:` type($mask))? (`end` $end^)? `if` $valid `into` $buffer `of` $ring attr-dict "
+    "`:` type($pointer) `,` type($buffer)";
 }
 def Tgpu_LocalLoadOp : Tgpu_Op<"local_load", [MemoryEffects<[MemRead]>]> {
   let summary = "the tile in the slot that the last await has been for";

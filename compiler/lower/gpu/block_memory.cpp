@@ -46,7 +46,9 @@ struct GlobalBlock {
 
 // Returns the number of registers that one access may take: neighbours in memory, aligned together, inside or outside
 // together. A tensor descriptor promises a base and rows aligned to 16 bytes, and neighbours along the last dimension.
-size_t blockVector(KernelContext& cx, const LinearLayout& layout, unsigned bits, const GlobalBlock& block) {
+// With `wholeRows`, the size of the last dimension is taken to be a multiple of that number.
+size_t blockVector(KernelContext& cx, const LinearLayout& layout, unsigned bits, const GlobalBlock& block,
+                   bool wholeRows) {
   mlir::Value base = block.base;
   const analysis::AxisInfoAnalysis& axes = cx.axes(base.getParentRegion()->getParentOp());
   int64_t bytes = bits / 8, promised = block.isDescriptor ? 16 / bytes : 1;
@@ -57,7 +59,8 @@ size_t blockVector(KernelContext& cx, const LinearLayout& layout, unsigned bits,
   for (unsigned axis = layout.rank(); axis-- > 0;) {
     if (!isUnit(axis)) continue;
     int64_t known = std::min(std::max(divisor(block.base) / bytes, promised), divisor(block.offsets[axis]));
-    if (llvm::is_contained(block.boundaryCheck, static_cast<int32_t>(axis)))
+    bool isWhole = wholeRows && axis + 1 == layout.rank();
+    if (!isWhole && llvm::is_contained(block.boundaryCheck, static_cast<int32_t>(axis)))
       known = std::min(known, divisor(block.shape[axis]));
     for (unsigned d = 0; d < layout.rank(); ++d)
       if (d != axis) known = std::min(known, std::max(divisor(block.strides[d]), promised));
@@ -128,18 +131,37 @@ BlockAccess blockAccess(KernelContext& cx, const LinearLayout& layout, llvm::Typ
   return out;
 }
 
+// Calls `body` with the number of registers that an access takes. Where more of them could move together if rows were
+// whole numbers of accesses, the program looks whether they are: `body` is called twice, for either case.
+void whenVector(KernelContext& cx, const LinearLayout& layout, unsigned bits, const GlobalBlock& block,
+                llvm::function_ref<void(size_t)> body) {
+  size_t surely = blockVector(cx, layout, bits, block, false), perhaps = blockVector(cx, layout, bits, block, true);
+  if (perhaps <= surely) return body(surely);
+  llvm::Value* size = cx.useScalar(block.shape.back());
+  llvm::Value* rest = cx.b.CreateAnd(size, llvm::ConstantInt::get(size->getType(), perhaps - 1));
+  llvm::Value* isWhole = cx.b.CreateICmpEQ(rest, llvm::ConstantInt::get(size->getType(), 0));
+  cx.when(isWhole, [&] { body(perhaps); });
+  cx.when(cx.b.CreateNot(isWhole), [&] { body(surely); });
+}
+
 void lowerBlockLoad(KernelContext& cx, tile::BlockLoadOp op) {
   llvm::Type* element = cx.typeOf(op.getResult().getType());
   LinearLayout layout = cx.layoutOf(op.getResult());
   GlobalBlock block{op.getBase(),    op.getShape(),         op.getStrides(),
                     op.getOffsets(), op.getBoundaryCheck(), op.getDescriptor()};
-  size_t vector = blockVector(cx, layout, cx.bitsOf(element), block);
   llvm::Type* held = memoryType(cx, element);
-  BlockAccess access = blockAccess(cx, layout, held, block, vector);
-  Regs padding(vector, paddingOf(held, getElementTypeOrSelf(op.getType()), op.getPadding())), out;
-  for (size_t r = 0; r < access.pointers.size(); r += vector)
-    out.append(loadVector(cx, element, vector, access.pointers[r], access.inBounds[r], padding,
-                          accessOptions(op.getCache(), op.getEvict())));
+  llvm::SmallVector<llvm::AllocaInst*> loaded;
+  whenVector(cx, layout, cx.bitsOf(element), block, [&](size_t vector) {
+    BlockAccess access = blockAccess(cx, layout, held, block, vector);
+    Regs padding(vector, paddingOf(held, getElementTypeOrSelf(op.getType()), op.getPadding())), out;
+    for (size_t r = 0; r < access.pointers.size(); r += vector)
+      out.append(loadVector(cx, element, vector, access.pointers[r], access.inBounds[r], padding,
+                            accessOptions(op.getCache(), op.getEvict())));
+    for (size_t r = loaded.size(); r < out.size(); ++r) loaded.push_back(cx.temporary(out[r]->getType()));
+    for (auto [value, to] : llvm::zip(out, loaded)) cx.b.CreateStore(value, to);
+  });
+  Regs out;
+  for (llvm::AllocaInst* from : loaded) out.push_back(cx.b.CreateLoad(from->getAllocatedType(), from));
   cx.define(op.getResult(), out);
 }
 
@@ -150,22 +172,23 @@ void lowerBlockStore(KernelContext& cx, tile::BlockStoreOp op) {
   LinearLayout layout = cx.layoutOf(op.getValue());
   GlobalBlock block{op.getBase(),    op.getShape(),         op.getStrides(),
                     op.getOffsets(), op.getBoundaryCheck(), op.getDescriptor()};
-  size_t vector = blockVector(cx, layout, cx.bitsOf(element), block);
-  if (op.getReduce()) vector = updatedAtOnce(cx, *op.getReduce(), element, vector);
-  BlockAccess access = blockAccess(cx, layout, memoryType(cx, element), block, vector);
-  llvm::Value* owner = cx.isOwner(layout);
   uint64_t copies = layout.freeMask(Dim::Register);
   const Regs values = cx.use(op.getValue());
-  for (size_t r = 0; r < access.pointers.size(); r += vector) {
-    if (r & copies) continue;
-    llvm::Value* predicate = access.inBounds[r];
-    if (owner) predicate = predicate ? cx.b.CreateAnd(predicate, owner) : owner;
-    Scalars neighbours = Scalars(values).slice(r, vector);
-    if (op.getReduce())
-      reduceElements(cx, op, *op.getReduce(), access.pointers[r], neighbours, predicate);
-    else
-      storeVector(cx, neighbours, access.pointers[r], predicate, accessOptions(op.getCache(), op.getEvict()));
-  }
+  whenVector(cx, layout, cx.bitsOf(element), block, [&](size_t vector) {
+    if (op.getReduce()) vector = updatedAtOnce(cx, *op.getReduce(), element, vector);
+    BlockAccess access = blockAccess(cx, layout, memoryType(cx, element), block, vector);
+    llvm::Value* owner = cx.isOwner(layout);
+    for (size_t r = 0; r < access.pointers.size(); r += vector) {
+      if (r & copies) continue;
+      llvm::Value* predicate = access.inBounds[r];
+      if (owner) predicate = predicate ? cx.b.CreateAnd(predicate, owner) : owner;
+      Scalars neighbours = Scalars(values).slice(r, vector);
+      if (op.getReduce())
+        reduceElements(cx, op, *op.getReduce(), access.pointers[r], neighbours, predicate);
+      else
+        storeVector(cx, neighbours, access.pointers[r], predicate, accessOptions(op.getCache(), op.getEvict()));
+    }
+  });
 }
 
 void registerBlockMemory(Lowerings& table) {

@@ -52,6 +52,20 @@ static llvm::Value* elementAddress(KernelContext& cx, llvm::Value* base, const L
   return cx.sharedElement(base, cx.threadPosition(placed), placed.apply(reg, 0, 0, 0), threads, bits);
 }
 
+// The bytes of a copy of `vector` elements from register `reg` on that lie before element `end` of dimension `axis`;
+// the hardware fills up with zeros.
+static llvm::Value* bytesBefore(KernelContext& cx, llvm::Value* end, const LinearLayout& layout, size_t reg,
+                                unsigned axis, size_t vector, unsigned bits) {
+  auto clamp = [&](llvm::Value* v, int64_t most) {
+    llvm::Type* type = v->getType();
+    v = cx.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, v, llvm::ConstantInt::get(type, most));
+    return cx.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, v, llvm::ConstantInt::get(type, 0));
+  };
+  llvm::Value* inTile = cx.b.CreateTrunc(clamp(end, layout.shape()[axis]), cx.b.getInt32Ty());
+  llvm::Value* at = cx.coordinates(cx.position(layout, reg), layout.shape())[axis];
+  return cx.b.CreateMul(clamp(cx.b.CreateSub(inTile, at), vector), cx.b.getInt32(bits / 8));
+}
+
 static void lowerCopyAsync(KernelContext& cx, tgpu::CopyAsyncOp op) {
   LinearLayout layout = cx.layoutOf(op.getPointer());
   unsigned bits = cx.bitsOf(cx.typeOf(cast<tile::SmemType>(op.getBuffer().getType()).getElementType()));
@@ -65,8 +79,10 @@ static void lowerCopyAsync(KernelContext& cx, tgpu::CopyAsyncOp op) {
   uint64_t copies = layout.freeMask(Dim::Register);
   for (size_t r = 0; r < cx.registersOf(op.getPointer()); r += vector) {
     if (r & copies) continue;
-    llvm::Value* read =
-        op.getMask() ? cx.b.CreateSelect(cx.pick(op.getMask(), r), cx.b.getInt32(bytes), cx.b.getInt32(0)) : nullptr;
+    llvm::Value* read = nullptr;
+    if (op.getEnd()) read = bytesBefore(cx, cx.useScalar(op.getEnd()), layout, r, neighbours[1], vector, bits);
+    if (op.getMask())
+      read = cx.b.CreateSelect(cx.pick(op.getMask(), r), read ? read : cx.b.getInt32(bytes), cx.b.getInt32(0));
     ptx::copyAsync(cx.b, elementAddress(cx, base, placed, r, bits), cx.pick(op.getPointer(), r), bytes, read, valid);
   }
 }

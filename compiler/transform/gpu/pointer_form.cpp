@@ -19,12 +19,14 @@ class PointerForm {
       first = arith::AddIOp::create(b_, loc_, first, arith::MulIOp::create(b_, loc_, offset(d), stride(d)));
     Type pointer = load_.getBase().getType();
     Value base = tile::AddPtrOp::create(b_, loc_, pointer, load_.getBase(), first);
+    if (axes_.of(load_.getOffsets().back()).divisibility(0) % promised() == 0) promise(base, kAlignment);
     auto tile = RankedTensorType::get(type_.getShape(), pointer);
     pointers = tile::SplatOp::create(b_, loc_, tile, base);
     for (int64_t d = 0; d < type_.getRank(); ++d) {
       Value places = places_[d] = rangeAlong(d);
       Value moved =
           arith::MulIOp::create(b_, loc_, places, tile::SplatOp::create(b_, loc_, places.getType(), stride(d)));
+      if (d + 1 != type_.getRank()) promise(moved, promised());
       pointers = tile::AddPtrOp::create(b_, loc_, tile, pointers, spread(moved));
     }
     Value mask = inside(), other = mask ? padding() : Value();
@@ -35,6 +37,17 @@ class PointerForm {
   }
 
  private:
+  static constexpr int64_t kAlignment = 16;  // bytes
+
+  // A descriptor's base and its rows are aligned. Returns the elements of that many bytes.
+  int64_t promised() const { return std::max<int64_t>(1, kAlignment * 8 / type_.getElementTypeBitWidth()); }
+  void promise(Value value, int64_t divisor) {
+    if (!load_.getDescriptor()) return;
+    auto tile = dyn_cast<RankedTensorType>(value.getType());
+    SmallVector<int32_t> divisors(tile ? tile.getRank() : 1, divisor);
+    value.getDefiningOp()->setAttr("tandem.divisibility", b_.getDenseI32ArrayAttr(divisors));
+  }
+
   Value number(int64_t value) { return arith::ConstantIntOp::create(b_, loc_, value, 64); }
   Value offset(unsigned d) { return arith::ExtSIOp::create(b_, loc_, b_.getI64Type(), load_.getOffsets()[d]); }
 

@@ -4,6 +4,7 @@
 #include "compiler/transform/gpu/accesses.h"
 #include "compiler/transform/gpu/anchor_layouts.h"
 #include "compiler/transform/gpu/pointer_form.h"
+#include "compiler/transform/nvidia/row_end.h"
 #include <llvm/Support/FormatVariadic.h>
 
 namespace tandem::transform::nvidia {
@@ -40,25 +41,30 @@ class LoadChoice {
     llvm::SetVector<Operation*> needed;
     for (auto load : loop_.getBody()->getOps<tile::LoadOp>()) {
       Slice slice;
+      CopiedLoad copied;
+      copied.load = load;
       if (load.getIsVolatile() ? !fail({"it is volatile", ""})
-                               : !isCopyable(load, load.getCache()) || !collectAddress(load, slice)) {
+                               : !isCopyable(load, load.getCache()) || !collectAddress(copied, slice)) {
         reasons_[load] = why_;
         continue;
       }
       Coalescing c = coalesced(load.getPointer(), load.getMask(), axes, numWarps, true);
-      CopiedLoad copied{load, c.neighbours, c.axis, {}};
+      copied.vector = c.neighbours;
+      copied.axis = c.axis;
+      endRows(copied, axes, numWarps);
       if (int64_t bytes = copied.bytesAtOnce(); bytes < kWordBytes) {
         reasons_[load] = {llvm::formatv("a thread finds {0} bytes side by side, and cp.async copies 4, 8 or 16", bytes),
                           "contiguous, aligned rows: tl.multiple_of, tl.max_contiguous"};
         continue;
       }
       chosen.loads.push_back(copied);
+      collectAddress(copied, slice);
       needed.insert_range(slice.ops);
     }
     llvm::erase_if(chosen.loads, [&](const CopiedLoad& c) { return needed.contains(c.load); });
     for (Operation* op : needed)
       if (isa<tile::LoadOp>(op)) reasons_[op] = {"addresses of other loads need it", ""};
-    for (const CopiedLoad& c : chosen.loads) collectAddress(c.load, chosen.slice);
+    for (const CopiedLoad& c : chosen.loads) collectAddress(c, chosen.slice);
     return chosen;
   }
 
@@ -73,8 +79,27 @@ class LoadChoice {
     return !before || fail(heldBackBy(before));
   }
 
-  bool collectAddress(tile::LoadOp load, Slice& slice) {
-    return collect(load.getPointer(), slice) && (!load.getMask() || collect(load.getMask(), slice));
+  bool collectAddress(const CopiedLoad& copied, Slice& slice) {
+    return collect(tile::LoadOp(copied.load).getPointer(), slice) &&
+           (!copied.mask() || collect(copied.mask(), slice)) && (!copied.end || collect(copied.end, slice));
+  }
+
+  // Where the mask keeps neighbours apart only because rows end somewhere, the end becomes a number of its own.
+  static void endRows(CopiedLoad& copied, const analysis::AxisInfoAnalysis& axes, int numWarps) {
+    tile::LoadOp load = copied.load;
+    std::optional<RowEnd> row = load.getMask() ? rowEnd(load.getMask(), copied.axis) : std::nullopt;
+    if (!row) return;
+    Coalescing best = coalesced(load.getPointer(), nullptr, axes, numWarps, true);
+    for (Value condition : row->others) {
+      if (!condition.getDefiningOp()) return;  // The loop carries it, and will be another loop.
+      Coalescing c = coalesced(load.getPointer(), condition, axes, numWarps, true);
+      if (c.neighbours < best.neighbours) best = c;
+    }
+    if (best.axis != copied.axis || best.neighbours <= copied.vector) return;
+    copied.vector = best.neighbours;
+    OpBuilder builder(load);
+    copied.others = allOf(row->others, builder, load.getLoc());
+    copied.end = row->build(builder, load.getLoc());
   }
 
   // Returns false if `value` cannot be had ahead.

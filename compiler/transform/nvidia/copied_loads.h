@@ -29,9 +29,14 @@ struct CopiedLoad {
   tile::LoadOp load;
   int64_t vector = 1;  // elements in one copy, along `axis`
   unsigned axis = 0;
+  // Null, or the number of elements along `axis` that are read; then `others` is what else the mask asks for (null:
+  // nothing).
+  mlir::Value end, others;
   llvm::SmallVector<Feed> feeds;
 
   mlir::RankedTensorType type() const;
+  // Which elements before `end` are read. Null: all.
+  mlir::Value mask() const { return end ? others : tile::LoadOp(load).getMask(); }
   int64_t bytesAtOnce() const { return vector * type().getElementTypeBitWidth() / 8; }
   layout::Swizzle swizzle() const;  // of a slot's rows
   // Returns true if elements that the mask leaves out are something else than zeros.

@@ -112,9 +112,9 @@ class CopiesAhead {
     }
     for (auto [c, buffer] : llvm::zip(copied_.loads, buffers_)) {
       tile::LoadOp load = c.load;
-      Value mask = load.getMask() ? mapping.lookupOrDefault(load.getMask()) : Value();
-      Value pointer = mapping.lookupOrDefault(load.getPointer());
-      auto copy = tgpu::CopyAsyncOp::create(copies, load.getLoc(), pointer, mask, at.valid, buffer, ring_);
+      auto mapped = [&](Value v) { return v ? mapping.lookupOrDefault(v) : v; };
+      auto copy = tgpu::CopyAsyncOp::create(copies, load.getLoc(), mapped(load.getPointer()), mapped(c.mask()),
+                                            mapped(c.end), at.valid, buffer, ring_);
       copy->setAttr("tgpu.vector", b.getDenseI32ArrayAttr({int32_t(c.vector), int32_t(c.axis)}));
     }
     tgpu::CommitOp::create(copies, loop_.getLoc(), ring_);

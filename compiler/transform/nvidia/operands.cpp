@@ -30,6 +30,11 @@ static std::optional<Reason> whyNotTypes(tile::DotOp dot) {
   return std::nullopt;
 }
 
+int64_t sumsOfThread(tile::DotOp dot, int numWarps) {
+  auto acc = cast<RankedTensorType>(dot.getAcc().getType());
+  return acc.getNumElements() * acc.getElementTypeBitWidth() / (int64_t(32) * 32 * numWarps);
+}
+
 std::optional<Reason> whyNotWgmma(tile::DotOp dot, int numWarps, const target::TargetInfo& target) {
   auto because = [](auto... parts) { return Reason{llvm::formatv(parts...).str(), ""}; };
   if (!target.hasWgmma()) return because("{0} has no wgmma", target.name());
@@ -45,9 +50,7 @@ std::optional<Reason> whyNotWgmma(tile::DotOp dot, int numWarps, const target::T
     return Reason{llvm::formatv("the result has {0} rows, and wgmma computes 64", rows), "tiles of at least 64 rows"};
   if (columns < 8)
     return Reason{llvm::formatv("the result has {0} columns, and wgmma computes at least 8", columns), "wider tiles"};
-  // wgmma's accumulators cannot be spilled while it runs.
-  int64_t sums = acc.getNumElements() * acc.getElementTypeBitWidth() / (int64_t(32) * 32 * numWarps);
-  if (sums >= 256)
+  if (int64_t sums = sumsOfThread(dot, numWarps); sums >= kRegistersOfThread)
     return Reason{llvm::formatv("the sums take {0} registers of a thread", sums), "more warps, or a smaller tile"};
   // Warpgroups beyond the rows share the columns.
   int64_t groups = numWarps / 4, rowGroups = rows / 64;

@@ -16,6 +16,10 @@ std::optional<remark::Reason> whyNotWgmma(tile::DotOp dot, int numWarps, const t
 inline bool fitsWgmma(tile::DotOp dot, int numWarps, const target::TargetInfo& target) {
   return !whyNotWgmma(dot, numWarps, target);
 }
+// The registers of a thread that the product's sums take. From this many on wgmma cannot do it: what its sums are in
+// cannot be spilled while it runs.
+int64_t sumsOfThread(tile::DotOp dot, int numWarps);
+constexpr int64_t kRegistersOfThread = 256;
 // Returns nothing if mma.sync does this product.
 std::optional<remark::Reason> whyNotMma(tile::DotOp dot, const target::TargetInfo& target);
 

@@ -3,6 +3,15 @@
 #define TANDEM_TRANSFORM_NVIDIA_PASSES
 include "compiler/transform/kernel_pass.td"
 
+def ChooseWarps : KernelPass<"choose-warps"> {
+  let summary = "give a program twice its warps where a product's sums would leave a thread no registers";
+  let description = [{
+    Eight warps instead of four, for products that wgmma does only then. Not in kernels with code for single threads, nor with a bound on
+    registers of their own.
+  }];
+  let options = [Target];
+}
+
 def RecogniseBlocks : KernelPass<"recognise-blocks"> {
   let summary = "turn pointer accesses of products into block accesses, so that TMA can do them";
   let description = [{Accesses that are not provably blocks stay as they are.}];

@@ -78,7 +78,7 @@ func.func @cluster(%a: !tile.ptr<f16>, %n: i64) {
 }
 
 // Copies by the block's own threads, one iteration ahead.
-func.func @copies(%a: tensor<32x64x!tile.ptr<f16>>, %mask: tensor<32x64xi1>, %valid: i1) -> tensor<32x64xf16> {
+func.func @copies(%a: tensor<32x64x!tile.ptr<f16>>, %mask: tensor<32x64xi1>, %end: i64, %valid: i1) -> tensor<32x64xf16> {
   // CHECK: tgpu.alloc 2 x !tile.smem<32x64xf16> swizzle 64 fastest 0
   %buffer = tgpu.alloc 2 x !tile.smem<32x64xf16> swizzle 64 fastest 0
   // CHECK: tgpu.copy_ring 2 ahead 1
@@ -87,6 +87,8 @@ func.func @copies(%a: tensor<32x64x!tile.ptr<f16>>, %mask: tensor<32x64xi1>, %va
   tgpu.rewind %r
   // CHECK: tgpu.copy_async %{{.*}} mask %{{.*}} : tensor<32x64xi1> if %{{.*}} into %{{.*}} of
   tgpu.copy_async %a mask %mask : tensor<32x64xi1> if %valid into %buffer of %r : tensor<32x64x!tile.ptr<f16>>, !tile.smem<32x64xf16>
+  // CHECK: tgpu.copy_async %{{.*}} end %{{.*}} if %{{.*}} into %{{.*}} of
+  tgpu.copy_async %a end %end if %valid into %buffer of %r : tensor<32x64x!tile.ptr<f16>>, !tile.smem<32x64xf16>
   tgpu.commit %r
   tgpu.await %r
   // CHECK: tgpu.local_load %{{.*}} of

@@ -14,48 +14,48 @@
 # fp8 with a columnwise operand, strides that may not be multiples of 16 bytes, a base that may not be, no contiguous dimension:
 # RUN: tandemc %s:product --emit=gpu --num-warps 8 \
 # RUN:   --signature '*fp8e4nv:16, *fp8e4nv:16, *bf16:16, i32, i32, i32, i32:16, i32:1, i32:16, i32:1, i32:16, i32:1' \
-# RUN:   --constexpr 'BM=128, BN=128, BK=64' | FileCheck %s --check-prefix=STAYS
+# RUN:   --constexpr 'BM=128, BN=128, BK=64' | FileCheck %s --check-prefix=ENDS
 # RUN: tandemc %s:product --emit=gpu --num-warps 8 \
 # RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, i32, i32, i32, i32, i32:1, i32:16, i32:1, i32:16, i32:1' \
 # RUN:   --constexpr 'BM=128, BN=256, BK=64' | FileCheck %s --check-prefix=STAYS
 # RUN: tandemc %s:product --emit=gpu --num-warps 8 \
 # RUN:   --signature '*bf16:16, *bf16, *bf16:16, i32, i32, i32, i32:16, i32:1, i32:16, i32:1, i32:16, i32:1' \
-# RUN:   --constexpr 'BM=128, BN=256, BK=64' | FileCheck %s --check-prefix=STAYS
+# RUN:   --constexpr 'BM=128, BN=256, BK=64' | FileCheck %s --check-prefix=ENDS
 # RUN: tandemc %s:product --emit=gpu --num-warps 8 \
 # RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, i32, i32, i32, i32:16, i32:16, i32:16, i32:1, i32:16, i32:1' \
 # RUN:   --constexpr 'BM=128, BN=256, BK=64' | FileCheck %s --check-prefix=STAYS
 # No TMA:
 # RUN: tandemc %s:product --emit=gpu --target sm_80 \
 # RUN:   --signature '*bf16:16, *bf16:16, *bf16:16, i32, i32, i32, i32:16, i32:1, i32:16, i32:1, i32:16, i32:1' \
-# RUN:   --constexpr 'BM=128, BN=128, BK=32' | FileCheck %s --check-prefix=STAYS
+# RUN:   --constexpr 'BM=128, BN=128, BK=32' | FileCheck %s --check-prefix=ENDS
 # RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
 # RUN:   --constexpr 'WHAT="bounded"' | FileCheck %s --check-prefix=STORE
 # RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
 # RUN:   --constexpr 'WHAT="unmasked"' | FileCheck %s --check-prefix=STORE
 # RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="ones"' \
-# RUN:   | FileCheck %s --check-prefix=STAYS
+# RUN:   | FileCheck %s --check-prefix=AHEAD
 # RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
 # RUN:   --constexpr 'WHAT="volatile"' | FileCheck %s --check-prefix=STAYS
 # RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
-# RUN:   --constexpr 'WHAT="guarded"' | FileCheck %s --check-prefix=STAYS
+# RUN:   --constexpr 'WHAT="guarded"' | FileCheck %s --check-prefix=AHEAD
 # RUN: tandemc %s:bounded --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="before"' \
-# RUN:   | FileCheck %s --check-prefix=STAYS
+# RUN:   | FileCheck %s --check-prefix=AHEAD
 # RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
 # RUN:   --constexpr 'WHAT="left out"' | FileCheck %s --check-prefix=STORE
 # RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="added"' \
 # RUN:   | FileCheck %s --check-prefix=ADDED
 # RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="all"' \
-# RUN:   | FileCheck %s --check-prefix=STAYS
+# RUN:   | FileCheck %s --check-prefix=ENDS
 # RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' \
-# RUN:   --constexpr 'WHAT="other rows"' | FileCheck %s --check-prefix=STAYS
+# RUN:   --constexpr 'WHAT="other rows"' | FileCheck %s --check-prefix=ENDS
 # RUN: tandemc %s:wrapped --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'WHAT="summed"' \
-# RUN:   | FileCheck %s --check-prefix=STAYS
+# RUN:   | FileCheck %s --check-prefix=ENDS
 # RUN: tandemc %s:rounds --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'INTO="c"' \
 # RUN:   | FileCheck %s --check-prefix=ROUNDS
 # RUN: tandemc %s:rounds --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'INTO="a"' \
-# RUN:   | FileCheck %s --check-prefix=STAYS
+# RUN:   | FileCheck %s --check-prefix=ENDS
 # RUN: tandemc %s:rounds --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32, i32, i32' --constexpr 'INTO="lock"' \
-# RUN:   | FileCheck %s --check-prefix=STAYS
+# RUN:   | FileCheck %s --check-prefix=ENDS
 # RUN: tandemc %s:mixed --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, i32:16, i32, i32:16' \
 # RUN:   | FileCheck %s --check-prefix=MIXED
 import triton
@@ -87,6 +87,17 @@ import triton.language as tl
 # STAYS-NOT: tma_load
 # STAYS-COUNT-2: tile.load
 # STAYS-NOT: tma_load
+# What no block can be is copied ahead by threads, up to where rows end.
+# AHEAD-NOT: {{tma_load|tile.load}}
+# AHEAD: scf.for
+# AHEAD: tgpu.copy_async {{.*}}end
+# AHEAD: tgpu.copy_async {{.*}}end
+# AHEAD-NOT: {{tma_load|tile.load}}
+# ENDS-NOT: tma_load
+# ENDS: scf.for
+# ENDS-DAG: tgpu.copy_async {{.*}}end
+# ENDS-DAG: tile.load
+# ENDS-NOT: tma_load
 @triton.jit
 def product(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn, BM: tl.constexpr,
             BN: tl.constexpr, BK: tl.constexpr):

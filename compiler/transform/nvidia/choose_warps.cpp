@@ -1,0 +1,47 @@
+// A program cannot see how many warps run it, unless it has code for single threads.
+#include "compiler/dialect/simt/simt.h"
+#include "compiler/transform/nvidia/operands.h"
+#include "compiler/transform/nvidia/passes.h"
+#include <llvm/Support/FormatVariadic.h>
+
+namespace tandem::transform::nvidia {
+using namespace mlir;
+#define GEN_PASS_DEF_CHOOSEWARPS
+#include "compiler/transform/nvidia/passes.h.inc"
+namespace {
+
+constexpr llvm::StringLiteral kWarps = "tile.num_warps";
+constexpr remark::Source kRemarks{remark::RemarkKind::Product, "choose-warps"};
+
+bool countsThreads(func::FuncOp kernel) {
+  return kernel
+      .walk([](Operation* op) {
+        return isa<simt::SimtDialect>(op->getDialect()) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+struct ChooseWarps : impl::ChooseWarpsBase<ChooseWarps> {
+  using Base::Base;
+  void runOnOperation() override {
+    constexpr int kFew = 4, kMany = 8;
+    func::FuncOp kernel = getOperation();
+    const target::TargetInfo* gpu = targetOf(target);
+    auto warps = kernel->getAttrOfType<IntegerAttr>(kWarps);
+    if (!gpu || !warps || warps.getInt() != kFew || kernel->hasAttr("tile.maxnreg") || countsThreads(kernel)) return;
+    bool changes = false;
+    kernel.walk([&](tile::DotOp dot) {
+      int64_t sums = sumsOfThread(dot, kFew);
+      if (sums < kRegistersOfThread || !fitsWgmma(dot, kMany, *gpu)) return;
+      changes = true;
+      remark::passed(
+          dot, kRemarks,
+          llvm::formatv("{0} warps instead of {1}: the sums would take {2} registers of a thread", kMany, kFew, sums)
+              .str());
+    });
+    if (changes) kernel->setAttr(kWarps, IntegerAttr::get(warps.getType(), kMany));
+  }
+};
+
+}  // namespace
+}  // namespace tandem::transform::nvidia

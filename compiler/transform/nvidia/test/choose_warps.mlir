@@ -1,0 +1,41 @@
+// Four warps become eight where a thread of four would hold 256 sums.
+// RUN: tandem-opt --choose-warps=target=sm_90a %s | FileCheck %s
+// RUN: tandem-opt --choose-warps=target=sm_80 %s | FileCheck %s --check-prefix=OLD
+// OLD-NOT: tile.num_warps = 8
+
+// CHECK-LABEL: func.func @many
+// CHECK-SAME: tile.num_warps = 8
+func.func @many(%x: tensor<128x64xf16>, %y: tensor<64x256xf16>, %s: tensor<128x256xf32>) -> tensor<128x256xf32> attributes {tile.num_warps = 4 : i32} {
+  %r = tile.dot %x, %y, %s : tensor<128x64xf16>, tensor<64x256xf16> -> tensor<128x256xf32>
+  return %r : tensor<128x256xf32>
+}
+
+// CHECK-LABEL: func.func @few
+// CHECK-SAME: tile.num_warps = 4
+func.func @few(%x: tensor<128x64xf16>, %y: tensor<64x128xf16>, %s: tensor<128x128xf32>) -> tensor<128x128xf32> attributes {tile.num_warps = 4 : i32} {
+  %r = tile.dot %x, %y, %s : tensor<128x64xf16>, tensor<64x128xf16> -> tensor<128x128xf32>
+  return %r : tensor<128x128xf32>
+}
+
+// Eight would not do either.
+// CHECK-LABEL: func.func @more
+// CHECK-SAME: tile.num_warps = 4
+func.func @more(%x: tensor<256x64xf16>, %y: tensor<64x256xf16>, %s: tensor<256x256xf32>) -> tensor<256x256xf32> attributes {tile.num_warps = 4 : i32} {
+  %r = tile.dot %x, %y, %s : tensor<256x64xf16>, tensor<64x256xf16> -> tensor<256x256xf32>
+  return %r : tensor<256x256xf32>
+}
+
+// The author has bounded registers, and code for single threads knows their number.
+// CHECK-LABEL: func.func @bounded
+// CHECK-SAME: tile.num_warps = 4
+func.func @bounded(%x: tensor<128x64xf16>, %y: tensor<64x256xf16>, %s: tensor<128x256xf32>) -> tensor<128x256xf32> attributes {tile.maxnreg = 255 : i32, tile.num_warps = 4 : i32} {
+  %r = tile.dot %x, %y, %s : tensor<128x64xf16>, tensor<64x256xf16> -> tensor<128x256xf32>
+  return %r : tensor<128x256xf32>
+}
+// CHECK-LABEL: func.func @counted
+// CHECK-SAME: tile.num_warps = 4
+func.func @counted(%x: tensor<128x64xf16>, %y: tensor<64x256xf16>, %s: tensor<128x256xf32>) -> tensor<128x256xf32> attributes {tile.num_warps = 4 : i32} {
+  simt.barrier
+  %r = tile.dot %x, %y, %s : tensor<128x64xf16>, tensor<64x256xf16> -> tensor<128x256xf32>
+  return %r : tensor<128x256xf32>
+}

@@ -1,0 +1,139 @@
+"""Checks and times the tensor-parallel layers of a mixture of experts on the GPUs of a host, beside NCCL with PyTorch's grouped products.
+
+    torchrun --nproc-per-node 2 bench/gpu/moe/ranks.py
+
+JSON lines of rank 0; times in microseconds of a call, of ten in a row on the slowest rank.
+"""
+
+import json
+import os
+
+import torch
+import torch.distributed as dist
+
+import tandem.torch as tt
+
+# Tokens of all ranks, columns of x, inner columns of all ranks, experts, top_k.
+LAYERS = {
+    "moe_1": (8192, 2048, 1536, 8, 2),
+    "moe_2": (8192, 2048, 1536, 32, 2),
+    "qwen3_30b": (8192, 2048, 768, 128, 8),
+    "deepseek_moe": (8192, 2048, 1408, 64, 6),
+    "mixtral_8x7b": (8192, 4096, 14336, 8, 2),
+    "uneven": (8191, 1024, 512, 13, 3),
+    "few": (64, 2048, 768, 128, 8),
+}
+
+
+def timed(function, calls=10):
+    for _ in range(3):
+        function()
+    torch.cuda.synchronize()
+    dist.barrier()
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    begin.record()
+    for _ in range(calls):
+        function()
+    end.record()
+    torch.cuda.synchronize()
+    worst = torch.tensor(begin.elapsed_time(end) * 1000 / calls, device="cuda")
+    dist.all_reduce(worst, dist.ReduceOp.MAX)
+    return round(worst.item(), 1)
+
+
+def tried(function):
+    try:
+        return timed(function)
+    except Exception as error:  # a contender that does not run is named in the row
+        return str(error)[:160]
+
+
+def exact(x, up, down, ids, weights, tokens):
+    """The layer's results for these tokens of this rank's part of the inner columns, in float64."""
+    inner = up.shape[1] // 2
+    out = torch.zeros(len(tokens), x.shape[1], dtype=torch.float64, device="cuda")
+    for i, token in enumerate(tokens.tolist()):
+        for slot, expert in enumerate(ids[token].tolist()):
+            if expert >= 0:
+                y = up[expert].double() @ x[token].double()
+                h = torch.nn.functional.silu(y[:inner]) * y[inner:]
+                out[i] += weights[token, slot].double() * (down[expert].double() @ h)
+    dist.all_reduce(out)
+    return out
+
+
+def layer(name, m, hidden, inner_of_all, experts, top_k):
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+    inner, shard = inner_of_all // ranks, -(-m // ranks)
+    torch.manual_seed(5)
+    whole = torch.randn(m, hidden, device="cuda", dtype=torch.bfloat16)
+    ids = torch.rand(m, experts, device="cuda").topk(top_k).indices.int()
+    weights = torch.rand(m, top_k, device="cuda")
+    torch.manual_seed(rank)
+    up = torch.randn(experts, 2 * inner, hidden, device="cuda", dtype=torch.bfloat16) / hidden**0.5
+    down = torch.randn(experts, hidden, inner, device="cuda", dtype=torch.bfloat16) / inner**0.5
+    x = whole[rank * shard : (rank + 1) * shard].contiguous()
+    row = {"layer": name, "shape": [m, hidden, inner_of_all, experts, top_k], "ranks": ranks}
+
+    tokens = torch.arange(0, m, max(1, m // 16), device="cuda")
+    for kind in ("uniform", "one", "dropped"):  # routing that changes between calls
+        if kind == "one":
+            ids[:] = -1
+            ids[:, 0] = experts // 2
+        if kind == "dropped":
+            ids[:] = torch.rand(m, experts, device="cuda").topk(top_k).indices.int()
+            ids[::3, 0] = -1
+        route = tt.route_ids(ids, weights, experts)
+        out = tt.moe_mlp(x, up, down, route, m, gated=True)
+        want, first = exact(whole, up, down, ids, weights, tokens), rank * shard
+        mine = (tokens >= first) & (tokens < first + len(x))
+        off = (out[tokens[mine] - first].double() - want[mine]).norm() / want[mine].norm().clamp_min(1e-30)
+        row[f"error_{kind}"] = round(off.item(), 5)
+
+    ids[:] = torch.rand(m, experts, device="cuda", generator=torch.Generator("cuda").manual_seed(7)).topk(top_k).indices.int()
+    route = tt.route_ids(ids, weights, experts)
+    h = tt.ag_moe(x, up, route, m, gated=True)
+    row["route_ids"] = timed(lambda: tt.route_ids(ids, weights, experts))
+    row["ag_moe"] = timed(lambda: tt.ag_moe(x, up, route, m, gated=True))
+    row["moe_rs"] = timed(lambda: tt.moe_rs(h, down, route, m))
+    row["moe_rs_behind"] = timed(lambda: tt.moe_rs(h, down, route, m, combiners=0))
+    row["moe_mlp"] = timed(lambda: tt.moe_mlp(x, up, down, route, m, gated=True))
+    if m <= 512:
+        row["moe_ar"] = timed(lambda: tt.moe_ar(h, down, route, m))
+    row["product_up"] = timed(lambda: tt.grouped_gemm(whole, up, route, m, gated=True))
+    row["product_down"] = timed(lambda: tt.grouped_gemm(h, down, route, m, sorted=True))
+
+    if m % ranks == 0:
+        gathered, order = torch.empty_like(whole), ids.flatten().long().argsort(stable=True)
+        offsets = torch.bincount(ids.flatten().long(), minlength=experts).cumsum(0).int()
+        sums, mine = torch.empty(m, hidden, device="cuda"), torch.empty(len(x), hidden, device="cuda", dtype=torch.bfloat16)
+        row["nccl_gather"] = timed(lambda: dist.all_gather_into_tensor(gathered, x))
+
+        def their_up():
+            dist.all_gather_into_tensor(gathered, x)
+            ids.flatten().long().argsort(stable=True)
+            y = torch._grouped_mm(gathered[order // top_k], up.transpose(1, 2), offs=offsets)
+            return torch.nn.functional.silu(y[:, :inner]) * y[:, inner:]
+
+        def their_down():
+            y = torch._grouped_mm(h, down.transpose(1, 2), offs=offsets) * weights.flatten()[order, None]
+            sums.zero_().index_add_(0, order // top_k, y.float())
+            dist.reduce_scatter_tensor(mine, sums.bfloat16())
+
+        row["torch_up"], row["torch_down"] = tried(their_up), tried(their_down)
+    if rank == 0:
+        print(json.dumps(row), flush=True)
+
+
+def main():
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    dist.init_process_group("nccl", device_id=torch.device("cuda", int(os.environ["LOCAL_RANK"])))
+    tt.init()
+    for name, shape in LAYERS.items():
+        layer(name, *shape)
+        tt.release()
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+main()

@@ -101,6 +101,17 @@ Reading product(const Reading& l, const Reading& r) {
   return std::nullopt;
 }
 
+// A quotient that leaves nothing over.
+Reading quotient(const Reading& l, const Reading& r) {
+  if (!l || !r || l->base || !l->shape.empty()) return std::nullopt;
+  std::optional<int64_t> by = r->rest.constant();
+  std::optional<ScalarExpr> exact = by && *by > 0 ? l->rest.dividedBy(*by) : std::nullopt;
+  if (!exact) return std::nullopt;
+  AffineTile tile = *l;
+  tile.rest = *exact;
+  return tile;
+}
+
 Reading shiftedLeft(const Reading& l, const Reading& r) {
   if (!r || !r->isUniform()) return std::nullopt;
   std::optional<int64_t> amount = r->rest.constant();
@@ -227,6 +238,7 @@ Reading AffineReader::readArithmetic(Operation* op) {
       .Case<arith::SubIOp>([&](auto) { return sum(operand(0), scaled(operand(1), -1)); })
       .Case<arith::MulIOp>([&](auto) { return product(operand(0), operand(1)); })
       .Case<arith::ShLIOp>([&](auto) { return shiftedLeft(operand(0), operand(1)); })
+      .Case<arith::DivSIOp>([&](auto) { return quotient(operand(0), operand(1)); })
       .Case<arith::RemSIOp, arith::RemUIOp>([&](auto) { return readRemainder(op); })
       .Case<arith::ExtSIOp>([&](auto o) { return isWideInteger(o.getIn().getType()) ? operand(0) : Reading(); })
       .Case<arith::ExtUIOp>([&](auto o) {

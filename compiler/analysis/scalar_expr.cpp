@@ -70,7 +70,21 @@ bool ScalarExpr::isInvariant(Operation* loop) const {
   return llvm::all_of(terms_, [&](const Term& t) { return llvm::all_of(t.symbols, outside); });
 }
 
+// If the term is -c * (x / c) with the constant c > 0: x, which the term makes a remainder of.
+static std::optional<ScalarExpr> dividendOf(const ScalarExpr::Term& term) {
+  auto quotient = term.symbols.size() == 1 ? term.symbols[0].getDefiningOp<arith::DivSIOp>() : arith::DivSIOp();
+  if (!quotient || term.factor >= 0) return std::nullopt;
+  if (ScalarExpr::of(quotient.getRhs()).constant() != -term.factor) return std::nullopt;
+  return ScalarExpr::of(quotient.getLhs());
+}
+
 bool ScalarExpr::isNonNegative(const AxisInfoAnalysis& axes) const {
+  for (const Term& t : terms_)
+    if (std::optional<ScalarExpr> x = dividendOf(t); x && x->isNonNegative(axes)) {
+      ScalarExpr rest = *this - *x;
+      rest.add({t.symbols, wrappingMul(t.factor, -1)});
+      return rest.isNonNegative(axes);
+    }
   return llvm::all_of(terms_, [&](const Term& t) {
     return t.factor >= 0 && llvm::all_of(t.symbols, [&](Value v) { return axes.of(v).nonNegative; });
   });

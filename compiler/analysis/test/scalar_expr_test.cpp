@@ -14,6 +14,11 @@ class ScalarExprTest : public ::testing::Test {
       %both = arith.addi %wide, %w {name = "both"} : i64
       %bits = arith.trunci %w {name = "bits"} : i64 to i32
       %left = arith.shli %pid, %c2 {name = "left"} : i32
+      %c3 = arith.constant 3 : i32
+      %third = arith.divsi %pid, %c3 : i32
+      %whole = arith.muli %third, %c3 {name = "whole"} : i32
+      %thirdOfA = arith.divsi %a, %c3 : i32
+      %wholeOfA = arith.muli %thirdOfA, %c3 {name = "wholeOfA"} : i32
       return
     })"};
   ScalarExpr of(const std::string& name) { return ScalarExpr::of(kernel_.value(name)); }
@@ -52,6 +57,11 @@ TEST_F(ScalarExprTest, Questions) {
   EXPECT_TRUE(of("left").isNonNegative(axes));
   EXPECT_FALSE((ScalarExpr(-1) * of("left")).isNonNegative(axes));
   EXPECT_FALSE(a_.isNonNegative(axes));
+  ScalarExpr pid = of("pid");
+  EXPECT_TRUE((pid - of("whole")).isNonNegative(axes));  // a remainder
+  EXPECT_TRUE((ScalarExpr(32) + pid - of("whole")).isNonNegative(axes));
+  EXPECT_FALSE((of("left") - of("whole") - pid - pid - pid - pid).isNonNegative(axes));
+  EXPECT_FALSE((a_ - of("wholeOfA")).isNonNegative(axes));
 }
 
 TEST_F(ScalarExprTest, BuildsWhatItReads) {

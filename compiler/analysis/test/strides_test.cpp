@@ -78,6 +78,19 @@ TEST(Strides, WhatIsNotRegular) {
   EXPECT_EQ(at("%m", "%m = arith.select %flag, %offs, %range : tensor<32xi32>"), "none");
 }
 
+// What a kernel does to begin at a whole number of blocks.
+TEST(Strides, Quotients) {
+  const std::string back = "%q = arith.divsi %start, %c32 : i32\n%back = arith.muli %q, %c32 : i32\n";
+  EXPECT_EQ(at("%m", back + "%d = arith.subi %start, %back : i32\n%ds = tile.splat %d : i32 -> tensor<32xi32>\n" +
+                         inTile("%m = arith.addi %ds, %range")),
+            "ptr; 32 from 0 by 1");
+  EXPECT_EQ(at("%m", back + "%qs = tile.splat %q : i32 -> tensor<32xi32>\n" + inTile("%m = arith.addi %qs, %range")),
+            "ptr; 32 from pid by 1");
+  EXPECT_EQ(at("%m", "%q = arith.divsi %n, %c32 {name = \"q\"} : i32\n%qs = tile.splat %q : i32 -> tensor<32xi32>\n" +
+                         inTile("%m = arith.addi %qs, %range")),
+            "ptr; 32 from q by 1");
+}
+
 TEST(Strides, WrapAround) {
   EXPECT_EQ(at("%w", inTile("%w = arith.remsi %offs, %ns")), "ptr; 32 from 32*pid mod n by 1");
   EXPECT_EQ(at("%w", inTile("%r = arith.remsi %offs, %ns : tensor<32xi32>\n%w = arith.muli %r, %ss")),

@@ -97,6 +97,16 @@ LinearLayout defaultBlocked(llvm::ArrayRef<int64_t> shape, unsigned elemBits, in
   return layout;
 }
 
+// Warps of their own for the matrices of a batch, the last dimension's first.
+static void giveBatches(Assignment& a, llvm::ArrayRef<int64_t> shape, int64_t warps) {
+  for (unsigned axis = shape.size() - 2; axis-- > 0 && warps > 1;) {
+    int64_t count = std::min(warps, shape[axis]);
+    a.giveRange(Dim::Warp, axis, 1, count);
+    warps /= count;
+  }
+  a.repeat(Dim::Warp, warps);
+}
+
 LinearLayout mmaV2Result(llvm::ArrayRef<int64_t> shape, WarpGrid warps) {
   unsigned m = shape.size() - 2, n = shape.size() - 1;
   Assignment a(shape);
@@ -106,6 +116,7 @@ LinearLayout mmaV2Result(llvm::ArrayRef<int64_t> shape, WarpGrid warps) {
   a.giveRange(Dim::Lane, m, 1, 8);
   a.giveRange(Dim::Warp, n, 8, 8 * warps.n);
   a.giveRange(Dim::Warp, m, 16, 16 * warps.m);
+  giveBatches(a, shape, warps.batch);
   return a.finish();
 }
 
@@ -120,6 +131,7 @@ LinearLayout dotOperandA(llvm::ArrayRef<int64_t> shape, unsigned elemBits, WarpG
   a.giveRange(Dim::Lane, m, 1, 8);
   a.repeat(Dim::Warp, warps.n);
   a.giveRange(Dim::Warp, m, 16, 16 * warps.m);
+  giveBatches(a, shape, warps.batch);
   return a.finish();
 }
 
@@ -133,6 +145,7 @@ LinearLayout dotOperandB(llvm::ArrayRef<int64_t> shape, unsigned elemBits, WarpG
   a.giveRange(Dim::Lane, n, 1, 8);
   a.giveRange(Dim::Warp, n, 8, 8 * warps.n);
   a.repeat(Dim::Warp, warps.m);
+  giveBatches(a, shape, warps.batch);
   llvm::SmallVector<unsigned> alongKFirst = {k, n};
   for (unsigned batch = k; batch-- > 0;) alongKFirst.push_back(batch);
   return a.finish(alongKFirst);

@@ -16,12 +16,13 @@ LinearLayout blocked(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> size
 LinearLayout defaultBlocked(llvm::ArrayRef<int64_t> shape, unsigned elemBits, int64_t warps,
                             llvm::ArrayRef<unsigned> order = {});
 
-// The division of a product's result [.., M, N] among the warps of a CTA. Powers of two.
+// The division of a product's result [.., M, N] among the warps of a CTA. Powers of two; `batch` of mma.sync only.
 struct WarpGrid {
-  int64_t m = 1, n = 1;
+  int64_t m = 1, n = 1, batch = 1;
 };
 
-// Result of mma.sync m16n8. Leading (batch) dimensions are repeated over registers. Warps count along N first.
+// Result of mma.sync m16n8. Matrices of a batch beyond the grid's are repeated over registers. Warps count along N
+// first, then M, then the batch.
 LinearLayout mmaV2Result(llvm::ArrayRef<int64_t> shape, WarpGrid warps);
 // Operands of mma.sync m16n8k(256 / elemBits): A is [.., M, K], B is [.., K, N]; elemBits 8, 16 or 32. `warps` is the
 // result's grid.

@@ -128,6 +128,23 @@ TEST(MmaV2, WarpsAgree) {
   EXPECT_TRUE(mmaV2Result({4, 64, 64}, {2, 2}).isInjective());
 }
 
+// Warps of a batch have matrices of their own.
+TEST(MmaV2, WarpsDivideBatches) {
+  WarpGrid warps{1, 2, 8};
+  LinearLayout a = dotOperandA({2, 4, 16, 16}, 16, warps), b = dotOperandB({2, 4, 16, 32}, 16, warps),
+               c = mmaV2Result({2, 4, 16, 32}, warps);
+  EXPECT_TRUE(c.isInjective() && c.isSurjective());
+  EXPECT_EQ(a.freeMask(Dim::Warp), 1u);
+  EXPECT_EQ(b.freeMask(Dim::Warp), 0u);
+  for (int64_t w = 0; w < 16; ++w)
+    for (const LinearLayout* layout : {&a, &b, &c}) {
+      llvm::SmallVector<int64_t> at = layout->coordinates(layout->apply(0, 0, w));
+      EXPECT_EQ(at[1], w / 2 % 4);
+      EXPECT_EQ(at[0], w / 8);
+    }
+  EXPECT_EQ(mmaV2Result({2, 16, 8}, {1, 1, 4}).freeMask(Dim::Warp), 2u);
+}
+
 // PTX ISA, wgmma accumulator: row = 16 * warp + groupID (+ 8), column = 8 * (i / 4) + threadInGroup * 2 + i % 2.
 TEST(Wgmma, ResultFragment) {
   LinearLayout layout = wgmmaResult({128, 128}, {8, 1}, 64);

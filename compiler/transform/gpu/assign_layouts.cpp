@@ -196,9 +196,19 @@ class LayoutAssignment {
     for (Value tied : tiedTo(use)) anchor(tied, layout, queue);
     for (OpResult result : op->getResults())
       if (isTile(result) && !isLoop(op) && !(isCheap && !isCheapTree(result)))
-        if (auto passed = forward(use, layout, result.getResultNumber())) anchor(result, *passed, queue);
+        if (auto passed = forward(use, layout, result.getResultNumber()); passed && !isHeldTwice(op, *passed))
+          anchor(result, *passed, queue);
     if (isa<tile::StoreOp>(op)) return;
     if (op->getNumResults() == 0 && isSameLayout(op)) access(op, layout);
+  }
+
+  // Returns true if a small tile that several threads hold would make each of them hold much of a large one.
+  static bool isHeldTwice(Operation* op, const LinearLayout& layout) {
+    constexpr int64_t kMany = 4;
+    if (!isa<tile::BroadcastOp>(op)) return false;
+    int copies = llvm::popcount(layout.freeMask(Dim::Lane)) + llvm::popcount(layout.freeMask(Dim::Warp));
+    int64_t held = layout.numRegisters() >> llvm::popcount(layout.freeMask(Dim::Register));
+    return held >= kMany && (int64_t(1) << copies) >= kMany;
   }
 
   static bool isLoop(Operation* op) { return isa<scf::ForOp, scf::WhileOp, scf::IfOp>(op); }

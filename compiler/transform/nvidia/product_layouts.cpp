@@ -30,12 +30,13 @@ bool isChained(tile::DotOp op) {
                       [&](tile::DotOp other) { return feeds(op, other) || feeds(other, op); });
 }
 
-// Warps over the result so that the operands each one reads are small: along M first, then where more rows or columns
-// are left. With whole rows each warp has the part of one product that it needs for the next.
+// Warps over the result so that the operands each one reads are small: over a batch's matrices, then along M, then where
+// more rows or columns are left. With whole rows each warp has the part of one product that it needs for the next.
 layout::WarpGrid mmaGrid(ArrayRef<int64_t> shape, int numWarps, bool wholeRows) {
   layout::WarpGrid grid;
   int64_t m = shape[shape.size() - 2], n = shape.back();
-  while (grid.m * grid.n < numWarps) {
+  grid.batch = std::min<int64_t>(numWarps, ShapedType::getNumElements(shape.drop_back(2)));
+  while (grid.m * grid.n * grid.batch < numWarps) {
     bool moreRows = wholeRows || m / (grid.m * 16) >= n / (grid.n * 8) / 2;
     if (moreRows && grid.m * 16 < m)
       grid.m *= 2;

@@ -161,6 +161,8 @@ WINGS = {
 }
 WINGS_FRONT = ["compat", "doctor", "rank_process", "pytest_plugin", "cli", "__main__", ""]  # each of them may import all of the package
 PYTHON_BASE = ["_tandem", "errors"]
+# A dialect's ops and attributes have C++ names, with types and verifiers; a name in text says nothing when it is wrong.
+DIALECT_TEXT = re.compile(r'"((?:tile|dist|simt|tgpu)\.[a-z_]*)"')
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "misc"}
 MAX_LINES = 600
 
@@ -260,6 +262,14 @@ def check_file(name, text):
             yield f"{name}:{number}: unfinished work is not left in the code"
 
 
+def check_dialect_text(name, text):
+    if name.startswith("compiler/dialect/") or "/test/" in name or not name.startswith("compiler/"):
+        return
+    for number, line in enumerate(text.split("\n"), 1):
+        for word in DIALECT_TEXT.findall(line):
+            yield f"{name}:{number}: names `{word}` in text; its dialect has an op or an accessor of that name"
+
+
 def main():
     problems = []
     count = 0
@@ -271,6 +281,7 @@ def main():
         problems += check_file(name, text)
         if name.endswith((".h", ".cpp", ".c")) and room_of(name):
             problems += check_includes(name, text)
+            problems += check_dialect_text(name, text)
     problems += check_wings(package)
     print("\n".join(problems))
     print(f"{count} files, {len(problems)} problems")

@@ -1,4 +1,5 @@
 // The fixpoint over structured control flow, and the promises of the kernel's author.
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/analysis/axis_solver.h"
 #include "compiler/analysis/axis_transfer.h"
 #include <llvm/ADT/TypeSwitch.h>
@@ -7,9 +8,9 @@ namespace tandem::analysis {
 using namespace mlir;
 
 // One number a dimension; nothing for another count.
-static SmallVector<int64_t, 2> promise(Operation* op, StringRef name, unsigned rank) {
+static SmallVector<int64_t, 2> promise(Operation* op, tile::Promise what, unsigned rank) {
   SmallVector<int64_t, 2> numbers(rank, 1);
-  auto given = op->getAttrOfType<DenseI32ArrayAttr>(name);
+  DenseI32ArrayAttr given = tile::promiseOf(op, what);
   if (!given || given.size() != rank) return numbers;
   for (auto [number, promised] : llvm::zip_equal(numbers, given.asArrayRef()))
     if (promised > 0) number = powerOfTwoIn(promised);
@@ -17,9 +18,9 @@ static SmallVector<int64_t, 2> promise(Operation* op, StringRef name, unsigned r
 }
 
 static AxisInfo withPromises(AxisInfo info, Operation* op) {
-  auto divisibility = promise(op, "tandem.divisibility", info.rank());
-  auto contiguity = promise(op, "tandem.contiguity", info.rank());
-  auto constancy = promise(op, "tandem.constancy", info.rank());
+  auto divisibility = promise(op, tile::Promise::Divisibility, info.rank());
+  auto contiguity = promise(op, tile::Promise::Contiguity, info.rank());
+  auto constancy = promise(op, tile::Promise::Constancy, info.rank());
   for (auto [number, dim] : llvm::enumerate(info.dims)) {
     dim.divisibility = std::max(dim.divisibility, divisibility[number]);
     dim.contiguity = std::max(dim.contiguity, contiguity[number]);
@@ -47,10 +48,10 @@ void AxisInfoSolver::visitLater(Operation* op) {
 void AxisInfoSolver::setArguments() {
   for (Block& block : function_.getBody()) setUnknown(block.getArguments());
   for (BlockArgument argument : function_.getArguments()) {
-    auto attribute = function_.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "tandem.divisibility");
-    if (!attribute || attribute.getValue().getSignificantBits() > 64 || attribute.getInt() <= 0) continue;
+    std::optional<int64_t> multiple = tile::multipleOf(argument);
+    if (!multiple || *multiple <= 0) continue;
     AxisInfo info = unknownInfo(argument.getType());
-    for (DimInfo& dim : info.dims) dim.divisibility = powerOfTwoIn(attribute.getInt());
+    for (DimInfo& dim : info.dims) dim.divisibility = powerOfTwoIn(*multiple);
     set(argument, std::move(info));
   }
 }

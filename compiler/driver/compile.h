@@ -26,7 +26,7 @@ namespace tandem::compiler {
 //        {"name":"d","descriptor":{"dtype":"fp16","block_shape":[64,32],"padding":"zero"|"nan"}}
 //        A pointer or an integer may have "divisibility":16, a promise that its value (the address, in bytes) is a
 //        multiple of that;
-//        it becomes the argument's attribute `tandem.divisibility`.
+//        it becomes the argument's attribute `tile.multiple_of`.
 //        The types are those of Triton's signatures. A descriptor becomes base pointer, shape (i32..), strides (i64..)
 //        arguments.
 struct Compiled {

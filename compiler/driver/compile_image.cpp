@@ -1,5 +1,6 @@
 // This file turns a kernel's ops into the image of a GPU's code.
 #include "compiler/driver/compile_image.h"
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/driver/backend.h"
 #include "compiler/driver/compilation.h"
 #include "compiler/driver/remarks.h"
@@ -9,11 +10,8 @@ namespace tandem::compiler {
 namespace {
 
 void transform(Compilation& c, const target::TargetInfo& target, bool layouts) {
-  for (const char* name : {"num_stages", "maxnreg"})
-    if (std::string given = c.option(name); !given.empty())
-      c.kernel()->setAttr(
-          std::string("tile.") + name,
-          mlir::IntegerAttr::get(mlir::IntegerType::get(c.kernel().getContext(), 32), std::stoi(given)));
+  if (std::string given = c.option("num_stages"); !given.empty()) tile::setNumStages(c.kernel(), std::stoi(given));
+  if (std::string given = c.option("maxnreg"); !given.empty()) tile::setMaxRegisters(c.kernel(), std::stoi(given));
   std::string ctas = c.option("num_ctas");
   int blocks = ctas.empty() ? 1 : std::stoi(ctas);
   c.run([&](mlir::OpPassManager& passes) { backendOf(target).addPasses(passes, target, blocks, layouts); });

@@ -20,7 +20,7 @@ inline std::string text(const AxisInfo& info) {
 }
 
 inline std::string wrapped(const std::string& lines) {
-  return R"(func.func @k(%x: i32, %m: i32 {tandem.divisibility = 16 : i32}, %p: !tile.ptr<f16> {tandem.divisibility = 16 : i32},
+  return R"(func.func @k(%x: i32, %m: i32 {tile.multiple_of = 16 : i32}, %p: !tile.ptr<f16> {tile.multiple_of = 16 : i32},
                          %raw: !tile.ptr<f16>, %flag: i1, %wide: i64) {
       %c0 = arith.constant 0 : i32
       %c1 = arith.constant 1 : i32

@@ -26,7 +26,7 @@ class RandomKernel {
 
   std::string text(const std::string& rest = "") const {
     return "func.func @k(%ptr: !tile.ptr<f16> {tile.name = \"ptr\"}, %x: i32 {tile.name = \"x\"}, "
-           "%m: i32 {tile.name = \"m\", tandem.divisibility = 16 : i32}) {\n" +
+           "%m: i32 {tile.name = \"m\", tile.multiple_of = 16 : i32}) {\n" +
            text_ + rest + "return\n}";
   }
   const std::vector<Tile>& tiles() const { return tiles_; }  // `%v0`, `%v1`, ...

@@ -1,5 +1,6 @@
 // The tests of strides share these: names for scalars, and an access as text.
 #pragma once
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/analysis/strides.h"
 #include "compiler/analysis/test/kernel.h"
 #include <algorithm>
@@ -12,7 +13,7 @@ inline std::string nameOf(mlir::Value value) {
   if (auto argument = mlir::dyn_cast<mlir::BlockArgument>(value)) {
     auto function = mlir::dyn_cast<mlir::func::FuncOp>(argument.getOwner()->getParentOp());
     if (!function) return "iv";
-    auto name = function.getArgAttrOfType<mlir::StringAttr>(argument.getArgNumber(), "tile.name");
+    auto name = tile::nameOf(argument);
     return name ? name.str() : "arg" + std::to_string(argument.getArgNumber());
   }
   mlir::Operation* op = value.getDefiningOp();

@@ -61,10 +61,9 @@ TEST_F(Matmul, InvariantOffsets) {
 
 TEST_F(Matmul, AxisInfoOfTheSameKernel) {
   open("matmul_row_major.mlir");
-  kernel_->function().setArgAttr(0, "tandem.divisibility", mlir::OpBuilder(kernel_->function()).getI32IntegerAttr(16));
+  tile::setMultipleOf(kernel_->function().getArgument(0), 16);
   for (unsigned argument : {4u, 5u, 6u})  // N, K, stride_am
-    kernel_->function().setArgAttr(argument, "tandem.divisibility",
-                                   mlir::OpBuilder(kernel_->function()).getI32IntegerAttr(16));
+    tile::setMultipleOf(kernel_->function().getArgument(argument), 16);
   AxisInfoAnalysis axes(kernel_->function());
   auto a = kernel_->nth<tile::LoadOp>(0);
   EXPECT_EQ(axes.of(a.getPointer()).contiguity(1), 64);

@@ -15,28 +15,31 @@ def Dist_GroupAttr : EnumAttr<Dist_Dialect, Dist_Group, "group">;
 def Dist_CompareAttr : EnumAttr<Dist_Dialect, Dist_Compare, "compare">;
 def Dist_SignalKindAttr : EnumAttr<Dist_Dialect, Dist_SignalKind, "signal">;
 
-class Dist_Op<string word, list<Trait> traits = []> : Op<Dist_Dialect, word, traits> { string example = ""; }
-def MemReadWrite : MemoryEffects<[MemRead, MemWrite]>;
+class Dist_Op<string word, list<Trait> traits> : Op<Dist_Dialect, word, traits> { string example = ""; }
+class Dist_PureOp<string word, list<Trait> traits = []> : Dist_Op<word, !listconcat(traits, [Pure])>;
+// An op with effects, which says in concurrency.cpp what they are to other threads, programs and ranks.
+class Dist_EffectOp<string word>
+    : Dist_Op<word, [MemoryEffects<[MemRead, MemWrite]>, DeclareOpInterfaceMethods<Tile_ConcurrencyOpInterface>]>;
 
-def Dist_RankOp : Dist_Op<"rank", [Pure]> {
+def Dist_RankOp : Dist_PureOp<"rank"> {
   let summary = "index of this rank in `team` (0 is the world)";
   let arguments = (ins Optional<I32>:$team);
   let results = (outs I32:$result);
   let assemblyFormat = "(`in` $team^)? attr-dict";
 }
-def Dist_NumRanksOp : Dist_Op<"num_ranks", [Pure]> {
+def Dist_NumRanksOp : Dist_PureOp<"num_ranks"> {
   let summary = "number of ranks in `team` (0 is the world)";
   let arguments = (ins Optional<I32>:$team);
   let results = (outs I32:$result);
   let assemblyFormat = "(`in` $team^)? attr-dict";
 }
-def Dist_TranslateRankOp : Dist_Op<"translate_rank", [Pure]> {
+def Dist_TranslateRankOp : Dist_PureOp<"translate_rank"> {
   let summary = "the index in `destTeam` of member `rank` of `sourceTeam`; -1 when it is not in it";
   let arguments = (ins I32:$sourceTeam, I32:$rank, I32:$destTeam);
   let results = (outs I32:$result);
   let assemblyFormat = "$rank `from` $sourceTeam `to` $destTeam attr-dict";
 }
-def Dist_SymmAtOp : Dist_Op<"symm_at", [Pure]> {
+def Dist_SymmAtOp : Dist_PureOp<"symm_at", [Tile_DerivesPointer, InferTypeOpInterface]> {
   let summary = "the address on `peer` that corresponds to a symmetric address of this rank (M2)";
   let arguments = (ins Tile_PtrLike:$pointer, I32:$peer);
   let results = (outs Tile_PtrLike:$result);
@@ -52,16 +55,15 @@ def Dist_SymmAtOp : Dist_Op<"symm_at", [Pure]> {
       return ::mlir::success();
     }
   }];
-  let traits = [Pure, InferTypeOpInterface];
 }
-def Dist_MulticastAtOp : Dist_Op<"multicast_at", [Pure]> {
+def Dist_MulticastAtOp : Dist_PureOp<"multicast_at"> {
   let summary = "the multicast address of a symmetric address over `team`; only simt.multimem_* may use it";
   let arguments = (ins I32:$team, Tile_Ptr:$pointer);
   let results = (outs Tile_Ptr:$result);
   let assemblyFormat = "$pointer `over` $team attr-dict `:` type($pointer) `->` type($result)";
   let hasVerifier = 1;
 }
-def Dist_WaitOp : Dist_Op<"wait", [MemReadWrite]> {
+def Dist_WaitOp : Dist_EffectOp<"wait"> {
   let summary = "blocks until each of `count` signals from `pointer` on compares true with `value`; gives a token (M6)";
   let arguments = (ins Tile_Ptr:$pointer, I32:$count, AnyInteger:$value, Tile_ScopeAttr:$scope, Tile_SemanticAttr:$sem,
     DefaultValuedAttr<Dist_CompareAttr, "::tandem::dist::Compare::Eq">:$compare);
@@ -70,13 +72,13 @@ def Dist_WaitOp : Dist_Op<"wait", [MemReadWrite]> {
     "$sem $scope $pointer `[` $count `]` $compare $value attr-dict `:` type($pointer) `,` type($value)";
   let hasVerifier = 1;
 }
-def Dist_ConsumeTokenOp : Dist_Op<"consume_token", [Pure, AllTypesMatch<["value", "result"]>]> {
+def Dist_ConsumeTokenOp : Dist_PureOp<"consume_token", [Tile_DerivesPointer, AllTypesMatch<["value", "result"]>]> {
   let summary = "ties a value to a wait: what is computed from the result happens after the wait (M7)";
   let arguments = (ins AnyType:$value, I32:$token);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$value `,` $token attr-dict `:` type($value)";
 }
-def Dist_NotifyOp : Dist_Op<"notify", [MemReadWrite]> {
+def Dist_NotifyOp : Dist_EffectOp<"notify"> {
   let summary =
     "signals `peer` after releasing all earlier writes of the whole program at `scope` (M5); happens once "
     "a program";
@@ -84,7 +86,7 @@ def Dist_NotifyOp : Dist_Op<"notify", [MemReadWrite]> {
   let assemblyFormat = "$signal $scope $pointer `,` $value `on` $peer attr-dict `:` type($pointer)";
   let hasVerifier = 1;
 }
-def Dist_PutOp : Dist_Op<"put", [MemReadWrite]> {
+def Dist_PutOp : Dist_EffectOp<"put"> {
   let summary =
     "copies `bytes` from this rank to a symmetric address of `peer`; `nbi` may complete as late as quiet "
     "(M8, M9)";
@@ -93,7 +95,7 @@ def Dist_PutOp : Dist_Op<"put", [MemReadWrite]> {
     "$group (`nbi` $nbi^)? $dest `,` $source `,` $bytes `on` $peer attr-dict `:` type($dest) `,` "
     "type($source)";
 }
-def Dist_PutSignalOp : Dist_Op<"put_signal", [MemReadWrite]> {
+def Dist_PutSignalOp : Dist_EffectOp<"put_signal"> {
   let summary = "a put, then an update of a signal of the same peer that is seen only after the data (M10)";
   let arguments = (ins Dist_GroupAttr:$group, UnitAttr:$nbi, Tile_Ptr:$dest, Tile_Ptr:$source, I64:$bytes, Tile_Ptr:$signalPointer,
     I64:$value, Dist_SignalKindAttr:$signal, I32:$peer);
@@ -102,20 +104,20 @@ def Dist_PutSignalOp : Dist_Op<"put_signal", [MemReadWrite]> {
     "$peer attr-dict `:` type($dest) `,` type($source) `,` type($signalPointer)";
   let hasVerifier = 1;
 }
-def Dist_GetOp : Dist_Op<"get", [MemReadWrite]> {
+def Dist_GetOp : Dist_EffectOp<"get"> {
   let summary = "copies `bytes` from a symmetric address of `peer` to this rank; `nbi` may complete as late as quiet";
   let arguments = (ins Dist_GroupAttr:$group, UnitAttr:$nbi, Tile_Ptr:$dest, Tile_Ptr:$source, I64:$bytes, I32:$peer);
   let assemblyFormat =
     "$group (`nbi` $nbi^)? $dest `,` $source `,` $bytes `on` $peer attr-dict `:` type($dest) `,` "
     "type($source)";
 }
-def Dist_PutValueOp : Dist_Op<"put_value", [MemReadWrite]> {
+def Dist_PutValueOp : Dist_EffectOp<"put_value"> {
   let summary = "stores one scalar to a symmetric address of `peer` (OpenSHMEM's p)";
   let arguments = (ins Tile_Ptr:$dest, AnyType:$value, I32:$peer);
   let assemblyFormat = "$dest `,` $value `on` $peer attr-dict `:` type($dest) `,` type($value)";
   let hasVerifier = 1;
 }
-def Dist_SignalOp : Dist_Op<"signal", [MemReadWrite]> {
+def Dist_SignalOp : Dist_EffectOp<"signal"> {
   let summary =
     "updates a signal of `peer` atomically (OpenSHMEM's signal_op); not ordered after earlier puts "
     "without a fence (M11)";
@@ -123,29 +125,29 @@ def Dist_SignalOp : Dist_Op<"signal", [MemReadWrite]> {
   let assemblyFormat = "$signal $pointer `,` $value `on` $peer attr-dict `:` type($pointer)";
   let hasVerifier = 1;
 }
-def Dist_SignalWaitOp : Dist_Op<"signal_wait_until", [MemReadWrite]> {
+def Dist_SignalWaitOp : Dist_EffectOp<"signal_wait_until"> {
   let summary = "blocks until the signal of this rank compares true with `value`; gives the value seen; acquires (M6)";
   let arguments = (ins Tile_Ptr:$pointer, Dist_CompareAttr:$compare, I64:$value);
   let results = (outs I64:$result);
   let assemblyFormat = "$pointer $compare $value attr-dict `:` type($pointer)";
   let hasVerifier = 1;
 }
-def Dist_FenceOp : Dist_Op<"fence", [MemReadWrite]> {
+def Dist_FenceOp : Dist_EffectOp<"fence"> {
   let summary = "orders this program's earlier puts and signals before later ones to the same peer (M9): to `peer`, or to each";
   let arguments = (ins Optional<I32>:$peer);
   let assemblyFormat = "(`on` $peer^)? attr-dict";
 }
-def Dist_QuietOp : Dist_Op<"quiet", [MemReadWrite]> {
+def Dist_QuietOp : Dist_EffectOp<"quiet"> {
   let summary = "completes this program's earlier puts and gets (to `peer`, or to all)";
   let arguments = (ins Optional<I32>:$peer);
   let assemblyFormat = "(`on` $peer^)? attr-dict";
 }
-def Dist_BarrierOp : Dist_Op<"barrier", [MemReadWrite]> {
+def Dist_BarrierOp : Dist_EffectOp<"barrier"> {
   let summary = "waits until the group on every rank of `team` arrives; without `syncOnly` also quiets first (M12)";
   let arguments = (ins Dist_GroupAttr:$group, UnitAttr:$syncOnly, I32:$team);
   let assemblyFormat = "$group (`sync` $syncOnly^)? $team attr-dict";
 }
-def Dist_BroadcastOp : Dist_Op<"broadcast", [MemReadWrite]> {
+def Dist_BroadcastOp : Dist_EffectOp<"broadcast"> {
   let summary =
     "collective: copies `bytes` from `source` on member `root` of `team` to `dest` on every member. `element` "
     "is the type that all members name, if they name one; with `barrier` it is a barrier before and after (M12)";
@@ -155,7 +157,7 @@ def Dist_BroadcastOp : Dist_Op<"broadcast", [MemReadWrite]> {
     "$group (`barrier` $barrier^)? (`typed` $element^)? $team $dest `,` $source `,` $bytes `from` $root attr-dict `:` type($dest) `,` "
     "type($source)";
 }
-def Dist_FcollectOp : Dist_Op<"fcollect", [MemReadWrite]> {
+def Dist_FcollectOp : Dist_EffectOp<"fcollect"> {
   let summary =
     "collective: concatenates `bytes` of `source` of every member of `team`, in team order, into `dest` "
     "everywhere. `barrier` and `element` as in `broadcast`";

@@ -1,4 +1,4 @@
-// Block stores by an asynchronous unit: what the attributes `tgpu.tma` and `tgpu.uncertain` of tile.block_store say.
+// Block stores by an asynchronous unit: what attributes of tile.block_store say.
 #pragma once
 #include "compiler/dialect/tile/tile.h"
 
@@ -13,6 +13,10 @@ struct UncertainOffset {
 // Marks a store as one of the unit's; `uncertain` are offsets of the store.
 void setBulk(tile::BlockStoreOp store, llvm::ArrayRef<UncertainOffset> uncertain);
 bool isBulk(mlir::Operation* op);
+
+// The thread that issues a store of the unit first waits until its own earlier stores are done.
+bool completesOwn(tile::BlockStoreOp store);
+void setCompletesOwn(tile::BlockStoreOp store);
 llvm::SmallVector<UncertainOffset> uncertainOffsets(tile::BlockStoreOp store);
 
 }  // namespace tandem::tgpu

@@ -1,6 +1,6 @@
-// A program may be run by several blocks, a cluster. The attributes that say so: `tgpu.blocks` of the kernel,
-// `tgpu.whole` and `tgpu.own_part` of its accesses.
+// A program may be run by several blocks, a cluster. Attributes of the kernel and of its accesses say so.
 #pragma once
+#include "compiler/dialect/tile/tile.h"
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 
 namespace tandem::tgpu {
@@ -12,7 +12,7 @@ void setBlocks(mlir::func::FuncOp kernel, int64_t blocks);
 bool isWhole(mlir::Operation* op);
 void setWhole(mlir::Operation* op);
 // Two stores to one tensor for which this is the same, and not null, touch the same elements in the same block only.
-mlir::Attribute ownPart(mlir::Operation* op);
-void setOwnPart(mlir::Operation* op, mlir::Attribute part);
+mlir::DenseI64ArrayAttr ownPart(tile::BlockStoreOp store);
+void setOwnPart(tile::BlockStoreOp store, mlir::DenseI64ArrayAttr part);
 
 }  // namespace tandem::tgpu

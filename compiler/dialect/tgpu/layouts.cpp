@@ -9,27 +9,28 @@ using layout::Dim;
 using layout::LinearLayout;
 namespace {
 
-constexpr llvm::StringLiteral kResults = "tgpu.layout", kBefore = "tgpu.before_layout";
-
 // The attribute that holds a value's layout, and the place in it. A loop's carried values share its results' layouts,
 // but for the values of a while's condition region, which have the inits' number and order.
 struct Home {
   Operation* op;
-  StringRef name;
+  StringAttr name;
   unsigned index, count;
 };
 
 Home homeOf(Value value) {
+  auto* tgpu = value.getContext()->getLoadedDialect<TgpuDialect>();
+  StringAttr results = tgpu->getLayoutAttrHelper().getName();
   if (auto result = dyn_cast<OpResult>(value))
-    return {result.getOwner(), kResults, result.getResultNumber(), result.getOwner()->getNumResults()};
+    return {result.getOwner(), results, result.getResultNumber(), result.getOwner()->getNumResults()};
   auto argument = cast<BlockArgument>(value);
   Operation* parent = argument.getOwner()->getParentOp();
   if (auto loop = dyn_cast<scf::ForOp>(parent))
-    return {parent, kResults, argument.getArgNumber() - 1, loop->getNumResults()};
+    return {parent, results, argument.getArgNumber() - 1, loop->getNumResults()};
   auto loop = cast<scf::WhileOp>(parent);
   if (argument.getOwner() == loop.getBeforeBody())
-    return {parent, kBefore, argument.getArgNumber(), loop.getBeforeBody()->getNumArguments()};
-  return {parent, kResults, argument.getArgNumber(), loop->getNumResults()};
+    return {parent, tgpu->getBeforeLayoutAttrHelper().getName(), argument.getArgNumber(),
+            loop.getBeforeBody()->getNumArguments()};
+  return {parent, results, argument.getArgNumber(), loop->getNumResults()};
 }
 
 tgpu::LayoutAttr attributeOf(const Home& home) {

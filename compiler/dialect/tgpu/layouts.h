@@ -1,4 +1,4 @@
-// A tile's layout is kept in the attribute `tgpu.layout` of the op that defines it, or of the loop that carries it.
+// A tile's layout is kept in an attribute of the op that defines it, or of the loop that carries it.
 #pragma once
 #include "compiler/layout/linear_layout.h"
 #include <mlir/IR/Operation.h>

@@ -5,7 +5,7 @@ namespace tandem::tgpu {
 using namespace mlir;
 
 SmallVector<WgmmaOp> withJoined(WgmmaOp op) {
-  auto joins = [](WgmmaOp product) { return product->hasAttr("tgpu.joins_previous"); };
+  auto joins = [](WgmmaOp product) { return product.getJoinsPrevious(); };
   SmallVector<WgmmaOp> products;
   if (joins(op)) return products;
   products.push_back(op);
@@ -20,7 +20,7 @@ SmallVector<WgmmaOp> withJoined(WgmmaOp op) {
 bool beginsAtZero(Value carried) {
   return llvm::any_of(carried.getUsers(), [&](Operation* user) {
     auto product = dyn_cast<WgmmaOp>(user);
-    return product && product.getAcc() == carried && product->hasAttr("tgpu.begins_at_zero");
+    return product && product.getAcc() == carried && product.getBeginsAtZero();
   });
 }
 

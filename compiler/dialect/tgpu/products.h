@@ -1,5 +1,5 @@
 // Asynchronous products that the instructions of another compute as well, side by side, and sums that begin at zero:
-// what the attributes `tgpu.joins_previous` and `tgpu.begins_at_zero` of tgpu.wgmma say.
+// what `joinsPrevious` and `beginsAtZero` of tgpu.wgmma say.
 #pragma once
 #include "compiler/dialect/tgpu/tgpu.h"
 

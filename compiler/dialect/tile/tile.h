@@ -10,7 +10,9 @@
 #include <mlir/Interfaces/InferTypeOpInterface.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
-#include "compiler/dialect/tile/tile_enums.h.inc"
+#include "compiler/dialect/tile/concurrency.h"
+
+#include "compiler/dialect/tile/tile_concurrency.h.inc"
 #include "compiler/dialect/tile/tile_dialect.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "compiler/dialect/tile/tile_types.h.inc"

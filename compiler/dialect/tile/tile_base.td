@@ -5,6 +5,7 @@ include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "compiler/dialect/tile/tile_enums.td"
+include "compiler/dialect/tile/concurrency.td"
 include "mlir/IR/BuiltinTypeInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
@@ -20,6 +21,22 @@ def Tile_Dialect : Dialect {
     Integers are signless; signedness lives in the op (`arith.divsi`). One op acts on a whole tile of one program.
   }];
   let useDefaultTypePrinterParser = 1;
+  // What ops of other dialects say to the passes; attributes.h has the accessors, attributes.cpp what may stand where. A name that
+  // is not here is refused.
+  let discardableAttrs = (ins
+    // of a kernel: its warps, and how many slots of loads and how many registers its author asks for
+    "::mlir::IntegerAttr":$num_warps, "::mlir::IntegerAttr":$num_stages, "::mlir::IntegerAttr":$maxnreg,
+    // of a kernel's parameter
+    "::mlir::StringAttr":$name, "::mlir::StringAttr":$type, "::mlir::IntegerAttr":$multiple_of,
+    // of a number: what `tl.multiple_of` and its kin promise, one number a dimension
+    "::mlir::DenseI32ArrayAttr":$divisibility, "::mlir::DenseI32ArrayAttr":$contiguity, "::mlir::DenseI32ArrayAttr":$constancy,
+    // of a division or a square root of float32
+    "::mlir::UnitAttr":$precise,
+    // of a loop: the hints of `tl.range`
+    "::mlir::IntegerAttr":$loop_unroll_factor, "::mlir::BoolAttr":$disallow_acc_multi_buffer, "::mlir::BoolAttr":$flatten,
+    "::mlir::BoolAttr":$warp_specialize, "::mlir::BoolAttr":$disable_licm);
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
 }
 
 class Tile_Type<string cppName, string word> : TypeDef<Tile_Dialect, cppName> { let mnemonic = word; }
@@ -70,4 +87,7 @@ def Tile_Smem : Type<CPred<"::llvm::isa<::tandem::tile::SmemType>($_self)">, "sh
 // that has only one form needs no other.
 class Tile_Op<string word, list<Trait> traits = []> : Op<Tile_Dialect, word, traits> { string example = ""; }
 class Tile_PureOp<string word, list<Trait> traits = []> : Tile_Op<word, !listconcat(traits, [Pure])>;
+// An op with effects of its own, which says in concurrency.cpp what they are to others.
+class Tile_EffectOp<string word, list<Trait> traits = []>
+    : Tile_Op<word, !listconcat(traits, [DeclareOpInterfaceMethods<Tile_ConcurrencyOpInterface>])>;
 #endif

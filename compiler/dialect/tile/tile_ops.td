@@ -27,14 +27,14 @@ def Tile_MakeRangeOp : Tile_PureOp<"make_range"> {
   let assemblyFormat = "$start `to` $end attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
-def Tile_SplatOp : Tile_PureOp<"splat"> {
+def Tile_SplatOp : Tile_PureOp<"splat", [Tile_DerivesPointer]> {
   let summary = "a tile with one scalar in every place";
   let arguments = (ins AnyType:$source);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
 }
-def Tile_ExpandDimsOp : Tile_PureOp<"expand_dims"> {
+def Tile_ExpandDimsOp : Tile_PureOp<"expand_dims", [Tile_DerivesPointer]> {
   let summary = "inserts a dimension of size 1 at `axis`";
   let arguments = (ins Tile_Tile:$source, I32Attr:$axis);
   let results = (outs Tile_Tile:$result);
@@ -45,7 +45,7 @@ def Tile_ExpandDimsOp : Tile_PureOp<"expand_dims"> {
     %0 = tile.expand_dims %row at 1 : tensor<4xf32> -> tensor<4x1xf32>
   }];
 }
-def Tile_BroadcastOp : Tile_PureOp<"broadcast"> {
+def Tile_BroadcastOp : Tile_PureOp<"broadcast", [Tile_DerivesPointer]> {
   let summary = "repeats dimensions of size 1";
   let arguments = (ins Tile_Tile:$source);
   let results = (outs Tile_Tile:$result);
@@ -53,7 +53,7 @@ def Tile_BroadcastOp : Tile_PureOp<"broadcast"> {
   let hasFolder = 1;
   let hasVerifier = 1;
 }
-def Tile_ReshapeOp : Tile_PureOp<"reshape"> {
+def Tile_ReshapeOp : Tile_PureOp<"reshape", [Tile_DerivesPointer]> {
   let summary = "same elements in row-major order under another shape; `reorder` lets the order differ";
   let arguments = (ins Tile_Tile:$source, UnitAttr:$reorder);
   let results = (outs Tile_Tile:$result);
@@ -61,7 +61,7 @@ def Tile_ReshapeOp : Tile_PureOp<"reshape"> {
   let hasFolder = 1;
   let hasVerifier = 1;
 }
-def Tile_PermuteOp : Tile_PureOp<"permute"> {
+def Tile_PermuteOp : Tile_PureOp<"permute", [Tile_DerivesPointer]> {
   let summary = "result dimension i is source dimension order[i]";
   let arguments = (ins Tile_Tile:$source, DenseI32ArrayAttr:$order);
   let results = (outs Tile_Tile:$result);
@@ -120,7 +120,7 @@ def Tile_HistogramOp : Tile_PureOp<"histogram"> {
 }
 
 //===- pointers and conversions --------------------------------------------------------------------------------===//
-def Tile_AddPtrOp : Tile_PureOp<"addptr"> {
+def Tile_AddPtrOp : Tile_PureOp<"addptr", [Tile_DerivesPointer, InferTypeOpInterface]> {
   let summary = "pointer plus a signed count of elements (not bytes)";
   let arguments = (ins Tile_PtrLike:$pointer, Tile_Int:$offset);
   let results = (outs Tile_PtrLike:$result);
@@ -137,7 +137,6 @@ def Tile_AddPtrOp : Tile_PureOp<"addptr"> {
     }
   }];
   let hasVerifier = 1;
-  let traits = [Pure, InferTypeOpInterface];
 }
 def Tile_PtrToIntOp : Tile_PureOp<"ptr_to_int"> {
   let summary = "the address as a 64-bit integer";
@@ -161,7 +160,7 @@ def Tile_IntToPtrOp : Tile_PureOp<"int_to_ptr"> {
     %0 = tile.int_to_ptr %i : tensor<8xi64> -> tensor<8x!tile.ptr<f16>>
   }];
 }
-def Tile_BitcastOp : Tile_PureOp<"bitcast"> {
+def Tile_BitcastOp : Tile_PureOp<"bitcast", [Tile_DerivesPointer]> {
   let summary = "the same bits as another type of the same width (numbers, or pointer to pointer)";
   let arguments = (ins AnyType:$source);
   let results = (outs AnyType:$result);
@@ -197,7 +196,7 @@ def Tile_ExternElementwiseOp : Tile_PureOp<"extern_elementwise"> {
   let assemblyFormat = "$symbol `(` $operands `)` attr-dict `:` functional-type($operands, $result)";
   let hasVerifier = 1;
 }
-def Tile_InlineAsmOp : Tile_Op<"inline_asm", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+def Tile_InlineAsmOp : Tile_EffectOp<"inline_asm", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "target assembly applied to `pack` elements at a time";
   let arguments = (ins StrAttr:$assembly, StrAttr:$constraints, BoolAttr:$pure, I32Attr:$pack, Variadic<AnyType>:$operands);
   let results = (outs Variadic<AnyType>:$results);
@@ -207,7 +206,7 @@ def Tile_InlineAsmOp : Tile_Op<"inline_asm", [DeclareOpInterfaceMethods<MemoryEf
 }
 
 //===- memory --------------------------------------------------------------------------------------------------===//
-def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+def Tile_LoadOp : Tile_EffectOp<"load", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary =
     "reads through a pointer or a tile of pointers; where `mask` is false gives `other` (undefined "
     "without it)";
@@ -220,7 +219,7 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, DeclareOpInterfaceM
     "type($pointer) `->` type($result)";
   let hasVerifier = 1;
 }
-def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
+def Tile_StoreOp : Tile_EffectOp<"store", [MemoryEffects<[MemWrite]>]> {
   let summary = "writes through a pointer or a tile of pointers where `mask` is true";
   let arguments = (ins Tile_PtrLike:$pointer, AnyType:$value, Optional<AnyType>:$mask,
     DefaultValuedAttr<Tile_CacheAttr, "::tandem::tile::Cache::None">:$cache,
@@ -231,7 +230,7 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
 }
 // A block of a strided tensor in global memory, given by the tensor's base, shape and strides (in elements) and the
 // block's offsets. Block pointers and tensor descriptors are both this; the block's shape is the tile's type.
-def Tile_BlockLoadOp : Tile_Op<"block_load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
+def Tile_BlockLoadOp : Tile_EffectOp<"block_load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
   let summary = "reads a block of a strided tensor";
   let description = [{`boundaryCheck` lists the dimensions whose out-of-range elements read as `padding`; outside along any
     other dimension is an error. `descriptor` marks accesses that came from a tensor descriptor.}];
@@ -245,7 +244,7 @@ def Tile_BlockLoadOp : Tile_Op<"block_load", [AttrSizedOperandSegments, MemoryEf
     "attr-dict `:` type($base) `->` type($result)";
   let hasVerifier = 1;
 }
-def Tile_BlockStoreOp : Tile_Op<"block_store", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
+def Tile_BlockStoreOp : Tile_EffectOp<"block_store", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
   let summary = "writes a block of a strided tensor; elements outside checked dimensions are dropped";
   let description =
     "`reduce` (add, min, max, and, or, xor) turns the write into a relaxed atomic update of each element.";
@@ -258,7 +257,7 @@ def Tile_BlockStoreOp : Tile_Op<"block_store", [AttrSizedOperandSegments, Memory
     "$boundaryCheck (`reduce` $reduce^)? attr-dict `:` type($value) `,` type($base)";
   let hasVerifier = 1;
 }
-def Tile_AtomicRmwOp : Tile_Op<"atomic_rmw", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_AtomicRmwOp : Tile_EffectOp<"atomic_rmw", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "atomic update through a pointer or a tile of pointers; gives the old values";
   let description = "Through a scalar pointer it happens once for the program; in per-thread code once a thread (M14).";
   let arguments = (ins Tile_RmwAttr:$rmw, Tile_PtrLike:$pointer, AnyType:$value, Optional<AnyType>:$mask,
@@ -269,7 +268,7 @@ def Tile_AtomicRmwOp : Tile_Op<"atomic_rmw", [MemoryEffects<[MemRead, MemWrite]>
     "`,` type($value) `->` type($result)";
   let hasVerifier = 1;
 }
-def Tile_AtomicCasOp : Tile_Op<"atomic_cas", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["expected", "value", "result"]>]> {
+def Tile_AtomicCasOp : Tile_EffectOp<"atomic_cas", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["expected", "value", "result"]>]> {
   let summary = "stores `value` where memory equals `expected`; gives the old values";
   let arguments = (ins Tile_PtrLike:$pointer, AnyType:$expected, AnyType:$value, Tile_SemanticAttr:$sem, Tile_ScopeAttr:$scope);
   let results = (outs AnyType:$result);
@@ -337,19 +336,19 @@ def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<[
 }
 
 //===- debugging and hints -------------------------------------------------------------------------------------===//
-def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
+def Tile_PrintOp : Tile_EffectOp<"print", [MemoryEffects<[MemWrite]>]> {
   let summary = "prints values with the program's index";
   let arguments = (ins StrAttr:$prefix, BoolAttr:$hex, DenseBoolArrayAttr:$isSigned, Variadic<AnyType>:$values);
   let assemblyFormat = "$prefix attr-dict (`:` $values^ `:` type($values))?";
   let hasVerifier = 1;
 }
-def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {
+def Tile_AssertOp : Tile_EffectOp<"assert", [MemoryEffects<[MemWrite]>]> {
   let summary = "stops with `message` unless every element is true (where `mask` is)";
   let arguments = (ins AnyType:$condition, StrAttr:$message, Optional<AnyType>:$mask);
   let assemblyFormat = "$condition `,` $message (`mask` $mask^ `:` type($mask))? attr-dict `:` type($condition)";
   let hasVerifier = 1;
 }
-def Tile_AssumeOp : Tile_Op<"assume", [MemoryEffects<[MemWrite]>]> {
+def Tile_AssumeOp : Tile_EffectOp<"assume", [MemoryEffects<[MemWrite]>]> {
   let summary = "promises that a scalar condition holds; the simulator checks the promise";
   let arguments = (ins I1:$condition);
   let assemblyFormat = "$condition attr-dict";

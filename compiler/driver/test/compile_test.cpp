@@ -115,12 +115,11 @@ TEST(Compile, PromisesOfTheRequestAndOfTheAuthorAreAttributes) {
       "    j = tl.max_constancy(i // 4, 4)\n    tl.assume(n > 8)\n    tl.store(x + i + j, 1.0)\n";
   for (const char* stage : {"tile", "tile-opt"}) {
     std::string text = emit(r.dump(), stage).text;
-    EXPECT_NE(text.find("%arg0: !tile.ptr<f32> {tandem.divisibility = 16 : i32,"), std::string::npos) << text;
-    EXPECT_NE(text.find("%arg1: i32 {tandem.divisibility = 8 : i32,"), std::string::npos) << text;
-    EXPECT_NE(text.find("{tandem.contiguity = array<i32: 32>, tandem.divisibility = array<i32: 64>}"),
-              std::string::npos)
+    EXPECT_NE(text.find("%arg0: !tile.ptr<f32> {tile.multiple_of = 16 : i32,"), std::string::npos) << text;
+    EXPECT_NE(text.find("%arg1: i32 {tile.multiple_of = 8 : i32,"), std::string::npos) << text;
+    EXPECT_NE(text.find("{tile.contiguity = array<i32: 32>, tile.divisibility = array<i32: 64>}"), std::string::npos)
         << text;
-    EXPECT_NE(text.find("tandem.constancy = array<i32: 4>"), std::string::npos) << text;
+    EXPECT_NE(text.find("tile.constancy = array<i32: 4>"), std::string::npos) << text;
     EXPECT_NE(text.find("tile.assume"), std::string::npos) << text;
   }
   EXPECT_TRUE(compileToProgram(r.dump()).program) << compileToProgram(r.dump()).error;

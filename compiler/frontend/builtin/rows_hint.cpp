@@ -1,6 +1,7 @@
-// Promises of the author to the compiler. They are discardable attributes: `tandem.divisibility`, `tandem.contiguity`
-// and `tandem.constancy`, with a number for each dimension on an op, and one number on an argument of the kernel.
+// Promises of the author to the compiler. They are discardable attributes: `tile.divisibility`, `tile.contiguity`
+// and `tile.constancy`, with a number for each dimension on an op, and one number on an argument of the kernel.
 #include "compiler/frontend/builtin/operands.h"
+#include "compiler/dialect/tile/attributes.h"
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Interfaces/FunctionInterfaces.h>
 
@@ -31,27 +32,25 @@ static mlir::Value firstOf(mlir::BlockArgument carried) {
 
 // The values of a loop or a branch come from several places, and no op is theirs alone. A promise of one that a loop
 // carries holds of its first value, from which each iteration's is computed; others carry nothing.
-static void attach(Context& c, mlir::Value value, const std::string& attribute, const std::vector<int32_t>& values) {
+static void attach(mlir::Value value, tile::Promise what, const std::vector<int32_t>& values) {
   if (mlir::Operation* op = value.getDefiningOp()) {
-    if (op->getNumResults() == 1) op->setAttr(attribute, c.builder.getDenseI32ArrayAttr(values));
+    if (op->getNumResults() == 1) tile::setPromise(op, what, values);
     return;
   }
   auto argument = mlir::cast<mlir::BlockArgument>(value);
-  if (mlir::Value first = firstOf(argument)) return attach(c, first, attribute, values);
-  auto function = mlir::dyn_cast_or_null<mlir::FunctionOpInterface>(argument.getOwner()->getParentOp());
-  if (!function) return;
-  auto known = function.getArgAttrOfType<mlir::IntegerAttr>(argument.getArgNumber(), attribute);
-  if (!known || known.getInt() < values[0])
-    function.setArgAttr(argument.getArgNumber(), attribute, c.builder.getI32IntegerAttr(values[0]));
+  if (mlir::Value first = firstOf(argument)) return attach(first, what, values);
+  bool isParameter = mlir::isa_and_nonnull<mlir::func::FuncOp>(argument.getOwner()->getParentOp());
+  if (!isParameter || what != tile::Promise::Divisibility) return;
+  if (tile::multipleOf(argument).value_or(1) < values[0]) tile::setMultipleOf(argument, values[0]);
 }
 
-static Builtin hint(const std::string& name, const std::string& promised, const std::string& attribute) {
+static Builtin hint(const std::string& name, const std::string& promised, tile::Promise what) {
   return {"tl." + name, "input, values", "Promises that, along each dimension, " + promised + ". Returns `input`.",
-          [attribute](Context& c, const Arguments& a) -> Value {
+          [what](Context& c, const Arguments& a) -> Value {
             const Value& input = a["input"];
             std::vector<int32_t> values =
                 promise(c, a["values"], input.isTensor() ? input.as<Tensor>().type.shape.size() : 0);
-            if (input.isTensor()) attach(c, input.as<Tensor>().value, attribute, values);
+            if (input.isTensor()) attach(input.as<Tensor>().value, what, values);
             return input;
           }};
 }
@@ -67,9 +66,9 @@ static Value assume(Context& c, const Arguments& a) {
 
 void addHintRows(Rows& rows) {
   rows.push_back(
-      hint("multiple_of", "the first of each run of elements is a multiple of the value", "tandem.divisibility"));
-  rows.push_back(hint("max_contiguous", "so many elements in a row count up by one", "tandem.contiguity"));
-  rows.push_back(hint("max_constancy", "so many elements in a row are equal", "tandem.constancy"));
+      hint("multiple_of", "the first of each run of elements is a multiple of the value", tile::Promise::Divisibility));
+  rows.push_back(hint("max_contiguous", "so many elements in a row count up by one", tile::Promise::Contiguity));
+  rows.push_back(hint("max_constancy", "so many elements in a row are equal", tile::Promise::Constancy));
   rows.push_back({"tl.assume", "cond", "Promises that `cond` is true.", assume});
 }
 

@@ -1,5 +1,6 @@
 // Arithmetic, selection and the math functions.
 #include "compiler/frontend/builtin/operands.h"
+#include "compiler/dialect/tile/attributes.h"
 #include <llvm/Support/SaveAndRestore.h>
 
 using namespace tandem::frontend::semantic;
@@ -13,8 +14,7 @@ static bool propagates(Context& c, const Arguments& a) {
 // GPUs approximate float32 `/` and `sqrt` unless told not to.
 static Value precise(Context& c, Tensor result) {
   mlir::Operation* op = result.value.getDefiningOp();
-  if (op && mlir::isa<mlir::arith::DivFOp, mlir::math::SqrtOp>(op))
-    op->setAttr("tile.precise", c.builder.getUnitAttr());
+  if (op && mlir::isa<mlir::arith::DivFOp, mlir::math::SqrtOp>(op)) tile::setPrecise(op);
   return result;
 }
 

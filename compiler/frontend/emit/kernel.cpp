@@ -1,4 +1,5 @@
 // Makes the kernel's function: its signature from the request, one SSA argument for each scalar or pointer.
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/frontend/emit/emit.h"
 #include "compiler/frontend/emit/emitter.h"
 #include <mlir/Dialect/Math/IR/Math.h>
@@ -95,14 +96,13 @@ EmittedKernel emitKernel(mlir::MLIRContext& mlir, Session& session, const Kernel
   cx.builder.setInsertionPointToEnd(out.module->getBody());
   out.function =
       mlir::func::FuncOp::create(cx.builder, cx.loc(), kernel.name, cx.builder.getFunctionType(signature.types(), {}));
-  out.function->setAttr("tile.num_warps", cx.builder.getI32IntegerAttr(request.options.numWarps));
-  for (unsigned i = 0; i < signature.types().size(); ++i) {
-    out.function.setArgAttr(i, "tile.name", cx.builder.getStringAttr(signature.names()[i]));
-    out.function.setArgAttr(i, "tile.type", cx.builder.getStringAttr(signature.dtypes()[i].name()));
-    if (int32_t n = signature.divisibilities()[i]; n > 1)
-      out.function.setArgAttr(i, "tandem.divisibility", cx.builder.getI32IntegerAttr(n));
-  }
+  tile::setNumWarps(out.function, request.options.numWarps);
   mlir::Block* entry = out.function.addEntryBlock();
+  for (mlir::BlockArgument parameter : entry->getArguments()) {
+    unsigned i = parameter.getArgNumber();
+    tile::describe(parameter, signature.names()[i], signature.dtypes()[i].name());
+    if (int32_t n = signature.divisibilities()[i]; n > 1) tile::setMultipleOf(parameter, n);
+  }
   cx.builder.setInsertionPointToStart(entry);
   std::map<std::string, Value> values;
   for (const KernelArgument& a : request.arguments) {

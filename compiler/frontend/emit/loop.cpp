@@ -1,5 +1,6 @@
 // `for`: ranges become `scf.for` with the loop's hints as attributes; constant sequences and static ranges are
 // unrolled.
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/frontend/emit/emitter.h"
 
 namespace tandem::frontend {
@@ -51,13 +52,13 @@ Tensor variableAt(Context& cx, const LoopEnd& loop, Tensor position) {
   return {mlir::arith::AddIOp::create(cx.builder, cx.loc(), mirrored, loop.lower.value), position.type};
 }
 
-void setHints(mlir::Operation* loop, const RangeValue& range, mlir::OpBuilder& builder) {
+void setHints(mlir::scf::ForOp loop, const RangeValue& range, mlir::OpBuilder& builder) {
   for (const auto& [name, hint] : range.hints) {
     mlir::Attribute a;
     if (hint.is<bool>()) a = builder.getBoolAttr(hint.as<bool>());
     if (hint.is<Int>()) a = builder.getI32IntegerAttr(int32_t(hint.as<Int>()));
     if (hint.is<std::string>()) a = builder.getStringAttr(hint.as<std::string>());
-    if (a) loop->setAttr("tile." + name, a);
+    if (a) tile::setLoopHint(loop, name, a);
   }
 }
 

@@ -1,4 +1,5 @@
 // Source positions of ops and of errors.
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/frontend/semantic/context.h"
 #include <mlir/IR/BuiltinAttributes.h>
 #include <mlir/IR/Location.h>
@@ -49,10 +50,7 @@ bool madeOfParameters(mlir::Value value, std::set<std::string>& names, int depth
   if (depth == 0) return false;
   if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(value)) {
     mlir::Operation* owner = argument.getOwner()->getParentOp();
-    auto attributes = owner ? owner->getAttrOfType<mlir::ArrayAttr>("arg_attrs") : nullptr;
-    if (!attributes) return false;
-    auto name =
-        llvm::cast<mlir::DictionaryAttr>(attributes[argument.getArgNumber()]).getAs<mlir::StringAttr>("tile.name");
+    mlir::StringAttr name = llvm::isa_and_nonnull<mlir::func::FuncOp>(owner) ? tile::nameOf(argument) : nullptr;
     if (name) names.insert(name.str());
     return name != nullptr;
   }

@@ -1,5 +1,6 @@
 // This file lowers the dialect arith, register by register. Integer ops that need more than one instruction are in
 // integer.cpp.
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/lower/gpu/constant.h"
 #include "compiler/lower/gpu/float_convert.h"
 #include "compiler/lower/gpu/integer.h"
@@ -95,7 +96,7 @@ std::optional<llvm::Instruction::CastOps> castOf(Operation* op) {
 
 // Triton's `/` on float32 is the division of two units in the last place; `div_rn` says that it is precise.
 static llvm::Value* divide(KernelContext& cx, Operation* op, llvm::Value* x, llvm::Value* y) {
-  if (x->getType()->isFloatTy() && !op->hasAttr("tile.precise")) return cx.emit.divideApproximately(x, y);
+  if (x->getType()->isFloatTy() && !tile::isPrecise(op)) return cx.emit.divideApproximately(x, y);
   return cx.b.CreateFDiv(x, y);
 }
 

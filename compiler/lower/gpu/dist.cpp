@@ -59,19 +59,16 @@ static llvm::Value* translateRank(KernelContext& cx, dist::TranslateRankOp op) {
 static bool isPerThread(Operation* op) {
   return op->getParentOfType<func::FuncOp>()
       ->walk([](Operation* inner) {
-        bool differs =
-            isa<simt::TidOp, simt::ElectOp, simt::ShuffleOp, simt::BallotOp, simt::AtomicRmwOp, simt::AtomicCasOp>(
-                inner);
-        return differs ? WalkResult::interrupt() : WalkResult::advance();
+        return tile::variesByThread(inner) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }
 
-// Tile code calls as the whole block, whatever group it names; where threads differ each group calls for itself. A call
-// that `repeats` acts once for each group in a kernel with per-thread code, even if all come to it.
-Callers callersOf(KernelContext& cx, Operation* op, dist::Group group, bool repeats) {
+// Tile code calls as the whole block, whatever group it names; where threads differ each group calls for itself. An op
+// that repeats acts once for each group in a kernel with per-thread code, even if all come to it.
+Callers callersOf(KernelContext& cx, Operation* op, dist::Group group) {
   bool apart = cx.threadValues(op).isDivergent(op) || cx.threadValues(op).anyDiffers(op->getOperands()) ||
-               (repeats && isPerThread(op));
+               (tile::concurrencyOf(op)->repeats && isPerThread(op));
   if (cx.isOneThread())
     group = dist::Group::Thread;
   else if (!apart)

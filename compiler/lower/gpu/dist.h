@@ -16,7 +16,7 @@ struct Callers {
   dist::Group group = dist::Group::Thread;
 };
 // A call that `repeats` acts once for each group in a kernel with per-thread code, even if all come to it.
-Callers callersOf(KernelContext& cx, mlir::Operation* op, dist::Group group, bool repeats = false);
+Callers callersOf(KernelContext& cx, mlir::Operation* op, dist::Group group);
 void syncCallers(KernelContext& cx, const Callers& callers);
 void onceIn(KernelContext& cx, const Callers& callers, llvm::function_ref<void()> body);
 

@@ -88,7 +88,7 @@ void registerDistCopy(Lowerings& table) {
     traced(cx, "get", o, copy.peer, [&] { getBytes(cx, callersOf(cx, o, o.getGroup()), copy); });
   });
   table.on<dist::PutSignalOp>([](KernelContext& cx, auto o) {
-    Callers callers = callersOf(cx, o, o.getGroup(), o.getSignal() == dist::SignalKind::Add);
+    Callers callers = callersOf(cx, o, o.getGroup());
     PeerSignal signal{cx.useScalar(o.getSignalPointer()), cx.useScalar(o.getPeer()),
                       cx.typeOf(cast<tile::PtrType>(o.getSignalPointer().getType()).getPointee()),
                       cx.useScalar(o.getValue()), o.getSignal()};

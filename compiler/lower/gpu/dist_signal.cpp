@@ -102,8 +102,7 @@ void registerDistSignal(Lowerings& table) {
   table.on<dist::SignalOp>([](KernelContext& cx, auto o) {
     PeerSignal signal{cx.useScalar(o.getPointer()), cx.useScalar(o.getPeer()), pointeeOf(o.getPointer(), cx.b),
                       cx.useScalar(o.getValue()), o.getSignal()};
-    onceIn(cx, callersOf(cx, o, dist::Group::Thread, o.getSignal() == dist::SignalKind::Add),
-           [&] { signalPeer(cx, signal, Order::Relaxed, Scope::System); });
+    onceIn(cx, callersOf(cx, o, dist::Group::Thread), [&] { signalPeer(cx, signal, Order::Relaxed, Scope::System); });
     traceInstant(cx, "signal", o, signal.peer);
   });
   // The whole program's earlier accesses are in order before the thread that signals later.

@@ -33,7 +33,7 @@ static llvm::Value* markOf(KernelContext& cx, const TeamCall& call) {
 // lanes of one warp share the members.
 static void meet(KernelContext& cx, const Callers& callers, mlir::Value team, bool quiet, const TeamCall& call) {
   llvm::Type *word = cx.b.getInt32Ty(), *wide = cx.b.getInt64Ty(), *pointer = cx.b.getPtrTy(1);
-  if (quiet) cx.emit.completeStores();
+  cx.emit.completeStores();
   syncCallers(cx, callers);
   if (cx.peers) cx.peers->order(callers, quiet);
   llvm::Value* lanes = callers.group == dist::Group::Thread ? cx.b.getInt32(1) : cx.b.getInt32(cx.warpSize());

@@ -1,4 +1,6 @@
 // A kernel becomes a function: its arguments, then its body op by op, as the table says.
+#include "compiler/dialect/tgpu/attributes.h"
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/dialect/tgpu/cluster.h"
 #include "compiler/lower/gpu/dist.h"
 #include "compiler/lower/gpu/memory.h"
@@ -19,12 +21,12 @@ void registerAnyGpu(Lowerings& table) {
 
 void KernelContext::lower(func::FuncOp kernel) {
   image.name = kernel.getName().str();
-  numWarps = kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt();
+  numWarps = tile::numWarps(kernel);
   blocks = tgpu::blocksOf(kernel);
   image.threads = numThreads();
   image.cluster = {blocks, 1, 1};
   shared_ = emit.sharedMemory(module);
-  if (auto axis = kernel->getAttrOfType<IntegerAttr>("tgpu.longest_first")) longestFirst = axis.getInt();
+  if (std::optional<int> axis = tgpu::longestFirst(kernel)) longestFirst = *axis;
   allocateSmem(*this, kernel);
   freeBegin = llvm::alignTo(sharedBytes, 128);
   emit.begin(kernel);
@@ -76,9 +78,9 @@ void KernelContext::lowerArguments(func::FuncOp kernel) {
   if (target.recordsTrace()) beginTrace(*this);
   for (auto [i, argument] : llvm::enumerate(kernel.getArguments())) {
     llvm::Argument* arg = function->getArg(i);
-    auto divisibility = kernel.getArgAttrOfType<IntegerAttr>(i, "tandem.divisibility");
-    if (divisibility && arg->getType()->isPointerTy())
-      arg->addAttr(llvm::Attribute::getWithAlignment(context, llvm::Align(divisibility.getInt())));
+    std::optional<int64_t> multiple = tile::multipleOf(argument);
+    if (multiple && arg->getType()->isPointerTy())
+      arg->addAttr(llvm::Attribute::getWithAlignment(context, llvm::Align(*multiple)));
     define(argument, {arg});
   }
 }

@@ -1,4 +1,5 @@
 // The dialect math and functions of the device library. Formats narrower than float32 are computed in it.
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/lower/gpu/float_convert.h"
 #include <llvm/ADT/StringMap.h>
 #include <llvm/ADT/TypeSwitch.h>
@@ -36,7 +37,7 @@ llvm::StringRef libraryNameOf(Operation* op) {
 
 // Triton's exp, exp2, sqrt and rsqrt of float32 are the special function unit's. Null for the others.
 llvm::Value* approximation(KernelContext& cx, Operation* op, llvm::Value* x) {
-  if (!x->getType()->isFloatTy() || op->hasAttr("tile.precise")) return nullptr;
+  if (!x->getType()->isFloatTy() || tile::isPrecise(op)) return nullptr;
   constexpr double log2e = 1.4426950408889634;
   using A = codegen::Approximate;
   if (isa<math::ExpOp>(op))

@@ -1,4 +1,5 @@
 // Loads and stores through pointers: neighbouring elements of a thread in one access.
+#include "compiler/dialect/tgpu/attributes.h"
 #include "compiler/lower/gpu/memory.h"
 #include <utility>
 
@@ -34,8 +35,8 @@ size_t vectorLength(const LinearLayout& layout, int64_t known, unsigned bits, un
 
 // The attribute that the layout's choice left says how many neighbours one access may take, along which dimension.
 size_t accessLength(Operation* op, const LinearLayout& layout, unsigned bits) {
-  auto vector = op->getAttrOfType<DenseI32ArrayAttr>("tgpu.vector");
-  return vector ? vectorLength(layout, vector[0], bits, vector[1]) : 1;
+  std::optional<tgpu::Neighbours> known = tgpu::neighboursOf(op);
+  return known ? vectorLength(layout, known->count, bits, known->axis) : 1;
 }
 
 // Returns the type of an element in memory: booleans are bytes, addresses are integers.

@@ -33,6 +33,7 @@ static void lowerGridBarrier(KernelContext& cx, Location loc) {
     word = new llvm::GlobalVariable(cx.module, cx.b.getInt32Ty(), false, llvm::GlobalValue::InternalLinkage,
                                     cx.b.getInt32(0), kName, nullptr, llvm::GlobalValue::NotThreadLocal, 1);
   cx.image.usesGridBarrier = true;
+  cx.emit.completeStores();
   cx.emit.blockBarrier();
   cx.when(cx.isFirstThread(), [&] {
     llvm::Value* programs = cx.emit.gridSize(0);
@@ -60,8 +61,8 @@ void registerSimt(Lowerings& table) {
   });
   table.on<simt::SpecialOp>([](KernelContext& cx, auto o) { lowerSpecial(cx, o); });
   table.on<simt::BarrierOp>([](KernelContext& cx, auto o) {
-    if (o->hasAttr("tgpu.completes_bulk")) cx.emit.completeStores();
-    if (o->hasAttr("tgpu.in_block"))
+    if (o.getCompleting()) cx.emit.completeStores();
+    if (o.getInBlock())
       cx.emit.blockBarrier();
     else
       cx.emit.programBarrier();

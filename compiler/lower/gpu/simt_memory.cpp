@@ -8,7 +8,7 @@ using namespace mlir;
 static Space spaceOf(mlir::Value pointer) {
   while (Operation* op = pointer.getDefiningOp()) {
     if (isa<dist::SymmAtOp, tile::LoadOp>(op)) return Space::Global;
-    if (!isa<tile::AddPtrOp, tile::BitcastOp, dist::ConsumeTokenOp>(op)) return Space::Generic;
+    if (!op->hasTrait<tile::DerivesPointer>()) return Space::Generic;
     pointer = op->getOperand(0);
   }
   bool isParameter = isa<func::FuncOp>(cast<BlockArgument>(pointer).getOwner()->getParentOp());

@@ -1,6 +1,5 @@
 // This analysis finds thread numbers and the values that follow from them.
 #include "compiler/lower/gpu/thread_values.h"
-#include "compiler/dialect/simt/simt.h"
 #include "compiler/dialect/tile/tile.h"
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -10,18 +9,6 @@ using namespace mlir;
 namespace {
 
 bool isTile(mlir::Value value) { return isa<RankedTensorType>(value.getType()); }
-
-// Returns true if the text reads something that no two threads have in common.
-bool readsThread(tile::InlineAsmOp op) {
-  StringRef text = op.getAssembly();
-  return llvm::any_of(std::initializer_list<StringRef>{"%tid", "%lane", "%warpid", "elect.sync", "atom.", "shfl."},
-                      [&](StringRef word) { return text.contains(word); });
-}
-
-bool isSource(Operation* op) {
-  if (auto assembly = dyn_cast<tile::InlineAsmOp>(op)) return readsThread(assembly);
-  return isa<simt::TidOp, simt::ElectOp, simt::ShuffleOp, simt::BallotOp, simt::AtomicRmwOp, simt::AtomicCasOp>(op);
-}
 
 // The condition under which a region of `op` runs, or runs again.
 mlir::ValueRange conditionsOf(Operation* op) {
@@ -96,7 +83,8 @@ void ThreadValues::visit(Operation* op) {
       .Case<func::FuncOp>([](auto) {})
       .Default([&](Operation* o) {
         bool updates = isa<tile::AtomicRmwOp, tile::AtomicCasOp>(o) && !isTile(o->getOperand(0));
-        if (isSource(o) || anyDiffers(o->getOperands()) || (updates && isDivergent(o))) markAll(o->getResults());
+        if (tile::variesByThread(o) || anyDiffers(o->getOperands()) || (updates && isDivergent(o)))
+          markAll(o->getResults());
       });
 }
 

@@ -7,7 +7,8 @@ using namespace mlir;
 
 void allocateMeeting(KernelContext& cx, func::FuncOp kernel) {
   auto meets = [](Operation* op) {
-    return isa<tile::AtomicRmwOp, tile::AtomicCasOp>(op) || (isa<simt::BarrierOp>(op) && !op->hasAttr("tgpu.in_block"));
+    auto barrier = dyn_cast<simt::BarrierOp>(op);
+    return isa<tile::AtomicRmwOp, tile::AtomicCasOp>(op) || (barrier && !barrier.getInBlock());
   };
   bool some = kernel.walk([&](Operation* op) { return meets(op) ? WalkResult::interrupt() : WalkResult::advance(); })
                   .wasInterrupted();

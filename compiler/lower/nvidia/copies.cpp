@@ -1,5 +1,6 @@
 // cp.async: tiles that the block's own threads copy ahead into slots of shared memory, and reading them from there in
 // any layout.
+#include "compiler/dialect/tgpu/attributes.h"
 #include "compiler/lower/nvidia/copies.h"
 #include "compiler/lower/gpu/convert.h"
 #include "compiler/lower/gpu/memory.h"
@@ -69,8 +70,8 @@ static llvm::Value* bytesBefore(KernelContext& cx, llvm::Value* end, const Linea
 static void lowerCopyAsync(KernelContext& cx, tgpu::CopyAsyncOp op) {
   LinearLayout layout = cx.layoutOf(op.getPointer());
   unsigned bits = cx.bitsOf(cx.typeOf(cast<tile::SmemType>(op.getBuffer().getType()).getElementType()));
-  auto neighbours = op->getAttrOfType<DenseI32ArrayAttr>("tgpu.vector");
-  size_t vector = vectorLength(layout, neighbours[0], bits, neighbours[1]);
+  tgpu::Neighbours known = *tgpu::neighboursOf(op);
+  size_t vector = vectorLength(layout, known.count, bits, known.axis);
   int bytes = vector * bits / 8;
   LinearLayout placed = layout::offsetsOf(layout, offsetsIn(cx, op.getBuffer()));
   llvm::Value* base = cx.sharedAddress(slotOffset(cx, op.getBuffer(), op.getRing(), kFill));
@@ -80,7 +81,7 @@ static void lowerCopyAsync(KernelContext& cx, tgpu::CopyAsyncOp op) {
   for (size_t r = 0; r < cx.registersOf(op.getPointer()); r += vector) {
     if (r & copies) continue;
     llvm::Value* read = nullptr;
-    if (op.getEnd()) read = bytesBefore(cx, cx.useScalar(op.getEnd()), layout, r, neighbours[1], vector, bits);
+    if (op.getEnd()) read = bytesBefore(cx, cx.useScalar(op.getEnd()), layout, r, known.axis, vector, bits);
     if (op.getMask())
       read = cx.b.CreateSelect(cx.pick(op.getMask(), r), read ? read : cx.b.getInt32(bytes), cx.b.getInt32(0));
     ptx::copyAsync(cx.b, elementAddress(cx, base, placed, r, bits), cx.pick(op.getPointer(), r), bytes, read, valid);

@@ -1,4 +1,5 @@
 // tile.dot by mma.sync, warp by warp.
+#include "compiler/dialect/tgpu/attributes.h"
 #include "compiler/layout/distributed.h"
 #include "compiler/lower/gpu/dot.h"
 #include "compiler/lower/nvidia/mma.h"
@@ -97,7 +98,7 @@ Regs multiply(KernelContext& cx, const Held& lhs, const Held& rhs, const Held& a
 
 void registerDot(Lowerings& table) {
   on<tile::DotOp>(table, [](KernelContext& cx, auto o) {
-    if (o->hasAttr("tgpu.mma"))
+    if (tgpu::usesMma(o))
       lowerMma(cx, o);
     else
       lowerMultiplyAdd(cx, o);

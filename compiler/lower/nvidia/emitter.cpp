@@ -1,4 +1,5 @@
 // Instructions are codegen/nvidia's; what acts on rings, roles and clusters is in the files of these.
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/lower/nvidia/emitter.h"
 #include "compiler/codegen/nvidia/codegen.h"
 #include "compiler/lower/nvidia/cluster.h"
@@ -15,7 +16,7 @@ namespace I = llvm::Intrinsic;
 //===- the kernel's frame ---------------------------------------------------------------------------------------===//
 void NvidiaEmitter::begin(func::FuncOp kernel) {
   cx_->blocksPerMultiprocessor = blocksThatFit(*cx_, kernel);
-  if (auto given = kernel->getAttrOfType<IntegerAttr>("tile.maxnreg")) cx_->maxRegisters = given.getInt();
+  if (std::optional<int64_t> given = tile::maxRegisters(kernel)) cx_->maxRegisters = *given;
   allocateBuffers(*cx_, kernel);
 }
 

@@ -100,8 +100,8 @@ void lowerWarpSpecialize(KernelContext& cx, tgpu::WarpSpecializeOp op) {
   cx.role = Role::Consumers;
   resetCounters(cx);
   bool haveTurns = op.getConsumer()
-                       .walk([](Operation* inner) {
-                         return inner->hasAttr("tgpu.takes_turn") ? WalkResult::interrupt() : WalkResult::advance();
+                       .walk([](tgpu::WgmmaOp inner) {
+                         return inner.getTakesTurn() ? WalkResult::interrupt() : WalkResult::advance();
                        })
                        .wasInterrupted();
   if (haveTurns && takeTurns(cx))  // the pair's first begins

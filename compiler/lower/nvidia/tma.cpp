@@ -141,7 +141,7 @@ static void lowerTmaLoad(KernelContext& cx, tgpu::TmaLoadOp op) {
   // The policy is made at the kernel's begin. Copies that need none name none: the normal policy, named, is slower.
   llvm::BasicBlock& entry = cx.function->getEntryBlock();
   llvm::IRBuilder<> early(&entry, entry.begin());
-  llvm::Value* policy = op->hasAttr("tgpu.evict_first") ? ptx::cachePolicy(early, ptx::Evict::First) : nullptr;
+  llvm::Value* policy = op.getEvictFirst() ? ptx::cachePolicy(early, ptx::Evict::First) : nullptr;
   for (int64_t i = 0; i < boxes; ++i) {
     llvm::Value* index = cx.b.CreateAdd(first, cx.b.getInt32(i));
     llvm::Value* row = cx.b.CreateMul(cx.b.CreateAnd(index, cx.b.getInt32(down - 1)), cx.b.getInt32(box[0]));
@@ -273,7 +273,7 @@ static void lowerTmaStore(KernelContext& cx, tile::BlockStoreOp op) {
       return cx.b.CreateGEP(cx.b.getInt8Ty(), staging, cx.b.getInt32(index % room * panelBytes));
     };
     size_t last = std::min(first + batch, total);
-    bool completes = first == 0 && op->hasAttr("tgpu.completes_own");
+    bool completes = first == 0 && tgpu::completesOwn(op);
     cx.when(isLeader, [&] { ptx::waitBulk(cx.b, first ? room / batch - 1 : 0, !completes); });
     groupBarrier();
     for (size_t index = first; index < last; ++index) {

@@ -169,7 +169,7 @@ static void lowerProduct(KernelContext& cx, tgpu::WgmmaOp op) {
   for (int64_t i = 0; i < rowSteps && fromRegisters; ++i)
     for (int64_t k = 0; k < depth; k += instructionK)
       words[{i, k}] = lhsRegisters(cx, op, i * 64 * rowGroups, k, instructionK);
-  if (op->hasAttr("tgpu.takes_turn") && takeTurns(cx)) awaitTurn(cx);
+  if (op.getTakesTurn() && takeTurns(cx)) awaitTurn(cx);
   ptx::wgmmaFence(cx.b);
   for (int64_t i = 0; i < rowSteps; ++i)
     for (int64_t j = 0; j < columnSteps; ++j) {
@@ -254,8 +254,9 @@ static void lowerWait(KernelContext& cx, tgpu::WgmmaWaitOp op) {
 }
 
 // The warpgroup's pair may start its products.
-static void passTurn(KernelContext& cx, Operation* op) {
-  if (op->hasAttr("tgpu.gives_turn") && takeTurns(cx)) giveTurn(cx);
+template <class Op>
+static void passTurn(KernelContext& cx, Op op) {
+  if (op.getGivesTurn() && takeTurns(cx)) giveTurn(cx);
 }
 
 void registerWgmma(Lowerings& table) {

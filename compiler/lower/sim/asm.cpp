@@ -1,6 +1,7 @@
 // tile.inline_asm: its text is assembled for the simulator once, over all groups of `pack` elements. If the elements of
 // a tile may go different ways, each element is handled by a thread: where the text branches, and where it touches
 // memory under a condition that differs by thread.
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/dialect/tile/tile.h"
 #include "compiler/lower/sim/assembly.h"
 #include "compiler/lower/sim/function_lowering.h"
@@ -71,7 +72,7 @@ void FunctionLowering::lowerInlineAsm(Operation* op) {
 // Triton repeats a tile that is smaller than the threads, so that thread t has element t modulo the count.
 void FunctionLowering::checkDealt(Operation* op, int64_t count, int64_t pack, bool divergent,
                                   llvm::function_ref<void(const std::string&)> fail) {
-  int64_t threads = 32 * op->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>("tile.num_warps").getInt();
+  int64_t threads = 32 * tile::numWarps(op->getParentOfType<func::FuncOp>());
   if (count > threads || pack > 1)
     fail(
         "the simulator cannot run the inline assembly: each element is a thread's here, so it needs a tile of at most " +

@@ -111,8 +111,7 @@ void Divergence::visitCombine(Operation* op) {
 }
 
 bool Divergence::differsByThread(Operation* op) const {
-  if (isa<simt::TidOp, simt::ElectOp, simt::ShuffleOp, simt::BallotOp, simt::AtomicRmwOp, simt::AtomicCasOp>(op))
-    return true;
+  if (op->hasTrait<tile::VariesByThread>()) return true;
   if (auto assembly = dyn_cast<tile::InlineAsmOp>(op)) {
     bool onTiles = llvm::any_of(op->getOperandTypes(), isTile) || llvm::any_of(op->getResultTypes(), isTile);
     if (!onTiles && tandem::lower::differsByThread(parseAssembly(assembly).body)) return true;

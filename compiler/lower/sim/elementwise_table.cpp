@@ -1,5 +1,6 @@
 // Each op of arith, math and tile in this table is one Unary, Binary or Convert instruction.
 #include "compiler/lower/sim/elementwise_table.h"
+#include "compiler/dialect/tile/tile.h"
 #include <llvm/ADT/StringMap.h>
 
 namespace tandem::lower {
@@ -60,7 +61,7 @@ std::optional<BinaryOp> binaryOpOf(mlir::Operation* op) {
                                                   {"arith.minui", MinU},
                                                   {"arith.maxsi", MaxS},
                                                   {"arith.maxui", MaxU},
-                                                  {"tile.mulhi_ui", MulHiU},
+                                                  {tile::MulHiUIOp::getOperationName(), MulHiU},
                                                   {"arith.addf", AddF},
                                                   {"arith.subf", SubF},
                                                   {"arith.mulf", MulF},

@@ -1,5 +1,6 @@
 // Entry of the room: arguments, then the body op by op, then the last uses.
 #include "compiler/lower/sim/lower.h"
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/simt/simt.h"
 #include "compiler/lower/sim/early_loads.h"
@@ -27,6 +28,13 @@ std::optional<Op> instructionOf(Operation* op) {
   if (op->getNumRegions() || !op->getName().getAttributeNames().empty()) return std::nullopt;
   auto found = byWord.find(op->getName().stripDialect());
   return found == byWord.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool accessesForProgram(Operation* op) {
+  std::optional<tile::Concurrency> does = tile::concurrencyOf(op);
+  return does && llvm::any_of(does->accesses, [](const tile::MemoryAccess& access) {
+           return access.order == tile::AccessOrder::Program;
+         });
 }
 
 }  // namespace
@@ -63,7 +71,7 @@ void FunctionLowering::run(func::FuncOp kernel) {
 void FunctionLowering::lowerArguments(func::FuncOp kernel) {
   for (BlockArgument value : kernel.getArguments()) {
     Argument argument;
-    auto name = kernel.getArgAttrOfType<StringAttr>(value.getArgNumber(), "tile.name");
+    StringAttr name = tile::nameOf(value);
     argument.name = name ? name.str() : "arg" + std::to_string(value.getArgNumber());
     if (isTileOrBuffer(value.getType()) || isa<VectorType>(value.getType()))
       locations_.fail(value.getLoc(), "unsupported", "argument `" + argument.name + "` must be a number or a pointer");
@@ -111,8 +119,7 @@ void FunctionLowering::checkPlace(Operation* op) {
     locations_.fail(op, "unsupported",
                     "`" + op->getName().getStringRef().str() + "` cannot stand inside the function of `" +
                         combine_->getName().getStringRef().str() + "`");
-  if (maskDepth_ && usesTile &&
-      isa<tile::LoadOp, tile::StoreOp, tile::AtomicRmwOp, tile::AtomicCasOp, tile::BlockLoadOp, tile::BlockStoreOp>(op))
+  if (maskDepth_ && usesTile && accessesForProgram(op))
     locations_.fail(op, "thread-dependent-tile",
                     "`" + op->getName().getStringRef().str() +
                         "` of a tile cannot stand under a condition that depends on the thread index");

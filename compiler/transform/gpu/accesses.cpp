@@ -15,28 +15,34 @@ namespace tandem::transform::gpu {
 using namespace mlir;
 namespace {
 
-// The effect of an op on memory, if the op is a plain access.
+// The effect of an op on memory that others see, if it is one access by which the program learns nothing of others.
 struct Effect {
   Value pointer;
   bool writes = false;
 };
 
-std::optional<Effect> effectOf(Operation* op) {
-  if (auto o = dyn_cast<tile::LoadOp>(op); o && !o.getIsVolatile()) return Effect{o.getPointer(), false};
-  if (auto o = dyn_cast<tile::StoreOp>(op)) return Effect{o.getPointer(), true};
-  if (auto o = dyn_cast<tile::BlockLoadOp>(op)) return Effect{o.getBase(), false};
-  if (auto o = dyn_cast<tile::BlockStoreOp>(op)) return Effect{o.getBase(), true};
-  if (auto o = dyn_cast<dist::NotifyOp>(op)) return Effect{o.getPointer(), true};
-  if (auto o = dyn_cast<dist::SignalOp>(op)) return Effect{o.getPointer(), true};
-  if (auto o = dyn_cast<dist::PutValueOp>(op)) return Effect{o.getDest(), true};
-  if (auto o = dyn_cast<simt::StOp>(op)) return Effect{o.getPointer(), true};
-  return std::nullopt;
+std::optional<Effect> effectOf(const tile::Concurrency& does) {
+  if (does.waits || does.meetsOthers) return std::nullopt;
+  std::optional<Effect> only;
+  for (const tile::MemoryAccess& access : does.accesses) {
+    if (access.memory == tile::Memory::Shared) continue;
+    if (only || !access.address || access.reads == access.writes || (access.reads && access.strong))
+      return std::nullopt;
+    only = Effect{access.address, access.writes};
+  }
+  return only;
 }
 
-// Control flow is walked into; checks and promises touch no memory of the program's.
+std::optional<Effect> effectOf(Operation* op) {
+  std::optional<tile::Concurrency> does = tile::concurrencyOf(op);
+  return does ? effectOf(*does) : std::nullopt;
+}
+
+// Control flow is walked into.
 bool isHarmless(Operation* op) {
-  return isa<scf::ForOp, scf::IfOp, scf::WhileOp, func::ReturnOp, tile::AssumeOp, tile::AssertOp, tile::PrintOp>(op) ||
-         isMemoryEffectFree(op);
+  if (isa<scf::ForOp, scf::IfOp, scf::WhileOp, func::ReturnOp>(op) || isMemoryEffectFree(op)) return true;
+  std::optional<tile::Concurrency> does = tile::concurrencyOf(op);
+  return does && tile::isPrivate(*does);
 }
 
 class Origin {
@@ -46,9 +52,7 @@ class Origin {
     if (!seen_.insert(pointer).second) return true;
     if (auto argument = dyn_cast<BlockArgument>(pointer)) return collectArgument(argument);
     Operation* op = pointer.getDefiningOp();
-    if (isa<tile::AddPtrOp, tile::BitcastOp, tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::ReshapeOp,
-            tile::PermuteOp, dist::SymmAtOp, dist::ConsumeTokenOp>(op))
-      return collect(op->getOperand(0));
+    if (op->hasTrait<tile::DerivesPointer>()) return collect(op->getOperand(0));
     unsigned index = cast<OpResult>(pointer).getResultNumber();
     if (auto loop = dyn_cast<scf::ForOp>(op)) return collectCarried(loop, index);
     if (auto select = dyn_cast<arith::SelectOp>(op)) return collectBoth(select.getTrueValue(), select.getFalseValue());
@@ -149,23 +153,28 @@ remark::Reason heldBackBy(Operation* op) {
 // the program.
 static bool followsThreads(Operation* barrier) {
   return !all(barrier, [&](Operation* op) {
-    auto load = dyn_cast<simt::LdOp>(op);
-    bool sees = (load && !load.getWeak()) || isa<simt::AtomicRmwOp, simt::AtomicCasOp>(op);
+    std::optional<tile::Concurrency> does = tile::concurrencyOf(op);
+    bool sees = does && llvm::any_of(does->accesses, [](const tile::MemoryAccess& access) {
+                  return access.order == tile::AccessOrder::Thread && access.reads && access.strong;
+                });
     return !sees || !mayPrecede(op, barrier);
   });
 }
 
-// An update whose old value nobody looks at has seen nothing of others.
+// An update whose old value nobody looks at has seen nothing of others. What a thread sees by itself the program knows
+// behind a barrier.
 bool holdsUp(Operation* op, ArrayRef<BlockArgument> bases) {
-  if (isHarmless(op) || isWait(op) || isa<dist::FenceOp, dist::QuietOp>(op)) return false;
-  if (isa<tile::AtomicRmwOp, tile::AtomicCasOp>(op) && op->getResult(0).use_empty()) return false;
-  std::optional<Effect> effect = effectOf(op);
-  if (effect) return effect->writes && llvm::is_contained(bases, argumentBehind(effect->pointer));
-  if (isa<tile::LoadOp>(op)) return true;  // volatile
-  if (isa<simt::SimtDialect>(op->getDialect()))
-    return isa<simt::GridBarrierOp>(op) || (isa<simt::BarrierOp>(op) && followsThreads(op));
-  return !isa<tile::InlineAsmOp>(op) &&
-         (!isa<tile::TileDialect>(op->getDialect()) || hasEffect<MemoryEffects::Write>(op));
+  if (isHarmless(op) || isWait(op)) return false;
+  std::optional<tile::Concurrency> does = tile::concurrencyOf(op);
+  if (!does) return true;
+  if (std::optional<Effect> effect = effectOf(*does))
+    return effect->writes && llvm::is_contained(bases, argumentBehind(effect->pointer));
+  if (does->meetsOthers) return true;
+  if (does->accesses.empty()) return does->meets >= tile::Meeting::Block && followsThreads(op);
+  if (op->getNumResults() && op->use_empty()) return false;
+  return llvm::any_of(does->accesses, [](const tile::MemoryAccess& access) {
+    return access.order == tile::AccessOrder::Program && access.memory != tile::Memory::Shared;
+  });
 }
 
 bool isWritten(Operation* load) {

@@ -1,4 +1,6 @@
 // Anchors, spreading, defaults, conversions: the four steps of the header.
+#include "compiler/dialect/tgpu/attributes.h"
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/dialect/tgpu/layouts.h"
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/layout/distributed.h"
@@ -27,8 +29,7 @@ bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
 class LayoutAssignment {
  public:
   LayoutAssignment(func::FuncOp kernel, const Units& units)
-      : kernel_(kernel), units_(units), axes_(kernel), change_(kernel),
-        numWarps_(kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt()) {}
+      : kernel_(kernel), units_(units), axes_(kernel), change_(kernel), numWarps_(tile::numWarps(kernel)) {}
 
   void run() {
     placeAnchors();
@@ -58,8 +59,8 @@ class LayoutAssignment {
         coalescedAccess(op, o.getPointer(), o.getMask());
         offered_.try_emplace(o.getResult());
       } else if (auto o = dyn_cast<tgpu::CopyAsyncOp>(op)) {
-        ArrayRef<int32_t> vector = o->getAttrOfType<DenseI32ArrayAttr>("tgpu.vector");
-        access(op, copiedBlock(cast<RankedTensorType>(o.getPointer().getType()), vector[0], vector[1], numWarps_));
+        tgpu::Neighbours at = *tgpu::neighboursOf(op);
+        access(op, copiedBlock(cast<RankedTensorType>(o.getPointer().getType()), at.count, at.axis, numWarps_));
       } else if (auto o = dyn_cast<tile::BlockLoadOp>(op)) {
         anchor(o.getResult(), coalescedBlock(cast<RankedTensorType>(o.getResult().getType()), numWarps_), loads_);
       } else if (auto o = dyn_cast<tile::StoreOp>(op); o && isTile(o.getPointer())) {
@@ -125,8 +126,7 @@ class LayoutAssignment {
   // Leaves at the op how many neighbours one access may move, and along which dimension.
   Coalescing coalescedAccess(Operation* op, Value pointer, Value mask) {
     Coalescing c = coalesced(pointer, mask, axes_, numWarps_);
-    op->setAttr("tgpu.vector", DenseI32ArrayAttr::get(op->getContext(), {static_cast<int32_t>(c.neighbours),
-                                                                         static_cast<int32_t>(c.axis)}));
+    tgpu::setNeighbours(op, {static_cast<int32_t>(c.neighbours), static_cast<int32_t>(c.axis)});
     return c;
   }
 

@@ -1,7 +1,6 @@
 // This pass walks the program in order with the accesses since the last barrier. Loop bodies are walked twice, for
 // accesses at the end that conflict with those at the beginning.
 #include "compiler/analysis/axis_info.h"
-#include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/simt/simt.h"
 #include "compiler/dialect/tgpu/bulk_store.h"
 #include "compiler/dialect/tgpu/cluster.h"
@@ -38,9 +37,7 @@ Value rootOf(Value pointer) {
         pointer = loop.getInitArgs()[cast<OpResult>(pointer).getResultNumber()];
         continue;
       }
-      if (!isa<tile::AddPtrOp, tile::BitcastOp, tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::ReshapeOp,
-               tile::PermuteOp, tgpu::ConvertLayoutOp, dist::ConsumeTokenOp, dist::SymmAtOp>(op))
-        return nullptr;
+      if (!op->hasTrait<tile::DerivesPointer>()) return nullptr;
       pointer = op->getOperand(0);
       continue;
     }
@@ -160,13 +157,11 @@ bool conflict(const Access& earlier, const Access& later) {
 // Each access is compared with those that are pending: beyond this number a barrier costs less than the comparisons.
 constexpr size_t kMostPending = 32;
 
-constexpr llvm::StringLiteral kInBlock = "tgpu.in_block";
-
 class Inserter {
  public:
   using Pending = SmallVector<Access>;
 
-  explicit Inserter(func::FuncOp kernel) : integers_(kernel), isCluster_(tgpu::blocksOf(kernel) > 1) {}
+  explicit Inserter(func::FuncOp kernel) : kernel_(kernel), integers_(kernel), isCluster_(tgpu::blocksOf(kernel) > 1) {}
 
   void visit(Block& block, Pending& pending) {
     for (Operation& op : llvm::make_early_inc_range(block)) visit(&op, pending);
@@ -178,8 +173,8 @@ class Inserter {
     if (isa<LoopLikeOpInterface>(op)) return visitLoop(op, pending);
     if (auto branch = dyn_cast<scf::IfOp>(op)) return visitBranch(branch, pending);
     if (isa<scf::ExecuteRegionOp>(op)) return visit(op->getRegion(0).front(), pending);
-    if (isBarrier(op)) pass(op, pending);
-    if (std::optional<Access> access = accessOf(op)) visitAccess(*access, pending);
+    if (auto barrier = dyn_cast<simt::BarrierOp>(op)) completeIn(barrier, pending);
+    if (std::optional<tile::Concurrency> does = tile::concurrencyOf(op)) visitAccesses(op, *does, pending);
   }
 
   // Per-thread code is in order by its own barriers alone.
@@ -215,25 +210,37 @@ class Inserter {
     merge(pending, otherwise);
   }
 
-  void visitAccess(const Access& access, Pending& pending) {
+  // Where each group of threads acts for itself, its accesses are per-thread code.
+  void visitAccesses(Operation* op, const tile::Concurrency& does, Pending& pending) {
+    bool meets = allMeet(op, does);
+    if (meets) pass(does, pending);
+    if (does.meetsAgain && !meets) return;
+    for (const tile::MemoryAccess& access : does.accesses)
+      if (access.order == tile::AccessOrder::Program && access.memory != tile::Memory::Shared)
+        visitAccess(accessOf(op, access), !does.meetsAgain, pending);
+  }
+
+  void visitAccess(const Access& access, bool stays, Pending& pending) {
     if (threads_.anyOf(access.pointer)) return;
     Pending conflicts;
     for (const Access& earlier : pending)
       if (conflict(earlier, access) && !waitsAlone(earlier, access)) conflicts.push_back(earlier);
     if (!relieve(access.op, pending) && !conflicts.empty()) {
-      bool stays = llvm::all_of(conflicts, [&](const Access& earlier) { return stayInBlock(earlier, access); });
-      meet(access.op, stays, pending);
+      bool inBlock = llvm::all_of(conflicts, [&](const Access& earlier) { return stayInBlock(earlier, access); });
+      meet(access.op, inBlock, pending);
     }
-    merge(pending, access);
+    if (stays) merge(pending, access);
   }
 
   void meet(Operation* before, bool inBlock, Pending& pending) {
     OpBuilder builder(before);
-    auto barrier = simt::BarrierOp::create(builder, before->getLoc());
-    if (llvm::any_of(pending, [](const Access& earlier) { return earlier.isBulk; }))
-      barrier->setAttr("tgpu.completes_bulk", builder.getUnitAttr());
-    if (inBlock) barrier->setAttr(kInBlock, builder.getUnitAttr());
-    pass(barrier, pending);
+    auto barrier = simt::BarrierOp::create(builder, before->getLoc(), inBlock, false);
+    completeIn(barrier, pending);
+    pass(barrier.getConcurrency(), pending);
+  }
+
+  static void completeIn(simt::BarrierOp barrier, const Pending& pending) {
+    if (llvm::any_of(pending, [](const Access& earlier) { return earlier.isBulk; })) barrier.setCompleting(true);
   }
 
   // A barrier before `op` where too much is pending; in a branch of its own it would leave the other side's as it is.
@@ -246,44 +253,40 @@ class Inserter {
   // The thread that issued the earlier store waits for it before it issues the later one, and nobody else need know.
   bool waitsAlone(const Access& earlier, const Access& later) const {
     if ((isCluster_ && !stayInBlock(earlier, later)) || !stayInGroup(earlier, later, integers_)) return false;
-    later.op->setAttr("tgpu.completes_own", UnitAttr::get(later.op->getContext()));
+    tgpu::setCompletesOwn(cast<tile::BlockStoreOp>(later.op));
     return true;
   }
 
-  static void pass(Operation* barrier, Pending& pending) {
-    if (!barrier->hasAttr(kInBlock)) return pending.clear();
-    for (Access& access : pending) access.metInBlock = true;
+  // Stores by the asynchronous unit may be under way behind a meeting that does not complete them.
+  void pass(const tile::Concurrency& meeting, Pending& pending) const {
+    bool inBlock = isCluster_ && meeting.meets == tile::Meeting::Block;
+    llvm::erase_if(pending, [&](Access& access) {
+      if (access.isBulk && !meeting.completes) return false;
+      access.metInBlock |= inBlock;
+      return !inBlock;
+    });
   }
 
-  // Ops whose lowering lets no access pass: all threads meet in them. Those that meet first and act then are accesses
-  // of their own.
-  bool isBarrier(Operation* op) {
-    if (auto rmw = dyn_cast<tile::AtomicRmwOp>(op)) return releases(rmw.getSem());
-    if (auto cas = dyn_cast<tile::AtomicCasOp>(op)) return releases(cas.getSem());
-    if (isa<dist::WaitOp, dist::SignalWaitOp>(op)) return !threads_.anyOf(op->getOperands());
-    return isa<simt::BarrierOp, dist::NotifyOp, dist::PutOp, dist::GetOp, dist::PutSignalOp, dist::BarrierOp,
-               dist::BroadcastOp, dist::FcollectOp, dist::FenceOp, dist::QuietOp>(op);
+  // Returns true if no access passes `op`, because all threads meet in it.
+  bool allMeet(Operation* op, const tile::Concurrency& does) {
+    if (does.meets != tile::Meeting::Callers) return does.meets >= tile::Meeting::Block;
+    return !threads_.anyOf(op->getOperands()) && !(does.repeats && isPerThread(kernel_));
   }
 
-  static bool releases(tile::Semantic sem) { return sem != tile::Semantic::Relaxed && sem != tile::Semantic::Acquire; }
-
-  std::optional<Access> accessOf(Operation* op) {
-    auto make = [&](Value pointer, bool reads, bool writes) {
-      return Access{op,     pointer,          rootOf(pointer),   reads,
-                    writes, tgpu::isBulk(op), tgpu::isWhole(op), threads_.anyOf(op->getOperands())};
-    };
-    if (auto o = dyn_cast<tile::LoadOp>(op)) return make(o.getPointer(), true, false);
-    if (auto o = dyn_cast<tgpu::CopyAsyncOp>(op)) return make(o.getPointer(), true, false);
-    if (auto o = dyn_cast<tile::StoreOp>(op)) return make(o.getPointer(), false, true);
-    if (auto o = dyn_cast<tile::BlockLoadOp>(op)) return make(o.getBase(), true, false);
-    if (auto o = dyn_cast<tile::BlockStoreOp>(op)) return make(o.getBase(), false, true);
-    if (isa<tile::AtomicRmwOp, tile::AtomicCasOp>(op)) return make(op->getOperand(0), true, true);
-    if (auto o = dyn_cast<dist::PutValueOp>(op)) return make(o.getDest(), false, true);
-    return std::nullopt;
+  Access accessOf(Operation* op, const tile::MemoryAccess& access) {
+    return {op,
+            access.address,
+            rootOf(access.address),
+            access.reads,
+            access.writes,
+            tgpu::isBulk(op),
+            tgpu::isWhole(op),
+            threads_.anyOf(op->getOperands())};
   }
 
   static void merge(Pending& into, const Access& access) {
-    Access* known = llvm::find_if(into, [&](const Access& a) { return a.op == access.op; });
+    Access* known =
+        llvm::find_if(into, [&](const Access& a) { return a.op == access.op && a.pointer == access.pointer; });
     if (known == into.end()) return into.push_back(access);
     known->metInBlock &= access.metInBlock;
   }
@@ -297,6 +300,7 @@ class Inserter {
     Pending before, after;
   };
 
+  func::FuncOp kernel_;
   std::map<Operation*, LoopVisit> loops_;
   analysis::AxisInfoAnalysis integers_;
   ThreadDependence threads_;

@@ -1,5 +1,6 @@
 // The rules, op by op.
 #include "compiler/transform/gpu/layout_rules.h"
+#include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/layout/shape.h"
 #include <llvm/ADT/TypeSwitch.h>
@@ -24,8 +25,8 @@ bool isSameLayout(Operation* op) {
   if (isa<tile::TileDialect>(op->getDialect()) && op->hasTrait<OpTrait::SameOperandsAndResultType>()) return true;
   return isa<tile::AddPtrOp, tile::PtrToIntOp, tile::IntToPtrOp, tile::BitcastOp, tile::FpToFpOp,
              tile::ExternElementwiseOp, tile::InlineAsmOp, tile::MapElementwiseOp, tile::LoadOp, tile::StoreOp,
-             tile::AtomicRmwOp, tile::AtomicCasOp, tile::ScanOp, tgpu::WgmmaWaitOp>(op) ||
-         op->getName().getStringRef() == "dist.symm_at" || op->getName().getStringRef() == "dist.consume_token";
+             tile::AtomicRmwOp, tile::AtomicCasOp, tile::ScanOp, tgpu::WgmmaWaitOp, dist::SymmAtOp,
+             dist::ConsumeTokenOp>(op);
 }
 
 bool isCheap(Operation* op) {

@@ -1,6 +1,6 @@
 // Lengths of loops as sums of products, in which programs' numbers are terms.
 #include "compiler/analysis/scalar_expr.h"
-#include "compiler/dialect/tile/tile.h"
+#include "compiler/dialect/tgpu/attributes.h"
 #include "compiler/transform/gpu/passes.h"
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
@@ -14,9 +14,10 @@ constexpr unsigned kAxes = 3;
 
 bool mayWaitForOthers(func::FuncOp kernel) {
   auto waits = [](Operation* op) {
-    StringRef dialect = op->getName().getDialectNamespace();
-    return dialect == "dist" || dialect == "simt" ||
-           isa<tile::AtomicRmwOp, tile::AtomicCasOp, tile::InlineAsmOp, scf::WhileOp>(op);
+    std::optional<tile::Concurrency> does = tile::concurrencyOf(op);
+    if (!does) return isa<scf::WhileOp>(op);
+    auto mayLook = [](const tile::MemoryAccess& access) { return access.strong || !access.address; };
+    return does->waits || does->meetsOthers || llvm::any_of(does->accesses, mayLook);
   };
   return kernel.walk([&](Operation* op) { return waits(op) ? WalkResult::interrupt() : WalkResult::advance(); })
       .wasInterrupted();
@@ -54,8 +55,7 @@ struct LongestFirst : impl::LongestFirstBase<LongestFirst> {
     func::FuncOp kernel = getOperation();
     if (mayWaitForOthers(kernel)) return;
     for (unsigned axis = 0; axis < kAxes; ++axis)
-      if (growsAlong(kernel, axis))
-        return kernel->setAttr("tgpu.longest_first", IntegerAttr::get(IntegerType::get(kernel.getContext(), 32), axis));
+      if (growsAlong(kernel, axis)) return tgpu::setLongestFirst(kernel, axis);
   }
 };
 

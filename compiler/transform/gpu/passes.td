@@ -45,9 +45,10 @@ def LongestFirst : KernelPass<"longest-first"> {
   let summary = "choose which programs start first";
   let description = [{
     Blocks start in the order of their numbers. Where a loop gets longer with a program's number along an axis (causal attention), the
-    kernel gets `tgpu.longest_first` with that axis: blocks then run programs in an order that leaves short ones for the end. Not in
-    kernels whose programs may wait for one another: those before a program may have to run for it to end.
+    kernel gets the attribute `longest_first` with that axis: blocks then run programs in an order that leaves short ones for the end.
+    Not in kernels whose programs may wait for one another: those before a program may have to run for it to end.
   }];
+  let dependentDialects = ["::tandem::tgpu::TgpuDialect"];
 }
 
 def AssignThreadLayouts : KernelPass<"assign-thread-layouts"> {
@@ -67,8 +68,8 @@ def InsertBarriers : KernelPass<"insert-barriers"> {
     Puts `simt.barrier` before a tile access that may touch, through other threads, an element that an earlier one wrote (or, if it writes
     itself, read). An element that one thread writes and the same thread reads needs none, so layouts must be known. Different parameters
     are taken to be different memory, but for reads after writes. A barrier after which stores of the asynchronous unit must be complete
-    has `tgpu.completes_bulk`.
+    is `completing`.
   }];
-  let dependentDialects = ["::tandem::simt::SimtDialect"];
+  let dependentDialects = ["::tandem::simt::SimtDialect", "::tandem::tgpu::TgpuDialect"];
 }
 #endif

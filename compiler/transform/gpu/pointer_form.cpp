@@ -1,5 +1,6 @@
 // Only a scalar moves from iteration to iteration, so that the tile's own part is computed once.
 #include "compiler/transform/gpu/pointer_form.h"
+#include "compiler/dialect/tile/attributes.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/IR/Matchers.h>
 
@@ -45,7 +46,7 @@ class PointerForm {
     if (!load_.getDescriptor()) return;
     auto tile = dyn_cast<RankedTensorType>(value.getType());
     SmallVector<int32_t> divisors(tile ? tile.getRank() : 1, divisor);
-    value.getDefiningOp()->setAttr("tandem.divisibility", b_.getDenseI32ArrayAttr(divisors));
+    tile::setPromise(value.getDefiningOp(), tile::Promise::Divisibility, divisors);
   }
 
   Value number(int64_t value) { return arith::ConstantIntOp::create(b_, loc_, value, 64); }

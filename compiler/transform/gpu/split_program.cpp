@@ -1,5 +1,6 @@
 // This pass works in place: it changes types and a few attributes, and adds offsets by the block's number.
 #include "compiler/analysis/axis_info.h"
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/dialect/dist/dist.h"
 #include "compiler/dialect/simt/simt.h"
 #include "compiler/dialect/tgpu/cluster.h"
@@ -100,7 +101,7 @@ class Division {
     };
     if (isa<simt::SimtDialect>(op->getDialect()) && !isa<simt::BarrierOp>(op))
       return fail("code of single threads is possible in programs of one block only");
-    if (isa<dist::DistDialect>(op->getDialect()) && !isa<dist::RankOp, dist::NumRanksOp, dist::SymmAtOp>(op))
+    if (isa<dist::DistDialect>(op->getDialect()) && !isMemoryEffectFree(op))
       return fail("communication between ranks is possible in programs of one block only");
     if (isDivided(op)) return success();
     if (auto load = dyn_cast<tile::LoadOp>(op); load && load.getIsVolatile())
@@ -116,9 +117,11 @@ class Division {
   void mark(Operation* op) {
     if (auto store = dyn_cast<tile::BlockStoreOp>(op)) markOwnPart(store);
     if (isDivided(op)) return;
-    if (isa<tile::LoadOp, tile::StoreOp, tile::BlockLoadOp, tile::BlockStoreOp, tile::AtomicRmwOp, tile::AtomicCasOp,
-            tile::PrintOp>(op))
-      tgpu::setWhole(op);
+    std::optional<tile::Concurrency> does = tile::concurrencyOf(op);
+    bool accesses = does && llvm::any_of(does->accesses, [](const tile::MemoryAccess& access) {
+                      return access.order == tile::AccessOrder::Program && access.memory != tile::Memory::Shared;
+                    });
+    if (accesses || isa<tile::PrintOp>(op)) tgpu::setWhole(op);
   }
 
   // Blocks of the tensor that begin at multiples of their size: its parts of that size belong to the blocks in turn.
@@ -144,12 +147,12 @@ class Division {
 
   // A promise about runs along the whole dimension holds of runs within a part.
   static void limitPromises(Operation* op, unsigned dim, int64_t part) {
-    for (StringRef name : {"tandem.divisibility", "tandem.contiguity", "tandem.constancy"}) {
-      auto promised = op->getAttrOfType<DenseI32ArrayAttr>(name);
+    for (tile::Promise what : tile::kPromises) {
+      DenseI32ArrayAttr promised = tile::promiseOf(op, what);
       if (!promised || promised.size() <= int64_t(dim)) continue;
       SmallVector<int32_t> limited(promised.asArrayRef());
       limited[dim] = std::min<int64_t>(limited[dim], part);
-      op->setAttr(name, DenseI32ArrayAttr::get(op->getContext(), limited));
+      tile::setPromise(op, what, limited);
     }
   }
 

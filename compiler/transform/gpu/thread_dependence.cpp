@@ -1,16 +1,13 @@
 // This analysis follows scalars back to thread numbers and values that threads exchange.
 #include "compiler/transform/gpu/thread_dependence.h"
-#include "compiler/dialect/simt/simt.h"
+#include "compiler/dialect/tile/tile.h"
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
 namespace tandem::transform::gpu {
 using namespace mlir;
 namespace {
 
-bool isSource(Operation* op) {
-  return op &&
-         isa<simt::TidOp, simt::ElectOp, simt::ShuffleOp, simt::BallotOp, simt::AtomicRmwOp, simt::AtomicCasOp>(op);
-}
+bool varies(Operation* op) { return op && tile::variesByThread(op); }
 
 void addSources(BlockArgument argument, SmallVectorImpl<Value>& to) {
   Operation* parent = argument.getOwner()->getParentOp();
@@ -42,7 +39,7 @@ bool ThreadDependence::anyOf(ValueRange values) {
   while (!left.empty()) {
     Value value = left.pop_back_val();
     if (isa<RankedTensorType>(value.getType()) || independent_.contains(value) || !seen.insert(value).second) continue;
-    if (dependent_.contains(value) || isSource(value.getDefiningOp())) {
+    if (dependent_.contains(value) || varies(value.getDefiningOp())) {
       if (values.size() == 1) dependent_.insert(values.front());
       return true;
     }
@@ -53,6 +50,12 @@ bool ThreadDependence::anyOf(ValueRange values) {
 }
 
 bool dependOnThread(ValueRange values) { return ThreadDependence().anyOf(values); }
+
+bool isPerThread(func::FuncOp kernel) {
+  return kernel
+      .walk([](Operation* op) { return tile::variesByThread(op) ? WalkResult::interrupt() : WalkResult::advance(); })
+      .wasInterrupted();
+}
 
 bool isDivergent(Operation* op) {
   for (Operation* parent = op->getParentOp(); parent; parent = parent->getParentOp()) {

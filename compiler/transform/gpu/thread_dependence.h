@@ -1,7 +1,7 @@
 // Values that differ from thread to thread.
 #pragma once
 #include <llvm/ADT/DenseSet.h>
-#include <mlir/IR/Operation.h>
+#include <mlir/Dialect/Func/IR/FuncOps.h>
 
 namespace tandem::transform::gpu {
 
@@ -16,6 +16,8 @@ class ThreadDependence {
 };
 
 bool dependOnThread(mlir::ValueRange values);
+// Returns true if threads may do different things in this kernel.
+bool isPerThread(mlir::func::FuncOp kernel);
 // Returns true if a branch or a loop around `op` goes different ways in different threads.
 bool isDivergent(mlir::Operation* op);
 

@@ -70,8 +70,11 @@ bool isShared(BlockArgument buffer) {
           says = isa<tile::PtrType>(getElementTypeOrSelf(consume.getType())) && leadsThere(consume.getValue());
         else if (auto at = dyn_cast<dist::SymmAtOp>(op))
           says = leadsThere(at.getPointer());
-        else if (isa<dist::PutOp, dist::PutSignalOp, dist::PutValueOp>(op))
-          says = leadsThere(op->getOperand(0));
+        else if (std::optional<tile::Concurrency> does = tile::concurrencyOf(op))
+          says = llvm::any_of(does->accesses, [&](const tile::MemoryAccess& access) {
+            bool ofData = access.memory == tile::Memory::Peer && access.writes && !access.strong;
+            return ofData && leadsThere(access.address);
+          });
         return says ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
@@ -79,7 +82,10 @@ bool isShared(BlockArgument buffer) {
 
 }  // namespace
 
-bool isWait(Operation* op) { return isa<dist::WaitOp, dist::SignalWaitOp>(op); }
+bool isWait(Operation* op) {
+  std::optional<tile::Concurrency> does = tile::concurrencyOf(op);
+  return does && does->waits;
+}
 
 bool ordersAll(Operation* op) {
   auto wait = dyn_cast<dist::WaitOp>(op);

@@ -5,7 +5,7 @@
 
 namespace tandem::transform::gpu {
 
-// dist.wait or dist.signal_wait_until.
+// Returns true if `op` ends when a signal compares true (M6).
 bool isWait(mlir::Operation* op);
 // Returns true if everything behind `wait` comes after it, and not only the ops that its token reaches.
 bool ordersAll(mlir::Operation* wait);

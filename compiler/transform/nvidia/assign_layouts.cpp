@@ -1,5 +1,6 @@
 // The layouts that wgmma, mma.sync and TMA want.
 #include "compiler/analysis/boxes.h"
+#include "compiler/dialect/tgpu/attributes.h"
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/layout/shape.h"
 #include "compiler/transform/gpu/units.h"
@@ -49,7 +50,7 @@ class NvidiaUnits : public gpu::Units {
     } else if (auto o = dyn_cast<tile::DotOp>(op)) {
       DotPlan plan = planDot(o, numWarps, target_);
       if (!plan.mma) return std::nullopt;
-      o->setAttr("tgpu.mma", UnitAttr::get(o.getContext()));
+      tgpu::setUsesMma(o);
       anchors.result = plan.result;
       anchors.operands.emplace_back(&o.getLhsMutable(), plan.lhs);
       anchors.operands.emplace_back(&o.getRhsMutable(), plan.rhs);

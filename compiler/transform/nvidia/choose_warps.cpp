@@ -1,5 +1,6 @@
 // A program cannot see how many warps run it, unless it has code for single threads.
 #include "compiler/dialect/simt/simt.h"
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/passes.h"
 #include <llvm/Support/FormatVariadic.h>
@@ -10,7 +11,6 @@ using namespace mlir;
 #include "compiler/transform/nvidia/passes.h.inc"
 namespace {
 
-constexpr llvm::StringLiteral kWarps = "tile.num_warps";
 constexpr remark::Source kRemarks{remark::RemarkKind::Product, "choose-warps"};
 
 bool countsThreads(func::FuncOp kernel) {
@@ -27,8 +27,7 @@ struct ChooseWarps : impl::ChooseWarpsBase<ChooseWarps> {
     constexpr int kFew = 4, kMany = 8;
     func::FuncOp kernel = getOperation();
     const target::TargetInfo* gpu = targetOf(target);
-    auto warps = kernel->getAttrOfType<IntegerAttr>(kWarps);
-    if (!gpu || !warps || warps.getInt() != kFew || kernel->hasAttr("tile.maxnreg") || countsThreads(kernel)) return;
+    if (!gpu || tile::numWarps(kernel) != kFew || tile::maxRegisters(kernel) || countsThreads(kernel)) return;
     bool changes = false;
     kernel.walk([&](tile::DotOp dot) {
       int64_t sums = sumsOfThread(dot, kFew);
@@ -39,7 +38,7 @@ struct ChooseWarps : impl::ChooseWarpsBase<ChooseWarps> {
           llvm::formatv("{0} warps instead of {1}: the sums would take {2} registers of a thread", kMany, kFew, sums)
               .str());
     });
-    if (changes) kernel->setAttr(kWarps, IntegerAttr::get(warps.getType(), kMany));
+    if (changes) tile::setNumWarps(kernel, kMany);
   }
 };
 

@@ -1,4 +1,5 @@
 // Follows addresses through the loop's body.
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/transform/nvidia/copied_loads.h"
 #include "compiler/analysis/zeros.h"
 #include "compiler/transform/gpu/accesses.h"
@@ -36,7 +37,7 @@ class LoadChoice {
 
   CopiedLoads choose() {
     analysis::AxisInfoAnalysis axes(kernel_);
-    int numWarps = kernel_->getAttrOfType<IntegerAttr>("tile.num_warps").getInt();
+    int numWarps = tile::numWarps(kernel_);
     CopiedLoads chosen;
     llvm::SetVector<Operation*> needed;
     for (auto load : loop_.getBody()->getOps<tile::LoadOp>()) {

@@ -1,5 +1,6 @@
 // The loop carries a second set of the values from which addresses are computed, as they will be some iterations later.
 #include "compiler/transform/nvidia/copies_ahead.h"
+#include "compiler/dialect/tgpu/attributes.h"
 #include "compiler/dialect/simt/simt.h"
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
@@ -115,7 +116,7 @@ class CopiesAhead {
       auto mapped = [&](Value v) { return v ? mapping.lookupOrDefault(v) : v; };
       auto copy = tgpu::CopyAsyncOp::create(copies, load.getLoc(), mapped(load.getPointer()), mapped(c.mask()),
                                             mapped(c.end), at.valid, buffer, ring_);
-      copy->setAttr("tgpu.vector", b.getDenseI32ArrayAttr({int32_t(c.vector), int32_t(c.axis)}));
+      tgpu::setNeighbours(copy, {int32_t(c.vector), int32_t(c.axis)});
     }
     tgpu::CommitOp::create(copies, loop_.getLoc(), ring_);
     Iteration next = step(at, b);

@@ -1,5 +1,6 @@
 // Counts what other ops of the kernel have in shared memory, or will.
 #include "compiler/transform/nvidia/copy_room.h"
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/dialect/simt/simt.h"
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/product_layouts.h"
@@ -43,7 +44,7 @@ int64_t bytesInSlot(ArrayRef<CopiedLoad> loads) {
 
 // A fifth stays for exchanges between threads, and what some ops cannot do without.
 int64_t roomForSlots(func::FuncOp kernel, ArrayRef<CopiedLoad> loads, const target::TargetInfo& target) {
-  int numWarps = kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt();
+  int numWarps = tile::numWarps(kernel);
   int64_t room = target.maxSharedBytes() - target.maxSharedBytes() / 5, exchanged = 0;
   kernel.walk([&](Operation* op) {
     if (auto alloc = dyn_cast<tgpu::AllocOp>(op); alloc && !isFeed(alloc, loads))

@@ -1,4 +1,5 @@
 // This pass matches the carried sum, then changes the loop's carried values in place.
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/dialect/tile/tile.h"
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/passes.h"
@@ -143,7 +144,7 @@ struct DeferSums : impl::DeferSumsBase<DeferSums> {
   void runOnOperation() override {
     const target::TargetInfo* gpu = targetOf(target);
     if (!gpu) return;
-    int numWarps = getOperation()->getAttrOfType<IntegerAttr>("tile.num_warps").getInt();
+    int numWarps = tile::numWarps(getOperation());
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops) Deferral(loop, *gpu, numWarps).apply();

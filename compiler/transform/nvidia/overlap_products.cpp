@@ -167,11 +167,14 @@ class Rotation {
       mapping.map(argument, now);
     Value product;
     cloneFirst(b, mapping, [&] {
-      b.getInsertionBlock()->back().setAttr("tgpu.takes_turn", b.getUnitAttr());
+      cast<tgpu::WgmmaOp>(b.getInsertionBlock()->back()).setTakesTurn(true);
       product = startLast(b, rotated.getRegionIterArg(index_), rotated.getRegionIterArgs().back());
     });
     Value giver = powersTakeLongest() ? mapping.lookup(firstWait_.getResult()) : product;
-    giver.getDefiningOp()->setAttr("tgpu.gives_turn", b.getUnitAttr());
+    if (auto giving = giver.getDefiningOp<tgpu::WgmmaOp>())
+      giving.setGivesTurn(true);
+    else
+      giver.getDefiningOp<tgpu::WgmmaWaitOp>().setGivesTurn(true);
     Value sum = finish(b, product);
     // behind the wait: ptxas may give the new operand the registers of the one that the product reads until then
     if (narrow_) {

@@ -67,9 +67,9 @@ def OverlapProducts : KernelPass<"overlap-products"> {
 
     The ops that make the left operand of float32 (P) come after the wait for the last product, which reads the one before from registers.
 
-    The first product of an iteration has `tgpu.takes_turn`, the last `tgpu.gives_turn`: warpgroups start their products in turn, in pairs,
+    The first product of an iteration has `takesTurn`, the last `givesTurn`: warpgroups start their products in turn, in pairs,
     so that one computes while the other multiplies. Where exponentials take at least as long as the products, the wait for the first
-    product has `tgpu.gives_turn` instead, so that the exponentials of the two fall less into one another.
+    product has `givesTurn` instead, so that the exponentials of the two fall less into one another.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }

@@ -1,5 +1,6 @@
 // The decisions for each loop in their order: how many stages, which loads, which products read slots, how many slots
 // fit. Each of the last three has its own file.
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/dialect/tgpu/cluster.h"
 #include "compiler/transform/gpu/drop_carried.h"
 #include "compiler/transform/gpu/thread_dependence.h"
@@ -22,12 +23,12 @@ constexpr int64_t kMaxSlots = 8, kDefaultStages = 3;
 
 // A loop's own number of stages, else, if it has products, the kernel's.
 int64_t stagesAsked(scf::ForOp loop) {
-  auto asked = loop->getAttrOfType<IntegerAttr>("tile.num_stages");
+  std::optional<int64_t> asked = tile::numStages(loop);
   bool multiplies = llvm::any_of(*loop.getBody(),
                                  [](Operation& op) { return isa<tile::DotOp, tile::DotScaledOp, tgpu::WgmmaOp>(op); });
   if (!asked && !multiplies) return 0;
-  if (!asked) asked = loop->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>("tile.num_stages");
-  return std::min(asked ? asked.getInt() : kDefaultStages, kMaxSlots);
+  if (!asked) asked = tile::numStages(loop->getParentOfType<func::FuncOp>());
+  return std::min(asked.value_or(kDefaultStages), kMaxSlots);
 }
 
 // Gives a reason for all loads that are the loop's own and have none.

@@ -1,4 +1,5 @@
 // One remark for each product: its unit, its instruction, where its operands are; and why it has no quicker unit.
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/transform/nvidia/product_remarks.h"
 #include "compiler/layout/matrix_descriptor.h"
 #include "compiler/transform/nvidia/product_layouts.h"
@@ -33,7 +34,7 @@ void remarkWgmma(tgpu::WgmmaOp product, int numWarps) {
                                    wgmmaColumns(type, numWarps), layout::instructionK(element.getIntOrFloatBitWidth()),
                                    element, type.getElementType(), sourceOf(product.getLhs(), product.getLhsRing()),
                                    sourceOf(product.getRhs(), product.getRhsRing()));
-  if (product->hasAttr("tgpu.joins_previous")) text += "; one instruction does it and the product before it";
+  if (product.getJoinsPrevious()) text += "; one instruction does it and the product before it";
   if (isAwaited(product)) text += "; waited for in its own iteration";
   remark::passed(product, kRemarks, text);
 }
@@ -53,7 +54,7 @@ void remarkDot(tile::DotOp dot, int numWarps, const target::TargetInfo& target) 
 }  // namespace
 
 void remarkProducts(func::FuncOp kernel, const target::TargetInfo& target) {
-  int numWarps = kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt();
+  int numWarps = tile::numWarps(kernel);
   kernel.walk([&](Operation* op) {
     if (auto product = dyn_cast<tgpu::WgmmaOp>(op)) remarkWgmma(product, numWarps);
     if (auto dot = dyn_cast<tile::DotOp>(op)) remarkDot(dot, numWarps, target);

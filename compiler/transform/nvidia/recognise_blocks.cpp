@@ -1,6 +1,7 @@
 // Finds the accesses that go with products, checks them, replaces them.
 #include "compiler/analysis/boxes.h"
 #include "compiler/analysis/zeros.h"
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/dialect/tgpu/cluster.h"
 #include "compiler/transform/gpu/accesses.h"
 #include "compiler/transform/gpu/drop_carried.h"
@@ -30,8 +31,7 @@ bool isFlip(Operation* op) {
 
 class Recognition {
  public:
-  explicit Recognition(func::FuncOp kernel)
-      : kernel_(kernel), axes_(kernel), numWarps_(kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt()) {}
+  explicit Recognition(func::FuncOp kernel) : kernel_(kernel), axes_(kernel), numWarps_(tile::numWarps(kernel)) {}
 
   bool run(const target::TargetInfo& target) {
     kernel_.walk([&](tile::DotOp dot) {

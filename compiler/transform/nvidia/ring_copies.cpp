@@ -68,7 +68,7 @@ class SlotCopy {
                        strides = llvm::map_to_vector(load_.getStrides(), here);
     auto copy = tgpu::TmaLoadOp::create(builder, load_.getLoc(), base, shape, strides, offsets, buffer_, plan_.ring,
                                         load_.getPadding(), isMulticast(load_, blocks_));
-    if (once) copy->setAttr("tgpu.evict_first", builder.getUnitAttr());
+    if (once) copy.setEvictFirst(true);
   }
 
   const RingPlan& plan_;

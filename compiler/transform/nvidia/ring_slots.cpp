@@ -1,4 +1,5 @@
 // Counts shared memory.
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/transform/nvidia/ring_slots.h"
 #include "compiler/transform/nvidia/epilogue_room.h"
 #include "compiler/transform/nvidia/operands.h"
@@ -15,9 +16,8 @@ class SlotCount {
   SlotCount(func::FuncOp kernel, ArrayRef<tile::DotOp> dots, MutableArrayRef<RingPlan> rings,
             const target::TargetInfo& target)
       : kernel_(kernel), dots_(dots), rings_(rings), maxBytes_(target.maxSharedBytes()),
-        numWarps_(kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt()) {
-    auto asked = kernel->getAttrOfType<IntegerAttr>("tile.num_stages");
-    asked_ = asked ? std::clamp<int64_t>(asked.getInt(), 2, kMaxSlots) : kMaxSlots;
+        numWarps_(tile::numWarps(kernel)) {
+    asked_ = std::clamp<int64_t>(tile::numStages(kernel).value_or(kMaxSlots), 2, kMaxSlots);
   }
 
   bool fit(std::optional<Signals>& signals) {

@@ -1,5 +1,6 @@
 // Reorders the products of a loop, their waits, and the events of the rings that they read.
 #include "compiler/analysis/zeros.h"
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/dialect/tgpu/tgpu.h"
 #include "compiler/transform/gpu/accesses.h"
 #include "compiler/transform/nvidia/carried_sums.h"
@@ -46,7 +47,7 @@ class Schedule {
       auto wait = dyn_cast<tgpu::WgmmaWaitOp>(product->getNextNode());
       bool isOwn =
           wait && wait.getAcc() == product.getResult() && product.getResult().hasOneUse() && wait.getPending() == 0;
-      if (!isOwn || product->hasAttr("tgpu.takes_turn") || product->hasAttr("tgpu.joins_previous")) return false;
+      if (!isOwn || product.getTakesTurn() || product.getJoinsPrevious()) return false;
       waits_.insert({product, wait});
       for (Value ring : {product.getLhsRing(), product.getRhsRing()})
         if (ring && !addRing(ring)) return false;
@@ -100,9 +101,7 @@ class Schedule {
   // Early products' results are all there at once, beside the sums.
   bool haveRegisters() {
     constexpr int64_t kMost = 160;
-    int64_t bytes = 0,
-            threads =
-                32 * loop_->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>("tile.num_warps").getInt();
+    int64_t bytes = 0, threads = 32 * tile::numWarps(loop_->getParentOfType<func::FuncOp>());
     for (auto& [product, wait] : waits_) {
       auto type = cast<RankedTensorType>(wait.getType());
       bytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;

@@ -1,4 +1,5 @@
 // The decisions in their order: rings, their slots, warp roles, what stays under way, units. Each has its own file.
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/dialect/tgpu/cluster.h"
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/passes.h"
@@ -48,7 +49,7 @@ struct SelectProducts : impl::SelectProductsBase<SelectProducts> {
     const target::TargetInfo* gpu = targetOf(target);
     if (!gpu) return;
     func::FuncOp kernel = getOperation();
-    int numWarps = kernel->getAttrOfType<IntegerAttr>("tile.num_warps").getInt();
+    int numWarps = tile::numWarps(kernel);
     SmallVector<tile::DotOp> dots;
     kernel.walk([&](tile::DotOp dot) {
       if (fitsWgmma(dot, numWarps, *gpu)) dots.push_back(dot);

@@ -23,14 +23,18 @@ namespace {
 
 constexpr int kSlots = 8;  // notifies under way
 
-// Ops that do not publish anything by themselves, so that a notify before them may be late.
+// Ops that do not publish anything by themselves, so that a notify before them may be late: the program's own plain
+// accesses, and its threads' meetings.
 bool publishesNothing(Operation* op) {
-  if (isa<tile::LoadOp, tile::StoreOp, tile::BlockLoadOp, tile::AssumeOp, tile::AssertOp, tile::PrintOp,
-          simt::BarrierOp>(op))
-    return true;
-  if (auto store = dyn_cast<tile::BlockStoreOp>(op)) return !store.getReduce();
-  return isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op) || isa<tgpu::TgpuDialect>(op->getDialect()) || isWait(op) ||
-         isMemoryEffectFree(op);
+  if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op) || isMemoryEffectFree(op)) return true;
+  std::optional<tile::Concurrency> does = tile::concurrencyOf(op);
+  if (!does || does->waits || isa<tgpu::TgpuDialect>(op->getDialect())) return does.has_value();
+  bool areOwn = llvm::all_of(does->accesses, [](const tile::MemoryAccess& access) {
+    if (access.memory == tile::Memory::Shared) return true;
+    bool isPlain = access.order == tile::AccessOrder::Program && access.memory == tile::Memory::Global;
+    return isPlain && !(access.strong && access.writes);
+  });
+  return areOwn && !does->releases && !does->meetsOthers;
 }
 
 // Returns true if the signaller can store for the program without values that the program knows only when it runs.

@@ -101,8 +101,7 @@ void keepUnderWay(scf::ForOp loop, SlotSums sums) {
   for (tgpu::WgmmaWaitOp wait : sums.waits) {
     tgpu::WgmmaOp product = productOf(wait);
     carried.push_back(carriedIndex(product.getAcc(), loop));
-    if (analysis::isZero(loop.getInitArgs()[carried.back()]))
-      product->setAttr("tgpu.begins_at_zero", UnitAttr::get(loop.getContext()));
+    if (analysis::isZero(loop.getInitArgs()[carried.back()])) product.setBeginsAtZero(true);
     if (wait == sums.waits.back()) {
       wait.setPending(sums.waits.size());
     } else {

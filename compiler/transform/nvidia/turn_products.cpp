@@ -1,4 +1,5 @@
 // Turns a sum of products, its carried value and its result at once.
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/transform/nvidia/carried_sums.h"
 #include "compiler/transform/nvidia/operands.h"
 #include "compiler/transform/nvidia/passes.h"
@@ -92,7 +93,7 @@ struct TurnProducts : impl::TurnProductsBase<TurnProducts> {
   void runOnOperation() override {
     const target::TargetInfo* gpu = targetOf(target);
     if (!gpu) return;
-    int numWarps = getOperation()->getAttrOfType<IntegerAttr>("tile.num_warps").getInt();
+    int numWarps = tile::numWarps(getOperation());
     SmallVector<tile::DotOp> dots;
     getOperation().walk([&](tile::DotOp dot) {
       auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());

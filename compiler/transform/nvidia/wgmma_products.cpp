@@ -20,10 +20,9 @@ class Multiplication {
   void replace(tile::DotOp dot, const ProductTiming& timing) {
     OpBuilder builder(dot);
     Operand lhs = operandOf(dot, true, builder), rhs = operandOf(dot, false, builder);
-    auto product = tgpu::WgmmaOp::create(builder, dot.getLoc(), dot.getType(), lhs.value, rhs.value, dot.getAcc(),
-                                         lhs.ring, rhs.ring, lhs.transposed, rhs.transposed);
-    if (timing.beginsAtZero) product->setAttr("tgpu.begins_at_zero", builder.getUnitAttr());
-    if (timing.joinsPrevious) product->setAttr("tgpu.joins_previous", builder.getUnitAttr());
+    auto product =
+        tgpu::WgmmaOp::create(builder, dot.getLoc(), dot.getType(), lhs.value, rhs.value, dot.getAcc(), lhs.ring,
+                              rhs.ring, lhs.transposed, rhs.transposed, timing.beginsAtZero, timing.joinsPrevious);
     Value result = product.getResult();
     if (timing.pending)
       result = tgpu::WgmmaWaitOp::create(builder, dot.getLoc(), result, builder.getI32IntegerAttr(*timing.pending));

@@ -1,4 +1,5 @@
 // Rows of `tl`: which ops they emit and which mistakes they name.
+#include "compiler/dialect/tile/attributes.h"
 #include "compiler/frontend/builtin/test/emit_fixture.h"
 
 namespace tandem::frontend {
@@ -119,13 +120,12 @@ TEST_F(EmitTest, StaticAssert) {
 TEST_F(EmitTest, Hints) {
   Value x = call("tl.arange", {Int(0), Int(16)});
   call("tl.multiple_of", {x, Int(16)});
-  EXPECT_EQ(last()->getAttrOfType<mlir::DenseI32ArrayAttr>("tandem.divisibility").asArrayRef(),
-            llvm::ArrayRef<int32_t>(16));
+  EXPECT_EQ(tile::promiseOf(last(), tile::Promise::Divisibility).asArrayRef(), llvm::ArrayRef<int32_t>(16));
   call("tl.max_contiguous", {x, Int(8)});
   call("tl.max_constancy", {x, Int(1)});
-  EXPECT_EQ(last()->getAttrOfType<mlir::DenseI32ArrayAttr>("tandem.contiguity").asArrayRef(),
-            llvm::ArrayRef<int32_t>(8));
-  EXPECT_TRUE(last()->hasAttr("tandem.constancy") && last()->hasAttr("tandem.divisibility"));
+  EXPECT_EQ(tile::promiseOf(last(), tile::Promise::Contiguity).asArrayRef(), llvm::ArrayRef<int32_t>(8));
+  EXPECT_TRUE(tile::promiseOf(last(), tile::Promise::Constancy) &&
+              tile::promiseOf(last(), tile::Promise::Divisibility));
   EXPECT_EQ(failure("tl.multiple_of", {x, makeTuple({Int(1), Int(2)})}), "argument-value");
   EXPECT_EQ(failure("tl.multiple_of", {x, Int(0)}), "argument-value");
   call("tl.assume", {argument(DType{Scalar::Int1})});

@@ -28,3 +28,115 @@ func.func @same(%o: !tile.ptr<f32>) attributes {tile.num_warps = 4 : i32} {
   tile.store %p, %value : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
   return
 }
+
+// All threads meet in a grid barrier: none of the block's own is needed behind it.
+// CHECK-LABEL: func.func @behind_grid_barrier
+// CHECK: simt.grid_barrier
+// CHECK-NOT: simt.barrier
+// CHECK: return
+func.func @behind_grid_barrier(%o: !tile.ptr<f32>) attributes {tile.num_warps = 4 : i32} {
+  %one = arith.constant dense<1> : tensor<128xi32>
+  %value = arith.constant dense<1.0> : tensor<128xf32>
+  %range = tile.make_range 0 to 128 : tensor<128xi32>
+  %base = tile.splat %o : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>>
+  %p = tile.addptr %base, %range : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  %q = tile.addptr %p, %one : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  tile.store %p, %value : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
+  simt.grid_barrier
+  tile.store %q, %value : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
+  return
+}
+
+// The program puts as one, and its threads meet; where each warp has a peer of its own they do not.
+// CHECK-LABEL: func.func @put_of_program
+// CHECK: dist.put warp
+// CHECK-NOT: simt.barrier
+// CHECK: return
+func.func @put_of_program(%o: !tile.ptr<f32>, %s: !tile.ptr<f32>, %n: i64, %peer: i32) attributes {tile.num_warps = 4 : i32} {
+  %one = arith.constant dense<1> : tensor<128xi32>
+  %value = arith.constant dense<1.0> : tensor<128xf32>
+  %range = tile.make_range 0 to 128 : tensor<128xi32>
+  %base = tile.splat %o : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>>
+  %p = tile.addptr %base, %range : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  %q = tile.addptr %p, %one : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  tile.store %p, %value : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
+  dist.put warp %s, %s, %n on %peer : !tile.ptr<f32>, !tile.ptr<f32>
+  tile.store %q, %value : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @puts_of_warps
+// CHECK: dist.put warp
+// CHECK-NEXT: simt.barrier
+// CHECK-NEXT: tile.store
+func.func @puts_of_warps(%o: !tile.ptr<f32>, %s: !tile.ptr<f32>, %n: i64) attributes {tile.num_warps = 4 : i32} {
+  %one = arith.constant dense<1> : tensor<128xi32>
+  %lanes = arith.constant 32 : i32
+  %value = arith.constant dense<1.0> : tensor<128xf32>
+  %range = tile.make_range 0 to 128 : tensor<128xi32>
+  %base = tile.splat %o : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>>
+  %p = tile.addptr %base, %range : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  %q = tile.addptr %p, %one : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  %thread = simt.tid 0
+  %peer = arith.divui %thread, %lanes : i32
+  tile.store %p, %value : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
+  dist.put warp %s, %s, %n on %peer : !tile.ptr<f32>, !tile.ptr<f32>
+  tile.store %q, %value : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
+  return
+}
+
+// A put that adds to a signal happens once for each warp in a kernel whose threads differ.
+// CHECK-LABEL: func.func @signalling_puts
+// CHECK: dist.put_signal warp
+// CHECK-NEXT: simt.barrier
+// CHECK-NEXT: tile.store
+func.func @signalling_puts(%o: !tile.ptr<f32>, %s: !tile.ptr<f32>, %f: !tile.ptr<i64>, %n: i64, %peer: i32) -> i32 attributes {tile.num_warps = 4 : i32} {
+  %one = arith.constant dense<1> : tensor<128xi32>
+  %value = arith.constant dense<1.0> : tensor<128xf32>
+  %range = tile.make_range 0 to 128 : tensor<128xi32>
+  %base = tile.splat %o : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>>
+  %p = tile.addptr %base, %range : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  %q = tile.addptr %p, %one : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  %thread = simt.tid 0
+  tile.store %p, %value : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
+  dist.put_signal warp %s, %s, %n then add %f, %n on %peer : !tile.ptr<f32>, !tile.ptr<f32>, !tile.ptr<i64>
+  tile.store %q, %value : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
+  return %thread : i32
+}
+
+// Each thread updates a word of its own: the block does not meet, though the update releases. The number of the thread
+// may come from assembly.
+// CHECK-LABEL: func.func @updates_of_threads
+// CHECK: tile.atomic_rmw
+// CHECK-NEXT: simt.barrier
+// CHECK-NEXT: tile.store
+func.func @updates_of_threads(%o: !tile.ptr<f32>, %w: !tile.ptr<i32>, %x: i32) attributes {tile.num_warps = 4 : i32} {
+  %one = arith.constant dense<1> : tensor<128xi32>
+  %value = arith.constant dense<1.0> : tensor<128xf32>
+  %range = tile.make_range 0 to 128 : tensor<128xi32>
+  %base = tile.splat %o : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>>
+  %p = tile.addptr %base, %range : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  %q = tile.addptr %p, %one : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  %thread = tile.inline_asm "mov.u32 $0, %tid.x;", "=r"() {pack = 1 : i32, pure = true} : () -> i32
+  %word = tile.addptr %w, %thread : !tile.ptr<i32>, i32
+  tile.store %p, %value : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
+  %old = tile.atomic_rmw add acq_rel gpu %word, %x : !tile.ptr<i32>, i32 -> i32
+  tile.store %q, %value : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @update_of_program
+// CHECK-NOT: simt.barrier
+// CHECK: return
+func.func @update_of_program(%o: !tile.ptr<f32>, %w: !tile.ptr<i32>, %x: i32) attributes {tile.num_warps = 4 : i32} {
+  %one = arith.constant dense<1> : tensor<128xi32>
+  %value = arith.constant dense<1.0> : tensor<128xf32>
+  %range = tile.make_range 0 to 128 : tensor<128xi32>
+  %base = tile.splat %o : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>>
+  %p = tile.addptr %base, %range : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  %q = tile.addptr %p, %one : tensor<128x!tile.ptr<f32>>, tensor<128xi32>
+  tile.store %p, %value : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
+  %old = tile.atomic_rmw add acq_rel gpu %w, %x : !tile.ptr<i32>, i32 -> i32
+  tile.store %q, %value : tensor<128x!tile.ptr<f32>>, tensor<128xf32>
+  return
+}

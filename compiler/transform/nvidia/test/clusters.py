@@ -179,9 +179,9 @@ def diagonal(x_ptr, y_ptr):
 # warps of a block, where TMA stores all of the tile wherever it lies.
 # PERSISTENT-NOT: simt.barrier
 # PERSISTENT: tile.block_store {{.*}}tgpu.completes_own
-# ANYWHERE: simt.barrier {tgpu.completes_bulk, tgpu.in_block}
+# ANYWHERE: simt.barrier in_block completing
 # ANYWHERE-NEXT: tile.block_store
-# SHIFTED: simt.barrier {tgpu.completes_bulk}
+# SHIFTED: simt.barrier completing
 # SHIFTED-NEXT: tile.block_store
 @triton.jit
 def persistent(a_ptr, b_ptr, c_ptr, M, K, COLUMN, STEP: tl.constexpr):

@@ -4,7 +4,7 @@
 // CHECK: [Analysis] conversion | Category:assign-layouts | Function=turned |
 // CHECK-SAME: 16384 bytes change threads through shared memory for the `store` in line [[#@LINE+15]]
 // CHECK-NOT: [Analysis]
-func.func @turned(%x: !tile.ptr<f32> {tandem.divisibility = 16 : i32}) attributes {tile.num_warps = 4 : i32} {
+func.func @turned(%x: !tile.ptr<f32> {tile.multiple_of = 16 : i32}) attributes {tile.num_warps = 4 : i32} {
   %n = arith.constant dense<64> : tensor<64x1xi32>
   %range = tile.make_range 0 to 64 : tensor<64xi32>
   %rows = tile.expand_dims %range at 1 : tensor<64xi32> -> tensor<64x1xi32>

@@ -12,9 +12,9 @@
 // CHECK: tgpu.wgmma_wait %{{.*}} pending 0
 // CHECK: %[[FIRST:.*]] = tile.fp_to_fp
 // CHECK: scf.for {{.*}} iter_args(%[[SUM:.*]] = %{{.*}}, %[[LHS:.*]] = %[[FIRST]])
-// CHECK: %[[S:.*]] = tgpu.wgmma %[[Q]], %[[K]] of {{.*}}tgpu.takes_turn
+// CHECK: %[[S:.*]] = tgpu.wgmma %[[Q]], %[[K]] of {{.*}}takesTurn
 // CHECK: tgpu.await
-// CHECK: %[[O:.*]] = tgpu.wgmma %[[LHS]], %[[V]] of {{.*}}, %[[SUM]] {{.*}}tgpu.gives_turn
+// CHECK: %[[O:.*]] = tgpu.wgmma %[[LHS]], %[[V]] of {{.*}}, %[[SUM]] {{.*}}givesTurn
 // CHECK: tgpu.wgmma_wait %[[S]] pending 1
 // CHECK: arith.addf
 // CHECK: %[[NEXTSUM:.*]] = tgpu.wgmma_wait %[[O]] pending 0
@@ -53,7 +53,7 @@ func.func @attention(%q: tensor<64x64xf16>, %n: i32) -> tensor<64x64xf32> attrib
 // Powers that take as long as the products: the other warpgroup's turn comes when this one's powers begin.
 // CHECK-LABEL: func.func @powers
 // CHECK: scf.for
-// CHECK: tgpu.wgmma_wait %{{.*}} pending 1 {{.*}}tgpu.gives_turn
+// CHECK: tgpu.wgmma_wait %{{.*}} pending 1 {{.*}}givesTurn
 func.func @powers(%q: tensor<64x64xf16>, %n: i32) -> tensor<64x64xf32> attributes {tile.num_warps = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32

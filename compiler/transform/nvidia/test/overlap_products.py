@@ -78,9 +78,9 @@ def attend(q_ptr, k_ptr, v_ptr, out_ptr, N, scale, BM: tl.constexpr, BN: tl.cons
 # TURNED-NOT:  tgpu.await %[[V]]
 # TURNED:      scf.for
 # TURNED:      tgpu.await %[[K]]
-# TURNED-NEXT: %[[S:.+]] = tgpu.wgmma {{.*}}tgpu.takes_turn
+# TURNED-NEXT: %[[S:.+]] = tgpu.wgmma {{.*}}takesTurn
 # TURNED-NEXT: tgpu.await %[[V]]
-# TURNED-NEXT: %[[O:.+]] = tgpu.wgmma {{.*}}tgpu.gives_turn
+# TURNED-NEXT: %[[O:.+]] = tgpu.wgmma {{.*}}givesTurn
 # TURNED-NEXT: tgpu.advance %[[V]]
 # TURNED-NEXT: tgpu.wgmma_wait %[[S]] pending 1
 # TURNED-NEXT: tgpu.advance %[[K]]
@@ -124,10 +124,10 @@ def attend(q_ptr, k_ptr, v_ptr, out_ptr, N, scale, BM: tl.constexpr, BN: tl.cons
 # STAYS-NOT:   pending 1
 # STAYS:       } producer {
 
-# POWERS:      tgpu.takes_turn
-# POWERS-NOT:  tgpu.gives_turn
-# POWERS:      pending 1 {tgpu.gives_turn}
-# POWERS-NOT:  tgpu.gives_turn
+# POWERS:      takesTurn
+# POWERS-NOT:  givesTurn
+# POWERS:      pending 1 {givesTurn}
+# POWERS-NOT:  givesTurn
 
 # ALWAYS:      pending 1
 # ALWAYS-NOT:  tgpu.warp_any

@@ -188,7 +188,7 @@ def counted(a, b, x, o, K):
 # GATHER: scf.for
 # GATHER-NEXT: tgpu.await %[[RING]]
 # GATHER-NOT: {{tile.load|local_load|local_store|arith.addf}}
-# GATHER: %[[SUM:.*]] = tgpu.wgmma %[[A]] of %[[RING]], %[[B]] of %[[RING]], %{{.*}} {tgpu.begins_at_zero}
+# GATHER: %[[SUM:.*]] = tgpu.wgmma %[[A]] of %[[RING]], %[[B]] of %[[RING]], %{{.*}} {beginsAtZero}
 # GATHER-NEXT: tgpu.wgmma_wait %[[SUM]] pending 1
 # GATHER-NEXT: simt.barrier
 # GATHER-NEXT: tgpu.copy_async

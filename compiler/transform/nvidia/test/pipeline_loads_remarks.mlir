@@ -3,7 +3,7 @@
 
 // CHECK: :[[#@LINE+11]]:{{[0-9]+}}: remark: [Passed] load | Category:pipeline-loads | Function=ahead |
 // CHECK-SAME: copied by cp.async 2 iterations ahead, 16 bytes a thread at once, into a ring of 3 slots
-func.func @ahead(%x: !tile.ptr<f32> {tandem.divisibility = 16 : i32}, %n: i32) -> tensor<512xf32> attributes {tile.num_warps = 4 : i32} {
+func.func @ahead(%x: !tile.ptr<f32> {tile.multiple_of = 16 : i32}, %n: i32) -> tensor<512xf32> attributes {tile.num_warps = 4 : i32} {
   %zero = arith.constant 0 : i32
   %step = arith.constant 512 : i32
   %none = arith.constant dense<0.0> : tensor<512xf32>
@@ -85,7 +85,7 @@ func.func @chosen(%p: tensor<512x!tile.ptr<f32>>, %q: tensor<512x!tile.ptr<f32>>
 
 // CHECK: [Missed] load | {{.*}} | Function=large |
 // CHECK-SAME: the shared memory of sm_89 has no room for more of 65536 bytes
-func.func @large(%x: !tile.ptr<f32> {tandem.divisibility = 16 : i32}, %n: i32) -> tensor<16384xf32> attributes {tile.num_warps = 4 : i32} {
+func.func @large(%x: !tile.ptr<f32> {tile.multiple_of = 16 : i32}, %n: i32) -> tensor<16384xf32> attributes {tile.num_warps = 4 : i32} {
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
   %none = arith.constant dense<0.0> : tensor<16384xf32>
@@ -121,7 +121,7 @@ func.func @branch(%p: tensor<512x!tile.ptr<f32>>, %n: i32, %c: i1) -> tensor<512
 
 // CHECK: [Passed] load | {{.*}} | Function=next |
 // CHECK-SAME: copied by cp.async 1 iteration ahead, 16 bytes a thread at once, into a ring of 2 slots
-func.func @next(%x: !tile.ptr<f32> {tandem.divisibility = 16 : i32}, %n: i32) -> tensor<512xf32> attributes {tile.num_warps = 4 : i32} {
+func.func @next(%x: !tile.ptr<f32> {tile.multiple_of = 16 : i32}, %n: i32) -> tensor<512xf32> attributes {tile.num_warps = 4 : i32} {
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
   %none = arith.constant dense<0.0> : tensor<512xf32>

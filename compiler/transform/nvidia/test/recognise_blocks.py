@@ -75,12 +75,12 @@ import triton.language as tl
 # ROWS: tgpu.tma_load %arg0 shape(%[[M]],
 # ROWS: tgpu.tma_load %arg1
 # FLIPB-NOT: tile.load
-# FLIPB: tgpu.wgmma {{.*}} {rhsTransposed, tgpu.begins_at_zero}
+# FLIPB: tgpu.wgmma {{.*}} {beginsAtZero, rhsTransposed}
 # FLIPB: tile.block_store
 # FLIPB: tgpu.tma_load
 # FLIPB: tgpu.tma_load
 # FLIPA-NOT: tile.load
-# FLIPA: tgpu.wgmma {{.*}} {lhsTransposed, tgpu.begins_at_zero}
+# FLIPA: tgpu.wgmma {{.*}} {beginsAtZero, lhsTransposed}
 # FLIPA: tile.block_store
 # FLIPA: tgpu.tma_load
 # FLIPA: tgpu.tma_load

@@ -12,7 +12,7 @@
 // CHECK: tgpu.warp_specialize consumer
 // CHECK: scf.for
 // CHECK: tgpu.await %[[RING]]
-// CHECK: %[[P:.*]] = tgpu.wgmma %[[A]] of %[[RING]], %[[B]] of %[[RING]], %{{.*}} {tgpu.begins_at_zero}
+// CHECK: %[[P:.*]] = tgpu.wgmma %[[A]] of %[[RING]], %[[B]] of %[[RING]], %{{.*}} {beginsAtZero}
 // CHECK: tgpu.wgmma_wait %[[P]] pending 1
 // CHECK: tgpu.advance %[[RING]]
 // CHECK: scf.if
@@ -27,8 +27,8 @@
 // Without wgmma all stays as it is.
 // OLDER-LABEL: func.func @ring
 // OLDER-NOT: tgpu
-func.func @ring(%x: !tile.ptr<f16> {tandem.divisibility = 16 : i32},
-    %y: !tile.ptr<f16> {tandem.divisibility = 16 : i32}, %m: i64 {tandem.divisibility = 16 : i32}, %n: i32, %o: !tile.ptr<f32>)
+func.func @ring(%x: !tile.ptr<f16> {tile.multiple_of = 16 : i32},
+    %y: !tile.ptr<f16> {tile.multiple_of = 16 : i32}, %m: i64 {tile.multiple_of = 16 : i32}, %n: i32, %o: !tile.ptr<f32>)
     attributes {tile.num_warps = 4 : i32, tile.num_stages = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -50,8 +50,8 @@ func.func @ring(%x: !tile.ptr<f16> {tandem.divisibility = 16 : i32},
 // CHECK: tgpu.wgmma_wait %[[P]] pending 0
 // CHECK: tgpu.advance
 // CHECK-NEXT: tgpu.release
-func.func @watched(%x: !tile.ptr<f16> {tandem.divisibility = 16 : i32},
-    %y: !tile.ptr<f16> {tandem.divisibility = 16 : i32}, %m: i64 {tandem.divisibility = 16 : i32}, %n: i32, %o: !tile.ptr<f32>)
+func.func @watched(%x: !tile.ptr<f16> {tile.multiple_of = 16 : i32},
+    %y: !tile.ptr<f16> {tile.multiple_of = 16 : i32}, %m: i64 {tile.multiple_of = 16 : i32}, %n: i32, %o: !tile.ptr<f32>)
     attributes {tile.num_warps = 4 : i32, tile.num_stages = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -74,8 +74,8 @@ func.func @watched(%x: !tile.ptr<f16> {tandem.divisibility = 16 : i32},
 // CHECK-NOT: tgpu.ring
 // CHECK: tgpu.wgmma %{{.*}} of %[[RING]]
 // CHECK: tgpu.wgmma %{{.*}} of %[[RING]]
-func.func @turns(%x: !tile.ptr<f16> {tandem.divisibility = 16 : i32},
-    %y: !tile.ptr<f16> {tandem.divisibility = 16 : i32}, %m: i64 {tandem.divisibility = 16 : i32}, %n: i32, %o: !tile.ptr<f32>)
+func.func @turns(%x: !tile.ptr<f16> {tile.multiple_of = 16 : i32},
+    %y: !tile.ptr<f16> {tile.multiple_of = 16 : i32}, %m: i64 {tile.multiple_of = 16 : i32}, %n: i32, %o: !tile.ptr<f32>)
     attributes {tile.num_warps = 4 : i32, tile.num_stages = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -103,8 +103,8 @@ func.func @turns(%x: !tile.ptr<f16> {tandem.divisibility = 16 : i32},
 // CHECK-DAG: tgpu.ring 4 bytes 8192
 // CHECK: tgpu.warp_specialize
 // WHY: Function=once | {{.*}}copied by TMA, by a producer warp, once for the loops behind it
-func.func @once(%x: !tile.ptr<f16> {tandem.divisibility = 16 : i32},
-    %y: !tile.ptr<f16> {tandem.divisibility = 16 : i32}, %m: i64 {tandem.divisibility = 16 : i32}, %n: i32, %o: !tile.ptr<f32>)
+func.func @once(%x: !tile.ptr<f16> {tile.multiple_of = 16 : i32},
+    %y: !tile.ptr<f16> {tile.multiple_of = 16 : i32}, %m: i64 {tile.multiple_of = 16 : i32}, %n: i32, %o: !tile.ptr<f32>)
     attributes {tile.num_warps = 4 : i32, tile.num_stages = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -127,8 +127,8 @@ func.func @once(%x: !tile.ptr<f16> {tandem.divisibility = 16 : i32},
 // CHECK: tgpu.local_store %[[B]]
 // CHECK: tgpu.wgmma
 // WHY: Function=read | {{.*}}not copied by TMA: not only products of one loop read it
-func.func @read(%x: !tile.ptr<f16> {tandem.divisibility = 16 : i32},
-    %y: !tile.ptr<f16> {tandem.divisibility = 16 : i32}, %m: i64 {tandem.divisibility = 16 : i32}, %n: i32, %o: !tile.ptr<f32>)
+func.func @read(%x: !tile.ptr<f16> {tile.multiple_of = 16 : i32},
+    %y: !tile.ptr<f16> {tile.multiple_of = 16 : i32}, %m: i64 {tile.multiple_of = 16 : i32}, %n: i32, %o: !tile.ptr<f32>)
     attributes {tile.num_warps = 4 : i32, tile.num_stages = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -150,8 +150,8 @@ func.func @read(%x: !tile.ptr<f16> {tandem.divisibility = 16 : i32},
 // CHECK-LABEL: func.func @decided
 // CHECK-NOT: tgpu.warp_specialize
 // WHY: Function=decided | {{.*}}not copied by TMA: a producer warp cannot run ahead of what decides the loop or its addresses
-func.func @decided(%x: !tile.ptr<f16> {tandem.divisibility = 16 : i32},
-    %y: !tile.ptr<f16> {tandem.divisibility = 16 : i32}, %m: i64 {tandem.divisibility = 16 : i32}, %n: i32,
+func.func @decided(%x: !tile.ptr<f16> {tile.multiple_of = 16 : i32},
+    %y: !tile.ptr<f16> {tile.multiple_of = 16 : i32}, %m: i64 {tile.multiple_of = 16 : i32}, %n: i32,
     %q: tensor<64x!tile.ptr<i32>>, %o: !tile.ptr<f32>)
     attributes {tile.num_warps = 4 : i32, tile.num_stages = 4 : i32} {
   %c0 = arith.constant 0 : i32
@@ -178,8 +178,8 @@ func.func @decided(%x: !tile.ptr<f16> {tandem.divisibility = 16 : i32},
 // CHECK-LABEL: func.func @large
 // CHECK-NOT: tgpu.warp_specialize
 // WHY: Function=large | {{.*}}not copied by TMA: shared memory has no room for two slots of the loop's tiles
-func.func @large(%x: !tile.ptr<f16> {tandem.divisibility = 16 : i32},
-    %y: !tile.ptr<f16> {tandem.divisibility = 16 : i32}, %m: i64 {tandem.divisibility = 16 : i32}, %n: i32, %o: !tile.ptr<f32>)
+func.func @large(%x: !tile.ptr<f16> {tile.multiple_of = 16 : i32},
+    %y: !tile.ptr<f16> {tile.multiple_of = 16 : i32}, %m: i64 {tile.multiple_of = 16 : i32}, %n: i32, %o: !tile.ptr<f32>)
     attributes {tile.num_warps = 4 : i32, tile.num_stages = 4 : i32} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32

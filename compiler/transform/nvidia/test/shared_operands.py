@@ -16,9 +16,9 @@ import triton.language as tl
 # TOGETHER-NOT: tgpu.ring
 # TOGETHER: scf.for
 # TOGETHER: tgpu.await %[[RING]]
-# TOGETHER: tgpu.wgmma {{.*}} {rhsTransposed, tgpu.begins_at_zero} {{.*}} -> tensor<128x128xf32>
+# TOGETHER: tgpu.wgmma {{.*}} {beginsAtZero, rhsTransposed} {{.*}} -> tensor<128x128xf32>
 # TOGETHER-NOT: tgpu.wgmma_wait
-# TOGETHER: tgpu.wgmma {{.*}}begins_at_zero, tgpu.joins_previous} {{.*}} -> tensor<128x64xf32>
+# TOGETHER: tgpu.wgmma {{.*}}beginsAtZero, joinsPrevious{{.*}} {{.*}} -> tensor<128x64xf32>
 # TOGETHER: tgpu.wgmma_wait {{.*}} pending 1
 # TOGETHER-NOT: tgpu.wgmma_wait
 # TOGETHER: scf.yield

@@ -17,6 +17,8 @@
 # RUN:   | FileCheck %s --check-prefix=KEPT
 # RUN: tandemc %s:unsignalled --emit=ptx --target sm_90a --num-warps 8 --signature '*bf16:16, *bf16:16, *bf16:16, i32:16, i32' \
 # RUN:   | FileCheck %s --check-prefix=UNSIGNALLED
+# RUN: tandemc %s:counted --emit=gpu --num-warps 8 --signature '*bf16:16, *bf16:16, *fp32:16, *i64, i32:16, i32, i64:16' \
+# RUN:   | FileCheck %s --check-prefix=COUNTED
 import triton
 import triton.language as tl
 import tandem.dist as dl
@@ -160,3 +162,22 @@ def unsignalled(a_ptr, b_ptr, c_ptr, K, batches):
     for k in range(0, K, 64):
         acc = tl.dot(a.load([tile * 128, k]), b.load([0, k]).T, acc)
     c.store([tl.program_id(1), tile * 128, 0], acc.to(tl.bfloat16).reshape(1, 128, 128))
+
+
+# Accesses to the program's own shared memory tell nobody anything: a notify may be sent beside them.
+# COUNTED: simt.smem_store
+# COUNTED: signaller
+# COUNTED: dist.notify
+@triton.jit
+def counted(a_ptr, b_ptr, first_ptr, ready_ptr, K, ranks, stride):
+    a = tl.make_tensor_descriptor(a_ptr, shape=[4096, K], strides=[K, 1], block_shape=[128, 64])
+    b = tl.make_tensor_descriptor(b_ptr, shape=[256, K], strides=[K, 1], block_shape=[256, 64])
+    peers = tl.make_tensor_descriptor(first_ptr, shape=[ranks, 4096, 256], strides=[stride, 256, 1], block_shape=[1, 128, 256])
+    count = dl.allocate_smem(tl.int32, [1])
+    for tile in range(tl.program_id(0), 32, tl.num_programs(0)):
+        acc = tl.zeros((128, 256), dtype=tl.float32)
+        for k in range(0, K, 64):
+            acc = tl.dot(a.load([tile * 128, k]), b.load([0, k]).T, acc)
+        peers.store([tile % ranks, tile * 128, 0], acc[None, :, :])
+        dl.notify(ready_ptr + tile, tile % ranks, signal=1, sig_op="set", comm_scope="intra_node")
+        dl.smem_store(count, dl.smem_load(count, [0]) + 1, [0])

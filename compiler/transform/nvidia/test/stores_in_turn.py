@@ -17,7 +17,7 @@ import triton.language as tl
 
 # OWN-NOT: simt.barrier
 # OWN: tile.block_store {{.*}}tgpu.completes_own
-# SHIFTED: simt.barrier {tgpu.completes_bulk}
+# SHIFTED: simt.barrier completing
 # SHIFTED-NEXT: tile.block_store
 # SHIFTED-NOT: completes_own
 # PTX: createpolicy.fractional.L2::evict_first
@@ -30,19 +30,19 @@ import triton.language as tl
 # ONCE: %[[WIDTH:.*]] = arith.constant 64 : i64
 # ONCE: %[[NARROW:.*]] = arith.cmpi sle, {{.*}}, %[[WIDTH]]
 # ONCE: scf.if %[[NARROW]]
-# ONCE-NEXT: tgpu.tma_load %arg0 {{.*}}tgpu.evict_first
+# ONCE-NEXT: tgpu.tma_load %arg0 {{.*}}evictFirst
 # ONCE: else
 # ONCE-NOT: evict_first
 # ONCE: %[[HEIGHT:.*]] = arith.constant 128 : i64
 # ONCE: %[[LOW:.*]] = arith.cmpi sle, {{.*}}, %[[HEIGHT]]
 # ONCE: scf.if %[[LOW]]
-# ONCE-NEXT: tgpu.tma_load %arg1 {{.*}}tgpu.evict_first
+# ONCE-NEXT: tgpu.tma_load %arg1 {{.*}}evictFirst
 # A cluster's rows are those of all its blocks.
 # CLUSTER: tgpu.tma_load %arg0
 # CLUSTER: %[[HEIGHT:.*]] = arith.constant 128 : i64
 # CLUSTER: %[[LOW:.*]] = arith.cmpi sle, {{.*}}, %[[HEIGHT]]
 # CLUSTER: scf.if %[[LOW]]
-# CLUSTER-NEXT: tgpu.tma_load %arg1 {{.*}} multicast {tgpu.evict_first}
+# CLUSTER-NEXT: tgpu.tma_load %arg1 {{.*}} multicast {evictFirst}
 @triton.jit
 def rounds(a_ptr, b_ptr, c_ptr, M, N, K, STEP: tl.constexpr):
     a = tl.make_tensor_descriptor(a_ptr, shape=[M, K], strides=[K, 1], block_shape=[128, 64])

@@ -73,9 +73,10 @@ def main():
         f"{np.abs(embeddings @ embeddings.T - plain @ plain.T).max():.1e} (largest difference of a similarity)"
     )
     counters = result.counters
+    moved = sum(counters[how] for how in ("copy_bytes", "put_bytes", "get_bytes"))
     print(
         f"time: {tandem_s:.2f} s simulated, {numpy_s:.2f} s plain NumPy; {counters['launches']} launches, "
-        f"{counters['programs']} programs, {counters['instructions'] / 1e6:.1f} M instructions, {counters['put_bytes'] / 1e6:.1f} MB put"
+        f"{counters['programs']} programs, {counters['instructions'] / 1e6:.1f} M instructions, {moved / 1e6:.1f} MB moved"
     )
     found = {r["kind"] for r in result.reports}
     for name, kinds in CHECKED.items():

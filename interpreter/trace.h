@@ -28,6 +28,7 @@ struct Span {
   uint32_t line = 0;
   int32_t peer = -1;  // Put, Get, Copy, Signal; Wait: who wrote the signal
   uint64_t bytes = 0;
+  std::string signal;  // Signal, Wait, and a Put that signals: "`flag` + 8", the array's name and a byte of it
 };
 struct Trace {
   std::vector<Span> spans;

@@ -60,9 +60,10 @@ bool captureNow(Accessor& who, PendingPut& p) {
   return true;
 }
 
-void traceMove(Machine& m, Run& run, const Prepared& i, SpanKind kind, const Transfer& t, bool nbi, const char* name) {
+void traceMove(Machine& m, Run& run, const Prepared& i, SpanKind kind, const Transfer& t, bool nbi, const char* name,
+               std::string signal = {}) {
   int64_t began = run.clockNs, took = kind == SpanKind::Get ? m.clock.gets(t.bytes, true) : m.clock.puts(t.bytes, true);
-  span(m, run, kind, began, began + took, name, i.location, t.peer, t.bytes);
+  span(m, run, kind, began, began + took, name, i.location, t.peer, t.bytes, std::move(signal));
   if (!nbi) pauseCompute(m, run, began, began + took);
   run.clockNs += nbi ? m.clock.startsTransfer() : took;
 }
@@ -116,7 +117,7 @@ Step putSignal(Machine& m, Run& run, const Prepared& i) {
         p->signalKind = kind;
         if (!checkMemory(who, p->signal, 8, 8, true, false)) return false;
         if (!nbi && !captureNow(who, *p)) return false;
-        traceMove(m, run, i, SpanKind::Put, t, nbi, "put_signal");
+        traceMove(m, run, i, SpanKind::Put, t, nbi, "put_signal", signalWords(m, p->signal));
         queuePut(m, run, std::move(p));
         return true;
       });

@@ -21,8 +21,9 @@ bool updateSignal(Machine& m, Run& run, const Prepared& i, uint32_t lane, Signal
   who.scope = scope;
   int64_t began = run.clockNs;
   run.clockNs += m.clock.signals(/*toPeer=*/peer != run.rank);
-  span(m, run, SpanKind::Signal, began, run.clockNs, "signal", i.location, int(peer));
-  return writeSignal(who, m.arena.at(pointer, int(peer)), kind, rawInteger(m, run, value, lane), 8);
+  Address there = m.arena.at(pointer, int(peer));
+  span(m, run, SpanKind::Signal, began, run.clockNs, "signal", i.location, int(peer), 0, signalWords(m, there));
+  return writeSignal(who, there, kind, rawInteger(m, run, value, lane), 8);
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ Step await(Accessor who, Run& run, const Prepared& i, std::vector<AwaitedSignal>
   std::vector<AwaitedSignal> open;
   int64_t writtenNs = run.clockNs;
   int writer = -1;
+  Address last = wanted.empty() ? 0 : wanted.front().address;  // whose writer ended the wait
   for (const AwaitedSignal& w : wanted) {
     uint64_t value;
     if (!threads.empty())
@@ -50,12 +51,13 @@ Step await(Accessor who, Run& run, const Prepared& i, std::vector<AwaitedSignal>
     if (r && r->written && r->timeNs > writtenNs) {
       writtenNs = r->timeNs;
       writer = r->rank;
+      last = w.address;
     }
   }
   if (open.empty()) {
     ++m.counters.waits;
     if (writtenNs > run.clockNs || run.waitBeganNs >= 0)
-      span(m, run, SpanKind::Wait, run.clockNs, writtenNs, "wait", i.location, writer);
+      span(m, run, SpanKind::Wait, run.clockNs, writtenNs, "wait", i.location, writer, 0, signalWords(m, last));
     run.clockNs = writtenNs;
     run.waitBeganNs = -1;
     run.awaited.clear();

@@ -4,6 +4,7 @@
 #include "interpreter/dist/delivery.h"
 #include "interpreter/dist/meeting.h"
 #include "interpreter/schedule/scheduler.h"
+#include "interpreter/vm/charge.h"
 #include "interpreter/vm/fail.h"
 #include <algorithm>
 #include <utility>
@@ -12,17 +13,18 @@ namespace tandem::interpreter {
 namespace {
 
 void streamSpan(Machine& m, Stream& s, SpanKind kind, const std::string& name, int64_t begin, uint64_t bytes = 0,
-                int peer = -1) {
+                int peer = -1, std::string signal = {}) {
   if (!m.options.trace) return;
   Span span;
   span.rank = s.rank;
-  span.lane = 10000 + int32_t(s.id);
+  span.lane = kStreamLanes + int32_t(s.id);
   span.kind = kind;
   span.beginNs = begin;
   span.endNs = s.clockNs;
   span.name = name;
   span.bytes = bytes;
   span.peer = peer;
+  span.signal = std::move(signal);
   m.trace.spans.push_back(std::move(span));
 }
 
@@ -92,6 +94,8 @@ void World::Impl::turnOfStream(Stream& s) {
       Accessor who = accessorOf(s, "signal write");
       who.semantic = Semantic::Release;
       if (!writeSignal(who, item.dest, item.signalKind, item.value, unsigned(item.signalBytes))) return;
+      streamSpan(m, s, SpanKind::Signal, "signal", s.itemBeganNs, 0, m.arena.rankOf(item.dest),
+                 signalWords(m, item.dest));
       return finishElement(s);
     }
     case ItemKind::SignalWait: return turnOfWait(s);
@@ -233,8 +237,9 @@ void World::Impl::turnOfWait(Stream& s) {
     return m.block(s, Blocked::Signal);
   }
   noteAcquired(m, item.dest);
-  if (SignalRecord* r = signalRecord(m, item.dest)) s.clockNs = std::max(s.clockNs, r->timeNs);
-  streamSpan(m, s, SpanKind::Wait, "stream wait", s.itemBeganNs);
+  SignalRecord* r = signalRecord(m, item.dest);
+  if (r) s.clockNs = std::max(s.clockNs, r->timeNs);
+  streamSpan(m, s, SpanKind::Wait, "wait", s.itemBeganNs, 0, r ? r->rank : -1, signalWords(m, item.dest));
   finishElement(s);
 }
 

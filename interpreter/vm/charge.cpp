@@ -5,7 +5,7 @@
 namespace tandem::interpreter {
 
 void span(Machine& m, Run& run, SpanKind kind, int64_t beginNs, int64_t endNs, const std::string& name,
-          uint32_t location, int peer, uint64_t bytes) {
+          uint32_t location, int peer, uint64_t bytes, std::string signal) {
   if (!m.options.trace) return;
   if (kind == SpanKind::Wait || kind == SpanKind::Barrier) pauseCompute(m, run, beginNs, endNs);
   Span s;
@@ -20,7 +20,13 @@ void span(Machine& m, Run& run, SpanKind kind, int64_t beginNs, int64_t endNs, c
   if (location < locations.size()) s.line = locations[location].range.line;
   s.peer = peer;
   s.bytes = bytes;
+  s.signal = std::move(signal);
   m.trace.spans.push_back(std::move(s));
+}
+
+std::string signalWords(Machine& m, Address address) {
+  const Allocation* a = m.options.trace ? m.arena.find(address) : nullptr;
+  return a ? "`" + a->name + "` + " + std::to_string(address - a->begin) : std::string();
 }
 
 void pauseCompute(Machine& m, Run& run, int64_t beginNs, int64_t endNs) {

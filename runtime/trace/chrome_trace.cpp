@@ -1,6 +1,7 @@
 // Spans as trace events: one a line, between a head that says which run it is and an end, so that the parts of several
 // processes join.
 #include "runtime/trace/chrome_trace.h"
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -18,19 +19,62 @@ constexpr const char* kLost = "records lost";
 
 std::string line(const json& event) { return event.dump(-1, ' ', false, json::error_handler_t::replace); }
 
+// "wait `flag` + 8", "kernel k"; a name that only repeats the category is left out.
+std::string titleOf(const Span& s) {
+  std::string category = kCategories[size_t(s.kind)];
+  std::string title = s.kind == SpanKind::Compute || s.name == category ? s.name : category + " " + s.name;
+  return s.signal.empty() ? title : title + " " + s.signal;
+}
+
+// The name in a title; throws std::out_of_range if the title is not of the category.
+std::string nameIn(std::string title, SpanKind kind, const std::string& signal) {
+  if (!signal.empty() && title.ends_with(" " + signal)) title.resize(title.size() - signal.size() - 1);
+  std::string category = kCategories[size_t(kind)];
+  return kind == SpanKind::Compute || title == category ? title : title.substr(category.size() + 1);
+}
+
 json event(const Span& s) {
   json args = {{"program", {s.program[0], s.program[1], s.program[2]}}, {"line", s.line}};
   if (s.peer >= 0) args["peer"] = s.peer;
   if (s.bytes) args["bytes"] = s.bytes;
-  const char* category = kCategories[size_t(s.kind)];
+  if (!s.signal.empty()) args["signal"] = s.signal;
+  std::string category = kCategories[size_t(s.kind)];
   return {{"ph", "X"},
           {"pid", s.rank},
           {"tid", s.lane},
           {"ts", s.beginNs / 1000.0},
           {"dur", (s.endNs - s.beginNs) / 1000.0},
           {"cat", category},
-          {"name", s.kind == SpanKind::Compute ? s.name : std::string(category) + " " + s.name},
+          {"name", titleOf(s)},
           {"args", std::move(args)}};
+}
+
+// An arrow's end. A viewer binds it to the slice around `ns`, which must lie within the slice.
+json arrow(const char* phase, size_t id, const Span& s, int64_t ns) {
+  json out = {{"ph", phase},       {"id", id},        {"pid", s.rank},   {"tid", s.lane},
+              {"ts", ns / 1000.0}, {"cat", "signal"}, {"name", s.signal}};
+  if (*phase == 'f') out["bp"] = "e";
+  return out;
+}
+
+// Arrows from the span that wrote a signal to the wait that it ended: of the writer's spans for that rank and signal,
+// the last that ended before the wait did.
+void addArrows(const std::vector<Span>& spans, std::vector<std::string>& lines) {
+  std::map<std::tuple<int, int, std::string>, std::map<int64_t, const Span*>>
+      writes;  // by writer, rank, signal; by end
+  for (const Span& s : spans)
+    if (s.kind != SpanKind::Wait && !s.signal.empty()) writes[{s.rank, s.peer, s.signal}].emplace(s.endNs, &s);
+  size_t id = 0;
+  for (const Span& s : spans) {
+    if (s.kind != SpanKind::Wait || s.signal.empty() || s.beginNs == s.endNs) continue;
+    auto written = writes.find({s.peer, s.rank, s.signal});
+    if (written == writes.end()) continue;
+    auto next = written->second.upper_bound(s.endNs);
+    if (next == written->second.begin()) continue;
+    const Span& from = *std::prev(next)->second;
+    lines.push_back(line(arrow("s", id, from, from.beginNs)));
+    lines.push_back(line(arrow("f", id++, s, s.endNs - 1)));
+  }
 }
 
 std::string laneName(int lane) {
@@ -87,6 +131,7 @@ std::string traceEvents(const interpreter::Trace& trace) {
   }
   if (trace.lost) lines.push_back(line(about(ranks.empty() ? 0 : *ranks.begin(), kLost, {{"records", trace.lost}})));
   for (const Span& s : trace.spans) lines.push_back(line(event(s)));
+  addArrows(trace.spans, lines);
   std::string out;
   for (const std::string& l : lines) out += (out.empty() ? "" : ",\n") + l;
   return out;
@@ -111,8 +156,8 @@ interpreter::Trace readChromeTrace(const std::string& text) {
       s.rank = e.at("pid"), s.lane = e.at("tid");
       s.beginNs = nanoseconds(e.at("ts"), -kMostUs);
       s.endNs = s.beginNs + nanoseconds(e.at("dur"), 0);
-      s.name = e.at("name").get<std::string>();
-      if (s.kind != SpanKind::Compute) s.name.erase(0, std::string(*kind).size() + 1);
+      s.signal = args.value("signal", std::string());
+      s.name = nameIn(e.at("name").get<std::string>(), s.kind, s.signal);
       s.program = args.at("program").get<std::array<int32_t, 3>>();
       s.line = args.at("line");
       s.peer = args.value("peer", -1);

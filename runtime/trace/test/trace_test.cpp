@@ -108,6 +108,34 @@ TEST(Trace, LanesAreNamed) {
   EXPECT_EQ(lanes, (std::vector<int>{10002, 3, 20192, 20193, 20199}));
 }
 
+TEST(Trace, ArrowsLeadFromASignalToTheWaitItEnded) {
+  auto about = [](Span s, const char* name, int peer) {
+    s.name = name, s.peer = peer, s.signal = "`flag` + 8";
+    return s;
+  };
+  interpreter::Trace trace{
+      {about(span(1, SpanKind::Signal, 10, 20), "signal", 0),
+       about(span(1, SpanKind::Put, 30, 120, 64), "put_signal", 0),
+       about(span(1, SpanKind::Signal, 400, 420), "signal", 0), about(span(2, SpanKind::Signal, 100, 110), "signal", 0),
+       about(span(0, SpanKind::Wait, 50, 120), "wait", 1), about(span(0, SpanKind::Wait, 130, 130), "wait", 1)}};
+  std::string text = runtime::chromeTrace(trace);
+  std::vector<std::string> titles;
+  std::vector<std::tuple<std::string, int, double>> arrows;
+  auto file = nlohmann::json::parse(text);
+  for (auto& e : file["traceEvents"]) {
+    if (e["ph"] == "X") titles.push_back(e["name"]);
+    if (e["ph"] == "s" || e["ph"] == "f") arrows.emplace_back(e["ph"], e["pid"], e["ts"]);
+  }
+  EXPECT_EQ(titles[0], "signal `flag` + 8");
+  EXPECT_EQ(titles[1], "put put_signal `flag` + 8");
+  EXPECT_EQ(titles[4], "wait `flag` + 8");
+  EXPECT_EQ(arrows, (std::vector<std::tuple<std::string, int, double>>{{"s", 1, 0.03}, {"f", 0, 0.119}}));
+  interpreter::Trace read = runtime::readChromeTrace(text);
+  EXPECT_EQ(read.spans[1].name, "put_signal");
+  EXPECT_EQ(read.spans[1].signal, "`flag` + 8");
+  EXPECT_EQ(read.spans[4].name, "wait");
+}
+
 TEST(Trace, MeasuredTimesBeginWithTheFirstSpan) {
   interpreter::Trace measured{{span(0, SpanKind::Compute, 500000, 500600), span(0, SpanKind::Load, 500000, 501000)},
                               77};

@@ -2,15 +2,19 @@
 .PHONY: demo test lint format build setup docs bench sanitize clean
 .DEFAULT_GOAL := build
 CMAKE_FLAGS = -G Ninja -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22
+CONFIGURE = [ -f build/build.ninja ] || cmake -S . -B build $(CMAKE_FLAGS) >/dev/null
 
 setup:
 	@scripts/setup.sh
 
 build: setup
-	@[ -f build/build.ninja ] || cmake -S . -B build $(CMAKE_FLAGS) >/dev/null
+	@$(CONFIGURE)
 	@ninja -C build
 
-demo: build
+# The demo builds the library alone; `make build` and `make test` also build the tools and the tests.
+demo: setup
+	@$(CONFIGURE)
+	@ninja -C build tandem tandem_runtime_library tandem_python
 	@.venv/bin/python -m demo
 
 # `make test ROOM=compiler/layout` runs the tests of one folder and those below it.

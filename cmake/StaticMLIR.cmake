@@ -31,18 +31,23 @@ set_target_properties(LLVMExtensions PROPERTIES INTERFACE_LINK_LIBRARIES "LLVMSu
 add_library(tandem_mlir_headers INTERFACE)
 target_include_directories(tandem_mlir_headers SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 
-# The precompiled header of every MLIR-heavy room.
+# Rooms of MLIR share a precompiled header: the dialects and the rooms below them one of MLIR's headers, the rooms above the
+# dialects one that holds the dialects' headers too. tandem_precompile(NAME HEADERS header ...) makes one.
 file(WRITE ${CMAKE_BINARY_DIR}/mlir_pch.cpp.in "// Only here to own the precompiled header.\n")
 configure_file(${CMAKE_BINARY_DIR}/mlir_pch.cpp.in ${CMAKE_BINARY_DIR}/mlir_pch.cpp COPYONLY)
-add_library(tandem_mlir_pch OBJECT ${CMAKE_BINARY_DIR}/mlir_pch.cpp)
-target_link_libraries(tandem_mlir_pch PUBLIC tandem_mlir_headers)
-target_compile_options(tandem_mlir_pch PRIVATE -Xclang -fno-pch-timestamp)
-target_precompile_headers(tandem_mlir_pch PRIVATE
+function(tandem_precompile name)
+  add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/mlir_pch.cpp)
+  target_link_libraries(${name} PUBLIC tandem_mlir_headers)
+  target_compile_options(${name} PRIVATE -Xclang -fno-pch-timestamp)
+  target_precompile_headers(${name} PRIVATE ${ARGN})
+endfunction()
+set(TANDEM_MLIR_HEADERS
   <mlir/Bytecode/BytecodeOpInterface.h> <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/BuiltinTypes.h>
   <mlir/IR/DialectImplementation.h> <mlir/IR/OpImplementation.h> <mlir/IR/PatternMatch.h>
   <mlir/Interfaces/InferTypeOpInterface.h> <mlir/Interfaces/SideEffectInterfaces.h> <mlir/Dialect/Arith/IR/Arith.h>
   <mlir/Dialect/Func/IR/FuncOps.h> <mlir/Dialect/Math/IR/Math.h> <mlir/Dialect/SCF/IR/SCF.h> <mlir/Pass/Pass.h>
   <mlir/Parser/Parser.h> <llvm/ADT/TypeSwitch.h> <llvm/Support/FormatVariadic.h> <map> <string> <variant> <vector> <functional>)
+tandem_precompile(tandem_mlir_pch ${TANDEM_MLIR_HEADERS})
 
 function(tandem_use_mlir target)
   target_link_libraries(${target} PUBLIC tandem_mlir_headers)
@@ -53,7 +58,11 @@ function(tandem_use_mlir target)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
     target_compile_options(${target} PRIVATE -fPIC)
   endif()
-  target_precompile_headers(${target} REUSE_FROM tandem_mlir_pch)
+  if(TARGET tandem_dialect_pch)  # compiler/dialect has been added
+    target_precompile_headers(${target} REUSE_FROM tandem_dialect_pch)
+  else()
+    target_precompile_headers(${target} REUSE_FROM tandem_mlir_pch)
+  endif()
 endfunction()
 
 # The NVPTX back end and what leads to it; a library of its own, so that only what links it pays at link time.

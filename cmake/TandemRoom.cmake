@@ -20,7 +20,7 @@ find_package(GTest REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
 # tandem_room(NAME SOURCES a.cpp ... LINK other_room ... [MLIR])
-# NAME becomes the static library tandem_NAME; MLIR rooms share one precompiled header.
+# NAME becomes the static library tandem_NAME; MLIR rooms share precompiled headers (StaticMLIR.cmake).
 function(tandem_room name)
   cmake_parse_arguments(R "MLIR" "" "SOURCES;LINK" ${ARGN})
   add_library(tandem_${name} STATIC ${R_SOURCES})

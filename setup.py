@@ -20,11 +20,14 @@ class Build(build_ext):
         if not (build / "build.ninja").exists():
             compilers = ["-DCMAKE_C_COMPILER=clang-22", "-DCMAKE_CXX_COMPILER=clang++-22"]
             subprocess.run(["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", *compilers], check=True)
-        subprocess.run(["ninja", "-C", build, "tandem", "tandem_runtime_library", "tandem_python"], check=True)
+        subprocess.run(["ninja", "-C", build, "tandem", "tandem_runtime_library", "tandem_python", "tandem_stubs"], check=True)
         package = pathlib.Path(self.get_ext_fullpath("tandem._tandem")).parent
         package.mkdir(parents=True, exist_ok=True)
         for library in ("libtandem.so", "libtandem_runtime.so", "_tandem.abi3.so"):
             shutil.copy2(build / "python" / "tandem" / library, package / library)
+        for stub in (build / "python" / "tandem").glob("*.pyi"):  # for editors and type checkers
+            shutil.copy2(stub, package)
+        shutil.copy2(ROOT / "python" / "tandem" / "py.typed", package)
         (package / "gradients").mkdir(exist_ok=True)
         for gradient in ROOT.glob("ops/*/gradient.py"):
             shutil.copy2(gradient, package / "gradients" / f"{gradient.parent.name}.py")

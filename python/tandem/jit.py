@@ -156,7 +156,7 @@ class JITFunction(Source, KernelInterface[_Kernel]):
         return Specialization(program, info)
 
 
-def jit(function=None, **options):
+def jit(function=None, **options) -> typing.Any:
     """Makes a kernel of a function: `@tandem.jit` or `@tandem.jit(do_not_specialize=[...])`."""
     if function is None:
         return lambda f: jit(f, **options)

@@ -1,0 +1,117 @@
+"""Writes stubs of the kernel language, for editors and type checkers, into a built package: python/stubs.py BUILD/python/tandem.
+
+They are made from the compiler's table. Nothing of the package runs but the reader of the table, so NumPy is not needed.
+"""
+
+import ast
+import keyword
+import pathlib
+import sys
+import textwrap
+import types
+
+MODULES = {"language": "tl", "dist": "dl", "shmem": "shmem", "simt": "extra", "libdevice": "tl.extra.libdevice"}
+WIDTH = 120
+
+TYPES = '''
+class constexpr:
+    """A compile-time constant. Arithmetic on it gives constants."""
+
+    value: Any
+    def __init__(self, value: Any) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...
+    def __index__(self) -> int: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+OPERATORS
+class dtype:
+    """A scalar type of the kernel language, or a pointer to one. `primitive_bitwidth` is in bits."""
+
+    name: str
+    def __init__(self, name: str) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...
+
+def pointer_type(element_ty: dtype) -> dtype: ...
+'''
+
+BINARY = "add sub mul truediv floordiv mod pow lshift rshift and or xor".split()
+OPERATORS = "".join(
+    [f"    def __{side}{word}__(self, other: Any) -> Any: ...\n" for word in BINARY for side in ("", "r")]
+    + [f"    def __{word}__(self, other: Any) -> Any: ...\n" for word in ("lt", "le", "gt", "ge")]
+    + [f"    def __{word}__(self) -> Any: ...\n" for word in ("neg", "pos", "invert")]
+)
+
+
+def parameters(signature):
+    """The parameters of a row as a stub has them: a default that is no literal is `...`."""
+    arguments = ast.parse(f"def f({signature}): pass").body[0].args
+    for group in (arguments.posonlyargs, arguments.args, arguments.kwonlyargs, [arguments.vararg, arguments.kwarg]):
+        for argument in filter(None, group):
+            argument.annotation = None
+    plain = lambda value: value if isinstance(value, ast.Constant) or ast.unparse(value) == "()" else ast.Constant(...)
+    arguments.defaults = [plain(value) for value in arguments.defaults]
+    arguments.kw_defaults = [value and plain(value) for value in arguments.kw_defaults]
+    return ast.unparse(arguments)
+
+
+def function(row, text, indent):
+    yield from [f"{indent}@staticmethod"] if indent else []
+    yield f"{indent}def {row['name']}({parameters(row['signature'])}) -> Any:"
+    indent += "    "
+    lines = textwrap.wrap(text.replace("\\", "\\\\"), WIDTH - len(indent) - 3)
+    yield from [indent + line for line in f'"""{chr(10).join(lines)}"""'.split("\n")]
+    yield f"{indent}..."
+
+
+def constant(row, indent):
+    ((kind, _),) = ((k, v) for k, v in row["value"].items() if k != "names")
+    yield f"{indent}{row['name']}: {({'int': 'int', 'float': 'float', 'str': 'str', 'bool': 'bool', 'dtype': 'dtype'}).get(kind, 'Any')}"
+
+
+class Stub:
+    """One module's stub. A namespace without a stub of its own is a class where it is named first."""
+
+    def __init__(self, names, canonical):
+        self.names, self.canonical, self.described = names, canonical, {canonical}
+
+    def lines(self):
+        return self.members(self.canonical, "")
+
+    def members(self, canonical, indent):
+        rows = [r for r in self.names.table()["names"] if r["module"] == canonical and not keyword.iskeyword(r["name"])]
+        for row in sorted(rows, key=lambda r: r["name"]):
+            if row["kind"] != "constant":
+                if row["name"] not in ("constexpr", "dtype", "pointer_type") and not row["doc"].startswith("Not supported"):
+                    yield from function(row, self.names.described(row), indent)
+            elif "namespace" in row["value"]:
+                yield from self.namespace(row["name"], row["value"]["name"], indent)
+            else:
+                yield from constant(row, indent)
+
+    def namespace(self, name, canonical, indent):
+        if canonical in self.described or canonical in MODULES.values():
+            yield f"{indent}{name}: Any"
+        else:
+            self.described.add(canonical)
+            inside = list(self.members(canonical, indent + "    "))
+            yield from [f"{indent}class {name}:", *inside] if inside else [f"{indent}{name}: Any"]
+
+
+def text_of(names, package, module):
+    head = (package / f"{module}.py").read_text().split('"""')[1]
+    first = [f'"""{head}"""', "", "from typing import Any"]
+    kinds = TYPES.replace("OPERATORS\n", OPERATORS + "\n").split("\n") if module == "language" else ["from .language import dtype", ""]
+    return "\n".join([*first, *kinds, *Stub(names, MODULES[module]).lines()]) + "\n"
+
+
+def main():
+    package = pathlib.Path(sys.argv[1])
+    root = sys.modules["tandem"] = types.ModuleType("tandem")
+    root.__path__ = [str(package)]
+    from tandem.kernel import names
+
+    for module in MODULES:
+        (package / f"{module}.pyi").write_text(text_of(names, package, module))
+
+
+if __name__ == "__main__":
+    main()

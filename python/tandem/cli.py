@@ -253,13 +253,14 @@ def _parser():
     return parser
 
 
-def _run(options):
+def _run(options, refuse):
     if options.compat:
         compat.install()
     try:
         script = Script(options.script, options.arguments)
     except ScriptError as error:
         raise SystemExit(str(error)) from None
+    refuse(script)
     if options.trace and (reason := refuses_file(options.trace)):
         raise SystemExit(f"tandem: cannot write {options.trace}: {reason}")
     script.install()
@@ -398,6 +399,17 @@ def _refuse_in_run(parser, options):
                 parser.error(f"`{name}` is the simulator's: only a simulated run has it")
 
 
+def _refuse_behind_script(parser, options, script):
+    """An option of `tandem run` behind the script is the script's; one that the script never names was meant for `tandem run`."""
+    known = {f"--{name.replace('_', '-')}" for name in vars(options)}
+    for word in (argument.partition("=")[0] for argument in script.arguments):
+        if word in known and not script.names(word):
+            parser.error(
+                f"`{word}` stands behind {script.name}, where options are the script's, and it has none of this name: "
+                f"`tandem run {word} ... {script.name}` gives it to the run, `tandem run {script.name} -- {word} ...` to the script"
+            )
+
+
 def _refuse_in_doctor(parser, options):
     if options.ranks is not None and options.profile is None:
         parser.error("`--ranks` is how many GPUs `--profile` measures: it needs `--profile`")
@@ -436,7 +448,8 @@ def _command(arguments):
     options = parser.parse_args(arguments)
     if options.command == "run":
         _refuse_in_run(parser, options)
-        return _run(options)
+        separated = "--" in (sys.argv[1:] if arguments is None else arguments)
+        return _run(options, lambda script: separated or _refuse_behind_script(parser, options, script))
     if options.command == "explain":
         return explain(options.rules)
     if options.command == "trace":

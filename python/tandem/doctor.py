@@ -1,6 +1,7 @@
 """The command `tandem doctor` shows the features of this machine's GPUs that ranks will use, and their speed."""
 
 import glob
+import importlib.util
 import json
 import os
 import pathlib
@@ -125,6 +126,20 @@ def report(found):
     yield f"ranks          {_ranks_line(devices, peers)}"
 
 
+def report_without_gpu(missing, environment=os.environ):
+    """Returns the lines of the report on a machine without a GPU; `missing` says why there is none."""
+    torch = importlib.util.find_spec("torch") is not None
+    folder = nvshmem.find(environment)
+    yield f"tandem         {_tandem.version()} in {pathlib.Path(__file__).parent}"
+    yield f"GPU            none: {missing}"
+    yield "works here     simulated ranks and the checker (tandem run, tandem check), compiling kernels to PTX (tandemc)"
+    yield "needs a GPU    --target cuda, timings, tandem doctor --profile"
+    yield f"ptxas          {find_ptxas(environment) or 'none: kernels are compiled to PTX, not to machine code'}"
+    yield f"cache          {cache_folder() or 'none (TANDEM_CACHE=0, or no $HOME)'}"
+    yield f"NVSHMEM        {nvshmem.version(folder) or 'of unknown version' if folder else 'not found'}; only runs on GPUs use it"
+    yield f"PyTorch        {'found' if torch else 'not found: tandem.torch needs it, nothing else does'}"
+
+
 def _profile_line():
     path = default_path()
     if path is None or not path.exists():
@@ -139,11 +154,11 @@ def _profile_line():
 def examine(options):
     """Runs the command; gives its exit code."""
     found = json.loads(_tandem.gpu_probe())
-    if "error" in found or not found["devices"]:
-        print(f"tandem: {found.get('error', 'no NVIDIA GPU: the driver shows none')}")
-        return 1
-    for line in report(found):
+    missing = found.get("error") or (None if found["devices"] else "no NVIDIA GPU: the driver shows none")
+    for line in report_without_gpu(missing) if missing else report(found):
         print(line)
+    if missing:
+        return 1
     return 0 if options.profile is None else _measure(options, len(found["devices"]))
 
 

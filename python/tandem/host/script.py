@@ -42,6 +42,10 @@ class Script:
         sys.argv = [self.name, *self.arguments]
         sys.path.insert(0, os.path.dirname(self.path))
 
+    def names(self, option):
+        """Returns true if a text in the script begins with the option."""
+        return any(isinstance(n, ast.Constant) and isinstance(n.value, str) and n.value.startswith(option) for n in ast.walk(self._tree))
+
     def offers_main(self):
         """Returns true if it has a `main(team)` of its own to call: one that takes the team, in a script that never
         asks for one."""

@@ -4,6 +4,11 @@
 modules likewise: `ColumnParallelLinear`, `RowParallelLinear`. See docs/guide/pytorch.md.
 """
 
+try:
+    import torch  # noqa: F401
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError("tandem.torch needs PyTorch 2.4 or later, built for CUDA: pip install torch", name=error.name) from None
+
 from . import library  # noqa: F401  registers torch.ops.tandem
 from .functions import FUNCTIONS
 from .linear import LAYERS

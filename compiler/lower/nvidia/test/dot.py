@@ -63,7 +63,9 @@ def batch(x, y, o):
     m = tl.arange(0, 16)[None, :, None]
     n = tl.arange(0, 16)[None, None, :]
     at = b * 256 + m * 16 + n
-    # BATCH-COUNT-4: mma.sync.aligned.m16n8k16
+    # Each of the four warps multiplies one of the matrices, eight columns at a time.
+    # BATCH-COUNT-2: mma.sync.aligned.m16n8k16
+    # BATCH-NOT: mma.sync
     tl.store(o + at, tl.dot(tl.load(x + at), tl.load(y + at)))
 
 

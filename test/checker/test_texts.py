@@ -73,12 +73,8 @@ def test_a_signal_queued_behind_its_waiter():
 @tandem.jit
 def first_of_two(next_ptr, sum_ptr):
     if tid(0) == 0:
-        atomic_add(
-            sum_ptr,
-            atomic_add(next_ptr, 1, scope="gpu", semantic="relaxed") * tl.program_id(0),
-            scope="gpu",  # the last atomic
-            semantic="relaxed",
-        )
+        share = atomic_add(next_ptr, 1, scope="gpu", semantic="relaxed") * tl.program_id(0)
+        atomic_add(sum_ptr, share, scope="gpu", semantic="relaxed")  # the last atomic
 
 
 def test_a_stream_that_waits_is_named_by_the_line_that_queued_it():

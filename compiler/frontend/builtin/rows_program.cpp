@@ -74,11 +74,11 @@ void addProgramRows(Rows& rows) {
   for (const char* module : {"tl.extra.cuda.", "extra."}) {
     rows.push_back({std::string(module) + "num_warps",
                     "",
-                    {"How many warps of 32 threads the program has, a constant.", Caller::Compiler},
+                    {"How many warps of 32 threads the launch asks for, a constant.", Caller::Compiler},
                     [](Context& c, const Arguments&) -> Value { return Int(c.options.numWarps); }});
     rows.push_back({std::string(module) + "num_threads",
                     "",
-                    {"How many threads the program has, a constant.", Caller::Compiler},
+                    {"How many threads the launch asks for, a constant.", Caller::Compiler},
                     [](Context& c, const Arguments&) -> Value { return Int(c.options.numWarps * 32); }});
   }
   // Programmatic launch order is the runtime's; a kernel of ours starts when its inputs are complete.

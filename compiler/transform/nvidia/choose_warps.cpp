@@ -1,4 +1,4 @@
-// A program cannot see how many warps run it, unless it has code for single threads.
+// A program cannot see how many warps run it, unless it has code for single threads or assembly that asks.
 #include "compiler/dialect/simt/simt.h"
 #include "compiler/dialect/tile/attributes.h"
 #include "compiler/transform/nvidia/operands.h"
@@ -13,11 +13,15 @@ namespace {
 
 constexpr remark::Source kRemarks{remark::RemarkKind::Product, "choose-warps"};
 
+// Assembly with effects may be a barrier of so many threads.
+bool countsThreads(Operation* op) {
+  auto code = dyn_cast<tile::InlineAsmOp>(op);
+  bool asks = code && (!code.getPure() || code.getAssembly().contains("%ntid"));
+  return asks || isa<simt::SimtDialect>(op->getDialect()) || tile::variesByThread(op);
+}
+
 bool countsThreads(func::FuncOp kernel) {
-  return kernel
-      .walk([](Operation* op) {
-        return isa<simt::SimtDialect>(op->getDialect()) ? WalkResult::interrupt() : WalkResult::advance();
-      })
+  return kernel.walk([](Operation* op) { return countsThreads(op) ? WalkResult::interrupt() : WalkResult::advance(); })
       .wasInterrupted();
 }
 

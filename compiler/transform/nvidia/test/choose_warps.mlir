@@ -39,3 +39,26 @@ func.func @counted(%x: tensor<128x64xf16>, %y: tensor<64x256xf16>, %s: tensor<12
   %r = tile.dot %x, %y, %s : tensor<128x64xf16>, tensor<64x256xf16> -> tensor<128x256xf32>
   return %r : tensor<128x256xf32>
 }
+
+// Assembly with effects could be a barrier of 128 threads; assembly without any can still ask how many there are.
+// CHECK-LABEL: func.func @meets
+// CHECK-SAME: tile.num_warps = 4
+func.func @meets(%x: tensor<128x64xf16>, %y: tensor<64x256xf16>, %s: tensor<128x256xf32>) -> tensor<128x256xf32> attributes {tile.num_warps = 4 : i32} {
+  %n = tile.inline_asm "bar.sync 1, 128; mov.u32 $0, 0;", "=r"() {pack = 1 : i32, pure = false} : () -> i32
+  %r = tile.dot %x, %y, %s : tensor<128x64xf16>, tensor<64x256xf16> -> tensor<128x256xf32>
+  return %r : tensor<128x256xf32>
+}
+// CHECK-LABEL: func.func @asks
+// CHECK-SAME: tile.num_warps = 4
+func.func @asks(%x: tensor<128x64xf16>, %y: tensor<64x256xf16>, %s: tensor<128x256xf32>) -> tensor<128x256xf32> attributes {tile.num_warps = 4 : i32} {
+  %n = tile.inline_asm "mov.u32 $0, %ntid.x;", "=r"() {pack = 1 : i32, pure = true} : () -> i32
+  %r = tile.dot %x, %y, %s : tensor<128x64xf16>, tensor<64x256xf16> -> tensor<128x256xf32>
+  return %r : tensor<128x256xf32>
+}
+// CHECK-LABEL: func.func @computes
+// CHECK-SAME: tile.num_warps = 8
+func.func @computes(%x: tensor<128x64xf16>, %y: tensor<64x256xf16>, %s: tensor<128x256xf32>, %v: f32) -> tensor<128x256xf32> attributes {tile.num_warps = 4 : i32} {
+  %n = tile.inline_asm "ex2.approx.f32 $0, $1;", "=f,f"(%v) {pack = 1 : i32, pure = true} : (f32) -> f32
+  %r = tile.dot %x, %y, %s : tensor<128x64xf16>, tensor<64x256xf16> -> tensor<128x256xf32>
+  return %r : tensor<128x256xf32>
+}

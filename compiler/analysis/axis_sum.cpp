@@ -41,6 +41,18 @@ static AxisInfo shiftLeft(const AxisInfo& l, const AxisInfo& r, Type type) {
   return eachDim(l, constantInfo(type, int64_t(1) << amount), l.nonNegative, times);
 }
 
+// Returns true if `op` takes from a value its whole multiple of a constant, x - x / c * c: what is left has x's sign.
+static bool isRemainder(arith::SubIOp op, Lookup of) {
+  auto whole = op.getRhs().getDefiningOp<arith::MulIOp>();
+  if (!whole) return false;
+  auto leaves = [&](Value quotient, Value factor) {
+    auto divided = quotient.getDefiningOp<arith::DivSIOp>();
+    std::optional<int64_t> c = of(factor).constant;
+    return divided && c && divided.getLhs() == op.getLhs() && of(divided.getRhs()).constant == c;
+  };
+  return leaves(whole.getLhs(), whole.getRhs()) || leaves(whole.getRhs(), whole.getLhs());
+}
+
 std::optional<AxisInfo> sumInfo(Operation* op, Lookup of) {
   if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ShLIOp, arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp,
            arith::MaxUIOp>(op))
@@ -49,7 +61,7 @@ std::optional<AxisInfo> sumInfo(Operation* op, Lookup of) {
   bool both = l.nonNegative && r.nonNegative, either = l.nonNegative || r.nonNegative;
   return llvm::TypeSwitch<Operation*, AxisInfo>(op)
       .Case<arith::AddIOp>([&](auto) { return eachDim(l, r, both, plus); })
-      .Case<arith::SubIOp>([&](auto) { return eachDim(l, r, false, minus); })
+      .Case<arith::SubIOp>([&](auto sub) { return eachDim(l, r, l.nonNegative && isRemainder(sub, of), minus); })
       .Case<arith::MulIOp>([&](auto) { return product(l, r); })
       .Case<arith::ShLIOp>([&](auto) { return shiftLeft(l, r, op->getResult(0).getType()); })
       .Case<arith::MaxSIOp, arith::MinUIOp>([&](auto) { return eachDim(l, r, either, extreme); })

@@ -99,6 +99,19 @@ TEST(AxisArith, Extremes) {
   EXPECT_FALSE(infoOf(R"(%r = arith.minsi %x, %c0 {name = "r"} : i32)").nonNegative);
 }
 
+TEST(AxisArith, WhatAWholeMultipleLeavesHasTheSign) {
+  auto left = [](const std::string& value, const std::string& factor) {
+    return infoOf(
+               "%p = tile.program_id 1\n%c48 = arith.constant 48 : i32\n%c32 = arith.constant 32 : i32\n%q = arith.divsi " +
+               value + ", %c48 : i32\n%w = arith.muli " + factor + ", %q : i32\n%r = arith.subi " + value +
+               ", %w {name = \"r\"} : i32")
+        .nonNegative;
+  };
+  EXPECT_TRUE(left("%pid", "%c48"));
+  EXPECT_FALSE(left("%pid", "%c32"));
+  EXPECT_FALSE(left("%x", "%c48"));
+}
+
 TEST(AxisArith, MasksOfTheLastTile) {
   auto mask = [](const std::string& compare) {
     return known("%r = arith.cmpi " + compare + " {name = \"r\"} : tensor<128xi32>");

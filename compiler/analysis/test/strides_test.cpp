@@ -78,7 +78,7 @@ TEST(Strides, WhatIsNotRegular) {
   EXPECT_EQ(at("%m", "%m = arith.select %flag, %offs, %range : tensor<32xi32>"), "none");
 }
 
-// What a kernel does to begin at a whole number of blocks.
+// Kernels divide by a block and multiply again to begin at a whole number of blocks.
 TEST(Strides, Quotients) {
   const std::string back = "%q = arith.divsi %start, %c32 : i32\n%back = arith.muli %q, %c32 : i32\n";
   EXPECT_EQ(at("%m", back + "%d = arith.subi %start, %back : i32\n%ds = tile.splat %d : i32 -> tensor<32xi32>\n" +

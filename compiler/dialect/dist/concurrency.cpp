@@ -1,4 +1,4 @@
-// What the ops of `dist` do to memory, threads and ranks (M5 to M12).
+// The ops of `dist` say here what they do to memory, threads and ranks (M5 to M12).
 #include "compiler/dialect/dist/dist.h"
 
 using namespace mlir;

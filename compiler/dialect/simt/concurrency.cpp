@@ -1,4 +1,4 @@
-// What the ops of `simt` do to memory and threads: each thread acts for itself (M1, M3, M4, M16).
+// The ops of `simt` say here what they do to memory and threads: each thread acts for itself (M1, M3, M4, M16).
 #include "compiler/dialect/simt/simt.h"
 
 using namespace mlir;

@@ -37,7 +37,7 @@ TEST(Concurrency, EveryOpSaysWhatItDoes) {
   EXPECT_GT(count, 100);
 }
 
-// What an op reads, writes, orders or waits for must be among its effects, or it is merged, moved and dropped.
+// Passes merge, move and drop an op by its effects, so these must hold all that it reads, writes, orders or waits for.
 void agree(Operation* op, std::set<std::string>& seen) {
   std::optional<Concurrency> does = concurrencyOf(op);
   if (!does) return;

@@ -1,4 +1,4 @@
-// What passes say of kernels, accesses and products by attributes of the dialect `tgpu`; cluster.h, bulk_store.h and
+// Passes describe kernels, accesses and products by attributes of the dialect `tgpu`; cluster.h, bulk_store.h and
 // layouts.h have the others.
 #pragma once
 #include "compiler/dialect/tgpu/tgpu.h"

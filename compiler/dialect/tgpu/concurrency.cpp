@@ -1,4 +1,4 @@
-// What the ops of `tgpu` do to memory and to the block's threads. Rings keep what they hold in order by themselves.
+// The ops of `tgpu` say here what they do to memory and to the block's threads. Rings keep what they hold in order by themselves.
 #include "compiler/dialect/tgpu/tgpu.h"
 
 using namespace mlir;

@@ -15,7 +15,7 @@ def Tgpu_Dialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::tandem::tile::TileDialect"];
-  // What passes say of other dialects' ops; attributes.cpp has what may stand where. A name that is not here is refused.
+  // Passes describe other dialects' ops by these; attributes.cpp has what may stand where. A name that is not here is refused.
   let discardableAttrs = (ins
     // of an op with tiles: its results' layouts; of a while loop: those of the values its condition looks at (layouts.h)
     "::mlir::ArrayAttr":$layout, "::mlir::ArrayAttr":$before_layout,

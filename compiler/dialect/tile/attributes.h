@@ -1,4 +1,4 @@
-// What ops of other dialects, kernels and their parameters say by attributes of the dialect `tile`: one accessor for
+// Ops of other dialects, kernels and their parameters are described by attributes of the dialect `tile`: one accessor for
 // each, and the rules by which a name that is unknown, misplaced or of the wrong type is refused.
 #pragma once
 #include "compiler/dialect/tile/tile.h"
@@ -30,7 +30,7 @@ void describe(mlir::BlockArgument parameter, llvm::StringRef name, llvm::StringR
 std::optional<int64_t> multipleOf(mlir::BlockArgument parameter);
 void setMultipleOf(mlir::BlockArgument parameter, int64_t multiple);
 
-// What the author promises of a value, one number for each dimension (for a scalar one).
+// The author promises these of a value, one number for each dimension (for a scalar one).
 enum class Promise {
   Divisibility,  // the first of each run of elements is a multiple of it
   Contiguity,    // so many elements in a row count up by one

@@ -1,4 +1,4 @@
-// What the ops of `tile` do to memory and threads. Tile code acts for the program, so its accesses are in the program's
+// The ops of `tile` say here what they do to memory and threads. Tile code acts for the program, so its accesses are in the program's
 // order.
 #include "compiler/dialect/tile/tile.h"
 

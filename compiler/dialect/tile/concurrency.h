@@ -1,5 +1,5 @@
-// What an op does to memory that others see and to the program's threads: the words in which the ops of all dialects
-// say so. docs/spec/memory_model.md has the rules M1 to M16.
+// The ops of all dialects say in these words what they do to memory that others see and to the program's threads.
+// docs/spec/memory_model.md has the rules M1 to M16.
 #pragma once
 #include <llvm/ADT/SmallVector.h>
 #include <mlir/IR/OpDefinition.h>
@@ -15,7 +15,7 @@ enum class Memory {
   Shared,  // the program's shared memory
 };
 
-// What keeps an access in order with other accesses of its program.
+// An access is kept in order with other accesses of its program by one of these.
 enum class AccessOrder {
   Program,  // its place in the program, whichever threads make it (M1)
   Thread,   // its place among its thread's own accesses (M1)

@@ -1,4 +1,4 @@
-// What ops say of themselves to the passes that keep accesses in order and move them.
+// Ops describe themselves by these to the passes that keep accesses in order and move them.
 #ifndef TANDEM_TILE_CONCURRENCY
 #define TANDEM_TILE_CONCURRENCY
 include "mlir/IR/OpBase.td"

@@ -21,7 +21,7 @@ def Tile_Dialect : Dialect {
     Integers are signless; signedness lives in the op (`arith.divsi`). One op acts on a whole tile of one program.
   }];
   let useDefaultTypePrinterParser = 1;
-  // What ops of other dialects say to the passes; attributes.h has the accessors, attributes.cpp what may stand where. A name that
+  // Ops of other dialects tell the passes these; attributes.h has the accessors, attributes.cpp what may stand where. A name that
   // is not here is refused.
   let discardableAttrs = (ins
     // of a kernel: its warps, and how many slots of loads and how many registers its author asks for

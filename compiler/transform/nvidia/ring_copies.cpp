@@ -1,4 +1,4 @@
-// What is known of a load when the kernel is launched decides how its copies are made.
+// A load's facts that are known when the kernel is launched decide how its copies are made.
 #include "compiler/transform/nvidia/ring_copies.h"
 #include "compiler/analysis/boxes.h"
 #include "compiler/dialect/tgpu/cluster.h"

@@ -1,4 +1,4 @@
-// What select-products plans to load through one ring, and what is known of such plans.
+// A ring plan holds the loads that select-products makes through one ring; the functions compare plans.
 #pragma once
 #include "compiler/dialect/tile/tile.h"
 #include "compiler/remark/remark.h"

@@ -101,10 +101,9 @@ TEST(AxisArith, Extremes) {
 
 TEST(AxisArith, WhatAWholeMultipleLeavesHasTheSign) {
   auto left = [](const std::string& value, const std::string& factor) {
-    return infoOf(
-               "%p = tile.program_id 1\n%c48 = arith.constant 48 : i32\n%c32 = arith.constant 32 : i32\n%q = arith.divsi " +
-               value + ", %c48 : i32\n%w = arith.muli " + factor + ", %q : i32\n%r = arith.subi " + value +
-               ", %w {name = \"r\"} : i32")
+    return infoOf("%c48 = arith.constant 48 : i32\n%c32 = arith.constant 32 : i32\n%q = arith.divsi " + value +
+                  ", %c48 : i32\n%w = arith.muli " + factor + ", %q : i32\n%r = arith.subi " + value +
+                  ", %w {name = \"r\"} : i32")
         .nonNegative;
   };
   EXPECT_TRUE(left("%pid", "%c48"));

@@ -133,8 +133,10 @@ void Rank::leave() {
   bool told = told_;
   try {
     synchronize();
-    collective([&] { open_->fabric->end(); });
-    meeting_.compareLastCalls();
+    collective([&] {
+      open_->fabric->end();
+      meeting_.compareLastCalls();
+    });
   } catch (const RunStopped&) {
     close();
     if (!told) throw;

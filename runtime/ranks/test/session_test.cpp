@@ -143,6 +143,16 @@ TEST_F(RanksSession, AFailedMainEndsTheOthersWaits) {
   EXPECT_EQ(errors, (std::vector<std::string>{"rank 2 failed: no more", "rank 2 failed: no more", "no more"}));
 }
 
+TEST_F(RanksSession, UnlikeCallsThatAreComparedWhenTheRanksLeaveAreReported) {
+  std::vector<std::string> errors = run(threads(2), [](Session& s, int rank) {
+    uint64_t op = s.openOperator(rank, {"`sum` of up to 64 fp16", {"elements"}});
+    s.callOperator(rank, op, 0, std::array<int64_t, 1>{rank ? 32 : 64});
+  });
+  EXPECT_NE(errors[0].find("rank 1's call 1 of an operator is `sum`"), std::string::npos) << errors[0];
+  ASSERT_EQ(session_->reports().size(), 1u);
+  EXPECT_EQ(session_->reports()[0].kind, "collective-mismatch");
+}
+
 TEST_F(RanksSession, TeamsMeetAloneAndGatherLongTexts) {
   EXPECT_EQ(run(threads(4),
                 [](Session& s, int rank) {

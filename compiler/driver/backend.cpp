@@ -19,7 +19,8 @@ std::string toPtx(llvm::Module& module, const target::TargetInfo& target) {
 std::optional<codegen::Cubin> assembleCubin(abi::KernelImage& image, const target::TargetInfo& target) {
   codegen::CubinOptions options;
   options.lineInfo = true;
-  std::optional<codegen::Cubin> cubin = codegen::toCubin(image.ptx, target, options);
+  std::optional<codegen::Cubin> cubin =
+      codegen::toCubin(image.ptx, target, {image.threads, image.sharedBytes}, options);
   if (!cubin) return std::nullopt;
   image.cubin = cubin->image;
   image.registers = cubin->registers;

@@ -38,9 +38,13 @@ struct PtxOptions {
 std::string toPtx(llvm::Module& module, const target::TargetInfo& target, const PtxOptions& options = {});
 
 struct CubinOptions {
-  int maxRegisters = 0;   // a thread's registers; 0: the PTX decides
   bool lineInfo = false;  // keep the PTX's `.loc`s
   ToolPaths paths{};
+};
+
+// What a block of a kernel takes beside registers.
+struct BlockNeeds {
+  int threads = 0, sharedBytes = 0;
 };
 
 struct Cubin {
@@ -55,5 +59,11 @@ struct Cubin {
 // Assembles with ptxas; nothing when no ptxas is found, in which case the driver compiles the PTX.
 // Errors: "ptxas-failed" with ptxas' text.
 std::optional<Cubin> toCubin(std::string_view ptx, const target::TargetInfo& target, const CubinOptions& options = {});
+
+// Assembles the PTX of one kernel. Where registers alone leave room for one or two blocks on a multiprocessor, the kernel
+// is assembled again for one block more, with at least three quarters of the registers, and the result is taken if
+// nothing spills. PTX that bounds its registers or blocks itself (.maxnreg, .minnctapersm) is assembled once.
+std::optional<Cubin> toCubin(std::string_view ptx, const target::TargetInfo& target, const BlockNeeds& block,
+                             const CubinOptions& options = {});
 
 }  // namespace tandem::codegen

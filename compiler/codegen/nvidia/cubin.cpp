@@ -2,6 +2,7 @@
 #include "compiler/codegen/nvidia/codegen.h"
 #include "compiler/codegen/nvidia/guard.h"
 #include "compiler/codegen/nvidia/subprocess.h"
+#include "compiler/target/occupancy.h"
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -29,7 +30,6 @@ std::vector<std::string> commandLine(const std::string& ptxas, const target::Tar
                                      const std::string& output) {
   std::vector<std::string> arguments{ptxas, "-arch=" + target.architecture(), "-v"};
   if (isLong) arguments.push_back("-O1");
-  if (options.maxRegisters > 0) arguments.push_back("--maxrregcount=" + std::to_string(options.maxRegisters));
   if (options.lineInfo) arguments.push_back("-lineinfo");
   arguments.insert(arguments.end(), {"-o", output, input});
   return arguments;
@@ -47,6 +47,28 @@ void readResources(Cubin& cubin) {
     cubin.stackBytes = std::max(cubin.stackBytes, std::stoi((*it)[1]));
     cubin.spillBytes += std::stoi((*it)[2]) + std::stoi((*it)[3]);
   }
+}
+
+bool boundsItself(std::string_view ptx) {
+  return ptx.find("\n.maxnreg ") != ptx.npos || ptx.find("\n.minnctapersm ") != ptx.npos;
+}
+
+// Returns the blocks of a multiprocessor with one more, where registers alone bound them; 0 where that is not worth a try.
+int oneBlockMore(const Cubin& cubin, const target::TargetInfo& target, const BlockNeeds& block) {
+  constexpr int kMostBlocks = 2;  // of three and more, another one gives little
+  target::Occupancy now = target::occupancyOf(target, block.threads, cubin.registers, block.sharedBytes);
+  if (now.blocks < 1 || now.blocks > kMostBlocks || now.limit != std::string_view("registers")) return 0;
+  int registers = target.registersPerMultiprocessor() / ((now.blocks + 1) * block.threads) / 8 * 8;
+  target::Occupancy then = target::occupancyOf(target, block.threads, registers, block.sharedBytes);
+  return then.blocks > now.blocks && 4 * registers >= 3 * cubin.registers ? now.blocks + 1 : 0;
+}
+
+// ptxas ignores --maxrregcount where a kernel states its threads, so the text says it.
+std::string withBlocks(std::string_view ptx, int blocks) {
+  size_t line = ptx.find("\n.reqntid ");
+  if (line == ptx.npos) return std::string(ptx);
+  size_t end = ptx.find('\n', line + 1);
+  return std::string(ptx.substr(0, end)) + "\n.minnctapersm " + std::to_string(blocks) + std::string(ptx.substr(end));
 }
 
 }  // namespace
@@ -68,6 +90,16 @@ std::optional<Cubin> toCubin(std::string_view ptx, const target::TargetInfo& tar
                        "`" + *ptxas + "` failed with status " + std::to_string(status) + ":\n" + cubin.log);
   readResources(cubin);
   return cubin;
+}
+
+std::optional<Cubin> toCubin(std::string_view ptx, const target::TargetInfo& target, const BlockNeeds& block,
+                             const CubinOptions& options) {
+  std::optional<Cubin> first = toCubin(ptx, target, options);
+  if (!first || first->spillBytes || boundsItself(ptx) || isLong(ptx)) return first;
+  int blocks = oneBlockMore(*first, target, block);
+  if (!blocks) return first;
+  std::optional<Cubin> second = toCubin(withBlocks(ptx, blocks), target, options);
+  return second->spillBytes ? first : second;
 }
 
 }  // namespace tandem::codegen

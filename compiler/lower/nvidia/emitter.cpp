@@ -15,7 +15,9 @@ namespace I = llvm::Intrinsic;
 
 //===- the kernel's frame ---------------------------------------------------------------------------------------===//
 void NvidiaEmitter::begin(func::FuncOp kernel) {
-  cx_->blocksPerMultiprocessor = blocksThatFit(*cx_, kernel);
+  std::optional<int> blocks = blocksThatFit(*cx_, kernel);
+  cx_->blocksPerMultiprocessor = blocks.value_or(1);
+  minBlocks_ = blocks.value_or(0);
   if (std::optional<int64_t> given = tile::maxRegisters(kernel)) cx_->maxRegisters = *given;
   allocateBuffers(*cx_, kernel);
 }
@@ -44,7 +46,7 @@ void NvidiaEmitter::finish(llvm::Function& function) {
   bounds.threads = cx_->image.threads;
   bounds.cluster = cx_->image.cluster;
   bounds.maxRegisters = cx_->maxRegisters;
-  if (!cx_->maxRegisters) bounds.minBlocks = cx_->blocksPerMultiprocessor;  // PTX takes one of them
+  if (!cx_->maxRegisters) bounds.minBlocks = minBlocks_;  // PTX takes one of them
   codegen::markKernel(function, bounds);
 }
 

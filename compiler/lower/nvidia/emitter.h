@@ -97,6 +97,7 @@ class NvidiaEmitter : public Emitter {
  private:
   llvm::IRBuilder<>& b_;
   KernelContext* cx_ = nullptr;
+  int minBlocks_ = 0;  // blocks that a multiprocessor shall hold at once; 0: the assembler decides
 };
 
 }  // namespace tandem::lower::nvidia

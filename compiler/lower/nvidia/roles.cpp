@@ -20,10 +20,10 @@ static bool hasSmallBuffers(KernelContext& cx, func::FuncOp kernel) {
   return bytes <= cx.target.maxSharedBytes() / blocks;
 }
 
-// Returns the number of blocks of few consumers that share the multiprocessor: two if the widest instruction leaves
-// registers enough (of eight consumers, without roles, all products of an iteration); with roles three, if all products
-// of an iteration do and the buffers are small.
-int blocksThatFit(KernelContext& cx, func::FuncOp kernel) {
+// Returns the number of blocks of few consumers that share the multiprocessor, none without asynchronous products: two
+// if the widest instruction leaves registers enough (of eight consumers, without roles, all products of an iteration);
+// with roles three, if all products of an iteration do and the buffers are small.
+std::optional<int> blocksThatFit(KernelContext& cx, func::FuncOp kernel) {
   int64_t widest = 0, groups = std::max(1, cx.numWarps / 4);
   llvm::DenseMap<Block*, int64_t> columns;
   kernel.walk([&](tgpu::WgmmaOp op) {
@@ -36,7 +36,8 @@ int blocksThatFit(KernelContext& cx, func::FuncOp kernel) {
     }
     widest = std::max(widest, together);
   });
-  if (!widest || widest > 128 || cx.numWarps > 8) return 1;
+  if (!widest) return std::nullopt;
+  if (widest > 128 || cx.numWarps > 8) return 1;
   bool areFew = llvm::all_of(columns, [](const auto& entry) { return entry.second <= 128; });
   bool haveRoles = kernel.walk([](tgpu::WarpSpecializeOp) { return WalkResult::interrupt(); }).wasInterrupted();
   if (cx.numWarps > 4) return !haveRoles && areFew && hasSmallBuffers(cx, kernel) ? 2 : 1;

@@ -2,10 +2,11 @@
 // signals.
 #pragma once
 #include "compiler/lower/nvidia/kernel.h"
+#include <optional>
 
 namespace tandem::lower::nvidia {
 
-int blocksThatFit(KernelContext& cx, mlir::func::FuncOp kernel);
+std::optional<int> blocksThatFit(KernelContext& cx, mlir::func::FuncOp kernel);
 void lowerWarpSpecialize(KernelContext& cx, tgpu::WarpSpecializeOp op);
 // Warpgroups take turns in pairs.
 bool takeTurns(KernelContext& cx);

@@ -81,13 +81,46 @@ echo "ptxas info    : Function properties for k"
 echo "    16 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads"
 echo "ptxas info    : Used 168 registers, used 1 barriers"
 while [ "$1" != -o ]; do shift; done; echo code > "$2")");
-  auto cubin = toCubin("text", hopper(), {.maxRegisters = 168, .lineInfo = true, .paths = {.ptxas = ptxas}});
+  auto cubin = toCubin("text", hopper(), {.lineInfo = true, .paths = {.ptxas = ptxas}});
   ASSERT_TRUE(cubin);
   EXPECT_EQ(cubin->image, "code\n");
   EXPECT_EQ(cubin->registers, 168);
   EXPECT_EQ(cubin->spillBytes, 20);
   EXPECT_EQ(cubin->stackBytes, 16);
-  expectText(cubin->log, {"-arch=sm_90a -v --maxrregcount=168 -lineinfo -o"});
+  expectText(cubin->log, {"-arch=sm_90a -v -lineinfo -o"});
+}
+
+// This ptxas uses the registers that `registers` says, or as many as the PTX's blocks leave; with fewer than 120 it spills.
+class Occupying : public testing::Test {
+ protected:
+  std::optional<Cubin> assembled(int registers, const BlockNeeds& block, const std::string& bound = "") {
+    std::string ptxas = script(folder_, "ptxas", R"(
+while [ "$1" != -o ]; do shift; done; echo code > "$2"
+used=)" + std::to_string(registers) + R"(; spilt=0
+blocks=$(sed -n 's/^.minnctapersm //p' "$3"); threads=$(sed -n 's/^.reqntid \([0-9]*\).*/\1/p' "$3")
+if [ ${blocks:-1} -gt 1 ]; then used=$((65536 / blocks / threads / 8 * 8)); [ $used -ge 120 ] || spilt=8; fi
+echo "    0 bytes stack frame, $spilt bytes spill stores, 0 bytes spill loads"
+echo "ptxas info    : Used $used registers")");
+    std::string ptx = ".entry k()\n.reqntid " + std::to_string(block.threads) + ", 1, 1\n" + bound + "{\n}\n";
+    return toCubin(ptx, hopper(), block, {.paths = {.ptxas = ptxas}});
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(Occupying, OneBlockMoreIsMadeRoomFor) {
+  EXPECT_EQ(assembled(160, {256, 0})->registers, 128) << "two blocks of 256 threads";
+  EXPECT_EQ(assembled(200, {128, 0})->registers, 168) << "three blocks of 128 threads";
+}
+
+TEST_F(Occupying, ABlockMoreThatSpillsIsNotTaken) { EXPECT_EQ(assembled(96, {384, 0})->registers, 96); }
+
+TEST_F(Occupying, ABlockMoreIsNotSoughtWhereItCannotBeHadOrGivesLittle) {
+  EXPECT_EQ(assembled(180, {256, 0})->registers, 180) << "less than three quarters";
+  EXPECT_EQ(assembled(128, {256, 0})->registers, 128) << "two blocks fit, three would take less than three quarters";
+  EXPECT_EQ(assembled(168, {128, 0})->registers, 168) << "three blocks fit";
+  EXPECT_EQ(assembled(160, {256, 200 << 10})->registers, 160) << "shared memory holds one block";
+  for (const char* bound : {".maxnreg 168\n", ".minnctapersm 1\n"})
+    EXPECT_EQ(assembled(160, {256, 0}, bound)->registers, 160) << bound;
 }
 
 TEST(Cubin, LongProgramsTakeLessEffort) {

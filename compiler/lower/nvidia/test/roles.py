@@ -21,6 +21,8 @@
 # RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32' | FileCheck %s --check-prefix=ALONE
 # RUN: tandemc %s:joined --emit=ptx --num-warps 4 --num-stages 3 --constexpr 'LEFT=64, RIGHT=64' \
 # RUN:   --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32' | FileCheck %s --check-prefix=BESIDE
+# Without asynchronous products ptxas weighs registers against blocks: told that one block is enough, it takes twice as many.
+# RUN: tandemc %s:plain --emit=ptx --signature '*fp32:16' | FileCheck %s --check-prefix=NONE
 import triton
 import triton.language as tl
 
@@ -72,3 +74,11 @@ def joined(a_ptr, b_ptr, c_ptr, M, K, LEFT: tl.constexpr, RIGHT: tl.constexpr):
         acc1 = tl.dot(x, b1.load([LEFT, k]).T, acc1)
     c.store([tl.program_id(0) * 64, 0], acc.to(tl.float16))
     c1.store([tl.program_id(0) * 64, LEFT], acc1.to(tl.float16))
+
+
+# NONE: .reqntid 128
+# NONE-NOT: .minnctapersm
+@triton.jit
+def plain(x):
+    at = x + tl.arange(0, 1024)
+    tl.store(at, tl.sigmoid(tl.load(at)))

@@ -60,9 +60,10 @@ struct Cubin {
 // Errors: "ptxas-failed" with ptxas' text.
 std::optional<Cubin> toCubin(std::string_view ptx, const target::TargetInfo& target, const CubinOptions& options = {});
 
-// Assembles the PTX of one kernel. Where registers alone leave room for one or two blocks on a multiprocessor, the kernel
-// is assembled again for one block more, with at least three quarters of the registers, and the result is taken if
-// nothing spills. PTX that bounds its registers or blocks itself (.maxnreg, .minnctapersm) is assembled once.
+// Assembles the PTX of one kernel. Where it does not bound its registers or blocks itself (.maxnreg, .minnctapersm),
+// ptxas first may spend registers as if one block were enough. If that keeps a multiprocessor from holding half of its
+// threads, ptxas weighs registers against blocks itself, and then makes room for a second or third block; each result
+// is taken if more blocks fit and no more spills.
 std::optional<Cubin> toCubin(std::string_view ptx, const target::TargetInfo& target, const BlockNeeds& block,
                              const CubinOptions& options = {});
 

@@ -53,14 +53,10 @@ bool boundsItself(std::string_view ptx) {
   return ptx.find("\n.maxnreg ") != ptx.npos || ptx.find("\n.minnctapersm ") != ptx.npos;
 }
 
-// Returns the blocks of a multiprocessor with one more, where registers alone bound them; 0 where that is not worth a try.
-int oneBlockMore(const Cubin& cubin, const target::TargetInfo& target, const BlockNeeds& block) {
-  constexpr int kMostBlocks = 2;  // of three and more, another one gives little
-  target::Occupancy now = target::occupancyOf(target, block.threads, cubin.registers, block.sharedBytes);
-  if (now.blocks < 1 || now.blocks > kMostBlocks || now.limit != std::string_view("registers")) return 0;
-  int registers = target.registersPerMultiprocessor() / ((now.blocks + 1) * block.threads) / 8 * 8;
-  target::Occupancy then = target::occupancyOf(target, block.threads, registers, block.sharedBytes);
-  return then.blocks > now.blocks && 4 * registers >= 3 * cubin.registers ? now.blocks + 1 : 0;
+// Returns true if registers alone keep a multiprocessor from holding half of its threads or more.
+bool areFew(const target::Occupancy& now, const target::TargetInfo& target, const BlockNeeds& block) {
+  return now.limit == std::string_view("registers") &&
+         2 * now.blocks * block.threads < target.threadsPerMultiprocessor();
 }
 
 // ptxas ignores --maxrregcount where a kernel states its threads, so the text says it.
@@ -94,12 +90,22 @@ std::optional<Cubin> toCubin(std::string_view ptx, const target::TargetInfo& tar
 
 std::optional<Cubin> toCubin(std::string_view ptx, const target::TargetInfo& target, const BlockNeeds& block,
                              const CubinOptions& options) {
-  std::optional<Cubin> first = toCubin(ptx, target, options);
-  if (!first || first->spillBytes || boundsItself(ptx) || isLong(ptx)) return first;
-  int blocks = oneBlockMore(*first, target, block);
-  if (!blocks) return first;
-  std::optional<Cubin> second = toCubin(withBlocks(ptx, blocks), target, options);
-  return second->spillBytes ? first : second;
+  constexpr int kMostBlocks = 3;  // beside three blocks, another one gives little
+  if (boundsItself(ptx)) return toCubin(ptx, target, options);
+  std::optional<Cubin> best = toCubin(withBlocks(ptx, 1), target, options);
+  if (!best || isLong(ptx)) return best;
+  auto occupancy = [&](const Cubin& c) {
+    return target::occupancyOf(target, block.threads, c.registers, block.sharedBytes);
+  };
+  // Takes the result if it leaves room for more blocks and spills no more.
+  auto consider = [&](const std::string& text) {
+    std::optional<Cubin> other = toCubin(text, target, options);
+    if (occupancy(*other).blocks > occupancy(*best).blocks && other->spillBytes <= best->spillBytes) best = other;
+  };
+  if (areFew(occupancy(*best), target, block)) consider(std::string(ptx));
+  target::Occupancy now = occupancy(*best);
+  if (now.blocks && now.blocks < kMostBlocks && areFew(now, target, block)) consider(withBlocks(ptx, now.blocks + 1));
+  return best;
 }
 
 }  // namespace tandem::codegen

@@ -20,19 +20,6 @@ AccessOptions accessOptions(tile::Cache cache, tile::Evict evict) {
   return options;
 }
 
-// Returns the number of a thread's first registers that are neighbours along the tile's contiguous dimension, by the
-// layout, limited by `known`, the number of neighbours in memory.
-size_t vectorLength(const LinearLayout& layout, int64_t known, unsigned bits, unsigned axis) {
-  size_t length = 1;
-  uint64_t basis = uint64_t(1) << layout.axisShift(axis);
-  for (uint64_t b : layout.bases(Dim::Register)) {
-    if (b != basis || int64_t(length * 2) > known || length * 2 * bits > 128) break;
-    length *= 2;
-    basis *= 2;
-  }
-  return length;
-}
-
 // The attribute that the layout's choice left says how many neighbours one access may take, along which dimension.
 size_t accessLength(Operation* op, const LinearLayout& layout, unsigned bits) {
   std::optional<tgpu::Neighbours> known = tgpu::neighboursOf(op);

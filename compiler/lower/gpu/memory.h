@@ -1,13 +1,11 @@
 // Accesses to global memory.
 #pragma once
+#include "compiler/layout/access.h"
 #include "compiler/lower/gpu/kernel.h"
 
 namespace tandem::lower::gpu {
 
 AccessOptions accessOptions(tile::Cache cache, tile::Evict evict);
-// Returns the number of a thread's first registers that are neighbours along the tile's contiguous dimension, by the
-// layout, limited by `known`, the number of neighbours in memory.
-size_t vectorLength(const LinearLayout& layout, int64_t known, unsigned bits, unsigned axis);
 // Returns the number of neighbours that an access through pointers may take at once.
 size_t accessLength(mlir::Operation* op, const LinearLayout& layout, unsigned bits);
 // Returns the type of an element in memory: booleans are bytes, addresses are integers.

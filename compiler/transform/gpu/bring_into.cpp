@@ -1,8 +1,10 @@
 // A plan's cost counts what several of its ops need once. Costs are in quarter cycles of a multiprocessor for each
 // warp: the time of one instruction on 32 bits.
 #include "compiler/transform/gpu/bring_into.h"
+#include "compiler/dialect/tgpu/attributes.h"
 #include "compiler/dialect/tgpu/layouts.h"
 #include "compiler/dialect/tgpu/tgpu.h"
+#include "compiler/layout/access.h"
 #include "compiler/layout/conversion.h"
 #include "compiler/transform/gpu/layout_rules.h"
 #include <llvm/ADT/TypeSwitch.h>
@@ -75,11 +77,18 @@ std::optional<int64_t> elementCost(Operation* op) {
       });
 }
 
-// Each warp loads what few threads would load once, as memory's nearest cache answers.
+// Returns the cost of loading in another layout: each warp loads what few threads would load once, as memory's nearest
+// cache answers; a larger tile is loaded by other threads instead, if its first layout is of no other use.
 std::optional<int64_t> loadCost(tile::LoadOp load, const LinearLayout& layout) {
-  auto type = cast<RankedTensorType>(load.getResult().getType());
-  bool isSmall = type.getNumElements() <= int64_t(32 * layout.numWarps());
-  return isSmall && !load.getIsVolatile() ? std::optional<int64_t>(16 * registersOf(layout)) : std::nullopt;
+  if (load.getIsVolatile()) return std::nullopt;
+  Value tile = load.getResult();
+  if (cast<RankedTensorType>(tile.getType()).getNumElements() <= int64_t(32 * layout.numWarps()))
+    return 16 * registersOf(layout);
+  std::optional<tgpu::Neighbours> memory = tgpu::neighboursOf(load);
+  if (!tile.hasOneUse() || !memory) return std::nullopt;
+  auto costIn = [&](const LinearLayout& l) { return layout::loadCost(l, memory->count, bitsOf(tile), memory->axis); };
+  std::optional<int64_t> now = costIn(layoutOf(tile)), then = costIn(layout);
+  return now && then ? std::optional(std::max<int64_t>(0, *then - *now)) : std::nullopt;
 }
 
 }  // namespace

@@ -90,15 +90,20 @@ while [ "$1" != -o ]; do shift; done; echo code > "$2")");
   expectText(cubin->log, {"-arch=sm_90a -v -lineinfo -o"});
 }
 
-// This ptxas uses the registers that `registers` says, or as many as the PTX's blocks leave; with fewer than 120 it spills.
+// This ptxas uses `spent` registers where one block is enough, `weighed` of its own choice, and else as many as the blocks
+// leave; with fewer than 120 for more blocks it spills.
 class Occupying : public testing::Test {
  protected:
-  std::optional<Cubin> assembled(int registers, const BlockNeeds& block, const std::string& bound = "") {
+  std::optional<Cubin> assembled(int spent, int weighed, const BlockNeeds& block, const std::string& bound = "") {
     std::string ptxas = script(folder_, "ptxas", R"(
 while [ "$1" != -o ]; do shift; done; echo code > "$2"
-used=)" + std::to_string(registers) + R"(; spilt=0
 blocks=$(sed -n 's/^.minnctapersm //p' "$3"); threads=$(sed -n 's/^.reqntid \([0-9]*\).*/\1/p' "$3")
-if [ ${blocks:-1} -gt 1 ]; then used=$((65536 / blocks / threads / 8 * 8)); [ $used -ge 120 ] || spilt=8; fi
+spilt=0
+case $blocks in
+1) used=)" + std::to_string(spent) + R"(;;
+"") used=)" + std::to_string(weighed) + R"(;;
+*) used=$((65536 / blocks / threads / 8 * 8)); [ $used -ge 120 ] || spilt=8;;
+esac
 echo "    0 bytes stack frame, $spilt bytes spill stores, 0 bytes spill loads"
 echo "ptxas info    : Used $used registers")");
     std::string ptx = ".entry k()\n.reqntid " + std::to_string(block.threads) + ", 1, 1\n" + bound + "{\n}\n";
@@ -107,20 +112,27 @@ echo "ptxas info    : Used $used registers")");
   TemporaryFolder folder_;
 };
 
-TEST_F(Occupying, OneBlockMoreIsMadeRoomFor) {
-  EXPECT_EQ(assembled(160, {256, 0})->registers, 128) << "two blocks of 256 threads";
-  EXPECT_EQ(assembled(200, {128, 0})->registers, 168) << "three blocks of 128 threads";
+TEST_F(Occupying, RegistersAreSpentWhereHalfOfTheThreadsFit) {
+  EXPECT_EQ(assembled(64, 32, {256, 0})->registers, 64) << "four blocks";
 }
 
-TEST_F(Occupying, ABlockMoreThatSpillsIsNotTaken) { EXPECT_EQ(assembled(96, {384, 0})->registers, 96); }
+TEST_F(Occupying, FewerRegistersAreTakenForMoreBlocks) {
+  EXPECT_EQ(assembled(72, 40, {512, 0})->registers, 40) << "three blocks instead of one";
+  EXPECT_EQ(assembled(72, 82, {512, 0})->registers, 72) << "one block in both ways, and two spill";
+}
 
-TEST_F(Occupying, ABlockMoreIsNotSoughtWhereItCannotBeHadOrGivesLittle) {
-  EXPECT_EQ(assembled(180, {256, 0})->registers, 180) << "less than three quarters";
-  EXPECT_EQ(assembled(128, {256, 0})->registers, 128) << "two blocks fit, three would take less than three quarters";
-  EXPECT_EQ(assembled(168, {128, 0})->registers, 168) << "three blocks fit";
-  EXPECT_EQ(assembled(160, {256, 200 << 10})->registers, 160) << "shared memory holds one block";
-  for (const char* bound : {".maxnreg 168\n", ".minnctapersm 1\n"})
-    EXPECT_EQ(assembled(160, {256, 0}, bound)->registers, 160) << bound;
+TEST_F(Occupying, OneBlockMoreIsMadeRoomFor) {
+  EXPECT_EQ(assembled(160, 157, {256, 0})->registers, 128) << "two blocks of 256 threads";
+  EXPECT_EQ(assembled(240, 200, {128, 0})->registers, 168) << "three blocks of 128 threads";
+  EXPECT_EQ(assembled(160, 160, {128, 0})->registers, 160) << "three blocks fit";
+}
+
+TEST_F(Occupying, ABlockMoreThatSpillsIsNotTaken) { EXPECT_EQ(assembled(96, 96, {384, 0})->registers, 96); }
+
+TEST_F(Occupying, NoBlockIsSoughtThatCannotBeHad) {
+  EXPECT_EQ(assembled(160, 100, {256, 200 << 10})->registers, 160) << "shared memory holds one block";
+  EXPECT_EQ(assembled(160, 157, {256, 0}, ".minnctapersm 1\n")->registers, 160) << "the text bounds its blocks";
+  EXPECT_EQ(assembled(160, 157, {256, 0}, ".maxnreg 168\n")->registers, 157) << "the text bounds its registers";
 }
 
 TEST(Cubin, LongProgramsTakeLessEffort) {

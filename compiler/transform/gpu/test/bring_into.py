@@ -4,6 +4,7 @@
 # RUN: tandemc %s:divided --emit=layouts --target sm_90a --signature '*bf16:16, *i32:16, *bf16:16' | FileCheck %s --check-prefix=DIVIDED
 # RUN: tandemc %s:widened --emit=layouts --target sm_90a --signature '*bf16:16, *fp32:16' | FileCheck %s --check-prefix=WIDENED
 # RUN: tandemc %s:twice --emit=layouts --target sm_90a --signature '*fp32:16, *fp32:16' | FileCheck %s --check-prefix=TWICE
+# RUN: tandemc %s:mixed --emit=layouts --target sm_90a --signature '*bf16:16, *fp32:16, *fp32:16' | FileCheck %s --check-prefix=MIXED
 import triton
 import triton.language as tl
 
@@ -53,3 +54,14 @@ def twice(x, out):
     y = tl.load(x + i[:, None] * 128 + j[None, :])
     tl.store(out + j[None, :] * 128 + i[:, None], y)
     tl.store(out + 16384 + j[None, :] * 128 + i[:, None], y * 2)
+
+
+# Tiles of two element types are loaded in one division among threads, the one in which their sum is stored.
+# MIXED-NOT: convert_layout
+# MIXED-COUNT-2: tile.load
+# MIXED-NOT: convert_layout
+# MIXED: return
+@triton.jit
+def mixed(x, y, out):
+    i = tl.arange(0, 4096)
+    tl.store(out + i, tl.load(x + i) + tl.load(y + i))
